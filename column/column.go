@@ -1,0 +1,78 @@
+package column
+
+import "fmt"
+
+// Type is the type of a column's values.
+type Type uint8
+
+// The types, named as Trevni names them.
+const (
+	Null Type = iota
+	Boolean
+	Int
+	Long
+	Fixed32
+	Fixed64
+	Float
+	Double
+	String
+	Bytes
+)
+
+var typeNames = [...]string{"null", "boolean", "int", "long", "fixed32", "fixed64", "float", "double", "string", "bytes"}
+
+// String returns the lower-case name, as in trevni.type.
+func (t Type) String() string {
+	if int(t) < len(typeNames) {
+		return typeNames[t]
+	}
+	return fmt.Sprintf("Type(%d)", uint8(t))
+}
+
+// ParseType is the inverse of String; ok is false for an unknown name.
+func ParseType(name string) (t Type, ok bool) {
+	for i, n := range typeNames {
+		if n == name {
+			return Type(i), true
+		}
+	}
+	return 0, false
+}
+
+// Column describes one column of a row group.
+type Column struct {
+	Name string
+	Type Type
+	// Array is set when the column stores a length before each sequence of
+	// values: one per row, or one per item of Parent.
+	Array bool
+	// Optional is set on an Array column whose lengths are only 0 and 1: a
+	// branch of a union.
+	Optional bool
+	// Parent is the index of the nearest enclosing Array column, always
+	// smaller than the column's own, or -1 at the top.
+	Parent int
+}
+
+// Layout says how a Buffer arranges lengths and booleans.
+type Layout uint8
+
+// The layouts; the package documentation describes them.
+const (
+	Interleaved Layout = iota
+	Split
+)
+
+// Block is a finished raw block: the values of some whole rows of one column.
+type Block struct {
+	Data     []byte   // values; with Interleaved layout also lengths
+	Lengths  []uint32 // Split layout: the lengths, in order
+	FirstRow int64    // row number in the row group of the first row
+	Rows     int64    // top-level rows
+}
+
+// Reset empties the block, keeping its memory for the next use.
+func (b *Block) Reset() {
+	b.Data, b.Lengths = b.Data[:0], b.Lengths[:0]
+	b.FirstRow, b.Rows = 0, 0
+}

@@ -1,0 +1,81 @@
+package damage
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Kind says what about the bytes is wrong.
+type Kind string
+
+// The kinds of damage. Input that is sound but cannot be converted (a
+// recursive schema, say) is Unsupported, not damaged, but is located and
+// reported in the same way.
+const (
+	Magic       Kind = "magic"
+	Header      Kind = "header"
+	Schema      Kind = "schema"
+	Codec       Kind = "codec"
+	Sync        Kind = "sync"
+	Count       Kind = "count"
+	Size        Kind = "size"
+	Checksum    Kind = "checksum"
+	Truncated   Kind = "truncated"
+	Trailing    Kind = "trailing bytes"
+	Value       Kind = "value"
+	Unsupported Kind = "unsupported"
+)
+
+// Error is damage at a place. The zero values of Column, Path and the -1
+// values of Offset, Row and Block mean "does not apply".
+type Error struct {
+	Kind   Kind
+	File   string // name as the user gave it
+	Offset int64  // absolute byte offset in File, or -1
+	Row    int64  // row number inside Block (Avro) or the file (columns), or -1
+	Block  int64  // block number (columns), or -1
+	Column string // column name, for column files
+	Path   string // dotted field path, for rows
+	Reason string // one clause: what was found, and what was expected
+	Err    error  // cause, if another error explains it
+}
+
+// New returns an Error at a byte offset with a formatted reason.
+func New(kind Kind, file string, offset int64, reason string, args ...any) *Error {
+	return &Error{
+		Kind: kind, File: file, Offset: offset, Row: -1, Block: -1,
+		Reason: fmt.Sprintf(reason, args...),
+	}
+}
+
+// Error names file, column, block, field, row and offset, as far as known,
+// then the kind and the reason.
+func (e *Error) Error() string {
+	var s strings.Builder
+	if e.File != "" {
+		s.WriteString(e.File + ": ")
+	}
+	if e.Column != "" {
+		fmt.Fprintf(&s, "column %s: ", e.Column)
+	}
+	if e.Block >= 0 {
+		fmt.Fprintf(&s, "block %d: ", e.Block)
+	}
+	if e.Row >= 0 {
+		fmt.Fprintf(&s, "row %d: ", e.Row)
+	}
+	if e.Path != "" {
+		fmt.Fprintf(&s, "field %s: ", e.Path)
+	}
+	if e.Offset >= 0 {
+		fmt.Fprintf(&s, "offset %d: ", e.Offset)
+	}
+	fmt.Fprintf(&s, "%s: %s", e.Kind, e.Reason)
+	if e.Err != nil {
+		fmt.Fprintf(&s, ": %v", e.Err)
+	}
+	return s.String()
+}
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }
