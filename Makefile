@@ -1,0 +1,59 @@
+# Everything here needs Go; "test" uses a C compiler for the race detector, and
+# Java 17 with Maven for the end-to-end tests, where they are present.
+
+GO      ?= go
+FUZZ    ?= 10s
+SOAK    ?= 100
+SAMPLE  ?= bin/sample
+# The race detector needs cgo.
+RACE    := $(if $(shell command -v $$($(GO) env CC) 2>/dev/null),-race)
+LINT    ?= golangci-lint
+UNIT     = $$($(GO) list ./... | grep -v '/e2e$$')
+
+.PHONY: build sample test unit e2e soak fuzz bench mail lint clean
+
+build:
+	$(GO) build -trimpath -o bin/rowtocol ./cmd/rowtocol
+
+# Converts the sample mail and shows the columns that came out.
+sample: build
+	./bin/rowtocol convert --overwrite testdata/mail $(SAMPLE)
+	./bin/rowtocol inspect $(SAMPLE)
+
+test: unit e2e
+
+unit:
+	$(GO) vet ./...
+	$(GO) test $(RACE) -timeout 20m $(UNIT)
+
+# Run inside the directory, because only so does go test show what was skipped.
+e2e:
+	cd e2e && $(GO) test -count=1 -timeout 30m
+
+# What is too slow for every commit: many kills, and every fuzz target for
+# FUZZ each (the long run is "make soak FUZZ=5m").
+soak: fuzz
+	cd e2e && ROWTOCOL_SOAK=$(SOAK) $(GO) test -count=1 -timeout 4h -run 'Kill|Together'
+
+fuzz:
+	@set -e; for package in $(UNIT); do \
+	  for target in $$($(GO) test -list '^Fuzz' $$package | grep '^Fuzz' || true); do \
+	    echo "$$package $$target $(FUZZ)"; \
+	    $(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZ) $$package; \
+	  done; \
+	done
+
+bench:
+	$(GO) test -run '^$$' -bench . -benchmem -timeout 30m ./...
+
+# The large mail set of the benchmarks: about 200 MB of rows, snappy.
+mail: bin/mail/mail.avro
+
+bin/mail/mail.avro:
+	$(GO) run ./internal/mailgen/mailgen -rows 300000 -output $@
+
+lint:
+	$(LINT) run ./...
+
+clean:
+	rm -rf bin e2e/java/target
