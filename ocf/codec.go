@@ -1,0 +1,204 @@
+package ocf
+
+import (
+	"bytes"
+	"compress/bzip2"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"slices"
+
+	"github.com/golang/snappy"
+	"github.com/klauspost/compress/flate"
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/rowtocol/rowtocol/damage"
+)
+
+// The codecs' names, as they stand under avro.codec.
+const (
+	codecNull    = "null"
+	codecDeflate = "deflate"
+	codecSnappy  = "snappy"
+	codecZstd    = "zstandard"
+	codecBzip2   = "bzip2"
+	codecXZ      = "xz"
+)
+
+// CheckCodec reports whether blocks of the named codec can be decoded.
+func CheckCodec(name string) bool {
+	switch name {
+	case codecNull, codecDeflate, codecSnappy, codecZstd, codecBzip2, codecXZ:
+		return true
+	}
+	return false
+}
+
+// Decoder decompresses blocks of one codec. It keeps its tables between calls
+// and is not safe for concurrent use.
+type Decoder struct {
+	maxBlock int64
+	decode   func(d *Decoder, dst, src []byte) ([]byte, error)
+
+	src   bytes.Reader
+	flate io.ReadCloser
+	zstd  *zstd.Decoder
+}
+
+// NewDecoder returns a decoder whose output is never more than maxBlock bytes
+// for a block; maxBlock must be positive.
+func NewDecoder(codec string, maxBlock int64) (*Decoder, error) {
+	if maxBlock <= 0 {
+		return nil, fmt.Errorf("limit of %d bytes for a block", maxBlock)
+	}
+	d := &Decoder{maxBlock: maxBlock}
+	switch codec {
+	case codecNull:
+		d.decode = (*Decoder).null
+	case codecDeflate:
+		d.decode, d.flate = (*Decoder).deflate, flate.NewReader(&d.src)
+	case codecSnappy:
+		d.decode = (*Decoder).snappy
+	case codecZstd:
+		z, err := newZstd(maxBlock)
+		if err != nil {
+			return nil, err
+		}
+		d.decode, d.zstd = (*Decoder).zstandard, z
+	case codecBzip2:
+		d.decode = (*Decoder).bzip2
+	case codecXZ:
+		d.decode = (*Decoder).xz
+	default:
+		return nil, fmt.Errorf("unknown codec %q", clip(codec))
+	}
+	return d, nil
+}
+
+var (
+	errTooLarge = errors.New("more than the limit")
+	errChecksum = errors.New("checksum")
+)
+
+// Decode decompresses the block's data into dst[:0], growing it if needed,
+// and returns the rows' bytes, which never share memory with b. Data that
+// does not decode is a *damage.Error at the block's offset: Size if it is
+// more than the limit, Checksum if a checksum of the codec differs, else
+// Codec.
+func (d *Decoder) Decode(dst []byte, b *Block, name string) ([]byte, error) {
+	out, err := d.decode(d, dst[:0], b.Data)
+	if err == nil && int64(len(out)) <= d.maxBlock {
+		return out, nil
+	}
+	switch {
+	case err == nil, errors.Is(err, errTooLarge), errors.Is(err, zstd.ErrDecoderSizeExceeded), errors.Is(err, zstd.ErrWindowSizeExceeded):
+		return dst[:0], damage.New(damage.Size, name, b.Offset, "block decompresses to more than the limit of %d bytes", d.maxBlock)
+	case errors.Is(err, errChecksum), errors.Is(err, zstd.ErrCRCMismatch), errors.Is(err, bzip2.StructuralError("block checksum mismatch")), errors.Is(err, bzip2.StructuralError("file checksum mismatch")):
+		e := damage.New(damage.Checksum, name, b.Offset, "block data of %d bytes", len(b.Data))
+		e.Err = err
+		return dst[:0], e
+	}
+	e := damage.New(damage.Codec, name, b.Offset, "block data of %d bytes does not decompress", len(b.Data))
+	e.Err = err
+	return dst[:0], e
+}
+
+func (d *Decoder) null(dst, src []byte) ([]byte, error) {
+	if int64(len(src)) > d.maxBlock {
+		return dst, errTooLarge
+	}
+	return append(dst, src...), nil
+}
+
+func (d *Decoder) deflate(dst, src []byte) ([]byte, error) {
+	d.src.Reset(src)
+	if err := d.flate.(flate.Resetter).Reset(&d.src, nil); err != nil {
+		return dst, err
+	}
+	return d.readAll(dst, d.flate)
+}
+
+func (d *Decoder) bzip2(dst, src []byte) ([]byte, error) {
+	d.src.Reset(src)
+	return d.readAll(dst, bzip2.NewReader(&d.src))
+}
+
+func (d *Decoder) snappy(dst, src []byte) ([]byte, error) {
+	const crcSize = 4
+	if len(src) < crcSize {
+		return dst, fmt.Errorf("%d bytes, too few for a CRC-32", len(src))
+	}
+	src, sum := src[:len(src)-crcSize], src[len(src)-crcSize:]
+	n, err := snappy.DecodedLen(src)
+	if err != nil {
+		return dst, err
+	}
+	if int64(n) > d.maxBlock {
+		return dst, errTooLarge
+	}
+	// Snappy's best is a copy of 64 bytes in 3, so a longer claim is false
+	// and must not get memory.
+	if n > 22*len(src) {
+		return dst, fmt.Errorf("%d bytes claim to hold %d: %w", len(src), n, snappy.ErrCorrupt)
+	}
+	dst, err = snappy.Decode(dst[:cap(dst)], src)
+	if err != nil {
+		return dst, err
+	}
+	if got, want := crc32.ChecksumIEEE(dst), binary.BigEndian.Uint32(sum); got != want {
+		return dst, fmt.Errorf("CRC-32 %w: want %08x, got %08x", errChecksum, want, got)
+	}
+	return dst, nil
+}
+
+// newZstd allows windows as large as the largest block, and at least the 8 MiB
+// that every decoder must support.
+func newZstd(maxBlock int64) (*zstd.Decoder, error) {
+	return zstd.NewReader(nil,
+		zstd.WithDecoderConcurrency(1),
+		zstd.WithDecoderLowmem(true),
+		zstd.WithDecoderMaxMemory(uint64(maxBlock)),
+		zstd.WithDecoderMaxWindow(uint64(max(maxBlock, 8<<20))))
+}
+
+func (d *Decoder) zstandard(dst, src []byte) ([]byte, error) {
+	// Decoding in one call takes memory for the size the frame claims. A
+	// claim beyond the usual ratio is believed only as far as data comes.
+	const ratio = 256
+	var h zstd.Header
+	if h.Decode(src) == nil && h.HasFCS && h.FrameContentSize > ratio*uint64(len(src)) {
+		if h.FrameContentSize > uint64(d.maxBlock) {
+			return dst, errTooLarge
+		}
+		d.src.Reset(src)
+		if err := d.zstd.Reset(&d.src); err != nil {
+			return dst, err
+		}
+		return d.readAll(dst, d.zstd)
+	}
+	return d.zstd.DecodeAll(src, dst)
+}
+
+// readAll appends all that r gives to dst, and stops at the limit.
+func (d *Decoder) readAll(dst []byte, r io.Reader) ([]byte, error) {
+	for {
+		if int64(len(dst)) > d.maxBlock {
+			return dst, errTooLarge
+		}
+		if len(dst) == cap(dst) {
+			dst = slices.Grow(dst, max(4096, len(dst)))
+		}
+		// One byte beyond the limit tells a full block from a larger one.
+		end := min(int64(cap(dst)), d.maxBlock+1)
+		n, err := r.Read(dst[len(dst):end])
+		dst = dst[:len(dst)+n]
+		if err == io.EOF {
+			return dst, nil
+		}
+		if err != nil {
+			return dst, err
+		}
+	}
+}

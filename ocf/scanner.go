@@ -1,0 +1,275 @@
+package ocf
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"math"
+	"slices"
+
+	"github.com/rowtocol/rowtocol/damage"
+)
+
+const (
+	bufferSize   = 1 << 20
+	maxVarint    = 10
+	maxBlockHead = 2 * maxVarint
+	minBlock     = 1 + 1 + syncSize
+)
+
+// Range is the bytes [Start, End) of a file.
+type Range struct{ Start, End int64 }
+
+// Len returns the number of bytes in the range.
+func (r Range) Len() int64 { return r.End - r.Start }
+
+// Block is one block as it is stored. The scanner reuses Data when the same
+// Block is given to Next again.
+type Block struct {
+	Offset     int64  // of the block: its row count
+	Rows       int64  // ≥ 0, as the file says; nothing was counted
+	DataOffset int64  // of Data
+	Data       []byte // compressed rows
+}
+
+// Range returns the block's bytes in the file, sync marker included: what is
+// lost when its data turns out not to decode.
+func (b *Block) Range() Range {
+	return Range{b.Offset, b.DataOffset + int64(len(b.Data)) + syncSize}
+}
+
+// Scanner reads the blocks that start in one range of a file, in order. It
+// reads ahead in pieces of 1 MiB and is not safe for concurrent use.
+type Scanner struct {
+	r        io.ReaderAt
+	size     int64
+	name     string
+	sync     [syncSize]byte
+	rg       Range
+	maxStore int64
+
+	located bool  // pos is the start of a block
+	pos     int64 // of the next block, or of the damaged one
+	bad     error // damage at pos, until Resync
+
+	buf    []byte // bytes of the file from bufOff
+	bufOff int64
+}
+
+// NewScanner returns a scanner of the blocks of r that start in rg, which need
+// not lie inside the file. The header is that of the same file.
+func NewScanner(r io.ReaderAt, size int64, name string, h *Header, rg Range) *Scanner {
+	s := &Scanner{r: r, size: size, name: name, sync: h.Sync, rg: rg, maxStore: math.MaxInt32}
+	s.rg.End = min(rg.End, size)
+	if rg.Start <= h.Size {
+		s.pos, s.located = h.Size, true
+	} else {
+		s.pos = max(rg.Start, h.Size) - syncSize
+	}
+	return s
+}
+
+// LimitBlocks refuses blocks whose stored size is more than any codec can make
+// of maxBlock bytes of rows, before memory is taken for them. Without it the
+// limit is Java's, 2 GiB.
+func (s *Scanner) LimitBlocks(maxBlock int64) {
+	const slack = 4096 // codec framing of small blocks
+	if maxBlock < math.MaxInt32/2 {
+		s.maxStore = max(maxBlock, 0) + max(maxBlock, 0)/6 + slack
+	}
+}
+
+// Next reads the next block into b, reusing b.Data. It returns io.EOF when no
+// more blocks start in the range. Damage is a *damage.Error, and is returned
+// again until Resync. After any other error, which comes from the file or the
+// context, Next may be tried again. After an error b holds nothing of use.
+func (s *Scanner) Next(ctx context.Context, b *Block) error {
+	if s.bad != nil {
+		return s.bad
+	}
+	if !s.located {
+		if err := s.locate(ctx); err != nil {
+			return err
+		}
+	}
+	if s.pos >= s.rg.End {
+		return io.EOF
+	}
+	err := s.block(ctx, b)
+	if d, ok := err.(*damage.Error); ok {
+		s.bad = d
+	}
+	return err
+}
+
+// Resync goes on after damage: to the block after the next sync marker that
+// lies behind the start of the damaged block. It returns the bytes that were
+// passed over, which reach to the end of the file if there is no such marker
+// and may reach beyond the end of the range; a scanner of the following range
+// starts behind them. Without damage it does nothing.
+func (s *Scanner) Resync(ctx context.Context) (lost Range, err error) {
+	if s.bad == nil {
+		return Range{s.pos, s.pos}, nil
+	}
+	end, err := s.findSync(ctx, s.pos)
+	if err != nil {
+		return Range{}, err
+	}
+	lost = Range{s.pos, end}
+	s.pos, s.bad = end, nil
+	return lost, nil
+}
+
+// locate finds the first block of a range that starts behind the header.
+func (s *Scanner) locate(ctx context.Context) error {
+	if s.rg.Start < s.rg.End {
+		pos, err := s.findSync(ctx, s.pos)
+		if err != nil {
+			return err
+		}
+		s.pos = pos
+	} else {
+		s.pos = s.rg.Start
+	}
+	s.located = true
+	return nil
+}
+
+// findSync returns the offset behind the first sync marker that starts at or
+// after off, or the size of the file if there is none.
+func (s *Scanner) findSync(ctx context.Context, off int64) (int64, error) {
+	for s.size-off >= syncSize {
+		w, err := s.window(ctx, off, syncSize)
+		if err != nil {
+			return 0, err
+		}
+		if i := bytes.Index(w, s.sync[:]); i >= 0 {
+			return off + int64(i) + syncSize, nil
+		}
+		off += int64(len(w)) - (syncSize - 1)
+	}
+	return s.size, nil
+}
+
+// block reads the block at pos and, if it is sound, moves pos behind it.
+func (s *Scanner) block(ctx context.Context, b *Block) error {
+	if n := s.size - s.pos; n < minBlock {
+		return damage.New(damage.Trailing, s.name, s.pos,
+			"%d bytes after the last block, but a block has at least %d", n, minBlock)
+	}
+	w, err := s.window(ctx, s.pos, maxBlockHead)
+	if err != nil {
+		return err
+	}
+	rows, n, err := s.long(w, s.pos, damage.Count, "row count")
+	if err != nil {
+		return err
+	}
+	if rows < 0 {
+		return damage.New(damage.Count, s.name, s.pos, "block of %d rows", rows)
+	}
+	sizeAt := s.pos + int64(n)
+	size, m, err := s.long(w[n:], sizeAt, damage.Size, "block size")
+	if err != nil {
+		return err
+	}
+	data := sizeAt + int64(m)
+	remain := s.size - data
+	switch {
+	case size < 0:
+		return damage.New(damage.Size, s.name, sizeAt, "block of %d bytes", size)
+	case size > remain-syncSize:
+		return damage.New(damage.Truncated, s.name, sizeAt,
+			"block of %d bytes and a sync marker of %d, but %d bytes remain", size, syncSize, remain)
+	case size > s.maxStore:
+		return damage.New(damage.Size, s.name, sizeAt, "block of %d stored bytes, more than the limit of %d", size, s.maxStore)
+	}
+	b.Offset, b.Rows, b.DataOffset = s.pos, rows, data
+	if err := s.data(ctx, b, int(size)); err != nil {
+		return err
+	}
+	s.pos = data + size + syncSize
+	return nil
+}
+
+// data reads the stored bytes of b and checks the sync marker after them.
+func (s *Scanner) data(ctx context.Context, b *Block, size int) error {
+	need := size + syncSize
+	b.Data = slices.Grow(b.Data[:0], need)[:need]
+	if need <= bufferSize {
+		w, err := s.window(ctx, b.DataOffset, need)
+		if err != nil {
+			return err
+		}
+		copy(b.Data, w)
+	} else {
+		have := copy(b.Data, s.buffered(b.DataOffset))
+		for have < need {
+			n := min(need-have, 4*bufferSize)
+			if err := s.readAt(ctx, b.Data[have:have+n], b.DataOffset+int64(have)); err != nil {
+				return err
+			}
+			have += n
+		}
+	}
+	if got := b.Data[size:]; !bytes.Equal(got, s.sync[:]) {
+		return damage.New(damage.Sync, s.name, b.DataOffset+int64(size),
+			"sync marker after the block at offset %d: want %x, got %x", b.Offset, s.sync, got)
+	}
+	b.Data = b.Data[:size]
+	return nil
+}
+
+// long decodes the Avro long at the start of w, which is at offset off.
+func (s *Scanner) long(w []byte, off int64, kind damage.Kind, what string) (v int64, n int, err error) {
+	var u uint64
+	for i, c := range w {
+		if i == maxVarint-1 && c > 1 {
+			return 0, 0, damage.New(kind, s.name, off, "%s is not a 64-bit varint", what)
+		}
+		u |= uint64(c&0x7f) << (7 * i)
+		if c < 0x80 {
+			return int64(u>>1) ^ -int64(u&1), i + 1, nil
+		}
+	}
+	return 0, 0, damage.New(damage.Truncated, s.name, off, "the file ends inside a %s", what)
+}
+
+// buffered returns what the buffer holds from off on.
+func (s *Scanner) buffered(off int64) []byte {
+	if off < s.bufOff || off >= s.bufOff+int64(len(s.buf)) {
+		return nil
+	}
+	return s.buf[off-s.bufOff:]
+}
+
+// window returns the bytes at off: at least n of them, or all up to the end of
+// the file. They are valid until the next call.
+func (s *Scanner) window(ctx context.Context, off int64, n int) ([]byte, error) {
+	have := s.buffered(off)
+	if len(have) >= n || off+int64(len(have)) == s.size {
+		return have, nil
+	}
+	if s.buf == nil {
+		s.buf = make([]byte, 0, min(bufferSize, s.size-off))
+	}
+	// The rest of the old window comes first, so that no byte is read twice.
+	kept := copy(s.buf[:cap(s.buf)], have)
+	end := int(min(int64(cap(s.buf)), s.size-off))
+	s.buf, s.bufOff = s.buf[:kept], off
+	if err := s.readAt(ctx, s.buf[kept:end], off+int64(kept)); err != nil {
+		return nil, err
+	}
+	s.buf = s.buf[:end]
+	return s.buf, nil
+}
+
+func (s *Scanner) readAt(ctx context.Context, p []byte, off int64) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if n, err := s.r.ReadAt(p, off); n < len(p) {
+		return readError(s.name, off+int64(n), err)
+	}
+	return nil
+}
