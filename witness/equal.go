@@ -1,0 +1,102 @@
+package witness
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"sort"
+	"strconv"
+)
+
+// differ returns the path of the first place at which two native values are
+// not equal, with both values there; same is true when there is none.
+func differ(path string, want, got any) (at string, w, g any, same bool) {
+	switch a := want.(type) {
+	case []any:
+		b, ok := got.([]any)
+		if !ok || len(a) != len(b) {
+			return path, want, got, false
+		}
+		for i := range a {
+			if at, w, g, same := differ(path+"["+strconv.Itoa(i)+"]", a[i], b[i]); !same {
+				return at, w, g, false
+			}
+		}
+		return "", nil, nil, true
+	case map[string]any:
+		b, ok := got.(map[string]any)
+		if !ok || len(a) != len(b) {
+			return path, want, got, false
+		}
+		return differMap(path, a, b)
+	}
+	return path, want, got, equalLeaf(want, got)
+}
+
+// differMap compares records, maps and chosen union branches, which are all
+// maps in goavro; keys are sorted so that the first difference is always the
+// same one.
+func differMap(path string, a, b map[string]any) (at string, w, g any, same bool) {
+	keys := make([]string, 0, len(a))
+	for k := range a {
+		keys = append(keys, k)
+	}
+	sort.Strings(keys)
+	for _, k := range keys {
+		v, ok := b[k]
+		if !ok {
+			return join(path, k), a[k], nil, false
+		}
+		if at, w, g, same := differ(join(path, k), a[k], v); !same {
+			return at, w, g, false
+		}
+	}
+	return "", nil, nil, true
+}
+
+func join(path, name string) string {
+	if path == "" {
+		return name
+	}
+	return path + "." + name
+}
+
+func equalLeaf(want, got any) bool {
+	switch a := want.(type) {
+	case float32:
+		b, ok := got.(float32)
+		return ok && math.Float32bits(a) == math.Float32bits(b)
+	case float64:
+		b, ok := got.(float64)
+		return ok && math.Float64bits(a) == math.Float64bits(b)
+	case []byte:
+		b, ok := got.([]byte)
+		return ok && bytes.Equal(a, b)
+	case nil, bool, int32, int64, string:
+		switch got.(type) {
+		case nil, bool, int32, int64, string:
+			return want == got
+		}
+	}
+	return false
+}
+
+// render shows a value in a message, shortened.
+func render(v any) string {
+	const most = 80
+	var s string
+	switch x := v.(type) {
+	case []byte:
+		s = fmt.Sprintf("%q", x[:min(len(x), most)])
+	case string:
+		s = fmt.Sprintf("%q", x[:min(len(x), most)])
+	case []any:
+		s = fmt.Sprintf("%d items", len(x))
+	default:
+		s = fmt.Sprintf("%v", x)
+	}
+	if len(s) > most {
+		s = s[:most] + "…"
+	}
+	return s
+}

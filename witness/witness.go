@@ -1,0 +1,308 @@
+package witness
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/linkedin/goavro/v2"
+)
+
+// listed is how many differences a Result describes; the rest are counted.
+const listed = 20
+
+// Input is one Avro file that the columns were made from.
+type Input struct {
+	Name string
+	R    io.ReaderAt
+	Size int64
+	// Blocks starts a reading of the file's blocks by the caller's own
+	// container reader. It is used to count rows, and wherever goavro's
+	// container reader gives up.
+	Blocks func() (Blocks, error)
+	// Lossy says that the conversion left damaged parts of the file out, as
+	// Blocks does too; goavro's container reader is not tried then.
+	Lossy bool
+}
+
+// Blocks gives decompressed blocks in file order, io.EOF at the end. The data
+// is valid until the next call.
+type Blocks interface {
+	Next(ctx context.Context) (rows int64, data []byte, err error)
+}
+
+// Rows gives the rows assembled from the columns as Avro binary, appended to
+// dst; io.EOF at the end.
+type Rows interface {
+	Next(dst []byte) ([]byte, error)
+}
+
+// NotCompared is a run of an input's rows that goavro could not decode.
+type NotCompared struct {
+	Input  string `json:"input"`
+	Row    int64  `json:"row"` // the first one, counted in the input from 0
+	Rows   int64  `json:"rows"`
+	Reason string `json:"reason"`
+}
+
+// Difference is a row that is not equal in the input and in the columns.
+type Difference struct {
+	Input string `json:"input,omitempty"`
+	Row   int64  `json:"row"` // in the input; in the columns where Input is empty
+	Path  string `json:"path,omitempty"`
+	Want  string `json:"want"`
+	Got   string `json:"got"`
+}
+
+// String is one line for a person.
+func (d Difference) String() string {
+	where := fmt.Sprintf("row %d", d.Row)
+	if d.Input != "" {
+		where = d.Input + ": " + where
+	}
+	if d.Path != "" {
+		where += ", field " + d.Path
+	}
+	return fmt.Sprintf("%s: the input has %s, the columns have %s", where, d.Want, d.Got)
+}
+
+// Result is what a comparison found. The columns equal the inputs only if
+// Different is 0 and NotCompared is empty.
+type Result struct {
+	Inputs      int           `json:"inputs"`
+	Compared    int64         `json:"compared"`          // rows
+	OwnBlocks   int           `json:"own_blocks"`        // inputs whose container goavro could not read
+	NotCompared []NotCompared `json:"not_compared"`      // rows that goavro could not decode
+	Different   int64         `json:"different"`         // rows
+	First       []Difference  `json:"first_differences"` // the first of these
+}
+
+// Skipped returns the number of rows that were not compared.
+func (r *Result) Skipped() int64 {
+	var n int64
+	for _, s := range r.NotCompared {
+		n += s.Rows
+	}
+	return n
+}
+
+// Comparer compares the rows of inputs, one after another, with the rows of
+// the columns. Not for concurrent use.
+type Comparer struct {
+	rows   Rows
+	row    int64 // rows taken from rows
+	buf    []byte
+	ended  bool
+	result Result
+	codecs map[string]*goavro.Codec
+	// Progress, if set, is told now and then how many rows were compared.
+	Progress func(rows int64)
+}
+
+// New returns a Comparer of the rows of the columns.
+func New(rows Rows) *Comparer {
+	return &Comparer{
+		rows: rows, codecs: map[string]*goavro.Codec{},
+		result: Result{NotCompared: []NotCompared{}, First: []Difference{}},
+	}
+}
+
+// Input compares the next rows of the columns with all rows of one input. An
+// error means that the input or the columns could not be read; differences
+// are not errors.
+func (c *Comparer) Input(ctx context.Context, in Input) error {
+	c.result.Inputs++
+	h, err := readHeader(in)
+	if err != nil {
+		return c.skip(ctx, in, 0, err)
+	}
+	schema, err := h.schema()
+	if err != nil {
+		return c.skip(ctx, in, 0, err)
+	}
+	codec, err := c.codec(schema)
+	if err != nil {
+		return c.skip(ctx, in, 0, fmt.Errorf("goavro rejects the schema: %w", err))
+	}
+	var row int64
+	if !in.Lossy {
+		if src, err := newContainer(in, h, schema); err == nil {
+			if err = c.compare(ctx, in, src, codec, &row); err == nil || errors.Is(err, errColumns) || ctx.Err() != nil {
+				return err
+			}
+		}
+	}
+	c.result.OwnBlocks++
+	return c.ownBlocks(ctx, in, codec, row)
+}
+
+// ownBlocks compares from a row on, with blocks found by the caller's reader.
+func (c *Comparer) ownBlocks(ctx context.Context, in Input, codec *goavro.Codec, row int64) error {
+	blocks, err := in.Blocks()
+	if err != nil {
+		return err
+	}
+	src := &blockRows{blocks: blocks, codec: codec}
+	for range row {
+		if _, err := src.next(ctx); err != nil {
+			return fmt.Errorf("%s: a second reading differs from the first: %w", in.Name, err)
+		}
+	}
+	err = c.compare(ctx, in, src, codec, &row)
+	if errors.Is(err, errUndecodable) {
+		return c.skip(ctx, in, row, err)
+	}
+	return err
+}
+
+// errColumns marks errors of reading the columns, which no other way of
+// reading the input can mend.
+var errColumns = errors.New("reading the columns")
+
+// compare takes rows from src and from the columns until src ends; row counts
+// the rows taken from src.
+func (c *Comparer) compare(ctx context.Context, in Input, src source, codec *goavro.Codec, row *int64) error {
+	for {
+		if *row%256 == 0 {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			if c.Progress != nil {
+				c.Progress(c.result.Compared)
+			}
+		}
+		want, err := src.next(ctx)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		datum, err := c.next()
+		if err != nil {
+			return err
+		}
+		c.check(in.Name, *row, want, datum, codec)
+		*row++
+	}
+}
+
+// next takes a row from the columns; nil when there is none left.
+func (c *Comparer) next() ([]byte, error) {
+	if c.ended {
+		return nil, nil
+	}
+	datum, err := c.rows.Next(c.buf[:0])
+	if errors.Is(err, io.EOF) {
+		c.ended = true
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", errColumns, err)
+	}
+	if datum == nil {
+		datum = []byte{}
+	}
+	c.buf = datum
+	c.row++
+	return datum, nil
+}
+
+func (c *Comparer) check(name string, row int64, want any, datum []byte, codec *goavro.Codec) {
+	c.result.Compared++
+	if datum == nil {
+		c.differs(Difference{Input: name, Row: row, Want: "a row", Got: fmt.Sprintf("no more rows after %d", c.row)})
+		return
+	}
+	got, rest, err := codec.NativeFromBinary(datum)
+	switch {
+	case err != nil:
+		c.differs(Difference{Input: name, Row: row, Want: "a row", Got: "a row that goavro cannot decode: " + err.Error()})
+	case len(rest) != 0:
+		c.differs(Difference{Input: name, Row: row, Want: "a row", Got: fmt.Sprintf("a row and %d bytes more", len(rest))})
+	default:
+		if path, w, g, same := differ("", want, got); !same {
+			c.differs(Difference{Input: name, Row: row, Path: path, Want: render(w), Got: render(g)})
+		}
+	}
+}
+
+func (c *Comparer) differs(d Difference) {
+	c.result.Different++
+	if len(c.result.First) < listed {
+		c.result.First = append(c.result.First, d)
+	}
+}
+
+// skip passes over the rows of an input from row on, and says so. Their number
+// is still checked against the columns.
+func (c *Comparer) skip(ctx context.Context, in Input, row int64, reason error) error {
+	blocks, err := in.Blocks()
+	if err != nil {
+		return err
+	}
+	var total int64
+	for {
+		rows, _, err := blocks.Next(ctx)
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return err
+		}
+		total += rows
+	}
+	c.result.NotCompared = append(c.result.NotCompared,
+		NotCompared{Input: in.Name, Row: row, Rows: total - row, Reason: reason.Error()})
+	for ; row < total; row++ {
+		if row%256 == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		datum, err := c.next()
+		if err != nil {
+			return err
+		}
+		if datum == nil {
+			c.differs(Difference{Input: in.Name, Row: row, Want: fmt.Sprintf("%d rows more", total-row), Got: "none"})
+			return nil
+		}
+	}
+	return nil
+}
+
+// End checks that the columns have no rows beyond those of the inputs, and
+// returns what was found.
+func (c *Comparer) End(ctx context.Context) (Result, error) {
+	first := c.row
+	for !c.ended {
+		if c.row%256 == 0 && ctx.Err() != nil {
+			return c.result, ctx.Err()
+		}
+		if _, err := c.next(); err != nil {
+			return c.result, err
+		}
+	}
+	if extra := c.row - first; extra > 0 {
+		c.result.Different += extra - 1
+		c.differs(Difference{Row: first, Want: "no row", Got: fmt.Sprintf("%d rows more", extra)})
+	}
+	return c.result, nil
+}
+
+// codec returns goavro's codec of a schema. goavro panics on a few schemas;
+// that is a rejection too.
+func (c *Comparer) codec(schema string) (codec *goavro.Codec, err error) {
+	if known, ok := c.codecs[schema]; ok {
+		return known, nil
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			codec, err = nil, fmt.Errorf("panic: %v", p)
+		}
+	}()
+	if codec, err = goavro.NewCodec(schema); err == nil {
+		c.codecs[schema] = codec
+	}
+	return codec, err
+}
