@@ -1,0 +1,48 @@
+package spill
+
+import (
+	"fmt"
+
+	"golang.org/x/sys/unix"
+)
+
+// CheckFree returns an error that is ENOSPC, and says how much is missing, if
+// the file system of dir has less than need bytes free for this user.
+func CheckFree(dir string, need int64) error {
+	if need <= 0 {
+		return nil
+	}
+	st, err := statfs(dir)
+	if err != nil {
+		return err
+	}
+	free := st.Bavail * uint64(st.Bsize)
+	if free < uint64(need) {
+		return fmt.Errorf("spill: %s has %d bytes free, %d are needed: %w", dir, free, need, unix.ENOSPC)
+	}
+	return nil
+}
+
+// checkInodes is CheckFree for the number of files. File systems without a
+// fixed number report 0 in all.
+func checkInodes(dir string, need int) error {
+	st, err := statfs(dir)
+	if err != nil {
+		return err
+	}
+	if st.Files > 0 && st.Ffree < uint64(need) {
+		return fmt.Errorf("spill: %s has room for %d files, %d are needed: %w", dir, st.Ffree, need, unix.ENOSPC)
+	}
+	return nil
+}
+
+func statfs(dir string) (st unix.Statfs_t, err error) {
+	err = unix.Statfs(dir, &st)
+	for err == unix.EINTR {
+		err = unix.Statfs(dir, &st)
+	}
+	if err != nil {
+		err = fmt.Errorf("spill: free space of %s: %w", dir, err)
+	}
+	return st, err
+}

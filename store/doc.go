@@ -1,0 +1,24 @@
+// Package store holds files: on local disk, and behind the same interface on
+// HDFS. Inputs are opened, outputs are created, committed and renamed through
+// it; nothing else in rowtocol touches a file that a user named.
+//
+// The interface asks only for what both kinds of storage can do:
+//
+//	Create     exclusive; the final size is told beforehand, where it is known,
+//	           so that a store with blocks can choose one that holds it all
+//	Commit     the bytes are durable, and as many as were promised
+//	Rename     never replaces; of several that rename to one name, one wins
+//	WriteFile  whole small files: exclusive (a lock, a marker) or replacing (a
+//	           heartbeat)
+//
+// There is no append, no truncation, no hard link and no write at an offset.
+//
+// A lock is made of these: WriteFile with exclusive takes it, WriteFile without
+// refreshes it, Rename takes it over from a dead holder, with one winner, and
+// ReadFile tells who holds it. On a store that cannot create a file together
+// with its content, a reader may for a moment find the new file empty, so an
+// unreadable lock must count as held until its ModTime is old.
+//
+// Paths use slashes and carry no scheme; Resolve turns a user's location into
+// a store and a path. Classify says of any error whether a retry may help.
+package store

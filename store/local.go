@@ -1,0 +1,193 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"syscall"
+)
+
+// Local returns the store of the machine's own file system. Relative paths are
+// relative to the working directory. What it says it has done, it has synced
+// to disk, directory entries included.
+func Local() Store { return local{} }
+
+type local struct{}
+
+func (local) Open(ctx context.Context, path string) (File, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	// Asked before opening, because opening a named pipe would block.
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, &fs.PathError{Op: "open", Path: path, Err: ErrNotRegular}
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	if info, err = f.Stat(); err != nil {
+		_ = f.Close()
+		return nil, err
+	}
+	return &localFile{File: f, size: info.Size()}, nil
+}
+
+// localFile takes ReadAt, Close and Name from os.File.
+type localFile struct {
+	*os.File
+	size int64
+}
+
+func (f *localFile) Size() int64 { return f.size }
+
+func (local) Stat(ctx context.Context, p string) (Info, error) {
+	if err := ctx.Err(); err != nil {
+		return Info{}, err
+	}
+	info, err := os.Stat(p)
+	if err != nil {
+		return Info{}, err
+	}
+	return localInfo(p, info), nil
+}
+
+func localInfo(p string, info fs.FileInfo) Info {
+	i := Info{Name: path.Base(p), Path: p, Dir: info.IsDir(), ModTime: info.ModTime()}
+	if !i.Dir {
+		i.Size = info.Size()
+	}
+	return i
+}
+
+func (local) List(ctx context.Context, dir string) ([]Info, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	infos := make([]Info, 0, len(entries))
+	for _, e := range entries {
+		p := path.Join(dir, e.Name())
+		info, err := os.Stat(p)
+		if errors.Is(err, fs.ErrNotExist) {
+			// A dangling link stays in the list, so that opening it fails
+			// rather than its rows being missed; what was removed is left out.
+			if info, err = os.Lstat(p); errors.Is(err, fs.ErrNotExist) {
+				continue
+			}
+		}
+		if err != nil {
+			return nil, err
+		}
+		infos = append(infos, localInfo(p, info))
+	}
+	slices.SortFunc(infos, func(a, b Info) int { return strings.Compare(a.Name, b.Name) })
+	return infos, nil
+}
+
+func (local) Remove(ctx context.Context, p string) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if err := os.Remove(p); err != nil {
+		return err
+	}
+	return syncDir(path.Dir(p))
+}
+
+func (local) RemoveAll(ctx context.Context, p string) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if _, err := os.Lstat(p); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err := os.RemoveAll(p); err != nil {
+		return err
+	}
+	return syncDir(path.Dir(p))
+}
+
+func (l local) MkdirAll(ctx context.Context, p string) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	p = path.Clean(p)
+	err := os.Mkdir(p, 0o777)
+	if errors.Is(err, fs.ErrNotExist) && path.Dir(p) != p {
+		if err := l.MkdirAll(ctx, path.Dir(p)); err != nil {
+			return err
+		}
+		err = os.Mkdir(p, 0o777)
+	}
+	if err == nil {
+		return syncDir(path.Dir(p))
+	}
+	// A file system may refuse for another reason (read-only, no permission)
+	// before it looks whether the directory is there.
+	info, statErr := os.Stat(p)
+	switch {
+	case statErr != nil:
+		return err
+	case !info.IsDir():
+		return &fs.PathError{Op: "mkdir", Path: p, Err: syscall.ENOTDIR}
+	}
+	return nil
+}
+
+func (l local) ReadFile(ctx context.Context, path string, max int64) ([]byte, error) {
+	f, err := l.Open(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }()
+	if f.Size() > max {
+		return nil, fmt.Errorf("%s: %d bytes, at most %d expected: %w", path, f.Size(), max, ErrTooLarge)
+	}
+	data := make([]byte, f.Size())
+	n, err := f.ReadAt(data, 0)
+	if err != nil && err != io.EOF {
+		return nil, err
+	}
+	return data[:n], nil
+}
+
+func (l local) WriteFile(ctx context.Context, path string, data []byte, exclusive bool) (err error) {
+	temp := TempName(path)
+	w, err := l.Create(ctx, temp, CreateOptions{Size: int64(len(data))})
+	if err != nil {
+		return err
+	}
+	if err := writeAndCommit(ctx, w, data); err != nil {
+		return errors.Join(err, w.Abort())
+	}
+	if exclusive {
+		err = l.Rename(ctx, temp, path)
+	} else {
+		err = replace(temp, path)
+	}
+	if err != nil {
+		_ = os.Remove(temp)
+	}
+	return err
+}
+
+func writeAndCommit(ctx context.Context, w Writer, data []byte) error {
+	if _, err := w.Write(data); err != nil {
+		return err
+	}
+	return w.Commit(ctx)
+}

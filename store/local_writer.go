@@ -1,0 +1,131 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+
+	"golang.org/x/sys/unix"
+)
+
+func (local) Create(ctx context.Context, path string, o CreateOptions) (Writer, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	if err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			err = &fs.PathError{Op: "create", Path: path, Err: ErrNoParent}
+		}
+		return nil, err
+	}
+	w := &localWriter{ctx: ctx, f: f, size: o.Size}
+	if o.Size > 0 {
+		if err := reserve(f, o.Size); err != nil {
+			return nil, errors.Join(err, w.Abort())
+		}
+	}
+	return w, nil
+}
+
+// reserve takes the disk space of a file at once, so that a full disk is known
+// before hours of writing. File systems that cannot are left to find out.
+func reserve(f *os.File, size int64) error {
+	err := unix.Fallocate(int(f.Fd()), unix.FALLOC_FL_KEEP_SIZE, 0, size)
+	for err == unix.EINTR {
+		err = unix.Fallocate(int(f.Fd()), unix.FALLOC_FL_KEEP_SIZE, 0, size)
+	}
+	switch err {
+	case unix.ENOSPC, unix.EDQUOT, unix.EFBIG, unix.EIO:
+		return &fs.PathError{Op: "reserve", Path: f.Name(), Err: err}
+	}
+	return nil
+}
+
+// localWriter writes straight to its file; callers bring their own buffer.
+type localWriter struct {
+	ctx  context.Context
+	f    *os.File
+	size int64 // promised, or -1
+	n    int64 // written
+	err  error // the first; sticky
+	done bool  // committed or aborted
+}
+
+func (w *localWriter) Write(p []byte) (int, error) {
+	if err := w.ready(w.ctx); err != nil {
+		return 0, err
+	}
+	n, err := w.f.Write(p)
+	w.n += int64(n)
+	w.err = err
+	return n, err
+}
+
+// ReadFrom lets io.Copy leave the copying to the kernel, where r is an os.File
+// or an io.LimitedReader of one.
+func (w *localWriter) ReadFrom(r io.Reader) (int64, error) {
+	if err := w.ready(w.ctx); err != nil {
+		return 0, err
+	}
+	n, err := w.f.ReadFrom(r)
+	w.n += n
+	w.err = err
+	return n, err
+}
+
+// ready returns, and keeps, the reason for which the writer cannot go on.
+func (w *localWriter) ready(ctx context.Context) error {
+	switch {
+	case w.err != nil:
+	case w.done:
+		return &fs.PathError{Op: "write", Path: w.f.Name(), Err: fs.ErrClosed}
+	default:
+		w.err = ctx.Err()
+	}
+	return w.err
+}
+
+func (w *localWriter) Commit(ctx context.Context) error {
+	if err := w.ready(ctx); err != nil {
+		return err
+	}
+	w.err = w.commit()
+	w.done = w.err == nil
+	return w.err
+}
+
+func (w *localWriter) commit() error {
+	if w.size >= 0 && w.n != w.size {
+		return fmt.Errorf("%s: %d bytes were written, %d were promised", w.f.Name(), w.n, w.size)
+	}
+	if err := w.f.Sync(); err != nil {
+		return err
+	}
+	info, err := w.f.Stat()
+	if err != nil {
+		return err
+	}
+	if info.Size() != w.n {
+		return fmt.Errorf("%s: length %d after writing %d bytes: %w", w.f.Name(), info.Size(), w.n, ErrMismatch)
+	}
+	if err := w.f.Close(); err != nil {
+		return err
+	}
+	return syncDir(path.Dir(w.f.Name()))
+}
+
+func (w *localWriter) Abort() error {
+	if w.done {
+		return nil
+	}
+	w.done = true
+	// The file may be closed already, by a failed Commit, and an error of
+	// closing what is to be removed is of no interest.
+	_ = w.f.Close()
+	return os.Remove(w.f.Name())
+}

@@ -1,0 +1,93 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+var scheme = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9+.-]*)://`)
+
+// Resolve returns the store that a location is on and its path there. Plain
+// paths and file: locations are local; characters are taken as they stand, %
+// included, as Hadoop does. Other schemes are ErrScheme.
+func Resolve(location string) (Store, string, error) {
+	if location == "" {
+		return nil, "", errors.New("an empty location")
+	}
+	m := scheme.FindStringSubmatch(location)
+	switch {
+	case m == nil && strings.HasPrefix(location, "file:/"):
+		return Local(), path.Clean(location[len("file:"):]), nil
+	case m == nil:
+		return Local(), path.Clean(location), nil
+	case !strings.EqualFold(m[1], "file"):
+		return nil, "", fmt.Errorf("%s: %s %w", location, m[1], ErrScheme)
+	}
+	host, rest, ok := strings.Cut(location[len(m[0]):], "/")
+	if !ok || host != "" && host != "localhost" {
+		return nil, "", fmt.Errorf("%s: a file location of another host: %w", location, ErrScheme)
+	}
+	return Local(), path.Clean("/" + rest), nil
+}
+
+// IsPattern reports whether a path has characters that Glob interprets. A file
+// may bear such a name, so look for the path itself first.
+func IsPattern(p string) bool { return strings.ContainsAny(p, `*?[\`) }
+
+// Glob returns the files and directories whose path matches a pattern, sorted
+// by path. Each element of the pattern is one of path.Match, and a wildcard at
+// its start does not match a leading dot. No match is no error; directories
+// that vanish meanwhile are passed over.
+func Glob(ctx context.Context, st Store, pattern string) ([]Info, error) {
+	if _, err := path.Match(pattern, ""); err != nil {
+		return nil, fmt.Errorf("pattern %s: %w", pattern, err)
+	}
+	root, rest := ".", path.Clean(pattern)
+	if strings.HasPrefix(rest, "/") {
+		root, rest = "/", rest[1:]
+	}
+	found := []Info{{Path: root, Dir: true}}
+	for _, element := range strings.Split(rest, "/") {
+		var next []Info
+		for _, dir := range found {
+			if !dir.Dir {
+				continue
+			}
+			infos, err := globElement(ctx, st, dir.Path, element)
+			if err != nil {
+				return nil, err
+			}
+			next = append(next, infos...)
+		}
+		found = next
+	}
+	slices.SortFunc(found, func(a, b Info) int { return strings.Compare(a.Path, b.Path) })
+	return found, nil
+}
+
+// globElement returns what in dir matches one element of a pattern.
+func globElement(ctx context.Context, st Store, dir, element string) ([]Info, error) {
+	if !IsPattern(element) {
+		info, err := st.Stat(ctx, path.Join(dir, element))
+		if errors.Is(err, ErrNotExist) {
+			return nil, nil
+		}
+		return []Info{info}, err
+	}
+	infos, err := st.List(ctx, dir)
+	if errors.Is(err, ErrNotExist) {
+		return nil, nil
+	}
+	return slices.DeleteFunc(infos, func(i Info) bool {
+		if strings.HasPrefix(i.Name, ".") && !strings.HasPrefix(element, ".") {
+			return true
+		}
+		ok, _ := path.Match(element, i.Name)
+		return !ok
+	}), err
+}

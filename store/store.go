@@ -1,0 +1,103 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"path"
+	"regexp"
+	"time"
+)
+
+// Store is one place that holds files. Its methods may be called concurrently.
+// Every method obeys its context; a call whose context ended has either done
+// its work or not begun it, as far as the storage can know.
+type Store interface {
+	// Open opens a file for reading; ErrNotExist if there is none. What is not
+	// a regular file is refused.
+	Open(ctx context.Context, path string) (File, error)
+	// Create creates a file, in a directory that exists (else ErrNoParent) and
+	// under a name that does not (else ErrExist). ctx bounds the writes too.
+	Create(ctx context.Context, path string, o CreateOptions) (Writer, error)
+	// Stat describes a file or directory; ErrNotExist if there is none.
+	Stat(ctx context.Context, path string) (Info, error)
+	// List describes what a directory holds, sorted by name, hidden names
+	// included.
+	List(ctx context.Context, dir string) ([]Info, error)
+	// Rename moves a file or directory. It never replaces or merges: ErrExist
+	// if to exists. When it returns nil, the change is durable.
+	Rename(ctx context.Context, from, to string) error
+	// Remove removes a file or an empty directory; ErrNotExist if there is
+	// none. When it returns nil, the change is durable.
+	Remove(ctx context.Context, path string) error
+	// RemoveAll removes whatever path names and all that is below it; that
+	// there is nothing is no error.
+	RemoveAll(ctx context.Context, path string) error
+	// MkdirAll makes a directory and its missing parents; that it exists is no
+	// error.
+	MkdirAll(ctx context.Context, path string) error
+	// ReadFile returns the whole of a small file, ErrTooLarge if it is of more
+	// than max bytes.
+	ReadFile(ctx context.Context, path string, max int64) ([]byte, error)
+	// WriteFile makes a small file durably. With exclusive, an existing file is
+	// left alone (ErrExist) and of several writers one wins; else an existing
+	// file is replaced at once, so that a reader finds the old or the new
+	// content. A killed WriteFile may leave a file that IsTemp knows.
+	WriteFile(ctx context.Context, path string, data []byte, exclusive bool) error
+}
+
+// File is an open file. ReadAt may be called concurrently.
+type File interface {
+	io.ReaderAt
+	io.Closer
+	// Size is the length in bytes when the file was opened.
+	Size() int64
+	// Name is the path that was opened.
+	Name() string
+}
+
+// CreateOptions tell a store about a file to be.
+type CreateOptions struct {
+	// Size is the exact final length in bytes, or -1 if it is not known. A
+	// store with blocks chooses one that holds the file, and Commit fails if
+	// another number of bytes was written.
+	Size int64
+}
+
+// Writer writes a new file from its start to its end. It is used by one
+// goroutine. After a failed Write all later calls but Abort fail with the
+// first error.
+type Writer interface {
+	io.Writer
+	// Commit makes the file durable, closes it, and checks its length and,
+	// where the storage has blocks and the size was given, that it is one
+	// block. After an error the file is still there, to be removed by Abort.
+	Commit(ctx context.Context) error
+	// Abort closes and removes the file. After a Commit that returned nil it
+	// does nothing, so it can be deferred.
+	Abort() error
+}
+
+// Info describes a file or directory.
+type Info struct {
+	Name    string // last element of Path
+	Path    string
+	Size    int64 // bytes; 0 for a directory
+	Dir     bool
+	ModTime time.Time
+}
+
+// TempName returns a name beside path, new at each call, for a file that will
+// be renamed to path when it is complete. The name is hidden, and IsTemp knows
+// it.
+func TempName(p string) string {
+	dir, base := path.Split(p)
+	return fmt.Sprintf("%s.%s.%016x.tmp", dir, base, rand.Uint64())
+}
+
+var tempName = regexp.MustCompile(`^\..+\.[0-9a-f]{16}\.tmp$`)
+
+// IsTemp reports whether name, without its directory, is one of TempName's: if
+// its run is dead, the file is rubbish.
+func IsTemp(name string) bool { return tempName.MatchString(name) }
