@@ -1,0 +1,218 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"runtime"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+)
+
+// app is one run of the program: its streams, the common flags, and what the
+// final JSON object will say.
+type app struct {
+	out     *bufio.Writer
+	stdout  *os.File
+	console *console
+	log     *slog.Logger
+
+	configFile string
+	json       bool
+	tempDir    string
+	memory     byteSize
+	workers    int
+	logLevel   string
+
+	command string // name of the command that ran
+	result  any    // its part of the final JSON object
+	// status and nothing are the JSON status and the exit code of a success
+	// that is not plainly "done".
+	status  string
+	nothing int
+}
+
+func newApp(stdout, stderr *os.File) *app {
+	a := &app{
+		out: bufio.NewWriterSize(stdout, 64<<10), stdout: stdout,
+		console: newConsole(stderr),
+		memory:  512 << 20, workers: runtime.GOMAXPROCS(0), logLevel: "info",
+	}
+	a.log = a.console.logger(slog.LevelInfo)
+	return a
+}
+
+const rootLong = `rowtocol rewrites Avro row files as column files: one file per row group, and
+nothing under its final name before all of it is written and checked.
+
+Every flag may also come from the environment (ROWTOCOL_BLOCK_SIZE for
+--block-size; repeatable flags separate values with commas) or from a YAML job
+file (--config). A flag on the command line wins over the environment, and the
+environment over the job file. Sizes are written 64KiB, 128MiB, 1.5GiB;
+durations 90s, 10m.`
+
+const rootExample = `  rowtocol convert /data/mail/*.avro /data/mail.columns
+  rowtocol inspect /data/mail.columns
+  rowtocol verify /data/mail.columns --against /data/mail
+  rowtocol help exit-codes`
+
+func (a *app) rootCommand() *cobra.Command {
+	root := &cobra.Command{
+		Use:           "rowtocol",
+		Short:         "Avro rows in, column files out",
+		Long:          rootLong,
+		Example:       rootExample,
+		Version:       version(),
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args:          noCommand,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	root.SetOut(a.out)
+	root.SetErr(a.console)
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return &usageError{fmt.Errorf("%w (see %s --help)", err, cmd.CommandPath())}
+	})
+	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return a.prepare(cmd) }
+	flags := root.PersistentFlags()
+	flags.StringVar(&a.configFile, "config", "", "YAML job `file` with values for flags")
+	flags.BoolVar(&a.json, "json", false, "print one JSON object on standard output at the end")
+	flags.StringVar(&a.tempDir, "temp-dir", os.TempDir(), "`directory` for temporary files")
+	flags.Var(&a.memory, "memory", "memory to plan with")
+	flags.IntVar(&a.workers, "workers", a.workers, "number of parallel workers; it never changes the output")
+	flags.StringVar(&a.logLevel, "log-level", a.logLevel, "`level` of messages: debug, info, warn or error")
+	complete(root, "log-level", "debug", "info", "warn", "error")
+
+	root.AddCommand(a.convertCommand(), a.inspectCommand(), a.schemaCommand(), a.verifyCommand(), exitCodesTopic())
+	return root
+}
+
+// noCommand gives an unknown command the exit code of a usage error.
+func noCommand(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return usagef("there is no command %q (see rowtocol --help)", args[0])
+	}
+	return nil
+}
+
+// prepare runs before every command, when its flags are parsed.
+func (a *app) prepare(cmd *cobra.Command) error {
+	a.command = cmd.Name()
+	if err := a.configure(cmd); err != nil {
+		return err
+	}
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(a.logLevel)); err != nil {
+		return usagef("--log-level: %q is not debug, info, warn or error", a.logLevel)
+	}
+	a.log = a.console.logger(level)
+	if a.workers < 1 {
+		return usagef("--workers must be at least 1")
+	}
+	if a.memory < 16<<20 {
+		return usagef("--memory must be at least 16MiB")
+	}
+	return nil
+}
+
+// args turns cobra's complaint about arguments into a usage error.
+func args(check cobra.PositionalArgs) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if err := check(cmd, args); err != nil {
+			return usagef("%v; usage: %s", err, cmd.UseLine())
+		}
+		return nil
+	}
+}
+
+func complete(cmd *cobra.Command, flag string, choices ...string) {
+	err := cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(choices, cobra.ShellCompDirectiveNoFileComp))
+	if err != nil {
+		panic(err) // the flag was not defined
+	}
+}
+
+// report is the final JSON object of --json.
+type report struct {
+	Command string   `json:"command"`
+	Exit    int      `json:"exit"`
+	Status  string   `json:"status"`
+	Error   *failure `json:"error,omitempty"`
+	Result  any      `json:"result,omitempty"`
+}
+
+// finish prints what is left to print and returns the exit code. Output that
+// cannot be printed is a failure of storage like any other.
+func (a *app) finish(err error) int {
+	a.console.clear()
+	e := classify(err)
+	code, status := e.code, e.name
+	if interruption := (interrupted{}); errors.As(err, &interruption) {
+		code = 128 + int(interruption.signal)
+	}
+	if err == nil && a.status != "" {
+		code, status = a.nothing, a.status
+	}
+	if a.json {
+		r := report{Command: a.command, Exit: code, Status: status, Error: describe(err), Result: a.result}
+		enc := json.NewEncoder(a.out)
+		enc.SetIndent("", "  ")
+		enc.SetEscapeHTML(false)
+		if jsonErr := enc.Encode(r); jsonErr != nil && err == nil {
+			err, code = jsonErr, classify(jsonErr).code
+		}
+	}
+	if flushErr := a.out.Flush(); flushErr != nil && err == nil {
+		err, code = fmt.Errorf("standard output: %w", flushErr), classify(flushErr).code
+	}
+	if err != nil {
+		a.console.fail(a.log, err, code)
+	}
+	return code
+}
+
+// printf prints to standard output; finish reports what failed.
+func (a *app) printf(format string, args ...any) {
+	_, _ = fmt.Fprintf(a.out, format, args...) // the buffer keeps the error for Flush
+}
+
+// width returns the columns of the terminal on standard output, or 0 if it is
+// none.
+func (a *app) width() int {
+	if w, _, err := term.GetSize(int(a.stdout.Fd())); err == nil {
+		return w
+	}
+	return 0
+}
+
+// version is the module version or the commit that the program was built from.
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "unknown"
+	}
+	if v := info.Main.Version; v != "" && v != "(devel)" {
+		return v
+	}
+	for _, s := range info.Settings {
+		if s.Key == "vcs.revision" {
+			return s.Value
+		}
+	}
+	return "devel"
+}
+
+// exitCodesTopic is the help topic made from the table.
+func exitCodesTopic() *cobra.Command {
+	return &cobra.Command{
+		Use:   "exit-codes",
+		Short: "What the exit codes mean",
+		Long:  "The exit code of rowtocol says what a scheduler should do next:\n\n" + exitHelp(),
+	}
+}
+

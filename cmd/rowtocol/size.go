@@ -1,0 +1,77 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// byteSize is a flag value in bytes, written "64MiB".
+type byteSize int64
+
+var sizeUnits = []struct {
+	name  string
+	bytes float64
+}{
+	{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"TiB", 1 << 40},
+	{"kB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12}, {"B", 1},
+}
+
+// Set implements pflag.Value. A number without a unit is bytes; a unit of one
+// letter is refused, because people disagree about what "M" means.
+func (s *byteSize) Set(text string) error {
+	number, scale := strings.TrimSpace(text), 1.0
+	for _, u := range sizeUnits {
+		if rest, ok := strings.CutSuffix(number, u.name); ok {
+			number, scale = strings.TrimSpace(rest), u.bytes
+			break
+		}
+	}
+	if n, err := strconv.ParseInt(number, 10, 64); err == nil && scale == 1 && n >= 0 {
+		*s = byteSize(n)
+		return nil
+	}
+	n, err := strconv.ParseFloat(number, 64)
+	if err != nil || strings.Trim(number, "0123456789.") != "" {
+		return fmt.Errorf("%q is not a size; sizes are written like 65536, 64KiB, 1.5GiB", text)
+	}
+	if n *= scale; n >= math.MaxInt64 {
+		return fmt.Errorf("%q is too large", text)
+	}
+	if n != math.Trunc(n) {
+		return fmt.Errorf("%q is not a whole number of bytes", text)
+	}
+	*s = byteSize(n)
+	return nil
+}
+
+// String writes the size in the largest unit that fits it exactly.
+func (s byteSize) String() string {
+	for i := 3; i >= 0; i-- {
+		if unit := int64(sizeUnits[i].bytes); s != 0 && int64(s)%unit == 0 {
+			return fmt.Sprintf("%d%s", int64(s)/unit, sizeUnits[i].name)
+		}
+	}
+	return strconv.FormatInt(int64(s), 10)
+}
+
+// Type implements pflag.Value.
+func (s byteSize) Type() string { return "size" }
+
+// human writes bytes with three significant digits, for reading.
+func human(n int64) string {
+	v, unit := float64(n), "B"
+	for i := 0; i < 4 && v >= 1000; i++ {
+		v, unit = v/1024, sizeUnits[i].name
+	}
+	switch {
+	case unit == "B":
+		return strconv.FormatInt(n, 10) + " B"
+	case v < 10:
+		return fmt.Sprintf("%.2f %s", v, unit)
+	case v < 100:
+		return fmt.Sprintf("%.1f %s", v, unit)
+	}
+	return fmt.Sprintf("%.0f %s", v, unit)
+}
