@@ -50,7 +50,7 @@ bench:
 mail: bin/mail/mail.avro
 
 bin/mail/mail.avro:
-	$(GO) run ./internal/mailgen/mailgen -rows 300000 -output $@
+	$(GO) run ./internal/cmd/mailgen -rows 300000 -output $@
 
 lint:
 	$(LINT) run ./...
