@@ -64,7 +64,8 @@ func renameWithoutFlag(from, to string) error {
 		if err := os.Mkdir(to, 0o777); err != nil {
 			return err
 		}
-		if err := os.Rename(from, to); err != nil {
+		// os.Rename would refuse the directory that stands there.
+		if err := unix.Rename(from, to); err != nil {
 			_ = os.Remove(to)
 			return err
 		}

@@ -1,0 +1,245 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+func TestRenameWithoutFlag(t *testing.T) {
+	dir := t.TempDir()
+	p := func(name string) string { return filepath.Join(dir, name) }
+	for _, f := range []string{"a", "b", "c", "d/f", "e/f"} {
+		if err := os.MkdirAll(filepath.Dir(p(f)), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(p(f), []byte(f), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Mkdir(p("empty"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	tests := []struct {
+		from, to string
+		want     error
+	}{
+		{"a", "b", fs.ErrExist},
+		{"a", "empty", fs.ErrExist},
+		{"d", "e", fs.ErrExist},
+		{"d", "empty", fs.ErrExist},
+		{"d", "a", fs.ErrExist},
+		{"none", "x", fs.ErrNotExist},
+		{"a", "new", nil},
+		{"d", "newdir", nil},
+	}
+	for _, tt := range tests {
+		if err := renameWithoutFlag(p(tt.from), p(tt.to)); !errors.Is(err, tt.want) {
+			t.Errorf("%s to %s: %v, want %v", tt.from, tt.to, err, tt.want)
+		}
+	}
+	for path, want := range map[string]string{"new": "a", "b": "b", "newdir/f": "d/f", "e/f": "e/f"} {
+		if got, err := os.ReadFile(p(path)); string(got) != want {
+			t.Errorf("%s holds %q, %v; want %q", path, got, err, want)
+		}
+	}
+	for _, gone := range []string{"a", "d", "x"} {
+		if _, err := os.Lstat(p(gone)); err == nil {
+			t.Errorf("%s is still there", gone)
+		}
+	}
+}
+
+func TestWriterKeepsFirstError(t *testing.T) {
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Skip(err)
+	}
+	defer func() { _ = full.Close() }()
+	w := &localWriter{ctx: t.Context(), f: full, size: -1}
+	_, first := w.Write([]byte("x"))
+	if !errors.Is(first, syscall.ENOSPC) || Classify(first) != Retryable {
+		t.Fatalf("write to a full device: %v", first)
+	}
+	if _, err := w.Write(nil); err != first {
+		t.Errorf("second write: %v", err)
+	}
+	if _, err := w.ReadFrom(strings.NewReader("x")); err != first {
+		t.Errorf("read from: %v", err)
+	}
+	if err := w.Commit(t.Context()); err != first {
+		t.Errorf("commit: %v", err)
+	}
+}
+
+func TestCreateReservesSpace(t *testing.T) {
+	st, dir := Local(), t.TempDir()
+	_, err := st.Create(t.Context(), filepath.Join(dir, "f"), CreateOptions{Size: 1 << 50})
+	if err == nil {
+		t.Skip("the file system does not reserve space")
+	}
+	if c := Classify(err); c != Retryable && !errors.Is(err, syscall.EFBIG) {
+		t.Errorf("a petabyte: %v, class %v", err, c)
+	}
+	if entries, _ := os.ReadDir(dir); len(entries) != 0 {
+		t.Errorf("left %v", entries)
+	}
+}
+
+func TestKernelCopy(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(dir+"/src", []byte("0123456789"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	src, err := os.Open(dir + "/src")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = src.Close() }()
+	w, err := Local().Create(t.Context(), dir+"/dst", CreateOptions{Size: 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := src.Seek(3, io.SeekStart); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.Copy(w, io.LimitReader(src, 4)); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Commit(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got, _ := os.ReadFile(dir + "/dst"); string(got) != "3456" {
+		t.Errorf("copied %q", got)
+	}
+}
+
+func TestListKeepsDanglingLinks(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.Symlink("nowhere", dir+"/link"); err != nil {
+		t.Fatal(err)
+	}
+	infos, err := Local().List(t.Context(), dir)
+	if err != nil || len(infos) != 1 || infos[0].Name != "link" {
+		t.Errorf("listed %v, %v", infos, err)
+	}
+}
+
+func TestOpenNamedPipe(t *testing.T) {
+	p := t.TempDir() + "/pipe"
+	if err := syscall.Mkfifo(p, 0o666); err != nil {
+		t.Skip(err)
+	}
+	if _, err := Local().Open(t.Context(), p); !errors.Is(err, ErrNotRegular) {
+		t.Errorf("open: %v", err)
+	}
+}
+
+func TestRefusedByFileSystem(t *testing.T) {
+	for _, p := range []string{"/proc/rowtocol", "/sys/rowtocol"} {
+		_, err := Local().Create(t.Context(), p, CreateOptions{Size: 1})
+		if err == nil {
+			t.Fatalf("created %s", p)
+		}
+		if c := Classify(err); c != Final {
+			t.Errorf("%v: class %v", err, c)
+		}
+	}
+	_, err := Local().Create(t.Context(), t.TempDir()+"/"+strings.Repeat("n", 300), CreateOptions{})
+	if Classify(err) != Final {
+		t.Errorf("long name: %v", err)
+	}
+}
+
+func TestClassify(t *testing.T) {
+	errno := func(e syscall.Errno) error {
+		return fmt.Errorf("task 3: %w", &fs.PathError{Op: "write", Path: "p", Err: e})
+	}
+	tests := []struct {
+		err  error
+		want Class
+	}{
+		{nil, Unknown},
+		{errors.New("other"), Unknown},
+		{context.Canceled, Unknown},
+		{fmt.Errorf("x: %w", context.DeadlineExceeded), Retryable},
+		{os.ErrDeadlineExceeded, Retryable},
+		{&net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}, Retryable},
+		{&net.DNSError{IsTimeout: true}, Retryable},
+		{errno(syscall.ENOSPC), Retryable},
+		{errno(syscall.EIO), Retryable},
+		{errno(syscall.EMFILE), Retryable},
+		{errno(syscall.ENFILE), Retryable},
+		{errno(syscall.ETIMEDOUT), Retryable},
+		{errno(syscall.EAGAIN), Retryable},
+		{errno(syscall.ENOMEM), Retryable},
+		{errno(syscall.ESTALE), Retryable},
+		{io.ErrShortWrite, Retryable},
+		{ErrMismatch, Retryable},
+		{errno(syscall.EACCES), Final},
+		{errno(syscall.EPERM), Final},
+		{errno(syscall.EROFS), Final},
+		{errno(syscall.EDQUOT), Final},
+		{errno(syscall.ENOTDIR), Final},
+		{errno(syscall.ENAMETOOLONG), Final},
+		{fs.ErrPermission, Final},
+		{ErrNoParent, Final},
+		{ErrTooLarge, Final},
+		{errno(syscall.ENOENT), NotFound},
+		{errno(syscall.EEXIST), Exists},
+		{fmt.Errorf("x %w", ErrScheme), Unsupported},
+	}
+	for _, tt := range tests {
+		if got := Classify(tt.err); got != tt.want {
+			t.Errorf("%v: %v, want %v", tt.err, got, tt.want)
+		}
+	}
+}
+
+func TestResolve(t *testing.T) {
+	for location, want := range map[string]string{
+		"a/b":                 "a/b",
+		"a//b/":               "a/b",
+		"/a/../b":             "/b",
+		"file:///a/b%20c":     "/a/b%20c",
+		"file://localhost/a":  "/a",
+		"FILE:///a":           "/a",
+		"file:/a":             "/a",
+		"dt=2024-01-01T00:00": "dt=2024-01-01T00:00",
+	} {
+		_, got, err := Resolve(location)
+		if err != nil || got != want {
+			t.Errorf("%s is %q, %v; want %q", location, got, err, want)
+		}
+	}
+	for _, location := range []string{"hdfs://nn:8020/a", "s3://b/k", "file://host/a", "file://"} {
+		if _, _, err := Resolve(location); Classify(err) != Unsupported {
+			t.Errorf("%s: %v", location, err)
+		}
+	}
+	if _, _, err := Resolve(""); err == nil {
+		t.Error("an empty location passed")
+	}
+}
+
+func TestTempName(t *testing.T) {
+	for _, p := range []string{"part-00001.trv", "/d/e/_SUCCESS", "x/.hidden"} {
+		temp := TempName(p)
+		if filepath.Dir(temp) != filepath.Dir(p) || !IsTemp(filepath.Base(temp)) || temp == TempName(p) {
+			t.Errorf("the temporary name of %s is %s", p, temp)
+		}
+	}
+	for _, name := range []string{"part-00001.trv", "_lock", ".rowtocol", ".x.tmp", "x.0123456789abcdef.tmp"} {
+		if IsTemp(name) {
+			t.Errorf("%s passes for temporary", name)
+		}
+	}
+}

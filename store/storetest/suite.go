@@ -1,0 +1,479 @@
+package storetest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/rowtocol/rowtocol/store"
+)
+
+// Run tests a store. open returns it and an empty directory on it that the
+// caller removes; it is called once per subtest.
+func Run(t *testing.T, open func(t *testing.T) (st store.Store, dir string)) {
+	tests := []struct {
+		name string
+		test func(e env)
+	}{
+		{"create and read", testCreate},
+		{"create without a known size", testUnknownSize},
+		{"create is exclusive", testCreateExclusive},
+		{"create without parent", testNoParent},
+		{"commit checks the size", testCommitSize},
+		{"abort", testAbort},
+		{"not found", testNotFound},
+		{"open what is not a file", testOpenDir},
+		{"stat and list", testList},
+		{"rename a file", testRenameFile},
+		{"rename a directory", testRenameDir},
+		{"rename has one winner", testRenameRace},
+		{"remove", testRemove},
+		{"make directories", testMkdirAll},
+		{"small files", testSmallFiles},
+		{"exclusive small file has one winner", testExclusiveRace},
+		{"replaced small file is always whole", testReplace},
+		{"ended context", testContext},
+		{"glob", testGlob},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			st, dir := open(t)
+			tt.test(env{T: t, st: st, dir: dir, ctx: t.Context()})
+		})
+	}
+}
+
+// env is a subtest's surroundings.
+type env struct {
+	*testing.T
+	st  store.Store
+	dir string
+	ctx context.Context
+}
+
+func (e env) path(name string) string { return path.Join(e.dir, name) }
+
+func (e env) ok(err error) {
+	e.Helper()
+	if err != nil {
+		e.Fatal(err)
+	}
+}
+
+func (e env) is(err, want error) {
+	e.Helper()
+	if !errors.Is(err, want) {
+		e.Fatalf("error is %v, want %v", err, want)
+	}
+}
+
+func (e env) write(name string, data []byte) {
+	e.Helper()
+	w, err := e.st.Create(e.ctx, e.path(name), store.CreateOptions{Size: int64(len(data))})
+	e.ok(err)
+	_, err = w.Write(data)
+	e.ok(err)
+	e.ok(w.Commit(e.ctx))
+}
+
+func (e env) holds(name string, want []byte) {
+	e.Helper()
+	got, err := e.st.ReadFile(e.ctx, e.path(name), 1<<20)
+	e.ok(err)
+	if !bytes.Equal(got, want) {
+		e.Fatalf("%s holds %d bytes %.40q, want %d bytes %.40q", name, len(got), got, len(want), want)
+	}
+}
+
+func (e env) absent(name string) {
+	e.Helper()
+	_, err := e.st.Stat(e.ctx, e.path(name))
+	e.is(err, store.ErrNotExist)
+}
+
+func (e env) names(want ...string) {
+	e.Helper()
+	infos, err := e.st.List(e.ctx, e.dir)
+	e.ok(err)
+	var got []string
+	for _, i := range infos {
+		got = append(got, i.Name)
+	}
+	if fmt.Sprint(got) != fmt.Sprint(want) {
+		e.Fatalf("the directory holds %q, want %q", got, want)
+	}
+}
+
+func testCreate(e env) {
+	data := bytes.Repeat([]byte("row to column "), 20_000)
+	w, err := e.st.Create(e.ctx, e.path("f"), store.CreateOptions{Size: int64(len(data))})
+	e.ok(err)
+	for rest := data; len(rest) > 0; {
+		n := min(len(rest), 9_999)
+		_, err := w.Write(rest[:n])
+		e.ok(err)
+		rest = rest[n:]
+	}
+	e.ok(w.Commit(e.ctx))
+	e.ok(w.Abort())
+
+	f, err := e.st.Open(e.ctx, e.path("f"))
+	e.ok(err)
+	if f.Size() != int64(len(data)) || f.Name() != e.path("f") {
+		e.Errorf("opened %s of %d bytes, want %s of %d", f.Name(), f.Size(), e.path("f"), len(data))
+	}
+	got, err := io.ReadAll(io.NewSectionReader(f, 0, f.Size()))
+	e.ok(err)
+	if !bytes.Equal(got, data) {
+		e.Error("read other bytes than were written")
+	}
+	part := make([]byte, 10)
+	if n, err := f.ReadAt(part, f.Size()-4); n != 4 || err != io.EOF {
+		e.Errorf("read at the end: %d bytes, %v; want 4, EOF", n, err)
+	}
+	e.ok(f.Close())
+
+	e.write("empty", nil)
+	e.holds("empty", nil)
+}
+
+func testUnknownSize(e env) {
+	w, err := e.st.Create(e.ctx, e.path("f"), store.CreateOptions{Size: -1})
+	e.ok(err)
+	_, err = io.Copy(w, bytes.NewReader([]byte("any length")))
+	e.ok(err)
+	e.ok(w.Commit(e.ctx))
+	e.holds("f", []byte("any length"))
+}
+
+func testCreateExclusive(e env) {
+	e.write("f", []byte("first"))
+	_, err := e.st.Create(e.ctx, e.path("f"), store.CreateOptions{Size: 6})
+	e.is(err, store.ErrExist)
+	e.holds("f", []byte("first"))
+	e.ok(e.st.MkdirAll(e.ctx, e.path("d")))
+	_, err = e.st.Create(e.ctx, e.path("d"), store.CreateOptions{Size: 6})
+	e.is(err, store.ErrExist)
+}
+
+func testNoParent(e env) {
+	_, err := e.st.Create(e.ctx, e.path("no/f"), store.CreateOptions{Size: 1})
+	e.is(err, store.ErrNoParent)
+	e.is(e.st.WriteFile(e.ctx, e.path("no/f"), nil, true), store.ErrNoParent)
+	e.write("f", nil)
+	e.is(e.st.Rename(e.ctx, e.path("f"), e.path("no/f")), store.ErrNoParent)
+	e.names("f")
+}
+
+func testCommitSize(e env) {
+	for _, n := range []int{0, 4, 6} {
+		w, err := e.st.Create(e.ctx, e.path("f"), store.CreateOptions{Size: 5})
+		e.ok(err)
+		_, writeErr := w.Write(make([]byte, n))
+		if err := w.Commit(e.ctx); err == nil && writeErr == nil {
+			e.Errorf("%d bytes passed for 5", n)
+		}
+		e.ok(w.Abort())
+		e.names()
+	}
+}
+
+func testAbort(e env) {
+	w, err := e.st.Create(e.ctx, e.path("f"), store.CreateOptions{Size: -1})
+	e.ok(err)
+	_, err = w.Write([]byte("half"))
+	e.ok(err)
+	e.ok(w.Abort())
+	e.names()
+	if w.Commit(e.ctx) == nil {
+		e.Error("commit after abort succeeded")
+	}
+	if _, err := w.Write([]byte("x")); err == nil {
+		e.Error("write after abort succeeded")
+	}
+	e.ok(w.Abort())
+	e.names()
+}
+
+func testNotFound(e env) {
+	_, err := e.st.Open(e.ctx, e.path("no"))
+	e.is(err, store.ErrNotExist)
+	_, err = e.st.Stat(e.ctx, e.path("no"))
+	e.is(err, store.ErrNotExist)
+	_, err = e.st.List(e.ctx, e.path("no"))
+	e.is(err, store.ErrNotExist)
+	_, err = e.st.ReadFile(e.ctx, e.path("no"), 10)
+	e.is(err, store.ErrNotExist)
+	e.is(e.st.Remove(e.ctx, e.path("no")), store.ErrNotExist)
+	e.is(e.st.Rename(e.ctx, e.path("no"), e.path("f")), store.ErrNotExist)
+	e.ok(e.st.RemoveAll(e.ctx, e.path("no")))
+	if c := store.Classify(err); c != store.NotFound {
+		e.Errorf("class is %v", c)
+	}
+}
+
+func testOpenDir(e env) {
+	e.ok(e.st.MkdirAll(e.ctx, e.path("d")))
+	_, err := e.st.Open(e.ctx, e.path("d"))
+	if store.Classify(err) != store.Final {
+		e.Errorf("open of a directory: %v", err)
+	}
+	_, err = e.st.ReadFile(e.ctx, e.path("d"), 10)
+	if store.Classify(err) != store.Final {
+		e.Errorf("read of a directory: %v", err)
+	}
+	e.write("f", nil)
+	_, err = e.st.Create(e.ctx, e.path("f/g"), store.CreateOptions{Size: 1})
+	if store.Classify(err) != store.Final {
+		e.Errorf("create below a file: %v", err)
+	}
+}
+
+func testList(e env) {
+	e.names()
+	e.write("b", []byte("12345"))
+	e.write("a-b", nil)
+	e.write(".hidden", nil)
+	e.ok(e.st.MkdirAll(e.ctx, e.path("a")))
+	e.write("a/deep", nil)
+	e.names(".hidden", "a", "a-b", "b")
+	infos, err := e.st.List(e.ctx, e.dir)
+	e.ok(err)
+	for _, i := range infos {
+		if i.Path != e.path(i.Name) {
+			e.Errorf("path of %s is %s", i.Name, i.Path)
+		}
+		stat, err := e.st.Stat(e.ctx, i.Path)
+		e.ok(err)
+		if stat.Name != i.Name || stat.Path != i.Path || stat.Size != i.Size || stat.Dir != i.Dir || !stat.ModTime.Equal(i.ModTime) {
+			e.Errorf("listed as %+v, stat gives %+v", i, stat)
+		}
+		if i.Dir != (i.Name == "a") {
+			e.Errorf("%s: directory %v", i.Name, i.Dir)
+		}
+	}
+	if i := infos[3]; i.Size != 5 || time.Since(i.ModTime).Abs() > time.Hour {
+		e.Errorf("b is %+v", i)
+	}
+}
+
+func testRenameFile(e env) {
+	e.write("a", []byte("a"))
+	e.write("b", []byte("b"))
+	e.ok(e.st.MkdirAll(e.ctx, e.path("d")))
+	e.is(e.st.Rename(e.ctx, e.path("a"), e.path("b")), store.ErrExist)
+	e.is(e.st.Rename(e.ctx, e.path("a"), e.path("d")), store.ErrExist)
+	e.is(e.st.Rename(e.ctx, e.path("a"), e.path("a")), store.ErrExist)
+	e.holds("a", []byte("a"))
+	e.holds("b", []byte("b"))
+	e.ok(e.st.Rename(e.ctx, e.path("a"), e.path("d/c")))
+	e.names("b", "d")
+	e.holds("d/c", []byte("a"))
+}
+
+func testRenameDir(e env) {
+	for _, d := range []string{"from", "empty", "full"} {
+		e.ok(e.st.MkdirAll(e.ctx, e.path(d)))
+	}
+	e.write("from/f", []byte("f"))
+	e.write("full/g", []byte("g"))
+	e.write("file", nil)
+	for _, to := range []string{"empty", "full", "file"} {
+		e.is(e.st.Rename(e.ctx, e.path("from"), e.path(to)), store.ErrExist)
+	}
+	e.absent("empty/f")
+	e.absent("empty/from")
+	e.ok(e.st.Rename(e.ctx, e.path("from"), e.path("to")))
+	e.absent("from")
+	e.holds("to/f", []byte("f"))
+	e.holds("full/g", []byte("g"))
+}
+
+// race runs n calls at once and requires that exactly one of them succeeds, the
+// others with ErrExist. It returns the one.
+func (e env) race(n int, call func(i int) error) int {
+	e.Helper()
+	var wg sync.WaitGroup
+	var winner atomic.Int32
+	errs := make([]error, n)
+	for i := range n {
+		wg.Go(func() {
+			if errs[i] = call(i); errs[i] == nil {
+				winner.Store(int32(i))
+			}
+		})
+	}
+	wg.Wait()
+	winners := 0
+	for _, err := range errs {
+		if err == nil {
+			winners++
+		} else {
+			e.is(err, store.ErrExist)
+		}
+	}
+	if winners != 1 {
+		e.Fatalf("%d winners: %v", winners, errs)
+	}
+	return int(winner.Load())
+}
+
+func testRenameRace(e env) {
+	for i := range 8 {
+		e.write(fmt.Sprint("f", i), []byte{byte(i)})
+	}
+	w := e.race(8, func(i int) error {
+		return e.st.Rename(e.ctx, e.path(fmt.Sprint("f", i)), e.path("to"))
+	})
+	e.holds("to", []byte{byte(w)})
+}
+
+func testRemove(e env) {
+	e.ok(e.st.MkdirAll(e.ctx, e.path("d/e")))
+	e.write("d/e/f", nil)
+	if e.st.Remove(e.ctx, e.path("d")) == nil {
+		e.Error("a directory with content was removed by Remove")
+	}
+	e.ok(e.st.Remove(e.ctx, e.path("d/e/f")))
+	e.ok(e.st.Remove(e.ctx, e.path("d/e")))
+	e.write("d/g", nil)
+	e.ok(e.st.RemoveAll(e.ctx, e.path("d")))
+	e.names()
+	e.write("f", nil)
+	e.ok(e.st.RemoveAll(e.ctx, e.path("f")))
+	e.names()
+}
+
+func testMkdirAll(e env) {
+	e.ok(e.st.MkdirAll(e.ctx, e.path("a/b/c")))
+	e.ok(e.st.MkdirAll(e.ctx, e.path("a/b/c")))
+	e.write("a/f", nil)
+	for _, p := range []string{"a/f", "a/f/g"} {
+		if err := e.st.MkdirAll(e.ctx, e.path(p)); err == nil {
+			e.Errorf("made the directory %s, where a/f is a file", p)
+		}
+	}
+	e.holds("a/f", nil)
+}
+
+func testSmallFiles(e env) {
+	e.ok(e.st.WriteFile(e.ctx, e.path("f"), []byte("one"), true))
+	e.is(e.st.WriteFile(e.ctx, e.path("f"), []byte("two"), true), store.ErrExist)
+	e.holds("f", []byte("one"))
+	e.ok(e.st.WriteFile(e.ctx, e.path("f"), []byte("three"), false))
+	e.holds("f", []byte("three"))
+	e.ok(e.st.WriteFile(e.ctx, e.path("g"), nil, false))
+	e.holds("g", nil)
+	_, err := e.st.ReadFile(e.ctx, e.path("f"), 4)
+	e.is(err, store.ErrTooLarge)
+	if _, err := e.st.ReadFile(e.ctx, e.path("f"), 5); err != nil {
+		e.Error(err)
+	}
+	e.names("f", "g")
+}
+
+func testExclusiveRace(e env) {
+	w := e.race(8, func(i int) error {
+		return e.st.WriteFile(e.ctx, e.path("lock"), []byte{byte(i)}, true)
+	})
+	e.holds("lock", []byte{byte(w)})
+	e.names("lock")
+}
+
+func testReplace(e env) {
+	content := func(i int) []byte { return bytes.Repeat([]byte{byte('a' + i)}, 100*(i+1)) }
+	e.ok(e.st.WriteFile(e.ctx, e.path("f"), content(0), false))
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for i := range 20 {
+			if err := e.st.WriteFile(e.ctx, e.path("f"), content(i), false); err != nil {
+				e.Error(err)
+			}
+		}
+	})
+	for range 50 {
+		data, err := e.st.ReadFile(e.ctx, e.path("f"), 1<<20)
+		if err != nil {
+			e.Error(err)
+			break
+		}
+		if len(data) == 0 || !bytes.Equal(data, content(int(data[0]-'a'))) {
+			e.Errorf("read a mixture: %q", data)
+			break
+		}
+	}
+	wg.Wait()
+	e.holds("f", content(19))
+}
+
+func testContext(e env) {
+	e.write("f", []byte("f"))
+	ctx, cancel := context.WithCancel(e.ctx)
+	w, err := e.st.Create(ctx, e.path("half"), store.CreateOptions{Size: 4})
+	e.ok(err)
+	_, err = w.Write([]byte("ha"))
+	e.ok(err)
+	cancel()
+	_, err = w.Write([]byte("lf"))
+	e.is(err, context.Canceled)
+	e.is(w.Commit(e.ctx), context.Canceled)
+	e.ok(w.Abort())
+
+	_, err = e.st.Open(ctx, e.path("f"))
+	e.is(err, context.Canceled)
+	_, err = e.st.Create(ctx, e.path("g"), store.CreateOptions{Size: 1})
+	e.is(err, context.Canceled)
+	_, err = e.st.Stat(ctx, e.path("f"))
+	e.is(err, context.Canceled)
+	_, err = e.st.List(ctx, e.dir)
+	e.is(err, context.Canceled)
+	_, err = e.st.ReadFile(ctx, e.path("f"), 10)
+	e.is(err, context.Canceled)
+	e.is(e.st.WriteFile(ctx, e.path("g"), nil, true), context.Canceled)
+	e.is(e.st.Rename(ctx, e.path("f"), e.path("g")), context.Canceled)
+	e.is(e.st.MkdirAll(ctx, e.path("g")), context.Canceled)
+	e.is(e.st.Remove(ctx, e.path("f")), context.Canceled)
+	e.is(e.st.RemoveAll(ctx, e.path("f")), context.Canceled)
+	e.names("f")
+	e.holds("f", []byte("f"))
+}
+
+func testGlob(e env) {
+	e.ok(e.st.MkdirAll(e.ctx, e.path("2024/01")))
+	e.ok(e.st.MkdirAll(e.ctx, e.path("2025/01")))
+	for _, f := range []string{"2024/01/a.avro", "2024/01/b.avro", "2024/01/.c.avro", "2025/01/a.avro", "2025/x", "a*b"} {
+		e.write(f, nil)
+	}
+	tests := map[string][]string{
+		"2024/01/*.avro":  {"2024/01/a.avro", "2024/01/b.avro"},
+		"20*/01/a.avro":   {"2024/01/a.avro", "2025/01/a.avro"},
+		"202[0-4]/*":      {"2024/01"},
+		"*/0?/.*":         {"2024/01/.c.avro"},
+		"2024/01/a.avro":  {"2024/01/a.avro"},
+		`a\*b`:            {"a*b"},
+		"no/*":            nil,
+		"2025/x/*":        nil,
+		"*/*/none-*.avro": nil,
+	}
+	for pattern, want := range tests {
+		infos, err := store.Glob(e.ctx, e.st, e.path(pattern))
+		e.ok(err)
+		var got []string
+		for _, i := range infos {
+			got = append(got, i.Path[len(e.dir)+1:])
+		}
+		if fmt.Sprint(got) != fmt.Sprint(want) {
+			e.Errorf("%s matches %q, want %q", pattern, got, want)
+		}
+	}
+	if _, err := store.Glob(e.ctx, e.st, e.path("[")); err == nil {
+		e.Error("a malformed pattern passed")
+	}
+}

@@ -1,0 +1,43 @@
+package store_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/rowtocol/rowtocol/store"
+	"github.com/rowtocol/rowtocol/store/storetest"
+)
+
+func TestLocal(t *testing.T) {
+	storetest.Run(t, func(t *testing.T) (store.Store, string) { return store.Local(), t.TempDir() })
+}
+
+// A Faulty without faults must be a store like any other, or tests that use it
+// test something else.
+func TestFaultyWithoutFaults(t *testing.T) {
+	storetest.Run(t, func(t *testing.T) (store.Store, string) {
+		return storetest.NewFaulty(store.Local()), t.TempDir()
+	})
+}
+
+func TestFaulty(t *testing.T) {
+	injected := errors.New("injected")
+	dir := t.TempDir()
+	f := storetest.NewFaulty(store.Local(),
+		storetest.Fault{Op: storetest.MkdirAll, N: 2, Err: injected},
+		storetest.Fault{Op: storetest.WriteFile, Err: injected, Late: true})
+	for i, want := range []error{nil, injected, nil} {
+		if err := f.MkdirAll(t.Context(), dir+"/d"); !errors.Is(err, want) {
+			t.Errorf("call %d: %v, want %v", i+1, err, want)
+		}
+	}
+	if n := f.Calls(storetest.MkdirAll); n != 3 {
+		t.Errorf("%d calls were counted", n)
+	}
+	if err := f.WriteFile(t.Context(), dir+"/f", []byte("x"), true); !errors.Is(err, injected) {
+		t.Errorf("write: %v", err)
+	}
+	if data, err := f.ReadFile(t.Context(), dir+"/f", 9); string(data) != "x" {
+		t.Errorf("a late failure left %q, %v", data, err)
+	}
+}
