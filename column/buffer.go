@@ -201,5 +201,29 @@ func (b *Buffer) Finish(nextRow int64, dst *Block) {
 	b.firstRow, b.bit, b.due = nextRow, 0, false
 }
 
+// FirstRow is the row number of the first row of the open block.
+func (b *Buffer) FirstRow() int64 { return b.firstRow }
+
 // Start sets the row number of the first row of an empty buffer.
 func (b *Buffer) Start(row int64) { b.firstRow = row }
+
+// Mark remembers an array column's state so that a length written too early
+// can be taken back with Restore.
+type Mark struct {
+	data, lengths  int
+	run, runLength uint32
+	bit            uint8
+}
+
+// Mark returns the present state.
+func (b *Buffer) Mark() Mark {
+	return Mark{len(b.data), len(b.lengths), b.run, b.runLength, b.bit}
+}
+
+// Restore drops everything appended since the mark. It is right only if the
+// first append after the mark was a length: packed booleans before it are
+// then untouched.
+func (b *Buffer) Restore(m Mark) {
+	b.data, b.lengths = b.data[:m.data], b.lengths[:m.lengths]
+	b.run, b.runLength, b.bit = m.run, m.runLength, m.bit
+}

@@ -14,6 +14,9 @@ type Format interface {
 	NewRowGroup(schema string, cols []column.Column) (RowGroup, error)
 }
 
+// MaxGrowth is the most by which one more byte of data raises RowGroup.Bound.
+const MaxGrowth = 2
+
 // RowGroup is the state of one row group. Its methods are called by one
 // goroutine at a time; only EncodeJob.Encode runs elsewhere.
 type RowGroup interface {
@@ -28,7 +31,8 @@ type RowGroup interface {
 	// and tables, and the stored bytes of the ended blocks.
 	Size() int64
 	// Bound is the most by which a block of so many raw bytes of data and
-	// split lengths can raise Size, its share of tables included.
+	// split lengths can raise Size, its share of tables included. A byte more
+	// raises it by MaxGrowth at most.
 	Bound(col int, data, lengths int) int64
 	// Finish names the outputs of the complete row group.
 	Finish(rows int64) ([]Output, error)

@@ -1,0 +1,140 @@
+package mapper
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/rowtocol/rowtocol/damage"
+	"github.com/rowtocol/rowtocol/format"
+	"github.com/rowtocol/rowtocol/ocf"
+	"github.com/rowtocol/rowtocol/shred"
+	"github.com/rowtocol/rowtocol/spill"
+)
+
+// OnDamage says what to do about input that is damaged.
+type OnDamage uint8
+
+// Fail ends the task at the first damage. Skip and Quarantine leave out the
+// damaged block, or the bytes up to the next sync marker, and go on;
+// Quarantine gives the range to Config.Quarantine first.
+const (
+	Fail OnDamage = iota
+	Skip
+	Quarantine
+)
+
+// Source is a range of one input file.
+type Source struct {
+	Name   string
+	R      io.ReaderAt
+	Size   int64 // of the file
+	Header *ocf.Header
+	Range  ocf.Range
+}
+
+// Config is what a task needs besides its input. All of it but Workers shapes
+// the result.
+type Config struct {
+	Mapping *shred.Mapping
+	Format  format.Format
+	// RowGroupSize is the ceiling of the outputs of a row group, in bytes. A
+	// row group passes it by its last row at most.
+	RowGroupSize int64
+	// BlockSize is the size in bytes at which a column's block is closed, at
+	// the next row boundary.
+	BlockSize int
+	// MaxInputBlock is the most bytes that an input block may decompress to.
+	MaxInputBlock int64
+	OnDamage      OnDamage
+	// MaxLostRows ends the task with an error when more rows than that are
+	// lost; negative is no limit. A loss of an unknown number of rows counts
+	// as one.
+	MaxLostRows int64
+	// Quarantine is called for each damaged range, if OnDamage says so.
+	Quarantine func(src Source, lost ocf.Range) error
+	// Workers is the number of decoders, and of encoders; at least 1.
+	Workers int
+	// Spill is where the columns go.
+	Spill *spill.Folder
+	// SpillOptions bound each row group's spill.
+	SpillOptions spill.Options
+	// Progress, if set, is called after each input block with the rows and
+	// the stored input bytes since the last call.
+	Progress func(rows, bytes int64)
+}
+
+// RowGroup is a finished row group. The receiver closes the spill.
+type RowGroup struct {
+	Rows    int64
+	Outputs []format.Output
+	Spill   *spill.Spill
+}
+
+// Loss is input that is not in the output.
+type Loss struct {
+	Source string // name of the input
+	Range  ocf.Range
+	Rows   int64 // -1: unknown
+	Reason string
+}
+
+// Stats is what a task did.
+type Stats struct {
+	Rows   int64
+	Bytes  int64 // stored input bytes, lost ones included
+	Losses []Loss
+	// InvalidUTF8 counts string values that are not UTF-8 and were copied as
+	// they are.
+	InvalidUTF8 int64
+}
+
+// Run reads the sources in order and calls emit with each row group, in
+// order: one, or more if the rows do not fit under the ceiling. Sources
+// without rows give one row group of none. Damaged input is a *damage.Error
+// that names file, offset and, for rows, field. When Run returns, its
+// goroutines have ended and every spill that was not given to emit is closed.
+func Run(ctx context.Context, sources []Source, cfg Config, emit func(RowGroup) error) (Stats, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	in := startInput(ctx, sources, cfg)
+	defer in.wait()
+	defer cancel()
+	t, err := newTask(ctx, cfg, emit)
+	if err != nil {
+		return Stats{}, err
+	}
+	err = t.run(in, sources)
+	if closeErr := t.close(); err == nil {
+		err = closeErr
+	}
+	return t.stats, err
+}
+
+// lose records damage that the configuration allows, or returns it.
+func (t *task) lose(src Source, lost ocf.Range, rows int64, cause error) error {
+	if t.cfg.OnDamage == Quarantine {
+		if err := t.cfg.Quarantine(src, lost); err != nil {
+			return fmt.Errorf("quarantine %s, bytes %d to %d: %w", src.Name, lost.Start, lost.End, err)
+		}
+	}
+	t.stats.Losses = append(t.stats.Losses, Loss{src.Name, lost, rows, cause.Error()})
+	t.stats.Bytes += lost.Len()
+	t.lostRows += max(rows, 1)
+	if t.cfg.MaxLostRows >= 0 && t.lostRows > t.cfg.MaxLostRows {
+		return fmt.Errorf("more than %d rows lost to damage, the last at: %w", t.cfg.MaxLostRows, cause)
+	}
+	return nil
+}
+
+// locate completes the error of a row with the place of its block.
+func locate(err error, src Source, b *ocf.Block, row int64, before int) error {
+	d, ok := err.(*damage.Error)
+	if !ok {
+		return err
+	}
+	at := *d
+	at.File, at.Row, at.Offset = src.Name, row, b.Offset
+	at.Reason = fmt.Sprintf("%s (byte %d of the rows of the block at this offset)", d.Reason, int64(before)+d.Offset)
+	return &at
+}
