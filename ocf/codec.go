@@ -93,9 +93,11 @@ func (d *Decoder) Decode(dst []byte, b *Block, name string) ([]byte, error) {
 		return out, nil
 	}
 	switch {
-	case err == nil, errors.Is(err, errTooLarge), errors.Is(err, zstd.ErrDecoderSizeExceeded), errors.Is(err, zstd.ErrWindowSizeExceeded):
-		return dst[:0], damage.New(damage.Size, name, b.Offset, "block decompresses to more than the limit of %d bytes", d.maxBlock)
-	case errors.Is(err, errChecksum), errors.Is(err, zstd.ErrCRCMismatch), errors.Is(err, bzip2.StructuralError("block checksum mismatch")), errors.Is(err, bzip2.StructuralError("file checksum mismatch")):
+	case err == nil, errors.Is(err, errTooLarge),
+		errors.Is(err, zstd.ErrDecoderSizeExceeded), errors.Is(err, zstd.ErrWindowSizeExceeded):
+		return dst[:0], damage.New(damage.Size, name, b.Offset,
+			"block needs more than the limit of %d bytes to decompress", d.maxBlock)
+	case isChecksum(err):
 		e := damage.New(damage.Checksum, name, b.Offset, "block data of %d bytes", len(b.Data))
 		e.Err = err
 		return dst[:0], e
@@ -103,6 +105,16 @@ func (d *Decoder) Decode(dst []byte, b *Block, name string) ([]byte, error) {
 	e := damage.New(damage.Codec, name, b.Offset, "block data of %d bytes does not decompress", len(b.Data))
 	e.Err = err
 	return dst[:0], e
+}
+
+// isChecksum reports whether data decompressed to bytes that a checksum of
+// the codec denies. The xz library has only a text for it.
+func isChecksum(err error) bool {
+	return errors.Is(err, errChecksum) ||
+		errors.Is(err, zstd.ErrCRCMismatch) ||
+		errors.Is(err, bzip2.StructuralError("block checksum mismatch")) ||
+		errors.Is(err, bzip2.StructuralError("file checksum mismatch")) ||
+		err.Error() == "xz: checksum error for block"
 }
 
 func (d *Decoder) null(dst, src []byte) ([]byte, error) {
@@ -151,34 +163,6 @@ func (d *Decoder) snappy(dst, src []byte) ([]byte, error) {
 		return dst, fmt.Errorf("CRC-32 %w: want %08x, got %08x", errChecksum, want, got)
 	}
 	return dst, nil
-}
-
-// newZstd allows windows as large as the largest block, and at least the 8 MiB
-// that every decoder must support.
-func newZstd(maxBlock int64) (*zstd.Decoder, error) {
-	return zstd.NewReader(nil,
-		zstd.WithDecoderConcurrency(1),
-		zstd.WithDecoderLowmem(true),
-		zstd.WithDecoderMaxMemory(uint64(maxBlock)),
-		zstd.WithDecoderMaxWindow(uint64(max(maxBlock, 8<<20))))
-}
-
-func (d *Decoder) zstandard(dst, src []byte) ([]byte, error) {
-	// Decoding in one call takes memory for the size the frame claims. A
-	// claim beyond the usual ratio is believed only as far as data comes.
-	const ratio = 256
-	var h zstd.Header
-	if h.Decode(src) == nil && h.HasFCS && h.FrameContentSize > ratio*uint64(len(src)) {
-		if h.FrameContentSize > uint64(d.maxBlock) {
-			return dst, errTooLarge
-		}
-		d.src.Reset(src)
-		if err := d.zstd.Reset(&d.src); err != nil {
-			return dst, err
-		}
-		return d.readAll(dst, d.zstd)
-	}
-	return d.zstd.DecodeAll(src, dst)
 }
 
 // readAll appends all that r gives to dst, and stops at the limit.

@@ -1,0 +1,43 @@
+package ocf
+
+import (
+	"io"
+	"testing"
+)
+
+// BenchmarkDecode scans and decompresses a file of 64 blocks of 64 KiB; the
+// rate is in uncompressed bytes.
+func BenchmarkDecode(b *testing.B) {
+	var blocks []testBlock
+	var total int64
+	for i := range uint64(64) {
+		blocks = append(blocks, testBlock{100, words(i, 64<<10)})
+		total += 64 << 10
+	}
+	for _, codec := range allCodecs {
+		b.Run(codec, func(b *testing.B) {
+			file := writeFile(b, codec, blocks...)
+			h := mustHeader(b, file)
+			d := newDecoder(b, codec, 512<<20)
+			var block Block
+			var data []byte
+			b.SetBytes(total)
+			b.ReportAllocs()
+			for b.Loop() {
+				s := scanner(h, file, Range{0, int64(len(file))})
+				for {
+					err := s.Next(b.Context(), &block)
+					if err == io.EOF {
+						break
+					}
+					if err == nil {
+						data, err = d.Decode(data, &block, "f.avro")
+					}
+					if err != nil {
+						b.Fatal(err)
+					}
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,98 @@
+package ocf
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"errors"
+	"io"
+	"testing"
+
+	"github.com/rowtocol/rowtocol/damage"
+)
+
+func isDamage(err error) bool {
+	var d *damage.Error
+	return errors.As(err, &d)
+}
+
+func FuzzHeader(f *testing.F) {
+	f.Add(writeFile(f, "deflate", testBlock{1, []byte("x")}))
+	f.Add([]byte(objMagic + long(-1) + long(int64(len(schemaEntry))) + schemaEntry + "\x00" + sync16))
+	f.Add([]byte(objMagic + long(1<<40) + schemaEntry + "\x00" + sync16))
+	f.Fuzz(func(t *testing.T, file []byte) {
+		h, err := ReadHeader(bytes.NewReader(file), int64(len(file)), "f.avro")
+		if err != nil {
+			if !isDamage(err) {
+				t.Fatalf("not damage: %v", err)
+			}
+			return
+		}
+		if h.Schema == "" || !CheckCodec(h.Codec) || h.Size > int64(len(file)) || !bytes.Equal(file[h.Size-syncSize:h.Size], h.Sync[:]) {
+			t.Fatalf("accepted %+v", h)
+		}
+	})
+}
+
+// FuzzBlocks scans, resynchronizes and decodes whatever stands behind a sound
+// header; blocks and losses must cover it exactly once.
+func FuzzBlocks(f *testing.F) {
+	const limit = 1 << 20
+	heads := map[string][]byte{}
+	for _, codec := range allCodecs {
+		heads[codec] = writeFile(f, codec)
+		file := writeFile(f, codec, testBlock{2, words(1, 300)}, testBlock{0, nil}, testBlock{1, []byte("x")})
+		f.Add(codec, file[len(heads[codec]):], 40)
+	}
+	for _, b := range foreignBlocks {
+		data, err := base64.StdEncoding.DecodeString(b.base64)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(b.codec, []byte(long(1)+long(int64(len(data)))+string(data)+sync16), 0)
+	}
+	f.Fuzz(func(t *testing.T, codec string, tail []byte, cut int) {
+		head, ok := heads[codec]
+		if !ok || len(tail) > 1<<16 {
+			t.Skip()
+		}
+		file := append(bytes.Clone(head), tail...)
+		h := mustHeader(t, file)
+		d := newDecoder(t, codec, limit)
+		s := scanner(h, file, Range{0, int64(len(file))})
+		end := h.Size
+		var b Block
+		var data []byte
+		for {
+			err := s.Next(context.Background(), &b)
+			if err == io.EOF {
+				break
+			}
+			at := b.Range()
+			if err != nil {
+				if !isDamage(err) {
+					t.Fatalf("not damage: %v", err)
+				}
+				if at, err = s.Resync(context.Background()); err != nil {
+					t.Fatal(err)
+				}
+			} else if data, err = d.Decode(data, &b, "f.avro"); err != nil && !isDamage(err) {
+				t.Fatalf("not damage: %v", err)
+			} else if int64(len(data)) > limit {
+				t.Fatalf("%d bytes decoded", len(data))
+			}
+			if at.Start != end || at.End <= at.Start {
+				t.Fatalf("%v follows %d", at, end)
+			}
+			end = at.End
+		}
+		if end != int64(len(file)) {
+			t.Fatalf("covered up to %d of %d", end, len(file))
+		}
+		// Bytes that hold a marker where none belongs have no exact ranges;
+		// scanning them must still end.
+		mid := int64(cut) % int64(len(file))
+		scanAll(t, scanner(h, file, Range{0, mid}))
+		scanAll(t, scanner(h, file, Range{mid, int64(len(file))}))
+	})
+}
