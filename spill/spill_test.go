@@ -1,0 +1,366 @@
+package spill
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+func openFolder(t testing.TB) *Folder {
+	t.Helper()
+	f, err := OpenFolder(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := f.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return f
+}
+
+func newTestSpill(t testing.TB, f *Folder, columns int, o Options) *Spill {
+	t.Helper()
+	s, err := f.New(columns, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+// openDescriptors counts the process's open files below dir.
+func openDescriptors(t testing.TB, dir string) int {
+	t.Helper()
+	links, err := filepath.Glob("/proc/self/fd/*")
+	if err != nil || len(links) == 0 {
+		t.Skip("no /proc")
+	}
+	n := 0
+	for _, l := range links {
+		if target, err := os.Readlink(l); err == nil && len(target) > len(dir) && target[:len(dir)+1] == dir+"/" {
+			n++
+		}
+	}
+	return n
+}
+
+// fill appends random pieces to random columns and returns what each column
+// must hold.
+func fill(t testing.TB, s *Spill, columns, appends int) [][]byte {
+	t.Helper()
+	r := rand.New(rand.NewPCG(1, 2))
+	want := make([][]byte, columns)
+	for range appends {
+		col := r.IntN(columns)
+		p := bytes.Repeat([]byte{byte(r.Uint32())}, r.IntN(5000))
+		if err := s.Append(col, p); err != nil {
+			t.Fatal(err)
+		}
+		want[col] = append(want[col], p...)
+	}
+	return want
+}
+
+func TestAppendAndCopy(t *testing.T) {
+	const columns = 20
+	for _, limit := range []int{1, 2, 3, 19, 20, 0} {
+		t.Run(fmt.Sprintf("at most %d open", limit), func(t *testing.T) {
+			f := openFolder(t)
+			s := newTestSpill(t, f, columns, Options{MaxOpen: limit})
+			want := fill(t, s, columns, 1000)
+			if n := openDescriptors(t, s.dir); limit > 0 && n > limit || n != s.open {
+				t.Errorf("%d files are open, %d are counted, at most %d may be", n, s.open, limit)
+			}
+			for col := range want {
+				if s.Size(col) != int64(len(want[col])) {
+					t.Errorf("column %d has size %d, want %d", col, s.Size(col), len(want[col]))
+				}
+				off, n := len(want[col])/3, len(want[col])/2
+				var got bytes.Buffer
+				if done, err := s.CopyTo(&got, col, int64(off), int64(n)); err != nil || done != int64(n) {
+					t.Fatalf("copied %d of %d: %v", done, n, err)
+				}
+				if !bytes.Equal(got.Bytes(), want[col][off:off+n]) {
+					t.Errorf("column %d: other bytes than were appended", col)
+				}
+			}
+			// A copy moves the file's position, which must not misplace appends.
+			if err := s.Append(0, []byte("tail")); err != nil {
+				t.Fatal(err)
+			}
+			var got bytes.Buffer
+			if _, err := s.CopyTo(&got, 0, s.Size(0)-4, 4); err != nil || got.String() != "tail" {
+				t.Errorf("the tail is %q, %v", got.String(), err)
+			}
+		})
+	}
+}
+
+func TestManyColumnsFewFiles(t *testing.T) {
+	const columns = 10_000
+	var old unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &old); err != nil {
+		t.Skip(err)
+	}
+	low := old
+	low.Cur = 256
+	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &low); err != nil {
+		t.Skip(err)
+	}
+	defer func() { _ = unix.Setrlimit(unix.RLIMIT_NOFILE, &old) }()
+
+	f := openFolder(t)
+	if f.budget != 128 {
+		t.Fatalf("of 256 files %d are for spills", f.budget)
+	}
+	// Two row groups at once, as when one is reduced while the next is filled.
+	a, b := newTestSpill(t, f, columns, Options{}), newTestSpill(t, f, columns, Options{})
+	for round := range 2 {
+		for col := range columns {
+			for _, s := range []*Spill{a, b} {
+				if err := s.Append(col, fmt.Appendf(nil, "%d of %d,", round, col)); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	}
+	if n := openDescriptors(t, f.dir); n > 130 {
+		t.Errorf("%d files are open", n)
+	}
+	var got, want bytes.Buffer
+	for col := range columns {
+		fmt.Fprintf(&want, "0 of %d,1 of %d,", col, col)
+		if _, err := b.CopyTo(&got, col, 0, b.Size(col)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !bytes.Equal(got.Bytes(), want.Bytes()) {
+		t.Error("the columns hold other bytes than were appended")
+	}
+}
+
+// Without a budget that fits, running out of descriptors closes files too.
+func TestOutOfDescriptors(t *testing.T) {
+	var old unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &old); err != nil {
+		t.Skip(err)
+	}
+	f := openFolder(t)
+	f.budget = 1 << 20
+	s := newTestSpill(t, f, 200, Options{MaxOpen: 1 << 20})
+	low := old
+	low.Cur = 100
+	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &low); err != nil {
+		t.Skip(err)
+	}
+	defer func() { _ = unix.Setrlimit(unix.RLIMIT_NOFILE, &old) }()
+	for col := range 200 {
+		if err := s.Append(col, []byte("x")); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestCopyErrors(t *testing.T) {
+	s := newTestSpill(t, openFolder(t), 2, Options{})
+	if err := s.Append(0, []byte("12345")); err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range [][3]int64{{0, 0, 6}, {0, 5, 1}, {0, 6, 0}, {0, -1, 1}, {0, 1, -1}, {0, 1, 1<<63 - 1}, {1, 0, 1}} {
+		if n, err := s.CopyTo(io.Discard, int(r[0]), r[1], r[2]); err == nil || n != 0 {
+			t.Errorf("column %d, %d bytes at %d: copied %d, %v", r[0], r[2], r[1], n, err)
+		}
+	}
+	if n, err := s.CopyTo(io.Discard, 1, 0, 0); n != 0 || err != nil {
+		t.Errorf("nothing of an empty column: %d, %v", n, err)
+	}
+	if err := os.Truncate(s.dir+"/0", 3); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := s.CopyTo(io.Discard, 0, 0, 5); n != 3 || !errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Errorf("of a truncated file: %d, %v", n, err)
+	}
+}
+
+func TestKernelCopy(t *testing.T) {
+	s := newTestSpill(t, openFolder(t), 1, Options{})
+	want := fill(t, s, 1, 100)[0]
+	out, err := os.Create(t.TempDir() + "/out")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = out.Close() }()
+	if _, err := s.CopyTo(out, 0, 7, int64(len(want)-7)); err != nil {
+		t.Fatal(err)
+	}
+	if got, _ := os.ReadFile(out.Name()); !bytes.Equal(got, want[7:]) {
+		t.Error("copied other bytes than were appended")
+	}
+}
+
+func TestAppendDoesNotAllocate(t *testing.T) {
+	s := newTestSpill(t, openFolder(t), 50, Options{})
+	p := make([]byte, 100)
+	all := func() {
+		for col := range 50 {
+			if err := s.Append(col, p); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	all()
+	if n := testing.AllocsPerRun(20, all); n != 0 {
+		t.Errorf("%v allocations for 50 appends", n)
+	}
+	w := bufio.NewWriter(io.Discard)
+	if n := testing.AllocsPerRun(20, func() { _, _ = s.CopyTo(w, 1, 0, 1000) }); n > 2 {
+		t.Errorf("%v allocations for a copy", n)
+	}
+}
+
+func TestReserve(t *testing.T) {
+	f := openFolder(t)
+	const tooMuch = 1 << 60
+	for what, err := range map[string]error{
+		"CheckFree": CheckFree(f.Dir(), tooMuch),
+		"New":       func() error { _, err := f.New(1, Options{Reserve: tooMuch}); return err }(),
+		"inodes":    checkInodes(f.Dir(), 1<<60),
+	} {
+		if what == "inodes" && err == nil {
+			continue // a file system without a number of files
+		}
+		if !errors.Is(err, unix.ENOSPC) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	if err := CheckFree(f.Dir(), 1); err != nil {
+		t.Error(err)
+	}
+	if err := CheckFree(f.Dir()+"/none", 1); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("of no directory: %v", err)
+	}
+	// The disk fills after the spill was made.
+	s := newTestSpill(t, f, 1, Options{})
+	s.reserve = tooMuch
+	p := make([]byte, 1<<20)
+	var err error
+	n := 0
+	for ; err == nil && n < 64; n++ {
+		err = s.Append(0, p)
+	}
+	if !errors.Is(err, unix.ENOSPC) || n > checkEvery>>20 {
+		t.Errorf("after %d MiB: %v", n, err)
+	}
+}
+
+func TestFailedAppendPoisons(t *testing.T) {
+	s := newTestSpill(t, openFolder(t), 2, Options{MaxOpen: 1})
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Skip(err)
+	}
+	if err := s.Append(0, []byte("x")); err != nil {
+		t.Fatal(err)
+	}
+	_ = s.cols[0].f.Close()
+	s.cols[0].f = full
+	first := s.Append(0, []byte("y"))
+	if !errors.Is(first, unix.ENOSPC) {
+		t.Fatalf("append to a full disk: %v", first)
+	}
+	if err := s.Append(1, []byte("z")); err != first {
+		t.Errorf("the next append: %v", err)
+	}
+	if _, err := s.CopyTo(io.Discard, 0, 0, 1); err != first {
+		t.Errorf("copy: %v", err)
+	}
+}
+
+func TestCloseRemoves(t *testing.T) {
+	f := openFolder(t)
+	a, b := newTestSpill(t, f, 3, Options{}), newTestSpill(t, f, 3, Options{})
+	fill(t, a, 3, 10)
+	fill(t, b, 3, 10)
+	for range 2 {
+		if err := a.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := a.Append(0, []byte("x")); err == nil {
+		t.Error("append after close succeeded")
+	}
+	if _, err := os.Stat(a.dir); !os.IsNotExist(err) {
+		t.Errorf("the closed spill's files remain: %v", err)
+	}
+	if b.Size(0) == 0 || f.open.Load() != int64(b.open) {
+		t.Errorf("the folder counts %d open files, %d are", f.open.Load(), b.open)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if entries, _ := os.ReadDir(filepath.Dir(f.Dir())); len(entries) != 0 {
+		t.Errorf("the closed folder left %v", entries)
+	}
+}
+
+func TestConcurrentSpills(t *testing.T) {
+	f := openFolder(t)
+	f.budget = 4
+	var wg sync.WaitGroup
+	for range 4 {
+		s := newTestSpill(t, f, 10, Options{})
+		wg.Go(func() {
+			want := make([]byte, 0, 1000)
+			for i := range 1000 {
+				want = append(want, byte(i))
+				for col := range 10 {
+					if err := s.Append(col, want[i:]); err != nil {
+						t.Error(err)
+						return
+					}
+				}
+			}
+			for col := range 10 {
+				var got bytes.Buffer
+				if _, err := s.CopyTo(&got, col, 0, 1000); err != nil || !bytes.Equal(got.Bytes(), want) {
+					t.Errorf("column %d: other bytes, %v", col, err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func BenchmarkAppend(b *testing.B) {
+	p := make([]byte, 2<<10)
+	for _, limit := range []int{128, 4096} {
+		b.Run(fmt.Sprintf("2000 columns, %d open", limit), func(b *testing.B) {
+			s := newTestSpill(b, openFolder(b), 2000, Options{MaxOpen: limit})
+			b.SetBytes(int64(len(p)))
+			col := 0
+			for b.Loop() {
+				if err := s.Append(col, p); err != nil {
+					b.Fatal(err)
+				}
+				if col++; col == 2000 {
+					col = 0
+				}
+			}
+		})
+	}
+}
