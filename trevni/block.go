@@ -1,0 +1,92 @@
+package trevni
+
+import (
+	"errors"
+
+	"github.com/rowtocol/rowtocol/damage"
+)
+
+// blockReader reads the blocks of one column, reusing its buffers.
+type blockReader struct {
+	f      *File
+	col    *Column
+	blocks []Descriptor
+	stored []byte
+	raw    []byte // the last block read
+	z      decompressor
+}
+
+func (b *blockReader) fail(kind damage.Kind, block int, offset int64, reason string, args ...any) *damage.Error {
+	err := damage.New(kind, b.f.name, offset, reason, args...)
+	err.Column, err.Block = b.col.Name, int64(block)
+	return err
+}
+
+// read fills raw with the checked, uncompressed bytes of a block.
+func (b *blockReader) read(block int) error {
+	d := &b.blocks[block]
+	if d.RawSize > b.f.MaxBlock {
+		return b.fail(damage.Unsupported, block, d.Offset, "a block of %d bytes exceeds the limit of %d", d.RawSize, b.f.MaxBlock)
+	}
+	n := d.StoredSize + int64(checksumSize(b.col.Checksum))
+	if int64(cap(b.stored)) < n {
+		b.stored = make([]byte, n)
+	}
+	b.stored = b.stored[:n]
+	if err := readFull(b.f.r, b.stored, d.Offset, b.f.name); err != nil {
+		return err
+	}
+	stored, sum := b.stored[:d.StoredSize], b.stored[d.StoredSize:]
+	raw, err := b.z.decode(b.raw, stored, d.RawSize)
+	b.raw = raw
+	if err != nil {
+		kind := damage.Codec
+		if errors.Is(err, errRawSize) {
+			kind = damage.Size
+		}
+		e := b.fail(kind, block, d.Offset, "%d bytes cannot be decoded to %d", d.StoredSize, d.RawSize)
+		e.Err = err
+		return e
+	}
+	return b.check(block, sum)
+}
+
+// check compares the stored checksum sum with the block's own.
+func (b *blockReader) check(block int, sum []byte) error {
+	if len(sum) == 0 {
+		return nil
+	}
+	var own [4]byte
+	appendChecksum(own[:0], b.col.Checksum, b.raw)
+	want, got := readChecksum(b.col.Checksum, sum), readChecksum(b.col.Checksum, own[:])
+	if want == got {
+		return nil
+	}
+	if want == 0 && b.col.Codec == "null" && b.col.Checksum == ChecksumJava {
+		java, err := b.allZero()
+		if err != nil {
+			return err
+		}
+		if java {
+			b.f.unverified.Store(true)
+			return nil
+		}
+	}
+	d := &b.blocks[block]
+	return b.fail(damage.Checksum, block, d.Offset+d.StoredSize, "the stored %s is %08x, the block's is %08x", b.col.Checksum, want, got)
+}
+
+// allZero tells whether every checksum of the column is 0. Java writes that
+// with the codec null; a single 0 among others is damage.
+func (b *blockReader) allZero() (bool, error) {
+	var sum [4]byte
+	for i := range b.blocks {
+		if err := readFull(b.f.r, sum[:], b.blocks[i].Offset+b.blocks[i].StoredSize, b.f.name); err != nil {
+			return false, err
+		}
+		if sum != [4]byte{} {
+			return false, nil
+		}
+	}
+	return true, nil
+}

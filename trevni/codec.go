@@ -1,0 +1,247 @@
+package trevni
+
+import (
+	"bytes"
+	stdbzip2 "compress/bzip2"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"sync"
+
+	"github.com/dsnet/compress/bzip2"
+	"github.com/golang/snappy"
+	"github.com/klauspost/compress/flate"
+	"github.com/klauspost/compress/zstd"
+)
+
+// codecNames are the codecs, in the order in which messages list them.
+var codecNames = []string{"null", "deflate", "snappy", "bzip2", "zstandard"}
+
+func knownCodec(name string) bool { return slices.Contains(codecNames, name) }
+
+// encoder compresses whole blocks. It is safe for concurrent use.
+type encoder interface {
+	// encode appends the compressed form of raw to dst.
+	encode(dst, raw []byte) ([]byte, error)
+	// bound is the most bytes that encode appends for n bytes.
+	bound(n int) int
+}
+
+// encoderOf returns the encoder of a known codec.
+func encoderOf(name string) encoder {
+	switch name {
+	case "deflate":
+		return deflateEncoder{}
+	case "snappy":
+		return snappyEncoder{}
+	case "bzip2":
+		return bzip2Encoder{}
+	case "zstandard":
+		return zstdEncoder{}
+	}
+	return nullEncoder{}
+}
+
+type nullEncoder struct{}
+
+func (nullEncoder) encode(dst, raw []byte) ([]byte, error) { return append(dst, raw...), nil }
+func (nullEncoder) bound(n int) int                        { return n }
+
+type snappyEncoder struct{}
+
+func (snappyEncoder) encode(dst, raw []byte) ([]byte, error) {
+	most := snappy.MaxEncodedLen(len(raw))
+	if most < 0 {
+		return dst, fmt.Errorf("trevni: a block of %d bytes is too large for snappy", len(raw))
+	}
+	n := len(dst)
+	dst = slices.Grow(dst, most)
+	enc := snappy.Encode(dst[n:n+most], raw)
+	return dst[:n+len(enc)], nil
+}
+
+func (snappyEncoder) bound(n int) int { return 32 + n + n/6 }
+
+// sink is an io.Writer that appends.
+type sink struct{ b []byte }
+
+func (s *sink) Write(p []byte) (int, error) {
+	s.b = append(s.b, p...)
+	return len(p), nil
+}
+
+// stream is a reusable compressor and the sink that it writes to.
+type stream[W interface {
+	io.WriteCloser
+	Reset(io.Writer)
+}] struct {
+	w   W
+	out sink
+}
+
+func (s *stream[W]) encode(dst, raw []byte) ([]byte, error) {
+	s.out.b = dst
+	s.w.Reset(&s.out)
+	_, err := s.w.Write(raw)
+	if err == nil {
+		err = s.w.Close()
+	}
+	dst, s.out.b = s.out.b, nil
+	return dst, err
+}
+
+type deflateStream = stream[*flate.Writer]
+
+var deflateStreams = sync.Pool{New: func() any {
+	w, _ := flate.NewWriter(nil, flate.DefaultCompression) // fails only for unknown levels
+	return &deflateStream{w: w}
+}}
+
+type deflateEncoder struct{}
+
+func (deflateEncoder) encode(dst, raw []byte) ([]byte, error) {
+	s := deflateStreams.Get().(*deflateStream)
+	defer deflateStreams.Put(s)
+	return s.encode(dst, raw)
+}
+
+// bound allows for stored blocks, and for the Huffman coding of the little
+// that does not pay for its tables.
+func (deflateEncoder) bound(n int) int { return n + n/64 + 128 }
+
+// bzip2Writer gives the compressor's Reset the shape that stream asks for.
+type bzip2Writer struct{ *bzip2.Writer }
+
+func (w bzip2Writer) Reset(out io.Writer) { _ = w.Writer.Reset(out) } // always nil
+
+type bzip2Stream = stream[bzip2Writer]
+
+var bzip2Streams = sync.Pool{New: func() any {
+	w, _ := bzip2.NewWriter(nil, nil) // fails only for unknown levels
+	return &bzip2Stream{w: bzip2Writer{w}}
+}}
+
+type bzip2Encoder struct{}
+
+func (bzip2Encoder) encode(dst, raw []byte) ([]byte, error) {
+	s := bzip2Streams.Get().(*bzip2Stream)
+	defer bzip2Streams.Put(s)
+	return s.encode(dst, raw)
+}
+
+// bound allows for the first run-length coding, which makes five bytes of
+// four equal ones.
+func (bzip2Encoder) bound(n int) int { return n + n/4 + 1024 }
+
+// zstdShared compresses for everyone: its EncodeAll may run concurrently.
+var zstdShared = sync.OnceValues(func() (*zstd.Encoder, error) {
+	return zstd.NewWriter(nil, zstd.WithZeroFrames(true), zstd.WithWindowSize(zstdWindow))
+})
+
+// zstdWindow is the largest window of frames written and read: what RFC 8878
+// recommends every decoder to support.
+const zstdWindow = 8 << 20
+
+type zstdEncoder struct{}
+
+func (zstdEncoder) encode(dst, raw []byte) ([]byte, error) {
+	w, err := zstdShared()
+	if err != nil {
+		return dst, fmt.Errorf("trevni: %w", err)
+	}
+	return w.EncodeAll(raw, dst), nil
+}
+
+func (zstdEncoder) bound(n int) int { return n + n/128 + 64 }
+
+// decompressor decodes blocks of one codec, one after the other, keeping its
+// tables between them. Not for concurrent use.
+type decompressor struct {
+	codec string
+	src   bytes.Reader
+	flate io.ReadCloser
+	zstd  *zstd.Decoder
+}
+
+var errRawSize = errors.New("the block does not decode to the size that the block table states")
+
+// decode appends the raw bytes, whose number must be size, to dst[:0]. Memory
+// grows with what the codec really yields, not with what size claims.
+func (z *decompressor) decode(dst, stored []byte, size int64) ([]byte, error) {
+	dst = dst[:0]
+	switch z.codec {
+	case "null":
+		if int64(len(stored)) != size {
+			return dst, errRawSize
+		}
+		return append(dst, stored...), nil
+	case "snappy":
+		n, err := snappy.DecodedLen(stored)
+		if err != nil {
+			return dst, err
+		}
+		// No element of snappy makes more than 64 bytes, the shortest has two.
+		if int64(n) != size || n/64 > len(stored) {
+			return dst, errRawSize
+		}
+		return snappy.Decode(slices.Grow(dst, n)[:n], stored)
+	}
+	z.src.Reset(stored)
+	r, err := z.reader()
+	if err != nil {
+		return dst, err
+	}
+	return z.readBounded(dst, r, size)
+}
+
+// reader starts the streaming decoder of the codec on src.
+func (z *decompressor) reader() (io.Reader, error) {
+	switch z.codec {
+	case "deflate":
+		if z.flate == nil {
+			z.flate = flate.NewReader(&z.src)
+			return z.flate, nil
+		}
+		return z.flate, z.flate.(flate.Resetter).Reset(&z.src, nil)
+	case "bzip2":
+		return stdbzip2.NewReader(&z.src), nil
+	}
+	if z.zstd == nil {
+		d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
+			zstd.WithDecoderMaxWindow(zstdWindow))
+		if err != nil {
+			return nil, err
+		}
+		z.zstd = d
+	}
+	return z.zstd, z.zstd.Reset(&z.src)
+}
+
+// readBounded reads exactly size bytes and the end of both streams.
+func (z *decompressor) readBounded(dst []byte, r io.Reader, size int64) ([]byte, error) {
+	for {
+		if int64(len(dst)) > size {
+			return dst, errRawSize
+		}
+		if len(dst) == cap(dst) {
+			dst = slices.Grow(dst, int(min(size+1, int64(max(4096, len(dst))))))
+		}
+		room := dst[len(dst):min(int64(cap(dst)), size+1)]
+		n, err := r.Read(room)
+		dst = dst[:len(dst)+n]
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return dst, err
+		}
+	}
+	if int64(len(dst)) != size {
+		return dst, errRawSize
+	}
+	if z.src.Len() > 0 {
+		return dst, fmt.Errorf("%d bytes follow the end of the %s stream", z.src.Len(), z.codec)
+	}
+	return dst, nil
+}

@@ -1,0 +1,135 @@
+package trevni
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/rowtocol/rowtocol/damage"
+)
+
+// decoder reads primitive values from a bounded buffer. The first failure
+// sticks: later calls return zero values, and err says what went wrong and
+// where. No method returns more bytes than the buffer holds, so a hostile
+// length cannot make it allocate.
+type decoder struct {
+	buf  []byte
+	pos  int
+	base int64 // offset of buf in the file
+	file string
+	err  *damage.Error
+	// short is set when the failure is that the buffer ended, which a caller
+	// that has not read everything may answer by reading more.
+	short bool
+}
+
+// offset is the position in the file of the next byte.
+func (d *decoder) offset() int64 { return d.base + int64(d.pos) }
+
+// remaining is the number of bytes that the buffer still holds.
+func (d *decoder) remaining() int { return len(d.buf) - d.pos }
+
+// fail records damage at a file offset unless something failed before.
+func (d *decoder) fail(kind damage.Kind, offset int64, reason string, args ...any) {
+	if d.err == nil {
+		d.err = damage.New(kind, d.file, offset, reason, args...)
+	}
+}
+
+// take returns the next n bytes of the buffer, nil if there are fewer.
+func (d *decoder) take(n uint64, what string) []byte {
+	if d.err != nil {
+		return nil
+	}
+	if n > uint64(d.remaining()) {
+		d.fail(damage.Truncated, d.offset(), "%s needs %d bytes, %d remain", what, n, d.remaining())
+		d.short = true
+		return nil
+	}
+	b := d.buf[d.pos : d.pos+int(n)]
+	d.pos += int(n)
+	return b
+}
+
+func (d *decoder) fixed32(what string) uint32 {
+	b := d.take(4, what)
+	if b == nil {
+		return 0
+	}
+	return binary.LittleEndian.Uint32(b)
+}
+
+func (d *decoder) fixed64(what string) uint64 {
+	b := d.take(8, what)
+	if b == nil {
+		return 0
+	}
+	return binary.LittleEndian.Uint64(b)
+}
+
+// length reads a zig-zag varint that counts something and is therefore not
+// negative.
+func (d *decoder) length(what string) uint64 {
+	if d.err != nil {
+		return 0
+	}
+	start := d.offset()
+	v, n := binary.Varint(d.buf[d.pos:])
+	switch {
+	case n == 0:
+		d.fail(damage.Truncated, start, "%s ends inside a varint", what)
+		d.short = true
+	case n < 0:
+		d.fail(damage.Header, start, "%s is a varint of more than 64 bits", what)
+	case v < 0:
+		d.fail(damage.Count, start, "%s is %d", what, v)
+	default:
+		d.pos += n
+		return uint64(v)
+	}
+	return 0
+}
+
+// bytes reads a length-prefixed byte string; the result is part of the buffer.
+func (d *decoder) bytes(what string) []byte {
+	return d.take(d.length(what), what)
+}
+
+// firstRead is the size of the first read of a structure of unknown length.
+const firstRead = 64 << 10
+
+// decodeGrowing runs parse over the bytes [off, end) of r, first over a short
+// prefix, and with twice as much for as long as parse finds its buffer short.
+// So a structure of unknown size costs at most a small multiple of its bytes,
+// whatever its counts claim.
+func decodeGrowing(r io.ReaderAt, file string, off, end int64, parse func(*decoder)) error {
+	for n := int64(firstRead); ; n *= 2 {
+		n = min(n, end-off)
+		d := decoder{buf: make([]byte, n), base: off, file: file}
+		if err := readFull(r, d.buf, off, file); err != nil {
+			return err
+		}
+		parse(&d)
+		if d.short && n < end-off {
+			continue
+		}
+		if d.err != nil {
+			return d.err
+		}
+		return nil
+	}
+}
+
+// readFull fills buf from offset off. Its errors are the reader's, never
+// damage: the caller has compared the range with the file's size.
+func readFull(r io.ReaderAt, buf []byte, off int64, file string) error {
+	n, err := r.ReadAt(buf, off)
+	if n == len(buf) {
+		return nil
+	}
+	if err == nil || errors.Is(err, io.EOF) {
+		err = io.ErrUnexpectedEOF
+	}
+	return fmt.Errorf("%s: reading %d bytes at offset %d: %w", file, len(buf), off, err)
+}

@@ -1,0 +1,2 @@
+// Package trevni reads, writes, verifies and dumps Trevni column files.
+package trevni

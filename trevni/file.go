@@ -1,0 +1,183 @@
+package trevni
+
+import (
+	"context"
+	"errors"
+	"io"
+	"math"
+	"sync/atomic"
+
+	"github.com/rowtocol/rowtocol/column"
+	"github.com/rowtocol/rowtocol/damage"
+)
+
+// DefaultMaxBlock is the default of File.MaxBlock.
+const DefaultMaxBlock = 512 << 20
+
+// File is an open Trevni file. It is safe for concurrent use; the cursors that
+// it hands out are not.
+type File struct {
+	// MaxBlock is the size in bytes of the largest uncompressed block that is
+	// decoded; a file that claims more is reported as damage.Unsupported. Set
+	// it before the first use of the file. Open sets DefaultMaxBlock.
+	MaxBlock int64
+
+	r          io.ReaderAt
+	size       int64
+	name       string
+	h          *header
+	unverified atomic.Bool
+}
+
+// Open reads and checks the header of the file of size bytes behind r; name
+// is for messages. Block tables are read when they are asked for. Errors are
+// *damage.Error, or wrap what r reported.
+func Open(r io.ReaderAt, size int64, name string) (*File, error) {
+	f := &File{MaxBlock: DefaultMaxBlock, r: r, size: size, name: name}
+	err := decodeGrowing(r, name, 0, size, func(d *decoder) { f.h = parseHeader(d, size) })
+	if err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+// Name is the name given to Open.
+func (f *File) Name() string { return f.name }
+
+// Size is the file's length in bytes.
+func (f *File) Size() int64 { return f.size }
+
+// HeaderSize is the number of bytes before the first column.
+func (f *File) HeaderSize() int64 { return f.h.size }
+
+// RowCount is the number of top-level rows.
+func (f *File) RowCount() int64 { return f.h.rows }
+
+// Version is the last byte of the magic: 0, 1 or 2.
+func (f *File) Version() byte { return f.h.version }
+
+// Meta is the file metadata. It must not be changed.
+func (f *File) Meta() Metadata { return f.h.meta }
+
+// Schema is the Avro schema of the rows as JSON, empty if the file has none.
+func (f *File) Schema() string {
+	s, _ := f.h.meta.Get(SchemaKey)
+	return string(s)
+}
+
+// Columns are the columns in file order. They must not be changed.
+func (f *File) Columns() []Column { return f.h.columns }
+
+// Unverified tells whether a block was accepted so far whose checksum is the
+// 0 that Java writes with the codec null instead of a CRC.
+func (f *File) Unverified() bool { return f.unverified.Load() }
+
+// Descriptor is one entry of a column's block table, and where its block is.
+type Descriptor struct {
+	Rows       int64  // top-level rows
+	RawSize    int64  // bytes before the codec
+	StoredSize int64  // bytes in the file, without the checksum
+	First      []byte // encoded first value, if the column has Values
+	FirstRow   int64  // row number of the first row
+	Offset     int64  // of the block in the file
+}
+
+// descriptorSize is the stored size of a descriptor without a first value.
+const descriptorSize = 12
+
+// sectionEnd is where the bytes end that a column may use.
+func (f *File) sectionEnd(col int) int64 {
+	if col+1 < len(f.h.columns) {
+		return f.h.columns[col+1].Start
+	}
+	return f.size
+}
+
+// Blocks reads the block table of a column and checks it against the row
+// count and the space that the file has for the column.
+func (f *File) Blocks(col int) ([]Descriptor, error) {
+	blocks, _, err := f.table(col)
+	return blocks, err
+}
+
+// table reads a block table and gives also the offset of its end.
+func (f *File) table(col int) (blocks []Descriptor, end int64, err error) {
+	c := &f.h.columns[col]
+	err = decodeGrowing(f.r, f.name, c.Start, f.sectionEnd(col), func(d *decoder) {
+		blocks = f.parseTable(d, c, f.sectionEnd(col))
+		end = d.offset()
+		if d.err != nil {
+			d.err.Column = c.Name
+		}
+	})
+	if err != nil {
+		return nil, 0, err
+	}
+	return blocks, end, nil
+}
+
+// parseTable parses the block table of a column whose bytes end at end.
+func (f *File) parseTable(d *decoder, c *Column, end int64) []Descriptor {
+	n := int64(d.fixed32("block count"))
+	if n*descriptorSize > end-d.offset() {
+		d.fail(damage.Count, c.Start, "a table of %d blocks does not fit in the column's %d bytes", n, end-c.Start)
+		return nil
+	}
+	blocks := make([]Descriptor, 0, min(n, int64(d.remaining()/descriptorSize)))
+	var rows int64
+	for i := int64(0); i < n && d.err == nil; i++ {
+		at := d.offset()
+		b := Descriptor{FirstRow: rows}
+		b.Rows = int64(d.fixed32("row count of a block"))
+		b.RawSize = int64(d.fixed32("uncompressed size of a block"))
+		b.StoredSize = int64(d.fixed32("compressed size of a block"))
+		if b.Rows > math.MaxInt32 || b.RawSize > math.MaxInt32 || b.StoredSize > math.MaxInt32 {
+			d.fail(damage.Count, at, "a block of %d rows and %d, compressed %d bytes is out of range", b.Rows, b.RawSize, b.StoredSize)
+		}
+		if rows += b.Rows; rows > f.h.rows {
+			d.fail(damage.Count, at, "the blocks up to %d hold %d rows, the file has %d", i, rows, f.h.rows)
+		}
+		if c.Values && d.err == nil {
+			b.First = d.value(c.Type)
+		}
+		blocks = append(blocks, b)
+		if d.err != nil && d.err.Block < 0 {
+			d.err.Block = i
+		}
+	}
+	if rows != f.h.rows {
+		d.fail(damage.Count, c.Start, "the blocks hold %d rows, the file has %d", rows, f.h.rows)
+	}
+	off := d.offset()
+	for i := range blocks {
+		b := &blocks[i]
+		b.Offset = off
+		off += b.StoredSize + int64(checksumSize(c.Checksum))
+		if off > end && d.err == nil {
+			d.fail(damage.Size, b.Offset, "the block ends at %d, its column at %d", off, end)
+			d.err.Block = int64(i)
+		}
+	}
+	return blocks
+}
+
+// value reads the first value of a block from a table; a boolean takes a byte.
+func (d *decoder) value(t column.Type) []byte {
+	if d.err != nil {
+		return nil
+	}
+	n, err := valueSize(t, d.buf[d.pos:])
+	if err != nil {
+		d.fail(damage.Value, d.offset(), "first value: %v", err)
+		d.short = errors.Is(err, errShort)
+		return nil
+	}
+	return append([]byte{}, d.take(uint64(n), "first value")...)
+}
+
+// Verify decodes the whole file and checks it: every count, size, checksum
+// and value, the contiguity of the columns, the file's length, and the CRC of
+// header and tables where there is one. It reports the first damage of each
+// column, joined; errors.As finds a *damage.Error in it. A failing reader or a
+// cancelled ctx ends it at once.
+func (f *File) Verify(ctx context.Context) error { return verify(ctx, f) }

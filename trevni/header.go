@@ -1,0 +1,305 @@
+package trevni
+
+import (
+	"encoding/binary"
+	"hash/crc32"
+	"math"
+
+	"github.com/rowtocol/rowtocol/column"
+	"github.com/rowtocol/rowtocol/damage"
+)
+
+// The metadata keys that this package gives a meaning.
+const (
+	keyName     = "trevni.name"
+	keyType     = "trevni.type"
+	keyArray    = "trevni.array"
+	keyParent   = "trevni.parent"
+	keyValues   = "trevni.values"
+	keyCodec    = "trevni.codec"
+	keyChecksum = "trevni.checksum"
+
+	// SchemaKey is the file metadata key of the rows' Avro schema (JSON).
+	SchemaKey = "avro.schema"
+	// TableCRCKey is the file metadata key of the CRC-32C, a fixed32, of the
+	// header and all block tables; its own four bytes count as zero.
+	TableCRCKey = "rowtocol.crc32c"
+)
+
+// Version is the format version that this package writes.
+const Version = 2
+
+const magic = "Trv"
+
+// Limits of what is read, against files that are made to hurt. A schema that
+// nests deeper than maxDepth is refused on the way in as well.
+const (
+	maxDepth = 1000
+	// minColumn is the least a column takes in the header: its metadata with
+	// the two required keys, and its start.
+	minColumn = 1 + 1 + len(keyName) + 1 + 1 + len(keyType) + 1 + 3 + 8
+)
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// KeyValue is one metadata pair.
+type KeyValue struct {
+	Key   string
+	Value []byte
+}
+
+// Metadata is a list of pairs in the order of the file, keys unique.
+type Metadata []KeyValue
+
+// Get returns the value of a key. An empty value is present and not nil.
+func (m Metadata) Get(key string) (value []byte, ok bool) {
+	for i := range m {
+		if m[i].Key == key {
+			return m[i].Value, true
+		}
+	}
+	return nil, false
+}
+
+// append adds the encoded form of m to dst.
+func (m Metadata) append(dst []byte) []byte {
+	dst = binary.AppendVarint(dst, int64(len(m)))
+	for _, kv := range m {
+		dst = appendBytes(dst, kv.Key)
+		dst = appendBytes(dst, kv.Value)
+	}
+	return dst
+}
+
+func appendBytes[T string | []byte](dst []byte, v T) []byte {
+	dst = binary.AppendVarint(dst, int64(len(v)))
+	return append(dst, v...)
+}
+
+// Column is one column as the header describes it.
+type Column struct {
+	column.Column
+	// Meta holds all metadata pairs of the column, unknown ones too.
+	Meta Metadata
+	// Codec and Checksum are resolved: column, else file, else "null".
+	Codec    string
+	Checksum string
+	// Values is set when the block table holds each block's first value.
+	Values bool
+	// Start is the offset in the file of the column's block count.
+	Start int64
+}
+
+// header is what comes before the first column.
+type header struct {
+	version byte
+	rows    int64
+	meta    Metadata
+	columns []Column
+	size    int64
+	// crcAt is the offset of the four value bytes of TableCRCKey, or -1.
+	crcAt int64
+}
+
+// parseHeader reads a header from d; the file has size bytes. Failures are
+// left in d.
+func parseHeader(d *decoder, size int64) *header {
+	h := &header{crcAt: -1}
+	m := d.take(4, "magic")
+	if d.err != nil {
+		d.short = false
+		d.err.Kind = damage.Magic
+		return h
+	}
+	if string(m[:3]) != magic || m[3] > Version {
+		d.fail(damage.Magic, 0, "found % x, expected \"Trv\" and a version of 0, 1 or 2", m)
+		return h
+	}
+	h.version = m[3]
+	rows := d.fixed64("row count")
+	if rows > math.MaxInt64 {
+		d.fail(damage.Count, 4, "row count %d is out of range", rows)
+	}
+	h.rows = int64(rows)
+	at := d.offset()
+	n := int64(d.fixed32("column count"))
+	if n*int64(minColumn) > size {
+		d.fail(damage.Count, at, "%d columns do not fit in %d bytes", n, size)
+	}
+	h.meta, h.crcAt = parseMetadata(d, "file metadata")
+	if d.err != nil {
+		return h
+	}
+	h.columns = make([]Column, 0, min(n, int64(d.remaining()/minColumn+1)))
+	byName := make(map[string]int, cap(h.columns))
+	for i := int64(0); i < n && d.err == nil; i++ {
+		h.columns = append(h.columns, parseColumn(d, h.meta, byName))
+	}
+	checkDepth(d, h.columns)
+	parseStarts(d, h, size)
+	h.size = d.offset()
+	return h
+}
+
+// parseStarts reads the column starts. They must ascend and leave room for a
+// block count each, so that no two columns can claim the same bytes.
+func parseStarts(d *decoder, h *header, size int64) {
+	least := d.offset() + 8*int64(len(h.columns))
+	for i := range h.columns {
+		at := d.offset()
+		start := d.fixed64("column start")
+		if d.err != nil {
+			return
+		}
+		if start > uint64(size) || int64(start) < least || size-int64(start) < 4 {
+			d.fail(damage.Header, at, "column %s starts at %d, expected %d to %d",
+				h.columns[i].Name, start, least, size-4)
+			return
+		}
+		h.columns[i].Start = int64(start)
+		least = int64(start) + 4
+	}
+}
+
+// parseMetadata reads one metadata map. crcAt is the offset of the value of
+// TableCRCKey, or -1.
+func parseMetadata(d *decoder, what string) (m Metadata, crcAt int64) {
+	at, crcAt := d.offset(), int64(-1)
+	n := d.length(what)
+	if d.err != nil {
+		return nil, crcAt
+	}
+	m = make(Metadata, 0, min(n, uint64(d.remaining()/2)))
+	seen := make(map[string]struct{}, min(n, 16))
+	for i := uint64(0); i < n && d.err == nil; i++ {
+		keyAt := d.offset()
+		key := string(d.bytes(what))
+		value := d.bytes(what)
+		if d.err != nil {
+			break
+		}
+		if _, dup := seen[key]; dup {
+			d.fail(damage.Header, keyAt, "%s at offset %d has the key %q twice", what, at, key)
+			break
+		}
+		seen[key] = struct{}{}
+		if key == TableCRCKey && len(value) == 4 {
+			crcAt = d.offset() - 4
+		}
+		m = append(m, KeyValue{Key: key, Value: append([]byte{}, value...)})
+	}
+	return m, crcAt
+}
+
+// parseColumn reads the metadata of the next column; byName holds those
+// before it.
+func parseColumn(d *decoder, file Metadata, byName map[string]int) Column {
+	at := d.offset()
+	c := Column{}
+	c.Parent = -1
+	c.Meta, _ = parseMetadata(d, "column metadata")
+	if d.err != nil {
+		return c
+	}
+	name, ok := c.Meta.Get(keyName)
+	if !ok {
+		d.fail(damage.Header, at, "a column has no %s", keyName)
+		return c
+	}
+	c.Name = string(name)
+	if _, dup := byName[c.Name]; dup {
+		d.fail(damage.Header, at, "two columns are called %q", c.Name)
+		return c
+	}
+	typ, _ := c.Meta.Get(keyType)
+	if c.Type, ok = column.ParseType(string(typ)); !ok {
+		d.fail(damage.Header, at, "column %q has the unknown type %q", c.Name, typ)
+	}
+	_, c.Array = c.Meta.Get(keyArray)
+	_, c.Values = c.Meta.Get(keyValues)
+	if parent, ok := c.Meta.Get(keyParent); ok {
+		if c.Parent, ok = byName[string(parent)]; !ok {
+			d.fail(damage.Header, at, "column %q has the parent %q, which is no array column before it", c.Name, parent)
+		}
+	}
+	if c.Values && (c.Array || c.Parent >= 0) {
+		d.fail(damage.Header, at, "column %q has %s, but is an array or a child", c.Name, keyValues)
+	}
+	c.Codec = resolve(c.Meta, file, keyCodec)
+	if !knownCodec(c.Codec) {
+		d.fail(damage.Codec, at, "column %q has the unknown codec %q", c.Name, c.Codec)
+	}
+	c.Checksum = resolve(c.Meta, file, keyChecksum)
+	if !knownChecksum(c.Checksum) {
+		d.fail(damage.Header, at, "column %q has the unknown checksum %q", c.Name, c.Checksum)
+	}
+	// Only array columns can be parents; -1 keeps the name taken.
+	byName[c.Name] = len(byName)
+	return c
+}
+
+// checkDepth refuses parents that are no arrays, and chains of parents that
+// are too long to follow.
+func checkDepth(d *decoder, cols []Column) {
+	if d.err != nil {
+		return
+	}
+	depth := make([]int, len(cols))
+	for i := range cols {
+		p := cols[i].Parent
+		if p < 0 {
+			continue
+		}
+		if !cols[p].Array {
+			d.fail(damage.Header, d.offset(), "column %q has the parent %q, which is no array column", cols[i].Name, cols[p].Name)
+			return
+		}
+		if depth[i] = depth[p] + 1; depth[i] > maxDepth {
+			d.fail(damage.Unsupported, d.offset(), "column %q has more than %d ancestors", cols[i].Name, maxDepth)
+			return
+		}
+	}
+}
+
+// resolve finds a setting of a column: its own, else the file's, else "null".
+func resolve(col, file Metadata, key string) string {
+	if v, ok := col.Get(key); ok {
+		return string(v)
+	}
+	if v, ok := file.Get(key); ok {
+		return string(v)
+	}
+	return "null"
+}
+
+// appendHeader adds a header with zero for the row count, the column starts
+// and the table CRC, and gives the position in it of the last.
+func appendHeader(dst []byte, meta Metadata, cols []Column) (b []byte, crcAt int) {
+	base := len(dst)
+	dst = append(dst, magic...)
+	dst = append(dst, Version)
+	dst = binary.LittleEndian.AppendUint64(dst, 0)
+	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(cols)))
+	meta = append(meta[:len(meta):len(meta)], KeyValue{Key: TableCRCKey, Value: make([]byte, 4)})
+	dst = meta.append(dst)
+	crcAt = len(dst) - base - 4
+	for i := range cols {
+		dst = cols[i].Meta.append(dst)
+	}
+	return append(dst, make([]byte, 8*len(cols))...), crcAt
+}
+
+// columnMeta is the metadata that describes c.
+func columnMeta(c *Column, parent string) Metadata {
+	m := Metadata{{keyName, []byte(c.Name)}, {keyType, []byte(c.Type.String())}}
+	if c.Array {
+		m = append(m, KeyValue{keyArray, nil})
+	}
+	if c.Parent >= 0 {
+		m = append(m, KeyValue{keyParent, []byte(parent)})
+	}
+	if c.Values {
+		m = append(m, KeyValue{keyValues, nil})
+	}
+	return append(m, KeyValue{keyCodec, []byte(c.Codec)}, KeyValue{keyChecksum, []byte(c.Checksum)})
+}

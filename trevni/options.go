@@ -1,0 +1,121 @@
+package trevni
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/rowtocol/rowtocol/column"
+)
+
+// BlockSize is the number of buffered bytes at which Java's writer, and this
+// package's, closes a block at the next row boundary.
+const BlockSize = 64 << 10
+
+// maxRows is the most rows of a block: Java counts in signed 32 bits.
+const maxRows = 1 << 30
+
+// maxRaw is the most bytes of an uncompressed block, for the same reason.
+const maxRaw = 1<<31 - 1
+
+// Options are the choices of a file to write. The zero value is valid.
+type Options struct {
+	// Codec compresses the blocks: null, deflate, snappy, bzip2, or zstandard,
+	// which Java cannot read. Empty means snappy.
+	Codec string
+	// ColumnCodecs overrides Codec for the named columns.
+	ColumnCodecs map[string]string
+	// Checksum protects the blocks: crc32, crc-32 or null. Empty means crc32,
+	// the only one that Java reads and verifies.
+	Checksum string
+	// Meta is added to the file metadata, in this order. Keys under trevni.,
+	// SchemaKey and TableCRCKey are refused.
+	Meta []KeyValue
+	// Values names the columns whose first value of each block is kept in the
+	// block table, for Cursor.SeekValue. They must be top-level columns without
+	// lengths, and neither null nor boolean: Java reads an index of booleans
+	// wrongly.
+	Values []string
+}
+
+// codec is the codec of a column.
+func (o *Options) codec(name string) string {
+	if c, ok := o.ColumnCodecs[name]; ok && c != "" {
+		return c
+	}
+	if o.Codec == "" {
+		return "snappy"
+	}
+	return o.Codec
+}
+
+func (o *Options) checksum() string {
+	if o.Checksum == "" {
+		return ChecksumJava
+	}
+	return o.Checksum
+}
+
+// Validate checks the options by themselves and, unless cols is nil, against
+// the columns that they are for. The error names everything that is wrong.
+func (o Options) Validate(cols []column.Column) error {
+	var errs []error
+	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf("trevni: "+format, args...)) }
+	if !knownCodec(o.codec("")) && o.Codec != "" {
+		bad("unknown codec %q, expected one of %s", o.Codec, strings.Join(codecNames, ", "))
+	}
+	if !knownChecksum(o.checksum()) {
+		bad("unknown checksum %q, expected crc32, crc-32 or null", o.Checksum)
+	}
+	byName := make(map[string]*column.Column, len(cols))
+	for i := range cols {
+		if byName[cols[i].Name] != nil {
+			bad("two columns are called %q", cols[i].Name)
+		}
+		byName[cols[i].Name] = &cols[i]
+		if p := cols[i].Parent; p >= i || p >= 0 && !cols[p].Array {
+			bad("column %q has no array column before it as parent", cols[i].Name)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(o.ColumnCodecs)) {
+		if c := o.ColumnCodecs[name]; !knownCodec(c) {
+			bad("unknown codec %q for column %q, expected one of %s", c, name, strings.Join(codecNames, ", "))
+		}
+		if cols != nil && byName[name] == nil {
+			bad("a codec is given for column %q, which does not exist", name)
+		}
+	}
+	seen := make(map[string]bool, len(o.Meta))
+	for _, kv := range o.Meta {
+		if strings.HasPrefix(kv.Key, "trevni.") || kv.Key == SchemaKey || kv.Key == TableCRCKey {
+			bad("the metadata key %q is reserved", kv.Key)
+		}
+		if seen[kv.Key] {
+			bad("the metadata key %q is given twice", kv.Key)
+		}
+		seen[kv.Key] = true
+	}
+	for _, name := range o.Values {
+		if c := byName[name]; cols != nil {
+			if err := indexable(c, name); err != nil {
+				errs = append(errs, err)
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// indexable says why a column cannot have a values index.
+func indexable(c *column.Column, name string) error {
+	switch {
+	case c == nil:
+		return fmt.Errorf("trevni: a values index is asked for column %q, which does not exist", name)
+	case c.Array || c.Parent >= 0:
+		return fmt.Errorf("trevni: column %q cannot have a values index: it does not have exactly one value per row", name)
+	case c.Type == column.Null || c.Type == column.Boolean:
+		return fmt.Errorf("trevni: column %q cannot have a values index: its type is %s", name, c.Type)
+	}
+	return nil
+}

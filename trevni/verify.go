@@ -1,0 +1,183 @@
+package trevni
+
+import (
+	"context"
+	"errors"
+	"hash/crc32"
+
+	"github.com/rowtocol/rowtocol/damage"
+)
+
+// verify implements File.Verify.
+func verify(ctx context.Context, f *File) error {
+	var found []error
+	keep := func(err error) error {
+		var d *damage.Error
+		if err == nil || !errors.As(err, &d) {
+			return err
+		}
+		for _, e := range found {
+			// A damaged parent is found again by each of its children.
+			if e.Error() == d.Error() {
+				return nil
+			}
+		}
+		found = append(found, d)
+		return nil
+	}
+	if err := keep(f.verifyTables()); err != nil {
+		return err
+	}
+	for i := range f.h.columns {
+		if err := keep(f.verifyColumn(ctx, i)); err != nil {
+			return err
+		}
+	}
+	return errors.Join(found...)
+}
+
+// verifyTables checks that header and columns follow each other without gaps
+// up to the file's end, and the CRC of header and tables.
+func (f *File) verifyTables() error {
+	crc, err := f.headerCRC()
+	if err != nil {
+		return err
+	}
+	at := f.h.size
+	for i := range f.h.columns {
+		c := &f.h.columns[i]
+		if c.Start != at {
+			return f.trailing(at, c.Start-at)
+		}
+		blocks, end, err := f.table(i)
+		if err != nil {
+			return err
+		}
+		if crc, err = f.updateCRC(crc, c.Start, end); err != nil {
+			return err
+		}
+		at = end
+		for j := range blocks {
+			at += blocks[j].StoredSize + int64(checksumSize(c.Checksum))
+		}
+	}
+	if at != f.size {
+		return f.trailing(at, f.size-at)
+	}
+	return f.compareCRC(crc)
+}
+
+func (f *File) trailing(at, n int64) error {
+	return damage.New(damage.Trailing, f.name, at, "%d bytes belong to nothing", n)
+}
+
+// headerCRC is the CRC-32C of the header, with the stored CRC as zeros.
+func (f *File) headerCRC() (uint32, error) {
+	if f.h.crcAt < 0 {
+		return f.updateCRC(0, 0, f.h.size)
+	}
+	crc, err := f.updateCRC(0, 0, f.h.crcAt)
+	if err != nil {
+		return 0, err
+	}
+	crc = crc32.Update(crc, castagnoli, make([]byte, 4))
+	return f.updateCRC(crc, f.h.crcAt+4, f.h.size)
+}
+
+// updateCRC adds the file's bytes [from, to) to a CRC-32C.
+func (f *File) updateCRC(crc uint32, from, to int64) (uint32, error) {
+	buf := make([]byte, min(to-from, firstRead))
+	for from < to {
+		buf = buf[:min(int64(len(buf)), to-from)]
+		if err := readFull(f.r, buf, from, f.name); err != nil {
+			return 0, err
+		}
+		crc = crc32.Update(crc, castagnoli, buf)
+		from += int64(len(buf))
+	}
+	return crc, nil
+}
+
+// compareCRC compares the CRC of header and tables with the stored one. A file
+// without it is sound; one whose key for it was changed in a byte is not.
+func (f *File) compareCRC(crc uint32) error {
+	stored, ok := f.h.meta.Get(TableCRCKey)
+	if !ok {
+		for _, kv := range f.h.meta {
+			if distance(kv.Key, TableCRCKey) == 1 {
+				return damage.New(damage.Header, f.name, 0, "the metadata key %q is one byte from %q", kv.Key, TableCRCKey)
+			}
+		}
+		return nil
+	}
+	if f.h.crcAt < 0 {
+		return damage.New(damage.Header, f.name, 0, "%s has %d bytes, expected 4", TableCRCKey, len(stored))
+	}
+	if want := readChecksum(ChecksumSpec, stored); want != crc {
+		return damage.New(damage.Checksum, f.name, f.h.crcAt,
+			"the stored CRC-32C of header and block tables is %08x, theirs is %08x", want, crc)
+	}
+	return nil
+}
+
+// distance is the number of differing bytes, -1 for different lengths.
+func distance(a, b string) int {
+	if len(a) != len(b) {
+		return -1
+	}
+	n := 0
+	for i := range len(a) {
+		if a[i] != b[i] {
+			n++
+		}
+	}
+	return n
+}
+
+// verifyColumn decodes all blocks of a column, counting the items of child
+// columns by their ancestors.
+func (f *File) verifyColumn(ctx context.Context, col int) error {
+	c, err := f.cursor(col)
+	if err != nil {
+		return err
+	}
+	if err := c.openAbove(); err != nil {
+		return err
+	}
+	for i := range c.blocks {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := c.load(i); err != nil {
+			return err
+		}
+		if c.col.Values && c.left > 0 {
+			if err := c.verifyFirst(); err != nil {
+				return err
+			}
+		}
+		if err := c.skipBlock(); err != nil {
+			return err
+		}
+		if err := c.blockDone(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// skipBlock skips all that a counted block should hold.
+func (c *Cursor) skipBlock() error { return c.skipItems(c.left) }
+
+// verifyFirst compares a block's first value with the one in the table.
+func (c *Cursor) verifyFirst() error {
+	before := *c
+	v, err := c.Value(nil)
+	if err != nil {
+		return err
+	}
+	if compareValues(c.col.Type, v, c.blocks[c.block].First) != 0 {
+		return c.damaged(damage.Value, "the first value is not the one in the block table")
+	}
+	return c.restore(&before)
+}
