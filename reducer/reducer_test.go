@@ -1,0 +1,321 @@
+package reducer
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"hash/crc32"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"runtime"
+	"syscall"
+	"testing"
+
+	"github.com/rowtocol/rowtocol/format"
+	"github.com/rowtocol/rowtocol/spill"
+	"github.com/rowtocol/rowtocol/store"
+	"github.com/rowtocol/rowtocol/store/storetest"
+)
+
+// sample is an output of some MiB, of literals and of ranges of three columns
+// out of order, and the bytes that it must have.
+func sample(t testing.TB) (format.Output, *spill.Spill, []byte) {
+	t.Helper()
+	folder, err := spill.OpenFolder(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = folder.Close() })
+	sp, err := folder.New(3, spill.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := rand.New(rand.NewPCG(3, 4))
+	cols := make([][]byte, 3)
+	for col := range cols {
+		cols[col] = make([]byte, 700_000*(col+1))
+		for i := range cols[col] {
+			cols[col][i] = byte(r.Uint32())
+		}
+		if err := sp.Append(col, cols[col]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var out format.Output
+	var want []byte
+	literal := func(s string) {
+		out.Pieces = append(out.Pieces, format.Literal([]byte(s)))
+		want = append(want, s...)
+	}
+	spilled := func(col int, off, n int64) {
+		out.Pieces = append(out.Pieces, format.Spilled(col, off, n))
+		want = append(want, cols[col][off:off+n]...)
+	}
+	literal("header")
+	spilled(2, 0, 2_100_000)
+	literal("")
+	spilled(0, 100, 699_000)
+	spilled(1, 5, 0)
+	literal("middle")
+	spilled(1, 1_399_999, 1)
+	spilled(0, 0, 700_000)
+	out.Size = int64(len(want))
+	return out, sp, want
+}
+
+func TestWrite(t *testing.T) {
+	out, sp, want := sample(t)
+	path := filepath.Join(t.TempDir(), "part-00000.trv")
+	w, err := Write(t.Context(), store.Local(), path, out, sp)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := os.ReadFile(path)
+	if err != nil || !bytes.Equal(got, want) {
+		t.Errorf("the file differs from the pieces, %v", err)
+	}
+	expected := Written{Path: path, Size: int64(len(want)), CRC32C: crc32.Checksum(want, castagnoli)}
+	if w != expected {
+		t.Errorf("written is %+v, want %+v", w, expected)
+	}
+	onlyFile(t, path)
+}
+
+func TestWriteEmpty(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "f")
+	if w, err := Write(t.Context(), store.Local(), path, format.Output{}, nil); err != nil || w.Size != 0 || w.CRC32C != 0 {
+		t.Errorf("%+v, %v", w, err)
+	}
+	onlyFile(t, path)
+}
+
+// onlyFile fails the test unless path exists and its directory holds nothing
+// else.
+func onlyFile(t *testing.T, path string) {
+	t.Helper()
+	entries, err := os.ReadDir(filepath.Dir(path))
+	if err != nil || len(entries) != 1 || entries[0].Name() != filepath.Base(path) {
+		t.Errorf("the directory holds %v, %v", entries, err)
+	}
+}
+
+func TestWriteTwice(t *testing.T) {
+	out, sp, want := sample(t)
+	path := filepath.Join(t.TempDir(), "f")
+	first, err := Write(t.Context(), store.Local(), path, out, sp)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, err := Write(t.Context(), store.Local(), path, out, sp); err != nil || again != first {
+		t.Errorf("the same bytes again: %+v, %v; want %+v", again, err, first)
+	}
+	onlyFile(t, path)
+
+	// Other bytes under the name are not ours to replace.
+	for _, other := range [][]byte{[]byte("short"), append([]byte("H"), want[1:]...)} {
+		if err := os.WriteFile(path, other, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Write(t.Context(), store.Local(), path, out, sp); !errors.Is(err, store.ErrExist) {
+			t.Errorf("over other bytes: %v", err)
+		}
+		if got, _ := os.ReadFile(path); !bytes.Equal(got, other) {
+			t.Error("the file that was there has changed")
+		}
+		onlyFile(t, path)
+	}
+}
+
+// watch is a store that looks, after each call that can change a directory,
+// whether path shows anything but the complete file.
+type watch struct {
+	store.Store
+	t    *testing.T
+	path string
+	want []byte
+}
+
+func (w watch) look() {
+	w.t.Helper()
+	got, err := os.ReadFile(w.path)
+	if err == nil && !bytes.Equal(got, w.want) {
+		w.t.Errorf("the output shows %d bytes of %d", len(got), len(w.want))
+	}
+}
+
+func (w watch) Create(ctx context.Context, path string, o store.CreateOptions) (store.Writer, error) {
+	inner, err := w.Store.Create(ctx, path, o)
+	w.look()
+	return watchWriter{inner, w}, err
+}
+
+func (w watch) Open(ctx context.Context, path string) (store.File, error) {
+	w.look()
+	return w.Store.Open(ctx, path)
+}
+
+type watchWriter struct {
+	store.Writer
+	w watch
+}
+
+func (w watchWriter) Write(p []byte) (int, error) {
+	n, err := w.Writer.Write(p)
+	w.w.look()
+	return n, err
+}
+
+func TestFaults(t *testing.T) {
+	out, sp, want := sample(t)
+	probe := storetest.NewFaulty(store.Local())
+	if _, err := Write(t.Context(), probe, filepath.Join(t.TempDir(), "f"), out, sp); err != nil {
+		t.Fatal(err)
+	}
+	failed := 0
+	for _, op := range storetest.Ops {
+		for n := 1; n <= probe.Calls(op); n++ {
+			for _, late := range []bool{false, true} {
+				failed++
+				fault := storetest.Fault{Op: op, N: n, Err: syscall.EIO, Late: late}
+				path := filepath.Join(t.TempDir(), "f")
+				st := watch{storetest.NewFaulty(store.Local(), fault), t, path, want}
+				_, err := Write(t.Context(), st, path, out, sp)
+				if !errors.Is(err, syscall.EIO) || store.Classify(err) != store.Retryable {
+					t.Errorf("%+v: error is %v", fault, err)
+				}
+				left, _ := os.ReadDir(filepath.Dir(path))
+				// A Create whose answer is lost leaves a file that nobody knows.
+				if op == storetest.Create && late {
+					if len(left) != 1 || !store.IsTemp(left[0].Name()) {
+						t.Errorf("%+v: left %v", fault, left)
+					}
+				} else if len(left) != 0 {
+					t.Errorf("%+v: left %v", fault, left)
+				}
+			}
+		}
+	}
+	if failed < 2*(1+3+1+1+4+1) {
+		t.Errorf("only %d faults were tried", failed)
+	}
+}
+
+func TestRemovalFailsToo(t *testing.T) {
+	out, sp, _ := sample(t)
+	path := filepath.Join(t.TempDir(), "f")
+	st := storetest.NewFaulty(store.Local(),
+		storetest.Fault{Op: storetest.ReadAt, N: 1, Err: syscall.EIO},
+		storetest.Fault{Op: storetest.Remove, Err: syscall.ENOSPC})
+	_, err := Write(t.Context(), st, path, out, sp)
+	if !errors.Is(err, syscall.EIO) || !errors.Is(err, syscall.ENOSPC) {
+		t.Errorf("error is %v, want both", err)
+	}
+	if _, err := os.Stat(path); !os.IsNotExist(err) {
+		t.Errorf("the output shows: %v", err)
+	}
+}
+
+func TestSilentCorruption(t *testing.T) {
+	out, sp, _ := sample(t)
+	for _, fault := range []storetest.Fault{{Op: storetest.Write, N: 2}, {Op: storetest.ReadAt, N: 1}, {Op: storetest.ReadAt, N: 4}} {
+		path := filepath.Join(t.TempDir(), "f")
+		_, err := Write(t.Context(), storetest.NewFaulty(store.Local(), fault), path, out, sp)
+		if !errors.Is(err, store.ErrMismatch) {
+			t.Errorf("%+v: error is %v", fault, err)
+		}
+		if left, _ := os.ReadDir(filepath.Dir(path)); len(left) != 0 {
+			t.Errorf("%+v: left %v", fault, left)
+		}
+	}
+}
+
+// stopper cancels a context at the n-th call of Open or Write.
+type stopper struct {
+	store.Store
+	n      int
+	cancel context.CancelFunc
+}
+
+func (s *stopper) tick() {
+	if s.n--; s.n == 0 {
+		s.cancel()
+	}
+}
+
+func (s *stopper) Open(ctx context.Context, path string) (store.File, error) {
+	s.tick()
+	return s.Store.Open(ctx, path)
+}
+
+func (s *stopper) Create(ctx context.Context, path string, o store.CreateOptions) (store.Writer, error) {
+	w, err := s.Store.Create(ctx, path, o)
+	return &stopWriter{w, s}, err
+}
+
+type stopWriter struct {
+	store.Writer
+	s *stopper
+}
+
+func (w *stopWriter) Write(p []byte) (int, error) {
+	n, err := w.Writer.Write(p)
+	w.s.tick()
+	return n, err
+}
+
+func TestCancelled(t *testing.T) {
+	out, sp, _ := sample(t)
+	for n := 1; n <= 5; n++ {
+		ctx, cancel := context.WithCancel(t.Context())
+		path := filepath.Join(t.TempDir(), "f")
+		_, err := Write(ctx, &stopper{store.Local(), n, cancel}, path, out, sp)
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("stopped at call %d: %v", n, err)
+		}
+		if left, _ := os.ReadDir(filepath.Dir(path)); len(left) != 0 {
+			t.Errorf("stopped at call %d: left %v", n, left)
+		}
+		cancel()
+	}
+}
+
+func TestBadOutputs(t *testing.T) {
+	_, sp, _ := sample(t)
+	tests := map[string]struct {
+		out format.Output
+		sp  *spill.Spill
+	}{
+		"size too large":      {format.Output{Size: 4, Pieces: []format.Piece{format.Literal([]byte("abc"))}}, sp},
+		"size too small":      {format.Output{Size: 2, Pieces: []format.Piece{format.Literal([]byte("abc"))}}, sp},
+		"literal's length":    {format.Output{Size: 4, Pieces: []format.Piece{{Literal: []byte("abc"), Column: -1, Length: 4}}}, sp},
+		"nothing spilled":     {format.Output{Size: 1, Pieces: []format.Piece{format.Spilled(0, 0, 1)}}, nil},
+		"beyond the column":   {format.Output{Size: 2, Pieces: []format.Piece{format.Spilled(0, 699_999, 2)}}, sp},
+		"negative length":     {format.Output{Size: -1, Pieces: []format.Piece{format.Spilled(0, 0, -1)}}, sp},
+		"lengths that cancel": {format.Output{Size: 0, Pieces: []format.Piece{format.Spilled(0, 0, 1), format.Spilled(0, 0, -1)}}, sp},
+	}
+	for name, tt := range tests {
+		path := filepath.Join(t.TempDir(), "f")
+		if _, err := Write(t.Context(), store.Local(), path, tt.out, tt.sp); err == nil {
+			t.Errorf("%s: written", name)
+		}
+		if left, _ := os.ReadDir(filepath.Dir(path)); len(left) != 0 {
+			t.Errorf("%s: left %v", name, left)
+		}
+	}
+}
+
+func TestMemory(t *testing.T) {
+	out, sp, _ := sample(t)
+	path := filepath.Join(t.TempDir(), "f")
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	_, err := Write(t.Context(), store.Local(), path, out, sp)
+	runtime.ReadMemStats(&after)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := after.TotalAlloc - before.TotalAlloc; n > maxBuffer+64<<10 {
+		t.Errorf("an output of %d bytes allocated %d", out.Size, n)
+	}
+}
