@@ -1,0 +1,252 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/rowtocol/rowtocol/damage"
+	"github.com/rowtocol/rowtocol/job"
+	"github.com/rowtocol/rowtocol/ocf"
+	"github.com/rowtocol/rowtocol/shred"
+	"github.com/rowtocol/rowtocol/store"
+	"github.com/rowtocol/rowtocol/trevni"
+	"github.com/rowtocol/rowtocol/witness"
+)
+
+// verifyAgainst compares the columns with the inputs, row by row.
+func (a *app) verifyAgainst(ctx context.Context, f *verifyFlags, c *columns, r *verified) error {
+	inputs, err := job.ExpandInputs(ctx, f.against)
+	if err != nil {
+		return err
+	}
+	lossy := a.matchInputs(c, inputs)
+	rows := &columnRows{ctx: ctx, columns: c}
+	defer rows.close()
+	p, stop := a.startProgress(ctx)
+	defer stop()
+	w := witness.New(rows)
+	var done int64
+	w.Progress = func(n int64) { p.set(n, done, 0) }
+	for _, name := range inputs {
+		n, err := compareInput(ctx, w, name, lossy[name], int64(f.maxBlock))
+		if err != nil {
+			return fmt.Errorf("comparing with %s: %w", name, err)
+		}
+		done += n
+	}
+	result, err := w.End(ctx)
+	if err != nil {
+		return err
+	}
+	stop()
+	return a.reportAgainst(f, r, &result)
+}
+
+// matchInputs warns if the inputs are not those that the output was made of,
+// and returns those that it was made of only in part.
+func (a *app) matchInputs(c *columns, inputs []string) (lossy map[string]bool) {
+	lossy = map[string]bool{}
+	if c.success == nil {
+		return lossy
+	}
+	var made []string
+	for _, in := range c.success.Inputs {
+		made = append(made, in.Path)
+	}
+	slices.Sort(made)
+	if !slices.Equal(made, inputs) {
+		a.log.Warn("the inputs are not under the paths that the output was made from; they are compared in the order of their paths",
+			"given", len(inputs), "made_from", len(made))
+	}
+	for _, l := range c.success.Losses {
+		lossy[l.Input] = true
+	}
+	return lossy
+}
+
+func (a *app) reportAgainst(f *verifyFlags, r *verified, result *witness.Result) error {
+	complete := len(result.NotCompared) == 0
+	r.Against, r.Complete = result, &complete
+	for _, d := range result.First {
+		if !a.json {
+			a.printf("%v\n", d)
+		}
+	}
+	for _, n := range result.NotCompared {
+		a.log.Warn("not compared", "input", n.Input, "from_row", n.Row, "rows", n.Rows, "reason", n.Reason)
+	}
+	skipped := result.Skipped()
+	switch {
+	case result.Different > 0:
+		return &differentError{fmt.Errorf("%d rows differ from the inputs; the first: %v", result.Different, result.First[0])}
+	case !complete && f.complete:
+		return &differentError{fmt.Errorf("%d rows of %d inputs could not be compared", skipped, len(result.NotCompared))}
+	case !complete:
+		a.status = "incomplete"
+	}
+	if a.json {
+		return nil
+	}
+	a.printf("%d rows of %d inputs are equal in the columns, says goavro\n", result.Compared, result.Inputs)
+	if !complete {
+		a.printf("WARNING: %d rows of %d inputs were NOT compared, goavro cannot read them; only their number was checked\n",
+			skipped, len(result.NotCompared))
+	}
+	return nil
+}
+
+// compareInput compares with one input and returns its size.
+func compareInput(ctx context.Context, w *witness.Comparer, name string, lossy bool, maxBlock int64) (int64, error) {
+	st, p, err := store.Resolve(name)
+	if err != nil {
+		return 0, err
+	}
+	in, err := st.Open(ctx, p)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = in.Close() }() // only read
+	return in.Size(), w.Input(ctx, witness.Input{
+		Name: name, R: in, Size: in.Size(), Lossy: lossy,
+		Blocks: func() (witness.Blocks, error) { return newInputBlocks(in, name, lossy, maxBlock) },
+	})
+}
+
+// inputBlocks are an input's blocks as rowtocol itself reads them.
+type inputBlocks struct {
+	name    string
+	scanner *ocf.Scanner
+	decoder *ocf.Decoder
+	lossy   bool
+	block   ocf.Block
+	data    []byte
+}
+
+func newInputBlocks(in store.File, name string, lossy bool, maxBlock int64) (*inputBlocks, error) {
+	h, err := ocf.ReadHeader(in, in.Size(), name)
+	if err != nil {
+		return nil, err
+	}
+	d, err := ocf.NewDecoder(h.Codec, maxBlock)
+	if err != nil {
+		return nil, err
+	}
+	s := ocf.NewScanner(in, in.Size(), name, h, ocf.Range{Start: 0, End: in.Size()})
+	s.LimitBlocks(maxBlock)
+	return &inputBlocks{name: name, scanner: s, decoder: d, lossy: lossy}, nil
+}
+
+// Next implements witness.Blocks. Damage that cost rows in the conversion is
+// passed over here in the same way.
+func (b *inputBlocks) Next(ctx context.Context) (rows int64, data []byte, err error) {
+	for {
+		err = b.scanner.Next(ctx, &b.block)
+		if err == nil {
+			b.data, err = b.decoder.Decode(b.data[:0], &b.block, b.name)
+			if err == nil {
+				return b.block.Rows, b.data, nil
+			}
+			if b.lossy && isDamage(err) {
+				continue
+			}
+		} else if b.lossy && isDamage(err) {
+			_, err = b.scanner.Resync(ctx)
+			if err == nil {
+				continue
+			}
+		}
+		return 0, nil, err
+	}
+}
+
+func isDamage(err error) bool {
+	var d *damage.Error
+	return errors.As(err, &d)
+}
+
+// columnRows are the rows of all files of an output, put together from their
+// columns, in order.
+type columnRows struct {
+	ctx     context.Context
+	columns *columns
+	next    int // index of the next file
+	left    int64
+	rows    *shred.Assembler
+	file    store.File
+}
+
+// Next implements witness.Rows.
+func (r *columnRows) Next(dst []byte) ([]byte, error) {
+	for r.left == 0 {
+		r.close()
+		if r.next == len(r.columns.files) {
+			return nil, io.EOF
+		}
+		if err := r.open(r.columns.files[r.next]); err != nil {
+			return nil, err
+		}
+		r.next++
+	}
+	r.left--
+	return r.rows.Row(dst)
+}
+
+func (r *columnRows) open(name string) error {
+	f, in, err := openFile(r.ctx, r.columns.store, name)
+	if err != nil {
+		return err
+	}
+	r.file, r.left = in, f.RowCount()
+	if r.left == 0 {
+		return nil
+	}
+	m, err := mapping(f)
+	if err != nil {
+		return err
+	}
+	readers := make([]shred.ValueReader, len(m.Columns))
+	for i := range readers {
+		if readers[i], err = f.Cursor(i); err != nil {
+			return err
+		}
+	}
+	r.rows = shred.NewAssembler(m, readers)
+	return nil
+}
+
+func (r *columnRows) close() {
+	if r.file != nil {
+		_ = r.file.Close() // only read
+		r.file = nil
+	}
+}
+
+// mapping finds how the schema in a file became its columns. Whether a
+// recursive part was kept as bytes shows in the columns alone.
+func mapping(f *trevni.File) (*shred.Mapping, error) {
+	schema, err := shred.ParseSchema(f.Schema())
+	if err != nil {
+		return nil, in(f.Name(), err)
+	}
+	m, err := shred.Map(schema, shred.Options{})
+	if err != nil {
+		if m, err = shred.Map(schema, shred.Options{RecursiveBytes: true}); err != nil {
+			return nil, in(f.Name(), err)
+		}
+	}
+	cols := plain(f.Columns())
+	if len(cols) != len(m.Columns) {
+		return nil, damage.New(damage.Schema, f.Name(), -1, "the schema makes %d columns, the file has %d", len(m.Columns), len(cols))
+	}
+	for i := range cols {
+		want := m.Columns[i]
+		want.Optional = cols[i].Optional // files do not say which array columns are
+		if cols[i] != want {
+			return nil, damage.New(damage.Schema, f.Name(), -1, "the schema makes column %d %q, the file has %q", i, want.Name, cols[i].Name)
+		}
+	}
+	return m, nil
+}

@@ -1,0 +1,172 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rowtocol/rowtocol/column"
+	"github.com/rowtocol/rowtocol/damage"
+	"github.com/rowtocol/rowtocol/ocf"
+	"github.com/rowtocol/rowtocol/shred"
+	"github.com/rowtocol/rowtocol/store"
+	"github.com/rowtocol/rowtocol/trevni"
+)
+
+func (a *app) schemaCommand() *cobra.Command {
+	var shredded bool
+	var recursive string
+	cmd := &cobra.Command{
+		Use:   "schema FILE",
+		Short: "Print the Avro schema of a file, or its columns",
+		Long:  "Print the Avro schema of an Avro or Trevni file.\n\nWith --shredded, print the columns that convert makes of it.",
+		Example: `  rowtocol schema mail.avro
+  rowtocol schema --shredded mail.avro
+  rowtocol schema mail.columns/part-00000.trv`,
+		Args: args(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if recursive != "" && recursive != "bytes" {
+				return usagef("--recursive: %q is not a choice; bytes is", recursive)
+			}
+			text, cols, err := readSchema(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			if !shredded {
+				return a.printSchema(args[0], text)
+			}
+			if cols == nil {
+				if cols, err = a.shredded(args[0], text, recursive == "bytes"); err != nil {
+					return err
+				}
+			}
+			a.printColumns(cols)
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&shredded, "shredded", false, "print the columns instead")
+	cmd.Flags().StringVar(&recursive, "recursive", "", "bytes: show the recursive part of a schema as one column")
+	return cmd
+}
+
+// readSchema returns a file's schema; of a column file also its columns.
+func readSchema(ctx context.Context, location string) (text string, cols []column.Column, err error) {
+	st, p, err := store.Resolve(location)
+	if err != nil {
+		return "", nil, err
+	}
+	in, err := st.Open(ctx, p)
+	if err != nil {
+		return "", nil, err
+	}
+	defer func() { _ = in.Close() }() // only read
+	if isAvro(in) {
+		h, err := ocf.ReadHeader(in, in.Size(), location)
+		if err != nil {
+			return "", nil, err
+		}
+		return h.Schema, nil, nil
+	}
+	f, err := trevni.Open(in, in.Size(), location)
+	if err != nil {
+		return "", nil, fmt.Errorf("%w (nor is it an Avro object container file)", err)
+	}
+	return f.Schema(), plain(f.Columns()), nil
+}
+
+// plain returns the columns without what is Trevni's own.
+func plain(cols []trevni.Column) []column.Column {
+	p := make([]column.Column, len(cols))
+	for i := range cols {
+		p[i] = cols[i].Column
+	}
+	return p
+}
+
+func (a *app) printSchema(name, text string) error {
+	if text == "" {
+		return damage.New(damage.Schema, name, -1, "the file holds no avro.schema; --shredded prints its columns")
+	}
+	if !json.Valid([]byte(text)) {
+		// Some old files hold a bare type name without quotes.
+		a.result = map[string]any{"schema": text}
+	} else {
+		a.result = map[string]any{"schema": json.RawMessage(text)}
+	}
+	if a.json {
+		return nil
+	}
+	var pretty bytes.Buffer
+	if err := json.Indent(&pretty, []byte(text), "", "  "); err != nil {
+		pretty.Reset()
+		pretty.WriteString(text)
+	}
+	a.printf("%s\n", pretty.Bytes())
+	return nil
+}
+
+// shredded maps a schema to columns as convert would.
+func (a *app) shredded(name, text string, recursiveBytes bool) ([]column.Column, error) {
+	schema, err := shred.ParseSchema(text)
+	if err != nil {
+		return nil, in(name, err)
+	}
+	a.warn(schema.Warnings())
+	m, err := shred.Map(schema, shred.Options{RecursiveBytes: recursiveBytes})
+	if err != nil {
+		return nil, in(name, err)
+	}
+	return m.Columns, nil
+}
+
+// in names the file that an error of the schema is about.
+func in(name string, err error) error { return fmt.Errorf("%s: %w", name, err) }
+
+// columnEntry is a column in JSON.
+type columnEntry struct {
+	Name   string `json:"name"`
+	Type   string `json:"type"`
+	Array  bool   `json:"array"`
+	Parent string `json:"parent,omitempty"`
+}
+
+func entry(cols []column.Column, i int) columnEntry {
+	e := columnEntry{Name: cols[i].Name, Type: cols[i].Type.String(), Array: cols[i].Array}
+	if p := cols[i].Parent; p >= 0 {
+		e.Parent = cols[p].Name
+	}
+	return e
+}
+
+func (a *app) printColumns(cols []column.Column) {
+	entries := make([]columnEntry, len(cols))
+	t := newTable("#>", "name", "type", "parent>")
+	for i := range cols {
+		entries[i] = entry(cols, i)
+		t.add(fmt.Sprint(i), printable(cols[i].Name), typeName(cols[i]), parentNumber(cols[i]))
+	}
+	a.result = map[string]any{"columns": entries}
+	if !a.json {
+		t.print(a.out, 1, a.width())
+	}
+}
+
+// typeName is a column's type as tables show it.
+func typeName(c column.Column) string {
+	if c.Array {
+		return c.Type.String() + "[]"
+	}
+	return c.Type.String()
+}
+
+// parentNumber is the parent as tables show it: its number, which stays short
+// where names are long.
+func parentNumber(c column.Column) string {
+	if c.Parent < 0 {
+		return "-"
+	}
+	return fmt.Sprint(c.Parent)
+}

@@ -1,0 +1,259 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"path"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rowtocol/rowtocol/damage"
+	"github.com/rowtocol/rowtocol/manifest"
+	"github.com/rowtocol/rowtocol/store"
+	"github.com/rowtocol/rowtocol/witness"
+)
+
+const verifyLong = `Decode every block of a column file and check every size, count and checksum. Of
+a directory, also compare the files with _SUCCESS: names, sizes, rows, and the
+CRC-32C of the stored bytes.
+
+With --against, decode the Avro files again with another implementation (goavro)
+and compare every row with the row put together from the columns. goavro cannot
+read everything that is sound Avro; rows that it cannot read are counted and
+named as not compared. They alone do not change the exit code unless
+--require-complete is given: give it before you delete inputs.`
+
+// verifyFlags are the flags of verify.
+type verifyFlags struct {
+	against  []string
+	complete bool
+	maxBlock byteSize
+}
+
+func (a *app) verifyCommand() *cobra.Command {
+	f := &verifyFlags{maxBlock: 512 << 20}
+	cmd := &cobra.Command{
+		Use:   "verify FILE|DIR",
+		Short: "Check every block, checksum and count; compare with the inputs",
+		Long:  verifyLong,
+		Example: `  rowtocol verify mail.columns
+  rowtocol verify mail.columns --against mail/2025 --against mail/2026
+  rowtocol verify mail.columns/part-00000.trv`,
+		Args: args(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error { return a.verify(cmd.Context(), f, args[0]) },
+	}
+	cmd.Flags().StringArrayVar(&f.against, "against", nil, "`INPUT` to compare with, row by row: file, directory or pattern; repeatable")
+	cmd.Flags().BoolVar(&f.complete, "require-complete", false, "exit 6 also if --against had to leave rows out")
+	cmd.Flags().Var(&f.maxBlock, "max-input-block", "largest decompressed input block")
+	return cmd
+}
+
+// verified is the result of verify in the final JSON object.
+type verified struct {
+	Path       string          `json:"path"`
+	Files      int             `json:"files"`
+	Bytes      int64           `json:"bytes"`
+	Rows       int64           `json:"rows"`
+	Damage     []*failure      `json:"damage"`     // all that was found, in file order
+	Unverified []string        `json:"unverified"` // files whose blocks have no valid checksum
+	Against    *witness.Result `json:"against,omitempty"`
+	// Complete is whether --against compared every row.
+	Complete *bool `json:"complete,omitempty"`
+}
+
+func (a *app) verify(ctx context.Context, f *verifyFlags, location string) error {
+	if f.maxBlock == 0 {
+		return usagef("--max-input-block must be more than 0")
+	}
+	c, err := openColumns(ctx, location)
+	if err != nil {
+		if d := (*damage.Error)(nil); errors.As(err, &d) {
+			return &differentError{err}
+		}
+		return err
+	}
+	r := &verified{Path: c.path, Damage: []*failure{}, Unverified: []string{}}
+	a.result = r
+	found, err := a.verifyFiles(ctx, c, r)
+	if err != nil {
+		return err
+	}
+	stray, err := c.strays(ctx)
+	if err != nil {
+		return err
+	}
+	found = append(found, stray...)
+	for _, d := range found {
+		r.Damage = append(r.Damage, describe(d))
+		if !a.json {
+			a.printf("%v\n", d)
+		}
+	}
+	for _, name := range r.Unverified {
+		a.log.Warn("the file's blocks carry no valid checksum, damage in them may go unseen", "file", name)
+	}
+	if len(found) > 0 {
+		return &differentError{fmt.Errorf("%s: %d differences, the first: %w", location, len(found), found[0])}
+	}
+	if !a.json {
+		a.printf("%s: sound: %d files, %d rows, %s\n", r.Path, r.Files, r.Rows, human(r.Bytes))
+	}
+	if len(f.against) == 0 {
+		return nil
+	}
+	return a.verifyAgainst(ctx, f, c, r)
+}
+
+// verifyFiles checks all files with as many workers as the run has. What is
+// wrong with them is found, in file order; err is what stopped the work.
+func (a *app) verifyFiles(ctx context.Context, c *columns, r *verified) (found []error, err error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	p, stop := a.startProgress(ctx)
+	defer stop()
+	var total, done, rows atomic.Int64
+	if c.success != nil {
+		total.Store(c.success.Bytes)
+	}
+	checks := make([]fileCheck, len(c.files))
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	for range min(a.workers, len(c.files)) {
+		wg.Go(func() {
+			for i := next.Add(1) - 1; i < int64(len(checks)) && ctx.Err() == nil; i = next.Add(1) - 1 {
+				checks[i] = c.check(ctx, int(i))
+				if checks[i].failed != nil {
+					cancel(checks[i].failed)
+				}
+				p.set(rows.Add(checks[i].rows), done.Add(checks[i].bytes), total.Load())
+			}
+		})
+	}
+	wg.Wait()
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	for i, check := range checks {
+		found = append(found, check.found...)
+		r.Files, r.Bytes, r.Rows = r.Files+1, r.Bytes+check.bytes, r.Rows+check.rows
+		if check.unverified {
+			r.Unverified = append(r.Unverified, c.files[i])
+		}
+	}
+	if s := c.success; s != nil && len(found) == 0 && r.Rows != s.Rows {
+		found = append(found, damage.New(damage.Count, c.path, -1, "the files hold %d rows, %s says %d", r.Rows, successName, s.Rows))
+	}
+	return found, nil
+}
+
+// fileCheck is what the check of one file came to.
+type fileCheck struct {
+	bytes, rows int64
+	unverified  bool
+	found       []error // what is wrong with the file
+	failed      error   // what kept it from being checked
+}
+
+// sort files an error under found, if it tells of the file's content.
+func (f *fileCheck) sort(err error) {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		for _, e := range joined.Unwrap() {
+			f.sort(e)
+		}
+		return
+	}
+	var d *damage.Error
+	switch {
+	case err == nil:
+	case errors.As(err, &d):
+		f.found = append(f.found, err)
+	case f.failed == nil:
+		f.failed = err
+	}
+}
+
+func (c *columns) check(ctx context.Context, i int) (f fileCheck) {
+	name := c.files[i]
+	in, err := c.store.Open(ctx, name)
+	if c.success != nil && errors.Is(err, store.ErrNotExist) {
+		f.found = append(f.found, damage.New(damage.Truncated, name, -1, "the file is missing, %s lists it", successName))
+		return f
+	}
+	if err != nil {
+		f.failed = err
+		return f
+	}
+	defer func() { _ = in.Close() }() // only read
+	f.bytes = in.Size()
+	if c.success != nil {
+		f.sort(checkStored(ctx, in, name, c.success.Parts[i]))
+	}
+	t, err := openTrevni(in, name)
+	if err != nil {
+		f.sort(err)
+		return f
+	}
+	f.rows = t.RowCount()
+	f.sort(t.Verify(ctx))
+	f.unverified = t.Unverified()
+	if c.success != nil && f.rows != c.success.Parts[i].Rows {
+		f.sort(damage.New(damage.Count, name, 4, "the file has %d rows, %s says %d", f.rows, successName, c.success.Parts[i].Rows))
+	}
+	return f
+}
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// checkStored compares a file's stored bytes with what the manifest says.
+func checkStored(ctx context.Context, in store.File, name string, part manifest.Part) error {
+	if in.Size() != part.Bytes {
+		return damage.New(damage.Size, name, min(in.Size(), part.Bytes), "the file has %d bytes, %s says %d", in.Size(), successName, part.Bytes)
+	}
+	sum := crc32.New(castagnoli)
+	buf := make([]byte, 1<<20)
+	for off := int64(0); off < in.Size(); {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		n, err := in.ReadAt(buf[:min(int64(len(buf)), in.Size()-off)], off)
+		if err != nil && (!errors.Is(err, io.EOF) || n == 0) {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		_, _ = sum.Write(buf[:n]) // a hash does not fail
+		off += int64(n)
+	}
+	if got := sum.Sum32(); got != part.CRC32C {
+		return damage.New(damage.Checksum, name, -1, "the stored bytes have the CRC-32C %08x, %s says %08x", got, successName, part.CRC32C)
+	}
+	return nil
+}
+
+// strays finds column files in the directory that the manifest does not list:
+// Hadoop's input format would read them as part of the data.
+func (c *columns) strays(ctx context.Context) ([]error, error) {
+	if c.success == nil {
+		return nil, nil
+	}
+	known := map[string]bool{}
+	for _, f := range c.files {
+		known[f] = true
+	}
+	infos, err := c.store.List(ctx, c.path)
+	if err != nil {
+		return nil, err
+	}
+	var found []error
+	for _, info := range infos {
+		name := path.Join(c.path, info.Name)
+		if hidden := strings.HasPrefix(info.Name, ".") || strings.HasPrefix(info.Name, "_"); !info.Dir && !hidden && !known[name] {
+			found = append(found, damage.New(damage.Trailing, name, -1, "the file is not one that %s lists", successName))
+		}
+	}
+	return found, nil
+}
