@@ -1,0 +1,3 @@
+package shred
+
+func schemaWarnings(raw any, root *Node) []string { return nil }
