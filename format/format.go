@@ -15,7 +15,7 @@ type Format interface {
 }
 
 // MaxGrowth is the most by which one more byte of data raises RowGroup.Bound.
-const MaxGrowth = 2
+const MaxGrowth = 3
 
 // RowGroup is the state of one row group. Its methods are called by one
 // goroutine at a time; only EncodeJob.Encode runs elsewhere.

@@ -1,0 +1,297 @@
+package mapper_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/rowtocol/rowtocol/damage"
+	"github.com/rowtocol/rowtocol/format"
+	"github.com/rowtocol/rowtocol/internal/mailgen"
+	"github.com/rowtocol/rowtocol/mapper"
+	"github.com/rowtocol/rowtocol/ocf"
+	"github.com/rowtocol/rowtocol/reducer"
+	"github.com/rowtocol/rowtocol/shred"
+	"github.com/rowtocol/rowtocol/spill"
+	"github.com/rowtocol/rowtocol/store"
+	"github.com/rowtocol/rowtocol/trevni"
+)
+
+// source returns the whole file as one source.
+func source(t testing.TB, name string, file []byte) mapper.Source {
+	t.Helper()
+	r := bytes.NewReader(file)
+	h, err := ocf.ReadHeader(r, r.Size(), name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return mapper.Source{Name: name, R: r, Size: r.Size(), Header: h, Range: ocf.Range{Start: 0, End: r.Size()}}
+}
+
+func mail(t testing.TB, rows int64) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if err := mailgen.Write(&b, mailgen.Options{Rows: rows, Seed: 7, Codec: "snappy", BlockSize: 16 << 10}); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// config returns a configuration for sources of one schema.
+func config(t testing.TB, src mapper.Source, f format.Format) mapper.Config {
+	t.Helper()
+	schema, err := shred.ParseSchema(src.Header.Schema)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := shred.Map(schema, shred.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder, err := spill.OpenFolder(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := folder.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return mapper.Config{
+		Mapping: m, Format: f, RowGroupSize: 128 << 20, BlockSize: 4 << 10, MaxInputBlock: 1 << 20,
+		MaxLostRows: -1, Workers: 2, Spill: folder,
+	}
+}
+
+// convert runs the mapper and the reducer and returns the outputs by name.
+func convert(t testing.TB, cfg mapper.Config, sources ...mapper.Source) (map[string][]byte, []int64, mapper.Stats) {
+	t.Helper()
+	dir := t.TempDir()
+	files, rows := map[string][]byte{}, []int64(nil)
+	stats, err := mapper.Run(context.Background(), sources, cfg, func(g mapper.RowGroup) error {
+		for _, out := range g.Outputs {
+			name := fmt.Sprintf("part-%d%s", len(rows), out.Suffix)
+			path := filepath.Join(dir, name)
+			if _, err := reducer.Write(context.Background(), store.Local(), path, out, g.Spill); err != nil {
+				return err
+			}
+			var err error
+			if files[name], err = os.ReadFile(path); err != nil {
+				return err
+			}
+		}
+		rows = append(rows, g.Rows)
+		return g.Spill.Close()
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files, rows, stats
+}
+
+func TestSplitFormatGetsValuesAndLengthsApart(t *testing.T) {
+	const schema = `{"type":"record","name":"r","fields":[{"name":"id","type":"long"},` +
+		`{"name":"tags","type":{"type":"array","items":"string"}},{"name":"ok","type":["null","boolean"]}]}`
+	var file bytes.Buffer
+	w, err := ocf.NewWriter(&file, schema, "null", [16]byte{1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ids, tags, oks, tagLengths, okLengths []byte
+	for block := range 40 {
+		var data []byte
+		for i := range 100 {
+			id := int64(block*100 + i)
+			data, ids = binary.AppendVarint(data, id), binary.AppendVarint(ids, id)
+			if n := i % 4; n > 0 {
+				data = binary.AppendVarint(data, int64(n))
+				for range n {
+					data, tags = append(data, "\x06tag"...), append(tags, "\x06tag"...)
+				}
+			}
+			data = append(data, 0)
+			tagLengths = binary.LittleEndian.AppendUint32(tagLengths, uint32(i%4))
+			present := byte(i % 2)
+			data = append(data, 2*present)
+			okLengths = binary.LittleEndian.AppendUint32(okLengths, uint32(present))
+			if present == 1 {
+				data, oks = append(data, 1), append(oks, 1)
+			}
+		}
+		if err := w.AppendBlock(100, data); err != nil {
+			t.Fatal(err)
+		}
+	}
+	src := source(t, "in.avro", file.Bytes())
+	files, rows, _ := convert(t, config(t, src, split{rowSink: true}), src)
+	if len(files) != 3 || len(rows) != 1 || rows[0] != 4000 {
+		t.Fatalf("%d files, rows %v", len(files), rows)
+	}
+	values, lengths := sections(files["part-0.values"]), sections(files["part-0.lengths"])
+	for i, want := range [][2][]byte{{ids, nil}, {tags, tagLengths}, {oks, okLengths}} {
+		if got := len(values[i]) - len(want[0]); got <= 0 || got%4 != 0 {
+			t.Errorf("column %d: %d bytes of values, want %d and 4 per block", i, len(values[i]), len(want[0]))
+		}
+		if !bytes.Equal(lengths[i], want[1]) {
+			t.Errorf("column %d: lengths differ", i)
+		}
+	}
+}
+
+// sections takes the length-prefixed sections of a split output apart.
+func sections(file []byte) (out [][]byte) {
+	for len(file) > 0 {
+		n := binary.LittleEndian.Uint64(file)
+		out, file = append(out, file[8:8+n]), file[8+n:]
+	}
+	return out
+}
+
+func TestSameBytesWhateverRunsInParallel(t *testing.T) {
+	src := source(t, "mail.avro", mail(t, 3000))
+	for _, f := range []format.Format{trevni.NewFormat(trevni.Options{Codec: "snappy"}), split{rowSink: true}} {
+		var want map[string][]byte
+		for _, procs := range []int{1, 2, 8} {
+			cfg := config(t, src, f)
+			cfg.Workers, cfg.RowGroupSize = procs, 300<<10
+			old := runtime.GOMAXPROCS(procs)
+			got, _, _ := convert(t, cfg, src)
+			runtime.GOMAXPROCS(old)
+			if want == nil {
+				want = got
+				if len(got) < 3 {
+					t.Fatalf("%s: %d outputs; the test wants several row groups", f.Name(), len(got))
+				}
+				continue
+			}
+			if len(got) != len(want) {
+				t.Fatalf("%s with %d workers: %d outputs, want %d", f.Name(), procs, len(got), len(want))
+			}
+			for name := range want {
+				if !bytes.Equal(got[name], want[name]) {
+					t.Errorf("%s with %d workers: %s differs", f.Name(), procs, name)
+				}
+			}
+		}
+	}
+}
+
+func TestRowGroupsPassTheCeilingByTheirLastRowOnly(t *testing.T) {
+	src := source(t, "mail.avro", mail(t, 3000))
+	const ceiling, row = 400 << 10, 8 << 10
+	cfg := config(t, src, trevni.NewFormat(trevni.Options{Codec: "snappy"}))
+	cfg.RowGroupSize = ceiling
+	files, rows, stats := convert(t, cfg, src)
+	var sum int64
+	for _, n := range rows {
+		sum += n
+	}
+	if sum != 3000 || stats.Rows != 3000 {
+		t.Errorf("%d rows out, %d counted, want 3000", sum, stats.Rows)
+	}
+	for name, file := range files {
+		last := name == fmt.Sprintf("part-%d.trv", len(rows)-1)
+		if len(file) > ceiling+row || (!last && len(file) < ceiling*6/10) {
+			t.Errorf("%s has %d bytes under a ceiling of %d", name, len(file), ceiling)
+		}
+	}
+}
+
+func TestNoRowsGiveOneRowGroup(t *testing.T) {
+	src := source(t, "empty.avro", mail(t, 0))
+	files, rows, _ := convert(t, config(t, src, trevni.NewFormat(trevni.Options{})), src)
+	if len(files) != 1 || len(rows) != 1 || rows[0] != 0 {
+		t.Errorf("%d files, rows %v", len(files), rows)
+	}
+}
+
+func TestDamage(t *testing.T) {
+	file := mail(t, 1000)
+	src := source(t, "bad.avro", file)
+	file[len(file)/2] ^= 0x55
+	cfg := config(t, src, trevni.NewFormat(trevni.Options{}))
+	_, err := mapper.Run(context.Background(), []mapper.Source{src}, cfg, func(g mapper.RowGroup) error { return g.Spill.Close() })
+	var d *damage.Error
+	if !errors.As(err, &d) || d.File != "bad.avro" || d.Offset <= 0 {
+		t.Fatalf("error %v, want located damage", err)
+	}
+
+	cfg = config(t, src, trevni.NewFormat(trevni.Options{}))
+	cfg.OnDamage = mapper.Skip
+	_, rows, stats := convert(t, cfg, src)
+	if len(stats.Losses) != 1 || rows[0]+stats.Losses[0].Rows != 1000 || stats.Losses[0].Rows <= 0 {
+		t.Errorf("rows %v, losses %+v; want 1000 together", rows, stats.Losses)
+	}
+	if stats.Bytes != src.Size-src.Header.Size {
+		t.Errorf("%d input bytes accounted for, want %d", stats.Bytes, src.Size-src.Header.Size)
+	}
+
+	var kept []ocf.Range
+	cfg = config(t, src, trevni.NewFormat(trevni.Options{}))
+	cfg.OnDamage, cfg.MaxLostRows = mapper.Quarantine, 0
+	cfg.Quarantine = func(_ mapper.Source, lost ocf.Range) error {
+		kept = append(kept, lost)
+		return nil
+	}
+	_, err = mapper.Run(context.Background(), []mapper.Source{src}, cfg, func(g mapper.RowGroup) error { return g.Spill.Close() })
+	if !errors.As(err, &d) || !strings.Contains(err.Error(), "more than 0 rows lost") || len(kept) != 1 {
+		t.Errorf("error %v, %d ranges kept; want the limit reached after one", err, len(kept))
+	}
+}
+
+func TestImpossibleRowCounts(t *testing.T) {
+	for _, c := range []struct {
+		schema string
+		rows   int64
+		data   string
+	}{
+		{`"null"`, 1 << 60, ""},
+		{`{"type":"array","items":"null"}`, 1, "\xfe\xff\xff\xff\x1f\x00"},
+		{`"long"`, 1 << 40, "\x02\x02"},
+		{`"long"`, 1, "\x02\x02"},
+		{`"long"`, 1, "\xff\xff\xff\xff\xff\xff\xff\xff\xff\x7f"},
+		{`"int"`, 1, "\xff\xff\xff\xff\x7f"},
+		{`"string"`, 1, "\xfe\xff\xff\xff\xff\xff\xff\xff\xff\x01"},
+	} {
+		var file bytes.Buffer
+		w, err := ocf.NewWriter(&file, c.schema, "null", [16]byte{2})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := w.AppendBlock(c.rows, []byte(c.data)); err != nil {
+			t.Fatal(err)
+		}
+		src := source(t, "bad.avro", file.Bytes())
+		cfg := config(t, src, trevni.NewFormat(trevni.Options{}))
+		_, err = mapper.Run(context.Background(), []mapper.Source{src}, cfg, func(g mapper.RowGroup) error { return g.Spill.Close() })
+		var d *damage.Error
+		if !errors.As(err, &d) || d.File != "bad.avro" || d.Offset != src.Header.Size {
+			t.Errorf("%s, %d rows of %q: error %v, want located damage", c.schema, c.rows, c.data, err)
+		}
+	}
+}
+
+func TestNothingIsAllocatedPerRow(t *testing.T) {
+	few, many := source(t, "few.avro", mail(t, 2000)), source(t, "many.avro", mail(t, 12000))
+	run := func(src mapper.Source) float64 {
+		cfg := config(t, src, trevni.NewFormat(trevni.Options{Codec: "snappy"}))
+		cfg.BlockSize = 64 << 10
+		return testing.AllocsPerRun(3, func() {
+			_, err := mapper.Run(context.Background(), []mapper.Source{src}, cfg, func(g mapper.RowGroup) error { return g.Spill.Close() })
+			if err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+	a, b := run(few), run(many)
+	if perRow := (b - a) / 10000; perRow > 0.02 {
+		t.Errorf("%.0f allocations for 2000 rows, %.0f for 12000: %.3f per row", a, b, perRow)
+	}
+}

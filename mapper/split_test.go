@@ -1,0 +1,134 @@
+package mapper_test
+
+import (
+	"encoding/binary"
+	"fmt"
+	"hash/crc32"
+
+	"github.com/rowtocol/rowtocol/column"
+	"github.com/rowtocol/rowtocol/format"
+)
+
+// split is a format that exists for tests: what it has and Trevni has not is
+// the split layout, state that depends on the order of blocks, and two outputs
+// per row group. A stored block is the chain sum of the column so far, the
+// values, and the lengths; the values of all columns make one output and the
+// lengths the other, each after a literal table of the columns' sizes.
+type split struct{ rowSink bool }
+
+func (split) Name() string          { return "split" }
+func (split) Layout() column.Layout { return column.Split }
+
+func (f split) NewRowGroup(_ string, cols []column.Column) (format.RowGroup, error) {
+	g := &splitGroup{cols: make([]splitColumn, len(cols))}
+	if f.rowSink {
+		return &splitSink{splitGroup: g}, nil
+	}
+	return g, nil
+}
+
+// splitColumn is the state of one column.
+type splitColumn struct {
+	begun, ended int64 // rows
+	chain        uint32
+	stored       int64
+	blocks       []splitBlock
+}
+
+type splitBlock struct{ offset, values, lengths int64 }
+
+type splitGroup struct {
+	cols []splitColumn
+	size int64
+}
+
+// splitSink sums the rows themselves beside the columns.
+type splitSink struct {
+	*splitGroup
+	rows  int64
+	datum uint32
+}
+
+func (s *splitSink) Row(row int64, datum []byte) error {
+	if row != s.rows {
+		return fmt.Errorf("row %d after %d rows", row, s.rows)
+	}
+	s.rows++
+	s.datum = crc32.Update(s.datum, crc32.IEEETable, datum)
+	return nil
+}
+
+func (s *splitSink) Finish(rows int64) ([]format.Output, error) {
+	outs, err := s.splitGroup.Finish(rows)
+	sum := binary.LittleEndian.AppendUint32(nil, s.datum)
+	return append(outs, format.Output{Suffix: ".rows", Size: 4, Pieces: []format.Piece{format.Literal(sum)}}), err
+}
+
+type splitJob struct {
+	block *column.Block
+	chain uint32
+	end   int64
+	ended splitBlock
+}
+
+func (g *splitGroup) Begin(col int, b *column.Block) (format.EncodeJob, error) {
+	c := &g.cols[col]
+	if b.FirstRow != c.begun || b.Rows <= 0 {
+		return nil, fmt.Errorf("column %d: block of %d rows from row %d, want row %d", col, b.Rows, b.FirstRow, c.begun)
+	}
+	c.begun += b.Rows
+	c.chain = crc32.Update(c.chain, crc32.IEEETable, b.Data)
+	return &splitJob{block: b, chain: c.chain, end: c.begun, ended: splitBlock{values: int64(len(b.Data)), lengths: 4 * int64(len(b.Lengths))}}, nil
+}
+
+func (j *splitJob) Encode(dst []byte) ([]byte, error) {
+	dst = binary.LittleEndian.AppendUint32(dst, j.chain)
+	dst = append(dst, j.block.Data...)
+	for _, n := range j.block.Lengths {
+		dst = binary.LittleEndian.AppendUint32(dst, n)
+	}
+	return dst, nil
+}
+
+func (g *splitGroup) End(col int, job format.EncodeJob, stored int) error {
+	c, j := &g.cols[col], job.(*splitJob)
+	if j.end <= c.ended {
+		return fmt.Errorf("column %d: block up to row %d ended after row %d", col, j.end, c.ended)
+	}
+	c.ended = j.end
+	j.ended.offset = c.stored
+	c.stored += int64(stored)
+	c.blocks = append(c.blocks, j.ended)
+	g.size += int64(stored)
+	return nil
+}
+
+func (g *splitGroup) Size() int64 { return int64(16*len(g.cols)) + g.size }
+
+func (g *splitGroup) Bound(_, data, lengths int) int64 { return int64(4 + data + 4*lengths) }
+
+func (g *splitGroup) Finish(rows int64) ([]format.Output, error) {
+	values := format.Output{Suffix: ".values"}
+	lengths := format.Output{Suffix: ".lengths"}
+	for i := range g.cols {
+		c := &g.cols[i]
+		if c.ended != rows {
+			return nil, fmt.Errorf("column %d has %d of %d rows", i, c.ended, rows)
+		}
+		var v, l []format.Piece
+		var nv, nl int64
+		for _, b := range c.blocks {
+			v = append(v, format.Spilled(i, b.offset, 4+b.values))
+			l = append(l, format.Spilled(i, b.offset+4+b.values, b.lengths))
+			nv, nl = nv+4+b.values, nl+b.lengths
+		}
+		addSection(&values, v, nv)
+		addSection(&lengths, l, nl)
+	}
+	return []format.Output{values, lengths}, nil
+}
+
+func addSection(out *format.Output, pieces []format.Piece, n int64) {
+	out.Pieces = append(append(out.Pieces, format.Literal(binary.LittleEndian.AppendUint64(nil, uint64(n)))), pieces...)
+	out.Size += 8 + n
+}
