@@ -71,7 +71,7 @@ func TestCodecs(t *testing.T) {
 					t.Errorf("block %d: %d rows, %d bytes; want %d rows, %d bytes", i, b.Rows, len(got), want.rows, len(want.data))
 				}
 			}
-			if err := s.Next(t.Context(), &b); err != io.EOF {
+			if err := s.Next(t.Context(), &b); !errors.Is(err, io.EOF) {
 				t.Errorf("after the last block: %v", err)
 			}
 		})
@@ -233,7 +233,7 @@ func TestWriterPoisoned(t *testing.T) {
 		t.Fatalf("got %v", first)
 	}
 	out.left = 5
-	if err := w.AppendBlock(1, []byte("c")); err != first {
+	if err := w.AppendBlock(1, []byte("c")); !errors.Is(err, first) {
 		t.Errorf("after a failed write: %v", err)
 	}
 	if _, err := NewWriter(&brokenWriter{}, `"int"`, "null", testSync); !errors.Is(err, errBroken) {

@@ -75,7 +75,7 @@ func readRows(t *testing.T, file []byte) (rows int64, err error) {
 	var b Block
 	var data []byte
 	for {
-		if err := s.Next(t.Context(), &b); err == io.EOF {
+		if err := s.Next(t.Context(), &b); errors.Is(err, io.EOF) {
 			break
 		} else if err != nil {
 			return rows, err

@@ -92,7 +92,7 @@ func scanAll(t testing.TB, s *Scanner) []part {
 		err := s.Next(context.Background(), &b)
 		var d *damage.Error
 		switch {
-		case err == io.EOF:
+		case errors.Is(err, io.EOF):
 			return parts
 		case errors.As(err, &d):
 			lost, err := s.Resync(context.Background())

@@ -3,6 +3,7 @@ package ocf
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"math"
 	"slices"
@@ -96,7 +97,10 @@ func (s *Scanner) Next(ctx context.Context, b *Block) error {
 		return io.EOF
 	}
 	err := s.block(ctx, b)
-	if d, ok := err.(*damage.Error); ok {
+	if err == nil {
+		return nil
+	}
+	if d := (*damage.Error)(nil); errors.As(err, &d) {
 		s.bad = d
 	}
 	return err

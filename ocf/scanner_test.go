@@ -167,7 +167,7 @@ func TestScanDamage(t *testing.T) {
 			}
 			err := s.Next(t.Context(), &b)
 			wantDamage(t, err, tt.kind, tt.offset)
-			if again := s.Next(t.Context(), &b); again != err {
+			if again := s.Next(t.Context(), &b); !errors.Is(again, err) {
 				t.Errorf("damage was not sticky: %v", again)
 			}
 		})
@@ -243,7 +243,7 @@ func TestScanIOError(t *testing.T) {
 		var failures int
 		for {
 			err := s.Next(t.Context(), &b)
-			if err == io.EOF {
+			if errors.Is(err, io.EOF) {
 				break
 			}
 			var d *damage.Error
