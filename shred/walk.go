@@ -323,7 +323,7 @@ func (s *Shredder) blockCount(o *op, p int) (n, end, q int) {
 // length comes first, so when a second Avro block follows, which is rare, the
 // column is set back and the array walked again with the whole length.
 func (s *Shredder) simpleArray(o *op, p int) int {
-	empty := s.empty
+	empty, badUTF8 := s.empty, s.badUTF8
 	n, _, q := s.blockCount(o, p)
 	if q < 0 {
 		return q
@@ -337,7 +337,6 @@ func (s *Shredder) simpleArray(o *op, p int) int {
 	if q < len(s.b) && s.b[q] == 0 {
 		return q + 1
 	}
-	badUTF8 := s.badUTF8
 	rest, q := s.blocks(o, q, nil)
 	if q < 0 {
 		return q

@@ -1,0 +1,168 @@
+package column
+
+import (
+	"bytes"
+	"slices"
+	"testing"
+)
+
+func one(t Type, layout Layout, limit int) (*Buffers, *Buffer) {
+	s := NewBuffers([]Column{{Name: "c", Type: t, Array: true, Parent: -1}}, layout, limit)
+	return s, &s.Cols[0]
+}
+
+func finish(b *Buffer, rows int64) Block {
+	var dst Block
+	b.Finish(rows, &dst)
+	return dst
+}
+
+func TestRunsOfLengths(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		lengths []uint32
+		want    []byte // zig-zag varints
+	}{
+		{"one zero", []uint32{0}, []byte{0}},
+		{"one one", []uint32{1}, []byte{2}},
+		{"two zeros are -1", []uint32{0, 0}, []byte{1}},
+		{"two ones are -2", []uint32{1, 1}, []byte{3}},
+		{"three zeros are -3", []uint32{0, 0, 0}, []byte{5}},
+		{"three ones are -4", []uint32{1, 1, 1}, []byte{7}},
+		{"a change ends the run", []uint32{0, 0, 1, 1, 1, 0}, []byte{1, 7, 0}},
+		{"a longer length ends the run", []uint32{1, 1, 2, 2}, []byte{3, 4, 4}},
+	} {
+		_, b := one(Null, Interleaved, 1<<16)
+		for _, n := range c.lengths {
+			b.Length(n)
+		}
+		if got := finish(b, 1).Data; !bytes.Equal(got, c.want) {
+			t.Errorf("%s: % x, want % x", c.name, got, c.want)
+		}
+	}
+}
+
+func TestAValueEndsTheRun(t *testing.T) {
+	_, b := one(Int, Interleaved, 1<<16)
+	for range 2 {
+		b.Length(1)
+		b.AppendVarint(5)
+	}
+	b.Length(0)
+	b.Length(0)
+	if got, want := finish(b, 4).Data, []byte{2, 10, 2, 10, 1}; !bytes.Equal(got, want) {
+		t.Errorf("% x, want % x", got, want)
+	}
+}
+
+func TestBooleansArePackedUntilALength(t *testing.T) {
+	_, b := one(Boolean, Interleaved, 1<<16)
+	b.Length(9)
+	for i := range 9 {
+		b.AppendBool(i%3 == 0)
+	}
+	b.Length(1)
+	b.AppendBool(true)
+	b.Length(1)
+	b.AppendBool(true)
+	if got, want := finish(b, 3).Data, []byte{18, 0b01001001, 0, 2, 1, 2, 1}; !bytes.Equal(got, want) {
+		t.Errorf("% x, want % x", got, want)
+	}
+	for range 3 {
+		b.AppendBool(true)
+	}
+	if got, want := finish(b, 6).Data, []byte{7}; !bytes.Equal(got, want) {
+		t.Errorf("next block: % x, want % x", got, want)
+	}
+}
+
+func TestSplitKeepsLengthsApart(t *testing.T) {
+	_, b := one(Boolean, Split, 1<<16)
+	b.Length(2)
+	b.AppendBool(true)
+	b.AppendBool(false)
+	b.Length(0)
+	b.Length(0)
+	got := finish(b, 3)
+	if !bytes.Equal(got.Data, []byte{1, 0}) || !slices.Equal(got.Lengths, []uint32{2, 0, 0}) {
+		t.Errorf("data % x, lengths %v", got.Data, got.Lengths)
+	}
+}
+
+func TestABlockIsDueAtItsSize(t *testing.T) {
+	s, b := one(Bytes, Interleaved, 8)
+	b.Append(make([]byte, 7))
+	if len(s.Due()) != 0 {
+		t.Fatal("due below the block size")
+	}
+	b.AppendByte(1)
+	b.AppendByte(1)
+	if !slices.Equal(s.Due(), []int{0}) {
+		t.Fatalf("due %v, want column 0 once", s.Due())
+	}
+	s.ClearDue()
+	if got := finish(b, 3); got.Rows != 3 || got.FirstRow != 0 || len(got.Data) != 9 {
+		t.Errorf("block %+v", got)
+	}
+	b.AppendSized(make([]byte, 20))
+	if !slices.Equal(s.Due(), []int{0}) {
+		t.Errorf("next block: due %v", s.Due())
+	}
+	if got := finish(b, 4); got.Rows != 1 || got.FirstRow != 3 {
+		t.Errorf("next block: %d rows from row %d", got.Rows, got.FirstRow)
+	}
+}
+
+func TestAPendingRunDoesNotMakeABlockDue(t *testing.T) {
+	s, b := one(Null, Interleaved, 1)
+	for range 1000 {
+		b.Length(0)
+	}
+	if len(s.Due()) != 0 {
+		t.Error("due for a run that is not written")
+	}
+}
+
+func TestRestoreTakesALengthBack(t *testing.T) {
+	_, b := one(Boolean, Interleaved, 1<<16)
+	b.Length(3)
+	b.AppendBool(true)
+	b.AppendBool(true)
+	b.AppendBool(true)
+	b.Length(0)
+	m := b.Mark()
+	b.Length(1)
+	b.AppendBool(true)
+	b.Restore(m)
+	b.Length(0)
+	if got, want := finish(b, 3).Data, []byte{6, 7, 1}; !bytes.Equal(got, want) {
+		t.Errorf("% x, want % x", got, want)
+	}
+}
+
+func TestFinishExchangesMemory(t *testing.T) {
+	_, b := one(Bytes, Interleaved, 64)
+	var block Block
+	b.Append(make([]byte, 64))
+	b.Finish(1, &block)
+	allocs := testing.AllocsPerRun(100, func() {
+		b.Append(block.Data[:32])
+		b.Append(block.Data[:32])
+		block.Reset()
+		b.Finish(2, &block)
+	})
+	if allocs > 1 {
+		t.Errorf("%.0f allocations per block", allocs)
+	}
+}
+
+func TestParseType(t *testing.T) {
+	for i := Null; i <= Bytes; i++ {
+		if got, ok := ParseType(i.String()); !ok || got != i {
+			t.Errorf("%s parses as %s, %t", i, got, ok)
+		}
+	}
+	if _, ok := ParseType("Long"); ok {
+		t.Error("Long parses; the names are lower-case")
+	}
+}
