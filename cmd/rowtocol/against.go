@@ -22,7 +22,7 @@ func (a *app) verifyAgainst(ctx context.Context, f *verifyFlags, c *columns, r *
 	if err != nil {
 		return err
 	}
-	lossy := a.matchInputs(c, inputs)
+	lost := a.matchInputs(c, inputs)
 	rows := &columnRows{ctx: ctx, columns: c}
 	defer rows.close()
 	p, stop := a.startProgress(ctx)
@@ -31,7 +31,7 @@ func (a *app) verifyAgainst(ctx context.Context, f *verifyFlags, c *columns, r *
 	var done int64
 	w.Progress = func(n int64) { p.set(n, done, 0) }
 	for _, name := range inputs {
-		n, err := compareInput(ctx, w, name, lossy[name], int64(f.maxBlock))
+		n, err := compareInput(ctx, w, name, lost[name], int64(f.maxBlock))
 		if err != nil {
 			return fmt.Errorf("comparing with %s: %w", name, err)
 		}
@@ -46,11 +46,11 @@ func (a *app) verifyAgainst(ctx context.Context, f *verifyFlags, c *columns, r *
 }
 
 // matchInputs warns if the inputs are not those that the output was made of,
-// and returns those that it was made of only in part.
-func (a *app) matchInputs(c *columns, inputs []string) (lossy map[string]bool) {
-	lossy = map[string]bool{}
+// and returns the ranges of each that the conversion left out.
+func (a *app) matchInputs(c *columns, inputs []string) (lost map[string][]ocf.Range) {
+	lost = map[string][]ocf.Range{}
 	if c.success == nil {
-		return lossy
+		return lost
 	}
 	var made []string
 	for _, in := range c.success.Inputs {
@@ -62,9 +62,9 @@ func (a *app) matchInputs(c *columns, inputs []string) (lossy map[string]bool) {
 			"given", len(inputs), "made_from", len(made))
 	}
 	for _, l := range c.success.Losses {
-		lossy[l.Input] = true
+		lost[l.Input] = append(lost[l.Input], ocf.Range{Start: l.Start, End: l.End})
 	}
-	return lossy
+	return lost
 }
 
 func (a *app) reportAgainst(f *verifyFlags, r *verified, result *witness.Result) error {
@@ -99,7 +99,7 @@ func (a *app) reportAgainst(f *verifyFlags, r *verified, result *witness.Result)
 }
 
 // compareInput compares with one input and returns its size.
-func compareInput(ctx context.Context, w *witness.Comparer, name string, lossy bool, maxBlock int64) (int64, error) {
+func compareInput(ctx context.Context, w *witness.Comparer, name string, lost []ocf.Range, maxBlock int64) (int64, error) {
 	st, p, err := store.Resolve(name)
 	if err != nil {
 		return 0, err
@@ -110,8 +110,8 @@ func compareInput(ctx context.Context, w *witness.Comparer, name string, lossy b
 	}
 	defer func() { _ = in.Close() }() // only read
 	return in.Size(), w.Input(ctx, witness.Input{
-		Name: name, R: in, Size: in.Size(), Lossy: lossy,
-		Blocks: func() (witness.Blocks, error) { return newInputBlocks(in, name, lossy, maxBlock) },
+		Name: name, R: in, Size: in.Size(), Lossy: len(lost) > 0,
+		Blocks: func() (witness.Blocks, error) { return newInputBlocks(in, name, lost, maxBlock) },
 	})
 }
 
@@ -120,12 +120,12 @@ type inputBlocks struct {
 	name    string
 	scanner *ocf.Scanner
 	decoder *ocf.Decoder
-	lossy   bool
+	lost    []ocf.Range
 	block   ocf.Block
 	data    []byte
 }
 
-func newInputBlocks(in store.File, name string, lossy bool, maxBlock int64) (*inputBlocks, error) {
+func newInputBlocks(in store.File, name string, lost []ocf.Range, maxBlock int64) (*inputBlocks, error) {
 	h, err := ocf.ReadHeader(in, in.Size(), name)
 	if err != nil {
 		return nil, err
@@ -136,35 +136,37 @@ func newInputBlocks(in store.File, name string, lossy bool, maxBlock int64) (*in
 	}
 	s := ocf.NewScanner(in, in.Size(), name, h, ocf.Range{Start: 0, End: in.Size()})
 	s.LimitBlocks(maxBlock)
-	return &inputBlocks{name: name, scanner: s, decoder: d, lossy: lossy}, nil
+	return &inputBlocks{name: name, scanner: s, decoder: d, lost: lost}, nil
 }
 
-// Next implements witness.Blocks. Damage that cost rows in the conversion is
-// passed over here in the same way.
+// Next implements witness.Blocks. What the conversion left out is passed over;
+// other damage is an error.
 func (b *inputBlocks) Next(ctx context.Context) (rows int64, data []byte, err error) {
 	for {
 		err = b.scanner.Next(ctx, &b.block)
-		if err == nil {
-			b.data, err = b.decoder.Decode(b.data[:0], &b.block, b.name)
-			if err == nil {
-				return b.block.Rows, b.data, nil
+		var d *damage.Error
+		if errors.As(err, &d) && len(b.lost) > 0 {
+			lost, resyncErr := b.scanner.Resync(ctx)
+			if resyncErr != nil {
+				return 0, nil, resyncErr
 			}
-			if b.lossy && isDamage(err) {
-				continue
-			}
-		} else if b.lossy && isDamage(err) {
-			_, err = b.scanner.Resync(ctx)
-			if err == nil {
+			if b.isLost(lost.Start) {
 				continue
 			}
 		}
-		return 0, nil, err
+		if err != nil {
+			return 0, nil, err
+		}
+		if b.isLost(b.block.Offset) {
+			continue
+		}
+		b.data, err = b.decoder.Decode(b.data[:0], &b.block, b.name)
+		return b.block.Rows, b.data, err
 	}
 }
 
-func isDamage(err error) bool {
-	var d *damage.Error
-	return errors.As(err, &d)
+func (b *inputBlocks) isLost(offset int64) bool {
+	return slices.ContainsFunc(b.lost, func(r ocf.Range) bool { return r.Start <= offset && offset < r.End })
 }
 
 // columnRows are the rows of all files of an output, put together from their

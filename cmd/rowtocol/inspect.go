@@ -225,8 +225,6 @@ func sumLengths(ctx context.Context, f *trevni.File, col int, n int64) (int64, e
 	if err != nil {
 		return 0, err
 	}
-	null := f.Columns()[col].Type == column.Null
-	var buf []byte
 	var total int64
 	for i := range n {
 		if i%4096 == 0 && ctx.Err() != nil {
@@ -237,11 +235,6 @@ func sumLengths(ctx context.Context, f *trevni.File, col int, n int64) (int64, e
 			return 0, err
 		}
 		total += int64(length)
-		for ; length > 0 && !null; length-- {
-			if buf, err = cursor.Value(buf[:0]); err != nil {
-				return 0, err
-			}
-		}
 	}
 	return total, nil
 }

@@ -215,4 +215,3 @@ func exitCodesTopic() *cobra.Command {
 		Long:  "The exit code of rowtocol says what a scheduler should do next:\n\n" + exitHelp(),
 	}
 }
-

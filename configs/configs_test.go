@@ -1,0 +1,92 @@
+package configs
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// help returns the flags that the built program's help names.
+func help(t *testing.T) (binary string, flags map[string]bool) {
+	t.Helper()
+	binary = filepath.Join(t.TempDir(), "rowtocol")
+	if out, err := exec.Command("go", "build", "-o", binary, "../cmd/rowtocol").CombinedOutput(); err != nil {
+		t.Fatalf("build: %v\n%s", err, out)
+	}
+	flags = map[string]bool{}
+	for _, command := range []string{"convert", "inspect", "schema", "verify"} {
+		out, err := exec.Command(binary, command, "--help").Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range regexp.MustCompile(`(?m)^\s+(?:-\w, |\s+)--([a-z-]+)`).FindAllStringSubmatch(string(out), -1) {
+			flags[m[1]] = true
+		}
+	}
+	if len(flags) < 10 {
+		t.Fatalf("only %d flags found in the help", len(flags))
+	}
+	return binary, flags
+}
+
+// TestJobFile holds job.yaml, its commented keys included, to the flags that
+// exist, and lets the program read it.
+func TestJobFile(t *testing.T) {
+	binary, flags := help(t)
+	text, err := os.ReadFile("job.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, variant := range []string{string(text), uncomment(string(text))} {
+		var keys map[string]any
+		if err := yaml.Unmarshal([]byte(variant), &keys); err != nil {
+			t.Fatal(err)
+		}
+		for key := range keys {
+			if !flags[key] {
+				t.Errorf("%s is no flag", key)
+			}
+		}
+		name := filepath.Join(t.TempDir(), "job.yaml")
+		if err := os.WriteFile(name, []byte(variant), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		cmd := exec.Command(binary, "--config", name, "convert", filepath.Join(t.TempDir(), "none.avro"), t.TempDir()+"/out")
+		out, err := cmd.CombinedOutput()
+		if code := cmd.ProcessState.ExitCode(); code != 3 {
+			t.Errorf("exit %d instead of 3, for input that is missing: %v\n%s", code, err, out)
+		}
+	}
+}
+
+// uncomment activates the keys that the example leaves out.
+func uncomment(text string) string {
+	return regexp.MustCompile(`(?m)^(\s*)# (- \S+|\s*[a-z-]+:( \S+)?|\s+- \S+)$`).ReplaceAllStringFunc(text, func(line string) string {
+		return strings.Replace(line, "# ", "", 1)
+	})
+}
+
+// TestExamplesUseRealFlags looks for flags in the scheduler examples.
+func TestExamplesUseRealFlags(t *testing.T) {
+	_, flags := help(t)
+	for _, name := range []string{"crontab", "airflow_dag.py", "README.md"} {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		used := regexp.MustCompile(`--([a-z][a-z-]+)`).FindAllStringSubmatch(string(text), -1)
+		if len(used) == 0 {
+			t.Errorf("%s uses no flag", name)
+		}
+		for _, m := range used {
+			if !flags[m[1]] {
+				t.Errorf("%s: --%s is no flag", name, m[1])
+			}
+		}
+	}
+}
