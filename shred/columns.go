@@ -13,8 +13,8 @@ const (
 	// maxSteps bounds the types that a row visits; it matters only for
 	// schemas with far more records without fields than columns.
 	maxSteps = 10 * maxColumns
-	// maxNames bounds the bytes of all column names together.
-	maxNames = 256 << 20
+	// maxNames bounds the bytes of all columns' names and paths together.
+	maxNames = 64 << 20
 )
 
 // Options shape the columns of a schema.
@@ -68,7 +68,7 @@ func Map(s *Schema, opts Options) (*Mapping, error) {
 	m := &mapper{
 		mapping: &Mapping{Schema: s},
 		sizer:   &sz, opts: opts,
-		names: map[string]int{},
+		names: map[string]string{},
 	}
 	root, err := m.expand(s.root, nil, -1)
 	if err != nil {
@@ -87,10 +87,10 @@ type mapper struct {
 	mapping *Mapping
 	sizer   *sizer
 	opts    Options
-	names   map[string]int
-	bytes   int      // of all names
-	path    []byte   // column path
-	fields  []string // dotted path
+	names   map[string]string // dotted path by column name
+	bytes   int               // of names
+	path    []byte            // column path
+	fields  []string          // dotted path
 }
 
 // expand returns the step of a type below parent type in, whose enclosing array
@@ -206,18 +206,22 @@ func leafType(s *step) column.Type {
 
 // add appends the column, named by the current path.
 func (m *mapper) add(c column.Column) (int, error) {
-	if m.bytes += len(m.path); m.bytes > maxNames {
+	c.Name = string(m.path)
+	path := m.dotted()
+	if m.bytes += len(c.Name) + len(path); m.bytes > maxNames {
 		return 0, m.unsupported("column names of more than %d bytes together", maxNames)
 	}
-	c.Name = string(m.path)
-	col := len(m.mapping.Columns)
 	if first, ok := m.names[c.Name]; ok {
-		return 0, m.unsupported("column name %q is also that of column %d (%s, parent %d)",
-			c.Name, first, m.mapping.Columns[first].Type, m.mapping.Columns[first].Parent)
+		return 0, m.unsupported("its column %q is also that of field %s", c.Name, first)
 	}
-	m.names[c.Name] = col
+	m.names[c.Name] = path
 	m.mapping.Columns = append(m.mapping.Columns, c)
-	return col, nil
+	return len(m.mapping.Columns) - 1, nil
+}
+
+// dotted returns the path of the current type as errors name it.
+func (m *mapper) dotted() string {
+	return strings.TrimPrefix(strings.Join(m.fields, ""), ".")
 }
 
 // enter adds to the column path, with the separator unless the path is empty,
@@ -234,6 +238,6 @@ func (m *mapper) enter(separator, name, field string) (leave func()) {
 
 func (m *mapper) unsupported(reason string, args ...any) error {
 	e := damage.New(damage.Unsupported, "", -1, reason, args...)
-	e.Path = strings.TrimPrefix(strings.Join(m.fields, ""), ".")
+	e.Path = m.dotted()
 	return e
 }

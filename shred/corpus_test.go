@@ -1,0 +1,93 @@
+package shred
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/rowtocol/rowtocol/damage"
+	"github.com/rowtocol/rowtocol/ocf"
+)
+
+// TestCorpus counts the columns of every real file of the folder that
+// ROWTOCOL_CORPUS names, and checks that warnings tell odd schemas from others.
+func TestCorpus(t *testing.T) {
+	dir := os.Getenv("ROWTOCOL_CORPUS")
+	if dir == "" {
+		t.Skip("ROWTOCOL_CORPUS is not set")
+	}
+	index, err := os.ReadFile(filepath.Join(dir, "INDEX.tsv"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := 0
+	for line := range strings.Lines(string(index)) {
+		row := strings.Split(strings.TrimRight(line, "\n"), "\t")
+		if row[0] == "file" {
+			continue
+		}
+		name, class := row[0], row[1]
+		columns, err := strconv.Atoi(row[3])
+		if err != nil {
+			t.Fatal(err)
+		}
+		header := readHeader(t, filepath.Join(dir, name))
+		if header == nil { // the tests of package ocf judge those
+			continue
+		}
+		files++
+		t.Run(name, func(t *testing.T) { checkFile(t, header.Schema, class, columns) })
+	}
+	t.Logf("%d schemas", files)
+}
+
+func readHeader(t *testing.T, path string) *ocf.Header {
+	t.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = f.Close() }()
+	info, err := f.Stat()
+	if err != nil {
+		t.Fatal(err)
+	}
+	header, err := ocf.ReadHeader(f, info.Size(), path)
+	if err != nil {
+		return nil
+	}
+	return header
+}
+
+func checkFile(t *testing.T, text, class string, columns int) {
+	s, err := ParseSchema(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if odd := strings.HasPrefix(class, "bad-"); odd != (len(s.Warnings()) > 0) {
+		t.Errorf("class %s, warnings %q", class, s.Warnings())
+	}
+	// The files with bad names also have bad symbols, which are no names.
+	about := map[string]string{"bad-name": "name", "bad-symbols": "symbol", "bad-default": "the default"}[class]
+	if !strings.Contains(strings.Join(s.Warnings(), "\n"), about) {
+		t.Errorf("class %s, warnings %q", class, s.Warnings())
+	}
+	m, err := Map(s, Options{})
+	if class == "recursive" {
+		wantDamage(t, err, damage.Unsupported, "recursive")
+		if m, err = Map(s, Options{RecursiveBytes: true}); err != nil || len(m.Columns) == 0 {
+			t.Errorf("recursive with bytes: %v", err)
+		}
+		return
+	}
+	switch {
+	case columns == 0 && err == nil:
+		t.Errorf("class %s has %d columns, want an error", class, len(m.Columns))
+	case columns > 0 && err != nil:
+		t.Error(err)
+	case columns > 0 && len(m.Columns) != columns:
+		t.Errorf("%d columns, want %d", len(m.Columns), columns)
+	}
+}
