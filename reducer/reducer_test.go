@@ -264,7 +264,7 @@ func (w *stopWriter) Write(p []byte) (int, error) {
 	return n, err
 }
 
-func TestCancelled(t *testing.T) {
+func TestCanceled(t *testing.T) {
 	out, sp, _ := sample(t)
 	for n := 1; n <= 5; n++ {
 		ctx, cancel := context.WithCancel(t.Context())

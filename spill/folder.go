@@ -65,7 +65,7 @@ func lockDir(dir string) (*os.File, error) {
 		return nil, err
 	}
 	err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
-	if err == unix.EWOULDBLOCK {
+	if errors.Is(err, unix.EWOULDBLOCK) {
 		err = errTaken
 	}
 	if err == nil {

@@ -1,6 +1,7 @@
 package spill
 
 import (
+	"errors"
 	"fmt"
 
 	"golang.org/x/sys/unix"
@@ -38,7 +39,7 @@ func checkInodes(dir string, need int) error {
 
 func statfs(dir string) (st unix.Statfs_t, err error) {
 	err = unix.Statfs(dir, &st)
-	for err == unix.EINTR {
+	for errors.Is(err, unix.EINTR) {
 		err = unix.Statfs(dir, &st)
 	}
 	if err != nil {

@@ -137,7 +137,7 @@ func (s *Spill) CopyTo(w io.Writer, col int, off, n int64) (int64, error) {
 func (s *Spill) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.err == errClosed {
+	if errors.Is(s.err, errClosed) {
 		return nil
 	}
 	for s.open > 0 {

@@ -93,7 +93,7 @@ var finalErrnos = map[syscall.Errno]bool{
 }
 
 // Classify returns the class of an error of a store, or of any error that
-// wraps one or a system error. A cancelled context is Unknown: it is the
+// wraps one or a system error. A canceled context is Unknown: it is the
 // caller's doing; one whose deadline passed is Retryable.
 func Classify(err error) Class {
 	if err == nil {

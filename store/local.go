@@ -159,7 +159,7 @@ func (l local) ReadFile(ctx context.Context, path string, max int64) ([]byte, er
 	}
 	data := make([]byte, f.Size())
 	n, err := f.ReadAt(data, 0)
-	if err != nil && err != io.EOF {
+	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, err
 	}
 	return data[:n], nil

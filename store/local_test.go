@@ -69,13 +69,13 @@ func TestWriterKeepsFirstError(t *testing.T) {
 	if !errors.Is(first, syscall.ENOSPC) || Classify(first) != Retryable {
 		t.Fatalf("write to a full device: %v", first)
 	}
-	if _, err := w.Write(nil); err != first {
+	if _, err := w.Write(nil); !errors.Is(err, first) {
 		t.Errorf("second write: %v", err)
 	}
-	if _, err := w.ReadFrom(strings.NewReader("x")); err != first {
+	if _, err := w.ReadFrom(strings.NewReader("x")); !errors.Is(err, first) {
 		t.Errorf("read from: %v", err)
 	}
-	if err := w.Commit(t.Context()); err != first {
+	if err := w.Commit(t.Context()); !errors.Is(err, first) {
 		t.Errorf("commit: %v", err)
 	}
 }

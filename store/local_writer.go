@@ -36,7 +36,7 @@ func (local) Create(ctx context.Context, path string, o CreateOptions) (Writer, 
 // before hours of writing. File systems that cannot are left to find out.
 func reserve(f *os.File, size int64) error {
 	err := unix.Fallocate(int(f.Fd()), unix.FALLOC_FL_KEEP_SIZE, 0, size)
-	for err == unix.EINTR {
+	for errors.Is(err, unix.EINTR) {
 		err = unix.Fallocate(int(f.Fd()), unix.FALLOC_FL_KEEP_SIZE, 0, size)
 	}
 	switch err {

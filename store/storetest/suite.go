@@ -135,7 +135,7 @@ func testCreate(e env) {
 		e.Error("read other bytes than were written")
 	}
 	part := make([]byte, 10)
-	if n, err := f.ReadAt(part, f.Size()-4); n != 4 || err != io.EOF {
+	if n, err := f.ReadAt(part, f.Size()-4); n != 4 || !errors.Is(err, io.EOF) {
 		e.Errorf("read at the end: %d bytes, %v; want 4, EOF", n, err)
 	}
 	e.ok(f.Close())
