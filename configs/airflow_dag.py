@@ -9,8 +9,7 @@ How Airflow should take each exit code of rowtocol (`rowtocol help exit-codes`):
     8        committed, but with losses: success, with a loud message
     others   fail at once, a retry cannot help
 
-Tested against no particular release; it needs only BaseOperator's retries and
-the two exceptions, which Airflow 2 and 3 share.
+It uses only what Airflow 2 and 3 share.
 """
 
 import json
@@ -30,11 +29,17 @@ def rowtocol(*args):
     """Run rowtocol and return its JSON object; raise what Airflow should do."""
     command = ["rowtocol", "--config", "/etc/rowtocol/job.yaml", "--json", *args]
     # Standard error is inherited: its JSON lines belong into the task's log.
-    # If the task is killed, rowtocol must hear of it to remove its temporary
-    # files, so it stays in the task's process group.
-    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
-    code = 128 - done.returncode if done.returncode < 0 else done.returncode
-    report = json.loads(done.stdout) if done.stdout.strip() else {}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            stdout, _ = process.communicate()
+        except BaseException:
+            # The task is being stopped. SIGTERM lets rowtocol remove its
+            # temporary files; subprocess.run would have sent SIGKILL.
+            process.terminate()
+            process.wait()
+            raise
+    code = 128 - process.returncode if process.returncode < 0 else process.returncode
+    report = json.loads(stdout) if stdout.strip() else {}
     message = report.get("error", {}).get("message", f"exit code {code}")
     if code == NOTHING:
         raise AirflowSkipException("the output is already there")

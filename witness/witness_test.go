@@ -1,0 +1,276 @@
+package witness
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/linkedin/goavro/v2"
+)
+
+const mailSchema = `{"type":"record","name":"Mail","fields":[
+	{"name":"id","type":"long"},
+	{"name":"score","type":["null","double"]},
+	{"name":"tags","type":{"type":"map","values":"string"}},
+	{"name":"to","type":{"type":"array","items":"bytes"}}]}`
+
+func mail(id int64, score any) map[string]any {
+	if score != nil {
+		score = map[string]any{"double": score}
+	}
+	return map[string]any{
+		"id": id, "score": score,
+		"tags": map[string]any{"a": "1", "b": fmt.Sprint(id)},
+		"to":   []any{[]byte("x"), []byte{0, byte(id)}},
+	}
+}
+
+// ocfFile writes rows with goavro, two a block.
+func ocfFile(t *testing.T, schema, codec string, rows []any) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	w, err := goavro.NewOCFWriter(goavro.OCFConfig{W: &b, Schema: schema, CompressionName: codec})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for len(rows) > 0 {
+		n := min(2, len(rows))
+		if err := w.Append(rows[:n]); err != nil {
+			t.Fatal(err)
+		}
+		rows = rows[n:]
+	}
+	return b.Bytes()
+}
+
+// data encodes rows one by one.
+func data(t *testing.T, schema string, rows []any) [][]byte {
+	t.Helper()
+	codec, err := goavro.NewCodec(schema)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out [][]byte
+	for _, row := range rows {
+		b, err := codec.BinaryFromNative(nil, row)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, b)
+	}
+	return out
+}
+
+// list gives rows, then err or io.EOF.
+type list struct {
+	rows [][]byte
+	err  error
+}
+
+func (l *list) Next(dst []byte) ([]byte, error) {
+	if len(l.rows) == 0 {
+		if l.err != nil {
+			return nil, l.err
+		}
+		return nil, io.EOF
+	}
+	dst = append(dst, l.rows[0]...)
+	l.rows = l.rows[1:]
+	return dst, nil
+}
+
+// oneRowBlocks are blocks of one row each.
+type oneRowBlocks struct{ rows [][]byte }
+
+func (b *oneRowBlocks) Next(context.Context) (int64, []byte, error) {
+	if len(b.rows) == 0 {
+		return 0, nil, io.EOF
+	}
+	row := b.rows[0]
+	b.rows = b.rows[1:]
+	return 1, row, nil
+}
+
+func input(file []byte, rows [][]byte) Input {
+	return Input{
+		Name: "in.avro", R: bytes.NewReader(file), Size: int64(len(file)),
+		Blocks: func() (Blocks, error) { return &oneRowBlocks{rows}, nil },
+	}
+}
+
+func compare(t *testing.T, in Input, columns [][]byte) Result {
+	t.Helper()
+	c := New(&list{rows: columns})
+	if err := c.Input(t.Context(), in); err != nil {
+		t.Fatal(err)
+	}
+	r, err := c.End(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func TestEqual(t *testing.T) {
+	rows := []any{mail(1, math.NaN()), mail(2, nil), mail(3, math.Copysign(0, -1)), mail(4, math.Inf(1)), mail(5, 0.5)}
+	for _, codec := range []string{"null", "deflate", "snappy"} {
+		b := data(t, mailSchema, rows)
+		r := compare(t, input(ocfFile(t, mailSchema, codec, rows), nil), b)
+		if r.Compared != 5 || r.Different != 0 || len(r.NotCompared) != 0 || r.OwnBlocks != 0 {
+			t.Errorf("%s: %+v", codec, r)
+		}
+	}
+}
+
+func TestDifferent(t *testing.T) {
+	rows := []any{mail(1, 0.0), mail(2, 1.5), mail(3, nil)}
+	change := func(f func(m map[string]any)) []any {
+		m := mail(2, 1.5)
+		f(m)
+		return []any{rows[0], m, rows[2]}
+	}
+	cases := []struct {
+		name    string
+		columns []any
+		row     int64
+		path    string
+		count   int64
+	}{
+		{"value", change(func(m map[string]any) { m["id"] = int64(9) }), 1, "id", 1},
+		{"union branch", change(func(m map[string]any) { m["score"] = nil }), 1, "score", 1},
+		{"union value", change(func(m map[string]any) { m["score"] = map[string]any{"double": 1.25} }), 1, "score.double", 1},
+		{"map value", change(func(m map[string]any) { m["tags"] = map[string]any{"a": "1", "b": "x"} }), 1, "tags.b", 1},
+		{"map key", change(func(m map[string]any) { m["tags"] = map[string]any{"a": "1", "c": "2"} }), 1, "tags.b", 1},
+		{"array length", change(func(m map[string]any) { m["to"] = []any{} }), 1, "to", 1},
+		{"array item", change(func(m map[string]any) { m["to"] = []any{[]byte("x"), []byte{0, 3}} }), 1, "to[1]", 1},
+		{"sign of zero", []any{mail(1, math.Copysign(0, -1)), rows[1], rows[2]}, 0, "score.double", 1},
+		{"order", []any{rows[1], rows[0], rows[2]}, 0, "id", 2},
+		{"row missing", rows[:2], 2, "", 1},
+		{"rows extra", append(append([]any{}, rows...), mail(4, nil), mail(5, nil)), 3, "", 2},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			r := compare(t, input(ocfFile(t, mailSchema, "snappy", rows), nil), data(t, mailSchema, c.columns))
+			if r.Different != c.count || len(r.First) == 0 {
+				t.Fatalf("%+v", r)
+			}
+			if d := r.First[0]; d.Row != c.row || d.Path != c.path {
+				t.Errorf("got %+v, want row %d and path %q", d, c.row, c.path)
+			}
+		})
+	}
+}
+
+func TestLogicalTypesAreComparedAsTheirBytes(t *testing.T) {
+	schema := `{"type":"record","name":"R","fields":[{"name":"d","type":{"type":"bytes","logicalType":"decimal","precision":9,"scale":2},"default":17}]}`
+	plain := `{"type":"record","name":"R","fields":[{"name":"d","type":"bytes"}]}`
+	want := []any{map[string]any{"d": []byte{0, 1}}}
+	file := ocfFile(t, plain, "null", want)
+	h, err := readHeader(input(file, nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	head, err := h.encode(schema)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file = append(head, file[h.size:]...)
+	if r := compare(t, input(file, nil), data(t, plain, want)); r.Different != 0 || r.Compared != 1 || r.OwnBlocks != 0 {
+		t.Errorf("%+v", r)
+	}
+	// The same number with fewer bytes is not the same value.
+	if r := compare(t, input(file, nil), data(t, plain, []any{map[string]any{"d": []byte{1}}})); r.Different != 1 {
+		t.Errorf("%+v", r)
+	}
+}
+
+// TestRejectedSchema checks that rows that goavro cannot judge are counted,
+// and that their number is still compared.
+func TestRejectedSchema(t *testing.T) {
+	plain := `{"type":"record","name":"R","fields":[{"name":"x","type":"int"}]}`
+	rows := []any{map[string]any{"x": 1}, map[string]any{"x": 2}, map[string]any{"x": 3}}
+	file := ocfFile(t, plain, "null", rows)
+	file = bytes.Replace(file, []byte(`"x"`), []byte(`"-"`), 1)
+	b := data(t, plain, rows)
+	r := compare(t, input(file, b), b)
+	if r.Compared != 0 || r.Different != 0 || len(r.NotCompared) != 1 || r.Skipped() != 3 {
+		t.Fatalf("%+v", r)
+	}
+	if reason := r.NotCompared[0].Reason; !strings.Contains(reason, "rejects the schema") {
+		t.Errorf("reason %q", reason)
+	}
+	if r := compare(t, input(file, b), b[:2]); r.Different != 1 {
+		t.Errorf("a missing row passed: %+v", r)
+	}
+}
+
+// TestUndecodableRow has a map with the same key twice, which goavro refuses.
+func TestUndecodableRow(t *testing.T) {
+	schema := `{"type":"map","values":"int"}`
+	good := []byte{2, 2, 'a', 2, 0}
+	twice := []byte{4, 2, 'a', 2, 2, 'a', 4, 0}
+	b := [][]byte{good, twice, good}
+	file := ocfFile(t, schema, "null", nil)
+	sync := file[len(file)-16:]
+	for _, row := range b {
+		file = append(file, 2, byte(2*len(row)))
+		file = append(file, row...)
+		file = append(file, sync...)
+	}
+	r := compare(t, input(file, b), b)
+	if r.Compared != 1 || r.Different != 0 || r.Skipped() != 2 || r.NotCompared[0].Row != 1 {
+		t.Errorf("%+v", r)
+	}
+}
+
+// TestOwnBlocks has a container that goavro gives up on after its first row.
+func TestOwnBlocks(t *testing.T) {
+	rows := []any{mail(1, nil), mail(2, nil), mail(3, nil), mail(4, nil)}
+	b := data(t, mailSchema, rows)
+	file := ocfFile(t, mailSchema, "null", rows)
+	file = file[:len(file)-3]
+	r := compare(t, input(file, b), b)
+	if r.OwnBlocks != 1 || r.Compared != 4 || r.Different != 0 {
+		t.Errorf("%+v", r)
+	}
+	lossy := input(file, b[2:])
+	lossy.Lossy = true
+	if r := compare(t, lossy, b[2:]); r.OwnBlocks != 1 || r.Compared != 2 || r.Different != 0 {
+		t.Errorf("with losses: %+v", r)
+	}
+}
+
+func TestErrorsOfTheColumnsStop(t *testing.T) {
+	rows := []any{mail(1, nil), mail(2, nil)}
+	broken := errors.New("disk on fire")
+	c := New(&list{rows: data(t, mailSchema, rows[:1]), err: broken})
+	if err := c.Input(t.Context(), input(ocfFile(t, mailSchema, "null", rows), nil)); !errors.Is(err, broken) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestCancelled(t *testing.T) {
+	rows := []any{mail(1, nil)}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	c := New(&list{rows: data(t, mailSchema, rows)})
+	if err := c.Input(ctx, input(ocfFile(t, mailSchema, "null", rows), nil)); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func FuzzReadHeader(f *testing.F) {
+	f.Add([]byte("Obj\x01\x02\x16avro.schema\x0a\"int\"\x00aaaaaaaaaaaaaaaa"))
+	f.Add([]byte("Obj\x01\x01\x80\x80\x80\x80\x80\x80\x80\x80\x40"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		h, err := readHeader(input(b, nil))
+		if err == nil && (h.size > int64(len(b)) || len(h.sync) != 16) {
+			t.Errorf("size %d, sync of %d bytes in %d bytes", h.size, len(h.sync), len(b))
+		}
+	})
+}
