@@ -12,7 +12,8 @@ type blockReader struct {
 	col    *Column
 	blocks []Descriptor
 	stored []byte
-	raw    []byte // the last block read
+	raw    []byte // the block loaded
+	loaded int    // its index, -1 for none
 	z      decompressor
 }
 
@@ -24,6 +25,10 @@ func (b *blockReader) fail(kind damage.Kind, block int, offset int64, reason str
 
 // read fills raw with the checked, uncompressed bytes of a block.
 func (b *blockReader) read(block int) error {
+	if block == b.loaded {
+		return nil
+	}
+	b.loaded = -1
 	d := &b.blocks[block]
 	if d.RawSize > b.f.MaxBlock {
 		return b.fail(damage.Unsupported, block, d.Offset, "a block of %d bytes exceeds the limit of %d", d.RawSize, b.f.MaxBlock)
@@ -48,7 +53,11 @@ func (b *blockReader) read(block int) error {
 		e.Err = err
 		return e
 	}
-	return b.check(block, sum)
+	if err := b.check(block, sum); err != nil {
+		return err
+	}
+	b.loaded = block
+	return nil
 }
 
 // check compares the stored checksum sum with the block's own.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"sort"
 
 	"github.com/rowtocol/rowtocol/column"
 	"github.com/rowtocol/rowtocol/damage"
@@ -69,7 +68,7 @@ func (f *File) cursor(col int) (*Cursor, error) {
 	}
 	column := &f.h.columns[col]
 	return &Cursor{
-		blockReader: blockReader{f: f, col: column, blocks: blocks, z: decompressor{codec: column.Codec}},
+		blockReader: blockReader{f: f, col: column, blocks: blocks, loaded: -1, z: decompressor{codec: column.Codec}},
 		index:       col, block: -1, counted: column.Parent < 0,
 	}, nil
 }
@@ -104,6 +103,9 @@ func (c *Cursor) Length() (int, error) {
 	if !c.col.Array {
 		return 0, fmt.Errorf("trevni: column %q is no array column", c.col.Name)
 	}
+	if c.err != nil {
+		return 0, c.err
+	}
 	if err := c.finishSequence(); err != nil {
 		return 0, err
 	}
@@ -126,6 +128,9 @@ func (c *Cursor) Length() (int, error) {
 // says, but a boolean as a byte 0 or 1, and a null as nothing.
 func (c *Cursor) Value(dst []byte) ([]byte, error) {
 	if c.col.Array {
+		if c.err != nil {
+			return dst, c.err
+		}
 		if c.values == 0 {
 			return dst, ErrNoValue
 		}
@@ -337,7 +342,9 @@ func (c *Cursor) skipItems(n int64) error {
 		return nil
 	}
 	for n > 0 {
-		if err := c.fill(); err != nil {
+		if err := c.fill(); errors.Is(err, io.EOF) {
+			return c.endsEarly(n, "values")
+		} else if err != nil {
 			return err
 		}
 		k := int64(1)
@@ -362,7 +369,7 @@ func (c *Cursor) skipLengths(n int64) (sum int64, err error) {
 	for n > 0 {
 		if c.run == 0 {
 			if err := c.fill(); errors.Is(err, io.EOF) {
-				return 0, c.damaged(damage.Count, "the column ends %d lengths early", n)
+				return 0, c.endsEarly(n, "lengths")
 			} else if err != nil {
 				return 0, err
 			}
@@ -385,6 +392,14 @@ func (c *Cursor) skipLengths(n int64) (sum int64, err error) {
 	return sum, nil
 }
 
+// endsEarly is the damage of a column that has less than the lengths of its
+// parent, or its row count, promise.
+func (c *Cursor) endsEarly(n int64, what string) error {
+	c.block = len(c.blocks) - 1
+	c.pos = len(c.data)
+	return c.damaged(damage.Count, "the column ends %d %s early", n, what)
+}
+
 // skipSequences skips the values of k sequences of the current run.
 func (c *Cursor) skipSequences(k int64) error {
 	c.bit = 0
@@ -393,140 +408,4 @@ func (c *Cursor) skipSequences(k int64) error {
 		return c.skipBits(8 * k * c.runLength)
 	}
 	return c.skipValues(k * c.runLength)
-}
-
-// SeekRow moves before the first value of a row: in an array column before the
-// row's length, in a child column before the first of the row's items. The
-// row count itself is a valid row, the end.
-func (c *Cursor) SeekRow(row int64) error {
-	if row < 0 || row > c.f.h.rows {
-		return fmt.Errorf("trevni: seek to row %d of %d", row, c.f.h.rows)
-	}
-	c.err, c.run, c.values, c.left = nil, 0, 0, 0
-	if row == c.f.h.rows {
-		c.block, c.data, c.err = len(c.blocks), nil, io.EOF
-		return nil
-	}
-	above := c.above
-	if c.col.Parent >= 0 && above == nil {
-		var err error
-		if above, err = c.openAncestors(); err != nil {
-			return err
-		}
-	}
-	chain := append(above[:len(above):len(above)], c)
-	// starts[i] is the first row of chain[i]'s block. Each ancestor's block
-	// must begin no later than that of the column below it.
-	starts, blocks := make([]int64, len(chain)+1), make([]int, len(chain))
-	starts[len(chain)] = row
-	for i := len(chain) - 1; i >= 0; i-- {
-		blocks[i] = chain[i].find(starts[i+1])
-		starts[i] = chain[i].blocks[blocks[i]].FirstRow
-	}
-	return seekChain(chain, blocks, starts, c)
-}
-
-// seekChain positions every cursor of a chain of ancestors. counts[i] holds
-// the items of the current level in the rows [starts[i], starts[i+1]): a level
-// that begins at starts[i] turns the counts from i on into those of the level
-// below. The extra last interval goes to the end of c's block.
-func seekChain(chain []*Cursor, blocks []int, starts []int64, c *Cursor) error {
-	last := len(chain) - 1
-	counts := make([]int64, len(chain)+1)
-	for i := range chain {
-		counts[i] = starts[i+1] - starts[i]
-	}
-	b := &c.blocks[blocks[last]]
-	counts[len(chain)] = b.FirstRow + b.Rows - starts[len(chain)]
-	if !c.counted {
-		counts[len(chain)] = 0
-	}
-	for i, a := range chain[:last] {
-		a.err = nil
-		if err := a.loadAlone(blocks[i]); err != nil {
-			c.err = err
-			return err
-		}
-		for j := i; j < len(counts); j++ {
-			n, err := a.skipLengths(counts[j])
-			if err != nil {
-				c.err = err
-				return err
-			}
-			counts[j] = n
-		}
-	}
-	if err := c.loadAlone(blocks[last]); err != nil {
-		return err
-	}
-	if c.counted {
-		c.left = counts[last] + counts[last+1]
-	}
-	return c.skipItems(counts[last])
-}
-
-// loadAlone loads a block without counting its items by the ancestors.
-func (c *Cursor) loadAlone(i int) error {
-	above := c.above
-	c.above = nil
-	err := c.load(i)
-	c.above = above
-	return err
-}
-
-// find returns the block that holds a row, which must exist.
-func (c *Cursor) find(row int64) int {
-	return sort.Search(len(c.blocks), func(i int) bool {
-		return c.blocks[i].FirstRow+c.blocks[i].Rows > row
-	})
-}
-
-// SeekValue moves before the first value that is not less than v, given that
-// the column's values ascend, and returns its row number: the row count if all
-// are less. v is encoded as Value would append it. Only columns with Values
-// have the index that this needs. Numbers are compared by value with NaN last,
-// string and bytes by their unsigned bytes.
-func (c *Cursor) SeekValue(v []byte) (row int64, err error) {
-	if !c.col.Values {
-		return 0, fmt.Errorf("trevni: column %q has no values index", c.col.Name)
-	}
-	if n, err := valueSize(c.col.Type, v); err != nil || n != len(v) {
-		return 0, fmt.Errorf("trevni: not an encoded %s value", c.col.Type)
-	}
-	// The first value may be the last of the block before the one that starts
-	// with it.
-	i := sort.Search(len(c.blocks), func(i int) bool {
-		return compareValues(c.col.Type, c.blocks[i].First, v) >= 0
-	})
-	i = max(i-1, 0)
-	if len(c.blocks) == 0 {
-		return c.f.h.rows, c.SeekRow(c.f.h.rows)
-	}
-	row = c.blocks[i].FirstRow
-	if err := c.SeekRow(row); err != nil {
-		return 0, err
-	}
-	var buf []byte
-	for {
-		before := *c
-		if buf, err = c.Value(buf[:0]); errors.Is(err, io.EOF) {
-			return row, nil
-		} else if err != nil {
-			return 0, err
-		}
-		if compareValues(c.col.Type, buf, v) >= 0 {
-			return row, c.restore(&before)
-		}
-		row++
-	}
-}
-
-// restore puts back the position that before holds, a copy of c from just
-// before its last Value.
-func (c *Cursor) restore(before *Cursor) error {
-	if c.block != before.block {
-		return c.SeekRow(c.blocks[c.block].FirstRow)
-	}
-	c.pos, c.bit, c.left = before.pos, before.bit, before.left
-	return nil
 }

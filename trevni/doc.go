@@ -1,2 +1,58 @@
-// Package trevni reads, writes, verifies and dumps Trevni column files.
+// Package trevni is a library for Trevni column files, usable on its own: it
+// reads (Open, File.Cursor), verifies (File.Verify), dumps (File.Dump) and
+// writes them (NewWriter), and its adapter NewFormat lets the pipeline write
+// them from spilled blocks. It knows nothing of Avro: the schema of the rows
+// is a piece of metadata to it.
+//
+// # File
+//
+// Integers are little-endian; varint is Avro's zig-zag long; bytes and string
+// are a varint length and so many bytes.
+//
+//	file    +-----------------------+----------+----------+-- - --+
+//	        | header                | column 0 | column 1 |       |
+//	        +-----------------------+----------+----------+-- - --+
+//
+//	header  | "Trv" | version: 1 byte | rows: 8 bytes | columns: 4 bytes |
+//	        | file metadata | metadata of column 0 | metadata of column 1 | …
+//	        | start of column 0: 8 bytes | start of column 1: 8 bytes | …
+//
+//	metadata  | pairs: varint | key: string | value: bytes | key | value | …
+//
+//	column  | blocks: 4 bytes | descriptor 0 | descriptor 1 | … | block 0 | block 1 | …
+//
+//	descriptor  | rows: 4 bytes | raw size: 4 bytes | stored size: 4 bytes | first value |
+//
+//	block   | codec(values): stored size | checksum: 0 or 4 bytes |
+//
+// The version is 2; 0 and 1, which have no runs of lengths, are read too.
+// A start is the offset of the column's block count in the file. Rows are
+// top-level rows, in children as well. The first value is there only in columns
+// with the metadata key trevni.values. A block ends at a row boundary.
+//
+// # Checksums
+//
+// A block's checksum is the CRC-32 of its values before the codec: "crc32",
+// big-endian, in files of Java and of this package; "crc-32", little-endian,
+// by the specification. Java writes 0 for it where the codec is null: a column
+// of nothing but zeros is accepted there, and File.Unverified tells.
+//
+// Header and block tables are covered by the file metadata key
+// rowtocol.crc32c: a CRC-32C, 4 bytes little-endian, of the header and of each
+// column's block count and descriptors, in file order, with its own four bytes
+// taken as zero.
+//
+// # Values
+//
+//	null              nothing
+//	boolean           a bit, least significant first; after a length a new byte
+//	int, long         varint of at most 5, 10 bytes
+//	fixed32, float    4 bytes
+//	fixed64, double   8 bytes
+//	string, bytes     varint length, then the bytes
+//
+// In an array column each sequence of values is preceded by its length, a
+// varint int. A negative length is a run: -(2n-3) is n zeros, -(2n-2) n ones.
+// A column with a parent has a value (as an array, a sequence) for each item of
+// that array column, and no lengths of the parent's own.
 package trevni

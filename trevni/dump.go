@@ -1,10 +1,307 @@
 package trevni
 
-import "io"
+import (
+	"bufio"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"math"
 
-// Dump writes every byte of the file with what it means, a line per value in
-// headers and tables and, where the codec is null, in blocks. A byte that
-// belongs to nothing is an error.
-func (f *File) Dump(w io.Writer) error { return dump(f, w) }
+	"github.com/rowtocol/rowtocol/column"
+)
 
-func dump(*File, io.Writer) error { return nil }
+// Dump writes every byte of the file with what it means: a line per value in
+// the header, the block tables and, where the codec is null, the blocks; other
+// blocks as they are stored. Blocks that cannot be decoded are shown as bytes,
+// and the first of their errors is returned at the end. A byte that belongs to
+// nothing ends the dump with an error.
+func (f *File) Dump(w io.Writer) error {
+	d := &dumper{f: f, w: bufio.NewWriter(w)}
+	d.header()
+	for i := 0; i < len(f.h.columns) && d.err == nil; i++ {
+		d.column(i)
+	}
+	if d.err == nil {
+		d.expect(f.size)
+	}
+	if err := d.w.Flush(); err != nil && d.err == nil {
+		d.err = fmt.Errorf("%s: writing the dump: %w", f.name, err)
+	}
+	if d.err == nil {
+		d.err = d.bad
+	}
+	return d.err
+}
+
+// dumper writes a file's bytes from first to last.
+type dumper struct {
+	f   *File
+	w   *bufio.Writer
+	at  int64 // of the first byte not yet written
+	err error // ends the dump
+	bad error // the first damage that did not
+}
+
+// dumpWidth is the number of bytes on a line.
+const dumpWidth = 16
+
+// claim writes the next n bytes, with a label on the first line.
+func (d *dumper) claim(n int64, label string, args ...any) {
+	label = fmt.Sprintf(label, args...)
+	if n == 0 && d.err == nil {
+		d.line(nil, label)
+	}
+	buf := make([]byte, dumpWidth)
+	for n > 0 && d.err == nil {
+		buf = buf[:min(n, dumpWidth)]
+		if d.err = readFull(d.f.r, buf, d.at, d.f.name); d.err != nil {
+			return
+		}
+		d.line(buf, label)
+		n, label = n-int64(len(buf)), ""
+	}
+}
+
+func (d *dumper) line(b []byte, label string) {
+	if label == "" {
+		_, d.err = fmt.Fprintf(d.w, "%08x  % x\n", d.at, b)
+	} else {
+		_, d.err = fmt.Fprintf(d.w, "%08x  %-*s  %s\n", d.at, 3*dumpWidth-1, fmt.Sprintf("% x", b), label)
+	}
+	d.at += int64(len(b))
+}
+
+// title writes a line without bytes.
+func (d *dumper) title(format string, args ...any) {
+	if d.err == nil {
+		_, d.err = fmt.Fprintf(d.w, "\n"+format+"\n", args...)
+	}
+}
+
+// expect makes bytes that nobody claimed an error.
+func (d *dumper) expect(at int64) {
+	if d.err == nil && d.at != at {
+		d.err = d.f.trailing(d.at, at-d.at)
+	}
+}
+
+func (d *dumper) header() {
+	h := d.f.h
+	dec := decoder{buf: make([]byte, h.size), file: d.f.name}
+	if d.err = readFull(d.f.r, dec.buf, 0, d.f.name); d.err != nil {
+		return
+	}
+	d.claim(4, "magic, version %d", h.version)
+	d.claim(8, "rows: %d", h.rows)
+	d.claim(4, "columns: %d", len(h.columns))
+	dec.pos = int(d.at)
+	d.metadata(&dec, "file")
+	for i := range h.columns {
+		d.metadata(&dec, fmt.Sprintf("column %d", i))
+	}
+	for i := range h.columns {
+		d.claim(8, "start of column %d: %d", i, h.columns[i].Start)
+	}
+	d.expect(h.size)
+}
+
+func (d *dumper) metadata(dec *decoder, of string) {
+	n := dec.length(of)
+	d.claim(int64(dec.pos)-d.at, "%s metadata: %d pairs", of, n)
+	for ; n > 0 && d.err == nil && dec.err == nil; n-- {
+		key := dec.bytes(of)
+		d.claim(int64(dec.pos)-d.at, "  key %s", quote(key))
+		value := dec.bytes(of)
+		d.claim(int64(dec.pos)-d.at, "  value %s", quote(value))
+	}
+}
+
+// quote shows the start of a string.
+func quote(b []byte) string {
+	const most = 48
+	if len(b) > most {
+		return fmt.Sprintf("%q… (%d bytes)", b[:most], len(b))
+	}
+	return fmt.Sprintf("%q", b)
+}
+
+// column dumps the table and the blocks of a column.
+func (d *dumper) column(i int) {
+	c := &d.f.h.columns[i]
+	d.expect(c.Start)
+	d.title("column %d %s: %s, codec %s, checksum %s", i, quote([]byte(c.Name)), shape(c), c.Codec, c.Checksum)
+	cur, err := d.f.cursor(i)
+	if err == nil {
+		err = cur.openAbove()
+	}
+	if err != nil {
+		if d.err == nil {
+			d.err = err
+		}
+		return
+	}
+	d.claim(4, "blocks: %d", len(cur.blocks))
+	for j, b := range cur.blocks {
+		d.claim(4, "block %d: rows %d", j, b.Rows)
+		d.claim(4, "  uncompressed size %d", b.RawSize)
+		d.claim(4, "  compressed size %d", b.StoredSize)
+		if c.Values {
+			d.claim(int64(len(b.First)), "  first value %s", describe(c.Type, b.First))
+		}
+	}
+	for j := 0; j < len(cur.blocks) && d.err == nil; j++ {
+		d.block(cur, j)
+	}
+}
+
+func shape(c *Column) string {
+	s := c.Type.String()
+	if c.Array {
+		s += " array"
+	}
+	if c.Parent >= 0 {
+		s += fmt.Sprintf(", parent %d", c.Parent)
+	}
+	return s
+}
+
+// block dumps one stored block and its checksum.
+func (d *dumper) block(c *Cursor, i int) {
+	b := &c.blocks[i]
+	d.expect(b.Offset)
+	d.title("column %d block %d: rows %d to %d", c.index, i, b.FirstRow, b.FirstRow+b.Rows)
+	err := c.load(i)
+	switch {
+	case err != nil:
+		d.claim(b.StoredSize, "damaged: %v", err)
+	case c.col.Codec == "null":
+		err = d.values(c)
+	case b.StoredSize > 0:
+		d.claim(b.StoredSize, "%d bytes of %s", b.StoredSize, c.col.Codec)
+	}
+	if err != nil && d.bad == nil {
+		d.bad = err
+	}
+	if c.col.Checksum != ChecksumNull {
+		d.claim(int64(checksumSize(c.col.Checksum)), "%s", c.col.Checksum)
+	}
+}
+
+// values dumps the loaded block of a null codec value by value.
+func (d *dumper) values(c *Cursor) error {
+	v := &valueDumper{dumper: d, c: c, start: d.at}
+	err := v.items()
+	v.flush()
+	if rest := v.start + int64(len(c.data)) - d.at; err != nil && rest > 0 {
+		d.claim(rest, "damaged: %v", err)
+	}
+	return err
+}
+
+// valueDumper follows a cursor through a block. Values that share a byte share
+// a line.
+type valueDumper struct {
+	*dumper
+	c     *Cursor
+	start int64  // of the block in the file
+	label string // of the bytes that the cursor has passed since the last flush
+	buf   []byte
+}
+
+// flush claims what the cursor has passed.
+func (v *valueDumper) flush() {
+	if n := v.start + int64(v.c.pos) - v.at; n > 0 {
+		v.claim(n, "%s", v.label)
+		v.label = ""
+	}
+}
+
+// items dumps all that the block should hold.
+func (v *valueDumper) items() error {
+	c := v.c
+	for c.left > 0 && v.err == nil {
+		var err error
+		switch {
+		case c.col.Array:
+			err = v.sequence()
+		case c.col.Type == column.Null:
+			c.left = 0
+		default:
+			err = v.value()
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return c.blockDone()
+}
+
+// sequence dumps a length, if it is not in a run begun before, and its values.
+func (v *valueDumper) sequence() error {
+	c := v.c
+	if c.run == 0 {
+		if err := c.readLength(); err != nil {
+			return err
+		}
+		v.label = lengthText(c)
+		v.flush()
+	}
+	if c.col.Type == column.Null {
+		c.left, c.run = c.left-c.run, 0
+		return nil
+	}
+	if _, err := c.Length(); err != nil {
+		return err
+	}
+	for c.values > 0 && v.err == nil {
+		if err := v.value(); err != nil {
+			return err
+		}
+	}
+	v.flush()
+	return nil
+}
+
+func (v *valueDumper) value() (err error) {
+	if v.c.bit == 0 {
+		v.flush()
+	}
+	if v.buf, err = v.c.Value(v.buf[:0]); err != nil {
+		return err
+	}
+	if v.label != "" {
+		v.label += " "
+	}
+	v.label += describe(v.c.col.Type, v.buf)
+	return nil
+}
+
+func lengthText(c *Cursor) string {
+	if c.run == 1 {
+		return fmt.Sprintf("length %d", c.runLength)
+	}
+	return fmt.Sprintf("length %d, %d times", c.runLength, c.run)
+}
+
+// describe shows a whole encoded value.
+func describe(t column.Type, v []byte) string {
+	switch t {
+	case column.Boolean:
+		return fmt.Sprint(v[0] == 1)
+	case column.Int, column.Long:
+		n, _ := binary.Varint(v)
+		return fmt.Sprint(n)
+	case column.Fixed32:
+		return fmt.Sprint(int32(binary.LittleEndian.Uint32(v)))
+	case column.Fixed64:
+		return fmt.Sprint(int64(binary.LittleEndian.Uint64(v)))
+	case column.Float:
+		return fmt.Sprint(math.Float32frombits(binary.LittleEndian.Uint32(v)))
+	case column.Double:
+		return fmt.Sprint(math.Float64frombits(binary.LittleEndian.Uint64(v)))
+	case column.String, column.Bytes:
+		_, n := binary.Varint(v)
+		return quote(v[n:])
+	}
+	return "null"
+}

@@ -80,7 +80,7 @@ func fileMeta(o *Options, schema string) Metadata {
 	if schema != "" {
 		m = append(m, KeyValue{SchemaKey, []byte(schema)})
 	}
-	m = append(m, KeyValue{keyCodec, []byte(o.codec(""))}, KeyValue{keyChecksum, []byte(o.checksum())})
+	m = append(m, KeyValue{keyCodec, []byte(o.fileCodec())}, KeyValue{keyChecksum, []byte(o.checksum())})
 	return append(m, o.Meta...)
 }
 

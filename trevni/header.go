@@ -233,7 +233,6 @@ func parseColumn(d *decoder, file Metadata, byName map[string]int) Column {
 	if !knownChecksum(c.Checksum) {
 		d.fail(damage.Header, at, "column %q has the unknown checksum %q", c.Name, c.Checksum)
 	}
-	// Only array columns can be parents; -1 keeps the name taken.
 	byName[c.Name] = len(byName)
 	return c
 }

@@ -42,9 +42,13 @@ type Options struct {
 
 // codec is the codec of a column.
 func (o *Options) codec(name string) string {
-	if c, ok := o.ColumnCodecs[name]; ok && c != "" {
+	if c, ok := o.ColumnCodecs[name]; ok {
 		return c
 	}
+	return o.fileCodec()
+}
+
+func (o *Options) fileCodec() string {
 	if o.Codec == "" {
 		return "snappy"
 	}
@@ -63,7 +67,7 @@ func (o *Options) checksum() string {
 func (o Options) Validate(cols []column.Column) error {
 	var errs []error
 	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf("trevni: "+format, args...)) }
-	if !knownCodec(o.codec("")) && o.Codec != "" {
+	if !knownCodec(o.fileCodec()) {
 		bad("unknown codec %q, expected one of %s", o.Codec, strings.Join(codecNames, ", "))
 	}
 	if !knownChecksum(o.checksum()) {

@@ -11,18 +11,17 @@ import (
 // verify implements File.Verify.
 func verify(ctx context.Context, f *File) error {
 	var found []error
+	seen := make(map[string]bool)
 	keep := func(err error) error {
 		var d *damage.Error
 		if err == nil || !errors.As(err, &d) {
 			return err
 		}
-		for _, e := range found {
-			// A damaged parent is found again by each of its children.
-			if e.Error() == d.Error() {
-				return nil
-			}
+		// A damaged parent is found again by each of its children.
+		if text := d.Error(); !seen[text] {
+			seen[text] = true
+			found = append(found, d)
 		}
-		found = append(found, d)
 		return nil
 	}
 	if err := keep(f.verifyTables()); err != nil {
@@ -156,7 +155,7 @@ func (f *File) verifyColumn(ctx context.Context, col int) error {
 				return err
 			}
 		}
-		if err := c.skipBlock(); err != nil {
+		if err := c.skipItems(c.left); err != nil {
 			return err
 		}
 		if err := c.blockDone(); err != nil {
@@ -166,12 +165,8 @@ func (f *File) verifyColumn(ctx context.Context, col int) error {
 	return nil
 }
 
-// skipBlock skips all that a counted block should hold.
-func (c *Cursor) skipBlock() error { return c.skipItems(c.left) }
-
 // verifyFirst compares a block's first value with the one in the table.
 func (c *Cursor) verifyFirst() error {
-	before := *c
 	v, err := c.Value(nil)
 	if err != nil {
 		return err
@@ -179,5 +174,5 @@ func (c *Cursor) verifyFirst() error {
 	if compareValues(c.col.Type, v, c.blocks[c.block].First) != 0 {
 		return c.damaged(damage.Value, "the first value is not the one in the block table")
 	}
-	return c.restore(&before)
+	return c.SeekRow(c.blocks[c.block].FirstRow)
 }

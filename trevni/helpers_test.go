@@ -1,0 +1,243 @@
+package trevni
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/rowtocol/rowtocol/column"
+	"github.com/rowtocol/rowtocol/damage"
+)
+
+// sampleColumns has every type and every shape: plain, array, child, array
+// under an array, and a boolean in each.
+func sampleColumns() []column.Column {
+	return []column.Column{
+		{Name: "n", Type: column.Null, Parent: -1},
+		{Name: "b", Type: column.Boolean, Parent: -1},
+		{Name: "i", Type: column.Int, Parent: -1},
+		{Name: "l", Type: column.Long, Parent: -1},
+		{Name: "f32", Type: column.Fixed32, Parent: -1},
+		{Name: "f64", Type: column.Fixed64, Parent: -1},
+		{Name: "f", Type: column.Float, Parent: -1},
+		{Name: "d", Type: column.Double, Parent: -1},
+		{Name: "s", Type: column.String, Parent: -1},
+		{Name: "y", Type: column.Bytes, Parent: -1},
+		{Name: "b[]", Type: column.Boolean, Array: true, Parent: -1},
+		{Name: "s[]", Type: column.String, Array: true, Parent: -1},
+		{Name: "r[]", Type: column.Null, Array: true, Parent: -1},
+		{Name: "r[]#b", Type: column.Boolean, Parent: 12},
+		{Name: "r[]#s", Type: column.String, Parent: 12},
+		{Name: "r[]#n", Type: column.Null, Parent: 12},
+		{Name: "r[]#o/int", Type: column.Int, Array: true, Parent: 12},
+		{Name: "r[]#q[]", Type: column.Null, Array: true, Parent: 12},
+		{Name: "r[]#q[]#b", Type: column.Boolean, Parent: 17},
+		{Name: "r[]#q[]#l", Type: column.Long, Parent: 17},
+		{Name: "r[]#q[]#b[]", Type: column.Boolean, Array: true, Parent: 17},
+	}
+}
+
+// sampler fills a writer with random rows and keeps each column's items per
+// row, as text, for comparison.
+type sampler struct {
+	cols []column.Column
+	rng  *rand.Rand
+	want [][]string // [column][row]
+}
+
+func newSampler(seed uint64) *sampler {
+	cols := sampleColumns()
+	return &sampler{cols: cols, rng: rand.New(rand.NewPCG(seed, 1)), want: make([][]string, len(cols))}
+}
+
+func (s *sampler) row(w *Writer, row int) {
+	for i := range s.cols {
+		s.want[i] = append(s.want[i], "")
+	}
+	for i := range s.cols {
+		if s.cols[i].Parent < 0 {
+			s.item(w, i, row)
+		}
+	}
+}
+
+// item adds one item of column i: a value, or a sequence and what hangs on it.
+func (s *sampler) item(w *Writer, i, row int) {
+	c := &s.cols[i]
+	n := 1
+	if c.Array {
+		n = []int{0, 0, 0, 1, 1, 2, 9}[s.rng.IntN(7)]
+		w.Column(i).Length(uint32(n))
+		s.want[i][row] += fmt.Sprintf("[%d]", n)
+	}
+	for range n {
+		v := randomValue(s.rng, c.Type, row)
+		switch c.Type {
+		case column.Null:
+		case column.Boolean:
+			w.Column(i).AppendBool(v[0] == 1)
+		default:
+			w.Column(i).Append(v)
+		}
+		s.want[i][row] += fmt.Sprintf("%x,", v)
+		for j := range s.cols {
+			if s.cols[j].Parent == i {
+				s.item(w, j, row)
+			}
+		}
+	}
+}
+
+// randomValue is an encoded value; int values ascend with the row.
+func randomValue(rng *rand.Rand, t column.Type, row int) []byte {
+	switch t {
+	case column.Null:
+		return nil
+	case column.Boolean:
+		return []byte{byte(rng.IntN(2))}
+	case column.Int:
+		return binary.AppendVarint(nil, int64(row/3))
+	case column.Long:
+		return binary.AppendVarint(nil, int64(rng.Uint64())>>rng.IntN(64))
+	case column.Fixed32, column.Float:
+		return binary.LittleEndian.AppendUint32(nil, rng.Uint32())
+	case column.Fixed64, column.Double:
+		return binary.LittleEndian.AppendUint64(nil, rng.Uint64())
+	}
+	v := make([]byte, rng.IntN(20))
+	for i := range v {
+		v[i] = 'a' + byte(rng.IntN(26))
+	}
+	return appendBytes(nil, v)
+}
+
+// sampleFile writes a file of random rows. A positive every closes all blocks
+// after so many rows.
+func sampleFile(t testing.TB, s *sampler, rows, every int, o Options) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	w, err := NewWriter(&out, `{"type":"record"}`, s.cols, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for row := range rows {
+		s.row(w, row)
+		if err := w.EndRow(); err != nil {
+			t.Fatal(err)
+		}
+		if every > 0 {
+			// Columns cut their blocks at rows of their own.
+			for i := range s.cols {
+				if (row+1)%(every+i%5) == 0 {
+					w.finish(i)
+				}
+			}
+			w.bufs.ClearDue()
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+func openBytes(t testing.TB, b []byte) *File {
+	t.Helper()
+	f, err := Open(bytes.NewReader(b), int64(len(b)), "test.trv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// reader reads the items of rows in step over all columns.
+type reader struct {
+	f    *File
+	curs []*Cursor
+}
+
+func newReader(t testing.TB, f *File) *reader {
+	t.Helper()
+	r := &reader{f: f}
+	for i := range f.Columns() {
+		c, err := f.Cursor(i)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.curs = append(r.curs, c)
+	}
+	return r
+}
+
+func (r *reader) row() ([]string, error) {
+	got := make([]string, len(r.curs))
+	for i := range r.curs {
+		if r.f.Columns()[i].Parent < 0 {
+			if err := r.item(i, got); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return got, nil
+}
+
+func (r *reader) item(i int, got []string) error {
+	c := &r.f.Columns()[i]
+	n := 1
+	if c.Array {
+		var err error
+		if n, err = r.curs[i].Length(); err != nil {
+			return err
+		}
+		if n > 1<<16 {
+			return errors.New("too many for a test")
+		}
+		got[i] += fmt.Sprintf("[%d]", n)
+	}
+	for range n {
+		v, err := r.curs[i].Value(nil)
+		if err != nil {
+			return err
+		}
+		got[i] += fmt.Sprintf("%x,", v)
+		for j := range r.curs {
+			if r.f.Columns()[j].Parent == i {
+				if err := r.item(j, got); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// dropCRC removes the protection of header and tables, so that a test can
+// change them and reach what comes after.
+func dropCRC(b []byte) []byte {
+	return bytes.Replace(b, []byte(TableCRCKey), []byte("rowtocol.xxx32c"), 1)
+}
+
+// isDamage tells whether err is located damage.
+func isDamage(err error) bool {
+	var d *damage.Error
+	return errors.As(err, &d) && d.File != ""
+}
+
+var errDisk = errors.New("disk on fire")
+
+// failingReader fails every read from an offset on.
+type failingReader struct {
+	io.ReaderAt
+	from int64
+}
+
+func (r failingReader) ReadAt(p []byte, off int64) (int, error) {
+	if off+int64(len(p)) > r.from {
+		return 0, errDisk
+	}
+	return r.ReaderAt.ReadAt(p, off)
+}
