@@ -15,6 +15,11 @@ import (
 // maxHeader is the largest file header that is tried, in bytes.
 const maxHeader = 64 << 20
 
+// goavro allocates what the count of an array's or a map's block asks for
+// before it looks for the items. This many are believed; rows with more in one
+// block are reported as not compared.
+func init() { goavro.MaxBlockCount = 1 << 20 }
+
 // header is an Avro file's header as goavro decodes it.
 type header struct {
 	meta map[string]any
