@@ -112,6 +112,9 @@ type TaskResult struct {
 	Parts   []Part `json:"parts"`
 	RowsIn  int64  `json:"rows_in"`
 	Losses  []Loss `json:"losses,omitempty"`
+	// InvalidUTF8 counts string values that are not UTF-8 and were copied as
+	// they are.
+	InvalidUTF8 int64 `json:"invalid_utf8,omitempty"`
 }
 
 // Success is the _SUCCESS document of a committed output.
@@ -126,6 +129,8 @@ type Success struct {
 	Rows    int64   `json:"rows"`
 	Bytes   int64   `json:"bytes"`
 	Losses  []Loss  `json:"losses,omitempty"`
+	// InvalidUTF8 is the sum of the tasks'.
+	InvalidUTF8 int64 `json:"invalid_utf8,omitempty"`
 }
 
 // Sum returns the plan's ID: a hash of everything else in it.

@@ -1,0 +1,117 @@
+package job
+
+import (
+	"os"
+	"path"
+	"runtime"
+	"strings"
+
+	"github.com/rowtocol/rowtocol/format"
+	"github.com/rowtocol/rowtocol/manifest"
+	"github.com/rowtocol/rowtocol/store"
+)
+
+// DefaultMemory is the memory budget of a request that names none, in bytes.
+const DefaultMemory = 1 << 30
+
+// Request is a conversion to plan or to run.
+type Request struct {
+	// Inputs are files, directories and glob patterns, on any store.
+	Inputs []string
+	// Dest is the directory to fill. Its parent must exist.
+	Dest string
+	// Options shape the output. The zero BlockSize lets the plan choose; a
+	// larger one than the memory allows is lowered, with a warning.
+	Options manifest.Options
+	// NewFormat returns the format of the given options, which are the plan's.
+	NewFormat func(manifest.Options) (format.Format, error)
+	// Overwrite allows to replace an earlier output of rowtocol.
+	Overwrite bool
+	// Workers is the number of goroutines that work at the same time; 0 is
+	// GOMAXPROCS. It does not shape the output.
+	Workers int
+	// Memory is the budget in bytes; 0 is DefaultMemory.
+	Memory int64
+	// TempDir is the local directory for spills; empty is the system's.
+	TempDir string
+	// Progress, if set, is told of progress, by one goroutine at a time.
+	Progress func(Progress)
+	// Resolve finds the store of a location; nil is store.Resolve.
+	Resolve func(location string) (store.Store, string, error)
+	// Lock are the times of the lock; zero fields take the defaults.
+	Lock LockTimes
+}
+
+// Progress is how far a job is.
+type Progress struct {
+	Rows       int64 // rows of the tasks that this run works on, so far
+	Bytes      int64 // input bytes done, those of resumed tasks included
+	TotalBytes int64 // input bytes of the plan
+	Tasks      int   // tasks done, resumed ones included
+	TotalTasks int
+}
+
+// Outcome is what a job came to.
+type Outcome struct {
+	Plan     *manifest.Plan
+	Manifest *manifest.Success
+	Nothing  bool // the destination already held this output
+	Resumed  int  // tasks that an earlier run had finished
+	Warnings []string
+}
+
+// place is a location that was resolved.
+type place struct {
+	st     store.Store
+	origin string // scheme and host of remote storage; empty for local files
+	path   string
+}
+
+// location is what resolves to the place again, from anywhere: plans travel,
+// and a rerun may start in another directory.
+func (p place) location(file string) string { return p.origin + file }
+
+func (r *Request) resolve(location string) (place, error) {
+	find := r.Resolve
+	if find == nil {
+		find = store.Resolve
+	}
+	st, p, err := find(location)
+	if err != nil {
+		return place{}, wrap(ErrUsage, err)
+	}
+	pl := place{st: st, path: p}
+	if scheme, rest, ok := strings.Cut(location, "://"); ok && !strings.EqualFold(scheme, "file") {
+		host, _, _ := strings.Cut(rest, "/")
+		pl.origin = scheme + "://" + host
+	}
+	if pl.origin == "" && !path.IsAbs(p) {
+		wd, err := os.Getwd()
+		if err != nil {
+			return place{}, wrap(ErrStorage, err)
+		}
+		pl.path = path.Join(wd, p)
+	}
+	return pl, nil
+}
+
+func (r *Request) memory() int64 {
+	if r.Memory > 0 {
+		return r.Memory
+	}
+	return DefaultMemory
+}
+
+func (r *Request) workers() int {
+	if r.Workers > 0 {
+		return r.Workers
+	}
+	return runtime.GOMAXPROCS(0)
+}
+
+func (r *Request) tempDir() string {
+	if r.TempDir != "" {
+		return r.TempDir
+	}
+	return os.TempDir()
+}
