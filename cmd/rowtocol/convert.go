@@ -54,7 +54,7 @@ func (a *app) convertCommand() *cobra.Command {
 		Short:   "Convert Avro files to column files",
 		Long:    convertLong,
 		Example: convertExample,
-		Args:    args(cobra.MinimumNArgs(2)),
+		Args:    a.takes(cobra.MinimumNArgs(2)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.convert(cmd, f, args[:len(args)-1], args[len(args)-1])
 		},

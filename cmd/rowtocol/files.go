@@ -13,9 +13,6 @@ import (
 	"github.com/rowtocol/rowtocol/trevni"
 )
 
-// maxManifest is the largest _SUCCESS that is read, in bytes.
-const maxManifest = 1 << 30
-
 // columns is what a command that looks at columns was pointed at: one file,
 // or the parts of a committed output.
 type columns struct {
@@ -40,7 +37,7 @@ func openColumns(ctx context.Context, location string) (*columns, error) {
 		return c, nil
 	}
 	name := path.Join(p, successName)
-	text, err := st.ReadFile(ctx, name, maxManifest)
+	text, err := st.ReadFile(ctx, name, manifest.MaxSize)
 	if errors.Is(err, store.ErrNotExist) {
 		return nil, fmt.Errorf("%s is not a finished output: it has no %s; name a file in it to look at that alone: %w", location, successName, job.ErrInput)
 	}

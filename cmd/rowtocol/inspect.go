@@ -31,7 +31,7 @@ func (a *app) inspectCommand() *cobra.Command {
 		Example: `  rowtocol inspect mail.columns
   rowtocol inspect --sort stored mail.columns/part-00000.trv
   rowtocol inspect --bytes mail.columns/part-00000.trv | less`,
-		Args: args(cobra.ExactArgs(1)),
+		Args: a.takes(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if order != "file" && order != "stored" && order != "name" {
 				return usagef("--sort: %q is not one of file, stored, name", order)

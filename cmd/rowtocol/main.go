@@ -20,7 +20,7 @@ func main() {
 // run is the whole program but for os.Exit. A panic is reported as a defect;
 // the deferred clean-up of the packages has run by then.
 func run(args []string, stdout, stderr *os.File) (code int) {
-	a := newApp(stdout, stderr)
+	a := newApp(args, stdout, stderr)
 	defer func() {
 		if p := recover(); p != nil {
 			code = a.finish(&defect{value: p, stack: debug.Stack()})

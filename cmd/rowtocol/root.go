@@ -9,6 +9,7 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
+	"slices"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
@@ -29,6 +30,7 @@ type app struct {
 	workers    int
 	logLevel   string
 
+	args    []string
 	command string // name of the command that ran
 	result  any    // its part of the final JSON object
 	// status and nothing are the JSON status and the exit code of a success
@@ -37,11 +39,11 @@ type app struct {
 	nothing int
 }
 
-func newApp(stdout, stderr *os.File) *app {
+func newApp(args []string, stdout, stderr *os.File) *app {
 	a := &app{
 		out: bufio.NewWriterSize(stdout, 64<<10), stdout: stdout,
-		console: newConsole(stderr),
-		memory:  512 << 20, workers: runtime.GOMAXPROCS(0), logLevel: "info",
+		console: newConsole(stderr), args: args,
+		memory: 512 << 20, workers: runtime.GOMAXPROCS(0), logLevel: "info",
 	}
 	a.log = a.console.logger(slog.LevelInfo)
 	return a
@@ -76,6 +78,8 @@ func (a *app) rootCommand() *cobra.Command {
 	root.SetOut(a.out)
 	root.SetErr(a.console)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		// The flags behind the wrong one were not read.
+		a.command, a.json = cmd.Name(), a.json || slices.Contains(a.args, "--json")
 		return &usageError{fmt.Errorf("%w (see %s --help)", err, cmd.CommandPath())}
 	})
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return a.prepare(cmd) }
@@ -120,10 +124,11 @@ func (a *app) prepare(cmd *cobra.Command) error {
 	return nil
 }
 
-// args turns cobra's complaint about arguments into a usage error.
-func args(check cobra.PositionalArgs) cobra.PositionalArgs {
+// takes turns cobra's complaint about arguments into a usage error.
+func (a *app) takes(check cobra.PositionalArgs) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if err := check(cmd, args); err != nil {
+			a.command = cmd.Name()
 			return usagef("%v; usage: %s", err, cmd.UseLine())
 		}
 		return nil

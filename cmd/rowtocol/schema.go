@@ -26,7 +26,7 @@ func (a *app) schemaCommand() *cobra.Command {
 		Example: `  rowtocol schema mail.avro
   rowtocol schema --shredded mail.avro
   rowtocol schema mail.columns/part-00000.trv`,
-		Args: args(cobra.ExactArgs(1)),
+		Args: a.takes(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if recursive != "" && recursive != "bytes" {
 				return usagef("--recursive: %q is not a choice; bytes is", recursive)

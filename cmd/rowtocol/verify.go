@@ -45,7 +45,7 @@ func (a *app) verifyCommand() *cobra.Command {
 		Example: `  rowtocol verify mail.columns
   rowtocol verify mail.columns --against mail/2025 --against mail/2026
   rowtocol verify mail.columns/part-00000.trv`,
-		Args: args(cobra.ExactArgs(1)),
+		Args: a.takes(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error { return a.verify(cmd.Context(), f, args[0]) },
 	}
 	cmd.Flags().StringArrayVar(&f.against, "against", nil, "`INPUT` to compare with, row by row: file, directory or pattern; repeatable")

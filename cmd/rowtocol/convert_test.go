@@ -1,0 +1,291 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rowtocol/rowtocol/manifest"
+)
+
+func TestConvertInspectVerify(t *testing.T) {
+	dir := t.TempDir()
+	pairs(t, dir, "in/a.avro", 0, 95)
+	pairs(t, dir, "in/b.avro", 95, 7)
+	before := state(t, dir+"/in")
+	rowtocol(t, dir, nil, "convert", "in", "out").want(t, 0, "102 rows in 1 files")
+	if after := state(t, dir+"/in"); !maps.Equal(before, after) {
+		t.Errorf("the input changed: %v, %v", before, after)
+	}
+	if left := state(t, dir+"/tmp"); len(left) > 0 {
+		t.Errorf("temporary files are left: %v", left)
+	}
+	made := state(t, dir+"/out")
+
+	var again converted
+	o := rowtocol(t, dir, nil, "convert", "--json", "--exit-nothing", "99", "in", "out").want(t, 99)
+	if r := o.object(t, &again); r.Status != "nothing" || !again.Nothing || again.Rows != 102 || len(again.Parts) != 1 {
+		t.Errorf("%+v, %+v", r, again)
+	}
+	rowtocol(t, dir, nil, "convert", "in", "out").want(t, 0, "nothing to do")
+	if now := state(t, dir+"/out"); !maps.Equal(made, now) {
+		t.Errorf("a run without work changed the output: %v, %v", made, now)
+	}
+
+	rowtocol(t, dir, nil, "inspect", "out").want(t, 0, "102 rows, 2 columns", "words[]", "string[]", "avro.schema")
+	var look inspected
+	rowtocol(t, dir, nil, "inspect", "--json", "--count", "out").want(t, 0).object(t, &look)
+	if len(look.Columns) != 2 || look.Rows != 102 || *look.Columns[0].Values != 102 || *look.Columns[1].Values != 102 {
+		t.Errorf("%+v", look)
+	}
+	rowtocol(t, dir, nil, "inspect", "--bytes", "out/part-00000.trv").want(t, 0, "avro.schema")
+	rowtocol(t, dir, nil, "schema", "out/part-00000.trv").want(t, 0, `"name": "Pair"`)
+	rowtocol(t, dir, nil, "schema", "--shredded", "in/a.avro").want(t, 0, "words[]")
+
+	rowtocol(t, dir, nil, "verify", "out").want(t, 0, "sound: 1 files, 102 rows")
+	rowtocol(t, dir, nil, "verify", "out/part-00000.trv").want(t, 0, "sound")
+	rowtocol(t, dir, nil, "verify", "out", "--against", "in").want(t, 0, "102 rows of 2 inputs are equal")
+	var v verified
+	rowtocol(t, dir, nil, "verify", "--json", "out", "--against", "in/b.avro", "--against", "in/a.avro").want(t, 0).object(t, &v)
+	if v.Against == nil || v.Against.Compared != 102 || v.Complete == nil || !*v.Complete {
+		t.Errorf("%+v", v)
+	}
+	rowtocol(t, dir, nil, "verify", "out", "--against", "in/a.avro").want(t, 6, "7 rows more")
+}
+
+func TestExitCodes(t *testing.T) {
+	dir := t.TempDir()
+	whole := pairs(t, dir, "good.avro", 0, 50)
+	write(t, dir+"/damaged.avro", append(append([]byte{}, whole[:len(whole)-9]...), "not sync!"...))
+	write(t, dir+"/text.avro", []byte("hello, this is no Avro file at all"))
+	write(t, dir+"/file", nil)
+	write(t, dir+"/full/other", []byte("someone else's"))
+	write(t, dir+"/bad.yaml", []byte("colour: blue\n"))
+	cases := []struct {
+		name string
+		args string
+		env  string
+		code int
+		text string
+	}{
+		{"no command", "", "", 0, "Usage:"},
+		{"unknown command", "konvert", "", 1, "konvert"},
+		{"unknown flag", "convert --colour good.avro out", "", 1, "--colour"},
+		{"too few arguments", "convert good.avro", "", 1, "usage"},
+		{"bad size", "convert --row-group-size 64M good.avro out", "", 1, "64M"},
+		{"bad codec", "convert --codec lzo good.avro out", "", 1, "lzo"},
+		{"codec of no column", "convert --codec nope=null good.avro out", "", 1, "nope"},
+		{"values of an array", "convert --values words[] good.avro out", "", 1, "words[]"},
+		{"reserved key", "convert --meta trevni.codec=x good.avro out", "", 1, "trevni.codec"},
+		{"bad meta", "convert --meta x good.avro out", "", 1, "KEY=VALUE"},
+		{"bad damage choice", "convert --on-damage ignore good.avro out", "", 1, "ignore"},
+		{"bad workers", "convert --workers 0 good.avro out", "", 1, "--workers"},
+		{"bad environment", "convert good.avro out", "ROWTOCOL_MEMORY=lots", 1, "ROWTOCOL_MEMORY"},
+		{"unknown key", "convert --config bad.yaml good.avro out", "", 1, "bad.yaml:1"},
+		{"missing job file", "convert --config none.yaml good.avro out", "", 1, "none.yaml"},
+		{"unsupported storage", "convert good.avro s3://bucket/out", "", 1, "s3"},
+		{"destination is a file", "convert good.avro file", "", 1, "file"},
+		{"input missing", "convert none.avro out", "", 3, "none.avro"},
+		{"pattern without match", "convert none-*.avro out", "", 3, "none-*.avro"},
+		{"not Avro", "convert text.avro out", "", 3, "text.avro"},
+		{"damaged", "convert damaged.avro out", "", 3, "offset"},
+		{"strangers in the destination", "convert good.avro full", "", 5, "full"},
+		{"inspect nothing", "inspect none.trv", "", 3, "none.trv"},
+		{"inspect Avro", "inspect good.avro", "", 3, "convert it first"},
+		{"inspect an unfinished directory", "inspect full", "", 3, "_SUCCESS"},
+		{"schema of text", "schema text.avro", "", 3, "text.avro"},
+		{"verify Avro", "verify good.avro", "", 6, "convert it first"},
+		{"verify nothing", "verify none.trv", "", 3, "none.trv"},
+		{"parent is missing", "convert good.avro no/such/out", "", 7, "no/such"},
+	}
+	before := state(t, dir)
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			o := rowtocol(t, dir, []string{c.env}, strings.Fields(c.args)...).want(t, c.code, c.text)
+			if c.code != 0 && len(strings.Split(strings.TrimSpace(o.stderr), "\n")) != 1 {
+				t.Errorf("more than one line: %s", o.stderr)
+			}
+			if c.code != 0 && c.args != "" && !strings.Contains(c.args, "--colour") {
+				o := rowtocol(t, dir, []string{c.env}, append(strings.Fields(c.args), "--json")...).want(t, c.code)
+				if r := o.object(t, nil); r.Error == nil || r.Error.Message == "" || r.Status != byCode(c.code).name {
+					t.Errorf("%+v", r)
+				}
+			}
+		})
+	}
+	if after := state(t, dir); !maps.Equal(before, after) {
+		t.Errorf("failed runs left something: %v, %v", before, after)
+	}
+	if _, err := os.Stat(dir + "/out"); err == nil {
+		t.Errorf("failed runs left the destination")
+	}
+}
+
+func TestPrecedence(t *testing.T) {
+	dir := t.TempDir()
+	pairs(t, dir, "a.avro", 0, 5)
+	write(t, dir+"/job.yaml", []byte("checksum: \"null\"\ncodec: [deflate, id=null]\nmeta: {from: file}\nmax-lost-rows: 7\ncount: true\n"))
+	env := []string{"ROWTOCOL_CODEC=bzip2,id=snappy", "ROWTOCOL_CONFIG=" + dir + "/job.yaml", "ROWTOCOL_MAX_LOST_ROWS=8"}
+	cases := []struct {
+		name  string
+		env   []string
+		args  []string
+		codec string
+		id    string
+		sum   string
+		lost  int64
+	}{
+		{"default", nil, nil, "snappy", "", "crc32", -1},
+		{"file", nil, []string{"--config", "job.yaml"}, "deflate", "null", "null", 7},
+		{"environment", env, nil, "bzip2", "snappy", "null", 8},
+		{"flag", env, []string{"--codec", "null", "--max-lost-rows", "9"}, "null", "", "null", 9},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			var plan manifest.Plan
+			args := append([]string{"convert", "--dry-run", "--json", "a.avro", "out"}, c.args...)
+			rowtocol(t, dir, c.env, args...).want(t, 0).object(t, &plan)
+			o := plan.Options
+			if o.Codec != c.codec || o.ColumnCodecs["id"] != c.id || o.Checksum != c.sum || o.MaxLostRows != c.lost {
+				t.Errorf("%+v", o)
+			}
+		})
+	}
+	rowtocol(t, dir, nil, "convert", "--dry-run", "a.avro", "out").want(t, 0, "1 tasks", "a.avro")
+	if _, err := os.Stat(dir + "/out"); err == nil {
+		t.Errorf("a dry run made the destination")
+	}
+}
+
+func TestLosses(t *testing.T) {
+	dir := t.TempDir()
+	whole := pairs(t, dir, "a.avro", 0, 50)
+	whole[strings.Index(string(whole), "\x02\x0413\x00")+1] = 0x7f // a length in the second block
+	write(t, dir+"/a.avro", whole)
+	rowtocol(t, dir, nil, "convert", "a.avro", "out").want(t, 3, "a.avro", "offset")
+	rowtocol(t, dir, nil, "convert", "--on-damage", "skip", "--max-lost-rows", "3", "a.avro", "out").want(t, 3)
+	var c converted
+	o := rowtocol(t, dir, nil, "convert", "--json", "--on-damage", "skip", "a.avro", "out").want(t, 8)
+	if r := o.object(t, &c); r.Status != "losses" || c.Rows != 40 || len(c.Losses) != 1 || c.Losses[0].Rows != 10 {
+		t.Errorf("%+v %+v", r, c)
+	}
+	rowtocol(t, dir, nil, "convert", "--on-damage", "skip", "--exit-nothing", "99", "a.avro", "out").want(t, 8, "nothing to do")
+	rowtocol(t, dir, nil, "verify", "out", "--against", "a.avro").want(t, 0, "40 rows of 1 inputs are equal")
+}
+
+// TestVerifyFindsEveryByte changes each byte of an output in turn.
+func TestVerifyFindsEveryByte(t *testing.T) {
+	dir := t.TempDir()
+	pairs(t, dir, "a.avro", 0, 20)
+	rowtocol(t, dir, nil, "convert", "--codec", "null", "a.avro", "out").want(t, 0)
+	name := filepath.Join(dir, "out", "part-00000.trv")
+	sound := read(t, name)
+	step := max(len(sound)/60, 1)
+	for i := 0; i < len(sound); i += step {
+		changed := append([]byte{}, sound...)
+		changed[i] ^= 0x10
+		write(t, name, changed)
+		rowtocol(t, dir, nil, "verify", "out").want(t, 6, "part-00000.trv")
+		rowtocol(t, dir, nil, "verify", name).want(t, 6, "part-00000.trv")
+	}
+	write(t, name, sound[:len(sound)-1])
+	rowtocol(t, dir, nil, "verify", "out").want(t, 6, fmt.Sprint(len(sound)))
+	write(t, name, sound)
+	write(t, filepath.Join(dir, "out", "part-7.trv"), sound)
+	rowtocol(t, dir, nil, "verify", "out").want(t, 6, "part-7.trv")
+	if err := os.Remove(filepath.Join(dir, "out", "part-7.trv")); err != nil {
+		t.Fatal(err)
+	}
+	rowtocol(t, dir, nil, "verify", "out").want(t, 0)
+	if err := os.Remove(name); err != nil {
+		t.Fatal(err)
+	}
+	rowtocol(t, dir, nil, "verify", "out").want(t, 6, "missing")
+}
+
+// TestNotCompared has names that goavro rejects.
+func TestNotCompared(t *testing.T) {
+	dir := t.TempDir()
+	file := pairs(t, dir, "a.avro", 0, 20)
+	file = []byte(strings.Replace(string(file), `"words"`, `"w-rds"`, 1))
+	write(t, dir+"/a.avro", file)
+	rowtocol(t, dir, nil, "convert", "--strict", "a.avro", "out").want(t, 3, "w-rds")
+	rowtocol(t, dir, nil, "convert", "a.avro", "out").want(t, 0, "w-rds")
+	rowtocol(t, dir, nil, "verify", "out", "--against", "a.avro").want(t, 0, "NOT compared", "rejects the schema")
+	var v verified
+	o := rowtocol(t, dir, nil, "verify", "--json", "out", "--against", "a.avro").want(t, 0)
+	if r := o.object(t, &v); r.Status != "incomplete" || *v.Complete || v.Against.NotCompared[0].Rows != 20 {
+		t.Errorf("%+v %+v", r, v)
+	}
+	rowtocol(t, dir, nil, "verify", "--require-complete", "out", "--against", "a.avro").want(t, 6, "could not be compared")
+}
+
+// TestSignals stops runs in their middle and lets the next one finish.
+func TestSignals(t *testing.T) {
+	dir := t.TempDir()
+	pairs(t, dir, "a.avro", 0, 400_000)
+	for signal, code := range map[syscall.Signal]int{syscall.SIGINT: 130, syscall.SIGTERM: 143} {
+		cmd := exec.CommandContext(t.Context(), binary, "convert", "--codec", "bzip2", "--workers", "1", "--temp-dir", tempDir(t, dir), "a.avro", "out")
+		cmd.Dir = dir
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		waitFor(t, dir+"/tmp")
+		if err := cmd.Process.Signal(signal); err != nil {
+			t.Fatal(err)
+		}
+		_ = cmd.Wait() // the exit code says it
+		if got := cmd.ProcessState.ExitCode(); got != code {
+			t.Errorf("%v: exit %d, want %d", signal, got, code)
+		}
+		if left, err := os.ReadDir(dir + "/tmp"); err != nil || len(left) > 0 {
+			t.Errorf("%v: temporary files are left: %v, %v", signal, left, err)
+		}
+		if _, err := os.Stat(dir + "/out/_SUCCESS"); err == nil {
+			t.Errorf("%v: stopped after the commit", signal)
+		}
+	}
+	rowtocol(t, dir, nil, "convert", "a.avro", "out").want(t, 0, "400000 rows")
+}
+
+// waitFor waits until a directory holds something.
+func waitFor(t *testing.T, dir string) {
+	t.Helper()
+	for range 2000 {
+		if entries, err := os.ReadDir(dir); err == nil && len(entries) > 0 {
+			return
+		}
+		time.Sleep(time.Millisecond)
+	}
+	t.Fatalf("nothing appeared in %s", dir)
+}
+
+func TestFullStandardOutput(t *testing.T) {
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Skip(err)
+	}
+	defer func() { _ = full.Close() }() // nothing can be in it
+	dir := t.TempDir()
+	pairs(t, dir, "a.avro", 0, 3)
+	cmd := exec.CommandContext(t.Context(), binary, "schema", dir+"/a.avro")
+	cmd.Stdout = full
+	if err := cmd.Run(); cmd.ProcessState.ExitCode() != 4 {
+		t.Errorf("exit %d, want 4: %v", cmd.ProcessState.ExitCode(), err)
+	}
+}
+
+func TestCompletion(t *testing.T) {
+	dir := t.TempDir()
+	for _, shell := range []string{"bash", "zsh", "fish", "powershell"} {
+		rowtocol(t, dir, nil, "completion", shell).want(t, 0, "rowtocol")
+	}
+	rowtocol(t, dir, nil, "__complete", "convert", "--on-damage", "").want(t, 0, "quarantine")
+	rowtocol(t, dir, nil, "help", "exit-codes").want(t, 0, "130, 143")
+}

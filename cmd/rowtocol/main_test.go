@@ -1,0 +1,176 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rowtocol/rowtocol/ocf"
+)
+
+// binary is the built program, under test as its users run it.
+var binary string
+
+func TestMain(m *testing.M) {
+	dir, err := os.MkdirTemp("", "rowtocol-test-")
+	if err != nil {
+		panic(err)
+	}
+	binary = filepath.Join(dir, "rowtocol")
+	build := exec.Command("go", "build", "-o", binary, ".")
+	build.Stderr = os.Stderr
+	code := 1
+	if err := build.Run(); err == nil {
+		code = m.Run()
+	}
+	if err := os.RemoveAll(dir); err != nil {
+		panic(err)
+	}
+	os.Exit(code)
+}
+
+// output is what a run of the program left.
+type output struct {
+	code           int
+	stdout, stderr string
+}
+
+// rowtocol runs the program in dir with an environment of its own.
+func rowtocol(t *testing.T, dir string, env []string, args ...string) output {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), binary, args...)
+	var stdout, stderr bytes.Buffer
+	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, &stdout, &stderr
+	cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "TMPDIR=" + tempDir(t, dir)}, env...)
+	if err := cmd.Run(); err != nil {
+		if exit := (*exec.ExitError)(nil); !errors.As(err, &exit) {
+			t.Fatal(err)
+		}
+	}
+	return output{cmd.ProcessState.ExitCode(), stdout.String(), stderr.String()}
+}
+
+func tempDir(t *testing.T, dir string) string {
+	t.Helper()
+	tmp := filepath.Join(dir, "tmp")
+	if err := os.MkdirAll(tmp, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return tmp
+}
+
+// want fails the test unless the run ended with the code and the texts stand
+// in its output.
+func (o output) want(t *testing.T, code int, texts ...string) output {
+	t.Helper()
+	if o.code != code {
+		t.Fatalf("exit %d, want %d\nstdout: %s\nstderr: %s", o.code, code, o.stdout, o.stderr)
+	}
+	for _, text := range texts {
+		if !strings.Contains(o.stdout+o.stderr, text) {
+			t.Errorf("%q is not in the output\nstdout: %s\nstderr: %s", text, o.stdout, o.stderr)
+		}
+	}
+	return o
+}
+
+// object parses the final JSON object into v and returns its frame.
+func (o output) object(t *testing.T, v any) report {
+	t.Helper()
+	r := report{Result: v}
+	dec := json.NewDecoder(strings.NewReader(o.stdout))
+	if err := dec.Decode(&r); err != nil {
+		t.Fatalf("%v in %q", err, o.stdout)
+	}
+	if dec.More() {
+		t.Errorf("more than one object on standard output: %q", o.stdout)
+	}
+	if r.Exit != o.code {
+		t.Errorf("the object says exit %d, the program %d", r.Exit, o.code)
+	}
+	return r
+}
+
+const pairSchema = `{"type":"record","name":"Pair","namespace":"t","fields":[{"name":"id","type":"long"},{"name":"words","type":{"type":"array","items":"string"}}]}`
+
+// pairs makes an Avro file of rows {id: first+i, words: [id in decimal] * i%3},
+// ten a block.
+func pairs(t *testing.T, dir, name string, first, rows int) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	w, err := ocf.NewWriter(&b, pairSchema, "null", [16]byte([]byte("sync-sync-sync-s")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var data []byte
+	for i := range rows {
+		id := first + i
+		data = appendVarint(data, id)
+		if n := id % 3; n > 0 {
+			data = appendVarint(data, n)
+			for range n {
+				word := fmt.Sprint(id)
+				data = append(appendVarint(data, len(word)), word...)
+			}
+		}
+		data = append(data, 0)
+		if (i+1)%10 == 0 || i+1 == rows {
+			if err := w.AppendBlock(int64(i%10+1), data); err != nil {
+				t.Fatal(err)
+			}
+			data = data[:0]
+		}
+	}
+	write(t, filepath.Join(dir, name), b.Bytes())
+	return b.Bytes()
+}
+
+func appendVarint(b []byte, n int) []byte {
+	u := uint64(n) << 1
+	for ; u >= 0x80; u >>= 7 {
+		b = append(b, byte(u)|0x80)
+	}
+	return append(b, byte(u))
+}
+
+func write(t *testing.T, name string, b []byte) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(name, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func read(t *testing.T, name string) []byte {
+	t.Helper()
+	b, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// state sums up the files below dir: names and bytes.
+func state(t *testing.T, dir string) map[string]uint32 {
+	t.Helper()
+	files := map[string]uint32{}
+	err := filepath.WalkDir(dir, func(name string, d os.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			files[strings.TrimPrefix(name, dir)] = crc32.ChecksumIEEE(read(t, name))
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}

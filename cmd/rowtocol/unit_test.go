@@ -1,0 +1,180 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/rowtocol/rowtocol/damage"
+	"github.com/rowtocol/rowtocol/job"
+	"github.com/rowtocol/rowtocol/store"
+)
+
+func TestClassify(t *testing.T) {
+	damaged := damage.New(damage.Sync, "a.avro", 7, "no marker")
+	cases := []struct {
+		err  error
+		code int
+	}{
+		{nil, 0},
+		{usagef("no"), 1},
+		{fmt.Errorf("a: %w", store.ErrScheme), 1},
+		{fmt.Errorf("x: %w", job.ErrUsage), 1},
+		{errors.New("nobody foresaw this"), 2},
+		{&defect{value: damaged}, 2},
+		{fmt.Errorf("x: %w", damaged), 3},
+		{&fs.PathError{Op: "open", Path: "a", Err: syscall.ENOENT}, 3},
+		{fmt.Errorf("%w: %w", job.ErrInput, syscall.EACCES), 3},
+		{&fs.PathError{Op: "write", Path: "a", Err: syscall.ENOSPC}, 4},
+		{&fs.PathError{Op: "read", Path: "a", Err: syscall.EIO}, 4},
+		{context.DeadlineExceeded, 4},
+		{fmt.Errorf("%w: %w", job.ErrStorage, syscall.ENOENT), 4},
+		{fmt.Errorf("x: %w", job.ErrConflict), 5},
+		{&differentError{damaged}, 6},
+		{&fs.PathError{Op: "create", Path: "a", Err: syscall.EROFS}, 7},
+		{fmt.Errorf("%w: %w", job.ErrFinal, syscall.EEXIST), 7},
+		{fmt.Errorf("x: %w", job.ErrLosses), 8},
+		{interrupted{syscall.SIGTERM}, 130},
+	}
+	for _, c := range cases {
+		if got := classify(c.err).code; got != c.code {
+			t.Errorf("%v: exit %d, want %d", c.err, got, c.code)
+		}
+	}
+}
+
+// TestReadmeTable holds the documentation to the table in the program.
+func TestReadmeTable(t *testing.T) {
+	text, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := exitMarkdown(); !strings.Contains(string(text), want) {
+		t.Errorf("README.md does not hold the table of exit codes:\n%s", want)
+	}
+	if help := exitHelp(); strings.Contains(help, "`") || !strings.Contains(help, "130, 143") {
+		t.Errorf("help topic:\n%s", help)
+	}
+}
+
+func TestByteSize(t *testing.T) {
+	cases := []struct {
+		text, shown string
+		want        int64
+	}{
+		{"0", "0", 0}, {"65536", "64KiB", 65536}, {"64KiB", "64KiB", 65536}, {"1.5GiB", "1536MiB", 3 << 29},
+		{" 2 MiB ", "2MiB", 2 << 20}, {"1kB", "1000", 1000}, {"7B", "7", 7}, {"1TB", "976562500KiB", 1e12},
+		{"9223372036854775807", "9223372036854775807", 1<<63 - 1},
+	}
+	for _, c := range cases {
+		var s byteSize
+		if err := s.Set(c.text); err != nil || int64(s) != c.want || s.String() != c.shown {
+			t.Errorf("%q: %d, shown %q, %v; want %d, shown %q", c.text, int64(s), s, err, c.want, c.shown)
+		}
+	}
+	for _, text := range []string{"", "64M", "64mib", "-1", "-1KiB", "1e3", "0x10KiB", "NaN", "InfMiB", "1.3B", "9223372036854775808", "8388608TiB", "KiB"} {
+		var s byteSize
+		if err := s.Set(text); err == nil {
+			t.Errorf("%q is taken for %d", text, int64(s))
+		}
+	}
+}
+
+func TestHuman(t *testing.T) {
+	for n, want := range map[int64]string{0: "0 B", 999: "999 B", 1000: "0.98 KiB", 64 << 10: "64.0 KiB", 128 << 20: "128 MiB", 5 << 40: "5.00 TiB", 1 << 60: "1048576 TiB"} {
+		if got := human(n); got != want {
+			t.Errorf("human(%d) = %q, want %q", n, got, want)
+		}
+	}
+}
+
+func TestTableFitsTheTerminal(t *testing.T) {
+	for _, width := range []int{0, 40, 80, 200} {
+		tab := newTable("#>", "name", "rows>")
+		tab.add("0", strings.Repeat("recipients[]#", 10)+"address", "12")
+		tab.add("1999", "né", "3000000")
+		var b bytes.Buffer
+		w := bufio.NewWriter(&b)
+		tab.print(w, 1, width)
+		if err := w.Flush(); err != nil {
+			t.Fatal(err)
+		}
+		ends := map[int]bool{}
+		for _, line := range strings.Split(strings.TrimSpace(b.String()), "\n")[1:] {
+			ends[utf8.RuneCountInString(strings.TrimLeft(line, " "))-len(strings.TrimSpace(line[:5]))] = true
+			if width > 0 && utf8.RuneCountInString(line) > width {
+				t.Errorf("width %d: %q", width, line)
+			}
+		}
+		if !strings.Contains(b.String(), "address") {
+			t.Errorf("width %d: the end of the name is gone:\n%s", width, &b)
+		}
+	}
+}
+
+func TestPrintable(t *testing.T) {
+	for in, want := range map[string]string{"a#b[]": "a#b[]", "né": "né", "a\x1b[2J": `a\x1b[2J`, "a\nb": `a\nb`} {
+		if got := printable(in); got != want {
+			t.Errorf("printable(%q) = %q, want %q", in, got, want)
+		}
+	}
+}
+
+func TestBar(t *testing.T) {
+	for share, want := range map[float64]string{0: "", 1: "████", 0.5: "██", 1.0 / 32: "▏", 31.0 / 32: "███▉"} {
+		if got := bar(share, 4); got != want {
+			t.Errorf("bar(%v) = %q, want %q", share, got, want)
+		}
+	}
+}
+
+func TestProgressText(t *testing.T) {
+	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	p := &progress{start: start}
+	p.set(300, 10<<20, 40<<20)
+	if got, want := p.text(start.Add(10*time.Second)), "300 rows  10.0 MiB of 40.0 MiB  25%  1.00 MiB/s  30s left"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	p.set(300, 10<<20, 0)
+	if got, want := p.text(start.Add(10*time.Second)), "300 rows  10.0 MiB  1.00 MiB/s"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if got := p.text(start); got != "" {
+		t.Errorf("at the start: %q", got)
+	}
+}
+
+func TestReadConfig(t *testing.T) {
+	cases := []struct{ name, text, wrong string }{
+		{"empty", "", ""},
+		{"comments", "# nothing\n", ""},
+		{"all forms", "codec: [snappy, a=null]\nmeta: {k: v}\nstrict: true\nmemory: 64MiB\n", ""},
+		{"twice", "strict: true\nstrict: false\n", "given twice"},
+		{"no value", "codec:\n", "has no value"},
+		{"list at the top", "- a\n", "mapping"},
+		{"nested", "codec: [[a]]\n", "plain values"},
+		{"not YAML", "a: [\n", "yaml"},
+	}
+	for _, c := range cases {
+		name := t.TempDir() + "/job.yaml"
+		if err := os.WriteFile(name, []byte(c.text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		got, err := readConfig(name)
+		if (err == nil) != (c.wrong == "") || err != nil && !strings.Contains(err.Error(), c.wrong) {
+			t.Errorf("%s: %v, want %q", c.name, err, c.wrong)
+		}
+		if c.name == "all forms" && (fmt.Sprint(got["codec"].values) != "[snappy a=null]" || got["meta"].values[0] != "k=v") {
+			t.Errorf("%s: %v", c.name, got)
+		}
+	}
+}
