@@ -3,6 +3,7 @@ package shred
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"strings"
 
 	"github.com/twmb/avro"
@@ -248,7 +249,9 @@ func (b *builder) build(raw any, sn *avro.SchemaNode, namespace string) *Node {
 	case KindEnum:
 		n.Symbols = symbols(object["symbols"])
 	case KindFixed:
-		n.Size = sn.Size
+		if n.Size = sn.Size; n.Size > math.MaxInt32 && b.err == nil {
+			b.err = damage.New(damage.Unsupported, "", -1, "fixed %s of %d bytes, at most %d are supported", n.Name, n.Size, math.MaxInt32)
+		}
 	}
 	return n
 }

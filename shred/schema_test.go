@@ -189,14 +189,13 @@ func TestParseSchemaRefuses(t *testing.T) {
 		{"negative size", `{"type":"fixed","name":"F","size":-1}`, damage.Schema, ""},
 		{"10,000 levels", deep(10_000), damage.Unsupported, "deeper than"},
 		{"10,000 brackets", strings.Repeat("[", 10_000), damage.Unsupported, "deeper than"},
-		{"1,500 levels", deep(1500), "", "deeper than"},
-		{"giant", `"` + strings.Repeat("a", maxSchema) + `"`, damage.Unsupported, "at most"},
+		{"1,500 levels", deep(1500), damage.Unsupported, "deeper than"},
+		{"giant size", `{"type":"fixed","name":"F","size":9223372036854775807}`, damage.Unsupported, "at most"},
+		{"giant symbol list", `{"type":"enum","name":"E","symbols":["A"` + strings.Repeat(`,"A"`, maxValues+1) + `]}`, damage.Unsupported, "values"},
+		{"giant text", `"` + strings.Repeat("a", maxSchema) + `"`, damage.Unsupported, "at most"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			_, err := ParseSchema(test.schema)
-			if test.kind == "" {
-				test.kind = damage.Unsupported
-			}
 			wantDamage(t, err, test.kind, test.reason)
 		})
 	}
@@ -239,5 +238,55 @@ func TestCanonical(t *testing.T) {
 			t.Errorf("different schema is the same: %s", text)
 		}
 		seen = append(seen, got)
+	}
+}
+
+func TestWarnings(t *testing.T) {
+	for _, test := range []struct{ schema, want string }{
+		{rec("ns.R", field("a", `"int"`)+`,{"name":"b","type":["null","int"],"default":null}`), ""},
+		{rec("n-me", field("a", `"int"`)), `"n-me": the name`},
+		{rec("Outer$.R", field("a", `"int"`)), `"Outer$.R": the name`},
+		{rec("R", field("a b", `"int"`)), `field "a b": the name`},
+		{`{"type":"enum","name":"E","symbols":["A",1]}`, `enum E: symbol "1"`},
+		{`{"type":"enum","name":"E","symbols":["A b"]}`, `enum E: symbol "A b"`},
+		{`{"type":"enum","name":"E","symbols":["A","A"]}`, `enum E: symbol "A" is there twice`},
+		{`{"type":"enum","name":"E","symbols":["A"],"default":"B"}`, "enum E: the default"},
+		{rec("R", `{"name":"a","type":["int","null"],"default":null}`), `field "a": the default is not a value of type int, the union's first`},
+		{rec("R", `{"name":"a","type":"int","default":2147483648}`), `field "a": the default`},
+		{rec("R", `{"name":"a","type":"long","default":2147483648}`), ""},
+		{rec("R", `{"name":"a","type":"long","default":"1"}`), `field "a": the default`},
+		{rec("R", `{"name":"a","type":{"type":"array","items":"boolean"},"default":[true,1]}`), `field "a": the default`},
+		{rec("R", `{"name":"a","type":{"type":"map","values":"double"},"default":{"x":1,"y":2.5}}`), ""},
+		{rec("R", `{"name":"a","default":{"x":1},"type":`+rec("S", field("x", `"int"`)+`,{"name":"y","type":"string","default":""}`)+`}`), ""},
+		{rec("R", `{"name":"a","default":{},"type":`+rec("S", field("x", `"int"`))+`}`), `field "a": the default`},
+	} {
+		got := parse(t, test.schema).Warnings()
+		if test.want == "" && len(got) > 0 || test.want != "" && (len(got) != 1 || !strings.HasPrefix(got[0], test.want)) {
+			t.Errorf("%s: warnings %q, want %q", test.schema, got, test.want)
+		}
+	}
+	fields := make([]string, 2*maxWarnings)
+	for i := range fields {
+		fields[i] = field(fmt.Sprint("-", i), `"int"`)
+	}
+	got := parse(t, rec("R", strings.Join(fields, ","))).Warnings()
+	if len(got) != maxWarnings+1 || got[maxWarnings] != fmt.Sprint(maxWarnings, " more of the kind") {
+		t.Errorf("%d warnings, the last %q", len(got), got[len(got)-1])
+	}
+}
+
+func TestNodeKeepsWhatTheDataNeeds(t *testing.T) {
+	root := parse(t, rec("R", field("d", `{"type":"int","logicalType":"date"}`)+","+
+		field("e", `{"type":"enum","name":"E","symbols":["A",2,"A"]}`)+","+
+		field("f", `{"type":"fixed","name":"F","size":16,"logicalType":"decimal","precision":-1}`))).Root()
+	d, e, f := root.Fields[0].Type, root.Fields[1].Type, root.Fields[2].Type
+	if d.Kind != KindInt || d.Logical != "date" {
+		t.Errorf("date is %+v", d)
+	}
+	if !slices.Equal(e.Symbols, []string{"A", "2", "A"}) {
+		t.Errorf("symbols are %q", e.Symbols)
+	}
+	if f.Size != 16 || f.Logical != "decimal" {
+		t.Errorf("fixed is %+v", f)
 	}
 }
