@@ -179,7 +179,7 @@ func (g *data) overlong(dst []byte, v int64, longest int) []byte {
 	return append(dst, p...)
 }
 
-// integer favours small numbers and the limits of the width.
+// integer prefers small numbers and the limits of the width.
 func (g *data) integer(bits int) int64 {
 	v := int64(g.Uint64()) >> (64 - bits)
 	switch g.IntN(4) {
