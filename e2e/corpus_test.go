@@ -1,0 +1,198 @@
+package e2e
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// entry is a line of the corpus's INDEX.tsv.
+type entry struct {
+	file, class   string
+	rows, columns int64
+	path          string
+}
+
+// What becomes of a file of each class.
+const (
+	readable = iota // it converts, and Java reads the output
+	odd             // it converts; Java's reader refuses the schema
+	refused         // exit 3
+)
+
+var classes = map[string]int{
+	"ok": readable, "empty": readable, "zero-byte rows": readable, "bad-default": readable,
+	"bad-name": odd, "bad-symbols": odd,
+	"corrupt": refused, "not-OCF": refused, "trailing-junk": refused, "recursive": refused, "zero-column": refused,
+}
+
+// corpus returns the files whose class becomes one of these.
+func corpus(t *testing.T, outcomes ...int) []entry {
+	t.Helper()
+	dir := os.Getenv("ROWTOCOL_CORPUS")
+	if dir == "" {
+		dir = "../testdata/real"
+	}
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join(dir, "INDEX.tsv"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
+	column := map[string]int{}
+	for i, name := range strings.Split(lines[0], "\t") {
+		column[name] = i
+	}
+	var entries []entry
+	for _, line := range lines[1:] {
+		f := strings.Split(line, "\t")
+		e := entry{file: f[column["file"]], class: f[column["class"]]}
+		e.rows, _ = strconv.ParseInt(f[column["rows"]], 10, 64) // not a number where nobody could count
+		e.columns, _ = strconv.ParseInt(f[column["trevni_columns"]], 10, 64)
+		e.path = filepath.Join(dir, e.file)
+		outcome, known := classes[e.class]
+		if !known {
+			t.Fatalf("%s: the class %q is unknown", e.file, e.class)
+		}
+		for _, o := range outcomes {
+			if o == outcome {
+				entries = append(entries, e)
+			}
+		}
+	}
+	return entries
+}
+
+// conversion is the output of one input.
+type conversion struct {
+	entry
+	dest  string
+	parts []string
+}
+
+// convertAll converts each file into a destination of its own.
+func convertAll(t *testing.T, entries []entry, flags ...string) []conversion {
+	t.Helper()
+	dir := t.TempDir()
+	out := make([]conversion, len(entries))
+	each(len(entries), func(i int) {
+		e, dest := entries[i], filepath.Join(dir, strconv.Itoa(i))
+		r := run(t, append([]string{"convert", "--json", e.path, dest}, flags...)...)
+		if r.code != 0 {
+			t.Errorf("%s (%s): exit %d\n%s", e.file, e.class, r.code, r.stderr)
+			return
+		}
+		p := r.report(t)
+		if p.Result.Rows != e.rows {
+			t.Errorf("%s: %d rows, want %d", e.file, p.Result.Rows, e.rows)
+		}
+		out[i] = conversion{e, dest, p.parts(dest)}
+	})
+	if t.Failed() {
+		t.FailNow()
+	}
+	return out
+}
+
+// wantJava fails the test unless Java reads the rows of the inputs from the
+// outputs, under the same schema.
+func wantJava(t *testing.T, converted []conversion) {
+	t.Helper()
+	lines := make([][]string, len(converted))
+	for i, c := range converted {
+		lines[i] = append([]string{c.path}, c.parts...)
+	}
+	var rows int64
+	for i, v := range java.list(t, lines, "compare") {
+		want := fmt.Sprintf("%d rows", converted[i].rows)
+		if !v.pass || v.detail != want {
+			t.Errorf("%s (%s): java: %s, want %s", converted[i].file, converted[i].class, v.detail, want)
+		}
+		rows += converted[i].rows
+	}
+	t.Logf("java read %d rows of %d files", rows, len(converted))
+}
+
+func TestJavaReads(t *testing.T) {
+	needJava(t)
+	for _, flags := range [][]string{
+		nil, // snappy and crc32
+		{"--codec=deflate"},
+		{"--codec=bzip2"},
+		{"--codec=null", "--checksum=null"},
+		{"--codec=null"},
+	} {
+		t.Run(strings.Join(flags, ""), func(t *testing.T) {
+			wantJava(t, convertAll(t, corpus(t, readable), flags...))
+		})
+	}
+}
+
+// TestWitnessReads compares with goavro what Java's reader refuses, and all
+// else, in every codec that Java does not have.
+func TestWitnessReads(t *testing.T) {
+	for _, flags := range [][]string{nil, {"--codec=zstandard", "--checksum=crc-32"}} {
+		t.Run(strings.Join(flags, ""), func(t *testing.T) {
+			converted := convertAll(t, corpus(t, readable, odd), flags...)
+			var compared, incomplete int64
+			each(len(converted), func(i int) {
+				c := converted[i]
+				r := run(t, "verify", "--json", c.dest, "--against", c.path)
+				if r.code != 0 {
+					t.Errorf("%s: exit %d\n%s%s", c.file, r.code, r.stdout, r.stderr)
+					return
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				p := r.report(t)
+				if compared += p.Result.Against.Compared; p.Result.Complete == nil || !*p.Result.Complete {
+					incomplete++
+				}
+			})
+			t.Logf("goavro read %d rows of %d files, could not read %d files", compared, len(converted), incomplete)
+		})
+	}
+}
+
+func TestRefused(t *testing.T) {
+	entries := corpus(t, refused)
+	dir := t.TempDir()
+	each(len(entries), func(i int) {
+		e, dest := entries[i], filepath.Join(dir, strconv.Itoa(i))
+		r := run(t, "convert", "--json", e.path, dest)
+		p := r.report(t)
+		switch {
+		case r.code != 3 || p.Error == nil:
+			t.Errorf("%s (%s): exit %d, want 3\n%s%s", e.file, e.class, r.code, r.stdout, r.stderr)
+		case !strings.HasSuffix(p.Error.File, e.file) || !strings.Contains(r.stderr, e.file):
+			t.Errorf("%s (%s): the error does not name the file: %s", e.file, e.class, r.stderr)
+		case p.Error.Reason == "":
+			t.Errorf("%s (%s): the error gives no reason: %s", e.file, e.class, r.stderr)
+		case p.Error.Offset == nil && e.class != "recursive" && e.class != "zero-column":
+			t.Errorf("%s (%s): the error gives no offset: %s", e.file, e.class, r.stderr)
+		case e.class == "recursive" && p.Error.Path == "" && !strings.Contains(p.Error.Reason, "recursive"):
+			t.Errorf("%s: the error does not name the recursion: %s", e.file, r.stderr)
+		}
+		if _, err := os.Stat(dest); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("%s (%s): %s was left behind", e.file, e.class, dest)
+		}
+	})
+	t.Logf("%d files refused", len(entries))
+}
+
+func TestRecursiveAsBytes(t *testing.T) {
+	for _, e := range corpus(t, refused) {
+		if e.class == "recursive" {
+			dest := filepath.Join(t.TempDir(), "out")
+			run(t, "convert", "--recursive=bytes", e.path, dest).want(t, 0)
+			run(t, "verify", dest, "--against", e.path).want(t, 0)
+		}
+	}
+}

@@ -1,0 +1,282 @@
+package e2e
+
+import (
+	"encoding/json"
+	"errors"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// interruptible is a conversion that lasts long enough to be disturbed, and
+// what it makes when it is not.
+type interruptible struct {
+	input string
+	want  map[string]string
+	took  time.Duration
+	flags []string
+}
+
+func newInterruptible(t *testing.T, rows int64) *interruptible {
+	t.Helper()
+	dir := t.TempDir()
+	c := &interruptible{input: filepath.Join(dir, "mail.avro"), flags: []string{"--row-group-size=2MiB", "--workers=2"}}
+	writeMail(t, c.input, rows)
+	dest := filepath.Join(dir, "reference")
+	r := run(t, c.args(dest, dir)...).want(t, 0)
+	c.took, c.want = r.elapsed, tree(t, dest)
+	if len(c.want) < 5 {
+		t.Fatalf("only %d files: not worth a kill", len(c.want))
+	}
+	return c
+}
+
+func (c *interruptible) args(dest, temp string) []string {
+	return append([]string{"convert", "--temp-dir", temp, c.input, dest}, c.flags...)
+}
+
+// check fails the test if a name that a reader would see has incomplete bytes.
+func (c *interruptible) check(t *testing.T, dest string) {
+	t.Helper()
+	entries, err := os.ReadDir(dest)
+	if errors.Is(err, os.ErrNotExist) {
+		return
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	committed := false
+	visible := map[string]bool{}
+	for _, e := range entries {
+		name := e.Name()
+		if name == "_lock" || strings.HasPrefix(name, ".") {
+			continue
+		}
+		got, err := os.ReadFile(filepath.Join(dest, name))
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		want, known := c.want[name]
+		if !known {
+			t.Errorf("%s is a name of no output", name)
+		} else if string(got) != want {
+			t.Errorf("%s shows %d bytes of %d", name, len(got), len(want))
+		}
+		visible[name] = true
+		committed = committed || name == "_SUCCESS"
+	}
+	for name := range c.want {
+		if committed && !visible[name] {
+			t.Errorf("_SUCCESS is there, %s is not", name)
+		}
+	}
+}
+
+// complete fails the test unless the destination is what an undisturbed run
+// makes, with nothing beside it, and the temporary directory is empty.
+func (c *interruptible) complete(t *testing.T, dest, temp string) {
+	t.Helper()
+	got := tree(t, dest)
+	for name, want := range c.want {
+		if got[name] != want {
+			t.Errorf("%s: %d bytes, not the %d of an undisturbed run", name, len(got[name]), len(want))
+		}
+		delete(got, name)
+	}
+	for name := range got {
+		t.Errorf("left behind: %s", filepath.Join(dest, name))
+	}
+	wantEmpty(t, temp)
+	if _, err := os.Stat(filepath.Join(dest, ".rowtocol")); err == nil {
+		t.Error("left behind: .rowtocol")
+	}
+}
+
+// start starts a run and returns a function that waits for its exit code; -1
+// is a signal.
+func start(t *testing.T, args ...string) (*exec.Cmd, func() int) {
+	t.Helper()
+	cmd := command(args...)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan struct{})
+	go func() {
+		_ = cmd.Wait() // its exit code says it
+		close(done)
+	}()
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill() // it has ended, if the test passed
+		<-done
+	})
+	return cmd, func() int {
+		<-done
+		return cmd.ProcessState.ExitCode()
+	}
+}
+
+// age moves the last sign of life of a lock's holder into the past, as time
+// would.
+func age(t *testing.T, dest string) {
+	t.Helper()
+	path := filepath.Join(dest, "_lock")
+	b, err := os.ReadFile(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	var lock map[string]any
+	if err := json.Unmarshal(b, &lock); err != nil {
+		t.Fatalf("_lock: %v in %q", err, b)
+	}
+	past := time.Now().Add(-time.Hour)
+	lock["heartbeat"] = past.UTC().Format(time.RFC3339Nano)
+	if b, err = json.Marshal(lock); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(os.WriteFile(path, b, 0o644), os.Chtimes(path, past, past)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func kills(t *testing.T) int {
+	t.Helper()
+	s := os.Getenv("ROWTOCOL_SOAK")
+	if s == "" {
+		return 2
+	}
+	n, err := strconv.Atoi(s)
+	if err != nil || n < 1 {
+		t.Fatalf("ROWTOCOL_SOAK is %q, not a number of kills", s)
+	}
+	return n
+}
+
+func TestKill(t *testing.T) {
+	c := newInterruptible(t, 40_000)
+	struck := 0
+	n := kills(t)
+	for range n {
+		dir := t.TempDir()
+		dest, temp := filepath.Join(dir, "out"), filepath.Join(dir, "tmp")
+		if err := os.Mkdir(temp, 0o777); err != nil {
+			t.Fatal(err)
+		}
+		// Sometimes the rerun is killed, too.
+		for range 1 + rand.IntN(2) {
+			cmd, wait := start(t, c.args(dest, temp)...)
+			for stop := time.Now().Add(rand.N(c.took)); time.Now().Before(stop); time.Sleep(time.Millisecond) {
+				c.check(t, dest)
+			}
+			if err := cmd.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
+				t.Fatal(err)
+			}
+			if wait() == -1 {
+				struck++
+			}
+			c.check(t, dest)
+			age(t, dest)
+		}
+		run(t, c.args(dest, temp)...).want(t, 0)
+		c.complete(t, dest, temp)
+		if t.Failed() {
+			t.Fatal("stopping after a failed run")
+		}
+	}
+	t.Logf("%d runs, %d kills hit", n, struck)
+}
+
+// TestInterrupt sends the signals that a scheduler sends first.
+func TestInterrupt(t *testing.T) {
+	c := newInterruptible(t, 40_000)
+	for sig, code := range map[syscall.Signal]int{syscall.SIGINT: 130, syscall.SIGTERM: 143} {
+		dir := t.TempDir()
+		dest, temp := filepath.Join(dir, "out"), filepath.Join(dir, "tmp")
+		if err := os.Mkdir(temp, 0o777); err != nil {
+			t.Fatal(err)
+		}
+		cmd, wait := start(t, c.args(dest, temp)...)
+		waitFor(t, filepath.Join(dest, ".rowtocol", "*", "part-*"))
+		if err := cmd.Process.Signal(sig); err != nil {
+			t.Fatal(err)
+		}
+		if got := wait(); got != code {
+			t.Errorf("%v: exit %d, want %d", sig, got, code)
+		}
+		c.check(t, dest)
+		wantEmpty(t, temp)
+		run(t, c.args(dest, temp)...).want(t, 0)
+		c.complete(t, dest, temp)
+	}
+}
+
+// waitFor waits until a file of this pattern exists.
+func waitFor(t *testing.T, pattern string) {
+	t.Helper()
+	for stop := time.Now().Add(30 * time.Second); time.Now().Before(stop); time.Sleep(time.Millisecond) {
+		if found, err := filepath.Glob(pattern); err != nil || len(found) > 0 {
+			return
+		}
+	}
+	t.Fatalf("%s did not appear", pattern)
+}
+
+func TestTogether(t *testing.T) {
+	c := newInterruptible(t, 20_000)
+	dir := t.TempDir()
+	dest, temp := filepath.Join(dir, "out"), filepath.Join(dir, "tmp")
+	if err := os.Mkdir(temp, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	_, first := start(t, c.args(dest, temp)...)
+	_, second := start(t, c.args(dest, temp)...)
+	a, b := first(), second()
+	if a != 0 && b != 0 || a != 0 && a != 5 || b != 0 && b != 5 {
+		t.Errorf("exits %d and %d, want 0 and 5 (or 0, for one that came late)", a, b)
+	}
+	c.complete(t, dest, temp)
+}
+
+// TestStoppedHolder wakes a job after another has taken its lock over and
+// finished.
+func TestStoppedHolder(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("needs Linux")
+	}
+	c := newInterruptible(t, 40_000)
+	for _, stopAt := range []string{".rowtocol/*/plan.json", ".rowtocol/*/part-*", "part-*"} {
+		t.Run(stopAt, func(t *testing.T) {
+			dir := t.TempDir()
+			dest, temp := filepath.Join(dir, "out"), filepath.Join(dir, "tmp")
+			if err := os.Mkdir(temp, 0o777); err != nil {
+				t.Fatal(err)
+			}
+			cmd, wait := start(t, c.args(dest, temp)...)
+			waitFor(t, filepath.Join(dest, stopAt))
+			if err := cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(10 * time.Millisecond) // a stop is not immediate
+			age(t, dest)
+			run(t, c.args(dest, temp)...).want(t, 0)
+			c.check(t, dest)
+			if err := cmd.Process.Signal(syscall.SIGCONT); err != nil {
+				t.Fatal(err)
+			}
+			if code := wait(); code != 0 && code != 5 {
+				t.Errorf("the woken job ended with %d, want 5 or 0", code)
+			}
+			c.complete(t, dest, temp)
+		})
+	}
+}

@@ -1,0 +1,304 @@
+package e2e
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+var (
+	program string // the built program
+	java    javaOracle
+)
+
+// javaOracle is Java's Trevni, or why it is not there.
+type javaOracle struct {
+	script  string
+	missing string
+}
+
+func TestMain(m *testing.M) {
+	code, err := testMain(m)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "e2e:", err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+func testMain(m *testing.M) (int, error) {
+	dir, err := os.MkdirTemp("", "rowtocol-e2e-")
+	if err != nil {
+		return 1, err
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	program = filepath.Join(dir, "rowtocol")
+	build := exec.Command("go", "build", "-o", program, "../cmd/rowtocol")
+	if out, err := build.CombinedOutput(); err != nil {
+		return 1, fmt.Errorf("build: %w\n%s", err, out)
+	}
+	if java, err = findJava(); err != nil {
+		return 1, err
+	}
+	if java.missing != "" {
+		fmt.Fprintf(os.Stderr, "e2e: SKIPPED: NO JAVA TREVNI, its judgment is missing: %s\n", java.missing)
+	}
+	return m.Run(), nil
+}
+
+func required() bool { return os.Getenv("ROWTOCOL_E2E") == "required" }
+
+// findJava builds the Java side, once for all tests.
+func findJava() (javaOracle, error) {
+	script, err := filepath.Abs("java/run.sh")
+	if err != nil {
+		return javaOracle{}, err
+	}
+	o := javaOracle{script: script}
+	for _, tool := range []string{"java", "mvn", "flock"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			o.missing = tool + " is not installed"
+		}
+	}
+	if o.missing == "" {
+		if out, err := exec.Command(script, "compare", os.DevNull).CombinedOutput(); err != nil {
+			o.missing = fmt.Sprintf("java/run.sh: %v: %s", err, bytes.TrimSpace(out))
+		}
+	}
+	if o.missing != "" && required() {
+		return o, errors.New("ROWTOCOL_E2E=required, but " + o.missing)
+	}
+	return o, nil
+}
+
+// skip leaves a test out for want of something in the environment.
+func skip(t *testing.T, why string) {
+	t.Helper()
+	if required() {
+		t.Fatal("ROWTOCOL_E2E=required, but " + why)
+	}
+	fmt.Fprintf(os.Stderr, "e2e: SKIPPED: %s: %s\n", t.Name(), why)
+	t.Skip(why)
+}
+
+func needJava(t *testing.T) {
+	t.Helper()
+	if java.missing != "" {
+		skip(t, java.missing)
+	}
+}
+
+// verdict is one line of a list command of the Java side.
+type verdict struct {
+	pass   bool
+	detail string
+}
+
+// list runs a list command of the Java side in one JVM. Each line is the
+// tab-separated files of one job; the verdicts come in the same order.
+func (j javaOracle) list(t *testing.T, lines [][]string, command string, args ...string) []verdict {
+	t.Helper()
+	var in strings.Builder
+	for _, l := range lines {
+		in.WriteString(strings.Join(l, "\t") + "\n")
+	}
+	cmd := exec.Command(j.script, append([]string{command, "-"}, args...)...)
+	cmd.Stdin = strings.NewReader(in.String())
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if exit := (*exec.ExitError)(nil); err != nil && !(errors.As(err, &exit) && exit.ExitCode() == 1) {
+		t.Fatalf("java %s: %v\n%s", command, err, &stderr)
+	}
+	var verdicts []verdict
+	for line := range strings.Lines(string(out)) {
+		f := strings.SplitN(strings.TrimSuffix(line, "\n"), "\t", 3)
+		if len(f) != 3 {
+			t.Fatalf("java %s: line %q", command, line)
+		}
+		verdicts = append(verdicts, verdict{pass: f[0] == "PASS", detail: f[2]})
+	}
+	if len(verdicts) != len(lines) {
+		t.Fatalf("java %s: %d verdicts on %d lines\n%s", command, len(verdicts), len(lines), &stderr)
+	}
+	return verdicts
+}
+
+// call runs a command of the Java side that must succeed.
+func (j javaOracle) call(t *testing.T, args ...string) string {
+	t.Helper()
+	var stderr bytes.Buffer
+	cmd := exec.Command(j.script, args...)
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("java %s: %v\n%s", strings.Join(args, " "), err, &stderr)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// result is what a run of the program came to.
+type result struct {
+	args           []string
+	code           int
+	stdout, stderr string
+	maxRSS         int64 // bytes
+	elapsed        time.Duration
+}
+
+// command prepares a run of the program that no setting of the caller's
+// environment can shape.
+func command(args ...string) *exec.Cmd {
+	cmd := exec.Command(program, args...)
+	for _, e := range os.Environ() {
+		if !strings.HasPrefix(e, "ROWTOCOL_") {
+			cmd.Env = append(cmd.Env, e)
+		}
+	}
+	return cmd
+}
+
+// run runs the program to its end.
+func run(t *testing.T, args ...string) result {
+	t.Helper()
+	cmd := command(args...)
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	start := time.Now()
+	err := cmd.Run()
+	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) {
+		t.Fatalf("rowtocol %s: %v", strings.Join(args, " "), err)
+	}
+	r := result{
+		args: args, code: cmd.ProcessState.ExitCode(), stdout: stdout.String(), stderr: stderr.String(),
+		elapsed: time.Since(start),
+	}
+	if usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
+		r.maxRSS = usage.Maxrss << 10
+	}
+	return r
+}
+
+// want fails the test unless the run ended with this exit code.
+func (r result) want(t *testing.T, code int) result {
+	t.Helper()
+	if r.code != code {
+		t.Fatalf("rowtocol %s: exit %d, want %d\n%s%s", strings.Join(r.args, " "), r.code, code, r.stdout, r.stderr)
+	}
+	return r
+}
+
+// oneLine fails the test unless standard error is one line that names all of
+// these.
+func (r result) oneLine(t *testing.T, names ...string) {
+	t.Helper()
+	text := strings.TrimSuffix(r.stderr, "\n")
+	if text == "" || strings.Contains(text, "\n") {
+		t.Errorf("rowtocol %s: want one line on standard error, got\n%s", strings.Join(r.args, " "), r.stderr)
+	}
+	for _, n := range names {
+		if !strings.Contains(text, n) {
+			t.Errorf("standard error does not name %s:\n%s", n, text)
+		}
+	}
+}
+
+// report is the JSON object that --json prints.
+type report struct {
+	Exit   int
+	Status string
+	Error  *struct {
+		Kind, Message, File, Path, Reason string
+		Offset                            *int64
+	}
+	Result struct {
+		Rows    int64
+		Nothing bool
+		Parts   []struct {
+			Name string
+			Rows int64
+		}
+		Columns  json.RawMessage
+		Complete *bool
+		Against  struct{ Compared int64 }
+	}
+}
+
+func (r result) report(t *testing.T) report {
+	t.Helper()
+	var p report
+	if err := json.Unmarshal([]byte(r.stdout), &p); err != nil {
+		t.Fatalf("rowtocol %s: %v in\n%s%s", strings.Join(r.args, " "), err, r.stdout, r.stderr)
+	}
+	return p
+}
+
+// parts returns the files of a destination in row order, as its report lists
+// them.
+func (p report) parts(dest string) []string {
+	var files []string
+	for _, part := range p.Result.Parts {
+		files = append(files, filepath.Join(dest, part.Name))
+	}
+	return files
+}
+
+// each calls f for 0 to n-1 on as many goroutines as there are processors.
+func each(n int, f func(i int)) {
+	var wg sync.WaitGroup
+	next := make(chan int)
+	for range runtime.GOMAXPROCS(0) {
+		wg.Go(func() {
+			for i := range next {
+				f(i)
+			}
+		})
+	}
+	for i := range n {
+		next <- i
+	}
+	close(next)
+	wg.Wait()
+}
+
+// tree returns the paths of all files under a directory, which may be missing,
+// with their contents.
+func tree(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	files := map[string]string{}
+	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		b, err := os.ReadFile(path)
+		name, _ := filepath.Rel(dir, path)
+		files[name] = string(b)
+		return err
+	})
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		t.Fatal(err)
+	}
+	return files
+}
+
+// wantEmpty fails the test if a directory exists and holds anything.
+func wantEmpty(t *testing.T, dir string) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		t.Errorf("left behind: %s", filepath.Join(dir, e.Name()))
+	}
+}

@@ -1,0 +1,143 @@
+package e2e
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+)
+
+// smallDisk mounts a file system of this many KiB.
+func smallDisk(t *testing.T, kib string) string {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		skip(t, "only root can mount a small disk")
+	}
+	dir := t.TempDir()
+	if out, err := exec.Command("mount", "-t", "tmpfs", "-o", "size="+kib+"k", "tmpfs", dir).CombinedOutput(); err != nil {
+		skip(t, "mount: "+string(out))
+	}
+	t.Cleanup(func() {
+		if out, err := exec.Command("umount", dir).CombinedOutput(); err != nil {
+			t.Errorf("umount: %v: %s", err, out)
+		}
+	})
+	return dir
+}
+
+func mail(t *testing.T, rows int64) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "mail.avro")
+	writeMail(t, path, rows)
+	return path
+}
+
+func TestFullSpillDisk(t *testing.T) {
+	temp, dest := smallDisk(t, "1024"), filepath.Join(t.TempDir(), "out")
+	run(t, "convert", "--temp-dir", temp, mail(t, 20_000), dest).want(t, 4).oneLine(t, temp)
+	wantEmpty(t, temp)
+	wantEmpty(t, dest)
+}
+
+func TestFullDestination(t *testing.T) {
+	dest, temp := filepath.Join(smallDisk(t, "1024"), "out"), t.TempDir()
+	run(t, "convert", "--temp-dir", temp, mail(t, 20_000), dest).want(t, 4).oneLine(t, dest)
+	wantEmpty(t, temp)
+	wantEmpty(t, dest)
+}
+
+func TestReadOnlyDestination(t *testing.T) {
+	var parent string
+	if os.Geteuid() == 0 {
+		parent = smallDisk(t, "1024") // root may write to what is only marked read-only
+		if out, err := exec.Command("mount", "-o", "remount,ro", parent).CombinedOutput(); err != nil {
+			skip(t, "remount: "+string(out))
+		}
+	} else {
+		parent = t.TempDir()
+		if err := os.Chmod(parent, 0o555); err != nil {
+			t.Fatal(err)
+		}
+	}
+	temp := t.TempDir()
+	run(t, "convert", "--temp-dir", temp, mail(t, 100), filepath.Join(parent, "out")).want(t, 7).oneLine(t, parent)
+	wantEmpty(t, temp)
+}
+
+func TestWrongDestination(t *testing.T) {
+	input, temp := mail(t, 100), t.TempDir()
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, []byte("mine"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	foreign := filepath.Join(t.TempDir(), "foreign")
+	if err := os.MkdirAll(filepath.Join(foreign, "part-00000.trv"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name, input, dest string
+		code              int
+	}{
+		{"a file", input, file, 1},
+		{"the input", input, input, 1},
+		{"inside the input", filepath.Dir(input), filepath.Join(filepath.Dir(input), "out"), 1},
+		{"the input directory", filepath.Dir(input), filepath.Dir(input), 1},
+		{"without a parent", input, filepath.Join(temp, "no", "such", "out"), 7},
+		{"something else", input, foreign, 5},
+		{"missing input", filepath.Join(temp, "none.avro"), filepath.Join(temp, "out"), 3},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			inputBefore, destBefore := tree(t, filepath.Dir(input)), tree(t, filepath.Dir(c.dest))
+			run(t, "convert", "--temp-dir", temp, c.input, c.dest).want(t, c.code).oneLine(t)
+			wantSame(t, inputBefore, tree(t, filepath.Dir(input)))
+			wantSame(t, destBefore, tree(t, filepath.Dir(c.dest)))
+			wantEmpty(t, temp)
+		})
+	}
+}
+
+func wantSame(t *testing.T, before, after map[string]string) {
+	t.Helper()
+	for name := range before {
+		if after[name] != before[name] {
+			t.Errorf("%s was changed", name)
+		}
+	}
+	for name := range after {
+		if _, ok := before[name]; !ok {
+			t.Errorf("left behind: %s", name)
+		}
+	}
+}
+
+// TestRepeat does nothing the second time, and the same with --overwrite.
+func TestRepeat(t *testing.T) {
+	input, dest := "../testdata/mail", filepath.Join(t.TempDir(), "out")
+	run(t, "convert", input, dest).want(t, 0)
+	first := tree(t, dest)
+	if p := run(t, "convert", "--json", input, dest).want(t, 0).report(t); !p.Result.Nothing {
+		t.Error("the rerun did something")
+	}
+	run(t, "convert", "--exit-nothing=99", input, dest).want(t, 99)
+	run(t, "convert", "--codec=deflate", input, dest).want(t, 5)
+	wantSame(t, first, tree(t, dest))
+	run(t, "convert", "--codec=deflate", "--overwrite", input, dest).want(t, 0)
+	run(t, "convert", "--overwrite", input, dest).want(t, 0)
+	wantSame(t, first, tree(t, dest))
+}
+
+// TestWorkers makes the same bytes with any number of workers.
+func TestWorkers(t *testing.T) {
+	input := mail(t, 20_000)
+	var first map[string]string
+	for _, workers := range []string{"1", "2", "8"} {
+		dest := filepath.Join(t.TempDir(), "out")
+		run(t, "convert", "--row-group-size=1MiB", "--workers", workers, input, dest).want(t, 0)
+		if files := tree(t, dest); first == nil {
+			first = files
+		} else {
+			wantSame(t, first, files)
+		}
+		run(t, "verify", dest, "--against", input).want(t, 0)
+	}
+}
