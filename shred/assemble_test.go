@@ -70,23 +70,32 @@ func mapping(t testing.TB, text string, o shred.Options) *shred.Mapping {
 	return m
 }
 
+func newBuffers(m *shred.Mapping) *column.Buffers {
+	return column.NewBuffers(m.Columns, column.Split, 1<<20)
+}
+
+// finish returns a reader per column of what bufs hold.
+func finish(m *shred.Mapping, bufs *column.Buffers, rows int64) []*reader {
+	out := make([]*reader, len(m.Columns))
+	for i := range out {
+		var b column.Block
+		bufs.Cols[i].Finish(rows, &b)
+		out[i] = &reader{m.Columns[i].Type, b.Lengths, b.Data}
+	}
+	return out
+}
+
 // columns shreds rows and returns a reader per column.
 func columns(t testing.TB, m *shred.Mapping, rows [][]byte) []*reader {
 	t.Helper()
-	bufs := column.NewBuffers(m.Columns, column.Split, 1<<20)
+	bufs := newBuffers(m)
 	s := shred.NewShredder(m, bufs)
 	for i, row := range rows {
 		if n, err := s.Row(row); err != nil || n != len(row) {
 			t.Fatalf("row %d of %d bytes, % x: %d, %v\n%s", i, len(row), row, n, err, m.Schema.JSON())
 		}
 	}
-	out := make([]*reader, len(m.Columns))
-	for i := range out {
-		var b column.Block
-		bufs.Cols[i].Finish(int64(len(rows)), &b)
-		out[i] = &reader{m.Columns[i].Type, b.Lengths, b.Data}
-	}
-	return out
+	return finish(m, bufs, int64(len(rows)))
 }
 
 func assembler(m *shred.Mapping, cols []*reader) *shred.Assembler {

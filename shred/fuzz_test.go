@@ -5,7 +5,6 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/rowtocol/rowtocol/column"
 	"github.com/rowtocol/rowtocol/internal/randavro"
 	"github.com/rowtocol/rowtocol/shred"
 )
@@ -51,8 +50,7 @@ func FuzzRoundTrip(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, seed uint64, datum []byte) {
 		m := mapping(t, randavro.Schema(rand.New(rand.NewPCG(seed, 3))), shred.Options{})
-		bufs := column.NewBuffers(m.Columns, column.Split, 1<<20)
-		n, err := shred.NewShredder(m, bufs).Row(datum)
+		n, err := shred.NewShredder(m, newBuffers(m)).Row(datum)
 		if err != nil {
 			return
 		}
