@@ -1,0 +1,212 @@
+package job
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/rowtocol/rowtocol/store"
+)
+
+// writeLock leaves the lock of a process that gave its last sign of life so
+// long ago.
+func writeLock(t *testing.T, dest string, h holder, age time.Duration) {
+	t.Helper()
+	h.Heartbeat = time.Now().Add(-age)
+	b, err := json.Marshal(h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(dest, lockName)
+	if err := os.WriteFile(file, b, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chtimes(file, h.Heartbeat, h.Heartbeat); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func lockDirs(t *testing.T) (dest, retired string) {
+	dest = t.TempDir()
+	retired = filepath.Join(dest, workName)
+	if err := os.Mkdir(retired, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	return dest, retired
+}
+
+func TestLockExcludes(t *testing.T) {
+	dest, retired := lockDirs(t)
+	ctx := context.Background()
+	a, _, err := acquire(ctx, store.Local(), dest, retired, LockTimes{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _, err = acquire(ctx, store.Local(), dest, retired, LockTimes{})
+	wantKind(t, err, ErrConflict, "locked by process")
+	if err := a.release(ctx); err != nil {
+		t.Fatal(err)
+	}
+	b, _, err := acquire(ctx, store.Local(), dest, retired, LockTimes{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.release(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(filepath.Join(dest, lockName)); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the lock is still there: %v", err)
+	}
+}
+
+func TestHeartbeatKeepsTheLock(t *testing.T) {
+	dest, retired := lockDirs(t)
+	ctx := context.Background()
+	times := LockTimes{Heartbeat: 10 * time.Millisecond, Stale: 2 * time.Second}
+	a, _, err := acquire(ctx, store.Local(), dest, retired, times)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, err := readHolder(ctx, store.Local(), a.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(5 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		h, err := readHolder(ctx, store.Local(), a.path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if h.Heartbeat.After(first.Heartbeat) {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("no heartbeat")
+		}
+	}
+	if err := a.release(ctx); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestStaleLocks(t *testing.T) {
+	self := holder{Host: "h", PID: os.Getpid(), Scope: processScope(), Run: "r"}
+	elsewhere := self
+	elsewhere.Scope = "another boot"
+	gone := self
+	gone.PID = 1 << 30 // above every system's limit
+	for name, tc := range map[string]struct {
+		h    holder
+		age  time.Duration
+		free bool
+	}{
+		"fresh elsewhere":         {elsewhere, 0, false},
+		"nearly stale elsewhere":  {elsewhere, 100 * time.Second, false},
+		"stale elsewhere":         {elsewhere, 121 * time.Second, true},
+		"process ended":           {gone, 0, true},
+		"our number, another run": {self, 0, true},
+		"no sense":                {holder{}, 0, false},
+		"no sense, stale":         {holder{}, 121 * time.Second, true},
+	} {
+		dest, retired := lockDirs(t)
+		writeLock(t, dest, tc.h, tc.age)
+		l, _, err := acquire(context.Background(), store.Local(), dest, retired, LockTimes{})
+		if tc.free != (err == nil) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if err != nil {
+			wantKind(t, err, ErrConflict, "locked")
+			continue
+		}
+		if err := l.release(context.Background()); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestTakeoverHasOneWinner(t *testing.T) {
+	for range 20 {
+		dest, retired := lockDirs(t)
+		writeLock(t, dest, holder{Host: "h", PID: 1, Scope: "another boot", Run: "dead"}, time.Hour)
+		var winners atomic.Int32
+		var wg sync.WaitGroup
+		for range 8 {
+			wg.Go(func() {
+				_, _, err := acquire(context.Background(), store.Local(), dest, retired, LockTimes{})
+				if err == nil {
+					winners.Add(1)
+				} else if !errors.Is(err, ErrConflict) {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		if n := winners.Load(); n != 1 {
+			t.Fatalf("%d jobs hold the lock", n)
+		}
+	}
+}
+
+func TestLostLockEndsTheJob(t *testing.T) {
+	dest, retired := lockDirs(t)
+	ctx := context.Background()
+	times := LockTimes{Heartbeat: time.Millisecond}
+	a, locked, err := acquire(ctx, store.Local(), dest, retired, times)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// A takeover as another process does it: while this one sleeps.
+	if err := os.Rename(a.path, filepath.Join(retired, "lock-x")); err != nil && !errors.Is(err, os.ErrNotExist) {
+		t.Fatal(err)
+	}
+	for !errors.Is(context.Cause(locked), ErrConflict) {
+		writeLock(t, dest, holder{Host: "b", PID: 2, Scope: "another boot", Run: "b"}, 0)
+		time.Sleep(2 * time.Millisecond)
+	}
+	wantKind(t, a.check(ctx), ErrConflict, "taken over")
+	if err := a.release(ctx); err != nil {
+		t.Error(err)
+	}
+	if h, err := readHolder(ctx, store.Local(), a.path); err != nil || h.Run != "b" {
+		t.Errorf("release touched the lock of another: %+v, %v", h, err)
+	}
+}
+
+// TestSleeperDoesNoHarm wakes a holder in the middle of its work after another
+// job took its lock over and committed.
+func TestSleeperDoesNoHarm(t *testing.T) {
+	dir := t.TempDir()
+	in := filepath.Join(dir, "a.avro")
+	writeInput(t, in, testSchema, 1, 40)
+	ref := request(t, filepath.Join(dir, "ref"), in)
+	mustConvert(t, ref)
+	want := tree(t, ref.Dest)
+
+	r := request(t, filepath.Join(dir, "out"), in)
+	r.Workers = 1
+	asleep := false
+	r.Progress = func(p Progress) {
+		if asleep || p.Tasks != 1 {
+			return
+		}
+		asleep = true
+		writeLock(t, r.Dest, holder{Host: "h", PID: 1, Scope: "another boot", Run: "x"}, time.Hour)
+		other := request(t, r.Dest, in)
+		mustConvert(t, other)
+		sameTree(t, tree(t, r.Dest), want)
+	}
+	_, err := Convert(context.Background(), r)
+	wantKind(t, err, ErrConflict, "taken over")
+	if !asleep {
+		t.Fatal("the job never slept")
+	}
+	sameTree(t, tree(t, r.Dest), want)
+	if left := tree(t, r.TempDir); len(left) > 0 {
+		t.Errorf("temporary files are left: %v", left)
+	}
+}
