@@ -7,7 +7,8 @@
 //
 // goavro does not read everything that is sound Avro. Where its container
 // reader gives up (codecs beyond deflate and snappy, blocks without bytes) the
-// caller's own block reader takes over and goavro still decodes the rows. Rows
+// caller's own block reader takes over and goavro still decodes the rows. Names
+// that it refuses are spelled in another way, on both sides alike. Rows
 // that goavro cannot decode are counted and named as not compared; they never
 // pass in silence.
 //

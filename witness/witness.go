@@ -73,6 +73,7 @@ type Result struct {
 	Inputs      int           `json:"inputs"`
 	Compared    int64         `json:"compared"`          // rows
 	OwnBlocks   int           `json:"own_blocks"`        // inputs whose container goavro could not read
+	Renamed     int           `json:"renamed"`           // inputs with names that goavro took only in another spelling
 	NotCompared []NotCompared `json:"not_compared"`      // rows that goavro could not decode
 	Different   int64         `json:"different"`         // rows
 	First       []Difference  `json:"first_differences"` // the first of these
@@ -123,7 +124,14 @@ func (c *Comparer) Input(ctx context.Context, in Input) error {
 	}
 	codec, err := c.codec(schema)
 	if err != nil {
-		return c.skip(ctx, in, 0, fmt.Errorf("goavro rejects the schema: %w", err))
+		var renameErr error
+		if schema, renameErr = rename(schema); renameErr == nil {
+			codec, renameErr = c.codec(schema)
+		}
+		if renameErr != nil {
+			return c.skip(ctx, in, 0, fmt.Errorf("goavro rejects the schema: %w", err))
+		}
+		c.result.Renamed++
 	}
 	var row int64
 	if !in.Lossy {

@@ -195,7 +195,7 @@ func TestRejectedSchema(t *testing.T) {
 	plain := `{"type":"record","name":"R","fields":[{"name":"x","type":"int"}]}`
 	rows := []any{map[string]any{"x": 1}, map[string]any{"x": 2}, map[string]any{"x": 3}}
 	file := ocfFile(t, plain, "null", rows)
-	file = bytes.Replace(file, []byte(`"x"`), []byte(`"-"`), 1)
+	file = bytes.Replace(file, []byte(`"int"`), []byte(`"nil"`), 1)
 	b := data(t, plain, rows)
 	r := compare(t, input(file, b), b)
 	if r.Compared != 0 || r.Different != 0 || len(r.NotCompared) != 1 || r.Skipped() != 3 {
@@ -206,6 +206,40 @@ func TestRejectedSchema(t *testing.T) {
 	}
 	if r := compare(t, input(file, b), b[:2]); r.Different != 1 {
 		t.Errorf("a missing row passed: %+v", r)
+	}
+}
+
+// TestOddNames has names and symbols that goavro refuses as they stand.
+func TestOddNames(t *testing.T) {
+	odd := `{"type":"record","name":"R-1","namespace":"a-b","fields":[
+		{"name":"x.y","type":"int"},{"name":"x_y","type":"int"},
+		{"name":"e","type":["null",{"type":"enum","name":"E 1","symbols":["a b","a_b","a b","9"]}]},
+		{"name":"again","type":["null","E 1","a-b.R-1"]}]}`
+	renamed, err := rename(odd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain := `{"type":"record","name":"R","fields":[{"name":"x","type":"int"}]}`
+	file := ocfFile(t, plain, "null", nil)
+	h, err := readHeader(input(file, nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	head, err := h.encode(odd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := [][]byte{{2, 4, 2, 4, 2, 2}, {2, 4, 0, 0}}
+	for _, row := range rows {
+		head = append(append(append(head, 2, byte(2*len(row))), row...), h.sync...)
+	}
+	if r := compare(t, input(head, rows), rows); r.Compared != 2 || r.Different != 0 || r.Renamed != 1 || r.OwnBlocks != 0 {
+		t.Errorf("%+v with %s", r, renamed)
+	}
+	for _, other := range [][]byte{{4, 2, 2, 4, 2, 2}, {2, 4, 2, 0, 2, 2}, {2, 4, 2, 4, 2, 6}} {
+		if r := compare(t, input(head, rows), [][]byte{other, rows[1]}); r.Different != 1 {
+			t.Errorf("%v passes for %v", other, rows[0])
+		}
 	}
 }
 
