@@ -186,7 +186,7 @@ func newScene(t *testing.T, overwrite bool) *scene {
 		mustConvert(t, ref)
 		s.old = tree(t, ref.Dest)
 	}
-	writeInput(t, s.in, testSchema, 2, 20)
+	writeInput(t, s.in, testSchema, 2, 12)
 	ref := request(t, filepath.Join(s.dir, "ref"), s.in)
 	mustConvert(t, ref)
 	s.want = tree(t, ref.Dest)
@@ -258,29 +258,39 @@ func TestCrashes(t *testing.T) {
 	}
 }
 
-// TestCrashThenOther lets a job with other input follow one that was killed
-// while it published.
+// TestCrashThenOther lets a job with other input, which is killed too, follow
+// one that was killed while it published.
 func TestCrashThenOther(t *testing.T) {
-	s := newScene(t, true)
-	b, err := os.ReadFile(s.in)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for n, ended := 1, false; !ended; n++ {
-		c := &crash{Store: store.Local(), left: n}
-		r := s.begin(t, fmt.Sprint("other", n), c)
-		_, _ = Convert(context.Background(), r)
-		ended = !c.dead
-		writeInput(t, s.in, testSchema, 3, 8)
-		r.Resolve = nil
-		out := mustConvert(t, r)
-		for name := range tree(t, r.Dest) {
-			if name != successName && !hasPart(out.Manifest, name) {
-				t.Errorf("crash at change %d: %s was left", n, name)
-			}
-		}
-		if err := os.WriteFile(s.in, b, 0o666); err != nil {
+	for _, overwrite := range []bool{false, true} {
+		s := newScene(t, overwrite)
+		b, err := os.ReadFile(s.in)
+		if err != nil {
 			t.Fatal(err)
+		}
+		for n, ended := 1, false; !ended; n++ {
+			first := &crash{Store: store.Local(), left: n}
+			r := s.begin(t, fmt.Sprint("other", n), first)
+			_, _ = Convert(context.Background(), r)
+			ended = !first.dead
+			writeInput(t, s.in, testSchema, 3, 5)
+			second := &crash{Store: store.Local(), left: 5 + n%10}
+			r.Resolve = func(location string) (store.Store, string, error) { return second, location, nil }
+			r.Overwrite = overwrite || ended
+			_, _ = Convert(context.Background(), r)
+			r.Resolve = nil
+			out, err := Convert(context.Background(), r)
+			committed := KindOf(err) == ErrConflict && tree(t, r.Dest)[successName] == s.want[successName]
+			if err != nil && !committed {
+				t.Fatalf("crashes at changes %d and %d: %v", n, 5+n%10, err)
+			}
+			for name := range tree(t, r.Dest) {
+				if name != successName && !committed && !hasPart(out.Manifest, name) {
+					t.Errorf("crashes at changes %d and %d: %s was left", n, 5+n%10, name)
+				}
+			}
+			if err := os.WriteFile(s.in, b, 0o666); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
 }
@@ -294,6 +304,17 @@ func hasPart(m *manifest.Success, name string) bool {
 	return false
 }
 
+var faults = []storetest.Fault{{Err: syscall.ENOSPC}, {Err: syscall.ENOSPC, Late: true}, {Err: syscall.EDQUOT}}
+
+// faultsOf is the number of faults that make a difference for an operation.
+func faultsOf(op storetest.Op) int {
+	switch op {
+	case storetest.Open, storetest.ReadAt, storetest.Stat, storetest.List, storetest.ReadFile:
+		return 1
+	}
+	return len(faults)
+}
+
 // TestFaults fails each call of each operation once; the process lives on and
 // clears up with a store that works again.
 func TestFaults(t *testing.T) {
@@ -303,11 +324,15 @@ func TestFaults(t *testing.T) {
 		mustConvert(t, s.begin(t, "count", count))
 		for _, op := range storetest.Ops {
 			for n := 1; n <= count.Calls(op); n++ {
-				for _, late := range []bool{false, true} {
-					fault := storetest.Fault{Op: op, N: n, Err: syscall.ENOSPC, Late: late}
-					r := s.begin(t, fmt.Sprint(op, n, late), storetest.NewFaulty(store.Local(), fault))
+				for _, fault := range faults[:faultsOf(op)] {
+					fault.Op, fault.N = op, n
+					want := ErrStorage
+					if fault.Err == syscall.EDQUOT {
+						want = ErrFinal
+					}
+					r := s.begin(t, fmt.Sprint(op, n, fault), storetest.NewFaulty(store.Local(), fault))
 					_, err := Convert(context.Background(), r)
-					if err != nil && KindOf(err) != ErrStorage {
+					if err != nil && KindOf(err) != want {
 						t.Errorf("error %v is of kind %v", err, KindOf(err))
 					}
 					s.check(t, r.Dest)
@@ -318,7 +343,7 @@ func TestFaults(t *testing.T) {
 					mustConvert(t, r)
 					sameTree(t, tree(t, r.Dest), s.want)
 					if t.Failed() {
-						t.Fatalf("after %q %d failed (late: %v, overwrite: %v): %v", op, n, late, overwrite, err)
+						t.Fatalf("after %q %d failed (%+v, overwrite: %v): %v", op, n, fault, overwrite, err)
 					}
 				}
 			}

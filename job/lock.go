@@ -160,6 +160,9 @@ func (l *lock) takeOver(ctx context.Context, retired string) error {
 	if errors.Is(err, store.ErrNotExist) || errors.Is(err, store.ErrExist) {
 		return nil // another was faster
 	}
+	if errors.Is(err, store.ErrNoParent) {
+		return l.st.MkdirAll(ctx, retired) // another was faster, and is done
+	}
 	if err != nil {
 		return fmt.Errorf("take over the lock: %w", err)
 	}

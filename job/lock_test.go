@@ -152,6 +152,30 @@ func TestTakeoverHasOneWinner(t *testing.T) {
 	}
 }
 
+// hooked runs a function before each rename.
+type hooked struct {
+	store.Store
+	hook func()
+}
+
+func (h hooked) Rename(ctx context.Context, from, to string) error {
+	h.hook()
+	return h.Store.Rename(ctx, from, to)
+}
+
+func TestLateTakeoverGivesTheLockBack(t *testing.T) {
+	dest, retired := lockDirs(t)
+	writeLock(t, dest, holder{Host: "h", PID: 1, Scope: "another boot", Run: "dead"}, time.Hour)
+	st := hooked{store.Local(), sync.OnceFunc(func() {
+		writeLock(t, dest, holder{Host: "h", PID: 2, Scope: "another boot", Run: "faster"}, 0)
+	})}
+	_, _, err := acquire(context.Background(), st, dest, retired, LockTimes{})
+	wantKind(t, err, ErrConflict, "locked by process 2")
+	if h, err := readHolder(context.Background(), store.Local(), filepath.Join(dest, lockName)); err != nil || h.Run != "faster" {
+		t.Errorf("the lock is %+v, %v", h, err)
+	}
+}
+
 func TestLostLockEndsTheJob(t *testing.T) {
 	dest, retired := lockDirs(t)
 	ctx := context.Background()
