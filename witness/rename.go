@@ -74,14 +74,14 @@ func (r *renamer) names(t map[string]any) {
 }
 
 // renameSymbols has a renamer of its own for each enum. A symbol that is there
-// twice becomes two, because their ordinals differ.
+// twice becomes two, because their ordinals differ; one that is no string, but
+// null perhaps, gets a name as well.
 func renameSymbols(symbols []any) {
 	r := renamer{given: map[string]string{}, taken: map[string]bool{}}
 	for i := range symbols {
-		if s, ok := symbols[i].(string); ok {
-			delete(r.given, s)
-			symbols[i] = r.part(s)
-		}
+		s := fmt.Sprint(symbols[i])
+		delete(r.given, s)
+		symbols[i] = r.part(s)
 	}
 }
 

@@ -129,7 +129,7 @@ func (c *Comparer) Input(ctx context.Context, in Input) error {
 			codec, renameErr = c.codec(schema)
 		}
 		if renameErr != nil {
-			return c.skip(ctx, in, 0, fmt.Errorf("goavro rejects the schema: %w", err))
+			return c.skip(ctx, in, 0, fmt.Errorf("goavro rejects the schema: %w; with other names: %w", err, renameErr))
 		}
 		c.result.Renamed++
 	}

@@ -213,7 +213,7 @@ func TestRejectedSchema(t *testing.T) {
 func TestOddNames(t *testing.T) {
 	odd := `{"type":"record","name":"R-1","namespace":"a-b","fields":[
 		{"name":"x.y","type":"int"},{"name":"x_y","type":"int"},
-		{"name":"e","type":["null",{"type":"enum","name":"E 1","symbols":["a b","a_b","a b","9"]}]},
+		{"name":"e","type":["null",{"type":"enum","name":"E 1","symbols":["a b","a_b","a b","9",null,"null"]}]},
 		{"name":"again","type":["null","E 1","a-b.R-1"]}]}`
 	renamed, err := rename(odd)
 	if err != nil {
