@@ -82,7 +82,7 @@ func (b *blockReader) check(block int, sum []byte) error {
 		}
 	}
 	d := &b.blocks[block]
-	return b.fail(damage.Checksum, block, d.Offset+d.StoredSize, "the stored %s is %08x, the block's is %08x", b.col.Checksum, want, got)
+	return b.fail(damage.Checksum, block, d.Offset, "the stored %s is %08x, the block's is %08x", b.col.Checksum, want, got)
 }
 
 // allZero tells whether every checksum of the column is 0. Java writes that

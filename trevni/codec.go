@@ -117,16 +117,28 @@ func (w bzip2Writer) Reset(out io.Writer) { _ = w.Writer.Reset(out) } // always 
 
 type bzip2Stream = stream[bzip2Writer]
 
-var bzip2Streams = sync.Pool{New: func() any {
-	w, _ := bzip2.NewWriter(nil, nil) // fails only for unknown levels
-	return &bzip2Stream{w: bzip2Writer{w}}
-}}
+// bzip2Small is a size whose run-length coding surely fits the smallest block
+// of bzip2, 100 kB. Its decoders allocate by the level that the header states.
+const bzip2Small = 75_000
+
+var bzip2SmallStreams, bzip2Streams = bzip2Pool(bzip2.BestSpeed), bzip2Pool(bzip2.BestCompression)
+
+func bzip2Pool(level int) *sync.Pool {
+	return &sync.Pool{New: func() any {
+		w, _ := bzip2.NewWriter(nil, &bzip2.WriterConfig{Level: level}) // fails only for unknown levels
+		return &bzip2Stream{w: bzip2Writer{w}}
+	}}
+}
 
 type bzip2Encoder struct{}
 
 func (bzip2Encoder) encode(dst, raw []byte) ([]byte, error) {
-	s := bzip2Streams.Get().(*bzip2Stream)
-	defer bzip2Streams.Put(s)
+	pool := bzip2Streams
+	if len(raw) <= bzip2Small {
+		pool = bzip2SmallStreams
+	}
+	s := pool.Get().(*bzip2Stream)
+	defer pool.Put(s)
 	return s.encode(dst, raw)
 }
 

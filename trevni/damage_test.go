@@ -1,0 +1,463 @@
+package trevni
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"io"
+	"math"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/rowtocol/rowtocol/column"
+	"github.com/rowtocol/rowtocol/damage"
+)
+
+// Every change of one byte of a block or checksum is reported, or changes no
+// value.
+func TestEveryBlockByte(t *testing.T) {
+	for _, codec := range codecNames {
+		t.Run(codec, func(t *testing.T) {
+			s := newSampler(11)
+			b := sampleFile(t, s, 6, 3, Options{Codec: codec})
+			f := openBytes(t, b)
+			want := readAll(t, f)
+			changes := make([]byte, 0, 255)
+			for x := 1; x < 256; x++ {
+				// Their decoders are slow to start: only one bit, or all.
+				if codec != "bzip2" && codec != "zstandard" || x&(x-1) == 0 || x == 255 {
+					changes = append(changes, byte(x))
+				}
+			}
+			for col := range f.Columns() {
+				for _, at := range blockBytes(t, f, col) {
+					for _, x := range changes {
+						checkChange(t, b, col, at, x, want)
+					}
+				}
+			}
+		})
+	}
+}
+
+// blockBytes are the offsets of all bytes of a column's blocks and checksums.
+func blockBytes(t *testing.T, f *File, col int) (at []int64) {
+	blocks, err := f.Blocks(col)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, b := range blocks {
+		for j := range b.StoredSize + int64(checksumSize(f.Columns()[col].Checksum)) {
+			at = append(at, b.Offset+j)
+		}
+	}
+	return at
+}
+
+func readAll(t *testing.T, f *File) (rows [][]string) {
+	r := newReader(t, f)
+	for range f.RowCount() {
+		row, err := r.row()
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+func checkChange(t *testing.T, b []byte, col int, at int64, x byte, want [][]string) {
+	t.Helper()
+	b[at] ^= x
+	defer func() { b[at] ^= x }()
+	f := openBytes(t, b)
+	err := f.verifyColumn(context.Background(), col) // what Verify runs on each
+	if err != nil {
+		var d *damage.Error
+		if !errors.As(err, &d) || d.Column != f.Columns()[col].Name || d.Block < 0 || d.Offset < 0 || d.Offset > at {
+			t.Fatalf("byte %d xor %02x: not located: %v", at, x, err)
+		}
+		return
+	}
+	for i, row := range readAll(t, f) {
+		if !slices.Equal(row, want[i]) {
+			t.Fatalf("byte %d xor %02x: row %d changed unnoticed", at, x, i)
+		}
+	}
+}
+
+// Every change of one byte outside the blocks is reported.
+func TestEveryHeaderAndTableByte(t *testing.T) {
+	s := newSampler(12)
+	s.cols = s.cols[2:12]
+	b := sampleFile(t, s, 6, 3, Options{Values: []string{"i"}, Meta: []KeyValue{{"k", []byte("v")}}})
+	f := openBytes(t, b)
+	inBlock := make(map[int64]bool)
+	for col := range f.Columns() {
+		for _, at := range blockBytes(t, f, col) {
+			inBlock[at] = true
+		}
+	}
+	for at := range int64(len(b)) {
+		if inBlock[at] {
+			continue
+		}
+		for x := 1; x < 256; x++ {
+			b[at] ^= byte(x)
+			f, err := Open(bytes.NewReader(b), int64(len(b)), "test.trv")
+			if err == nil {
+				err = f.verifyTables() // where Verify begins
+			}
+			if !isDamage(err) {
+				t.Errorf("byte %d xor %02x: %v", at, x, err)
+			}
+			b[at] ^= byte(x)
+		}
+	}
+}
+
+func TestEveryTruncation(t *testing.T) {
+	b := sampleFile(t, newSampler(13), 6, 3, Options{})
+	for n := range len(b) {
+		f, err := Open(bytes.NewReader(b[:n]), int64(n), "test.trv")
+		if err == nil {
+			err = f.Verify(context.Background())
+		}
+		if !isDamage(err) {
+			t.Errorf("%d of %d bytes: %v", n, len(b), err)
+		}
+	}
+	b = append(b, 0)
+	if err := openBytes(t, b).Verify(context.Background()); !isDamage(err) || !strings.Contains(err.Error(), "trailing") {
+		t.Errorf("a byte too many: %v", err)
+	}
+}
+
+// A failing disk is not a damaged file.
+func TestReadErrorsAreNotDamage(t *testing.T) {
+	b := sampleFile(t, newSampler(14), 6, 3, Options{})
+	for from := range int64(len(b)) {
+		f, err := Open(failingReader{bytes.NewReader(b), from}, int64(len(b)), "test.trv")
+		if err == nil {
+			err = f.Verify(context.Background())
+		}
+		if !errors.Is(err, errDisk) || isDamage(err) {
+			t.Fatalf("reads fail from %d: %v", from, err)
+		}
+	}
+	f := openBytes(t, b)
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if err := f.Verify(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %v", err)
+	}
+}
+
+// rawFile builds a file by hand: one block per column, codec null.
+type rawFile struct {
+	version byte
+	rows    int64
+	meta    Metadata
+	cols    []rawColumn
+}
+
+type rawColumn struct {
+	meta   Metadata
+	rows   uint32
+	data   []byte
+	sum    []byte
+	start  int64  // 0: where it is
+	blocks uint32 // 0: one
+}
+
+func (f rawFile) bytes() []byte {
+	b := append([]byte(magic), f.version)
+	b = binary.LittleEndian.AppendUint64(b, uint64(f.rows))
+	b = binary.LittleEndian.AppendUint32(b, uint32(len(f.cols)))
+	b = f.meta.append(b)
+	for _, c := range f.cols {
+		b = c.meta.append(b)
+	}
+	at := int64(len(b) + 8*len(f.cols))
+	for _, c := range f.cols {
+		start := at
+		if c.start != 0 {
+			start = c.start
+		}
+		b = binary.LittleEndian.AppendUint64(b, uint64(start))
+		at += int64(16 + len(c.data) + len(c.sum))
+	}
+	for _, c := range f.cols {
+		b = binary.LittleEndian.AppendUint32(b, max(c.blocks, 1))
+		b = binary.LittleEndian.AppendUint32(b, c.rows)
+		b = binary.LittleEndian.AppendUint32(b, uint32(len(c.data)))
+		b = binary.LittleEndian.AppendUint32(b, uint32(len(c.data)))
+		b = append(append(b, c.data...), c.sum...)
+	}
+	return b
+}
+
+// meta builds column metadata from "name type key=value…".
+func meta(text string) Metadata {
+	words := strings.Fields(text)
+	m := Metadata{{keyName, []byte(words[0])}, {keyType, []byte(words[1])}}
+	for _, w := range words[2:] {
+		k, v, _ := strings.Cut(w, "=")
+		m = append(m, KeyValue{"trevni." + k, []byte(v)})
+	}
+	return m
+}
+
+func verifyBytes(b []byte) (*File, error) {
+	f, err := Open(bytes.NewReader(b), int64(len(b)), "test.trv")
+	if err != nil {
+		return nil, err
+	}
+	return f, f.Verify(context.Background())
+}
+
+func TestOldVersions(t *testing.T) {
+	runs := rawFile{rows: 4, cols: []rawColumn{{meta: meta("a null array"), rows: 4, data: []byte{0x05, 0x00}}}} // -3, 0: three zeros, a zero
+	plain := rawFile{rows: 2, cols: []rawColumn{{meta: meta("a null array"), rows: 2, data: []byte{0x02, 0x00}}}}
+	for version := range byte(3) {
+		plain.version, runs.version = version, version
+		f, err := verifyBytes(plain.bytes())
+		if err != nil || f.Version() != version {
+			t.Errorf("version %d: %v", version, err)
+		}
+		if _, err := verifyBytes(runs.bytes()); isDamage(err) != (version < 2) {
+			t.Errorf("version %d with runs: %v", version, err)
+		}
+	}
+	plain.version = 3
+	if _, err := verifyBytes(plain.bytes()); !isDamage(err) {
+		t.Errorf("version 3: %v", err)
+	}
+}
+
+func TestJavasZeroChecksums(t *testing.T) {
+	file := func(codec string, sums ...string) []byte {
+		f := rawFile{version: 2, rows: 1, meta: Metadata{{keyCodec, []byte(codec)}, {keyChecksum, []byte("crc32")}}}
+		for i, sum := range sums {
+			f.cols = append(f.cols, rawColumn{meta: meta(string(rune('a'+i)) + " int"), rows: 1, data: []byte{0x04}, sum: []byte(sum)})
+		}
+		return f.bytes()
+	}
+	right := string(appendChecksum(nil, ChecksumJava, []byte{0x04}))
+	f, err := verifyBytes(file("null", "\x00\x00\x00\x00", right))
+	if err != nil || !f.Unverified() {
+		t.Errorf("zeros of Java's: %v, unverified %v", err, f.Unverified())
+	}
+	if f, err = verifyBytes(file("null", right)); err != nil || f.Unverified() {
+		t.Errorf("a correct checksum: %v, unverified %v", err, f.Unverified())
+	}
+	if _, err = verifyBytes(file("null", "\x00\x00\x00\x01")); !isDamage(err) {
+		t.Errorf("a wrong checksum: %v", err)
+	}
+	b := file("null", "\x00\x00\x00\x00")
+	b = bytes.Replace(b, []byte("crc32"), []byte("crc-32"), 1)
+	if _, err = verifyBytes(b); err == nil {
+		t.Error("a zero under the specification's name was accepted")
+	}
+}
+
+func TestHostileHeaders(t *testing.T) {
+	one := func(metas ...string) []byte {
+		f := rawFile{version: 2}
+		for _, m := range metas {
+			f.cols = append(f.cols, rawColumn{meta: meta(m)})
+		}
+		return f.bytes()
+	}
+	counted := func(n uint32, meta ...byte) []byte {
+		b := append([]byte(magic), 2)
+		b = binary.LittleEndian.AppendUint64(b, 0)
+		return append(binary.LittleEndian.AppendUint32(b, n), meta...)
+	}
+	bigCount := binary.AppendVarint(nil, 1<<40)
+	var deep []string
+	for i := range maxDepth + 2 {
+		m := "c" + string(binary.AppendVarint(nil, int64(64+i%60))) + "-" + strings.Repeat("x", i) + " null array"
+		if i > 0 {
+			m += " parent=" + strings.Fields(deep[i-1])[0]
+		}
+		deep = append(deep, m)
+	}
+	tests := map[string][]byte{
+		"empty":                    {},
+		"another magic":            []byte("Obj\x01xxxxxxxxxxxxxxxxxxxx"),
+		"2^32-1 columns":           counted(math.MaxUint32, 0),
+		"2^40 metadata pairs":      counted(0, bigCount...),
+		"negative pairs":           counted(0, 1),
+		"a key of 2^40 bytes":      counted(0, append([]byte{2}, bigCount...)...),
+		"a varint without an end":  counted(0, bytes.Repeat([]byte{0xff}, 20)...),
+		"duplicate columns":        one("a int", "a int"),
+		"unknown type":             one("a varchar"),
+		"unknown codec":            one("a int codec=lzo"),
+		"unknown checksum":         one("a int checksum=md5"),
+		"parent behind its child":  one("a int parent=b", "b null array"),
+		"its own parent":           one("a null array parent=a"),
+		"parent that is no array":  one("a int", "b int parent=a"),
+		"no such parent":           one("b int parent="),
+		"values of an array":       one("a int array values"),
+		"duplicate metadata key":   one("a int x=1 x=2"),
+		"no name":                  rawFile{version: 2, cols: []rawColumn{{meta: Metadata{{keyType, []byte("int")}}}}}.bytes(),
+		"too many ancestors":       one(deep...),
+		"start in the header":      rawFile{version: 2, cols: []rawColumn{{meta: meta("a int"), start: 10}}}.bytes(),
+		"start behind the end":     rawFile{version: 2, cols: []rawColumn{{meta: meta("a int"), start: 1 << 50}}}.bytes(),
+		"start beyond 2^63":        rawFile{version: 2, cols: []rawColumn{{meta: meta("a int"), start: -1}}}.bytes(),
+		"negative row count":       rawFile{version: 2, rows: -1}.bytes(),
+		"2^32-1 blocks":            rawFile{version: 2, cols: []rawColumn{{meta: meta("a int"), blocks: math.MaxUint32}}}.bytes(),
+		"a block of 2^32-1 rows":   rawFile{version: 2, rows: math.MaxUint32, cols: []rawColumn{{meta: meta("a null"), rows: math.MaxUint32}}}.bytes(),
+		"fewer rows than the file": rawFile{version: 2, rows: 3, cols: []rawColumn{{meta: meta("a null"), rows: 2}}}.bytes(),
+		"more rows than the file":  rawFile{version: 2, rows: 3, cols: []rawColumn{{meta: meta("a null"), rows: 4}}}.bytes(),
+	}
+	for name, b := range tests {
+		before := allocated()
+		_, err := verifyBytes(b)
+		if !isDamage(err) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if n := allocated() - before; n > 1<<20+100*uint64(len(b)) {
+			t.Errorf("%s: %d bytes allocated for a file of %d", name, n, len(b))
+		}
+	}
+}
+
+// Two columns at one start would let a small file stand for many blocks.
+func TestStartsAscend(t *testing.T) {
+	b := rawFile{version: 2, cols: []rawColumn{{meta: meta("a null")}, {meta: meta("b null")}}}.bytes()
+	f := openBytes(t, b)
+	at := f.HeaderSize() - 8
+	copy(b[at:], b[at-8:at])
+	if _, err := Open(bytes.NewReader(b), int64(len(b)), "test.trv"); !isDamage(err) {
+		t.Errorf("overlapping columns: %v", err)
+	}
+}
+
+func allocated() uint64 {
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.TotalAlloc
+}
+
+// Blocks whose values do not fit their column, under sound checksums.
+func TestHostileBlocks(t *testing.T) {
+	long := func(v int64) []byte { return binary.AppendVarint(nil, v) }
+	tests := map[string][]rawColumn{
+		"null with bytes":             {{meta: meta("a null"), rows: 2, data: []byte{0}}},
+		"int of six bytes":            {{meta: meta("a int"), rows: 2, data: []byte{0, 0x80, 0x80, 0x80, 0x80, 0x80, 0}}},
+		"int beyond 32 bits":          {{meta: meta("a int"), rows: 2, data: append(long(1<<31), 0)}},
+		"long of eleven bytes":        {{meta: meta("a long"), rows: 2, data: append(bytes.Repeat([]byte{0x80}, 10), 0, 0)}},
+		"a value too few":             {{meta: meta("a long"), rows: 2, data: []byte{0}}},
+		"a value too many":            {{meta: meta("a long"), rows: 2, data: []byte{0, 0, 0}}},
+		"half a double":               {{meta: meta("a double"), rows: 2, data: make([]byte, 12)}},
+		"string beyond the block":     {{meta: meta("a string"), rows: 2, data: append([]byte{0}, long(1<<40)...)}},
+		"string of negative length":   {{meta: meta("a string"), rows: 2, data: []byte{0, 1}}},
+		"booleans in too many bytes":  {{meta: meta("a boolean"), rows: 2, data: []byte{0, 0}}},
+		"a run beyond the rows":       {{meta: meta("a null array"), rows: 2, data: []byte{0x05}}},
+		"the longest run":             {{meta: meta("a null array"), rows: 2, data: long(math.MinInt32)}},
+		"2^31-1 strings":              {{meta: meta("a string array"), rows: 2, data: append(long(math.MaxInt32), 0, 0)}},
+		"2^31-1 booleans":             {{meta: meta("a boolean array"), rows: 2, data: append(long(math.MaxInt32), 0, 0)}},
+		"a child without its items":   {{meta: meta("p null array"), rows: 2, data: []byte{2, 2}}, {meta: meta("c int parent=p"), rows: 2, data: []byte{0}}},
+		"a child with more items":     {{meta: meta("p null array"), rows: 2, data: []byte{2, 2}}, {meta: meta("c int parent=p"), rows: 2, data: []byte{0, 0, 0}}},
+		"a child of 2^32 items":       {{meta: meta("p null array"), rows: 2, data: append(long(math.MaxInt32), long(math.MaxInt32)...)}, {meta: meta("c boolean parent=p"), rows: 2, data: []byte{0}}},
+		"a null child with bytes":     {{meta: meta("p null array"), rows: 2, data: []byte{2, 2}}, {meta: meta("c null parent=p"), rows: 2, data: []byte{0}}},
+		"an array child without runs": {{meta: meta("p null array"), rows: 2, data: []byte{4, 4}}, {meta: meta("c null array parent=p"), rows: 2, data: []byte{5}}},
+	}
+	for name, cols := range tests {
+		b := rawFile{version: 2, rows: 2, cols: cols}.bytes()
+		f, err := verifyBytes(b)
+		if !isDamage(err) {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		before := allocated()
+		for i := range f.Columns() {
+			exercise(t, f, i)
+		}
+		if n := allocated() - before; n > 1<<20 {
+			t.Errorf("%s: %d bytes allocated", name, n)
+		}
+		if err := f.Dump(io.Discard); !isDamage(err) {
+			t.Errorf("%s: dump: %v", name, err)
+		}
+	}
+}
+
+// exercise reads a column by every way there is; nothing may panic, and every
+// failure must be damage.
+func exercise(t testing.TB, f *File, col int) {
+	c, err := f.Cursor(col)
+	if err != nil {
+		if !isDamage(err) {
+			t.Fatal(err)
+		}
+		return
+	}
+	for _, row := range []int64{0, f.RowCount() / 2, f.RowCount()} {
+		if err := c.SeekRow(row); err != nil && !isDamage(err) {
+			t.Fatalf("seek to row %d: %v", row, err)
+		}
+		for range 100 {
+			if c.col.Array {
+				if _, err = c.Length(); err == nil {
+					_, err = c.Value(nil)
+				}
+			} else {
+				_, err = c.Value(nil)
+			}
+			if err != nil {
+				break
+			}
+		}
+		if err != nil && !isDamage(err) && !errors.Is(err, io.EOF) && !errors.Is(err, ErrNoValue) {
+			t.Fatal(err)
+		}
+	}
+}
+
+// A small block may claim to be a huge one; memory follows what it yields.
+func TestDecompressionClaims(t *testing.T) {
+	for _, codec := range codecNames {
+		b := sampleFile(t, newSampler(2), 2, 0, Options{Codec: codec})
+		f := openBytes(t, dropCRC(b))
+		for i, c := range f.Columns() {
+			if c.Type == column.Null && !c.Array {
+				continue
+			}
+			blocks, err := f.Blocks(i)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if blocks[0].RawSize == 0 {
+				continue
+			}
+			changed := bytes.Clone(b)
+			for _, raw := range []uint32{1 << 28, math.MaxInt32, math.MaxUint32, 0} {
+				binary.LittleEndian.PutUint32(changed[c.Start+8:], raw)
+				before := allocated()
+				g := openBytes(t, changed)
+				if cur, err := g.Cursor(i); err == nil {
+					if err := cur.SeekRow(0); !isDamage(err) {
+						t.Errorf("%s, column %s, raw size %d: %v", codec, c.Name, raw, err)
+					}
+				} else if !isDamage(err) {
+					t.Error(err)
+				}
+				if n := allocated() - before; n > 16<<20 {
+					t.Errorf("%s, column %s, raw size %d: %d bytes allocated", codec, c.Name, raw, n)
+				}
+			}
+		}
+	}
+	f := openBytes(t, sampleFile(t, newSampler(2), 50, 0, Options{}))
+	f.MaxBlock = 10
+	var d *damage.Error
+	if err := f.Verify(context.Background()); !errors.As(err, &d) || d.Kind != damage.Unsupported {
+		t.Errorf("blocks above MaxBlock: %v", err)
+	}
+}

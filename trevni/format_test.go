@@ -1,0 +1,167 @@
+package trevni
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/rowtocol/rowtocol/column"
+	"github.com/rowtocol/rowtocol/format"
+)
+
+// The adapter states exact sizes at any time, and its pieces make the file.
+func TestRowGroup(t *testing.T) {
+	for _, codec := range codecNames {
+		cols := []column.Column{{Name: "a", Type: column.Long, Parent: -1}, {Name: "b", Type: column.Bytes, Parent: -1}, {Name: "c", Type: column.Null, Parent: -1}}
+		g, err := NewFormat(Options{Codec: codec, ColumnCodecs: map[string]string{"b": "null"}, Values: []string{"b"}}).NewRowGroup("{}", cols)
+		if err != nil {
+			t.Fatal(err)
+		}
+		bufs := column.NewBuffers(cols, column.Interleaved, BlockSize)
+		spill := make([][]byte, len(cols))
+		const rows = 1000
+		for row := int64(1); row <= rows; row++ {
+			bufs.Cols[0].AppendVarint(row * row)
+			bufs.Cols[1].AppendSized(make([]byte, row%50))
+			if row%100 == 0 {
+				for i := range cols {
+					spill[i] = store(t, g, i, &bufs.Cols[i], row, spill[i])
+				}
+			}
+		}
+		size := g.Size()
+		outputs, err := g.Finish(rows)
+		if err != nil || len(outputs) != 1 || outputs[0].Suffix != ".trv" || outputs[0].Size != size {
+			t.Fatalf("%s: outputs %+v, %v, expected one of %d bytes", codec, outputs, err, size)
+		}
+		var file []byte
+		for _, p := range outputs[0].Pieces {
+			if p.Column < 0 {
+				file = append(file, p.Literal...)
+			} else {
+				file = append(file, spill[p.Column][p.Offset:p.Offset+p.Length]...)
+			}
+		}
+		if int64(len(file)) != size {
+			t.Errorf("%s: %d bytes, expected %d", codec, len(file), size)
+		}
+		f := openBytes(t, file)
+		if err := f.Verify(context.Background()); err != nil {
+			t.Error(err)
+		}
+		if c := f.Columns()[1]; c.Codec != "null" || !c.Values {
+			t.Errorf("column b: codec %s, values %v", c.Codec, c.Values)
+		}
+	}
+}
+
+// store takes a block of a column through the row group to the spill.
+func store(t testing.TB, g format.RowGroup, col int, buf *column.Buffer, next int64, spill []byte) []byte {
+	t.Helper()
+	var b column.Block
+	before := g.Size()
+	data, lengths := buf.Size()
+	bound := g.Bound(col, data, lengths)
+	buf.Finish(next, &b)
+	job, err := g.Begin(col, &b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := len(spill)
+	if spill, err = job.Encode(spill); err != nil {
+		t.Fatal(err)
+	}
+	if err := g.End(col, job, len(spill)-n); err != nil {
+		t.Fatal(err)
+	}
+	if grown := g.Size() - before; grown > bound {
+		t.Errorf("column %d: a block grew the file by %d, the bound is %d", col, grown, bound)
+	}
+	return spill
+}
+
+func TestRowGroupRefuses(t *testing.T) {
+	cols := []column.Column{{Name: "a", Type: column.Null, Parent: -1}}
+	g, err := NewFormat(Options{}).NewRowGroup("{}", cols)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, b := range []column.Block{{Rows: 0}, {Rows: 1 << 31}, {Rows: 1, FirstRow: 1}} {
+		if _, err := g.Begin(0, &b); err == nil {
+			t.Errorf("a block of %d rows from %d was taken", b.Rows, b.FirstRow)
+		}
+	}
+	if _, err := g.Finish(1); err == nil {
+		t.Error("a row group without its row was finished")
+	}
+	if _, err := NewFormat(Options{Codec: "lzo"}).NewRowGroup("{}", cols); err == nil {
+		t.Error("an unknown codec was taken")
+	}
+}
+
+// No codec exceeds its bound, whatever the bytes.
+func TestCodecBounds(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 1))
+	for _, name := range codecNames {
+		e, z := encoderOf(name), decompressor{codec: name}
+		for _, n := range []int{0, 1, 2, 5, 100, 4096, 65536, 70_000, 200_000} {
+			for kind := range 4 {
+				raw := make([]byte, n)
+				for i := range raw {
+					switch kind {
+					case 0:
+						raw[i] = byte(rng.Uint32())
+					case 1:
+						raw[i] = byte(rng.IntN(200))
+					case 2:
+						raw[i] = byte(i / 4) // runs of four: worst for bzip2
+					}
+				}
+				enc, err := e.encode([]byte("before"), raw)
+				if err != nil || !bytes.HasPrefix(enc, []byte("before")) {
+					t.Fatalf("%s: %v", name, err)
+				}
+				if enc = enc[6:]; len(enc) > e.bound(n) {
+					t.Errorf("%s: %d bytes became %d, the bound is %d", name, n, len(enc), e.bound(n))
+				}
+				if dec, err := z.decode(nil, enc, int64(n)); err != nil || !bytes.Equal(dec, raw) {
+					t.Errorf("%s: %d bytes of kind %d: %v", name, n, kind, err)
+				}
+			}
+		}
+	}
+}
+
+// A block costs no allocation, but for the growth of its table.
+func TestEncodeDoesNotAllocate(t *testing.T) {
+	cols := []column.Column{{Name: "a", Type: column.Long, Parent: -1}}
+	raw := binary.AppendVarint(nil, 12345)
+	raw = bytes.Repeat(raw, 20_000)
+	for _, codec := range []string{"null", "snappy", "deflate"} {
+		g, err := newRowGroup(Options{Codec: codec}, "{}", cols)
+		if err != nil {
+			t.Fatal(err)
+		}
+		g.columns[0].table = append(make([]byte, 0, 1<<20), g.columns[0].table...)
+		block := &column.Block{Data: raw, Rows: 10}
+		dst := make([]byte, 0, 1<<20)
+		run := func() {
+			job, err := g.Begin(0, block)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if dst, err = job.Encode(dst[:0]); err != nil {
+				t.Fatal(err)
+			}
+			if err := g.End(0, job, len(dst)); err != nil {
+				t.Fatal(err)
+			}
+			block.FirstRow += block.Rows
+		}
+		if n := testing.AllocsPerRun(50, run); n >= 1 {
+			t.Errorf("%s: %v allocations per block", codec, n)
+		}
+	}
+}
