@@ -18,8 +18,14 @@ import (
 // same plan left, and does nothing if the destination already holds the
 // output. An error leaves nothing behind but finished parts that a rerun can
 // use. When damage was allowed and met, the output is committed, the outcome
-// is returned, and so is an error that is ErrLosses.
+// is returned, and so is an error that is ErrLosses. Every error but that of a
+// cancelled context and of a defect is one of the kinds.
 func Convert(ctx context.Context, r Request) (*Outcome, error) {
+	out, err := convert(ctx, r)
+	return out, judged(err)
+}
+
+func convert(ctx context.Context, r Request) (*Outcome, error) {
 	plan, err := MakePlan(ctx, r)
 	if err != nil {
 		return nil, err

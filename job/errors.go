@@ -48,6 +48,14 @@ func failf(kind error, message string, args ...any) error {
 	return &failure{kind, fmt.Errorf(message, args...)}
 }
 
+// judged gives err the kind that KindOf finds.
+func judged(err error) error {
+	if kind := KindOf(err); kind != nil {
+		return wrap(kind, err)
+	}
+	return err
+}
+
 // KindOf returns the kind of an error of this package or of those below it:
 // one of the Err values, or nil for an interruption and for what must be a
 // defect of the program.

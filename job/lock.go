@@ -84,13 +84,21 @@ func acquire(ctx context.Context, st store.Store, dest, retired string, times Lo
 		if err == nil {
 			break
 		}
-		if !errors.Is(err, store.ErrExist) {
+		// A holder sweeps temporary files, and with them one that is about to
+		// become a lock; who made the destination may have removed it again.
+		swept := errors.Is(err, store.ErrNotExist) || errors.Is(err, store.ErrNoParent)
+		if !swept && !errors.Is(err, store.ErrExist) {
 			return nil, nil, fmt.Errorf("lock: %w", err)
 		}
 		if try == lockTries {
 			return nil, nil, failf(ErrConflict, "%s: other jobs take the lock all the time", dest)
 		}
-		if err := l.takeOver(ctx, retired); err != nil {
+		if swept {
+			err = st.MkdirAll(ctx, retired)
+		} else {
+			err = l.takeOver(ctx, retired)
+		}
+		if err != nil {
 			return nil, nil, err
 		}
 	}

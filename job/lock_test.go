@@ -163,6 +163,31 @@ func (h hooked) Rename(ctx context.Context, from, to string) error {
 	return h.Store.Rename(ctx, from, to)
 }
 
+// sweeping removes the first lock's temporary file before it is renamed.
+type sweeping struct {
+	store.Store
+	once sync.Once
+}
+
+func (s *sweeping) WriteFile(ctx context.Context, p string, b []byte, exclusive bool) (err error) {
+	s.once.Do(func() { err = store.ErrNotExist })
+	if err != nil {
+		return err
+	}
+	return s.Store.WriteFile(ctx, p, b, exclusive)
+}
+
+func TestSweptLockIsTriedAgain(t *testing.T) {
+	dest, retired := lockDirs(t)
+	l, _, err := acquire(context.Background(), &sweeping{Store: store.Local()}, dest, retired, LockTimes{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.release(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func TestLateTakeoverGivesTheLockBack(t *testing.T) {
 	dest, retired := lockDirs(t)
 	writeLock(t, dest, holder{Host: "h", PID: 1, Scope: "another boot", Run: "dead"}, time.Hour)

@@ -1,6 +1,7 @@
 package job
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -29,6 +30,11 @@ const (
 // nothing. The same inputs and options give the same plan, whatever the
 // machine, but for a memory that forces smaller column blocks.
 func MakePlan(ctx context.Context, r Request) (*manifest.Plan, error) {
+	p, err := makePlan(ctx, r)
+	return p, judged(err)
+}
+
+func makePlan(ctx context.Context, r Request) (*manifest.Plan, error) {
 	p := &manifest.Plan{Version: manifest.Version, Options: r.Options}
 	if err := completeOptions(&p.Options); err != nil {
 		return nil, err
@@ -50,7 +56,7 @@ func MakePlan(ctx context.Context, r Request) (*manifest.Plan, error) {
 	}
 	if len(files) == 0 {
 		p.Warnings = append(p.Warnings, "the inputs hold no .avro file")
-		p.Options.BlockSize = cmpOr(p.Options.BlockSize, defaultBlock)
+		p.Options.BlockSize = cmp.Or(p.Options.BlockSize, defaultBlock)
 		return p, seal(p)
 	}
 	schema, err := r.readInputs(ctx, files, p)
@@ -61,13 +67,6 @@ func MakePlan(ctx context.Context, r Request) (*manifest.Plan, error) {
 		return nil, err
 	}
 	return p, seal(p)
-}
-
-func cmpOr(v, or int) int {
-	if v != 0 {
-		return v
-	}
-	return or
 }
 
 func seal(p *manifest.Plan) (err error) {
@@ -178,7 +177,7 @@ func (r *Request) fitSchema(ctx context.Context, p *manifest.Plan, schema *shred
 		return wrap(ErrInput, fmt.Errorf("input %s: %w", p.Inputs[0].Path, err))
 	}
 	p.Columns = len(m.Columns)
-	want := cmpOr(p.Options.BlockSize, defaultBlock)
+	want := cmp.Or(p.Options.BlockSize, defaultBlock)
 	p.Options.BlockSize = blockSize(want, p.Columns, r.memory())
 	if p.Options.BlockSize < want {
 		p.Warnings = append(p.Warnings, fmt.Sprintf("%d columns do not fit into %d MiB of memory with blocks of %d bytes; blocks of %d bytes are used",
