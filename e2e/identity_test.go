@@ -162,6 +162,7 @@ func rowsOf(t *testing.T, f columnFile) [][]byte {
 // them with the input.
 func TestReadsJava(t *testing.T) {
 	needJava(t)
+	t.Parallel()
 	entries := corpus(t, readable, odd)
 	ours := convertAll(t, entries)
 	want := make([][][]byte, len(entries))
@@ -176,8 +177,13 @@ func TestReadsJava(t *testing.T) {
 	for _, codec := range []string{"null", "deflate", "snappy", "bzip2"} {
 		for _, checksum := range []string{"null", "crc32"} {
 			t.Run(codec+","+checksum, func(t *testing.T) {
-				theirs := writeJava(t, entries, "write-all", codec, checksum)
-				for i, e := range entries {
+				t.Parallel()
+				chosen := entries
+				if codec == "bzip2" && checksum == "null" {
+					chosen = entries[:len(entries)/4+1] // Java takes a minute for all, and the blocks are those of crc32
+				}
+				theirs := writeJava(t, chosen, "write-all", codec, checksum)
+				for i, e := range chosen {
 					if large[i] {
 						run(t, "verify", theirs[i], "--against", e.path).want(t, 0)
 						continue

@@ -232,7 +232,7 @@ func waitFor(t *testing.T, pattern string) {
 }
 
 func TestTogether(t *testing.T) {
-	c := newInterruptible(t, 20_000)
+	c := newInterruptible(t, 40_000)
 	dir := t.TempDir()
 	dest, temp := filepath.Join(dir, "out"), filepath.Join(dir, "tmp")
 	if err := os.Mkdir(temp, 0o777); err != nil {
