@@ -48,7 +48,7 @@ func (s *Shredder) skip(n *Node, p, depth int) int {
 		if q < 0 {
 			return q
 		}
-		return s.skip(n.Branches[i], q, depth+1)
+		return s.skip(n.Branches[i], q, depth) // a union cannot hold itself directly
 	}
 	return s.skipItems(n, p, depth)
 }
