@@ -10,10 +10,17 @@ import (
 )
 
 func FuzzOpen(f *testing.F) {
+	// Small files: minimizing what it finds takes the fuzzer long enough.
 	for _, codec := range codecNames {
-		f.Add(sampleFile(f, newSampler(1), 3, 2, Options{Codec: codec, Values: []string{"i", "s"}}))
+		s := newSampler(1)
+		s.cols = []column.Column{
+			{Name: "i", Type: column.Int, Parent: -1},
+			{Name: "r", Type: column.Null, Array: true, Parent: -1},
+			{Name: "b", Type: column.Boolean, Parent: 1},
+			{Name: "s", Type: column.String, Array: true, Parent: 1},
+		}
+		f.Add(sampleFile(f, s, 3, 2, Options{Codec: codec, Values: []string{"i"}}))
 	}
-	f.Add(dropCRC(sampleFile(f, newSampler(1), 3, 2, Options{Codec: "null", Checksum: "null"})))
 	f.Add(rawFile{version: 2, rows: 1, cols: []rawColumn{{meta: meta("a int"), rows: 1, data: []byte{2}}}}.bytes())
 	f.Fuzz(func(t *testing.T, b []byte) {
 		file, err := Open(bytes.NewReader(b), int64(len(b)), "fuzz.trv")
