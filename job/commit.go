@@ -95,11 +95,13 @@ func (a *attempt) locked(ctx context.Context, s *state, out *Outcome) error {
 	a.lock = l
 	err = a.work(locked, out)
 	if cause := context.Cause(locked); errors.Is(cause, ErrConflict) {
-		err = cause // what else went wrong was its consequence
+		err = cause
 	}
-	if lost := errors.Is(err, ErrConflict) && l.check(clean) != nil; lost {
-		_ = l.release(clean)
-		return err
+	if err != nil {
+		if lost := l.check(clean); errors.Is(lost, ErrConflict) {
+			_ = l.release(clean)
+			return lost // what else went wrong was its consequence
+		}
 	}
 	var cleanErr error
 	switch {

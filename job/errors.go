@@ -48,6 +48,15 @@ func failf(kind error, message string, args ...any) error {
 	return &failure{kind, fmt.Errorf(message, args...)}
 }
 
+// inFile names the input whose schema err is about.
+func inFile(name string, err error) error {
+	if d := (*damage.Error)(nil); errors.As(err, &d) && d.File == "" {
+		d.File = name
+		return err
+	}
+	return fmt.Errorf("input %s: %w", name, err)
+}
+
 // judged gives err the kind that KindOf finds.
 func judged(err error) error {
 	if kind := KindOf(err); kind != nil {

@@ -12,7 +12,7 @@ import (
 )
 
 // DefaultMemory is the memory budget of a request that names none, in bytes.
-const DefaultMemory = 1 << 30
+const DefaultMemory = 512 << 20
 
 // Request is a conversion to plan or to run.
 type Request struct {

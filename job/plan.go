@@ -118,7 +118,7 @@ func (r *Request) readInputs(ctx context.Context, files []string, p *manifest.Pl
 		if !ok {
 			s, err := shred.ParseSchema(text)
 			if err != nil {
-				return nil, wrap(ErrInput, fmt.Errorf("input %s: %w", files[i], err))
+				return nil, wrap(ErrInput, inFile(files[i], err))
 			}
 			g = slices.IndexFunc(groups, func(g schemaGroup) bool { return g.schema.Canonical() == s.Canonical() })
 			if g < 0 {
@@ -174,7 +174,7 @@ func (r *Request) fitSchema(ctx context.Context, p *manifest.Plan, schema *shred
 	}
 	m, err := shred.Map(schema, shred.Options{RecursiveBytes: p.Options.RecursiveBytes})
 	if err != nil {
-		return wrap(ErrInput, fmt.Errorf("input %s: %w", p.Inputs[0].Path, err))
+		return wrap(ErrInput, inFile(p.Inputs[0].Path, err))
 	}
 	p.Columns = len(m.Columns)
 	want := cmp.Or(p.Options.BlockSize, defaultBlock)
