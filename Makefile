@@ -25,6 +25,7 @@ test: unit e2e
 unit:
 	$(GO) vet ./...
 	$(GO) test $(RACE) -timeout 20m $(UNIT)
+	$(if $(RACE),$(GO) test -run Alloc ./trevni ./shred ./mapper)
 
 # Run inside the directory, because only so does go test show what was skipped.
 e2e:
