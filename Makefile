@@ -40,7 +40,7 @@ fuzz:
 	@set -e; for package in $(UNIT); do \
 	  for target in $$($(GO) test -list '^Fuzz' $$package | grep '^Fuzz' || true); do \
 	    echo "$$package $$target $(FUZZ)"; \
-	    $(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZ) $$package; \
+	    $(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZ) -fuzzminimizetime 10x $$package; \
 	  done; \
 	done
 
