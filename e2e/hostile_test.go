@@ -24,6 +24,7 @@ func TestHostile(t *testing.T) {
 		data         []byte
 		flags        []string
 	}{
+		{"schema without columns", `{"type":"record","name":"E","fields":[]}`, 3, nil, nil},
 		{"named records expand to 2^30 columns", doubling(30), 0, nil, nil},
 		{"block of 2^60 rows without bytes", empties, 1 << 60, nil, nil},
 		{"array of 2^31 nulls", arrays, 1, append(varints(nil, 1<<31), 0), nil},
