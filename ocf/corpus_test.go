@@ -6,38 +6,18 @@ import (
 	"io"
 	"math/rand/v2"
 	"os"
-	"path/filepath"
-	"strconv"
-	"strings"
 	"testing"
 
 	"github.com/rowtocol/rowtocol/damage"
+	"github.com/rowtocol/rowtocol/internal/corpus"
 )
 
 // TestCorpus reads the files of a folder whose INDEX.tsv says what they hold.
 func TestCorpus(t *testing.T) {
-	dir := os.Getenv("ROWTOCOL_CORPUS")
-	if dir == "" {
-		t.Skip("ROWTOCOL_CORPUS is not set")
-	}
-	index, err := os.ReadFile(filepath.Join(dir, "INDEX.tsv"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	lines := strings.Split(strings.TrimSpace(string(index)), "\n")
-	column := map[string]int{}
-	for i, name := range strings.Split(lines[0], "\t") {
-		column[name] = i
-	}
 	counts := map[string]int{}
-	for _, line := range lines[1:] {
-		f := strings.Split(line, "\t")
-		name, class := f[column["file"]], f[column["class"]]
-		rows, err := strconv.ParseInt(f[column["rows"]], 10, 64)
-		if err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
-		file, err := os.ReadFile(filepath.Join(dir, name))
+	for _, e := range corpus.Entries(t) {
+		name, class, rows := e.Name, e.Class, e.Rows
+		file, err := os.ReadFile(e.Path)
 		if err != nil {
 			t.Fatal(err)
 		}

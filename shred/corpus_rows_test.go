@@ -6,10 +6,9 @@ import (
 	"errors"
 	"io"
 	"os"
-	"path/filepath"
-	"strings"
 	"testing"
 
+	"github.com/rowtocol/rowtocol/internal/corpus"
 	"github.com/rowtocol/rowtocol/ocf"
 	"github.com/rowtocol/rowtocol/shred"
 )
@@ -18,19 +17,10 @@ import (
 // again. Nearly all writers use the plain form of rows; a few give their arrays'
 // blocks negative counts and a size, which does not come back.
 func TestCorpusRows(t *testing.T) {
-	dir := os.Getenv("ROWTOCOL_CORPUS")
-	if dir == "" {
-		t.Skip("ROWTOCOL_CORPUS is not set")
-	}
-	index, err := os.ReadFile(filepath.Join(dir, "INDEX.tsv"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for line := range strings.Lines(string(index)) {
-		name, rest, _ := strings.Cut(line, "\t")
-		switch class, _, _ := strings.Cut(rest, "\t"); class {
+	for _, e := range corpus.Entries(t) {
+		switch e.Class {
 		case "ok", "recursive", "bad-name", "bad-symbols", "bad-default":
-			t.Run(name, func(t *testing.T) { roundTripFile(t, filepath.Join(dir, name)) })
+			t.Run(e.Name, func(t *testing.T) { roundTripFile(t, e.Path) })
 		}
 	}
 }

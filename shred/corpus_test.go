@@ -2,43 +2,25 @@ package shred
 
 import (
 	"os"
-	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/rowtocol/rowtocol/damage"
+	"github.com/rowtocol/rowtocol/internal/corpus"
 	"github.com/rowtocol/rowtocol/ocf"
 )
 
 // TestCorpus counts the columns of every real file of the folder that
 // ROWTOCOL_CORPUS names, and checks that warnings tell odd schemas from others.
 func TestCorpus(t *testing.T) {
-	dir := os.Getenv("ROWTOCOL_CORPUS")
-	if dir == "" {
-		t.Skip("ROWTOCOL_CORPUS is not set")
-	}
-	index, err := os.ReadFile(filepath.Join(dir, "INDEX.tsv"))
-	if err != nil {
-		t.Fatal(err)
-	}
 	files := 0
-	for line := range strings.Lines(string(index)) {
-		row := strings.Split(strings.TrimRight(line, "\n"), "\t")
-		if row[0] == "file" {
-			continue
-		}
-		name, class := row[0], row[1]
-		columns, err := strconv.Atoi(row[3])
-		if err != nil {
-			t.Fatal(err)
-		}
-		header := readHeader(t, filepath.Join(dir, name))
+	for _, e := range corpus.Entries(t) {
+		header := readHeader(t, e.Path)
 		if header == nil { // the tests of package ocf judge those
 			continue
 		}
 		files++
-		t.Run(name, func(t *testing.T) { checkFile(t, header.Schema, class, columns) })
+		t.Run(e.Name, func(t *testing.T) { checkFile(t, header.Schema, e.Class, e.Columns) })
 	}
 	t.Logf("%d schemas", files)
 }

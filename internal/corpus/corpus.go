@@ -1,0 +1,55 @@
+// Package corpus lists the real files that tests read: those of the folder
+// that ROWTOCOL_CORPUS names, as its INDEX.tsv describes them. Only tests
+// import it.
+package corpus
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// Entry is a file of the corpus.
+type Entry struct {
+	Name    string // relative to the folder
+	Path    string
+	Class   string // "ok", "corrupt", "recursive", …
+	Rows    int64
+	Columns int // of its Trevni form
+}
+
+// Entries returns the files in the order of the index. It skips the test
+// without ROWTOCOL_CORPUS, and ends it if the index cannot be read.
+func Entries(t *testing.T) []Entry {
+	t.Helper()
+	dir := os.Getenv("ROWTOCOL_CORPUS")
+	if dir == "" {
+		t.Skip("ROWTOCOL_CORPUS is not set")
+	}
+	index, err := os.ReadFile(filepath.Join(dir, "INDEX.tsv"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSpace(string(index)), "\n")
+	column := map[string]int{}
+	for i, name := range strings.Split(lines[0], "\t") {
+		column[name] = i
+	}
+	var entries []Entry
+	for _, line := range lines[1:] {
+		f := strings.Split(line, "\t")
+		name := f[column["file"]]
+		rows, err := strconv.ParseInt(f[column["rows"]], 10, 64)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		columns, err := strconv.Atoi(f[column["trevni_columns"]])
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		entries = append(entries, Entry{name, filepath.Join(dir, name), f[column["class"]], rows, columns})
+	}
+	return entries
+}
