@@ -34,7 +34,6 @@ type op struct {
 	minSize  int            // arrays and maps: the least bytes of one item
 	sub      []op           // items, map values or the optional's branch
 	key      *column.Buffer // map keys
-	text     *column.Buffer // the one column of items that are strings, else nil
 	branches []branchOps    // union
 	node     *Node          // raw
 	name     string         // path component, for errors
@@ -79,27 +78,16 @@ func (c *compiler) appendStep(ops []op, s *step, into int, name string) []op {
 			o.code, itemInto = opSimpleArray, s.col
 		}
 		o.sub = c.appendStep(nil, s.items, itemInto, "[]")
-		o.text = textColumn(o.sub)
 		return append(ops, o)
 	case KindMap:
 		o := op{code: opCounted, buf: c.buffer(s.col), key: c.buffer(s.key), name: name}
 		o.minSize = 1 + minSize(s.node.Items)
 		o.sub = c.appendStep(nil, s.items, s.items.col, "{}")
-		o.text = textColumn(o.sub)
 		return append(ops, o)
 	case KindUnion:
 		return append(ops, c.union(s, name))
 	}
 	return append(ops, c.simple(s.node, into, name))
-}
-
-// textColumn returns the column of a walk that is one string: lists and maps
-// of strings are so common that they skip the interpreter.
-func textColumn(ops []op) *column.Buffer {
-	if len(ops) == 1 && ops[0].code == opString {
-		return ops[0].buf
-	}
-	return nil
 }
 
 // simple returns the op of a value that fills one column.

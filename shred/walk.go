@@ -199,15 +199,6 @@ func (s *Shredder) varint(p int) (int64, int) {
 
 // copySized copies a length and that many bytes.
 func (s *Shredder) copySized(buf *column.Buffer, p int, text bool) int {
-	if b := s.b; p < len(b) && b[p] < 0x80 && b[p]&1 == 0 { // a length below 64
-		if end := p + 1 + int(b[p]>>1); end <= len(b) {
-			if text && !utf8.Valid(b[p+1:end]) {
-				s.badUTF8++
-			}
-			buf.Append(b[p:end])
-			return end
-		}
-	}
 	n, start := s.varint(p)
 	if start < 0 {
 		return start
@@ -382,15 +373,7 @@ func (s *Shredder) block(o *op, p int, key *column.Buffer) (q, n int) {
 				return q, 0
 			}
 		}
-		if o.text != nil {
-			q = s.copySized(o.text, q, true)
-		} else {
-			q = s.run(o.sub, q)
-		}
-		if q < 0 {
-			if o.text != nil {
-				s.at(o.sub[0].name)
-			}
+		if q = s.run(o.sub, q); q < 0 {
 			return q, 0
 		}
 	}
