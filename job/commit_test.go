@@ -169,6 +169,13 @@ func (w crashWriter) Abort() error {
 	return w.Writer.Abort()
 }
 
+// on resolves every location to one store.
+func on(st store.Store) Resolve {
+	return func(location string) (store.Location, error) {
+		return store.Location{Store: st, Path: location}, nil
+	}
+}
+
 // scene is a destination before a job, and what it must look like after it.
 type scene struct {
 	dir, in   string
@@ -204,7 +211,7 @@ func (s *scene) begin(t *testing.T, name string, st store.Store) Request {
 	}
 	r := request(t, dest, s.in)
 	r.Workers, r.Overwrite = 1, s.overwrite
-	r.Resolve = func(location string) (store.Store, string, error) { return st, location, nil }
+	r.Resolve = on(st)
 	return r
 }
 
@@ -274,7 +281,7 @@ func TestCrashThenOther(t *testing.T) {
 			ended = !first.dead
 			writeInput(t, s.in, testSchema, 3, 5)
 			second := &crash{Store: store.Local(), left: 5 + n%10}
-			r.Resolve = func(location string) (store.Store, string, error) { return second, location, nil }
+			r.Resolve = on(second)
 			r.Overwrite = overwrite || ended
 			_, _ = Convert(context.Background(), r)
 			r.Resolve = nil

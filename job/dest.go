@@ -44,8 +44,8 @@ func newAttempt(r *Request, p *manifest.Plan) (*attempt, error) {
 	if err != nil {
 		return nil, err
 	}
-	root := path.Join(dest.path, workName)
-	return &attempt{r: r, plan: p, st: dest.st, dest: dest.path, root: root, dir: path.Join(root, p.ID)}, nil
+	root := path.Join(dest.Path, workName)
+	return &attempt{r: r, plan: p, st: dest.Store, dest: dest.Path, root: root, dir: path.Join(root, p.ID)}, nil
 }
 
 // state is what a destination holds.

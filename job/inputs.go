@@ -26,21 +26,27 @@ const headerReaders = 8
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
+// inputFile is a file to convert.
+type inputFile struct {
+	name  string // its location
+	named bool   // by the user, and not found in a directory or by a pattern
+}
+
 // expandInputs returns the files that the arguments name, each once, sorted by
-// path, so that the order of arguments does not matter. A directory stands for
-// the .avro files in it and below it, except for what is hidden or starts with
-// an underscore; a file named itself or by a pattern is taken as it is.
-func (r *Request) expandInputs(ctx context.Context, dest place) ([]string, error) {
+// location, so that the order of arguments does not matter. A directory stands
+// for the .avro files in it and below it, except for what is hidden or starts
+// with an underscore; a file named itself or by a pattern is taken as it is.
+func (r *Request) expandInputs(ctx context.Context, dest store.Location) ([]inputFile, error) {
 	if len(r.Inputs) == 0 {
 		return nil, failf(ErrUsage, "no input named")
 	}
-	var files []string
+	var files []inputFile
 	for _, arg := range r.Inputs {
 		in, err := r.resolve(arg)
 		if err != nil {
 			return nil, err
 		}
-		found, err := match(ctx, in.st, in.path)
+		found, err := match(ctx, in.Store, in.Path)
 		if err != nil {
 			return nil, inputError(arg, err)
 		}
@@ -51,16 +57,24 @@ func (r *Request) expandInputs(ctx context.Context, dest place) ([]string, error
 			}
 			if !info.Dir {
 				paths = append(paths, info.Path)
-			} else if paths, err = walk(ctx, in.st, info.Path, paths); err != nil {
+			} else if paths, err = walk(ctx, in.Store, info.Path, paths); err != nil {
 				return nil, inputError(arg, err)
 			}
 		}
 		for _, p := range paths {
-			files = append(files, in.location(p))
+			files = append(files, inputFile{name: in.Origin + p, named: p == in.Path})
 		}
 	}
-	slices.Sort(files)
-	return slices.Compact(files), nil
+	slices.SortFunc(files, func(a, b inputFile) int {
+		if a.name == b.name && a.named != b.named {
+			if a.named {
+				return -1
+			}
+			return 1
+		}
+		return strings.Compare(a.name, b.name)
+	})
+	return slices.CompactFunc(files, func(a, b inputFile) bool { return a.name == b.name }), nil
 }
 
 // match returns the file or directory p, or else what the pattern p matches.
@@ -101,14 +115,14 @@ func walk(ctx context.Context, st store.Store, dir string, files []string) ([]st
 
 // disjoint refuses a destination in an input directory, where the next run
 // would read what this one leaves, and an input in the destination.
-func disjoint(in place, info store.Info, dest place) error {
+func disjoint(in store.Location, info store.Info, dest store.Location) error {
 	switch {
-	case in.origin != dest.origin:
+	case in.Origin != dest.Origin:
 		return nil
-	case info.Dir && within(dest.path, info.Path):
-		return failf(ErrUsage, "destination %s is inside of the input directory %s", dest.path, info.Path)
-	case within(info.Path, dest.path):
-		return failf(ErrUsage, "input %s is inside of the destination %s", info.Path, dest.path)
+	case info.Dir && within(dest.Path, info.Path):
+		return failf(ErrUsage, "destination %s is inside of the input directory %s", dest.Path, info.Path)
+	case within(info.Path, dest.Path):
+		return failf(ErrUsage, "input %s is inside of the destination %s", info.Path, dest.Path)
 	}
 	return nil
 }
@@ -123,7 +137,7 @@ func inputError(name string, err error) error {
 	if errors.Is(err, store.ErrNotExist) {
 		return failf(ErrInput, "input %s does not exist", name)
 	}
-	if store.Classify(err) == store.Final && errors.Is(err, store.ErrNotRegular) {
+	if errors.Is(err, store.ErrNotRegular) || errors.Is(err, store.ErrBeingWritten) {
 		return wrap(ErrInput, fmt.Errorf("input %s: %w", name, err))
 	}
 	return fmt.Errorf("input %s: %w", name, err)
@@ -135,7 +149,7 @@ func (r *Request) openInput(ctx context.Context, name string) (store.File, error
 	if err != nil {
 		return nil, err
 	}
-	f, err := in.st.Open(ctx, in.path)
+	f, err := in.Store.Open(ctx, in.Path)
 	if err != nil {
 		return nil, inputError(name, err)
 	}

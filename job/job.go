@@ -4,7 +4,6 @@ import (
 	"os"
 	"path"
 	"runtime"
-	"strings"
 
 	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/manifest"
@@ -36,8 +35,9 @@ type Request struct {
 	TempDir string
 	// Progress, if set, is told of progress, by one goroutine at a time.
 	Progress func(Progress)
-	// Resolve finds the store of a location; nil is store.Resolve.
-	Resolve func(location string) (store.Store, string, error)
+	// Resolve finds the store of a location; nil is store.Resolve, which knows
+	// local disks only.
+	Resolve Resolve
 	// Lock are the times of the lock; zero fields take the defaults.
 	Lock LockTimes
 }
@@ -60,39 +60,28 @@ type Outcome struct {
 	Warnings []string
 }
 
-// place is a location that was resolved.
-type place struct {
-	st     store.Store
-	origin string // scheme and host of remote storage; empty for local files
-	path   string
-}
+// Resolve finds the store of a location and its path there.
+type Resolve func(location string) (store.Location, error)
 
-// location is what resolves to the place again, from anywhere: plans travel,
-// and a rerun may start in another directory.
-func (p place) location(file string) string { return p.origin + file }
-
-func (r *Request) resolve(location string) (place, error) {
+// resolve returns the place of a location. Its path is absolute, because plans
+// travel and a rerun may start in another directory.
+func (r *Request) resolve(location string) (store.Location, error) {
 	find := r.Resolve
 	if find == nil {
 		find = store.Resolve
 	}
-	st, p, err := find(location)
+	l, err := find(location)
 	if err != nil {
-		return place{}, wrap(ErrUsage, err)
+		return l, wrap(ErrUsage, err)
 	}
-	pl := place{st: st, path: p}
-	if scheme, rest, ok := strings.Cut(location, "://"); ok && !strings.EqualFold(scheme, "file") {
-		host, _, _ := strings.Cut(rest, "/")
-		pl.origin = scheme + "://" + host
-	}
-	if pl.origin == "" && !path.IsAbs(p) {
+	if l.Origin == "" && !path.IsAbs(l.Path) {
 		wd, err := os.Getwd()
 		if err != nil {
-			return place{}, wrap(ErrStorage, err)
+			return l, wrap(ErrStorage, err)
 		}
-		pl.path = path.Join(wd, p)
+		l.Path = path.Join(wd, l.Path)
 	}
-	return pl, nil
+	return l, nil
 }
 
 func (r *Request) memory() int64 {

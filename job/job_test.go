@@ -284,7 +284,7 @@ func TestExpandInputs(t *testing.T) {
 		for _, a := range strings.Fields(tc.args) {
 			args = append(args, dir+"/"+a)
 		}
-		got, err := ExpandInputs(context.Background(), args)
+		got, err := ExpandInputs(context.Background(), args, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -43,7 +43,7 @@ func makePlan(ctx context.Context, r Request) (*manifest.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	info, err := dest.st.Stat(ctx, dest.path)
+	info, err := dest.Store.Stat(ctx, dest.Path)
 	switch {
 	case err == nil && !info.Dir:
 		return nil, failf(ErrUsage, "destination %s is a file", r.Dest)
@@ -54,14 +54,14 @@ func makePlan(ctx context.Context, r Request) (*manifest.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(files) == 0 {
-		p.Warnings = append(p.Warnings, "the inputs hold no .avro file")
-		p.Options.BlockSize = cmp.Or(p.Options.BlockSize, defaultBlock)
-		return p, seal(p)
-	}
 	schema, err := r.readInputs(ctx, files, p)
 	if err != nil {
 		return nil, err
+	}
+	if len(p.Inputs) == 0 {
+		p.Warnings = append(p.Warnings, "the inputs hold no .avro file")
+		p.Options.BlockSize = cmp.Or(p.Options.BlockSize, defaultBlock)
+		return p, seal(p)
 	}
 	if err := r.fitSchema(ctx, p, schema); err != nil {
 		return nil, err
@@ -98,19 +98,38 @@ func completeOptions(o *manifest.Options) error {
 }
 
 // readInputs describes the inputs in p and returns the schema of all of them.
-func (r *Request) readInputs(ctx context.Context, files []string, p *manifest.Plan) (*shred.Schema, error) {
-	p.Inputs = make([]manifest.Input, len(files))
+func (r *Request) readInputs(ctx context.Context, files []inputFile, p *manifest.Plan) (*shred.Schema, error) {
+	inputs := make([]manifest.Input, len(files))
 	texts := make([]string, len(files))
+	open := make([]bool, len(files))
 	err := forEach(ctx, len(files), headerReaders, func(ctx context.Context, i int) error {
-		in, h, err := r.readHeader(ctx, files[i])
+		in, h, err := r.readHeader(ctx, files[i].name)
+		if errors.Is(err, store.ErrBeingWritten) && !files[i].named {
+			open[i] = true
+			return nil
+		}
 		if err == nil {
-			p.Inputs[i], texts[i] = in, h.Schema
+			inputs[i], texts[i] = in, h.Schema
 		}
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
+	var sound []string // schemas of the inputs that are taken
+	for i, in := range inputs {
+		if open[i] {
+			p.Warnings = append(p.Warnings, fmt.Sprintf("input %s is left out: %v", files[i].name, store.ErrBeingWritten))
+			continue
+		}
+		p.Inputs, sound = append(p.Inputs, in), append(sound, texts[i])
+	}
+	return oneSchema(p.Inputs, sound)
+}
+
+// oneSchema parses the schemas of the inputs and returns it if they are the
+// same; nil if there are none.
+func oneSchema(inputs []manifest.Input, texts []string) (*shred.Schema, error) {
 	var groups []schemaGroup
 	known := make(map[string]int) // schema text → index in groups
 	for i, text := range texts {
@@ -118,7 +137,7 @@ func (r *Request) readInputs(ctx context.Context, files []string, p *manifest.Pl
 		if !ok {
 			s, err := shred.ParseSchema(text)
 			if err != nil {
-				return nil, wrap(ErrInput, inFile(files[i], err))
+				return nil, wrap(ErrInput, inFile(inputs[i].Path, err))
 			}
 			g = slices.IndexFunc(groups, func(g schemaGroup) bool { return g.schema.Canonical() == s.Canonical() })
 			if g < 0 {
@@ -127,12 +146,15 @@ func (r *Request) readInputs(ctx context.Context, files []string, p *manifest.Pl
 			}
 			known[text] = g
 		}
-		groups[g].files = append(groups[g].files, files[i])
+		groups[g].files = append(groups[g].files, inputs[i].Path)
 	}
-	if len(groups) > 1 {
-		return nil, schemasDiffer(groups)
+	switch len(groups) {
+	case 0:
+		return nil, nil
+	case 1:
+		return groups[0].schema, nil
 	}
-	return groups[0].schema, nil
+	return nil, schemasDiffer(groups)
 }
 
 // schemaGroup is the inputs of one schema.
@@ -168,9 +190,10 @@ func schemasDiffer(groups []schemaGroup) error {
 // size, tasks.
 func (r *Request) fitSchema(ctx context.Context, p *manifest.Plan, schema *shred.Schema) error {
 	p.Schema = schema.JSON()
-	p.Warnings = append(p.Warnings, schema.Warnings()...)
-	if p.Options.Strict && len(p.Warnings) > 0 {
-		return failf(ErrInput, "input %s: with --strict: %s", p.Inputs[0].Path, strings.Join(p.Warnings, "; "))
+	odd := schema.Warnings()
+	p.Warnings = append(p.Warnings, odd...)
+	if p.Options.Strict && len(odd) > 0 {
+		return failf(ErrInput, "input %s: with --strict: %s", p.Inputs[0].Path, strings.Join(odd, "; "))
 	}
 	m, err := shred.Map(schema, shred.Options{RecursiveBytes: p.Options.RecursiveBytes})
 	if err != nil {

@@ -133,10 +133,11 @@ type Success struct {
 	InvalidUTF8 int64 `json:"invalid_utf8,omitempty"`
 }
 
-// Sum returns the plan's ID: a hash of everything else in it.
+// Sum returns the plan's ID: a hash of all in it that shapes the output, which
+// is everything else but the warnings.
 func (p *Plan) Sum() (string, error) {
 	q := *p
-	q.ID = ""
+	q.ID, q.Warnings = "", nil
 	b, err := q.Encode()
 	if err != nil {
 		return "", err

@@ -27,24 +27,51 @@ type Written struct {
 
 // Write makes the file path of out's pieces; sp holds those that are spilled,
 // and may be nil if there are none. The file appears under its name when it is
-// on disk and has been read back. If the name exists with the same bytes, as
+// stored and has been read back. If the name exists with the same bytes, as
 // after a lost race with another run of the same task, that is success; with
-// other bytes it is store.ErrExist. On any other error nothing is left at
-// path, nor of the temporary file, unless removing it failed too.
+// other bytes it is store.ErrExist. An upload that fails is repeated as a whole
+// from the spill, as long as st's patience lasts. On any other error nothing is
+// left at path, nor of the temporary file, unless removing it failed too.
 func Write(ctx context.Context, st store.Store, path string, out format.Output, sp *spill.Spill) (Written, error) {
 	if err := check(out, sp); err != nil {
 		return Written{}, fmt.Errorf("%s: %w", path, err)
 	}
-	temp := store.TempName(path)
-	buf := bufio.NewWriterSize(nil, int(min(maxBuffer, max(out.Size, 512))))
-	crc, err := create(ctx, st, temp, out, sp, buf)
+	u := &upload{
+		st: st, path: path, out: out, spill: sp,
+		buf: bufio.NewWriterSize(nil, int(min(maxBuffer, max(out.Size, 512)))),
+	}
+	err := store.Retry(ctx, st, "write "+path, func() error { return u.try(ctx) })
+	if err == nil {
+		err = u.spillErr
+	}
 	if err != nil {
 		return Written{}, fmt.Errorf("write %s: %w", path, err)
 	}
-	if err := publish(ctx, st, temp, path, out.Size, crc, buf); err != nil {
-		return Written{}, fmt.Errorf("write %s: %w", path, err)
+	return Written{Path: path, Size: out.Size, CRC32C: u.crc}, nil
+}
+
+// upload is an output on its way.
+type upload struct {
+	st    store.Store
+	path  string
+	out   format.Output
+	spill *spill.Spill
+	buf   *bufio.Writer
+
+	crc uint32 // CRC-32C of what was sent
+	// spillErr is a failure of the local side, which no repetition mends.
+	spillErr error
+}
+
+// try does the whole upload once, under a temporary name of its own: a failed
+// one may still hold its name on the storage.
+func (u *upload) try(ctx context.Context) error {
+	temp := store.TempName(u.path)
+	err := u.create(ctx, temp)
+	if err != nil || u.spillErr != nil {
+		return err
 	}
-	return Written{Path: path, Size: out.Size, CRC32C: crc}, nil
+	return u.publish(ctx, temp)
 }
 
 // check finds an output that contradicts itself, before anything is created.
@@ -65,70 +92,86 @@ func check(out format.Output, sp *spill.Spill) error {
 	return nil
 }
 
-// create writes and commits the file, and returns the CRC-32C of what it sent.
-// On error it leaves nothing.
-func create(ctx context.Context, st store.Store, path string, out format.Output, sp *spill.Spill, buf *bufio.Writer) (uint32, error) {
-	w, err := st.Create(ctx, path, store.CreateOptions{Size: out.Size})
+// create writes and commits the file. On error, also one of the spill, it
+// leaves nothing.
+func (u *upload) create(ctx context.Context, temp string) error {
+	w, err := u.st.Create(ctx, temp, store.CreateOptions{Size: u.out.Size})
 	if err != nil {
-		return 0, err
+		return err
 	}
 	sum := &summer{ctx: ctx, w: w}
-	buf.Reset(sum)
-	err = send(buf, out.Pieces, sp)
-	if err == nil {
-		err = w.Commit(ctx)
+	u.buf.Reset(sum)
+	sendErr := u.send()
+	if sendErr == nil {
+		u.crc = sum.crc
+		if err = w.Commit(ctx); err == nil {
+			return nil
+		}
+	} else if err = sum.err; err == nil {
+		u.spillErr = sendErr
 	}
-	if err != nil {
-		return 0, errors.Join(err, w.Abort())
+	if left := w.Abort(); left != nil {
+		err = leftBehind(err, temp, left)
 	}
-	return sum.crc, nil
+	return err
 }
 
-func send(buf *bufio.Writer, pieces []format.Piece, sp *spill.Spill) error {
-	for _, p := range pieces {
+func (u *upload) send() error {
+	for _, p := range u.out.Pieces {
 		var err error
 		if p.Column < 0 {
-			_, err = buf.Write(p.Literal)
+			_, err = u.buf.Write(p.Literal)
 		} else {
-			_, err = sp.CopyTo(buf, p.Column, p.Offset, p.Length)
+			_, err = u.spill.CopyTo(u.buf, p.Column, p.Offset, p.Length)
 		}
 		if err != nil {
 			return err
 		}
 	}
-	return buf.Flush()
+	return u.buf.Flush()
 }
 
-// publish verifies temp and renames it to path. On error it removes temp, and
-// path if that is what temp has become.
-func publish(ctx context.Context, st store.Store, temp, path string, size int64, crc uint32, buf *bufio.Writer) error {
-	err := verify(ctx, st, temp, size, crc, buf)
+// leftBehind adds to err that a temporary file could not be removed; err, or
+// else what prevented the removal, says what kind of failure it is.
+func leftBehind(err error, temp string, left error) error {
+	if err == nil {
+		return fmt.Errorf("remove %s: %w", temp, left)
+	}
+	return fmt.Errorf("%w (%s is left behind: %v)", err, temp, left)
+}
+
+// publish verifies temp and renames it to the upload's path. On error it
+// removes temp, and path if that is what temp has become.
+func (u *upload) publish(ctx context.Context, temp string) error {
+	err := u.verify(ctx, temp)
 	renamed := false
 	if err == nil {
-		err = st.Rename(ctx, temp, path)
+		err = u.st.Rename(ctx, temp, u.path)
 		renamed = true
 	}
 	if err == nil {
 		return nil
 	}
 	// What was begun is removed also, and above all, when ctx has ended.
-	clean := context.WithoutCancel(ctx)
-	if renamed && errors.Is(err, store.ErrExist) {
-		if verify(ctx, st, path, size, crc, buf) == nil {
-			return st.Remove(clean, temp)
-		}
-		return errors.Join(err, st.Remove(clean, temp))
+	clean, cancel := store.Cleanup(ctx)
+	defer cancel()
+	if renamed && errors.Is(err, store.ErrExist) && u.verify(ctx, u.path) == nil {
+		err = nil
 	}
-	removed := st.Remove(clean, temp)
-	if renamed && errors.Is(removed, store.ErrNotExist) {
-		removed = st.Remove(clean, path)
+	left := u.st.Remove(clean, temp)
+	if renamed && errors.Is(left, store.ErrNotExist) && !errors.Is(err, store.ErrExist) {
+		left = u.st.Remove(clean, u.path)
 	}
-	return errors.Join(err, removed)
+	if left != nil {
+		return leftBehind(err, temp, left)
+	}
+	return err
 }
 
 // verify reads a file back and compares its length and CRC-32C.
-func verify(ctx context.Context, st store.Store, path string, size int64, crc uint32, buf *bufio.Writer) error {
-	f, err := st.Open(ctx, path)
+func (u *upload) verify(ctx context.Context, path string) error {
+	size, crc := u.out.Size, u.crc
+	f, err := u.st.Open(ctx, path)
 	if err != nil {
 		return err
 	}
@@ -137,10 +180,10 @@ func verify(ctx context.Context, st store.Store, path string, size int64, crc ui
 		return fmt.Errorf("%d bytes were stored, %d written: %w", f.Size(), size, store.ErrMismatch)
 	}
 	sum := &summer{ctx: ctx, w: io.Discard}
-	buf.Reset(sum)
-	n, err := buf.ReadFrom(io.NewSectionReader(f, 0, size))
+	u.buf.Reset(sum)
+	n, err := u.buf.ReadFrom(io.NewSectionReader(f, 0, size))
 	if err == nil {
-		err = buf.Flush()
+		err = u.buf.Flush()
 	}
 	if err != nil {
 		return err
@@ -157,12 +200,17 @@ type summer struct {
 	ctx context.Context
 	w   io.Writer
 	crc uint32
+	err error // the first
 }
 
-func (s *summer) Write(p []byte) (int, error) {
-	if err := s.ctx.Err(); err != nil {
-		return 0, err
+func (s *summer) Write(p []byte) (n int, err error) {
+	if s.err == nil {
+		s.err = s.ctx.Err()
+	}
+	if s.err != nil {
+		return 0, s.err
 	}
 	s.crc = crc32.Update(s.crc, castagnoli, p)
-	return s.w.Write(p)
+	n, s.err = s.w.Write(p)
+	return n, s.err
 }

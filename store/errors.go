@@ -22,6 +22,17 @@ var (
 	ErrTooLarge = errors.New("file is too large")
 	// ErrMismatch is storage that holds other bytes than were written.
 	ErrMismatch = errors.New("the stored file differs from what was written")
+	// ErrBeingWritten is a file that a writer, alive or not, has not closed.
+	ErrBeingWritten = errors.New("the file is still being written")
+	// ErrUnavailable is storage that does not answer, or not with sense, for
+	// now.
+	ErrUnavailable = errors.New("storage is not available")
+	// ErrQuota is the end of a quota.
+	ErrQuota = errors.New("a quota is used up")
+	// ErrEncrypted is an encryption zone, reached by a road that cannot encrypt.
+	ErrEncrypted = errors.New("in an encryption zone")
+	// ErrErasureCoded is a directory whose files are striped over many blocks.
+	ErrErasureCoded = errors.New("erasure coded")
 	// ErrScheme is a location on a kind of storage that is not supported.
 	ErrScheme = errors.New("storage is not supported")
 )
@@ -67,6 +78,10 @@ var sentinels = []struct {
 	{ErrNotRegular, Final},
 	{ErrTooLarge, Final},
 	{ErrMismatch, Retryable},
+	{ErrBeingWritten, Final},
+	{ErrQuota, Final},
+	{ErrEncrypted, Final},
+	{ErrErasureCoded, Final},
 	{io.ErrShortWrite, Retryable},
 	{context.Canceled, Unknown},
 }
@@ -111,6 +126,8 @@ func Classify(err error) Class {
 		return Exists
 	case errors.Is(err, fs.ErrPermission):
 		return Final
+	case errors.Is(err, ErrUnavailable):
+		return Retryable
 	}
 	var timeout interface{ Timeout() bool }
 	if errors.As(err, &timeout) && timeout.Timeout() {

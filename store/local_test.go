@@ -174,6 +174,9 @@ func TestClassify(t *testing.T) {
 		{os.ErrDeadlineExceeded, Retryable},
 		{&net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}, Retryable},
 		{&net.DNSError{IsTimeout: true}, Retryable},
+		{fmt.Errorf("%w: ack error", ErrUnavailable), Retryable},
+		{fmt.Errorf("%w: %w", ErrUnavailable, context.Canceled), Unknown},
+		{fmt.Errorf("/a: %w", ErrQuota), Final},
 		{errno(syscall.ENOSPC), Retryable},
 		{errno(syscall.EIO), Retryable},
 		{errno(syscall.EMFILE), Retryable},
@@ -215,17 +218,17 @@ func TestResolve(t *testing.T) {
 		"file:/a":             "/a",
 		"dt=2024-01-01T00:00": "dt=2024-01-01T00:00",
 	} {
-		_, got, err := Resolve(location)
-		if err != nil || got != want {
+		got, err := Resolve(location)
+		if err != nil || got.Path != want || got.Origin != "" {
 			t.Errorf("%s is %q, %v; want %q", location, got, err, want)
 		}
 	}
 	for _, location := range []string{"hdfs://nn:8020/a", "s3://b/k", "file://host/a", "file://"} {
-		if _, _, err := Resolve(location); Classify(err) != Unsupported {
+		if _, err := Resolve(location); Classify(err) != Unsupported {
 			t.Errorf("%s: %v", location, err)
 		}
 	}
-	if _, _, err := Resolve(""); err == nil {
+	if _, err := Resolve(""); err == nil {
 		t.Error("an empty location passed")
 	}
 }

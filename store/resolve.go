@@ -12,27 +12,37 @@ import (
 
 var scheme = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9+.-]*)://`)
 
-// Resolve returns the store that a location is on and its path there. Plain
-// paths and file: locations are local; characters are taken as they stand, %
-// included, as Hadoop does. Other schemes are ErrScheme.
-func Resolve(location string) (Store, string, error) {
-	if location == "" {
-		return nil, "", errors.New("an empty location")
-	}
+// Scheme returns the scheme of a location in lower case, and what follows its
+// colon and slashes; a plain path has none.
+func Scheme(location string) (name, rest string) {
 	m := scheme.FindStringSubmatch(location)
+	if m == nil {
+		return "", location
+	}
+	return strings.ToLower(m[1]), location[len(m[0]):]
+}
+
+// Resolve resolves a location on local disk: a plain path or a file: location.
+// Characters are taken as they stand, % included, as Hadoop does. Other schemes
+// are ErrScheme.
+func Resolve(location string) (Location, error) {
+	if location == "" {
+		return Location{}, errors.New("an empty location")
+	}
+	name, rest := Scheme(location)
 	switch {
-	case m == nil && strings.HasPrefix(location, "file:/"):
-		return Local(), path.Clean(location[len("file:"):]), nil
-	case m == nil:
-		return Local(), path.Clean(location), nil
-	case !strings.EqualFold(m[1], "file"):
-		return nil, "", fmt.Errorf("%s: %s %w", location, m[1], ErrScheme)
+	case name == "" && strings.HasPrefix(location, "file:/"):
+		return Location{Store: Local(), Path: path.Clean(location[len("file:"):])}, nil
+	case name == "":
+		return Location{Store: Local(), Path: path.Clean(location)}, nil
+	case name != "file":
+		return Location{}, fmt.Errorf("%s: %s %w", location, name, ErrScheme)
 	}
-	host, rest, ok := strings.Cut(location[len(m[0]):], "/")
+	host, rest, ok := strings.Cut(rest, "/")
 	if !ok || host != "" && host != "localhost" {
-		return nil, "", fmt.Errorf("%s: a file location of another host: %w", location, ErrScheme)
+		return Location{}, fmt.Errorf("%s: a file location of another host: %w", location, ErrScheme)
 	}
-	return Local(), path.Clean("/" + rest), nil
+	return Location{Store: Local(), Path: path.Clean("/" + rest)}, nil
 }
 
 // IsPattern reports whether a path has characters that Glob interprets. A file

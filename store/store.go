@@ -15,7 +15,8 @@ import (
 // its work or not begun it, as far as the storage can know.
 type Store interface {
 	// Open opens a file for reading; ErrNotExist if there is none. What is not
-	// a regular file is refused.
+	// a regular file is refused, and on remote storage also what a writer still
+	// has open: ErrBeingWritten. ctx bounds the reads too.
 	Open(ctx context.Context, path string) (File, error)
 	// Create creates a file, in a directory that exists (else ErrNoParent) and
 	// under a name that does not (else ErrExist). ctx bounds the writes too.
@@ -86,6 +87,18 @@ type Info struct {
 	Size    int64 // bytes; 0 for a directory
 	Dir     bool
 	ModTime time.Time
+	// FileID is a number that stays with the file when it is renamed; 0 where
+	// the storage has none.
+	FileID uint64
+}
+
+// Location is a place on a store.
+type Location struct {
+	Store Store
+	// Origin is empty for local files, else the scheme and authority of the
+	// storage, in one spelling: Origin + Path resolves to the place again.
+	Origin string
+	Path   string
 }
 
 // TempName returns a name beside path, new at each call, for a file that will

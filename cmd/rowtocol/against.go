@@ -18,7 +18,7 @@ import (
 
 // verifyAgainst compares the columns with the inputs, row by row.
 func (a *app) verifyAgainst(ctx context.Context, f *verifyFlags, c *columns, r *verified) error {
-	inputs, err := job.ExpandInputs(ctx, f.against)
+	inputs, err := job.ExpandInputs(ctx, f.against, a.resolve)
 	if err != nil {
 		return err
 	}
@@ -31,7 +31,7 @@ func (a *app) verifyAgainst(ctx context.Context, f *verifyFlags, c *columns, r *
 	var done int64
 	w.Progress = func(n int64) { p.set(n, done, 0) }
 	for _, name := range inputs {
-		n, err := compareInput(ctx, w, name, lost[name], int64(f.maxBlock))
+		n, err := a.compareInput(ctx, w, name, lost[name], int64(f.maxBlock))
 		if err != nil {
 			return fmt.Errorf("comparing with %s: %w", name, err)
 		}
@@ -99,12 +99,12 @@ func (a *app) reportAgainst(f *verifyFlags, r *verified, result *witness.Result)
 }
 
 // compareInput compares with one input and returns its size.
-func compareInput(ctx context.Context, w *witness.Comparer, name string, lost []ocf.Range, maxBlock int64) (int64, error) {
-	st, p, err := store.Resolve(name)
+func (a *app) compareInput(ctx context.Context, w *witness.Comparer, name string, lost []ocf.Range, maxBlock int64) (int64, error) {
+	at, err := a.resolve(name)
 	if err != nil {
 		return 0, err
 	}
-	in, err := st.Open(ctx, p)
+	in, err := at.Store.Open(ctx, at.Path)
 	if err != nil {
 		return 0, err
 	}

@@ -174,6 +174,7 @@ func (a *app) convert(cmd *cobra.Command, f *convertFlags, inputs []string, dest
 	req := job.Request{
 		Inputs: inputs, Dest: dest, Options: options, NewFormat: newFormat,
 		Overwrite: f.overwrite, Workers: a.workers, Memory: int64(a.memory), TempDir: a.tempDir,
+		Resolve:  a.resolve,
 		Progress: func(s job.Progress) { p.set(s.Rows, s.Bytes, s.TotalBytes) },
 	}
 	if f.dryRun {

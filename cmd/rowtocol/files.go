@@ -23,11 +23,12 @@ type columns struct {
 }
 
 // openColumns resolves FILE|DIR.
-func openColumns(ctx context.Context, location string) (*columns, error) {
-	st, p, err := store.Resolve(location)
+func (a *app) openColumns(ctx context.Context, location string) (*columns, error) {
+	at, err := a.resolve(location)
 	if err != nil {
 		return nil, err
 	}
+	st, p := at.Store, at.Path
 	info, err := st.Stat(ctx, p)
 	if err != nil {
 		return nil, err

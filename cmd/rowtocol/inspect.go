@@ -36,7 +36,7 @@ func (a *app) inspectCommand() *cobra.Command {
 			if order != "file" && order != "stored" && order != "name" {
 				return usagef("--sort: %q is not one of file, stored, name", order)
 			}
-			c, err := openColumns(cmd.Context(), args[0])
+			c, err := a.openColumns(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}

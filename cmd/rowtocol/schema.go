@@ -12,7 +12,6 @@ import (
 	"github.com/rowtocol/rowtocol/damage"
 	"github.com/rowtocol/rowtocol/ocf"
 	"github.com/rowtocol/rowtocol/shred"
-	"github.com/rowtocol/rowtocol/store"
 	"github.com/rowtocol/rowtocol/trevni"
 )
 
@@ -31,7 +30,7 @@ func (a *app) schemaCommand() *cobra.Command {
 			if recursive != "" && recursive != "bytes" {
 				return usagef("--recursive: %q is not a choice; bytes is", recursive)
 			}
-			text, cols, err := readSchema(cmd.Context(), args[0])
+			text, cols, err := a.readSchema(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}
@@ -53,12 +52,12 @@ func (a *app) schemaCommand() *cobra.Command {
 }
 
 // readSchema returns a file's schema; of a column file also its columns.
-func readSchema(ctx context.Context, location string) (text string, cols []column.Column, err error) {
-	st, p, err := store.Resolve(location)
+func (a *app) readSchema(ctx context.Context, location string) (text string, cols []column.Column, err error) {
+	at, err := a.resolve(location)
 	if err != nil {
 		return "", nil, err
 	}
-	in, err := st.Open(ctx, p)
+	in, err := at.Store.Open(ctx, at.Path)
 	if err != nil {
 		return "", nil, err
 	}

@@ -71,7 +71,7 @@ func (a *app) verify(ctx context.Context, f *verifyFlags, location string) error
 	if f.maxBlock == 0 {
 		return usagef("--max-input-block must be more than 0")
 	}
-	c, err := openColumns(ctx, location)
+	c, err := a.openColumns(ctx, location)
 	if err != nil {
 		if d := (*damage.Error)(nil); errors.As(err, &d) {
 			return &differentError{err}

@@ -1,0 +1,257 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"sync"
+	"time"
+)
+
+const (
+	firstWait = 200 * time.Millisecond
+	maxWait   = 15 * time.Second
+	// cleanupTime bounds the removal of what was begun, so that a program that
+	// is told to end does so even if the storage hangs.
+	cleanupTime = 30 * time.Second
+)
+
+// Patience says how failures that may pass are waited for. A name node, for
+// one, goes on offering a dead data node for minutes.
+type Patience struct {
+	// Limit is the time from an operation's first failure to its last try.
+	Limit time.Duration
+	// Waiting, if set, is told of every wait. It may be called concurrently.
+	Waiting func(what string, err error, wait time.Duration)
+}
+
+// WithRetry returns st with patience: its operations, and the reads of its
+// files, are tried again while their error is Retryable. A Writer is as it was,
+// because half a file cannot be written again: see Retry.
+//
+// An operation whose answer was lost may have been done. A repeated Rename or
+// exclusive WriteFile finds that out by the file's number or content, so it
+// does not take its own work for another's.
+func WithRetry(st Store, p Patience) Store { return &patient{inner: st, patience: p} }
+
+// Retry calls do until it succeeds, or fails in a way that does not pass, or
+// st's patience is at its end; a store without patience has one try. It is for
+// uploads, which do repeats from their start under another name.
+func Retry(ctx context.Context, st Store, what string, do func() error) error {
+	if p, ok := st.(*patient); ok {
+		return p.retry(ctx, what, do)
+	}
+	return do()
+}
+
+type hastyKey struct{}
+
+// Cleanup returns a context for removing what was begun: it lives on when ctx
+// has ended, but for a short time only, and failures in it are not waited for.
+func Cleanup(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx = context.WithValue(context.WithoutCancel(ctx), hastyKey{}, true)
+	return context.WithTimeout(ctx, cleanupTime)
+}
+
+// patient is a store that tries again.
+type patient struct {
+	inner    Store
+	patience Patience
+}
+
+func (p *patient) retry(ctx context.Context, what string, do func() error) error {
+	var began time.Time
+	for wait := firstWait; ; wait = min(2*wait, maxWait) {
+		err := do()
+		if err == nil || Classify(err) != Retryable || ctx.Err() != nil || ctx.Value(hastyKey{}) != nil {
+			return err
+		}
+		if began.IsZero() {
+			began = time.Now()
+		}
+		left := p.patience.Limit - time.Since(began)
+		if left <= 0 {
+			return err
+		}
+		pause := min(wait/2+rand.N(wait), left)
+		if p.patience.Waiting != nil {
+			p.patience.Waiting(what, err, pause)
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("%w (while waiting to try again after: %v)", ctx.Err(), err)
+		case <-time.After(pause):
+		}
+	}
+}
+
+// Open implements Store.
+func (p *patient) Open(ctx context.Context, path string) (f File, err error) {
+	err = p.retry(ctx, "open "+path, func() (err error) {
+		f, err = p.inner.Open(ctx, path)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &patientFile{store: p, ctx: ctx, File: f}, nil
+}
+
+// Create implements Store.
+func (p *patient) Create(ctx context.Context, path string, o CreateOptions) (Writer, error) {
+	return p.inner.Create(ctx, path, o)
+}
+
+// Stat implements Store.
+func (p *patient) Stat(ctx context.Context, path string) (info Info, err error) {
+	err = p.retry(ctx, "look at "+path, func() (err error) {
+		info, err = p.inner.Stat(ctx, path)
+		return err
+	})
+	return info, err
+}
+
+// List implements Store.
+func (p *patient) List(ctx context.Context, dir string) (infos []Info, err error) {
+	err = p.retry(ctx, "list "+dir, func() (err error) {
+		infos, err = p.inner.List(ctx, dir)
+		return err
+	})
+	return infos, err
+}
+
+// Rename implements Store.
+func (p *patient) Rename(ctx context.Context, from, to string) error {
+	var id uint64
+	tried := false
+	return p.retry(ctx, "rename "+from, func() error {
+		if tried && id != 0 {
+			info, err := p.inner.Stat(ctx, to)
+			if err == nil && info.FileID == id {
+				return nil // the first try was heard
+			}
+		} else if !tried {
+			info, err := p.inner.Stat(ctx, from)
+			if err != nil {
+				return err
+			}
+			id, tried = info.FileID, true
+		}
+		return p.inner.Rename(ctx, from, to)
+	})
+}
+
+// Remove implements Store.
+func (p *patient) Remove(ctx context.Context, path string) error {
+	tried := false
+	return p.retry(ctx, "remove "+path, func() error {
+		err := p.inner.Remove(ctx, path)
+		if tried && errors.Is(err, ErrNotExist) {
+			return nil
+		}
+		tried = true
+		return err
+	})
+}
+
+// RemoveAll implements Store.
+func (p *patient) RemoveAll(ctx context.Context, path string) error {
+	return p.retry(ctx, "remove "+path, func() error { return p.inner.RemoveAll(ctx, path) })
+}
+
+// MkdirAll implements Store.
+func (p *patient) MkdirAll(ctx context.Context, path string) error {
+	return p.retry(ctx, "make directory "+path, func() error { return p.inner.MkdirAll(ctx, path) })
+}
+
+// ReadFile implements Store.
+func (p *patient) ReadFile(ctx context.Context, path string, max int64) (data []byte, err error) {
+	err = p.retry(ctx, "read "+path, func() (err error) {
+		data, err = p.inner.ReadFile(ctx, path, max)
+		return err
+	})
+	return data, err
+}
+
+// WriteFile implements Store.
+func (p *patient) WriteFile(ctx context.Context, path string, data []byte, exclusive bool) error {
+	tried := false
+	return p.retry(ctx, "write "+path, func() error {
+		err := p.inner.WriteFile(ctx, path, data, exclusive)
+		if tried && exclusive && errors.Is(err, ErrExist) {
+			there, readErr := p.inner.ReadFile(ctx, path, int64(len(data)))
+			if readErr == nil && string(there) == string(data) {
+				return nil
+			}
+		}
+		tried = true
+		return err
+	})
+}
+
+// patientFile opens its file again when reading it fails.
+type patientFile struct {
+	store *patient
+	ctx   context.Context // as of Open, which bounds the reads
+
+	mu     sync.Mutex // of what follows
+	closed bool
+	File
+}
+
+// ReadAt implements io.ReaderAt.
+func (f *patientFile) ReadAt(b []byte, off int64) (n int, err error) {
+	err = f.store.retry(f.ctx, "read "+f.Name(), func() error {
+		file := f.current()
+		n, err = file.ReadAt(b, off)
+		switch {
+		case err == nil || err == io.EOF:
+			return err
+		case Classify(err) == Retryable:
+			if again := f.reopen(file); Classify(again) != Retryable {
+				err = cmp.Or(again, err)
+			}
+		case f.current() != file: // closed by a reader that opened the file again
+			err = fmt.Errorf("%w: %w", ErrUnavailable, err)
+		}
+		return err
+	})
+	return n, err
+}
+
+func (f *patientFile) current() File {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.File
+}
+
+// reopen replaces a file whose reads fail, unless another reader did.
+func (f *patientFile) reopen(failed File) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.closed || f.File != failed {
+		return nil
+	}
+	again, err := f.store.inner.Open(f.ctx, failed.Name())
+	if err != nil {
+		return err
+	}
+	if again.Size() != failed.Size() {
+		_ = again.Close() // only read
+		return fmt.Errorf("%s was replaced while it was read: %w", failed.Name(), ErrNotExist)
+	}
+	_ = failed.Close() // only read
+	f.File = again
+	return nil
+}
+
+// Close implements io.Closer.
+func (f *patientFile) Close() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.closed = true
+	return f.File.Close()
+}
