@@ -1,0 +1,261 @@
+package cluster
+
+import (
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/user"
+	"path/filepath"
+	"regexp"
+	"strings"
+)
+
+// Conf is a Hadoop client configuration. It does not change once it is made,
+// and may be used concurrently.
+type Conf struct {
+	values map[string]string
+	env    func(string) (string, bool)
+}
+
+// NewConf returns a configuration of the given properties. The map is copied.
+func NewConf(properties map[string]string) *Conf {
+	c := &Conf{values: make(map[string]string, len(properties)), env: os.LookupEnv}
+	for key, value := range properties {
+		c.values[currentName(key)] = strings.TrimSpace(value)
+	}
+	return c
+}
+
+// LoadConf reads core-site.xml and hdfs-site.xml from HADOOP_CONF_DIR, else
+// from etc/hadoop or conf below HADOOP_HOME. Without any of these directories
+// the configuration is empty; without one of the files too. A HADOOP_CONF_DIR
+// that is no directory is an error, and errors name the file.
+func LoadConf() (*Conf, error) {
+	dir, err := confDir()
+	if err != nil || dir == "" {
+		return NewConf(nil), err
+	}
+	l := loader{values: map[string]string{}, final: map[string]bool{}}
+	for _, name := range []string{"core-site.xml", "hdfs-site.xml"} {
+		err := l.file(filepath.Join(dir, name), 0)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+	}
+	return NewConf(l.values), nil
+}
+
+func confDir() (string, error) {
+	if dir := os.Getenv("HADOOP_CONF_DIR"); dir != "" {
+		info, err := os.Stat(dir)
+		if err == nil && !info.IsDir() {
+			err = fmt.Errorf("%s is not a directory", dir)
+		}
+		if err != nil {
+			return "", fmt.Errorf("HADOOP_CONF_DIR: %w", err)
+		}
+		return dir, nil
+	}
+	home := os.Getenv("HADOOP_HOME")
+	if home == "" {
+		return "", nil
+	}
+	for _, below := range []string{"etc/hadoop", "conf"} {
+		dir := filepath.Join(home, below)
+		if info, err := os.Stat(dir); err == nil && info.IsDir() {
+			return dir, nil
+		}
+	}
+	return "", nil
+}
+
+const (
+	maxConfFile  = 16 << 20 // bytes; real files have some kilobytes
+	maxInclusion = 20       // levels of xi:include
+)
+
+// loader gathers properties as Hadoop does: later values replace earlier ones,
+// except those that were declared final.
+type loader struct {
+	values map[string]string
+	final  map[string]bool
+}
+
+// element is a property or an inclusion. Properties are written as elements or
+// as attributes.
+type element struct {
+	XMLName   xml.Name
+	Name      string    `xml:"name"`
+	Value     *string   `xml:"value"`
+	Final     string    `xml:"final"`
+	NameAttr  string    `xml:"name,attr"`
+	ValueAttr *string   `xml:"value,attr"`
+	FinalAttr string    `xml:"final,attr"`
+	Href      string    `xml:"href,attr"`
+	Fallback  *struct{} `xml:"fallback"`
+}
+
+func (l *loader) file(name string, depth int) error {
+	if depth > maxInclusion {
+		return fmt.Errorf("%s: files include each other without end", name)
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	elements, err := parseConf(f)
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	for _, e := range elements {
+		if err := l.element(name, e, depth); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (l *loader) element(file string, e element, depth int) error {
+	if e.XMLName.Local == "include" {
+		target := strings.TrimPrefix(strings.TrimPrefix(e.Href, "file:"), "//")
+		if !filepath.IsAbs(target) {
+			target = filepath.Join(filepath.Dir(file), target)
+		}
+		err := l.file(target, depth+1)
+		if errors.Is(err, fs.ErrNotExist) && e.Fallback != nil {
+			return nil
+		}
+		return err
+	}
+	name, value, final := e.Name, e.Value, e.Final
+	if e.NameAttr != "" {
+		name = e.NameAttr
+	}
+	if e.ValueAttr != nil {
+		value = e.ValueAttr
+	}
+	if e.FinalAttr != "" {
+		final = e.FinalAttr
+	}
+	name = currentName(strings.TrimSpace(name))
+	if name == "" || value == nil || l.final[name] {
+		return nil
+	}
+	l.values[name] = *value
+	l.final[name] = strings.TrimSpace(final) == "true"
+	return nil
+}
+
+// parseConf returns the properties and inclusions of a configuration file, in
+// their order. What else it holds is passed over.
+func parseConf(r io.Reader) ([]element, error) {
+	limited := &io.LimitedReader{R: r, N: maxConfFile + 1}
+	var document struct {
+		XMLName  xml.Name  `xml:"configuration"`
+		Elements []element `xml:",any"`
+	}
+	err := xml.NewDecoder(limited).Decode(&document)
+	switch {
+	case limited.N <= 0:
+		return nil, fmt.Errorf("of more than %d bytes", maxConfFile)
+	case errors.Is(err, io.EOF):
+		return nil, errors.New("no <configuration> in it")
+	case err != nil:
+		return nil, err
+	}
+	elements := document.Elements[:0]
+	for _, e := range document.Elements {
+		if e.XMLName.Local == "property" || e.XMLName.Local == "include" {
+			elements = append(elements, e)
+		}
+	}
+	return elements, nil
+}
+
+// renamed are keys that old configurations use, and what they are called now.
+var renamed = map[string]string{
+	"fs.default.name":   "fs.defaultFS",
+	"dfs.http.address":  "dfs.namenode.http-address",
+	"dfs.https.address": "dfs.namenode.https-address",
+	"dfs.umaskmode":     "fs.permissions.umask-mode",
+}
+
+func currentName(key string) string {
+	if name, ok := renamed[key]; ok {
+		return name
+	}
+	return key
+}
+
+// String returns the value of a key without the space around it, or def if the
+// key is not set or its value is empty. ${other.key}, ${env.NAME},
+// ${env.NAME:-default} and ${user.name} are replaced; one that has no value is
+// left as it stands.
+func (c *Conf) String(key, def string) string {
+	value, ok := c.values[key]
+	if !ok {
+		return def
+	}
+	if value = strings.TrimSpace(c.expand(value)); value == "" {
+		return def
+	}
+	return value
+}
+
+var reference = regexp.MustCompile(`\$\{[^}$ ]+\}`)
+
+const (
+	maxExpansion = 20      // replacements in one value, as in Hadoop
+	maxExpanded  = 1 << 20 // bytes: values that name themselves twice grow fast
+)
+
+func (c *Conf) expand(value string) string {
+	from := 0
+	for range maxExpansion {
+		at := reference.FindStringIndex(value[from:])
+		if at == nil {
+			break
+		}
+		start, end := from+at[0], from+at[1]
+		replacement, ok := c.lookup(value[start+2 : end-1])
+		switch {
+		case !ok:
+			from = end
+		case len(value)+len(replacement) > maxExpanded:
+			return value
+		default:
+			value = value[:start] + replacement + value[end:]
+		}
+	}
+	return value
+}
+
+func (c *Conf) lookup(name string) (string, bool) {
+	variable, ok := strings.CutPrefix(name, "env.")
+	if !ok {
+		value, ok := c.values[name]
+		if !ok && name == "user.name" {
+			return osUser(), true
+		}
+		return value, ok
+	}
+	variable, def, hasDefault := strings.Cut(variable, "-")
+	variable, whenEmpty := strings.CutSuffix(variable, ":")
+	value, ok := c.env(variable)
+	if hasDefault && (!ok || whenEmpty && value == "") {
+		return def, true
+	}
+	return value, ok
+}
+
+// osUser returns the name of the user that runs the process.
+func osUser() string {
+	if u, err := user.Current(); err == nil && u.Username != "" {
+		return u.Username
+	}
+	return os.Getenv("USER")
+}

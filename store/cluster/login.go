@@ -1,0 +1,56 @@
+package cluster
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+)
+
+// LoginOptions are the credentials that a user named.
+type LoginOptions struct {
+	// Principal is the Kerberos principal, with or without a realm; _HOST in it
+	// stands for this machine's name. Empty: the keytab's only one, or the
+	// ticket cache's.
+	Principal string
+	// Keytab is the path of a file with the principal's keys. Empty: tickets
+	// come from the ticket cache.
+	Keytab string
+}
+
+// Login is who we are to the cluster. It may be used concurrently; one is
+// enough for a process.
+type Login struct {
+	user    string
+	tickets *tickets // nil without Kerberos
+}
+
+// NewLogin returns the login that a configuration asks for. With simple
+// authentication the user is HADOOP_USER_NAME, else the system's user. With
+// hadoop.security.authentication=kerberos, or where credentials are named and
+// the configuration says nothing, it is the principal of the keytab or of the
+// ticket cache (KRB5CCNAME, else the system's). NewLogin reads the keytab, but
+// asks no server; that there is no ticket cache is told by Kerberos, because
+// who has a delegation token needs none.
+func NewLogin(conf *Conf, o LoginOptions) (*Login, error) {
+	named := o.Principal != "" || o.Keytab != ""
+	switch method := strings.ToLower(conf.String("hadoop.security.authentication", "")); {
+	case method == "kerberos" || method == "" && named:
+		return kerberosLogin(o)
+	case method != "" && method != "simple":
+		return nil, fmt.Errorf("hadoop.security.authentication is %s, which is not supported", method)
+	case named:
+		return nil, errors.New("a principal or keytab is given, but hadoop.security.authentication is simple")
+	}
+	if name := os.Getenv("HADOOP_USER_NAME"); name != "" {
+		return &Login{user: name}, nil
+	}
+	return &Login{user: osUser()}, nil
+}
+
+// User returns the user's short name: of a principal, what stands before the
+// first / or @.
+func (l *Login) User() string { return l.user }
+
+// Secure reports whether the cluster asks for Kerberos.
+func (l *Login) Secure() bool { return l.tickets != nil }

@@ -1,0 +1,195 @@
+package cluster
+
+import (
+	"fmt"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/rowtocol/rowtocol/store"
+)
+
+// protocol is one way to talk to a name node.
+type protocol struct {
+	key  string // of a name node's address in the configuration
+	port string // where it listens unless told otherwise
+}
+
+var protocols = map[string]protocol{
+	"hdfs":     {"dfs.namenode.rpc-address", "8020"},
+	"webhdfs":  {"dfs.namenode.http-address", "9870"},
+	"swebhdfs": {"dfs.namenode.https-address", "9871"},
+}
+
+// NameNodes returns where the name nodes of an authority listen (host:port), and
+// the one spelling of scheme and authority that stands for them: with the port,
+// or the name of a nameservice. The scheme is hdfs, webhdfs or swebhdfs, else the
+// error is store.ErrScheme. An empty authority is that of fs.defaultFS. A
+// nameservice has the addresses that the configuration gives to it, and no
+// other's, in its order.
+func (c *Conf) NameNodes(scheme, authority string) (canonical string, addrs []string, err error) {
+	p, ok := protocols[scheme]
+	if !ok {
+		return "", nil, fmt.Errorf("%s://%s: %w", scheme, authority, store.ErrScheme)
+	}
+	if authority == "" {
+		if authority, err = c.defaultAuthority(scheme); err != nil {
+			return "", nil, err
+		}
+	}
+	if c.isNameservice(authority) {
+		addrs, err = c.nameservice(p, authority)
+		return scheme + "://" + authority, addrs, err
+	}
+	host, port, err := splitAuthority(authority, p.port)
+	if err != nil {
+		return "", nil, fmt.Errorf("%s://%s: %w", scheme, authority, err)
+	}
+	if c.String("dfs.ha.namenodes."+host, "") != "" {
+		return "", nil, fmt.Errorf("%s://%s: %s is a nameservice, which has no port", scheme, authority, host)
+	}
+	address := net.JoinHostPort(strings.ToLower(host), port)
+	return scheme + "://" + address, []string{address}, nil
+}
+
+// defaultAuthority returns the authority of fs.defaultFS as it is for a scheme.
+func (c *Conf) defaultAuthority(scheme string) (string, error) {
+	value := c.String("fs.defaultFS", "")
+	if value == "" {
+		return "", fmt.Errorf("%s:/// needs fs.defaultFS, which no configuration sets "+
+			"(HADOOP_CONF_DIR, HADOOP_HOME)", scheme)
+	}
+	theirs, rest, ok := strings.Cut(value, "://")
+	theirs = strings.ToLower(theirs)
+	authority, _, _ := strings.Cut(rest, "/")
+	p, known := protocols[theirs]
+	if !ok || !known || authority == "" {
+		return "", fmt.Errorf("%s:/// stands for fs.defaultFS, but that is %s", scheme, value)
+	}
+	if theirs == scheme || c.isNameservice(authority) {
+		return authority, nil
+	}
+	host, port, err := splitAuthority(authority, p.port)
+	if err != nil {
+		return "", fmt.Errorf("fs.defaultFS %s: %w", value, err)
+	}
+	return c.counterpart(p, net.JoinHostPort(host, port), protocols[scheme]), nil
+}
+
+// counterpart returns where the name node that speaks one protocol at an
+// address speaks another.
+func (c *Conf) counterpart(p protocol, address string, other protocol) string {
+	host, _, _ := net.SplitHostPort(address)
+	for _, suffix := range append([]string{""}, c.suffixes()...) {
+		if c.address(p, suffix, "") != address {
+			continue
+		}
+		if found := c.address(other, suffix, host); found != "" {
+			return found
+		}
+	}
+	if suffixless := c.address(other, "", host); suffixless != "" {
+		if h, _, _ := net.SplitHostPort(suffixless); strings.EqualFold(h, host) {
+			return suffixless
+		}
+	}
+	return net.JoinHostPort(host, other.port)
+}
+
+// suffixes returns what the keys of the name nodes of all nameservices end in.
+func (c *Conf) suffixes() []string {
+	var all []string
+	for _, ns := range list(c.String("dfs.nameservices", "")) {
+		ids := list(c.String("dfs.ha.namenodes."+ns, ""))
+		if len(ids) == 0 {
+			all = append(all, "."+ns)
+		}
+		for _, id := range ids {
+			all = append(all, "."+ns+"."+id)
+		}
+	}
+	return all
+}
+
+// address returns the address of a protocol that the keys with a suffix give,
+// or "". Where they name all interfaces the host is used instead.
+func (c *Conf) address(p protocol, suffix, host string) string {
+	value := c.String(p.key+suffix, "")
+	if value == "" {
+		return ""
+	}
+	h, port, err := splitAuthority(value, p.port)
+	if err != nil {
+		return ""
+	}
+	if ip := net.ParseIP(h); ip != nil && ip.IsUnspecified() && host != "" {
+		h = host
+	}
+	return net.JoinHostPort(h, port)
+}
+
+func (c *Conf) isNameservice(name string) bool {
+	return c.String("dfs.ha.namenodes."+name, "") != "" ||
+		c.String(protocols["hdfs"].key+"."+name, "") != "" ||
+		slices.Contains(list(c.String("dfs.nameservices", "")), name)
+}
+
+// nameservice returns the addresses of a nameservice's name nodes.
+func (c *Conf) nameservice(p protocol, ns string) ([]string, error) {
+	suffixes := []string{"." + ns}
+	if ids := list(c.String("dfs.ha.namenodes."+ns, "")); len(ids) > 0 {
+		suffixes = suffixes[:0]
+		for _, id := range ids {
+			suffixes = append(suffixes, "."+ns+"."+id)
+		}
+	}
+	rpc := protocols["hdfs"]
+	var addrs []string
+	for _, suffix := range suffixes {
+		host, _, _ := net.SplitHostPort(c.address(rpc, suffix, ""))
+		address := c.address(p, suffix, host)
+		if address == "" && host != "" && p != rpc {
+			address = net.JoinHostPort(host, p.port)
+		}
+		if address == "" {
+			return nil, fmt.Errorf("nameservice %s: the configuration has no address in %s%s", ns, p.key, suffix)
+		}
+		addrs = append(addrs, address)
+	}
+	return addrs, nil
+}
+
+// splitAuthority returns host and port of an authority, or the given port if it
+// has none. A host that is an IPv6 address is in brackets; without them here.
+func splitAuthority(authority, defaultPort string) (host, port string, err error) {
+	host, port = authority, defaultPort
+	bracket := strings.LastIndexByte(authority, ']')
+	switch {
+	case strings.LastIndexByte(authority, ':') > bracket:
+		if host, port, err = net.SplitHostPort(authority); err != nil {
+			return "", "", err
+		}
+	case bracket >= 0:
+		host = strings.TrimSuffix(strings.TrimPrefix(authority, "["), "]")
+		if len(host)+2 != len(authority) {
+			return "", "", fmt.Errorf("%q is not a host", authority)
+		}
+	}
+	if bracket >= 0 != (net.ParseIP(host) != nil && strings.Contains(host, ":")) {
+		return "", "", fmt.Errorf("%q is not a host", authority)
+	}
+	if bracket < 0 && (host == "" || strings.ContainsAny(host, "/@?#[]:%, \t\r\n")) {
+		return "", "", fmt.Errorf("%q is not a host", authority)
+	}
+	n, err := strconv.ParseUint(port, 10, 16)
+	if err != nil || n == 0 {
+		return "", "", fmt.Errorf("%q is not a port", port)
+	}
+	return host, strconv.FormatUint(n, 10), nil
+}
+
+// list splits a value that is a list.
+func list(value string) []string {
+	return strings.FieldsFunc(value, func(r rune) bool { return strings.ContainsRune(", \t\r\n", r) })
+}

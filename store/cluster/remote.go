@@ -1,0 +1,144 @@
+package cluster
+
+import (
+	"io/fs"
+	"strings"
+	"syscall"
+	"unicode"
+
+	"github.com/rowtocol/rowtocol/store"
+)
+
+// RemoteError is an exception that a daemon of the cluster answered with. It
+// is, in the sense of errors.Is, the error of package store that it means:
+// store.ErrUnavailable unless it surely means another.
+type RemoteError struct {
+	Class   string // the Java class, with or without its package
+	Message string // as it came: may have a stack trace in its further lines
+}
+
+// Remote returns the error that an exception of a class with a message is.
+func Remote(class, message string) error { return &RemoteError{Class: class, Message: message} }
+
+const maxLine = 1000 // bytes of a daemon's message that a user may see
+
+// Error returns the message in one line.
+func (e *RemoteError) Error() string {
+	line, _, _ := strings.Cut(strings.TrimSpace(e.Message), "\n")
+	line = printable(line)
+	name := printable(e.Name())
+	switch {
+	case line == "" && name == "":
+		return "an exception without name and message"
+	case line == "":
+		return name
+	case name == "" || plain[name] || strings.Contains(line, name):
+		return line
+	}
+	return name + ": " + line
+}
+
+// Name returns the class without package and outer class.
+func (e *RemoteError) Name() string {
+	return e.Class[strings.LastIndexAny(e.Class, ".$")+1:]
+}
+
+// Unwrap returns the error of package store or of the system that it means.
+func (e *RemoteError) Unwrap() error {
+	for _, m := range messages {
+		if strings.Contains(e.Message, m.part) && (m.class == "" || m.class == e.Name()) {
+			return m.err
+		}
+	}
+	if err, ok := meanings[e.Name()]; ok {
+		return err
+	}
+	return store.ErrUnavailable
+}
+
+// printable returns a bounded text of a daemon without control characters, for
+// it goes to terminals and logs.
+func printable(s string) string {
+	if len(s) > maxLine {
+		s = s[:maxLine] + "..."
+	}
+	s = strings.ToValidUTF8(s, "?")
+	return strings.TrimSpace(strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return ' '
+	}, s))
+}
+
+// plain are exceptions whose name adds nothing to what they say.
+var plain = map[string]bool{
+	"IOException":                true,
+	"RemoteException":            true,
+	"AccessControlException":     true,
+	"FileNotFoundException":      true,
+	"FileAlreadyExistsException": true,
+	"NSQuotaExceededException":   true,
+	"DSQuotaExceededException":   true,
+	"SafeModeException":          true,
+}
+
+// messages are parts of messages that say more than the class does. They are
+// tried first, in their order; an empty class is any.
+var messages = []struct {
+	class, part string
+	err         error
+}{
+	{"", "SecretManager$InvalidToken", store.ErrUnavailable},
+	{"FileNotFoundException", "Parent directory doesn't exist", store.ErrNoParent},
+	{"FileNotFoundException", "rename destination parent", store.ErrNoParent},
+	{"FileNotFoundException", "Path is not a file", store.ErrNotRegular},
+	{"FileNotFoundException", "Path is not a directory", store.ErrNotRegular},
+	{"FileAlreadyExistsException", "Path is not a directory", store.ErrNotRegular},
+	{"IOException", "directory is not empty", syscall.ENOTEMPTY},
+	{"IOException", "can't be moved from", syscall.EXDEV},
+	{"IOException", "can't be moved into", syscall.EXDEV},
+}
+
+var meanings = map[string]error{
+	"FileNotFoundException":        store.ErrNotExist,
+	"PathNotFoundException":        store.ErrNotExist,
+	"NoSuchFileException":          store.ErrNotExist,
+	"FileAlreadyExistsException":   store.ErrExist,
+	"PathExistsException":          store.ErrExist,
+	"AlreadyBeingCreatedException": store.ErrExist,
+
+	"AccessControlException":    fs.ErrPermission,
+	"AuthorizationException":    fs.ErrPermission,
+	"SecurityException":         fs.ErrPermission,
+	"PathPermissionException":   fs.ErrPermission,
+	"PathAccessDeniedException": fs.ErrPermission,
+
+	"QuotaExceededException":                  store.ErrQuota,
+	"NSQuotaExceededException":                store.ErrQuota,
+	"DSQuotaExceededException":                store.ErrQuota,
+	"QuotaByStorageTypeExceededException":     store.ErrQuota,
+	"ClusterStorageCapacityExceededException": store.ErrQuota,
+
+	"ParentNotDirectoryException":      store.ErrNotRegular,
+	"PathIsNotDirectoryException":      store.ErrNotRegular,
+	"PathIsDirectoryException":         store.ErrNotRegular,
+	"PathIsNotEmptyDirectoryException": syscall.ENOTEMPTY,
+
+	"UnknownCryptoProtocolVersionException": store.ErrEncrypted,
+
+	"IllegalArgumentException":           syscall.EINVAL,
+	"HadoopIllegalArgumentException":     syscall.EINVAL,
+	"InvalidPathException":               syscall.EINVAL,
+	"InvalidPathHandleException":         syscall.EINVAL,
+	"IllegalNameException":               syscall.EINVAL,
+	"PathComponentTooLongException":      syscall.ENAMETOOLONG,
+	"MaxDirectoryItemsExceededException": syscall.EMLINK,
+	"FSLimitException":                   syscall.EMLINK,
+	"UnresolvedLinkException":            syscall.ELOOP,
+	"UnresolvedPathException":            syscall.ELOOP,
+	"UnsupportedOperationException":      syscall.ENOTSUP,
+	"UnsupportedFileSystemException":     syscall.ENOTSUP,
+	"RpcNoSuchMethodException":           syscall.ENOSYS,
+	"RpcNoSuchProtocolException":         syscall.ENOSYS,
+}

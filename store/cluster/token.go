@@ -1,0 +1,175 @@
+package cluster
+
+import (
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"google.golang.org/protobuf/encoding/protowire"
+)
+
+// Token is a delegation token: a secret that stands for its owner, until it
+// expires, at one service.
+type Token struct {
+	Alias      string // its name in the file, mostly the service
+	Kind       string // HDFS_DELEGATION_TOKEN, WEBHDFS delegation, ...
+	Service    string // host:port, or ha-hdfs:nameservice
+	Identifier []byte
+	Password   []byte
+}
+
+// URLString returns the token as WebHDFS takes it in a URL. It is as secret as
+// the token.
+func (t Token) URLString() string {
+	b := appendCounted(nil, t.Identifier)
+	b = appendCounted(b, t.Password)
+	b = appendCounted(b, []byte(t.Kind))
+	b = appendCounted(b, []byte(t.Service))
+	return base64.RawURLEncoding.EncodeToString(b)
+}
+
+// String returns what is not secret of the token.
+func (t Token) String() string { return fmt.Sprintf("%s for %s", t.Kind, t.Service) }
+
+// GoString returns what is not secret of the token.
+func (t Token) GoString() string { return t.String() }
+
+const maxTokenFile = 16 << 20 // bytes
+
+// DelegationTokens returns the tokens of a file as Hadoop hands it to a job's
+// tasks (HADOOP_TOKEN_FILE_LOCATION), in the file's order.
+func DelegationTokens(path string) ([]Token, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("delegation tokens: %w", err)
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxTokenFile+1))
+	if err == nil && len(data) > maxTokenFile {
+		err = fmt.Errorf("of more than %d bytes", maxTokenFile)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("delegation tokens: %s: %w", path, err)
+	}
+	tokens, err := parseTokens(data)
+	if err != nil {
+		return nil, fmt.Errorf("delegation tokens: %s: %w", path, err)
+	}
+	return tokens, nil
+}
+
+const tokenMagic = "HDTS"
+
+func parseTokens(data []byte) ([]Token, error) {
+	if len(data) <= len(tokenMagic) || string(data[:len(tokenMagic)]) != tokenMagic {
+		return nil, errors.New("not a file of Hadoop credentials")
+	}
+	version, body := data[len(tokenMagic)], data[len(tokenMagic)+1:]
+	switch version {
+	case 0:
+		return writableTokens(body)
+	case 1:
+		return protobufTokens(body)
+	}
+	return nil, fmt.Errorf("credentials of version %d, which is not known", version)
+}
+
+// writableTokens parses what Hadoop's Credentials.write writes. The secret keys
+// behind the tokens are not for file systems, and not looked at.
+func writableTokens(body []byte) ([]Token, error) {
+	s := scanner{rest: body}
+	count := s.vint()
+	if count < 0 {
+		return nil, fmt.Errorf("%d tokens", count)
+	}
+	var tokens []Token
+	for i := int64(0); i < count && s.err == nil; i++ {
+		tokens = append(tokens, Token{
+			Alias:      string(s.counted()),
+			Identifier: s.counted(),
+			Password:   s.counted(),
+			Kind:       string(s.counted()),
+			Service:    string(s.counted()),
+		})
+	}
+	if s.err != nil {
+		return nil, s.err
+	}
+	return tokens, nil
+}
+
+// protobufTokens parses a CredentialsProto behind its length.
+func protobufTokens(body []byte) ([]Token, error) {
+	message, n := protowire.ConsumeBytes(body)
+	if n < 0 {
+		return nil, protowire.ParseError(n)
+	}
+	var tokens []Token
+	err := fields(message, func(number protowire.Number, entry []byte) error {
+		if number != 1 {
+			return nil
+		}
+		token, ok, err := protobufEntry(entry)
+		if ok {
+			tokens = append(tokens, token)
+		}
+		return err
+	})
+	return tokens, err
+}
+
+// protobufEntry parses a CredentialsKVProto, which may have no token.
+func protobufEntry(entry []byte) (t Token, ok bool, err error) {
+	err = fields(entry, func(number protowire.Number, value []byte) error {
+		switch number {
+		case 1:
+			t.Alias = string(value)
+		case 2:
+			ok = true
+			return fields(value, func(number protowire.Number, value []byte) error {
+				switch number {
+				case 1:
+					t.Identifier = value
+				case 2:
+					t.Password = value
+				case 3:
+					t.Kind = string(value)
+				case 4:
+					t.Service = string(value)
+				}
+				return nil
+			})
+		}
+		return nil
+	})
+	return t, ok, err
+}
+
+// fields calls f for each field of a protobuf message that is counted bytes.
+func fields(message []byte, f func(protowire.Number, []byte) error) error {
+	for len(message) > 0 {
+		number, kind, n := protowire.ConsumeTag(message)
+		if n < 0 {
+			return protowire.ParseError(n)
+		}
+		message = message[n:]
+		if kind != protowire.BytesType {
+			if n = protowire.ConsumeFieldValue(number, kind, message); n < 0 {
+				return protowire.ParseError(n)
+			}
+			message = message[n:]
+			continue
+		}
+		value, n := protowire.ConsumeBytes(message)
+		if n < 0 {
+			return protowire.ParseError(n)
+		}
+		if err := f(number, value); err != nil {
+			return err
+		}
+		message = message[n:]
+	}
+	return nil
+}

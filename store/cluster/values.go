@@ -1,0 +1,107 @@
+package cluster
+
+import (
+	"math"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Int returns the number that a key has, or def if it is not set or is no
+// number. 0x starts a hexadecimal one.
+func (c *Conf) Int(key string, def int) int {
+	value, base := c.String(key, ""), 10
+	if hex, ok := strings.CutPrefix(strings.ToLower(value), "0x"); ok {
+		value, base = hex, 16
+	}
+	n, err := strconv.ParseInt(value, base, strconv.IntSize)
+	if err != nil {
+		return def
+	}
+	return int(n)
+}
+
+// Bool returns whether a key is true, or def if it is neither true nor false.
+func (c *Conf) Bool(key string, def bool) bool {
+	switch strings.ToLower(c.String(key, "")) {
+	case "true":
+		return true
+	case "false":
+		return false
+	}
+	return def
+}
+
+var durationValue = regexp.MustCompile(`^(-?\d+)\s*(ns|us|ms|s|m|h|d)?$`)
+
+var durationUnits = map[string]time.Duration{
+	"ns": time.Nanosecond,
+	"us": time.Microsecond,
+	"":   time.Millisecond,
+	"ms": time.Millisecond,
+	"s":  time.Second,
+	"m":  time.Minute,
+	"h":  time.Hour,
+	"d":  24 * time.Hour,
+}
+
+// Duration returns the duration that a key has, or def if it is not set or is
+// no duration: a number of milliseconds, or one with a unit as in 30s. Keys
+// whose bare numbers are seconds are not for it.
+func (c *Conf) Duration(key string, def time.Duration) time.Duration {
+	m := durationValue.FindStringSubmatch(strings.ToLower(c.String(key, "")))
+	if m == nil {
+		return def
+	}
+	n, err := strconv.ParseInt(m[1], 10, 64)
+	unit := durationUnits[m[2]]
+	if err != nil || n > math.MaxInt64/int64(unit) || n < math.MinInt64/int64(unit) {
+		return def
+	}
+	return time.Duration(n) * unit
+}
+
+const defaultUmask = 0o022
+
+// Umask returns the permission bits that new files and directories are not to
+// have: fs.permissions.umask-mode, in octal or as the permissions that are left
+// (u=rwx,g=r-x,o=); 022 if it is not set or is neither.
+func (c *Conf) Umask() uint32 {
+	value := c.String("fs.permissions.umask-mode", "")
+	if bits, err := strconv.ParseUint(value, 8, 32); err == nil && bits <= 0o1777 {
+		return uint32(bits) & 0o777
+	}
+	if left, ok := symbolicMode(value); ok {
+		return 0o777 &^ left
+	}
+	return defaultUmask
+}
+
+var modeClause = regexp.MustCompile(`^([ugoa]*)=([rwx-]*)$`)
+
+// symbolicMode parses u=rwx,g=rx,o= into permission bits. Whom no clause names
+// keeps what the default mask leaves.
+func symbolicMode(s string) (uint32, bool) {
+	left := uint32(0o777 &^ defaultUmask)
+	for _, clause := range strings.Split(s, ",") {
+		m := modeClause.FindStringSubmatch(strings.TrimSpace(clause))
+		if m == nil {
+			return 0, false
+		}
+		whom := m[1]
+		if whom == "" || strings.Contains(whom, "a") {
+			whom = "ugo"
+		}
+		for _, who := range whom {
+			shift := 3 * strings.IndexRune("ogu", who)
+			left &^= 7 << shift
+			for bit, letter := range "xwr" {
+				if strings.ContainsRune(m[2], letter) {
+					left |= 1 << (shift + bit)
+				}
+			}
+		}
+	}
+	return left, true
+}
