@@ -86,9 +86,10 @@ func (a *attempt) locked(ctx context.Context, s *state, out *Outcome) error {
 	if err := a.prepare(ctx, s); err != nil {
 		return err
 	}
-	clean := context.WithoutCancel(ctx)
 	l, locked, err := acquire(ctx, a.st, a.dest, a.root, a.r.Lock)
 	if err != nil {
+		clean, cancel := store.Cleanup(ctx)
+		defer cancel()
 		a.unmake(clean)
 		return err
 	}
@@ -98,29 +99,37 @@ func (a *attempt) locked(ctx context.Context, s *state, out *Outcome) error {
 		err = cause
 	}
 	if err != nil {
-		if lost := l.check(clean); errors.Is(lost, ErrConflict) {
-			_ = l.release(clean)
-			return lost // what else went wrong was its consequence
-		}
+		return a.abandon(ctx, l, err)
 	}
-	var cleanErr error
-	switch {
-	case err == nil:
-		cleanErr = a.st.RemoveAll(clean, a.root)
-	case a.begun && !a.pending && !(a.hasResults && resumable(err)):
-		cleanErr = a.discard(clean)
-	default:
-		cleanErr = a.tidy(clean)
+	if ctx.Err() != nil {
+		var cancel context.CancelFunc
+		ctx, cancel = store.Cleanup(ctx)
+		defer cancel()
 	}
-	cleanErr = errors.Join(cleanErr, l.release(clean))
-	if err != nil {
-		a.unmake(clean)
-		return err
-	}
-	if cleanErr != nil {
-		out.Warnings = append(out.Warnings, fmt.Sprintf("leftovers of the job could not be removed: %v", cleanErr))
+	if err := errors.Join(a.st.RemoveAll(ctx, a.root), l.release(ctx)); err != nil {
+		out.Warnings = append(out.Warnings, fmt.Sprintf("leftovers of the job could not be removed: %v", err))
 	}
 	return nil
+}
+
+// abandon clears up after work that failed with err, and gives the lock back.
+// What a rerun can use is left. It returns the error of the job.
+func (a *attempt) abandon(ctx context.Context, l *lock, err error) error {
+	clean, cancel := store.Cleanup(ctx)
+	defer cancel()
+	if lost := l.check(clean); errors.Is(lost, ErrConflict) {
+		_ = l.release(clean)
+		return lost // what else went wrong was its consequence
+	}
+	// The error of the job is what matters; a rerun clears up what is left.
+	if a.begun && !a.pending && !(a.hasResults && resumable(err)) {
+		_ = a.discard(clean)
+	} else {
+		_ = a.tidy(clean)
+	}
+	_ = l.release(clean)
+	a.unmake(clean)
+	return err
 }
 
 // resumable reports whether a rerun of the same plan may succeed.

@@ -376,8 +376,8 @@ func TestFullAndReadOnly(t *testing.T) {
 
 func TestResultsAreChecked(t *testing.T) {
 	s := newScene(t, false)
-	// The part's bytes change between the write and the read that verifies it.
-	faulty := storetest.NewFaulty(store.Local(), storetest.Fault{Op: storetest.Write, N: 1})
+	// The parts' bytes change between the write and the read that verifies it.
+	faulty := storetest.NewFaulty(store.Local(), storetest.Fault{Op: storetest.Write})
 	r := s.begin(t, "out", faulty)
 	_, err := Convert(context.Background(), r)
 	wantKind(t, err, ErrStorage, "CRC")

@@ -199,15 +199,22 @@ func (l *lock) beat(ctx context.Context) {
 			return
 		case <-t.C:
 		}
-		err := l.check(ctx)
-		if errors.Is(err, ErrConflict) {
+		if err := l.beatOnce(ctx); errors.Is(err, ErrConflict) {
 			l.cancel(err)
 			return
 		}
-		if err == nil {
-			_ = l.write(ctx, false)
-		}
 	}
+}
+
+// beatOnce gives one sign of life. It does not wait for storage longer than
+// the next can: a lock that is released must not be waiting here.
+func (l *lock) beatOnce(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, l.times.Stale/4)
+	defer cancel()
+	if err := l.check(ctx); err != nil {
+		return err
+	}
+	return l.write(ctx, false)
 }
 
 // check re-reads the lock, and is ErrConflict if it is not ours any more.

@@ -43,11 +43,14 @@ func onDamage(name string) (mapper.OnDamage, error) {
 // engine runs the tasks of a plan in this process.
 type engine struct {
 	*attempt
-	mapping *shred.Mapping
+	columns *shred.Mapping
 	format  format.Format
 	spill   *spill.Folder
 	damage  mapper.OnDamage
 	workers int // of each task
+	// mapping is held by tasks that map: as many as workers keep busy. A task
+	// that uploads gives it up, so that another maps meanwhile.
+	mapping chan struct{}
 
 	mu       sync.Mutex
 	progress Progress
@@ -138,14 +141,17 @@ func (a *attempt) finished(ctx context.Context, id int) (*manifest.TaskResult, e
 	return res, nil
 }
 
-// runAll runs tasks, as many at a time as workers and memory allow.
+// runAll runs tasks, as many at a time as workers and memory allow: up to twice
+// as many as can map at a time, the others upload.
 func (e *engine) runAll(ctx context.Context, pending []int, results []*manifest.TaskResult) (err error) {
 	if err := e.setUp(); err != nil {
 		return err
 	}
 	perTask := int64(e.plan.Columns)*int64(e.plan.Options.BlockSize)*3/2 + taskOverhead
-	parallel := int(min(int64(len(pending)), int64(e.r.workers()), max(e.r.memory()/perTask, 1)))
-	e.workers = (e.r.workers() + parallel - 1) / parallel
+	parallel := int(min(int64(len(pending)), 2*int64(e.r.workers()), max(e.r.memory()/perTask, 1)))
+	mapping := min(parallel, e.r.workers())
+	e.mapping = make(chan struct{}, mapping)
+	e.workers = (e.r.workers() + mapping - 1) / mapping
 	if err := e.checkDisk(pending[:parallel]); err != nil {
 		return err
 	}
@@ -159,6 +165,12 @@ func (e *engine) runAll(ctx context.Context, pending []int, results []*manifest.
 	defer func() { err = errors.Join(err, e.spill.Close()) }()
 	e.report(0, 0, 0)
 	return forEach(ctx, len(pending), parallel, func(ctx context.Context, i int) error {
+		select {
+		case e.mapping <- struct{}{}:
+			defer func() { <-e.mapping }()
+		case <-ctx.Done():
+			return ctx.Err()
+		}
 		res, err := e.task(ctx, e.plan.Tasks[pending[i]])
 		if err != nil {
 			return err
@@ -176,7 +188,7 @@ func (e *engine) setUp() error {
 	if err != nil {
 		return fmt.Errorf("the plan's schema: %w", err)
 	}
-	e.mapping, err = shred.Map(schema, shred.Options{RecursiveBytes: e.plan.Options.RecursiveBytes})
+	e.columns, err = shred.Map(schema, shred.Options{RecursiveBytes: e.plan.Options.RecursiveBytes})
 	if err != nil {
 		return fmt.Errorf("the plan's schema: %w", err)
 	}
@@ -217,7 +229,7 @@ func (e *engine) task(ctx context.Context, t manifest.Task) (*manifest.TaskResul
 	}
 	var reported int64
 	stats, err := mapper.Run(ctx, sources, mapper.Config{
-		Mapping: e.mapping, Format: e.format, RowGroupSize: o.RowGroupSize, BlockSize: o.BlockSize,
+		Mapping: e.columns, Format: e.format, RowGroupSize: o.RowGroupSize, BlockSize: o.BlockSize,
 		MaxInputBlock: o.MaxInputBlock, OnDamage: e.damage, MaxLostRows: o.MaxLostRows,
 		Workers: e.workers, Spill: e.spill, SpillOptions: spill.Options{Reserve: spillReserve},
 		Quarantine: func(src mapper.Source, lost ocf.Range) error {
@@ -284,7 +296,11 @@ func (e *engine) sources(ctx context.Context, t manifest.Task) (sources []mapper
 
 // emit writes the outputs of a row group.
 func (e *engine) emit(ctx context.Context, res *manifest.TaskResult, g mapper.RowGroup) (err error) {
-	defer func() { err = errors.Join(err, g.Spill.Close()) }()
+	<-e.mapping
+	defer func() {
+		err = errors.Join(err, g.Spill.Close())
+		e.mapping <- struct{}{}
+	}()
 	group := 0
 	if n := len(res.Parts); n > 0 {
 		group = res.Parts[n-1].RowGroup + 1
@@ -324,22 +340,27 @@ func (e *engine) quarantine(ctx context.Context, src mapper.Source, name string,
 	if err := e.st.MkdirAll(ctx, path.Dir(to)); err != nil {
 		return err
 	}
-	temp := store.TempName(to)
-	w, err := e.st.Create(ctx, temp, store.CreateOptions{Size: lost.Len()})
-	if err != nil {
+	return store.Retry(ctx, e.st, "write "+to, func() error {
+		temp := store.TempName(to)
+		w, err := e.st.Create(ctx, temp, store.CreateOptions{Size: lost.Len()})
+		if err != nil {
+			return err
+		}
+		_, err = copyContext(ctx, w, io.NewSectionReader(src.R, lost.Start, lost.Len()))
+		if err == nil {
+			err = w.Commit(ctx)
+		}
+		if err != nil {
+			_ = w.Abort() // a temporary file is left at worst, and swept
+			return err
+		}
+		if err = e.st.Rename(ctx, temp, to); err != nil {
+			clean, cancel := store.Cleanup(ctx)
+			defer cancel()
+			_ = e.st.Remove(clean, temp)
+		}
 		return err
-	}
-	_, err = copyContext(ctx, w, io.NewSectionReader(src.R, lost.Start, lost.Len()))
-	if err == nil {
-		err = w.Commit(ctx)
-	}
-	if err != nil {
-		return errors.Join(err, w.Abort())
-	}
-	if err := e.st.Rename(ctx, temp, to); err != nil {
-		return errors.Join(err, e.st.Remove(context.WithoutCancel(ctx), temp))
-	}
-	return nil
+	})
 }
 
 // copyContext copies all that r holds from its start.

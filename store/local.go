@@ -67,6 +67,9 @@ func localInfo(p string, info fs.FileInfo) Info {
 	if !i.Dir {
 		i.Size = info.Size()
 	}
+	if s, ok := info.Sys().(*syscall.Stat_t); ok {
+		i.FileID = s.Ino
+	}
 	return i
 }
 

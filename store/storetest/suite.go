@@ -273,9 +273,16 @@ func testRenameFile(e env) {
 	e.is(e.st.Rename(e.ctx, e.path("a"), e.path("a")), store.ErrExist)
 	e.holds("a", []byte("a"))
 	e.holds("b", []byte("b"))
+	before, err := e.st.Stat(e.ctx, e.path("a"))
+	e.ok(err)
 	e.ok(e.st.Rename(e.ctx, e.path("a"), e.path("d/c")))
 	e.names("b", "d")
 	e.holds("d/c", []byte("a"))
+	after, err := e.st.Stat(e.ctx, e.path("d/c"))
+	e.ok(err)
+	if after.FileID != before.FileID {
+		e.Errorf("the number of the file changed from %d to %d", before.FileID, after.FileID)
+	}
 }
 
 func testRenameDir(e env) {

@@ -1,0 +1,170 @@
+package store_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rowtocol/rowtocol/store"
+	"github.com/rowtocol/rowtocol/store/storetest"
+)
+
+var patience = store.Patience{Limit: time.Minute}
+
+func TestRetrySuite(t *testing.T) {
+	storetest.Run(t, func(t *testing.T) (store.Store, string) {
+		return store.WithRetry(store.Local(), patience), t.TempDir()
+	})
+}
+
+// TestRetryLateFaults loses the answer of the first call of each operation
+// that changes something: the repetition must find its own work done.
+func TestRetryLateFaults(t *testing.T) {
+	tests := map[storetest.Op]func(ctx context.Context, st store.Store, dir string) error{
+		storetest.MkdirAll: func(ctx context.Context, st store.Store, dir string) error { return st.MkdirAll(ctx, dir+"/d") },
+		storetest.Rename:   func(ctx context.Context, st store.Store, dir string) error { return st.Rename(ctx, dir+"/a", dir+"/b") },
+		storetest.Remove:   func(ctx context.Context, st store.Store, dir string) error { return st.Remove(ctx, dir+"/a") },
+		storetest.RemoveAll: func(ctx context.Context, st store.Store, dir string) error {
+			return st.RemoveAll(ctx, dir+"/a")
+		},
+		storetest.WriteFile: func(ctx context.Context, st store.Store, dir string) error {
+			return st.WriteFile(ctx, dir+"/new", []byte("mine"), true)
+		},
+		storetest.Stat: func(ctx context.Context, st store.Store, dir string) error {
+			_, err := st.Stat(ctx, dir+"/a")
+			return err
+		},
+		storetest.List: func(ctx context.Context, st store.Store, dir string) error {
+			infos, err := st.List(ctx, dir)
+			if err == nil && len(infos) != 1 {
+				return fmt.Errorf("listed %v", infos)
+			}
+			return err
+		},
+		storetest.ReadFile: func(ctx context.Context, st store.Store, dir string) error {
+			b, err := st.ReadFile(ctx, dir+"/a", 10)
+			if err == nil && string(b) != "a" {
+				return fmt.Errorf("read %q", b)
+			}
+			return err
+		},
+		storetest.Open: func(ctx context.Context, st store.Store, dir string) error {
+			f, err := st.Open(ctx, dir+"/a")
+			if err == nil {
+				err = f.Close()
+			}
+			return err
+		},
+		storetest.ReadAt: func(ctx context.Context, st store.Store, dir string) error {
+			f, err := st.Open(ctx, dir+"/a")
+			if err != nil {
+				return err
+			}
+			b, err := io.ReadAll(io.NewSectionReader(f, 0, f.Size()))
+			if err == nil && string(b) != "a" {
+				return fmt.Errorf("read %q", b)
+			}
+			return errors.Join(err, f.Close())
+		},
+	}
+	for op, do := range tests {
+		for _, late := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, late %v", op, late), func(t *testing.T) {
+				t.Parallel()
+				dir := t.TempDir()
+				if err := store.Local().WriteFile(t.Context(), filepath.Join(dir, "a"), []byte("a"), true); err != nil {
+					t.Fatal(err)
+				}
+				faulty := storetest.NewFaulty(store.Local(), storetest.Fault{Op: op, N: 1, Err: syscall.ECONNRESET, Late: late})
+				waits := 0
+				p := patience
+				p.Waiting = func(string, error, time.Duration) { waits++ }
+				if err := do(t.Context(), store.WithRetry(faulty, p), dir); err != nil {
+					t.Error(err)
+				}
+				calls := 2
+				if op == storetest.Rename && late {
+					calls = 1 // the file's number tells that it was moved
+				}
+				if waits != 1 || faulty.Calls(op) != calls {
+					t.Errorf("%d waits, %d calls", waits, faulty.Calls(op))
+				}
+			})
+		}
+	}
+}
+
+// TestRetryIsNoTheft lets another make the name between two tries.
+func TestRetryIsNoTheft(t *testing.T) {
+	ctx := t.Context()
+	for _, op := range []storetest.Op{storetest.Rename, storetest.WriteFile} {
+		dir := t.TempDir()
+		local := store.Local()
+		if err := local.WriteFile(ctx, dir+"/a", []byte("mine"), true); err != nil {
+			t.Fatal(err)
+		}
+		p := patience
+		p.Waiting = func(string, error, time.Duration) {
+			if err := local.WriteFile(ctx, dir+"/b", []byte("others"), true); err != nil {
+				t.Error(err)
+			}
+		}
+		st := store.WithRetry(storetest.NewFaulty(local, storetest.Fault{Op: op, N: 1, Err: syscall.ECONNRESET}), p)
+		var err error
+		if op == storetest.Rename {
+			err = st.Rename(ctx, dir+"/a", dir+"/b")
+		} else {
+			err = st.WriteFile(ctx, dir+"/b", []byte("mine"), true)
+		}
+		if !errors.Is(err, store.ErrExist) {
+			t.Errorf("%s: %v, want that the name exists", op, err)
+		}
+		if b, err := local.ReadFile(ctx, dir+"/b", 10); string(b) != "others" {
+			t.Errorf("%s: the other's file holds %q, %v", op, b, err)
+		}
+	}
+}
+
+func TestRetryEnds(t *testing.T) {
+	always := storetest.Fault{Op: storetest.Stat, Err: syscall.ECONNREFUSED}
+	tests := []struct {
+		name  string
+		limit time.Duration
+		fault storetest.Fault
+		ctx   func(context.Context) (context.Context, context.CancelFunc)
+		want  error
+		calls int // at least
+	}{
+		{"patience", 300 * time.Millisecond, always, context.WithCancel, syscall.ECONNREFUSED, 2},
+		{"no patience", 0, always, context.WithCancel, syscall.ECONNREFUSED, 1},
+		{"final", time.Hour, storetest.Fault{Op: storetest.Stat, Err: syscall.EACCES}, context.WithCancel, syscall.EACCES, 1},
+		{"context", time.Hour, always, func(ctx context.Context) (context.Context, context.CancelFunc) {
+			return context.WithTimeout(ctx, 50*time.Millisecond)
+		}, context.DeadlineExceeded, 1},
+		{"clean-up", time.Hour, always, store.Cleanup, syscall.ECONNREFUSED, 1},
+	}
+	for _, tt := range tests {
+		faulty := storetest.NewFaulty(store.Local(), tt.fault)
+		ctx, cancel := tt.ctx(t.Context())
+		_, err := store.WithRetry(faulty, store.Patience{Limit: tt.limit}).Stat(ctx, t.TempDir())
+		cancel()
+		if !errors.Is(err, tt.want) || faulty.Calls(storetest.Stat) < tt.calls {
+			t.Errorf("%s: %v after %d calls", tt.name, err, faulty.Calls(storetest.Stat))
+		}
+	}
+}
+
+func TestCleanupOutlives(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	clean, end := store.Cleanup(ctx)
+	defer end()
+	if _, bounded := clean.Deadline(); clean.Err() != nil || !bounded {
+		t.Errorf("the context for cleaning up is %v, bounded: %v", clean.Err(), bounded)
+	}
+}
