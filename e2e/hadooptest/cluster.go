@@ -1,0 +1,258 @@
+package hadooptest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"time"
+)
+
+// nameservice is what clients call a name node pair.
+const nameservice = "pair"
+
+// Config describes a cluster.
+type Config struct {
+	DataNodes  int
+	HA         bool              // two name nodes, of which the first is made active
+	HTTPFS     bool              // an HttpFS gateway as well
+	Core, HDFS map[string]string // further properties of core-site and hdfs-site
+	Java       []string          // further flags of the daemons' Java
+}
+
+// Cluster is a running HDFS.
+type Cluster struct {
+	NameNodes []*Daemon
+	DataNodes []*Daemon
+
+	kit    kit
+	dir    string
+	config Config
+	host   string // as daemons and clients call this machine
+	uri    string
+	httpfs *Daemon
+	env    []string // of Java clients
+}
+
+// Start starts a cluster that keeps everything in dir, and returns when it
+// serves. If it fails, the error holds the end of the log of the daemon that is
+// to blame.
+func Start(ctx context.Context, dir string, config Config) (*Cluster, error) {
+	kit, err := theKit()
+	if err != nil {
+		return nil, err
+	}
+	if dir, err = filepath.Abs(dir); err != nil {
+		return nil, err
+	}
+	c := &Cluster{kit: kit, dir: dir, config: config, host: "127.0.0.1"}
+	if err := c.start(ctx); err != nil {
+		c.Stop()
+		return nil, err
+	}
+	return c, nil
+}
+
+func (c *Cluster) start(ctx context.Context) error {
+	ports, err := c.layout()
+	if err != nil {
+		return err
+	}
+	if err := c.configure(ports); err != nil {
+		return err
+	}
+	for _, d := range c.daemons() {
+		if err := d.Start(ctx); err != nil {
+			return err
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, 3*time.Minute)
+	defer cancel()
+	if c.config.HA {
+		if err := c.Active(ctx, 0); err != nil {
+			return err
+		}
+	}
+	return c.waitLive(ctx, c.config.DataNodes, c.daemons())
+}
+
+// layout makes the directories, which hold the name nodes' first state, and
+// chooses the ports.
+func (c *Cluster) layout() ([]int, error) {
+	for _, dir := range []string{"logs", "tmp"} {
+		if err := os.MkdirAll(filepath.Join(c.dir, dir), 0o777); err != nil {
+			return nil, err
+		}
+	}
+	for _, dir := range c.nameDirs() {
+		if err := os.CopyFS(filepath.Join(c.dir, dir), os.DirFS(c.kit.name)); err != nil {
+			return nil, err
+		}
+	}
+	keys, err := os.ReadFile(c.kit.keys)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.WriteFile(filepath.Join(c.dir, "keys.jceks"), keys, 0o600); err != nil {
+		return nil, err
+	}
+	return freePorts(4 + 3*c.config.DataNodes + 2)
+}
+
+// nameDirs are the directories of the name nodes' state. A pair shares its
+// edits in a third one.
+func (c *Cluster) nameDirs() []string {
+	if c.config.HA {
+		return []string{"nn1", "nn2", "edits"}
+	}
+	return []string{"nn1"}
+}
+
+// configure writes the configuration and composes the daemons.
+func (c *Cluster) configure(ports []int) error {
+	core := properties{
+		"hadoop.tmp.dir":                    c.path("tmp"),
+		"hadoop.security.key.provider.path": "jceks://file" + c.path("keys.jceks"),
+		"ipc.client.rpc-timeout.ms":         "10000",
+		"ipc.client.connect.timeout":        "5000",
+	}
+	hdfs := properties{
+		"dfs.replication":                         strconv.Itoa(min(3, max(1, c.config.DataNodes))),
+		"dfs.client.socket-timeout":               "10000",
+		"dfs.heartbeat.interval":                  "1",
+		"dfs.namenode.heartbeat.recheck-interval": "2000",
+		"dfs.namenode.safemode.extension":         "0",
+		"dfs.datanode.hostname":                   c.host,
+		"dfs.datanode.max.transfer.threads":       "256",
+	}
+	c.configureNames(core, hdfs, ports[:4])
+	for name, value := range c.config.Core {
+		core[name] = value
+	}
+	for name, value := range c.config.HDFS {
+		hdfs[name] = value
+	}
+	for i := range c.config.DataNodes {
+		c.addDataNode(i, ports[4+3*i:])
+	}
+	return writeConf(c.ConfDir(), core, hdfs)
+}
+
+// configureNames sets how the name nodes are reached, and composes them.
+func (c *Cluster) configureNames(core, hdfs properties, ports []int) {
+	ids, suffixes := []string{"nn1"}, []string{""}
+	c.uri = "hdfs://" + c.address(ports[0])
+	if c.config.HA {
+		ids, suffixes = []string{"nn1", "nn2"}, []string{".pair.nn1", ".pair.nn2"}
+		c.uri = "hdfs://" + nameservice
+		hdfs["dfs.nameservices"] = nameservice
+		hdfs["dfs.ha.namenodes.pair"] = "nn1,nn2"
+		hdfs["dfs.client.failover.proxy.provider.pair"] = "org.apache.hadoop.hdfs.server.namenode.ha.ConfiguredFailoverProxyProvider"
+		hdfs["dfs.namenode.shared.edits.dir"] = "file://" + c.path("edits")
+		hdfs["dfs.ha.fencing.methods"] = "shell(/bin/true)"
+		hdfs["dfs.ha.tail-edits.period"] = "1"
+	}
+	core["fs.defaultFS"] = c.uri
+	for i, id := range ids {
+		http := c.address(ports[2*i+1])
+		hdfs["dfs.namenode.rpc-address"+suffixes[i]] = c.address(ports[2*i])
+		hdfs["dfs.namenode.http-address"+suffixes[i]] = http
+		own := properties{"dfs.namenode.name.dir": "file://" + c.path(id)}
+		if c.config.HA {
+			own["dfs.ha.namenode.id"] = id
+		}
+		nn := c.daemon(id, "org.apache.hadoop.hdfs.server.namenode.NameNode", own)
+		nn.http = http
+		c.NameNodes = append(c.NameNodes, nn)
+	}
+}
+
+func (c *Cluster) addDataNode(i int, ports []int) {
+	name := fmt.Sprintf("dn%d", i+1)
+	dn := c.daemon(name, "org.apache.hadoop.hdfs.server.datanode.DataNode", properties{
+		"dfs.datanode.data.dir":     "file://" + c.path(name),
+		"dfs.datanode.address":      "127.0.0.1:" + strconv.Itoa(ports[0]),
+		"dfs.datanode.ipc.address":  "127.0.0.1:" + strconv.Itoa(ports[1]),
+		"dfs.datanode.http.address": "127.0.0.1:" + strconv.Itoa(ports[2]),
+	})
+	c.DataNodes = append(c.DataNodes, dn)
+}
+
+// daemon composes a daemon with properties of its own.
+func (c *Cluster) daemon(name, class string, own properties) *Daemon {
+	flags := c.javaFlags()
+	return &Daemon{
+		Name: name,
+		path: "java",
+		args: c.kit.javaArgs(c.ConfDir(), append(flags, c.config.Java...), append([]string{class}, own.defines()...)...),
+		env:  environment(),
+		log:  c.path("logs", name+".log"),
+	}
+}
+
+func (c *Cluster) javaFlags() []string {
+	return nil
+}
+
+func (c *Cluster) daemons() []*Daemon {
+	all := append(append([]*Daemon{}, c.NameNodes...), c.DataNodes...)
+	if c.httpfs != nil {
+		all = append(all, c.httpfs)
+	}
+	return all
+}
+
+func (c *Cluster) address(port int) string { return c.host + ":" + strconv.Itoa(port) }
+
+func (c *Cluster) path(name ...string) string {
+	return filepath.Join(append([]string{c.dir}, name...)...)
+}
+
+// Stop kills all daemons. Their files stay.
+func (c *Cluster) Stop() {
+	for _, d := range c.daemons() {
+		d.Kill()
+	}
+}
+
+// ConfDir returns the directory for HADOOP_CONF_DIR.
+func (c *Cluster) ConfDir() string { return c.path("conf") }
+
+// URI returns hdfs://host:port, or hdfs://nameservice of a pair, which only
+// those understand who read ConfDir.
+func (c *Cluster) URI() string { return c.uri }
+
+// WebURI returns webhdfs://host:port, or webhdfs://nameservice of a pair.
+func (c *Cluster) WebURI() string {
+	if c.config.HA {
+		return "webhdfs://" + nameservice
+	}
+	return "webhdfs://" + c.NameNodes[0].http
+}
+
+// HTTPFS returns webhdfs://host:port of the HttpFS gateway.
+func (c *Cluster) HTTPFS() string { return "webhdfs://" + c.httpfs.http }
+
+// Java runs a class of Hadoop, or of e2e/hadoop/src, as a client of the cluster
+// and as its superuser. It returns standard output, and standard error in the
+// error if the class fails.
+func (c *Cluster) Java(ctx context.Context, class string, args ...string) (string, error) {
+	flags := append(c.javaFlags(), "-Xmx512m", "-Dhadoop.root.logger=WARN")
+	cmd := exec.CommandContext(ctx, "java", c.kit.javaArgs(c.ConfDir(), flags, append([]string{class}, args...)...)...)
+	cmd.Env = environment(c.env...)
+	cmd.SysProcAttr = dieWithParent()
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	err := spawn(cmd)
+	if err == nil {
+		err = cmd.Wait()
+	}
+	if err != nil {
+		err = fmt.Errorf("%s: %w\n%s%s", class, errors.Join(err, ctx.Err()), &stdout, &stderr)
+	}
+	return stdout.String(), err
+}

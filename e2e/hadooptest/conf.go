@@ -1,0 +1,95 @@
+package hadooptest
+
+import (
+	"encoding/xml"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"net"
+	"os"
+	"os/user"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+type properties map[string]string
+
+// writeConf writes a directory of Hadoop configuration.
+func writeConf(dir string, core, hdfs properties) error {
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return err
+	}
+	const log = `log4j.rootLogger=INFO,A
+log4j.appender.A=org.apache.log4j.ConsoleAppender
+log4j.appender.A.target=System.err
+log4j.appender.A.layout=org.apache.log4j.PatternLayout
+log4j.appender.A.layout.ConversionPattern=%d{ISO8601} %-5p %c{2} - %m%n
+`
+	for name, text := range map[string]string{
+		"core-site.xml":    core.xml(),
+		"hdfs-site.xml":    hdfs.xml(),
+		"log4j.properties": log,
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p properties) xml() string {
+	var b strings.Builder
+	b.WriteString("<configuration>\n")
+	for _, name := range slices.Sorted(maps.Keys(p)) {
+		b.WriteString("  <property><name>" + name + "</name><value>")
+		_ = xml.EscapeText(&b, []byte(p[name])) // a Builder takes everything
+		b.WriteString("</value></property>\n")
+	}
+	b.WriteString("</configuration>\n")
+	return b.String()
+}
+
+// defines returns the properties as Java tools take them on the command line.
+func (p properties) defines() []string {
+	var args []string
+	for _, name := range slices.Sorted(maps.Keys(p)) {
+		args = append(args, "-D", name+"="+p[name])
+	}
+	return args
+}
+
+// environment is that of this process without what would steer Hadoop.
+func environment(extra ...string) []string {
+	env := slices.DeleteFunc(os.Environ(), func(e string) bool {
+		return strings.HasPrefix(e, "HADOOP_") || strings.HasPrefix(e, "KRB5")
+	})
+	return append(env, extra...)
+}
+
+// freePorts picks ports below those that the kernel gives to connections, so
+// that a daemon finds its port free again when it restarts.
+func freePorts(n int) ([]int, error) {
+	var ports []int
+	for range 1000 {
+		if len(ports) == n {
+			return ports, nil
+		}
+		port := 12000 + rand.IntN(20000)
+		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
+		if err != nil {
+			continue
+		}
+		defer func() { _ = l.Close() }() // only at the end, so that no port comes twice
+		ports = append(ports, port)
+	}
+	return nil, fmt.Errorf("hadooptest: no %d free ports", n)
+}
+
+// superuser is who owns the daemons, whom HDFS obeys in everything.
+func superuser() string {
+	if u, err := user.Current(); err == nil {
+		return u.Username
+	}
+	return os.Getenv("USER")
+}

@@ -1,0 +1,175 @@
+package hadooptest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"sync"
+	"syscall"
+)
+
+// Daemon is a process of a cluster. Its methods are safe for concurrent use.
+type Daemon struct {
+	// Name is what its log is called after.
+	Name string
+
+	path string
+	args []string
+	env  []string
+	log  string
+	http string // host:port of its web server, or ""
+
+	mu        sync.Mutex
+	process   *os.Process // nil if it was never started
+	gone      chan struct{}
+	suspended bool
+}
+
+// PID returns the process that was started last, running or not.
+func (d *Daemon) PID() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.process == nil {
+		return 0
+	}
+	return d.process.Pid
+}
+
+// Start starts the daemon, again if it was killed, and returns once there is a
+// process; the daemon itself needs seconds more. It fails if one is running.
+func (d *Daemon) Start(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.running() {
+		return fmt.Errorf("%s is running", d.Name)
+	}
+	out, err := os.OpenFile(d.log, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o666)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = out.Close() }()
+	cmd := exec.Command(d.path, d.args...)
+	cmd.Env, cmd.Stdout, cmd.Stderr = d.env, out, out
+	cmd.SysProcAttr = dieWithParent()
+	if err := spawn(cmd); err != nil {
+		return err
+	}
+	gone := make(chan struct{})
+	d.process, d.gone, d.suspended = cmd.Process, gone, false
+	go func() {
+		_ = cmd.Wait() // its log has the reason
+		close(gone)
+	}()
+	return nil
+}
+
+// Kill ends the daemon with SIGKILL and waits until it is gone.
+func (d *Daemon) Kill() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.running() {
+		_ = d.process.Kill() // it may just have ended
+		<-d.gone
+	}
+}
+
+// Suspend stops the daemon with SIGSTOP: it answers nothing but keeps its
+// connections.
+func (d *Daemon) Suspend() error { return d.signal(syscall.SIGSTOP, true) }
+
+// Resume lets a suspended daemon go on.
+func (d *Daemon) Resume() error { return d.signal(syscall.SIGCONT, false) }
+
+func (d *Daemon) signal(s syscall.Signal, suspended bool) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if !d.running() {
+		return fmt.Errorf("%s is not running", d.Name)
+	}
+	d.suspended = suspended
+	return d.process.Signal(s)
+}
+
+// running wants d.mu held.
+func (d *Daemon) running() bool {
+	if d.process == nil {
+		return false
+	}
+	select {
+	case <-d.gone:
+		return false
+	default:
+		return true
+	}
+}
+
+// state returns whether the process exists, and whether it can answer.
+func (d *Daemon) state() (running, answers bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	r := d.running()
+	return r, r && !d.suspended
+}
+
+// failure returns an error with the end of the daemon's log if it ended.
+func (d *Daemon) failure() error {
+	if running, _ := d.state(); running {
+		return nil
+	}
+	return fmt.Errorf("%s ended: %s", d.Name, d.tail())
+}
+
+func (d *Daemon) tail() string {
+	b, err := os.ReadFile(d.log)
+	if err != nil {
+		return err.Error()
+	}
+	return tail(b)
+}
+
+// tail returns the last lines of a program's output, cut to a readable width.
+func tail(b []byte) string {
+	lines := strings.Split(strings.TrimSpace(string(b)), "\n")
+	lines = lines[max(0, len(lines)-30):]
+	for i, l := range lines {
+		lines[i] = l[:min(len(l), 300)]
+	}
+	return strings.Join(lines, "\n")
+}
+
+var spawns = sync.OnceValue(func() chan func() {
+	calls := make(chan func())
+	go func() {
+		runtime.LockOSThread()
+		for call := range calls {
+			call()
+		}
+	}()
+	return calls
+})
+
+// spawn starts a command from a thread that lasts as long as the process, for
+// the death of the starting thread counts as the death of the parent.
+func spawn(cmd *exec.Cmd) error {
+	err := errors.New("not started")
+	done := make(chan struct{})
+	spawns() <- func() {
+		defer close(done)
+		err = cmd.Start()
+	}
+	<-done
+	return err
+}
+
+// dieWithParent also gives the process a group of its own, so that Ctrl-C on
+// the terminal leaves the order of stopping to us.
+func dieWithParent() *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+}

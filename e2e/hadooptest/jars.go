@@ -1,0 +1,173 @@
+package hadooptest
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"syscall"
+)
+
+// EncryptionKey is the name of the key that every cluster has for its
+// encryption zones.
+const EncryptionKey = "zone"
+
+// kit is what all clusters start from.
+type kit struct {
+	target string // the Maven build: lib, classes
+	name   string // a formatted name directory, to be copied
+	keys   string // a key store with EncryptionKey, to be copied
+}
+
+var theKit = sync.OnceValues(buildKit)
+
+// Missing says why no cluster can run here, or "". Its first call downloads the
+// jars where they are not there yet.
+func Missing() string {
+	if _, err := theKit(); err != nil {
+		return err.Error()
+	}
+	return ""
+}
+
+// buildKit fetches and builds what is missing or older than its sources. A lock
+// keeps other processes from doing the same.
+func buildKit() (kit, error) {
+	for _, tool := range []string{"java", "mvn"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			return kit{}, fmt.Errorf("%s is not installed", tool)
+		}
+	}
+	home, err := home()
+	if err != nil {
+		return kit{}, err
+	}
+	target := filepath.Join(home, "target")
+	k := kit{target: target, name: filepath.Join(target, "name"), keys: filepath.Join(target, "keys.jceks")}
+	if err := os.MkdirAll(target, 0o777); err != nil {
+		return kit{}, err
+	}
+	unlock, err := lock(filepath.Join(target, "lock"))
+	if err != nil {
+		return kit{}, err
+	}
+	defer unlock()
+	if err := k.fetch(home); err != nil {
+		return kit{}, err
+	}
+	return k, k.prepare()
+}
+
+// home returns the directory of the pom, which lies beside this package.
+func home() (string, error) {
+	dir, err := os.Getwd()
+	for err == nil {
+		h := filepath.Join(dir, "e2e", "hadoop")
+		if _, err := os.Stat(filepath.Join(h, "pom.xml")); err == nil {
+			return h, nil
+		}
+		if dir == filepath.Dir(dir) {
+			err = errors.New("hadooptest: no e2e/hadoop/pom.xml above the working directory")
+		}
+		dir = filepath.Dir(dir)
+	}
+	return "", err
+}
+
+func lock(path string) (unlock func(), err error) {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o666)
+	if err != nil {
+		return nil, err
+	}
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX); err != nil {
+		_ = f.Close()
+		return nil, fmt.Errorf("lock %s: %w", path, err)
+	}
+	return func() { _ = f.Close() }, nil
+}
+
+func (k kit) fetch(home string) error {
+	built := filepath.Join(k.target, "built")
+	if newer(built, home) {
+		return nil
+	}
+	for _, stale := range []string{"lib", "classes"} {
+		if err := os.RemoveAll(filepath.Join(k.target, stale)); err != nil {
+			return err
+		}
+	}
+	mvn := exec.Command("mvn", "-B", "-q", "-f", filepath.Join(home, "pom.xml"), "compile")
+	if out, err := mvn.CombinedOutput(); err != nil {
+		return fmt.Errorf("mvn compile: %w\n%s", err, tail(out))
+	}
+	return os.WriteFile(built, nil, 0o666)
+}
+
+// newer reports whether file is newer than all sources under home.
+func newer(file, home string) bool {
+	stamp, err := os.Stat(file)
+	if err != nil {
+		return false
+	}
+	sources, _ := filepath.Glob(filepath.Join(home, "src", "*.java"))
+	for _, source := range append(sources, filepath.Join(home, "pom.xml")) {
+		if info, err := os.Stat(source); err != nil || info.ModTime().After(stamp.ModTime()) {
+			return false
+		}
+	}
+	return true
+}
+
+// prepare makes what would cost each cluster a few seconds of Java: formatting
+// a name node and making a key.
+func (k kit) prepare() error {
+	if _, err := os.Stat(k.keys); err == nil {
+		return nil
+	}
+	dir, err := os.MkdirTemp(k.target, "prepare-")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	if err := os.RemoveAll(k.name); err != nil {
+		return err
+	}
+	core := properties{"fs.defaultFS": "hdfs://127.0.0.1:8020", "hadoop.tmp.dir": dir}
+	hdfs := properties{"dfs.namenode.name.dir": "file://" + k.name}
+	if err := writeConf(dir, core, hdfs); err != nil {
+		return err
+	}
+	keys := filepath.Join(dir, "keys.jceks")
+	for _, args := range [][]string{
+		{"org.apache.hadoop.hdfs.server.namenode.NameNode", "-format", "-nonInteractive", "-force"},
+		{"org.apache.hadoop.crypto.key.KeyShell", "create", EncryptionKey, "-size", "128", "-provider", "jceks://file" + keys},
+	} {
+		cmd := exec.Command("java", k.javaArgs(dir, nil, args...)...)
+		cmd.Env = environment()
+		if out, err := cmd.CombinedOutput(); err != nil {
+			return fmt.Errorf("java %s: %w\n%s", args[0], err, tail(out))
+		}
+	}
+	return os.Rename(keys, k.keys)
+}
+
+// javaArgs returns the arguments of a Java program that reads the configuration
+// in conf. The flags choose a quick start and a small footprint over speed.
+func (k kit) javaArgs(conf string, flags []string, args ...string) []string {
+	all := []string{
+		"-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:-UsePerfData", "-Xshare:auto", "-Xmx256m",
+		"-Djava.net.preferIPv4Stack=true",
+		"-Dhadoop.home.dir=" + k.target, "-Dhadoop.log.dir=" + conf,
+	}
+	for _, p := range []string{"lang", "io", "math", "net", "text", "util", "util.zip"} {
+		all = append(all, "--add-opens=java.base/java."+p+"=ALL-UNNAMED")
+	}
+	for _, p := range []string{"sun.security.util", "sun.security.x509"} {
+		all = append(all, "--add-opens=java.base/"+p+"=ALL-UNNAMED")
+	}
+	all = append(all, flags...)
+	all = append(all, "-cp", conf+":"+filepath.Join(k.target, "classes")+":"+filepath.Join(k.target, "lib")+"/*")
+	return append(all, args...)
+}

@@ -1,0 +1,77 @@
+package hadooptest
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"sync"
+	"testing"
+)
+
+// Need leaves the test out, loudly, where no cluster can run; with
+// ROWTOCOL_E2E=required the test fails instead.
+func Need(t testing.TB) {
+	t.Helper()
+	why := Missing()
+	if why == "" {
+		return
+	}
+	if os.Getenv("ROWTOCOL_E2E") == "required" {
+		t.Fatal("ROWTOCOL_E2E=required, but there is no Hadoop: " + why)
+	}
+	fmt.Fprintf(os.Stderr, "SKIPPED: %s: NO HADOOP: %s\n", t.Name(), why)
+	t.Skip(why)
+}
+
+var shared struct {
+	sync.Mutex
+	dir     string
+	cluster *Cluster
+	err     error
+}
+
+// Shared returns the cluster of one name node and three data nodes that all
+// tests of a program share: they kill none of its daemons, and each keeps to a
+// directory of its own. It starts on first use; TestMain calls StopShared.
+func Shared(t testing.TB) *Cluster {
+	t.Helper()
+	Need(t)
+	shared.Lock()
+	defer shared.Unlock()
+	if shared.dir == "" {
+		shared.dir, shared.err = os.MkdirTemp("", "rowtocol-hdfs-")
+		if shared.err == nil {
+			shared.cluster, shared.err = Start(context.Background(), shared.dir, Config{DataNodes: 3})
+		}
+	}
+	if shared.err != nil {
+		t.Fatal(shared.err)
+	}
+	return shared.cluster
+}
+
+// StopShared stops the cluster that Shared started, if it did, and removes its
+// files.
+func StopShared() {
+	shared.Lock()
+	defer shared.Unlock()
+	if shared.cluster != nil {
+		shared.cluster.Stop()
+	}
+	if shared.dir != "" {
+		_ = os.RemoveAll(shared.dir) // a scratch directory
+	}
+	shared.dir, shared.cluster, shared.err = "", nil, nil
+}
+
+// New starts a cluster for one test, which stops it.
+func New(t testing.TB, config Config) *Cluster {
+	t.Helper()
+	Need(t)
+	c, err := Start(t.Context(), t.TempDir(), config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Stop)
+	return c
+}
