@@ -72,10 +72,7 @@ func confDir() (string, error) {
 	return "", nil
 }
 
-const (
-	maxConfFile  = 16 << 20 // bytes; real files have some kilobytes
-	maxInclusion = 20       // levels of xi:include
-)
+const maxInclusion = 20 // levels of xi:include
 
 // loader gathers properties as Hadoop does: later values replace earlier ones,
 // except those that were declared final.
@@ -102,12 +99,11 @@ func (l *loader) file(name string, depth int) error {
 	if depth > maxInclusion {
 		return fmt.Errorf("%s: files include each other without end", name)
 	}
-	f, err := os.Open(name)
+	data, err := readFile(name)
 	if err != nil {
 		return err
 	}
-	defer f.Close()
-	elements, err := parseConf(f)
+	elements, err := parseConf(data)
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
@@ -152,16 +148,13 @@ func (l *loader) element(file string, e element, depth int) error {
 
 // parseConf returns the properties and inclusions of a configuration file, in
 // their order. What else it holds is passed over.
-func parseConf(r io.Reader) ([]element, error) {
-	limited := &io.LimitedReader{R: r, N: maxConfFile + 1}
+func parseConf(data []byte) ([]element, error) {
 	var document struct {
 		XMLName  xml.Name  `xml:"configuration"`
 		Elements []element `xml:",any"`
 	}
-	err := xml.NewDecoder(limited).Decode(&document)
+	err := xml.Unmarshal(data, &document)
 	switch {
-	case limited.N <= 0:
-		return nil, fmt.Errorf("of more than %d bytes", maxConfFile)
 	case errors.Is(err, io.EOF):
 		return nil, errors.New("no <configuration> in it")
 	case err != nil:

@@ -3,15 +3,20 @@ package cluster
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"time"
 
 	"github.com/jcmturner/gokrb5/v8/client"
+	"github.com/jcmturner/gokrb5/v8/credentials"
+	"github.com/jcmturner/gokrb5/v8/iana/nametype"
+	"github.com/jcmturner/gokrb5/v8/krberror"
+	"github.com/jcmturner/gokrb5/v8/messages"
+	"github.com/jcmturner/gokrb5/v8/types"
+
+	"github.com/rowtocol/rowtocol/store"
 )
-
-type tickets struct{}
-
-func kerberosLogin(LoginOptions) (*Login, error) {
-	return &Login{user: osUser(), tickets: &tickets{}}, nil
-}
 
 // Kerberos returns a new Kerberos client with a valid ticket-granting ticket.
 // The client is the caller's: one goroutine may use it at a time, for as long
@@ -21,8 +26,133 @@ func kerberosLogin(LoginOptions) (*Login, error) {
 // and expired credentials are fs.ErrPermission; a distribution center that does
 // not answer is store.ErrUnavailable.
 func (l *Login) Kerberos(ctx context.Context) (*client.Client, error) {
-	return nil, errors.ErrUnsupported
+	if l.tickets == nil {
+		return nil, errors.New("Kerberos: the login is a simple one")
+	}
+	return l.tickets.client(ctx)
 }
 
-// Close ends the renewal of tickets.
-func (l *Login) Close() {}
+// Close ends the renewal of tickets. The login is not used afterwards.
+func (l *Login) Close() {
+	if l.tickets != nil {
+		l.tickets.close()
+	}
+}
+
+// ticket is a ticket-granting ticket: what proves to a distribution center who
+// we are.
+type ticket struct {
+	name                        types.PrincipalName
+	realm                       string
+	raw                         []byte
+	key                         types.EncryptionKey
+	auth, start, end, renewTill time.Time
+}
+
+// begin is when the ticket began to be valid.
+func (t *ticket) begin() time.Time {
+	if t.start.After(t.auth) {
+		return t.start
+	}
+	return t.auth
+}
+
+func (t *ticket) String() string { return t.name.PrincipalNameString() + "@" + t.realm }
+
+// due is when the ticket should be replaced: after 80 % of its time, as in
+// Hadoop.
+func (t *ticket) due() time.Time { return t.end.Add(-t.end.Sub(t.begin()) / 5) }
+
+func (t *ticket) expired() bool { return t == nil || !time.Now().Before(t.end) }
+
+func (t *ticket) renewable() bool { return t.renewTill.After(t.end) }
+
+// client returns a client of the library with the ticket. It is one that the
+// library takes for a ticket cache's, since others run goroutines that log in
+// for ever, and tell nobody when they fail. It is not told that a ticket can be
+// renewed, nor when it was first issued: near the end, or always if that is long
+// ago, it would renew by itself, and refuse to work where that fails.
+func (t *ticket) client(r *realms) (*client.Client, error) {
+	credential := &credentials.Credential{
+		Key: t.key, AuthTime: t.begin(), StartTime: t.begin(), EndTime: t.end, Ticket: t.raw,
+	}
+	credential.Client.Realm, credential.Client.PrincipalName = t.realm, t.name
+	credential.Server.Realm, credential.Server.PrincipalName = t.realm, grantor(t.realm)
+	cache := &credentials.CCache{Version: 4, Credentials: []*credentials.Credential{credential}}
+	cache.DefaultPrincipal.Realm, cache.DefaultPrincipal.PrincipalName = t.realm, t.name
+	c, err := client.NewFromCCache(cache, r.library())
+	if err != nil {
+		return nil, refused("Kerberos ticket of %s: %v", t, err)
+	}
+	return c, nil
+}
+
+// renewed returns the ticket with a new end.
+func (t *ticket) renewed(r *realms) (*ticket, error) {
+	c, err := t.client(r)
+	if err != nil {
+		return nil, err
+	}
+	var tgt messages.Ticket
+	if err := tgt.Unmarshal(t.raw); err != nil {
+		return nil, refused("Kerberos ticket of %s: %v", t, err)
+	}
+	_, rep, err := c.TGSREQGenerateAndExchange(grantor(t.realm), t.realm, tgt, t.key, true)
+	if err != nil {
+		return nil, exchangeError(r, t.String(), t.realm, err)
+	}
+	return newTicket(t.name, t.realm, rep.Ticket, rep.DecryptedEncPart)
+}
+
+// newTicket returns the ticket that a distribution center gave.
+func newTicket(name types.PrincipalName, realm string, tgt messages.Ticket, part messages.EncKDCRepPart) (*ticket, error) {
+	raw, err := tgt.Marshal()
+	if err != nil {
+		return nil, fmt.Errorf("Kerberos ticket of %s@%s: %w", name.PrincipalNameString(), realm, err)
+	}
+	return &ticket{
+		name: name, realm: realm, raw: raw, key: part.Key,
+		auth: part.AuthTime, start: part.StartTime, end: part.EndTime, renewTill: part.RenewTill,
+	}, nil
+}
+
+// grantor is the name of the service that grants the tickets of a realm.
+func grantor(realm string) types.PrincipalName {
+	return types.PrincipalName{NameType: nametype.KRB_NT_SRV_INST, NameString: []string{"krbtgt", realm}}
+}
+
+// credentialsError is an error that only the user can cure.
+type credentialsError struct{ text string }
+
+func refused(format string, args ...any) error {
+	return &credentialsError{printable(fmt.Sprintf(format, args...))}
+}
+
+func (e *credentialsError) Error() string { return e.text }
+
+func (e *credentialsError) Is(target error) bool { return target == fs.ErrPermission }
+
+// exchangeError says in one line what the library says of an exchange with a
+// distribution center, and whether it may go better later.
+func exchangeError(r *realms, principal, realm string, err error) error {
+	text := err.Error()
+	if _, answer, ok := strings.Cut(text, "KRB Error: "); ok {
+		switch {
+		case strings.HasPrefix(answer, "(29)"), strings.HasPrefix(answer, "(60)"): // service unavailable, generic
+			return fmt.Errorf("Kerberos, for %s: %s: %w", principal, printable(answer), store.ErrUnavailable)
+		case strings.HasPrefix(answer, "(37)"):
+			return refused("Kerberos refuses %s: the clocks differ too much: %s", principal, answer)
+		}
+		return refused("Kerberos refuses %s: %s", principal, answer)
+	}
+	var library krberror.Krberror
+	if !errors.As(err, &library) || library.RootCause != krberror.NetworkingError {
+		return refused("Kerberos, for %s: %s", principal, text)
+	}
+	count, _, _ := r.library().GetKDCs(realm, true)
+	if count == 0 && (!r.config.LibDefaults.DNSLookupKDC || strings.Contains(text, "no such host")) {
+		return refused("Kerberos, for %s: neither krb5.conf nor the DNS names a distribution center of realm %s",
+			principal, realm)
+	}
+	return fmt.Errorf("Kerberos: no distribution center of %s answers: %w: %s", realm, store.ErrUnavailable, printable(text))
+}

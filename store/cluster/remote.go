@@ -45,7 +45,7 @@ func (e *RemoteError) Name() string {
 
 // Unwrap returns the error of package store or of the system that it means.
 func (e *RemoteError) Unwrap() error {
-	for _, m := range messages {
+	for _, m := range phrases {
 		if strings.Contains(e.Message, m.part) && (m.class == "" || m.class == e.Name()) {
 			return m.err
 		}
@@ -83,9 +83,9 @@ var plain = map[string]bool{
 	"SafeModeException":          true,
 }
 
-// messages are parts of messages that say more than the class does. They are
+// phrases are parts of messages that say more than the class does. They are
 // tried first, in their order; an empty class is any.
-var messages = []struct {
+var phrases = []struct {
 	class, part string
 	err         error
 }{

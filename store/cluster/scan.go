@@ -2,8 +2,26 @@ package cluster
 
 import (
 	"encoding/binary"
+	"fmt"
 	"io"
+	"os"
 )
+
+const maxFile = 16 << 20 // bytes; what is read here has some kilobytes
+
+// readFile returns the content of a file that is not too large.
+func readFile(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }()
+	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	if err == nil && len(data) > maxFile {
+		err = fmt.Errorf("%s is of more than %d bytes", path, maxFile)
+	}
+	return data, err
+}
 
 // scanner takes a binary file apart. The first read past its end makes err
 // io.ErrUnexpectedEOF, and all reads return zeros from then on. Byte slices are

@@ -4,8 +4,6 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 
 	"google.golang.org/protobuf/encoding/protowire"
 )
@@ -36,22 +34,12 @@ func (t Token) String() string { return fmt.Sprintf("%s for %s", t.Kind, t.Servi
 // GoString returns what is not secret of the token.
 func (t Token) GoString() string { return t.String() }
 
-const maxTokenFile = 16 << 20 // bytes
-
 // DelegationTokens returns the tokens of a file as Hadoop hands it to a job's
 // tasks (HADOOP_TOKEN_FILE_LOCATION), in the file's order.
 func DelegationTokens(path string) ([]Token, error) {
-	f, err := os.Open(path)
+	data, err := readFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("delegation tokens: %w", err)
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxTokenFile+1))
-	if err == nil && len(data) > maxTokenFile {
-		err = fmt.Errorf("of more than %d bytes", maxTokenFile)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("delegation tokens: %s: %w", path, err)
 	}
 	tokens, err := parseTokens(data)
 	if err != nil {

@@ -1,0 +1,48 @@
+package cluster
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/jcmturner/gokrb5/v8/keytab"
+	"github.com/jcmturner/gokrb5/v8/types"
+)
+
+// loadKeytab reads a keytab. The library's parser panics on some of those that
+// are damaged.
+func loadKeytab(path string) (keys *keytab.Keytab, err error) {
+	defer func() {
+		if recover() != nil {
+			keys, err = nil, errors.New("it is damaged")
+		}
+	}()
+	keys, err = keytab.Load(path)
+	if err == nil && len(keys.Entries) == 0 {
+		err = errors.New("there are no keys in it")
+	}
+	return keys, err
+}
+
+// onlyPrincipal returns the principal whose keys a keytab holds.
+func onlyPrincipal(keys *keytab.Keytab) (string, error) {
+	var names []string
+	for _, e := range keys.Entries {
+		if name := e.Principal.String(); !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	if len(names) != 1 {
+		return "", fmt.Errorf("it has keys of %d principals: say which by --principal", len(names))
+	}
+	return names[0], nil
+}
+
+func hasKeys(keys *keytab.Keytab, name types.PrincipalName, realm string) bool {
+	for _, e := range keys.Entries {
+		if e.Principal.Realm == realm && slices.Equal(e.Principal.Components, name.NameString) {
+			return true
+		}
+	}
+	return false
+}

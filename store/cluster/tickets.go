@@ -1,0 +1,306 @@
+package cluster
+
+import (
+	"context"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jcmturner/gokrb5/v8/client"
+	"github.com/jcmturner/gokrb5/v8/credentials"
+	"github.com/jcmturner/gokrb5/v8/keytab"
+	"github.com/jcmturner/gokrb5/v8/messages"
+	"github.com/jcmturner/gokrb5/v8/types"
+)
+
+// tickets keeps a ticket-granting ticket valid.
+type tickets struct {
+	source  source
+	busy    chan struct{} // holds one token while the fields below are in use
+	current *ticket
+	retry   time.Time   // not before this is a failed replacement tried again
+	timer   *time.Timer // replaces a ticket that nobody asks for
+	closed  bool
+}
+
+// source is where tickets come from.
+type source interface {
+	// ticket returns the ticket to use from now on: old, which may be nil, if it
+	// is good for a while, else a better one.
+	ticket(old *ticket) (*ticket, error)
+	// realms returns the configuration that the tickets are for.
+	realms() (*realms, error)
+}
+
+func newTickets(s source) *tickets { return &tickets{source: s, busy: make(chan struct{}, 1)} }
+
+// client returns a client with a valid ticket. The library's exchanges obey no
+// context, so they are left behind when ctx ends; they end by themselves.
+func (t *tickets) client(ctx context.Context) (*client.Client, error) {
+	select {
+	case t.busy <- struct{}{}:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	type result struct {
+		client *client.Client
+		err    error
+	}
+	done := make(chan result, 1)
+	go func() {
+		defer func() { <-t.busy }()
+		var r result
+		r.client, r.err = t.get()
+		done <- r
+	}()
+	select {
+	case r := <-done:
+		return r.client, r.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+func (t *tickets) get() (*client.Client, error) {
+	r, err := t.source.realms()
+	if err != nil {
+		return nil, err
+	}
+	if err := t.refresh(); err != nil {
+		return nil, err
+	}
+	return t.current.client(r)
+}
+
+// refresh replaces the ticket if need be. That this fails matters only when the
+// old one is not valid any more.
+func (t *tickets) refresh() error {
+	now := time.Now()
+	if !t.current.expired() && now.Before(t.retry) {
+		return nil
+	}
+	next, err := t.source.ticket(t.current)
+	if err == nil && next.expired() {
+		err = refused("the Kerberos ticket of %s expired at %s: kinit, or use --keytab",
+			next, next.end.Local().Format(time.RFC3339))
+	}
+	switch {
+	case err == nil:
+		t.current, t.retry = next, time.Time{}
+	case t.current.expired():
+		return err
+	default:
+		t.retry = now.Add(min(max(t.current.end.Sub(now)/10, time.Second), time.Minute))
+	}
+	t.schedule()
+	return nil
+}
+
+// schedule makes sure that a renewable ticket is renewed also when no session
+// begins for long, since after its end it cannot be.
+func (t *tickets) schedule() {
+	if t.timer != nil {
+		t.timer.Stop()
+	}
+	if t.closed || !t.current.renewable() {
+		return
+	}
+	at := t.current.due()
+	if at.Before(t.retry) {
+		at = t.retry
+	}
+	t.timer = time.AfterFunc(max(time.Until(at), 100*time.Millisecond), func() {
+		t.busy <- struct{}{}
+		defer func() { <-t.busy }()
+		if !t.closed {
+			_ = t.refresh() // whoever asks next is told
+		}
+	})
+}
+
+func (t *tickets) close() {
+	t.busy <- struct{}{}
+	defer func() { <-t.busy }()
+	t.closed = true
+	if t.timer != nil {
+		t.timer.Stop()
+	}
+}
+
+// keytabSource logs in with the keys of a principal.
+type keytabSource struct {
+	name   types.PrincipalName
+	realm  string
+	keys   *keytab.Keytab
+	config *realms
+}
+
+func (s *keytabSource) realms() (*realms, error) { return s.config, nil }
+
+func (s *keytabSource) ticket(old *ticket) (*ticket, error) {
+	if old != nil && time.Now().Before(old.due()) {
+		return old, nil
+	}
+	config := s.config.library()
+	// The distribution center encrypts with the first type that it likes, so ask
+	// only for those that the keytab has.
+	config.LibDefaults.DefaultTktEnctypeIDs = slices.DeleteFunc(slices.Clone(config.LibDefaults.DefaultTktEnctypeIDs),
+		func(id int32) bool {
+			_, _, err := s.keys.GetEncryptionKey(s.name, s.realm, 0, id)
+			return err != nil
+		})
+	principal := s.name.PrincipalNameString() + "@" + s.realm
+	if len(config.LibDefaults.DefaultTktEnctypeIDs) == 0 {
+		return nil, refused("the keytab has no key of %s that krb5.conf permits", principal)
+	}
+	c := client.NewWithKeytab("", s.realm, s.keys, config)
+	c.Credentials = credentials.NewFromPrincipalName(s.name, s.realm).WithKeytab(s.keys)
+	request, err := messages.NewASReqForTGT(s.realm, config, s.name)
+	if err != nil {
+		return nil, exchangeError(s.config, principal, s.realm, err)
+	}
+	rep, err := c.ASExchange(s.realm, request, 0)
+	if err != nil {
+		return nil, exchangeError(s.config, principal, s.realm, err)
+	}
+	return newTicket(s.name, s.realm, rep.Ticket, rep.DecryptedEncPart)
+}
+
+// cacheSource takes tickets from the user's ticket cache, and renews them
+// without changing that.
+type cacheSource struct {
+	want   string // principal that the user named, or empty
+	config *realms
+	path   string
+	seen   os.FileInfo // of the cache when it was read
+}
+
+func (s *cacheSource) realms() (*realms, error) {
+	if s.config == nil {
+		r, err := loadRealms()
+		if err != nil {
+			return nil, refused("%v", err)
+		}
+		s.config = r
+	}
+	return s.config, nil
+}
+
+func (s *cacheSource) ticket(old *ticket) (*ticket, error) {
+	r, err := s.realms()
+	if err != nil {
+		return nil, err
+	}
+	best, err := s.read(r, old)
+	if err != nil && old.expired() {
+		return nil, err
+	}
+	if best == nil || best.expired() || !best.renewable() || time.Now().Before(best.due()) {
+		return best, err
+	}
+	return best.renewed(r)
+}
+
+// read returns the ticket of the cache, if that changed and has one that is
+// valid for longer, else old. The error says why a changed cache was not used.
+func (s *cacheSource) read(r *realms, old *ticket) (*ticket, error) {
+	path, err := cacheFile(r.cacheName)
+	if err != nil {
+		return old, err
+	}
+	info, err := os.Stat(path)
+	if err == nil && old != nil && path == s.path && same(info, s.seen) {
+		return old, nil
+	}
+	t, err := readCache(path)
+	if err != nil {
+		return old, err
+	}
+	if old != nil && (!t.name.Equal(old.name) || t.realm != old.realm) {
+		return old, refused("the ticket cache %s had tickets of %s, and now of %s", path, old, t)
+	}
+	if s.want != "" && !s.wanted(r, t) {
+		return old, refused("the ticket cache %s is of %s, not of %s: kinit %[3]s, or use --keytab", path, t, s.want)
+	}
+	s.path, s.seen = path, info
+	if old != nil && !t.end.After(old.end) {
+		return old, nil
+	}
+	return t, nil
+}
+
+func (s *cacheSource) wanted(r *realms, t *ticket) bool {
+	name, realm := types.ParseSPNString(s.want)
+	if realm == "" {
+		realm = r.config.LibDefaults.DefaultRealm
+	}
+	return t.name.Equal(name) && (t.realm == realm || realm == "")
+}
+
+func same(a, b os.FileInfo) bool {
+	return a != nil && b != nil && os.SameFile(a, b) && a.ModTime().Equal(b.ModTime()) && a.Size() == b.Size()
+}
+
+// kerberosLogin returns the login of a keytab or of the ticket cache.
+func kerberosLogin(o LoginOptions) (*Login, error) {
+	principal, err := expandHost(o.Principal)
+	if err != nil {
+		return nil, err
+	}
+	if o.Keytab != "" {
+		s, err := newKeytabSource(principal, o.Keytab)
+		if err != nil {
+			return nil, err
+		}
+		return &Login{user: s.name.NameString[0], tickets: newTickets(s)}, nil
+	}
+	s := &cacheSource{want: principal}
+	user := osUser()
+	if principal != "" {
+		name, _ := types.ParseSPNString(principal)
+		user = name.NameString[0]
+	} else if r, err := s.realms(); err == nil {
+		if t, err := s.read(r, nil); err == nil {
+			user = t.name.NameString[0]
+		}
+	}
+	return &Login{user: user, tickets: newTickets(s)}, nil
+}
+
+// newKeytabSource reads a keytab and finds out whose it is.
+func newKeytabSource(principal, path string) (*keytabSource, error) {
+	keys, err := loadKeytab(path)
+	if err != nil {
+		return nil, refused("keytab %s: %v", path, err)
+	}
+	r, err := loadRealms()
+	if err != nil {
+		return nil, refused("%v", err)
+	}
+	if principal == "" {
+		if principal, err = onlyPrincipal(keys); err != nil {
+			return nil, refused("keytab %s: %v", path, err)
+		}
+	}
+	name, realm := types.ParseSPNString(principal)
+	if realm == "" {
+		realm = r.config.LibDefaults.DefaultRealm
+	}
+	if realm == "" || slices.Contains(name.NameString, "") {
+		return nil, refused("principal %q has no name or no realm, and krb5.conf no default_realm", principal)
+	}
+	if !hasKeys(keys, name, realm) {
+		return nil, refused("keytab %s has no key of %s@%s", path, name.PrincipalNameString(), realm)
+	}
+	return &keytabSource{name: name, realm: realm, keys: keys, config: r}, nil
+}
+
+// expandHost replaces _HOST in a principal by this machine's name.
+func expandHost(principal string) (string, error) {
+	if !strings.Contains(principal, "/_HOST") {
+		return principal, nil
+	}
+	host, err := os.Hostname()
+	return strings.Replace(principal, "/_HOST", "/"+strings.ToLower(host), 1), err
+}
