@@ -1,0 +1,229 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// streams opens a slice, counts its streams, and fails or hangs where told.
+type streams struct {
+	data       []byte
+	failAt     int64 // a stream that passes it fails, unless negative
+	hang       bool  // reads wait for their context
+	long, open atomic.Int32
+	short      atomic.Int32
+}
+
+var errStream = errors.New("the stream failed")
+
+func (s *streams) OpenAt(ctx context.Context, off, length int64) (io.ReadCloser, error) {
+	if length < 0 {
+		s.long.Add(1)
+		length = int64(len(s.data)) - off
+	} else {
+		s.short.Add(1)
+	}
+	s.open.Add(1)
+	return &body{ctx: ctx, s: s, pos: off, end: off + length}, nil
+}
+
+type body struct {
+	ctx      context.Context
+	s        *streams
+	pos, end int64
+}
+
+func (b *body) Read(p []byte) (int, error) {
+	if b.s.hang {
+		<-b.ctx.Done()
+	}
+	if err := b.ctx.Err(); err != nil {
+		return 0, err
+	}
+	if b.s.failAt >= 0 && b.pos >= b.s.failAt {
+		return 0, errStream
+	}
+	end := b.end
+	if b.s.failAt >= 0 {
+		end = min(end, b.s.failAt)
+	}
+	end = min(end, int64(len(b.s.data)))
+	if b.pos >= end {
+		return 0, io.EOF
+	}
+	n := copy(p, b.s.data[b.pos:min(end, b.pos+60_000)])
+	b.pos += int64(n)
+	return n, nil
+}
+
+func (b *body) Close() error {
+	b.s.open.Add(-1)
+	return nil
+}
+
+func newStreams(n int) *streams {
+	s := &streams{data: make([]byte, n), failAt: -1}
+	rng := rand.New(rand.NewPCG(1, 2))
+	for i := range s.data {
+		s.data[i] = byte(rng.Uint32())
+	}
+	return s
+}
+
+func (s *streams) file(ctx context.Context) File {
+	return NewStreamFile(ctx, "f", int64(len(s.data)), s)
+}
+
+func (s *streams) check(t *testing.T, f File, off, n int64) {
+	t.Helper()
+	p := make([]byte, n)
+	got, err := f.ReadAt(p, off)
+	want := s.data[min(off, f.Size()):min(off+n, f.Size())]
+	if !bytes.Equal(p[:got], want) || (err == io.EOF) != (len(want) < len(p)) || err != nil && err != io.EOF {
+		t.Fatalf("read of %d at %d: %d bytes, %v; want %d", n, off, got, err, len(want))
+	}
+}
+
+func TestStreamFileSequential(t *testing.T) {
+	for _, size := range []int{0, 1, streamBuffer - 1, streamBuffer, 9*streamBuffer + 17} {
+		for _, step := range []int64{7777, streamBuffer, 3*streamBuffer + 5} {
+			s := newStreams(size)
+			f := s.file(t.Context())
+			for off := int64(0); off <= f.Size(); off += step {
+				s.check(t, f, off, step)
+			}
+			if long, short := s.long.Load(), s.short.Load(); long > 1 || short > 1 {
+				t.Errorf("%d bytes in steps of %d: %d streams and %d short reads", size, step, long, short)
+			}
+			if n := s.open.Load(); n != 0 {
+				t.Errorf("%d streams are open at the end of the file", n)
+			}
+			if err := f.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
+func TestStreamFileElsewhere(t *testing.T) {
+	tests := []struct {
+		name        string
+		reads       []int64 // offsets of reads of 100 bytes
+		long, short int32
+	}{
+		{"scattered", []int64{0, 2 << 20, 0, 5 << 20, 3 << 20}, 0, 5},
+		{"backward", []int64{3 << 20, 2 << 20, 1 << 20, 0}, 0, 4},
+		{"far apart", []int64{0, 4 << 20, 1 << 20, 6 << 20}, 0, 4},
+		{"small gaps", []int64{0, 150, 300, 300 + streamGap, 400 + 2*streamGap}, 1, 1},
+		{"an interruption", []int64{0, 100, 5 << 20, 200, 300}, 1, 2},
+		{"a new place", []int64{0, 100, 5 << 20, 5<<20 + 100, 5<<20 + 200}, 2, 2},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			s := newStreams(8 << 20)
+			f := s.file(t.Context())
+			for _, off := range tt.reads {
+				s.check(t, f, off, 100)
+			}
+			if long, short := s.long.Load(), s.short.Load(); long != tt.long || short != tt.short {
+				t.Errorf("%d streams and %d short reads, want %d and %d", long, short, tt.long, tt.short)
+			}
+			if err := f.Close(); err != nil || s.open.Load() != 0 {
+				t.Errorf("close: %v; %d streams are open", err, s.open.Load())
+			}
+			if _, err := f.ReadAt(make([]byte, 1), 0); !errors.Is(err, fs.ErrClosed) {
+				t.Errorf("read after close: %v", err)
+			}
+		})
+	}
+}
+
+func TestStreamFileConcurrent(t *testing.T) {
+	s := newStreams(6 << 20)
+	f := s.file(t.Context())
+	var wg sync.WaitGroup
+	for r := range 6 {
+		wg.Go(func() {
+			for off := int64(r) * 1000; off < f.Size(); off += 50_000 {
+				p := make([]byte, 60_000)
+				n, err := f.ReadAt(p, off)
+				if err != nil && err != io.EOF || !bytes.Equal(p[:n], s.data[off:min(off+60_000, f.Size())]) {
+					t.Errorf("read at %d: %d bytes, %v", off, n, err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if err := f.Close(); err != nil || s.open.Load() != 0 {
+		t.Errorf("close: %v; %d streams are open", err, s.open.Load())
+	}
+}
+
+func TestStreamFileFails(t *testing.T) {
+	s := newStreams(4 << 20)
+	s.failAt = 2_000_000
+	f := s.file(t.Context())
+	s.check(t, f, 0, 1_000_000)
+	n, err := f.ReadAt(make([]byte, 2_000_000), 1_000_000)
+	if n != 1_000_000 || !errors.Is(err, errStream) {
+		t.Errorf("read %d bytes, %v", n, err)
+	}
+	if s.open.Load() != 0 {
+		t.Error("the failed stream is open")
+	}
+	s.failAt = -1
+	s.check(t, f, 2_000_000, 3_000_000)
+
+	s.data = s.data[:3<<20]
+	for _, off := range []int64{4<<20 - 100, 0} {
+		n, err = f.ReadAt(make([]byte, 4<<20), off)
+		if !errors.Is(err, ErrUnavailable) || n != max(0, len(s.data)-int(off)) {
+			t.Errorf("read of a shortened file at %d: %d bytes, %v", off, n, err)
+		}
+	}
+	if _, err := f.ReadAt(make([]byte, 1), -1); Classify(err) != Final {
+		t.Errorf("read before the start: %v", err)
+	}
+}
+
+func TestStreamFileEnds(t *testing.T) {
+	for name, end := range map[string]func(File, context.CancelFunc){
+		"close":  func(f File, _ context.CancelFunc) { _ = f.Close() },
+		"cancel": func(_ File, cancel context.CancelFunc) { cancel() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			s := newStreams(1 << 20)
+			f := s.file(ctx)
+			s.check(t, f, 0, 10)
+			s.hang = true
+			errs := make(chan error)
+			for _, off := range []int64{10, 900_000} {
+				go func() {
+					_, err := f.ReadAt(make([]byte, 10), off)
+					errs <- err
+				}()
+			}
+			time.Sleep(10 * time.Millisecond)
+			end(f, cancel)
+			want := map[string]error{"close": fs.ErrClosed, "cancel": context.Canceled}[name]
+			for range 2 {
+				if err := <-errs; !errors.Is(err, want) {
+					t.Errorf("a hanging read ended with %v", err)
+				}
+			}
+			cancel()
+			if s.open.Load() != 0 {
+				t.Errorf("%d streams are open", s.open.Load())
+			}
+		})
+	}
+}
