@@ -72,6 +72,9 @@ func (r *Request) resolve(location string) (store.Location, error) {
 	}
 	l, err := find(location)
 	if err != nil {
+		if c := store.Classify(err); c == store.Retryable || c == store.Final {
+			return l, err
+		}
 		return l, wrap(ErrUsage, err)
 	}
 	if l.Origin == "" && !path.IsAbs(l.Path) {

@@ -367,3 +367,19 @@ func TestDamage(t *testing.T) {
 		t.Errorf("outcome %+v", out)
 	}
 }
+
+// TestOutcome compares the outcome with what _SUCCESS says.
+func TestOutcome(t *testing.T) {
+	dir := t.TempDir()
+	in := filepath.Join(dir, "a.avro")
+	writeInput(t, in, testSchema, 1, 12)
+	r := request(t, filepath.Join(dir, "out"), in)
+	out := mustConvert(t, r)
+	doc, err := os.ReadFile(filepath.Join(r.Dest, successName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b, err := out.Manifest.Encode(); err != nil || !bytes.Equal(b, doc) {
+		t.Errorf("the outcome is not what _SUCCESS says (%v)", err)
+	}
+}

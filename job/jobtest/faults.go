@@ -1,0 +1,195 @@
+package jobtest
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rowtocol/rowtocol/job"
+	"github.com/rowtocol/rowtocol/manifest"
+	"github.com/rowtocol/rowtocol/store"
+	"github.com/rowtocol/rowtocol/store/storetest"
+)
+
+// Open returns a store and an empty directory on it that the caller removes.
+type Open func(t *testing.T) (st store.Store, dir string)
+
+var faults = []storetest.Fault{{Err: syscall.ENOSPC}, {Err: syscall.ENOSPC, Late: true}, {Err: syscall.EDQUOT}}
+
+// faultsOf is the number of faults that make a difference for an operation.
+func faultsOf(op storetest.Op) int {
+	switch op {
+	case storetest.Open, storetest.ReadAt, storetest.Stat, storetest.List, storetest.ReadFile:
+		return 1
+	}
+	return len(faults)
+}
+
+// each calls try for every stride-th of all single failures of a conversion,
+// and for both states of the destination.
+func each(t *testing.T, open Open, stride int, faults func(storetest.Op) []storetest.Fault, try func(t *testing.T, s *scene, fault storetest.Fault)) {
+	for _, overwrite := range []bool{false, true} {
+		st, dir := open(t)
+		s := newScene(t, st, dir, overwrite)
+		count := storetest.NewFaulty(st)
+		if _, err := job.Convert(t.Context(), s.begin(t, count, "count")); err != nil {
+			t.Fatal(err)
+		}
+		i := 0
+		for _, op := range storetest.Ops {
+			for n := 1; n <= count.Calls(op); n++ {
+				for _, fault := range faults(op) {
+					if i++; i%stride != 0 {
+						continue
+					}
+					fault.Op, fault.N = op, n
+					try(t, s, fault)
+					if t.Failed() {
+						t.Fatalf("after %q %d failed (%v, late: %v, overwrite: %v)", op, n, fault.Err, fault.Late, overwrite)
+					}
+				}
+			}
+		}
+	}
+}
+
+// Faults fails each call of each operation once, or every stride-th of these
+// cases. The process lives on and clears up with a store that works again; the
+// job must end with the right kind of error, or notice nothing, and a rerun
+// must complete.
+func Faults(t *testing.T, open Open, stride int) {
+	kinds := map[error]error{syscall.ENOSPC: job.ErrStorage, syscall.EDQUOT: job.ErrFinal}
+	of := func(op storetest.Op) []storetest.Fault { return faults[:faultsOf(op)] }
+	each(t, open, stride, of, func(t *testing.T, s *scene, fault storetest.Fault) {
+		r := s.begin(t, storetest.NewFaulty(s.st, fault), fmt.Sprint(fault.Op, fault.N, fault.Err, fault.Late))
+		_, err := job.Convert(t.Context(), r)
+		if err != nil && job.KindOf(err) != kinds[fault.Err] {
+			t.Errorf("error %v is of kind %v", err, job.KindOf(err))
+		}
+		s.check(t, r.Dest)
+		if left, _ := os.ReadDir(r.TempDir); len(left) > 0 {
+			t.Errorf("temporary files are left: %v", left)
+		}
+		s.finish(t, r)
+		s.complete(t, r.Dest)
+	})
+}
+
+// Patience fails each call of each operation once, or every stride-th of these
+// cases, under a store with patience: the job must succeed nevertheless.
+func Patience(t *testing.T, open Open, stride int) {
+	passing := []storetest.Fault{{Err: syscall.ECONNRESET}, {Err: syscall.ECONNRESET, Late: true}}
+	of := func(storetest.Op) []storetest.Fault { return passing }
+	each(t, open, stride, of, func(t *testing.T, s *scene, fault storetest.Fault) {
+		st := store.WithRetry(storetest.NewFaulty(s.st, fault), store.Patience{Limit: time.Minute})
+		r := s.begin(t, st, fmt.Sprint(fault.Op, fault.N, fault.Late))
+		if _, err := job.Convert(t.Context(), r); err != nil {
+			t.Error(err)
+		}
+		s.complete(t, r.Dest)
+	})
+}
+
+// Crashes ends the process, as far as the store can tell, at each change that
+// a job makes, or at every stride-th, with and without doing it. A rerun must
+// complete.
+func Crashes(t *testing.T, open Open, stride int) {
+	for _, overwrite := range []bool{false, true} {
+		st, dir := open(t)
+		s := newScene(t, st, dir, overwrite)
+		for n, ended := 1, false; !ended; n += stride {
+			for _, late := range []bool{false, true} {
+				c := &crash{Store: st, left: n, late: late}
+				r := s.begin(t, c, fmt.Sprint("crash", n, late))
+				_, err := job.Convert(t.Context(), r)
+				ended = !c.dead
+				if err == nil && c.dead && s.tree(t, r.Dest)[success] != s.want[success] {
+					t.Fatalf("change %d failed, and the job did not notice", n)
+				}
+				s.check(t, r.Dest)
+				s.finish(t, r)
+				s.complete(t, r.Dest)
+				if t.Failed() {
+					t.Fatalf("after a crash at change %d (late: %v, overwrite: %v): %v", n, late, overwrite, err)
+				}
+			}
+		}
+	}
+}
+
+// CrashThenOther lets a job with other input, which is killed too, follow one
+// that was killed while it published.
+func CrashThenOther(t *testing.T, open Open, stride int) {
+	for _, overwrite := range []bool{false, true} {
+		st, dir := open(t)
+		s := newScene(t, st, dir, overwrite)
+		for n, ended := 1, false; !ended; n += stride {
+			first := &crash{Store: st, left: n}
+			r := s.begin(t, first, fmt.Sprint("other", n))
+			_, _ = job.Convert(t.Context(), r)
+			ended = !first.dead
+			s.writeInput(t, 3, 5)
+			second := s.request(t, &crash{Store: st, left: 5 + n%10}, fmt.Sprint("other", n))
+			second.Overwrite = overwrite || ended
+			_, _ = job.Convert(t.Context(), second)
+			r = s.request(t, st, fmt.Sprint("other", n))
+			r.Overwrite = second.Overwrite
+			out, err := job.Convert(t.Context(), r)
+			got := s.tree(t, r.Dest)
+			committed := job.KindOf(err) == job.ErrConflict && got[success] == s.want[success]
+			if err != nil && !committed {
+				t.Fatalf("crashes at changes %d and %d: %v", n, 5+n%10, err)
+			}
+			for name := range got {
+				if name != success && !committed && !hasPart(out.Manifest, name) {
+					t.Errorf("crashes at changes %d and %d: %s is left behind", n, 5+n%10, name)
+				}
+			}
+			s.writeInput(t, 2, 12)
+		}
+	}
+}
+
+func hasPart(m *manifest.Success, name string) bool {
+	for _, p := range m.Parts {
+		if p.Name == name {
+			return true
+		}
+	}
+	return false
+}
+
+// Refusals checks that a destination that never works leaves nothing.
+func Refusals(t *testing.T, open Open) {
+	st, dir := open(t)
+	s := newScene(t, st, dir, false)
+	for errno, kind := range map[syscall.Errno]error{syscall.ENOSPC: job.ErrStorage, syscall.EDQUOT: job.ErrFinal, syscall.EROFS: job.ErrFinal} {
+		for _, op := range []storetest.Op{storetest.MkdirAll, storetest.WriteFile, storetest.Create, storetest.Write, storetest.Commit} {
+			r := s.begin(t, storetest.NewFaulty(st, storetest.Fault{Op: op, Err: errno}), fmt.Sprint(op, errno))
+			_, err := job.Convert(t.Context(), r)
+			if job.KindOf(err) != kind {
+				t.Errorf("%s, %v: %v of kind %v", op, errno, err, job.KindOf(err))
+			}
+			if _, err := st.Stat(t.Context(), r.Dest); !errors.Is(err, store.ErrNotExist) {
+				t.Errorf("%s: the destination is left: %v, %v", op, err, s.tree(t, r.Dest))
+			}
+		}
+	}
+}
+
+// Corruption changes what is written, or read back, without an error.
+func Corruption(t *testing.T, open Open) {
+	st, dir := open(t)
+	s := newScene(t, st, dir, false)
+	r := s.begin(t, storetest.NewFaulty(st, storetest.Fault{Op: storetest.Write}), "out")
+	_, err := job.Convert(t.Context(), r)
+	if job.KindOf(err) != job.ErrStorage || !errors.Is(err, store.ErrMismatch) {
+		t.Errorf("the job ended with %v", err)
+	}
+	if _, err := st.Stat(t.Context(), r.Dest); !errors.Is(err, store.ErrNotExist) {
+		t.Errorf("the destination is left: %v, %v", err, s.tree(t, r.Dest))
+	}
+}
