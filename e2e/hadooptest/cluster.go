@@ -20,6 +20,7 @@ type Config struct {
 	DataNodes  int
 	HA         bool              // two name nodes, of which the first is made active
 	HTTPFS     bool              // an HttpFS gateway as well
+	Kerberos   *KDC              // makes the cluster secure
 	Core, HDFS map[string]string // further properties of core-site and hdfs-site
 	Java       []string          // further flags of the daemons' Java
 }
@@ -35,7 +36,7 @@ type Cluster struct {
 	host   string // as daemons and clients call this machine
 	uri    string
 	httpfs *Daemon
-	env    []string // of Java clients
+	keytab string // of the services, if it is secure
 }
 
 // Start starts a cluster that keeps everything in dir, and returns when it
@@ -50,6 +51,9 @@ func Start(ctx context.Context, dir string, config Config) (*Cluster, error) {
 		return nil, err
 	}
 	c := &Cluster{kit: kit, dir: dir, config: config, host: "127.0.0.1"}
+	if config.Kerberos != nil {
+		c.host = "localhost" // what the principals of the services name
+	}
 	if err := c.start(ctx); err != nil {
 		c.Stop()
 		return nil, err
@@ -62,7 +66,7 @@ func (c *Cluster) start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := c.configure(ports); err != nil {
+	if err := c.configure(ctx, ports); err != nil {
 		return err
 	}
 	for _, d := range c.daemons() {
@@ -113,7 +117,7 @@ func (c *Cluster) nameDirs() []string {
 }
 
 // configure writes the configuration and composes the daemons.
-func (c *Cluster) configure(ports []int) error {
+func (c *Cluster) configure(ctx context.Context, ports []int) error {
 	core := properties{
 		"hadoop.tmp.dir":                    c.path("tmp"),
 		"hadoop.security.key.provider.path": "jceks://file" + c.path("keys.jceks"),
@@ -130,6 +134,11 @@ func (c *Cluster) configure(ports []int) error {
 		"dfs.datanode.max.transfer.threads":       "256",
 	}
 	c.configureNames(core, hdfs, ports[:4])
+	if c.config.Kerberos != nil {
+		if err := c.configureKerberos(ctx, core, hdfs); err != nil {
+			return err
+		}
+	}
 	for name, value := range c.config.Core {
 		core[name] = value
 	}
@@ -195,7 +204,10 @@ func (c *Cluster) daemon(name, class string, own properties) *Daemon {
 }
 
 func (c *Cluster) javaFlags() []string {
-	return nil
+	if c.config.Kerberos == nil {
+		return nil
+	}
+	return []string{"-Djava.security.krb5.conf=" + c.config.Kerberos.Conf()}
 }
 
 func (c *Cluster) daemons() []*Daemon {
@@ -243,7 +255,14 @@ func (c *Cluster) HTTPFS() string { return "webhdfs://" + c.httpfs.http }
 func (c *Cluster) Java(ctx context.Context, class string, args ...string) (string, error) {
 	flags := append(c.javaFlags(), "-Xmx512m", "-Dhadoop.root.logger=WARN")
 	cmd := exec.CommandContext(ctx, "java", c.kit.javaArgs(c.ConfDir(), flags, append([]string{class}, args...)...)...)
-	cmd.Env = environment(c.env...)
+	cmd.Env = environment()
+	if k := c.config.Kerberos; k != nil {
+		cache := c.path("superuser.cc")
+		if err := k.kinit(ctx, c.keytab, "nn/localhost", cache); err != nil {
+			return "", err
+		}
+		cmd.Env = append(cmd.Env, "KRB5CCNAME="+cache)
+	}
 	cmd.SysProcAttr = dieWithParent()
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr

@@ -35,7 +35,7 @@ func (c *Cluster) waitStandby(ctx context.Context, i int) error {
 	nn := c.NameNodes[i]
 	for {
 		var status struct{ State string }
-		err := nn.bean(ctx, "NameNodeStatus", &status)
+		err := c.bean(ctx, nn, "NameNodeStatus", &status)
 		if err == nil && (status.State == "standby" || status.State == "active") {
 			return nil
 		}

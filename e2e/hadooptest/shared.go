@@ -12,14 +12,25 @@ import (
 // ROWTOCOL_E2E=required the test fails instead.
 func Need(t testing.TB) {
 	t.Helper()
-	why := Missing()
+	need(t, "NO HADOOP", Missing())
+}
+
+// NeedKerberos does the same where no secure cluster can run.
+func NeedKerberos(t testing.TB) {
+	t.Helper()
+	Need(t)
+	need(t, "NO KERBEROS", MissingKerberos())
+}
+
+func need(t testing.TB, what, why string) {
+	t.Helper()
 	if why == "" {
 		return
 	}
 	if os.Getenv("ROWTOCOL_E2E") == "required" {
-		t.Fatal("ROWTOCOL_E2E=required, but there is no Hadoop: " + why)
+		t.Fatalf("ROWTOCOL_E2E=required, but %s: %s", what, why)
 	}
-	fmt.Fprintf(os.Stderr, "SKIPPED: %s: NO HADOOP: %s\n", t.Name(), why)
+	fmt.Fprintf(os.Stderr, "SKIPPED: %s: %s: %s\n", t.Name(), what, why)
 	t.Skip(why)
 }
 

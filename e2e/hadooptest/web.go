@@ -46,7 +46,7 @@ func (c *Cluster) checkLive(ctx context.Context, n int) error {
 		}
 		asked++
 		var info struct{ LiveNodes, Safemode string }
-		if err := nn.bean(ctx, "NameNodeInfo", &info); err != nil {
+		if err := c.bean(ctx, nn, "NameNodeInfo", &info); err != nil {
 			return err
 		}
 		var nodes map[string]struct{ Capacity int64 }
@@ -72,9 +72,9 @@ func (c *Cluster) checkLive(ctx context.Context, n int) error {
 	return nil
 }
 
-// bean reads one of the name node's management beans.
-func (d *Daemon) bean(ctx context.Context, name string, bean any) error {
-	body, err := get(ctx, "http://"+d.http+"/jmx?qry=Hadoop:service=NameNode,name="+name)
+// bean reads one of a name node's management beans.
+func (c *Cluster) bean(ctx context.Context, nn *Daemon, name string, bean any) error {
+	body, err := c.request(ctx, http.MethodGet, "http://"+nn.http+"/jmx?qry=Hadoop:service=NameNode,name="+name)
 	if err != nil {
 		return err
 	}
@@ -95,7 +95,7 @@ func (c *Cluster) active(ctx context.Context) (*Daemon, error) {
 			continue
 		}
 		var status struct{ State string }
-		if err := nn.bean(ctx, "NameNodeStatus", &status); err == nil && status.State == "active" {
+		if err := c.bean(ctx, nn, "NameNodeStatus", &status); err == nil && status.State == "active" {
 			return nn, nil
 		}
 	}
@@ -110,32 +110,35 @@ func (c *Cluster) Fsck(ctx context.Context, path string) (string, error) {
 		return "", err
 	}
 	q := url.Values{"ugi": {superuser()}, "path": {path}, "files": {"1"}, "blocks": {"1"}, "openforwrite": {"1"}}
-	body, err := get(ctx, "http://"+nn.http+"/fsck?"+q.Encode())
+	body, err := c.request(ctx, http.MethodGet, "http://"+nn.http+"/fsck?"+q.Encode())
 	return string(body), err
 }
 
 // Do sends a request of the WebHDFS interface that needs no body and no data
 // node, as the superuser, and returns the answer: for what a test has to
-// prepare, such as Do(ctx, "PUT", "/dir", "op=SETQUOTA&namespacequota=3"). It
-// does not work on a secure cluster.
+// prepare, such as Do(ctx, "PUT", "/dir", "op=SETQUOTA&namespacequota=3").
 func (c *Cluster) Do(ctx context.Context, method, path, query string) (string, error) {
 	nn, err := c.active(ctx)
 	if err != nil {
 		return "", err
 	}
 	u := url.URL{Scheme: "http", Host: nn.http, Path: "/webhdfs/v1" + path, RawQuery: query + "&user.name=" + superuser()}
-	body, err := do(ctx, method, u.String())
+	body, err := c.request(ctx, method, u.String())
 	return string(body), err
 }
 
-func get(ctx context.Context, url string) ([]byte, error) { return do(ctx, http.MethodGet, url) }
-
-func do(ctx context.Context, method, url string) ([]byte, error) {
+// request sends a request as the superuser.
+func (c *Cluster) request(ctx context.Context, method, url string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, method, url, nil)
 	if err != nil {
 		return nil, err
+	}
+	if k := c.config.Kerberos; k != nil {
+		if err := k.authenticate(req, c.keytab); err != nil {
+			return nil, err
+		}
 	}
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
