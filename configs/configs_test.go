@@ -7,8 +7,11 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/rowtocol/rowtocol/store/cluster"
 )
 
 // help returns the flags that the built program's help names.
@@ -88,5 +91,23 @@ func TestExamplesUseRealFlags(t *testing.T) {
 				t.Errorf("%s: --%s is no flag", name, m[1])
 			}
 		}
+	}
+}
+
+// TestHadoopSettings resolves the nameservice of the Hadoop settings.
+func TestHadoopSettings(t *testing.T) {
+	t.Setenv("HADOOP_CONF_DIR", "hadoop")
+	conf, err := cluster.LoadConf()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for scheme, want := range map[string]string{"hdfs": "nn1.example.com:8020 nn2.example.com:8020", "webhdfs": "nn1.example.com:9870 nn2.example.com:9870"} {
+		origin, addresses, err := conf.NameNodes(scheme, "")
+		if err != nil || origin != scheme+"://analytics" || strings.Join(addresses, " ") != want {
+			t.Errorf("%s:/// is %s at %s, %v", scheme, origin, addresses, err)
+		}
+	}
+	if d := conf.Duration("dfs.client.socket-timeout", 0); d != time.Minute {
+		t.Errorf("data nodes may be silent for %v", d)
 	}
 }

@@ -19,6 +19,14 @@
 // with its content, a reader may for a moment find the new file empty, so an
 // unreadable lock must count as held until its ModTime is old.
 //
-// Paths use slashes and carry no scheme; Resolve turns a user's location into
-// a store and a path. Classify says of any error whether a retry may help.
+// Paths use slashes and carry no scheme; package location turns a user's
+// location into a store and a path. Classify says of any error whether a retry
+// may help, and WithRetry gives a store the patience to try again.
+//
+//	store            the interface, local disk, patience, read-ahead
+//	store/cluster    a Hadoop cluster as its clients know it
+//	store/hdfs       HDFS by its own protocols
+//	store/webhdfs    HDFS by HTTP
+//	store/location   locations to stores
+//	store/storetest  the cases that every store must pass
 package store
