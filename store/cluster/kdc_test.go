@@ -1,0 +1,185 @@
+package cluster
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// kdc is a key distribution center of its own realm, on a free port.
+type kdc struct {
+	t       *testing.T
+	dir     string
+	port    int
+	env     []string
+	cmd     *exec.Cmd
+	stopped <-chan error // closed when it ended
+}
+
+// startKDC makes a realm and starts its distribution center. KRB5_CONFIG names
+// it for the rest of the test, and KRB5CCNAME a cache that is not there.
+func startKDC(t *testing.T) *kdc {
+	t.Helper()
+	for _, tool := range []string{"krb5kdc", "kadmin.local", "kdb5_util", "kinit"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			if os.Getenv("ROWTOCOL_E2E") == "required" {
+				t.Fatalf("needs %s (Debian: krb5-kdc krb5-admin-server krb5-user)", tool)
+			}
+			t.Skipf("NOT TESTED: Kerberos, since %s is not installed", tool)
+		}
+	}
+	dir := t.TempDir()
+	k := &kdc{t: t, dir: dir, port: freePort(t)}
+	k.write("kdc.conf", fmt.Sprintf(`[kdcdefaults]
+ kdc_listen = 127.0.0.1:%[2]d
+ kdc_tcp_listen = 127.0.0.1:%[2]d
+[realms]
+ EXAMPLE.COM = {
+  database_name = %[1]s/principal
+  key_stash_file = %[1]s/stash
+  acl_file = %[1]s/acl
+  max_renewable_life = 1d
+  supported_enctypes = aes256-cts-hmac-sha1-96:normal aes128-cts-hmac-sha256-128:normal
+ }
+`, dir, k.port))
+	if err := os.Mkdir(filepath.Join(dir, "krb5.d"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	k.write("krb5.d/realm.conf", fmt.Sprintf("[realms]\n EXAMPLE.COM = {\n  kdc = 127.0.0.1:%d\n }\n", k.port))
+	k.write("krb5.conf", fmt.Sprintf(`includedir %s/krb5.d
+[libdefaults]
+ default_realm = EXAMPLE.COM
+ dns_lookup_kdc = false
+ rdns = false
+ default_ccache_name = KEYRING:persistent:%%{uid}
+[domain_realm]
+ localhost = EXAMPLE.COM
+`, dir))
+	k.env = append(os.Environ(), "KRB5_CONFIG="+dir+"/krb5.conf", "KRB5_KDC_PROFILE="+dir+"/kdc.conf", "KRB5CCNAME=")
+	t.Setenv("KRB5_CONFIG", dir+"/krb5.conf")
+	t.Setenv("KRB5CCNAME", "FILE:"+k.path("cache"))
+	k.run("kdb5_util", "create", "-s", "-P", "secret", "-r", "EXAMPLE.COM")
+	k.admin("addprinc -randkey HTTP/localhost")
+	k.start()
+	t.Cleanup(k.stop)
+	return k
+}
+
+func freePort(t *testing.T) int {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	return l.Addr().(*net.TCPAddr).Port
+}
+
+func (k *kdc) path(name string) string { return filepath.Join(k.dir, name) }
+
+func (k *kdc) write(name, text string) {
+	k.t.Helper()
+	if err := os.WriteFile(k.path(name), []byte(text), 0o600); err != nil {
+		k.t.Fatal(err)
+	}
+}
+
+func (k *kdc) run(name string, args ...string) {
+	k.t.Helper()
+	cmd := exec.Command(name, args...)
+	cmd.Env = k.env
+	if out, err := cmd.CombinedOutput(); err != nil {
+		k.t.Fatalf("%s %s: %v\n%s", name, strings.Join(args, " "), err, out)
+	}
+}
+
+func (k *kdc) admin(query string) {
+	k.t.Helper()
+	k.run("kadmin.local", "-r", "EXAMPLE.COM", "-q", query)
+}
+
+// principal makes a principal whose tickets live so long, and its keytab.
+func (k *kdc) principal(name string, life time.Duration) (keytab string) {
+	k.t.Helper()
+	seconds := int(life.Seconds())
+	k.admin(fmt.Sprintf(`addprinc -randkey +requires_preauth -maxlife "%d seconds" -maxrenewlife "1 day" %s`, seconds, name))
+	keytab = k.path(strings.ReplaceAll(name, "/", "_") + ".keytab")
+	k.admin(fmt.Sprintf("ktadd -k %s %s", keytab, name))
+	return keytab
+}
+
+// kinit fills the cache.
+func (k *kdc) kinit(keytab, principal string, args ...string) {
+	k.t.Helper()
+	k.run("kinit", append(args, "-k", "-t", keytab, "-c", "FILE:"+k.path("cache"), principal)...)
+}
+
+func (k *kdc) start() {
+	k.t.Helper()
+	var log bytes.Buffer
+	k.cmd = exec.Command("krb5kdc", "-n", "-r", "EXAMPLE.COM")
+	k.cmd.Env = append(k.env, "KRB5_TRACE=")
+	k.cmd.Stdout, k.cmd.Stderr = &log, &log
+	k.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	started := make(chan error)
+	go func() {
+		// The signal comes when the thread that started the process ends.
+		runtime.LockOSThread()
+		started <- k.cmd.Start()
+		if k.cmd.Process != nil {
+			_ = k.cmd.Wait()
+		}
+		close(started)
+	}()
+	if err := <-started; err != nil {
+		k.t.Fatal(err)
+	}
+	k.stopped = started
+	for range 100 {
+		c, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", k.port))
+		if err == nil {
+			_ = c.Close()
+			return
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	k.stop()
+	k.t.Fatalf("krb5kdc does not listen\n%s", log.String())
+}
+
+func (k *kdc) stop() {
+	_ = k.cmd.Process.Kill()
+	<-k.stopped
+}
+
+func (k *kdc) signal(s os.Signal) {
+	k.t.Helper()
+	if err := k.cmd.Process.Signal(s); err != nil {
+		k.t.Fatal(err)
+	}
+}
+
+// proves checks that a client of the login gets a ticket for a service, and
+// returns when the ticket-granting ticket ends.
+func proves(ctx context.Context, t *testing.T, l *Login) time.Time {
+	t.Helper()
+	c, err := l.Kerberos(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := c.GetServiceTicket("HTTP/localhost"); err != nil {
+		t.Fatal(err)
+	}
+	l.tickets.busy <- struct{}{}
+	defer func() { <-l.tickets.busy }()
+	return l.tickets.current.end
+}

@@ -1,0 +1,205 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rowtocol/rowtocol/store"
+)
+
+// life is how long tickets live that are to expire.
+const life = 3 * time.Second
+
+var secure = NewConf(map[string]string{"hadoop.security.authentication": "kerberos"})
+
+func newLogin(t *testing.T, o LoginOptions) *Login {
+	t.Helper()
+	l, err := NewLogin(secure, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(l.Close)
+	return l
+}
+
+// isRefused checks that an error is final, is about permission, and says what.
+func isRefused(t *testing.T, err error, says string) {
+	t.Helper()
+	if !errors.Is(err, fs.ErrPermission) || store.Classify(err) != store.Final || !strings.Contains(err.Error(), says) {
+		t.Errorf("got %v (%v), want a refusal that says %q", err, store.Classify(err), says)
+	}
+	if err != nil && strings.Contains(err.Error(), "\n") {
+		t.Errorf("more than a line: %q", err)
+	}
+}
+
+func TestKeytab(t *testing.T) {
+	k := startKDC(t)
+	ctx := context.Background()
+	keytab := k.principal("alice", time.Hour)
+	service := k.principal("svc/host.example.com", time.Hour)
+
+	for name, o := range map[string]LoginOptions{
+		"alice": {Principal: "alice", Keytab: keytab},
+		"only":  {Keytab: keytab},
+		"realm": {Principal: "alice@EXAMPLE.COM", Keytab: keytab},
+		"svc":   {Principal: "svc/host.example.com", Keytab: service},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := newLogin(t, o)
+			if want := map[bool]string{true: "svc", false: "alice"}[name == "svc"]; l.User() != want || !l.Secure() {
+				t.Errorf("user %q, secure %v", l.User(), l.Secure())
+			}
+			if end := proves(ctx, t, l); time.Until(end) < 50*time.Minute {
+				t.Errorf("the ticket ends at %v", end)
+			}
+		})
+	}
+	t.Run("no key of the principal", func(t *testing.T) {
+		_, err := NewLogin(secure, LoginOptions{Principal: "bob", Keytab: keytab})
+		isRefused(t, err, "no key of bob@EXAMPLE.COM")
+	})
+	t.Run("no keytab", func(t *testing.T) {
+		_, err := NewLogin(secure, LoginOptions{Keytab: keytab + "x"})
+		isRefused(t, err, "alice.keytabx")
+	})
+	t.Run("damaged keytab", func(t *testing.T) {
+		k.write("damaged", "\x05\x02\x00\x00\x00\x08\x00\x02\x7f\xff\x00\x00\x00\x00")
+		_, err := NewLogin(secure, LoginOptions{Keytab: k.path("damaged")})
+		isRefused(t, err, "damaged")
+	})
+	t.Run("old keys", func(t *testing.T) {
+		l := newLogin(t, LoginOptions{Keytab: keytab})
+		k.admin("change_password -randkey alice")
+		_, err := l.Kerberos(ctx)
+		isRefused(t, err, "alice@EXAMPLE.COM")
+	})
+	t.Run("unknown to the realm", func(t *testing.T) {
+		l := newLogin(t, LoginOptions{Keytab: service})
+		k.admin("delprinc -force svc/host.example.com")
+		_, err := l.Kerberos(ctx)
+		isRefused(t, err, "svc/host.example.com@EXAMPLE.COM")
+	})
+}
+
+func TestKeytabOutlivesTicket(t *testing.T) {
+	k := startKDC(t)
+	ctx := context.Background()
+	l := newLogin(t, LoginOptions{Keytab: k.principal("alice", life)})
+	first, err := l.Kerberos(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	end := proves(ctx, t, l)
+	time.Sleep(time.Until(end) + time.Second)
+	if _, _, err := first.GetServiceTicket("HTTP/localhost"); err == nil {
+		t.Error("a ticket outlived its end: the test tests nothing")
+	}
+	if again := proves(ctx, t, l); !again.After(end) {
+		t.Errorf("the ticket ends at %v, the first one ended at %v", again, end)
+	}
+}
+
+func TestDistributionCenterAway(t *testing.T) {
+	k := startKDC(t)
+	ctx := context.Background()
+	l := newLogin(t, LoginOptions{Keytab: k.principal("alice", 8*time.Second)})
+	first := proves(ctx, t, l)
+
+	k.signal(syscall.SIGSTOP)
+	fresh := newLogin(t, LoginOptions{Keytab: k.path("alice.keytab")})
+	soon, cancel := context.WithTimeout(ctx, 300*time.Millisecond)
+	defer cancel()
+	begin := time.Now()
+	if _, err := fresh.Kerberos(soon); !errors.Is(err, context.DeadlineExceeded) || time.Since(begin) > 2*time.Second {
+		t.Errorf("a hung distribution center: %v after %v", err, time.Since(begin))
+	}
+	k.signal(syscall.SIGCONT)
+
+	k.stop()
+	time.Sleep(time.Until(first.Add(-1500 * time.Millisecond)))
+	if _, err := l.Kerberos(ctx); err != nil {
+		t.Errorf("while the ticket is valid: %v", err)
+	}
+	time.Sleep(time.Until(first.Add(time.Second)))
+	_, err := l.Kerberos(ctx)
+	if store.Classify(err) != store.Retryable || !errors.Is(err, store.ErrUnavailable) {
+		t.Errorf("expired: got %v (%v), want one that may pass", err, store.Classify(err))
+	}
+	k.start()
+	if again := proves(ctx, t, l); !again.After(first) {
+		t.Errorf("the ticket ends at %v, the first one ended at %v", again, first)
+	}
+}
+
+func TestTicketCache(t *testing.T) {
+	k := startKDC(t)
+	ctx := context.Background()
+	keytab := k.principal("alice", life)
+	l := newLogin(t, LoginOptions{})
+	_, err := l.Kerberos(ctx)
+	isRefused(t, err, "kinit")
+
+	k.kinit(keytab, "alice", "-l", "3s") // not renewable
+	end := proves(ctx, t, l)
+	time.Sleep(time.Until(end) + time.Second)
+	_, err = l.Kerberos(ctx)
+	isRefused(t, err, "expired")
+
+	k.kinit(keytab, "alice", "-l", "3s") // not renewable
+	if again := proves(ctx, t, l); !again.After(end) {
+		t.Errorf("the ticket ends at %v, the first one ended at %v", again, end)
+	}
+	if user := newLogin(t, LoginOptions{}).User(); user != "alice" {
+		t.Errorf("user %q", user)
+	}
+	t.Run("of another principal", func(t *testing.T) {
+		_, err := newLogin(t, LoginOptions{Principal: "bob"}).Kerberos(ctx)
+		isRefused(t, err, "not of bob")
+		proves(ctx, t, newLogin(t, LoginOptions{Principal: "alice@EXAMPLE.COM"}))
+	})
+	t.Run("becomes another principal's", func(t *testing.T) {
+		k.kinit(keytab, "alice", "-l", "3s") // not renewable
+		l := newLogin(t, LoginOptions{})
+		end := proves(ctx, t, l)
+		k.kinit(k.principal("bob", time.Hour), "bob")
+		time.Sleep(time.Until(end) + time.Second)
+		_, err := l.Kerberos(ctx)
+		isRefused(t, err, "now of bob@EXAMPLE.COM")
+	})
+	t.Run("damaged", func(t *testing.T) {
+		data, err := os.ReadFile(k.path("cache"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		k.write("cache", string(data[:len(data)/2]))
+		_, err = newLogin(t, LoginOptions{}).Kerberos(ctx)
+		isRefused(t, err, "kinit")
+	})
+}
+
+func TestRenewal(t *testing.T) {
+	k := startKDC(t)
+	ctx := context.Background()
+	k.kinit(k.principal("alice", life), "alice", "-r", "1h")
+	before, err := os.ReadFile(k.path("cache"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := newLogin(t, LoginOptions{})
+	end := proves(ctx, t, l)
+	// Nobody asks for a ticket, and after its end it could not be renewed.
+	time.Sleep(2*life + time.Second)
+	if again := proves(ctx, t, l); !again.After(end.Add(life - 2*time.Second)) {
+		t.Errorf("the ticket ends at %v, the first one ended at %v", again, end)
+	}
+	if after, err := os.ReadFile(k.path("cache")); err != nil || string(after) != string(before) {
+		t.Errorf("the user's cache was changed (%v)", err)
+	}
+}
