@@ -1,0 +1,171 @@
+package webhdfs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/rowtocol/rowtocol/store"
+	"github.com/rowtocol/rowtocol/store/cluster"
+)
+
+// call is an operation that a name node is asked for.
+type call struct {
+	method string
+	op     string
+	path   string
+	query  map[string]string
+	// once is whether the operation may not be asked for again if it is not known
+	// whether it was done.
+	once bool
+	// kerberos is whether to prove who we are with Kerberos instead of a token.
+	kerberos bool
+}
+
+// maxAnswer is the bytes of an answer about one file.
+const maxAnswer = 1 << 20
+
+// ask calls an operation that a name node answers itself, with at most max
+// bytes of JSON.
+func (s *Store) ask(ctx context.Context, c call, max int64, v any) error {
+	resp, err := s.call(ctx, c)
+	if err != nil {
+		return err
+	}
+	if resp.StatusCode != http.StatusOK {
+		defer finish(resp)
+		return statusError(resp)
+	}
+	return decode(resp, max, v)
+}
+
+// call sends an operation to the active name node, and looks for that where
+// needed. The answer is no failure, but may be a redirect.
+func (s *Store) call(ctx context.Context, c call) (*http.Response, error) {
+	first := int(s.active.Load())
+	var failed error
+	for i := range s.addresses {
+		n := (first + i) % len(s.addresses)
+		resp, err := s.authorized(ctx, s.addresses[n], c)
+		if err == nil {
+			s.active.Store(int32(n))
+			return resp, nil
+		}
+		if !c.elsewhere(ctx, err) {
+			return nil, err
+		}
+		// That one is not the active one says less than why the other is silent.
+		if failed == nil || isStandby(failed) {
+			failed = err
+		}
+	}
+	return nil, failed
+}
+
+// elsewhere reports whether another name node may be asked after an error.
+func (c call) elsewhere(ctx context.Context, err error) bool {
+	var remote *cluster.RemoteError
+	var op *net.OpError
+	switch {
+	case ctx.Err() != nil || !errors.Is(err, store.ErrUnavailable):
+		return false
+	case errors.As(err, &remote):
+		return isStandby(err) || remote.Name() == "RetriableException"
+	case errors.As(err, &op) && op.Op == "dial":
+		return true
+	}
+	return !c.once
+}
+
+func isStandby(err error) bool {
+	var remote *cluster.RemoteError
+	return errors.As(err, &remote) && remote.Name() == "StandbyException"
+}
+
+// authorized sends an operation to one name node, if needed again with a new
+// token.
+func (s *Store) authorized(ctx context.Context, address string, c call) (*http.Response, error) {
+	if c.kerberos {
+		header, err := s.identity.negotiate(ctx, address)
+		if err != nil {
+			return nil, err
+		}
+		return s.checked(ctx, address, c, "", "", header)
+	}
+	key, value, err := s.identity.parameter(ctx)
+	if err != nil {
+		return nil, err
+	}
+	resp, err := s.checked(ctx, address, c, key, value, nil)
+	if err == nil || !isTokenRefusal(err) {
+		return resp, err
+	}
+	if again := s.identity.refused(ctx, value); again != nil {
+		if !errors.Is(again, errNoOther) {
+			err = again
+		}
+		return nil, err
+	}
+	if key, value, err = s.identity.parameter(ctx); err != nil {
+		return nil, err
+	}
+	return s.checked(ctx, address, c, key, value, nil)
+}
+
+// checked sends an operation and returns failures as errors.
+func (s *Store) checked(ctx context.Context, address string, c call, key, value string, header http.Header) (*http.Response, error) {
+	query := url.Values{"op": {c.op}}
+	if key != "" {
+		query.Set(key, value)
+	}
+	for k, v := range c.query {
+		query.Set(k, v)
+	}
+	// A space as + is taken for a plus by some.
+	encoded := strings.ReplaceAll(query.Encode(), "+", "%20")
+	resp, err := s.send(ctx, c.method, s.scheme+"://"+address+"/webhdfs/v1"+escape(c.path)+"?"+encoded, header, nil)
+	if err != nil {
+		return nil, err
+	}
+	if resp.StatusCode >= 400 {
+		return nil, failure(resp)
+	}
+	return resp, nil
+}
+
+// escape escapes a path for a URL: all that some server or library on the way
+// could take for more than a letter of a name.
+func escape(p string) string {
+	var b strings.Builder
+	for i := range len(p) {
+		c := p[i]
+		switch {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', strings.IndexByte("/-._~", c) >= 0:
+			b.WriteByte(c)
+		default:
+			fmt.Fprintf(&b, "%%%02X", c)
+		}
+	}
+	return b.String()
+}
+
+// redirect returns where an answer sends us to; nil if it is the answer itself.
+func (s *Store) redirect(resp *http.Response) (*url.URL, error) {
+	if resp.StatusCode == http.StatusOK {
+		return nil, nil
+	}
+	defer finish(resp)
+	if resp.StatusCode != http.StatusTemporaryRedirect {
+		return nil, statusError(resp)
+	}
+	u, err := url.Parse(resp.Header.Get("Location"))
+	// What goes over TLS, the token above all, must not leave it.
+	if err != nil || u.Host == "" || u.Scheme != s.scheme {
+		return nil, fmt.Errorf("%s redirects to nowhere: %w", resp.Request.URL.Host, store.ErrUnavailable)
+	}
+	return u, nil
+}

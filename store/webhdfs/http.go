@@ -1,0 +1,240 @@
+package webhdfs
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"net/http"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/rowtocol/rowtocol/store"
+	"github.com/rowtocol/rowtocol/store/cluster"
+)
+
+const (
+	maxFailure = 64 << 10 // bytes of an answer that says what failed
+	maxDrain   = 64 << 10 // bytes that are read to keep a connection
+	// idle is less than the time after which servers close what is idle, so that
+	// a request seldom meets a connection that ends.
+	idle = 10 * time.Second
+)
+
+// newTransport returns a transport without what does harm here: proxies, which
+// do not lead into clusters, redirects, cookies and compression.
+func newTransport(connect time.Duration, cas *x509.CertPool) *http.Transport {
+	protocols := new(http.Protocols)
+	protocols.SetHTTP1(true)
+	return &http.Transport{
+		DialContext:           (&net.Dialer{Timeout: connect}).DialContext,
+		TLSClientConfig:       &tls.Config{RootCAs: cas, MinVersion: tls.VersionTLS12},
+		TLSHandshakeTimeout:   connect,
+		ExpectContinueTimeout: time.Second,
+		IdleConnTimeout:       idle,
+		MaxIdleConnsPerHost:   8,
+		DisableCompression:    true,
+		Protocols:             protocols,
+		ReadBufferSize:        256 << 10,
+		WriteBufferSize:       256 << 10,
+	}
+}
+
+var errSilent = errors.New("silent for too long")
+
+// watch ends a request whose server is silent for too long.
+type watch struct {
+	parent context.Context
+	ctx    context.Context // the request's
+	cancel context.CancelCauseFunc
+	limit  time.Duration
+	timer  *time.Timer
+}
+
+func newWatch(parent context.Context, limit time.Duration) *watch {
+	ctx, cancel := context.WithCancelCause(parent)
+	timer := time.AfterFunc(limit, func() { cancel(errSilent) })
+	return &watch{parent: parent, ctx: ctx, cancel: cancel, limit: limit, timer: timer}
+}
+
+// server says that it is the server's turn, and the time runs anew; client that
+// it is ours, and it does not run.
+func (w *watch) server() { w.timer.Reset(w.limit) }
+func (w *watch) client() { w.timer.Stop() }
+
+func (w *watch) end() {
+	w.timer.Stop()
+	w.cancel(nil)
+}
+
+// explain returns the error of a request as one of package store, or the
+// caller's context's.
+func (w *watch) explain(err error) error {
+	var certificate *tls.CertificateVerificationError
+	switch {
+	case err == nil || err == io.EOF:
+		return err
+	case w.parent.Err() != nil:
+		return w.parent.Err()
+	case context.Cause(w.ctx) == errSilent:
+		return fmt.Errorf("no answer for %v: %w", w.limit, store.ErrUnavailable)
+	case errors.As(err, &certificate):
+		return fmt.Errorf("its certificate is not trusted (SSL_CERT_FILE names trusted ones): %w: %w", err, fs.ErrPermission)
+	}
+	return fmt.Errorf("%w: %w", store.ErrUnavailable, err)
+}
+
+// answer is the body of a response, which also ends its watch.
+type answer struct {
+	io.ReadCloser
+	watch *watch
+}
+
+func (a *answer) Read(p []byte) (int, error) {
+	a.watch.server()
+	n, err := a.ReadCloser.Read(p)
+	a.watch.client()
+	return n, a.watch.explain(err)
+}
+
+func (a *answer) Close() error {
+	a.watch.end()
+	return a.ReadCloser.Close()
+}
+
+// question is the body of a request: while it is read from, we are the ones
+// who are waited for.
+type question struct {
+	io.ReadCloser
+	watch *watch
+}
+
+func (q *question) Read(p []byte) (int, error) {
+	q.watch.client()
+	n, err := q.ReadCloser.Read(p)
+	q.watch.server()
+	return n, err
+}
+
+// upload is what a request carries.
+type upload struct {
+	body io.ReadCloser
+	size int64 // -1 if not known
+}
+
+// send sends a request and returns the answer's begin, whatever it says. Its
+// errors do not show the location, which may hold a token.
+func (s *Store) send(ctx context.Context, method, location string, header http.Header, up *upload) (*http.Response, error) {
+	limit := s.silence
+	if up != nil {
+		limit = s.uploadSilence
+	}
+	w := newWatch(ctx, limit)
+	req, err := http.NewRequestWithContext(w.ctx, method, location, nil)
+	if err != nil {
+		w.end()
+		return nil, fmt.Errorf("%w: a location that is none", store.ErrUnavailable)
+	}
+	for key, values := range header {
+		req.Header[key] = values
+	}
+	if up != nil {
+		req.Header.Set("Content-Type", "application/octet-stream")
+		if up.size != 0 {
+			req.Header.Set("Expect", "100-continue")
+			req.Body, req.ContentLength = &question{up.body, w}, up.size
+		}
+	}
+	resp, err := s.transport.RoundTrip(req)
+	if err != nil {
+		err = w.explain(err)
+		w.end()
+		return nil, fmt.Errorf("%s: %w", req.URL.Host, err)
+	}
+	w.client()
+	resp.Body = &answer{resp.Body, w}
+	return resp, nil
+}
+
+// finish ends the reading of an answer so that its connection can be used
+// again.
+func finish(resp *http.Response) {
+	_, _ = io.CopyN(io.Discard, resp.Body, maxDrain)
+	_ = resp.Body.Close() // only read
+}
+
+// failure returns the error that an answer is, and ends the answer.
+func failure(resp *http.Response) error {
+	defer finish(resp)
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxFailure))
+	if err != nil {
+		return err
+	}
+	var remote struct {
+		RemoteException struct{ Exception, JavaClassName, Message string }
+	}
+	if json.Unmarshal(body, &remote) == nil {
+		if e := remote.RemoteException; e.Exception != "" || e.JavaClassName != "" {
+			class := e.JavaClassName
+			if class == "" || e.Exception == "RemoteException" {
+				class = e.Exception
+			}
+			return cluster.Remote(class, e.Message)
+		}
+	}
+	return statusError(resp)
+}
+
+// statusError is the error of an answer that is not WebHDFS's own: a proxy's, a
+// login filter's, another program's.
+func statusError(resp *http.Response) error {
+	host := resp.Request.URL.Host
+	code := resp.StatusCode
+	status := fmt.Sprintf("%s answered %d %s", host, code, http.StatusText(code))
+	switch {
+	case code == http.StatusUnauthorized:
+		return fmt.Errorf("%s: %w", status, errUnauthorized)
+	case code == http.StatusForbidden:
+		return fmt.Errorf("%s: %w", status, fs.ErrPermission)
+	case code == http.StatusTooManyRequests || code == http.StatusRequestTimeout || code >= 500:
+		return fmt.Errorf("%s: %w", status, store.ErrUnavailable)
+	}
+	return fmt.Errorf("%s, which is not WebHDFS: %w", status, syscall.ENOSYS)
+}
+
+// errUnauthorized is the answer to who does not say, or prove, who it is.
+var errUnauthorized = fmt.Errorf("not authenticated: %w", fs.ErrPermission)
+
+// decode reads an answer of at most max bytes into v, and ends it.
+func decode(resp *http.Response, max int64, v any) error {
+	defer finish(resp)
+	data, err := io.ReadAll(io.LimitReader(resp.Body, max+1))
+	if err != nil {
+		return err
+	}
+	if int64(len(data)) > max {
+		return fmt.Errorf("%s answered with more than %d bytes: %w", resp.Request.URL.Host, max, store.ErrUnavailable)
+	}
+	if len(data) == 0 {
+		return errEmpty
+	}
+	if err := json.Unmarshal(data, v); err != nil {
+		return fmt.Errorf("%s answered with what is not WebHDFS's JSON: %w: %w", resp.Request.URL.Host, store.ErrUnavailable, err)
+	}
+	return nil
+}
+
+// errEmpty is an answer without content, where there is usually some.
+var errEmpty = fmt.Errorf("an empty answer: %w", store.ErrUnavailable)
+
+// firstLine returns a message without its stack trace.
+func firstLine(s string) string {
+	line, _, _ := strings.Cut(s, "\n")
+	return line
+}

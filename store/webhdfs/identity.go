@@ -1,0 +1,329 @@
+package webhdfs
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/jcmturner/gokrb5/v8/client"
+	"github.com/jcmturner/gokrb5/v8/krberror"
+	"github.com/jcmturner/gokrb5/v8/spnego"
+
+	"github.com/rowtocol/rowtocol/store"
+	"github.com/rowtocol/rowtocol/store/cluster"
+)
+
+// renewLater is the time to the next try to renew a token, if its expiry is not
+// known: far less than any site lets a token live, and a refusal is noticed.
+const renewLater = time.Minute
+
+// identity is who asks, as name nodes want to hear it.
+type identity struct {
+	store  *Store
+	login  *cluster.Login
+	scheme string // webhdfs or swebhdfs
+	file   string // of delegation tokens that were handed over; may be empty
+
+	turn chan struct{} // held while what follows is used
+	// token is the delegation token in use; empty if there is none yet.
+	token   string
+	fetched bool // by us, so ours to renew
+	renewAt time.Time
+	life    time.Duration // of the token when it was new
+}
+
+func newIdentity(s *Store, login *cluster.Login, scheme, file string) *identity {
+	return &identity{store: s, login: login, scheme: scheme, file: file, turn: make(chan struct{}, 1)}
+}
+
+// lock waits until no other goroutine looks after the token.
+func (i *identity) lock(ctx context.Context) error {
+	select {
+	case i.turn <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (i *identity) unlock() { <-i.turn }
+
+// parameter returns the query parameter that says who asks.
+func (i *identity) parameter(ctx context.Context) (key, value string, err error) {
+	if !i.login.Secure() {
+		return "user.name", i.login.User(), nil
+	}
+	if err := i.lock(ctx); err != nil {
+		return "", "", err
+	}
+	defer i.unlock()
+	switch {
+	case i.token == "":
+		err = i.obtain(ctx, "")
+	case i.fetched && time.Now().After(i.renewAt):
+		err = i.renew(ctx)
+	}
+	return "delegation", i.token, err
+}
+
+// errNoOther says that there is no other token to be had than the refused one.
+var errNoOther = errors.New("no other delegation token")
+
+// refused replaces a token that was refused. Another goroutine may have done
+// so already.
+func (i *identity) refused(ctx context.Context, token string) error {
+	if !i.login.Secure() {
+		return errNoOther
+	}
+	if err := i.lock(ctx); err != nil {
+		return err
+	}
+	defer i.unlock()
+	if i.token != token {
+		return nil
+	}
+	return i.obtain(ctx, token)
+}
+
+// isTokenRefusal reports whether a server did not accept who we said we are.
+func isTokenRefusal(err error) bool {
+	var remote *cluster.RemoteError
+	if errors.As(err, &remote) {
+		return strings.Contains(remote.Class, "InvalidToken") || strings.Contains(remote.Message, "InvalidToken") ||
+			remote.Name() == "AuthenticationException"
+	}
+	return errors.Is(err, errUnauthorized)
+}
+
+// obtain gets a token, other than the refused one: from the file, which whoever
+// renews it may have replaced, else by asking for one.
+func (i *identity) obtain(ctx context.Context, refused string) error {
+	if i.file != "" {
+		token, err := i.handedOver()
+		if err != nil {
+			return err
+		}
+		if token != "" && token != refused {
+			i.token, i.fetched = token, false
+			return nil
+		}
+	}
+	err := i.fetch(ctx)
+	if err != nil && refused != "" && errors.Is(err, fs.ErrPermission) {
+		return fmt.Errorf("%w: %w", errNoOther, err)
+	}
+	return err
+}
+
+// handedOver returns the token of the file that is for our name nodes, or "".
+func (i *identity) handedOver() (string, error) {
+	tokens, err := cluster.DelegationTokens(i.file)
+	if err != nil {
+		return "", err
+	}
+	best, bestRank := "", 0
+	for _, t := range tokens {
+		if rank := i.rank(t); rank > bestRank {
+			best, bestRank = t.URLString(), rank
+		}
+	}
+	return best, nil
+}
+
+// rank says how well a token fits: 0 is not at all.
+func (i *identity) rank(t cluster.Token) int {
+	kind := map[string]int{
+		strings.ToUpper(i.scheme) + " delegation": 3,
+		"HDFS_DELEGATION_TOKEN":                   2,
+		"WEBHDFS delegation":                      1,
+		"SWEBHDFS delegation":                     1,
+	}[t.Kind]
+	if kind == 0 {
+		return 0
+	}
+	_, name, logical := strings.Cut(t.Service, ":")
+	if logical && strings.HasPrefix(t.Service, "ha-") {
+		_, addresses, err := i.store.conf.NameNodes(i.scheme, name)
+		if err == nil && shareAddress(addresses, i.store.addresses) {
+			return kind
+		}
+		return 0
+	}
+	host, port, err := net.SplitHostPort(t.Service)
+	if err != nil {
+		return 0
+	}
+	rank := 0
+	for _, address := range i.store.addresses {
+		ourHost, ourPort, _ := net.SplitHostPort(address)
+		if !sameHost(host, ourHost) {
+			continue
+		}
+		rank = max(rank, kind)
+		if port == ourPort {
+			rank = kind + 3
+		}
+	}
+	return rank
+}
+
+func shareAddress(a, b []string) bool {
+	for _, x := range a {
+		for _, y := range b {
+			if strings.EqualFold(x, y) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// sameHost reports whether a token's host, mostly an IP address, is a host.
+func sameHost(tokens, host string) bool {
+	if strings.EqualFold(tokens, host) {
+		return true
+	}
+	for _, ip := range resolve(host) {
+		if ip == tokens {
+			return true
+		}
+	}
+	return false
+}
+
+// resolve returns the IP addresses of a host, if it can.
+func resolve(host string) []string {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	ips, err := net.DefaultResolver.LookupHost(ctx, host)
+	if err != nil {
+		return nil
+	}
+	return ips
+}
+
+// fetch asks for a new token, and at once for its renewal, for only that says
+// when it expires.
+func (i *identity) fetch(ctx context.Context) error {
+	var answer struct {
+		Token *struct {
+			URLString string `json:"urlString"`
+		}
+	}
+	ask := call{method: http.MethodGet, op: "GETDELEGATIONTOKEN", path: "/", kerberos: true,
+		query: map[string]string{"renewer": i.login.User()}}
+	if err := i.store.ask(ctx, ask, maxAnswer, &answer); err != nil {
+		return fmt.Errorf("get a delegation token: %w", err)
+	}
+	if answer.Token == nil || answer.Token.URLString == "" {
+		return fmt.Errorf("the name node gives no delegation token, so it may not be secure: %w", store.ErrUnavailable)
+	}
+	i.token, i.fetched, i.life = answer.Token.URLString, true, 0
+	i.renewAt = time.Now().Add(renewLater)
+	if left, err := i.extend(ctx); err == nil && left > 0 {
+		i.life, i.renewAt = left, time.Now().Add(left/2)
+	}
+	return ctx.Err()
+}
+
+// renew renews the token, or replaces it if that no longer gives it a full
+// life. While neither works the token is used for as long as it is accepted.
+func (i *identity) renew(ctx context.Context) error {
+	left, err := i.extend(ctx)
+	switch {
+	case err == nil && left > 0 && left >= i.life*3/4:
+		i.life = max(i.life, left)
+		i.renewAt = time.Now().Add(left / 2)
+		return nil
+	case ctx.Err() != nil:
+		return ctx.Err()
+	}
+	if err := i.fetch(ctx); err != nil {
+		i.renewAt = time.Now().Add(min(renewLater, max(left/4, time.Second)))
+	}
+	return ctx.Err()
+}
+
+// extend renews the token and returns how long it is valid from now on.
+func (i *identity) extend(ctx context.Context) (time.Duration, error) {
+	var answer struct{ Long int64 }
+	ask := call{method: http.MethodPut, op: "RENEWDELEGATIONTOKEN", path: "/", kerberos: true,
+		query: map[string]string{"token": i.token}}
+	if err := i.store.ask(ctx, ask, maxAnswer, &answer); err != nil {
+		return 0, err
+	}
+	return time.Until(time.UnixMilli(answer.Long)), nil
+}
+
+// close gives the token back, so that the name node can forget it.
+func (i *identity) close(ctx context.Context) error {
+	if err := i.lock(ctx); err != nil {
+		return err
+	}
+	defer i.unlock()
+	if !i.fetched {
+		return nil
+	}
+	cancel := call{method: http.MethodPut, op: "CANCELDELEGATIONTOKEN", path: "/", kerberos: true,
+		query: map[string]string{"token": i.token}}
+	i.token, i.fetched = "", false
+	resp, err := i.store.call(ctx, cancel)
+	if err != nil {
+		return fmt.Errorf("give back a delegation token: %w", err)
+	}
+	finish(resp)
+	return nil
+}
+
+// negotiate returns the header that proves to a server who we are (SPNEGO).
+func (i *identity) negotiate(ctx context.Context, address string) (http.Header, error) {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, err
+	}
+	kerberos, err := i.login.Kerberos(ctx)
+	if err != nil {
+		return nil, err
+	}
+	type result struct {
+		token []byte
+		err   error
+	}
+	done := make(chan result, 1)
+	go func() {
+		token, err := negotiation(kerberos, "HTTP/"+host)
+		done <- result{token, err}
+	}()
+	select {
+	case r := <-done:
+		if r.err != nil {
+			return nil, fmt.Errorf("Kerberos ticket for HTTP/%s: %w", host, r.err)
+		}
+		return http.Header{"Authorization": {"Negotiate " + base64.StdEncoding.EncodeToString(r.token)}}, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+func negotiation(kerberos *client.Client, service string) ([]byte, error) {
+	ticket, key, err := kerberos.GetServiceTicket(service)
+	if err != nil {
+		var kdc krberror.Krberror
+		if errors.As(err, &kdc) && kdc.RootCause == krberror.KDCError {
+			return nil, fmt.Errorf("%w: %w", err, fs.ErrPermission)
+		}
+		return nil, fmt.Errorf("%w: %w", store.ErrUnavailable, err)
+	}
+	init, err := spnego.NewNegTokenInitKRB5(kerberos, ticket, key)
+	if err != nil {
+		return nil, err
+	}
+	token := spnego.SPNEGOToken{Init: true, NegTokenInit: init}
+	return token.Marshal()
+}

@@ -1,0 +1,245 @@
+package webhdfs
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"net/url"
+	"os"
+	"path"
+	"strings"
+	"syscall"
+
+	"github.com/rowtocol/rowtocol/store"
+)
+
+const dirPerm = 0o777
+
+// Whether the server knows rename options: HttpFS does not, and renames as if
+// there were none.
+const (
+	renamesUnknown = iota
+	renamesExact
+	renamesLoose
+)
+
+// Rename implements store.Store.
+func (s *Store) Rename(ctx context.Context, from, to string) error {
+	if err := s.rename(ctx, from, to); err != nil {
+		return &os.LinkError{Op: "rename", Old: from, New: to, Err: err}
+	}
+	return nil
+}
+
+func (s *Store) rename(ctx context.Context, from, to string) error {
+	var id uint64
+	if s.renames.Load() != renamesExact {
+		st, err := s.status(ctx, from)
+		if err != nil {
+			return err
+		}
+		id = st.FileID
+		if _, err := s.status(ctx, to); err == nil {
+			return store.ErrExist
+		} else if !errors.Is(err, store.ErrNotExist) {
+			return err
+		}
+	}
+	renamed, err := s.askRename(ctx, from, to, "NONE")
+	switch {
+	case err != nil:
+		return s.renameError(ctx, to, err)
+	case !renamed:
+		return s.whyNot(ctx, from, to)
+	case s.renames.Load() == renamesLoose && id != 0:
+		return s.notBelow(ctx, from, to, id)
+	}
+	return nil
+}
+
+// askRename asks for a rename and returns whether it was done.
+func (s *Store) askRename(ctx context.Context, from, to, option string) (bool, error) {
+	c := call{method: http.MethodPut, op: "RENAME", path: from, once: true,
+		query: map[string]string{"destination": to, "renameoptions": option}}
+	var answer struct{ Boolean bool }
+	err := s.ask(ctx, c, maxAnswer, &answer)
+	switch {
+	case errors.Is(err, errEmpty):
+		// A rename with options has no result but failure.
+		s.renames.Store(renamesExact)
+		return true, nil
+	case err != nil:
+		return false, err
+	}
+	s.renames.Store(renamesLoose)
+	return answer.Boolean, nil
+}
+
+// renameError returns the error of a refused rename: that of a file to a
+// directory's name, or the other way round, is refused for their kinds before
+// it is for the name.
+func (s *Store) renameError(ctx context.Context, to string, err error) error {
+	if _, ok := asRemote(err); ok && store.Classify(err) == store.Retryable {
+		if _, there := s.status(ctx, to); there == nil {
+			return store.ErrExist
+		}
+	}
+	return err
+}
+
+// whyNot finds the reason of a rename that was refused without one.
+func (s *Store) whyNot(ctx context.Context, from, to string) error {
+	if _, err := s.status(ctx, from); err != nil {
+		return err
+	}
+	if _, err := s.status(ctx, to); err == nil {
+		return store.ErrExist
+	} else if !errors.Is(err, store.ErrNotExist) {
+		return err
+	}
+	parent, err := s.status(ctx, path.Dir(to))
+	switch {
+	case errors.Is(err, store.ErrNotExist):
+		return store.ErrNoParent
+	case err != nil:
+		return err
+	case !parent.dir():
+		return store.ErrNotRegular
+	case strings.HasPrefix(to, from+"/"):
+		return syscall.EINVAL
+	}
+	return fmt.Errorf("refused without a reason: %w", store.ErrUnavailable)
+}
+
+// notBelow takes a rename back that went below a directory which appeared
+// meanwhile.
+func (s *Store) notBelow(ctx context.Context, from, to string, id uint64) error {
+	st, err := s.status(ctx, to)
+	if err != nil {
+		return err
+	}
+	if st.FileID == id {
+		return nil
+	}
+	if _, err := s.askRename(ctx, path.Join(to, path.Base(from)), from, "NONE"); err != nil {
+		return err
+	}
+	return store.ErrExist
+}
+
+// delete removes a path, and reports whether it was there.
+func (s *Store) delete(ctx context.Context, p string, recursive bool) (bool, error) {
+	var answer struct{ Boolean bool }
+	c := call{method: http.MethodDelete, op: "DELETE", path: p, once: true,
+		query: map[string]string{"recursive": fmt.Sprint(recursive)}}
+	err := s.ask(ctx, c, maxAnswer, &answer)
+	return answer.Boolean, err
+}
+
+// Remove implements store.Store.
+func (s *Store) Remove(ctx context.Context, p string) error {
+	there, err := s.delete(ctx, p, false)
+	if err == nil && !there {
+		err = store.ErrNotExist
+	}
+	if err != nil {
+		return &fs.PathError{Op: "remove", Path: p, Err: err}
+	}
+	return nil
+}
+
+// RemoveAll implements store.Store.
+func (s *Store) RemoveAll(ctx context.Context, p string) error {
+	if _, err := s.delete(ctx, p, true); err != nil {
+		return &fs.PathError{Op: "remove", Path: p, Err: err}
+	}
+	return nil
+}
+
+// MkdirAll implements store.Store.
+func (s *Store) MkdirAll(ctx context.Context, p string) error {
+	var answer struct{ Boolean bool }
+	err := s.ask(ctx, call{method: http.MethodPut, op: "MKDIRS", path: p, query: map[string]string{
+		"permission":         mode(dirPerm &^ s.conf.Umask()),
+		"unmaskedpermission": mode(dirPerm),
+	}}, maxAnswer, &answer)
+	if err == nil && !answer.Boolean {
+		err = fmt.Errorf("refused without a reason: %w", store.ErrUnavailable)
+	}
+	if err != nil {
+		return &fs.PathError{Op: "mkdir", Path: p, Err: err}
+	}
+	return nil
+}
+
+// WriteFile implements store.Store.
+func (s *Store) WriteFile(ctx context.Context, p string, data []byte, exclusive bool) error {
+	temp := store.TempName(p)
+	w, err := s.Create(ctx, temp, store.CreateOptions{Size: int64(len(data))})
+	if err != nil {
+		return err
+	}
+	if _, err = w.Write(data); err == nil {
+		err = w.Commit(ctx)
+	}
+	if err != nil {
+		return errors.Join(err, w.Abort())
+	}
+	kept := true
+	if exclusive {
+		err = s.rename(ctx, temp, p)
+	} else {
+		kept, err = s.replace(ctx, temp, p, data)
+	}
+	if err != nil || !kept {
+		cleanup, cancel := store.Cleanup(ctx)
+		defer cancel()
+		_, _ = s.delete(cleanup, temp, false) // rubbish at worst
+	}
+	if err != nil {
+		return &fs.PathError{Op: "write", Path: p, Err: err}
+	}
+	return nil
+}
+
+// replace gives a file with data its final name, and reports whether it has it:
+// where a file cannot be replaced by another, the data are written over it.
+func (s *Store) replace(ctx context.Context, temp, p string, data []byte) (bool, error) {
+	if s.renames.Load() == renamesLoose {
+		// Onto a directory that rename would go below it.
+		switch st, err := s.status(ctx, p); {
+		case err == nil && st.dir():
+			return false, store.ErrNotRegular
+		case err == nil:
+			return false, s.overwrite(ctx, p, data)
+		case !errors.Is(err, store.ErrNotExist):
+			return false, err
+		}
+	}
+	renamed, err := s.askRename(ctx, temp, p, "OVERWRITE")
+	if err != nil || renamed {
+		return true, err
+	}
+	return false, s.overwrite(ctx, p, data)
+}
+
+// overwrite writes a small file over one that exists.
+func (s *Store) overwrite(ctx context.Context, p string, data []byte) error {
+	size := int64(len(data))
+	err := s.dispatch(ctx, s.creation(p, size, true), func(to *url.URL, resp *http.Response) (bool, error) {
+		if to == nil {
+			finish(resp)
+			return false, nonsense("no data node")
+		}
+		err := s.carry(ctx, to.String(), &upload{io.NopCloser(bytes.NewReader(data)), size})
+		return isNodeFault(ctx, err), err
+	})
+	if err != nil {
+		return err
+	}
+	return s.settled(ctx, p, size, true)
+}

@@ -1,0 +1,170 @@
+package webhdfs
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/rowtocol/rowtocol/store"
+	"github.com/rowtocol/rowtocol/store/cluster"
+)
+
+const (
+	// shunTime is about what a name node takes to notice a dead data node.
+	shunTime = 10 * time.Minute
+	// maxNodes is to how many data nodes an operation goes.
+	maxNodes = 3
+	// maxOffers is how often a name node is asked for another data node than it
+	// offered.
+	maxOffers = 8
+)
+
+// nodes are the data nodes that failed lately.
+type nodes struct {
+	mu    sync.Mutex
+	until map[string]time.Time // by host:port of their HTTP server
+}
+
+func (n *nodes) failed(address string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.until == nil {
+		n.until = map[string]time.Time{}
+	}
+	n.until[address] = time.Now().Add(shunTime)
+}
+
+func (n *nodes) worked(address string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	delete(n.until, address)
+}
+
+func (n *nodes) shunned(address string) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return time.Now().Before(n.until[address])
+}
+
+// hosts returns the IP addresses of the nodes to shun: a name node does not
+// recognize them by their name, nor by the port that it redirected to.
+func (n *nodes) hosts() string {
+	n.mu.Lock()
+	var names []string
+	for address, until := range n.until {
+		if host, _, err := net.SplitHostPort(address); err == nil && time.Now().Before(until) {
+			names = append(names, host)
+		}
+	}
+	n.mu.Unlock()
+	var ips []string
+	for _, name := range names {
+		if found := resolve(name); len(found) > 0 {
+			ips = append(ips, found[0])
+		}
+	}
+	return strings.Join(ips, ",")
+}
+
+// dispatch asks a name node where to go for an operation, and does so with
+// visit, which returns whether the data node is at fault for its error. The
+// name node may answer the operation itself, as HttpFS does: then visit gets no
+// location, but the answer.
+func (s *Store) dispatch(ctx context.Context, c call, visit func(to *url.URL, resp *http.Response) (nodeFailed bool, err error)) error {
+	for tries := 1; ; tries++ {
+		to, resp, err := s.offer(ctx, c)
+		if err != nil {
+			return err
+		}
+		failed, err := visit(to, resp)
+		if to == nil || s.isNameNode(to.Host) {
+			return err
+		}
+		if !failed {
+			s.nodes.worked(to.Host)
+			return err
+		}
+		if ctx.Err() != nil {
+			return err
+		}
+		s.nodes.failed(to.Host)
+		if tries == maxNodes {
+			return err
+		}
+	}
+}
+
+// isNameNode reports whether a location is the server's that redirected.
+func (s *Store) isNameNode(host string) bool {
+	for _, address := range s.addresses {
+		if strings.EqualFold(address, host) {
+			return true
+		}
+	}
+	return false
+}
+
+// offer asks a name node for a data node until it names one that has not failed
+// lately, if it has one.
+func (s *Store) offer(ctx context.Context, c call) (*url.URL, *http.Response, error) {
+	excluded := s.nodes.hosts()
+	for offers := 1; ; offers++ {
+		if excluded != "" {
+			c = c.with("excludedatanodes", excluded)
+		}
+		resp, err := s.call(ctx, c)
+		if excluded != "" && isNoNode(err) {
+			excluded = ""
+			delete(c.query, "excludedatanodes")
+			continue
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		to, err := s.redirect(resp)
+		if err != nil || to == nil {
+			return nil, resp, err
+		}
+		if !s.nodes.shunned(to.Host) || offers >= maxOffers {
+			return to, nil, nil
+		}
+	}
+}
+
+// with returns the call with another parameter.
+func (c call) with(key, value string) call {
+	query := map[string]string{key: value}
+	for k, v := range c.query {
+		if k != key {
+			query[k] = v
+		}
+	}
+	c.query = query
+	return c
+}
+
+// isNoNode reports whether a name node found no data node but excluded ones.
+func isNoNode(err error) bool {
+	remote, ok := asRemote(err)
+	return ok && strings.Contains(remote.Message, "Failed to find datanode")
+}
+
+// isNodeFault reports whether another data node may do better.
+func isNodeFault(ctx context.Context, err error) bool {
+	if err == nil || ctx.Err() != nil || store.Classify(err) != store.Retryable {
+		return false
+	}
+	_, answered := asRemote(err)
+	return !answered
+}
+
+func asRemote(err error) (*cluster.RemoteError, bool) {
+	var remote *cluster.RemoteError
+	ok := errors.As(err, &remote)
+	return remote, ok
+}

@@ -1,0 +1,186 @@
+package webhdfs
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/rowtocol/rowtocol/store"
+)
+
+// Open implements store.Store.
+func (s *Store) Open(ctx context.Context, p string) (store.File, error) {
+	st, err := s.status(ctx, p)
+	if err == nil && st.Type != "FILE" {
+		err = store.ErrNotRegular
+	}
+	var b *blocks
+	if err == nil {
+		b, err = s.blocks(ctx, p, max(st.Length-1, 0))
+	}
+	if err == nil && b != nil && b.IsUnderConstruction {
+		err = store.ErrBeingWritten
+	}
+	if err != nil {
+		return nil, &fs.PathError{Op: "open", Path: p, Err: err}
+	}
+	return store.NewStreamFile(ctx, p, st.Length, &opener{s, p}), nil
+}
+
+type opener struct {
+	store *Store
+	path  string
+}
+
+// OpenAt implements store.Opener. The stream goes on at another data node if
+// one fails.
+func (o *opener) OpenAt(ctx context.Context, off, length int64) (io.ReadCloser, error) {
+	r := &stream{store: o.store, ctx: ctx, path: o.path, off: off, left: length}
+	if err := r.connect(); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// stream reads from an offset on.
+type stream struct {
+	store *Store
+	ctx   context.Context
+	path  string
+	off   int64
+	left  int64 // -1: to the end of the file
+	body  io.ReadCloser
+	node  string // that body comes from; empty if from the name node
+	tries int    // since the last byte
+}
+
+func (r *stream) connect() error {
+	query := map[string]string{}
+	if r.off > 0 {
+		query["offset"] = strconv.FormatInt(r.off, 10)
+	}
+	if r.left >= 0 {
+		query["length"] = strconv.FormatInt(r.left, 10)
+	}
+	resp, node, err := r.store.get(r.ctx, call{method: http.MethodGet, op: "OPEN", path: r.path, query: query})
+	if err != nil {
+		return err
+	}
+	r.body, r.node = resp.Body, node
+	return nil
+}
+
+// get opens what a call reads, and returns the answer and the data node that it
+// comes from.
+func (s *Store) get(ctx context.Context, c call) (got *http.Response, node string, err error) {
+	err = s.dispatch(ctx, c, func(to *url.URL, resp *http.Response) (bool, error) {
+		if to == nil {
+			got, node = resp, ""
+			return false, nil
+		}
+		resp, err := s.send(ctx, http.MethodGet, to.String(), nil, nil)
+		if err != nil {
+			return isNodeFault(ctx, err), err
+		}
+		if resp.StatusCode != http.StatusOK {
+			err := failure(resp)
+			return isNodeFault(ctx, err), err
+		}
+		got, node = resp, to.Host
+		return false, nil
+	})
+	return got, node, err
+}
+
+func (r *stream) Read(p []byte) (int, error) {
+	if r.left == 0 {
+		return 0, io.EOF
+	}
+	if r.left > 0 {
+		p = p[:min(int64(len(p)), r.left)]
+	}
+	for {
+		n, err := r.body.Read(p)
+		r.off += int64(n)
+		if r.left > 0 {
+			r.left -= int64(n)
+		}
+		if n > 0 {
+			r.tries = 0
+			return n, nil
+		}
+		if err == nil || err == io.EOF || r.ctx.Err() != nil || r.tries == maxNodes {
+			return n, err
+		}
+		r.tries++
+		_ = r.body.Close() // only read
+		if r.node != "" {
+			r.store.nodes.failed(r.node)
+		}
+		if again := r.connect(); again != nil {
+			return 0, again
+		}
+	}
+}
+
+func (r *stream) Close() error { return r.body.Close() }
+
+const (
+	// rewriteTime is how long a small file that is being written is waited for.
+	rewriteTime = 2 * time.Second
+	rewritePoll = 20 * time.Millisecond
+)
+
+// ReadFile implements store.Store. A file that is just being written over, as
+// happens with HttpFS, is waited for a moment.
+func (s *Store) ReadFile(ctx context.Context, p string, max int64) ([]byte, error) {
+	for end := time.Now().Add(rewriteTime); ; {
+		data, whole, err := s.readFile(ctx, p, max)
+		if err != nil {
+			return nil, &fs.PathError{Op: "read", Path: p, Err: err}
+		}
+		if whole || time.Now().After(end) {
+			return data, nil
+		}
+		if err := sleep(ctx, rewritePoll); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// readFile reads a file once and reports whether it was closed, with as many
+// bytes as were read.
+func (s *Store) readFile(ctx context.Context, p string, max int64) (data []byte, whole bool, err error) {
+	resp, _, err := s.get(ctx, call{method: http.MethodGet, op: "OPEN", path: p})
+	if err != nil {
+		return nil, false, err
+	}
+	defer finish(resp)
+	data, err = io.ReadAll(io.LimitReader(resp.Body, max+1))
+	if err != nil {
+		return nil, false, err
+	}
+	if int64(len(data)) > max {
+		return nil, false, fmt.Errorf("at most %d bytes were expected: %w", max, store.ErrTooLarge)
+	}
+	b, err := s.blocks(ctx, p, 0)
+	if err != nil {
+		return nil, false, err
+	}
+	return data, b == nil || !b.IsUnderConstruction && b.FileLength == int64(len(data)), nil
+}
+
+// sleep waits for d, or until ctx ends.
+func sleep(ctx context.Context, d time.Duration) error {
+	select {
+	case <-time.After(d):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

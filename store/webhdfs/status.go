@@ -1,0 +1,186 @@
+package webhdfs
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io/fs"
+	"math"
+	"net/http"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/rowtocol/rowtocol/store"
+)
+
+// maxListing is the bytes of an answer that lists a directory.
+const maxListing = 256 << 20
+
+// status is what a name node tells of a file or directory.
+type status struct {
+	PathSuffix       string
+	Type             string
+	Length           int64
+	BlockSize        int64
+	ModificationTime int64
+	FileID           uint64
+	ECPolicy         string
+	ECBit            bool
+}
+
+func (st status) dir() bool { return st.Type == "DIRECTORY" }
+
+func (st status) erasureCoded() bool { return st.ECBit || st.ECPolicy != "" }
+
+func (st status) valid() bool { return st.Type != "" && st.Length >= 0 && st.BlockSize >= 0 }
+
+func (st status) info(p string) store.Info {
+	i := store.Info{Name: path.Base(p), Path: p, Dir: st.dir(), ModTime: time.UnixMilli(st.ModificationTime), FileID: st.FileID}
+	if !i.Dir {
+		i.Size = st.Length
+	}
+	return i
+}
+
+// nonsense is an answer that no sound server gives.
+func nonsense(what string) error {
+	return fmt.Errorf("the name node answers with %s: %w", what, store.ErrUnavailable)
+}
+
+func (s *Store) status(ctx context.Context, p string) (status, error) {
+	var answer struct{ FileStatus status }
+	err := s.ask(ctx, call{method: http.MethodGet, op: "GETFILESTATUS", path: p}, maxAnswer, &answer)
+	if err == nil && !answer.FileStatus.valid() {
+		err = nonsense("no status")
+	}
+	return answer.FileStatus, err
+}
+
+// Stat implements store.Store.
+func (s *Store) Stat(ctx context.Context, p string) (store.Info, error) {
+	st, err := s.status(ctx, p)
+	if err != nil {
+		return store.Info{}, &fs.PathError{Op: "stat", Path: p, Err: err}
+	}
+	return st.info(p), nil
+}
+
+// List implements store.Store.
+func (s *Store) List(ctx context.Context, dir string) ([]store.Info, error) {
+	statuses, err := s.list(ctx, dir)
+	if err != nil {
+		return nil, &fs.PathError{Op: "list", Path: dir, Err: err}
+	}
+	infos := make([]store.Info, 0, len(statuses))
+	for _, st := range statuses {
+		infos = append(infos, st.info(path.Join(dir, st.PathSuffix)))
+	}
+	slices.SortFunc(infos, func(a, b store.Info) int { return cmp.Compare(a.Name, b.Name) })
+	return infos, nil
+}
+
+// list asks for a directory page by page, and where the server does not know
+// pages, or begins each at the start, for the whole.
+func (s *Store) list(ctx context.Context, dir string) ([]status, error) {
+	var all []status
+	for last := ""; ; {
+		var answer struct {
+			DirectoryListing struct {
+				PartialListing struct {
+					FileStatuses struct{ FileStatus []status }
+				}
+				RemainingEntries int64
+			}
+		}
+		c := call{method: http.MethodGet, op: "LISTSTATUS_BATCH", path: dir, query: map[string]string{"startafter": last}}
+		err := s.ask(ctx, c, maxListing, &answer)
+		if isUnknownOperation(err) {
+			return s.listWhole(ctx, dir)
+		}
+		if err != nil {
+			return nil, err
+		}
+		page := answer.DirectoryListing.PartialListing.FileStatuses.FileStatus
+		if err := checkListing(page); err != nil {
+			return nil, err
+		}
+		for _, st := range page {
+			if last != "" && st.PathSuffix <= last {
+				return s.listWhole(ctx, dir)
+			}
+		}
+		all = append(all, page...)
+		if answer.DirectoryListing.RemainingEntries <= 0 || len(page) == 0 {
+			return all, nil
+		}
+		last = page[len(page)-1].PathSuffix
+	}
+}
+
+func (s *Store) listWhole(ctx context.Context, dir string) ([]status, error) {
+	var answer struct {
+		FileStatuses struct{ FileStatus []status }
+	}
+	err := s.ask(ctx, call{method: http.MethodGet, op: "LISTSTATUS", path: dir}, maxListing, &answer)
+	if err == nil {
+		err = checkListing(answer.FileStatuses.FileStatus)
+	}
+	return answer.FileStatuses.FileStatus, err
+}
+
+// checkListing checks the names of a listing, which become paths.
+func checkListing(statuses []status) error {
+	for _, st := range statuses {
+		switch {
+		case st.PathSuffix == "" && !st.dir():
+			return fmt.Errorf("not a directory: %w", store.ErrNotRegular)
+		case !st.valid(), st.PathSuffix == "", st.PathSuffix == ".", st.PathSuffix == "..", strings.Contains(st.PathSuffix, "/"):
+			return nonsense("a name that is none")
+		}
+	}
+	return nil
+}
+
+// isUnknownOperation reports whether a server is too old for an operation.
+func isUnknownOperation(err error) bool {
+	remote, ok := asRemote(err)
+	if !ok {
+		return false
+	}
+	switch remote.Name() {
+	case "IllegalArgumentException", "UnsupportedOperationException", "QueryParamException":
+		return true
+	}
+	return false
+}
+
+// blocks is what a name node tells of a file's blocks.
+type blocks struct {
+	FileLength          int64
+	IsUnderConstruction bool
+	IsLastBlockComplete bool
+	LocatedBlocks       []struct{}
+}
+
+// complete reports whether the file is closed, and its blocks as well.
+func (b *blocks) complete() bool {
+	return !b.IsUnderConstruction && (b.IsLastBlockComplete || len(b.LocatedBlocks) == 0)
+}
+
+// blocks returns what is known of the blocks from an offset on; nil if the
+// server does not tell.
+func (s *Store) blocks(ctx context.Context, p string, off int64) (*blocks, error) {
+	var answer struct{ LocatedBlocks *blocks }
+	c := call{method: http.MethodGet, op: "GET_BLOCK_LOCATIONS", path: p, query: map[string]string{
+		"offset": strconv.FormatInt(off, 10),
+		"length": strconv.FormatInt(math.MaxInt64-off, 10),
+	}}
+	err := s.ask(ctx, c, maxAnswer, &answer)
+	if isUnknownOperation(err) {
+		return nil, nil
+	}
+	return answer.LocatedBlocks, err
+}

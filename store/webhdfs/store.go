@@ -1,0 +1,108 @@
+package webhdfs
+
+import (
+	"cmp"
+	"context"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"github.com/rowtocol/rowtocol/store"
+	"github.com/rowtocol/rowtocol/store/cluster"
+)
+
+const (
+	defaultConnect = 20 * time.Second
+	defaultSilence = 60 * time.Second
+	// perNode is what Hadoop's client allows more per node of a pipeline.
+	perNode = 5 * time.Second
+)
+
+// Options say which cluster a Store is on.
+type Options struct {
+	// Scheme is webhdfs, or swebhdfs for TLS.
+	Scheme string
+	// Addresses are the name nodes' (host:port) of one file system, of which one
+	// is active, or an HttpFS server's.
+	Addresses []string
+	// Replication is that of new files; 0 leaves it to dfs.replication, else to
+	// the server.
+	Replication int
+	// CAs are the certificate authorities to trust; nil is the system's and
+	// those of SSL_CERT_FILE and SSL_CERT_DIR.
+	CAs *x509.CertPool
+}
+
+// Store is a file system over WebHDFS or HttpFS. It tries each call once,
+// though where needed at each name node and at several data nodes, and gives up
+// on a server that is silent for longer than the configuration allows.
+type Store struct {
+	conf        *cluster.Conf
+	scheme      string // http or https
+	addresses   []string
+	active      atomic.Int32 // index of the address that answered last
+	transport   *http.Transport
+	identity    *identity
+	nodes       nodes
+	replication int
+	silence     time.Duration // at most, of a server whose turn it is
+	// uploadSilence is longer, because while a data node mends its pipeline, for
+	// which it waits as long as we do, it takes nothing.
+	uploadSilence time.Duration
+	minBlock      atomic.Int64
+	renames       atomic.Int32 // one of renamesUnknown...
+}
+
+var _ store.Store = (*Store)(nil)
+
+// New returns the store of a file system, as the user of a login. It asks no
+// server yet. Silences and waits are those of the configuration:
+// dfs.client.socket-timeout and dfs.webhdfs.socket.{connect,read}-timeout.
+func New(conf *cluster.Conf, login *cluster.Login, o Options) (*Store, error) {
+	scheme, ok := map[string]string{"webhdfs": "http", "swebhdfs": "https"}[o.Scheme]
+	if !ok {
+		return nil, fmt.Errorf("%s: %w", o.Scheme, store.ErrScheme)
+	}
+	if len(o.Addresses) == 0 {
+		return nil, errors.New("no name node is named")
+	}
+	connect := positive(conf.Duration("dfs.webhdfs.socket.connect-timeout", 0), conf.Duration("ipc.client.connect.timeout", 0), defaultConnect)
+	silence := positive(conf.Duration("dfs.webhdfs.socket.read-timeout", 0), conf.Duration("dfs.client.socket-timeout", 0), defaultSilence)
+	replication := cmp.Or(o.Replication, conf.Int("dfs.replication", 0))
+	s := &Store{
+		conf: conf, scheme: scheme, addresses: o.Addresses,
+		transport: newTransport(connect, o.CAs), replication: replication,
+		silence: silence, uploadSilence: 2*silence + perNode*time.Duration(max(replication, 3)),
+	}
+	s.identity = newIdentity(s, login, o.Scheme, os.Getenv("HADOOP_TOKEN_FILE_LOCATION"))
+	return s, nil
+}
+
+// positive returns the first that is more than 0, which Hadoop takes for
+// forever.
+func positive(durations ...time.Duration) time.Duration {
+	for _, d := range durations {
+		if d > 0 {
+			return d
+		}
+	}
+	return 0
+}
+
+// Close closes the connections, and gives back the delegation token that was
+// fetched. The store is not used afterwards.
+func (s *Store) Close() error {
+	ctx, cancel := store.Cleanup(context.Background())
+	defer cancel()
+	err := s.identity.close(ctx)
+	s.transport.CloseIdleConnections()
+	return err
+}
+
+// mode returns permission bits as the parameter that names them.
+func mode(bits uint32) string { return strconv.FormatUint(uint64(bits), 8) }
