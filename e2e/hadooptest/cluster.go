@@ -81,7 +81,10 @@ func (c *Cluster) start(ctx context.Context) error {
 			return err
 		}
 	}
-	return c.waitLive(ctx, c.config.DataNodes, c.daemons())
+	if err := c.waitLive(ctx, c.config.DataNodes, c.daemons()); err != nil {
+		return err
+	}
+	return c.waitHTTPFS(ctx)
 }
 
 // layout makes the directories, which hold the name nodes' first state, and
@@ -104,7 +107,7 @@ func (c *Cluster) layout() ([]int, error) {
 	if err := os.WriteFile(filepath.Join(c.dir, "keys.jceks"), keys, 0o600); err != nil {
 		return nil, err
 	}
-	return freePorts(4 + 3*c.config.DataNodes + 2)
+	return freePorts(4 + 3*c.config.DataNodes + 1)
 }
 
 // nameDirs are the directories of the name nodes' state. A pair shares its
@@ -136,6 +139,11 @@ func (c *Cluster) configure(ctx context.Context, ports []int) error {
 	c.configureNames(core, hdfs, ports[:4])
 	if c.config.Kerberos != nil {
 		if err := c.configureKerberos(ctx, core, hdfs); err != nil {
+			return err
+		}
+	}
+	if c.config.HTTPFS {
+		if err := c.addHTTPFS(core, ports[len(ports)-1]); err != nil {
 			return err
 		}
 	}

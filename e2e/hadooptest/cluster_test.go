@@ -2,6 +2,7 @@ package hadooptest
 
 import (
 	"context"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -68,5 +69,21 @@ func TestStartSaysWhy(t *testing.T) {
 	_, err := Start(t.Context(), t.TempDir(), Config{DataNodes: 1, HDFS: map[string]string{"dfs.namenode.edits.dir": "file:///proc/none"}})
 	if err == nil || !strings.Contains(err.Error(), "/proc/none") {
 		t.Errorf("error %v, want the end of the name node's log", err)
+	}
+}
+
+func TestHTTPFS(t *testing.T) {
+	c := New(t, Config{DataNodes: 1, HTTPFS: true})
+	address, ok := strings.CutPrefix(c.HTTPFS(), "webhdfs://")
+	if !ok {
+		t.Fatal(c.HTTPFS())
+	}
+	answer, err := http.Get("http://" + address + "/webhdfs/v1/?op=LISTSTATUS&user.name=bob")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = answer.Body.Close() }()
+	if answer.StatusCode != http.StatusOK {
+		t.Error(answer.Status)
 	}
 }

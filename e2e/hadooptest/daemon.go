@@ -123,10 +123,11 @@ func (d *Daemon) failure() error {
 	if running, _ := d.state(); running {
 		return nil
 	}
-	return fmt.Errorf("%s ended: %s", d.Name, d.tail())
+	return fmt.Errorf("%s ended: %s", d.Name, d.logged())
 }
 
-func (d *Daemon) tail() string {
+// logged returns the end of the log.
+func (d *Daemon) logged() string {
 	b, err := os.ReadFile(d.log)
 	if err != nil {
 		return err.Error()

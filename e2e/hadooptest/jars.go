@@ -54,11 +54,26 @@ func buildKit() (kit, error) {
 		return kit{}, err
 	}
 	defer unlock()
-	if err := k.fetch(home); err != nil {
+	if err := fetch(home, target); err != nil {
 		return kit{}, err
 	}
 	return k, k.prepare()
 }
+
+// fetchHTTPFS fetches what only the HttpFS gateway needs, apart from the rest
+// because the two do not get on in one Java.
+var fetchHTTPFS = sync.OnceValue(func() error {
+	home, err := home()
+	if err != nil {
+		return err
+	}
+	unlock, err := lock(filepath.Join(home, "target", "lock"))
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	return fetch(filepath.Join(home, "httpfs"), filepath.Join(home, "target", "httpfs"))
+})
 
 // home returns the directory of the pom, which lies beside this package.
 func home() (string, error) {
@@ -88,13 +103,15 @@ func lock(path string) (unlock func(), err error) {
 	return func() { _ = f.Close() }, nil
 }
 
-func (k kit) fetch(home string) error {
-	built := filepath.Join(k.target, "built")
+// fetch lets Maven do what the pom in home says, which is to fill target, unless
+// that was done.
+func fetch(home, target string) error {
+	built := filepath.Join(target, "built")
 	if newer(built, home) {
 		return nil
 	}
 	for _, stale := range []string{"lib", "classes"} {
-		if err := os.RemoveAll(filepath.Join(k.target, stale)); err != nil {
+		if err := os.RemoveAll(filepath.Join(target, stale)); err != nil {
 			return err
 		}
 	}
