@@ -8,9 +8,9 @@ SAMPLE  ?= bin/sample
 # The race detector needs cgo.
 RACE    := $(if $(shell command -v $$($(GO) env CC) 2>/dev/null),-race)
 LINT    ?= golangci-lint
-UNIT     = $$($(GO) list ./... | grep -v '/e2e$$')
+UNIT     = $$($(GO) list ./... | grep -v '/e2e')
 
-.PHONY: build sample test unit e2e soak fuzz bench mail lint clean
+.PHONY: build sample test unit e2e hdfs soak fuzz bench mail lint clean
 
 build:
 	$(GO) build -trimpath -o bin/rowtocol ./cmd/rowtocol
@@ -30,6 +30,11 @@ unit:
 # Run inside the directory, because only so does go test show what was skipped.
 e2e:
 	cd e2e && $(GO) test -count=1 -timeout 30m
+	cd e2e/hadooptest && $(GO) test -count=1 -timeout 10m
+
+# A real HDFS for trying by hand, until Ctrl-C: HDFS="-ha -httpfs" for more.
+hdfs:
+	@$(GO) run ./e2e/hadooptest/hdfs $(HDFS)
 
 # What is too slow for every commit: many kills, and every fuzz target for
 # FUZZ each (the long run is "make soak FUZZ=5m").
@@ -57,4 +62,4 @@ lint:
 	$(LINT) run ./...
 
 clean:
-	rm -rf bin e2e/java/target
+	rm -rf bin e2e/java/target e2e/hadoop/target

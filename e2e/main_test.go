@@ -14,6 +14,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/rowtocol/rowtocol/e2e/hadooptest"
 )
 
 var (
@@ -53,6 +55,13 @@ func testMain(m *testing.M) (int, error) {
 	if java.missing != "" {
 		fmt.Fprintf(os.Stderr, "e2e: SKIPPED: NO JAVA TREVNI, its judgment is missing: %s\n", java.missing)
 	}
+	if why := hadooptest.Missing(); why != "" {
+		if required() {
+			return 1, errors.New("ROWTOCOL_E2E=required, but there is no Hadoop: " + why)
+		}
+		fmt.Fprintf(os.Stderr, "e2e: SKIPPED: NO HADOOP, nothing is tested on HDFS: %s\n", why)
+	}
+	defer hadooptest.StopShared()
 	return m.Run(), nil
 }
 
@@ -169,7 +178,7 @@ func command(args ...string) *exec.Cmd {
 }
 
 // run runs the program to its end.
-func run(t *testing.T, args ...string) result {
+func run(t testing.TB, args ...string) result {
 	t.Helper()
 	cmd := command(args...)
 	var stdout, stderr bytes.Buffer
@@ -190,7 +199,7 @@ func run(t *testing.T, args ...string) result {
 }
 
 // want fails the test unless the run ended with this exit code.
-func (r result) want(t *testing.T, code int) result {
+func (r result) want(t testing.TB, code int) result {
 	t.Helper()
 	if r.code != code {
 		t.Fatalf("rowtocol %s: exit %d, want %d\n%s%s", strings.Join(r.args, " "), r.code, code, r.stdout, r.stderr)
