@@ -122,10 +122,14 @@ func (l *loader) element(file string, e element, depth int) error {
 			target = filepath.Join(filepath.Dir(file), target)
 		}
 		err := l.file(target, depth+1)
-		if errors.Is(err, fs.ErrNotExist) && e.Fallback != nil {
+		switch {
+		case errors.Is(err, fs.ErrNotExist) && e.Fallback != nil:
 			return nil
+		case err != nil:
+			// Not wrapped: only a file that nobody asked for may be missing.
+			return fmt.Errorf("%s: %v", file, err)
 		}
-		return err
+		return nil
 	}
 	name, value, final := e.Name, e.Value, e.Final
 	if e.NameAttr != "" {

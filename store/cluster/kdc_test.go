@@ -22,7 +22,7 @@ type kdc struct {
 	port    int
 	env     []string
 	cmd     *exec.Cmd
-	stopped <-chan error // closed when it ended
+	stopped chan struct{} // closed when it ended
 }
 
 // startKDC makes a realm and starts its distribution center. KRB5_CONFIG names
@@ -130,7 +130,7 @@ func (k *kdc) start() {
 	k.cmd.Env = append(k.env, "KRB5_TRACE=")
 	k.cmd.Stdout, k.cmd.Stderr = &log, &log
 	k.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	started := make(chan error)
+	started, stopped := make(chan error), make(chan struct{})
 	go func() {
 		// The signal comes when the thread that started the process ends.
 		runtime.LockOSThread()
@@ -138,12 +138,12 @@ func (k *kdc) start() {
 		if k.cmd.Process != nil {
 			_ = k.cmd.Wait()
 		}
-		close(started)
+		close(stopped)
 	}()
 	if err := <-started; err != nil {
 		k.t.Fatal(err)
 	}
-	k.stopped = started
+	k.stopped = stopped
 	for range 100 {
 		c, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", k.port))
 		if err == nil {

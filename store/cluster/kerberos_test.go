@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jcmturner/gokrb5/v8/iana/etypeID"
+
 	"github.com/rowtocol/rowtocol/store"
 )
 
@@ -61,6 +63,28 @@ func TestKeytab(t *testing.T) {
 			}
 		})
 	}
+	t.Run("fewer keys than the realm", func(t *testing.T) {
+		keys, err := loadKeytab(keytab)
+		if err != nil {
+			t.Fatal(err)
+		}
+		some := keys.Entries[:0]
+		for _, e := range keys.Entries {
+			if e.Key.KeyType == etypeID.AES128_CTS_HMAC_SHA256_128 {
+				some = append(some, e)
+			}
+		}
+		if len(some) == 0 || len(some) == len(keys.Entries) {
+			t.Fatalf("%d keys of %d are of the other type", len(some), len(keys.Entries))
+		}
+		keys.Entries = some
+		data, err := keys.Marshal()
+		if err != nil {
+			t.Fatal(err)
+		}
+		k.write("some.keytab", string(data))
+		proves(ctx, t, newLogin(t, LoginOptions{Keytab: k.path("some.keytab")}))
+	})
 	t.Run("no key of the principal", func(t *testing.T) {
 		_, err := NewLogin(secure, LoginOptions{Principal: "bob", Keytab: keytab})
 		isRefused(t, err, "no key of bob@EXAMPLE.COM")

@@ -87,7 +87,8 @@ func (p *profile) parse(name, text string, depth int) error {
 		case line == "" || line[0] == '#' || line[0] == ';':
 		case strings.HasPrefix(raw, "include ") || strings.HasPrefix(raw, "includedir "):
 			if err := p.include(raw, depth); err != nil {
-				return err
+				// Not wrapped: only a file that nobody asked for may be missing.
+				return fmt.Errorf("%s: %v", name, err)
 			}
 		case strings.HasPrefix(raw, "module "):
 			return fmt.Errorf("%s: module is not supported", name)

@@ -69,8 +69,8 @@ const defaultUmask = 0o022
 // (u=rwx,g=r-x,o=); 022 if it is not set or is neither.
 func (c *Conf) Umask() uint32 {
 	value := c.String("fs.permissions.umask-mode", "")
-	if bits, err := strconv.ParseUint(value, 8, 32); err == nil && bits <= 0o1777 {
-		return uint32(bits) & 0o777
+	if bits, err := strconv.ParseUint(value, 8, 32); err == nil && bits <= 0o777 {
+		return uint32(bits)
 	}
 	if left, ok := symbolicMode(value); ok {
 		return 0o777 &^ left
@@ -81,9 +81,8 @@ func (c *Conf) Umask() uint32 {
 var modeClause = regexp.MustCompile(`^([ugoa]*)=([rwx-]*)$`)
 
 // symbolicMode parses u=rwx,g=rx,o= into permission bits. Whom no clause names
-// keeps what the default mask leaves.
-func symbolicMode(s string) (uint32, bool) {
-	left := uint32(0o777 &^ defaultUmask)
+// has none.
+func symbolicMode(s string) (left uint32, ok bool) {
 	for _, clause := range strings.Split(s, ",") {
 		m := modeClause.FindStringSubmatch(strings.TrimSpace(clause))
 		if m == nil {

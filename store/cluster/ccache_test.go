@@ -1,0 +1,132 @@
+package cluster
+
+import (
+	"encoding/binary"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// cacheEntry returns an entry of a ticket cache, of client alice.
+func cacheEntry(server []string, serverRealm string, end uint32) []byte {
+	b := cachePrincipal([]string{"alice"}, "R")
+	b = append(b, cachePrincipal(server, serverRealm)...)
+	b = append(b, 0, 18)
+	b = append(b, counted32("key")...)
+	for _, at := range []uint32{1000, 0, end, 0} {
+		b = binary.BigEndian.AppendUint32(b, at)
+	}
+	b = append(b, 0, 0, 0, 0, 0)
+	b = append(b, 0, 0, 0, 1, 0, 2) // an address
+	b = append(b, counted32("\x7f\x00\x00\x01")...)
+	b = append(b, 0, 0, 0, 0) // authorization data
+	b = append(b, counted32(fmt.Sprint("ticket ", end))...)
+	return append(b, counted32("")...)
+}
+
+func cachePrincipal(names []string, realm string) []byte {
+	b := []byte{0, 0, 0, 1}
+	b = binary.BigEndian.AppendUint32(b, uint32(len(names)))
+	b = append(b, counted32(realm)...)
+	for _, name := range names {
+		b = append(b, counted32(name)...)
+	}
+	return b
+}
+
+func counted32(s string) []byte {
+	return append(binary.BigEndian.AppendUint32(nil, uint32(len(s))), s...)
+}
+
+func cacheOf(entries ...[]byte) []byte {
+	b := []byte{5, 4, 0, 12, 0, 1, 0, 8, 0, 0, 0, 0, 0, 0, 0, 0}
+	b = append(b, cachePrincipal([]string{"alice"}, "R")...)
+	for _, e := range entries {
+		b = append(b, e...)
+	}
+	return b
+}
+
+func TestParseCache(t *testing.T) {
+	late := uint32(4_000_000_000) // in 2096: times are not signed
+	data := cacheOf(
+		cacheEntry([]string{"krb5_ccache_conf_data", "pa_type"}, "X-CACHECONF:", 0),
+		cacheEntry([]string{"krbtgt", "R"}, "R", 2000),
+		cacheEntry([]string{"krbtgt", "R"}, "R", late),
+		cacheEntry([]string{"krbtgt", "OTHER"}, "R", late+1),
+		cacheEntry([]string{"krbtgt", "R"}, "OTHER", late+2),
+		cacheEntry([]string{"nn", "host"}, "R", late+3))
+	got, err := parseCache(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.String() != "alice@R" || !got.end.Equal(time.Unix(int64(late), 0)) || string(got.raw) != fmt.Sprint("ticket ", late) ||
+		string(got.key.KeyValue) != "key" || got.key.KeyType != 18 || got.renewable() {
+		t.Errorf("got %+v", got)
+	}
+	begin := len(cacheOf())
+	sound := map[int]bool{} // a file that ends between two entries is one
+	for n := range data {
+		if _, err := parseCache(data[:n]); err == nil {
+			sound[n] = true
+		}
+	}
+	entry := len(cacheEntry([]string{"krbtgt", "R"}, "R", 2000))
+	if len(sound) != 4 || sound[begin] || sound[begin+entry-1] {
+		t.Errorf("sound at %v", sound)
+	}
+	for _, text := range []string{"", "\x05", "\x05\x02", "\x05\x05", "\x05\x04\xff\xff", string(cacheOf())} {
+		if _, err := parseCache([]byte(text)); err == nil {
+			t.Errorf("%q is sound", text)
+		}
+	}
+}
+
+func TestCacheFile(t *testing.T) {
+	usual := fmt.Sprintf("/tmp/krb5cc_%d", os.Getuid())
+	uid := fmt.Sprint(os.Getuid())
+	for _, test := range []struct{ env, conf, path, says string }{
+		{"", "", usual, ""},
+		{"/x/y", "", "/x/y", ""},
+		{"FILE:/x/y", "FILE:/other", "/x/y", ""},
+		{"/x:y", "", "/x:y", ""},
+		{"", "FILE:/run/%{uid}/cc_%{username}", "/run/" + uid + "/cc_" + osUser(), ""},
+		{"DIR:/x", "", "", "KRB5CCNAME"},
+		{"DIR::/x/tkt", "", "", "DIR::/x/tkt"},
+		{"KEYRING:persistent:0", "", "", "not a file"},
+		{"KCM:", "", "", "--keytab"},
+		{"", "KCM:%{uid}", "", "KCM:"},
+		{"", "FILE:%{TEMP}/x", "", "%{TEMP}"},
+	} {
+		if _, err := os.Stat(usual); err == nil && test.env == "" && test.says != "" {
+			continue // then it is taken
+		}
+		t.Setenv("KRB5CCNAME", test.env)
+		path, err := cacheFile(test.conf)
+		if test.says != "" {
+			isRefused(t, err, test.says)
+		} else if err != nil || path != test.path {
+			t.Errorf("%q, %q: got %s %v, want %s", test.env, test.conf, path, err, test.path)
+		}
+	}
+}
+
+func TestReadCacheErrors(t *testing.T) {
+	_, err := readCache(filepath.Join(t.TempDir(), "none"))
+	isRefused(t, err, "there is no ticket cache")
+	_, err = readCache(t.TempDir())
+	isRefused(t, err, "ticket cache")
+}
+
+func FuzzCache(f *testing.F) {
+	f.Add(cacheOf(cacheEntry([]string{"krbtgt", "R"}, "R", 2000)))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		got, err := parseCache(data)
+		if err == nil && !strings.HasSuffix(got.String(), "@"+got.realm) {
+			t.Errorf("got %s", got)
+		}
+	})
+}
