@@ -54,7 +54,7 @@ func startKDC(t *testing.T) *kdc {
 	if err := os.Mkdir(filepath.Join(dir, "krb5.d"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	k.write("krb5.d/realm.conf", fmt.Sprintf("[realms]\n EXAMPLE.COM = {\n  kdc = 127.0.0.1:%d\n }\n", k.port))
+	k.write("krb5.d/realm.conf", fmt.Sprintf("[realms]\n EXAMPLE.COM = {\n  kdc = 127.0.0.1:%[1]d\n  kdc = localhost:%[1]d\n }\n", k.port))
 	k.write("krb5.conf", fmt.Sprintf(`includedir %s/krb5.d
 [libdefaults]
  default_realm = EXAMPLE.COM

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -85,6 +86,22 @@ func TestKeytab(t *testing.T) {
 		k.write("some.keytab", string(data))
 		proves(ctx, t, newLogin(t, LoginOptions{Keytab: k.path("some.keytab")}))
 	})
+	t.Run("many at once", func(t *testing.T) {
+		l := newLogin(t, LoginOptions{Keytab: keytab})
+		var all sync.WaitGroup
+		for range 16 {
+			all.Go(func() {
+				c, err := l.Kerberos(ctx)
+				if err == nil {
+					_, _, err = c.GetServiceTicket("HTTP/localhost")
+				}
+				if err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		all.Wait()
+	})
 	t.Run("no key of the principal", func(t *testing.T) {
 		_, err := NewLogin(secure, LoginOptions{Principal: "bob", Keytab: keytab})
 		isRefused(t, err, "no key of bob@EXAMPLE.COM")
@@ -143,6 +160,11 @@ func TestDistributionCenterAway(t *testing.T) {
 	begin := time.Now()
 	if _, err := fresh.Kerberos(soon); !errors.Is(err, context.DeadlineExceeded) || time.Since(begin) > 2*time.Second {
 		t.Errorf("a hung distribution center: %v after %v", err, time.Since(begin))
+	}
+	begin = time.Now()
+	fresh.Close()
+	if took := time.Since(begin); took > time.Second {
+		t.Errorf("closing took %v", took)
 	}
 	k.signal(syscall.SIGCONT)
 

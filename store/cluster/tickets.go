@@ -5,6 +5,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/jcmturner/gokrb5/v8/client"
@@ -21,7 +22,7 @@ type tickets struct {
 	current *ticket
 	retry   time.Time   // not before this is a failed replacement tried again
 	timer   *time.Timer // replaces a ticket that nobody asks for
-	closed  bool
+	closed  atomic.Bool
 }
 
 // source is where tickets come from.
@@ -103,7 +104,7 @@ func (t *tickets) schedule() {
 	if t.timer != nil {
 		t.timer.Stop()
 	}
-	if t.closed || !t.current.renewable() {
+	if t.closed.Load() || !t.current.renewable() {
 		return
 	}
 	at := t.current.due()
@@ -113,18 +114,23 @@ func (t *tickets) schedule() {
 	t.timer = time.AfterFunc(max(time.Until(at), 100*time.Millisecond), func() {
 		t.busy <- struct{}{}
 		defer func() { <-t.busy }()
-		if !t.closed {
+		if !t.closed.Load() {
 			_ = t.refresh() // whoever asks next is told
 		}
 	})
 }
 
+// close waits for nobody: an exchange with a distribution center that hangs
+// finds out by itself that it was the last.
 func (t *tickets) close() {
-	t.busy <- struct{}{}
-	defer func() { <-t.busy }()
-	t.closed = true
-	if t.timer != nil {
-		t.timer.Stop()
+	t.closed.Store(true)
+	select {
+	case t.busy <- struct{}{}:
+		if t.timer != nil {
+			t.timer.Stop()
+		}
+		<-t.busy
+	default:
 	}
 }
 
