@@ -95,6 +95,7 @@ var phrases = []struct {
 	{"FileNotFoundException", "Path is not a file", store.ErrNotRegular},
 	{"FileNotFoundException", "Path is not a directory", store.ErrNotRegular},
 	{"FileAlreadyExistsException", "Path is not a directory", store.ErrNotRegular},
+	{"IOException", "must both be directories", store.ErrExist}, // of a rename
 	{"IOException", "directory is not empty", syscall.ENOTEMPTY},
 	{"IOException", "can't be moved from", syscall.EXDEV},
 	{"IOException", "can't be moved into", syscall.EXDEV},

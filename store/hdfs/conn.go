@@ -1,0 +1,155 @@
+package hdfs
+
+import (
+	"encoding/binary"
+	"fmt"
+	"io"
+	"net"
+	"time"
+)
+
+// conn is a connection whose deadlines are its own: the library has none for
+// name nodes, and resets those for data nodes. The first failure closes it, so
+// that whoever writes learns of what a reader found.
+type conn struct {
+	net.Conn
+	session *session
+	timeout time.Duration
+	name    string // for errors: the kind of node and its address
+}
+
+func (c *conn) fail(err error) error {
+	if err == io.EOF {
+		// The library takes an EOF for the end of a block, and asks the same
+		// node again.
+		err = io.ErrUnexpectedEOF
+	}
+	err = fmt.Errorf("%s: %w", c.name, err)
+	c.session.failed(err)
+	_ = c.Conn.Close() // it failed already
+	return err
+}
+
+// SetDeadline does nothing.
+func (c *conn) SetDeadline(time.Time) error { return nil }
+
+// SetReadDeadline does nothing.
+func (c *conn) SetReadDeadline(time.Time) error { return nil }
+
+// SetWriteDeadline does nothing.
+func (c *conn) SetWriteDeadline(time.Time) error { return nil }
+
+// dataConn is a connection to a data node: each read and each write must be
+// done within the timeout.
+type dataConn struct{ conn }
+
+func (c *dataConn) Read(p []byte) (int, error) {
+	if err := c.Conn.SetReadDeadline(time.Now().Add(c.timeout)); err != nil {
+		return 0, c.fail(err)
+	}
+	n, err := c.Conn.Read(p)
+	if err != nil {
+		return n, c.fail(err)
+	}
+	return n, nil
+}
+
+func (c *dataConn) Write(p []byte) (int, error) {
+	err := c.Conn.SetWriteDeadline(time.Now().Add(c.timeout))
+	n := 0
+	if err == nil {
+		n, err = c.Conn.Write(p)
+	}
+	if err == nil {
+		return n, nil
+	}
+	err = c.fail(err)
+	if c.session.closing.Load() {
+		// A library that closes a file leaves a goroutine behind if a write
+		// fails then. Without the bytes no acknowledgement comes, so the
+		// failure shows at the end.
+		return len(p), nil
+	}
+	return n, err
+}
+
+// Close implements net.Conn.
+func (c *dataConn) Close() error {
+	c.session.forget(c)
+	return c.Conn.Close()
+}
+
+// nameConn is a connection to a name node: an answer must be there, whole,
+// within the timeout after the call was written.
+type nameConn struct {
+	conn
+	address string // as it was dialed
+	frames  frames
+}
+
+func (c *nameConn) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	if err == nil {
+		err = c.frames.pass(p[:n])
+	}
+	if err != nil {
+		return n, c.fail(err)
+	}
+	return n, nil
+}
+
+func (c *nameConn) Write(p []byte) (int, error) {
+	err := c.Conn.SetDeadline(time.Now().Add(c.timeout))
+	n := 0
+	if err == nil {
+		n, err = c.Conn.Write(p)
+	}
+	if err != nil {
+		return n, c.fail(err)
+	}
+	return n, nil
+}
+
+func (c *nameConn) fail(err error) error {
+	if c.session.alive() {
+		c.session.store.avoid(c.address)
+	}
+	return c.conn.fail(err)
+}
+
+// Close implements net.Conn.
+func (c *nameConn) Close() error {
+	c.session.forget(c)
+	return c.Conn.Close()
+}
+
+// frames follows a name node's answers, each of which is preceded by its
+// length, because the library allocates whatever length it is told.
+type frames struct {
+	max    uint32
+	length [4]byte
+	have   int    // bytes of length
+	left   uint32 // bytes of the answer
+}
+
+func (f *frames) pass(b []byte) error {
+	for len(b) > 0 {
+		if f.left > 0 {
+			n := min(int(f.left), len(b))
+			f.left -= uint32(n)
+			b = b[n:]
+			continue
+		}
+		f.length[f.have] = b[0]
+		f.have++
+		b = b[1:]
+		if f.have == len(f.length) {
+			f.have = 0
+			f.left = binary.BigEndian.Uint32(f.length[:])
+			if f.left > f.max {
+				return fmt.Errorf("an answer of %d bytes, at most %d are accepted", f.left, f.max)
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,119 @@
+package hdfs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+
+	client "github.com/colinmarc/hdfs/v2"
+
+	"github.com/rowtocol/rowtocol/store"
+	"github.com/rowtocol/rowtocol/store/cluster"
+)
+
+var (
+	errClosed = fmt.Errorf("the store is closed: %w", fs.ErrClosed)
+	// errRefused is what a name node with Kerberos makes of a user without.
+	errRefused = fmt.Errorf("the name node accepts no simple authentication"+
+		" (is hadoop.security.authentication=kerberos missing in the configuration?): %w", fs.ErrPermission)
+)
+
+// pathError gives an error its operation and path, once.
+func pathError(op, path string, err error) error {
+	var pe *fs.PathError
+	if errors.As(err, &pe) {
+		return err
+	}
+	return &fs.PathError{Op: op, Path: path, Err: err}
+}
+
+func isUnavailable(err error) bool { return errors.Is(err, store.ErrUnavailable) }
+
+func unavailable(err error) error {
+	if isUnavailable(err) {
+		return err
+	}
+	// Without the chain: a refused connection is no refused operation.
+	return fmt.Errorf("%w: %v", store.ErrUnavailable, err)
+}
+
+// translate returns an error of the library, or of a call, as one that
+// store.Classify knows. se may be nil.
+func translate(ctx context.Context, se *session, err error) error {
+	if err == nil {
+		return nil
+	}
+	if ended := ctx.Err(); ended != nil {
+		return ended
+	}
+	var remote client.Error
+	if errors.As(err, &remote) {
+		return cluster.Remote(remote.Exception(), remote.Message())
+	}
+	var pe *fs.PathError
+	if errors.As(err, &pe) {
+		err = pe.Err // the caller adds the path
+	}
+	var network *net.OpError
+	switch {
+	case se != nil && errors.Is(err, net.ErrClosed) && se.cause() != nil:
+		return unavailable(se.cause())
+	case errors.As(err, &network):
+		return unavailable(err)
+	case errors.Is(err, os.ErrInvalid):
+		return syscall.EINVAL
+	case errors.Is(err, store.ErrMismatch):
+		return err
+	}
+	switch store.Classify(err) {
+	case store.NotFound, store.Exists, store.Final:
+		return err
+	}
+	return fromText(err)
+}
+
+// hiddenClass is a Java exception in an error's text.
+var hiddenClass = regexp.MustCompile(`\(((?:[a-z]\w*\.)+[A-Z][\w$]*)\)`)
+
+// fromText translates errors of which the library left a text only.
+func fromText(err error) error {
+	text := err.Error()
+	if m := hiddenClass.FindStringSubmatch(text); m != nil {
+		return cluster.Remote(m[1], text)
+	}
+	switch {
+	case strings.Contains(text, "unexpected sequence number"):
+		// An answer to no call is what refuses a connection.
+		return errRefused
+	case strings.Contains(text, "kerberos authentication not supported"),
+		strings.Contains(text, "KDC_ERR_S_PRINCIPAL_UNKNOWN"):
+		return fmt.Errorf("%v: %w", err, fs.ErrPermission)
+	}
+	return unavailable(err)
+}
+
+// minBlockSize is a name node's refusal of a block size, with and without its
+// own in it.
+var minBlockSize = regexp.MustCompile(`min-block-size(?:=|\): \d+ < )(\d+)`)
+
+// wantedBlockSize returns the least block size that a name node accepts, from
+// its refusal of a smaller one.
+func wantedBlockSize(err error) (int64, bool) {
+	var remote client.Error
+	if !errors.As(err, &remote) {
+		return 0, false
+	}
+	m := minBlockSize.FindStringSubmatch(remote.Message())
+	if m == nil {
+		return 0, false
+	}
+	n, err := strconv.ParseInt(m[1], 10, 64)
+	return n, err == nil
+}

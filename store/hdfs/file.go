@@ -1,0 +1,213 @@
+package hdfs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+
+	client "github.com/colinmarc/hdfs/v2"
+
+	"github.com/rowtocol/rowtocol/store"
+)
+
+// errReplaced is another file under the name of one that was opened.
+var errReplaced = fmt.Errorf("%w: the file was replaced while it was read", store.ErrUnavailable)
+
+// Open implements store.Store.
+func (s *Store) Open(ctx context.Context, p string) (store.File, error) {
+	f, err := s.open(ctx, p)
+	if err != nil {
+		return nil, pathError("open", p, err)
+	}
+	return store.NewStreamFile(ctx, p, f.size, f), nil
+}
+
+func (s *Store) open(ctx context.Context, p string) (*file, error) {
+	if _, err := s.serverDefaults(ctx); err != nil {
+		return nil, err
+	}
+	f := &file{store: s, path: path.Clean(p)}
+	err := s.ask(ctx, func(se *session) error {
+		status, err := se.status(p)
+		if err != nil {
+			return err
+		}
+		if status.GetFileType() != isFile {
+			return store.ErrNotRegular
+		}
+		if err := roadFor(status); err != nil {
+			return err
+		}
+		b, err := se.blocks(p, 1)
+		if err != nil {
+			return err
+		}
+		if b.open {
+			return store.ErrBeingWritten
+		}
+		f.id, f.size = status.GetFileId(), int64(status.GetLength())
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+// blocks is what the name node knows of a file's blocks.
+type blocks struct {
+	length   int64
+	count    int  // of blocks in the range that was asked for
+	open     bool // a writer has not closed the file
+	complete bool // a data node confirmed the last block; true if there is none
+}
+
+func (se *session) blocks(p string, length int64) (blocks, error) {
+	a, err := se.call("getBlockLocations", fields{"src": path.Clean(p), "offset": uint64(0), "length": uint64(length)})
+	if err != nil {
+		return blocks{}, err
+	}
+	l, ok := a.message("locations")
+	if !ok {
+		return blocks{}, store.ErrNotExist
+	}
+	_, last := l.message("lastBlock")
+	return blocks{
+		length:   int64(l.field("fileLength").Uint()),
+		count:    l.field("blocks").List().Len(),
+		open:     l.field("underConstruction").Bool(),
+		complete: !last || l.field("isLastBlockComplete").Bool(),
+	}, nil
+}
+
+// file opens streams of the file that has a certain number.
+type file struct {
+	store *Store
+	path  string
+	id    uint64
+	size  int64
+}
+
+// OpenAt implements store.Opener.
+func (f *file) OpenAt(ctx context.Context, off, length int64) (io.ReadCloser, error) {
+	r := &reader{ctx: ctx, file: f, left: length}
+	if length < 0 {
+		r.left = f.size - off
+	}
+	lease, err := f.store.begin(ctx, true, func(se *session) (err error) {
+		if r.inner, err = se.client.Open(f.path); err != nil {
+			return err
+		}
+		if r.inner.Stat().Size() != f.size {
+			return errReplaced
+		}
+		_, err = r.inner.Seek(off, io.SeekStart)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	r.lease = lease
+	return r, nil
+}
+
+// check returns errReplaced if another file has the name.
+func (f *file) check(se *session) error {
+	status, err := se.status(f.path)
+	if err == nil && (status.GetFileId() != f.id || int64(status.GetLength()) != f.size) {
+		err = errReplaced
+	}
+	return err
+}
+
+// reader is one stream of a file.
+type reader struct {
+	ctx     context.Context
+	file    *file
+	inner   *client.FileReader
+	lease   *lease
+	left    int64 // bytes
+	checked bool  // that it is the file
+}
+
+func (r *reader) Read(p []byte) (n int, err error) {
+	if r.left == 0 {
+		return 0, io.EOF
+	}
+	defer func() {
+		// The library trusts the lengths that a data node sends.
+		if thrown := recover(); thrown != nil {
+			n, err = 0, fmt.Errorf("%w: a data node sends nonsense: %v", store.ErrUnavailable, thrown)
+		}
+	}()
+	n, err = r.inner.Read(p[:min(int64(len(p)), r.left)])
+	if err == nil && !r.checked {
+		// The first read asked for the blocks by name: they are the file's only
+		// if the name is still its own.
+		r.checked, err = true, r.file.check(r.lease.session)
+	}
+	if err == io.EOF {
+		err = io.ErrUnexpectedEOF
+	}
+	if err != nil {
+		return 0, translate(r.ctx, r.lease.session, err)
+	}
+	r.left -= int64(n)
+	return n, nil
+}
+
+func (r *reader) Close() error {
+	_ = r.inner.Close() // only read
+	r.lease.end()
+	return nil
+}
+
+// maxReplaced is how often ReadFile begins again because the file was replaced.
+const maxReplaced = 10
+
+// ReadFile implements store.Store.
+func (s *Store) ReadFile(ctx context.Context, p string, limit int64) ([]byte, error) {
+	for try := 1; ; try++ {
+		data, err := s.readFile(ctx, p, limit)
+		if err == nil {
+			return data, nil
+		}
+		if !errors.Is(err, errReplaced) || try >= maxReplaced {
+			return nil, pathError("read", p, err)
+		}
+	}
+}
+
+func (s *Store) readFile(ctx context.Context, p string, limit int64) ([]byte, error) {
+	f, err := s.open(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	if f.size > limit {
+		return nil, fmt.Errorf("%d bytes, at most %d expected: %w", f.size, limit, store.ErrTooLarge)
+	}
+	data := make([]byte, f.size)
+	if f.size == 0 {
+		return data, nil
+	}
+	err = f.read(ctx, data)
+	if isUnavailable(err) {
+		// A data node does not know the blocks of a file that is no more.
+		if now, statErr := s.Stat(ctx, p); statErr == nil && now.FileID != f.id {
+			return nil, errReplaced
+		}
+	}
+	return data, err
+}
+
+func (f *file) read(ctx context.Context, data []byte) error {
+	r, err := f.OpenAt(ctx, 0, -1)
+	if err != nil {
+		return err
+	}
+	_, err = io.ReadFull(r, data)
+	_ = r.Close() // only read
+	return err
+}

@@ -1,0 +1,263 @@
+package hdfs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"strings"
+	"syscall"
+	"testing"
+
+	client "github.com/colinmarc/hdfs/v2"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/reflect/protoregistry"
+
+	"github.com/rowtocol/rowtocol/store"
+	"github.com/rowtocol/rowtocol/store/cluster"
+)
+
+// The library keeps to itself what callerOf and messagesOf reach for: another
+// version of it may have it elsewhere.
+func TestLibraryFits(t *testing.T) {
+	if _, err := callerOf(&client.Client{}); err != nil {
+		t.Error(err)
+	}
+	requests := map[string]fields{
+		"getFileInfo":       {"src": "/"},
+		"getListing":        {"src": "/", "startAfter": []byte{}, "needLocation": false},
+		"getBlockLocations": {"src": "/", "offset": uint64(0), "length": uint64(1)},
+		"getServerDefaults": nil,
+		"rename2":           {"src": "/a", "dst": "/b", "overwriteDest": false},
+		"delete":            {"src": "/", "recursive": true},
+		"mkdirs":            {"src": "/", "masked": fields{"perm": uint32(0o755)}, "createParent": true},
+		"checkAccess":       {"path": "/", "mode": protoreflect.EnumNumber(3)},
+	}
+	for method, args := range requests {
+		request, _, err := messagesOf(method, args)
+		if err != nil {
+			t.Errorf("%s: %v", method, err)
+		} else if err := proto.CheckInitialized(request); err != nil {
+			t.Errorf("%s: %v", method, err)
+		}
+	}
+	if _, _, err := messagesOf("delete", fields{"no": 1}); err == nil {
+		t.Error("an unknown field passed")
+	}
+	if _, _, err := messagesOf("explode", nil); err == nil {
+		t.Error("an unknown method passed")
+	}
+	answers := map[string][]protoreflect.Name{
+		"GetFileInfoResponseProto":       {"fs"},
+		"GetListingResponseProto":        {"dirList"},
+		"DirectoryListingProto":          {"partialListing", "remainingEntries"},
+		"GetBlockLocationsResponseProto": {"locations"},
+		"LocatedBlocksProto":             {"fileLength", "blocks", "underConstruction", "lastBlock", "isLastBlockComplete"},
+		"GetServerDefaultsResponseProto": {"serverDefaults"},
+		"FsServerDefaultsProto":          {"encryptDataTransfer", "blockSize", "bytesPerChecksum", "replication"},
+		"DeleteResponseProto":            {"result"},
+	}
+	for name, fields := range answers {
+		m, err := protoregistry.GlobalTypes.FindMessageByName(protoreflect.FullName("hadoop.hdfs." + name))
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		for _, f := range fields {
+			if m.Descriptor().Fields().ByName(f) == nil {
+				t.Errorf("%s has no field %s", name, f)
+			}
+		}
+	}
+}
+
+func newStore(t *testing.T, properties map[string]string) (*Store, error) {
+	t.Helper()
+	t.Setenv("HADOOP_USER_NAME", "alice")
+	conf := cluster.NewConf(properties)
+	login, err := cluster.NewLogin(conf, cluster.LoginOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return New(conf, login, Options{Addresses: []string{"nn:8020"}})
+}
+
+func TestProtection(t *testing.T) {
+	const aes = "AES/CTR/NoPadding"
+	tests := []struct {
+		name                   string
+		value, encrypt, cipher string
+		secure                 bool
+		want                   string
+		refused                string
+	}{
+		{name: "none", secure: true},
+		{name: "authentication", value: "authentication", secure: true, want: "authentication"},
+		{name: "the one that works", value: "privacy, Authentication", secure: true, want: "authentication"},
+		{name: "integrity", value: "integrity", secure: true, refused: "protection=integrity"},
+		{name: "privacy", value: "privacy", secure: true, refused: "protection=privacy"},
+		{name: "privacy with AES", value: "privacy", cipher: aes, secure: true, want: "privacy"},
+		{name: "privacy or integrity", value: "integrity,privacy", cipher: aes, secure: true, want: "privacy"},
+		{name: "without Kerberos", value: "privacy"},
+		{name: "encrypted", encrypt: "true", refused: "dfs.encrypt.data.transfer"},
+		{name: "encrypted with AES", encrypt: "true", cipher: aes, want: "privacy"},
+		{name: "nonsense", value: "secret", secure: true, refused: "secret"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			conf := cluster.NewConf(map[string]string{
+				"dfs.data.transfer.protection":            tt.value,
+				"dfs.encrypt.data.transfer":               tt.encrypt,
+				"dfs.encrypt.data.transfer.cipher.suites": tt.cipher,
+			})
+			got, err := protection(conf, tt.secure)
+			if tt.refused != "" {
+				if err == nil || store.Classify(err) != store.Final || !strings.Contains(err.Error(), tt.refused) {
+					t.Fatalf("error is %v", err)
+				}
+				return
+			}
+			if err != nil || got != tt.want {
+				t.Fatalf("protection is %q, %v; want %q", got, err, tt.want)
+			}
+			if o := clientOptions(conf, got); o.DataTransferProtection != tt.want || o.Addresses != nil || o.KerberosClient != nil {
+				t.Errorf("the options are %+v", o)
+			}
+		})
+	}
+}
+
+func TestNewRefuses(t *testing.T) {
+	conf := cluster.NewConf(nil)
+	login, err := cluster.NewLogin(conf, cluster.LoginOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := New(conf, login, Options{}); err == nil {
+		t.Error("a store without name nodes was made")
+	}
+	if _, err := newStore(t, map[string]string{"dfs.encrypt.data.transfer": "true"}); err == nil {
+		t.Error("encrypted data transfer was accepted")
+	}
+}
+
+func TestBlockSize(t *testing.T) {
+	tests := []struct {
+		size, min, checksum, want int64
+	}{
+		{0, 0, 512, mib},
+		{1, 0, 512, mib},
+		{mib, 0, 512, mib},
+		{mib + 1, 0, 512, 2 * mib},
+		{3 << 30, 0, 512, 3 << 30},
+		{5, 4 * mib, 512, 4 * mib},
+		{5 * mib, 4 * mib, 512, 5 * mib},
+		{mib, mib + 1, 512, mib + 512},
+		{mib, 0, 1000, 1_049_000},
+		{mib, 0, 0, mib},
+		{-1, 0, 512, 128 * mib},
+	}
+	for _, tt := range tests {
+		s := &Store{minBlock: tt.min}
+		if got := s.blockSize(tt.size, &defaults{blockSize: 128 * mib, bytesPerChecksum: tt.checksum}); got != tt.want {
+			t.Errorf("%+v: got %d", tt, got)
+		}
+	}
+}
+
+// exception is what the library makes of a daemon's exception.
+type exception struct{ class, message string }
+
+func (e exception) Method() string    { return "create" }
+func (e exception) Desc() string      { return "ERROR_APPLICATION" }
+func (e exception) Exception() string { return e.class }
+func (e exception) Message() string   { return e.message }
+func (e exception) Error() string     { return "create call failed" }
+
+func TestWantedBlockSize(t *testing.T) {
+	tests := map[string]int64{
+		"Specified block size 524288 is less than configured minimum value dfs.namenode.fs-limits.min-block-size=1048576":       1048576,
+		"Specified block size is less than configured minimum value (dfs.namenode.fs-limits.min-block-size): 524288 < 33554432": 33554432,
+		"min-block-size=99999999999999999999": 0,
+		"Permission denied":                   0,
+	}
+	for message, want := range tests {
+		err := &fs.PathError{Op: "create", Path: "/x", Err: exception{"java.io.IOException", message}}
+		if got, ok := wantedBlockSize(err); got != want && ok || ok != (want != 0) {
+			t.Errorf("%s: %d, %v", message, got, ok)
+		}
+	}
+	if _, ok := wantedBlockSize(io.EOF); ok {
+		t.Error("an EOF tells a block size")
+	}
+}
+
+func TestTranslate(t *testing.T) {
+	refused := &net.OpError{Op: "dial", Net: "tcp", Err: syscall.EACCES}
+	se := &session{ctx: t.Context()}
+	se.failed(errors.New("data node 10.0.0.1:9866: i/o timeout"))
+	tests := []struct {
+		name string
+		se   *session
+		err  error
+		want error
+		text string
+	}{
+		{"exception", nil, &fs.PathError{Err: exception{"org.apache.hadoop.hdfs.protocol.DSQuotaExceededException", "The DiskSpace quota of /q is exceeded"}}, store.ErrQuota, "quota of /q"},
+		{"standby", nil, errors.New("no available namenodes: getFileInfo call failed with ERROR_APPLICATION (org.apache.hadoop.ipc.StandbyException)"), store.ErrUnavailable, "Standby"},
+		{"denied in a handshake", nil, errors.New("no available namenodes: SASL handshake: sasl call failed with FATAL_UNAUTHORIZED (org.apache.hadoop.security.AccessControlException)"), fs.ErrPermission, "UNAUTHORIZED"},
+		{"no Kerberos", nil, errors.New("unexpected sequence number"), fs.ErrPermission, "hadoop.security.authentication"},
+		{"wrong principal", nil, errors.New("no available namenodes: SASL handshake: [Root cause: KDC_Error] KDC_ERR_S_PRINCIPAL_UNKNOWN"), fs.ErrPermission, "S_PRINCIPAL"},
+		{"network", nil, fmt.Errorf("call: %w", refused), store.ErrUnavailable, "dial tcp"},
+		{"end of connection", nil, io.EOF, store.ErrUnavailable, "EOF"},
+		{"text", nil, errors.New("write failed: ERROR ()"), store.ErrUnavailable, "write failed"},
+		{"cause", se, fmt.Errorf("write: %w", net.ErrClosed), store.ErrUnavailable, "10.0.0.1"},
+		{"exists", nil, &fs.PathError{Err: fs.ErrExist}, store.ErrExist, "exists"},
+		{"invalid", nil, &fs.PathError{Err: fs.ErrInvalid}, syscall.EINVAL, "invalid"},
+		{"mismatch", nil, fmt.Errorf("%w: 3", store.ErrMismatch), store.ErrMismatch, "3"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got := translate(t.Context(), tt.se, tt.err)
+			if !errors.Is(got, tt.want) || !strings.Contains(got.Error(), tt.text) || strings.Contains(got.Error(), "\n") {
+				t.Errorf("got %v", got)
+			}
+			if want, is := store.Classify(tt.want), store.Classify(got); is != want {
+				t.Errorf("class %v, want %v", is, want)
+			}
+			if errors.Is(got, io.EOF) {
+				t.Error("it would be taken for the end of a file")
+			}
+		})
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := translate(ctx, nil, io.EOF); !errors.Is(err, context.Canceled) {
+		t.Errorf("after cancel: %v", err)
+	}
+	if err := translate(t.Context(), nil, nil); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestFrames(t *testing.T) {
+	stream := []byte{0, 0, 0, 3, 'a', 'b', 'c', 0, 0, 0, 0, 0, 0, 0, 8, 1, 2, 3, 4, 5, 6, 7, 8}
+	for step := 1; step <= len(stream); step++ {
+		f := frames{max: 8}
+		for rest := stream; len(rest) > 0; rest = rest[min(step, len(rest)):] {
+			if err := f.pass(rest[:min(step, len(rest))]); err != nil {
+				t.Fatalf("in steps of %d: %v", step, err)
+			}
+		}
+		if f.left != 0 || f.have != 0 {
+			t.Errorf("in steps of %d: %+v after whole answers", step, f)
+		}
+	}
+	f := frames{max: 8}
+	if err := f.pass([]byte{0, 0, 0, 9}); err == nil {
+		t.Error("an answer that is too long passed")
+	}
+}

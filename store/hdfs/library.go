@@ -1,0 +1,100 @@
+package hdfs
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+	"unsafe"
+
+	client "github.com/colinmarc/hdfs/v2"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/reflect/protoregistry"
+)
+
+// caller makes calls to the name node.
+type caller interface {
+	Execute(method string, request, response proto.Message) error
+}
+
+// callerOf returns the connection to the name node that a client of the library
+// has and keeps to itself. It is needed because the library cannot rename
+// without replacing, does not tell whether a file is complete, and drops most
+// of what a name node says about an error.
+func callerOf(c *client.Client) (caller, error) {
+	field := reflect.ValueOf(c).Elem().FieldByName("namenode")
+	if !field.IsValid() {
+		return nil, errors.New("the HDFS client has no field namenode")
+	}
+	value := reflect.NewAt(field.Type(), unsafe.Pointer(field.UnsafeAddr())).Elem()
+	rpc, ok := value.Interface().(caller)
+	if !ok {
+		return nil, fmt.Errorf("the HDFS client's name node is a %s, which cannot be called", field.Type())
+	}
+	return rpc, nil
+}
+
+// fields are the fields of a message by name. A value is of the field's Go
+// type, or fields for a message.
+type fields map[string]any
+
+// messagesOf returns the request of a method, with its fields set, and an empty
+// response. The library's own types are internal to it, but registered.
+func messagesOf(method string, args fields) (request, response proto.Message, err error) {
+	prefix := "hadoop.hdfs." + strings.ToUpper(method[:1]) + method[1:]
+	var pair [2]protoreflect.Message
+	for i, suffix := range []string{"RequestProto", "ResponseProto"} {
+		t, err := protoregistry.GlobalTypes.FindMessageByName(protoreflect.FullName(prefix + suffix))
+		if err != nil {
+			return nil, nil, fmt.Errorf("the HDFS client does not know %s: %w", method, err)
+		}
+		pair[i] = t.New()
+	}
+	if err := fill(pair[0], args); err != nil {
+		return nil, nil, err
+	}
+	return pair[0].Interface(), pair[1].Interface(), nil
+}
+
+func fill(m protoreflect.Message, args fields) error {
+	for name, value := range args {
+		field := m.Descriptor().Fields().ByName(protoreflect.Name(name))
+		if field == nil {
+			return fmt.Errorf("%s has no field %s", m.Descriptor().FullName(), name)
+		}
+		if inner, ok := value.(fields); ok {
+			if err := fill(m.Mutable(field).Message(), inner); err != nil {
+				return err
+			}
+			continue
+		}
+		m.Set(field, protoreflect.ValueOf(value))
+	}
+	return nil
+}
+
+// answer is a message from the name node.
+type answer struct{ protoreflect.Message }
+
+// field returns a field's value, or its default.
+func (a answer) field(name protoreflect.Name) protoreflect.Value {
+	return a.Get(a.Descriptor().Fields().ByName(name))
+}
+
+// message returns a field that is a message, and whether it is set.
+func (a answer) message(name protoreflect.Name) (answer, bool) {
+	field := a.Descriptor().Fields().ByName(name)
+	return answer{a.Get(field).Message()}, a.Has(field)
+}
+
+// status returns a field that describes a file or directory, nil if it is not
+// set.
+func (a answer) status(name protoreflect.Name) *client.FileStatus {
+	m, ok := a.message(name)
+	if !ok {
+		return nil
+	}
+	status, _ := m.Interface().(*client.FileStatus)
+	return status
+}

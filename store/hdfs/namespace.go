@@ -1,0 +1,198 @@
+package hdfs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	client "github.com/colinmarc/hdfs/v2"
+
+	"github.com/rowtocol/rowtocol/store"
+)
+
+// Bits of a status's flags.
+const (
+	hasCrypt = 2
+	hasEC    = 4
+)
+
+// Values of a status's file type.
+const (
+	isDir  = 1
+	isFile = 2
+)
+
+// status describes a file or directory; ErrNotExist if there is none.
+func (se *session) status(p string) (*client.FileStatus, error) {
+	a, err := se.call("getFileInfo", fields{"src": path.Clean(p)})
+	if err != nil {
+		return nil, err
+	}
+	status := a.status("fs")
+	if status == nil {
+		return nil, store.ErrNotExist
+	}
+	return status, nil
+}
+
+// roadFor refuses what cannot be read or written over this road.
+func roadFor(status *client.FileStatus) error {
+	if ec := status.GetEcPolicy(); ec != nil && ec.GetId() != 0 || ec == nil && status.GetFlags()&hasEC != 0 {
+		if status.GetFileType() == isDir {
+			// WebHDFS would write, but not one block.
+			return fmt.Errorf("files in it would be %w: they are not one block", store.ErrErasureCoded)
+		}
+		return fmt.Errorf("it is %w: use webhdfs:// to read it", store.ErrErasureCoded)
+	}
+	if status.GetFileEncryptionInfo() != nil || status.GetFlags()&hasCrypt != 0 {
+		return fmt.Errorf("it is %w: use webhdfs://", store.ErrEncrypted)
+	}
+	return nil
+}
+
+func infoOf(p string, status *client.FileStatus) store.Info {
+	info := store.Info{
+		Name:    path.Base(p),
+		Path:    p,
+		Dir:     status.GetFileType() == isDir,
+		ModTime: time.UnixMilli(int64(status.GetModificationTime())),
+		FileID:  status.GetFileId(),
+	}
+	if !info.Dir {
+		info.Size = int64(status.GetLength())
+	}
+	return info
+}
+
+// Stat implements store.Store.
+func (s *Store) Stat(ctx context.Context, p string) (info store.Info, err error) {
+	err = s.ask(ctx, func(se *session) error {
+		status, err := se.status(p)
+		if err == nil {
+			info = infoOf(p, status)
+		}
+		return err
+	})
+	if err != nil {
+		return store.Info{}, pathError("stat", p, err)
+	}
+	return info, nil
+}
+
+// List implements store.Store.
+func (s *Store) List(ctx context.Context, dir string) (infos []store.Info, err error) {
+	err = s.ask(ctx, func(se *session) (err error) {
+		infos, err = se.list(dir)
+		return err
+	})
+	if err != nil {
+		return nil, pathError("list", dir, err)
+	}
+	slices.SortFunc(infos, func(a, b store.Info) int { return strings.Compare(a.Name, b.Name) })
+	return infos, nil
+}
+
+// list collects a directory's entries, which come in parts, in their order.
+func (se *session) list(dir string) ([]store.Info, error) {
+	infos := []store.Info{}
+	for after := ""; ; {
+		a, err := se.call("getListing", fields{"src": path.Clean(dir), "startAfter": []byte(after), "needLocation": false})
+		if err != nil {
+			return nil, err
+		}
+		part, ok := a.message("dirList")
+		if !ok {
+			return nil, store.ErrNotExist
+		}
+		entries := part.field("partialListing").List()
+		for i := range entries.Len() {
+			status, _ := entries.Get(i).Message().Interface().(*client.FileStatus)
+			name := string(status.GetPath())
+			switch {
+			case name == "" && entries.Len() == 1: // dir itself
+				return nil, syscall.ENOTDIR
+			case name <= after:
+				return nil, fmt.Errorf("%w: the name node lists %q after %q", store.ErrUnavailable, name, after)
+			}
+			after = name
+			infos = append(infos, infoOf(path.Join(dir, name), status))
+		}
+		if part.field("remainingEntries").Uint() == 0 {
+			return infos, nil
+		}
+		if entries.Len() == 0 {
+			return nil, fmt.Errorf("%w: the name node lists nothing, and that more is to come", store.ErrUnavailable)
+		}
+	}
+}
+
+// Rename implements store.Store.
+func (s *Store) Rename(ctx context.Context, from, to string) error {
+	if err := s.rename(ctx, from, to, false); err != nil {
+		return pathError("rename", from+" to "+to, err)
+	}
+	return nil
+}
+
+func (s *Store) rename(ctx context.Context, from, to string, replace bool) error {
+	return s.tell(ctx, func(se *session) error {
+		_, err := se.call("rename2", fields{"src": path.Clean(from), "dst": path.Clean(to), "overwriteDest": replace})
+		return err
+	})
+}
+
+// Remove implements store.Store.
+func (s *Store) Remove(ctx context.Context, p string) error {
+	err := s.tell(ctx, func(se *session) error {
+		existed, err := se.remove(p, false)
+		if err == nil && !existed {
+			err = store.ErrNotExist
+		}
+		return err
+	})
+	if err != nil {
+		return pathError("remove", p, err)
+	}
+	return nil
+}
+
+// RemoveAll implements store.Store.
+func (s *Store) RemoveAll(ctx context.Context, p string) error {
+	err := s.ask(ctx, func(se *session) error {
+		_, err := se.remove(p, true)
+		return err
+	})
+	if err != nil && !errors.Is(err, store.ErrNotExist) {
+		return pathError("remove", p, err)
+	}
+	return nil
+}
+
+func (se *session) remove(p string, recursive bool) (existed bool, err error) {
+	a, err := se.call("delete", fields{"src": path.Clean(p), "recursive": recursive})
+	if err != nil {
+		return false, err
+	}
+	return a.field("result").Bool(), nil
+}
+
+// MkdirAll implements store.Store.
+func (s *Store) MkdirAll(ctx context.Context, p string) error {
+	err := s.ask(ctx, func(se *session) error {
+		_, err := se.call("mkdirs", fields{
+			"src":          path.Clean(p),
+			"masked":       fields{"perm": 0o777 &^ s.conf.Umask()},
+			"createParent": true,
+		})
+		return err
+	})
+	if err != nil {
+		return pathError("make directory", p, err)
+	}
+	return nil
+}

@@ -1,0 +1,332 @@
+package hdfs
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	client "github.com/colinmarc/hdfs/v2"
+)
+
+const (
+	// Every session renews its leases each second, so few are kept, and not
+	// for long.
+	maxIdle  = 4
+	idleTime = 10 * time.Second
+)
+
+// session is a client of the library with all its connections. One operation
+// or stream at a time has it.
+type session struct {
+	store  *Store
+	client *client.Client
+	rpc    caller
+	ctx    context.Context // ends when the session is killed
+	cancel context.CancelFunc
+	// closing makes writes to data nodes never fail: see dataConn.Write.
+	closing atomic.Bool
+	idle    *time.Timer // while it is idle
+
+	mu      sync.Mutex // of what follows
+	conns   map[net.Conn]struct{}
+	dialed  string // the name node that was dialed last
+	failure error  // of the first connection that failed
+}
+
+// connect returns a new session. The name nodes are tried in turn.
+func (s *Store) connect(ctx context.Context) (*session, error) {
+	options := s.options
+	options.Addresses = s.nameNodes()
+	options.User = s.login.User()
+	if s.login.Secure() {
+		kerberos, err := s.login.Kerberos(ctx)
+		if err != nil {
+			return nil, err
+		}
+		options.KerberosClient = kerberos
+	}
+	se := &session{store: s, conns: make(map[net.Conn]struct{})}
+	se.ctx, se.cancel = context.WithCancel(context.Background())
+	options.NamenodeDialFunc = se.dialNameNode
+	options.DatanodeDialFunc = se.dialDataNode
+	stop := context.AfterFunc(ctx, se.kill)
+	defer stop()
+	var err error
+	if se.client, err = client.NewClient(options); err != nil {
+		se.kill()
+		return nil, err
+	}
+	if se.rpc, err = callerOf(se.client); err != nil {
+		se.close()
+		return nil, err
+	}
+	return se, nil
+}
+
+// nameNodes returns the addresses of the name nodes, the one that is to be
+// tried first in front.
+func (s *Store) nameNodes() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Concat(s.addresses[s.front:], s.addresses[:s.front])
+}
+
+// prefer lets new sessions try a name node first, because it answered.
+func (s *Store) prefer(address string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if i := slices.Index(s.addresses, address); i >= 0 {
+		s.front = i
+	}
+}
+
+// avoid lets new sessions not try a name node first.
+func (s *Store) avoid(address string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.addresses[s.front] == address {
+		s.front = (s.front + 1) % len(s.addresses)
+	}
+}
+
+func (se *session) dialNameNode(_ context.Context, network, address string) (net.Conn, error) {
+	se.mu.Lock()
+	se.dialed = address
+	se.mu.Unlock()
+	inner, err := se.dial(network, address, se.store.connectTimeout)
+	if err != nil {
+		if se.alive() {
+			se.store.avoid(address)
+		}
+		return nil, err
+	}
+	c := &nameConn{
+		conn:    conn{Conn: inner, session: se, timeout: se.store.callTimeout, name: "name node " + address},
+		address: address,
+		frames:  frames{max: se.store.maxAnswer},
+	}
+	return c, se.keep(c)
+}
+
+func (se *session) dialDataNode(_ context.Context, network, address string) (net.Conn, error) {
+	inner, err := se.dial(network, address, se.store.dataTimeout)
+	if err != nil {
+		return nil, err
+	}
+	c := &dataConn{conn{Conn: inner, session: se, timeout: se.store.dataTimeout, name: "data node " + address}}
+	return c, se.keep(c)
+}
+
+func (se *session) dial(network, address string, timeout time.Duration) (net.Conn, error) {
+	dialer := net.Dialer{Timeout: timeout}
+	c, err := dialer.DialContext(se.ctx, network, address)
+	if err != nil {
+		se.failed(err)
+	}
+	return c, err
+}
+
+// keep notes a connection that ends with the session.
+func (se *session) keep(c net.Conn) error {
+	se.mu.Lock()
+	defer se.mu.Unlock()
+	if se.ctx.Err() != nil {
+		_ = c.Close() // unused
+		return se.ctx.Err()
+	}
+	se.conns[c] = struct{}{}
+	return nil
+}
+
+func (se *session) forget(c net.Conn) {
+	se.mu.Lock()
+	defer se.mu.Unlock()
+	delete(se.conns, c)
+}
+
+// failed notes what a connection failed of. The first failure is the cause of
+// others.
+func (se *session) failed(err error) {
+	se.mu.Lock()
+	defer se.mu.Unlock()
+	if se.failure == nil && se.ctx.Err() == nil {
+		se.failure = err
+	}
+}
+
+// cause returns the first failure of a connection.
+func (se *session) cause() error {
+	se.mu.Lock()
+	defer se.mu.Unlock()
+	return se.failure
+}
+
+func (se *session) alive() bool { return se.ctx.Err() == nil }
+
+// kill ends all connections, and whatever waits for them, at once.
+func (se *session) kill() {
+	se.cancel()
+	se.closeConns(func(net.Conn) bool { return true })
+}
+
+func (se *session) closeConns(which func(net.Conn) bool) {
+	se.mu.Lock()
+	var conns []net.Conn
+	for c := range se.conns {
+		if which(c) {
+			conns = append(conns, c)
+		}
+	}
+	se.mu.Unlock()
+	for _, c := range conns {
+		_ = c.Close() // nothing is on its way that is still wanted
+	}
+}
+
+// close ends the session.
+func (se *session) close() {
+	se.kill()
+	// Its goroutine may be waiting for a key server, which no context ends.
+	go func() { _ = se.client.Close() }()
+}
+
+// endFile closes a writer of the library whose file is given up, so that it
+// ends its goroutines. The file is not completed, for nothing reaches a node.
+func (se *session) endFile(f io.Closer) {
+	se.closing.Store(true)
+	se.kill()
+	_ = f.Close() // cannot succeed
+}
+
+// acquire returns a session that nobody else has.
+func (s *Store) acquire(ctx context.Context) (*session, error) {
+	for {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		s.mu.Lock()
+		if s.closed {
+			s.mu.Unlock()
+			return nil, errClosed
+		}
+		n := len(s.idle)
+		if n == 0 {
+			s.mu.Unlock()
+			return s.connect(ctx)
+		}
+		se := s.idle[n-1]
+		s.idle = s.idle[:n-1]
+		s.mu.Unlock()
+		se.idle.Stop()
+		if se.cause() == nil {
+			return se, nil
+		}
+		se.close()
+	}
+}
+
+// release takes a session back, for another operation if it is still good.
+func (s *Store) release(se *session) {
+	se.closeConns(func(c net.Conn) bool { _, ok := c.(*dataConn); return ok })
+	s.mu.Lock()
+	keep := se.alive() && se.cause() == nil && !s.closed && len(s.idle) < maxIdle
+	if keep {
+		se.idle = time.AfterFunc(idleTime, func() { s.expire(se) })
+		s.idle = append(s.idle, se)
+	}
+	s.mu.Unlock()
+	if !keep {
+		se.close()
+	}
+}
+
+func (s *Store) expire(se *session) {
+	s.mu.Lock()
+	i := slices.Index(s.idle, se)
+	if i >= 0 {
+		s.idle = slices.Delete(s.idle, i, i+1)
+	}
+	s.mu.Unlock()
+	if i >= 0 {
+		se.close()
+	}
+}
+
+// lease is a session in use, which the end of a context kills.
+type lease struct {
+	*session
+	stop func() bool
+}
+
+// end gives the session back.
+func (l *lease) end() {
+	if !l.stop() {
+		l.kill()
+	}
+	l.store.release(l.session)
+}
+
+// begin runs the first part of an operation, and keeps its session for what
+// follows. With again, the part may be done twice without harm, and is tried at
+// each name node.
+func (s *Store) begin(ctx context.Context, again bool, do func(se *session) error) (*lease, error) {
+	for try := 1; ; try++ {
+		l, err := s.try(ctx, do)
+		if err == nil || !again || try >= len(s.addresses) || !isUnavailable(err) || ctx.Err() != nil {
+			return l, err
+		}
+	}
+}
+
+func (s *Store) try(ctx context.Context, do func(se *session) error) (*lease, error) {
+	se, err := s.acquire(ctx)
+	if err != nil {
+		return nil, translate(ctx, nil, err)
+	}
+	l := &lease{session: se, stop: context.AfterFunc(ctx, se.kill)}
+	if err := do(se); err != nil {
+		err = translate(ctx, se, err)
+		l.end()
+		return nil, err
+	}
+	return l, nil
+}
+
+// ask runs an operation that may be done twice without harm.
+func (s *Store) ask(ctx context.Context, do func(se *session) error) error {
+	l, err := s.begin(ctx, true, do)
+	if err == nil {
+		l.end()
+	}
+	return err
+}
+
+// tell runs an operation that is done once, if at all.
+func (s *Store) tell(ctx context.Context, do func(se *session) error) error {
+	l, err := s.begin(ctx, false, do)
+	if err == nil {
+		l.end()
+	}
+	return err
+}
+
+// call makes a call to the name node.
+func (se *session) call(method string, args fields) (answer, error) {
+	request, response, err := messagesOf(method, args)
+	if err != nil {
+		return answer{}, err
+	}
+	if err := se.rpc.Execute(method, request, response); err != nil {
+		return answer{}, fmt.Errorf("%s: %w", method, err)
+	}
+	se.mu.Lock()
+	dialed := se.dialed
+	se.mu.Unlock()
+	se.store.prefer(dialed)
+	return answer{response.ProtoReflect()}, nil
+}

@@ -1,0 +1,203 @@
+package hdfs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	client "github.com/colinmarc/hdfs/v2"
+	"github.com/colinmarc/hdfs/v2/hadoopconf"
+
+	"github.com/rowtocol/rowtocol/store"
+	"github.com/rowtocol/rowtocol/store/cluster"
+)
+
+// Options say which cluster, and how to write to it.
+type Options struct {
+	// Addresses are the name nodes of one name service, as host:port.
+	Addresses []string
+	// Replication is the number of copies of new files. 0 leaves it to the
+	// configuration, else to the cluster.
+	Replication int
+}
+
+// Store is one name service. Close it after use.
+type Store struct {
+	conf           *cluster.Conf
+	login          *cluster.Login
+	addresses      []string
+	options        client.ClientOptions // without addresses, user and dialers
+	replication    int                  // 0: the cluster's
+	connectTimeout time.Duration        // of name nodes
+	callTimeout    time.Duration
+	dataTimeout    time.Duration
+	maxAnswer      uint32 // bytes of a name node's answer
+
+	mu       sync.Mutex // of what follows
+	closed   bool
+	front    int // of addresses: the name node that is tried first
+	idle     []*session
+	defaults *defaults // nil until they were asked for
+	minBlock int64     // the least block size that is known to be accepted
+}
+
+var _ store.Store = (*Store)(nil)
+
+const defaultMaxAnswer = 128 << 20 // Hadoop's
+
+// New returns the store of a cluster. It asks no server, but refuses a
+// configuration by which data could not be read.
+func New(conf *cluster.Conf, login *cluster.Login, o Options) (*Store, error) {
+	if len(o.Addresses) == 0 {
+		return nil, errors.New("no name node is given")
+	}
+	s := &Store{
+		conf:           conf,
+		login:          login,
+		addresses:      slices.Clone(o.Addresses),
+		replication:    o.Replication,
+		connectTimeout: timeout(conf, "ipc.client.connect.timeout", 20*time.Second),
+		callTimeout:    timeout(conf, "ipc.client.rpc-timeout.ms", time.Minute),
+		dataTimeout:    timeout(conf, "dfs.client.socket-timeout", time.Minute),
+		maxAnswer:      defaultMaxAnswer,
+	}
+	if n := conf.Int("ipc.maximum.response.length", 0); n > 0 && n <= math.MaxInt32 {
+		s.maxAnswer = uint32(n)
+	}
+	if s.replication == 0 {
+		s.replication = conf.Int("dfs.replication", 0)
+	}
+	protection, err := protection(conf, login.Secure())
+	if err != nil {
+		return nil, err
+	}
+	s.options = clientOptions(conf, protection)
+	if !login.Secure() {
+		return s, nil
+	}
+	principal, _, _ := strings.Cut(conf.String("dfs.namenode.kerberos.principal", ""), "@")
+	if principal == "" {
+		return nil, errors.New("dfs.namenode.kerberos.principal is not set, but Kerberos needs it")
+	}
+	s.options.KerberosServicePrincipleName = principal
+	return s, nil
+}
+
+// timeout returns a configured duration. 0, which in Hadoop is none, is the
+// default here: nothing may hang.
+func timeout(conf *cluster.Conf, key string, def time.Duration) time.Duration {
+	if d := conf.Duration(key, def); d > 0 {
+		return d
+	}
+	return def
+}
+
+// clientOptions goes through the library's own reading of a configuration,
+// which alone makes it spare the SASL handshake with privileged ports.
+func clientOptions(conf *cluster.Conf, protection string) client.ClientOptions {
+	c := hadoopconf.HadoopConf{"dfs.data.transfer.protection": protection}
+	for _, key := range []string{"dfs.client.use.datanode.hostname", "dfs.encrypt.data.transfer"} {
+		c[key] = strings.ToLower(conf.String(key, ""))
+	}
+	options := client.ClientOptionsFromConf(c)
+	options.Addresses = nil
+	return options
+}
+
+// protection returns how data transfer is to be protected, or an error if it
+// is in a way in which the library writes, but cannot read.
+func protection(conf *cluster.Conf, secure bool) (string, error) {
+	if conf.Bool("dfs.encrypt.data.transfer", false) {
+		return "privacy", mayEncrypt(conf, "dfs.encrypt.data.transfer=true")
+	}
+	value := strings.ToLower(conf.String("dfs.data.transfer.protection", ""))
+	if !secure || value == "" {
+		return "", nil
+	}
+	levels := strings.FieldsFunc(value, func(r rune) bool { return r == ',' || r == ' ' })
+	for _, level := range []string{"authentication", "privacy", "integrity"} {
+		if !slices.Contains(levels, level) {
+			continue
+		}
+		switch level {
+		case "privacy":
+			return level, mayEncrypt(conf, "dfs.data.transfer.protection=privacy")
+		case "integrity":
+			return "", fmt.Errorf("dfs.data.transfer.protection=integrity is possible over webhdfs:// only: %w", syscall.ENOTSUP)
+		}
+		return level, nil
+	}
+	return "", fmt.Errorf("dfs.data.transfer.protection is %q: %w", value, syscall.EINVAL)
+}
+
+// mayEncrypt refuses to read encrypted data unless the cipher is AES, with
+// which alone the library can.
+func mayEncrypt(conf *cluster.Conf, because string) error {
+	const key = "dfs.encrypt.data.transfer.cipher.suites"
+	if strings.Contains(conf.String(key, ""), "AES/CTR/NoPadding") {
+		return nil
+	}
+	return fmt.Errorf("%s without %s=AES/CTR/NoPadding is possible over webhdfs:// only: %w", because, key, syscall.ENOTSUP)
+}
+
+// defaults are what the name node decides where a client does not.
+type defaults struct {
+	blockSize        int64
+	bytesPerChecksum int64
+	replication      int
+}
+
+// serverDefaults returns the cluster's defaults. It fails if the cluster
+// encrypts data in a way that cannot be read.
+func (s *Store) serverDefaults(ctx context.Context) (*defaults, error) {
+	s.mu.Lock()
+	known := s.defaults
+	s.mu.Unlock()
+	if known != nil {
+		return known, nil
+	}
+	d := &defaults{}
+	err := s.ask(ctx, func(se *session) error {
+		a, err := se.call("getServerDefaults", nil)
+		if err != nil {
+			return err
+		}
+		m, _ := a.message("serverDefaults")
+		if m.field("encryptDataTransfer").Bool() {
+			if err := mayEncrypt(s.conf, "the cluster's encryption of data transfer"); err != nil {
+				return err
+			}
+		}
+		d.blockSize = int64(m.field("blockSize").Uint())
+		d.bytesPerChecksum = int64(m.field("bytesPerChecksum").Uint())
+		d.replication = int(m.field("replication").Uint())
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.defaults = d
+	return d, nil
+}
+
+// Close ends the store's idle connections; those in use end after their
+// operation. Later operations fail.
+func (s *Store) Close() error {
+	s.mu.Lock()
+	idle := s.idle
+	s.idle, s.closed = nil, true
+	s.mu.Unlock()
+	for _, se := range idle {
+		se.idle.Stop()
+		se.close()
+	}
+	return nil
+}
