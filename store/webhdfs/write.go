@@ -186,7 +186,7 @@ func (w *writer) appear(node string) (nodeFailed bool, err error) {
 
 // Write implements io.Writer.
 func (w *writer) Write(p []byte) (int, error) {
-	if err := w.ready(w.ctx); err != nil {
+	if err := w.ready(w.ctx); err != nil || len(p) == 0 {
 		return 0, err
 	}
 	if w.size >= 0 && int64(len(p)) > w.size-w.n {
@@ -311,6 +311,8 @@ func (s *Store) put(ctx context.Context, location string, size int64) *put {
 	ctx, cancel := context.WithCancel(ctx)
 	r, w := io.Pipe()
 	p := &put{body: w, cancel: cancel, done: make(chan struct{})}
+	// A request that ended waits for the reader of its body.
+	context.AfterFunc(ctx, func() { _ = r.CloseWithError(ctx.Err()) }) // a pipe's never fails
 	go func() {
 		defer close(p.done)
 		defer cancel()
