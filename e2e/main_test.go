@@ -180,7 +180,13 @@ func command(args ...string) *exec.Cmd {
 // run runs the program to its end.
 func run(t testing.TB, args ...string) result {
 	t.Helper()
-	cmd := command(args...)
+	return finish(t, command(args...))
+}
+
+// finish runs a prepared program to its end.
+func finish(t testing.TB, cmd *exec.Cmd) result {
+	t.Helper()
+	args := cmd.Args[1:]
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	start := time.Now()
