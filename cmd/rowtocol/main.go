@@ -31,6 +31,7 @@ func run(args []string, stdout, stderr *os.File) (code int) {
 	root := a.rootCommand()
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
+	a.closeStores()
 	if err != nil && ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}

@@ -13,6 +13,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
+
+	"github.com/rowtocol/rowtocol/store/location"
 )
 
 // app is one run of the program: its streams, the common flags, and what the
@@ -29,6 +31,8 @@ type app struct {
 	memory     byteSize
 	workers    int
 	logLevel   string
+	store      storeFlags
+	stores     *location.Resolver
 
 	args    []string
 	command string // name of the command that ran
@@ -89,6 +93,7 @@ func (a *app) rootCommand() *cobra.Command {
 	flags.StringVar(&a.tempDir, "temp-dir", os.TempDir(), "`directory` for temporary files")
 	flags.Var(&a.memory, "memory", "memory to plan with")
 	flags.IntVar(&a.workers, "workers", a.workers, "number of parallel workers; it never changes the output")
+	a.store.add(flags)
 	flags.StringVar(&a.logLevel, "log-level", a.logLevel, "`level` of messages: debug, info, warn or error")
 	complete(root, "log-level", "debug", "info", "warn", "error")
 
@@ -121,6 +126,10 @@ func (a *app) prepare(cmd *cobra.Command) error {
 	if a.memory < 16<<20 {
 		return usagef("--memory must be at least 16MiB")
 	}
+	if err := a.store.check(); err != nil {
+		return err
+	}
+	a.openStores()
 	return nil
 }
 

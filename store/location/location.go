@@ -1,0 +1,121 @@
+package location
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"strings"
+	"sync"
+
+	"github.com/rowtocol/rowtocol/store"
+	"github.com/rowtocol/rowtocol/store/cluster"
+	"github.com/rowtocol/rowtocol/store/hdfs"
+	"github.com/rowtocol/rowtocol/store/webhdfs"
+)
+
+// Options are what a program lets its users choose about remote storage.
+type Options struct {
+	// Patience is that of remote stores.
+	Patience store.Patience
+	// Replication is the number of replicas of new files; 0 is the cluster's.
+	Replication int
+	// Principal and Keytab log in to Kerberos; without them the ticket cache
+	// does.
+	Principal, Keytab string
+}
+
+// Resolver resolves locations. It is safe for concurrent use, and gives the
+// same store for the same origin.
+type Resolver struct {
+	options Options
+
+	mu     sync.Mutex // of what follows
+	conf   *cluster.Conf
+	login  *cluster.Login
+	stores map[string]store.Store // by origin
+	open   []io.Closer
+}
+
+// New returns a resolver. It reads nothing before a remote location is asked
+// for.
+func New(o Options) *Resolver {
+	return &Resolver{options: o, stores: make(map[string]store.Store)}
+}
+
+// Resolve finds the store of a location and its path there. It does not reach
+// out to the storage. What is wrong with the location, the Hadoop configuration
+// or the login is an error; a scheme that is not served is store.ErrScheme.
+func (r *Resolver) Resolve(location string) (store.Location, error) {
+	scheme, rest := store.Scheme(location)
+	switch scheme {
+	case "hdfs", "webhdfs", "swebhdfs":
+	default:
+		return store.Resolve(location)
+	}
+	authority, p, _ := strings.Cut(rest, "/")
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err := r.load(); err != nil {
+		return store.Location{}, fmt.Errorf("%s: %w", location, err)
+	}
+	origin, addresses, err := r.conf.NameNodes(scheme, authority)
+	if err != nil {
+		return store.Location{}, fmt.Errorf("%s: %w", location, err)
+	}
+	st := r.stores[origin]
+	if st == nil {
+		if st, err = r.connect(scheme, addresses); err != nil {
+			return store.Location{}, fmt.Errorf("%s: %w", location, err)
+		}
+		r.stores[origin] = st
+	}
+	return store.Location{Store: st, Origin: origin, Path: path.Clean("/" + p)}, nil
+}
+
+// load reads the configuration and logs in, once.
+func (r *Resolver) load() (err error) {
+	if r.conf == nil {
+		if r.conf, err = cluster.LoadConf(); err != nil {
+			return err
+		}
+	}
+	if r.login == nil {
+		o := cluster.LoginOptions{Principal: r.options.Principal, Keytab: r.options.Keytab}
+		r.login, err = cluster.NewLogin(r.conf, o)
+	}
+	return err
+}
+
+func (r *Resolver) connect(scheme string, addresses []string) (store.Store, error) {
+	var st interface {
+		store.Store
+		io.Closer
+	}
+	var err error
+	if scheme == "hdfs" {
+		st, err = hdfs.New(r.conf, r.login, hdfs.Options{Addresses: addresses, Replication: r.options.Replication})
+	} else {
+		st, err = webhdfs.New(r.conf, r.login, webhdfs.Options{Scheme: scheme, Addresses: addresses, Replication: r.options.Replication})
+	}
+	if err != nil {
+		return nil, err
+	}
+	r.open = append(r.open, st)
+	return store.WithRetry(st, r.options.Patience), nil
+}
+
+// Close ends the connections and the login of all stores that it gave.
+func (r *Resolver) Close() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var errs []error
+	for _, c := range r.open {
+		errs = append(errs, c.Close())
+	}
+	if r.login != nil {
+		r.login.Close()
+	}
+	r.open, r.login, r.stores = nil, nil, make(map[string]store.Store)
+	return errors.Join(errs...)
+}
