@@ -48,7 +48,7 @@ func writeAvro(t *testing.T, name, schema string, blocks ...block) string {
 }
 
 // writeMail writes a generated mail archive.
-func writeMail(t *testing.T, path string, rows int64) {
+func writeMail(t testing.TB, path string, rows int64) {
 	t.Helper()
 	f, err := os.Create(path)
 	if err != nil {

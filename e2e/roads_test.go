@@ -1,0 +1,63 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/rowtocol/rowtocol/e2e/hadooptest"
+	"github.com/rowtocol/rowtocol/job/jobtest"
+	"github.com/rowtocol/rowtocol/store"
+	"github.com/rowtocol/rowtocol/store/location"
+)
+
+// scratches numbers the directories of tests on a shared cluster.
+var scratches atomic.Int32
+
+// on returns what opens a new directory of a file system, without patience.
+func on(uri string) jobtest.Open {
+	return func(t *testing.T) (store.Store, string) {
+		t.Helper()
+		resolver := location.New(location.Options{})
+		at, err := resolver.Resolve(fmt.Sprintf("%s/scratch/%d", uri, scratches.Add(1)))
+		if err == nil {
+			err = at.Store.MkdirAll(t.Context(), at.Path)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+			defer cancel()
+			if err := at.Store.RemoveAll(ctx, at.Path); err != nil {
+				t.Error(err)
+			}
+			_ = resolver.Close()
+		})
+		return at.Store, at.Path
+	}
+}
+
+// TestRoads runs the failing conversions, which the job's own tests run on
+// local disk, on both roads to HDFS: a sample of them, all of them in a soak.
+func TestRoads(t *testing.T) {
+	c := hadooptest.Shared(t)
+	stride := 23
+	if os.Getenv("ROWTOCOL_SOAK") != "" {
+		stride = 1
+	}
+	for name, uri := range map[string]string{"hdfs": c.URI(), "webhdfs": c.WebURI()} {
+		t.Run(name, func(t *testing.T) {
+			open := on(uri)
+			t.Run("faults", func(t *testing.T) { jobtest.Faults(t, open, stride) })
+			t.Run("patience", func(t *testing.T) { jobtest.Patience(t, open, stride) })
+			t.Run("crashes", func(t *testing.T) { jobtest.Crashes(t, open, stride) })
+			t.Run("crash, then another", func(t *testing.T) { jobtest.CrashThenOther(t, open, stride) })
+			t.Run("refusals", func(t *testing.T) { jobtest.Refusals(t, open) })
+			t.Run("corruption", func(t *testing.T) { jobtest.Corruption(t, open) })
+		})
+	}
+}
