@@ -69,16 +69,19 @@ func (s *Store) call(ctx context.Context, c call) (*http.Response, error) {
 // elsewhere reports whether another name node may be asked after an error.
 func (c call) elsewhere(ctx context.Context, err error) bool {
 	var remote *cluster.RemoteError
-	var op *net.OpError
 	switch {
 	case ctx.Err() != nil || !errors.Is(err, store.ErrUnavailable):
 		return false
 	case errors.As(err, &remote):
 		return isStandby(err) || remote.Name() == "RetriableException"
-	case errors.As(err, &op) && op.Op == "dial":
-		return true
 	}
-	return !c.once
+	return !c.once || isDial(err)
+}
+
+// isDial reports whether a request did not reach its server.
+func isDial(err error) bool {
+	var op *net.OpError
+	return errors.As(err, &op) && op.Op == "dial"
 }
 
 func isStandby(err error) bool {

@@ -230,13 +230,13 @@ func (s *Store) replace(ctx context.Context, temp, p string, data []byte) (bool,
 // overwrite writes a small file over one that exists.
 func (s *Store) overwrite(ctx context.Context, p string, data []byte) error {
 	size := int64(len(data))
-	err := s.dispatch(ctx, s.creation(p, size, true), func(to *url.URL, resp *http.Response) (bool, error) {
+	err := s.dispatch(ctx, s.creation(p, size, true), func(to *url.URL, resp *http.Response) (fault, error) {
 		if to == nil {
 			finish(resp)
-			return false, nonsense("no data node")
+			return notTheNodes, nonsense("no data node")
 		}
 		err := s.carry(ctx, to.String(), &upload{io.NopCloser(bytes.NewReader(data)), size})
-		return isNodeFault(ctx, err), err
+		return whose(err), err
 	})
 	if err != nil {
 		return err

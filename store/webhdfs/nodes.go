@@ -71,29 +71,34 @@ func (n *nodes) hosts() string {
 	return strings.Join(ips, ",")
 }
 
+// fault says whose an error is, and what follows.
+type fault int
+
+const (
+	notTheNodes       fault = iota
+	nodeFailed              // and another may be asked
+	nodeFailedHalfway       // and may have done what must not be done twice
+)
+
 // dispatch asks a name node where to go for an operation, and does so with
-// visit, which returns whether the data node is at fault for its error. The
-// name node may answer the operation itself, as HttpFS does: then visit gets no
-// location, but the answer.
-func (s *Store) dispatch(ctx context.Context, c call, visit func(to *url.URL, resp *http.Response) (nodeFailed bool, err error)) error {
+// visit. The name node may answer the operation itself, as HttpFS does: then
+// visit gets no location, but the answer.
+func (s *Store) dispatch(ctx context.Context, c call, visit func(to *url.URL, resp *http.Response) (fault, error)) error {
 	for tries := 1; ; tries++ {
 		to, resp, err := s.offer(ctx, c)
 		if err != nil {
 			return err
 		}
-		failed, err := visit(to, resp)
-		if to == nil || s.isNameNode(to.Host) {
+		whose, err := visit(to, resp)
+		if to == nil || s.isNameNode(to.Host) || ctx.Err() != nil {
 			return err
 		}
-		if !failed {
+		if whose == notTheNodes {
 			s.nodes.worked(to.Host)
 			return err
 		}
-		if ctx.Err() != nil {
-			return err
-		}
 		s.nodes.failed(to.Host)
-		if tries == maxNodes {
+		if whose == nodeFailedHalfway || tries == maxNodes {
 			return err
 		}
 	}
@@ -154,13 +159,21 @@ func isNoNode(err error) bool {
 	return ok && strings.Contains(remote.Message, "Failed to find datanode")
 }
 
-// isNodeFault reports whether another data node may do better.
-func isNodeFault(ctx context.Context, err error) bool {
-	if err == nil || ctx.Err() != nil || store.Classify(err) != store.Retryable {
-		return false
+// whose says whether an error is a data node's, and another may do better.
+func whose(err error) fault {
+	if _, answered := asRemote(err); answered || err == nil || store.Classify(err) != store.Retryable {
+		return notTheNodes
 	}
-	_, answered := asRemote(err)
-	return !answered
+	return nodeFailed
+}
+
+// whoseOnce is whose for what may be done only once: only what did not reach a
+// node is asked of another.
+func whoseOnce(err error) fault {
+	if f := whose(err); f == notTheNodes || isDial(err) {
+		return f
+	}
+	return nodeFailedHalfway
 }
 
 func asRemote(err error) (*cluster.RemoteError, bool) {

@@ -78,21 +78,17 @@ func (r *stream) connect() error {
 // get opens what a call reads, and returns the answer and the data node that it
 // comes from.
 func (s *Store) get(ctx context.Context, c call) (got *http.Response, node string, err error) {
-	err = s.dispatch(ctx, c, func(to *url.URL, resp *http.Response) (bool, error) {
+	err = s.dispatch(ctx, c, func(to *url.URL, resp *http.Response) (fault, error) {
 		if to == nil {
 			got, node = resp, ""
-			return false, nil
+			return notTheNodes, nil
 		}
 		resp, err := s.send(ctx, http.MethodGet, to.String(), nil, nil)
-		if err != nil {
-			return isNodeFault(ctx, err), err
-		}
-		if resp.StatusCode != http.StatusOK {
-			err := failure(resp)
-			return isNodeFault(ctx, err), err
+		if err == nil && resp.StatusCode != http.StatusOK {
+			err = failure(resp)
 		}
 		got, node = resp, to.Host
-		return false, nil
+		return whose(err), err
 	})
 	return got, node, err
 }

@@ -115,71 +115,56 @@ type writer struct {
 	err   error // the first; sticky
 	done  bool  // committed or aborted
 	put   *put
-	// littered is whether a data node failed that may have begun the file.
-	littered bool
 }
 
 // begin starts the upload, again if the server wants larger blocks.
 func (w *writer) begin() error {
 	for {
 		err := w.store.dispatch(w.ctx, w.store.creation(w.path, w.size, false), w.visit)
-		if least, ok := minimumBlock(err); ok && least > w.store.minBlock.Load() {
-			w.store.minBlock.Store(least)
-			continue
+		least, ok := minimumBlock(err)
+		if !ok || least <= w.store.minBlock.Load() {
+			return err
 		}
-		if err != nil && w.littered {
-			return w.sweep(err)
-		}
-		return err
+		w.store.minBlock.Store(least)
 	}
 }
 
-// sweep removes what a failed data node may have left under a name that is
-// ours alone, and returns the error to report: that the name exists is then our
-// doing, and another name will do.
-func (w *writer) sweep(err error) error {
-	if store.IsTemp(path.Base(w.path)) {
-		ctx, cancel := store.Cleanup(w.ctx)
-		defer cancel()
-		_, _ = w.store.delete(ctx, w.path, false) // the name is never used again
-	}
-	if errors.Is(err, store.ErrExist) {
-		return fmt.Errorf("begun by a data node that failed: %w", store.ErrUnavailable)
-	}
-	return err
-}
-
-func (w *writer) visit(to *url.URL, resp *http.Response) (nodeFailed bool, err error) {
+func (w *writer) visit(to *url.URL, resp *http.Response) (fault, error) {
 	if to == nil {
 		finish(resp)
-		return false, nonsense("no data node")
+		return notTheNodes, nonsense("no data node")
 	}
-	w.put = w.store.put(w.ctx, to.String(), w.size)
-	nodeFailed, err = w.appear(to.Host)
+	w.put = w.store.put(w.ctx, to, w.size)
+	f, err := w.appear(to.Host)
 	if err != nil {
 		w.put.stop()
-		w.littered = w.littered || nodeFailed
 	}
-	return nodeFailed, err
+	if f == nodeFailedHalfway && store.IsTemp(path.Base(w.path)) {
+		// What the node may have begun is ours alone, and of no use.
+		ctx, cancel := store.Cleanup(w.ctx)
+		defer cancel()
+		_, _ = w.store.delete(ctx, w.path, false)
+	}
+	return f, err
 }
 
 // appear waits until the file exists, or its upload is over.
-func (w *writer) appear(node string) (nodeFailed bool, err error) {
+func (w *writer) appear(node string) (fault, error) {
 	end := time.Now().Add(w.store.silence)
 	for wait := 5 * time.Millisecond; ; wait = min(2*wait, 200*time.Millisecond) {
 		select {
 		case <-w.put.done:
-			return isNodeFault(w.ctx, w.put.err), w.put.err
+			return whoseOnce(w.put.err), w.put.err
 		case <-time.After(wait):
 		}
 		_, err := w.store.status(w.ctx, w.path)
 		switch {
 		case err == nil:
-			return false, nil
+			return notTheNodes, nil
 		case !errors.Is(err, store.ErrNotExist):
-			return false, err
+			return notTheNodes, err
 		case time.Now().After(end):
-			return true, fmt.Errorf("%s began no file for %v: %w", node, w.store.silence, store.ErrUnavailable)
+			return nodeFailedHalfway, fmt.Errorf("%s began no file for %v: %w", node, w.store.silence, store.ErrUnavailable)
 		}
 	}
 }
@@ -215,8 +200,8 @@ func (w *writer) ready(ctx context.Context) error {
 	case w.err != nil:
 	case w.done:
 		return w.wrap("write", fs.ErrClosed)
-	case ctx.Err() != nil:
-		w.err = ctx.Err()
+	default:
+		w.err = cmp.Or(w.ctx.Err(), ctx.Err())
 	}
 	return w.err
 }
@@ -307,7 +292,7 @@ type put struct {
 	err    error // when done
 }
 
-func (s *Store) put(ctx context.Context, location string, size int64) *put {
+func (s *Store) put(ctx context.Context, to *url.URL, size int64) *put {
 	ctx, cancel := context.WithCancel(ctx)
 	r, w := io.Pipe()
 	p := &put{body: w, cancel: cancel, done: make(chan struct{})}
@@ -316,7 +301,10 @@ func (s *Store) put(ctx context.Context, location string, size int64) *put {
 	go func() {
 		defer close(p.done)
 		defer cancel()
-		p.err = s.carry(ctx, location, &upload{r, size})
+		p.err = s.carry(ctx, to.String(), &upload{r, size})
+		if whose(p.err) != notTheNodes && !s.isNameNode(to.Host) {
+			s.nodes.failed(to.Host)
+		}
 		_ = r.CloseWithError(cmp.Or(p.err, errEarly)) // a pipe's never fails
 	}()
 	return p
