@@ -1,6 +1,7 @@
 package hdfs
 
 import (
+	"bufio"
 	"encoding/binary"
 	"fmt"
 	"io"
@@ -41,9 +42,27 @@ func (c *conn) SetWriteDeadline(time.Time) error { return nil }
 
 // dataConn is a connection to a data node: each read and each write must be
 // done within the timeout.
-type dataConn struct{ conn }
+type dataConn struct {
+	conn
+	// buffered saves half of the system calls: a packet has three short parts.
+	buffered *bufio.Reader
+}
 
-func (c *dataConn) Read(p []byte) (int, error) {
+const packetHead = 4 << 10 // bytes; holds the short parts of a packet
+
+func newDataConn(c conn) *dataConn {
+	d := &dataConn{conn: c}
+	d.buffered = bufio.NewReaderSize(readerFunc(d.receive), packetHead)
+	return d
+}
+
+type readerFunc func(p []byte) (int, error)
+
+func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
+
+func (c *dataConn) Read(p []byte) (int, error) { return c.buffered.Read(p) }
+
+func (c *dataConn) receive(p []byte) (int, error) {
 	if err := c.Conn.SetReadDeadline(time.Now().Add(c.timeout)); err != nil {
 		return 0, c.fail(err)
 	}

@@ -118,7 +118,7 @@ func (se *session) dialDataNode(_ context.Context, network, address string) (net
 	if err != nil {
 		return nil, err
 	}
-	c := &dataConn{conn{Conn: inner, session: se, timeout: se.store.dataTimeout, name: "data node " + address}}
+	c := newDataConn(conn{Conn: inner, session: se, timeout: se.store.dataTimeout, name: "data node " + address})
 	return c, se.keep(c)
 }
 
