@@ -1,0 +1,255 @@
+package e2e
+
+import (
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/rowtocol/rowtocol/e2e/hadooptest"
+	"github.com/rowtocol/rowtocol/ocf"
+)
+
+// folder is a directory of a cluster, which the test has for itself.
+type folder struct {
+	*hadooptest.Cluster
+	path string
+}
+
+var folders atomic.Int32
+
+// newFolder lets the test, and the programs that it runs, know the cluster by
+// its configuration.
+func newFolder(t *testing.T, c *hadooptest.Cluster) folder {
+	t.Helper()
+	t.Setenv("HADOOP_CONF_DIR", c.ConfDir())
+	f := folder{c, fmt.Sprintf("/folder-%d", folders.Add(1))}
+	f.do(t, "PUT", "", "op=MKDIRS")
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		if _, err := c.Do(ctx, "DELETE", f.path, "op=DELETE&recursive=true"); err != nil {
+			t.Error(err)
+		}
+	})
+	return f
+}
+
+// do sends a request about something in the folder.
+func (f folder) do(t *testing.T, method, name, query string) string {
+	t.Helper()
+	answer, err := f.Do(t.Context(), method, path.Join(f.path, name), query)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answer
+}
+
+// java runs a class of Hadoop.
+func (f folder) java(t *testing.T, class string, args ...string) string {
+	t.Helper()
+	out, err := f.Java(t.Context(), class, args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(out)
+}
+
+// put copies local files into the folder as Hadoop's own client does.
+func (f folder) put(t *testing.T, name string, files ...string) {
+	t.Helper()
+	args := append([]string{"-D", "dfs.replication=1", "-put"}, files...)
+	f.java(t, "org.apache.hadoop.fs.FsShell", append(args, path.Join(f.path, name))...)
+}
+
+// get copies a directory of the folder to the local disk as Hadoop's own client
+// does, and returns its files.
+func (f folder) get(t *testing.T, name string) map[string]string {
+	t.Helper()
+	local := filepath.Join(t.TempDir(), "copy")
+	f.java(t, "org.apache.hadoop.fs.FsShell", "-get", path.Join(f.path, name), local)
+	return tree(t, local)
+}
+
+// list returns what is in a directory of the folder, hidden names included;
+// nothing if there is no such directory.
+func (f folder) list(t *testing.T, name string) (names []string) {
+	t.Helper()
+	text, err := f.Do(t.Context(), "GET", path.Join(f.path, name), "op=LISTSTATUS")
+	if err != nil {
+		if !strings.Contains(err.Error(), "FileNotFoundException") {
+			t.Fatal(err)
+		}
+		return nil
+	}
+	var answer struct {
+		FileStatuses struct {
+			FileStatus []struct{ PathSuffix string }
+		}
+	}
+	if err := json.Unmarshal([]byte(text), &answer); err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range answer.FileStatuses.FileStatus {
+		names = append(names, s.PathSuffix)
+	}
+	return names
+}
+
+var fsckFile = regexp.MustCompile(`(?m)^(/\S+) (\d+) bytes,.* (\d+) block\(s\)`)
+
+// oneBlock fails the test unless each file is one block, and returns the sizes
+// of the parts.
+func (f folder) oneBlock(t *testing.T, name string) []int64 {
+	t.Helper()
+	report, err := f.Fsck(t.Context(), path.Join(f.path, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var sizes []int64
+	for _, m := range fsckFile.FindAllStringSubmatch(report, -1) {
+		if m[3] != "1" {
+			t.Errorf("%s is of %s blocks", m[1], m[3])
+		}
+		if strings.HasPrefix(path.Base(m[1]), "part-") {
+			size, err := strconv.ParseInt(m[2], 10, 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			sizes = append(sizes, size)
+		}
+	}
+	if len(sizes) == 0 || !strings.Contains(report, "HEALTHY") {
+		t.Errorf("fsck:\n%s", report)
+	}
+	return sizes
+}
+
+// outputs leaves out what names the inputs, which are elsewhere.
+func outputs(files map[string]string) map[string]string {
+	parts := map[string]string{}
+	for name, content := range files {
+		if strings.HasPrefix(name, "part-") {
+			parts[name] = content
+		}
+	}
+	return parts
+}
+
+// TestHDFS gives what a local run gives, whichever road and name leads to the
+// cluster.
+func TestHDFS(t *testing.T) {
+	f := newFolder(t, hadooptest.Shared(t))
+	f.do(t, "PUT", "in", "op=MKDIRS")
+	inputs, err := filepath.Glob("../testdata/mail/*.avro")
+	if err != nil || len(inputs) == 0 {
+		t.Fatal("no inputs", err)
+	}
+	hidden := filepath.Join(t.TempDir(), "_hidden.avro")
+	if err := os.WriteFile(hidden, []byte("not Avro"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	f.put(t, "in", append(inputs, hidden)...)
+	const rowGroup = "--row-group-size=128KiB"
+	local := filepath.Join(t.TempDir(), "out")
+	p := run(t, "convert", rowGroup, "--json", "../testdata/mail", local).want(t, 0).report(t)
+	want := outputs(tree(t, local))
+	if len(want) < 3 {
+		t.Fatalf("%d files are too few to tell", len(want))
+	}
+	for name, uri := range map[string]string{
+		"rpc": f.URI(), "default": "hdfs://", "webhdfs": f.WebURI(), "default webhdfs": "webhdfs://",
+	} {
+		t.Run(name, func(t *testing.T) {
+			out := strings.ReplaceAll(name, " ", "-")
+			in, dest := uri+f.path+"/in", uri+path.Join(f.path, out)
+			run(t, "convert", rowGroup, in, dest).want(t, 0)
+			wantSame(t, want, outputs(f.get(t, out)))
+			f.oneBlock(t, out)
+			run(t, "verify", dest, "--against", in).want(t, 0)
+			run(t, "convert", "--exit-nothing=99", rowGroup, in, dest).want(t, 99)
+			if name != "rpc" {
+				return
+			}
+			needJava(t)
+			if got := f.java(t, "TrevniCount", dest); got != fmt.Sprint(p.Result.Rows) {
+				t.Errorf("Java counts %s rows, want %d", got, p.Result.Rows)
+			}
+		})
+	}
+}
+
+// bulk writes rows whose bytes do not compress, of this many bytes together.
+func bulk(t *testing.T, size int64) (file string, rows int64) {
+	t.Helper()
+	const (
+		schema  = `{"type":"record","name":"Bulk","fields":[{"name":"id","type":"long"},{"name":"noise","type":"bytes"}]}`
+		payload = 256 << 10
+	)
+	file = filepath.Join(t.TempDir(), "bulk.avro")
+	out, err := os.Create(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := ocf.NewWriter(out, schema, "null", [16]byte{1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	noise, row := rand.NewChaCha8([32]byte{}), []byte(nil)
+	for ; rows*payload < size; rows++ {
+		row = binary.AppendVarint(row[:0], rows)
+		row = binary.AppendVarint(row, payload)
+		start := len(row)
+		row = append(row, make([]byte, payload)...)
+		_, _ = noise.Read(row[start:]) // never fails
+		if err := w.AppendBlock(1, row); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := out.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return file, rows
+}
+
+// TestOneBlock holds large files to one block each: a block of another size
+// than the cluster's, and in a soak one whose size no 32-bit number holds.
+func TestOneBlock(t *testing.T) {
+	f := newFolder(t, hadooptest.Shared(t))
+	sizes := []int64{64 << 20, 300 << 20}
+	if os.Getenv("ROWTOCOL_SOAK") != "" {
+		sizes = append(sizes, 2560<<20)
+	}
+	for _, size := range sizes {
+		t.Run(fmt.Sprint(size>>20, " MiB"), func(t *testing.T) {
+			file, rows := bulk(t, size)
+			in, dest := fmt.Sprint("in-", size, ".avro"), fmt.Sprint("out-", size)
+			f.put(t, in, file)
+			if err := os.Remove(file); err != nil {
+				t.Fatal(err)
+			}
+			target := f.URI() + path.Join(f.path, dest)
+			run(t, "convert", "--codec=null", "--replication=1", "--temp-dir", t.TempDir(),
+				"--row-group-size", fmt.Sprint(size+size/8), f.URI()+path.Join(f.path, in), target).want(t, 0)
+			if got := f.oneBlock(t, dest); len(got) != 1 || got[0] < size {
+				t.Errorf("parts of %d bytes, want one of %d", got, size)
+			}
+			needJava(t)
+			if got := f.java(t, "TrevniCount", target); got != fmt.Sprint(rows) {
+				t.Errorf("Java counts %s rows, want %d", got, rows)
+			}
+			f.do(t, "DELETE", in, "op=DELETE")
+			f.do(t, "DELETE", dest, "op=DELETE&recursive=true")
+		})
+	}
+}
