@@ -291,6 +291,7 @@ func TestWebHDFSHung(t *testing.T) {
 	hadooptest.Need(t)
 	c := hadooptest.New(t, hadooptest.Config{DataNodes: 1, HDFS: map[string]string{
 		"dfs.namenode.heartbeat.recheck-interval": "300000", // it goes on offering a hung node
+		"dfs.namenode.fs-limits.min-block-size":   "3000000",
 	}})
 	// 3 s of silence, 21 s of an upload's.
 	s := webServer{webStore(t, c.WebURI(), map[string]string{"dfs.client.socket-timeout": "3s", "dfs.replication": "1"}), "", ""}
@@ -298,6 +299,9 @@ func TestWebHDFSHung(t *testing.T) {
 	data := make([]byte, 32<<20)
 	if err := upload(t.Context(), s, dir+"/f", data); err != nil {
 		t.Fatal(err)
+	}
+	if err := upload(t.Context(), s, dir+"/small", data[:10]); err != nil {
+		t.Error("below the least block size: ", err)
 	}
 	f, err := s.Open(t.Context(), dir+"/f")
 	if err != nil {

@@ -303,7 +303,7 @@ func (i *identity) negotiate(ctx context.Context, address string) (http.Header, 
 	select {
 	case r := <-done:
 		if r.err != nil {
-			return nil, fmt.Errorf("Kerberos ticket for HTTP/%s: %w", host, r.err)
+			return nil, fmt.Errorf("get a Kerberos ticket for HTTP/%s: %w", host, r.err)
 		}
 		return http.Header{"Authorization": {"Negotiate " + base64.StdEncoding.EncodeToString(r.token)}}, nil
 	case <-ctx.Done():

@@ -21,6 +21,8 @@ const (
 	defaultSilence = 60 * time.Second
 	// perNode is what Hadoop's client allows more per node of a pipeline.
 	perNode = 5 * time.Second
+	// closeTime bounds Close: what it does is only polite.
+	closeTime = 5 * time.Second
 )
 
 // Options say which cluster a Store is on.
@@ -97,7 +99,7 @@ func positive(durations ...time.Duration) time.Duration {
 // Close closes the connections, and gives back the delegation token that was
 // fetched. The store is not used afterwards.
 func (s *Store) Close() error {
-	ctx, cancel := store.Cleanup(context.Background())
+	ctx, cancel := context.WithTimeout(context.Background(), closeTime)
 	defer cancel()
 	err := s.identity.close(ctx)
 	s.transport.CloseIdleConnections()

@@ -1,0 +1,357 @@
+package webhdfs
+
+import (
+	"context"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rowtocol/rowtocol/store"
+	"github.com/rowtocol/rowtocol/store/cluster"
+)
+
+// newClient returns a store on a test server that stands for something that is no
+// sound Hadoop.
+func newClient(t *testing.T, server *httptest.Server, o Options) *Store {
+	t.Helper()
+	conf := cluster.NewConf(map[string]string{"dfs.client.socket-timeout": "2s"})
+	login, err := cluster.NewLogin(conf, cluster.LoginOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	u, err := url.Parse(server.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Addresses = []string{u.Host}
+	o.Scheme = map[string]string{"http": "webhdfs", "https": "swebhdfs"}[u.Scheme]
+	s, err := New(conf, login, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+func answers(code int, body string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(code)
+		_, _ = io.WriteString(w, body)
+	}
+}
+
+const aFile = `{"FileStatus":{"type":"FILE","length":7,"blockSize":1048576,"fileId":9,"modificationTime":1000}}`
+
+func TestTLS(t *testing.T) {
+	server := httptest.NewTLSServer(answers(http.StatusOK, aFile))
+	defer server.Close()
+	cas := x509.NewCertPool()
+	cas.AddCert(server.Certificate())
+	info, err := newClient(t, server, Options{CAs: cas}).Stat(t.Context(), "/f")
+	if err != nil || info.Size != 7 || info.FileID != 9 || !info.ModTime.Equal(time.Unix(1, 0)) {
+		t.Errorf("%+v, %v", info, err)
+	}
+	_, err = newClient(t, server, Options{CAs: x509.NewCertPool()}).Stat(t.Context(), "/f")
+	if store.Classify(err) != store.Final || !strings.Contains(err.Error(), "SSL_CERT_FILE") {
+		t.Errorf("with a foreign certificate: %v", err)
+	}
+}
+
+func TestNoRedirectOutOfTLS(t *testing.T) {
+	plain := httptest.NewServer(answers(http.StatusOK, "stolen"))
+	defer plain.Close()
+	server := httptest.NewTLSServer(http.RedirectHandler(plain.URL+"/webhdfs/v1/f?op=OPEN&delegation=secret", http.StatusTemporaryRedirect))
+	defer server.Close()
+	cas := x509.NewCertPool()
+	cas.AddCert(server.Certificate())
+	data, err := newClient(t, server, Options{CAs: cas}).ReadFile(t.Context(), "/f", 100)
+	if err == nil || strings.Contains(err.Error(), "secret") {
+		t.Errorf("read %q, %v", data, err)
+	}
+}
+
+func remote(class, message string) string {
+	return fmt.Sprintf(`{"RemoteException":{"exception":%q,"javaClassName":"java.%s","message":%q}}`, class, class, message)
+}
+
+func TestAnswers(t *testing.T) {
+	tests := []struct {
+		name  string
+		code  int
+		body  string
+		class store.Class
+	}{
+		{"a file", 200, aFile, store.Unknown},
+		{"nothing", 200, "", store.Retryable},
+		{"no JSON", 200, "<html>", store.Retryable},
+		{"no status", 200, "{}", store.Retryable},
+		{"null", 200, "null", store.Retryable},
+		{"another type", 200, `{"FileStatus":[]}`, store.Retryable},
+		{"a negative length", 200, `{"FileStatus":{"type":"FILE","length":-1}}`, store.Retryable},
+		{"a number out of range", 200, `{"FileStatus":{"type":"FILE","length":1e30}}`, store.Retryable},
+		{"too much", 200, `{"x":"` + strings.Repeat("x", maxAnswer) + `"}`, store.Retryable},
+		{"not found", 404, remote("FileNotFoundException", "File does not exist: /f"), store.NotFound},
+		{"another program", 404, "<html>", store.Final},
+		{"a login page", 401, "<html>", store.Final},
+		{"a firewall", 403, "<html>", store.Final},
+		{"an overloaded gateway", 503, "<html>", store.Retryable},
+		{"a standby", 403, remote("StandbyException", "Operation category READ is not supported in state standby"), store.Retryable},
+		{"a redirect", 307, "", store.Final},
+		{"a failure without end", 500, strings.Repeat("x", 1<<20), store.Retryable},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			server := httptest.NewServer(answers(tt.code, tt.body))
+			defer server.Close()
+			_, err := newClient(t, server, Options{}).Stat(t.Context(), "/f")
+			if c := store.Classify(err); c != tt.class || (err == nil) != (tt.code == 200 && tt.class == store.Unknown) {
+				t.Errorf("%v: %v, want %v", err, c, tt.class)
+			}
+			if err != nil && (len(err.Error()) > 2000 || strings.Contains(err.Error(), "\n")) {
+				t.Errorf("not a line: %d bytes", len(err.Error()))
+			}
+		})
+	}
+}
+
+func TestHostileListing(t *testing.T) {
+	for _, name := range []string{"", ".", "..", "../x", "a/b", "/"} {
+		server := httptest.NewServer(answers(http.StatusOK, fmt.Sprintf(
+			`{"DirectoryListing":{"partialListing":{"FileStatuses":{"FileStatus":[{"type":"DIRECTORY","pathSuffix":%q}]}},"remainingEntries":0}}`, name)))
+		if infos, err := newClient(t, server, Options{}).List(t.Context(), "/d"); err == nil {
+			t.Errorf("%q is listed: %+v", name, infos)
+		}
+		server.Close()
+	}
+	// One that goes on for ever, always with the same.
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Query().Get("op") == "LISTSTATUS" {
+			_, _ = io.WriteString(w, `{"FileStatuses":{"FileStatus":[{"type":"FILE","pathSuffix":"a"}]}}`)
+			return
+		}
+		_, _ = io.WriteString(w, `{"DirectoryListing":{"partialListing":{"FileStatuses":{"FileStatus":[{"type":"FILE","pathSuffix":"a"}]}},"remainingEntries":1}}`)
+	}))
+	defer server.Close()
+	infos, err := newClient(t, server, Options{}).List(t.Context(), "/d")
+	if err != nil || len(infos) != 1 {
+		t.Errorf("%+v, %v", infos, err)
+	}
+}
+
+// TestBrokenDownload breaks off each answer after some bytes; the stream goes on
+// where it was.
+func TestBrokenDownload(t *testing.T) {
+	const data = "0123456789abcdefghijklmnopqrstuvwxyz"
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		rest := data
+		if off := r.URL.Query().Get("offset"); off != "" {
+			var n int
+			if _, err := fmt.Sscan(off, &n); err != nil {
+				t.Error(err)
+			}
+			rest = data[n:]
+		}
+		w.Header().Set("Content-Length", fmt.Sprint(len(rest)))
+		_, _ = io.WriteString(w, rest[:min(5, len(rest))])
+	}))
+	defer server.Close()
+	o := opener{newClient(t, server, Options{}), "/f"}
+	r, err := o.OpenAt(t.Context(), 3, -1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := io.ReadAll(r)
+	if err != nil || string(got) != data[3:] {
+		t.Errorf("read %q, %v", got, err)
+	}
+	if err := r.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestSilence has servers that fall silent at different points.
+func TestSilence(t *testing.T) {
+	release := make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Query().Get("op") == "OPEN" {
+			w.Header().Set("Content-Length", "100")
+			_, _ = io.WriteString(w, "begin")
+			w.(http.Flusher).Flush()
+		}
+		<-release
+	}))
+	defer server.Close()
+	defer close(release)
+	s := newClient(t, server, Options{})
+	s.silence = 100 * time.Millisecond
+	start := time.Now()
+	if _, err := s.Stat(t.Context(), "/f"); !errors.Is(err, store.ErrUnavailable) {
+		t.Errorf("stat: %v", err)
+	}
+	if _, err := s.ReadFile(t.Context(), "/f", 100); !errors.Is(err, store.ErrUnavailable) {
+		t.Errorf("read: %v", err)
+	}
+	if d := time.Since(start); d > 10*time.Second {
+		t.Errorf("after %v", d)
+	}
+	s.silence = time.Hour
+	for _, op := range []func(context.Context) error{
+		func(ctx context.Context) error { _, err := s.Stat(ctx, "/f"); return err },
+		func(ctx context.Context) error { _, err := s.ReadFile(ctx, "/f", 100); return err },
+	} {
+		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		if err := op(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("with a deadline: %v", err)
+		}
+		cancel()
+	}
+}
+
+// TestNameNodes has a standby, a dead and an active name node.
+func TestNameNodes(t *testing.T) {
+	standby := httptest.NewServer(answers(http.StatusForbidden, remote("StandbyException", "standby")))
+	defer standby.Close()
+	dead := httptest.NewServer(nil)
+	dead.Close()
+	asked := 0
+	active := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		asked++
+		_, _ = io.WriteString(w, aFile)
+	}))
+	defer active.Close()
+	s := newClient(t, standby, Options{})
+	host := func(server *httptest.Server) string { return strings.TrimPrefix(server.URL, "http://") }
+	s.addresses = []string{host(standby), host(dead), host(active)}
+	for range 2 {
+		if _, err := s.Stat(t.Context(), "/f"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if asked != 2 || s.active.Load() != 2 {
+		t.Errorf("asked %d times, active is %d", asked, s.active.Load())
+	}
+	s.addresses = s.addresses[:2]
+	s.active.Store(0)
+	if _, err := s.Stat(t.Context(), "/f"); !errors.Is(err, store.ErrUnavailable) || !isDial(err) {
+		t.Errorf("without an active one: %v", err)
+	}
+}
+
+func TestNewRefuses(t *testing.T) {
+	conf := cluster.NewConf(nil)
+	login, err := cluster.NewLogin(conf, cluster.LoginOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range []Options{{Scheme: "hdfs", Addresses: []string{"a:1"}}, {Scheme: "webhdfs"}} {
+		if _, err := New(conf, login, o); err == nil {
+			t.Errorf("%+v passed", o)
+		}
+	}
+}
+
+func TestBlockSize(t *testing.T) {
+	const mib = 1 << 20
+	for _, tt := range []struct{ size, minimum, want int64 }{
+		{0, 0, mib},
+		{1, 0, mib},
+		{mib, 0, mib},
+		{mib + 1, 0, 2 * mib},
+		{1, 3_000_000, 3 * mib},
+		{5 * mib, 2 * mib, 5 * mib},
+		{1<<63 - 1, 0, 1<<63 - mib},
+	} {
+		if got := blockSize(tt.size, tt.minimum); got != tt.want {
+			t.Errorf("%d, at least %d: %d, want %d", tt.size, tt.minimum, got, tt.want)
+		}
+	}
+}
+
+func TestMinimumBlock(t *testing.T) {
+	for message, want := range map[string]int64{
+		"Specified block size 524288 is less than configured minimum value dfs.namenode.fs-limits.min-block-size=1048576":            1048576,
+		"Specified block size is less than configured minimum value (dfs.namenode.fs-limits.min-block-size): 524288 < 2097152\n\tat": 2097152,
+		"min-block-size": 0,
+		"other":          0,
+	} {
+		got, ok := minimumBlock(cluster.Remote("java.io.IOException", message))
+		if got != want || ok != (want != 0) {
+			t.Errorf("%s: %d, %v", message, got, ok)
+		}
+	}
+}
+
+func TestEscape(t *testing.T) {
+	const p = "/a b/ü%+#?;&=.txt"
+	escaped := escape(p)
+	if got, err := url.PathUnescape(escaped); err != nil || got != p || strings.ContainsAny(escaped, " +#?;&=") {
+		t.Errorf("%s, back %s, %v", escaped, got, err)
+	}
+}
+
+func TestShunnedNodes(t *testing.T) {
+	var n nodes
+	n.failed("127.0.0.1:9864")
+	n.failed("gone.invalid:9864")
+	if !n.shunned("127.0.0.1:9864") || n.shunned("127.0.0.1:1") || n.hosts() != "127.0.0.1" {
+		t.Errorf("shuns %q", n.hosts())
+	}
+	n.worked("127.0.0.1:9864")
+	if n.shunned("127.0.0.1:9864") {
+		t.Error("shuns what works")
+	}
+}
+
+func TestTokenRank(t *testing.T) {
+	conf := cluster.NewConf(map[string]string{
+		"dfs.nameservices": "ours,theirs", "dfs.ha.namenodes.ours": "a,b", "dfs.ha.namenodes.theirs": "a",
+		"dfs.namenode.http-address.ours.a": "127.0.0.1:9870", "dfs.namenode.http-address.ours.b": "127.0.0.2:9870",
+		"dfs.namenode.http-address.theirs.a": "127.0.0.3:9870",
+	})
+	i := identity{store: &Store{conf: conf, addresses: []string{"127.0.0.1:9870", "127.0.0.2:9870"}}, scheme: "webhdfs"}
+	best := func(tokens ...cluster.Token) (service string) {
+		rank := 0
+		for _, token := range tokens {
+			if r := i.rank(token); r > rank {
+				rank, service = r, token.Kind+" "+token.Service
+			}
+		}
+		return service
+	}
+	const rpc, web, tls = "HDFS_DELEGATION_TOKEN", "WEBHDFS delegation", "SWEBHDFS delegation"
+	for _, tt := range []struct {
+		tokens []cluster.Token
+		want   string
+	}{
+		{nil, ""},
+		{[]cluster.Token{{Kind: "RM_DELEGATION_TOKEN", Service: "127.0.0.1:9870"}}, ""},
+		{[]cluster.Token{{Kind: rpc, Service: "127.0.0.9:8020"}, {Kind: rpc, Service: "127.0.0.2:8020"}}, rpc + " 127.0.0.2:8020"},
+		{[]cluster.Token{{Kind: rpc, Service: "ha-hdfs:theirs"}}, ""},
+		{[]cluster.Token{{Kind: rpc, Service: "ha-hdfs:theirs"}, {Kind: rpc, Service: "ha-hdfs:ours"}}, rpc + " ha-hdfs:ours"},
+		{[]cluster.Token{{Kind: rpc, Service: "127.0.0.1:8020"}, {Kind: web, Service: "127.0.0.1:9870"}}, web + " 127.0.0.1:9870"},
+		{[]cluster.Token{{Kind: tls, Service: "127.0.0.1:9871"}, {Kind: web, Service: "127.0.0.1:9870"}}, web + " 127.0.0.1:9870"},
+		{[]cluster.Token{{Kind: web, Service: "nonsense"}}, ""},
+	} {
+		if got := best(tt.tokens...); got != tt.want {
+			t.Errorf("of %v: %q, want %q", tt.tokens, got, tt.want)
+		}
+	}
+}
+
+func TestUnauthorizedIsPermission(t *testing.T) {
+	if !errors.Is(errUnauthorized, fs.ErrPermission) || !isTokenRefusal(fmt.Errorf("x: %w", errUnauthorized)) {
+		t.Error("401 is not a refusal")
+	}
+}
