@@ -1,0 +1,512 @@
+package e2e
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math/rand/v2"
+	"net/url"
+	"os"
+	"path"
+	"regexp"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rowtocol/rowtocol/e2e/hadooptest"
+	"github.com/rowtocol/rowtocol/store"
+	"github.com/rowtocol/rowtocol/store/cluster"
+	"github.com/rowtocol/rowtocol/store/hdfs"
+	"github.com/rowtocol/rowtocol/store/storetest"
+)
+
+// silence is how long the stores of these tests wait for a node that hangs.
+const silence = 3 * time.Second
+
+// rpcStore returns the store of a cluster as a user sees it, without patience.
+func rpcStore(t *testing.T, c *hadooptest.Cluster, user string, replication int, properties map[string]string) *hdfs.Store {
+	t.Helper()
+	all := map[string]string{
+		"dfs.client.socket-timeout":  silence.String(),
+		"ipc.client.rpc-timeout.ms":  silence.String(),
+		"ipc.client.connect.timeout": silence.String(),
+	}
+	for key, value := range properties {
+		all[key] = value
+	}
+	if user != "" {
+		t.Setenv("HADOOP_USER_NAME", user)
+	}
+	conf := cluster.NewConf(all)
+	login, err := cluster.NewLogin(conf, cluster.LoginOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	u, err := url.Parse(c.URI())
+	if err != nil {
+		t.Fatal(err)
+	}
+	st, err := hdfs.New(conf, login, hdfs.Options{Addresses: []string{u.Host}, Replication: replication})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = st.Close() })
+	return st
+}
+
+// scratch makes a directory that the test removes.
+func scratch(t *testing.T, st store.Store) string {
+	t.Helper()
+	dir := fmt.Sprintf("/store-%d/%d", os.Getpid(), scratches.Add(1))
+	if err := st.MkdirAll(t.Context(), dir); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		if err := st.RemoveAll(ctx, dir); err != nil {
+			t.Error(err)
+		}
+	})
+	return dir
+}
+
+func TestRPCStore(t *testing.T) {
+	c := hadooptest.Shared(t)
+	storetest.Run(t, func(t *testing.T) (store.Store, string) {
+		st := rpcStore(t, c, "", 0, nil)
+		return st, scratch(t, st)
+	})
+}
+
+func noise(n int) []byte {
+	data := make([]byte, n)
+	rng := rand.New(rand.NewPCG(uint64(n), 1))
+	for i := range data {
+		data[i] = byte(rng.Uint32())
+	}
+	return data
+}
+
+// writeTo creates a file and commits it; the first error counts.
+func writeTo(ctx context.Context, st store.Store, file string, data []byte) (err error) {
+	w, err := st.Create(ctx, file, store.CreateOptions{Size: int64(len(data))})
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			_ = w.Abort() // it is looked at by what comes next
+		}
+	}()
+	for rest := data; len(rest) > 0; {
+		n := min(len(rest), 300_000)
+		if _, err := w.Write(rest[:n]); err != nil {
+			return err
+		}
+		rest = rest[n:]
+	}
+	return w.Commit(ctx)
+}
+
+var fsckBlocks = regexp.MustCompile(`(?m) (\d+) bytes,.*replication=(\d+), (\d+) block\(s\)`)
+
+// blocks returns the length of a file, how many blocks it is, and how many
+// copies each is to have, by the name node's own account.
+func blocks(t *testing.T, c *hadooptest.Cluster, file string) (length, count, copies int) {
+	t.Helper()
+	report, err := c.Fsck(t.Context(), file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := fsckBlocks.FindStringSubmatch(report)
+	if m == nil {
+		t.Fatalf("fsck %s:\n%s", file, report)
+	}
+	_, _ = fmt.Sscan(m[1]+" "+m[2]+" "+m[3], &length, &copies, &count) // all are digits
+	return length, count, copies
+}
+
+func TestRPCOneBlock(t *testing.T) {
+	c := hadooptest.Shared(t)
+	const mib = 1 << 20
+	for _, replication := range []int{0, 1, 2} {
+		st := rpcStore(t, c, "", replication, nil)
+		dir := scratch(t, st)
+		for _, size := range []int{0, 1, 511, mib - 1, mib, mib + 1, 3 * mib, 5*mib + 12345} {
+			file := path.Join(dir, fmt.Sprint(size))
+			data := noise(size)
+			if err := writeTo(t.Context(), st, file, data); err != nil {
+				t.Fatal(err)
+			}
+			length, count, copies := blocks(t, c, file)
+			want := cmp.Or(replication, 3)
+			if length != size || count != min(size, 1) || copies != want {
+				t.Errorf("%d bytes, %d copies: stored are %d bytes, %d blocks, %d copies", size, want, length, count, copies)
+			}
+			got, err := st.ReadFile(t.Context(), file, int64(size))
+			if err != nil || !bytes.Equal(got, data) {
+				t.Errorf("read back %d of %d bytes, %v", len(got), size, err)
+			}
+		}
+	}
+}
+
+func TestRPCBlockGuard(t *testing.T) {
+	c := hadooptest.Shared(t)
+	st := rpcStore(t, c, "", 0, nil)
+	file := path.Join(scratch(t, st), "f")
+	w, err := st.Create(t.Context(), file, store.CreateOptions{Size: 1 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n, err := w.Write(noise(1<<20 + 1)); err == nil || n != 0 {
+		t.Errorf("%d bytes more than promised were taken: %v", n, err)
+	}
+	if _, err := w.Write(noise(1)); err == nil {
+		t.Error("a write after a failed one succeeded")
+	}
+	if w.Commit(t.Context()) == nil {
+		t.Error("a failed file was committed")
+	}
+	if err := w.Abort(); err != nil {
+		t.Error(err)
+	}
+	if _, err := st.Stat(t.Context(), file); !errors.Is(err, store.ErrNotExist) {
+		t.Errorf("after Abort: %v", err)
+	}
+}
+
+func TestRPCBeingWritten(t *testing.T) {
+	c := hadooptest.Shared(t)
+	st := rpcStore(t, c, "", 0, nil)
+	dir := scratch(t, st)
+	file, moved := path.Join(dir, "f"), path.Join(dir, "g")
+	w, err := st.Create(t.Context(), file, store.CreateOptions{Size: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Write(noise(2 << 20)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := st.Open(t.Context(), file); !errors.Is(err, store.ErrBeingWritten) || !strings.Contains(err.Error(), file) {
+		t.Errorf("open: %v", err)
+	}
+	if _, err := st.Create(t.Context(), file, store.CreateOptions{Size: 1}); !errors.Is(err, store.ErrExist) {
+		t.Errorf("create: %v", err)
+	}
+	if err := w.Commit(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	before, err := st.Stat(t.Context(), file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := st.Rename(t.Context(), file, moved); err != nil {
+		t.Fatal(err)
+	}
+	after, err := st.Stat(t.Context(), moved)
+	if err != nil || after.FileID != before.FileID || after.FileID == 0 {
+		t.Errorf("number %d became %d by a rename, %v", before.FileID, after.FileID, err)
+	}
+}
+
+// denied wants a refusal for good in one line that names the operation, the
+// path and the user.
+func denied(t *testing.T, err error, names ...string) {
+	t.Helper()
+	if !errors.Is(err, fs.ErrPermission) || store.Classify(err) != store.Final || strings.Contains(err.Error(), "\n") {
+		t.Errorf("error is %v", err)
+		return
+	}
+	for _, n := range names {
+		if !strings.Contains(err.Error(), n) {
+			t.Errorf("%q is not named by: %v", n, err)
+		}
+	}
+}
+
+func TestRPCPermission(t *testing.T) {
+	c := hadooptest.Shared(t)
+	ours := rpcStore(t, c, "", 0, map[string]string{"fs.permissions.umask-mode": "077"})
+	dir := scratch(t, ours)
+	secret, open := path.Join(dir, "secret"), path.Join(dir, "open")
+	if err := ours.WriteFile(t.Context(), secret, []byte("secret"), true); err != nil {
+		t.Fatal(err)
+	}
+	if err := rpcStore(t, c, "", 0, nil).MkdirAll(t.Context(), open); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Do(t.Context(), "PUT", dir, "op=SETPERMISSION&permission=755"); err != nil {
+		t.Fatal(err)
+	}
+	alice, ctx := rpcStore(t, c, "alice", 0, nil), t.Context()
+	_, err := alice.Open(ctx, secret)
+	denied(t, err, "open", secret, "user=alice", "READ")
+	_, err = alice.ReadFile(ctx, secret, 100)
+	denied(t, err, secret, "user=alice")
+	_, err = alice.Create(ctx, path.Join(open, "f"), store.CreateOptions{Size: 1})
+	denied(t, err, "create", path.Join(open, "f"), "user=alice", "WRITE")
+	denied(t, alice.WriteFile(ctx, path.Join(open, "f"), nil, true), path.Join(open, "f"), "user=alice")
+	denied(t, alice.Rename(ctx, secret, path.Join(dir, "g")), "rename", secret, "user=alice")
+	denied(t, alice.Remove(ctx, secret), "remove", secret, "user=alice")
+	denied(t, alice.RemoveAll(ctx, dir), "remove", dir, "user=alice")
+	denied(t, alice.MkdirAll(ctx, path.Join(open, "a/b")), path.Join(open, "a/b"), "user=alice")
+	if _, err := c.Do(ctx, "PUT", open, "op=SETPERMISSION&permission=700"); err != nil {
+		t.Fatal(err)
+	}
+	_, err = alice.List(ctx, open)
+	denied(t, err, "list", open, "user=alice")
+	_, err = alice.Stat(ctx, path.Join(open, "x"))
+	denied(t, err, "stat", path.Join(open, "x"), "user=alice")
+}
+
+// slow fails the test if a call took longer than it may.
+func slow(t *testing.T, what string, most time.Duration, call func() error) error {
+	t.Helper()
+	began := time.Now()
+	err := call()
+	if took := time.Since(began); took > most {
+		t.Errorf("%s took %v, more than %v: %v", what, took.Round(time.Millisecond), most, err)
+	}
+	return err
+}
+
+func suspend(t *testing.T, d *hadooptest.Daemon) (resume func()) {
+	t.Helper()
+	if err := d.Suspend(); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(200 * time.Millisecond) // threads stop one by one
+	return func() {
+		t.Helper()
+		if err := d.Resume(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// passes wants an error that a retry may cure.
+func passes(t *testing.T, what string, err error) {
+	t.Helper()
+	if store.Classify(err) != store.Retryable || errors.Is(err, io.EOF) {
+		t.Errorf("%s: %v (%v)", what, err, store.Classify(err))
+	}
+}
+
+// TestRPCHang holds calls to their deadlines while nodes hang.
+func TestRPCHang(t *testing.T) {
+	c := hadooptest.New(t, hadooptest.Config{
+		DataNodes: 3,
+		HDFS:      map[string]string{"dfs.namenode.fs-limits.min-block-size": "4194304"},
+	})
+	dir := scratch(t, rpcStore(t, c, "", 3, nil))
+	st := rpcStore(t, c, "", 3, nil)
+	data := noise(9 << 20)
+	file := path.Join(dir, "f")
+	if err := writeTo(t.Context(), st, file, data); err != nil {
+		t.Fatal(err)
+	}
+	// The name node wants larger blocks than these need.
+	if err := writeTo(t.Context(), st, path.Join(dir, "small"), data[:1000]); err != nil {
+		t.Fatal(err)
+	}
+	resources := count()
+	t.Run("name node", func(t *testing.T) { hungNameNode(t, c, st, dir, data) })
+	for i, dn := range c.DataNodes {
+		t.Run(fmt.Sprint("data node ", i+1), func(t *testing.T) { hungDataNode(t, c, st, dn, dir, data) })
+	}
+	t.Run("cancel", func(t *testing.T) { canceled(t, c, st, dir, data) })
+	if err := st.Close(); err != nil {
+		t.Error(err)
+	}
+	resources.same(t)
+	st = rpcStore(t, c, "", 3, nil)
+	infos, err := st.List(t.Context(), dir)
+	if err != nil || len(infos) != 2 {
+		t.Errorf("left are %+v, %v", infos, err)
+	}
+}
+
+// hungNameNode wants each call to end by its deadline: a session that hangs
+// already may have to be waited for once more.
+func hungNameNode(t *testing.T, c *hadooptest.Cluster, st store.Store, dir string, data []byte) {
+	const most = 2*silence + silence/2
+	ctx, f := t.Context(), path.Join(dir, "f")
+	w, err := st.Create(ctx, path.Join(dir, "w"), store.CreateOptions{Size: int64(len(data))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Write(data); err != nil {
+		t.Fatal(err)
+	}
+	opened, err := st.Open(ctx, f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = opened.Close() }()
+	resume := suspend(t, c.NameNodes[0])
+	for what, call := range map[string]func() error{
+		"stat":   func() error { _, err := st.Stat(ctx, f); return err },
+		"list":   func() error { _, err := st.List(ctx, dir); return err },
+		"open":   func() error { _, err := st.Open(ctx, f); return err },
+		"create": func() error { _, err := st.Create(ctx, path.Join(dir, "x"), store.CreateOptions{Size: 1}); return err },
+		"read":   func() error { _, err := opened.ReadAt(make([]byte, 10), 0); return err },
+		"commit": func() error { return w.Commit(ctx) },
+	} {
+		passes(t, what, slow(t, what, most, call))
+	}
+	resume()
+	if err := w.Abort(); err != nil {
+		t.Error(err)
+	}
+	if _, err := opened.ReadAt(make([]byte, 10), 0); err != nil {
+		t.Errorf("read after the hang: %v", err)
+	}
+	if err := st.RemoveAll(ctx, path.Join(dir, "x")); err != nil {
+		t.Error(err)
+	}
+}
+
+func hungDataNode(t *testing.T, c *hadooptest.Cluster, st store.Store, dn *hadooptest.Daemon, dir string, data []byte) {
+	ctx, file := t.Context(), path.Join(dir, "f")
+	if err := c.WaitLive(ctx, 3); err != nil {
+		t.Fatal(err)
+	}
+	f, err := st.Open(ctx, file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = f.Close() }()
+	written := path.Join(dir, "w")
+	w, err := st.Create(ctx, written, store.CreateOptions{Size: int64(len(data))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	half := len(data) / 2
+	if _, err := w.Write(data[:half]); err != nil {
+		t.Fatal(err)
+	}
+	resume := suspend(t, dn)
+	err = slow(t, "write", 3*silence, func() error {
+		_, err := w.Write(data[half:])
+		if err == nil {
+			err = w.Commit(ctx)
+		}
+		return err
+	})
+	passes(t, "write", err)
+	if w.Commit(ctx) == nil {
+		t.Error("a failed file was committed")
+	}
+	if err := slow(t, "abort", silence, w.Abort); err != nil {
+		t.Error(err)
+	}
+	got := make([]byte, len(data))
+	err = slow(t, "read", 2*silence, func() error {
+		for off := 0; off < len(got); off += 1 << 20 {
+			if _, err := f.ReadAt(got[off:off+1<<20], int64(off)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil || !bytes.Equal(got, data) {
+		t.Errorf("read from the other data nodes: %v", err)
+	}
+	resume()
+}
+
+// canceled wants calls that hang to end with their context.
+func canceled(t *testing.T, c *hadooptest.Cluster, st store.Store, dir string, data []byte) {
+	if err := c.WaitLive(t.Context(), 3); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	w, err := st.Create(ctx, path.Join(dir, "w"), store.CreateOptions{Size: int64(len(data))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Write(data[:len(data)/2]); err != nil {
+		t.Fatal(err)
+	}
+	f, err := st.Open(ctx, path.Join(dir, "f"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = f.Close() }()
+	nodes := append(c.DataNodes[:len(c.DataNodes):len(c.DataNodes)], c.NameNodes[0])
+	for _, d := range nodes {
+		defer suspend(t, d)()
+	}
+	calls := map[string]func() error{
+		"write": func() error {
+			if _, err := w.Write(data[len(data)/2:]); err != nil {
+				return err
+			}
+			return w.Commit(ctx)
+		},
+		"read":   func() error { _, err := f.ReadAt(make([]byte, 10), 0); return err },
+		"stat":   func() error { _, err := st.Stat(ctx, dir); return err },
+		"rename": func() error { return st.Rename(ctx, path.Join(dir, "no"), path.Join(dir, "x")) },
+		"create": func() error { _, err := st.Create(ctx, path.Join(dir, "x"), store.CreateOptions{Size: 1}); return err },
+	}
+	type end struct {
+		what string
+		err  error
+	}
+	ends := make(chan end, len(calls))
+	for what, call := range calls {
+		go func() { ends <- end{what, call()} }()
+	}
+	time.Sleep(silence / 2)
+	cancel()
+	late := time.After(time.Second)
+	for range calls {
+		select {
+		case e := <-ends:
+			if !errors.Is(e.err, context.Canceled) {
+				t.Errorf("%s: %v", e.what, e.err)
+			}
+		case <-late:
+			t.Fatal("a call goes on a second after it was canceled")
+		}
+	}
+	for _, d := range nodes {
+		if err := d.Resume(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Abort(); err != nil {
+		t.Error(err)
+	}
+	if err := st.RemoveAll(t.Context(), path.Join(dir, "x")); err != nil {
+		t.Error(err)
+	}
+}
+
+// usage is what a program must not lose by failures.
+type usage struct{ goroutines, files int }
+
+func count() usage {
+	fds, _ := os.ReadDir("/proc/self/fd") // none, where there is no such thing
+	return usage{goroutines: runtime.NumGoroutine(), files: len(fds)}
+}
+
+func (u usage) same(t *testing.T) {
+	t.Helper()
+	var now usage
+	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+		if now = count(); now.goroutines <= u.goroutines && now.files <= u.files {
+			return
+		}
+	}
+	stacks := make([]byte, 1<<20)
+	t.Errorf("%+v became %+v:\n%s", u, now, stacks[:runtime.Stack(stacks, true)])
+}
