@@ -109,7 +109,7 @@ func (s *Store) authorized(ctx context.Context, address string, c call) (*http.R
 	}
 	if again := s.identity.refused(ctx, value); again != nil {
 		if !errors.Is(again, errNoOther) {
-			err = again
+			err = fmt.Errorf("the delegation token is refused (%v), and another is not to be had: %w", err, again)
 		}
 		return nil, err
 	}

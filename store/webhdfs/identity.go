@@ -72,8 +72,8 @@ func (i *identity) parameter(ctx context.Context) (key, value string, err error)
 	return "delegation", i.token, err
 }
 
-// errNoOther says that there is no other token to be had than the refused one.
-var errNoOther = errors.New("no other delegation token")
+// errNoOther says that who we are is not shown by a token.
+var errNoOther = errors.New("no delegation token is needed")
 
 // refused replaces a token that was refused. Another goroutine may have done
 // so already.
@@ -114,11 +114,7 @@ func (i *identity) obtain(ctx context.Context, refused string) error {
 			return nil
 		}
 	}
-	err := i.fetch(ctx)
-	if err != nil && refused != "" && errors.Is(err, fs.ErrPermission) {
-		return fmt.Errorf("%w: %w", errNoOther, err)
-	}
-	return err
+	return i.fetch(ctx)
 }
 
 // handedOver returns the token of the file that is for our name nodes, or "".
