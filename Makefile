@@ -39,7 +39,7 @@ hdfs:
 # What is too slow for every commit: many kills, and every fuzz target for
 # FUZZ each (the long run is "make soak FUZZ=5m").
 soak: fuzz
-	cd e2e && ROWTOCOL_SOAK=$(SOAK) $(GO) test -count=1 -timeout 4h -run 'Kill|Together'
+	cd e2e && ROWTOCOL_SOAK=$(SOAK) $(GO) test -count=1 -timeout 4h -run 'Kill|Together|OneBlock'
 
 fuzz:
 	@set -e; for package in $(UNIT); do \
