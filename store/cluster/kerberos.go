@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"regexp"
 	"strings"
 	"time"
 
@@ -132,21 +133,46 @@ func (e *credentialsError) Error() string { return e.text }
 
 func (e *credentialsError) Is(target error) bool { return target == fs.ErrPermission }
 
+// answers is how the library tells what a distribution center answered, and
+// for which service it was asked.
+var answers = regexp.MustCompile(`(?:requesting for (\S+): )?KRB Error: (\((\d+)\).*)`)
+
+// KDCError returns, in one line, the answer of a distribution center that an
+// error of the Kerberos library tells of, even if only its text is left: an
+// fs.ErrPermission, or store.ErrUnavailable if a repetition with a new client
+// may help. It returns nil if the error tells of no answer.
+func KDCError(err error) error { return kdcError("us", err) }
+
+func kdcError(principal string, err error) error {
+	m := answers.FindStringSubmatch(err.Error())
+	if m == nil {
+		return nil
+	}
+	what := principal
+	if m[1] != "" {
+		what = "a ticket for " + m[1]
+	}
+	switch m[3] {
+	case "29", "32", "60": // service unavailable, expired meanwhile, generic
+		return fmt.Errorf("Kerberos, for %s: %s: %w", printable(what), printable(m[2]), store.ErrUnavailable)
+	case "37":
+		return refused("Kerberos refuses %s: the clocks differ too much: %s", what, m[2])
+	}
+	return refused("Kerberos refuses %s: %s", what, m[2])
+}
+
 // exchangeError says in one line what the library says of an exchange with a
 // distribution center, and whether it may go better later.
 func exchangeError(r *realms, principal, realm string, err error) error {
-	text := err.Error()
-	if _, answer, ok := strings.Cut(text, "KRB Error: "); ok {
-		switch {
-		case strings.HasPrefix(answer, "(29)"), strings.HasPrefix(answer, "(60)"): // service unavailable, generic
-			return fmt.Errorf("Kerberos, for %s: %s: %w", principal, printable(answer), store.ErrUnavailable)
-		case strings.HasPrefix(answer, "(37)"):
-			return refused("Kerberos refuses %s: the clocks differ too much: %s", principal, answer)
-		}
-		return refused("Kerberos refuses %s: %s", principal, answer)
+	if answer := kdcError(principal, err); answer != nil {
+		return answer
 	}
+	text := err.Error()
 	var library krberror.Krberror
-	if !errors.As(err, &library) || library.RootCause != krberror.NetworkingError {
+	switch known := errors.As(err, &library); {
+	case known && library.RootCause == krberror.DecryptingError:
+		return refused("the keytab's key of %s is not, or no longer, the one that Kerberos knows", principal)
+	case !known || library.RootCause != krberror.NetworkingError:
 		return refused("Kerberos, for %s: %s", principal, text)
 	}
 	count, _, _ := r.library().GetKDCs(realm, true)

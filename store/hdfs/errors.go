@@ -23,6 +23,10 @@ var (
 	// errRefused is what a name node with Kerberos makes of a user without.
 	errRefused = fmt.Errorf("the name node accepts no simple authentication"+
 		" (is hadoop.security.authentication=kerberos missing in the configuration?): %w", fs.ErrPermission)
+	// errNotBelieved is what a name node makes of a ticket that is for another
+	// service, or from another time.
+	errNotBelieved = fmt.Errorf("the name node does not accept the Kerberos ticket"+
+		" (is dfs.namenode.kerberos.principal its principal, and is its clock ours?): %w", fs.ErrPermission)
 )
 
 // pathError gives an error its operation and path, once.
@@ -86,15 +90,20 @@ var hiddenClass = regexp.MustCompile(`\(((?:[a-z]\w*\.)+[A-Z][\w$]*)\)`)
 func fromText(err error) error {
 	text := err.Error()
 	if m := hiddenClass.FindStringSubmatch(text); m != nil {
+		if m[1] == "javax.security.sasl.SaslException" && strings.Contains(text, "FATAL_UNAUTHORIZED") {
+			return errNotBelieved
+		}
 		return cluster.Remote(m[1], text)
 	}
 	switch {
 	case strings.Contains(text, "unexpected sequence number"):
 		// An answer to no call is what refuses a connection.
 		return errRefused
-	case strings.Contains(text, "kerberos authentication not supported"),
-		strings.Contains(text, "KDC_ERR_S_PRINCIPAL_UNKNOWN"):
+	case strings.Contains(text, "kerberos authentication not supported"):
 		return fmt.Errorf("%v: %w", err, fs.ErrPermission)
+	}
+	if answer := cluster.KDCError(err); answer != nil {
+		return answer
 	}
 	return unavailable(err)
 }

@@ -108,10 +108,10 @@ func (s *Store) authorized(ctx context.Context, address string, c call) (*http.R
 		return resp, err
 	}
 	if again := s.identity.refused(ctx, value); again != nil {
-		if !errors.Is(again, errNoOther) {
-			err = fmt.Errorf("the delegation token is refused (%v), and another is not to be had: %w", err, again)
+		if errors.Is(again, errNoOther) {
+			return nil, fmt.Errorf("%w (is hadoop.security.authentication=kerberos missing in the configuration?)", err)
 		}
-		return nil, err
+		return nil, fmt.Errorf("the delegation token is refused (%v), and another is not to be had: %w", err, again)
 	}
 	if key, value, err = s.identity.parameter(ctx); err != nil {
 		return nil, err

@@ -5,14 +5,12 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"io/fs"
 	"net"
 	"net/http"
 	"strings"
 	"time"
 
 	"github.com/jcmturner/gokrb5/v8/client"
-	"github.com/jcmturner/gokrb5/v8/krberror"
 	"github.com/jcmturner/gokrb5/v8/spnego"
 
 	"github.com/rowtocol/rowtocol/store"
@@ -310,11 +308,10 @@ func (i *identity) negotiate(ctx context.Context, address string) (http.Header, 
 func negotiation(kerberos *client.Client, service string) ([]byte, error) {
 	ticket, key, err := kerberos.GetServiceTicket(service)
 	if err != nil {
-		var kdc krberror.Krberror
-		if errors.As(err, &kdc) && kdc.RootCause == krberror.KDCError {
-			return nil, fmt.Errorf("%w: %w", err, fs.ErrPermission)
+		if answer := cluster.KDCError(err); answer != nil {
+			return nil, answer
 		}
-		return nil, fmt.Errorf("%w: %w", store.ErrUnavailable, err)
+		return nil, fmt.Errorf("Kerberos ticket for %s: %w: %w", service, store.ErrUnavailable, err)
 	}
 	init, err := spnego.NewNegTokenInitKRB5(kerberos, ticket, key)
 	if err != nil {
