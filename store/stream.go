@@ -1,12 +1,16 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
 	"io/fs"
+	"slices"
 	"sync"
+	"sync/atomic"
 	"syscall"
+	"time"
 )
 
 // Opener reads a stored file as streams. OpenAt may be called concurrently.
@@ -19,15 +23,19 @@ type Opener interface {
 const (
 	streamBuffer  = 1 << 20 // bytes that are read ahead at a time
 	streamBuffers = 4
+	// streamDirect is how many bytes a read must want, when nothing is ahead of
+	// it, for them to be read to where they belong rather than to a buffer.
+	streamDirect = 256 << 10
 	// streamGap is how many bytes are rather read and dropped than a new stream
 	// begun.
 	streamGap = 1 << 20
 )
 
 // NewStreamFile returns a file of size bytes over storage that reads streams.
-// A read that continues where the last one ended makes it read ahead, until
-// the end of the file, a read elsewhere or Close; any other read is a stream
-// of its own. ctx bounds all of them.
+// A read that continues where the last one ended begins a stream, which lasts
+// until the end of the file, a new place or Close, and is read ahead while the
+// reader does something else; any other read is a stream of its own. ctx bounds
+// all of them.
 func NewStreamFile(ctx context.Context, name string, size int64, o Opener) File {
 	reading, cancel := context.WithCancel(ctx)
 	return &streamFile{parent: ctx, ctx: reading, cancel: cancel, name: name, size: size, opener: o, next: -1}
@@ -57,24 +65,12 @@ func (f *streamFile) ReadAt(p []byte, off int64) (int, error) {
 		return 0, &fs.PathError{Op: "read", Path: f.name, Err: syscall.EINVAL}
 	}
 	want := p[:min(int64(len(p)), max(f.size-off, 0))]
-	s, err := f.take(off, int64(len(want)))
-	if err != nil {
-		return 0, &fs.PathError{Op: "read", Path: f.name, Err: err}
-	}
-	n := 0
-	switch {
-	case len(want) == 0:
-	case s == nil:
-		n, err = f.readRange(want, off)
-	default:
-		n, err = s.read(want, off)
-		f.giveBack(s, err)
+	n, err := 0, f.ended()
+	if err == nil && len(want) > 0 {
+		n, err = f.read(want, off)
 	}
 	if err != nil {
-		if ended := f.ended(); ended != nil {
-			err = ended
-		}
-		return n, &fs.PathError{Op: "read", Path: f.name, Err: err}
+		return n, &fs.PathError{Op: "read", Path: f.name, Err: cmp.Or(f.ended(), err)}
 	}
 	if len(want) < len(p) {
 		err = io.EOF
@@ -93,32 +89,38 @@ func (f *streamFile) ended() error {
 	return nil
 }
 
-// take returns the stream for a read of n bytes at off, or nil if the read is
-// to be one of its own. While a read has the stream, others get none.
-func (f *streamFile) take(off, n int64) (*stream, error) {
-	if err := f.ended(); err != nil {
-		return nil, err
+func (f *streamFile) read(p []byte, off int64) (n int, err error) {
+	s, ok := f.take(off, int64(len(p)))
+	if !ok {
+		return f.readRange(p, off)
 	}
-	if n == 0 {
-		return nil, nil
-	}
-	f.mu.Lock()
-	s, continues := f.ahead, follows(off, f.next)
-	f.next = off + n
-	fits := s != nil && follows(off, s.pos)
-	if f.taken || !fits && !continues {
-		f.mu.Unlock()
-		return nil, nil
-	}
-	f.ahead, f.taken = nil, true
-	f.mu.Unlock()
-	if fits {
-		return s, nil
-	}
-	if s != nil {
+	if s != nil && !follows(off, s.pos) {
 		s.close()
+		s = nil
 	}
-	return f.start(off), nil
+	if s == nil {
+		s, err = f.start(off)
+	}
+	if err == nil {
+		n, err = s.read(p, off)
+	}
+	f.giveBack(s, err)
+	return n, err
+}
+
+// take returns the stream, if there is one, for a read of n bytes at off, or
+// false if the read is to be one of its own. While a read has the stream,
+// others are.
+func (f *streamFile) take(off, n int64) (s *stream, ok bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	continues := follows(off, f.next) || f.ahead != nil && follows(off, f.ahead.pos)
+	f.next = off + n
+	if f.taken || !continues {
+		return nil, false
+	}
+	s, f.ahead, f.taken = f.ahead, nil, true
+	return s, true
 }
 
 // follows reports whether a stream at pos should be read on for what is at off.
@@ -133,7 +135,7 @@ func (f *streamFile) giveBack(s *stream, err error) {
 	}
 	f.taken = false
 	f.mu.Unlock()
-	if !keep {
+	if !keep && s != nil {
 		s.close()
 	}
 }
@@ -170,117 +172,187 @@ func (f *streamFile) Close() error {
 	return nil
 }
 
-// stream is a part of a file, to its end, that a goroutine reads ahead. One
-// read at a time has it.
+// stream is a part of a file, to its end. One read at a time has it.
+//
+// Reads fetch for themselves as long as they follow each other so fast that the
+// network is what they wait for: to hand the bytes from one goroutine to another
+// would only delay them. Once they leave time between them, a goroutine uses it
+// to read ahead.
 type stream struct {
 	pos, end int64 // of the file: the next byte to be read, and the last + 1
 	cancel   context.CancelFunc
-	filled   chan chunk
-	empty    chan []byte
-	done     chan struct{} // closed when the goroutine has ended
-	current  chunk
-	used     int // bytes of current
+	filling  chan struct{} // closed when the goroutine ends; nil if there is none
+	stop     atomic.Bool   // tells it to
+
+	// These are the goroutine's while there is one.
+	body io.ReadCloser
+	left int64 // bytes of body
+	err  error // what comes after ready
+
+	mu      sync.Mutex // of what follows
+	ready   [][]byte
+	used    int // bytes of the first of ready
+	empty   [][]byte
+	buffers int // that were made
+
+	ahead    bool // reads leave time between them
+	returned time.Time
+	idle     time.Duration // between reads, since one last had to fetch
 }
 
-// chunk is what was read at a time, and the error that ended it.
-type chunk struct {
-	data []byte
-	err  error
-}
+// idleShare is the part of the time for a fetch that must be idle for reading
+// ahead to be worth it: 1/idleShare.
+const idleShare = 4
 
-func (f *streamFile) start(off int64) *stream {
+func (f *streamFile) start(off int64) (*stream, error) {
 	ctx, cancel := context.WithCancel(f.ctx)
-	s := &stream{
-		pos:    off,
-		end:    f.size,
-		cancel: cancel,
-		filled: make(chan chunk, streamBuffers),
-		empty:  make(chan []byte, streamBuffers),
-		done:   make(chan struct{}),
-	}
-	go func() {
-		defer close(s.done)
-		s.fill(ctx, f.opener, off)
-	}()
-	return s
-}
-
-// fill reads from off to the end into buffers that read hands back.
-func (s *stream) fill(ctx context.Context, o Opener, off int64) {
-	defer close(s.filled)
-	body, err := o.OpenAt(ctx, off, -1)
+	body, err := f.opener.OpenAt(ctx, off, -1)
 	if err != nil {
-		s.filled <- chunk{err: err}
-		return
+		cancel()
+		return nil, err
 	}
-	defer func() { _ = body.Close() }() // only read
-	for buffers := 0; off < s.end; {
-		var buf []byte
-		if buffers < streamBuffers && len(s.empty) == 0 {
-			buffers++
-			buf = make([]byte, min(streamBuffer, s.end-off))
-		} else {
-			select {
-			case buf = <-s.empty:
-			case <-ctx.Done():
-				return
-			}
-		}
-		n, err := io.ReadFull(body, buf[:min(int64(cap(buf)), s.end-off)])
-		s.filled <- chunk{data: buf[:n], err: tooShort(err)} // has room for all buffers
-		if err != nil {
-			return
-		}
-		off += int64(n)
-	}
+	return &stream{pos: off, end: f.size, cancel: cancel, body: body, left: f.size - off, returned: time.Now()}, nil
 }
 
 // read reads what is at off, which is not before the stream's position.
 func (s *stream) read(p []byte, off int64) (n int, err error) {
-	for n < len(p) {
-		if s.used == len(s.current.data) {
-			if err := s.turn(); err != nil {
-				return n, err
+	s.idle += time.Since(s.returned)
+	for {
+		n += s.copyReady(p[n:], off+int64(n))
+		if n == len(p) {
+			s.resume()
+			s.returned = time.Now()
+			return n, nil
+		}
+		began := time.Now()
+		s.pause()
+		if len(s.ready) == 0 {
+			if s.err != nil {
+				return n, s.err
+			}
+			if rest := p[n:]; len(rest) >= streamDirect && s.pos == off+int64(n) {
+				n += s.fetch(rest)
+			} else {
+				s.fill()
 			}
 		}
-		rest := s.current.data[s.used:]
-		took := int(min(int64(len(rest)), off-s.pos)) // of the gap
-		if took == 0 {
-			took = copy(p[n:], rest)
-			n += took
-			off += int64(took)
+		s.ahead = s.idle*idleShare > time.Since(began)
+		s.idle = 0
+	}
+}
+
+// copyReady copies what is ready from off on, and returns how much that is.
+func (s *stream) copyReady(p []byte, off int64) (n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for len(s.ready) > 0 {
+		buf := s.ready[0]
+		gap := int(min(int64(len(buf)-s.used), off-s.pos))
+		took := copy(p[n:], buf[s.used+gap:])
+		s.used += gap + took
+		s.pos += int64(gap + took)
+		off += int64(took)
+		n += took
+		if s.used < len(buf) {
+			break
 		}
-		s.used += took
-		s.pos += int64(took)
+		s.used = 0
+		s.ready = slices.Delete(s.ready, 0, 1)
+		s.empty = append(s.empty, buf[:cap(buf)])
 	}
-	return n, nil
+	return n
 }
 
-// turn goes to the next chunk.
-func (s *stream) turn() error {
-	if s.current.err != nil {
-		return s.current.err
-	}
-	if s.current.data != nil {
-		s.empty <- s.current.data[:0] // has room for all buffers
-	}
-	s.used = 0
-	var ok bool
-	if s.current, ok = <-s.filled; !ok {
-		s.current.err = context.Canceled
-	}
-	if len(s.current.data) == 0 {
-		return s.current.err
-	}
-	return nil
+// fetch reads the next bytes to where a read wants them.
+func (s *stream) fetch(p []byte) int {
+	n, err := io.ReadFull(s.body, p)
+	s.pos += int64(n)
+	s.left -= int64(n)
+	s.err = tooShort(err)
+	return n
 }
 
-// close ends the stream and waits until the storage has been let go. A stream
-// that was read to its end is not canceled, so that its connection stays good.
+// fill makes one more buffer ready, not full if it is told to stop. It reports
+// whether it may be called again.
+func (s *stream) fill() bool {
+	buf := s.buffer()
+	if buf == nil || s.left == 0 {
+		return false
+	}
+	buf = buf[:min(int64(len(buf)), s.left)]
+	n := 0
+	for n < len(buf) && s.err == nil && (n == 0 || !s.stop.Load()) {
+		more, err := s.body.Read(buf[n:])
+		n += more
+		if n < len(buf) {
+			s.err = tooShort(err)
+		}
+	}
+	s.left -= int64(n)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if n > 0 {
+		s.ready = append(s.ready, buf[:n])
+	}
+	return s.err == nil && !s.stop.Load()
+}
+
+// buffer returns an empty buffer, or nil if all are in use.
+func (s *stream) buffer() []byte {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if last := len(s.empty) - 1; last >= 0 {
+		buf := s.empty[last]
+		s.empty = s.empty[:last]
+		return buf
+	}
+	if s.buffers == streamBuffers {
+		return nil
+	}
+	s.buffers++
+	return make([]byte, min(streamBuffer, s.left))
+}
+
+// resume lets the goroutine read ahead, if that is of use.
+func (s *stream) resume() {
+	if s.filling != nil {
+		select {
+		case <-s.filling:
+			s.filling = nil
+		default:
+			return
+		}
+	}
+	if !s.ahead || s.err != nil || s.left == 0 || len(s.ready) == streamBuffers {
+		return
+	}
+	filling := make(chan struct{})
+	s.filling = filling
+	go func() {
+		defer close(filling)
+		for s.fill() {
+		}
+	}()
+}
+
+// pause ends the goroutine, if there is one.
+func (s *stream) pause() {
+	if s.filling == nil {
+		return
+	}
+	s.stop.Store(true)
+	<-s.filling
+	s.stop.Store(false)
+	s.filling = nil
+}
+
+// close releases what the stream has. One that was read to its end is not
+// canceled, so that its connection stays good.
 func (s *stream) close() {
 	if s.pos < s.end {
 		s.cancel()
 	}
-	<-s.done
+	s.pause()
+	_ = s.body.Close() // only read
 	s.cancel()
 }

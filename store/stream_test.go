@@ -20,6 +20,7 @@ type streams struct {
 	hang       bool  // reads wait for their context
 	long, open atomic.Int32
 	short      atomic.Int32
+	sent       atomic.Int64 // bytes
 }
 
 var errStream = errors.New("the stream failed")
@@ -61,6 +62,7 @@ func (b *body) Read(p []byte) (int, error) {
 	}
 	n := copy(p, b.s.data[b.pos:min(end, b.pos+60_000)])
 	b.pos += int64(n)
+	b.s.sent.Add(int64(n))
 	return n, nil
 }
 
@@ -164,6 +166,32 @@ func TestStreamFileConcurrent(t *testing.T) {
 	wg.Wait()
 	if err := f.Close(); err != nil || s.open.Load() != 0 {
 		t.Errorf("close: %v; %d streams are open", err, s.open.Load())
+	}
+}
+
+func TestStreamFileReadsAhead(t *testing.T) {
+	s := newStreams(16 << 20)
+	f := s.file(t.Context())
+	const step = 300_000
+	off := int64(0)
+	for range 4 {
+		s.check(t, f, off, step)
+		off += step
+		time.Sleep(50 * time.Millisecond) // the reader has something to do
+	}
+	ahead := func() int64 { return s.sent.Load() - off }
+	for end := time.Now().Add(10 * time.Second); ahead() < (streamBuffers-1)*streamBuffer && time.Now().Before(end); {
+		time.Sleep(time.Millisecond)
+	}
+	if n := ahead(); n < (streamBuffers-1)*streamBuffer || n > streamBuffers*streamBuffer {
+		t.Errorf("%d bytes were read ahead", n)
+	}
+	for off < f.Size() { // fast from here on
+		s.check(t, f, off, step)
+		off += step
+	}
+	if n := s.sent.Load(); n != f.Size() || s.long.Load() != 1 {
+		t.Errorf("%d bytes were read in %d streams", n, s.long.Load())
 	}
 }
 
