@@ -45,7 +45,7 @@ func on(uri string) jobtest.Open {
 // local disk, on both roads to HDFS: a sample of them, all of them in a soak.
 func TestRoads(t *testing.T) {
 	c := hadooptest.Shared(t)
-	stride := 23
+	stride := 41
 	if os.Getenv("ROWTOCOL_SOAK") != "" {
 		stride = 1
 	}

@@ -242,7 +242,9 @@ func (a *attempt) prepare(ctx context.Context, s *state) error {
 		a.created = true
 	}
 	if err := a.st.MkdirAll(ctx, a.root); err != nil {
-		a.unmake(ctx)
+		clean, cancel := store.Cleanup(ctx)
+		defer cancel()
+		a.unmake(clean)
 		return fmt.Errorf("destination: %w", err)
 	}
 	return nil

@@ -172,6 +172,7 @@ func (c *Cluster) configureNames(core, hdfs properties, ports []int) {
 		hdfs["dfs.namenode.shared.edits.dir"] = "file://" + c.path("edits")
 		hdfs["dfs.ha.fencing.methods"] = "shell(/bin/true)"
 		hdfs["dfs.ha.tail-edits.period"] = "1"
+		hdfs["dfs.ha.log-roll.period"] = "2" // a name node that starts again waits for the edits in it
 	}
 	core["fs.defaultFS"] = c.uri
 	for i, id := range ids {

@@ -1,0 +1,377 @@
+package e2e
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rowtocol/rowtocol/e2e/hadooptest"
+	"github.com/rowtocol/rowtocol/store"
+	"github.com/rowtocol/rowtocol/store/location"
+)
+
+// site is a cluster to be disturbed, with a conversion to it whose upload takes
+// long enough.
+type site struct {
+	*hadooptest.Cluster
+	resolver *location.Resolver
+	input    string
+	flags    []string
+	want     map[string]string // digests of the output's files
+	upload   time.Duration     // how long its largest part takes
+}
+
+func newSite(t *testing.T, config hadooptest.Config, rows int64, flags ...string) *site {
+	t.Helper()
+	s := &site{Cluster: hadooptest.New(t, config), flags: flags}
+	t.Setenv("HADOOP_CONF_DIR", s.ConfDir())
+	s.resolver = location.New(location.Options{Patience: store.Patience{Limit: time.Minute}})
+	t.Cleanup(func() { _ = s.resolver.Close() })
+	dir := t.TempDir()
+	s.input = filepath.Join(dir, "mail.avro")
+	writeMail(t, s.input, rows)
+	local := filepath.Join(dir, "out")
+	run(t, s.args(local)...).want(t, 0)
+	s.want = map[string]string{}
+	for name, content := range tree(t, local) {
+		s.want[name] = digest([]byte(content))
+	}
+	return s
+}
+
+func digest(b []byte) string { return fmt.Sprintf("%d bytes %x", len(b), sha256.Sum256(b)) }
+
+func (s *site) args(dest string, more ...string) []string {
+	args := append([]string{"convert", "--log-level=debug"}, s.flags...)
+	return append(append(args, more...), s.input, dest)
+}
+
+func (s *site) at(t *testing.T, uri string) store.Location {
+	t.Helper()
+	l, err := s.resolver.Resolve(uri)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+// tree returns digests of the files below a directory, hidden ones included.
+func (s *site) tree(t *testing.T, uri string) map[string]string {
+	t.Helper()
+	at := s.at(t, uri)
+	files := map[string]string{}
+	var walk func(below string)
+	walk = func(below string) {
+		infos, err := at.Store.List(t.Context(), path.Join(at.Path, below))
+		if errors.Is(err, store.ErrNotExist) {
+			return
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, info := range infos {
+			name := path.Join(below, info.Name)
+			if info.Dir {
+				walk(name)
+				continue
+			}
+			b, err := at.Store.ReadFile(t.Context(), info.Path, 1<<30)
+			switch {
+			case errors.Is(err, store.ErrBeingWritten):
+				files[name] = "open"
+			case errors.Is(err, store.ErrNotExist): // it was renamed meanwhile
+			case err != nil:
+				t.Fatal(err)
+			default:
+				files[name] = digest(b)
+			}
+		}
+	}
+	walk("")
+	return files
+}
+
+// check fails the test if a name that a reader would see is not complete.
+func (s *site) check(t *testing.T, uri string) {
+	t.Helper()
+	got := s.tree(t, uri)
+	for name, d := range got {
+		if name == "_lock" || strings.HasPrefix(name, ".") {
+			continue
+		}
+		if d != s.want[name] {
+			t.Errorf("%s shows %s, want %s", name, d, s.want[name])
+		}
+	}
+	if _, committed := got["_SUCCESS"]; committed {
+		s.complete(t, uri)
+	}
+}
+
+// nothing fails the test if a reader would see anything.
+func (s *site) nothing(t *testing.T, uri string) {
+	t.Helper()
+	for name := range s.tree(t, uri) {
+		if name != "_lock" && !strings.HasPrefix(name, ".") {
+			t.Errorf("%s is visible", name)
+		}
+	}
+}
+
+// complete fails the test unless a directory holds the output, nothing beside
+// it, and one block per file.
+func (s *site) complete(t *testing.T, uri string) {
+	t.Helper()
+	got := s.tree(t, uri)
+	for name, d := range s.want {
+		if got[name] != d {
+			t.Errorf("%s: %s, want %s", name, got[name], d)
+		}
+		delete(got, name)
+	}
+	for name := range got {
+		t.Errorf("left behind: %s", name)
+	}
+	report, err := s.Fsck(t.Context(), s.at(t, uri).Path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(report) {
+		if strings.Contains(line, "block(s)") && !strings.Contains(line, " 1 block(s)") {
+			t.Errorf("not one block: %s", line)
+		}
+	}
+}
+
+// uploading waits until a part is being uploaded and returns its pipeline.
+func (s *site) uploading(t *testing.T, uri string, ended <-chan struct{}) []*hadooptest.Daemon {
+	t.Helper()
+	at := s.at(t, uri)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	for {
+		for _, file := range temps(ctx, at) {
+			if nodes, err := s.Pipeline(ctx, file); err == nil && len(nodes) > 0 {
+				return nodes
+			}
+		}
+		select {
+		case <-ended:
+			t.Fatal("the conversion ended before an upload was seen")
+		case <-ctx.Done():
+			t.Fatal("no upload was seen")
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+}
+
+// temps returns the temporary files of parts; what cannot be listed now has
+// none.
+func temps(ctx context.Context, at store.Location) (files []string) {
+	attempts, _ := at.Store.List(ctx, path.Join(at.Path, ".rowtocol"))
+	for _, a := range attempts {
+		infos, _ := at.Store.List(ctx, a.Path)
+		for _, info := range infos {
+			if store.IsTemp(info.Name) && strings.HasPrefix(info.Name, ".part-") {
+				files = append(files, info.Path)
+			}
+		}
+	}
+	return files
+}
+
+// running is a conversion under way.
+type running struct {
+	cmd    *exec.Cmd
+	ended  chan struct{}
+	stderr *strings.Builder
+}
+
+func (s *site) start(t *testing.T, dest string, more ...string) *running {
+	t.Helper()
+	return launch(t, command(s.args(dest, more...)...))
+}
+
+func launch(t *testing.T, cmd *exec.Cmd) *running {
+	t.Helper()
+	r := &running{cmd: cmd, ended: make(chan struct{}), stderr: &strings.Builder{}}
+	r.cmd.Stderr = r.stderr
+	if err := r.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		_ = r.cmd.Wait() // its exit code says it
+		close(r.ended)
+	}()
+	t.Cleanup(func() {
+		_ = r.cmd.Process.Kill() // it has ended, if the test passed
+		<-r.ended
+	})
+	return r
+}
+
+// want waits for the exit code; -1 is a signal.
+func (r *running) want(t *testing.T, code int) {
+	t.Helper()
+	select {
+	case <-r.ended:
+	case <-time.After(5 * time.Minute):
+		t.Fatalf("the conversion hangs\n%s", tail(r.stderr.String()))
+	}
+	if got := r.cmd.ProcessState.ExitCode(); got != code {
+		t.Fatalf("exit %d, want %d\n%s", got, code, tail(r.stderr.String()))
+	}
+}
+
+// retries counts the waits that an ended conversion logged.
+func (r *running) retries() int { return strings.Count(r.stderr.String(), "trying again") }
+
+func tail(text string) string { return text[max(0, len(text)-4000):] }
+
+// roads are the two ways to a cluster.
+func (s *site) roads() map[string]string {
+	return map[string]string{"hdfs": s.URI(), "webhdfs": s.WebURI()}
+}
+
+// measure learns how long an undisturbed upload takes.
+func (s *site) measure(t *testing.T, dest string) {
+	t.Helper()
+	r := s.start(t, dest)
+	s.uploading(t, dest, r.ended)
+	began := time.Now()
+	for at := s.at(t, dest); len(temps(t.Context(), at)) > 0; {
+		time.Sleep(5 * time.Millisecond)
+	}
+	s.upload = time.Since(began)
+	r.want(t, 0)
+	s.complete(t, dest)
+}
+
+// soaking returns how often a fault is to be repeated.
+func soaking(short, long int) int {
+	if os.Getenv("ROWTOCOL_SOAK") != "" {
+		return long
+	}
+	return short
+}
+
+// TestDataNodeKilled kills a data node of the pipeline during an upload.
+func TestDataNodeKilled(t *testing.T) {
+	s := newSite(t, hadooptest.Config{DataNodes: 3}, 100_000, "--codec=null", "--row-group-size=256MiB", "--store-retry=3m")
+	whens := []struct {
+		name string
+		at   float64 // of the upload's time
+	}{{"early", 0}, {"late", 0.7}, {"in close", 0.95}}
+	for road, uri := range s.roads() {
+		s.measure(t, uri+"/measure-"+road)
+		for i := range soaking(3, 20) {
+			position, when := (i+i/3)%3, whens[i%3]
+			t.Run(fmt.Sprintf("%s %d: node %d of the pipeline, %s", road, i, position+1, when.name), func(t *testing.T) {
+				dest := fmt.Sprintf("%s/killed-%s-%d", uri, road, i)
+				r := s.start(t, dest)
+				nodes := s.uploading(t, dest, r.ended)
+				victim := nodes[min(position, len(nodes)-1)]
+				jitter := 1 + (rand.Float64()-0.5)/10
+				time.Sleep(time.Duration(when.at * jitter * float64(s.upload)))
+				victim.Kill()
+				r.want(t, 0)
+				t.Logf("the upload of %v was tried again %d times", s.upload.Round(time.Millisecond), r.retries())
+				s.complete(t, dest)
+				if err := victim.Start(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+				defer cancel()
+				if err := s.WaitLive(ctx, 3); err != nil {
+					t.Fatal(err)
+				}
+			})
+		}
+	}
+}
+
+// TestHungNodes stops daemons without ending them for longer than any deadline.
+func TestHungNodes(t *testing.T) {
+	const deadline = "4000" // ms
+	s := newSite(t, hadooptest.Config{
+		DataNodes: 3,
+		Core:      map[string]string{"ipc.client.rpc-timeout.ms": deadline},
+		HDFS:      map[string]string{"dfs.client.socket-timeout": deadline},
+	}, 100_000, "--codec=null", "--row-group-size=256MiB", "--store-retry=3m")
+	for road, uri := range s.roads() {
+		t.Run(road+", data node", func(t *testing.T) {
+			dest := uri + "/hung-data-node-" + road
+			r := s.start(t, dest)
+			victim := s.uploading(t, dest, r.ended)[0]
+			must(t, victim.Suspend())
+			r.want(t, 0)
+			s.complete(t, dest)
+			must(t, victim.Resume())
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			must(t, s.WaitLive(ctx, 3))
+		})
+		t.Run(road+", name node", func(t *testing.T) {
+			dest := uri + "/hung-name-node-" + road
+			r := s.start(t, dest)
+			s.uploading(t, dest, r.ended)
+			must(t, s.NameNodes[0].Suspend())
+			time.Sleep(6 * time.Second) // longer than any deadline
+			must(t, s.NameNodes[0].Resume())
+			r.want(t, 0)
+			s.complete(t, dest)
+		})
+		t.Run(road+", name node for good", func(t *testing.T) {
+			dest := uri + "/lost-name-node-" + road
+			r := s.start(t, dest, "--store-retry=2s")
+			s.uploading(t, dest, r.ended)
+			must(t, s.NameNodes[0].Suspend())
+			r.want(t, 4)
+			must(t, s.NameNodes[0].Resume())
+			s.nothing(t, dest)
+			run(t, s.args(dest)...).want(t, 0)
+			s.complete(t, dest)
+		})
+	}
+}
+
+// TestClientKilled kills the program itself, whose lease and half files must
+// not stand in the way of a rerun.
+func TestClientKilled(t *testing.T) {
+	s := newSite(t, hadooptest.Config{DataNodes: 1}, 40_000, "--row-group-size=2MiB", "--workers=2")
+	for road, uri := range s.roads() {
+		began := time.Now()
+		run(t, s.args(uri+"/whole-"+road)...).want(t, 0)
+		took := time.Since(began)
+		struck := 0
+		n := soaking(2, 25)
+		for i := range n {
+			dest := fmt.Sprintf("%s/client-%s-%d", uri, road, i)
+			for range 1 + rand.IntN(2) { // sometimes the rerun is killed, too
+				r := s.start(t, dest)
+				time.Sleep(rand.N(took))
+				_ = r.cmd.Process.Kill() // it may have ended
+				<-r.ended
+				if r.cmd.ProcessState.ExitCode() == -1 {
+					struck++
+				}
+				s.check(t, dest)
+			}
+			run(t, s.args(dest)...).want(t, 0)
+			s.complete(t, dest)
+			if t.Failed() {
+				t.Fatal("stopping after a failed run")
+			}
+		}
+		t.Logf("%s: %d runs, %d kills hit", road, n, struck)
+	}
+}
