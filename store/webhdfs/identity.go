@@ -311,7 +311,7 @@ func negotiation(kerberos *client.Client, service string) ([]byte, error) {
 		if answer := cluster.KDCError(err); answer != nil {
 			return nil, answer
 		}
-		return nil, fmt.Errorf("Kerberos ticket for %s: %w: %w", service, store.ErrUnavailable, err)
+		return nil, fmt.Errorf("a Kerberos ticket for %s: %w: %w", service, store.ErrUnavailable, err)
 	}
 	init, err := spnego.NewNegTokenInitKRB5(kerberos, ticket, key)
 	if err != nil {
