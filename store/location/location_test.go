@@ -1,0 +1,94 @@
+package location
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/rowtocol/rowtocol/store"
+)
+
+const hdfsSite = `<configuration>
+<property><name>dfs.nameservices</name><value>ns</value></property>
+<property><name>dfs.ha.namenodes.ns</name><value>a,b</value></property>
+<property><name>dfs.namenode.rpc-address.ns.a</name><value>one:8020</value></property>
+<property><name>dfs.namenode.rpc-address.ns.b</name><value>two:8020</value></property>
+<property><name>dfs.namenode.http-address.ns.a</name><value>one:9870</value></property>
+<property><name>dfs.namenode.http-address.ns.b</name><value>two:9870</value></property>
+</configuration>`
+
+const coreSite = `<configuration>
+<property><name>fs.defaultFS</name><value>hdfs://ns</value></property>
+</configuration>`
+
+// configure points HADOOP_CONF_DIR to files of these contents.
+func configure(t *testing.T, files map[string]string) {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Setenv("HADOOP_CONF_DIR", dir)
+	t.Setenv("HADOOP_USER_NAME", "etl")
+}
+
+func TestResolve(t *testing.T) {
+	configure(t, map[string]string{"hdfs-site.xml": hdfsSite, "core-site.xml": coreSite})
+	r := New(Options{})
+	defer func() { _ = r.Close() }()
+	tests := []struct{ location, origin, path string }{
+		{"a/b", "", "a/b"},
+		{"file:///a", "", "/a"},
+		{"hdfs://ns/a//b/../c", "hdfs://ns", "/a/c"},
+		{"hdfs:///a", "hdfs://ns", "/a"},
+		{"hdfs://ns", "hdfs://ns", "/"},
+		{"HDFS://other/a", "hdfs://other:8020", "/a"},
+		{"hdfs://other:8020/a b%20*", "hdfs://other:8020", "/a b%20*"},
+		{"webhdfs://ns/a", "webhdfs://ns", "/a"},
+		{"swebhdfs://other/a", "swebhdfs://other:9871", "/a"},
+	}
+	stores := map[string]store.Store{}
+	for _, tt := range tests {
+		got, err := r.Resolve(tt.location)
+		if err != nil || got.Origin != tt.origin || got.Path != tt.path {
+			t.Errorf("%s is %s and %s, %v; want %s and %s", tt.location, got.Origin, got.Path, err, tt.origin, tt.path)
+			continue
+		}
+		if known := stores[got.Origin]; known != nil && known != got.Store {
+			t.Errorf("%s: another store for the same origin", tt.location)
+		}
+		stores[got.Origin] = got.Store
+		again, err := r.Resolve(got.Origin + got.Path)
+		if err != nil || again != got {
+			t.Errorf("%s does not resolve to itself again: %v, %v", got.Origin+got.Path, again, err)
+		}
+	}
+}
+
+func TestResolveFails(t *testing.T) {
+	tests := []struct {
+		name, location string
+		files          map[string]string
+		class          store.Class
+	}{
+		{"scheme", "s3://bucket/key", nil, store.Unsupported},
+		{"no default file system", "hdfs:///a", nil, store.Unknown},
+		{"broken configuration", "hdfs://nn/a", map[string]string{"core-site.xml": "<configuration>"}, store.Unknown},
+		{"nameservice with port", "hdfs://ns:8020/a", map[string]string{"hdfs-site.xml": hdfsSite}, store.Unknown},
+		{"protection that the client cannot read", "hdfs://nn/a", map[string]string{"core-site.xml": `<configuration>
+			<property><name>dfs.encrypt.data.transfer</name><value>true</value></property></configuration>`}, store.Final},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			configure(t, tt.files)
+			r := New(Options{})
+			defer func() { _ = r.Close() }()
+			_, err := r.Resolve(tt.location)
+			if err == nil || store.Classify(err) != tt.class {
+				t.Errorf("%v, of class %v", err, store.Classify(err))
+			}
+		})
+	}
+}
