@@ -156,7 +156,8 @@ func (c call) with(key, value string) call {
 // isNoNode reports whether a name node found no data node but excluded ones.
 func isNoNode(err error) bool {
 	remote, ok := asRemote(err)
-	return ok && strings.Contains(remote.Message, "Failed to find datanode")
+	return ok && (strings.Contains(remote.Message, "Failed to find datanode") ||
+		strings.Contains(remote.Message, "No active and not excluded nodes"))
 }
 
 // whose says whether an error is a data node's, and another may do better.
