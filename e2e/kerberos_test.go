@@ -1,0 +1,430 @@
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"os/user"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/jcmturner/gokrb5/v8/iana/etypeID"
+	"github.com/jcmturner/gokrb5/v8/keytab"
+
+	"github.com/rowtocol/rowtocol/e2e/hadooptest"
+	"github.com/rowtocol/rowtocol/store"
+)
+
+const (
+	// life is that of short-lived tickets, and of delegation tokens until they
+	// are renewed; services accept a ticket for some seconds more.
+	life   = 10 * time.Second
+	beyond = life + 7*time.Second
+
+	transferProtection = "dfs.data.transfer.protection"
+	cipherSuites       = "dfs.encrypt.data.transfer.cipher.suites"
+	aes                = "AES/CTR/NoPadding"
+)
+
+// realm is a secure cluster with a user alice, who has a directory and in it an
+// input.
+type realm struct {
+	*hadooptest.Cluster
+	kdc    *hadooptest.KDC
+	sites  map[string]*site // by road; their want is of an input on that road
+	keytab string           // alice's
+}
+
+func newRealm(t *testing.T) *realm {
+	t.Helper()
+	hadooptest.NeedKerberos(t)
+	kdc, err := hadooptest.StartKDC(t.Context(), t.TempDir(), 0)
+	must(t, err)
+	t.Cleanup(kdc.Stop)
+	cache := filepath.Join(t.TempDir(), "cache")
+	must(t, kdc.Kinit(t.Context(), "alice", cache))
+	t.Setenv("KRB5_CONFIG", kdc.Conf())
+	t.Setenv("KRB5CCNAME", "FILE:"+cache)
+	s := newSite(t, hadooptest.Config{DataNodes: 1, Kerberos: kdc, HDFS: map[string]string{
+		"dfs.namenode.delegation.token.renew-interval": fmt.Sprint(life.Milliseconds()),
+		"dfs.namenode.delegation.token.max-lifetime":   fmt.Sprint(2 * life.Milliseconds()),
+		// What is looked for must not expire first.
+		"dfs.block.access.token.lifetime": "600",
+	}}, 20_000, "--row-group-size=2MiB", "--workers=1", "--store-retry=1m")
+	r := &realm{Cluster: s.Cluster, kdc: kdc, sites: map[string]*site{}}
+	r.keytab, err = kdc.Keytab(t.Context(), "alice")
+	must(t, err)
+	for _, op := range []string{"PUT /alice op=MKDIRS", "PUT /alice op=SETOWNER&owner=alice&group=people"} {
+		f := strings.Fields(op)
+		_, err := s.Do(t.Context(), f[0], f[1], f[2])
+		must(t, err)
+	}
+	data, err := os.ReadFile(s.input)
+	must(t, err)
+	for road, uri := range s.roads() {
+		of := *s
+		of.input = uri + "/alice/" + road + ".avro"
+		in := s.at(t, of.input)
+		must(t, in.Store.WriteFile(t.Context(), in.Path, data, true))
+		dest := uri + "/alice/reference-" + road
+		ending(t, command(of.args(dest)...)).want(t, 0)
+		// It names the input, which the local run had elsewhere.
+		of.want = maps.Clone(s.want)
+		of.want["_SUCCESS"] = s.tree(t, dest)["_SUCCESS"]
+		of.complete(t, dest)
+		r.sites[road] = &of
+	}
+	return r
+}
+
+// bearer is what a user has to prove with who he is.
+type bearer struct {
+	name, user string
+	env, flags []string
+}
+
+// withKeytab is alice with her keys.
+func (r *realm) withKeytab(extra ...string) bearer {
+	return bearer{
+		name: "keytab", user: "alice", env: append([]string{"KRB5CCNAME=FILE:/nonexistent"}, extra...),
+		flags: []string{"--principal=alice", "--keytab=" + r.keytab},
+	}
+}
+
+// withCache is alice with a new ticket cache.
+func (r *realm) withCache(t *testing.T, args ...string) (b bearer, cache string) {
+	t.Helper()
+	cache = filepath.Join(t.TempDir(), "cache")
+	must(t, r.kdc.Kinit(t.Context(), "alice", cache, args...))
+	return bearer{name: "ticket cache", user: "alice", env: []string{"KRB5CCNAME=FILE:" + cache}}, cache
+}
+
+// as prepares a conversion.
+func (b bearer) as(s *site, dest string, more ...string) *exec.Cmd {
+	cmd := command(append(s.args(dest, more...), b.flags...)...)
+	cmd.Env = append(cmd.Env, b.env...)
+	return cmd
+}
+
+// owned fails the test unless all files of a directory are a user's.
+func (r *realm) owned(t *testing.T, dir, user string) {
+	t.Helper()
+	text, err := r.Do(t.Context(), "GET", dir, "op=LISTSTATUS")
+	must(t, err)
+	var answer struct {
+		FileStatuses struct {
+			FileStatus []struct{ PathSuffix, Owner string }
+		}
+	}
+	must(t, json.Unmarshal([]byte(text), &answer))
+	for _, s := range answer.FileStatuses.FileStatus {
+		if s.Owner != user {
+			t.Errorf("%s/%s is owned by %s, not by %s", dir, s.PathSuffix, s.Owner, user)
+		}
+	}
+}
+
+// client returns a directory of client configuration that differs from the
+// cluster's.
+func (r *realm) client(t *testing.T, properties map[string]string) string {
+	t.Helper()
+	dir := t.TempDir()
+	must(t, os.CopyFS(dir, os.DirFS(r.ConfDir())))
+	reconfigure(t, dir, properties)
+	return dir
+}
+
+// reconfigure changes a directory of configuration.
+func reconfigure(t *testing.T, dir string, properties map[string]string) {
+	t.Helper()
+	file := filepath.Join(dir, "hdfs-site.xml")
+	text, err := os.ReadFile(file)
+	must(t, err)
+	last := ""
+	for name, value := range properties {
+		last += "<property><name>" + name + "</name><value>" + value + "</value></property>\n"
+	}
+	must(t, os.WriteFile(file, []byte(strings.Replace(string(text), "</configuration>", last+"</configuration>", 1)), 0o666))
+}
+
+// krb5 returns a file for KRB5_CONFIG in which a setting has another value.
+func (r *realm) krb5(t *testing.T, key, value string) string {
+	t.Helper()
+	text, err := os.ReadFile(r.kdc.Conf())
+	must(t, err)
+	setting := regexp.MustCompile(`(?m)^ +` + key + ` = .*$`)
+	if !setting.Match(text) {
+		t.Fatalf("krb5.conf has no %s", key)
+	}
+	file := filepath.Join(t.TempDir(), "krb5.conf")
+	must(t, os.WriteFile(file, setting.ReplaceAll(text, []byte(" "+key+" = "+value)), 0o666))
+	return file
+}
+
+// TestKerberos reads from and writes to a cluster that trusts only Kerberos.
+func TestKerberos(t *testing.T) {
+	r := newRealm(t)
+	t.Run("credentials", r.credentials)
+	t.Run("refusals", r.refusals)
+	t.Run("expiry", r.expiry)
+	t.Run("protection", r.protection)
+}
+
+// credentials converts with each kind of them.
+func (r *realm) credentials(t *testing.T) {
+	cached, _ := r.withCache(t)
+	for road, s := range r.sites {
+		bearers := []bearer{r.withKeytab(), cached}
+		if road == "webhdfs" {
+			bearers = append([]bearer{r.withToken(t)}, bearers...) // soon, for it expires
+		}
+		for _, b := range bearers {
+			t.Run(b.name+" over "+road, func(t *testing.T) {
+				dir := path.Join("/alice", strings.ReplaceAll(t.Name(), "/", "-"))
+				if b.user != "alice" {
+					dir = path.Base(dir)
+				}
+				dest := s.roads()[road] + path.Join("/", dir)
+				ending(t, b.as(s, dest)).want(t, 0)
+				s.complete(t, dest)
+				r.owned(t, path.Join("/", dir), b.user)
+			})
+		}
+	}
+}
+
+// withToken is the superuser with a delegation token that Hadoop's own tool
+// got, and nothing else.
+func (r *realm) withToken(t *testing.T) bearer {
+	t.Helper()
+	self, err := user.Current()
+	must(t, err)
+	file := filepath.Join(t.TempDir(), "token")
+	_, err = r.Java(t.Context(), "org.apache.hadoop.hdfs.tools.DelegationTokenFetcher", "--renewer", "nobody", file)
+	must(t, err)
+	return bearer{name: "token", user: self.Username, env: []string{
+		"HADOOP_TOKEN_FILE_LOCATION=" + file, "KRB5CCNAME=FILE:/nonexistent", "KRB5_CONFIG=/nonexistent",
+	}}
+}
+
+// forge writes a key table with a key that no distribution center knows.
+func forge(t *testing.T, principal, realm string) string {
+	t.Helper()
+	keys := keytab.New()
+	must(t, keys.AddEntry(principal, realm, "guess", time.Now(), 1, etypeID.AES256_CTS_HMAC_SHA1_96))
+	data, err := keys.Marshal()
+	must(t, err)
+	file := filepath.Join(t.TempDir(), "forged.keytab")
+	must(t, os.WriteFile(file, data, 0o600))
+	return file
+}
+
+// refusals cannot pass, but for a distribution center that may be there later:
+// each is told at once in one line.
+func (r *realm) refusals(t *testing.T) {
+	const none = "KRB5CCNAME=FILE:/nonexistent"
+	conf := func(properties map[string]string) string { return "HADOOP_CONF_DIR=" + r.client(t, properties) }
+	with := func(principal, keytab string) []string {
+		return []string{"--principal=" + principal, "--keytab=" + keytab}
+	}
+	expired, _ := r.withCache(t, "-l", "1s")
+	time.Sleep(time.Second)
+	for _, c := range []struct {
+		name string
+		road string // only this one
+		bearer
+		code int
+		says []string
+	}{
+		{name: "no credentials", bearer: bearer{env: []string{none}}, code: 7, says: []string{"/nonexistent", "kinit", "--keytab"}},
+		{name: "expired ticket", bearer: expired, code: 7, says: []string{"alice@" + hadooptest.Realm, "expired", "kinit", "--keytab"}},
+		{name: "no keytab", bearer: bearer{flags: with("alice", "/nonexistent")}, code: 7, says: []string{"/nonexistent"}},
+		{name: "another's keytab", bearer: bearer{flags: with("bob", r.keytab)}, code: 7, says: []string{"bob@" + hadooptest.Realm, r.keytab}},
+		{name: "unknown principal", bearer: bearer{flags: with("mallory", forge(t, "mallory", hadooptest.Realm))}, code: 7, says: []string{"mallory@" + hadooptest.Realm}},
+		{name: "wrong key", bearer: bearer{flags: with("alice", forge(t, "alice", hadooptest.Realm))}, code: 7, says: []string{"alice@" + hadooptest.Realm}},
+		{name: "wrong realm", bearer: bearer{flags: with("alice@OTHER.TEST", forge(t, "alice", "OTHER.TEST"))}, code: 7, says: []string{"OTHER.TEST"}},
+		{name: "no krb5.conf", bearer: bearer{env: []string{"KRB5_CONFIG=/nonexistent"}}, code: 7, says: []string{"/nonexistent"}},
+		{
+			name: "no distribution center", code: 4, says: []string{hadooptest.Realm},
+			bearer: r.withKeytab("KRB5_CONFIG=" + r.krb5(t, "kdc", "127.0.0.1:1")),
+		},
+		{
+			name: "unknown service", road: "hdfs", code: 7, says: []string{"nobody/localhost"},
+			bearer: bearer{env: []string{conf(map[string]string{"dfs.namenode.kerberos.principal": "nobody/localhost@" + hadooptest.Realm})}},
+		},
+		{
+			name: "another's service", road: "hdfs", code: 7, says: []string{"alice"},
+			bearer: bearer{env: []string{conf(map[string]string{"dfs.namenode.kerberos.principal": "alice@" + hadooptest.Realm})}},
+		},
+		{
+			name: "simple client", code: 7, says: []string{"authenti"},
+			bearer: bearer{env: []string{conf(map[string]string{"hadoop.security.authentication": "simple"})}},
+		},
+		{
+			name: "integrity", road: "hdfs", code: 7, says: []string{transferProtection + "=integrity", "webhdfs://"},
+			bearer: bearer{env: []string{conf(map[string]string{transferProtection: "integrity"})}},
+		},
+		{
+			name: "privacy", road: "hdfs", code: 7, says: []string{transferProtection + "=privacy", "webhdfs://"},
+			bearer: bearer{env: []string{conf(map[string]string{transferProtection: "privacy"})}},
+		},
+		{
+			name: "not her directory", code: 7, says: []string{"alice", "/stranger"},
+			bearer: bearer{env: []string{"KRB5CCNAME=" + os.Getenv("KRB5CCNAME")}},
+		},
+	} {
+		for road, s := range r.sites {
+			if c.road != "" && c.road != road {
+				continue
+			}
+			t.Run(c.name+" over "+road, func(t *testing.T) {
+				name := "/alice/refused"
+				if c.name == "not her directory" {
+					name = "/stranger"
+				}
+				cmd := command(append([]string{"convert", "--store-retry=2s", s.input, s.roads()[road] + name}, c.flags...)...)
+				cmd.Env = append(cmd.Env, c.env...)
+				result := ending(t, cmd).want(t, c.code)
+				t.Log(result.elapsed.Round(time.Millisecond), strings.TrimSpace(result.stderr))
+				lines := strings.Split(strings.TrimSpace(result.stderr), "\n")
+				result.stderr = lines[len(lines)-1] // others are about waiting
+				if c.code == 7 && len(lines) != 1 {
+					t.Errorf("it waited\n%s", strings.Join(lines, "\n"))
+				}
+				result.oneLine(t, c.says...)
+			})
+		}
+	}
+}
+
+// outlasting is a conversion that outlasts its credentials.
+type outlasting struct {
+	name   string
+	bearer bearer
+	road   string
+	phase  phase  // in which it is suspended
+	cache  string // gets a new ticket meanwhile
+	slow   bool   // it is not suspended for long, but often
+	code   int
+	dest   string
+	run    *running
+}
+
+// between is when one part is there, and the next is not.
+var between = phase{"between uploads", func(_, attempt []store.Info) bool { return has(attempt, "part-", ".trv") }}
+
+// expiry lets tickets and delegation tokens expire under conversions.
+func (r *realm) expiry(t *testing.T) {
+	seconds := fmt.Sprintf("%ds", int(life.Seconds()))
+	short := r.krb5(t, "ticket_lifetime", seconds)
+	var cases []*outlasting
+	for i, road := range []string{"hdfs", "webhdfs"} {
+		for j := range soaking(1, 2) {
+			first, second := phases[0], between
+			if (i+j)%2 == 1 {
+				first, second = second, first
+			}
+			kinit, cache := r.withCache(t, "-l", seconds)
+			cases = append(cases,
+				&outlasting{name: "keytab", bearer: r.withKeytab("KRB5_CONFIG=" + short), road: road, phase: first},
+				&outlasting{name: "kinit", bearer: kinit, road: road, phase: second, cache: cache})
+		}
+		renewable, _ := r.withCache(t, "-l", seconds, "-r", "1h")
+		lost, _ := r.withCache(t, "-l", seconds)
+		cases = append(cases,
+			&outlasting{name: "renewal", bearer: renewable, road: road, phase: between, slow: true},
+			&outlasting{name: "no renewal", bearer: lost, road: road, phase: between, code: 7})
+	}
+	for i, c := range cases {
+		s := r.sites[c.road]
+		c.dest = fmt.Sprintf("%s/alice/expiry-%d", s.roads()[c.road], i)
+		c.run = launch(t, c.bearer.as(s, c.dest))
+		s.stopIn(t, c.run, c.dest, c.phase)
+		if c.slow {
+			go c.run.slow(2*life, 20*time.Millisecond)
+		}
+	}
+	time.Sleep(beyond)
+	for _, c := range cases {
+		select {
+		case <-c.run.ended:
+			t.Errorf("%s over %s ended before its ticket did", c.name, c.road)
+		default:
+		}
+		if c.cache != "" {
+			must(t, r.kdc.Kinit(t.Context(), "alice", c.cache, "-l", seconds))
+		}
+		if !c.slow {
+			must(t, c.run.cmd.Process.Signal(syscall.SIGCONT))
+		}
+	}
+	for _, c := range cases {
+		t.Run(c.name+" over "+c.road, func(t *testing.T) { r.outlasted(t, c) })
+	}
+}
+
+func (r *realm) outlasted(t *testing.T, c *outlasting) {
+	s := r.sites[c.road]
+	c.run.want(t, c.code)
+	if c.code == 0 {
+		s.complete(t, c.dest)
+		return
+	}
+	t.Log(tail(c.run.stderr.String()))
+	s.nothing(t, c.dest)
+	ending(t, r.withKeytab().as(s, c.dest)).want(t, 0)
+	s.complete(t, c.dest)
+}
+
+// slow lets a suspended conversion go on for a moment each second, for a time,
+// and then for good.
+func (r *running) slow(total, moment time.Duration) {
+	for end := time.Now().Add(total); time.Now().Before(end); {
+		_ = r.cmd.Process.Signal(syscall.SIGCONT) // it may have ended
+		time.Sleep(moment)
+		_ = r.cmd.Process.Signal(syscall.SIGSTOP)
+		time.Sleep(time.Second - moment)
+	}
+	_ = r.cmd.Process.Signal(syscall.SIGCONT)
+}
+
+// protection lets the data node protect its transfers in each way that the
+// library cannot read, and in the one that it can.
+func (r *realm) protection(t *testing.T) {
+	for _, p := range []struct {
+		level, suites string
+		roads         []string // on which it works
+	}{
+		{"integrity", "", []string{"webhdfs"}},
+		{"privacy", "", []string{"webhdfs"}},
+		{"privacy", aes, []string{"hdfs", "webhdfs"}},
+	} {
+		reconfigure(t, r.ConfDir(), map[string]string{transferProtection: p.level, cipherSuites: p.suites})
+		r.DataNodes[0].Kill()
+		must(t, r.DataNodes[0].Start(t.Context()))
+		for _, road := range p.roads {
+			t.Run(strings.TrimSpace(p.level+" "+p.suites)+" over "+road, func(t *testing.T) {
+				s := r.sites[road]
+				dest := s.roads()[road] + "/alice/" + strings.ReplaceAll(path.Join(road, p.level, p.suites), "/", "-")
+				ending(t, r.withKeytab().as(s, dest)).want(t, 0)
+				s.complete(t, dest)
+			})
+		}
+	}
+}
+
+// ending runs a conversion, which shows where it hangs if it does not end soon.
+func ending(t *testing.T, cmd *exec.Cmd) result {
+	t.Helper()
+	hang := time.AfterFunc(time.Minute, func() { _ = cmd.Process.Signal(syscall.SIGQUIT) })
+	defer hang.Stop()
+	return finish(t, cmd)
+}
