@@ -51,7 +51,16 @@ func rpcStore(t *testing.T, c *hadooptest.Cluster, user string, replication int,
 	if err != nil {
 		t.Fatal(err)
 	}
-	st, err := hdfs.New(conf, login, hdfs.Options{Addresses: []string{u.Host}, Replication: replication})
+	t.Setenv("HADOOP_CONF_DIR", c.ConfDir())
+	site, err := cluster.LoadConf()
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, addresses, err := site.NameNodes("hdfs", u.Host)
+	if err != nil {
+		t.Fatal(err)
+	}
+	st, err := hdfs.New(conf, login, hdfs.Options{Addresses: addresses, Replication: replication})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -262,3 +262,21 @@ func TestFrames(t *testing.T) {
 		t.Error("an answer that is too long passed")
 	}
 }
+
+// A connection that is made while its session is killed must end too.
+func TestKilledWhileDialing(t *testing.T) {
+	s := &Store{addresses: []string{"nn:8020"}}
+	se := &session{store: s, conns: map[net.Conn]struct{}{}}
+	se.ctx, se.cancel = context.WithCancel(t.Context())
+	se.kill()
+	ours, theirs := net.Pipe()
+	if err := se.keep(newDataConn(conn{Conn: ours, session: se})); !errors.Is(err, context.Canceled) {
+		t.Errorf("keep: %v", err)
+	}
+	if _, err := theirs.Read(make([]byte, 1)); err != io.EOF {
+		t.Errorf("the connection is open: %v", err)
+	}
+	if len(se.conns) != 0 {
+		t.Errorf("%d connections are kept", len(se.conns))
+	}
+}

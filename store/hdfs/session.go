@@ -2,6 +2,7 @@ package hdfs
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -131,15 +132,15 @@ func (se *session) dial(network, address string, timeout time.Duration) (net.Con
 	return c, err
 }
 
-// keep notes a connection that ends with the session.
+// keep notes a connection, which ends with the session.
 func (se *session) keep(c net.Conn) error {
 	se.mu.Lock()
-	defer se.mu.Unlock()
-	if se.ctx.Err() != nil {
-		_ = c.Close() // unused
-		return se.ctx.Err()
-	}
 	se.conns[c] = struct{}{}
+	se.mu.Unlock()
+	if err := se.ctx.Err(); err != nil {
+		_ = c.Close() // unused
+		return err
+	}
 	return nil
 }
 
@@ -291,6 +292,9 @@ func (s *Store) try(ctx context.Context, do func(se *session) error) (*lease, er
 	l := &lease{session: se, stop: context.AfterFunc(ctx, se.kill)}
 	if err := do(se); err != nil {
 		err = translate(ctx, se, err)
+		if isUnavailable(err) || errors.Is(err, errRefused) {
+			l.kill() // whatever it is, a new session may be free of it
+		}
 		l.end()
 		return nil, err
 	}

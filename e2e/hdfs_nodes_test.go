@@ -1,0 +1,91 @@
+package e2e
+
+import (
+	"path"
+	"testing"
+	"time"
+
+	"github.com/rowtocol/rowtocol/e2e/hadooptest"
+	"github.com/rowtocol/rowtocol/store"
+)
+
+// TestRPCOtherNameNode asks the other of two name nodes within one call, where
+// doing the call twice does no harm.
+func TestRPCOtherNameNode(t *testing.T) {
+	c := hadooptest.New(t, hadooptest.Config{DataNodes: 1, HA: true})
+	ctx := t.Context()
+	st := rpcStore(t, c, "", 1, nil)
+	const dir = "/d"
+	if err := st.MkdirAll(ctx, dir); err != nil {
+		t.Fatal(err)
+	}
+	data := noise(5 << 20)
+	if err := writeTo(ctx, st, path.Join(dir, "before"), data); err != nil {
+		t.Fatal(err)
+	}
+	w, err := st.Create(ctx, path.Join(dir, "during"), store.CreateOptions{Size: int64(len(data))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Write(data[:1<<20]); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Failover(ctx, 0, 1); err != nil {
+		t.Fatal(err)
+	}
+	// The upload, and sessions of before, go on at the other one.
+	if _, err := w.Write(data[1<<20:]); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Commit(ctx); err != nil {
+		t.Fatal(err)
+	}
+	for _, st := range []store.Store{st, rpcStore(t, c, "", 1, nil)} {
+		if infos, err := st.List(ctx, dir); err != nil || len(infos) != 2 {
+			t.Errorf("after a failover: %+v, %v", infos, err)
+		}
+	}
+
+	// The active one hangs, and sessions wait for it; then the other takes over.
+	hung := suspend(t, c.NameNodes[1])
+	if err := slow(t, "stat", 4*silence, func() error { _, err := st.Stat(ctx, dir); return err }); err == nil {
+		t.Error("a name node that hangs answered")
+	} else {
+		passes(t, "stat", err)
+	}
+	hung()
+	c.NameNodes[1].Kill()
+	if err := c.Active(ctx, 0); err != nil {
+		t.Fatal(err)
+	}
+	fresh := rpcStore(t, c, "", 1, nil)
+	for what, st := range map[string]store.Store{"old": st, "fresh": fresh} {
+		err := slow(t, what, silence, func() error { _, err := st.ReadFile(ctx, path.Join(dir, "before"), 1<<30); return err })
+		if err != nil {
+			t.Errorf("%s session, after the active one died: %v", what, err)
+		}
+		if err := slow(t, what, time.Second, func() error { return st.Rename(ctx, path.Join(dir, "during"), path.Join(dir, "after")) }); err != nil {
+			t.Errorf("%s session: %v", what, err)
+		}
+		if err := st.Rename(ctx, path.Join(dir, "after"), path.Join(dir, "during")); err != nil {
+			t.Errorf("%s session: %v", what, err)
+		}
+	}
+}
+
+// TestRPCStranger wants a user without Kerberos to be told so at once.
+func TestRPCStranger(t *testing.T) {
+	hadooptest.NeedKerberos(t)
+	kdc, err := hadooptest.StartKDC(t.Context(), t.TempDir(), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer kdc.Stop()
+	c := hadooptest.New(t, hadooptest.Config{DataNodes: 1, Kerberos: kdc})
+	// The answer may be lost, because the name node hangs up at once.
+	st := store.WithRetry(rpcStore(t, c, "alice", 1, nil), store.Patience{Limit: 10 * time.Second})
+	for range 3 {
+		_, err = st.Stat(t.Context(), "/")
+		denied(t, err, "stat", "simple authentication", "hadoop.security.authentication")
+	}
+}
