@@ -383,3 +383,53 @@ func TestOutcome(t *testing.T) {
 		t.Errorf("the outcome is not what _SUCCESS says (%v)", err)
 	}
 }
+
+// writing is a store on which a writer has a file open.
+type writing struct {
+	store.Store
+	file string
+}
+
+func (w writing) Open(ctx context.Context, p string) (store.File, error) {
+	if p == w.file {
+		return nil, fmt.Errorf("open %s: %w", p, store.ErrBeingWritten)
+	}
+	return w.Store.Open(ctx, p)
+}
+
+// on resolves every location to one store.
+func on(st store.Store) Resolve {
+	return func(location string) (store.Location, error) {
+		return store.Location{Store: st, Path: location}, nil
+	}
+}
+
+// TestFilesBeingWritten leaves out a file that is still being written if it was
+// found, and refuses it if it was named.
+func TestFilesBeingWritten(t *testing.T) {
+	dir := t.TempDir()
+	in := filepath.Join(dir, "in")
+	writeInput(t, filepath.Join(in, "a.avro"), testSchema, 1, 2)
+	writeInput(t, filepath.Join(in, "b.avro"), testSchema, 2, 2)
+	open := filepath.Join(in, "b.avro")
+	for i, found := range []string{in, filepath.Join(in, "*.avro")} {
+		r := request(t, filepath.Join(dir, fmt.Sprint("out", i)), found)
+		r.Resolve = on(writing{store.Local(), open})
+		out := mustConvert(t, r)
+		if out.Manifest.Rows != 200 || len(out.Manifest.Inputs) != 1 {
+			t.Errorf("%s: %d rows of %d inputs", found, out.Manifest.Rows, len(out.Manifest.Inputs))
+		}
+		if len(out.Warnings) != 1 || !strings.Contains(out.Warnings[0], open) {
+			t.Errorf("%s: warnings %q", found, out.Warnings)
+		}
+		// Once it is closed, there is more to convert.
+		r.Resolve = nil
+		if _, err := Convert(context.Background(), r); KindOf(err) != ErrConflict {
+			t.Errorf("%s: the closed file was overlooked: %v", found, err)
+		}
+	}
+	r := request(t, filepath.Join(dir, "named"), in, open)
+	r.Resolve = on(writing{store.Local(), open})
+	_, err := Convert(context.Background(), r)
+	wantKind(t, err, ErrInput, "still being written")
+}
