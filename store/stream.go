@@ -23,8 +23,8 @@ type Opener interface {
 const (
 	streamBuffer  = 1 << 20 // bytes that are read ahead at a time
 	streamBuffers = 4
-	// streamDirect is how many bytes a read must want, when nothing is ahead of
-	// it, for them to be read to where they belong rather than to a buffer.
+	// streamDirect is how many bytes make a read large: if nothing was read ahead,
+	// they are read to where they belong rather than to a buffer.
 	streamDirect = 256 << 10
 	// streamGap is how many bytes are rather read and dropped than a new stream
 	// begun.
@@ -32,8 +32,8 @@ const (
 )
 
 // NewStreamFile returns a file of size bytes over storage that reads streams.
-// A read that continues where the last one ended begins a stream, which lasts
-// until the end of the file, a new place or Close, and is read ahead while the
+// A read that continues where the last one ended, or a first one that is large,
+// begins a stream, which lasts until the end of the file, a new place or Close, and is read ahead while the
 // reader does something else; any other read is a stream of its own. ctx bounds
 // all of them.
 func NewStreamFile(ctx context.Context, name string, size int64, o Opener) File {
@@ -114,7 +114,8 @@ func (f *streamFile) read(p []byte, off int64) (n int, err error) {
 func (f *streamFile) take(off, n int64) (s *stream, ok bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	continues := follows(off, f.next) || f.ahead != nil && follows(off, f.ahead.pos)
+	continues := follows(off, f.next) || f.ahead != nil && follows(off, f.ahead.pos) ||
+		f.next < 0 && n >= streamDirect
 	f.next = off + n
 	if f.taken || !continues {
 		return nil, false

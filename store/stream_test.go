@@ -200,6 +200,9 @@ func TestStreamFileFails(t *testing.T) {
 	s.failAt = 2_000_000
 	f := s.file(t.Context())
 	s.check(t, f, 0, 1_000_000)
+	if s.long.Load() != 1 {
+		t.Error("a large first read began no stream")
+	}
 	n, err := f.ReadAt(make([]byte, 2_000_000), 1_000_000)
 	if n != 1_000_000 || !errors.Is(err, errStream) {
 		t.Errorf("read %d bytes, %v", n, err)

@@ -1,0 +1,262 @@
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/rowtocol/rowtocol/e2e/hadooptest"
+	"github.com/rowtocol/rowtocol/store"
+)
+
+// slow fails the test if a call took longer than it may.
+func slow(t *testing.T, what string, most time.Duration, call func() error) error {
+	t.Helper()
+	began := time.Now()
+	err := call()
+	if took := time.Since(began); took > most {
+		t.Errorf("%s took %v, more than %v: %v", what, took.Round(time.Millisecond), most, err)
+	}
+	return err
+}
+
+func suspend(t *testing.T, d *hadooptest.Daemon) (resume func()) {
+	t.Helper()
+	if err := d.Suspend(); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(200 * time.Millisecond) // threads stop one by one
+	return func() {
+		t.Helper()
+		if err := d.Resume(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// passes wants an error that a retry may cure.
+func passes(t *testing.T, what string, err error) {
+	t.Helper()
+	if store.Classify(err) != store.Retryable || errors.Is(err, io.EOF) {
+		t.Errorf("%s: %v (%v)", what, err, store.Classify(err))
+	}
+}
+
+// TestRPCHang holds calls to their deadlines while nodes hang.
+func TestRPCHang(t *testing.T) {
+	c := hadooptest.New(t, hadooptest.Config{
+		DataNodes: 3,
+		HDFS:      map[string]string{"dfs.namenode.fs-limits.min-block-size": "4194304"},
+	})
+	dir := scratch(t, rpcStore(t, c, "", 3, nil))
+	st := rpcStore(t, c, "", 3, nil)
+	data := noise(9 << 20)
+	file := path.Join(dir, "f")
+	if err := writeTo(t.Context(), st, file, data); err != nil {
+		t.Fatal(err)
+	}
+	// The name node wants larger blocks than these need.
+	if err := writeTo(t.Context(), st, path.Join(dir, "small"), data[:1000]); err != nil {
+		t.Fatal(err)
+	}
+	resources := count()
+	t.Run("name node", func(t *testing.T) { hungNameNode(t, c, st, dir, data) })
+	for i, dn := range c.DataNodes {
+		t.Run(fmt.Sprint("data node ", i+1), func(t *testing.T) { hungDataNode(t, c, st, dn, dir, data) })
+	}
+	t.Run("cancel", func(t *testing.T) { canceled(t, c, st, dir, data) })
+	if err := st.Close(); err != nil {
+		t.Error(err)
+	}
+	resources.same(t)
+	st = rpcStore(t, c, "", 3, nil)
+	infos, err := st.List(t.Context(), dir)
+	if err != nil || len(infos) != 2 {
+		t.Errorf("left are %+v, %v", infos, err)
+	}
+}
+
+// hungNameNode wants each call to end by its deadline: a session that hangs
+// already may have to be waited for once more.
+func hungNameNode(t *testing.T, c *hadooptest.Cluster, st store.Store, dir string, data []byte) {
+	const most = 2*silence + silence/2
+	ctx, f := t.Context(), path.Join(dir, "f")
+	w, err := st.Create(ctx, path.Join(dir, "w"), store.CreateOptions{Size: int64(len(data))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Write(data); err != nil {
+		t.Fatal(err)
+	}
+	opened, err := st.Open(ctx, f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = opened.Close() }()
+	resume := suspend(t, c.NameNodes[0])
+	for what, call := range map[string]func() error{
+		"stat":   func() error { _, err := st.Stat(ctx, f); return err },
+		"list":   func() error { _, err := st.List(ctx, dir); return err },
+		"open":   func() error { _, err := st.Open(ctx, f); return err },
+		"create": func() error { _, err := st.Create(ctx, path.Join(dir, "x"), store.CreateOptions{Size: 1}); return err },
+		"read":   func() error { _, err := opened.ReadAt(make([]byte, 10), 0); return err },
+		"commit": func() error { return w.Commit(ctx) },
+	} {
+		passes(t, what, slow(t, what, most, call))
+	}
+	resume()
+	if err := w.Abort(); err != nil {
+		t.Error(err)
+	}
+	if _, err := opened.ReadAt(make([]byte, 10), 0); err != nil {
+		t.Errorf("read after the hang: %v", err)
+	}
+	if err := st.RemoveAll(ctx, path.Join(dir, "x")); err != nil {
+		t.Error(err)
+	}
+}
+
+func hungDataNode(t *testing.T, c *hadooptest.Cluster, st store.Store, dn *hadooptest.Daemon, dir string, data []byte) {
+	ctx, file := t.Context(), path.Join(dir, "f")
+	if err := c.WaitLive(ctx, 3); err != nil {
+		t.Fatal(err)
+	}
+	f, err := st.Open(ctx, file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = f.Close() }()
+	written := path.Join(dir, "w")
+	w, err := st.Create(ctx, written, store.CreateOptions{Size: int64(len(data))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	half := len(data) / 2
+	if _, err := w.Write(data[:half]); err != nil {
+		t.Fatal(err)
+	}
+	resume := suspend(t, dn)
+	err = slow(t, "write", 3*silence, func() error {
+		_, err := w.Write(data[half:])
+		if err == nil {
+			err = w.Commit(ctx)
+		}
+		return err
+	})
+	passes(t, "write", err)
+	if w.Commit(ctx) == nil {
+		t.Error("a failed file was committed")
+	}
+	if err := slow(t, "abort", silence, w.Abort); err != nil {
+		t.Error(err)
+	}
+	got := make([]byte, len(data))
+	err = slow(t, "read", 2*silence, func() error {
+		for off := 0; off < len(got); off += 1 << 20 {
+			if _, err := f.ReadAt(got[off:off+1<<20], int64(off)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil || !bytes.Equal(got, data) {
+		t.Errorf("read from the other data nodes: %v", err)
+	}
+	resume()
+}
+
+// canceled wants calls that hang to end with their context.
+func canceled(t *testing.T, c *hadooptest.Cluster, st store.Store, dir string, data []byte) {
+	if err := c.WaitLive(t.Context(), 3); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	w, err := st.Create(ctx, path.Join(dir, "w"), store.CreateOptions{Size: int64(len(data))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Write(data[:len(data)/2]); err != nil {
+		t.Fatal(err)
+	}
+	f, err := st.Open(ctx, path.Join(dir, "f"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = f.Close() }()
+	nodes := append(c.DataNodes[:len(c.DataNodes):len(c.DataNodes)], c.NameNodes[0])
+	for _, d := range nodes {
+		defer suspend(t, d)()
+	}
+	calls := map[string]func() error{
+		"write": func() error {
+			if _, err := w.Write(data[len(data)/2:]); err != nil {
+				return err
+			}
+			return w.Commit(ctx)
+		},
+		"read":   func() error { _, err := f.ReadAt(make([]byte, 10), 0); return err },
+		"stat":   func() error { _, err := st.Stat(ctx, dir); return err },
+		"rename": func() error { return st.Rename(ctx, path.Join(dir, "no"), path.Join(dir, "x")) },
+		"create": func() error { _, err := st.Create(ctx, path.Join(dir, "x"), store.CreateOptions{Size: 1}); return err },
+	}
+	type end struct {
+		what string
+		err  error
+	}
+	ends := make(chan end, len(calls))
+	for what, call := range calls {
+		go func() { ends <- end{what, call()} }()
+	}
+	time.Sleep(silence / 2)
+	cancel()
+	late := time.After(time.Second)
+	for range calls {
+		select {
+		case e := <-ends:
+			if !errors.Is(e.err, context.Canceled) {
+				t.Errorf("%s: %v", e.what, e.err)
+			}
+		case <-late:
+			t.Fatal("a call goes on a second after it was canceled")
+		}
+	}
+	for _, d := range nodes {
+		if err := d.Resume(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Abort(); err != nil {
+		t.Error(err)
+	}
+	if err := st.RemoveAll(t.Context(), path.Join(dir, "x")); err != nil {
+		t.Error(err)
+	}
+}
+
+// usage is what a program must not lose by failures.
+type usage struct{ goroutines, files int }
+
+func count() usage {
+	fds, _ := os.ReadDir("/proc/self/fd") // none, where there is no such thing
+	return usage{goroutines: runtime.NumGoroutine(), files: len(fds)}
+}
+
+func (u usage) same(t *testing.T) {
+	t.Helper()
+	var now usage
+	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+		if now = count(); now.goroutines <= u.goroutines && now.files <= u.files {
+			return
+		}
+	}
+	stacks := make([]byte, 1<<20)
+	t.Errorf("%+v became %+v:\n%s", u, now, stacks[:runtime.Stack(stacks, true)])
+}
