@@ -33,9 +33,9 @@ const (
 
 // NewStreamFile returns a file of size bytes over storage that reads streams.
 // A read that continues where the last one ended, or a first one that is large,
-// begins a stream, which lasts until the end of the file, a new place or Close, and is read ahead while the
-// reader does something else; any other read is a stream of its own. ctx bounds
-// all of them.
+// begins a stream, which lasts until the end of the file, a new place or Close,
+// and is read ahead while the reader does something else; any other read is a
+// stream of its own. ctx bounds all of them.
 func NewStreamFile(ctx context.Context, name string, size int64, o Opener) File {
 	reading, cancel := context.WithCancel(ctx)
 	return &streamFile{parent: ctx, ctx: reading, cancel: cancel, name: name, size: size, opener: o, next: -1}
