@@ -56,7 +56,7 @@ bench:
 mail: bin/mail/mail.avro
 
 bin/mail/mail.avro:
-	$(GO) run ./internal/cmd/mailgen -rows 300000 -output $@
+	$(GO) run ./internal/cmd/datagen -set mail -output $@
 
 lint:
 	$(LINT) run ./...

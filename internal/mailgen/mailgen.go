@@ -3,8 +3,8 @@
 // It belongs to the tests; nothing that converts data imports it.
 package mailgen
 
-//go:generate go run ../cmd/mailgen -rows 400 -seed 1 -output ../../testdata/mail/archive-1.avro
-//go:generate go run ../cmd/mailgen -rows 200 -seed 2 -output ../../testdata/mail/archive-2.avro
+//go:generate go run ../cmd/datagen -set mail -rows 400 -seed 1 -output ../../testdata/mail/archive-1.avro
+//go:generate go run ../cmd/datagen -set mail -rows 200 -seed 2 -output ../../testdata/mail/archive-2.avro
 
 import (
 	"encoding/binary"

@@ -1,0 +1,143 @@
+package datagen_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/rowtocol/rowtocol/column"
+	"github.com/rowtocol/rowtocol/internal/datagen"
+	"github.com/rowtocol/rowtocol/internal/mailgen"
+	"github.com/rowtocol/rowtocol/ocf"
+	"github.com/rowtocol/rowtocol/shred"
+)
+
+func generate(t *testing.T, s datagen.Set, o datagen.Options) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if err := s.Write(&b, o); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// someRows is a number of rows of a set that takes little time.
+func someRows(s datagen.Set) int64 { return max(s.Rows/1000, 10) }
+
+func TestSameSeedSameBytes(t *testing.T) {
+	for _, s := range datagen.Sets() {
+		a := generate(t, s, datagen.Options{Rows: someRows(s), Seed: 1, Codec: "snappy"})
+		if !bytes.Equal(a, generate(t, s, datagen.Options{Rows: someRows(s), Seed: 1, Codec: "snappy"})) {
+			t.Errorf("%s: two runs with one seed differ", s.Name)
+		}
+		b := generate(t, s, datagen.Options{Rows: someRows(s), Seed: 2, Codec: "snappy"})
+		if bytes.Contains(b, a[len(a)/2:len(a)-16]) {
+			t.Errorf("%s: two seeds give the same rows", s.Name)
+		}
+	}
+}
+
+// Every row must be sound: the shredder checks each byte.
+func TestRowsFitTheirSchema(t *testing.T) {
+	for _, s := range datagen.Sets() {
+		t.Run(s.Name, func(t *testing.T) {
+			want := someRows(s)
+			if got := countRows(t, generate(t, s, datagen.Options{Rows: want, Seed: 3, Codec: "null"})); got != want {
+				t.Errorf("%d rows, want %d", got, want)
+			}
+		})
+	}
+}
+
+// countRows shreds the rows of a file.
+func countRows(t *testing.T, file []byte) int64 {
+	t.Helper()
+	r := bytes.NewReader(file)
+	h, err := ocf.ReadHeader(r, r.Size(), "file")
+	if err != nil {
+		t.Fatal(err)
+	}
+	schema, err := shred.ParseSchema(h.Schema)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := shred.Map(schema, shred.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	bufs := column.NewBuffers(m.Columns, column.Interleaved, 1<<30)
+	shredder := shred.NewShredder(m, bufs)
+	scan := ocf.NewScanner(r, r.Size(), "file", h, ocf.Range{End: r.Size()})
+	var rows int64
+	for {
+		var b ocf.Block
+		err := scan.Next(context.Background(), &b)
+		if errors.Is(err, io.EOF) {
+			return rows
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		for data := b.Data; len(data) > 0; rows++ {
+			n, err := shredder.Row(data)
+			if err != nil {
+				t.Fatal(err)
+			}
+			data = data[n:]
+		}
+	}
+}
+
+// The sample in testdata is made by the same command as the sets.
+func TestMailIsMailgen(t *testing.T) {
+	s, err := datagen.Lookup("mail")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want bytes.Buffer
+	if err := mailgen.Write(&want, mailgen.Options{Rows: 200, Seed: 2, Codec: "snappy"}); err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(generate(t, s, datagen.Options{Rows: 200, Seed: 2, Codec: "snappy"}), want.Bytes()) {
+		t.Error("the set of mail differs from mailgen's")
+	}
+}
+
+func TestFilesShareTheRows(t *testing.T) {
+	s, err := datagen.Lookup("mails")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(t.TempDir(), "below", "mails")
+	if err := s.WriteFile(dir, datagen.Options{Rows: 250, Seed: 1}); err != nil {
+		t.Fatal(err)
+	}
+	names, err := filepath.Glob(filepath.Join(dir, "*.avro"))
+	if err != nil || int64(len(names)) != s.Files {
+		t.Fatalf("%d files, want %d: %v", len(names), s.Files, err)
+	}
+	var rows int64
+	for _, name := range names {
+		file, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows += countRows(t, file)
+	}
+	if rows != 250 {
+		t.Errorf("%d rows in all files, want 250", rows)
+	}
+	if left, _ := filepath.Glob(filepath.Join(filepath.Dir(dir), ".*")); len(left) > 0 {
+		t.Errorf("left %v", left)
+	}
+}
+
+func TestLookup(t *testing.T) {
+	if _, err := datagen.Lookup("none"); err == nil {
+		t.Error("a set that does not exist was found")
+	}
+}
