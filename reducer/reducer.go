@@ -13,10 +13,13 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// maxBuffer is the most memory that writing an output takes.
-const maxBuffer = 1 << 20
-
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+const (
+	// maxBuffer is the most memory that writing an output takes.
+	maxBuffer = 1 << 20
+	// kernelCopy is the length in bytes from which a column is worth a copy of
+	// its own; shorter ones are gathered in the buffer.
+	kernelCopy = 128 << 10
+)
 
 // Written describes a file that was written and verified.
 type Written struct {
@@ -101,7 +104,7 @@ func (u *upload) create(ctx context.Context, temp string) error {
 	}
 	sum := &summer{ctx: ctx, w: w}
 	u.buf.Reset(sum)
-	sendErr := u.send()
+	sendErr := u.send(sum)
 	if sendErr == nil {
 		u.crc = sum.crc
 		if err = w.Commit(ctx); err == nil {
@@ -116,12 +119,18 @@ func (u *upload) create(ctx context.Context, temp string) error {
 	return err
 }
 
-func (u *upload) send() error {
+func (u *upload) send(sum *summer) error {
+	_, direct := sum.w.(io.ReaderFrom)
 	for _, p := range u.out.Pieces {
 		var err error
-		if p.Column < 0 {
+		switch {
+		case p.Column < 0:
 			_, err = u.buf.Write(p.Literal)
-		} else {
+		case direct && p.Length >= kernelCopy && p.Length == u.spill.Size(p.Column):
+			if err = u.buf.Flush(); err == nil {
+				err = sum.whole(u.spill, p.Column, p.Length)
+			}
+		default:
 			_, err = u.spill.CopyTo(u.buf, p.Column, p.Offset, p.Length)
 		}
 		if err != nil {
@@ -204,13 +213,45 @@ type summer struct {
 }
 
 func (s *summer) Write(p []byte) (n int, err error) {
-	if s.err == nil {
-		s.err = s.ctx.Err()
-	}
-	if s.err != nil {
-		return 0, s.err
+	if err := s.ready(); err != nil {
+		return 0, err
 	}
 	s.crc = crc32.Update(s.crc, castagnoli, p)
 	n, s.err = s.w.Write(p)
 	return n, s.err
+}
+
+// whole lets the writer read a whole column itself, so that on local disk the
+// kernel copies. What the spill was given counts, not what it holds: the check
+// of the output finds out if that differs.
+func (s *summer) whole(sp *spill.Spill, col int, length int64) error {
+	if err := s.ready(); err != nil {
+		return err
+	}
+	if _, err := sp.CopyTo(destination{s}, col, 0, length); err != nil {
+		return err
+	}
+	s.crc = concat(s.crc, sp.CRC32C(col), length)
+	return nil
+}
+
+func (s *summer) ready() error {
+	if s.err == nil {
+		s.err = s.ctx.Err()
+	}
+	return s.err
+}
+
+// destination is a summer's writer, which must be an io.ReaderFrom, and keeps
+// its error there.
+type destination struct{ s *summer }
+
+func (d destination) Write(p []byte) (n int, err error) {
+	n, d.s.err = d.s.w.Write(p)
+	return n, d.s.err
+}
+
+func (d destination) ReadFrom(r io.Reader) (n int64, err error) {
+	n, d.s.err = d.s.w.(io.ReaderFrom).ReadFrom(r)
+	return n, d.s.err
 }

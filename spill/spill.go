@@ -3,6 +3,7 @@ package spill
 import (
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"os"
 	"strconv"
@@ -48,8 +49,11 @@ type Spill struct {
 type columnFile struct {
 	f            *os.File // nil while closed
 	size         int64
+	crc          uint32 // CRC-32C of what was appended
 	newer, older int
 }
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 var errClosed = errors.New("spill: closed")
 
@@ -92,7 +96,16 @@ func (s *Spill) append(col int, p []byte) error {
 		return fmt.Errorf("spill: %w", err)
 	}
 	s.cols[col].size += int64(len(p))
+	s.cols[col].crc = crc32.Update(s.cols[col].crc, castagnoli, p)
 	return nil
+}
+
+// CRC32C returns the CRC-32C of the bytes appended to a column, which is taken
+// while they are at hand.
+func (s *Spill) CRC32C(col int) uint32 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.cols[col].crc
 }
 
 // Size returns the number of bytes appended to a column.
