@@ -46,6 +46,9 @@ type dataConn struct {
 	conn
 	// buffered saves half of the system calls: a packet has three short parts.
 	buffered *bufio.Reader
+	greeted  bool         // something was written
+	sasl     *negotiation // nil if there is none
+	heard    bool         // something was read
 }
 
 const packetHead = 4 << 10 // bytes; holds the short parts of a packet
@@ -60,7 +63,12 @@ type readerFunc func(p []byte) (int, error)
 
 func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
-func (c *dataConn) Read(p []byte) (int, error) { return c.buffered.Read(p) }
+func (c *dataConn) Read(p []byte) (int, error) {
+	if c.sasl != nil {
+		return c.sasl.read(p)
+	}
+	return c.buffered.Read(p)
+}
 
 func (c *dataConn) receive(p []byte) (int, error) {
 	if err := c.Conn.SetReadDeadline(time.Now().Add(c.timeout)); err != nil {
@@ -68,12 +76,28 @@ func (c *dataConn) receive(p []byte) (int, error) {
 	}
 	n, err := c.Conn.Read(p)
 	if err != nil {
-		return n, c.fail(err)
+		return n, c.fail(c.explain(err))
 	}
+	c.heard = true
 	return n, nil
 }
 
+// explain says what may be wrong if a node says nothing to who is known to the
+// name node.
+func (c *dataConn) explain(err error) error {
+	const privileged = 1024 // ports below belong to who needs not negotiate
+	address, ok := c.RemoteAddr().(*net.TCPAddr)
+	if c.heard || c.sasl != nil || !ok || address.Port < privileged || !c.session.store.login.Secure() {
+		return err
+	}
+	if err == io.EOF {
+		err = io.ErrUnexpectedEOF // see fail
+	}
+	return fmt.Errorf("%w (is dfs.data.transfer.protection missing in the configuration?)", err)
+}
+
 func (c *dataConn) Write(p []byte) (int, error) {
+	c.greet(p)
 	err := c.Conn.SetWriteDeadline(time.Now().Add(c.timeout))
 	n := 0
 	if err == nil {

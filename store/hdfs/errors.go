@@ -67,6 +67,8 @@ func translate(ctx context.Context, se *session, err error) error {
 	}
 	var network *net.OpError
 	switch {
+	case se != nil && errors.Is(se.cause(), syscall.ENOTSUP): // see negotiation
+		return se.cause()
 	case se != nil && errors.Is(err, net.ErrClosed) && se.cause() != nil:
 		return unavailable(se.cause())
 	case errors.As(err, &network):

@@ -1,0 +1,138 @@
+package hdfs
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"regexp"
+	"slices"
+	"strings"
+	"syscall"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoregistry"
+)
+
+// saslMagic begins what a client writes that wants to negotiate.
+var saslMagic = []byte{0xDE, 0xAD, 0xBE, 0xEF}
+
+// maxHandshake is the bytes of a message of a negotiation, which takes hundreds.
+const maxHandshake = 64 << 10
+
+// protections are the levels of dfs.data.transfer.protection by the names that
+// they have in a negotiation.
+var protections = map[string]string{"auth": "authentication", "auth-int": "integrity", "auth-conf": "privacy"}
+
+// negotiation is how the library and a data node agree about the protection of
+// their transfers, as seen by who reads from the node. The library takes the
+// first level that a node offers, whatever is configured, and fails obscurely to
+// read with a level that it does not master.
+type negotiation struct {
+	conn  *dataConn
+	want  string // level that is configured; empty is any
+	level string // that will be agreed on, as it is called in a negotiation
+	step  int    // messages that were read
+	have  []byte // what is left of the last one
+}
+
+func (n *negotiation) read(p []byte) (int, error) {
+	if len(n.have) == 0 {
+		if n.step == 2 {
+			return n.conn.buffered.Read(p)
+		}
+		if err := n.next(); err != nil {
+			return 0, err
+		}
+	}
+	k := copy(p, n.have)
+	n.have = n.have[k:]
+	return k, nil
+}
+
+// next reads a message, checks it, and has it ready.
+func (n *negotiation) next() error {
+	size, err := binary.ReadUvarint(n.conn.buffered)
+	if err != nil {
+		return err
+	}
+	if size > maxHandshake {
+		return n.conn.fail(fmt.Errorf("a message of %d bytes to negotiate protection", size))
+	}
+	message := make([]byte, size)
+	if _, err := io.ReadFull(n.conn.buffered, message); err != nil {
+		return err
+	}
+	n.step++
+	if n.step == 1 {
+		n.level, err = prefer(message, n.want)
+	} else if n.level == "auth-conf" {
+		err = wantCipher(message)
+	}
+	if err != nil {
+		return n.conn.fail(err)
+	}
+	n.have = append(binary.AppendUvarint(nil, size), message...)
+	return nil
+}
+
+var offered = regexp.MustCompile(`qop="([^"]*)"`)
+
+// prefer moves the wanted level to the front of those that a message offers, in
+// place, and returns what is in front then; nothing if the message is no offer.
+func prefer(message []byte, want string) (string, error) {
+	m := offered.FindSubmatchIndex(message)
+	if m == nil {
+		return "", nil
+	}
+	list := message[m[2]:m[3]]
+	levels := strings.Split(string(list), ",")
+	if want != "" {
+		i := slices.IndexFunc(levels, func(l string) bool { return protections[l] == want })
+		if i < 0 {
+			return "", fmt.Errorf("it protects transfers by %s, not by %s as dfs.data.transfer.protection says here: %w",
+				strings.Join(named(levels), " or "), want, syscall.ENOTSUP)
+		}
+		levels = slices.Concat(levels[i:i+1], levels[:i], levels[i+1:])
+		copy(list, strings.Join(levels, ","))
+	}
+	if levels[0] == "auth-int" {
+		return "", fmt.Errorf("it protects transfers by integrity, which is possible over webhdfs:// only: %w", syscall.ENOTSUP)
+	}
+	return levels[0], nil
+}
+
+func named(levels []string) (names []string) {
+	for _, l := range levels {
+		name, ok := protections[l]
+		if !ok {
+			name = fmt.Sprintf("%q", l)
+		}
+		names = append(names, name)
+	}
+	return names
+}
+
+// wantCipher returns an error if a node's last message agrees on no AES.
+func wantCipher(message []byte) error {
+	t, err := protoregistry.GlobalTypes.FindMessageByName("hadoop.hdfs.DataTransferEncryptorMessageProto")
+	if err != nil {
+		return err
+	}
+	m := answer{t.New()}
+	if err := proto.Unmarshal(message, m.Interface()); err != nil {
+		return fmt.Errorf("negotiate protection: %w", err)
+	}
+	if m.field("status").Enum() != 0 || m.field("cipherOption").List().Len() > 0 {
+		return nil // the library says what failed, or has its cipher
+	}
+	return fmt.Errorf("it has no AES for dfs.data.transfer.protection=privacy, which is then possible over webhdfs:// only: %w", syscall.ENOTSUP)
+}
+
+// greet notes whether what is written first begins a negotiation.
+func (c *dataConn) greet(p []byte) {
+	if !c.greeted && bytes.HasPrefix(p, saslMagic) {
+		c.sasl = &negotiation{conn: c, want: c.session.store.options.DataTransferProtection}
+	}
+	c.greeted = true
+}

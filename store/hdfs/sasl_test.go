@@ -1,0 +1,93 @@
+package hdfs
+
+import (
+	"errors"
+	"io"
+	"net"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	client "github.com/colinmarc/hdfs/v2"
+)
+
+func TestPrefer(t *testing.T) {
+	tests := []struct {
+		offer, want, list, level string
+		text                     string // of the error
+	}{
+		{"auth", "authentication", "auth", "auth", ""},
+		{"auth-conf,auth-int,auth", "authentication", "auth,auth-conf,auth-int", "auth", ""},
+		{"auth,auth-conf", "privacy", "auth-conf,auth", "auth-conf", ""},
+		{"auth-conf", "", "auth-conf", "auth-conf", ""},
+		{"auth-int", "authentication", "", "", "by integrity, not by authentication"},
+		{"auth-int,auth-conf", "authentication", "", "", "integrity or privacy"},
+		{"auth-int", "", "", "", "webhdfs://"},
+		{"x\x00", "authentication", "", "", `"x\x00"`},
+	}
+	for _, tt := range tests {
+		message := []byte(`realm="0",nonce="n",qop="` + tt.offer + `",charset=utf-8`)
+		level, err := prefer(message, tt.want)
+		if tt.text != "" {
+			if !errors.Is(err, syscall.ENOTSUP) || !strings.Contains(err.Error(), tt.text) {
+				t.Errorf("%s, %s: %v", tt.offer, tt.want, err)
+			}
+			continue
+		}
+		if err != nil || level != tt.level || string(message) != `realm="0",nonce="n",qop="`+tt.list+`",charset=utf-8` {
+			t.Errorf("%s, %s: %s, %s, %v", tt.offer, tt.want, level, message, err)
+		}
+	}
+	if level, err := prefer([]byte("no offer"), "privacy"); level != "" || err != nil {
+		t.Errorf("no offer: %s, %v", level, err)
+	}
+}
+
+// TestNegotiation reads what a node answers, which is passed on until the
+// negotiation is over, and is not waited for if it is too long.
+func TestNegotiation(t *testing.T) {
+	const (
+		offer  = "\x12\x10qop=\"auth-conf,x\"" // payload
+		cipher = "\x22\x02\x08\x02"
+		plain  = "\x08\x00"
+	)
+	message := func(s string) string { return string(rune(len(s))) + s }
+	tests := []struct {
+		name, answer string
+		text         string // of the error
+	}{
+		{"AES", message(plain+offer) + message(plain+cipher) + "data", ""},
+		{"no AES", message(plain+offer) + message(plain), "AES"},
+		{"failure", message("\x08\x01") + message("\x08\x01"), ""},
+		{"garbage", message(plain+offer) + message("\x12\x7f"), "negotiate"},
+		{"too long", "\xff\xff\x7f", "2097151 bytes"},
+		{"short", "\x05\x08", "EOF"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			here, there := net.Pipe()
+			se := &session{store: &Store{options: client.ClientOptions{DataTransferProtection: "privacy"}}}
+			se.ctx, se.cancel = t.Context(), func() {}
+			c := newDataConn(conn{Conn: here, session: se, timeout: time.Minute, name: "node"})
+			go func() {
+				_, _ = io.CopyN(io.Discard, there, 4)
+				_, _ = io.WriteString(there, tt.answer)
+				_ = there.Close()
+			}()
+			if _, err := c.Write(saslMagic); err != nil {
+				t.Fatal(err)
+			}
+			got, err := io.ReadAll(c)
+			if tt.text == "" {
+				if string(got) != tt.answer || errors.Is(err, io.EOF) {
+					t.Errorf("got %q, %v", got, err)
+				}
+				return
+			}
+			if err == nil || !strings.Contains(err.Error(), tt.text) {
+				t.Errorf("got %q, %v", got, err)
+			}
+		})
+	}
+}
