@@ -3,7 +3,6 @@ package shred
 import (
 	"encoding/binary"
 	"math"
-	"unicode/utf8"
 
 	"github.com/rowtocol/rowtocol/column"
 	"github.com/rowtocol/rowtocol/damage"
@@ -208,7 +207,7 @@ func (s *Shredder) copySized(buf *column.Buffer, p int, text bool) int {
 	}
 	end := start + int(n)
 	value := s.b[start:end]
-	if text && !utf8.Valid(value) {
+	if text && !validUTF8(value) {
 		s.badUTF8++
 	}
 	if start-p > 1 && s.b[start-1] == 0 {

@@ -1,0 +1,35 @@
+package shred
+
+import (
+	"encoding/binary"
+	"unicode/utf8"
+)
+
+// validUTF8 reports whether b is UTF-8. Nearly all strings are ASCII and most
+// are short, so that is looked for first, in words that overlap at the end;
+// for short strings this takes half the time of utf8.Valid.
+func validUTF8(b []byte) bool {
+	const high = 0x8080_8080_8080_8080
+	n := len(b)
+	if n < 8 {
+		if n >= 4 {
+			either := binary.LittleEndian.Uint32(b) | binary.LittleEndian.Uint32(b[n-4:])
+			return either&(high>>32) == 0 || utf8.Valid(b)
+		}
+		var either byte
+		for _, c := range b {
+			either |= c
+		}
+		return either < utf8.RuneSelf || utf8.Valid(b)
+	}
+	either := binary.LittleEndian.Uint64(b[n-8:])
+	rest := b
+	for ; len(rest) >= 32; rest = rest[32:] {
+		either |= binary.LittleEndian.Uint64(rest) | binary.LittleEndian.Uint64(rest[8:]) |
+			binary.LittleEndian.Uint64(rest[16:]) | binary.LittleEndian.Uint64(rest[24:])
+	}
+	for ; len(rest) >= 8; rest = rest[8:] {
+		either |= binary.LittleEndian.Uint64(rest)
+	}
+	return either&high == 0 || utf8.Valid(b)
+}
