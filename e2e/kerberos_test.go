@@ -25,7 +25,7 @@ import (
 const (
 	// life is that of short-lived tickets, and of delegation tokens until they
 	// are renewed; services accept a ticket for some seconds more.
-	life   = 10 * time.Second
+	life   = 12 * time.Second
 	beyond = life + 7*time.Second
 
 	transferProtection = "dfs.data.transfer.protection"
@@ -55,9 +55,7 @@ func newRealm(t *testing.T) *realm {
 	s := newSite(t, hadooptest.Config{DataNodes: 1, Kerberos: kdc, HDFS: map[string]string{
 		"dfs.namenode.delegation.token.renew-interval": fmt.Sprint(life.Milliseconds()),
 		"dfs.namenode.delegation.token.max-lifetime":   fmt.Sprint(2 * life.Milliseconds()),
-		// What is looked for must not expire first.
-		"dfs.block.access.token.lifetime": "600",
-	}}, 20_000, "--row-group-size=2MiB", "--workers=1", "--store-retry=1m")
+	}}, 12_000, "--row-group-size=2MiB", "--workers=1", "--store-retry=1m")
 	r := &realm{Cluster: s.Cluster, kdc: kdc, sites: map[string]*site{}}
 	r.keytab, err = kdc.Keytab(t.Context(), "alice")
 	must(t, err)
@@ -289,10 +287,9 @@ func (r *realm) refusals(t *testing.T) {
 				if c.name == "not her directory" {
 					name = "/stranger"
 				}
-				cmd := command(append([]string{"convert", "--store-retry=2s", s.input, s.roads()[road] + name}, c.flags...)...)
+				cmd := command(append([]string{"convert", "--store-retry=1s", s.input, s.roads()[road] + name}, c.flags...)...)
 				cmd.Env = append(cmd.Env, c.env...)
 				result := ending(t, cmd).want(t, c.code)
-				t.Log(result.elapsed.Round(time.Millisecond), strings.TrimSpace(result.stderr))
 				lines := strings.Split(strings.TrimSpace(result.stderr), "\n")
 				result.stderr = lines[len(lines)-1] // others are about waiting
 				if c.code == 7 && len(lines) != 1 {
@@ -306,15 +303,17 @@ func (r *realm) refusals(t *testing.T) {
 
 // outlasting is a conversion that outlasts its credentials.
 type outlasting struct {
-	name   string
-	bearer bearer
-	road   string
-	phase  phase  // in which it is suspended
-	cache  string // gets a new ticket meanwhile
-	slow   bool   // it is not suspended for long, but often
-	code   int
-	dest   string
-	run    *running
+	name  string
+	road  string
+	phase phase    // in which it is suspended
+	kinit []string // arguments; nil is a keytab
+	again bool     // whether there is a kinit meanwhile
+	wakes bool     // for moments, while its ticket can be renewed
+	code  int
+
+	cache string
+	dest  string
+	run   *running
 }
 
 // between is when one part is there, and the next is not.
@@ -331,37 +330,33 @@ func (r *realm) expiry(t *testing.T) {
 			if (i+j)%2 == 1 {
 				first, second = second, first
 			}
-			kinit, cache := r.withCache(t, "-l", seconds)
 			cases = append(cases,
-				&outlasting{name: "keytab", bearer: r.withKeytab("KRB5_CONFIG=" + short), road: road, phase: first},
-				&outlasting{name: "kinit", bearer: kinit, road: road, phase: second, cache: cache})
+				&outlasting{name: "keytab", road: road, phase: first},
+				&outlasting{name: "kinit", road: road, phase: second, kinit: []string{"-l", seconds}, again: true})
 		}
-		renewable, _ := r.withCache(t, "-l", seconds, "-r", "1h")
-		lost, _ := r.withCache(t, "-l", seconds)
 		cases = append(cases,
-			&outlasting{name: "renewal", bearer: renewable, road: road, phase: between, slow: true},
-			&outlasting{name: "no renewal", bearer: lost, road: road, phase: between, code: 7})
+			&outlasting{name: "renewal", road: road, phase: phases[0], kinit: []string{"-l", seconds, "-r", "1h"}, wakes: true},
+			&outlasting{name: "no renewal", road: road, phase: between, kinit: []string{"-l", seconds}, code: 7})
 	}
 	for i, c := range cases {
-		s := r.sites[c.road]
+		s, b := r.sites[c.road], r.withKeytab("KRB5_CONFIG="+short)
+		if c.kinit != nil {
+			b, c.cache = r.withCache(t, c.kinit...)
+		}
+		began := time.Now()
 		c.dest = fmt.Sprintf("%s/alice/expiry-%d", s.roads()[c.road], i)
-		c.run = launch(t, c.bearer.as(s, c.dest))
+		c.run = launch(t, b.as(s, c.dest))
 		s.stopIn(t, c.run, c.dest, c.phase)
-		if c.slow {
-			go c.run.slow(2*life, 20*time.Millisecond)
+		if c.wakes {
+			go c.run.wake(t, began)
 		}
 	}
 	time.Sleep(beyond)
 	for _, c := range cases {
-		select {
-		case <-c.run.ended:
-			t.Errorf("%s over %s ended before its ticket did", c.name, c.road)
-		default:
+		if c.again {
+			must(t, r.kdc.Kinit(t.Context(), "alice", c.cache, c.kinit...))
 		}
-		if c.cache != "" {
-			must(t, r.kdc.Kinit(t.Context(), "alice", c.cache, "-l", seconds))
-		}
-		if !c.slow {
+		if !c.wakes {
 			must(t, c.run.cmd.Process.Signal(syscall.SIGCONT))
 		}
 	}
@@ -377,47 +372,93 @@ func (r *realm) outlasted(t *testing.T, c *outlasting) {
 		s.complete(t, c.dest)
 		return
 	}
-	t.Log(tail(c.run.stderr.String()))
 	s.nothing(t, c.dest)
 	ending(t, r.withKeytab().as(s, c.dest)).want(t, 0)
 	s.complete(t, c.dest)
 }
 
-// slow lets a suspended conversion go on for a moment each second, for a time,
-// and then for good.
-func (r *running) slow(total, moment time.Duration) {
-	for end := time.Now().Add(total); time.Now().Before(end); {
-		_ = r.cmd.Process.Signal(syscall.SIGCONT) // it may have ended
-		time.Sleep(moment)
+// wake lets a suspended conversion go on for some moments while its ticket, of
+// which it knows since then, is about to expire, and for good when it has.
+func (r *running) wake(t *testing.T, since time.Time) {
+	time.Sleep(time.Until(since.Add(4 * life / 5)))
+	for range 4 {
+		_ = r.cmd.Process.Signal(syscall.SIGCONT) // whoever waits for it is told if it ended
+		time.Sleep(30 * time.Millisecond)
 		_ = r.cmd.Process.Signal(syscall.SIGSTOP)
-		time.Sleep(time.Second - moment)
+		time.Sleep(400 * time.Millisecond)
+	}
+	time.Sleep(time.Until(since.Add(5 * life / 4)))
+	select {
+	case <-r.ended:
+		t.Error("a conversion ended before its ticket did")
+	default:
 	}
 	_ = r.cmd.Process.Signal(syscall.SIGCONT)
 }
 
-// protection lets the data node protect its transfers in each way that the
-// library cannot read, and in the one that it can.
+// protected is a way in which a data node protects its transfers.
+type protected struct {
+	level, suites string
+	roads         []string          // on which it works
+	client        map[string]string // a configuration that expects another
+	says          string
+}
+
+// protection lets the data node protect its transfers in ways that the library
+// can read, and cannot.
 func (r *realm) protection(t *testing.T) {
-	for _, p := range []struct {
-		level, suites string
-		roads         []string // on which it works
-	}{
-		{"integrity", "", []string{"webhdfs"}},
-		{"privacy", "", []string{"webhdfs"}},
-		{"privacy", aes, []string{"hdfs", "webhdfs"}},
-	} {
+	cases := []protected{
+		{
+			level: "integrity,authentication", roads: []string{"hdfs", "webhdfs"}, // of which each takes another
+			client: map[string]string{transferProtection: "privacy", cipherSuites: aes}, says: "not by privacy",
+		},
+		{
+			level: "privacy", roads: []string{"webhdfs"},
+			client: map[string]string{cipherSuites: aes}, says: "has no AES",
+		},
+		{
+			level: "privacy", suites: aes, roads: []string{"hdfs", "webhdfs"},
+			client: map[string]string{transferProtection: "authentication"}, says: "by privacy, not by authentication",
+		},
+	}
+	if soaking(0, 1) == 1 {
+		cases = append(cases, protected{level: "integrity", roads: []string{"webhdfs"}})
+	}
+	for _, p := range cases {
 		reconfigure(t, r.ConfDir(), map[string]string{transferProtection: p.level, cipherSuites: p.suites})
-		r.DataNodes[0].Kill()
-		must(t, r.DataNodes[0].Start(t.Context()))
+		r.restart(t)
+		name := strings.TrimSpace(p.level + " " + p.suites)
 		for _, road := range p.roads {
-			t.Run(strings.TrimSpace(p.level+" "+p.suites)+" over "+road, func(t *testing.T) {
+			t.Run(name+" over "+road, func(t *testing.T) {
+				dir := "/alice/" + strings.ReplaceAll(path.Join(road, p.level, p.suites), "/", "-")
 				s := r.sites[road]
-				dest := s.roads()[road] + "/alice/" + strings.ReplaceAll(path.Join(road, p.level, p.suites), "/", "-")
-				ending(t, r.withKeytab().as(s, dest)).want(t, 0)
-				s.complete(t, dest)
+				ending(t, r.withKeytab().as(s, s.roads()[road]+dir)).want(t, 0)
+				s.complete(t, s.WebURI()+dir) // on which the test itself needs to know nothing
 			})
 		}
+		if p.client == nil {
+			continue
+		}
+		t.Run(name+", unexpected", func(t *testing.T) {
+			cmd := command("convert", r.sites["hdfs"].input, filepath.Join(t.TempDir(), "out"))
+			cmd.Env = append(cmd.Env, "HADOOP_CONF_DIR="+r.client(t, p.client))
+			ending(t, cmd).want(t, 7).oneLine(t, p.says)
+		})
 	}
+}
+
+// restart restarts the data node, and waits until it can be read from.
+func (r *realm) restart(t *testing.T) {
+	t.Helper()
+	r.DataNodes[0].Kill()
+	must(t, r.DataNodes[0].Start(t.Context()))
+	var err error
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
+		if _, err = r.Do(t.Context(), "GET", "/alice/hdfs.avro", "op=OPEN&length=1"); err == nil {
+			return
+		}
+	}
+	t.Fatal(err)
 }
 
 // ending runs a conversion, which shows where it hangs if it does not end soon.
