@@ -26,6 +26,7 @@ unit:
 	$(GO) vet ./...
 	$(GO) test $(RACE) -timeout 20m $(UNIT)
 	$(if $(RACE),$(GO) test -run Alloc ./trevni ./shred ./mapper)
+	$(if $(RACE),$(GO) test -count=1 -timeout 5m ./bench)
 
 # Run inside the directory, because only so does go test show what was skipped.
 e2e:
@@ -49,8 +50,10 @@ fuzz:
 	  done; \
 	done
 
-bench:
-	$(GO) test -run '^$$' -bench . -benchmem -timeout 30m ./...
+# The program against its codec floor, for every generated set; BENCH="-only ^mail/"
+# for some of them, BENCH="-profile bin/profiles" for CPU profiles too.
+bench: build
+	@$(GO) run ./bench -program bin/rowtocol $(BENCH)
 
 # The large mail set of the benchmarks: about 200 MB of rows, snappy.
 mail: bin/mail/mail.avro

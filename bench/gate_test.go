@@ -1,0 +1,256 @@
+//go:build !race
+
+// The race detector slows Go down and assembly not at all, so ratios are held
+// without it.
+
+package main
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"hash/crc32"
+	"maps"
+	"math"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/golang/snappy"
+
+	"github.com/rowtocol/rowtocol/internal/datagen"
+)
+
+// ratiosFile holds the CPU time of each stage of each set as a multiple of the
+// yardstick's.
+const ratiosFile = "testdata/ratios.json"
+
+var update = flag.Bool("update", false, "write "+ratiosFile+" anew")
+
+const (
+	// A stage may take margin times its committed ratio, and slack yardsticks
+	// more: short stages are mostly noise.
+	margin, slack = 1.6, 0.06
+	// An attempt is the median of gateRounds rounds. A stage has regressed if
+	// it is too slow in every one of gateAttempts, for noise passes.
+	gateRounds, gateAttempts = 5, 5
+)
+
+// TestGate holds the stages to their committed ratios, which
+// "go test ./bench -run Gate -update" measures anew.
+func TestGate(t *testing.T) {
+	sets := gateSets(t)
+	if *update {
+		writeRatios(t, bestOf(t, sets, func(map[string]float64) bool { return false }))
+		return
+	}
+	committed := readRatios(t)
+	best := bestOf(t, sets, func(best map[string]float64) bool { return len(tooSlow(best, committed)) == 0 })
+	if slow := tooSlow(best, committed); len(slow) > 0 {
+		t.Errorf("slower than %s allows, %d times in a row:\n%s", ratiosFile, gateAttempts, strings.Join(slow, "\n"))
+	}
+}
+
+// A stage that does its work three times must be found, by its name.
+func TestGateFindsASlowStage(t *testing.T) {
+	sets := gateSets(t)[:1]
+	slower := slices.Clone(stages)
+	i := slices.IndexFunc(slower, func(s stage) bool { return s.name == "shred" })
+	slower[i].run = func(w *workload, c *clock) error {
+		return errors.Join(w.shred(c), w.shred(c), w.shred(c))
+	}
+	var found []string
+	for range gateAttempts {
+		found = tooSlow(gateAttempt(t, sets, slower), gateAttempt(t, sets, stages))
+		if slices.ContainsFunc(found, func(s string) bool { return strings.HasPrefix(s, "mail/shred:") }) {
+			return
+		}
+	}
+	t.Errorf("the shredder took three times as long, but these were found: %q", found)
+}
+
+func TestGateCompares(t *testing.T) {
+	committed := map[string]float64{"mail/scan": 0.5, "mail/spill": 0.01}
+	for _, c := range []struct {
+		name     string
+		measured map[string]float64
+		want     []string
+	}{
+		{"equal", map[string]float64{"mail/scan": 0.5, "mail/spill": 0.01}, nil},
+		{"within", map[string]float64{"mail/scan": 0.8, "mail/spill": 0.07}, nil},
+		{"faster", map[string]float64{"mail/scan": 0.1, "mail/spill": 0}, nil},
+		{"slow", map[string]float64{"mail/scan": 0.9, "mail/spill": 0.01}, []string{"mail/scan"}},
+		{"both", map[string]float64{"mail/scan": 0.9, "mail/spill": 0.1}, []string{"mail/scan", "mail/spill"}},
+		{"new", map[string]float64{"mail/scan": 0.5, "mail/spill": 0.01, "mail/sort": 0.1}, []string{"mail/sort"}},
+		{"gone", map[string]float64{"mail/scan": 0.5}, []string{"mail/spill"}},
+	} {
+		found := tooSlow(c.measured, committed)
+		ok := len(found) == len(c.want)
+		for i := range c.want {
+			ok = ok && strings.HasPrefix(found[i], c.want[i]+":")
+		}
+		if !ok {
+			t.Errorf("%s: found %q, want %q", c.name, found, c.want)
+		}
+	}
+}
+
+// gateSet is a workload and its yardstick.
+type gateSet struct {
+	*workload
+	name string
+}
+
+// gateSets are small, and unlike each other: nested rows and wide ones.
+func gateSets(t *testing.T) []gateSet {
+	t.Helper()
+	mail, err := datagen.Lookup("mail")
+	if err != nil {
+		t.Fatal(err)
+	}
+	mail.Rows = 20_000
+	var sets []gateSet
+	for _, s := range []datagen.Set{mail, datagen.Flat(100, 20_000)} {
+		dir := t.TempDir()
+		input := filepath.Join(dir, "in.avro")
+		if err := s.WriteFile(input, datagen.Options{Seed: 1, Codec: "snappy"}); err != nil {
+			t.Fatal(err)
+		}
+		w, err := load(conversion{input: input, dir: dir, columns: "snappy"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		sets = append(sets, gateSet{w, s.Name})
+	}
+	return sets
+}
+
+// bestOf returns the least ratios of all attempts, of which enough may end the
+// row.
+func bestOf(t *testing.T, sets []gateSet, enough func(map[string]float64) bool) map[string]float64 {
+	t.Helper()
+	best := map[string]float64{}
+	for range gateAttempts {
+		for name, ratio := range gateAttempt(t, sets, stages) {
+			if before, ok := best[name]; !ok || ratio < before {
+				best[name] = ratio
+			}
+		}
+		if enough(best) {
+			break
+		}
+	}
+	return best
+}
+
+// tooSlow names what takes more than its committed ratio allows, and what only
+// one side knows.
+func tooSlow(measured, committed map[string]float64) (slow []string) {
+	for _, name := range slices.Sorted(maps.Keys(measured)) {
+		want, ok := committed[name]
+		if got := measured[name]; !ok || got > want*margin+slack {
+			slow = append(slow, fmt.Sprintf("%s: %.3f of the yardstick, committed are %.3f", name, got, want))
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(committed)) {
+		if _, ok := measured[name]; !ok {
+			slow = append(slow, name+": committed, but not measured")
+		}
+	}
+	return slow
+}
+
+// gateAttempt returns the median ratios of the stages, and of a whole
+// conversion, to the yardstick.
+func gateAttempt(t *testing.T, sets []gateSet, stages []stage) map[string]float64 {
+	t.Helper()
+	whole := stage{"convert", func(w *workload, c *clock) error {
+		_, err := w.run(c, w.format())
+		return err
+	}}
+	ratios := map[string]float64{}
+	for _, set := range sets {
+		all := append(slices.Clone(stages), whole)
+		rounds := make([][]float64, gateRounds)
+		for i := range rounds {
+			runtime.GC()
+			measure := set.yardstick(t)
+			for _, s := range all {
+				var c clock
+				if err := s.run(set.workload, &c); err != nil {
+					t.Fatalf("%s/%s: %v", set.name, s.name, err)
+				}
+				rounds[i] = append(rounds[i], c.cpu.Seconds()/measure)
+			}
+		}
+		for i, s := range all {
+			ratios[set.name+"/"+s.name] = median(rounds, func(r *[]float64) float64 { return (*r)[i] })
+		}
+	}
+	return ratios
+}
+
+// yardstick returns the CPU seconds of a fixed amount of work on the set's
+// bytes. It is the codec floor by the libraries' own calls, not by the
+// program's: so it does not slow down with what it measures.
+func (s gateSet) yardstick(t *testing.T) float64 {
+	t.Helper()
+	var c clock
+	err := c.time(func() (err error) {
+		var dst []byte
+		for i := range s.stored {
+			data := s.stored[i].Data
+			data, sum := data[:len(data)-4], data[len(data)-4:]
+			if dst, err = snappy.Decode(dst[:cap(dst)], data); err != nil {
+				return err
+			}
+			if crc32.ChecksumIEEE(dst) != binary.BigEndian.Uint32(sum) {
+				return fmt.Errorf("checksum of block %d", i)
+			}
+		}
+		for _, g := range s.groups {
+			for i := range g.blocks {
+				raw := g.blocks[i].Data
+				dst = snappy.Encode(dst[:cap(dst)], raw)
+				_ = crc32.ChecksumIEEE(raw)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c.cpu.Seconds()
+}
+
+func readRatios(t *testing.T) map[string]float64 {
+	t.Helper()
+	b, err := os.ReadFile(ratiosFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ratios map[string]float64
+	if err := json.Unmarshal(b, &ratios); err != nil {
+		t.Fatal(err)
+	}
+	return ratios
+}
+
+func writeRatios(t *testing.T, ratios map[string]float64) {
+	t.Helper()
+	for name, ratio := range ratios {
+		ratios[name] = math.Round(ratio*1000) / 1000
+	}
+	b, err := json.MarshalIndent(ratios, "", "  ")
+	if err == nil {
+		err = os.WriteFile(ratiosFile, append(b, '\n'), 0o644)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}

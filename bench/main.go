@@ -1,0 +1,196 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strconv"
+
+	"github.com/rowtocol/rowtocol/internal/datagen"
+)
+
+// bench is what the flags say.
+type bench struct {
+	program string
+	runs    int
+	scale   float64
+	only    *regexp.Regexp
+	profile string
+	dir     string
+}
+
+// benchCase is a data set and the codec of its input and output.
+type benchCase struct {
+	set, codec string
+	memory     int64 // --memory; 0 is the default
+	files      int   // most open files; 0 is the system's limit
+}
+
+var benchCases = []benchCase{
+	{set: "mail", codec: "snappy"},
+	{set: "mail", codec: "null"},
+	{set: "mail", codec: "deflate"},
+	{set: "mail", codec: "zstandard"},
+	{set: "mails", codec: "snappy"},
+	{set: "tiny", codec: "snappy"},
+	{set: "flat400", codec: "snappy"},
+	{set: "flat1000", codec: "snappy"},
+	{set: "sparse", codec: "snappy", memory: 256 << 20, files: 256},
+	{set: "strings", codec: "snappy"},
+	{set: "deep", codec: "snappy"},
+}
+
+func (c benchCase) name() string { return c.set + "/" + c.codec }
+
+func main() {
+	if len(os.Args) > 3 && os.Args[1] == measureCommand {
+		exit(measured(os.Args[2:]))
+	}
+	b := bench{}
+	var err error
+	flag.StringVar(&b.program, "program", "bin/rowtocol", "the program to measure")
+	flag.IntVar(&b.runs, "runs", 5, "rounds; the tables show medians")
+	flag.Float64Var(&b.scale, "scale", 1, "share of each set's rows")
+	only := flag.String("only", "", "regular expression of the cases to run, such as ^mail/; others are left out")
+	flag.StringVar(&b.profile, "profile", "", "directory for a CPU profile per case and stage")
+	flag.StringVar(&b.dir, "dir", "", "directory for data, on the disk to measure; 5 GB (default: a temporary one)")
+	flag.Parse()
+	if b.only, err = regexp.Compile(*only); err != nil {
+		exit(err)
+	}
+	exit(b.run())
+}
+
+func exit(err error) {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+func (b *bench) run() (err error) {
+	if b.runs < 1 || b.scale <= 0 {
+		return errors.New("-runs and -scale must be more than 0")
+	}
+	if b.dir, err = os.MkdirTemp(b.dir, "rowtocol-bench-"); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(b.dir)) }()
+	if b.program, err = filepath.Abs(b.program); err != nil {
+		return err
+	}
+	printMachine()
+	head := false
+	for _, c := range benchCases {
+		if !b.only.MatchString(c.name()) {
+			continue
+		}
+		if !head {
+			printHead()
+			head = true
+		}
+		if err := b.runCase(c); err != nil {
+			return fmt.Errorf("%s: %w", c.name(), err)
+		}
+	}
+	return errors.Join(b.runCopies(), b.runGrowth())
+}
+
+// rows is the number of rows of a set at the scale of the flags.
+func (b *bench) rows(s datagen.Set) int64 { return max(int64(float64(s.Rows)*b.scale), 1) }
+
+// generate writes a set unless it is there, and returns its path.
+func (b *bench) generate(name, codec string, rows int64) (string, error) {
+	s, err := datagen.Lookup(name)
+	if err != nil {
+		return "", err
+	}
+	if rows == 0 {
+		rows = b.rows(s)
+	}
+	path := filepath.Join(b.dir, fmt.Sprintf("%s-%s-%d", name, codec, rows))
+	if _, err := os.Stat(path); err == nil {
+		return path, nil
+	}
+	return path, s.WriteFile(path, datagen.Options{Rows: rows, Seed: 1, Codec: codec})
+}
+
+// convert runs the program on an input with so many workers and cores.
+func (b *bench) convert(c benchCase, input string, workers int) (usage, error) {
+	out := filepath.Join(b.dir, "out")
+	args := []string{
+		b.program, "convert", "--log-level", "error", "--temp-dir", b.dir, "--codec", c.codec,
+		"--workers", strconv.Itoa(workers),
+	}
+	if c.memory > 0 {
+		args = append(args, "--memory", strconv.FormatInt(c.memory, 10))
+	}
+	u, err := measure([]string{"GOMAXPROCS=" + strconv.Itoa(workers)}, c.files, append(args, input, out)...)
+	return u, errors.Join(err, os.RemoveAll(out))
+}
+
+// round is what one round of a case measured.
+type round struct {
+	ours, ours2      usage // with one and with two workers
+	decode, encode   clock // the halves of the floor
+	floors           clock // two at the same time
+	stages           []clock
+	speedUp, atLeast float64
+}
+
+// runCase measures a case and prints its line.
+func (b *bench) runCase(c benchCase) error {
+	input, err := b.generate(c.set, c.codec, 0)
+	if err != nil {
+		return err
+	}
+	w, err := load(conversion{input: input, dir: b.dir, columns: c.codec, memory: c.memory})
+	if err != nil {
+		return err
+	}
+	rounds := make([]round, b.runs)
+	for i := range rounds {
+		runtime.GC()
+		if err := b.runRound(c, w, &rounds[i]); err != nil {
+			return err
+		}
+	}
+	printCase(c, w, rounds)
+	if b.profile == "" {
+		return nil
+	}
+	return profileCase(b.profile, c, w)
+}
+
+func (b *bench) runRound(c benchCase, w *workload, r *round) (err error) {
+	if r.ours, err = b.convert(c, w.input, 1); err != nil {
+		return err
+	}
+	if err := errors.Join(w.decode(&r.decode), w.encode(&r.encode)); err != nil {
+		return err
+	}
+	r.stages = make([]clock, len(stages))
+	for i, s := range stages {
+		if s.name == "encode" {
+			r.stages[i] = r.encode
+			continue
+		}
+		if err := s.run(w, &r.stages[i]); err != nil {
+			return fmt.Errorf("%s: %w", s.name, err)
+		}
+	}
+	if r.ours2, err = b.convert(c, w.input, 2); err != nil {
+		return err
+	}
+	if err := w.twoFloors(&r.floors); err != nil {
+		return err
+	}
+	r.speedUp = 2 * (r.decode.wall + r.encode.wall).Seconds() / r.floors.wall.Seconds()
+	r.atLeast = r.ours.CPU.Seconds() / r.speedUp
+	return nil
+}
