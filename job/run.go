@@ -152,8 +152,11 @@ func (e *engine) runAll(ctx context.Context, pending []int, results []*manifest.
 	mapping := min(parallel, e.r.workers())
 	e.mapping = make(chan struct{}, mapping)
 	e.workers = (e.r.workers() + mapping - 1) / mapping
-	if err := e.checkDisk(pending[:parallel]); err != nil {
-		return err
+	if e.checkDisk(pending[:parallel]) != nil {
+		parallel = mapping // uploads then wait for their turn
+		if err := e.checkDisk(pending[:parallel]); err != nil {
+			return err
+		}
 	}
 	e.spill, err = spill.OpenFolder(e.r.tempDir())
 	if errors.Is(err, store.ErrNotExist) {
