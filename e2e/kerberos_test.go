@@ -169,9 +169,12 @@ func (r *realm) krb5(t *testing.T, key, value string) string {
 // TestKerberos reads from and writes to a cluster that trusts only Kerberos.
 func TestKerberos(t *testing.T) {
 	r := newRealm(t)
+	suspended := r.suspend(t)
+	enough := time.Now().Add(beyond)
 	t.Run("credentials", r.credentials)
 	t.Run("refusals", r.refusals)
-	t.Run("expiry", r.expiry)
+	time.Sleep(time.Until(enough))
+	t.Run("expiry", func(t *testing.T) { r.resume(t, suspended) })
 	t.Run("protection", r.protection)
 }
 
@@ -237,6 +240,7 @@ func (r *realm) refusals(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		road string // only this one
+		host string // by which the destination is named; default localhost
 		bearer
 		code int
 		says []string
@@ -256,6 +260,10 @@ func (r *realm) refusals(t *testing.T) {
 		{
 			name: "unknown service", road: "hdfs", code: 7, says: []string{"nobody/localhost"},
 			bearer: bearer{env: []string{conf(map[string]string{"dfs.namenode.kerberos.principal": "nobody/localhost@" + hadooptest.Realm})}},
+		},
+		{
+			name: "unknown web service", road: "webhdfs", host: "127.0.0.1", code: 7, says: []string{"HTTP/127.0.0.1"},
+			bearer: bearer{env: []string{"KRB5CCNAME=" + os.Getenv("KRB5CCNAME")}},
 		},
 		{
 			name: "another's service", road: "hdfs", code: 7, says: []string{"alice"},
@@ -287,7 +295,11 @@ func (r *realm) refusals(t *testing.T) {
 				if c.name == "not her directory" {
 					name = "/stranger"
 				}
-				cmd := command(append([]string{"convert", "--store-retry=1s", s.input, s.roads()[road] + name}, c.flags...)...)
+				dest := s.roads()[road] + name
+				if c.host != "" {
+					dest = strings.Replace(dest, "localhost", c.host, 1)
+				}
+				cmd := command(append([]string{"convert", "--store-retry=1s", s.input, dest}, c.flags...)...)
 				cmd.Env = append(cmd.Env, c.env...)
 				result := ending(t, cmd).want(t, c.code)
 				lines := strings.Split(strings.TrimSpace(result.stderr), "\n")
@@ -319,9 +331,11 @@ type outlasting struct {
 // between is when one part is there, and the next is not.
 var between = phase{"between uploads", func(_, attempt []store.Info) bool { return has(attempt, "part-", ".trv") }}
 
-// expiry lets tickets and delegation tokens expire under conversions.
-func (r *realm) expiry(t *testing.T) {
-	seconds := fmt.Sprintf("%ds", int(life.Seconds()))
+// seconds is life as kinit and krb5.conf take it.
+var seconds = fmt.Sprintf("%ds", int(life.Seconds()))
+
+// suspend starts conversions under which tickets and delegation tokens expire.
+func (r *realm) suspend(t *testing.T) []*outlasting {
 	short := r.krb5(t, "ticket_lifetime", seconds)
 	var cases []*outlasting
 	for i, road := range []string{"hdfs", "webhdfs"} {
@@ -351,7 +365,11 @@ func (r *realm) expiry(t *testing.T) {
 			go c.run.wake(t, began)
 		}
 	}
-	time.Sleep(beyond)
+	return cases
+}
+
+// resume lets the conversions end.
+func (r *realm) resume(t *testing.T, cases []*outlasting) {
 	for _, c := range cases {
 		if c.again {
 			must(t, r.kdc.Kinit(t.Context(), "alice", c.cache, c.kinit...))
@@ -417,12 +435,13 @@ func (r *realm) protection(t *testing.T) {
 			client: map[string]string{cipherSuites: aes}, says: "has no AES",
 		},
 		{
-			level: "privacy", suites: aes, roads: []string{"hdfs", "webhdfs"},
+			level: "privacy", suites: aes, roads: []string{"hdfs"},
 			client: map[string]string{transferProtection: "authentication"}, says: "by privacy, not by authentication",
 		},
 	}
 	if soaking(0, 1) == 1 {
-		cases = append(cases, protected{level: "integrity", roads: []string{"webhdfs"}})
+		cases = append(cases, protected{level: "integrity", roads: []string{"webhdfs"}},
+			protected{level: "privacy", suites: aes, roads: []string{"webhdfs"}})
 	}
 	for _, p := range cases {
 		reconfigure(t, r.ConfDir(), map[string]string{transferProtection: p.level, cipherSuites: p.suites})
