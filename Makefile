@@ -10,7 +10,7 @@ RACE    := $(if $(shell command -v $$($(GO) env CC) 2>/dev/null),-race)
 LINT    ?= golangci-lint
 UNIT     = $$($(GO) list ./... | grep -v '/e2e')
 
-.PHONY: build sample test unit e2e hdfs soak fuzz bench mail lint clean
+.PHONY: build sample test unit e2e hdfs soak fuzz bench bench-peers mail lint clean
 
 build:
 	$(GO) build -trimpath -o bin/rowtocol ./cmd/rowtocol
@@ -54,6 +54,10 @@ fuzz:
 # for some of them, BENCH="-profile bin/profiles" for CPU profiles too.
 bench: build
 	@$(GO) run ./bench -program bin/rowtocol $(BENCH)
+
+# The same files converted by other programs; bench/peers/README.md says how.
+bench-peers: build
+	cd bench/peers && $(GO) run . $(PEERS)
 
 # The large mail set of the benchmarks: about 200 MB of rows, snappy.
 mail: bin/mail/mail.avro

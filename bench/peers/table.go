@@ -1,0 +1,92 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"strings"
+	"time"
+)
+
+const mega = 1e6
+
+// table is the table of all results; its lines are cells.
+type table struct {
+	began string
+	lines [][]string
+}
+
+// add adds the results of a data set, with each peer's CPU time beside
+// rowtocol's.
+func (t *table) add(s *set, results []result) {
+	cpu := func(r result) float64 { return median(r.runs, func(c cost) float64 { return c.cpu.Seconds() }) }
+	var ours float64
+	for _, r := range results {
+		if r.peer.name == "rowtocol" && len(r.runs) > 0 {
+			ours = cpu(r)
+		}
+	}
+	t.lines = append(t.lines, []string{fmt.Sprintf("**%s** (%.0f MB)", s.name, float64(s.size)/mega), "", "", "", "", "", ""})
+	for _, r := range results {
+		line := []string{r.peer.name, "", "", "", "", "", r.verdict}
+		if len(r.runs) > 0 {
+			line[1] = fmt.Sprintf("%.2f", cpu(r))
+			line[3] = fmt.Sprintf("%.2f", median(r.runs, func(c cost) float64 { return c.wall.Seconds() }))
+			line[4] = fmt.Sprintf("%.0f", median(r.runs, func(c cost) float64 { return float64(c.memory) })/mega)
+			line[5] = fmt.Sprintf("%.1f", float64(r.size)/mega)
+			if ours > 0 {
+				line[2] = fmt.Sprintf("%.2f", cpu(r)/ours)
+			}
+		}
+		t.lines = append(t.lines, line)
+	}
+}
+
+// print writes the table as Markdown, after a line about the machine.
+func (t *table) print(w io.Writer, o options) {
+	fmt.Fprintf(w, "%s, %s, %d cores, of which core %d was used; medians of %d runs; load %s before and %s after\n\n",
+		time.Now().Format(time.DateOnly), field("/proc/cpuinfo", "model name"), runtime.NumCPU(), o.core, o.runs, t.began, load())
+	lines := append([][]string{
+		{"", "CPU s", "× ours", "wall s", "peak MB", "output MB", "output"},
+		{"---", "---:", "---:", "---:", "---:", "---:", "---"},
+	}, t.lines...)
+	width := make([]int, len(lines[0])-1)
+	for _, line := range lines {
+		for i := range width {
+			width[i] = max(width[i], len([]rune(line[i])))
+		}
+	}
+	for _, line := range lines {
+		for i, n := range width {
+			fmt.Fprintf(w, "| %-*s ", n, line[i])
+		}
+		fmt.Fprintf(w, "| %s |\n", line[len(width)])
+	}
+}
+
+// load is the machine's load average of the last minute.
+func load() string {
+	b, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		return "unknown"
+	}
+	first, _, _ := strings.Cut(string(b), " ")
+	return first
+}
+
+// field is the first value of a key in a file of "key : value" lines.
+func field(path, key string) string {
+	f, err := os.Open(path)
+	if err != nil {
+		return "unknown " + key
+	}
+	defer func() { _ = f.Close() }()
+	for lines := bufio.NewScanner(f); lines.Scan(); {
+		if k, v, ok := strings.Cut(lines.Text(), ":"); ok && strings.TrimSpace(k) == key {
+			return strings.TrimSpace(v)
+		}
+	}
+	return "unknown " + key
+}
