@@ -30,7 +30,7 @@ unit:
 
 # Run inside the directory, because only so does go test show what was skipped.
 e2e:
-	cd e2e && $(GO) test -count=1 -timeout 30m
+	cd e2e && $(GO) test -count=1 -timeout 60m
 	cd e2e/hadooptest && $(GO) test -count=1 -timeout 10m
 
 # A real HDFS for trying by hand, until Ctrl-C: HDFS="-ha -httpfs" for more.
