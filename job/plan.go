@@ -206,6 +206,9 @@ func (r *Request) fitSchema(ctx context.Context, p *manifest.Plan, schema *shred
 		p.Warnings = append(p.Warnings, fmt.Sprintf("%d columns do not fit into %d MiB of memory with blocks of %d bytes; blocks of %d bytes are used",
 			p.Columns, r.memory()>>20, want, p.Options.BlockSize))
 	}
+	if need := openBlocks(p.Options.BlockSize, p.Columns); need > r.memory() {
+		return failf(ErrUsage, "%d columns need a memory of at least %d MiB, with column blocks of %d bytes", p.Columns, need>>20+1, p.Options.BlockSize)
+	}
 	f, err := r.format(p.Options)
 	if err != nil {
 		return err
@@ -231,12 +234,15 @@ func (r *Request) format(o manifest.Options) (format.Format, error) {
 	return f, wrap(ErrUsage, err)
 }
 
+// openBlocks is the memory of the open blocks of all columns, and half as much
+// again for those that are being encoded, in bytes.
+func openBlocks(size, columns int) int64 { return int64(columns) * int64(size) * 3 / 2 }
+
 // blockSize returns the size of column blocks: what is wanted, or the largest
-// power of two below it with which the open blocks of all columns, and half as
-// much again for those that are being encoded, fit the memory; but not less
+// power of two below it with which the open blocks fit the memory; but not less
 // than 4 KiB.
 func blockSize(want, columns int, memory int64) int {
-	fits := func(size int) bool { return int64(columns)*int64(size)*3/2 <= memory }
+	fits := func(size int) bool { return openBlocks(size, columns) <= memory }
 	if want <= minBlock || fits(want) {
 		return want
 	}

@@ -3,9 +3,11 @@ package job
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"math"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/rowtocol/rowtocol/manifest"
@@ -133,5 +135,23 @@ func TestSmallMemoryShrinksBlocks(t *testing.T) {
 	}
 	if p.Options.BlockSize != 16<<10 || len(p.Warnings) != 1 {
 		t.Errorf("block size %d, warnings %v", p.Options.BlockSize, p.Warnings)
+	}
+}
+
+func TestMemoryForColumns(t *testing.T) {
+	dir := t.TempDir()
+	in := filepath.Join(dir, "wide.avro")
+	var fields []string
+	for i := range 3000 {
+		fields = append(fields, fmt.Sprintf(`{"name":"f%d","type":["null","long"]}`, i))
+	}
+	writeInput(t, in, `{"type":"record","name":"R","fields":[`+strings.Join(fields, ",")+`]}`, 1, 0)
+	r := request(t, filepath.Join(dir, "out"), in)
+	r.Memory = 17 << 20
+	_, err := MakePlan(context.Background(), r)
+	wantKind(t, err, ErrUsage, "at least 18 MiB")
+	r.Memory = 18 << 20
+	if _, err := MakePlan(context.Background(), r); err != nil {
+		t.Error(err)
 	}
 }

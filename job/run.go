@@ -147,7 +147,7 @@ func (e *engine) runAll(ctx context.Context, pending []int, results []*manifest.
 	if err := e.setUp(); err != nil {
 		return err
 	}
-	perTask := int64(e.plan.Columns)*int64(e.plan.Options.BlockSize)*3/2 + taskOverhead
+	perTask := openBlocks(e.plan.Options.BlockSize, e.plan.Columns) + taskOverhead
 	parallel := int(min(int64(len(pending)), 2*int64(e.r.workers()), max(e.r.memory()/perTask, 1)))
 	mapping := min(parallel, e.r.workers())
 	e.mapping = make(chan struct{}, mapping)

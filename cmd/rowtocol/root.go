@@ -126,6 +126,8 @@ func (a *app) prepare(cmd *cobra.Command) error {
 	if a.memory < 16<<20 {
 		return usagef("--memory must be at least 16MiB")
 	}
+	// The plan fits the buffers into the budget; this keeps garbage out of it.
+	debug.SetMemoryLimit(int64(a.memory))
 	if err := a.store.check(); err != nil {
 		return err
 	}
