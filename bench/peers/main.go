@@ -12,6 +12,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strings"
 	"time"
 )
@@ -37,7 +38,7 @@ func main() {
 	sets := flag.String("sets", "mail,flat400,flat1000", "data sets, as internal/cmd/datagen names them")
 	only := flag.String("peers", ".", "regular expression of the peers to run; the table has names")
 	flag.IntVar(&o.runs, "runs", 3, "runs of each peer; the table has medians")
-	flag.IntVar(&o.core, "core", 1, "the processor core to run on")
+	flag.IntVar(&o.core, "core", runtime.NumCPU()-1, "the processor core to run on")
 	flag.DurationVar(&o.timeout, "timeout", 15*time.Minute, "time for a run")
 	flag.StringVar(&o.work, "work", root+"/bin/peers", "directory for inputs and outputs")
 	flag.StringVar(&o.binary, "rowtocol", root+"/bin/rowtocol", "the rowtocol program")

@@ -67,10 +67,12 @@ func (s *set) once(ctx context.Context, o options, r *result) error {
 	if !copied {
 		in = s.input
 	}
-	out := filepath.Join(o.work, "out."+r.peer.format)
-	if err := os.RemoveAll(out); err != nil {
+	dir := filepath.Join(o.work, "out") // some leave more than their output
+	if err := errors.Join(os.RemoveAll(dir), os.Mkdir(dir, 0o755)); err != nil {
 		return err
 	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	out := filepath.Join(dir, s.name+"."+r.peer.format)
 	c, err := measure(ctx, o, r.peer.command(in, out))
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -81,7 +83,7 @@ func (s *set) once(ctx context.Context, o options, r *result) error {
 	}
 	r.runs = append(r.runs, c)
 	if len(r.runs) > 1 {
-		return os.RemoveAll(out)
+		return nil
 	}
 	if r.size, err = size(out); err != nil {
 		return err
@@ -92,7 +94,7 @@ func (s *set) once(ctx context.Context, o options, r *result) error {
 	if copied {
 		r.verdict += " (" + r.peer.note + ")"
 	}
-	return os.RemoveAll(out)
+	return nil
 }
 
 // measure runs a program on one core and returns what it cost.
