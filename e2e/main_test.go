@@ -11,7 +11,6 @@ import (
 	"runtime"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -30,7 +29,11 @@ type javaOracle struct {
 }
 
 func TestMain(m *testing.M) {
-	code, err := testMain(m)
+	run := func() (int, error) { return testMain(m) }
+	if len(os.Args) > 1 && os.Args[1] == measureCommand {
+		run = func() (int, error) { return measured(os.Args[2:]) }
+	}
+	code, err := run()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "e2e:", err)
 		code = 1
@@ -161,7 +164,6 @@ type result struct {
 	args           []string
 	code           int
 	stdout, stderr string
-	maxRSS         int64 // bytes
 	elapsed        time.Duration
 }
 
@@ -194,14 +196,10 @@ func finish(t testing.TB, cmd *exec.Cmd) result {
 	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) {
 		t.Fatalf("rowtocol %s: %v", strings.Join(args, " "), err)
 	}
-	r := result{
+	return result{
 		args: args, code: cmd.ProcessState.ExitCode(), stdout: stdout.String(), stderr: stderr.String(),
 		elapsed: time.Since(start),
 	}
-	if usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
-		r.maxRSS = usage.Maxrss << 10
-	}
-	return r
 }
 
 // want fails the test unless the run ended with this exit code.
