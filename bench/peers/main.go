@@ -72,6 +72,7 @@ func run(ctx context.Context, o options) error {
 		return err
 	}
 	t := table{began: load()}
+	defer t.print(os.Stdout, o) // also what there is when it ends early
 	for _, name := range o.sets {
 		s, err := prepare(ctx, o, name)
 		if err != nil {
@@ -83,7 +84,6 @@ func run(ctx context.Context, o options) error {
 		}
 		t.add(s, results)
 	}
-	t.print(os.Stdout, o)
 	return nil
 }
 
