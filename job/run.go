@@ -141,14 +141,18 @@ func (a *attempt) finished(ctx context.Context, id int) (*manifest.TaskResult, e
 	return res, nil
 }
 
-// runAll runs tasks, as many at a time as workers and memory allow: up to twice
-// as many as can map at a time, the others upload.
+// runAll runs tasks, as many at a time as workers and memory allow. Where all of
+// them take no more than a quarter of the memory, there are up to twice as many
+// as can map at a time, and the others upload.
 func (e *engine) runAll(ctx context.Context, pending []int, results []*manifest.TaskResult) (err error) {
 	if err := e.setUp(); err != nil {
 		return err
 	}
 	perTask := openBlocks(e.plan.Options.BlockSize, e.plan.Columns) + taskOverhead
-	parallel := int(min(int64(len(pending)), 2*int64(e.r.workers()), max(e.r.memory()/perTask, 1)))
+	fit := e.r.memory() / perTask
+	workers := int64(e.r.workers())
+	tasks := max(min(workers, fit), min(2*workers, fit/4), 1)
+	parallel := int(min(int64(len(pending)), tasks))
 	mapping := min(parallel, e.r.workers())
 	e.mapping = make(chan struct{}, mapping)
 	e.workers = (e.r.workers() + mapping - 1) / mapping

@@ -8,6 +8,8 @@
 //	    0/                            Spill: one row group
 //	      0  1  2  ...                a file per column, made at its first block
 //
+// A closed spill leaves its files, empty, to the next one.
+//
 // A folder whose lock is free belongs to a dead process, and the next
 // OpenFolder removes it; so nothing remains for longer than a run, however the
 // last one ended.

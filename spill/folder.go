@@ -26,6 +26,11 @@ type Folder struct {
 	next   atomic.Int64 // number of the next spill
 	once   sync.Once
 	err    error // of Close
+
+	mu sync.Mutex
+	// emptied are directories of closed spills, with files of no bytes. Making
+	// a file costs several times as much as emptying one.
+	emptied []string
 }
 
 // OpenFolder makes a folder in parent, which must exist, after removing those
@@ -139,18 +144,39 @@ func (f *Folder) New(columns int, o Options) (*Spill, error) {
 	if err := CheckFree(f.dir, o.Reserve); err != nil {
 		return nil, err
 	}
-	if err := checkInodes(f.dir, columns); err != nil {
-		return nil, err
-	}
-	dir := filepath.Join(f.dir, strconv.FormatInt(f.next.Add(1)-1, 10))
-	if err := os.Mkdir(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("spill: %w", err)
+	dir, ok := f.reuse()
+	if !ok {
+		if err := checkInodes(f.dir, columns); err != nil {
+			return nil, err
+		}
+		dir = filepath.Join(f.dir, strconv.FormatInt(f.next.Add(1)-1, 10))
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			return nil, fmt.Errorf("spill: %w", err)
+		}
 	}
 	limit := o.MaxOpen
 	if limit <= 0 {
 		limit = int(f.budget)
 	}
 	return newSpill(f, dir, columns, limit, o.Reserve), nil
+}
+
+// recycle keeps a directory whose files are empty for another spill.
+func (f *Folder) recycle(dir string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.emptied = append(f.emptied, dir)
+}
+
+func (f *Folder) reuse() (dir string, ok bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	last := len(f.emptied) - 1
+	if last < 0 {
+		return "", false
+	}
+	dir, f.emptied = f.emptied[last], f.emptied[:last]
+	return dir, true
 }
 
 // Close removes the folder with all that is in it and gives up its lock.

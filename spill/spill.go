@@ -146,22 +146,47 @@ func (s *Spill) CopyTo(w io.Writer, col int, off, n int64) (int64, error) {
 	return done, err
 }
 
-// Close closes and removes the spill's files. Further calls do nothing.
+// Close gives back the disk space and the open files of the spill. Further
+// calls do nothing.
 func (s *Spill) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if errors.Is(s.err, errClosed) {
 		return nil
 	}
+	sound := s.err == nil && s.empty() == nil
 	for s.open > 0 {
 		s.shut(s.oldest)
 	}
 	s.err = errClosed
+	if sound {
+		s.folder.recycle(s.dir)
+		return nil
+	}
 	if err := os.RemoveAll(s.dir); err != nil {
 		return fmt.Errorf("spill: %w", err)
 	}
 	return nil
 }
+
+// empty takes the content of all files.
+func (s *Spill) empty() error {
+	for col := range s.cols {
+		var err error
+		switch c := &s.cols[col]; {
+		case c.f != nil:
+			err = c.f.Truncate(0)
+		case c.size > 0:
+			err = os.Truncate(s.name(col), 0)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Spill) name(col int) string { return s.dir + "/" + strconv.Itoa(col) }
 
 // file returns a column's open file and makes it the newest of the list.
 func (s *Spill) file(col int) (*os.File, error) {
@@ -177,7 +202,7 @@ func (s *Spill) file(col int) (*os.File, error) {
 	for s.open > 0 && (s.open >= s.limit || s.folder.open.Load() >= s.folder.budget) {
 		s.shut(s.oldest)
 	}
-	name := s.dir + "/" + strconv.Itoa(col)
+	name := s.name(col)
 	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
 	for s.open > 0 && (errors.Is(err, unix.EMFILE) || errors.Is(err, unix.ENFILE)) {
 		s.shut(s.oldest)

@@ -291,9 +291,9 @@ func TestFailedAppendPoisons(t *testing.T) {
 	}
 }
 
-func TestCloseRemoves(t *testing.T) {
+func TestCloseGivesBack(t *testing.T) {
 	f := openFolder(t)
-	a, b := newTestSpill(t, f, 3, Options{}), newTestSpill(t, f, 3, Options{})
+	a, b := newTestSpill(t, f, 3, Options{MaxOpen: 1}), newTestSpill(t, f, 3, Options{})
 	fill(t, a, 3, 10)
 	fill(t, b, 3, 10)
 	for range 2 {
@@ -304,17 +304,49 @@ func TestCloseRemoves(t *testing.T) {
 	if err := a.Append(0, []byte("x")); err == nil {
 		t.Error("append after close succeeded")
 	}
-	if _, err := os.Stat(a.dir); !os.IsNotExist(err) {
-		t.Errorf("the closed spill's files remain: %v", err)
+	entries, err := os.ReadDir(a.dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if info, err := e.Info(); err != nil || info.Size() != 0 {
+			t.Errorf("the closed spill's file %s has %d bytes, %v", e.Name(), info.Size(), err)
+		}
 	}
 	if b.Size(0) == 0 || f.open.Load() != int64(b.open) {
 		t.Errorf("the folder counts %d open files, %d are", f.open.Load(), b.open)
+	}
+	again := newTestSpill(t, f, 3, Options{})
+	if again.dir != a.dir {
+		t.Errorf("the files in %s are not used again", a.dir)
+	}
+	fill(t, again, 3, 5)
+	if again.Size(0) == 0 {
+		t.Error("nothing was appended")
 	}
 	if err := f.Close(); err != nil {
 		t.Fatal(err)
 	}
 	if entries, _ := os.ReadDir(filepath.Dir(f.Dir())); len(entries) != 0 {
 		t.Errorf("the closed folder left %v", entries)
+	}
+}
+
+// TestFailedSpillIsRemoved lets no file be used again of which it is not known
+// what it holds.
+func TestFailedSpillIsRemoved(t *testing.T) {
+	f := openFolder(t)
+	s := newTestSpill(t, f, 2, Options{})
+	fill(t, s, 2, 10)
+	s.err = errors.New("half a block was written")
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(s.dir); !os.IsNotExist(err) {
+		t.Errorf("the files remain: %v", err)
+	}
+	if next := newTestSpill(t, f, 2, Options{}); next.dir == s.dir {
+		t.Error("the files are used again")
 	}
 }
 
