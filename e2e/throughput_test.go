@@ -178,9 +178,8 @@ func BenchmarkHDFSConvert(b *testing.B) {
 		b.Fatal(err)
 	}
 	client := clientCopier(b, c.URI())
-	if err := client.write("/bench.avro", data); err != nil {
-		b.Fatal(err)
-	}
+	at := fmt.Sprint("/convert-", scratches.Add(1)) // a name for each call of this function
+	must(b, client.write(at+".avro", data))
 	var local, remote, in, out []time.Duration
 	measure := func(times *[]time.Duration, do func()) {
 		began := time.Now()
@@ -192,9 +191,9 @@ func BenchmarkHDFSConvert(b *testing.B) {
 	}
 	for i := range b.N {
 		measure(&local, func() { convert(input, filepath.Join(dir, fmt.Sprint("out", i))) })
-		measure(&remote, func() { convert(c.URI()+"/bench.avro", fmt.Sprint(c.URI(), "/bench-out", i)) })
-		measure(&in, func() { must(b, client.read("/bench.avro")) })
-		measure(&out, func() { must(b, client.write(fmt.Sprint("/bench-copy", i), data)) })
+		measure(&remote, func() { convert(c.URI()+at+".avro", fmt.Sprint(c.URI(), at, "-out", i)) })
+		measure(&in, func() { must(b, client.read(at+".avro")) })
+		measure(&out, func() { must(b, client.write(fmt.Sprint(at, "-copy", i), data)) })
 	}
 	b.ReportMetric(median(local).Seconds(), "local-s")
 	b.ReportMetric(median(remote).Seconds(), "hdfs-s")
