@@ -152,6 +152,9 @@ func (s *Store) send(ctx context.Context, method, location string, header http.H
 		}
 	}
 	resp, err := s.transport.RoundTrip(req)
+	if err == io.EOF {
+		err = io.ErrUnexpectedEOF // the end of a connection, before any answer
+	}
 	if err != nil {
 		err = w.explain(err)
 		w.end()

@@ -152,6 +152,33 @@ func TestHostileListing(t *testing.T) {
 
 // TestBrokenDownload breaks off each answer after some bytes; the stream goes on
 // where it was.
+// TestHangUp lets a server close the connection instead of answering, as one
+// does that is killed.
+func TestHangUp(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		conn, _, err := w.(http.Hijacker).Hijack()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		_ = conn.Close()
+	}))
+	defer server.Close()
+	s := newClient(t, server, Options{})
+	for name, do := range map[string]func() error{
+		"read file": func() error { _, err := s.ReadFile(t.Context(), "/f", 10); return err },
+		"stat":      func() error { _, err := s.Stat(t.Context(), "/f"); return err },
+		"open":      func() error { _, err := s.Open(t.Context(), "/f"); return err },
+		"list":      func() error { _, err := s.List(t.Context(), "/"); return err },
+		"rename":    func() error { return s.Rename(t.Context(), "/f", "/g") },
+		"write":     func() error { return s.WriteFile(t.Context(), "/f", []byte("x"), true) },
+	} {
+		if err := do(); !errors.Is(err, store.ErrUnavailable) || store.Classify(err) != store.Retryable {
+			t.Errorf("%s: %v, of class %v", name, err, store.Classify(err))
+		}
+	}
+}
+
 func TestBrokenDownload(t *testing.T) {
 	const data = "0123456789abcdefghijklmnopqrstuvwxyz"
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
