@@ -1,12 +1,9 @@
 package e2e
 
 import (
-	"context"
-	"fmt"
 	"os"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/rowtocol/rowtocol/e2e/hadooptest"
 	"github.com/rowtocol/rowtocol/job/jobtest"
@@ -22,22 +19,12 @@ func on(uri string) jobtest.Open {
 	return func(t *testing.T) (store.Store, string) {
 		t.Helper()
 		resolver := location.New(location.Options{})
-		at, err := resolver.Resolve(fmt.Sprintf("%s/scratch/%d", uri, scratches.Add(1)))
-		if err == nil {
-			err = at.Store.MkdirAll(t.Context(), at.Path)
-		}
+		t.Cleanup(func() { _ = resolver.Close() })
+		at, err := resolver.Resolve(uri + "/")
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.Cleanup(func() {
-			ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-			defer cancel()
-			if err := at.Store.RemoveAll(ctx, at.Path); err != nil {
-				t.Error(err)
-			}
-			_ = resolver.Close()
-		})
-		return at.Store, at.Path
+		return at.Store, scratch(t, at.Store)
 	}
 }
 

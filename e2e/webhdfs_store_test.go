@@ -81,21 +81,9 @@ func TestWebHDFSStore(t *testing.T) {
 
 func webURL(uri string) string { return "http://" + strings.TrimPrefix(uri, "webhdfs://") }
 
-// scratch makes a directory for a test.
 func (s webServer) scratch(t *testing.T) string {
 	t.Helper()
-	dir := fmt.Sprint("/scratch/", scratches.Add(1))
-	if err := s.MkdirAll(t.Context(), dir); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-		defer cancel()
-		if err := s.RemoveAll(ctx, dir); err != nil {
-			t.Error(err)
-		}
-	})
-	return dir
+	return scratch(t, s)
 }
 
 // do has the superuser do what the store cannot.

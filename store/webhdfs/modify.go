@@ -43,9 +43,7 @@ func (s *Store) rename(ctx context.Context, from, to string) error {
 			return err
 		}
 		id = st.FileID
-		if _, err := s.status(ctx, to); err == nil {
-			return store.ErrExist
-		} else if !errors.Is(err, store.ErrNotExist) {
+		if err := s.vacant(ctx, to); err != nil {
 			return err
 		}
 	}
@@ -96,20 +94,13 @@ func (s *Store) whyNot(ctx context.Context, from, to string) error {
 	if _, err := s.status(ctx, from); err != nil {
 		return err
 	}
-	if _, err := s.status(ctx, to); err == nil {
-		return store.ErrExist
-	} else if !errors.Is(err, store.ErrNotExist) {
+	if err := s.vacant(ctx, to); err != nil {
 		return err
 	}
-	parent, err := s.status(ctx, path.Dir(to))
-	switch {
-	case errors.Is(err, store.ErrNotExist):
-		return store.ErrNoParent
-	case err != nil:
+	if _, err := s.parent(ctx, to); err != nil {
 		return err
-	case !parent.dir():
-		return store.ErrNotRegular
-	case strings.HasPrefix(to, from+"/"):
+	}
+	if strings.HasPrefix(to, from+"/") {
 		return syscall.EINVAL
 	}
 	return fmt.Errorf("refused without a reason: %w", store.ErrUnavailable)

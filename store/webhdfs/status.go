@@ -3,6 +3,7 @@ package webhdfs
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"math"
@@ -66,6 +67,31 @@ func (s *Store) Stat(ctx context.Context, p string) (store.Info, error) {
 		return store.Info{}, &fs.PathError{Op: "stat", Path: p, Err: err}
 	}
 	return st.info(p), nil
+}
+
+// parent describes the directory that p is in, or returns why there is none.
+func (s *Store) parent(ctx context.Context, p string) (status, error) {
+	dir := path.Dir(p)
+	st, err := s.status(ctx, dir)
+	switch {
+	case errors.Is(err, store.ErrNotExist):
+		err = store.ErrNoParent
+	case err == nil && !st.dir():
+		err = fmt.Errorf("%s: %w", dir, store.ErrNotRegular)
+	}
+	return st, err
+}
+
+// vacant returns ErrExist if something has the name.
+func (s *Store) vacant(ctx context.Context, p string) error {
+	_, err := s.status(ctx, p)
+	switch {
+	case err == nil:
+		return store.ErrExist
+	case errors.Is(err, store.ErrNotExist):
+		return nil
+	}
+	return err
 }
 
 // List implements store.Store.

@@ -44,25 +44,14 @@ func (s *Store) Create(ctx context.Context, p string, o store.CreateOptions) (st
 
 // mayCreate checks what a server does not, or only with the first byte.
 func (s *Store) mayCreate(ctx context.Context, p string) error {
-	parent, err := s.status(ctx, path.Dir(p))
-	switch {
-	case errors.Is(err, store.ErrNotExist):
-		return store.ErrNoParent
-	case err != nil:
+	parent, err := s.parent(ctx, p)
+	if err != nil {
 		return err
-	case !parent.dir():
-		return fmt.Errorf("%s: %w", path.Dir(p), store.ErrNotRegular)
-	case parent.erasureCoded():
+	}
+	if parent.erasureCoded() {
 		return fmt.Errorf("%s is %w, so no file in it is one block", path.Dir(p), store.ErrErasureCoded)
 	}
-	_, err = s.status(ctx, p)
-	switch {
-	case err == nil:
-		return store.ErrExist
-	case errors.Is(err, store.ErrNotExist):
-		return nil
-	}
-	return err
+	return s.vacant(ctx, p)
 }
 
 // creation is the call that begins a file of a size, or -1.
