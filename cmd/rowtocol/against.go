@@ -4,27 +4,33 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 
 	"github.com/rowtocol/rowtocol/damage"
+	"github.com/rowtocol/rowtocol/dataset"
 	"github.com/rowtocol/rowtocol/job"
 	"github.com/rowtocol/rowtocol/ocf"
-	"github.com/rowtocol/rowtocol/shred"
 	"github.com/rowtocol/rowtocol/store"
-	"github.com/rowtocol/rowtocol/trevni"
 	"github.com/rowtocol/rowtocol/witness"
 )
 
 // verifyAgainst compares the columns with the inputs, row by row.
-func (a *app) verifyAgainst(ctx context.Context, f *verifyFlags, c *columns, r *verified) error {
+func (a *app) verifyAgainst(ctx context.Context, f *verifyFlags, l *dataset.Listing, r *verified) error {
 	inputs, err := job.ExpandInputs(ctx, f.against, a.resolve)
 	if err != nil {
 		return err
 	}
-	lost := a.matchInputs(c, inputs)
-	rows := &columnRows{ctx: ctx, columns: c}
-	defer rows.close()
+	lost := a.matchInputs(l, inputs)
+	d, err := dataset.Open(ctx, l.Store, l.Path, dataset.Options{})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = d.Close() }() // only read
+	rows, err := d.Scan(ctx, dataset.Query{Limit: -1})
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
 	p, stop := a.startProgress(ctx)
 	defer stop()
 	w := witness.New(rows)
@@ -47,22 +53,24 @@ func (a *app) verifyAgainst(ctx context.Context, f *verifyFlags, c *columns, r *
 
 // matchInputs warns if the inputs are not those that the output was made of,
 // and returns the ranges of each that the conversion left out.
-func (a *app) matchInputs(c *columns, inputs []string) (lost map[string][]ocf.Range) {
+func (a *app) matchInputs(l *dataset.Listing, inputs []string) (lost map[string][]ocf.Range) {
 	lost = map[string][]ocf.Range{}
-	if c.success == nil {
+	if len(l.Runs) == 0 {
 		return lost
 	}
 	var made []string
-	for _, in := range c.success.Inputs {
-		made = append(made, in.Path)
+	for _, run := range l.Runs {
+		for _, in := range run.Success.Inputs {
+			made = append(made, in.Path)
+		}
+		for _, r := range run.Success.Losses {
+			lost[r.Input] = append(lost[r.Input], ocf.Range{Start: r.Start, End: r.End})
+		}
 	}
 	slices.Sort(made)
 	if !slices.Equal(made, inputs) {
 		a.log.Warn("the inputs are not under the paths that the output was made from; they are compared in the order of their paths",
 			"given", len(inputs), "made_from", len(made))
-	}
-	for _, l := range c.success.Losses {
-		lost[l.Input] = append(lost[l.Input], ocf.Range{Start: l.Start, End: l.End})
 	}
 	return lost
 }
@@ -167,88 +175,4 @@ func (b *inputBlocks) Next(ctx context.Context) (rows int64, data []byte, err er
 
 func (b *inputBlocks) isLost(offset int64) bool {
 	return slices.ContainsFunc(b.lost, func(r ocf.Range) bool { return r.Start <= offset && offset < r.End })
-}
-
-// columnRows are the rows of all files of an output, put together from their
-// columns, in order.
-type columnRows struct {
-	ctx     context.Context
-	columns *columns
-	next    int // index of the next file
-	left    int64
-	rows    *shred.Assembler
-	file    store.File
-}
-
-// Next implements witness.Rows.
-func (r *columnRows) Next(dst []byte) ([]byte, error) {
-	for r.left == 0 {
-		r.close()
-		if r.next == len(r.columns.files) {
-			return nil, io.EOF
-		}
-		if err := r.open(r.columns.files[r.next]); err != nil {
-			return nil, err
-		}
-		r.next++
-	}
-	r.left--
-	return r.rows.Row(dst)
-}
-
-func (r *columnRows) open(name string) error {
-	f, in, err := openFile(r.ctx, r.columns.store, name)
-	if err != nil {
-		return err
-	}
-	r.file, r.left = in, f.RowCount()
-	if r.left == 0 {
-		return nil
-	}
-	m, err := mapping(f)
-	if err != nil {
-		return err
-	}
-	readers := make([]shred.ValueReader, len(m.Columns))
-	for i := range readers {
-		if readers[i], err = f.Cursor(i); err != nil {
-			return err
-		}
-	}
-	r.rows = shred.NewAssembler(m, readers)
-	return nil
-}
-
-func (r *columnRows) close() {
-	if r.file != nil {
-		_ = r.file.Close() // only read
-		r.file = nil
-	}
-}
-
-// mapping finds how the schema in a file became its columns. Whether a
-// recursive part was kept as bytes shows in the columns alone.
-func mapping(f *trevni.File) (*shred.Mapping, error) {
-	schema, err := shred.ParseSchema(f.Schema())
-	if err != nil {
-		return nil, in(f.Name(), err)
-	}
-	m, err := shred.Map(schema, shred.Options{})
-	if err != nil {
-		if m, err = shred.Map(schema, shred.Options{RecursiveBytes: true}); err != nil {
-			return nil, in(f.Name(), err)
-		}
-	}
-	cols := plain(f.Columns())
-	if len(cols) != len(m.Columns) {
-		return nil, damage.New(damage.Schema, f.Name(), -1, "the schema makes %d columns, the file has %d", len(m.Columns), len(cols))
-	}
-	for i := range cols {
-		want := m.Columns[i]
-		want.Optional = cols[i].Optional // files do not say which array columns are
-		if cols[i] != want {
-			return nil, damage.New(damage.Schema, f.Name(), -1, "the schema makes column %d %q, the file has %q", i, want.Name, cols[i].Name)
-		}
-	}
-	return m, nil
 }

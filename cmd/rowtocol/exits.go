@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/rowtocol/rowtocol/damage"
+	"github.com/rowtocol/rowtocol/dataset"
 	"github.com/rowtocol/rowtocol/job"
 	"github.com/rowtocol/rowtocol/store"
 )
@@ -83,7 +84,7 @@ func (d *differentError) Unwrap() error { return d.err }
 
 func isUsage(err error) bool {
 	var u *usageError
-	return errors.As(err, &u) || errors.Is(err, job.ErrUsage) || store.Classify(err) == store.Unsupported
+	return errors.As(err, &u) || errors.Is(err, job.ErrUsage) || errors.Is(err, dataset.ErrQuery) || store.Classify(err) == store.Unsupported
 }
 
 func isDifferent(err error) bool {
@@ -98,7 +99,7 @@ func isConflict(err error) bool {
 }
 
 func isInput(err error) bool {
-	if errors.Is(err, job.ErrInput) {
+	if errors.Is(err, job.ErrInput) || errors.Is(err, dataset.ErrUnfinished) {
 		return true
 	}
 	var d *damage.Error

@@ -11,6 +11,8 @@ import (
 
 	"github.com/rowtocol/rowtocol/column"
 	"github.com/rowtocol/rowtocol/damage"
+	"github.com/rowtocol/rowtocol/dataset"
+	"github.com/rowtocol/rowtocol/store"
 	"github.com/rowtocol/rowtocol/trevni"
 )
 
@@ -36,14 +38,14 @@ func (a *app) inspectCommand() *cobra.Command {
 			if order != "file" && order != "stored" && order != "name" {
 				return usagef("--sort: %q is not one of file, stored, name", order)
 			}
-			c, err := a.openColumns(cmd.Context(), args[0])
+			l, err := a.list(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}
 			if dump {
-				return a.dump(cmd.Context(), c)
+				return a.dump(cmd.Context(), l)
 			}
-			return a.inspect(cmd.Context(), c, count || c.success == nil, order)
+			return a.inspect(cmd.Context(), l, count || !l.Dir, order)
 		},
 	}
 	cmd.Flags().BoolVar(&dump, "bytes", false, "print every byte of a file with its meaning")
@@ -53,14 +55,14 @@ func (a *app) inspectCommand() *cobra.Command {
 	return cmd
 }
 
-func (a *app) dump(ctx context.Context, c *columns) error {
-	if c.success != nil {
-		return usagef("--bytes takes one file, %s is a directory", c.path)
+func (a *app) dump(ctx context.Context, l *dataset.Listing) error {
+	if l.Dir {
+		return usagef("--bytes takes one file, %s is a directory", l.Path)
 	}
 	if a.json {
 		return usagef("--bytes has no --json form")
 	}
-	f, in, err := openFile(ctx, c.store, c.path)
+	f, in, err := dataset.OpenFile(ctx, l.Store, l.Path)
 	if err != nil {
 		return err
 	}
@@ -98,21 +100,21 @@ type columnStats struct {
 	column     column.Column
 }
 
-func (a *app) inspect(ctx context.Context, c *columns, count bool, order string) error {
-	r := &inspected{Path: c.path, Columns: []columnStats{}, Metadata: []metadataEntry{}}
+func (a *app) inspect(ctx context.Context, l *dataset.Listing, count bool, order string) error {
+	r := &inspected{Path: l.Path, Columns: []columnStats{}, Metadata: []metadataEntry{}}
 	p, stop := a.startProgress(ctx)
 	defer stop()
 	var damaged error
-	for i, name := range c.files {
+	for i, part := range l.Parts {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		err := r.addFile(ctx, c, name, count)
+		err := r.addFile(ctx, l.Store, part.Name, count)
 		if d := (*damage.Error)(nil); err != nil && (!errors.As(err, &d) || len(r.Columns) == 0) {
 			return err
 		}
 		damaged = errors.Join(damaged, err)
-		p.set(r.Rows, int64(i+1), int64(len(c.files)))
+		p.set(r.Rows, int64(i+1), int64(len(l.Parts)))
 	}
 	stop()
 	switch order {
@@ -140,8 +142,8 @@ func compareNames(x, y string) int {
 
 // addFile adds a file's figures. After damage the figures that could be had
 // are kept.
-func (r *inspected) addFile(ctx context.Context, c *columns, name string, count bool) error {
-	f, in, err := openFile(ctx, c.store, name)
+func (r *inspected) addFile(ctx context.Context, st store.Store, name string, count bool) error {
+	f, in, err := dataset.OpenFile(ctx, st, name)
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/rowtocol/rowtocol/column"
 	"github.com/rowtocol/rowtocol/damage"
+	"github.com/rowtocol/rowtocol/dataset"
 	"github.com/rowtocol/rowtocol/ocf"
 	"github.com/rowtocol/rowtocol/shred"
 	"github.com/rowtocol/rowtocol/trevni"
@@ -62,7 +63,7 @@ func (a *app) readSchema(ctx context.Context, location string) (text string, col
 		return "", nil, err
 	}
 	defer func() { _ = in.Close() }() // only read
-	if isAvro(in) {
+	if dataset.IsAvro(in) {
 		h, err := ocf.ReadHeader(in, in.Size(), location)
 		if err != nil {
 			return "", nil, err

@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/rowtocol/rowtocol/damage"
-	"github.com/rowtocol/rowtocol/manifest"
+	"github.com/rowtocol/rowtocol/dataset"
 	"github.com/rowtocol/rowtocol/store"
 	"github.com/rowtocol/rowtocol/witness"
 )
@@ -71,20 +71,20 @@ func (a *app) verify(ctx context.Context, f *verifyFlags, location string) error
 	if f.maxBlock == 0 {
 		return usagef("--max-input-block must be more than 0")
 	}
-	c, err := a.openColumns(ctx, location)
+	l, err := a.list(ctx, location)
 	if err != nil {
 		if d := (*damage.Error)(nil); errors.As(err, &d) {
 			return &differentError{err}
 		}
 		return err
 	}
-	r := &verified{Path: c.path, Damage: []*failure{}, Unverified: []string{}}
+	r := &verified{Path: l.Path, Damage: []*failure{}, Unverified: []string{}}
 	a.result = r
-	found, err := a.verifyFiles(ctx, c, r)
+	found, err := a.verifyFiles(ctx, l, r)
 	if err != nil {
 		return err
 	}
-	stray, err := c.strays(ctx)
+	stray, err := strays(ctx, l)
 	if err != nil {
 		return err
 	}
@@ -107,27 +107,27 @@ func (a *app) verify(ctx context.Context, f *verifyFlags, location string) error
 	if len(f.against) == 0 {
 		return nil
 	}
-	return a.verifyAgainst(ctx, f, c, r)
+	return a.verifyAgainst(ctx, f, l, r)
 }
 
 // verifyFiles checks all files with as many workers as the run has. What is
 // wrong with them is found, in file order; err is what stopped the work.
-func (a *app) verifyFiles(ctx context.Context, c *columns, r *verified) (found []error, err error) {
+func (a *app) verifyFiles(ctx context.Context, l *dataset.Listing, r *verified) (found []error, err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	p, stop := a.startProgress(ctx)
 	defer stop()
 	var total, done, rows atomic.Int64
-	if c.success != nil {
-		total.Store(c.success.Bytes)
+	for _, p := range l.Parts {
+		total.Add(p.Bytes)
 	}
-	checks := make([]fileCheck, len(c.files))
+	checks := make([]fileCheck, len(l.Parts))
 	var next atomic.Int64
 	var wg sync.WaitGroup
-	for range min(a.workers, len(c.files)) {
+	for range min(a.workers, len(l.Parts)) {
 		wg.Go(func() {
 			for i := next.Add(1) - 1; i < int64(len(checks)) && ctx.Err() == nil; i = next.Add(1) - 1 {
-				checks[i] = c.check(ctx, int(i))
+				checks[i] = check(ctx, l.Store, &l.Parts[i])
 				if checks[i].failed != nil {
 					cancel(checks[i].failed)
 				}
@@ -143,11 +143,11 @@ func (a *app) verifyFiles(ctx context.Context, c *columns, r *verified) (found [
 		found = append(found, check.found...)
 		r.Files, r.Bytes, r.Rows = r.Files+1, r.Bytes+check.bytes, r.Rows+check.rows
 		if check.unverified {
-			r.Unverified = append(r.Unverified, c.files[i])
+			r.Unverified = append(r.Unverified, l.Parts[i].Name)
 		}
 	}
-	if s := c.success; s != nil && len(found) == 0 && r.Rows != s.Rows {
-		found = append(found, damage.New(damage.Count, c.path, -1, "the files hold %d rows, %s says %d", r.Rows, successName, s.Rows))
+	if s := l.Success(); s != nil && len(found) == 0 && r.Rows != s.Rows {
+		found = append(found, damage.New(damage.Count, l.Path, -1, "the files hold %d rows, _SUCCESS says %d", r.Rows, s.Rows))
 	}
 	return found, nil
 }
@@ -178,11 +178,10 @@ func (f *fileCheck) sort(err error) {
 	}
 }
 
-func (c *columns) check(ctx context.Context, i int) (f fileCheck) {
-	name := c.files[i]
-	in, err := c.store.Open(ctx, name)
-	if c.success != nil && errors.Is(err, store.ErrNotExist) {
-		f.found = append(f.found, damage.New(damage.Truncated, name, -1, "the file is missing, %s lists it", successName))
+func check(ctx context.Context, st store.Store, part *dataset.Part) (f fileCheck) {
+	in, err := st.Open(ctx, part.Name)
+	if part.Entry != nil && errors.Is(err, store.ErrNotExist) {
+		f.found = append(f.found, damage.New(damage.Truncated, part.Name, -1, "the file is missing, _SUCCESS lists it"))
 		return f
 	}
 	if err != nil {
@@ -191,10 +190,10 @@ func (c *columns) check(ctx context.Context, i int) (f fileCheck) {
 	}
 	defer func() { _ = in.Close() }() // only read
 	f.bytes = in.Size()
-	if c.success != nil {
-		f.sort(checkStored(ctx, in, name, c.success.Parts[i]))
+	if part.Entry != nil {
+		f.sort(checkStored(ctx, in, part))
 	}
-	t, err := openTrevni(in, name)
+	t, err := dataset.ReadHeader(in, part.Name)
 	if err != nil {
 		f.sort(err)
 		return f
@@ -202,8 +201,8 @@ func (c *columns) check(ctx context.Context, i int) (f fileCheck) {
 	f.rows = t.RowCount()
 	f.sort(t.Verify(ctx))
 	f.unverified = t.Unverified()
-	if c.success != nil && f.rows != c.success.Parts[i].Rows {
-		f.sort(damage.New(damage.Count, name, 4, "the file has %d rows, %s says %d", f.rows, successName, c.success.Parts[i].Rows))
+	if part.Entry != nil && f.rows != part.Rows {
+		f.sort(damage.New(damage.Count, part.Name, 4, "the file has %d rows, _SUCCESS says %d", f.rows, part.Rows))
 	}
 	return f
 }
@@ -211,9 +210,9 @@ func (c *columns) check(ctx context.Context, i int) (f fileCheck) {
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // checkStored compares a file's stored bytes with what the manifest says.
-func checkStored(ctx context.Context, in store.File, name string, part manifest.Part) error {
+func checkStored(ctx context.Context, in store.File, part *dataset.Part) error {
 	if in.Size() != part.Bytes {
-		return damage.New(damage.Size, name, min(in.Size(), part.Bytes), "the file has %d bytes, %s says %d", in.Size(), successName, part.Bytes)
+		return damage.New(damage.Size, part.Name, min(in.Size(), part.Bytes), "the file has %d bytes, _SUCCESS says %d", in.Size(), part.Bytes)
 	}
 	sum := crc32.New(castagnoli)
 	buf := make([]byte, 1<<20)
@@ -223,36 +222,35 @@ func checkStored(ctx context.Context, in store.File, name string, part manifest.
 		}
 		n, err := in.ReadAt(buf[:min(int64(len(buf)), in.Size()-off)], off)
 		if err != nil && (!errors.Is(err, io.EOF) || n == 0) {
-			return fmt.Errorf("%s: %w", name, err)
+			return fmt.Errorf("%s: %w", part.Name, err)
 		}
 		_, _ = sum.Write(buf[:n]) // a hash does not fail
 		off += int64(n)
 	}
-	if got := sum.Sum32(); got != part.CRC32C {
-		return damage.New(damage.Checksum, name, -1, "the stored bytes have the CRC-32C %08x, %s says %08x", got, successName, part.CRC32C)
+	if got := sum.Sum32(); got != part.Entry.CRC32C {
+		return damage.New(damage.Checksum, part.Name, -1, "the stored bytes have the CRC-32C %08x, _SUCCESS says %08x", got, part.Entry.CRC32C)
 	}
 	return nil
 }
 
-// strays finds column files in the directory that the manifest does not list:
-// Hadoop's input format would read them as part of the data.
-func (c *columns) strays(ctx context.Context) ([]error, error) {
-	if c.success == nil {
-		return nil, nil
-	}
+// strays finds column files in the directories that no manifest lists: Hadoop's
+// input format would read them as part of the data.
+func strays(ctx context.Context, l *dataset.Listing) ([]error, error) {
 	known := map[string]bool{}
-	for _, f := range c.files {
-		known[f] = true
-	}
-	infos, err := c.store.List(ctx, c.path)
-	if err != nil {
-		return nil, err
+	for _, p := range l.Parts {
+		known[p.Name] = true
 	}
 	var found []error
-	for _, info := range infos {
-		name := path.Join(c.path, info.Name)
-		if hidden := strings.HasPrefix(info.Name, ".") || strings.HasPrefix(info.Name, "_"); !info.Dir && !hidden && !known[name] {
-			found = append(found, damage.New(damage.Trailing, name, -1, "the file is not one that %s lists", successName))
+	for _, run := range l.Runs {
+		infos, err := l.Store.List(ctx, run.Path)
+		if err != nil {
+			return nil, err
+		}
+		for _, info := range infos {
+			name := path.Join(run.Path, info.Name)
+			if hidden := strings.HasPrefix(info.Name, ".") || strings.HasPrefix(info.Name, "_"); !info.Dir && !hidden && !known[name] {
+				found = append(found, damage.New(damage.Trailing, name, -1, "the file is not one that _SUCCESS lists"))
+			}
 		}
 	}
 	return found, nil

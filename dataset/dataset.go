@@ -1,0 +1,212 @@
+package dataset
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/rowtocol/rowtocol/damage"
+	"github.com/rowtocol/rowtocol/manifest"
+	"github.com/rowtocol/rowtocol/shred"
+	"github.com/rowtocol/rowtocol/store"
+	"github.com/rowtocol/rowtocol/trevni"
+)
+
+// Dataset is a sequence of rows of one schema in column files. It is
+// immutable and may be used concurrently; each Scan belongs to one goroutine.
+type Dataset struct {
+	list     *Listing
+	mapping  *shred.Mapping // nil without a schema
+	schema   string         // the text that mapping is of
+	rows     int64
+	maxBlock int64
+}
+
+// Open opens the dataset that List finds at path. Of a committed output it
+// reads the manifests, of other files the headers.
+func Open(ctx context.Context, st store.Store, path string, o Options) (*Dataset, error) {
+	l, err := List(ctx, st, path, o)
+	if err != nil {
+		return nil, err
+	}
+	d := &Dataset{list: l, maxBlock: o.MaxBlock}
+	if d.maxBlock == 0 {
+		d.maxBlock = trevni.DefaultMaxBlock
+	}
+	for _, r := range l.Runs {
+		if err := d.addSchema(r.Path, r.Success); err != nil {
+			return nil, err
+		}
+	}
+	for i := range l.Parts {
+		p := &l.Parts[i]
+		if p.Rows < 0 {
+			if err := d.measure(ctx, p); err != nil {
+				return nil, err
+			}
+		}
+		d.rows += p.Rows
+	}
+	return d, nil
+}
+
+// addSchema takes the schema of the first run that has one, and holds the
+// others to it.
+func (d *Dataset) addSchema(dir string, s *manifest.Success) error {
+	if s.Format != "trevni" {
+		return damage.New(damage.Unsupported, dir, -1, "the output is of the format %q, only trevni is read back", s.Format)
+	}
+	if s.Schema == "" || s.Schema == d.schema {
+		return nil
+	}
+	schema, err := shred.ParseSchema(s.Schema)
+	if err != nil {
+		return in(dir, err)
+	}
+	m, err := shred.Map(schema, shred.Options{RecursiveBytes: s.Options.RecursiveBytes})
+	if err != nil {
+		return in(dir, err)
+	}
+	return d.setMapping(dir, m)
+}
+
+// measure reads from its header how many rows a file has, and of what schema.
+func (d *Dataset) measure(ctx context.Context, p *Part) error {
+	f, file, err := OpenFile(ctx, d.list.Store, p.Name)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = file.Close() }() // only read
+	p.Rows, p.Bytes = f.RowCount(), f.Size()
+	if d.mapping != nil && f.Schema() == d.schema {
+		return nil // what its columns are is checked when they are read
+	}
+	m, err := mapFile(f)
+	if err != nil {
+		return err
+	}
+	return d.setMapping(p.Name, m)
+}
+
+// setMapping makes m the dataset's, or compares it with the one that is.
+func (d *Dataset) setMapping(name string, m *shred.Mapping) error {
+	if d.mapping == nil {
+		d.mapping, d.schema = m, m.Schema.JSON()
+		return nil
+	}
+	if m.Schema.Canonical() != d.mapping.Schema.Canonical() {
+		return damage.New(damage.Schema, name, -1, "the rows are of another schema than those before; convert the inputs of all runs with one --schema")
+	}
+	return nil
+}
+
+// Schema returns the schema of the rows; nil for the output of no input.
+func (d *Dataset) Schema() *shred.Schema {
+	if d.mapping == nil {
+		return nil
+	}
+	return d.mapping.Schema
+}
+
+// Mapping returns the columns of the schema; nil for the output of no input.
+func (d *Dataset) Mapping() *shred.Mapping { return d.mapping }
+
+// Rows is the number of rows of all parts.
+func (d *Dataset) Rows() int64 { return d.rows }
+
+// Parts are the files, in the order of their rows. They must not be changed.
+func (d *Dataset) Parts() []Part { return d.list.Parts }
+
+// Success returns the manifest if the dataset is one committed output, else
+// nil.
+func (d *Dataset) Success() *manifest.Success { return d.list.Success() }
+
+// Close ends the use of the dataset. Scans have to be closed before.
+func (d *Dataset) Close() error { return nil }
+
+// partFile is an open part.
+type partFile struct {
+	*trevni.File
+	stored store.File
+	source *counter
+}
+
+// open opens a part and holds it against what is known of it.
+func (d *Dataset) open(ctx context.Context, part int) (_ *partFile, err error) {
+	p := &d.list.Parts[part]
+	stored, err := d.list.Store.Open(ctx, p.Name)
+	if errors.Is(err, store.ErrNotExist) && p.Entry != nil {
+		return nil, damage.New(damage.Truncated, p.Name, -1, "the file is missing, %s lists it", successName)
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, stored.Close())
+		}
+	}()
+	if stored.Size() != p.Bytes {
+		return nil, damage.New(damage.Size, p.Name, min(stored.Size(), p.Bytes), "the file has %d bytes, expected %d", stored.Size(), p.Bytes)
+	}
+	source := &counter{File: stored}
+	f, err := ReadHeader(source, p.Name)
+	if err != nil {
+		return nil, err
+	}
+	f.MaxBlock = d.maxBlock
+	if f.RowCount() != p.Rows {
+		return nil, damage.New(damage.Count, p.Name, 4, "the file has %d rows, expected %d", f.RowCount(), p.Rows)
+	}
+	if f.Schema() != d.schema {
+		s, err := shred.ParseSchema(f.Schema())
+		if err != nil {
+			return nil, in(p.Name, err)
+		}
+		if s.Canonical() != d.mapping.Schema.Canonical() {
+			return nil, damage.New(damage.Schema, p.Name, -1, "the file is of another schema than the dataset")
+		}
+	}
+	return &partFile{f, stored, source}, checkColumns(f, d.mapping)
+}
+
+// close ends the use of the file.
+func (p *partFile) close() {
+	_ = p.stored.Close() // only read
+}
+
+// cursors opens cursors over columns.
+func (p *partFile) cursors(cols []int) ([]*trevni.Cursor, error) {
+	cursors := make([]*trevni.Cursor, len(cols))
+	for i, col := range cols {
+		var err error
+		if cursors[i], err = p.Cursor(col); err != nil {
+			return nil, err
+		}
+	}
+	return cursors, nil
+}
+
+// counter counts the bytes that are read of a file.
+type counter struct {
+	store.File
+	bytes int64
+}
+
+func (c *counter) ReadAt(p []byte, off int64) (int, error) {
+	n, err := c.File.ReadAt(p, off)
+	c.bytes += int64(n)
+	return n, err
+}
+
+// ErrQuery is a query that does not fit the dataset.
+var ErrQuery = errors.New("the query does not fit the data")
+
+// queryError is an ErrQuery that says why.
+type queryError struct{ err error }
+
+func (q *queryError) Error() string        { return q.err.Error() }
+func (q *queryError) Unwrap() error        { return q.err }
+func (q *queryError) Is(target error) bool { return target == ErrQuery }
+
+func queryf(format string, args ...any) error { return &queryError{fmt.Errorf(format, args...)} }

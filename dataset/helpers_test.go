@@ -1,0 +1,118 @@
+package dataset_test
+
+import (
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/rowtocol/rowtocol/dataset"
+	"github.com/rowtocol/rowtocol/format"
+	"github.com/rowtocol/rowtocol/internal/mailgen"
+	"github.com/rowtocol/rowtocol/job"
+	"github.com/rowtocol/rowtocol/manifest"
+	"github.com/rowtocol/rowtocol/ocf"
+	"github.com/rowtocol/rowtocol/store"
+	"github.com/rowtocol/rowtocol/trevni"
+)
+
+// writeAvro writes an object container file of rows, a few to a block.
+func writeAvro(t testing.TB, name, schema string, rows [][]byte) {
+	t.Helper()
+	f, err := os.Create(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := ocf.NewWriter(f, schema, "null", [16]byte{1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for len(rows) > 0 {
+		n := min(len(rows), 50)
+		var block []byte
+		for _, row := range rows[:n] {
+			block = append(block, row...)
+		}
+		if err := w.AppendBlock(int64(n), block); err != nil {
+			t.Fatal(err)
+		}
+		rows = rows[n:]
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// convert makes a committed output in dest of row groups of so many bytes.
+func convert(t testing.TB, input, dest string, change func(*manifest.Options)) {
+	t.Helper()
+	o := manifest.Options{Format: "trevni", RowGroupSize: 64 << 10, Codec: "snappy", Checksum: "crc32", MaxLostRows: -1}
+	if change != nil {
+		change(&o)
+	}
+	r := job.Request{
+		Inputs: []string{input}, Dest: dest, Workers: 1, TempDir: t.TempDir(), Options: o,
+		NewFormat: func(o manifest.Options) (format.Format, error) {
+			return trevni.NewFormat(trevni.Options{Codec: o.Codec, Checksum: o.Checksum, Values: o.Values}), nil
+		},
+		Resolve: func(location string) (store.Location, error) {
+			return store.Location{Store: store.Local(), Path: location}, nil
+		},
+	}
+	if _, err := job.Convert(t.Context(), r); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// mails returns so many messages.
+func mails(seed uint64, n int) [][]byte {
+	g := mailgen.New(seed)
+	rows := make([][]byte, n)
+	for i := range rows {
+		rows[i] = g.Append(nil)
+	}
+	return rows
+}
+
+// mailSet is a committed output of several parts, and its rows.
+func mailSet(t testing.TB, n int, change func(*manifest.Options)) (dir string, rows [][]byte) {
+	t.Helper()
+	rows = mails(1, n)
+	base := t.TempDir()
+	writeAvro(t, filepath.Join(base, "mail.avro"), mailgen.Schema, rows)
+	dir = filepath.Join(base, "mail.columns")
+	convert(t, filepath.Join(base, "mail.avro"), dir, change)
+	return dir, rows
+}
+
+func open(t testing.TB, path string, o dataset.Options) *dataset.Dataset {
+	t.Helper()
+	d, err := dataset.Open(t.Context(), store.Local(), path, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = d.Close() })
+	return d
+}
+
+// scan returns the rows of a query.
+func scan(t testing.TB, d *dataset.Dataset, q dataset.Query) ([][]byte, dataset.Stats, error) {
+	t.Helper()
+	s, err := d.Scan(t.Context(), q)
+	if err != nil {
+		return nil, dataset.Stats{}, err
+	}
+	defer s.Close()
+	var rows [][]byte
+	for {
+		row, err := s.Next(nil)
+		if errors.Is(err, io.EOF) {
+			return rows, s.Stats(), nil
+		}
+		if err != nil {
+			return rows, s.Stats(), err
+		}
+		rows = append(rows, row)
+	}
+}

@@ -1,0 +1,202 @@
+package dataset
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/rowtocol/rowtocol/damage"
+	"github.com/rowtocol/rowtocol/manifest"
+	"github.com/rowtocol/rowtocol/store"
+)
+
+const (
+	successName = "_SUCCESS"
+	suffix      = ".trv"
+	runPrefix   = "run="
+)
+
+// ErrUnfinished is a directory without _SUCCESS: whatever makes it may not
+// have ended.
+var ErrUnfinished = errors.New("not a finished output")
+
+// unfinished is an ErrUnfinished that says more.
+type unfinished struct{ reason string }
+
+func (u *unfinished) Error() string        { return u.reason }
+func (u *unfinished) Is(target error) bool { return target == ErrUnfinished }
+
+// Options say what is accepted.
+type Options struct {
+	// Partial reads a directory without _SUCCESS: the column files that it
+	// holds, whether or not they are all.
+	Partial bool
+	// MaxBlock is the size in bytes of the largest uncompressed block that is
+	// decoded; 0 is trevni's default.
+	MaxBlock int64
+}
+
+// Listing says which files make up a dataset.
+type Listing struct {
+	Store store.Store
+	// Path is the path that was listed.
+	Path string
+	// Dir is whether Path is a directory.
+	Dir bool
+	// Runs are the committed outputs, in the order of their names: none for a
+	// file, one for a plain output.
+	Runs []Run
+	// Parts are the files in the order of their rows.
+	Parts []Part
+}
+
+// Run is one committed output.
+type Run struct {
+	Path    string
+	Success *manifest.Success
+}
+
+// Part is one column file.
+type Part struct {
+	Name  string         // its path
+	Rows  int64          // -1 where only the file knows
+	Bytes int64          // its size
+	Entry *manifest.Part // what _SUCCESS says of it; nil where there is none
+}
+
+// Success returns the manifest if the whole dataset is one committed output,
+// else nil.
+func (l *Listing) Success() *manifest.Success {
+	if len(l.Runs) == 1 {
+		return l.Runs[0].Success
+	}
+	return nil
+}
+
+// List finds the files of a dataset: path is a column file; or a directory
+// with _SUCCESS; or one with directories run=… that have each their own, whose
+// rows follow each other in the order of their names, after the directory's
+// own. No column file is opened.
+func List(ctx context.Context, st store.Store, path string, o Options) (*Listing, error) {
+	info, err := st.Stat(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	l := &Listing{Store: st, Path: path, Dir: info.Dir}
+	if !info.Dir {
+		l.Parts = []Part{{Name: path, Rows: -1, Bytes: info.Size}}
+		return l, nil
+	}
+	return l, l.addDirectory(ctx, o)
+}
+
+// addDirectory adds the parts of a directory, and of the runs in it.
+func (l *Listing) addDirectory(ctx context.Context, o Options) error {
+	infos, err := l.Store.List(ctx, l.Path)
+	if err != nil {
+		return err
+	}
+	finished := slices.ContainsFunc(infos, func(i store.Info) bool { return i.Name == successName && !i.Dir })
+	runs := slices.DeleteFunc(slices.Clone(infos), func(i store.Info) bool { return !i.Dir || !strings.HasPrefix(i.Name, runPrefix) })
+	if finished {
+		if err := l.addRun(ctx, l.Path); err != nil {
+			return err
+		}
+	} else if o.Partial {
+		l.addFiles(infos)
+	} else if len(runs) == 0 {
+		return &unfinished{fmt.Sprintf("%s is not a finished output: it has no %s; name a file in it to look at that alone", l.Path, successName)}
+	}
+	for _, run := range runs {
+		err := l.addRun(ctx, run.Path)
+		if o.Partial && errors.Is(err, ErrUnfinished) {
+			if infos, err = l.Store.List(ctx, run.Path); err == nil {
+				l.addFiles(infos)
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// addRun adds the parts that a _SUCCESS lists.
+func (l *Listing) addRun(ctx context.Context, dir string) error {
+	name := path.Join(dir, successName)
+	text, err := l.Store.ReadFile(ctx, name, manifest.MaxSize)
+	if errors.Is(err, store.ErrNotExist) {
+		return &unfinished{fmt.Sprintf("%s is not a finished run: it has no %s", dir, successName)}
+	}
+	if err != nil {
+		return err
+	}
+	s, err := manifest.DecodeSuccess(text)
+	if err != nil {
+		d := damage.New(damage.Header, name, -1, "the manifest does not parse")
+		d.Err = err
+		return d
+	}
+	for i := range s.Parts {
+		p := &s.Parts[i]
+		if p.Rows < 0 || p.Bytes < 0 || !fs.ValidPath(p.Name) || p.Name == "." {
+			return damage.New(damage.Header, name, -1, "part %q of %d rows and %d bytes cannot be", p.Name, p.Rows, p.Bytes)
+		}
+		l.Parts = append(l.Parts, Part{Name: path.Join(dir, p.Name), Rows: p.Rows, Bytes: p.Bytes, Entry: p})
+	}
+	l.Runs = append(l.Runs, Run{dir, s})
+	return nil
+}
+
+// addFiles adds the column files of a directory that nothing lists, in row
+// order: part-00001.trv comes before what its task made besides,
+// part-00001-1.trv, part-00001-2.trv and so on.
+func (l *Listing) addFiles(infos []store.Info) {
+	var parts []Part
+	for _, i := range infos {
+		hidden := strings.HasPrefix(i.Name, ".") || strings.HasPrefix(i.Name, "_")
+		if !i.Dir && !hidden && strings.HasSuffix(i.Name, suffix) {
+			parts = append(parts, Part{Name: i.Path, Rows: -1, Bytes: i.Size})
+		}
+	}
+	slices.SortFunc(parts, func(a, b Part) int {
+		return compareNumbered(strings.TrimSuffix(a.Name, suffix), strings.TrimSuffix(b.Name, suffix))
+	})
+	l.Parts = append(l.Parts, parts...)
+}
+
+// compareNumbered orders names with numbers in them: by text outside of the
+// digits and by value inside. A name comes before those that it begins.
+func compareNumbered(a, b string) int {
+	for a != "" && b != "" {
+		if x, y := digits(a), digits(b); x != "" && y != "" {
+			a, b = a[len(x):], b[len(y):]
+			x, y = strings.TrimLeft(x, "0"), strings.TrimLeft(y, "0")
+			if len(x) != len(y) {
+				return len(x) - len(y)
+			}
+			if c := strings.Compare(x, y); c != 0 {
+				return c
+			}
+			continue
+		}
+		if a[0] != b[0] {
+			return int(a[0]) - int(b[0])
+		}
+		a, b = a[1:], b[1:]
+	}
+	return len(a) - len(b)
+}
+
+// digits is the number that s begins with, "" if it does not.
+func digits(s string) string {
+	n := 0
+	for n < len(s) && s[n] >= '0' && s[n] <= '9' {
+		n++
+	}
+	return s[:n]
+}

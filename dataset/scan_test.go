@@ -1,0 +1,155 @@
+package dataset_test
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/rowtocol/rowtocol/damage"
+	"github.com/rowtocol/rowtocol/dataset"
+	"github.com/rowtocol/rowtocol/internal/mailgen"
+	"github.com/rowtocol/rowtocol/store"
+)
+
+func TestScanGivesTheRows(t *testing.T) {
+	dir, want := mailSet(t, 1500, nil)
+	d := open(t, dir, dataset.Options{})
+	if d.Rows() != 1500 || len(d.Parts()) < 4 || d.Success() == nil {
+		t.Fatalf("%d rows in %d parts", d.Rows(), len(d.Parts()))
+	}
+	first := int(d.Parts()[0].Rows)
+	for _, q := range []struct{ offset, limit, from, to int }{
+		{0, -1, 0, 1500},
+		{7, 5, 7, 12},
+		{first, 1, first, first + 1},
+		{first - 3, 700, first - 3, first + 697},
+		{1499, -1, 1499, 1500},
+		{1500, -1, 1500, 1500},
+		{9999, 3, 1500, 1500},
+		{0, 0, 0, 0},
+	} {
+		got, stats, err := scan(t, d, dataset.Query{Offset: int64(q.offset), Limit: int64(q.limit)})
+		if err != nil || !slices.EqualFunc(got, want[q.from:q.to], bytes.Equal) {
+			t.Errorf("offset %d, limit %d: %d rows, %v", q.offset, q.limit, len(got), err)
+		}
+		if stats.Rows != int64(len(got)) || q.to-q.from < 10 && stats.Bytes > stats.FileBytes/2 {
+			t.Errorf("offset %d, limit %d: %+v", q.offset, q.limit, stats)
+		}
+	}
+}
+
+func TestScanOfOneFile(t *testing.T) {
+	dir, want := mailSet(t, 300, nil)
+	d := open(t, filepath.Join(dir, "part-00000.trv"), dataset.Options{})
+	got, _, err := scan(t, d, dataset.Query{Limit: -1})
+	if err != nil || int64(len(got)) != d.Rows() || !slices.EqualFunc(got, want[:len(got)], bytes.Equal) {
+		t.Errorf("%d rows, %v", len(got), err)
+	}
+}
+
+// A directory of runs is their rows in the order of their names.
+func TestScanOfRuns(t *testing.T) {
+	base := t.TempDir()
+	dir := filepath.Join(base, "all")
+	var want [][]byte
+	for i, id := range []string{"run=2025", "run=2026"} {
+		rows := mails(uint64(i), 100+i)
+		want = append(want, rows...)
+		input := filepath.Join(base, id+".avro")
+		writeAvro(t, input, mailgen.Schema, rows)
+		if err := os.MkdirAll(dir, 0o777); err != nil {
+			t.Fatal(err)
+		}
+		convert(t, input, filepath.Join(dir, id), nil)
+	}
+	got, _, err := scan(t, open(t, dir, dataset.Options{}), dataset.Query{Limit: -1})
+	if err != nil || !slices.EqualFunc(got, want, bytes.Equal) {
+		t.Errorf("%d rows, %v", len(got), err)
+	}
+
+	other := filepath.Join(base, "other.avro")
+	writeAvro(t, other, `{"type":"record","name":"R","fields":[{"name":"id","type":"long"}]}`, [][]byte{{2}})
+	convert(t, other, filepath.Join(dir, "run=2027"), nil)
+	if _, err := dataset.Open(t.Context(), store.Local(), dir, dataset.Options{}); !isDamage(err) {
+		t.Errorf("a run of another schema: %v", err)
+	}
+	if err := os.Remove(filepath.Join(dir, "run=2027", "_SUCCESS")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := dataset.Open(t.Context(), store.Local(), dir, dataset.Options{}); !errors.Is(err, dataset.ErrUnfinished) {
+		t.Errorf("an unfinished run: %v", err)
+	}
+}
+
+func TestUnfinishedOutput(t *testing.T) {
+	dir, want := mailSet(t, 1500, nil)
+	if err := os.Remove(filepath.Join(dir, "_SUCCESS")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := dataset.Open(t.Context(), store.Local(), dir, dataset.Options{}); !errors.Is(err, dataset.ErrUnfinished) {
+		t.Errorf("without _SUCCESS: %v", err)
+	}
+	got, _, err := scan(t, open(t, dir, dataset.Options{Partial: true}), dataset.Query{Limit: -1})
+	if err != nil || !slices.EqualFunc(got, want, bytes.Equal) {
+		t.Errorf("%d rows, %v", len(got), err)
+	}
+}
+
+// Files without a manifest come in the order in which convert makes them.
+func TestOrderOfParts(t *testing.T) {
+	dir := t.TempDir()
+	want := []string{"part-00000.trv", "part-00000-1.trv", "part-00000-2.trv", "part-00000-10.trv", "part-00001.trv", "part-99999.trv", "part-100000.trv"}
+	for _, name := range append(want, "_part.trv", ".part.trv", "other") {
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	l, err := dataset.List(t.Context(), store.Local(), dir, dataset.Options{Partial: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, p := range l.Parts {
+		got = append(got, filepath.Base(p.Name))
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// Whatever is wrong with a part is damage at a place.
+func TestDamagedParts(t *testing.T) {
+	for name, change := range map[string]func(file string, b []byte) error{
+		"missing":   func(file string, _ []byte) error { return os.Remove(file) },
+		"truncated": func(file string, b []byte) error { return os.WriteFile(file, b[:len(b)/2], 0o666) },
+		"other":     func(file string, b []byte) error { return os.WriteFile(file, append(b, 0), 0o666) },
+		"rows":      func(file string, b []byte) error { b[4]++; return os.WriteFile(file, b, 0o666) },
+		"block":     func(file string, b []byte) error { b[len(b)-100] ^= 1; return os.WriteFile(file, b, 0o666) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir, _ := mailSet(t, 600, nil)
+			d := open(t, dir, dataset.Options{})
+			file := d.Parts()[1].Name
+			b, err := os.ReadFile(file)
+			if err == nil {
+				err = change(file, b)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			rows, _, err := scan(t, d, dataset.Query{Limit: -1})
+			var at *damage.Error
+			if !errors.As(err, &at) || at.File != file || int64(len(rows)) < d.Parts()[0].Rows {
+				t.Errorf("%d rows, then %v", len(rows), err)
+			}
+		})
+	}
+}
+
+func isDamage(err error) bool {
+	var d *damage.Error
+	return errors.As(err, &d) && d.File != ""
+}
