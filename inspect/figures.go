@@ -1,0 +1,276 @@
+package inspect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/rowtocol/rowtocol/damage"
+	"github.com/rowtocol/rowtocol/dataset"
+	"github.com/rowtocol/rowtocol/trevni"
+)
+
+// Figures are the sizes of one column file, or of all files of an output. Of
+// a column, Raw counts the bytes of its blocks before compression and Stored
+// those after it; headers and block tables are only in Bytes.
+type Figures struct {
+	Path      string     `json:"path"`
+	Files     int        `json:"files"`
+	Bytes     int64      `json:"bytes"` // of the files
+	Rows      int64      `json:"rows"`
+	Version   int        `json:"version"` // of Trevni
+	Blocks    int64      `json:"blocks"`
+	Raw       int64      `json:"raw_bytes"`
+	Stored    int64      `json:"stored_bytes"`
+	Metadata  []Metadata `json:"metadata"`
+	Columns   []Column   `json:"columns"`
+	RowGroups []RowGroup `json:"row_groups"`
+}
+
+// Metadata is a pair of the header that all files share.
+type Metadata struct {
+	Key   string `json:"key"`
+	Value string `json:"value"`
+	Hex   bool   `json:"hex,omitempty"` // value is hexadecimal: it is not text
+}
+
+// Column holds the sums of one column over the files.
+type Column struct {
+	Number     int     `json:"-"` // in the files
+	Name       string  `json:"name"`
+	Type       string  `json:"type"`
+	Array      bool    `json:"array"`
+	Parent     string  `json:"parent,omitempty"`
+	ParentNo   int     `json:"-"` // -1 at the top
+	Codec      string  `json:"codec"`
+	Checksum   string  `json:"checksum"`
+	ValueIndex bool    `json:"values_index"`
+	Values     *int64  `json:"values"` // nil: not counted
+	Blocks     int64   `json:"blocks"`
+	Raw        int64   `json:"raw_bytes"`
+	Stored     int64   `json:"stored_bytes"`
+	Ratio      float64 `json:"ratio"` // raw to stored; 0 if nothing is stored
+	Share      float64 `json:"share"` // of the stored bytes of all columns, 0 to 1
+}
+
+// TypeName is the type as tables show it: with [] if the column has lengths.
+func (c *Column) TypeName() string {
+	if c.Array {
+		return c.Type + "[]"
+	}
+	return c.Type
+}
+
+// RowGroup is one file.
+type RowGroup struct {
+	Name   string `json:"name"` // below Figures.Path
+	Rows   int64  `json:"rows"`
+	Bytes  int64  `json:"bytes"`
+	Stored int64  `json:"stored_bytes"` // of its blocks
+}
+
+// Options are the choices of Gather.
+type Options struct {
+	// Count makes it read the lengths of array columns; else the numbers of
+	// values that depend on them stay unknown.
+	Count bool
+	// Progress is called after each file, if it is set.
+	Progress func(rows int64, files int)
+}
+
+// Gather adds up the figures of a dataset's files. After damage, which the error
+// tells as a *damage.Error, it returns the figures that could be had, and nil
+// if there are none; after any other error it returns nil.
+func Gather(ctx context.Context, l *dataset.Listing, o Options) (*Figures, error) {
+	f := &Figures{Path: l.Path, Columns: []Column{}, Metadata: []Metadata{}, RowGroups: []RowGroup{}}
+	var damaged error
+	for i, part := range l.Parts {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		err := f.add(ctx, l, part.Name, o.Count)
+		if d := (*damage.Error)(nil); err != nil && (!errors.As(err, &d) || len(f.Columns) == 0) {
+			return nil, err
+		}
+		damaged = errors.Join(damaged, err)
+		if o.Progress != nil {
+			o.Progress(f.Rows, i+1)
+		}
+	}
+	f.total()
+	return f, damaged
+}
+
+// add adds a file's figures, after damage those that could be had.
+func (f *Figures) add(ctx context.Context, l *dataset.Listing, name string, count bool) error {
+	file, in, err := dataset.OpenFile(ctx, l.Store, name)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = in.Close() }() // only read
+	if f.Files == 0 {
+		f.start(file)
+	}
+	if err := f.match(file, name); err != nil {
+		return err
+	}
+	group := RowGroup{Name: path.Base(name), Rows: file.RowCount(), Bytes: file.Size()}
+	if below, ok := strings.CutPrefix(name, l.Path+"/"); ok {
+		group.Name = below
+	}
+	f.Files, f.Bytes, f.Rows = f.Files+1, f.Bytes+group.Bytes, f.Rows+group.Rows
+	f.shareMetadata(file)
+	counts, damaged := countValues(ctx, file, count)
+	for i := range f.Columns {
+		c := &f.Columns[i]
+		blocks, err := file.Blocks(i)
+		damaged = errors.Join(damaged, err)
+		c.Blocks += int64(len(blocks))
+		for _, b := range blocks {
+			c.Raw, c.Stored, group.Stored = c.Raw+b.RawSize, c.Stored+b.StoredSize, group.Stored+b.StoredSize
+		}
+		if counts[i] < 0 || c.Values == nil {
+			c.Values = nil
+		} else {
+			*c.Values += counts[i]
+		}
+	}
+	f.RowGroups = append(f.RowGroups, group)
+	return damaged
+}
+
+// start takes the columns and the metadata from the first file.
+func (f *Figures) start(file *trevni.File) {
+	f.Version = int(file.Version())
+	f.Metadata = metadata(file)
+	cols := file.Columns()
+	for i, c := range cols {
+		s := Column{
+			Number: i, Name: c.Name, Type: c.Type.String(), Array: c.Array, ParentNo: c.Parent,
+			Codec: c.Codec, Checksum: c.Checksum, ValueIndex: c.Values, Values: new(int64),
+		}
+		if c.Parent >= 0 {
+			s.Parent = cols[c.Parent].Name
+		}
+		f.Columns = append(f.Columns, s)
+	}
+}
+
+// match checks that a file has the columns of the files before it.
+func (f *Figures) match(file *trevni.File, name string) error {
+	cols := file.Columns()
+	if len(cols) != len(f.Columns) {
+		return damage.New(damage.Header, name, -1, "the file has %d columns, the files before it %d", len(cols), len(f.Columns))
+	}
+	for i := range cols {
+		if cols[i].Name != f.Columns[i].Name {
+			return damage.New(damage.Header, name, -1, "column %d is %q, in the files before it %q", i, cols[i].Name, f.Columns[i].Name)
+		}
+	}
+	return nil
+}
+
+func metadata(file *trevni.File) []Metadata {
+	all := make([]Metadata, 0, len(file.Meta()))
+	for _, kv := range file.Meta() {
+		m := Metadata{Key: kv.Key, Value: string(kv.Value)}
+		if !utf8.Valid(kv.Value) || kv.Key == trevni.TableCRCKey {
+			m.Value, m.Hex = fmt.Sprintf("%x", kv.Value), true
+		}
+		all = append(all, m)
+	}
+	return all
+}
+
+// shareMetadata drops what another file says otherwise: its checksum, say.
+func (f *Figures) shareMetadata(file *trevni.File) {
+	if f.Files == 1 {
+		return
+	}
+	others := map[Metadata]bool{}
+	for _, m := range metadata(file) {
+		others[m] = true
+	}
+	shared := f.Metadata[:0]
+	for _, m := range f.Metadata {
+		if others[m] {
+			shared = append(shared, m)
+		}
+	}
+	f.Metadata = shared
+}
+
+// total computes what depends on all files.
+func (f *Figures) total() {
+	for i := range f.Columns {
+		c := &f.Columns[i]
+		f.Blocks, f.Raw, f.Stored = f.Blocks+c.Blocks, f.Raw+c.Raw, f.Stored+c.Stored
+	}
+	for i := range f.Columns {
+		c := &f.Columns[i]
+		if c.Stored > 0 {
+			c.Ratio, c.Share = float64(c.Raw)/float64(c.Stored), float64(c.Stored)/float64(f.Stored)
+		}
+	}
+}
+
+// countValues returns the number of values of each column, -1 where it is not
+// known: below the top it needs the lengths, which are read only with count.
+func countValues(ctx context.Context, f *trevni.File, count bool) (counts []int64, damaged error) {
+	cols := f.Columns()
+	counts = make([]int64, len(cols))
+	for i, c := range cols {
+		n := f.RowCount()
+		if c.Parent >= 0 {
+			n = counts[c.Parent]
+		}
+		counts[i] = n
+		if !c.Array || n < 0 {
+			continue
+		}
+		counts[i] = -1
+		if !count {
+			continue
+		}
+		total, err := sumLengths(ctx, f, i, n)
+		if err != nil {
+			damaged = errors.Join(damaged, err)
+			continue
+		}
+		counts[i] = total
+	}
+	return counts, damaged
+}
+
+// sumLengths adds up the n lengths of an array column.
+func sumLengths(ctx context.Context, f *trevni.File, col int, n int64) (int64, error) {
+	cursor, err := f.Cursor(col)
+	if err != nil {
+		return 0, err
+	}
+	var total int64
+	for i := range n {
+		if i%4096 == 0 && ctx.Err() != nil {
+			return 0, ctx.Err()
+		}
+		length, err := cursor.Length()
+		if err != nil {
+			return 0, err
+		}
+		total += int64(length)
+	}
+	return total, nil
+}
+
+// schema returns the text of the Avro schema, empty if there is none.
+func (f *Figures) schema() string {
+	for _, m := range f.Metadata {
+		if m.Key == trevni.SchemaKey && !m.Hex {
+			return m.Value
+		}
+	}
+	return ""
+}

@@ -1,0 +1,96 @@
+package inspect
+
+import (
+	"errors"
+	"math"
+	"testing"
+
+	"github.com/rowtocol/rowtocol/damage"
+	"github.com/rowtocol/rowtocol/dataset"
+	"github.com/rowtocol/rowtocol/store"
+	"github.com/rowtocol/rowtocol/trevni"
+)
+
+func TestGather(t *testing.T) {
+	first, second := hops(t, 300), hops(t, 30)
+	f := gather(t, first, second)
+	if f.Files != 2 || f.Rows != 330 || f.Bytes != int64(len(first)+len(second)) || len(f.Columns) != 4 {
+		t.Errorf("%+v", f)
+	}
+	want := []RowGroup{{Name: "part-0.trv", Rows: 300, Bytes: int64(len(first))}, {Name: "part-1.trv", Rows: 30, Bytes: int64(len(second))}}
+	var stored int64
+	for i, g := range f.RowGroups {
+		stored += g.Stored
+		if g.Stored = 0; g != want[i] {
+			t.Errorf("row group %d: %+v", i, g)
+		}
+	}
+	share := 0.0
+	for i, values := range []int64{330, 330, 330, 330} {
+		c := f.Columns[i]
+		if c.Values == nil || *c.Values != values || c.Blocks != 2 || c.Number != i {
+			t.Errorf("column %d: %+v", i, c)
+		}
+		if math.Abs(c.Ratio*float64(c.Stored)-float64(c.Raw)) > 1e-6 {
+			t.Errorf("column %d: ratio %v of %d to %d", i, c.Ratio, c.Raw, c.Stored)
+		}
+		share += c.Share
+	}
+	if math.Abs(share-1) > 1e-9 || stored != f.Stored || f.Blocks != 8 {
+		t.Errorf("shares sum to %v, row groups to %d of %d, %d blocks", share, stored, f.Stored, f.Blocks)
+	}
+	if c := f.Columns[3]; c.Parent != "hops[]" || c.Codec != "snappy" || f.Columns[0].Codec != "null" || f.Columns[1].TypeName() != "null[]" {
+		t.Errorf("%+v", f.Columns)
+	}
+}
+
+// Each file has its own checksum of its tables; the rest they share.
+func TestSharedMetadata(t *testing.T) {
+	key := func(f *Figures) (found bool) {
+		for _, m := range f.Metadata {
+			found = found || m.Key == trevni.TableCRCKey
+		}
+		return found
+	}
+	one, two := gather(t, hops(t, 3)), gather(t, hops(t, 3), hops(t, 4))
+	if !key(one) || key(two) || len(one.Metadata) != len(two.Metadata)+1 || two.schema() != hopsSchema {
+		t.Errorf("of one file %v, of two %v", one.Metadata, two.Metadata)
+	}
+}
+
+func TestNotCounted(t *testing.T) {
+	f, err := Gather(t.Context(), listing(t, hops(t, 30)), Options{})
+	if err != nil || f.Columns[0].Values == nil || f.Columns[1].Values != nil || f.Columns[3].Values != nil {
+		t.Errorf("%+v", f.Columns)
+	}
+}
+
+func TestDamage(t *testing.T) {
+	sound, other := hops(t, 30), pairsOf(t, "id", "words")
+	cases := []struct {
+		name  string
+		files [][]byte
+		rows  int64 // of the figures; -1: there are none
+	}{
+		{"the only file", [][]byte{sound[:20]}, -1},
+		{"a later file", [][]byte{sound, sound[:20]}, 30},
+		{"a file in the middle", [][]byte{sound, sound[:20], sound}, 60},
+		{"other columns", [][]byte{sound, other}, 30},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			f, err := Gather(t.Context(), listing(t, c.files...), Options{Count: true})
+			if d := (*damage.Error)(nil); !errors.As(err, &d) || d.File == "" {
+				t.Errorf("error %v", err)
+			}
+			if (f == nil) != (c.rows < 0) || f != nil && f.Rows != c.rows {
+				t.Errorf("figures %+v", f)
+			}
+		})
+	}
+	l := listing(t, sound)
+	l.Parts = append(l.Parts, dataset.Part{Name: l.Path + "/none.trv"})
+	if f, err := Gather(t.Context(), l, Options{}); f != nil || !errors.Is(err, store.ErrNotExist) {
+		t.Errorf("a missing file: %+v, %v", f, err)
+	}
+}

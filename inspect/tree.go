@@ -1,0 +1,78 @@
+package inspect
+
+import "strings"
+
+// node is one line of the page's tree: a column, or a place in the schema that
+// is none itself, such as a record. Sizes are the node's own.
+type node struct {
+	Label  string `json:"label"` // what the name adds to the node above
+	Name   string `json:"name"`
+	Depth  int    `json:"depth"`
+	Column int    `json:"column"` // its number; -1: not a column
+	Type   string `json:"type,omitempty"`
+	Codec  string `json:"codec,omitempty"`
+	Values *int64 `json:"values,omitempty"`
+	Blocks int64  `json:"blocks,omitempty"`
+	Raw    int64  `json:"raw,omitempty"`
+	Stored int64  `json:"stored,omitempty"`
+
+	below []*node
+}
+
+// tree nests columns by their names and returns the nodes depth first. It
+// needs the columns depth first, as shred.Map makes them; in any other order
+// a place may come more than once. Nodes are at most twice the columns,
+// however long and deep the names.
+func tree(columns []Column) []*node {
+	root := &node{Column: -1}
+	above := []*node{root} // of the last column, and itself
+	last := ""
+	for i := range columns {
+		c := &columns[i]
+		shared := sharedPlace(last, c.Name)
+		var split *node
+		for len(above) > 1 && (shared == 0 || len(above[len(above)-1].Name) > shared) {
+			split, above = above[len(above)-1], above[:len(above)-1]
+		}
+		top := above[len(above)-1]
+		if len(top.Name) < shared {
+			place := &node{Name: c.Name[:shared], Column: -1, below: []*node{split}}
+			top.below[len(top.below)-1] = place
+			above, top = append(above, place), place
+		}
+		n := &node{
+			Name: c.Name, Column: c.Number, Type: c.TypeName(), Codec: c.Codec,
+			Values: c.Values, Blocks: c.Blocks, Raw: c.Raw, Stored: c.Stored,
+		}
+		top.below = append(top.below, n)
+		above, last = append(above, n), c.Name
+	}
+	return root.flatten(nil, 0)
+}
+
+// flatten appends what is below a node, and labels it.
+func (n *node) flatten(all []*node, depth int) []*node {
+	for _, b := range n.below {
+		b.Label, b.Depth = strings.TrimPrefix(b.Name[len(n.Name):], "#"), depth
+		all = b.flatten(append(all, b), depth+1)
+	}
+	return all
+}
+
+// sharedPlace returns the length of the longest beginning of both names that
+// is the name of a place in the schema, 0 if there is none.
+func sharedPlace(a, b string) int {
+	n := 0
+	for n < len(a) && n < len(b) && a[n] == b[n] {
+		n++
+	}
+	for n > 0 && !(endsPlace(a, n) && endsPlace(b, n)) {
+		n--
+	}
+	return n
+}
+
+// endsPlace says whether the name of a place in the schema ends before name[i].
+func endsPlace(name string, i int) bool {
+	return i == len(name) || strings.IndexByte("#/[>", name[i]) >= 0 || name[i-1] == '>'
+}

@@ -1,0 +1,66 @@
+package inspect
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestTree(t *testing.T) {
+	cases := []struct{ name, columns, want string }{
+		{"flat", "id from from_name", "id from from_name"},
+		{"array of records", "hops[] hops[]#host hops[]#port size", "hops[] -host -port size"},
+		{"map", "m> m>key m>value#a m>value#b[]", "m> -key -(value) --a --b[]"},
+		{"record", "a#x a#y b", "(a) -x -y b"},
+		{"record of records", "a#b#x a#b#y a#c z", "(a) -(b) --x --y -c z"},
+		{"a lone field keeps its path", "a#b#x c/int", "a#b#x c/int"},
+		{"union", "u/int u/long u/t.R u/t.R#f[] u/t.R#f[]#g", "(u) -/int -/long -/t.R --f[] ---g"},
+		{"array of arrays", "a[] a[][] a[][][] b", "a[] -[] --[] b"},
+		{"array of maps", "a[] a[]> a[]>key a[]>value", "a[] -> --key --value"},
+		{"a name begins another", "to to[] tom", "to -[] tom"},
+		{"not depth first", "a#x b a#y", "a#x b a#y"},
+		{"twice the same", "a a b", "a - b"},
+		{"hostile", "/x/ /> >key > [", "/x/ /> (>) -key - ["},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			var columns []Column
+			for i, name := range strings.Fields(c.columns) {
+				columns = append(columns, Column{Number: i, Name: name})
+			}
+			var got []string
+			next := 0
+			for _, n := range tree(columns) {
+				label := n.Label
+				if n.Column < 0 {
+					label = "(" + label + ")"
+				} else {
+					if n.Column != next || n.Name != columns[next].Name {
+						t.Errorf("node %+v where column %d is due", n, next)
+					}
+					next++
+				}
+				got = append(got, strings.Repeat("-", n.Depth)+label)
+			}
+			if next != len(columns) || !slices.Equal(got, strings.Fields(c.want)) {
+				t.Errorf("got %q, want %q", got, strings.Fields(c.want))
+			}
+		})
+	}
+	if got := tree([]Column{{}, {Number: 1}, {Number: 2, Name: "a"}}); len(got) != 3 || got[2].Depth != 0 {
+		t.Errorf("columns without names: %v", got)
+	}
+}
+
+// The nodes of long, deep names are bounded by the number of columns.
+func TestTreeBound(t *testing.T) {
+	var columns []Column
+	deep := strings.Repeat("a#", 10_000)
+	for i := range 1_000 {
+		columns = append(columns, Column{Number: i, Name: deep[:2*(i*7919%10_000)] + fmt.Sprint(i)})
+	}
+	if n := len(tree(columns)); n > 2*len(columns) {
+		t.Errorf("%d nodes of %d columns", n, len(columns))
+	}
+}
