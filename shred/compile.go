@@ -185,6 +185,22 @@ func (z leastSizes) of(n *Node) int {
 	return size
 }
 
+// measureLeast notes the least size of every type that root is made of.
+func measureLeast(root *Node) {
+	sizes, seen := make(leastSizes), map[*Node]bool{root: true}
+	for todo := []*Node{root}; len(todo) > 0; {
+		n := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		n.least = sizes.of(n)
+		for c := range n.children {
+			if !seen[c] {
+				seen[c] = true
+				todo = append(todo, c)
+			}
+		}
+	}
+}
+
 // MinRowSize is the least number of bytes of one row's datum; 0 for schemas
 // whose rows may take none.
 func (m *Mapping) MinRowSize() int { return minSize(m.Schema.Root()) }

@@ -185,6 +185,28 @@ func symbols(raw any) []string {
 	return out
 }
 
+// texts returns the strings of a JSON list and passes over what is none.
+func texts(raw any) []string {
+	list, _ := raw.([]any)
+	var out []string
+	for _, v := range list {
+		if s, ok := v.(string); ok {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// qualified puts names without dots into a namespace.
+func qualified(names []string, namespace string) []string {
+	for i, name := range names {
+		if namespace != "" && !strings.Contains(name, ".") {
+			names[i] = namespace + "." + name
+		}
+	}
+	return names
+}
+
 // canonicalJSON writes the schema without doc and with keys in order. A doc
 // inside a default or another property is data and stays.
 func canonicalJSON(raw any) (string, error) {

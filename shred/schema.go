@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/twmb/avro"
@@ -66,19 +67,32 @@ func parseKind(name string) (Kind, bool) {
 type Node struct {
 	Kind     Kind
 	Name     string   // full name of a record, enum or fixed type
+	Aliases  []string // full names of a record, enum or fixed type
 	Logical  string   // logicalType as written, known or not
 	Fields   []Field  // of a record
 	Items    *Node    // items of an array, values of a map
 	Branches []*Node  // of a union
 	Symbols  []string // of an enum; what is not a string there is its JSON
+	Default  int      // of an enum, the ordinal of its default, or -1
 	Size     int      // of a fixed type, in bytes
+
+	least int // bytes of a datum
 }
 
 // Field is a field of a record.
 type Field struct {
-	Name string
-	Type *Node
+	Name    string
+	Type    *Node
+	Aliases []string
+
+	// value is the default as decoded JSON, and matters only where a row has
+	// no such field, so it need not fit the type.
+	value      any
+	hasDefault bool
 }
+
+// HasDefault reports whether the schema gives the field a default.
+func (f *Field) HasDefault() bool { return f.hasDefault }
 
 // FullName returns the name by which a union's column path calls the type: the
 // full name of a named type, else the name of its kind.
@@ -142,6 +156,7 @@ func ParseSchema(text string) (*Schema, error) {
 	if b.err != nil {
 		return nil, b.err
 	}
+	measureLeast(root)
 	canonical, err := canonicalJSON(raw)
 	if err != nil {
 		return nil, schemaError(err)
@@ -228,13 +243,17 @@ func (b *builder) build(raw any, sn *avro.SchemaNode, namespace string) *Node {
 	n.Kind = kind
 	object, _ := raw.(map[string]any)
 	n.Logical, _ = object["logicalType"].(string)
+	if n.Name != "" {
+		n.Aliases = qualified(texts(object["aliases"]), namespace)
+	}
 	switch kind {
 	case KindRecord:
 		fields, _ := object["fields"].([]any)
 		n.Fields = make([]Field, len(sn.Fields))
 		for i := range sn.Fields {
 			f, _ := fields[i].(map[string]any)
-			n.Fields[i] = Field{sn.Fields[i].Name, b.build(f["type"], &sn.Fields[i].Type, namespace)}
+			n.Fields[i] = Field{Name: sn.Fields[i].Name, Type: b.build(f["type"], &sn.Fields[i].Type, namespace), Aliases: texts(f["aliases"])}
+			n.Fields[i].value, n.Fields[i].hasDefault = f["default"]
 		}
 	case KindArray:
 		n.Items = b.build(object["items"], sn.Items, namespace)
@@ -248,6 +267,10 @@ func (b *builder) build(raw any, sn *avro.SchemaNode, namespace string) *Node {
 		}
 	case KindEnum:
 		n.Symbols = symbols(object["symbols"])
+		n.Default = -1
+		if s, ok := object["default"].(string); ok {
+			n.Default = slices.Index(n.Symbols, s)
+		}
 	case KindFixed:
 		if n.Size = sn.Size; n.Size > math.MaxInt32 && b.err == nil {
 			b.err = damage.New(damage.Unsupported, "", -1, "fixed %s of %d bytes, at most %d are supported", n.Name, n.Size, math.MaxInt32)

@@ -73,9 +73,9 @@ func (s *Shredder) skipSized(p int) int {
 
 // skipItems skips the Avro blocks of an array or map.
 func (s *Shredder) skipItems(n *Node, p, depth int) int {
-	o := op{minSize: 0}
+	o := op{minSize: n.Items.least}
 	if n.Kind == KindMap {
-		o.minSize = 1
+		o.minSize++
 	}
 	for {
 		count, end, q := s.blockCount(&o, p)

@@ -113,14 +113,14 @@ func (s *Shredder) run(ops []op, p int) int {
 }
 
 // at puts a path component before the error's path, as the walk unwinds.
-func (s *Shredder) at(name string) {
-	switch {
-	case name == "":
-	case s.err.Path == "" || s.err.Path[0] == '[' || s.err.Path[0] == '{':
-		s.err.Path = name + s.err.Path
-	default:
-		s.err.Path = name + "." + s.err.Path
+func (s *Shredder) at(name string) { s.err.Path = below(name, s.err.Path) }
+
+// below puts a component before a path.
+func below(name, path string) string {
+	if name == "" || path == "" || path[0] == '[' || path[0] == '{' {
+		return name + path
 	}
+	return name + "." + path
 }
 
 func (s *Shredder) fail(kind damage.Kind, p int, reason string, args ...any) int {

@@ -1,0 +1,250 @@
+package shred
+
+import (
+	"encoding/binary"
+	"math"
+
+	"github.com/rowtocol/rowtocol/damage"
+)
+
+// maxResolved bounds the bytes of one resolved row: the defaults in items of
+// few bytes can make it many times as large as what was written.
+const maxResolved = 1 << 30
+
+// Resolver turns rows written with one schema into rows of another. It belongs
+// to one goroutine and allocates nothing per row.
+type Resolver struct {
+	root *resolution
+	walk Shredder // checks the writer's data
+	out  []byte
+	from int // where the row starts in out
+	most int // bytes of a row
+
+	// kept are the fields of the records that are being reordered, the inner
+	// ones last; moved holds what of them is not in the writer's datum.
+	kept  []keptField
+	moved []byte
+}
+
+// keptField is where the data of a field lies: in the writer's datum, or in
+// what the record has added to the row.
+type keptField struct {
+	start, end int
+	resolved   bool
+}
+
+// Identity reports whether the schemas code all rows alike, so that there is
+// nothing to resolve and nothing to check that the reader's schema would not.
+func (r *Resolver) Identity() bool { return r.root.exact && r.root.code == resolveCopy }
+
+// Row appends the reader's form of the one datum at the start of the slice to
+// dst and returns how many bytes of the slice the datum has. What needs no
+// resolution is copied as it is coded, the rest is coded in the plainest form.
+// The error is a *damage.Error that names the field's path, in the writer's
+// terms, and the offset in the slice; dst then comes back as it was.
+func (r *Resolver) Row(dst, datum []byte) (out []byte, n int, err error) {
+	r.walk.b, r.walk.empty = datum, 0
+	r.out, r.from, r.kept = dst, len(dst), r.kept[:0]
+	p := r.run(r.root, 0, 0)
+	out, r.out, r.walk.b = r.out, nil, nil
+	if p < 0 {
+		failure := r.walk.err
+		r.walk.err = nil
+		return dst, 0, failure
+	}
+	return out, p, nil
+}
+
+// run resolves the datum at p and returns the position behind it, or -1 with
+// the error set.
+func (r *Resolver) run(a *resolution, p, depth int) int {
+	if depth > maxDepth {
+		return r.walk.fail(damage.Unsupported, p, "data nested more than %d levels deep", maxDepth)
+	}
+	switch a.code {
+	case resolveCopy:
+		q := r.walk.skip(a.writer, p, depth)
+		if q >= 0 {
+			r.out = append(r.out, r.walk.b[p:q]...)
+		}
+		return q
+	case resolveFloat, resolveDouble:
+		return r.number(a, p)
+	case resolveEnum:
+		return r.enum(a, p)
+	case resolveInOrder:
+		return r.inOrder(a, p, depth)
+	case resolveReorder:
+		return r.reorder(a, p, depth)
+	case resolveItems:
+		return r.items(a, p, depth)
+	case resolveBranch:
+		i, q := r.walk.index(p, len(a.branches), "union index %d of %d branches")
+		if q < 0 {
+			return q
+		}
+		if m := a.branches[i].mismatch; m != nil {
+			return r.walk.fail(damage.Value, p, "branch %d of the union: %s", i, m)
+		}
+		return r.run(a.branches[i], q, depth)
+	case resolveIndex:
+		r.out = append(r.out, a.literal...)
+		return r.run(a.sub, p, depth)
+	}
+	return r.walk.fail(damage.Value, p, "%s", a.mismatch)
+}
+
+// number widens a number to float or double, as Java's casts do: to the
+// nearest, ties to even.
+func (r *Resolver) number(a *resolution, p int) int {
+	var v float64
+	var q int
+	switch a.writer.Kind {
+	case KindFloat:
+		if q = r.walk.skipBytes(p, 4); q < 0 {
+			return q
+		}
+		v = float64(math.Float32frombits(binary.LittleEndian.Uint32(r.walk.b[p:q])))
+	default:
+		width := maxLong
+		if a.writer.Kind == KindInt {
+			width = maxInt
+		}
+		if q = r.walk.varintEnd(p, width); q < 0 {
+			return q
+		}
+		n, _ := binary.Varint(r.walk.b[p:q])
+		if a.code == resolveFloat {
+			r.out = binary.LittleEndian.AppendUint32(r.out, math.Float32bits(float32(n)))
+			return q
+		}
+		v = float64(n)
+	}
+	r.out = binary.LittleEndian.AppendUint64(r.out, math.Float64bits(v))
+	return q
+}
+
+func (r *Resolver) enum(a *resolution, p int) int {
+	i, q := r.walk.index(p, len(a.ordinals), "enum ordinal %d of %d symbols")
+	if q < 0 {
+		return q
+	}
+	if a.ordinals[i] < 0 {
+		return r.walk.fail(damage.Value, p, "the reader's enum has neither the symbol %s nor a default", quote(a.writer.Symbols[i]))
+	}
+	r.out = binary.AppendVarint(r.out, int64(a.ordinals[i]))
+	return q
+}
+
+// inOrder resolves a record in one pass. Fields that are copied and follow one
+// another are copied together.
+func (r *Resolver) inOrder(a *resolution, p, depth int) int {
+	start := p // of what is not yet copied
+	for i := range a.fields {
+		f := &a.fields[i]
+		same := f.sub != nil && f.sub.code == resolveCopy
+		if !same || len(f.literal) > 0 {
+			r.out = append(append(r.out, r.walk.b[start:p]...), f.literal...)
+			start = p
+		}
+		if same || f.sub == nil {
+			p = r.walk.skip(f.node, p, depth+1)
+		} else {
+			p = r.run(f.sub, p, depth+1)
+		}
+		if p < 0 {
+			r.walk.at(f.name)
+			return p
+		}
+		if !same {
+			start = p
+		}
+	}
+	r.out = append(append(r.out, r.walk.b[start:p]...), a.literal...)
+	return p
+}
+
+// reorder resolves a record's fields in the writer's order, then puts them
+// into the reader's.
+func (r *Resolver) reorder(a *resolution, p, depth int) int {
+	base, start := len(r.kept), len(r.out)
+	for i := range a.fields {
+		f := &a.fields[i]
+		field := keptField{start: p, resolved: f.sub != nil && f.sub.code != resolveCopy}
+		if field.resolved {
+			field.start = len(r.out) - start
+			p = r.run(f.sub, p, depth+1)
+			field.end = len(r.out) - start
+		} else {
+			p = r.walk.skip(f.node, p, depth+1)
+			field.end = p
+		}
+		if p < 0 {
+			r.walk.at(f.name)
+			return p
+		}
+		if f.sub != nil {
+			r.kept = append(r.kept, field)
+		}
+	}
+	r.moved = append(r.moved[:0], r.out[start:]...)
+	r.out = r.out[:start]
+	for _, o := range a.order {
+		if o.nth < 0 {
+			r.out = append(r.out, o.literal...)
+			continue
+		}
+		from := r.walk.b
+		field := r.kept[base+o.nth]
+		if field.resolved {
+			from = r.moved
+		}
+		r.out = append(r.out, from[field.start:field.end]...)
+	}
+	r.kept = r.kept[:base]
+	return p
+}
+
+// items resolves an array or a map, block by block.
+func (r *Resolver) items(a *resolution, p, depth int) int {
+	isMap := a.writer.Kind == KindMap
+	o := op{minSize: a.writer.Items.least}
+	if isMap {
+		o.minSize++
+	}
+	for {
+		n, end, q := r.walk.blockCount(&o, p)
+		if q < 0 {
+			return q
+		}
+		r.out = binary.AppendVarint(r.out, int64(n))
+		for range n {
+			if q = r.item(a, q, depth, isMap); q < 0 {
+				r.walk.at(itemPath(a.writer))
+				return q
+			}
+		}
+		if end >= 0 && q != end {
+			return r.walk.fail(damage.Size, p, "items end %d bytes off their block's stated size", q-end)
+		}
+		if n == 0 {
+			return q
+		}
+		p = q
+	}
+}
+
+func (r *Resolver) item(a *resolution, p, depth int, keyed bool) int {
+	if keyed {
+		q := r.walk.skipSized(p)
+		if q < 0 {
+			return q
+		}
+		r.out = append(r.out, r.walk.b[p:q]...)
+		p = q
+	}
+	if len(r.out)-r.from > r.most {
+		return r.walk.fail(damage.Unsupported, p, "the row resolves to more than %d bytes", r.most)
+	}
+	return r.run(a.sub, p, depth+1)
+}
