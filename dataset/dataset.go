@@ -117,6 +117,29 @@ func (d *Dataset) Rows() int64 { return d.rows }
 // Parts are the files, in the order of their rows. They must not be changed.
 func (d *Dataset) Parts() []Part { return d.list.Parts }
 
+// project returns the mapping of the fields that paths name, all if nil, and
+// which columns of the dataset it takes.
+func (d *Dataset) project(paths []string) (*shred.Mapping, []int, error) {
+	if d.mapping == nil {
+		if paths != nil {
+			return nil, nil, queryf("the dataset is the output of no input, and has no columns")
+		}
+		return nil, nil, nil
+	}
+	if paths != nil {
+		m, columns, err := d.mapping.Project(paths)
+		if err != nil {
+			return nil, nil, &queryError{err}
+		}
+		return m, columns, nil
+	}
+	columns := make([]int, len(d.mapping.Columns))
+	for i := range columns {
+		columns[i] = i
+	}
+	return d.mapping, columns, nil
+}
+
 // Success returns the manifest if the dataset is one committed output, else
 // nil.
 func (d *Dataset) Success() *manifest.Success { return d.list.Success() }

@@ -53,21 +53,19 @@ type Scan struct {
 
 // Scan begins to read rows. ctx bounds the reads.
 func (d *Dataset) Scan(ctx context.Context, q Query) (*Scan, error) {
-	if q.Columns != nil || q.Where != "" || q.Schema != nil {
-		return nil, queryf("columns, conditions and schemas are not read yet")
+	if q.Where != "" || q.Schema != nil {
+		return nil, queryf("conditions and schemas are not read yet")
 	}
 	if q.Offset < 0 {
 		return nil, queryf("offset %d is negative", q.Offset)
 	}
-	s := &Scan{ctx: ctx, dataset: d, mapping: d.mapping, part: -1, skip: q.Offset, left: q.Limit}
+	mapping, columns, err := d.project(q.Columns)
+	if err != nil {
+		return nil, err
+	}
+	s := &Scan{ctx: ctx, dataset: d, mapping: mapping, columns: columns, part: -1, skip: q.Offset, left: q.Limit}
 	if q.Limit < 0 {
 		s.left = d.rows
-	}
-	if d.mapping != nil {
-		s.columns = make([]int, len(d.mapping.Columns))
-	}
-	for i := range s.columns {
-		s.columns[i] = i
 	}
 	s.stats.TotalRows = d.rows
 	for _, p := range d.Parts() {
