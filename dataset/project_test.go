@@ -1,0 +1,112 @@
+package dataset_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/twmb/avro"
+
+	"github.com/rowtocol/rowtocol/dataset"
+	"github.com/rowtocol/rowtocol/internal/randavro"
+	"github.com/rowtocol/rowtocol/shred"
+)
+
+// native decodes a row with another implementation; unions that are not of
+// null and one type are maps of the branch's name.
+func native(t testing.TB, schema string, row []byte) any {
+	t.Helper()
+	s, err := avro.Parse(schema)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, schema)
+	}
+	var v any
+	rest, err := s.Decode(row, &v, avro.TaggedUnions())
+	if err != nil || len(rest) > 0 {
+		t.Fatalf("%v, %d bytes left\n%s", err, len(rest), schema)
+	}
+	return v
+}
+
+// within tells whether a value is what is left of whole by a projection.
+func within(part, all any) bool {
+	switch part := part.(type) {
+	case map[string]any: // a record, a map, or the branch of a union
+		all, ok := all.(map[string]any)
+		for key, v := range part {
+			if !ok || !within(v, branch(all, key)) {
+				return false
+			}
+		}
+		return ok
+	case []any:
+		all, ok := all.([]any)
+		if !ok || len(all) != len(part) {
+			return false
+		}
+		for i := range part {
+			if !within(part[i], all[i]) {
+				return false
+			}
+		}
+		return true
+	}
+	return reflect.DeepEqual(part, all) || fmt.Sprint(part) == "NaN" && fmt.Sprint(all) == "NaN"
+}
+
+// branch looks up a key, which may be the name of a type that became two.
+func branch(m map[string]any, key string) any {
+	if v, ok := m[key]; ok {
+		return v
+	}
+	return m[key[:max(strings.LastIndexByte(key, '_'), 0)]]
+}
+
+// Whatever is chosen of random rows is what another reader finds there in the
+// whole ones.
+func TestRandomProjections(t *testing.T) {
+	for seed := range uint64(60) {
+		r := rand.New(rand.NewPCG(seed, 7))
+		schema := randavro.Schema(r)
+		parsed, err := shred.ParseSchema(schema)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var rows [][]byte
+		for range 20 {
+			plain, _ := randavro.Pair(r, parsed.Root())
+			rows = append(rows, plain)
+		}
+		dir := t.TempDir()
+		writeAvro(t, filepath.Join(dir, "in.avro"), schema, rows)
+		convert(t, filepath.Join(dir, "in.avro"), filepath.Join(dir, "out"), nil)
+		d := open(t, filepath.Join(dir, "out"), dataset.Options{})
+		for range 5 {
+			var paths []string
+			for range 1 + r.IntN(4) {
+				paths = append(paths, d.Mapping().Columns[r.IntN(len(d.Mapping().Columns))].Name)
+			}
+			s, err := d.Scan(t.Context(), dataset.Query{Columns: paths, Limit: -1})
+			if err != nil {
+				t.Fatalf("seed %d, %q: %v\n%s", seed, paths, err, schema)
+			}
+			for i, whole := range rows {
+				row, err := s.Next(nil)
+				if err != nil {
+					t.Fatalf("seed %d, %q, row %d: %v\n%s", seed, paths, i, err, schema)
+				}
+				part, all := native(t, s.Schema().JSON(), row), native(t, schema, whole)
+				if !within(part, all) {
+					x, _ := json.Marshal(part)
+					y, _ := json.Marshal(all)
+					t.Fatalf("seed %d, %q, row %d:\n%s\nof\n%s\n%s", seed, paths, i, x, y, s.Schema().JSON())
+				}
+			}
+			s.Close()
+		}
+	}
+}
