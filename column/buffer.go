@@ -15,7 +15,12 @@ type Buffers struct {
 func NewBuffers(cols []Column, layout Layout, blockSize int) *Buffers {
 	s := &Buffers{Cols: make([]Buffer, len(cols)), due: make([]int, 0, len(cols))}
 	for i := range s.Cols {
-		s.Cols[i] = Buffer{limit: blockSize, split: layout == Split, set: s, index: i}
+		b := &s.Cols[i]
+		*b = Buffer{limit: blockSize, null: cols[i].Type == Null, bitStep: 1, set: s, index: i}
+		if layout == Split {
+			b.runLength, b.bitStep = noRuns, 0
+		}
+		b.adopt(nil)
 	}
 	return s
 }
@@ -31,81 +36,155 @@ func (s *Buffers) ClearDue() { s.due = s.due[:0] }
 func (s *Buffers) Reset() {
 	for i := range s.Cols {
 		c := &s.Cols[i]
-		c.data, c.lengths = c.data[:0], c.lengths[:0]
+		c.lengths = c.lengths[:0]
 		c.run, c.bit, c.due, c.firstRow = 0, 0, false, 0
+		if c.runLength != noRuns {
+			c.runLength = 0
+		}
+		c.adopt(c.data)
 	}
 	s.due = s.due[:0]
 }
 
 // Buffer is the open block of one column. Its methods append one value or one
-// length each; the caller keeps the order that the column's shape demands.
+// length each; the caller keeps the order that the column's shape demands: as
+// many values after a length as it says, unless the column is of type Null.
 type Buffer struct {
-	data    []byte
-	lengths []uint32
-	limit   int
-	// run counts pending equal lengths, all runLength, not yet in data.
+	// What each append touches comes first: with many columns the time goes
+	// into fetching it, and so it fits one line of a processor's cache.
+
+	data []byte // all of the memory, of which n bytes are used
+	n    int
+	edge int // at which n has reached the limit, or the memory runs short
+	// run counts pending equal lengths, all runLength, not yet in data. Ones
+	// are pending only in a column of type Null: elsewhere a value follows
+	// and ends their run. With Split layout runLength is noRuns.
 	run       uint32
 	runLength uint32
 	bit       uint8 // bits used in the last byte of data; 0 starts a new byte
-	split     bool
+	bitStep   uint8 // what a boolean adds to bit; 0 with Split layout
+	null      bool
 	due       bool
-	index     int
-	firstRow  int64
-	set       *Buffers
+
+	limit    int
+	lengths  []uint32
+	firstRow int64
+	index    int
+	set      *Buffers
 }
 
-// pendingRunMax is the most that a pending run can add to the data: one
-// varint int.
-const pendingRunMax = 5
+const (
+	// pendingRunMax is the most that a pending run can add to the data: one
+	// varint int.
+	pendingRunMax = 5
+	// slack is the memory that is free between two calls, enough for the
+	// appends of a few bytes to write without a look at what remains.
+	slack = 32
+	// leastMemory is what an empty buffer has.
+	leastMemory = 2 * slack
+	// noRuns is the runLength of the Split layout.
+	noRuns = 2
+)
+
+// adopt makes memory that of the buffer, which is empty then.
+func (b *Buffer) adopt(memory []byte) {
+	if cap(memory) < leastMemory {
+		memory = make([]byte, leastMemory)
+	}
+	b.data, b.n = memory[:cap(memory)], 0
+	b.atEdge()
+}
+
+// atEdge is called once n has reached edge, and restores the slack.
+func (b *Buffer) atEdge() {
+	if len(b.data)-b.n <= slack {
+		b.grow(slack)
+	}
+	b.edge = len(b.data) - slack
+	if b.n >= b.limit {
+		b.full()
+	} else {
+		b.edge = min(b.edge, b.limit)
+	}
+}
+
+// grow makes room for more bytes and the slack. It stops doubling at the size
+// that a block is expected to have.
+func (b *Buffer) grow(more int) {
+	size := b.n + more + slack
+	if whole := b.limit + 2*slack; size <= whole {
+		size = min(max(size, 2*len(b.data)), whole)
+	} else {
+		size = max(size, len(b.data)+len(b.data)/4)
+	}
+	data := make([]byte, size)
+	copy(data, b.data[:b.n])
+	b.data = data
+}
+
+func (b *Buffer) full() {
+	if !b.due {
+		b.due = true
+		b.set.due = append(b.set.due, b.index)
+	}
+}
 
 // Size bounds from above the bytes of data that Finish would hand out now,
 // and gives the number of split lengths.
 func (b *Buffer) Size() (data, lengths int) {
-	return len(b.data) + pendingRunMax, len(b.lengths)
+	return b.n + pendingRunMax, len(b.lengths)
 }
 
 // Append adds one encoded value. Not for boolean columns.
 func (b *Buffer) Append(value []byte) {
-	if b.run != 0 {
-		b.flushRun()
+	if len(b.data)-b.n < len(value)+slack {
+		b.grow(len(value))
 	}
-	b.data = append(b.data, value...)
-	if len(b.data) >= b.limit {
-		b.full()
+	b.n += copy(b.data[b.n:], value)
+	if b.n >= b.edge {
+		b.atEdge()
 	}
 }
 
 // AppendByte adds a value of one byte.
 func (b *Buffer) AppendByte(value byte) {
-	if b.run != 0 {
-		b.flushRun()
+	b.data[b.n] = value
+	if b.n++; b.n >= b.edge {
+		b.atEdge()
 	}
-	b.data = append(b.data, value)
-	if len(b.data) >= b.limit {
-		b.full()
+}
+
+// AppendWord adds a value of size bytes, at most 8: the first of word in
+// little-endian order. The other bytes of word do not matter.
+func (b *Buffer) AppendWord(word uint64, size int) {
+	binary.LittleEndian.PutUint64(b.data[b.n:], word)
+	if b.n += size; b.n >= b.edge {
+		b.atEdge()
+	}
+}
+
+// AppendWords adds a value of size bytes, at most 16: the first of two words,
+// as AppendWord does.
+func (b *Buffer) AppendWords(first, second uint64, size int) {
+	free := b.data[b.n:]
+	binary.LittleEndian.PutUint64(free, first)
+	binary.LittleEndian.PutUint64(free[8:], second)
+	if b.n += size; b.n >= b.edge {
+		b.atEdge()
 	}
 }
 
 // AppendSized adds a bytes value: its length as a varint, then the bytes.
 func (b *Buffer) AppendSized(value []byte) {
-	if b.run != 0 {
-		b.flushRun()
-	}
-	b.data = binary.AppendVarint(b.data, int64(len(value)))
-	b.data = append(b.data, value...)
-	if len(b.data) >= b.limit {
-		b.full()
-	}
+	b.n += binary.PutVarint(b.data[b.n:], int64(len(value)))
+	b.Append(value)
 }
 
 // AppendVarint adds an int or long value.
 func (b *Buffer) AppendVarint(value int64) {
-	if b.run != 0 {
-		b.flushRun()
-	}
-	b.data = binary.AppendVarint(b.data, value)
-	if len(b.data) >= b.limit {
-		b.full()
+	b.n += binary.PutVarint(b.data[b.n:], value)
+	if b.n >= b.edge {
+		b.atEdge()
 	}
 }
 
@@ -116,53 +195,60 @@ func (b *Buffer) AppendBool(value bool) {
 	if value {
 		v = 1
 	}
-	if b.split {
-		b.AppendByte(v)
-		return
-	}
-	if b.run != 0 {
-		b.flushRun()
-	}
 	if b.bit == 0 {
-		b.data = append(b.data, v)
-		if len(b.data) >= b.limit {
-			b.full()
-		}
+		b.AppendByte(v)
 	} else {
-		b.data[len(b.data)-1] |= v << b.bit
+		b.data[b.n-1] |= v << b.bit
 	}
-	b.bit = (b.bit + 1) & 7
+	b.bit = (b.bit + b.bitStep) & 7
 }
 
 // Length adds a length of an array column. Null values need no call of their
 // own: a null column is its lengths.
 func (b *Buffer) Length(n uint32) {
-	if b.split {
+	switch {
+	case b.runLength == noRuns:
 		b.lengths = append(b.lengths, n)
 		if 4*len(b.lengths) >= b.limit {
 			b.full()
 		}
-		return
-	}
-	if n > 1 {
-		if b.run != 0 {
+	case n == 0 || n == 1 && b.null:
+		if b.runLength != n {
 			b.flushRun()
+			b.runLength = n
 		}
-		b.writeLength(int64(n))
-		return
-	}
-	if b.run != 0 && b.runLength != n {
+		b.run++
+	default:
 		b.flushRun()
+		b.writeLength(int64(n))
 	}
-	b.run, b.runLength = b.run+1, n
+}
+
+// Absent is Length(0), with less delay.
+func (b *Buffer) Absent() {
+	if b.runLength == 0 {
+		b.run++
+	} else {
+		b.Length(0)
+	}
+}
+
+// Present is Length(1) of a column that is not of type Null, with less delay.
+func (b *Buffer) Present() {
+	if b.run == 0 && b.runLength == 0 {
+		b.bit = 0
+		b.AppendByte(2)
+	} else {
+		b.Length(1)
+	}
 }
 
 // flushRun writes the pending run: a single length as itself, n zeros as
 // -(2n-3), n ones as -(2n-2).
 func (b *Buffer) flushRun() {
-	n := int64(b.run)
-	b.run = 0
-	switch {
+	switch n := int64(b.run); {
+	case n == 0:
+		return
 	case n == 1:
 		b.writeLength(int64(b.runLength))
 	case b.runLength == 0:
@@ -170,35 +256,26 @@ func (b *Buffer) flushRun() {
 	default:
 		b.writeLength(2 - 2*n)
 	}
+	b.run, b.runLength = 0, 0
 }
 
 // writeLength writes a coded length; the packing of booleans restarts after it.
 func (b *Buffer) writeLength(coded int64) {
 	b.bit = 0
-	b.data = binary.AppendVarint(b.data, coded)
-	if len(b.data) >= b.limit {
-		b.full()
-	}
-}
-
-func (b *Buffer) full() {
-	if !b.due {
-		b.due = true
-		b.set.due = append(b.set.due, b.index)
-	}
+	b.AppendVarint(coded)
 }
 
 // Finish closes the block at a row boundary and moves it into dst, whose old
 // memory the buffer takes in exchange. nextRow is the number, in the row
 // group, of the first row that is not in the block.
 func (b *Buffer) Finish(nextRow int64, dst *Block) {
-	if b.run != 0 {
-		b.flushRun()
-	}
-	b.data, dst.Data = dst.Data[:0], b.data
+	b.flushRun()
+	memory := dst.Data
+	dst.Data = b.data[:b.n]
 	b.lengths, dst.Lengths = dst.Lengths[:0], b.lengths
 	dst.FirstRow, dst.Rows = b.firstRow, nextRow-b.firstRow
 	b.firstRow, b.bit, b.due = nextRow, 0, false
+	b.adopt(memory)
 }
 
 // FirstRow is the row number of the first row of the open block.
@@ -217,13 +294,13 @@ type Mark struct {
 
 // Mark returns the present state.
 func (b *Buffer) Mark() Mark {
-	return Mark{len(b.data), len(b.lengths), b.run, b.runLength, b.bit}
+	return Mark{b.n, len(b.lengths), b.run, b.runLength, b.bit}
 }
 
 // Restore drops everything appended since the mark. It is right only if the
 // first append after the mark was a length: packed booleans before it are
 // then untouched.
 func (b *Buffer) Restore(m Mark) {
-	b.data, b.lengths = b.data[:m.data], b.lengths[:m.lengths]
+	b.n, b.lengths = m.data, b.lengths[:m.lengths]
 	b.run, b.runLength, b.bit = m.run, m.runLength, m.bit
 }

@@ -3,63 +3,114 @@ package shred_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"testing"
 
 	"github.com/rowtocol/rowtocol/column"
-	"github.com/rowtocol/rowtocol/internal/mailgen"
+	"github.com/rowtocol/rowtocol/internal/datagen"
 	"github.com/rowtocol/rowtocol/ocf"
 	"github.com/rowtocol/rowtocol/shred"
 )
 
-// BenchmarkWalk shreds nested mails that are in memory, and drops the columns.
+// BenchmarkWalk shreds rows of each shape, in memory, and drops the columns. A
+// value is what fills a column once: also a null, and the length of an array
+// or map.
 func BenchmarkWalk(b *testing.B) {
-	var file bytes.Buffer
-	if err := mailgen.Write(&file, mailgen.Options{Rows: 30_000, Seed: 1, Codec: "null"}); err != nil {
-		b.Fatal(err)
+	for _, c := range []struct {
+		set  string
+		rows int64
+	}{
+		{"mail", 50_000}, {"flat400", 10_000}, {"flat1000", 4_000}, {"sparse", 1_000}, {"deep", 30_000}, {"strings", 200},
+	} {
+		b.Run(c.set, func(b *testing.B) { benchmarkWalk(b, c.set, c.rows) })
 	}
-	r := bytes.NewReader(file.Bytes())
-	h, err := ocf.ReadHeader(r, r.Size(), "mail")
+}
+
+func benchmarkWalk(b *testing.B, name string, rows int64) {
+	set, err := datagen.Lookup(name)
 	if err != nil {
 		b.Fatal(err)
 	}
-	schema, err := shred.ParseSchema(h.Schema)
-	if err != nil {
-		b.Fatal(err)
+	m := mapping(b, set.Schema(), shred.Options{})
+	blocks := rowBlocks(b, set, rows)
+	var size int64
+	for _, block := range blocks {
+		size += int64(len(block))
 	}
-	m, err := shred.Map(schema, shred.Options{})
-	if err != nil {
-		b.Fatal(err)
-	}
+	values := countValues(b, m, blocks)
 	bufs := column.NewBuffers(m.Columns, column.Interleaved, 64<<10)
 	s := shred.NewShredder(m, bufs)
-	var blocks []ocf.Block
-	for scan := ocf.NewScanner(r, r.Size(), "mail", h, ocf.Range{End: r.Size()}); ; {
-		var block ocf.Block
-		if err := scan.Next(context.Background(), &block); err == io.EOF {
-			break
-		} else if err != nil {
-			b.Fatal(err)
-		}
-		blocks = append(blocks, block)
-	}
-	b.SetBytes(r.Size())
 	var dst column.Block
+	b.SetBytes(size)
 	for b.Loop() {
 		bufs.Reset()
-		rows := int64(0)
-		for i := range blocks {
-			for data := blocks[i].Data; len(data) > 0; rows++ {
+		row := int64(0)
+		for _, data := range blocks {
+			for ; len(data) > 0; row++ {
 				n, err := s.Row(data)
 				if err != nil {
 					b.Fatal(err)
 				}
 				data = data[n:]
 				for _, col := range bufs.Due() {
-					bufs.Cols[col].Finish(rows+1, &dst)
+					bufs.Cols[col].Finish(row+1, &dst)
 				}
 				bufs.ClearDue()
 			}
 		}
 	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(int64(b.N)*values), "ns/value")
+}
+
+// rowBlocks returns the rows of a set, block by block.
+func rowBlocks(t testing.TB, set datagen.Set, rows int64) [][]byte {
+	t.Helper()
+	var file bytes.Buffer
+	if err := set.Write(&file, datagen.Options{Rows: rows, Seed: 1, Codec: "null"}); err != nil {
+		t.Fatal(err)
+	}
+	r := bytes.NewReader(file.Bytes())
+	h, err := ocf.ReadHeader(r, r.Size(), set.Name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var blocks [][]byte
+	for scan := ocf.NewScanner(r, r.Size(), set.Name, h, ocf.Range{End: r.Size()}); ; {
+		var block ocf.Block
+		if err := scan.Next(context.Background(), &block); errors.Is(err, io.EOF) {
+			return blocks
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		blocks = append(blocks, block.Data)
+	}
+}
+
+func countValues(t testing.TB, m *shred.Mapping, blocks [][]byte) (n int64) {
+	t.Helper()
+	for _, data := range blocks {
+		bufs := newBuffers(m)
+		s := shred.NewShredder(m, bufs)
+		for len(data) > 0 {
+			size, err := s.Row(data)
+			if err != nil {
+				t.Fatal(err)
+			}
+			data = data[size:]
+		}
+		for i, c := range finish(m, bufs, 1) {
+			n += int64(len(c.lengths))
+			if m.Columns[i].Optional {
+				continue
+			}
+			for len(c.data) > 0 {
+				if _, err := c.Value(nil); err != nil {
+					t.Fatal(err)
+				}
+				n++
+			}
+		}
+	}
+	return n
 }

@@ -2,6 +2,7 @@ package shred
 
 import (
 	"math"
+	"slices"
 
 	"github.com/rowtocol/rowtocol/column"
 )
@@ -16,27 +17,37 @@ const (
 	opSized      // a length and bytes, copied: bytes
 	opString     // as opSized, counting invalid UTF-8
 	opBoolean
-	opEnum     // n symbols
-	opFixed    // n bytes, given a length
-	opOptional // a union of null, at index n, and one branch
-	opUnion
+	opEnum        // n symbols
+	opFixed       // n bytes, given a length
+	opRaw         // one datum of node, kept as its Avro bytes
+	opNullable    // a union of null and one branch that is not simple
+	opUnion       // any other union
 	opSimpleArray // an array with its items in buf itself
 	opCounted     // an array with its items in columns below buf, or a map
-	opRaw         // one datum of node, kept as its Avro bytes
 )
 
 // op is one step of the compiled walk. Records leave no op of their own: their
-// fields' ops stand in the list of whatever holds the record.
+// fields' ops stand in the list of whatever holds the record. It is small, and
+// what only some steps need stands elsewhere, because rows of many columns
+// read a long list.
 type op struct {
-	code     opcode
-	buf      *column.Buffer // values, or lengths of array, map and optional
-	n        int            // see the opcodes
-	minSize  int            // arrays and maps: the least bytes of one item
-	sub      []op           // items, map values or the optional's branch
-	key      *column.Buffer // map keys
-	branches []branchOps    // union
-	node     *Node          // raw
-	name     string         // path component, for errors
+	code opcode
+	// optional makes the step a union of null and what code says, whose
+	// length and value share buf; null is the index of null.
+	optional bool
+	null     uint8
+	n        uint32         // see the opcodes; of opInt and opLong, a shift that leaves 0 of those in range
+	buf      *column.Buffer // values, or lengths of array, map and nullable
+	more     *details
+}
+
+// details are the parts of an op that errors and compound types need.
+type details struct {
+	name     string // path component, for errors
+	items    []op   // of an array or a map, with the key, or the nullable's branch
+	minSize  int    // arrays and maps: the least bytes of one item
+	branches []branchOps
+	node     *Node // raw
 }
 
 // branchOps is one branch of a union; buf is nil for null.
@@ -61,7 +72,7 @@ func (c *compiler) buffer(col int) *column.Buffer { return &c.bufs.Cols[col] }
 // simple value: the step's own, or that of the enclosing array or branch.
 func (c *compiler) appendStep(ops []op, s *step, into int, name string) []op {
 	if s.raw {
-		return append(ops, op{code: opRaw, buf: c.buffer(into), node: s.node, name: name})
+		return append(ops, op{code: opRaw, buf: c.buffer(into), more: &details{name: name, node: s.node}})
 	}
 	switch s.node.Kind {
 	case KindNull:
@@ -71,19 +82,8 @@ func (c *compiler) appendStep(ops []op, s *step, into int, name string) []op {
 			ops = c.appendStep(ops, f, f.col, join(name, s.node.Fields[i].Name))
 		}
 		return ops
-	case KindArray:
-		o := op{code: opCounted, buf: c.buffer(s.col), minSize: minSize(s.node.Items), name: name}
-		itemInto := s.items.col
-		if s.simple {
-			o.code, itemInto = opSimpleArray, s.col
-		}
-		o.sub = c.appendStep(nil, s.items, itemInto, "[]")
-		return append(ops, o)
-	case KindMap:
-		o := op{code: opCounted, buf: c.buffer(s.col), key: c.buffer(s.key), name: name}
-		o.minSize = 1 + minSize(s.node.Items)
-		o.sub = c.appendStep(nil, s.items, s.items.col, "{}")
-		return append(ops, o)
+	case KindArray, KindMap:
+		return append(ops, c.sequence(s, name))
 	case KindUnion:
 		return append(ops, c.union(s, name))
 	}
@@ -92,14 +92,14 @@ func (c *compiler) appendStep(ops []op, s *step, into int, name string) []op {
 
 // simple returns the op of a value that fills one column.
 func (c *compiler) simple(n *Node, into int, name string) op {
-	o := op{buf: c.buffer(into), name: name}
+	o := op{buf: c.buffer(into), more: &details{name: name}}
 	switch n.Kind {
 	case KindBoolean:
 		o.code = opBoolean
 	case KindInt:
-		o.code = opInt
+		o.code, o.n = opInt, 36
 	case KindLong:
-		o.code = opLong
+		o.code, o.n = opLong, 63
 	case KindFloat:
 		o.code, o.n = opFixedWidth, 4
 	case KindDouble:
@@ -109,34 +109,64 @@ func (c *compiler) simple(n *Node, into int, name string) op {
 	case KindString:
 		o.code = opString
 	case KindEnum:
-		o.code, o.n = opEnum, len(n.Symbols)
+		o.code, o.n = opEnum, uint32(len(n.Symbols))
 	case KindFixed:
-		o.code, o.n = opFixed, n.Size
+		o.code, o.n = opFixed, uint32(n.Size)
 		c.zeroFixed = c.zeroFixed || n.Size == 0
+	}
+	return o
+}
+
+// sequence returns the op of an array or a map. A map is an array of keys and
+// values, each in columns of their own.
+func (c *compiler) sequence(s *step, name string) op {
+	d := &details{name: name, minSize: minSize(s.node.Items)}
+	o := op{code: opCounted, buf: c.buffer(s.col), more: d}
+	switch {
+	case s.node.Kind == KindMap:
+		d.minSize++
+		d.items = append(d.items, op{code: opString, buf: c.buffer(s.key), more: &details{name: "{}"}})
+		d.items = c.appendStep(d.items, s.items, s.items.col, "{}")
+	case s.simple:
+		o.code = opSimpleArray
+		d.items = c.appendStep(nil, s.items, s.col, "[]")
+	default:
+		d.items = c.appendStep(nil, s.items, s.items.col, "[]")
 	}
 	return o
 }
 
 func (c *compiler) union(s *step, name string) op {
 	c.growth = max(c.growth, len(s.branches))
+	if i := slices.IndexFunc(s.branches, func(b branch) bool { return b.step == nil }); i >= 0 && len(s.branches) == 2 {
+		return c.nullable(s.branches[1-i], uint8(i), name)
+	}
 	branches := make([]branchOps, len(s.branches))
-	null := -1
 	for i, b := range s.branches {
-		if b.step == nil {
-			null = i
-			continue
+		if b.step != nil {
+			branches[i] = branchOps{buf: c.buffer(b.col), ops: c.branch(b, "")}
 		}
-		into := b.step.col
-		if b.simple {
-			into = b.col
-		}
-		branches[i] = branchOps{buf: c.buffer(b.col), ops: c.appendStep(nil, b.step, into, "")}
 	}
-	if len(branches) == 2 && null >= 0 {
-		value := branches[1-null]
-		return op{code: opOptional, n: null, buf: value.buf, sub: value.ops, name: name}
+	return op{code: opUnion, more: &details{name: name, branches: branches}}
+}
+
+// nullable returns the op of a union of null, at index null, and b, which is
+// the commonest union by far.
+func (c *compiler) nullable(b branch, null uint8, name string) op {
+	if b.simple {
+		o := c.branch(b, name)[0]
+		o.optional, o.null = true, null
+		return o
 	}
-	return op{code: opUnion, branches: branches, name: name}
+	return op{code: opNullable, null: null, buf: c.buffer(b.col), more: &details{name: name, items: c.branch(b, "")}}
+}
+
+func (c *compiler) branch(b branch, name string) []op {
+	into := b.step.col
+	if b.simple {
+		into = b.col
+	}
+	return c.appendStep(nil, b.step, into, name)
 }
 
 // join extends a dotted path that names fields inside one list of ops.

@@ -73,12 +73,12 @@ func (s *Shredder) skipSized(p int) int {
 
 // skipItems skips the Avro blocks of an array or map.
 func (s *Shredder) skipItems(n *Node, p, depth int) int {
-	o := op{minSize: n.Items.least}
+	minSize := n.Items.least
 	if n.Kind == KindMap {
-		o.minSize++
+		minSize++
 	}
 	for {
-		count, end, q := s.blockCount(&o, p)
+		count, end, q := s.blockCount(minSize, p)
 		if q < 0 {
 			return q
 		}

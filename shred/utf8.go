@@ -5,11 +5,13 @@ import (
 	"unicode/utf8"
 )
 
+// high has the bit of each byte that ASCII leaves 0 and that varints go on by.
+const high = 0x8080_8080_8080_8080
+
 // validUTF8 reports whether b is UTF-8. Nearly all strings are ASCII and most
 // are short, so that is looked for first, in words that overlap at the end;
 // for short strings this takes half the time of utf8.Valid.
 func validUTF8(b []byte) bool {
-	const high = 0x8080_8080_8080_8080
 	n := len(b)
 	if n < 8 {
 		if n >= 4 {
@@ -32,4 +34,9 @@ func validUTF8(b []byte) bool {
 		either |= binary.LittleEndian.Uint64(rest)
 	}
 	return either&high == 0 || utf8.Valid(b)
+}
+
+// ascii reports whether the first size bytes of two words are ASCII.
+func ascii(first, second uint64, size int) bool {
+	return first&high&(1<<(8*uint(size))-1) == 0 && second&high&(1<<(8*uint(max(size-8, 0)))-1) == 0
 }

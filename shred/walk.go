@@ -3,6 +3,7 @@ package shred
 import (
 	"encoding/binary"
 	"math"
+	"math/bits"
 
 	"github.com/rowtocol/rowtocol/column"
 	"github.com/rowtocol/rowtocol/damage"
@@ -19,6 +20,7 @@ type Shredder struct {
 	growth    int
 	zeroFixed bool
 	b         []byte
+	ahead     []byte // where short cuts look: b, or nil
 	empty     int
 	badUTF8   int64
 	err       *damage.Error
@@ -49,8 +51,13 @@ func (s *Shredder) Growth() (factor int, ok bool) {
 // error is a *damage.Error that names the field's path and the offset in the
 // slice; the columns then hold part of the row.
 func (s *Shredder) Row(datum []byte) (int, error) {
-	s.b, s.empty = datum, 0
-	p := s.run(s.ops, 0)
+	return s.row(datum, datum)
+}
+
+// row is Row; ahead is nil to take no short cuts.
+func (s *Shredder) row(datum, ahead []byte) (int, error) {
+	s.b, s.ahead, s.empty = datum, ahead, 0
+	p := s.run(s.ops, 0, 1)
 	if p < 0 {
 		err := s.err
 		s.err = nil
@@ -59,57 +66,152 @@ func (s *Shredder) Row(datum []byte) (int, error) {
 	return p, nil
 }
 
-// run executes ops from position p and returns the position behind them, or -1
-// with s.err set.
-func (s *Shredder) run(ops []op, p int) int {
-	for i := range ops {
-		o := &ops[i]
-		q := p
-		switch o.code {
-		case opInt:
-			q = s.copyVarint(o.buf, p, maxInt)
-		case opLong:
-			q = s.copyVarint(o.buf, p, maxLong)
-		case opString:
-			q = s.copySized(o.buf, p, true)
-		case opSized:
-			q = s.copySized(o.buf, p, false)
-		case opFixedWidth:
-			if q = p + o.n; q > len(s.b) {
-				q = s.truncated(p, o.n)
-				break
+// reach is how many bytes a short cut may read: an index and two words.
+const reach = 17
+
+// run executes ops so many times from position p and returns the position
+// behind them, or -1 with s.err set. It takes short cuts where many bytes
+// remain and stand in their commonest form; whatever else, and all damage, is
+// left to value.
+func (s *Shredder) run(ops []op, p, times int) int {
+	b := s.ahead
+	for range times {
+		for i := range ops {
+			o := &ops[i]
+			if len(b)-p < reach {
+				if p = s.step(o, p); p < 0 {
+					s.at(o.more.name)
+					return p
+				}
+				continue
 			}
-			o.buf.Append(s.b[p:q])
-		case opOptional:
-			q = s.optional(o, p)
-		case opSimpleArray:
-			q = s.simpleArray(o, p)
-		case opCounted:
-			q = s.counted(o, p)
-		case opUnion:
-			q = s.union(o, p)
-		case opBoolean:
-			q = s.boolean(o.buf, p)
-		case opEnum:
-			q = s.enum(o, p)
-		case opFixed:
-			if q = p + o.n; q > len(s.b) {
-				q = s.truncated(p, o.n)
-				break
+			if o.optional {
+				switch b[p] {
+				case 2 * o.null:
+					o.buf.Absent()
+					p++
+					continue
+				case 2 - 2*o.null:
+					o.buf.Present()
+					p++
+				default:
+					if p = s.step(o, p); p < 0 {
+						s.at(o.more.name)
+						return p
+					}
+					continue
+				}
 			}
-			o.buf.AppendSized(s.b[p:q])
-		case opRaw:
-			if q = s.skip(o.node, p, 0); q >= 0 {
-				o.buf.AppendSized(s.b[p:q])
+			w := b[p : p+reach-1]
+			switch o.code {
+			case opInt, opLong:
+				word := binary.LittleEndian.Uint64(w)
+				if size, ok := varintSize(word, o.n); ok {
+					o.buf.AppendWord(word, size)
+					p += size
+					continue
+				}
+			case opFixedWidth:
+				o.buf.AppendWord(binary.LittleEndian.Uint64(w), int(o.n))
+				p += int(o.n)
+				continue
+			case opString:
+				first, second := binary.LittleEndian.Uint64(w), binary.LittleEndian.Uint64(w[8:])
+				if size := int(first&0xff)/2 + 1; first&1 == 0 && size <= 16 && ascii(first, second, size) {
+					o.buf.AppendWords(first, second, size)
+					p += size
+					continue
+				}
+			case opBoolean:
+				if w[0] <= 1 {
+					o.buf.AppendBool(w[0] == 1)
+					p++
+					continue
+				}
+			case opEnum:
+				if c := w[0]; c&0x81 == 0 && uint32(c>>1) < o.n {
+					o.buf.AppendByte(c)
+					p++
+					continue
+				}
+			}
+			if p = s.value(o, p); p < 0 {
+				s.at(o.more.name)
+				return p
 			}
 		}
-		if q < 0 {
-			s.at(o.name)
-			return -1
-		}
-		p = q
 	}
 	return p
+}
+
+// varintSize returns the size of the varint that a word begins with. ok is
+// false unless it ends within the word, has no needless bytes and leaves zero
+// when shifted: the form in which ints and longs are copied.
+func varintSize(word uint64, shift uint32) (size int, ok bool) {
+	ends := ^word & high // the first one set is of the last byte
+	end := bits.TrailingZeros64(ends)
+	value := word & (ends ^ (ends - 1))
+	return (end + 1) / 8, value>>(shift&63) == 0 && (value|1)>>(uint(end-7)&63) != 0
+}
+
+// step is run for one op, without short cuts.
+func (s *Shredder) step(o *op, p int) int {
+	if !o.optional {
+		return s.value(o, p)
+	}
+	i, q := s.index(p, 2, "union index %d of %d branches")
+	if q < 0 {
+		return q
+	}
+	if i == int(o.null) {
+		o.buf.Length(0)
+		return q
+	}
+	o.buf.Length(1)
+	return s.value(o, q)
+}
+
+// value walks what the op's code says.
+func (s *Shredder) value(o *op, p int) int {
+	switch o.code {
+	case opInt:
+		return s.copyVarint(o.buf, p, maxInt)
+	case opLong:
+		return s.copyVarint(o.buf, p, maxLong)
+	case opString:
+		return s.copySized(o.buf, p, true)
+	case opSized:
+		return s.copySized(o.buf, p, false)
+	case opFixedWidth:
+		q := s.skipBytes(p, int(o.n))
+		if q >= 0 {
+			o.buf.Append(s.b[p:q])
+		}
+		return q
+	case opBoolean:
+		return s.boolean(o.buf, p)
+	case opEnum:
+		return s.enum(o, p)
+	case opFixed:
+		q := s.skipBytes(p, int(o.n))
+		if q >= 0 {
+			o.buf.AppendSized(s.b[p:q])
+		}
+		return q
+	case opRaw:
+		q := s.skip(o.more.node, p, 0)
+		if q >= 0 {
+			o.buf.AppendSized(s.b[p:q])
+		}
+		return q
+	case opNullable:
+		return s.nullable(o, p)
+	case opUnion:
+		return s.union(o, p)
+	case opSimpleArray:
+		return s.simpleArray(o, p)
+	}
+	return s.counted(o, p)
 }
 
 // at puts a path component before the error's path, as the walk unwinds.
@@ -247,47 +349,52 @@ func (s *Shredder) index(p, choices int, format string) (int, int) {
 }
 
 func (s *Shredder) enum(o *op, p int) int {
-	n, q := s.index(p, o.n, "enum ordinal %d of %d symbols")
+	n, q := s.index(p, int(o.n), "enum ordinal %d of %d symbols")
 	if q >= 0 {
 		o.buf.AppendVarint(int64(n))
 	}
 	return q
 }
 
-// optional walks a union of null and one branch, the commonest union by far.
-func (s *Shredder) optional(o *op, p int) int {
+func (s *Shredder) nullable(o *op, p int) int {
 	i, q := s.index(p, 2, "union index %d of %d branches")
 	if q < 0 {
 		return q
 	}
-	if i == o.n {
+	if i == int(o.null) {
 		o.buf.Length(0)
 		return q
 	}
 	o.buf.Length(1)
-	return s.run(o.sub, q)
+	return s.run(o.more.items, q, 1)
 }
 
 func (s *Shredder) union(o *op, p int) int {
-	chosen, q := s.index(p, len(o.branches), "union index %d of %d branches")
+	branches := o.more.branches
+	chosen, q := s.index(p, len(branches), "union index %d of %d branches")
 	if q < 0 {
 		return q
 	}
-	for i := range o.branches {
-		if b := &o.branches[i]; b.buf != nil {
-			var n uint32
+	for i := range branches {
+		if b := branches[i].buf; b != nil {
 			if i == chosen {
-				n = 1
+				b.Length(1)
+			} else {
+				b.Absent()
 			}
-			b.buf.Length(n)
 		}
 	}
-	return s.run(o.branches[chosen].ops, q)
+	return s.run(branches[chosen].ops, q, 1)
 }
 
 // blockCount reads the count of an Avro array or map block. end is where the
 // block says that it ends, or -1.
-func (s *Shredder) blockCount(o *op, p int) (n, end, q int) {
+func (s *Shredder) blockCount(minSize, p int) (n, end, q int) {
+	if p < len(s.b) {
+		if c := s.b[p]; c&0x81 == 0 && minSize > 0 && int(c>>1) <= (len(s.b)-p-1)/minSize {
+			return int(c >> 1), -1, p + 1
+		}
+	}
 	count, q := s.varint(p)
 	if q < 0 {
 		return 0, -1, q
@@ -308,11 +415,11 @@ func (s *Shredder) blockCount(o *op, p int) (n, end, q int) {
 		count, end, q = -count, r+int(size), r
 	}
 	switch left := len(s.b) - q; {
-	case o.minSize > 0 && count > int64(left/o.minSize):
-		return 0, -1, s.fail(damage.Count, p, "%d items of at least %d bytes, but %d bytes left in the block", count, o.minSize, left)
-	case o.minSize == 0 && count > int64(maxEmptyItems-s.empty):
+	case minSize > 0 && count > int64(left/minSize):
+		return 0, -1, s.fail(damage.Count, p, "%d items of at least %d bytes, but %d bytes left in the block", count, minSize, left)
+	case minSize == 0 && count > int64(maxEmptyItems-s.empty):
 		return 0, -1, s.fail(damage.Count, p, "%d items that may take no bytes; at most %d in a row are taken", count, maxEmptyItems)
-	case o.minSize == 0:
+	case minSize == 0:
 		s.empty += int(count)
 	}
 	return int(count), end, q
@@ -322,21 +429,25 @@ func (s *Shredder) blockCount(o *op, p int) (n, end, q int) {
 // length comes first, so when a second Avro block follows, which is rare, the
 // column is set back and the array walked again with the whole length.
 func (s *Shredder) simpleArray(o *op, p int) int {
+	if p < len(s.b) && s.b[p] == 0 {
+		o.buf.Absent()
+		return p + 1
+	}
 	empty, badUTF8 := s.empty, s.badUTF8
-	n, _, q := s.blockCount(o, p)
+	n, _, q := s.blockCount(o.more.minSize, p)
 	if q < 0 {
 		return q
 	}
 	s.empty = empty
 	mark := o.buf.Mark()
 	o.buf.Length(uint32(n))
-	if q, _ = s.block(o, p, nil); q < 0 || n == 0 {
+	if q, _ = s.block(o, p); q < 0 || n == 0 {
 		return q
 	}
 	if q < len(s.b) && s.b[q] == 0 {
 		return q + 1
 	}
-	rest, q := s.blocks(o, q, nil)
+	rest, q := s.blocks(o, q)
 	if q < 0 {
 		return q
 	}
@@ -347,7 +458,7 @@ func (s *Shredder) simpleArray(o *op, p int) int {
 	o.buf.Restore(mark)
 	o.buf.Length(uint32(rest))
 	for from := p; from < q; {
-		if from, _ = s.block(o, from, nil); from < 0 {
+		if from, _ = s.block(o, from); from < 0 {
 			return from
 		}
 	}
@@ -358,23 +469,14 @@ func (s *Shredder) tooMany(p, n int) int {
 	return s.fail(damage.Count, p, "%d items; a column's length holds at most %d", n, math.MaxInt32)
 }
 
-// block walks one Avro block of an array or map, the key before each item for
-// maps, and returns the position behind it and the number of its items.
-func (s *Shredder) block(o *op, p int, key *column.Buffer) (q, n int) {
-	n, end, q := s.blockCount(o, p)
+// block walks one Avro block of an array or map and returns the position behind it and the number of its items.
+func (s *Shredder) block(o *op, p int) (q, n int) {
+	n, end, q := s.blockCount(o.more.minSize, p)
 	if q < 0 {
 		return q, 0
 	}
-	for range n {
-		if key != nil {
-			if q = s.copySized(key, q, true); q < 0 {
-				s.at("{}")
-				return q, 0
-			}
-		}
-		if q = s.run(o.sub, q); q < 0 {
-			return q, 0
-		}
+	if q = s.run(o.more.items, q, n); q < 0 {
+		return q, 0
 	}
 	if end >= 0 && q != end {
 		return s.fail(damage.Size, p, "items end %d bytes off their block's stated size", q-end), 0
@@ -384,9 +486,9 @@ func (s *Shredder) block(o *op, p int, key *column.Buffer) (q, n int) {
 
 // blocks walks the Avro blocks of an array or map from p to the closing zero
 // and returns the number of items.
-func (s *Shredder) blocks(o *op, p int, key *column.Buffer) (total, q int) {
+func (s *Shredder) blocks(o *op, p int) (total, q int) {
 	for {
-		q, n := s.block(o, p, key)
+		q, n := s.block(o, p)
 		if q < 0 || n == 0 {
 			return total, q
 		}
@@ -397,7 +499,7 @@ func (s *Shredder) blocks(o *op, p int, key *column.Buffer) (total, q int) {
 // counted walks an array whose items have columns of their own, or a map: the
 // column of lengths holds nothing else, so the length may follow the items.
 func (s *Shredder) counted(o *op, p int) int {
-	n, q := s.blocks(o, p, o.key)
+	n, q := s.blocks(o, p)
 	if q < 0 {
 		return q
 	}
