@@ -414,7 +414,7 @@ func exercise(t testing.TB, f *File, col int) {
 				break
 			}
 		}
-		if err != nil && !isDamage(err) && !errors.Is(err, io.EOF) && !errors.Is(err, ErrNoValue) {
+		if err != nil && !isDamage(err) && !errors.Is(err, io.EOF) && !errors.Is(err, column.ErrNoValue) {
 			t.Fatal(err)
 		}
 	}

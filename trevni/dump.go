@@ -132,7 +132,7 @@ func (d *dumper) column(i int) {
 	d.title("column %d %s: %s, codec %s, checksum %s", i, quote([]byte(c.Name)), shape(c), c.Codec, c.Checksum)
 	cur, err := d.f.cursor(i)
 	if err == nil {
-		err = cur.openAbove()
+		err = cur.openCounter()
 	}
 	if err != nil {
 		if d.err == nil {
@@ -191,8 +191,12 @@ func (d *dumper) block(c *Cursor, i int) {
 func (d *dumper) values(c *Cursor) error {
 	v := &valueDumper{dumper: d, c: c, start: d.at}
 	err := v.items()
-	v.flush()
-	if rest := v.start + int64(len(c.data)) - d.at; err != nil && rest > 0 {
+	if err == nil {
+		v.passed = c.Pos()
+		err = c.EndBlock()
+	}
+	v.flush(v.passed)
+	if rest := v.start + int64(len(c.raw)) - d.at; err != nil && rest > 0 {
 		d.claim(rest, "damaged: %v", err)
 	}
 	return err
@@ -202,15 +206,16 @@ func (d *dumper) values(c *Cursor) error {
 // a line.
 type valueDumper struct {
 	*dumper
-	c     *Cursor
-	start int64  // of the block in the file
-	label string // of the bytes that the cursor has passed since the last flush
-	buf   []byte
+	c      *Cursor
+	start  int64  // of the block in the file
+	label  string // of the bytes between the last flush and passed
+	passed int
+	buf    []byte
 }
 
-// flush claims what the cursor has passed.
-func (v *valueDumper) flush() {
-	if n := v.start + int64(v.c.pos) - v.at; n > 0 {
+// flush claims the bytes of the block before pos.
+func (v *valueDumper) flush(pos int) {
+	if n := v.start + int64(pos) - v.at; n > 0 {
 		v.claim(n, "%s", v.label)
 		v.label = ""
 	}
@@ -219,13 +224,13 @@ func (v *valueDumper) flush() {
 // items dumps all that the block should hold.
 func (v *valueDumper) items() error {
 	c := v.c
-	for c.left > 0 && v.err == nil {
+	for c.Left() > 0 && v.err == nil {
 		var err error
 		switch {
 		case c.col.Array:
 			err = v.sequence()
 		case c.col.Type == column.Null:
-			c.left = 0
+			_, err = c.Skip(c.Left())
 		default:
 			err = v.value()
 		}
@@ -233,54 +238,60 @@ func (v *valueDumper) items() error {
 			return err
 		}
 	}
-	return c.blockDone()
+	return nil
 }
 
 // sequence dumps a length, if it is not in a run begun before, and its values.
 func (v *valueDumper) sequence() error {
 	c := v.c
-	if c.run == 0 {
-		if err := c.readLength(); err != nil {
-			return err
-		}
-		v.label = lengthText(c)
-		v.flush()
-	}
-	if c.col.Type == column.Null {
-		c.left, c.run = c.left-c.run, 0
-		return nil
-	}
-	if _, err := c.Length(); err != nil {
+	more := c.Run()
+	n, err := c.Length()
+	if err != nil {
 		return err
 	}
-	for c.values > 0 && v.err == nil {
-		if err := v.value(); err != nil {
+	if more == 0 {
+		v.add(lengthText(n, c.Run()+1))
+		v.flush(c.Pos())
+	}
+	if c.col.Type == column.Null {
+		_, err := c.Skip(c.Run())
+		return err
+	}
+	for range n {
+		if err := v.value(); err != nil || v.err != nil {
 			return err
 		}
 	}
-	v.flush()
+	v.flush(c.Pos())
 	return nil
 }
 
 func (v *valueDumper) value() (err error) {
-	if v.c.bit == 0 {
-		v.flush()
-	}
+	before := v.c.Pos()
 	if v.buf, err = v.c.Value(v.buf[:0]); err != nil {
 		return err
 	}
-	if v.label != "" {
-		v.label += " "
+	if v.c.Pos() > before {
+		v.flush(before)
 	}
-	v.label += describe(v.c.col.Type, v.buf)
+	v.add(describe(v.c.col.Type, v.buf))
 	return nil
 }
 
-func lengthText(c *Cursor) string {
-	if c.run == 1 {
-		return fmt.Sprintf("length %d", c.runLength)
+// add labels what the cursor has just passed.
+func (v *valueDumper) add(label string) {
+	if v.label != "" {
+		v.label += " "
 	}
-	return fmt.Sprintf("length %d, %d times", c.runLength, c.run)
+	v.label += label
+	v.passed = v.c.Pos()
+}
+
+func lengthText(length int, times int64) string {
+	if times == 1 {
+		return fmt.Sprintf("length %d", length)
+	}
+	return fmt.Sprintf("length %d, %d times", length, times)
 }
 
 // describe shows a whole encoded value.

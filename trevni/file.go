@@ -166,10 +166,10 @@ func (d *decoder) value(t column.Type) []byte {
 	if d.err != nil {
 		return nil
 	}
-	n, err := valueSize(t, d.buf[d.pos:])
+	n, err := column.ValueSize(t, d.buf[d.pos:])
 	if err != nil {
 		d.fail(damage.Value, d.offset(), "first value: %v", err)
-		d.short = errors.Is(err, errShort)
+		d.short = errors.Is(err, column.ErrShort)
 		return nil
 	}
 	return append([]byte{}, d.take(uint64(n), "first value")...)

@@ -115,7 +115,7 @@ func (g *rowGroup) Begin(col int, block *column.Block) (format.EncodeJob, error)
 	j := g.job()
 	j.first = j.first[:0]
 	if c.values {
-		n, err := valueSize(c.typ, block.Data)
+		n, err := column.ValueSize(c.typ, block.Data)
 		if err != nil {
 			return nil, fmt.Errorf("trevni: column %d: first value: %w", col, err)
 		}

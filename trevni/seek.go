@@ -5,85 +5,89 @@ import (
 	"fmt"
 	"io"
 	"sort"
+
+	"github.com/rowtocol/rowtocol/column"
 )
 
 // SeekRow moves before the first value of a row: in an array column before the
 // row's length, in a child column before the first of the row's items. The
-// row count itself is a valid row, the end.
+// row count itself is a valid row, the end. A later row of the loaded block is
+// reached from where the cursor is; else only the block that holds the row is
+// read and, of the parents of a child column, what lies between the first row
+// of that block and the row.
 func (c *Cursor) SeekRow(row int64) error {
 	if row < 0 || row > c.f.h.rows {
 		return fmt.Errorf("trevni: seek to row %d of %d", row, c.f.h.rows)
 	}
-	c.err, c.run, c.values, c.left = nil, 0, 0, 0
 	if row == c.f.h.rows {
-		c.block, c.data, c.err = len(c.blocks), nil, io.EOF
+		_ = c.Fail(io.EOF)
 		return nil
 	}
-	above := c.above
-	if c.col.Parent >= 0 && above == nil {
-		var err error
-		if above, err = c.openAncestors(); err != nil {
-			return err
-		}
+	b := c.find(row)
+	before, err := c.itemsBefore(row, c.blocks[b].FirstRow)
+	if err != nil {
+		return c.Fail(err)
 	}
-	chain := append(above[:len(above):len(above)], c)
-	// starts[i] is the first row of chain[i]'s block. Each ancestor's block
-	// must begin no later than that of the column below it.
-	starts, blocks := make([]int64, len(chain)+1), make([]int, len(chain))
-	starts[len(chain)] = row
-	for i := len(chain) - 1; i >= 0; i-- {
-		blocks[i] = chain[i].find(starts[i+1])
-		starts[i] = chain[i].blocks[blocks[i]].FirstRow
+	switch {
+	case b != c.block || b != c.loaded:
+		err = c.load(b)
+	case c.Err() != nil || before < c.passed():
+		c.Load(c.raw, c.items)
 	}
-	return seekChain(chain, blocks, starts, c)
-}
-
-// seekChain positions every cursor of a chain of ancestors. counts[i] holds
-// the items of the current level in the rows [starts[i], starts[i+1]): a level
-// that begins at starts[i] turns the counts from i on into those of the level
-// below. The extra last interval goes to the end of c's block.
-func seekChain(chain []*Cursor, blocks []int, starts []int64, c *Cursor) error {
-	last := len(chain) - 1
-	counts := make([]int64, len(chain)+1)
-	for i := range chain {
-		counts[i] = starts[i+1] - starts[i]
+	if err == nil {
+		_, err = c.Skip(before - c.passed())
 	}
-	b := &c.blocks[blocks[last]]
-	counts[len(chain)] = b.FirstRow + b.Rows - starts[len(chain)]
-	if !c.counted {
-		counts[len(chain)] = 0
-	}
-	for i, a := range chain[:last] {
-		a.err = nil
-		if err := a.loadAlone(blocks[i]); err != nil {
-			c.err = err
-			return err
-		}
-		for j := i; j < len(counts); j++ {
-			n, err := a.skipLengths(counts[j])
-			if err != nil {
-				c.err = err
-				return err
-			}
-			counts[j] = n
-		}
-	}
-	if err := c.loadAlone(blocks[last]); err != nil {
-		return err
-	}
-	if c.counted {
-		c.left = counts[last] + counts[last+1]
-	}
-	return c.skipItems(counts[last])
-}
-
-// loadAlone loads a block without counting its items by the ancestors.
-func (c *Cursor) loadAlone(i int) error {
-	above := c.above
-	c.above = nil
-	err := c.load(i)
-	c.above = above
 	return err
+}
+
+// passed is the number of the loaded block's items that are behind the cursor.
+func (c *Cursor) passed() int64 { return c.items - c.Left() }
+
+// itemsBefore gives the column's items in the rows from first, where a block
+// of the column begins, to row, which that block holds.
+func (c *Cursor) itemsBefore(row, first int64) (int64, error) {
+	if c.col.Parent < 0 {
+		return row - first, nil
+	}
+	if c.parent == nil {
+		parent, err := c.f.cursor(c.col.Parent)
+		if err != nil {
+			return 0, err
+		}
+		c.parent, c.parentRow = parent, -1
+	}
+	if c.parentRow < first || c.parentRow > row || c.parent.Err() != nil {
+		if err := c.parent.SeekRow(first); err != nil {
+			return 0, err
+		}
+		c.parentRow, c.parentItems = first, 0
+	}
+	n, err := c.parent.passRows(row - c.parentRow)
+	c.parentRow, c.parentItems = row, c.parentItems+n
+	return c.parentItems, err
+}
+
+// passRows moves an array column's cursor, which stands with its parents at a
+// row, over n rows, and gives the sum of their lengths.
+func (c *Cursor) passRows(n int64) (items int64, err error) {
+	if n == 0 {
+		return 0, nil
+	}
+	if c.col.Parent < 0 {
+		return c.Skip(n)
+	}
+	lengths, err := c.parent.passRows(n)
+	if err != nil {
+		return 0, c.Fail(err)
+	}
+	if items, err = c.Skip(lengths); err != nil {
+		return 0, err
+	}
+	c.parentRow += n
+	if c.parentItems = 0; c.find(c.parentRow) == c.block {
+		c.parentItems = c.passed()
+	}
+	return items, nil
 }
 
 // find returns the block that holds a row, which must exist.
@@ -102,7 +106,7 @@ func (c *Cursor) SeekValue(v []byte) (row int64, err error) {
 	if !c.col.Values {
 		return 0, fmt.Errorf("trevni: column %q has no values index", c.col.Name)
 	}
-	if n, err := valueSize(c.col.Type, v); err != nil || n != len(v) {
+	if n, err := column.ValueSize(c.col.Type, v); err != nil || n != len(v) {
 		return 0, fmt.Errorf("trevni: not an encoded %s value", c.col.Type)
 	}
 	// The first value may be the last of the block before the one that starts

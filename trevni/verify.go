@@ -140,7 +140,7 @@ func (f *File) verifyColumn(ctx context.Context, col int) error {
 	if err != nil {
 		return err
 	}
-	if err := c.openAbove(); err != nil {
+	if err := c.openCounter(); err != nil {
 		return err
 	}
 	for i := range c.blocks {
@@ -150,15 +150,15 @@ func (f *File) verifyColumn(ctx context.Context, col int) error {
 		if err := c.load(i); err != nil {
 			return err
 		}
-		if c.col.Values && c.left > 0 {
+		if c.col.Values && c.Left() > 0 {
 			if err := c.verifyFirst(); err != nil {
 				return err
 			}
 		}
-		if err := c.skipItems(c.left); err != nil {
+		if _, err := c.Skip(c.Left()); err != nil {
 			return err
 		}
-		if err := c.blockDone(); err != nil {
+		if err := c.EndBlock(); err != nil {
 			return err
 		}
 	}

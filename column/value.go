@@ -1,0 +1,76 @@
+package column
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+)
+
+// ErrShort says that bytes end inside a value.
+var ErrShort = errors.New("the bytes end inside a value")
+
+var (
+	errVarint  = errors.New("a varint is too long or out of range")
+	errBoolean = errors.New("a boolean is neither 0 nor 1")
+)
+
+// ValueSize is the number of bytes of the encoded value at the start of b. A
+// boolean is taken to be a byte of its own, as Reader.Value hands it out. The
+// error is ErrShort, or says in one clause what is wrong with the bytes.
+func ValueSize(t Type, b []byte) (int, error) {
+	n := 0
+	switch t {
+	case Null:
+		return 0, nil
+	case Boolean:
+		if n = 1; len(b) > 0 && b[0] > 1 {
+			return 0, errBoolean
+		}
+	case Int:
+		_, n, err := readInt(b)
+		return n, err
+	case Long:
+		_, n, err := readLong(b)
+		return n, err
+	case Fixed32, Float:
+		n = 4
+	case Fixed64, Double:
+		n = 8
+	default:
+		size, n, err := readLong(b)
+		switch {
+		case err != nil:
+			return 0, err
+		case size < 0:
+			return 0, fmt.Errorf("a value has the length %d", size)
+		case size > int64(len(b)-n):
+			return 0, ErrShort
+		}
+		return n + int(size), nil
+	}
+	if n > len(b) {
+		return 0, ErrShort
+	}
+	return n, nil
+}
+
+func readLong(b []byte) (v int64, n int, err error) {
+	v, n = binary.Varint(b)
+	switch {
+	case n > 0:
+		return v, n, nil
+	case n == 0 && len(b) < binary.MaxVarintLen64:
+		return 0, 0, ErrShort
+	}
+	return 0, 0, errVarint
+}
+
+// readInt reads a varint of at most five bytes and 32 bits.
+func readInt(b []byte) (v int64, n int, err error) {
+	v, n, err = readLong(b)
+	if err == nil && (n > binary.MaxVarintLen32 || v < math.MinInt32 || v > math.MaxInt32) {
+		return 0, 0, errVarint
+	}
+	return v, n, err
+}

@@ -1,0 +1,38 @@
+package column
+
+import "errors"
+
+// maxVector bounds the lengths and the values of a Vector, and the bytes of
+// its Data: a few bytes of runs can stand for any number of lengths.
+const (
+	maxVector      = 1 << 27
+	maxVectorBytes = 1 << 30
+)
+
+// ErrFull is returned by Reader.Read when the vector would hold more than
+// 2^27 lengths or values, or 2^30 bytes of strings. Fewer rows at a time may
+// fit.
+var ErrFull = errors.New("column: too many values for one vector")
+
+// Vector holds decoded values of one column, side by side. Which fields are in
+// use follows from the column's type; the others are empty.
+type Vector struct {
+	Lengths []int32   // array columns: one per row, or per item of the parent
+	Ints    []int32   // int, fixed32
+	Longs   []int64   // long, fixed64
+	Floats  []float32 // float
+	Doubles []float64 // double
+	Bools   []bool    // boolean
+	// Offsets of string and bytes: value i is Data[Offsets[i]:Offsets[i+1]].
+	// They are one more than the values, the first being 0, or none at all.
+	Offsets []int32
+	Data    []byte
+	Values  int // number of values, those of a null column too
+}
+
+// Reset empties the vector and keeps its memory.
+func (v *Vector) Reset() {
+	v.Lengths, v.Ints, v.Longs = v.Lengths[:0], v.Ints[:0], v.Longs[:0]
+	v.Floats, v.Doubles, v.Bools = v.Floats[:0], v.Doubles[:0], v.Bools[:0]
+	v.Offsets, v.Data, v.Values = v.Offsets[:0], v.Data[:0], 0
+}

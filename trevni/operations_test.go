@@ -1,0 +1,358 @@
+package trevni
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/rowtocol/rowtocol/column"
+	"github.com/rowtocol/rowtocol/internal/randavro"
+	"github.com/rowtocol/rowtocol/shred"
+)
+
+// unit is what a column stores per row or per item of its parent: a sequence,
+// or one value. Values are as Cursor.Value gives them.
+type unit []string
+
+// units are those of one column, and where each row starts in them.
+type units struct {
+	all   []unit
+	start []int
+}
+
+// unitsOf reads a file row by row with Length and Value alone.
+func unitsOf(t testing.TB, f *File) []units {
+	t.Helper()
+	r := newReader(t, f)
+	cols := f.Columns()
+	got := make([]units, len(cols))
+	var item func(i int)
+	item = func(i int) {
+		n := 1
+		var err error
+		if cols[i].Array {
+			if n, err = r.curs[i].Length(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		u := make(unit, n)
+		for k := range u {
+			v, err := r.curs[i].Value(nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			u[k] = string(v)
+			for j := range cols {
+				if cols[j].Parent == i {
+					item(j)
+				}
+			}
+		}
+		got[i].all = append(got[i].all, u)
+	}
+	for range f.RowCount() {
+		for i := range cols {
+			got[i].start = append(got[i].start, len(got[i].all))
+		}
+		for i := range cols {
+			if cols[i].Parent < 0 {
+				item(i)
+			}
+		}
+	}
+	for i := range cols {
+		got[i].start = append(got[i].start, len(got[i].all))
+	}
+	return got
+}
+
+// unitsIn takes a vector apart.
+func unitsIn(c *Column, v *column.Vector) []unit {
+	lengths := v.Lengths
+	if !c.Array {
+		lengths = make([]int32, v.Values)
+		for i := range lengths {
+			lengths[i] = 1
+		}
+	}
+	all := make([]unit, len(lengths))
+	k := 0
+	for i, n := range lengths {
+		all[i] = make(unit, n)
+		for j := range all[i] {
+			all[i][j] = string(encoded(c.Type, v, k))
+			k++
+		}
+	}
+	return all
+}
+
+// encoded gives value k of a vector as Cursor.Value does.
+func encoded(t column.Type, v *column.Vector, k int) []byte {
+	switch t {
+	case column.Boolean:
+		if v.Bools[k] {
+			return []byte{1}
+		}
+		return []byte{0}
+	case column.Int:
+		return binary.AppendVarint(nil, int64(v.Ints[k]))
+	case column.Long:
+		return binary.AppendVarint(nil, v.Longs[k])
+	case column.Fixed32:
+		return binary.LittleEndian.AppendUint32(nil, uint32(v.Ints[k]))
+	case column.Fixed64:
+		return binary.LittleEndian.AppendUint64(nil, uint64(v.Longs[k]))
+	case column.Float:
+		return binary.LittleEndian.AppendUint32(nil, math.Float32bits(v.Floats[k]))
+	case column.Double:
+		return binary.LittleEndian.AppendUint64(nil, math.Float64bits(v.Doubles[k]))
+	case column.String, column.Bytes:
+		return appendBytes(nil, v.Data[v.Offsets[k]:v.Offsets[k+1]])
+	}
+	return nil
+}
+
+// walk does operations on a column, chosen by next, and compares what they
+// give with the column's units.
+func walk(t *testing.T, f *File, col int, want *units, operations int, next func(n int) int) {
+	t.Helper()
+	c, err := f.Cursor(col)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var v column.Vector
+	at, rows := 0, len(want.start)-1
+	for range operations {
+		left := len(want.all) - at
+		switch next(4) {
+		case 0: // over a part, sometimes to the end
+			n := min(next(1+left), next(1+left))
+			v.Reset()
+			if next(4) == 0 {
+				v = column.Vector{}
+			}
+			items, err := c.Read(&v, n)
+			if err != nil {
+				t.Fatalf("column %s: read %d at %d of %d: %v", c.col.Name, n, at, len(want.all), err)
+			}
+			wantUnits(t, c, at, unitsIn(c.col, &v), items, want.all[at:at+n])
+			at += n
+		case 1:
+			n := min(next(1+left), next(1+left))
+			items, err := c.Skip(int64(n))
+			if err != nil || items != countItems(want.all[at:at+n]) {
+				t.Fatalf("column %s: skip %d at %d of %d: %d items, %v", c.col.Name, n, at, len(want.all), items, err)
+			}
+			at += n
+		case 2: // often near
+			row := next(rows + 1)
+			if next(3) > 0 && at < want.start[row] {
+				row = next(row + 1)
+			}
+			if err := c.SeekRow(int64(row)); err != nil {
+				t.Fatalf("column %s: row %d: %v", c.col.Name, row, err)
+			}
+			at = want.start[row]
+		case 3: // one unit, perhaps not all of its values
+			if left > 0 {
+				wantPart(t, c, at, want.all[at], next)
+				at++
+			}
+		}
+	}
+	if free := c.col.Type == column.Null && !c.col.Array && c.col.Parent >= 0; at == len(want.all) && !free {
+		if _, err := c.Read(&v, 1); !isDamage(err) {
+			t.Fatalf("column %s: read behind the end: %v", c.col.Name, err)
+		}
+	}
+}
+
+func countItems(all []unit) (n int64) {
+	for _, u := range all {
+		n += int64(len(u))
+	}
+	return n
+}
+
+func wantUnits(t *testing.T, c *Cursor, at int, got []unit, items int, want []unit) {
+	t.Helper()
+	if int64(items) != countItems(want) || fmt.Sprintf("%q", got) != fmt.Sprintf("%q", want) {
+		t.Fatalf("column %s at %d: %d items\ngot  %q\nwant %q", c.col.Name, at, items, got, want)
+	}
+}
+
+// wantPart reads a unit by Length and Value, or Bytes, up to some value.
+func wantPart(t *testing.T, c *Cursor, at int, want unit, next func(n int) int) {
+	t.Helper()
+	n := len(want)
+	if c.col.Array {
+		if got, err := c.Length(); err != nil || got != n {
+			t.Fatalf("column %s: length %d at %d, %v, want %d", c.col.Name, got, at, err, n)
+		}
+		n = next(n + 1)
+	}
+	for k := range n {
+		got, err := c.Value(nil)
+		if err != nil || string(got) != want[k] {
+			t.Fatalf("column %s: value %q at %d, %v, want %q", c.col.Name, got, at, err, want[k])
+		}
+	}
+	if n == len(want) && c.col.Array {
+		if _, err := c.Value(nil); !errors.Is(err, column.ErrNoValue) {
+			t.Fatalf("column %s: a value behind the sequence at %d: %v", c.col.Name, at, err)
+		}
+	}
+}
+
+// walkAll walks over every column of a file by chance.
+func walkAll(t *testing.T, f *File, rng *rand.Rand) {
+	t.Helper()
+	want := unitsOf(t, f)
+	for i := range want {
+		walk(t, f, i, &want[i], 60, rng.IntN)
+	}
+}
+
+func TestOperationsAgree(t *testing.T) {
+	for i, codec := range codecNames {
+		rng := rand.New(rand.NewPCG(uint64(i), 5))
+		walkAll(t, openBytes(t, sampleFile(t, newSampler(uint64(i)), 300, 20, Options{Codec: codec})), rng)
+	}
+}
+
+func TestOperationsAgreeOnRandomSchemas(t *testing.T) {
+	for seed := range uint64(60) {
+		rng := rand.New(rand.NewPCG(seed, 6))
+		s, err := shred.ParseSchema(randavro.Schema(rng))
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := shred.Map(s, shred.Options{RecursiveBytes: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out bytes.Buffer
+		w, err := NewWriter(&out, s.JSON(), m.Columns, Options{Codec: codecNames[seed%3]})
+		if err != nil {
+			t.Fatal(err)
+		}
+		shredder := shred.NewShredder(m, w.bufs)
+		for range 100 {
+			if _, err := shredder.Row(randavro.Datum(rng, s.Root())); err != nil {
+				t.Fatal(err)
+			}
+			if err := w.EndRow(); err != nil {
+				t.Fatal(err)
+			}
+			if rng.IntN(4) == 0 {
+				w.finish(rng.IntN(len(m.Columns)))
+			}
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		walkAll(t, openBytes(t, out.Bytes()), rng)
+	}
+}
+
+// The first versions have no runs of lengths.
+func TestOperationsAgreeOnOldVersions(t *testing.T) {
+	f := openBytes(t, sampleFile(t, newSampler(8), 200, 0, Options{}))
+	want := unitsOf(t, f)
+	for version := range byte(2) {
+		old := rawFile{version: version, rows: f.RowCount()}
+		for i, c := range f.Columns() {
+			text := c.Name + " " + c.Type.String()
+			if c.Array {
+				text += " array"
+			}
+			if c.Parent >= 0 {
+				text += " parent=" + f.Columns()[c.Parent].Name
+			}
+			old.cols = append(old.cols, rawColumn{meta: meta(text), rows: uint32(f.RowCount()), data: withoutRuns(&c, want[i].all)})
+		}
+		g := openBytes(t, old.bytes())
+		for i := range want {
+			walk(t, g, i, &want[i], 60, rand.New(rand.NewPCG(uint64(version), 7)).IntN)
+		}
+	}
+}
+
+// withoutRuns encodes a column as the first versions do.
+func withoutRuns(c *Column, all []unit) (b []byte) {
+	bit := 0
+	for _, u := range all {
+		if c.Array {
+			b, bit = binary.AppendVarint(b, int64(len(u))), 0
+		}
+		for _, v := range u {
+			if c.Type != column.Boolean {
+				b = append(b, v...)
+				continue
+			}
+			if bit%8 == 0 {
+				b = append(b, 0)
+			}
+			b[len(b)-1] |= v[0] << (bit % 8)
+			bit++
+		}
+	}
+	return b
+}
+
+// FuzzOperations does what the input says on every column of a random file.
+func FuzzOperations(f *testing.F) {
+	f.Add(uint64(1), uint8(0), []byte{0, 5, 5, 0, 2, 9, 0, 0, 3, 1})
+	f.Add(uint64(2), uint8(3), []byte{2, 40, 0, 3, 2, 1, 7, 7, 0, 200, 200, 1})
+	f.Fuzz(func(t *testing.T, seed uint64, every uint8, ops []byte) {
+		file := openBytes(t, sampleFile(t, newSampler(seed), 40, int(every%16), Options{Codec: "null"}))
+		want := unitsOf(t, file)
+		for i := range want {
+			p := 0
+			next := func(n int) int {
+				p++
+				return int(ops[(p-1)%len(ops)]) % n
+			}
+			if len(ops) > 0 {
+				walk(t, file, i, &want[i], len(ops), next)
+			}
+		}
+	})
+}
+
+// A vector is bounded, however many lengths a few bytes stand for.
+func TestReadBoundsVectors(t *testing.T) {
+	const rows = 1 << 28
+	run := binary.AppendVarint(nil, 3-2*rows)
+	f := openBytes(t, rawFile{version: 2, rows: rows, cols: []rawColumn{
+		{meta: meta("a null array"), rows: rows, data: run}, {meta: meta("n null"), rows: rows},
+	}}.bytes())
+	for i := range f.Columns() {
+		c, err := f.Cursor(i)
+		if err != nil {
+			t.Fatal(err)
+		}
+		before := allocated()
+		if _, err := c.Read(new(column.Vector), rows); !errors.Is(err, column.ErrFull) {
+			t.Errorf("%d rows in one vector: %v", rows, err)
+		}
+		if n := allocated() - before; n > 1<<20 {
+			t.Errorf("%d bytes allocated", n)
+		}
+		if err := c.SeekRow(rows - 1); err != nil {
+			t.Error(err)
+		}
+		if _, err := c.Read(new(column.Vector), 1); err != nil {
+			t.Error(err)
+		}
+		if _, err := c.Value(nil); c.col.Array != errors.Is(err, column.ErrNoValue) && !errors.Is(err, io.EOF) {
+			t.Error(err)
+		}
+	}
+}
