@@ -208,12 +208,12 @@ func (r *Resolver) reorder(a *resolution, p, depth int) int {
 // items resolves an array or a map, block by block.
 func (r *Resolver) items(a *resolution, p, depth int) int {
 	isMap := a.writer.Kind == KindMap
-	o := op{minSize: a.writer.Items.least}
+	minSize := a.writer.Items.least
 	if isMap {
-		o.minSize++
+		minSize++
 	}
 	for {
-		n, end, q := r.walk.blockCount(&o, p)
+		n, end, q := r.walk.blockCount(minSize, p)
 		if q < 0 {
 			return q
 		}
