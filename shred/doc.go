@@ -54,6 +54,12 @@
 // columns (ValueReader) and gives the datum's bytes back, in the plainest of
 // the forms that Avro allows.
 //
+// # Generations
+//
+// A Resolver turns rows that were written with one schema into rows of
+// another, by Avro's rules of schema resolution. What both code alike is copied
+// in one piece, and only what differs is coded anew.
+//
 // # Hostile schemas
 //
 // A schema's text can be small and its expansion huge. The text is at most

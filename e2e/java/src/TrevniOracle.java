@@ -61,6 +61,7 @@ public final class TrevniOracle {
         case "write" -> out.println(write(new File(a[1]), new File(a[2]), arg(a, 3), arg(a, 4)));
         case "write-all" -> ok = each(a[1], f -> write(f.get(0), f.get(1), arg(a, 2), arg(a, 3)));
         case "write-values" -> ok = each(a[1], f -> writeValues(f.get(0), f.get(1), arg(a, 2), arg(a, 3)));
+        case "resolve" -> ok = Resolving.each(System.in, out);
         case "compare" -> ok = each(a[1], f -> compare(f.get(0), f.subList(1, f.size())));
         default -> throw new IllegalArgumentException("unknown command " + a[0]);
       }
