@@ -39,6 +39,9 @@ func processTime() time.Duration {
 	return time.Duration(t.Nano())
 }
 
+// spillMemory is what a job gives a spill.
+const spillMemory = 12 << 20
+
 // stage is a part of a conversion that runs alone, on one goroutine.
 type stage struct {
 	name string
@@ -193,7 +196,7 @@ func (w *workload) spilled(do func(*spill.Folder, *rowGroup) error) error {
 
 // spill returns a spill of the group's stored blocks.
 func (g *rowGroup) spill(folder *spill.Folder) (*spill.Spill, error) {
-	s, err := folder.New(len(g.columns), spill.Options{})
+	s, err := folder.New(len(g.columns), spill.Options{Memory: spillMemory})
 	if err != nil {
 		return nil, err
 	}

@@ -24,7 +24,9 @@ const (
 	spillReserve = 16 << 20
 	// taskOverhead is the memory that a task takes beside its column blocks.
 	taskOverhead = 16 << 20
-	copyBuffer   = 1 << 20
+	// spillMemory is the part of it that holds blocks which are not yet on disk.
+	spillMemory = 12 << 20
+	copyBuffer  = 1 << 20
 )
 
 // onDamage translates the plan's word.
@@ -238,7 +240,7 @@ func (e *engine) task(ctx context.Context, t manifest.Task) (*manifest.TaskResul
 	stats, err := mapper.Run(ctx, sources, mapper.Config{
 		Mapping: e.columns, Format: e.format, RowGroupSize: o.RowGroupSize, BlockSize: o.BlockSize,
 		MaxInputBlock: o.MaxInputBlock, OnDamage: e.damage, MaxLostRows: o.MaxLostRows,
-		Workers: e.workers, Spill: e.spill, SpillOptions: spill.Options{Reserve: spillReserve},
+		Workers: e.workers, Spill: e.spill, SpillOptions: spill.Options{Reserve: spillReserve, Memory: spillMemory},
 		Quarantine: func(src mapper.Source, lost ocf.Range) error {
 			return e.quarantine(ctx, src, quarantineFile(inputs[src.Name], src.Name, lost), lost)
 		},

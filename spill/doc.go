@@ -5,10 +5,19 @@
 //
 //	parent/                           --temp-dir
 //	  rowtocol-spill-<random>/        Folder: of one process, locked with flock
-//	    0/                            Spill: one row group
-//	      0  1  2  ...                a file per column, made at its first block
+//	    <random>/                     Spill: one row group
+//	      0  1  2  ...                a file per column, made when memory ends
 //
-// A closed spill leaves its files, empty, to the next one.
+// The last bytes of each column stay in memory, in an equal share of
+// Options.Memory, and are written when the next block does not fit. So a column
+// that is smaller than its share has no file at all, and the others are written
+// in few calls, of whole pages: half of what spilling costs the kernel depends
+// on these two.
+//
+// A closed spill leaves its memory and its files to the next one, which
+// overwrites what they hold: that costs less than half of filling new pages.
+// Together they take no more disk than row groups are under way, but for 16 MiB
+// each: what the next one does not overwrite is cut off.
 //
 // A folder whose lock is free belongs to a dead process, and the next
 // OpenFolder removes it; so nothing remains for longer than a run, however the

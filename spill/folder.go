@@ -6,7 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strconv"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -23,14 +23,11 @@ type Folder struct {
 	lock   *os.File // the directory itself, with an flock
 	budget int64    // of open files
 	open   atomic.Int64
-	next   atomic.Int64 // number of the next spill
 	once   sync.Once
 	err    error // of Close
 
-	mu sync.Mutex
-	// emptied are directories of closed spills, with files of no bytes. Making
-	// a file costs several times as much as emptying one.
-	emptied []string
+	mu     sync.Mutex
+	closed []*Spill // to be used again
 }
 
 // OpenFolder makes a folder in parent, which must exist, after removing those
@@ -144,39 +141,49 @@ func (f *Folder) New(columns int, o Options) (*Spill, error) {
 	if err := CheckFree(f.dir, o.Reserve); err != nil {
 		return nil, err
 	}
-	dir, ok := f.reuse()
-	if !ok {
-		if err := checkInodes(f.dir, columns); err != nil {
-			return nil, err
-		}
-		dir = filepath.Join(f.dir, strconv.FormatInt(f.next.Add(1)-1, 10))
-		if err := os.Mkdir(dir, 0o700); err != nil {
-			return nil, fmt.Errorf("spill: %w", err)
-		}
+	s := &Spill{
+		folder: f, cols: make([]column, columns), share: o.share(columns),
+		limit: o.MaxOpen, newest: none, oldest: none, reserve: o.Reserve,
 	}
-	limit := o.MaxOpen
-	if limit <= 0 {
-		limit = int(f.budget)
+	if s.limit <= 0 {
+		s.limit = int(f.budget)
 	}
-	return newSpill(f, dir, columns, limit, o.Reserve), nil
+	if old := f.reuse(columns, s.share); old != nil {
+		s.dir, s.memory, s.stale = old.dir, old.memory, true
+		for col := range old.cols {
+			s.cols[col].held = old.cols[col].held
+		}
+		return s, nil
+	}
+	if err := checkInodes(f.dir, columns); err != nil {
+		return nil, err
+	}
+	var err error
+	if s.dir, err = os.MkdirTemp(f.dir, "*"); err != nil {
+		return nil, fmt.Errorf("spill: %w", err)
+	}
+	s.memory = make([]byte, columns*s.share)
+	return s, nil
 }
 
-// recycle keeps a directory whose files are empty for another spill.
-func (f *Folder) recycle(dir string) {
+// recycle keeps a closed spill, of which it is known what its files hold.
+func (f *Folder) recycle(s *Spill) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.emptied = append(f.emptied, dir)
+	f.closed = append(f.closed, s)
 }
 
-func (f *Folder) reuse() (dir string, ok bool) {
+// reuse returns a closed spill of the same shape, or nil.
+func (f *Folder) reuse(columns, share int) *Spill {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	last := len(f.emptied) - 1
-	if last < 0 {
-		return "", false
+	i := slices.IndexFunc(f.closed, func(s *Spill) bool { return len(s.cols) == columns && s.share == share })
+	if i < 0 {
+		return nil
 	}
-	dir, f.emptied = f.emptied[last], f.emptied[:last]
-	return dir, true
+	s := f.closed[i]
+	f.closed = slices.Delete(f.closed, i, i+1)
+	return s
 }
 
 // Close removes the folder with all that is in it and gives up its lock.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"io/fs"
 	"os"
 	"strconv"
 	"sync"
@@ -20,49 +21,71 @@ type Options struct {
 	// Reserve is the number of bytes to leave free on the disk; Append fails
 	// with ENOSPC soon after there are less. 0 reserves nothing.
 	Reserve int64
+	// Memory is the most bytes of all columns together that stay in memory. Not
+	// all of it is taken where columns are few.
+	Memory int
 }
 
-// checkEvery is the number of appended bytes after which the disk is asked for
-// its free space again.
-const checkEvery = 16 << 20
+const (
+	// checkEvery is the number of bytes written after which the disk is asked
+	// for its free space again.
+	checkEvery = 16 << 20
+	// maxShare is the memory of a column from which larger writes gain nothing.
+	maxShare = 128 << 10
+	// page is what the kernel writes without looking at what was there.
+	page = 4 << 10
+)
 
-// none is the end of the list of open files.
-const none = -1
+// share returns how many bytes of each column stay in memory.
+func (o *Options) share(columns int) int {
+	n := min(o.Memory/max(columns, 1), maxShare)
+	if n > page {
+		n -= n % page
+	}
+	return n
+}
 
 // Spill is the temporary files of one row group. Its methods may be called
-// concurrently; they exclude each other.
+// concurrently, but Append to a column and Close not beside a CopyTo of it.
 type Spill struct {
-	mu        sync.Mutex
-	folder    *Folder
-	dir       string
-	cols      []columnFile
-	limit     int // most open files
-	open      int // files in the list
-	newest    int // ends of the list of open files, in order of use
-	oldest    int
+	mu     sync.Mutex
+	folder *Folder
+	dir    string
+	cols   []column
+	share  int    // bytes of memory per column
+	memory []byte // of all columns, one share after the other
+
+	limit  int // most open files
+	open   int // files that are open
+	newest int // ends of the list of open files, in order of use
+	oldest int
+
 	reserve   int64
-	unchecked int64 // bytes appended since the disk was checked
+	unchecked int64 // bytes written since the disk was checked
+	grown     int64 // bytes by which files became longer than they were found
+	stale     bool  // files may hold more than was written to them
 	err       error // the first of Append, or that the spill is closed; sticky
 }
 
-// columnFile is a column's file and, while it is open, its place in the list.
-type columnFile struct {
+// column is where the bytes of a column are: the first in its file, the rest in
+// memory.
+type column struct {
+	stored int64  // bytes in the file
+	held   int64  // length of the file, beyond stored those of an earlier spill
+	tail   int    // bytes in memory
+	crc    uint32 // CRC-32C of all
+
 	f            *os.File // nil while closed
-	size         int64
-	crc          uint32 // CRC-32C of what was appended
-	newer, older int
+	newer, older int      // place in the list of open files
+	// copying is held by the CopyTo that the file's position belongs to.
+	copying sync.Mutex
 }
+
+func (c *column) size() int64 { return c.stored + int64(c.tail) }
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 var errClosed = errors.New("spill: closed")
-
-func newSpill(f *Folder, dir string, columns, limit int, reserve int64) *Spill {
-	return &Spill{
-		folder: f, dir: dir, cols: make([]columnFile, columns),
-		limit: limit, newest: none, oldest: none, reserve: reserve,
-	}
-}
 
 // Append adds bytes to the end of a column. p is not kept. After an error,
 // part of p may have been written; the spill is then good for Close only, and
@@ -79,10 +102,31 @@ func (s *Spill) Append(col int, p []byte) error {
 }
 
 func (s *Spill) append(col int, p []byte) error {
-	if len(p) == 0 {
-		return nil
+	c := &s.cols[col]
+	kept := p
+	if c.tail+len(p) > s.share {
+		n := len(p)
+		if s.share >= page {
+			// The tail alone is no longer than the whole pages, because a share
+			// is of whole pages too.
+			n -= (c.tail + len(p)) % page
+		}
+		if err := s.write(col, p[:n]); err != nil {
+			return err
+		}
+		kept = p[n:]
 	}
-	if s.unchecked += int64(len(p)); s.unchecked >= checkEvery {
+	c.tail += copy(s.memory[col*s.share+c.tail:(col+1)*s.share], kept)
+	c.crc = crc32.Update(c.crc, castagnoli, p)
+	return nil
+}
+
+// write moves a column's bytes in memory to its file, and p after them.
+func (s *Spill) write(col int, p []byte) error {
+	c := &s.cols[col]
+	tail := s.tail(col)
+	n := int64(len(tail) + len(p))
+	if s.unchecked += n; s.unchecked >= checkEvery {
 		s.unchecked = 0
 		if err := CheckFree(s.dir, s.reserve); err != nil {
 			return err
@@ -92,12 +136,46 @@ func (s *Spill) append(col int, p []byte) error {
 	if err != nil {
 		return err
 	}
-	if _, err := f.Write(p); err != nil {
+	if err := writeAt(f, c.stored, tail, p); err != nil {
 		return fmt.Errorf("spill: %w", err)
 	}
-	s.cols[col].size += int64(len(p))
-	s.cols[col].crc = crc32.Update(s.cols[col].crc, castagnoli, p)
+	c.stored += n
+	c.tail = 0
+	if more := c.stored - c.held; more > 0 {
+		c.held = c.stored
+		if s.grown += more; s.grown >= checkEvery {
+			return s.trim()
+		}
+	}
 	return nil
+}
+
+// writeAt writes two pieces of a file, one after the other, in one call unless
+// the kernel takes less at once.
+func writeAt(f *os.File, off int64, first, second []byte) error {
+	for len(first)+len(second) > 0 {
+		var n int
+		var err error
+		if len(first) == 0 {
+			n, err = f.WriteAt(second, off)
+		} else if n, err = unix.Pwritev(int(f.Fd()), [][]byte{first, second}, off); errors.Is(err, unix.EINTR) {
+			continue
+		} else if err != nil {
+			err = &fs.PathError{Op: "write", Path: f.Name(), Err: err}
+		}
+		if err != nil {
+			return err
+		}
+		off += int64(n)
+		done := min(n, len(first))
+		first, second = first[done:], second[n-done:]
+	}
+	return nil
+}
+
+// tail is what a column has in memory.
+func (s *Spill) tail(col int) []byte {
+	return s.memory[col*s.share:][:s.cols[col].tail]
 }
 
 // CRC32C returns the CRC-32C of the bytes appended to a column, which is taken
@@ -112,30 +190,67 @@ func (s *Spill) CRC32C(col int) uint32 {
 func (s *Spill) Size(col int) int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.cols[col].size
+	return s.cols[col].size()
 }
 
 // CopyTo writes the range [off, off+n) of a column to w and returns the number
 // of bytes written, which is n unless there is an error. If w is an io.ReaderFrom
 // it reads from the file itself, so that an os.File copies in the kernel and a
-// bufio.Writer without a buffer between.
+// bufio.Writer without a buffer between. Copies of one column wait for each
+// other.
 func (s *Spill) CopyTo(w io.Writer, col int, off, n int64) (int64, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.err != nil {
-		return 0, s.err
-	}
-	if size := s.cols[col].size; off < 0 || n < 0 || off > size || n > size-off {
-		return 0, fmt.Errorf("spill: bytes %d to %d+%d of column %d, which has %d", off, off, n, col, size)
-	}
-	if n == 0 {
-		return 0, nil
-	}
-	f, err := s.file(col)
+	c := &s.cols[col]
+	c.copying.Lock()
+	defer c.copying.Unlock()
+	f, tail, err := s.begin(col, off, n)
 	if err != nil {
 		return 0, err
 	}
-	// Writes append wherever this leaves the file's position.
+	var done int64
+	if f != nil {
+		done, err = copyFile(w, f, off, n-int64(len(tail)))
+		s.end(col)
+	}
+	if err == nil && len(tail) > 0 {
+		var more int
+		more, err = w.Write(tail)
+		done += int64(more)
+	}
+	return done, err
+}
+
+// begin returns where a range of a column is: the part in its file, which is
+// open and stays open until end is called, or nil, and after it the part in
+// memory.
+func (s *Spill) begin(col int, off, n int64) (f *os.File, tail []byte, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.err != nil {
+		return nil, nil, s.err
+	}
+	c := &s.cols[col]
+	if size := c.size(); off < 0 || n < 0 || off > size || n > size-off {
+		return nil, nil, fmt.Errorf("spill: bytes %d to %d+%d of column %d, which has %d", off, off, n, col, size)
+	}
+	if off+n > c.stored {
+		tail = s.tail(col)[max(off-c.stored, 0) : off+n-c.stored]
+	}
+	if n > int64(len(tail)) {
+		if f, err = s.file(col); err == nil {
+			s.unlink(col) // lest another copy closes it
+		}
+	}
+	return f, tail, err
+}
+
+// end lets the file of a column be closed again.
+func (s *Spill) end(col int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.link(col)
+}
+
+func copyFile(w io.Writer, f *os.File, off, n int64) (int64, error) {
 	if _, err := f.Seek(off, io.SeekStart); err != nil {
 		return 0, fmt.Errorf("spill: %w", err)
 	}
@@ -146,21 +261,21 @@ func (s *Spill) CopyTo(w io.Writer, col int, off, n int64) (int64, error) {
 	return done, err
 }
 
-// Close gives back the disk space and the open files of the spill. Further
-// calls do nothing.
+// Close gives back the open files of the spill, and leaves the others and the
+// memory to another spill of the folder. Further calls do nothing.
 func (s *Spill) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if errors.Is(s.err, errClosed) {
 		return nil
 	}
-	sound := s.err == nil && s.empty() == nil
-	for s.open > 0 {
+	sound := s.err == nil && s.trim() == nil
+	for s.oldest != none {
 		s.shut(s.oldest)
 	}
 	s.err = errClosed
 	if sound {
-		s.folder.recycle(s.dir)
+		s.folder.recycle(s)
 		return nil
 	}
 	if err := os.RemoveAll(s.dir); err != nil {
@@ -169,88 +284,24 @@ func (s *Spill) Close() error {
 	return nil
 }
 
-// empty takes the content of all files.
-func (s *Spill) empty() error {
-	for col := range s.cols {
-		var err error
-		switch c := &s.cols[col]; {
-		case c.f != nil:
-			err = c.f.Truncate(0)
-		case c.size > 0:
-			err = os.Truncate(s.name(col), 0)
-		}
-		if err != nil {
-			return err
-		}
+// trim takes from the files what an earlier spill left there and this one has
+// not overwritten.
+func (s *Spill) trim() error {
+	if !s.stale {
+		return nil
 	}
+	for col := range s.cols {
+		c := &s.cols[col]
+		if c.held == c.stored {
+			continue
+		}
+		if err := os.Truncate(s.name(col), c.stored); err != nil {
+			return fmt.Errorf("spill: %w", err)
+		}
+		c.held = c.stored
+	}
+	s.stale = false
 	return nil
 }
 
 func (s *Spill) name(col int) string { return s.dir + "/" + strconv.Itoa(col) }
-
-// file returns a column's open file and makes it the newest of the list.
-func (s *Spill) file(col int) (*os.File, error) {
-	c := &s.cols[col]
-	if c.f != nil {
-		if s.newest != col {
-			s.unlink(col)
-			s.link(col)
-		}
-		return c.f, nil
-	}
-	// A spill may always have one file open, lest others starve it.
-	for s.open > 0 && (s.open >= s.limit || s.folder.open.Load() >= s.folder.budget) {
-		s.shut(s.oldest)
-	}
-	name := s.name(col)
-	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
-	for s.open > 0 && (errors.Is(err, unix.EMFILE) || errors.Is(err, unix.ENFILE)) {
-		s.shut(s.oldest)
-		f, err = os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("spill: %w", err)
-	}
-	c.f = f
-	s.open++
-	s.folder.open.Add(1)
-	s.link(col)
-	return f, nil
-}
-
-// shut closes a column's file. Its bytes have been handed to the kernel, which
-// reports errors of writing them back to nobody who could use them: the
-// reducer's check of the output finds what was lost.
-func (s *Spill) shut(col int) {
-	s.unlink(col)
-	_ = s.cols[col].f.Close()
-	s.cols[col].f = nil
-	s.open--
-	s.folder.open.Add(-1)
-}
-
-// link puts a column at the newest end of the list.
-func (s *Spill) link(col int) {
-	s.cols[col].newer, s.cols[col].older = none, s.newest
-	if s.newest == none {
-		s.oldest = col
-	} else {
-		s.cols[s.newest].newer = col
-	}
-	s.newest = col
-}
-
-// unlink takes a column out of the list.
-func (s *Spill) unlink(col int) {
-	c := &s.cols[col]
-	if c.newer == none {
-		s.newest = c.older
-	} else {
-		s.cols[c.newer].older = c.older
-	}
-	if c.older == none {
-		s.oldest = c.newer
-	} else {
-		s.cols[c.older].newer = c.newer
-	}
-}
