@@ -21,12 +21,15 @@ type bench struct {
 	only    *regexp.Regexp
 	profile string
 	dir     string
+
+	explained []string // lines of the table of where time goes
 }
 
 // benchCase is a data set and the codec of its input and output.
 type benchCase struct {
 	set, codec string
 	memory     int64 // --memory; 0 is the default
+	rowGroup   int64 // --row-group-size; 0 is the default
 	files      int   // most open files; 0 is the system's limit
 }
 
@@ -46,16 +49,24 @@ var benchCases = []benchCase{
 
 func (c benchCase) name() string { return c.set + "/" + c.codec }
 
+// wants reports whether -only admits a case of another table than the first.
+func (b *bench) wants(table string, c benchCase) bool {
+	return b.only.MatchString(table + "/" + c.name())
+}
+
 func main() {
 	if len(os.Args) > 3 && os.Args[1] == measureCommand {
 		exit(measured(os.Args[2:]))
+	}
+	if len(os.Args) == 7 && os.Args[1] == profileCommand {
+		exit(profiled(os.Args[2:]))
 	}
 	b := bench{}
 	var err error
 	flag.StringVar(&b.program, "program", "bin/rowtocol", "the program to measure")
 	flag.IntVar(&b.runs, "runs", 5, "rounds; the tables show medians")
 	flag.Float64Var(&b.scale, "scale", 1, "share of each set's rows")
-	only := flag.String("only", "", "regular expression of the cases to run, such as ^mail/; others are left out")
+	only := flag.String("only", "", "regular expression of the cases to run, such as ^mail/; those of the other tables\nbegin with cp/, saturation/, workers/ and memory/")
 	flag.StringVar(&b.profile, "profile", "", "directory for a CPU profile per case and stage")
 	flag.StringVar(&b.dir, "dir", "", "directory for data, on the disk to measure; 5 GB (default: a temporary one)")
 	flag.Parse()
@@ -84,6 +95,11 @@ func (b *bench) run() (err error) {
 	if b.program, err = filepath.Abs(b.program); err != nil {
 		return err
 	}
+	if b.profile != "" {
+		if err := os.MkdirAll(b.profile, 0o777); err != nil {
+			return err
+		}
+	}
 	printMachine()
 	head := false
 	for _, c := range benchCases {
@@ -98,7 +114,8 @@ func (b *bench) run() (err error) {
 			return fmt.Errorf("%s: %w", c.name(), err)
 		}
 	}
-	return errors.Join(b.runCopies(), b.runGrowth())
+	b.printExplained()
+	return errors.Join(b.runCopies(), b.runSaturation(), b.runWorkers(), b.runGrowth())
 }
 
 // rows is the number of rows of a set at the scale of the flags.
@@ -129,6 +146,9 @@ func (b *bench) convert(c benchCase, input string, workers int) (usage, error) {
 	}
 	if c.memory > 0 {
 		args = append(args, "--memory", strconv.FormatInt(c.memory, 10))
+	}
+	if c.rowGroup > 0 {
+		args = append(args, "--row-group-size", strconv.FormatInt(c.rowGroup, 10))
 	}
 	u, err := measure([]string{"GOMAXPROCS=" + strconv.Itoa(workers)}, c.files, append(args, input, out)...)
 	return u, errors.Join(err, os.RemoveAll(out))
@@ -161,10 +181,10 @@ func (b *bench) runCase(c benchCase) error {
 		}
 	}
 	printCase(c, w, rounds)
-	if b.profile == "" {
-		return nil
+	if err := b.explain(c, w); err != nil || b.profile == "" {
+		return err
 	}
-	return profileCase(b.profile, c, w)
+	return b.profileStages(c, w)
 }
 
 func (b *bench) runRound(c benchCase, w *workload, r *round) (err error) {

@@ -5,14 +5,11 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"runtime/pprof"
 	"slices"
 	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/rowtocol/rowtocol/internal/datagen"
 )
 
 // median returns the middle of what value gives for each item.
@@ -85,7 +82,7 @@ func printCase(c benchCase, w *workload, rounds []round) {
 // runCopies prints a conversion without codecs beside cp of the same input.
 func (b *bench) runCopies() error {
 	c := benchCase{set: "mail", codec: "null"}
-	if !b.only.MatchString(c.name()) {
+	if !b.wants("cp", c) {
 		return nil
 	}
 	input, err := b.generate(c.set, c.codec, 0)
@@ -116,40 +113,40 @@ func (b *bench) runCopies() error {
 	return nil
 }
 
-// growth are the cases whose peak memory is compared with that of ten times
-// as many rows, in growthRuns runs at most: peaks hardly differ.
-var growth = []benchCase{
-	{set: "mail", codec: "snappy"},
-	{set: "flat1000", codec: "snappy"},
+// growth are the cases whose peak memory is compared with that of ten times as
+// many rows. Each has several row groups even at its number of rows, because
+// one is mapped while the one before it is written.
+var growth = []struct {
+	benchCase
+	rows int64
+}{
+	{benchCase{set: "mail", codec: "snappy", rowGroup: 32 << 20}, 300_000},
+	{benchCase{set: "flat1000", codec: "snappy", rowGroup: 64 << 20}, 40_000},
 }
 
+// growthRuns is the number of runs at most: peaks hardly differ.
 const growthRuns = 3
 
 // runGrowth prints the peak memory at a number of rows and at ten times it.
 func (b *bench) runGrowth() error {
 	head := false
 	for _, c := range growth {
-		if !b.only.MatchString(c.name()) {
+		if !b.wants("memory", c.benchCase) {
 			continue
 		}
 		if !head {
-			fmt.Printf("\n| memory | rows | peak MiB | rows | peak MiB | ratio |\n|---|---:|---:|---:|---:|---:|\n")
+			fmt.Printf("\n| memory | row group MiB | rows | peak MiB | rows | peak MiB | ratio |\n|---|---:|---:|---:|---:|---:|---:|\n")
 			head = true
 		}
-		if err := b.runGrowthOf(c); err != nil {
+		if err := b.runGrowthOf(c.benchCase, max(int64(float64(c.rows)*b.scale), 1)); err != nil {
 			return fmt.Errorf("%s: %w", c.name(), err)
 		}
 	}
 	return nil
 }
 
-func (b *bench) runGrowthOf(c benchCase) error {
-	s, err := datagen.Lookup(c.set)
-	if err != nil {
-		return err
-	}
-	rows := b.rows(s)
-	fmt.Printf("| %s |", c.name())
+func (b *bench) runGrowthOf(c benchCase, rows int64) error {
+	fmt.Printf("| %s | %d |", c.name(), c.rowGroup>>20)
 	var peaks [2]float64
 	for i, n := range []int64{rows, 10 * rows} {
 		input, err := b.generate(c.set, c.codec, n)
@@ -166,45 +163,5 @@ func (b *bench) runGrowthOf(c benchCase) error {
 		fmt.Printf(" %d | %.0f |", n, peaks[i]/(1<<20))
 	}
 	fmt.Printf(" %.2f |\n", peaks[1]/peaks[0])
-	return nil
-}
-
-// profileFor is how long a stage is repeated for its profile.
-const profileFor = 3 * time.Second
-
-// profileCase writes a CPU profile of each stage alone, and one of the whole
-// conversion.
-func profileCase(dir string, c benchCase, w *workload) error {
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return err
-	}
-	whole := stage{"convert", func(w *workload, t *clock) error {
-		_, err := w.run(t, w.format())
-		return err
-	}}
-	for _, s := range append(slices.Clone(stages), whole) {
-		name := filepath.Join(dir, fmt.Sprintf("%s-%s-%s.pprof", c.set, c.codec, s.name))
-		if err := profileStage(name, w, s); err != nil {
-			return fmt.Errorf("profile of %s: %w", s.name, err)
-		}
-	}
-	return nil
-}
-
-func profileStage(name string, w *workload, s stage) error {
-	f, err := os.Create(name)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = f.Close() }()
-	if err := pprof.StartCPUProfile(f); err != nil {
-		return err
-	}
-	defer pprof.StopCPUProfile()
-	for start := time.Now(); time.Since(start) < profileFor; {
-		if err := s.run(w, new(clock)); err != nil {
-			return err
-		}
-	}
 	return nil
 }

@@ -39,6 +39,7 @@ type conversion struct {
 	input, dir string // a file or a directory; a place for temporary files
 	columns    string // codec of the columns
 	memory     int64
+	workers    int // 0 is one
 }
 
 func (c *conversion) format() format.Format {
@@ -51,7 +52,7 @@ func (c *conversion) run(t *clock, f format.Format) (plan *manifest.Plan, err er
 	out := filepath.Join(c.dir, "converted")
 	err = t.time(func() error {
 		outcome, err := job.Convert(context.Background(), job.Request{
-			Inputs: []string{c.input}, Dest: out, Workers: 1, Memory: c.memory, TempDir: c.dir,
+			Inputs: []string{c.input}, Dest: out, Workers: max(c.workers, 1), Memory: c.memory, TempDir: c.dir,
 			NewFormat: func(manifest.Options) (format.Format, error) { return f, nil },
 			Options: manifest.Options{
 				Format: "trevni", RowGroupSize: 128 << 20, Codec: c.columns, Checksum: trevni.ChecksumJava,
