@@ -22,11 +22,15 @@ import (
 const (
 	// spillReserve is what spills leave free on their disk.
 	spillReserve = 16 << 20
-	// taskOverhead is the memory that a task takes beside its column blocks.
-	taskOverhead = 16 << 20
-	// spillMemory is the part of it that holds blocks which are not yet on disk.
+	// spillMemory is what holds a row group's blocks that are not yet on disk.
 	spillMemory = 12 << 20
-	copyBuffer  = 1 << 20
+	// taskOverhead is the least memory, and maxTaskMemory the most, that a task
+	// that maps takes beside its open column blocks and the spill.
+	// uploadOverhead is all that a task takes that uploads.
+	taskOverhead   = 12 << 20
+	maxTaskMemory  = 64 << 20
+	uploadOverhead = spillMemory + 4<<20
+	copyBuffer     = 1 << 20
 )
 
 // onDamage translates the plan's word.
@@ -49,7 +53,9 @@ type engine struct {
 	format  format.Format
 	spill   *spill.Folder
 	damage  mapper.OnDamage
-	workers int // of each task
+	workers int   // of each task
+	memory  int64 // of each task, beside its open blocks
+	spaces  mapper.Workspaces
 	// mapping is held by tasks that map: as many as workers keep busy. A task
 	// that uploads gives it up, so that another maps meanwhile.
 	mapping chan struct{}
@@ -143,19 +149,17 @@ func (a *attempt) finished(ctx context.Context, id int) (*manifest.TaskResult, e
 	return res, nil
 }
 
-// runAll runs tasks, as many at a time as workers and memory allow. Where all of
-// them take no more than a quarter of the memory, there are up to twice as many
-// as can map at a time, and the others upload.
+// runAll runs tasks, as many at a time as workers and memory allow. As many
+// again upload meanwhile, if there is memory for that.
 func (e *engine) runAll(ctx context.Context, pending []int, results []*manifest.TaskResult) (err error) {
 	if err := e.setUp(); err != nil {
 		return err
 	}
-	perTask := openBlocks(e.plan.Options.BlockSize, e.plan.Columns) + taskOverhead
-	fit := e.r.memory() / perTask
-	workers := int64(e.r.workers())
-	tasks := max(min(workers, fit), min(2*workers, fit/4), 1)
-	parallel := int(min(int64(len(pending)), tasks))
-	mapping := min(parallel, e.r.workers())
+	perTask := openBlocks(e.plan.Options.BlockSize, e.plan.Columns) + spillMemory + taskOverhead
+	mapping := max(min(len(pending), e.r.workers(), int(e.r.memory()/perTask)), 1)
+	rest := e.r.memory() - int64(mapping)*perTask
+	parallel := mapping + max(min(len(pending)-mapping, mapping, int(rest/uploadOverhead)), 0)
+	e.memory = min(taskOverhead+max(rest/2, 0)/int64(mapping), maxTaskMemory)
 	e.mapping = make(chan struct{}, mapping)
 	e.workers = (e.r.workers() + mapping - 1) / mapping
 	if e.checkDisk(pending[:parallel]) != nil {
@@ -176,11 +180,12 @@ func (e *engine) runAll(ctx context.Context, pending []int, results []*manifest.
 	return forEach(ctx, len(pending), parallel, func(ctx context.Context, i int) error {
 		select {
 		case e.mapping <- struct{}{}:
-			defer func() { <-e.mapping }()
 		case <-ctx.Done():
 			return ctx.Err()
 		}
-		res, err := e.task(ctx, e.plan.Tasks[pending[i]])
+		mapped := sync.OnceFunc(func() { <-e.mapping })
+		defer mapped()
+		res, err := e.task(ctx, e.plan.Tasks[pending[i]], mapped)
 		if err != nil {
 			return err
 		}
@@ -223,8 +228,9 @@ func (e *engine) checkDisk(first []int) error {
 	return err
 }
 
-// task runs one task and writes its result.
-func (e *engine) task(ctx context.Context, t manifest.Task) (*manifest.TaskResult, error) {
+// task runs one task and writes its result. It calls mapped before the upload
+// of its last row group.
+func (e *engine) task(ctx context.Context, t manifest.Task, mapped func()) (*manifest.TaskResult, error) {
 	sources, closeAll, err := e.sources(ctx, t)
 	defer closeAll()
 	if err != nil {
@@ -240,7 +246,8 @@ func (e *engine) task(ctx context.Context, t manifest.Task) (*manifest.TaskResul
 	stats, err := mapper.Run(ctx, sources, mapper.Config{
 		Mapping: e.columns, Format: e.format, RowGroupSize: o.RowGroupSize, BlockSize: o.BlockSize,
 		MaxInputBlock: o.MaxInputBlock, OnDamage: e.damage, MaxLostRows: o.MaxLostRows,
-		Workers: e.workers, Spill: e.spill, SpillOptions: spill.Options{Reserve: spillReserve, Memory: spillMemory},
+		Workers: e.workers, Memory: e.memory, Workspaces: &e.spaces,
+		Spill: e.spill, SpillOptions: spill.Options{Reserve: spillReserve, Memory: spillMemory},
 		Quarantine: func(src mapper.Source, lost ocf.Range) error {
 			return e.quarantine(ctx, src, quarantineFile(inputs[src.Name], src.Name, lost), lost)
 		},
@@ -248,7 +255,12 @@ func (e *engine) task(ctx context.Context, t manifest.Task) (*manifest.TaskResul
 			reported += bytes
 			e.report(rows, bytes, 0)
 		},
-	}, func(g mapper.RowGroup) error { return e.emit(ctx, res, g) })
+	}, func(g mapper.RowGroup) error {
+		if !g.More {
+			mapped()
+		}
+		return e.emit(ctx, res, g)
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -305,11 +317,7 @@ func (e *engine) sources(ctx context.Context, t manifest.Task) (sources []mapper
 
 // emit writes the outputs of a row group.
 func (e *engine) emit(ctx context.Context, res *manifest.TaskResult, g mapper.RowGroup) (err error) {
-	<-e.mapping
-	defer func() {
-		err = errors.Join(err, g.Spill.Close())
-		e.mapping <- struct{}{}
-	}()
+	defer func() { err = errors.Join(err, g.Spill.Close()) }()
 	group := 0
 	if n := len(res.Parts); n > 0 {
 		group = res.Parts[n-1].RowGroup + 1

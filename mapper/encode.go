@@ -1,13 +1,13 @@
 package mapper
 
 import (
-	"sync"
+	"context"
 
 	"github.com/rowtocol/rowtocol/column"
 	"github.com/rowtocol/rowtocol/format"
 )
 
-// encodeBlock is a block on its way through the encoders.
+// encodeBlock is a column block on its way to the spill.
 type encodeBlock struct {
 	col    int
 	block  column.Block
@@ -17,45 +17,31 @@ type encodeBlock struct {
 	done   chan struct{}
 }
 
-// encoders run encode jobs on goroutines of their own and give the blocks back
-// in the order in which they were begun. The number of blocks under way is
-// fixed, and with it the memory.
-type encoders struct {
-	jobs    chan *encodeBlock
-	queue   []*encodeBlock // begun, in order
-	free    []*encodeBlock
-	workers sync.WaitGroup
+// do encodes the block.
+func (b *encodeBlock) do(*hand) {
+	b.stored, b.err = b.job.Encode(b.stored[:0])
+	b.done <- struct{}{}
 }
 
-// blocksPerEncoder keeps an encoder busy while the shredder walks a large
-// input block.
-const blocksPerEncoder = 4
+// encoders let the crew encode blocks and give them back in the order in which
+// they were begun. The number of blocks under way is fixed, and with it the
+// memory.
+type encoders struct {
+	crew  *crew
+	queue []*encodeBlock // begun, in order
+	free  []*encodeBlock
+}
 
-func startEncoders(workers int) *encoders {
-	n := workers * blocksPerEncoder
-	e := &encoders{
-		jobs:  make(chan *encodeBlock, n),
-		queue: make([]*encodeBlock, 0, n),
-		free:  make([]*encodeBlock, 0, n),
-	}
-	for range n {
+// blocksPerWorker keeps the crew busy while the shredder walks a large input
+// block.
+const blocksPerWorker = 4
+
+func newEncoders(c *crew, blocks int) *encoders {
+	e := &encoders{crew: c, queue: make([]*encodeBlock, 0, blocks), free: make([]*encodeBlock, 0, blocks)}
+	for range blocks {
 		e.free = append(e.free, &encodeBlock{done: make(chan struct{}, 1)})
 	}
-	for range workers {
-		e.workers.Go(func() {
-			for b := range e.jobs {
-				b.stored, b.err = b.job.Encode(b.stored[:0])
-				b.done <- struct{}{}
-			}
-		})
-	}
 	return e
-}
-
-// stop ends the encoders after the jobs that were begun.
-func (e *encoders) stop() {
-	close(e.jobs)
-	e.workers.Wait()
 }
 
 // begun returns the blocks that were begun and not yet released, in order.
@@ -78,7 +64,7 @@ func (e *encoders) take(col int) *encodeBlock {
 func (e *encoders) begin(b *encodeBlock, job format.EncodeJob) {
 	b.job = job
 	e.queue = append(e.queue, b)
-	e.jobs <- b
+	e.crew.encode <- b
 }
 
 // firstReady reports whether first would not wait.
@@ -86,11 +72,14 @@ func (e *encoders) firstReady() bool {
 	return len(e.queue) > 0 && len(e.queue[0].done) > 0
 }
 
-// first waits for the block that was begun first.
-func (e *encoders) first() *encodeBlock {
+// first waits for the block that was begun first. It fails only when the
+// crew's context ends.
+func (e *encoders) first() (*encodeBlock, error) {
 	b := e.queue[0]
-	<-b.done
-	return b
+	if _, ok := await(e.crew, &e.crew.hands[0], b.done); !ok {
+		return nil, context.Cause(e.crew.ctx)
+	}
+	return b, nil
 }
 
 // release takes the first block off the queue and keeps its memory.

@@ -10,7 +10,7 @@ type group struct {
 	t     *task
 	rg    format.RowGroup
 	sink  format.RowSink // rg, if it wants rows
-	spill *spill.Spill   // nil once handed out
+	spill *spill.Spill
 	rows  int64
 	// upper is never less than what the outputs would take if the row group
 	// ended now. It is kept with an addition per row, and made exact only
@@ -35,26 +35,21 @@ func newGroup(t *task) (*group, error) {
 		t.bufs.Cols[i].Start(0)
 	}
 	g.upper = g.size()
-	g.spill, err = t.cfg.Spill.New(len(cols), t.cfg.SpillOptions)
-	return g, err
+	if g.spill, err = t.cfg.Spill.New(len(cols), t.cfg.SpillOptions); err != nil {
+		return nil, err
+	}
+	return g, nil
 }
 
-// close removes the spill of a row group that was not handed out.
-func (g *group) close() error {
-	if g.spill == nil {
-		return nil
-	}
-	return g.spill.Close()
-}
+// close removes the spill of a row group that was not finished.
+func (g *group) close() error { return g.spill.Close() }
 
 // size is an upper bound of the outputs: exact for what is stored, the
 // format's bound for blocks that are being encoded and for open ones.
 func (g *group) size() int64 {
 	size := g.rg.Size()
-	if g.t.encoders != nil {
-		for _, b := range g.t.encoders.begun() {
-			size += g.rg.Bound(b.col, len(b.block.Data), len(b.block.Lengths))
-		}
+	for _, b := range g.t.encoders.begun() {
+		size += g.rg.Bound(b.col, len(b.block.Data), len(b.block.Lengths))
 	}
 	for i := range g.t.bufs.Cols {
 		data, lengths := g.t.bufs.Cols[i].Size()
@@ -105,14 +100,17 @@ func (g *group) closeBlock(col int) error {
 
 // storeFirst waits for the block that was begun first and spills it.
 func (g *group) storeFirst() error {
-	b := g.t.encoders.first()
-	if b.err != nil {
-		return b.err
+	b, err := g.t.encoders.first()
+	if err == nil {
+		err = b.err
+	}
+	if err != nil {
+		return err
 	}
 	if err := g.spill.Append(b.col, b.stored); err != nil {
 		return err
 	}
-	err := g.rg.End(b.col, b.job, len(b.stored))
+	err = g.rg.End(b.col, b.job, len(b.stored))
 	g.t.encoders.release(b)
 	return err
 }

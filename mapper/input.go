@@ -15,87 +15,81 @@ import (
 // err is set and lost is the range to skip if damage is allowed; err is set
 // and final.
 type inputBlock struct {
-	source int
-	block  ocf.Block
-	rows   []byte
-	err    error
-	final  bool
-	lost   ocf.Range
-	ready  chan struct{}
+	in      *input
+	source  int
+	block   ocf.Block
+	rows    []byte
+	err     error
+	final   bool
+	lost    ocf.Range
+	ready   chan struct{}
+	charged int64 // by the lender
 }
 
-// input reads blocks ahead of the shredder and decodes them in parallel.
+// memory is the number of bytes that the block keeps.
+func (b *inputBlock) memory() int64 { return int64(cap(b.block.Data) + cap(b.rows)) }
+
+// do decodes the block.
+func (b *inputBlock) do(h *hand) {
+	src := &b.in.sources[b.source]
+	b.lost = b.block.Range()
+	d, err := h.decoder(src.Header.Codec, b.in.cfg.MaxInputBlock)
+	if err != nil {
+		b.err, b.final = err, true
+	} else {
+		b.rows, b.err = d.Decode(b.rows, &b.block, src.Name)
+	}
+	b.in.blocks.settle(b)
+	b.ready <- struct{}{}
+}
+
+// input reads blocks ahead of the shredder, for the crew to decode.
 type input struct {
 	sources []Source
-	cfg     Config
+	cfg     *Config
+	crew    *crew
+	blocks  *lender
+	scanner *ocf.Scanner
 	order   chan *inputBlock // blocks in input order, maybe not ready
-	decode  chan *inputBlock
-	free    chan *inputBlock
-	workers sync.WaitGroup
+	done    sync.WaitGroup
 }
 
-// startInput starts the scanner and the decoders. They end when the context
-// does, or when the shredder has taken all blocks.
-func startInput(ctx context.Context, sources []Source, cfg Config) *input {
-	ahead := cfg.Workers + 2
-	in := &input{
-		sources: sources, cfg: cfg,
-		order:  make(chan *inputBlock, ahead),
-		decode: make(chan *inputBlock, ahead),
-		free:   make(chan *inputBlock, ahead),
-	}
-	for range ahead {
-		in.free <- &inputBlock{ready: make(chan struct{}, 1)}
-	}
-	in.workers.Go(func() { in.scanAll(ctx) })
-	for range cfg.Workers {
-		in.workers.Go(in.decodeAll)
-	}
-	return in
-}
-
-func (in *input) wait() { in.workers.Wait() }
-
-// recycle gives a block back to the scanner.
-func (in *input) recycle(b *inputBlock) {
-	b.err, b.final = nil, false
-	in.free <- b
-}
-
-func (in *input) scanAll(ctx context.Context) {
-	defer close(in.order)
-	defer close(in.decode)
-	for i := range in.sources {
-		if !in.scan(ctx, i) {
-			return
+// start starts the scanner. It ends when the context does, or when it has read
+// everything.
+func (in *input) start(ctx context.Context) {
+	in.done.Go(func() {
+		defer close(in.order)
+		for i := range in.sources {
+			if !in.scan(ctx, i) {
+				return
+			}
 		}
-	}
+	})
 }
 
 // scan reads the blocks of one source and reports whether to go on.
 func (in *input) scan(ctx context.Context, source int) bool {
 	src := &in.sources[source]
-	s := ocf.NewScanner(src.R, src.Size, src.Name, src.Header, src.Range)
-	s.LimitBlocks(in.cfg.MaxInputBlock)
+	in.scanner.Reset(src.R, src.Size, src.Name, src.Header, src.Range)
+	in.scanner.LimitBlocks(in.cfg.MaxInputBlock)
 	for {
-		var b *inputBlock
-		select {
-		case b = <-in.free:
-		case <-ctx.Done():
+		b := in.blocks.take(ctx)
+		if b == nil {
 			return false
 		}
-		b.source = source
-		err := s.Next(ctx, &b.block)
+		b.in, b.source = in, source
+		err := in.scanner.Next(ctx, &b.block)
 		switch {
 		case err == nil:
+			in.blocks.charge(b)
+			in.crew.decode <- b
 			in.order <- b
-			in.decode <- b
 			continue
 		case err == io.EOF:
-			in.free <- b
+			in.blocks.giveBack(b)
 			return true
 		}
-		if !in.fail(ctx, s, b, err) {
+		if !in.fail(ctx, b, err) {
 			return false
 		}
 	}
@@ -103,11 +97,11 @@ func (in *input) scan(ctx context.Context, source int) bool {
 
 // fail passes an error of the scanner on, in its place among the blocks, and
 // reports whether it can be skipped.
-func (in *input) fail(ctx context.Context, s *ocf.Scanner, b *inputBlock, err error) bool {
+func (in *input) fail(ctx context.Context, b *inputBlock, err error) bool {
 	var d *damage.Error
 	b.err, b.final, b.block.Rows = err, true, -1
 	if errors.As(err, &d) && in.cfg.OnDamage != Fail {
-		lost, resyncErr := s.Resync(ctx)
+		lost, resyncErr := in.scanner.Resync(ctx)
 		if resyncErr == nil {
 			b.lost, b.final = lost, false
 		} else {
@@ -118,25 +112,4 @@ func (in *input) fail(ctx context.Context, s *ocf.Scanner, b *inputBlock, err er
 	b.ready <- struct{}{}
 	in.order <- b
 	return skippable
-}
-
-// decodeAll decodes blocks until the scanner ends.
-func (in *input) decodeAll() {
-	decoders := make(map[string]*ocf.Decoder)
-	for b := range in.decode {
-		src := &in.sources[b.source]
-		d := decoders[src.Header.Codec]
-		if d == nil {
-			var err error
-			if d, err = ocf.NewDecoder(src.Header.Codec, in.cfg.MaxInputBlock); err != nil {
-				b.err, b.final = err, true
-				b.ready <- struct{}{}
-				continue
-			}
-			decoders[src.Header.Codec] = d
-		}
-		b.rows, b.err = d.Decode(b.rows, &b.block, src.Name)
-		b.lost = b.block.Range()
-		b.ready <- struct{}{}
-	}
 }

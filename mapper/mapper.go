@@ -33,8 +33,8 @@ type Source struct {
 	Range  ocf.Range
 }
 
-// Config is what a task needs besides its input. All of it but Workers shapes
-// the result.
+// Config is what a task needs besides its input. Workers,
+// Memory and Workspaces do not shape the result.
 type Config struct {
 	Mapping *shred.Mapping
 	Format  format.Format
@@ -53,8 +53,15 @@ type Config struct {
 	MaxLostRows int64
 	// Quarantine is called for each damaged range, if OnDamage says so.
 	Quarantine func(src Source, lost ocf.Range) error
-	// Workers is the number of decoders, and of encoders; at least 1.
+	// Workers is the number of goroutines that shred, decode and encode; at
+	// least 1. One more reads the input.
 	Workers int
+	// Memory is how many bytes to take beside the open blocks of the columns:
+	// half for input blocks, a quarter for column blocks that are being
+	// encoded. Larger input blocks are taken one at a time. 0 is 16 MiB.
+	Memory int64
+	// Workspaces, if set, is where to take memory from and leave it.
+	Workspaces *Workspaces
 	// Spill is where the columns go.
 	Spill *spill.Folder
 	// SpillOptions bound each row group's spill.
@@ -64,11 +71,15 @@ type Config struct {
 	Progress func(rows, bytes int64)
 }
 
+const defaultMemory = 16 << 20
+
 // RowGroup is a finished row group. The receiver closes the spill.
 type RowGroup struct {
 	Rows    int64
 	Outputs []format.Output
 	Spill   *spill.Spill
+	// More is set while the task holds its memory, to go on with further rows.
+	More bool
 }
 
 // Loss is input that is not in the output.
@@ -95,18 +106,16 @@ type Stats struct {
 // that names file, offset and, for rows, field. When Run returns, its
 // goroutines have ended and every spill that was not given to emit is closed.
 func Run(ctx context.Context, sources []Source, cfg Config, emit func(RowGroup) error) (Stats, error) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	in := startInput(ctx, sources, cfg)
-	defer in.wait()
-	defer cancel()
-	t, err := newTask(ctx, cfg, emit)
-	if err != nil {
-		return Stats{}, err
+	if cfg.Workspaces == nil {
+		cfg.Workspaces = new(Workspaces)
 	}
-	err = t.run(in, sources)
-	if closeErr := t.close(); err == nil {
-		err = closeErr
+	if cfg.Memory == 0 {
+		cfg.Memory = defaultMemory
+	}
+	t := newTask(&cfg, sources, emit)
+	last, err := t.run(ctx)
+	if err == nil && last != nil {
+		err = emit(*last)
 	}
 	return t.stats, err
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/rowtocol/rowtocol/column"
 	"github.com/rowtocol/rowtocol/damage"
 	"github.com/rowtocol/rowtocol/shred"
 )
@@ -20,70 +19,90 @@ const (
 
 // task is the shredding goroutine's state.
 type task struct {
-	ctx      context.Context
-	cfg      Config
+	*workspace
+	cfg      *Config
+	sources  []Source
 	emit     func(RowGroup) error
-	bufs     *column.Buffers
 	shredder *shred.Shredder
 	// trial walks a block before the shredder does when damaged blocks are to
-	// be left out whole; trialBufs take what it makes and are thrown away.
-	trial     *shred.Shredder
-	trialBufs *column.Buffers
-	minRow    int
-	encoders  *encoders
-	group     *group
-	emitted   bool
-	stats     Stats
-	lostRows  int64
+	// be left out whole.
+	trial    *shred.Shredder
+	minRow   int
+	group    *group // nil between row groups
+	emitted  bool
+	stats    Stats
+	lostRows int64
 }
 
-func newTask(ctx context.Context, cfg Config, emit func(RowGroup) error) (*task, error) {
-	t := &task{ctx: ctx, cfg: cfg, emit: emit, minRow: cfg.Mapping.MinRowSize()}
-	t.bufs = column.NewBuffers(cfg.Mapping.Columns, cfg.Format.Layout(), cfg.BlockSize)
+func newTask(cfg *Config, sources []Source, emit func(RowGroup) error) *task {
+	t := &task{
+		workspace: cfg.Workspaces.take(cfg), cfg: cfg, sources: sources, emit: emit,
+		minRow: cfg.Mapping.MinRowSize(),
+	}
 	t.shredder = shred.NewShredder(cfg.Mapping, t.bufs)
-	if cfg.OnDamage != Fail {
-		t.trialBufs = column.NewBuffers(cfg.Mapping.Columns, cfg.Format.Layout(), cfg.BlockSize)
+	if t.trialBufs != nil {
 		t.trial = shred.NewShredder(cfg.Mapping, t.trialBufs)
 	}
-	var err error
-	if t.group, err = newGroup(t); err != nil {
-		return nil, err
-	}
-	t.encoders = startEncoders(cfg.Workers)
-	return t, nil
+	return t
 }
 
-// run shreds all input blocks and emits the row groups.
-func (t *task) run(in *input, sources []Source) error {
-	for b := range in.order {
-		select {
-		case <-b.ready:
-		case <-t.ctx.Done():
-			return context.Cause(t.ctx)
+// run maps the whole input, emits row groups but for the last, and returns
+// that. By then it has left its memory to other tasks.
+func (t *task) run(ctx context.Context) (*RowGroup, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	in := &input{
+		sources: t.sources, cfg: t.cfg, crew: &t.crew, blocks: t.blocks, scanner: &t.scanner,
+		order: make(chan *inputBlock, cap(t.crew.decode)),
+	}
+	t.crew.start(ctx)
+	in.start(ctx)
+	last, err := t.shred(in)
+	cancel()
+	in.done.Wait()
+	t.crew.helpers.Wait()
+	t.stats.InvalidUTF8 = t.shredder.InvalidUTF8()
+	if err != nil {
+		if t.group != nil {
+			_ = t.group.close() // what is left goes with the folder
+		}
+		return nil, err
+	}
+	t.cfg.Workspaces.giveBack(t.workspace)
+	t.workspace = nil
+	return last, nil
+}
+
+// shred shreds all input blocks and returns the last row group, if there is one
+// that was not emitted.
+func (t *task) shred(in *input) (*RowGroup, error) {
+	for {
+		b, ok := await(&t.crew, &t.crew.hands[0], in.order)
+		if ok {
+			_, ok = await(&t.crew, &t.crew.hands[0], b.ready)
+		}
+		if !ok {
+			break
 		}
 		rows := t.stats.Rows
-		if err := t.block(b, sources[b.source]); err != nil {
-			return err
+		if err := t.block(b, t.sources[b.source]); err != nil {
+			return nil, err
 		}
 		if t.cfg.Progress != nil {
 			t.cfg.Progress(t.stats.Rows-rows, b.lost.Len())
 		}
-		in.recycle(b)
+		t.blocks.giveBack(b)
 	}
-	if err := context.Cause(t.ctx); err != nil {
-		return err
+	if err := context.Cause(t.crew.ctx); err != nil {
+		return nil, err
 	}
-	if t.group.rows > 0 || !t.emitted {
-		return t.finishGroup()
+	if t.group == nil && t.emitted {
+		return nil, nil
 	}
-	return nil
-}
-
-// close stops the encoders and removes the spill of an unfinished row group.
-func (t *task) close() error {
-	t.encoders.stop()
-	t.stats.InvalidUTF8 = t.shredder.InvalidUTF8()
-	return t.group.close()
+	if err := t.open(); err != nil {
+		return nil, err
+	}
+	g, err := t.finishGroup()
+	return &g, err
 }
 
 // block shreds one input block, or records its loss.
@@ -129,6 +148,11 @@ func (t *task) checkRows(b *inputBlock, src Source) error {
 func (t *task) walk(b *inputBlock, src Source, s *shred.Shredder, report *task) error {
 	rest := b.rows
 	for row := range b.block.Rows {
+		if report != nil {
+			if err := report.open(); err != nil {
+				return err
+			}
+		}
 		n, err := s.Row(rest)
 		if err != nil {
 			return locate(err, src, &b.block, row, len(b.rows)-len(rest))
@@ -169,24 +193,30 @@ func (t *task) row(datum []byte) error {
 	if err != nil || !full {
 		return err
 	}
-	return t.finishGroup()
+	done, err := t.finishGroup()
+	if err != nil {
+		return err
+	}
+	t.emitted, done.More = true, true
+	return t.emit(done)
 }
 
-// finishGroup closes all blocks, emits the row group and starts the next.
-func (t *task) finishGroup() error {
+// open makes sure that there is a row group.
+func (t *task) open() (err error) {
+	if t.group == nil {
+		t.group, err = newGroup(t)
+	}
+	return err
+}
+
+// finishGroup closes all blocks and the row group, whose spill is then the
+// caller's.
+func (t *task) finishGroup() (RowGroup, error) {
 	g := t.group
 	outputs, err := g.finish()
 	if err != nil {
-		return fmt.Errorf("finish row group of %d rows: %w", g.rows, err)
+		return RowGroup{}, fmt.Errorf("finish row group of %d rows: %w", g.rows, err)
 	}
-	done := RowGroup{Rows: g.rows, Outputs: outputs, Spill: g.spill}
-	g.spill = nil
-	t.emitted = true
-	if err := t.emit(done); err != nil {
-		return err
-	}
-	if t.group, err = newGroup(t); err != nil {
-		t.group = g
-	}
-	return err
+	t.group = nil
+	return RowGroup{Rows: g.rows, Outputs: outputs, Spill: g.spill}, nil
 }

@@ -60,14 +60,24 @@ type Scanner struct {
 // NewScanner returns a scanner of the blocks of r that start in rg, which need
 // not lie inside the file. The header is that of the same file.
 func NewScanner(r io.ReaderAt, size int64, name string, h *Header, rg Range) *Scanner {
-	s := &Scanner{r: r, size: size, name: name, sync: h.Sync, rg: rg, maxStore: math.MaxInt32}
+	s := new(Scanner)
+	s.Reset(r, size, name, h, rg)
+	return s
+}
+
+// Reset makes s a scanner as NewScanner does, with the memory of its buffer.
+func (s *Scanner) Reset(r io.ReaderAt, size int64, name string, h *Header, rg Range) {
+	buf := s.buf[:0]
+	if int64(cap(buf)) < min(bufferSize, size) {
+		buf = nil
+	}
+	*s = Scanner{r: r, size: size, name: name, sync: h.Sync, rg: rg, maxStore: math.MaxInt32, buf: buf}
 	s.rg.End = min(rg.End, size)
 	if rg.Start <= h.Size {
 		s.pos, s.located = h.Size, true
 	} else {
 		s.pos = max(rg.Start, h.Size) - syncSize
 	}
-	return s
 }
 
 // LimitBlocks refuses blocks whose stored size is more than any codec can make

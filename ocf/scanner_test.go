@@ -295,3 +295,21 @@ func TestScanAllocations(t *testing.T) {
 		t.Errorf("%v allocations for a block", n)
 	}
 }
+
+func TestResetStartsOver(t *testing.T) {
+	var s Scanner
+	for i, file := range [][]byte{
+		writeFile(t, "null", manyBlocks(3)...),
+		writeFile(t, "snappy", manyBlocks(60)...),
+		append(writeFile(t, "null", manyBlocks(5)...), 1, 2, 3),
+		writeFile(t, "null", testBlock{1, noise(1, 3<<20)}, testBlock{2, noise(2, 10)}),
+		writeFile(t, "null"),
+		writeFile(t, "snappy", manyBlocks(60)...),
+	} {
+		h, all := mustHeader(t, file), Range{0, int64(len(file))}
+		s.Reset(bytes.NewReader(file), int64(len(file)), "f.avro", h, all)
+		if got, want := scanAll(t, &s), scanAll(t, scanner(h, file, all)); !slices.Equal(got, want) {
+			t.Errorf("file %d: blocks %v, want %v", i, got, want)
+		}
+	}
+}

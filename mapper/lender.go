@@ -1,0 +1,121 @@
+package mapper
+
+import (
+	"context"
+	"sync"
+)
+
+// lender lends input blocks to the scanner and so bounds how far it reads ahead
+// of the shredder: in blocks, and in bytes of them, stored and decoded. While
+// none is lent it lends one of any size.
+type lender struct {
+	limit int64 // bytes, of blocks that are lent and again of those that are not
+	room  chan struct{}
+
+	mu      sync.Mutex
+	free    []*inputBlock // the one used last comes last
+	kept    int64         // bytes of memory of the free blocks
+	lent    int
+	held    int64 // bytes charged for lent blocks
+	growth  int64 // most decoded bytes per stored byte so far; 0 is not known
+	waiting bool
+}
+
+func newLender(blocks int, limit int64) *lender {
+	l := &lender{limit: limit, room: make(chan struct{}, 1)}
+	for range blocks {
+		l.free = append(l.free, &inputBlock{ready: make(chan struct{}, 1)})
+	}
+	return l
+}
+
+// take waits for a block; nil is the end of the context.
+func (l *lender) take(ctx context.Context) *inputBlock {
+	for {
+		if b := l.try(); b != nil {
+			return b
+		}
+		select {
+		case <-l.room:
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+func (l *lender) try() *inputBlock {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.waiting = !l.hasRoom()
+	if l.waiting {
+		return nil
+	}
+	last := len(l.free) - 1
+	b := l.free[last]
+	l.free = l.free[:last]
+	l.kept -= b.memory()
+	l.lent++
+	return b
+}
+
+// hasRoom reports whether a block may be lent. Who has to wait waits until half
+// of everything is back, lest each block wakes the scanner.
+func (l *lender) hasRoom() bool {
+	switch {
+	case l.lent == 0:
+		return true
+	case l.waiting:
+		return l.lent <= len(l.free) && l.held <= l.limit/2
+	}
+	return len(l.free) > 0 && l.held < l.limit
+}
+
+// charge accounts for a block that was read. Its decoded size is guessed from
+// those before it; the first has the limit for itself until it is known.
+func (l *lender) charge(b *inputBlock) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	b.charged = l.limit
+	if l.growth > 0 {
+		b.charged = int64(len(b.block.Data)) * (1 + l.growth)
+	}
+	l.held += b.charged
+}
+
+// settle corrects the charge of a block that was decoded.
+func (l *lender) settle(b *inputBlock) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	stored, decoded := int64(len(b.block.Data)), int64(len(b.rows))
+	l.growth = max(l.growth, (decoded+stored-1)/max(stored, 1), 1)
+	l.held += stored + decoded - b.charged
+	b.charged = stored + decoded
+	l.wake()
+}
+
+// giveBack takes a block back.
+func (l *lender) giveBack(b *inputBlock) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	b.err, b.final = nil, false
+	l.lent--
+	l.held -= b.charged
+	b.charged = 0
+	l.free = append(l.free, b)
+	l.kept += b.memory()
+	for i := 0; l.kept > l.limit && i < len(l.free)-1; i++ {
+		l.kept -= l.free[i].memory()
+		l.free[i].block.Data, l.free[i].rows = nil, nil
+	}
+	l.wake()
+}
+
+func (l *lender) wake() {
+	if !l.waiting || !l.hasRoom() {
+		return
+	}
+	select {
+	case l.room <- struct{}{}:
+	default:
+	}
+}

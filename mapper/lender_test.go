@@ -1,0 +1,90 @@
+package mapper
+
+import (
+	"context"
+	"testing"
+)
+
+// read makes a block look as if so many bytes had been read and decoded.
+func read(l *lender, b *inputBlock, stored, decoded int) {
+	b.block.Data = make([]byte, stored)
+	l.charge(b)
+	b.rows = make([]byte, decoded)
+	l.settle(b)
+}
+
+func TestReadingAheadIsBoundedByBytes(t *testing.T) {
+	const limit = 1000
+	for _, c := range []struct {
+		name            string
+		stored, decoded int
+		most            int // blocks at a time
+	}{
+		{"small blocks, by their number", 1, 1, 16},
+		{"until the limit is reached", 50, 150, 5},
+		{"the block that passes the limit is the last", 90, 310, 3},
+		{"one of any size", 500, 5000, 1},
+	} {
+		l := newLender(16, limit)
+		for range 3 {
+			var lent []*inputBlock
+			for b := l.try(); b != nil; b = l.try() {
+				read(l, b, c.stored, c.decoded)
+				lent = append(lent, b)
+			}
+			if len(lent) != c.most {
+				t.Errorf("%s: %d blocks lent, want %d", c.name, len(lent), c.most)
+			}
+			for _, b := range lent {
+				l.giveBack(b)
+			}
+			if largest := int64(c.stored + c.decoded); l.kept > max(limit, largest) {
+				t.Errorf("%s: %d bytes kept, the limit is %d", c.name, l.kept, limit)
+			}
+			if l.held != 0 || l.lent != 0 {
+				t.Errorf("%s: %d bytes of %d blocks held when all are back", c.name, l.held, l.lent)
+			}
+		}
+	}
+}
+
+func TestFirstBlockIsAloneUntilItsSizeIsKnown(t *testing.T) {
+	l := newLender(16, 1000)
+	b := l.try()
+	b.block.Data = make([]byte, 10)
+	l.charge(b)
+	if l.try() != nil {
+		t.Error("a second block before the first was decoded")
+	}
+	b.rows = make([]byte, 20)
+	l.settle(b)
+	if l.try() == nil {
+		t.Error("no second block after the first was decoded")
+	}
+}
+
+func TestWaitingScannerIsWokenWhenHalfIsBack(t *testing.T) {
+	l := newLender(8, 1<<20)
+	var lent []*inputBlock
+	for b := l.try(); b != nil; b = l.try() {
+		read(l, b, 1, 1)
+		lent = append(lent, b)
+	}
+	for i, b := range lent {
+		l.giveBack(b)
+		if woken := len(l.room) > 0; woken != (i+1 >= 4) {
+			t.Errorf("after %d of 8 blocks: woken %v", i+1, woken)
+		}
+	}
+	if l.take(context.Background()) == nil {
+		t.Error("no block for the one who waited")
+	}
+	ended, cancel := context.WithCancel(context.Background())
+	cancel()
+	for range 8 {
+		l.try()
+	}
+	if l.take(ended) != nil {
+		t.Error("a block after the context had ended, with none free")
+	}
+}

@@ -1,0 +1,74 @@
+package mapper
+
+import (
+	"sync"
+
+	"github.com/rowtocol/rowtocol/column"
+	"github.com/rowtocol/rowtocol/ocf"
+)
+
+// Workspaces hands the memory of tasks that have mapped their input on to
+// later ones, so that a process needs as much as tasks map at a time. All
+// tasks must have the Mapping, Format, BlockSize, Workers, Memory and OnDamage of
+// the first. The zero value is ready for use by several goroutines.
+type Workspaces struct {
+	mu   sync.Mutex
+	free []*workspace
+}
+
+// workspace is what a task needs memory for.
+type workspace struct {
+	crew     crew
+	blocks   *lender
+	scanner  ocf.Scanner
+	encoders *encoders
+	bufs     *column.Buffers
+	// trialBufs take what a trial walk makes; nil if damage ends the task.
+	trialBufs *column.Buffers
+}
+
+// mostAhead bounds the input blocks that are read ahead, which are enough as
+// long as a worker finds one whenever the scanner has just been woken.
+func mostAhead(workers int) int { return 8 + 4*workers }
+
+func newWorkspace(cfg *Config) *workspace {
+	ahead := mostAhead(cfg.Workers)
+	blocks := cfg.Workers * blocksPerWorker
+	// A block under way is held raw and stored.
+	fit := max(cfg.Memory/4, int64(len(cfg.Mapping.Columns)*cfg.BlockSize/2)) / int64(2*cfg.BlockSize)
+	blocks = max(int(min(int64(blocks), fit)), 2)
+	w := &workspace{
+		crew: crew{
+			encode: make(chan job, blocks),
+			decode: make(chan job, ahead),
+			hands:  make([]hand, cfg.Workers),
+		},
+		blocks: newLender(ahead, cfg.Memory/4),
+		bufs:   column.NewBuffers(cfg.Mapping.Columns, cfg.Format.Layout(), cfg.BlockSize),
+	}
+	w.encoders = newEncoders(&w.crew, blocks)
+	if cfg.OnDamage != Fail {
+		w.trialBufs = column.NewBuffers(cfg.Mapping.Columns, cfg.Format.Layout(), cfg.BlockSize)
+	}
+	return w
+}
+
+// take returns memory of an earlier task, or new.
+func (s *Workspaces) take(cfg *Config) *workspace {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	last := len(s.free) - 1
+	if last < 0 {
+		return newWorkspace(cfg)
+	}
+	w := s.free[last]
+	s.free = s.free[:last]
+	return w
+}
+
+// giveBack keeps the memory of a task that has mapped all its input.
+func (s *Workspaces) giveBack(w *workspace) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.free = append(s.free, w)
+}

@@ -1,0 +1,59 @@
+package mapper_test
+
+import (
+	"bytes"
+	"context"
+	"testing"
+
+	"github.com/rowtocol/rowtocol/mapper"
+	"github.com/rowtocol/rowtocol/trevni"
+)
+
+func TestMemoryOfEarlierTasksChangesNothing(t *testing.T) {
+	src := source(t, "mail.avro", mail(t, 3000))
+	bad := mail(t, 3000)
+	bad[len(bad)/2] ^= 0x55
+	damaged := source(t, "bad.avro", bad)
+	cfg := config(t, src, trevni.NewFormat(trevni.Options{Codec: "snappy"}))
+	cfg.RowGroupSize = 300 << 10
+	want, _, _ := convert(t, cfg, src)
+
+	cfg.Workspaces = new(mapper.Workspaces)
+	for i := range 3 {
+		got, _, _ := convert(t, cfg, src)
+		if len(got) != len(want) {
+			t.Fatalf("task %d: %d outputs, want %d", i, len(got), len(want))
+		}
+		for name := range want {
+			if !bytes.Equal(got[name], want[name]) {
+				t.Errorf("task %d: %s differs", i, name)
+			}
+		}
+		// A task that fails in the middle leaves nothing behind.
+		_, err := mapper.Run(context.Background(), []mapper.Source{damaged}, cfg, func(g mapper.RowGroup) error { return g.Spill.Close() })
+		if err == nil {
+			t.Fatal("damage was not noticed")
+		}
+	}
+}
+
+func TestMoreTellsTheLastRowGroup(t *testing.T) {
+	src := source(t, "mail.avro", mail(t, 3000))
+	cfg := config(t, src, trevni.NewFormat(trevni.Options{Codec: "snappy"}))
+	for _, ceiling := range []int64{300 << 10, 128 << 20} {
+		cfg.RowGroupSize = ceiling
+		var more []bool
+		_, err := mapper.Run(context.Background(), []mapper.Source{src}, cfg, func(g mapper.RowGroup) error {
+			more = append(more, g.More)
+			return g.Spill.Close()
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, m := range more {
+			if m != (i < len(more)-1) {
+				t.Errorf("ceiling %d: row group %d of %d says more: %v", ceiling, i, len(more), m)
+			}
+		}
+	}
+}
