@@ -79,7 +79,7 @@ const (
 	pendingRunMax = 5
 	// slack is the memory that is free between two calls, enough for the
 	// appends of a few bytes to write without a look at what remains.
-	slack = 32
+	slack = 64
 	// leastMemory is what an empty buffer has.
 	leastMemory = 2 * slack
 	// noRuns is the runLength of the Split layout.
@@ -163,12 +163,22 @@ func (b *Buffer) AppendWord(word uint64, size int) {
 	}
 }
 
-// AppendWords adds a value of size bytes, at most 16: the first of two words,
-// as AppendWord does.
-func (b *Buffer) AppendWords(first, second uint64, size int) {
-	free := b.data[b.n:]
-	binary.LittleEndian.PutUint64(free, first)
-	binary.LittleEndian.PutUint64(free[8:], second)
+// AppendHead adds a value of size bytes, at most 16, that start from. The
+// other bytes do not matter.
+func (b *Buffer) AppendHead(from *[16]byte, size int) {
+	*(*[16]byte)(b.data[b.n:]) = *from
+	if b.n += size; b.n >= b.edge {
+		b.atEdge()
+	}
+}
+
+// AppendShort adds a value of size bytes, at most 64, that start from, which
+// has 64. It takes less time than Append.
+func (b *Buffer) AppendShort(from []byte, size int) {
+	from, to := from[:64], b.data[b.n:][:64]
+	for i := 0; i < size; i += 16 {
+		*(*[16]byte)(to[i:]) = *(*[16]byte)(from[i:])
+	}
 	if b.n += size; b.n >= b.edge {
 		b.atEdge()
 	}

@@ -36,7 +36,8 @@ func validUTF8(b []byte) bool {
 	return either&high == 0 || utf8.Valid(b)
 }
 
-// ascii reports whether the first size bytes of two words are ASCII.
-func ascii(first, second uint64, size int) bool {
-	return first&high&(1<<(8*uint(size))-1) == 0 && second&high&(1<<(8*uint(max(size-8, 0)))-1) == 0
+// ascii reports whether the first size bytes of 16 are ASCII.
+func ascii(b []byte, size int) bool {
+	return binary.LittleEndian.Uint64(b)&high&(1<<(8*uint(size))-1) == 0 &&
+		binary.LittleEndian.Uint64(b[8:])&high&(1<<(8*uint(max(size-8, 0)))-1) == 0
 }

@@ -66,8 +66,12 @@ func (s *Shredder) row(datum, ahead []byte) (int, error) {
 	return p, nil
 }
 
-// reach is how many bytes a short cut may read: an index and two words.
-const reach = 17
+const (
+	// short is the size of the longest string whose length takes one byte.
+	short = 64
+	// reach is how many bytes a short cut may read: an index and a string.
+	reach = 1 + short
+)
 
 // run executes ops so many times from position p and returns the position
 // behind them, or -1 with s.err set. It takes short cuts where many bytes
@@ -102,7 +106,7 @@ func (s *Shredder) run(ops []op, p, times int) int {
 					continue
 				}
 			}
-			w := b[p : p+reach-1]
+			w := b[p : p+16]
 			switch o.code {
 			case opInt, opLong:
 				word := binary.LittleEndian.Uint64(w)
@@ -116,9 +120,16 @@ func (s *Shredder) run(ops []op, p, times int) int {
 				p += int(o.n)
 				continue
 			case opString:
-				first, second := binary.LittleEndian.Uint64(w), binary.LittleEndian.Uint64(w[8:])
-				if size := int(first&0xff)/2 + 1; first&1 == 0 && size <= 16 && ascii(first, second, size) {
-					o.buf.AppendWords(first, second, size)
+				if w[0]&0x81 == 0 {
+					size := int(w[0]/2) + 1
+					if size <= 16 && ascii(w, size) {
+						o.buf.AppendHead((*[16]byte)(w), size)
+					} else {
+						o.buf.AppendShort(b[p:p+short], size)
+						if !validUTF8(b[p+1 : p+size]) {
+							s.badUTF8++
+						}
+					}
 					p += size
 					continue
 				}
@@ -434,14 +445,13 @@ func (s *Shredder) simpleArray(o *op, p int) int {
 		return p + 1
 	}
 	empty, badUTF8 := s.empty, s.badUTF8
-	n, _, q := s.blockCount(o.more.minSize, p)
+	n, end, q := s.blockCount(o.more.minSize, p)
 	if q < 0 {
 		return q
 	}
-	s.empty = empty
 	mark := o.buf.Mark()
 	o.buf.Length(uint32(n))
-	if q, _ = s.block(o, p); q < 0 || n == 0 {
+	if q = s.items(o, p, q, n, end); q < 0 || n == 0 {
 		return q
 	}
 	if q < len(s.b) && s.b[q] == 0 {
@@ -469,19 +479,22 @@ func (s *Shredder) tooMany(p, n int) int {
 	return s.fail(damage.Count, p, "%d items; a column's length holds at most %d", n, math.MaxInt32)
 }
 
-// block walks one Avro block of an array or map and returns the position behind it and the number of its items.
+// block walks one Avro block of an array or map and returns the position behind
+// it and the number of its items.
 func (s *Shredder) block(o *op, p int) (q, n int) {
 	n, end, q := s.blockCount(o.more.minSize, p)
 	if q < 0 {
 		return q, 0
 	}
-	if q = s.run(o.more.items, q, n); q < 0 {
-		return q, 0
+	return s.items(o, p, q, n, end), n
+}
+
+// items walks n items from q, of the Avro block at p that says it ends at end.
+func (s *Shredder) items(o *op, p, q, n, end int) int {
+	if q = s.run(o.more.items, q, n); q >= 0 && end >= 0 && q != end {
+		return s.fail(damage.Size, p, "items end %d bytes off their block's stated size", q-end)
 	}
-	if end >= 0 && q != end {
-		return s.fail(damage.Size, p, "items end %d bytes off their block's stated size", q-end), 0
-	}
-	return q, n
+	return q
 }
 
 // blocks walks the Avro blocks of an array or map from p to the closing zero
