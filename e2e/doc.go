@@ -5,7 +5,7 @@
 //	ROWTOCOL_CORPUS=DIR     a folder of Avro files with an INDEX.tsv; default
 //	                        ../testdata/real
 //	ROWTOCOL_E2E=required   fail, rather than skip, without Java and Maven,
-//	                        Hadoop, a Kerberos server, or the right to mount
-//	                        small disks
+//	                        Hadoop, a Kerberos server, Chromium, or the right
+//	                        to mount small disks
 //	ROWTOCOL_SOAK=N         number of kills, default 2, and the largest files
 package e2e

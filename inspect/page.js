@@ -1,7 +1,8 @@
 "use strict";
 (() => {
   const data = JSON.parse(document.getElementById("data").textContent);
-  const portion = 500; // rows drawn at once
+  const portion = 500; // rows drawn at once: what a browser lays out without a pause
+  const most = 3000; // rows that it lays out in a second
 
   const digits = new Intl.NumberFormat("en");
   const count = (n) => digits.format(n);
@@ -79,7 +80,7 @@
       const left = rows.length - limit;
       if (left > 0) {
         button("Show " + count(Math.min(left, portion)) + " more", () => { limit += portion; });
-        if (left > portion) button("Show all " + count(rows.length), () => { limit = rows.length; });
+        if (left > portion && rows.length <= most) button("Show all " + count(rows.length), () => { limit = rows.length; });
       }
     }
 
@@ -105,7 +106,7 @@
         descending = sort === c ? !descending : Boolean(c.largestFirst);
         sort = c;
         mark();
-        draw();
+        restart();
       });
       th.append(b);
       head.append(th);
@@ -119,12 +120,19 @@
       }
     }
 
+    // restart draws the first portion of another order or choice.
+    function restart() {
+      limit = portion;
+      draw();
+    }
+
     mark();
     draw();
     section.hidden = false;
     return {
       draw,
-      redraw() { drawn = new Map(); limit = portion; draw(); },
+      restart,
+      redraw() { drawn = new Map(); restart(); },
     };
   }
 
@@ -178,6 +186,8 @@
     const filter = document.getElementById("filter");
     const nested = document.getElementById("nested");
     const shown = document.getElementById("shown");
+    const expand = document.getElementById("expand");
+    const collapse = document.getElementById("collapse");
     const deep = nodes.length > tops.length;
     nested.checked = deep;
     for (const e of section.querySelectorAll(".nesting")) e.hidden = !deep;
@@ -188,7 +198,7 @@
     function name(n, cell) {
       const e = make("div", "name");
       if (nested.checked && deep) {
-        e.style.paddingLeft = Math.min(n.depth, 12) * 1.2 + "rem";
+        e.style.paddingLeft = Math.min(n.depth, 12) + "rem";
         e.append(n.below.length > 0 ? opener(n) : make("span", "leaf"));
         if (n.below.length > 0) cell.classList.add("place");
         if (n.depth > 0) e.append(make("span", "hidden", "level " + (n.depth + 1) + ": "));
@@ -239,7 +249,7 @@
       for (const n of nodes) {
         if (wanted && n.search.includes(wanted)) for (let m = n.above; m && !m.open; m = m.above) m.open = true;
       }
-      table.draw();
+      table.restart();
     }
 
     const columns = [
@@ -247,7 +257,11 @@
       {title: "#", className: "number minor", value: (n) => n.order, cell: (n) => (n.column >= 0 ? n.column : "")},
       {title: "Type", className: "minor", value: (n) => n.type ?? "", cell: (n) => n.type ?? ""},
       {title: "Values", className: "number minor", value: (n) => n.values ?? -1, largestFirst: true,
-        cell: (n) => (n.column < 0 ? "" : n.values === undefined ? "?" : count(n.values))},
+        cell: (n, cell) => {
+          if (n.values !== undefined) return count(n.values);
+          if (n.column >= 0) cell.title = "Known only after inspect --count";
+          return n.column < 0 ? "" : "?";
+        }},
       {title: "Blocks", className: "number minor", value: (n) => size(n).blocks, largestFirst: true, cell: (n) => count(size(n).blocks)},
       {title: "Raw", className: "number minor", value: (n) => size(n).raw, largestFirst: true, cell: (n) => bytes(size(n).raw)},
       {title: "Stored", className: "number", value: (n) => size(n).stored, largestFirst: true, cell: (n, cell) => {
@@ -266,17 +280,20 @@
 
     const setOpen = (open) => { for (const n of nodes) n.open = open; table.draw(); };
     filter.addEventListener("input", find);
-    nested.addEventListener("change", table.redraw);
-    document.getElementById("expand").addEventListener("click", () => setOpen(true));
-    document.getElementById("collapse").addEventListener("click", () => setOpen(false));
+    nested.addEventListener("change", () => {
+      expand.hidden = collapse.hidden = !nested.checked;
+      table.redraw();
+    });
+    expand.addEventListener("click", () => setOpen(true));
+    collapse.addEventListener("click", () => setOpen(false));
   }
 
   function groupsTable() {
     const groups = data.groups;
     if (groups.length < 2) return;
     groups.forEach((g, i) => { g.order = i; });
-    const most = (key) => groups.reduce((m, g) => Math.max(m, g[key]), 0);
-    const rows = most("rows"), size = most("bytes");
+    const largest = (key) => groups.reduce((m, g) => Math.max(m, g[key]), 0);
+    const rows = largest("rows"), size = largest("bytes");
     const columns = [
       {title: "File", className: "", value: (g) => g.order, cell: (g) => make("bdi", "", g.name)},
       {title: "Rows", className: "share", value: (g) => g.rows, largestFirst: true, cell: (g) => gauge(g.rows, rows, count(g.rows), true)},

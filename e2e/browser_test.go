@@ -1,0 +1,219 @@
+package e2e
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/rowtocol/rowtocol/ocf"
+)
+
+// oddName would be an element, and a script, were it not escaped.
+const oddName = `<img src=x onerror=alert(1)>`
+
+// tenColumns is a record of ten columns: nested ones, an odd name, and a union
+// of two.
+const tenColumns = `{"type":"record","name":"Mail","fields":[
+  {"name":"id","type":"long"},
+  {"name":"` + oddName + `","type":"string"},
+  {"name":"hops","type":{"type":"array","items":{"type":"record","name":"Hop","fields":[
+    {"name":"host","type":"string"},{"name":"port","type":"int"},{"name":"tags","type":{"type":"map","values":"int"}}]}}},
+  {"name":"size","type":["null","int","string"]}]}`
+
+// tenColumnsRow is a row of that: two hops, the first with a tag.
+func tenColumnsRow(row int) []byte {
+	text := func(b []byte, s string) []byte { return append(binary.AppendVarint(b, int64(len(s))), s...) }
+	b := binary.AppendVarint(nil, int64(row))
+	b = text(b, strings.Repeat(fmt.Sprintf("%x", row*2654435761%1_000_003), 5))
+	b = binary.AppendVarint(b, 2)
+	b = binary.AppendVarint(text(b, fmt.Sprintf("mail%d.example.org", row*7919%997)), 25)
+	b = binary.AppendVarint(text(binary.AppendVarint(b, 1), "tls"), int64(row%3))
+	b = append(b, 0)
+	b = append(binary.AppendVarint(text(b, "localhost"), 2525), 0)
+	b = append(b, 0)
+	return binary.AppendVarint(binary.AppendVarint(b, 1), int64(row))
+}
+
+// wideSchema has so many columns of longs in records of five.
+func wideSchema(columns int) string {
+	var records []string
+	for i := 0; i < columns; i += 5 {
+		var fields []string
+		for j := range 5 {
+			fields = append(fields, fmt.Sprintf(`{"name":"field%d","type":"long"}`, i+j))
+		}
+		records = append(records, fmt.Sprintf(`{"name":"part%d","type":{"type":"record","name":"Part%[1]d","fields":[%s]}}`, i/5, strings.Join(fields, ",")))
+	}
+	return `{"type":"record","name":"Wide","fields":[` + strings.Join(records, ",") + `]}`
+}
+
+// inspectedPage converts rows and returns the path of their page and the
+// figures of --json.
+func inspectedPage(t *testing.T, schema string, rows int, row func(int) []byte, flags ...string) (page string, r inspectReport) {
+	t.Helper()
+	dir := t.TempDir()
+	f, err := os.Create(dir + "/in.avro")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := ocf.NewWriter(f, schema, "null", [16]byte{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range rows {
+		if err := w.AppendBlock(1, row(i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	run(t, append([]string{"convert", dir + "/in.avro", dir + "/out"}, flags...)...).want(t, 0)
+	page = filepath.Join(dir, "a page.html")
+	stdout := run(t, "inspect", "--count", "--json", "--sort", "stored", "--html", page, dir+"/out").want(t, 0).stdout
+	if err := json.Unmarshal([]byte(stdout), &r); err != nil {
+		t.Fatal(err)
+	}
+	return page, r
+}
+
+// inspectReport is what inspect --json prints.
+type inspectReport struct {
+	Result struct {
+		Columns []struct {
+			Name   string
+			Stored int64 `json:"stored_bytes"`
+		}
+		RowGroups []struct{ Name string } `json:"row_groups"`
+	}
+}
+
+// Expressions on the page.
+const (
+	shownNames = `[...document.querySelectorAll("#columns tbody th bdi")].map((e) => e.textContent)`
+	shownCount = `document.getElementById("shown").textContent`
+	sortedBy   = `[...document.querySelectorAll("#columns thead [aria-sort]")].map((e) => e.textContent + " " + e.ariaSort).join()`
+)
+
+func heading(title string) string {
+	return fmt.Sprintf(`[...document.querySelectorAll("#columns thead button")].find((e) => e.textContent === %q)`, title)
+}
+
+func opener(name string) string {
+	return fmt.Sprintf(`[...document.querySelectorAll("#columns tbody th button")].find((e) => e.parentNode.querySelector("bdi").title === %q)`, name)
+}
+
+func evaluated[T comparable](t *testing.T, b *browser, what, expression string, want T) {
+	t.Helper()
+	var got T
+	if b.eval(expression, &got); got != want {
+		t.Errorf("%s: %v, want %v", what, got, want)
+	}
+}
+
+func (b *browser) wantNames(what string, want ...string) {
+	b.t.Helper()
+	var got []string
+	if b.eval(shownNames, &got); !slices.Equal(got, want) {
+		b.t.Errorf("%s: %q, want %q", what, got, want)
+	}
+}
+
+// TestPage uses the page of inspect --html as its readers would.
+func TestPage(t *testing.T) {
+	b := startBrowser(t)
+	page, r := inspectedPage(t, tenColumns, 300, tenColumnsRow, "--row-group-size", "8KiB", "--block-size", "1KiB")
+	if len(r.Result.Columns) != 10 || len(r.Result.RowGroups) < 2 {
+		t.Fatalf("%+v", r)
+	}
+	b.open(page)
+	evaluated(t, b, "title", `document.title`, "out: where the bytes are")
+	evaluated(t, b, "count", shownCount, "10 columns")
+	evaluated(t, b, "order", sortedBy, "Stored descending")
+	evaluated(t, b, "row groups", `document.querySelectorAll("#groups tbody tr").length`, len(r.Result.RowGroups))
+	evaluated(t, b, "largest", `document.querySelector(".legend bdi").textContent`, oddName)
+	evaluated(t, b, "elements made by a name", `document.querySelectorAll("img").length`, 0)
+
+	b.click(heading("Name"))
+	evaluated(t, b, "order", sortedBy, "Name ascending")
+	tree := []string{oddName, "hops[]", "host", "port", "tags>", "key", "value", "id", "size", "/int", "/string"}
+	b.wantNames("tree by name", tree...)
+	b.click(heading("Name"))
+	b.wantNames("tree by name, backwards", "size", "/string", "/int", "id", "hops[]", "tags>", "value", "key", "port", "host", oddName)
+	b.click(heading("Name"))
+
+	b.click(`document.getElementById("collapse")`)
+	b.wantNames("closed tree", oddName, "hops[]", "id", "size")
+	var focused bool
+	b.eval(opener("hops[]")+`.focus(), true`, &focused)
+	b.enter("\r")
+	b.wantNames("one opened", oddName, "hops[]", "host", "port", "tags>", "id", "size")
+	evaluated(t, b, "focus after opening", `document.activeElement === `+opener("hops[]"), true)
+	evaluated(t, b, "state", opener("hops[]")+`.ariaExpanded`, "true")
+	b.click(opener("hops[]"))
+	b.wantNames("closed again", oddName, "hops[]", "id", "size")
+
+	b.click(`document.getElementById("filter")`)
+	b.enter("KEY")
+	b.wantNames("filtered tree", "hops[]", "tags>", "key")
+	evaluated(t, b, "count", shownCount, "1 of 10 columns")
+	b.enter(" or not")
+	evaluated(t, b, "nothing found", `document.querySelector("#columns tbody").textContent`, "Nothing has this in its name.")
+	b.eval(`document.getElementById("filter").select(), true`, &focused)
+	b.enter(" ")
+
+	b.click(`document.getElementById("nested")`)
+	b.click(heading("Stored"))
+	var flat []string
+	for _, c := range r.Result.Columns {
+		flat = append(flat, c.Name)
+	}
+	b.wantNames("flat, by stored size", flat...)
+
+	const background = `getComputedStyle(document.body).backgroundColor`
+	var light string
+	b.eval(background, &light)
+	b.call("Emulation.setEmulatedMedia", map[string]any{"features": []map[string]string{{"name": "prefers-color-scheme", "value": "dark"}}}, nil)
+	evaluated(t, b, "dark as light", background+` === `+fmt.Sprintf("%q", light), false)
+	b.call("Emulation.setDeviceMetricsOverride", map[string]any{"width": 400, "height": 800, "deviceScaleFactor": 1, "mobile": false}, nil)
+	evaluated(t, b, "wider than a narrow window", `document.documentElement.scrollWidth > innerWidth`, false)
+	b.wantQuiet()
+}
+
+// TestWidePage has more columns than are drawn at once.
+func TestWidePage(t *testing.T) {
+	b := startBrowser(t)
+	for _, c := range []struct {
+		columns int
+		count   string
+	}{{2_000, "2,000"}, {10_000, "10,000"}} {
+		page, _ := inspectedPage(t, wideSchema(c.columns), 3, func(int) []byte { return make([]byte, c.columns) })
+		b.open(page)
+		const drawn = `document.querySelectorAll("#columns tbody tr").length`
+		evaluated(t, b, "count", shownCount, c.count+" columns")
+		evaluated(t, b, "drawn of the closed tree", drawn, min(c.columns/5, 500))
+		b.click(`document.getElementById("expand")`)
+		evaluated(t, b, "drawn of the open tree", drawn, 500)
+		b.click(`document.querySelector("#columns .more button")`)
+		evaluated(t, b, "drawn when asked for more", drawn, 1_000)
+		if c.columns == 2_000 {
+			b.click(`document.querySelector("#columns .more button:last-child")`)
+			evaluated(t, b, "drawn when asked for all", drawn, 2_400)
+		}
+		b.click(heading("#"))
+		evaluated(t, b, "drawn when sorted", drawn, 500)
+		b.click(`document.getElementById("filter")`)
+		b.enter("field123")
+		var names []string
+		if b.eval(shownNames, &names); len(names) != 14 || !slices.Equal(names[:3], []string{"part24", "field123", "part246"}) {
+			t.Errorf("filtered: %q", names)
+		}
+		evaluated(t, b, "count", shownCount, "11 of "+c.count+" columns")
+	}
+	b.wantQuiet()
+}
