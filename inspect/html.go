@@ -15,6 +15,9 @@ import (
 	"github.com/rowtocol/rowtocol/trevni"
 )
 
+// HTMLStart is what every page begins with.
+const HTMLStart = "<!DOCTYPE html>"
+
 var (
 	//go:embed page.html
 	pageHTML string

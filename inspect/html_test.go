@@ -23,6 +23,9 @@ func html(t *testing.T, f *Figures) (page, plain string) {
 		t.Fatal(err)
 	}
 	page = b.String()
+	if !strings.HasPrefix(page, HTMLStart) {
+		t.Errorf("the page begins %.20q", page)
+	}
 	if strings.Count(page, pageCSS) != 1 || strings.Count(page, pageJS) != 1 {
 		t.Fatalf("style or script is not in the page as it is in its file")
 	}

@@ -64,3 +64,40 @@ func TestTreeBound(t *testing.T) {
 		t.Errorf("%d nodes of %d columns", n, len(columns))
 	}
 }
+
+// FuzzTree nests any names: each column comes once, in order, below what its
+// name begins with.
+func FuzzTree(f *testing.F) {
+	f.Add("hops[] hops[]#host hops[]#tags> hops[]#tags>key size/int")
+	f.Add("# ## > >> [ [] / a# a#")
+	f.Fuzz(func(t *testing.T, text string) {
+		var columns []Column
+		for i, name := range strings.Split(text, " ") {
+			columns = append(columns, Column{Number: i, Name: name})
+		}
+		nodes := tree(columns)
+		if len(nodes) > 2*len(columns) {
+			t.Fatalf("%d nodes of %d columns", len(nodes), len(columns))
+		}
+		next := 0
+		above := []string{}
+		for _, n := range nodes {
+			if n.Column >= 0 {
+				if n.Column != next || n.Name != columns[next].Name {
+					t.Fatalf("node %+v where column %d is due", n, next)
+				}
+				next++
+			}
+			if n.Depth > len(above) {
+				t.Fatalf("node %+v skips a level", n)
+			}
+			if n.Depth > 0 && !strings.HasPrefix(n.Name, above[n.Depth-1]) {
+				t.Fatalf("node %+v is below %q", n, above[n.Depth-1])
+			}
+			above = append(above[:n.Depth], n.Name)
+		}
+		if next != len(columns) {
+			t.Fatalf("%d of %d columns", next, len(columns))
+		}
+	})
+}

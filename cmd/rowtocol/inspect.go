@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -25,7 +26,7 @@ by reading its lengths. That is done for a file; of a directory only with
 
 With --html the figures become one page for a browser, with nothing to load
 from elsewhere: a tree of the columns, a table to sort and to filter, and the
-row groups. Damage leaves no page.`
+row groups. Damage leaves no page, and only another page is replaced.`
 
 func (a *app) inspectCommand() *cobra.Command {
 	var o inspectOptions
@@ -102,7 +103,7 @@ func (a *app) inspect(ctx context.Context, l *dataset.Listing, o *inspectOptions
 	var page store.Location
 	if o.html != "" {
 		var err error
-		if page, err = a.pageLocation(o.html, l); err != nil {
+		if page, err = a.pageLocation(ctx, o.html); err != nil {
 			return err
 		}
 	}
@@ -136,13 +137,28 @@ func (a *app) inspect(ctx context.Context, l *dataset.Listing, o *inspectOptions
 	return damaged
 }
 
-// pageLocation resolves where the page goes: not onto what is inspected.
-func (a *app) pageLocation(name string, l *dataset.Listing) (store.Location, error) {
+// pageLocation resolves where the page goes. Only another page is replaced:
+// the name of a data file may have slipped in.
+func (a *app) pageLocation(ctx context.Context, name string) (store.Location, error) {
 	at, err := a.resolve(name)
-	if err == nil && at.Store == l.Store && slices.ContainsFunc(l.Parts, func(p dataset.Part) bool { return p.Name == at.Path }) {
-		err = usagef("--html: %s is a file to inspect", name)
+	if err != nil {
+		return at, err
 	}
-	return at, err
+	old, err := at.Store.Open(ctx, at.Path)
+	if errors.Is(err, store.ErrNotExist) {
+		return at, nil
+	}
+	if err != nil {
+		return at, err
+	}
+	defer func() { _ = old.Close() }() // only read
+	start := make([]byte, len(inspect.HTMLStart))
+	if n, err := old.ReadAt(start, 0); err != nil && !errors.Is(err, io.EOF) {
+		return at, err
+	} else if n > 0 && string(start[:n]) != inspect.HTMLStart {
+		return at, fmt.Errorf("--html: %s is no HTML page, and is not replaced: %w", name, store.ErrExist)
+	}
+	return at, nil
 }
 
 func writePage(ctx context.Context, at store.Location, f *inspect.Figures) error {

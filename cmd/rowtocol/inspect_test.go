@@ -38,7 +38,8 @@ func TestInspectHTML(t *testing.T) {
 		text string
 	}{
 		{"with --bytes", "--bytes --html x.html " + part, 1, "exclude each other"},
-		{"onto what is inspected", "--html out/part-00000.trv out", 1, "is a file to inspect"},
+		{"onto what is inspected", "--html out/part-00000.trv out", 5, "is no HTML page"},
+		{"onto a directory", "--html out out", 7, "out"},
 		{"into no directory", "--html none/x.html out", 7, "none"},
 		{"of what is no column file", "--html x.html other.avro", 3, "other.avro"},
 	}
