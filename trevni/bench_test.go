@@ -1,0 +1,123 @@
+package trevni
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/rowtocol/rowtocol/column"
+	"github.com/rowtocol/rowtocol/internal/mailgen"
+	"github.com/rowtocol/rowtocol/shred"
+)
+
+// mailFile holds the columns of nested mails; size is that of their rows.
+func mailFile(b *testing.B, rows int, codec string) (f *File, m *shred.Mapping, size int64) {
+	b.Helper()
+	schema, err := shred.ParseSchema(mailgen.Schema)
+	if err != nil {
+		b.Fatal(err)
+	}
+	if m, err = shred.Map(schema, shred.Options{}); err != nil {
+		b.Fatal(err)
+	}
+	var out bytes.Buffer
+	w, err := NewWriter(&out, schema.JSON(), m.Columns, Options{Codec: codec})
+	if err != nil {
+		b.Fatal(err)
+	}
+	shredder, mails := shred.NewShredder(m, w.bufs), mailgen.New(1)
+	var row []byte
+	for range rows {
+		row = mails.Append(row[:0])
+		size += int64(len(row))
+		if _, err := shredder.Row(row); err != nil {
+			b.Fatal(err)
+		}
+		if err := w.EndRow(); err != nil {
+			b.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		b.Fatal(err)
+	}
+	return openBytes(b, out.Bytes()), m, size
+}
+
+// BenchmarkBlocks decompresses and checks every block and reads no value: what
+// reading the whole file costs at least.
+func BenchmarkBlocks(b *testing.B) {
+	f, _, size := mailFile(b, 100_000, "snappy")
+	b.SetBytes(size)
+	for b.Loop() {
+		for i := range f.Columns() {
+			c, err := f.cursor(i)
+			if err != nil {
+				b.Fatal(err)
+			}
+			for k := range c.blocks {
+				if err := c.load(k); err != nil {
+					b.Fatal(err)
+				}
+			}
+		}
+	}
+}
+
+// BenchmarkAssemble makes whole rows of all columns.
+func BenchmarkAssemble(b *testing.B) {
+	f, m, size := mailFile(b, 100_000, "snappy")
+	b.SetBytes(size)
+	var row []byte
+	for b.Loop() {
+		cols := make([]shred.ValueReader, len(m.Columns))
+		for i := range cols {
+			c, err := f.Cursor(i)
+			if err != nil {
+				b.Fatal(err)
+			}
+			cols[i] = c
+		}
+		a := shred.NewAssembler(m, cols)
+		got := int64(0)
+		for range f.RowCount() {
+			var err error
+			if row, err = a.Row(row[:0]); err != nil {
+				b.Fatal(err)
+			}
+			got += int64(len(row))
+		}
+		if got != size {
+			b.Fatalf("%d bytes of rows, want %d", got, size)
+		}
+	}
+}
+
+// BenchmarkSum adds up one nullable column.
+func BenchmarkSum(b *testing.B) {
+	f, m, _ := mailFile(b, 100_000, "snappy")
+	col := 0
+	for m.Columns[col].Name != "size/int" {
+		col++
+	}
+	var v column.Vector
+	for b.Loop() {
+		c, err := f.Cursor(col)
+		if err != nil {
+			b.Fatal(err)
+		}
+		var sum int64
+		for left := int(f.RowCount()); left > 0; {
+			n := min(left, 4096)
+			v.Reset()
+			if _, err := c.Read(&v, n); err != nil {
+				b.Fatal(err)
+			}
+			for _, x := range v.Ints {
+				sum += int64(x)
+			}
+			left -= n
+		}
+		if sum == 0 {
+			b.Fatal("no sum")
+		}
+	}
+}
