@@ -25,7 +25,7 @@ func (r *Reader) Read(v *Vector, n int) (items int, err error) {
 		} else if err != nil {
 			return 0, err
 		}
-		k, err := r.decode(v, min(left, r.left))
+		k, err := r.decode(v, min(left, r.values))
 		if err != nil {
 			return 0, err
 		}
@@ -33,7 +33,7 @@ func (r *Reader) Read(v *Vector, n int) (items int, err error) {
 			return 0, r.badValue(ErrShort)
 		}
 		left -= k
-		r.left -= k
+		r.values -= k
 	}
 	return n, nil
 }
@@ -59,7 +59,7 @@ func (r *Reader) readSequences(v *Vector, n int) (items int, err error) {
 			return 0, err
 		}
 		r.run -= k
-		r.left -= k
+		r.lengths -= k
 		left -= k
 	}
 	return v.Values - before, nil

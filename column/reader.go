@@ -40,13 +40,14 @@ type Source interface {
 type Reader struct {
 	data []byte
 	pos  int
-	// left is the number of lengths (array) or values (other) that the block
-	// still holds; of an uncounted block it only counts down.
-	left int64
+	// values are those to be read: of the current sequence (array) or of the
+	// block. Where a block is not counted, they only count down.
+	values int64
+	// lengths are those that the block of an array column still holds.
+	lengths int64
 	// run is the number of further lengths equal to runLength.
 	run       int64
 	runLength int64
-	values    int64 // unread values of the current sequence
 	bit       uint8 // bits used of data[pos-1]; 0 at a byte's start
 	typ       Type
 	array     bool
@@ -68,13 +69,21 @@ func NewReader(c Column, runs bool, source Source) *Reader {
 // Uncounted: such a block ends with its bytes.
 func (r *Reader) Load(data []byte, items int64) {
 	r.data, r.pos, r.bit, r.err = data, 0, 0, nil
-	r.left, r.run, r.values = items, 0, 0
+	r.lengths, r.run, r.values = 0, 0, items
+	if r.array {
+		r.lengths, r.values = items, 0
+	}
 	r.counted = items != Uncounted
 }
 
 // Left is the number of lengths (array) or values (other) that are still to be
 // read in the block; it counts down from Uncounted, too.
-func (r *Reader) Left() int64 { return r.left }
+func (r *Reader) Left() int64 {
+	if r.array {
+		return r.lengths
+	}
+	return r.values
+}
 
 // Run is the number of lengths that are still to come of the run that the last
 // Length is in.
@@ -89,7 +98,7 @@ func (r *Reader) Err() error { return r.err }
 // Fail makes err the error of all that follows until a block is loaded.
 func (r *Reader) Fail(err error) error {
 	r.data, r.pos, r.bit, r.err = nil, 0, 0, err
-	r.left, r.run, r.values = 0, 0, 0
+	r.lengths, r.run, r.values = 0, 0, 0
 	return err
 }
 
@@ -101,7 +110,7 @@ func (r *Reader) Length() (int, error) {
 		}
 	}
 	r.run--
-	r.left--
+	r.lengths--
 	r.bit = 0
 	r.values = r.runLength
 	return int(r.runLength), nil
@@ -125,8 +134,10 @@ func (r *Reader) startRun() error {
 // Value appends the next value to dst: encoded as the package documentation
 // says, but a boolean as a byte 0 or 1, and a null as nothing.
 func (r *Reader) Value(dst []byte) ([]byte, error) {
-	if err := r.ready(); err != nil {
-		return dst, err
+	if r.values == 0 || r.pos >= len(r.data) {
+		if err := r.ready(); err != nil {
+			return dst, err
+		}
 	}
 	switch r.typ {
 	case Null:
@@ -137,14 +148,43 @@ func (r *Reader) Value(dst []byte) ([]byte, error) {
 		}
 		dst = append(dst, v)
 	default:
-		n, err := ValueSize(r.typ, r.data[r.pos:])
-		if err != nil {
-			return dst, r.badValue(err)
+		b := r.data[r.pos:]
+		n := quickSize(r.typ, b)
+		if n == 0 {
+			var err error
+			if n, err = ValueSize(r.typ, b); err != nil {
+				return dst, r.badValue(err)
+			}
 		}
-		dst = append(dst, r.data[r.pos:r.pos+n]...)
+		dst = append(dst, b[:n]...)
 		r.pos += n
 	}
-	r.taken()
+	r.values--
+	return dst, nil
+}
+
+// Values appends the next n values of the current sequence of an array column
+// to dst, as Value does.
+func (r *Reader) Values(dst []byte, n int) ([]byte, error) {
+	if int64(n) > r.values {
+		return dst, r.noValue()
+	}
+	r.values -= int64(n)
+	start := r.pos
+	if r.typ != Boolean {
+		err := r.skipValues(int64(n))
+		if err != nil {
+			return dst, err
+		}
+		return append(dst, r.data[start:r.pos]...), nil
+	}
+	for range n {
+		v, err := r.readBit()
+		if err != nil {
+			return dst, err
+		}
+		dst = append(dst, v)
+	}
 	return dst, nil
 }
 
@@ -161,7 +201,7 @@ func (r *Reader) Bytes() ([]byte, error) {
 	value := r.data[r.pos : r.pos+n]
 	_, start := binary.Uvarint(value)
 	r.pos += n
-	r.taken()
+	r.values--
 	return value[start:], nil
 }
 
@@ -169,24 +209,18 @@ func (r *Reader) Bytes() ([]byte, error) {
 func (r *Reader) ready() error {
 	switch {
 	case !r.array:
-		if r.left == 0 || r.pos == len(r.data) {
-			return r.fill()
-		}
+		return r.fill()
 	case r.values > 0:
-	case r.err != nil:
-		return r.err
-	default:
-		return ErrNoValue
+		return nil
 	}
-	return nil
+	return r.noValue()
 }
 
-func (r *Reader) taken() {
-	if r.array {
-		r.values--
-	} else {
-		r.left--
+func (r *Reader) noValue() error {
+	if r.err != nil {
+		return r.err
 	}
+	return ErrNoValue
 }
 
 // Skip passes over the next n of what Read would read, over blocks if need be,
@@ -203,7 +237,7 @@ func (r *Reader) Skip(n int64) (items int64, err error) {
 func (r *Reader) fill() error {
 	for r.err == nil {
 		// A null needs no bytes, so that an uncounted block of them has no end.
-		if r.left > 0 && (r.counted || r.run > 0 || r.pos < len(r.data) || r.typ == Null && !r.array) {
+		if r.Left() > 0 && (r.counted || r.run > 0 || r.pos < len(r.data) || r.typ == Null && !r.array) {
 			return nil
 		}
 		if err := r.EndBlock(); err != nil {
@@ -256,8 +290,8 @@ func (r *Reader) readLength() error {
 	if v < 0 {
 		run, length = 1+(1-v)>>1, (v+1)&1
 	}
-	if run > r.left {
-		return r.damaged(damage.Count, "a run of %d lengths at byte %d of the block, which has only %d more", run, r.pos, r.left)
+	if run > r.lengths {
+		return r.damaged(damage.Count, "a run of %d lengths at byte %d of the block, which has only %d more", run, r.pos, r.lengths)
 	}
 	r.run, r.runLength = run, length
 	r.pos += n
@@ -305,9 +339,13 @@ func (r *Reader) skipValues(n int64) error {
 		return nil
 	}
 	for ; n > 0; n-- {
-		k, err := ValueSize(r.typ, r.data[r.pos:])
-		if err != nil {
-			return r.badValue(err)
+		b := r.data[r.pos:]
+		k := quickSize(r.typ, b)
+		if k == 0 {
+			var err error
+			if k, err = ValueSize(r.typ, b); err != nil {
+				return r.badValue(err)
+			}
 		}
 		r.pos += k
 	}
@@ -342,13 +380,13 @@ func (r *Reader) skipItems(n int64) error {
 		}
 		k := int64(1)
 		if r.counted || r.typ == Null {
-			k = min(n, r.left)
+			k = min(n, r.values)
 		}
 		if err := r.skipValues(k); err != nil {
 			return err
 		}
 		n -= k
-		r.left -= k
+		r.values -= k
 	}
 	return nil
 }
@@ -376,7 +414,7 @@ func (r *Reader) skipSequences(n int64) (sum int64, err error) {
 			return 0, err
 		}
 		r.run -= k
-		r.left -= k
+		r.lengths -= k
 		n -= k
 	}
 	return sum, nil

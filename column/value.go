@@ -55,6 +55,37 @@ func ValueSize(t Type, b []byte) (int, error) {
 	return n, nil
 }
 
+// quickSize is ValueSize for the commonest values, and 0 for all others: for
+// varints and lengths of more than two bytes, and for what is wrong.
+func quickSize(t Type, b []byte) int {
+	n := 0
+	switch t {
+	case Int, Long:
+		switch {
+		case len(b) > 0 && b[0] < 0x80:
+			return 1
+		case len(b) > 1 && b[1] < 0x80:
+			return 2
+		}
+		return 0
+	case Fixed32, Float:
+		n = 4
+	case Fixed64, Double:
+		n = 8
+	case String, Bytes:
+		switch { // an odd length is negative
+		case len(b) > 0 && b[0] < 0x80 && b[0]&1 == 0:
+			n = 1 + int(b[0]>>1)
+		case len(b) > 1 && b[1] < 0x80 && b[0]&1 == 0:
+			n = 2 + int(b[0]&0x7f)>>1 + int(b[1])<<6
+		}
+	}
+	if n > len(b) {
+		return 0
+	}
+	return n
+}
+
 func readLong(b []byte) (v int64, n int, err error) {
 	v, n = binary.Varint(b)
 	switch {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 
+	"github.com/rowtocol/rowtocol/column"
 	"github.com/rowtocol/rowtocol/damage"
 	"github.com/rowtocol/rowtocol/shred"
 	"github.com/rowtocol/rowtocol/trevni"
@@ -157,14 +158,14 @@ func (s *Scan) nextPart() error {
 	if s.cursors, err = file.cursors(s.columns); err != nil {
 		return err
 	}
-	readers := make([]shred.ValueReader, len(s.cursors))
+	readers := make([]*column.Reader, len(s.cursors))
 	for i, c := range s.cursors {
 		if s.at > 0 {
 			if err := c.SeekRow(s.at); err != nil {
 				return err
 			}
 		}
-		readers[i] = c
+		readers[i] = c.Reader
 	}
 	s.rows = shred.NewAssembler(s.mapping, readers)
 	return nil

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/rowtocol/rowtocol/column"
 	"github.com/rowtocol/rowtocol/shred"
 	"github.com/rowtocol/rowtocol/trevni"
 )
@@ -141,11 +142,13 @@ func rowsOf(t *testing.T, f columnFile) [][]byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cols := make([]shred.ValueReader, len(m.Columns))
+	cols := make([]*column.Reader, len(m.Columns))
 	for i := range cols {
-		if cols[i], err = f.Cursor(i); err != nil {
+		c, err := f.Cursor(i)
+		if err != nil {
 			t.Fatal(err)
 		}
+		cols[i] = c.Reader
 	}
 	a := shred.NewAssembler(m, cols)
 	rows := make([][]byte, f.RowCount())

@@ -5,18 +5,9 @@ import (
 	"errors"
 	"io"
 
+	"github.com/rowtocol/rowtocol/column"
 	"github.com/rowtocol/rowtocol/damage"
 )
-
-// ValueReader reads one column from its start.
-type ValueReader interface {
-	// Length returns the next length of an array column. Values of the
-	// sequence before it that were not read are skipped.
-	Length() (int, error)
-	// Value appends the next value to dst in the encoding that package column
-	// describes, a boolean as one byte 0 or 1, a null as nothing.
-	Value(dst []byte) ([]byte, error)
-}
 
 // maxRow bounds the bytes of one assembled row: a few bytes of runs of lengths
 // can stand for any number of items.
@@ -26,194 +17,219 @@ const maxRow = 1 << 30
 // one goroutine and allocates nothing per row.
 type Assembler struct {
 	mapping *Mapping
-	cols    []ValueReader
-	minimal map[*step]int // least bytes of an array's items
-	start   int           // of the row in dst
-	scratch []byte
+	joints  []joint
+	start   int      // of the row in dst
 	checker Shredder // of data that is kept as Avro bytes
 }
 
 // NewAssembler returns an assembler that reads cols, one per column of the
-// mapping and in that order.
-func NewAssembler(m *Mapping, cols []ValueReader) *Assembler {
-	a := &Assembler{mapping: m, cols: cols, minimal: map[*step]int{}}
-	sizes := make(leastSizes)
-	var visit func(s *step)
-	visit = func(s *step) {
-		if s.items != nil {
-			a.minimal[s] = sizes.of(s.items.node)
-			visit(s.items)
-		}
-		for _, f := range s.fields {
-			visit(f)
-		}
-		for _, b := range s.branches {
-			if b.step != nil {
-				visit(b.step)
-			}
-		}
-	}
-	visit(m.root)
-	return a
+// mapping and in that order. They belong to it until the last row.
+func NewAssembler(m *Mapping, cols []*column.Reader) *Assembler {
+	c := joiner{cols: cols, least: make(leastSizes)}
+	return &Assembler{mapping: m, joints: c.appendStep(nil, m.root, m.root.col)}
 }
 
-// Row appends the Avro bytes of the next row's datum to dst: varints minimal,
-// arrays and maps as one block with a positive count. Columns that contradict
-// each other or the schema are a *damage.Error that names the column; other
-// errors are the readers'. The caller knows how many rows there are: the end of
-// a column is damage here.
+// Row appends the Avro bytes of the next row's datum to dst: values as the
+// columns code them, arrays and maps as one block with a positive count.
+// Columns that contradict each other or the schema are a *damage.Error that
+// names the column; other errors are the readers'. The caller knows how many
+// rows there are: the end of a column is damage here.
 func (a *Assembler) Row(dst []byte) ([]byte, error) {
 	a.start = len(dst)
-	return a.append(dst, a.mapping.root)
+	return a.run(dst, a.joints)
 }
 
-func (a *Assembler) append(dst []byte, s *step) ([]byte, error) {
-	if s.leaf() {
-		return a.leaf(dst, s)
-	}
-	var err error
-	switch s.node.Kind {
-	case KindRecord:
-		for _, f := range s.fields {
-			if dst, err = a.append(dst, f); err != nil {
-				return dst, err
+// run appends what joints make of the columns.
+func (a *Assembler) run(dst []byte, joints []joint) ([]byte, error) {
+	for i := range joints {
+		j := &joints[i]
+		var err error
+		switch j.code {
+		case joinValue:
+			dst, err = j.col.Value(dst)
+		case joinOptional:
+			var n int
+			if n, err = j.col.Length(); n == 1 {
+				dst, err = j.col.Value(append(dst, 2-j.null))
+			} else if n == 0 {
+				dst = append(dst, j.null)
+			} else {
+				err = a.branchLength(j.index, n)
 			}
+		case joinNullable:
+			dst, err = a.nullable(dst, j)
+		case joinValues:
+			dst, err = a.values(dst, j)
+		case joinPairs:
+			dst, err = a.pairs(dst, j)
+		case joinItems:
+			dst, err = a.items(dst, j)
+		case joinUnion:
+			dst, err = a.union(dst, j)
+		case joinEnum:
+			dst, err = a.enum(dst, j)
+		case joinFixed:
+			dst, err = a.fixed(dst, j)
+		case joinRaw:
+			dst, err = a.raw(dst, j)
 		}
-		return dst, nil
-	case KindUnion:
-		return a.union(dst, s)
-	default:
-		return a.items(dst, s)
+		if err != nil {
+			return dst, a.early(j.index, err)
+		}
 	}
+	return dst, nil
 }
 
-// items appends an array or a map.
-func (a *Assembler) items(dst []byte, s *step) ([]byte, error) {
-	n, err := a.length(s.col)
+// early makes damage of the end of a column.
+func (a *Assembler) early(col int, err error) error {
+	if errors.Is(err, io.EOF) {
+		return a.damaged(col, damage.Count, "the column ends before the row is complete")
+	}
+	return err
+}
+
+func (a *Assembler) branchLength(col, n int) error {
+	return a.damaged(col, damage.Count, "length %d in a branch of a union", n)
+}
+
+// nullable appends a union of null and a branch that is more than a value.
+func (a *Assembler) nullable(dst []byte, j *joint) ([]byte, error) {
+	n, err := j.col.Length()
+	switch {
+	case err != nil:
+		return dst, err
+	case n == 0:
+		return append(dst, j.null), nil
+	case n > 1:
+		return dst, a.branchLength(j.index, n)
+	}
+	return a.run(append(dst, 2-j.null), j.items)
+}
+
+// count begins an array or a map.
+func (a *Assembler) count(dst []byte, j *joint) (_ []byte, n int, err error) {
+	if n, err = j.col.Length(); err != nil || n == 0 {
+		return dst, 0, err
+	}
+	switch {
+	case j.least == 0 && n > maxEmptyItems:
+		return dst, 0, a.damaged(j.index, damage.Count, "%d items that may take no bytes; at most %d are taken", n, maxEmptyItems)
+	case j.least > 0 && n > maxRow/j.least:
+		return dst, 0, a.tooLarge(j)
+	}
+	return binary.AppendVarint(dst, int64(n)), n, nil
+}
+
+func (a *Assembler) tooLarge(j *joint) error {
+	return a.damaged(j.index, damage.Size, "a row of more than %d bytes", maxRow)
+}
+
+// values appends an array whose items are in the column of its lengths.
+func (a *Assembler) values(dst []byte, j *joint) ([]byte, error) {
+	dst, n, err := a.count(dst, j)
 	if err != nil {
 		return dst, err
 	}
-	if n > maxEmptyItems && s.key < 0 && a.minimal[s] == 0 {
-		return dst, a.damaged(s.col, damage.Count, "%d items that may take no bytes; at most %d are taken", n, maxEmptyItems)
+	if dst, err = j.col.Values(dst, n); err != nil {
+		return dst, err
 	}
-	if n > 0 {
-		dst = binary.AppendVarint(dst, int64(n))
-	}
-	for range n {
-		if s.key >= 0 {
-			if dst, err = a.value(dst, s.key); err != nil {
-				return dst, err
-			}
-		}
-		if dst, err = a.append(dst, s.items); err != nil {
-			return dst, err
-		}
-		if len(dst)-a.start > maxRow {
-			return dst, a.damaged(s.col, damage.Size, "a row of more than %d bytes", maxRow)
-		}
+	if len(dst)-a.start > maxRow {
+		return dst, a.tooLarge(j)
 	}
 	return append(dst, 0), nil
 }
 
+// pairs appends a map whose values are in one column.
+func (a *Assembler) pairs(dst []byte, j *joint) ([]byte, error) {
+	dst, n, err := a.count(dst, j)
+	key, value := &j.items[0], &j.items[1]
+	for ; n > 0 && err == nil; n-- {
+		if dst, err = key.col.Value(dst); err != nil {
+			return dst, a.early(key.index, err)
+		}
+		if dst, err = value.col.Value(dst); err != nil {
+			return dst, a.early(value.index, err)
+		}
+		if len(dst)-a.start > maxRow {
+			err = a.tooLarge(j)
+		}
+	}
+	return append(dst, 0), err
+}
+
+// items appends an array or a map whose items are in columns of their own.
+func (a *Assembler) items(dst []byte, j *joint) ([]byte, error) {
+	dst, n, err := a.count(dst, j)
+	for ; n > 0 && err == nil; n-- {
+		if dst, err = a.run(dst, j.items); err == nil && len(dst)-a.start > maxRow {
+			err = a.tooLarge(j)
+		}
+	}
+	return append(dst, 0), err
+}
+
 // union appends the one branch whose length is 1, or else null.
-func (a *Assembler) union(dst []byte, s *step) ([]byte, error) {
+func (a *Assembler) union(dst []byte, j *joint) ([]byte, error) {
 	chosen, null := -1, -1
-	for i := range s.branches {
-		b := &s.branches[i]
-		if b.step == nil {
+	for i := range j.branches {
+		b := &j.branches[i]
+		if b.col == nil {
 			null = i
 			continue
 		}
-		n, err := a.length(b.col)
+		n, err := b.col.Length()
 		switch {
 		case err != nil:
-			return dst, err
+			return dst, a.early(b.index, err)
 		case n > 1:
-			return dst, a.damaged(b.col, damage.Count, "length %d in a branch of a union", n)
+			return dst, a.branchLength(b.index, n)
 		case n == 1 && chosen >= 0:
-			return dst, a.damaged(b.col, damage.Count, "a second branch of one union: column %s has a value too",
-				a.mapping.Columns[s.branches[chosen].col].Name)
+			return dst, a.damaged(b.index, damage.Count, "a second branch of one union: column %s has a value too",
+				a.mapping.Columns[j.branches[chosen].index].Name)
 		case n == 1:
 			chosen = i
 		}
 	}
 	if chosen >= 0 {
-		return a.append(binary.AppendVarint(dst, int64(chosen)), s.branches[chosen].step)
+		return a.run(binary.AppendVarint(dst, int64(chosen)), j.branches[chosen].joints)
 	}
 	if null < 0 {
-		return dst, a.damaged(s.branches[len(s.branches)-1].col, damage.Count, "no branch of a union without null has a value")
+		return dst, a.damaged(j.branches[len(j.branches)-1].index, damage.Count, "no branch of a union without null has a value")
 	}
 	return binary.AppendVarint(dst, int64(null)), nil
 }
 
-// leaf appends a value that fills one column.
-func (a *Assembler) leaf(dst []byte, s *step) ([]byte, error) {
+func (a *Assembler) enum(dst []byte, j *joint) ([]byte, error) {
 	start := len(dst)
-	switch {
-	case s.raw:
-		value, err := a.sized(s.col)
-		if err != nil {
-			return dst, err
-		}
-		a.checker.b, a.checker.empty = value, 0
-		if end := a.checker.skip(s.node, 0, 0); end != len(value) {
-			return dst, a.damaged(s.col, damage.Value, "%d bytes that are not one datum of %s", len(value), s.node.Name)
-		}
-		return append(dst, value...), nil
-	case s.node.Kind == KindFixed:
-		value, err := a.sized(s.col)
-		if err != nil {
-			return dst, err
-		}
-		if len(value) != s.node.Size {
-			return dst, a.damaged(s.col, damage.Size, "%d bytes, but %s has %d", len(value), s.node.Name, s.node.Size)
-		}
-		return append(dst, value...), nil
-	case s.node.Kind == KindEnum:
-		dst, err := a.value(dst, s.col)
-		if err != nil {
-			return dst, err
-		}
-		if n, size := binary.Varint(dst[start:]); size <= 0 || n < 0 || n >= int64(len(s.node.Symbols)) {
-			return dst, a.damaged(s.col, damage.Value, "ordinal %d, but %s has %d symbols", n, s.node.Name, len(s.node.Symbols))
-		}
-		return dst, nil
-	default:
-		return a.value(dst, s.col)
+	dst, err := j.col.Value(dst)
+	if err != nil {
+		return dst, err
 	}
+	if n, _ := binary.Varint(dst[start:]); n < 0 || n >= int64(len(j.node.Symbols)) {
+		return dst, a.damaged(j.index, damage.Value, "ordinal %d, but %s has %d symbols", n, j.node.Name, len(j.node.Symbols))
+	}
+	return dst, nil
 }
 
-// sized reads a bytes value and strips its length. The slice is valid until
-// the next call.
-func (a *Assembler) sized(col int) ([]byte, error) {
-	var err error
-	if a.scratch, err = a.value(a.scratch[:0], col); err != nil {
-		return nil, err
+func (a *Assembler) fixed(dst []byte, j *joint) ([]byte, error) {
+	value, err := j.col.Bytes()
+	if err == nil && len(value) != j.node.Size {
+		err = a.damaged(j.index, damage.Size, "%d bytes, but %s has %d", len(value), j.node.Name, j.node.Size)
 	}
-	n, size := binary.Varint(a.scratch)
-	if size <= 0 || n != int64(len(a.scratch)-size) {
-		return nil, a.damaged(col, damage.Value, "bytes whose length does not fit")
-	}
-	return a.scratch[size:], nil
+	return append(dst, value...), err
 }
 
-func (a *Assembler) value(dst []byte, col int) ([]byte, error) {
-	dst, err := a.cols[col].Value(dst)
-	if errors.Is(err, io.EOF) {
-		err = a.damaged(col, damage.Count, "the column ends before the row is complete")
+// raw appends what is kept as Avro bytes.
+func (a *Assembler) raw(dst []byte, j *joint) ([]byte, error) {
+	value, err := j.col.Bytes()
+	if err != nil {
+		return dst, err
 	}
-	return dst, err
-}
-
-func (a *Assembler) length(col int) (int, error) {
-	n, err := a.cols[col].Length()
-	switch {
-	case errors.Is(err, io.EOF):
-		err = a.damaged(col, damage.Count, "the column ends before the row is complete")
-	case err == nil && n < 0:
-		err = a.damaged(col, damage.Count, "length %d", n)
+	a.checker.b, a.checker.empty = value, 0
+	if end := a.checker.skip(j.node, 0, 0); end != len(value) {
+		return dst, a.damaged(j.index, damage.Value, "%d bytes that are not one datum of %s", len(value), j.node.Name)
 	}
-	return n, err
+	return append(dst, value...), nil
 }
 
 func (a *Assembler) damaged(col int, kind damage.Kind, reason string, args ...any) error {

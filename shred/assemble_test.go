@@ -15,46 +15,44 @@ import (
 	"github.com/rowtocol/rowtocol/shred"
 )
 
-// reader reads a block with the split layout.
-type reader struct {
-	typ     column.Type
-	lengths []uint32
-	data    []byte
+// source is the only block of a column.
+type source struct {
+	data  []byte
+	items int64
+	name  string
+	done  bool
 }
 
-func (r *reader) Length() (int, error) {
-	if len(r.lengths) == 0 {
-		return 0, io.EOF
+func (s *source) Next(r *column.Reader) error {
+	if s.done {
+		return io.EOF
 	}
-	n := r.lengths[0]
-	r.lengths = r.lengths[1:]
-	return int(n), nil
+	s.done = true
+	r.Load(s.data, s.items)
+	return nil
 }
 
-func (r *reader) Value(dst []byte) ([]byte, error) {
-	if r.typ == column.Null {
-		return dst, nil
+func (s *source) Damaged(kind damage.Kind, pos int, reason string, args ...any) error {
+	e := damage.New(kind, "", int64(pos), reason, args...)
+	e.Column = s.name
+	return e
+}
+
+// readers returns a reader per column, each of one block of whole rows.
+func readers(m *shred.Mapping, rows int64, data [][]byte) []*column.Reader {
+	out := make([]*column.Reader, len(data))
+	children := make([]int64, len(data)) // 0 where the block is too short
+	for i, c := range m.Columns {
+		items := rows
+		if c.Parent >= 0 {
+			items = children[c.Parent]
+		}
+		if c.Array {
+			children[i], _ = column.NewReader(c, true, &source{data: data[i], items: items}).Skip(items)
+		}
+		out[i] = column.NewReader(c, true, &source{data: data[i], items: items, name: c.Name})
 	}
-	if len(r.data) == 0 {
-		return dst, io.EOF
-	}
-	n := 0
-	switch r.typ {
-	case column.Boolean:
-		n = 1
-	case column.Float:
-		n = 4
-	case column.Double:
-		n = 8
-	case column.Int, column.Long:
-		_, n = binary.Varint(r.data)
-	default:
-		size, k := binary.Varint(r.data)
-		n = k + int(size)
-	}
-	dst = append(dst, r.data[:n]...)
-	r.data = r.data[n:]
-	return dst, nil
+	return out
 }
 
 func mapping(t testing.TB, text string, o shred.Options) *shred.Mapping {
@@ -71,22 +69,22 @@ func mapping(t testing.TB, text string, o shred.Options) *shred.Mapping {
 }
 
 func newBuffers(m *shred.Mapping) *column.Buffers {
-	return column.NewBuffers(m.Columns, column.Split, 1<<20)
+	return column.NewBuffers(m.Columns, column.Interleaved, 1<<20)
 }
 
 // finish returns a reader per column of what bufs hold.
-func finish(m *shred.Mapping, bufs *column.Buffers, rows int64) []*reader {
-	out := make([]*reader, len(m.Columns))
-	for i := range out {
+func finish(m *shred.Mapping, bufs *column.Buffers, rows int64) []*column.Reader {
+	data := make([][]byte, len(m.Columns))
+	for i := range data {
 		var b column.Block
 		bufs.Cols[i].Finish(rows, &b)
-		out[i] = &reader{m.Columns[i].Type, b.Lengths, b.Data}
+		data[i] = b.Data
 	}
-	return out
+	return readers(m, rows, data)
 }
 
 // columns shreds rows and returns a reader per column.
-func columns(t testing.TB, m *shred.Mapping, rows [][]byte) []*reader {
+func columns(t testing.TB, m *shred.Mapping, rows [][]byte) []*column.Reader {
 	t.Helper()
 	bufs := newBuffers(m)
 	s := shred.NewShredder(m, bufs)
@@ -96,14 +94,6 @@ func columns(t testing.TB, m *shred.Mapping, rows [][]byte) []*reader {
 		}
 	}
 	return finish(m, bufs, int64(len(rows)))
-}
-
-func assembler(m *shred.Mapping, cols []*reader) *shred.Assembler {
-	readers := make([]shred.ValueReader, len(cols))
-	for i, c := range cols {
-		readers[i] = c
-	}
-	return shred.NewAssembler(m, readers)
 }
 
 func TestRoundTripOfRandomData(t *testing.T) {
@@ -125,7 +115,7 @@ func TestRoundTripOfRandomData(t *testing.T) {
 			want, rows = append(want, plain), append(rows, odd)
 		}
 		cols := columns(t, m, rows)
-		a := assembler(m, cols)
+		a := shred.NewAssembler(m, cols)
 		for i := range want {
 			got, err := a.Row([]byte("before"))
 			if err != nil || !bytes.Equal(got, append([]byte("before"), want[i]...)) {
@@ -133,61 +123,80 @@ func TestRoundTripOfRandomData(t *testing.T) {
 			}
 		}
 		for i, c := range cols {
-			if len(c.lengths) > 0 || len(c.data) > 0 {
-				t.Fatalf("seed %d: column %s has %d lengths and %d bytes left over", seed, m.Columns[i].Name, len(c.lengths), len(c.data))
+			if err := c.EndBlock(); err != nil || c.Left() > 0 {
+				t.Fatalf("seed %d: column %s has %d items left over: %v", seed, m.Columns[i].Name, c.Left(), err)
 			}
 		}
 	}
 }
 
 func TestAssembleRefuses(t *testing.T) {
+	many := binary.AppendVarint(nil, 1<<31-1)
+	million := binary.AppendVarint(nil, 1<<20)
 	for _, test := range []struct {
 		name, typ string
-		cols      []reader
+		cols      [][]byte
 		column    string
 		reason    string
 	}{
-		{"two branches", `["int","null","string"]`, []reader{{lengths: []uint32{1}, data: []byte{2}}, {lengths: []uint32{1}, data: []byte{0}}}, "x/string", "second branch"},
-		{"no branch", `["int","string"]`, []reader{{lengths: []uint32{0}}, {lengths: []uint32{0}}}, "x/string", "no branch"},
-		{"length 2 in a branch", `["null","int"]`, []reader{{lengths: []uint32{2}, data: []byte{2, 2}}}, "x/int", "length 2"},
-		{"enum ordinal", `{"type":"enum","name":"E","symbols":["A","B"]}`, []reader{{data: []byte{4}}}, "x", "ordinal 2"},
-		{"negative ordinal", `{"type":"enum","name":"E","symbols":["A","B"]}`, []reader{{data: []byte{1}}}, "x", "ordinal -1"},
-		{"fixed size", `{"type":"fixed","name":"F","size":2}`, []reader{{data: []byte{2, 'a'}}}, "x", "F has 2"},
-		{"no value", `"string"`, []reader{{}}, "x", "ends before"},
-		{"no length", `{"type":"array","items":"int"}`, []reader{{}}, "x[]", "ends before"},
-		{"too few items", `{"type":"array","items":"int"}`, []reader{{lengths: []uint32{3}, data: []byte{2, 2}}}, "x[]", "ends before"},
-		{"2^31 nulls", `{"type":"array","items":"null"}`, []reader{{lengths: []uint32{1<<31 - 1}}}, "x[]", "no bytes"},
-		{"map without keys", `{"type":"map","values":"null"}`, []reader{{lengths: []uint32{1<<31 - 1}}, {}, {}}, "x>key", "ends before"},
-		{"not the recursive datum", `["null","R"]`, []reader{{lengths: []uint32{1}, data: []byte{4, 0, 0}}}, "x/R", "not one datum"},
+		{"two branches", `["int","null","string"]`, [][]byte{{2, 2}, {2, 0}}, "x/string", "second branch"},
+		{"no branch", `["int","string"]`, [][]byte{{0}, {0}}, "x/string", "no branch"},
+		{"length 2 in an optional", `["null","int"]`, [][]byte{{4, 2, 2}}, "x/int", "length 2"},
+		{"length 2 in a nullable", `["null",{"type":"array","items":"int"}]`, [][]byte{{4}, {0, 0}}, "x/array", "length 2"},
+		{"length 2 in a branch", `["null","int","long"]`, [][]byte{{4, 2, 2}, {0}}, "x/int", "length 2"},
+		{"enum ordinal", `{"type":"enum","name":"E","symbols":["A","B"]}`, [][]byte{{4}}, "x", "ordinal 2"},
+		{"negative ordinal", `{"type":"enum","name":"E","symbols":["A","B"]}`, [][]byte{{1}}, "x", "ordinal -1"},
+		{"fixed size", `{"type":"fixed","name":"F","size":2}`, [][]byte{{2, 'a'}}, "x", "F has 2"},
+		{"no value", `"string"`, [][]byte{{}}, "x", "inside a value"},
+		{"no length", `{"type":"array","items":"int"}`, [][]byte{{}}, "x[]", "inside a value"},
+		{"too few items", `{"type":"array","items":"int"}`, [][]byte{{6, 2, 2}}, "x[]", "inside a value"},
+		{"too few bits", `{"type":"array","items":"boolean"}`, [][]byte{{18, 0}}, "x[]", "inside a value"},
+		{"items in the next row", `{"type":"array","items":["null","int"]}`, [][]byte{{4}, {}}, "x[]/int", "inside a value"},
+		{"2^31 nulls", `{"type":"array","items":"null"}`, [][]byte{many}, "x[]", "no bytes"},
+		{"2^31 records", `{"type":"array","items":{"type":"record","name":"Q","fields":[{"name":"n","type":"null"}]}}`, [][]byte{many, {}}, "x[]", "no bytes"},
+		{"2^31 integers", `{"type":"array","items":"int"}`, [][]byte{many}, "x[]", "a row of more than"},
+		{"map without keys", `{"type":"map","values":"null"}`, [][]byte{million, {}, {}}, "x>key", "inside a value"},
+		{"map of 2^31 nulls", `{"type":"map","values":"null"}`, [][]byte{many, {}, {}}, "x>", "a row of more than"},
+		{"not the recursive datum", `["null","R"]`, [][]byte{{2, 4, 0, 0}}, "x/R", "not one datum"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			m := mapping(t, `{"type":"record","name":"R","fields":[{"name":"x","type":`+test.typ+`}]}`, shred.Options{RecursiveBytes: true})
 			if len(m.Columns) != len(test.cols) {
 				t.Fatalf("%d columns", len(m.Columns))
 			}
-			cols := make([]*reader, len(test.cols))
-			for i := range cols {
-				cols[i] = &test.cols[i]
-				cols[i].typ = m.Columns[i].Type
-			}
-			_, err := assembler(m, cols).Row(nil)
+			_, err := shred.NewAssembler(m, readers(m, 1, test.cols)).Row(nil)
 			var e *damage.Error
-			if !errors.As(err, &e) || e.Column != test.column || !strings.Contains(e.Reason, test.reason) {
+			if !errors.As(err, &e) || e.Column != test.column || !strings.Contains(e.Error(), test.reason) {
 				t.Errorf("error %v, want column %s: …%s…", err, test.column, test.reason)
 			}
 		})
 	}
 }
 
-type failing struct{ shred.ValueReader }
+// Rows that no block holds are damage of the column that ends first.
+func TestAssembleBehindTheEnd(t *testing.T) {
+	for typ, column := range map[string]string{
+		`"string"`: "x", `["null","int"]`: "x/int", `["null","int","long"]`: "x/int", `{"type":"array","items":"int"}`: "x[]",
+		`{"type":"map","values":"int"}`: "x>", `["null",{"type":"map","values":"int"}]`: "x/map",
+	} {
+		m := mapping(t, `{"type":"record","name":"R","fields":[{"name":"x","type":`+typ+`}]}`, shred.Options{})
+		_, err := shred.NewAssembler(m, readers(m, 0, make([][]byte, len(m.Columns)))).Row(nil)
+		var e *damage.Error
+		if !errors.As(err, &e) || e.Column != column || !strings.Contains(e.Reason, "ends before") {
+			t.Errorf("%s: error %v, want that column %s ends", typ, err, column)
+		}
+	}
+}
+
+type failing struct{ *source }
 
 var errDisk = errors.New("disk")
 
-func (failing) Value(dst []byte) ([]byte, error) { return dst, errDisk }
+func (failing) Next(*column.Reader) error { return errDisk }
 
 func TestAssemblePassesErrorsOn(t *testing.T) {
 	m := mapping(t, `"int"`, shred.Options{})
-	_, err := shred.NewAssembler(m, []shred.ValueReader{failing{}}).Row(nil)
+	_, err := shred.NewAssembler(m, []*column.Reader{column.NewReader(m.Columns[0], true, failing{})}).Row(nil)
 	var e *damage.Error
 	if !errors.Is(err, errDisk) || errors.As(err, &e) {
 		t.Errorf("error %v, want the reader's own", err)
@@ -203,7 +212,7 @@ func TestAssembleAllocatesNothing(t *testing.T) {
 	for range rows {
 		data = append(data, randavro.Datum(r, m.Schema.Root()))
 	}
-	a := assembler(m, columns(t, m, data))
+	a := shred.NewAssembler(m, columns(t, m, data))
 	dst := make([]byte, 0, 1<<20)
 	if n := testing.AllocsPerRun(rows-10, func() {
 		if _, err := a.Row(dst); err != nil {

@@ -106,23 +106,31 @@ func countValues(t testing.TB, m *shred.Mapping, blocks [][]byte) (n int64) {
 	for _, data := range blocks {
 		bufs := newBuffers(m)
 		s := shred.NewShredder(m, bufs)
-		for len(data) > 0 {
+		rows := int64(0)
+		for ; len(data) > 0; rows++ {
 			size, err := s.Row(data)
 			if err != nil {
 				t.Fatal(err)
 			}
 			data = data[size:]
 		}
-		for i, c := range finish(m, bufs, 1) {
-			n += int64(len(c.lengths))
-			if m.Columns[i].Optional {
-				continue
+		children := make([]int64, len(m.Columns))
+		for i, c := range finish(m, bufs, rows) {
+			lengths, values := int64(0), rows
+			if parent := m.Columns[i].Parent; parent >= 0 {
+				values = children[parent]
 			}
-			for len(c.data) > 0 {
-				if _, err := c.Value(nil); err != nil {
-					t.Fatal(err)
-				}
-				n++
+			if m.Columns[i].Array {
+				lengths = values
+			}
+			var err error
+			if values, err = c.Skip(values); err != nil {
+				t.Fatal(err)
+			}
+			children[i] = values
+			n += lengths
+			if !m.Columns[i].Optional && m.Columns[i].Type != column.Null {
+				n += values
 			}
 		}
 	}

@@ -50,8 +50,8 @@
 // and boolean is checked against the bytes that remain. What is below a null,
 // an empty array or an empty map leaves nothing in its columns.
 //
-// An Assembler is the inverse. It reads one value at a time from any source of
-// columns (ValueReader) and gives the datum's bytes back, in the plainest of
+// An Assembler is the inverse: compiled in the same way, it copies from the
+// columns (column.Reader) and gives the datum's bytes back, in the plainest of
 // the forms that Avro allows.
 //
 // # Generations

@@ -54,11 +54,11 @@ func FuzzRoundTrip(f *testing.F) {
 		if err != nil {
 			return
 		}
-		row, err := assembler(m, columns(t, m, [][]byte{datum[:n]})).Row(nil)
+		row, err := shred.NewAssembler(m, columns(t, m, [][]byte{datum[:n]})).Row(nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		again, err := assembler(m, columns(t, m, [][]byte{row})).Row(nil)
+		again, err := shred.NewAssembler(m, columns(t, m, [][]byte{row})).Row(nil)
 		if err != nil || !bytes.Equal(row, again) {
 			t.Fatalf("% x assembled to % x, then % x: %v", datum[:n], row, again, err)
 		}

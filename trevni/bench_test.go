@@ -68,13 +68,13 @@ func BenchmarkAssemble(b *testing.B) {
 	b.SetBytes(size)
 	var row []byte
 	for b.Loop() {
-		cols := make([]shred.ValueReader, len(m.Columns))
+		cols := make([]*column.Reader, len(m.Columns))
 		for i := range cols {
 			c, err := f.Cursor(i)
 			if err != nil {
 				b.Fatal(err)
 			}
-			cols[i] = c
+			cols[i] = c.Reader
 		}
 		a := shred.NewAssembler(m, cols)
 		got := int64(0)

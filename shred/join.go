@@ -1,0 +1,118 @@
+package shred
+
+import "github.com/rowtocol/rowtocol/column"
+
+// joinCode is what an Assembler does at one place of the row.
+type joinCode uint8
+
+const (
+	joinValue    joinCode = iota // a value, copied as it is
+	joinOptional                 // a union of null and a value, whose length and value share a column
+	joinNullable                 // a union of null and any other branch
+	joinValues                   // an array whose lengths and values share a column
+	joinPairs                    // a map with one column of values
+	joinItems                    // any other array or map
+	joinUnion                    // any other union
+	joinEnum
+	joinFixed
+	joinRaw // a datum of node, kept as its Avro bytes
+)
+
+// joint is one step of the compiled assembly, as op is one of the walk. Records
+// leave no joint of their own.
+type joint struct {
+	code  joinCode
+	null  byte // the encoded index of null; 2-null is that of the other branch
+	col   *column.Reader
+	index int // of col, for errors
+
+	items    []joint       // of an array or a map, with the key, or the nullable's branch
+	least    int           // bytes of an item
+	branches []branchJoint // union
+	node     *Node         // enum, fixed, raw
+}
+
+// branchJoint is one branch of a union; col is nil for null.
+type branchJoint struct {
+	col    *column.Reader
+	index  int
+	joints []joint
+}
+
+// joiner binds a mapping's steps to the columns that they read.
+type joiner struct {
+	cols  []*column.Reader
+	least leastSizes
+}
+
+// appendStep appends the joints of one step. from is the column of a simple
+// value: the step's own, or that of the enclosing array or branch.
+func (c *joiner) appendStep(joints []joint, s *step, from int) []joint {
+	j := joint{index: from, node: s.node}
+	switch {
+	case s.raw:
+		j.code = joinRaw
+	case s.node.Kind == KindRecord:
+		for _, f := range s.fields {
+			joints = c.appendStep(joints, f, f.col)
+		}
+		return joints
+	case s.node.Kind == KindUnion:
+		return append(joints, c.union(s))
+	case s.node.Kind == KindArray || s.node.Kind == KindMap:
+		return append(joints, c.sequence(s))
+	case s.node.Kind == KindEnum:
+		j.code = joinEnum
+	case s.node.Kind == KindFixed:
+		j.code = joinFixed
+	}
+	j.col = c.cols[from]
+	return append(joints, j)
+}
+
+// sequence returns the joint of an array or a map.
+func (c *joiner) sequence(s *step) joint {
+	j := joint{code: joinItems, col: c.cols[s.col], index: s.col, least: c.least.of(s.items.node)}
+	if s.key >= 0 {
+		j.least++
+		j.items = append(j.items, joint{code: joinValue, col: c.cols[s.key], index: s.key})
+	}
+	from := s.items.col
+	if s.simple {
+		from = s.col
+	}
+	j.items = c.appendStep(j.items, s.items, from)
+	switch last := len(j.items) - 1; {
+	case last < 0 || j.items[last].code != joinValue:
+	case s.simple:
+		j.code = joinValues
+	case s.key >= 0 && last == 1:
+		j.code = joinPairs
+	}
+	return j
+}
+
+func (c *joiner) union(s *step) joint {
+	j := joint{code: joinUnion, branches: make([]branchJoint, len(s.branches))}
+	null := -1
+	for i, b := range s.branches {
+		if b.step == nil {
+			null = i
+			continue
+		}
+		from := b.step.col
+		if b.simple {
+			from = b.col
+		}
+		j.branches[i] = branchJoint{c.cols[b.col], b.col, c.appendStep(nil, b.step, from)}
+	}
+	if len(j.branches) != 2 || null < 0 {
+		return j
+	}
+	b := j.branches[1-null]
+	j = joint{code: joinNullable, null: byte(2 * null), col: b.col, index: b.index, items: b.joints}
+	if len(b.joints) == 1 && b.joints[0].code == joinValue && b.joints[0].col == b.col {
+		j.code = joinOptional
+	}
+	return j
+}
