@@ -67,6 +67,15 @@ func TestJobFile(t *testing.T) {
 	}
 }
 
+// TestSchema plans the sample mail under the example of a reader's schema.
+func TestSchema(t *testing.T) {
+	binary, _ := help(t)
+	out, err := exec.Command(binary, "convert", "--dry-run", "--strict", "--schema", "mail.avsc", "../testdata/mail", t.TempDir()+"/out").CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "2 inputs") {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
 // uncomment activates the keys that the example leaves out.
 func uncomment(text string) string {
 	return regexp.MustCompile(`(?m)^(\s*)# (- \S+|\s*[a-z-]+:( \S+)?|\s+- \S+)$`).ReplaceAllStringFunc(text, func(line string) string {

@@ -4,9 +4,12 @@ import (
 	"encoding/hex"
 	"fmt"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/rowtocol/rowtocol/internal/mailgen"
 	"github.com/rowtocol/rowtocol/internal/randavro"
 	"github.com/rowtocol/rowtocol/shred"
 )
@@ -228,5 +231,74 @@ func TestResolveRandom(t *testing.T) {
 	}
 	if j := judge(t, pairs); j.resolved < len(pairs)/2 || j.refused < 50 || j.stricter > len(pairs)/50 {
 		t.Error("the random schemas do not reach the outcomes")
+	}
+}
+
+// TestConvertGenerations converts mail of two generations into one output, as a
+// third has it, from which Java reads what it makes of the inputs itself.
+func TestConvertGenerations(t *testing.T) {
+	needJava(t)
+	dir := t.TempDir()
+	second := strings.NewReplacer(
+		`"name":"from"`, `"name":"sender","aliases":["from"]`,
+		`{"name":"size","type":["null","int"]}`, `{"name":"size","type":["null","string","long"]}`,
+		`{"name":"seen","type":"boolean"},`, ``,
+		`"SPAM"]`, `"SPAM","TRASH"]`,
+		`{"name":"body",`, `{"name":"flags","type":{"type":"array","items":"string"},"default":["old"]},{"name":"body",`,
+	).Replace(mailgen.Schema)
+	reader := strings.NewReplacer(
+		`{"name":"id","type":"long"},`, ``,
+		`"name":"sender"`, `"name":"author"`, `["from"]`, `["sender","from"]`,
+		`"SENT","ARCHIVE","SPAM","TRASH"]`, `"TRASH","ARCHIVE"],"default":"INBOX"`,
+		`"name":"host"`, `"name":"name","aliases":["host"]`,
+		`{"name":"date","type":"long"}`, `{"name":"date","type":"double"}`,
+		`{"name":"body",`, `{"name":"id","type":"double"},{"name":"body",`,
+	).Replace(second)
+	schema := filepath.Join(dir, "reader.avsc")
+	if err := os.WriteFile(schema, []byte(reader), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	in := filepath.Join(dir, "in")
+	if err := os.Mkdir(in, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	writeMail(t, filepath.Join(in, "1.avro"), 2000)
+	later, err := shred.ParseSchema(second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := block{rows: 500}
+	rnd := rand.New(rand.NewPCG(1, 2))
+	for range rows.rows {
+		plain, _ := randavro.Pair(rnd, later.Root())
+		rows.data = append(rows.data, plain...)
+	}
+	if err := os.Rename(writeAvro(t, "2", second, rows), filepath.Join(in, "2.avro")); err != nil {
+		t.Fatal(err)
+	}
+
+	run(t, "convert", in, filepath.Join(dir, "none")).want(t, 3)
+	dest := filepath.Join(dir, "out")
+	p := run(t, "convert", "--json", "--schema", schema, "--row-group-size", "512KiB", in, dest).want(t, 0).report(t)
+	run(t, "verify", dest).want(t, 0)
+	run(t, "verify", dest, "--against", in).want(t, 1)
+	var want, got []string
+	for _, name := range []string{"1.avro", "2.avro"} {
+		want = append(want, strings.Split(java.call(t, "read", filepath.Join(in, name), schema), "\n")...)
+	}
+	parts := p.parts(dest)
+	if len(parts) < 2 {
+		t.Errorf("%d parts", len(parts))
+	}
+	for _, part := range parts {
+		got = append(got, strings.Split(java.call(t, "read", part), "\n")...)
+	}
+	if len(want) != 2500 || len(got) != len(want) {
+		t.Fatalf("%d rows of %d", len(got), len(want))
+	}
+	for i := range want {
+		if got[i] != want[i] {
+			t.Fatalf("row %d:\n%s\nwant\n%s", i, got[i], want[i])
+		}
 	}
 }

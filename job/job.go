@@ -22,6 +22,9 @@ type Request struct {
 	// Options shape the output. The zero BlockSize lets the plan choose; a
 	// larger one than the memory allows is lowered, with a warning.
 	Options manifest.Options
+	// Schema is the JSON of a reader's Avro schema, to which the rows of inputs
+	// with other schemas are resolved; empty if all inputs must have one.
+	Schema string
 	// NewFormat returns the format of the given options, which are the plan's.
 	NewFormat func(manifest.Options) (format.Format, error)
 	// Overwrite allows to replace an earlier output of rowtocol.

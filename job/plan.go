@@ -36,6 +36,7 @@ func MakePlan(ctx context.Context, r Request) (*manifest.Plan, error) {
 
 func makePlan(ctx context.Context, r Request) (*manifest.Plan, error) {
 	p := &manifest.Plan{Version: manifest.Version, Options: r.Options}
+	p.Options.ReaderSchema = r.Schema != ""
 	if err := completeOptions(&p.Options); err != nil {
 		return nil, err
 	}
@@ -97,7 +98,8 @@ func completeOptions(o *manifest.Options) error {
 	return err
 }
 
-// readInputs describes the inputs in p and returns the schema of all of them.
+// readInputs describes the inputs in p and returns the schema of their rows in
+// the output.
 func (r *Request) readInputs(ctx context.Context, files []inputFile, p *manifest.Plan) (*shred.Schema, error) {
 	inputs := make([]manifest.Input, len(files))
 	texts := make([]string, len(files))
@@ -123,6 +125,9 @@ func (r *Request) readInputs(ctx context.Context, files []inputFile, p *manifest
 			continue
 		}
 		p.Inputs, sound = append(p.Inputs, in), append(sound, texts[i])
+	}
+	if r.Schema != "" {
+		return readerSchema(r.Schema, p.Inputs, sound)
 	}
 	return oneSchema(p.Inputs, sound)
 }
@@ -193,11 +198,11 @@ func (r *Request) fitSchema(ctx context.Context, p *manifest.Plan, schema *shred
 	odd := schema.Warnings()
 	p.Warnings = append(p.Warnings, odd...)
 	if p.Options.Strict && len(odd) > 0 {
-		return failf(ErrInput, "input %s: with --strict: %s", p.Inputs[0].Path, strings.Join(odd, "; "))
+		return schemaFault(p, fmt.Errorf("with --strict: %s", strings.Join(odd, "; ")))
 	}
 	m, err := shred.Map(schema, shred.Options{RecursiveBytes: p.Options.RecursiveBytes})
 	if err != nil {
-		return wrap(ErrInput, inFile(p.Inputs[0].Path, err))
+		return schemaFault(p, err)
 	}
 	p.Columns = len(m.Columns)
 	want := cmp.Or(p.Options.BlockSize, defaultBlock)

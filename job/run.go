@@ -50,6 +50,7 @@ func onDamage(name string) (mapper.OnDamage, error) {
 type engine struct {
 	*attempt
 	columns *shred.Mapping
+	reader  *shred.Schema // of the rows, if inputs have others; else nil
 	format  format.Format
 	spill   *spill.Folder
 	damage  mapper.OnDamage
@@ -206,6 +207,9 @@ func (e *engine) setUp() error {
 	if err != nil {
 		return fmt.Errorf("the plan's schema: %w", err)
 	}
+	if e.plan.Options.ReaderSchema {
+		e.reader = schema
+	}
 	if e.format, err = e.r.format(e.plan.Options); err != nil {
 		return err
 	}
@@ -294,6 +298,7 @@ func (e *engine) sources(ctx context.Context, t manifest.Task) (sources []mapper
 			_ = f.Close()
 		}
 	}
+	resolvers := resolvers{reader: e.reader}
 	for _, p := range t.Pieces {
 		in := e.plan.Inputs[p.Input]
 		f, err := e.r.openInput(ctx, in.Path)
@@ -308,8 +313,12 @@ func (e *engine) sources(ctx context.Context, t manifest.Task) (sources []mapper
 		if err != nil {
 			return nil, closeAll, err
 		}
+		resolver, err := resolvers.of(in.Path, h.Schema)
+		if err != nil {
+			return nil, closeAll, err
+		}
 		sources = append(sources, mapper.Source{
-			Name: in.Path, R: f, Size: in.Size, Header: h, Range: ocf.Range{Start: p.Start, End: p.End},
+			Name: in.Path, R: f, Size: in.Size, Header: h, Range: ocf.Range{Start: p.Start, End: p.End}, Resolver: resolver,
 		})
 	}
 	return sources, closeAll, nil

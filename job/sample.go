@@ -33,13 +33,15 @@ type sampler struct {
 	total    int64
 	maxBlock int64
 
-	rg       format.RowGroup
-	bufs     *column.Buffers
-	shredder *shred.Shredder
-	rows     int64
-	read     int64 // input bytes of the blocks that were converted
-	data     []byte
-	encoded  []byte
+	rg        format.RowGroup
+	bufs      *column.Buffers
+	shredder  *shred.Shredder
+	resolvers resolvers
+	resolved  []byte
+	rows      int64
+	read      int64 // input bytes of the blocks that were converted
+	data      []byte
+	encoded   []byte
 }
 
 // sampleRatio returns the stored output bytes per stored input byte.
@@ -49,6 +51,9 @@ func (r *Request) sampleRatio(ctx context.Context, p *manifest.Plan, m *shred.Ma
 		bufs: column.NewBuffers(m.Columns, layout, p.Options.BlockSize),
 	}
 	s.shredder = shred.NewShredder(m, s.bufs)
+	if p.Options.ReaderSchema {
+		s.resolvers.reader = m.Schema
+	}
 	for _, in := range p.Inputs {
 		s.starts = append(s.starts, s.total)
 		s.total += in.Size - in.HeaderSize
@@ -118,6 +123,10 @@ func (s *sampler) readFrom(ctx context.Context, pos, quota int64) (int64, error)
 	if err != nil {
 		return 0, err
 	}
+	resolver, err := s.resolvers.of(in.Path, h.Schema)
+	if err != nil {
+		return 0, err
+	}
 	scan := ocf.NewScanner(f, f.Size(), in.Path, h, ocf.Range{Start: pos - s.starts[i] + h.Size, End: f.Size()})
 	scan.LimitBlocks(s.maxBlock)
 	stop := pos + quota
@@ -128,7 +137,7 @@ func (s *sampler) readFrom(ctx context.Context, pos, quota int64) (int64, error)
 		if s.data, err = d.Decode(s.data, b, in.Path); err != nil {
 			return end, sampleError(err)
 		}
-		if err := s.convert(b.Rows); err != nil {
+		if err := s.convert(b.Rows, resolver); err != nil {
 			return end, sampleError(err)
 		}
 		s.read += b.Range().Len()
@@ -145,17 +154,17 @@ func sampleError(err error) error {
 	return err
 }
 
-// convert shreds the rows of the decoded block.
-func (s *sampler) convert(rows int64) error {
+// convert shreds the rows of the decoded block, resolved if there is a resolver.
+func (s *sampler) convert(rows int64, resolver *shred.Resolver) error {
 	sink, _ := s.rg.(format.RowSink)
 	rest := s.data
 	for range min(rows, maxSampleRows) {
-		n, err := s.shredder.Row(rest)
+		datum, n, err := s.shred(rest, resolver)
 		if err != nil {
 			return err
 		}
 		if sink != nil {
-			if err := sink.Row(s.rows, rest[:n]); err != nil {
+			if err := sink.Row(s.rows, datum); err != nil {
 				return err
 			}
 		}
@@ -169,6 +178,19 @@ func (s *sampler) convert(rows int64) error {
 		s.bufs.ClearDue()
 	}
 	return nil
+}
+
+// shred shreds the first of the rows, and returns its datum and how many bytes
+// it has there.
+func (s *sampler) shred(rows []byte, resolver *shred.Resolver) (datum []byte, n int, err error) {
+	if resolver == nil {
+		n, err = s.shredder.Row(rows)
+		return rows[:n], n, err
+	}
+	if s.resolved, n, err = resolver.Row(s.resolved[:0], rows); err == nil {
+		_, err = s.shredder.Row(s.resolved)
+	}
+	return s.resolved, n, err
 }
 
 // closeBlock encodes the open block of a column.

@@ -47,6 +47,9 @@ type Options struct {
 	MaxLostRows    int64 `json:"max_lost_rows"`
 	RecursiveBytes bool  `json:"recursive_bytes,omitempty"` // keep a recursive part as one bytes column
 	Strict         bool  `json:"strict,omitempty"`          // odd schemas are errors, not warnings
+	// ReaderSchema says that the schema was given, and that the rows of every
+	// input are resolved to it from the schema that they were written with.
+	ReaderSchema bool `json:"reader_schema,omitempty"`
 }
 
 // Input is an input file as the plan saw it.
@@ -75,7 +78,7 @@ type Plan struct {
 	Version   int      `json:"version"`
 	ID        string   `json:"id"` // see Sum
 	Options   Options  `json:"options"`
-	Schema    string   `json:"schema"`     // Avro schema JSON of all inputs; empty without inputs
+	Schema    string   `json:"schema"`     // Avro schema JSON of all rows; empty without inputs
 	Columns   int      `json:"columns"`    // number of columns of Schema
 	SplitSize int64    `json:"split_size"` // S: input bytes aimed at per task
 	Ratio     float64  `json:"ratio"`      // sampled output bytes per input byte

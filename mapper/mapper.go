@@ -31,6 +31,10 @@ type Source struct {
 	Size   int64 // of the file
 	Header *ocf.Header
 	Range  ocf.Range
+	// Resolver makes rows of the mapping's schema of those that were written;
+	// nil if they are. The task's other sources may use it too, but no other
+	// task.
+	Resolver *shred.Resolver
 }
 
 // Config is what a task needs besides its input. Workers,

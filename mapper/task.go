@@ -28,6 +28,7 @@ type task struct {
 	// be left out whole.
 	trial    *shred.Shredder
 	minRow   int
+	resolved []byte // the row that a resolver made
 	group    *group // nil between row groups
 	emitted  bool
 	stats    Stats
@@ -129,10 +130,14 @@ func (t *task) checkRows(b *inputBlock, src Source) error {
 	if b.block.Rows == 0 {
 		return nil
 	}
-	if t.minRow > 0 {
-		if most := int64(len(b.rows) / t.minRow); b.block.Rows > most {
+	minRow := t.minRow
+	if src.Resolver != nil {
+		minRow = src.Resolver.MinRowSize()
+	}
+	if minRow > 0 {
+		if most := int64(len(b.rows) / minRow); b.block.Rows > most {
 			return damage.New(damage.Count, src.Name, b.block.Offset, "block says %d rows of at least %d bytes, but holds %d bytes",
-				b.block.Rows, t.minRow, len(b.rows))
+				b.block.Rows, minRow, len(b.rows))
 		}
 		return nil
 	}
@@ -153,12 +158,12 @@ func (t *task) walk(b *inputBlock, src Source, s *shred.Shredder, report *task) 
 				return err
 			}
 		}
-		n, err := s.Row(rest)
+		datum, n, err := t.shredRow(rest, src, s)
 		if err != nil {
 			return locate(err, src, &b.block, row, len(b.rows)-len(rest))
 		}
 		if report != nil {
-			if err := report.row(rest[:n]); err != nil {
+			if err := report.row(datum); err != nil {
 				return err
 			}
 		}
@@ -168,6 +173,19 @@ func (t *task) walk(b *inputBlock, src Source, s *shred.Shredder, report *task) 
 		return damage.New(damage.Count, src.Name, b.block.Offset, "%d bytes left after the block's %d rows", len(rest), b.block.Rows)
 	}
 	return nil
+}
+
+// shredRow shreds the first of the rows and returns its datum, and the bytes that
+// it takes of the rows: other ones where the source's rows are resolved.
+func (t *task) shredRow(rows []byte, src Source, s *shred.Shredder) (datum []byte, n int, err error) {
+	if src.Resolver == nil {
+		n, err = s.Row(rows)
+		return rows[:n], n, err
+	}
+	if t.resolved, n, err = src.Resolver.Row(t.resolved[:0], rows); err == nil {
+		_, err = s.Row(t.resolved)
+	}
+	return t.resolved, n, err
 }
 
 // row accounts for a shredded row: blocks that are due are closed, and the row

@@ -37,6 +37,10 @@ type keptField struct {
 // nothing to resolve and nothing to check that the reader's schema would not.
 func (r *Resolver) Identity() bool { return r.root.exact && r.root.code == resolveCopy }
 
+// MinRowSize is the least number of bytes of one row that was written; 0 where
+// rows may take none.
+func (r *Resolver) MinRowSize() int { return r.root.writer.least }
+
 // Row appends the reader's form of the one datum at the start of the slice to
 // dst and returns how many bytes of the slice the datum has. What needs no
 // resolution is copied as it is coded, the rest is coded in the plainest form.

@@ -16,6 +16,11 @@ import (
 
 // verifyAgainst compares the columns with the inputs, row by row.
 func (a *app) verifyAgainst(ctx context.Context, f *verifyFlags, l *dataset.Listing, r *verified) error {
+	for _, run := range l.Runs {
+		if run.Success.Options.ReaderSchema {
+			return usagef("--against: the rows of %s were resolved to the schema of convert --schema; such outputs cannot be compared with their inputs yet", l.Path)
+		}
+	}
 	inputs, err := job.ExpandInputs(ctx, f.against, a.resolve)
 	if err != nil {
 		return err

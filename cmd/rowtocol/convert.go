@@ -17,7 +17,8 @@ import (
 const convertLong = `Convert Avro object container files to column files, one per row group.
 
 INPUT is a file, a directory or a quoted glob pattern; DEST is a directory, which
-convert makes. All inputs must have the same schema. DEST/_SUCCESS is written
+convert makes. All inputs must have the same schema, unless --schema names one
+that all of them are resolved to, by Avro's rules. DEST/_SUCCESS is written
 last: a reader that waits for it never sees part of a dataset. The same job
 again finds it and does nothing; a job that was interrupted goes on where it
 stopped.`
@@ -31,6 +32,9 @@ const convertExample = `  # a directory of files, with the defaults
   # one column stored with another codec, and an index of first values
   rowtocol convert --codec snappy --codec body=bzip2 --values date /data/mail /data/mail.columns
 
+  # files of several generations of a schema, as the latest has them
+  rowtocol convert --schema mail-v3.avsc /data/mail /data/mail.columns
+
   # from a scheduler: go on after damage, keep the damaged bytes, exit 99 when there is nothing to do
   rowtocol convert --config job.yaml --on-damage quarantine --exit-nothing 99 /data/mail /data/mail.columns`
 
@@ -38,7 +42,7 @@ const convertExample = `  # a directory of files, with the defaults
 type convertFlags struct {
 	codecs, meta, values          []string
 	format, checksum, onDamage    string
-	recursive                     string
+	recursive, schema             string
 	blockSize, rowGroup, maxBlock byteSize
 	maxLost                       int64
 	strict, overwrite, dryRun     bool
@@ -71,6 +75,7 @@ func (a *app) convertCommand() *cobra.Command {
 	flags.Int64Var(&f.maxLost, "max-lost-rows", -1, "stop when damage has cost more rows than this; -1 is no limit")
 	flags.Var(&f.maxBlock, "max-input-block", "largest decompressed input block")
 	flags.StringVar(&f.recursive, "recursive", "", "bytes: keep the recursive part of a schema as one column of Avro-encoded bytes")
+	flags.StringVar(&f.schema, "schema", "", "`file` with the Avro schema that the rows of all inputs are resolved to: defaults, aliases, promotions")
 	flags.BoolVar(&f.strict, "strict", false, "refuse schemas that Java readers may refuse, instead of warning")
 	flags.BoolVar(&f.overwrite, "overwrite", false, "replace an earlier output in DEST")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "print the plan and do nothing")
@@ -169,10 +174,14 @@ func (a *app) convert(cmd *cobra.Command, f *convertFlags, inputs []string, dest
 		return err
 	}
 	ctx := cmd.Context()
+	schema, err := a.readerSchema(ctx, f.schema)
+	if err != nil {
+		return err
+	}
 	p, stop := a.startProgress(ctx)
 	defer stop()
 	req := job.Request{
-		Inputs: inputs, Dest: dest, Options: options, NewFormat: newFormat,
+		Inputs: inputs, Dest: dest, Options: options, Schema: schema, NewFormat: newFormat,
 		Overwrite: f.overwrite, Workers: a.workers, Memory: int64(a.memory), TempDir: a.tempDir,
 		Resolve:  a.resolve,
 		Progress: func(s job.Progress) { p.set(s.Rows, s.Bytes, s.TotalBytes) },

@@ -1,9 +1,13 @@
 package main
 
 import (
+	"bytes"
 	"context"
+	"errors"
+	"fmt"
 
 	"github.com/rowtocol/rowtocol/dataset"
+	"github.com/rowtocol/rowtocol/store"
 )
 
 // list resolves FILE|DIR and finds its files.
@@ -13,4 +17,30 @@ func (a *app) list(ctx context.Context, location string) (*dataset.Listing, erro
 		return nil, err
 	}
 	return dataset.List(ctx, at.Store, at.Path, dataset.Options{})
+}
+
+// maxSchema bounds a schema that is read from a file of its own, in bytes.
+const maxSchema = 16 << 20
+
+// readerSchema returns the JSON of the Avro schema in a file; empty if no file
+// is named.
+func (a *app) readerSchema(ctx context.Context, location string) (string, error) {
+	if location == "" {
+		return "", nil
+	}
+	at, err := a.resolve(location)
+	if err != nil {
+		return "", err
+	}
+	text, err := at.Store.ReadFile(ctx, at.Path, maxSchema)
+	if errors.Is(err, store.ErrNotExist) {
+		return "", usagef("--schema: %s does not exist", location)
+	}
+	if err != nil {
+		return "", fmt.Errorf("--schema: %w", err)
+	}
+	if text = bytes.TrimSpace(text); len(text) == 0 {
+		return "", usagef("--schema: %s is empty", location)
+	}
+	return string(text), nil
 }
