@@ -310,6 +310,6 @@
   }
   for (const e of document.querySelectorAll("data.count")) e.textContent = count(e.value);
   if (stored > 0) overview();
-  columnsTable();
+  if (nodes.length > 0) columnsTable();
   groupsTable();
 })();
