@@ -17,6 +17,9 @@ type blockReader struct {
 	z      decompressor
 }
 
+// Blocks is the column's block table. It must not be changed.
+func (b *blockReader) Blocks() []Descriptor { return b.blocks }
+
 func (b *blockReader) fail(kind damage.Kind, block int, offset int64, reason string, args ...any) *damage.Error {
 	err := damage.New(kind, b.f.name, offset, reason, args...)
 	err.Column, err.Block = b.col.Name, int64(block)

@@ -96,15 +96,19 @@ func (d *decoder) bytes(what string) []byte {
 	return d.take(d.length(what), what)
 }
 
-// firstRead is the size of the first read of a structure of unknown length.
-const firstRead = 64 << 10
+// The sizes of the first reads of structures of unknown length. Behind a table
+// are its column's blocks, which are read for nothing with it.
+const (
+	firstHeader = 64 << 10
+	firstTable  = 4 << 10
+)
 
-// decodeGrowing runs parse over the bytes [off, end) of r, first over a short
-// prefix, and with twice as much for as long as parse finds its buffer short.
-// So a structure of unknown size costs at most a small multiple of its bytes,
-// whatever its counts claim.
-func decodeGrowing(r io.ReaderAt, file string, off, end int64, parse func(*decoder)) error {
-	for n := int64(firstRead); ; n *= 2 {
+// decodeGrowing runs parse over the bytes [off, end) of r, at first over so
+// many, then over four times as many for as long as parse finds its buffer
+// short. So a structure of unknown size costs at most a small multiple of its
+// bytes, whatever its counts claim.
+func decodeGrowing(r io.ReaderAt, file string, off, end, first int64, parse func(*decoder)) error {
+	for n := first; ; n *= 4 {
 		n = min(n, end-off)
 		d := decoder{buf: make([]byte, n), base: off, file: file}
 		if err := readFull(r, d.buf, off, file); err != nil {

@@ -28,7 +28,10 @@
 // The version is 2; 0 and 1, which have no runs of lengths, are read too.
 // A start is the offset of the column's block count in the file. Rows are
 // top-level rows, in children as well. The first value is there only in columns
-// with the metadata key trevni.values. A block ends at a row boundary.
+// with the metadata key trevni.values; there the column's key
+// rowtocol.ascending, a byte, is 1 if no value is less than the one before it:
+// the index is kept for any column, but bounds values in ascending ones only.
+// A block ends at a row boundary.
 //
 // # Checksums
 //

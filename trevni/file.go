@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"math"
+	"sync"
 	"sync/atomic"
 
 	"github.com/rowtocol/rowtocol/column"
@@ -27,6 +28,9 @@ type File struct {
 	name       string
 	h          *header
 	unverified atomic.Bool
+
+	mu     sync.Mutex
+	tables map[int][]Descriptor // those that were read, by column
 }
 
 // Open reads and checks the header of the file of size bytes behind r; name
@@ -34,7 +38,7 @@ type File struct {
 // *damage.Error, or wrap what r reported.
 func Open(r io.ReaderAt, size int64, name string) (*File, error) {
 	f := &File{MaxBlock: DefaultMaxBlock, r: r, size: size, name: name}
-	err := decodeGrowing(r, name, 0, size, func(d *decoder) { f.h = parseHeader(d, size) })
+	err := decodeGrowing(r, name, 0, size, firstHeader, func(d *decoder) { f.h = parseHeader(d, size) })
 	if err != nil {
 		return nil, err
 	}
@@ -93,17 +97,29 @@ func (f *File) sectionEnd(col int) int64 {
 	return f.size
 }
 
-// Blocks reads the block table of a column and checks it against the row
-// count and the space that the file has for the column.
+// Blocks reads the block table of a column, once, and checks it against the
+// row count and the space that the file has for the column. The table must not
+// be changed.
 func (f *File) Blocks(col int) ([]Descriptor, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if blocks, ok := f.tables[col]; ok {
+		return blocks, nil
+	}
 	blocks, _, err := f.table(col)
+	if err == nil {
+		if f.tables == nil {
+			f.tables = map[int][]Descriptor{}
+		}
+		f.tables[col] = blocks
+	}
 	return blocks, err
 }
 
 // table reads a block table and gives also the offset of its end.
 func (f *File) table(col int) (blocks []Descriptor, end int64, err error) {
 	c := &f.h.columns[col]
-	err = decodeGrowing(f.r, f.name, c.Start, f.sectionEnd(col), func(d *decoder) {
+	err = decodeGrowing(f.r, f.name, c.Start, f.sectionEnd(col), firstTable, func(d *decoder) {
 		blocks = f.parseTable(d, c, f.sectionEnd(col))
 		end = d.offset()
 		if d.err != nil {

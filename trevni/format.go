@@ -42,6 +42,9 @@ type columnState struct {
 	encoder  encoder
 	checksum string
 	table    []byte // block count, descriptors
+	flagAt   int    // with values: where the header says whether they ascend
+	sorted   bool   // they do so far
+	last     []byte // the last value
 	blocks   uint32
 	begun    int64 // rows in blocks begun
 	rows     int64 // rows in blocks ended
@@ -66,10 +69,14 @@ func newRowGroup(o Options, schema string, cols []column.Column) (*rowGroup, err
 		d.Meta = columnMeta(d, parent)
 		g.columns[i] = columnState{
 			typ: cols[i].Type, values: d.Values, encoder: encoderOf(d.Codec), checksum: d.Checksum,
-			table: make([]byte, 4),
+			table: make([]byte, 4), sorted: true,
 		}
 	}
-	g.header, g.crcAt = appendHeader(nil, fileMeta(&o, schema), described)
+	var ends []int
+	g.header, g.crcAt, ends = appendHeader(nil, fileMeta(&o, schema), described)
+	for i, end := range ends {
+		g.columns[i].flagAt = end - 1
+	}
 	g.size = int64(len(g.header) + 4*len(cols))
 	return g, nil
 }
@@ -120,11 +127,29 @@ func (g *rowGroup) Begin(col int, block *column.Block) (format.EncodeJob, error)
 			return nil, fmt.Errorf("trevni: column %d: first value: %w", col, err)
 		}
 		j.first = append(j.first, block.Data[:n]...)
+		if err := c.checkOrder(block.Data); err != nil {
+			return nil, fmt.Errorf("trevni: column %d: %w", col, err)
+		}
 	}
 	j.encoder, j.checksum = c.encoder, c.checksum
 	j.block, j.raw, j.rows = block, len(block.Data), block.Rows
 	c.begun += block.Rows
 	return j, nil
+}
+
+// checkOrder looks whether the values go on ascending.
+func (c *columnState) checkOrder(values []byte) error {
+	last := c.last
+	for len(values) > 0 && c.sorted {
+		n, err := column.ValueSize(c.typ, values)
+		if err != nil {
+			return err
+		}
+		c.sorted = len(last) == 0 || compareValues(c.typ, last, values[:n]) <= 0
+		last, values = values[:n], values[n:]
+	}
+	c.last = append(c.last[:0], last...)
+	return nil
 }
 
 // job takes a job from the free list.
@@ -180,6 +205,9 @@ func (g *rowGroup) Finish(rows int64) ([]format.Output, error) {
 	at, starts := int64(len(head)), head[len(head)-8*len(g.columns):]
 	for i := range g.columns {
 		c := &g.columns[i]
+		if c.values && c.sorted {
+			head[c.flagAt] = 1
+		}
 		binary.LittleEndian.PutUint64(starts[8*i:], uint64(at))
 		at += int64(len(c.table)) + c.stored
 		binary.LittleEndian.PutUint32(c.table, c.blocks)

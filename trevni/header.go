@@ -21,6 +21,9 @@ const (
 
 	// SchemaKey is the file metadata key of the rows' Avro schema (JSON).
 	SchemaKey = "avro.schema"
+	// AscendingKey is the metadata key of a column with first values: a byte, 1
+	// if no value is less than the one before it, else 0.
+	AscendingKey = "rowtocol.ascending"
 	// TableCRCKey is the file metadata key of the CRC-32C, a fixed32, of the
 	// header and all block tables; its own four bytes count as zero.
 	TableCRCKey = "rowtocol.crc32c"
@@ -86,6 +89,9 @@ type Column struct {
 	Checksum string
 	// Values is set when the block table holds each block's first value.
 	Values bool
+	// Ascending is set when the file says of a column with Values that no value
+	// is less than the one before it, so that first values bound their blocks.
+	Ascending bool
 	// Start is the offset in the file of the column's block count.
 	Start int64
 }
@@ -217,6 +223,8 @@ func parseColumn(d *decoder, file Metadata, byName map[string]int) Column {
 	}
 	_, c.Array = c.Meta.Get(keyArray)
 	_, c.Values = c.Meta.Get(keyValues)
+	ascending, _ := c.Meta.Get(AscendingKey)
+	c.Ascending = c.Values && string(ascending) == "\x01"
 	if parent, ok := c.Meta.Get(keyParent); ok {
 		if c.Parent, ok = byName[string(parent)]; !ok {
 			d.fail(damage.Header, at, "column %q has the parent %q, which is no array column before it", c.Name, parent)
@@ -271,9 +279,10 @@ func resolve(col, file Metadata, key string) string {
 	return "null"
 }
 
-// appendHeader adds a header with zero for the row count, the column starts
-// and the table CRC, and gives the position in it of the last.
-func appendHeader(dst []byte, meta Metadata, cols []Column) (b []byte, crcAt int) {
+// appendHeader adds a header with zero for the row count, the column starts,
+// the table CRC and whether columns ascend. It gives the position in it of the
+// CRC, and of the end of each column's metadata.
+func appendHeader(dst []byte, meta Metadata, cols []Column) (b []byte, crcAt int, ends []int) {
 	base := len(dst)
 	dst = append(dst, magic...)
 	dst = append(dst, Version)
@@ -284,11 +293,12 @@ func appendHeader(dst []byte, meta Metadata, cols []Column) (b []byte, crcAt int
 	crcAt = len(dst) - base - 4
 	for i := range cols {
 		dst = cols[i].Meta.append(dst)
+		ends = append(ends, len(dst)-base)
 	}
-	return append(dst, make([]byte, 8*len(cols))...), crcAt
+	return append(dst, make([]byte, 8*len(cols))...), crcAt, ends
 }
 
-// columnMeta is the metadata that describes c.
+// columnMeta is the metadata that describes c. Whether it ascends comes last.
 func columnMeta(c *Column, parent string) Metadata {
 	m := Metadata{{keyName, []byte(c.Name)}, {keyType, []byte(c.Type.String())}}
 	if c.Array {
@@ -300,5 +310,9 @@ func columnMeta(c *Column, parent string) Metadata {
 	if c.Values {
 		m = append(m, KeyValue{keyValues, nil})
 	}
-	return append(m, KeyValue{keyCodec, []byte(c.Codec)}, KeyValue{keyChecksum, []byte(c.Checksum)})
+	m = append(m, KeyValue{keyCodec, []byte(c.Codec)}, KeyValue{keyChecksum, []byte(c.Checksum)})
+	if c.Values {
+		m = append(m, KeyValue{AscendingKey, []byte{0}})
+	}
+	return m
 }

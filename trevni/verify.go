@@ -85,7 +85,7 @@ func (f *File) headerCRC() (uint32, error) {
 
 // updateCRC adds the file's bytes [from, to) to a CRC-32C.
 func (f *File) updateCRC(crc uint32, from, to int64) (uint32, error) {
-	buf := make([]byte, min(to-from, firstRead))
+	buf := make([]byte, min(to-from, firstHeader))
 	for from < to {
 		buf = buf[:min(int64(len(buf)), to-from)]
 		if err := readFull(f.r, buf, from, f.name); err != nil {
@@ -143,6 +143,7 @@ func (f *File) verifyColumn(ctx context.Context, col int) error {
 	if err := c.openCounter(); err != nil {
 		return err
 	}
+	var last []byte
 	for i := range c.blocks {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -152,6 +153,11 @@ func (f *File) verifyColumn(ctx context.Context, col int) error {
 		}
 		if c.col.Values && c.Left() > 0 {
 			if err := c.verifyFirst(); err != nil {
+				return err
+			}
+		}
+		if c.col.Ascending {
+			if last, err = c.verifyOrder(last); err != nil {
 				return err
 			}
 		}
@@ -175,4 +181,21 @@ func (c *Cursor) verifyFirst() error {
 		return c.damaged(damage.Value, "the first value is not the one in the block table")
 	}
 	return c.SeekRow(c.blocks[c.block].FirstRow)
+}
+
+// verifyOrder checks that a block's values ascend from the last one before it
+// on, and returns the last of them.
+func (c *Cursor) verifyOrder(last []byte) ([]byte, error) {
+	var v []byte
+	for c.Left() > 0 {
+		var err error
+		if v, err = c.Value(v[:0]); err != nil {
+			return nil, err
+		}
+		if len(last) > 0 && compareValues(c.col.Type, last, v) > 0 {
+			return nil, c.damaged(damage.Value, "a value is less than the one before it, but the column has %s", AscendingKey)
+		}
+		last, v = v, last
+	}
+	return last, nil
 }
