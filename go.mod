@@ -18,6 +18,7 @@ require (
 
 require (
 	github.com/colinmarc/hdfs/v2 v2.4.0 // indirect
+	github.com/expr-lang/expr v1.17.8 // indirect
 	github.com/hashicorp/go-uuid v1.0.3 // indirect
 	github.com/inconshreveable/mousetrap v1.1.0 // indirect
 	github.com/jcmturner/aescts/v2 v2.0.0 // indirect

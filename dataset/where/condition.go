@@ -1,0 +1,229 @@
+package where
+
+import "github.com/rowtocol/rowtocol/shred"
+
+// condition holds in some of the rows of a batch.
+type condition interface {
+	// eval sets match for each row. scratch has room for what it needs.
+	eval(match []bool, s *scratch)
+}
+
+// scratch lends match slices to nested conditions.
+type scratch struct {
+	free [][]bool
+}
+
+func (s *scratch) take(rows int) []bool {
+	if n := len(s.free); n > 0 {
+		m := s.free[n-1]
+		s.free = s.free[:n-1]
+		if cap(m) >= rows {
+			return m[:rows]
+		}
+	}
+	return make([]bool, rows)
+}
+
+func (s *scratch) give(m []bool) { s.free = append(s.free, m) }
+
+// and holds where both hold.
+type and struct{ left, right condition }
+
+func (c and) eval(match []bool, s *scratch) {
+	c.left.eval(match, s)
+	other := s.take(len(match))
+	c.right.eval(other, s)
+	for i, m := range other {
+		match[i] = match[i] && m
+	}
+	s.give(other)
+}
+
+// or holds where either holds.
+type or struct{ left, right condition }
+
+func (c or) eval(match []bool, s *scratch) {
+	c.left.eval(match, s)
+	other := s.take(len(match))
+	c.right.eval(other, s)
+	for i, m := range other {
+		match[i] = match[i] || m
+	}
+	s.give(other)
+}
+
+// not holds where the other does not.
+type not struct{ condition }
+
+func (c not) eval(match []bool, s *scratch) {
+	c.condition.eval(match, s)
+	for i, m := range match {
+		match[i] = !m
+	}
+}
+
+// constant holds everywhere or nowhere.
+type constant bool
+
+func (c constant) eval(match []bool, _ *scratch) {
+	for i := range match {
+		match[i] = bool(c)
+	}
+}
+
+// isNull holds where a field has no value.
+type isNull struct{ f *field }
+
+func (c isNull) eval(match []bool, _ *scratch) {
+	for i := range match {
+		match[i] = c.f.kind == kindNull || c.f.at != nil && c.f.at[i] < 0
+	}
+}
+
+// isTrue holds where a boolean field is true.
+type isTrue struct{ f *field }
+
+func (c isTrue) eval(match []bool, _ *scratch) {
+	values := c.f.values.Bools
+	if c.f.at == nil {
+		copy(match, values)
+		return
+	}
+	for i, at := range c.f.at {
+		match[i] = at >= 0 && values[at]
+	}
+}
+
+// ints is a test of an integer field.
+type ints struct {
+	f *field
+	t bounds[int64]
+}
+
+func (c ints) eval(match []bool, _ *scratch) {
+	if c.f.leaf.Type.Kind == shred.KindInt {
+		evalBounds(c.f.values.Ints, c.f.at, &c.t, match)
+	} else {
+		evalBounds(c.f.values.Longs, c.f.at, &c.t, match)
+	}
+}
+
+// floats is a test of a floating-point field.
+type floats struct {
+	f *field
+	t bounds[float64]
+}
+
+func (c floats) eval(match []bool, _ *scratch) {
+	if c.f.leaf.Type.Kind == shred.KindFloat {
+		evalBounds(c.f.values.Floats, c.f.at, &c.t, match)
+	} else {
+		evalBounds(c.f.values.Doubles, c.f.at, &c.t, match)
+	}
+}
+
+// evalBounds tests the values of a column.
+func evalBounds[V int32 | int64 | float32 | float64, T int64 | float64](values []V, at []int32, t *bounds[T], match []bool) {
+	lo, hi, not := t.lo, t.hi, t.not
+	switch {
+	case t.set != nil:
+		for i := range match {
+			v := i
+			if at != nil {
+				v = int(at[i])
+			}
+			match[i] = v >= 0 && t.holds(T(values[v]))
+		}
+	case at == nil:
+		for i, v := range values[:len(match)] {
+			match[i] = (lo <= T(v) && T(v) <= hi) != not
+		}
+	default:
+		for i, a := range at {
+			if match[i] = a >= 0; a >= 0 {
+				v := T(values[a])
+				match[i] = (lo <= v && v <= hi) != not
+			}
+		}
+	}
+}
+
+// text is a test of a text field.
+type text struct {
+	f     *field
+	holds func([]byte) bool
+	// lo and hi bound what holds, where they are not nil.
+	lo, hi []byte
+}
+
+func (c text) eval(match []bool, _ *scratch) {
+	for i := range match {
+		at := int32(i)
+		if c.f.at != nil {
+			at = c.f.at[i]
+		}
+		match[i] = at >= 0 && c.holds(c.f.text(at))
+	}
+}
+
+// symbols is a test of an enum: its outcome for each symbol.
+type symbols struct {
+	f     *field
+	holds []bool
+}
+
+func (c symbols) eval(match []bool, _ *scratch) {
+	for i := range match {
+		at := int32(i)
+		if c.f.at != nil {
+			at = c.f.at[i]
+		}
+		match[i] = at >= 0 && c.holds[c.f.values.Ints[at]]
+	}
+}
+
+// operand has a value in each row.
+type operand interface {
+	value(row int) value
+}
+
+// tested is a test of one operand, never of null.
+type tested struct {
+	operand
+	holds func(*value) bool
+}
+
+func (c tested) eval(match []bool, _ *scratch) {
+	for i := range match {
+		v := c.value(i)
+		match[i] = v.kind != kindNull && c.holds(&v)
+	}
+}
+
+// pairwise is a test of two operands, neither of which is null.
+type pairwise struct {
+	left, right operand
+	holds       func(a, b *value) bool
+}
+
+func (c pairwise) eval(match []bool, _ *scratch) {
+	for i := range match {
+		a := c.left.value(i)
+		if a.kind == kindNull {
+			match[i] = false
+			continue
+		}
+		b := c.right.value(i)
+		match[i] = b.kind != kindNull && c.holds(&a, &b)
+	}
+}
+
+// missing holds where an operand is null.
+type missing struct{ operand }
+
+func (c missing) eval(match []bool, _ *scratch) {
+	for i := range match {
+		v := c.value(i)
+		match[i] = v.kind == kindNull
+	}
+}

@@ -1,0 +1,143 @@
+package where
+
+import (
+	"bytes"
+	"encoding/binary"
+	"math"
+	"slices"
+
+	"github.com/rowtocol/rowtocol/column"
+	"github.com/rowtocol/rowtocol/shred"
+)
+
+// Predicate is a condition on the rows of a mapping. It belongs to one
+// goroutine.
+type Predicate struct {
+	root    condition
+	fields  []*field
+	columns []int
+	vectors map[int]*column.Vector
+	scratch scratch
+}
+
+// Parse reads a condition on the rows of a mapping. The error says what of it
+// is not of the language, or does not fit the schema.
+func Parse(text string, m *shred.Mapping) (*Predicate, error) {
+	root, fields, err := parse(text, m)
+	if err != nil {
+		return nil, err
+	}
+	p := &Predicate{root: root, fields: fields, vectors: map[int]*column.Vector{}}
+	for _, f := range fields {
+		p.columns = append(p.columns, f.leaf.Optional...)
+		if f.leaf.Column >= 0 {
+			p.columns = append(p.columns, f.leaf.Column)
+		}
+	}
+	slices.Sort(p.columns)
+	p.columns = slices.Compact(p.columns)
+	return p, nil
+}
+
+// Columns are the columns of the mapping that the condition needs, ascending.
+func (p *Predicate) Columns() []int { return p.columns }
+
+// Eval tells for each row of a batch whether the condition holds. vectors are
+// those of Columns, and hold len(match) rows. Values that contradict the schema
+// are a *damage.Error that names the column.
+func (p *Predicate) Eval(vectors []*column.Vector, match []bool) error {
+	for i, col := range p.columns {
+		p.vectors[col] = vectors[i]
+	}
+	for _, f := range p.fields {
+		if err := f.load(p.vectors, len(match)); err != nil {
+			return err
+		}
+	}
+	p.root.eval(match, &p.scratch)
+	return nil
+}
+
+// Bound is what the condition demands of a column that has a value in every
+// row.
+type Bound struct {
+	Column int
+	test   condition
+}
+
+// Bounds are demands without which the condition cannot hold.
+func (p *Predicate) Bounds() []Bound { return appendBounds(nil, p.root) }
+
+func appendBounds(b []Bound, c condition) []Bound {
+	switch c := c.(type) {
+	case and:
+		return appendBounds(appendBounds(b, c.left), c.right)
+	case ints:
+		if _, _, ok := c.t.limits(); ok && len(c.f.leaf.Optional) == 0 {
+			return append(b, Bound{c.f.leaf.Column, c})
+		}
+	case floats:
+		if _, _, ok := c.t.limits(); ok && len(c.f.leaf.Optional) == 0 {
+			return append(b, Bound{c.f.leaf.Column, c})
+		}
+	case text:
+		if (c.lo != nil || c.hi != nil) && len(c.f.leaf.Optional) == 0 {
+			return append(b, Bound{c.f.leaf.Column, c})
+		}
+	}
+	return b
+}
+
+// Before reports whether a value lies before all that the condition allows,
+// in the order of a column's index: numbers by value with NaN last, text by
+// its bytes. The value is encoded as in the column.
+func (b Bound) Before(encoded []byte) bool {
+	switch c := b.test.(type) {
+	case ints:
+		v, _ := binary.Varint(encoded)
+		return v < c.t.lower()
+	case floats:
+		return c.decode(encoded) < c.t.lower()
+	case text:
+		return c.lo != nil && bytes.Compare(sized(encoded), c.lo) < 0
+	}
+	return false
+}
+
+// After reports whether a value lies behind all that the condition allows.
+func (b Bound) After(encoded []byte) bool {
+	switch c := b.test.(type) {
+	case ints:
+		v, _ := binary.Varint(encoded)
+		return v > c.t.upper()
+	case floats:
+		return !(c.decode(encoded) <= c.t.upper()) // NaN is last
+	case text:
+		return c.hi != nil && bytes.Compare(sized(encoded), c.hi) > 0
+	}
+	return false
+}
+
+func (t *bounds[T]) lower() T {
+	lo, _, _ := t.limits()
+	return lo
+}
+
+func (t *bounds[T]) upper() T {
+	_, hi, _ := t.limits()
+	return hi
+}
+
+// decode reads a value of the column, which is whole.
+func (c floats) decode(encoded []byte) float64 {
+	if c.f.leaf.Type.Kind == shred.KindFloat {
+		return float64(math.Float32frombits(binary.LittleEndian.Uint32(encoded)))
+	}
+	return math.Float64frombits(binary.LittleEndian.Uint64(encoded))
+}
+
+// sized strips the length of an encoded text.
+func sized(encoded []byte) []byte {
+	_, n := binary.Varint(encoded)
+	return encoded[max(n, 0):]
+}
