@@ -4,7 +4,12 @@
 // List finds the files and opens none. Open makes a Dataset of them, whose
 // rows come in two forms:
 //
-//	Scan     one Avro datum after another, with all fields or the chosen ones
+//	Scan     one Avro datum after another
+//	Batches  the values of columns side by side, some thousand rows at a time
+//
+// Both give all fields or the chosen ones, of all rows or of those that a
+// condition selects: its columns are read first, the others only in blocks
+// with rows that match, and sought in them.
 //
 // Files are opened one at a time, and of each only what the query needs is
 // read: its header, and the block tables and blocks of the columns in

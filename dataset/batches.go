@@ -1,0 +1,131 @@
+package dataset
+
+import (
+	"context"
+	"errors"
+	"io"
+
+	"github.com/rowtocol/rowtocol/column"
+	"github.com/rowtocol/rowtocol/shred"
+)
+
+// Batches reads the columns of rows, some rows at a time. It belongs to one
+// goroutine, and allocates nothing per row or batch once its vectors have
+// grown.
+//
+//	for b.Next() {
+//		use(b.Rows(), b.Vector(0))
+//	}
+//	if err := b.Err(); err != nil { … }
+type Batches struct {
+	rows    *selection
+	columns *columns
+	most    int
+	rest    span // rows found and not read
+	err     error
+}
+
+// Batches begins to read columns. ctx bounds the reads.
+func (d *Dataset) Batches(ctx context.Context, q Query) (*Batches, error) {
+	if q.Schema != nil {
+		return nil, queryf("columns are read in the schema of the dataset; rows can be resolved to another")
+	}
+	if q.BatchRows < 0 {
+		return nil, queryf("batches of %d rows", q.BatchRows)
+	}
+	s, err := d.newSelection(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	b := &Batches{rows: s, most: q.BatchRows}
+	if b.most == 0 {
+		b.most = defaultBatchRows
+	}
+	if d.mapping != nil {
+		b.columns = newColumns(d.mapping.Columns, s.columns)
+	}
+	return b, nil
+}
+
+// Mapping returns the columns that are read; nil for the output of no input.
+func (b *Batches) Mapping() *shred.Mapping { return b.rows.mapping }
+
+// Next reads the next batch, and reports whether there was one. The vectors of
+// the batch before are used again. A batch has as many rows as were asked for,
+// or fewer if they are large, and at the end.
+func (b *Batches) Next() bool {
+	if b.err != nil {
+		return false
+	}
+	if b.columns == nil {
+		b.err = io.EOF
+		return false
+	}
+	b.columns.reset()
+	b.err = b.fill()
+	if b.err != nil && !errors.Is(b.err, io.EOF) {
+		b.columns.reset()
+	}
+	b.rows.stats.Rows += int64(b.columns.rows)
+	return b.columns.rows > 0
+}
+
+// fill reads rows until the batch is full; io.EOF says that they were the
+// last.
+func (b *Batches) fill() error {
+	for b.columns.rows < b.most {
+		if b.rest.from == b.rest.to {
+			file := b.rows.file
+			var err error
+			if b.rest, err = b.rows.next(); err != nil {
+				return err
+			}
+			if b.rows.file != file {
+				if err := b.columns.bind(b.rows.file); err != nil {
+					return b.rows.located(err)
+				}
+			}
+		}
+		n, err := b.columns.read(b.rest.from, b.rest.to, b.most)
+		if err != nil {
+			return b.rows.located(err)
+		}
+		if n == 0 {
+			return nil
+		}
+		b.rest.from += int64(n)
+	}
+	return nil
+}
+
+// Rows is the number of rows in the batch.
+func (b *Batches) Rows() int {
+	if b.columns == nil {
+		return 0
+	}
+	return b.columns.rows
+}
+
+// Vector returns the values of a column of Mapping in the batch. A child
+// column has those of all items of its parent in the batch, in order. The
+// vector is valid until Next.
+func (b *Batches) Vector(col int) *column.Vector { return b.columns.vectors[col] }
+
+// Err returns what ended the reading, nil at the end of the rows.
+func (b *Batches) Err() error {
+	if errors.Is(b.err, io.EOF) {
+		return nil
+	}
+	return b.err
+}
+
+// Stats returns what was read so far.
+func (b *Batches) Stats() Stats { return b.rows.stats }
+
+// Close ends the reading. The vectors stay valid.
+func (b *Batches) Close() {
+	b.rows.close()
+	if b.err == nil {
+		b.err = io.EOF
+	}
+}

@@ -1,0 +1,129 @@
+package dataset_test
+
+import (
+	"encoding/binary"
+	"io"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/rowtocol/rowtocol/column"
+	"github.com/rowtocol/rowtocol/damage"
+	"github.com/rowtocol/rowtocol/dataset"
+	"github.com/rowtocol/rowtocol/shred"
+)
+
+// block is the only one of a column.
+type block struct {
+	data  []byte
+	items int
+}
+
+func (b *block) Next(r *column.Reader) error {
+	if b.data == nil {
+		return io.EOF
+	}
+	r.Load(b.data, int64(b.items))
+	b.data = nil
+	return nil
+}
+
+func (*block) Damaged(kind damage.Kind, pos int, reason string, args ...any) error {
+	return damage.New(kind, "", int64(pos), reason, args...)
+}
+
+// reader gives a vector back one value at a time.
+func reader(c column.Column, v *column.Vector) *column.Reader {
+	bufs := column.NewBuffers([]column.Column{c}, column.Interleaved, 1<<30)
+	buf, next := &bufs.Cols[0], 0
+	values := func(n int) {
+		for i := next; i < next+n; i++ {
+			switch c.Type {
+			case column.Null:
+			case column.Boolean:
+				buf.AppendBool(v.Bools[i])
+			case column.Int:
+				buf.AppendVarint(int64(v.Ints[i]))
+			case column.Long:
+				buf.AppendVarint(v.Longs[i])
+			case column.Float:
+				buf.Append(binary.LittleEndian.AppendUint32(nil, math.Float32bits(v.Floats[i])))
+			case column.Double:
+				buf.Append(binary.LittleEndian.AppendUint64(nil, math.Float64bits(v.Doubles[i])))
+			default:
+				buf.AppendSized(v.Data[v.Offsets[i]:v.Offsets[i+1]])
+			}
+		}
+		next += n
+	}
+	items := v.Values
+	if c.Array {
+		items = len(v.Lengths)
+		for _, n := range v.Lengths {
+			buf.Length(uint32(n))
+			values(int(n))
+		}
+	} else {
+		values(items)
+	}
+	var out column.Block
+	buf.Finish(1, &out)
+	return column.NewReader(c, true, &block{append([]byte{}, out.Data...), items})
+}
+
+// batches returns the rows that the batches of a query hold.
+func batches(t testing.TB, d *dataset.Dataset, q dataset.Query) ([][]byte, dataset.Stats, error) {
+	t.Helper()
+	b, err := d.Batches(t.Context(), q)
+	if err != nil {
+		return nil, dataset.Stats{}, err
+	}
+	defer b.Close()
+	var rows [][]byte
+	for b.Next() {
+		readers := make([]*column.Reader, len(b.Mapping().Columns))
+		for i, c := range b.Mapping().Columns {
+			readers[i] = reader(c, b.Vector(i))
+		}
+		a := shred.NewAssembler(b.Mapping(), readers)
+		for range b.Rows() {
+			row, err := a.Row(nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			rows = append(rows, row)
+		}
+		if q.BatchRows > 0 && b.Rows() > q.BatchRows {
+			t.Errorf("a batch of %d rows", b.Rows())
+		}
+	}
+	return rows, b.Stats(), b.Err()
+}
+
+// Batches hold the rows that a scan gives, whatever the query.
+func TestBatchesHoldTheRows(t *testing.T) {
+	dir, _ := mailSet(t, 1500, nil)
+	d := open(t, dir, dataset.Options{})
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 60 {
+		q := dataset.Query{
+			Offset: int64(r.IntN(3) * r.IntN(1500)), Limit: int64(r.IntN(1600) - 50), BatchRows: r.IntN(3) * r.IntN(1000),
+			Where: []string{"", "seen", "score > 5 && size != null", "id % 97 == 0", `folder == "SPAM"`, "false"}[r.IntN(6)],
+		}
+		if r.IntN(2) == 0 {
+			q.Columns = [][]string{{"from"}, {"received.protocol", "score"}, {"headers", "id"}, {"to", "seen"}, {}}[r.IntN(5)]
+		}
+		want, ws, err := scan(t, d, q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, gs, err := batches(t, d, q)
+		if err != nil || !slices.EqualFunc(got, want, slices.Equal) {
+			t.Errorf("%+v: %d rows, want %d (%v)", q, len(got), len(want), err)
+		}
+		if gs.Rows != ws.Rows || ws.BytesRead > ws.FileBytes*5/2 { // such small files are read with their headers
+			t.Errorf("%+v: %+v and %+v", q, gs, ws)
+		}
+	}
+}

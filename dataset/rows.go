@@ -1,0 +1,180 @@
+package dataset
+
+import (
+	"context"
+	"errors"
+	"io"
+
+	"github.com/rowtocol/rowtocol/column"
+	"github.com/rowtocol/rowtocol/dataset/where"
+	"github.com/rowtocol/rowtocol/shred"
+)
+
+// Query says which rows are read, and what of them.
+type Query struct {
+	// Columns are the fields to read, as shred.Mapping.Project takes them; nil
+	// is all.
+	Columns []string
+	// Where is a condition on the rows, in the language of package where; empty
+	// is none.
+	Where string
+	// Offset is how many of the rows that match are passed over.
+	Offset int64
+	// Limit is the most rows that are read; negative is no limit.
+	Limit int64
+	// Schema is the reader's, to which the chosen fields of the rows are
+	// resolved; nil is the dataset's own. Only for Scan.
+	Schema *shred.Schema
+	// BatchRows is the most rows in a batch, 0 the default. Only for Batches.
+	BatchRows int
+}
+
+// Stats say what a query has read so far.
+type Stats struct {
+	Rows       int64 // that it gave
+	TotalRows  int64 // of the dataset
+	BytesRead  int64 // of files: headers, block tables and blocks
+	FileBytes  int64 // of all files of the dataset
+	BlocksRead int64
+	// Blocks is how many there are of the columns that the query names, in the
+	// files that it opened.
+	Blocks int64
+}
+
+// span is a range of rows of a part.
+type span struct{ from, to int64 }
+
+// selection finds the rows of a query, in order.
+type selection struct {
+	ctx     context.Context
+	dataset *Dataset
+	where   *where.Predicate // nil without a condition
+	mapping *shred.Mapping   // of the chosen fields
+	columns []int            // of the dataset, one per column of mapping
+	twice   []bool           // columns of the dataset whose blocks are read twice
+	skip    int64            // rows yet to be passed over
+	left    int64            // rows yet to be given
+	stats   Stats
+
+	part int // of file
+	file *partFile
+	rest span    // rows of the part that are not looked at
+	find *filter // of the part, with a condition
+}
+
+// newSelection checks a query.
+func (d *Dataset) newSelection(ctx context.Context, q Query) (*selection, error) {
+	if q.Offset < 0 {
+		return nil, queryf("offset %d is negative", q.Offset)
+	}
+	s := &selection{ctx: ctx, dataset: d, part: -1, skip: q.Offset, left: q.Limit}
+	if q.Limit < 0 {
+		s.left = d.rows
+	}
+	var err error
+	if s.mapping, s.columns, err = d.project(q.Columns); err != nil {
+		return nil, err
+	}
+	if q.Where != "" && d.mapping != nil {
+		if s.where, err = where.Parse(q.Where, d.mapping); err != nil {
+			return nil, &queryError{err}
+		}
+		s.twice = readTwice(d.mapping.Columns, s.columns, s.where.Columns())
+	}
+	s.stats.TotalRows = d.rows
+	for _, p := range d.Parts() {
+		s.stats.FileBytes += p.Bytes
+	}
+	return s, nil
+}
+
+// readTwice finds the columns that are both chosen and the condition's, and
+// those whose lengths say where to find the items of another.
+func readTwice(all []column.Column, chosen, condition []int) []bool {
+	twice, chosenToo := make([]bool, len(all)), make([]bool, len(all))
+	for _, col := range chosen {
+		chosenToo[col] = true
+		if p := all[col].Parent; p >= 0 {
+			twice[p] = true
+		}
+	}
+	for _, col := range condition {
+		twice[col] = twice[col] || chosenToo[col]
+	}
+	return twice
+}
+
+// next returns the next rows that match, all of one part, which is file;
+// io.EOF after the last.
+func (s *selection) next() (span, error) {
+	for s.left > 0 {
+		if err := s.ctx.Err(); err != nil {
+			return span{}, err
+		}
+		if s.file == nil || s.rest.from == s.rest.to {
+			if err := s.nextPart(); err != nil {
+				return span{}, err
+			}
+			continue
+		}
+		found := s.rest
+		if s.find != nil {
+			var err error
+			if found, err = s.find.next(); errors.Is(err, io.EOF) {
+				s.rest.from = s.rest.to
+				continue
+			} else if err != nil {
+				return span{}, s.located(err)
+			}
+		} else {
+			s.rest.from = s.rest.to
+		}
+		n := min(s.skip, found.to-found.from)
+		s.skip -= n
+		found.from += n
+		found.to = min(found.to, found.from+s.left)
+		if found.from < found.to {
+			s.left -= found.to - found.from
+			return found, nil
+		}
+	}
+	return span{}, io.EOF
+}
+
+// nextPart opens the next part that can have rows to give.
+func (s *selection) nextPart() error {
+	s.close()
+	parts := s.dataset.Parts()
+	for s.part++; s.part < len(parts); s.part++ {
+		rows := parts[s.part].Rows
+		if rows > 0 && (s.where != nil || s.skip < rows) {
+			break
+		}
+		s.skip -= rows // of a condition no rows are known, of an empty part none are skipped
+	}
+	if s.part >= len(parts) {
+		s.left = 0
+		return nil
+	}
+	var err error
+	if s.file, err = s.dataset.open(s.ctx, s.part, &s.stats); err != nil {
+		return err
+	}
+	s.file.source.twice = s.twice
+	s.rest = span{0, s.file.RowCount()}
+	if s.where != nil {
+		s.find, err = newFilter(s)
+	}
+	return err
+}
+
+// close closes the file.
+func (s *selection) close() {
+	if s.file != nil {
+		s.file.close()
+		s.file = nil
+	}
+}
+
+// located names the file that an error is about.
+func (s *selection) located(err error) error { return in(s.file.Name(), err) }

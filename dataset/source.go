@@ -1,0 +1,137 @@
+package dataset
+
+import (
+	"context"
+	"errors"
+	"sort"
+
+	"github.com/rowtocol/rowtocol/damage"
+	"github.com/rowtocol/rowtocol/shred"
+	"github.com/rowtocol/rowtocol/store"
+	"github.com/rowtocol/rowtocol/trevni"
+)
+
+// partFile is an open part.
+type partFile struct {
+	*trevni.File
+	source *source
+}
+
+// open opens a part and holds it against what is known of it.
+func (d *Dataset) open(ctx context.Context, part int, read *Stats) (_ *partFile, err error) {
+	p := &d.list.Parts[part]
+	stored, err := d.list.Store.Open(ctx, p.Name)
+	if errors.Is(err, store.ErrNotExist) && p.Entry != nil {
+		return nil, damage.New(damage.Truncated, p.Name, -1, "the file is missing, %s lists it", successName)
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, stored.Close())
+		}
+	}()
+	if stored.Size() != p.Bytes {
+		return nil, damage.New(damage.Size, p.Name, min(stored.Size(), p.Bytes), "the file has %d bytes, expected %d", stored.Size(), p.Bytes)
+	}
+	s := &source{File: stored, read: read}
+	f, err := ReadHeader(s, p.Name)
+	if err != nil {
+		return nil, err
+	}
+	f.MaxBlock, s.columns = d.maxBlock, f.Columns()
+	if f.RowCount() != p.Rows {
+		return nil, damage.New(damage.Count, p.Name, 4, "the file has %d rows, expected %d", f.RowCount(), p.Rows)
+	}
+	return &partFile{f, s}, d.checkSchema(f)
+}
+
+// checkSchema compares a part's schema and columns with the dataset's.
+func (d *Dataset) checkSchema(f *trevni.File) error {
+	if f.Schema() != d.schema {
+		s, err := shred.ParseSchema(f.Schema())
+		if err != nil {
+			return in(f.Name(), err)
+		}
+		if s.Canonical() != d.mapping.Schema.Canonical() {
+			return damage.New(damage.Schema, f.Name(), -1, "the file is of another schema than the dataset")
+		}
+	}
+	return checkColumns(f, d.mapping)
+}
+
+// close ends the use of the file.
+func (p *partFile) close() {
+	_ = p.source.Close() // only read
+}
+
+// cursors opens cursors over columns.
+func (p *partFile) cursors(cols []int) ([]*trevni.Cursor, error) {
+	cursors := make([]*trevni.Cursor, len(cols))
+	for i, col := range cols {
+		var err error
+		if cursors[i], err = p.Cursor(col); err != nil {
+			return nil, err
+		}
+		p.source.read.Blocks += int64(len(cursors[i].Blocks()))
+	}
+	return cursors, nil
+}
+
+// source is a stored file of which is counted what is read, and kept for a
+// while what will be read twice: once to find the rows that match, and once to
+// give them. It belongs to one goroutine.
+type source struct {
+	store.File
+	read    *Stats
+	columns []trevni.Column
+	// twice are the columns of which blocks may be asked for again; nil for
+	// none.
+	twice []bool
+	kept  []keptBlock
+}
+
+// keptBlock is what was read at an offset, for a column.
+type keptBlock struct {
+	column int
+	offset int64
+	bytes  []byte
+}
+
+// ReadAt implements io.ReaderAt.
+func (s *source) ReadAt(p []byte, off int64) (int, error) {
+	for i := range s.kept {
+		if k := &s.kept[i]; k.offset == off && len(k.bytes) >= len(p) {
+			return copy(p, k.bytes), nil
+		}
+	}
+	n, err := s.File.ReadAt(p, off)
+	s.read.BytesRead += int64(n)
+	col := sort.Search(len(s.columns), func(i int) bool { return s.columns[i].Start > off }) - 1
+	if col < 0 || off == s.columns[col].Start {
+		return n, err // header or block table
+	}
+	s.read.BlocksRead++
+	if s.twice != nil && s.twice[col] && err == nil {
+		s.kept = append(s.kept, keptBlock{col, off, append([]byte(nil), p...)})
+	}
+	return n, err
+}
+
+// forget drops what was kept, but for the last block of each column: the rows
+// that come next may begin in it.
+func (s *source) forget() {
+	rest := s.kept[:0]
+	for i, k := range s.kept {
+		last := true
+		for _, later := range s.kept[i+1:] {
+			last = last && later.column != k.column
+		}
+		if last {
+			rest = append(rest, k)
+		}
+	}
+	clear(s.kept[len(rest):])
+	s.kept = rest
+}
