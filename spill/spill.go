@@ -278,7 +278,7 @@ func (s *Spill) Close() error {
 		s.folder.recycle(s)
 		return nil
 	}
-	if err := os.RemoveAll(s.dir); err != nil {
+	if err := errors.Join(os.RemoveAll(s.dir), unmapMemory(s.memory)); err != nil {
 		return fmt.Errorf("spill: %w", err)
 	}
 	return nil
