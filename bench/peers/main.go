@@ -27,6 +27,7 @@ type options struct {
 	sets    []string
 	only    *regexp.Regexp
 	runs    int
+	slow    time.Duration
 	core    int
 	timeout time.Duration
 	work    string
@@ -37,10 +38,11 @@ func main() {
 	var o options
 	sets := flag.String("sets", "mail,flat400,flat1000", "data sets, as internal/cmd/datagen names them")
 	only := flag.String("peers", ".", "regular expression of the peers to run; the table has names")
-	flag.IntVar(&o.runs, "runs", 3, "runs of each peer; the table has medians")
+	flag.IntVar(&o.runs, "runs", 5, "runs of each peer; the table has medians")
+	flag.DurationVar(&o.slow, "slow", 6*time.Second, "CPU time from which a peer is run once")
 	flag.IntVar(&o.core, "core", runtime.NumCPU()-1, "the processor core to run on")
 	flag.DurationVar(&o.timeout, "timeout", 15*time.Minute, "time for a run")
-	flag.StringVar(&o.work, "work", root+"/bin/peers", "directory for inputs and outputs")
+	flag.StringVar(&o.work, "work", root+"/bin/peers", "directory for inputs and outputs; 6 GB")
 	flag.StringVar(&o.binary, "rowtocol", root+"/bin/rowtocol", "the rowtocol program")
 	flag.Parse()
 	o.sets = strings.Split(*sets, ",")

@@ -12,6 +12,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -34,9 +35,9 @@ type result struct {
 	verdict string
 }
 
-// measure runs every peer as often as is asked for. The runs of the peers take
-// turns, so that a noisy moment does not hit one peer alone. The first output
-// of each is judged; a peer that fails is not run again.
+// measure runs every peer as often as is asked for, but slow ones once. The runs
+// of the peers take turns, so that a noisy moment does not hit one peer alone.
+// The first output of each is judged; a peer that fails is not run again.
 func (s *set) measure(ctx context.Context, o options, all []peer, absent map[string]string) ([]result, error) {
 	results := make([]result, len(all))
 	for i, p := range all {
@@ -48,7 +49,7 @@ func (s *set) measure(ctx context.Context, o options, all []peer, absent map[str
 	for n := range o.runs {
 		for i := range results {
 			r := &results[i]
-			if n > 0 && len(r.runs) == 0 || r.verdict != "" && n == 0 {
+			if n == 0 && r.verdict != "" || n > 0 && !r.again(o.slow) {
 				continue
 			}
 			fmt.Fprintf(os.Stderr, "%s, run %d: %s\n", s.name, n+1, r.peer.name)
@@ -56,24 +57,34 @@ func (s *set) measure(ctx context.Context, o options, all []peer, absent map[str
 				return nil, err
 			}
 		}
+		if n == 0 {
+			if err := s.judgeAll(ctx, o, results); err != nil {
+				return nil, err
+			}
+		}
 	}
 	return results, nil
 }
 
-// once runs a peer and, the first time, judges its output. Its error is not
-// the peer's.
+// again reports whether a peer that was run is worth further runs.
+func (r *result) again(slow time.Duration) bool {
+	return len(r.runs) > 0 && (r.runs[0].cpu <= slow || r.peer.name == ours)
+}
+
+// once runs a peer and keeps its first output. Its error is not the peer's.
 func (s *set) once(ctx context.Context, o options, r *result) error {
 	in, copied := s.variants[r.peer.variant]
 	if !copied {
 		in = s.input
 	}
-	dir := filepath.Join(o.work, "out") // some leave more than their output
-	if err := errors.Join(os.RemoveAll(dir), os.Mkdir(dir, 0o755)); err != nil {
+	dir := s.outputs(o, r) // some leave more than their output
+	if err := errors.Join(os.RemoveAll(dir), os.MkdirAll(dir, 0o755)); err != nil {
 		return err
 	}
-	defer func() { _ = os.RemoveAll(dir) }()
-	out := filepath.Join(dir, s.name+"."+r.peer.format)
-	c, err := measure(ctx, o, r.peer.command(in, out))
+	c, err := measure(ctx, o, r.peer.command(in, s.output(o, r)))
+	if ctx.Err() != nil || err != nil || len(r.runs) > 0 {
+		defer func() { _ = os.RemoveAll(dir) }()
+	}
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -82,16 +93,49 @@ func (s *set) once(ctx context.Context, o options, r *result) error {
 		return nil
 	}
 	r.runs = append(r.runs, c)
-	if len(r.runs) > 1 {
-		return nil
+	return nil
+}
+
+// outputs is the directory of a peer's output.
+func (s *set) outputs(o options, r *result) string {
+	return filepath.Join(o.work, "out", strings.ReplaceAll(r.peer.name, " ", "-"))
+}
+
+func (s *set) output(o options, r *result) string {
+	return filepath.Join(s.outputs(o, r), s.name+"."+r.peer.format)
+}
+
+// judgeAll judges and removes the first outputs, several at a time, for nothing
+// is measured meanwhile.
+func (s *set) judgeAll(ctx context.Context, o options, results []result) error {
+	var judges sync.WaitGroup
+	errs := make([]error, len(results))
+	free := make(chan struct{}, runtime.NumCPU())
+	fmt.Fprintf(os.Stderr, "%s: judging\n", s.name)
+	for i := range results {
+		if len(results[i].runs) == 0 {
+			continue
+		}
+		judges.Go(func() {
+			free <- struct{}{}
+			defer func() { <-free }()
+			errs[i] = errors.Join(s.settle(ctx, o, &results[i]), os.RemoveAll(s.outputs(o, &results[i])))
+		})
 	}
+	judges.Wait()
+	return errors.Join(errs...)
+}
+
+// settle fills in what is known of a peer's output.
+func (s *set) settle(ctx context.Context, o options, r *result) (err error) {
+	out := s.output(o, r)
 	if r.size, err = size(out); err != nil {
 		return err
 	}
 	if r.verdict, err = s.judge(ctx, o, r.peer.format, out); err != nil {
 		return err
 	}
-	if copied {
+	if _, copied := s.variants[r.peer.variant]; copied {
 		r.verdict += " (" + r.peer.note + ")"
 	}
 	return nil
@@ -195,12 +239,27 @@ func size(path string) (int64, error) {
 	return sum, err
 }
 
-// median is the middle of what the runs cost in one respect.
-func median(runs []cost, of func(cost) float64) float64 {
-	values := make([]float64, len(runs))
-	for i, c := range runs {
-		values[i] = of(c)
-	}
+// median is the middle of values, which it sorts.
+func median(values []float64) float64 {
 	slices.Sort(values)
 	return (values[len(values)/2] + values[(len(values)-1)/2]) / 2
+}
+
+// median is the middle of what a peer's runs cost in one respect.
+func (r *result) median(of func(cost) float64) float64 {
+	values := make([]float64, len(r.runs))
+	for i, c := range r.runs {
+		values[i] = of(c)
+	}
+	return median(values)
+}
+
+// times is the middle of a peer's CPU time as a multiple of another's in the
+// same round.
+func (r *result) times(base *result) float64 {
+	values := make([]float64, min(len(r.runs), len(base.runs)))
+	for i := range values {
+		values[i] = r.runs[i].cpu.Seconds() / base.runs[i].cpu.Seconds()
+	}
+	return median(values)
 }

@@ -35,11 +35,14 @@ func class(name string) func(in, out string) []string {
 	return program("java", "-cp", java+"/classes:"+java+"/lib/*", name)
 }
 
+// ours is the peer that the others are compared with.
+const ours = "rowtocol"
+
 // peers returns all peers, in the order of the table.
 func peers(rowtocol string) []peer {
 	return []peer{
 		{name: "cp", command: program("cp"), format: "avro"},
-		{name: "rowtocol", command: program(rowtocol, "convert", "--workers", "1"), format: "trevni"},
+		{name: ours, command: program(rowtocol, "convert", "--workers", "1"), format: "trevni"},
 		{name: "Rust arrow-avro", needs: "arrow-rs", command: program(cache + "/arrow-rs/release/arrow-rs-peer"), format: "parquet"},
 		{name: "DataFusion", needs: "datafusion", command: script("datafusion"), format: "parquet"},
 		{name: "DuckDB", needs: "duckdb", command: script("duckdb"), format: "parquet"},

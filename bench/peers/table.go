@@ -6,11 +6,16 @@ import (
 	"io"
 	"os"
 	"runtime"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
 
-const mega = 1e6
+const (
+	mega = 1e6
+	mebi = 1 << 20
+)
 
 // table is the table of all results; its lines are cells.
 type table struct {
@@ -21,23 +26,19 @@ type table struct {
 // add adds the results of a data set, with each peer's CPU time beside
 // rowtocol's.
 func (t *table) add(s *set, results []result) {
-	cpu := func(r result) float64 { return median(r.runs, func(c cost) float64 { return c.cpu.Seconds() }) }
-	var ours float64
-	for _, r := range results {
-		if r.peer.name == "rowtocol" && len(r.runs) > 0 {
-			ours = cpu(r)
-		}
-	}
-	t.lines = append(t.lines, []string{fmt.Sprintf("**%s** (%.0f MB)", s.name, float64(s.size)/mega), "", "", "", "", "", ""})
-	for _, r := range results {
-		line := []string{r.peer.name, "", "", "", "", "", r.verdict}
+	base := slices.IndexFunc(results, func(r result) bool { return r.peer.name == ours && len(r.runs) > 0 })
+	t.lines = append(t.lines, []string{fmt.Sprintf("**%s** (%.0f MB)", s.name, float64(s.size)/mega), "", "", "", "", "", "", ""})
+	for i := range results {
+		r := &results[i]
+		line := []string{r.peer.name, "", "", "", "", "", "", r.verdict}
 		if len(r.runs) > 0 {
-			line[1] = fmt.Sprintf("%.2f", cpu(r))
-			line[3] = fmt.Sprintf("%.2f", median(r.runs, func(c cost) float64 { return c.wall.Seconds() }))
-			line[4] = fmt.Sprintf("%.0f", median(r.runs, func(c cost) float64 { return float64(c.memory) })/mega)
-			line[5] = fmt.Sprintf("%.1f", float64(r.size)/mega)
-			if ours > 0 {
-				line[2] = fmt.Sprintf("%.2f", cpu(r)/ours)
+			line[1] = strconv.Itoa(len(r.runs))
+			line[2] = fmt.Sprintf("%.2f", r.median(func(c cost) float64 { return c.cpu.Seconds() }))
+			line[4] = fmt.Sprintf("%.2f", r.median(func(c cost) float64 { return c.wall.Seconds() }))
+			line[5] = fmt.Sprintf("%.0f", r.median(func(c cost) float64 { return float64(c.memory) })/mebi)
+			line[6] = fmt.Sprintf("%.1f", float64(r.size)/mega)
+			if base >= 0 {
+				line[3] = fmt.Sprintf("%.2f", r.times(&results[base]))
 			}
 		}
 		t.lines = append(t.lines, line)
@@ -46,11 +47,11 @@ func (t *table) add(s *set, results []result) {
 
 // print writes the table as Markdown, after a line about the machine.
 func (t *table) print(w io.Writer, o options) {
-	fmt.Fprintf(w, "%s, %s, %d cores, of which core %d was used; medians of %d runs; load %s before and %s after\n\n",
+	fmt.Fprintf(w, "%s, %s, %d cores, of which core %d was used; medians of at most %d runs; load %s before and %s after\n\n",
 		time.Now().Format(time.DateOnly), field("/proc/cpuinfo", "model name"), runtime.NumCPU(), o.core, o.runs, t.began, load())
 	lines := append([][]string{
-		{"", "CPU s", "× ours", "wall s", "peak MB", "output MB", "output"},
-		{"---", "---:", "---:", "---:", "---:", "---:", "---"},
+		{"", "runs", "CPU s", "× ours", "wall s", "peak MiB", "output MB", "output"},
+		{"---", "---:", "---:", "---:", "---:", "---:", "---:", "---"},
 	}, t.lines...)
 	width := make([]int, len(lines[0])-1)
 	for _, line := range lines {
