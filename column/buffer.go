@@ -229,7 +229,9 @@ func (b *Buffer) Length(n uint32) {
 		}
 		b.run++
 	default:
-		b.flushRun()
+		if b.run != 0 {
+			b.flushRun()
+		}
 		b.writeLength(int64(n))
 	}
 }
@@ -272,6 +274,10 @@ func (b *Buffer) flushRun() {
 // writeLength writes a coded length; the packing of booleans restarts after it.
 func (b *Buffer) writeLength(coded int64) {
 	b.bit = 0
+	if uint64(coded) < 64 {
+		b.AppendByte(byte(coded << 1))
+		return
+	}
 	b.AppendVarint(coded)
 }
 

@@ -11,11 +11,11 @@ import (
 type opcode uint8
 
 const (
-	opInt opcode = iota
-	opLong
-	opFixedWidth // n bytes, copied: float and double
-	opSized      // a length and bytes, copied: bytes
-	opString     // as opSized, counting invalid UTF-8
+	opInt        opcode = iota // a shift by n leaves 0 of a value in range
+	opLong                     // the same
+	opFixedWidth               // n bytes, copied: float and double
+	opSized                    // a length and bytes, copied: bytes
+	opString                   // as opSized, counting invalid UTF-8
 	opBoolean
 	opEnum        // n symbols
 	opFixed       // n bytes, given a length
@@ -36,7 +36,7 @@ type op struct {
 	// length and value share buf; null is the index of null.
 	optional bool
 	null     uint8
-	n        uint32         // see the opcodes; of opInt and opLong, a shift that leaves 0 of those in range
+	n        uint32         // see the opcodes
 	buf      *column.Buffer // values, or lengths of array, map and nullable
 	more     *details
 }

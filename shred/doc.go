@@ -50,6 +50,26 @@
 // and boolean is checked against the bytes that remain. What is below a null,
 // an empty array or an empty map leaves nothing in its columns.
 //
+// The operations are these; a record leaves those of its fields in their place.
+//
+//	int, long         a varint, copied unless it has needless bytes
+//	fixed width       4 or 8 bytes, copied: float and double
+//	sized, string     a length and bytes, copied; strings are checked for UTF-8
+//	boolean, enum     a value of few
+//	fixed             bytes that get their length
+//	raw               a datum of a recursive type, checked and kept as bytes
+//	simple array      an array with its values in the column of its lengths
+//	counted           any other array, or a map: lengths alone, then the items'
+//	                  operations, of which a map's first is that of its keys
+//	nullable          a union of null and a branch that is not simple
+//	union             any other union
+//
+// The first six can be optional: a union of null and such a type, with the
+// length and the value in one column, is one operation. Where at least 65 bytes
+// of input remain, the commonest forms of these are walked by short cuts that
+// move whole words; all other forms, and damage, are left to careful code that
+// does the same for every form.
+//
 // An Assembler is the inverse: compiled in the same way, it copies from the
 // columns (column.Reader) and gives the datum's bytes back, in the plainest of
 // the forms that Avro allows.

@@ -3,7 +3,6 @@ package shred
 import (
 	"encoding/binary"
 	"math"
-	"math/bits"
 
 	"github.com/rowtocol/rowtocol/column"
 	"github.com/rowtocol/rowtocol/damage"
@@ -66,106 +65,7 @@ func (s *Shredder) row(datum, ahead []byte) (int, error) {
 	return p, nil
 }
 
-const (
-	// short is the size of the longest string whose length takes one byte.
-	short = 64
-	// reach is how many bytes a short cut may read: an index and a string.
-	reach = 1 + short
-)
-
-// run executes ops so many times from position p and returns the position
-// behind them, or -1 with s.err set. It takes short cuts where many bytes
-// remain and stand in their commonest form; whatever else, and all damage, is
-// left to value.
-func (s *Shredder) run(ops []op, p, times int) int {
-	b := s.ahead
-	for range times {
-		for i := range ops {
-			o := &ops[i]
-			if len(b)-p < reach {
-				if p = s.step(o, p); p < 0 {
-					s.at(o.more.name)
-					return p
-				}
-				continue
-			}
-			if o.optional {
-				switch b[p] {
-				case 2 * o.null:
-					o.buf.Absent()
-					p++
-					continue
-				case 2 - 2*o.null:
-					o.buf.Present()
-					p++
-				default:
-					if p = s.step(o, p); p < 0 {
-						s.at(o.more.name)
-						return p
-					}
-					continue
-				}
-			}
-			w := b[p : p+16]
-			switch o.code {
-			case opInt, opLong:
-				word := binary.LittleEndian.Uint64(w)
-				if size, ok := varintSize(word, o.n); ok {
-					o.buf.AppendWord(word, size)
-					p += size
-					continue
-				}
-			case opFixedWidth:
-				o.buf.AppendWord(binary.LittleEndian.Uint64(w), int(o.n))
-				p += int(o.n)
-				continue
-			case opString:
-				if w[0]&0x81 == 0 {
-					size := int(w[0]/2) + 1
-					if size <= 16 && ascii(w, size) {
-						o.buf.AppendHead((*[16]byte)(w), size)
-					} else {
-						o.buf.AppendShort(b[p:p+short], size)
-						if !validUTF8(b[p+1 : p+size]) {
-							s.badUTF8++
-						}
-					}
-					p += size
-					continue
-				}
-			case opBoolean:
-				if w[0] <= 1 {
-					o.buf.AppendBool(w[0] == 1)
-					p++
-					continue
-				}
-			case opEnum:
-				if c := w[0]; c&0x81 == 0 && uint32(c>>1) < o.n {
-					o.buf.AppendByte(c)
-					p++
-					continue
-				}
-			}
-			if p = s.value(o, p); p < 0 {
-				s.at(o.more.name)
-				return p
-			}
-		}
-	}
-	return p
-}
-
-// varintSize returns the size of the varint that a word begins with. ok is
-// false unless it ends within the word, has no needless bytes and leaves zero
-// when shifted: the form in which ints and longs are copied.
-func varintSize(word uint64, shift uint32) (size int, ok bool) {
-	ends := ^word & high // the first one set is of the last byte
-	end := bits.TrailingZeros64(ends)
-	value := word & (ends ^ (ends - 1))
-	return (end + 1) / 8, value>>(shift&63) == 0 && (value|1)>>(uint(end-7)&63) != 0
-}
-
-// step is run for one op, without short cuts.
+// step walks one op without short cuts.
 func (s *Shredder) step(o *op, p int) int {
 	if !o.optional {
 		return s.value(o, p)
@@ -223,6 +123,12 @@ func (s *Shredder) value(o *op, p int) int {
 		return s.simpleArray(o, p)
 	}
 	return s.counted(o, p)
+}
+
+// failed ends a walk at an op, with the error that is set.
+func (s *Shredder) failed(o *op) int {
+	s.at(o.more.name)
+	return -1
 }
 
 // at puts a path component before the error's path, as the walk unwinds.
@@ -402,7 +308,7 @@ func (s *Shredder) union(o *op, p int) int {
 // block says that it ends, or -1.
 func (s *Shredder) blockCount(minSize, p int) (n, end, q int) {
 	if p < len(s.b) {
-		if c := s.b[p]; c&0x81 == 0 && minSize > 0 && int(c>>1) <= (len(s.b)-p-1)/minSize {
+		if c := s.b[p]; c&0x81 == 0 && minSize > 0 && int64(c>>1)*int64(minSize) < int64(len(s.b)-p) {
 			return int(c >> 1), -1, p + 1
 		}
 	}
@@ -500,13 +406,14 @@ func (s *Shredder) items(o *op, p, q, n, end int) int {
 // blocks walks the Avro blocks of an array or map from p to the closing zero
 // and returns the number of items.
 func (s *Shredder) blocks(o *op, p int) (total, q int) {
-	for {
+	for p >= len(s.b) || s.b[p] != 0 {
 		q, n := s.block(o, p)
 		if q < 0 || n == 0 {
 			return total, q
 		}
 		total, p = total+n, q
 	}
+	return total, p + 1
 }
 
 // counted walks an array whose items have columns of their own, or a map: the

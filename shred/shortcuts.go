@@ -1,0 +1,94 @@
+package shred
+
+import (
+	"encoding/binary"
+	"math/bits"
+)
+
+const (
+	// short is the size of the longest string whose length takes one byte.
+	short = 64
+	// reach is how many bytes a short cut may read: an index and a string.
+	reach = 1 + short
+)
+
+// run executes ops so many times from position p and returns the position
+// behind them, or -1 with s.err set. It takes short cuts where enough bytes
+// remain and have the commonest form; all else, and all damage, is left to step
+// and value.
+func (s *Shredder) run(ops []op, p, times int) int {
+	b := s.ahead
+	for range times {
+		for i := range ops {
+			o := &ops[i]
+			if len(b)-p < reach || o.optional && b[p]|2 != 2 {
+				if p = s.step(o, p); p < 0 {
+					return s.failed(o)
+				}
+				continue
+			}
+			if o.optional {
+				p++
+				if b[p-1] == 2*o.null {
+					o.buf.Absent()
+					continue
+				}
+				o.buf.Present()
+			}
+			w := b[p : p+16]
+			switch o.code {
+			case opInt, opLong:
+				word := binary.LittleEndian.Uint64(w)
+				if size, ok := varintSize(word, o.n); ok {
+					o.buf.AppendWord(word, size)
+					p += size
+					continue
+				}
+			case opFixedWidth:
+				o.buf.AppendWord(binary.LittleEndian.Uint64(w), int(o.n))
+				p += int(o.n)
+				continue
+			case opString:
+				if w[0]&0x81 == 0 {
+					size := int(w[0]/2) + 1
+					if size <= 16 && ascii(w, size) {
+						o.buf.AppendHead((*[16]byte)(w), size)
+					} else {
+						o.buf.AppendShort(b[p:p+short], size)
+						if !validUTF8(b[p+1 : p+size]) {
+							s.badUTF8++
+						}
+					}
+					p += size
+					continue
+				}
+			case opBoolean:
+				if w[0] <= 1 {
+					o.buf.AppendBool(w[0] == 1)
+					p++
+					continue
+				}
+			case opEnum:
+				if c := w[0]; c&0x81 == 0 && uint32(c>>1) < o.n {
+					o.buf.AppendByte(c)
+					p++
+					continue
+				}
+			}
+			if p = s.value(o, p); p < 0 {
+				return s.failed(o)
+			}
+		}
+	}
+	return p
+}
+
+// varintSize returns the size of the varint that a word begins with. ok is
+// false unless it ends within the word, has no needless bytes and leaves zero
+// when shifted: the form in which ints and longs are copied.
+func varintSize(word uint64, shift uint32) (size int, ok bool) {
+	ends := ^word & high // the first one set is of the last byte
+	end := bits.TrailingZeros64(ends)
+	value := word & (ends ^ (ends - 1))
+	return (end + 1) / 8, value>>(shift&63) == 0 && (value|1)>>(uint(end-7)&63) != 0
+}
