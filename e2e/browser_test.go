@@ -185,6 +185,18 @@ func TestPage(t *testing.T) {
 	b.wantQuiet()
 }
 
+// TestEmptyPage is of an output without files.
+func TestEmptyPage(t *testing.T) {
+	b := startBrowser(t)
+	dir := t.TempDir()
+	run(t, "convert", t.TempDir(), dir+"/out").want(t, 0)
+	run(t, "inspect", "--html", dir+"/page.html", dir+"/out").want(t, 0)
+	b.open(dir + "/page.html")
+	evaluated(t, b, "title", `document.title`, "out: where the bytes are")
+	evaluated(t, b, "tables", `document.querySelectorAll("section:not([hidden])").length`, 0)
+	b.wantQuiet()
+}
+
 // TestWidePage has more columns than are drawn at once.
 func TestWidePage(t *testing.T) {
 	b := startBrowser(t)

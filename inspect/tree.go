@@ -47,7 +47,7 @@ func tree(columns []Column) []*node {
 		top.below = append(top.below, n)
 		above, last = append(above, n), c.Name
 	}
-	return root.flatten(nil, 0)
+	return root.flatten([]*node{}, 0)
 }
 
 // flatten appends what is below a node, and labels it.
