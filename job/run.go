@@ -151,7 +151,8 @@ func (a *attempt) finished(ctx context.Context, id int) (*manifest.TaskResult, e
 }
 
 // runAll runs tasks, as many at a time as workers and memory allow. As many
-// again upload meanwhile, if there is memory for that.
+// again upload meanwhile, if there is memory for that; but not to local disk
+// beside a single worker, which is busy with either.
 func (e *engine) runAll(ctx context.Context, pending []int, results []*manifest.TaskResult) (err error) {
 	if err := e.setUp(); err != nil {
 		return err
@@ -159,7 +160,10 @@ func (e *engine) runAll(ctx context.Context, pending []int, results []*manifest.
 	perTask := openBlocks(e.plan.Options.BlockSize, e.plan.Columns) + spillMemory + taskOverhead
 	mapping := max(min(len(pending), e.r.workers(), int(e.r.memory()/perTask)), 1)
 	rest := e.r.memory() - int64(mapping)*perTask
-	parallel := mapping + max(min(len(pending)-mapping, mapping, int(rest/uploadOverhead)), 0)
+	parallel := mapping
+	if e.r.workers() > 1 || e.st != store.Local() {
+		parallel += max(min(len(pending)-mapping, mapping, int(rest/uploadOverhead)), 0)
+	}
 	e.memory = min(taskOverhead+max(rest/2, 0)/int64(mapping), maxTaskMemory)
 	e.mapping = make(chan struct{}, mapping)
 	e.workers = (e.r.workers() + mapping - 1) / mapping

@@ -37,11 +37,16 @@ type sampler struct {
 	bufs      *column.Buffers
 	shredder  *shred.Shredder
 	resolvers resolvers
-	resolved  []byte
 	rows      int64
 	read      int64 // input bytes of the blocks that were converted
-	data      []byte
-	encoded   []byte
+
+	// What follows is memory that blocks take one after the other.
+	scan     ocf.Scanner
+	stored   ocf.Block
+	data     []byte
+	resolved []byte
+	block    column.Block
+	encoded  []byte
 }
 
 // sampleRatio returns the stored output bytes per stored input byte.
@@ -127,11 +132,11 @@ func (s *sampler) readFrom(ctx context.Context, pos, quota int64) (int64, error)
 	if err != nil {
 		return 0, err
 	}
-	scan := ocf.NewScanner(f, f.Size(), in.Path, h, ocf.Range{Start: pos - s.starts[i] + h.Size, End: f.Size()})
-	scan.LimitBlocks(s.maxBlock)
+	s.scan.Reset(f, f.Size(), in.Path, h, ocf.Range{Start: pos - s.starts[i] + h.Size, End: f.Size()})
+	s.scan.LimitBlocks(s.maxBlock)
 	stop := pos + quota
-	for b := new(ocf.Block); pos < stop; {
-		if err := scan.Next(ctx, b); err != nil {
+	for b := &s.stored; pos < stop; {
+		if err := s.scan.Next(ctx, b); err != nil {
 			return end, sampleError(err)
 		}
 		if s.data, err = d.Decode(s.data, b, in.Path); err != nil {
@@ -198,9 +203,9 @@ func (s *sampler) closeBlock(col int) error {
 	if s.bufs.Cols[col].FirstRow() == s.rows {
 		return nil
 	}
-	var b column.Block
-	s.bufs.Cols[col].Finish(s.rows, &b)
-	job, err := s.rg.Begin(col, &b)
+	s.block.Reset()
+	s.bufs.Cols[col].Finish(s.rows, &s.block)
+	job, err := s.rg.Begin(col, &s.block)
 	if err != nil {
 		return err
 	}
