@@ -47,7 +47,7 @@ func (d *Dataset) Batches(ctx context.Context, q Query) (*Batches, error) {
 	return b, nil
 }
 
-// Mapping returns the columns that are read; nil for the output of no input.
+// Mapping returns the columns that are read, in the order of the schema; nil for the output of no input.
 func (b *Batches) Mapping() *shred.Mapping { return b.rows.mapping }
 
 // Next reads the next batch, and reports whether there was one. The vectors of

@@ -114,6 +114,9 @@ func (d *Dataset) Mapping() *shred.Mapping { return d.mapping }
 // Rows is the number of rows of all parts.
 func (d *Dataset) Rows() int64 { return d.rows }
 
+// Store is where the files are.
+func (d *Dataset) Store() store.Store { return d.list.Store }
+
 // Parts are the files, in the order of their rows. They must not be changed.
 func (d *Dataset) Parts() []Part { return d.list.Parts }
 

@@ -44,21 +44,26 @@ func writeAvro(t testing.TB, name, schema string, rows [][]byte) {
 	}
 }
 
-// convert makes a committed output in dest of row groups of so many bytes.
-func convert(t testing.TB, input, dest string, change func(*manifest.Options)) {
-	t.Helper()
-	o := manifest.Options{Format: "trevni", RowGroupSize: 64 << 10, Codec: "snappy", Checksum: "crc32", MaxLostRows: -1}
-	if change != nil {
-		change(&o)
-	}
-	r := job.Request{
-		Inputs: []string{input}, Dest: dest, Workers: 1, TempDir: t.TempDir(), Options: o,
+// request is a job of small row groups.
+func request(input, dest, temp string) job.Request {
+	return job.Request{
+		Inputs: []string{input}, Dest: dest, Workers: 1, TempDir: temp,
+		Options: manifest.Options{Format: "trevni", RowGroupSize: 64 << 10, Codec: "snappy", Checksum: "crc32", MaxLostRows: -1},
 		NewFormat: func(o manifest.Options) (format.Format, error) {
 			return trevni.NewFormat(trevni.Options{Codec: o.Codec, Checksum: o.Checksum, Values: o.Values}), nil
 		},
 		Resolve: func(location string) (store.Location, error) {
 			return store.Location{Store: store.Local(), Path: location}, nil
 		},
+	}
+}
+
+// convert makes a committed output in dest, with options that may be changed.
+func convert(t testing.TB, input, dest string, change func(*manifest.Options)) {
+	t.Helper()
+	r := request(input, dest, t.TempDir())
+	if change != nil {
+		change(&r.Options)
 	}
 	if _, err := job.Convert(t.Context(), r); err != nil {
 		t.Fatal(err)

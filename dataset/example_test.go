@@ -1,0 +1,147 @@
+package dataset_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log"
+	"os"
+	"path/filepath"
+
+	"github.com/rowtocol/rowtocol/dataset"
+	"github.com/rowtocol/rowtocol/internal/mailgen"
+	"github.com/rowtocol/rowtocol/job"
+	"github.com/rowtocol/rowtocol/store"
+)
+
+// exampleOutput converts a few messages and returns where their columns are.
+func exampleOutput() (dir string, remove func()) {
+	base, err := os.MkdirTemp("", "dataset-")
+	if err != nil {
+		log.Fatal(err)
+	}
+	f, err := os.Create(filepath.Join(base, "mail.avro"))
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := mailgen.Write(f, mailgen.Options{Rows: 1000, Seed: 1}); err != nil {
+		log.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		log.Fatal(err)
+	}
+	dir = filepath.Join(base, "mail.columns")
+	if _, err := job.Convert(context.Background(), request(f.Name(), dir, base)); err != nil {
+		log.Fatal(err)
+	}
+	return dir, func() { _ = os.RemoveAll(base) }
+}
+
+// Add up a column of numbers that may be null. Of the files only that column
+// is read.
+func ExampleDataset_Batches() {
+	dir, remove := exampleOutput()
+	defer remove()
+	ctx := context.Background()
+	d, err := dataset.Open(ctx, store.Local(), dir, dataset.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer d.Close()
+	b, err := d.Batches(ctx, dataset.Query{Columns: []string{"size"}, Limit: -1})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer b.Close()
+	sum, count := 0, 0
+	for b.Next() {
+		// The nulls of an optional column take no place among its values.
+		for _, size := range b.Vector(0).Ints {
+			sum += int(size)
+		}
+		count += b.Vector(0).Values
+	}
+	if err := b.Err(); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(d.Rows(), "messages,", count, "of them with a size,", sum, "bytes")
+	// Output: 1000 messages, 886 of them with a size, 558988 bytes
+}
+
+// Look at values row by row: lengths say which rows have one, and how many
+// items an array has.
+func ExampleBatches_Vector() {
+	dir, remove := exampleOutput()
+	defer remove()
+	ctx := context.Background()
+	d, err := dataset.Open(ctx, store.Local(), dir, dataset.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer d.Close()
+	b, err := d.Batches(ctx, dataset.Query{Columns: []string{"subject", "received.host"}, Where: "id % 300 == 2", Limit: 3})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer b.Close()
+	for b.Next() {
+		subject, hops, host := b.Vector(0), b.Vector(1), b.Vector(2)
+		s, h := 0, 0
+		for row := range b.Rows() {
+			text := "no subject"
+			if subject.Lengths[row] == 1 {
+				text = string(subject.Data[subject.Offsets[s]:subject.Offsets[s+1]])
+				s++
+			}
+			fmt.Print(text, " via")
+			for range hops.Lengths[row] {
+				fmt.Print(" ", string(host.Data[host.Offsets[h]:host.Offsets[h+1]]))
+				h++
+			}
+			fmt.Println()
+		}
+	}
+	if err := b.Err(); err != nil {
+		log.Fatal(err)
+	}
+	// Output:
+	// an a a have of for is via mx2.example.org mx1.example.org
+	// budget a to to via mx1.mail.example.com mx1.example.org
+	// of the tomorrow is via mx4.example.org
+}
+
+// Read some fields of the rows that meet a condition, as Avro.
+func ExampleDataset_Scan() {
+	dir, remove := exampleOutput()
+	defer remove()
+	ctx := context.Background()
+	d, err := dataset.Open(ctx, store.Local(), dir, dataset.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer d.Close()
+	s, err := d.Scan(ctx, dataset.Query{
+		Columns: []string{"id", "seen"},
+		Where:   `folder == "SPAM" && size != null`,
+		Limit:   3,
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer s.Close()
+	fmt.Println(s.Schema().Root().Fields[0].Name, s.Schema().Root().Fields[1].Name)
+	var row []byte
+	for {
+		if row, err = s.Next(row[:0]); err == io.EOF {
+			break
+		} else if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Printf("% x\n", row)
+	}
+	// Output:
+	// id seen
+	// 68 01
+	// b2 01 01
+	// aa 02 00
+}
