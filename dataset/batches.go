@@ -74,6 +74,9 @@ func (b *Batches) Next() bool {
 // last.
 func (b *Batches) fill() error {
 	for b.columns.rows < b.most {
+		if err := b.rows.ctx.Err(); err != nil {
+			return err
+		}
 		if b.rest.from == b.rest.to {
 			file := b.rows.file
 			var err error

@@ -23,8 +23,9 @@ const (
 // columns reads columns side by side, a few rows at a time, each child behind
 // its parent.
 type columns struct {
-	numbers []int // of the dataset's columns, ascending, parents included
-	parents []int // of each, as an index here; -1 at the top
+	all     []column.Column // of the dataset
+	numbers []int           // of these columns, ascending, parents included
+	parents []int           // of each, as an index here; -1 at the top
 	vectors []*column.Vector
 	marks   []mark
 	items   []int
@@ -38,7 +39,7 @@ type columns struct {
 
 func newColumns(all []column.Column, numbers []int) *columns {
 	n := len(numbers)
-	c := &columns{numbers: numbers, parents: make([]int, n), vectors: make([]*column.Vector, n), marks: make([]mark, n), items: make([]int, n)}
+	c := &columns{all: all, numbers: numbers, parents: make([]int, n), vectors: make([]*column.Vector, n), marks: make([]mark, n), items: make([]int, n)}
 	index := make(map[int]int, n)
 	for i, number := range numbers {
 		c.vectors[i], c.parents[i], index[number] = new(column.Vector), -1, i
@@ -146,7 +147,25 @@ func (c *columns) append(from int64, n int) error {
 		if items > maxItems {
 			return column.ErrFull
 		}
+		if err := c.checkBranch(i); err != nil {
+			return err
+		}
 		c.items[i] = items
+	}
+	return nil
+}
+
+// checkBranch checks what append read of the lengths of a branch of a union.
+func (c *columns) checkBranch(i int) error {
+	if !c.all[c.numbers[i]].Optional {
+		return nil
+	}
+	for _, n := range c.vectors[i].Lengths[c.marks[i].lengths:] {
+		if n > 1 {
+			e := damage.New(damage.Count, c.name, -1, "length %d in a branch of a union", n)
+			e.Column = c.all[c.numbers[i]].Name
+			return e
+		}
 	}
 	return nil
 }

@@ -1,0 +1,130 @@
+package dataset_test
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/rowtocol/rowtocol/damage"
+	"github.com/rowtocol/rowtocol/dataset"
+	"github.com/rowtocol/rowtocol/internal/mailgen"
+	"github.com/rowtocol/rowtocol/manifest"
+	"github.com/rowtocol/rowtocol/store"
+)
+
+// Whatever bytes a part has, a query ends with rows or with damage at a place
+// in that file. Without checksums the damage reaches every decoder.
+func TestHostileParts(t *testing.T) {
+	base := t.TempDir()
+	writeAvro(t, filepath.Join(base, "mail.avro"), mailgen.Schema, mails(3, 60))
+	convert(t, filepath.Join(base, "mail.avro"), filepath.Join(base, "out"), func(o *manifest.Options) {
+		o.Codec, o.Checksum, o.BlockSize, o.RowGroupSize = "null", "null", 500, 1<<20
+		o.Values = []string{"id"}
+	})
+	sound, err := os.ReadFile(filepath.Join(base, "out", "part-00000.trv"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := filepath.Join(base, "hostile.trv")
+	queries := []dataset.Query{
+		{Limit: -1},
+		{Limit: -1, Where: `score > 5 && id > 3 && folder != "SPAM" && from contains "a"`},
+		{Limit: -1, Where: "seen", Columns: []string{"received.protocol", "headers"}},
+		{Limit: 5, Offset: 40},
+	}
+	r := rand.New(rand.NewPCG(1, 1))
+	for i := range 600 {
+		b := append([]byte{}, sound...)
+		at := r.IntN(len(b))
+		switch i % 4 {
+		case 0:
+			b = b[:at]
+		case 1:
+			b[at] ^= 1 << r.IntN(8)
+		case 2:
+			b[at] = byte(r.Uint32())
+		default:
+			for j := range min(5, len(b)-at) {
+				b[at+j] = 0xff
+			}
+		}
+		if err := os.WriteFile(name, b, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		d, err := dataset.Open(t.Context(), store.Local(), name, dataset.Options{MaxBlock: 1 << 20})
+		if err != nil {
+			located(t, i, name, err)
+			continue
+		}
+		for _, q := range queries {
+			_, _, err := scan(t, d, q)
+			located(t, i, name, err)
+			held, err := d.Batches(t.Context(), q)
+			if err != nil {
+				located(t, i, name, err)
+				continue
+			}
+			for held.Next() {
+			}
+			located(t, i, name, held.Err())
+			held.Close()
+		}
+	}
+}
+
+// located requires an error to be damage of the file, or a query that the
+// changed schema no longer fits.
+func located(t *testing.T, i int, name string, err error) {
+	t.Helper()
+	var d *damage.Error
+	if err != nil && !errors.Is(err, dataset.ErrQuery) && (!errors.As(err, &d) || d.File != name) {
+		t.Errorf("change %d: %v", i, err)
+	}
+}
+
+// A query ends soon after its context does.
+func TestContext(t *testing.T) {
+	dir, _ := mailSet(t, 1500, nil)
+	d := open(t, dir, dataset.Options{})
+	ctx, cancel := context.WithCancel(t.Context())
+	s, err := d.Scan(ctx, dataset.Query{Limit: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	b, err := d.Batches(ctx, dataset.Query{Limit: -1, BatchRows: 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	if _, err := s.Next(nil); err != nil || !b.Next() {
+		t.Fatal(err, b.Err())
+	}
+	cancel()
+	n := 0
+	for err = nil; err == nil; n++ {
+		_, err = s.Next(nil)
+	}
+	for b.Next() {
+		n += b.Rows()
+	}
+	if !errors.Is(err, context.Canceled) || !errors.Is(b.Err(), context.Canceled) || n > 1100 {
+		t.Errorf("%d rows more, then %v and %v", n, err, b.Err())
+	}
+}
+
+func TestWrongQueries(t *testing.T) {
+	dir, _ := mailSet(t, 10, nil)
+	d := open(t, dir, dataset.Options{})
+	for _, q := range []dataset.Query{
+		{Columns: []string{"form"}}, {Where: "scor > 1"}, {Where: "to == null"}, {Offset: -1}, {BatchRows: -1, Schema: d.Schema()},
+	} {
+		_, err := d.Batches(t.Context(), q)
+		if !errors.Is(err, dataset.ErrQuery) {
+			t.Errorf("%+v: %v", q, err)
+		}
+	}
+}
