@@ -41,12 +41,11 @@ type sampler struct {
 	read      int64 // input bytes of the blocks that were converted
 
 	// What follows is memory that blocks take one after the other.
-	scan     ocf.Scanner
-	stored   ocf.Block
-	data     []byte
-	resolved []byte
-	block    column.Block
-	encoded  []byte
+	scan    ocf.Scanner
+	stored  ocf.Block
+	data    []byte
+	block   column.Block
+	encoded []byte
 }
 
 // sampleRatio returns the stored output bytes per stored input byte.
@@ -164,7 +163,7 @@ func (s *sampler) convert(rows int64, resolver *shred.Resolver) error {
 	sink, _ := s.rg.(format.RowSink)
 	rest := s.data
 	for range min(rows, maxSampleRows) {
-		datum, n, err := s.shred(rest, resolver)
+		datum, n, err := resolver.Shred(s.shredder, rest)
 		if err != nil {
 			return err
 		}
@@ -183,19 +182,6 @@ func (s *sampler) convert(rows int64, resolver *shred.Resolver) error {
 		s.bufs.ClearDue()
 	}
 	return nil
-}
-
-// shred shreds the first of the rows, and returns its datum and how many bytes
-// it has there.
-func (s *sampler) shred(rows []byte, resolver *shred.Resolver) (datum []byte, n int, err error) {
-	if resolver == nil {
-		n, err = s.shredder.Row(rows)
-		return rows[:n], n, err
-	}
-	if s.resolved, n, err = resolver.Row(s.resolved[:0], rows); err == nil {
-		_, err = s.shredder.Row(s.resolved)
-	}
-	return s.resolved, n, err
 }
 
 // closeBlock encodes the open block of a column.

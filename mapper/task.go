@@ -28,7 +28,6 @@ type task struct {
 	// be left out whole.
 	trial    *shred.Shredder
 	minRow   int
-	resolved []byte // the row that a resolver made
 	group    *group // nil between row groups
 	emitted  bool
 	stats    Stats
@@ -158,7 +157,7 @@ func (t *task) walk(b *inputBlock, src Source, s *shred.Shredder, report *task) 
 				return err
 			}
 		}
-		datum, n, err := t.shredRow(rest, src, s)
+		datum, n, err := src.Resolver.Shred(s, rest)
 		if err != nil {
 			return locate(err, src, &b.block, row, len(b.rows)-len(rest))
 		}
@@ -173,19 +172,6 @@ func (t *task) walk(b *inputBlock, src Source, s *shred.Shredder, report *task) 
 		return damage.New(damage.Count, src.Name, b.block.Offset, "%d bytes left after the block's %d rows", len(rest), b.block.Rows)
 	}
 	return nil
-}
-
-// shredRow shreds the first of the rows and returns its datum, and the bytes that
-// it takes of the rows: other ones where the source's rows are resolved.
-func (t *task) shredRow(rows []byte, src Source, s *shred.Shredder) (datum []byte, n int, err error) {
-	if src.Resolver == nil {
-		n, err = s.Row(rows)
-		return rows[:n], n, err
-	}
-	if t.resolved, n, err = src.Resolver.Row(t.resolved[:0], rows); err == nil {
-		_, err = s.Row(t.resolved)
-	}
-	return t.resolved, n, err
 }
 
 // row accounts for a shredded row: blocks that are due are closed, and the row

@@ -396,22 +396,49 @@ func (a *resolution) placeDefaults() {
 // until a part of it is not, so that a recursive type can be one too.
 func (m *matcher) simplify() {
 	copied := make(map[*resolution]bool, len(m.all))
+	wholes := make(map[*resolution][]*resolution, len(m.all))
 	for _, a := range m.all {
 		copied[a] = true
+		for part := range a.parts {
+			wholes[part] = append(wholes[part], a)
+		}
 	}
-	for changed := true; changed; {
-		changed = false
-		for _, a := range m.all {
-			same := copied[a] && a.copies(copied)
-			exact := a.exact && same && a.partsExact()
-			if same != copied[a] || exact != a.exact {
-				copied[a], a.exact, changed = same, exact, true
+	for todo := slices.Clone(m.all); len(todo) > 0; {
+		a := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		same := copied[a] && a.copies(copied)
+		exact := a.exact && same && a.partsExact()
+		if same == copied[a] && exact == a.exact {
+			continue
+		}
+		for _, whole := range wholes[a] {
+			if copied[whole] && !same || whole.exact {
+				todo = append(todo, whole)
 			}
 		}
+		copied[a], a.exact = same, exact
 	}
 	for _, a := range m.all {
 		if copied[a] {
 			a.code = resolveCopy
+		}
+	}
+}
+
+// parts yields what a resolution is made of. A branch stands for what it holds,
+// since it has no bytes of its own.
+func (a *resolution) parts(yield func(*resolution) bool) {
+	if a.sub != nil && !yield(a.sub) {
+		return
+	}
+	for _, f := range a.fields {
+		if f.sub != nil && !yield(f.sub) {
+			return
+		}
+	}
+	for _, b := range a.branches {
+		if b.sub != nil && !yield(b.sub) {
+			return
 		}
 	}
 }
@@ -438,16 +465,12 @@ func (a *resolution) copies(copied map[*resolution]bool) bool {
 	return false
 }
 
-// partsExact reports whether all parts are exact. A branch stands for what it
-// holds, since it has no bytes of its own.
+// partsExact reports whether all parts of what is copied are exact.
 func (a *resolution) partsExact() bool {
-	switch a.code {
-	case resolveInOrder:
-		return !slices.ContainsFunc(a.fields, func(f fieldResolution) bool { return !f.sub.exact })
-	case resolveItems:
-		return a.sub.exact
-	case resolveBranch:
-		return !slices.ContainsFunc(a.branches, func(b *resolution) bool { return !b.sub.exact })
+	for part := range a.parts {
+		if !part.exact {
+			return false
+		}
 	}
 	return true
 }

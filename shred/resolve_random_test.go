@@ -4,9 +4,12 @@ import (
 	"bytes"
 	"errors"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/rowtocol/rowtocol/damage"
+	"github.com/rowtocol/rowtocol/internal/datagen"
+	"github.com/rowtocol/rowtocol/internal/mailgen"
 	"github.com/rowtocol/rowtocol/internal/randavro"
 	"github.com/rowtocol/rowtocol/shred"
 )
@@ -130,4 +133,58 @@ func FuzzResolver(f *testing.F) {
 			_, _ = resolved(t, r, v, datum)
 		}
 	})
+}
+
+// BenchmarkResolve resolves mail to a generation that renames, widens, drops
+// and adds fields, in the same order and in another.
+func BenchmarkResolve(b *testing.B) {
+	later := strings.NewReplacer(
+		`"name":"from"`, `"name":"sender","aliases":["from"]`,
+		`["null","int"]`, `["null","double"]`,
+		`{"name":"seen","type":"boolean"},`, ``,
+		`{"name":"date","type":"long"}`, `{"name":"date","type":"double"}`,
+		`{"name":"body",`, `{"name":"flags","type":"string","default":""},{"name":"body",`,
+	).Replace(mailgen.Schema)
+	turned := strings.NewReplacer(`{"name":"id","type":"long"},`, ``, `{"name":"body",`, `{"name":"id","type":"long"},{"name":"body",`).Replace(later)
+	set, err := datagen.Lookup("mail")
+	if err != nil {
+		b.Fatal(err)
+	}
+	blocks := rowBlocks(b, set, 20_000)
+	for _, c := range []struct{ name, reader string }{{"copied", mailgen.Schema}, {"in-order", later}, {"reordered", turned}} {
+		b.Run(c.name, func(b *testing.B) { benchmarkResolve(b, c.reader, blocks) })
+	}
+}
+
+func benchmarkResolve(b *testing.B, reader string, blocks [][]byte) {
+	w, err := shred.ParseSchema(mailgen.Schema)
+	if err != nil {
+		b.Fatal(err)
+	}
+	s, err := shred.ParseSchema(reader)
+	if err != nil {
+		b.Fatal(err)
+	}
+	r, err := shred.NewResolver(w, s)
+	if err != nil {
+		b.Fatal(err)
+	}
+	var size int64
+	for _, block := range blocks {
+		size += int64(len(block))
+	}
+	b.SetBytes(size)
+	b.ReportAllocs()
+	var row []byte
+	for b.Loop() {
+		for _, data := range blocks {
+			for len(data) > 0 {
+				var n int
+				if row, n, err = r.Row(row[:0], data); err != nil {
+					b.Fatal(err)
+				}
+				data = data[n:]
+			}
+		}
+	}
 }

@@ -24,6 +24,7 @@ type Resolver struct {
 	// ones last; moved holds what of them is not in the writer's datum.
 	kept  []keptField
 	moved []byte
+	row   []byte // of Shred
 }
 
 // keptField is where the data of a field lies: in the writer's datum, or in
@@ -57,6 +58,21 @@ func (r *Resolver) Row(dst, datum []byte) (out []byte, n int, err error) {
 		return dst, 0, failure
 	}
 	return out, p, nil
+}
+
+// Shred shreds the reader's form of the one datum at the start of rows and
+// returns that form, valid until the next call, and how many bytes of rows the
+// datum has. A nil Resolver takes rows as the reader's. Errors are Row's and the
+// shredder's.
+func (r *Resolver) Shred(s *Shredder, rows []byte) (datum []byte, n int, err error) {
+	if r == nil {
+		n, err = s.Row(rows)
+		return rows[:n], n, err
+	}
+	if r.row, n, err = r.Row(r.row[:0], rows); err == nil {
+		_, err = s.Row(r.row)
+	}
+	return r.row, n, err
 }
 
 // run resolves the datum at p and returns the position behind it, or -1 with
