@@ -76,6 +76,9 @@ type Node struct {
 	Default  int      // of an enum, the ordinal of its default, or -1
 	Size     int      // of a fixed type, in bytes
 
+	// Precision and Scale are of a decimal, as written; see LogicalType.
+	Precision, Scale int
+
 	least int // bytes of a datum
 }
 
@@ -243,6 +246,7 @@ func (b *builder) build(raw any, sn *avro.SchemaNode, namespace string) *Node {
 	n.Kind = kind
 	object, _ := raw.(map[string]any)
 	n.Logical, _ = object["logicalType"].(string)
+	n.Precision, n.Scale = number(object["precision"]), number(object["scale"])
 	if n.Name != "" {
 		n.Aliases = qualified(texts(object["aliases"]), namespace)
 	}

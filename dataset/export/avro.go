@@ -1,0 +1,55 @@
+package export
+
+import (
+	"crypto/sha256"
+	"io"
+
+	"github.com/rowtocol/rowtocol/ocf"
+	"github.com/rowtocol/rowtocol/shred"
+)
+
+const (
+	// avroBlock is the size in bytes at which a block is closed.
+	avroBlock = 64 << 10
+	// maxBlockRows closes blocks of rows that take no bytes.
+	maxBlockRows = 1 << 20
+)
+
+// NewAvro returns a writer of an Avro object container file with the schema's
+// text as it is. The codec is one of those of package ocf; empty means null.
+// The same rows give the same bytes.
+func NewAvro(w io.Writer, s *shred.Schema, codec string) (Writer, error) {
+	var sync [16]byte
+	sum := sha256.Sum256([]byte(s.JSON()))
+	copy(sync[:], sum[:])
+	out, err := ocf.NewWriter(w, s.JSON(), codec, sync)
+	if err != nil {
+		return nil, err
+	}
+	return &avroWriter{w: out}, nil
+}
+
+type avroWriter struct {
+	w     *ocf.Writer
+	rows  int64
+	block []byte
+}
+
+func (a *avroWriter) Write(row []byte) error {
+	a.block = append(a.block, row...)
+	a.rows++
+	if len(a.block) < avroBlock && a.rows < maxBlockRows {
+		return nil
+	}
+	return a.Close()
+}
+
+// Close writes the open block.
+func (a *avroWriter) Close() error {
+	if a.rows == 0 {
+		return nil
+	}
+	err := a.w.AppendBlock(a.rows, a.block)
+	a.rows, a.block = 0, a.block[:0]
+	return err
+}

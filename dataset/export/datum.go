@@ -1,0 +1,110 @@
+package export
+
+import (
+	"encoding/binary"
+	"errors"
+)
+
+// errDatum is the error for bytes that are no datum of the schema. Rows that
+// were put together from columns are; it keeps others from doing harm.
+var errDatum = errors.New("the row is no datum of its schema")
+
+const (
+	// maxDepth bounds the recursion, whatever the bytes say.
+	maxDepth = 4000
+	// maxEmpty bounds the items of no bytes that one count can announce.
+	maxEmpty = 1 << 20
+)
+
+// datum reads the values of a row, one after another. After the first that is
+// malformed it is at its end, bad is set, and all that follows is zero.
+type datum struct {
+	rest  []byte
+	depth int
+	bad   bool
+}
+
+func (d *datum) fail() {
+	d.rest, d.bad = nil, true
+}
+
+// long reads an int, a long, an index or a count.
+func (d *datum) long() int64 {
+	v, n := binary.Varint(d.rest)
+	if n <= 0 {
+		d.fail()
+		return 0
+	}
+	d.rest = d.rest[n:]
+	return v
+}
+
+// take reads so many bytes.
+func (d *datum) take(n int64) []byte {
+	if n < 0 || n > int64(len(d.rest)) {
+		d.fail()
+		return nil
+	}
+	b := d.rest[:n]
+	d.rest = d.rest[n:]
+	return b
+}
+
+// sized reads a length and as many bytes.
+func (d *datum) sized() []byte { return d.take(d.long()) }
+
+func (d *datum) boolean() bool {
+	b := d.take(1)
+	return len(b) == 1 && b[0] != 0
+}
+
+func (d *datum) word32() uint32 {
+	b := d.take(4)
+	if b == nil {
+		return 0
+	}
+	return binary.LittleEndian.Uint32(b)
+}
+
+func (d *datum) word64() uint64 {
+	b := d.take(8)
+	if b == nil {
+		return 0
+	}
+	return binary.LittleEndian.Uint64(b)
+}
+
+// index reads a number below n; -1 if it is none.
+func (d *datum) index(n int) int {
+	i := d.long()
+	if i < 0 || i >= int64(n) || d.bad {
+		d.fail()
+		return -1
+	}
+	return int(i)
+}
+
+// count reads how many items the next block of an array or a map has; 0 behind
+// the last.
+func (d *datum) count() int64 {
+	n := d.long()
+	if n < 0 {
+		n = -n
+		d.long() // the block's size
+	}
+	if n < 0 || n > int64(len(d.rest))+maxEmpty {
+		d.fail()
+		return 0
+	}
+	return n
+}
+
+// enter goes a level down and reports whether there may be another.
+func (d *datum) enter() bool {
+	if d.depth++; d.depth > maxDepth {
+		d.fail()
+	}
+	return !d.bad
+}
+
+func (d *datum) leave() { d.depth-- }

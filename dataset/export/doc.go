@@ -1,0 +1,33 @@
+// Package export writes rows in forms that other programs read: JSON lines,
+// CSV and Avro object container files. A row comes as the bytes of its datum,
+// as a scan of a data set gives it.
+//
+// # JSON and CSV
+//
+// Values are written for people and for tools that know nothing of Avro:
+//
+//	null                       null, in CSV an empty field
+//	boolean, int, long         as such; longs are exact
+//	float, double              the shortest digits that read back the same;
+//	                           "NaN", "Infinity", "-Infinity"
+//	string, enum               a string; bytes that are not UTF-8 as U+FFFD
+//	bytes, fixed               base64
+//	record, map                an object, in stored order
+//	array                      an array
+//	union                      the value itself
+//	date                       "2026-01-31"
+//	time-millis, -micros       "23:59:59.123", "23:59:59.123456"
+//	timestamp-*                "2026-01-31T23:59:59.123Z", with 3, 6 or 9 digits
+//	local-timestamp-*          the same without Z
+//	decimal                    "-12.30", all digits of its scale, as a string
+//	uuid                       "01234567-89ab-cdef-0123-456789abcdef"
+//	duration                   "P1M2DT3.004S": months, days, seconds
+//
+// Years outside 0 to 9999 have a sign and at least five digits. A time of day
+// outside the day is written as its number.
+//
+// With UnionTags JSON is Avro's own encoding, which Avro's libraries read back:
+// a value of a union but null is an object of its type's name and the value,
+// bytes and fixed are strings of the characters U+0000 to U+00FF, and logical
+// types are not rendered.
+package export

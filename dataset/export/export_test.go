@@ -1,0 +1,299 @@
+package export
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/linkedin/goavro/v2"
+
+	"github.com/rowtocol/rowtocol/internal/randavro"
+	"github.com/rowtocol/rowtocol/shred"
+)
+
+func parse(t testing.TB, schema string) *shred.Schema {
+	t.Helper()
+	s, err := shred.ParseSchema(schema)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// encode has goavro make the datum of a native value.
+func encode(t *testing.T, schema string, native any) []byte {
+	t.Helper()
+	c, err := goavro.NewCodec(schema)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := c.BinaryFromNative(nil, native)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// write gives what a writer makes of rows.
+func write(t *testing.T, w Writer, out *bytes.Buffer, rows ...[]byte) string {
+	t.Helper()
+	for _, row := range rows {
+		if err := w.Write(row); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}
+
+func varint(v int64) []byte { return binary.AppendVarint(nil, v) }
+
+func sized(s string) []byte { return append(varint(int64(len(s))), s...) }
+
+func TestValues(t *testing.T) {
+	for _, c := range []struct {
+		schema      string
+		datum       []byte
+		json, plain string // in a line of JSON; in a field of CSV
+	}{
+		{`"null"`, nil, `null`, ``},
+		{`"boolean"`, []byte{1}, `true`, `true`},
+		{`"int"`, varint(-7), `-7`, `-7`},
+		{`"long"`, varint(math.MinInt64), `-9223372036854775808`, `-9223372036854775808`},
+		{`"float"`, []byte{0xcd, 0xcc, 0xcc, 0x3d}, `0.1`, `0.1`},
+		{`"float"`, []byte{0, 0, 0xc0, 0x7f}, `"NaN"`, `NaN`},
+		{`"double"`, []byte{0, 0, 0, 0, 0, 0, 0xf0, 0x7f}, `"Infinity"`, `Infinity`},
+		{`"double"`, []byte{0, 0, 0, 0, 0, 0, 0xf0, 0xff}, `"-Infinity"`, `-Infinity`},
+		{`"double"`, []byte{0, 0, 0, 0, 0, 0, 0, 0x80}, `-0`, `-0`},
+		{`"string"`, sized(``), `""`, `""`},
+		{`"string"`, sized("a\"b\\\n\x01é,"), `"a\"b\\\n\u0001é,"`, "\"a\"\"b\\\n\x01é,\""},
+		{`"string"`, sized("a\xffb"), `"a` + "\uFFFD" + `b"`, "a\uFFFDb"},
+		{`"bytes"`, sized("\x00\xff"), `"AP8="`, `AP8=`},
+		{`{"type":"fixed","name":"F","size":3}`, []byte("abc"), `"YWJj"`, `YWJj`},
+		{`{"type":"enum","name":"E","symbols":["A","B"]}`, varint(1), `"B"`, `B`},
+		{`["null","string"]`, varint(0), `null`, ``},
+		{`["null","string"]`, append(varint(1), sized("x")...), `"x"`, `x`},
+		{`{"type":"int","logicalType":"date"}`, varint(20484), `"2026-01-31"`, `2026-01-31`},
+		{`{"type":"int","logicalType":"date"}`, varint(-719529), `"-00001-12-31"`, `-00001-12-31`},
+		{`{"type":"int","logicalType":"date"}`, varint(2932897), `"+10000-01-01"`, `+10000-01-01`},
+		{`{"type":"int","logicalType":"time-millis"}`, varint(86399123), `"23:59:59.123"`, `23:59:59.123`},
+		{`{"type":"int","logicalType":"time-millis"}`, varint(-1), `"-1"`, `-1`},
+		{`{"type":"long","logicalType":"time-micros"}`, varint(1), `"00:00:00.000001"`, `00:00:00.000001`},
+		{`{"type":"long","logicalType":"timestamp-millis"}`, varint(-1), `"1969-12-31T23:59:59.999Z"`, `1969-12-31T23:59:59.999Z`},
+		{`{"type":"long","logicalType":"timestamp-micros"}`, varint(1500000), `"1970-01-01T00:00:01.500000Z"`, `1970-01-01T00:00:01.500000Z`},
+		{`{"type":"long","logicalType":"timestamp-nanos"}`, varint(math.MaxInt64), `"2262-04-11T23:47:16.854775807Z"`, `2262-04-11T23:47:16.854775807Z`},
+		{`{"type":"long","logicalType":"local-timestamp-millis"}`, varint(0), `"1970-01-01T00:00:00.000"`, `1970-01-01T00:00:00.000`},
+		{`{"type":"string","logicalType":"date"}`, sized("x"), `"x"`, `x`},
+		{`{"type":"bytes","logicalType":"decimal","precision":4,"scale":2}`, sized("\xfb\x32"), `"-12.30"`, `-12.30`},
+		{`{"type":"bytes","logicalType":"decimal","precision":4,"scale":2}`, sized("\x05"), `"0.05"`, `0.05`},
+		{`{"type":"bytes","logicalType":"decimal","precision":4,"scale":2}`, sized(``), `"0.00"`, `0.00`},
+		{`{"type":"bytes","logicalType":"decimal","precision":4}`, sized("\x80"), `"-128"`, `-128`},
+		{`{"type":"bytes","logicalType":"decimal","precision":2,"scale":3}`, sized("\x01"), `"AQ=="`, `AQ==`},
+		{`{"type":"fixed","name":"D","size":9,"logicalType":"decimal","precision":20,"scale":1}`,
+			[]byte{0xff, 0, 0, 0, 0, 0, 0, 0, 0}, `"-1844674407370955161.6"`, `-1844674407370955161.6`},
+		{`{"type":"fixed","name":"U","size":16,"logicalType":"uuid"}`, []byte("0123456789abcdef"),
+			`"30313233-3435-3637-3839-616263646566"`, `30313233-3435-3637-3839-616263646566`},
+		{`{"type":"fixed","name":"P","size":12,"logicalType":"duration"}`, []byte{1, 0, 0, 0, 2, 0, 0, 0, 0xbc, 0x0b, 0, 0},
+			`"P1M2DT3.004S"`, `P1M2DT3.004S`},
+	} {
+		s := parse(t, c.schema)
+		var out bytes.Buffer
+		if got := write(t, NewJSON(&out, s, JSONOptions{}), &out, c.datum); got != c.json+"\n" {
+			t.Errorf("%s of %x: JSON %s, not %s", c.schema, c.datum, got, c.json)
+		}
+		out.Reset()
+		w, err := NewCSV(&out, s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = w.Close()
+		out.Reset()
+		if got := write(t, w, &out, c.datum); got != c.plain+"\n" {
+			t.Errorf("%s of %x: CSV %s, not %s", c.schema, c.datum, got, c.plain)
+		}
+	}
+}
+
+const nested = `{"type":"record","name":"R","fields":[
+	{"name":"id","type":"long"},
+	{"name":"who","type":["null",{"type":"record","name":"n.P","fields":[{"name":"b","type":"bytes"}]},"string"]},
+	{"name":"tags","type":{"type":"map","values":["null","int"]}},
+	{"name":"list","type":{"type":"array","items":"string"}}]}`
+
+func TestNested(t *testing.T) {
+	row := encode(t, nested, map[string]any{
+		"id": int64(1), "who": goavro.Union("n.P", map[string]any{"b": []byte{0, 0xe9}}),
+		"tags": map[string]any{"x": goavro.Union("int", 5)}, "list": []any{"a", "b"},
+	})
+	empty := encode(t, nested, map[string]any{"id": int64(2), "who": nil, "tags": map[string]any{}, "list": []any{}})
+	s := parse(t, nested)
+	var out bytes.Buffer
+	want := `{"id":1,"who":{"b":"AOk="},"tags":{"x":5},"list":["a","b"]}
+{"id":2,"who":null,"tags":{},"list":[]}
+`
+	if got := write(t, NewJSON(&out, s, JSONOptions{}), &out, row, empty); got != want {
+		t.Errorf("got %s", got)
+	}
+	out.Reset()
+	want = `{"id":1,"who":{"n.P":{"b":"\u0000\u00e9"}},"tags":{"x":{"int":5}},"list":["a","b"]}` + "\n"
+	if got := write(t, NewJSON(&out, s, JSONOptions{UnionTags: true}), &out, row); got != want {
+		t.Errorf("with tags: %s", got)
+	}
+	if _, err := NewCSV(&out, s); !errors.Is(err, ErrNotSimple) {
+		t.Errorf("CSV of a nested schema: %v", err)
+	}
+}
+
+func TestCSVFlattensRecords(t *testing.T) {
+	const schema = `{"type":"record","name":"R","fields":[
+		{"name":"a","type":{"type":"record","name":"A","fields":[{"name":"x","type":"int"},{"name":"y,","type":["string","null"]}]}},
+		{"name":"b","type":"null"}]}`
+	s, err := shred.ParseSchema(schema)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	w, err := NewCSV(&out, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := write(t, w, &out, []byte{2, 0, 2, 'q'}, []byte{4, 2}, []byte{6, 0, 0})
+	if want := "a.x,\"a.y,\",b\n1,q,\n2,,\n3,\"\",\n"; text != want {
+		t.Errorf("got %q", text)
+	}
+	if rows, err := csv.NewReader(bytes.NewReader([]byte(text))).ReadAll(); err != nil || len(rows) != 4 {
+		t.Errorf("%v, %v", rows, err)
+	}
+}
+
+// TestRandomRows holds the forms to what goavro makes of the same rows.
+func TestRandomRows(t *testing.T) {
+	r := rand.New(rand.NewPCG(7, 7))
+	compared := 0
+	for range 1500 {
+		text := randavro.Schema(r)
+		s := parse(t, text)
+		codec, err := goavro.NewCodec(text)
+		if err != nil {
+			continue
+		}
+		var rows [][]byte
+		for range 5 {
+			row := randavro.Datum(r, s.Root())
+			if _, _, err := codec.NativeFromBinary(row); err == nil { // it refuses a map with a key twice
+				rows = append(rows, row)
+			}
+		}
+		var plain, tagged, avro bytes.Buffer
+		w, err := NewAvro(&avro, s, "deflate")
+		if err != nil {
+			t.Fatal(err)
+		}
+		write(t, w, &avro, rows...)
+		write(t, NewJSON(&plain, s, JSONOptions{}), &plain, rows...)
+		write(t, NewJSON(&tagged, s, JSONOptions{UnionTags: true}), &tagged, rows...)
+		for _, line := range bytes.Split(bytes.TrimSuffix(plain.Bytes(), []byte{'\n'}), []byte{'\n'}) {
+			if !json.Valid(line) || !utf8.Valid(line) {
+				t.Fatalf("%s: no JSON: %q", text, line)
+			}
+		}
+		read, err := goavro.NewOCFReader(&avro)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines := bytes.Split(tagged.Bytes(), []byte{'\n'})
+		for i, row := range rows {
+			native, _, err := codec.NativeFromBinary(row)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want, err := codec.BinaryFromNative(nil, native)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !read.Scan() {
+				t.Fatalf("%s: row %d is missing: %v", text, i, read.Err())
+			}
+			again, err := read.Read()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, err := codec.BinaryFromNative(nil, again); err != nil || !sameBytes(got, want) {
+				t.Fatalf("%s: the container has another row %d: %v", text, i, err)
+			}
+			back, _, err := codec.NativeFromTextual(lines[i])
+			if err != nil {
+				// goavro tags logical types in its own way, and knows no NaN.
+				if text := err.Error(); !strings.Contains(text, "cannot determine codec") && !strings.Contains(text, "unexpected byte") {
+					t.Errorf("%s\n%s: %v", s.JSON(), lines[i], err)
+				}
+				continue
+			}
+			if got, err := codec.BinaryFromNative(nil, back); err != nil || !sameBytes(got, want) {
+				t.Errorf("%s\n%s is another row: %v", s.JSON(), lines[i], err)
+			}
+			compared++
+		}
+	}
+	if compared < 150 {
+		t.Errorf("only %d rows came back from JSON", compared)
+	}
+}
+
+// sameBytes compares encodings whose maps may be in any order.
+func sameBytes(a, b []byte) bool {
+	x, y := slices.Clone(a), slices.Clone(b)
+	slices.Sort(x)
+	slices.Sort(y)
+	return bytes.Equal(x, y)
+}
+
+func TestWriteAllocatesNothing(t *testing.T) {
+	row := encode(t, nested, map[string]any{
+		"id": int64(1), "who": goavro.Union("string", "grüße"),
+		"tags": map[string]any{"x": goavro.Union("int", 5)}, "list": []any{"a", "b"},
+	})
+	var out bytes.Buffer
+	out.Grow(64 << 20)
+	w := NewJSON(&out, parse(t, nested), JSONOptions{})
+	if n := testing.AllocsPerRun(10_000, func() { _ = w.Write(row) }); n != 0 {
+		t.Errorf("%v allocations for a row", n)
+	}
+}
+
+func FuzzWriters(f *testing.F) {
+	f.Add(nested, []byte{2, 0, 0, 0})
+	f.Add(`{"type":"record","name":"L","fields":[{"name":"next","type":["null","L"]}]}`, bytes.Repeat([]byte{2}, 10_000))
+	f.Add(`{"type":"array","items":"null"}`, []byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1, 0})
+	f.Fuzz(func(t *testing.T, schema string, row []byte) {
+		s, err := shred.ParseSchema(schema)
+		if err != nil {
+			return
+		}
+		var out bytes.Buffer
+		for _, o := range []JSONOptions{{}, {UnionTags: true}} {
+			w := NewJSON(&out, s, o)
+			if err := w.Write(row); err != nil {
+				continue
+			}
+			out.Reset()
+			if err := w.Close(); err != nil || !json.Valid(out.Bytes()) {
+				t.Errorf("%q: %v", out.Bytes(), err)
+			}
+		}
+		if w, err := NewCSV(&out, s); err == nil {
+			_ = w.Write(row)
+			_ = w.Close()
+		}
+	})
+}

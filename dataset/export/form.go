@@ -1,0 +1,60 @@
+package export
+
+import (
+	"github.com/rowtocol/rowtocol/shred"
+)
+
+// form is a type, prepared for writing its values as text.
+type form struct {
+	kind     shred.Kind
+	logical  shred.Logical
+	scale    int
+	size     int      // bytes of a fixed type
+	fields   []field  // of a record
+	items    *form    // of an array or a map
+	branches []*form  // of a union
+	tags     [][]byte // of a union: `{"name":` for each branch, nil for null
+	symbols  [][]byte // of an enum, quoted
+	plain    []string // of an enum, as they are
+}
+
+// field is a field of a record.
+type field struct {
+	key []byte // `"name":`
+	*form
+}
+
+// forms prepares each type once, also one that contains itself.
+type forms struct {
+	known   map[*shred.Node]*form
+	logical bool // render logical types
+}
+
+func (fs *forms) of(n *shred.Node) *form {
+	if f := fs.known[n]; f != nil {
+		return f
+	}
+	f := &form{kind: n.Kind, size: n.Size, scale: n.Scale, plain: n.Symbols}
+	fs.known[n] = f
+	if fs.logical {
+		f.logical = n.LogicalType()
+	}
+	for _, s := range n.Symbols {
+		f.symbols = append(f.symbols, appendString(nil, s))
+	}
+	for _, in := range n.Fields {
+		f.fields = append(f.fields, field{append(appendString(nil, in.Name), ':'), fs.of(in.Type)})
+	}
+	if n.Items != nil {
+		f.items = fs.of(n.Items)
+	}
+	for _, b := range n.Branches {
+		f.branches = append(f.branches, fs.of(b))
+		var tag []byte
+		if b.Kind != shred.KindNull {
+			tag = append(appendString([]byte{'{'}, b.FullName()), ':')
+		}
+		f.tags = append(f.tags, tag)
+	}
+	return f
+}

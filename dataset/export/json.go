@@ -1,0 +1,242 @@
+package export
+
+import (
+	"bufio"
+	"encoding/base64"
+	"io"
+	"math"
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/rowtocol/rowtocol/shred"
+)
+
+// bufferSize is the size of an output's buffer, in bytes.
+const bufferSize = 256 << 10
+
+// Writer writes rows to an output. The output is complete only after Close.
+type Writer interface {
+	// Write writes the row whose datum the bytes are. It does not keep them.
+	Write(datum []byte) error
+	// Close writes what is pending. It does not close the output.
+	Close() error
+}
+
+// JSONOptions choose among the forms of JSON.
+type JSONOptions struct {
+	UnionTags bool // Avro's own JSON encoding
+}
+
+// NewJSON returns a writer of a line of JSON per row.
+func NewJSON(w io.Writer, s *shred.Schema, o JSONOptions) Writer {
+	fs := forms{known: map[*shred.Node]*form{}, logical: !o.UnionTags}
+	return &jsonWriter{w: bufio.NewWriterSize(w, bufferSize), root: fs.of(s.Root()), avro: o.UnionTags}
+}
+
+type jsonWriter struct {
+	w    *bufio.Writer
+	root *form
+	avro bool
+	in   datum
+	line []byte
+}
+
+func (j *jsonWriter) Write(row []byte) error {
+	j.in = datum{rest: row}
+	j.line = append(j.value(j.line[:0], j.root), '\n')
+	if j.in.bad || len(j.in.rest) > 0 {
+		return errDatum
+	}
+	_, err := j.w.Write(j.line)
+	return err
+}
+
+func (j *jsonWriter) Close() error { return j.w.Flush() }
+
+// value appends the next value of the row.
+func (j *jsonWriter) value(dst []byte, f *form) []byte {
+	switch f.kind {
+	case shred.KindRecord:
+		return j.record(dst, f)
+	case shred.KindArray:
+		return j.array(dst, f)
+	case shred.KindMap:
+		return j.mapping(dst, f)
+	case shred.KindUnion:
+		return j.union(dst, f)
+	case shred.KindEnum:
+		if i := j.in.index(len(f.symbols)); i >= 0 {
+			dst = append(dst, f.symbols[i]...)
+		}
+		return dst
+	case shred.KindString:
+		return appendString(dst, j.in.sized())
+	case shred.KindBytes, shred.KindFixed:
+		if j.avro {
+			return appendLatin(dst, j.in.bytes(f))
+		}
+	case shred.KindFloat, shred.KindDouble:
+		at := len(dst) + 1
+		if dst = appendText(append(dst, '"'), f, &j.in); notANumber(dst[at:]) {
+			return append(dst, '"')
+		}
+		return append(dst[:at-1], dst[at:]...)
+	case shred.KindNull:
+		return append(dst, "null"...)
+	}
+	if f.quoted() {
+		return append(appendText(append(dst, '"'), f, &j.in), '"')
+	}
+	return appendText(dst, f, &j.in)
+}
+
+func notANumber(text []byte) bool {
+	c := text[len(text)-1]
+	return c < '0' || c > '9'
+}
+
+func (j *jsonWriter) record(dst []byte, f *form) []byte {
+	if !j.in.enter() {
+		return dst
+	}
+	defer j.in.leave()
+	dst = append(dst, '{')
+	for i := range f.fields {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = append(dst, f.fields[i].key...)
+		dst = j.value(dst, f.fields[i].form)
+	}
+	return append(dst, '}')
+}
+
+func (j *jsonWriter) array(dst []byte, f *form) []byte {
+	if !j.in.enter() {
+		return dst
+	}
+	defer j.in.leave()
+	dst = append(dst, '[')
+	first := true
+	for n := j.in.count(); n > 0; n = j.in.count() {
+		for ; n > 0 && !j.in.bad; n-- {
+			if !first {
+				dst = append(dst, ',')
+			}
+			first = false
+			dst = j.value(dst, f.items)
+		}
+	}
+	return append(dst, ']')
+}
+
+func (j *jsonWriter) mapping(dst []byte, f *form) []byte {
+	if !j.in.enter() {
+		return dst
+	}
+	defer j.in.leave()
+	dst = append(dst, '{')
+	first := true
+	for n := j.in.count(); n > 0; n = j.in.count() {
+		for ; n > 0 && !j.in.bad; n-- {
+			if !first {
+				dst = append(dst, ',')
+			}
+			first = false
+			dst = append(appendString(dst, j.in.sized()), ':')
+			dst = j.value(dst, f.items)
+		}
+	}
+	return append(dst, '}')
+}
+
+func (j *jsonWriter) union(dst []byte, f *form) []byte {
+	i := j.in.index(len(f.branches))
+	if i < 0 {
+		return dst
+	}
+	if !j.avro || f.tags[i] == nil {
+		return j.value(dst, f.branches[i])
+	}
+	dst = append(dst, f.tags[i]...)
+	return append(j.value(dst, f.branches[i]), '}')
+}
+
+// appendString appends a JSON string. What is not UTF-8 becomes U+FFFD.
+func appendString[T string | []byte](dst []byte, s T) []byte {
+	const hex = "0123456789abcdef"
+	dst = append(dst, '"')
+	from := 0
+	for i := 0; i < len(s); {
+		c := s[i]
+		switch {
+		case c >= utf8.RuneSelf:
+			if r, size := utf8.DecodeRuneInString(string(s[i:min(i+utf8.UTFMax, len(s))])); r != utf8.RuneError || size > 1 {
+				i += size
+				continue
+			}
+			dst = append(append(dst, s[from:i]...), "\uFFFD"...)
+		case c == '"' || c == '\\':
+			dst = append(append(dst, s[from:i]...), '\\', c)
+		case c == '\n':
+			dst = append(append(dst, s[from:i]...), '\\', 'n')
+		case c == '\r':
+			dst = append(append(dst, s[from:i]...), '\\', 'r')
+		case c == '\t':
+			dst = append(append(dst, s[from:i]...), '\\', 't')
+		case c < ' ' || c == 0x7f:
+			dst = append(append(dst, s[from:i]...), '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
+		default:
+			i++
+			continue
+		}
+		i++
+		from = i
+	}
+	return append(append(dst, s[from:]...), '"')
+}
+
+// appendLatin appends bytes as a JSON string of as many characters.
+func appendLatin(dst, b []byte) []byte {
+	const hex = "0123456789abcdef"
+	dst = append(dst, '"')
+	for _, c := range b {
+		switch {
+		case c == '"' || c == '\\':
+			dst = append(dst, '\\', c)
+		case c < ' ' || c >= 0x7f:
+			dst = append(dst, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
+		default:
+			dst = append(dst, c)
+		}
+	}
+	return append(dst, '"')
+}
+
+// bytes reads a bytes or a fixed value.
+func (d *datum) bytes(f *form) []byte {
+	if f.kind == shred.KindFixed {
+		return d.take(int64(f.size))
+	}
+	return d.sized()
+}
+
+// appendFloat appends the shortest number that reads back as v.
+func appendFloat(dst []byte, v float64, bits int) []byte {
+	switch {
+	case math.IsNaN(v):
+		return append(dst, "NaN"...)
+	case math.IsInf(v, 1):
+		return append(dst, "Infinity"...)
+	case math.IsInf(v, -1):
+		return append(dst, "-Infinity"...)
+	}
+	layout := byte('f')
+	if size := math.Abs(v); size != 0 && (size < 1e-6 || size >= 1e21) {
+		layout = 'e' // as JavaScript does
+	}
+	return strconv.AppendFloat(dst, v, layout, -1, bits)
+}
+
+// appendBase64 appends bytes in the standard encoding, with padding.
+func appendBase64(dst, b []byte) []byte { return base64.StdEncoding.AppendEncode(dst, b) }

@@ -1,0 +1,200 @@
+package export
+
+import (
+	"encoding/binary"
+	"encoding/hex"
+	"math"
+	"math/big"
+	"strconv"
+	"time"
+
+	"github.com/rowtocol/rowtocol/shred"
+)
+
+// quoted reports whether the text of a simple value is a JSON string, where it
+// is none of null, a string, an enum, a float or a double.
+func (f *form) quoted() bool {
+	return f.logical != shred.LogicalNone || f.kind == shred.KindBytes || f.kind == shred.KindFixed
+}
+
+// appendText reads a simple value and appends its text, without quotes. It is
+// the same in JSON and CSV.
+func appendText(dst []byte, f *form, in *datum) []byte {
+	switch f.kind {
+	case shred.KindBoolean:
+		return strconv.AppendBool(dst, in.boolean())
+	case shred.KindInt, shred.KindLong:
+		return appendInteger(dst, f.logical, in.long())
+	case shred.KindFloat:
+		return appendFloat(dst, float64(math.Float32frombits(in.word32())), 32)
+	case shred.KindDouble:
+		return appendFloat(dst, math.Float64frombits(in.word64()), 64)
+	case shred.KindString:
+		return append(dst, in.sized()...)
+	case shred.KindEnum:
+		if i := in.index(len(f.plain)); i >= 0 {
+			dst = append(dst, f.plain[i]...)
+		}
+		return dst
+	}
+	b := in.bytes(f)
+	switch {
+	case in.bad:
+		return dst
+	case f.logical == shred.LogicalDecimal:
+		return appendDecimal(dst, b, f.scale)
+	case f.logical == shred.LogicalUUID:
+		return appendUUID(dst, b)
+	case f.logical == shred.LogicalDuration:
+		return appendDuration(dst, b)
+	}
+	return appendBase64(dst, b)
+}
+
+func appendInteger(dst []byte, l shred.Logical, v int64) []byte {
+	switch l {
+	case shred.LogicalDate:
+		return appendDate(dst, time.Unix(v*24*60*60, 0).UTC())
+	case shred.LogicalTimeMillis:
+		return appendTimeOfDay(dst, v, 3)
+	case shred.LogicalTimeMicros:
+		return appendTimeOfDay(dst, v, 6)
+	case shred.LogicalTimestampMillis:
+		return append(appendTimestamp(dst, v, 3), 'Z')
+	case shred.LogicalTimestampMicros:
+		return append(appendTimestamp(dst, v, 6), 'Z')
+	case shred.LogicalTimestampNanos:
+		return append(appendTimestamp(dst, v, 9), 'Z')
+	case shred.LogicalLocalMillis:
+		return appendTimestamp(dst, v, 3)
+	case shred.LogicalLocalMicros:
+		return appendTimestamp(dst, v, 6)
+	case shred.LogicalLocalNanos:
+		return appendTimestamp(dst, v, 9)
+	}
+	return strconv.AppendInt(dst, v, 10)
+}
+
+// perSecond is the number of units of 10^-digits seconds in a second.
+func perSecond(digits int) int64 {
+	n := int64(1)
+	for range digits {
+		n *= 10
+	}
+	return n
+}
+
+func appendDate(dst []byte, t time.Time) []byte {
+	year, month, day := t.Date()
+	if year >= 0 && year <= 9999 {
+		dst = appendPadded(dst, int64(year), 4)
+	} else {
+		sign := byte('+')
+		if year < 0 {
+			sign, year = '-', -year
+		}
+		dst = appendPadded(append(dst, sign), int64(year), 5)
+	}
+	dst = appendPadded(append(dst, '-'), int64(month), 2)
+	return appendPadded(append(dst, '-'), int64(day), 2)
+}
+
+// appendTimestamp appends a time given in units of 10^-digits seconds since
+// 1970.
+func appendTimestamp(dst []byte, v int64, digits int) []byte {
+	unit := perSecond(digits)
+	seconds, fraction := v/unit, v%unit
+	if fraction < 0 {
+		seconds, fraction = seconds-1, fraction+unit
+	}
+	t := time.Unix(seconds, 0).UTC()
+	dst = append(appendDate(dst, t), 'T')
+	hour, minute, second := t.Clock()
+	return appendClock(dst, int64(hour), int64(minute), int64(second), fraction, digits)
+}
+
+// appendTimeOfDay appends a time of day, in units of 10^-digits seconds.
+func appendTimeOfDay(dst []byte, v int64, digits int) []byte {
+	unit := perSecond(digits)
+	if v < 0 || v >= 24*60*60*unit {
+		return strconv.AppendInt(dst, v, 10)
+	}
+	seconds := v / unit
+	return appendClock(dst, seconds/3600, seconds/60%60, seconds%60, v%unit, digits)
+}
+
+func appendClock(dst []byte, hour, minute, second, fraction int64, digits int) []byte {
+	dst = appendPadded(dst, hour, 2)
+	dst = appendPadded(append(dst, ':'), minute, 2)
+	dst = appendPadded(append(dst, ':'), second, 2)
+	return appendPadded(append(dst, '.'), fraction, digits)
+}
+
+// appendPadded appends a number that is not negative, with at least so many
+// digits.
+func appendPadded(dst []byte, v int64, digits int) []byte {
+	for limit := perSecond(digits - 1); v < limit && limit > 1; limit /= 10 {
+		dst = append(dst, '0')
+	}
+	return strconv.AppendInt(dst, v, 10)
+}
+
+// appendDecimal appends a two's complement number times 10^-scale, with scale
+// digits behind the point.
+func appendDecimal(dst, b []byte, scale int) []byte {
+	negative := len(b) > 0 && b[0] >= 0x80
+	if negative {
+		dst = append(dst, '-')
+	}
+	digits := len(dst)
+	if len(b) <= 8 {
+		v := uint64(0)
+		if negative {
+			v = math.MaxUint64
+		}
+		for _, c := range b {
+			v = v<<8 | uint64(c)
+		}
+		if negative {
+			v = -v
+		}
+		dst = strconv.AppendUint(dst, v, 10)
+	} else {
+		v := new(big.Int).SetBytes(b)
+		if negative {
+			v.Sub(new(big.Int).Lsh(big.NewInt(1), uint(8*len(b))), v)
+		}
+		dst = v.Append(dst, 10)
+	}
+	if scale == 0 {
+		return dst
+	}
+	for len(dst)-digits <= scale {
+		dst = append(dst, 0)
+		copy(dst[digits+1:], dst[digits:])
+		dst[digits] = '0'
+	}
+	dst = append(dst, 0)
+	point := len(dst) - 1 - scale
+	copy(dst[point+1:], dst[point:])
+	dst[point] = '.'
+	return dst
+}
+
+func appendUUID(dst, b []byte) []byte {
+	for i, part := range [][]byte{b[:4], b[4:6], b[6:8], b[8:10], b[10:]} {
+		if i > 0 {
+			dst = append(dst, '-')
+		}
+		dst = hex.AppendEncode(dst, part)
+	}
+	return dst
+}
+
+func appendDuration(dst, b []byte) []byte {
+	months, days, millis := binary.LittleEndian.Uint32(b), binary.LittleEndian.Uint32(b[4:]), binary.LittleEndian.Uint32(b[8:])
+	dst = append(strconv.AppendUint(append(dst, 'P'), uint64(months), 10), 'M')
+	dst = append(strconv.AppendUint(dst, uint64(days), 10), 'D', 'T')
+	dst = append(strconv.AppendUint(dst, uint64(millis/1000), 10), '.')
+	return append(appendPadded(dst, int64(millis%1000), 3), 'S')
+}
