@@ -22,8 +22,9 @@ type Query struct {
 	Offset int64
 	// Limit is the most rows that are read; negative is no limit.
 	Limit int64
-	// Schema is the reader's, to which the chosen fields of the rows are
-	// resolved; nil is the dataset's own. Only for Scan.
+	// Schema is the reader's, to which rows of the chosen fields are resolved;
+	// without chosen fields, those are read that it makes use of. nil is the
+	// dataset's own. Only for Scan.
 	Schema *shred.Schema
 	// BatchRows is the most rows in a batch, 0 the default. Only for Batches.
 	BatchRows int

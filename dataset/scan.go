@@ -3,6 +3,7 @@ package dataset
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/rowtocol/rowtocol/column"
 	"github.com/rowtocol/rowtocol/damage"
@@ -27,6 +28,9 @@ type Scan struct {
 
 // Scan begins to read rows. ctx bounds the reads.
 func (d *Dataset) Scan(ctx context.Context, q Query) (*Scan, error) {
+	if q.Schema != nil && q.Columns == nil && d.mapping != nil {
+		q.Columns = wanted(d.mapping.Schema.Root(), q.Schema.Root())
+	}
 	rows, err := d.newSelection(ctx, q)
 	if err != nil {
 		return nil, err
@@ -47,6 +51,21 @@ func (d *Dataset) Scan(ctx context.Context, q Query) (*Scan, error) {
 		}
 	}
 	return s, nil
+}
+
+// wanted returns the fields of a record that a reader's record makes use of;
+// nil, for all, of other types.
+func wanted(writer, reader *shred.Node) []string {
+	if writer.Kind != shred.KindRecord || reader.Kind != shred.KindRecord {
+		return nil
+	}
+	paths := []string{}
+	for _, w := range writer.Fields {
+		if slices.ContainsFunc(reader.Fields, func(r shred.Field) bool { return r.Name == w.Name || slices.Contains(r.Aliases, w.Name) }) {
+			paths = append(paths, w.Name)
+		}
+	}
+	return paths
 }
 
 // Schema returns the schema of the rows that Next gives; nil for the output of
@@ -85,7 +104,7 @@ func (s *Scan) Next(dst []byte) ([]byte, error) {
 			return dst, s.err
 		}
 	}
-	dst, err := s.row(dst)
+	row, err := s.row(dst)
 	if err != nil {
 		s.err = s.located(err)
 		return dst, s.err
@@ -93,7 +112,7 @@ func (s *Scan) Next(dst []byte) ([]byte, error) {
 	s.at++
 	s.rest.from++
 	s.rows.stats.Rows++
-	return dst, nil
+	return row, nil
 }
 
 // row appends the row at which the cursors stand.
@@ -105,6 +124,9 @@ func (s *Scan) row(dst []byte) (_ []byte, err error) {
 		return dst, err
 	}
 	dst, _, err = s.resolver.Row(dst, s.datum)
+	if d := (*damage.Error)(nil); errors.As(err, &d) {
+		d.Offset = -1 // in the row, not in the file
+	}
 	return dst, err
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/rowtocol/rowtocol/damage"
 	"github.com/rowtocol/rowtocol/dataset"
 	"github.com/rowtocol/rowtocol/internal/mailgen"
+	"github.com/rowtocol/rowtocol/shred"
 	"github.com/rowtocol/rowtocol/store"
 )
 
@@ -152,4 +153,47 @@ func TestDamagedParts(t *testing.T) {
 func isDamage(err error) bool {
 	var d *damage.Error
 	return errors.As(err, &d) && d.File != ""
+}
+
+// Rows of a reader's schema are resolved, and cost what it asks for.
+func TestScanWithSchema(t *testing.T) {
+	d := archive(t, 20_000)
+	size, _ := sectionSizes(t, d)
+	schema, err := shred.ParseSchema(`{"type":"record","name":"Message","namespace":"mail","fields":[
+		{"name":"sender","type":"string","aliases":["from"]},
+		{"name":"id","type":"double"},
+		{"name":"note","type":"string","default":"none"}]}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, stats, err := scan(t, d, dataset.Query{Schema: schema, Where: "seen", Limit: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	own, _, err := scan(t, d, dataset.Query{Columns: []string{"id", "from"}, Where: "seen", Limit: -1})
+	if err != nil || len(own) != len(got) {
+		t.Fatal(len(own), len(got), err)
+	}
+	for i := range got {
+		g := native(t, schema.JSON(), got[i]).(map[string]any)
+		o := native(t, `{"type":"record","name":"M","fields":[{"name":"id","type":"long"},{"name":"from","type":"string"}]}`, own[i]).(map[string]any)
+		if g["sender"] != o["from"] || g["id"] != float64(o["id"].(int64)) || g["note"] != "none" {
+			t.Fatalf("row %d: %v, of %v", i, g, o)
+		}
+	}
+	if most := size["id"] + size["from"] + size["seen"] + firstReads + 3*oneBlock; stats.BytesRead > most {
+		t.Errorf("%d bytes were read, at most %d", stats.BytesRead, most)
+	}
+	narrow, err := shred.ParseSchema(`{"type":"record","name":"Message","namespace":"mail","fields":[{"name":"size","type":"int"}]}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _, err = scan(t, d, dataset.Query{Schema: narrow, Limit: -1})
+	var at *damage.Error
+	if !errors.As(err, &at) || at.File != d.Parts()[0].Name || at.Row < 0 || at.Path != "size" {
+		t.Errorf("a null for an int: %v", err)
+	}
+	if _, err := d.Scan(t.Context(), dataset.Query{Schema: d.Schema(), Columns: []string{"id"}, Limit: -1}); !isDamage(err) {
+		t.Errorf("a reader that needs more than is chosen: %v", err)
+	}
 }
