@@ -221,8 +221,11 @@ func matchSymbols(a *resolution, r *Node) *damage.Error {
 	a.ordinals = make([]int, len(a.writer.Symbols))
 	for i, s := range a.writer.Symbols {
 		to, ok := known[s]
-		if !ok {
+		switch {
+		case !ok:
 			to = r.Default
+		case i < len(r.Symbols) && r.Symbols[i] == s:
+			to = i // of symbols that are there twice, which Java refuses
 		}
 		a.ordinals[i] = to
 		alike = alike && to == i

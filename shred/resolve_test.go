@@ -238,6 +238,7 @@ func TestIdentity(t *testing.T) {
 		want                 bool
 	}{
 		{"itself", all, all, true},
+		{"a symbol twice", `{"type":"enum","name":"E","symbols":["A","B","A"]}`, `{"type":"enum","name":"E","symbols":["A","B","A"]}`, true},
 		{"a default more", rec("R", field("a", `"int"`)), rec("R", withDefault("a", `"int"`, "1")), true},
 		{"an alias", rec("R", field("a", `"int"`)), rec("R", aliased("b", `"int"`, "a")), true},
 		{"a longer enum", enumAB, `{"type":"enum","name":"E","symbols":["A","B","C"]}`, false},
