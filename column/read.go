@@ -170,9 +170,11 @@ func (v *Vector) appendSized(b []byte, n int) (done, used int, err error) {
 	}
 	v.Offsets = slices.Grow(v.Offsets, min(n, len(b)))
 	for done < n && used < len(b) {
-		size, err := ValueSize(Bytes, b[used:])
-		if err != nil {
-			return done, used, err
+		size := quickSize(Bytes, b[used:])
+		if size == 0 {
+			if size, err = ValueSize(Bytes, b[used:]); err != nil {
+				return done, used, err
+			}
 		}
 		value := b[used : used+size]
 		_, start := binary.Uvarint(value)
@@ -190,9 +192,11 @@ func (v *Vector) appendSized(b []byte, n int) (done, used int, err error) {
 func appendInts(dst []int32, b []byte, n int) (_ []int32, done, used int, err error) {
 	dst = slices.Grow(dst, min(n, len(b)))
 	for done < n && used < len(b) {
-		v, size, err := readInt(b[used:])
-		if err != nil {
-			return dst, done, used, err
+		v, size, err := int64(0), 0, error(nil)
+		if v, size = quickVarint(b[used:]); size == 0 {
+			if v, size, err = readInt(b[used:]); err != nil {
+				return dst, done, used, err
+			}
 		}
 		dst = append(dst, int32(v))
 		used += size
@@ -204,13 +208,31 @@ func appendInts(dst []int32, b []byte, n int) (_ []int32, done, used int, err er
 func appendLongs(dst []int64, b []byte, n int) (_ []int64, done, used int, err error) {
 	dst = slices.Grow(dst, min(n, len(b)))
 	for done < n && used < len(b) {
-		v, size, err := readLong(b[used:])
-		if err != nil {
-			return dst, done, used, err
+		v, size, err := int64(0), 0, error(nil)
+		if v, size = quickVarint(b[used:]); size == 0 {
+			if v, size, err = readLong(b[used:]); err != nil {
+				return dst, done, used, err
+			}
 		}
 		dst = append(dst, v)
 		used += size
 		done++
 	}
 	return dst, done, used, nil
+}
+
+// quickVarint reads a varint of up to three bytes; size is 0 for others.
+func quickVarint(b []byte) (v int64, size int) {
+	var u uint32
+	switch {
+	case b[0] < 0x80:
+		u, size = uint32(b[0]), 1
+	case len(b) > 2 && b[1] < 0x80:
+		u, size = uint32(b[0]&0x7f)|uint32(b[1])<<7, 2
+	case len(b) > 2 && b[2] < 0x80:
+		u, size = uint32(b[0]&0x7f)|uint32(b[1]&0x7f)<<7|uint32(b[2])<<14, 3
+	default:
+		return 0, 0
+	}
+	return int64(u>>1) ^ -int64(u&1), size
 }

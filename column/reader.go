@@ -122,11 +122,23 @@ func (r *Reader) startRun() error {
 	if !r.array {
 		return fmt.Errorf("column: %q is no array column", r.name)
 	}
-	if err := r.finishSequence(); err != nil || r.run > 0 {
-		return err
+	if r.values > 0 {
+		if err := r.finishSequence(); err != nil {
+			return err
+		}
 	}
-	if err := r.fill(); err != nil {
-		return err
+	if r.run > 0 {
+		return nil
+	}
+	if r.lengths == 0 || r.pos >= len(r.data) {
+		if err := r.fill(); err != nil {
+			return err
+		}
+	}
+	if r.pos < len(r.data) && r.data[r.pos]&0x81 == 0 { // one small length
+		r.run, r.runLength = 1, int64(r.data[r.pos]>>1)
+		r.pos++
+		return nil
 	}
 	return r.readLength()
 }
@@ -152,8 +164,8 @@ func (r *Reader) Value(dst []byte) ([]byte, error) {
 		n := quickSize(r.typ, b)
 		if n == 0 {
 			var err error
-			if n, err = ValueSize(r.typ, b); err != nil {
-				return dst, r.badValue(err)
+			if n, err = r.slowSize(); err != nil {
+				return dst, err
 			}
 		}
 		dst = append(dst, b[:n]...)
@@ -161,6 +173,15 @@ func (r *Reader) Value(dst []byte) ([]byte, error) {
 	}
 	r.values--
 	return dst, nil
+}
+
+// slowSize is ValueSize of the next value, where quickSize does not tell it.
+func (r *Reader) slowSize() (int, error) {
+	n, err := ValueSize(r.typ, r.data[r.pos:])
+	if err != nil {
+		return 0, r.badValue(err)
+	}
+	return n, nil
 }
 
 // Values appends the next n values of the current sequence of an array column
@@ -194,9 +215,9 @@ func (r *Reader) Bytes() ([]byte, error) {
 	if err := r.ready(); err != nil {
 		return nil, err
 	}
-	n, err := ValueSize(Bytes, r.data[r.pos:])
+	n, err := r.slowSize()
 	if err != nil {
-		return nil, r.badValue(err)
+		return nil, err
 	}
 	value := r.data[r.pos : r.pos+n]
 	_, start := binary.Uvarint(value)
@@ -339,12 +360,11 @@ func (r *Reader) skipValues(n int64) error {
 		return nil
 	}
 	for ; n > 0; n-- {
-		b := r.data[r.pos:]
-		k := quickSize(r.typ, b)
+		k := quickSize(r.typ, r.data[r.pos:])
 		if k == 0 {
 			var err error
-			if k, err = ValueSize(r.typ, b); err != nil {
-				return r.badValue(err)
+			if k, err = r.slowSize(); err != nil {
+				return err
 			}
 		}
 		r.pos += k

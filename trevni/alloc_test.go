@@ -43,3 +43,47 @@ func TestEncodeDoesNotAllocate(t *testing.T) {
 		}
 	}
 }
+
+// Rows, values and batches cost nothing but the memory that they fill once.
+func TestReadDoesNotAllocate(t *testing.T) {
+	const rows = 400
+	s := newSampler(9)
+	f := openBytes(t, sampleFile(t, s, rows, 10, Options{}))
+	for i, col := range f.Columns() {
+		c, err := f.Cursor(i)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var v column.Vector
+		var value []byte
+		// The first time fills the buffers, those of the ancestors' too.
+		pass := func() {
+			if err := c.SeekRow(0); err != nil {
+				t.Fatal(err)
+			}
+			for range 20 {
+				v.Reset()
+				if _, err := c.Read(&v, 5); err != nil {
+					t.Fatal(err)
+				}
+				if _, err := c.Skip(2); err != nil {
+					t.Fatal(err)
+				}
+				if col.Array {
+					if _, err := c.Length(); err != nil {
+						t.Fatal(err)
+					}
+				} else if value, err = c.Value(value[:0]); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := c.SeekRow(rows / 2); err != nil {
+				t.Fatal(err)
+			}
+		}
+		pass()
+		if n := testing.AllocsPerRun(20, pass); n >= 1 {
+			t.Errorf("column %s: %v allocations", col.Name, n)
+		}
+	}
+}

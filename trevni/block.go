@@ -2,16 +2,21 @@ package trevni
 
 import (
 	"errors"
+	"slices"
+	"sync"
 
 	"github.com/rowtocol/rowtocol/damage"
 )
 
-// blockReader reads the blocks of one column, reusing its buffers.
+// storedBuffers hold what is read of a file until it is decoded. The columns of
+// a row take turns with few of them, which stay in the processor's caches.
+var storedBuffers = sync.Pool{New: func() any { return new([]byte) }}
+
+// blockReader reads the blocks of one column, reusing its buffer.
 type blockReader struct {
 	f      *File
 	col    *Column
 	blocks []Descriptor
-	stored []byte
 	raw    []byte // the block loaded
 	loaded int    // its index, -1 for none
 	z      decompressor
@@ -37,14 +42,13 @@ func (b *blockReader) read(block int) error {
 		return b.fail(damage.Unsupported, block, d.Offset, "a block of %d bytes exceeds the limit of %d", d.RawSize, b.f.MaxBlock)
 	}
 	n := d.StoredSize + int64(checksumSize(b.col.Checksum))
-	if int64(cap(b.stored)) < n {
-		b.stored = make([]byte, n)
-	}
-	b.stored = b.stored[:n]
-	if err := readFull(b.f.r, b.stored, d.Offset, b.f.name); err != nil {
+	buf := storedBuffers.Get().(*[]byte)
+	defer storedBuffers.Put(buf)
+	*buf = slices.Grow((*buf)[:0], int(n))[:n]
+	if err := readFull(b.f.r, *buf, d.Offset, b.f.name); err != nil {
 		return err
 	}
-	stored, sum := b.stored[:d.StoredSize], b.stored[d.StoredSize:]
+	stored, sum := (*buf)[:d.StoredSize], (*buf)[d.StoredSize:]
 	raw, err := b.z.decode(b.raw, stored, d.RawSize)
 	b.raw = raw
 	if err != nil {
