@@ -33,6 +33,9 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == measureCommand {
 		run = func() (int, error) { return measured(os.Args[2:]) }
 	}
+	if len(os.Args) > 1 && os.Args[1] == readBackCommand {
+		run = func() (int, error) { return 0, readBack(os.Args[2], os.Args[3:]) }
+	}
 	code, err := run()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "e2e:", err)
@@ -247,7 +250,7 @@ type report struct {
 	}
 }
 
-func (r result) report(t *testing.T) report {
+func (r result) report(t testing.TB) report {
 	t.Helper()
 	var p report
 	if err := json.Unmarshal([]byte(r.stdout), &p); err != nil {
