@@ -33,6 +33,7 @@ type Query struct {
 // Stats say what a query has read so far.
 type Stats struct {
 	Rows       int64 // that it gave
+	Skipped    int64 // that it passed over for the offset
 	TotalRows  int64 // of the dataset
 	BytesRead  int64 // of files: headers, block tables and blocks
 	FileBytes  int64 // of all files of the dataset
@@ -131,7 +132,7 @@ func (s *selection) next() (span, error) {
 			s.rest.from = s.rest.to
 		}
 		n := min(s.skip, found.to-found.from)
-		s.skip -= n
+		s.pass(n)
 		found.from += n
 		found.to = min(found.to, found.from+s.left)
 		if found.from < found.to {
@@ -140,6 +141,12 @@ func (s *selection) next() (span, error) {
 		}
 	}
 	return span{}, io.EOF
+}
+
+// pass counts rows that the offset passes over.
+func (s *selection) pass(rows int64) {
+	s.skip -= rows
+	s.stats.Skipped += rows
 }
 
 // nextPart opens the next part that can have rows to give.
@@ -151,7 +158,7 @@ func (s *selection) nextPart() error {
 		if rows > 0 && (s.where != nil || s.skip < rows) {
 			break
 		}
-		s.skip -= rows // of a condition no rows are known, of an empty part none are skipped
+		s.pass(rows) // of a condition no rows are known, of an empty part none are skipped
 	}
 	if s.part >= len(parts) {
 		s.left = 0

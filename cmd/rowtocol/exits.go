@@ -8,6 +8,7 @@ import (
 
 	"github.com/rowtocol/rowtocol/damage"
 	"github.com/rowtocol/rowtocol/dataset"
+	"github.com/rowtocol/rowtocol/dataset/export"
 	"github.com/rowtocol/rowtocol/job"
 	"github.com/rowtocol/rowtocol/store"
 )
@@ -84,7 +85,7 @@ func (d *differentError) Unwrap() error { return d.err }
 
 func isUsage(err error) bool {
 	var u *usageError
-	return errors.As(err, &u) || errors.Is(err, job.ErrUsage) || errors.Is(err, dataset.ErrQuery) || store.Classify(err) == store.Unsupported
+	return errors.As(err, &u) || errors.Is(err, job.ErrUsage) || errors.Is(err, dataset.ErrQuery) || errors.Is(err, export.ErrNotSimple) || store.Classify(err) == store.Unsupported
 }
 
 func isDifferent(err error) bool {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"runtime"
@@ -36,6 +37,7 @@ type app struct {
 
 	args    []string
 	command string // name of the command that ran
+	rowsOut bool   // its standard output is for rows
 	result  any    // its part of the final JSON object
 	// status and nothing are the JSON status and the exit code of a success
 	// that is not plainly "done".
@@ -64,6 +66,7 @@ durations 90s, 10m.`
 
 const rootExample = `  rowtocol convert /data/mail/*.avro /data/mail.columns
   rowtocol inspect /data/mail.columns
+  rowtocol cat --limit 10 /data/mail.columns
   rowtocol verify /data/mail.columns --against /data/mail
   rowtocol help exit-codes`
 
@@ -83,7 +86,8 @@ func (a *app) rootCommand() *cobra.Command {
 	root.SetErr(a.console)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		// The flags behind the wrong one were not read.
-		a.command, a.json = cmd.Name(), a.json || slices.Contains(a.args, "--json")
+		a.begin(cmd)
+		a.json = a.json || slices.Contains(a.args, "--json")
 		return &usageError{fmt.Errorf("%w (see %s --help)", err, cmd.CommandPath())}
 	})
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return a.prepare(cmd) }
@@ -97,7 +101,7 @@ func (a *app) rootCommand() *cobra.Command {
 	flags.StringVar(&a.logLevel, "log-level", a.logLevel, "`level` of messages: debug, info, warn or error")
 	complete(root, "log-level", "debug", "info", "warn", "error")
 
-	root.AddCommand(a.convertCommand(), a.inspectCommand(), a.schemaCommand(), a.verifyCommand(), exitCodesTopic())
+	root.AddCommand(a.convertCommand(), a.catCommand(), a.inspectCommand(), a.schemaCommand(), a.verifyCommand(), exitCodesTopic())
 	return root
 }
 
@@ -109,9 +113,17 @@ func noCommand(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
+// printsRows is the annotation of commands that print rows.
+const printsRows = "rows"
+
+// begin notes which command was called.
+func (a *app) begin(cmd *cobra.Command) {
+	a.command, a.rowsOut = cmd.Name(), cmd.Annotations[printsRows] != ""
+}
+
 // prepare runs before every command, when its flags are parsed.
 func (a *app) prepare(cmd *cobra.Command) error {
-	a.command = cmd.Name()
+	a.begin(cmd)
 	if err := a.configure(cmd); err != nil {
 		return err
 	}
@@ -139,7 +151,7 @@ func (a *app) prepare(cmd *cobra.Command) error {
 func (a *app) takes(check cobra.PositionalArgs) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if err := check(cmd, args); err != nil {
-			a.command = cmd.Name()
+			a.begin(cmd)
 			return usagef("%v; usage: %s", err, cmd.UseLine())
 		}
 		return nil
@@ -153,7 +165,8 @@ func complete(cmd *cobra.Command, flag string, choices ...string) {
 	}
 }
 
-// report is the final JSON object of --json.
+// report is the final JSON object of --json: on standard output, or where that
+// is for rows the last line of standard error.
 type report struct {
 	Command string   `json:"command"`
 	Exit    int      `json:"exit"`
@@ -174,12 +187,9 @@ func (a *app) finish(err error) int {
 	if err == nil && a.status != "" {
 		code, status = a.nothing, a.status
 	}
-	if a.json {
-		r := report{Command: a.command, Exit: code, Status: status, Error: describe(err), Result: a.result}
-		enc := json.NewEncoder(a.out)
-		enc.SetIndent("", "  ")
-		enc.SetEscapeHTML(false)
-		if jsonErr := enc.Encode(r); jsonErr != nil && err == nil {
+	r := report{Command: a.command, Exit: code, Status: status, Error: describe(err), Result: a.result}
+	if a.json && !a.rowsOut {
+		if jsonErr := r.print(a.out, "  "); jsonErr != nil && err == nil {
 			err, code = jsonErr, classify(jsonErr).code
 		}
 	}
@@ -189,7 +199,17 @@ func (a *app) finish(err error) int {
 	if err != nil {
 		a.console.fail(a.log, err, code)
 	}
+	if a.json && a.rowsOut {
+		_ = r.print(a.console, "") // nowhere is left to complain
+	}
 	return code
+}
+
+func (r *report) print(w io.Writer, indent string) error {
+	enc := json.NewEncoder(w)
+	enc.SetIndent("", indent)
+	enc.SetEscapeHTML(false)
+	return enc.Encode(r)
 }
 
 // printf prints to standard output; finish reports what failed.

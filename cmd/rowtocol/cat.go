@@ -1,0 +1,199 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/rowtocol/rowtocol/dataset"
+	"github.com/rowtocol/rowtocol/dataset/export"
+	"github.com/rowtocol/rowtocol/shred"
+)
+
+const catLong = `Print the rows of column files: JSON, a line per row, or CSV, or an Avro object
+container file. A directory is a committed output, or holds the outputs of
+several runs, and needs _SUCCESS unless --partial is given. Several arguments
+are read in their order as one.
+
+Only the columns that are asked for are read, and with --where the others only
+where rows match. A field is named by its path in the schema (received.host),
+or by its column (received[]#host); a record stands for all its fields. Chosen
+fields keep the order of the schema. --where compares simple fields that are
+not in arrays or maps: == != < <= > >= with && || ! and (); a comparison with
+null is false, but for == null and != null. --offset and --limit count the
+rows that match.
+
+JSON shows values for people: an optional value is itself or null, bytes are
+base64, dates and decimals are strings. With --json-unions it is Avro's own
+encoding, which Avro's libraries read. CSV takes simple and optional fields:
+choose them with --columns.
+
+With --output the rows appear under the name when all are written. A damaged
+file ends the rows with exit 3; on standard output those before it were
+printed. A reader that closes the pipe early ends cat quietly with 0. --stats
+tells on standard error what was read; the object of --json is the last line
+of standard error, or stands on standard output if --output is given.`
+
+const catExample = `  # the first rows, all fields
+  rowtocol cat --limit 10 mail.columns
+
+  # two fields of the rows that match, and what was read for them
+  rowtocol cat --columns from,received.host --where 'seen && size > 100000' --stats mail.columns
+
+  # a table, and an Avro file of rows 1,000,000 to 1,000,999
+  rowtocol cat --to csv --columns id,date,subject mail.columns > mail.csv
+  rowtocol cat --to avro --offset 1000000 --limit 1000 --output part.avro mail.columns
+
+  # rows of several generations as one schema has them
+  rowtocol cat --schema mail-v3.avsc 2024.columns 2025.columns`
+
+// catFlags are the flags of cat.
+type catFlags struct {
+	columns           []string
+	where, schema     string
+	limit, offset     int64
+	to, codec, output string
+	unions, overwrite bool
+	partial, stats    bool
+}
+
+// catFormats are the choices of --to. write writes all rows; the output is
+// complete when it returns nil.
+var catFormats = []struct {
+	name   string
+	binary bool
+	write  func(context.Context, *catInput, *catFlags, io.Writer) error
+}{
+	{"json", false, newRowWriter(func(w io.Writer, s *shred.Schema, f *catFlags) (export.Writer, error) {
+		return export.NewJSON(w, s, export.JSONOptions{UnionTags: f.unions}), nil
+	}).write},
+	{"csv", false, newRowWriter(func(w io.Writer, s *shred.Schema, _ *catFlags) (export.Writer, error) {
+		return export.NewCSV(w, s)
+	}).write},
+	{"avro", true, newRowWriter(func(w io.Writer, s *shred.Schema, f *catFlags) (export.Writer, error) {
+		return export.NewAvro(w, s, f.codec)
+	}).write},
+}
+
+// avroCodecs are the codecs of Avro's specification.
+var avroCodecs = []string{"null", "deflate", "snappy", "zstandard", "bzip2", "xz"}
+
+func formatNames() []string {
+	var names []string
+	for _, f := range catFormats {
+		names = append(names, f.name)
+	}
+	return names
+}
+
+func (a *app) catCommand() *cobra.Command {
+	f := &catFlags{}
+	cmd := &cobra.Command{
+		Use:         "cat FILE|DIR...",
+		Short:       "Print rows: all or some, whole or a few fields of them",
+		Long:        catLong,
+		Example:     catExample,
+		Annotations: map[string]string{printsRows: "yes"},
+		Args:        a.takes(cobra.MinimumNArgs(1)),
+		RunE:        func(cmd *cobra.Command, args []string) error { return a.cat(cmd.Context(), f, args) },
+	}
+	flags := cmd.Flags()
+	flags.StringArrayVar(&f.columns, "columns", nil, "`fields` to print, separated by commas; repeatable (default all)")
+	flags.StringVar(&f.where, "where", "", "print only rows for which the `condition` holds")
+	flags.Int64Var(&f.offset, "offset", 0, "rows to pass over first")
+	flags.Int64Var(&f.limit, "limit", -1, "most rows to print; -1 is no limit")
+	flags.StringVar(&f.schema, "schema", "", "`file` with the Avro schema that the rows are resolved to: defaults, aliases, promotions")
+	flags.StringVar(&f.to, "to", "json", "`format`: "+strings.Join(formatNames(), ", "))
+	flags.BoolVar(&f.unions, "json-unions", false, "JSON as Avro encodes it, with the types of unions")
+	flags.StringVar(&f.codec, "output-codec", "snappy", "`codec` of Avro output: "+strings.Join(avroCodecs, ", "))
+	flags.StringVar(&f.output, "output", "", "write to `file`, local or on HDFS, instead of standard output")
+	flags.BoolVar(&f.overwrite, "overwrite", false, "replace an earlier --output")
+	flags.BoolVar(&f.partial, "partial", false, "read directories without _SUCCESS: the column files that are there")
+	flags.BoolVar(&f.stats, "stats", false, "print on standard error what was read")
+	complete(cmd, "to", formatNames()...)
+	complete(cmd, "output-codec", avroCodecs...)
+	return cmd
+}
+
+func (f *catFlags) check() error {
+	switch {
+	case !slices.Contains(formatNames(), f.to):
+		return usagef("--to: %q is not one of %s", f.to, strings.Join(formatNames(), ", "))
+	case !slices.Contains(avroCodecs, f.codec):
+		return usagef("--output-codec: %q is not one of %s", f.codec, strings.Join(avroCodecs, ", "))
+	case f.unions && f.to != "json":
+		return usagef("--json-unions goes with --to json")
+	case f.offset < 0:
+		return usagef("--offset must not be negative")
+	case f.limit < -1:
+		return usagef("--limit must be a number of rows, or -1 for no limit")
+	}
+	return nil
+}
+
+func (a *app) cat(ctx context.Context, f *catFlags, names []string) error {
+	if err := f.check(); err != nil {
+		return err
+	}
+	a.rowsOut = f.output == ""
+	format := catFormats[slices.Index(formatNames(), f.to)]
+	if a.rowsOut && format.binary && term.IsTerminal(int(a.stdout.Fd())) {
+		return usagef("--to %s is not for a terminal; name a file with --output, or redirect", f.to)
+	}
+	in, err := a.openInput(ctx, f, names)
+	if err != nil {
+		return err
+	}
+	defer in.close()
+	write := func(w io.Writer) error { return format.write(ctx, in, f, w) }
+	if a.rowsOut {
+		err = a.toStdout(write)
+	} else {
+		err = a.toFile(ctx, f, in, write)
+	}
+	a.reportRead(f, in)
+	return err
+}
+
+// toFile writes the output under its name.
+func (a *app) toFile(ctx context.Context, f *catFlags, in *catInput, write func(io.Writer) error) error {
+	at, err := a.resolve(f.output)
+	if err != nil {
+		return err
+	}
+	p, stop := a.startProgress(ctx)
+	defer stop()
+	whole := f.where == "" && f.columns == nil && f.offset == 0 && f.limit < 0
+	in.progress = func(s dataset.Stats) {
+		if !whole {
+			s.FileBytes = 0 // how much of them will be read is not known
+		}
+		p.set(s.Rows, s.BytesRead, s.FileBytes)
+	}
+	return newFile(ctx, at, f.overwrite, write)
+}
+
+// catted is the result of cat in the final JSON object.
+type catted struct {
+	Rows       int64  `json:"rows"`       // printed
+	TotalRows  int64  `json:"total_rows"` // of the inputs
+	BytesRead  int64  `json:"bytes_read"`
+	FileBytes  int64  `json:"file_bytes"`
+	BlocksRead int64  `json:"blocks_read"`
+	Blocks     int64  `json:"blocks"` // of the columns in question, in the files that were opened
+	Output     string `json:"output,omitempty"`
+}
+
+func (a *app) reportRead(f *catFlags, in *catInput) {
+	s := in.stats
+	a.result = catted{s.Rows, s.TotalRows, s.BytesRead, s.FileBytes, s.BlocksRead, s.Blocks, f.output}
+	if f.stats && !a.json {
+		fmt.Fprintf(a.console, "%d of %d rows; read %s of %s, %d of %d blocks of these columns\n",
+			s.Rows, s.TotalRows, human(s.BytesRead), human(s.FileBytes), s.BlocksRead, s.Blocks)
+	}
+}

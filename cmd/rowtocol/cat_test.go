@@ -1,0 +1,243 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"maps"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+)
+
+// catPairs makes two outputs of a directory: one of rows 0 to 99, in several
+// files, one of rows 100 to 149.
+func catPairs(t *testing.T) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	pairs(t, dir, "a.avro", 0, 100)
+	pairs(t, dir, "b.avro", 100, 50)
+	rowtocol(t, dir, nil, "convert", "--row-group-size", "900", "--block-size", "256", "a.avro", "a").want(t, 0)
+	rowtocol(t, dir, nil, "convert", "b.avro", "b").want(t, 0)
+	if parts := read(t, dir+"/a/_SUCCESS"); !bytes.Contains(parts, []byte("part-00000-1.trv")) {
+		t.Fatal("one part only")
+	}
+	return dir
+}
+
+func TestCat(t *testing.T) {
+	dir := catPairs(t)
+	cases := []struct{ args, want string }{
+		{"--limit 2 a", `{"id":0,"words":[]}` + "\n" + `{"id":1,"words":["1"]}` + "\n"},
+		{"--limit 0 a", ""},
+		{"--offset 149 a b", `{"id":149,"words":["149","149"]}` + "\n"},
+		{"--offset 99 --limit 2 --columns id a b", `{"id":99}` + "\n" + `{"id":100}` + "\n"},
+		{"--offset 1000 a b", ""},
+		{"--columns id --where id>=98&&id!=99 --offset 1 --limit 2 a b", `{"id":100}` + "\n" + `{"id":101}` + "\n"},
+		{"--columns id --where id>120 --offset 3 --limit 1 a b", `{"id":124}` + "\n"},
+		{"--columns words,id --limit 2 --offset 1 --json-unions b a", `{"id":101,"words":["101","101"]}` + "\n" + `{"id":102,"words":[]}` + "\n"},
+		{"--to csv --columns id --where id>98 a", "id\n99\n"},
+		{"a/part-00000.trv --limit 1", `{"id":0,"words":[]}` + "\n"},
+	}
+	for _, c := range cases {
+		o := rowtocol(t, dir, nil, append([]string{"cat"}, strings.Fields(c.args)...)...).want(t, 0)
+		if o.stdout != c.want || o.stderr != "" {
+			t.Errorf("cat %s: %q, want %q\n%s", c.args, o.stdout, c.want, o.stderr)
+		}
+	}
+	env := []string{"ROWTOCOL_COLUMNS=id", "ROWTOCOL_LIMIT=1"}
+	if o := rowtocol(t, dir, env, "cat", "b").want(t, 0); o.stdout != `{"id":100}`+"\n" {
+		t.Errorf("by the environment: %q", o.stdout)
+	}
+}
+
+func TestCatAvro(t *testing.T) {
+	dir := catPairs(t)
+	rowtocol(t, dir, nil, "cat", "--to", "avro", "--output", "all.avro", "a", "b").want(t, 0)
+	rowtocol(t, dir, nil, "convert", "all.avro", "again").want(t, 0)
+	rowtocol(t, dir, nil, "verify", "again", "--against", "a.avro", "--against", "b.avro", "--require-complete").want(t, 0, "150 rows")
+	for _, codec := range avroCodecs {
+		o := rowtocol(t, dir, nil, "cat", "--to", "avro", "--output-codec", codec, "--columns", "id", "a").want(t, 0)
+		write(t, dir+"/"+codec+".avro", []byte(o.stdout))
+		rowtocol(t, dir, nil, "convert", codec+".avro", "of-"+codec).want(t, 0)
+		rowtocol(t, dir, nil, "cat", "--offset", "98", "of-"+codec).want(t, 0, `{"id":98}`+"\n"+`{"id":99}`+"\n")
+	}
+}
+
+func TestCatSchemas(t *testing.T) {
+	dir := catPairs(t)
+	write(t, dir+"/v2.avsc", []byte(`{"type":"record","name":"Pair","namespace":"t","fields":[{"name":"n","type":"double","aliases":["id"]},{"name":"new","type":["null","int"],"default":null}]}`))
+	rowtocol(t, dir, nil, "convert", "--schema", "v2.avsc", "b.avro", "b2").want(t, 0)
+	rowtocol(t, dir, nil, "cat", "a", "b2").want(t, 3, "another schema", "b2")
+	o := rowtocol(t, dir, nil, "cat", "--schema", "v2.avsc", "--offset", "99", "--limit", "2", "a", "b2").want(t, 0)
+	if want := `{"n":99,"new":null}` + "\n" + `{"n":100,"new":null}` + "\n"; o.stdout != want {
+		t.Errorf("%q, want %q", o.stdout, want)
+	}
+	write(t, dir+"/other.avsc", []byte(`{"type":"record","name":"Pair","namespace":"t","fields":[{"name":"id","type":"string"}]}`))
+	rowtocol(t, dir, nil, "cat", "--schema", "other.avsc", "a").want(t, 3, "id")
+	write(t, dir+"/bad.avsc", []byte(`{"type":"recor"}`))
+	rowtocol(t, dir, nil, "cat", "--schema", "bad.avsc", "a").want(t, 1, "bad.avsc")
+}
+
+// An output of no input has no schema, and is no error where none is needed.
+func TestCatNothing(t *testing.T) {
+	dir := catPairs(t)
+	if err := os.Mkdir(dir+"/in", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	rowtocol(t, dir, nil, "convert", "in", "none").want(t, 0)
+	for _, args := range []string{"none", "none --columns id --where id>1", "none --to csv"} {
+		if o := rowtocol(t, dir, nil, append([]string{"cat"}, strings.Fields(args)...)...).want(t, 0); o.stdout+o.stderr != "" {
+			t.Errorf("cat %s: %q %q", args, o.stdout, o.stderr)
+		}
+	}
+	rowtocol(t, dir, nil, "cat", "--to", "avro", "none").want(t, 3, "no schema")
+	rowtocol(t, dir, nil, "cat", "--limit", "1", "none", "b").want(t, 0, `{"id":100`)
+}
+
+func TestCatOutput(t *testing.T) {
+	dir := catPairs(t)
+	var got catted
+	o := rowtocol(t, dir, nil, "cat", "--json", "--output", "rows.json", "b").want(t, 0)
+	if o.object(t, &got); got.Rows != 50 || got.TotalRows != 50 || got.Output != "rows.json" || got.BytesRead == 0 {
+		t.Errorf("%+v", got)
+	}
+	first := state(t, dir)
+	rowtocol(t, dir, nil, "cat", "--output", "rows.json", "a").want(t, 5, "rows.json", "--overwrite")
+	rowtocol(t, dir, nil, "cat", "--output", "a", "--overwrite", "b").want(t, 5, "directory")
+	rowtocol(t, dir, nil, "cat", "--output", "no/rows.json", "b").want(t, 7)
+	rowtocol(t, dir, nil, "cat", "--output", "new", "--to", "csv", "b").want(t, 1, "words")
+	if after := state(t, dir); !maps.Equal(first, after) {
+		t.Errorf("runs that failed left %v, before them %v", after, first)
+	}
+	rowtocol(t, dir, nil, "cat", "--output", "rows.json", "--overwrite", "--limit", "1", "a").want(t, 0)
+	if rows := string(read(t, dir+"/rows.json")); rows != `{"id":0,"words":[]}`+"\n" {
+		t.Errorf("%q", rows)
+	}
+}
+
+// Statistics go to standard error, so that standard output holds rows only.
+func TestCatStats(t *testing.T) {
+	dir := catPairs(t)
+	o := rowtocol(t, dir, nil, "cat", "--stats", "--limit", "1", "a", "b").want(t, 0)
+	if !strings.HasPrefix(o.stderr, "1 of 150 rows; read ") || strings.Count(o.stdout, "\n") != 1 {
+		t.Errorf("%q, %q", o.stdout, o.stderr)
+	}
+	for _, c := range []struct {
+		args string
+		code int
+	}{{"--limit 1 a", 0}, {"--where none>1 a", 1}, {"missing", 3}, {"--none", 1}} {
+		o := rowtocol(t, dir, nil, append([]string{"cat", "--json"}, strings.Fields(c.args)...)...).want(t, c.code)
+		lines := strings.Split(strings.TrimSuffix(o.stderr, "\n"), "\n")
+		var r report
+		if err := json.Unmarshal([]byte(lines[len(lines)-1]), &r); err != nil || r.Command != "cat" || r.Exit != c.code || strings.Contains(o.stdout, "command") {
+			t.Errorf("cat %s: %v, %+v\n%s%s", c.args, err, r, o.stdout, o.stderr)
+		}
+	}
+}
+
+func TestCatRefused(t *testing.T) {
+	dir := catPairs(t)
+	write(t, dir+"/half/part-00000.trv", read(t, dir+"/b/part-00000.trv"))
+	cases := []struct {
+		args string
+		code int
+		text string
+	}{
+		{"", 1, "usage"},
+		{"--to xml a", 1, "xml"},
+		{"--output-codec lzo a", 1, "lzo"},
+		{"--json-unions --to csv a", 1, "--json-unions"},
+		{"--offset -1 a", 1, "--offset"},
+		{"--limit -2 a", 1, "--limit"},
+		{"--columns nothing a", 1, "nothing"},
+		{"--where words==1 a", 1, "words"},
+		{"--schema none.avsc a", 1, "none.avsc"},
+		{"a.avro", 3, "convert it first"},
+		{"none", 3, "none"},
+		{"half", 3, "_SUCCESS"},
+		{"half/part-00000.trv a none", 3, "none"},
+	}
+	for _, c := range cases {
+		o := rowtocol(t, dir, nil, append([]string{"cat"}, strings.Fields(c.args)...)...).want(t, c.code, c.text)
+		if o.stdout != "" {
+			t.Errorf("cat %s: printed %q", c.args, o.stdout)
+		}
+	}
+	rowtocol(t, dir, nil, "cat", "--partial", "--limit", "1", "half").want(t, 0, `{"id":100`)
+}
+
+// Of a damaged file the rows before the damage are printed, but no file is
+// made of them.
+func TestCatDamage(t *testing.T) {
+	dir := catPairs(t)
+	part := read(t, dir+"/a/part-00000-1.trv")
+	part[len(part)-5] ^= 1
+	write(t, dir+"/a/part-00000-1.trv", part)
+	o := rowtocol(t, dir, nil, "cat", "a", "b").want(t, 3, "part-00000-1.trv")
+	if n := strings.Count(o.stdout, "\n"); n == 0 || n >= 100 || !strings.HasSuffix(o.stdout, "}\n") {
+		t.Errorf("%d rows", n)
+	}
+	before := state(t, dir)
+	rowtocol(t, dir, nil, "cat", "--output", "rows", "a").want(t, 3, "part-00000-1.trv")
+	if after := state(t, dir); !maps.Equal(before, after) {
+		t.Errorf("left %v", after)
+	}
+}
+
+// head ends cat without noise.
+func TestCatPipe(t *testing.T) {
+	dir := t.TempDir()
+	pairs(t, dir, "a.avro", 0, 200_000)
+	rowtocol(t, dir, nil, "convert", "a.avro", "a").want(t, 0)
+	cmd := exec.CommandContext(t.Context(), binary, "cat", "a")
+	var stderr bytes.Buffer
+	cmd.Dir, cmd.Stderr = dir, &stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	start := make([]byte, 9)
+	if _, err := io.ReadFull(out, start); err != nil || string(start) != `{"id":0,"` {
+		t.Errorf("%q, %v", start, err)
+	}
+	if err := out.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); err != nil || stderr.Len() > 0 {
+		t.Errorf("%v, %s", err, &stderr)
+	}
+}
+
+func TestCatStopped(t *testing.T) {
+	dir := t.TempDir()
+	pairs(t, dir, "a.avro", 0, 200_000)
+	rowtocol(t, dir, nil, "convert", "a.avro", "a").want(t, 0)
+	before := state(t, dir)
+	args := []string{"cat", "--to", "avro", "--output-codec", "xz", "--output", "rows"}
+	for range 20 {
+		args = append(args, "a")
+	}
+	cmd := exec.CommandContext(t.Context(), binary, args...)
+	cmd.Dir = dir
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for len(state(t, dir)) == len(before) {
+		time.Sleep(time.Millisecond)
+	}
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	if _ = cmd.Wait(); cmd.ProcessState.ExitCode() != 130 {
+		t.Errorf("exit %d", cmd.ProcessState.ExitCode())
+	}
+	if after := state(t, dir); !maps.Equal(before, after) {
+		t.Errorf("left %v", after)
+	}
+}

@@ -1,0 +1,96 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/rowtocol/rowtocol/store"
+)
+
+// errReaderGone is the error of a write to a pipe that nobody reads any more.
+var errReaderGone = errors.New("the reader of standard output is gone")
+
+// stdout is standard output for rows.
+type stdout struct{ file *os.File }
+
+func (s stdout) Write(p []byte) (int, error) {
+	n, err := s.file.Write(p)
+	if errors.Is(err, syscall.EPIPE) {
+		err = errReaderGone
+	} else if err != nil {
+		err = fmt.Errorf("standard output: %w", err)
+	}
+	return n, err
+}
+
+// toStdout writes rows to standard output. A reader that has seen enough and
+// leaves is no failure, as in a pipe to head.
+func (a *app) toStdout(write func(io.Writer) error) error {
+	signal.Ignore(syscall.SIGPIPE) // so that the write fails instead
+	defer signal.Reset(syscall.SIGPIPE)
+	err := write(stdout{a.stdout})
+	if errors.Is(err, errReaderGone) {
+		return nil
+	}
+	return err
+}
+
+// newFile writes a file under a temporary name, and gives it its own when it
+// is complete. An existing file is store.ErrExist, unless it is to be replaced.
+func newFile(ctx context.Context, at store.Location, replace bool, write func(io.Writer) error) (err error) {
+	if err := checkFree(ctx, at, replace); err != nil {
+		return err
+	}
+	temp := store.TempName(at.Path)
+	out, err := at.Store.Create(ctx, temp, store.CreateOptions{Size: -1})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, out.Abort()) }()
+	w := bufio.NewWriterSize(out, 1<<20)
+	if err := write(w); err != nil {
+		return err
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	if err := out.Commit(ctx); err != nil {
+		return err
+	}
+	if replace {
+		if err := at.Store.Remove(ctx, at.Path); err != nil && !errors.Is(err, store.ErrNotExist) {
+			return errors.Join(err, removeTemp(ctx, at.Store, temp))
+		}
+	}
+	if err := at.Store.Rename(ctx, temp, at.Path); err != nil {
+		return errors.Join(err, removeTemp(ctx, at.Store, temp))
+	}
+	return nil
+}
+
+// checkFree refuses a name that is taken.
+func checkFree(ctx context.Context, at store.Location, replace bool) error {
+	info, err := at.Store.Stat(ctx, at.Path)
+	switch {
+	case errors.Is(err, store.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
+	case info.Dir:
+		return fmt.Errorf("--output: %s is a directory: %w", at.Path, store.ErrExist)
+	case !replace:
+		return fmt.Errorf("--output: %s is there already, --overwrite replaces it: %w", at.Path, store.ErrExist)
+	}
+	return nil
+}
+
+// removeTemp removes a file although the run may have been stopped.
+func removeTemp(ctx context.Context, st store.Store, name string) error {
+	return st.Remove(context.WithoutCancel(ctx), name)
+}
