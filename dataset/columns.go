@@ -15,9 +15,10 @@ const (
 	// batchBytes is how many bytes of blocks the rows of a batch may take, so
 	// far as the blocks' sizes tell.
 	batchBytes = 16 << 20
-	// maxItems is the most items of a column in a batch: a few bytes of runs
-	// can stand for any number.
+	// maxItems is the most items of a column in a batch, and maxTotal of all of
+	// them: a few bytes of runs can stand for any number.
 	maxItems = 1 << 24
+	maxTotal = 1 << 26
 )
 
 // columns reads columns side by side, a few rows at a time, each child behind
@@ -95,7 +96,7 @@ func (c *columns) read(from, to int64, most int) (n int, err error) {
 			return 0, nil
 		}
 		if n == 1 {
-			e := damage.New(damage.Unsupported, c.name, -1, "more than %d items, or too many bytes, in one row of a column", maxItems)
+			e := damage.New(damage.Unsupported, c.name, -1, "a row of more than %d items, or of more bytes than a batch can hold", maxItems)
 			e.Row = from
 			return 0, e
 		}
@@ -128,7 +129,7 @@ func (c *columns) append(from int64, n int) error {
 	for i, v := range c.vectors {
 		c.marks[i] = markOf(v)
 	}
-	seek := c.at != from
+	seek, total := c.at != from, 0
 	c.at = -1
 	for i, cursor := range c.cursors {
 		if seek {
@@ -144,7 +145,7 @@ func (c *columns) append(from int64, n int) error {
 		if err != nil {
 			return err
 		}
-		if items > maxItems {
+		if total += items; items > maxItems || total > maxTotal {
 			return column.ErrFull
 		}
 		if err := c.checkBranch(i); err != nil {

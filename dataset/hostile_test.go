@@ -12,7 +12,9 @@ import (
 	"github.com/rowtocol/rowtocol/dataset"
 	"github.com/rowtocol/rowtocol/internal/mailgen"
 	"github.com/rowtocol/rowtocol/manifest"
+	"github.com/rowtocol/rowtocol/shred"
 	"github.com/rowtocol/rowtocol/store"
+	"github.com/rowtocol/rowtocol/trevni"
 )
 
 // Whatever bytes a part has, a query ends with rows or with damage at a place
@@ -126,5 +128,58 @@ func TestWrongQueries(t *testing.T) {
 		if !errors.Is(err, dataset.ErrQuery) {
 			t.Errorf("%+v: %v", q, err)
 		}
+	}
+}
+
+// A few bytes of runs that stand for very many items are refused before they
+// take memory, and rows before them are given.
+func TestRowOfTooManyItems(t *testing.T) {
+	const schema = `{"type":"record","name":"R","fields":[{"name":"id","type":"long"},{"name":"a","type":{"type":"array","items":{"type":"array","items":"int"}}}]}`
+	parsed, err := shred.ParseSchema(schema)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := shred.Map(parsed, shred.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := filepath.Join(t.TempDir(), "a.trv")
+	f, err := os.Create(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := trevni.NewWriter(f, schema, m.Columns, trevni.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range []uint32{1, 0, 1 << 25, 2} {
+		w.Column(0).AppendVarint(int64(n))
+		w.Column(1).Length(n)
+		for range n {
+			w.Column(2).Length(0)
+		}
+		if err := w.EndRow(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(w.Close(), f.Close()); err != nil {
+		t.Fatal(err)
+	}
+	d := open(t, name, dataset.Options{})
+	b, err := d.Batches(t.Context(), dataset.Query{Limit: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	rows := 0
+	for b.Next() {
+		rows += b.Rows()
+	}
+	var at *damage.Error
+	if !errors.As(b.Err(), &at) || at.Row != 2 || at.File != name || rows != 2 {
+		t.Errorf("%d rows, then %v", rows, b.Err())
+	}
+	if rows, _, err := batches(t, d, dataset.Query{Columns: []string{"id"}, Limit: -1}); err != nil || len(rows) != 4 {
+		t.Errorf("%d rows of the other column, %v", len(rows), err)
 	}
 }

@@ -64,3 +64,43 @@ func FuzzRoundTrip(f *testing.F) {
 		}
 	})
 }
+
+// FuzzProject holds every column of a schema to a projection that has it.
+func FuzzProject(f *testing.F) {
+	for seed := range uint64(8) {
+		f.Add(randavro.Schema(rand.New(rand.NewPCG(seed, 5))), byte(seed))
+	}
+	f.Add(shop, byte(3))
+	f.Add(`{"type":"record","name":"n.R","namespace":"x","fields":[{"name":"next","type":["null","R"],"default":null},{"name":"a.b","type":"n.R"}]}`, byte(1))
+	f.Add(`{"type":{"type":"array","items":{"type":"error","name":"X","fields":[{"name":"","type":{"type":"map","values":"int"}}]}}}`, byte(0))
+	f.Fuzz(func(t *testing.T, text string, at byte) {
+		s, err := shred.ParseSchema(text)
+		if err != nil {
+			return
+		}
+		m, err := shred.Map(s, shred.Options{RecursiveBytes: true})
+		if err != nil || len(m.Columns) > 200 {
+			return
+		}
+		path := m.Columns[int(at)%len(m.Columns)].Name
+		reduced, cols, err := m.Project([]string{path})
+		if err != nil {
+			t.Fatalf("%q: %v", path, err)
+		}
+		found := false
+		for i, c := range reduced.Columns {
+			whole := m.Columns[cols[i]]
+			if c.Parent >= 0 {
+				c.Parent = cols[c.Parent]
+			}
+			found = found || c.Name == path
+			if c != whole {
+				t.Fatalf("%q: column %d is %+v, was %+v", path, i, c, whole)
+			}
+		}
+		if !found {
+			t.Fatalf("%q: it is not among %+v\n%s", path, reduced.Columns, reduced.Schema.JSON())
+		}
+		_, _ = m.Leaf(path) // an error or not
+	})
+}
