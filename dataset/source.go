@@ -40,7 +40,7 @@ func (d *Dataset) open(ctx context.Context, part int, read *Stats) (_ *partFile,
 	if err != nil {
 		return nil, err
 	}
-	f.MaxBlock, s.columns = d.maxBlock, f.Columns()
+	f.MaxBlock, s.columns, s.counted = d.maxBlock, f.Columns(), make([]bool, len(f.Columns()))
 	if f.RowCount() != p.Rows {
 		return nil, damage.New(damage.Count, p.Name, 4, "the file has %d rows, expected %d", f.RowCount(), p.Rows)
 	}
@@ -74,7 +74,7 @@ func (p *partFile) cursors(cols []int) ([]*trevni.Cursor, error) {
 		if cursors[i], err = p.Cursor(col); err != nil {
 			return nil, err
 		}
-		p.source.read.Blocks += int64(len(cursors[i].Blocks()))
+		p.source.count(col, len(cursors[i].Blocks()))
 	}
 	return cursors, nil
 }
@@ -86,6 +86,7 @@ type source struct {
 	store.File
 	read    *Stats
 	columns []trevni.Column
+	counted []bool // columns whose blocks are in read
 	// twice are the columns of which blocks may be asked for again; nil for
 	// none.
 	twice []bool
@@ -97,6 +98,14 @@ type keptBlock struct {
 	column int
 	offset int64
 	bytes  []byte
+}
+
+// count adds the blocks of a column, once.
+func (s *source) count(col, blocks int) {
+	if !s.counted[col] {
+		s.counted[col] = true
+		s.read.Blocks += int64(blocks)
+	}
 }
 
 // ReadAt implements io.ReaderAt.
