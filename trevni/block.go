@@ -12,10 +12,33 @@ import (
 // a row take turns with few of them, which stay in the processor's caches.
 var storedBuffers = sync.Pool{New: func() any { return new([]byte) }}
 
-// blockReader reads the blocks of one column, reusing its buffer.
+// lastBlock is the block of a column that was decoded last. A column with
+// children has one for all cursors of the file: each child counts its items by
+// a cursor of its own over the parent, most of them in the same block.
+type lastBlock struct {
+	mu    sync.Mutex
+	block int
+	raw   []byte // never changed
+}
+
+func (l *lastBlock) get(block int) ([]byte, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.raw, l.raw != nil && l.block == block
+}
+
+func (l *lastBlock) put(block int, raw []byte) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.block, l.raw = block, raw
+}
+
+// blockReader reads the blocks of one column, reusing its buffer unless it
+// shares it.
 type blockReader struct {
 	f      *File
 	col    *Column
+	last   *lastBlock // nil for a column without children
 	blocks []Descriptor
 	raw    []byte // the block loaded
 	loaded int    // its index, -1 for none
@@ -37,6 +60,14 @@ func (b *blockReader) read(block int) error {
 		return nil
 	}
 	b.loaded = -1
+	if b.last != nil {
+		// The block so far may be another cursor's as well.
+		raw, ok := b.last.get(block)
+		if b.raw = nil; ok {
+			b.raw, b.loaded = raw, block
+			return nil
+		}
+	}
 	d := &b.blocks[block]
 	if d.RawSize > b.f.MaxBlock {
 		return b.fail(damage.Unsupported, block, d.Offset, "a block of %d bytes exceeds the limit of %d", d.RawSize, b.f.MaxBlock)
@@ -62,6 +93,9 @@ func (b *blockReader) read(block int) error {
 	}
 	if err := b.check(block, sum); err != nil {
 		return err
+	}
+	if b.last != nil {
+		b.last.put(block, b.raw)
 	}
 	b.loaded = block
 	return nil

@@ -56,7 +56,7 @@ func (f *File) cursor(col int) (*Cursor, error) {
 	}
 	of := &f.h.columns[col]
 	c := &Cursor{
-		blockReader: blockReader{f: f, col: of, blocks: blocks, loaded: -1, z: decompressor{codec: of.Codec}},
+		blockReader: blockReader{f: f, col: of, last: f.last[col], blocks: blocks, loaded: -1, z: decompressor{codec: of.Codec}},
 		index:       col, block: -1,
 	}
 	c.Reader = column.NewReader(of.Column, f.h.version >= 2, (*source)(c))

@@ -28,6 +28,7 @@ type File struct {
 	name       string
 	h          *header
 	unverified atomic.Bool
+	last       map[int]*lastBlock // of the columns with children
 
 	mu     sync.Mutex
 	tables map[int][]Descriptor // those that were read, by column
@@ -37,10 +38,15 @@ type File struct {
 // is for messages. Block tables are read when they are asked for. Errors are
 // *damage.Error, or wrap what r reported.
 func Open(r io.ReaderAt, size int64, name string) (*File, error) {
-	f := &File{MaxBlock: DefaultMaxBlock, r: r, size: size, name: name}
+	f := &File{MaxBlock: DefaultMaxBlock, r: r, size: size, name: name, last: map[int]*lastBlock{}}
 	err := decodeGrowing(r, name, 0, size, firstHeader, func(d *decoder) { f.h = parseHeader(d, size) })
 	if err != nil {
 		return nil, err
+	}
+	for i := range f.h.columns {
+		if parent := f.h.columns[i].Parent; parent >= 0 && f.last[parent] == nil {
+			f.last[parent] = new(lastBlock)
+		}
 	}
 	return f, nil
 }

@@ -356,3 +356,45 @@ func TestReadBoundsVectors(t *testing.T) {
 		}
 	}
 }
+
+// countingReader counts the bytes that are read.
+type countingReader struct {
+	*bytes.Reader
+	n int64
+}
+
+func (r *countingReader) ReadAt(p []byte, off int64) (int, error) {
+	r.n += int64(len(p))
+	return r.Reader.ReadAt(p, off)
+}
+
+// Columns that are read side by side read the blocks of their parents once,
+// and a seek inside a block reads nothing.
+func TestParentsAreReadOnce(t *testing.T) {
+	b := sampleFile(t, newSampler(4), 500, 0, Options{})
+	r := &countingReader{Reader: bytes.NewReader(b)}
+	f, err := Open(r, int64(len(b)), "test.trv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	curs := newReader(t, f).curs
+	blocks := int64(0)
+	for i, c := range f.Columns() {
+		table, err := f.Blocks(i)
+		if err != nil || len(table) != 1 {
+			t.Fatalf("%d blocks, %v", len(table), err)
+		}
+		blocks += table[0].StoredSize + int64(checksumSize(c.Checksum))
+	}
+	r.n = 0
+	for _, row := range []int64{3, 90, 91, 400, 20} {
+		for _, c := range curs {
+			if err := c.SeekRow(row); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if r.n != blocks {
+		t.Errorf("%d bytes read of blocks of %d", r.n, blocks)
+	}
+}
