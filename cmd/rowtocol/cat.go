@@ -104,7 +104,7 @@ func (a *app) catCommand() *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.StringArrayVar(&f.columns, "columns", nil, "`fields` to print, separated by commas; repeatable (default all)")
-	flags.StringVar(&f.where, "where", "", "print only rows for which the `condition` holds")
+	flags.StringVar(&f.where, "where", "", "print only rows for which the `condition` holds; see rowtocol help conditions")
 	flags.Int64Var(&f.offset, "offset", 0, "rows to pass over first")
 	flags.Int64Var(&f.limit, "limit", -1, "most rows to print; -1 is no limit")
 	flags.StringVar(&f.schema, "schema", "", "`file` with the Avro schema that the rows are resolved to: defaults, aliases, promotions")

@@ -101,7 +101,7 @@ func (a *app) rootCommand() *cobra.Command {
 	flags.StringVar(&a.logLevel, "log-level", a.logLevel, "`level` of messages: debug, info, warn or error")
 	complete(root, "log-level", "debug", "info", "warn", "error")
 
-	root.AddCommand(a.convertCommand(), a.catCommand(), a.inspectCommand(), a.schemaCommand(), a.verifyCommand(), exitCodesTopic())
+	root.AddCommand(a.convertCommand(), a.catCommand(), a.inspectCommand(), a.schemaCommand(), a.verifyCommand(), exitCodesTopic(), conditionsTopic())
 	return root
 }
 

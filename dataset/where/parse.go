@@ -154,7 +154,13 @@ func (t *translator) term(n ast.Node) (*term, error) {
 // computed translates what the library computes of fields, which get names
 // that are words of its own language.
 func (t *translator) computed(n ast.Node) (*term, error) {
+	// A copy: 1 < x + 1 < 3 has one node in two places.
 	before := n.String()
+	tree, err := parser.ParseWithConfig(before, conf.CreateNew())
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", before, syntax(err))
+	}
+	n = tree.Node
 	var names []string
 	var fields []*field
 	var visit func(n *ast.Node) error

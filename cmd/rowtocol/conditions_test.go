@@ -1,0 +1,30 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/rowtocol/rowtocol/dataset/where"
+	"github.com/rowtocol/rowtocol/internal/mailgen"
+	"github.com/rowtocol/rowtocol/shred"
+)
+
+// What the help shows is understood.
+func TestConditionExamples(t *testing.T) {
+	s, err := shred.ParseSchema(mailgen.Schema)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := shred.Map(s, shred.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range conditionExamples {
+		if _, err := where.Parse(e, m); err != nil {
+			t.Errorf("%s: %v", e, err)
+		}
+	}
+	if help := conditionsTopic().Long; strings.Contains(help, "%!") || !strings.Contains(help, conditionExamples[0]) {
+		t.Error(help)
+	}
+}
