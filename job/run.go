@@ -254,7 +254,7 @@ func (e *engine) task(ctx context.Context, t manifest.Task, mapped func()) (*man
 	stats, err := mapper.Run(ctx, sources, mapper.Config{
 		Mapping: e.columns, Format: e.format, RowGroupSize: o.RowGroupSize, BlockSize: o.BlockSize,
 		MaxInputBlock: o.MaxInputBlock, OnDamage: e.damage, MaxLostRows: o.MaxLostRows,
-		Workers: e.workers, Memory: e.memory, Workspaces: &e.spaces,
+		Workers: e.workers, Memory: e.memory, BlockMemory: e.r.blockMemory(), Workspaces: &e.spaces,
 		Spill: e.spill, SpillOptions: spill.Options{Reserve: spillReserve, Memory: spillMemory},
 		Quarantine: func(src mapper.Source, lost ocf.Range) error {
 			return e.quarantine(ctx, src, quarantineFile(inputs[src.Name], src.Name, lost), lost)
@@ -269,6 +269,9 @@ func (e *engine) task(ctx context.Context, t manifest.Task, mapped func()) (*man
 		}
 		return e.emit(ctx, res, g)
 	})
+	if errors.Is(err, mapper.ErrMemory) {
+		return nil, failf(ErrUsage, "%w: a block can need three times its size, and there are %d MiB", err, e.r.memory()>>20)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -51,7 +51,7 @@ type sampler struct {
 // sampleRatio returns the stored output bytes per stored input byte.
 func (r *Request) sampleRatio(ctx context.Context, p *manifest.Plan, m *shred.Mapping, layout column.Layout, rg format.RowGroup) (float64, error) {
 	s := &sampler{
-		r: r, inputs: p.Inputs, maxBlock: p.Options.MaxInputBlock, rg: rg,
+		r: r, inputs: p.Inputs, maxBlock: min(p.Options.MaxInputBlock, r.blockMemory()), rg: rg,
 		bufs: column.NewBuffers(m.Columns, layout, p.Options.BlockSize),
 	}
 	s.shredder = shred.NewShredder(m, s.bufs)

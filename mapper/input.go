@@ -3,6 +3,7 @@ package mapper
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"sync"
 
@@ -24,6 +25,7 @@ type inputBlock struct {
 	lost    ocf.Range
 	ready   chan struct{}
 	charged int64 // by the lender
+	large   bool  // the lender let no other task have such a block
 }
 
 // memory is the number of bytes that the block keeps.
@@ -33,14 +35,23 @@ func (b *inputBlock) memory() int64 { return int64(cap(b.block.Data) + cap(b.row
 func (b *inputBlock) do(h *hand) {
 	src := &b.in.sources[b.source]
 	b.lost = b.block.Range()
-	d, err := h.decoder(src.Header.Codec, b.in.cfg.MaxInputBlock)
+	limit := b.in.cfg.MaxInputBlock
+	if most := b.in.cfg.BlockMemory; most > 0 {
+		limit = min(limit, most)
+	}
+	d, err := h.decoder(src.Header.Codec, limit)
 	if err != nil {
 		b.err, b.final = err, true
-	} else {
-		b.rows, b.err = d.Decode(b.rows, &b.block, src.Name)
+	} else if b.rows, b.err = d.Decode(b.rows, &b.block, src.Name); limit < b.in.cfg.MaxInputBlock && tooLarge(b.err) {
+		b.err, b.final = fmt.Errorf("%s: the block at offset %d decompresses to more than %d bytes: %w", src.Name, b.block.Offset, limit, ErrMemory), true
 	}
 	b.in.blocks.settle(b)
 	b.ready <- struct{}{}
+}
+
+func tooLarge(err error) bool {
+	d, ok := err.(*damage.Error)
+	return ok && d.Kind == damage.Size
 }
 
 // input reads blocks ahead of the shredder, for the crew to decode.
@@ -81,6 +92,9 @@ func (in *input) scan(ctx context.Context, source int) bool {
 		err := in.scanner.Next(ctx, &b.block)
 		switch {
 		case err == nil:
+			if !in.blocks.admit(ctx, b) {
+				return false
+			}
 			in.blocks.charge(b)
 			in.crew.decode <- b
 			in.order <- b

@@ -11,14 +11,18 @@ import (
 type lender struct {
 	limit int64 // bytes, of blocks that are lent and again of those that are not
 	room  chan struct{}
+	// large holds what the one block may be decoded into that is larger than the
+	// limit. All tasks share it; nil sets no bound.
+	large chan []byte
 
-	mu      sync.Mutex
-	free    []*inputBlock // the one used last comes last
-	kept    int64         // bytes of memory of the free blocks
-	lent    int
-	held    int64 // bytes charged for lent blocks
-	growth  int64 // most decoded bytes per stored byte so far; 0 is not known
-	waiting bool
+	mu       sync.Mutex
+	hasLarge bool
+	free     []*inputBlock // the one used last comes last
+	kept     int64         // bytes of memory of the free blocks
+	lent     int
+	held     int64 // bytes charged for lent blocks
+	growth   int64 // most decoded bytes per stored byte so far; 0 is not known
+	waiting  bool
 }
 
 func newLender(blocks int, limit int64) *lender {
@@ -70,6 +74,23 @@ func (l *lender) hasRoom() bool {
 	return len(l.free) > 0 && l.held < l.limit
 }
 
+// admit waits, with a block that is larger than the limit as it is stored, until
+// no other task has such a block; false is the end of the context.
+func (l *lender) admit(ctx context.Context, b *inputBlock) bool {
+	if l.large == nil || int64(len(b.block.Data)) <= l.limit {
+		return true
+	}
+	select {
+	case b.rows = <-l.large:
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		b.large, l.hasLarge = true, true
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
 // charge accounts for a block that was read. Its decoded size is guessed from
 // those before it; the first has the limit for itself until it is known.
 func (l *lender) charge(b *inputBlock) {
@@ -97,6 +118,10 @@ func (l *lender) settle(b *inputBlock) {
 func (l *lender) giveBack(b *inputBlock) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if b.large {
+		l.letGo(b.rows)
+		b.large, b.block.Data, b.rows = false, nil, nil
+	}
 	b.err, b.final = nil, false
 	l.lent--
 	l.held -= b.charged
@@ -108,6 +133,20 @@ func (l *lender) giveBack(b *inputBlock) {
 		l.free[i].block.Data, l.free[i].rows = nil, nil
 	}
 	l.wake()
+}
+
+// abandon lets other tasks have large blocks, if one was not given back.
+func (l *lender) abandon() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.letGo(nil)
+}
+
+func (l *lender) letGo(memory []byte) {
+	if l.hasLarge {
+		l.hasLarge = false
+		l.large <- memory
+	}
 }
 
 func (l *lender) wake() {

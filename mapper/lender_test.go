@@ -88,3 +88,44 @@ func TestWaitingScannerIsWokenWhenHalfIsBack(t *testing.T) {
 		t.Error("a block after the context had ended, with none free")
 	}
 }
+
+// TestLargeBlocksAreTakenOneAtATime lets a task have a block of more than its
+// limit only while no other has one, also when that other failed.
+func TestLargeBlocksAreTakenOneAtATime(t *testing.T) {
+	large := make(chan []byte, 1)
+	large <- nil
+	first, second := newLender(4, 1000), newLender(4, 1000)
+	first.large, second.large = large, large
+	take := func(l *lender, stored int) (*inputBlock, bool) {
+		ctx, cancel := context.WithCancel(context.Background())
+		if len(large) == 0 {
+			cancel()
+		}
+		defer cancel()
+		b := l.try()
+		b.block.Data = make([]byte, stored)
+		return b, l.admit(ctx, b)
+	}
+	b, ok := take(first, 1001)
+	if !ok {
+		t.Fatal("the first large block was not admitted")
+	}
+	if _, ok := take(second, 1000); !ok {
+		t.Error("a block within the limit was not admitted")
+	}
+	if _, ok := take(second, 1001); ok {
+		t.Error("two tasks have a large block")
+	}
+	b.rows = make([]byte, 5000)
+	first.giveBack(b)
+	if b.block.Data != nil {
+		t.Error("a large block is kept")
+	}
+	if b, ok := take(second, 1001); !ok || cap(b.rows) != 5000 {
+		t.Error("a large block was not admitted after another was given back, with its memory")
+	}
+	second.abandon()
+	if _, ok := take(first, 1001); !ok {
+		t.Error("a large block was not admitted after another was abandoned")
+	}
+}

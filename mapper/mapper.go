@@ -2,6 +2,7 @@ package mapper
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 
@@ -38,7 +39,7 @@ type Source struct {
 }
 
 // Config is what a task needs besides its input. Workers,
-// Memory and Workspaces do not shape the result.
+// Memory, BlockMemory and Workspaces do not shape the result.
 type Config struct {
 	Mapping *shred.Mapping
 	Format  format.Format
@@ -64,6 +65,10 @@ type Config struct {
 	// half for input blocks, a quarter for column blocks that are being
 	// encoded. Larger input blocks are taken one at a time. 0 is 16 MiB.
 	Memory int64
+	// BlockMemory is the most bytes that one input block may decompress to for
+	// want of memory. A larger one is ErrMemory, whatever OnDamage says. 0 is
+	// no such limit.
+	BlockMemory int64
 	// Workspaces, if set, is where to take memory from and leave it.
 	Workspaces *Workspaces
 	// Spill is where the columns go.
@@ -76,6 +81,9 @@ type Config struct {
 }
 
 const defaultMemory = 16 << 20
+
+// ErrMemory is the error for an input block of more than Config.BlockMemory.
+var ErrMemory = errors.New("too little memory")
 
 // RowGroup is a finished row group. The receiver closes the spill.
 type RowGroup struct {

@@ -246,6 +246,23 @@ func TestDamage(t *testing.T) {
 	}
 }
 
+// TestBlocksBeyondTheMemory tells a block for which there is no memory from a
+// damaged one, which may be left out.
+func TestBlocksBeyondTheMemory(t *testing.T) {
+	src := source(t, "mail.avro", mail(t, 1000))
+	cfg := config(t, src, trevni.NewFormat(trevni.Options{}))
+	cfg.OnDamage, cfg.BlockMemory = mapper.Skip, 1000
+	_, err := mapper.Run(context.Background(), []mapper.Source{src}, cfg, func(g mapper.RowGroup) error { return g.Spill.Close() })
+	if !errors.Is(err, mapper.ErrMemory) || !strings.Contains(err.Error(), "mail.avro: the block at offset") {
+		t.Errorf("error %v, want %v", err, mapper.ErrMemory)
+	}
+	cfg = config(t, src, trevni.NewFormat(trevni.Options{}))
+	cfg.MaxInputBlock, cfg.BlockMemory = 1000, 1000
+	if _, err := mapper.Run(context.Background(), []mapper.Source{src}, cfg, func(g mapper.RowGroup) error { return g.Spill.Close() }); err == nil || errors.Is(err, mapper.ErrMemory) {
+		t.Errorf("error %v of a block beyond its own limit", err)
+	}
+}
+
 func TestImpossibleRowCounts(t *testing.T) {
 	for _, c := range []struct {
 		schema string

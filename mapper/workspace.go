@@ -12,8 +12,9 @@ import (
 // tasks must have the Mapping, Format, BlockSize, Workers, Memory and OnDamage of
 // the first. The zero value is ready for use by several goroutines.
 type Workspaces struct {
-	mu   sync.Mutex
-	free []*workspace
+	mu    sync.Mutex
+	free  []*workspace
+	large chan []byte // memory for the one large input block that may be under way
 }
 
 // workspace is what a task needs memory for.
@@ -59,7 +60,13 @@ func (s *Workspaces) take(cfg *Config) *workspace {
 	defer s.mu.Unlock()
 	last := len(s.free) - 1
 	if last < 0 {
-		return newWorkspace(cfg)
+		w := newWorkspace(cfg)
+		if s.large == nil {
+			s.large = make(chan []byte, 1)
+			s.large <- nil
+		}
+		w.blocks.large = s.large
+		return w
 	}
 	w := s.free[last]
 	s.free = s.free[:last]
