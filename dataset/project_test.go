@@ -2,16 +2,14 @@ package dataset_test
 
 import (
 	"encoding/json"
-	"fmt"
 	"math/rand/v2"
 	"path/filepath"
-	"reflect"
-	"strings"
 	"testing"
 
 	"github.com/twmb/avro"
 
 	"github.com/rowtocol/rowtocol/dataset"
+	"github.com/rowtocol/rowtocol/internal/projected"
 	"github.com/rowtocol/rowtocol/internal/randavro"
 	"github.com/rowtocol/rowtocol/shred"
 )
@@ -30,40 +28,6 @@ func native(t testing.TB, schema string, row []byte) any {
 		t.Fatalf("%v, %d bytes left\n%s", err, len(rest), schema)
 	}
 	return v
-}
-
-// within tells whether a value is what is left of whole by a projection.
-func within(part, all any) bool {
-	switch part := part.(type) {
-	case map[string]any: // a record, a map, or the branch of a union
-		all, ok := all.(map[string]any)
-		for key, v := range part {
-			if !ok || !within(v, branch(all, key)) {
-				return false
-			}
-		}
-		return ok
-	case []any:
-		all, ok := all.([]any)
-		if !ok || len(all) != len(part) {
-			return false
-		}
-		for i := range part {
-			if !within(part[i], all[i]) {
-				return false
-			}
-		}
-		return true
-	}
-	return reflect.DeepEqual(part, all) || fmt.Sprint(part) == "NaN" && fmt.Sprint(all) == "NaN"
-}
-
-// branch looks up a key, which may be the name of a type that became two.
-func branch(m map[string]any, key string) any {
-	if v, ok := m[key]; ok {
-		return v
-	}
-	return m[key[:max(strings.LastIndexByte(key, '_'), 0)]]
 }
 
 // Whatever is chosen of random rows is what another reader finds there in the
@@ -100,7 +64,7 @@ func TestRandomProjections(t *testing.T) {
 					t.Fatalf("seed %d, %q, row %d: %v\n%s", seed, paths, i, err, schema)
 				}
 				part, all := native(t, s.Schema().JSON(), row), native(t, schema, whole)
-				if !within(part, all) {
+				if !projected.Of(part, all) {
 					x, _ := json.Marshal(part)
 					y, _ := json.Marshal(all)
 					t.Fatalf("seed %d, %q, row %d:\n%s\nof\n%s\n%s", seed, paths, i, x, y, s.Schema().JSON())

@@ -12,6 +12,7 @@
 #   run.sh write-values LIST [CODEC [CHECKSUM]]  the same for records of simple fields, with trevni.values everywhere
 #   run.sh compare LIST                    LIST lines: IN.avro<TAB>PART[<TAB>PART...]; prints PASS|FAIL, file, detail
 #                                          for the rows of all parts together, and each part's structure
+#   run.sh json LIST                       LIST lines: IN.avro<TAB>ROWS.json, of lines in Avro's JSON encoding; the same
 #   run.sh resolve -                       standard input: WRITER.avsc<TAB>READER.avsc<TAB>DATUM in hexadecimal;
 #                                          prints PASS|FAIL, -, the datum in the reader's schema or the error
 #

@@ -32,6 +32,7 @@ import org.apache.avro.generic.GenericData;
 import org.apache.avro.generic.GenericDatumReader;
 import org.apache.avro.generic.IndexedRecord;
 import org.apache.avro.io.Decoder;
+import org.apache.avro.io.DecoderFactory;
 import org.apache.trevni.BlockTable;
 import org.apache.trevni.ColumnFileMetaData;
 import org.apache.trevni.ColumnFileReader;
@@ -64,6 +65,7 @@ public final class TrevniOracle {
         case "write-all" -> ok = each(a[1], f -> write(f.get(0), f.get(1), arg(a, 2), arg(a, 3)));
         case "write-values" -> ok = each(a[1], f -> writeValues(f.get(0), f.get(1), arg(a, 2), arg(a, 3)));
         case "resolve" -> ok = Resolving.each(System.in, out);
+        case "json" -> ok = each(a[1], f -> json(f.get(0), f.get(1)));
         case "compare" -> ok = each(a[1], f -> compare(f.get(0), f.subList(1, f.size())));
         default -> throw new IllegalArgumentException("unknown command " + a[0]);
       }
@@ -194,6 +196,23 @@ public final class TrevniOracle {
       if (want.hasNext()) throw new Difference("rows missing after row " + n);
     }
     return n + " rows" + (sameSchema ? "" : ", schema differs");
+  }
+
+  /** Checks that lines in Avro's JSON encoding are the rows of the Avro file. */
+  private static String json(File avro, File text) throws IOException {
+    long n = 0;
+    try (FileReader<Object> want = openAvro(avro, null); BufferedReader lines = Files.newBufferedReader(text.toPath())) {
+      Schema schema = want.getSchema();
+      GenericDatumReader<Object> reader = new GenericDatumReader<>(schema);
+      for (String line; (line = lines.readLine()) != null; n++) {
+        if (!want.hasNext()) throw new Difference("lines after row " + n + ", the last");
+        String w = RowJson.of(schema, want.next());
+        String g = RowJson.of(schema, reader.read(null, DecoderFactory.get().jsonDecoder(schema, line)));
+        if (!w.equals(g)) throw new Difference("row " + n + ": " + difference(w, g));
+      }
+      if (want.hasNext()) throw new Difference("rows missing after row " + n);
+    }
+    return n + " rows";
   }
 
   /** What the reader takes on trust: magic, column layout, block rows and sizes, and no gap between or after columns. */
