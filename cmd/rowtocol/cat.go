@@ -7,16 +7,18 @@ import (
 	"slices"
 	"strings"
 
+	arrowgo "github.com/apache/arrow-go/v18/arrow"
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
 	"github.com/rowtocol/rowtocol/dataset"
+	"github.com/rowtocol/rowtocol/dataset/arrow"
 	"github.com/rowtocol/rowtocol/dataset/export"
 	"github.com/rowtocol/rowtocol/shred"
 )
 
-const catLong = `Print the rows of column files: JSON, a line per row, or CSV, or an Avro object
-container file. A directory is a committed output, or holds the outputs of
+const catLong = `Print the rows of column files: JSON, a line per row, or CSV, an Avro object
+container file, an Arrow stream or a Parquet file. A directory is a committed output, or holds the outputs of
 several runs, and needs _SUCCESS unless --partial is given. Several arguments
 are read in their order as one.
 
@@ -31,7 +33,8 @@ rows that match.
 JSON shows values for people: an optional value is itself or null, bytes are
 base64, dates and decimals are strings. With --json-unions it is Avro's own
 encoding, which Avro's libraries read. CSV takes simple and optional fields:
-choose them with --columns.
+choose them with --columns. Arrow and Parquet keep nested types; a union of several
+types is a dense union in Arrow, and in Parquet a struct with a field for each.
 
 With --output the rows appear under the name when all are written. A damaged
 file ends the rows with exit 3; on standard output those before it were
@@ -78,10 +81,19 @@ var catFormats = []struct {
 	{"avro", true, newRowWriter(func(w io.Writer, s *shred.Schema, f *catFlags) (export.Writer, error) {
 		return export.NewAvro(w, s, f.codec)
 	}).write},
+	{"arrow", true, newBatchWriter{arrow.Unions, func(w io.Writer, s *arrowgo.Schema, _ *catFlags) (arrow.Writer, error) {
+		return arrow.NewStream(w, s), nil
+	}}.write},
+	{"parquet", true, newBatchWriter{arrow.Structs, func(w io.Writer, s *arrowgo.Schema, f *catFlags) (arrow.Writer, error) {
+		return arrow.NewParquet(w, s, f.codec)
+	}}.write},
 }
 
 // avroCodecs are the codecs of Avro's specification.
 var avroCodecs = []string{"null", "deflate", "snappy", "zstandard", "bzip2", "xz"}
+
+// parquetCodecs are those of them that Parquet has too.
+var parquetCodecs = avroCodecs[:4]
 
 func formatNames() []string {
 	var names []string
@@ -110,7 +122,7 @@ func (a *app) catCommand() *cobra.Command {
 	flags.StringVar(&f.schema, "schema", "", "`file` with the Avro schema that the rows are resolved to: defaults, aliases, promotions")
 	flags.StringVar(&f.to, "to", "json", "`format`: "+strings.Join(formatNames(), ", "))
 	flags.BoolVar(&f.unions, "json-unions", false, "JSON as Avro encodes it, with the types of unions")
-	flags.StringVar(&f.codec, "output-codec", "snappy", "`codec` of Avro output: "+strings.Join(avroCodecs, ", "))
+	flags.StringVar(&f.codec, "output-codec", "snappy", "`codec` of Avro output: "+strings.Join(avroCodecs, ", ")+"; of Parquet one of the first four")
 	flags.StringVar(&f.output, "output", "", "write to `file`, local or on HDFS, instead of standard output")
 	flags.BoolVar(&f.overwrite, "overwrite", false, "replace an earlier --output")
 	flags.BoolVar(&f.partial, "partial", false, "read directories without _SUCCESS: the column files that are there")
@@ -126,6 +138,10 @@ func (f *catFlags) check() error {
 		return usagef("--to: %q is not one of %s", f.to, strings.Join(formatNames(), ", "))
 	case !slices.Contains(avroCodecs, f.codec):
 		return usagef("--output-codec: %q is not one of %s", f.codec, strings.Join(avroCodecs, ", "))
+	case f.to == "parquet" && !slices.Contains(parquetCodecs, f.codec):
+		return usagef("--output-codec: %q is not one of %s, which Parquet has", f.codec, strings.Join(parquetCodecs, ", "))
+	case f.schema != "" && (f.to == "arrow" || f.to == "parquet"):
+		return usagef("--schema resolves rows, and --to %s has columns: write --to avro first, and convert that", f.to)
 	case f.unions && f.to != "json":
 		return usagef("--json-unions goes with --to json")
 	case f.offset < 0:

@@ -1,0 +1,75 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"slices"
+
+	arrowgo "github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+
+	"github.com/rowtocol/rowtocol/damage"
+	"github.com/rowtocol/rowtocol/dataset"
+	"github.com/rowtocol/rowtocol/dataset/arrow"
+)
+
+// newBatchWriter makes a writer of columns in a form.
+type newBatchWriter struct {
+	form arrow.Form
+	open func(io.Writer, *arrowgo.Schema, *catFlags) (arrow.Writer, error)
+}
+
+// write writes all rows, column by column. Those before an error are written
+// too.
+func (n newBatchWriter) write(ctx context.Context, c *catInput, f *catFlags, out io.Writer) error {
+	if c.schema == nil {
+		return c.writeNothing(f)
+	}
+	var w arrow.Writer
+	err := c.each(func(d *dataset.Dataset, q dataset.Query) (dataset.Stats, error) {
+		q.BatchRows = arrow.BatchRows
+		b, err := d.Batches(ctx, q)
+		if err != nil {
+			return dataset.Stats{}, err
+		}
+		defer b.Close()
+		r, err := arrow.NewRecords(b, n.form, memory.DefaultAllocator)
+		if err == nil && w == nil {
+			w, err = n.open(out, r.Schema(), f)
+		}
+		if err == nil {
+			err = c.copyBatches(w, r, b)
+		}
+		if e := (*damage.Error)(nil); errors.As(err, &e) && e.File == "" {
+			e.File = c.names[slices.Index(c.sets, d)] // a batch can have rows of several files
+		}
+		return b.Stats(), err
+	})
+	if w != nil {
+		if closeErr := w.Close(); err == nil {
+			err = closeErr
+		}
+	}
+	return err
+}
+
+func (c *catInput) copyBatches(w arrow.Writer, r *arrow.Records, b *dataset.Batches) error {
+	for {
+		batch, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		err = w.Write(batch)
+		batch.Release()
+		if err != nil {
+			return err
+		}
+		if c.progress != nil {
+			c.progress(c.with(b.Stats()))
+		}
+	}
+}

@@ -1,0 +1,338 @@
+package arrow_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"reflect"
+	"testing"
+	"time"
+
+	arrowgo "github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/ipc"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+	"github.com/apache/arrow-go/v18/parquet/file"
+	"github.com/apache/arrow-go/v18/parquet/pqarrow"
+	"github.com/twmb/avro"
+
+	"github.com/rowtocol/rowtocol/dataset"
+	"github.com/rowtocol/rowtocol/dataset/arrow"
+	"github.com/rowtocol/rowtocol/format"
+	"github.com/rowtocol/rowtocol/internal/randavro"
+	"github.com/rowtocol/rowtocol/job"
+	"github.com/rowtocol/rowtocol/manifest"
+	"github.com/rowtocol/rowtocol/ocf"
+	"github.com/rowtocol/rowtocol/shred"
+	"github.com/rowtocol/rowtocol/store"
+	"github.com/rowtocol/rowtocol/trevni"
+)
+
+// convert returns a dataset of rows, in parts of a few KiB.
+func convert(t testing.TB, schema string, rows [][]byte, recursive bool) *dataset.Dataset {
+	t.Helper()
+	dir := t.TempDir()
+	f, err := os.Create(filepath.Join(dir, "in.avro"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := ocf.NewWriter(f, schema, "null", [16]byte{1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range rows {
+		if err := w.AppendBlock(1, row); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	r := job.Request{
+		Inputs: []string{f.Name()}, Dest: filepath.Join(dir, "out"), Workers: 1, TempDir: t.TempDir(),
+		Options: manifest.Options{
+			Format: "trevni", RowGroupSize: 16 << 10, Codec: "null", Checksum: "null", MaxLostRows: -1, RecursiveBytes: recursive,
+		},
+		NewFormat: func(o manifest.Options) (format.Format, error) {
+			return trevni.NewFormat(trevni.Options{Codec: o.Codec, Checksum: o.Checksum}), nil
+		},
+		Resolve: func(location string) (store.Location, error) {
+			return store.Location{Store: store.Local(), Path: location}, nil
+		},
+	}
+	if _, err := job.Convert(t.Context(), r); err != nil {
+		t.Fatal(err)
+	}
+	d, err := dataset.Open(t.Context(), store.Local(), r.Dest, dataset.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// records returns the record batches of a query, which the test's end releases,
+// and sees to it that nothing else is left then.
+func records(t testing.TB, d *dataset.Dataset, form arrow.Form, batchRows int) (*arrowgo.Schema, []arrowgo.RecordBatch) {
+	t.Helper()
+	b, err := d.Batches(t.Context(), dataset.Query{Limit: -1, BatchRows: batchRows})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	mem := memory.NewCheckedAllocator(memory.NewGoAllocator())
+	t.Cleanup(func() { mem.AssertSize(t, 0) })
+	r, err := arrow.NewRecords(b, form, mem)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []arrowgo.RecordBatch
+	for {
+		batch, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			return r.Schema(), all
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(batch.Release)
+		all = append(all, batch)
+	}
+}
+
+// native decodes a row with another implementation; values of unions but null
+// are maps of the branch's name.
+func native(t testing.TB, schema *avro.Schema, row []byte) any {
+	t.Helper()
+	var v any
+	if rest, err := schema.Decode(row, &v, avro.TaggedUnions()); err != nil || len(rest) > 0 {
+		t.Fatalf("%v, %d bytes left", err, len(rest))
+	}
+	return v
+}
+
+// value returns an Arrow value as native does.
+func value(n *shred.Node, a arrowgo.Array, i int) any {
+	if d, ok := a.(*array.Dictionary); ok && n.Kind == shred.KindEnum {
+		return d.Dictionary().(*array.String).Value(d.GetValueIndex(i))
+	}
+	switch a := a.(type) {
+	case *array.Null:
+		return nil
+	case *array.Boolean:
+		if n.Kind == shred.KindRecord {
+			return map[string]any{}
+		}
+		return a.Value(i)
+	case *array.Int32:
+		return a.Value(i)
+	case *array.Int64:
+		return a.Value(i)
+	case *array.Timestamp:
+		return time.UnixMicro(int64(a.Value(i))).UTC()
+	case *array.Float32:
+		return a.Value(i)
+	case *array.Float64:
+		return a.Value(i)
+	case *array.String:
+		return a.Value(i)
+	case *array.Binary:
+		return append([]byte{}, a.Value(i)...)
+	case *array.FixedSizeBinary:
+		return append([]byte{}, a.Value(i)...)
+	}
+	return compound(n, a, i)
+}
+
+func compound(n *shred.Node, a arrowgo.Array, i int) any {
+	switch n.Kind {
+	case shred.KindRecord:
+		v := map[string]any{}
+		for k, f := range n.Fields {
+			v[f.Name] = whole(f.Type, a.(*array.Struct).Field(k), i)
+		}
+		return v
+	case shred.KindArray:
+		l := a.(*array.List)
+		v := []any{}
+		for from, to := l.ValueOffsets(i); from < to; from++ {
+			v = append(v, whole(n.Items, l.ListValues(), int(from)))
+		}
+		return v
+	case shred.KindMap:
+		m := a.(*array.Map)
+		v := map[string]any{}
+		for from, to := m.ValueOffsets(i); from < to; from++ {
+			v[m.Keys().(*array.String).Value(int(from))] = whole(n.Items, m.Items(), int(from))
+		}
+		return v
+	}
+	panic(fmt.Sprintf("%v as %T", n.Kind, a))
+}
+
+// whole is value for a type that can be a union.
+func whole(n *shred.Node, a arrowgo.Array, i int) any {
+	if n.Kind != shred.KindUnion {
+		return value(n, a, i)
+	}
+	var others []*shred.Node
+	for _, b := range n.Branches {
+		if b.Kind != shred.KindNull {
+			others = append(others, b)
+		}
+	}
+	if u, ok := a.(*array.DenseUnion); ok {
+		code := u.TypeCode(i)
+		return tagged(n.Branches[code], u.Field(int(code)), int(u.ValueOffset(i)))
+	}
+	switch {
+	case a.IsNull(i) || len(others) == 0:
+		return nil
+	case len(others) == 1:
+		return tagged(others[0], a, i)
+	}
+	for k, b := range others {
+		if f := a.(*array.Struct).Field(k); f.IsValid(i) || b.Kind == shred.KindNull {
+			return tagged(b, f, i)
+		}
+	}
+	panic("no branch")
+}
+
+func tagged(n *shred.Node, a arrowgo.Array, i int) any {
+	if n.Kind == shred.KindNull {
+		return nil
+	}
+	return map[string]any{n.FullName(): value(n, a, i)}
+}
+
+// same is equality, with NaN equal to itself.
+func same(a, b any) bool {
+	return reflect.DeepEqual(a, b) || fmt.Sprintf("%#v", a) == fmt.Sprintf("%#v", b)
+}
+
+// check compares record batches with the rows.
+func check(t testing.TB, root *shred.Node, batches []arrowgo.RecordBatch, want []any) {
+	t.Helper()
+	at := 0
+	for _, b := range batches {
+		for i := range int(b.NumRows()) {
+			row := map[string]any{}
+			for k, f := range root.Fields {
+				row[f.Name] = whole(f.Type, b.Column(k), i)
+			}
+			if !same(row, want[at]) {
+				t.Fatalf("row %d is\n%#v\nand should be\n%#v\n%s", at, row, want[at], b.Schema())
+			}
+			at++
+		}
+	}
+	if at != len(want) {
+		t.Fatalf("%d rows of %d", at, len(want))
+	}
+}
+
+// throughStream writes and reads an IPC stream.
+func throughStream(t testing.TB, s *arrowgo.Schema, batches []arrowgo.RecordBatch) []arrowgo.RecordBatch {
+	t.Helper()
+	var out bytes.Buffer
+	writeAll(t, arrow.NewStream(&out, s), batches)
+	r, err := ipc.NewReader(&out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Release()
+	var all []arrowgo.RecordBatch
+	for r.Next() {
+		batch := r.RecordBatch()
+		batch.Retain()
+		t.Cleanup(batch.Release)
+		all = append(all, batch)
+	}
+	if r.Err() != nil || !r.Schema().Equal(s) {
+		t.Fatalf("%v\n%s", r.Err(), r.Schema())
+	}
+	return all
+}
+
+func writeAll(t testing.TB, w arrow.Writer, batches []arrowgo.RecordBatch) {
+	t.Helper()
+	for _, b := range batches {
+		if err := w.Write(b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// throughParquet writes and reads a Parquet file.
+func throughParquet(t testing.TB, s *arrowgo.Schema, batches []arrowgo.RecordBatch, codec string) []arrowgo.RecordBatch {
+	t.Helper()
+	var out bytes.Buffer
+	w, err := arrow.NewParquet(&out, s, codec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	writeAll(t, w, batches)
+	f, err := file.NewParquetReader(bytes.NewReader(out.Bytes()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = f.Close() }()
+	r, err := pqarrow.NewFileReader(f, pqarrow.ArrowReadProperties{}, memory.DefaultAllocator)
+	if err != nil {
+		t.Fatal(err)
+	}
+	table, err := r.ReadTable(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(table.Release)
+	var all []arrowgo.RecordBatch
+	for rows := array.NewTableReader(table, 1000); rows.Next(); {
+		batch := rows.RecordBatch()
+		batch.Retain()
+		all = append(all, batch)
+	}
+	return all
+}
+
+var codecs = []string{"null", "deflate", "snappy", "zstandard"}
+
+// Arrays of any schema hold what another Avro implementation decodes, in
+// batches of any size, before and after a stream or a file.
+func TestRandomSchemas(t *testing.T) {
+	for seed := range uint64(60) {
+		r := rand.New(rand.NewPCG(seed, 11))
+		schema := randavro.Schema(r)
+		parsed, err := shred.ParseSchema(schema)
+		if err != nil {
+			t.Fatal(err)
+		}
+		judge, err := avro.Parse(schema)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows, want := make([][]byte, r.IntN(60)), []any{}
+		for i := range rows {
+			rows[i], _ = randavro.Pair(r, parsed.Root())
+			want = append(want, native(t, judge, rows[i]))
+		}
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			d := convert(t, schema, rows, false)
+			for _, form := range []arrow.Form{arrow.Unions, arrow.Structs} {
+				s, batches := records(t, d, form, 1+r.IntN(40))
+				check(t, parsed.Root(), batches, want)
+				check(t, parsed.Root(), throughStream(t, s, batches), want)
+				if form == arrow.Structs {
+					check(t, parsed.Root(), throughParquet(t, s, batches, codecs[seed%4]), want)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,264 @@
+package arrow
+
+import (
+	"bytes"
+	"slices"
+	"unicode/utf8"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+
+	"github.com/rowtocol/rowtocol/column"
+	"github.com/rowtocol/rowtocol/damage"
+	"github.com/rowtocol/rowtocol/shred"
+)
+
+// short is the error for a column with another number of values than the
+// lengths around it say.
+func (b *batch) short(col, have, want int) error {
+	return b.damaged(col, damage.Count, "%d values where there should be %d", have, want)
+}
+
+// spread copies values to the slots that have one, and zero to the others.
+func spread[T any](dst, values []T, present []int32) {
+	if present == nil {
+		copy(dst, values)
+		return
+	}
+	var zero T
+	j := 0
+	for i, p := range present {
+		if p == 0 {
+			dst[i] = zero
+			continue
+		}
+		dst[i] = values[j]
+		j++
+	}
+}
+
+// number is a type of column values that Arrow has alike.
+type number interface {
+	int32 | int64 | float32 | float64
+}
+
+func ints(v *column.Vector) []int32      { return v.Ints }
+func longs(v *column.Vector) []int64     { return v.Longs }
+func floats(v *column.Vector) []float32  { return v.Floats }
+func doubles(v *column.Vector) []float64 { return v.Doubles }
+
+// numbers makes numbers, and dates and times, which are numbers.
+type numbers[T number] struct {
+	dataType arrow.DataType
+	col      int
+	values   func(*column.Vector) []T
+}
+
+func (m *numbers[T]) typ() arrow.DataType { return m.dataType }
+
+func (m *numbers[T]) data(b *batch, s slots) (arrow.ArrayData, error) {
+	values := m.values(b.vector(m.col))
+	if len(values) != s.values {
+		return nil, b.short(m.col, len(values), s.values)
+	}
+	buffer := newBuffer(b.mem, arrow.GetDataType[T]().(arrow.FixedWidthDataType).Bytes()*s.n)
+	spread(arrow.GetData[T](buffer.Bytes()), values, s.present)
+	return b.newData(m.dataType, s, nil, buffer), nil
+}
+
+// booleans makes booleans.
+type booleans struct{ col int }
+
+func (*booleans) typ() arrow.DataType { return arrow.FixedWidthTypes.Boolean }
+
+func (m *booleans) data(b *batch, s slots) (arrow.ArrayData, error) {
+	values := b.vector(m.col).Bools
+	if len(values) != s.values {
+		return nil, b.short(m.col, len(values), s.values)
+	}
+	numbers := b.scratch.take(s.n)
+	j := 0
+	for i := range numbers {
+		numbers[i] = 0
+		if s.present != nil && s.present[i] == 0 {
+			continue
+		}
+		if values[j] {
+			numbers[i] = 1
+		}
+		j++
+	}
+	buffer := newBuffer(b.mem, (s.n+7)/8)
+	packBits(buffer.Bytes(), numbers)
+	return b.newData(m.typ(), s, nil, buffer), nil
+}
+
+// enum makes dictionaries of symbols.
+type enum struct {
+	dataType *arrow.DictionaryType
+	col      int
+	node     *shred.Node
+	symbols  []string // each once
+	ordinals []int32  // index in symbols of each of the schema's
+}
+
+func (m *enum) typ() arrow.DataType { return m.dataType }
+
+func (m *enum) data(b *batch, s slots) (arrow.ArrayData, error) {
+	values := b.vector(m.col).Ints
+	if len(values) != s.values {
+		return nil, b.short(m.col, len(values), s.values)
+	}
+	indices := b.scratch.take(s.values)
+	for i, v := range values {
+		if v < 0 || int(v) >= len(m.ordinals) {
+			return nil, b.damaged(m.col, damage.Value, "ordinal %d, but %s has %d symbols", v, m.node.Name, len(m.ordinals))
+		}
+		indices[i] = m.ordinals[v]
+	}
+	width := m.dataType.IndexType.(arrow.FixedWidthDataType).Bytes()
+	buffer := newBuffer(b.mem, width*s.n)
+	switch width {
+	case 1:
+		narrow(arrow.GetData[int8](buffer.Bytes()), indices, s.present)
+	case 2:
+		narrow(arrow.GetData[int16](buffer.Bytes()), indices, s.present)
+	default:
+		spread(arrow.GetData[int32](buffer.Bytes()), indices, s.present)
+	}
+	validity, nulls := s.validity(b.mem)
+	dictionary := m.dictionary(b.mem)
+	d := array.NewDataWithDictionary(m.dataType, s.n, []*memory.Buffer{validity, buffer}, nulls, 0, dictionary)
+	dictionary.Release()
+	buffer.Release()
+	if validity != nil {
+		validity.Release()
+	}
+	return d, nil
+}
+
+// narrow is spread for smaller numbers.
+func narrow[T int8 | int16](dst []T, values, present []int32) {
+	j := 0
+	for i := range dst {
+		dst[i] = 0
+		if present == nil || present[i] != 0 {
+			dst[i] = T(values[j])
+			j++
+		}
+	}
+}
+
+func (m *enum) dictionary(mem memory.Allocator) *array.Data {
+	size := 0
+	for _, s := range m.symbols {
+		size += len(s)
+	}
+	offsets, text := newBuffer(mem, 4*(len(m.symbols)+1)), newBuffer(mem, size)
+	end := arrow.GetData[int32](offsets.Bytes())
+	end[0] = 0
+	for i, s := range m.symbols {
+		end[i+1] = end[i] + int32(copy(text.Bytes()[end[i]:], s))
+	}
+	d := array.NewData(arrow.BinaryTypes.String, len(m.symbols), []*memory.Buffer{nil, offsets, text}, nil, 0, 0)
+	offsets.Release()
+	text.Release()
+	return d
+}
+
+// text makes strings and bytes.
+type text struct {
+	dataType arrow.DataType
+	col      int
+}
+
+func (m *text) typ() arrow.DataType { return m.dataType }
+
+func (m *text) data(b *batch, s slots) (arrow.ArrayData, error) {
+	v := b.vector(m.col)
+	if v.Values != s.values {
+		return nil, b.short(m.col, v.Values, s.values)
+	}
+	from, bytes := v.Offsets, v.Data
+	if m.dataType.ID() == arrow.STRING && !validStrings(from, bytes) {
+		from, bytes = repaired(from, bytes)
+	}
+	offsets, data := newBuffer(b.mem, 4*(s.n+1)), newBuffer(b.mem, len(bytes))
+	copy(data.Bytes(), bytes)
+	end := arrow.GetData[int32](offsets.Bytes())
+	switch {
+	case s.values == 0:
+		clear(end)
+	case s.present == nil:
+		copy(end, from)
+	default:
+		end[0] = 0
+		j := 0
+		for i, p := range s.present {
+			j += int(p)
+			end[i+1] = from[j]
+		}
+	}
+	return b.newData(m.dataType, s, nil, offsets, data), nil
+}
+
+// validStrings reports whether all strings are UTF-8: the text as a whole, and
+// none begins inside a character.
+func validStrings(offsets []int32, data []byte) bool {
+	if !utf8.Valid(data) {
+		return false
+	}
+	for _, at := range offsets {
+		if int(at) < len(data) && !utf8.RuneStart(data[at]) {
+			return false
+		}
+	}
+	return true
+}
+
+// repaired returns strings with U+FFFD for what is not UTF-8.
+func repaired(offsets []int32, data []byte) ([]int32, []byte) {
+	replacement := []byte(string(utf8.RuneError))
+	fixed, out := make([]int32, 1, len(offsets)), slices.Grow([]byte(nil), len(data))
+	for i := range offsets[1:] {
+		out = append(out, bytes.ToValidUTF8(data[offsets[i]:offsets[i+1]], replacement)...)
+		fixed = append(fixed, int32(len(out)))
+	}
+	return fixed, out
+}
+
+// fixed makes values of one size.
+type fixed struct {
+	dataType *arrow.FixedSizeBinaryType
+	col      int
+}
+
+func (m *fixed) typ() arrow.DataType { return m.dataType }
+
+func (m *fixed) data(b *batch, s slots) (arrow.ArrayData, error) {
+	v, width := b.vector(m.col), m.dataType.ByteWidth
+	if v.Values != s.values {
+		return nil, b.short(m.col, v.Values, s.values)
+	}
+	for i := range s.values {
+		if n := int(v.Offsets[i+1] - v.Offsets[i]); n != width {
+			return nil, b.damaged(m.col, damage.Size, "%d bytes where a value has %d", n, width)
+		}
+	}
+	buffer := newBuffer(b.mem, width*s.n)
+	dst := buffer.Bytes()
+	if s.present == nil {
+		copy(dst, v.Data)
+	} else {
+		clear(dst)
+		j := 0
+		for i, p := range s.present {
+			if p != 0 {
+				copy(dst[i*width:], v.Data[j*width:(j+1)*width])
+				j++
+			}
+		}
+	}
+	return b.newData(m.dataType, s, nil, buffer), nil
+}

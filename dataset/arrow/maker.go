@@ -1,0 +1,203 @@
+package arrow
+
+import (
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+
+	"github.com/rowtocol/rowtocol/column"
+	"github.com/rowtocol/rowtocol/damage"
+)
+
+// maker makes the arrays of one place.
+type maker interface {
+	typ() arrow.DataType
+	// data returns an array of the slots, which the caller releases. The
+	// columns have a value for each slot with one.
+	data(b *batch, s slots) (arrow.ArrayData, error)
+}
+
+// batch is what makers work with.
+type batch struct {
+	columns []column.Column
+	vector  func(col int) *column.Vector
+	mem     memory.Allocator
+	scratch scratch
+}
+
+// damaged returns an error about a column.
+func (b *batch) damaged(col int, kind damage.Kind, reason string, args ...any) error {
+	e := damage.New(kind, "", -1, reason, args...)
+	e.Column = b.columns[col].Name
+	return e
+}
+
+// lengths returns the lengths of a column, one for each of n values around it.
+func (b *batch) lengths(col, n int) ([]int32, error) {
+	lengths := b.vector(col).Lengths
+	if len(lengths) != n {
+		return nil, b.damaged(col, damage.Count, "%d lengths where there should be %d", len(lengths), n)
+	}
+	return lengths, nil
+}
+
+// branch returns the lengths of a union's branch, and how many are 1.
+func (b *batch) branch(col, n int) (lengths []int32, values int, err error) {
+	if lengths, err = b.lengths(col, n); err != nil {
+		return nil, 0, err
+	}
+	for _, l := range lengths {
+		if uint32(l) > 1 {
+			return nil, 0, b.damaged(col, damage.Count, "length %d in a branch of a union", l)
+		}
+		values += int(l)
+	}
+	return lengths, values, nil
+}
+
+// newData returns array data that holds buffers and children, which it takes
+// over; the first buffer is the validity of the slots.
+func (b *batch) newData(typ arrow.DataType, s slots, children []arrow.ArrayData, buffers ...*memory.Buffer) arrow.ArrayData {
+	validity, nulls := s.validity(b.mem)
+	buffers = append([]*memory.Buffer{validity}, buffers...)
+	d := array.NewData(typ, s.n, buffers, children, nulls, 0)
+	for _, p := range buffers {
+		if p != nil {
+			p.Release()
+		}
+	}
+	release(children)
+	return d
+}
+
+func release(all []arrow.ArrayData) {
+	for _, d := range all {
+		d.Release()
+	}
+}
+
+// children makes the arrays of several places of the same slots.
+func (b *batch) children(makers []maker, s slots) ([]arrow.ArrayData, error) {
+	all := make([]arrow.ArrayData, 0, len(makers))
+	for _, m := range makers {
+		d, err := m.data(b, s)
+		if err != nil {
+			release(all)
+			return nil, err
+		}
+		all = append(all, d)
+	}
+	return all, nil
+}
+
+// record makes structs.
+type record struct {
+	dataType arrow.DataType
+	fields   []maker
+}
+
+func (m *record) typ() arrow.DataType { return m.dataType }
+
+func (m *record) data(b *batch, s slots) (arrow.ArrayData, error) {
+	fields, err := b.children(m.fields, s.below())
+	if err != nil {
+		return nil, err
+	}
+	return b.newData(m.dataType, s, fields), nil
+}
+
+// list makes lists, and maps: lists of pairs.
+type list struct {
+	dataType arrow.DataType
+	col      int // of the lengths
+	items    []maker
+	pairs    bool
+}
+
+func (m *list) typ() arrow.DataType { return m.dataType }
+
+func (m *list) data(b *batch, s slots) (arrow.ArrayData, error) {
+	lengths, err := b.lengths(m.col, s.values)
+	if err != nil {
+		return nil, err
+	}
+	offsets := newBuffer(b.mem, 4*(s.n+1))
+	n := ends(arrow.GetData[int32](offsets.Bytes()), lengths, s.present)
+	items, err := b.children(m.items, all(n))
+	if err != nil {
+		offsets.Release()
+		return nil, err
+	}
+	if m.pairs {
+		pairs := m.dataType.(*arrow.MapType).Elem()
+		items = []arrow.ArrayData{b.newData(pairs, all(n), items)}
+	}
+	return b.newData(m.dataType, s, items, offsets), nil
+}
+
+// ends fills offsets, one more than the slots, with where the items of each
+// slot end, and returns the number of items. There are few enough of them in a
+// batch for 32 bits.
+func ends(offsets, lengths, present []int32) int {
+	end := int32(0)
+	offsets[0] = 0
+	if present == nil {
+		for i, l := range lengths {
+			end += l
+			offsets[i+1] = end
+		}
+		return int(end)
+	}
+	j := 0
+	for i, p := range present {
+		if p != 0 {
+			end += lengths[j]
+			j++
+		}
+		offsets[i+1] = end
+	}
+	return int(end)
+}
+
+// optional makes the only branch of a union but null.
+type optional struct {
+	maker
+	lengths int
+	always  bool // there is no null
+}
+
+func (m *optional) data(b *batch, s slots) (arrow.ArrayData, error) {
+	lengths, values, err := b.branch(m.lengths, s.values)
+	if err != nil {
+		return nil, err
+	}
+	if m.always && values < s.values {
+		return nil, b.damaged(m.lengths, damage.Count, "no branch of a union without null has a value")
+	}
+	if m.always {
+		return m.maker.data(b, s)
+	}
+	return m.maker.data(b, s.where(lengths, values, &b.scratch))
+}
+
+// nothing makes nulls.
+type nothing struct{}
+
+func (nothing) typ() arrow.DataType { return arrow.Null }
+
+func (nothing) data(_ *batch, s slots) (arrow.ArrayData, error) {
+	return array.NewData(arrow.Null, s.n, []*memory.Buffer{nil}, nil, s.n, 0), nil
+}
+
+// truth makes booleans that say that a record without fields is there.
+type truth struct{}
+
+func (truth) typ() arrow.DataType { return arrow.FixedWidthTypes.Boolean }
+
+func (m truth) data(b *batch, s slots) (arrow.ArrayData, error) {
+	values := newBuffer(b.mem, (s.n+7)/8)
+	for i := range values.Bytes() {
+		values.Bytes()[i] = 0xff
+	}
+	return b.newData(m.typ(), s, nil, values), nil
+}

@@ -1,0 +1,103 @@
+package arrow
+
+import (
+	"io"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+
+	"github.com/rowtocol/rowtocol/dataset"
+	"github.com/rowtocol/rowtocol/shred"
+)
+
+// BatchRows is the number of rows of a batch that suits readers of Arrow.
+const BatchRows = 1 << 16
+
+// Records turns the batches of a query into record batches. It belongs to one
+// goroutine.
+type Records struct {
+	source *dataset.Batches
+	schema *arrow.Schema
+	makers []maker
+	batch  batch
+}
+
+// NewRecords returns the record batches of b, which stays the caller's to
+// close. A mapping that has no Arrow schema is a *damage.Error of kind
+// damage.Unsupported.
+func NewRecords(b *dataset.Batches, form Form, mem memory.Allocator) (*Records, error) {
+	r := &Records{source: b, schema: arrow.NewSchema(nil, nil)}
+	m := b.Mapping()
+	if m == nil {
+		return r, nil
+	}
+	fields, makers, err := rows(m, form)
+	if err != nil {
+		return nil, err
+	}
+	r.schema, r.makers = arrow.NewSchema(fields, nil), makers
+	r.batch = batch{columns: m.Columns, vector: b.Vector, mem: mem}
+	return r, nil
+}
+
+// NewSchema returns the Arrow schema of the rows of a mapping: the fields of
+// their record, or else one field called value. It is an error as for
+// NewRecords.
+func NewSchema(m *shred.Mapping, form Form) (*arrow.Schema, error) {
+	fields, _, err := rows(m, form)
+	return arrow.NewSchema(fields, nil), err
+}
+
+// rows returns the fields of a mapping's rows, with what makes their arrays.
+func rows(m *shred.Mapping, form Form) ([]arrow.Field, []maker, error) {
+	c := compiler{form}
+	root := m.Root()
+	if root.Leaf() || root.Type().Kind != shred.KindRecord {
+		field, value, err := c.field("value", root)
+		return []arrow.Field{field}, []maker{value}, err
+	}
+	names := root.Type().Fields
+	fields, makers := make([]arrow.Field, len(names)), make([]maker, len(names))
+	for i, f := range names {
+		var err error
+		if fields[i], makers[i], err = c.field(f.Name, root.Field(i)); err != nil {
+			return nil, nil, err
+		}
+	}
+	return fields, makers, nil
+}
+
+// Schema returns the schema of the record batches, which has no fields for the
+// output of no input.
+func (r *Records) Schema() *arrow.Schema { return r.schema }
+
+// Next returns the next record batch, which is the caller's to release;
+// io.EOF after the last. It holds copies and stays valid. Columns that
+// contradict each other or the schema are a *damage.Error that names the
+// column.
+func (r *Records) Next() (arrow.RecordBatch, error) {
+	if !r.source.Next() {
+		if err := r.source.Err(); err != nil {
+			return nil, err
+		}
+		return nil, io.EOF
+	}
+	r.batch.scratch.reset()
+	n := r.source.Rows()
+	data, err := r.batch.children(r.makers, all(n))
+	if err != nil {
+		return nil, err
+	}
+	arrays := make([]arrow.Array, len(data))
+	for i, d := range data {
+		arrays[i] = array.MakeFromData(d)
+	}
+	release(data)
+	defer func() {
+		for _, a := range arrays {
+			a.Release()
+		}
+	}()
+	return array.NewRecordBatch(r.schema, arrays, int64(n)), nil
+}

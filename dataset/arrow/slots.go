@@ -1,0 +1,97 @@
+package arrow
+
+import "github.com/apache/arrow-go/v18/arrow/memory"
+
+// slots are the places of an array. Columns hold only the values there are,
+// whereas in Arrow the absent ones take a place too.
+type slots struct {
+	n      int // places
+	values int // of them with a value
+	// present is 1 for a place with a value and 0 for one without; nil means
+	// that all have one.
+	present []int32
+	// nulls says that a place without value is null. Otherwise what is around
+	// it is null, and it holds anything.
+	nulls bool
+}
+
+// all returns n slots with a value each.
+func all(n int) slots { return slots{n: n, values: n} }
+
+// below returns the slots for what is inside: absent where these are, and not
+// null for that.
+func (s slots) below() slots {
+	s.nulls = false
+	return s
+}
+
+// where returns the slots of s with a value only where lengths, one per value
+// of s, is 1.
+func (s slots) where(lengths []int32, values int, scratch *scratch) slots {
+	inner := slots{n: s.n, values: values, present: lengths, nulls: true}
+	if values == s.n {
+		inner.present = nil
+		return inner
+	}
+	if s.present == nil {
+		return inner
+	}
+	inner.present = scratch.take(s.n)
+	j := 0
+	for i, p := range s.present {
+		inner.present[i] = 0
+		if p != 0 {
+			inner.present[i] = lengths[j]
+			j++
+		}
+	}
+	return inner
+}
+
+// validity returns the bitmap of the slots, nil if none is null, and how many
+// are.
+func (s slots) validity(mem memory.Allocator) (*memory.Buffer, int) {
+	if s.present == nil || !s.nulls {
+		return nil, 0
+	}
+	b := newBuffer(mem, (s.n+7)/8)
+	packBits(b.Bytes(), s.present)
+	return b, s.n - s.values
+}
+
+// packBits sets the bits of dst to values that are 0 or 1.
+func packBits(dst []byte, values []int32) {
+	for i := range dst {
+		part := values[8*i : min(8*i+8, len(values))]
+		var b byte
+		for k, v := range part {
+			b |= byte(v) << k
+		}
+		dst[i] = b
+	}
+}
+
+// newBuffer returns a buffer of n bytes.
+func newBuffer(mem memory.Allocator, n int) *memory.Buffer {
+	b := memory.NewResizableBuffer(mem)
+	b.Resize(n)
+	return b
+}
+
+// scratch gives out memory that is free again after the batch.
+type scratch struct {
+	memory []int32
+	used   int
+}
+
+// take returns n numbers of any value.
+func (s *scratch) take(n int) []int32 {
+	if s.used+n > len(s.memory) {
+		s.memory, s.used = make([]int32, max(n, 2*len(s.memory))), 0
+	}
+	s.used += n
+	return s.memory[s.used-n : s.used : s.used]
+}
+
+// reset frees what was taken.
+func (s *scratch) reset() { s.used = 0 }

@@ -1,0 +1,231 @@
+package arrow
+
+import (
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/apache/arrow-go/v18/arrow"
+
+	"github.com/rowtocol/rowtocol/damage"
+	"github.com/rowtocol/rowtocol/shred"
+)
+
+// Form chooses between Arrow types where not every reader knows the first.
+type Form uint8
+
+const (
+	// Unions has dense unions for unions.
+	Unions Form = iota
+	// Structs is for Parquet: a union is a struct of its branches, at most one
+	// of which is not null, and a record without fields is a boolean, true.
+	Structs
+)
+
+// maxBranches is the most children of a dense union.
+const maxBranches = math.MaxInt8 + 1
+
+// compiler makes the makers of a mapping's places.
+type compiler struct{ form Form }
+
+// field returns a place as a field, with what makes its arrays.
+func (c *compiler) field(name string, p shred.Place) (arrow.Field, maker, error) {
+	m, nullable, err := c.place(p)
+	if err != nil {
+		return arrow.Field{}, nil, err
+	}
+	return arrow.Field{Name: name, Type: m.typ(), Nullable: nullable}, m, nil
+}
+
+// place returns the maker of a place, and whether its values can be null.
+func (c *compiler) place(p shred.Place) (m maker, nullable bool, err error) {
+	n := p.Type()
+	switch {
+	case p.Leaf():
+		m = c.leaf(p)
+		return m, n.Kind == shred.KindNull && !p.Raw(), nil
+	case n.Kind == shred.KindRecord:
+		m, err = c.record(p)
+	case n.Kind == shred.KindArray:
+		var item arrow.Field
+		var items maker
+		if item, items, err = c.field("item", p.Items()); err == nil {
+			m = &list{arrow.ListOfField(item), p.Column(), []maker{items}, false}
+		}
+	case n.Kind == shred.KindMap:
+		var value arrow.Field
+		var values maker
+		if value, values, err = c.field("value", p.Items()); err == nil {
+			key := arrow.Field{Name: "key", Type: arrow.BinaryTypes.String}
+			m = &list{arrow.MapOfFields(key, value), p.Column(), []maker{&text{arrow.BinaryTypes.String, p.Key()}, values}, true}
+		}
+	default:
+		return c.union(p)
+	}
+	return m, false, err
+}
+
+func (c *compiler) record(p shred.Place) (maker, error) {
+	n := p.Type()
+	if len(n.Fields) == 0 && c.form == Structs {
+		return truth{}, nil
+	}
+	fields, makers := make([]arrow.Field, len(n.Fields)), make([]maker, len(n.Fields))
+	for i, f := range n.Fields {
+		var err error
+		if fields[i], makers[i], err = c.field(f.Name, p.Field(i)); err != nil {
+			return nil, err
+		}
+	}
+	return &record{arrow.StructOf(fields...), makers}, nil
+}
+
+func (c *compiler) union(p shred.Place) (m maker, nullable bool, err error) {
+	branches := make([]branch, 0, len(p.Type().Branches))
+	null := -1
+	for i := range p.Type().Branches {
+		lengths, place := p.Branch(i)
+		b := branch{lengths: lengths}
+		if lengths < 0 {
+			null, b.maker = i, nothing{}
+		} else if b.maker, _, err = c.place(place); err != nil {
+			return nil, false, err
+		}
+		branches = append(branches, b)
+	}
+	switch {
+	case len(branches) == 1 && null == 0:
+		return nothing{}, true, nil
+	case len(branches) == 1:
+		return &optional{branches[0].maker, branches[0].lengths, true}, false, nil
+	case len(branches) == 2 && null >= 0:
+		return &optional{branches[1-null].maker, branches[1-null].lengths, false}, true, nil
+	}
+	u := union{branches: branches, null: null}
+	fields := make([]arrow.Field, 0, len(branches))
+	for i, name := range branchNames(p.Type()) {
+		if i != null || c.form == Unions {
+			fields = append(fields, arrow.Field{Name: name, Type: branches[i].maker.typ(), Nullable: true})
+		}
+	}
+	if c.form == Structs {
+		return &unionStruct{u, arrow.StructOf(fields...)}, null >= 0, nil
+	}
+	if len(branches) > maxBranches {
+		return nil, false, damage.New(damage.Unsupported, "", -1, "a union of %d types; Arrow's have at most %d", len(branches), maxBranches)
+	}
+	codes := make([]arrow.UnionTypeCode, len(branches))
+	for i := range codes {
+		codes[i] = arrow.UnionTypeCode(i)
+	}
+	return &denseUnion{u, arrow.DenseUnionOf(fields, codes)}, null >= 0, nil
+}
+
+// branchNames returns names for the branches of a union: those of the types,
+// without namespace where that does not make two the same.
+func branchNames(n *shred.Node) []string {
+	names, count := make([]string, len(n.Branches)), map[string]int{}
+	for i, b := range n.Branches {
+		full := b.FullName()
+		names[i] = full[strings.LastIndexByte(full, '.')+1:]
+		count[names[i]]++
+	}
+	for i, b := range n.Branches {
+		if count[names[i]] > 1 {
+			names[i] = b.FullName()
+		}
+	}
+	return names
+}
+
+// leaf returns the maker of values in one column.
+func (c *compiler) leaf(p shred.Place) maker {
+	n, col := p.Type(), p.Column()
+	if p.Raw() {
+		return &text{arrow.BinaryTypes.Binary, col}
+	}
+	switch n.Kind {
+	case shred.KindNull:
+		return nothing{}
+	case shred.KindBoolean:
+		return &booleans{col}
+	case shred.KindInt, shred.KindLong:
+		return integer(n, col)
+	case shred.KindFloat:
+		return &numbers[float32]{arrow.PrimitiveTypes.Float32, col, floats}
+	case shred.KindDouble:
+		return &numbers[float64]{arrow.PrimitiveTypes.Float64, col, doubles}
+	case shred.KindEnum:
+		return newEnum(n, col)
+	case shred.KindString:
+		return &text{arrow.BinaryTypes.String, col}
+	}
+	if n.LogicalType() == shred.LogicalDecimal {
+		precision, scale := int32(n.Precision), int32(n.Scale)
+		switch {
+		case precision <= 38:
+			return &decimals{&arrow.Decimal128Type{Precision: precision, Scale: scale}, n, col, precision}
+		case precision <= 76:
+			return &decimals{&arrow.Decimal256Type{Precision: precision, Scale: scale}, n, col, precision}
+		}
+	}
+	if n.Kind == shred.KindFixed && n.Size > 0 {
+		return &fixed{&arrow.FixedSizeBinaryType{ByteWidth: n.Size}, col}
+	}
+	return &text{arrow.BinaryTypes.Binary, col}
+}
+
+// integer returns the maker of an int or a long.
+func integer(n *shred.Node, col int) maker {
+	stamp := func(unit arrow.TimeUnit, zone string) maker {
+		return &numbers[int64]{&arrow.TimestampType{Unit: unit, TimeZone: zone}, col, longs}
+	}
+	switch n.LogicalType() {
+	case shred.LogicalDate:
+		return &numbers[int32]{arrow.FixedWidthTypes.Date32, col, ints}
+	case shred.LogicalTimeMillis:
+		return &numbers[int32]{arrow.FixedWidthTypes.Time32ms, col, ints}
+	case shred.LogicalTimeMicros:
+		return &numbers[int64]{arrow.FixedWidthTypes.Time64us, col, longs}
+	case shred.LogicalTimestampMillis:
+		return stamp(arrow.Millisecond, "UTC")
+	case shred.LogicalTimestampMicros:
+		return stamp(arrow.Microsecond, "UTC")
+	case shred.LogicalTimestampNanos:
+		return stamp(arrow.Nanosecond, "UTC")
+	case shred.LogicalLocalMillis:
+		return stamp(arrow.Millisecond, "")
+	case shred.LogicalLocalMicros:
+		return stamp(arrow.Microsecond, "")
+	case shred.LogicalLocalNanos:
+		return stamp(arrow.Nanosecond, "")
+	}
+	if n.Kind == shred.KindInt {
+		return &numbers[int32]{arrow.PrimitiveTypes.Int32, col, ints}
+	}
+	return &numbers[int64]{arrow.PrimitiveTypes.Int64, col, longs}
+}
+
+// newEnum returns the maker of an enum: a dictionary, in which a symbol that
+// the schema has twice is once.
+func newEnum(n *shred.Node, col int) maker {
+	e := &enum{col: col, node: n, ordinals: make([]int32, len(n.Symbols))}
+	for i, s := range n.Symbols {
+		at := slices.Index(n.Symbols[:i], s)
+		if at >= 0 {
+			e.ordinals[i] = e.ordinals[at]
+			continue
+		}
+		e.ordinals[i] = int32(len(e.symbols))
+		e.symbols = append(e.symbols, s)
+	}
+	index := arrow.PrimitiveTypes.Int32
+	switch {
+	case len(e.symbols) <= math.MaxInt8+1:
+		index = arrow.PrimitiveTypes.Int8
+	case len(e.symbols) <= math.MaxInt16+1:
+		index = arrow.PrimitiveTypes.Int16
+	}
+	e.dataType = &arrow.DictionaryType{IndexType: index, ValueType: arrow.BinaryTypes.String}
+	return e
+}
