@@ -23,12 +23,14 @@ several runs, and needs _SUCCESS unless --partial is given. Several arguments
 are read in their order as one.
 
 Only the columns that are asked for are read, and with --where the others only
-where rows match. A field is named by its path in the schema (received.host),
-or by its column (received[]#host); a record stands for all its fields. Chosen
-fields keep the order of the schema. --where compares simple fields that are
-not in arrays or maps: == != < <= > >= with && || ! and (); a comparison with
-null is false, but for == null and != null. --offset and --limit count the
-rows that match.
+where rows match. --columns names a field by its path in the schema, without
+mention of arrays, maps and unions (received.host), or by its column
+(received[]#host); a record stands for all its fields. The fields keep the
+order of the schema.
+
+--where is a condition on simple and optional fields outside of arrays and
+maps, such as  size > 1000 && folder != "SPAM"  (rowtocol help conditions says
+more). --offset and --limit count the rows that match.
 
 JSON shows values for people: an optional value is itself or null, bytes are
 base64, dates and decimals are strings. With --json-unions it is Avro's own
@@ -36,11 +38,11 @@ encoding, which Avro's libraries read. CSV takes simple and optional fields:
 choose them with --columns. Arrow and Parquet keep nested types; a union of several
 types is a dense union in Arrow, and in Parquet a struct with a field for each.
 
-With --output the rows appear under the name when all are written. A damaged
-file ends the rows with exit 3; on standard output those before it were
-printed. A reader that closes the pipe early ends cat quietly with 0. --stats
-tells on standard error what was read; the object of --json is the last line
-of standard error, or stands on standard output if --output is given.`
+With --output the rows appear under the name when all are written. Damage ends
+the rows with exit 3; on standard output those before it are printed. A reader
+that closes the pipe early ends cat quietly, with 0. --stats tells on standard
+error what was read. The object of --json is the last line of standard error,
+or stands on standard output if --output is given.`
 
 const catExample = `  # the first rows, all fields
   rowtocol cat --limit 10 mail.columns
@@ -168,7 +170,7 @@ func (a *app) cat(ctx context.Context, f *catFlags, names []string) error {
 	defer in.close()
 	write := func(w io.Writer) error { return format.write(ctx, in, f, w) }
 	if a.rowsOut {
-		err = a.toStdout(write)
+		err = a.toStdout(ctx, write)
 	} else {
 		err = a.toFile(ctx, f, in, write)
 	}

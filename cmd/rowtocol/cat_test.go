@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -211,6 +212,32 @@ func TestCatPipe(t *testing.T) {
 	}
 	if err := cmd.Wait(); err != nil || stderr.Len() > 0 {
 		t.Errorf("%v, %s", err, &stderr)
+	}
+}
+
+// A signal ends cat also when nobody reads what it prints.
+func TestCatBlocked(t *testing.T) {
+	dir := t.TempDir()
+	pairs(t, dir, "a.avro", 0, 200_000)
+	rowtocol(t, dir, nil, "convert", "a.avro", "a").want(t, 0)
+	out, in, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = out.Close() }()
+	cmd := exec.CommandContext(t.Context(), binary, "cat", "a")
+	cmd.Dir, cmd.Stdout = dir, in
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.ReadFull(out, make([]byte, 1)); err != nil {
+		t.Error(err)
+	}
+	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if _ = cmd.Wait(); cmd.ProcessState.ExitCode() != 143 {
+		t.Errorf("exit %d", cmd.ProcessState.ExitCode())
 	}
 }
 

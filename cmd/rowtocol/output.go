@@ -16,25 +16,43 @@ import (
 // errReaderGone is the error of a write to a pipe that nobody reads any more.
 var errReaderGone = errors.New("the reader of standard output is gone")
 
-// stdout is standard output for rows.
-type stdout struct{ file *os.File }
+// stdout is standard output for rows. A write gives up when ctx ends: whoever
+// reads a pipe may have stopped to.
+type stdout struct {
+	ctx  context.Context
+	file *os.File
+}
 
 func (s stdout) Write(p []byte) (int, error) {
-	n, err := s.file.Write(p)
-	if errors.Is(err, syscall.EPIPE) {
-		err = errReaderGone
-	} else if err != nil {
-		err = fmt.Errorf("standard output: %w", err)
+	type result struct {
+		n   int
+		err error
 	}
-	return n, err
+	done := make(chan result, 1)
+	go func() {
+		n, err := s.file.Write(p)
+		done <- result{n, err}
+	}()
+	select {
+	case r := <-done:
+		if errors.Is(r.err, syscall.EPIPE) {
+			return r.n, errReaderGone
+		}
+		if r.err != nil {
+			return r.n, fmt.Errorf("standard output: %w", r.err)
+		}
+		return r.n, nil
+	case <-s.ctx.Done():
+		return 0, context.Cause(s.ctx)
+	}
 }
 
 // toStdout writes rows to standard output. A reader that has seen enough and
 // leaves is no failure, as in a pipe to head.
-func (a *app) toStdout(write func(io.Writer) error) error {
+func (a *app) toStdout(ctx context.Context, write func(io.Writer) error) error {
 	signal.Ignore(syscall.SIGPIPE) // so that the write fails instead
 	defer signal.Reset(syscall.SIGPIPE)
-	err := write(stdout{a.stdout})
+	err := write(stdout{ctx, a.stdout})
 	if errors.Is(err, errReaderGone) {
 		return nil
 	}
