@@ -246,7 +246,10 @@ type report struct {
 		}
 		Columns  json.RawMessage
 		Complete *bool
-		Against  struct{ Compared int64 }
+		Against  struct {
+			ByGoavro int64 `json:"by_goavro"`
+			ByHamba  int64 `json:"by_hamba"`
+		}
 	}
 }
 

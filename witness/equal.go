@@ -29,6 +29,12 @@ func differ(path string, want, got any) (at string, w, g any, same bool) {
 			return path, want, got, false
 		}
 		return differMap(path, a, b)
+	case named:
+		b, ok := got.(named)
+		if !ok || a.name != b.name {
+			return path, want, got, false
+		}
+		return differ(path, a.value, b.value)
 	}
 	return path, want, got, equalLeaf(want, got)
 }
@@ -92,6 +98,8 @@ func render(v any) string {
 		s = fmt.Sprintf("%q", x[:min(len(x), most)])
 	case []any:
 		s = fmt.Sprintf("%d items", len(x))
+	case named:
+		s = x.name + " " + render(x.value)
 	default:
 		s = fmt.Sprintf("%v", x)
 	}

@@ -12,14 +12,11 @@ import (
 // sides are decoded with the same ones, so the comparison loses nothing as
 // long as different names stay different.
 func rename(schema string) (string, error) {
-	dec := json.NewDecoder(strings.NewReader(schema))
-	dec.UseNumber()
-	var tree any
-	if err := dec.Decode(&tree); err != nil {
-		return "", fmt.Errorf("schema: %w", err)
+	tree, err := parse(schema)
+	if err != nil {
+		return "", err
 	}
-	r := renamer{given: map[string]string{}, taken: map[string]bool{}}
-	b, err := json.Marshal(r.schema(tree))
+	b, err := json.Marshal(newRenamer().schema(tree))
 	return string(b), err
 }
 
@@ -28,6 +25,8 @@ type renamer struct {
 	given map[string]string
 	taken map[string]bool
 }
+
+func newRenamer() *renamer { return &renamer{given: map[string]string{}, taken: map[string]bool{}} }
 
 var primitives = map[string]bool{
 	"null": true, "boolean": true, "int": true, "long": true, "float": true, "double": true,
@@ -77,7 +76,7 @@ func (r *renamer) names(t map[string]any) {
 // twice becomes two, because their ordinals differ; one that is no string, but
 // null perhaps, gets a name as well.
 func renameSymbols(symbols []any) {
-	r := renamer{given: map[string]string{}, taken: map[string]bool{}}
+	r := newRenamer()
 	for i := range symbols {
 		s := fmt.Sprint(symbols[i])
 		delete(r.given, s)

@@ -3,7 +3,6 @@ package witness
 import (
 	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -57,13 +56,13 @@ func readHeader(in Input) (*header, error) {
 	}
 }
 
-// schema returns the writer's schema, reduced.
+// schema returns the writer's schema.
 func (h *header) schema() (string, error) {
 	text, ok := h.meta["avro.schema"].([]byte)
 	if !ok {
 		return "", errors.New("the header has no avro.schema")
 	}
-	return reduce(text)
+	return string(text), nil
 }
 
 // encode returns the header's bytes with another schema.
@@ -80,46 +79,20 @@ func (h *header) encode(schema string) ([]byte, error) {
 	return append(b, h.sync...), err
 }
 
-// reduce drops from a schema what does not change the binary encoding and
-// makes goavro refuse sound files or lose bits: logical types and defaults.
-func reduce(schema []byte) (string, error) {
-	dec := json.NewDecoder(strings.NewReader(string(schema)))
-	dec.UseNumber()
-	var tree any
-	if err := dec.Decode(&tree); err != nil {
-		return "", fmt.Errorf("schema: %w", err)
-	}
-	reduceTree(tree)
-	b, err := json.Marshal(tree)
-	return string(b), err
-}
-
-func reduceTree(tree any) {
-	switch t := tree.(type) {
-	case []any:
-		for _, branch := range t {
-			reduceTree(branch)
-		}
-	case map[string]any:
-		for _, key := range []string{"logicalType", "precision", "scale", "default", "doc", "aliases", "order"} {
-			delete(t, key)
-		}
-		for _, key := range []string{"type", "items", "values", "fields"} {
-			reduceTree(t[key])
-		}
-	}
-}
-
-// source gives an input's rows as goavro's native values, io.EOF at the end.
+// source gives an input's rows as native values, and the decoder whose values
+// they are; io.EOF at the end.
 type source interface {
-	next(ctx context.Context) (any, error)
+	next(ctx context.Context) (native any, by decoder, err error)
 }
 
 // container reads a file through goavro's container reader. goavro turns
 // every cause into text, so an error only says that it gave up.
-type container struct{ reader *goavro.OCFReader }
+type container struct {
+	reader *goavro.OCFReader
+	by     decoder
+}
 
-func newContainer(in Input, h *header, schema string) (*container, error) {
+func newContainer(in Input, h *header, schema string, by decoder) (*container, error) {
 	head, err := h.encode(schema)
 	if err != nil {
 		return nil, err
@@ -130,45 +103,53 @@ func newContainer(in Input, h *header, schema string) (*container, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &container{reader}, nil
+	return &container{reader, by}, nil
 }
 
-func (c *container) next(context.Context) (any, error) {
+func (c *container) next(context.Context) (any, decoder, error) {
 	if !c.reader.Scan() {
 		if err := c.reader.Err(); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		return nil, io.EOF
+		return nil, nil, io.EOF
 	}
-	return c.reader.Read()
+	native, err := c.reader.Read()
+	return native, c.by, err
 }
 
-// errUndecodable marks rows that goavro cannot decode.
-var errUndecodable = errors.New("goavro cannot decode the row")
+// errUndecodable marks rows that no decoder reads, errLost those that no
+// decoder finds the end of: what follows them in the input is lost too.
+var (
+	errUndecodable = errors.New("no decoder reads the row")
+	errLost        = errors.New("no decoder finds the end of the row")
+)
 
 // blockRows decodes the rows of blocks that the caller's reader found.
 type blockRows struct {
 	blocks Blocks
-	codec  *goavro.Codec
+	codecs *codecs
 	data   []byte
 	left   int64
 }
 
-func (b *blockRows) next(ctx context.Context) (any, error) {
+func (b *blockRows) next(ctx context.Context) (any, decoder, error) {
 	for b.left == 0 {
 		if len(b.data) != 0 {
-			return nil, fmt.Errorf("%w: %d bytes are left over after the rows of a block", errUndecodable, len(b.data))
+			return nil, nil, fmt.Errorf("%w: %d bytes are left over after the rows of a block", errLost, len(b.data))
 		}
 		rows, data, err := b.blocks.Next(ctx)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		b.left, b.data = rows, data
 	}
-	native, rest, err := b.codec.NativeFromBinary(b.data)
-	if err != nil {
-		return nil, fmt.Errorf("%w: %v", errUndecodable, err)
+	native, rest, by, err := b.codecs.input(b.data)
+	if err != nil && rest == nil {
+		return nil, nil, fmt.Errorf("%w: %w", errLost, err)
 	}
 	b.data, b.left = rest, b.left-1
-	return native, nil
+	if err != nil {
+		return nil, nil, fmt.Errorf("%w: %w", errUndecodable, err)
+	}
+	return native, by, nil
 }

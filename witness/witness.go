@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-
-	"github.com/linkedin/goavro/v2"
 )
 
 // listed is how many differences a Result describes; the rest are counted.
@@ -24,6 +22,9 @@ type Input struct {
 	// Lossy says that the conversion left damaged parts of the file out, as
 	// Blocks does too; goavro's container reader is not tried then.
 	Lossy bool
+	// Schema is the schema that the conversion resolved the rows to; "" if they
+	// are in the columns as they were written.
+	Schema string
 }
 
 // Blocks gives decompressed blocks in file order, io.EOF at the end. The data
@@ -38,12 +39,12 @@ type Rows interface {
 	Next(dst []byte) ([]byte, error)
 }
 
-// NotCompared is a run of an input's rows that goavro could not decode.
+// NotCompared tells of the rows of an input that no decoder could read.
 type NotCompared struct {
 	Input  string `json:"input"`
-	Row    int64  `json:"row"` // the first one, counted in the input from 0
-	Rows   int64  `json:"rows"`
-	Reason string `json:"reason"`
+	Row    int64  `json:"row"`    // the first one, counted in the input from 0
+	Rows   int64  `json:"rows"`   // how many they are
+	Reason string `json:"reason"` // what was wrong with the first
 }
 
 // Difference is a row that is not equal in the input and in the columns.
@@ -72,9 +73,11 @@ func (d Difference) String() string {
 type Result struct {
 	Inputs      int           `json:"inputs"`
 	Compared    int64         `json:"compared"`          // rows
-	OwnBlocks   int           `json:"own_blocks"`        // inputs whose container goavro could not read
+	ByGoavro    int64         `json:"by_goavro"`         // rows of these that goavro compared
+	ByHamba     int64         `json:"by_hamba"`          // the others, which hamba compared
+	OwnBlocks   int           `json:"own_blocks"`        // inputs whose container goavro did not read
 	Renamed     int           `json:"renamed"`           // inputs with names that goavro took only in another spelling
-	NotCompared []NotCompared `json:"not_compared"`      // rows that goavro could not decode
+	NotCompared []NotCompared `json:"not_compared"`      // rows that no decoder could read
 	Different   int64         `json:"different"`         // rows
 	First       []Difference  `json:"first_differences"` // the first of these
 }
@@ -96,7 +99,7 @@ type Comparer struct {
 	buf    []byte
 	ended  bool
 	result Result
-	codecs map[string]*goavro.Codec
+	codecs map[[2]string]*codecs // by the writer's schema and the reader's
 	// Progress, if set, is told now and then how many rows were compared.
 	Progress func(rows int64)
 }
@@ -104,14 +107,14 @@ type Comparer struct {
 // New returns a Comparer of the rows of the columns.
 func New(rows Rows) *Comparer {
 	return &Comparer{
-		rows: rows, codecs: map[string]*goavro.Codec{},
+		rows: rows, codecs: map[[2]string]*codecs{},
 		result: Result{NotCompared: []NotCompared{}, First: []Difference{}},
 	}
 }
 
 // Input compares the next rows of the columns with all rows of one input. An
-// error means that the input or the columns could not be read; differences
-// are not errors.
+// error means that the input or, with ErrColumns, the columns could not be
+// read; differences are not errors.
 func (c *Comparer) Input(ctx context.Context, in Input) error {
 	c.result.Inputs++
 	h, err := readHeader(in)
@@ -122,55 +125,51 @@ func (c *Comparer) Input(ctx context.Context, in Input) error {
 	if err != nil {
 		return c.skip(ctx, in, 0, err)
 	}
-	codec, err := c.codec(schema)
+	codecs, err := c.codecsOf(schema, in.Schema)
 	if err != nil {
-		var renameErr error
-		if schema, renameErr = rename(schema); renameErr == nil {
-			codec, renameErr = c.codec(schema)
-		}
-		if renameErr != nil {
-			return c.skip(ctx, in, 0, fmt.Errorf("goavro rejects the schema: %w; with other names: %w", err, renameErr))
-		}
+		return c.skip(ctx, in, 0, err)
+	}
+	if codecs.renamed {
 		c.result.Renamed++
 	}
 	var row int64
-	if !in.Lossy {
-		if src, err := newContainer(in, h, schema); err == nil {
-			if err = c.compare(ctx, in, src, codec, &row); err == nil || errors.Is(err, errColumns) || ctx.Err() != nil {
+	if codecs.goavro != nil && !in.Lossy {
+		if src, err := newContainer(in, h, codecs.spelled, codecs.goavro); err == nil {
+			if err = c.compare(ctx, in, src, &row); err == nil || errors.Is(err, ErrColumns) || ctx.Err() != nil {
 				return err
 			}
 		}
 	}
 	c.result.OwnBlocks++
-	return c.ownBlocks(ctx, in, codec, row)
+	return c.ownBlocks(ctx, in, codecs, row)
 }
 
 // ownBlocks compares from a row on, with blocks found by the caller's reader.
-func (c *Comparer) ownBlocks(ctx context.Context, in Input, codec *goavro.Codec, row int64) error {
+func (c *Comparer) ownBlocks(ctx context.Context, in Input, codecs *codecs, row int64) error {
 	blocks, err := in.Blocks()
 	if err != nil {
 		return err
 	}
-	src := &blockRows{blocks: blocks, codec: codec}
+	src := &blockRows{blocks: blocks, codecs: codecs}
 	for range row {
-		if _, err := src.next(ctx); err != nil {
+		if _, _, err := src.next(ctx); err != nil {
 			return fmt.Errorf("%s: a second reading differs from the first: %w", in.Name, err)
 		}
 	}
-	err = c.compare(ctx, in, src, codec, &row)
-	if errors.Is(err, errUndecodable) {
+	err = c.compare(ctx, in, src, &row)
+	if errors.Is(err, errLost) {
 		return c.skip(ctx, in, row, err)
 	}
 	return err
 }
 
-// errColumns marks errors of reading the columns, which no other way of
+// ErrColumns marks errors of reading the columns, which no other way of
 // reading the input can mend.
-var errColumns = errors.New("reading the columns")
+var ErrColumns = errors.New("reading the columns")
 
 // compare takes rows from src and from the columns until src ends; row counts
 // the rows taken from src.
-func (c *Comparer) compare(ctx context.Context, in Input, src source, codec *goavro.Codec, row *int64) error {
+func (c *Comparer) compare(ctx context.Context, in Input, src source, row *int64) error {
 	for {
 		if *row%256 == 0 {
 			if err := ctx.Err(); err != nil {
@@ -180,18 +179,26 @@ func (c *Comparer) compare(ctx context.Context, in Input, src source, codec *goa
 				c.Progress(c.result.Compared)
 			}
 		}
-		want, err := src.next(ctx)
+		want, by, err := src.next(ctx)
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
-		if err != nil {
+		undecodable := err
+		if err != nil && !errors.Is(err, errUndecodable) {
 			return err
 		}
 		datum, err := c.next()
 		if err != nil {
 			return err
 		}
-		c.check(in.Name, *row, want, datum, codec)
+		if undecodable == nil {
+			undecodable = c.check(in.Name, *row, want, datum, by)
+		} else if datum == nil {
+			c.differs(c.noRow(in.Name, *row))
+		}
+		if undecodable != nil {
+			c.notCompared(in.Name, *row, 1, undecodable)
+		}
 		*row++
 	}
 }
@@ -207,7 +214,7 @@ func (c *Comparer) next() ([]byte, error) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", errColumns, err)
+		return nil, fmt.Errorf("%w: %w", ErrColumns, err)
 	}
 	if datum == nil {
 		datum = []byte{}
@@ -217,22 +224,49 @@ func (c *Comparer) next() ([]byte, error) {
 	return datum, nil
 }
 
-func (c *Comparer) check(name string, row int64, want any, datum []byte, codec *goavro.Codec) {
-	c.result.Compared++
-	if datum == nil {
-		c.differs(Difference{Input: name, Row: row, Want: "a row", Got: fmt.Sprintf("no more rows after %d", c.row)})
-		return
-	}
-	got, rest, err := codec.NativeFromBinary(datum)
-	switch {
-	case err != nil:
-		c.differs(Difference{Input: name, Row: row, Want: "a row", Got: "a row that goavro cannot decode: " + err.Error()})
-	case len(rest) != 0:
-		c.differs(Difference{Input: name, Row: row, Want: "a row", Got: fmt.Sprintf("a row and %d bytes more", len(rest))})
-	default:
-		if path, w, g, same := differ("", want, got); !same {
-			c.differs(Difference{Input: name, Row: row, Path: path, Want: render(w), Got: render(g)})
+// check compares a row. An error means that it could not be compared.
+func (c *Comparer) check(name string, row int64, want any, datum []byte, by decoder) error {
+	d := c.noRow(name, row)
+	if datum != nil {
+		got, rest, err := by.columns(datum)
+		if errors.Is(err, errUnable) {
+			return fmt.Errorf("the row of the columns: %s: %w", by.name(), err)
 		}
+		switch {
+		case err != nil:
+			d.Got = fmt.Sprintf("a row that %s cannot decode: %v", by.name(), err)
+		case len(rest) != 0:
+			d.Got = fmt.Sprintf("a row and %d bytes more", len(rest))
+		default:
+			path, w, g, same := differ("", want, got)
+			if d = (Difference{Input: name, Row: row, Path: path, Want: render(w), Got: render(g)}); same {
+				d = Difference{}
+			}
+		}
+	}
+	c.result.Compared++
+	if by.name() == goavroName {
+		c.result.ByGoavro++
+	} else {
+		c.result.ByHamba++
+	}
+	if d != (Difference{}) {
+		c.differs(d)
+	}
+	return nil
+}
+
+// noRow is the difference of a row that the columns do not have.
+func (c *Comparer) noRow(name string, row int64) Difference {
+	return Difference{Input: name, Row: row, Want: "a row", Got: fmt.Sprintf("no more rows after %d", c.row)}
+}
+
+// notCompared adds rows from row on to those of the input that were not.
+func (c *Comparer) notCompared(name string, row, rows int64, reason error) {
+	if i := len(c.result.NotCompared) - 1; i >= 0 && c.result.NotCompared[i].Input == name {
+		c.result.NotCompared[i].Rows += rows
+	} else if rows > 0 {
+		c.result.NotCompared = append(c.result.NotCompared, NotCompared{Input: name, Row: row, Rows: rows, Reason: reason.Error()})
 	}
 }
 
@@ -261,8 +295,7 @@ func (c *Comparer) skip(ctx context.Context, in Input, row int64, reason error) 
 		}
 		total += rows
 	}
-	c.result.NotCompared = append(c.result.NotCompared,
-		NotCompared{Input: in.Name, Row: row, Rows: total - row, Reason: reason.Error()})
+	c.notCompared(in.Name, row, total-row, reason)
 	for ; row < total; row++ {
 		if row%256 == 0 && ctx.Err() != nil {
 			return ctx.Err()
@@ -296,21 +329,4 @@ func (c *Comparer) End(ctx context.Context) (Result, error) {
 		c.differs(Difference{Row: first, Want: "no row", Got: fmt.Sprintf("%d rows more", extra)})
 	}
 	return c.result, nil
-}
-
-// codec returns goavro's codec of a schema. goavro panics on a few schemas;
-// that is a rejection too.
-func (c *Comparer) codec(schema string) (codec *goavro.Codec, err error) {
-	if known, ok := c.codecs[schema]; ok {
-		return known, nil
-	}
-	defer func() {
-		if p := recover(); p != nil {
-			codec, err = nil, fmt.Errorf("panic: %v", p)
-		}
-	}()
-	if codec, err = goavro.NewCodec(schema); err == nil {
-		c.codecs[schema] = codec
-	}
-	return codec, err
 }

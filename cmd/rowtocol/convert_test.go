@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/rowtocol/rowtocol/manifest"
-	"github.com/rowtocol/rowtocol/ocf"
 )
 
 func TestConvertInspectVerify(t *testing.T) {
@@ -219,30 +218,6 @@ func TestOddNames(t *testing.T) {
 	rowtocol(t, dir, nil, "convert", "--strict", "a.avro", "out").want(t, 3, "w-rds")
 	rowtocol(t, dir, nil, "convert", "a.avro", "out").want(t, 0, "w-rds")
 	rowtocol(t, dir, nil, "verify", "--require-complete", "out", "--against", "a.avro").want(t, 0, "20 rows of 1 inputs are equal")
-}
-
-// TestNotCompared has maps with the same key twice, which goavro rejects.
-func TestNotCompared(t *testing.T) {
-	dir := t.TempDir()
-	var b bytes.Buffer
-	w, err := ocf.NewWriter(&b, `{"type":"map","values":"int"}`, "null", [16]byte{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for range 20 {
-		if err := w.AppendBlock(1, []byte{4, 2, 'a', 2, 2, 'a', 4, 0}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	write(t, dir+"/a.avro", b.Bytes())
-	rowtocol(t, dir, nil, "convert", "a.avro", "out").want(t, 0)
-	rowtocol(t, dir, nil, "verify", "out", "--against", "a.avro").want(t, 0, "NOT compared", "duplicate key")
-	var v verified
-	o := rowtocol(t, dir, nil, "verify", "--json", "out", "--against", "a.avro").want(t, 0)
-	if r := o.object(t, &v); r.Status != "incomplete" || *v.Complete || v.Against.NotCompared[0].Rows != 20 {
-		t.Errorf("%+v %+v", r, v)
-	}
-	rowtocol(t, dir, nil, "verify", "--require-complete", "out", "--against", "a.avro").want(t, 6, "could not be compared")
 }
 
 // TestSignals stops runs in their middle and lets the next one finish.

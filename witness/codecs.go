@@ -1,0 +1,142 @@
+package witness
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/linkedin/goavro/v2"
+)
+
+// decoder is how one implementation reads rows.
+type decoder interface {
+	name() string
+	// input decodes the first row of an input's bytes to what the columns have
+	// to hold of it, and returns the bytes after it; with an error too, where the row's
+	// end is known.
+	input(data []byte) (native any, rest []byte, err error)
+	// columns decodes a row of the columns, to be compared with input's.
+	columns(datum []byte) (native any, rest []byte, err error)
+}
+
+type goavroCodec struct{ codec *goavro.Codec }
+
+// The names of the decoders.
+const (
+	goavroName = "goavro"
+	hambaName  = "hamba"
+)
+
+func (goavroCodec) name() string { return goavroName }
+
+func (g goavroCodec) input(data []byte) (any, []byte, error) {
+	return g.codec.NativeFromBinary(data)
+}
+
+func (g goavroCodec) columns(datum []byte) (any, []byte, error) {
+	return g.codec.NativeFromBinary(datum)
+}
+
+// codecs are the decoders of one schema of rows. hamba is made when it is
+// needed first.
+type codecs struct {
+	goavro   decoder // nil if it does not read the schema
+	rejected error   // why
+	spelled  string  // the schema as goavro reads it
+	renamed  bool    // that has other names in it
+
+	hamba      decoder
+	newHamba   func() (*hambaCodec, error)
+	hambaError error
+}
+
+// codecsOf returns the decoders of rows of the writer's schema, which the
+// conversion resolved to the reader's, if it is not "".
+func (c *Comparer) codecsOf(writer, reader string) (*codecs, error) {
+	key := [2]string{writer, reader}
+	known, ok := c.codecs[key]
+	if ok {
+		return known, nil
+	}
+	made, err := newCodecs(writer, reader)
+	if err == nil {
+		c.codecs[key] = made
+	}
+	return made, err
+}
+
+func newCodecs(writer, reader string) (*codecs, error) {
+	plain, err := reduce(writer, slices.Concat(noise, forReaders))
+	if err != nil {
+		return nil, err
+	}
+	c := &codecs{}
+	if reader != "" {
+		if reader, err = reduce(reader, noise); err != nil {
+			return nil, err
+		}
+		read, err := reduce(reader, forReaders)
+		if err != nil {
+			return nil, err
+		}
+		if read != plain {
+			c.rejected = errors.New("it does not resolve rows to another schema")
+			c.newHamba = func() (*hambaCodec, error) { return newHambaResolving(plain, reader) }
+			return c, nil
+		}
+	}
+	c.newHamba = func() (*hambaCodec, error) { return newHamba(plain) }
+	c.spelled = plain
+	codec, err := newGoavro(plain)
+	if err != nil {
+		if c.spelled, err = rename(plain); err != nil {
+			return nil, err
+		}
+		c.renamed = true
+		if codec, err = newGoavro(c.spelled); err != nil {
+			c.rejected, c.renamed = fmt.Errorf("it rejects the schema: %w", err), false
+			return c, nil
+		}
+	}
+	c.goavro = goavroCodec{codec}
+	return c, nil
+}
+
+// newGoavro returns goavro's codec of a schema. goavro panics on a few
+// schemas; that is a rejection too.
+func newGoavro(schema string) (codec *goavro.Codec, err error) {
+	defer recovered(&err)
+	return goavro.NewCodec(schema)
+}
+
+// input decodes the first row of an input's bytes with the first decoder that
+// can. After an error, rest is nil if nobody knows where the row ends.
+func (c *codecs) input(data []byte) (native any, rest []byte, by decoder, err error) {
+	first := c.rejected
+	if c.goavro != nil {
+		if native, rest, first = c.goavro.input(data); first == nil {
+			return native, rest, c.goavro, nil
+		}
+	}
+	rest = nil // goavro does not know
+	if err = c.makeHamba(); err == nil {
+		if native, rest, err = c.hamba.input(data); err == nil {
+			return native, rest, c.hamba, nil
+		}
+	}
+	// What the decoders return is no error of this package, least of all io.EOF.
+	return nil, rest, nil, fmt.Errorf("goavro: %v; hamba: %v", first, err)
+}
+
+// makeHamba makes hamba's codec, once.
+func (c *codecs) makeHamba() error {
+	if c.hamba == nil && c.hambaError == nil {
+		made, err := c.newHamba()
+		if err != nil {
+			c.hambaError = err
+			return err
+		}
+		c.hamba = made
+	}
+	return c.hambaError
+}

@@ -1,0 +1,289 @@
+package witness
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"reflect"
+	"slices"
+
+	"github.com/hamba/avro/v2"
+)
+
+// hambaCodec decodes with github.com/hamba/avro. hamba has known defects with
+// hostile bytes, of counts and of lengths that overflow or ask for more than
+// there is; so each row is measured before hamba sees it, and hamba is given
+// exactly its bytes.
+type hambaCodec struct {
+	writer   avro.Schema // of the input's rows
+	resolved avro.Schema // reads the input's rows as rows of the columns
+	reader   avro.Schema // of the columns' rows
+	bytes    *avro.Reader
+}
+
+// newHamba returns hamba's codec of rows as they were written.
+func newHamba(writer string) (*hambaCodec, error) {
+	tree, err := parse(writer)
+	if err != nil {
+		return nil, err
+	}
+	n := 0
+	text, err := json.Marshal(mapsAsArrays(newRenamer().schema(tree), &n))
+	if err != nil {
+		return nil, err
+	}
+	s, err := parseHamba(string(text))
+	if err != nil {
+		return nil, err
+	}
+	return &hambaCodec{writer: s, resolved: s, reader: s, bytes: newBytes()}, nil
+}
+
+// newHambaResolving returns hamba's codec of rows that were resolved from the
+// schema of the writer to the reader's.
+func newHambaResolving(writer, reader string) (*hambaCodec, error) {
+	w, err := parseHamba(writer)
+	if err != nil {
+		return nil, fmt.Errorf("the writer's schema: %w", err)
+	}
+	r, err := parseHamba(reader)
+	if err != nil {
+		return nil, fmt.Errorf("the reader's schema: %w", err)
+	}
+	resolved, err := resolve(r, w)
+	if err != nil {
+		return nil, err
+	}
+	return &hambaCodec{writer: w, resolved: resolved, reader: r, bytes: newBytes()}, nil
+}
+
+func parseHamba(schema string) (s avro.Schema, err error) {
+	defer recovered(&err)
+	tree, err := parse(schema)
+	if err == nil {
+		err = checkNumbers(tree, false)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return avro.ParseWithCache(schema, "", &avro.SchemaCache{})
+}
+
+// newBytes returns a reader with caches of its own. What may be long has been
+// measured, so that hamba's own limit is off.
+func newBytes() *avro.Reader {
+	return avro.NewReader(nil, 0, avro.WithReaderConfig(avro.Config{MaxByteSliceSize: -1}.Freeze()))
+}
+
+// recovered makes an error of a panic in a decoder.
+func recovered(err *error) {
+	if p := recover(); p != nil {
+		*err = fmt.Errorf("panic: %v", p)
+	}
+}
+
+func (*hambaCodec) name() string { return hambaName }
+
+func (h *hambaCodec) input(data []byte) (any, []byte, error) {
+	return h.decode(h.writer, h.resolved, data)
+}
+func (h *hambaCodec) columns(datum []byte) (any, []byte, error) {
+	return h.decode(h.reader, h.reader, datum)
+}
+
+// decode takes the first row of a schema from data, and reads it as another
+// does. Once the row is measured, rest is what follows it, even with an error.
+func (h *hambaCodec) decode(written, as avro.Schema, data []byte) (v any, rest []byte, err error) {
+	n, err := measure(written, data)
+	if err != nil && !errors.Is(err, errTwice) {
+		return nil, nil, err
+	}
+	if err == nil {
+		v, err = h.read(as, data[:n:n])
+	}
+	if err != nil {
+		err = fmt.Errorf("%w: %v", errUnable, err)
+	}
+	return v, data[n:], err
+}
+
+// errUnable marks rows that are sound as far as their lengths and counts go,
+// but hamba cannot read them.
+var errUnable = errors.New("cannot read the row")
+
+// read reads a whole row.
+func (h *hambaCodec) read(as avro.Schema, row []byte) (v any, err error) {
+	defer recovered(&err)
+	r := h.bytes.Reset(row)
+	r.Error = nil
+	var native any
+	r.ReadVal(as, &native)
+	if r.Error != nil {
+		return nil, r.Error
+	}
+	if r.Peek(); !errors.Is(r.Error, io.EOF) {
+		return nil, errors.New("the row is read before its end")
+	}
+	return tagged(as, native)
+}
+
+// named is a value of a named type. hamba gives no more than the text of an
+// enum's symbol or the fields of a record.
+type named struct {
+	name  string
+	value any
+}
+
+var errShape = errors.New("a value is not of its schema's type")
+
+// tagged returns hamba's value in a form that tells apart values of all types
+// that a union may have, so that it needs no unions: a value is the same, was
+// it resolved to a branch of the reader's union or to its only type.
+func tagged(s avro.Schema, v any) (any, error) {
+	switch s := s.(type) {
+	case *avro.RefSchema:
+		return tagged(s.Schema(), v)
+	case *avro.UnionSchema:
+		branch, v, err := chosen(s, v)
+		if err != nil || branch == nil {
+			return nil, err
+		}
+		return tagged(branch, v)
+	case *avro.RecordSchema:
+		m, _ := v.(map[string]any)
+		out := make(map[string]any, len(m))
+		for _, f := range s.Fields() {
+			v, ok := m[f.Name()]
+			if !ok {
+				continue // the writer's alone
+			}
+			var err error
+			if out[f.Name()], err = tagged(f.Type(), v); err != nil {
+				return nil, err
+			}
+		}
+		return named{s.FullName(), out}, nil
+	case *avro.MapSchema:
+		m, _ := v.(map[string]any)
+		out := make(map[string]any, len(m))
+		for k, v := range m {
+			var err error
+			if out[k], err = tagged(s.Values(), v); err != nil {
+				return nil, err
+			}
+		}
+		return named{"map", out}, nil
+	case *avro.ArraySchema:
+		list, _ := v.([]any)
+		out := make([]any, len(list))
+		for i, v := range list {
+			var err error
+			if out[i], err = tagged(s.Items(), v); err != nil {
+				return nil, err
+			}
+		}
+		return out, nil
+	}
+	return taggedLeaf(s, v)
+}
+
+func taggedLeaf(s avro.Schema, v any) (any, error) {
+	ok := false
+	switch s.Type() {
+	case avro.Null:
+		ok = v == nil
+	case avro.Boolean:
+		_, ok = v.(bool)
+	case avro.Int:
+		i, ok := v.(int)
+		if !ok {
+			return nil, errShape
+		}
+		return int32(i), nil
+	case avro.Long:
+		_, ok = v.(int64)
+	case avro.Float:
+		_, ok = v.(float32)
+	case avro.Double:
+		_, ok = v.(float64)
+	case avro.String:
+		_, ok = v.(string)
+	case avro.Bytes:
+		_, ok = v.([]byte)
+	case avro.Enum:
+		_, ok = v.(string)
+		v = named{s.(*avro.EnumSchema).FullName(), v}
+	case avro.Fixed:
+		array := reflect.ValueOf(v)
+		if ok = array.Kind() == reflect.Array && array.Type().Elem().Kind() == reflect.Uint8; ok {
+			b := make([]byte, array.Len())
+			reflect.Copy(reflect.ValueOf(b), array)
+			v = named{s.(*avro.FixedSchema).FullName(), b}
+		}
+	}
+	if !ok {
+		return nil, errShape
+	}
+	return v, nil
+}
+
+// chosen returns the branch that hamba's value of a union is of, nil for null,
+// and the value in it. hamba names the branch where one of the union is not a
+// primitive type; elsewhere the value's type tells.
+func chosen(u *avro.UnionSchema, v any) (avro.Schema, any, error) {
+	if v == nil {
+		return nil, nil, nil
+	}
+	name := ""
+	if !slices.ContainsFunc(u.Types(), func(b avro.Schema) bool { return !isPrimitive(b) }) {
+		switch v.(type) {
+		case bool:
+			name = "boolean"
+		case int:
+			name = "int"
+		case int64:
+			name = "long"
+		case float32:
+			name = "float"
+		case float64:
+			name = "double"
+		case string:
+			name = "string"
+		case []byte:
+			name = "bytes"
+		}
+	} else {
+		m, ok := v.(map[string]any)
+		if !ok || len(m) != 1 {
+			return nil, nil, errShape
+		}
+		for name, v = range m {
+		}
+	}
+	for _, b := range u.Types() {
+		if branchName(b) == name {
+			return b, v, nil
+		}
+	}
+	return nil, nil, errShape
+}
+
+func isPrimitive(s avro.Schema) bool {
+	switch s.(type) {
+	case *avro.PrimitiveSchema, *avro.NullSchema:
+		return true
+	}
+	return false
+}
+
+// branchName returns the name of a branch: a type's own, if it has one.
+func branchName(s avro.Schema) string {
+	if ref, ok := s.(*avro.RefSchema); ok {
+		s = ref.Schema()
+	}
+	if n, ok := s.(avro.NamedSchema); ok {
+		return n.FullName()
+	}
+	return string(s.Type())
+}

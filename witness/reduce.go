@@ -1,0 +1,123 @@
+package witness
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// parse returns a schema's JSON.
+func parse(schema string) (tree any, err error) {
+	dec := json.NewDecoder(strings.NewReader(schema))
+	dec.UseNumber()
+	if err := dec.Decode(&tree); err != nil {
+		return nil, fmt.Errorf("schema: %w", err)
+	}
+	return tree, nil
+}
+
+// reduce drops attributes from a schema, wherever they may be.
+func reduce(schema string, attributes []string) (string, error) {
+	tree, err := parse(schema)
+	if err != nil {
+		return "", err
+	}
+	reduceTree(tree, attributes)
+	b, err := json.Marshal(tree)
+	return string(b), err
+}
+
+var (
+	// noise is what changes no row, and makes decoders refuse sound files or
+	// lose bits.
+	noise = []string{"logicalType", "precision", "scale", "doc", "order"}
+	// forReaders is what matters only in a schema to which rows are resolved.
+	forReaders = []string{"default", "aliases"}
+)
+
+func reduceTree(tree any, attributes []string) {
+	switch t := tree.(type) {
+	case []any:
+		for _, branch := range t {
+			reduceTree(branch, attributes)
+		}
+	case map[string]any:
+		for _, key := range attributes {
+			delete(t, key)
+		}
+		for _, key := range []string{"type", "items", "values", "fields"} {
+			reduceTree(t[key], attributes)
+		}
+	}
+}
+
+// maxFixed is the size of the largest fixed type that hamba is shown, which
+// allocates that much for a type.
+const maxFixed = 16 << 20
+
+// checkNumbers refuses a schema for numbers that hamba does not do well with:
+// it keeps those in defaults as floating point.
+func checkNumbers(tree any, inDefault bool) error {
+	switch t := tree.(type) {
+	case []any:
+		for _, v := range t {
+			if err := checkNumbers(v, inDefault); err != nil {
+				return err
+			}
+		}
+	case map[string]any:
+		for key, v := range t {
+			if size, ok := v.(json.Number); ok && key == "size" && !inDefault && !believed(size) {
+				return fmt.Errorf("a fixed type of %s bytes", size)
+			}
+			if err := checkNumbers(v, inDefault || key == "default"); err != nil {
+				return err
+			}
+		}
+	case json.Number:
+		i, err := t.Int64()
+		if inDefault && (errors.Is(err, strconv.ErrRange) || i > 1<<53 || i < -1<<53) {
+			return fmt.Errorf("the default %s would be rounded", t)
+		}
+	}
+	return nil
+}
+
+func believed(size json.Number) bool {
+	f, err := size.Float64()
+	return err == nil && f <= maxFixed
+}
+
+// mapsAsArrays writes each map in a schema as an array of entries, in a record
+// so that a union may have other arrays. Their bytes are the same, and nothing
+// is lost of a map that has the same key twice.
+func mapsAsArrays(tree any, n *int) any {
+	switch t := tree.(type) {
+	case []any:
+		for i := range t {
+			t[i] = mapsAsArrays(t[i], n)
+		}
+	case map[string]any:
+		for _, key := range []string{"type", "items", "values"} {
+			if sub, ok := t[key]; ok {
+				t[key] = mapsAsArrays(sub, n)
+			}
+		}
+		if fields, ok := t["fields"].([]any); ok {
+			mapsAsArrays(fields, n)
+		}
+		if t["type"] == "map" {
+			*n++
+			entry := map[string]any{"type": "record", "name": fmt.Sprintf("Entry_%d", *n), "fields": []any{
+				map[string]any{"name": "key", "type": "string"},
+				map[string]any{"name": "value", "type": t["values"]},
+			}}
+			return map[string]any{"type": "record", "name": fmt.Sprintf("Map_%d", *n), "fields": []any{
+				map[string]any{"name": "entries", "type": map[string]any{"type": "array", "items": entry}},
+			}}
+		}
+	}
+	return tree
+}

@@ -1,0 +1,170 @@
+package witness
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/hamba/avro/v2"
+)
+
+// maxExpanded bounds how many types two schemas may have with every reference
+// followed, as hamba does.
+const maxExpanded = 200_000
+
+// resolve returns hamba's schema that reads the writer's rows as the reader's.
+// It refuses what hamba would never finish, and what hamba is known to resolve
+// in another way than the specification says: that is no difference of the
+// columns.
+func resolve(reader, writer avro.Schema) (s avro.Schema, err error) {
+	defer recovered(&err)
+	for _, s := range []avro.Schema{reader, writer} {
+		x := expansion{open: map[string]bool{}}
+		if err := x.add(s); err != nil {
+			return nil, err
+		}
+	}
+	c := avro.NewSchemaCompatibility()
+	if s, err = c.Resolve(reader, writer); err != nil {
+		return nil, err
+	}
+	p := pairs{compatibility: c, left: maxExpanded}
+	return s, p.check(reader, writer)
+}
+
+// expansion counts types, with every reference followed.
+type expansion struct {
+	open  map[string]bool
+	types int
+}
+
+func (x *expansion) add(s avro.Schema) error {
+	if x.types++; x.types > maxExpanded {
+		return errors.New("the schema expands to too many types")
+	}
+	s = deref(s)
+	if n, ok := s.(avro.NamedSchema); ok {
+		if x.open[n.FullName()] {
+			return fmt.Errorf("the type %s is recursive", n.FullName())
+		}
+		x.open[n.FullName()] = true
+		defer delete(x.open, n.FullName())
+	}
+	for _, part := range parts(s) {
+		if err := x.add(part); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func deref(s avro.Schema) avro.Schema {
+	if ref, ok := s.(*avro.RefSchema); ok {
+		return ref.Schema()
+	}
+	return s
+}
+
+// parts returns the types that a type is made of.
+func parts(s avro.Schema) []avro.Schema {
+	switch s := s.(type) {
+	case *avro.UnionSchema:
+		return s.Types()
+	case *avro.ArraySchema:
+		return []avro.Schema{s.Items()}
+	case *avro.MapSchema:
+		return []avro.Schema{s.Values()}
+	case *avro.RecordSchema:
+		var types []avro.Schema
+		for _, f := range s.Fields() {
+			types = append(types, f.Type())
+		}
+		return types
+	}
+	return nil
+}
+
+// pairs follows a reader's types and the writer's that they read.
+type pairs struct {
+	compatibility *avro.SchemaCompatibility
+	left          int // how many pairs may follow
+}
+
+func (p *pairs) check(reader, writer avro.Schema) error {
+	if p.left--; p.left < 0 {
+		return errors.New("the schemas expand to too many types")
+	}
+	reader, writer = deref(reader), deref(writer)
+	if w, ok := writer.(*avro.UnionSchema); ok {
+		for _, branch := range w.Types() {
+			if err := p.check(reader, branch); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	switch r := reader.(type) {
+	case *avro.UnionSchema:
+		branch, err := p.branch(r, writer)
+		if err != nil {
+			return err
+		}
+		return p.check(branch, writer)
+	case *avro.ArraySchema:
+		return p.check(r.Items(), writer.(*avro.ArraySchema).Items())
+	case *avro.MapSchema:
+		return p.check(r.Values(), writer.(*avro.MapSchema).Values())
+	case *avro.RecordSchema:
+		return p.fields(r, writer.(*avro.RecordSchema))
+	}
+	return nil
+}
+
+// branch returns the first branch that takes the writer's type, which is the
+// one that hamba takes. The specification is read to prefer the same type to a
+// promotion.
+func (p *pairs) branch(r *avro.UnionSchema, writer avro.Schema) (avro.Schema, error) {
+	var first avro.Schema
+	for _, branch := range r.Types() {
+		if p.compatibility.Compatible(branch, writer) != nil {
+			continue
+		}
+		if first == nil {
+			first = deref(branch)
+		} else if branchName(first) != branchName(writer) && (branchName(branch) == branchName(writer) || !isPrimitive(writer)) {
+			return nil, fmt.Errorf("more than one branch of a union takes %s", branchName(writer))
+		}
+	}
+	if first == nil {
+		return nil, fmt.Errorf("no branch of a union takes %s", branchName(writer))
+	}
+	return first, nil
+}
+
+// fields refuses names and aliases of which more than one field of the one
+// side matches one of the other.
+func (p *pairs) fields(r, w *avro.RecordSchema) error {
+	byName := map[string]*avro.Field{}
+	for _, f := range r.Fields() {
+		for _, name := range append([]string{f.Name()}, f.Aliases()...) {
+			if other := byName[name]; other != nil && other != f {
+				return fmt.Errorf("more than one field of %s is called %s", r.FullName(), name)
+			}
+			byName[name] = f
+		}
+	}
+	read := map[*avro.Field]bool{}
+	for _, from := range w.Fields() {
+		f := byName[from.Name()]
+		if f == nil {
+			continue
+		}
+		if read[f] {
+			return fmt.Errorf("the field %s of %s is called by more than one of its names", f.Name(), r.FullName())
+		}
+		read[f] = true
+		if err := p.check(f.Type(), from.Type()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
