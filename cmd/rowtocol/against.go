@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path"
 	"slices"
 
 	"github.com/rowtocol/rowtocol/damage"
 	"github.com/rowtocol/rowtocol/dataset"
 	"github.com/rowtocol/rowtocol/job"
+	"github.com/rowtocol/rowtocol/manifest"
 	"github.com/rowtocol/rowtocol/ocf"
 	"github.com/rowtocol/rowtocol/store"
 	"github.com/rowtocol/rowtocol/witness"
@@ -16,24 +18,19 @@ import (
 
 // verifyAgainst compares the columns with the inputs, row by row.
 func (a *app) verifyAgainst(ctx context.Context, f *verifyFlags, l *dataset.Listing, r *verified) error {
-	for _, run := range l.Runs {
-		if run.Success.Options.ReaderSchema {
-			return usagef("--against: the rows of %s were resolved to the schema of convert --schema; such outputs cannot be compared with their inputs yet", l.Path)
-		}
-	}
-	inputs, err := job.ExpandInputs(ctx, f.against, a.resolve)
+	names, err := job.ExpandInputs(ctx, f.against, a.resolve)
 	if err != nil {
 		return err
 	}
-	lost := a.matchInputs(l, inputs)
+	inputs := a.matchInputs(l, names)
 	d, err := dataset.Open(ctx, l.Store, l.Path, dataset.Options{})
 	if err != nil {
-		return err
+		return columnsDiffer(err)
 	}
 	defer func() { _ = d.Close() }() // only read
 	rows, err := d.Scan(ctx, dataset.Query{Limit: -1})
 	if err != nil {
-		return err
+		return columnsDiffer(err)
 	}
 	defer rows.Close()
 	p, stop := a.startProgress(ctx)
@@ -41,41 +38,112 @@ func (a *app) verifyAgainst(ctx context.Context, f *verifyFlags, l *dataset.List
 	w := witness.New(rows)
 	var done int64
 	w.Progress = func(n int64) { p.set(n, done, 0) }
-	for _, name := range inputs {
-		n, err := a.compareInput(ctx, w, name, lost[name], int64(f.maxBlock))
+	for i := range inputs {
+		n, err := a.compareInput(ctx, w, &inputs[i], int64(f.maxBlock))
+		if errors.Is(err, witness.ErrColumns) {
+			return columnsDiffer(err)
+		}
 		if err != nil {
-			return fmt.Errorf("comparing with %s: %w", name, err)
+			return fmt.Errorf("comparing with %s: %w", inputs[i].name, err)
 		}
 		done += n
 	}
 	result, err := w.End(ctx)
 	if err != nil {
-		return err
+		return columnsDiffer(err)
 	}
 	stop()
 	return a.reportAgainst(f, r, &result)
 }
 
-// matchInputs warns if the inputs are not those that the output was made of,
-// and returns the ranges of each that the conversion left out.
-func (a *app) matchInputs(l *dataset.Listing, inputs []string) (lost map[string][]ocf.Range) {
-	lost = map[string][]ocf.Range{}
-	if len(l.Runs) == 0 {
-		return lost
+// columnsDiffer makes a difference of damage in the columns. Their blocks have
+// all been checked by then, but not that each row can be put together.
+func columnsDiffer(err error) error {
+	if d := (*damage.Error)(nil); errors.As(err, &d) {
+		return &differentError{err}
 	}
-	var made []string
+	return err
+}
+
+// comparedInput is an input, and what became of it in the output.
+type comparedInput struct {
+	name   string
+	schema string      // that its rows were resolved to; "" if they were not
+	lost   []ocf.Range // what the conversion left out
+}
+
+// matchInputs returns the inputs in the order in which the runs of the output
+// took them. Inputs that have moved are known by their file names, or else
+// compared in the order of their paths.
+func (a *app) matchInputs(l *dataset.Listing, names []string) []comparedInput {
+	var made []comparedInput
+	schema := ""
 	for _, run := range l.Runs {
-		for _, in := range run.Success.Inputs {
-			made = append(made, in.Path)
+		took := comparedInput{}
+		if run.Success.Options.ReaderSchema {
+			took.schema = run.Success.Schema
+			schema = took.schema
 		}
-		for _, r := range run.Success.Losses {
-			lost[r.Input] = append(lost[r.Input], ocf.Range{Start: r.Start, End: r.End})
+		lost := losses(run.Success)
+		for _, in := range run.Success.Inputs {
+			took.name, took.lost = in.Path, lost[in.Path]
+			made = append(made, took)
 		}
 	}
-	slices.Sort(made)
-	if !slices.Equal(made, inputs) {
-		a.log.Warn("the inputs are not under the paths that the output was made from; they are compared in the order of their paths",
-			"given", len(inputs), "made_from", len(made))
+	if inputs := inOrder(made, names, func(name string) string { return name }); inputs != nil {
+		return inputs
+	}
+	if len(l.Runs) > 0 {
+		a.log.Warn("the inputs are not under the paths that the output was made from; they are known by their file names, or compared in the order of their paths",
+			"given", len(names), "made_from", len(made))
+		if inputs := inOrder(made, names, path.Base); inputs != nil {
+			return inputs
+		}
+	}
+	inputs := make([]comparedInput, len(names))
+	for i, name := range names {
+		inputs[i] = comparedInput{name: name, schema: schema}
+		for _, in := range made {
+			if in.name == name {
+				inputs[i] = in
+			}
+		}
+	}
+	return inputs
+}
+
+// inOrder returns the inputs that an output was made from under the names that
+// they have now, nil if the keys of the names do not tell which is which.
+func inOrder(made []comparedInput, names []string, key func(string) string) []comparedInput {
+	now := map[string]string{}
+	for _, name := range names {
+		now[key(name)] = name
+	}
+	if len(now) != len(names) {
+		return nil
+	}
+	was := map[string]string{}
+	var inputs []comparedInput
+	for _, in := range made {
+		k := key(in.name)
+		name, ok := now[k]
+		if before, twice := was[k]; !ok || twice && before != in.name {
+			return nil
+		}
+		was[k], in.name = in.name, name
+		inputs = append(inputs, in)
+	}
+	if len(was) != len(names) {
+		return nil
+	}
+	return inputs
+}
+
+// losses are the ranges of each input that a run left out.
+func losses(s *manifest.Success) map[string][]ocf.Range {
+	lost := map[string][]ocf.Range{}
+	for _, r := range s.Losses {
+		lost[r.Input] = append(lost[r.Input], ocf.Range{Start: r.Start, End: r.End})
 	}
 	return lost
 }
@@ -103,17 +171,18 @@ func (a *app) reportAgainst(f *verifyFlags, r *verified, result *witness.Result)
 	if a.json {
 		return nil
 	}
-	a.printf("%d rows of %d inputs are equal in the columns, says goavro\n", result.Compared, result.Inputs)
+	a.printf("%d rows of %d inputs are equal in the columns: compared by goavro %d, by hamba %d, not compared %d\n",
+		result.Compared, result.Inputs, result.ByGoavro, result.ByHamba, skipped)
 	if !complete {
-		a.printf("WARNING: %d rows of %d inputs were NOT compared, goavro cannot read them; only their number was checked\n",
+		a.printf("WARNING: %d rows of %d inputs were NOT compared, no decoder can read them; only their number was checked\n",
 			skipped, len(result.NotCompared))
 	}
 	return nil
 }
 
 // compareInput compares with one input and returns its size.
-func (a *app) compareInput(ctx context.Context, w *witness.Comparer, name string, lost []ocf.Range, maxBlock int64) (int64, error) {
-	at, err := a.resolve(name)
+func (a *app) compareInput(ctx context.Context, w *witness.Comparer, input *comparedInput, maxBlock int64) (int64, error) {
+	at, err := a.resolve(input.name)
 	if err != nil {
 		return 0, err
 	}
@@ -123,8 +192,8 @@ func (a *app) compareInput(ctx context.Context, w *witness.Comparer, name string
 	}
 	defer func() { _ = in.Close() }() // only read
 	return in.Size(), w.Input(ctx, witness.Input{
-		Name: name, R: in, Size: in.Size(), Lossy: len(lost) > 0,
-		Blocks: func() (witness.Blocks, error) { return newInputBlocks(in, name, lost, maxBlock) },
+		Name: input.name, R: in, Size: in.Size(), Lossy: len(input.lost) > 0, Schema: input.schema,
+		Blocks: func() (witness.Blocks, error) { return newInputBlocks(in, input.name, input.lost, maxBlock) },
 	})
 }
 

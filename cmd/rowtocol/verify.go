@@ -23,11 +23,13 @@ const verifyLong = `Decode every block of a column file and check every size, co
 a directory, also compare the files with _SUCCESS: names, sizes, rows, and the
 CRC-32C of the stored bytes.
 
-With --against, decode the Avro files again with another implementation (goavro)
-and compare every row with the row put together from the columns. goavro cannot
-read everything that is sound Avro; rows that it cannot read are counted and
-named as not compared. They alone do not change the exit code unless
---require-complete is given: give it before you delete inputs.`
+With --against, decode the Avro files again with another implementation (goavro,
+and hamba where goavro cannot or where convert --schema resolved the rows) and
+compare every row with the row put together from the columns. Of a directory of
+runs, give the inputs of all runs. Neither reads everything that is sound Avro;
+rows that neither can read are counted and named as not compared. They alone do
+not change the exit code unless --require-complete is given: give it before you
+delete inputs.`
 
 // verifyFlags are the flags of verify.
 type verifyFlags struct {
@@ -73,10 +75,7 @@ func (a *app) verify(ctx context.Context, f *verifyFlags, location string) error
 	}
 	l, err := a.list(ctx, location)
 	if err != nil {
-		if d := (*damage.Error)(nil); errors.As(err, &d) {
-			return &differentError{err}
-		}
-		return err
+		return columnsDiffer(err)
 	}
 	r := &verified{Path: l.Path, Damage: []*failure{}, Unverified: []string{}}
 	a.result = r
