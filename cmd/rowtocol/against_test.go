@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -9,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/rowtocol/rowtocol/ocf"
+	"github.com/rowtocol/rowtocol/shred"
+	"github.com/rowtocol/rowtocol/trevni"
 )
 
 // file makes an Avro file of rows.
@@ -94,4 +97,34 @@ func TestAgainstRuns(t *testing.T) {
 		t.Fatal(err)
 	}
 	rowtocol(t, dir, nil, "verify", "out", "--against", "moved").want(t, 0, equal)
+}
+
+// TestColumnsWithoutRows has a column file whose blocks are sound, but which
+// holds an optional value twice in one row.
+func TestColumnsWithoutRows(t *testing.T) {
+	dir := t.TempDir()
+	text := `{"type":"record","name":"R","fields":[{"name":"x","type":["null","int"]}]}`
+	schema, err := shred.ParseSchema(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := shred.Map(schema, shred.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	w, err := trevni.NewWriter(&b, text, m.Columns, trevni.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.Column(0).Length(2)
+	w.Column(0).AppendVarint(1)
+	w.Column(0).AppendVarint(2)
+	if err := errors.Join(w.EndRow(), w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	write(t, dir+"/r.trv", b.Bytes())
+	write(t, dir+"/r.avro", file(t, text, []byte{2, 2}))
+	rowtocol(t, dir, nil, "verify", "r.trv").want(t, 0, "sound")
+	rowtocol(t, dir, nil, "verify", "r.trv", "--against", "r.avro").want(t, 6, "r.trv", "row 0", "length 2")
 }
