@@ -101,11 +101,17 @@ func TestCatReturnsTheRows(t *testing.T) {
 	t.Logf("%d files of %d are coded in another way", recoded, len(entries))
 }
 
-// TestCatColumns chooses columns at random, and holds what comes to goavro's
-// view of the whole rows.
-func TestCatColumns(t *testing.T) {
+// TestCatForms reads real files back in other forms than they had.
+func TestCatForms(t *testing.T) {
 	t.Parallel()
 	converted := convertAll(t, corpus(t, readable))
+	t.Run("columns", func(t *testing.T) { catColumns(t, converted) })
+	t.Run("JSON", func(t *testing.T) { catJSON(t, converted) })
+}
+
+// catColumns chooses columns at random, and holds what comes to goavro's view
+// of the whole rows.
+func catColumns(t *testing.T, converted []conversion) {
 	var rows, unread int
 	each(len(converted), func(i int) {
 		c := converted[i]
@@ -197,14 +203,13 @@ func TestCatReadsJava(t *testing.T) {
 	}
 }
 
-// TestCatJSON lets Java read Avro's JSON encoding.
-func TestCatJSON(t *testing.T) {
+// catJSON lets Java read Avro's JSON encoding.
+func catJSON(t *testing.T, converted []conversion) {
 	needJava(t)
-	t.Parallel()
-	converted := convertAll(t, corpus(t, readable))
+	dir := t.TempDir()
 	lines := make([][]string, len(converted))
 	each(len(converted), func(i int) {
-		path := filepath.Join(converted[i].dest, "..", fmt.Sprintf("%d.json", i))
+		path := filepath.Join(dir, fmt.Sprintf("%d.json", i))
 		run(t, "cat", "--json-unions", "--output="+path, converted[i].dest)
 		lines[i] = []string{converted[i].path, path}
 	})

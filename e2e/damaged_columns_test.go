@@ -42,7 +42,8 @@ func wantLocated(t *testing.T, damaged []byte, soft bool) {
 		t.Errorf("verify: exit %d\n%s", r.code, r.stderr)
 	}
 	for _, args := range [][]string{
-		{"cat", path}, {"cat", "--to=avro", "--output=" + rows, path}, {"inspect", path}, {"schema", "--shredded", path},
+		{"cat", path}, {"cat", "--to=avro", "--output=" + rows, path}, {"cat", "--to=parquet", "--output=" + rows, path},
+		{"inspect", path}, {"schema", "--shredded", path},
 	} {
 		whole := args[0] == "cat" // reads all of the file's columns
 		r := run(t, args...)
@@ -136,9 +137,12 @@ func TestHostileColumns(t *testing.T) {
 			if err := os.WriteFile(path, data, 0o644); err != nil {
 				t.Fatal(err)
 			}
-			for _, args := range [][]string{{"cat", path}, {"cat", "--columns=s", "--where=s != ''", path}, {"cat", "--offset=9", path}, {"inspect", path}, {"schema", path}, {"verify", path}} {
+			for _, args := range [][]string{
+				{"cat", path}, {"cat", "--to=arrow", path}, {"verify", path},
+				{"cat", "--columns=s", "--where=s != ''", path}, {"cat", "--offset=9", path}, {"inspect", path}, {"schema", path},
+			} {
 				r, memory := runMeasured(t, args...)
-				all := len(args) == 2 && args[0] == "cat" // the others need not look where the damage is
+				all := args[1] == path && args[0] == "cat" || args[1] == "--to=arrow" // the others need not look where the damage is
 				if found := r.code == 3 || r.code == 6 && args[0] == "verify"; !found && (all || r.code != 0 || args[0] == "verify") {
 					t.Errorf("%v: exit %d\n%s", args, r.code, r.stderr)
 				}
