@@ -108,8 +108,16 @@ func TestCatOutput(t *testing.T) {
 	first := state(t, dir)
 	rowtocol(t, dir, nil, "cat", "--output", "rows.json", "a").want(t, 5, "rows.json", "--overwrite")
 	rowtocol(t, dir, nil, "cat", "--output", "a", "--overwrite", "b").want(t, 5, "directory")
+	rowtocol(t, dir, nil, "cat", "--output", "a/part-00000.trv", "--overwrite", "b").want(t, 5, "column file")
 	rowtocol(t, dir, nil, "cat", "--output", "no/rows.json", "b").want(t, 7)
 	rowtocol(t, dir, nil, "cat", "--output", "new", "--to", "csv", "b").want(t, 1, "words")
+	if err := syscall.Mkfifo(dir+"/fifo", 0o600); err != nil {
+		t.Fatal(err)
+	}
+	rowtocol(t, dir, nil, "cat", "--output", "fifo", "--overwrite", "b").want(t, 7, "regular")
+	if err := os.Remove(dir + "/fifo"); err != nil {
+		t.Fatal(err)
+	}
 	if after := state(t, dir); !maps.Equal(first, after) {
 		t.Errorf("runs that failed left %v, before them %v", after, first)
 	}

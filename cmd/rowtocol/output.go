@@ -11,6 +11,7 @@ import (
 	"syscall"
 
 	"github.com/rowtocol/rowtocol/store"
+	"github.com/rowtocol/rowtocol/trevni"
 )
 
 // errReaderGone is the error of a write to a pipe that nobody reads any more.
@@ -92,7 +93,8 @@ func newFile(ctx context.Context, at store.Location, replace bool, write func(io
 	return nil
 }
 
-// checkFree refuses a name that is taken.
+// checkFree refuses a name that is taken. What may be replaced is a regular
+// file, and no column file: the inputs stand beside it on the command line.
 func checkFree(ctx context.Context, at store.Location, replace bool) error {
 	info, err := at.Store.Stat(ctx, at.Path)
 	switch {
@@ -104,6 +106,14 @@ func checkFree(ctx context.Context, at store.Location, replace bool) error {
 		return fmt.Errorf("--output: %s is a directory: %w", at.Path, store.ErrExist)
 	case !replace:
 		return fmt.Errorf("--output: %s is there already, --overwrite replaces it: %w", at.Path, store.ErrExist)
+	}
+	old, err := at.Store.Open(ctx, at.Path)
+	if err != nil {
+		return fmt.Errorf("--output: %w", err)
+	}
+	defer func() { _ = old.Close() }() // only read
+	if _, err := trevni.Open(old, old.Size(), at.Path); err == nil {
+		return fmt.Errorf("--output: %s is a column file, and is not replaced: %w", at.Path, store.ErrExist)
 	}
 	return nil
 }
