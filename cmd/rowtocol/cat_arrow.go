@@ -20,8 +20,8 @@ type newBatchWriter struct {
 	open func(io.Writer, *arrowgo.Schema, *catFlags) (arrow.Writer, error)
 }
 
-// write writes all rows, column by column. Those before an error are written
-// too.
+// write writes all rows, column by column. After an error the output stays
+// without its end, so that nobody takes it for whole.
 func (n newBatchWriter) write(ctx context.Context, c *catInput, f *catFlags, out io.Writer) error {
 	if c.schema == nil {
 		return c.writeNothing(f)
@@ -46,12 +46,10 @@ func (n newBatchWriter) write(ctx context.Context, c *catInput, f *catFlags, out
 		}
 		return b.Stats(), err
 	})
-	if w != nil {
-		if closeErr := w.Close(); err == nil {
-			err = closeErr
-		}
+	if err != nil {
+		return err
 	}
-	return err
+	return w.Close()
 }
 
 func (c *catInput) copyBatches(w arrow.Writer, r *arrow.Records, b *dataset.Batches) error {

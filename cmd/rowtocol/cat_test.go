@@ -159,6 +159,8 @@ func TestCatRefused(t *testing.T) {
 		{"--to xml a", 1, "xml"},
 		{"--output-codec lzo a", 1, "lzo"},
 		{"--json-unions --to csv a", 1, "--json-unions"},
+		{"--to parquet --output-codec xz a", 1, "xz"},
+		{"--to arrow --schema v2.avsc a", 1, "--schema"},
 		{"--offset -1 a", 1, "--offset"},
 		{"--limit -2 a", 1, "--limit"},
 		{"--columns nothing a", 1, "nothing"},
@@ -191,6 +193,28 @@ func TestCatDamage(t *testing.T) {
 	}
 	before := state(t, dir)
 	rowtocol(t, dir, nil, "cat", "--output", "rows", "a").want(t, 3, "part-00000-1.trv")
+	if after := state(t, dir); !maps.Equal(before, after) {
+		t.Errorf("left %v", after)
+	}
+}
+
+func TestCatColumns(t *testing.T) {
+	dir := catPairs(t)
+	for _, args := range []string{"--to arrow", "--to parquet", "--to parquet --output-codec zstandard"} {
+		out := rowtocol(t, dir, nil, append(strings.Fields("cat --columns id --offset 98 --limit 3 a b"), strings.Fields(args)...)...).want(t, 0).stdout
+		rowtocol(t, dir, nil, append(strings.Fields("cat --columns id --offset 98 --limit 3 --overwrite --output rows a b"), strings.Fields(args)...)...).want(t, 0)
+		if file := string(read(t, dir+"/rows")); file != out || len(out) < 100 {
+			t.Errorf("%s: %d bytes on standard output, %d in a file", args, len(out), len(file))
+		}
+	}
+	rowtocol(t, dir, nil, "cat", "--to", "arrow", "none").want(t, 3, "none")
+	damaged := read(t, dir+"/a/part-00000-1.trv")
+	damaged[len(damaged)-5] ^= 1
+	write(t, dir+"/a/part-00000-1.trv", damaged)
+	before := state(t, dir)
+	for _, format := range []string{"arrow", "parquet"} {
+		rowtocol(t, dir, nil, "cat", "--to", format, "--output", "new", "a").want(t, 3, "part-00000-1.trv")
+	}
 	if after := state(t, dir); !maps.Equal(before, after) {
 		t.Errorf("left %v", after)
 	}

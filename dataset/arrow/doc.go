@@ -13,7 +13,8 @@
 //	bytes                  binary
 //	string                 utf8; what is not UTF-8 becomes U+FFFD
 //	fixed                  fixed_size_binary; of no bytes: binary
-//	enum                   a dictionary of utf8, of the smallest index that fits
+//	enum                   a dictionary of utf8, of the smallest index that fits;
+//	                       inside an array or a map utf8
 //	record                 struct
 //	array                  list
 //	map                    map of utf8

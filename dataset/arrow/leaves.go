@@ -6,12 +6,9 @@ import (
 	"unicode/utf8"
 
 	"github.com/apache/arrow-go/v18/arrow"
-	"github.com/apache/arrow-go/v18/arrow/array"
-	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"github.com/rowtocol/rowtocol/column"
 	"github.com/rowtocol/rowtocol/damage"
-	"github.com/rowtocol/rowtocol/shred"
 )
 
 // short is the error for a column with another number of values than the
@@ -92,79 +89,6 @@ func (m *booleans) data(b *batch, s slots) (arrow.ArrayData, error) {
 	buffer := newBuffer(b.mem, (s.n+7)/8)
 	packBits(buffer.Bytes(), numbers)
 	return b.newData(m.typ(), s, nil, buffer), nil
-}
-
-// enum makes dictionaries of symbols.
-type enum struct {
-	dataType *arrow.DictionaryType
-	col      int
-	node     *shred.Node
-	symbols  []string // each once
-	ordinals []int32  // index in symbols of each of the schema's
-}
-
-func (m *enum) typ() arrow.DataType { return m.dataType }
-
-func (m *enum) data(b *batch, s slots) (arrow.ArrayData, error) {
-	values := b.vector(m.col).Ints
-	if len(values) != s.values {
-		return nil, b.short(m.col, len(values), s.values)
-	}
-	indices := b.scratch.take(s.values)
-	for i, v := range values {
-		if v < 0 || int(v) >= len(m.ordinals) {
-			return nil, b.damaged(m.col, damage.Value, "ordinal %d, but %s has %d symbols", v, m.node.Name, len(m.ordinals))
-		}
-		indices[i] = m.ordinals[v]
-	}
-	width := m.dataType.IndexType.(arrow.FixedWidthDataType).Bytes()
-	buffer := newBuffer(b.mem, width*s.n)
-	switch width {
-	case 1:
-		narrow(arrow.GetData[int8](buffer.Bytes()), indices, s.present)
-	case 2:
-		narrow(arrow.GetData[int16](buffer.Bytes()), indices, s.present)
-	default:
-		spread(arrow.GetData[int32](buffer.Bytes()), indices, s.present)
-	}
-	validity, nulls := s.validity(b.mem)
-	dictionary := m.dictionary(b.mem)
-	d := array.NewDataWithDictionary(m.dataType, s.n, []*memory.Buffer{validity, buffer}, nulls, 0, dictionary)
-	dictionary.Release()
-	buffer.Release()
-	if validity != nil {
-		validity.Release()
-	}
-	return d, nil
-}
-
-// narrow is spread for smaller numbers.
-func narrow[T int8 | int16](dst []T, values, present []int32) {
-	j := 0
-	for i := range dst {
-		dst[i] = 0
-		if present == nil || present[i] != 0 {
-			dst[i] = T(values[j])
-			j++
-		}
-	}
-}
-
-func (m *enum) dictionary(mem memory.Allocator) *array.Data {
-	size := 0
-	for _, s := range m.symbols {
-		size += len(s)
-	}
-	offsets, text := newBuffer(mem, 4*(len(m.symbols)+1)), newBuffer(mem, size)
-	end := arrow.GetData[int32](offsets.Bytes())
-	end[0] = 0
-	for i, s := range m.symbols {
-		end[i+1] = end[i] + int32(copy(text.Bytes()[end[i]:], s))
-	}
-	d := array.NewData(arrow.BinaryTypes.String, len(m.symbols), []*memory.Buffer{nil, offsets, text}, nil, 0, 0)
-	offsets.Release()
-	text.Release()
-	return d
 }
 
 // text makes strings and bytes.

@@ -51,7 +51,7 @@ func NewSchema(m *shred.Mapping, form Form) (*arrow.Schema, error) {
 
 // rows returns the fields of a mapping's rows, with what makes their arrays.
 func rows(m *shred.Mapping, form Form) ([]arrow.Field, []maker, error) {
-	c := compiler{form}
+	c := compiler{form: form}
 	root := m.Root()
 	if root.Leaf() || root.Type().Kind != shred.KindRecord {
 		field, value, err := c.field("value", root)

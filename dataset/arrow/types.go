@@ -2,7 +2,6 @@ package arrow
 
 import (
 	"math"
-	"slices"
 	"strings"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -26,7 +25,10 @@ const (
 const maxBranches = math.MaxInt8 + 1
 
 // compiler makes the makers of a mapping's places.
-type compiler struct{ form Form }
+type compiler struct {
+	form   Form
+	inside int // arrays and maps around the place
+}
 
 // field returns a place as a field, with what makes its arrays.
 func (c *compiler) field(name string, p shred.Place) (arrow.Field, maker, error) {
@@ -49,13 +51,13 @@ func (c *compiler) place(p shred.Place) (m maker, nullable bool, err error) {
 	case n.Kind == shred.KindArray:
 		var item arrow.Field
 		var items maker
-		if item, items, err = c.field("item", p.Items()); err == nil {
+		if item, items, err = c.items("item", p); err == nil {
 			m = &list{arrow.ListOfField(item), p.Column(), []maker{items}, false}
 		}
 	case n.Kind == shred.KindMap:
 		var value arrow.Field
 		var values maker
-		if value, values, err = c.field("value", p.Items()); err == nil {
+		if value, values, err = c.items("value", p); err == nil {
 			key := arrow.Field{Name: "key", Type: arrow.BinaryTypes.String}
 			m = &list{arrow.MapOfFields(key, value), p.Column(), []maker{&text{arrow.BinaryTypes.String, p.Key()}, values}, true}
 		}
@@ -63,6 +65,13 @@ func (c *compiler) place(p shred.Place) (m maker, nullable bool, err error) {
 		return c.union(p)
 	}
 	return m, false, err
+}
+
+// items is field for the items of an array or a map.
+func (c *compiler) items(name string, p shred.Place) (arrow.Field, maker, error) {
+	c.inside++
+	defer func() { c.inside-- }()
+	return c.field(name, p.Items())
 }
 
 func (c *compiler) record(p shred.Place) (maker, error) {
@@ -156,6 +165,9 @@ func (c *compiler) leaf(p shred.Place) maker {
 	case shred.KindDouble:
 		return &numbers[float64]{arrow.PrimitiveTypes.Float64, col, doubles}
 	case shred.KindEnum:
+		if c.inside > 0 { // DuckDB 1.5 breaks its memory over null entries of dictionaries in lists
+			return &symbols{n, col}
+		}
 		return newEnum(n, col)
 	case shred.KindString:
 		return &text{arrow.BinaryTypes.String, col}
@@ -204,28 +216,4 @@ func integer(n *shred.Node, col int) maker {
 		return &numbers[int32]{arrow.PrimitiveTypes.Int32, col, ints}
 	}
 	return &numbers[int64]{arrow.PrimitiveTypes.Int64, col, longs}
-}
-
-// newEnum returns the maker of an enum: a dictionary, in which a symbol that
-// the schema has twice is once.
-func newEnum(n *shred.Node, col int) maker {
-	e := &enum{col: col, node: n, ordinals: make([]int32, len(n.Symbols))}
-	for i, s := range n.Symbols {
-		at := slices.Index(n.Symbols[:i], s)
-		if at >= 0 {
-			e.ordinals[i] = e.ordinals[at]
-			continue
-		}
-		e.ordinals[i] = int32(len(e.symbols))
-		e.symbols = append(e.symbols, s)
-	}
-	index := arrow.PrimitiveTypes.Int32
-	switch {
-	case len(e.symbols) <= math.MaxInt8+1:
-		index = arrow.PrimitiveTypes.Int8
-	case len(e.symbols) <= math.MaxInt16+1:
-		index = arrow.PrimitiveTypes.Int16
-	}
-	e.dataType = &arrow.DictionaryType{IndexType: index, ValueType: arrow.BinaryTypes.String}
-	return e
 }

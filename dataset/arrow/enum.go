@@ -1,0 +1,157 @@
+package arrow
+
+import (
+	"math"
+	"slices"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+
+	"github.com/rowtocol/rowtocol/damage"
+	"github.com/rowtocol/rowtocol/shred"
+)
+
+// newEnum returns the maker of an enum: a dictionary, in which a symbol that
+// the schema has twice is once.
+func newEnum(n *shred.Node, col int) maker {
+	e := &enum{col: col, node: n, ordinals: make([]int32, len(n.Symbols))}
+	for i, s := range n.Symbols {
+		at := slices.Index(n.Symbols[:i], s)
+		if at >= 0 {
+			e.ordinals[i] = e.ordinals[at]
+			continue
+		}
+		e.ordinals[i] = int32(len(e.symbols))
+		e.symbols = append(e.symbols, s)
+	}
+	index := arrow.PrimitiveTypes.Int32
+	switch {
+	case len(e.symbols) <= math.MaxInt8+1:
+		index = arrow.PrimitiveTypes.Int8
+	case len(e.symbols) <= math.MaxInt16+1:
+		index = arrow.PrimitiveTypes.Int16
+	}
+	e.dataType = &arrow.DictionaryType{IndexType: index, ValueType: arrow.BinaryTypes.String}
+	return e
+}
+
+// ordinals returns the n values of an enum's column.
+func (b *batch) ordinals(node *shred.Node, col, n int) ([]int32, error) {
+	values := b.vector(col).Ints
+	if len(values) != n {
+		return nil, b.short(col, len(values), n)
+	}
+	for _, v := range values {
+		if uint32(v) >= uint32(len(node.Symbols)) {
+			return nil, b.damaged(col, damage.Value, "ordinal %d, but %s has %d symbols", v, node.Name, len(node.Symbols))
+		}
+	}
+	return values, nil
+}
+
+// enum makes dictionaries of symbols.
+type enum struct {
+	dataType *arrow.DictionaryType
+	col      int
+	node     *shred.Node
+	symbols  []string // each once
+	ordinals []int32  // index in symbols of each of the schema's
+}
+
+func (m *enum) typ() arrow.DataType { return m.dataType }
+
+func (m *enum) data(b *batch, s slots) (arrow.ArrayData, error) {
+	values, err := b.ordinals(m.node, m.col, s.values)
+	if err != nil {
+		return nil, err
+	}
+	indices := b.scratch.take(s.values)
+	for i, v := range values {
+		indices[i] = m.ordinals[v]
+	}
+	width := m.dataType.IndexType.(arrow.FixedWidthDataType).Bytes()
+	buffer := newBuffer(b.mem, width*s.n)
+	switch width {
+	case 1:
+		narrow(arrow.GetData[int8](buffer.Bytes()), indices, s.present)
+	case 2:
+		narrow(arrow.GetData[int16](buffer.Bytes()), indices, s.present)
+	default:
+		spread(arrow.GetData[int32](buffer.Bytes()), indices, s.present)
+	}
+	validity, nulls := s.validity(b.mem)
+	dictionary := m.dictionary(b.mem)
+	d := array.NewDataWithDictionary(m.dataType, s.n, []*memory.Buffer{validity, buffer}, nulls, 0, dictionary)
+	dictionary.Release()
+	buffer.Release()
+	if validity != nil {
+		validity.Release()
+	}
+	return d, nil
+}
+
+// narrow is spread for smaller numbers.
+func narrow[T int8 | int16](dst []T, values, present []int32) {
+	j := 0
+	for i := range dst {
+		dst[i] = 0
+		if present == nil || present[i] != 0 {
+			dst[i] = T(values[j])
+			j++
+		}
+	}
+}
+
+func (m *enum) dictionary(mem memory.Allocator) *array.Data {
+	size := 0
+	for _, s := range m.symbols {
+		size += len(s)
+	}
+	offsets, text := newBuffer(mem, 4*(len(m.symbols)+1)), newBuffer(mem, size)
+	end := arrow.GetData[int32](offsets.Bytes())
+	end[0] = 0
+	for i, s := range m.symbols {
+		end[i+1] = end[i] + int32(copy(text.Bytes()[end[i]:], s))
+	}
+	d := array.NewData(arrow.BinaryTypes.String, len(m.symbols), []*memory.Buffer{nil, offsets, text}, nil, 0, 0)
+	offsets.Release()
+	text.Release()
+	return d
+}
+
+// maxText bounds the bytes of the symbols that stand written out in an array.
+const maxText = 1 << 30
+
+// symbols makes strings of an enum.
+type symbols struct {
+	node *shred.Node
+	col  int
+}
+
+func (*symbols) typ() arrow.DataType { return arrow.BinaryTypes.String }
+
+func (m *symbols) data(b *batch, s slots) (arrow.ArrayData, error) {
+	values, err := b.ordinals(m.node, m.col, s.values)
+	if err != nil {
+		return nil, err
+	}
+	size := 0
+	for _, v := range values {
+		size += len(m.node.Symbols[v])
+	}
+	if size > maxText {
+		return nil, b.damaged(m.col, damage.Unsupported, "%d bytes of symbols in one batch; fewer rows may fit", size)
+	}
+	offsets, text := newBuffer(b.mem, 4*(s.n+1)), newBuffer(b.mem, size)
+	end, at, j := arrow.GetData[int32](offsets.Bytes()), 0, 0
+	end[0] = 0
+	for i := range s.n {
+		if s.present == nil || s.present[i] != 0 {
+			at += copy(text.Bytes()[at:], m.node.Symbols[values[j]])
+			j++
+		}
+		end[i+1] = int32(at)
+	}
+	return b.newData(m.typ(), s, nil, offsets, text), nil
+}

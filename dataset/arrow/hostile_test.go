@@ -1,0 +1,182 @@
+package arrow
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/big"
+	"strings"
+	"testing"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+
+	"github.com/rowtocol/rowtocol/column"
+	"github.com/rowtocol/rowtocol/damage"
+	"github.com/rowtocol/rowtocol/shred"
+)
+
+// single returns the array of one field of a type, whose columns hold vectors.
+func single(t *testing.T, typ string, n int, form Form, vectors ...column.Vector) (arrow.Array, error) {
+	t.Helper()
+	s, err := shred.ParseSchema(`{"type":"record","name":"R","fields":[{"name":"f","type":` + typ + `}]}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := shred.Map(s, shred.Options{RecursiveBytes: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, makers, err := rows(m, form)
+	if err != nil {
+		return nil, err
+	}
+	mem := memory.NewCheckedAllocator(memory.NewGoAllocator())
+	t.Cleanup(func() { mem.AssertSize(t, 0) })
+	b := batch{columns: m.Columns, vector: func(i int) *column.Vector { return &vectors[i] }, mem: mem}
+	data, err := b.children(makers, all(n))
+	if err != nil {
+		return nil, err
+	}
+	defer release(data)
+	a := array.MakeFromData(data[0])
+	t.Cleanup(a.Release)
+	return a, nil
+}
+
+// texts is a vector of strings or bytes.
+func texts(values ...string) column.Vector {
+	v := column.Vector{Offsets: []int32{0}, Values: len(values)}
+	for _, s := range values {
+		v.Data = append(v.Data, s...)
+		v.Offsets = append(v.Offsets, int32(len(v.Data)))
+	}
+	return v
+}
+
+func lengths(v column.Vector, lengths ...int32) column.Vector {
+	v.Lengths = lengths
+	return v
+}
+
+// Columns that contradict each other or the schema are located errors.
+func TestContradictions(t *testing.T) {
+	one := column.Vector{Longs: []int64{7}, Values: 1}
+	const enum = `{"type":"enum","name":"E","symbols":["A","B"]}`
+	cases := []struct {
+		name, typ string
+		n         int
+		vectors   []column.Vector
+		column    string
+	}{
+		{"too few values", `"long"`, 2, []column.Vector{one}, "f"},
+		{"too many values", `"long"`, 0, []column.Vector{one}, "f"},
+		{"no strings", `"string"`, 1, []column.Vector{{}}, "f"},
+		{"no booleans", `"boolean"`, 1, []column.Vector{{}}, "f"},
+		{"no lengths", `{"type":"array","items":"long"}`, 1, []column.Vector{one}, "f[]"},
+		{"items missing", `{"type":"array","items":"long"}`, 1, []column.Vector{lengths(one, 2)}, "f[]"},
+		{"two in a branch", `["null","long"]`, 1, []column.Vector{lengths(one, 2)}, "f/long"},
+		{"negative length", `["null","long"]`, 1, []column.Vector{lengths(one, -1)}, "f/long"},
+		{"two branches", `["int","long"]`, 1, []column.Vector{lengths(column.Vector{Ints: []int32{1}, Values: 1}, 1), lengths(one, 1)}, "f/long"},
+		{"no branch", `["int","long"]`, 1, []column.Vector{lengths(column.Vector{}, 0), lengths(column.Vector{}, 0)}, "f/long"},
+		{"absent without null", `["long"]`, 1, []column.Vector{lengths(column.Vector{}, 0)}, "f/long"},
+		{"ordinal", enum, 1, []column.Vector{{Ints: []int32{2}, Values: 1}}, "f"},
+		{"negative ordinal", enum, 1, []column.Vector{{Ints: []int32{-1}, Values: 1}}, "f"},
+		{"ordinal in an array", `{"type":"array","items":` + enum + `}`, 1, []column.Vector{{Lengths: []int32{1}, Ints: []int32{2}, Values: 1}}, "f[]"},
+		{"size of fixed", `{"type":"fixed","name":"F","size":3}`, 1, []column.Vector{texts("ab")}, "f"},
+		{"size of decimal", `{"type":"fixed","name":"F","size":3,"logicalType":"decimal","precision":4}`, 1, []column.Vector{texts("ab")}, "f"},
+		{"digits", `{"type":"bytes","logicalType":"decimal","precision":2}`, 1, []column.Vector{texts("\x64")}, "f"},
+		{"bytes of digits", `{"type":"bytes","logicalType":"decimal","precision":38}`, 1, []column.Vector{texts("\x01" + strings.Repeat("\x00", 16))}, "f"},
+		{"sign cut off", `{"type":"bytes","logicalType":"decimal","precision":38}`, 1, []column.Vector{texts("\x00\x80" + strings.Repeat("\x00", 15))}, "f"},
+	}
+	for _, c := range cases {
+		for _, form := range []Form{Unions, Structs} {
+			_, err := single(t, c.typ, c.n, form, c.vectors...)
+			if e := (*damage.Error)(nil); !errors.As(err, &e) || e.Column != c.column {
+				t.Errorf("%s: %v", c.name, err)
+			}
+		}
+	}
+}
+
+func TestDecimals(t *testing.T) {
+	for _, precision := range []int{1, 18, 38, 39, 76} {
+		limit := new(big.Int).Sub(new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(precision)), nil), big.NewInt(1))
+		numbers := []*big.Int{limit, new(big.Int).Neg(limit), big.NewInt(0), big.NewInt(-1), big.NewInt(9)}
+		var encoded []string
+		for i, n := range numbers {
+			whole := new(big.Int).And(n, new(big.Int).Sub(new(big.Int).Lsh(big.NewInt(1), 320), big.NewInt(1)))
+			bytes := whole.FillBytes(make([]byte, 40))
+			if i%2 == 0 { // as short as can be
+				for len(bytes) > 1 && (bytes[0] == 0 && bytes[1] < 0x80) {
+					bytes = bytes[1:]
+				}
+			}
+			encoded = append(encoded, string(bytes))
+		}
+		numbers, encoded = append(numbers, big.NewInt(0)), append(encoded, "")
+		a, err := single(t, fmt.Sprintf(`{"type":"bytes","logicalType":"decimal","precision":%d}`, precision), len(encoded), Unions, texts(encoded...))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, n := range numbers {
+			if got := a.ValueStr(i); got != n.String() {
+				t.Errorf("precision %d: %s, want %s", precision, got, n)
+			}
+		}
+	}
+}
+
+func TestOddValues(t *testing.T) {
+	cases := []struct {
+		name, typ string
+		vectors   []column.Vector
+		n         int
+		want      string
+	}{
+		{"text that is not UTF-8", `"string"`, []column.Vector{texts("a\xff", "ä", "\xc3", "\xa4", "")}, 5, `["a�","ä","�","�",""]`},
+		{"halves of a character", `"string"`, []column.Vector{texts("\xc3", "\xa4")}, 2, `["�","�"]`},
+		{"a symbol twice", `{"type":"enum","name":"E","symbols":["A","B","A","C"]}`, []column.Vector{{Ints: []int32{3, 2, 1, 0}, Values: 4}}, 4, `["C","A","B","A"]`},
+		{"recursive", `["null","R"]`, []column.Vector{lengths(texts("\x00"), 1, 0)}, 2, `["AA==",null]`},
+		{"decimal of too many digits", `{"type":"bytes","logicalType":"decimal","precision":77}`, []column.Vector{texts("\x01")}, 1, `["AQ=="]`},
+		{"no rows", `["null",{"type":"map","values":["int","string"]}]`, make([]column.Vector, 5), 0, `[]`},
+	}
+	for _, c := range cases {
+		a, err := single(t, c.typ, c.n, Structs, c.vectors...)
+		if err != nil {
+			t.Errorf("%s: %v", c.name, err)
+			continue
+		}
+		if got, err := json.Marshal(a); err != nil || string(got) != c.want {
+			t.Errorf("%s: %s, want %s (%v)", c.name, got, c.want, err)
+		}
+	}
+}
+
+// A dense union has at most 128 branches; a struct any number.
+func TestManyBranches(t *testing.T) {
+	branches, vectors := []string{`"null"`}, []column.Vector{}
+	for i := range 130 {
+		branches = append(branches, fmt.Sprintf(`{"type":"fixed","name":"a.F%d","size":1}`, i))
+		vectors = append(vectors, lengths(column.Vector{}, 0))
+	}
+	typ := "[" + strings.Join(branches, ",") + "]"
+	_, err := single(t, typ, 1, Unions, vectors...)
+	if e := (*damage.Error)(nil); !errors.As(err, &e) || e.Kind != damage.Unsupported {
+		t.Error(err)
+	}
+	if a, err := single(t, typ, 1, Structs, vectors...); err != nil || !a.IsNull(0) {
+		t.Error(a, err)
+	}
+}
+
+func TestBranchNames(t *testing.T) {
+	s, err := shred.ParseSchema(`["null","string",{"type":"fixed","name":"a.F","size":1},{"type":"fixed","name":"b.F","size":1},{"type":"fixed","name":"b.G","size":1}]`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := fmt.Sprint(branchNames(s.Root())); got != "[null string a.F b.F G]" {
+		t.Error(got)
+	}
+}
