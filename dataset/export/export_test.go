@@ -130,6 +130,22 @@ const nested = `{"type":"record","name":"R","fields":[
 	{"name":"tags","type":{"type":"map","values":["null","int"]}},
 	{"name":"list","type":{"type":"array","items":"string"}}]}`
 
+// Strings are looked through eight bytes at a time.
+func TestStringsOfAllBytes(t *testing.T) {
+	for c := range 256 {
+		for at := range 19 {
+			for _, around := range []string{"a", "é", "\n", "\xff"} {
+				in := strings.Repeat(around, at) + string([]byte{byte(c)}) + strings.Repeat(around, 18-at)
+				out := appendString(nil, []byte(in))
+				var got string
+				if err := json.Unmarshal(out, &got); err != nil || got != string([]rune(in)) || bytes.IndexByte(out, 0x7f) >= 0 {
+					t.Fatalf("%q: %v\n%s", in, err, out)
+				}
+			}
+		}
+	}
+}
+
 func TestNested(t *testing.T) {
 	row := encode(t, nested, map[string]any{
 		"id": int64(1), "who": goavro.Union("n.P", map[string]any{"b": []byte{0, 0xe9}}),

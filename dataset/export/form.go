@@ -40,10 +40,10 @@ func (fs *forms) of(n *shred.Node) *form {
 		f.logical = n.LogicalType()
 	}
 	for _, s := range n.Symbols {
-		f.symbols = append(f.symbols, appendString(nil, s))
+		f.symbols = append(f.symbols, appendString(nil, []byte(s)))
 	}
 	for _, in := range n.Fields {
-		f.fields = append(f.fields, field{append(appendString(nil, in.Name), ':'), fs.of(in.Type)})
+		f.fields = append(f.fields, field{append(appendString(nil, []byte(in.Name)), ':'), fs.of(in.Type)})
 	}
 	if n.Items != nil {
 		f.items = fs.of(n.Items)
@@ -52,7 +52,7 @@ func (fs *forms) of(n *shred.Node) *form {
 		f.branches = append(f.branches, fs.of(b))
 		var tag []byte
 		if b.Kind != shred.KindNull {
-			tag = append(appendString([]byte{'{'}, b.FullName()), ':')
+			tag = append(appendString([]byte{'{'}, []byte(b.FullName())), ':')
 		}
 		f.tags = append(f.tags, tag)
 	}

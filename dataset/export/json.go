@@ -3,8 +3,10 @@ package export
 import (
 	"bufio"
 	"encoding/base64"
+	"encoding/binary"
 	"io"
 	"math"
+	"math/bits"
 	"strconv"
 	"unicode/utf8"
 
@@ -163,37 +165,66 @@ func (j *jsonWriter) union(dst []byte, f *form) []byte {
 }
 
 // appendString appends a JSON string. What is not UTF-8 becomes U+FFFD.
-func appendString[T string | []byte](dst []byte, s T) []byte {
+func appendString(dst, s []byte) []byte {
 	const hex = "0123456789abcdef"
 	dst = append(dst, '"')
 	from := 0
-	for i := 0; i < len(s); {
+	for i := plain(s); i < len(s); i += plain(s[i:]) {
 		c := s[i]
-		switch {
-		case c >= utf8.RuneSelf:
-			if r, size := utf8.DecodeRuneInString(string(s[i:min(i+utf8.UTFMax, len(s))])); r != utf8.RuneError || size > 1 {
+		if c >= utf8.RuneSelf {
+			if r, size := utf8.DecodeRune(s[i:]); r != utf8.RuneError || size > 1 {
 				i += size
 				continue
 			}
-			dst = append(append(dst, s[from:i]...), "\uFFFD"...)
+		}
+		dst = append(dst, s[from:i]...)
+		switch {
+		case c >= utf8.RuneSelf:
+			dst = append(dst, "\uFFFD"...)
 		case c == '"' || c == '\\':
-			dst = append(append(dst, s[from:i]...), '\\', c)
+			dst = append(dst, '\\', c)
 		case c == '\n':
-			dst = append(append(dst, s[from:i]...), '\\', 'n')
+			dst = append(dst, '\\', 'n')
 		case c == '\r':
-			dst = append(append(dst, s[from:i]...), '\\', 'r')
+			dst = append(dst, '\\', 'r')
 		case c == '\t':
-			dst = append(append(dst, s[from:i]...), '\\', 't')
-		case c < ' ' || c == 0x7f:
-			dst = append(append(dst, s[from:i]...), '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
+			dst = append(dst, '\\', 't')
 		default:
-			i++
-			continue
+			dst = append(dst, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
 		}
 		i++
 		from = i
 	}
 	return append(append(dst, s[from:]...), '"')
+}
+
+// plain is the number of bytes at the start of s that a JSON string holds as
+// they are: ASCII that needs no escape.
+func plain(s []byte) int {
+	i := 0
+	for ; i+8 <= len(s); i += 8 {
+		if mark := odd(binary.LittleEndian.Uint64(s[i:])); mark != 0 {
+			return i + bits.TrailingZeros64(mark)/8
+		}
+	}
+	for i < len(s) && odd(spaces&^0xff|uint64(s[i])) == 0 {
+		i++
+	}
+	return i
+}
+
+const (
+	low  = 0x0101010101010101 // the lowest bit of each of eight bytes
+	high = low << 7
+
+	spaces = low * ' '
+)
+
+// odd has the highest bit of the first of eight bytes that is not plain, and
+// none if all are. A borrow can set bits of the bytes behind.
+func odd(w uint64) uint64 {
+	quote, slash, del := w^low*'"', w^low*'\\', w^low*0x7f
+	return (w | (w - spaces) | (quote - low) | (slash - low) | (del - low)) & high
 }
 
 // appendLatin appends bytes as a JSON string of as many characters.
