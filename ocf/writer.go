@@ -96,15 +96,17 @@ func newEncoder(codec string) (func(dst *bytes.Buffer, data []byte) error, error
 		}), err
 	case codecSnappy:
 		return func(dst *bytes.Buffer, data []byte) error {
-			dst.Write(snappy.Encode(nil, data))
-			dst.Write(binary.BigEndian.AppendUint32(nil, crc32.ChecksumIEEE(data)))
-			return nil
+			dst.Grow(snappy.MaxEncodedLen(len(data)) + crc32.Size)
+			room := dst.AvailableBuffer()
+			block := snappy.Encode(room[:cap(room)], data)
+			_, err := dst.Write(binary.BigEndian.AppendUint32(block, crc32.ChecksumIEEE(data)))
+			return err
 		}, nil
 	case codecZstd:
 		z, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1))
 		return func(dst *bytes.Buffer, data []byte) error {
-			dst.Write(z.EncodeAll(data, nil))
-			return nil
+			_, err := dst.Write(z.EncodeAll(data, dst.AvailableBuffer()))
+			return err
 		}, err
 	case codecBzip2:
 		return stream(func(w io.Writer) (io.WriteCloser, error) {
