@@ -32,8 +32,22 @@ import (
 	"github.com/rowtocol/rowtocol/trevni"
 )
 
-// convert returns a dataset of rows, in parts of a few KiB.
-func convert(t testing.TB, schema string, rows [][]byte, recursive bool) *dataset.Dataset {
+// request asks for an output in parts of a few KiB.
+func request(input, dest, temp string) job.Request {
+	return job.Request{
+		Inputs: []string{input}, Dest: dest, Workers: 1, TempDir: temp,
+		Options: manifest.Options{Format: "trevni", RowGroupSize: 16 << 10, Codec: "null", Checksum: "null", MaxLostRows: -1},
+		NewFormat: func(o manifest.Options) (format.Format, error) {
+			return trevni.NewFormat(trevni.Options{Codec: o.Codec, Checksum: o.Checksum}), nil
+		},
+		Resolve: func(location string) (store.Location, error) {
+			return store.Location{Store: store.Local(), Path: location}, nil
+		},
+	}
+}
+
+// convert returns a dataset of rows.
+func convert(t testing.TB, schema string, rows [][]byte) *dataset.Dataset {
 	t.Helper()
 	dir := t.TempDir()
 	f, err := os.Create(filepath.Join(dir, "in.avro"))
@@ -52,18 +66,7 @@ func convert(t testing.TB, schema string, rows [][]byte, recursive bool) *datase
 	if err := f.Close(); err != nil {
 		t.Fatal(err)
 	}
-	r := job.Request{
-		Inputs: []string{f.Name()}, Dest: filepath.Join(dir, "out"), Workers: 1, TempDir: t.TempDir(),
-		Options: manifest.Options{
-			Format: "trevni", RowGroupSize: 16 << 10, Codec: "null", Checksum: "null", MaxLostRows: -1, RecursiveBytes: recursive,
-		},
-		NewFormat: func(o manifest.Options) (format.Format, error) {
-			return trevni.NewFormat(trevni.Options{Codec: o.Codec, Checksum: o.Checksum}), nil
-		},
-		Resolve: func(location string) (store.Location, error) {
-			return store.Location{Store: store.Local(), Path: location}, nil
-		},
-	}
+	r := request(f.Name(), filepath.Join(dir, "out"), dir)
 	if _, err := job.Convert(t.Context(), r); err != nil {
 		t.Fatal(err)
 	}
@@ -324,7 +327,7 @@ func TestRandomSchemas(t *testing.T) {
 			want = append(want, native(t, judge, rows[i]))
 		}
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			d := convert(t, schema, rows, false)
+			d := convert(t, schema, rows)
 			for _, form := range []arrow.Form{arrow.Unions, arrow.Structs} {
 				s, batches := records(t, d, form, 1+r.IntN(40))
 				check(t, parsed.Root(), batches, want)

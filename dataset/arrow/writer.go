@@ -6,7 +6,6 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/ipc"
-	"github.com/apache/arrow-go/v18/arrow/memory"
 	"github.com/apache/arrow-go/v18/parquet"
 	"github.com/apache/arrow-go/v18/parquet/compress"
 	"github.com/apache/arrow-go/v18/parquet/pqarrow"
@@ -34,6 +33,7 @@ const (
 	// memory before it is written.
 	groupRows  = 1 << 20
 	groupBytes = 128 << 20
+	pageBytes  = 128 << 10
 )
 
 // parquetCodecs are Parquet's names for Avro's codecs.
@@ -55,14 +55,40 @@ func NewParquet(w io.Writer, s *arrow.Schema, codec string) (Writer, error) {
 	if !ok {
 		return nil, fmt.Errorf("codec %q is not one of Parquet's", codec)
 	}
-	f, err := pqarrow.NewFileWriter(s, onlyWriter{w},
-		parquet.NewWriterProperties(parquet.WithCompression(compression), parquet.WithMaxRowGroupLength(groupRows),
-			parquet.WithAllocator(memory.DefaultAllocator), parquet.WithCreatedBy("rowtocol")),
+	options := []parquet.WriterProperty{
+		parquet.WithCompression(compression), parquet.WithMaxRowGroupLength(groupRows), parquet.WithCreatedBy("rowtocol"),
+		parquet.WithDataPageSize(pageBytes), parquet.WithDictionaryDefault(false),
+	}
+	texts, err := textPaths(s)
+	if err != nil {
+		return nil, fmt.Errorf("parquet: %w", err)
+	}
+	for _, path := range texts {
+		options = append(options, parquet.WithDictionaryFor(path, true))
+	}
+	f, err := pqarrow.NewFileWriter(s, onlyWriter{w}, parquet.NewWriterProperties(options...),
 		pqarrow.NewArrowWriterProperties(pqarrow.WithStoreSchema()))
 	if err != nil {
 		return nil, fmt.Errorf("parquet: %w", err)
 	}
 	return &parquetWriter{f}, nil
+}
+
+// textPaths returns the columns of strings and bytes. Only they get
+// dictionaries: those of 400 columns of numbers took four times the time and
+// three times the memory, for a larger file.
+func textPaths(s *arrow.Schema) ([]string, error) {
+	columns, err := pqarrow.ToParquet(s, nil, pqarrow.DefaultWriterProps())
+	if err != nil {
+		return nil, err
+	}
+	var paths []string
+	for i := range columns.NumColumns() {
+		if c := columns.Column(i); c.PhysicalType() == parquet.Types.ByteArray {
+			paths = append(paths, c.Path())
+		}
+	}
+	return paths, nil
 }
 
 // Write adds rows to the row group, and begins another when it is full.
