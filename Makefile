@@ -1,5 +1,6 @@
 # Everything here needs Go; "test" uses a C compiler for the race detector, and
-# Java 17 with Maven for the end-to-end tests, where they are present.
+# Java 17 with Maven and Python 3 with venv for the end-to-end tests, where they
+# are present.
 
 GO      ?= go
 FUZZ    ?= 10s

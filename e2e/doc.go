@@ -1,11 +1,11 @@
 // Package e2e holds the tests of the built binary: what a user would run,
-// judged by Apache Avro's Java Trevni (see java/run.sh), by goavro, and by what
-// is left on disk, or on a real HDFS (see hadooptest), after kills and failures.
+// judged by Apache Avro's Java Trevni (see java/run.sh), by goavro, by pandas,
+// DuckDB and Polars (see python/), and by what is left on disk, or on a real HDFS (see hadooptest), after kills and failures.
 //
 //	ROWTOCOL_CORPUS=DIR     a folder of Avro files with an INDEX.tsv; default
 //	                        ../testdata/real
 //	ROWTOCOL_E2E=required   fail, rather than skip, without Java and Maven,
-//	                        Hadoop, a Kerberos server, Chromium, or the right
-//	                        to mount small disks
+//	                        Hadoop, a Kerberos server, Chromium, Python's
+//	                        packages, or the right to mount small disks
 //	ROWTOCOL_SOAK=N         number of kills, default 2, and the largest files
 package e2e

@@ -171,6 +171,30 @@ func TestManyBranches(t *testing.T) {
 	}
 }
 
+// Rows that are no records are one field.
+func TestRowsOfOtherTypes(t *testing.T) {
+	cases := map[string]string{
+		`"long"`:                         "value: type=int64",
+		`["null","string"]`:              "value: type=utf8, nullable",
+		`["int","string"]`:               "value: type=struct<int: int32 nullable, string: utf8 nullable>",
+		`{"type":"array","items":"int"}`: "value: type=list<item: int32>",
+	}
+	for typ, want := range cases {
+		s, err := shred.ParseSchema(typ)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := shred.Map(s, shred.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		fields, makers, err := rows(m, Structs)
+		if err != nil || len(fields) != 1 || len(makers) != 1 || fields[0].String() != want {
+			t.Errorf("%s: %v, %v", typ, fields, err)
+		}
+	}
+}
+
 func TestBranchNames(t *testing.T) {
 	s, err := shred.ParseSchema(`["null","string",{"type":"fixed","name":"a.F","size":1},{"type":"fixed","name":"b.F","size":1},{"type":"fixed","name":"b.G","size":1}]`)
 	if err != nil {

@@ -41,15 +41,8 @@ func NewRecords(b *dataset.Batches, form Form, mem memory.Allocator) (*Records, 
 	return r, nil
 }
 
-// NewSchema returns the Arrow schema of the rows of a mapping: the fields of
-// their record, or else one field called value. It is an error as for
-// NewRecords.
-func NewSchema(m *shred.Mapping, form Form) (*arrow.Schema, error) {
-	fields, _, err := rows(m, form)
-	return arrow.NewSchema(fields, nil), err
-}
-
-// rows returns the fields of a mapping's rows, with what makes their arrays.
+// rows returns the fields of a mapping's rows, with what makes their arrays:
+// those of their record, or else one called value.
 func rows(m *shred.Mapping, form Form) ([]arrow.Field, []maker, error) {
 	c := compiler{form: form}
 	root := m.Root()
