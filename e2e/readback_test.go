@@ -1,49 +1,92 @@
 package e2e
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/rowtocol/rowtocol/column"
+	"github.com/rowtocol/rowtocol/dataset"
 	"github.com/rowtocol/rowtocol/internal/datagen"
 	"github.com/rowtocol/rowtocol/shred"
+	"github.com/rowtocol/rowtocol/store"
 	"github.com/rowtocol/rowtocol/trevni"
 )
 
 // readBackCommand as first argument makes this test binary read a column file
-// as e2e/java's commands of the same names do.
+// as e2e/java's and e2e/python/readback.py's commands of the same names do:
+// as often as the environment's PASSES says.
 const readBackCommand = "read-back"
 
 func readBack(command string, args []string) error {
-	file, err := os.Open(args[0])
-	if err != nil {
-		return err
-	}
-	defer func() { _ = file.Close() }() // only read
-	info, err := file.Stat()
-	if err != nil {
-		return err
-	}
-	f, err := trevni.Open(file, info.Size(), args[0])
+	passes, err := strconv.Atoi(os.Getenv("PASSES"))
 	if err != nil {
 		return err
 	}
 	var n int64
-	if command == "rows" {
-		n, err = assembleAll(f)
-	} else {
-		n, err = sumColumn(f, args[1])
+	for range passes {
+		switch command {
+		case "start":
+		case "rows":
+			n, err = readColumns(args[0], assembleAll)
+		case "columns":
+			n, err = decodeAll(args[0])
+		case "sum":
+			n, err = readColumns(args[0], func(f *trevni.File) (int64, error) { return sumColumn(f, args[1]) })
+		default:
+			err = errors.New("unknown command " + command)
+		}
+		if err != nil {
+			return err
+		}
 	}
-	if err == nil {
-		fmt.Println(n)
+	fmt.Println(n)
+	return nil
+}
+
+func readColumns(name string, read func(*trevni.File) (int64, error)) (int64, error) {
+	file, err := os.Open(name)
+	if err != nil {
+		return 0, err
 	}
-	return err
+	defer func() { _ = file.Close() }() // only read
+	info, err := file.Stat()
+	if err != nil {
+		return 0, err
+	}
+	f, err := trevni.Open(file, info.Size(), name)
+	if err != nil {
+		return 0, err
+	}
+	return read(f)
+}
+
+// decodeAll decodes all columns and gives the number of rows.
+func decodeAll(name string) (int64, error) {
+	ctx := context.Background()
+	d, err := dataset.Open(ctx, store.Local(), name, dataset.Options{})
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = d.Close() }() // only read
+	b, err := d.Batches(ctx, dataset.Query{Limit: -1})
+	if err != nil {
+		return 0, err
+	}
+	defer b.Close()
+	var rows int64
+	for b.Next() {
+		rows += int64(b.Rows())
+	}
+	return rows, b.Err()
 }
 
 // assembleAll makes all rows and gives their number.
@@ -99,60 +142,134 @@ func sumColumn(f *trevni.File, name string) (sum int64, err error) {
 	return sum, nil
 }
 
-// reading is one thing to do with a file. Java may have two ways to do it.
+// reading is one thing to do with a file, and who does it. The first of those
+// who do the same is rowtocol, whose result is the right one.
 type reading struct {
-	set, name string
-	ours      []string
-	java      [][]string
+	set, what, reader string
+	command           []string
+	repeats           int  // passes in one process to know what a pass costs there; none for 0
+	slow              bool // is run once only
+
+	first, again time.Duration // processor time of a process of 1 pass, and of 1 + repeats
+	result       string
 }
 
-// BenchmarkReadBack prints what reading whole rows, and adding up one nullable
-// column, costs Java's Trevni and us: processor time of whole processes on one
-// core, the least of b.N runs that take turns, and of Java's ways the faster.
+// BenchmarkReadBack prints what it costs to read rows and columns back, and
+// what it costs others: Java's Trevni from the same file, and pyarrow and DuckDB from a
+// Parquet file of the same rows. Costs are processor time of whole processes on
+// one core, the least of b.N that take turns.
 //
-//	go test -run '^$' -bench ReadBack -benchtime 5x ./e2e
+//	go test -run '^$' -bench ReadBack -benchtime 5x -timeout 1h ./e2e
 func BenchmarkReadBack(b *testing.B) {
 	if java.missing != "" {
 		b.Skip(java.missing)
 	}
-	dir := b.TempDir()
+	python, err := pythonEnvironment()
+	if err != nil {
+		b.Skip(err)
+	}
+	self, err := os.Executable()
+	must(b, err)
+	programs := map[string][]string{
+		"rowtocol": {self, readBackCommand}, "Java": {java.script},
+		"pyarrow": {python, "python/readback.py", "pyarrow"}, "DuckDB": {python, "python/readback.py", "duckdb"},
+	}
+	all := readings(b, b.TempDir())
+	for i := range all {
+		program, _, _ := strings.Cut(all[i].reader, " ")
+		all[i].command = append(slices.Clone(programs[program]), all[i].command...)
+	}
+	for round := range b.N {
+		for i := range all {
+			all[i].measure(b, round)
+		}
+	}
+	printReadings(b, all)
+}
+
+// readings makes the files and returns what is to be done with them, still
+// without the programs.
+func readings(b *testing.B, dir string) []reading {
 	var all []reading
+	for _, reader := range []string{"rowtocol", "Java", "pyarrow", "DuckDB"} {
+		all = append(all, reading{what: "start only", reader: reader, command: []string{"start"}})
+	}
 	for _, of := range []struct {
-		set           datagen.Set
-		field, column string
-		typ           string
+		set                datagen.Set
+		field, column, typ string
 	}{
 		{lookup(b, "mail"), "size", "size/int", "int"},
 		{datagen.Flat(40, 300_000), "c0004", "c0004/long", "long"},
 	} {
-		file := convertSet(b, dir, of.set)
-		schema := filepath.Join(dir, of.set.Name+".avsc")
+		name, file, parquet := of.set.Name, convertSet(b, dir, of.set), filepath.Join(dir, of.set.Name+".parquet")
+		run(b, "cat", "--to", "parquet", "--output", parquet, file).want(b, 0)
+		schema := filepath.Join(dir, name+".avsc")
 		one := fmt.Sprintf(`{"type":"record","name":%q,"namespace":%q,"fields":[{"name":%q,"type":["null",%q]}]}`,
 			recordName(b, of.set)[0], recordName(b, of.set)[1], of.field, of.typ)
 		must(b, os.WriteFile(schema, []byte(one), 0o666))
-		all = append(all,
-			reading{of.set.Name, "all rows", []string{"rows", file}, [][]string{{"rows", file}}},
-			reading{of.set.Name, "sum of " + of.column, []string{"sum", file, of.column}, [][]string{{"sum", file, of.column}, {"rows", file, schema}}},
-		)
-	}
-	self, err := os.Executable()
-	must(b, err)
-	ours, theirs := make([]time.Duration, len(all)), make([]time.Duration, len(all))
-	for range b.N {
-		for i, r := range all {
-			got := processorTime(b, &ours[i], self, append([]string{readBackCommand}, r.ours...)...)
-			for k, args := range r.java {
-				if want := processorTime(b, &theirs[i], java.script, args...); k == 0 && got != want {
-					b.Fatalf("%s, %s: %s, java has %s", r.set, r.name, got, want)
-				}
-			}
+		sum := "sum of " + of.field + ", a nullable " + of.typ
+		for _, r := range []reading{
+			{what: "whole rows", reader: "rowtocol", command: []string{"rows", file}, repeats: 4},
+			{what: "whole rows", reader: "Java AvroColumnReader", command: []string{"rows", file}, repeats: 4},
+			{what: "whole rows", reader: "pyarrow to_pylist", command: []string{"rows", parquet}, slow: true},
+			{what: "whole rows", reader: "DuckDB fetchmany", command: []string{"rows", parquet}, slow: true},
+			{what: "all columns, no rows", reader: "rowtocol", command: []string{"columns", file}, repeats: 4},
+			{what: "all columns, no rows", reader: "pyarrow", command: []string{"columns", parquet}, repeats: 4},
+			{what: "all columns, no rows", reader: "DuckDB", command: []string{"columns", parquet}, repeats: 4},
+			{what: sum, reader: "rowtocol", command: []string{"sum", file, of.column}, repeats: 20},
+			{what: sum, reader: "Java ColumnValues", command: []string{"sum", file, of.column}, repeats: 20},
+			{what: sum, reader: "Java AvroColumnReader", command: []string{"sum-rows", file, schema}, repeats: 20},
+			{what: sum, reader: "pyarrow", command: []string{"sum", parquet, of.field}, repeats: 20},
+			{what: sum, reader: "DuckDB", command: []string{"sum", parquet, of.field}, repeats: 20},
+		} {
+			r.set = name
+			all = append(all, r)
 		}
 	}
-	fmt.Printf("%-8s %-20s %8s %8s %6s\n", "set", "what", "Java s", "ours s", "ratio")
-	for i, r := range all {
-		fmt.Printf("%-8s %-20s %8.2f %8.3f %6.1f\n", r.set, r.name, theirs[i].Seconds(), ours[i].Seconds(), theirs[i].Seconds()/ours[i].Seconds())
+	return all
+}
+
+// measure runs the programs once more.
+func (r *reading) measure(b *testing.B, round int) {
+	if r.slow && round > 0 {
+		return
+	}
+	r.result = processorTime(b, &r.first, 1, r.command)
+	if r.repeats > 0 {
+		processorTime(b, &r.again, 1+r.repeats, r.command)
 	}
 }
+
+// printReadings prints a table in Markdown.
+func printReadings(b *testing.B, all []reading) {
+	fmt.Println("| set | what | reader | process, CPU s | : rowtocol | a further pass, CPU s | : rowtocol |")
+	fmt.Println("|---|---|---|---:|---:|---:|---:|")
+	var ours *reading
+	for i := range all {
+		r := &all[i]
+		if r.reader == "rowtocol" {
+			ours = r
+		}
+		compared := r.set == ours.set && r.what == ours.what
+		if compared && r.result != ours.result {
+			b.Errorf("%s, %s: %s has %s, and rowtocol %s", r.set, r.what, r.reader, r.result, ours.result)
+		}
+		ratio, pass, passRatio := "", "", ""
+		if compared {
+			ratio = fmt.Sprintf("%.1f", r.first.Seconds()/ours.first.Seconds())
+		}
+		if r.repeats > 0 {
+			pass = fmt.Sprintf("%.4f", r.pass().Seconds())
+			if compared {
+				passRatio = fmt.Sprintf("%.1f", r.pass().Seconds()/ours.pass().Seconds())
+			}
+		}
+		fmt.Printf("| %s | %s | %s | %.3f | %s | %s | %s |\n", r.set, r.what, r.reader, r.first.Seconds(), ratio, pass, passRatio)
+	}
+}
+
+// pass is what a pass costs, on average, in a process that made one before.
+func (r *reading) pass() time.Duration { return (r.again - r.first) / time.Duration(r.repeats) }
 
 func lookup(b *testing.B, name string) datagen.Set {
 	s, err := datagen.Lookup(name)
@@ -181,13 +298,13 @@ func convertSet(b *testing.B, dir string, set datagen.Set) string {
 	return parts[0]
 }
 
-// processorTime runs a program on one core and gives what it printed. least
-// becomes what the program took if that is less, or if it is 0.
-func processorTime(b *testing.B, least *time.Duration, program string, args ...string) string {
+// processorTime runs a command on one core and gives what it printed. least
+// becomes what it took if that is less, or if it is 0.
+func processorTime(b *testing.B, least *time.Duration, passes int, command []string) string {
 	b.Helper()
-	cmd := exec.Command("taskset", append([]string{"-c", "0", program}, args...)...)
+	cmd := exec.Command("taskset", append([]string{"-c", "0"}, command...)...)
 	// The tests' Java saves on its compiler; here it may take its time.
-	cmd.Env = append(os.Environ(), "GOMAXPROCS=1", "ORACLE_JAVA_OPTS=-XX:TieredStopAtLevel=4")
+	cmd.Env = append(os.Environ(), "GOMAXPROCS=1", "ORACLE_JAVA_OPTS=-XX:TieredStopAtLevel=4", fmt.Sprint("PASSES=", passes))
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
 	must(b, err)

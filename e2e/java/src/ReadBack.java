@@ -1,6 +1,8 @@
 import java.io.File;
 import java.io.IOException;
+import java.util.concurrent.Callable;
 import org.apache.avro.Schema;
+import org.apache.avro.generic.IndexedRecord;
 import org.apache.trevni.ColumnFileReader;
 import org.apache.trevni.ColumnValues;
 import org.apache.trevni.avro.AvroColumnReader;
@@ -9,14 +11,32 @@ import org.apache.trevni.avro.AvroColumnReader;
 final class ReadBack {
   private ReadBack() {}
 
-  /** Assembles every row, of all columns or of those of a reader's schema, and gives their number. */
-  static long rows(File file, File readerSchema) throws IOException {
-    AvroColumnReader.Params params = new AvroColumnReader.Params(file);
-    if (readerSchema != null) params.setSchema(new Schema.Parser().parse(readerSchema));
-    try (AvroColumnReader<Object> rows = new AvroColumnReader<>(params)) {
+  /** Does it as often as the environment's PASSES says, and gives the last result. */
+  static long passes(Callable<Long> read) throws Exception {
+    for (int more = Integer.parseInt(System.getenv().getOrDefault("PASSES", "1")); more > 1; more--) read.call();
+    return read.call();
+  }
+
+  /** Assembles every row, and gives their number. */
+  static long rows(File file) throws IOException {
+    try (AvroColumnReader<Object> rows = new AvroColumnReader<>(new AvroColumnReader.Params(file))) {
       long n = rows.getRowCount();
       for (long i = n; i > 0; i--) rows.next();
       return n;
+    }
+  }
+
+  /** Adds up the optional numbers that are the only field of a reader's schema. */
+  static long sumRows(File file, File readerSchema) throws IOException {
+    AvroColumnReader.Params params = new AvroColumnReader.Params(file);
+    params.setSchema(new Schema.Parser().parse(readerSchema));
+    try (AvroColumnReader<IndexedRecord> rows = new AvroColumnReader<>(params)) {
+      long sum = 0;
+      for (long i = rows.getRowCount(); i > 0; i--) {
+        Object value = rows.next().get(0);
+        if (value != null) sum += ((Number) value).longValue();
+      }
+      return sum;
     }
   }
 

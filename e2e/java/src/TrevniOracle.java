@@ -56,8 +56,10 @@ public final class TrevniOracle {
     try {
       switch (a[0]) {
         case "read" -> read(new File(a[1]), a.length > 2 ? new File(a[2]) : null);
-        case "rows" -> out.println(ReadBack.rows(new File(a[1]), a.length > 2 ? new File(a[2]) : null));
-        case "sum" -> out.println(ReadBack.sum(new File(a[1]), a[2]));
+        case "start" -> out.println(0);
+        case "rows" -> out.println(ReadBack.passes(() -> ReadBack.rows(new File(a[1]))));
+        case "sum" -> out.println(ReadBack.passes(() -> ReadBack.sum(new File(a[1]), a[2])));
+        case "sum-rows" -> out.println(ReadBack.passes(() -> ReadBack.sumRows(new File(a[1]), new File(a[2]))));
         case "columns" -> columns(new File(a[1]));
         case "blocks" -> blocks(new File(a[1]));
         case "seek" -> out.println(seek(new File(a[1])));
