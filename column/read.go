@@ -44,10 +44,13 @@ func (r *Reader) readSequences(v *Vector, n int) (items int, err error) {
 	}
 	before := v.Values
 	for left := int64(n); left > 0; {
-		if err := r.startRun(); errors.Is(err, io.EOF) {
-			return 0, r.endsEarly(left)
-		} else if err != nil {
-			return 0, err
+		if r.run == 0 || r.values != 0 {
+			if err := r.startRun(); err != nil {
+				if errors.Is(err, io.EOF) {
+					err = r.endsEarly(left)
+				}
+				return 0, err
+			}
 		}
 		k := min(left, r.run)
 		start := len(v.Lengths)
@@ -107,13 +110,13 @@ func (r *Reader) decode(v *Vector, n int64) (done int64, err error) {
 	}
 	r.pos += used
 	v.Values += k
-	switch {
-	case errors.Is(err, ErrFull):
-		return 0, r.Fail(err)
-	case err != nil:
-		return 0, r.badValue(err)
+	if err == nil {
+		return int64(k), nil
 	}
-	return int64(k), nil
+	if errors.Is(err, ErrFull) {
+		return 0, r.Fail(err)
+	}
+	return 0, r.badValue(err)
 }
 
 // decodeBits appends up to n booleans.
