@@ -61,9 +61,9 @@ func (j *jsonWriter) value(dst []byte, f *form) []byte {
 	case shred.KindRecord:
 		return j.record(dst, f)
 	case shred.KindArray:
-		return j.array(dst, f)
+		return j.items(dst, f, [2]byte{'[', ']'})
 	case shred.KindMap:
-		return j.mapping(dst, f)
+		return j.items(dst, f, [2]byte{'{', '}'})
 	case shred.KindUnion:
 		return j.union(dst, f)
 	case shred.KindEnum:
@@ -113,12 +113,13 @@ func (j *jsonWriter) record(dst []byte, f *form) []byte {
 	return append(dst, '}')
 }
 
-func (j *jsonWriter) array(dst []byte, f *form) []byte {
+// items appends an array, or a map.
+func (j *jsonWriter) items(dst []byte, f *form, brackets [2]byte) []byte {
 	if !j.in.enter() {
 		return dst
 	}
 	defer j.in.leave()
-	dst = append(dst, '[')
+	dst = append(dst, brackets[0])
 	first := true
 	for n := j.in.count(); n > 0; n = j.in.count() {
 		for ; n > 0 && !j.in.bad; n-- {
@@ -126,30 +127,13 @@ func (j *jsonWriter) array(dst []byte, f *form) []byte {
 				dst = append(dst, ',')
 			}
 			first = false
-			dst = j.value(dst, f.items)
-		}
-	}
-	return append(dst, ']')
-}
-
-func (j *jsonWriter) mapping(dst []byte, f *form) []byte {
-	if !j.in.enter() {
-		return dst
-	}
-	defer j.in.leave()
-	dst = append(dst, '{')
-	first := true
-	for n := j.in.count(); n > 0; n = j.in.count() {
-		for ; n > 0 && !j.in.bad; n-- {
-			if !first {
-				dst = append(dst, ',')
+			if f.kind == shred.KindMap {
+				dst = append(appendString(dst, j.in.sized()), ':')
 			}
-			first = false
-			dst = append(appendString(dst, j.in.sized()), ':')
 			dst = j.value(dst, f.items)
 		}
 	}
-	return append(dst, '}')
+	return append(dst, brackets[1])
 }
 
 func (j *jsonWriter) union(dst []byte, f *form) []byte {
