@@ -21,7 +21,7 @@ type Batches struct {
 	rows    *selection
 	columns *columns
 	most    int
-	rest    span // rows found and not read
+	rest    []span // rows found and not read
 	err     error
 }
 
@@ -77,7 +77,7 @@ func (b *Batches) fill() error {
 		if err := b.rows.ctx.Err(); err != nil {
 			return err
 		}
-		if b.rest.from == b.rest.to {
+		if len(b.rest) == 0 {
 			file := b.rows.file
 			var err error
 			if b.rest, err = b.rows.next(); err != nil {
@@ -89,14 +89,14 @@ func (b *Batches) fill() error {
 				}
 			}
 		}
-		n, err := b.columns.read(b.rest.from, b.rest.to, b.most)
+		n, err := b.columns.read(b.rest, b.most)
 		if err != nil {
 			return b.rows.located(err)
 		}
 		if n == 0 {
 			return nil
 		}
-		b.rest.from += int64(n)
+		b.rest = after(b.rest, int64(n))
 	}
 	return nil
 }

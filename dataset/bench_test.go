@@ -23,32 +23,43 @@ func BenchmarkQueries(b *testing.B) {
 		q.Limit = -1
 		b.Run("batches/"+name, func(b *testing.B) {
 			for b.Loop() {
-				batches, err := d.Batches(b.Context(), q)
-				if err != nil {
-					b.Fatal(err)
-				}
-				for batches.Next() {
-				}
-				if err := batches.Err(); err != nil {
-					b.Fatal(err)
-				}
-				batches.Close()
+				readBatches(b, d, q)
 			}
 			b.ReportMetric(float64(d.Rows())*float64(b.N)/b.Elapsed().Seconds()/1e6, "Mrows/s")
 		})
 		b.Run("scan/"+name, func(b *testing.B) {
-			var row []byte
 			for b.Loop() {
-				s, err := d.Scan(b.Context(), q)
-				for err == nil {
-					row, err = s.Next(row[:0])
-				}
-				if !errors.Is(err, io.EOF) {
-					b.Fatal(err)
-				}
-				s.Close()
+				readRows(b, d, q)
 			}
 			b.ReportMetric(float64(d.Rows())*float64(b.N)/b.Elapsed().Seconds()/1e6, "Mrows/s")
 		})
+	}
+}
+
+func readBatches(b *testing.B, d *dataset.Dataset, q dataset.Query) {
+	batches, err := d.Batches(b.Context(), q)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer batches.Close()
+	for batches.Next() {
+	}
+	if err := batches.Err(); err != nil {
+		b.Fatal(err)
+	}
+}
+
+func readRows(b *testing.B, d *dataset.Dataset, q dataset.Query) {
+	s, err := d.Scan(b.Context(), q)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer s.Close()
+	var row []byte
+	for err == nil {
+		row, err = s.Next(row[:0])
+	}
+	if !errors.Is(err, io.EOF) {
+		b.Fatal(err)
 	}
 }

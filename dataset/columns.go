@@ -2,11 +2,9 @@ package dataset
 
 import (
 	"errors"
-	"sort"
 
 	"github.com/rowtocol/rowtocol/column"
 	"github.com/rowtocol/rowtocol/damage"
-	"github.com/rowtocol/rowtocol/trevni"
 )
 
 const (
@@ -21,47 +19,24 @@ const (
 	maxTotal = 1 << 26
 )
 
-// columns reads columns side by side, a few rows at a time, each child behind
-// its parent.
+// columns reads columns side by side into vectors.
 type columns struct {
-	all     []column.Column // of the dataset
-	numbers []int           // of these columns, ascending, parents included
-	parents []int           // of each, as an index here; -1 at the top
+	cursors
 	vectors []*column.Vector
 	marks   []mark
-	items   []int
-	rows    int   // in the vectors
-	bytes   int64 // that they take in the blocks, about
-
-	name    string // of the part
-	cursors []*trevni.Cursor
-	at      int64 // row before which the cursors stand; -1: anywhere
+	window  []run   // of rows that are read together
+	items   [][]run // what it is in the items of each column
+	rows    int     // in the vectors
+	bytes   int64   // that they take in the blocks, about
 }
 
 func newColumns(all []column.Column, numbers []int) *columns {
 	n := len(numbers)
-	c := &columns{all: all, numbers: numbers, parents: make([]int, n), vectors: make([]*column.Vector, n), marks: make([]mark, n), items: make([]int, n)}
-	index := make(map[int]int, n)
-	for i, number := range numbers {
-		c.vectors[i], c.parents[i], index[number] = new(column.Vector), -1, i
-		if p := all[number].Parent; p >= 0 {
-			c.parents[i] = index[p]
-		}
+	c := &columns{cursors: newCursors(all, numbers), vectors: make([]*column.Vector, n), marks: make([]mark, n), items: make([][]run, n)}
+	for i := range c.vectors {
+		c.vectors[i] = new(column.Vector)
 	}
 	return c
-}
-
-// bind goes to the begin of a part. What the vectors hold stays there.
-func (c *columns) bind(f *partFile) (err error) {
-	c.name, c.at = f.Name(), 0
-	c.cursors, err = f.cursors(c.numbers)
-	return err
-}
-
-// cursor returns the cursor of a column of the dataset, which must be one of
-// these.
-func (c *columns) cursor(number int) *trevni.Cursor {
-	return c.cursors[sort.SearchInts(c.numbers, number)]
 }
 
 // reset empties the vectors.
@@ -72,86 +47,82 @@ func (c *columns) reset() {
 	c.rows, c.bytes = 0, 0
 }
 
-// read appends rows from a row on to the vectors: as many as there are before
-// to and fit, but one at least if the vectors are empty, so that none means
-// that they are full. most is the most rows for the vectors.
-func (c *columns) read(from, to int64, most int) (n int, err error) {
-	n = int(min(to-from, int64(most-c.rows)))
-	if n == 0 {
-		return 0, nil
-	}
-	size := c.rowSize(from)
-	if room := (batchBytes - c.bytes) / size; room < int64(n) {
-		if n = int(max(room, 0)); n == 0 && c.rows == 0 {
+// read appends rows of spans to the vectors, the first of them, and returns
+// how many: what fits, but one at least if the vectors are empty, so that none
+// means that they are full. most is the most rows for the vectors.
+func (c *columns) read(spans []span, most int) (n int, err error) {
+	from := spans[0].from
+	for room := most - c.rows; room > 0; room = n / 2 {
+		if err := c.move(from); err != nil {
+			return 0, err
+		}
+		extent := c.extent()
+		if n = int(min(int64(room), (batchBytes-c.bytes)/extent.rowSize)); n <= 0 {
+			if c.rows > 0 {
+				return 0, nil
+			}
 			n = 1
 		}
-	}
-	for n > 0 {
-		err = c.append(from, n)
+		var end int64
+		n, end = c.plan(spans, n, extent.end)
+		err := c.append()
+		if err == nil {
+			c.at = end
+			c.rows += n
+			c.bytes += extent.rowSize * int64(n)
+			return n, nil
+		}
 		if !errors.Is(err, column.ErrFull) {
-			break
+			return 0, err
 		}
 		c.restore()
 		if c.rows > 0 {
 			return 0, nil
 		}
-		if n == 1 {
-			e := damage.New(damage.Unsupported, c.name, -1, "a row of more than %d items, or of more bytes than a batch can hold", maxItems)
-			e.Row = from
-			return 0, e
-		}
-		n, err = n/2, nil
 	}
-	if err != nil {
-		return 0, err
+	if n == 0 {
+		return 0, nil
 	}
-	c.at = from + int64(n)
-	c.rows += n
-	c.bytes += size * int64(n)
-	return n, nil
+	e := damage.New(damage.Unsupported, c.part, -1, "a row of more than %d items, or of more bytes than a batch can hold", maxItems)
+	e.Row = from
+	return 0, e
 }
 
-// rowSize is about the number of bytes that a row takes where a row is.
-func (c *columns) rowSize(row int64) int64 {
-	size := int64(1)
-	for _, cursor := range c.cursors {
-		blocks := cursor.Blocks()
-		i := sort.Search(len(blocks), func(i int) bool { return blocks[i].FirstRow+blocks[i].Rows > row })
-		if i < len(blocks) {
-			size += blocks[i].RawSize/max(blocks[i].Rows, 1) + 1
+// plan makes the window: up to most rows of spans, which end before the row end.
+// No gap in it leads to the row beyond, or farther: a block in that gap is not to
+// be read.
+func (c *columns) plan(spans []span, most int, beyond int64) (n int, end int64) {
+	c.window = c.window[:0]
+	end = spans[0].from
+	for _, s := range spans {
+		if n == most || n > 0 && s.from >= beyond {
+			break
 		}
+		k := int(min(s.to-s.from, int64(most-n)))
+		c.window = append(c.window, run{int(s.from - end), k})
+		n, end = n+k, s.from+int64(k)
 	}
-	return size
+	return n, end
 }
 
-// append reads n rows into the vectors, whose state before it is marked.
-func (c *columns) append(from int64, n int) error {
+// append reads the window into the vectors, whose state before it is marked.
+func (c *columns) append() error {
 	for i, v := range c.vectors {
 		c.marks[i] = markOf(v)
 	}
-	seek, total := c.at != from, 0
 	c.at = -1
-	for i, cursor := range c.cursors {
-		if seek {
-			if err := cursor.SeekRow(from); err != nil {
-				return err
-			}
-		}
-		count := n
-		if p := c.parents[i]; p >= 0 {
-			count = c.items[p]
-		}
-		items, err := cursor.Read(c.vectors[i], count)
+	total := 0
+	for i := range c.each {
+		items, err := c.appendColumn(i)
 		if err != nil {
 			return err
 		}
-		if total += items; items > maxItems || total > maxTotal {
+		if total += items; total > maxTotal {
 			return column.ErrFull
 		}
 		if err := c.checkBranch(i); err != nil {
 			return err
 		}
-		c.items[i] = items
 	}
 	return nil
 }
@@ -163,7 +134,7 @@ func (c *columns) checkBranch(i int) error {
 	}
 	for _, n := range c.vectors[i].Lengths[c.marks[i].lengths:] {
 		if n > 1 {
-			e := damage.New(damage.Count, c.name, -1, "length %d in a branch of a union", n)
+			e := damage.New(damage.Count, c.part, -1, "length %d in a branch of a union", n)
 			e.Column = c.all[c.numbers[i]].Name
 			return e
 		}

@@ -12,9 +12,8 @@ type filter struct {
 	selection *selection
 	columns   *columns
 	spans     []span // that can have such rows, not looked at
-	first     int64  // row of match[0]
-	match     []bool // what is not given of the rows looked at
-	memory    []bool
+	match     []bool // of the rows looked at last
+	found     []span // the same
 }
 
 func newFilter(s *selection) (*filter, error) {
@@ -22,53 +21,51 @@ func newFilter(s *selection) (*filter, error) {
 	if err := c.bind(s.file); err != nil {
 		return nil, err
 	}
-	return &filter{selection: s, columns: c, spans: prune(s.where, s.file, c)}, nil
+	return &filter{selection: s, columns: c, spans: prune(s.where, s.file, c), match: make([]bool, defaultBatchRows)}, nil
 }
 
-// next returns the next rows in which the condition holds.
-func (f *filter) next() (span, error) {
-	for {
-		for len(f.match) > 0 && !f.match[0] {
-			f.match, f.first = f.match[1:], f.first+1
-		}
-		if len(f.match) > 0 {
-			break
-		}
+// next returns the next rows in which the condition holds, as many as were
+// looked at together. They are valid until the next call.
+func (f *filter) next() ([]span, error) {
+	for f.found = f.found[:0]; len(f.found) == 0; {
 		if len(f.spans) == 0 {
-			return span{}, io.EOF
+			return nil, io.EOF
 		}
 		if err := f.selection.ctx.Err(); err != nil {
-			return span{}, err
+			return nil, err
 		}
 		if err := f.evaluate(); err != nil {
-			return span{}, err
+			return nil, err
 		}
 	}
-	found := span{f.first, f.first}
-	for len(f.match) > 0 && f.match[0] {
-		f.match, f.first = f.match[1:], f.first+1
-	}
-	found.to = f.first
-	return found, nil
+	return f.found, nil
 }
 
 // evaluate looks at more rows.
 func (f *filter) evaluate() error {
 	f.selection.file.source.forget()
-	at := &f.spans[0]
 	f.columns.reset()
-	n, err := f.columns.read(at.from, at.to, defaultBatchRows)
+	first := f.spans[0].from
+	n, err := f.columns.read(f.spans[:1], len(f.match))
 	if err != nil {
 		return err
 	}
-	if cap(f.memory) < n {
-		f.memory = make([]bool, defaultBatchRows)
+	f.spans = after(f.spans, int64(n))
+	match := f.match[:n]
+	if err := f.selection.where.Eval(f.columns.vectors, match); err != nil {
+		return err
 	}
-	f.first, f.match = at.from, f.memory[:n]
-	if at.from += int64(n); at.from == at.to {
-		f.spans = f.spans[1:]
+	for i := 0; i < n; i++ {
+		if !match[i] {
+			continue
+		}
+		from := i
+		for i < n && match[i] {
+			i++
+		}
+		f.found = append(f.found, span{first + int64(from), first + int64(i)})
 	}
-	return f.selection.where.Eval(f.columns.vectors, f.match)
+	return nil
 }
 
 // prune returns the rows of a part without those that the indexes of columns
@@ -77,7 +74,7 @@ func prune(p *where.Predicate, f *partFile, c *columns) []span {
 	rows := span{0, f.RowCount()}
 	for _, b := range p.Bounds() {
 		if f.Columns()[b.Column].Ascending {
-			within := allowed(b, c.cursor(b.Column).Blocks(), f.RowCount())
+			within := allowed(b, c.of(b.Column).Blocks(), f.RowCount())
 			rows.from, rows.to = max(rows.from, within.from), min(rows.to, within.to)
 		}
 	}

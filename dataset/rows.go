@@ -46,6 +46,40 @@ type Stats struct {
 // span is a range of rows of a part.
 type span struct{ from, to int64 }
 
+// after returns spans without their first rows; it changes the first that is
+// left.
+func after(spans []span, rows int64) []span {
+	for len(spans) > 0 && spans[0].to-spans[0].from <= rows {
+		rows -= spans[0].to - spans[0].from
+		spans = spans[1:]
+	}
+	if len(spans) > 0 {
+		spans[0].from += rows
+	}
+	return spans
+}
+
+// before returns spans without all but their first rows; it changes the last
+// that is left.
+func before(spans []span, rows int64) []span {
+	for i := range spans {
+		s := &spans[i]
+		if s.to = min(s.to, s.from+rows); s.from == s.to {
+			return spans[:i]
+		}
+		rows -= s.to - s.from
+	}
+	return spans
+}
+
+// count is the number of rows of spans.
+func count(spans []span) (rows int64) {
+	for _, s := range spans {
+		rows += s.to - s.from
+	}
+	return rows
+}
+
 // selection finds the rows of a query, in order.
 type selection struct {
 	ctx     context.Context
@@ -60,7 +94,7 @@ type selection struct {
 
 	part int // of file
 	file *partFile
-	rest span    // rows of the part that are not looked at
+	rest []span  // rows of the part that are not looked at
 	find *filter // of the part, with a condition
 }
 
@@ -106,41 +140,39 @@ func readTwice(all []column.Column, chosen, condition []int) []bool {
 	return twice
 }
 
-// next returns the next rows that match, all of one part, which is file;
-// io.EOF after the last.
-func (s *selection) next() (span, error) {
+// next returns the next rows that match, at least one, all of one part, which
+// is file; io.EOF after the last. They are the caller's until the next call.
+func (s *selection) next() ([]span, error) {
 	for s.left > 0 {
 		if err := s.ctx.Err(); err != nil {
-			return span{}, err
-		}
-		if s.file == nil || s.rest.from == s.rest.to {
-			if err := s.nextPart(); err != nil {
-				return span{}, err
-			}
-			continue
+			return nil, err
 		}
 		found := s.rest
-		if s.find != nil {
+		switch {
+		case len(found) == 0:
+			if err := s.nextPart(); err != nil {
+				return nil, err
+			}
+			continue
+		case s.find != nil:
 			var err error
 			if found, err = s.find.next(); errors.Is(err, io.EOF) {
-				s.rest.from = s.rest.to
+				s.rest = nil
 				continue
 			} else if err != nil {
-				return span{}, s.located(err)
+				return nil, s.located(err)
 			}
-		} else {
-			s.rest.from = s.rest.to
+		default:
+			s.rest = nil
 		}
-		n := min(s.skip, found.to-found.from)
+		n := min(s.skip, count(found))
 		s.pass(n)
-		found.from += n
-		found.to = min(found.to, found.from+s.left)
-		if found.from < found.to {
-			s.left -= found.to - found.from
+		if found = before(after(found, n), s.left); len(found) > 0 {
+			s.left -= count(found)
 			return found, nil
 		}
 	}
-	return span{}, io.EOF
+	return nil, io.EOF
 }
 
 // pass counts rows that the offset passes over.
@@ -169,7 +201,7 @@ func (s *selection) nextPart() error {
 		return err
 	}
 	s.file.source.twice = s.twice
-	s.rest = span{0, s.file.RowCount()}
+	s.rest = []span{{0, s.file.RowCount()}}
 	if s.where != nil {
 		s.find, err = newFilter(s)
 	}

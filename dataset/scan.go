@@ -8,7 +8,6 @@ import (
 	"github.com/rowtocol/rowtocol/column"
 	"github.com/rowtocol/rowtocol/damage"
 	"github.com/rowtocol/rowtocol/shred"
-	"github.com/rowtocol/rowtocol/trevni"
 )
 
 // Scan reads rows one after another. It belongs to one goroutine.
@@ -19,10 +18,9 @@ type Scan struct {
 	datum    []byte          // of the writer's schema
 
 	file     *partFile
-	cursors  []*trevni.Cursor
+	cursors  cursors
 	assemble *shred.Assembler
-	at       int64 // row before which the cursors stand
-	rest     span  // rows found and not read
+	rest     []span // rows found and not read
 	err      error
 }
 
@@ -40,7 +38,7 @@ func (d *Dataset) Scan(ctx context.Context, q Query) (*Scan, error) {
 		s.schema = q.Schema
 		return s, nil
 	}
-	s.schema = rows.mapping.Schema
+	s.schema, s.cursors = rows.mapping.Schema, newCursors(d.mapping.Columns, rows.columns)
 	if q.Schema != nil {
 		r, err := shred.NewResolver(s.schema, q.Schema)
 		if err != nil {
@@ -94,12 +92,12 @@ func (s *Scan) Next(dst []byte) ([]byte, error) {
 	if s.err != nil {
 		return dst, s.err
 	}
-	if s.rest.from == s.rest.to {
+	if len(s.rest) == 0 || s.rest[0].from != s.cursors.at {
 		if s.err = s.move(); s.err != nil {
 			return dst, s.err
 		}
 	}
-	if s.at%checkEvery == 0 {
+	if s.cursors.at%checkEvery == 0 {
 		if s.err = s.rows.ctx.Err(); s.err != nil {
 			return dst, s.err
 		}
@@ -109,8 +107,10 @@ func (s *Scan) Next(dst []byte) ([]byte, error) {
 		s.err = s.located(err)
 		return dst, s.err
 	}
-	s.at++
-	s.rest.from++
+	s.cursors.at++
+	if s.rest[0].from++; s.rest[0].from == s.rest[0].to {
+		s.rest = s.rest[1:]
+	}
 	s.rows.stats.Rows++
 	return row, nil
 }
@@ -130,36 +130,32 @@ func (s *Scan) row(dst []byte) (_ []byte, err error) {
 	return dst, err
 }
 
-// move goes to the next rows that match.
+// move goes to the next row that matches.
 func (s *Scan) move() (err error) {
-	if s.rest, err = s.rows.next(); err != nil {
-		return err
+	if len(s.rest) == 0 {
+		if s.rest, err = s.rows.next(); err != nil {
+			return err
+		}
 	}
 	if s.file != s.rows.file {
 		if err := s.open(s.rows.file); err != nil {
 			return s.located(err)
 		}
 	}
-	if s.at == s.rest.from {
-		return nil
-	}
-	s.at = s.rest.from
-	for _, c := range s.cursors {
-		if err := c.SeekRow(s.at); err != nil {
-			return s.located(err)
-		}
+	if err := s.cursors.move(s.rest[0].from); err != nil {
+		return s.located(err)
 	}
 	return nil
 }
 
 // open opens the columns of a part.
-func (s *Scan) open(f *partFile) (err error) {
-	s.file, s.at = f, 0
-	if s.cursors, err = f.cursors(s.rows.columns); err != nil {
+func (s *Scan) open(f *partFile) error {
+	s.file = f
+	if err := s.cursors.bind(f); err != nil {
 		return err
 	}
-	readers := make([]*column.Reader, len(s.cursors))
-	for i, c := range s.cursors {
+	readers := make([]*column.Reader, len(s.cursors.each))
+	for i, c := range s.cursors.each {
 		readers[i] = c.Reader
 	}
 	s.assemble = shred.NewAssembler(s.rows.mapping, readers)
@@ -170,7 +166,7 @@ func (s *Scan) open(f *partFile) (err error) {
 func (s *Scan) located(err error) error {
 	var d *damage.Error
 	if errors.As(err, &d) && d.Row < 0 {
-		d.Row = s.at
+		d.Row = s.rest[0].from
 	}
 	return s.rows.located(err)
 }

@@ -1,0 +1,37 @@
+package dataset
+
+import "github.com/rowtocol/rowtocol/column"
+
+// run is some rows, or items of a column, and the gap before them.
+type run struct{ gap, n int }
+
+// appendColumn reads of a column what the window, or its parent's runs, are, and
+// makes the runs for its children. It returns how many items it read.
+func (c *columns) appendColumn(i int) (items int, err error) {
+	runs := c.window
+	if p := c.parents[i]; p >= 0 {
+		runs = c.items[p]
+	}
+	cursor, v := c.each[i], c.vectors[i]
+	c.items[i] = c.items[i][:0]
+	for len(runs) > 0 {
+		gap, n := int64(runs[0].gap), 0
+		for n = runs[0].n; len(runs) > 1 && runs[1].gap == 0; runs = runs[1:] {
+			n += runs[1].n // no rows had items between
+		}
+		skipped, err := cursor.Skip(gap)
+		if err != nil {
+			return 0, err
+		}
+		more, err := cursor.Read(v, n)
+		if err != nil {
+			return 0, err
+		}
+		if items += more; items > maxItems {
+			return 0, column.ErrFull
+		}
+		c.items[i] = append(c.items[i], run{int(skipped), more})
+		runs = runs[1:]
+	}
+	return items, nil
+}
