@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
 
 	"github.com/rowtocol/rowtocol/column"
 	"github.com/rowtocol/rowtocol/dataset/where"
@@ -124,18 +125,11 @@ func (d *Dataset) newSelection(ctx context.Context, q Query) (*selection, error)
 	return s, nil
 }
 
-// readTwice finds the columns that are both chosen and the condition's, and
-// those whose lengths say where to find the items of another.
+// readTwice finds the columns that are both chosen and the condition's.
 func readTwice(all []column.Column, chosen, condition []int) []bool {
-	twice, chosenToo := make([]bool, len(all)), make([]bool, len(all))
-	for _, col := range chosen {
-		chosenToo[col] = true
-		if p := all[col].Parent; p >= 0 {
-			twice[p] = true
-		}
-	}
+	twice := make([]bool, len(all))
 	for _, col := range condition {
-		twice[col] = twice[col] || chosenToo[col]
+		twice[col] = slices.Contains(chosen, col)
 	}
 	return twice
 }
