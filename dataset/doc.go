@@ -13,7 +13,8 @@
 //
 // Files are opened one at a time, and of each only what the query needs is
 // read: its header, and the block tables and blocks of the columns in
-// question. Every file is compared with the manifest that lists it, in size,
-// rows and schema; what does not fit is a *damage.Error, as is damage inside
-// of a file. Errors in a query are ErrQuery.
+// question, of remote files by pieces that end with the column. Every file is
+// compared with the manifest that lists it, in size, rows and schema; what does
+// not fit is a *damage.Error, as is damage inside of a file. Errors in a query
+// are ErrQuery.
 package dataset

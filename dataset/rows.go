@@ -9,6 +9,7 @@ import (
 	"github.com/rowtocol/rowtocol/column"
 	"github.com/rowtocol/rowtocol/dataset/where"
 	"github.com/rowtocol/rowtocol/shred"
+	"github.com/rowtocol/rowtocol/store"
 )
 
 // Query says which rows are read, and what of them.
@@ -195,6 +196,13 @@ func (s *selection) nextPart() error {
 		return err
 	}
 	s.file.source.twice = s.twice
+	if s.dataset.Store() != store.Local() {
+		wanted := len(s.columns)
+		if s.where != nil {
+			wanted += len(s.where.Columns())
+		}
+		s.file.source.ahead = newAhead(s.file.source.File, len(s.file.Columns()), wanted)
+	}
 	s.rest = []span{{0, s.file.RowCount()}}
 	if s.where != nil {
 		s.find, err = newFilter(s)

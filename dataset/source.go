@@ -91,6 +91,7 @@ type source struct {
 	// none.
 	twice []bool
 	kept  []keptBlock
+	ahead *ahead // nil for local files
 }
 
 // keptBlock is what was read at an offset, for a column.
@@ -115,16 +116,34 @@ func (s *source) ReadAt(p []byte, off int64) (int, error) {
 			return copy(p, k.bytes), nil
 		}
 	}
-	n, err := s.File.ReadAt(p, off)
-	s.read.BytesRead += int64(n)
 	col := sort.Search(len(s.columns), func(i int) bool { return s.columns[i].Start > off }) - 1
-	if col < 0 || off == s.columns[col].Start {
-		return n, err // header or block table
+	if col < 0 || off == s.columns[col].Start { // header or block table
+		n, err := s.File.ReadAt(p, off)
+		s.read.BytesRead += int64(n)
+		return n, err
 	}
+	n, err := s.readBlock(col, p, off)
 	s.read.BlocksRead++
 	if s.twice != nil && s.twice[col] && err == nil {
 		s.kept = append(s.kept, keptBlock{col, off, append([]byte(nil), p...)})
 	}
+	return n, err
+}
+
+// readBlock reads what is stored of a column at an offset.
+func (s *source) readBlock(col int, p []byte, off int64) (n int, err error) {
+	read := 0
+	if s.ahead == nil {
+		n, err = s.File.ReadAt(p, off)
+		read = n
+	} else {
+		end := s.Size()
+		if col+1 < len(s.columns) {
+			end = s.columns[col+1].Start
+		}
+		n, read, err = s.ahead.read(col, p, off, end)
+	}
+	s.read.BytesRead += int64(read)
 	return n, err
 }
 
