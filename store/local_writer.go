@@ -46,12 +46,16 @@ func reserve(f *os.File, size int64) error {
 	return nil
 }
 
+// writeBehind is how many bytes are written before the disk begins with them.
+const writeBehind = 4 << 20
+
 // localWriter writes straight to its file; callers bring their own buffer.
 type localWriter struct {
 	ctx  context.Context
 	f    *os.File
 	size int64 // promised, or -1
 	n    int64 // written
+	sent int64 // of these, what the disk was told to begin with
 	err  error // the first; sticky
 	done bool  // committed or aborted
 }
@@ -61,8 +65,7 @@ func (w *localWriter) Write(p []byte) (int, error) {
 		return 0, err
 	}
 	n, err := w.f.Write(p)
-	w.n += int64(n)
-	w.err = err
+	w.wrote(int64(n), err)
 	return n, err
 }
 
@@ -73,9 +76,20 @@ func (w *localWriter) ReadFrom(r io.Reader) (int64, error) {
 		return 0, err
 	}
 	n, err := w.f.ReadFrom(r)
+	w.wrote(n, err)
+	return n, err
+}
+
+// wrote counts what was written, and has the disk begin with it, so that Commit
+// finds little left to wait for.
+func (w *localWriter) wrote(n int64, err error) {
 	w.n += n
 	w.err = err
-	return n, err
+	if err == nil && w.n-w.sent >= writeBehind {
+		// Commit asks whether everything is stored; this only begins.
+		_ = unix.SyncFileRange(int(w.f.Fd()), w.sent, w.n-w.sent, unix.SYNC_FILE_RANGE_WRITE)
+		w.sent = w.n
+	}
 }
 
 // ready returns, and keeps, the reason for which the writer cannot go on.
