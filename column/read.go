@@ -100,9 +100,9 @@ func (r *Reader) decode(v *Vector, n int64) (done int64, err error) {
 	case Boolean:
 		k = r.decodeBits(v, k)
 	case Int:
-		v.Ints, k, used, err = appendInts(v.Ints, b, k)
+		v.Ints, k, used, err = appendVarints(v.Ints, b, k, readInt)
 	case Long:
-		v.Longs, k, used, err = appendLongs(v.Longs, b, k)
+		v.Longs, k, used, err = appendVarints(v.Longs, b, k, readLong)
 	case String, Bytes:
 		k, used, err = v.appendSized(b, k)
 	default:
@@ -192,32 +192,17 @@ func (v *Vector) appendSized(b []byte, n int) (done, used int, err error) {
 	return done, used, nil
 }
 
-func appendInts(dst []int32, b []byte, n int) (_ []int32, done, used int, err error) {
+// appendVarints appends up to n ints or longs; slow reads what quickVarint does not.
+func appendVarints[T int32 | int64](dst []T, b []byte, n int, slow func([]byte) (int64, int, error)) (_ []T, done, used int, err error) {
 	dst = slices.Grow(dst, min(n, len(b)))
 	for done < n && used < len(b) {
-		v, size, err := int64(0), 0, error(nil)
-		if v, size = quickVarint(b[used:]); size == 0 {
-			if v, size, err = readInt(b[used:]); err != nil {
+		v, size := quickVarint(b[used:])
+		if size == 0 {
+			if v, size, err = slow(b[used:]); err != nil {
 				return dst, done, used, err
 			}
 		}
-		dst = append(dst, int32(v))
-		used += size
-		done++
-	}
-	return dst, done, used, nil
-}
-
-func appendLongs(dst []int64, b []byte, n int) (_ []int64, done, used int, err error) {
-	dst = slices.Grow(dst, min(n, len(b)))
-	for done < n && used < len(b) {
-		v, size, err := int64(0), 0, error(nil)
-		if v, size = quickVarint(b[used:]); size == 0 {
-			if v, size, err = readLong(b[used:]); err != nil {
-				return dst, done, used, err
-			}
-		}
-		dst = append(dst, v)
+		dst = append(dst, T(v))
 		used += size
 		done++
 	}
