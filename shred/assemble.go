@@ -26,7 +26,7 @@ type Assembler struct {
 // mapping and in that order. They belong to it until the last row.
 func NewAssembler(m *Mapping, cols []*column.Reader) *Assembler {
 	c := joiner{cols: cols, least: make(leastSizes)}
-	return &Assembler{mapping: m, joints: c.appendStep(nil, m.root, m.root.col)}
+	return &Assembler{mapping: m, joints: c.appendStep(nil, m.root)}
 }
 
 // Row appends the Avro bytes of the next row's datum to dst: values as the

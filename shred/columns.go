@@ -36,8 +36,7 @@ type Mapping struct {
 // step is one type at one place in the schema, with the columns that it fills.
 type step struct {
 	node     *Node
-	col      int  // simple or raw: the values; array, map: the lengths; else -1
-	simple   bool // array: the items' values are in col, after the lengths
+	col      int  // leaf: the value; array, map: the lengths; else -1
 	raw      bool // a recursive record: col holds its datum as bytes
 	key      int  // map: the keys
 	items    *step
@@ -50,9 +49,8 @@ func (s *step) leaf() bool { return s.raw || s.node.Kind.Simple() }
 
 // branch is a branch of a union.
 type branch struct {
-	col    int   // the lengths, 0 or 1; -1 for null
-	simple bool  // the value itself is in col, after its length
-	step   *step // nil for null
+	col  int   // the lengths, 0 or 1; -1 for null. A leaf's value is there too
+	step *step // nil for null
 }
 
 // Map assigns columns to a schema. The error is a *damage.Error of kind
@@ -111,7 +109,7 @@ func (m *mapper) expand(n, in *Node, above int) (*step, error) {
 		err = m.record(s, above)
 	case n.Kind == KindArray:
 		defer m.enter("", "[]", "[]")()
-		s.col, s.items, s.simple, err = m.sequence(n.Items, n, column.Column{Parent: above, Array: true})
+		s.col, s.items, err = m.sequence(n.Items, n, column.Column{Parent: above, Array: true})
 	case n.Kind == KindMap:
 		err = m.mapType(s, above)
 	default:
@@ -159,7 +157,7 @@ func (m *mapper) union(s *step, above int) error {
 		}
 		leave := m.enter("/", n.FullName(), "")
 		var err error
-		b.col, b.step, b.simple, err = m.sequence(n, s.node, column.Column{Parent: above, Array: true, Optional: true})
+		b.col, b.step, err = m.sequence(n, s.node, column.Column{Parent: above, Array: true, Optional: true})
 		if err != nil {
 			return err
 		}
@@ -170,17 +168,17 @@ func (m *mapper) union(s *step, above int) error {
 
 // sequence adds the column c of lengths, and what holds the values: the same
 // column if the values are simple, else columns under it.
-func (m *mapper) sequence(n, in *Node, c column.Column) (col int, s *step, simple bool, err error) {
+func (m *mapper) sequence(n, in *Node, c column.Column) (col int, s *step, err error) {
 	s = &step{node: n, col: -1, key: -1, raw: m.opts.RecursiveBytes && m.sizer.recurs(in, n)}
 	if s.leaf() {
 		s.col, err = m.leaf(s, c)
-		return s.col, s, true, err
+		return s.col, s, err
 	}
 	if col, err = m.add(c); err != nil {
-		return 0, nil, false, err
+		return 0, nil, err
 	}
 	s, err = m.expand(n, in, col)
-	return col, s, false, err
+	return col, s, err
 }
 
 func (m *mapper) leaf(s *step, c column.Column) (int, error) {

@@ -68,18 +68,17 @@ type compiler struct {
 
 func (c *compiler) buffer(col int) *column.Buffer { return &c.bufs.Cols[col] }
 
-// appendStep appends the ops of one step. into is the column that takes a
-// simple value: the step's own, or that of the enclosing array or branch.
-func (c *compiler) appendStep(ops []op, s *step, into int, name string) []op {
+// appendStep appends the ops of one step.
+func (c *compiler) appendStep(ops []op, s *step, name string) []op {
 	if s.raw {
-		return append(ops, op{code: opRaw, buf: c.buffer(into), more: &details{name: name, node: s.node}})
+		return append(ops, op{code: opRaw, buf: c.buffer(s.col), more: &details{name: name, node: s.node}})
 	}
 	switch s.node.Kind {
 	case KindNull:
 		return ops
 	case KindRecord:
 		for i, f := range s.fields {
-			ops = c.appendStep(ops, f, f.col, join(name, s.node.Fields[i].Name))
+			ops = c.appendStep(ops, f, join(name, s.node.Fields[i].Name))
 		}
 		return ops
 	case KindArray, KindMap:
@@ -87,13 +86,13 @@ func (c *compiler) appendStep(ops []op, s *step, into int, name string) []op {
 	case KindUnion:
 		return append(ops, c.union(s, name))
 	}
-	return append(ops, c.simple(s.node, into, name))
+	return append(ops, c.simple(s, name))
 }
 
 // simple returns the op of a value that fills one column.
-func (c *compiler) simple(n *Node, into int, name string) op {
-	o := op{buf: c.buffer(into), more: &details{name: name}}
-	switch n.Kind {
+func (c *compiler) simple(s *step, name string) op {
+	o := op{buf: c.buffer(s.col), more: &details{name: name}}
+	switch n := s.node; n.Kind {
 	case KindBoolean:
 		o.code = opBoolean
 	case KindInt:
@@ -122,17 +121,16 @@ func (c *compiler) simple(n *Node, into int, name string) op {
 func (c *compiler) sequence(s *step, name string) op {
 	d := &details{name: name, minSize: minSize(s.node.Items)}
 	o := op{code: opCounted, buf: c.buffer(s.col), more: d}
-	switch {
-	case s.node.Kind == KindMap:
+	if s.node.Kind == KindMap {
 		d.minSize++
 		d.items = append(d.items, op{code: opString, buf: c.buffer(s.key), more: &details{name: "{}"}})
-		d.items = c.appendStep(d.items, s.items, s.items.col, "{}")
-	case s.simple:
-		o.code = opSimpleArray
-		d.items = c.appendStep(nil, s.items, s.col, "[]")
-	default:
-		d.items = c.appendStep(nil, s.items, s.items.col, "[]")
+		d.items = c.appendStep(d.items, s.items, "{}")
+		return o
 	}
+	if s.items.leaf() {
+		o.code = opSimpleArray
+	}
+	d.items = c.appendStep(nil, s.items, "[]")
 	return o
 }
 
@@ -144,7 +142,7 @@ func (c *compiler) union(s *step, name string) op {
 	branches := make([]branchOps, len(s.branches))
 	for i, b := range s.branches {
 		if b.step != nil {
-			branches[i] = branchOps{buf: c.buffer(b.col), ops: c.branch(b, "")}
+			branches[i] = branchOps{buf: c.buffer(b.col), ops: c.appendStep(nil, b.step, "")}
 		}
 	}
 	return op{code: opUnion, more: &details{name: name, branches: branches}}
@@ -153,20 +151,12 @@ func (c *compiler) union(s *step, name string) op {
 // nullable returns the op of a union of null, at index null, and b, which is
 // the commonest union by far.
 func (c *compiler) nullable(b branch, null uint8, name string) op {
-	if b.simple {
-		o := c.branch(b, name)[0]
+	if b.step.leaf() {
+		o := c.appendStep(nil, b.step, name)[0]
 		o.optional, o.null = true, null
 		return o
 	}
-	return op{code: opNullable, null: null, buf: c.buffer(b.col), more: &details{name: name, items: c.branch(b, "")}}
-}
-
-func (c *compiler) branch(b branch, name string) []op {
-	into := b.step.col
-	if b.simple {
-		into = b.col
-	}
-	return c.appendStep(nil, b.step, into, name)
+	return op{code: opNullable, null: null, buf: c.buffer(b.col), more: &details{name: name, items: c.appendStep(nil, b.step, "")}}
 }
 
 // join extends a dotted path that names fields inside one list of ops.

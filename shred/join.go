@@ -45,16 +45,15 @@ type joiner struct {
 	least leastSizes
 }
 
-// appendStep appends the joints of one step. from is the column of a simple
-// value: the step's own, or that of the enclosing array or branch.
-func (c *joiner) appendStep(joints []joint, s *step, from int) []joint {
-	j := joint{index: from, node: s.node}
+// appendStep appends the joints of one step.
+func (c *joiner) appendStep(joints []joint, s *step) []joint {
+	j := joint{index: s.col, node: s.node}
 	switch {
 	case s.raw:
 		j.code = joinRaw
 	case s.node.Kind == KindRecord:
 		for _, f := range s.fields {
-			joints = c.appendStep(joints, f, f.col)
+			joints = c.appendStep(joints, f)
 		}
 		return joints
 	case s.node.Kind == KindUnion:
@@ -66,7 +65,7 @@ func (c *joiner) appendStep(joints []joint, s *step, from int) []joint {
 	case s.node.Kind == KindFixed:
 		j.code = joinFixed
 	}
-	j.col = c.cols[from]
+	j.col = c.cols[s.col]
 	return append(joints, j)
 }
 
@@ -77,14 +76,10 @@ func (c *joiner) sequence(s *step) joint {
 		j.least++
 		j.items = append(j.items, joint{code: joinValue, col: c.cols[s.key], index: s.key})
 	}
-	from := s.items.col
-	if s.simple {
-		from = s.col
-	}
-	j.items = c.appendStep(j.items, s.items, from)
+	j.items = c.appendStep(j.items, s.items)
 	switch last := len(j.items) - 1; {
 	case last < 0 || j.items[last].code != joinValue:
-	case s.simple:
+	case s.items.col == s.col:
 		j.code = joinValues
 	case s.key >= 0 && last == 1:
 		j.code = joinPairs
@@ -100,11 +95,7 @@ func (c *joiner) union(s *step) joint {
 			null = i
 			continue
 		}
-		from := b.step.col
-		if b.simple {
-			from = b.col
-		}
-		j.branches[i] = branchJoint{c.cols[b.col], b.col, c.appendStep(nil, b.step, from)}
+		j.branches[i] = branchJoint{c.cols[b.col], b.col, c.appendStep(nil, b.step)}
 	}
 	if len(j.branches) != 2 || null < 0 {
 		return j

@@ -29,7 +29,7 @@ type Shredder struct {
 // have been made for the mapping's columns.
 func NewShredder(m *Mapping, bufs *column.Buffers) *Shredder {
 	c := compiler{bufs: bufs, growth: 1}
-	ops := c.appendStep(nil, m.root, m.root.col, "")
+	ops := c.appendStep(nil, m.root, "")
 	return &Shredder{ops: ops, growth: c.growth, zeroFixed: c.zeroFixed}
 }
 
