@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 
 	"github.com/linkedin/goavro/v2"
 )
@@ -45,9 +46,7 @@ type codecs struct {
 	spelled  string  // the schema as goavro reads it
 	renamed  bool    // that has other names in it
 
-	hamba      decoder
-	newHamba   func() (*hambaCodec, error)
-	hambaError error
+	hamba func() (*hambaCodec, error) // made at the first call
 }
 
 // codecsOf returns the decoders of rows of the writer's schema, which the
@@ -81,11 +80,11 @@ func newCodecs(writer, reader string) (*codecs, error) {
 		}
 		if read != plain {
 			c.rejected = errors.New("it does not resolve rows to another schema")
-			c.newHamba = func() (*hambaCodec, error) { return newHambaResolving(plain, reader) }
+			c.hamba = sync.OnceValues(func() (*hambaCodec, error) { return newHambaResolving(plain, reader) })
 			return c, nil
 		}
 	}
-	c.newHamba = func() (*hambaCodec, error) { return newHamba(plain) }
+	c.hamba = sync.OnceValues(func() (*hambaCodec, error) { return newHamba(plain) })
 	c.spelled = plain
 	codec, err := newGoavro(plain)
 	if err != nil {
@@ -119,24 +118,12 @@ func (c *codecs) input(data []byte) (native any, rest []byte, by decoder, err er
 		}
 	}
 	rest = nil // goavro does not know
-	if err = c.makeHamba(); err == nil {
-		if native, rest, err = c.hamba.input(data); err == nil {
-			return native, rest, c.hamba, nil
+	hamba, err := c.hamba()
+	if err == nil {
+		if native, rest, err = hamba.input(data); err == nil {
+			return native, rest, hamba, nil
 		}
 	}
 	// What the decoders return is no error of this package, least of all io.EOF.
 	return nil, rest, nil, fmt.Errorf("goavro: %v; hamba: %v", first, err)
-}
-
-// makeHamba makes hamba's codec, once.
-func (c *codecs) makeHamba() error {
-	if c.hamba == nil && c.hambaError == nil {
-		made, err := c.newHamba()
-		if err != nil {
-			c.hambaError = err
-			return err
-		}
-		c.hamba = made
-	}
-	return c.hambaError
 }
