@@ -158,8 +158,7 @@ func (l *Listing) addRun(ctx context.Context, dir string) error {
 func (l *Listing) addFiles(infos []store.Info) {
 	var parts []Part
 	for _, i := range infos {
-		hidden := strings.HasPrefix(i.Name, ".") || strings.HasPrefix(i.Name, "_")
-		if !i.Dir && !hidden && strings.HasSuffix(i.Name, suffix) {
+		if !i.Dir && !store.Hidden(i.Name) && strings.HasSuffix(i.Name, suffix) {
 			parts = append(parts, Part{Name: i.Path, Rows: -1, Bytes: i.Size})
 		}
 	}

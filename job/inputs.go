@@ -101,7 +101,7 @@ func walk(ctx context.Context, st store.Store, dir string, files []string) ([]st
 	}
 	for _, info := range infos {
 		switch {
-		case strings.HasPrefix(info.Name, ".") || strings.HasPrefix(info.Name, "_"):
+		case store.Hidden(info.Name):
 		case info.Dir:
 			if files, err = walk(ctx, st, info.Path, files); err != nil {
 				return nil, err

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"path"
 	"regexp"
+	"strings"
 	"time"
 )
 
@@ -107,6 +108,12 @@ type Location struct {
 func TempName(p string) string {
 	dir, base := path.Split(p)
 	return fmt.Sprintf("%s.%s.%016x.tmp", dir, base, rand.Uint64())
+}
+
+// Hidden reports whether a name, without its directory, is one that Hadoop's
+// readers of directories leave out.
+func Hidden(name string) bool {
+	return strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_")
 }
 
 var tempName = regexp.MustCompile(`^\..+\.[0-9a-f]{16}\.tmp$`)

@@ -82,13 +82,33 @@ func newFile(ctx context.Context, at store.Location, replace bool, write func(io
 	if err := out.Commit(ctx); err != nil {
 		return err
 	}
+	return publish(ctx, at, temp, replace)
+}
+
+// publish gives a complete file its name. One that has it until then is moved
+// aside first, and comes back if that fails; so one of the two is always there.
+func publish(ctx context.Context, at store.Location, temp string, replace bool) error {
+	clean, cancel := store.Cleanup(ctx) // what was begun is ended although the run may have been stopped
+	defer cancel()
+	aside := ""
 	if replace {
-		if err := at.Store.Remove(ctx, at.Path); err != nil && !errors.Is(err, store.ErrNotExist) {
-			return errors.Join(err, removeTemp(ctx, at.Store, temp))
+		aside = store.TempName(at.Path)
+		err := at.Store.Rename(ctx, at.Path, aside)
+		if errors.Is(err, store.ErrNotExist) {
+			aside, err = "", nil
+		}
+		if err != nil {
+			return errors.Join(err, at.Store.Remove(clean, temp))
 		}
 	}
 	if err := at.Store.Rename(ctx, temp, at.Path); err != nil {
-		return errors.Join(err, removeTemp(ctx, at.Store, temp))
+		if aside != "" {
+			err = errors.Join(err, at.Store.Rename(clean, aside, at.Path))
+		}
+		return errors.Join(err, at.Store.Remove(clean, temp))
+	}
+	if aside != "" {
+		return at.Store.Remove(clean, aside)
 	}
 	return nil
 }
@@ -116,9 +136,4 @@ func checkFree(ctx context.Context, at store.Location, replace bool) error {
 		return fmt.Errorf("--output: %s is a column file, and is not replaced: %w", at.Path, store.ErrExist)
 	}
 	return nil
-}
-
-// removeTemp removes a file although the run may have been stopped.
-func removeTemp(ctx context.Context, st store.Store, name string) error {
-	return st.Remove(context.WithoutCancel(ctx), name)
 }
