@@ -273,18 +273,14 @@ func setTest[T int64 | float64](values []*value, equal func(*value) bounds[T], t
 
 // timeUnit is the unit of a type that counts time from 1970 on, 0 of others.
 func timeUnit(n *shred.Node) time.Duration {
-	switch {
-	case n.Kind == shred.KindInt && n.Logical == "date":
+	switch n.LogicalType() {
+	case shred.LogicalDate:
 		return 24 * time.Hour
-	case n.Kind != shred.KindLong:
-		return 0
-	}
-	switch n.Logical {
-	case "timestamp-millis", "local-timestamp-millis":
+	case shred.LogicalTimestampMillis, shred.LogicalLocalMillis:
 		return time.Millisecond
-	case "timestamp-micros", "local-timestamp-micros":
+	case shred.LogicalTimestampMicros, shred.LogicalLocalMicros:
 		return time.Microsecond
-	case "timestamp-nanos", "local-timestamp-nanos":
+	case shred.LogicalTimestampNanos, shred.LogicalLocalNanos:
 		return time.Nanosecond
 	}
 	return 0

@@ -158,10 +158,7 @@ type text struct {
 
 func (c text) eval(match []bool, _ *scratch) {
 	for i := range match {
-		at := int32(i)
-		if c.f.at != nil {
-			at = c.f.at[i]
-		}
+		at := c.f.index(i)
 		match[i] = at >= 0 && c.holds(c.f.text(at))
 	}
 }
@@ -174,10 +171,7 @@ type symbols struct {
 
 func (c symbols) eval(match []bool, _ *scratch) {
 	for i := range match {
-		at := int32(i)
-		if c.f.at != nil {
-			at = c.f.at[i]
-		}
+		at := c.f.index(i)
 		match[i] = at >= 0 && c.holds[c.f.values.Ints[at]]
 	}
 }

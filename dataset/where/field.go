@@ -22,7 +22,7 @@ type field struct {
 
 // kindOf returns the kind of a field's values.
 func kindOf(n *shred.Node) kind {
-	if n.Logical == "decimal" && (n.Kind == shred.KindBytes || n.Kind == shred.KindFixed) {
+	if n.LogicalType() == shred.LogicalDecimal {
 		return kindNone
 	}
 	switch n.Kind {
@@ -53,17 +53,10 @@ func (f *field) load(vectors map[int]*column.Vector, rows int) error {
 		f.scratch = make([]int32, rows)
 	}
 	at := f.scratch[:rows]
-	next := int32(0)
-	for i, n := range vectors[f.leaf.Optional[0]].Lengths {
-		at[i] = -1
-		if n == 1 {
-			at[i] = next
-			next++
-		} else if n != 0 {
-			return f.damaged(damage.Count, "length %d in a branch of a union", n)
-		}
+	for i := range at {
+		at[i] = int32(i)
 	}
-	for _, col := range f.leaf.Optional[1:] {
+	for _, col := range f.leaf.Optional {
 		if err := f.descend(at, vectors[col].Lengths); err != nil {
 			return err
 		}
@@ -72,8 +65,8 @@ func (f *field) load(vectors map[int]*column.Vector, rows int) error {
 	return f.check(rows)
 }
 
-// descend turns the indexes of items of one optional column into those of the
-// optional column below it.
+// descend turns the indexes of rows, or of items of one optional column, into
+// those of the optional column below.
 func (f *field) descend(at, lengths []int32) error {
 	next := int32(0)
 	for row, i := range at {
@@ -113,6 +106,14 @@ func (f *field) damaged(kind damage.Kind, reason string, args ...any) error {
 	return e
 }
 
+// index is where in values that of a row is, negative for null.
+func (f *field) index(row int) int32 {
+	if f.at != nil {
+		return f.at[row]
+	}
+	return int32(row)
+}
+
 // text is value i of a string, bytes or fixed column.
 func (f *field) text(i int32) []byte {
 	return f.values.Data[f.values.Offsets[i]:f.values.Offsets[i+1]]
@@ -120,10 +121,7 @@ func (f *field) text(i int32) []byte {
 
 // value is the field's value in a row.
 func (f *field) value(row int) value {
-	i := int32(row)
-	if f.at != nil {
-		i = f.at[row]
-	}
+	i := f.index(row)
 	if i < 0 || f.kind == kindNull {
 		return value{}
 	}

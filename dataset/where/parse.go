@@ -104,7 +104,6 @@ func (t *translator) logic(n *ast.BinaryNode) (condition, error) {
 
 // term is one side of a comparison: exactly one of the pointers is set.
 type term struct {
-	node     ast.Node
 	kind     kind
 	field    *field
 	constant *value
@@ -128,14 +127,14 @@ func (v *value) value(int) value { return *v }
 // term translates what has a value.
 func (t *translator) term(n ast.Node) (*term, error) {
 	if isNullLiteral(n) {
-		return &term{node: n, constant: &value{}}, nil
+		return &term{constant: &value{}}, nil
 	}
 	if path, ok := fieldPath(n); ok {
 		f, err := t.field(path)
 		if err != nil {
 			return nil, err
 		}
-		return &term{node: n, kind: f.kind, field: f}, nil
+		return &term{kind: f.kind, field: f}, nil
 	}
 	if !hasFields(n) {
 		x, err := evaluate(n)
@@ -146,7 +145,7 @@ func (t *translator) term(n ast.Node) (*term, error) {
 		if !ok {
 			return nil, refused(n, "is of a type that is not compared; "+language)
 		}
-		return &term{node: n, kind: v.kind, constant: &v}, nil
+		return &term{kind: v.kind, constant: &v}, nil
 	}
 	return t.computed(n)
 }
@@ -191,7 +190,7 @@ func (t *translator) computed(n ast.Node) (*term, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", before, syntax(err))
 	}
-	return &term{node: n, kind: c.kind, computed: c}, nil
+	return &term{kind: c.kind, computed: c}, nil
 }
 
 // computable returns the parts of a node that the library may compute.
