@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"math"
 	"slices"
 
 	"github.com/rowtocol/rowtocol/column"
@@ -66,7 +67,7 @@ func after(spans []span, rows int64) []span {
 func before(spans []span, rows int64) []span {
 	for i := range spans {
 		s := &spans[i]
-		if s.to = min(s.to, s.from+rows); s.from == s.to {
+		if s.to = s.from + min(rows, s.to-s.from); s.from == s.to {
 			return spans[:i]
 		}
 		rows -= s.to - s.from
@@ -107,7 +108,7 @@ func (d *Dataset) newSelection(ctx context.Context, q Query) (*selection, error)
 	}
 	s := &selection{ctx: ctx, dataset: d, part: -1, skip: q.Offset, left: q.Limit}
 	if q.Limit < 0 {
-		s.left = d.rows
+		s.left = math.MaxInt64
 	}
 	var err error
 	if s.mapping, s.columns, err = d.project(q.Columns); err != nil {
@@ -196,7 +197,7 @@ func (s *selection) nextPart() error {
 		return err
 	}
 	s.file.source.twice = s.twice
-	if s.dataset.Store() != store.Local() {
+	if s.dataset.list.Store != store.Local() {
 		wanted := len(s.columns)
 		if s.where != nil {
 			wanted += len(s.where.Columns())

@@ -80,14 +80,10 @@ func (m *enum) data(b *batch, s slots) (arrow.ArrayData, error) {
 	default:
 		spread(arrow.GetData[int32](buffer.Bytes()), indices, s.present)
 	}
-	validity, nulls := s.validity(b.mem)
 	dictionary := m.dictionary(b.mem)
-	d := array.NewDataWithDictionary(m.dataType, s.n, []*memory.Buffer{validity, buffer}, nulls, 0, dictionary)
-	dictionary.Release()
-	buffer.Release()
-	if validity != nil {
-		validity.Release()
-	}
+	defer dictionary.Release()
+	d := b.newData(m.dataType, s, nil, buffer).(*array.Data)
+	d.SetDictionary(dictionary)
 	return d, nil
 }
 
@@ -120,9 +116,6 @@ func (m *enum) dictionary(mem memory.Allocator) *array.Data {
 	return d
 }
 
-// maxText bounds the bytes of the symbols that stand written out in an array.
-const maxText = 1 << 30
-
 // symbols makes strings of an enum.
 type symbols struct {
 	node *shred.Node
@@ -140,8 +133,8 @@ func (m *symbols) data(b *batch, s slots) (arrow.ArrayData, error) {
 	for _, v := range values {
 		size += len(m.node.Symbols[v])
 	}
-	if size > maxText {
-		return nil, b.damaged(m.col, damage.Unsupported, "%d bytes of symbols in one batch; fewer rows may fit", size)
+	if err := b.bounded(m.col, size, 1); err != nil {
+		return nil, err
 	}
 	offsets, text := newBuffer(b.mem, 4*(s.n+1)), newBuffer(b.mem, size)
 	end, at, j := arrow.GetData[int32](offsets.Bytes()), 0, 0

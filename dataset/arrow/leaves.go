@@ -170,6 +170,9 @@ func (m *fixed) data(b *batch, s slots) (arrow.ArrayData, error) {
 			return nil, b.damaged(m.col, damage.Size, "%d bytes where a value has %d", n, width)
 		}
 	}
+	if err := b.bounded(m.col, s.n, width); err != nil {
+		return nil, err
+	}
 	buffer := newBuffer(b.mem, width*s.n)
 	dst := buffer.Bytes()
 	if s.present == nil {

@@ -32,6 +32,18 @@ func (b *batch) damaged(col int, kind damage.Kind, reason string, args ...any) e
 	return e
 }
 
+// maxArray bounds the bytes of an array whose size the values' own does not
+// bound: symbols are written out, and of fixed types also what is absent.
+const maxArray = 1 << 30
+
+// bounded refuses an array of n slots of size bytes that is beyond maxArray.
+func (b *batch) bounded(col, n, size int) error {
+	if size > 0 && n > maxArray/size {
+		return b.damaged(col, damage.Unsupported, "an array of %d times %d bytes in one batch; fewer rows may fit", n, size)
+	}
+	return nil
+}
+
 // lengths returns the lengths of a column, one for each of n values around it.
 func (b *batch) lengths(col, n int) ([]int32, error) {
 	lengths := b.vector(col).Lengths

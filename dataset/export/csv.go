@@ -103,10 +103,11 @@ func (c *csvWriter) Write(row []byte) error {
 		}
 		c.text = appendText(c.text[:0], f.form, &c.in)
 		c.line = appendField(c.line, c.text)
+		c.in.bound(c.line)
 	}
 	c.line = append(c.line, '\n')
-	if c.in.bad || len(c.in.rest) > 0 {
-		return errDatum
+	if err := c.in.end(); err != nil {
+		return err
 	}
 	_, err := c.w.Write(c.line)
 	return err

@@ -3,6 +3,7 @@ package export
 import (
 	"encoding/binary"
 	"errors"
+	"fmt"
 )
 
 // errDatum is the error for bytes that are no datum of the schema. Rows that
@@ -14,25 +15,45 @@ const (
 	maxDepth = 4000
 	// maxEmpty bounds the items of no bytes that one count can announce.
 	maxEmpty = 1 << 20
+	// maxText bounds the text of a row: names of fields, types and symbols
+	// repeat with each item, also with one that takes no bytes.
+	maxText = 1 << 30
 )
 
-// datum reads the values of a row, one after another. After the first that is
-// malformed it is at its end, bad is set, and all that follows is zero.
+var errText = fmt.Errorf("the row is of more than %d bytes of text", maxText)
+
+// datum reads the values of a row, one after another. After the first error it
+// is at its end, and all that follows is zero.
 type datum struct {
 	rest  []byte
 	depth int
-	bad   bool
+	err   error
 }
 
-func (d *datum) fail() {
-	d.rest, d.bad = nil, true
+func (d *datum) fail(err error) {
+	d.rest, d.err = nil, err
+}
+
+// end returns the first error, or that there is more than one row.
+func (d *datum) end() error {
+	if d.err == nil && len(d.rest) > 0 {
+		return errDatum
+	}
+	return d.err
+}
+
+// bound ends the row if its text is too long.
+func (d *datum) bound(text []byte) {
+	if len(text) > maxText {
+		d.fail(errText)
+	}
 }
 
 // long reads an int, a long, an index or a count.
 func (d *datum) long() int64 {
 	v, n := binary.Varint(d.rest)
 	if n <= 0 {
-		d.fail()
+		d.fail(errDatum)
 		return 0
 	}
 	d.rest = d.rest[n:]
@@ -42,7 +63,7 @@ func (d *datum) long() int64 {
 // take reads so many bytes.
 func (d *datum) take(n int64) []byte {
 	if n < 0 || n > int64(len(d.rest)) {
-		d.fail()
+		d.fail(errDatum)
 		return nil
 	}
 	b := d.rest[:n]
@@ -77,8 +98,8 @@ func (d *datum) word64() uint64 {
 // index reads a number below n; -1 if it is none.
 func (d *datum) index(n int) int {
 	i := d.long()
-	if i < 0 || i >= int64(n) || d.bad {
-		d.fail()
+	if i < 0 || i >= int64(n) || d.err != nil {
+		d.fail(errDatum)
 		return -1
 	}
 	return int(i)
@@ -93,7 +114,7 @@ func (d *datum) count() int64 {
 		d.long() // the block's size
 	}
 	if n < 0 || n > int64(len(d.rest))+maxEmpty {
-		d.fail()
+		d.fail(errDatum)
 		return 0
 	}
 	return n
@@ -102,9 +123,9 @@ func (d *datum) count() int64 {
 // enter goes a level down and reports whether there may be another.
 func (d *datum) enter() bool {
 	if d.depth++; d.depth > maxDepth {
-		d.fail()
+		d.fail(errDatum)
 	}
-	return !d.bad
+	return d.err == nil
 }
 
 func (d *datum) leave() { d.depth-- }

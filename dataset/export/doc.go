@@ -19,7 +19,8 @@
 //	time-millis, -micros       "23:59:59.123", "23:59:59.123456"
 //	timestamp-*                "2026-01-31T23:59:59.123Z", with 3, 6 or 9 digits
 //	local-timestamp-*          the same without Z
-//	decimal                    "-12.30", all digits of its scale, as a string
+//	decimal                    "-12.30", all digits of its scale, as a string;
+//	                           base64 beyond 1,000 digits of scale, or bytes
 //	uuid                       "01234567-89ab-cdef-0123-456789abcdef"
 //	duration                   "P1M2DT3.004S": months, days, seconds
 //

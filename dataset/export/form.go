@@ -36,8 +36,8 @@ func (fs *forms) of(n *shred.Node) *form {
 	}
 	f := &form{kind: n.Kind, size: n.Size, scale: n.Scale, plain: n.Symbols}
 	fs.known[n] = f
-	if fs.logical {
-		f.logical = n.LogicalType()
+	if l := n.LogicalType(); fs.logical && (l != shred.LogicalDecimal || n.Scale <= maxScale) {
+		f.logical = l
 	}
 	for _, s := range n.Symbols {
 		f.symbols = append(f.symbols, appendString(nil, []byte(s)))

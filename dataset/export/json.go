@@ -46,8 +46,8 @@ type jsonWriter struct {
 func (j *jsonWriter) Write(row []byte) error {
 	j.in = datum{rest: row}
 	j.line = append(j.value(j.line[:0], j.root), '\n')
-	if j.in.bad || len(j.in.rest) > 0 {
-		return errDatum
+	if err := j.in.end(); err != nil {
+		return err
 	}
 	_, err := j.w.Write(j.line)
 	return err
@@ -109,6 +109,7 @@ func (j *jsonWriter) record(dst []byte, f *form) []byte {
 		}
 		dst = append(dst, f.fields[i].key...)
 		dst = j.value(dst, f.fields[i].form)
+		j.in.bound(dst)
 	}
 	return append(dst, '}')
 }
@@ -122,7 +123,7 @@ func (j *jsonWriter) items(dst []byte, f *form, brackets [2]byte) []byte {
 	dst = append(dst, brackets[0])
 	first := true
 	for n := j.in.count(); n > 0; n = j.in.count() {
-		for ; n > 0 && !j.in.bad; n-- {
+		for ; n > 0 && j.in.err == nil; n-- {
 			if !first {
 				dst = append(dst, ',')
 			}
@@ -131,6 +132,7 @@ func (j *jsonWriter) items(dst []byte, f *form, brackets [2]byte) []byte {
 				dst = append(appendString(dst, j.in.sized()), ':')
 			}
 			dst = j.value(dst, f.items)
+			j.in.bound(dst)
 		}
 	}
 	return append(dst, brackets[1])

@@ -1,14 +1,24 @@
 package export
 
 import (
+	"bytes"
 	"encoding/binary"
 	"encoding/hex"
 	"math"
 	"math/big"
+	"slices"
 	"strconv"
 	"time"
 
 	"github.com/rowtocol/rowtocol/shred"
+)
+
+const (
+	// maxScale is the largest scale of which a decimal is written as a number.
+	maxScale = 1000
+	// maxDecimal is the most bytes of a decimal that is: the digits take the
+	// square of them in time.
+	maxDecimal = 1000
 )
 
 // quoted reports whether the text of a simple value is a JSON string, where it
@@ -39,9 +49,9 @@ func appendText(dst []byte, f *form, in *datum) []byte {
 	}
 	b := in.bytes(f)
 	switch {
-	case in.bad:
+	case in.err != nil:
 		return dst
-	case f.logical == shred.LogicalDecimal:
+	case f.logical == shred.LogicalDecimal && len(b) <= maxDecimal:
 		return appendDecimal(dst, b, f.scale)
 	case f.logical == shred.LogicalUUID:
 		return appendUUID(dst, b)
@@ -169,16 +179,10 @@ func appendDecimal(dst, b []byte, scale int) []byte {
 	if scale == 0 {
 		return dst
 	}
-	for len(dst)-digits <= scale {
-		dst = append(dst, 0)
-		copy(dst[digits+1:], dst[digits:])
-		dst[digits] = '0'
+	if zeros := scale + 1 - (len(dst) - digits); zeros > 0 {
+		dst = slices.Insert(dst, digits, bytes.Repeat([]byte{'0'}, zeros)...)
 	}
-	dst = append(dst, 0)
-	point := len(dst) - 1 - scale
-	copy(dst[point+1:], dst[point:])
-	dst[point] = '.'
-	return dst
+	return slices.Insert(dst, len(dst)-scale, '.')
 }
 
 func appendUUID(dst, b []byte) []byte {
