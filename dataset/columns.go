@@ -117,7 +117,7 @@ func (c *columns) append() error {
 		if err != nil {
 			return err
 		}
-		if total += items; total > maxTotal {
+		if total += items + len(c.vectors[i].Lengths) - c.marks[i].lengths; total > maxTotal {
 			return column.ErrFull
 		}
 		if err := c.checkBranch(i); err != nil {

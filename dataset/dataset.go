@@ -147,9 +147,6 @@ func (d *Dataset) project(paths []string) (*shred.Mapping, []int, error) {
 // nil.
 func (d *Dataset) Success() *manifest.Success { return d.list.Success() }
 
-// Close ends the use of the dataset. Scans have to be closed before.
-func (d *Dataset) Close() error { return nil }
-
 // ErrQuery is a query that does not fit the dataset.
 var ErrQuery = errors.New("the query does not fit the data")
 

@@ -47,7 +47,6 @@ func ExampleDataset_Batches() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer func() { _ = d.Close() }()
 	b, err := d.Batches(ctx, dataset.Query{Columns: []string{"size"}, Limit: -1})
 	if err != nil {
 		log.Fatal(err)
@@ -78,7 +77,6 @@ func ExampleBatches_Vector() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer func() { _ = d.Close() }()
 	b, err := d.Batches(ctx, dataset.Query{Columns: []string{"subject", "received.host"}, Where: "id % 300 == 2", Limit: 3})
 	if err != nil {
 		log.Fatal(err)
@@ -119,7 +117,6 @@ func ExampleDataset_Scan() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer func() { _ = d.Close() }()
 	s, err := d.Scan(ctx, dataset.Query{
 		Columns: []string{"id", "seen"},
 		Where:   `folder == "SPAM" && size != null`,

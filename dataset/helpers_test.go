@@ -97,7 +97,6 @@ func open(t testing.TB, path string, o dataset.Options) *dataset.Dataset {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = d.Close() })
 	return d
 }
 

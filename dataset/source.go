@@ -40,7 +40,7 @@ func (d *Dataset) open(ctx context.Context, part int, read *Stats) (_ *partFile,
 	if err != nil {
 		return nil, err
 	}
-	f.MaxBlock, s.columns, s.counted = d.maxBlock, f.Columns(), make([]bool, len(f.Columns()))
+	f.MaxBlock, s.trevni, s.counted = d.maxBlock, f, make([]bool, len(f.Columns()))
 	if f.RowCount() != p.Rows {
 		return nil, damage.New(damage.Count, p.Name, 4, "the file has %d rows, expected %d", f.RowCount(), p.Rows)
 	}
@@ -85,8 +85,8 @@ func (p *partFile) cursors(cols []int) ([]*trevni.Cursor, error) {
 type source struct {
 	store.File
 	read    *Stats
-	columns []trevni.Column
-	counted []bool // columns whose blocks are in read
+	trevni  *trevni.File // nil while its header is read
+	counted []bool       // columns whose blocks are in read
 	// twice are the columns of which blocks may be asked for again; nil for
 	// none.
 	twice []bool
@@ -116,8 +116,12 @@ func (s *source) ReadAt(p []byte, off int64) (int, error) {
 			return copy(p, k.bytes), nil
 		}
 	}
-	col := sort.Search(len(s.columns), func(i int) bool { return s.columns[i].Start > off }) - 1
-	if col < 0 || off == s.columns[col].Start { // header or block table
+	var columns []trevni.Column
+	if s.trevni != nil {
+		columns = s.trevni.Columns()
+	}
+	col := sort.Search(len(columns), func(i int) bool { return columns[i].Start > off }) - 1
+	if col < 0 || off == columns[col].Start { // header or block table
 		n, err := s.File.ReadAt(p, off)
 		s.read.BytesRead += int64(n)
 		return n, err
@@ -137,11 +141,7 @@ func (s *source) readBlock(col int, p []byte, off int64) (n int, err error) {
 		n, err = s.File.ReadAt(p, off)
 		read = n
 	} else {
-		end := s.Size()
-		if col+1 < len(s.columns) {
-			end = s.columns[col+1].Start
-		}
-		n, read, err = s.ahead.read(col, p, off, end)
+		n, read, err = s.ahead.read(col, p, off, s.trevni.SectionEnd(col))
 	}
 	s.read.BytesRead += int64(read)
 	return n, err

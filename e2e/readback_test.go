@@ -76,7 +76,6 @@ func decodeAll(name string) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	defer func() { _ = d.Close() }() // only read
 	b, err := d.Batches(ctx, dataset.Query{Limit: -1})
 	if err != nil {
 		return 0, err

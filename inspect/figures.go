@@ -251,16 +251,18 @@ func sumLengths(ctx context.Context, f *trevni.File, col int, n int64) (int64, e
 	if err != nil {
 		return 0, err
 	}
+	const step = 1 << 16 // rows, or items, after which the context is looked at
 	var total int64
-	for i := range n {
-		if i%4096 == 0 && ctx.Err() != nil {
-			return 0, ctx.Err()
+	for n > 0 {
+		if err := ctx.Err(); err != nil {
+			return 0, err
 		}
-		length, err := cursor.Length()
+		k := min(n, step)
+		items, err := cursor.Skip(k)
 		if err != nil {
 			return 0, err
 		}
-		total += int64(length)
+		total, n = total+items, n-k
 	}
 	return total, nil
 }

@@ -58,7 +58,7 @@ func (f *Figures) HTML(w io.Writer) error {
 		Figures: f, Title: path.Base(f.Path),
 		Codecs: distinct(f.Columns, func(c *Column) string { return c.Codec }),
 		Sums:   distinct(f.Columns, func(c *Column) string { return c.Checksum }),
-		Schema: indented(f.schema()),
+		Schema: Indented(f.schema()),
 		Data:   pageData{Nodes: tree(f.Columns), Groups: f.RowGroups},
 		Policy: "default-src 'none'; base-uri 'none'; form-action 'none'; style-src " + allowed(pageCSS) + "; script-src " + allowed(pageJS),
 		Style:  template.CSS(pageCSS), Script: template.JS(pageJS),
@@ -92,9 +92,9 @@ func distinct(columns []Column, of func(*Column) string) string {
 	return strings.Join(all, ", ")
 }
 
-// indented returns JSON indented, and any other text as it is: some old files
+// Indented returns JSON indented, and any other text as it is: some old files
 // hold a bare type name without quotes.
-func indented(text string) string {
+func Indented(text string) string {
 	var b bytes.Buffer
 	if json.Indent(&b, []byte(text), "", "  ") != nil {
 		return text

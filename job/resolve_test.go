@@ -49,7 +49,6 @@ func rows(t testing.TB, dir string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = d.Close() }()
 	scan, err := d.Scan(t.Context(), dataset.Query{Limit: -1})
 	if err != nil {
 		t.Fatal(err)

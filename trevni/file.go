@@ -95,8 +95,8 @@ type Descriptor struct {
 // descriptorSize is the stored size of a descriptor without a first value.
 const descriptorSize = 12
 
-// sectionEnd is where the bytes end that a column may use.
-func (f *File) sectionEnd(col int) int64 {
+// SectionEnd is the offset at which the bytes end that a column may use.
+func (f *File) SectionEnd(col int) int64 {
 	if col+1 < len(f.h.columns) {
 		return f.h.columns[col+1].Start
 	}
@@ -125,8 +125,8 @@ func (f *File) Blocks(col int) ([]Descriptor, error) {
 // table reads a block table and gives also the offset of its end.
 func (f *File) table(col int) (blocks []Descriptor, end int64, err error) {
 	c := &f.h.columns[col]
-	err = decodeGrowing(f.r, f.name, c.Start, f.sectionEnd(col), firstTable, func(d *decoder) {
-		blocks = f.parseTable(d, c, f.sectionEnd(col))
+	err = decodeGrowing(f.r, f.name, c.Start, f.SectionEnd(col), firstTable, func(d *decoder) {
+		blocks = f.parseTable(d, c, f.SectionEnd(col))
 		end = d.offset()
 		if d.err != nil {
 			d.err.Column = c.Name

@@ -27,7 +27,6 @@ func (a *app) verifyAgainst(ctx context.Context, f *verifyFlags, l *dataset.List
 	if err != nil {
 		return columnsDiffer(err)
 	}
-	defer func() { _ = d.Close() }() // only read
 	rows, err := d.Scan(ctx, dataset.Query{Limit: -1})
 	if err != nil {
 		return columnsDiffer(err)

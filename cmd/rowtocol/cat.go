@@ -167,7 +167,6 @@ func (a *app) cat(ctx context.Context, f *catFlags, names []string) error {
 	if err != nil {
 		return err
 	}
-	defer in.close()
 	write := func(w io.Writer) error { return format.write(ctx, in, f, w) }
 	if a.rowsOut {
 		err = a.toStdout(ctx, write)

@@ -47,7 +47,6 @@ func (a *app) openInput(ctx context.Context, f *catFlags, names []string) (*catI
 			err = c.add(ctx, at, dataset.Options{Partial: f.partial})
 		}
 		if err != nil {
-			c.close()
 			return nil, err
 		}
 	}
@@ -80,12 +79,6 @@ func (c *catInput) add(ctx context.Context, at store.Location, o dataset.Options
 		return damage.New(damage.Schema, at.Path, -1, "the rows are of another schema than those before; --schema resolves them to one")
 	}
 	return nil
-}
-
-func (c *catInput) close() {
-	for _, d := range c.sets {
-		_ = d.Close() // only read
-	}
 }
 
 // each has one dataset after another read, with what remains of the query

@@ -197,14 +197,11 @@ func (a *app) printInspected(r *inspected) {
 	t := newTable("#>", "name", "type", "parent>", "values>", "blocks>", "raw>", "stored>", "ratio>", "share>", "")
 	for i := range r.Columns {
 		c := &r.Columns[i]
-		values, parent := "?", "-"
+		values := "?"
 		if c.Values != nil {
 			values = fmt.Sprint(*c.Values)
 		}
-		if c.ParentNo >= 0 {
-			parent = fmt.Sprint(c.ParentNo)
-		}
-		t.add(fmt.Sprint(c.Number), printable(c.Name), c.TypeName(), parent, values,
+		t.add(fmt.Sprint(c.Number), printable(c.Name), c.TypeName(), parentNumber(c.ParentNo), values,
 			fmt.Sprint(c.Blocks), human(c.Raw), human(c.Stored), ratio(c.Raw, c.Stored),
 			fmt.Sprintf("%.1f%%", 100*c.Share), bar(c.Share, barWidth))
 	}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -11,6 +10,7 @@ import (
 	"github.com/rowtocol/rowtocol/column"
 	"github.com/rowtocol/rowtocol/damage"
 	"github.com/rowtocol/rowtocol/dataset"
+	"github.com/rowtocol/rowtocol/inspect"
 	"github.com/rowtocol/rowtocol/ocf"
 	"github.com/rowtocol/rowtocol/shred"
 	"github.com/rowtocol/rowtocol/trevni"
@@ -99,12 +99,7 @@ func (a *app) printSchema(name, text string) error {
 	if a.json {
 		return nil
 	}
-	var pretty bytes.Buffer
-	if err := json.Indent(&pretty, []byte(text), "", "  "); err != nil {
-		pretty.Reset()
-		pretty.WriteString(text)
-	}
-	a.printf("%s\n", pretty.Bytes())
+	a.printf("%s\n", inspect.Indented(text))
 	return nil
 }
 
@@ -146,7 +141,7 @@ func (a *app) printColumns(cols []column.Column) {
 	t := newTable("#>", "name", "type", "parent>")
 	for i := range cols {
 		entries[i] = entry(cols, i)
-		t.add(fmt.Sprint(i), printable(cols[i].Name), typeName(cols[i]), parentNumber(cols[i]))
+		t.add(fmt.Sprint(i), printable(cols[i].Name), typeName(cols[i]), parentNumber(cols[i].Parent))
 	}
 	a.result = map[string]any{"columns": entries}
 	if !a.json {
@@ -164,9 +159,9 @@ func typeName(c column.Column) string {
 
 // parentNumber is the parent as tables show it: its number, which stays short
 // where names are long.
-func parentNumber(c column.Column) string {
-	if c.Parent < 0 {
+func parentNumber(parent int) string {
+	if parent < 0 {
 		return "-"
 	}
-	return fmt.Sprint(c.Parent)
+	return fmt.Sprint(parent)
 }

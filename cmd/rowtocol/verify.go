@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
-	"path"
-	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -246,9 +244,8 @@ func strays(ctx context.Context, l *dataset.Listing) ([]error, error) {
 			return nil, err
 		}
 		for _, info := range infos {
-			name := path.Join(run.Path, info.Name)
-			if hidden := strings.HasPrefix(info.Name, ".") || strings.HasPrefix(info.Name, "_"); !info.Dir && !hidden && !known[name] {
-				found = append(found, damage.New(damage.Trailing, name, -1, "the file is not one that _SUCCESS lists"))
+			if !info.Dir && !store.Hidden(info.Name) && !known[info.Path] {
+				found = append(found, damage.New(damage.Trailing, info.Path, -1, "the file is not one that _SUCCESS lists"))
 			}
 		}
 	}
