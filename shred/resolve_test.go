@@ -202,6 +202,8 @@ func TestResolveRowErrors(t *testing.T) {
 		{"wide varint, copied", `"int"`, `"long"`, "\xff\xff\xff\xff\x1f", damage.Value, "32 bits"},
 		{"cut float", `"float"`, `"double"`, "abc", damage.Truncated, "4 bytes wanted"},
 		{"cut in a dropped field", rec("R", field("a", `"string"`)), rec("R", ""), "\x08abc", damage.Truncated, "field a: offset 0"},
+		{"cut in a dropped map", rec("R", field("a", mapOf(array(`"long"`)))), rec("R", ""), "\x02\x02k\x02\x80", damage.Truncated, "field a{}[]: offset 4"},
+		{"cut in a dropped map's key", rec("R", field("a", mapOf(`"long"`))), rec("R", ""), "\x02\x08k\x02", damage.Truncated, "field a{}: offset 1"},
 		{"cut in a reordered field", rec("R", field("a", `"string"`)+","+field("b", `"int"`)), rec("R", field("b", `"int"`)+","+field("a", `"string"`)), "\x02a", damage.Truncated, "field b: offset 2"},
 		{"many items", array(`"int"`), array(`"float"`), "\x80\x80\x80\x80\x10", damage.Count, "bytes left"},
 		{"many empty items", array(rec("E", "")), array(rec("E", withDefault("a", `"int"`, "0"))), "\x80\x80\x80\x80\x10", damage.Count, "at most"},

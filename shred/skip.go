@@ -84,12 +84,13 @@ func (s *Shredder) skipItems(n *Node, p, depth int) int {
 		}
 		for range count {
 			if n.Kind == KindMap {
-				if q = s.skipSized(q); q < 0 {
-					return q
-				}
+				q = s.skipSized(q)
 			}
-			if q = s.skip(n.Items, q, depth+1); q < 0 {
-				s.at("[]")
+			if q >= 0 {
+				q = s.skip(n.Items, q, depth+1)
+			}
+			if q < 0 {
+				s.at(itemPath(n))
 				return q
 			}
 		}
