@@ -1,6 +1,7 @@
 package damage
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 )
@@ -46,6 +47,19 @@ func New(kind Kind, file string, offset int64, reason string, args ...any) *Erro
 		Kind: kind, File: file, Offset: offset, Row: -1, Block: -1,
 		Reason: fmt.Sprintf(reason, args...),
 	}
+}
+
+// SetFile names the file of the Error that err is or wraps, unless that names
+// one. It is false if there is no such Error.
+func SetFile(err error, name string) bool {
+	var e *Error
+	if !errors.As(err, &e) {
+		return false
+	}
+	if e.File == "" {
+		e.File = name
+	}
+	return true
 }
 
 // Error names file, column, block, field, row and offset, as far as known,

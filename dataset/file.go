@@ -85,11 +85,7 @@ func sameColumn(a, b column.Column) bool {
 
 // in names the file that an error is about, if it does not.
 func in(name string, err error) error {
-	var d *damage.Error
-	if errors.As(err, &d) {
-		if d.File == "" {
-			d.File = name
-		}
+	if damage.SetFile(err, name) {
 		return err
 	}
 	return fmt.Errorf("%s: %w", name, err)

@@ -50,8 +50,7 @@ func failf(kind error, message string, args ...any) error {
 
 // inFile names the input whose schema err is about.
 func inFile(name string, err error) error {
-	if d := (*damage.Error)(nil); errors.As(err, &d) && d.File == "" {
-		d.File = name
+	if damage.SetFile(err, name) {
 		return err
 	}
 	return fmt.Errorf("input %s: %w", name, err)

@@ -41,9 +41,7 @@ func (n newBatchWriter) write(ctx context.Context, c *catInput, f *catFlags, out
 		if err == nil {
 			err = c.copyBatches(w, r, b)
 		}
-		if e := (*damage.Error)(nil); errors.As(err, &e) && e.File == "" {
-			e.File = c.names[slices.Index(c.sets, d)] // a batch can have rows of several files
-		}
+		damage.SetFile(err, c.names[slices.Index(c.sets, d)]) // a batch can have rows of several files
 		return b.Stats(), err
 	})
 	if err != nil {
