@@ -54,6 +54,14 @@ type Column struct {
 	Parent int
 }
 
+// TypeName is the type as tables show it: with [] if the column has lengths.
+func (c *Column) TypeName() string {
+	if c.Array {
+		return c.Type.String() + "[]"
+	}
+	return c.Type.String()
+}
+
 // Layout says how a Buffer arranges lengths and booleans.
 type Layout uint8
 

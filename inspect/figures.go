@@ -42,6 +42,7 @@ type Column struct {
 	Number     int     `json:"-"` // in the files
 	Name       string  `json:"name"`
 	Type       string  `json:"type"`
+	TypeName   string  `json:"-"` // as tables show it
 	Array      bool    `json:"array"`
 	Parent     string  `json:"parent,omitempty"`
 	ParentNo   int     `json:"-"` // -1 at the top
@@ -54,14 +55,6 @@ type Column struct {
 	Stored     int64   `json:"stored_bytes"`
 	Ratio      float64 `json:"ratio"` // raw to stored; 0 if nothing is stored
 	Share      float64 `json:"share"` // of the stored bytes of all columns, 0 to 1
-}
-
-// TypeName is the type as tables show it: with [] if the column has lengths.
-func (c *Column) TypeName() string {
-	if c.Array {
-		return c.Type + "[]"
-	}
-	return c.Type
 }
 
 // RowGroup is one file.
@@ -149,7 +142,7 @@ func (f *Figures) start(file *trevni.File) {
 	cols := file.Columns()
 	for i, c := range cols {
 		s := Column{
-			Number: i, Name: c.Name, Type: c.Type.String(), Array: c.Array, ParentNo: c.Parent,
+			Number: i, Name: c.Name, Type: c.Type.String(), TypeName: c.TypeName(), Array: c.Array, ParentNo: c.Parent,
 			Codec: c.Codec, Checksum: c.Checksum, ValueIndex: c.Values, Values: new(int64),
 		}
 		if c.Parent >= 0 {

@@ -39,7 +39,7 @@ func TestGather(t *testing.T) {
 	if math.Abs(share-1) > 1e-9 || stored != f.Stored || f.Blocks != 8 {
 		t.Errorf("shares sum to %v, row groups to %d of %d, %d blocks", share, stored, f.Stored, f.Blocks)
 	}
-	if c := f.Columns[3]; c.Parent != "hops[]" || c.Codec != "snappy" || f.Columns[0].Codec != "null" || f.Columns[1].TypeName() != "null[]" {
+	if c := f.Columns[3]; c.Parent != "hops[]" || c.Codec != "snappy" || f.Columns[0].Codec != "null" || f.Columns[1].TypeName != "null[]" {
 		t.Errorf("%+v", f.Columns)
 	}
 }

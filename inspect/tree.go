@@ -41,7 +41,7 @@ func tree(columns []Column) []*node {
 			above, top = append(above, place), place
 		}
 		n := &node{
-			Name: c.Name, Column: c.Number, Type: c.TypeName(), Codec: c.Codec,
+			Name: c.Name, Column: c.Number, Type: c.TypeName, Codec: c.Codec,
 			Values: c.Values, Blocks: c.Blocks, Raw: c.Raw, Stored: c.Stored,
 		}
 		top.below = append(top.below, n)

@@ -201,7 +201,7 @@ func (a *app) printInspected(r *inspected) {
 		if c.Values != nil {
 			values = fmt.Sprint(*c.Values)
 		}
-		t.add(fmt.Sprint(c.Number), printable(c.Name), c.TypeName(), parentNumber(c.ParentNo), values,
+		t.add(fmt.Sprint(c.Number), printable(c.Name), c.TypeName, parentNumber(c.ParentNo), values,
 			fmt.Sprint(c.Blocks), human(c.Raw), human(c.Stored), ratio(c.Raw, c.Stored),
 			fmt.Sprintf("%.1f%%", 100*c.Share), bar(c.Share, barWidth))
 	}

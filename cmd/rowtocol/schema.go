@@ -141,20 +141,12 @@ func (a *app) printColumns(cols []column.Column) {
 	t := newTable("#>", "name", "type", "parent>")
 	for i := range cols {
 		entries[i] = entry(cols, i)
-		t.add(fmt.Sprint(i), printable(cols[i].Name), typeName(cols[i]), parentNumber(cols[i].Parent))
+		t.add(fmt.Sprint(i), printable(cols[i].Name), cols[i].TypeName(), parentNumber(cols[i].Parent))
 	}
 	a.result = map[string]any{"columns": entries}
 	if !a.json {
 		t.print(a.out, 1, a.width())
 	}
-}
-
-// typeName is a column's type as tables show it.
-func typeName(c column.Column) string {
-	if c.Array {
-		return c.Type.String() + "[]"
-	}
-	return c.Type.String()
 }
 
 // parentNumber is the parent as tables show it: its number, which stays short
