@@ -280,9 +280,8 @@ func lookup(b *testing.B, name string) datagen.Set {
 func recordName(b *testing.B, set datagen.Set) [2]string {
 	s, err := shred.ParseSchema(set.Schema())
 	must(b, err)
-	full := s.Root().FullName()
-	i := strings.LastIndexByte(full, '.')
-	return [2]string{full[i+1:], full[:max(i, 0)]}
+	namespace, name := shred.SplitName(s.Root().FullName())
+	return [2]string{name, namespace}
 }
 
 // convertSet writes a set as one column file.

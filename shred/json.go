@@ -176,13 +176,18 @@ func symbols(raw any) []string {
 			out[i] = s
 			continue
 		}
-		text, err := encodeJSON(v)
-		if err != nil {
-			text = fmt.Sprint(v)
-		}
-		out[i] = text
+		out[i] = jsonText(v)
 	}
 	return out
+}
+
+// jsonText is a decoded value's JSON, for names and messages.
+func jsonText(v any) string {
+	text, err := encodeJSON(v)
+	if err != nil {
+		return fmt.Sprint(v)
+	}
+	return text
 }
 
 // texts returns the strings of a JSON list and passes over what is none.

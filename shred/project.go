@@ -317,7 +317,7 @@ func (p *projection) named(raw any, n *Node, c *selection, space string) any {
 // setName gives a definition its full name, as it is written if that means
 // the same in the enclosing namespace, and returns the type's own namespace.
 func setName(object map[string]any, full, space string) string {
-	own := full[:max(strings.LastIndexByte(full, '.'), 0)]
+	own, last := SplitName(full)
 	name, _ := object["name"].(string)
 	written, ok := object["namespace"].(string)
 	if !ok {
@@ -329,7 +329,7 @@ func setName(object map[string]any, full, space string) string {
 	if name == full {
 		return own
 	}
-	object["name"] = full[strings.LastIndexByte(full, '.')+1:]
+	object["name"] = last
 	if object["namespace"] = own; own == "" && space == "" {
 		delete(object, "namespace")
 	}

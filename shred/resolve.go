@@ -205,10 +205,10 @@ func itemPath(n *Node) string {
 // sameName reports whether named types match: by their names without
 // namespaces, or by an alias of the reader's.
 func sameName(w, r *Node) bool {
-	return unqualified(w.Name) == unqualified(r.Name) || slices.Contains(r.Aliases, w.Name)
+	_, written := SplitName(w.Name)
+	_, read := SplitName(r.Name)
+	return written == read || slices.Contains(r.Aliases, w.Name)
 }
-
-func unqualified(name string) string { return name[strings.LastIndexByte(name, '.')+1:] }
 
 // matchSymbols maps the writer's symbols to the reader's. One that the reader
 // lacks is its default, or an error of the row that has it.

@@ -30,17 +30,9 @@ func (d *defaults) of(f *Field) ([]byte, *damage.Error) {
 		return nil, damage.New(damage.Unsupported, "", -1, "the defaults take more than %d bytes or values", maxDefaults)
 	}
 	if !ok {
-		return nil, damage.New(damage.Schema, "", -1, "the writer has no such field, and the reader's default %s is not of type %s", quoteJSON(f.value), describe(f.Type))
+		return nil, damage.New(damage.Schema, "", -1, "the writer has no such field, and the reader's default %s is not of type %s", clip(jsonText(f.value)), describe(f.Type))
 	}
 	return datum, nil
-}
-
-func quoteJSON(v any) string {
-	text, err := encodeJSON(v)
-	if err != nil || len(text) > maxQuoted {
-		return text[:min(len(text), maxQuoted)] + "…"
-	}
-	return text
 }
 
 // append encodes a default. It is false for a value that is none of the type,

@@ -94,9 +94,6 @@ type Field struct {
 	hasDefault bool
 }
 
-// HasDefault reports whether the schema gives the field a default.
-func (f *Field) HasDefault() bool { return f.hasDefault }
-
 // FullName returns the name by which a union's column path calls the type: the
 // full name of a named type, else the name of its kind.
 func (n *Node) FullName() string {
@@ -104,6 +101,14 @@ func (n *Node) FullName() string {
 		return n.Name
 	}
 	return n.Kind.String()
+}
+
+// SplitName splits a full name into namespace, which may be empty, and name.
+func SplitName(full string) (namespace, name string) {
+	if i := strings.LastIndexByte(full, '.'); i >= 0 {
+		return full[:i], full[i+1:]
+	}
+	return "", full
 }
 
 // Schema is a parsed Avro schema. It is immutable.
@@ -241,7 +246,7 @@ func (b *builder) build(raw any, sn *avro.SchemaNode, namespace string) *Node {
 	n := &Node{}
 	if kind == KindRecord || kind == KindEnum || kind == KindFixed {
 		n = b.named[fullName(sn)]
-		namespace = n.Name[:max(strings.LastIndexByte(n.Name, '.'), 0)]
+		namespace, _ = SplitName(n.Name)
 	}
 	n.Kind = kind
 	object, _ := raw.(map[string]any)

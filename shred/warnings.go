@@ -125,14 +125,16 @@ func (w *warner) fields(raw map[string]any, n *Node) {
 	}
 }
 
-// maxQuoted bounds what a warning quotes of a schema.
+// maxQuoted bounds what a message quotes of a schema, in bytes.
 const maxQuoted = 200
 
-func quote(s string) string {
+func quote(s string) string { return strconv.Quote(clip(s)) }
+
+func clip(s string) string {
 	if len(s) > maxQuoted {
-		s = s[:maxQuoted] + "…"
+		return s[:maxQuoted] + "…"
 	}
-	return strconv.Quote(s)
+	return s
 }
 
 // field is the dotted path of the current field, quoted; of a deep one the end.

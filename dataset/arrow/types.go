@@ -2,7 +2,6 @@ package arrow
 
 import (
 	"math"
-	"strings"
 
 	"github.com/apache/arrow-go/v18/arrow"
 
@@ -135,8 +134,7 @@ func (c *compiler) union(p shred.Place) (m maker, nullable bool, err error) {
 func branchNames(n *shred.Node) []string {
 	names, count := make([]string, len(n.Branches)), map[string]int{}
 	for i, b := range n.Branches {
-		full := b.FullName()
-		names[i] = full[strings.LastIndexByte(full, '.')+1:]
+		_, names[i] = shred.SplitName(b.FullName())
 		count[names[i]]++
 	}
 	for i, b := range n.Branches {
