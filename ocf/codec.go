@@ -45,6 +45,7 @@ type Decoder struct {
 	src   bytes.Reader
 	flate io.ReadCloser
 	zstd  *zstd.Decoder
+	wide  *zstd.Decoder // for windows beyond the limit; nil until there is one
 }
 
 // NewDecoder returns a decoder whose output is never more than maxBlock bytes
@@ -62,7 +63,7 @@ func NewDecoder(codec string, maxBlock int64) (*Decoder, error) {
 	case codecSnappy:
 		d.decode = (*Decoder).snappy
 	case codecZstd:
-		z, err := newZstd(maxBlock)
+		z, err := newZstd(zstdMemory(maxBlock))
 		if err != nil {
 			return nil, err
 		}
@@ -77,26 +78,33 @@ func NewDecoder(codec string, maxBlock int64) (*Decoder, error) {
 	return d, nil
 }
 
-var (
-	errTooLarge = errors.New("more than the limit")
-	errChecksum = errors.New("checksum")
-)
+// ErrTooLarge is the cause of damage of kind Size that a larger limit might
+// mend: of blocks that are too large for Scanner.LimitBlocks or for a Decoder,
+// unless what they say about their size is known to be false.
+var ErrTooLarge = errors.New("more than the limit")
+
+var errChecksum = errors.New("checksum")
+
+// tooLarge returns damage that ErrTooLarge explains.
+func tooLarge(name string, offset, limit int64, reason string, args ...any) *damage.Error {
+	e := damage.New(damage.Size, name, offset, reason, args...)
+	e.Err = fmt.Errorf("%w of %d bytes", ErrTooLarge, limit)
+	return e
+}
 
 // Decode decompresses the block's data into dst[:0], growing it if needed,
 // and returns the rows' bytes, which never share memory with b. Data that
-// does not decode is a *damage.Error at the block's offset: Size if it is
-// more than the limit, Checksum if a checksum of the codec differs, else
-// Codec.
+// does not decode is a *damage.Error at the block's offset: Size, with the
+// cause ErrTooLarge, if it is more than the limit, Checksum if a checksum of
+// the codec differs, else Codec.
 func (d *Decoder) Decode(dst []byte, b *Block, name string) ([]byte, error) {
 	out, err := d.decode(d, dst[:0], b.Data)
 	if err == nil && int64(len(out)) <= d.maxBlock {
 		return out, nil
 	}
 	switch {
-	case err == nil, errors.Is(err, errTooLarge),
-		errors.Is(err, zstd.ErrDecoderSizeExceeded), errors.Is(err, zstd.ErrWindowSizeExceeded):
-		return dst[:0], damage.New(damage.Size, name, b.Offset,
-			"block needs more than the limit of %d bytes to decompress", d.maxBlock)
+	case err == nil, errors.Is(err, ErrTooLarge), errors.Is(err, zstd.ErrDecoderSizeExceeded):
+		return dst[:0], tooLarge(name, b.Offset, d.maxBlock, "block data of %d bytes, decompressed", len(b.Data))
 	case isChecksum(err):
 		e := damage.New(damage.Checksum, name, b.Offset, "block data of %d bytes", len(b.Data))
 		e.Err = err
@@ -119,7 +127,7 @@ func isChecksum(err error) bool {
 
 func (d *Decoder) null(dst, src []byte) ([]byte, error) {
 	if int64(len(src)) > d.maxBlock {
-		return dst, errTooLarge
+		return dst, ErrTooLarge
 	}
 	return append(dst, src...), nil
 }
@@ -147,13 +155,13 @@ func (d *Decoder) snappy(dst, src []byte) ([]byte, error) {
 	if err != nil {
 		return dst, err
 	}
-	if int64(n) > d.maxBlock {
-		return dst, errTooLarge
-	}
 	// Snappy's best is a copy of 64 bytes in 3, so a longer claim is false
-	// and must not get memory.
+	// whatever the limit, and must not get memory.
 	if n > 22*len(src) {
 		return dst, fmt.Errorf("%d bytes claim to hold %d: %w", len(src), n, snappy.ErrCorrupt)
+	}
+	if int64(n) > d.maxBlock {
+		return dst, ErrTooLarge
 	}
 	dst, err = snappy.Decode(dst[:cap(dst)], src)
 	if err != nil {
@@ -169,7 +177,7 @@ func (d *Decoder) snappy(dst, src []byte) ([]byte, error) {
 func (d *Decoder) readAll(dst []byte, r io.Reader) ([]byte, error) {
 	for {
 		if int64(len(dst)) > d.maxBlock {
-			return dst, errTooLarge
+			return dst, ErrTooLarge
 		}
 		if len(dst) == cap(dst) {
 			dst = slices.Grow(dst, max(4096, len(dst)))

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/klauspost/compress/zstd"
+
 	"github.com/rowtocol/rowtocol/damage"
 )
 
@@ -95,6 +97,9 @@ func TestDecodeLimit(t *testing.T) {
 			}
 			_, err := newDecoder(t, codec, int64(len(data))-1).Decode(nil, b, "f.avro")
 			wantDamage(t, err, damage.Size, b.Offset)
+			if !errors.Is(err, ErrTooLarge) {
+				t.Errorf("%s: got %v, want %v as the cause", codec, err, ErrTooLarge)
+			}
 		}
 	}
 	for _, limit := range []int64{0, -1} {
@@ -183,6 +188,69 @@ func TestDecodeClaims(t *testing.T) {
 				t.Errorf("%d bytes of input took %d of memory (%v)", len(tt.data), n, err)
 			}
 		})
+	}
+}
+
+// TestFalseSizesAreNotTooLarge has damaged sizes beyond the limit: a larger
+// limit would not help.
+func TestFalseSizesAreNotTooLarge(t *testing.T) {
+	const limit = 1000
+	spoil := func(b *Block, at int, value byte) []byte {
+		b.Data[at] = value
+		return b.Data
+	}
+	large := stored(t, codecXZ, words(1, 70_000)).Data
+	tests := []struct {
+		name, codec string
+		data        []byte
+	}{
+		{"length", codecSnappy, append(binary.AppendUvarint(nil, 1<<31), stored(t, codecSnappy, []byte("x")).Data[1:]...)},
+		{"content size", codecZstd, []byte("\x28\xb5\x2f\xfd\xa0\x00\x00\x00\x20\x01\x00\x00")},
+		{"stored block", codecZstd, append([]byte("\x28\xb5\x2f\xfd\x00\x00\x41\x00\x10"), make([]byte, 0x20008)...)},
+		{"run of more than the window", codecZstd, []byte("\x28\xb5\x2f\xfd\x00\x00\x03\x00\x01x")},
+		{"run of more than a block", codecZstd, []byte("\x28\xb5\x2f\xfd\x00\x98\x03\x00\x11x")},
+		{"dictionary", codecXZ, spoil(stored(t, codecXZ, []byte("x")), 12+4, 40)},
+		{"end of large data", codecXZ, large[:len(large)-20]},
+	}
+	for _, tt := range tests {
+		t.Run(tt.codec+" "+tt.name, func(t *testing.T) {
+			_, err := newDecoder(t, tt.codec, limit).Decode(nil, &Block{Data: tt.data}, "f.avro")
+			wantDamage(t, err, damage.Codec, 0)
+			if errors.Is(err, ErrTooLarge) {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+}
+
+// TestZstdWindowIsNotSize has windows beyond the limit over data within it.
+func TestZstdWindowIsNotSize(t *testing.T) {
+	var wide bytes.Buffer
+	w, err := zstd.NewWriter(&wide, zstd.WithWindowSize(2*zstdWindow), zstd.WithEncoderConcurrency(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Write(words(1, 300_000)); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		data, want []byte
+	}{
+		{[]byte("\x28\xb5\x2f\xfd\x00\xff\x09\x00\x00x"), []byte("x")},
+		{wide.Bytes(), words(1, 300_000)},
+	} {
+		b := &Block{Data: tt.data}
+		got, err := newDecoder(t, codecZstd, 1<<20).Decode(nil, b, "f.avro")
+		if err != nil || !bytes.Equal(got, tt.want) {
+			t.Errorf("%d bytes, %v; want %d bytes", len(got), err, len(tt.want))
+		}
+	}
+	_, err = newDecoder(t, codecZstd, 299_999).Decode(nil, &Block{Data: wide.Bytes()}, "f.avro")
+	if !errors.Is(err, ErrTooLarge) {
+		t.Errorf("beyond the limit: %v", err)
 	}
 }
 

@@ -81,8 +81,8 @@ func (s *Scanner) Reset(r io.ReaderAt, size int64, name string, h *Header, rg Ra
 }
 
 // LimitBlocks refuses blocks whose stored size is more than any codec can make
-// of maxBlock bytes of rows, before memory is taken for them. Without it the
-// limit is Java's, 2 GiB.
+// of maxBlock bytes of rows, before memory is taken for them: as damage that
+// ErrTooLarge explains. Without it the limit is Java's, 2 GiB.
 func (s *Scanner) LimitBlocks(maxBlock int64) {
 	const slack = 4096 // codec framing of small blocks
 	if maxBlock < math.MaxInt32/2 {
@@ -95,21 +95,27 @@ func (s *Scanner) LimitBlocks(maxBlock int64) {
 // again until Resync. After any other error, which comes from the file or the
 // context, Next may be tried again. After an error b holds nothing of use.
 func (s *Scanner) Next(ctx context.Context, b *Block) error {
-	if s.bad != nil {
-		return s.bad
+	h, err := s.head(ctx)
+	if err != nil {
+		return err
 	}
-	if !s.located {
-		if err := s.locate(ctx); err != nil {
-			return err
-		}
+	b.Offset, b.Rows, b.DataOffset = s.pos, h.rows, h.data
+	if err := s.data(ctx, b, int(h.size)); err != nil {
+		return s.keep(err)
 	}
-	if s.pos >= s.rg.End {
-		return io.EOF
-	}
-	err := s.block(ctx, b)
-	if err == nil {
-		return nil
-	}
+	s.pos = h.data + h.size + syncSize
+	return nil
+}
+
+// Peek returns the size in bytes of the Data that Next will read, for callers
+// that must make room for it first. Its errors are those of Next.
+func (s *Scanner) Peek(ctx context.Context) (int64, error) {
+	h, err := s.head(ctx)
+	return h.size, err
+}
+
+// keep makes damage last until Resync.
+func (s *Scanner) keep(err error) error {
 	if d := (*damage.Error)(nil); errors.As(err, &d) {
 		s.bad = d
 	}
@@ -165,45 +171,79 @@ func (s *Scanner) findSync(ctx context.Context, off int64) (int64, error) {
 	return s.size, nil
 }
 
-// block reads the block at pos and, if it is sound, moves pos behind it.
-func (s *Scanner) block(ctx context.Context, b *Block) error {
+// blockHead is what precedes the data of a block.
+type blockHead struct {
+	rows, size int64
+	data       int64 // offset of the data
+}
+
+// head finds the next block and reads its head.
+func (s *Scanner) head(ctx context.Context) (blockHead, error) {
+	if s.bad != nil {
+		return blockHead{}, s.bad
+	}
+	if !s.located {
+		if err := s.locate(ctx); err != nil {
+			return blockHead{}, err
+		}
+	}
+	if s.pos >= s.rg.End {
+		return blockHead{}, io.EOF
+	}
+	h, err := s.readHead(ctx)
+	if err != nil {
+		return blockHead{}, s.keep(err)
+	}
+	return h, nil
+}
+
+// readHead reads the head of the block at pos.
+func (s *Scanner) readHead(ctx context.Context) (h blockHead, err error) {
 	if n := s.size - s.pos; n < minBlock {
-		return damage.New(damage.Trailing, s.name, s.pos,
+		return h, damage.New(damage.Trailing, s.name, s.pos,
 			"%d bytes after the last block, but a block has at least %d", n, minBlock)
 	}
 	w, err := s.window(ctx, s.pos, maxBlockHead)
 	if err != nil {
-		return err
+		return h, err
 	}
 	rows, n, err := s.long(w, s.pos, damage.Count, "row count")
 	if err != nil {
-		return err
+		return h, err
 	}
 	if rows < 0 {
-		return damage.New(damage.Count, s.name, s.pos, "block of %d rows", rows)
+		return h, damage.New(damage.Count, s.name, s.pos, "block of %d rows", rows)
 	}
 	sizeAt := s.pos + int64(n)
 	size, m, err := s.long(w[n:], sizeAt, damage.Size, "block size")
 	if err != nil {
-		return err
+		return h, err
 	}
-	data := sizeAt + int64(m)
-	remain := s.size - data
+	h = blockHead{rows: rows, size: size, data: sizeAt + int64(m)}
+	remain := s.size - h.data
 	switch {
 	case size < 0:
-		return damage.New(damage.Size, s.name, sizeAt, "block of %d bytes", size)
+		return h, damage.New(damage.Size, s.name, sizeAt, "block of %d bytes", size)
 	case size > remain-syncSize:
-		return damage.New(damage.Truncated, s.name, sizeAt,
+		return h, damage.New(damage.Truncated, s.name, sizeAt,
 			"block of %d bytes and a sync marker of %d, but %d bytes remain", size, syncSize, remain)
 	case size > s.maxStore:
-		return damage.New(damage.Size, s.name, sizeAt, "block of %d stored bytes, more than the limit of %d", size, s.maxStore)
+		return h, s.refuse(ctx, h, sizeAt)
 	}
-	b.Offset, b.Rows, b.DataOffset = s.pos, rows, data
-	if err := s.data(ctx, b, int(size)); err != nil {
+	return h, nil
+}
+
+// refuse returns the damage of a block that is larger than the limit, or of one
+// that only says so: where it would end is no sync marker.
+func (s *Scanner) refuse(ctx context.Context, h blockHead, sizeAt int64) error {
+	end := make([]byte, syncSize)
+	if err := s.readAt(ctx, end, h.data+h.size); err != nil {
 		return err
 	}
-	s.pos = data + size + syncSize
-	return nil
+	if err := s.checkSync(end, h.data+h.size); err != nil {
+		return err
+	}
+	return tooLarge(s.name, sizeAt, s.maxStore, "block of %d stored bytes", h.size)
 }
 
 // data reads the stored bytes of b and checks the sync marker after them.
@@ -226,11 +266,18 @@ func (s *Scanner) data(ctx context.Context, b *Block, size int) error {
 			have += n
 		}
 	}
-	if got := b.Data[size:]; !bytes.Equal(got, s.sync[:]) {
-		return damage.New(damage.Sync, s.name, b.DataOffset+int64(size),
-			"sync marker after the block at offset %d: want %x, got %x", b.Offset, s.sync, got)
-	}
+	end := b.Data[size:]
 	b.Data = b.Data[:size]
+	return s.checkSync(end, b.DataOffset+int64(size))
+}
+
+// checkSync compares the bytes at the end of the block at pos, which are at
+// offset off, with the sync marker.
+func (s *Scanner) checkSync(got []byte, off int64) error {
+	if !bytes.Equal(got, s.sync[:]) {
+		return damage.New(damage.Sync, s.name, off,
+			"sync marker after the block at offset %d: want %x, got %x", s.pos, s.sync, got)
+	}
 	return nil
 }
 

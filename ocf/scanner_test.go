@@ -227,6 +227,40 @@ func TestLimitBlocks(t *testing.T) {
 		}
 		if !ok {
 			wantDamage(t, err, damage.Size, h.Size+1)
+			if !errors.Is(err, ErrTooLarge) {
+				t.Errorf("limit %d: got %v, want %v as the cause", limit, err, ErrTooLarge)
+			}
+		}
+	}
+}
+
+// TestFalseSizeIsNotTooLarge has a size beyond the limit that leads to no sync
+// marker.
+func TestFalseSizeIsNotTooLarge(t *testing.T) {
+	file := writeFile(t, "null", testBlock{1, []byte("x")}, testBlock{2, noise(1, 100_000)})
+	h := mustHeader(t, file)
+	head := long(1) + long(90_000)
+	copy(file[h.Size:], head)
+	s := scanner(h, file, Range{0, int64(len(file))})
+	s.LimitBlocks(1000)
+	wantDamage(t, s.Next(t.Context(), new(Block)), damage.Sync, h.Size+int64(len(head))+90_000)
+}
+
+func TestPeek(t *testing.T) {
+	file := append(writeFile(t, "null", manyBlocks(20)...), 1, 2, 3)
+	s := scanner(mustHeader(t, file), file, Range{0, int64(len(file))})
+	for {
+		var b Block
+		size, err := s.Peek(t.Context())
+		if got := s.Next(t.Context(), &b); !errors.Is(got, err) {
+			t.Fatalf("Next: %v after Peek: %v", got, err)
+		}
+		if err != nil {
+			wantDamage(t, err, damage.Trailing, int64(len(file)-3))
+			return
+		}
+		if size != int64(len(b.Data)) {
+			t.Errorf("block at %d: %d bytes, want %d", b.Offset, size, len(b.Data))
 		}
 	}
 }

@@ -3,6 +3,7 @@ package ocf
 import (
 	"encoding/binary"
 	"errors"
+	"hash/crc32"
 
 	"github.com/ulikunitz/xz"
 	"github.com/ulikunitz/xz/lzma"
@@ -27,11 +28,11 @@ func (d *Decoder) xz(dst, src []byte) ([]byte, error) {
 }
 
 // checkXZ walks the structure of xz streams without decompressing, and limits
-// their dictionaries and the sum of their uncompressed sizes. Checksums and
-// reserved values are left to the decoder.
+// their dictionaries and the sum of their uncompressed sizes. Checksums of the
+// data and reserved values are left to the decoder.
 func checkXZ(src []byte, maxBlock int64) error {
 	c := xzCursor{p: src}
-	var total int64
+	var total, dict int64
 	for len(c.p) > 0 && !c.bad {
 		if binary.LittleEndian.Uint32(c.look(4)) == 0 {
 			c.take(4) // stream padding
@@ -40,20 +41,20 @@ func checkXZ(src []byte, maxBlock int64) error {
 		sum := xzCheckSize(c.look(8)[7])
 		c.take(12)
 		for c.look(1)[0] != 0 && !c.bad {
-			if dict := c.blockHeader(); dict > max(maxXZDict, maxBlock) {
-				return errTooLarge
-			}
-			if total += c.chunks(); total > maxBlock {
-				return errTooLarge
-			}
+			dict = max(dict, c.blockHeader())
+			total += c.chunks()
 			c.take(-c.used & 3)
 			c.take(sum)
 		}
 		c.index()
 		c.take(12)
 	}
-	if c.bad {
+	// What is too large is judged last: sizes in a broken structure are false.
+	switch {
+	case c.bad:
 		return errXZ
+	case dict > max(maxXZDict, maxBlock), total > maxBlock:
+		return ErrTooLarge
 	}
 	return nil
 }
@@ -102,9 +103,11 @@ func (c *xzCursor) uvarint() uint64 {
 // blockHeader passes a block header whose only filter is LZMA2 and returns the
 // size of its dictionary.
 func (c *xzCursor) blockHeader() int64 {
+	const crcSize = 4
 	h := xzCursor{}
-	if n := (int(c.look(1)[0]) + 1) * 4; n <= len(c.p) {
-		h.p = c.p[1:n]
+	if n := (int(c.look(1)[0]) + 1) * 4; n > crcSize && n <= len(c.p) {
+		crc := binary.LittleEndian.Uint32(c.p[n-crcSize:])
+		h.p, h.bad = c.p[1:n-crcSize], crc32.ChecksumIEEE(c.p[:n-crcSize]) != crc
 		c.take(n)
 	}
 	flags := h.byte()

@@ -11,58 +11,83 @@ const (
 	// zstdWindow is the window that every decoder must accept, however small
 	// its limit. Decoding in one call takes no memory for it.
 	zstdWindow = 8 << 20
+	// zstdMaxWindow is the largest window that the format can name.
+	zstdMaxWindow = 1<<41 + 7<<38
 	// zstdMaxBlock is the most a block inside a frame decompresses to.
 	zstdMaxBlock = 128 << 10
 )
 
-var errZstdClaim = errors.New("a frame claims more bytes than its blocks can hold")
+var (
+	errZstdClaim = errors.New("a frame claims more bytes than its blocks can hold")
+	errZstdBlock = errors.New("a block inside a frame is larger than the format allows")
+)
 
-// newZstd returns a decoder that may pass a limit below zstdWindow, because
-// the library limits windows and output as one; Decode compares again.
-func newZstd(maxBlock int64) (*zstd.Decoder, error) {
+// zstdMemory is the library's limit for blocks of maxBlock bytes. It may be
+// more, because the library limits windows and output as one; Decode compares
+// again.
+func zstdMemory(maxBlock int64) uint64 { return uint64(max(maxBlock, zstdWindow)) }
+
+func newZstd(memory uint64) (*zstd.Decoder, error) {
 	return zstd.NewReader(nil,
 		zstd.WithDecoderConcurrency(1),
 		zstd.WithDecoderLowmem(true),
-		zstd.WithDecoderMaxMemory(uint64(max(maxBlock, zstdWindow))))
+		zstd.WithDecoderMaxWindow(zstdMaxWindow),
+		zstd.WithDecoderMaxMemory(memory))
 }
 
 func (d *Decoder) zstandard(dst, src []byte) ([]byte, error) {
 	// The library takes memory for the size that a frame claims.
-	if err := checkZstd(src); err != nil {
+	most, window, err := checkZstd(src)
+	if err != nil {
 		return dst, err
 	}
-	return d.zstd.DecodeAll(src, dst)
+	if window <= zstdMemory(d.maxBlock) {
+		return d.zstd.DecodeAll(src, dst)
+	}
+	// Strong presets name windows far beyond what they compress. Such a one
+	// needs no memory; it only must not be taken for the size of the output.
+	if most > uint64(d.maxBlock) {
+		return dst, ErrTooLarge
+	}
+	if d.wide == nil {
+		if d.wide, err = newZstd(zstdMaxWindow); err != nil {
+			return dst, err
+		}
+	}
+	return d.wide.DecodeAll(src, dst)
 }
 
 // checkZstd walks the frames without decompressing and refuses those whose
-// content size is more than their blocks can hold.
-func checkZstd(src []byte) error {
+// content size is more than their blocks can hold. It returns the most bytes
+// that all can decompress to, and the largest window.
+func checkZstd(src []byte) (most, window uint64, err error) {
 	for len(src) > 0 {
 		var h zstd.Header
 		if err := h.Decode(src); err != nil {
-			return err
+			return 0, 0, err
 		}
 		src = src[h.HeaderSize:]
 		if h.Skippable {
 			if uint64(h.SkippableSize) > uint64(len(src)) {
-				return io.ErrUnexpectedEOF
+				return 0, 0, io.ErrUnexpectedEOF
 			}
 			src = src[h.SkippableSize:]
 			continue
 		}
-		n, most, err := zstdBlocks(src)
+		n, size, err := zstdBlocks(src)
 		if err != nil {
-			return err
+			return 0, 0, err
 		}
-		if h.HasFCS && h.FrameContentSize > most {
-			return errZstdClaim
+		if h.HasFCS && h.FrameContentSize > size {
+			return 0, 0, errZstdClaim
 		}
+		most, window = most+size, max(window, h.WindowSize)
 		src = src[n:]
 		if h.HasCheckSum {
 			src = src[min(4, len(src)):]
 		}
 	}
-	return nil
+	return most, window, nil
 }
 
 // zstdBlocks passes the blocks of one frame: it returns their stored size and
@@ -76,6 +101,9 @@ func zstdBlocks(src []byte) (n int, most uint64, err error) {
 		head := int(src[n]) | int(src[n+1])<<8 | int(src[n+2])<<16
 		n += 3
 		size := head >> 3
+		if size > zstdMaxBlock {
+			return 0, 0, errZstdBlock
+		}
 		switch head >> 1 & 3 {
 		case raw:
 			most += uint64(size)
