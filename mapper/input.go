@@ -3,7 +3,6 @@ package mapper
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"sync"
 
@@ -35,23 +34,16 @@ func (b *inputBlock) memory() int64 { return int64(cap(b.block.Data) + cap(b.row
 func (b *inputBlock) do(h *hand) {
 	src := &b.in.sources[b.source]
 	b.lost = b.block.Range()
-	limit := b.in.cfg.MaxInputBlock
-	if most := b.in.cfg.BlockMemory; most > 0 {
-		limit = min(limit, most)
+	d, err := h.decoder(src.Header.Codec, b.in.cfg.blockLimit())
+	if err == nil {
+		b.rows, b.err = d.Decode(b.rows, &b.block, src.Name)
+		err = b.in.cfg.refusal(b.err)
 	}
-	d, err := h.decoder(src.Header.Codec, limit)
 	if err != nil {
 		b.err, b.final = err, true
-	} else if b.rows, b.err = d.Decode(b.rows, &b.block, src.Name); limit < b.in.cfg.MaxInputBlock && tooLarge(b.err) {
-		b.err, b.final = fmt.Errorf("%s: the block at offset %d decompresses to more than %d bytes: %w", src.Name, b.block.Offset, limit, ErrMemory), true
 	}
 	b.in.blocks.settle(b)
 	b.ready <- struct{}{}
-}
-
-func tooLarge(err error) bool {
-	d, ok := err.(*damage.Error)
-	return ok && d.Kind == damage.Size
 }
 
 // input reads blocks ahead of the shredder, for the crew to decode.
@@ -82,19 +74,22 @@ func (in *input) start(ctx context.Context) {
 func (in *input) scan(ctx context.Context, source int) bool {
 	src := &in.sources[source]
 	in.scanner.Reset(src.R, src.Size, src.Name, src.Header, src.Range)
-	in.scanner.LimitBlocks(in.cfg.MaxInputBlock)
+	in.scanner.LimitBlocks(in.cfg.blockLimit())
 	for {
 		b := in.blocks.take(ctx)
 		if b == nil {
 			return false
 		}
 		b.in, b.source = in, source
-		err := in.scanner.Next(ctx, &b.block)
-		switch {
-		case err == nil:
-			if !in.blocks.admit(ctx, b) {
+		size, err := in.scanner.Peek(ctx)
+		if err == nil {
+			if !in.blocks.admit(ctx, b, size) {
 				return false
 			}
+			err = in.scanner.Next(ctx, &b.block)
+		}
+		switch {
+		case err == nil:
 			in.blocks.charge(b)
 			in.crew.decode <- b
 			in.order <- b
@@ -114,7 +109,9 @@ func (in *input) scan(ctx context.Context, source int) bool {
 func (in *input) fail(ctx context.Context, b *inputBlock, err error) bool {
 	var d *damage.Error
 	b.err, b.final, b.block.Rows = err, true, -1
-	if errors.As(err, &d) && in.cfg.OnDamage != Fail {
+	if refused := in.cfg.refusal(err); refused != nil {
+		b.err = refused
+	} else if errors.As(err, &d) && in.cfg.OnDamage != Fail {
 		lost, resyncErr := in.scanner.Resync(ctx)
 		if resyncErr == nil {
 			b.lost, b.final = lost, false

@@ -74,10 +74,10 @@ func (l *lender) hasRoom() bool {
 	return len(l.free) > 0 && l.held < l.limit
 }
 
-// admit waits, with a block that is larger than the limit as it is stored, until
-// no other task has such a block; false is the end of the context.
-func (l *lender) admit(ctx context.Context, b *inputBlock) bool {
-	if l.large == nil || int64(len(b.block.Data)) <= l.limit {
+// admit waits, before a block is read that is larger than the limit as it is
+// stored, until no other task has such a block; false is the end of the context.
+func (l *lender) admit(ctx context.Context, b *inputBlock, stored int64) bool {
+	if l.large == nil || stored <= l.limit {
 		return true
 	}
 	select {

@@ -103,8 +103,7 @@ func TestLargeBlocksAreTakenOneAtATime(t *testing.T) {
 		}
 		defer cancel()
 		b := l.try()
-		b.block.Data = make([]byte, stored)
-		return b, l.admit(ctx, b)
+		return b, l.admit(ctx, b, int64(stored))
 	}
 	b, ok := take(first, 1001)
 	if !ok {
@@ -116,7 +115,7 @@ func TestLargeBlocksAreTakenOneAtATime(t *testing.T) {
 	if _, ok := take(second, 1001); ok {
 		t.Error("two tasks have a large block")
 	}
-	b.rows = make([]byte, 5000)
+	read(first, b, 1001, 5000)
 	first.giveBack(b)
 	if b.block.Data != nil {
 		t.Error("a large block is kept")

@@ -85,6 +85,24 @@ const defaultMemory = 16 << 20
 // ErrMemory is the error for an input block of more than Config.BlockMemory.
 var ErrMemory = errors.New("too little memory")
 
+// blockLimit is the most bytes that an input block may decompress to.
+func (c *Config) blockLimit() int64 {
+	if c.BlockMemory > 0 {
+		return min(c.MaxInputBlock, c.BlockMemory)
+	}
+	return c.MaxInputBlock
+}
+
+// refusal tells an input block for which there is too little memory from a
+// damaged one: for the former it returns ErrMemory, which is not damage.
+func (c *Config) refusal(err error) error {
+	d, ok := err.(*damage.Error)
+	if !ok || !errors.Is(err, ocf.ErrTooLarge) || c.blockLimit() == c.MaxInputBlock {
+		return nil
+	}
+	return fmt.Errorf("%s: offset %d: an input block of more than %d bytes: %w", d.File, d.Offset, c.blockLimit(), ErrMemory)
+}
+
 // RowGroup is a finished row group. The receiver closes the spill.
 type RowGroup struct {
 	Rows    int64

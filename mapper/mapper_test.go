@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -253,13 +254,56 @@ func TestBlocksBeyondTheMemory(t *testing.T) {
 	cfg := config(t, src, trevni.NewFormat(trevni.Options{}))
 	cfg.OnDamage, cfg.BlockMemory = mapper.Skip, 1000
 	_, err := mapper.Run(context.Background(), []mapper.Source{src}, cfg, func(g mapper.RowGroup) error { return g.Spill.Close() })
-	if !errors.Is(err, mapper.ErrMemory) || !strings.Contains(err.Error(), "mail.avro: the block at offset") {
+	if !errors.Is(err, mapper.ErrMemory) || !strings.Contains(err.Error(), "mail.avro: offset ") {
 		t.Errorf("error %v, want %v", err, mapper.ErrMemory)
 	}
 	cfg = config(t, src, trevni.NewFormat(trevni.Options{}))
 	cfg.MaxInputBlock, cfg.BlockMemory = 1000, 1000
 	if _, err := mapper.Run(context.Background(), []mapper.Source{src}, cfg, func(g mapper.RowGroup) error { return g.Spill.Close() }); err == nil || errors.Is(err, mapper.ErrMemory) {
 		t.Errorf("error %v of a block beyond its own limit", err)
+	}
+}
+
+// TestFalseSizesAreSkipped has blocks whose damaged sizes are beyond the memory:
+// more of it would not mend them, so they may be left out.
+func TestFalseSizesAreSkipped(t *testing.T) {
+	const blocks, rows = 8, 20_000
+	data := make([]byte, rows) // longs of a byte each, which do not compress
+	for i, r := 0, rand.New(rand.NewPCG(1, 2)); i < rows; i++ {
+		data[i] = byte(r.IntN(128))
+	}
+	for _, c := range []struct {
+		name, codec string
+		at          int64 // of the size's last byte, from the data on
+		value       byte
+	}{
+		{"stored", "null", -1, 8},
+		{"decoded", "snappy", 2, 0x7f},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var file bytes.Buffer
+			w, err := ocf.NewWriter(&file, `"long"`, c.codec, [16]byte{3})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for range blocks {
+				if err := w.AppendBlock(rows, data); err != nil {
+					t.Fatal(err)
+				}
+			}
+			src := source(t, "bad.avro", file.Bytes())
+			var b ocf.Block
+			if err := ocf.NewScanner(src.R, src.Size, src.Name, src.Header, src.Range).Next(t.Context(), &b); err != nil {
+				t.Fatal(err)
+			}
+			file.Bytes()[b.DataOffset+c.at] = c.value
+			cfg := config(t, src, trevni.NewFormat(trevni.Options{}))
+			cfg.OnDamage, cfg.BlockMemory = mapper.Skip, 30_000
+			_, got, stats := convert(t, cfg, src)
+			if len(stats.Losses) != 1 || stats.Losses[0].Range != b.Range() || got[0] != (blocks-1)*rows {
+				t.Errorf("rows %v, losses %+v; want all but the block %v", got, stats.Losses, b.Range())
+			}
+		})
 	}
 }
 
