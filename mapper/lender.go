@@ -21,7 +21,7 @@ type lender struct {
 	kept     int64         // bytes of memory of the free blocks
 	lent     int
 	held     int64 // bytes charged for lent blocks
-	growth   int64 // most decoded bytes per stored byte so far; 0 is not known
+	growth   int64 // decoded bytes per stored byte, rather too many; 0 is not known
 	waiting  bool
 }
 
@@ -108,7 +108,12 @@ func (l *lender) settle(b *inputBlock) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	stored, decoded := int64(len(b.block.Data)), int64(len(b.rows))
-	l.growth = max(l.growth, (decoded+stored-1)/max(stored, 1), 1)
+	// The guess rises at once and falls by an eighth of what it is too high, so
+	// that one block does not keep all later ones apart. Where it has fallen too
+	// low, that costs no more memory than the first wide block did, before which
+	// it was as low.
+	now := max((decoded+stored-1)/max(stored, 1), 1)
+	l.growth = max(now, l.growth-(l.growth-now+7)/8)
 	l.held += stored + decoded - b.charged
 	b.charged = stored + decoded
 	l.wake()

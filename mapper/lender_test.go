@@ -63,6 +63,29 @@ func TestFirstBlockIsAloneUntilItsSizeIsKnown(t *testing.T) {
 	}
 }
 
+func TestGuessOfDecodedSizesFallsAgain(t *testing.T) {
+	l := newLender(16, 1000)
+	one := func(decoded int) {
+		b := l.try()
+		read(l, b, 10, decoded)
+		l.giveBack(b)
+	}
+	one(5000)
+	if l.growth != 500 {
+		t.Fatalf("growth %d after a block of 500 times its stored size", l.growth)
+	}
+	one(20)
+	if l.growth < 400 {
+		t.Errorf("growth %d after one narrow block", l.growth)
+	}
+	for range 60 {
+		one(20)
+	}
+	if l.growth != 2 {
+		t.Errorf("growth %d after many blocks of twice their stored size", l.growth)
+	}
+}
+
 func TestWaitingScannerIsWokenWhenHalfIsBack(t *testing.T) {
 	l := newLender(8, 1<<20)
 	var lent []*inputBlock
