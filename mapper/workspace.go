@@ -9,8 +9,8 @@ import (
 
 // Workspaces hands the memory of tasks that have mapped their input on to
 // later ones, so that a process needs as much as tasks map at a time. All
-// tasks must have the Mapping, Format, BlockSize, Workers, Memory and OnDamage of
-// the first. The zero value is ready for use by several goroutines.
+// tasks must have the Mapping, Format, BlockSize, MaxInputBlock, OnDamage,
+// Workers, Memory and BlockMemory of the first. The zero value is ready for use by several goroutines.
 type Workspaces struct {
 	mu    sync.Mutex
 	free  []*workspace
