@@ -24,6 +24,9 @@ type Scan struct {
 	err      error
 }
 
+// maxRow bounds a row of another schema, in bytes.
+const maxRow = 1 << 30
+
 // Scan begins to read rows. ctx bounds the reads.
 func (d *Dataset) Scan(ctx context.Context, q Query) (*Scan, error) {
 	if q.Schema != nil && q.Columns == nil && d.mapping != nil {
@@ -40,12 +43,12 @@ func (d *Dataset) Scan(ctx context.Context, q Query) (*Scan, error) {
 	}
 	s.schema, s.cursors = rows.mapping.Schema, newCursors(d.mapping.Columns, rows.columns)
 	if q.Schema != nil {
-		r, err := shred.NewResolver(s.schema, q.Schema)
+		by, err := shred.Resolve(s.schema, q.Schema)
 		if err != nil {
 			return nil, in(d.list.Path, err)
 		}
-		if s.schema = q.Schema; !r.Identity() {
-			s.resolver = r
+		if s.schema = q.Schema; !by.Identity() {
+			s.resolver = shred.NewResolver(by, maxRow)
 		}
 	}
 	return s, nil

@@ -32,11 +32,11 @@ func (p pair) ours(t *testing.T) (datum string, err error) {
 	if err != nil {
 		t.Fatalf("%s: %v", p.reader, err)
 	}
-	v, err := shred.NewResolver(w, r)
+	v, err := shred.Resolve(w, r)
 	if err != nil {
 		return "", err
 	}
-	out, n, err := v.Row(nil, p.datum)
+	out, n, err := shred.NewResolver(v, 1<<20).Row(nil, p.datum)
 	if err == nil && n != len(p.datum) {
 		t.Errorf("%s: %d of %d bytes are the datum", p.name, n, len(p.datum))
 	}

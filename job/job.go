@@ -97,9 +97,9 @@ func (r *Request) memory() int64 {
 	return DefaultMemory
 }
 
-// blockMemory is the most bytes that an input block may decompress to. A single
-// value can fill it, and is then there three times: in the block, in its column
-// and encoded.
+// blockMemory is the most bytes that an input block may decompress to, or one of
+// its rows be resolved to. A single value can fill it, and is then there three
+// times: in the block or the resolved row, in its column and encoded.
 func (r *Request) blockMemory() int64 { return r.memory() / 3 }
 
 func (r *Request) workers() int {

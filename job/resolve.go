@@ -2,43 +2,53 @@ package job
 
 import (
 	"fmt"
+	"sync"
 
 	"github.com/rowtocol/rowtocol/manifest"
 	"github.com/rowtocol/rowtocol/shred"
 )
 
-// resolvers make the rows of inputs rows of one schema. They belong to one
-// goroutine.
-type resolvers struct {
-	reader *shred.Schema              // nil: all inputs have the same
-	known  map[string]*shred.Resolver // by the schema that the rows were written with
+// maxKnown bounds the bytes of the schemas whose resolution is kept: each input
+// may have one of its own.
+const maxKnown = 1 << 20
+
+// resolutions are how the rows of inputs become rows of one schema. They are for
+// several goroutines.
+type resolutions struct {
+	reader *shred.Schema // nil: all inputs have the same
+
+	mu    sync.Mutex
+	known map[string]*shred.Resolution // by the schema that the rows were written with
+	bytes int                          // of the keys of known
 }
 
-// of returns what resolves the rows of an input; nil if they can be taken as
+// of returns how the rows of an input are resolved; nil if they can be taken as
 // they are.
-func (r *resolvers) of(name, schema string) (*shred.Resolver, error) {
+func (r *resolutions) of(name, schema string) (*shred.Resolution, error) {
 	if r.reader == nil {
 		return nil, nil
 	}
-	if resolver, ok := r.known[schema]; ok {
-		return resolver, nil
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if by, ok := r.known[schema]; ok {
+		return by, nil
 	}
 	writer, err := shred.ParseSchema(schema)
 	if err != nil {
 		return nil, wrap(ErrInput, inFile(name, err))
 	}
-	resolver, err := shred.NewResolver(writer, r.reader)
+	by, err := shred.Resolve(writer, r.reader)
 	if err != nil {
 		return nil, wrap(ErrInput, inFile(name, err))
 	}
-	if resolver.Identity() {
-		resolver = nil
+	if by.Identity() {
+		by = nil
 	}
-	if r.known == nil {
-		r.known = map[string]*shred.Resolver{}
+	if r.bytes += len(schema); r.known == nil || r.bytes > maxKnown {
+		r.known, r.bytes = map[string]*shred.Resolution{}, len(schema)
 	}
-	r.known[schema] = resolver
-	return resolver, nil
+	r.known[schema] = by
+	return by, nil
 }
 
 // readerSchema parses the schema that the request asks for, and checks that the
@@ -48,7 +58,7 @@ func readerSchema(text string, inputs []manifest.Input, schemas []string) (*shre
 	if err != nil {
 		return nil, wrap(ErrUsage, fmt.Errorf("the reader's schema: %w", err))
 	}
-	r := resolvers{reader: reader}
+	r := resolutions{reader: reader}
 	for i, schema := range schemas {
 		if _, err := r.of(inputs[i].Path, schema); err != nil {
 			return nil, err

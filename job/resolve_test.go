@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 	"github.com/rowtocol/rowtocol/damage"
 	"github.com/rowtocol/rowtocol/dataset"
 	"github.com/rowtocol/rowtocol/ocf"
+	"github.com/rowtocol/rowtocol/shred"
 	"github.com/rowtocol/rowtocol/store"
 )
 
@@ -93,6 +95,45 @@ func TestConvertGenerations(t *testing.T) {
 }
 
 // TestOwnSchemaChangesNothing names the schema that the input has.
+// TestTasksShareResolutions runs tasks with inputs of two generations at once.
+func TestTasksShareResolutions(t *testing.T) {
+	dir := t.TempDir()
+	want := ""
+	for i := range 8 {
+		writeRows(t, fmt.Sprintf("%s/%d-1.avro", dir, i), firstMail, "\x02\x02a\x02\x06\x01")
+		writeRows(t, fmt.Sprintf("%s/%d-2.avro", dir, i), secondMail, "\x02b\x04\x04\x02?")
+		want += strings.Repeat(wantFirst, 200) + strings.Repeat(wantSecond, 200)
+	}
+	r := request(t, dir+"/out", dir+"/*.avro")
+	r.Schema, r.Options.RowGroupSize, r.Workers = readMail, 4<<10, 4
+	out := mustConvert(t, r)
+	if len(out.Plan.Tasks) < 4 {
+		t.Errorf("%d tasks", len(out.Plan.Tasks))
+	}
+	if got := rows(t, r.Dest); got != want {
+		t.Errorf("rows are %.100q…", got)
+	}
+}
+
+func TestResolutionsAreKeptWithinBounds(t *testing.T) {
+	reader, err := shred.ParseSchema(readMail)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := resolutions{reader: reader}
+	first, err := r.of("1.avro", firstMail)
+	if again, _ := r.of("2.avro", firstMail); err != nil || first == nil || again != first {
+		t.Errorf("%p and %p of one schema, %v", first, again, err)
+	}
+	doc := strings.Repeat("x", maxKnown/10)
+	for i := range 30 {
+		long := strings.Replace(firstMail, `"type"`, fmt.Sprintf(`"doc":"%d%s","type"`, i, doc), 1)
+		if by, err := r.of("long.avro", long); err != nil || by == nil || len(r.known) > 10 {
+			t.Fatalf("%d are kept, %v", len(r.known), err)
+		}
+	}
+}
+
 func TestOwnSchemaChangesNothing(t *testing.T) {
 	dir := t.TempDir()
 	writeInput(t, dir+"/a.avro", testSchema, 3, 40)

@@ -49,14 +49,14 @@ func onDamage(name string) (mapper.OnDamage, error) {
 // engine runs the tasks of a plan in this process.
 type engine struct {
 	*attempt
-	columns *shred.Mapping
-	reader  *shred.Schema // of the rows, if inputs have others; else nil
-	format  format.Format
-	spill   *spill.Folder
-	damage  mapper.OnDamage
-	workers int   // of each task
-	memory  int64 // of each task, beside its open blocks
-	spaces  mapper.Workspaces
+	columns     *shred.Mapping
+	resolutions resolutions
+	format      format.Format
+	spill       *spill.Folder
+	damage      mapper.OnDamage
+	workers     int   // of each task
+	memory      int64 // of each task, beside its open blocks
+	spaces      mapper.Workspaces
 	// mapping is held by tasks that map: as many as workers keep busy. A task
 	// that uploads gives it up, so that another maps meanwhile.
 	mapping chan struct{}
@@ -212,7 +212,7 @@ func (e *engine) setUp() error {
 		return fmt.Errorf("the plan's schema: %w", err)
 	}
 	if e.plan.Options.ReaderSchema {
-		e.reader = schema
+		e.resolutions.reader = schema
 	}
 	if e.format, err = e.r.format(e.plan.Options); err != nil {
 		return err
@@ -270,7 +270,7 @@ func (e *engine) task(ctx context.Context, t manifest.Task, mapped func()) (*man
 		return e.emit(ctx, res, g)
 	})
 	if errors.Is(err, mapper.ErrMemory) {
-		return nil, failf(ErrUsage, "%w: a block can need three times its size, and there are %d MiB", err, e.r.memory()>>20)
+		return nil, failf(ErrUsage, "%w: a block, or a row of another schema, can need three times its size and more, and there are %d MiB", err, e.r.memory()>>20)
 	}
 	if err != nil {
 		return nil, err
@@ -305,7 +305,6 @@ func (e *engine) sources(ctx context.Context, t manifest.Task) (sources []mapper
 			_ = f.Close()
 		}
 	}
-	resolvers := resolvers{reader: e.reader}
 	for _, p := range t.Pieces {
 		in := e.plan.Inputs[p.Input]
 		f, err := e.r.openInput(ctx, in.Path)
@@ -320,12 +319,12 @@ func (e *engine) sources(ctx context.Context, t manifest.Task) (sources []mapper
 		if err != nil {
 			return nil, closeAll, err
 		}
-		resolver, err := resolvers.of(in.Path, h.Schema)
+		by, err := e.resolutions.of(in.Path, h.Schema)
 		if err != nil {
 			return nil, closeAll, err
 		}
 		sources = append(sources, mapper.Source{
-			Name: in.Path, R: f, Size: in.Size, Header: h, Range: ocf.Range{Start: p.Start, End: p.End}, Resolver: resolver,
+			Name: in.Path, R: f, Size: in.Size, Header: h, Range: ocf.Range{Start: p.Start, End: p.End}, Resolution: by,
 		})
 	}
 	return sources, closeAll, nil

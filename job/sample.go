@@ -33,12 +33,12 @@ type sampler struct {
 	total    int64
 	maxBlock int64
 
-	rg        format.RowGroup
-	bufs      *column.Buffers
-	shredder  *shred.Shredder
-	resolvers resolvers
-	rows      int64
-	read      int64 // input bytes of the blocks that were converted
+	rg          format.RowGroup
+	bufs        *column.Buffers
+	shredder    *shred.Shredder
+	resolutions resolutions
+	rows        int64
+	read        int64 // input bytes of the blocks that were converted
 
 	// What follows is memory that blocks take one after the other.
 	scan    ocf.Scanner
@@ -56,7 +56,7 @@ func (r *Request) sampleRatio(ctx context.Context, p *manifest.Plan, m *shred.Ma
 	}
 	s.shredder = shred.NewShredder(m, s.bufs)
 	if p.Options.ReaderSchema {
-		s.resolvers.reader = m.Schema
+		s.resolutions.reader = m.Schema
 	}
 	for _, in := range p.Inputs {
 		s.starts = append(s.starts, s.total)
@@ -127,12 +127,13 @@ func (s *sampler) readFrom(ctx context.Context, pos, quota int64) (int64, error)
 	if err != nil {
 		return 0, err
 	}
-	resolver, err := s.resolvers.of(in.Path, h.Schema)
+	by, err := s.resolutions.of(in.Path, h.Schema)
 	if err != nil {
 		return 0, err
 	}
 	s.scan.Reset(f, f.Size(), in.Path, h, ocf.Range{Start: pos - s.starts[i] + h.Size, End: f.Size()})
 	s.scan.LimitBlocks(s.maxBlock)
+	resolver := shred.NewResolver(by, s.maxBlock)
 	stop := pos + quota
 	for b := &s.stored; pos < stop; {
 		if err := s.scan.Next(ctx, b); err != nil {

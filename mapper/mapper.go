@@ -32,10 +32,9 @@ type Source struct {
 	Size   int64 // of the file
 	Header *ocf.Header
 	Range  ocf.Range
-	// Resolver makes rows of the mapping's schema of those that were written;
-	// nil if they are. The task's other sources may use it too, but no other
-	// task.
-	Resolver *shred.Resolver
+	// Resolution makes rows of the mapping's schema of those that were written;
+	// nil if they are.
+	Resolution *shred.Resolution
 }
 
 // Config is what a task needs besides its input. Workers,
@@ -49,7 +48,8 @@ type Config struct {
 	// BlockSize is the size in bytes at which a column's block is closed, at
 	// the next row boundary.
 	BlockSize int
-	// MaxInputBlock is the most bytes that an input block may decompress to.
+	// MaxInputBlock is the most bytes that an input block may decompress to, and
+	// one of its rows be resolved to.
 	MaxInputBlock int64
 	OnDamage      OnDamage
 	// MaxLostRows ends the task with an error when more rows than that are
@@ -65,9 +65,9 @@ type Config struct {
 	// half for input blocks, a quarter for column blocks that are being
 	// encoded. Larger input blocks are taken one at a time. 0 is 16 MiB.
 	Memory int64
-	// BlockMemory is the most bytes that one input block may decompress to for
-	// want of memory. A larger one is ErrMemory, whatever OnDamage says. 0 is
-	// no such limit.
+	// BlockMemory is the most bytes that one input block may decompress to, and
+	// a row be resolved to, for want of memory. A larger one is ErrMemory,
+	// whatever OnDamage says. 0 is no such limit.
 	BlockMemory int64
 	// Workspaces, if set, is where to take memory from and leave it.
 	Workspaces *Workspaces
@@ -82,10 +82,12 @@ type Config struct {
 
 const defaultMemory = 16 << 20
 
-// ErrMemory is the error for an input block of more than Config.BlockMemory.
+// ErrMemory is the error for an input block, or a resolved row, of more than
+// Config.BlockMemory.
 var ErrMemory = errors.New("too little memory")
 
-// blockLimit is the most bytes that an input block may decompress to.
+// blockLimit is the most bytes that an input block may decompress to, and one of
+// its rows be resolved to.
 func (c *Config) blockLimit() int64 {
 	if c.BlockMemory > 0 {
 		return min(c.MaxInputBlock, c.BlockMemory)
@@ -93,14 +95,14 @@ func (c *Config) blockLimit() int64 {
 	return c.MaxInputBlock
 }
 
-// refusal tells an input block for which there is too little memory from a
-// damaged one: for the former it returns ErrMemory, which is not damage.
+// refusal tells input for which there is too little memory, a block or a resolved
+// row, from damage: for the former it returns ErrMemory, which is not damage.
 func (c *Config) refusal(err error) error {
-	d, ok := err.(*damage.Error)
-	if !ok || !errors.Is(err, ocf.ErrTooLarge) || c.blockLimit() == c.MaxInputBlock {
+	tooLarge := errors.Is(err, ocf.ErrTooLarge) || errors.Is(err, shred.ErrTooLarge)
+	if !tooLarge || c.blockLimit() == c.MaxInputBlock {
 		return nil
 	}
-	return fmt.Errorf("%s: offset %d: an input block of more than %d bytes: %w", d.File, d.Offset, c.blockLimit(), ErrMemory)
+	return fmt.Errorf("%v: %w", err, ErrMemory)
 }
 
 // RowGroup is a finished row group. The receiver closes the spill.

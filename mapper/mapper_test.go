@@ -307,6 +307,49 @@ func TestFalseSizesAreSkipped(t *testing.T) {
 	}
 }
 
+// TestRowsBeyondTheMemory resolves a row of few bytes to one of many.
+func TestRowsBeyondTheMemory(t *testing.T) {
+	const empty = `{"type":"array","items":{"type":"record","name":"E","fields":[]}}`
+	var file bytes.Buffer
+	w, err := ocf.NewWriter(&file, empty, "null", [16]byte{2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range []string{"\x02\x00", "\x80\x02\x00"} { // of 1 and of 128 items
+		if err := w.AppendBlock(1, []byte(row)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	src := source(t, "rows.avro", file.Bytes())
+	writer, err := shred.ParseSchema(empty)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := `{"name":"a","type":"string","default":"` + strings.Repeat("x", 1000) + `"}`
+	reader, err := shred.ParseSchema(strings.Replace(empty, "[]", "["+text+"]", 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if src.Resolution, err = shred.Resolve(writer, reader); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ max, memory, rows int64 }{{1 << 20, 1 << 20, 2}, {10_000, 0, 1}, {10_000, 20_000, 1}, {1 << 20, 10_000, -1}} {
+		cfg := config(t, src, trevni.NewFormat(trevni.Options{}))
+		if cfg.Mapping, err = shred.Map(reader, shred.Options{}); err != nil {
+			t.Fatal(err)
+		}
+		cfg.OnDamage, cfg.MaxInputBlock, cfg.BlockMemory = mapper.Skip, c.max, c.memory
+		stats, err := mapper.Run(context.Background(), []mapper.Source{src}, cfg, func(g mapper.RowGroup) error { return g.Spill.Close() })
+		if c.rows < 0 {
+			if !errors.Is(err, mapper.ErrMemory) || !strings.Contains(err.Error(), "rows.avro: row 0: field []: offset ") {
+				t.Errorf("error %v, want %v", err, mapper.ErrMemory)
+			}
+		} else if err != nil || stats.Rows != c.rows || len(stats.Losses) != int(2-c.rows) {
+			t.Errorf("%+v: %+v, %v", c, stats, err)
+		}
+	}
+}
+
 func TestImpossibleRowCounts(t *testing.T) {
 	for _, c := range []struct {
 		schema string

@@ -26,12 +26,15 @@ type task struct {
 	shredder *shred.Shredder
 	// trial walks a block before the shredder does when damaged blocks are to
 	// be left out whole.
-	trial    *shred.Shredder
-	minRow   int
-	group    *group // nil between row groups
-	emitted  bool
-	stats    Stats
-	lostRows int64
+	trial  *shred.Shredder
+	minRow int
+	// resolver applies resolution, that of the source that is being shredded.
+	resolver   *shred.Resolver
+	resolution *shred.Resolution
+	group      *group // nil between row groups
+	emitted    bool
+	stats      Stats
+	lostRows   int64
 }
 
 func newTask(cfg *Config, sources []Source, emit func(RowGroup) error) *task {
@@ -131,8 +134,8 @@ func (t *task) checkRows(b *inputBlock, src Source) error {
 		return nil
 	}
 	minRow := t.minRow
-	if src.Resolver != nil {
-		minRow = src.Resolver.MinRowSize()
+	if src.Resolution != nil {
+		minRow = src.Resolution.MinRowSize()
 	}
 	if minRow > 0 {
 		if most := int64(len(b.rows) / minRow); b.block.Rows > most {
@@ -151,6 +154,9 @@ func (t *task) checkRows(b *inputBlock, src Source) error {
 // walk shreds the rows of a block and checks that they fill it. Each row is
 // reported to the task, unless that is nil.
 func (t *task) walk(b *inputBlock, src Source, s *shred.Shredder, report *task) error {
+	if by := src.Resolution; by != t.resolution {
+		t.resolution, t.resolver = by, shred.NewResolver(by, t.cfg.blockLimit())
+	}
 	rest := b.rows
 	for row := range b.block.Rows {
 		if report != nil {
@@ -158,9 +164,13 @@ func (t *task) walk(b *inputBlock, src Source, s *shred.Shredder, report *task) 
 				return err
 			}
 		}
-		datum, n, err := src.Resolver.Shred(s, rest)
+		datum, n, err := t.resolver.Shred(s, rest)
 		if err != nil {
-			return locate(err, src, &b.block, row, len(b.rows)-len(rest))
+			err = locate(err, src, &b.block, row, len(b.rows)-len(rest))
+			if refused := t.cfg.refusal(err); refused != nil {
+				return refused
+			}
+			return err
 		}
 		if report != nil {
 			if err := report.row(datum); err != nil {

@@ -76,9 +76,10 @@
 //
 // # Generations
 //
-// A Resolver turns rows that were written with one schema into rows of
+// A Resolution turns rows that were written with one schema into rows of
 // another, by Avro's rules of schema resolution. What both code alike is copied
-// in one piece, and only what differs is coded anew.
+// in one piece, and only what differs is coded anew. It is compiled once; each
+// goroutine has a Resolver that applies it.
 //
 // # Hostile schemas
 //

@@ -25,30 +25,42 @@ const (
 	resolveIndex                       // the reader's union is given its index
 )
 
-// resolution is how data of one type of the writer becomes data of one type of
+// Resolution is how rows written with one schema become rows of another. It is
+// immutable.
+type Resolution struct{ root *action }
+
+// Identity reports whether the schemas code all rows alike, so that there is
+// nothing to resolve and nothing to check that the reader's schema would not.
+func (r *Resolution) Identity() bool { return r.root.exact && r.root.code == resolveCopy }
+
+// MinRowSize is the least number of bytes of one row that was written; 0 where
+// rows may take none.
+func (r *Resolution) MinRowSize() int { return r.root.writer.least }
+
+// action is how data of one type of the writer becomes data of one type of
 // the reader. Those of a recursive schema form a cycle.
-type resolution struct {
+type action struct {
 	code   resolveCode
 	writer *Node
 	// exact is set where writer and reader take the same bytes, so that not
 	// even a check of the writer's limits is left to do.
 	exact    bool
-	index    int               // resolveIndex: the reader's branch
-	literal  []byte            // resolveIndex: the same, encoded; resolveInOrder: defaults behind the last field
-	sub      *resolution       // of items, or of the reader's branch
-	ordinals []int             // the reader's, per symbol of the writer; -1 where there is none
-	branches []*resolution     // per branch of the writer's union
-	fields   []fieldResolution // per field of the writer
-	order    []orderedField    // resolveReorder: the reader's fields
-	mismatch *damage.Error     // why nothing of these types resolves
+	index    int            // resolveIndex: the reader's branch
+	literal  []byte         // resolveIndex: the same, encoded; resolveInOrder: defaults behind the last field
+	sub      *action        // of items, or of the reader's branch
+	ordinals []int          // the reader's, per symbol of the writer; -1 where there is none
+	branches []*action      // per branch of the writer's union
+	fields   []fieldAction  // per field of the writer
+	order    []orderedField // resolveReorder: the reader's fields
+	mismatch *damage.Error  // why nothing of these types resolves
 }
 
-// fieldResolution is what becomes of a field of the writer's record.
-type fieldResolution struct {
+// fieldAction is what becomes of a field of the writer's record.
+type fieldAction struct {
 	name    string
 	node    *Node
-	sub     *resolution // nil: the reader has no such field
-	literal []byte      // resolveInOrder: defaults that stand before it
+	sub     *action // nil: the reader has no such field
+	literal []byte  // resolveInOrder: defaults that stand before it
 }
 
 // orderedField is a field of the reader's record: the nth of the writer's
@@ -61,14 +73,14 @@ type orderedField struct {
 // matcher compiles the resolution of two schemas. Each pair of types is
 // resolved once, however often it occurs.
 type matcher struct {
-	pairs    map[typePair]*resolution
-	all      []*resolution // parts before what they are part of, but for cycles
+	pairs    map[typePair]*action
+	all      []*action // parts before what they are part of, but for cycles
 	defaults defaults
 }
 
 type typePair struct{ writer, reader *Node }
 
-// NewResolver compiles the rules of Avro's schema resolution for data written
+// Resolve compiles the rules of Avro's schema resolution for data written
 // with one schema and read with another. Where the specification leaves room
 // they are those of Java's Resolver class: aliases come before names; in a
 // reader's union a branch of the writer's kind and full name comes before one
@@ -80,23 +92,23 @@ type typePair struct{ writer, reader *Node }
 // The error is a *damage.Error of kind damage.Schema that names the path, in
 // the reader's terms, and both types. A branch of a writer's union that does
 // not resolve is an error only if none does, and else of the rows that take it.
-func NewResolver(writer, reader *Schema) (*Resolver, error) {
-	m := matcher{pairs: map[typePair]*resolution{}}
+func Resolve(writer, reader *Schema) (*Resolution, error) {
+	m := matcher{pairs: map[typePair]*action{}}
 	root, mismatch := m.resolve(writer.root, reader.root)
 	if mismatch != nil {
 		return nil, mismatch
 	}
 	m.simplify()
-	return &Resolver{root: root, most: maxResolved}, nil
+	return &Resolution{root}, nil
 }
 
-// resolve returns the resolution of two types, and why there is none.
-func (m *matcher) resolve(w, r *Node) (*resolution, *damage.Error) {
+// resolve returns the action for two types, and why there is none.
+func (m *matcher) resolve(w, r *Node) (*action, *damage.Error) {
 	pair := typePair{w, r}
 	if a, ok := m.pairs[pair]; ok {
 		return a, a.mismatch
 	}
-	a := &resolution{writer: w, exact: w.Kind == r.Kind}
+	a := &action{writer: w, exact: w.Kind == r.Kind}
 	m.pairs[pair] = a
 	switch {
 	case w.Kind == KindUnion:
@@ -167,7 +179,7 @@ func promotion(w, r Kind) (resolveCode, bool) {
 }
 
 // sameKind resolves types of one kind that is not union.
-func (m *matcher) sameKind(a *resolution, r *Node) *damage.Error {
+func (m *matcher) sameKind(a *action, r *Node) *damage.Error {
 	w := a.writer
 	switch w.Kind {
 	case KindFixed:
@@ -212,7 +224,7 @@ func sameName(w, r *Node) bool {
 
 // matchSymbols maps the writer's symbols to the reader's. One that the reader
 // lacks is its default, or an error of the row that has it.
-func matchSymbols(a *resolution, r *Node) *damage.Error {
+func matchSymbols(a *action, r *Node) *damage.Error {
 	known := make(map[string]int, len(r.Symbols))
 	for i, s := range slices.Backward(r.Symbols) {
 		known[s] = i
@@ -238,9 +250,9 @@ func matchSymbols(a *resolution, r *Node) *damage.Error {
 }
 
 // writerUnion resolves each branch of the writer's union.
-func (m *matcher) writerUnion(a *resolution, r *Node) *damage.Error {
+func (m *matcher) writerUnion(a *action, r *Node) *damage.Error {
 	a.code = resolveBranch
-	a.branches = make([]*resolution, len(a.writer.Branches))
+	a.branches = make([]*action, len(a.writer.Branches))
 	fit := false
 	var first *damage.Error
 	for i, b := range a.writer.Branches {
@@ -262,7 +274,7 @@ func (m *matcher) writerUnion(a *resolution, r *Node) *damage.Error {
 }
 
 // readerUnion resolves a type that is no union to a branch of the reader's.
-func (m *matcher) readerUnion(a *resolution, r *Node) *damage.Error {
+func (m *matcher) readerUnion(a *action, r *Node) *damage.Error {
 	a.index = matchBranch(a.writer, r.Branches)
 	if a.index < 0 {
 		return mismatched(a.writer, r, "")
@@ -297,11 +309,11 @@ func matchBranch(w *Node, branches []*Node) int {
 }
 
 // record resolves the fields of two records.
-func (m *matcher) record(a *resolution, r *Node) *damage.Error {
+func (m *matcher) record(a *action, r *Node) *damage.Error {
 	a.code = resolveInOrder
-	a.fields = make([]fieldResolution, len(a.writer.Fields))
+	a.fields = make([]fieldAction, len(a.writer.Fields))
 	for i, f := range a.writer.Fields {
-		a.fields[i] = fieldResolution{name: f.Name, node: f.Type}
+		a.fields[i] = fieldAction{name: f.Name, node: f.Type}
 	}
 	sources := matchFields(a.writer, r)
 	last := -1
@@ -366,7 +378,7 @@ func matchFields(w, r *Node) []int {
 
 // countKept makes the reader's order count the fields that are kept, which is
 // what the resolver remembers of a record.
-func (a *resolution) countKept() {
+func (a *action) countKept() {
 	kept := make([]int, len(a.fields))
 	n := 0
 	for i := range a.fields {
@@ -383,7 +395,7 @@ func (a *resolution) countKept() {
 }
 
 // placeDefaults puts the defaults between the writer's fields.
-func (a *resolution) placeDefaults() {
+func (a *action) placeDefaults() {
 	var literal []byte
 	for _, o := range a.order {
 		if o.nth < 0 {
@@ -398,8 +410,8 @@ func (a *resolution) placeDefaults() {
 // simplify finds the types whose data is copied as it is. Each is taken for one
 // until a part of it is not, so that a recursive type can be one too.
 func (m *matcher) simplify() {
-	copied := make(map[*resolution]bool, len(m.all))
-	wholes := make(map[*resolution][]*resolution, len(m.all))
+	copied := make(map[*action]bool, len(m.all))
+	wholes := make(map[*action][]*action, len(m.all))
 	for _, a := range m.all {
 		copied[a] = true
 		for part := range a.parts {
@@ -428,9 +440,9 @@ func (m *matcher) simplify() {
 	}
 }
 
-// parts yields what a resolution is made of. A branch stands for what it holds,
+// parts yields what an action is made of. A branch stands for what it holds,
 // since it has no bytes of its own.
-func (a *resolution) parts(yield func(*resolution) bool) {
+func (a *action) parts(yield func(*action) bool) {
 	if a.sub != nil && !yield(a.sub) {
 		return
 	}
@@ -447,12 +459,12 @@ func (a *resolution) parts(yield func(*resolution) bool) {
 }
 
 // copies reports whether the data stays as it is, given which parts do.
-func (a *resolution) copies(copied map[*resolution]bool) bool {
+func (a *action) copies(copied map[*action]bool) bool {
 	switch a.code {
 	case resolveCopy:
 		return true
 	case resolveInOrder:
-		return len(a.literal) == 0 && !slices.ContainsFunc(a.fields, func(f fieldResolution) bool {
+		return len(a.literal) == 0 && !slices.ContainsFunc(a.fields, func(f fieldAction) bool {
 			return f.sub == nil || len(f.literal) > 0 || !copied[f.sub]
 		})
 	case resolveItems:
@@ -469,7 +481,7 @@ func (a *resolution) copies(copied map[*resolution]bool) bool {
 }
 
 // partsExact reports whether all parts of what is copied are exact.
-func (a *resolution) partsExact() bool {
+func (a *action) partsExact() bool {
 	for part := range a.parts {
 		if !part.exact {
 			return false

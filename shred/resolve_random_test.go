@@ -14,8 +14,11 @@ import (
 	"github.com/rowtocol/rowtocol/shred"
 )
 
-// generations returns the resolver of two random schemas, if there is one.
-func generations(t testing.TB, seed uint64) (w, r *shred.Schema, v *shred.Resolver) {
+// maxRow bounds the rows that tests resolve.
+const maxRow = 1 << 30
+
+// generations returns the resolution of two random schemas, if there is one.
+func generations(t testing.TB, seed uint64) (w, r *shred.Schema, v *shred.Resolution) {
 	t.Helper()
 	rnd := rand.New(rand.NewPCG(seed, 5))
 	text := randavro.Schema(rnd)
@@ -27,7 +30,7 @@ func generations(t testing.TB, seed uint64) (w, r *shred.Schema, v *shred.Resolv
 		t.Fatal(err)
 	}
 	var located *damage.Error
-	if v, err = shred.NewResolver(w, r); err != nil && !(errors.As(err, &located) && located.Kind == damage.Schema) {
+	if v, err = shred.Resolve(w, r); err != nil && !(errors.As(err, &located) && located.Kind == damage.Schema) {
 		t.Fatalf("%s -> %s: %v", w.JSON(), r.JSON(), err)
 	}
 	return w, r, v
@@ -36,18 +39,18 @@ func generations(t testing.TB, seed uint64) (w, r *shred.Schema, v *shred.Resolv
 // identity returns the resolver of a schema to itself, which takes exactly its rows.
 func identity(t testing.TB, s *shred.Schema) *shred.Resolver {
 	t.Helper()
-	v, err := shred.NewResolver(s, s)
+	v, err := shred.Resolve(s, s)
 	if err != nil || !v.Identity() {
 		t.Fatalf("%s to itself: %v", s.JSON(), err)
 	}
-	return v
+	return shred.NewResolver(v, maxRow)
 }
 
 // resolved resolves a datum, and checks that what comes of it is a whole row of
 // the reader's.
-func resolved(t testing.TB, r *shred.Schema, v *shred.Resolver, datum []byte) (int, error) {
+func resolved(t testing.TB, r *shred.Schema, v *shred.Resolution, datum []byte) (int, error) {
 	t.Helper()
-	out, n, err := v.Row(nil, datum)
+	out, n, err := shred.NewResolver(v, maxRow).Row(nil, datum)
 	var located *damage.Error
 	if err != nil {
 		if !errors.As(err, &located) || out != nil || n != 0 {
@@ -129,7 +132,7 @@ func FuzzResolver(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if v, err := shred.NewResolver(w, r); err == nil {
+		if v, err := shred.Resolve(w, r); err == nil {
 			_, _ = resolved(t, r, v, datum)
 		}
 	})
@@ -165,10 +168,11 @@ func benchmarkResolve(b *testing.B, reader string, blocks [][]byte) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	r, err := shred.NewResolver(w, s)
+	by, err := shred.Resolve(w, s)
 	if err != nil {
 		b.Fatal(err)
 	}
+	r := shred.NewResolver(by, maxRow)
 	var size int64
 	for _, block := range blocks {
 		size += int64(len(block))

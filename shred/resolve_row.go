@@ -2,23 +2,25 @@ package shred
 
 import (
 	"encoding/binary"
+	"errors"
 	"math"
 
 	"github.com/rowtocol/rowtocol/damage"
 )
 
-// maxResolved bounds the bytes of one resolved row: the defaults in items of
-// few bytes can make it many times as large as what was written.
-const maxResolved = 1 << 30
+// ErrTooLarge is wrapped by the error for a row that resolves to more bytes than
+// its Resolver makes: the defaults in items of few bytes can make it many times
+// as large as what was written.
+var ErrTooLarge = errors.New("the row is too large")
 
 // Resolver turns rows written with one schema into rows of another. It belongs
 // to one goroutine and allocates nothing per row.
 type Resolver struct {
-	root *resolution
+	root *action
 	walk Shredder // checks the writer's data
 	out  []byte
 	from int // where the row starts in out
-	most int // bytes of a row
+	most int64
 
 	// kept are the fields of the records that are being reordered, the inner
 	// ones last; moved holds what of them is not in the writer's datum.
@@ -34,23 +36,28 @@ type keptField struct {
 	resolved   bool
 }
 
-// Identity reports whether the schemas code all rows alike, so that there is
-// nothing to resolve and nothing to check that the reader's schema would not.
-func (r *Resolver) Identity() bool { return r.root.exact && r.root.code == resolveCopy }
-
-// MinRowSize is the least number of bytes of one row that was written; 0 where
-// rows may take none.
-func (r *Resolver) MinRowSize() int { return r.root.writer.least }
+// NewResolver returns a Resolver of rows to at most so many bytes each; nil if
+// the resolution is nil.
+func NewResolver(by *Resolution, most int64) *Resolver {
+	if by == nil {
+		return nil
+	}
+	return &Resolver{root: by.root, most: most}
+}
 
 // Row appends the reader's form of the one datum at the start of the slice to
 // dst and returns how many bytes of the slice the datum has. What needs no
 // resolution is copied as it is coded, the rest is coded in the plainest form.
 // The error is a *damage.Error that names the field's path, in the writer's
-// terms, and the offset in the slice; dst then comes back as it was.
+// terms, and the offset in the slice; dst then comes back as it was. It wraps
+// ErrTooLarge for a row of too many bytes.
 func (r *Resolver) Row(dst, datum []byte) (out []byte, n int, err error) {
 	r.walk.b, r.walk.empty = datum, 0
 	r.out, r.from, r.kept = dst, len(dst), r.kept[:0]
 	p := r.run(r.root, 0, 0)
+	if p >= 0 && r.full() {
+		p = r.tooLarge(0)
+	}
 	out, r.out, r.walk.b = r.out, nil, nil
 	if p < 0 {
 		failure := r.walk.err
@@ -75,9 +82,23 @@ func (r *Resolver) Shred(s *Shredder, rows []byte) (datum []byte, n int, err err
 	return r.row, n, err
 }
 
+// full reports whether the row has more bytes than allowed. It is asked before
+// each type, so that until it is true the row passes the limit at most by what
+// is copied of the datum and by the defaults of one record.
+func (r *Resolver) full() bool { return int64(len(r.out)-r.from) > r.most }
+
+func (r *Resolver) tooLarge(p int) int {
+	r.walk.fail(damage.Unsupported, p, "it resolves to more than %d bytes", r.most)
+	r.walk.err.Err = ErrTooLarge
+	return -1
+}
+
 // run resolves the datum at p and returns the position behind it, or -1 with
 // the error set.
-func (r *Resolver) run(a *resolution, p, depth int) int {
+func (r *Resolver) run(a *action, p, depth int) int {
+	if r.full() {
+		return r.tooLarge(p)
+	}
 	if depth > maxDepth {
 		return r.walk.fail(damage.Unsupported, p, "data nested more than %d levels deep", maxDepth)
 	}
@@ -116,7 +137,7 @@ func (r *Resolver) run(a *resolution, p, depth int) int {
 
 // number widens a number to float or double, as Java's casts do: to the
 // nearest, ties to even.
-func (r *Resolver) number(a *resolution, p int) int {
+func (r *Resolver) number(a *action, p int) int {
 	var v float64
 	var q int
 	switch a.writer.Kind {
@@ -144,7 +165,7 @@ func (r *Resolver) number(a *resolution, p int) int {
 	return q
 }
 
-func (r *Resolver) enum(a *resolution, p int) int {
+func (r *Resolver) enum(a *action, p int) int {
 	i, q := r.walk.index(p, len(a.ordinals), "enum ordinal %d of %d symbols")
 	if q < 0 {
 		return q
@@ -158,7 +179,7 @@ func (r *Resolver) enum(a *resolution, p int) int {
 
 // inOrder resolves a record in one pass. Fields that are copied and follow one
 // another are copied together.
-func (r *Resolver) inOrder(a *resolution, p, depth int) int {
+func (r *Resolver) inOrder(a *action, p, depth int) int {
 	start := p // of what is not yet copied
 	for i := range a.fields {
 		f := &a.fields[i]
@@ -186,7 +207,7 @@ func (r *Resolver) inOrder(a *resolution, p, depth int) int {
 
 // reorder resolves a record's fields in the writer's order, then puts them
 // into the reader's.
-func (r *Resolver) reorder(a *resolution, p, depth int) int {
+func (r *Resolver) reorder(a *action, p, depth int) int {
 	base, start := len(r.kept), len(r.out)
 	for i := range a.fields {
 		f := &a.fields[i]
@@ -226,7 +247,7 @@ func (r *Resolver) reorder(a *resolution, p, depth int) int {
 }
 
 // items resolves an array or a map, block by block.
-func (r *Resolver) items(a *resolution, p, depth int) int {
+func (r *Resolver) items(a *action, p, depth int) int {
 	isMap := a.writer.Kind == KindMap
 	minSize := a.writer.Items.least
 	if isMap {
@@ -254,7 +275,7 @@ func (r *Resolver) items(a *resolution, p, depth int) int {
 	}
 }
 
-func (r *Resolver) item(a *resolution, p, depth int, keyed bool) int {
+func (r *Resolver) item(a *action, p, depth int, keyed bool) int {
 	if keyed {
 		q := r.walk.skipSized(p)
 		if q < 0 {
@@ -262,9 +283,6 @@ func (r *Resolver) item(a *resolution, p, depth int, keyed bool) int {
 		}
 		r.out = append(r.out, r.walk.b[p:q]...)
 		p = q
-	}
-	if len(r.out)-r.from > r.most {
-		return r.walk.fail(damage.Unsupported, p, "the row resolves to more than %d bytes", r.most)
 	}
 	return r.run(a.sub, p, depth+1)
 }

@@ -2,6 +2,7 @@ package shred
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"strings"
@@ -12,14 +13,19 @@ import (
 
 func resolver(t testing.TB, writer, reader string) *Resolver {
 	t.Helper()
-	r, err := tryResolver(t, writer, reader)
+	return NewResolver(resolution(t, writer, reader), 1<<20)
+}
+
+func resolution(t testing.TB, writer, reader string) *Resolution {
+	t.Helper()
+	r, err := tryResolve(t, writer, reader)
 	if err != nil {
 		t.Fatalf("%s -> %s: %v", writer, reader, err)
 	}
 	return r
 }
 
-func tryResolver(t testing.TB, writer, reader string) (*Resolver, error) {
+func tryResolve(t testing.TB, writer, reader string) (*Resolution, error) {
 	t.Helper()
 	w, err := ParseSchema(writer)
 	if err != nil {
@@ -29,7 +35,7 @@ func tryResolver(t testing.TB, writer, reader string) (*Resolver, error) {
 	if err != nil {
 		t.Fatalf("%s: %v", reader, err)
 	}
-	return NewResolver(w, r)
+	return Resolve(w, r)
 }
 
 const (
@@ -153,7 +159,7 @@ func TestResolveDefaults(t *testing.T) {
 		{`"string"`, `1`}, {`"bytes"`, `"Ā"`}, {fixed2, `"abc"`}, {enumAB, `"C"`}, {enumAB, `1`}, {array(`"int"`), `[null]`}, {array(`"int"`), `{}`},
 		{mapOf(`"int"`), `{"a":null}`}, {mapOf(`"int"`), `[]`}, {point, `{"y":1}`}, {point, `1`}, {`["null","int"]`, `"a"`},
 	} {
-		_, err := tryResolver(t, rec("R", ""), rec("R", withDefault("f", c.typ, c.value)))
+		_, err := tryResolve(t, rec("R", ""), rec("R", withDefault("f", c.typ, c.value)))
 		wantDamage(t, err, damage.Schema, "f: ")
 		wantDamage(t, err, damage.Schema, "is not of type")
 		// Where the writer has the field, its default does not matter.
@@ -177,7 +183,7 @@ func TestResolveRefuses(t *testing.T) {
 		{"endless default", rec("R", ""), `{"type":"record","name":"R","fields":[{"name":"r","default":{},"type":{"type":"record","name":"Q","fields":[{"name":"q","type":"Q","default":{}}]}}]}`, "field r: "},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			_, err := tryResolver(t, c.writer, c.reader)
+			_, err := tryResolve(t, c.writer, c.reader)
 			wantDamage(t, err, damage.Schema, c.want)
 		})
 	}
@@ -224,13 +230,33 @@ func TestResolveRowErrors(t *testing.T) {
 }
 
 func TestResolveBoundsTheRow(t *testing.T) {
-	r := resolver(t, array(rec("E", "")), array(rec("E", withDefault("a", `"string"`, `"`+strings.Repeat("x", 1000)+`"`))))
-	r.most = 100_000
-	if _, _, err := r.Row(nil, []byte("\x80\x01\x00")); err != nil {
-		t.Error(err)
+	long := withDefault("z", `"string"`, `"`+strings.Repeat("x", 1000)+`"`)
+	pair := `{"type":"record","name":"P","fields":[{"name":"a","type":["null","P"]},{"name":"b","type":["null","P"]}`
+	turned := `{"type":"record","name":"P","fields":[{"name":"b","type":["null","P"]},{"name":"a","type":["null","P"]}`
+	text := func(n int) string {
+		return string(binary.AppendVarint(nil, int64(n))) + strings.Repeat("x", n)
 	}
-	_, _, err := r.Row(nil, []byte("\x80\x02\x00"))
-	wantDamage(t, err, damage.Unsupported, "resolves to more than 100000 bytes")
+	// Trees of 63 and 127 records.
+	small, tree := "\x00\x00", "\x00\x00"
+	for len(tree) < 1<<7 {
+		small, tree = tree, "\x02"+tree+"\x02"+tree
+	}
+	for _, c := range []struct{ name, writer, reader, fits, not string }{
+		{"items", array(rec("E", "")), array(rec("E", long)), "\x80\x01\x00", "\x80\x02\x00"},
+		{"no items", pair + "]}", pair + "," + long + "]}", small, tree},
+		{"reordered", pair + "]}", turned + "," + long + "]}", small, tree},
+		{"copied", `"string"`, `"string"`, text(16_000), text(110_000)},
+	} {
+		r := NewResolver(resolution(t, c.writer, c.reader), 100_000)
+		if out, _, err := r.Row(nil, []byte(c.fits)); err != nil || len(out) < 10_000 {
+			t.Errorf("%s: %d bytes, %v", c.name, len(out), err)
+		}
+		out, _, err := r.Row(nil, []byte(c.not))
+		if !errors.Is(err, ErrTooLarge) || out != nil {
+			t.Errorf("%s: %d bytes, %v", c.name, len(out), err)
+		}
+		wantDamage(t, err, damage.Unsupported, "it resolves to more than 100000 bytes: the row is too large")
+	}
 }
 
 func TestIdentity(t *testing.T) {
@@ -248,7 +274,7 @@ func TestIdentity(t *testing.T) {
 		{"int to long", chain, chainLong, false},
 		{"another order", rec("R", field("a", `"int"`)+","+field("b", `"int"`)), rec("R", field("b", `"int"`)+","+field("a", `"int"`)), false},
 	} {
-		if got := resolver(t, c.writer, c.reader).Identity(); got != c.want {
+		if got := resolution(t, c.writer, c.reader).Identity(); got != c.want {
 			t.Errorf("%s: %v", c.name, got)
 		}
 	}

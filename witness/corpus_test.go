@@ -86,7 +86,7 @@ func TestCorpus(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", e.Name, err)
 		}
-		same, err := shred.NewResolver(schema, schema)
+		same, err := shred.Resolve(schema, schema)
 		if err != nil {
 			t.Logf("%s (%s): %v", e.Name, e.Class, err)
 			continue
@@ -94,7 +94,7 @@ func TestCorpus(t *testing.T) {
 		r := compare(t, Input{
 			Name: e.Name, R: bytes.NewReader(file), Size: int64(len(file)),
 			Blocks: func() (Blocks, error) { _, b, err := openBlocks(file); return b, err },
-		}, &fileRows{blocks: own, resolve: same})
+		}, &fileRows{blocks: own, resolve: shred.NewResolver(same, 1<<30)})
 		files++
 		goavro += r.ByGoavro
 		if r.Different > 0 || len(r.NotCompared) > 0 || r.Compared != e.Rows {

@@ -48,14 +48,14 @@ func TestResolveRandom(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		v, err := shred.NewResolver(w, r)
+		v, err := shred.Resolve(w, r)
 		if err != nil {
 			continue
 		}
 		var written, resolved [][]byte
 		for range 4 {
 			datum := randavro.Datum(rnd, w.Root())
-			if out, _, err := v.Row(nil, datum); err == nil {
+			if out, _, err := shred.NewResolver(v, 1<<20).Row(nil, datum); err == nil {
 				written, resolved = append(written, datum), append(resolved, out)
 			}
 		}

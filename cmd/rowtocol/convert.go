@@ -73,7 +73,7 @@ func (a *app) convertCommand() *cobra.Command {
 	flags.StringArrayVar(&f.meta, "meta", nil, "`KEY=VALUE` for the file metadata; repeatable")
 	flags.StringVar(&f.onDamage, "on-damage", "fail", "what damaged input does: fail, skip (go on after it) or quarantine (skip, and keep its bytes in DEST)")
 	flags.Int64Var(&f.maxLost, "max-lost-rows", -1, "stop when damage has cost more rows than this; -1 is no limit")
-	flags.Var(&f.maxBlock, "max-input-block", "largest decompressed input block")
+	flags.Var(&f.maxBlock, "max-input-block", "largest decompressed input block, and row resolved to --schema")
 	flags.StringVar(&f.recursive, "recursive", "", "bytes: keep the recursive part of a schema as one column of Avro-encoded bytes")
 	flags.StringVar(&f.schema, "schema", "", "`file` with the Avro schema that the rows of all inputs are resolved to: defaults, aliases, promotions")
 	flags.BoolVar(&f.strict, "strict", false, "refuse schemas that Java readers may refuse, instead of warning")
