@@ -43,8 +43,8 @@ type columnState struct {
 	checksum string
 	table    []byte // block count, descriptors
 	flagAt   int    // with values: where the header says whether they ascend
-	sorted   bool   // they do so far
-	last     []byte // the last value
+	sorted   bool   // they do in the blocks ended
+	last     []byte // the last value of the blocks ended
 	blocks   uint32
 	begun    int64 // rows in blocks begun
 	rows     int64 // rows in blocks ended
@@ -98,11 +98,22 @@ type encodeJob struct {
 	block    *column.Block
 	raw      int
 	rows     int64
-	first    []byte
+	col      int
+	typ      column.Type
+	values   bool
+	// With values: the block's first and last one, and whether all of it
+	// ascends. The last is only known of a block that does.
+	first, last []byte
+	sorted      bool
 }
 
 // Encode appends the compressed block and its checksum.
 func (j *encodeJob) Encode(dst []byte) ([]byte, error) {
+	if j.values {
+		if err := j.index(); err != nil {
+			return dst, fmt.Errorf("trevni: column %d: %w", j.col, err)
+		}
+	}
 	dst, err := j.encoder.encode(dst, j.block.Data)
 	if err != nil {
 		return dst, err
@@ -120,35 +131,34 @@ func (g *rowGroup) Begin(col int, block *column.Block) (format.EncodeJob, error)
 		return nil, fmt.Errorf("trevni: column %d: a block of %d bytes exceeds %d", col, len(block.Data), maxRaw)
 	}
 	j := g.job()
-	j.first = j.first[:0]
-	if c.values {
-		n, err := column.ValueSize(c.typ, block.Data)
-		if err != nil {
-			return nil, fmt.Errorf("trevni: column %d: first value: %w", col, err)
-		}
-		j.first = append(j.first, block.Data[:n]...)
-		if err := c.checkOrder(block.Data); err != nil {
-			return nil, fmt.Errorf("trevni: column %d: %w", col, err)
-		}
-	}
+	j.first, j.last = j.first[:0], j.last[:0]
 	j.encoder, j.checksum = c.encoder, c.checksum
 	j.block, j.raw, j.rows = block, len(block.Data), block.Rows
+	j.col, j.typ, j.values = col, c.typ, c.values
 	c.begun += block.Rows
 	return j, nil
 }
 
-// checkOrder looks whether the values go on ascending.
-func (c *columnState) checkOrder(values []byte) error {
-	last := c.last
-	for len(values) > 0 && c.sorted {
-		n, err := column.ValueSize(c.typ, values)
-		if err != nil {
+// index looks at the block's values up to the first that is less than the one
+// before it. It is most of what an index costs, and so belongs to the job;
+// only how a block goes on from the last one needs their order.
+func (j *encodeJob) index() error {
+	rest := j.block.Data
+	n, err := column.ValueSize(j.typ, rest)
+	if err != nil {
+		return fmt.Errorf("first value: %w", err)
+	}
+	j.first = append(j.first, rest[:n]...)
+	last := rest[:n]
+	j.sorted = true
+	for rest = rest[n:]; len(rest) > 0 && j.sorted; rest = rest[n:] {
+		if n, err = column.ValueSize(j.typ, rest); err != nil {
 			return err
 		}
-		c.sorted = len(last) == 0 || compareValues(c.typ, last, values[:n]) <= 0
-		last, values = values[:n], values[n:]
+		j.sorted = compareValues(j.typ, last, rest[:n]) <= 0
+		last = rest[:n]
 	}
-	c.last = append(c.last[:0], last...)
+	j.last = append(j.last, last...)
 	return nil
 }
 
@@ -174,6 +184,10 @@ func (g *rowGroup) End(col int, job format.EncodeJob, stored int) error {
 	c.table = binary.LittleEndian.AppendUint32(c.table, uint32(j.raw))
 	c.table = binary.LittleEndian.AppendUint32(c.table, uint32(size))
 	c.table = append(c.table, j.first...)
+	if c.values {
+		c.sorted = c.sorted && j.sorted && (c.blocks == 0 || compareValues(c.typ, c.last, j.first) <= 0)
+		c.last, j.last = j.last, c.last
+	}
 	c.blocks++
 	c.rows += j.rows
 	c.stored += int64(stored)

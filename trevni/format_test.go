@@ -3,7 +3,11 @@ package trevni
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
+	"errors"
 	"math/rand/v2"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/rowtocol/rowtocol/column"
@@ -79,6 +83,86 @@ func store(t testing.TB, g format.RowGroup, col int, buf *column.Buffer, next in
 		t.Errorf("column %d: a block grew the file by %d, the bound is %d", col, grown, bound)
 	}
 	return spill
+}
+
+// Blocks may be encoded in any order; whether the column ascends is found out
+// in theirs.
+func TestAscending(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		blocks [][]int64
+		want   bool
+	}{
+		{"one value", [][]int64{{5}}, true},
+		{"equal values", [][]int64{{-7, -7}, {-7}, {-7, 300}}, true},
+		{"less within the first block", [][]int64{{2, 1}, {3}}, false},
+		{"less within the last block", [][]int64{{1}, {2, 4, 3}}, false},
+		{"less between blocks", [][]int64{{1, 9}, {8, 10}, {11}}, false},
+		{"all again", [][]int64{{1, 2}, {1, 2}}, false},
+	} {
+		g, err := newRowGroup(Options{Codec: "null", Values: []string{"a"}}, "",
+			[]column.Column{{Name: "b", Type: column.Long, Parent: -1}, {Name: "a", Type: column.Long, Parent: -1}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for col := range g.columns {
+			var jobs []format.EncodeJob
+			for i, values := range test.blocks {
+				b := &column.Block{Rows: int64(len(values)), FirstRow: g.columns[col].begun}
+				for _, v := range values {
+					b.Data = binary.AppendVarint(b.Data, v)
+				}
+				job, err := g.Begin(col, b)
+				if err != nil {
+					t.Fatalf("%s: block %d: %v", test.name, i, err)
+				}
+				jobs = append(jobs, job)
+			}
+			stored := make([]int, len(jobs))
+			for i := range slices.Backward(jobs) {
+				dst, err := jobs[i].Encode(nil)
+				if err != nil {
+					t.Fatalf("%s: block %d: %v", test.name, i, err)
+				}
+				stored[i] = len(dst)
+			}
+			for i := range jobs {
+				if err := g.End(col, jobs[i], stored[i]); err != nil {
+					t.Fatalf("%s: block %d: %v", test.name, i, err)
+				}
+			}
+		}
+		if got := g.columns[1].sorted; got != test.want {
+			t.Errorf("%s: ascending %v", test.name, got)
+		}
+		if n := len(g.columns[0].table); n != 4+descriptorSize*len(test.blocks) {
+			t.Errorf("%s: a table of %d bytes of a column without index", test.name, n)
+		}
+	}
+}
+
+// What is wrong with a value of an indexed column is an error of its block.
+func TestIndexRefuses(t *testing.T) {
+	for _, test := range []struct {
+		data []byte
+		want string
+	}{
+		{nil, "trevni: column 0: first value: "},
+		{[]byte{0x80}, "trevni: column 0: first value: "},
+		{[]byte{2, 4, 0x80}, "trevni: column 0: the bytes end"},
+	} {
+		g, err := newRowGroup(Options{Values: []string{"a"}}, "", []column.Column{{Name: "a", Type: column.Long, Parent: -1}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		job, err := g.Begin(0, &column.Block{Rows: 3, Data: test.data})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := job.Encode(nil); !errors.Is(err, column.ErrShort) || !strings.HasPrefix(err.Error(), test.want) {
+			t.Errorf("% x: %v", test.data, err)
+		}
+	}
 }
 
 func TestRowGroupRefuses(t *testing.T) {
