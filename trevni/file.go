@@ -29,9 +29,14 @@ type File struct {
 	h          *header
 	unverified atomic.Bool
 	last       map[int]*lastBlock // of the columns with children
+	tables     []table            // by column
+}
 
+// table is the block table of a column. Its lock is held while it is read, so
+// that it is read once and only who wants the same one waits.
+type table struct {
 	mu     sync.Mutex
-	tables map[int][]Descriptor // those that were read, by column
+	blocks []Descriptor // nil before the table is read
 }
 
 // Open reads and checks the header of the file of size bytes behind r; name
@@ -43,6 +48,7 @@ func Open(r io.ReaderAt, size int64, name string) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
+	f.tables = make([]table, len(f.h.columns))
 	for i := range f.h.columns {
 		if parent := f.h.columns[i].Parent; parent >= 0 && f.last[parent] == nil {
 			f.last[parent] = new(lastBlock)
@@ -107,35 +113,45 @@ func (f *File) SectionEnd(col int) int64 {
 // row count and the space that the file has for the column. The table must not
 // be changed.
 func (f *File) Blocks(col int) ([]Descriptor, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if blocks, ok := f.tables[col]; ok {
-		return blocks, nil
-	}
-	blocks, _, err := f.table(col)
-	if err == nil {
-		if f.tables == nil {
-			f.tables = map[int][]Descriptor{}
+	t := &f.tables[col]
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.blocks == nil {
+		blocks, _, err := f.readTable(col)
+		if err != nil {
+			return nil, err
 		}
-		f.tables[col] = blocks
+		t.blocks = blocks
 	}
-	return blocks, err
+	return t.blocks, nil
 }
 
-// table reads a block table and gives also the offset of its end.
-func (f *File) table(col int) (blocks []Descriptor, end int64, err error) {
+// rereadTable is Blocks for who wants the table as it is in the file now, with
+// the bytes that it is there.
+func (f *File) rereadTable(col int) (blocks []Descriptor, raw []byte, err error) {
+	t := &f.tables[col]
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if blocks, raw, err = f.readTable(col); err == nil {
+		t.blocks = blocks
+	}
+	return blocks, raw, err
+}
+
+// readTable reads a block table; raw are its bytes.
+func (f *File) readTable(col int) (blocks []Descriptor, raw []byte, err error) {
 	c := &f.h.columns[col]
 	err = decodeGrowing(f.r, f.name, c.Start, f.SectionEnd(col), firstTable, func(d *decoder) {
 		blocks = f.parseTable(d, c, f.SectionEnd(col))
-		end = d.offset()
+		raw = d.buf[:d.pos]
 		if d.err != nil {
 			d.err.Column = c.Name
 		}
 	})
 	if err != nil {
-		return nil, 0, err
+		return nil, nil, err
 	}
-	return blocks, end, nil
+	return blocks, raw, nil
 }
 
 // parseTable parses the block table of a column whose bytes end at end.

@@ -8,6 +8,7 @@ import (
 	"io"
 	"math"
 	"math/rand/v2"
+	"sync"
 	"testing"
 
 	"github.com/rowtocol/rowtocol/column"
@@ -396,5 +397,89 @@ func TestParentsAreReadOnce(t *testing.T) {
 	}
 	if r.n != blocks {
 		t.Errorf("%d bytes read of blocks of %d", r.n, blocks)
+	}
+}
+
+// heldReader counts the reads from each offset and, where it is held, does not
+// end a read before it is released.
+type heldReader struct {
+	*bytes.Reader
+	mu       sync.Mutex
+	reads    map[int64]int
+	held     int64
+	entered  chan struct{}
+	released chan struct{}
+}
+
+func (r *heldReader) ReadAt(p []byte, off int64) (int, error) {
+	r.mu.Lock()
+	r.reads[off]++
+	r.mu.Unlock()
+	if off == r.held {
+		r.entered <- struct{}{}
+		<-r.released
+	}
+	return r.Reader.ReadAt(p, off)
+}
+
+// Each block table is read once, and who reads one column does not wait for
+// the table of another.
+func TestTablesAreReadOnce(t *testing.T) {
+	b := sampleFile(t, newSampler(4), 50, 0, Options{})
+	columns := openBytes(t, b).Columns()
+	r := &heldReader{
+		Reader: bytes.NewReader(b), reads: map[int64]int{}, held: columns[1].Start,
+		entered: make(chan struct{}, 8), released: make(chan struct{}),
+	}
+	f, err := Open(r, int64(len(b)), "test.trv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	blocks := func(col int) {
+		if table, err := f.Blocks(col); err != nil || len(table) != 1 {
+			t.Errorf("column %d: %d blocks, %v", col, len(table), err)
+		}
+	}
+	wg.Go(func() { blocks(1) })
+	<-r.entered
+	wg.Go(func() { blocks(1) })
+	for col := range columns {
+		if col != 1 {
+			blocks(col)
+		}
+	}
+	close(r.released)
+	wg.Wait()
+	for i, c := range columns {
+		if n := r.reads[c.Start]; n != 1 {
+			t.Errorf("column %d: its table was read %d times", i, n)
+		}
+	}
+	if err := f.Verify(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for i, c := range columns {
+		if n := r.reads[c.Start]; n != 2 {
+			t.Errorf("column %d: its table was read %d times, once by Verify", i, n)
+		}
+	}
+}
+
+// A table that could not be read can be read later.
+func TestTableIsReadAgain(t *testing.T) {
+	b := sampleFile(t, newSampler(4), 50, 0, Options{})
+	r := &failingReader{ReaderAt: bytes.NewReader(b), from: int64(len(b))}
+	f, err := Open(r, int64(len(b)), "test.trv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.from = 0
+	if _, err := f.Blocks(0); !errors.Is(err, errDisk) {
+		t.Errorf("a failing disk: %v", err)
+	}
+	r.from = int64(len(b))
+	if _, err := f.Blocks(0); err != nil {
+		t.Error(err)
 	}
 }

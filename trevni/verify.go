@@ -48,14 +48,12 @@ func (f *File) verifyTables() error {
 		if c.Start != at {
 			return f.trailing(at, c.Start-at)
 		}
-		blocks, end, err := f.table(i)
+		blocks, raw, err := f.rereadTable(i)
 		if err != nil {
 			return err
 		}
-		if crc, err = f.updateCRC(crc, c.Start, end); err != nil {
-			return err
-		}
-		at = end
+		crc = crc32.Update(crc, castagnoli, raw)
+		at += int64(len(raw))
 		for j := range blocks {
 			at += blocks[j].StoredSize + int64(checksumSize(c.Checksum))
 		}
