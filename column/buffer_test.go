@@ -2,6 +2,7 @@ package column
 
 import (
 	"bytes"
+	"encoding/binary"
 	"slices"
 	"testing"
 )
@@ -164,5 +165,15 @@ func TestParseType(t *testing.T) {
 	}
 	if _, ok := ParseType("Long"); ok {
 		t.Error("Long parses; the names are lower-case")
+	}
+}
+
+func TestSized(t *testing.T) {
+	for _, n := range []int{0, 1, 63, 64, 8191, 8192, 1 << 20} {
+		value := bytes.Repeat([]byte{0x80}, n)
+		encoded := append(binary.AppendVarint(nil, int64(n)), value...)
+		if got := Sized(encoded); !bytes.Equal(got, value) {
+			t.Errorf("of %d bytes %d remain", n, len(got))
+		}
 	}
 }

@@ -179,12 +179,10 @@ func (v *Vector) appendSized(b []byte, n int) (done, used int, err error) {
 				return done, used, err
 			}
 		}
-		value := b[used : used+size]
-		_, start := binary.Uvarint(value)
-		if len(v.Data)+len(value) > maxVectorBytes {
+		if len(v.Data)+size > maxVectorBytes {
 			return done, used, ErrFull
 		}
-		v.Data = append(v.Data, value[start:]...)
+		v.Data = append(v.Data, Sized(b[used:used+size])...)
 		v.Offsets = append(v.Offsets, int32(len(v.Data)))
 		used += size
 		done++

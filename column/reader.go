@@ -1,7 +1,6 @@
 package column
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -215,15 +214,17 @@ func (r *Reader) Bytes() ([]byte, error) {
 	if err := r.ready(); err != nil {
 		return nil, err
 	}
-	n, err := r.slowSize()
-	if err != nil {
-		return nil, err
+	b := r.data[r.pos:]
+	n := quickSize(r.typ, b)
+	if n == 0 {
+		var err error
+		if n, err = r.slowSize(); err != nil {
+			return nil, err
+		}
 	}
-	value := r.data[r.pos : r.pos+n]
-	_, start := binary.Uvarint(value)
 	r.pos += n
 	r.values--
-	return value[start:], nil
+	return Sized(b[:n]), nil
 }
 
 // ready makes sure that there is a next value.

@@ -55,6 +55,16 @@ func ValueSize(t Type, b []byte) (int, error) {
 	return n, nil
 }
 
+// Sized strips the length of an encoded string or bytes value, which must be
+// whole: the inverse of Buffer.AppendSized. The result is part of v.
+func Sized(v []byte) []byte {
+	last := 0
+	for v[last] >= 0x80 {
+		last++
+	}
+	return v[last+1:]
+}
+
 // quickSize is ValueSize for the commonest values, and 0 for all others: for
 // varints and lengths of more than two bytes, and for what is wrong.
 func quickSize(t Type, b []byte) int {

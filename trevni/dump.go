@@ -311,8 +311,7 @@ func describe(t column.Type, v []byte) string {
 	case column.Double:
 		return fmt.Sprint(math.Float64frombits(binary.LittleEndian.Uint64(v)))
 	case column.String, column.Bytes:
-		_, n := binary.Varint(v)
-		return quote(v[n:])
+		return quote(column.Sized(v))
 	}
 	return "null"
 }

@@ -30,9 +30,7 @@ func compareValues(t column.Type, a, b []byte) int {
 		return compareFloats(math.Float64frombits(binary.LittleEndian.Uint64(a)),
 			math.Float64frombits(binary.LittleEndian.Uint64(b)))
 	case column.String, column.Bytes:
-		_, n := binary.Varint(a)
-		_, m := binary.Varint(b)
-		return bytes.Compare(a[n:], b[m:])
+		return bytes.Compare(column.Sized(a), column.Sized(b))
 	}
 	return 0
 }

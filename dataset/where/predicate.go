@@ -99,7 +99,7 @@ func (b Bound) Before(encoded []byte) bool {
 	case floats:
 		return c.decode(encoded) < c.t.lower()
 	case text:
-		return c.lo != nil && bytes.Compare(sized(encoded), c.lo) < 0
+		return c.lo != nil && bytes.Compare(column.Sized(encoded), c.lo) < 0
 	}
 	return false
 }
@@ -113,7 +113,7 @@ func (b Bound) After(encoded []byte) bool {
 	case floats:
 		return !(c.decode(encoded) <= c.t.upper()) // NaN is last
 	case text:
-		return c.hi != nil && bytes.Compare(sized(encoded), c.hi) > 0
+		return c.hi != nil && bytes.Compare(column.Sized(encoded), c.hi) > 0
 	}
 	return false
 }
@@ -134,10 +134,4 @@ func (c floats) decode(encoded []byte) float64 {
 		return float64(math.Float32frombits(binary.LittleEndian.Uint32(encoded)))
 	}
 	return math.Float64frombits(binary.LittleEndian.Uint64(encoded))
-}
-
-// sized strips the length of an encoded text.
-func sized(encoded []byte) []byte {
-	_, n := binary.Varint(encoded)
-	return encoded[max(n, 0):]
 }
