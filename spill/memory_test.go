@@ -2,15 +2,11 @@ package spill
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"sync"
 	"testing"
-
-	"golang.org/x/sys/unix"
 )
 
 func TestShare(t *testing.T) {
@@ -141,34 +137,11 @@ func TestSmallColumnsHaveNoFile(t *testing.T) {
 // holds.
 func TestDiskFullAtLastOfMemory(t *testing.T) {
 	s := newTestSpill(t, openFolder(t), 2, Options{Memory: 2 * page})
-	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
-	if err != nil {
-		t.Skip(err)
-	}
 	if err := s.Append(0, pattern(page)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.file(0); err != nil {
-		t.Fatal(err)
-	}
-	_ = s.cols[0].f.Close()
-	s.cols[0].f = full
-	first := s.Append(0, []byte("y"))
-	if !errors.Is(first, unix.ENOSPC) {
-		t.Fatalf("append to a full disk: %v", first)
-	}
-	if err := s.Append(1, []byte("z")); !errors.Is(err, first) {
-		t.Errorf("the next append, to memory: %v", err)
-	}
-	if _, err := s.CopyTo(io.Discard, 0, 0, 1); !errors.Is(err, first) {
-		t.Errorf("copy: %v", err)
-	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := os.Stat(s.dir); !os.IsNotExist(err) {
-		t.Errorf("the files remain: %v", err)
-	}
+	fillDisk(t, s)
+	closeRemoved(t, s)
 }
 
 // diskUse is the length of all files below a directory.

@@ -280,11 +280,21 @@ func TestReserve(t *testing.T) {
 
 func TestFailedAppendPoisons(t *testing.T) {
 	s := newTestSpill(t, openFolder(t), 2, Options{MaxOpen: 1})
+	if err := s.Append(0, []byte("x")); err != nil {
+		t.Fatal(err)
+	}
+	fillDisk(t, s)
+}
+
+// fillDisk lets an append to column 0 of s find the disk full and checks that
+// nothing goes on after it.
+func fillDisk(t *testing.T, s *Spill) {
+	t.Helper()
 	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
 	if err != nil {
 		t.Skip(err)
 	}
-	if err := s.Append(0, []byte("x")); err != nil {
+	if _, err := s.file(0); err != nil {
 		t.Fatal(err)
 	}
 	_ = s.cols[0].f.Close()
@@ -294,7 +304,7 @@ func TestFailedAppendPoisons(t *testing.T) {
 		t.Fatalf("append to a full disk: %v", first)
 	}
 	if err := s.Append(1, []byte("z")); !errors.Is(err, first) {
-		t.Errorf("the next append: %v", err)
+		t.Errorf("the next append, to another column: %v", err)
 	}
 	if _, err := s.CopyTo(io.Discard, 0, 0, 1); !errors.Is(err, first) {
 		t.Errorf("copy: %v", err)
@@ -340,14 +350,20 @@ func TestFailedSpillIsRemoved(t *testing.T) {
 	s := newTestSpill(t, f, 2, Options{})
 	fill(t, s, 2, 10)
 	s.err = errors.New("half a block was written")
+	closeRemoved(t, s)
+	if next := newTestSpill(t, f, 2, Options{}); next.dir == s.dir {
+		t.Error("the files are used again")
+	}
+}
+
+// closeRemoved closes a spill that failed and checks that its files are gone.
+func closeRemoved(t *testing.T, s *Spill) {
+	t.Helper()
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(s.dir); !os.IsNotExist(err) {
 		t.Errorf("the files remain: %v", err)
-	}
-	if next := newTestSpill(t, f, 2, Options{}); next.dir == s.dir {
-		t.Error("the files are used again")
 	}
 }
 
