@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"runtime"
 	"strconv"
+	"sync"
 
 	"github.com/rowtocol/rowtocol/internal/datagen"
 )
@@ -101,15 +102,12 @@ func (b *bench) run() (err error) {
 		}
 	}
 	printMachine()
-	head := false
+	head := sync.OnceFunc(printHead)
 	for _, c := range benchCases {
 		if !b.only.MatchString(c.name()) {
 			continue
 		}
-		if !head {
-			printHead()
-			head = true
-		}
+		head()
 		if err := b.runCase(c); err != nil {
 			return fmt.Errorf("%s: %w", c.name(), err)
 		}

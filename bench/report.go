@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -129,15 +130,14 @@ const growthRuns = 3
 
 // runGrowth prints the peak memory at a number of rows and at ten times it.
 func (b *bench) runGrowth() error {
-	head := false
+	head := sync.OnceFunc(func() {
+		fmt.Printf("\n| memory | row group MiB | rows | peak MiB | rows | peak MiB | ratio |\n|---|---:|---:|---:|---:|---:|---:|\n")
+	})
 	for _, c := range growth {
 		if !b.wants("memory", c.benchCase) {
 			continue
 		}
-		if !head {
-			fmt.Printf("\n| memory | row group MiB | rows | peak MiB | rows | peak MiB | ratio |\n|---|---:|---:|---:|---:|---:|---:|\n")
-			head = true
-		}
+		head()
 		if err := b.runGrowthOf(c.benchCase, max(int64(float64(c.rows)*b.scale), 1)); err != nil {
 			return fmt.Errorf("%s: %w", c.name(), err)
 		}

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 
 	"github.com/rowtocol/rowtocol/column"
 	"github.com/rowtocol/rowtocol/format"
@@ -34,16 +35,15 @@ type saturation struct {
 // runSaturation prints what one goroutine of each stage does in a second, and
 // from it the number of workers beyond which a row group gains nothing.
 func (b *bench) runSaturation() error {
-	head := false
+	head := sync.OnceFunc(func() {
+		fmt.Printf("\n| one row group | MB | read | decode | shred | encode | spill | write | shred + spill | workers | cores | all but codecs | without codecs |\n")
+		fmt.Println("|---" + strings.Repeat("|---:", 12) + "|")
+	})
 	for _, c := range saturated {
 		if !b.wants("saturation", c.benchCase) {
 			continue
 		}
-		if !head {
-			fmt.Printf("\n| one row group | MB | read | decode | shred | encode | spill | write | shred + spill | workers | cores | all but codecs | without codecs |\n")
-			fmt.Println("|---" + strings.Repeat("|---:", 12) + "|")
-			head = true
-		}
+		head()
 		rows := int64(float64(c.rows) * b.scale)
 		if err := b.runSaturationOf(c.benchCase, rows); err != nil {
 			return fmt.Errorf("%s: %w", c.name(), err)
@@ -191,19 +191,18 @@ var crowded = []struct {
 
 // runWorkers prints what more workers cost, on the cores that there are.
 func (b *bench) runWorkers() error {
-	head := false
+	head := sync.OnceFunc(func() {
+		fmt.Printf("\n| CPU s / wall s / peak MiB |")
+		for _, n := range crowds {
+			fmt.Printf(" --workers %d |", n)
+		}
+		fmt.Println("\n|---" + strings.Repeat("|---:", len(crowds)) + "|")
+	})
 	for _, c := range crowded {
 		if !b.wants("workers", c.benchCase) {
 			continue
 		}
-		if !head {
-			fmt.Printf("\n| CPU s / wall s / peak MiB |")
-			for _, n := range crowds {
-				fmt.Printf(" --workers %d |", n)
-			}
-			fmt.Println("\n|---" + strings.Repeat("|---:", len(crowds)) + "|")
-			head = true
-		}
+		head()
 		input, err := b.generate(c.set, c.codec, 0)
 		if err != nil {
 			return err
