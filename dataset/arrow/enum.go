@@ -2,7 +2,6 @@ package arrow
 
 import (
 	"math"
-	"slices"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
@@ -15,21 +14,23 @@ import (
 // newEnum returns the maker of an enum: a dictionary, in which a symbol that
 // the schema has twice is once.
 func newEnum(n *shred.Node, col int) maker {
-	e := &enum{col: col, node: n, ordinals: make([]int32, len(n.Symbols))}
+	e := &enum{col: col, node: n, ordinals: make([]int32, len(n.Symbols)), ends: []int32{0}}
+	known := make(map[string]int32, len(n.Symbols))
 	for i, s := range n.Symbols {
-		at := slices.Index(n.Symbols[:i], s)
-		if at >= 0 {
-			e.ordinals[i] = e.ordinals[at]
-			continue
+		at, ok := known[s]
+		if !ok {
+			at = int32(len(known))
+			known[s] = at
+			e.text = append(e.text, s...)
+			e.ends = append(e.ends, int32(len(e.text)))
 		}
-		e.ordinals[i] = int32(len(e.symbols))
-		e.symbols = append(e.symbols, s)
+		e.ordinals[i] = at
 	}
 	index := arrow.PrimitiveTypes.Int32
 	switch {
-	case len(e.symbols) <= math.MaxInt8+1:
+	case len(known) <= math.MaxInt8+1:
 		index = arrow.PrimitiveTypes.Int8
-	case len(e.symbols) <= math.MaxInt16+1:
+	case len(known) <= math.MaxInt16+1:
 		index = arrow.PrimitiveTypes.Int16
 	}
 	e.dataType = &arrow.DictionaryType{IndexType: index, ValueType: arrow.BinaryTypes.String}
@@ -55,8 +56,11 @@ type enum struct {
 	dataType *arrow.DictionaryType
 	col      int
 	node     *shred.Node
-	symbols  []string // each once
-	ordinals []int32  // index in symbols of each of the schema's
+	ordinals []int32 // index in the dictionary of each of the schema's symbols
+	// The dictionary: each symbol once, all in one text, and where they end
+	// behind a 0.
+	text []byte
+	ends []int32
 }
 
 func (m *enum) typ() arrow.DataType { return m.dataType }
@@ -66,19 +70,15 @@ func (m *enum) data(b *batch, s slots) (arrow.ArrayData, error) {
 	if err != nil {
 		return nil, err
 	}
-	indices := b.scratch.take(s.values)
-	for i, v := range values {
-		indices[i] = m.ordinals[v]
-	}
 	width := m.dataType.IndexType.(arrow.FixedWidthDataType).Bytes()
 	buffer := newBuffer(b.mem, width*s.n)
 	switch width {
 	case 1:
-		narrow(arrow.GetData[int8](buffer.Bytes()), indices, s.present)
+		place(arrow.GetData[int8](buffer.Bytes()), m.ordinals, values, s.present)
 	case 2:
-		narrow(arrow.GetData[int16](buffer.Bytes()), indices, s.present)
+		place(arrow.GetData[int16](buffer.Bytes()), m.ordinals, values, s.present)
 	default:
-		spread(arrow.GetData[int32](buffer.Bytes()), indices, s.present)
+		place(arrow.GetData[int32](buffer.Bytes()), m.ordinals, values, s.present)
 	}
 	dictionary := m.dictionary(b.mem)
 	defer dictionary.Release()
@@ -87,30 +87,25 @@ func (m *enum) data(b *batch, s slots) (arrow.ArrayData, error) {
 	return d, nil
 }
 
-// narrow is spread for smaller numbers.
-func narrow[T int8 | int16](dst []T, values, present []int32) {
+// place gives the slots with a value its index, and 0 to the others.
+func place[T int8 | int16 | int32](dst []T, ordinals, values, present []int32) {
 	j := 0
 	for i := range dst {
 		dst[i] = 0
 		if present == nil || present[i] != 0 {
-			dst[i] = T(values[j])
+			dst[i] = T(ordinals[values[j]])
 			j++
 		}
 	}
 }
 
+// dictionary copies the dictionary: what a batch holds is of its allocator, and
+// its own to release.
 func (m *enum) dictionary(mem memory.Allocator) *array.Data {
-	size := 0
-	for _, s := range m.symbols {
-		size += len(s)
-	}
-	offsets, text := newBuffer(mem, 4*(len(m.symbols)+1)), newBuffer(mem, size)
-	end := arrow.GetData[int32](offsets.Bytes())
-	end[0] = 0
-	for i, s := range m.symbols {
-		end[i+1] = end[i] + int32(copy(text.Bytes()[end[i]:], s))
-	}
-	d := array.NewData(arrow.BinaryTypes.String, len(m.symbols), []*memory.Buffer{nil, offsets, text}, nil, 0, 0)
+	offsets, text := newBuffer(mem, 4*len(m.ends)), newBuffer(mem, len(m.text))
+	copy(arrow.GetData[int32](offsets.Bytes()), m.ends)
+	copy(text.Bytes(), m.text)
+	d := array.NewData(arrow.BinaryTypes.String, len(m.ends)-1, []*memory.Buffer{nil, offsets, text}, nil, 0, 0)
 	offsets.Release()
 	text.Release()
 	return d

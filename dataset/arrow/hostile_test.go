@@ -154,6 +154,29 @@ func TestOddValues(t *testing.T) {
 	}
 }
 
+// The indices of an enum are as wide as its symbols need.
+func TestManySymbols(t *testing.T) {
+	for n, index := range map[int]arrow.Type{128: arrow.INT8, 129: arrow.INT16, 1 << 15: arrow.INT16, 1<<15 + 1: arrow.INT32} {
+		symbols := make([]string, n)
+		for i := range symbols {
+			symbols[i] = fmt.Sprintf(`"S%d"`, i)
+		}
+		typ := `["null",{"type":"enum","name":"E","symbols":[` + strings.Join(symbols, ",") + `]}]`
+		last := int32(n - 1)
+		a, err := single(t, typ, 3, Structs, lengths(column.Vector{Ints: []int32{last, 1}, Values: 2}, 1, 0, 1))
+		if err != nil {
+			t.Errorf("%d symbols: %v", n, err)
+			continue
+		}
+		if got := a.DataType().(*arrow.DictionaryType).IndexType.ID(); got != index {
+			t.Errorf("%d symbols: indices %s, want %s", n, got, index)
+		}
+		if got, err := json.Marshal(a); err != nil || string(got) != fmt.Sprintf(`[%s,null,"S1"]`, symbols[last]) {
+			t.Errorf("%d symbols: %s (%v)", n, got, err)
+		}
+	}
+}
+
 // A dense union has at most 128 branches; a struct any number.
 func TestManyBranches(t *testing.T) {
 	branches, vectors := []string{`"null"`}, []column.Vector{}
