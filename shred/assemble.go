@@ -25,7 +25,7 @@ type Assembler struct {
 // NewAssembler returns an assembler that reads cols, one per column of the
 // mapping and in that order. They belong to it until the last row.
 func NewAssembler(m *Mapping, cols []*column.Reader) *Assembler {
-	c := joiner{cols: cols, least: make(leastSizes)}
+	c := joiner{cols: cols}
 	return &Assembler{mapping: m, joints: c.appendStep(nil, m.root)}
 }
 

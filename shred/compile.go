@@ -119,7 +119,7 @@ func (c *compiler) simple(s *step, name string) op {
 // sequence returns the op of an array or a map. A map is an array of keys and
 // values, each in columns of their own.
 func (c *compiler) sequence(s *step, name string) op {
-	d := &details{name: name, minSize: minSize(s.node.Items)}
+	d := &details{name: name, minSize: s.node.Items.least}
 	o := op{code: opCounted, buf: c.buffer(s.col), more: d}
 	if s.node.Kind == KindMap {
 		d.minSize++
@@ -167,60 +167,59 @@ func join(path, name string) string {
 	return path + "." + name
 }
 
-// leastSizes computes the least size of a datum, once per node.
-type leastSizes map[*Node]int
-
-// minSize is the least number of bytes that a datum of the node takes. It
-// saturates; a node inside its own definition counts nothing, which is a lower
-// bound as well.
-func minSize(n *Node) int { return make(leastSizes).of(n) }
-
-func (z leastSizes) of(n *Node) int {
-	if size, ok := z[n]; ok {
-		return size
-	}
-	z[n] = 0
-	size := 0
-	switch n.Kind {
-	case KindNull:
-	case KindFloat:
-		size = 4
-	case KindDouble:
-		size = 8
-	case KindFixed:
-		size = n.Size
-	case KindRecord:
-		for _, f := range n.Fields {
-			size = min(size+z.of(f.Type), math.MaxInt32)
+// measureLeast notes the least number of bytes that a datum of root takes, and
+// of every type that it is made of; they saturate. A recursive type is measured
+// from below: what is not measured yet counts nothing, and the second round
+// knows more of it. Each state between is a lower bound, too.
+func measureLeast(root *Node) {
+	var nodes []*Node // parts before the types that they are part of
+	seen := make(map[*Node]bool)
+	var visit func(*Node)
+	visit = func(n *Node) {
+		if seen[n] {
+			return
 		}
-	case KindUnion:
-		size = math.MaxInt32
-		for _, b := range n.Branches {
-			size = min(size, 1+z.of(b))
+		seen[n] = true
+		for part := range n.children {
+			visit(part)
 		}
-	default:
-		size = 1
+		nodes = append(nodes, n)
 	}
-	z[n] = size
-	return size
+	visit(root)
+	for range 2 {
+		for _, n := range nodes {
+			n.least = leastOf(n)
+		}
+	}
 }
 
-// measureLeast notes the least size of every type that root is made of.
-func measureLeast(root *Node) {
-	sizes, seen := make(leastSizes), map[*Node]bool{root: true}
-	for todo := []*Node{root}; len(todo) > 0; {
-		n := todo[len(todo)-1]
-		todo = todo[:len(todo)-1]
-		n.least = sizes.of(n)
-		for c := range n.children {
-			if !seen[c] {
-				seen[c] = true
-				todo = append(todo, c)
-			}
+// leastOf is the least size of the node by those of its parts.
+func leastOf(n *Node) int {
+	switch n.Kind {
+	case KindNull:
+		return 0
+	case KindFloat:
+		return 4
+	case KindDouble:
+		return 8
+	case KindFixed:
+		return n.Size
+	case KindRecord:
+		size := 0
+		for _, f := range n.Fields {
+			size = min(size+f.Type.least, math.MaxInt32)
 		}
+		return size
+	case KindUnion:
+		size := math.MaxInt32
+		for _, b := range n.Branches {
+			size = min(size, 1+b.least)
+		}
+		return size
 	}
+	return 1
 }
 
 // MinRowSize is the least number of bytes of one row's datum; 0 for schemas
 // whose rows may take none.
-func (m *Mapping) MinRowSize() int { return minSize(m.Schema.Root()) }
+func (m *Mapping) MinRowSize() int { return m.Schema.Root().least }

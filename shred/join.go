@@ -41,8 +41,7 @@ type branchJoint struct {
 
 // joiner binds a mapping's steps to the columns that they read.
 type joiner struct {
-	cols  []*column.Reader
-	least leastSizes
+	cols []*column.Reader
 }
 
 // appendStep appends the joints of one step.
@@ -71,7 +70,7 @@ func (c *joiner) appendStep(joints []joint, s *step) []joint {
 
 // sequence returns the joint of an array or a map.
 func (c *joiner) sequence(s *step) joint {
-	j := joint{code: joinItems, col: c.cols[s.col], index: s.col, least: c.least.of(s.items.node)}
+	j := joint{code: joinItems, col: c.cols[s.col], index: s.col, least: s.items.node.least}
 	if s.key >= 0 {
 		j.least++
 		j.items = append(j.items, joint{code: joinValue, col: c.cols[s.key], index: s.key})
