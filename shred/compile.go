@@ -159,14 +159,6 @@ func (c *compiler) nullable(b branch, null uint8, name string) op {
 	return op{code: opNullable, null: null, buf: c.buffer(b.col), more: &details{name: name, items: c.appendStep(nil, b.step, "")}}
 }
 
-// join extends a dotted path that names fields inside one list of ops.
-func join(path, name string) string {
-	if path == "" {
-		return name
-	}
-	return path + "." + name
-}
-
 // measureLeast notes the least number of bytes that a datum of root takes, and
 // of every type that it is made of; they saturate. A recursive type is measured
 // from below: what is not measured yet counts nothing, and the second round

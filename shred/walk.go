@@ -70,16 +70,26 @@ func (s *Shredder) step(o *op, p int) int {
 	if !o.optional {
 		return s.value(o, p)
 	}
+	present, q := s.presence(o, p)
+	if !present {
+		return q
+	}
+	return s.value(o, q)
+}
+
+// presence walks the index of a union of null and one branch. Unless present,
+// the union ends at q, or with an error if that is negative.
+func (s *Shredder) presence(o *op, p int) (present bool, q int) {
 	i, q := s.index(p, 2, "union index %d of %d branches")
 	if q < 0 {
-		return q
+		return false, q
 	}
 	if i == int(o.null) {
 		o.buf.Length(0)
-		return q
+		return false, q
 	}
 	o.buf.Length(1)
-	return s.value(o, q)
+	return true, q
 }
 
 // value walks what the op's code says.
@@ -116,7 +126,11 @@ func (s *Shredder) value(o *op, p int) int {
 		}
 		return q
 	case opNullable:
-		return s.nullable(o, p)
+		present, q := s.presence(o, p)
+		if !present {
+			return q
+		}
+		return s.run(o.more.items, q, 1)
 	case opUnion:
 		return s.union(o, p)
 	case opSimpleArray:
@@ -134,12 +148,20 @@ func (s *Shredder) failed(o *op) int {
 // at puts a path component before the error's path, as the walk unwinds.
 func (s *Shredder) at(name string) { s.err.Path = below(name, s.err.Path) }
 
-// below puts a component before a path.
+// below puts a component before a path. Items follow theirs without a dot.
 func below(name, path string) string {
-	if name == "" || path == "" || path[0] == '[' || path[0] == '{' {
+	if path != "" && (path[0] == '[' || path[0] == '{') {
 		return name + path
 	}
-	return name + "." + path
+	return join(name, path)
+}
+
+// join puts a dot between two parts of a path, unless one is empty.
+func join(path, name string) string {
+	if path == "" || name == "" {
+		return path + name
+	}
+	return path + "." + name
 }
 
 func (s *Shredder) fail(kind damage.Kind, p int, reason string, args ...any) int {
@@ -271,19 +293,6 @@ func (s *Shredder) enum(o *op, p int) int {
 		o.buf.AppendVarint(int64(n))
 	}
 	return q
-}
-
-func (s *Shredder) nullable(o *op, p int) int {
-	i, q := s.index(p, 2, "union index %d of %d branches")
-	if q < 0 {
-		return q
-	}
-	if i == int(o.null) {
-		o.buf.Length(0)
-		return q
-	}
-	o.buf.Length(1)
-	return s.run(o.more.items, q, 1)
 }
 
 func (s *Shredder) union(o *op, p int) int {
