@@ -6,8 +6,11 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"path"
+	"sync"
+	"sync/atomic"
 
 	"golang.org/x/sys/unix"
 )
@@ -55,9 +58,12 @@ type localWriter struct {
 	f    *os.File
 	size int64 // promised, or -1
 	n    int64 // written
-	sent int64 // of these, what the disk was told to begin with
 	err  error // the first; sticky
 	done bool  // committed or aborted
+
+	sent    int64 // of n, what the disk was told to begin with
+	telling atomic.Bool
+	told    sync.WaitGroup
 }
 
 func (w *localWriter) Write(p []byte) (int, error) {
@@ -72,24 +78,41 @@ func (w *localWriter) Write(p []byte) (int, error) {
 // ReadFrom lets io.Copy leave the copying to the kernel, where r is an os.File
 // or an io.LimitedReader of one.
 func (w *localWriter) ReadFrom(r io.Reader) (int64, error) {
-	if err := w.ready(w.ctx); err != nil {
-		return 0, err
+	all, ok := r.(*io.LimitedReader)
+	if !ok {
+		all = &io.LimitedReader{R: r, N: math.MaxInt64}
 	}
-	n, err := w.f.ReadFrom(r)
-	w.wrote(n, err)
-	return n, err
+	var sum int64
+	for {
+		if err := w.ready(w.ctx); err != nil {
+			return sum, err
+		}
+		part := io.LimitedReader{R: all.R, N: min(all.N, writeBehind)}
+		n, err := w.f.ReadFrom(&part)
+		w.wrote(n, err)
+		sum += n
+		all.N -= n
+		if err != nil || part.N > 0 || all.N == 0 {
+			return sum, err
+		}
+	}
 }
 
 // wrote counts what was written, and has the disk begin with it, so that Commit
-// finds little left to wait for.
+// finds little left to wait for. Telling the disk is work for another core.
 func (w *localWriter) wrote(n int64, err error) {
 	w.n += n
 	w.err = err
-	if err == nil && w.n-w.sent >= writeBehind {
-		// Commit asks whether everything is stored; this only begins.
-		_ = unix.SyncFileRange(int(w.f.Fd()), w.sent, w.n-w.sent, unix.SYNC_FILE_RANGE_WRITE)
-		w.sent = w.n
+	if err != nil || w.n-w.sent < writeBehind || !w.telling.CompareAndSwap(false, true) {
+		return
 	}
+	fd, from, n := int(w.f.Fd()), w.sent, w.n-w.sent
+	w.sent = w.n
+	w.told.Go(func() {
+		// Commit asks whether everything is stored; this only begins.
+		_ = unix.SyncFileRange(fd, from, n, unix.SYNC_FILE_RANGE_WRITE)
+		w.telling.Store(false)
+	})
 }
 
 // ready returns, and keeps, the reason for which the writer cannot go on.
@@ -117,6 +140,7 @@ func (w *localWriter) commit() error {
 	if w.size >= 0 && w.n != w.size {
 		return fmt.Errorf("%s: %d bytes were written, %d were promised", w.f.Name(), w.n, w.size)
 	}
+	w.told.Wait()
 	if err := w.f.Sync(); err != nil {
 		return err
 	}
@@ -138,6 +162,7 @@ func (w *localWriter) Abort() error {
 		return nil
 	}
 	w.done = true
+	w.told.Wait()
 	// The file may be closed already, by a failed Commit, and an error of
 	// closing what is to be removed is of no interest.
 	_ = w.f.Close()
