@@ -2,11 +2,13 @@ package reducer
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"hash/crc32"
 	"io"
+	"sync"
 
 	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/spill"
@@ -14,11 +16,13 @@ import (
 )
 
 const (
-	// maxBuffer is the most memory that writing an output takes.
-	maxBuffer = 1 << 20
+	// bufferSize is the memory that writing an output takes.
+	bufferSize = 1 << 20
 	// kernelCopy is the length in bytes from which a column is worth a copy of
 	// its own; shorter ones are gathered in the buffer.
 	kernelCopy = 128 << 10
+	// longHalf is the length from which half a file is worth a reader of its own.
+	longHalf = 4 << 20
 )
 
 // Written describes a file that was written and verified.
@@ -39,10 +43,11 @@ func Write(ctx context.Context, st store.Store, path string, out format.Output, 
 	if err := check(out, sp); err != nil {
 		return Written{}, fmt.Errorf("%s: %w", path, err)
 	}
-	u := &upload{
-		st: st, path: path, out: out, spill: sp,
-		buf: bufio.NewWriterSize(nil, int(min(maxBuffer, max(out.Size, 512)))),
-	}
+	u := &upload{st: st, path: path, out: out, spill: sp, buf: buffers.Get().(*bufio.Writer)}
+	defer func() {
+		u.buf.Reset(nil)
+		buffers.Put(u.buf)
+	}()
 	err := store.Retry(ctx, st, "write "+path, func() error { return u.try(ctx) })
 	if err == nil {
 		err = u.spillErr
@@ -52,6 +57,9 @@ func Write(ctx context.Context, st store.Store, path string, out format.Output, 
 	}
 	return Written{Path: path, Size: out.Size, CRC32C: u.crc}, nil
 }
+
+// buffers are those of finished outputs, for the next ones.
+var buffers = sync.Pool{New: func() any { return bufio.NewWriterSize(nil, bufferSize) }}
 
 // upload is an output on its way.
 type upload struct {
@@ -177,30 +185,53 @@ func (u *upload) publish(ctx context.Context, temp string) error {
 	return err
 }
 
-// verify reads a file back and compares its length and CRC-32C.
+// verify reads a file back and compares its length and CRC-32C. A long one is
+// read in two halves at once: while the last row group is verified there is
+// nothing else to do.
 func (u *upload) verify(ctx context.Context, path string) error {
-	size, crc := u.out.Size, u.crc
-	f, err := u.st.Open(ctx, path)
-	if err != nil {
+	size, half := u.out.Size, u.out.Size/2
+	if size < 2*longHalf {
+		half = 0
+	}
+	u.buf.Reset(nil)
+	buf := u.buf.AvailableBuffer() // nothing is being written
+	buf = buf[:cap(buf)]
+	middle := len(buf) / 2
+
+	var first, second uint32
+	var firstErr error
+	var reading sync.WaitGroup
+	if half > 0 {
+		reading.Go(func() { first, firstErr = u.sum(ctx, path, 0, half, buf[:middle]) })
+	}
+	second, err := u.sum(ctx, path, half, size-half, buf[middle:])
+	reading.Wait()
+	if err = cmp.Or(firstErr, err); err != nil {
 		return err
 	}
-	defer func() { _ = f.Close() }()
-	if f.Size() != size {
-		return fmt.Errorf("%d bytes were stored, %d written: %w", f.Size(), size, store.ErrMismatch)
-	}
-	sum := &summer{ctx: ctx, w: io.Discard}
-	u.buf.Reset(sum)
-	n, err := u.buf.ReadFrom(io.NewSectionReader(f, 0, size))
-	if err == nil {
-		err = u.buf.Flush()
-	}
-	if err != nil {
-		return err
-	}
-	if n != size || sum.crc != crc {
-		return fmt.Errorf("read back %d bytes with CRC-32C %08x, wrote %d with %08x: %w", n, sum.crc, size, crc, store.ErrMismatch)
+	if crc := concat(first, second, size-half); crc != u.crc {
+		return fmt.Errorf("read back %d bytes with CRC-32C %08x, wrote them with %08x: %w", size, crc, u.crc, store.ErrMismatch)
 	}
 	return nil
+}
+
+// sum returns the CRC-32C of a range of a file, which must be as long as what
+// was sent. buf is used for reading.
+func (u *upload) sum(ctx context.Context, path string, off, n int64, buf []byte) (uint32, error) {
+	f, err := u.st.Open(ctx, path)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = f.Close() }()
+	if f.Size() != u.out.Size {
+		return 0, fmt.Errorf("%d bytes were stored, %d written: %w", f.Size(), u.out.Size, store.ErrMismatch)
+	}
+	sum := &summer{ctx: ctx, w: io.Discard}
+	read, err := io.CopyBuffer(sum, io.NewSectionReader(f, off, n), buf)
+	if err == nil && read != n {
+		err = fmt.Errorf("%s ends after %d bytes of %d at %d: %w", path, read, n, off, store.ErrMismatch)
+	}
+	return sum.crc, err
 }
 
 // summer computes the CRC-32C of what passes through it, and stops when its
