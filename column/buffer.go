@@ -6,8 +6,9 @@ import "encoding/binary"
 // goroutine. Due names the columns whose block has reached the block size; the
 // owner finishes those at the next row boundary.
 type Buffers struct {
-	Cols []Buffer
-	due  []int
+	Cols  []Buffer
+	due   []int
+	spare [][]byte // memory of BlockMemory bytes
 }
 
 // NewBuffers returns one empty buffer per column. A buffer becomes due at
@@ -24,6 +25,20 @@ func NewBuffers(cols []Column, layout Layout, blockSize int) *Buffers {
 	}
 	return s
 }
+
+// Provide gives the buffers memory for blocks that have more than a few values,
+// in pieces of BlockMemory(blockSize) bytes. What finds none, or does not fit,
+// takes it from the heap.
+func (s *Buffers) Provide(memory []byte, blockSize int) {
+	for n := BlockMemory(blockSize); len(memory) >= n; memory = memory[n:] {
+		s.spare = append(s.spare, memory[:n:n])
+	}
+}
+
+// BlockMemory is what a block takes that is closed once it has blockSize bytes.
+// It is an odd number of lines of a processor's cache, because blocks that lie
+// beside each other and grow alike would else get in each other's way there.
+func BlockMemory(blockSize int) int { return blockSize + 3*slack }
 
 // Due returns the columns whose block is due, in the order in which they
 // became so. The slice is valid until the next append or Finish.
@@ -82,6 +97,9 @@ const (
 	slack = 64
 	// leastMemory is what an empty buffer has.
 	leastMemory = 2 * slack
+	// fewBytes is the memory up to which a block grows on the heap, where the
+	// blocks of many columns of few values lie close together.
+	fewBytes = 4 << 10
 	// noRuns is the runLength of the Split layout.
 	noRuns = 2
 )
@@ -108,17 +126,23 @@ func (b *Buffer) atEdge() {
 	}
 }
 
-// grow makes room for more bytes and the slack. It stops doubling at the size
-// that a block is expected to have.
+// grow makes room for more bytes and the slack.
 func (b *Buffer) grow(more int) {
-	size := b.n + more + slack
-	if whole := b.limit + 2*slack; size <= whole {
-		size = min(max(size, 2*len(b.data)), whole)
-	} else {
-		size = max(size, len(b.data)+len(b.data)/4)
+	size, whole := b.n+more+slack, BlockMemory(b.limit)
+	var data []byte
+	switch last := len(b.set.spare) - 1; {
+	case size > whole:
+		data = make([]byte, max(size, len(b.data)+len(b.data)/4))
+	case size > fewBytes && last >= 0:
+		data = b.set.spare[last]
+		b.set.spare = b.set.spare[:last]
+	default:
+		data = make([]byte, min(max(size, 2*len(b.data)), whole))
 	}
-	data := make([]byte, size)
 	copy(data, b.data[:b.n])
+	if len(b.data) == whole {
+		b.set.spare = append(b.set.spare, b.data)
+	}
 	b.data = data
 }
 

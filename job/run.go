@@ -181,6 +181,7 @@ func (e *engine) runAll(ctx context.Context, pending []int, results []*manifest.
 		return err
 	}
 	defer func() { err = errors.Join(err, e.spill.Close()) }()
+	defer e.spaces.Close()
 	e.report(0, 0, 0)
 	return forEach(ctx, len(pending), parallel, func(ctx context.Context, i int) error {
 		select {

@@ -140,6 +140,7 @@ type Stats struct {
 func Run(ctx context.Context, sources []Source, cfg Config, emit func(RowGroup) error) (Stats, error) {
 	if cfg.Workspaces == nil {
 		cfg.Workspaces = new(Workspaces)
+		defer cfg.Workspaces.Close()
 	}
 	if cfg.Memory == 0 {
 		cfg.Memory = defaultMemory

@@ -66,6 +66,7 @@ func (t *task) run(ctx context.Context) (*RowGroup, error) {
 	t.stats.InvalidUTF8 = t.shredder.InvalidUTF8()
 	if err != nil {
 		t.blocks.abandon()
+		t.workspace.close()
 		if t.group != nil {
 			_ = t.group.close() // what is left goes with the folder
 		}

@@ -4,6 +4,7 @@ import (
 	"sync"
 
 	"github.com/rowtocol/rowtocol/column"
+	"github.com/rowtocol/rowtocol/internal/pages"
 	"github.com/rowtocol/rowtocol/ocf"
 )
 
@@ -26,6 +27,8 @@ type workspace struct {
 	bufs     *column.Buffers
 	// trialBufs take what a trial walk makes; nil if damage ends the task.
 	trialBufs *column.Buffers
+	// memory is that of all column blocks, open or under way.
+	memory []byte
 }
 
 // mostAhead bounds the input blocks that are read ahead, which are enough as
@@ -51,7 +54,33 @@ func newWorkspace(cfg *Config) *workspace {
 	if cfg.OnDamage != Fail {
 		w.trialBufs = column.NewBuffers(cfg.Mapping.Columns, cfg.Format.Layout(), cfg.BlockSize)
 	}
+	w.provide(cfg.BlockSize)
 	return w
+}
+
+// provide gives the column blocks memory, if the system has it; else they grow
+// on the heap.
+func (w *workspace) provide(blockSize int) {
+	n, trial := len(w.bufs.Cols)+len(w.encoders.free), 0
+	if w.trialBufs != nil {
+		trial = len(w.trialBufs.Cols)
+	}
+	memory, err := pages.New((n + trial) * column.BlockMemory(blockSize))
+	if err != nil {
+		return
+	}
+	w.memory = memory
+	n *= column.BlockMemory(blockSize)
+	w.bufs.Provide(memory[:n], blockSize)
+	if trial > 0 {
+		w.trialBufs.Provide(memory[n:], blockSize)
+	}
+}
+
+// close gives the memory back; the workspace must not be used any more.
+func (w *workspace) close() {
+	_ = pages.Release(w.memory) // fails only for what is no memory of New
+	w.memory = nil
 }
 
 // take returns memory of an earlier task, or new.
@@ -71,6 +100,16 @@ func (s *Workspaces) take(cfg *Config) *workspace {
 	w := s.free[last]
 	s.free = s.free[:last]
 	return w
+}
+
+// Close gives back the memory of tasks that have ended. Tasks may follow.
+func (s *Workspaces) Close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, w := range s.free {
+		w.close()
+	}
+	s.free = nil
 }
 
 // giveBack keeps the memory of a task that has mapped all its input.

@@ -12,6 +12,8 @@ import (
 	"sync/atomic"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/rowtocol/rowtocol/internal/pages"
 )
 
 const folderPrefix = "rowtocol-spill-"
@@ -176,7 +178,7 @@ func (f *Folder) New(columns int, o Options) (*Spill, error) {
 	if s.dir, err = os.MkdirTemp(f.dir, "*"); err != nil {
 		return nil, fmt.Errorf("spill: %w", err)
 	}
-	if s.memory, err = mapMemory(columns * s.share); err != nil {
+	if s.memory, err = pages.New(columns * s.share); err != nil {
 		return nil, fmt.Errorf("spill: memory: %w", errors.Join(err, os.Remove(s.dir)))
 	}
 	return s, nil
@@ -202,22 +204,6 @@ func (f *Folder) reuse(columns, share int) *Spill {
 	return s
 }
 
-// mapMemory returns memory of which only what is used is taken, and which does
-// not make the heap seem large: the collector would let it grow twice as much.
-func mapMemory(n int) ([]byte, error) {
-	if n == 0 {
-		return nil, nil
-	}
-	return unix.Mmap(-1, 0, n, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_ANON|unix.MAP_PRIVATE)
-}
-
-func unmapMemory(m []byte) error {
-	if m == nil {
-		return nil
-	}
-	return unix.Munmap(m)
-}
-
 // Close removes the folder with all that is in it and gives up its lock.
 // Spills must be closed, or not be used any more. Further calls return the same error.
 func (f *Folder) Close() error {
@@ -226,7 +212,7 @@ func (f *Folder) Close() error {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		for _, s := range f.closed {
-			f.err = errors.Join(f.err, unmapMemory(s.memory))
+			f.err = errors.Join(f.err, pages.Release(s.memory))
 		}
 	})
 	return f.err

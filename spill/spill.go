@@ -11,6 +11,8 @@ import (
 	"sync"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/rowtocol/rowtocol/internal/pages"
 )
 
 // Options bound what a spill takes.
@@ -278,7 +280,7 @@ func (s *Spill) Close() error {
 		s.folder.recycle(s)
 		return nil
 	}
-	if err := errors.Join(os.RemoveAll(s.dir), unmapMemory(s.memory)); err != nil {
+	if err := errors.Join(os.RemoveAll(s.dir), pages.Release(s.memory)); err != nil {
 		return fmt.Errorf("spill: %w", err)
 	}
 	return nil
