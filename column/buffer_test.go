@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"slices"
 	"testing"
+	"unsafe"
 )
 
 func one(t Type, layout Layout, limit int) (*Buffers, *Buffer) {
@@ -174,6 +175,46 @@ func TestSized(t *testing.T) {
 		encoded := append(binary.AppendVarint(nil, int64(n)), value...)
 		if got := Sized(encoded); !bytes.Equal(got, value) {
 			t.Errorf("of %d bytes %d remain", n, len(got))
+		}
+	}
+}
+
+// TestProvidedMemory has one piece of memory for the blocks of a column, each of
+// which gets that of the block before the last.
+func TestProvidedMemory(t *testing.T) {
+	const blockSize = 16 << 10
+	s, b := one(Bytes, Interleaved, blockSize)
+	memory := make([]byte, BlockMemory(blockSize))
+	within := func(data []byte) bool {
+		p := uintptr(unsafe.Pointer(unsafe.SliceData(data)))
+		from := uintptr(unsafe.Pointer(unsafe.SliceData(memory)))
+		return p >= from && p < from+uintptr(len(memory))
+	}
+	s.Provide(memory, blockSize)
+	var block Block
+	for i, c := range []struct {
+		name   string
+		values int // of 1 KiB each
+		within bool
+	}{
+		{"few values", 3, false},
+		{"more", 10, true},
+		{"few in the memory of the first", 3, false},
+		{"whole", 16, true},
+		{"few again", 3, false},
+		{"beyond", 40, false},
+		{"in what that left", 10, true},
+	} {
+		value := bytes.Repeat([]byte{byte(i)}, 1<<10)
+		for range c.values {
+			b.Append(value)
+		}
+		b.Finish(int64(i+1), &block)
+		if want := bytes.Repeat(value, c.values); !bytes.Equal(block.Data, want) {
+			t.Errorf("%s: %d bytes, or others", c.name, len(block.Data))
+		}
+		if within(block.Data) != c.within {
+			t.Errorf("%s: in the provided memory: %v", c.name, !c.within)
 		}
 	}
 }

@@ -11,7 +11,8 @@ import (
 // Workspaces hands the memory of tasks that have mapped their input on to
 // later ones, so that a process needs as much as tasks map at a time. All
 // tasks must have the Mapping, Format, BlockSize, MaxInputBlock, OnDamage,
-// Workers, Memory and BlockMemory of the first. The zero value is ready for use by several goroutines.
+// Workers, Memory and BlockMemory of the first. The zero value is ready for use
+// by several goroutines.
 type Workspaces struct {
 	mu    sync.Mutex
 	free  []*workspace
@@ -27,7 +28,7 @@ type workspace struct {
 	bufs     *column.Buffers
 	// trialBufs take what a trial walk makes; nil if damage ends the task.
 	trialBufs *column.Buffers
-	// memory is that of all column blocks, open or under way.
+	// memory is for column blocks, open or under way, that hold much.
 	memory []byte
 }
 
@@ -59,22 +60,15 @@ func newWorkspace(cfg *Config) *workspace {
 }
 
 // provide gives the column blocks memory, if the system has it; else they grow
-// on the heap.
+// on the heap, as those of trial walks always do, which are small.
 func (w *workspace) provide(blockSize int) {
-	n, trial := len(w.bufs.Cols)+len(w.encoders.free), 0
-	if w.trialBufs != nil {
-		trial = len(w.trialBufs.Cols)
-	}
-	memory, err := pages.New((n + trial) * column.BlockMemory(blockSize))
+	blocks := len(w.bufs.Cols) + len(w.encoders.free)
+	memory, err := pages.New(blocks * column.BlockMemory(blockSize))
 	if err != nil {
 		return
 	}
 	w.memory = memory
-	n *= column.BlockMemory(blockSize)
-	w.bufs.Provide(memory[:n], blockSize)
-	if trial > 0 {
-		w.trialBufs.Provide(memory[n:], blockSize)
-	}
+	w.bufs.Provide(memory, blockSize)
 }
 
 // close gives the memory back; the workspace must not be used any more.
