@@ -175,15 +175,21 @@ func (r *Request) readHeader(ctx context.Context, name string) (manifest.Input, 
 	return in, h, nil
 }
 
+// identityBuffers are for reading the ends of inputs, of which there may be very
+// many.
+var identityBuffers = sync.Pool{New: func() any { return new([identityTail / 4]byte) }}
+
 // identity returns the CRC-32C of the header and the last bytes of an input.
 func identity(f io.ReaderAt, in manifest.Input) (uint32, error) {
+	buf := identityBuffers.Get().(*[identityTail / 4]byte)
+	defer identityBuffers.Put(buf)
 	h := crc32.New(castagnoli)
 	tail := max(in.Size-identityTail, 0)
 	for _, part := range []*io.SectionReader{
 		io.NewSectionReader(f, 0, in.HeaderSize),
 		io.NewSectionReader(f, tail, in.Size-tail),
 	} {
-		n, err := io.Copy(h, part)
+		n, err := io.CopyBuffer(h, part, buf[:])
 		if err != nil {
 			return 0, err
 		}

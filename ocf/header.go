@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"sync"
 
 	"github.com/rowtocol/rowtocol/damage"
 )
@@ -53,16 +54,18 @@ func (h *Header) Get(key string) ([]byte, bool) {
 	return nil, false
 }
 
+// headerBuffers are for reading headers of very many files.
+var headerBuffers = sync.Pool{New: func() any { return bufio.NewReaderSize(nil, 64<<10) }}
+
 // ReadHeader reads and checks the header of the file that r holds. The name
 // appears in errors only. A header that is not as the format says is a
 // *damage.Error; an error of r is returned wrapped.
 func ReadHeader(r io.ReaderAt, size int64, name string) (*Header, error) {
-	d := headerReader{
-		r:    bufio.NewReaderSize(io.NewSectionReader(r, 0, size), int(min(max(size, 16), 64<<10))),
-		name: name,
-		size: size,
-	}
+	d := headerReader{r: headerBuffers.Get().(*bufio.Reader), name: name, size: size}
+	d.r.Reset(io.NewSectionReader(r, 0, size))
 	h, err := d.header()
+	d.r.Reset(nil)
+	headerBuffers.Put(d.r)
 	if err != nil {
 		return nil, err
 	}
