@@ -26,11 +26,11 @@ func Convert(ctx context.Context, r Request) (*Outcome, error) {
 }
 
 func convert(ctx context.Context, r Request) (*Outcome, error) {
-	plan, err := MakePlan(ctx, r)
+	plan, columns, err := makePlan(ctx, r)
 	if err != nil {
 		return nil, err
 	}
-	a, err := newAttempt(&r, plan)
+	a, err := newAttempt(&r, plan, columns)
 	if err != nil {
 		return nil, err
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/rowtocol/rowtocol/manifest"
+	"github.com/rowtocol/rowtocol/shred"
 	"github.com/rowtocol/rowtocol/store"
 )
 
@@ -25,13 +26,14 @@ const (
 
 // attempt is one plan's work on one destination.
 type attempt struct {
-	r    *Request
-	plan *manifest.Plan
-	st   store.Store
-	dest string
-	root string // DEST/.rowtocol
-	dir  string // the attempt's own directory in root
-	lock *lock
+	r       *Request
+	plan    *manifest.Plan
+	columns *shred.Mapping // of the plan's schema; nil if there are no inputs
+	st      store.Store
+	dest    string
+	root    string // DEST/.rowtocol
+	dir     string // the attempt's own directory in root
+	lock    *lock
 
 	created    bool // DEST did not exist
 	begun      bool // the state was read: what is in dir is ours to discard
@@ -39,13 +41,13 @@ type attempt struct {
 	hasResults bool // dir has results of tasks
 }
 
-func newAttempt(r *Request, p *manifest.Plan) (*attempt, error) {
+func newAttempt(r *Request, p *manifest.Plan, columns *shred.Mapping) (*attempt, error) {
 	dest, err := r.resolve(r.Dest)
 	if err != nil {
 		return nil, err
 	}
 	root := path.Join(dest.Path, workName)
-	return &attempt{r: r, plan: p, st: dest.Store, dest: dest.Path, root: root, dir: path.Join(root, p.ID)}, nil
+	return &attempt{r: r, plan: p, columns: columns, st: dest.Store, dest: dest.Path, root: root, dir: path.Join(root, p.ID)}, nil
 }
 
 // state is what a destination holds.

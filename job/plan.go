@@ -30,44 +30,46 @@ const (
 // nothing. The same inputs and options give the same plan, whatever the
 // machine, but for a memory that forces smaller column blocks.
 func MakePlan(ctx context.Context, r Request) (*manifest.Plan, error) {
-	p, err := makePlan(ctx, r)
+	p, _, err := makePlan(ctx, r)
 	return p, judged(err)
 }
 
-func makePlan(ctx context.Context, r Request) (*manifest.Plan, error) {
+// makePlan returns also the columns of the rows; nil if there are no inputs.
+func makePlan(ctx context.Context, r Request) (*manifest.Plan, *shred.Mapping, error) {
 	p := &manifest.Plan{Version: manifest.Version, Options: r.Options}
 	p.Options.ReaderSchema = r.Schema != ""
 	if err := completeOptions(&p.Options); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	dest, err := r.resolve(r.Dest)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	info, err := dest.Store.Stat(ctx, dest.Path)
 	switch {
 	case err == nil && !info.Dir:
-		return nil, failf(ErrUsage, "destination %s is a file", r.Dest)
+		return nil, nil, failf(ErrUsage, "destination %s is a file", r.Dest)
 	case err != nil && !errors.Is(err, store.ErrNotExist):
-		return nil, fmt.Errorf("destination %s: %w", r.Dest, err)
+		return nil, nil, fmt.Errorf("destination %s: %w", r.Dest, err)
 	}
 	files, err := r.expandInputs(ctx, dest)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	schema, err := r.readInputs(ctx, files, p)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if len(p.Inputs) == 0 {
 		p.Warnings = append(p.Warnings, "the inputs hold no .avro file")
 		p.Options.BlockSize = cmp.Or(p.Options.BlockSize, defaultBlock)
-		return p, seal(p)
+		return p, nil, seal(p)
 	}
-	if err := r.fitSchema(ctx, p, schema); err != nil {
-		return nil, err
+	columns, err := r.fitSchema(ctx, p, schema)
+	if err != nil {
+		return nil, nil, err
 	}
-	return p, seal(p)
+	return p, columns, seal(p)
 }
 
 func seal(p *manifest.Plan) (err error) {
@@ -192,17 +194,17 @@ func schemasDiffer(groups []schemaGroup) error {
 }
 
 // fitSchema decides what follows from the schema: columns, block size, split
-// size, tasks.
-func (r *Request) fitSchema(ctx context.Context, p *manifest.Plan, schema *shred.Schema) error {
+// size, tasks. It returns the columns.
+func (r *Request) fitSchema(ctx context.Context, p *manifest.Plan, schema *shred.Schema) (*shred.Mapping, error) {
 	p.Schema = schema.JSON()
 	odd := schema.Warnings()
 	p.Warnings = append(p.Warnings, odd...)
 	if p.Options.Strict && len(odd) > 0 {
-		return schemaFault(p, fmt.Errorf("with --strict: %s", strings.Join(odd, "; ")))
+		return nil, schemaFault(p, fmt.Errorf("with --strict: %s", strings.Join(odd, "; ")))
 	}
 	m, err := shred.Map(schema, shred.Options{RecursiveBytes: p.Options.RecursiveBytes})
 	if err != nil {
-		return schemaFault(p, err)
+		return nil, schemaFault(p, err)
 	}
 	p.Columns = len(m.Columns)
 	want := cmp.Or(p.Options.BlockSize, defaultBlock)
@@ -212,23 +214,23 @@ func (r *Request) fitSchema(ctx context.Context, p *manifest.Plan, schema *shred
 			p.Columns, r.memory()>>20, want, p.Options.BlockSize))
 	}
 	if need := openBlocks(p.Options.BlockSize, p.Columns); need > r.memory() {
-		return failf(ErrUsage, "%d columns need a memory of at least %d MiB, with column blocks of %d bytes", p.Columns, need>>20+1, p.Options.BlockSize)
+		return nil, failf(ErrUsage, "%d columns need a memory of at least %d MiB, with column blocks of %d bytes", p.Columns, need>>20+1, p.Options.BlockSize)
 	}
 	f, err := r.format(p.Options)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	rg, err := f.NewRowGroup(p.Schema, m.Columns)
 	if err != nil {
-		return wrap(ErrUsage, err)
+		return nil, wrap(ErrUsage, err)
 	}
 	head := rg.Size()
 	if p.Ratio, err = r.sampleRatio(ctx, p, m, f.Layout(), rg); err != nil {
-		return err
+		return nil, err
 	}
 	p.SplitSize = splitSize(p.Options.RowGroupSize, head, p.Ratio)
 	p.Tasks = cut(p.Inputs, p.SplitSize)
-	return nil
+	return m, nil
 }
 
 func (r *Request) format(o manifest.Options) (format.Format, error) {

@@ -14,7 +14,6 @@ import (
 	"github.com/rowtocol/rowtocol/mapper"
 	"github.com/rowtocol/rowtocol/ocf"
 	"github.com/rowtocol/rowtocol/reducer"
-	"github.com/rowtocol/rowtocol/shred"
 	"github.com/rowtocol/rowtocol/spill"
 	"github.com/rowtocol/rowtocol/store"
 )
@@ -49,7 +48,6 @@ func onDamage(name string) (mapper.OnDamage, error) {
 // engine runs the tasks of a plan in this process.
 type engine struct {
 	*attempt
-	columns     *shred.Mapping
 	resolutions resolutions
 	format      format.Format
 	spill       *spill.Folder
@@ -203,17 +201,9 @@ func (e *engine) runAll(ctx context.Context, pending []int, results []*manifest.
 	})
 }
 
-func (e *engine) setUp() error {
-	schema, err := shred.ParseSchema(e.plan.Schema)
-	if err != nil {
-		return fmt.Errorf("the plan's schema: %w", err)
-	}
-	e.columns, err = shred.Map(schema, shred.Options{RecursiveBytes: e.plan.Options.RecursiveBytes})
-	if err != nil {
-		return fmt.Errorf("the plan's schema: %w", err)
-	}
+func (e *engine) setUp() (err error) {
 	if e.plan.Options.ReaderSchema {
-		e.resolutions.reader = schema
+		e.resolutions.reader = e.columns.Schema
 	}
 	if e.format, err = e.r.format(e.plan.Options); err != nil {
 		return err
