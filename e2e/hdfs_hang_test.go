@@ -49,8 +49,8 @@ func passes(t *testing.T, what string, err error) {
 	}
 }
 
-// TestRPCHang holds calls to their deadlines while nodes hang.
-func TestRPCHang(t *testing.T) {
+// TestHungCallsOverRPC holds calls to their deadlines while nodes hang.
+func TestHungCallsOverRPC(t *testing.T) {
 	c := hadooptest.New(t, hadooptest.Config{
 		DataNodes: 3,
 		HDFS:      map[string]string{"dfs.namenode.fs-limits.min-block-size": "4194304"},

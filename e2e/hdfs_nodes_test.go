@@ -9,9 +9,9 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// TestRPCOtherNameNode asks the other of two name nodes within one call, where
+// TestFailoverWithinCalls asks the other of two name nodes within one call, where
 // doing the call twice does no harm.
-func TestRPCOtherNameNode(t *testing.T) {
+func TestFailoverWithinCalls(t *testing.T) {
 	c := hadooptest.New(t, hadooptest.Config{DataNodes: 1, HA: true})
 	ctx := t.Context()
 	st := rpcStore(t, c, "", 1, nil)
@@ -73,8 +73,8 @@ func TestRPCOtherNameNode(t *testing.T) {
 	}
 }
 
-// TestRPCStranger wants a user without Kerberos to be told so at once.
-func TestRPCStranger(t *testing.T) {
+// TestKerberosStranger wants a user without Kerberos to be told so at once.
+func TestKerberosStranger(t *testing.T) {
 	hadooptest.NeedKerberos(t)
 	kdc, err := hadooptest.StartKDC(t.Context(), t.TempDir(), 0)
 	if err != nil {

@@ -110,8 +110,8 @@ func (r refusal) try(t *testing.T, f folder, road, uri, input string) {
 	}
 }
 
-// TestFullDataNodes converts more than fits, which may be cured.
-func TestFullDataNodes(t *testing.T) {
+// TestHDFSFullDataNodes converts more than fits, which may be cured.
+func TestHDFSFullDataNodes(t *testing.T) {
 	hadooptest.Need(t)
 	dir := t.TempDir()
 	var disk syscall.Statfs_t

@@ -83,7 +83,7 @@ func scratch(t *testing.T, st store.Store) string {
 	return dir
 }
 
-func TestRPCStore(t *testing.T) {
+func TestHDFSStoreOverRPC(t *testing.T) {
 	c := hadooptest.Shared(t)
 	storetest.Run(t, func(t *testing.T) (store.Store, string) {
 		st := rpcStore(t, c, "", 0, nil)
@@ -139,7 +139,7 @@ func blocks(t *testing.T, c *hadooptest.Cluster, file string) (length, count, co
 	return length, count, copies
 }
 
-func TestRPCOneBlock(t *testing.T) {
+func TestHDFSFileIsOneBlock(t *testing.T) {
 	c := hadooptest.Shared(t)
 	const mib = 1 << 20
 	for _, replication := range []int{0, 1, 2} {
@@ -164,7 +164,7 @@ func TestRPCOneBlock(t *testing.T) {
 	}
 }
 
-func TestRPCBlockGuard(t *testing.T) {
+func TestHDFSBlockGuard(t *testing.T) {
 	c := hadooptest.Shared(t)
 	st := rpcStore(t, c, "", 0, nil)
 	file := path.Join(scratch(t, st), "f")
@@ -189,7 +189,7 @@ func TestRPCBlockGuard(t *testing.T) {
 	}
 }
 
-func TestRPCBeingWritten(t *testing.T) {
+func TestHDFSBeingWritten(t *testing.T) {
 	c := hadooptest.Shared(t)
 	st := rpcStore(t, c, "", 0, nil)
 	dir := scratch(t, st)
@@ -238,7 +238,7 @@ func denied(t *testing.T, err error, names ...string) {
 	}
 }
 
-func TestRPCPermission(t *testing.T) {
+func TestHDFSPermission(t *testing.T) {
 	c := hadooptest.Shared(t)
 	ours := rpcStore(t, c, "", 0, map[string]string{"fs.permissions.umask-mode": "077"})
 	dir := scratch(t, ours)

@@ -222,9 +222,9 @@ func bulk(t *testing.T, size int64) (file string, rows int64) {
 	return file, rows
 }
 
-// TestOneBlock holds large files to one block each: a block of another size
+// TestHDFSOneBlock holds large files to one block each: a block of another size
 // than the cluster's, and in a soak one whose size no 32-bit number holds.
-func TestOneBlock(t *testing.T) {
+func TestHDFSOneBlock(t *testing.T) {
 	f := newFolder(t, hadooptest.Shared(t))
 	sizes := []int64{64 << 20, 300 << 20}
 	if os.Getenv("ROWTOCOL_SOAK") != "" {

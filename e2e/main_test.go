@@ -17,16 +17,7 @@ import (
 	"github.com/rowtocol/rowtocol/e2e/hadooptest"
 )
 
-var (
-	program string // the built program
-	java    javaOracle
-)
-
-// javaOracle is Java's Trevni, or why it is not there.
-type javaOracle struct {
-	script  string
-	missing string
-}
+var program string // the built program
 
 func TestMain(m *testing.M) {
 	run := func() (int, error) { return testMain(m) }
@@ -45,19 +36,16 @@ func TestMain(m *testing.M) {
 }
 
 func testMain(m *testing.M) (int, error) {
-	dir, err := os.MkdirTemp("", "rowtocol-e2e-")
+	remove, err := findProgram()
 	if err != nil {
 		return 1, err
 	}
-	defer func() { _ = os.RemoveAll(dir) }()
-	program = filepath.Join(dir, "rowtocol")
-	build := exec.Command("go", "build", "-o", program, "../cmd/rowtocol")
-	if out, err := build.CombinedOutput(); err != nil {
-		return 1, fmt.Errorf("build: %w\n%s", err, out)
-	}
+	defer remove()
+	began := time.Now()
 	if java, err = findJava(); err != nil {
 		return 1, err
 	}
+	defer java.stop()
 	if java.missing != "" {
 		fmt.Fprintf(os.Stderr, "e2e: SKIPPED: NO JAVA TREVNI, its judgment is missing: %s\n", java.missing)
 	}
@@ -67,34 +55,32 @@ func testMain(m *testing.M) (int, error) {
 		}
 		fmt.Fprintf(os.Stderr, "e2e: SKIPPED: NO HADOOP, nothing is tested on HDFS: %s\n", why)
 	}
+	fmt.Printf("set-up: Java's classes and Hadoop's: %v\n", time.Since(began).Round(10*time.Millisecond))
 	defer hadooptest.StopShared()
 	return m.Run(), nil
 }
 
-func required() bool { return os.Getenv("ROWTOCOL_E2E") == "required" }
-
-// findJava builds the Java side, once for all tests.
-func findJava() (javaOracle, error) {
-	script, err := filepath.Abs("java/run.sh")
+// findProgram builds the program, unless ROWTOCOL_PROGRAM names one.
+func findProgram() (remove func(), err error) {
+	if program = os.Getenv("ROWTOCOL_PROGRAM"); program != "" {
+		_, err := os.Stat(program)
+		return func() {}, err
+	}
+	dir, err := os.MkdirTemp("", "rowtocol-e2e-")
 	if err != nil {
-		return javaOracle{}, err
+		return nil, err
 	}
-	o := javaOracle{script: script}
-	for _, tool := range []string{"java", "mvn", "flock"} {
-		if _, err := exec.LookPath(tool); err != nil {
-			o.missing = tool + " is not installed"
-		}
+	remove = func() { _ = os.RemoveAll(dir) } // a scratch directory
+	program = filepath.Join(dir, "rowtocol")
+	build := exec.Command("go", "build", "-o", program, "../cmd/rowtocol")
+	if out, err := build.CombinedOutput(); err != nil {
+		remove()
+		return nil, fmt.Errorf("build: %w\n%s", err, out)
 	}
-	if o.missing == "" {
-		if out, err := exec.Command(script, "compare", os.DevNull).CombinedOutput(); err != nil {
-			o.missing = fmt.Sprintf("java/run.sh: %v: %s", err, bytes.TrimSpace(out))
-		}
-	}
-	if o.missing != "" && required() {
-		return o, errors.New("ROWTOCOL_E2E=required, but " + o.missing)
-	}
-	return o, nil
+	return remove, nil
 }
+
+func required() bool { return os.Getenv("ROWTOCOL_E2E") == "required" }
 
 // skip leaves a test out for want of something in the environment.
 func skip(t *testing.T, why string) {
@@ -104,62 +90,6 @@ func skip(t *testing.T, why string) {
 	}
 	fmt.Fprintf(os.Stderr, "e2e: SKIPPED: %s: %s\n", t.Name(), why)
 	t.Skip(why)
-}
-
-func needJava(t *testing.T) {
-	t.Helper()
-	if java.missing != "" {
-		skip(t, java.missing)
-	}
-}
-
-// verdict is one line of a list command of the Java side.
-type verdict struct {
-	pass   bool
-	detail string
-}
-
-// list runs a list command of the Java side in one JVM. Each line is the
-// tab-separated files of one job; the verdicts come in the same order.
-func (j javaOracle) list(t *testing.T, lines [][]string, command string, args ...string) []verdict {
-	t.Helper()
-	var in strings.Builder
-	for _, l := range lines {
-		in.WriteString(strings.Join(l, "\t") + "\n")
-	}
-	cmd := exec.Command(j.script, append([]string{command, "-"}, args...)...)
-	cmd.Stdin = strings.NewReader(in.String())
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	out, err := cmd.Output()
-	if exit := (*exec.ExitError)(nil); err != nil && !(errors.As(err, &exit) && exit.ExitCode() == 1) {
-		t.Fatalf("java %s: %v\n%s", command, err, &stderr)
-	}
-	var verdicts []verdict
-	for line := range strings.Lines(string(out)) {
-		f := strings.SplitN(strings.TrimSuffix(line, "\n"), "\t", 3)
-		if len(f) != 3 {
-			t.Fatalf("java %s: line %q", command, line)
-		}
-		verdicts = append(verdicts, verdict{pass: f[0] == "PASS", detail: f[2]})
-	}
-	if len(verdicts) != len(lines) {
-		t.Fatalf("java %s: %d verdicts on %d lines\n%s", command, len(verdicts), len(lines), &stderr)
-	}
-	return verdicts
-}
-
-// call runs a command of the Java side that must succeed.
-func (j javaOracle) call(t *testing.T, args ...string) string {
-	t.Helper()
-	var stderr bytes.Buffer
-	cmd := exec.Command(j.script, args...)
-	cmd.Stderr = &stderr
-	out, err := cmd.Output()
-	if err != nil {
-		t.Fatalf("java %s: %v\n%s", strings.Join(args, " "), err, &stderr)
-	}
-	return strings.TrimSpace(string(out))
 }
 
 // result is what a run of the program came to.

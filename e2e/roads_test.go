@@ -28,9 +28,9 @@ func on(uri string) jobtest.Open {
 	}
 }
 
-// TestRoads runs the failing conversions, which the job's own tests run on
+// TestHDFSFailures runs the failing conversions, which the job's own tests run on
 // local disk, on both roads to HDFS: a sample of them, all of them in a soak.
-func TestRoads(t *testing.T) {
+func TestHDFSFailures(t *testing.T) {
 	c := hadooptest.Shared(t)
 	stride := 41
 	if os.Getenv("ROWTOCOL_SOAK") != "" {

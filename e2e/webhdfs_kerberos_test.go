@@ -15,9 +15,9 @@ import (
 	"github.com/rowtocol/rowtocol/store/cluster"
 )
 
-// TestWebHDFSTokens uses a secure cluster, whose data nodes encrypt what they
+// TestKerberosTokens uses a secure cluster, whose data nodes encrypt what they
 // send each other, with delegation tokens that hardly live.
-func TestWebHDFSTokens(t *testing.T) {
+func TestKerberosTokens(t *testing.T) {
 	hadooptest.NeedKerberos(t)
 	k, err := hadooptest.StartKDC(t.Context(), t.TempDir(), 0)
 	if err != nil {

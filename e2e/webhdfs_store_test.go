@@ -57,9 +57,9 @@ type webServer struct {
 	admin   string // URL of a name node
 }
 
-// TestWebHDFSStore tests the store on name and data nodes, and on the gateway
+// TestHDFSStoreOverHTTP tests the store on name and data nodes, and on the gateway
 // that speaks the same with differences.
-func TestWebHDFSStore(t *testing.T) {
+func TestHDFSStoreOverHTTP(t *testing.T) {
 	hadooptest.Need(t)
 	c := hadooptest.New(t, hadooptest.Config{DataNodes: 3, HTTPFS: true})
 	for name, uri := range map[string]string{"name node": c.WebURI(), "HttpFS": c.HTTPFS()} {
@@ -273,9 +273,9 @@ func (s webServer) testErasureCoding(t *testing.T) {
 	}
 }
 
-// TestWebHDFSHung suspends daemons: no call may last much longer than the
+// TestHungCallsOverHTTP suspends daemons: no call may last much longer than the
 // configuration allows, nor a second longer than its context.
-func TestWebHDFSHung(t *testing.T) {
+func TestHungCallsOverHTTP(t *testing.T) {
 	hadooptest.Need(t)
 	c := hadooptest.New(t, hadooptest.Config{DataNodes: 1, HDFS: map[string]string{
 		"dfs.namenode.heartbeat.recheck-interval": "300000", // it goes on offering a hung node

@@ -6,6 +6,7 @@ import (
 	"os"
 	"sync"
 	"testing"
+	"time"
 )
 
 // Need leaves the test out, loudly, where no cluster can run; with
@@ -52,7 +53,7 @@ func Shared(t testing.TB) *Cluster {
 	if shared.dir == "" {
 		shared.dir, shared.err = os.MkdirTemp("", "rowtocol-hdfs-")
 		if shared.err == nil {
-			shared.cluster, shared.err = Start(context.Background(), shared.dir, Config{DataNodes: 3})
+			shared.cluster, shared.err = started(context.Background(), t, shared.dir, Config{DataNodes: 3})
 		}
 	}
 	if shared.err != nil {
@@ -79,10 +80,21 @@ func StopShared() {
 func New(t testing.TB, config Config) *Cluster {
 	t.Helper()
 	Need(t)
-	c, err := Start(t.Context(), t.TempDir(), config)
+	c, err := started(t.Context(), t, t.TempDir(), config)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(c.Stop)
 	return c
+}
+
+// started starts a cluster and logs how long that took.
+func started(ctx context.Context, t testing.TB, dir string, config Config) (*Cluster, error) {
+	t.Helper()
+	began := time.Now()
+	c, err := Start(ctx, dir, config)
+	if err == nil {
+		t.Logf("set-up: cluster of %d daemons: %v", len(c.daemons()), time.Since(began).Round(10*time.Millisecond))
+	}
+	return c, err
 }

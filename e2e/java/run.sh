@@ -18,6 +18,9 @@
 #   run.sh json LIST                       LIST lines: IN.avro<TAB>ROWS.json, of lines in Avro's JSON encoding; the same
 #   run.sh resolve -                       standard input: WRITER.avsc<TAB>READER.avsc<TAB>DATUM in hexadecimal;
 #                                          prints PASS|FAIL, -, the datum in the reader's schema or the error
+#   run.sh serve                           one JVM for many of the above: standard input holds requests, each a line of
+#                                          the command and its arguments, tab-separated, the lines of the list that is
+#                                          named -, and an empty line; an empty line ends each answer too
 #
 # LIST may be - for standard input.  ORACLE_TARGET overrides the build folder, ORACLE_JAVA_OPTS adds JVM options.
 set -eu

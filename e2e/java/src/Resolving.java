@@ -1,10 +1,7 @@
 import java.io.BufferedReader;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
-import java.io.InputStream;
-import java.io.InputStreamReader;
 import java.io.PrintStream;
-import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.HexFormat;
 import java.util.LinkedHashMap;
@@ -25,10 +22,10 @@ final class Resolving {
   private Resolving() {}
 
   /** Each line holds a writer's schema, a reader's and a datum in hexadecimal; the answer is the reader's datum. */
-  static boolean each(InputStream in, PrintStream out) throws IOException {
+  static boolean each(BufferedReader list, PrintStream out) throws IOException {
     boolean ok = true;
-    try (BufferedReader lines = new BufferedReader(new InputStreamReader(in, StandardCharsets.UTF_8))) {
-      for (String line; (line = lines.readLine()) != null; ) {
+    try (list) {
+      for (String line; (line = list.readLine()) != null; ) {
         String[] f = line.split("\t", -1);
         try {
           out.println("PASS\t-\t" + resolve(f[0], f[1], HexFormat.of().parseHex(f[2])));

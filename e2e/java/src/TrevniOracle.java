@@ -10,6 +10,7 @@ import java.io.InputStream;
 import java.io.InputStreamReader;
 import java.io.OutputStream;
 import java.io.PrintStream;
+import java.io.StringReader;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -51,26 +52,12 @@ public final class TrevniOracle {
       new BufferedOutputStream(new FileOutputStream(FileDescriptor.out), 1 << 16), false,
       StandardCharsets.UTF_8);
 
-  public static void main(String[] a) throws Exception {
+  public static void main(String[] a) {
     boolean ok = true;
     try {
-      switch (a[0]) {
-        case "read" -> read(new File(a[1]), a.length > 2 ? new File(a[2]) : null);
-        case "start" -> out.println(0);
-        case "rows" -> out.println(ReadBack.passes(() -> ReadBack.rows(new File(a[1]))));
-        case "sum" -> out.println(ReadBack.passes(() -> ReadBack.sum(new File(a[1]), a[2])));
-        case "sum-rows" -> out.println(ReadBack.passes(() -> ReadBack.sumRows(new File(a[1]), new File(a[2]))));
-        case "columns" -> columns(new File(a[1]));
-        case "blocks" -> blocks(new File(a[1]));
-        case "seek" -> out.println(seek(new File(a[1])));
-        case "write" -> out.println(write(new File(a[1]), new File(a[2]), arg(a, 3), arg(a, 4)));
-        case "write-all" -> ok = each(a[1], f -> write(f.get(0), f.get(1), arg(a, 2), arg(a, 3)));
-        case "write-values" -> ok = each(a[1], f -> writeValues(f.get(0), f.get(1), arg(a, 2), arg(a, 3)));
-        case "resolve" -> ok = Resolving.each(System.in, out);
-        case "json" -> ok = each(a[1], f -> json(f.get(0), f.get(1)));
-        case "compare" -> ok = each(a[1], f -> compare(f.get(0), f.subList(1, f.size())));
-        default -> throw new IllegalArgumentException("unknown command " + a[0]);
-      }
+      BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
+      if (a[0].equals("serve")) serve(in);
+      else ok = run(a, in);
     } catch (Throwable e) {
       out.flush();
       System.err.println("trevni-oracle: " + reason(e));
@@ -79,6 +66,48 @@ public final class TrevniOracle {
     }
     out.flush();
     System.exit(ok ? 0 : 1); // a timed-out worker may still run
+  }
+
+  /** Answers requests until the input ends. An empty line ends each request, and each answer. */
+  private static void serve(BufferedReader in) throws IOException {
+    for (String command; (command = in.readLine()) != null; ) {
+      StringBuilder list = new StringBuilder();
+      for (String line; (line = in.readLine()) != null && !line.isEmpty(); ) list.append(line).append('\n');
+      try {
+        run(command.split("\t"), new BufferedReader(new StringReader(list.toString())));
+      } catch (Throwable e) {
+        out.println("ERROR\t" + reason(e));
+      }
+      out.println();
+      out.flush();
+    }
+  }
+
+  /** Runs a command, whose list is in the input where it is named "-". */
+  private static boolean run(String[] a, BufferedReader in) throws Exception {
+    boolean ok = true;
+    switch (a[0]) {
+      case "read" -> read(new File(a[1]), a.length > 2 ? new File(a[2]) : null);
+      case "start" -> out.println(0);
+      case "rows" -> out.println(ReadBack.passes(() -> ReadBack.rows(new File(a[1]))));
+      case "sum" -> out.println(ReadBack.passes(() -> ReadBack.sum(new File(a[1]), a[2])));
+      case "sum-rows" -> out.println(ReadBack.passes(() -> ReadBack.sumRows(new File(a[1]), new File(a[2]))));
+      case "columns" -> columns(new File(a[1]));
+      case "blocks" -> blocks(new File(a[1]));
+      case "seek" -> out.println(seek(new File(a[1])));
+      case "write" -> out.println(write(new File(a[1]), new File(a[2]), arg(a, 3), arg(a, 4)));
+      case "write-all" -> ok = each(list(a[1], in), f -> write(f.get(0), f.get(1), arg(a, 2), arg(a, 3)));
+      case "write-values" -> ok = each(list(a[1], in), f -> writeValues(f.get(0), f.get(1), arg(a, 2), arg(a, 3)));
+      case "resolve" -> ok = Resolving.each(list(a[1], in), out);
+      case "json" -> ok = each(list(a[1], in), f -> json(f.get(0), f.get(1)));
+      case "compare" -> ok = each(list(a[1], in), f -> compare(f.get(0), f.subList(1, f.size())));
+      default -> throw new IllegalArgumentException("unknown command " + a[0]);
+    }
+    return ok;
+  }
+
+  private static BufferedReader list(String name, BufferedReader in) throws IOException {
+    return name.equals("-") ? in : Files.newBufferedReader(new File(name).toPath());
   }
 
   private static String arg(String[] a, int i) {
@@ -380,11 +409,10 @@ public final class TrevniOracle {
     String run(List<File> files) throws Exception;
   }
 
-  private static boolean each(String list, Job job) throws IOException, InterruptedException {
+  private static boolean each(BufferedReader list, Job job) throws IOException, InterruptedException {
     boolean ok = true;
-    InputStream in = list.equals("-") ? System.in : Files.newInputStream(new File(list).toPath());
-    try (BufferedReader lines = new BufferedReader(new InputStreamReader(in, StandardCharsets.UTF_8))) {
-      for (String line; (line = lines.readLine()) != null; ) {
+    try (list) {
+      for (String line; (line = list.readLine()) != null; ) {
         if (line.isEmpty()) continue;
         List<File> files = new ArrayList<>();
         for (String f : line.split("\t")) files.add(new File(f));

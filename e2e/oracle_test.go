@@ -1,0 +1,163 @@
+package e2e
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+)
+
+var java = &javaOracle{}
+
+// javaOracle is Java's Trevni: one JVM, started on first use, that answers one
+// request after another. Its methods may be called concurrently.
+type javaOracle struct {
+	script  string
+	missing string // why there is none
+
+	mu       sync.Mutex // held during a request
+	cmd      *exec.Cmd
+	requests io.WriteCloser
+	answers  *bufio.Reader
+	stderr   bytes.Buffer
+}
+
+// findJava builds the Java side, once for all tests.
+func findJava() (*javaOracle, error) {
+	script, err := filepath.Abs("java/run.sh")
+	if err != nil {
+		return nil, err
+	}
+	o := &javaOracle{script: script}
+	for _, tool := range []string{"java", "mvn", "flock"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			o.missing = tool + " is not installed"
+		}
+	}
+	if o.missing == "" {
+		if out, err := exec.Command(script, "compare", os.DevNull).CombinedOutput(); err != nil {
+			o.missing = fmt.Sprintf("java/run.sh: %v: %s", err, bytes.TrimSpace(out))
+		}
+	}
+	if o.missing != "" && required() {
+		return o, errors.New("ROWTOCOL_E2E=required, but " + o.missing)
+	}
+	return o, nil
+}
+
+func needJava(t *testing.T) {
+	t.Helper()
+	if java.missing != "" {
+		skip(t, java.missing)
+	}
+}
+
+// start starts the JVM if none runs. It wants o.mu held.
+func (o *javaOracle) start() error {
+	if o.cmd != nil {
+		return nil
+	}
+	cmd := exec.Command(o.script, "serve")
+	cmd.Stderr = &o.stderr
+	requests, err := cmd.StdinPipe()
+	if err != nil {
+		return err
+	}
+	answers, err := cmd.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	o.cmd, o.requests, o.answers = cmd, requests, bufio.NewReader(answers)
+	return nil
+}
+
+// stop ends the JVM, if one runs.
+func (o *javaOracle) stop() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.cmd != nil {
+		_ = o.requests.Close()
+		_ = o.cmd.Wait() // it has answered all that was asked
+		o.cmd = nil
+	}
+}
+
+// ask sends a command and the lines of its list, and returns the lines of the
+// answer.
+func (o *javaOracle) ask(command []string, list [][]string) (answer []string, err error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if err := o.start(); err != nil {
+		return nil, err
+	}
+	var request strings.Builder
+	for _, fields := range append([][]string{command}, list...) {
+		request.WriteString(strings.Join(fields, "\t") + "\n")
+	}
+	request.WriteString("\n")
+	sent := make(chan error, 1)
+	go func() {
+		_, err := io.WriteString(o.requests, request.String())
+		sent <- err
+	}()
+	for {
+		line, err := o.answers.ReadString('\n')
+		if err != nil {
+			_ = o.requests.Close() // which also ends the sending
+			return nil, errors.Join(<-sent, err, o.cmd.Wait(), errors.New(o.stderr.String()))
+		}
+		if line == "\n" {
+			return answer, <-sent
+		}
+		answer = append(answer, strings.TrimSuffix(line, "\n"))
+	}
+}
+
+// verdict is one line of a list command of the Java side.
+type verdict struct {
+	pass   bool
+	detail string
+}
+
+// list runs a list command of the Java side. Each line is the tab-separated
+// files of one job; the verdicts come in the same order.
+func (o *javaOracle) list(t *testing.T, lines [][]string, command ...string) []verdict {
+	t.Helper()
+	answer, err := o.ask(command, lines)
+	if err != nil {
+		t.Fatalf("java %s: %v", command, err)
+	}
+	if len(answer) != len(lines) {
+		t.Fatalf("java %s: %d verdicts on %d lines\n%s", command, len(answer), len(lines), strings.Join(answer, "\n"))
+	}
+	verdicts := make([]verdict, len(answer))
+	for i, line := range answer {
+		f := strings.SplitN(line, "\t", 3)
+		if len(f) != 3 {
+			t.Fatalf("java %s: line %q", command, line)
+		}
+		verdicts[i] = verdict{pass: f[0] == "PASS", detail: f[2]}
+	}
+	return verdicts
+}
+
+// call runs a command of the Java side that must succeed, and returns what it
+// prints.
+func (o *javaOracle) call(t *testing.T, command ...string) []string {
+	t.Helper()
+	answer, err := o.ask(command, nil)
+	if err != nil || len(answer) > 0 && strings.HasPrefix(answer[len(answer)-1], "ERROR\t") {
+		t.Fatalf("java %s: %v\n%s", command, err, strings.Join(answer, "\n"))
+	}
+	return answer
+}
