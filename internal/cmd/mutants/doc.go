@@ -1,0 +1,31 @@
+// Command mutants finds out whether each guard of the code is missed by a test
+// when it is gone:
+//
+//	mutants [-parallel n] [-timeout 2m] [package...]
+//
+// A guard is what keeps a promise: a length compared before it is allocated, a
+// checksum, a sync, a check before a rename. It is marked where it stands, by a
+// line of its own directly above one statement or one case of a switch without
+// a tag, which says what is lost without it:
+//
+//	//guard: a torn file would get its name
+//	if n != size {
+//		return errShort
+//	}
+//
+// For each mark of the packages (by default all of the module) the command
+// compiles the package's tests with that one guard disabled, without touching
+// the working tree, and runs them with -test.short. A test that fails, crashes
+// or hangs has noticed. A mark may name further packages, by their directories
+// below the module's root, whose tests are run if the guard's own do not notice:
+//
+//	//guard: a renamed file could be lost (tests: ./reducer ./store/location)
+//
+// These can be disabled: a call, an assignment other than :=, an if, a for, a
+// return of one error, and the cases of a switch without a tag. Anything else
+// is reported as an error, and so is a guard without which the code does not
+// compile; such a guard is to be rewritten as a statement of its own.
+//
+// Each guard is printed in a line, as noticed, SURVIVED or error. The exit code
+// is 1 unless all were noticed.
+package main

@@ -1,0 +1,120 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"syscall"
+	"time"
+)
+
+func main() {
+	parallel := flag.Int("parallel", runtime.GOMAXPROCS(0), "how many guards to try at once")
+	timeout := flag.Duration("timeout", 2*time.Minute, "how long one package's tests may take before they count as hanging")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	noticed, err := run(ctx, os.Stdout, flag.Args(), *parallel, *timeout)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "mutants:", err)
+	}
+	if !noticed || err != nil {
+		os.Exit(1)
+	}
+}
+
+// run tries every guard of the packages and reports whether all were noticed.
+func run(ctx context.Context, w io.Writer, patterns []string, parallel int, timeout time.Duration) (bool, error) {
+	m, err := openModule(ctx)
+	if err != nil {
+		return false, err
+	}
+	guards, err := m.guards(ctx, patterns)
+	if err != nil {
+		return false, err
+	}
+	scratch, err := os.MkdirTemp("", "mutants-")
+	if err != nil {
+		return false, err
+	}
+	defer func() { _ = os.RemoveAll(scratch) }()
+	t := &trials{module: m, scratch: scratch, timeout: timeout, sound: map[string]func() error{}}
+	counts := tryAll(ctx, w, t, guards, parallel)
+	if ctx.Err() != nil {
+		return false, ctx.Err()
+	}
+	fmt.Fprintf(w, "%d guards: %d noticed, %d survived, %d errors\n",
+		len(guards), counts[noticed], counts[survived], counts[failed])
+	return counts[noticed] == len(guards), nil
+}
+
+// tryAll tries some guards at once, prints a line about each as it is done,
+// and counts the verdicts.
+func tryAll(ctx context.Context, w io.Writer, t *trials, guards []placed, parallel int) map[verdict]int {
+	var (
+		mu     sync.Mutex
+		counts = map[verdict]int{}
+		next   = make(chan placed)
+		pool   sync.WaitGroup
+	)
+	for range max(1, parallel) {
+		pool.Go(func() {
+			for g := range next {
+				began := time.Now()
+				v, by := t.try(ctx, g)
+				if ctx.Err() != nil {
+					continue
+				}
+				mu.Lock()
+				counts[v]++
+				fmt.Fprintf(w, "%-8s %s:%d %s (%s, %.1f s)\n", v, g.name, g.line, g.why, by, time.Since(began).Seconds())
+				mu.Unlock()
+			}
+		})
+	}
+	for _, g := range guards {
+		next <- g
+	}
+	close(next)
+	pool.Wait()
+	return counts
+}
+
+// placed is a guard and where it stands in the module.
+type placed struct {
+	guard
+	name string // of the file, from the module's root
+	pkg  string // the directory of its package as go test takes it: ./ocf
+}
+
+// guards finds the marks in the files of the packages that this system builds.
+func (m *module) guards(ctx context.Context, patterns []string) ([]placed, error) {
+	packages, err := m.list(ctx, patterns)
+	if err != nil {
+		return nil, err
+	}
+	var all []placed
+	for _, p := range packages {
+		for _, name := range append(p.GoFiles, p.CgoFiles...) {
+			file := filepath.Join(p.Dir, name)
+			src, err := os.ReadFile(file)
+			if err != nil {
+				return nil, err
+			}
+			found, err := findGuards(file, src)
+			if err != nil {
+				return nil, err
+			}
+			for _, g := range found {
+				all = append(all, placed{guard: g, name: m.relative(file), pkg: "./" + m.relative(p.Dir)})
+			}
+		}
+	}
+	return all, nil
+}

@@ -1,0 +1,154 @@
+package main
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// The files of a module with one guard of each fate.
+var sample = map[string]string{
+	"go.mod": "module sample\n\ngo 1.26\n",
+	"sum/sum.go": `package sum
+
+import "errors"
+
+func First(values []int, n int) (int, error) {
+	//guard: noticed by its own tests
+	if n > len(values) {
+		return 0, errors.New("too long")
+	}
+	return sum(values[:n]), nil
+}
+
+func sum(values []int) int {
+	total := 0
+	//guard: noticed next door (tests: ./next)
+	for _, v := range values {
+		total += v
+	}
+	//guard: noticed by nobody (tests: ./next)
+	total = max(total, 0)
+	return total
+}
+
+func Forever() error {
+	//guard: gone, the function has no end
+	for {
+	}
+}
+
+func Declares() int {
+	//guard: a declaration
+	n := 1
+	return n
+}
+`,
+	"sum/sum_test.go": `package sum
+
+import "testing"
+
+func TestTooLong(t *testing.T) {
+	if _, err := First([]int{1}, 2); err == nil {
+		t.Error("no error")
+	}
+}
+`,
+	"next/next.go": "package next\n",
+	"next/next_test.go": `package next
+
+import (
+	"sample/sum"
+	"testing"
+)
+
+func TestSum(t *testing.T) {
+	if n, _ := sum.First([]int{1, 2}, 2); n != 3 {
+		t.Error(n)
+	}
+}
+`,
+	"unsound/unsound.go": `package unsound
+
+func Do() error {
+	//guard: the tests fail anyway
+	return nil
+}
+`,
+	"unsound/unsound_test.go": `package unsound
+
+import "testing"
+
+func TestDo(t *testing.T) {
+	t.Error(Do())
+}
+`,
+	"untested/untested.go": `package untested
+
+func Do() error {
+	//guard: there are no tests
+	return nil
+}
+`,
+}
+
+func TestRun(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range sample {
+		file := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Chdir(dir)
+	t.Setenv("GOWORK", "off")
+	t.Setenv("GOFLAGS", "")
+	tests := []struct {
+		name     string
+		packages []string
+		noticed  bool
+		want     []string // begins of the lines, sorted
+	}{
+		{"all", nil, false, []string{
+			"7 guards: 2 noticed, 1 survived, 4 errors",
+			"SURVIVED sum/sum.go:19 noticed by nobody (./sum ./next, ",
+			"error    sum/sum.go:25 gone, the function has no end (does not compile: ",
+			"error    sum/sum.go:31 a declaration (a declaration cannot be disabled, ",
+			"error    unsound/unsound.go:4 the tests fail anyway (the tests of ./unsound fail without any change: TestDo, ",
+			"error    untested/untested.go:4 there are no tests (./untested has no tests, ",
+			"noticed  sum/sum.go:15 noticed next door (./next TestSum, ",
+			"noticed  sum/sum.go:6 noticed by its own tests (./sum TestTooLong, ",
+		}},
+		{"no guards", []string{"./next"}, true, []string{"0 guards: 0 noticed, 0 survived, 0 errors"}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			var out strings.Builder
+			all, err := run(context.Background(), &out, test.packages, 2, time.Minute)
+			if err != nil || all != test.noticed {
+				t.Errorf("all noticed: %v, %v; want %v", all, err, test.noticed)
+			}
+			got := regexp.MustCompile(`(?m)^(noticed|SURVIVED|error|\d+ guards).*`).FindAllString(out.String(), -1)
+			slices.Sort(got)
+			if len(got) != len(test.want) {
+				t.Fatalf("printed\n%s", out.String())
+			}
+			for i, want := range test.want {
+				if !strings.HasPrefix(got[i], want) {
+					t.Errorf("printed %q, want %q", got[i], want)
+				}
+			}
+		})
+	}
+	if _, err := run(context.Background(), new(strings.Builder), []string{"./missing"}, 1, time.Minute); err == nil {
+		t.Error("no error for a package that does not exist")
+	}
+}

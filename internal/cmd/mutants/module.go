@@ -1,0 +1,76 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// module is the module of the working directory.
+type module struct{ root string }
+
+func openModule(ctx context.Context) (*module, error) {
+	out, err := goCommand(ctx, "", "list", "-m", "-f", "{{.Dir}}")
+	if err != nil {
+		return nil, err
+	}
+	return &module{root: strings.TrimSpace(string(out))}, nil
+}
+
+func (m *module) relative(path string) string {
+	name, err := filepath.Rel(m.root, path)
+	if err != nil {
+		return path
+	}
+	return filepath.ToSlash(name)
+}
+
+// listed is what go list says about a package.
+type listed struct {
+	Dir      string
+	GoFiles  []string
+	CgoFiles []string
+}
+
+// list expands package patterns, which are seen from the working directory; no
+// pattern is the whole module.
+func (m *module) list(ctx context.Context, patterns []string) ([]listed, error) {
+	dir := ""
+	if len(patterns) == 0 {
+		dir, patterns = m.root, []string{"./..."}
+	}
+	out, err := goCommand(ctx, dir, append([]string{"list", "-json=Dir,GoFiles,CgoFiles", "--"}, patterns...)...)
+	if err != nil {
+		return nil, err
+	}
+	var packages []listed
+	for d := json.NewDecoder(bytes.NewReader(out)); ; {
+		var p listed
+		if err := d.Decode(&p); errors.Is(err, io.EOF) {
+			return packages, nil
+		} else if err != nil {
+			return nil, fmt.Errorf("go list: %w", err)
+		}
+		packages = append(packages, p)
+	}
+}
+
+// goCommand runs the go command in a directory and returns what it prints. The
+// error ends with its messages.
+func goCommand(ctx context.Context, dir string, args ...string) ([]byte, error) {
+	cmd := exec.CommandContext(ctx, "go", args...)
+	cmd.Dir = dir
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, fmt.Errorf("go %s: %w\n%s", args[0], err, bytes.TrimSpace(stderr.Bytes()))
+	}
+	return out, nil
+}

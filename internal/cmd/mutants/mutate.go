@@ -1,0 +1,192 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"regexp"
+	"strings"
+)
+
+// guard is one mark in a file.
+type guard struct {
+	file  string // as it was given to findGuards
+	line  int    // of the mark
+	why   string // what is lost without the guard
+	tests []string
+	// mutant is the file's text with this guard disabled; err says why there
+	// is none.
+	mutant []byte
+	err    error
+}
+
+const mark = "//guard:"
+
+var (
+	nearMark  = regexp.MustCompile(`^//\s*(?i:guards?)\s*:`)
+	testsList = regexp.MustCompile(`\s*\(tests:([^()]*)\)$`)
+)
+
+// findGuards returns the marked guards of a file in order.
+func findGuards(file string, src []byte) ([]guard, error) {
+	fset := token.NewFileSet()
+	tree, err := parser.ParseFile(fset, file, src, parser.ParseComments|parser.SkipObjectResolution)
+	if err != nil {
+		return nil, err
+	}
+	var found []guard
+	for _, group := range tree.Comments {
+		for _, c := range group.List {
+			if !nearMark.MatchString(c.Text) {
+				continue
+			}
+			g := guard{file: file, line: fset.Position(c.Pos()).Line}
+			g.err = g.read(c.Text)
+			if g.err == nil && !aloneOnLine(fset, src, c) {
+				g.err = errors.New("the mark does not stand on a line of its own")
+			}
+			if g.err == nil {
+				g.mutant, g.err = disable(fset, tree, src, g.line+1)
+			}
+			found = append(found, g)
+		}
+	}
+	return found, nil
+}
+
+// read takes the mark's text apart.
+func (g *guard) read(comment string) error {
+	text, ok := strings.CutPrefix(comment, mark)
+	if !ok {
+		return fmt.Errorf("a mark is written %q", mark)
+	}
+	if m := testsList.FindStringSubmatchIndex(text); m != nil {
+		g.tests = strings.Fields(text[m[2]:m[3]])
+		text = text[:m[0]]
+		if len(g.tests) == 0 {
+			return errors.New("the mark's list of tests is empty")
+		}
+	}
+	g.why = strings.TrimSpace(text)
+	if g.why == "" {
+		return errors.New("the mark does not say what is lost without the guard")
+	}
+	return nil
+}
+
+func aloneOnLine(fset *token.FileSet, src []byte, c *ast.Comment) bool {
+	before := src[:fset.Position(c.Pos()).Offset]
+	return len(bytes.TrimSpace(before[bytes.LastIndexByte(before, '\n')+1:])) == 0
+}
+
+// disable returns the text without the effect of the statement that begins on
+// the line. No line is moved.
+func disable(fset *token.FileSet, tree *ast.File, src []byte, line int) ([]byte, error) {
+	stmt, results := statementAt(fset, tree, line)
+	if stmt == nil {
+		return nil, errors.New("no statement begins on the line below the mark")
+	}
+	e := editor{fset: fset, src: src}
+	switch s := stmt.(type) {
+	case *ast.AssignStmt:
+		if s.Tok == token.DEFINE {
+			return nil, errors.New("a declaration cannot be disabled")
+		}
+		e.around(s, "if false { ", " }")
+	case *ast.ExprStmt, *ast.ForStmt, *ast.RangeStmt:
+		e.around(s, "if false { ", " }")
+	case *ast.IfStmt:
+		if s.Else == nil {
+			e.around(s, "if false { ", " }")
+		} else {
+			e.around(s.Cond, "false && (", ")")
+		}
+	case *ast.ReturnStmt:
+		if len(s.Results) != 1 || !isError(results) {
+			return nil, errors.New("only a return of one error can be disabled")
+		}
+		e.around(s, "if false { ", " }; return nil")
+	case *ast.CaseClause:
+		if len(s.List) == 0 {
+			return nil, errors.New("a default clause cannot be disabled")
+		}
+		for _, expr := range s.List {
+			e.around(expr, "false && (", ")")
+		}
+	default:
+		return nil, fmt.Errorf("a statement of this kind (%T) cannot be disabled", stmt)
+	}
+	return e.text(), nil
+}
+
+// statementAt returns the first statement that begins on the line, and the
+// results of the function that it stands in.
+func statementAt(fset *token.FileSet, tree *ast.File, line int) (ast.Stmt, *ast.FieldList) {
+	var (
+		found   ast.Stmt
+		results *ast.FieldList
+		search  func(n ast.Node, around *ast.FieldList)
+	)
+	search = func(n ast.Node, around *ast.FieldList) {
+		ast.Inspect(n, func(child ast.Node) bool {
+			if found != nil {
+				return false
+			}
+			switch c := child.(type) {
+			case *ast.FuncDecl:
+				if c.Body != nil {
+					search(c.Body, c.Type.Results)
+				}
+				return false
+			case *ast.FuncLit:
+				search(c.Body, c.Type.Results)
+				return false
+			case ast.Stmt:
+				if fset.Position(c.Pos()).Line == line {
+					found, results = c, around
+					return false
+				}
+			}
+			return true
+		})
+	}
+	search(tree, nil)
+	return found, results
+}
+
+// isError reports whether a function with these results returns one error.
+func isError(results *ast.FieldList) bool {
+	if results.NumFields() != 1 {
+		return false
+	}
+	name, ok := results.List[0].Type.(*ast.Ident)
+	return ok && name.Name == "error"
+}
+
+// editor puts text around nodes, which come in order.
+type editor struct {
+	fset *token.FileSet
+	src  []byte
+	out  []byte
+	done int // bytes of src that are in out
+}
+
+func (e *editor) around(n ast.Node, before, after string) {
+	e.copyTo(n.Pos())
+	e.out = append(e.out, before...)
+	e.copyTo(n.End())
+	e.out = append(e.out, after...)
+}
+
+func (e *editor) copyTo(pos token.Pos) {
+	offset := e.fset.Position(pos).Offset
+	e.out = append(e.out, e.src[e.done:offset]...)
+	e.done = offset
+}
+
+func (e *editor) text() []byte {
+	return append(e.out, e.src[e.done:]...)
+}

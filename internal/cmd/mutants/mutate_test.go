@@ -1,0 +1,138 @@
+package main
+
+import (
+	"go/format"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// inFunction puts lines into a function that returns an error.
+func inFunction(lines string) string {
+	return "package p\n\nfunc f() error {\n" + lines + "\n}\n"
+}
+
+func TestDisable(t *testing.T) {
+	tests := []struct{ name, in, want string }{
+		{"call", "//guard: w\nf.Sync() // why\nreturn nil", "if false { f.Sync() } // why\nreturn nil"},
+		{"assignment", "//guard: w\nerr = f.Sync()\nreturn err", "if false { err = f.Sync() }\nreturn err"},
+		{"if", "//guard: w\nif n > limit {\nreturn bad\n}\nreturn nil", "if false { if n > limit {\nreturn bad\n} }\nreturn nil"},
+		{"if with a declaration", "//guard: w\nif err := f(); err != nil {\nreturn err\n}", "if false { if err := f(); err != nil {\nreturn err\n} }"},
+		{"if with else", "//guard: w\nif a ||\nb {\nx()\n} else {\ny()\n}", "if false && (a ||\nb) {\nx()\n} else {\ny()\n}"},
+		{"if with else if", "//guard: w\nif n := g(); n > 0 {\nx()\n} else if b {\ny()\n}", "if n := g(); false && (n > 0) {\nx()\n} else if b {\ny()\n}"},
+		{"for", "//guard: w\nfor i < n {\ni++\n}", "if false { for i < n {\ni++\n} }"},
+		{"range", "//guard: w\nfor _, f := range files {\nf.Close()\n}", "if false { for _, f := range files {\nf.Close()\n} }"},
+		{"return", "//guard: w\nreturn f.Sync()", "if false { return f.Sync() }; return nil"},
+		{"return in a function literal", "return all(func() (n int, err error) {\nreturn 0, nil\n}, func() error {\n//guard: w\nreturn f.Sync()\n})",
+			"return all(func() (n int, err error) {\nreturn 0, nil\n}, func() error {\nif false { return f.Sync() }; return nil\n})"},
+		{"case", "switch {\n//guard: w\ncase a > b, a < 0:\nx()\ncase c:\ny()\n}", "switch {\ncase false && (a > b), false && (a < 0):\nx()\ncase c:\ny()\n}"},
+		{"first of two statements", "//guard: w\nif a {\nx()\n}\nif b {\ny()\n}", "if false { if a {\nx()\n} }\nif b {\ny()\n}"},
+		{"the statement, not what stands in it", "//guard: w\nrun(func() {\nx()\n})", "if false { run(func() {\nx()\n}) }"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			src := inFunction(test.in)
+			found, err := findGuards("f.go", []byte(src))
+			if err != nil || len(found) != 1 {
+				t.Fatalf("%d guards, %v; want one", len(found), err)
+			}
+			g := found[0]
+			if g.err != nil || g.why != "w" {
+				t.Fatalf("why %q, %v", g.why, g.err)
+			}
+			got := strings.ReplaceAll(string(g.mutant), mark+" w\n", "")
+			if want := inFunction(test.want); got != want {
+				t.Errorf("got\n%s\nwant\n%s", got, want)
+			}
+			if _, err := format.Source(g.mutant); err != nil {
+				t.Errorf("the mutant is not Go: %v", err)
+			}
+			if a, b := strings.Count(src, "\n"), strings.Count(string(g.mutant), "\n"); a != b {
+				t.Errorf("the mutant has %d lines, the original %d", b, a)
+			}
+		})
+	}
+}
+
+func TestDisableRefuses(t *testing.T) {
+	tests := []struct{ name, src, want string }{
+		{"no reason", inFunction("//guard:\nx()"), "does not say"},
+		{"blanks for a reason", inFunction("//guard:  \nx()"), "does not say"},
+		{"tests but no reason", inFunction("//guard: (tests: ./a)\nx()"), "does not say"},
+		{"an empty list of tests", inFunction("//guard: w (tests: )\nx()"), "empty"},
+		{"written otherwise", inFunction("// guard: w\nx()"), "is written"},
+		{"written with a capital", inFunction("//Guard: w\nx()"), "is written"},
+		{"an empty line between", inFunction("//guard: w\n\nx()"), "no statement"},
+		{"above a declaration", "package p\n\n//guard: w\nvar x = 1\n", "no statement"},
+		{"above a function", "package p\n\n//guard: w\nfunc f() {\n}\n", "cannot be disabled"},
+		{"on the statement's line", inFunction("x() //guard: w\nreturn nil"), "line of its own"},
+		{"a declaration of variables", inFunction("//guard: w\nn := f()"), "declaration"},
+		{"defer", inFunction("//guard: w\ndefer x()"), "DeferStmt"},
+		{"a return of several values", "package p\n\nfunc f() (int, error) {\n//guard: w\nreturn 0, g()\n}\n", "one error"},
+		{"a return of something else", "package p\n\nfunc f() int {\n//guard: w\nreturn g()\n}\n", "one error"},
+		{"a return of nothing", "package p\n\nfunc f() {\n//guard: w\nreturn\n}\n", "one error"},
+		{"default", inFunction("switch {\ncase a:\n//guard: w\ndefault:\nx()\n}"), "default"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			found, err := findGuards("f.go", []byte(test.src))
+			if err != nil || len(found) != 1 {
+				t.Fatalf("%d guards, %v; want one", len(found), err)
+			}
+			if err := found[0].err; err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("error %v, want one with %q", err, test.want)
+			}
+		})
+	}
+}
+
+func TestFindGuards(t *testing.T) {
+	src := inFunction(`// A comment of its own about x, and then
+//guard: x could be lost (tests: ./a ./b/c)
+x()
+// the guard: of y is not marked
+y()
+s := "//guard: not a comment"
+//guard: z (the last one) could be lost
+z(s)`)
+	found, err := findGuards("f.go", []byte(src))
+	if err != nil {
+		t.Fatal(err)
+	}
+	type facts struct {
+		line int
+		why  string
+	}
+	var got []facts
+	for _, g := range found {
+		if g.err != nil {
+			t.Error(g.err)
+		}
+		got = append(got, facts{g.line, g.why})
+	}
+	want := []facts{{5, "x could be lost"}, {10, "z (the last one) could be lost"}}
+	if !slices.Equal(got, want) {
+		t.Fatalf("found %v, want %v", got, want)
+	}
+	if want := []string{"./a", "./b/c"}; !slices.Equal(found[0].tests, want) || found[1].tests != nil {
+		t.Errorf("tests %q and %q, want %q and none", found[0].tests, found[1].tests, want)
+	}
+}
+
+func TestWhichFailed(t *testing.T) {
+	tests := []struct{ name, output, want string }{
+		{"a test", "--- FAIL: TestA (0.01s)\n    a_test.go:1: no\nFAIL\n", "TestA"},
+		{"a subtest", "--- FAIL: TestA (0.01s)\n    --- FAIL: TestA/b (0.00s)\nFAIL\n", "TestA/b"},
+		{"the first of two", "--- FAIL: TestA (0.01s)\n--- FAIL: TestB (0.00s)\nFAIL\n", "TestA"},
+		{"a panic in a test", "--- FAIL: TestA (0.00s)\npanic: no [recovered]\n", "TestA"},
+		{"no test", "fatal error: out of memory\n", "crashes"},
+		{"a hang", "panic: test timed out after 2m0s\n\trunning tests:\n", "hangs"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			if got := whichFailed([]byte(test.output)); got != test.want {
+				t.Errorf("%q, want %q", got, test.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,162 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"time"
+)
+
+// verdict is how a trial ended.
+type verdict string
+
+const (
+	noticed  verdict = "noticed"
+	survived verdict = "SURVIVED"
+	failed   verdict = "error"
+)
+
+// trials runs tests without a guard.
+type trials struct {
+	module  *module
+	scratch string
+	timeout time.Duration
+
+	mu    sync.Mutex
+	sound map[string]func() error // by package: whether its unchanged tests pass
+}
+
+// try runs the tests that should notice that the guard is gone. It also says
+// which test did, or else what was run or what went wrong.
+func (t *trials) try(ctx context.Context, g placed) (verdict, string) {
+	if g.err != nil {
+		return failed, g.err.Error()
+	}
+	dir, err := os.MkdirTemp(t.scratch, "mutant-")
+	if err != nil {
+		return failed, err.Error()
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	overlay, err := writeOverlay(dir, g.file, g.mutant)
+	if err != nil {
+		return failed, err.Error()
+	}
+	packages := append([]string{g.pkg}, g.tests...)
+	for _, pkg := range packages {
+		if err := t.isSound(ctx, pkg); err != nil {
+			return failed, err.Error()
+		}
+		by, err := t.test(ctx, dir, pkg, overlay)
+		if err != nil {
+			return failed, err.Error()
+		}
+		if by != "" {
+			return noticed, pkg + " " + by
+		}
+	}
+	return survived, strings.Join(packages, " ")
+}
+
+// writeOverlay writes the mutant and the file that puts it in place of the
+// original for the go command.
+func writeOverlay(dir, file string, mutant []byte) (string, error) {
+	replacement := filepath.Join(dir, filepath.Base(file))
+	if err := os.WriteFile(replacement, mutant, 0o600); err != nil {
+		return "", err
+	}
+	text, err := json.Marshal(map[string]any{"Replace": map[string]string{file: replacement}})
+	if err != nil {
+		return "", err
+	}
+	overlay := filepath.Join(dir, "overlay.json")
+	return overlay, os.WriteFile(overlay, text, 0o600)
+}
+
+// isSound checks once per package that its tests exist and pass unchanged:
+// otherwise every guard would seem to be noticed.
+func (t *trials) isSound(ctx context.Context, pkg string) error {
+	t.mu.Lock()
+	check, ok := t.sound[pkg]
+	if !ok {
+		check = sync.OnceValue(func() error {
+			dir, err := os.MkdirTemp(t.scratch, "unchanged-")
+			if err != nil {
+				return err
+			}
+			defer func() { _ = os.RemoveAll(dir) }()
+			by, err := t.test(ctx, dir, pkg, "")
+			if err == nil && by != "" {
+				err = fmt.Errorf("the tests of %s fail without any change: %s", pkg, by)
+			}
+			return err
+		})
+		t.sound[pkg] = check
+	}
+	t.mu.Unlock()
+	return check()
+}
+
+// test compiles and runs the tests of a package, and returns which one failed,
+// or "" if all passed. It is an error if they do not compile.
+func (t *trials) test(ctx context.Context, dir, pkg, overlay string) (string, error) {
+	binary := filepath.Join(dir, "package.test")
+	args := []string{"test", "-c", "-vet=off", "-o", binary}
+	if overlay != "" {
+		args = append(args, "-overlay", overlay)
+	}
+	if _, err := goCommand(ctx, t.module.root, append(args, pkg)...); err != nil {
+		return "", fmt.Errorf("does not compile: %w", err)
+	}
+	if _, err := os.Stat(binary); err != nil {
+		return "", fmt.Errorf("%s has no tests", pkg)
+	}
+	defer func() { _ = os.Remove(binary) }()
+	// The tests end themselves in time unless even that is broken.
+	ctx, cancel := context.WithTimeoutCause(ctx, t.timeout+10*time.Second, errHangs)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, binary, "-test.short", "-test.failfast", "-test.timeout="+t.timeout.String())
+	cmd.Dir = filepath.Join(t.module.root, pkg)
+	cmd.Env = append(os.Environ(), "TMPDIR="+dir) // what a crash leaves goes with it
+	cmd.WaitDelay = 10 * time.Second
+	var output bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &output, &output
+	err := cmd.Run()
+	if err == nil {
+		return "", nil
+	}
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) && !errors.Is(context.Cause(ctx), errHangs) {
+		return "", err
+	}
+	return whichFailed(output.Bytes()), nil
+}
+
+var errHangs = errors.New("hangs")
+
+var (
+	testHung   = regexp.MustCompile(`(?m)^panic: test timed out after`)
+	testFailed = regexp.MustCompile(`(?m)^\s*--- FAIL: (\S+)`)
+)
+
+// whichFailed finds in the output of tests what failed, as exactly as it can be
+// known.
+func whichFailed(output []byte) string {
+	if testHung.Match(output) {
+		return "hangs"
+	}
+	name := "crashes"
+	for _, m := range testFailed.FindAllSubmatch(output, -1) {
+		if strings.HasPrefix(string(m[1]), name+"/") || name == "crashes" {
+			name = string(m[1])
+		}
+	}
+	return name
+}
