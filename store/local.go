@@ -16,9 +16,9 @@ import (
 // Local returns the store of the machine's own file system. Relative paths are
 // relative to the working directory. What it says it has done, it has synced
 // to disk, directory entries included.
-func Local() Store { return local{} }
+func Local() Store { return local{kernel{}} }
 
-type local struct{}
+type local struct{ sys system }
 
 func (local) Open(ctx context.Context, path string) (File, error) {
 	if err := ctx.Err(); err != nil {
@@ -101,54 +101,69 @@ func (local) List(ctx context.Context, dir string) ([]Info, error) {
 	return infos, nil
 }
 
-func (local) Remove(ctx context.Context, p string) error {
+func (l local) Remove(ctx context.Context, p string) error {
+	//guard: a job that was interrupted would go on removing
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if err := os.Remove(p); err != nil {
+	if err := l.sys.remove(p); err != nil {
 		return err
 	}
-	return syncDir(path.Dir(p))
+	//guard: a power cut would bring back what was removed
+	return syncDir(l.sys, path.Dir(p))
 }
 
-func (local) RemoveAll(ctx context.Context, p string) error {
+func (l local) RemoveAll(ctx context.Context, p string) error {
+	//guard: a job that was interrupted would go on removing
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if _, err := os.Lstat(p); errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err := os.RemoveAll(p); err != nil {
+	if err := l.sys.removeAll(p); err != nil {
 		return err
 	}
-	return syncDir(path.Dir(p))
+	// What was not there may have been removed by a process that was killed
+	// before it synced. Its directory need not be there either.
+	//guard: a power cut would bring back what was removed
+	if err := syncDir(l.sys, path.Dir(p)); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
 }
 
 func (l local) MkdirAll(ctx context.Context, p string) error {
+	//guard: a job that was interrupted would go on making directories
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	p = path.Clean(p)
-	err := os.Mkdir(p, 0o777)
-	if errors.Is(err, fs.ErrNotExist) && path.Dir(p) != p {
+	err := l.sys.mkdir(p)
+	switch {
+	case err == nil:
+		// The directory that p was made in may be the last that a process made
+		// which was killed before it synced.
+		//guard: a power cut would take the parent away, with all that is in it
+		if err := syncDir(l.sys, path.Dir(path.Dir(p))); err != nil {
+			return err
+		}
+	case errors.Is(err, fs.ErrNotExist) && path.Dir(p) != p:
 		if err := l.MkdirAll(ctx, path.Dir(p)); err != nil {
 			return err
 		}
-		err = os.Mkdir(p, 0o777)
+		err = l.sys.mkdir(p)
 	}
-	if err == nil {
-		return syncDir(path.Dir(p))
+	if err != nil {
+		// A file system may refuse for another reason (read-only, no permission)
+		// before it looks whether the directory is there.
+		info, statErr := os.Stat(p)
+		switch {
+		case statErr != nil:
+			return err
+		case !info.IsDir():
+			return &fs.PathError{Op: "mkdir", Path: p, Err: syscall.ENOTDIR}
+		}
 	}
-	// A file system may refuse for another reason (read-only, no permission)
-	// before it looks whether the directory is there.
-	info, statErr := os.Stat(p)
-	switch {
-	case statErr != nil:
-		return err
-	case !info.IsDir():
-		return &fs.PathError{Op: "mkdir", Path: p, Err: syscall.ENOTDIR}
-	}
-	return nil
+	//guard: a power cut would take the directory away, with all that is in it
+	return syncDir(l.sys, path.Dir(p))
 }
 
 func (l local) ReadFile(ctx context.Context, path string, max int64) ([]byte, error) {
@@ -157,6 +172,7 @@ func (l local) ReadFile(ctx context.Context, path string, max int64) ([]byte, er
 		return nil, err
 	}
 	defer func() { _ = f.Close() }()
+	//guard: a file of any size would be allocated
 	if f.Size() > max {
 		return nil, fmt.Errorf("%s: %d bytes, at most %d expected: %w", path, f.Size(), max, ErrTooLarge)
 	}
@@ -180,10 +196,10 @@ func (l local) WriteFile(ctx context.Context, path string, data []byte, exclusiv
 	if exclusive {
 		err = l.Rename(ctx, temp, path)
 	} else {
-		err = replace(temp, path)
+		err = l.replace(temp, path)
 	}
 	if err != nil {
-		_ = os.Remove(temp)
+		_ = l.sys.remove(temp)
 	}
 	return err
 }

@@ -41,8 +41,9 @@ func TestRenameWithoutFlag(t *testing.T) {
 		{"a", "new", nil},
 		{"d", "newdir", nil},
 	}
+	l := local{kernel{}}
 	for _, tt := range tests {
-		if err := renameWithoutFlag(p(tt.from), p(tt.to)); !errors.Is(err, tt.want) {
+		if err := l.renameWithoutFlag(p(tt.from), p(tt.to)); !errors.Is(err, tt.want) {
 			t.Errorf("%s to %s: %v, want %v", tt.from, tt.to, err, tt.want)
 		}
 	}
@@ -119,6 +120,30 @@ func TestKernelCopy(t *testing.T) {
 	}
 	if got, _ := os.ReadFile(dir + "/dst"); string(got) != "3456" {
 		t.Errorf("copied %q", got)
+	}
+}
+
+func TestCommitFindsShortFile(t *testing.T) {
+	name := t.TempDir() + "/f"
+	w, err := Local().Create(t.Context(), name, CreateOptions{Size: 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.WriteString(w, "0123456789"); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(name, 4); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Commit(t.Context()); !errors.Is(err, ErrMismatch) {
+		t.Errorf("commit of a file that was cut short: %v", err)
+	}
+}
+
+// Users compare stores, also in maps.
+func TestLocalIsComparable(t *testing.T) {
+	if kinds := map[Store]bool{Local(): true}; !kinds[Local()] {
+		t.Error("two local stores differ")
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 	"io"
 	"io/fs"
 	"math"
-	"os"
 	"path"
 	"sync"
 	"sync/atomic"
@@ -15,18 +14,19 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func (local) Create(ctx context.Context, path string, o CreateOptions) (Writer, error) {
+func (l local) Create(ctx context.Context, path string, o CreateOptions) (Writer, error) {
+	//guard: a job that was interrupted would go on creating files
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	f, err := l.sys.create(path)
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
 			err = &fs.PathError{Op: "create", Path: path, Err: ErrNoParent}
 		}
 		return nil, err
 	}
-	w := &localWriter{ctx: ctx, f: f, size: o.Size}
+	w := &localWriter{ctx: ctx, sys: l.sys, f: f, size: o.Size}
 	if o.Size > 0 {
 		if err := reserve(f, o.Size); err != nil {
 			return nil, errors.Join(err, w.Abort())
@@ -37,7 +37,7 @@ func (local) Create(ctx context.Context, path string, o CreateOptions) (Writer, 
 
 // reserve takes the disk space of a file at once, so that a full disk is known
 // before hours of writing. File systems that cannot are left to find out.
-func reserve(f *os.File, size int64) error {
+func reserve(f file, size int64) error {
 	err := unix.Fallocate(int(f.Fd()), unix.FALLOC_FL_KEEP_SIZE, 0, size)
 	for errors.Is(err, unix.EINTR) {
 		err = unix.Fallocate(int(f.Fd()), unix.FALLOC_FL_KEEP_SIZE, 0, size)
@@ -55,7 +55,8 @@ const writeBehind = 4 << 20
 // localWriter writes straight to its file; callers bring their own buffer.
 type localWriter struct {
 	ctx  context.Context
-	f    *os.File
+	sys  system
+	f    file
 	size int64 // promised, or -1
 	n    int64 // written
 	err  error // the first; sticky
@@ -118,10 +119,13 @@ func (w *localWriter) wrote(n int64, err error) {
 // ready returns, and keeps, the reason for which the writer cannot go on.
 func (w *localWriter) ready(ctx context.Context) error {
 	switch {
+	//guard: what follows a failed write would be taken for its place
 	case w.err != nil:
+	//guard: a file that was removed could be committed
 	case w.done:
 		return &fs.PathError{Op: "write", Path: w.f.Name(), Err: fs.ErrClosed}
 	default:
+		//guard: a job that was interrupted would go on writing
 		w.err = ctx.Err()
 	}
 	return w.err
@@ -132,15 +136,18 @@ func (w *localWriter) Commit(ctx context.Context) error {
 		return err
 	}
 	w.err = w.commit()
+	//guard: Abort would remove a committed file
 	w.done = w.err == nil
 	return w.err
 }
 
 func (w *localWriter) commit() error {
+	//guard: a short file would be committed
 	if w.size >= 0 && w.n != w.size {
 		return fmt.Errorf("%s: %d bytes were written, %d were promised", w.f.Name(), w.n, w.size)
 	}
 	w.told.Wait()
+	//guard: a power cut would tear a committed file
 	if err := w.f.Sync(); err != nil {
 		return err
 	}
@@ -148,13 +155,15 @@ func (w *localWriter) commit() error {
 	if err != nil {
 		return err
 	}
+	//guard: a file that another cut short would be committed
 	if info.Size() != w.n {
 		return fmt.Errorf("%s: length %d after writing %d bytes: %w", w.f.Name(), info.Size(), w.n, ErrMismatch)
 	}
 	if err := w.f.Close(); err != nil {
 		return err
 	}
-	return syncDir(path.Dir(w.f.Name()))
+	//guard: a power cut would take the name of a committed file
+	return syncDir(w.sys, path.Dir(w.f.Name()))
 }
 
 func (w *localWriter) Abort() error {
@@ -166,5 +175,5 @@ func (w *localWriter) Abort() error {
 	// The file may be closed already, by a failed Commit, and an error of
 	// closing what is to be removed is of no interest.
 	_ = w.f.Close()
-	return os.Remove(w.f.Name())
+	return w.sys.remove(w.f.Name())
 }

@@ -130,6 +130,7 @@ func (p *patient) Rename(ctx context.Context, from, to string) error {
 	return p.retry(ctx, "rename "+from, func() error {
 		if tried && id != 0 {
 			info, err := p.inner.Stat(ctx, to)
+			//guard: a rename whose answer was lost would be taken for another's
 			if err == nil && info.FileID == id {
 				return nil // the first try was heard
 			}
@@ -181,6 +182,7 @@ func (p *patient) WriteFile(ctx context.Context, path string, data []byte, exclu
 	tried := false
 	return p.retry(ctx, "write "+path, func() error {
 		err := p.inner.WriteFile(ctx, path, data, exclusive)
+		//guard: a lock whose answer was lost would be taken for another's
 		if tried && exclusive && errors.Is(err, ErrExist) {
 			there, readErr := p.inner.ReadFile(ctx, path, int64(len(data)))
 			if readErr == nil && string(there) == string(data) {
@@ -239,6 +241,7 @@ func (f *patientFile) reopen(failed File) error {
 	if err != nil {
 		return err
 	}
+	//guard: the end of one file would be read after the start of another
 	if again.Size() != failed.Size() {
 		_ = again.Close() // only read
 		return fmt.Errorf("%s was replaced while it was read: %w", failed.Name(), ErrNotExist)

@@ -14,6 +14,13 @@ import (
 // Store is one place that holds files. Its methods may be called concurrently.
 // Every method obeys its context; a call whose context ended has either done
 // its work or not begun it, as far as the storage can know.
+//
+// A power cut loses nothing of what Rename, Remove, RemoveAll, MkdirAll,
+// WriteFile and a Writer's Commit had done when they returned nil, nor any
+// earlier change of the names in the same directories, whoever made it. What
+// else was changed is durable only once such a call is made there. What a call
+// leaves that was cut short, by a power cut or by the end of its process, the
+// methods say.
 type Store interface {
 	// Open opens a file for reading; ErrNotExist if there is none. What is not
 	// a regular file is refused, and on remote storage also what a writer still
@@ -21,6 +28,8 @@ type Store interface {
 	Open(ctx context.Context, path string) (File, error)
 	// Create creates a file, in a directory that exists (else ErrNoParent) and
 	// under a name that does not (else ErrExist). ctx bounds the writes too.
+	// Until Commit returns nil a power cut leaves any part of the file, with
+	// other bytes at its end perhaps, or nothing, also if it was renamed.
 	Create(ctx context.Context, path string, o CreateOptions) (Writer, error)
 	// Stat describes a file or directory; ErrNotExist if there is none.
 	Stat(ctx context.Context, path string) (Info, error)
@@ -28,16 +37,23 @@ type Store interface {
 	// included.
 	List(ctx context.Context, dir string) ([]Info, error)
 	// Rename moves a file or directory. It never replaces or merges: ErrExist
-	// if to exists. When it returns nil, the change is durable.
+	// if to exists. When it returns nil, the change is durable. Cut short, it
+	// leaves one of the names; or, where the file system cannot refuse to
+	// replace in one step, a file under both, and a directory under its old one
+	// with an empty directory under the new.
 	Rename(ctx context.Context, from, to string) error
 	// Remove removes a file or an empty directory; ErrNotExist if there is
-	// none. When it returns nil, the change is durable.
+	// none. When it returns nil, the change is durable. Cut short, it did its
+	// work or not.
 	Remove(ctx context.Context, path string) error
 	// RemoveAll removes whatever path names and all that is below it; that
-	// there is nothing is no error.
+	// there is nothing is no error. When it returns nil, it is durable that
+	// there is nothing. Cut short, it leaves any part of what was there.
 	RemoveAll(ctx context.Context, path string) error
 	// MkdirAll makes a directory and its missing parents; that it exists is no
-	// error.
+	// error. When it returns nil, the directory is durable, and so are its
+	// parents as far as they were made by MkdirAll, whoever called it. Cut short,
+	// it leaves some of the parents.
 	MkdirAll(ctx context.Context, path string) error
 	// ReadFile returns the whole of a small file, ErrTooLarge if it is of more
 	// than max bytes.
@@ -45,7 +61,8 @@ type Store interface {
 	// WriteFile makes a small file durably. With exclusive, an existing file is
 	// left alone (ErrExist) and of several writers one wins; else an existing
 	// file is replaced at once, so that a reader finds the old or the new
-	// content. A killed WriteFile may leave a file that IsTemp knows.
+	// content. Cut short, it leaves path as it was or as it is to be, and may
+	// leave a file that IsTemp knows, with any part of the data.
 	WriteFile(ctx context.Context, path string, data []byte, exclusive bool) error
 }
 
@@ -72,12 +89,12 @@ type CreateOptions struct {
 // first error.
 type Writer interface {
 	io.Writer
-	// Commit makes the file durable, closes it, and checks its length and,
-	// where the storage has blocks and the size was given, that it is one
-	// block. After an error the file is still there, to be removed by Abort.
+	// Commit makes the file and its name durable, closes it, and checks its
+	// length and, where the storage has blocks and the size was given, that it
+	// is one block. After an error the file is still there, to be removed by Abort.
 	Commit(ctx context.Context) error
 	// Abort closes and removes the file. After a Commit that returned nil it
-	// does nothing, so it can be deferred.
+	// does nothing, so it can be deferred. That the file is gone is not durable.
 	Abort() error
 }
 

@@ -61,6 +61,7 @@ func (f *streamFile) Name() string { return f.name }
 func (f *streamFile) Size() int64 { return f.size }
 
 func (f *streamFile) ReadAt(p []byte, off int64) (int, error) {
+	//guard: a negative offset would be a crash
 	if off < 0 {
 		return 0, &fs.PathError{Op: "read", Path: f.name, Err: syscall.EINVAL}
 	}
@@ -154,6 +155,7 @@ func (f *streamFile) readRange(p []byte, off int64) (int, error) {
 // tooShort returns the error of a read that was to be full, in which an end is
 // a fault of the storage.
 func tooShort(err error) error {
+	//guard: data that ended early would pass for the end of the file
 	if err == io.EOF || err == io.ErrUnexpectedEOF {
 		return fmt.Errorf("%w: the data ended early", ErrUnavailable)
 	}

@@ -1,0 +1,102 @@
+package store
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// system is what local disk asks of the operating system to change bytes and
+// names and to have them stored. A test records these calls and replays every
+// power cut between them.
+type system interface {
+	create(name string) (file, error) // for writing, under a name that is free
+	mkdir(name string) error
+	rename(from, to string) error // replaces a file or an empty directory
+	renameNoReplace(from, to string) error
+	link(from, to string) error
+	remove(name string) error
+	removeAll(name string) error
+	openDir(name string) (directory, error)
+}
+
+// file is an open file as a writer uses it. ReadFrom is of it so that the
+// kernel copies between files.
+type file interface {
+	io.Writer
+	io.ReaderFrom
+	io.Closer
+	Fd() uintptr
+	Name() string
+	Stat() (fs.FileInfo, error)
+	Sync() error
+}
+
+// directory is an open directory.
+type directory interface {
+	io.Closer
+	Sync() error
+}
+
+// kernel is the operating system itself.
+type kernel struct{}
+
+func (kernel) create(name string) (file, error) {
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	if err != nil {
+		return nil, err // no *os.File in an interface that is not nil
+	}
+	return f, nil
+}
+
+func (kernel) mkdir(name string) error { return os.Mkdir(name, 0o777) }
+
+// rename is not os.Rename, which refuses to replace an empty directory.
+func (kernel) rename(from, to string) error {
+	err := unix.Rename(from, to)
+	for err == unix.EINTR {
+		err = unix.Rename(from, to)
+	}
+	return err
+}
+
+func (kernel) renameNoReplace(from, to string) error {
+	return unix.Renameat2(unix.AT_FDCWD, from, unix.AT_FDCWD, to, unix.RENAME_NOREPLACE)
+}
+
+func (kernel) link(from, to string) error { return os.Link(from, to) }
+
+func (kernel) remove(name string) error { return os.Remove(name) }
+
+func (kernel) removeAll(name string) error { return os.RemoveAll(name) }
+
+func (kernel) openDir(name string) (directory, error) {
+	d, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	return d, nil
+}
+
+// syncDir makes the entries of a directory durable. File systems that cannot
+// sync a directory say EINVAL or ENOTSUP; there is nothing more to do on them.
+func syncDir(sys system, dir string) error {
+	d, err := sys.openDir(dir)
+	if err != nil {
+		// The directory was writable, or there were nothing to sync; one that
+		// cannot be read, and so cannot be opened, is legitimate.
+		if errors.Is(err, fs.ErrPermission) {
+			return nil
+		}
+		return err
+	}
+	//guard: no name would outlast a power cut
+	err = d.Sync()
+	if errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOTSUP) {
+		err = nil
+	}
+	return errors.Join(err, d.Close())
+}
