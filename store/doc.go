@@ -29,4 +29,5 @@
 //	store/webhdfs    HDFS by HTTP
 //	store/location   locations to stores
 //	store/storetest  the cases that every store must pass
+//	store/memstore   a store in memory whose power can be cut, for tests
 package store
