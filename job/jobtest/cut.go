@@ -1,0 +1,111 @@
+package jobtest
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/rowtocol/rowtocol/job"
+	"github.com/rowtocol/rowtocol/store/memstore"
+)
+
+// cutSeeds is how many outcomes of a cut are tried, where there are several.
+const cutSeeds = 8
+
+// PowerCuts ends the process at each point of a conversion in memory, or at
+// every stride-th. Then the power is cut, or it is once another run was ended,
+// or has completed. A last run must complete, and what it completed must
+// outlast another cut.
+func PowerCuts(t *testing.T, stride int) {
+	for _, overwrite := range []bool{false, true} {
+		disk := memstore.New()
+		c := &cutter{scene: newScene(t, disk.Client(), "/", overwrite), disk: disk}
+		for stopped, n := true, 1; stopped; n += stride {
+			for decided := 1; decided > 0 && c.seed < cutSeeds; c.seed++ {
+				stopped, decided = c.once(t, n)
+			}
+			c.seed = uint64(n)
+			c.twice(t, n, 1+n*7%60)
+			c.killThenCut(t, n)
+			c.seed = 0
+		}
+	}
+}
+
+// cutter is a scene on a disk whose power is cut.
+type cutter struct {
+	*scene
+	disk *memstore.Disk
+	seed uint64
+}
+
+// stop runs a job until a point, and reports whether it came that far.
+func (c *cutter) stop(t *testing.T, r job.Request, n int) bool {
+	t.Helper()
+	client := c.disk.Client()
+	client.StopAt(n)
+	r.Resolve = c.request(t, client, "").Resolve
+	_, err := job.Convert(t.Context(), r)
+	stopped := client.Stopped()
+	if err != nil && !stopped {
+		t.Fatalf("%s: %v", r.Dest, err)
+	}
+	return stopped
+}
+
+// cut cuts the power, looks at what is left, and tells how much there was to
+// decide.
+func (c *cutter) cut(t *testing.T, r job.Request, seed uint64) (decided int) {
+	t.Helper()
+	decided = c.disk.Cut(seed)
+	c.st = c.disk.Client()
+	c.check(t, r.Dest)
+	return decided
+}
+
+// once cuts the power at a point of the first run.
+func (c *cutter) once(t *testing.T, n int) (stopped bool, decided int) {
+	t.Helper()
+	r := c.begin(t, c.st, fmt.Sprint("once", n, c.seed))
+	stopped = c.stop(t, r, n)
+	decided = c.cut(t, r, c.seed)
+	if !stopped {
+		c.complete(t, r.Dest)
+	}
+	c.last(t, r)
+	return stopped, decided
+}
+
+// twice cuts the power in the first and in the second run.
+func (c *cutter) twice(t *testing.T, n, m int) {
+	t.Helper()
+	r := c.begin(t, c.st, fmt.Sprint("twice", n, m))
+	c.stop(t, r, n)
+	c.cut(t, r, c.seed)
+	c.stop(t, r, m)
+	c.cut(t, r, c.seed+1)
+	c.last(t, r)
+}
+
+// killThenCut kills the first run and cuts the power after the second.
+func (c *cutter) killThenCut(t *testing.T, n int) {
+	t.Helper()
+	r := c.begin(t, c.st, fmt.Sprint("killed", n))
+	c.stop(t, r, n)
+	c.finish(t, r)
+	c.cut(t, r, 0)
+	if c.tree(t, r.Dest)[success] != c.want[success] {
+		t.Error("what the second run completed is lost")
+	}
+	c.last(t, r)
+}
+
+// last runs the job to its end, which must outlast a cut.
+func (c *cutter) last(t *testing.T, r job.Request) {
+	t.Helper()
+	c.finish(t, r)
+	c.cut(t, r, 0)
+	c.complete(t, r.Dest)
+	if t.Failed() {
+		t.Fatalf("in %s (seed %d, overwrite: %v)", r.Dest, c.seed, c.overwrite)
+	}
+}
