@@ -79,6 +79,7 @@ type upload struct {
 func (u *upload) try(ctx context.Context) error {
 	temp := store.TempName(u.path)
 	err := u.create(ctx, temp)
+	//guard: the error of the upload would be lost for that of reading it back
 	if err != nil || u.spillErr != nil {
 		return err
 	}
@@ -89,14 +90,17 @@ func (u *upload) try(ctx context.Context) error {
 func check(out format.Output, sp *spill.Spill) error {
 	var sum int64
 	for i, p := range out.Pieces {
+		//guard: an output would have another length than its pieces
 		if p.Column < 0 && p.Length != int64(len(p.Literal)) {
 			return fmt.Errorf("piece %d has %d bytes, not the %d it names", i, len(p.Literal), p.Length)
 		}
+		//guard: a defect of a format would be a crash
 		if p.Column >= 0 && sp == nil {
 			return fmt.Errorf("piece %d is of column %d, but nothing was spilled", i, p.Column)
 		}
 		sum += p.Length
 	}
+	//guard: an output would be created that cannot be completed
 	if sum != out.Size {
 		return fmt.Errorf("pieces of %d bytes for an output of %d", sum, out.Size)
 	}
@@ -159,8 +163,9 @@ func leftBehind(err error, temp string, left error) error {
 
 // publish verifies temp and renames it to the upload's path. On error it
 // removes temp, and path if that is what temp has become.
-func (u *upload) publish(ctx context.Context, temp string) error {
-	err := u.verify(ctx, temp)
+func (u *upload) publish(ctx context.Context, temp string) (err error) {
+	//guard: other bytes than were sent would get the output's name
+	err = u.verify(ctx, temp)
 	renamed := false
 	if err == nil {
 		err = u.st.Rename(ctx, temp, u.path)
@@ -172,6 +177,7 @@ func (u *upload) publish(ctx context.Context, temp string) error {
 	// What was begun is removed also, and above all, when ctx has ended.
 	clean, cancel := store.Cleanup(ctx)
 	defer cancel()
+	//guard: the output of another run of the same task would be an error
 	if renamed && errors.Is(err, store.ErrExist) && u.verify(ctx, u.path) == nil {
 		err = nil
 	}
@@ -209,6 +215,7 @@ func (u *upload) verify(ctx context.Context, path string) error {
 	if err = cmp.Or(firstErr, err); err != nil {
 		return err
 	}
+	//guard: other bytes than were sent would get the output's name
 	if crc := concat(first, second, size-half); crc != u.crc {
 		return fmt.Errorf("read back %d bytes with CRC-32C %08x, wrote them with %08x: %w", size, crc, u.crc, store.ErrMismatch)
 	}
@@ -223,11 +230,13 @@ func (u *upload) sum(ctx context.Context, path string, off, n int64, buf []byte)
 		return 0, err
 	}
 	defer func() { _ = f.Close() }()
+	//guard: a file with more at its end would get the output's name
 	if f.Size() != u.out.Size {
 		return 0, fmt.Errorf("%d bytes were stored, %d written: %w", f.Size(), u.out.Size, store.ErrMismatch)
 	}
 	sum := &summer{ctx: ctx, w: io.Discard}
 	read, err := io.CopyBuffer(sum, io.NewSectionReader(f, off, n), buf)
+	//guard: a file that ends early would be said to have other bytes
 	if err == nil && read != n {
 		err = fmt.Errorf("%s ends after %d bytes of %d at %d: %w", path, read, n, off, store.ErrMismatch)
 	}
@@ -244,6 +253,7 @@ type summer struct {
 }
 
 func (s *summer) Write(p []byte) (n int, err error) {
+	//guard: an upload that was interrupted would go on to its end
 	if err := s.ready(); err != nil {
 		return 0, err
 	}
@@ -256,6 +266,7 @@ func (s *summer) Write(p []byte) (n int, err error) {
 // kernel copies. What the spill was given counts, not what it holds: the check
 // of the output finds out if that differs.
 func (s *summer) whole(sp *spill.Spill, col int, length int64) error {
+	//guard: an upload that was interrupted would go on with a whole column
 	if err := s.ready(); err != nil {
 		return err
 	}
@@ -267,6 +278,7 @@ func (s *summer) whole(sp *spill.Spill, col int, length int64) error {
 }
 
 func (s *summer) ready() error {
+	//guard: an upload that was interrupted would go on to its end
 	if s.err == nil {
 		s.err = s.ctx.Err()
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"hash/crc32"
+	"io"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -114,7 +115,7 @@ func TestWriteTwice(t *testing.T) {
 	onlyFile(t, path)
 
 	// Other bytes under the name are not ours to replace.
-	for _, other := range [][]byte{[]byte("short"), append([]byte("H"), want[1:]...)} {
+	for _, other := range [][]byte{[]byte("short"), append([]byte("H"), want[1:]...), append(bytes.Clone(want), 'x')} {
 		if err := os.WriteFile(path, other, 0o666); err != nil {
 			t.Fatal(err)
 		}
@@ -281,24 +282,115 @@ func TestCanceled(t *testing.T) {
 	}
 }
 
+// deaf is a store that obeys no context. It cancels one at the n-th call to a
+// writer.
+type deaf struct {
+	store.Store
+	n, calls int
+	cancel   context.CancelFunc
+}
+
+func (d *deaf) call() {
+	if d.calls++; d.calls == d.n {
+		d.cancel()
+	}
+}
+
+func (d *deaf) Open(ctx context.Context, path string) (store.File, error) {
+	return d.Store.Open(context.WithoutCancel(ctx), path)
+}
+
+func (d *deaf) Create(ctx context.Context, path string, o store.CreateOptions) (store.Writer, error) {
+	w, err := d.Store.Create(context.WithoutCancel(ctx), path, o)
+	return &deafWriter{w, d}, err
+}
+
+type deafWriter struct {
+	store.Writer
+	d *deaf
+}
+
+func (w *deafWriter) Write(p []byte) (int, error) {
+	w.d.call()
+	return w.Writer.Write(p)
+}
+
+func (w *deafWriter) ReadFrom(r io.Reader) (int64, error) {
+	w.d.call()
+	return w.Writer.(io.ReaderFrom).ReadFrom(r)
+}
+
+func (w *deafWriter) Commit(ctx context.Context) error {
+	return w.Writer.Commit(context.WithoutCancel(ctx))
+}
+
+// TestCanceledOnDeafStore stops an upload that the store would go on with.
+func TestCanceledOnDeafStore(t *testing.T) {
+	out, sp, _ := sample(t)
+	st := &deaf{Store: store.Local()}
+	if _, err := Write(t.Context(), st, filepath.Join(t.TempDir(), "f"), out, sp); err != nil {
+		t.Fatal(err)
+	}
+	for n := 1; n <= st.calls; n++ {
+		ctx, cancel := context.WithCancel(t.Context())
+		path := filepath.Join(t.TempDir(), "f")
+		st := &deaf{Store: store.Local(), n: n, cancel: cancel}
+		_, err := Write(ctx, st, path, out, sp)
+		if !errors.Is(err, context.Canceled) || st.calls != n {
+			t.Errorf("canceled in call %d: %v after call %d", n, err, st.calls)
+		}
+		if left, _ := os.ReadDir(filepath.Dir(path)); len(left) != 0 {
+			t.Errorf("canceled in call %d: left %v", n, left)
+		}
+	}
+}
+
+// shrinking is a store on which files end early, whatever their size is said
+// to be.
+type shrinking struct{ store.Store }
+
+func (s shrinking) Open(ctx context.Context, path string) (store.File, error) {
+	f, err := s.Store.Open(ctx, path)
+	return shrunk{f}, err
+}
+
+type shrunk struct{ store.File }
+
+func (f shrunk) ReadAt(p []byte, off int64) (int, error) {
+	return io.NewSectionReader(f.File, 0, f.Size()/2).ReadAt(p, off)
+}
+
+func TestEndsEarly(t *testing.T) {
+	out, sp, _ := sample(t)
+	_, err := Write(t.Context(), shrinking{store.Local()}, filepath.Join(t.TempDir(), "f"), out, sp)
+	if !errors.Is(err, store.ErrMismatch) || !strings.Contains(err.Error(), "ends after") {
+		t.Errorf("error is %v", err)
+	}
+}
+
 func TestBadOutputs(t *testing.T) {
 	_, sp, _ := sample(t)
 	tests := map[string]struct {
-		out format.Output
-		sp  *spill.Spill
+		out     format.Output
+		sp      *spill.Spill
+		creates int // files
 	}{
-		"size too large":      {format.Output{Size: 4, Pieces: []format.Piece{format.Literal([]byte("abc"))}}, sp},
-		"size too small":      {format.Output{Size: 2, Pieces: []format.Piece{format.Literal([]byte("abc"))}}, sp},
-		"literal's length":    {format.Output{Size: 4, Pieces: []format.Piece{{Literal: []byte("abc"), Column: -1, Length: 4}}}, sp},
-		"nothing spilled":     {format.Output{Size: 1, Pieces: []format.Piece{format.Spilled(0, 0, 1)}}, nil},
-		"beyond the column":   {format.Output{Size: 2, Pieces: []format.Piece{format.Spilled(0, 699_999, 2)}}, sp},
-		"negative length":     {format.Output{Size: -1, Pieces: []format.Piece{format.Spilled(0, 0, -1)}}, sp},
-		"lengths that cancel": {format.Output{Size: 0, Pieces: []format.Piece{format.Spilled(0, 0, 1), format.Spilled(0, 0, -1)}}, sp},
+		"size too large":      {format.Output{Size: 4, Pieces: []format.Piece{format.Literal([]byte("abc"))}}, sp, 0},
+		"size too small":      {format.Output{Size: 2, Pieces: []format.Piece{format.Literal([]byte("abc"))}}, sp, 0},
+		"literal's length":    {format.Output{Size: 4, Pieces: []format.Piece{{Literal: []byte("abc"), Column: -1, Length: 4}}}, sp, 0},
+		"nothing spilled":     {format.Output{Size: 1, Pieces: []format.Piece{format.Spilled(0, 0, 1)}}, nil, 0},
+		"beyond the column":   {format.Output{Size: 2, Pieces: []format.Piece{format.Spilled(0, 699_999, 2)}}, sp, 1},
+		"negative length":     {format.Output{Size: -1, Pieces: []format.Piece{format.Spilled(0, 0, -1)}}, sp, 1},
+		"lengths that cancel": {format.Output{Size: 0, Pieces: []format.Piece{format.Spilled(0, 0, 1), format.Spilled(0, 0, -1)}}, sp, 1},
 	}
 	for name, tt := range tests {
 		path := filepath.Join(t.TempDir(), "f")
-		if _, err := Write(t.Context(), store.Local(), path, tt.out, tt.sp); err == nil {
+		st := storetest.NewFaulty(store.Local())
+		if _, err := Write(t.Context(), st, path, tt.out, tt.sp); err == nil {
 			t.Errorf("%s: written", name)
+		}
+		if n := st.Calls(storetest.Create); n != tt.creates {
+			t.Errorf("%s: %d files were created", name, n)
 		}
 		if left, _ := os.ReadDir(filepath.Dir(path)); len(left) != 0 {
 			t.Errorf("%s: left %v", name, left)
