@@ -26,6 +26,9 @@ type Patience struct {
 	Limit time.Duration
 	// Waiting, if set, is told of every wait. It may be called concurrently.
 	Waiting func(what string, err error, wait time.Duration)
+	// Sleep waits for a time or until ctx has ended, which is its error. It is
+	// nil but in tests, which do not wait; what they would have waited counts.
+	Sleep func(ctx context.Context, d time.Duration) error
 }
 
 // WithRetry returns st with patience: its operations, and the reads of its
@@ -63,7 +66,12 @@ type patient struct {
 }
 
 func (p *patient) retry(ctx context.Context, what string, do func() error) error {
+	sleep := p.patience.Sleep
+	if sleep == nil {
+		sleep = sleepFor
+	}
 	var began time.Time
+	var slept time.Duration
 	for wait := firstWait; ; wait = min(2*wait, maxWait) {
 		err := do()
 		if err == nil || Classify(err) != Retryable || ctx.Err() != nil || ctx.Value(hastyKey{}) != nil {
@@ -72,7 +80,7 @@ func (p *patient) retry(ctx context.Context, what string, do func() error) error
 		if began.IsZero() {
 			began = time.Now()
 		}
-		left := p.patience.Limit - time.Since(began)
+		left := p.patience.Limit - max(time.Since(began), slept)
 		if left <= 0 {
 			return err
 		}
@@ -80,11 +88,19 @@ func (p *patient) retry(ctx context.Context, what string, do func() error) error
 		if p.patience.Waiting != nil {
 			p.patience.Waiting(what, err, pause)
 		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("%w (while waiting to try again after: %v)", ctx.Err(), err)
-		case <-time.After(pause):
+		if ended := sleep(ctx, pause); ended != nil {
+			return fmt.Errorf("%w (while waiting to try again after: %v)", ended, err)
 		}
+		slept += pause
+	}
+}
+
+func sleepFor(ctx context.Context, d time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(d):
+		return nil
 	}
 }
 

@@ -14,7 +14,9 @@ import (
 	"github.com/rowtocol/rowtocol/store/storetest"
 )
 
-var patience = store.Patience{Limit: time.Minute}
+var patience = store.Patience{Limit: time.Minute, Sleep: doNotSleep}
+
+func doNotSleep(context.Context, time.Duration) error { return nil }
 
 func TestRetrySuite(t *testing.T) {
 	storetest.Run(t, func(t *testing.T) (store.Store, string) {
@@ -159,24 +161,47 @@ func TestRetryEnds(t *testing.T) {
 		fault storetest.Fault
 		ctx   func(context.Context) (context.Context, context.CancelFunc)
 		want  error
-		calls int // at least
+		calls int
 	}{
-		{"patience", 300 * time.Millisecond, always, context.WithCancel, syscall.ECONNREFUSED, 2},
 		{"no patience", 0, always, context.WithCancel, syscall.ECONNREFUSED, 1},
 		{"final", time.Hour, storetest.Fault{Op: storetest.Stat, Err: syscall.EACCES}, context.WithCancel, syscall.EACCES, 1},
-		{"context", time.Hour, always, func(ctx context.Context) (context.Context, context.CancelFunc) {
-			return context.WithTimeout(ctx, 50*time.Millisecond)
-		}, context.DeadlineExceeded, 1},
+		{"context", time.Hour, always, context.WithCancel, context.Canceled, 1},
 		{"clean-up", time.Hour, always, store.Cleanup, syscall.ECONNREFUSED, 1},
 	}
 	for _, tt := range tests {
 		faulty := storetest.NewFaulty(store.Local(), tt.fault)
 		ctx, cancel := tt.ctx(t.Context())
-		_, err := store.WithRetry(faulty, store.Patience{Limit: tt.limit}).Stat(ctx, t.TempDir())
+		p := store.Patience{Limit: tt.limit, Waiting: func(string, error, time.Duration) { cancel() }}
+		_, err := store.WithRetry(faulty, p).Stat(ctx, t.TempDir())
 		cancel()
-		if !errors.Is(err, tt.want) || faulty.Calls(storetest.Stat) < tt.calls {
+		if !errors.Is(err, tt.want) || faulty.Calls(storetest.Stat) != tt.calls {
 			t.Errorf("%s: %v after %d calls", tt.name, err, faulty.Calls(storetest.Stat))
 		}
+	}
+}
+
+// TestRetryWaits looks at the waits of an operation that always fails.
+func TestRetryWaits(t *testing.T) {
+	var waits []time.Duration
+	p := store.Patience{Limit: 2 * time.Minute, Sleep: func(_ context.Context, d time.Duration) error {
+		waits = append(waits, d)
+		return nil
+	}}
+	faulty := storetest.NewFaulty(store.Local(), storetest.Fault{Op: storetest.Stat, Err: syscall.ECONNREFUSED})
+	_, err := store.WithRetry(faulty, p).Stat(t.Context(), t.TempDir())
+	if !errors.Is(err, syscall.ECONNREFUSED) || faulty.Calls(storetest.Stat) != len(waits)+1 {
+		t.Errorf("%v after %d calls and %d waits", err, faulty.Calls(storetest.Stat), len(waits))
+	}
+	var sum time.Duration
+	for i, d := range waits {
+		sum += d
+		usual := min(200*time.Millisecond<<i, 15*time.Second)
+		if last := i == len(waits)-1; d > usual*3/2 || d < usual/2 && !last {
+			t.Errorf("wait %d is %s", i+1, d)
+		}
+	}
+	if sum != p.Limit {
+		t.Errorf("%d waits of %s altogether", len(waits), sum)
 	}
 }
 

@@ -1,6 +1,7 @@
 package jobtest
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -84,7 +85,7 @@ func Patience(t *testing.T, open Open, stride int) {
 	passing := []storetest.Fault{{Err: syscall.ECONNRESET}, {Err: syscall.ECONNRESET, Late: true}}
 	of := func(storetest.Op) []storetest.Fault { return passing }
 	each(t, open, stride, of, func(t *testing.T, s *scene, fault storetest.Fault) {
-		st := store.WithRetry(storetest.NewFaulty(s.st, fault), store.Patience{Limit: time.Minute})
+		st := store.WithRetry(storetest.NewFaulty(s.st, fault), store.Patience{Limit: time.Minute, Sleep: doNotSleep})
 		r := s.begin(t, st, fmt.Sprint(fault.Op, fault.N, fault.Late))
 		if _, err := job.Convert(t.Context(), r); err != nil {
 			t.Error(err)
@@ -92,6 +93,8 @@ func Patience(t *testing.T, open Open, stride int) {
 		s.complete(t, r.Dest)
 	})
 }
+
+func doNotSleep(context.Context, time.Duration) error { return nil }
 
 // Crashes ends the process, as far as the store can tell, at each change that
 // a job makes, or at every stride-th, with and without doing it. A rerun must
