@@ -5,14 +5,25 @@ import (
 
 	"github.com/rowtocol/rowtocol/job/jobtest"
 	"github.com/rowtocol/rowtocol/store"
+	"github.com/rowtocol/rowtocol/store/memstore"
 )
 
 func local(t *testing.T) (store.Store, string) { return store.Local(), t.TempDir() }
 
-func TestFaults(t *testing.T)         { jobtest.Faults(t, local, 1) }
-func TestPatience(t *testing.T)       { jobtest.Patience(t, local, 7) } // it waits for a while in each case
-func TestCrashes(t *testing.T)        { jobtest.Crashes(t, local, 1) }
-func TestCrashThenOther(t *testing.T) { jobtest.CrashThenOther(t, local, 1) }
+func memory(*testing.T) (store.Store, string) { return memstore.New().Client(), "/" }
+
+func TestFaults(t *testing.T)         { jobtest.Faults(t, memory, 1) }
+func TestPatience(t *testing.T)       { jobtest.Patience(t, memory, 1) }
+func TestCrashes(t *testing.T)        { jobtest.Crashes(t, memory, 1) }
+func TestCrashThenOther(t *testing.T) { jobtest.CrashThenOther(t, memory, 1) }
 func TestPowerCuts(t *testing.T)      { jobtest.PowerCuts(t, 1) }
 func TestRefusals(t *testing.T)       { jobtest.Refusals(t, local) }
 func TestCorruption(t *testing.T)     { jobtest.Corruption(t, local) }
+
+// TestLocalDisk repeats some of what is done in memory.
+func TestLocalDisk(t *testing.T) {
+	t.Run("faults", func(t *testing.T) { jobtest.Faults(t, local, 19) })
+	t.Run("patience", func(t *testing.T) { jobtest.Patience(t, local, 17) })
+	t.Run("crashes", func(t *testing.T) { jobtest.Crashes(t, local, 11) })
+	t.Run("crash, then another", func(t *testing.T) { jobtest.CrashThenOther(t, local, 13) })
+}

@@ -43,7 +43,7 @@ func (c *cutter) stop(t *testing.T, r job.Request, n int) bool {
 	t.Helper()
 	client := c.disk.Client()
 	client.StopAt(n)
-	r.Resolve = c.request(t, client, "").Resolve
+	r.Resolve = on(client)
 	_, err := job.Convert(t.Context(), r)
 	stopped := client.Stopped()
 	if err != nil && !stopped {
@@ -99,7 +99,7 @@ func (c *cutter) killThenCut(t *testing.T, n int) {
 	c.last(t, r)
 }
 
-// last runs the job to its end, which must outlast a cut.
+// last runs the job to its end, which must outlast a cut, and makes room.
 func (c *cutter) last(t *testing.T, r job.Request) {
 	t.Helper()
 	c.finish(t, r)
@@ -107,5 +107,8 @@ func (c *cutter) last(t *testing.T, r job.Request) {
 	c.complete(t, r.Dest)
 	if t.Failed() {
 		t.Fatalf("in %s (seed %d, overwrite: %v)", r.Dest, c.seed, c.overwrite)
+	}
+	if err := c.st.RemoveAll(t.Context(), r.Dest); err != nil {
+		t.Fatal(err)
 	}
 }

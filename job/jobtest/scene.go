@@ -83,8 +83,13 @@ func (s *scene) request(t *testing.T, st store.Store, name string) job.Request {
 		NewFormat: func(o manifest.Options) (format.Format, error) {
 			return trevni.NewFormat(trevni.Options{Codec: o.Codec, Checksum: o.Checksum}), nil
 		},
-		Resolve: func(location string) (store.Location, error) { return store.Location{Store: st, Path: location}, nil },
+		Resolve: on(st),
 	}
+}
+
+// on resolves every location to one store.
+func on(st store.Store) job.Resolve {
+	return func(location string) (store.Location, error) { return store.Location{Store: st, Path: location}, nil }
 }
 
 // converted runs a job without disturbance and returns its output.
@@ -98,7 +103,7 @@ func (s *scene) converted(t *testing.T, name string) map[string]string {
 // finish runs a job on the store itself; it must succeed.
 func (s *scene) finish(t *testing.T, r job.Request) {
 	t.Helper()
-	r.Resolve = s.request(t, s.st, "").Resolve
+	r.Resolve = on(s.st)
 	if _, err := job.Convert(context.Background(), r); err != nil {
 		t.Fatal(err)
 	}
