@@ -30,9 +30,9 @@ type site struct {
 	upload   time.Duration     // how long its largest part takes
 }
 
-func newSite(t *testing.T, config hadooptest.Config, rows int64, flags ...string) *site {
+func newSite(t *testing.T, c *hadooptest.Cluster, rows int64, flags ...string) *site {
 	t.Helper()
-	s := &site{Cluster: hadooptest.New(t, config), flags: flags}
+	s := &site{Cluster: c, flags: flags}
 	t.Setenv("HADOOP_CONF_DIR", s.ConfDir())
 	s.resolver = location.New(location.Options{Patience: store.Patience{Limit: time.Minute}})
 	t.Cleanup(func() { _ = s.resolver.Close() })
@@ -272,7 +272,7 @@ func soaking(short, long int) int {
 
 // TestKilledDataNode kills a data node of the pipeline during an upload.
 func TestKilledDataNode(t *testing.T) {
-	s := newSite(t, hadooptest.Config{DataNodes: 3}, 100_000, "--codec=null", "--row-group-size=256MiB", "--store-retry=3m")
+	s := newSite(t, hadooptest.Shared(t), 100_000, "--codec=null", "--row-group-size=256MiB", "--store-retry=3m")
 	whens := []struct {
 		name string
 		at   float64 // of the upload's time
@@ -306,58 +306,55 @@ func TestKilledDataNode(t *testing.T) {
 	}
 }
 
-// TestHungNodesOverRPC and TestHungNodesOverHTTP stop daemons without ending
-// them for longer than any deadline.
-func TestHungNodesOverRPC(t *testing.T)  { testHungNodes(t, "hdfs") }
-func TestHungNodesOverHTTP(t *testing.T) { testHungNodes(t, "webhdfs") }
-
-func testHungNodes(t *testing.T, road string) {
+// TestHungNodes stops daemons without ending them for longer than any deadline.
+func TestHungNodes(t *testing.T) {
 	const deadline = "4000" // ms
-	s := newSite(t, hadooptest.Config{
+	s := newSite(t, hadooptest.New(t, hadooptest.Config{
 		DataNodes: 3,
 		Core:      map[string]string{"ipc.client.rpc-timeout.ms": deadline},
 		HDFS:      map[string]string{"dfs.client.socket-timeout": deadline},
-	}, 100_000, "--codec=null", "--row-group-size=256MiB", "--store-retry=3m")
-	uri := s.roads()[road]
-	t.Run("data node", func(t *testing.T) {
-		dest := uri + "/hung-data-node"
-		r := s.start(t, dest)
-		victim := s.uploading(t, dest, r.ended)[0]
-		must(t, victim.Suspend())
-		r.want(t, 0)
-		s.complete(t, dest)
-		must(t, victim.Resume())
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		defer cancel()
-		must(t, s.WaitLive(ctx, 3))
-	})
-	t.Run("name node", func(t *testing.T) {
-		dest := uri + "/hung-name-node"
-		r := s.start(t, dest)
-		s.uploading(t, dest, r.ended)
-		must(t, s.NameNodes[0].Suspend())
-		time.Sleep(6 * time.Second) // longer than any deadline
-		must(t, s.NameNodes[0].Resume())
-		r.want(t, 0)
-		s.complete(t, dest)
-	})
-	t.Run("name node for good", func(t *testing.T) {
-		dest := uri + "/lost-name-node"
-		r := s.start(t, dest, "--store-retry=2s")
-		s.uploading(t, dest, r.ended)
-		must(t, s.NameNodes[0].Suspend())
-		r.want(t, 4)
-		must(t, s.NameNodes[0].Resume())
-		s.nothing(t, dest)
-		run(t, s.args(dest)...).want(t, 0)
-		s.complete(t, dest)
-	})
+	}), 100_000, "--codec=null", "--row-group-size=256MiB", "--store-retry=3m")
+	for road, uri := range s.roads() {
+		t.Run(road+", data node", func(t *testing.T) {
+			dest := uri + "/hung-data-node-" + road
+			r := s.start(t, dest)
+			victim := s.uploading(t, dest, r.ended)[0]
+			must(t, victim.Suspend())
+			r.want(t, 0)
+			s.complete(t, dest)
+			must(t, victim.Resume())
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			must(t, s.WaitLive(ctx, 3))
+		})
+		t.Run(road+", name node", func(t *testing.T) {
+			dest := uri + "/hung-name-node-" + road
+			r := s.start(t, dest)
+			s.uploading(t, dest, r.ended)
+			must(t, s.NameNodes[0].Suspend())
+			time.Sleep(6 * time.Second) // longer than any deadline
+			must(t, s.NameNodes[0].Resume())
+			r.want(t, 0)
+			s.complete(t, dest)
+		})
+		t.Run(road+", name node for good", func(t *testing.T) {
+			dest := uri + "/lost-name-node-" + road
+			r := s.start(t, dest, "--store-retry=2s")
+			s.uploading(t, dest, r.ended)
+			must(t, s.NameNodes[0].Suspend())
+			r.want(t, 4)
+			must(t, s.NameNodes[0].Resume())
+			s.nothing(t, dest)
+			run(t, s.args(dest)...).want(t, 0)
+			s.complete(t, dest)
+		})
+	}
 }
 
 // TestKilledClient kills the program itself, whose lease and half files must
 // not stand in the way of a rerun.
 func TestKilledClient(t *testing.T) {
-	s := newSite(t, hadooptest.Config{DataNodes: 1}, 40_000, "--row-group-size=2MiB", "--workers=2")
+	s := newSite(t, hadooptest.Shared(t), 40_000, "--row-group-size=2MiB", "--workers=2")
 	for road, uri := range s.roads() {
 		began := time.Now()
 		run(t, s.args(uri+"/whole-"+road)...).want(t, 0)

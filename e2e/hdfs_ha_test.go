@@ -69,7 +69,7 @@ func (s *site) stopIn(t *testing.T, r *running, dest string, p phase) {
 // conversion is suspended while a graceful change is made, so that it finds
 // itself in the phase, with its connections, after the change.
 func TestFailover(t *testing.T) {
-	s := newSite(t, hadooptest.Config{DataNodes: 1, HA: true}, 60_000, "--row-group-size=512KiB", "--store-retry=3m")
+	s := newSite(t, hadooptest.New(t, hadooptest.Config{DataNodes: 1, HA: true}), 60_000, "--row-group-size=512KiB", "--store-retry=3m")
 	data, err := os.ReadFile(s.input)
 	must(t, err)
 	in := s.at(t, s.URI()+"/mail.avro")

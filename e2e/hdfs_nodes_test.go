@@ -72,20 +72,3 @@ func TestFailoverWithinCalls(t *testing.T) {
 		}
 	}
 }
-
-// TestKerberosStranger wants a user without Kerberos to be told so at once.
-func TestKerberosStranger(t *testing.T) {
-	hadooptest.NeedKerberos(t)
-	kdc, err := hadooptest.StartKDC(t.Context(), t.TempDir(), 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer kdc.Stop()
-	c := hadooptest.New(t, hadooptest.Config{DataNodes: 1, Kerberos: kdc})
-	// The answer may be lost, because the name node hangs up at once.
-	st := store.WithRetry(rpcStore(t, c, "alice", 1, nil), store.Patience{Limit: 10 * time.Second})
-	for range 3 {
-		_, err = st.Stat(t.Context(), "/")
-		denied(t, err, "stat", "simple authentication", "hadoop.security.authentication")
-	}
-}

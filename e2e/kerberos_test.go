@@ -52,10 +52,10 @@ func newRealm(t *testing.T) *realm {
 	must(t, kdc.Kinit(t.Context(), "alice", cache))
 	t.Setenv("KRB5_CONFIG", kdc.Conf())
 	t.Setenv("KRB5CCNAME", "FILE:"+cache)
-	s := newSite(t, hadooptest.Config{DataNodes: 1, Kerberos: kdc, HDFS: map[string]string{
+	s := newSite(t, hadooptest.New(t, hadooptest.Config{DataNodes: 1, Kerberos: kdc, HDFS: map[string]string{
 		"dfs.namenode.delegation.token.renew-interval": fmt.Sprint(life.Milliseconds()),
 		"dfs.namenode.delegation.token.max-lifetime":   fmt.Sprint(2 * life.Milliseconds()),
-	}}, 12_000, "--row-group-size=2MiB", "--workers=1", "--store-retry=1m")
+	}}), 12_000, "--row-group-size=2MiB", "--workers=1", "--store-retry=1m")
 	r := &realm{Cluster: s.Cluster, kdc: kdc, sites: map[string]*site{}}
 	r.keytab, err = kdc.Keytab(t.Context(), "alice")
 	must(t, err)

@@ -39,6 +39,7 @@ func TestKerberosTokens(t *testing.T) {
 	t.Run("no credentials", secure.testNoCredentials)
 	t.Run("token file", secure.testTokenFile)
 	t.Run("tokens expire", secure.testExpiry)
+	t.Run("stranger", secure.testStranger)
 }
 
 type secureCluster struct {
@@ -162,5 +163,15 @@ func (c secureCluster) testExpiry(t *testing.T) {
 	time.Sleep(7 * time.Second)
 	if err := roundTrip(t.Context(), st, dir+"/f"); err != nil {
 		t.Error(err)
+	}
+}
+
+// testStranger wants a user without Kerberos to be told so at once.
+func (c secureCluster) testStranger(t *testing.T) {
+	// The answer may be lost, because the name node hangs up at once.
+	st := store.WithRetry(rpcStore(t, c.Cluster, "alice", 1, nil), store.Patience{Limit: 10 * time.Second})
+	for range 3 {
+		_, err := st.Stat(t.Context(), "/")
+		denied(t, err, "stat", "simple authentication", "hadoop.security.authentication")
 	}
 }

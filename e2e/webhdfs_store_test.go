@@ -60,8 +60,7 @@ type webServer struct {
 // TestHDFSStoreOverHTTP tests the store on name and data nodes, and on the gateway
 // that speaks the same with differences.
 func TestHDFSStoreOverHTTP(t *testing.T) {
-	hadooptest.Need(t)
-	c := hadooptest.New(t, hadooptest.Config{DataNodes: 3, HTTPFS: true})
+	c := hadooptest.Shared(t)
 	for name, uri := range map[string]string{"name node": c.WebURI(), "HttpFS": c.HTTPFS()} {
 		t.Run(name, func(t *testing.T) {
 			server := webServer{webStore(t, uri, nil), webURL(uri), webURL(c.WebURI())}
@@ -285,7 +284,7 @@ func TestHungCallsOverHTTP(t *testing.T) {
 	s := webServer{webStore(t, c.WebURI(), map[string]string{"dfs.client.socket-timeout": "3s", "dfs.replication": "1"}), "", ""}
 	dir := s.scratch(t)
 	data := make([]byte, 32<<20)
-	if err := upload(t.Context(), s, dir+"/f", data); err != nil {
+	if err := upload(t.Context(), webStore(t, c.WebURI(), map[string]string{"dfs.replication": "1"}), dir+"/f", data); err != nil {
 		t.Fatal(err)
 	}
 	if err := upload(t.Context(), s, dir+"/small", data[:10]); err != nil {

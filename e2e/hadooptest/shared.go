@@ -42,9 +42,10 @@ var shared struct {
 	err     error
 }
 
-// Shared returns the cluster of one name node and three data nodes that all
-// tests of a program share: they kill none of its daemons, and each keeps to a
-// directory of its own. It starts on first use; TestMain calls StopShared.
+// Shared returns the cluster of one name node, three data nodes and an HttpFS
+// gateway that tests of a process share: they leave its daemons as they were,
+// and each keeps to a directory of its own. It starts on first use; TestMain
+// calls StopShared.
 func Shared(t testing.TB) *Cluster {
 	t.Helper()
 	Need(t)
@@ -53,7 +54,7 @@ func Shared(t testing.TB) *Cluster {
 	if shared.dir == "" {
 		shared.dir, shared.err = os.MkdirTemp("", "rowtocol-hdfs-")
 		if shared.err == nil {
-			shared.cluster, shared.err = started(context.Background(), t, shared.dir, Config{DataNodes: 3})
+			shared.cluster, shared.err = started(context.Background(), t, shared.dir, Config{DataNodes: 3, HTTPFS: true})
 		}
 	}
 	if shared.err != nil {
