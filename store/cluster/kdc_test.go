@@ -110,11 +110,17 @@ func (k *kdc) admin(query string) {
 // principal makes a principal whose tickets live so long, and its keytab.
 func (k *kdc) principal(name string, life time.Duration) (keytab string) {
 	k.t.Helper()
-	seconds := int(life.Seconds())
-	k.admin(fmt.Sprintf(`addprinc -randkey +requires_preauth -maxlife "%d seconds" -maxrenewlife "1 day" %s`, seconds, name))
+	k.admin(fmt.Sprintf(`addprinc -randkey +requires_preauth -maxrenewlife "1 day" %s`, name))
+	k.lives(name, life)
 	keytab = k.path(strings.ReplaceAll(name, "/", "_") + ".keytab")
 	k.admin(fmt.Sprintf("ktadd -k %s %s", keytab, name))
 	return keytab
+}
+
+// lives changes how long the tickets of a principal live.
+func (k *kdc) lives(name string, life time.Duration) {
+	k.t.Helper()
+	k.admin(fmt.Sprintf(`modify_principal -maxlife "%d seconds" %s`, int(life.Seconds()), name))
 }
 
 // kinit fills the cache.

@@ -64,7 +64,7 @@ func (t *ticket) String() string { return t.name.PrincipalNameString() + "@" + t
 // Hadoop.
 func (t *ticket) due() time.Time { return t.end.Add(-t.end.Sub(t.begin()) / 5) }
 
-func (t *ticket) expired() bool { return t == nil || !time.Now().Before(t.end) }
+func (t *ticket) expired(now time.Time) bool { return t == nil || !now.Before(t.end) }
 
 func (t *ticket) renewable() bool { return t.renewTill.After(t.end) }
 

@@ -17,24 +17,40 @@ import (
 
 // tickets keeps a ticket-granting ticket valid.
 type tickets struct {
-	source  source
-	busy    chan struct{} // holds one token while the fields below are in use
-	current *ticket
-	retry   time.Time   // not before this is a failed replacement tried again
-	timer   *time.Timer // replaces a ticket that nobody asks for
-	closed  atomic.Bool
+	source source
+	clock  clock
+	busy   chan struct{} // holds one token while the fields below are in use
+	// current is the ticket in use; nil before the first.
+	current   *ticket
+	retry     time.Time   // not before this is a failed replacement tried again
+	stopTimer func() bool // of what replaces a ticket that nobody asks for; may be nil
+	closed    atomic.Bool
+}
+
+// clock is the time as tickets know it. A test has one that it moves.
+type clock struct {
+	now func() time.Time
+	// after runs f in a goroutine of its own after d, unless it is stopped before.
+	after func(d time.Duration, f func()) (stop func() bool)
+}
+
+var systemClock = clock{
+	now:   time.Now,
+	after: func(d time.Duration, f func()) func() bool { return time.AfterFunc(d, f).Stop },
 }
 
 // source is where tickets come from.
 type source interface {
 	// ticket returns the ticket to use from now on: old, which may be nil, if it
-	// is good for a while, else a better one.
-	ticket(old *ticket) (*ticket, error)
+	// is good for a while from now on, else a better one.
+	ticket(now time.Time, old *ticket) (*ticket, error)
 	// realms returns the configuration that the tickets are for.
 	realms() (*realms, error)
 }
 
-func newTickets(s source) *tickets { return &tickets{source: s, busy: make(chan struct{}, 1)} }
+func newTickets(s source) *tickets {
+	return &tickets{source: s, clock: systemClock, busy: make(chan struct{}, 1)}
+}
 
 // client returns a client with a valid ticket. The library's exchanges obey no
 // context, so they are left behind when ctx ends; they end by themselves.
@@ -77,32 +93,32 @@ func (t *tickets) get() (*client.Client, error) {
 // refresh replaces the ticket if need be. That this fails matters only when the
 // old one is not valid any more.
 func (t *tickets) refresh() error {
-	now := time.Now()
-	if !t.current.expired() && now.Before(t.retry) {
+	now := t.clock.now()
+	if !t.current.expired(now) && now.Before(t.retry) {
 		return nil
 	}
-	next, err := t.source.ticket(t.current)
-	if err == nil && next.expired() {
+	next, err := t.source.ticket(now, t.current)
+	if err == nil && next.expired(now) {
 		err = refused("the Kerberos ticket of %s expired at %s: kinit, or use --keytab",
 			next, next.end.Local().Format(time.RFC3339))
 	}
 	switch {
 	case err == nil:
 		t.current, t.retry = next, time.Time{}
-	case t.current.expired():
+	case t.current.expired(now):
 		return err
 	default:
 		t.retry = now.Add(min(max(t.current.end.Sub(now)/10, time.Second), time.Minute))
 	}
-	t.schedule()
+	t.schedule(now)
 	return nil
 }
 
 // schedule makes sure that a renewable ticket is renewed also when no session
 // begins for long, since after its end it cannot be.
-func (t *tickets) schedule() {
-	if t.timer != nil {
-		t.timer.Stop()
+func (t *tickets) schedule(now time.Time) {
+	if t.stopTimer != nil {
+		t.stopTimer()
 	}
 	if t.closed.Load() || !t.current.renewable() {
 		return
@@ -111,7 +127,7 @@ func (t *tickets) schedule() {
 	if at.Before(t.retry) {
 		at = t.retry
 	}
-	t.timer = time.AfterFunc(max(time.Until(at), 100*time.Millisecond), func() {
+	t.stopTimer = t.clock.after(max(at.Sub(now), 100*time.Millisecond), func() {
 		t.busy <- struct{}{}
 		defer func() { <-t.busy }()
 		if !t.closed.Load() {
@@ -126,8 +142,8 @@ func (t *tickets) close() {
 	t.closed.Store(true)
 	select {
 	case t.busy <- struct{}{}:
-		if t.timer != nil {
-			t.timer.Stop()
+		if t.stopTimer != nil {
+			t.stopTimer()
 		}
 		<-t.busy
 	default:
@@ -144,8 +160,8 @@ type keytabSource struct {
 
 func (s *keytabSource) realms() (*realms, error) { return s.config, nil }
 
-func (s *keytabSource) ticket(old *ticket) (*ticket, error) {
-	if old != nil && time.Now().Before(old.due()) {
+func (s *keytabSource) ticket(now time.Time, old *ticket) (*ticket, error) {
+	if old != nil && now.Before(old.due()) {
 		return old, nil
 	}
 	config := s.config.library()
@@ -193,16 +209,16 @@ func (s *cacheSource) realms() (*realms, error) {
 	return s.config, nil
 }
 
-func (s *cacheSource) ticket(old *ticket) (*ticket, error) {
+func (s *cacheSource) ticket(now time.Time, old *ticket) (*ticket, error) {
 	r, err := s.realms()
 	if err != nil {
 		return nil, err
 	}
 	best, err := s.read(r, old)
-	if err != nil && old.expired() {
+	if err != nil && old.expired(now) {
 		return nil, err
 	}
-	if best == nil || best.expired() || !best.renewable() || time.Now().Before(best.due()) {
+	if best == nil || best.expired(now) || !best.renewable() || now.Before(best.due()) {
 		return best, err
 	}
 	return best.renewed(r)
