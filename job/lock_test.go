@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -133,21 +132,24 @@ func TestTakeoverHasOneWinner(t *testing.T) {
 	for range 20 {
 		dest, retired := lockDirs(t)
 		writeLock(t, dest, holder{Host: "h", PID: 1, Scope: "another boot", Run: "dead"}, time.Hour)
-		var winners atomic.Int32
+		winners := make(chan *lock, 8)
 		var wg sync.WaitGroup
-		for range 8 {
+		for range cap(winners) {
 			wg.Go(func() {
-				_, _, err := acquire(context.Background(), store.Local(), dest, retired, LockTimes{})
+				l, _, err := acquire(context.Background(), store.Local(), dest, retired, LockTimes{})
 				if err == nil {
-					winners.Add(1)
+					winners <- l
 				} else if !errors.Is(err, ErrConflict) {
 					t.Error(err)
 				}
 			})
 		}
 		wg.Wait()
-		if n := winners.Load(); n != 1 {
+		if n := len(winners); n != 1 {
 			t.Fatalf("%d jobs hold the lock", n)
+		}
+		if err := (<-winners).release(context.Background()); err != nil {
+			t.Error(err)
 		}
 	}
 }

@@ -197,6 +197,7 @@ func TestDistributionCenterAway(t *testing.T) {
 	}
 	fresh.Close()
 	k.signal(syscall.SIGCONT)
+	fresh.tickets.busy <- struct{}{} // the exchange that was left behind is over
 
 	k.stop()
 	k.lives("alice", longLife)
