@@ -20,6 +20,7 @@ type conn struct {
 }
 
 func (c *conn) fail(err error) error {
+	//guard: a block that ends early would be taken for the whole
 	if err == io.EOF {
 		// The library takes an EOF for the end of a block, and asks the same
 		// node again.
@@ -71,6 +72,7 @@ func (c *dataConn) Read(p []byte) (int, error) {
 }
 
 func (c *dataConn) receive(p []byte) (int, error) {
+	//guard: a silent data node would hang the program
 	if err := c.Conn.SetReadDeadline(time.Now().Add(c.timeout)); err != nil {
 		return 0, c.fail(err)
 	}
@@ -132,6 +134,7 @@ type nameConn struct {
 
 func (c *nameConn) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
+	//guard: the library would allocate whatever length a name node sends
 	if err == nil {
 		err = c.frames.pass(p[:n])
 	}
@@ -142,11 +145,11 @@ func (c *nameConn) Read(p []byte) (int, error) {
 }
 
 func (c *nameConn) Write(p []byte) (int, error) {
-	err := c.Conn.SetDeadline(time.Now().Add(c.timeout))
-	n := 0
-	if err == nil {
-		n, err = c.Conn.Write(p)
+	//guard: a silent name node would hang the program
+	if err := c.Conn.SetDeadline(time.Now().Add(c.timeout)); err != nil {
+		return 0, c.fail(err)
 	}
+	n, err := c.Conn.Write(p)
 	if err != nil {
 		return n, c.fail(err)
 	}
@@ -189,6 +192,7 @@ func (f *frames) pass(b []byte) error {
 		if f.have == len(f.length) {
 			f.have = 0
 			f.left = binary.BigEndian.Uint32(f.length[:])
+			//guard: the library would allocate whatever length a name node sends
 			if f.left > f.max {
 				return fmt.Errorf("an answer of %d bytes, at most %d are accepted", f.left, f.max)
 			}

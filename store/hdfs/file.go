@@ -34,9 +34,11 @@ func (s *Store) open(ctx context.Context, p string) (*file, error) {
 		if err != nil {
 			return err
 		}
+		//guard: a directory would be read as a file without bytes
 		if status.GetFileType() != isFile {
 			return store.ErrNotRegular
 		}
+		//guard: encrypted or striped bytes would be read as if they were the file
 		if err := roadFor(status); err != nil {
 			return err
 		}
@@ -44,6 +46,7 @@ func (s *Store) open(ctx context.Context, p string) (*file, error) {
 		if err != nil {
 			return err
 		}
+		//guard: the first part of a file would be read as the whole
 		if b.open {
 			return store.ErrBeingWritten
 		}
@@ -100,9 +103,6 @@ func (f *file) OpenAt(ctx context.Context, off, length int64) (io.ReadCloser, er
 		if r.inner, err = se.client.Open(f.path); err != nil {
 			return err
 		}
-		if r.inner.Stat().Size() != f.size {
-			return errReplaced
-		}
 		_, err = r.inner.Seek(off, io.SeekStart)
 		return err
 	})
@@ -116,6 +116,7 @@ func (f *file) OpenAt(ctx context.Context, off, length int64) (io.ReadCloser, er
 // check returns errReplaced if another file has the name.
 func (f *file) check(se *session) error {
 	status, err := se.status(f.path)
+	//guard: one stream would be of one file, the next of another
 	if err == nil && (status.GetFileId() != f.id || int64(status.GetLength()) != f.size) {
 		err = errReplaced
 	}
@@ -142,7 +143,9 @@ func (r *reader) Read(p []byte) (n int, err error) {
 			n, err = 0, fmt.Errorf("%w: a data node sends nonsense: %v", store.ErrUnavailable, thrown)
 		}
 	}()
+	r.lease.dials.Store(0)
 	n, err = r.inner.Read(p[:min(int64(len(p)), r.left)])
+	//guard: the bytes could be those of another file of the same size
 	if err == nil && !r.checked {
 		// The first read asked for the blocks by name: they are the file's only
 		// if the name is still its own.
@@ -185,6 +188,7 @@ func (s *Store) readFile(ctx context.Context, p string, limit int64) ([]byte, er
 	if err != nil {
 		return nil, err
 	}
+	//guard: a name node could have any length allocated
 	if f.size > limit {
 		return nil, fmt.Errorf("%d bytes, at most %d expected: %w", f.size, limit, store.ErrTooLarge)
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	client "github.com/colinmarc/hdfs/v2"
 	"google.golang.org/protobuf/proto"
@@ -74,7 +75,7 @@ func TestLibraryFits(t *testing.T) {
 	}
 }
 
-func newStore(t *testing.T, properties map[string]string) (*Store, error) {
+func newStore(t *testing.T, properties map[string]string, address string) (*Store, error) {
 	t.Helper()
 	t.Setenv("HADOOP_USER_NAME", "alice")
 	conf := cluster.NewConf(properties)
@@ -82,7 +83,7 @@ func newStore(t *testing.T, properties map[string]string) (*Store, error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return New(conf, login, Options{Addresses: []string{"nn:8020"}})
+	return New(conf, login, Options{Addresses: []string{address}})
 }
 
 func TestProtection(t *testing.T) {
@@ -139,7 +140,7 @@ func TestNewRefuses(t *testing.T) {
 	if _, err := New(conf, login, Options{}); err == nil {
 		t.Error("a store without name nodes was made")
 	}
-	if _, err := newStore(t, map[string]string{"dfs.encrypt.data.transfer": "true"}); err == nil {
+	if _, err := newStore(t, map[string]string{"dfs.encrypt.data.transfer": "true"}, "nn:8020"); err == nil {
 		t.Error("encrypted data transfer was accepted")
 	}
 }
@@ -270,6 +271,9 @@ func TestKilledWhileDialing(t *testing.T) {
 	se.ctx, se.cancel = context.WithCancel(t.Context())
 	se.kill()
 	ours, theirs := net.Pipe()
+	if err := theirs.SetDeadline(time.Now().Add(5 * time.Second)); err != nil { // else the test would hang
+		t.Fatal(err)
+	}
 	if err := se.keep(newDataConn(conn{Conn: ours, session: se})); !errors.Is(err, context.Canceled) {
 		t.Errorf("keep: %v", err)
 	}

@@ -42,6 +42,7 @@ func (se *session) status(p string) (*client.FileStatus, error) {
 
 // roadFor refuses what cannot be read or written over this road.
 func roadFor(status *client.FileStatus) error {
+	//guard: files would be written that are not one block
 	if ec := status.GetEcPolicy(); ec != nil && ec.GetId() != 0 || ec == nil && status.GetFlags()&hasEC != 0 {
 		if status.GetFileType() == isDir {
 			// WebHDFS would write, but not one block.
@@ -49,6 +50,7 @@ func roadFor(status *client.FileStatus) error {
 		}
 		return fmt.Errorf("it is %w: use webhdfs:// to read it", store.ErrErasureCoded)
 	}
+	//guard: the bytes of an encryption zone would be read encrypted, and written plain
 	if status.GetFileEncryptionInfo() != nil || status.GetFlags()&hasCrypt != 0 {
 		return fmt.Errorf("it is %w: use webhdfs://", store.ErrEncrypted)
 	}
@@ -114,8 +116,10 @@ func (se *session) list(dir string) ([]store.Info, error) {
 			status, _ := entries.Get(i).Message().Interface().(*client.FileStatus)
 			name := string(status.GetPath())
 			switch {
+			//guard: a file would be listed as a directory that holds itself
 			case name == "" && entries.Len() == 1: // dir itself
 				return nil, syscall.ENOTDIR
+			//guard: a listing that goes round would never end
 			case name <= after:
 				return nil, fmt.Errorf("%w: the name node lists %q after %q", store.ErrUnavailable, name, after)
 			}
@@ -125,6 +129,7 @@ func (se *session) list(dir string) ([]store.Info, error) {
 		if part.field("remainingEntries").Uint() == 0 {
 			return infos, nil
 		}
+		//guard: a listing that goes on with nothing would never end
 		if entries.Len() == 0 {
 			return nil, fmt.Errorf("%w: the name node lists nothing, and that more is to come", store.ErrUnavailable)
 		}

@@ -56,6 +56,7 @@ func (n *negotiation) next() error {
 	if err != nil {
 		return err
 	}
+	//guard: a data node could have any length allocated
 	if size > maxHandshake {
 		return n.conn.fail(fmt.Errorf("a message of %d bytes to negotiate protection", size))
 	}
@@ -67,6 +68,7 @@ func (n *negotiation) next() error {
 	if n.step == 1 {
 		n.level, err = prefer(message, n.want)
 	} else if n.level == "auth-conf" {
+		//guard: the library would fail obscurely in the middle of a file
 		err = wantCipher(message)
 	}
 	if err != nil {
@@ -89,6 +91,7 @@ func prefer(message []byte, want string) (string, error) {
 	levels := strings.Split(string(list), ",")
 	if want != "" {
 		i := slices.IndexFunc(levels, func(l string) bool { return protections[l] == want })
+		//guard: transfers would be protected otherwise than the configuration says
 		if i < 0 {
 			return "", fmt.Errorf("it protects transfers by %s, not by %s as dfs.data.transfer.protection says here: %w",
 				strings.Join(named(levels), " or "), want, syscall.ENOTSUP)
@@ -96,6 +99,7 @@ func prefer(message []byte, want string) (string, error) {
 		levels = slices.Concat(levels[i:i+1], levels[:i], levels[i+1:])
 		copy(list, strings.Join(levels, ","))
 	}
+	//guard: the library would fail obscurely in the middle of a file
 	if levels[0] == "auth-int" {
 		return "", fmt.Errorf("it protects transfers by integrity, which is possible over webhdfs:// only: %w", syscall.ENOTSUP)
 	}

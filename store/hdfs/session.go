@@ -19,6 +19,9 @@ const (
 	// for long.
 	maxIdle  = 4
 	idleTime = 10 * time.Second
+	// maxDials is to how many data nodes one read of the library may connect: far
+	// more than a block has copies.
+	maxDials = 64
 )
 
 // session is a client of the library with all its connections. One operation
@@ -31,7 +34,9 @@ type session struct {
 	cancel context.CancelFunc
 	// closing makes writes to data nodes never fail: see dataConn.Write.
 	closing atomic.Bool
-	idle    *time.Timer // while it is idle
+	// dials counts the data nodes that were dialed for one read or one upload.
+	dials atomic.Int32
+	idle  *time.Timer // while it is idle
 
 	mu      sync.Mutex // of what follows
 	conns   map[net.Conn]struct{}
@@ -115,6 +120,10 @@ func (se *session) dialNameNode(_ context.Context, network, address string) (net
 }
 
 func (se *session) dialDataNode(_ context.Context, network, address string) (net.Conn, error) {
+	//guard: the library asks a data node whose block ends early for ever
+	if se.dials.Add(1) > maxDials {
+		return nil, fmt.Errorf("data node %s: the block ends early", address)
+	}
 	inner, err := se.dial(network, address, se.store.dataTimeout)
 	if err != nil {
 		return nil, err
@@ -137,6 +146,7 @@ func (se *session) keep(c net.Conn) error {
 	se.mu.Lock()
 	se.conns[c] = struct{}{}
 	se.mu.Unlock()
+	//guard: a connection made while its session ends would stay open
 	if err := se.ctx.Err(); err != nil {
 		_ = c.Close() // unused
 		return err
@@ -224,10 +234,13 @@ func (s *Store) acquire(ctx context.Context) (*session, error) {
 		s.idle = s.idle[:n-1]
 		s.mu.Unlock()
 		se.idle.Stop()
-		if se.cause() == nil {
-			return se, nil
+		//guard: a connection on which something failed may go on in the wrong place
+		if se.cause() != nil {
+			se.close()
+			continue
 		}
-		se.close()
+		se.dials.Store(0)
+		return se, nil
 	}
 }
 

@@ -40,6 +40,7 @@ func (s *Store) create(ctx context.Context, p string, o store.CreateOptions) (*w
 	if err != nil {
 		return nil, err
 	}
+	//guard: a file in a directory that stripes its files is not one block
 	if err := s.ask(ctx, func(se *session) error { return se.mayHold(path.Dir(path.Clean(p))) }); err != nil {
 		return nil, err
 	}
@@ -141,15 +142,18 @@ func (w *writer) Write(p []byte) (int, error) {
 	if err := w.ready(w.ctx); err != nil {
 		return 0, err
 	}
+	//guard: a file could silently get a second block
 	if w.size >= 0 && w.n+int64(len(p)) > w.size {
 		w.err = pathError("write", w.path, fmt.Errorf("more bytes than the %d that were promised", w.size))
 		return 0, w.err
 	}
+	//guard: the library would add a block that no data node gets
 	if len(p) == 0 {
 		return 0, nil // the library would add a block, which no data node gets
 	}
 	n, err := w.file.Write(p)
 	w.n += int64(n)
+	//guard: what follows a failed write would be stored in its place
 	if err != nil {
 		w.err = pathError("write", w.path, translate(w.ctx, w.lease.session, err))
 	}
@@ -176,6 +180,7 @@ func (w *writer) Commit(ctx context.Context) error {
 	if err := w.ready(ctx); err != nil {
 		return err
 	}
+	//guard: a file that ended early would be committed
 	if w.size >= 0 && w.n != w.size {
 		w.err = pathError("write", w.path, fmt.Errorf("%d bytes were written, %d were promised", w.n, w.size))
 		return w.err
@@ -205,6 +210,7 @@ func (w *writer) close(ctx context.Context) error {
 	for wait := 20 * time.Millisecond; ; wait = min(2*wait, 2*time.Second) {
 		// Any other error is final: the library forgets an error that it
 		// returned, and the next Close would succeed.
+		//guard: the library forgets an error that it returned, and the next close would succeed
 		if err != nil && !client.IsErrReplicating(err) {
 			return err
 		}
@@ -244,10 +250,13 @@ func (w *writer) check() (complete bool, err error) {
 		return false, err
 	}
 	switch {
+	//guard: a file that lost bytes would be committed
 	case int64(status.GetLength()) != w.n || b.length != w.n:
 		return false, fmt.Errorf("%w: %d bytes are stored of %d", store.ErrMismatch, status.GetLength(), w.n)
+	//guard: a file without an end would be committed
 	case b.open:
 		return false, fmt.Errorf("%w: it is still open after it was closed", store.ErrMismatch)
+	//guard: a file of two blocks would be committed
 	case w.size >= 0 && (b.count > 1 || int64(status.GetBlocksize()) < w.n):
 		return false, fmt.Errorf("%w: %d blocks of %d bytes where one was to be", store.ErrMismatch, b.count, status.GetBlocksize())
 	}
@@ -261,6 +270,7 @@ func (w *writer) Abort() error {
 		return nil
 	}
 	w.done = true
+	//guard: the goroutines of a given up upload would stay
 	w.lease.endFile(w.file)
 	w.lease.end()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(w.ctx), removeTime)
