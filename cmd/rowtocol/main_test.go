@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 
+	"go.uber.org/goleak"
+
 	"github.com/rowtocol/rowtocol/ocf"
 )
 
@@ -26,14 +28,16 @@ func TestMain(m *testing.M) {
 	binary = filepath.Join(dir, "rowtocol")
 	build := exec.Command("go", "build", "-o", binary, ".")
 	build.Stderr = os.Stderr
-	code := 1
-	if err := build.Run(); err == nil {
-		code = m.Run()
+	exit := func(code int) {
+		if err := os.RemoveAll(dir); err != nil {
+			panic(err)
+		}
+		os.Exit(code)
 	}
-	if err := os.RemoveAll(dir); err != nil {
-		panic(err)
+	if err := build.Run(); err != nil {
+		exit(1)
 	}
-	os.Exit(code)
+	goleak.VerifyTestMain(m, goleak.Cleanup(exit))
 }
 
 // output is what a run of the program left.
