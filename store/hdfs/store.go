@@ -38,6 +38,9 @@ type Store struct {
 	callTimeout    time.Duration
 	dataTimeout    time.Duration
 	maxAnswer      uint32 // bytes of a name node's answer
+	// confirmTime bounds the wait for a data node to confirm the last block to
+	// the name node, which takes milliseconds unless the cluster is busy.
+	confirmTime time.Duration
 
 	mu       sync.Mutex // of what follows
 	closed   bool
@@ -66,6 +69,7 @@ func New(conf *cluster.Conf, login *cluster.Login, o Options) (*Store, error) {
 		callTimeout:    timeout(conf, "ipc.client.rpc-timeout.ms", time.Minute),
 		dataTimeout:    timeout(conf, "dfs.client.socket-timeout", time.Minute),
 		maxAnswer:      defaultMaxAnswer,
+		confirmTime:    time.Minute,
 	}
 	if n := conf.Int("ipc.maximum.response.length", 0); n > 0 && n <= math.MaxInt32 {
 		s.maxAnswer = uint32(n)

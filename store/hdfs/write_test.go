@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rowtocol/rowtocol/store"
 )
@@ -101,6 +102,26 @@ func TestUnsoundUpload(t *testing.T) {
 				t.Errorf("%d files were begun, %d removed", begun, removed)
 			}
 		})
+	}
+}
+
+// TestUnconfirmedBlock is waited for, but not for ever.
+func TestUnconfirmedBlock(t *testing.T) {
+	d := newDataNode(t, "")
+	_, s := newNameNode(t, taken(5, d.port()).with("getBlockLocations", located(5, false, false, block("1", 5, d.port()))))
+	s.confirmTime = 50 * time.Millisecond
+	w, err := s.Create(t.Context(), "/d/f", store.CreateOptions{Size: 5})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.WriteString(w, "hello"); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Commit(soon(t)); !errors.Is(err, store.ErrUnavailable) {
+		t.Error(err)
+	}
+	if err := w.Abort(); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -18,9 +18,6 @@ import (
 
 const (
 	mib = 1 << 20
-	// confirmTime bounds the wait for a data node to confirm the last block to
-	// the name node, which takes milliseconds unless the cluster is busy.
-	confirmTime = time.Minute
 	// removeTime bounds the removal of what was aborted.
 	removeTime = 30 * time.Second
 )
@@ -204,7 +201,7 @@ func (w *writer) Commit(ctx context.Context) error {
 
 // close completes the file and waits until it is as it should be.
 func (w *writer) close(ctx context.Context) error {
-	deadline := time.Now().Add(confirmTime)
+	deadline := time.Now().Add(w.store.confirmTime)
 	w.lease.closing.Store(true)
 	err := w.file.Close()
 	for wait := 20 * time.Millisecond; ; wait = min(2*wait, 2*time.Second) {
@@ -224,8 +221,9 @@ func (w *writer) close(ctx context.Context) error {
 			w.lease.closing.Store(false)
 			return nil
 		}
+		//guard: a block that no data node confirms would be waited for for ever
 		if time.Now().After(deadline) {
-			return fmt.Errorf("%w: no data node has confirmed the block after %v", store.ErrUnavailable, confirmTime)
+			return fmt.Errorf("%w: no data node has confirmed the block after %v", store.ErrUnavailable, w.store.confirmTime)
 		}
 		select {
 		case <-ctx.Done():

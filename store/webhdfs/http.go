@@ -80,10 +80,12 @@ func (w *watch) explain(err error) error {
 	switch {
 	case err == nil || err == io.EOF:
 		return err
+	//guard: who stops the program would be told of a broken connection
 	case w.parent.Err() != nil:
 		return w.parent.Err()
 	case context.Cause(w.ctx) == errSilent:
 		return fmt.Errorf("no answer for %v: %w", w.limit, store.ErrUnavailable)
+	//guard: an untrusted certificate would be tried until patience ends
 	case errors.As(err, &certificate):
 		return fmt.Errorf("its certificate is not trusted (SSL_CERT_FILE names trusted ones): %w: %w", err, fs.ErrPermission)
 	}
@@ -152,6 +154,7 @@ func (s *Store) send(ctx context.Context, method, location string, header http.H
 		}
 	}
 	resp, err := s.transport.RoundTrip(req)
+	//guard: a server that hangs up would look like the end of a file
 	if err == io.EOF {
 		err = io.ErrUnexpectedEOF // the end of a connection, before any answer
 	}

@@ -43,6 +43,7 @@ func (s *Store) rename(ctx context.Context, from, to string) error {
 			return err
 		}
 		id = st.FileID
+		//guard: HttpFS would replace what has the name
 		if err := s.vacant(ctx, to); err != nil {
 			return err
 		}
@@ -53,6 +54,7 @@ func (s *Store) rename(ctx context.Context, from, to string) error {
 		return s.renameError(ctx, to, err)
 	case !renamed:
 		return s.whyNot(ctx, from, to)
+	//guard: what HttpFS moved below a directory would count as renamed
 	case s.renames.Load() == renamesLoose && id != 0:
 		return s.notBelow(ctx, from, to, id)
 	}
@@ -134,6 +136,7 @@ func (s *Store) delete(ctx context.Context, p string, recursive bool) (bool, err
 // Remove implements store.Store.
 func (s *Store) Remove(ctx context.Context, p string) error {
 	there, err := s.delete(ctx, p, false)
+	//guard: who removes could not tell that another was faster
 	if err == nil && !there {
 		err = store.ErrNotExist
 	}
@@ -158,6 +161,7 @@ func (s *Store) MkdirAll(ctx context.Context, p string) error {
 		"permission":         mode(dirPerm &^ s.conf.Umask()),
 		"unmaskedpermission": mode(dirPerm),
 	}}, maxAnswer, &answer)
+	//guard: a directory that was not made would count as made
 	if err == nil && !answer.Boolean {
 		err = fmt.Errorf("refused without a reason: %w", store.ErrUnavailable)
 	}
@@ -203,6 +207,7 @@ func (s *Store) replace(ctx context.Context, temp, p string, data []byte) (bool,
 	if s.renames.Load() == renamesLoose {
 		// Onto a directory that rename would go below it.
 		switch st, err := s.status(ctx, p); {
+		//guard: HttpFS would move a file below the directory of its name
 		case err == nil && st.dir():
 			return false, store.ErrNotRegular
 		case err == nil:

@@ -16,6 +16,7 @@ import (
 // Open implements store.Store.
 func (s *Store) Open(ctx context.Context, p string) (store.File, error) {
 	st, err := s.status(ctx, p)
+	//guard: a directory would be read as a file without bytes
 	if err == nil && st.Type != "FILE" {
 		err = store.ErrNotRegular
 	}
@@ -23,6 +24,7 @@ func (s *Store) Open(ctx context.Context, p string) (store.File, error) {
 	if err == nil {
 		b, err = s.blocks(ctx, p, max(st.Length-1, 0))
 	}
+	//guard: the first part of a file would be read as the whole
 	if err == nil && b != nil && b.IsUnderConstruction {
 		err = store.ErrBeingWritten
 	}
@@ -110,6 +112,7 @@ func (r *stream) Read(p []byte) (int, error) {
 			r.tries = 0
 			return n, nil
 		}
+		//guard: a server that breaks off each answer would be asked for ever
 		if err == nil || err == io.EOF || r.ctx.Err() != nil || r.tries == maxNodes {
 			return n, err
 		}
@@ -161,6 +164,7 @@ func (s *Store) readFile(ctx context.Context, p string, max int64) (data []byte,
 	if err != nil {
 		return nil, false, err
 	}
+	//guard: the first part of a file would be read as the whole
 	if int64(len(data)) > max {
 		return nil, false, fmt.Errorf("at most %d bytes were expected: %w", max, store.ErrTooLarge)
 	}

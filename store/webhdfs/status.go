@@ -54,6 +54,7 @@ func nonsense(what string) error {
 func (s *Store) status(ctx context.Context, p string) (status, error) {
 	var answer struct{ FileStatus status }
 	err := s.ask(ctx, call{method: http.MethodGet, op: "GETFILESTATUS", path: p}, maxAnswer, &answer)
+	//guard: an answer that is none would count as a file without bytes
 	if err == nil && !answer.FileStatus.valid() {
 		err = nonsense("no status")
 	}
@@ -130,10 +131,12 @@ func (s *Store) list(ctx context.Context, dir string) ([]status, error) {
 			return nil, err
 		}
 		page := answer.DirectoryListing.PartialListing.FileStatuses.FileStatus
+		//guard: a name of a listing could lead out of its directory
 		if err := checkListing(page); err != nil {
 			return nil, err
 		}
 		for _, st := range page {
+			//guard: a listing that begins again with each page would never end
 			if last != "" && st.PathSuffix <= last {
 				return s.listWhole(ctx, dir)
 			}
@@ -151,6 +154,7 @@ func (s *Store) listWhole(ctx context.Context, dir string) ([]status, error) {
 		FileStatuses struct{ FileStatus []status }
 	}
 	err := s.ask(ctx, call{method: http.MethodGet, op: "LISTSTATUS", path: dir}, maxListing, &answer)
+	//guard: a name of a listing could lead out of its directory
 	if err == nil {
 		err = checkListing(answer.FileStatuses.FileStatus)
 	}
@@ -161,8 +165,10 @@ func (s *Store) listWhole(ctx context.Context, dir string) ([]status, error) {
 func checkListing(statuses []status) error {
 	for _, st := range statuses {
 		switch {
+		//guard: a file would be listed as a directory that holds itself
 		case st.PathSuffix == "" && !st.dir():
 			return fmt.Errorf("not a directory: %w", store.ErrNotRegular)
+		//guard: a name of a listing could lead out of its directory
 		case !st.valid(), st.PathSuffix == "", st.PathSuffix == ".", st.PathSuffix == "..", strings.Contains(st.PathSuffix, "/"):
 			return nonsense("a name that is none")
 		}

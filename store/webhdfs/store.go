@@ -19,6 +19,7 @@ import (
 const (
 	defaultConnect = 20 * time.Second
 	defaultSilence = 60 * time.Second
+	settleTime     = 10 * time.Second
 	// perNode is what Hadoop's client allows more per node of a pipeline.
 	perNode = 5 * time.Second
 	// closeTime bounds Close: what it does is only polite.
@@ -56,6 +57,7 @@ type Store struct {
 	// uploadSilence is longer, because while a data node mends its pipeline, for
 	// which it waits as long as we do, it takes nothing.
 	uploadSilence time.Duration
+	settle        time.Duration // for the name node to know what the data nodes have
 	minBlock      atomic.Int64
 	renames       atomic.Int32 // one of renamesUnknown...
 }
@@ -79,7 +81,7 @@ func New(conf *cluster.Conf, login *cluster.Login, o Options) (*Store, error) {
 	s := &Store{
 		conf: conf, scheme: scheme, addresses: o.Addresses,
 		transport: newTransport(connect, o.CAs), replication: replication,
-		silence: silence, uploadSilence: 2*silence + perNode*time.Duration(max(replication, 3)),
+		silence: silence, uploadSilence: 2*silence + perNode*time.Duration(max(replication, 3)), settle: settleTime,
 	}
 	s.identity = newIdentity(s, login, o.Scheme, os.Getenv("HADOOP_TOKEN_FILE_LOCATION"))
 	return s, nil

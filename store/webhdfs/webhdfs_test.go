@@ -45,17 +45,17 @@ func newClient(t *testing.T, server *httptest.Server, o Options) *Store {
 	return s
 }
 
-func answers(code int, body string) http.HandlerFunc {
+func alwaysAnswers(code int, body string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(code)
 		_, _ = io.WriteString(w, body)
 	}
 }
 
-const aFile = `{"FileStatus":{"type":"FILE","length":7,"blockSize":1048576,"fileId":9,"modificationTime":1000}}`
+var aFile = fileOf(7)
 
 func TestTLS(t *testing.T) {
-	server := httptest.NewTLSServer(answers(http.StatusOK, aFile))
+	server := httptest.NewTLSServer(alwaysAnswers(http.StatusOK, aFile))
 	defer server.Close()
 	cas := x509.NewCertPool()
 	cas.AddCert(server.Certificate())
@@ -70,7 +70,9 @@ func TestTLS(t *testing.T) {
 }
 
 func TestNoRedirectOutOfTLS(t *testing.T) {
-	plain := httptest.NewServer(answers(http.StatusOK, "stolen"))
+	plain := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		t.Errorf("asked without TLS for %s", r.URL)
+	}))
 	defer plain.Close()
 	server := httptest.NewTLSServer(http.RedirectHandler(plain.URL+"/webhdfs/v1/f?op=OPEN&delegation=secret", http.StatusTemporaryRedirect))
 	defer server.Close()
@@ -113,7 +115,7 @@ func TestAnswers(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			server := httptest.NewServer(answers(tt.code, tt.body))
+			server := httptest.NewServer(alwaysAnswers(tt.code, tt.body))
 			defer server.Close()
 			_, err := newClient(t, server, Options{}).Stat(t.Context(), "/f")
 			if c := store.Classify(err); c != tt.class || (err == nil) != (tt.code == 200 && tt.class == store.Unknown) {
@@ -127,13 +129,26 @@ func TestAnswers(t *testing.T) {
 }
 
 func TestHostileListing(t *testing.T) {
+	page := func(kind, name string) string {
+		return fmt.Sprintf(`{"DirectoryListing":{"partialListing":{"FileStatuses":{"FileStatus":[{"type":%q,"pathSuffix":%q}]}},"remainingEntries":0}}`, kind, name)
+	}
+	whole := func(name string) string {
+		return fmt.Sprintf(`{"FileStatuses":{"FileStatus":[{"type":"DIRECTORY","pathSuffix":%q}]}}`, name)
+	}
 	for _, name := range []string{"", ".", "..", "../x", "a/b", "/"} {
-		server := httptest.NewServer(answers(http.StatusOK, fmt.Sprintf(
-			`{"DirectoryListing":{"partialListing":{"FileStatuses":{"FileStatus":[{"type":"DIRECTORY","pathSuffix":%q}]}},"remainingEntries":0}}`, name)))
-		if infos, err := newClient(t, server, Options{}).List(t.Context(), "/d"); err == nil {
-			t.Errorf("%q is listed: %+v", name, infos)
+		for _, a := range []answers{
+			{"LISTSTATUS_BATCH": {page("DIRECTORY", name)}},
+			{"LISTSTATUS_BATCH": {"IllegalArgumentException: no such operation"}, "LISTSTATUS": {whole(name)}},
+		} {
+			_, s := newNameNode(t, a, nil)
+			if infos, err := s.List(t.Context(), "/d"); err == nil {
+				t.Errorf("%q is listed: %+v", name, infos)
+			}
 		}
-		server.Close()
+	}
+	_, s := newNameNode(t, answers{"LISTSTATUS_BATCH": {page("FILE", "")}}, nil)
+	if _, err := s.List(t.Context(), "/f"); !errors.Is(err, store.ErrNotRegular) {
+		t.Errorf("a file is listed: %v", err)
 	}
 	// One that goes on for ever, always with the same.
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -144,14 +159,12 @@ func TestHostileListing(t *testing.T) {
 		_, _ = io.WriteString(w, `{"DirectoryListing":{"partialListing":{"FileStatuses":{"FileStatus":[{"type":"FILE","pathSuffix":"a"}]}},"remainingEntries":1}}`)
 	}))
 	defer server.Close()
-	infos, err := newClient(t, server, Options{}).List(t.Context(), "/d")
+	infos, err := newClient(t, server, Options{}).List(soon(t), "/d")
 	if err != nil || len(infos) != 1 {
 		t.Errorf("%+v, %v", infos, err)
 	}
 }
 
-// TestBrokenDownload breaks off each answer after some bytes; the stream goes on
-// where it was.
 // TestHangUp lets a server close the connection instead of answering, as one
 // does that is killed.
 func TestHangUp(t *testing.T) {
@@ -179,6 +192,8 @@ func TestHangUp(t *testing.T) {
 	}
 }
 
+// TestBrokenDownload breaks off each answer after some bytes; the stream goes on
+// where it was.
 func TestBrokenDownload(t *testing.T) {
 	const data = "0123456789abcdefghijklmnopqrstuvwxyz"
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -195,7 +210,7 @@ func TestBrokenDownload(t *testing.T) {
 	}))
 	defer server.Close()
 	o := opener{newClient(t, server, Options{}), "/f"}
-	r, err := o.OpenAt(t.Context(), 3, -1)
+	r, err := o.OpenAt(soon(t), 3, -1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -239,7 +254,7 @@ func TestSilence(t *testing.T) {
 		func(ctx context.Context) error { _, err := s.ReadFile(ctx, "/f", 100); return err },
 	} {
 		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-		if err := op(ctx); !errors.Is(err, context.DeadlineExceeded) {
+		if err := op(ctx); !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, store.ErrUnavailable) {
 			t.Errorf("with a deadline: %v", err)
 		}
 		cancel()
@@ -248,7 +263,7 @@ func TestSilence(t *testing.T) {
 
 // TestNameNodes has a standby, a dead and an active name node.
 func TestNameNodes(t *testing.T) {
-	standby := httptest.NewServer(answers(http.StatusForbidden, remote("StandbyException", "standby")))
+	standby := httptest.NewServer(alwaysAnswers(http.StatusForbidden, remote("StandbyException", "standby")))
 	defer standby.Close()
 	dead := httptest.NewServer(nil)
 	dead.Close()

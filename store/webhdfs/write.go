@@ -21,9 +21,6 @@ import (
 const (
 	blockUnit = 1 << 20 // bytes; a multiple of every usual bytes per checksum
 	filePerm  = 0o666
-	// settleTime is how long Commit waits for the name node to know what the data
-	// nodes have.
-	settleTime = 10 * time.Second
 )
 
 // Create implements store.Store. It returns when the file exists, so that what
@@ -48,9 +45,11 @@ func (s *Store) mayCreate(ctx context.Context, p string) error {
 	if err != nil {
 		return err
 	}
+	//guard: a file in a directory that stripes its files is not one block
 	if parent.erasureCoded() {
 		return fmt.Errorf("%s is %w, so no file in it is one block", path.Dir(p), store.ErrErasureCoded)
 	}
+	//guard: that a name is taken would be found after the whole upload only
 	return s.vacant(ctx, p)
 }
 
@@ -128,6 +127,7 @@ func (w *writer) visit(to *url.URL, resp *http.Response) (fault, error) {
 	if err != nil {
 		w.put.stop()
 	}
+	//guard: half of a temporary file would be left
 	if f == nodeFailedHalfway && store.IsTemp(path.Base(w.path)) {
 		// What the node may have begun is ours alone, and of no use.
 		ctx, cancel := store.Cleanup(w.ctx)
@@ -152,6 +152,7 @@ func (w *writer) appear(node string) (fault, error) {
 			return notTheNodes, nil
 		case !errors.Is(err, store.ErrNotExist):
 			return notTheNodes, err
+		//guard: a data node that begins no file would hang the program
 		case time.Now().After(end):
 			return nodeFailedHalfway, fmt.Errorf("%s began no file for %v: %w", node, w.store.silence, store.ErrUnavailable)
 		}
@@ -163,12 +164,14 @@ func (w *writer) Write(p []byte) (int, error) {
 	if err := w.ready(w.ctx); err != nil || len(p) == 0 {
 		return 0, err
 	}
+	//guard: a file could silently get a second block
 	if w.size >= 0 && int64(len(p)) > w.size-w.n {
 		w.err = w.wrap("write", fmt.Errorf("more than the promised %d bytes", w.size))
 		return 0, w.err
 	}
 	n, err := w.put.body.Write(p)
 	w.n += int64(n)
+	//guard: what follows a failed write would be stored in its place
 	if err != nil {
 		<-w.put.done
 		w.err = w.wrap("write", cmp.Or(w.put.err, errEarly))
@@ -200,6 +203,7 @@ func (w *writer) Commit(ctx context.Context) error {
 	if err := w.ready(ctx); err != nil {
 		return err
 	}
+	//guard: a file that ended early would be sent again and again
 	if w.size >= 0 && w.n != w.size {
 		w.err = w.wrap("write", fmt.Errorf("%d bytes were written, %d were promised", w.n, w.size))
 		return w.err
@@ -211,6 +215,7 @@ func (w *writer) Commit(ctx context.Context) error {
 	case <-ctx.Done():
 		w.err = ctx.Err()
 	}
+	//guard: whatever a data node took for the whole would be committed
 	if w.err == nil {
 		w.err = w.store.settled(ctx, w.path, w.n, w.size >= 0)
 	}
@@ -224,7 +229,7 @@ func (w *writer) Commit(ctx context.Context) error {
 // settled waits until a file is closed, and checks that it has n bytes and, if
 // that is asked for, that they are one block.
 func (s *Store) settled(ctx context.Context, p string, n int64, oneBlock bool) error {
-	for end := time.Now().Add(settleTime); ; {
+	for end := time.Now().Add(s.settle); ; {
 		st, err := s.status(ctx, p)
 		if err != nil {
 			return err
@@ -236,15 +241,19 @@ func (s *Store) settled(ctx context.Context, p string, n int64, oneBlock bool) e
 		closed := b == nil || b.complete()
 		late := time.Now().After(end)
 		switch {
+		//guard: a file that is striped over blocks would be committed
 		case st.erasureCoded():
 			return store.ErrErasureCoded
 		case closed && st.Length == n:
+			//guard: a file of two blocks would be committed
 			if oneBlock && (st.BlockSize < n || b != nil && len(b.LocatedBlocks) > 1) {
 				return fmt.Errorf("%d bytes are in blocks of %d: %w", n, st.BlockSize, store.ErrMismatch)
 			}
 			return nil
+		//guard: a file that lost bytes would be waited for
 		case b != nil && closed || late && closed:
 			return fmt.Errorf("length %d after writing %d bytes: %w", st.Length, n, store.ErrMismatch)
+		//guard: a file without an end would be waited for for ever
 		case late:
 			return fmt.Errorf("the last block is not complete: %w", store.ErrUnavailable)
 		}
@@ -261,6 +270,7 @@ func (w *writer) Abort() error {
 	}
 	w.done = true
 	w.put.stop()
+	//guard: the file of whoever was faster would be removed
 	if errors.Is(w.put.err, store.ErrExist) {
 		return nil // another's
 	}

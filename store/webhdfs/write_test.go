@@ -1,0 +1,175 @@
+package webhdfs
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rowtocol/rowtocol/store"
+)
+
+// taken are the answers to who writes a file of some bytes.
+func taken(length int) answers {
+	return answers{
+		"GETFILESTATUS":       {aDir, notFound, fileOf(length)},
+		"GET_BLOCK_LOCATIONS": {located(length, 1, false, true)},
+		"CREATE":              {"node"},
+		"DELETE":              {`{"boolean":true}`},
+	}
+}
+
+// writeParts writes a file in parts, of as many bytes as are promised.
+func writeParts(t *testing.T, s *Store, p string, size int64, parts ...string) error {
+	t.Helper()
+	ctx := soon(t)
+	w, err := s.Create(ctx, p, store.CreateOptions{Size: size})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = w.Abort() }()
+	for _, part := range parts {
+		_, _ = io.WriteString(w, part) // Commit fails too
+	}
+	return w.Commit(ctx)
+}
+
+func TestWrite(t *testing.T) {
+	n, s := newNameNode(t, taken(5).with("GET_BLOCK_LOCATIONS", located(5, 1, true, false), located(5, 1, false, false), located(5, 1, false, true)), takes)
+	if err := writeParts(t, s, "/d/f", 5, "hel", "", "lo"); err != nil {
+		t.Fatal(err)
+	}
+	if n.requests("CREATE")[0].Get("blocksize") != "1048576" || n.requests("CREATE")[0].Get("overwrite") != "false" {
+		t.Errorf("created by %v", n.requests("CREATE"))
+	}
+	if len(n.requests("GET_BLOCK_LOCATIONS")) != 3 || len(n.requests("DELETE")) > 0 {
+		t.Errorf("looked at %d times, removed %d times", len(n.requests("GET_BLOCK_LOCATIONS")), len(n.requests("DELETE")))
+	}
+}
+
+// TestUnsoundUpload has uploads that must not count as written.
+func TestUnsoundUpload(t *testing.T) {
+	small := strings.ReplaceAll(fileOf(5), "1048576", "4")
+	for name, tt := range map[string]struct {
+		answers answers
+		node    http.HandlerFunc
+		parts   []string
+		is      error
+	}{
+		"too few bytes":     {taken(4), takes, []string{"hell"}, nil},
+		"too many bytes":    {taken(5), takes, []string{"hello", "!"}, nil},
+		"no directory":      {taken(5).with("GETFILESTATUS", notFound), takes, []string{"hello"}, store.ErrNoParent},
+		"striped directory": {taken(5).with("GETFILESTATUS", statusOf("DIRECTORY", 0, `,"ecBit":true`), notFound, fileOf(5)), takes, []string{"hello"}, store.ErrErasureCoded},
+		"striped file":      {taken(5).with("GETFILESTATUS", aDir, notFound, statusOf("FILE", 5, `,"ecPolicy":"RS-6-3"`)), takes, []string{"hello"}, store.ErrErasureCoded},
+		"node fails":        {taken(5), func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(500) }, []string{"hello"}, store.ErrUnavailable},
+		"shorter":           {taken(5).with("GETFILESTATUS", aDir, notFound, fileOf(4)), takes, []string{"hello"}, store.ErrMismatch},
+		"two blocks":        {taken(5).with("GET_BLOCK_LOCATIONS", located(5, 2, false, true)), takes, []string{"hello"}, store.ErrMismatch},
+		"smaller blocks":    {taken(5).with("GETFILESTATUS", aDir, notFound, small), takes, []string{"hello"}, store.ErrMismatch},
+		"stays open":        {taken(5).with("GET_BLOCK_LOCATIONS", located(5, 1, true, false)), takes, []string{"hello"}, store.ErrUnavailable},
+	} {
+		t.Run(name, func(t *testing.T) {
+			n, s := newNameNode(t, tt.answers, tt.node)
+			s.settle = 50 * time.Millisecond
+			if err := writeParts(t, s, "/d/f", 5, tt.parts...); err == nil || tt.is != nil && !errors.Is(err, tt.is) {
+				t.Errorf("committed, %v", err)
+			} else if tt.is == nil && store.Classify(err) == store.Retryable {
+				t.Errorf("what fails again is tried again: %v", err)
+			}
+			if begun, removed := len(n.requests("CREATE")), len(n.requests("DELETE")); removed > begun {
+				t.Errorf("%d files were begun, %d removed", begun, removed)
+			}
+		})
+	}
+}
+
+// TestShorterFile is known at once when the last block is complete.
+func TestShorterFile(t *testing.T) {
+	_, s := newNameNode(t, taken(5).with("GETFILESTATUS", aDir, notFound, fileOf(4)), takes)
+	s.settle = time.Hour
+	if err := writeParts(t, s, "/d/f", 5, "hello"); !errors.Is(err, store.ErrMismatch) {
+		t.Error(err)
+	}
+}
+
+// TestTooManyBytes stay here: on their way they would become a second block.
+func TestTooManyBytes(t *testing.T) {
+	_, s := newNameNode(t, taken(5), takes)
+	w, err := s.Create(t.Context(), "/d/f", store.CreateOptions{Size: 5})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{"hello!", "x"} {
+		if n, err := io.WriteString(w, text); n != 0 || err == nil {
+			t.Errorf("%d bytes were taken, %v", n, err)
+		}
+	}
+	if err := w.Abort(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestTakenName is found before the first byte.
+func TestTakenName(t *testing.T) {
+	n, s := newNameNode(t, taken(5).with("GETFILESTATUS", aDir, fileOf(5)), takes)
+	if err := writeParts(t, s, "/d/f", 5, "hello"); !errors.Is(err, store.ErrExist) || len(n.requests("CREATE")) > 0 {
+		t.Errorf("%v, created %d times", err, len(n.requests("CREATE")))
+	}
+}
+
+// TestFasterFile is another's, who created it at the same moment.
+func TestFasterFile(t *testing.T) {
+	n, s := newNameNode(t, taken(5), func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		w.WriteHeader(http.StatusForbidden)
+		_, _ = io.WriteString(w, remote("FileAlreadyExistsException", "/d/f already exists"))
+	})
+	if err := writeParts(t, s, "/d/f", 5, "hello"); !errors.Is(err, store.ErrExist) || len(n.requests("DELETE")) > 0 {
+		t.Errorf("%v, removed %d times", err, len(n.requests("DELETE")))
+	}
+}
+
+// TestNodeFailsHalfway may have begun the file, so no other node is asked, and
+// what is temporary is removed.
+func TestNodeFailsHalfway(t *testing.T) {
+	for _, p := range []string{"/d/f", store.TempName("/d/f")} {
+		n, s := newNameNode(t, taken(5).with("GETFILESTATUS", aDir, notFound), hangsUp)
+		if err := writeParts(t, s, p, 5, "hello"); !errors.Is(err, store.ErrUnavailable) || len(n.requests("CREATE")) != 1 {
+			t.Errorf("%s: %v, created %d times", p, err, len(n.requests("CREATE")))
+		}
+		if removed := len(n.requests("DELETE")) == 1; removed != (p != "/d/f") {
+			t.Errorf("%s: removed %v", p, removed)
+		}
+	}
+}
+
+// TestNodeBeginsNothing takes an upload, but no file appears.
+func TestNodeBeginsNothing(t *testing.T) {
+	_, s := newNameNode(t, taken(5).with("GETFILESTATUS", aDir, notFound), func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+	})
+	s.silence = 50 * time.Millisecond
+	if err := writeParts(t, s, "/d/f", 5, "hello"); !errors.Is(err, store.ErrUnavailable) {
+		t.Error(err)
+	}
+}
+
+// TestNodeFailsWhileItTakes ends the upload for good.
+func TestNodeFailsWhileItTakes(t *testing.T) {
+	_, s := newNameNode(t, taken(1<<20), func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.ReadFull(r.Body, make([]byte, 1))
+		panic(http.ErrAbortHandler)
+	})
+	w, err := s.Create(soon(t), "/d/f", store.CreateOptions{Size: 64 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = w.Abort() }()
+	for part := make([]byte, 1<<20); err == nil; {
+		_, err = w.Write(part)
+	}
+	if _, again := w.Write(nil); !errors.Is(err, store.ErrUnavailable) || again != err || w.Commit(t.Context()) != err {
+		t.Errorf("%v, then %v", err, again)
+	}
+}
