@@ -97,6 +97,7 @@ func parseCache(data []byte) (*ticket, error) {
 	var best *ticket
 	for len(s.rest) > 0 {
 		t, granting := s.credential(version, realm)
+		//guard: half a ticket could be taken for a ticket
 		if s.err != nil {
 			return nil, s.err
 		}

@@ -8,6 +8,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/jcmturner/gokrb5/v8/config"
+	"github.com/jcmturner/gokrb5/v8/types"
 )
 
 // cacheEntry returns an entry of a ticket cache, of client alice.
@@ -119,6 +122,45 @@ func TestReadCacheErrors(t *testing.T) {
 	isRefused(t, err, "there is no ticket cache")
 	_, err = readCache(t.TempDir())
 	isRefused(t, err, "ticket cache")
+}
+
+// TestCacheOfAnother has a cache of alice for a run that is to be, or has been,
+// someone else's.
+func TestCacheOfAnother(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "cache")
+	if err := os.WriteFile(path, cacheOf(cacheEntry([]string{"krbtgt", "R"}, "R", 4_000_000_000)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("KRB5CCNAME", path)
+	r := &realms{config: config.New()}
+	for name, tt := range map[string]struct {
+		want, before string
+		says         string // empty: the cache is taken
+	}{
+		"any":               {"", "", ""},
+		"the one":           {"alice@R", "", ""},
+		"another name":      {"bob@R", "", "not of bob@R"},
+		"another realm":     {"alice@S", "", "not of alice@S"},
+		"as before":         {"", "alice@R", ""},
+		"other than before": {"", "bob@R", "now of alice@R"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var old *ticket
+			if tt.before != "" {
+				old = &ticket{}
+				old.name, old.realm = types.ParseSPNString(tt.before)
+			}
+			got, err := (&cacheSource{want: tt.want}).read(r, old)
+			if tt.says != "" {
+				isRefused(t, err, tt.says)
+				if got != old {
+					t.Errorf("the ticket of %s is taken", got)
+				}
+			} else if err != nil || got.String() != "alice@R" {
+				t.Errorf("got %v, %v", got, err)
+			}
+		})
+	}
 }
 
 func FuzzCache(f *testing.F) {

@@ -96,6 +96,7 @@ type element struct {
 }
 
 func (l *loader) file(name string, depth int) error {
+	//guard: files that include each other would be read for ever
 	if depth > maxInclusion {
 		return fmt.Errorf("%s: files include each other without end", name)
 	}
@@ -222,6 +223,7 @@ func (c *Conf) expand(value string) string {
 		switch {
 		case !ok:
 			from = end
+		//guard: values that name each other could fill the memory
 		case len(value)+len(replacement) > maxExpanded:
 			return value
 		default:

@@ -129,15 +129,17 @@ func TestExpansion(t *testing.T) {
 	t.Setenv("SET", "env")
 	t.Setenv("BLANK", "")
 	c := NewConf(map[string]string{
-		"a":      "${b}/${b}",
-		"b":      "x${c}",
-		"c":      "y",
-		"open":   "${nope} ${c}",
-		"self":   "${self}1",
-		"double": "${double}${double}",
-		"env":    "${env.SET} ${env.BLANK:-empty} ${env.BLANK-kept} ${env.NOT_SET-def} ${env.NOT_SET:-a-b} ${env.NOT_SET}",
-		"broken": "${ ${} ${c",
-		"blank":  "${env.BLANK}",
+		"a":        "${b}/${b}",
+		"b":        "x${c}",
+		"c":        "y",
+		"open":     "${nope} ${c}",
+		"self":     "${self}1",
+		"double":   "${double}${double}",
+		"large":    strings.Repeat("x", maxExpanded/2),
+		"fourfold": "${large}${large}${large}${large}",
+		"env":      "${env.SET} ${env.BLANK:-empty} ${env.BLANK-kept} ${env.NOT_SET-def} ${env.NOT_SET:-a-b} ${env.NOT_SET}",
+		"broken":   "${ ${} ${c",
+		"blank":    "${env.BLANK}",
 	})
 	for key, want := range map[string]string{
 		"a":      "xy/xy",
@@ -150,8 +152,8 @@ func TestExpansion(t *testing.T) {
 			t.Errorf("%s: got %q, want %q", key, got, want)
 		}
 	}
-	for _, key := range []string{"self", "double"} {
-		if got := c.String(key, ""); len(got) > 2*maxExpanded {
+	for _, key := range []string{"self", "double", "fourfold"} {
+		if got := c.String(key, ""); len(got) > maxExpanded {
 			t.Errorf("%s grew to %d bytes", key, len(got))
 		}
 	}

@@ -18,6 +18,7 @@ func loadKeytab(path string) (keys *keytab.Keytab, err error) {
 		}
 	}()
 	keys, err = keytab.Load(path)
+	//guard: an empty keytab would be the fault of its principal
 	if err == nil && len(keys.Entries) == 0 {
 		err = errors.New("there are no keys in it")
 	}

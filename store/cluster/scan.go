@@ -17,6 +17,7 @@ func readFile(path string) ([]byte, error) {
 	}
 	defer func() { _ = f.Close() }()
 	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	//guard: the first part of a file would be taken for the whole
 	if err == nil && len(data) > maxFile {
 		err = fmt.Errorf("%s is of more than %d bytes", path, maxFile)
 	}
@@ -39,6 +40,7 @@ func (s *scanner) fail(err error) {
 }
 
 func (s *scanner) bytes(n int64) []byte {
+	//guard: a length in a file could reach beyond it
 	if s.err != nil || n < 0 || n > int64(len(s.rest)) {
 		s.fail(io.ErrUnexpectedEOF)
 		return nil

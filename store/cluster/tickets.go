@@ -98,6 +98,7 @@ func (t *tickets) refresh() error {
 		return nil
 	}
 	next, err := t.source.ticket(now, t.current)
+	//guard: an expired ticket would be used, and refused by every server
 	if err == nil && next.expired(now) {
 		err = refused("the Kerberos ticket of %s expired at %s: kinit, or use --keytab",
 			next, next.end.Local().Format(time.RFC3339))
@@ -120,7 +121,7 @@ func (t *tickets) schedule(now time.Time) {
 	if t.stopTimer != nil {
 		t.stopTimer()
 	}
-	if t.closed.Load() || !t.current.renewable() {
+	if !t.current.renewable() {
 		return
 	}
 	at := t.current.due()
@@ -130,14 +131,16 @@ func (t *tickets) schedule(now time.Time) {
 	t.stopTimer = t.clock.after(max(at.Sub(now), 100*time.Millisecond), func() {
 		t.busy <- struct{}{}
 		defer func() { <-t.busy }()
-		if !t.closed.Load() {
-			_ = t.refresh() // whoever asks next is told
+		//guard: a login that is over would be renewed for ever
+		if t.closed.Load() {
+			return
 		}
+		_ = t.refresh() // whoever asks next is told
 	})
 }
 
-// close waits for nobody: an exchange with a distribution center that hangs
-// finds out by itself that it was the last.
+// close waits for nobody: an exchange with a distribution center that hangs ends
+// by itself, and what it schedules finds out that it was the last.
 func (t *tickets) close() {
 	t.closed.Store(true)
 	select {
@@ -239,9 +242,11 @@ func (s *cacheSource) read(r *realms, old *ticket) (*ticket, error) {
 	if err != nil {
 		return old, err
 	}
+	//guard: a long run would go on as another user
 	if old != nil && (!t.name.Equal(old.name) || t.realm != old.realm) {
 		return old, refused("the ticket cache %s had tickets of %s, and now of %s", path, old, t)
 	}
+	//guard: the run would be another user's than was asked for
 	if s.want != "" && !s.wanted(r, t) {
 		return old, refused("the ticket cache %s is of %s, not of %s: kinit %[3]s, or use --keytab", path, t, s.want)
 	}

@@ -16,6 +16,7 @@ var errAway = errors.New("away")
 type fakeSource struct {
 	asked atomic.Int32 // for a new ticket
 	fails atomic.Bool
+	late  time.Duration // that its tickets come too late
 }
 
 func (s *fakeSource) realms() (*realms, error) { return &realms{config: config.New()}, nil }
@@ -28,6 +29,7 @@ func (s *fakeSource) ticket(now time.Time, old *ticket) (*ticket, error) {
 	if s.fails.Load() {
 		return nil, errAway
 	}
+	now = now.Add(-s.late)
 	return &ticket{auth: now, end: now.Add(time.Hour), renewTill: now.Add(24 * time.Hour)}, nil
 }
 
@@ -92,4 +94,31 @@ func TestSourceThatFails(t *testing.T) {
 			t.Errorf("after the end: %v, and %d tickets were asked for", err, source.asked.Load()-before)
 		}
 	})
+}
+
+// TestCloseDuringExchange waits for nobody, and the exchange that ends later is
+// the last.
+func TestCloseDuringExchange(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		source := &fakeSource{}
+		tickets := newTickets(source)
+		tickets.busy <- struct{}{}
+		tickets.close()
+		if err := tickets.refresh(); err != nil {
+			t.Fatal(err)
+		}
+		<-tickets.busy
+		time.Sleep(24 * time.Hour)
+		synctest.Wait()
+		if n := source.asked.Load(); n != 1 {
+			t.Errorf("%d tickets were asked for", n)
+		}
+	})
+}
+
+func TestSourceOfExpiredTickets(t *testing.T) {
+	tickets := newTickets(&fakeSource{late: 2 * time.Hour})
+	defer tickets.close()
+	_, err := refresh(tickets)
+	isRefused(t, err, "expired")
 }

@@ -51,6 +51,7 @@ func DelegationTokens(path string) ([]Token, error) {
 const tokenMagic = "HDTS"
 
 func parseTokens(data []byte) ([]Token, error) {
+	//guard: any file would be searched for tokens
 	if len(data) <= len(tokenMagic) || string(data[:len(tokenMagic)]) != tokenMagic {
 		return nil, errors.New("not a file of Hadoop credentials")
 	}
@@ -69,6 +70,7 @@ func parseTokens(data []byte) ([]Token, error) {
 func writableTokens(body []byte) ([]Token, error) {
 	s := scanner{rest: body}
 	count := s.vint()
+	//guard: a damaged file would have no tokens
 	if count < 0 {
 		return nil, fmt.Errorf("%d tokens", count)
 	}
@@ -82,6 +84,7 @@ func writableTokens(body []byte) ([]Token, error) {
 			Service:    string(s.counted()),
 		})
 	}
+	//guard: half a file would have half its tokens
 	if s.err != nil {
 		return nil, s.err
 	}
@@ -91,6 +94,7 @@ func writableTokens(body []byte) ([]Token, error) {
 // protobufTokens parses a CredentialsProto behind its length.
 func protobufTokens(body []byte) ([]Token, error) {
 	message, n := protowire.ConsumeBytes(body)
+	//guard: a length in a file could reach beyond it
 	if n < 0 {
 		return nil, protowire.ParseError(n)
 	}
