@@ -1,6 +1,7 @@
 package configs
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,13 +15,30 @@ import (
 	"github.com/rowtocol/rowtocol/store/cluster"
 )
 
-// help returns the flags that the built program's help names.
-func help(t *testing.T) (binary string, flags map[string]bool) {
-	t.Helper()
-	binary = filepath.Join(t.TempDir(), "rowtocol")
-	if out, err := exec.Command("go", "build", "-o", binary, "../cmd/rowtocol").CombinedOutput(); err != nil {
-		t.Fatalf("build: %v\n%s", err, out)
+// binary is the built program.
+var binary string
+
+func TestMain(m *testing.M) {
+	dir, err := os.MkdirTemp("", "rowtocol-configs-")
+	if err != nil {
+		panic(err)
 	}
+	binary = filepath.Join(dir, "rowtocol")
+	code := 1
+	if out, err := exec.Command("go", "build", "-o", binary, "../cmd/rowtocol").CombinedOutput(); err == nil {
+		code = m.Run()
+	} else {
+		fmt.Fprintf(os.Stderr, "build: %v\n%s", err, out)
+	}
+	if err := os.RemoveAll(dir); err != nil {
+		panic(err)
+	}
+	os.Exit(code)
+}
+
+// help returns the flags that the program's help names.
+func help(t *testing.T) (flags map[string]bool) {
+	t.Helper()
 	flags = map[string]bool{}
 	for _, command := range []string{"convert", "inspect", "schema", "verify"} {
 		out, err := exec.Command(binary, command, "--help").Output()
@@ -34,13 +52,13 @@ func help(t *testing.T) (binary string, flags map[string]bool) {
 	if len(flags) < 10 {
 		t.Fatalf("only %d flags found in the help", len(flags))
 	}
-	return binary, flags
+	return flags
 }
 
 // TestJobFile holds job.yaml, its commented keys included, to the flags that
 // exist, and lets the program read it.
 func TestJobFile(t *testing.T) {
-	binary, flags := help(t)
+	flags := help(t)
 	text, err := os.ReadFile("job.yaml")
 	if err != nil {
 		t.Fatal(err)
@@ -69,7 +87,6 @@ func TestJobFile(t *testing.T) {
 
 // TestSchema plans the sample mail under the example of a reader's schema.
 func TestSchema(t *testing.T) {
-	binary, _ := help(t)
 	out, err := exec.Command(binary, "convert", "--dry-run", "--strict", "--schema", "mail.avsc", "../testdata/mail", t.TempDir()+"/out").CombinedOutput()
 	if err != nil || !strings.Contains(string(out), "2 inputs") {
 		t.Errorf("%v\n%s", err, out)
@@ -85,7 +102,7 @@ func uncomment(text string) string {
 
 // TestExamplesUseRealFlags looks for flags in the scheduler examples.
 func TestExamplesUseRealFlags(t *testing.T) {
-	_, flags := help(t)
+	flags := help(t)
 	for _, name := range []string{"crontab", "airflow_dag.py", "README.md"} {
 		text, err := os.ReadFile(name)
 		if err != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/rowtocol/rowtocol/damage"
 	"github.com/rowtocol/rowtocol/dataset"
 	"github.com/rowtocol/rowtocol/internal/mailgen"
+	"github.com/rowtocol/rowtocol/internal/soak"
 	"github.com/rowtocol/rowtocol/manifest"
 	"github.com/rowtocol/rowtocol/shred"
 	"github.com/rowtocol/rowtocol/store"
@@ -38,7 +39,7 @@ func TestHostileParts(t *testing.T) {
 		{Limit: 5, Offset: 40},
 	}
 	r := rand.New(rand.NewPCG(1, 1))
-	for i := range 600 {
+	for i := range soak.Rounds(150, 600) {
 		b := append([]byte{}, sound...)
 		at := r.IntN(len(b))
 		switch i % 4 {

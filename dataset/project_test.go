@@ -11,6 +11,7 @@ import (
 	"github.com/rowtocol/rowtocol/dataset"
 	"github.com/rowtocol/rowtocol/internal/projected"
 	"github.com/rowtocol/rowtocol/internal/randavro"
+	"github.com/rowtocol/rowtocol/internal/soak"
 	"github.com/rowtocol/rowtocol/shred"
 )
 
@@ -33,7 +34,7 @@ func native(t testing.TB, schema string, row []byte) any {
 // Whatever is chosen of random rows is what another reader finds there in the
 // whole ones.
 func TestRandomProjections(t *testing.T) {
-	for seed := range uint64(60) {
+	for seed := range soak.Rounds[uint64](20, 60) {
 		r := rand.New(rand.NewPCG(seed, 7))
 		schema := randavro.Schema(r)
 		parsed, err := shred.ParseSchema(schema)

@@ -17,6 +17,7 @@ import (
 
 	"github.com/rowtocol/rowtocol/dataset"
 	"github.com/rowtocol/rowtocol/internal/randavro"
+	"github.com/rowtocol/rowtocol/internal/soak"
 	"github.com/rowtocol/rowtocol/manifest"
 	"github.com/rowtocol/rowtocol/shred"
 )
@@ -255,7 +256,7 @@ func (s *byID) Swap(i, j int) {
 // A scan with a condition gives the rows of which another reader says that
 // they meet it, in any projection, offset and limit.
 func TestRandomConditions(t *testing.T) {
-	for seed := range uint64(40) {
+	for seed := range soak.Rounds[uint64](16, 40) {
 		r := rand.New(rand.NewPCG(seed, 8))
 		schema := strings.ReplaceAll(randavro.Schema(r), `"logicalType":"timestamp-micros",`, "")
 		parsed, err := shred.ParseSchema(schema)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/rowtocol/rowtocol/internal/randavro"
+	"github.com/rowtocol/rowtocol/internal/soak"
 	"github.com/rowtocol/rowtocol/ocf"
 	"github.com/rowtocol/rowtocol/shred"
 )
@@ -36,7 +37,7 @@ func compareResolved(t *testing.T, writer, reader string, written, resolved [][]
 // elsewhere, against hamba's.
 func TestResolveRandom(t *testing.T) {
 	compared, not := int64(0), int64(0)
-	for seed := range uint64(1500) {
+	for seed := range soak.Rounds[uint64](300, 1500) {
 		rnd := rand.New(rand.NewPCG(seed, 5))
 		writer := randavro.Schema(rnd)
 		reader := randavro.Evolve(rnd, writer)

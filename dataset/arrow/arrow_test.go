@@ -24,6 +24,7 @@ import (
 	"github.com/rowtocol/rowtocol/dataset/arrow"
 	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/internal/randavro"
+	"github.com/rowtocol/rowtocol/internal/soak"
 	"github.com/rowtocol/rowtocol/job"
 	"github.com/rowtocol/rowtocol/manifest"
 	"github.com/rowtocol/rowtocol/ocf"
@@ -310,7 +311,7 @@ var codecs = []string{"null", "deflate", "snappy", "zstandard"}
 // Arrays of any schema hold what another Avro implementation decodes, in
 // batches of any size, before and after a stream or a file.
 func TestRandomSchemas(t *testing.T) {
-	for seed := range uint64(60) {
+	for seed := range soak.Rounds[uint64](20, 60) {
 		r := rand.New(rand.NewPCG(seed, 11))
 		schema := randavro.Schema(r)
 		parsed, err := shred.ParseSchema(schema)

@@ -16,6 +16,7 @@ import (
 	"github.com/linkedin/goavro/v2"
 
 	"github.com/rowtocol/rowtocol/internal/randavro"
+	"github.com/rowtocol/rowtocol/internal/soak"
 	"github.com/rowtocol/rowtocol/shred"
 )
 
@@ -196,7 +197,8 @@ func TestCSVFlattensRecords(t *testing.T) {
 func TestRandomRows(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 7))
 	compared := 0
-	for range 1500 {
+	rounds := soak.Rounds(300, 1500)
+	for range rounds {
 		text := randavro.Schema(r)
 		s := parse(t, text)
 		codec, err := goavro.NewCodec(text)
@@ -261,7 +263,7 @@ func TestRandomRows(t *testing.T) {
 			compared++
 		}
 	}
-	if compared < 150 {
+	if compared < rounds/10 {
 		t.Errorf("only %d rows came back from JSON", compared)
 	}
 }
