@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/rowtocol/rowtocol/internal/soak"
 )
 
 // entry is a line of the corpus's INDEX.tsv.
@@ -73,7 +75,7 @@ func corpus(t *testing.T, outcomes ...int) []entry {
 // thinned returns every nth entry beginning with entry first%n, and in a soak
 // all of them.
 func thinned(entries []entry, n, first int) []entry {
-	if soaking(0, 1) == 1 {
+	if soak.Full() {
 		return entries
 	}
 	var some []entry

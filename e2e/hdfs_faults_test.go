@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"os/exec"
 	"path"
 	"path/filepath"
@@ -15,6 +14,7 @@ import (
 	"time"
 
 	"github.com/rowtocol/rowtocol/e2e/hadooptest"
+	"github.com/rowtocol/rowtocol/internal/soak"
 	"github.com/rowtocol/rowtocol/store"
 	"github.com/rowtocol/rowtocol/store/location"
 )
@@ -262,14 +262,6 @@ func (s *site) measure(t *testing.T, dest string) {
 	s.complete(t, dest)
 }
 
-// soaking returns how often a fault is to be repeated.
-func soaking(short, long int) int {
-	if os.Getenv("ROWTOCOL_SOAK") != "" {
-		return long
-	}
-	return short
-}
-
 // TestKilledDataNode kills a data node of the pipeline during an upload.
 func TestKilledDataNode(t *testing.T) {
 	s := newSite(t, hadooptest.Shared(t), 100_000, "--codec=null", "--row-group-size=256MiB", "--store-retry=3m")
@@ -279,7 +271,7 @@ func TestKilledDataNode(t *testing.T) {
 	}{{"early", 0}, {"late", 0.7}, {"in close", 0.95}}
 	for road, uri := range s.roads() {
 		s.measure(t, uri+"/measure-"+road)
-		for i := range soaking(3, 20) {
+		for i := range soak.Rounds(3, 20) {
 			position, when := (i+i/3)%3, whens[i%3]
 			t.Run(fmt.Sprintf("%s %d: node %d of the pipeline, %s", road, i, position+1, when.name), func(t *testing.T) {
 				dest := fmt.Sprintf("%s/killed-%s-%d", uri, road, i)
@@ -360,7 +352,7 @@ func TestKilledClient(t *testing.T) {
 		run(t, s.args(uri+"/whole-"+road)...).want(t, 0)
 		took := time.Since(began)
 		struck := 0
-		n := soaking(2, 25)
+		n := soak.Rounds(2, 25)
 		i := 0
 		for ; struck < n; i++ {
 			dest := fmt.Sprintf("%s/client-%s-%d", uri, road, i)

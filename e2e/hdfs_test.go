@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/rowtocol/rowtocol/e2e/hadooptest"
+	"github.com/rowtocol/rowtocol/internal/soak"
 	"github.com/rowtocol/rowtocol/ocf"
 )
 
@@ -227,7 +228,7 @@ func bulk(t *testing.T, size int64) (file string, rows int64) {
 func TestHDFSOneBlock(t *testing.T) {
 	f := newFolder(t, hadooptest.Shared(t))
 	sizes := []int64{64 << 20, 300 << 20}
-	if os.Getenv("ROWTOCOL_SOAK") != "" {
+	if soak.Full() {
 		sizes = append(sizes, 2560<<20)
 	}
 	for _, size := range sizes {

@@ -19,6 +19,7 @@ import (
 	"github.com/jcmturner/gokrb5/v8/keytab"
 
 	"github.com/rowtocol/rowtocol/e2e/hadooptest"
+	"github.com/rowtocol/rowtocol/internal/soak"
 	"github.com/rowtocol/rowtocol/store"
 )
 
@@ -339,7 +340,7 @@ func (r *realm) suspend(t *testing.T) []*outlasting {
 	short := r.krb5(t, "ticket_lifetime", seconds)
 	var cases []*outlasting
 	for i, road := range []string{"hdfs", "webhdfs"} {
-		for j := range soaking(1, 2) {
+		for j := range soak.Rounds(1, 2) {
 			first, second := phases[0], between
 			if (i+j)%2 == 1 {
 				first, second = second, first
@@ -443,7 +444,7 @@ func (r *realm) protection(t *testing.T) {
 			client: map[string]string{transferProtection: "authentication"}, says: "by privacy, not by authentication",
 		},
 	}
-	if soaking(0, 1) == 1 {
+	if soak.Full() {
 		cases = append(cases, protected{level: "integrity", roads: []string{"webhdfs"}},
 			protected{level: "privacy", suites: aes, roads: []string{"webhdfs"}})
 	}

@@ -1,11 +1,11 @@
 package e2e
 
 import (
-	"os"
 	"sync/atomic"
 	"testing"
 
 	"github.com/rowtocol/rowtocol/e2e/hadooptest"
+	"github.com/rowtocol/rowtocol/internal/soak"
 	"github.com/rowtocol/rowtocol/job/jobtest"
 	"github.com/rowtocol/rowtocol/store"
 	"github.com/rowtocol/rowtocol/store/location"
@@ -33,7 +33,7 @@ func on(uri string) jobtest.Open {
 func TestHDFSFailures(t *testing.T) {
 	c := hadooptest.Shared(t)
 	stride := 41
-	if os.Getenv("ROWTOCOL_SOAK") != "" {
+	if soak.Full() {
 		stride = 1
 	}
 	for name, uri := range map[string]string{"hdfs": c.URI(), "webhdfs": c.WebURI()} {
