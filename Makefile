@@ -12,6 +12,11 @@ LINT      ?= golangci-lint
 TESTS      = $(GO) run gotest.tools/gotestsum@v1.13.0 --format standard-quiet --jsonfile $(CURDIR)/bin/test/$@.json
 # The race detector needs cgo.
 RACE      := $(if $(shell command -v $$($(GO) env CC) 2>/dev/null),-race)
+# What starts goroutines, or has tests that do, runs under the race detector;
+# the rest is a few times faster without it.
+TESTED     = $(shell $(GO) list -f '{{.Dir}}' ./... | grep -v -e /e2e -e /bench$$)
+CONCURRENT = $(shell grep -lE '\bgo func|\.Go.func|t\.Parallel' $(TESTED:%=%/*.go) | xargs -n 1 dirname | sort -u)
+SEQUENTIAL = $(filter-out $(CONCURRENT),$(TESTED))
 # End-to-end tests run in a process per area, beside each other: an area's tests
 # are those whose names begin with it, and the last process has all others.
 AREAS      = HungNodes HungCalls Failover Killed Kerberos HDFS
@@ -50,6 +55,7 @@ race:
 unit:
 	@mkdir -p bin/test
 	nice $(TESTS) -- -timeout 20m $(SEQUENTIAL)
+	nice $(GO) test -run Alloc ./trevni # the race detector allocates, too
 
 gate:
 	@mkdir -p bin/test
