@@ -37,11 +37,14 @@ func TestEveryBlockByte(t *testing.T) {
 	}
 }
 
-// changes are what the byte at an offset is changed by: one of its bits, and all
-// of them. With ROWTOCOL_SOAK it is every other value, or each bit and all of
-// them where the decoder is slow to start.
+// changes are what the byte at an offset is changed by: one of its bits, then all
+// of them. With ROWTOCOL_SOAK it is every other value. A decoder that is slow to
+// start gets the one bit, and then each bit and all of them.
 func changes(at int64, slow bool) (xors []byte) {
-	if !soak.Full() {
+	switch {
+	case !soak.Full() && slow:
+		return []byte{1 << (at % 8)}
+	case !soak.Full():
 		return []byte{1 << (at % 8), 255}
 	}
 	for x := 1; x < 256; x++ {

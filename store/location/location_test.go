@@ -3,6 +3,7 @@ package location
 import (
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 
 	"github.com/rowtocol/rowtocol/store"
@@ -63,6 +64,30 @@ func TestResolve(t *testing.T) {
 		again, err := r.Resolve(got.Origin + got.Path)
 		if err != nil || again != got {
 			t.Errorf("%s does not resolve to itself again: %v, %v", got.Origin+got.Path, again, err)
+		}
+	}
+}
+
+// TestResolveAtOnce has many goroutines that want the first store of an origin.
+func TestResolveAtOnce(t *testing.T) {
+	configure(t, map[string]string{"hdfs-site.xml": hdfsSite})
+	r := New(Options{})
+	defer func() { _ = r.Close() }()
+	stores := make([]store.Store, 8)
+	var all sync.WaitGroup
+	for i := range stores {
+		all.Go(func() {
+			got, err := r.Resolve("hdfs://ns/a")
+			if err != nil {
+				t.Error(err)
+			}
+			stores[i] = got.Store
+		})
+	}
+	all.Wait()
+	for _, st := range stores {
+		if st != stores[0] {
+			t.Fatal("two stores for one origin")
 		}
 	}
 }

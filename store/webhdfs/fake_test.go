@@ -87,8 +87,6 @@ func takes(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusCreated)
 }
 
-func hangsUp(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }
-
 // soon is the context of what hangs where a guard is missing.
 func soon(t *testing.T) context.Context {
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)

@@ -134,7 +134,7 @@ func TestFasterFile(t *testing.T) {
 // what is temporary is removed.
 func TestNodeFailsHalfway(t *testing.T) {
 	for _, p := range []string{"/d/f", store.TempName("/d/f")} {
-		n, s := newNameNode(t, taken(5).with("GETFILESTATUS", aDir, notFound), hangsUp)
+		n, s := newNameNode(t, taken(5).with("GETFILESTATUS", aDir, notFound), alwaysAnswers(http.StatusBadGateway, ""))
 		if err := writeParts(t, s, p, 5, "hello"); !errors.Is(err, store.ErrUnavailable) || len(n.requests("CREATE")) != 1 {
 			t.Errorf("%s: %v, created %d times", p, err, len(n.requests("CREATE")))
 		}
