@@ -292,6 +292,7 @@ func TestWriteAllocatesNothing(t *testing.T) {
 func FuzzWriters(f *testing.F) {
 	f.Add(nested, []byte{2, 0, 0, 0})
 	f.Add(`{"type":"record","name":"L","fields":[{"name":"next","type":["null","L"]}]}`, bytes.Repeat([]byte{2}, 10_000))
+	f.Add(`{"type":"array","items":"null"}`, []byte{0xff, 0xff, 7, 0, 0}) // more than is held before it is written
 	f.Add(`{"type":"array","items":"null"}`, []byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1, 0})
 	f.Fuzz(func(t *testing.T, schema string, row []byte) {
 		s, err := shred.ParseSchema(schema)
@@ -300,11 +301,11 @@ func FuzzWriters(f *testing.F) {
 		}
 		var out bytes.Buffer
 		for _, o := range []JSONOptions{{}, {UnionTags: true}} {
+			out.Reset()
 			w := NewJSON(&out, s, o)
 			if err := w.Write(row); err != nil {
 				continue
 			}
-			out.Reset()
 			if err := w.Close(); err != nil || !json.Valid(out.Bytes()) {
 				t.Errorf("%q: %v", out.Bytes(), err)
 			}

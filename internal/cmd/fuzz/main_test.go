@@ -1,0 +1,61 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+const source = `package sample
+
+import "testing"
+
+func FuzzSound(f *testing.F) {
+	f.Add(1)
+	f.Fuzz(func(*testing.T, int) {})
+}
+
+func FuzzBroken(f *testing.F) {
+	f.Add(1)
+	f.Fuzz(func(t *testing.T, n int) {
+		if n != 1 {
+			t.Error("it is broken")
+		}
+	})
+}
+`
+
+func TestFuzz(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{"go.mod": "module sample\n\ngo 1.26\n", "sample_test.go": source} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Chdir(dir)
+	t.Setenv("GOFLAGS", "")
+	for _, tt := range []struct {
+		run, fails string
+		prints     []string
+	}{
+		{"", "1 of 2 targets failed", []string{"ok   sample ", "FuzzSound", "FAIL sample ", "FuzzBroken", "it is broken"}},
+		{"Sound", "", []string{"ok   sample ", "FuzzSound"}},
+		{"None", "no such target", nil},
+	} {
+		var out strings.Builder
+		err := fuzz(t.Context(), options{time: time.Second, run: tt.run, patterns: []string{"./..."}}, &out)
+		if (err == nil) != (tt.fails == "") || err != nil && !strings.Contains(err.Error(), tt.fails) {
+			t.Errorf("%q: %v, want %q", tt.run, err, tt.fails)
+		}
+		for _, text := range tt.prints {
+			if !strings.Contains(out.String(), text) {
+				t.Errorf("%q: %q is not in\n%s", tt.run, text, out.String())
+			}
+		}
+	}
+	if inputs, err := filepath.Glob(filepath.Join(dir, "testdata/fuzz/FuzzBroken/*")); err != nil || len(inputs) != 1 {
+		t.Errorf("%d inputs are kept, %v", len(inputs), err)
+	}
+}
