@@ -7,6 +7,8 @@ FUZZ      ?= 2s
 SOAK      ?= 100
 SOAK_FUZZ ?= 2m
 SAMPLE    ?= bin/sample
+# Processes of tests at once; most of them wait most of the time.
+JOBS      ?= 5
 LINT      ?= golangci-lint
 # Runs tests and says in the end what was skipped and what failed.
 TESTS      = $(GO) run gotest.tools/gotestsum@v1.13.0 --format standard-quiet --jsonfile $(CURDIR)/bin/test/$@.json
@@ -41,10 +43,10 @@ sample: build
 	./bin/rowtocol convert --overwrite testdata/mail $(SAMPLE)
 	./bin/rowtocol inspect $(SAMPLE)
 
-# All tests: most of them wait for clusters, so they run beside each other. The
-# gate measures processor time, so it runs alone.
+# All tests, the longest waits first. The gate measures processor time, so it
+# runs alone.
 test: bin/rowtocol bin/e2e.test
-	@$(MAKE) --no-print-directory --jobs --output-sync=target $(E2E) race unit fuzz
+	@$(MAKE) --no-print-directory --jobs=$(JOBS) --output-sync=target $(E2E) race unit fuzz
 	@$(MAKE) --no-print-directory gate
 
 # The race detector is for packages in which something is concurrent.
@@ -67,7 +69,7 @@ e2e: bin/rowtocol bin/e2e.test
 ifdef RUN
 	@$(MAKE) --no-print-directory e2e-run
 else
-	@$(MAKE) --no-print-directory --jobs --output-sync=target $(E2E)
+	@$(MAKE) --no-print-directory --jobs=$(JOBS) --output-sync=target $(E2E)
 endif
 
 e2e-run: WHICH = -test.run '$(RUN)'
@@ -92,7 +94,7 @@ hdfs:
 # target for minutes; every guard removed in turn.
 soak: export ROWTOCOL_SOAK = $(SOAK)
 soak: bin/rowtocol bin/e2e.test
-	@$(MAKE) --no-print-directory --jobs --output-sync=target $(E2E) clusters race unit
+	@$(MAKE) --no-print-directory --jobs=$(JOBS) --output-sync=target $(E2E) clusters race unit
 	@$(MAKE) --no-print-directory fuzz FUZZ=$(SOAK_FUZZ)
 	@$(MAKE) --no-print-directory mutants
 

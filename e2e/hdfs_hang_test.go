@@ -55,13 +55,14 @@ func TestHungCallsOverRPC(t *testing.T) {
 		DataNodes: 3,
 		HDFS:      map[string]string{"dfs.namenode.fs-limits.min-block-size": "4194304"},
 	})
-	dir := scratch(t, rpcStore(t, c, "", 3, nil))
-	st := rpcStore(t, c, "", 3, nil)
+	calm := rpcStore(t, c, "", 3, nil)
+	dir := scratch(t, calm)
 	data := noise(9 << 20)
 	file := path.Join(dir, "f")
-	if err := writeTo(t.Context(), st, file, data); err != nil {
+	if err := writeTo(t.Context(), calm, file, data); err != nil {
 		t.Fatal(err)
 	}
+	st := rpcStore(t, c, "", 3, hasty)
 	// The name node wants larger blocks than these need.
 	if err := writeTo(t.Context(), st, path.Join(dir, "small"), data[:1000]); err != nil {
 		t.Fatal(err)

@@ -14,7 +14,7 @@ import (
 func TestFailoverWithinCalls(t *testing.T) {
 	c := hadooptest.New(t, hadooptest.Config{DataNodes: 1, HA: true})
 	ctx := t.Context()
-	st := rpcStore(t, c, "", 1, nil)
+	st := rpcStore(t, c, "", 1, hasty)
 	const dir = "/d"
 	if err := st.MkdirAll(ctx, dir); err != nil {
 		t.Fatal(err)
@@ -58,7 +58,7 @@ func TestFailoverWithinCalls(t *testing.T) {
 	if err := c.Active(ctx, 0); err != nil {
 		t.Fatal(err)
 	}
-	fresh := rpcStore(t, c, "", 1, nil)
+	fresh := rpcStore(t, c, "", 1, hasty)
 	for what, st := range map[string]store.Store{"old": st, "fresh": fresh} {
 		err := slow(t, what, silence, func() error { _, err := st.ReadFile(ctx, path.Join(dir, "before"), 1<<30); return err })
 		if err != nil {
