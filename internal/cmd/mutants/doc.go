@@ -15,16 +15,19 @@
 //
 // For each mark of the packages (by default all of the module) the command
 // compiles the package's tests with that one guard disabled, without touching
-// the working tree, and runs them with -test.short. A test that fails, crashes
-// or hangs has noticed. A mark may name further packages, by their directories
+// the working tree, and runs them with -test.short; what these build with the go
+// command is built without the guard, too. A test that fails, crashes or hangs
+// has noticed: tests hang that take ten times as long as with all guards, and
+// half a minute at least. A mark may name further packages, by their directories
 // below the module's root, whose tests are run if the guard's own do not notice:
 //
 //	//guard: a renamed file could be lost (tests: ./reducer ./store/location)
 //
 // These can be disabled: a call, an assignment other than :=, an if, a for, a
-// return of one error, and the cases of a switch without a tag. Anything else
-// is reported as an error, and so is a guard without which the code does not
-// compile; such a guard is to be rewritten as a statement of its own.
+// return of one error, and the cases of a switch without a tag. An if that counts
+// first (if n++; n > most) goes on counting. Anything else is reported as an
+// error, and so is a guard without which the code does not compile: it is to be
+// rewritten as a statement of its own.
 //
 // Each guard is printed in a line, as noticed, SURVIVED or error. The exit code
 // is 1 unless all were noticed.

@@ -16,7 +16,7 @@ import (
 
 func main() {
 	parallel := flag.Int("parallel", runtime.GOMAXPROCS(0), "how many guards to try at once")
-	timeout := flag.Duration("timeout", 2*time.Minute, "how long one package's tests may take before they count as hanging")
+	timeout := flag.Duration("timeout", 2*time.Minute, "the longest that one package's tests may take")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -44,7 +44,7 @@ func run(ctx context.Context, w io.Writer, patterns []string, parallel int, time
 		return false, err
 	}
 	defer func() { _ = os.RemoveAll(scratch) }()
-	t := &trials{module: m, scratch: scratch, timeout: timeout, sound: map[string]func() error{}}
+	t := &trials{module: m, scratch: scratch, timeout: timeout, sound: map[string]func() (time.Duration, error){}}
 	counts := tryAll(ctx, w, t, guards, parallel)
 	if ctx.Err() != nil {
 		return false, ctx.Err()

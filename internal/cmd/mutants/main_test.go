@@ -73,6 +73,35 @@ func TestSum(t *testing.T) {
 	}
 }
 `,
+	"tool/tool.go": `package main
+
+import "os"
+
+func main() {
+	//guard: noticed by a test of the built program
+	if len(os.Args) < 2 {
+		os.Exit(1)
+	}
+}
+`,
+	"tool/tool_test.go": `package main
+
+import (
+	"os/exec"
+	"path/filepath"
+	"testing"
+)
+
+func TestMissing(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "tool")
+	if out, err := exec.Command("go", "build", "-o", name, ".").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	if err := exec.Command(name).Run(); err == nil {
+		t.Error("no error")
+	}
+}
+`,
 	"unsound/unsound.go": `package unsound
 
 func Do() error {
@@ -118,7 +147,7 @@ func TestRun(t *testing.T) {
 		want     []string // begins of the lines, sorted
 	}{
 		{"all", nil, false, []string{
-			"7 guards: 2 noticed, 1 survived, 4 errors",
+			"8 guards: 3 noticed, 1 survived, 4 errors",
 			"SURVIVED sum/sum.go:19 noticed by nobody (./sum ./next, ",
 			"error    sum/sum.go:25 gone, the function has no end (does not compile: ",
 			"error    sum/sum.go:31 a declaration (a declaration cannot be disabled, ",
@@ -126,6 +155,7 @@ func TestRun(t *testing.T) {
 			"error    untested/untested.go:4 there are no tests (./untested has no tests, ",
 			"noticed  sum/sum.go:15 noticed next door (./next TestSum, ",
 			"noticed  sum/sum.go:6 noticed by its own tests (./sum TestTooLong, ",
+			"noticed  tool/tool.go:6 noticed by a test of the built program (./tool TestMissing, ",
 		}},
 		{"no guards", []string{"./next"}, true, []string{"0 guards: 0 noticed, 0 survived, 0 errors"}},
 	}

@@ -99,7 +99,7 @@ func disable(fset *token.FileSet, tree *ast.File, src []byte, line int) ([]byte,
 	case *ast.ExprStmt, *ast.ForStmt, *ast.RangeStmt:
 		e.around(s, "if false { ", " }")
 	case *ast.IfStmt:
-		if s.Else == nil {
+		if s.Else == nil && !counts(s.Init) {
 			e.around(s, "if false { ", " }")
 		} else {
 			e.around(s.Cond, "false && (", ")")
@@ -120,6 +120,19 @@ func disable(fset *token.FileSet, tree *ast.File, src []byte, line int) ([]byte,
 		return nil, fmt.Errorf("a statement of this kind (%T) cannot be disabled", stmt)
 	}
 	return e.text(), nil
+}
+
+// counts reports whether the first part of an if changes what others go on with,
+// as n++ does, and is not the call that the if is about.
+func counts(init ast.Stmt) bool {
+	switch s := init.(type) {
+	case *ast.IncDecStmt:
+		return true
+	case *ast.AssignStmt:
+		_, calls := s.Rhs[0].(*ast.CallExpr)
+		return s.Tok != token.DEFINE && (s.Tok != token.ASSIGN || !calls)
+	}
+	return false
 }
 
 // statementAt returns the first statement that begins on the line, and the

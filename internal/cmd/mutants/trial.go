@@ -31,7 +31,7 @@ type trials struct {
 	timeout time.Duration
 
 	mu    sync.Mutex
-	sound map[string]func() error // by package: whether its unchanged tests pass
+	sound map[string]func() (time.Duration, error) // by package, of its unchanged tests
 }
 
 // try runs the tests that should notice that the guard is gone. It also says
@@ -51,10 +51,11 @@ func (t *trials) try(ctx context.Context, g placed) (verdict, string) {
 	}
 	packages := append([]string{g.pkg}, g.tests...)
 	for _, pkg := range packages {
-		if err := t.isSound(ctx, pkg); err != nil {
+		took, err := t.unchanged(ctx, pkg)
+		if err != nil {
 			return failed, err.Error()
 		}
-		by, err := t.test(ctx, dir, pkg, overlay)
+		by, err := t.test(ctx, dir, pkg, overlay, min(t.timeout, max(10*took, leastTimeout)))
 		if err != nil {
 			return failed, err.Error()
 		}
@@ -80,23 +81,27 @@ func writeOverlay(dir, file string, mutant []byte) (string, error) {
 	return overlay, os.WriteFile(overlay, text, 0o600)
 }
 
-// isSound checks once per package that its tests exist and pass unchanged:
-// otherwise every guard would seem to be noticed.
-func (t *trials) isSound(ctx context.Context, pkg string) error {
+// leastTimeout is the time after which tests may be said to hang.
+const leastTimeout = 30 * time.Second
+
+// unchanged checks once per package that its tests exist and pass as they are:
+// otherwise every guard would seem to be noticed. It returns how long they take.
+func (t *trials) unchanged(ctx context.Context, pkg string) (time.Duration, error) {
 	t.mu.Lock()
 	check, ok := t.sound[pkg]
 	if !ok {
-		check = sync.OnceValue(func() error {
+		check = sync.OnceValues(func() (time.Duration, error) {
 			dir, err := os.MkdirTemp(t.scratch, "unchanged-")
 			if err != nil {
-				return err
+				return 0, err
 			}
 			defer func() { _ = os.RemoveAll(dir) }()
-			by, err := t.test(ctx, dir, pkg, "")
+			began := time.Now()
+			by, err := t.test(ctx, dir, pkg, "", t.timeout)
 			if err == nil && by != "" {
 				err = fmt.Errorf("the tests of %s fail without any change: %s", pkg, by)
 			}
-			return err
+			return time.Since(began), err
 		})
 		t.sound[pkg] = check
 	}
@@ -106,7 +111,7 @@ func (t *trials) isSound(ctx context.Context, pkg string) error {
 
 // test compiles and runs the tests of a package, and returns which one failed,
 // or "" if all passed. It is an error if they do not compile.
-func (t *trials) test(ctx context.Context, dir, pkg, overlay string) (string, error) {
+func (t *trials) test(ctx context.Context, dir, pkg, overlay string, timeout time.Duration) (string, error) {
 	binary := filepath.Join(dir, "package.test")
 	args := []string{"test", "-c", "-vet=off", "-o", binary}
 	if overlay != "" {
@@ -120,11 +125,14 @@ func (t *trials) test(ctx context.Context, dir, pkg, overlay string) (string, er
 	}
 	defer func() { _ = os.Remove(binary) }()
 	// The tests end themselves in time unless even that is broken.
-	ctx, cancel := context.WithTimeoutCause(ctx, t.timeout+10*time.Second, errHangs)
+	ctx, cancel := context.WithTimeoutCause(ctx, timeout+10*time.Second, errHangs)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, binary, "-test.short", "-test.failfast", "-test.timeout="+t.timeout.String())
+	cmd := exec.CommandContext(ctx, binary, "-test.short", "-test.failfast", "-test.timeout="+timeout.String())
 	cmd.Dir = filepath.Join(t.module.root, pkg)
 	cmd.Env = append(os.Environ(), "TMPDIR="+dir) // what a crash leaves goes with it
+	if overlay != "" {                            // for tests that build what they run
+		cmd.Env = append(cmd.Env, "GOFLAGS="+strings.TrimSpace(os.Getenv("GOFLAGS")+" -overlay="+overlay))
+	}
 	cmd.WaitDelay = 10 * time.Second
 	var output bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &output, &output
