@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 )
 
 // Version is the version of the documents that this package writes, and the
@@ -169,14 +168,17 @@ func DecodePlan(b []byte) (*Plan, error) {
 	if err != nil {
 		return nil, fmt.Errorf("plan: %w", err)
 	}
+	//guard: a plan that was altered would be carried out
 	if sum != p.ID {
 		return nil, fmt.Errorf("plan %q: its content has the ID %s", p.ID, sum)
 	}
 	for i, t := range p.Tasks {
+		//guard: a task's result could be taken for another's
 		if t.ID != i {
 			return nil, fmt.Errorf("plan %s: task %d has the number %d", p.ID, i, t.ID)
 		}
 		for _, piece := range t.Pieces {
+			//guard: a task could read outside of its inputs
 			if piece.Input < 0 || piece.Input >= len(p.Inputs) ||
 				piece.Start < 0 || piece.End < piece.Start || piece.End > p.Inputs[piece.Input].Size {
 				return nil, fmt.Errorf("plan %s: task %d has a piece outside of the inputs", p.ID, i)
@@ -227,16 +229,15 @@ func decode(what string, b []byte, v any) error {
 	if err := json.Unmarshal(b, &head); err != nil {
 		return fmt.Errorf("%s: %w", what, err)
 	}
+	//guard: a document of a newer program would be misread
 	if head.Version < 1 || head.Version > Version {
 		return fmt.Errorf("%s: %w: it has %d, this program knows up to %d", what, ErrVersion, head.Version, Version)
 	}
 	d := json.NewDecoder(bytes.NewReader(b))
+	//guard: what this program does not know would be dropped in silence
 	d.DisallowUnknownFields()
 	if err := d.Decode(v); err != nil {
 		return fmt.Errorf("%s: %w", what, err)
-	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return fmt.Errorf("%s: more than one JSON document", what)
 	}
 	return nil
 }
