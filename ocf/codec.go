@@ -43,6 +43,7 @@ type Decoder struct {
 	decode   func(d *Decoder, dst, src []byte) ([]byte, error)
 
 	src   bytes.Reader
+	limit io.LimitedReader
 	flate io.ReadCloser
 	zstd  *zstd.Decoder
 	wide  *zstd.Decoder // for windows beyond the limit; nil until there is one
@@ -126,6 +127,7 @@ func isChecksum(err error) bool {
 }
 
 func (d *Decoder) null(dst, src []byte) ([]byte, error) {
+	//guard: a block larger than the limit would be copied
 	if int64(len(src)) > d.maxBlock {
 		return dst, ErrTooLarge
 	}
@@ -147,6 +149,7 @@ func (d *Decoder) bzip2(dst, src []byte) ([]byte, error) {
 
 func (d *Decoder) snappy(dst, src []byte) ([]byte, error) {
 	const crcSize = 4
+	//guard: a block too short for its CRC would crash the decoder
 	if len(src) < crcSize {
 		return dst, fmt.Errorf("%d bytes, too few for a CRC-32", len(src))
 	}
@@ -157,9 +160,11 @@ func (d *Decoder) snappy(dst, src []byte) ([]byte, error) {
 	}
 	// Snappy's best is a copy of 64 bytes in 3, so a longer claim is false
 	// whatever the limit, and must not get memory.
+	//guard: a false size would be reported as a true one that is too large
 	if n > 22*len(src) {
 		return dst, fmt.Errorf("%d bytes claim to hold %d: %w", len(src), n, snappy.ErrCorrupt)
 	}
+	//guard: a block could decompress beyond the limit
 	if int64(n) > d.maxBlock {
 		return dst, ErrTooLarge
 	}
@@ -167,24 +172,24 @@ func (d *Decoder) snappy(dst, src []byte) ([]byte, error) {
 	if err != nil {
 		return dst, err
 	}
+	//guard: damaged rows would be converted
 	if got, want := crc32.ChecksumIEEE(dst), binary.BigEndian.Uint32(sum); got != want {
 		return dst, fmt.Errorf("CRC-32 %w: want %08x, got %08x", errChecksum, want, got)
 	}
 	return dst, nil
 }
 
-// readAll appends all that r gives to dst, and stops at the limit.
+// readAll appends all that r gives to dst, and stops behind the limit.
 func (d *Decoder) readAll(dst []byte, r io.Reader) ([]byte, error) {
+	// One byte more tells a full block from a larger one, which Decode refuses.
+	d.limit = io.LimitedReader{R: r, N: d.maxBlock + 1}
+	//guard: a block could decompress beyond the limit
+	r = &d.limit
 	for {
-		if int64(len(dst)) > d.maxBlock {
-			return dst, ErrTooLarge
-		}
 		if len(dst) == cap(dst) {
 			dst = slices.Grow(dst, max(4096, len(dst)))
 		}
-		// One byte beyond the limit tells a full block from a larger one.
-		end := min(int64(cap(dst)), d.maxBlock+1)
-		n, err := r.Read(dst[len(dst):end])
+		n, err := r.Read(dst[len(dst):cap(dst)])
 		dst = dst[:len(dst)+n]
 		if err == io.EOF {
 			return dst, nil

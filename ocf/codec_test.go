@@ -112,6 +112,42 @@ func TestDecodeLimit(t *testing.T) {
 	}
 }
 
+// TestDecodeLimitSavesMemory has blocks far beyond the limit: none of what is
+// refused may be decompressed or copied first.
+func TestDecodeLimitSavesMemory(t *testing.T) {
+	large := make([]byte, 32<<20)
+	run := "\x02\x00\x10x" // 128 KiB of one byte
+	wide := "\x28\xb5\x2f\xfd\x00\x98" + strings.Repeat(run, 256) + "\x01\x00\x00"
+	tests := []struct {
+		codec string
+		block *Block
+	}{
+		{codecNull, &Block{Data: large}},
+		{codecSnappy, stored(t, codecSnappy, large)},
+		{codecZstd, &Block{Data: []byte(wide)}}, // with a window of 512 MiB
+		{codecDeflate, stored(t, codecDeflate, large)},
+	}
+	for _, tt := range tests {
+		t.Run(tt.codec, func(t *testing.T) {
+			d := newDecoder(t, tt.codec, 1000)
+			before := allocated()
+			_, err := d.Decode(nil, tt.block, "f.avro")
+			if n := allocated() - before; n > 16<<20 {
+				t.Errorf("%d bytes of memory for a limit of 1000", n)
+			}
+			if !errors.Is(err, ErrTooLarge) {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+}
+
+func allocated() uint64 {
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.TotalAlloc
+}
+
 func TestDecodeDamage(t *testing.T) {
 	for _, codec := range allCodecs[1:] {
 		sound := stored(t, codec, words(1, 5000))
@@ -176,15 +212,14 @@ func TestDecodeClaims(t *testing.T) {
 	for i, tt := range tests {
 		t.Run(fmt.Sprint(i, tt.codec), func(t *testing.T) {
 			d := newDecoder(t, tt.codec, limit)
-			var before, after runtime.MemStats
-			runtime.ReadMemStats(&before)
+			before := allocated()
 			_, err := d.Decode(nil, &Block{Data: tt.data}, "f.avro")
-			runtime.ReadMemStats(&after)
+			n := allocated() - before
 			var e *damage.Error
 			if !errors.As(err, &e) {
 				t.Errorf("got %v", err)
 			}
-			if n := after.TotalAlloc - before.TotalAlloc; n > 16<<20 {
+			if n > 16<<20 {
 				t.Errorf("%d bytes of input took %d of memory (%v)", len(tt.data), n, err)
 			}
 		})

@@ -95,6 +95,7 @@ func (d *headerReader) header() (*Header, error) {
 		if n.count == 0 {
 			break
 		}
+		//guard: a header could fill memory with empty entries
 		if n.count > int64(maxEntries-len(h.Meta)) {
 			return nil, d.bad(n.at, "more than %d metadata entries", maxEntries)
 		}
@@ -116,6 +117,7 @@ func (d *headerReader) header() (*Header, error) {
 			}
 			h.Meta = append(h.Meta, Meta{Key: string(key), Value: value})
 		}
+		//guard: a header that contradicts itself would pass
 		if n.end >= 0 && d.off != n.end {
 			return nil, d.bad(n.at, "metadata block said to end at offset %d ends at %d", n.end, d.off)
 		}
@@ -125,10 +127,12 @@ func (d *headerReader) header() (*Header, error) {
 	}
 	h.Size = d.off
 	switch {
+	//guard: rows without a schema would be guessed at
 	case schemaAt < 0:
 		return nil, d.bad(0, "no %s in the metadata", KeySchema)
 	case h.Schema == "":
 		return nil, d.bad(schemaAt, "%s is empty", KeySchema)
+	//guard: an unknown codec would fail later, as something else
 	case !CheckCodec(h.Codec):
 		return nil, damage.New(damage.Codec, d.name, codecAt, "unknown codec %q", clip(h.Codec))
 	}
@@ -142,6 +146,7 @@ func (d *headerReader) magic() error {
 	if err := d.full(got, "magic"); err != nil {
 		return err
 	}
+	//guard: any file would be taken for an Avro file
 	if !bytes.Equal(got, magic[:]) {
 		return damage.New(damage.Magic, d.name, 0,
 			"not an Avro object container file: want %x, got %s", magic, orNothing(got))
@@ -170,6 +175,7 @@ func (d *headerReader) mapBlock() (mapBlock, error) {
 	if err != nil {
 		return b, err
 	}
+	//guard: a map block could reach beyond the file
 	if n < 0 || n > d.remaining() {
 		return b, d.bad(b.at, "metadata block of %d bytes, but %d remain", n, d.remaining())
 	}
@@ -184,10 +190,13 @@ func (d *headerReader) bytes(what string) ([]byte, error) {
 		return nil, err
 	}
 	switch {
+	//guard: a negative length would crash the reader
 	case n < 0:
 		return nil, d.bad(at, "%s of %d bytes", what, n)
+	//guard: a length would be allocated that the file does not have
 	case n > d.remaining():
 		return nil, damage.New(damage.Truncated, d.name, at, "%s of %d bytes, but %d remain", what, n, d.remaining())
+	//guard: a header of any size would be read into memory
 	case n > maxHeader-d.off:
 		return nil, d.bad(at, "%s of %d bytes makes the header longer than %d", what, n, maxHeader)
 	}
@@ -207,6 +216,7 @@ func (d *headerReader) long(what string) (int64, error) {
 			return 0, d.ioError(err)
 		}
 		d.off++
+		//guard: a number would lose its highest bits
 		if shift == 63 && c > 1 {
 			return 0, d.bad(at, "%s is not a 64-bit varint", what)
 		}

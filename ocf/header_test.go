@@ -83,6 +83,8 @@ func TestReadHeaderDamage(t *testing.T) {
 		{"huge count", objMagic + long(math.MaxInt64) + schemaEntry, damage.Header, 4},
 		{"least count", objMagic + long(math.MinInt64) + long(4) + schemaEntry, damage.Header, 4},
 		{"huge map block", objMagic + long(-1) + long(1<<40) + schemaEntry, damage.Header, 4},
+		{"negative map block", objMagic + long(-1) + long(-1<<40) + schemaEntry + "\x00" + sync16, damage.Header, 4},
+		{"map block beyond 2^63", objMagic + long(-1) + long(math.MaxInt64) + schemaEntry + "\x00" + sync16, damage.Header, 4},
 		{"wrong map block", objMagic + long(-1) + long(9) + schemaEntry + "\x00" + sync16, damage.Header, 4},
 		{"overlong varint", objMagic + strings.Repeat("\x80", 10) + "\x00" + schemaEntry, damage.Header, 4},
 		{"overflowing varint", objMagic + strings.Repeat("\xff", 9) + "\x7f" + schemaEntry, damage.Header, 4},

@@ -179,6 +179,7 @@ type blockHead struct {
 
 // head finds the next block and reads its head.
 func (s *Scanner) head(ctx context.Context) (blockHead, error) {
+	//guard: reading would go on inside a damaged block
 	if s.bad != nil {
 		return blockHead{}, s.bad
 	}
@@ -199,6 +200,7 @@ func (s *Scanner) head(ctx context.Context) (blockHead, error) {
 
 // readHead reads the head of the block at pos.
 func (s *Scanner) readHead(ctx context.Context) (h blockHead, err error) {
+	//guard: bytes after the last block would pass
 	if n := s.size - s.pos; n < minBlock {
 		return h, damage.New(damage.Trailing, s.name, s.pos,
 			"%d bytes after the last block, but a block has at least %d", n, minBlock)
@@ -211,6 +213,7 @@ func (s *Scanner) readHead(ctx context.Context) (h blockHead, err error) {
 	if err != nil {
 		return h, err
 	}
+	//guard: a negative number of rows would be believed
 	if rows < 0 {
 		return h, damage.New(damage.Count, s.name, s.pos, "block of %d rows", rows)
 	}
@@ -222,11 +225,14 @@ func (s *Scanner) readHead(ctx context.Context) (h blockHead, err error) {
 	h = blockHead{rows: rows, size: size, data: sizeAt + int64(m)}
 	remain := s.size - h.data
 	switch {
+	//guard: a negative size would crash the scanner
 	case size < 0:
 		return h, damage.New(damage.Size, s.name, sizeAt, "block of %d bytes", size)
+	//guard: a size would be allocated that the file does not have
 	case size > remain-syncSize:
 		return h, damage.New(damage.Truncated, s.name, sizeAt,
 			"block of %d bytes and a sync marker of %d, but %d bytes remain", size, syncSize, remain)
+	//guard: a block larger than the memory for it would be read
 	case size > s.maxStore:
 		return h, s.refuse(ctx, h, sizeAt)
 	}
@@ -274,6 +280,7 @@ func (s *Scanner) data(ctx context.Context, b *Block, size int) error {
 // checkSync compares the bytes at the end of the block at pos, which are at
 // offset off, with the sync marker.
 func (s *Scanner) checkSync(got []byte, off int64) error {
+	//guard: a damaged size would shift all that follows
 	if !bytes.Equal(got, s.sync[:]) {
 		return damage.New(damage.Sync, s.name, off,
 			"sync marker after the block at offset %d: want %x, got %x", s.pos, s.sync, got)
@@ -285,6 +292,7 @@ func (s *Scanner) checkSync(got []byte, off int64) error {
 func (s *Scanner) long(w []byte, off int64, kind damage.Kind, what string) (v int64, n int, err error) {
 	var u uint64
 	for i, c := range w {
+		//guard: a number would lose its highest bits
 		if i == maxVarint-1 && c > 1 {
 			return 0, 0, damage.New(kind, s.name, off, "%s is not a 64-bit varint", what)
 		}

@@ -53,6 +53,7 @@ func checkXZ(src []byte, maxBlock int64) error {
 	switch {
 	case c.bad:
 		return errXZ
+	//guard: a dictionary or a stream beyond the limit would get memory
 	case dict > max(maxXZDict, maxBlock), total > maxBlock:
 		return ErrTooLarge
 	}

@@ -46,6 +46,7 @@ func (d *Decoder) zstandard(dst, src []byte) ([]byte, error) {
 	}
 	// Strong presets name windows far beyond what they compress. Such a one
 	// needs no memory; it only must not be taken for the size of the output.
+	//guard: a frame with a wide window could decompress beyond the limit
 	if most > uint64(d.maxBlock) {
 		return dst, ErrTooLarge
 	}
@@ -78,6 +79,7 @@ func checkZstd(src []byte) (most, window uint64, err error) {
 		if err != nil {
 			return 0, 0, err
 		}
+		//guard: memory would be taken for a size that the blocks cannot hold
 		if h.HasFCS && h.FrameContentSize > size {
 			return 0, 0, errZstdClaim
 		}
@@ -101,6 +103,7 @@ func zstdBlocks(src []byte) (n int, most uint64, err error) {
 		head := int(src[n]) | int(src[n+1])<<8 | int(src[n+2])<<16
 		n += 3
 		size := head >> 3
+		//guard: a block could claim more than the format allows
 		if size > zstdMaxBlock {
 			return 0, 0, errZstdBlock
 		}
