@@ -39,6 +39,7 @@ func (r *Reader) Read(v *Vector, n int) (items int, err error) {
 }
 
 func (r *Reader) readSequences(v *Vector, n int) (items int, err error) {
+	//guard: more lengths would be taken than a vector may hold
 	if n > maxVector-len(v.Lengths) {
 		return 0, r.Fail(ErrFull)
 	}
@@ -91,6 +92,7 @@ func (r *Reader) decodeRun(v *Vector, k int64) error {
 
 // decode appends the next n values of the block, or as many as its bytes hold.
 func (r *Reader) decode(v *Vector, n int64) (done int64, err error) {
+	//guard: a few bytes of runs could fill memory
 	if n > int64(maxVector-v.Values) {
 		return 0, r.Fail(ErrFull)
 	}
@@ -179,6 +181,7 @@ func (v *Vector) appendSized(b []byte, n int) (done, used int, err error) {
 				return done, used, err
 			}
 		}
+		//guard: offsets of strings would not fit 32 bits
 		if len(v.Data)+size > maxVectorBytes {
 			return done, used, ErrFull
 		}

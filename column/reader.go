@@ -186,6 +186,7 @@ func (r *Reader) slowSize() (int, error) {
 // Values appends the next n values of the current sequence of an array column
 // to dst, as Value does.
 func (r *Reader) Values(dst []byte, n int) ([]byte, error) {
+	//guard: values of the next sequence would be taken for those of this one
 	if int64(n) > r.values {
 		return dst, r.noValue()
 	}
@@ -275,6 +276,7 @@ func (r *Reader) fill() error {
 // EndBlock checks that nothing is left over of a block whose items have all
 // been read.
 func (r *Reader) EndBlock() error {
+	//guard: bytes behind a block's values would pass
 	if r.err == nil && (r.run > 0 || r.pos < len(r.data)) {
 		return r.damaged(damage.Count, "the block's rows end %d lengths and %d bytes before its data", r.run, len(r.data)-r.pos)
 	}
@@ -305,6 +307,7 @@ func (r *Reader) readLength() error {
 	if err != nil {
 		return r.damaged(damage.Value, "length at byte %d of the block: %v", r.pos, err)
 	}
+	//guard: a version of the format without runs would be read as if it had them
 	if v < 0 && !r.runs {
 		return r.damaged(damage.Value, "length %d at byte %d of the block, in a version of the format that has no runs", v, r.pos)
 	}
@@ -312,6 +315,7 @@ func (r *Reader) readLength() error {
 	if v < 0 {
 		run, length = 1+(1-v)>>1, (v+1)&1
 	}
+	//guard: a run could reach beyond its block
 	if run > r.lengths {
 		return r.damaged(damage.Count, "a run of %d lengths at byte %d of the block, which has only %d more", run, r.pos, r.lengths)
 	}
@@ -354,6 +358,7 @@ func (r *Reader) skipValues(n int64) error {
 		size = 8
 	}
 	if size > 0 {
+		//guard: values would be skipped that are not there
 		if n > int64(len(r.data)-r.pos)/size {
 			return r.badValue(ErrShort)
 		}
@@ -381,6 +386,7 @@ func (r *Reader) skipBits(n int64) error {
 		n -= k
 	}
 	size := (n + 7) / 8
+	//guard: booleans would be skipped that are not there
 	if size > int64(len(r.data)-r.pos) {
 		return r.badValue(ErrShort)
 	}
@@ -443,6 +449,7 @@ func (r *Reader) skipSequences(n int64) (sum int64, err error) {
 
 // addLengths adds k lengths of the run to sum.
 func (r *Reader) addLengths(sum, k int64) (int64, error) {
+	//guard: a sum of lengths would become negative
 	if r.runLength > 0 && k > (math.MaxInt64-sum)/r.runLength {
 		return 0, r.damaged(damage.Count, "the lengths add up to more than 2^63")
 	}

@@ -69,6 +69,7 @@ func (b *blockReader) read(block int) error {
 		}
 	}
 	d := &b.blocks[block]
+	//guard: a block could decompress beyond the limit
 	if d.RawSize > b.f.MaxBlock {
 		return b.fail(damage.Unsupported, block, d.Offset, "a block of %d bytes exceeds the limit of %d", d.RawSize, b.f.MaxBlock)
 	}
@@ -91,6 +92,7 @@ func (b *blockReader) read(block int) error {
 		e.Err = err
 		return e
 	}
+	//guard: damaged values would be read
 	if err := b.check(block, sum); err != nil {
 		return err
 	}
@@ -134,6 +136,7 @@ func (b *blockReader) allZero() (bool, error) {
 		if err := readFull(b.f.r, sum[:], b.blocks[i].Offset+b.blocks[i].StoredSize, b.f.name); err != nil {
 			return false, err
 		}
+		//guard: a damaged checksum that is zero would pass for Java's
 		if sum != [4]byte{} {
 			return false, nil
 		}

@@ -174,6 +174,7 @@ type decompressor struct {
 	src   bytes.Reader
 	flate io.ReadCloser
 	zstd  *zstd.Decoder
+	limit io.LimitedReader
 }
 
 var errRawSize = errors.New("the block does not decode to the size that the block table states")
@@ -184,6 +185,7 @@ func (z *decompressor) decode(dst, stored []byte, size int64) ([]byte, error) {
 	dst = dst[:0]
 	switch z.codec {
 	case "null":
+		//guard: a block could hold more or less than its table says
 		if int64(len(stored)) != size {
 			return dst, errRawSize
 		}
@@ -194,6 +196,7 @@ func (z *decompressor) decode(dst, stored []byte, size int64) ([]byte, error) {
 			return dst, err
 		}
 		// No element of snappy makes more than 64 bytes, the shortest has two.
+		//guard: memory would be taken for a size that the bytes cannot make
 		if int64(n) != size || n/64 > len(stored) {
 			return dst, errRawSize
 		}
@@ -232,15 +235,15 @@ func (z *decompressor) reader() (io.Reader, error) {
 
 // readBounded reads exactly size bytes and the end of both streams.
 func (z *decompressor) readBounded(dst []byte, r io.Reader, size int64) ([]byte, error) {
+	// One byte more tells a block of the right size from a larger one.
+	z.limit = io.LimitedReader{R: r, N: size + 1}
+	//guard: a block could decompress beyond its size
+	r = &z.limit
 	for {
-		if int64(len(dst)) > size {
-			return dst, errRawSize
-		}
 		if len(dst) == cap(dst) {
 			dst = slices.Grow(dst, int(min(size+1, int64(max(4096, len(dst))))))
 		}
-		room := dst[len(dst):min(int64(cap(dst)), size+1)]
-		n, err := r.Read(room)
+		n, err := r.Read(dst[len(dst):cap(dst)])
 		dst = dst[:len(dst)+n]
 		if errors.Is(err, io.EOF) {
 			break
@@ -249,9 +252,11 @@ func (z *decompressor) readBounded(dst []byte, r io.Reader, size int64) ([]byte,
 			return dst, err
 		}
 	}
+	//guard: a block could hold less than its table says
 	if int64(len(dst)) != size {
 		return dst, errRawSize
 	}
+	//guard: bytes behind a compressed block would pass
 	if z.src.Len() > 0 {
 		return dst, fmt.Errorf("%d bytes follow the end of the %s stream", z.src.Len(), z.codec)
 	}

@@ -298,43 +298,48 @@ func TestHostileHeaders(t *testing.T) {
 		}
 		deep = append(deep, m)
 	}
-	tests := map[string][]byte{
-		"empty":                    {},
-		"another magic":            []byte("Obj\x01xxxxxxxxxxxxxxxxxxxx"),
-		"2^32-1 columns":           counted(math.MaxUint32, 0),
-		"2^40 metadata pairs":      counted(0, bigCount...),
-		"negative pairs":           counted(0, 1),
-		"a key of 2^40 bytes":      counted(0, append([]byte{2}, bigCount...)...),
-		"a varint without an end":  counted(0, bytes.Repeat([]byte{0xff}, 20)...),
-		"duplicate columns":        one("a int", "a int"),
-		"unknown type":             one("a varchar"),
-		"unknown codec":            one("a int codec=lzo"),
-		"unknown checksum":         one("a int checksum=md5"),
-		"parent behind its child":  one("a int parent=b", "b null array"),
-		"its own parent":           one("a null array parent=a"),
-		"parent that is no array":  one("a int", "b int parent=a"),
-		"no such parent":           one("b int parent="),
-		"values of an array":       one("a int array values"),
-		"duplicate metadata key":   one("a int x=1 x=2"),
-		"no name":                  rawFile{version: 2, cols: []rawColumn{{meta: Metadata{{keyType, []byte("int")}}}}}.bytes(),
-		"too many ancestors":       one(deep...),
-		"start in the header":      rawFile{version: 2, cols: []rawColumn{{meta: meta("a int"), start: 10}}}.bytes(),
-		"start behind the end":     rawFile{version: 2, cols: []rawColumn{{meta: meta("a int"), start: 1 << 50}}}.bytes(),
-		"start beyond 2^63":        rawFile{version: 2, cols: []rawColumn{{meta: meta("a int"), start: -1}}}.bytes(),
-		"negative row count":       rawFile{version: 2, rows: -1}.bytes(),
-		"2^32-1 blocks":            rawFile{version: 2, cols: []rawColumn{{meta: meta("a int"), blocks: math.MaxUint32}}}.bytes(),
-		"a block of 2^32-1 rows":   rawFile{version: 2, rows: math.MaxUint32, cols: []rawColumn{{meta: meta("a null"), rows: math.MaxUint32}}}.bytes(),
-		"fewer rows than the file": rawFile{version: 2, rows: 3, cols: []rawColumn{{meta: meta("a null"), rows: 2}}}.bytes(),
-		"more rows than the file":  rawFile{version: 2, rows: 3, cols: []rawColumn{{meta: meta("a null"), rows: 4}}}.bytes(),
+	tests := map[string]struct {
+		file []byte
+		want damage.Kind
+	}{
+		"empty":                    {nil, damage.Magic},
+		"another magic":            {[]byte("Obj\x01xxxxxxxxxxxxxxxxxxxx"), damage.Magic},
+		"2^32-1 columns":           {counted(math.MaxUint32, 0), damage.Count},
+		"2^40 metadata pairs":      {counted(0, bigCount...), damage.Truncated},
+		"negative pairs":           {counted(0, 1), damage.Count},
+		"a key of 2^40 bytes":      {counted(0, append([]byte{2}, bigCount...)...), damage.Truncated},
+		"a varint without an end":  {counted(0, bytes.Repeat([]byte{0xff}, 20)...), damage.Header},
+		"duplicate columns":        {one("a int", "a int"), damage.Header},
+		"unknown type":             {one("a varchar"), damage.Header},
+		"unknown codec":            {one("a int codec=lzo"), damage.Codec},
+		"unknown checksum":         {one("a int checksum=md5"), damage.Header},
+		"parent behind its child":  {one("a int parent=b", "b null array"), damage.Header},
+		"its own parent":           {one("a null array parent=a"), damage.Header},
+		"parent that is no array":  {one("a int", "b int parent=a"), damage.Header},
+		"no such parent":           {one("b int parent="), damage.Header},
+		"values of an array":       {one("a int array values"), damage.Header},
+		"values of a child":        {one("a null array", "b int parent=a values"), damage.Header},
+		"duplicate metadata key":   {one("a int x=1 x=2"), damage.Header},
+		"no name":                  {rawFile{version: 2, cols: []rawColumn{{meta: Metadata{{keyType, []byte("int")}}}}}.bytes(), damage.Header},
+		"too many ancestors":       {one(deep...), damage.Unsupported},
+		"start in the header":      {rawFile{version: 2, cols: []rawColumn{{meta: meta("a int"), start: 10}}}.bytes(), damage.Header},
+		"start behind the end":     {rawFile{version: 2, cols: []rawColumn{{meta: meta("a int"), start: 1 << 50}}}.bytes(), damage.Header},
+		"start beyond 2^63":        {rawFile{version: 2, cols: []rawColumn{{meta: meta("a int"), start: -1}}}.bytes(), damage.Header},
+		"negative row count":       {rawFile{version: 2, rows: -1}.bytes(), damage.Count},
+		"2^32-1 blocks":            {rawFile{version: 2, cols: []rawColumn{{meta: meta("a int"), blocks: math.MaxUint32}}}.bytes(), damage.Count},
+		"a block of 2^32-1 rows":   {rawFile{version: 2, rows: math.MaxUint32, cols: []rawColumn{{meta: meta("a null"), rows: math.MaxUint32}}}.bytes(), damage.Count},
+		"fewer rows than the file": {rawFile{version: 2, rows: 3, cols: []rawColumn{{meta: meta("a null"), rows: 2}}}.bytes(), damage.Count},
+		"more rows than the file":  {rawFile{version: 2, rows: 3, cols: []rawColumn{{meta: meta("a null"), rows: 4}}}.bytes(), damage.Count},
 	}
-	for name, b := range tests {
+	for name, test := range tests {
 		before := allocated()
-		_, err := verifyBytes(b)
-		if !isDamage(err) {
-			t.Errorf("%s: %v", name, err)
+		_, err := verifyBytes(test.file)
+		var d *damage.Error
+		if !isDamage(err) || !errors.As(err, &d) || d.Kind != test.want {
+			t.Errorf("%s: %v, want damage of the kind %s", name, err, test.want)
 		}
-		if n := allocated() - before; n > 1<<20+100*uint64(len(b)) {
-			t.Errorf("%s: %d bytes allocated for a file of %d", name, n, len(b))
+		if n := allocated() - before; n > 1<<20+100*uint64(len(test.file)) {
+			t.Errorf("%s: %d bytes allocated for a file of %d", name, n, len(test.file))
 		}
 	}
 }

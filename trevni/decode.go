@@ -42,6 +42,7 @@ func (d *decoder) take(n uint64, what string) []byte {
 	if d.err != nil {
 		return nil
 	}
+	//guard: a length would reach beyond the bytes that are there
 	if n > uint64(d.remaining()) {
 		d.fail(damage.Truncated, d.offset(), "%s needs %d bytes, %d remain", what, n, d.remaining())
 		d.short = true
@@ -82,6 +83,7 @@ func (d *decoder) length(what string) uint64 {
 		d.short = true
 	case n < 0:
 		d.fail(damage.Header, start, "%s is a varint of more than 64 bits", what)
+	//guard: a negative length would be taken for a huge one
 	case v < 0:
 		d.fail(damage.Count, start, "%s is %d", what, v)
 	default:

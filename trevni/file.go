@@ -157,6 +157,7 @@ func (f *File) readTable(col int) (blocks []Descriptor, raw []byte, err error) {
 // parseTable parses the block table of a column whose bytes end at end.
 func (f *File) parseTable(d *decoder, c *Column, end int64) []Descriptor {
 	n := int64(d.fixed32("block count"))
+	//guard: a block count would be believed that the column has no room for
 	if n*descriptorSize > end-d.offset() {
 		d.fail(damage.Count, c.Start, "a table of %d blocks does not fit in the column's %d bytes", n, end-c.Start)
 		return nil
@@ -169,9 +170,11 @@ func (f *File) parseTable(d *decoder, c *Column, end int64) []Descriptor {
 		b.Rows = int64(d.fixed32("row count of a block"))
 		b.RawSize = int64(d.fixed32("uncompressed size of a block"))
 		b.StoredSize = int64(d.fixed32("compressed size of a block"))
+		//guard: sizes would be read that Java takes for negative
 		if b.Rows > math.MaxInt32 || b.RawSize > math.MaxInt32 || b.StoredSize > math.MaxInt32 {
 			d.fail(damage.Count, at, "a block of %d rows and %d, compressed %d bytes is out of range", b.Rows, b.RawSize, b.StoredSize)
 		}
+		//guard: a table would be read on that claims more rows than the file has
 		if rows += b.Rows; rows > f.h.rows {
 			d.fail(damage.Count, at, "the blocks up to %d hold %d rows, the file has %d", i, rows, f.h.rows)
 		}
@@ -183,6 +186,7 @@ func (f *File) parseTable(d *decoder, c *Column, end int64) []Descriptor {
 			d.err.Block = i
 		}
 	}
+	//guard: a column could have other rows than the file
 	if rows != f.h.rows {
 		d.fail(damage.Count, c.Start, "the blocks hold %d rows, the file has %d", rows, f.h.rows)
 	}
@@ -191,6 +195,7 @@ func (f *File) parseTable(d *decoder, c *Column, end int64) []Descriptor {
 		b := &blocks[i]
 		b.Offset = off
 		off += b.StoredSize + int64(checksumSize(c.Checksum))
+		//guard: a block could reach into the next column
 		if off > end && d.err == nil {
 			d.fail(damage.Size, b.Offset, "the block ends at %d, its column at %d", off, end)
 			d.err.Block = int64(i)

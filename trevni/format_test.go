@@ -179,6 +179,15 @@ func TestRowGroupRefuses(t *testing.T) {
 	if _, err := g.Finish(1); err == nil {
 		t.Error("a row group without its row was finished")
 	}
+	job, err := g.Begin(0, &column.Block{Rows: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, stored := range []int{3, 1<<31 + 4} { // with a checksum of four
+		if err := g.End(0, job, stored); err == nil {
+			t.Errorf("a block of %d stored bytes was taken", stored)
+		}
+	}
 	if _, err := NewFormat(Options{Codec: "lzo"}).NewRowGroup("{}", cols); err == nil {
 		t.Error("an unknown codec was taken")
 	}

@@ -117,18 +117,21 @@ func parseHeader(d *decoder, size int64) *header {
 		d.err.Kind = damage.Magic
 		return h
 	}
+	//guard: any file, and any later version, would be read
 	if string(m[:3]) != magic || m[3] > Version {
 		d.fail(damage.Magic, 0, "found % x, expected \"Trv\" and a version of 0, 1 or 2", m)
 		return h
 	}
 	h.version = m[3]
 	rows := d.fixed64("row count")
+	//guard: a row count would become negative
 	if rows > math.MaxInt64 {
 		d.fail(damage.Count, 4, "row count %d is out of range", rows)
 	}
 	h.rows = int64(rows)
 	at := d.offset()
 	n := int64(d.fixed32("column count"))
+	//guard: a column count would be believed that the file has no room for
 	if n*int64(minColumn) > size {
 		d.fail(damage.Count, at, "%d columns do not fit in %d bytes", n, size)
 	}
@@ -157,6 +160,7 @@ func parseStarts(d *decoder, h *header, size int64) {
 		if d.err != nil {
 			return
 		}
+		//guard: two columns could claim the same bytes
 		if start > uint64(size) || int64(start) < least || size-int64(start) < 4 {
 			d.fail(damage.Header, at, "column %s starts at %d, expected %d to %d",
 				h.columns[i].Name, start, least, size-4)
@@ -184,6 +188,7 @@ func parseMetadata(d *decoder, what string) (m Metadata, crcAt int64) {
 		if d.err != nil {
 			break
 		}
+		//guard: readers could differ about the value of a key
 		if _, dup := seen[key]; dup {
 			d.fail(damage.Header, keyAt, "%s at offset %d has the key %q twice", what, at, key)
 			break
@@ -213,6 +218,7 @@ func parseColumn(d *decoder, file Metadata, byName map[string]int) Column {
 		return c
 	}
 	c.Name = string(name)
+	//guard: readers could differ about which column is meant
 	if _, dup := byName[c.Name]; dup {
 		d.fail(damage.Header, at, "two columns are called %q", c.Name)
 		return c
@@ -230,14 +236,17 @@ func parseColumn(d *decoder, file Metadata, byName map[string]int) Column {
 			d.fail(damage.Header, at, "column %q has the parent %q, which is no array column before it", c.Name, parent)
 		}
 	}
+	//guard: an index of values that are not one per row would be used
 	if c.Values && (c.Array || c.Parent >= 0) {
 		d.fail(damage.Header, at, "column %q has %s, but is an array or a child", c.Name, keyValues)
 	}
 	c.Codec = resolve(c.Meta, file, keyCodec)
+	//guard: blocks of an unknown codec would be decoded as another
 	if !knownCodec(c.Codec) {
 		d.fail(damage.Codec, at, "column %q has the unknown codec %q", c.Name, c.Codec)
 	}
 	c.Checksum = resolve(c.Meta, file, keyChecksum)
+	//guard: blocks would be read from wrong places and not be checked
 	if !knownChecksum(c.Checksum) {
 		d.fail(damage.Header, at, "column %q has the unknown checksum %q", c.Name, c.Checksum)
 	}
@@ -257,10 +266,12 @@ func checkDepth(d *decoder, cols []Column) {
 		if p < 0 {
 			continue
 		}
+		//guard: items would be counted by values that are no lengths
 		if !cols[p].Array {
 			d.fail(damage.Header, d.offset(), "column %q has the parent %q, which is no array column", cols[i].Name, cols[p].Name)
 			return
 		}
+		//guard: chains of parents could take any time and stack
 		if depth[i] = depth[p] + 1; depth[i] > maxDepth {
 			d.fail(damage.Unsupported, d.offset(), "column %q has more than %d ancestors", cols[i].Name, maxDepth)
 			return

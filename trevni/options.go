@@ -75,10 +75,12 @@ func (o Options) Validate(cols []column.Column) error {
 	}
 	byName := make(map[string]*column.Column, len(cols))
 	for i := range cols {
+		//guard: a file would be written that its own reader refuses
 		if byName[cols[i].Name] != nil {
 			bad("two columns are called %q", cols[i].Name)
 		}
 		byName[cols[i].Name] = &cols[i]
+		//guard: a file would be written that its own reader refuses
 		if p := cols[i].Parent; p >= i || p >= 0 && !cols[p].Array {
 			bad("column %q has no array column before it as parent", cols[i].Name)
 		}
@@ -93,6 +95,7 @@ func (o Options) Validate(cols []column.Column) error {
 	}
 	seen := make(map[string]bool, len(o.Meta))
 	for _, kv := range o.Meta {
+		//guard: metadata of the user could replace the format's
 		if strings.HasPrefix(kv.Key, "trevni.") || kv.Key == SchemaKey || kv.Key == TableCRCKey {
 			bad("the metadata key %q is reserved", kv.Key)
 		}

@@ -232,6 +232,29 @@ func TestWriterFailsForGood(t *testing.T) {
 	}
 }
 
+// A block that could not be encoded must not be missing from a file that is
+// complete otherwise.
+func TestWriterKeepsTheFirstError(t *testing.T) {
+	var out bytes.Buffer
+	cols := []column.Column{{Name: "a", Type: column.Long, Parent: -1}}
+	w, err := NewWriter(&out, "", cols, Options{Values: []string{"a"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.Column(0).Append(bytes.Repeat([]byte{0x80}, BlockSize)) // no value, which the index finds out
+	first := w.EndRow()
+	if first == nil {
+		t.Fatal("a varint without an end was written")
+	}
+	w.Column(0).Append(make([]byte, BlockSize))
+	if err := w.EndRow(); !errors.Is(err, first) {
+		t.Errorf("EndRow after a failed block: %v", err)
+	}
+	if err := w.Close(); !errors.Is(err, first) || out.Len() > 0 {
+		t.Errorf("Close after a failed block: %v, %d bytes written", err, out.Len())
+	}
+}
+
 type brokenWriter struct{}
 
 func (brokenWriter) Write([]byte) (int, error) { return 0, errDisk }
@@ -262,8 +285,13 @@ func TestOptionsValidate(t *testing.T) {
 			t.Errorf("%+v: %v, expected %q", test.o, err, test.want)
 		}
 	}
-	orphan := []column.Column{{Name: "a", Parent: -1}, {Name: "b", Parent: 0}}
-	if err := (Options{}).Validate(orphan); err == nil {
-		t.Error("a parent that is no array was accepted")
+	for what, cols := range map[string][]column.Column{
+		"a parent that is no array":    {{Name: "a", Parent: -1}, {Name: "b", Parent: 0}},
+		"a parent behind its child":    {{Name: "a", Parent: 1}, {Name: "b", Array: true, Parent: -1}},
+		"two columns of the same name": {{Name: "a", Parent: -1}, {Name: "a", Parent: -1}},
+	} {
+		if err := (Options{}).Validate(cols); err == nil {
+			t.Errorf("%s: accepted", what)
+		}
 	}
 }

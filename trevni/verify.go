@@ -45,6 +45,7 @@ func (f *File) verifyTables() error {
 	at := f.h.size
 	for i := range f.h.columns {
 		c := &f.h.columns[i]
+		//guard: bytes that belong to nothing would be taken for the last of the file
 		if c.Start != at {
 			return f.trailing(at, c.Start-at)
 		}
@@ -58,6 +59,7 @@ func (f *File) verifyTables() error {
 			at += blocks[j].StoredSize + int64(checksumSize(c.Checksum))
 		}
 	}
+	//guard: bytes behind the last column would pass
 	if at != f.size {
 		return f.trailing(at, f.size-at)
 	}
@@ -101,6 +103,7 @@ func (f *File) compareCRC(crc uint32) error {
 	stored, ok := f.h.meta.Get(TableCRCKey)
 	if !ok {
 		for _, kv := range f.h.meta {
+			//guard: a damaged key would make the CRC go unchecked
 			if distance(kv.Key, TableCRCKey) == 1 {
 				return damage.New(damage.Header, f.name, 0, "the metadata key %q is one byte from %q", kv.Key, TableCRCKey)
 			}
@@ -110,6 +113,7 @@ func (f *File) compareCRC(crc uint32) error {
 	if f.h.crcAt < 0 {
 		return damage.New(damage.Header, f.name, 0, "%s has %d bytes, expected 4", TableCRCKey, len(stored))
 	}
+	//guard: a damaged header or block table would pass
 	if want := readChecksum(ChecksumSpec, stored); want != crc {
 		return damage.New(damage.Checksum, f.name, f.h.crcAt,
 			"the stored CRC-32C of header and block tables is %08x, theirs is %08x", want, crc)
@@ -162,6 +166,7 @@ func (f *File) verifyColumn(ctx context.Context, col int) error {
 		if _, err := c.Skip(c.Left()); err != nil {
 			return err
 		}
+		//guard: bytes behind a block's values would pass
 		if err := c.EndBlock(); err != nil {
 			return err
 		}
@@ -175,6 +180,7 @@ func (c *Cursor) verifyFirst() error {
 	if err != nil {
 		return err
 	}
+	//guard: a wrong index would hide rows
 	if compareValues(c.col.Type, v, c.blocks[c.block].First) != 0 {
 		return c.damaged(damage.Value, "the first value is not the one in the block table")
 	}
@@ -190,6 +196,7 @@ func (c *Cursor) verifyOrder(last []byte) ([]byte, error) {
 		if v, err = c.Value(v[:0]); err != nil {
 			return nil, err
 		}
+		//guard: an index of values that do not ascend would hide rows
 		if len(last) > 0 && compareValues(c.col.Type, last, v) > 0 {
 			return nil, c.damaged(damage.Value, "a value is less than the one before it, but the column has %s", AscendingKey)
 		}

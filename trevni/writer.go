@@ -47,9 +47,6 @@ func (w *Writer) Column(col int) *column.Buffer { return &w.bufs.Cols[col] }
 
 // EndRow says that the columns have all values of a row.
 func (w *Writer) EndRow() error {
-	if w.err != nil {
-		return w.err
-	}
 	w.rows++
 	for _, col := range w.bufs.Due() {
 		w.finish(col)
@@ -72,6 +69,7 @@ func (w *Writer) finishAll() {
 
 // finish encodes the open block of a column.
 func (w *Writer) finish(col int) {
+	//guard: a block that could not be encoded would be missing from the file
 	if w.err != nil {
 		return
 	}
@@ -89,6 +87,7 @@ func (w *Writer) finish(col int) {
 // Close writes the file. It does not close the underlying writer.
 func (w *Writer) Close() error {
 	w.finishAll()
+	//guard: a file would be written in which a block is missing
 	if w.err != nil {
 		return w.err
 	}

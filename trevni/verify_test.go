@@ -1,0 +1,143 @@
+package trevni
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"slices"
+	"testing"
+
+	"github.com/rowtocol/rowtocol/column"
+	"github.com/rowtocol/rowtocol/damage"
+)
+
+// found returns the damage that Verify finds.
+func found(t *testing.T, what string, b []byte) *damage.Error {
+	t.Helper()
+	_, err := verifyBytes(b)
+	var d *damage.Error
+	if !errors.As(err, &d) || d.File == "" {
+		t.Fatalf("%s: %v", what, err)
+	}
+	return d
+}
+
+// wantKind requires Verify to find damage of a kind.
+func wantKind(t *testing.T, what string, b []byte, want damage.Kind) {
+	t.Helper()
+	if d := found(t, what, b); d.Kind != want {
+		t.Errorf("%s: %v, want damage of the kind %s", what, d, want)
+	}
+}
+
+// Bytes between header and columns belong to nothing, also where no CRC of the
+// header tells that starts were changed.
+func TestGaps(t *testing.T) {
+	sound := rawFile{version: 2, cols: []rawColumn{{meta: meta("a null")}, {meta: meta("b null")}}}.bytes()
+	f, err := verifyBytes(sound)
+	if err != nil {
+		t.Fatal(err)
+	}
+	starts := f.HeaderSize() - 8*2
+	for first := range f.Columns() {
+		b := slices.Insert(bytes.Clone(sound), int(f.Columns()[first].Start), 1, 2, 3)
+		for i, c := range f.Columns()[first:] {
+			binary.LittleEndian.PutUint64(b[starts+8*int64(first+i):], uint64(c.Start+3))
+		}
+		if d := found(t, "a gap", b); d.Kind != damage.Trailing || d.Offset != f.Columns()[first].Start {
+			t.Errorf("a gap at %d: %v", f.Columns()[first].Start, d)
+		}
+	}
+}
+
+// Java writes all checksums of a column as zero; one alone is damage.
+func TestOneZeroChecksum(t *testing.T) {
+	b := sampleFile(t, newSampler(15), 6, 3, Options{Codec: "null"})
+	blocks, err := openBytes(t, b).Blocks(2)
+	if err != nil || len(blocks) < 2 {
+		t.Fatalf("%d blocks, %v", len(blocks), err)
+	}
+	clear(b[blocks[0].Offset+blocks[0].StoredSize:][:checksumSize(ChecksumJava)])
+	wantKind(t, "one checksum of zero", b, damage.Checksum)
+}
+
+// A stream that ends before its block does leaves bytes that nobody reads.
+func TestBytesBehindAStream(t *testing.T) {
+	b := dropCRC(sampleFile(t, newSampler(16), 6, 0, Options{Codec: "deflate"}))
+	f := openBytes(t, b)
+	last := len(f.Columns()) - 1
+	blocks, err := f.Blocks(last)
+	if err != nil || len(blocks) != 1 || blocks[0].RawSize == 0 {
+		t.Fatalf("%+v, %v", blocks, err)
+	}
+	b = slices.Insert(b, int(blocks[0].Offset+blocks[0].StoredSize), 'x')
+	binary.LittleEndian.PutUint32(b[f.Columns()[last].Start+12:], uint32(blocks[0].StoredSize+1))
+	wantKind(t, "a byte behind a stream", b, damage.Codec)
+}
+
+// A stream of any length is read no farther than the block table says.
+func TestStreamsAreBounded(t *testing.T) {
+	large, err := encoderOf("deflate").encode(nil, make([]byte, 64<<20))
+	if err != nil {
+		t.Fatal(err)
+	}
+	z := decompressor{codec: "deflate"}
+	before := allocated()
+	if _, err := z.decode(nil, large, 1000); !errors.Is(err, errRawSize) {
+		t.Errorf("a stream of 64 MiB for a block of 1000 bytes: %v", err)
+	}
+	if n := allocated() - before; n > 16<<20 {
+		t.Errorf("a stream of 64 MiB for a block of 1000 bytes: %d bytes allocated", n)
+	}
+}
+
+// A block table is read no farther than to the block with rows that the file
+// does not have.
+func TestRowsBeyondTheFile(t *testing.T) {
+	b := rawFile{version: 2, rows: 3, cols: []rawColumn{{meta: meta("a null"), rows: 4}}}.bytes()
+	start := openBytes(t, b).Columns()[0].Start
+	if d := found(t, "four rows of three", b); d.Kind != damage.Count || d.Block != 0 || d.Offset != start+4 {
+		t.Errorf("four rows of three: %v", d)
+	}
+}
+
+// indexed is a file of one column with an index and without a CRC of its header
+// and tables.
+func indexed(t *testing.T, values ...int64) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	cols := []column.Column{{Name: "a", Type: column.Long, Parent: -1}}
+	w, err := NewWriter(&out, "", cols, Options{Values: []string{"a"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range values {
+		w.Column(0).AppendVarint(v)
+		if err := w.EndRow(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	b := dropCRC(out.Bytes())
+	if err := openBytes(t, b).Verify(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func TestWrongIndex(t *testing.T) {
+	b := indexed(t, 5, 6)
+	b[openBytes(t, b).Columns()[0].Start+4+descriptorSize] = 2 * 6
+	wantKind(t, "another first value", b, damage.Value)
+
+	b = indexed(t, 6, 5)
+	at := bytes.Index(b, []byte(AscendingKey)) + len(AscendingKey) + 1
+	if b[at] != 0 {
+		t.Fatalf("values that descend are marked %d", b[at])
+	}
+	b[at] = 1
+	wantKind(t, "values that do not ascend", b, damage.Value)
+}
