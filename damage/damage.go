@@ -56,6 +56,7 @@ func SetFile(err error, name string) bool {
 	if !errors.As(err, &e) {
 		return false
 	}
+	//guard: damage would be reported of another file
 	if e.File == "" {
 		e.File = name
 	}

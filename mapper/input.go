@@ -74,6 +74,7 @@ func (in *input) start(ctx context.Context) {
 func (in *input) scan(ctx context.Context, source int) bool {
 	src := &in.sources[source]
 	in.scanner.Reset(src.R, src.Size, src.Name, src.Header, src.Range)
+	//guard: a block larger than the memory for it would be read
 	in.scanner.LimitBlocks(in.cfg.blockLimit())
 	for {
 		b := in.blocks.take(ctx)
@@ -109,6 +110,7 @@ func (in *input) scan(ctx context.Context, source int) bool {
 func (in *input) fail(ctx context.Context, b *inputBlock, err error) bool {
 	var d *damage.Error
 	b.err, b.final, b.block.Rows = err, true, -1
+	//guard: rows would be left out for want of memory, as if they were damaged
 	if refused := in.cfg.refusal(err); refused != nil {
 		b.err = refused
 	} else if errors.As(err, &d) && in.cfg.OnDamage != Fail {

@@ -163,6 +163,7 @@ func (t *task) lose(src Source, lost ocf.Range, rows int64, cause error) error {
 	t.stats.Losses = append(t.stats.Losses, Loss{src.Name, lost, rows, cause.Error()})
 	t.stats.Bytes += lost.Len()
 	t.lostRows += max(rows, 1)
+	//guard: more rows would be lost than was allowed
 	if t.cfg.MaxLostRows >= 0 && t.lostRows > t.cfg.MaxLostRows {
 		return fmt.Errorf("more than %d rows lost to damage, the last at: %w", t.cfg.MaxLostRows, cause)
 	}

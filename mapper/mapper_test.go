@@ -264,6 +264,32 @@ func TestBlocksBeyondTheMemory(t *testing.T) {
 	}
 }
 
+// TestBlocksBeyondTheLimitTakeNoMemory refuses a block by its size as it is
+// stored.
+func TestBlocksBeyondTheLimitTakeNoMemory(t *testing.T) {
+	var file bytes.Buffer
+	w, err := ocf.NewWriter(&file, `"bytes"`, "null", [16]byte{2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const size = 64 << 20
+	if err := w.AppendBlock(1, append(binary.AppendVarint(nil, size), make([]byte, size)...)); err != nil {
+		t.Fatal(err)
+	}
+	src := source(t, "large.avro", file.Bytes())
+	cfg := config(t, src, trevni.NewFormat(trevni.Options{}))
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	_, err = mapper.Run(context.Background(), []mapper.Source{src}, cfg, func(g mapper.RowGroup) error { return g.Spill.Close() })
+	runtime.ReadMemStats(&after)
+	if !errors.Is(err, ocf.ErrTooLarge) {
+		t.Errorf("error %v, want %v", err, ocf.ErrTooLarge)
+	}
+	if n := after.TotalAlloc - before.TotalAlloc; n > size/2 {
+		t.Errorf("%d bytes of memory for a block of %d, at most %d are taken", n, size, cfg.MaxInputBlock)
+	}
+}
+
 // TestFalseSizesAreSkipped has blocks whose damaged sizes are beyond the memory:
 // more of it would not mend them, so they may be left out.
 func TestFalseSizesAreSkipped(t *testing.T) {
@@ -355,14 +381,15 @@ func TestImpossibleRowCounts(t *testing.T) {
 		schema string
 		rows   int64
 		data   string
+		want   damage.Kind
 	}{
-		{`"null"`, 1 << 60, ""},
-		{`{"type":"array","items":"null"}`, 1, "\xfe\xff\xff\xff\x1f\x00"},
-		{`"long"`, 1 << 40, "\x02\x02"},
-		{`"long"`, 1, "\x02\x02"},
-		{`"long"`, 1, "\xff\xff\xff\xff\xff\xff\xff\xff\xff\x7f"},
-		{`"int"`, 1, "\xff\xff\xff\xff\x7f"},
-		{`"string"`, 1, "\xfe\xff\xff\xff\xff\xff\xff\xff\xff\x01"},
+		{`"null"`, 1<<24 + 1, "", damage.Count},
+		{`{"type":"array","items":"null"}`, 1, "\xfe\xff\xff\xff\x1f\x00", damage.Count},
+		{`"long"`, 1 << 40, "\x02\x02", damage.Count},
+		{`"long"`, 1, "\x02\x02", damage.Count},
+		{`"long"`, 1, "\xff\xff\xff\xff\xff\xff\xff\xff\xff\x7f", damage.Value},
+		{`"int"`, 1, "\xff\xff\xff\xff\x7f", damage.Value},
+		{`"string"`, 1, "\xfe\xff\xff\xff\xff\xff\xff\xff\xff\x01", damage.Truncated},
 	} {
 		var file bytes.Buffer
 		w, err := ocf.NewWriter(&file, c.schema, "null", [16]byte{2})
@@ -376,8 +403,8 @@ func TestImpossibleRowCounts(t *testing.T) {
 		cfg := config(t, src, trevni.NewFormat(trevni.Options{}))
 		_, err = mapper.Run(context.Background(), []mapper.Source{src}, cfg, func(g mapper.RowGroup) error { return g.Spill.Close() })
 		var d *damage.Error
-		if !errors.As(err, &d) || d.File != "bad.avro" || d.Offset != src.Header.Size {
-			t.Errorf("%s, %d rows of %q: error %v, want located damage", c.schema, c.rows, c.data, err)
+		if !errors.As(err, &d) || d.File != "bad.avro" || d.Offset != src.Header.Size || d.Kind != c.want {
+			t.Errorf("%s, %d rows of %q: error %v, want located damage of the kind %s", c.schema, c.rows, c.data, err, c.want)
 		}
 	}
 }

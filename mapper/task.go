@@ -139,12 +139,14 @@ func (t *task) checkRows(b *inputBlock, src Source) error {
 		minRow = src.Resolution.MinRowSize()
 	}
 	if minRow > 0 {
+		//guard: rows would be made until the bytes end, of a count that they contradict
 		if most := int64(len(b.rows) / minRow); b.block.Rows > most {
 			return damage.New(damage.Count, src.Name, b.block.Offset, "block says %d rows of at least %d bytes, but holds %d bytes",
 				b.block.Rows, minRow, len(b.rows))
 		}
 		return nil
 	}
+	//guard: a few bytes could claim rows without end
 	if b.block.Rows > maxEmptyRows {
 		return damage.New(damage.Count, src.Name, b.block.Offset, "block says %d rows that may take no bytes; at most %d are taken",
 			b.block.Rows, maxEmptyRows)
@@ -180,6 +182,7 @@ func (t *task) walk(b *inputBlock, src Source, s *shred.Shredder, report *task) 
 		}
 		rest = rest[n:]
 	}
+	//guard: rows that the block does not count would be dropped
 	if len(rest) > 0 {
 		return damage.New(damage.Count, src.Name, b.block.Offset, "%d bytes left after the block's %d rows", len(rest), b.block.Rows)
 	}

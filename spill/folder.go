@@ -82,17 +82,24 @@ func lockDir(dir string) (*os.File, error) {
 		}
 		return nil, err
 	}
-	err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
-	if errors.Is(err, unix.EWOULDBLOCK) {
-		err = errTaken
-	}
-	if err == nil {
-		err = checkSame(f, dir)
-	}
-	if err != nil {
+	if err := lockOpen(f, dir); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
 	return f, nil
+}
+
+// lockOpen locks a directory that was opened by its name.
+func lockOpen(f *os.File, dir string) (err error) {
+	//guard: the spills of a living process would be removed
+	err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+	if errors.Is(err, unix.EWOULDBLOCK) {
+		return errTaken
+	}
+	if err != nil {
+		return err
+	}
+	//guard: a folder would be used that is removed already
+	return checkSame(f, dir)
 }
 
 // checkSame makes sure that the locked directory still has its name: it may
@@ -154,6 +161,7 @@ func (f *Folder) Dir() string { return f.dir }
 // New makes an empty spill of so many columns. It fails with ENOSPC if the
 // disk has less than the reserve free, or fewer inodes than columns.
 func (f *Folder) New(columns int, o Options) (*Spill, error) {
+	//guard: a row group would begin on a disk that has no room for it
 	if err := CheckFree(f.dir, o.Reserve); err != nil {
 		return nil, err
 	}

@@ -109,6 +109,32 @@ func TestSweepLeavesOthersAlone(t *testing.T) {
 	}
 }
 
+// A folder may be removed, and another made in its place, between opening and
+// locking it.
+func TestLockOfARemovedFolder(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), folderPrefix+"x")
+	if err := os.Mkdir(dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = f.Close() }()
+	if err := os.Remove(dir); err != nil {
+		t.Fatal(err)
+	}
+	if err := lockOpen(f, dir); !errors.Is(err, errTaken) {
+		t.Errorf("removed: %v", err)
+	}
+	if err := os.Mkdir(dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := lockOpen(f, dir); !errors.Is(err, errTaken) {
+		t.Errorf("made again: %v", err)
+	}
+}
+
 // Folders that are made and swept at once must not take each other for dead.
 func TestOpenFoldersAtOnce(t *testing.T) {
 	parent := t.TempDir()

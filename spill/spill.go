@@ -96,6 +96,7 @@ var errClosed = errors.New("spill: closed")
 func (s *Spill) Append(col int, p []byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	//guard: a column could go on behind half a block
 	if s.err != nil {
 		return s.err
 	}
@@ -130,6 +131,7 @@ func (s *Spill) write(col int, p []byte) error {
 	n := int64(len(tail) + len(p))
 	if s.unchecked += n; s.unchecked >= checkEvery {
 		s.unchecked = 0
+		//guard: the disk would be filled to its last byte
 		if err := CheckFree(s.dir, s.reserve); err != nil {
 			return err
 		}
@@ -227,10 +229,12 @@ func (s *Spill) CopyTo(w io.Writer, col int, off, n int64) (int64, error) {
 func (s *Spill) begin(col int, off, n int64) (f *os.File, tail []byte, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	//guard: the blocks of a spill that failed would be copied
 	if s.err != nil {
 		return nil, nil, s.err
 	}
 	c := &s.cols[col]
+	//guard: bytes of another column, or none, would be copied
 	if size := c.size(); off < 0 || n < 0 || off > size || n > size-off {
 		return nil, nil, fmt.Errorf("spill: bytes %d to %d+%d of column %d, which has %d", off, off, n, col, size)
 	}
@@ -257,6 +261,7 @@ func copyFile(w io.Writer, f *os.File, off, n int64) (int64, error) {
 		return 0, fmt.Errorf("spill: %w", err)
 	}
 	done, err := io.Copy(w, &io.LimitedReader{R: f, N: n})
+	//guard: a file that lost bytes would be copied short
 	if err == nil && done < n {
 		err = fmt.Errorf("spill: %s ends after %d bytes of %d at %d: %w", f.Name(), done, n, off, io.ErrUnexpectedEOF)
 	}
@@ -268,6 +273,7 @@ func copyFile(w io.Writer, f *os.File, off, n int64) (int64, error) {
 func (s *Spill) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	//guard: a spill that is in use again would lose its files
 	if errors.Is(s.err, errClosed) {
 		return nil
 	}
