@@ -100,6 +100,7 @@ func (a *Assembler) nullable(dst []byte, j *joint) ([]byte, error) {
 		return dst, err
 	case n == 0:
 		return append(dst, j.null), nil
+	//guard: a branch of a union could have two values
 	case n > 1:
 		return dst, a.branchLength(j.index, n)
 	}
@@ -112,6 +113,7 @@ func (a *Assembler) count(dst []byte, j *joint) (_ []byte, n int, err error) {
 		return dst, 0, err
 	}
 	switch {
+	//guard: a few bytes of runs could claim items without end
 	case j.least == 0 && n > maxEmptyItems:
 		return dst, 0, a.damaged(j.index, damage.Count, "%d items that may take no bytes; at most %d are taken", n, maxEmptyItems)
 	case j.least > 0 && n > maxRow/j.least:
@@ -183,6 +185,7 @@ func (a *Assembler) union(dst []byte, j *joint) ([]byte, error) {
 			return dst, a.early(b.index, err)
 		case n > 1:
 			return dst, a.branchLength(b.index, n)
+		//guard: of two values of one union one would be dropped
 		case n == 1 && chosen >= 0:
 			return dst, a.damaged(b.index, damage.Count, "a second branch of one union: column %s has a value too",
 				a.mapping.Columns[j.branches[chosen].index].Name)
@@ -193,6 +196,7 @@ func (a *Assembler) union(dst []byte, j *joint) ([]byte, error) {
 	if chosen >= 0 {
 		return a.run(binary.AppendVarint(dst, int64(chosen)), j.branches[chosen].joints)
 	}
+	//guard: a union without null would become null
 	if null < 0 {
 		return dst, a.damaged(j.branches[len(j.branches)-1].index, damage.Count, "no branch of a union without null has a value")
 	}
@@ -205,6 +209,7 @@ func (a *Assembler) enum(dst []byte, j *joint) ([]byte, error) {
 	if err != nil {
 		return dst, err
 	}
+	//guard: a row would have an ordinal without a symbol
 	if n, _ := binary.Varint(dst[start:]); n < 0 || n >= int64(len(j.node.Symbols)) {
 		return dst, a.damaged(j.index, damage.Value, "ordinal %d, but %s has %d symbols", n, j.node.Name, len(j.node.Symbols))
 	}
@@ -213,6 +218,7 @@ func (a *Assembler) enum(dst []byte, j *joint) ([]byte, error) {
 
 func (a *Assembler) fixed(dst []byte, j *joint) ([]byte, error) {
 	value, err := j.col.Bytes()
+	//guard: a fixed of another size would shift all that follows
 	if err == nil && len(value) != j.node.Size {
 		err = a.damaged(j.index, damage.Size, "%d bytes, but %s has %d", len(value), j.node.Name, j.node.Size)
 	}
@@ -226,6 +232,7 @@ func (a *Assembler) raw(dst []byte, j *joint) ([]byte, error) {
 		return dst, err
 	}
 	a.checker.b, a.checker.empty = value, 0
+	//guard: bytes that are no datum would become part of a row
 	if end := a.checker.skip(j.node, 0, 0); end != len(value) {
 		return dst, a.damaged(j.index, damage.Value, "%d bytes that are not one datum of %s", len(value), j.node.Name)
 	}

@@ -206,9 +206,11 @@ func leafType(s *step) column.Type {
 func (m *mapper) add(c column.Column) (int, error) {
 	c.Name = string(m.path)
 	path := m.dotted()
+	//guard: names of columns could fill memory
 	if m.bytes += len(c.Name) + len(path); m.bytes > maxNames {
 		return 0, m.unsupported("column names of more than %d bytes together", maxNames)
 	}
+	//guard: two fields would share a column
 	if first, ok := m.names[c.Name]; ok {
 		return 0, m.unsupported("its column %q is also that of field %s", c.Name, first)
 	}

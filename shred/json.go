@@ -28,12 +28,15 @@ const (
 // decodeJSON decodes a schema's text, after checks that need no memory. Numbers
 // stay as written.
 func decodeJSON(text string) (any, error) {
+	//guard: a schema of any size would be parsed
 	if len(text) > maxSchema {
 		return nil, damage.New(damage.Unsupported, "", -1, "schema of %d bytes, at most %d are read", len(text), maxSchema)
 	}
 	switch deepest, values := measureJSON(text); {
+	//guard: nested brackets could take the whole stack
 	case deepest > maxNesting:
 		return nil, tooDeep()
+	//guard: a schema would be decoded to many times its text
 	case values > maxValues:
 		return nil, damage.New(damage.Unsupported, "", -1, "schema of more than %d JSON values", maxValues)
 	}
@@ -43,6 +46,7 @@ func decodeJSON(text string) (any, error) {
 	if err := d.Decode(&raw); err != nil {
 		return nil, schemaError(fmt.Errorf("not JSON: %w", err))
 	}
+	//guard: text behind a schema would pass
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		return nil, damage.New(damage.Schema, "", -1, "text after the end of the schema's JSON")
 	}

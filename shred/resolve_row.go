@@ -55,6 +55,7 @@ func (r *Resolver) Row(dst, datum []byte) (out []byte, n int, err error) {
 	r.walk.b, r.walk.empty = datum, 0
 	r.out, r.from, r.kept = dst, len(dst), r.kept[:0]
 	p := r.run(r.root, 0, 0)
+	//guard: a row could resolve to more than the limit
 	if p >= 0 && r.full() {
 		p = r.tooLarge(0)
 	}
@@ -99,6 +100,7 @@ func (r *Resolver) run(a *action, p, depth int) int {
 	if r.full() {
 		return r.tooLarge(p)
 	}
+	//guard: nested data could take the whole stack
 	if depth > maxDepth {
 		return r.walk.fail(damage.Unsupported, p, "data nested more than %d levels deep", maxDepth)
 	}
@@ -170,6 +172,7 @@ func (r *Resolver) enum(a *action, p int) int {
 	if q < 0 {
 		return q
 	}
+	//guard: a symbol that the reader lacks would become another
 	if a.ordinals[i] < 0 {
 		return r.walk.fail(damage.Value, p, "the reader's enum has neither the symbol %s nor a default", quote(a.writer.Symbols[i]))
 	}

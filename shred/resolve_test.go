@@ -189,8 +189,21 @@ func TestResolveRefuses(t *testing.T) {
 	}
 }
 
+// TestResolveBoundsDefaults has a default that is small itself and stands in
+// many fields.
+func TestResolveBoundsDefaults(t *testing.T) {
+	const size = maxDefaults / 16
+	reader := field("f0", rec("S", withDefault("s", `"string"`, `"`+strings.Repeat("x", size)+`"`)))
+	reader = strings.Replace(reader, "}]}}", `}]},"default":{}}`, 1)
+	for i := range 16 {
+		reader += "," + withDefault(fmt.Sprint("g", i), `"S"`, "{}")
+	}
+	_, err := tryResolve(t, rec("R", ""), rec("R", reader))
+	wantDamage(t, err, damage.Unsupported, "the defaults take more than")
+}
+
 func TestResolveRowErrors(t *testing.T) {
-	deep := strings.Repeat("\x00\x02", maxDepth+2) + "\x00\x00"
+	deep := strings.Repeat("\x00\x02", 2*maxDepth) + "\x00\x00" // is to be left where it is too deep
 	for _, c := range []struct {
 		name, writer, reader, datum string
 		kind                        damage.Kind
@@ -215,8 +228,8 @@ func TestResolveRowErrors(t *testing.T) {
 		{"many empty items", array(rec("E", "")), array(rec("E", withDefault("a", `"int"`, "0"))), "\x80\x80\x80\x80\x10", damage.Count, "at most"},
 		{"block's size", array(`"int"`), array(`"float"`), "\x01\x04\x02\x00\x00", damage.Size, "1 bytes off"},
 		{"key", mapOf(`"int"`), mapOf(`"float"`), "\x02\x08a\x00", damage.Truncated, "field {}: offset 1"},
-		{"deep", chain, chainWide, deep, damage.Unsupported, "nested more than"},
-		{"deep, copied", chain, chainLong, deep, damage.Unsupported, "nested more than"},
+		{"deep", chain, chainWide, deep, damage.Unsupported, "offset 2000: unsupported: data nested more than"},
+		{"deep, copied", chain, chainLong, deep, damage.Unsupported, "offset 2000: unsupported: data nested more than"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := resolver(t, c.writer, c.reader)

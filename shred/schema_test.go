@@ -149,6 +149,7 @@ func TestMapRefuses(t *testing.T) {
 	long := strings.Repeat("n", 1<<20)
 	for _, test := range []struct{ name, schema, reason string }{
 		{"2^30 columns", doubling(field("x", `"int"`), 31), "more than 100000 columns"},
+		{"2^20 empty records", doubling("", 21), "more than 1000000 types"},
 		{"2^30 empty records", doubling("", 31), "more than 1000000 types"},
 		{"chain of references", chain(1200), "deeper than 1000 levels"},
 		{"100,001 columns", wide(maxColumns + 1), "more than 100000 columns"},

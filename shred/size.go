@@ -29,10 +29,13 @@ func (z *sizer) check(root *Node) error {
 		return tooDeep()
 	}
 	switch s := z.measure(root); {
+	//guard: nested types could take the whole stack
 	case s.levels > maxLevels:
 		return tooDeep()
+	//guard: a schema could expand to columns without end
 	case s.columns > maxColumns:
 		return damage.New(damage.Unsupported, "", -1, "schema expands to more than %d columns", maxColumns)
+	//guard: a schema could expand to types without end
 	case s.steps > maxSteps:
 		return damage.New(damage.Unsupported, "", -1, "schema expands to more than %d types", maxSteps)
 	}
