@@ -117,6 +117,7 @@ func (c *columns) append() error {
 		if err != nil {
 			return err
 		}
+		//guard: a few bytes of runs could fill memory
 		if total += items + len(c.vectors[i].Lengths) - c.marks[i].lengths; total > maxTotal {
 			return column.ErrFull
 		}
@@ -133,6 +134,7 @@ func (c *columns) checkBranch(i int) error {
 		return nil
 	}
 	for _, n := range c.vectors[i].Lengths[c.marks[i].lengths:] {
+		//guard: a branch of a union could have two values
 		if n > 1 {
 			e := damage.New(damage.Count, c.part, -1, "length %d in a branch of a union", n)
 			e.Column = c.all[c.numbers[i]].Name

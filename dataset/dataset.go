@@ -53,6 +53,7 @@ func Open(ctx context.Context, st store.Store, path string, o Options) (*Dataset
 // addSchema takes the schema of the first run that has one, and holds the
 // others to it.
 func (d *Dataset) addSchema(dir string, s *manifest.Success) error {
+	//guard: files of another format would be opened as Trevni
 	if s.Format != "trevni" {
 		return damage.New(damage.Unsupported, dir, -1, "the output is of the format %q, only trevni is read back", s.Format)
 	}
@@ -94,6 +95,7 @@ func (d *Dataset) setMapping(name string, m *shred.Mapping) error {
 		d.mapping, d.schema = m, m.Schema.JSON()
 		return nil
 	}
+	//guard: rows of two schemas would be given as of one
 	if m.Schema.Canonical() != d.mapping.Schema.Canonical() {
 		return damage.New(damage.Schema, name, -1, "the rows are of another schema than those before; convert the inputs of all runs with one --schema")
 	}

@@ -65,10 +65,12 @@ func mapFile(f *trevni.File) (*shred.Mapping, error) {
 // checkColumns compares a file's columns with those that the schema makes.
 func checkColumns(f *trevni.File, m *shred.Mapping) error {
 	cols := f.Columns()
+	//guard: columns would be taken for fields that they are not
 	if len(cols) != len(m.Columns) {
 		return damage.New(damage.Schema, f.Name(), -1, "the schema makes %d columns, the file has %d", len(m.Columns), len(cols))
 	}
 	for i := range cols {
+		//guard: columns would be taken for fields that they are not
 		if want := m.Columns[i]; !sameColumn(cols[i].Column, want) {
 			return damage.New(damage.Schema, f.Name(), -1, "the schema makes column %d %q, the file has %q", i, want.Name, cols[i].Name)
 		}

@@ -7,12 +7,14 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/rowtocol/rowtocol/column"
 	"github.com/rowtocol/rowtocol/dataset"
 	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/internal/mailgen"
 	"github.com/rowtocol/rowtocol/job"
 	"github.com/rowtocol/rowtocol/manifest"
 	"github.com/rowtocol/rowtocol/ocf"
+	"github.com/rowtocol/rowtocol/shred"
 	"github.com/rowtocol/rowtocol/store"
 	"github.com/rowtocol/rowtocol/trevni"
 )
@@ -89,6 +91,43 @@ func mailSet(t testing.TB, n int, change func(*manifest.Options)) (dir string, r
 	dir = filepath.Join(base, "mail.columns")
 	convert(t, filepath.Join(base, "mail.avro"), dir, change)
 	return dir, rows
+}
+
+// columnFile writes a column file as nothing else would: the columns need not
+// be those that the schema makes, which nil is, and fill appends what it likes to
+// them for each row.
+func columnFile(t testing.TB, schema string, columns []column.Column, rows int, fill func(w *trevni.Writer, row int)) string {
+	t.Helper()
+	if columns == nil {
+		parsed, err := shred.ParseSchema(schema)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := shred.Map(parsed, shred.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		columns = m.Columns
+	}
+	name := filepath.Join(t.TempDir(), "a.trv")
+	f, err := os.Create(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := trevni.NewWriter(f, schema, columns, trevni.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for row := range rows {
+		fill(w, row)
+		if err := w.EndRow(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(w.Close(), f.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return name
 }
 
 func open(t testing.TB, path string, o dataset.Options) *dataset.Dataset {

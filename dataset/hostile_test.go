@@ -13,7 +13,6 @@ import (
 	"github.com/rowtocol/rowtocol/internal/mailgen"
 	"github.com/rowtocol/rowtocol/internal/soak"
 	"github.com/rowtocol/rowtocol/manifest"
-	"github.com/rowtocol/rowtocol/shred"
 	"github.com/rowtocol/rowtocol/store"
 	"github.com/rowtocol/rowtocol/trevni"
 )
@@ -136,36 +135,14 @@ func TestWrongQueries(t *testing.T) {
 // take memory, and rows before them are given.
 func TestRowOfTooManyItems(t *testing.T) {
 	const schema = `{"type":"record","name":"R","fields":[{"name":"id","type":"long"},{"name":"a","type":{"type":"array","items":{"type":"array","items":"int"}}}]}`
-	parsed, err := shred.ParseSchema(schema)
-	if err != nil {
-		t.Fatal(err)
-	}
-	m, err := shred.Map(parsed, shred.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	name := filepath.Join(t.TempDir(), "a.trv")
-	f, err := os.Create(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	w, err := trevni.NewWriter(f, schema, m.Columns, trevni.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, n := range []uint32{1, 0, 1 << 25, 2} {
-		w.Column(0).AppendVarint(int64(n))
-		w.Column(1).Length(n)
-		for range n {
+	lengths := []uint32{1, 0, 1 << 25, 2}
+	name := columnFile(t, schema, nil, len(lengths), func(w *trevni.Writer, row int) {
+		w.Column(0).AppendVarint(int64(lengths[row]))
+		w.Column(1).Length(lengths[row])
+		for range lengths[row] {
 			w.Column(2).Length(0)
 		}
-		if err := w.EndRow(); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := errors.Join(w.Close(), f.Close()); err != nil {
-		t.Fatal(err)
-	}
+	})
 	d := open(t, name, dataset.Options{})
 	b, err := d.Batches(t.Context(), dataset.Query{Limit: -1})
 	if err != nil {

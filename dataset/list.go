@@ -143,6 +143,7 @@ func (l *Listing) addRun(ctx context.Context, dir string) error {
 	}
 	for i := range s.Parts {
 		p := &s.Parts[i]
+		//guard: a manifest could name files outside of its directory
 		if p.Rows < 0 || p.Bytes < 0 || !fs.ValidPath(p.Name) || p.Name == "." {
 			return damage.New(damage.Header, name, -1, "part %q of %d rows and %d bytes cannot be", p.Name, p.Rows, p.Bytes)
 		}

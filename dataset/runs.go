@@ -27,6 +27,7 @@ func (c *columns) appendColumn(i int) (items int, err error) {
 		if err != nil {
 			return 0, err
 		}
+		//guard: a few bytes of runs could fill memory
 		if items += more; items > maxItems {
 			return 0, column.ErrFull
 		}

@@ -32,6 +32,7 @@ func (d *Dataset) open(ctx context.Context, part int, read *Stats) (_ *partFile,
 			err = errors.Join(err, stored.Close())
 		}
 	}()
+	//guard: a file that was cut or replaced would be read
 	if stored.Size() != p.Bytes {
 		return nil, damage.New(damage.Size, p.Name, min(stored.Size(), p.Bytes), "the file has %d bytes, expected %d", stored.Size(), p.Bytes)
 	}
@@ -41,6 +42,7 @@ func (d *Dataset) open(ctx context.Context, part int, read *Stats) (_ *partFile,
 		return nil, err
 	}
 	f.MaxBlock, s.trevni, s.counted = d.maxBlock, f, make([]bool, len(f.Columns()))
+	//guard: a file could have other rows than were committed
 	if f.RowCount() != p.Rows {
 		return nil, damage.New(damage.Count, p.Name, 4, "the file has %d rows, expected %d", f.RowCount(), p.Rows)
 	}
@@ -54,6 +56,7 @@ func (d *Dataset) checkSchema(f *trevni.File) error {
 		if err != nil {
 			return in(f.Name(), err)
 		}
+		//guard: rows of another schema would be given as the dataset's
 		if s.Canonical() != d.mapping.Schema.Canonical() {
 			return damage.New(damage.Schema, f.Name(), -1, "the file is of another schema than the dataset")
 		}

@@ -155,10 +155,12 @@ func (f *Figures) start(file *trevni.File) {
 // match checks that a file has the columns of the files before it.
 func (f *Figures) match(file *trevni.File, name string) error {
 	cols := file.Columns()
+	//guard: figures of files with other columns would be added up
 	if len(cols) != len(f.Columns) {
 		return damage.New(damage.Header, name, -1, "the file has %d columns, the files before it %d", len(cols), len(f.Columns))
 	}
 	for i := range cols {
+		//guard: figures of different columns would be added up
 		if cols[i].Name != f.Columns[i].Name {
 			return damage.New(damage.Header, name, -1, "column %d is %q, in the files before it %q", i, cols[i].Name, f.Columns[i].Name)
 		}

@@ -76,6 +76,9 @@ func TestDamage(t *testing.T) {
 		{"a later file", [][]byte{sound, sound[:20]}, 30},
 		{"a file in the middle", [][]byte{sound, sound[:20], sound}, 60},
 		{"other columns", [][]byte{sound, other}, 30},
+		{"another name", [][]byte{rowless(t, "a", "b"), rowless(t, "a", "c")}, 0},
+		{"a column less", [][]byte{rowless(t, "a", "b"), rowless(t, "a")}, 0},
+		{"a column more", [][]byte{rowless(t, "a"), rowless(t, "a", "b")}, 0},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {

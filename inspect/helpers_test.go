@@ -46,6 +46,24 @@ func hops(t *testing.T, rows int) []byte {
 	return file.Bytes()
 }
 
+// rowless returns a file without rows of columns with these names.
+func rowless(t *testing.T, names ...string) []byte {
+	t.Helper()
+	var cols []column.Column
+	for _, name := range names {
+		cols = append(cols, column.Column{Name: name, Type: column.Long, Parent: -1})
+	}
+	var file bytes.Buffer
+	w, err := trevni.NewWriter(&file, "", cols, trevni.Options{})
+	if err == nil {
+		err = w.Close()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return file.Bytes()
+}
+
 // listing writes files as the parts of mail in a new directory.
 func listing(t *testing.T, files ...[]byte) *dataset.Listing {
 	t.Helper()

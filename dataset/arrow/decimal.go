@@ -37,6 +37,7 @@ func (m *decimals) data(b *batch, s slots) (arrow.ArrayData, error) {
 		}
 		value := v.Data[v.Offsets[j]:v.Offsets[j+1]]
 		j++
+		//guard: a fixed of another size would be taken for a number
 		if m.node.Kind == shred.KindFixed && len(value) != m.node.Size {
 			buffer.Release()
 			return nil, b.damaged(m.col, damage.Size, "%d bytes where a value has %d", len(value), m.node.Size)
@@ -58,6 +59,7 @@ func (m *decimals) put(dst, value []byte) bool {
 		sign = 0xff
 	}
 	for len(value) > len(dst) {
+		//guard: a decimal would lose its highest digits
 		if value[0] != sign {
 			return false
 		}
@@ -68,6 +70,7 @@ func (m *decimals) put(dst, value []byte) bool {
 		whole[i] = sign
 	}
 	copy(whole[32-len(value):], value)
+	//guard: a decimal would change its sign
 	if whole[32-len(dst)]^sign >= 0x80 {
 		return false // the sign was cut off
 	}

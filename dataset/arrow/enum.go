@@ -44,6 +44,7 @@ func (b *batch) ordinals(node *shred.Node, col, n int) ([]int32, error) {
 		return nil, b.short(col, len(values), n)
 	}
 	for _, v := range values {
+		//guard: an ordinal without a symbol would crash the export
 		if uint32(v) >= uint32(len(node.Symbols)) {
 			return nil, b.damaged(col, damage.Value, "ordinal %d, but %s has %d symbols", v, node.Name, len(node.Symbols))
 		}

@@ -77,15 +77,18 @@ func TestContradictions(t *testing.T) {
 		{"no lengths", `{"type":"array","items":"long"}`, 1, []column.Vector{one}, "f[]"},
 		{"items missing", `{"type":"array","items":"long"}`, 1, []column.Vector{lengths(one, 2)}, "f[]"},
 		{"two in a branch", `["null","long"]`, 1, []column.Vector{lengths(one, 2)}, "f/long"},
+		{"two in a branch and none in the next", `["null","long"]`, 2, []column.Vector{lengths(column.Vector{Longs: []int64{7, 8}, Values: 2}, 2, 0)}, "f/long"},
+		{"too many lengths", `["null","long"]`, 1, []column.Vector{lengths(one, 1, 0)}, "f/long"},
 		{"negative length", `["null","long"]`, 1, []column.Vector{lengths(one, -1)}, "f/long"},
 		{"two branches", `["int","long"]`, 1, []column.Vector{lengths(column.Vector{Ints: []int32{1}, Values: 1}, 1), lengths(one, 1)}, "f/long"},
 		{"no branch", `["int","long"]`, 1, []column.Vector{lengths(column.Vector{}, 0), lengths(column.Vector{}, 0)}, "f/long"},
 		{"absent without null", `["long"]`, 1, []column.Vector{lengths(column.Vector{}, 0)}, "f/long"},
+		{"absent without null or values", `[{"type":"record","name":"E","fields":[]}]`, 1, []column.Vector{lengths(column.Vector{}, 0)}, "f/E"},
 		{"ordinal", enum, 1, []column.Vector{{Ints: []int32{2}, Values: 1}}, "f"},
 		{"negative ordinal", enum, 1, []column.Vector{{Ints: []int32{-1}, Values: 1}}, "f"},
 		{"ordinal in an array", `{"type":"array","items":` + enum + `}`, 1, []column.Vector{{Lengths: []int32{1}, Ints: []int32{2}, Values: 1}}, "f[]"},
 		{"size of fixed", `{"type":"fixed","name":"F","size":3}`, 1, []column.Vector{texts("ab")}, "f"},
-		{"size of decimal", `{"type":"fixed","name":"F","size":3,"logicalType":"decimal","precision":4}`, 1, []column.Vector{texts("ab")}, "f"},
+		{"size of decimal", `{"type":"fixed","name":"F","size":3,"logicalType":"decimal","precision":4}`, 1, []column.Vector{texts("\x00\x07")}, "f"},
 		{"digits", `{"type":"bytes","logicalType":"decimal","precision":2}`, 1, []column.Vector{texts("\x64")}, "f"},
 		{"bytes of digits", `{"type":"bytes","logicalType":"decimal","precision":38}`, 1, []column.Vector{texts("\x01" + strings.Repeat("\x00", 16))}, "f"},
 		{"sign cut off", `{"type":"bytes","logicalType":"decimal","precision":38}`, 1, []column.Vector{texts("\x00\x80" + strings.Repeat("\x00", 15))}, "f"},
@@ -97,6 +100,16 @@ func TestContradictions(t *testing.T) {
 				t.Errorf("%s: %v", c.name, err)
 			}
 		}
+	}
+}
+
+// Absent values take the room of a value in an array of a fixed type.
+func TestAbsentValuesAreBounded(t *testing.T) {
+	const size, n = 1 << 20, maxArray>>20 + 1
+	_, err := single(t, fmt.Sprintf(`["null",{"type":"fixed","name":"F","size":%d}]`, size), n, Unions,
+		lengths(texts(), make([]int32, n)...))
+	if e := (*damage.Error)(nil); !errors.As(err, &e) || e.Kind != damage.Unsupported {
+		t.Errorf("%d absent values of %d bytes: %v", n, size, err)
 	}
 }
 

@@ -166,6 +166,7 @@ func (m *fixed) data(b *batch, s slots) (arrow.ArrayData, error) {
 		return nil, b.short(m.col, v.Values, s.values)
 	}
 	for i := range s.values {
+		//guard: a value of another size would shift all that follow
 		if n := int(v.Offsets[i+1] - v.Offsets[i]); n != width {
 			return nil, b.damaged(m.col, damage.Size, "%d bytes where a value has %d", n, width)
 		}

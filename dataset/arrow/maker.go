@@ -38,6 +38,7 @@ const maxArray = 1 << 30
 
 // bounded refuses an array of n slots of size bytes that is beyond maxArray.
 func (b *batch) bounded(col, n, size int) error {
+	//guard: absent values of a large fixed type could fill memory
 	if size > 0 && n > maxArray/size {
 		return b.damaged(col, damage.Unsupported, "an array of %d times %d bytes in one batch; fewer rows may fit", n, size)
 	}
@@ -47,6 +48,7 @@ func (b *batch) bounded(col, n, size int) error {
 // lengths returns the lengths of a column, one for each of n values around it.
 func (b *batch) lengths(col, n int) ([]int32, error) {
 	lengths := b.vector(col).Lengths
+	//guard: columns that contradict each other would crash the export
 	if len(lengths) != n {
 		return nil, b.damaged(col, damage.Count, "%d lengths where there should be %d", len(lengths), n)
 	}
@@ -59,6 +61,7 @@ func (b *batch) branch(col, n int) (lengths []int32, values int, err error) {
 		return nil, 0, err
 	}
 	for _, l := range lengths {
+		//guard: a branch of a union could have two values
 		if uint32(l) > 1 {
 			return nil, 0, b.damaged(col, damage.Count, "length %d in a branch of a union", l)
 		}
@@ -183,6 +186,7 @@ func (m *optional) data(b *batch, s slots) (arrow.ArrayData, error) {
 	if err != nil {
 		return nil, err
 	}
+	//guard: a union without null would become null
 	if m.always && values < s.values {
 		return nil, b.damaged(m.lengths, damage.Count, "no branch of a union without null has a value")
 	}

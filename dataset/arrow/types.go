@@ -119,6 +119,7 @@ func (c *compiler) union(p shred.Place) (m maker, nullable bool, err error) {
 	if c.form == Structs {
 		return &unionStruct{u, arrow.StructOf(fields...)}, null >= 0, nil
 	}
+	//guard: codes of a union's branches would not fit a byte
 	if len(branches) > maxBranches {
 		return nil, false, damage.New(damage.Unsupported, "", -1, "a union of %d types; Arrow's have at most %d", len(branches), maxBranches)
 	}

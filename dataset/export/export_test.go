@@ -276,6 +276,44 @@ func sameBytes(a, b []byte) bool {
 	return bytes.Equal(x, y)
 }
 
+// What is no datum of the schema is an error, whatever it says of lengths,
+// counts, choices and depth.
+func TestNoDatum(t *testing.T) {
+	const (
+		enum  = `{"type":"enum","name":"E","symbols":["A","B"]}`
+		chain = `{"type":"record","name":"L","fields":[{"name":"next","type":["null","L"]}]}`
+		nulls = `{"type":"array","items":"null"}`
+	)
+	for _, c := range []struct{ name, schema, datum string }{
+		{"a second row", `"long"`, "\x02\x04"},
+		{"a varint without an end", `"long"`, "\x80"},
+		{"a string beyond the row", `"string"`, "\x08ab"},
+		{"a string of negative length", `"string"`, "\x01ab"},
+		{"half a double", `"double"`, "\x00\x00\x00\x00"},
+		{"a fixed beyond the row", `{"type":"fixed","name":"F","size":4}`, "ab"},
+		{"an ordinal without a symbol", enum, "\x04"},
+		{"a negative ordinal", enum, "\x01"},
+		{"an index without a branch", `["null","long"]`, "\x04\x02"},
+		{"more nulls than are taken", nulls, string(varint(maxEmpty+2)) + "\x00"},
+		{"a count of -2^63", nulls, string(varint(math.MinInt64)) + "\x00\x00"},
+		{"too deep", chain, strings.Repeat("\x02", maxDepth+1) + "\x00"},
+	} {
+		s := parse(t, c.schema)
+		var out bytes.Buffer
+		writers := map[string]Writer{"json": NewJSON(&out, s, JSONOptions{}), "avro json": NewJSON(&out, s, JSONOptions{UnionTags: true})}
+		if w, err := NewCSV(&out, s); err == nil {
+			writers["csv"] = w
+		} else if !errors.Is(err, ErrNotSimple) {
+			t.Fatal(err)
+		}
+		for form, w := range writers {
+			if err := w.Write([]byte(c.datum)); !errors.Is(err, errDatum) {
+				t.Errorf("%s as %s: %v", c.name, form, err)
+			}
+		}
+	}
+}
+
 func TestWriteAllocatesNothing(t *testing.T) {
 	row := encode(t, nested, map[string]any{
 		"id": int64(1), "who": goavro.Union("string", "grüße"),

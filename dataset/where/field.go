@@ -93,6 +93,7 @@ func (f *field) check(rows int) error {
 	}
 	symbols := int32(len(f.leaf.Type.Symbols))
 	for _, n := range f.values.Ints {
+		//guard: an ordinal without a symbol would crash the condition
 		if n < 0 || n >= symbols {
 			return f.damaged(damage.Value, "ordinal %d, but %s has %d symbols", n, f.leaf.Type.Name, symbols)
 		}

@@ -27,6 +27,7 @@ type translator struct {
 }
 
 func parse(source string, m *shred.Mapping) (condition, []*field, error) {
+	//guard: a condition of any size would be parsed
 	if len(source) > maxText {
 		return nil, nil, fmt.Errorf("a condition of %d bytes, at most %d are read", len(source), maxText)
 	}

@@ -242,6 +242,7 @@ func TestRefusals(t *testing.T) {
 		"date(s) > 1":              "no function of simple values",
 		"99999999999999999999 < l": "out of range",
 		strings.Repeat("(", 20000): "",
+		strings.Repeat(" ", 1<<21): "at most 1048576 are read",
 	} {
 		_, err := eval(t, text)
 		if err == nil || !strings.Contains(err.Error(), reason) || strings.Contains(err.Error(), "\n") {

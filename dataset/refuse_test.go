@@ -1,0 +1,168 @@
+package dataset_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/rowtocol/rowtocol/column"
+	"github.com/rowtocol/rowtocol/damage"
+	"github.com/rowtocol/rowtocol/dataset"
+	"github.com/rowtocol/rowtocol/manifest"
+	"github.com/rowtocol/rowtocol/store"
+	"github.com/rowtocol/rowtocol/trevni"
+)
+
+// output is a committed output of one row, whose manifest is changed.
+func output(t *testing.T, change func(*manifest.Success)) (dir string) {
+	t.Helper()
+	file := columnFile(t, `"long"`, nil, 1, func(w *trevni.Writer, _ int) { w.Column(0).AppendVarint(7) })
+	info, err := os.Stat(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &manifest.Success{
+		Version: manifest.Version, Format: "trevni", Schema: `"long"`,
+		Parts: []manifest.Part{{Name: filepath.Base(file), Rows: 1, Bytes: info.Size()}}, Rows: 1, Bytes: info.Size(),
+	}
+	change(s)
+	text, err := s.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir = filepath.Dir(file)
+	if err := os.WriteFile(filepath.Join(dir, "_SUCCESS"), text, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// A manifest is checked like any input: it names no file outside of its
+// directory, and nothing that is no Trevni file.
+func TestManifestsAreChecked(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		change func(*manifest.Success)
+		want   damage.Kind
+	}{
+		{"a file above", func(s *manifest.Success) { s.Parts[0].Name = "../a.trv" }, damage.Header},
+		{"a file above, by way of the directory", func(s *manifest.Success) { s.Parts[0].Name = "x/../../a.trv" }, damage.Header},
+		{"a file anywhere", func(s *manifest.Success) { s.Parts[0].Name = "/etc/passwd" }, damage.Header},
+		{"no name", func(s *manifest.Success) { s.Parts[0].Name = "" }, damage.Header},
+		{"the directory itself", func(s *manifest.Success) { s.Parts[0].Name = "." }, damage.Header},
+		{"negative rows", func(s *manifest.Success) { s.Parts[0].Rows = -1 }, damage.Header},
+		{"negative bytes", func(s *manifest.Success) { s.Parts[0].Bytes = -1 }, damage.Header},
+		{"another format", func(s *manifest.Success) { s.Format = "cfile" }, damage.Unsupported},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			_, err := dataset.Open(t.Context(), store.Local(), output(t, test.change), dataset.Options{})
+			wantKind(t, err, test.want)
+		})
+	}
+}
+
+// A file that is sound, but not the one that the manifest tells of, is not read.
+func TestFilesAreThoseOfTheManifest(t *testing.T) {
+	if err := readAll(t, output(t, func(*manifest.Success) {})); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		name   string
+		change func(*manifest.Success)
+		want   damage.Kind
+	}{
+		{"another number of rows", func(s *manifest.Success) { s.Parts[0].Rows = 2 }, damage.Count},
+		{"another size", func(s *manifest.Success) { s.Parts[0].Bytes++ }, damage.Size},
+		{"another name", func(s *manifest.Success) { s.Parts[0].Name = "b.trv" }, damage.Truncated},
+		{"another type", func(s *manifest.Success) { s.Schema = `{"type":"long","logicalType":"timestamp-millis"}` }, damage.Schema},
+	} {
+		t.Run(test.name, func(t *testing.T) { wantKind(t, readAll(t, output(t, test.change)), test.want) })
+	}
+}
+
+func wantKind(t *testing.T, err error, want damage.Kind) {
+	t.Helper()
+	var d *damage.Error
+	if !errors.As(err, &d) || d.File == "" || d.Kind != want {
+		t.Errorf("%v, want located damage of the kind %s", err, want)
+	}
+}
+
+// The columns of a file have to be those that its schema makes.
+func TestColumnsOfAnotherSchema(t *testing.T) {
+	const schema = `{"type":"record","name":"R","fields":[{"name":"a","type":"long"},{"name":"b","type":"long"}]}`
+	long := func(names ...string) (cols []column.Column) {
+		for _, name := range names {
+			cols = append(cols, column.Column{Name: name, Type: column.Long, Parent: -1})
+		}
+		return cols
+	}
+	for name, cols := range map[string][]column.Column{
+		"fewer": long("a"), "more": long("a", "b", "c"), "another": long("a", "c"), "in another order": long("b", "a"),
+		"of another type": {{Name: "a", Type: column.Long, Parent: -1}, {Name: "b", Type: column.Int, Parent: -1}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			file := columnFile(t, schema, cols, 1, func(w *trevni.Writer, _ int) {
+				for i := range cols {
+					w.Column(i).AppendVarint(1)
+				}
+			})
+			_, err := dataset.Open(t.Context(), store.Local(), file, dataset.Options{})
+			wantKind(t, err, damage.Schema)
+		})
+	}
+}
+
+// readAll reads all batches of a file and returns what ended them.
+func readAll(t *testing.T, name string) error {
+	t.Helper()
+	b, err := open(t, name, dataset.Options{}).Batches(t.Context(), dataset.Query{Limit: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	for b.Next() {
+	}
+	return b.Err()
+}
+
+// The items of a column are bounded, and those of all columns together.
+func TestItemsAreBounded(t *testing.T) {
+	const nulls = `{"type":"array","items":"null"}`
+	const schema = `{"type":"record","name":"R","fields":[{"name":"a","type":` + nulls + `},{"name":"b","type":` + nulls + `},
+		{"name":"c","type":` + nulls + `},{"name":"d","type":` + nulls + `},{"name":"e","type":` + nulls + `}]}`
+	for _, test := range []struct {
+		columns int
+		items   uint32 // of each
+		fit     bool
+	}{
+		{1, 1 << 24, true}, {1, 1<<24 + 1, false},
+		{5, 1 << 23, true}, {5, 1 << 24, false},
+	} {
+		name := columnFile(t, schema, nil, 1, func(w *trevni.Writer, _ int) {
+			for i := range 5 {
+				if i < test.columns {
+					w.Column(i).Length(test.items)
+				} else {
+					w.Column(i).Length(0)
+				}
+			}
+		})
+		if err := readAll(t, name); !test.fit {
+			wantKind(t, err, damage.Unsupported)
+		} else if err != nil {
+			t.Errorf("%d items in each of %d columns: %v", test.items, test.columns, err)
+		}
+	}
+}
+
+func TestBranchOfTwoValues(t *testing.T) {
+	name := columnFile(t, `["null","long"]`, nil, 2, func(w *trevni.Writer, row int) {
+		w.Column(0).Length(uint32(row + 1))
+		for range row + 1 {
+			w.Column(0).AppendVarint(7)
+		}
+	})
+	wantKind(t, readAll(t, name), damage.Count)
+}
