@@ -18,9 +18,12 @@ func TestMeasure(t *testing.T) {
 		return b
 	}
 	list := `{"type":"record","name":"R","fields":[{"name":"next","type":["null","R"]}]}`
-	nulls := `"null"`
-	for i := range 60 {
-		nulls = fmt.Sprintf(`{"type":"record","name":"N%d","fields":[{"name":"a","type":%s},{"name":"b","type":"%s"}]}`, i, nulls, []string{"null", fmt.Sprintf("N%d", i-1)}[min(i, 1)])
+	nulls := func(doublings int) string {
+		s := `"null"`
+		for i := range doublings {
+			s = fmt.Sprintf(`{"type":"record","name":"N%d","fields":[{"name":"a","type":%s},{"name":"b","type":"%s"}]}`, i, s, []string{"null", fmt.Sprintf("N%d", i-1)}[min(i, 1)])
+		}
+		return s
 	}
 	array := func(items string) string { return `{"type":"array","items":` + items + `}` }
 	for _, test := range []struct {
@@ -44,7 +47,8 @@ func TestMeasure(t *testing.T) {
 		{"block of another size", array(`"int"`), long(-1, 2, 0, 0), errInvalid},
 		{"block of more than there is", array(`"int"`), long(-1, math.MaxInt64, 0, 0), errShort},
 		{"nested too deeply", list, []byte(strings.Repeat("\x02", 2*maxDepth)), errDeep},
-		{"nothing in very many fields", nulls, nil, errMany},
+		{"nothing in many fields", nulls(20), nil, errMany},
+		{"nothing in very many fields", nulls(60), nil, errMany},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			h, err := newHamba(test.schema)

@@ -38,6 +38,7 @@ type expansion struct {
 }
 
 func (x *expansion) add(s avro.Schema) error {
+	//guard: schemas could expand without end
 	if x.types++; x.types > maxExpanded {
 		return errors.New("the schema expands to too many types")
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -281,6 +282,18 @@ func TestOwnBlocks(t *testing.T) {
 	lossy.Lossy = true
 	if r := compare(t, lossy, &list{rows: b[2:]}); r.OwnBlocks != 1 || r.Compared != 2 || r.Different != 0 {
 		t.Errorf("with losses: %+v", r)
+	}
+}
+
+// TestBytesBehindTheRows has a block with a row more than it counts. Nobody knows
+// what the rows of the input are from there on, so they are not compared.
+func TestBytesBehindTheRows(t *testing.T) {
+	b := data(t, mailSchema, []any{mail(1, nil), mail(2, nil), mail(3, nil)})
+	in := input(ocfFile(t, mailSchema, "null", nil), [][]byte{slices.Concat(b[0], b[1]), b[2]})
+	in.Lossy = true
+	r := compare(t, in, &list{rows: [][]byte{b[0], b[2]}})
+	if r.Compared != 1 || r.Skipped() != 1 || r.Different != 0 || r.NotCompared[0].Row != 1 {
+		t.Errorf("%+v", r)
 	}
 }
 

@@ -162,6 +162,7 @@ func (a *app) reportAgainst(f *verifyFlags, r *verified, result *witness.Result)
 	switch {
 	case result.Different > 0:
 		return &differentError{fmt.Errorf("%d rows differ from the inputs; the first: %v", result.Different, result.First[0])}
+	//guard: inputs could be deleted of which rows were not compared
 	case !complete && f.complete:
 		return &differentError{fmt.Errorf("%d rows of %d inputs could not be compared", skipped, len(result.NotCompared))}
 	case !complete:

@@ -75,6 +75,7 @@ func (c *catInput) add(ctx context.Context, at store.Location, o dataset.Options
 	if c.schema == nil {
 		c.schema = s.Schema()
 	}
+	//guard: rows of two schemas would be printed as of one
 	if c.schema.Canonical() != s.Schema().Canonical() {
 		return damage.New(damage.Schema, at.Path, -1, "the rows are of another schema than those before; --schema resolves them to one")
 	}

@@ -210,6 +210,33 @@ func TestVerifyFindsEveryByte(t *testing.T) {
 	rowtocol(t, dir, nil, "verify", "out").want(t, 6, "missing")
 }
 
+// Sound files that are not those of the manifest are differences.
+func TestVerifyReadsTheManifest(t *testing.T) {
+	dir := t.TempDir()
+	pairs(t, dir, "a.avro", 0, 20)
+	rowtocol(t, dir, nil, "convert", "a.avro", "out").want(t, 0)
+	name := filepath.Join(dir, "out", "_SUCCESS")
+	sound := read(t, name)
+	for want, change := range map[string]func(*manifest.Success){
+		"20 rows, _SUCCESS says 21": func(s *manifest.Success) { s.Rows++ },
+		"20 rows, _SUCCESS says 22": func(s *manifest.Success) { s.Parts[0].Rows += 2 },
+		"bytes, _SUCCESS says 7":    func(s *manifest.Success) { s.Parts[0].Bytes = 7 },
+		"have the CRC-32C":          func(s *manifest.Success) { s.Parts[0].CRC32C++ },
+	} {
+		s, err := manifest.DecodeSuccess(sound)
+		if err != nil {
+			t.Fatal(err)
+		}
+		change(s)
+		changed, err := s.Encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		write(t, name, changed)
+		rowtocol(t, dir, nil, "verify", "out").want(t, 6, want)
+	}
+}
+
 // TestOddNames has a name that Java readers may refuse.
 func TestOddNames(t *testing.T) {
 	dir := t.TempDir()

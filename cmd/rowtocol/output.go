@@ -122,8 +122,10 @@ func checkFree(ctx context.Context, at store.Location, replace bool) error {
 		return nil
 	case err != nil:
 		return err
+	//guard: a directory would be moved aside for a file
 	case info.Dir:
 		return fmt.Errorf("--output: %s is a directory: %w", at.Path, store.ErrExist)
+	//guard: a file of the user would be overwritten
 	case !replace:
 		return fmt.Errorf("--output: %s is there already, --overwrite replaces it: %w", at.Path, store.ErrExist)
 	}
@@ -132,6 +134,7 @@ func checkFree(ctx context.Context, at store.Location, replace bool) error {
 		return fmt.Errorf("--output: %w", err)
 	}
 	defer func() { _ = old.Close() }() // only read
+	//guard: an input named by mistake would be overwritten
 	if _, err := trevni.Open(old, old.Size(), at.Path); err == nil {
 		return fmt.Errorf("--output: %s is a column file, and is not replaced: %w", at.Path, store.ErrExist)
 	}

@@ -143,6 +143,7 @@ func (a *app) verifyFiles(ctx context.Context, l *dataset.Listing, r *verified) 
 			r.Unverified = append(r.Unverified, l.Parts[i].Name)
 		}
 	}
+	//guard: a manifest that contradicts itself would pass
 	if s := l.Success(); s != nil && len(found) == 0 && r.Rows != s.Rows {
 		found = append(found, damage.New(damage.Count, l.Path, -1, "the files hold %d rows, _SUCCESS says %d", r.Rows, s.Rows))
 	}
@@ -198,6 +199,7 @@ func check(ctx context.Context, st store.Store, part *dataset.Part) (f fileCheck
 	f.rows = t.RowCount()
 	f.sort(t.Verify(ctx))
 	f.unverified = t.Unverified()
+	//guard: a manifest that contradicts its files would pass
 	if part.Entry != nil && f.rows != part.Rows {
 		f.sort(damage.New(damage.Count, part.Name, 4, "the file has %d rows, _SUCCESS says %d", f.rows, part.Rows))
 	}
@@ -208,6 +210,7 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // checkStored compares a file's stored bytes with what the manifest says.
 func checkStored(ctx context.Context, in store.File, part *dataset.Part) error {
+	//guard: a file that was cut behind its columns would pass
 	if in.Size() != part.Bytes {
 		return damage.New(damage.Size, part.Name, min(in.Size(), part.Bytes), "the file has %d bytes, _SUCCESS says %d", in.Size(), part.Bytes)
 	}
@@ -224,6 +227,7 @@ func checkStored(ctx context.Context, in store.File, part *dataset.Part) error {
 		_, _ = sum.Write(buf[:n]) // a hash does not fail
 		off += int64(n)
 	}
+	//guard: a file that was replaced by a sound one would pass
 	if got := sum.Sum32(); got != part.Entry.CRC32C {
 		return damage.New(damage.Checksum, part.Name, -1, "the stored bytes have the CRC-32C %08x, _SUCCESS says %08x", got, part.Entry.CRC32C)
 	}
@@ -244,6 +248,7 @@ func strays(ctx context.Context, l *dataset.Listing) ([]error, error) {
 			return nil, err
 		}
 		for _, info := range infos {
+			//guard: rows of a file that is not listed would be read twice
 			if !info.Dir && !store.Hidden(info.Name) && !known[info.Path] {
 				found = append(found, damage.New(damage.Trailing, info.Path, -1, "the file is not one that _SUCCESS lists"))
 			}
