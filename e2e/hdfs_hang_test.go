@@ -9,6 +9,7 @@ import (
 	"os"
 	"path"
 	"runtime"
+	"slices"
 	"testing"
 	"time"
 
@@ -124,6 +125,33 @@ func hungNameNode(t *testing.T, c *hadooptest.Cluster, st store.Store, dir strin
 	}
 }
 
+// writeThrough begins a file, and writes its first bytes, with a data node in
+// the pipeline. A name node may leave a busy one out.
+func writeThrough(t *testing.T, c *hadooptest.Cluster, st store.Store, dn *hadooptest.Daemon, file string, first []byte, size int64) store.Writer {
+	t.Helper()
+	for range 20 {
+		w, err := st.Create(t.Context(), file, store.CreateOptions{Size: size})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.Write(first); err != nil {
+			t.Fatal(err)
+		}
+		nodes, err := c.Pipeline(t.Context(), file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if slices.Contains(nodes, dn) {
+			return w
+		}
+		if err := w.Abort(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Fatalf("%s is in no pipeline", dn.Name)
+	return nil
+}
+
 func hungDataNode(t *testing.T, c *hadooptest.Cluster, st store.Store, dn *hadooptest.Daemon, dir string, data []byte) {
 	ctx, file := t.Context(), path.Join(dir, "f")
 	if err := c.WaitLive(ctx, 3); err != nil {
@@ -134,15 +162,8 @@ func hungDataNode(t *testing.T, c *hadooptest.Cluster, st store.Store, dn *hadoo
 		t.Fatal(err)
 	}
 	defer func() { _ = f.Close() }()
-	written := path.Join(dir, "w")
-	w, err := st.Create(ctx, written, store.CreateOptions{Size: int64(len(data))})
-	if err != nil {
-		t.Fatal(err)
-	}
 	half := len(data) / 2
-	if _, err := w.Write(data[:half]); err != nil {
-		t.Fatal(err)
-	}
+	w := writeThrough(t, c, st, dn, path.Join(dir, "w"), data[:half], int64(len(data)))
 	resume := suspend(t, dn)
 	err = slow(t, "write", 3*silence, func() error {
 		_, err := w.Write(data[half:])
