@@ -9,6 +9,7 @@ SOAK_FUZZ ?= 2m
 SAMPLE    ?= bin/sample
 # Processes of tests at once; most of them wait most of the time.
 JOBS      ?= 5
+E2E_TIME   = 30m
 LINT      ?= golangci-lint
 # Runs tests and says in the end what was skipped and what failed.
 TESTS      = $(GO) run gotest.tools/gotestsum@v1.13.0 --format standard-quiet --jsonfile $(CURDIR)/bin/test/$@.json
@@ -16,8 +17,8 @@ TESTS      = $(GO) run gotest.tools/gotestsum@v1.13.0 --format standard-quiet --
 RACE      := $(if $(shell command -v $$($(GO) env CC) 2>/dev/null),-race)
 # What starts goroutines, or has tests that do, runs under the race detector;
 # the rest is a few times faster without it.
-TESTED     = $(shell $(GO) list -f '{{.Dir}}' ./... | grep -v -e /e2e -e /bench$$)
-CONCURRENT = $(shell grep -lE '\bgo func|\.Go.func|t\.Parallel' $(TESTED:%=%/*.go) | xargs -n 1 dirname | sort -u)
+TESTED     = $(shell $(GO) list ./... | sed 's|^github.com/rowtocol/rowtocol|.|' | grep -v -e '^\./e2e' -e '^\./bench$$')
+CONCURRENT = $(shell grep -lE '^\s+go [a-zA-Z]|\.Go\b|AfterFunc|t\.Parallel|storetest\.Run' $(TESTED:%=%/*.go) | xargs -n 1 dirname | sort -u)
 SEQUENTIAL = $(filter-out $(CONCURRENT),$(TESTED))
 # End-to-end tests run in a process per area, beside each other: an area's tests
 # are those whose names begin with it, and the last process has all others.
@@ -46,18 +47,21 @@ sample: build
 # All tests, the longest waits first. The gate measures processor time, so it
 # runs alone.
 test: bin/rowtocol bin/e2e.test
+	@rm -f bin/test/*.json
 	@$(MAKE) --no-print-directory --jobs=$(JOBS) --output-sync=target $(E2E) race unit fuzz
 	@$(MAKE) --no-print-directory gate
 
 # The race detector is for packages in which something is concurrent.
 race:
+	$(if $(TESTED),,$(error go list finds no packages))
 	@mkdir -p bin/test
 	nice $(TESTS) -- $(RACE) -timeout 20m $(CONCURRENT)
 
 unit:
+	$(if $(TESTED),,$(error go list finds no packages))
 	@mkdir -p bin/test
 	nice $(TESTS) -- -timeout 20m $(SEQUENTIAL)
-	nice $(GO) test -run Alloc ./trevni # the race detector allocates, too
+	nice $(GO) test -run Alloc ./trevni ./mapper # the race detector allocates, too
 
 gate:
 	@mkdir -p bin/test
@@ -76,10 +80,10 @@ e2e-run: WHICH = -test.run '$(RUN)'
 e2e-others: WHICH = -test.skip '^Test($(subst $(space),|,$(AREAS)))'
 $(AREAS:%=e2e-%): WHICH = -test.run '^Test$(@:e2e-%=%)'
 
-e2e-run $(E2E):
+e2e-run $(E2E): bin/rowtocol bin/e2e.test
 	@mkdir -p bin/test
 	@cd e2e && ROWTOCOL_PROGRAM=$(CURDIR)/bin/rowtocol $(TESTS) --raw-command -- \
-	  $(GO) tool test2json -t -p $@ $(CURDIR)/bin/e2e.test -test.v=test2json -test.timeout=60m $(WHICH)
+	  $(GO) tool test2json -t -p $@ $(CURDIR)/bin/e2e.test -test.v=test2json -test.timeout=$(E2E_TIME) $(WHICH)
 
 # What took longest in the last "make test".
 slowest:
@@ -89,12 +93,12 @@ slowest:
 hdfs:
 	@$(GO) run ./e2e/hadooptest/hdfs $(HDFS)
 
-# What is too slow for every commit, within 90 minutes: all cases of what "make
-# test" thins, with SOAK kills; the tests of the clusters themselves; every fuzz
-# target for minutes; every guard removed in turn.
-soak: export ROWTOCOL_SOAK = $(SOAK)
+# What is too slow for every commit, within 90 minutes on two cores: all cases of
+# what "make test" thins, with SOAK kills; the tests of the clusters themselves;
+# every fuzz target for minutes; every guard removed in turn.
 soak: bin/rowtocol bin/e2e.test
-	@$(MAKE) --no-print-directory --jobs=$(JOBS) --output-sync=target $(E2E) clusters race unit
+	@rm -f bin/test/*.json
+	@ROWTOCOL_SOAK=$(SOAK) $(MAKE) --no-print-directory --jobs=$(JOBS) --output-sync=target E2E_TIME=0 $(E2E) clusters race unit
 	@$(MAKE) --no-print-directory fuzz FUZZ=$(SOAK_FUZZ)
 	@$(MAKE) --no-print-directory mutants
 

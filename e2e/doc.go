@@ -8,5 +8,5 @@
 //	ROWTOCOL_E2E=required   fail, rather than skip, without Java and Maven,
 //	                        Hadoop, a Kerberos server, Chromium, Python's
 //	                        packages, or the right to mount small disks
-//	ROWTOCOL_SOAK=N         number of kills, default 2, and the largest files
+//	ROWTOCOL_SOAK=N         number of kills, default 2; with it, nothing is thinned
 package e2e

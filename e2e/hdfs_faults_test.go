@@ -281,6 +281,7 @@ func TestKilledDataNode(t *testing.T) {
 				jitter := 1 + (rand.Float64()-0.5)/10
 				time.Sleep(time.Duration(when.at * jitter * float64(s.upload)))
 				victim.Kill()
+				t.Cleanup(func() { _ = victim.Start(context.Background()) }) // fails if it runs again
 				r.want(t, 0)
 				t.Logf("pipeline of %d; the upload of %v was tried again %d times", len(nodes), s.upload.Round(time.Millisecond), r.retries())
 				if len(nodes) > 1 {

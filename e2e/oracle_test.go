@@ -114,7 +114,10 @@ func (o *javaOracle) ask(command []string, list [][]string) (answer []string, er
 		line, err := o.answers.ReadString('\n')
 		if err != nil {
 			_ = o.requests.Close() // which also ends the sending
-			return nil, errors.Join(<-sent, err, o.cmd.Wait(), errors.New(o.stderr.String()))
+			err = errors.Join(<-sent, err, o.cmd.Wait(), errors.New(o.stderr.String()))
+			o.cmd = nil // the next request starts another
+			o.stderr.Reset()
+			return nil, err
 		}
 		if line == "\n" {
 			return answer, <-sent

@@ -28,8 +28,9 @@ func on(uri string) jobtest.Open {
 	}
 }
 
-// TestHDFSFailures runs the failing conversions, which the job's own tests run on
-// local disk, on both roads to HDFS: a sample of them, all of them in a soak.
+// TestHDFSFailures runs the failing conversions, which the job's own tests run in
+// memory and on local disk, by both clients of HDFS: a sample of them, all of
+// them in a soak.
 func TestHDFSFailures(t *testing.T) {
 	c := hadooptest.Shared(t)
 	stride := 41

@@ -203,29 +203,6 @@ func TestLateTakeoverGivesTheLockBack(t *testing.T) {
 	}
 }
 
-// cutShort ends the process in a rename, as a file system leaves it that has no
-// rename without replacing.
-type cutShort struct{ store.Store }
-
-func (cutShort) Rename(_ context.Context, from, to string) error {
-	return errors.Join(os.Link(from, to), errors.New("killed"))
-}
-
-func TestTakeoverAfterOneCutShort(t *testing.T) {
-	dest, retired := lockDirs(t)
-	writeLock(t, dest, holder{Host: "h", PID: 1, Scope: "another boot", Run: "dead"}, time.Hour)
-	if _, _, err := acquire(context.Background(), cutShort{store.Local()}, dest, retired, LockTimes{}); err == nil {
-		t.Fatal("the lock was taken over")
-	}
-	l, _, err := acquire(context.Background(), store.Local(), dest, retired, LockTimes{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := l.release(context.Background()); err != nil {
-		t.Fatal(err)
-	}
-}
-
 func TestLostLockEndsTheJob(t *testing.T) {
 	dest, retired := lockDirs(t)
 	ctx := context.Background()

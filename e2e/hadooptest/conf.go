@@ -2,6 +2,7 @@ package hadooptest
 
 import (
 	"encoding/xml"
+	"errors"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -11,6 +12,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
+	"syscall"
 )
 
 type properties map[string]string
@@ -67,15 +70,49 @@ func environment(extra ...string) []string {
 	return append(env, extra...)
 }
 
-// freePorts picks ports below those that the kernel gives to connections, so
-// that a daemon finds its port free again when it restarts.
+const (
+	firstPort     = 12000 // above are few services; below 32768, the kernel gives none to connections
+	portsOfOne    = 500   // of a process
+	portProcesses = 40    // that have clusters at the same time
+)
+
+// ownPorts returns the first of the ports that belong to this process as long as
+// it lives, because daemons bind theirs, again after a restart, when others
+// choose theirs.
+var ownPorts = sync.OnceValues(func() (int, error) {
+	home, err := home()
+	if err != nil {
+		return 0, err
+	}
+	for i := range portProcesses {
+		f, err := os.OpenFile(filepath.Join(home, "target", fmt.Sprintf("ports-%d", i)), os.O_CREATE|os.O_RDWR, 0o666)
+		if err != nil {
+			return 0, err
+		}
+		if syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil {
+			portLock = f
+			return firstPort + i*portsOfOne, nil
+		}
+		_ = f.Close() // another process has these
+	}
+	return 0, errors.New("hadooptest: too many processes have clusters")
+})
+
+// portLock keeps the lock that is held by an open file.
+var portLock *os.File
+
+// freePorts picks ports of this process.
 func freePorts(n int) ([]int, error) {
+	first, err := ownPorts()
+	if err != nil {
+		return nil, err
+	}
 	var ports []int
 	for range 1000 {
 		if len(ports) == n {
 			return ports, nil
 		}
-		port := 12000 + rand.IntN(20000)
+		port := first + rand.IntN(portsOfOne)
 		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
 		if err != nil {
 			continue
