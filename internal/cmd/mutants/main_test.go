@@ -55,7 +55,16 @@ func Declares() int {
 `,
 	"sum/sum_test.go": `package sum
 
-import "testing"
+import (
+	"os"
+	"testing"
+)
+
+func TestFast(t *testing.T) {
+	if os.Getenv("ROWTOCOL_SOAK") != "" {
+		t.Error("the long tests are run")
+	}
+}
 
 func TestTooLong(t *testing.T) {
 	if _, err := First([]int{1}, 2); err == nil {
@@ -144,6 +153,7 @@ func TestRun(t *testing.T) {
 	t.Chdir(dir)
 	t.Setenv("GOWORK", "off")
 	t.Setenv("GOFLAGS", "")
+	t.Setenv("ROWTOCOL_SOAK", "1")
 	tests := []struct {
 		name     string
 		packages []string
