@@ -16,7 +16,7 @@ func TestFaults(t *testing.T)         { jobtest.Faults(t, memory, 1) }
 func TestPatience(t *testing.T)       { jobtest.Patience(t, memory, 1) }
 func TestCrashes(t *testing.T)        { jobtest.Crashes(t, memory, 1) }
 func TestCrashThenOther(t *testing.T) { jobtest.CrashThenOther(t, memory, 1) }
-func TestPowerCuts(t *testing.T)      { jobtest.PowerCuts(t, 1) }
+func TestPowerCuts(t *testing.T)      { jobtest.PowerCuts(t) }
 func TestRefusals(t *testing.T)       { jobtest.Refusals(t, local) }
 func TestCorruption(t *testing.T)     { jobtest.Corruption(t, local) }
 

@@ -24,7 +24,7 @@ func TestPowerCuts(t *testing.T) {
 				t.Fatalf("stopped at point %d: %v, error is %v", n, stopped, err)
 			}
 			decided = disk.Cut(seed)
-			shows := look(t, disk.Client(), path, want)
+			shows := checkOutput(t, disk.Client(), path, want)
 			if !stopped && !shows {
 				t.Fatal("an output that was written is lost")
 			}
@@ -35,16 +35,16 @@ func TestPowerCuts(t *testing.T) {
 				t.Fatalf("after a cut at point %d: %v", n, err)
 			}
 			disk.Cut(0)
-			if !look(t, disk.Client(), path, want) {
+			if !checkOutput(t, disk.Client(), path, want) {
 				t.Fatal("an output that was written again is lost")
 			}
 		}
 	}
 }
 
-// look reports whether a path shows a file, which must be whole. Beside it may
-// be temporary files.
-func look(t *testing.T, st store.Store, path string, want []byte) (shows bool) {
+// checkOutput reports whether a path shows a file, which must be whole. Beside
+// it may be temporary files.
+func checkOutput(t *testing.T, st store.Store, path string, want []byte) (shows bool) {
 	t.Helper()
 	infos, err := st.List(t.Context(), "/")
 	if err != nil {

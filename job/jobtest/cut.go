@@ -11,22 +11,19 @@ import (
 // cutSeeds is how many outcomes of a cut are tried, where there are several.
 const cutSeeds = 8
 
-// PowerCuts ends the process at each point of a conversion in memory, or at
-// every stride-th. Then the power is cut, or it is once another run was ended,
-// or has completed. A last run must complete, and what it completed must
-// outlast another cut.
-func PowerCuts(t *testing.T, stride int) {
+// PowerCuts ends the process at each point of a conversion in memory. Then the
+// power is cut, or it is once another run was ended, or has completed. A last
+// run must complete, and what it completed must outlast another cut.
+func PowerCuts(t *testing.T) {
 	for _, overwrite := range []bool{false, true} {
 		disk := memstore.New()
 		c := &cutter{scene: newScene(t, disk.Client(), "/", overwrite), disk: disk}
-		for stopped, n := true, 1; stopped; n += stride {
-			for decided := 1; decided > 0 && c.seed < cutSeeds; c.seed++ {
-				stopped, decided = c.once(t, n)
+		for stopped, n := true, 1; stopped; n++ {
+			for seed, decided := uint64(0), 1; decided > 0 && seed < cutSeeds; seed++ {
+				stopped, decided = c.once(t, n, seed)
 			}
-			c.seed = uint64(n)
-			c.twice(t, n, 1+n*7%60)
+			c.twice(t, n, 1+n*7%60, uint64(n))
 			c.killThenCut(t, n)
-			c.seed = 0
 		}
 	}
 }
@@ -35,7 +32,6 @@ func PowerCuts(t *testing.T, stride int) {
 type cutter struct {
 	*scene
 	disk *memstore.Disk
-	seed uint64
 }
 
 // stop runs a job until a point, and reports whether it came that far.
@@ -63,11 +59,11 @@ func (c *cutter) cut(t *testing.T, r job.Request, seed uint64) (decided int) {
 }
 
 // once cuts the power at a point of the first run.
-func (c *cutter) once(t *testing.T, n int) (stopped bool, decided int) {
+func (c *cutter) once(t *testing.T, n int, seed uint64) (stopped bool, decided int) {
 	t.Helper()
-	r := c.begin(t, c.st, fmt.Sprint("once", n, c.seed))
+	r := c.begin(t, c.st, fmt.Sprint("once", n, seed))
 	stopped = c.stop(t, r, n)
-	decided = c.cut(t, r, c.seed)
+	decided = c.cut(t, r, seed)
 	if !stopped {
 		c.complete(t, r.Dest)
 	}
@@ -76,13 +72,13 @@ func (c *cutter) once(t *testing.T, n int) (stopped bool, decided int) {
 }
 
 // twice cuts the power in the first and in the second run.
-func (c *cutter) twice(t *testing.T, n, m int) {
+func (c *cutter) twice(t *testing.T, n, m int, seed uint64) {
 	t.Helper()
-	r := c.begin(t, c.st, fmt.Sprint("twice", n, m))
+	r := c.begin(t, c.st, fmt.Sprint("twice", n, m, seed))
 	c.stop(t, r, n)
-	c.cut(t, r, c.seed)
+	c.cut(t, r, seed)
 	c.stop(t, r, m)
-	c.cut(t, r, c.seed+1)
+	c.cut(t, r, seed+1)
 	c.last(t, r)
 }
 
@@ -106,7 +102,7 @@ func (c *cutter) last(t *testing.T, r job.Request) {
 	c.cut(t, r, 0)
 	c.complete(t, r.Dest)
 	if t.Failed() {
-		t.Fatalf("in %s (seed %d, overwrite: %v)", r.Dest, c.seed, c.overwrite)
+		t.Fatalf("in %s (overwrite: %v)", r.Dest, c.overwrite)
 	}
 	if err := c.st.RemoveAll(t.Context(), r.Dest); err != nil {
 		t.Fatal(err)

@@ -4,5 +4,6 @@
 // with the bytes of an undisturbed run and nothing beside them.
 //
 // The same cases run on every kind of store; see storetest for the stores
-// themselves.
+// themselves. PowerCuts, which cuts the power at every place, runs in memory
+// only: no other store can lose what is not durable.
 package jobtest

@@ -121,6 +121,10 @@ func (t *tickets) schedule(now time.Time) {
 	if t.stopTimer != nil {
 		t.stopTimer()
 	}
+	//guard: a timer would keep the ticket of a login that is over in memory
+	if t.closed.Load() {
+		return
+	}
 	if !t.current.renewable() {
 		return
 	}
@@ -131,7 +135,7 @@ func (t *tickets) schedule(now time.Time) {
 	t.stopTimer = t.clock.after(max(at.Sub(now), 100*time.Millisecond), func() {
 		t.busy <- struct{}{}
 		defer func() { <-t.busy }()
-		//guard: a login that is over would be renewed for ever
+		//guard: a login that is over would be renewed
 		if t.closed.Load() {
 			return
 		}
@@ -140,7 +144,7 @@ func (t *tickets) schedule(now time.Time) {
 }
 
 // close waits for nobody: an exchange with a distribution center that hangs ends
-// by itself, and what it schedules finds out that it was the last.
+// by itself, and schedules no other.
 func (t *tickets) close() {
 	t.closed.Store(true)
 	select {

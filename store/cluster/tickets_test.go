@@ -99,16 +99,30 @@ func TestSourceThatFails(t *testing.T) {
 // TestCloseDuringExchange waits for nobody, and the exchange that ends later is
 // the last.
 func TestCloseDuringExchange(t *testing.T) {
+	tickets := newTickets(&fakeSource{})
+	tickets.clock.after = func(time.Duration, func()) (stop func() bool) {
+		t.Error("another exchange is scheduled")
+		return func() bool { return true }
+	}
+	tickets.busy <- struct{}{}
+	tickets.close()
+	if err := tickets.refresh(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestCloseDuringExchangeWithAnotherDue has no time left to stop the other.
+func TestCloseDuringExchangeWithAnotherDue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		source := &fakeSource{}
 		tickets := newTickets(source)
-		tickets.busy <- struct{}{}
-		tickets.close()
-		if err := tickets.refresh(); err != nil {
+		if _, err := refresh(tickets); err != nil {
 			t.Fatal(err)
 		}
+		tickets.busy <- struct{}{}
+		time.Sleep(time.Hour)
+		tickets.close()
 		<-tickets.busy
-		time.Sleep(24 * time.Hour)
 		synctest.Wait()
 		if n := source.asked.Load(); n != 1 {
 			t.Errorf("%d tickets were asked for", n)

@@ -20,8 +20,8 @@ import (
 )
 
 // answers are what a name node answers to a method: JSON, or an exception as
-// its class, a colon, a space and its message. The last one is repeated, and
-// "hang up" ends the connection instead.
+// its class, a colon, a space and its message. The last one is repeated. "hang
+// up" ends the connection instead, and "huge" announces an answer of 2 GiB.
 type answers map[string][]string
 
 // nameNode is a name node that gives the answers of a test.
@@ -63,8 +63,8 @@ func newNameNode(t *testing.T, a answers) (*nameNode, *Store) {
 	return n, s
 }
 
-// soon is the context of what hangs where a guard is missing.
-func soon(t *testing.T) context.Context {
+// bounded is the context of what hangs where a guard is missing.
+func bounded(t *testing.T) context.Context {
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 	t.Cleanup(cancel)
 	return ctx

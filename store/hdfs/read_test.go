@@ -60,7 +60,7 @@ func TestUnsoundFile(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, s := newNameNode(t, tt.answers)
-			data, err := s.readFile(soon(t), "/f", 10)
+			data, err := s.readFile(bounded(t), "/f", 10)
 			if !errors.Is(err, tt.is) {
 				t.Errorf("read %q, %v", data, err)
 			}
@@ -91,7 +91,7 @@ func TestSilence(t *testing.T) {
 	address := l.Addr().(*net.TCPAddr)
 	_, s := newNameNode(t, stored(5, address.Port))
 	s.dataTimeout = 20 * time.Millisecond
-	if data, err := s.ReadFile(soon(t), "/f", 10); !errors.Is(err, store.ErrUnavailable) {
+	if data, err := s.ReadFile(bounded(t), "/f", 10); !errors.Is(err, store.ErrUnavailable) {
 		t.Errorf("a data node: %q, %v", data, err)
 	}
 	s, err = newStore(t, map[string]string{"ipc.client.rpc-timeout.ms": "20"}, address.String())
@@ -99,7 +99,7 @@ func TestSilence(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = s.Close() }()
-	if _, err := s.Stat(soon(t), "/f"); !errors.Is(err, store.ErrUnavailable) {
+	if _, err := s.Stat(bounded(t), "/f"); !errors.Is(err, store.ErrUnavailable) {
 		t.Errorf("a name node: %v", err)
 	}
 }
@@ -107,7 +107,7 @@ func TestSilence(t *testing.T) {
 // TestHugeAnswer ends before the library allocates what it is told.
 func TestHugeAnswer(t *testing.T) {
 	_, s := newNameNode(t, answers{"getFileInfo": {"huge"}})
-	if _, err := s.Stat(soon(t), "/f"); !errors.Is(err, store.ErrUnavailable) || !strings.Contains(err.Error(), "2147483647 bytes") {
+	if _, err := s.Stat(bounded(t), "/f"); !errors.Is(err, store.ErrUnavailable) || !strings.Contains(err.Error(), "2147483647 bytes") {
 		t.Error(err)
 	}
 }

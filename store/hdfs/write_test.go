@@ -117,7 +117,7 @@ func TestUnconfirmedBlock(t *testing.T) {
 	if _, err := io.WriteString(w, "hello"); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Commit(soon(t)); !errors.Is(err, store.ErrUnavailable) {
+	if err := w.Commit(bounded(t)); !errors.Is(err, store.ErrUnavailable) {
 		t.Error(err)
 	}
 	if err := w.Abort(); err != nil {

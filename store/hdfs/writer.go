@@ -146,7 +146,7 @@ func (w *writer) Write(p []byte) (int, error) {
 	}
 	//guard: the library would add a block that no data node gets
 	if len(p) == 0 {
-		return 0, nil // the library would add a block, which no data node gets
+		return 0, nil
 	}
 	n, err := w.file.Write(p)
 	w.n += int64(n)
@@ -205,8 +205,6 @@ func (w *writer) close(ctx context.Context) error {
 	w.lease.closing.Store(true)
 	err := w.file.Close()
 	for wait := 20 * time.Millisecond; ; wait = min(2*wait, 2*time.Second) {
-		// Any other error is final: the library forgets an error that it
-		// returned, and the next Close would succeed.
 		//guard: the library forgets an error that it returned, and the next close would succeed
 		if err != nil && !client.IsErrReplicating(err) {
 			return err

@@ -57,15 +57,15 @@ func (c *Client) Stopped() bool {
 
 func (c *Client) ended() bool { return c.stopped || c.boot != c.disk.boot }
 
-// goesOn passes a point, and reports whether the client lives on.
-func (c *Client) goesOn() bool {
+// passPoint passes a point, and reports whether the client lives on.
+func (c *Client) passPoint() bool {
 	c.passed++
 	c.stopped = c.stopped || c.passed == c.stopAt
 	return !c.ended()
 }
 
-// look makes a call that changes nothing.
-func (c *Client) look(ctx context.Context, op, p string, do func() error) error {
+// read makes a call that changes nothing.
+func (c *Client) read(ctx context.Context, op, p string, do func() error) error {
 	c.disk.mu.Lock()
 	defer c.disk.mu.Unlock()
 	err := ctx.Err()
@@ -84,8 +84,8 @@ func (c *Client) look(ctx context.Context, op, p string, do func() error) error 
 // change makes a call that changes something. do returns when it is cut short,
 // too.
 func (c *Client) change(ctx context.Context, op, p string, do func() error) error {
-	return c.look(ctx, op, p, func() error {
-		if !c.goesOn() {
+	return c.read(ctx, op, p, func() error {
+		if !c.passPoint() {
 			return ErrStopped
 		}
 		if err := do(); err != nil {
@@ -100,7 +100,7 @@ func (c *Client) change(ctx context.Context, op, p string, do func() error) erro
 
 // Open implements store.Store.
 func (c *Client) Open(ctx context.Context, p string) (f store.File, err error) {
-	err = c.look(ctx, "open", p, func() error {
+	err = c.read(ctx, "open", p, func() error {
 		n, err := c.disk.find(p)
 		if err == nil && n.dir {
 			err = store.ErrNotRegular
@@ -115,7 +115,7 @@ func (c *Client) Open(ctx context.Context, p string) (f store.File, err error) {
 
 // Stat implements store.Store.
 func (c *Client) Stat(ctx context.Context, p string) (info store.Info, err error) {
-	err = c.look(ctx, "stat", p, func() error {
+	err = c.read(ctx, "stat", p, func() error {
 		n, err := c.disk.find(p)
 		if err == nil {
 			info = n.info(p)
@@ -127,7 +127,7 @@ func (c *Client) Stat(ctx context.Context, p string) (info store.Info, err error
 
 // List implements store.Store.
 func (c *Client) List(ctx context.Context, dir string) (infos []store.Info, err error) {
-	err = c.look(ctx, "list", dir, func() error {
+	err = c.read(ctx, "list", dir, func() error {
 		n, err := c.disk.find(dir)
 		switch {
 		case err != nil:
@@ -145,7 +145,7 @@ func (c *Client) List(ctx context.Context, dir string) (infos []store.Info, err 
 
 // ReadFile implements store.Store.
 func (c *Client) ReadFile(ctx context.Context, p string, max int64) (data []byte, err error) {
-	err = c.look(ctx, "read", p, func() error {
+	err = c.read(ctx, "read", p, func() error {
 		n, err := c.disk.find(p)
 		switch {
 		case err != nil:
@@ -172,8 +172,8 @@ func (c *Client) Create(ctx context.Context, p string, o store.CreateOptions) (w
 			return err
 		}
 		n := c.disk.newNode(false)
-		c.disk.name(at, n)
-		c.goesOn()
+		c.disk.setName(at, n)
+		c.passPoint()
 		w = &writer{ctx: ctx, c: c, name: p, n: n, size: o.Size}
 		return nil
 	})
@@ -193,7 +193,7 @@ func (c *Client) Rename(ctx context.Context, from, to string) error {
 		if err != nil {
 			return err
 		}
-		anew, there, err := c.disk.place(to)
+		target, there, err := c.disk.place(to)
 		switch {
 		case err != nil:
 			return err
@@ -207,13 +207,13 @@ func (c *Client) Rename(ctx context.Context, from, to string) error {
 		if n.dir {
 			first = c.disk.newNode(true)
 		}
-		c.disk.name(anew, first)
-		if !c.goesOn() {
+		c.disk.setName(target, first)
+		if !c.passPoint() {
 			return nil
 		}
-		c.disk.see(&change{to: map[place]*node{old: nil, anew: n}})
-		if c.goesOn() {
-			c.disk.sync(anew.dir)
+		c.disk.apply(&change{to: map[place]*node{old: nil, target: n}})
+		if c.passPoint() {
+			c.disk.sync(target.dir)
 			c.disk.sync(old.dir)
 		}
 		return nil
@@ -232,8 +232,8 @@ func (c *Client) Remove(ctx context.Context, p string) error {
 		case len(n.entries) > 0:
 			return syscall.ENOTEMPTY
 		}
-		c.disk.unname(at)
-		if c.goesOn() {
+		c.disk.removeName(at)
+		if c.passPoint() {
 			c.disk.sync(at.dir)
 		}
 		return nil
@@ -265,8 +265,8 @@ func (c *Client) removeAll(at place) bool {
 			return false
 		}
 	}
-	c.disk.unname(at)
-	return c.goesOn()
+	c.disk.removeName(at)
+	return c.passPoint()
 }
 
 // MkdirAll implements store.Store.
@@ -290,12 +290,12 @@ func (c *Client) MkdirAll(ctx context.Context, p string) error {
 			}
 			made = true
 			n = c.disk.newNode(true)
-			c.disk.name(place{dir, name}, n)
-			if !c.goesOn() {
+			c.disk.setName(place{dir, name}, n)
+			if !c.passPoint() {
 				return nil
 			}
 			c.disk.sync(dir)
-			if !c.goesOn() {
+			if !c.passPoint() {
 				return nil
 			}
 		}
@@ -324,17 +324,17 @@ func (c *Client) WriteFile(ctx context.Context, p string, data []byte, exclusive
 		temp := place{at.dir, path.Base(store.TempName(p))}
 		n := c.disk.newNode(false)
 		n.data = slices.Clone(data)
-		c.disk.name(temp, n)
-		if !c.goesOn() {
+		c.disk.setName(temp, n)
+		if !c.passPoint() {
 			return nil
 		}
 		n.synced = len(data)
 		c.disk.sync(at.dir)
-		if !c.goesOn() {
+		if !c.passPoint() {
 			return nil
 		}
-		c.disk.see(&change{to: map[place]*node{temp: nil, at: n}})
-		if c.goesOn() {
+		c.disk.apply(&change{to: map[place]*node{temp: nil, at: n}})
+		if c.passPoint() {
 			c.disk.sync(at.dir)
 		}
 		return nil

@@ -78,8 +78,8 @@ func (c *change) needs(earlier *change) bool {
 	return false
 }
 
-// see makes a change that is in view, but not durable.
-func (d *Disk) see(c *change) {
+// apply brings a change into view. It is not durable yet.
+func (d *Disk) apply(c *change) {
 	for p, n := range c.to {
 		p.dir.changed = time.Now()
 		if n == nil {
@@ -91,16 +91,16 @@ func (d *Disk) see(c *change) {
 	d.pending = append(d.pending, c)
 }
 
-// name gives a node a name.
-func (d *Disk) name(p place, n *node) { d.see(&change{to: map[place]*node{p: n}}) }
+// setName gives a node a name.
+func (d *Disk) setName(p place, n *node) { d.apply(&change{to: map[place]*node{p: n}}) }
 
-// unname takes the name of a file or an empty directory away.
-func (d *Disk) unname(p place) {
+// removeName takes the name of a file or an empty directory away.
+func (d *Disk) removeName(p place) {
 	c := &change{to: map[place]*node{p: nil}}
 	if n := p.dir.entries[p.name]; n.dir {
 		c.removed = n
 	}
-	d.see(c)
+	d.apply(c)
 }
 
 // sync makes all names in a directory durable as they are in view, and what
@@ -196,7 +196,7 @@ func (n *node) tear(choose func(int) int) {
 	n.synced = len(n.data)
 }
 
-// find returns what a path names, by fs.ErrNotExist or ENOTDIR if it cannot.
+// find returns the node at a path; fs.ErrNotExist or ENOTDIR if there is none.
 func (d *Disk) find(p string) (*node, error) {
 	n := d.root
 	for name := range strings.SplitSeq(path.Clean("/" + p)[1:], "/") {
@@ -213,8 +213,8 @@ func (d *Disk) find(p string) (*node, error) {
 	return n, nil
 }
 
-// place returns the place that a path names, which is in a directory, else it
-// is store.ErrNoParent or ENOTDIR, and what is there, or nil.
+// place returns the place that a path names, and the node there, which is nil if
+// there is none; store.ErrNoParent or ENOTDIR if the place is in no directory.
 func (d *Disk) place(p string) (place, *node, error) {
 	dir, err := d.find(path.Dir(path.Clean("/" + p)))
 	switch {

@@ -26,7 +26,7 @@ func (f *file) Name() string { return f.name }
 func (f *file) Size() int64 { return int64(len(f.data)) }
 
 func (f *file) ReadAt(p []byte, off int64) (n int, err error) {
-	err = f.c.look(f.ctx, "read", f.name, func() error {
+	err = f.c.read(f.ctx, "read", f.name, func() error {
 		switch {
 		case f.closed:
 			return fs.ErrClosed
@@ -67,7 +67,7 @@ func (w *writer) Write(p []byte) (n int, err error) {
 	err = w.change(w.ctx, "write", func() error {
 		half := len(p) / 2
 		w.n.data = append(w.n.data, p[:half]...)
-		if w.c.goesOn() {
+		if w.c.passPoint() {
 			w.n.data = append(w.n.data, p[half:]...)
 		}
 		return nil
@@ -84,7 +84,7 @@ func (w *writer) Commit(ctx context.Context) error {
 			return fmt.Errorf("%d bytes were written, %d were promised", n, w.size)
 		}
 		w.n.synced = len(w.n.data)
-		if !w.c.goesOn() {
+		if !w.c.passPoint() {
 			return nil
 		}
 		dir, err := w.c.disk.find(path.Dir(w.name))
@@ -119,8 +119,8 @@ func (w *writer) Abort() error {
 			err = fs.ErrNotExist
 		}
 		if err == nil {
-			w.c.disk.unname(at)
-			w.c.goesOn()
+			w.c.disk.removeName(at)
+			w.c.passPoint()
 		}
 		return err
 	})

@@ -87,8 +87,8 @@ func takes(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusCreated)
 }
 
-// soon is the context of what hangs where a guard is missing.
-func soon(t *testing.T) context.Context {
+// bounded is the context of what hangs where a guard is missing.
+func bounded(t *testing.T) context.Context {
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 	t.Cleanup(cancel)
 	return ctx

@@ -39,7 +39,7 @@ func TestLooseRename(t *testing.T) {
 func TestReplaceDirectory(t *testing.T) {
 	n, s := newNameNode(t, taken(5).with("GETFILESTATUS", aDir, notFound, fileOf(5), fileOf(5), aDir).with("RENAME", `{"boolean":true}`), takes)
 	s.renames.Store(renamesLoose)
-	if err := s.WriteFile(soon(t), "/d/f", []byte("hello"), false); !errors.Is(err, store.ErrNotRegular) {
+	if err := s.WriteFile(bounded(t), "/d/f", []byte("hello"), false); !errors.Is(err, store.ErrNotRegular) {
 		t.Error(err)
 	}
 	if len(n.requests("RENAME")) > 0 || len(n.requests("DELETE")) != 1 {

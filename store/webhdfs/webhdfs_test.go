@@ -159,7 +159,7 @@ func TestHostileListing(t *testing.T) {
 		_, _ = io.WriteString(w, `{"DirectoryListing":{"partialListing":{"FileStatuses":{"FileStatus":[{"type":"FILE","pathSuffix":"a"}]}},"remainingEntries":1}}`)
 	}))
 	defer server.Close()
-	infos, err := newClient(t, server, Options{}).List(soon(t), "/d")
+	infos, err := newClient(t, server, Options{}).List(bounded(t), "/d")
 	if err != nil || len(infos) != 1 {
 		t.Errorf("%+v, %v", infos, err)
 	}
@@ -210,7 +210,7 @@ func TestBrokenDownload(t *testing.T) {
 	}))
 	defer server.Close()
 	o := opener{newClient(t, server, Options{}), "/f"}
-	r, err := o.OpenAt(soon(t), 3, -1)
+	r, err := o.OpenAt(bounded(t), 3, -1)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"flag"
@@ -30,7 +31,7 @@ import (
 
 func main() {
 	var o options
-	flag.DurationVar(&o.time, "time", 10*time.Second, "time for each target")
+	flag.StringVar(&o.time, "time", "10s", "how long each target runs, or how often: 1000x")
 	flag.StringVar(&o.run, "run", "", "only targets whose name this regular expression matches")
 	flag.Parse()
 	o.patterns = flag.Args()
@@ -47,7 +48,7 @@ func main() {
 
 // options say what is run.
 type options struct {
-	time     time.Duration
+	time     string // as -test.fuzztime takes it
 	run      string
 	patterns []string // of packages
 }
@@ -55,7 +56,7 @@ type options struct {
 // target is a fuzz function of a package.
 type target struct {
 	dir, path string // of the package
-	name      string
+	name      string // empty until the package is compiled
 	binary    string // the package's compiled tests
 	cache     string // directory of the inputs that go test keeps
 }
@@ -70,12 +71,9 @@ func fuzz(ctx context.Context, o options, out io.Writer) error {
 		return err
 	}
 	defer func() { _ = os.RemoveAll(temp) }()
-	targets, err := find(ctx, o.patterns, only, temp)
+	packages, err := find(ctx, o.patterns, temp)
 	if err != nil {
 		return err
-	}
-	if len(targets) == 0 {
-		return errors.New("no such target")
 	}
 	queue := make(chan target)
 	var workers sync.WaitGroup
@@ -91,72 +89,83 @@ func fuzz(ctx context.Context, o options, out io.Writer) error {
 			}
 		})
 	}
-	err = compile(ctx, targets, queue)
+	n, err := compile(ctx, packages, only, queue)
 	close(queue)
 	workers.Wait()
-	if n := failed.Load(); err == nil && n > 0 {
-		err = fmt.Errorf("%d of %d targets failed", n, len(targets))
-	}
-	return err
-}
-
-var function = regexp.MustCompile(`(?m)^func (Fuzz\w+)\(\w+ \*testing\.F\)`)
-
-// find returns the targets of packages, those of one package in a row. Their
-// binaries are to be in a directory.
-func find(ctx context.Context, patterns []string, only *regexp.Regexp, binaries string) (targets []target, err error) {
-	cache, err := output(ctx, "env", "GOCACHE")
-	if err != nil {
-		return nil, err
-	}
-	packages, err := output(ctx, append([]string{"list", "-f", "{{.Dir}}\t{{.ImportPath}}"}, patterns...)...)
-	if err != nil {
-		return nil, err
-	}
-	for i, line := range strings.Split(packages, "\n") {
-		dir, path, _ := strings.Cut(line, "\t")
-		files, err := filepath.Glob(filepath.Join(dir, "*_test.go"))
-		if err != nil {
-			return nil, err
-		}
-		for _, file := range files {
-			source, err := os.ReadFile(file)
-			if err != nil {
-				return nil, err
-			}
-			for _, m := range function.FindAllSubmatch(source, -1) {
-				if name := string(m[1]); only.MatchString(name) {
-					binary := filepath.Join(binaries, fmt.Sprint(i))
-					targets = append(targets, target{dir, path, name, binary, filepath.Join(cache, "fuzz", path)})
-				}
-			}
-		}
-	}
-	return targets, nil
-}
-
-// compile sends targets to who runs them, each when its package is compiled.
-func compile(ctx context.Context, targets []target, to chan<- target) error {
-	for i, t := range targets {
-		if i == 0 || t.binary != targets[i-1].binary {
-			if _, err := output(ctx, "test", "-c", "-fuzz", ".", "-o", t.binary, t.path); err != nil {
-				return err
-			}
-		}
-		select {
-		case to <- t:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
+	switch {
+	case err != nil:
+		return err
+	case n == 0:
+		return errors.New("no such target")
+	case failed.Load() > 0:
+		return fmt.Errorf("%d of %d targets failed", failed.Load(), n)
 	}
 	return nil
 }
 
+// find returns the packages that seem to have targets. Their binaries are to be
+// in a directory.
+func find(ctx context.Context, patterns []string, binaries string) (packages []target, err error) {
+	cache, err := output(command(ctx, "", "go", "env", "GOCACHE"))
+	if err != nil {
+		return nil, err
+	}
+	const format = "{{.Dir}}\t{{.ImportPath}}{{range .TestGoFiles}}\t{{.}}{{end}}{{range .XTestGoFiles}}\t{{.}}{{end}}"
+	lines, err := output(command(ctx, "", "go", append([]string{"list", "-f", format}, patterns...)...))
+	if err != nil {
+		return nil, err
+	}
+	for i, line := range strings.Split(lines, "\n") {
+		fields := strings.Split(line, "\t")
+		if len(fields) < 2 {
+			continue // no package
+		}
+		dir, path := fields[0], fields[1]
+		for _, file := range fields[2:] {
+			source, err := os.ReadFile(filepath.Join(dir, file))
+			if err != nil {
+				return nil, err
+			}
+			if bytes.Contains(source, []byte("\nfunc Fuzz")) {
+				binary := filepath.Join(binaries, fmt.Sprint(i))
+				packages = append(packages, target{dir: dir, path: path, binary: binary, cache: filepath.Join(cache, "fuzz", path)})
+				break
+			}
+		}
+	}
+	return packages, nil
+}
+
+// compile sends targets to who runs them when their package is compiled, and
+// returns how many there are. Only the binary knows them for sure.
+func compile(ctx context.Context, packages []target, only *regexp.Regexp, to chan<- target) (n int, err error) {
+	for _, t := range packages {
+		if _, err := output(command(ctx, "", "go", "test", "-c", "-fuzz", ".", "-o", t.binary, t.path)); err != nil {
+			return n, err
+		}
+		names, err := output(command(ctx, t.dir, t.binary, "-test.list", "^Fuzz"))
+		if err != nil {
+			return n, err
+		}
+		for _, t.name = range strings.Fields(names) {
+			if !only.MatchString(t.name) {
+				continue
+			}
+			select {
+			case to <- t:
+				n++
+			case <-ctx.Done():
+				return n, ctx.Err()
+			}
+		}
+	}
+	return n, nil
+}
+
 // fuzz runs a target and returns what is to be said of it.
-func (t target) fuzz(ctx context.Context, d time.Duration) (line string, sound bool) {
-	cmd := exec.CommandContext(ctx, t.binary, "-test.run", "^$", "-test.fuzz", "^"+t.name+"$", "-test.fuzztime", d.String(),
+func (t target) fuzz(ctx context.Context, long string) (line string, sound bool) {
+	cmd := command(ctx, t.dir, t.binary, "-test.run", "^$", "-test.fuzz", "^"+t.name+"$", "-test.fuzztime", long,
 		"-test.fuzzminimizetime", "10x", "-test.parallel", "1", "-test.fuzzcachedir", t.cache)
-	cmd.Dir = t.dir
 	begin := time.Now()
 	out, err := cmd.CombinedOutput()
 	line = fmt.Sprintf("%-46s %-16s %6.1f s", t.path, t.name, time.Since(begin).Seconds())
@@ -172,12 +181,20 @@ func (t target) fuzz(ctx context.Context, d time.Duration) (line string, sound b
 // progress is how far a run came, as it says itself.
 var progress = regexp.MustCompile(`execs: .*`)
 
-// output runs the go command and returns what it prints.
-func output(ctx context.Context, args ...string) (string, error) {
-	cmd := exec.CommandContext(ctx, "go", args...)
+// command is a program that is run in a directory. When ctx ends, so does it,
+// even if its own children go on.
+func command(ctx context.Context, dir, program string, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, program, args...)
+	cmd.Dir = dir
+	cmd.WaitDelay = 5 * time.Second
+	return cmd
+}
+
+// output runs a program and returns what it prints.
+func output(cmd *exec.Cmd) (string, error) {
 	out, err := cmd.Output()
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
-		return "", fmt.Errorf("go %s: %w\n%s", strings.Join(args, " "), err, exit.Stderr)
+		return "", fmt.Errorf("%s: %w\n%s", strings.Join(cmd.Args, " "), err, exit.Stderr)
 	}
 	return strings.TrimSpace(string(out)), err
 }

@@ -5,8 +5,11 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
+
+	"go.uber.org/goleak"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const source = `package sample
 
@@ -29,7 +32,12 @@ func FuzzBroken(f *testing.F) {
 
 func TestFuzz(t *testing.T) {
 	dir := t.TempDir()
-	for name, text := range map[string]string{"go.mod": "module sample\n\ngo 1.26\n", "sample_test.go": source} {
+	for name, text := range map[string]string{
+		"go.mod":           "module sample\n\ngo 1.26\n",
+		"sample_test.go":   source,
+		"excluded_test.go": "//go:build excluded\n\n" + strings.ReplaceAll(source, "Sound", "Excluded"),
+		"comment_test.go":  "package sample\n\n/*\nfunc FuzzComment(f *testing.F)\n*/\n",
+	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -43,9 +51,10 @@ func TestFuzz(t *testing.T) {
 		{"", "1 of 2 targets failed", []string{"ok   sample ", "FuzzSound", "FAIL sample ", "FuzzBroken", "it is broken"}},
 		{"Sound", "", []string{"ok   sample ", "FuzzSound"}},
 		{"None", "no such target", nil},
+		{"Excluded|Comment", "no such target", nil},
 	} {
 		var out strings.Builder
-		err := fuzz(t.Context(), options{time: time.Second, run: tt.run, patterns: []string{"./..."}}, &out)
+		err := fuzz(t.Context(), options{time: "1000x", run: tt.run, patterns: []string{"./..."}}, &out)
 		if (err == nil) != (tt.fails == "") || err != nil && !strings.Contains(err.Error(), tt.fails) {
 			t.Errorf("%q: %v, want %q", tt.run, err, tt.fails)
 		}

@@ -9,7 +9,11 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"go.uber.org/goleak"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // The files of a module with one guard of each fate.
 var sample = map[string]string{
@@ -51,7 +55,16 @@ func Declares() int {
 `,
 	"sum/sum_test.go": `package sum
 
-import "testing"
+import (
+	"os"
+	"testing"
+)
+
+func TestFast(t *testing.T) {
+	if os.Getenv("ROWTOCOL_SOAK") != "" {
+		t.Error("the long tests are run")
+	}
+}
 
 func TestTooLong(t *testing.T) {
 	if _, err := First([]int{1}, 2); err == nil {
@@ -140,6 +153,7 @@ func TestRun(t *testing.T) {
 	t.Chdir(dir)
 	t.Setenv("GOWORK", "off")
 	t.Setenv("GOFLAGS", "")
+	t.Setenv("ROWTOCOL_SOAK", "1")
 	tests := []struct {
 		name     string
 		packages []string

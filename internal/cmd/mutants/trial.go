@@ -55,7 +55,7 @@ func (t *trials) try(ctx context.Context, g placed) (verdict, string) {
 		if err != nil {
 			return failed, err.Error()
 		}
-		by, err := t.test(ctx, dir, pkg, overlay, min(t.timeout, max(10*took, leastTimeout)))
+		by, _, err := t.test(ctx, dir, pkg, overlay, min(t.timeout, max(10*took, leastTimeout)))
 		if err != nil {
 			return failed, err.Error()
 		}
@@ -96,12 +96,11 @@ func (t *trials) unchanged(ctx context.Context, pkg string) (time.Duration, erro
 				return 0, err
 			}
 			defer func() { _ = os.RemoveAll(dir) }()
-			began := time.Now()
-			by, err := t.test(ctx, dir, pkg, "", t.timeout)
+			by, took, err := t.test(ctx, dir, pkg, "", t.timeout)
 			if err == nil && by != "" {
 				err = fmt.Errorf("the tests of %s fail without any change: %s", pkg, by)
 			}
-			return time.Since(began), err
+			return took, err
 		})
 		t.sound[pkg] = check
 	}
@@ -109,10 +108,22 @@ func (t *trials) unchanged(ctx context.Context, pkg string) (time.Duration, erro
 	return check()
 }
 
-// test compiles and runs the tests of a package, and returns which one failed,
-// or "" if all passed. It is an error if they do not compile.
-func (t *trials) test(ctx context.Context, dir, pkg, overlay string, timeout time.Duration) (string, error) {
-	binary := filepath.Join(dir, "package.test")
+// test compiles and runs the tests of a package. It returns which one failed, or
+// "" if all passed, and how long they ran.
+func (t *trials) test(ctx context.Context, dir, pkg, overlay string, timeout time.Duration) (by string, took time.Duration, err error) {
+	binary, err := t.compile(ctx, dir, pkg, overlay)
+	if err != nil {
+		return "", 0, err
+	}
+	defer func() { _ = os.Remove(binary) }()
+	began := time.Now()
+	by, err = t.run(ctx, dir, pkg, overlay, binary, timeout)
+	return by, time.Since(began), err
+}
+
+// compile compiles the tests of a package.
+func (t *trials) compile(ctx context.Context, dir, pkg, overlay string) (binary string, err error) {
+	binary = filepath.Join(dir, "package.test")
 	args := []string{"test", "-c", "-vet=off", "-o", binary}
 	if overlay != "" {
 		args = append(args, "-overlay", overlay)
@@ -123,14 +134,19 @@ func (t *trials) test(ctx context.Context, dir, pkg, overlay string, timeout tim
 	if _, err := os.Stat(binary); err != nil {
 		return "", fmt.Errorf("%s has no tests", pkg)
 	}
-	defer func() { _ = os.Remove(binary) }()
+	return binary, nil
+}
+
+// run runs the compiled tests of a package, without those for which ROWTOCOL_SOAK
+// asks, and returns which one failed, or "" if all passed.
+func (t *trials) run(ctx context.Context, dir, pkg, overlay, binary string, timeout time.Duration) (string, error) {
 	// The tests end themselves in time unless even that is broken.
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout+10*time.Second, errHangs)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, binary, "-test.short", "-test.failfast", "-test.timeout="+timeout.String())
 	cmd.Dir = filepath.Join(t.module.root, pkg)
-	cmd.Env = append(os.Environ(), "TMPDIR="+dir) // what a crash leaves goes with it
-	if overlay != "" {                            // for tests that build what they run
+	cmd.Env = append(os.Environ(), "ROWTOCOL_SOAK=", "TMPDIR="+dir) // what a crash leaves goes with it
+	if overlay != "" {                                              // for tests that build what they run
 		cmd.Env = append(cmd.Env, "GOFLAGS="+strings.TrimSpace(os.Getenv("GOFLAGS")+" -overlay="+overlay))
 	}
 	cmd.WaitDelay = 10 * time.Second
