@@ -25,7 +25,6 @@ import (
 	"runtime"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 )
 
@@ -77,15 +76,18 @@ func fuzz(ctx context.Context, o options, out io.Writer) error {
 	}
 	queue := make(chan target)
 	var workers sync.WaitGroup
-	var failed atomic.Int32
+	var failed int
+	var mu sync.Mutex // of failed and out
 	for range runtime.GOMAXPROCS(0) {
 		workers.Go(func() {
 			for t := range queue {
 				line, sound := t.fuzz(ctx, o.time)
+				mu.Lock()
 				if !sound {
-					failed.Add(1)
+					failed++
 				}
-				_, _ = fmt.Fprintln(out, line)
+				fmt.Fprintln(out, line)
+				mu.Unlock()
 			}
 		})
 	}
@@ -97,8 +99,8 @@ func fuzz(ctx context.Context, o options, out io.Writer) error {
 		return err
 	case n == 0:
 		return errors.New("no such target")
-	case failed.Load() > 0:
-		return fmt.Errorf("%d of %d targets failed", failed.Load(), n)
+	case failed > 0:
+		return fmt.Errorf("%d of %d targets failed", failed, n)
 	}
 	return nil
 }
