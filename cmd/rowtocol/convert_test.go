@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rowtocol/rowtocol/internal/soak"
 	"github.com/rowtocol/rowtocol/manifest"
 )
 
@@ -187,7 +188,7 @@ func TestVerifyFindsEveryByte(t *testing.T) {
 	rowtocol(t, dir, nil, "convert", "--codec", "null", "a.avro", "out").want(t, 0)
 	name := filepath.Join(dir, "out", "part-00000.trv")
 	sound := read(t, name)
-	step := max(len(sound)/60, 1)
+	step := max(len(sound)/soak.Rounds(20, 60), 1)
 	for i := 0; i < len(sound); i += step {
 		changed := append([]byte{}, sound...)
 		changed[i] ^= 0x10
