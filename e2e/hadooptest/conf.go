@@ -76,34 +76,35 @@ const (
 	portProcesses = 40    // that have clusters at the same time
 )
 
-// ownPorts returns the first of the ports that belong to this process as long as
-// it lives, because daemons bind theirs, again after a restart, when others
-// choose theirs.
-var ownPorts = sync.OnceValues(func() (int, error) {
+// portRange are ports that belong to a process as long as it holds a lock.
+type portRange struct {
+	first int
+	lock  *os.File // open as long as the process lives
+}
+
+// ownPorts reserves ports for this process, because daemons bind theirs, again
+// after a restart, when other processes choose theirs.
+var ownPorts = sync.OnceValues(func() (portRange, error) {
 	home, err := home()
 	if err != nil {
-		return 0, err
+		return portRange{}, err
 	}
 	for i := range portProcesses {
 		f, err := os.OpenFile(filepath.Join(home, "target", fmt.Sprintf("ports-%d", i)), os.O_CREATE|os.O_RDWR, 0o666)
 		if err != nil {
-			return 0, err
+			return portRange{}, err
 		}
 		if syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil {
-			portLock = f
-			return firstPort + i*portsOfOne, nil
+			return portRange{first: firstPort + i*portsOfOne, lock: f}, nil
 		}
 		_ = f.Close() // another process has these
 	}
-	return 0, errors.New("hadooptest: too many processes have clusters")
+	return portRange{}, errors.New("hadooptest: too many processes have clusters")
 })
-
-// portLock keeps the lock that is held by an open file.
-var portLock *os.File
 
 // freePorts picks ports of this process.
 func freePorts(n int) ([]int, error) {
-	first, err := ownPorts()
+	own, err := ownPorts()
 	if err != nil {
 		return nil, err
 	}
@@ -112,7 +113,7 @@ func freePorts(n int) ([]int, error) {
 		if len(ports) == n {
 			return ports, nil
 		}
-		port := first + rand.IntN(portsOfOne)
+		port := own.first + rand.IntN(portsOfOne)
 		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
 		if err != nil {
 			continue
