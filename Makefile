@@ -47,7 +47,7 @@ sample: build
 
 # All tests, the longest waits first. The gate measures processor time, so it
 # runs alone.
-test: bin/rowtocol bin/e2e.test
+test:
 	@rm -f bin/test/*.json
 	@$(MAKE) --no-print-directory --jobs=$(JOBS) --output-sync=target $(E2E) race unit fuzz
 	@$(MAKE) --no-print-directory gate
@@ -70,7 +70,7 @@ gate:
 
 # End-to-end tests of all areas, or with RUN those whose names it matches:
 # "make e2e RUN=HDFS".
-e2e: bin/rowtocol bin/e2e.test
+e2e:
 ifdef RUN
 	@$(MAKE) --no-print-directory e2e-run
 else
@@ -97,7 +97,7 @@ hdfs:
 # What is too slow for every commit, within 90 minutes on two cores: all cases of
 # what "make test" thins, with SOAK kills; the tests of the clusters themselves;
 # every fuzz target for minutes; every guard removed in turn.
-soak: bin/rowtocol bin/e2e.test
+soak:
 	@rm -f bin/test/*.json
 	@ROWTOCOL_SOAK=$(SOAK) $(MAKE) --no-print-directory --jobs=$(JOBS) --output-sync=target E2E_TIME=0 $(E2E) clusters race unit
 	@$(MAKE) --no-print-directory fuzz FUZZ=$(SOAK_FUZZ)
