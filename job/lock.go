@@ -163,8 +163,7 @@ func (l *lock) takeOver(ctx context.Context, retired string) error {
 		return failf(ErrConflict, "%s: locked by process %d on %s, seen %s ago (stale after %s)",
 			path.Dir(l.path), old.PID, old.Host, max(age, 0).Round(time.Second), l.times.Stale)
 	}
-	moved := path.Join(retired, fmt.Sprintf("lock-%s-%d", path.Base(old.Run), seen.UnixNano()))
-	err = l.st.Rename(ctx, l.path, moved)
+	moved, err := l.retire(ctx, path.Join(retired, fmt.Sprintf("lock-%s-%d", path.Base(old.Run), seen.UnixNano())))
 	if errors.Is(err, store.ErrNotExist) || errors.Is(err, store.ErrExist) {
 		return nil // another was faster
 	}
@@ -184,6 +183,44 @@ func (l *lock) takeOver(ctx context.Context, retired string) error {
 		}
 	}
 	return nil
+}
+
+// retire renames the lock to a name, and returns the name that it has then. A
+// process that was ended in its rename may have left the lock under both names;
+// the name is taken then, and stays so for those who saw the same stale lock.
+func (l *lock) retire(ctx context.Context, name string) (string, error) {
+	moved := name
+	for n := 1; ; n++ {
+		err := l.st.Rename(ctx, l.path, moved)
+		if !errors.Is(err, store.ErrExist) || !l.keepsName(ctx, moved) {
+			return moved, err
+		}
+		moved = fmt.Sprintf("%s-%d", name, n)
+	}
+}
+
+// keepsName reports whether the lock has another name too, and keeps it for as
+// long as a holder may be silent. Where a rename is a link and a removal, a
+// process that lives has both names for a moment only.
+func (l *lock) keepsName(ctx context.Context, name string) bool {
+	for end := time.Now().Add(l.times.Stale); l.hasName(ctx, name); {
+		left := time.Until(end)
+		if left <= 0 {
+			return true
+		}
+		select {
+		case <-ctx.Done():
+			return false
+		case <-time.After(min(left, l.times.Stale/1000)):
+		}
+	}
+	return false
+}
+
+func (l *lock) hasName(ctx context.Context, name string) bool {
+	a, err := l.st.Stat(ctx, l.path)
+	b, otherErr := l.st.Stat(ctx, name)
+	return err == nil && otherErr == nil && a.FileID == b.FileID && a.FileID != 0
 }
 
 // beat gives signs of life until the lock is released or lost. A store that

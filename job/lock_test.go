@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"sync"
@@ -129,6 +130,23 @@ func TestStaleLocks(t *testing.T) {
 }
 
 func TestTakeoverHasOneWinner(t *testing.T) {
+	t.Run("renaming", func(t *testing.T) { takeoverHasOneWinner(t, store.Local()) })
+	t.Run("linking", func(t *testing.T) { takeoverHasOneWinner(t, linking{store.Local()}) })
+}
+
+// linking renames as a file system does that has no rename without replacing: in
+// between, the file has both names.
+type linking struct{ store.Store }
+
+func (linking) Rename(_ context.Context, from, to string) error {
+	if err := os.Link(from, to); err != nil {
+		return err
+	}
+	time.Sleep(rand.N(5 * time.Millisecond))
+	return os.Remove(from)
+}
+
+func takeoverHasOneWinner(t *testing.T, st store.Store) {
 	for range 20 {
 		dest, retired := lockDirs(t)
 		writeLock(t, dest, holder{Host: "h", PID: 1, Scope: "another boot", Run: "dead"}, time.Hour)
@@ -136,7 +154,7 @@ func TestTakeoverHasOneWinner(t *testing.T) {
 		var wg sync.WaitGroup
 		for range cap(winners) {
 			wg.Go(func() {
-				l, _, err := acquire(context.Background(), store.Local(), dest, retired, LockTimes{})
+				l, _, err := acquire(context.Background(), st, dest, retired, LockTimes{})
 				if err == nil {
 					winners <- l
 				} else if !errors.Is(err, ErrConflict) {
@@ -200,6 +218,29 @@ func TestLateTakeoverGivesTheLockBack(t *testing.T) {
 	wantKind(t, err, ErrConflict, "locked by process 2")
 	if h, err := readHolder(context.Background(), store.Local(), filepath.Join(dest, lockName)); err != nil || h.Run != "faster" {
 		t.Errorf("the lock is %+v, %v", h, err)
+	}
+}
+
+// cutShort ends the process in a rename, as a file system leaves it that has no
+// rename without replacing.
+type cutShort struct{ store.Store }
+
+func (cutShort) Rename(_ context.Context, from, to string) error {
+	return errors.Join(os.Link(from, to), errors.New("killed"))
+}
+
+func TestTakeoverAfterOneCutShort(t *testing.T) {
+	dest, retired := lockDirs(t)
+	writeLock(t, dest, holder{Host: "h", PID: 1, Scope: "another boot", Run: "dead"}, time.Hour)
+	if _, _, err := acquire(context.Background(), cutShort{store.Local()}, dest, retired, LockTimes{}); err == nil {
+		t.Fatal("the lock was taken over")
+	}
+	l, _, err := acquire(context.Background(), store.Local(), dest, retired, LockTimes{Stale: 20 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.release(context.Background()); err != nil {
+		t.Fatal(err)
 	}
 }
 
