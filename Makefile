@@ -45,9 +45,9 @@ sample: build
 	./bin/rowtocol convert --overwrite testdata/mail $(SAMPLE)
 	./bin/rowtocol inspect $(SAMPLE)
 
-# All tests, the longest waits first. The gate measures processor time, so it
-# runs alone.
-test:
+# All tests, the longest waits first, which are of what was built before. The
+# gate measures processor time, so it runs alone.
+test: bin/rowtocol bin/e2e.test
 	@rm -f bin/test/*.json
 	@$(MAKE) --no-print-directory --jobs=$(JOBS) --output-sync=target $(E2E) race unit fuzz
 	@$(MAKE) --no-print-directory gate
