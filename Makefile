@@ -45,8 +45,8 @@ sample: build
 	./bin/rowtocol convert --overwrite testdata/mail $(SAMPLE)
 	./bin/rowtocol inspect $(SAMPLE)
 
-# All tests, the longest waits first, which are of what was built before. The
-# gate measures processor time, so it runs alone.
+# All tests. Those that wait longest are started first, so the program is built
+# before. The gate measures processor time, so it runs alone.
 test: bin/rowtocol bin/e2e.test
 	@rm -f bin/test/*.json
 	@$(MAKE) --no-print-directory --jobs=$(JOBS) --output-sync=target $(E2E) race unit fuzz
