@@ -5,12 +5,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rowtocol/rowtocol/internal/soak"
 	"github.com/rowtocol/rowtocol/job"
 	"github.com/rowtocol/rowtocol/store/memstore"
 )
 
-// cutSeeds is how many outcomes of a cut are tried, where there are several.
-const cutSeeds = 8
+// cutSeeds is how many outcomes of a cut are tried, where there are several: all
+// is lost, nothing is, and some at random.
+func cutSeeds() uint64 { return soak.Rounds[uint64](3, 8) }
 
 // PowerCuts ends the process at each point of a conversion in memory. Then the
 // power is cut, or it is once another run was ended, or has completed. A last
@@ -20,7 +22,7 @@ func PowerCuts(t *testing.T) {
 		disk := memstore.New()
 		c := &cutter{scene: newScene(t, disk.Client(), "/", overwrite), disk: disk}
 		for stopped, n := true, 1; stopped; n++ {
-			for seed, decided := uint64(0), 1; decided > 0 && seed < cutSeeds; seed++ {
+			for seed, decided := uint64(0), 1; decided > 0 && seed < cutSeeds(); seed++ {
 				stopped, decided = c.once(t, n, seed)
 			}
 			c.twice(t, n, 1+n*7%60, uint64(n))
