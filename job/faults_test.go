@@ -3,6 +3,7 @@ package job_test
 import (
 	"testing"
 
+	"github.com/rowtocol/rowtocol/internal/soak"
 	"github.com/rowtocol/rowtocol/job/jobtest"
 	"github.com/rowtocol/rowtocol/store"
 	"github.com/rowtocol/rowtocol/store/memstore"
@@ -20,10 +21,16 @@ func TestPowerCuts(t *testing.T)      { jobtest.PowerCuts(t) }
 func TestRefusals(t *testing.T)       { jobtest.Refusals(t, local) }
 func TestCorruption(t *testing.T)     { jobtest.Corruption(t, local) }
 
-// TestLocalDisk repeats some of what is done in memory.
+// TestLocalDisk repeats some of what is done in memory, and all of it in a soak.
 func TestLocalDisk(t *testing.T) {
-	t.Run("faults", func(t *testing.T) { jobtest.Faults(t, local, 19) })
-	t.Run("patience", func(t *testing.T) { jobtest.Patience(t, local, 17) })
-	t.Run("crashes", func(t *testing.T) { jobtest.Crashes(t, local, 11) })
-	t.Run("crash, then another", func(t *testing.T) { jobtest.CrashThenOther(t, local, 13) })
+	stride := func(thin int) int {
+		if soak.Full() {
+			return 1
+		}
+		return thin
+	}
+	t.Run("faults", func(t *testing.T) { jobtest.Faults(t, local, stride(19)) })
+	t.Run("patience", func(t *testing.T) { jobtest.Patience(t, local, stride(17)) })
+	t.Run("crashes", func(t *testing.T) { jobtest.Crashes(t, local, stride(11)) })
+	t.Run("crash, then another", func(t *testing.T) { jobtest.CrashThenOther(t, local, stride(13)) })
 }
