@@ -71,9 +71,11 @@ func environment(extra ...string) []string {
 }
 
 const (
-	firstPort     = 12000 // above are few services; below 32768, the kernel gives none to connections
-	portsOfOne    = 500   // of a process
-	portProcesses = 40    // that have clusters at the same time
+	// Few services use the ports from firstPort on, and the kernel gives
+	// connections none below 32768.
+	firstPort     = 12000
+	portsOfOne    = 500 // ports of a process
+	portProcesses = 40  // processes that have clusters at the same time
 )
 
 // portRange are ports that belong to a process as long as it holds a lock.
