@@ -103,6 +103,10 @@ func (f *file) OpenAt(ctx context.Context, off, length int64) (io.ReadCloser, er
 		if r.inner, err = se.client.Open(f.path); err != nil {
 			return err
 		}
+		//guard: a file that became empty would look cut off, and not be read again
+		if r.inner.Stat().Size() != f.size {
+			return errReplaced
+		}
 		_, err = r.inner.Seek(off, io.SeekStart)
 		return err
 	})
