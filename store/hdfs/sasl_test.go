@@ -66,7 +66,7 @@ func TestNegotiation(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			here, there := net.Pipe()
+			here, there := connected(t)
 			se := &session{store: &Store{options: client.ClientOptions{DataTransferProtection: "privacy"}}}
 			se.ctx, se.cancel = t.Context(), func() {}
 			c := newDataConn(conn{Conn: here, session: se, timeout: time.Minute, name: "node"})
@@ -90,4 +90,23 @@ func TestNegotiation(t *testing.T) {
 			}
 		})
 	}
+}
+
+// connected returns the two ends of a TCP connection. A net.Pipe would not do:
+// once its other end is closed, setting a deadline fails in place of the read.
+func connected(t *testing.T) (here, there net.Conn) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	if here, err = net.Dial("tcp", l.Addr().String()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = here.Close() })
+	if there, err = l.Accept(); err != nil {
+		t.Fatal(err)
+	}
+	return here, there
 }
