@@ -10,9 +10,9 @@ SAMPLE    ?= bin/sample
 # Processes of tests at once; most of them wait most of the time.
 JOBS      ?= 5
 E2E_TIME   = 30m
-LINT      ?= golangci-lint
+LINT       = golangci-lint
 # Runs tests and says in the end what was skipped and what failed.
-TESTS      = $(GO) run gotest.tools/gotestsum@v1.13.0 --format standard-quiet --jsonfile $(CURDIR)/bin/test/$@.json
+TESTS      = $(GO) run gotest.tools/gotestsum@v1.13.0 --format standard-quiet --jsonfile "$(CURDIR)/bin/test/$@.json"
 # The race detector needs cgo.
 RACE      := $(if $(shell command -v $$($(GO) env CC) 2>/dev/null),-race)
 # What starts goroutines, or has tests that do, runs under the race detector;
@@ -26,10 +26,14 @@ SEQUENTIAL = $(filter-out $(CONCURRENT),$(TESTED))
 AREAS      = HungNodes HungCalls Failover Killed Kerberos HDFS
 E2E        = $(AREAS:%=e2e-%) e2e-others
 
+ifneq ($(filter-out required,$(ROWTOCOL_E2E)),)
+$(error ROWTOCOL_E2E is "$(ROWTOCOL_E2E)": it can be "required" or empty)
+endif
+
 empty     :=
 space     := $(empty) $(empty)
 
-.PHONY: build sample test unit race gate e2e e2e-run $(E2E) slowest hdfs soak clusters fuzz mutants bench bench-peers mail lint clean
+.PHONY: build sample test unit race gate e2e e2e-run run-matches $(E2E) slowest hdfs soak clusters fuzz mutants bench bench-peers mail lint clean
 
 build: bin/rowtocol
 
@@ -39,6 +43,7 @@ bin/rowtocol:
 	$(GO) build -trimpath -o $@ ./cmd/rowtocol
 bin/e2e.test:
 	$(GO) test -c -o $@ ./e2e
+	@test -e e2e/hadoop/target/built || echo 'Java and Hadoop are set up first, which takes a minute.'
 
 # Converts the sample mail and shows the columns that came out.
 sample: build
@@ -48,6 +53,7 @@ sample: build
 # All tests. Those that wait longest are started first, so the program is built
 # before. The gate measures processor time, so it runs alone.
 test: bin/rowtocol bin/e2e.test
+	@$(GO) run ./internal/cmd/fuzz -check -time '$(FUZZ)'
 	@rm -f bin/test/*.json
 	@$(MAKE) --no-print-directory --jobs=$(JOBS) --output-sync=target $(E2E) race unit fuzz
 	@$(MAKE) --no-print-directory gate
@@ -58,11 +64,13 @@ race:
 	@mkdir -p bin/test
 	nice $(TESTS) -- $(RACE) -timeout 20m $(CONCURRENT)
 
+# The race detector allocates, too, so tests that count run here as well, and
+# must be there in both packages.
 unit:
 	$(if $(TESTED),,$(error go list finds no packages))
 	@mkdir -p bin/test
 	nice $(TESTS) -- -timeout 20m $(SEQUENTIAL)
-	nice $(GO) test -run Alloc ./trevni ./mapper # the race detector allocates, too
+	nice $(GO) test -run Alloc ./trevni ./mapper | awk '{ print } /^ok/ && !/no tests to run/ { n++ } END { exit n != 2 }'
 
 gate:
 	@mkdir -p bin/test
@@ -81,14 +89,18 @@ e2e-run: WHICH = -test.run '$(RUN)'
 e2e-others: WHICH = -test.skip '^Test($(subst $(space),|,$(AREAS)))'
 $(AREAS:%=e2e-%): WHICH = -test.run '^Test$(@:e2e-%=%)'
 
+e2e-run: run-matches
+run-matches: bin/e2e.test
+	@bin/e2e.test -test.list '$(firstword $(subst /, ,$(RUN)))' | grep -q . || { echo 'no test matches RUN=$(RUN)' >&2; exit 1; }
+
 e2e-run $(E2E): bin/rowtocol bin/e2e.test
 	@mkdir -p bin/test
-	@cd e2e && ROWTOCOL_PROGRAM=$(CURDIR)/bin/rowtocol $(TESTS) --raw-command -- \
-	  $(GO) tool test2json -t -p $@ $(CURDIR)/bin/e2e.test -test.v=test2json -test.timeout=$(E2E_TIME) $(WHICH)
+	@cd e2e && ROWTOCOL_PROGRAM="$(CURDIR)/bin/rowtocol" $(TESTS) --raw-command -- \
+	  $(GO) tool test2json -t -p $@ "$(CURDIR)/bin/e2e.test" -test.v=test2json -test.paniconexit0 -test.timeout=$(E2E_TIME) $(WHICH)
 
 # What took longest in the last "make test".
 slowest:
-	@$(GO) run ./internal/cmd/slowest bin/test/*.json
+	@$(GO) run ./internal/cmd/slowest $(wildcard bin/test/*.json)
 
 # A real HDFS for trying by hand, until Ctrl-C: HDFS="-ha -httpfs" for more.
 hdfs:
@@ -98,9 +110,11 @@ hdfs:
 # what "make test" thins, with SOAK kills; the tests of the clusters themselves;
 # every fuzz target for minutes; every guard removed in turn.
 soak:
+	@echo '$(SOAK)' | grep -qxE '[1-9][0-9]*' || { echo 'SOAK=$(SOAK) is not a number of kills' >&2; exit 1; }
+	@$(GO) run ./internal/cmd/fuzz -check -time '$(SOAK_FUZZ)'
 	@rm -f bin/test/*.json
 	@ROWTOCOL_SOAK=$(SOAK) $(MAKE) --no-print-directory --jobs=$(JOBS) --output-sync=target E2E_TIME=0 $(E2E) clusters race unit
-	@$(MAKE) --no-print-directory fuzz FUZZ=$(SOAK_FUZZ)
+	@$(MAKE) --no-print-directory fuzz FUZZ='$(SOAK_FUZZ)'
 	@$(MAKE) --no-print-directory mutants
 
 clusters:
@@ -109,7 +123,7 @@ clusters:
 
 # Every fuzz target for FUZZ.
 fuzz:
-	@nice $(GO) run ./internal/cmd/fuzz -time $(FUZZ)
+	@nice $(GO) run ./internal/cmd/fuzz -time '$(FUZZ)'
 
 # Whether a test misses each marked guard of PACKAGES, by default of all:
 # "make mutants PACKAGES=./ocf".
@@ -132,7 +146,7 @@ bin/mail/mail.avro:
 	$(GO) run ./internal/cmd/datagen -set mail -output $@
 
 lint:
-	$(LINT) run ./...
+	"$(LINT)" run ./...
 
 clean:
 	rm -rf bin e2e/java/target e2e/hadoop/target

@@ -24,6 +24,7 @@ import (
 	"github.com/golang/snappy"
 
 	"github.com/rowtocol/rowtocol/internal/datagen"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
 // ratiosFile holds the CPU time of each stage of each set as a multiple of the
@@ -112,7 +113,7 @@ func gateDir(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("/dev/shm", "rowtocol-gate-")
 	if err != nil {
-		t.Skipf("ratios are held in a file system in memory: %v", err)
+		testenv.Skip(t, "there is no file system in memory: "+err.Error())
 	}
 	t.Cleanup(func() {
 		if err := os.RemoveAll(dir); err != nil {

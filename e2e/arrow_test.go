@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
 // pythonEnvironment returns a Python with the packages of
@@ -56,7 +58,7 @@ func python(t *testing.T, script string, args ...string) {
 	t.Helper()
 	program, err := pythonEnvironment()
 	if err != nil {
-		skip(t, "there are no Python readers of Arrow: "+err.Error())
+		testenv.Skip(t, "there are no Python readers of Arrow: "+err.Error())
 	}
 	cmd := exec.Command(program, append([]string{"python/" + script}, args...)...)
 	cmd.Env = append(os.Environ(), "RUST_BACKTRACE=0")

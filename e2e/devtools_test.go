@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
 // browser is a Chromium with one page, spoken to in the DevTools protocol:
@@ -47,7 +49,7 @@ func startBrowser(t *testing.T) *browser {
 	t.Helper()
 	program, err := exec.LookPath("chromium")
 	if err != nil {
-		skip(t, "there is no chromium")
+		testenv.Skip(t, "there is no chromium")
 	}
 	commands, send, err := os.Pipe()
 	if err != nil {

@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
 // interruptible is a conversion that lasts long enough to be disturbed, and
@@ -251,7 +253,7 @@ func TestTogether(t *testing.T) {
 // finished.
 func TestStoppedHolder(t *testing.T) {
 	if runtime.GOOS != "linux" {
-		t.Skip("needs Linux")
+		testenv.Skip(t, "it needs Linux")
 	}
 	c := newInterruptible(t, 40_000)
 	for _, stopAt := range []string{".rowtocol/*/plan.json", ".rowtocol/*/part-*", "part-*"} {

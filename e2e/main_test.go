@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -15,6 +16,8 @@ import (
 	"time"
 
 	"github.com/rowtocol/rowtocol/e2e/hadooptest"
+	"github.com/rowtocol/rowtocol/internal/supervise"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
 var program string // the built program
@@ -36,6 +39,17 @@ func TestMain(m *testing.M) {
 }
 
 func testMain(m *testing.M) (int, error) {
+	if flag.Parse(); flag.Lookup("test.list").Value.String() != "" {
+		return m.Run(), nil // which only prints names
+	}
+	if _, err := testenv.Required(); err != nil {
+		return 1, err
+	}
+	return supervise.Tests(func() (int, error) { return runTests(m) })
+}
+
+// runTests sets up what all tests need, and runs them.
+func runTests(m *testing.M) (int, error) {
 	remove, err := findProgram()
 	if err != nil {
 		return 1, err
@@ -80,16 +94,9 @@ func findProgram() (remove func(), err error) {
 	return remove, nil
 }
 
-func required() bool { return os.Getenv("ROWTOCOL_E2E") == "required" }
-
-// skip leaves a test out for want of something in the environment.
-func skip(t *testing.T, why string) {
-	t.Helper()
-	if required() {
-		t.Fatal("ROWTOCOL_E2E=required, but " + why)
-	}
-	fmt.Fprintf(os.Stderr, "e2e: SKIPPED: %s: %s\n", t.Name(), why)
-	t.Skip(why)
+func required() bool {
+	required, _ := testenv.Required() // testMain has looked at the error
+	return required
 }
 
 // result is what a run of the program came to.

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
 var java = &javaOracle{}
@@ -35,12 +37,7 @@ func findJava() (*javaOracle, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := &javaOracle{script: script}
-	for _, tool := range []string{"java", "mvn", "flock"} {
-		if _, err := exec.LookPath(tool); err != nil {
-			o.missing = tool + " is not installed"
-		}
-	}
+	o := &javaOracle{script: script, missing: testenv.MissingTools("java", "mvn", "flock")}
 	if o.missing == "" {
 		if out, err := exec.Command(script, "compare", os.DevNull).CombinedOutput(); err != nil {
 			o.missing = fmt.Sprintf("java/run.sh: %v: %s", err, bytes.TrimSpace(out))
@@ -55,7 +52,7 @@ func findJava() (*javaOracle, error) {
 func needJava(t *testing.T) {
 	t.Helper()
 	if java.missing != "" {
-		skip(t, java.missing)
+		testenv.Skip(t, java.missing)
 	}
 }
 

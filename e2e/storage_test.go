@@ -5,17 +5,19 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+
+	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
 // smallDisk mounts a file system of this many KiB.
 func smallDisk(t *testing.T, kib string) string {
 	t.Helper()
 	if os.Geteuid() != 0 {
-		skip(t, "only root can mount a small disk")
+		testenv.Skip(t, "only root can mount a small disk")
 	}
 	dir := t.TempDir()
 	if out, err := exec.Command("mount", "-t", "tmpfs", "-o", "size="+kib+"k", "tmpfs", dir).CombinedOutput(); err != nil {
-		skip(t, "mount: "+string(out))
+		testenv.Skip(t, "mount: "+string(out))
 	}
 	t.Cleanup(func() {
 		if out, err := exec.Command("umount", dir).CombinedOutput(); err != nil {
@@ -51,7 +53,7 @@ func TestReadOnlyDestination(t *testing.T) {
 	if os.Geteuid() == 0 {
 		parent = smallDisk(t, "1024") // root may write to what is only marked read-only
 		if out, err := exec.Command("mount", "-o", "remount,ro", parent).CombinedOutput(); err != nil {
-			skip(t, "remount: "+string(out))
+			testenv.Skip(t, "remount: "+string(out))
 		}
 	} else {
 		parent = t.TempDir()

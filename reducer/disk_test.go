@@ -6,6 +6,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/store"
 )
 
@@ -15,7 +16,7 @@ func mount(t *testing.T, flags uintptr) string {
 	t.Helper()
 	dir := t.TempDir()
 	if err := syscall.Mount("tmpfs", dir, "tmpfs", flags, "size=2m"); err != nil {
-		t.Skipf("mount: %v", err)
+		testenv.Skip(t, "mount: "+err.Error())
 	}
 	t.Cleanup(func() {
 		if err := syscall.Unmount(dir, 0); err != nil {

@@ -13,6 +13,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
 func openFolder(t testing.TB) *Folder {
@@ -48,7 +50,7 @@ func openDescriptors(t testing.TB, dir string) int {
 	t.Helper()
 	links, err := filepath.Glob("/proc/self/fd/*")
 	if err != nil || len(links) == 0 {
-		t.Skip("no /proc")
+		testenv.Skip(t, "there is no /proc")
 	}
 	n := 0
 	for _, l := range links {
@@ -121,12 +123,12 @@ func TestManyColumnsFewFiles(t *testing.T) {
 	const columns = 10_000
 	var old unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &old); err != nil {
-		t.Skip(err)
+		testenv.Skip(t, err.Error())
 	}
 	low := old
 	low.Cur = 256
 	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &low); err != nil {
-		t.Skip(err)
+		testenv.Skip(t, err.Error())
 	}
 	defer func() { _ = unix.Setrlimit(unix.RLIMIT_NOFILE, &old) }()
 
@@ -164,7 +166,7 @@ func TestManyColumnsFewFiles(t *testing.T) {
 func TestOutOfDescriptors(t *testing.T) {
 	var old unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &old); err != nil {
-		t.Skip(err)
+		testenv.Skip(t, err.Error())
 	}
 	f := openFolder(t)
 	f.budget = 1 << 20
@@ -172,7 +174,7 @@ func TestOutOfDescriptors(t *testing.T) {
 	low := old
 	low.Cur = 100
 	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &low); err != nil {
-		t.Skip(err)
+		testenv.Skip(t, err.Error())
 	}
 	defer func() { _ = unix.Setrlimit(unix.RLIMIT_NOFILE, &old) }()
 	for col := range 200 {
@@ -292,7 +294,7 @@ func fillDisk(t *testing.T, s *Spill) {
 	t.Helper()
 	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
 	if err != nil {
-		t.Skip(err)
+		testenv.Skip(t, err.Error())
 	}
 	if _, err := s.file(0); err != nil {
 		t.Fatal(err)

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
 func TestRenameWithoutFlag(t *testing.T) {
@@ -62,7 +64,7 @@ func TestRenameWithoutFlag(t *testing.T) {
 func TestWriterKeepsFirstError(t *testing.T) {
 	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
 	if err != nil {
-		t.Skip(err)
+		testenv.Skip(t, err.Error())
 	}
 	defer func() { _ = full.Close() }()
 	w := &localWriter{ctx: t.Context(), f: full, size: -1}
@@ -85,7 +87,7 @@ func TestCreateReservesSpace(t *testing.T) {
 	st, dir := Local(), t.TempDir()
 	_, err := st.Create(t.Context(), filepath.Join(dir, "f"), CreateOptions{Size: 1 << 50})
 	if err == nil {
-		t.Skip("the file system does not reserve space")
+		testenv.Skip(t, "the file system does not reserve space")
 	}
 	if c := Classify(err); c != Retryable && !errors.Is(err, syscall.EFBIG) {
 		t.Errorf("a petabyte: %v, class %v", err, c)
@@ -161,7 +163,7 @@ func TestListKeepsDanglingLinks(t *testing.T) {
 func TestOpenNamedPipe(t *testing.T) {
 	p := t.TempDir() + "/pipe"
 	if err := syscall.Mkfifo(p, 0o666); err != nil {
-		t.Skip(err)
+		testenv.Skip(t, err.Error())
 	}
 	if _, err := Local().Open(t.Context(), p); !errors.Is(err, ErrNotRegular) {
 		t.Errorf("open: %v", err)

@@ -37,7 +37,7 @@ func TestInspectHTML(t *testing.T) {
 		code int
 		text string
 	}{
-		{"with --bytes", "--bytes --html x.html " + part, 1, "exclude each other"},
+		{"with --bytes", "--bytes --html x.html out/part-00000.trv", 1, "exclude each other"},
 		{"onto what is inspected", "--html out/part-00000.trv out", 5, "is no HTML page"},
 		{"onto a directory", "--html out out", 7, "out"},
 		{"into no directory", "--html none/x.html out", 7, "none"},

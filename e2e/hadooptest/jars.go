@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"sync"
 	"syscall"
+
+	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
 // EncryptionKey is the name of the key that every cluster has for its
@@ -35,10 +37,8 @@ func Missing() string {
 // buildKit fetches and builds what is missing or older than its sources. A lock
 // keeps other processes from doing the same.
 func buildKit() (kit, error) {
-	for _, tool := range []string{"java", "mvn"} {
-		if _, err := exec.LookPath(tool); err != nil {
-			return kit{}, fmt.Errorf("%s is not installed", tool)
-		}
+	if missing := testenv.MissingTools("java", "mvn"); missing != "" {
+		return kit{}, errors.New(missing)
 	}
 	home, err := home()
 	if err != nil {

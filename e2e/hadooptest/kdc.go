@@ -16,6 +16,8 @@ import (
 	"github.com/jcmturner/gokrb5/v8/config"
 	"github.com/jcmturner/gokrb5/v8/keytab"
 	"github.com/jcmturner/gokrb5/v8/spnego"
+
+	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
 // Realm is the Kerberos realm of every KDC.
@@ -30,20 +32,7 @@ type KDC struct {
 
 // MissingKerberos says why no KDC can run here, or "".
 func MissingKerberos() string {
-	for _, tool := range []string{"krb5kdc", "kdb5_util", "kadmin.local", "kinit"} {
-		if _, err := lookPath(tool); err != nil {
-			return tool + " is not installed"
-		}
-	}
-	return ""
-}
-
-// lookPath also finds what only an administrator has on the path.
-func lookPath(tool string) (string, error) {
-	if path, err := exec.LookPath(tool); err == nil {
-		return path, nil
-	}
-	return exec.LookPath(filepath.Join("/usr/sbin", tool))
+	return testenv.MissingTools("krb5kdc", "kdb5_util", "kadmin.local", "kinit")
 }
 
 // StartKDC starts a KDC that keeps everything in dir. Its tickets are valid for
@@ -72,7 +61,7 @@ func StartKDC(ctx context.Context, dir string, lifetime time.Duration) (*KDC, er
 	if err := k.tool(ctx, "kdb5_util", "create", "-s", "-P", "secret", "-r", Realm); err != nil {
 		return nil, err
 	}
-	server, _ := lookPath("krb5kdc")
+	server, _ := testenv.LookPath("krb5kdc")
 	k.server = &Daemon{Name: "krb5kdc", path: server, args: []string{"-n"}, env: k.env, log: k.path("krb5kdc.log")}
 	if err := k.server.Start(ctx); err != nil {
 		return nil, err
@@ -210,7 +199,7 @@ func (k *KDC) tool(ctx context.Context, name string, args ...string) error {
 }
 
 func (k *KDC) run(ctx context.Context, name string, args ...string) (string, error) {
-	path, err := lookPath(name)
+	path, err := testenv.LookPath(name)
 	if err != nil {
 		return "", err
 	}

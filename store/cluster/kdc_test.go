@@ -9,10 +9,13 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
 // kdc is a key distribution center of its own realm, on a free port.
@@ -29,13 +32,8 @@ type kdc struct {
 // it for the rest of the test, and KRB5CCNAME a cache that is not there.
 func startKDC(t *testing.T) *kdc {
 	t.Helper()
-	for _, tool := range []string{"krb5kdc", "kadmin.local", "kdb5_util", "kinit"} {
-		if _, err := exec.LookPath(tool); err != nil {
-			if os.Getenv("ROWTOCOL_E2E") == "required" {
-				t.Fatalf("needs %s (Debian: krb5-kdc krb5-admin-server krb5-user)", tool)
-			}
-			t.Skipf("NOT TESTED: Kerberos, since %s is not installed", tool)
-		}
+	if missing := testenv.MissingTools("krb5kdc", "kadmin.local", "kdb5_util", "kinit"); missing != "" {
+		testenv.Skip(t, missing+" (Debian: krb5-kdc krb5-admin-server krb5-user)")
 	}
 	dir := t.TempDir()
 	k := &kdc{t: t, dir: dir, port: freePort(t)}
@@ -95,11 +93,21 @@ func (k *kdc) write(name, text string) {
 
 func (k *kdc) run(name string, args ...string) {
 	k.t.Helper()
-	cmd := exec.Command(name, args...)
-	cmd.Env = k.env
+	cmd := k.command(name, args...)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		k.t.Fatalf("%s %s: %v\n%s", name, strings.Join(args, " "), err, out)
 	}
+}
+
+func (k *kdc) command(name string, args ...string) *exec.Cmd {
+	k.t.Helper()
+	path, err := testenv.LookPath(name)
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	cmd := exec.Command(path, args...)
+	cmd.Env = slices.Clone(k.env)
+	return cmd
 }
 
 func (k *kdc) admin(query string) {
@@ -132,8 +140,8 @@ func (k *kdc) kinit(keytab, principal string, args ...string) {
 func (k *kdc) start() {
 	k.t.Helper()
 	var log bytes.Buffer
-	k.cmd = exec.Command("krb5kdc", "-n", "-r", "EXAMPLE.COM")
-	k.cmd.Env = append(k.env, "KRB5_TRACE=")
+	k.cmd = k.command("krb5kdc", "-n", "-r", "EXAMPLE.COM")
+	k.cmd.Env = append(k.cmd.Env, "KRB5_TRACE=")
 	k.cmd.Stdout, k.cmd.Stderr = &log, &log
 	k.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	started, stopped := make(chan error), make(chan struct{})

@@ -3,11 +3,13 @@
 //
 //	fuzz -time 2s
 //	fuzz -time 5m -run '^FuzzOpen$' ./trevni
+//	fuzz -time 5m -check
 //
 // It compiles each package once, where "go test -fuzz" would link it again for
 // each target, and runs as many targets at once as there are processors. What a
 // target that fails has printed follows its line; the input is in the package's
-// testdata/fuzz, as "go test" leaves it. The exit code is then 1.
+// testdata/fuzz, as "go test" leaves it. A target that runs nothing fails, too. The
+// exit code is then 1. With -check nothing is run, only -time is looked at.
 package main
 
 import (
@@ -23,8 +25,10 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -32,14 +36,19 @@ func main() {
 	var o options
 	flag.StringVar(&o.time, "time", "10s", "how long each target runs, or how often: 1000x")
 	flag.StringVar(&o.run, "run", "", "only targets whose name this regular expression matches")
+	check := flag.Bool("check", false, "only check -time")
 	flag.Parse()
 	o.patterns = flag.Args()
 	if len(o.patterns) == 0 {
 		o.patterns = []string{"./..."}
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := fuzz(ctx, o, os.Stdout); err != nil {
+	err := checkTime(o.time)
+	if err == nil && !*check {
+		err = fuzz(ctx, o, os.Stdout)
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "fuzz:", err)
 		os.Exit(1)
 	}
@@ -52,8 +61,22 @@ type options struct {
 	patterns []string // of packages
 }
 
+// checkTime refuses what is no duration, no number of runs, or not positive:
+// targets would run for ever.
+func checkTime(s string) error {
+	if times, ok := strings.CutSuffix(s, "x"); ok {
+		if n, err := strconv.Atoi(times); err == nil && n > 0 {
+			return nil
+		}
+	} else if d, err := time.ParseDuration(s); err == nil && d > 0 {
+		return nil
+	}
+	return fmt.Errorf("the time %q is not a positive duration, such as 10s, or number of runs, such as 1000x", s)
+}
+
 // target is a fuzz function of a package.
 type target struct {
+	temp      string // directory for temporary files
 	dir, path string // of the package
 	name      string // empty until the package is compiled
 	binary    string // the package's compiled tests
@@ -105,15 +128,15 @@ func fuzz(ctx context.Context, o options, out io.Writer) error {
 	return nil
 }
 
-// find returns the packages that seem to have targets. Their binaries are to be
-// in a directory.
-func find(ctx context.Context, patterns []string, binaries string) (packages []target, err error) {
-	cache, err := output(command(ctx, "", "go", "env", "GOCACHE"))
+// find returns the packages that seem to have targets. Their binaries, and all
+// temporary files, are to be in a directory.
+func find(ctx context.Context, patterns []string, temp string) (packages []target, err error) {
+	cache, err := output(command(ctx, temp, "", "go", "env", "GOCACHE"))
 	if err != nil {
 		return nil, err
 	}
 	const format = "{{.Dir}}\t{{.ImportPath}}{{range .TestGoFiles}}\t{{.}}{{end}}{{range .XTestGoFiles}}\t{{.}}{{end}}"
-	lines, err := output(command(ctx, "", "go", append([]string{"list", "-f", format}, patterns...)...))
+	lines, err := output(command(ctx, temp, "", "go", append([]string{"list", "-f", format}, patterns...)...))
 	if err != nil {
 		return nil, err
 	}
@@ -129,8 +152,8 @@ func find(ctx context.Context, patterns []string, binaries string) (packages []t
 				return nil, err
 			}
 			if bytes.Contains(source, []byte("\nfunc Fuzz")) {
-				binary := filepath.Join(binaries, fmt.Sprint(i))
-				packages = append(packages, target{dir: dir, path: path, binary: binary, cache: filepath.Join(cache, "fuzz", path)})
+				binary := filepath.Join(temp, fmt.Sprint(i))
+				packages = append(packages, target{temp: temp, dir: dir, path: path, binary: binary, cache: filepath.Join(cache, "fuzz", path)})
 				break
 			}
 		}
@@ -142,10 +165,10 @@ func find(ctx context.Context, patterns []string, binaries string) (packages []t
 // returns how many there are. Only the binary knows them for sure.
 func compile(ctx context.Context, packages []target, only *regexp.Regexp, to chan<- target) (n int, err error) {
 	for _, t := range packages {
-		if _, err := output(command(ctx, "", "go", "test", "-c", "-fuzz", ".", "-o", t.binary, t.path)); err != nil {
+		if _, err := output(command(ctx, t.temp, "", "go", "test", "-c", "-fuzz", ".", "-o", t.binary, t.path)); err != nil {
 			return n, err
 		}
-		names, err := output(command(ctx, t.dir, t.binary, "-test.list", "^Fuzz"))
+		names, err := output(command(ctx, t.temp, t.dir, t.binary, "-test.list", "^Fuzz"))
 		if err != nil {
 			return n, err
 		}
@@ -166,7 +189,7 @@ func compile(ctx context.Context, packages []target, only *regexp.Regexp, to cha
 
 // fuzz runs a target and returns what is to be said of it.
 func (t target) fuzz(ctx context.Context, long string) (line string, sound bool) {
-	cmd := command(ctx, t.dir, t.binary, "-test.run", "^$", "-test.fuzz", "^"+t.name+"$", "-test.fuzztime", long,
+	cmd := command(ctx, t.temp, t.dir, t.binary, "-test.run", "^$", "-test.paniconexit0", "-test.fuzz", "^"+t.name+"$", "-test.fuzztime", long,
 		"-test.fuzzminimizetime", "10x", "-test.parallel", "1", "-test.fuzzcachedir", t.cache)
 	begin := time.Now()
 	out, err := cmd.CombinedOutput()
@@ -174,20 +197,21 @@ func (t target) fuzz(ctx context.Context, long string) (line string, sound bool)
 	if err != nil {
 		return fmt.Sprintf("FAIL %s %v\n%s", line, err, out), false
 	}
-	if all := progress.FindAll(out, -1); len(all) > 0 {
-		line += fmt.Sprintf("  %s", all[len(all)-1])
+	all := progress.FindAll(out, -1)
+	if len(all) == 0 {
+		return fmt.Sprintf("FAIL %s it ran nothing\n%s", line, out), false
 	}
-	return "ok   " + line, true
+	return fmt.Sprintf("ok   %s  %s", line, all[len(all)-1]), true
 }
 
 // progress is how far a run came, as it says itself.
 var progress = regexp.MustCompile(`execs: .*`)
 
-// command is a program that is run in a directory. When ctx ends, so does it,
-// even if its own children go on.
-func command(ctx context.Context, dir, program string, args ...string) *exec.Cmd {
+// command is a program that is run in a directory, and has another one for its
+// temporary files. When ctx ends, so does it, even if its own children go on.
+func command(ctx context.Context, temp, dir, program string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, program, args...)
-	cmd.Dir = dir
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), "TMPDIR="+temp)
 	cmd.WaitDelay = 5 * time.Second
 	return cmd
 }

@@ -13,7 +13,10 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const source = `package sample
 
-import "testing"
+import (
+	"os"
+	"testing"
+)
 
 func FuzzSound(f *testing.F) {
 	f.Add(1)
@@ -27,6 +30,14 @@ func FuzzBroken(f *testing.F) {
 			t.Error("it is broken")
 		}
 	})
+}
+
+func FuzzSkips(f *testing.F) {
+	f.Skip("it is left out")
+}
+
+func FuzzExits(f *testing.F) {
+	os.Exit(0)
 }
 `
 
@@ -48,8 +59,10 @@ func TestFuzz(t *testing.T) {
 		run, fails string
 		prints     []string
 	}{
-		{"", "1 of 2 targets failed", []string{"ok   sample ", "FuzzSound", "FAIL sample ", "FuzzBroken", "it is broken"}},
+		{"", "3 of 4 targets failed", []string{"ok   sample ", "FuzzSound", "FAIL sample ", "FuzzBroken", "it is broken"}},
 		{"Sound", "", []string{"ok   sample ", "FuzzSound"}},
+		{"Skips", "1 of 1", []string{"FAIL sample ", "it ran nothing"}},
+		{"Exits", "1 of 1", []string{"FAIL sample ", "os.Exit(0)"}},
 		{"None", "no such target", nil},
 		{"Excluded|Comment", "no such target", nil},
 	} {
@@ -66,5 +79,16 @@ func TestFuzz(t *testing.T) {
 	}
 	if inputs, err := filepath.Glob(filepath.Join(dir, "testdata/fuzz/FuzzBroken/*")); err != nil || len(inputs) != 1 {
 		t.Errorf("%d inputs are kept, %v", len(inputs), err)
+	}
+}
+
+func TestCheckTime(t *testing.T) {
+	for s, sound := range map[string]bool{
+		"2s": true, "1h30m": true, "0.5s": true, "1000x": true,
+		"": false, "xyz": false, "5": false, "0": false, "0s": false, "-1s": false, "0x": false, "-1x": false, "x": false, "1.5x": false,
+	} {
+		if err := checkTime(s); (err == nil) != sound {
+			t.Errorf("%q: %v", s, err)
+		}
 	}
 }

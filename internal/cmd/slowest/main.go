@@ -4,6 +4,8 @@
 //	set-up: cluster of 3 data nodes: 6.21s
 //
 // Usage: slowest [-n 40] RECORDING...
+//
+// It says when each recording was made, for they may be of several runs.
 package main
 
 import (
@@ -24,6 +26,10 @@ import (
 func main() {
 	n := flag.Int("n", 40, "number of rows")
 	flag.Parse()
+	if flag.NArg() == 0 {
+		fmt.Fprintln(os.Stderr, "slowest: there are no recordings; \"make test\" makes them")
+		os.Exit(1)
+	}
 	var all []entry
 	for _, name := range flag.Args() {
 		found, err := readFile(name)
@@ -31,8 +37,10 @@ func main() {
 			fmt.Fprintln(os.Stderr, "slowest:", err)
 			os.Exit(1)
 		}
-		all = append(all, found...)
+		all = append(all, found.entries...)
+		fmt.Printf("%s  %s\n", found.made.Format(time.DateTime), name)
 	}
+	fmt.Println()
 	slices.SortStableFunc(all, func(a, b entry) int { return cmp.Compare(b.took, a.took) })
 	for _, e := range all[:min(*n, len(all))] {
 		fmt.Printf("%7.1f s  %-16s %s\n", e.took.Seconds(), e.pkg, e.what)
@@ -53,17 +61,27 @@ type event struct {
 
 var setUp = regexp.MustCompile(`set-up: (.+): (\S+)\n$`)
 
-func readFile(name string) ([]entry, error) {
+// recording is what a file holds.
+type recording struct {
+	made    time.Time // when it was finished
+	entries []entry
+}
+
+func readFile(name string) (r recording, err error) {
 	f, err := os.Open(name)
 	if err != nil {
-		return nil, err
+		return r, err
 	}
 	defer func() { _ = f.Close() }() // only read
-	entries, err := read(f)
+	info, err := f.Stat()
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
+		return r, err
 	}
-	return entries, nil
+	r.made = info.ModTime()
+	if r.entries, err = read(f); err != nil {
+		err = fmt.Errorf("%s: %w", name, err)
+	}
+	return r, err
 }
 
 // read returns the finished top-level tests and the set-ups of a recording.

@@ -1,0 +1,119 @@
+// Package supervise leaves nothing behind of tests that start daemons and fill
+// folders, however they end. Only tests import it, on Linux.
+package supervise
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// marker is set in the environment of the process that has the tests.
+const marker = "ROWTOCOL_SUPERVISED"
+
+// Tests calls run in a second process of the same program, which has a temporary
+// folder of its own, and returns its exit code; in the second process, it
+// returns what run does. When the second process ends,
+// also after a crash or a timeout, or when the first one is interrupted or
+// terminated, the processes that are left of it are killed and its folder is
+// removed. TestMain calls it before it sets anything up.
+func Tests(run func() (int, error)) (code int, err error) {
+	if os.Getenv(marker) != "" {
+		return run()
+	}
+	signals := make(chan os.Signal, 1)
+	// Notify also counts where a signal was ignored, as "go tool test2json" does
+	// for what it starts.
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)
+	// Whose parent has ended becomes a child of this process.
+	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
+		return 0, fmt.Errorf("become the reaper: %w", err)
+	}
+	dir, err := os.MkdirTemp("", "rowtocol-test-")
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, remove(dir)) }()
+	program, err := os.Executable()
+	if err != nil {
+		return 0, err
+	}
+	cmd := exec.Command(program, os.Args[1:]...)
+	cmd.Env = append(os.Environ(), marker+"=1", "TMPDIR="+dir)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	runtime.LockOSThread() // whose end would count as the end of this process
+	if err := cmd.Start(); err != nil {
+		return 0, err
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	select {
+	case err = <-ended:
+	case s := <-signals:
+		fmt.Fprintf(os.Stderr, "tests: %v: stopping what they started\n", s)
+		_ = cmd.Process.Signal(s) // it may have ended of the same signal
+		err = <-ended
+	}
+	killRest()
+	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) {
+		return 0, err
+	}
+	if status := cmd.ProcessState.Sys().(syscall.WaitStatus); status.Signaled() {
+		return 128 + int(status.Signal()), nil
+	}
+	return cmd.ProcessState.ExitCode(), nil
+}
+
+// killRest kills the children of this process, then those of theirs that become
+// its own, and returns when all are gone.
+func killRest() {
+	for {
+		lists, _ := filepath.Glob("/proc/self/task/*/children") // the pattern is sound
+		for _, list := range lists {
+			pids, _ := os.ReadFile(list) // a thread may have ended
+			for _, pid := range strings.Fields(string(pids)) {
+				var n int
+				if _, err := fmt.Sscan(pid, &n); err == nil {
+					_ = syscall.Kill(n, syscall.SIGKILL) // it may have ended
+				}
+			}
+		}
+		if _, err := syscall.Wait4(-1, nil, 0, nil); errors.Is(err, syscall.ECHILD) {
+			return
+		}
+	}
+}
+
+// remove removes a folder and all in it, also where tests mounted disks.
+func remove(dir string) error {
+	mounts, err := os.ReadFile("/proc/self/mounts")
+	if err != nil {
+		return err
+	}
+	lines := strings.Split(string(mounts), "\n")
+	slices.Reverse(lines) // those within others come last
+	for _, line := range lines {
+		if fields := strings.Fields(line); len(fields) > 1 {
+			where := unescape.Replace(fields[1])
+			if strings.HasPrefix(where, dir+"/") {
+				if err := syscall.Unmount(where, 0); err != nil {
+					return fmt.Errorf("unmount %s: %w", where, err)
+				}
+			}
+		}
+	}
+	return os.RemoveAll(dir)
+}
+
+// unescape turns the form of paths in /proc/self/mounts back.
+var unescape = strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`)

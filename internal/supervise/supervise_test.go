@@ -1,0 +1,110 @@
+package supervise
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"go.uber.org/goleak"
+)
+
+const helper = "ROWTOCOL_SUPERVISE_HELPER"
+
+func TestMain(m *testing.M) {
+	if how := os.Getenv(helper); how != "" {
+		code, err := Tests(func() (int, error) { return help(how) })
+		if err != nil {
+			panic(err)
+		}
+		os.Exit(code)
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// help leaves a file, and a process in a session of its own that starts another
+// one; it prints both processes' numbers, and ends or waits.
+func help(how string) (int, error) {
+	if _, err := os.CreateTemp("", ""); err != nil {
+		return 0, err
+	}
+	cmd := exec.Command("sh", "-c", "sleep 1000 & echo $$ $!; wait")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		return 0, err
+	}
+	if err := cmd.Start(); err != nil {
+		return 0, err
+	}
+	line, err := bufio.NewReader(stdout).ReadString('\n')
+	if err != nil {
+		return 0, err
+	}
+	fmt.Print(line)
+	switch how {
+	case "wait":
+		_ = cmd.Wait() // until this process is ended
+	case "crash":
+		panic("crash")
+	}
+	return 3, nil
+}
+
+func TestTests(t *testing.T) {
+	for _, tt := range []struct {
+		how    string
+		signal syscall.Signal
+		code   int
+	}{
+		{"fail", 0, 3},
+		{"crash", 0, 2},
+		{"wait", syscall.SIGINT, 128 + 2},
+		{"wait", syscall.SIGTERM, 128 + 15},
+	} {
+		t.Run(fmt.Sprint(tt.how, tt.signal), func(t *testing.T) {
+			temp := filepath.Join(t.TempDir(), "with a space")
+			if err := os.Mkdir(temp, 0o700); err != nil {
+				t.Fatal(err)
+			}
+			program, err := os.Executable()
+			if err != nil {
+				t.Fatal(err)
+			}
+			cmd := exec.Command(program)
+			cmd.Env = append(os.Environ(), helper+"="+tt.how, "TMPDIR="+temp)
+			stdout, err := cmd.StdoutPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			var processes [2]int
+			if _, err := fmt.Fscanln(stdout, &processes[0], &processes[1]); err != nil {
+				t.Error(err)
+			}
+			if tt.signal != 0 {
+				if err := cmd.Process.Signal(tt.signal); err != nil {
+					t.Error(err)
+				}
+			}
+			_ = cmd.Wait() // the exit code is compared
+			if code := cmd.ProcessState.ExitCode(); code != tt.code {
+				t.Errorf("exit code %d, want %d", code, tt.code)
+			}
+			for _, pid := range processes {
+				if err := syscall.Kill(pid, 0); !errors.Is(err, syscall.ESRCH) {
+					t.Errorf("process %d is still there: %v", pid, err)
+				}
+			}
+			if left, err := os.ReadDir(temp); err != nil || len(left) != 0 {
+				t.Errorf("left %v, %v", left, err)
+			}
+		})
+	}
+}

@@ -1,0 +1,62 @@
+// Package testenv says what tests do where something that they need is missing:
+// they are left out, or fail if ROWTOCOL_E2E is "required". Only tests import it.
+package testenv
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+// Required reports whether a missing thing is a failure. It fails if
+// ROWTOCOL_E2E is anything else than "required" or empty.
+func Required() (bool, error) {
+	switch value := os.Getenv("ROWTOCOL_E2E"); value {
+	case "":
+		return false, nil
+	case "required":
+		return true, nil
+	default:
+		return false, fmt.Errorf("ROWTOCOL_E2E is %q: it can be \"required\" or empty", value)
+	}
+}
+
+// Skip leaves a test out for want of something, or fails it if that is required.
+func Skip(t testing.TB, why string) {
+	t.Helper()
+	required, err := Required()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if required {
+		t.Fatalf("ROWTOCOL_E2E=required, but %s", why)
+	}
+	fmt.Fprintf(os.Stderr, "SKIPPED: %s: %s\n", t.Name(), why)
+	t.Skip(why)
+}
+
+// MissingTools names the programs that are not installed, or returns "". It also
+// finds what only an administrator has on the path.
+func MissingTools(tools ...string) string {
+	var missing []string
+	for _, tool := range tools {
+		if _, err := LookPath(tool); err != nil {
+			missing = append(missing, tool)
+		}
+	}
+	if missing == nil {
+		return ""
+	}
+	return "not installed: " + strings.Join(missing, ", ")
+}
+
+// LookPath returns the path of a program, also of one that only an administrator
+// has on the path.
+func LookPath(tool string) (string, error) {
+	if path, err := exec.LookPath(tool); err == nil {
+		return path, nil
+	}
+	return exec.LookPath("/usr/sbin/" + tool)
+}
