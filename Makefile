@@ -95,7 +95,7 @@ run-matches: bin/e2e.test
 
 e2e-run $(E2E): bin/rowtocol bin/e2e.test
 	@mkdir -p bin/test
-	@cd e2e && ROWTOCOL_PROGRAM="$(CURDIR)/bin/rowtocol" $(TESTS) --raw-command -- \
+	@cd e2e && ROWTOCOL_STARTER=$$PPID ROWTOCOL_PROGRAM="$(CURDIR)/bin/rowtocol" $(TESTS) --raw-command -- \
 	  $(GO) tool test2json -t -p $@ "$(CURDIR)/bin/e2e.test" -test.v=test2json -test.paniconexit0 -test.timeout=$(E2E_TIME) $(WHICH)
 
 # What took longest in the last "make test".
@@ -119,7 +119,7 @@ soak:
 
 clusters:
 	@mkdir -p bin/test
-	@cd e2e/hadooptest && $(TESTS) -- -count=1 -timeout 10m .
+	@cd e2e/hadooptest && ROWTOCOL_STARTER=$$PPID $(TESTS) -- -count=1 -timeout 10m .
 
 # Every fuzz target for FUZZ.
 fuzz:

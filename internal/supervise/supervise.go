@@ -11,20 +11,26 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 
 	"golang.org/x/sys/unix"
 )
 
-// marker is set in the environment of the process that has the tests.
-const marker = "ROWTOCOL_SUPERVISED"
+const (
+	// marker is set in the environment of the process that has the tests.
+	marker = "ROWTOCOL_SUPERVISED"
+	// starter may hold the number of a process whose end terminates the tests,
+	// too: when make is terminated, not all between it and the tests hear of it.
+	starter = "ROWTOCOL_STARTER"
+)
 
 // Tests calls run in a second process of the same program, which has a temporary
 // folder of its own, and returns its exit code; in the second process, it
 // returns what run does. When the second process ends,
 // also after a crash or a timeout, or when the first one is interrupted or
-// terminated, the processes that are left of it are killed and its folder is
+// terminated, or ROWTOCOL_STARTER names a process that ends, the processes that are left of it are killed and its folder is
 // removed. TestMain calls it before it sets anything up.
 func Tests(run func() (int, error)) (code int, err error) {
 	if os.Getenv(marker) != "" {
@@ -34,6 +40,9 @@ func Tests(run func() (int, error)) (code int, err error) {
 	// Notify also counts where a signal was ignored, as "go tool test2json" does
 	// for what it starts.
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)
+	if err := terminateAfter(os.Getenv(starter), signals); err != nil {
+		return 0, fmt.Errorf("%s: %w", starter, err)
+	}
 	// Whose parent has ended becomes a child of this process.
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return 0, fmt.Errorf("become the reaper: %w", err)
@@ -72,6 +81,37 @@ func Tests(run func() (int, error)) (code int, err error) {
 		return 128 + int(status.Signal()), nil
 	}
 	return cmd.ProcessState.ExitCode(), nil
+}
+
+// terminateAfter sends SIGTERM when the process of this number has ended.
+func terminateAfter(number string, to chan<- os.Signal) error {
+	if number == "" {
+		return nil
+	}
+	pid, err := strconv.Atoi(number)
+	if err != nil {
+		return err
+	}
+	fd, err := unix.PidfdOpen(pid, 0)
+	if errors.Is(err, unix.ESRCH) {
+		to <- syscall.SIGTERM
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	go func() {
+		ended := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
+		for {
+			if n, err := unix.Poll(ended, -1); n > 0 {
+				to <- syscall.SIGTERM
+				return
+			} else if !errors.Is(err, unix.EINTR) {
+				return
+			}
+		}
+	}()
+	return nil
 }
 
 // killRest kills the children of this process, then those of theirs that become

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"syscall"
 	"testing"
 
@@ -57,16 +58,25 @@ func help(how string) (int, error) {
 
 func TestTests(t *testing.T) {
 	for _, tt := range []struct {
-		how    string
-		signal syscall.Signal
-		code   int
+		name, how string
+		stop      func(tests, starter *os.Process) error
+		code      int
 	}{
-		{"fail", 0, 3},
-		{"crash", 0, 2},
-		{"wait", syscall.SIGINT, 128 + 2},
-		{"wait", syscall.SIGTERM, 128 + 15},
+		{"fails", "fail", nil, 3},
+		{"crashes", "crash", nil, 2},
+		{"is interrupted", "wait", func(tests, _ *os.Process) error { return tests.Signal(os.Interrupt) }, 128 + 2},
+		{"is terminated", "wait", func(tests, _ *os.Process) error { return tests.Signal(syscall.SIGTERM) }, 128 + 15},
+		{"is deserted", "wait", func(_, starter *os.Process) error { return starter.Kill() }, 128 + 15},
 	} {
-		t.Run(fmt.Sprint(tt.how, tt.signal), func(t *testing.T) {
+		t.Run(tt.name, func(t *testing.T) {
+			begin := exec.Command("sleep", "1000")
+			if err := begin.Start(); err != nil {
+				t.Fatal(err)
+			}
+			defer func() {
+				_ = begin.Process.Kill() // it may be the one that ended
+				_ = begin.Wait()
+			}()
 			temp := filepath.Join(t.TempDir(), "with a space")
 			if err := os.Mkdir(temp, 0o700); err != nil {
 				t.Fatal(err)
@@ -76,7 +86,7 @@ func TestTests(t *testing.T) {
 				t.Fatal(err)
 			}
 			cmd := exec.Command(program)
-			cmd.Env = append(os.Environ(), helper+"="+tt.how, "TMPDIR="+temp)
+			cmd.Env = append(os.Environ(), helper+"="+tt.how, "TMPDIR="+temp, starter+"="+strconv.Itoa(begin.Process.Pid))
 			stdout, err := cmd.StdoutPipe()
 			if err != nil {
 				t.Fatal(err)
@@ -88,8 +98,8 @@ func TestTests(t *testing.T) {
 			if _, err := fmt.Fscanln(stdout, &processes[0], &processes[1]); err != nil {
 				t.Error(err)
 			}
-			if tt.signal != 0 {
-				if err := cmd.Process.Signal(tt.signal); err != nil {
+			if tt.stop != nil {
+				if err := tt.stop(cmd.Process, begin.Process); err != nil {
 					t.Error(err)
 				}
 			}
