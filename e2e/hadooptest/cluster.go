@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"syscall"
 	"time"
 )
 
@@ -50,6 +51,9 @@ func Start(ctx context.Context, dir string, config Config) (*Cluster, error) {
 	if dir, err = filepath.Abs(dir); err != nil {
 		return nil, err
 	}
+	if err := checkFolder(dir); err != nil {
+		return nil, err
+	}
 	c := &Cluster{kit: kit, dir: dir, config: config, host: "127.0.0.1"}
 	if config.Kerberos != nil {
 		c.host = "localhost" // what the principals of the services name
@@ -59,6 +63,27 @@ func Start(ctx context.Context, dir string, config Config) (*Cluster, error) {
 		return nil, err
 	}
 	return c, nil
+}
+
+// checkFolder refuses a folder in which data nodes do not run, because its path
+// needs escapes in a URI, and one on a disk that is nearly full: there, name
+// nodes stay in safe mode, and data nodes take no blocks.
+func checkFolder(dir string) error {
+	const needed = 512 // MiB
+	if escaped(dir) != dir {
+		return fmt.Errorf("hadooptest: Hadoop does not run in a folder with a path like %q: choose another TMPDIR", dir)
+	}
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return err
+	}
+	var disk syscall.Statfs_t
+	if err := syscall.Statfs(dir, &disk); err != nil {
+		return fmt.Errorf("free space of %s: %w", dir, err)
+	}
+	if free := disk.Bavail * uint64(disk.Bsize) >> 20; free < needed {
+		return fmt.Errorf("hadooptest: %d MiB are free in %s, and a cluster needs %d", free, dir, needed)
+	}
+	return nil
 }
 
 func (c *Cluster) start(ctx context.Context) error {
@@ -213,10 +238,11 @@ func (c *Cluster) daemon(name, class string, own properties) *Daemon {
 }
 
 func (c *Cluster) javaFlags() []string {
-	if c.config.Kerberos == nil {
-		return nil
+	flags := []string{"-Djava.io.tmpdir=" + c.path("tmp")}
+	if c.config.Kerberos != nil {
+		flags = append(flags, "-Djava.security.krb5.conf="+c.config.Kerberos.Conf())
 	}
-	return []string{"-Djava.security.krb5.conf=" + c.config.Kerberos.Conf()}
+	return flags
 }
 
 func (c *Cluster) daemons() []*Daemon {

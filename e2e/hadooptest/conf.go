@@ -7,6 +7,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"net"
+	"net/url"
 	"os"
 	"os/user"
 	"path/filepath"
@@ -52,6 +53,12 @@ func (p properties) xml() string {
 	b.WriteString("</configuration>\n")
 	return b.String()
 }
+
+// fileURI returns the URI of a local path.
+func fileURI(path string) string { return "file://" + escaped(path) }
+
+// escaped returns a path as it stands in a URI.
+func escaped(path string) string { return (&url.URL{Path: path}).EscapedPath() }
 
 // defines returns the properties as Java tools take them on the command line.
 func (p properties) defines() []string {

@@ -32,7 +32,7 @@ func (c *Cluster) addHTTPFS(core properties, port int) error {
 	if err := os.WriteFile(filepath.Join(c.ConfDir(), "httpfs-site.xml"), []byte(site.xml()), 0o666); err != nil {
 		return err
 	}
-	var flags []string
+	flags := c.javaFlags()
 	for name, dir := range map[string]string{
 		"httpfs.home.dir": "httpfs", "httpfs.log.dir": "httpfs/log", "httpfs.temp.dir": "httpfs/temp",
 		"httpfs.config.dir": "conf", "httpfs.hadoop.config.dir": "conf",

@@ -152,14 +152,14 @@ func (k kit) prepare() error {
 		return err
 	}
 	core := properties{"fs.defaultFS": "hdfs://127.0.0.1:8020", "hadoop.tmp.dir": dir}
-	hdfs := properties{"dfs.namenode.name.dir": "file://" + k.name}
+	hdfs := properties{"dfs.namenode.name.dir": fileURI(k.name)}
 	if err := writeConf(dir, core, hdfs); err != nil {
 		return err
 	}
 	keys := filepath.Join(dir, "keys.jceks")
 	for _, args := range [][]string{
 		{"org.apache.hadoop.hdfs.server.namenode.NameNode", "-format", "-nonInteractive", "-force"},
-		{"org.apache.hadoop.crypto.key.KeyShell", "create", EncryptionKey, "-size", "128", "-provider", "jceks://file" + keys},
+		{"org.apache.hadoop.crypto.key.KeyShell", "create", EncryptionKey, "-size", "128", "-provider", "jceks://file" + escaped(keys)},
 	} {
 		cmd := exec.Command("java", k.javaArgs(dir, nil, args...)...)
 		cmd.Env = environment()
