@@ -7,6 +7,8 @@
 //	ROWTOCOL_PROGRAM=FILE   the built program; default: one that is built now
 //	ROWTOCOL_E2E=required   fail, rather than skip, without Java and Maven,
 //	                        Hadoop, a Kerberos server, Chromium, Python's
-//	                        packages, or the right to mount small disks
+//	                        packages, or the right to mount small disks;
+//	                        default: skip
+//	ROWTOCOL_STARTER=PID    a process whose end ends the tests, too
 //	ROWTOCOL_SOAK=N         number of kills, default 2; with it, nothing is thinned
 package e2e

@@ -18,8 +18,9 @@
 // the working tree, and runs them with -test.short; what these build with the go
 // command is built without the guard, too. A test that fails, crashes or hangs
 // has noticed: tests hang that take ten times as long as with all guards, and
-// half a minute at least. A mark may name further packages, by their directories
-// below the module's root, whose tests are run if the guard's own do not notice:
+// half a minute at least. Tests that something else kills are an error. A mark
+// may name further packages, by their directories below the module's root, whose
+// tests are run if the guard's own do not notice:
 //
 //	//guard: a renamed file could be lost (tests: ./reducer ./store/location)
 //
@@ -30,5 +31,5 @@
 // rewritten as a statement of its own.
 //
 // Each guard is printed in a line, as noticed, SURVIVED or error. The exit code
-// is 1 unless all were noticed.
+// is 1 unless there are guards and all were noticed.
 package main

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -38,6 +39,9 @@ func run(ctx context.Context, w io.Writer, patterns []string, parallel int, time
 	guards, err := m.guards(ctx, patterns)
 	if err != nil {
 		return false, err
+	}
+	if len(guards) == 0 {
+		return false, errors.New("no guard is marked in these packages")
 	}
 	scratch, err := os.MkdirTemp("", "mutants-")
 	if err != nil {

@@ -130,6 +130,36 @@ func TestDo(t *testing.T) {
 	t.Error(Do())
 }
 `,
+	"killed/killed.go": `package killed
+
+func Do() error {
+	//guard: the tests are killed
+	return errNone
+}
+
+var errNone error
+`,
+	"killed/killed_test.go": `package killed
+
+import (
+	"os"
+	"testing"
+)
+
+func TestDo(t *testing.T) {
+	if p, err := os.FindProcess(os.Getpid()); err != nil || p.Kill() != nil {
+		t.Error(err)
+	}
+}
+`,
+	"nowhere/nowhere.go": `package nowhere
+
+func Do() error {
+	//guard: the other tests do not exist (tests: ./nope)
+	return nil
+}
+`,
+	"nowhere/nowhere_test.go": "package nowhere\n\nimport \"testing\"\n\nfunc TestNothing(*testing.T) {}\n",
 	"untested/untested.go": `package untested
 
 func Do() error {
@@ -140,7 +170,11 @@ func Do() error {
 }
 
 func TestRun(t *testing.T) {
-	dir := t.TempDir()
+	dir, temp := t.TempDir(), filepath.Join(t.TempDir(), "with a space")
+	if err := os.Mkdir(temp, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("TMPDIR", temp)
 	for name, text := range sample {
 		file := filepath.Join(dir, name)
 		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
@@ -161,8 +195,10 @@ func TestRun(t *testing.T) {
 		want     []string // begins of the lines, sorted
 	}{
 		{"all", nil, false, []string{
-			"8 guards: 3 noticed, 1 survived, 4 errors",
+			"10 guards: 3 noticed, 1 survived, 6 errors",
 			"SURVIVED sum/sum.go:19 noticed by nobody (./sum ./next, ",
+			"error    killed/killed.go:4 the tests are killed (the tests of ./killed were ended from outside: signal: killed, ",
+			"error    nowhere/nowhere.go:4 the other tests do not exist (there is no folder ./nope, ",
 			"error    sum/sum.go:25 gone, the function has no end (does not compile: ",
 			"error    sum/sum.go:31 a declaration (a declaration cannot be disabled, ",
 			"error    unsound/unsound.go:4 the tests fail anyway (the tests of ./unsound fail without any change: TestDo, ",
@@ -171,7 +207,10 @@ func TestRun(t *testing.T) {
 			"noticed  sum/sum.go:6 noticed by its own tests (./sum TestTooLong, ",
 			"noticed  tool/tool.go:6 noticed by a test of the built program (./tool TestMissing, ",
 		}},
-		{"no guards", []string{"./next"}, true, []string{"0 guards: 0 noticed, 0 survived, 0 errors"}},
+		{"one package", []string{"./tool"}, true, []string{
+			"1 guards: 1 noticed, 0 survived, 0 errors",
+			"noticed  tool/tool.go:6 noticed by a test of the built program (./tool TestMissing, ",
+		}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -192,7 +231,9 @@ func TestRun(t *testing.T) {
 			}
 		})
 	}
-	if _, err := run(context.Background(), new(strings.Builder), []string{"./missing"}, 1, time.Minute); err == nil {
-		t.Error("no error for a package that does not exist")
+	for _, packages := range [][]string{{"./missing"}, {"./missing/..."}, {"./tool", "./missing/..."}, {"./next"}} {
+		if _, err := run(context.Background(), new(strings.Builder), packages, 1, time.Minute); err == nil {
+			t.Errorf("no error for %q, where no guard is", packages)
+		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -16,7 +17,7 @@ import (
 type module struct{ root string }
 
 func openModule(ctx context.Context) (*module, error) {
-	out, err := goCommand(ctx, "", "list", "-m", "-f", "{{.Dir}}")
+	out, err := goCommand(ctx, "", os.TempDir(), "list", "-m", "-f", "{{.Dir}}")
 	if err != nil {
 		return nil, err
 	}
@@ -45,7 +46,7 @@ func (m *module) list(ctx context.Context, patterns []string) ([]listed, error) 
 	if len(patterns) == 0 {
 		dir, patterns = m.root, []string{"./..."}
 	}
-	out, err := goCommand(ctx, dir, append([]string{"list", "-json=Dir,GoFiles,CgoFiles", "--"}, patterns...)...)
+	out, err := goCommand(ctx, dir, os.TempDir(), append([]string{"list", "-json=Dir,GoFiles,CgoFiles", "--"}, patterns...)...)
 	if err != nil {
 		return nil, err
 	}
@@ -61,14 +62,18 @@ func (m *module) list(ctx context.Context, patterns []string) ([]listed, error) 
 	}
 }
 
-// goCommand runs the go command in a directory and returns what it prints. The
-// error ends with its messages.
-func goCommand(ctx context.Context, dir string, args ...string) ([]byte, error) {
+// goCommand runs the go command in a directory, with another one for temporary
+// files, of which it leaves some when ctx ends. It returns what it prints. The
+// error ends with its messages. A pattern without packages is an error, too.
+func goCommand(ctx context.Context, dir, temp string, args ...string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, "go", args...)
-	cmd.Dir = dir
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), "TMPDIR="+temp)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
+	if err == nil && bytes.Contains(stderr.Bytes(), []byte("matched no packages")) {
+		err = errors.New("a pattern matches nothing")
+	}
 	if err != nil {
 		return nil, fmt.Errorf("go %s: %w\n%s", args[0], err, bytes.TrimSpace(stderr.Bytes()))
 	}

@@ -8,6 +8,7 @@ import (
 	"go/parser"
 	"go/token"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -26,7 +27,7 @@ type guard struct {
 const mark = "//guard:"
 
 var (
-	nearMark  = regexp.MustCompile(`^//\s*(?i:guards?)\s*:`)
+	nearMark  = regexp.MustCompile(`^(//|/\*)((?i:guards?)\b|\s*(?i:guards?)\s*:)`)
 	testsList = regexp.MustCompile(`\s*\(tests:([^()]*)\)$`)
 )
 
@@ -110,6 +111,9 @@ func disable(fset *token.FileSet, tree *ast.File, src []byte, line int) ([]byte,
 		}
 		e.around(s, "if false { ", " }; return nil")
 	case *ast.CaseClause:
+		if hasTag(tree, s) {
+			return nil, errors.New("a case of a switch with a tag cannot be disabled")
+		}
 		if len(s.List) == 0 {
 			return nil, errors.New("a default clause cannot be disabled")
 		}
@@ -168,6 +172,21 @@ func statementAt(fset *token.FileSet, tree *ast.File, line int) (ast.Stmt, *ast.
 	}
 	search(tree, nil)
 	return found, results
+}
+
+// hasTag reports whether a case is of a switch that compares it with a value or
+// a type.
+func hasTag(tree *ast.File, clause *ast.CaseClause) (tag bool) {
+	ast.Inspect(tree, func(n ast.Node) bool {
+		switch s := n.(type) {
+		case *ast.SwitchStmt:
+			tag = tag || s.Tag != nil && slices.Contains(s.Body.List, ast.Stmt(clause))
+		case *ast.TypeSwitchStmt:
+			tag = tag || slices.Contains(s.Body.List, ast.Stmt(clause))
+		}
+		return !tag
+	})
+	return tag
 }
 
 // isError reports whether a function with these results returns one error.

@@ -64,6 +64,11 @@ func TestDisableRefuses(t *testing.T) {
 		{"tests but no reason", inFunction("//guard: (tests: ./a)\nx()"), "does not say"},
 		{"an empty list of tests", inFunction("//guard: w (tests: )\nx()"), "empty"},
 		{"written otherwise", inFunction("// guard: w\nx()"), "is written"},
+		{"written without a colon", inFunction("//guard w\nx()"), "is written"},
+		{"written as a block", inFunction("/*guard: w*/\nx()"), "is written"},
+		{"written as a block with a blank", inFunction("/* guard: w */\nx()"), "is written"},
+		{"a case of a switch with a tag", inFunction("switch bad {\n//guard: w\ncase true:\nx()\n}"), "with a tag"},
+		{"a case of a switch with a type", inFunction("switch v.(type) {\n//guard: w\ncase int:\nx()\n}"), "with a tag"},
 		{"written with a capital", inFunction("//Guard: w\nx()"), "is written"},
 		{"an empty line between", inFunction("//guard: w\n\nx()"), "no statement"},
 		{"above a declaration", "package p\n\n//guard: w\nvar x = 1\n", "no statement"},
@@ -94,6 +99,7 @@ func TestFindGuards(t *testing.T) {
 //guard: x could be lost (tests: ./a ./b/c)
 x()
 // the guard: of y is not marked
+// Guards of y are not, either.
 y()
 s := "//guard: not a comment"
 //guard: z (the last one) could be lost
@@ -113,7 +119,7 @@ z(s)`)
 		}
 		got = append(got, facts{g.line, g.why})
 	}
-	want := []facts{{5, "x could be lost"}, {10, "z (the last one) could be lost"}}
+	want := []facts{{5, "x could be lost"}, {11, "z (the last one) could be lost"}}
 	if !slices.Equal(got, want) {
 		t.Fatalf("found %v, want %v", got, want)
 	}

@@ -10,8 +10,10 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -45,7 +47,7 @@ func (t *trials) try(ctx context.Context, g placed) (verdict, string) {
 		return failed, err.Error()
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	overlay, err := writeOverlay(dir, g.file, g.mutant)
+	overlay, err := writeOverlay(dir, map[string][]byte{g.file: g.mutant})
 	if err != nil {
 		return failed, err.Error()
 	}
@@ -66,14 +68,17 @@ func (t *trials) try(ctx context.Context, g placed) (verdict, string) {
 	return survived, strings.Join(packages, " ")
 }
 
-// writeOverlay writes the mutant and the file that puts it in place of the
-// original for the go command.
-func writeOverlay(dir, file string, mutant []byte) (string, error) {
-	replacement := filepath.Join(dir, filepath.Base(file))
-	if err := os.WriteFile(replacement, mutant, 0o600); err != nil {
-		return "", err
+// writeOverlay writes the mutants of files and the file that puts them in place
+// of the originals for the go command.
+func writeOverlay(dir string, mutants map[string][]byte) (string, error) {
+	replace := map[string]string{}
+	for file, mutant := range mutants {
+		replace[file] = filepath.Join(dir, filepath.Base(file))
+		if err := os.WriteFile(replace[file], mutant, 0o600); err != nil {
+			return "", err
+		}
 	}
-	text, err := json.Marshal(map[string]any{"Replace": map[string]string{file: replacement}})
+	text, err := json.Marshal(map[string]any{"Replace": replace})
 	if err != nil {
 		return "", err
 	}
@@ -85,7 +90,8 @@ func writeOverlay(dir, file string, mutant []byte) (string, error) {
 const leastTimeout = 30 * time.Second
 
 // unchanged checks once per package that its tests exist and pass as they are:
-// otherwise every guard would seem to be noticed. It returns how long they take.
+// otherwise every guard would seem to be noticed. They run as they do for a guard,
+// with an overlay, which is empty. It returns how long they take.
 func (t *trials) unchanged(ctx context.Context, pkg string) (time.Duration, error) {
 	t.mu.Lock()
 	check, ok := t.sound[pkg]
@@ -96,7 +102,11 @@ func (t *trials) unchanged(ctx context.Context, pkg string) (time.Duration, erro
 				return 0, err
 			}
 			defer func() { _ = os.RemoveAll(dir) }()
-			by, took, err := t.test(ctx, dir, pkg, "", t.timeout)
+			overlay, err := writeOverlay(dir, nil)
+			if err != nil {
+				return 0, err
+			}
+			by, took, err := t.test(ctx, dir, pkg, overlay, t.timeout)
 			if err == nil && by != "" {
 				err = fmt.Errorf("the tests of %s fail without any change: %s", pkg, by)
 			}
@@ -124,11 +134,10 @@ func (t *trials) test(ctx context.Context, dir, pkg, overlay string, timeout tim
 // compile compiles the tests of a package.
 func (t *trials) compile(ctx context.Context, dir, pkg, overlay string) (binary string, err error) {
 	binary = filepath.Join(dir, "package.test")
-	args := []string{"test", "-c", "-vet=off", "-o", binary}
-	if overlay != "" {
-		args = append(args, "-overlay", overlay)
+	if info, err := os.Stat(filepath.Join(t.module.root, pkg)); err != nil || !info.IsDir() {
+		return "", fmt.Errorf("there is no folder %s", pkg)
 	}
-	if _, err := goCommand(ctx, t.module.root, append(args, pkg)...); err != nil {
+	if _, err := goCommand(ctx, t.module.root, dir, "test", "-c", "-vet=off", "-o", binary, "-overlay", overlay, pkg); err != nil {
 		return "", fmt.Errorf("does not compile: %w", err)
 	}
 	if _, err := os.Stat(binary); err != nil {
@@ -143,12 +152,11 @@ func (t *trials) run(ctx context.Context, dir, pkg, overlay, binary string, time
 	// The tests end themselves in time unless even that is broken.
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout+10*time.Second, errHangs)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, binary, "-test.short", "-test.failfast", "-test.timeout="+timeout.String())
+	cmd := exec.CommandContext(ctx, binary, "-test.short", "-test.failfast", "-test.paniconexit0", "-test.timeout="+timeout.String())
 	cmd.Dir = filepath.Join(t.module.root, pkg)
-	cmd.Env = append(os.Environ(), "ROWTOCOL_SOAK=", "TMPDIR="+dir) // what a crash leaves goes with it
-	if overlay != "" {                                              // for tests that build what they run
-		cmd.Env = append(cmd.Env, "GOFLAGS="+strings.TrimSpace(os.Getenv("GOFLAGS")+" -overlay="+overlay))
-	}
+	cmd.Env = append(os.Environ(), "ROWTOCOL_SOAK=", "TMPDIR="+dir, // what a crash leaves goes with it
+		// For tests that build what they run. The quotes are for paths with spaces.
+		"GOFLAGS="+strings.TrimSpace(os.Getenv("GOFLAGS")+" '-overlay="+overlay+"'"))
 	cmd.WaitDelay = 10 * time.Second
 	var output bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &output, &output
@@ -160,7 +168,16 @@ func (t *trials) run(ctx context.Context, dir, pkg, overlay, binary string, time
 	if !errors.As(err, &exit) && !errors.Is(context.Cause(ctx), errHangs) {
 		return "", err
 	}
+	if context.Cause(ctx) == nil && killed(exit) {
+		return "", fmt.Errorf("the tests of %s were ended from outside: %w", pkg, exit)
+	}
 	return whichFailed(output.Bytes()), nil
+}
+
+// killed reports whether a process ended by a signal that others send.
+func killed(exit *exec.ExitError) bool {
+	status := exit.Sys().(syscall.WaitStatus)
+	return status.Signaled() && slices.Contains([]syscall.Signal{syscall.SIGKILL, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP}, status.Signal())
 }
 
 var errHangs = errors.New("hangs")
