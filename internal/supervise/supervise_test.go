@@ -27,10 +27,18 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// help leaves a file, and a process in a session of its own that starts another
-// one; it prints both processes' numbers, and ends or waits.
+// help leaves a file, a mounted disk where that is allowed, and a process in a
+// session of its own that starts another one; it prints both processes' numbers,
+// and ends or waits.
 func help(how string) (int, error) {
 	if _, err := os.CreateTemp("", ""); err != nil {
+		return 0, err
+	}
+	disk, err := os.MkdirTemp("", "a disk")
+	if err != nil {
+		return 0, err
+	}
+	if err := syscall.Mount("tmpfs", disk, "tmpfs", 0, "size=64k"); err != nil && !errors.Is(err, syscall.EPERM) {
 		return 0, err
 	}
 	cmd := exec.Command("sh", "-c", "sleep 1000 & echo $$ $!; wait")
