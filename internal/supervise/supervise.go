@@ -40,6 +40,8 @@ func Tests(run func() (int, error)) (code int, err error) {
 	// Notify also counts where a signal was ignored, as "go tool test2json" does
 	// for what it starts.
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)
+	// Who reads the messages may have been terminated, too.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	if err := terminateAfter(os.Getenv(starter), signals); err != nil {
 		return 0, fmt.Errorf("%s: %w", starter, err)
 	}

@@ -99,6 +99,9 @@ func TestTests(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			if tt.stop != nil {
+				cmd.Stderr = unread(t)
+			}
 			if err := cmd.Start(); err != nil {
 				t.Fatal(err)
 			}
@@ -125,4 +128,18 @@ func TestTests(t *testing.T) {
 			}
 		})
 	}
+}
+
+// unread returns a pipe that nobody reads any more.
+func unread(t *testing.T) *os.File {
+	t.Helper()
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = w.Close() })
+	if err := r.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return w
 }
