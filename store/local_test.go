@@ -140,6 +140,34 @@ func TestCommitFindsShortFile(t *testing.T) {
 	}
 }
 
+// unsoundFile breaks off each read.
+type unsoundFile struct {
+	size int64
+	data string
+	err  error
+}
+
+func (f unsoundFile) ReadAt(p []byte, _ int64) (int, error) { return copy(p, f.data), f.err }
+func (f unsoundFile) Close() error                          { return nil }
+func (f unsoundFile) Size() int64                           { return f.size }
+func (f unsoundFile) Name() string                          { return "f" }
+
+func TestReadWhole(t *testing.T) {
+	for name, tt := range map[string]struct {
+		file unsoundFile
+		is   error
+	}{
+		"sound, with its end": {unsoundFile{5, "hello", io.EOF}, nil},
+		"longer than wanted":  {unsoundFile{11, "hello world", nil}, ErrTooLarge},
+		"on a failing disk":   {unsoundFile{5, "hel", syscall.EIO}, syscall.EIO},
+		"cut short":           {unsoundFile{5, "hel", io.EOF}, ErrUnavailable},
+	} {
+		if data, err := readWhole(tt.file, 10); !errors.Is(err, tt.is) || (err == nil) != (string(data) == "hello") {
+			t.Errorf("%s: %q, %v", name, data, err)
+		}
+	}
+}
+
 // Users compare stores, also in maps.
 func TestLocalIsComparable(t *testing.T) {
 	if kinds := map[Store]bool{Local(): true}; !kinds[Local()] {

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/rowtocol/rowtocol/column"
 	"github.com/rowtocol/rowtocol/format"
 )
@@ -175,6 +177,14 @@ func TestRowGroupRefuses(t *testing.T) {
 		if _, err := g.Begin(0, &b); err == nil {
 			t.Errorf("a block of %d rows from %d was taken", b.Rows, b.FirstRow)
 		}
+	}
+	huge, err := unix.Mmap(-1, 0, 1<<31, unix.PROT_NONE, unix.MAP_ANON|unix.MAP_PRIVATE|unix.MAP_NORESERVE)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = unix.Munmap(huge) }()
+	if _, err := g.Begin(0, &column.Block{Rows: 1, Data: huge}); err == nil {
+		t.Error("a block of 2 GiB was taken")
 	}
 	if _, err := g.Finish(1); err == nil {
 		t.Error("a row group without its row was finished")

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"slices"
 	"testing"
 
@@ -60,6 +61,30 @@ func TestOneZeroChecksum(t *testing.T) {
 	}
 	clear(b[blocks[0].Offset+blocks[0].StoredSize:][:checksumSize(ChecksumJava)])
 	wantKind(t, "one checksum of zero", b, damage.Checksum)
+}
+
+// Compressed blocks and those with checksums of the specification have no
+// zeros of Java's, however many there are.
+func TestAllChecksumsZero(t *testing.T) {
+	for _, o := range []Options{{Codec: "deflate"}, {Codec: "null", Checksum: ChecksumSpec}} {
+		b := sampleFile(t, newSampler(15), 6, 3, o)
+		f := openBytes(t, b)
+		blocks, err := f.Blocks(2)
+		if err != nil || len(blocks) < 2 {
+			t.Fatalf("%d blocks, %v", len(blocks), err)
+		}
+		for _, d := range blocks {
+			clear(b[d.Offset+d.StoredSize:][:checksumSize(f.Columns()[2].Checksum)])
+		}
+		wantKind(t, "all checksums of zero", b, damage.Checksum)
+	}
+}
+
+func TestTableCRCOfAnotherLength(t *testing.T) {
+	for _, n := range []int{0, 3, 5} {
+		b := rawFile{version: 2, meta: Metadata{{TableCRCKey, make([]byte, n)}}}.bytes()
+		wantKind(t, fmt.Sprintf("a CRC of %d bytes", n), b, damage.Header)
+	}
 }
 
 // A stream that ends before its block does leaves bytes that nobody reads.

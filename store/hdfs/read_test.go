@@ -53,6 +53,7 @@ func TestUnsoundFile(t *testing.T) {
 		"still written":           {stored(5, d.port()).with("getBlockLocations", located(5, true, false, block("1", 5, d.port()))), store.ErrBeingWritten},
 		"longer than expected":    {stored(1<<50, d.port()), store.ErrTooLarge},
 		"grows":                   {stored(5, d.port()).with("getFileInfo", aFile(5), aFile(6)), store.ErrUnavailable},
+		"grows before a read":     {stored(5, d.port()).with("getFileInfo", aFile(5), aFile(5), aFile(6)), errReplaced},
 		"becomes empty":           {stored(5, d.port()).with("getFileInfo", aFile(5), aFile(0)), errReplaced},
 		"replaced before a read":  {stored(5, d.port()).with("getFileInfo", aFile(5), aFile(5), another), store.ErrUnavailable},
 		"a block that ends early": {stored(7, d.port()), store.ErrUnavailable},
