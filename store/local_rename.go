@@ -63,6 +63,7 @@ func (l local) renameWithoutFlag(from, to string) error {
 	if err != nil {
 		return err
 	}
+	//guard: a directory that another makes at the same moment would be replaced
 	if info.IsDir() {
 		if err := l.sys.mkdir(to); err != nil {
 			return err
