@@ -166,3 +166,20 @@ func TestWrongIndex(t *testing.T) {
 	b[at] = 1
 	wantKind(t, "values that do not ascend", b, damage.Value)
 }
+
+// TestSnappySizes has lengths that contradict the table, or that no bytes as few
+// as these can make.
+func TestSnappySizes(t *testing.T) {
+	stored, err := encoderOf("snappy").encode(nil, []byte("hello"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	z := decompressor{codec: "snappy"}
+	if _, err := z.decode(nil, stored, 4); !errors.Is(err, errRawSize) {
+		t.Errorf("5 bytes for 4: %v", err)
+	}
+	const huge = 1 << 30
+	if _, err := z.decode(nil, binary.AppendUvarint(nil, huge), huge); !errors.Is(err, errRawSize) {
+		t.Errorf("1 GiB of 5 bytes: %v", err)
+	}
+}
