@@ -53,7 +53,6 @@ func TestUnsoundFile(t *testing.T) {
 		"still written":           {stored(5, d.port()).with("getBlockLocations", located(5, true, false, block("1", 5, d.port()))), store.ErrBeingWritten},
 		"longer than expected":    {stored(1<<50, d.port()), store.ErrTooLarge},
 		"grows":                   {stored(5, d.port()).with("getFileInfo", aFile(5), aFile(6)), store.ErrUnavailable},
-		"grows before a read":     {stored(5, d.port()).with("getFileInfo", aFile(5), aFile(5), aFile(6)), errReplaced},
 		"becomes empty":           {stored(5, d.port()).with("getFileInfo", aFile(5), aFile(0)), errReplaced},
 		"replaced before a read":  {stored(5, d.port()).with("getFileInfo", aFile(5), aFile(5), another), store.ErrUnavailable},
 		"a block that ends early": {stored(7, d.port()), store.ErrUnavailable},
@@ -153,5 +152,14 @@ func TestUnsoundListing(t *testing.T) {
 				t.Errorf("%+v, %v", infos, err)
 			}
 		})
+	}
+}
+
+// TestAppendedFile keeps its number, and is known by its length.
+func TestAppendedFile(t *testing.T) {
+	d := newDataNode(t, "hello")
+	n, s := newNameNode(t, stored(5, d.port()).with("getFileInfo", aFile(5), aFile(5), aFile(6)))
+	if data, err := s.readFile(bounded(t), "/f", 10); err == nil || len(n.requests("getFileInfo")) < 3 {
+		t.Errorf("read %q, %v", data, err)
 	}
 }
