@@ -293,7 +293,7 @@ func TestReconnect(t *testing.T) {
 				}
 			})
 			defer close(release)
-			r, err := (&opener{s, "/f"}).OpenAt(ctx, 0, -1)
+			r, err := (&opener{store: s, path: "/f"}).OpenAt(ctx, 0, -1)
 			if err != nil {
 				t.Fatal(err)
 			}
