@@ -237,7 +237,9 @@ func TestHangUp(t *testing.T) {
 // where it was.
 func TestBrokenDownload(t *testing.T) {
 	const data = "0123456789abcdefghijklmnopqrstuvwxyz"
+	downloads := 0
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		downloads++
 		rest := data
 		if off := r.URL.Query().Get("offset"); off != "" {
 			var n int
@@ -256,8 +258,8 @@ func TestBrokenDownload(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, err := io.ReadAll(r)
-	if err != nil || string(got) != data[3:] {
-		t.Errorf("read %q, %v", got, err)
+	if err != nil || string(got) != data[3:] || downloads != 7 {
+		t.Errorf("read %q, %v, in %d downloads", got, err, downloads)
 	}
 	if err := r.Close(); err != nil {
 		t.Error(err)
