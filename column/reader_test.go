@@ -58,6 +58,7 @@ func TestReaderRefuses(t *testing.T) {
 		{"a string beyond the block", String, false, 1, []byte{8, 'x'}, value, damage.Value},
 		{"a string of 2^40 bytes", Bytes, false, 1, long(1 << 40), value, damage.Value},
 		{"an int of more than 32 bits", Int, false, 1, long(math.MaxInt32 + 1), value, damage.Value},
+		{"an int below 32 bits", Int, false, 1, long(math.MinInt32 - 1), value, damage.Value},
 		{"an int of more than 5 bytes", Int, false, 1, []byte{0x80, 0x80, 0x80, 0x80, 0x80, 0}, value, damage.Value},
 		{"a run of three of two lengths", Null, true, 2, []byte{5}, length, damage.Count},
 		{"a length of more than 32 bits", Null, true, 1, long(math.MaxInt32 + 1), length, damage.Value},

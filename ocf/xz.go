@@ -28,11 +28,11 @@ func (d *Decoder) xz(dst, src []byte) ([]byte, error) {
 }
 
 // checkXZ walks the structure of xz streams without decompressing, and limits
-// their dictionaries and the sum of their uncompressed sizes. Checksums of the
-// data and reserved values are left to the decoder.
+// their dictionaries. Checksums of the data and reserved values are left to the
+// decoder, and the uncompressed size to what reads from it.
 func checkXZ(src []byte, maxBlock int64) error {
 	c := xzCursor{p: src}
-	var total, dict int64
+	var dict int64
 	for len(c.p) > 0 && !c.bad {
 		if binary.LittleEndian.Uint32(c.look(4)) == 0 {
 			c.take(4) // stream padding
@@ -42,7 +42,7 @@ func checkXZ(src []byte, maxBlock int64) error {
 		c.take(12)
 		for c.look(1)[0] != 0 && !c.bad {
 			dict = max(dict, c.blockHeader())
-			total += c.chunks()
+			c.chunks()
 			c.take(-c.used & 3)
 			c.take(sum)
 		}
@@ -53,8 +53,8 @@ func checkXZ(src []byte, maxBlock int64) error {
 	switch {
 	case c.bad:
 		return errXZ
-	//guard: a dictionary or a stream beyond the limit would get memory
-	case dict > max(maxXZDict, maxBlock), total > maxBlock:
+	//guard: a dictionary beyond the limit would get memory
+	case dict > max(maxXZDict, maxBlock):
 		return ErrTooLarge
 	}
 	return nil
@@ -126,32 +126,26 @@ func (c *xzCursor) blockHeader() int64 {
 	return dict
 }
 
-// chunks passes the LZMA2 chunks of a block and returns their uncompressed
-// size.
-func (c *xzCursor) chunks() (size int64) {
+// chunks passes the LZMA2 chunks of a block.
+func (c *xzCursor) chunks() {
 	c.used = 0
 	for !c.bad {
 		control := c.byte()
 		switch {
 		case control == 0:
-			return size
+			return
 		case control >= 0x80: // compressed
-			h := c.look(4)
-			size += int64(control&0x1f)<<16 + int64(binary.BigEndian.Uint16(h)) + 1
-			n := 4 + int(binary.BigEndian.Uint16(h[2:])) + 1
+			n := 4 + int(binary.BigEndian.Uint16(c.look(4)[2:])) + 1
 			if control >= 0xc0 {
 				n++ // new properties
 			}
 			c.take(n)
 		case control <= 2: // stored
-			n := int(binary.BigEndian.Uint16(c.look(2))) + 1
-			size += int64(n)
-			c.take(2 + n)
+			c.take(2 + int(binary.BigEndian.Uint16(c.look(2))) + 1)
 		default:
 			c.bad = true
 		}
 	}
-	return size
 }
 
 // xzCheckSize returns the size of a block's checksum, or -1 for one that is

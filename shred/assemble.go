@@ -19,6 +19,7 @@ type Assembler struct {
 	mapping *Mapping
 	joints  []joint
 	start   int      // of the row in dst
+	limit   int      // bytes of a row
 	checker Shredder // of data that is kept as Avro bytes
 }
 
@@ -26,7 +27,7 @@ type Assembler struct {
 // mapping and in that order. They belong to it until the last row.
 func NewAssembler(m *Mapping, cols []*column.Reader) *Assembler {
 	c := joiner{cols: cols}
-	return &Assembler{mapping: m, joints: c.appendStep(nil, m.root)}
+	return &Assembler{mapping: m, joints: c.appendStep(nil, m.root), limit: maxRow}
 }
 
 // Row appends the Avro bytes of the next row's datum to dst: values as the
@@ -116,14 +117,15 @@ func (a *Assembler) count(dst []byte, j *joint) (_ []byte, n int, err error) {
 	//guard: a few bytes of runs could claim items without end
 	case j.least == 0 && n > maxEmptyItems:
 		return dst, 0, a.damaged(j.index, damage.Count, "%d items that may take no bytes; at most %d are taken", n, maxEmptyItems)
-	case j.least > 0 && n > maxRow/j.least:
+	//guard: a few bytes of runs could claim a row without end
+	case j.least > 0 && n > a.limit/j.least:
 		return dst, 0, a.tooLarge(j)
 	}
 	return binary.AppendVarint(dst, int64(n)), n, nil
 }
 
 func (a *Assembler) tooLarge(j *joint) error {
-	return a.damaged(j.index, damage.Size, "a row of more than %d bytes", maxRow)
+	return a.damaged(j.index, damage.Size, "a row of more than %d bytes", a.limit)
 }
 
 // values appends an array whose items are in the column of its lengths.
@@ -135,7 +137,8 @@ func (a *Assembler) values(dst []byte, j *joint) ([]byte, error) {
 	if dst, err = j.col.Values(dst, n); err != nil {
 		return dst, err
 	}
-	if len(dst)-a.start > maxRow {
+	//guard: a row would be larger than its readers take
+	if len(dst)-a.start > a.limit {
 		return dst, a.tooLarge(j)
 	}
 	return append(dst, 0), nil
@@ -152,7 +155,8 @@ func (a *Assembler) pairs(dst []byte, j *joint) ([]byte, error) {
 		if dst, err = value.col.Value(dst); err != nil {
 			return dst, a.early(value.index, err)
 		}
-		if len(dst)-a.start > maxRow {
+		//guard: a row would grow as long as runs of lengths last
+		if len(dst)-a.start > a.limit {
 			err = a.tooLarge(j)
 		}
 	}
@@ -163,7 +167,9 @@ func (a *Assembler) pairs(dst []byte, j *joint) ([]byte, error) {
 func (a *Assembler) items(dst []byte, j *joint) ([]byte, error) {
 	dst, n, err := a.count(dst, j)
 	for ; n > 0 && err == nil; n-- {
-		if dst, err = a.run(dst, j.items); err == nil && len(dst)-a.start > maxRow {
+		dst, err = a.run(dst, j.items)
+		//guard: a row would grow as long as runs of lengths last
+		if err == nil && len(dst)-a.start > a.limit {
 			err = a.tooLarge(j)
 		}
 	}

@@ -173,6 +173,31 @@ func TestAssembleRefuses(t *testing.T) {
 	}
 }
 
+// Rows are refused as soon as they are too large, whatever they are made of.
+func TestAssembleLimitsRows(t *testing.T) {
+	for typ, row := range map[string]string{
+		`{"type":"array","items":"string"}`:                       "\x04\x06abc\x06def\x00",
+		`{"type":"map","values":"string"}`:                        "\x04\x02k\x04ab\x02l\x02c\x00",
+		`{"type":"array","items":["null","string"]}`:              "\x06\x00\x02\x04ab\x02\x00\x00",
+		`{"type":"map","values":["null","string"]}`:               "\x04\x02k\x02\x02a\x02l\x00\x00",
+		`{"type":"array","items":{"type":"array","items":"int"}}`: "\x04\x04\x02\x02\x00\x02\x02\x00\x00",
+	} {
+		m := mapping(t, typ, shred.Options{})
+		for _, spare := range []int{0, -1, 2 - len(row)} {
+			a := shred.NewAssembler(m, columns(t, m, [][]byte{[]byte(row)}))
+			// The last byte ends the row and is not counted.
+			a.LimitRows(len(row) - 1 + spare)
+			got, err := a.Row([]byte("before"))
+			var e *damage.Error
+			if spare == 0 && (err != nil || string(got) != "before"+row) {
+				t.Errorf("%s: %q, %v", typ, got, err)
+			} else if spare < 0 && (!errors.As(err, &e) || e.Kind != damage.Size) {
+				t.Errorf("%s, %d bytes too many: %q, %v", typ, -spare, got, err)
+			}
+		}
+	}
+}
+
 // Rows that no block holds are damage of the column that ends first.
 func TestAssembleBehindTheEnd(t *testing.T) {
 	for typ, column := range map[string]string{

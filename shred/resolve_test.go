@@ -202,6 +202,15 @@ func TestResolveBoundsDefaults(t *testing.T) {
 	wantDamage(t, err, damage.Unsupported, "the defaults take more than")
 }
 
+// TestResolveBoundsEmptyDefaults has a default of few bytes and many values.
+func TestResolveBoundsEmptyDefaults(t *testing.T) {
+	list := func(item string) string { return "[" + strings.Repeat(item+",", 1<<12-1) + item + "]" }
+	s := rec("S", withDefault("n", `{"type":"array","items":"null"}`, list("null")))
+	reader := withDefault("f", `{"type":"array","items":`+s+`}`, list("{}"))
+	_, err := tryResolve(t, rec("R", ""), rec("R", reader))
+	wantDamage(t, err, damage.Unsupported, "the defaults take more than")
+}
+
 func TestResolveRowErrors(t *testing.T) {
 	deep := strings.Repeat("\x00\x02", 2*maxDepth) + "\x00\x00" // is to be left where it is too deep
 	for _, c := range []struct {

@@ -165,22 +165,27 @@ func (f *Folder) New(columns int, o Options) (*Spill, error) {
 	if err := CheckFree(f.dir, o.Reserve); err != nil {
 		return nil, err
 	}
+	share := o.share(columns)
+	old := f.reuse(columns, share)
+	if old == nil {
+		//guard: a row group would begin on a disk that has no room for its files
+		if err := checkInodes(f.dir, columns); err != nil {
+			return nil, err
+		}
+	}
 	s := &Spill{
-		folder: f, cols: make([]column, columns), share: o.share(columns),
+		folder: f, cols: make([]column, columns), share: share,
 		limit: o.MaxOpen, newest: none, oldest: none, reserve: o.Reserve,
 	}
 	if s.limit <= 0 {
 		s.limit = int(f.budget)
 	}
-	if old := f.reuse(columns, s.share); old != nil {
+	if old != nil {
 		s.dir, s.memory, s.stale = old.dir, old.memory, true
 		for col := range old.cols {
 			s.cols[col].held = old.cols[col].held
 		}
 		return s, nil
-	}
-	if err := checkInodes(f.dir, columns); err != nil {
-		return nil, err
 	}
 	var err error
 	if s.dir, err = os.MkdirTemp(f.dir, "*"); err != nil {

@@ -235,7 +235,7 @@ func (s *Spill) begin(col int, off, n int64) (f *os.File, tail []byte, err error
 	}
 	c := &s.cols[col]
 	//guard: bytes of another column, or none, would be copied
-	if size := c.size(); off < 0 || n < 0 || off > size || n > size-off {
+	if size := c.size(); uint64(off) > uint64(size) || uint64(n) > uint64(size-off) { // also negative ones
 		return nil, nil, fmt.Errorf("spill: bytes %d to %d+%d of column %d, which has %d", off, off, n, col, size)
 	}
 	if off+n > c.stored {

@@ -248,14 +248,15 @@ func TestAppendDoesNotAllocate(t *testing.T) {
 func TestReserve(t *testing.T) {
 	f := openFolder(t)
 	const tooMuch = 1 << 60
-	for what, err := range map[string]error{
+	made := func(columns int, o Options) error { _, err := f.New(columns, o); return err }
+	failures := map[string]error{
 		"CheckFree": CheckFree(f.Dir(), tooMuch),
-		"New":       func() error { _, err := f.New(1, Options{Reserve: tooMuch}); return err }(),
-		"inodes":    checkInodes(f.Dir(), 1<<60),
-	} {
-		if what == "inodes" && err == nil {
-			continue // a file system without a number of files
-		}
+		"New":       made(1, Options{Reserve: tooMuch}),
+	}
+	if st, err := statfs(f.Dir()); err == nil && st.Files > 0 { // else as many files as the disk has room for
+		failures["inodes"] = made(tooMuch, Options{})
+	}
+	for what, err := range failures {
 		if !errors.Is(err, unix.ENOSPC) {
 			t.Errorf("%s: %v", what, err)
 		}

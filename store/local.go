@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -172,16 +171,22 @@ func (l local) ReadFile(ctx context.Context, path string, max int64) ([]byte, er
 		return nil, err
 	}
 	defer func() { _ = f.Close() }()
+	return readWhole(f, max)
+}
+
+// readWhole returns the content of a file of at most max bytes.
+func readWhole(f File, max int64) ([]byte, error) {
 	//guard: a file of any size would be allocated
 	if f.Size() > max {
-		return nil, fmt.Errorf("%s: %d bytes, at most %d expected: %w", path, f.Size(), max, ErrTooLarge)
+		return nil, fmt.Errorf("%s: %d bytes, at most %d expected: %w", f.Name(), f.Size(), max, ErrTooLarge)
 	}
 	data := make([]byte, f.Size())
 	n, err := f.ReadAt(data, 0)
-	if err != nil && !errors.Is(err, io.EOF) {
-		return nil, err
+	//guard: the first part of a file would be read as the whole
+	if n < len(data) {
+		return nil, fmt.Errorf("%s: %w", f.Name(), tooShort(err))
 	}
-	return data[:n], nil
+	return data, nil
 }
 
 func (l local) WriteFile(ctx context.Context, path string, data []byte, exclusive bool) (err error) {

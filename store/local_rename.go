@@ -63,6 +63,7 @@ func (l local) renameWithoutFlag(from, to string) error {
 	if err != nil {
 		return err
 	}
+	//guard: a directory that another makes at the same moment would be replaced
 	if info.IsDir() {
 		if err := l.sys.mkdir(to); err != nil {
 			return err
@@ -103,8 +104,11 @@ func (l local) replace(from, to string) error {
 // syncDirs makes a rename durable.
 func (l local) syncDirs(from, to string) error {
 	//guard: a power cut would undo the rename
-	if err := syncDir(l.sys, path.Dir(to)); err != nil || path.Dir(from) == path.Dir(to) {
+	if err := syncDir(l.sys, path.Dir(to)); err != nil {
 		return err
+	}
+	if path.Dir(from) == path.Dir(to) {
+		return nil
 	}
 	//guard: a power cut would bring back the old name
 	return syncDir(l.sys, path.Dir(from))

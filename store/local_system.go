@@ -95,6 +95,7 @@ func syncDir(sys system, dir string) error {
 	}
 	//guard: no name would outlast a power cut
 	err = d.Sync()
+	//guard: nothing could be written where directories cannot be synced
 	if errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOTSUP) {
 		err = nil
 	}

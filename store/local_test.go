@@ -61,6 +61,85 @@ func TestRenameWithoutFlag(t *testing.T) {
 	}
 }
 
+// oddSystem has files that cannot be closed or directories that cannot be synced.
+type oddSystem struct {
+	kernel
+	closing, syncing error
+}
+
+func (s oddSystem) create(name string) (file, error) {
+	f, err := s.kernel.create(name)
+	return oddFile{f, s.closing}, err
+}
+
+func (s oddSystem) openDir(name string) (directory, error) {
+	d, err := s.kernel.openDir(name)
+	return oddDir{d, s.syncing}, err
+}
+
+type oddFile struct {
+	file
+	closing error
+}
+
+func (f oddFile) Close() error { return errors.Join(f.closing, f.file.Close()) }
+
+type oddDir struct {
+	directory
+	syncing error
+}
+
+func (d oddDir) Sync() error { return d.syncing }
+
+func TestCommitFindsFailedClose(t *testing.T) {
+	w, err := local{oddSystem{closing: syscall.EDQUOT}}.Create(t.Context(), t.TempDir()+"/f", CreateOptions{Size: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.WriteString(w, "x"); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Commit(t.Context()); !errors.Is(err, syscall.EDQUOT) {
+		t.Errorf("commit of what cannot be closed: %v", err)
+	}
+	if err := w.Abort(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestDirectoriesWithoutSync(t *testing.T) {
+	for syncing, want := range map[error]error{syscall.EINVAL: nil, syscall.ENOTSUP: nil, syscall.EIO: syscall.EIO} {
+		if err := syncDir(oddSystem{syncing: syncing}, t.TempDir()); !errors.Is(err, want) {
+			t.Errorf("%v: %v, want %v", syncing, err, want)
+		}
+	}
+}
+
+// busySystem makes each directory that it is to rename to, if it can, as
+// another process might.
+type busySystem struct {
+	kernel
+	made bool
+}
+
+func (s *busySystem) rename(from, to string) error {
+	s.made = os.Mkdir(to, 0o777) == nil
+	return s.kernel.rename(from, to)
+}
+
+func TestRenameReplacesNoNewDirectory(t *testing.T) {
+	dir, s := t.TempDir(), &busySystem{}
+	if err := os.Mkdir(dir+"/a", 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := (local{s}).renameWithoutFlag(dir+"/a", dir+"/b"); err != nil {
+		t.Fatal(err)
+	}
+	if s.made {
+		t.Error("the directory of another was replaced")
+	}
+}
+
 func TestWriterKeepsFirstError(t *testing.T) {
 	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
 	if err != nil {
@@ -139,6 +218,34 @@ func TestCommitFindsShortFile(t *testing.T) {
 	}
 	if err := w.Commit(t.Context()); !errors.Is(err, ErrMismatch) {
 		t.Errorf("commit of a file that was cut short: %v", err)
+	}
+}
+
+// unsoundFile breaks off each read.
+type unsoundFile struct {
+	size int64
+	data string
+	err  error
+}
+
+func (f unsoundFile) ReadAt(p []byte, _ int64) (int, error) { return copy(p, f.data), f.err }
+func (f unsoundFile) Close() error                          { return nil }
+func (f unsoundFile) Size() int64                           { return f.size }
+func (f unsoundFile) Name() string                          { return "f" }
+
+func TestReadWhole(t *testing.T) {
+	for name, tt := range map[string]struct {
+		file unsoundFile
+		is   error
+	}{
+		"sound, with its end": {unsoundFile{5, "hello", io.EOF}, nil},
+		"longer than wanted":  {unsoundFile{11, "hello world", nil}, ErrTooLarge},
+		"on a failing disk":   {unsoundFile{5, "hel", syscall.EIO}, syscall.EIO},
+		"cut short":           {unsoundFile{5, "hel", io.EOF}, ErrUnavailable},
+	} {
+		if data, err := readWhole(tt.file, 10); !errors.Is(err, tt.is) || (err == nil) != (string(data) == "hello") {
+			t.Errorf("%s: %q, %v", name, data, err)
+		}
 	}
 }
 

@@ -159,6 +159,7 @@ func (w *localWriter) commit() error {
 	if info.Size() != w.n {
 		return fmt.Errorf("%s: length %d after writing %d bytes: %w", w.f.Name(), info.Size(), w.n, ErrMismatch)
 	}
+	//guard: what storage on a network refuses at last would be taken for stored
 	if err := w.f.Close(); err != nil {
 		return err
 	}

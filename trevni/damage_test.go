@@ -298,6 +298,12 @@ func TestHostileHeaders(t *testing.T) {
 		}
 		deep = append(deep, m)
 	}
+	// sized has a block of which a field of the table says 2^31.
+	sized := func(field int64) []byte {
+		b := rawFile{version: 2, rows: 1, cols: []rawColumn{{meta: meta("a int"), rows: 1, data: []byte{2}}}}.bytes()
+		binary.LittleEndian.PutUint32(b[openBytes(t, b).Columns()[0].Start+4+field:], 1<<31)
+		return b
+	}
 	tests := map[string]struct {
 		file []byte
 		want damage.Kind
@@ -328,6 +334,8 @@ func TestHostileHeaders(t *testing.T) {
 		"negative row count":       {rawFile{version: 2, rows: -1}.bytes(), damage.Count},
 		"2^32-1 blocks":            {rawFile{version: 2, cols: []rawColumn{{meta: meta("a int"), blocks: math.MaxUint32}}}.bytes(), damage.Count},
 		"a block of 2^32-1 rows":   {rawFile{version: 2, rows: math.MaxUint32, cols: []rawColumn{{meta: meta("a null"), rows: math.MaxUint32}}}.bytes(), damage.Count},
+		"a block of 2^31 bytes":    {sized(4), damage.Count},
+		"2^31 bytes, compressed":   {sized(8), damage.Count},
 		"fewer rows than the file": {rawFile{version: 2, rows: 3, cols: []rawColumn{{meta: meta("a null"), rows: 2}}}.bytes(), damage.Count},
 		"more rows than the file":  {rawFile{version: 2, rows: 3, cols: []rawColumn{{meta: meta("a null"), rows: 4}}}.bytes(), damage.Count},
 	}

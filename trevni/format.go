@@ -128,6 +128,7 @@ func (g *rowGroup) Begin(col int, block *column.Block) (format.EncodeJob, error)
 		return nil, fmt.Errorf("trevni: column %d: a block of %d rows from row %d, expected row %d and at most %d rows",
 			col, block.Rows, block.FirstRow, c.begun, maxRows)
 	}
+	//guard: a block's size would not fit its descriptor
 	if len(block.Data) > maxRaw {
 		return nil, fmt.Errorf("trevni: column %d: a block of %d bytes exceeds %d", col, len(block.Data), maxRaw)
 	}

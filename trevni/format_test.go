@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/rowtocol/rowtocol/column"
 	"github.com/rowtocol/rowtocol/format"
 )
@@ -176,6 +178,14 @@ func TestRowGroupRefuses(t *testing.T) {
 			t.Errorf("a block of %d rows from %d was taken", b.Rows, b.FirstRow)
 		}
 	}
+	huge, err := unix.Mmap(-1, 0, 1<<31, unix.PROT_NONE, unix.MAP_ANON|unix.MAP_PRIVATE|unix.MAP_NORESERVE)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = unix.Munmap(huge) }()
+	if _, err := g.Begin(0, &column.Block{Rows: 1, Data: huge}); err == nil {
+		t.Error("a block of 2 GiB was taken")
+	}
 	if _, err := g.Finish(1); err == nil {
 		t.Error("a row group without its row was finished")
 	}
@@ -183,10 +193,25 @@ func TestRowGroupRefuses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if err := g.End(0, nil, 5); err == nil {
+		t.Error("a block of another job was taken")
+	}
 	for _, stored := range []int{3, 1<<31 + 4} { // with a checksum of four
 		if err := g.End(0, job, stored); err == nil {
 			t.Errorf("a block of %d stored bytes was taken", stored)
 		}
+	}
+	if _, err := g.Finish(1); err == nil {
+		t.Error("a row group without the end of its block was finished")
+	}
+	if err := g.End(0, job, 5); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := g.Begin(0, &column.Block{Rows: 1, FirstRow: 1}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := g.Finish(1); err == nil {
+		t.Error("a row group with a block too many was finished")
 	}
 	if _, err := NewFormat(Options{Codec: "lzo"}).NewRowGroup("{}", cols); err == nil {
 		t.Error("an unknown codec was taken")

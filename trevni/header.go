@@ -161,7 +161,7 @@ func parseStarts(d *decoder, h *header, size int64) {
 			return
 		}
 		//guard: two columns could claim the same bytes
-		if start > uint64(size) || int64(start) < least || size-int64(start) < 4 {
+		if int64(start) < least || size-int64(start) < 4 { // from 2^63 on it is negative
 			d.fail(damage.Header, at, "column %s starts at %d, expected %d to %d",
 				h.columns[i].Name, start, least, size-4)
 			return

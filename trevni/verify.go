@@ -110,6 +110,7 @@ func (f *File) compareCRC(crc uint32) error {
 		}
 		return nil
 	}
+	//guard: a stored CRC that is cut off would crash the program
 	if f.h.crcAt < 0 {
 		return damage.New(damage.Header, f.name, 0, "%s has %d bytes, expected 4", TableCRCKey, len(stored))
 	}

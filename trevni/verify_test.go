@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"slices"
 	"testing"
 
@@ -60,6 +61,30 @@ func TestOneZeroChecksum(t *testing.T) {
 	}
 	clear(b[blocks[0].Offset+blocks[0].StoredSize:][:checksumSize(ChecksumJava)])
 	wantKind(t, "one checksum of zero", b, damage.Checksum)
+}
+
+// Compressed blocks and those with checksums of the specification have no
+// zeros of Java's, however many there are.
+func TestAllChecksumsZero(t *testing.T) {
+	for _, o := range []Options{{Codec: "deflate"}, {Codec: "null", Checksum: ChecksumSpec}} {
+		b := sampleFile(t, newSampler(15), 6, 3, o)
+		f := openBytes(t, b)
+		blocks, err := f.Blocks(2)
+		if err != nil || len(blocks) < 2 {
+			t.Fatalf("%d blocks, %v", len(blocks), err)
+		}
+		for _, d := range blocks {
+			clear(b[d.Offset+d.StoredSize:][:checksumSize(f.Columns()[2].Checksum)])
+		}
+		wantKind(t, "all checksums of zero", b, damage.Checksum)
+	}
+}
+
+func TestTableCRCOfAnotherLength(t *testing.T) {
+	for _, n := range []int{0, 3, 5} {
+		b := rawFile{version: 2, meta: Metadata{{TableCRCKey, make([]byte, n)}}}.bytes()
+		wantKind(t, fmt.Sprintf("a CRC of %d bytes", n), b, damage.Header)
+	}
 }
 
 // A stream that ends before its block does leaves bytes that nobody reads.
@@ -140,4 +165,21 @@ func TestWrongIndex(t *testing.T) {
 	}
 	b[at] = 1
 	wantKind(t, "values that do not ascend", b, damage.Value)
+}
+
+// TestSnappySizes has lengths that contradict the table, or that no bytes as few
+// as these can make.
+func TestSnappySizes(t *testing.T) {
+	stored, err := encoderOf("snappy").encode(nil, []byte("hello"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	z := decompressor{codec: "snappy"}
+	if _, err := z.decode(nil, stored, 4); !errors.Is(err, errRawSize) {
+		t.Errorf("5 bytes for 4: %v", err)
+	}
+	const huge = 1 << 30
+	if _, err := z.decode(nil, binary.AppendUvarint(nil, huge), huge); !errors.Is(err, errRawSize) {
+		t.Errorf("1 GiB of 5 bytes: %v", err)
+	}
 }

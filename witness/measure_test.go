@@ -46,6 +46,7 @@ func TestMeasure(t *testing.T) {
 		{"map of too many", `{"type":"map","values":"int"}`, long(1 << 62), errMany},
 		{"block of another size", array(`"int"`), long(-1, 2, 0, 0), errInvalid},
 		{"block of more than there is", array(`"int"`), long(-1, math.MaxInt64, 0, 0), errShort},
+		{"block of less than nothing", array(`"int"`), long(-1, -1, 0, 0), errShort},
 		{"nested too deeply", list, []byte(strings.Repeat("\x02", 2*maxDepth)), errDeep},
 		{"nothing in many fields", nulls(20), nil, errMany},
 		{"nothing in very many fields", nulls(60), nil, errMany},

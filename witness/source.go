@@ -2,6 +2,7 @@ package witness
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -34,12 +35,12 @@ func readHeader(in Input) (*header, error) {
 		return nil, err
 	}
 	for n := int64(64 << 10); ; n *= 8 {
-		n = min(n, in.Size)
+		n = min(n, in.Size, maxHeader)
 		buf := make([]byte, n)
 		if _, err := in.R.ReadAt(buf, 0); err != nil && !errors.Is(err, io.EOF) {
 			return nil, err
 		}
-		if !strings.HasPrefix(string(buf), "Obj\x01") {
+		if !bytes.HasPrefix(buf, []byte("Obj\x01")) {
 			return nil, errors.New("not an Avro object container file")
 		}
 		native, rest, err := codec.NativeFromBinary(buf[4:])
@@ -51,7 +52,7 @@ func readHeader(in Input) (*header, error) {
 			return &header{meta: meta, sync: rest[:16], size: n - int64(len(rest)) + 16}, nil
 		}
 		//guard: a header that never ends would be read for ever
-		if n == in.Size || n >= maxHeader {
+		if n == in.Size || n == maxHeader {
 			return nil, fmt.Errorf("header: %v", err)
 		}
 	}

@@ -326,3 +326,21 @@ func FuzzReadHeader(f *testing.F) {
 		}
 	})
 }
+
+// endless is a file whose header is one value without an end.
+type endless struct{ reads int }
+
+func (e *endless) ReadAt(p []byte, _ int64) (int, error) {
+	if e.reads++; e.reads > 10 {
+		return 0, io.ErrNoProgress
+	}
+	copy(p, "Obj\x01\x02\x02k\x80\x80\x80\x80\x80\x80\x01")
+	return len(p), nil
+}
+
+func TestEndlessHeader(t *testing.T) {
+	e := &endless{}
+	if h, err := readHeader(Input{R: e, Size: 1 << 50}); err == nil || e.reads != 5 {
+		t.Errorf("%+v, %v after %d reads", h, err, e.reads)
+	}
+}

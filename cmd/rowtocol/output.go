@@ -103,6 +103,7 @@ func publish(ctx context.Context, at store.Location, temp string, replace bool) 
 	}
 	if err := at.Store.Rename(ctx, temp, at.Path); err != nil {
 		if aside != "" {
+			//guard: the user's file would stay under a hidden name
 			err = errors.Join(err, at.Store.Rename(clean, aside, at.Path))
 		}
 		return errors.Join(err, at.Store.Remove(clean, temp))

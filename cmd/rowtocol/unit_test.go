@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"strings"
@@ -176,5 +177,40 @@ func TestReadConfig(t *testing.T) {
 		if c.name == "all forms" && (fmt.Sprint(got["codec"].values) != "[snappy a=null]" || got["meta"].values[0] != "k=v") {
 			t.Errorf("%s: %v", c.name, got)
 		}
+	}
+}
+
+// oneRename is a store whose second rename fails, as when a network goes.
+type oneRename struct {
+	store.Store
+	renames int
+}
+
+func (s *oneRename) Rename(ctx context.Context, from, to string) error {
+	if s.renames++; s.renames == 2 {
+		return store.ErrUnavailable
+	}
+	return s.Store.Rename(ctx, from, to)
+}
+
+// TestFailedReplacement leaves the user the file that was to be replaced.
+func TestFailedReplacement(t *testing.T) {
+	dir := t.TempDir()
+	at := store.Location{Store: &oneRename{Store: store.Local()}, Path: dir + "/rows.json"}
+	if err := os.WriteFile(at.Path, []byte("old"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	err := newFile(t.Context(), at, true, func(w io.Writer) error {
+		_, err := io.WriteString(w, "new")
+		return err
+	})
+	if !errors.Is(err, store.ErrUnavailable) {
+		t.Error(err)
+	}
+	if data, err := os.ReadFile(at.Path); err != nil || string(data) != "old" {
+		t.Errorf("the file holds %q, %v", data, err)
+	}
+	if names, err := os.ReadDir(dir); err != nil || len(names) != 1 {
+		t.Errorf("left %v, %v", names, err)
 	}
 }

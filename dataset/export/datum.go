@@ -97,11 +97,11 @@ func (d *datum) word64() uint64 {
 	return binary.LittleEndian.Uint64(b)
 }
 
-// index reads a number below n; -1 if it is none.
+// index reads a number below n; -1 if it is none, 0 after an error.
 func (d *datum) index(n int) int {
 	i := d.long()
 	//guard: an index without a branch would crash the export
-	if i < 0 || i >= int64(n) || d.err != nil {
+	if i < 0 || i >= int64(n) {
 		d.fail(errDatum)
 		return -1
 	}

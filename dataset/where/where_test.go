@@ -301,16 +301,20 @@ func TestBounds(t *testing.T) {
 // Values that contradict the schema are damage, not a crash.
 func TestHostileValues(t *testing.T) {
 	m := mapping(t)
-	for text, v := range map[string]*column.Vector{
-		`e == "RED"`: {Ints: []int32{2}},
-		`oi == 1`:    {Lengths: []int32{2}, Ints: []int32{1, 1}},
+	for _, tt := range []struct {
+		text   string
+		vector column.Vector
+	}{
+		{`e == "RED"`, column.Vector{Ints: []int32{2}}},
+		{`e == "RED"`, column.Vector{Ints: []int32{-1}}},
+		{`oi == 1`, column.Vector{Lengths: []int32{2}, Ints: []int32{1, 1}}},
 	} {
-		p, err := where.Parse(text, m)
+		p, err := where.Parse(tt.text, m)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := p.Eval([]*column.Vector{v}, make([]bool, 1)); err == nil {
-			t.Errorf("%s: no error", text)
+		if err := p.Eval([]*column.Vector{&tt.vector}, make([]bool, 1)); err == nil {
+			t.Errorf("%s of %v: no error", tt.text, tt.vector)
 		}
 	}
 }

@@ -143,6 +143,7 @@ func TestCacheOfAnother(t *testing.T) {
 		"another realm":     {"alice@S", "", "not of alice@S"},
 		"as before":         {"", "alice@R", ""},
 		"other than before": {"", "bob@R", "now of alice@R"},
+		"of another realm":  {"", "alice@S", "now of alice@R"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var old *ticket

@@ -41,7 +41,7 @@ func (s *scanner) fail(err error) {
 
 func (s *scanner) bytes(n int64) []byte {
 	//guard: a length in a file could reach beyond it
-	if s.err != nil || n < 0 || n > int64(len(s.rest)) {
+	if uint64(n) > uint64(len(s.rest)) { // also if it is negative
 		s.fail(io.ErrUnexpectedEOF)
 		return nil
 	}

@@ -99,7 +99,7 @@ func TestDamagedTokens(t *testing.T) {
 		"HDTS\x00\xff", // -1 tokens
 		"HDTS\x00\x88\x7f\xff\xff\xff\xff\xff\xff", // 2^63-1 tokens
 		"HDTS\x00\x01\x8c\x7f\xff\xff\xff",         // an alias of 2 GiB
-		"HDTS\x00\x01\x80\x7f\xff\xff\xff",         // of a negative length
+		"HDTS\x00\x01\x84\x7f\xff\xff\xff",         // of a negative length
 		"HDTS\x01\xff\xff\xff\xff\x07",             // a message of 2 GiB
 		"HDTS\x01\x02\x0a\x7f",
 	} {

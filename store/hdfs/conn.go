@@ -100,11 +100,7 @@ func (c *dataConn) explain(err error) error {
 
 func (c *dataConn) Write(p []byte) (int, error) {
 	c.greet(p)
-	err := c.Conn.SetWriteDeadline(time.Now().Add(c.timeout))
-	n := 0
-	if err == nil {
-		n, err = c.Conn.Write(p)
-	}
+	n, err := c.send(p)
 	if err == nil {
 		return n, nil
 	}
@@ -116,6 +112,14 @@ func (c *dataConn) Write(p []byte) (int, error) {
 		return len(p), nil
 	}
 	return n, err
+}
+
+func (c *dataConn) send(p []byte) (int, error) {
+	//guard: a data node that takes nothing would hang the program
+	if err := c.Conn.SetWriteDeadline(time.Now().Add(c.timeout)); err != nil {
+		return 0, err
+	}
+	return c.Conn.Write(p)
 }
 
 // Close implements net.Conn.

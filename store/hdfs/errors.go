@@ -75,7 +75,7 @@ func translate(ctx context.Context, se *session, err error) error {
 		return unavailable(err)
 	case errors.Is(err, os.ErrInvalid):
 		return syscall.EINVAL
-	case errors.Is(err, store.ErrMismatch):
+	case errors.Is(err, store.ErrMismatch), errors.Is(err, errClosed):
 		return err
 	}
 	switch store.Classify(err) {

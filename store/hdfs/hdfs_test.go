@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"net"
+	"os"
 	"strings"
 	"syscall"
 	"testing"
@@ -282,5 +283,34 @@ func TestKilledWhileDialing(t *testing.T) {
 	}
 	if len(se.conns) != 0 {
 		t.Errorf("%d connections are kept", len(se.conns))
+	}
+}
+
+// TestNodeTakesNothing has a data node that reads nothing of what it is sent.
+func TestNodeTakesNothing(t *testing.T) {
+	se := &session{store: &Store{}, conns: map[net.Conn]struct{}{}}
+	se.ctx, se.cancel = context.WithCancel(t.Context())
+	defer se.cancel()
+	ours, theirs := net.Pipe()
+	release := time.AfterFunc(5*time.Second, func() { _ = theirs.Close() }) // else the test would hang
+	defer release.Stop()
+	c := newDataConn(conn{Conn: ours, session: se, timeout: 20 * time.Millisecond})
+	if n, err := c.Write([]byte("packet")); n != 0 || !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("%d bytes were taken, %v", n, err)
+	}
+	if !errors.Is(se.cause(), os.ErrDeadlineExceeded) {
+		t.Errorf("the session failed of %v", se.cause())
+	}
+}
+
+// TestClosedStore neither begins an operation nor keeps a session.
+func TestClosedStore(t *testing.T) {
+	_, s := newNameNode(t, stored(5, 0))
+	err := s.ask(t.Context(), func(*session) error { return s.Close() })
+	if err != nil || len(s.idle) != 0 {
+		t.Errorf("%v, keeps %d sessions", err, len(s.idle))
+	}
+	if _, err := s.Stat(t.Context(), "/f"); !errors.Is(err, fs.ErrClosed) {
+		t.Error(err)
 	}
 }

@@ -154,3 +154,12 @@ func TestUnsoundListing(t *testing.T) {
 		})
 	}
 }
+
+// TestAppendedFile keeps its number, and is known by its length.
+func TestAppendedFile(t *testing.T) {
+	d := newDataNode(t, "hello")
+	n, s := newNameNode(t, stored(5, d.port()).with("getFileInfo", aFile(5), aFile(5), aFile(6)))
+	if data, err := s.readFile(bounded(t), "/f", 10); err == nil || len(n.requests("getFileInfo")) < 3 {
+		t.Errorf("read %q, %v", data, err)
+	}
+}

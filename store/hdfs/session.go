@@ -221,6 +221,7 @@ func (s *Store) acquire(ctx context.Context) (*session, error) {
 			return nil, err
 		}
 		s.mu.Lock()
+		//guard: a closed store would open connections that nobody closes
 		if s.closed {
 			s.mu.Unlock()
 			return nil, errClosed

@@ -3,7 +3,9 @@ package hdfs
 import (
 	"errors"
 	"io"
+	"io/fs"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -85,6 +87,9 @@ func TestUnsoundUpload(t *testing.T) {
 			[]string{"hello", "hello"}, store.ErrUnavailable},
 		"striped":      {taken(5, d.port()).with("getFileInfo", ec, aFile(5)), []string{"hello"}, store.ErrErasureCoded},
 		"no directory": {taken(5, d.port()).with("getFileInfo", `{}`, aFile(5)), []string{"hello"}, store.ErrNoParent},
+		"hidden directory": {taken(5, d.port()).with("getFileInfo", "org.apache.hadoop.security.AccessControlException: denied", aFile(5)),
+			[]string{"hello"}, fs.ErrPermission},
+		"in a file": {taken(5, d.port()).with("getFileInfo", aFile(5)), []string{"hello"}, syscall.ENOTDIR},
 		"close fails": {taken(5, d.port()).with("complete", "java.io.IOException: lost", `{"result":true}`),
 			[]string{"hello"}, store.ErrUnavailable},
 		"shorter":            {taken(5, d.port()).with("getFileInfo", aDir, aFile(4)), []string{"hello"}, store.ErrMismatch},

@@ -62,8 +62,10 @@ func (se *session) mayHold(dir string) error {
 	switch {
 	case errors.Is(err, store.ErrNotExist):
 		return store.ErrNoParent
+	//guard: a file would be begun where the directory is not known
 	case err != nil:
 		return err
+	//guard: the name node would be asked for a file in a file
 	case status.GetFileType() != isDir:
 		return syscall.ENOTDIR
 	}

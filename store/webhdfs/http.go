@@ -178,7 +178,7 @@ func finish(resp *http.Response) {
 // failure returns the error that an answer is, and ends the answer.
 func failure(resp *http.Response) error {
 	defer finish(resp)
-	body, err := io.ReadAll(io.LimitReader(resp.Body, maxFailure))
+	body, err := readUpTo(resp.Body, maxFailure)
 	if err != nil {
 		return err
 	}
@@ -220,10 +220,11 @@ var errUnauthorized = fmt.Errorf("not authenticated: %w", fs.ErrPermission)
 // decode reads an answer of at most max bytes into v, and ends it.
 func decode(resp *http.Response, max int64, v any) error {
 	defer finish(resp)
-	data, err := io.ReadAll(io.LimitReader(resp.Body, max+1))
+	data, err := readUpTo(resp.Body, max+1)
 	if err != nil {
 		return err
 	}
+	//guard: a directory of too many files would look like a broken server
 	if int64(len(data)) > max {
 		return fmt.Errorf("%s answered with more than %d bytes: %w", resp.Request.URL.Host, max, store.ErrUnavailable)
 	}
@@ -234,6 +235,13 @@ func decode(resp *http.Response, max int64, v any) error {
 		return fmt.Errorf("%s answered with what is not WebHDFS's JSON: %w: %w", resp.Request.URL.Host, store.ErrUnavailable, err)
 	}
 	return nil
+}
+
+// readUpTo reads a body, of which it returns at most the first max bytes.
+func readUpTo(body io.Reader, max int64) ([]byte, error) {
+	//guard: an answer without an end would fill the memory
+	body = io.LimitReader(body, max)
+	return io.ReadAll(body)
 }
 
 // errEmpty is an answer without content, where there is usually some.

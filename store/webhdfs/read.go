@@ -86,6 +86,7 @@ func (s *Store) get(ctx context.Context, c call) (got *http.Response, node strin
 			return notTheNodes, nil
 		}
 		resp, err := s.send(ctx, http.MethodGet, to.String(), nil, nil)
+		//guard: what a data node says of its failure would be read as the file
 		if err == nil && resp.StatusCode != http.StatusOK {
 			err = failure(resp)
 		}
@@ -160,7 +161,7 @@ func (s *Store) readFile(ctx context.Context, p string, max int64) (data []byte,
 		return nil, false, err
 	}
 	defer finish(resp)
-	data, err = io.ReadAll(io.LimitReader(resp.Body, max+1))
+	data, err = readUpTo(resp.Body, max+1)
 	if err != nil {
 		return nil, false, err
 	}

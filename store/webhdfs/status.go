@@ -142,8 +142,12 @@ func (s *Store) list(ctx context.Context, dir string) ([]status, error) {
 			}
 		}
 		all = append(all, page...)
-		if answer.DirectoryListing.RemainingEntries <= 0 || len(page) == 0 {
+		if answer.DirectoryListing.RemainingEntries <= 0 {
 			return all, nil
+		}
+		//guard: files would be missing from a listing, or the program crash
+		if len(page) == 0 {
+			return nil, nonsense("an empty page of a listing that goes on")
 		}
 		last = page[len(page)-1].PathSuffix
 	}

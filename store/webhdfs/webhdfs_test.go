@@ -150,6 +150,16 @@ func TestHostileListing(t *testing.T) {
 	if _, err := s.List(t.Context(), "/f"); !errors.Is(err, store.ErrNotRegular) {
 		t.Errorf("a file is listed: %v", err)
 	}
+	for name, text := range map[string]string{
+		"without a kind":    page("", "a"),
+		"of an empty page":  `{"DirectoryListing":{"partialListing":{"FileStatuses":{"FileStatus":[]}},"remainingEntries":1}}`,
+		"of negative files": strings.Replace(page("FILE", "a"), `"pathSuffix"`, `"length":-1,"pathSuffix"`, 1),
+	} {
+		_, s := newNameNode(t, answers{"LISTSTATUS_BATCH": {text}}, nil)
+		if infos, err := s.List(t.Context(), "/d"); !errors.Is(err, store.ErrUnavailable) {
+			t.Errorf("a listing %s: %+v, %v", name, infos, err)
+		}
+	}
 	// One that goes on for ever, always with the same.
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Query().Get("op") == "LISTSTATUS" {
@@ -162,6 +172,37 @@ func TestHostileListing(t *testing.T) {
 	infos, err := newClient(t, server, Options{}).List(bounded(t), "/d")
 	if err != nil || len(infos) != 1 {
 		t.Errorf("%+v, %v", infos, err)
+	}
+}
+
+// TestEndlessAnswer has answers of which only a part may be taken.
+func TestEndlessAnswer(t *testing.T) {
+	const most = 64 << 20 // bytes that are sent, far more than what connections buffer
+	for name, tt := range map[string]struct {
+		code int
+		do   func(s *Store) error
+		says string
+	}{
+		"a failure": {500, func(s *Store) error { _, err := s.Stat(t.Context(), "/f"); return err }, "answered 500"},
+		"a status":  {200, func(s *Store) error { _, err := s.Stat(t.Context(), "/f"); return err }, "more than 1048576 bytes"},
+		"a file":    {200, func(s *Store) error { _, err := s.ReadFile(t.Context(), "/f", 10); return err }, "at most 10 bytes"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			sent := 0
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				w.WriteHeader(tt.code)
+				for part := make([]byte, 64<<10); sent < most; sent += len(part) {
+					if _, err := w.Write(part); err != nil {
+						return
+					}
+				}
+			}))
+			err := tt.do(newClient(t, server, Options{}))
+			server.Close() // the answer has ended
+			if err == nil || !strings.Contains(err.Error(), tt.says) || sent > most/2 {
+				t.Errorf("%v, after %d bytes", err, sent)
+			}
+		})
 	}
 }
 
@@ -196,7 +237,9 @@ func TestHangUp(t *testing.T) {
 // where it was.
 func TestBrokenDownload(t *testing.T) {
 	const data = "0123456789abcdefghijklmnopqrstuvwxyz"
+	downloads := 0
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		downloads++
 		rest := data
 		if off := r.URL.Query().Get("offset"); off != "" {
 			var n int
@@ -215,11 +258,62 @@ func TestBrokenDownload(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, err := io.ReadAll(r)
-	if err != nil || string(got) != data[3:] {
-		t.Errorf("read %q, %v", got, err)
+	if err != nil || string(got) != data[3:] || downloads != 7 {
+		t.Errorf("read %q, %v, in %d downloads", got, err, downloads)
 	}
 	if err := r.Close(); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestReconnect has downloads that break off, and tells when it is worth the
+// while to begin them again.
+func TestReconnect(t *testing.T) {
+	for name, tt := range map[string]struct {
+		text      string // of ten bytes that are promised
+		stop      bool   // the reader gives up
+		is        error
+		downloads int
+	}{
+		"breaks off always": {"", false, store.ErrUnavailable, 1 + maxNodes},
+		"is given up":       {"hello", true, context.Canceled, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(bounded(t))
+			defer cancel()
+			downloads := 0
+			release := make(chan struct{})
+			n, s := newNameNode(t, answers{"OPEN": {"node"}, "GETFILESTATUS": {"hang up"}}, func(w http.ResponseWriter, _ *http.Request) {
+				downloads++
+				w.Header().Set("Content-Length", "10")
+				_, _ = io.WriteString(w, tt.text)
+				if tt.stop {
+					w.(http.Flusher).Flush()
+					<-release
+				}
+			})
+			defer close(release)
+			r, err := (&opener{store: s, path: "/f"}).OpenAt(ctx, 0, 10)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = r.Close() }()
+			if n, err := r.Read(nil); n != 0 || err != nil {
+				t.Errorf("read nothing: %d, %v", n, err)
+			}
+			if tt.stop {
+				if _, err := io.ReadFull(r, make([]byte, len(tt.text))); err != nil {
+					t.Error(err)
+				}
+				cancel()
+			}
+			if _, err := io.ReadAll(r); !errors.Is(err, tt.is) || downloads != tt.downloads {
+				t.Errorf("%v after %d downloads, want %v after %d", err, downloads, tt.is, tt.downloads)
+			}
+			if node, _ := url.Parse(n.node); s.nodes.shunned(node.Host) {
+				t.Error("a data node that answers is shunned")
+			}
+		})
 	}
 }
 

@@ -251,7 +251,7 @@ func (s *Store) settled(ctx context.Context, p string, n int64, oneBlock bool) e
 			}
 			return nil
 		//guard: a file that lost bytes would be waited for
-		case b != nil && closed || late && closed:
+		case closed && (b != nil || late):
 			return fmt.Errorf("length %d after writing %d bytes: %w", st.Length, n, store.ErrMismatch)
 		//guard: a file without an end would be waited for for ever
 		case late:

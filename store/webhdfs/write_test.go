@@ -66,9 +66,11 @@ func TestUnsoundUpload(t *testing.T) {
 		"striped file":      {taken(5).with("GETFILESTATUS", aDir, notFound, statusOf("FILE", 5, `,"ecPolicy":"RS-6-3"`)), takes, []string{"hello"}, store.ErrErasureCoded, 1},
 		"node fails":        {taken(5).with("GETFILESTATUS", aDir, notFound), func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(500) }, []string{"hello"}, store.ErrUnavailable, 0},
 		"shorter":           {taken(5).with("GETFILESTATUS", aDir, notFound, fileOf(4)), takes, []string{"hello"}, store.ErrMismatch, 1},
-		"two blocks":        {taken(5).with("GET_BLOCK_LOCATIONS", located(5, 2, false, true)), takes, []string{"hello"}, store.ErrMismatch, 1},
-		"smaller blocks":    {taken(5).with("GETFILESTATUS", aDir, notFound, small), takes, []string{"hello"}, store.ErrMismatch, 1},
-		"stays open":        {taken(5).with("GET_BLOCK_LOCATIONS", located(5, 1, true, false)), takes, []string{"hello"}, store.ErrUnavailable, 1},
+		"shorter, blocks unknown": {taken(5).with("GETFILESTATUS", aDir, notFound, fileOf(4)).
+			with("GET_BLOCK_LOCATIONS", "UnsupportedOperationException: no such operation"), takes, []string{"hello"}, store.ErrMismatch, 1},
+		"two blocks":     {taken(5).with("GET_BLOCK_LOCATIONS", located(5, 2, false, true)), takes, []string{"hello"}, store.ErrMismatch, 1},
+		"smaller blocks": {taken(5).with("GETFILESTATUS", aDir, notFound, small), takes, []string{"hello"}, store.ErrMismatch, 1},
+		"stays open":     {taken(5).with("GET_BLOCK_LOCATIONS", located(5, 1, true, false)), takes, []string{"hello"}, store.ErrUnavailable, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			n, s := newNameNode(t, tt.answers, tt.node)

@@ -30,6 +30,10 @@
 // error, and so is a guard without which the code does not compile: it is to be
 // rewritten as a statement of its own.
 //
+// A condition that is a choice (a || b, or case a, b) is disabled as a whole and
+// then one alternative at a time: each of them is a guard, printed as the part of
+// that number.
+//
 // Each guard is printed in a line, as noticed, SURVIVED or error. The exit code
 // is 1 unless there are guards and all were noticed.
 package main

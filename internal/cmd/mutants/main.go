@@ -77,7 +77,7 @@ func tryAll(ctx context.Context, w io.Writer, t *trials, guards []placed, parall
 				}
 				mu.Lock()
 				counts[v]++
-				fmt.Fprintf(w, "%-8s %s:%d %s (%s, %.1f s)\n", v, g.name, g.line, g.why, by, time.Since(began).Seconds())
+				fmt.Fprintf(w, "%-8s %s %s (%s, %.1f s)\n", v, g.where, g.why, by, time.Since(began).Seconds())
 				mu.Unlock()
 			}
 		})
@@ -93,11 +93,12 @@ func tryAll(ctx context.Context, w io.Writer, t *trials, guards []placed, parall
 // placed is a guard and where it stands in the module.
 type placed struct {
 	guard
-	name string // of the file, from the module's root
-	pkg  string // the directory of its package as go test takes it: ./ocf
+	where string // the file, from the module's root, the line and perhaps a part
+	pkg   string // the directory of its package as go test takes it: ./ocf
 }
 
-// guards finds the marks in the files of the packages that this system builds.
+// guards finds the marks in the files of the packages that this system builds,
+// and lists each guard, and behind it the parts that it has.
 func (m *module) guards(ctx context.Context, patterns []string) ([]placed, error) {
 	packages, err := m.list(ctx, patterns)
 	if err != nil {
@@ -116,7 +117,13 @@ func (m *module) guards(ctx context.Context, patterns []string) ([]placed, error
 				return nil, err
 			}
 			for _, g := range found {
-				all = append(all, placed{guard: g, name: m.relative(file), pkg: "./" + m.relative(p.Dir)})
+				p := placed{guard: g, where: fmt.Sprintf("%s:%d", m.relative(file), g.line), pkg: "./" + m.relative(p.Dir)}
+				all = append(all, p)
+				for i, mutant := range g.parts {
+					part := p
+					part.mutant, part.where = mutant, fmt.Sprintf("%s part %d", p.where, i+1)
+					all = append(all, part)
+				}
 			}
 		}
 	}

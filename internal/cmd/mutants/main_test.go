@@ -41,6 +41,14 @@ func sum(values []int) int {
 	return total
 }
 
+func Next(values []int) (int, error) {
+	//guard: noticed as a whole
+	if values == nil || len(values) == 0 {
+		return 0, errors.New("none")
+	}
+	return values[0], nil
+}
+
 func Forever() error {
 	//guard: gone, the function has no end
 	for {
@@ -63,6 +71,12 @@ import (
 func TestFast(t *testing.T) {
 	if os.Getenv("ROWTOCOL_SOAK") != "" {
 		t.Error("the long tests are run")
+	}
+}
+
+func TestNext(t *testing.T) {
+	if _, err := Next([]int{}); err == nil {
+		t.Error("no error")
 	}
 }
 
@@ -195,15 +209,18 @@ func TestRun(t *testing.T) {
 		want     []string // begins of the lines, sorted
 	}{
 		{"all", nil, false, []string{
-			"10 guards: 3 noticed, 1 survived, 6 errors",
+			"13 guards: 5 noticed, 2 survived, 6 errors",
 			"SURVIVED sum/sum.go:19 noticed by nobody (./sum ./next, ",
+			"SURVIVED sum/sum.go:25 part 1 noticed as a whole (./sum, ",
 			"error    killed/killed.go:4 the tests are killed (the tests of ./killed were ended from outside: signal: killed, ",
 			"error    nowhere/nowhere.go:4 the other tests do not exist (there is no folder ./nope, ",
-			"error    sum/sum.go:25 gone, the function has no end (does not compile: ",
-			"error    sum/sum.go:31 a declaration (a declaration cannot be disabled, ",
+			"error    sum/sum.go:33 gone, the function has no end (does not compile: ",
+			"error    sum/sum.go:39 a declaration (a declaration cannot be disabled, ",
 			"error    unsound/unsound.go:4 the tests fail anyway (the tests of ./unsound fail without any change: TestDo, ",
 			"error    untested/untested.go:4 there are no tests (./untested has no tests, ",
 			"noticed  sum/sum.go:15 noticed next door (./next TestSum, ",
+			"noticed  sum/sum.go:25 noticed as a whole (./sum TestNext, ",
+			"noticed  sum/sum.go:25 part 2 noticed as a whole (./sum TestNext, ",
 			"noticed  sum/sum.go:6 noticed by its own tests (./sum TestTooLong, ",
 			"noticed  tool/tool.go:6 noticed by a test of the built program (./tool TestMissing, ",
 		}},

@@ -22,6 +22,9 @@ type guard struct {
 	// is none.
 	mutant []byte
 	err    error
+	// parts are such texts with one alternative of its condition disabled, where
+	// it has several.
+	parts [][]byte
 }
 
 const mark = "//guard:"
@@ -51,6 +54,9 @@ func findGuards(file string, src []byte) ([]guard, error) {
 			}
 			if g.err == nil {
 				g.mutant, g.err = disable(fset, tree, src, g.line+1)
+			}
+			if g.err == nil {
+				g.parts = disableParts(fset, tree, src, g.line+1)
 			}
 			found = append(found, g)
 		}
@@ -124,6 +130,54 @@ func disable(fset *token.FileSet, tree *ast.File, src []byte, line int) ([]byte,
 		return nil, fmt.Errorf("a statement of this kind (%T) cannot be disabled", stmt)
 	}
 	return e.text(), nil
+}
+
+// disableParts returns the text once for each alternative of the condition of an
+// if or a case, with only that one disabled; none if there is one only.
+func disableParts(fset *token.FileSet, tree *ast.File, src []byte, line int) [][]byte {
+	var parts []ast.Expr
+	switch stmt, _ := statementAt(fset, tree, line); s := stmt.(type) {
+	case *ast.IfStmt:
+		parts = alternatives(s.Cond)
+	case *ast.CaseClause:
+		for _, expr := range s.List {
+			parts = append(parts, alternatives(expr)...)
+		}
+	}
+	if len(parts) < 2 {
+		return nil
+	}
+	var mutants [][]byte
+	for _, part := range parts {
+		e := editor{fset: fset, src: src}
+		e.around(part, "false && (", ")")
+		mutants = append(mutants, e.text())
+	}
+	return mutants
+}
+
+// alternatives returns the operands of || in a condition, in order, those within
+// parentheses included; the condition itself if it has none.
+func alternatives(condition ast.Expr) []ast.Expr {
+	switch c := condition.(type) {
+	case *ast.ParenExpr:
+		if inner := alternatives(c.X); len(inner) > 1 {
+			return inner
+		}
+	case *ast.BinaryExpr:
+		x, y := alternatives(c.X), alternatives(c.Y)
+		switch {
+		case c.Op == token.LOR:
+			return append(x, y...)
+		case c.Op == token.LAND && len(x) > 1 && len(y) > 1:
+			return append(x, y...)
+		case c.Op == token.LAND && len(x) > 1:
+			return x
+		case c.Op == token.LAND && len(y) > 1:
+			return y
+		}
+	}
+	return []ast.Expr{condition}
 }
 
 // counts reports whether the first part of an if changes what others go on with,

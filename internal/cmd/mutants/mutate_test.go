@@ -57,6 +57,48 @@ func TestDisable(t *testing.T) {
 	}
 }
 
+func TestDisableParts(t *testing.T) {
+	tests := []struct {
+		name, in string
+		want     []string
+	}{
+		{"no choice", "if a && b {\nx()\n}", nil},
+		{"a choice", "if a || b || c {\nx()\n}", []string{
+			"if false && (a) || b || c {\nx()\n}", "if a || false && (b) || c {\nx()\n}", "if a || b || false && (c) {\nx()\n}"}},
+		{"with more", "if a && (b || c == d) {\nx()\n}", []string{
+			"if a && (false && (b) || c == d) {\nx()\n}", "if a && (b || false && (c == d)) {\nx()\n}"}},
+		{"on both sides", "if (a || b) && (c || d) || e && f {\nx()\n}", []string{
+			"if (false && (a) || b) && (c || d) || e && f {\nx()\n}", "if (a || false && (b)) && (c || d) || e && f {\nx()\n}",
+			"if (a || b) && (false && (c) || d) || e && f {\nx()\n}", "if (a || b) && (c || false && (d)) || e && f {\nx()\n}",
+			"if (a || b) && (c || d) || false && (e && f) {\nx()\n}"}},
+		{"a choice that is denied", "if !(a || b) {\nx()\n}", nil},
+		{"a case", "switch {\n//guard: w\ncase a || b, c:\nx()\n}", []string{
+			"switch {\ncase false && (a) || b, c:\nx()\n}", "switch {\ncase a || false && (b), c:\nx()\n}", "switch {\ncase a || b, false && (c):\nx()\n}"}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			in := test.in
+			if !strings.Contains(in, mark) {
+				in = mark + " w\n" + in
+			}
+			found, err := findGuards("f.go", []byte(inFunction(in)))
+			if err != nil || len(found) != 1 || found[0].err != nil {
+				t.Fatalf("%+v, %v; want one guard", found, err)
+			}
+			var got, want []string
+			for _, part := range found[0].parts {
+				got = append(got, strings.ReplaceAll(string(part), mark+" w\n", ""))
+			}
+			for _, text := range test.want {
+				want = append(want, inFunction(text))
+			}
+			if !slices.Equal(got, want) {
+				t.Errorf("got\n%q\nwant\n%q", got, want)
+			}
+		})
+	}
+}
+
 func TestDisableRefuses(t *testing.T) {
 	tests := []struct{ name, src, want string }{
 		{"no reason", inFunction("//guard:\nx()"), "does not say"},

@@ -1,0 +1,62 @@
+package webhdfs
+
+import (
+	"errors"
+	"io/fs"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/rowtocol/rowtocol/store"
+)
+
+// TestNodeRefusesRead has a data node whose refusal is as long as the file.
+func TestNodeRefusesRead(t *testing.T) {
+	refusal := remote("AccessControlException", "denied")
+	n, s := newNameNode(t, answers{
+		"GETFILESTATUS":       {fileOf(len(refusal))},
+		"GET_BLOCK_LOCATIONS": {located(len(refusal), 1, false, true)},
+		"OPEN":                {"node"},
+	}, alwaysAnswers(http.StatusForbidden, refusal))
+	if data, err := s.ReadFile(t.Context(), "/d/f", 1000); !errors.Is(err, fs.ErrPermission) {
+		t.Errorf("read %q, %v", data, err)
+	}
+	f, err := s.Open(t.Context(), "/d/f")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = f.Close() }()
+	data := make([]byte, len(refusal))
+	if _, err := f.ReadAt(data, 0); !errors.Is(err, fs.ErrPermission) {
+		t.Errorf("read %q, %v", data, err)
+	}
+	if asked := len(n.requests("OPEN")); asked != 2 {
+		t.Errorf("asked %d times for what is refused", asked)
+	}
+}
+
+// TestFailingNodes are asked a few times only.
+func TestFailingNodes(t *testing.T) {
+	visits := 0
+	_, s := newNameNode(t, answers{"OPEN": {"node"}}, func(w http.ResponseWriter, _ *http.Request) {
+		visits++
+		w.WriteHeader(http.StatusBadGateway)
+	})
+	if _, err := s.ReadFile(bounded(t), "/d/f", 10); !errors.Is(err, store.ErrUnavailable) || visits != maxNodes {
+		t.Errorf("%v after %d visits", err, visits)
+	}
+}
+
+// TestNoRedirect has name nodes that lead nowhere.
+func TestNoRedirect(t *testing.T) {
+	for _, location := range []string{"", ":", "/webhdfs/v1/f", "http:///f", "ftp://localhost/f"} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Location", location)
+			w.WriteHeader(http.StatusTemporaryRedirect)
+		}))
+		if data, err := newClient(t, server, Options{}).ReadFile(t.Context(), "/f", 10); !errors.Is(err, store.ErrUnavailable) {
+			t.Errorf("%q: read %q, %v", location, data, err)
+		}
+		server.Close()
+	}
+}
