@@ -146,7 +146,7 @@ bin/mail/mail.avro:
 	$(GO) run ./internal/cmd/datagen -set mail -output $@
 
 lint:
-	"$(LINT)" run ./...
+	"$(LINT)" run --allow-parallel-runners ./...
 
 clean:
 	rm -rf bin e2e/java/target e2e/hadoop/target
