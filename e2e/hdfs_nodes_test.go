@@ -7,6 +7,7 @@ import (
 
 	"github.com/rowtocol/rowtocol/e2e/hadooptest"
 	"github.com/rowtocol/rowtocol/store"
+	"github.com/rowtocol/rowtocol/store/storetest"
 )
 
 // TestFailoverWithinCalls asks the other of two name nodes within one call, where
@@ -16,7 +17,7 @@ func TestFailoverWithinCalls(t *testing.T) {
 	ctx := t.Context()
 	st := rpcStore(t, c, "", 1, hasty)
 	const dir = "/d"
-	if err := st.MkdirAll(ctx, dir); err != nil {
+	if err := storetest.MkdirAll(ctx, st, dir); err != nil {
 		t.Fatal(err)
 	}
 	data := noise(5 << 20)

@@ -71,7 +71,7 @@ func rpcStore(t *testing.T, c *hadooptest.Cluster, user string, replication int,
 func scratch(t *testing.T, st store.Store) string {
 	t.Helper()
 	dir := fmt.Sprintf("/store-%d/%d", os.Getpid(), scratches.Add(1))
-	if err := st.MkdirAll(t.Context(), dir); err != nil {
+	if err := storetest.MkdirAll(t.Context(), st, dir); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
@@ -247,7 +247,7 @@ func TestHDFSPermission(t *testing.T) {
 	if err := ours.WriteFile(t.Context(), secret, []byte("secret"), true); err != nil {
 		t.Fatal(err)
 	}
-	if err := rpcStore(t, c, "", 0, nil).MkdirAll(t.Context(), open); err != nil {
+	if err := storetest.MkdirAll(t.Context(), rpcStore(t, c, "", 0, nil), open); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := c.Do(t.Context(), "PUT", dir, "op=SETPERMISSION&permission=755"); err != nil {
@@ -264,7 +264,7 @@ func TestHDFSPermission(t *testing.T) {
 	denied(t, alice.Rename(ctx, secret, path.Join(dir, "g")), "rename", secret, "user=alice")
 	denied(t, alice.Remove(ctx, secret), "remove", secret, "user=alice")
 	denied(t, alice.RemoveAll(ctx, dir), "remove", dir, "user=alice")
-	denied(t, alice.MkdirAll(ctx, path.Join(open, "a/b")), path.Join(open, "a/b"), "user=alice")
+	denied(t, storetest.MkdirAll(ctx, alice, path.Join(open, "a/b")), path.Join(open, "a/b"), "user=alice")
 	if _, err := c.Do(ctx, "PUT", open, "op=SETPERMISSION&permission=700"); err != nil {
 		t.Fatal(err)
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/rowtocol/rowtocol/e2e/hadooptest"
 	"github.com/rowtocol/rowtocol/store"
 	"github.com/rowtocol/rowtocol/store/location"
+	"github.com/rowtocol/rowtocol/store/storetest"
 )
 
 // copySize is the length of the files that are copied, in bytes.
@@ -44,7 +45,7 @@ func BenchmarkHDFS(b *testing.B) {
 		b.Fatal(err)
 	}
 	ctx := b.Context()
-	if err := at.Store.MkdirAll(ctx, at.Path); err != nil {
+	if err := storetest.MkdirAll(ctx, at.Store, at.Path); err != nil {
 		b.Fatal(err)
 	}
 	b.Cleanup(func() { _ = at.Store.RemoveAll(context.Background(), at.Path) })

@@ -131,7 +131,7 @@ func (s webServer) testNames(t *testing.T) {
 	} {
 		deep := path.Join(dir, "d"+name)
 		file := path.Join(deep, name)
-		if err := errors.Join(s.MkdirAll(ctx, deep), upload(ctx, s, file, []byte(name))); err != nil {
+		if err := errors.Join(storetest.MkdirAll(ctx, s, deep), upload(ctx, s, file, []byte(name))); err != nil {
 			t.Errorf("%q: %v", name, err)
 			continue
 		}
@@ -157,7 +157,7 @@ func (s webServer) testListing(t *testing.T) {
 	dir := s.scratch(t)
 	const n = 1100
 	each(n, func(i int) {
-		if err := s.MkdirAll(t.Context(), fmt.Sprintf("%s/%04d", dir, i)); err != nil {
+		if err := storetest.MkdirAll(t.Context(), s, fmt.Sprintf("%s/%04d", dir, i)); err != nil {
 			t.Error(err)
 		}
 	})

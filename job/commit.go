@@ -359,7 +359,7 @@ func (a *attempt) removeOld(ctx context.Context, s *state, list []item) error {
 func (a *attempt) move(ctx context.Context, s *state, it item) error {
 	from, to := path.Join(a.dir, it.name), path.Join(a.dest, it.name)
 	if strings.Contains(it.name, "/") {
-		if err := a.st.MkdirAll(ctx, path.Dir(to)); err != nil {
+		if err := makeDir(ctx, a.st, path.Dir(to)); err != nil {
 			return fmt.Errorf("publish: %w", err)
 		}
 	}

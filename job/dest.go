@@ -243,13 +243,30 @@ func (a *attempt) prepare(ctx context.Context, s *state) error {
 		}
 		a.created = true
 	}
-	if err := a.st.MkdirAll(ctx, a.root); err != nil {
+	if err := makeDir(ctx, a.st, a.root); err != nil {
 		clean, cancel := store.Cleanup(ctx)
 		defer cancel()
 		a.unmake(clean)
 		return fmt.Errorf("destination: %w", err)
 	}
 	return nil
+}
+
+// makeDir makes a directory and those above it that are missing; that it exists
+// is no error.
+func makeDir(ctx context.Context, st store.Store, p string) error {
+	return store.Retry(ctx, st, "make directory "+p, func() error {
+		err := st.Mkdir(ctx, p)
+		if errors.Is(err, store.ErrNoParent) {
+			if err = makeDir(ctx, st, path.Dir(p)); err == nil {
+				err = st.Mkdir(ctx, p)
+			}
+		}
+		if errors.Is(err, store.ErrExist) {
+			return nil
+		}
+		return err
+	})
 }
 
 // sweep removes what dead jobs left and makes the attempt's directory. The
@@ -277,7 +294,7 @@ func (a *attempt) sweep(ctx context.Context, s *state) error {
 			return err
 		}
 	}
-	return a.st.MkdirAll(ctx, a.dir)
+	return makeDir(ctx, a.st, a.dir)
 }
 
 // sweepTemps removes the temporary files below dir.

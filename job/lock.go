@@ -94,7 +94,7 @@ func acquire(ctx context.Context, st store.Store, dest, retired string, times Lo
 			return nil, nil, failf(ErrConflict, "%s: other jobs take the lock all the time", dest)
 		}
 		if swept {
-			err = st.MkdirAll(ctx, retired)
+			err = makeDir(ctx, st, retired)
 		} else {
 			err = l.takeOver(ctx, retired)
 		}
@@ -168,7 +168,7 @@ func (l *lock) takeOver(ctx context.Context, retired string) error {
 		return nil // another was faster
 	}
 	if errors.Is(err, store.ErrNoParent) {
-		return l.st.MkdirAll(ctx, retired) // another was faster, and is done
+		return makeDir(ctx, l.st, retired) // another was faster, and is done
 	}
 	if err != nil {
 		return fmt.Errorf("take over the lock: %w", err)

@@ -334,7 +334,7 @@ func (e *engine) emit(ctx context.Context, res *manifest.TaskResult, g mapper.Ro
 	for _, out := range g.Outputs {
 		name := partName(res.Task, group, out.Suffix)
 		if strings.Contains(name, "/") {
-			if err := e.st.MkdirAll(ctx, path.Dir(path.Join(e.dir, name))); err != nil {
+			if err := makeDir(ctx, e.st, path.Dir(path.Join(e.dir, name))); err != nil {
 				return err
 			}
 		}
@@ -360,7 +360,7 @@ func (e *engine) quarantine(ctx context.Context, src mapper.Source, name string,
 	if info, err := e.st.Stat(ctx, to); err == nil && info.Size == lost.Len() {
 		return nil
 	}
-	if err := e.st.MkdirAll(ctx, path.Dir(to)); err != nil {
+	if err := makeDir(ctx, e.st, path.Dir(to)); err != nil {
 		return err
 	}
 	return store.Retry(ctx, e.st, "write "+to, func() error {

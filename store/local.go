@@ -129,7 +129,7 @@ func (l local) RemoveAll(ctx context.Context, p string) error {
 	return nil
 }
 
-func (l local) MkdirAll(ctx context.Context, p string) error {
+func (l local) Mkdir(ctx context.Context, p string) error {
 	//guard: a job that was interrupted would go on making directories
 	if err := ctx.Err(); err != nil {
 		return err
@@ -137,32 +137,22 @@ func (l local) MkdirAll(ctx context.Context, p string) error {
 	p = path.Clean(p)
 	err := l.sys.mkdir(p)
 	switch {
-	case err == nil:
-		// The directory that p was made in may be the last that a process made
-		// which was killed before it synced.
-		//guard: a power cut would take the parent away, with all that is in it
-		if err := syncDir(l.sys, path.Dir(path.Dir(p))); err != nil {
-			return err
-		}
-	case errors.Is(err, fs.ErrNotExist) && path.Dir(p) != p:
-		if err := l.MkdirAll(ctx, path.Dir(p)); err != nil {
-			return err
-		}
-		err = l.sys.mkdir(p)
+	case errors.Is(err, fs.ErrNotExist):
+		return &fs.PathError{Op: "mkdir", Path: p, Err: ErrNoParent}
+	case err != nil && !errors.Is(err, fs.ErrExist):
+		return err
 	}
-	if err != nil {
-		// A file system may refuse for another reason (read-only, no permission)
-		// before it looks whether the directory is there.
-		info, statErr := os.Stat(p)
-		switch {
-		case statErr != nil:
-			return err
-		case !info.IsDir():
-			return &fs.PathError{Op: "mkdir", Path: p, Err: syscall.ENOTDIR}
-		}
+	// What was there already, the directory above included, may be the work of
+	// a process that was killed before it synced.
+	//guard: a power cut would take the parent away, with all that is in it
+	if err := syncDir(l.sys, path.Dir(path.Dir(p))); err != nil {
+		return err
 	}
 	//guard: a power cut would take the directory away, with all that is in it
-	return syncDir(l.sys, path.Dir(p))
+	if err := syncDir(l.sys, path.Dir(p)); err != nil {
+		return err
+	}
+	return err
 }
 
 func (l local) ReadFile(ctx context.Context, path string, max int64) ([]byte, error) {

@@ -87,9 +87,31 @@ func copied(name, data string) step {
 	}}
 }
 
-func mkdirAll(name string, want tree) step {
-	return step{name: "make " + name, want: want, do: func(p process) error {
-		return p.MkdirAll(p.t.Context(), p.path(name))
+func mkdir(name string) step {
+	return step{name: "make " + name, want: tree{name + "/": ""}, do: func(p process) error {
+		return p.Mkdir(p.t.Context(), p.path(name))
+	}}
+}
+
+// mkdirOnce is mkdir, but that the directory exists is no error.
+func mkdirOnce(name string) step {
+	return step{name: "make " + name + " if it is missing", do: func(p process) error {
+		if err := p.Mkdir(p.t.Context(), p.path(name)); !errors.Is(err, ErrExist) {
+			return err
+		}
+		return nil
+	}}
+}
+
+// mkdirBelow makes a directory in one that another may have made.
+func mkdirBelow(dir, name string) step {
+	return step{name: "make " + name + " in " + dir, do: func(p process) error {
+		if _, err := p.Stat(p.t.Context(), p.path(dir)); err != nil {
+			if err := p.Mkdir(p.t.Context(), p.path(dir)); err != nil {
+				return err
+			}
+		}
+		return p.Mkdir(p.t.Context(), p.path(path.Join(dir, name)))
 	}}
 }
 
@@ -122,9 +144,11 @@ func script() []step {
 	taken := writeFile("g/lock", "other", true)
 	taken.fail, taken.want, taken.noPromise = ErrExist, nil, true
 	return []step{
-		mkdirAll("d/e/f", tree{"d/": "", "d/e/": "", "d/e/f/": ""}),
-		mkdirAll("g", tree{"g/": ""}),
-		mkdirAll("d/e", nil),
+		mkdir("d"),
+		mkdir("d/e"),
+		mkdir("d/e/f"),
+		mkdir("g"),
+		mkdirOnce("d/e"),
 		write("d/a", true, "first ", "second"),
 		write("empty", true),
 		copied("d/e/b", "copied by the kernel"),
@@ -268,10 +292,13 @@ func (p process) inView() tree {
 // the work of the dead included, because the living went by it.
 func TestPowerCutAfterKill(t *testing.T) {
 	made := []step{
-		mkdirAll("d", nil), mkdirAll("e/full", nil), write("d/x", true, "x"), write("d/y", true, "y"), write("e/full/f", true, "f"),
+		mkdir("d"), mkdir("e"), mkdir("e/full"), write("d/x", true, "x"), write("d/y", true, "y"), write("e/full/f", true, "f"),
 	}
 	tests := []struct{ killed, next step }{
-		{mkdirAll("a/b/c", nil), mkdirAll("a/b/c", nil)},
+		{mkdir("a"), mkdirOnce("a")},
+		{mkdir("a"), mkdirBelow("a", "b")},
+		{mkdir("d/a"), mkdirOnce("d/a")},
+		{mkdir("d/a"), mkdirBelow("d/a", "b")},
 		{removeAll("e", nil), removeAll("e", nil)},
 		{rename("d/x", "e/x", nil), rename("d/y", "e/y", nil)},
 		{rename("d/x", "d/z", nil), rename("d/y", "d/w", nil)},

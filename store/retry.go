@@ -31,9 +31,9 @@ type Patience struct {
 	Sleep func(ctx context.Context, d time.Duration) error
 }
 
-// WithRetry returns st with patience: its operations, and the reads of its
-// files, are tried again while their error is Retryable. A Writer is as it was,
-// because half a file cannot be written again: see Retry.
+// WithRetry returns st with patience: its operations but Mkdir, and the reads of
+// its files, are tried again while their error is Retryable. A Writer is as it
+// was, because half a file cannot be written again: see Retry.
 //
 // An operation whose answer was lost may have been done. A repeated Rename or
 // exclusive WriteFile finds that out by the file's number or content, so it
@@ -179,10 +179,10 @@ func (p *patient) RemoveAll(ctx context.Context, path string) error {
 	return p.retry(ctx, "remove "+path, func() error { return p.inner.RemoveAll(ctx, path) })
 }
 
-// MkdirAll implements Store.
-func (p *patient) MkdirAll(ctx context.Context, path string) error {
-	return p.retry(ctx, "make directory "+path, func() error { return p.inner.MkdirAll(ctx, path) })
-}
+// Mkdir implements Store. It tries once: whether one that failed was done, or
+// will be yet, cannot be told, and a second might find the first's directory and
+// take it for another's. Who can, tries again under another name.
+func (p *patient) Mkdir(ctx context.Context, path string) error { return p.inner.Mkdir(ctx, path) }
 
 // ReadFile implements Store.
 func (p *patient) ReadFile(ctx context.Context, path string, max int64) (data []byte, err error) {

@@ -28,9 +28,8 @@ func TestRetrySuite(t *testing.T) {
 // that changes something: the repetition must find its own work done.
 func TestRetryLateFaults(t *testing.T) {
 	tests := map[storetest.Op]func(ctx context.Context, st store.Store, dir string) error{
-		storetest.MkdirAll: func(ctx context.Context, st store.Store, dir string) error { return st.MkdirAll(ctx, dir+"/d") },
-		storetest.Rename:   func(ctx context.Context, st store.Store, dir string) error { return st.Rename(ctx, dir+"/a", dir+"/b") },
-		storetest.Remove:   func(ctx context.Context, st store.Store, dir string) error { return st.Remove(ctx, dir+"/a") },
+		storetest.Rename: func(ctx context.Context, st store.Store, dir string) error { return st.Rename(ctx, dir+"/a", dir+"/b") },
+		storetest.Remove: func(ctx context.Context, st store.Store, dir string) error { return st.Remove(ctx, dir+"/a") },
 		storetest.RemoveAll: func(ctx context.Context, st store.Store, dir string) error {
 			return st.RemoveAll(ctx, dir+"/a")
 		},
@@ -97,6 +96,17 @@ func TestRetryLateFaults(t *testing.T) {
 					t.Errorf("%d waits, %d calls", waits, faulty.Calls(op))
 				}
 			})
+		}
+	}
+}
+
+// TestMkdirIsTriedOnce, as whether it was done cannot be told.
+func TestMkdirIsTriedOnce(t *testing.T) {
+	for _, late := range []bool{false, true} {
+		faulty := storetest.NewFaulty(store.Local(), storetest.Fault{Op: storetest.Mkdir, Err: syscall.ECONNRESET, Late: late})
+		err := store.WithRetry(faulty, patience).Mkdir(t.Context(), t.TempDir()+"/d")
+		if !errors.Is(err, syscall.ECONNRESET) || faulty.Calls(storetest.Mkdir) != 1 {
+			t.Errorf("late %v: %v after %d calls", late, err, faulty.Calls(storetest.Mkdir))
 		}
 	}
 }

@@ -15,7 +15,7 @@ import (
 // Every method obeys its context; a call whose context ended has either done
 // its work or not begun it, as far as the storage can know.
 //
-// A power cut loses nothing of what Rename, Remove, RemoveAll, MkdirAll,
+// A power cut loses nothing of what Rename, Remove, RemoveAll, Mkdir,
 // WriteFile and a Writer's Commit had done when they returned nil, nor any
 // earlier change of the names in the same directories, whoever made it. What
 // else was changed is durable only once such a call is made there. What a call
@@ -50,11 +50,16 @@ type Store interface {
 	// there is nothing is no error. When it returns nil, it is durable that
 	// there is nothing. Cut short, it leaves any part of what was there.
 	RemoveAll(ctx context.Context, path string) error
-	// MkdirAll makes a directory and its missing parents; that it exists is no
-	// error. When it returns nil, the directory is durable, and so are its
-	// parents as far as they were made by MkdirAll, whoever called it. Cut short,
-	// it leaves some of the parents.
-	MkdirAll(ctx context.Context, path string) error
+	// Mkdir makes one directory, in a directory that exists (else ErrNoParent)
+	// and under a name that does not (else ErrExist). When it returns nil or
+	// ErrExist, that name is durable, and so is the directory that it is in. Cut
+	// short, it did its work or not.
+	//
+	// HDFS makes nothing of a directory that is there already, so on it the name
+	// is looked up first, and of two that make the same directory at the same
+	// moment both may succeed. Use a name that is new and random where it matters
+	// who made it.
+	Mkdir(ctx context.Context, path string) error
 	// ReadFile returns the whole of a small file, ErrTooLarge if it is of more
 	// than max bytes.
 	ReadFile(ctx context.Context, path string, max int64) ([]byte, error)

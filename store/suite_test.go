@@ -24,14 +24,14 @@ func TestFaulty(t *testing.T) {
 	injected := errors.New("injected")
 	dir := t.TempDir()
 	f := storetest.NewFaulty(store.Local(),
-		storetest.Fault{Op: storetest.MkdirAll, N: 2, Err: injected},
+		storetest.Fault{Op: storetest.Mkdir, N: 2, Err: injected},
 		storetest.Fault{Op: storetest.WriteFile, Err: injected, Late: true})
-	for i, want := range []error{nil, injected, nil} {
-		if err := f.MkdirAll(t.Context(), dir+"/d"); !errors.Is(err, want) {
+	for i, want := range []error{nil, injected, store.ErrExist} {
+		if err := f.Mkdir(t.Context(), dir+"/d"); !errors.Is(err, want) {
 			t.Errorf("call %d: %v, want %v", i+1, err, want)
 		}
 	}
-	if n := f.Calls(storetest.MkdirAll); n != 3 {
+	if n := f.Calls(storetest.Mkdir); n != 3 {
 		t.Errorf("%d calls were counted", n)
 	}
 	if err := f.WriteFile(t.Context(), dir+"/f", []byte("x"), true); !errors.Is(err, injected) {

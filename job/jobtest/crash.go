@@ -65,9 +65,9 @@ func (c *crash) RemoveAll(ctx context.Context, p string) error {
 	return c.change(func() error { return c.Store.RemoveAll(ctx, p) })
 }
 
-// MkdirAll implements store.Store.
-func (c *crash) MkdirAll(ctx context.Context, p string) error {
-	return c.change(func() error { return c.Store.MkdirAll(ctx, p) })
+// Mkdir implements store.Store.
+func (c *crash) Mkdir(ctx context.Context, p string) error {
+	return c.change(func() error { return c.Store.Mkdir(ctx, p) })
 }
 
 // WriteFile implements store.Store.

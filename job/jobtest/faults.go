@@ -170,7 +170,7 @@ func Refusals(t *testing.T, open Open) {
 	st, dir := open(t)
 	s := newScene(t, st, dir, false)
 	for errno, kind := range map[syscall.Errno]error{syscall.ENOSPC: job.ErrStorage, syscall.EDQUOT: job.ErrFinal, syscall.EROFS: job.ErrFinal} {
-		for _, op := range []storetest.Op{storetest.MkdirAll, storetest.WriteFile, storetest.Create, storetest.Write, storetest.Commit} {
+		for _, op := range []storetest.Op{storetest.Mkdir, storetest.WriteFile, storetest.Create, storetest.Write, storetest.Commit} {
 			r := s.begin(t, storetest.NewFaulty(st, storetest.Fault{Op: op, Err: errno}), fmt.Sprint(op, errno))
 			_, err := job.Convert(t.Context(), r)
 			if job.KindOf(err) != kind {

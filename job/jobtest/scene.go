@@ -17,6 +17,7 @@ import (
 	"github.com/rowtocol/rowtocol/manifest"
 	"github.com/rowtocol/rowtocol/ocf"
 	"github.com/rowtocol/rowtocol/store"
+	"github.com/rowtocol/rowtocol/store/storetest"
 	"github.com/rowtocol/rowtocol/trevni"
 )
 
@@ -114,7 +115,7 @@ func (s *scene) begin(t *testing.T, st store.Store, name string) job.Request {
 	t.Helper()
 	r := s.request(t, st, name)
 	if s.overwrite {
-		if err := s.st.MkdirAll(t.Context(), r.Dest); err != nil {
+		if err := storetest.MkdirAll(t.Context(), s.st, r.Dest); err != nil {
 			t.Fatal(err)
 		}
 		for file := range s.old {

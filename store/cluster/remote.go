@@ -95,7 +95,7 @@ var phrases = []struct {
 	{"FileNotFoundException", "rename destination parent", store.ErrNoParent},
 	{"FileNotFoundException", "Path is not a file", store.ErrNotRegular},
 	{"FileNotFoundException", "Path is not a directory", store.ErrNotRegular},
-	{"FileAlreadyExistsException", "Path is not a directory", store.ErrNotRegular},
+	{"FileAlreadyExistsException", "Parent path is not a directory", store.ErrNotRegular},
 	{"IOException", "must both be directories", store.ErrExist}, // of a rename
 	{"IOException", "directory is not empty", syscall.ENOTEMPTY},
 	{"IOException", "can't be moved from", syscall.EXDEV},

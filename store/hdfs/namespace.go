@@ -186,18 +186,35 @@ func (se *session) remove(p string, recursive bool) (existed bool, err error) {
 	return a.field("result").Bool(), nil
 }
 
-// MkdirAll implements store.Store.
-func (s *Store) MkdirAll(ctx context.Context, p string) error {
-	err := s.ask(ctx, func(se *session) error {
-		_, err := se.call("mkdirs", fields{
-			"src":          path.Clean(p),
-			"masked":       fields{"perm": 0o777 &^ s.conf.Umask()},
-			"createParent": true,
-		})
-		return err
-	})
-	if err != nil {
-		return pathError("make directory", p, err)
+// Mkdir implements store.Store. That the parent exists, the name node checks as
+// it makes the directory; but it is content with a directory that is there, so
+// that none is there is only what a look found just before.
+func (s *Store) Mkdir(ctx context.Context, p string) error {
+	if err := s.mkdir(ctx, p); err != nil {
+		return pathError("mkdir", p, err)
 	}
 	return nil
+}
+
+func (s *Store) mkdir(ctx context.Context, p string) error {
+	_, err := s.Stat(ctx, p)
+	//guard: another's directory would be taken for one that was made
+	if err == nil {
+		return store.ErrExist
+	}
+	if !errors.Is(err, store.ErrNotExist) {
+		return err
+	}
+	return s.tell(ctx, func(se *session) error {
+		a, err := se.call("mkdirs", fields{
+			"src":          path.Clean(p),
+			"masked":       fields{"perm": 0o777 &^ s.conf.Umask()},
+			"createParent": false,
+		})
+		//guard: a directory that was not made would count as made
+		if err == nil && !a.field("result").Bool() {
+			err = fmt.Errorf("%w: the name node makes no directory, and gives no reason", store.ErrUnavailable)
+		}
+		return err
+	})
 }

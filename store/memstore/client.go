@@ -269,43 +269,27 @@ func (c *Client) removeAll(at place) bool {
 	return c.passPoint()
 }
 
-// MkdirAll implements store.Store.
-func (c *Client) MkdirAll(ctx context.Context, p string) error {
+// Mkdir implements store.Store.
+func (c *Client) Mkdir(ctx context.Context, p string) error {
 	return c.change(ctx, "mkdir", p, func() error {
-		var above, dir *node // of n, its directory, and that one's
-		n, made := c.disk.root, false
-		for name := range strings.SplitSeq(path.Clean("/" + p)[1:], "/") {
-			if !n.dir {
-				return syscall.ENOTDIR
-			}
-			if name == "" {
-				continue
-			}
-			above, dir, n = dir, n, n.entries[name]
-			if n != nil {
-				continue
-			}
-			if !made && above != nil {
-				c.disk.sync(above) // another client may have ended before it did
-			}
-			made = true
-			n = c.disk.newNode(true)
-			c.disk.setName(place{dir, name}, n)
+		at, there, err := c.disk.place(p)
+		if err != nil {
+			return err
+		}
+		if there == nil {
+			c.disk.setName(at, c.disk.newNode(true))
 			if !c.passPoint() {
 				return nil
 			}
-			c.disk.sync(dir)
-			if !c.passPoint() {
-				return nil
-			}
+		} else {
+			err = fs.ErrExist
 		}
-		if !n.dir {
-			return syscall.ENOTDIR
+		// Another client may have ended before it synced these.
+		if above, findErr := c.disk.find(path.Join("/", p, "../..")); findErr == nil {
+			c.disk.sync(above)
 		}
-		if !made && dir != nil {
-			c.disk.sync(dir)
-		}
-		return nil
+		c.disk.sync(at.dir)
+		return err
 	})
 }
 

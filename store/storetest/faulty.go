@@ -22,13 +22,13 @@ const (
 	Rename    Op = "rename"
 	Remove    Op = "remove"
 	RemoveAll Op = "remove all"
-	MkdirAll  Op = "mkdir all"
+	Mkdir     Op = "mkdir"
 	ReadFile  Op = "read file"
 	WriteFile Op = "write file"
 )
 
 // Ops are all operations, for tests that fail each in turn.
-var Ops = []Op{Open, ReadAt, Create, Write, Commit, Stat, List, Rename, Remove, RemoveAll, MkdirAll, ReadFile, WriteFile}
+var Ops = []Op{Open, ReadAt, Create, Write, Commit, Stat, List, Rename, Remove, RemoveAll, Mkdir, ReadFile, WriteFile}
 
 // Fault is one failure to come.
 type Fault struct {
@@ -218,9 +218,9 @@ func (f *Faulty) RemoveAll(ctx context.Context, path string) error {
 	return f.do(RemoveAll, func() error { return f.inner.RemoveAll(ctx, path) })
 }
 
-// MkdirAll implements store.Store.
-func (f *Faulty) MkdirAll(ctx context.Context, path string) error {
-	return f.do(MkdirAll, func() error { return f.inner.MkdirAll(ctx, path) })
+// Mkdir implements store.Store.
+func (f *Faulty) Mkdir(ctx context.Context, path string) error {
+	return f.do(Mkdir, func() error { return f.inner.Mkdir(ctx, path) })
 }
 
 // ReadFile implements store.Store.

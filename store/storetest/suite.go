@@ -35,7 +35,7 @@ func Run(t *testing.T, open func(t *testing.T) (st store.Store, dir string)) {
 		{"rename a directory", testRenameDir},
 		{"rename has one winner", testRenameRace},
 		{"remove", testRemove},
-		{"make directories", testMkdirAll},
+		{"make a directory", testMkdir},
 		{"small files", testSmallFiles},
 		{"exclusive small file has one winner", testExclusiveRace},
 		{"replaced small file is always whole", testReplace},
@@ -48,6 +48,21 @@ func Run(t *testing.T, open func(t *testing.T) (st store.Store, dir string)) {
 			tt.test(env{T: t, st: st, dir: dir, ctx: t.Context()})
 		})
 	}
+}
+
+// MkdirAll makes a directory and its missing parents; that it exists is no
+// error.
+func MkdirAll(ctx context.Context, st store.Store, p string) error {
+	err := st.Mkdir(ctx, p)
+	if errors.Is(err, store.ErrNoParent) {
+		if err = MkdirAll(ctx, st, path.Dir(p)); err == nil {
+			err = st.Mkdir(ctx, p)
+		}
+	}
+	if errors.Is(err, store.ErrExist) {
+		return nil
+	}
+	return err
 }
 
 // env is a subtest's surroundings.
@@ -158,7 +173,7 @@ func testCreateExclusive(e env) {
 	_, err := e.st.Create(e.ctx, e.path("f"), store.CreateOptions{Size: 6})
 	e.is(err, store.ErrExist)
 	e.holds("f", []byte("first"))
-	e.ok(e.st.MkdirAll(e.ctx, e.path("d")))
+	e.ok(e.st.Mkdir(e.ctx, e.path("d")))
 	_, err = e.st.Create(e.ctx, e.path("d"), store.CreateOptions{Size: 6})
 	e.is(err, store.ErrExist)
 }
@@ -220,7 +235,7 @@ func testNotFound(e env) {
 }
 
 func testOpenDir(e env) {
-	e.ok(e.st.MkdirAll(e.ctx, e.path("d")))
+	e.ok(e.st.Mkdir(e.ctx, e.path("d")))
 	_, err := e.st.Open(e.ctx, e.path("d"))
 	if store.Classify(err) != store.Final {
 		e.Errorf("open of a directory: %v", err)
@@ -241,7 +256,7 @@ func testList(e env) {
 	e.write("b", []byte("12345"))
 	e.write("a-b", nil)
 	e.write(".hidden", nil)
-	e.ok(e.st.MkdirAll(e.ctx, e.path("a")))
+	e.ok(e.st.Mkdir(e.ctx, e.path("a")))
 	e.write("a/deep", nil)
 	e.names(".hidden", "a", "a-b", "b")
 	infos, err := e.st.List(e.ctx, e.dir)
@@ -267,7 +282,7 @@ func testList(e env) {
 func testRenameFile(e env) {
 	e.write("a", []byte("a"))
 	e.write("b", []byte("b"))
-	e.ok(e.st.MkdirAll(e.ctx, e.path("d")))
+	e.ok(e.st.Mkdir(e.ctx, e.path("d")))
 	e.is(e.st.Rename(e.ctx, e.path("a"), e.path("b")), store.ErrExist)
 	e.is(e.st.Rename(e.ctx, e.path("a"), e.path("d")), store.ErrExist)
 	e.is(e.st.Rename(e.ctx, e.path("a"), e.path("a")), store.ErrExist)
@@ -287,7 +302,7 @@ func testRenameFile(e env) {
 
 func testRenameDir(e env) {
 	for _, d := range []string{"from", "empty", "full"} {
-		e.ok(e.st.MkdirAll(e.ctx, e.path(d)))
+		e.ok(e.st.Mkdir(e.ctx, e.path(d)))
 	}
 	e.write("from/f", []byte("f"))
 	e.write("full/g", []byte("g"))
@@ -343,7 +358,7 @@ func testRenameRace(e env) {
 }
 
 func testRemove(e env) {
-	e.ok(e.st.MkdirAll(e.ctx, e.path("d/e")))
+	e.ok(MkdirAll(e.ctx, e.st, e.path("d/e")))
 	e.write("d/e/f", nil)
 	if e.st.Remove(e.ctx, e.path("d")) == nil {
 		e.Error("a directory with content was removed by Remove")
@@ -358,16 +373,31 @@ func testRemove(e env) {
 	e.names()
 }
 
-func testMkdirAll(e env) {
-	e.ok(e.st.MkdirAll(e.ctx, e.path("a/b/c")))
-	e.ok(e.st.MkdirAll(e.ctx, e.path("a/b/c")))
-	e.write("a/f", nil)
-	for _, p := range []string{"a/f", "a/f/g"} {
-		if err := e.st.MkdirAll(e.ctx, e.path(p)); err == nil {
-			e.Errorf("made the directory %s, where a/f is a file", p)
-		}
+func testMkdir(e env) {
+	e.ok(e.st.Mkdir(e.ctx, e.path("d")))
+	info, err := e.st.Stat(e.ctx, e.path("d"))
+	e.ok(err)
+	if !info.Dir {
+		e.Errorf("made %+v", info)
 	}
-	e.holds("a/f", nil)
+	e.ok(e.st.Mkdir(e.ctx, e.path("d/e")))
+	e.write("d/e/f", []byte("f"))
+	for _, p := range []string{"d", "d/e", "d/e/f"} {
+		e.is(e.st.Mkdir(e.ctx, e.path(p)), store.ErrExist)
+	}
+	e.is(e.st.Mkdir(e.ctx, e.path("no/d")), store.ErrNoParent)
+	e.is(e.st.Mkdir(e.ctx, e.path("no/d/e")), store.ErrNoParent)
+	e.absent("no")
+	if err := e.st.Mkdir(e.ctx, e.path("d/e/f/g")); store.Classify(err) != store.Final {
+		e.Errorf("make a directory below a file: %v", err)
+	}
+	e.holds("d/e/f", []byte("f"))
+	e.names("d")
+	// What was moved away is not made again.
+	e.ok(e.st.Rename(e.ctx, e.path("d"), e.path("moved")))
+	e.is(e.st.Mkdir(e.ctx, e.path("d/e")), store.ErrNoParent)
+	e.is(e.st.Mkdir(e.ctx, e.path("d/e/f")), store.ErrNoParent)
+	e.names("moved")
 }
 
 func testSmallFiles(e env) {
@@ -445,7 +475,7 @@ func testContext(e env) {
 	e.is(err, context.Canceled)
 	e.is(e.st.WriteFile(ctx, e.path("g"), nil, true), context.Canceled)
 	e.is(e.st.Rename(ctx, e.path("f"), e.path("g")), context.Canceled)
-	e.is(e.st.MkdirAll(ctx, e.path("g")), context.Canceled)
+	e.is(e.st.Mkdir(ctx, e.path("g")), context.Canceled)
 	e.is(e.st.Remove(ctx, e.path("f")), context.Canceled)
 	e.is(e.st.RemoveAll(ctx, e.path("f")), context.Canceled)
 	e.names("f")
@@ -453,8 +483,8 @@ func testContext(e env) {
 }
 
 func testGlob(e env) {
-	e.ok(e.st.MkdirAll(e.ctx, e.path("2024/01")))
-	e.ok(e.st.MkdirAll(e.ctx, e.path("2025/01")))
+	e.ok(MkdirAll(e.ctx, e.st, e.path("2024/01")))
+	e.ok(MkdirAll(e.ctx, e.st, e.path("2025/01")))
 	for _, f := range []string{"2024/01/a.avro", "2024/01/b.avro", "2024/01/.c.avro", "2025/01/a.avro", "2025/x", "a*b"} {
 		e.write(f, nil)
 	}

@@ -12,9 +12,14 @@
 // token: the one of HADOOP_TOKEN_FILE_LOCATION that is for this cluster, or one
 // that is fetched with Kerberos, renewed, and fetched anew as needed.
 //
-// HttpFS differs in one thing that matters: it knows no rename that replaces,
-// nor one that never does. Rename looks first, and takes back what slipped
-// below a directory that appeared meanwhile; WriteFile replaces a file by
-// writing it over, so a reader may for a moment find it empty, which ReadFile
-// waits out.
+// No operation makes a directory without its parents, so Mkdir makes it
+// elsewhere and renames it: see there.
+//
+// HttpFS differs in two things that matter. It knows no rename that replaces,
+// nor one that never does: Rename looks first, and takes back what slipped below
+// a directory that appeared meanwhile; WriteFile replaces a file by writing it
+// over, so a reader may for a moment find it empty, which ReadFile waits out.
+// And it makes the missing parents of a new file, whatever it is told. Create
+// looks whether the directory is there, but if that is moved away between the
+// look and the creation, it is made again, with the file in it.
 package webhdfs

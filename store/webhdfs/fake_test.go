@@ -31,6 +31,7 @@ type nameNode struct {
 	mu      sync.Mutex // of what follows
 	answers answers
 	asked   map[string][]url.Values
+	named   map[string][]string // the paths that were asked for, by operation
 }
 
 // newNameNode starts a name node and the data node that it leads to, and
@@ -39,7 +40,7 @@ func newNameNode(t *testing.T, a answers, node http.HandlerFunc) (*nameNode, *St
 	t.Helper()
 	data := httptest.NewServer(node)
 	t.Cleanup(data.Close)
-	n := &nameNode{t: t, node: data.URL, answers: a, asked: map[string][]url.Values{}}
+	n := &nameNode{t: t, node: data.URL, answers: a, asked: map[string][]url.Values{}, named: map[string][]string{}}
 	server := httptest.NewServer(n)
 	t.Cleanup(server.Close)
 	return n, newClient(t, server, Options{})
@@ -52,11 +53,19 @@ func (n *nameNode) requests(op string) []url.Values {
 	return n.asked[op]
 }
 
+// paths returns the paths that an operation was asked for.
+func (n *nameNode) paths(op string) []string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.named[op]
+}
+
 func (n *nameNode) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	query := r.URL.Query()
 	op := query.Get("op")
 	n.mu.Lock()
 	n.asked[op] = append(n.asked[op], query)
+	n.named[op] = append(n.named[op], strings.TrimPrefix(r.URL.Path, "/webhdfs/v1"))
 	texts := n.answers[op]
 	if len(texts) > 1 {
 		n.answers[op] = texts[1:]

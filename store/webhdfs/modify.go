@@ -17,8 +17,6 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-const dirPerm = 0o777
-
 // Whether the server knows rename options: HttpFS does not, and renames as if
 // there were none.
 const (
@@ -150,23 +148,6 @@ func (s *Store) Remove(ctx context.Context, p string) error {
 func (s *Store) RemoveAll(ctx context.Context, p string) error {
 	if _, err := s.delete(ctx, p, true); err != nil {
 		return &fs.PathError{Op: "remove", Path: p, Err: err}
-	}
-	return nil
-}
-
-// MkdirAll implements store.Store.
-func (s *Store) MkdirAll(ctx context.Context, p string) error {
-	var answer struct{ Boolean bool }
-	err := s.ask(ctx, call{method: http.MethodPut, op: "MKDIRS", path: p, query: map[string]string{
-		"permission":         mode(dirPerm &^ s.conf.Umask()),
-		"unmaskedpermission": mode(dirPerm),
-	}}, maxAnswer, &answer)
-	//guard: a directory that was not made would count as made
-	if err == nil && !answer.Boolean {
-		err = fmt.Errorf("refused without a reason: %w", store.ErrUnavailable)
-	}
-	if err != nil {
-		return &fs.PathError{Op: "mkdir", Path: p, Err: err}
 	}
 	return nil
 }

@@ -49,9 +49,9 @@ func TestReplaceDirectory(t *testing.T) {
 
 // TestRefusals are answers that say no without an exception.
 func TestRefusals(t *testing.T) {
-	_, s := newNameNode(t, answers{"MKDIRS": {`{"boolean":false}`}, "DELETE": {`{"boolean":false}`}}, nil)
-	if err := s.MkdirAll(t.Context(), "/d"); !errors.Is(err, store.ErrUnavailable) {
-		t.Errorf("make directories: %v", err)
+	_, s := newNameNode(t, answers{"GETFILESTATUS": {aDir, notFound}, "MKDIRS": {`{"boolean":false}`}, "DELETE": {`{"boolean":false}`}}, nil)
+	if err := s.Mkdir(t.Context(), "/d"); !errors.Is(err, store.ErrUnavailable) {
+		t.Errorf("make a directory: %v", err)
 	}
 	if err := s.Remove(t.Context(), "/d"); !errors.Is(err, store.ErrNotExist) {
 		t.Errorf("remove: %v", err)

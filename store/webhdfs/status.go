@@ -30,6 +30,8 @@ type status struct {
 	FileID           uint64
 	ECPolicy         string
 	ECBit            bool
+	ACLBit           bool
+	Group            string
 }
 
 func (st status) dir() bool { return st.Type == "DIRECTORY" }

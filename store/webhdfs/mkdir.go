@@ -1,0 +1,132 @@
+package webhdfs
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"path"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/rowtocol/rowtocol/store"
+)
+
+const dirPerm = 0o777
+
+// Mkdir implements store.Store.
+//
+// The only operation that makes a directory makes its parents, too. When it
+// comes late, it would make a parent again that another process has moved away.
+// So the directory is made one level higher, beside its parent, under a name of
+// its own, and then renamed to its place, which fails if the parent is gone.
+//
+// That is not possible where the user may not write beside the parent, where the
+// directory would get another group or another access control list than in its
+// parent, or where an encryption zone begins between them. There the parent is
+// looked at, and the directory then made in its place at once: if the parent is
+// moved away between the two, it is made again.
+func (s *Store) Mkdir(ctx context.Context, p string) error {
+	if err := s.mkdir(ctx, path.Clean(p)); err != nil {
+		return &fs.PathError{Op: "mkdir", Path: p, Err: err}
+	}
+	return nil
+}
+
+func (s *Store) mkdir(ctx context.Context, p string) error {
+	parent, err := s.parent(ctx, p)
+	if err != nil {
+		return err
+	}
+	//guard: another's directory would be taken for one that was made
+	if err := s.vacant(ctx, p); err != nil {
+		return err
+	}
+	dir := path.Dir(p)
+	alike := path.Dir(dir) == dir // of the root there is only one
+	if !alike {
+		if alike, err = s.alike(ctx, dir, parent); err != nil {
+			return err
+		}
+	}
+	if alike {
+		err = s.mkdirBeside(ctx, p)
+		if !errors.Is(err, fs.ErrPermission) && !errors.Is(err, syscall.EXDEV) {
+			return err
+		}
+	}
+	return s.askMkdirs(ctx, p)
+}
+
+// mkdirBeside makes a directory beside its parent and moves it to its place.
+func (s *Store) mkdirBeside(ctx context.Context, p string) error {
+	temp := store.TempName(path.Join(path.Dir(path.Dir(p)), path.Base(p)))
+	err := s.askMkdirs(ctx, temp)
+	if err == nil {
+		err = s.rename(ctx, temp, p)
+	}
+	if errors.Is(err, store.ErrNotExist) {
+		// What the directory was made in was moved away, or swept clean.
+		_, gone := s.parent(ctx, p)
+		err = cmp.Or(gone, fmt.Errorf("%s is gone: %w", temp, store.ErrUnavailable))
+	}
+	//guard: a directory that was not renamed would be left
+	if err != nil {
+		cleanup, cancel := store.Cleanup(ctx)
+		defer cancel()
+		_, _ = s.delete(cleanup, temp, false) // rubbish at worst
+	}
+	return err
+}
+
+// askMkdirs makes a directory and its parents.
+func (s *Store) askMkdirs(ctx context.Context, p string) error {
+	var answer struct{ Boolean bool }
+	err := s.ask(ctx, call{method: http.MethodPut, op: "MKDIRS", path: p, once: true, query: map[string]string{
+		"permission":         mode(dirPerm &^ s.conf.Umask()),
+		"unmaskedpermission": mode(dirPerm),
+	}}, maxAnswer, &answer)
+	//guard: a directory that was not made would count as made
+	if err == nil && !answer.Boolean {
+		err = fmt.Errorf("refused without a reason: %w", store.ErrUnavailable)
+	}
+	return err
+}
+
+// alike reports whether a new directory gets the same group and access control
+// list in dir, of a status, as in the directory that dir is in. What the user
+// may not look at is not alike.
+func (s *Store) alike(ctx context.Context, dir string, st status) (bool, error) {
+	above, err := s.status(ctx, path.Dir(dir))
+	var lists [2][]string
+	if err == nil && (st.ACLBit || above.ACLBit) {
+		lists[0], err = s.defaultACL(ctx, dir)
+		if err == nil {
+			lists[1], err = s.defaultACL(ctx, path.Dir(dir))
+		}
+	}
+	if err != nil {
+		if errors.Is(err, fs.ErrPermission) {
+			err = nil
+		}
+		return false, err
+	}
+	return st.Group == above.Group && slices.Equal(lists[0], lists[1]), nil
+}
+
+// defaultACL returns what new names in a directory inherit of its access
+// control list.
+func (s *Store) defaultACL(ctx context.Context, dir string) ([]string, error) {
+	var answer struct {
+		ACLStatus struct{ Entries []string } `json:"AclStatus"`
+	}
+	err := s.ask(ctx, call{method: http.MethodGet, op: "GETACLSTATUS", path: dir}, maxAnswer, &answer)
+	list := slices.DeleteFunc(answer.ACLStatus.Entries, func(entry string) bool {
+		return !strings.HasPrefix(entry, "default:")
+	})
+	slices.Sort(list)
+	return list, err
+}
