@@ -255,7 +255,7 @@ func (a *attempt) prepare(ctx context.Context, s *state) error {
 // makeDir makes a directory and those above it that are missing; that it exists
 // is no error.
 func makeDir(ctx context.Context, st store.Store, p string) error {
-	return store.Retry(ctx, st, "make directory "+p, func() error {
+	return store.Retry(ctx, st, "make directory "+p, func(ctx context.Context) error {
 		err := st.Mkdir(ctx, p)
 		if errors.Is(err, store.ErrNoParent) {
 			if err = makeDir(ctx, st, path.Dir(p)); err == nil {

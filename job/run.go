@@ -363,7 +363,7 @@ func (e *engine) quarantine(ctx context.Context, src mapper.Source, name string,
 	if err := makeDir(ctx, e.st, path.Dir(to)); err != nil {
 		return err
 	}
-	return store.Retry(ctx, e.st, "write "+to, func() error {
+	return store.Retry(ctx, e.st, "write "+to, func(ctx context.Context) error {
 		temp := store.TempName(to)
 		w, err := e.st.Create(ctx, temp, store.CreateOptions{Size: lost.Len()})
 		if err != nil {

@@ -48,7 +48,7 @@ func Write(ctx context.Context, st store.Store, path string, out format.Output, 
 		u.buf.Reset(nil)
 		buffers.Put(u.buf)
 	}()
-	err := store.Retry(ctx, st, "write "+path, func() error { return u.try(ctx) })
+	err := store.Retry(ctx, st, "write "+path, u.try)
 	if err == nil {
 		err = u.spillErr
 	}

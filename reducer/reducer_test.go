@@ -13,6 +13,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/spill"
@@ -200,6 +201,24 @@ func TestFaults(t *testing.T) {
 	}
 	if failed < 2*(1+3+1+1+4+1) {
 		t.Errorf("only %d faults were tried", failed)
+	}
+}
+
+// TestPatienceCountsOnce lets what a whole upload is made of fail all the time:
+// the upload waits no longer than one operation.
+func TestPatienceCountsOnce(t *testing.T) {
+	out, sp, _ := sample(t)
+	for _, op := range []storetest.Op{storetest.Create, storetest.Open, storetest.ReadAt, storetest.Rename} {
+		var waited time.Duration
+		p := store.Patience{Limit: time.Minute, Sleep: func(_ context.Context, d time.Duration) error {
+			waited += d
+			return nil
+		}}
+		st := store.WithRetry(storetest.NewFaulty(store.Local(), storetest.Fault{Op: op, Err: syscall.EIO}), p)
+		_, err := Write(t.Context(), st, filepath.Join(t.TempDir(), "f"), out, sp)
+		if !errors.Is(err, syscall.EIO) || waited != p.Limit {
+			t.Errorf("%s: waited %s, want %s: %v", op, waited, p.Limit, err)
+		}
 	}
 }
 

@@ -43,11 +43,15 @@ func WithRetry(st Store, p Patience) Store { return &patient{inner: st, patience
 // Retry calls do until it succeeds, or fails in a way that does not pass, or
 // st's patience is at its end; a store without patience has one try. It is for
 // uploads, which do repeats from their start under another name.
-func Retry(ctx context.Context, st Store, what string, do func() error) error {
+//
+// The operations that do makes with the context it is given have no patience of
+// their own but share that of the whole, which counts from the first failure,
+// theirs included.
+func Retry(ctx context.Context, st Store, what string, do func(ctx context.Context) error) error {
 	if p, ok := st.(*patient); ok {
 		return p.retry(ctx, what, do)
 	}
-	return do()
+	return do(ctx)
 }
 
 type hastyKey struct{}
@@ -65,24 +69,57 @@ type patient struct {
 	patience Patience
 }
 
-func (p *patient) retry(ctx context.Context, what string, do func() error) error {
-	sleep := p.patience.Sleep
-	if sleep == nil {
-		sleep = sleepFor
+type budgetKey struct{}
+
+// budget is the time for which an operation, and those within it, have waited.
+type budget struct {
+	mu      sync.Mutex    // of what follows
+	began   time.Time     // the first failure; zero before it
+	skipped time.Duration // waits for which a test did not sleep
+}
+
+// used returns the time since the first failure, which is now if there was none.
+func (b *budget) used() time.Duration {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.began.IsZero() {
+		b.began = time.Now()
 	}
-	var began time.Time
-	var slept time.Duration
+	return max(time.Since(b.began), b.skipped)
+}
+
+func (b *budget) skip(d time.Duration) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.skipped += d
+}
+
+// exhausted is an error at the end of patience. An operation around the one that
+// had it does not wait again, even if they share no budget.
+type exhausted struct{ error }
+
+func (e *exhausted) Unwrap() error { return e.error }
+
+// retry calls do until it succeeds, fails for good, or the budget of ctx, or else
+// a new one, is used up. do gets a context with the budget.
+func (p *patient) retry(ctx context.Context, what string, do func(ctx context.Context) error) error {
+	sleep := sleepFor
+	if p.patience.Sleep != nil {
+		sleep = p.patience.Sleep
+	}
+	b, ok := ctx.Value(budgetKey{}).(*budget)
+	if !ok {
+		b = &budget{}
+		ctx = context.WithValue(ctx, budgetKey{}, b)
+	}
 	for wait := firstWait; ; wait = min(2*wait, maxWait) {
-		err := do()
+		err := do(ctx)
 		if err == nil || Classify(err) != Retryable || ctx.Err() != nil || ctx.Value(hastyKey{}) != nil {
 			return err
 		}
-		if began.IsZero() {
-			began = time.Now()
-		}
-		left := p.patience.Limit - max(time.Since(began), slept)
-		if left <= 0 {
-			return err
+		left := p.patience.Limit - b.used()
+		if inner := (*exhausted)(nil); left <= 0 || errors.As(err, &inner) {
+			return &exhausted{err}
 		}
 		pause := min(wait/2+rand.N(wait), left)
 		if p.patience.Waiting != nil {
@@ -91,7 +128,9 @@ func (p *patient) retry(ctx context.Context, what string, do func() error) error
 		if ended := sleep(ctx, pause); ended != nil {
 			return fmt.Errorf("%w (while waiting to try again after: %v)", ended, err)
 		}
-		slept += pause
+		if p.patience.Sleep != nil {
+			b.skip(pause)
+		}
 	}
 }
 
@@ -106,7 +145,7 @@ func sleepFor(ctx context.Context, d time.Duration) error {
 
 // Open implements Store.
 func (p *patient) Open(ctx context.Context, path string) (f File, err error) {
-	err = p.retry(ctx, "open "+path, func() (err error) {
+	err = p.retry(ctx, "open "+path, func(ctx context.Context) (err error) {
 		f, err = p.inner.Open(ctx, path)
 		return err
 	})
@@ -123,7 +162,7 @@ func (p *patient) Create(ctx context.Context, path string, o CreateOptions) (Wri
 
 // Stat implements Store.
 func (p *patient) Stat(ctx context.Context, path string) (info Info, err error) {
-	err = p.retry(ctx, "look at "+path, func() (err error) {
+	err = p.retry(ctx, "look at "+path, func(ctx context.Context) (err error) {
 		info, err = p.inner.Stat(ctx, path)
 		return err
 	})
@@ -132,7 +171,7 @@ func (p *patient) Stat(ctx context.Context, path string) (info Info, err error) 
 
 // List implements Store.
 func (p *patient) List(ctx context.Context, dir string) (infos []Info, err error) {
-	err = p.retry(ctx, "list "+dir, func() (err error) {
+	err = p.retry(ctx, "list "+dir, func(ctx context.Context) (err error) {
 		infos, err = p.inner.List(ctx, dir)
 		return err
 	})
@@ -143,7 +182,7 @@ func (p *patient) List(ctx context.Context, dir string) (infos []Info, err error
 func (p *patient) Rename(ctx context.Context, from, to string) error {
 	var id uint64
 	tried := false
-	return p.retry(ctx, "rename "+from, func() error {
+	return p.retry(ctx, "rename "+from, func(ctx context.Context) error {
 		if tried && id != 0 {
 			info, err := p.inner.Stat(ctx, to)
 			//guard: a rename whose answer was lost would be taken for another's
@@ -164,7 +203,7 @@ func (p *patient) Rename(ctx context.Context, from, to string) error {
 // Remove implements Store.
 func (p *patient) Remove(ctx context.Context, path string) error {
 	tried := false
-	return p.retry(ctx, "remove "+path, func() error {
+	return p.retry(ctx, "remove "+path, func(ctx context.Context) error {
 		err := p.inner.Remove(ctx, path)
 		if tried && errors.Is(err, ErrNotExist) {
 			return nil
@@ -176,7 +215,7 @@ func (p *patient) Remove(ctx context.Context, path string) error {
 
 // RemoveAll implements Store.
 func (p *patient) RemoveAll(ctx context.Context, path string) error {
-	return p.retry(ctx, "remove "+path, func() error { return p.inner.RemoveAll(ctx, path) })
+	return p.retry(ctx, "remove "+path, func(ctx context.Context) error { return p.inner.RemoveAll(ctx, path) })
 }
 
 // Mkdir implements Store. It tries once: whether one that failed was done, or
@@ -186,7 +225,7 @@ func (p *patient) Mkdir(ctx context.Context, path string) error { return p.inner
 
 // ReadFile implements Store.
 func (p *patient) ReadFile(ctx context.Context, path string, max int64) (data []byte, err error) {
-	err = p.retry(ctx, "read "+path, func() (err error) {
+	err = p.retry(ctx, "read "+path, func(ctx context.Context) (err error) {
 		data, err = p.inner.ReadFile(ctx, path, max)
 		return err
 	})
@@ -196,7 +235,7 @@ func (p *patient) ReadFile(ctx context.Context, path string, max int64) (data []
 // WriteFile implements Store.
 func (p *patient) WriteFile(ctx context.Context, path string, data []byte, exclusive bool) error {
 	tried := false
-	return p.retry(ctx, "write "+path, func() error {
+	return p.retry(ctx, "write "+path, func(ctx context.Context) error {
 		err := p.inner.WriteFile(ctx, path, data, exclusive)
 		//guard: a lock whose answer was lost would be taken for another's
 		if tried && exclusive && errors.Is(err, ErrExist) {
@@ -222,7 +261,7 @@ type patientFile struct {
 
 // ReadAt implements io.ReaderAt.
 func (f *patientFile) ReadAt(b []byte, off int64) (n int, err error) {
-	err = f.store.retry(f.ctx, "read "+f.Name(), func() error {
+	err = f.store.retry(f.ctx, "read "+f.Name(), func(context.Context) error {
 		file := f.current()
 		n, err = file.ReadAt(b, off)
 		switch {

@@ -215,6 +215,84 @@ func TestRetryWaits(t *testing.T) {
 	}
 }
 
+// TestRetryWaitsOnce has operations that fail within one that is repeated as a
+// whole: all of them together wait no longer than one alone.
+func TestRetryWaitsOnce(t *testing.T) {
+	always := func(op storetest.Op) storetest.Fault { return storetest.Fault{Op: op, Err: syscall.ECONNREFUSED} }
+	foreign := func(ctx context.Context) context.Context { return t.Context() }
+	same := func(ctx context.Context) context.Context { return ctx }
+	for name, tt := range map[string]struct {
+		faults []storetest.Fault
+		ctx    func(context.Context) context.Context
+	}{
+		"always":                         {[]storetest.Fault{always(storetest.Stat)}, same},
+		"with another context":           {[]storetest.Fault{always(storetest.Stat)}, foreign},
+		"after the upload failed":        {[]storetest.Fault{{Op: storetest.Create, N: 1, Err: syscall.EIO}, {Op: storetest.Create, N: 2, Err: syscall.EIO}, always(storetest.Stat)}, same},
+		"after another operation failed": {[]storetest.Fault{{Op: storetest.List, N: 1, Err: syscall.EIO}, {Op: storetest.List, N: 2, Err: syscall.EIO}, always(storetest.Stat)}, same},
+		"while a file is read":           {[]storetest.Fault{always(storetest.ReadAt)}, same},
+		"while another's file is read":   {[]storetest.Fault{always(storetest.ReadAt)}, foreign},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var sum time.Duration
+			p := store.Patience{Limit: 2 * time.Minute, Sleep: func(_ context.Context, d time.Duration) error {
+				sum += d
+				return nil
+			}}
+			dir := t.TempDir()
+			faulty := storetest.NewFaulty(store.Local(), tt.faults...)
+			st := store.WithRetry(faulty, p)
+			err := store.Retry(t.Context(), st, "upload", func(ctx context.Context) error {
+				name := store.TempName(dir + "/f")
+				w, err := st.Create(ctx, name, store.CreateOptions{Size: 4})
+				if err == nil {
+					_, err = w.Write([]byte("data"))
+				}
+				if err == nil {
+					err = w.Commit(ctx)
+				}
+				if err == nil {
+					_, err = st.List(ctx, dir)
+				}
+				if err != nil {
+					return err
+				}
+				f, err := st.Open(tt.ctx(ctx), name)
+				if err != nil {
+					return err
+				}
+				defer func() { _ = f.Close() }()
+				if _, err := f.ReadAt(make([]byte, 4), 0); err != nil {
+					return err
+				}
+				_, err = st.Stat(tt.ctx(ctx), name)
+				return err
+			})
+			if !errors.Is(err, syscall.ECONNREFUSED) || store.Classify(err) != store.Retryable {
+				t.Error(err)
+			}
+			if sum != p.Limit {
+				t.Errorf("waited %s, want %s", sum, p.Limit)
+			}
+		})
+	}
+}
+
+// TestPatienceIsShared lets a first operation use all of it: the next within the
+// same whole is tried once.
+func TestPatienceIsShared(t *testing.T) {
+	faulty := storetest.NewFaulty(store.Local(), storetest.Fault{Op: storetest.Stat, Err: syscall.EIO}, storetest.Fault{Op: storetest.List, Err: syscall.EIO})
+	st := store.WithRetry(faulty, patience)
+	dir := t.TempDir()
+	_ = store.Retry(t.Context(), st, "both", func(ctx context.Context) error {
+		_, err := st.Stat(ctx, dir)
+		_, err2 := st.List(ctx, dir)
+		return errors.Join(err, err2)
+	})
+	if faulty.Calls(storetest.Stat) < 2 || faulty.Calls(storetest.List) != 1 {
+		t.Errorf("%d and %d calls", faulty.Calls(storetest.Stat), faulty.Calls(storetest.List))
+	}
+}
+
 func TestCleanupOutlives(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
