@@ -197,7 +197,7 @@ func (s *selection) nextPart() error {
 		return err
 	}
 	s.file.source.twice = s.twice
-	if s.dataset.list.Store != store.Local() {
+	if !store.CapabilitiesOf(s.dataset.list.Store).Local {
 		wanted := len(s.columns)
 		if s.where != nil {
 			wanted += len(s.where.Columns())

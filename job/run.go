@@ -159,7 +159,7 @@ func (e *engine) runAll(ctx context.Context, pending []int, results []*manifest.
 	mapping := max(min(len(pending), e.r.workers(), int(e.r.memory()/perTask)), 1)
 	rest := e.r.memory() - int64(mapping)*perTask
 	parallel := mapping
-	if e.r.workers() > 1 || e.st != store.Local() {
+	if e.r.workers() > 1 || !store.CapabilitiesOf(e.st).Local {
 		parallel += max(min(len(pending)-mapping, mapping, int(rest/uploadOverhead)), 0)
 	}
 	e.memory = min(taskOverhead+max(rest/2, 0)/int64(mapping), maxTaskMemory)

@@ -21,7 +21,8 @@
 //
 // Paths use slashes and carry no scheme; package location turns a user's
 // location into a store and a path. Classify says of any error whether a retry
-// may help, and WithRetry gives a store the patience to try again.
+// may help, and WithRetry gives a store the patience to try again. What a kind
+// of store can do beyond the interface is asked with CapabilitiesOf.
 //
 //	store            the interface, local disk, patience, read-ahead
 //	store/cluster    a Hadoop cluster as its clients know it

@@ -19,6 +19,9 @@ func Local() Store { return local{kernel{}} }
 
 type local struct{ sys system }
 
+// Capabilities says that the files are local.
+func (local) Capabilities() Capabilities { return Capabilities{Local: true} }
+
 func (local) Open(ctx context.Context, path string) (File, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err

@@ -143,6 +143,9 @@ func sleepFor(ctx context.Context, d time.Duration) error {
 	}
 }
 
+// Capabilities are those of the store within.
+func (p *patient) Capabilities() Capabilities { return CapabilitiesOf(p.inner) }
+
 // Open implements Store.
 func (p *patient) Open(ctx context.Context, path string) (f File, err error) {
 	err = p.retry(ctx, "open "+path, func(ctx context.Context) (err error) {

@@ -20,6 +20,22 @@ func TestFaultyWithoutFaults(t *testing.T) {
 	})
 }
 
+func TestCapabilities(t *testing.T) {
+	for name, tt := range map[string]struct {
+		st    store.Store
+		local bool
+	}{
+		"local":            {store.Local(), true},
+		"patient":          {store.WithRetry(store.Local(), patience), true},
+		"wrapped":          {storetest.NewFaulty(store.Local()), false},
+		"wrapped, patient": {store.WithRetry(storetest.NewFaulty(store.Local()), patience), false},
+	} {
+		if got := store.CapabilitiesOf(tt.st).Local; got != tt.local {
+			t.Errorf("%s: local is %v", name, got)
+		}
+	}
+}
+
 func TestFaulty(t *testing.T) {
 	injected := errors.New("injected")
 	dir := t.TempDir()
