@@ -57,11 +57,17 @@ func (local) Stat(ctx context.Context, p string) (Info, error) {
 	if err := ctx.Err(); err != nil {
 		return Info{}, err
 	}
-	info, err := os.Stat(p)
+	info, err := os.Lstat(p)
+	link := err == nil && info.Mode()&fs.ModeSymlink != 0
+	if link {
+		info, err = os.Stat(p)
+	}
 	if err != nil {
 		return Info{}, err
 	}
-	return localInfo(p, info), nil
+	i := localInfo(p, info)
+	i.Link = link
+	return i, nil
 }
 
 func localInfo(p string, info fs.FileInfo) Info {
@@ -75,7 +81,7 @@ func localInfo(p string, info fs.FileInfo) Info {
 	return i
 }
 
-func (local) List(ctx context.Context, dir string) ([]Info, error) {
+func (l local) List(ctx context.Context, dir string) ([]Info, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -86,18 +92,23 @@ func (local) List(ctx context.Context, dir string) ([]Info, error) {
 	infos := make([]Info, 0, len(entries))
 	for _, e := range entries {
 		p := path.Join(dir, e.Name())
-		info, err := os.Stat(p)
+		info, err := l.Stat(ctx, p)
 		if errors.Is(err, fs.ErrNotExist) {
 			// A dangling link stays in the list, so that opening it fails
 			// rather than its rows being missed; what was removed is left out.
-			if info, err = os.Lstat(p); errors.Is(err, fs.ErrNotExist) {
+			itself, err := os.Lstat(p)
+			if errors.Is(err, fs.ErrNotExist) {
 				continue
 			}
-		}
-		if err != nil {
+			if err != nil {
+				return nil, err
+			}
+			info = localInfo(p, itself)
+			info.Link = itself.Mode()&fs.ModeSymlink != 0
+		} else if err != nil {
 			return nil, err
 		}
-		infos = append(infos, localInfo(p, info))
+		infos = append(infos, info)
 	}
 	slices.SortFunc(infos, func(a, b Info) int { return strings.Compare(a.Name, b.Name) })
 	return infos, nil

@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -256,14 +257,33 @@ func TestLocalIsComparable(t *testing.T) {
 	}
 }
 
-func TestListKeepsDanglingLinks(t *testing.T) {
+func TestLinks(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.Symlink("nowhere", dir+"/link"); err != nil {
+	err := errors.Join(os.Mkdir(dir+"/dir", 0o777), os.WriteFile(dir+"/file", []byte("12345"), 0o666),
+		os.Symlink("nowhere", dir+"/dangling"), os.Symlink("dir", dir+"/to dir"), os.Symlink("file", dir+"/to file"))
+	if err != nil {
 		t.Fatal(err)
 	}
 	infos, err := Local().List(t.Context(), dir)
-	if err != nil || len(infos) != 1 || infos[0].Name != "link" {
-		t.Errorf("listed %v, %v", infos, err)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// A dangling link is listed, so that who opens it learns of it.
+	var got []string
+	for _, i := range infos {
+		got = append(got, fmt.Sprintf("%s %d %v %v", i.Name, i.Size, i.Dir, i.Link))
+		stat, err := Local().Stat(t.Context(), i.Path)
+		if i.Name == "dangling" {
+			if !errors.Is(err, ErrNotExist) {
+				t.Errorf("a dangling link is %+v, %v", stat, err)
+			}
+		} else if err != nil || stat != i {
+			t.Errorf("listed as %+v, stat gives %+v, %v", i, stat, err)
+		}
+	}
+	want := []string{"dangling 7 false true", "dir 0 true false", "file 5 false false", "to dir 0 true true", "to file 5 false true"}
+	if !slices.Equal(got, want) {
+		t.Errorf("listed %q, want %q", got, want)
 	}
 }
 

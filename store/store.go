@@ -110,6 +110,9 @@ type Info struct {
 	Size    int64 // bytes; 0 for a directory
 	Dir     bool
 	ModTime time.Time
+	// Link is whether the name itself is a symbolic link; all else is about what
+	// it leads to, or about the link if that is nothing. Only local disk tells.
+	Link bool
 	// FileID is a number that stays with the file when it is renamed; 0 where
 	// the storage has none.
 	FileID uint64
