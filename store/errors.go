@@ -22,6 +22,9 @@ var (
 	ErrTooLarge = errors.New("file is too large")
 	// ErrMismatch is storage that holds other bytes than were written.
 	ErrMismatch = errors.New("the stored file differs from what was written")
+	// ErrReplaced is a file that is no longer the one that was opened, or has
+	// another length: what was read of it and what follows do not belong together.
+	ErrReplaced = errors.New("the file was replaced while it was read")
 	// ErrBeingWritten is a file that a writer, alive or not, has not closed.
 	ErrBeingWritten = errors.New("the file is still being written")
 	// ErrUnavailable is storage that does not answer, or not with sense, for
@@ -44,7 +47,8 @@ type Class int
 const (
 	// Unknown is an error that does not come from storage, or no error.
 	Unknown Class = iota
-	// NotFound is a file or directory that does not exist.
+	// NotFound is a file or directory that does not exist, or no longer as it was
+	// when it was opened.
 	NotFound
 	// Exists is a name that is taken.
 	Exists
@@ -78,6 +82,7 @@ var sentinels = []struct {
 	{ErrNotRegular, Final},
 	{ErrTooLarge, Final},
 	{ErrMismatch, Retryable},
+	{ErrReplaced, NotFound},
 	{ErrBeingWritten, Final},
 	{ErrQuota, Final},
 	{ErrEncrypted, Final},

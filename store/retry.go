@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"math/rand/v2"
 	"sync"
 	"time"
@@ -302,7 +303,7 @@ func (f *patientFile) reopen(failed File) error {
 	//guard: the end of one file would be read after the start of another
 	if again.Size() != failed.Size() {
 		_ = again.Close() // only read
-		return fmt.Errorf("%s was replaced while it was read: %w", failed.Name(), ErrNotExist)
+		return &fs.PathError{Op: "read", Path: failed.Name(), Err: ErrReplaced}
 	}
 	_ = failed.Close() // only read
 	f.File = again

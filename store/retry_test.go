@@ -158,7 +158,7 @@ func TestRetryIsNoMixture(t *testing.T) {
 	if err := local.WriteFile(ctx, name, []byte("another"), false); err != nil {
 		t.Fatal(err)
 	}
-	if n, err := f.ReadAt(make([]byte, 5), 0); !errors.Is(err, store.ErrNotExist) {
+	if n, err := f.ReadAt(make([]byte, 5), 0); !errors.Is(err, store.ErrReplaced) || store.Classify(err) != store.NotFound {
 		t.Errorf("read %d bytes of a file that was replaced, %v", n, err)
 	}
 }

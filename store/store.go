@@ -71,7 +71,9 @@ type Store interface {
 	WriteFile(ctx context.Context, path string, data []byte, exclusive bool) error
 }
 
-// File is an open file. ReadAt may be called concurrently.
+// File is an open file. ReadAt may be called concurrently. Remote storage may no
+// longer have the file: then a read that fails says so, with ErrNotExist, or
+// ErrReplaced if another has the name.
 type File interface {
 	io.ReaderAt
 	io.Closer

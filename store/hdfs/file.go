@@ -12,9 +12,6 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// errReplaced is another file under the name of one that was opened.
-var errReplaced = fmt.Errorf("%w: the file was replaced while it was read", store.ErrUnavailable)
-
 // Open implements store.Store.
 func (s *Store) Open(ctx context.Context, p string) (store.File, error) {
 	f, err := s.open(ctx, p)
@@ -103,26 +100,39 @@ func (f *file) OpenAt(ctx context.Context, off, length int64) (io.ReadCloser, er
 		if r.inner, err = se.client.Open(f.path); err != nil {
 			return err
 		}
-		//guard: a file that became empty would look cut off, and not be read again
-		if r.inner.Stat().Size() != f.size {
-			return errReplaced
-		}
 		_, err = r.inner.Seek(off, io.SeekStart)
 		return err
 	})
 	if err != nil {
-		return nil, err
+		return nil, f.whatBecame(ctx, err)
 	}
 	r.lease = lease
 	return r, nil
 }
 
-// check returns errReplaced if another file has the name.
+// whatBecame returns the reason of a failed read, which is storage that fails,
+// or a file that was removed or replaced: then the data nodes may be the first to
+// know, and they only say that they do not have the block.
+func (f *file) whatBecame(ctx context.Context, failed error) error {
+	if !isUnavailable(failed) {
+		return failed
+	}
+	now, err := f.store.Stat(ctx, f.path)
+	switch {
+	case errors.Is(err, store.ErrNotExist):
+		return store.ErrNotExist
+	case err == nil && (now.FileID != f.id || now.Size != f.size):
+		return store.ErrReplaced
+	}
+	return failed
+}
+
+// check returns store.ErrReplaced if another file has the name.
 func (f *file) check(se *session) error {
 	status, err := se.status(f.path)
 	//guard: one stream would be of one file, the next of another
 	if err == nil && (status.GetFileId() != f.id || int64(status.GetLength()) != f.size) {
-		err = errReplaced
+		err = store.ErrReplaced
 	}
 	return err
 }
@@ -159,7 +169,7 @@ func (r *reader) Read(p []byte) (n int, err error) {
 		err = io.ErrUnexpectedEOF
 	}
 	if err != nil {
-		return 0, translate(r.ctx, r.lease.session, err)
+		return 0, r.file.whatBecame(r.ctx, translate(r.ctx, r.lease.session, err))
 	}
 	r.left -= int64(n)
 	return n, nil
@@ -181,9 +191,13 @@ func (s *Store) ReadFile(ctx context.Context, p string, limit int64) ([]byte, er
 		if err == nil {
 			return data, nil
 		}
-		if !errors.Is(err, errReplaced) || try >= maxReplaced {
-			return nil, pathError("read", p, err)
+		if errors.Is(err, store.ErrReplaced) && try < maxReplaced {
+			continue
 		}
+		if errors.Is(err, store.ErrReplaced) {
+			err = fmt.Errorf("%w: %v, at each of %d tries", store.ErrUnavailable, err, try)
+		}
+		return nil, pathError("read", p, err)
 	}
 }
 
@@ -200,14 +214,7 @@ func (s *Store) readFile(ctx context.Context, p string, limit int64) ([]byte, er
 	if f.size == 0 {
 		return data, nil
 	}
-	err = f.read(ctx, data)
-	if isUnavailable(err) {
-		// A data node does not know the blocks of a file that is no more.
-		if now, statErr := s.Stat(ctx, p); statErr == nil && now.FileID != f.id {
-			return nil, errReplaced
-		}
-	}
-	return data, err
+	return data, f.read(ctx, data)
 }
 
 func (f *file) read(ctx context.Context, data []byte) error {

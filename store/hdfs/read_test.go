@@ -39,22 +39,34 @@ func TestUnsoundFile(t *testing.T) {
 	d := newDataNode(t, "hello")
 	file := func(more string) string { return info(aStatus("IS_FILE", "", 5, more)) }
 	another := strings.ReplaceAll(aFile(5), `"fileId":7`, `"fileId":8`)
+	sound := located(5, false, true, block("1", 5, d.port()))
+	const nobody = 1 // a port
 	const policy = `{"name":"RS-6-3","schema":{"codecName":"rs","dataUnits":6,"parityUnits":3},"cellSize":1024,"id":1}`
 	const crypt = `{"suite":"AES_CTR_NOPADDING","cryptoProtocolVersion":"ENCRYPTION_ZONES","key":"","iv":"","keyName":"","ezKeyVersionName":""}`
 	for name, tt := range map[string]struct {
 		answers answers
 		is      error
 	}{
-		"a directory":             {stored(0, 0).with("getFileInfo", aDir), store.ErrNotRegular},
-		"erasure-coded":           {stored(5, d.port()).with("getFileInfo", file(`,"ecPolicy":`+policy)), store.ErrErasureCoded},
-		"erasure-coded, by flag":  {stored(5, d.port()).with("getFileInfo", file(`,"flags":4`)), store.ErrErasureCoded},
-		"encrypted":               {stored(5, d.port()).with("getFileInfo", file(`,"fileEncryptionInfo":`+crypt)), store.ErrEncrypted},
-		"encrypted, by flag":      {stored(5, d.port()).with("getFileInfo", file(`,"flags":2`)), store.ErrEncrypted},
-		"still written":           {stored(5, d.port()).with("getBlockLocations", located(5, true, false, block("1", 5, d.port()))), store.ErrBeingWritten},
-		"longer than expected":    {stored(1<<50, d.port()), store.ErrTooLarge},
-		"grows":                   {stored(5, d.port()).with("getFileInfo", aFile(5), aFile(6)), store.ErrUnavailable},
-		"becomes empty":           {stored(5, d.port()).with("getFileInfo", aFile(5), aFile(0)), errReplaced},
-		"replaced before a read":  {stored(5, d.port()).with("getFileInfo", aFile(5), aFile(5), another), store.ErrUnavailable},
+		"a directory":            {stored(0, 0).with("getFileInfo", aDir), store.ErrNotRegular},
+		"erasure-coded":          {stored(5, d.port()).with("getFileInfo", file(`,"ecPolicy":`+policy)), store.ErrErasureCoded},
+		"erasure-coded, by flag": {stored(5, d.port()).with("getFileInfo", file(`,"flags":4`)), store.ErrErasureCoded},
+		"encrypted":              {stored(5, d.port()).with("getFileInfo", file(`,"fileEncryptionInfo":`+crypt)), store.ErrEncrypted},
+		"encrypted, by flag":     {stored(5, d.port()).with("getFileInfo", file(`,"flags":2`)), store.ErrEncrypted},
+		"still written":          {stored(5, d.port()).with("getBlockLocations", located(5, true, false, block("1", 5, d.port()))), store.ErrBeingWritten},
+		"longer than expected":   {stored(1<<50, d.port()), store.ErrTooLarge},
+		"grows":                  {stored(5, d.port()).with("getFileInfo", aFile(5), aFile(6)), store.ErrReplaced},
+		"becomes empty":          {stored(5, d.port()).with("getFileInfo", aFile(5), aFile(0)), store.ErrReplaced},
+		"replaced before a read": {stored(5, d.port()).with("getFileInfo", aFile(5), aFile(5), another), store.ErrReplaced},
+		"removed":                {stored(5, d.port()).with("getFileInfo", aFile(5), `{}`), store.ErrNotExist},
+		"removed before its blocks are asked for": {stored(5, d.port()).with("getFileInfo", aFile(5), aFile(5), `{}`).
+			with("getBlockLocations", sound, "java.io.FileNotFoundException: File does not exist: /f"), store.ErrNotExist},
+		"removed, and without blocks": {stored(5, d.port()).with("getFileInfo", aFile(5), aFile(5), `{}`).
+			with("getBlockLocations", sound, `{}`), store.ErrNotExist},
+		"removed, as a data node knows first":  {stored(5, nobody).with("getFileInfo", aFile(5), aFile(5), `{}`), store.ErrNotExist},
+		"replaced, as a data node knows first": {stored(5, nobody).with("getFileInfo", aFile(5), aFile(5), another), store.ErrReplaced},
+		"not removed":                          {stored(5, nobody), store.ErrUnavailable},
+		"nobody knows": {stored(5, nobody).with("getFileInfo", aFile(5), aFile(5), "org.apache.hadoop.hdfs.server.namenode.SafeModeException: starting"),
+			store.ErrUnavailable},
 		"a block that ends early": {stored(7, d.port()), store.ErrUnavailable},
 		"cipher that is not ours": {stored(5, d.port()).with("getServerDefaults", `{"serverDefaults":{"blockSize":1,"bytesPerChecksum":1,`+
 			`"writePacketSize":1,"replication":1,"fileBufferSize":1,"encryptDataTransfer":true}}`), syscall.ENOTSUP},
@@ -69,7 +81,7 @@ func TestUnsoundFile(t *testing.T) {
 	}
 }
 
-// TestShrunkFile is told from a place that no file has: another try helps.
+// TestShrunkFile is told from a place that no file has.
 func TestShrunkFile(t *testing.T) {
 	_, s := newNameNode(t, stored(5, 0))
 	f, err := s.open(t.Context(), "/f")
@@ -77,7 +89,7 @@ func TestShrunkFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.size = 9
-	if _, err := f.OpenAt(t.Context(), 8, 1); store.Classify(err) != store.Retryable {
+	if _, err := f.OpenAt(t.Context(), 8, 1); !errors.Is(err, store.ErrReplaced) {
 		t.Error(err)
 	}
 }

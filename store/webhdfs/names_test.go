@@ -2,7 +2,9 @@ package webhdfs
 
 import (
 	"errors"
+	"io"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -93,6 +95,57 @@ func TestUnsoundFile(t *testing.T) {
 			_, s := newNameNode(t, tt.answers, alwaysAnswers(http.StatusOK, "hello"))
 			if err := tt.do(s); !errors.Is(err, tt.is) {
 				t.Error(err)
+			}
+		})
+	}
+}
+
+// TestLostFile is removed or replaced while it is read. Whatever knows it first,
+// the reader learns that, and not that storage fails.
+func TestLostFile(t *testing.T) {
+	another := strings.ReplaceAll(fileOf(5), `"fileId":9`, `"fileId":8`)
+	whole := alwaysAnswers(http.StatusOK, "hello")
+	// Both have four of the five bytes; one says so.
+	serve := func(w http.ResponseWriter, r *http.Request, promised int) {
+		off, _ := strconv.Atoi(r.URL.Query().Get("offset"))
+		w.Header().Set("Content-Length", strconv.Itoa(promised-off))
+		_, _ = io.WriteString(w, "hell"[off:])
+	}
+	short := func(w http.ResponseWriter, r *http.Request) { serve(w, r, 4) }
+	breaksOff := func(w http.ResponseWriter, r *http.Request) { serve(w, r, 5) }
+	fails := alwaysAnswers(http.StatusInternalServerError, remote("IOException", "Could not obtain block"))
+	for name, tt := range map[string]struct {
+		open   []string // the name node's answers
+		node   http.HandlerFunc
+		status string // at the end
+		is     error
+	}{
+		"sound":                          {[]string{"node"}, whole, notFound, nil},
+		"the name node knows":            {[]string{notFound}, whole, notFound, store.ErrNotExist},
+		"the data node knows":            {[]string{"node"}, alwaysAnswers(http.StatusNotFound, remote("FileNotFoundException", "File does not exist: /d/f")), notFound, store.ErrNotExist},
+		"a block is gone":                {[]string{"node"}, fails, notFound, store.ErrNotExist},
+		"a block is gone halfway":        {[]string{"node"}, breaksOff, notFound, store.ErrNotExist},
+		"halfway, the name node knows":   {[]string{"node", notFound}, breaksOff, notFound, store.ErrNotExist},
+		"the answer is short":            {[]string{"node"}, short, notFound, store.ErrNotExist},
+		"a block is gone of another":     {[]string{"node"}, fails, another, store.ErrReplaced},
+		"replaced by a shorter one":      {[]string{"node"}, short, fileOf(4), store.ErrReplaced},
+		"an offset that is out of range": {[]string{"node", "IOException: Offset=4 out of the range [0, 3); OPEN, path=/d/f"}, breaksOff, fileOf(3), store.ErrReplaced},
+		"storage fails":                  {[]string{"node"}, fails, fileOf(5), store.ErrUnavailable},
+		"storage ends early":             {[]string{"node"}, short, fileOf(5), store.ErrUnavailable},
+		"nobody knows":                   {[]string{"node"}, fails, "SafeModeException: starting", store.ErrUnavailable},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, s := newNameNode(t, answers{
+				"GETFILESTATUS": {fileOf(5), tt.status}, "GET_BLOCK_LOCATIONS": {located(5, 1, false, true)}, "OPEN": tt.open,
+			}, tt.node)
+			f, err := s.Open(bounded(t), "/d/f")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = f.Close() }()
+			data, err := io.ReadAll(io.NewSectionReader(f, 0, f.Size()))
+			if !errors.Is(err, tt.is) || err == nil && string(data) != "hello" {
+				t.Errorf("read %q, %v", data, err)
 			}
 		})
 	}

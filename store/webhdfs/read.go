@@ -2,6 +2,7 @@ package webhdfs
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -31,43 +32,60 @@ func (s *Store) Open(ctx context.Context, p string) (store.File, error) {
 	if err != nil {
 		return nil, &fs.PathError{Op: "open", Path: p, Err: err}
 	}
-	return store.NewStreamFile(ctx, p, st.Length, &opener{s, p}), nil
+	return store.NewStreamFile(ctx, p, st.Length, &opener{s, p, st}), nil
 }
 
 type opener struct {
-	store *Store
-	path  string
+	store  *Store
+	path   string
+	status status // of the file when it was opened
+}
+
+// whatBecame returns the reason of a failed read, which is storage that fails,
+// or a file that was removed or replaced: then the data nodes may be the first to
+// know, and they only say that they do not have the block.
+func (o *opener) whatBecame(ctx context.Context, failed error) error {
+	if !errors.Is(failed, store.ErrUnavailable) {
+		return failed
+	}
+	now, err := o.store.status(ctx, o.path)
+	switch {
+	case errors.Is(err, store.ErrNotExist):
+		return err
+	case err == nil && (now.FileID != o.status.FileID || now.Length != o.status.Length):
+		return store.ErrReplaced
+	}
+	return failed
 }
 
 // OpenAt implements store.Opener. The stream goes on at another data node if
 // one fails.
 func (o *opener) OpenAt(ctx context.Context, off, length int64) (io.ReadCloser, error) {
-	r := &stream{store: o.store, ctx: ctx, path: o.path, off: off, left: length}
+	r := &stream{opener: o, ctx: ctx, off: off, left: length}
+	if length < 0 {
+		r.left = max(o.status.Length-off, 0)
+	}
 	if err := r.connect(); err != nil {
-		return nil, err
+		return nil, o.whatBecame(ctx, err)
 	}
 	return r, nil
 }
 
 // stream reads from an offset on.
 type stream struct {
-	store *Store
+	*opener
 	ctx   context.Context
-	path  string
 	off   int64
-	left  int64 // -1: to the end of the file
+	left  int64
 	body  io.ReadCloser
 	node  string // that body comes from; empty if from the name node
 	tries int    // since the last byte
 }
 
 func (r *stream) connect() error {
-	query := map[string]string{}
+	query := map[string]string{"length": strconv.FormatInt(r.left, 10)}
 	if r.off > 0 {
 		query["offset"] = strconv.FormatInt(r.off, 10)
-	}
-	if r.left >= 0 {
-		query["length"] = strconv.FormatInt(r.left, 10)
 	}
 	resp, node, err := r.store.get(r.ctx, call{method: http.MethodGet, op: "OPEN", path: r.path, query: query})
 	if err != nil {
@@ -96,26 +114,28 @@ func (s *Store) get(ctx context.Context, c call) (got *http.Response, node strin
 	return got, node, err
 }
 
+// errShort is an answer that ends before what was asked for does.
+var errShort = fmt.Errorf("the data ended early: %w", store.ErrUnavailable)
+
 func (r *stream) Read(p []byte) (int, error) {
 	if r.left == 0 {
 		return 0, io.EOF
 	}
-	if r.left > 0 {
-		p = p[:min(int64(len(p)), r.left)]
-	}
+	p = p[:min(int64(len(p)), r.left)]
 	for {
 		n, err := r.body.Read(p)
 		r.off += int64(n)
-		if r.left > 0 {
-			r.left -= int64(n)
-		}
+		r.left -= int64(n)
 		if n > 0 {
 			r.tries = 0
 			return n, nil
 		}
+		if err == io.EOF {
+			err = errShort
+		}
 		//guard: a server that breaks off each answer would be asked for ever
-		if err == nil || err == io.EOF || r.ctx.Err() != nil || r.tries == maxNodes {
-			return n, err
+		if err == nil || r.ctx.Err() != nil || r.tries == maxNodes {
+			return 0, r.whatBecame(r.ctx, err)
 		}
 		r.tries++
 		_ = r.body.Close() // only read
@@ -123,7 +143,7 @@ func (r *stream) Read(p []byte) (int, error) {
 			r.store.nodes.failed(r.node)
 		}
 		if again := r.connect(); again != nil {
-			return 0, again
+			return 0, r.whatBecame(r.ctx, again)
 		}
 	}
 }

@@ -252,7 +252,7 @@ func TestBrokenDownload(t *testing.T) {
 		_, _ = io.WriteString(w, rest[:min(5, len(rest))])
 	}))
 	defer server.Close()
-	o := opener{newClient(t, server, Options{}), "/f"}
+	o := opener{newClient(t, server, Options{}), "/f", status{Length: int64(len(data))}}
 	r, err := o.OpenAt(bounded(t), 3, -1)
 	if err != nil {
 		t.Fatal(err)
