@@ -50,21 +50,6 @@ func Run(t *testing.T, open func(t *testing.T) (st store.Store, dir string)) {
 	}
 }
 
-// MkdirAll makes a directory and its missing parents; that it exists is no
-// error.
-func MkdirAll(ctx context.Context, st store.Store, p string) error {
-	err := st.Mkdir(ctx, p)
-	if errors.Is(err, store.ErrNoParent) {
-		if err = MkdirAll(ctx, st, path.Dir(p)); err == nil {
-			err = st.Mkdir(ctx, p)
-		}
-	}
-	if errors.Is(err, store.ErrExist) {
-		return nil
-	}
-	return err
-}
-
 // env is a subtest's surroundings.
 type env struct {
 	*testing.T
