@@ -10,6 +10,7 @@ SAMPLE    ?= bin/sample
 # Processes of tests at once; most of them wait most of the time.
 JOBS      ?= 5
 E2E_TIME   = 30m
+UNIT_TIME  = 20m
 LINT       = golangci-lint
 # Runs tests and says in the end what was skipped and what failed.
 TESTS      = $(GO) run gotest.tools/gotestsum@v1.13.0 --format standard-quiet --jsonfile "$(CURDIR)/bin/test/$@.json"
@@ -62,14 +63,14 @@ test: bin/rowtocol bin/e2e.test
 race:
 	$(if $(TESTED),,$(error go list finds no packages))
 	@mkdir -p bin/test
-	nice $(TESTS) -- $(RACE) -timeout 20m $(CONCURRENT)
+	nice $(TESTS) -- $(RACE) -timeout $(UNIT_TIME) $(CONCURRENT)
 
 # The race detector allocates, too, so tests that count run here as well, and
 # must be there in both packages.
 unit:
 	$(if $(TESTED),,$(error go list finds no packages))
 	@mkdir -p bin/test
-	nice $(TESTS) -- -timeout 20m $(SEQUENTIAL)
+	nice $(TESTS) -- -timeout $(UNIT_TIME) $(SEQUENTIAL)
 	nice $(GO) test -run Alloc ./trevni ./mapper | awk '{ print } /^ok/ && !/no tests to run/ { n++ } END { exit n != 2 }'
 
 gate:
@@ -113,7 +114,7 @@ soak:
 	@echo '$(SOAK)' | grep -qxE '[1-9][0-9]*' || { echo 'SOAK=$(SOAK) is not a number of kills' >&2; exit 1; }
 	@$(GO) run ./internal/cmd/fuzz -check -time '$(SOAK_FUZZ)'
 	@rm -f bin/test/*.json
-	@ROWTOCOL_SOAK=$(SOAK) $(MAKE) --no-print-directory --jobs=$(JOBS) --output-sync=target E2E_TIME=0 $(E2E) clusters race unit
+	@ROWTOCOL_SOAK=$(SOAK) $(MAKE) --no-print-directory --jobs=$(JOBS) --output-sync=target E2E_TIME=0 UNIT_TIME=0 $(E2E) clusters race unit
 	@$(MAKE) --no-print-directory fuzz FUZZ='$(SOAK_FUZZ)'
 	@$(MAKE) --no-print-directory mutants
 

@@ -174,7 +174,7 @@ func (w *workload) write(t *clock) error {
 		for _, out := range g.outputs {
 			path := filepath.Join(w.dir, "written"+out.Suffix)
 			err = errors.Join(err, t.time(func() error {
-				_, err := reducer.Write(context.Background(), store.Local(), path, out, s)
+				_, err := reducer.Write(context.Background(), store.Local(), func() string { return path }, out, s)
 				return err
 			}), os.Remove(path))
 		}

@@ -52,11 +52,13 @@ func (c *conversion) run(t *clock, f format.Format) (plan *manifest.Plan, err er
 	out := filepath.Join(c.dir, "converted")
 	err = t.time(func() error {
 		outcome, err := job.Convert(context.Background(), job.Request{
-			Inputs: []string{c.input}, Dest: out, Workers: max(c.workers, 1), Memory: c.memory, TempDir: c.dir,
-			NewFormat: func(manifest.Options) (format.Format, error) { return f, nil },
-			Options: manifest.Options{
-				Format: "trevni", RowGroupSize: 128 << 20, Codec: c.columns, Checksum: trevni.ChecksumJava,
-				OnDamage: "fail", MaxInputBlock: maxInputBlock, MaxLostRows: -1,
+			Inputs: []string{c.input}, Dest: out,
+			Options: job.Options{
+				Workers: max(c.workers, 1), Memory: c.memory, TempDir: c.dir,
+				NewFormat: func(manifest.Options) (format.Format, error) { return f, nil },
+			},
+			Output: manifest.Options{
+				Format: "trevni", RowGroupSize: 128 << 20, OnDamage: "fail", MaxInputBlock: maxInputBlock, MaxLostRows: -1,
 			},
 		})
 		if err == nil {
@@ -88,7 +90,7 @@ func load(c conversion) (*workload, error) {
 	if err != nil {
 		return nil, err
 	}
-	w.blockSize, w.groups = plan.Options.BlockSize, r.groups
+	w.blockSize, w.groups = plan.BlockSize, r.groups
 	schema, err := shred.ParseSchema(plan.Schema)
 	if err != nil {
 		return nil, err

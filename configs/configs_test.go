@@ -40,7 +40,7 @@ func TestMain(m *testing.M) {
 func help(t *testing.T) (flags map[string]bool) {
 	t.Helper()
 	flags = map[string]bool{}
-	for _, command := range []string{"convert", "inspect", "schema", "verify"} {
+	for _, command := range []string{"convert", "plan", "task", "commit", "inspect", "schema", "verify"} {
 		out, err := exec.Command(binary, command, "--help").Output()
 		if err != nil {
 			t.Fatal(err)

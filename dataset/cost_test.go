@@ -9,6 +9,7 @@ import (
 	"github.com/rowtocol/rowtocol/dataset"
 	"github.com/rowtocol/rowtocol/internal/mailgen"
 	"github.com/rowtocol/rowtocol/manifest"
+	"github.com/rowtocol/rowtocol/trevni"
 )
 
 // archive is an output of so many messages in one part, with an index over
@@ -26,9 +27,9 @@ func archive(t testing.TB, rows int64) *dataset.Dataset {
 	if err := f.Close(); err != nil {
 		t.Fatal(err)
 	}
-	convert(t, f.Name(), filepath.Join(base, "mail.columns"), func(o *manifest.Options) {
+	convert(t, f.Name(), filepath.Join(base, "mail.columns"), func(o *manifest.Options, format *trevni.Options) {
 		o.RowGroupSize = 128 << 20
-		o.Values = []string{"id", "from"}
+		format.Values = []string{"id", "from"}
 	})
 	return open(t, filepath.Join(base, "mail.columns"), dataset.Options{})
 }

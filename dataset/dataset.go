@@ -54,8 +54,8 @@ func Open(ctx context.Context, st store.Store, path string, o Options) (*Dataset
 // others to it.
 func (d *Dataset) addSchema(dir string, s *manifest.Success) error {
 	//guard: files of another format would be opened as Trevni
-	if s.Format != "trevni" {
-		return damage.New(damage.Unsupported, dir, -1, "the output is of the format %q, only trevni is read back", s.Format)
+	if format := s.Request.Options.Format; format != "trevni" {
+		return damage.New(damage.Unsupported, dir, -1, "the output is of the format %q, only trevni is read back", format)
 	}
 	if s.Schema == "" || s.Schema == d.schema {
 		return nil
@@ -64,7 +64,7 @@ func (d *Dataset) addSchema(dir string, s *manifest.Success) error {
 	if err != nil {
 		return in(dir, err)
 	}
-	m, err := shred.Map(schema, shred.Options{RecursiveBytes: s.Options.RecursiveBytes})
+	m, err := shred.Map(schema, shred.Options{RecursiveBytes: s.Request.Options.RecursiveBytes})
 	if err != nil {
 		return in(dir, err)
 	}

@@ -17,4 +17,9 @@
 // compared with the manifest that lists it, in size, rows and schema; what does
 // not fit is a *damage.Error, as is damage inside of a file. Errors in a query
 // are ErrQuery.
+//
+// Outputs may be made and replaced while they are read. No two outputs have a
+// file of the same name, so rows of two are never mixed: a file that is gone
+// because its output was replaced is ErrChanging, and so is a directory without
+// _SUCCESS on which a run works. One on which nobody works is ErrUnfinished.
 package dataset

@@ -1,6 +1,7 @@
 package dataset_test
 
 import (
+	"encoding/json"
 	"errors"
 	"io"
 	"os"
@@ -49,23 +50,29 @@ func writeAvro(t testing.TB, name, schema string, rows [][]byte) {
 // request is a job of small row groups.
 func request(input, dest, temp string) job.Request {
 	return job.Request{
-		Inputs: []string{input}, Dest: dest, Workers: 1, TempDir: temp,
-		Options: manifest.Options{Format: "trevni", RowGroupSize: 64 << 10, Codec: "snappy", Checksum: "crc32", MaxLostRows: -1},
-		NewFormat: func(o manifest.Options) (format.Format, error) {
-			return trevni.NewFormat(trevni.Options{Codec: o.Codec, Checksum: o.Checksum, Values: o.Values}), nil
-		},
-		Resolve: func(location string) (store.Location, error) {
-			return store.Location{Store: store.Local(), Path: location}, nil
+		Inputs: []string{input}, Dest: dest,
+		Output: manifest.Options{Format: "trevni", RowGroupSize: 64 << 10, MaxLostRows: -1},
+		Options: job.Options{
+			Workers: 1, TempDir: temp,
+			NewFormat: func(o manifest.Options) (format.Format, error) {
+				t, err := trevni.ParseOptions(o.FormatOptions)
+				return trevni.NewFormat(t), err
+			},
 		},
 	}
 }
 
 // convert makes a committed output in dest, with options that may be changed.
-func convert(t testing.TB, input, dest string, change func(*manifest.Options)) {
+func convert(t testing.TB, input, dest string, change func(*manifest.Options, *trevni.Options)) {
 	t.Helper()
 	r := request(input, dest, t.TempDir())
+	var o trevni.Options
 	if change != nil {
-		change(&r.Options)
+		change(&r.Output, &o)
+	}
+	var err error
+	if r.Output.FormatOptions, err = json.Marshal(o); err != nil {
+		t.Fatal(err)
 	}
 	if _, err := job.Convert(t.Context(), r); err != nil {
 		t.Fatal(err)
@@ -83,7 +90,7 @@ func mails(seed uint64, n int) [][]byte {
 }
 
 // mailSet is a committed output of several parts, and its rows.
-func mailSet(t testing.TB, n int, change func(*manifest.Options)) (dir string, rows [][]byte) {
+func mailSet(t testing.TB, n int, change func(*manifest.Options, *trevni.Options)) (dir string, rows [][]byte) {
 	t.Helper()
 	rows = mails(1, n)
 	base := t.TempDir()
@@ -128,6 +135,19 @@ func columnFile(t testing.TB, schema string, columns []column.Column, rows int, 
 		t.Fatal(err)
 	}
 	return name
+}
+
+// partsOf are the names of an output's parts, in the order of their rows.
+func partsOf(t testing.TB, dir string) (names []string) {
+	t.Helper()
+	l, err := dataset.List(t.Context(), store.Local(), dir, dataset.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range l.Parts {
+		names = append(names, p.Name)
+	}
+	return names
 }
 
 func open(t testing.TB, path string, o dataset.Options) *dataset.Dataset {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"path"
 	"slices"
 	"strings"
@@ -15,9 +14,8 @@ import (
 )
 
 const (
-	successName = "_SUCCESS"
-	suffix      = ".trv"
-	runPrefix   = "run="
+	suffix    = ".trv"
+	runPrefix = "run="
 )
 
 // ErrUnfinished is a directory without _SUCCESS: whatever makes it may not
@@ -29,6 +27,9 @@ type unfinished struct{ reason string }
 
 func (u *unfinished) Error() string        { return u.reason }
 func (u *unfinished) Is(target error) bool { return target == ErrUnfinished }
+
+// ErrChanging is an output that is being made or replaced: a retry may help.
+var ErrChanging = errors.New("the output is being changed")
 
 // Options say what is accepted.
 type Options struct {
@@ -65,7 +66,8 @@ type Part struct {
 	Name  string         // its path
 	Rows  int64          // -1 where only the file knows
 	Bytes int64          // its size
-	Entry *manifest.Part // what _SUCCESS says of it; nil where there is none
+	Entry *manifest.File // what _SUCCESS says of it; nil where there is none
+	run   int            // index in Runs of the one that lists it
 }
 
 // Success returns the manifest if the whole dataset is one committed output,
@@ -100,7 +102,7 @@ func (l *Listing) addDirectory(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	finished := slices.ContainsFunc(infos, func(i store.Info) bool { return i.Name == successName && !i.Dir })
+	finished := slices.ContainsFunc(infos, func(i store.Info) bool { return i.Name == manifest.SuccessName && !i.Dir })
 	runs := slices.DeleteFunc(slices.Clone(infos), func(i store.Info) bool { return !i.Dir || !strings.HasPrefix(i.Name, runPrefix) })
 	if finished {
 		if err := l.addRun(ctx, l.Path); err != nil {
@@ -109,7 +111,10 @@ func (l *Listing) addDirectory(ctx context.Context, o Options) error {
 	} else if o.Partial {
 		l.addFiles(infos)
 	} else if len(runs) == 0 {
-		return &unfinished{fmt.Sprintf("%s is not a finished output: it has no %s; name a file in it to look at that alone", l.Path, successName)}
+		if err := underWay(ctx, l.Store, l.Path, infos); err != nil {
+			return err
+		}
+		return &unfinished{fmt.Sprintf("%s is not a finished output: it has no %s; name a file in it to look at that alone", l.Path, manifest.SuccessName)}
 	}
 	for _, run := range runs {
 		err := l.addRun(ctx, run.Path)
@@ -127,10 +132,17 @@ func (l *Listing) addDirectory(ctx context.Context, o Options) error {
 
 // addRun adds the parts that a _SUCCESS lists.
 func (l *Listing) addRun(ctx context.Context, dir string) error {
-	name := path.Join(dir, successName)
+	name := path.Join(dir, manifest.SuccessName)
 	text, err := l.Store.ReadFile(ctx, name, manifest.MaxSize)
 	if errors.Is(err, store.ErrNotExist) {
-		return &unfinished{fmt.Sprintf("%s is not a finished run: it has no %s", dir, successName)}
+		infos, err := l.Store.List(ctx, dir)
+		if err == nil {
+			err = underWay(ctx, l.Store, dir, infos)
+		}
+		if err != nil {
+			return err
+		}
+		return &unfinished{fmt.Sprintf("%s is not a finished run: it has no %s", dir, manifest.SuccessName)}
 	}
 	if err != nil {
 		return err
@@ -143,19 +155,20 @@ func (l *Listing) addRun(ctx context.Context, dir string) error {
 	}
 	for i := range s.Parts {
 		p := &s.Parts[i]
-		//guard: a manifest could name files outside of its directory
-		if p.Rows < 0 || p.Bytes < 0 || !fs.ValidPath(p.Name) || p.Name == "." {
-			return damage.New(damage.Header, name, -1, "part %q of %d rows and %d bytes cannot be", p.Name, p.Rows, p.Bytes)
+		//guard: a part of several files would be read as if its first were all
+		if len(p.Files) != 1 {
+			return damage.New(damage.Unsupported, name, -1, "row group %d of task %d has %d files, only parts of one file are read back", p.RowGroup, p.Task, len(p.Files))
 		}
-		l.Parts = append(l.Parts, Part{Name: path.Join(dir, p.Name), Rows: p.Rows, Bytes: p.Bytes, Entry: p})
+		f := &p.Files[0]
+		l.Parts = append(l.Parts, Part{Name: path.Join(dir, f.Name), Rows: p.Rows, Bytes: f.Bytes, Entry: f, run: len(l.Runs)})
 	}
 	l.Runs = append(l.Runs, Run{dir, s})
 	return nil
 }
 
 // addFiles adds the column files of a directory that nothing lists, in row
-// order: part-00001.trv comes before what its task made besides,
-// part-00001-1.trv, part-00001-2.trv and so on.
+// order: what a task made comes before what the next one did, and its row groups
+// follow each other by their numbers.
 func (l *Listing) addFiles(infos []store.Info) {
 	var parts []Part
 	for _, i := range infos {

@@ -18,24 +18,40 @@ import (
 func output(t *testing.T, change func(*manifest.Success)) (dir string) {
 	t.Helper()
 	file := columnFile(t, `"long"`, nil, 1, func(w *trevni.Writer, _ int) { w.Column(0).AppendVarint(7) })
+	dir = filepath.Dir(file)
+	s := success(t, file, manifest.NewID())
+	change(s)
+	writeSuccess(t, dir, s)
+	return dir
+}
+
+// success gives a column file of one row the name of a part of an output, and
+// returns the output's manifest.
+func success(t *testing.T, file, id string) *manifest.Success {
+	t.Helper()
 	info, err := os.Stat(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &manifest.Success{
-		Version: manifest.Version, Format: "trevni", Schema: `"long"`,
-		Parts: []manifest.Part{{Name: filepath.Base(file), Rows: 1, Bytes: info.Size()}}, Rows: 1, Bytes: info.Size(),
+	name := manifest.StagedPart(0, 0, id, ".trv")
+	if err := os.Rename(file, filepath.Join(filepath.Dir(file), name)); err != nil {
+		t.Fatal(err)
 	}
-	change(s)
+	return &manifest.Success{
+		Version: manifest.Version, ID: id, Schema: `"long"`, Request: manifest.Request{Options: manifest.Options{Format: "trevni"}},
+		Parts: []manifest.Part{{Rows: 1, Files: []manifest.File{{Name: name, Bytes: info.Size()}}}}, Rows: 1, Bytes: info.Size(),
+	}
+}
+
+func writeSuccess(t *testing.T, dir string, s *manifest.Success) {
+	t.Helper()
 	text, err := s.Encode()
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir = filepath.Dir(file)
 	if err := os.WriteFile(filepath.Join(dir, "_SUCCESS"), text, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	return dir
 }
 
 // A manifest is checked like any input: it names no file outside of its
@@ -46,14 +62,18 @@ func TestManifestsAreChecked(t *testing.T) {
 		change func(*manifest.Success)
 		want   damage.Kind
 	}{
-		{"a file above", func(s *manifest.Success) { s.Parts[0].Name = "../a.trv" }, damage.Header},
-		{"a file above, by way of the directory", func(s *manifest.Success) { s.Parts[0].Name = "x/../../a.trv" }, damage.Header},
-		{"a file anywhere", func(s *manifest.Success) { s.Parts[0].Name = "/etc/passwd" }, damage.Header},
-		{"no name", func(s *manifest.Success) { s.Parts[0].Name = "" }, damage.Header},
-		{"the directory itself", func(s *manifest.Success) { s.Parts[0].Name = "." }, damage.Header},
+		{"a file above", func(s *manifest.Success) { s.Parts[0].Files[0].Name = "../a.trv" }, damage.Header},
+		{"a file above, by way of the directory", func(s *manifest.Success) { s.Parts[0].Files[0].Name = "x/../../a.trv" }, damage.Header},
+		{"a file anywhere", func(s *manifest.Success) { s.Parts[0].Files[0].Name = "/etc/passwd" }, damage.Header},
+		{"no name", func(s *manifest.Success) { s.Parts[0].Files[0].Name = "" }, damage.Header},
+		{"the directory itself", func(s *manifest.Success) { s.Parts[0].Files[0].Name = "." }, damage.Header},
 		{"negative rows", func(s *manifest.Success) { s.Parts[0].Rows = -1 }, damage.Header},
-		{"negative bytes", func(s *manifest.Success) { s.Parts[0].Bytes = -1 }, damage.Header},
-		{"another format", func(s *manifest.Success) { s.Format = "cfile" }, damage.Unsupported},
+		{"negative bytes", func(s *manifest.Success) { s.Parts[0].Files[0].Bytes = -1 }, damage.Header},
+		{"another format", func(s *manifest.Success) { s.Request.Options.Format = "cfile" }, damage.Unsupported},
+		{"a part of two files", func(s *manifest.Success) {
+			p := &s.Parts[0]
+			p.Files = append(p.Files, manifest.File{Name: manifest.StagedPart(0, 0, s.ID, ".idx")})
+		}, damage.Unsupported},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			_, err := dataset.Open(t.Context(), store.Local(), output(t, test.change), dataset.Options{})
@@ -73,8 +93,8 @@ func TestFilesAreThoseOfTheManifest(t *testing.T) {
 		want   damage.Kind
 	}{
 		{"another number of rows", func(s *manifest.Success) { s.Parts[0].Rows = 2 }, damage.Count},
-		{"another size", func(s *manifest.Success) { s.Parts[0].Bytes++ }, damage.Size},
-		{"another name", func(s *manifest.Success) { s.Parts[0].Name = "b.trv" }, damage.Truncated},
+		{"another size", func(s *manifest.Success) { s.Parts[0].Files[0].Bytes++ }, damage.Size},
+		{"another name", func(s *manifest.Success) { s.Parts[0].Files[0].Name = manifest.StagedPart(1, 0, s.ID, ".trv") }, damage.Truncated},
 		{"another type", func(s *manifest.Success) { s.Schema = `{"type":"long","logicalType":"timestamp-millis"}` }, damage.Schema},
 	} {
 		t.Run(test.name, func(t *testing.T) { wantKind(t, readAll(t, output(t, test.change)), test.want) })

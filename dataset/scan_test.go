@@ -44,7 +44,7 @@ func TestScanGivesTheRows(t *testing.T) {
 
 func TestScanOfOneFile(t *testing.T) {
 	dir, want := mailSet(t, 300, nil)
-	d := open(t, filepath.Join(dir, "part-00000.trv"), dataset.Options{})
+	d := open(t, partsOf(t, dir)[0], dataset.Options{})
 	got, _, err := scan(t, d, dataset.Query{Limit: -1})
 	if err != nil || int64(len(got)) != d.Rows() || !slices.EqualFunc(got, want[:len(got)], bytes.Equal) {
 		t.Errorf("%d rows, %v", len(got), err)
@@ -102,7 +102,11 @@ func TestUnfinishedOutput(t *testing.T) {
 // Files without a manifest come in the order in which convert makes them.
 func TestOrderOfParts(t *testing.T) {
 	dir := t.TempDir()
-	want := []string{"part-00000.trv", "part-00000-1.trv", "part-00000-2.trv", "part-00000-10.trv", "part-00001.trv", "part-99999.trv", "part-100000.trv"}
+	want := []string{
+		"part-00000.trv", "part-00000-0-0123456789abcdef.trv", "part-00000-1-0123456789abcdef.trv", "part-00000-2-0123456789abcdef.trv",
+		"part-00000-10-0123456789abcdef.trv", "part-00001-0-0123456789abcdef.trv", "part-99999-0-0123456789abcdef.trv",
+		"part-100000-0-0123456789abcdef.trv",
+	}
 	for _, name := range append(want, "_part.trv", ".part.trv", "other") {
 		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o666); err != nil {
 			t.Fatal(err)

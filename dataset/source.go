@@ -3,6 +3,7 @@ package dataset
 import (
 	"context"
 	"errors"
+	"io"
 	"sort"
 
 	"github.com/rowtocol/rowtocol/damage"
@@ -21,11 +22,8 @@ type partFile struct {
 func (d *Dataset) open(ctx context.Context, part int, read *Stats) (_ *partFile, err error) {
 	p := &d.list.Parts[part]
 	stored, err := d.list.Store.Open(ctx, p.Name)
-	if errors.Is(err, store.ErrNotExist) && p.Entry != nil {
-		return nil, damage.New(damage.Truncated, p.Name, -1, "the file is missing, %s lists it", successName)
-	}
 	if err != nil {
-		return nil, err
+		return nil, d.list.Lost(ctx, p, err)
 	}
 	defer func() {
 		if err != nil {
@@ -36,7 +34,7 @@ func (d *Dataset) open(ctx context.Context, part int, read *Stats) (_ *partFile,
 	if stored.Size() != p.Bytes {
 		return nil, damage.New(damage.Size, p.Name, min(stored.Size(), p.Bytes), "the file has %d bytes, expected %d", stored.Size(), p.Bytes)
 	}
-	s := &source{File: stored, read: read}
+	s := &source{File: stored, read: read, lost: func(err error) error { return d.list.Lost(ctx, p, err) }}
 	f, err := ReadHeader(s, p.Name)
 	if err != nil {
 		return nil, err
@@ -90,6 +88,8 @@ type source struct {
 	read    *Stats
 	trevni  *trevni.File // nil while its header is read
 	counted []bool       // columns whose blocks are in read
+	// lost says what it means that reading failed.
+	lost func(error) error
 	// twice are the columns of which blocks may be asked for again; nil for
 	// none.
 	twice []bool
@@ -114,6 +114,14 @@ func (s *source) count(col, blocks int) {
 
 // ReadAt implements io.ReaderAt.
 func (s *source) ReadAt(p []byte, off int64) (int, error) {
+	n, err := s.readAt(p, off)
+	if err != nil && err != io.EOF {
+		err = s.lost(err)
+	}
+	return n, err
+}
+
+func (s *source) readAt(p []byte, off int64) (int, error) {
 	for i := range s.kept {
 		if k := &s.kept[i]; k.offset == off && len(k.bytes) >= len(p) {
 			return copy(p, k.bytes), nil

@@ -20,6 +20,7 @@ import (
 	"github.com/rowtocol/rowtocol/internal/soak"
 	"github.com/rowtocol/rowtocol/manifest"
 	"github.com/rowtocol/rowtocol/shred"
+	"github.com/rowtocol/rowtocol/trevni"
 )
 
 // predicate is a random condition with its plain meaning.
@@ -282,9 +283,9 @@ func TestRandomConditions(t *testing.T) {
 		}
 		dir := t.TempDir()
 		writeAvro(t, filepath.Join(dir, "in.avro"), schema, rows)
-		convert(t, filepath.Join(dir, "in.avro"), filepath.Join(dir, "out"), func(o *manifest.Options) {
+		convert(t, filepath.Join(dir, "in.avro"), filepath.Join(dir, "out"), func(o *manifest.Options, format *trevni.Options) {
 			o.BlockSize = 300
-			o.Values = []string{"id"}
+			format.Values = []string{"id"}
 		})
 		d := open(t, filepath.Join(dir, "out"), dataset.Options{})
 		for range 15 {

@@ -34,7 +34,7 @@ func TestHDFSCat(t *testing.T) {
 			}
 			to := []string{"cat", "--to=avro", "--output=" + dest + "/rows.avro", dest + "/out"}
 			run(t, to...).want(t, 0)
-			run(t, to...).want(t, 5)
+			run(t, to...).want(t, 9)
 			run(t, append(to, "--where=nothing > 1")...).want(t, 1)
 			run(t, append(to, "--overwrite")...).want(t, 0)
 			if left := f.list(t, name); !slices.Equal(left, []string{"out", "rows.avro"}) {

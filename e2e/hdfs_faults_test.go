@@ -42,7 +42,7 @@ func newSite(t *testing.T, c *hadooptest.Cluster, rows int64, flags ...string) *
 	local := filepath.Join(dir, "out")
 	run(t, s.args(local)...).want(t, 0)
 	s.want = map[string]string{}
-	for name, content := range tree(t, local) {
+	for name, content := range plain(t, tree(t, local)) {
 		s.want[name] = digest([]byte(content))
 	}
 	return s
@@ -64,7 +64,9 @@ func (s *site) at(t *testing.T, uri string) store.Location {
 	return l
 }
 
-// tree returns digests of the files below a directory, hidden ones included.
+// tree returns digests of the files below a directory, hidden ones included;
+// those of outputs have plain names and content. A name may then stand for two
+// files, of which one, if any, shows that differs from what is wanted.
 func (s *site) tree(t *testing.T, uri string) map[string]string {
 	t.Helper()
 	at := s.at(t, uri)
@@ -92,7 +94,10 @@ func (s *site) tree(t *testing.T, uri string) map[string]string {
 			case err != nil:
 				t.Fatal(err)
 			default:
-				files[name] = digest(b)
+				b = plainContent(t, name, b)
+				if p := plainName(name); files[p] == "" || files[p] == s.want[p] {
+					files[p] = digest(b)
+				}
 			}
 		}
 	}
@@ -138,6 +143,7 @@ func (s *site) nothing(t *testing.T, uri string) {
 func (s *site) complete(t *testing.T, uri string) {
 	t.Helper()
 	got := s.tree(t, uri)
+	s.oneOutput(t, uri)
 	for name, d := range s.want {
 		if got[name] != d {
 			t.Errorf("%s: %s, want %s", name, got[name], d)
@@ -158,6 +164,22 @@ func (s *site) complete(t *testing.T, uri string) {
 	}
 }
 
+// oneOutput fails the test if a directory holds parts of two outputs.
+func (s *site) oneOutput(t *testing.T, uri string) {
+	t.Helper()
+	at := s.at(t, uri)
+	infos, err := at.Store.List(t.Context(), at.Path)
+	must(t, err)
+	seen := map[string]bool{}
+	for _, info := range infos {
+		if p := plainName(info.Name); seen[p] {
+			t.Errorf("left behind: %s, of another output", info.Name)
+		} else {
+			seen[p] = true
+		}
+	}
+}
+
 // uploading waits until a part is being uploaded and returns its pipeline.
 func (s *site) uploading(t *testing.T, uri string, ended <-chan struct{}) []*hadooptest.Daemon {
 	t.Helper()
@@ -165,7 +187,7 @@ func (s *site) uploading(t *testing.T, uri string, ended <-chan struct{}) []*had
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	for {
-		for _, file := range temps(ctx, at) {
+		for _, file := range uploads(ctx, at) {
 			if nodes, err := s.Pipeline(ctx, file); err == nil && len(nodes) > 0 {
 				return nodes
 			}
@@ -180,16 +202,20 @@ func (s *site) uploading(t *testing.T, uri string, ended <-chan struct{}) []*had
 	}
 }
 
-// temps returns the temporary files of parts; what cannot be listed now has
-// none.
-func temps(ctx context.Context, at store.Location) (files []string) {
-	attempts, _ := at.Store.List(ctx, path.Join(at.Path, ".rowtocol"))
-	for _, a := range attempts {
-		infos, _ := at.Store.List(ctx, a.Path)
-		for _, info := range infos {
-			if store.IsTemp(info.Name) && strings.HasPrefix(info.Name, ".part-") {
-				files = append(files, info.Path)
-			}
+// uploads returns the parts that are being uploaded, as far as can be seen now.
+func uploads(ctx context.Context, at store.Location) (files []string) {
+	for _, run := range runs(ctx, at) {
+		files = append(files, unfinished(run)...)
+	}
+	return files
+}
+
+// unfinished returns the parts in the directory of a run that are being written:
+// HDFS counts a block when it is complete, and they have one.
+func unfinished(run []store.Info) (files []string) {
+	for _, info := range run {
+		if strings.HasPrefix(info.Name, "part-") && info.Size == 0 {
+			files = append(files, info.Path)
 		}
 	}
 	return files
@@ -254,7 +280,7 @@ func (s *site) measure(t *testing.T, dest string) {
 	r := s.start(t, dest)
 	s.uploading(t, dest, r.ended)
 	began := time.Now()
-	for at := s.at(t, dest); len(temps(t.Context(), at)) > 0; {
+	for at := s.at(t, dest); len(uploads(t.Context(), at)) > 0; {
 		time.Sleep(5 * time.Millisecond)
 	}
 	s.upload = time.Since(began)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"path"
 	"strings"
 	"syscall"
 	"testing"
@@ -18,16 +17,16 @@ import (
 // phase is a part of a conversion, told by what its destination holds.
 type phase struct {
 	name string
-	now  func(at, attempt []store.Info) bool
+	now  func(at, run []store.Info) bool
 }
 
 var phases = []phase{
-	{"reading", func(_, attempt []store.Info) bool {
-		return has(attempt, "plan.json", "") // the first row group is being read
+	{"reading", func(_, run []store.Info) bool {
+		return has(run, "plan.json", "") // the first row group is being read
 	}},
-	{"writing", func(_, attempt []store.Info) bool { return has(attempt, ".part-", ".tmp") }},
-	{"commit", func(at, attempt []store.Info) bool {
-		return has(attempt, "success.json", "") && has(at, "part-", ".trv")
+	{"writing", func(_, run []store.Info) bool { return len(unfinished(run)) > 0 }},
+	{"commit", func(at, run []store.Info) bool {
+		return has(run, "pending-", "") && has(at, "part-", ".trv")
 	}},
 }
 
@@ -53,10 +52,8 @@ func (s *site) stopIn(t *testing.T, r *running, dest string, p phase) {
 		default:
 		}
 		infos, _ := at.Store.List(ctx, at.Path) // it may not exist yet
-		attempts, _ := at.Store.List(ctx, path.Join(at.Path, ".rowtocol"))
-		for _, a := range attempts {
-			attempt, _ := at.Store.List(ctx, a.Path)
-			if p.now(infos, attempt) {
+		for _, run := range runs(ctx, at) {
+			if p.now(infos, run) {
 				must(t, r.cmd.Process.Signal(syscall.SIGSTOP))
 				return
 			}

@@ -68,8 +68,8 @@ var refusals = []refusal{
 		},
 	},
 	{
-		name: "something else", code: 5, says: "part-00000.trv", before: []string{"part-00000.trv"},
-		prepare: func(t *testing.T, f folder) { f.do(t, "PUT", "dest/part-00000.trv", "op=MKDIRS") },
+		name: "something else", code: 9, says: "mine", before: []string{"mine"},
+		prepare: func(t *testing.T, f folder) { f.do(t, "PUT", "dest/mine", "op=MKDIRS") },
 	},
 }
 

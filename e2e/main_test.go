@@ -6,6 +6,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -178,8 +179,8 @@ type report struct {
 		Rows    int64
 		Nothing bool
 		Parts   []struct {
-			Name string
-			Rows int64
+			Rows  int64
+			Files []struct{ Name string }
 		}
 		Columns  json.RawMessage
 		Complete *bool
@@ -204,7 +205,9 @@ func (r result) report(t testing.TB) report {
 func (p report) parts(dest string) []string {
 	var files []string
 	for _, part := range p.Result.Parts {
-		files = append(files, filepath.Join(dest, part.Name))
+		for _, f := range part.Files {
+			files = append(files, filepath.Join(dest, f.Name))
+		}
 	}
 	return files
 }
@@ -228,7 +231,7 @@ func each(n int, f func(i int)) {
 }
 
 // tree returns the paths of all files under a directory, which may be missing,
-// with their contents.
+// with their contents. Of a link it is where it leads to.
 func tree(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	files := map[string]string{}
@@ -236,8 +239,12 @@ func tree(t *testing.T, dir string) map[string]string {
 		if err != nil || d.IsDir() {
 			return err
 		}
-		b, err := os.ReadFile(path)
 		name, _ := filepath.Rel(dir, path)
+		if d.Type() == fs.ModeSymlink {
+			files[name], err = os.Readlink(path)
+			return err
+		}
+		b, err := os.ReadFile(path)
 		files[name] = string(b)
 		return err
 	})

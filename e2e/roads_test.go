@@ -7,6 +7,7 @@ import (
 	"github.com/rowtocol/rowtocol/e2e/hadooptest"
 	"github.com/rowtocol/rowtocol/internal/soak"
 	"github.com/rowtocol/rowtocol/job/jobtest"
+	"github.com/rowtocol/rowtocol/publish/publishtest"
 	"github.com/rowtocol/rowtocol/store"
 	"github.com/rowtocol/rowtocol/store/location"
 )
@@ -45,6 +46,7 @@ func TestHDFSFailures(t *testing.T) {
 			t.Run("crashes", func(t *testing.T) { jobtest.Crashes(t, open, stride) })
 			t.Run("crash, then another", func(t *testing.T) { jobtest.CrashThenOther(t, open, stride) })
 			t.Run("refusals", func(t *testing.T) { jobtest.Refusals(t, open) })
+			t.Run("three runs", func(t *testing.T) { publishtest.Random(t, publishtest.Open(open), soak.Rounds(6, 100)) })
 			t.Run("corruption", func(t *testing.T) { jobtest.Corruption(t, open) })
 		})
 	}

@@ -55,6 +55,8 @@ type EncodeJob interface {
 type Output struct {
 	// Suffix completes the part's name: ".trv", or "-columns/from.cf".
 	Suffix string
+	// Role says what the file is to its format.
+	Role string
 	// Size is the sum of the pieces' lengths.
 	Size   int64
 	Pieces []Piece

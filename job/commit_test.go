@@ -1,88 +1,285 @@
 package job
 
 import (
-	"context"
 	"errors"
+	"fmt"
 	"os"
+	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/rowtocol/rowtocol/failure"
+	"github.com/rowtocol/rowtocol/manifest"
 	"github.com/rowtocol/rowtocol/store"
 )
 
-func TestResume(t *testing.T) {
-	dir := t.TempDir()
-	in := filepath.Join(dir, "a.avro")
-	writeInput(t, in, testSchema, 1, 40)
-	ref := request(t, filepath.Join(dir, "ref"), in)
-	tasks := len(mustConvert(t, ref).Plan.Tasks)
-	want := tree(t, ref.Dest)
-
-	ctx, cancel := context.WithCancel(context.Background())
-	r := request(t, filepath.Join(dir, "out"), in)
-	r.Workers = 1
-	r.Progress = func(p Progress) {
-		if p.Tasks == 3 {
-			cancel()
-		}
-	}
-	if _, err := Convert(ctx, r); !errors.Is(err, context.Canceled) {
-		t.Fatalf("got %v", err)
-	}
-	for name := range tree(t, r.Dest) {
-		if !strings.HasPrefix(name, workName+"/") || store.IsTemp(filepath.Base(name)) {
-			t.Errorf("%s was left", name)
-		}
-	}
-	// One of those that were done lost its part, and is done again. A fourth may
-	// have been done while the third was reported.
-	done, err := filepath.Glob(filepath.Join(r.Dest, workName, "*", "task-*.json"))
-	if err != nil || len(done) < 3 || len(done) == tasks {
-		t.Fatal(done, err)
-	}
-	part := strings.NewReplacer("task-", "part-", ".json", ".trv").Replace(done[1])
-	if err := os.Truncate(part, 10); err != nil {
+// TestCommitOfNoTasks commits a plan without inputs.
+func TestCommitOfNoTasks(t *testing.T) {
+	s := newPlanned(t, false)
+	if err := s.st.Mkdir(t.Context(), "/none"); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Remove(part); err != nil {
-		t.Fatal(err)
-	}
-	r.Progress = nil
-	if out := mustConvert(t, r); out.Resumed != len(done)-1 || len(out.Plan.Tasks) != tasks {
-		t.Errorf("resumed %d of %d, %d were done", out.Resumed, len(out.Plan.Tasks), len(done))
-	}
-	sameTree(t, tree(t, r.Dest), want)
+	s.r.Inputs = []string{"/none"}
+	s.plan, s.want = newPlan(t, s.r), nil
+	s.commit(t)
 }
 
-func TestOverwrite(t *testing.T) {
-	dir := t.TempDir()
-	in := filepath.Join(dir, "a.avro")
-	writeInput(t, in, testSchema, 1, 40)
-	r := request(t, filepath.Join(dir, "out"), in)
-	mustConvert(t, r)
-	old := tree(t, r.Dest)
+// TestCommitTooEarly names the tasks that are not done, and disturbs nobody.
+func TestCommitTooEarly(t *testing.T) {
+	s := newPlanned(t, false)
+	_, err := Commit(t.Context(), s.plan, s.r.Options)
+	wantKind(t, err, failure.Storage, "9 of 9 tasks", "0, 1, 2, 3, 4, 5, 6, 7, 8")
+	if _, err := s.st.Stat(t.Context(), "/out"); !errors.Is(err, store.ErrNotExist) {
+		t.Errorf("a commit without any work made the destination: %v", err)
+	}
+	mustRun(t, s.plan, s.r.Options, 1, 2, 3, 5, 6, 7, 8)
+	before := names(t, s.st, "/out")
+	_, err = Commit(t.Context(), s.plan, s.r.Options)
+	wantKind(t, err, failure.Storage, "2 of 9 tasks of plan "+s.plan.ID+" are not done: 0, 4")
+	if after := names(t, s.st, "/out"); !slices.Equal(after, before) {
+		t.Errorf("there are %q, and were %q", after, before)
+	}
+	if done := s.run(t); done != 7 {
+		t.Errorf("%d tasks were done, not 7", done)
+	}
+	s.commit(t)
+}
 
-	writeInput(t, in, testSchema, 2, 10)
-	_, err := Convert(context.Background(), r)
-	wantKind(t, err, ErrConflict, "--overwrite")
-	sameTree(t, tree(t, r.Dest), old)
+// TestManyMissingTasks are not all listed.
+func TestManyMissingTasks(t *testing.T) {
+	s := newPlanned(t, false)
+	s.r.Output.RowGroupSize /= 4
+	s.plan = newPlan(t, s.r)
+	n := len(s.plan.Tasks)
+	_, err := Commit(t.Context(), s.plan, s.r.Options)
+	wantKind(t, err, failure.Storage, fmt.Sprintf("0, 1, 2, 3, 4, 5, 6, 7, 8, 9 and %d more", n-10))
+}
 
-	r.Overwrite = true
-	mustConvert(t, r)
-	ref := request(t, filepath.Join(dir, "ref"), in)
-	mustConvert(t, ref)
-	want := tree(t, ref.Dest)
-	sameTree(t, tree(t, r.Dest), want)
+// TestCommitTooEarlyKeepsOtherWork lets an unfinished conversion resume.
+func TestCommitTooEarlyKeepsOtherWork(t *testing.T) {
+	r, want := scene(t)
+	p := newPlan(t, r)
+	done := interrupt(t, r, 3)
+	_, err := Commit(t.Context(), p, r.Options)
+	wantKind(t, err, failure.Storage, "9 of 9 tasks")
+	if out := mustConvert(t, r); out.Resumed != len(done) {
+		t.Errorf("resumed %d of %d", out.Resumed, len(done))
+	}
+	wantContents(t, store.Local(), r.Dest, want)
+}
 
-	// A part that was changed since is noticed, and made again on request.
-	if err := os.Truncate(filepath.Join(r.Dest, "part-00000.trv"), 7); err != nil {
+// TestAlteredWork is refused, and the task can be run again.
+func TestAlteredWork(t *testing.T) {
+	s := newPlanned(t, false)
+	other := newPlanned(t, false)
+	other.plan = newPlan(t, other.other())
+	other.run(t)
+	foreign, err := other.st.ReadFile(t.Context(), other.staging()+"/task-00002.json", maxFile)
+	if err != nil {
 		t.Fatal(err)
 	}
-	r.Overwrite = false
-	_, err = Convert(context.Background(), r)
-	wantKind(t, err, ErrConflict, "part-00000.trv has 7 bytes")
-	r.Overwrite = true
-	mustConvert(t, r)
-	sameTree(t, tree(t, r.Dest), want)
+	s.run(t)
+	file := s.result(t, 2).Files()[0].Name
+	for name, tc := range map[string]struct {
+		file   string
+		change func(b []byte) []byte // nil removes the file
+		text   string
+	}{
+		"a bit":          {file, func(b []byte) []byte { b[len(b)-1] ^= 1; return b }, "CRC-32C"},
+		"cut off":        {file, func(b []byte) []byte { return b[:5] }, "has 5 bytes"},
+		"gone":           {file, nil, file},
+		"no result":      {"task-00002.json", func([]byte) []byte { return []byte("{") }, "task 2"},
+		"another":        {"task-00002.json", func([]byte) []byte { return foreign }, "it is of task 2 of plan"},
+		"another's":      {"task-00002.json", func(b []byte) []byte { return []byte(strings.Replace(string(b), `"task": 2`, `"task": 3`, 1)) }, "task 3"},
+		"outside":        {"task-00002.json", func(b []byte) []byte { return []byte(strings.Replace(string(b), file, "../x", 1)) }, "../x"},
+		"another length": {"task-00002.json", func(b []byte) []byte { return []byte(strings.Replace(string(b), `"bytes": `, `"bytes": 1`, 1)) }, "bytes with CRC-32C"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			file := path.Join(s.staging(), tc.file)
+			b, err := s.st.ReadFile(t.Context(), file, maxFile)
+			if err != nil {
+				t.Fatal(err)
+			}
+			whole := slices.Clone(b)
+			if tc.change == nil {
+				err = s.st.Remove(t.Context(), file)
+			} else {
+				err = s.st.WriteFile(t.Context(), file, tc.change(b), false)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = Commit(t.Context(), s.plan, s.r.Options)
+			wantKind(t, err, failure.Foreign, "what task 2 left is not sound", tc.text)
+			if err := s.st.WriteFile(t.Context(), file, whole, false); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+	if err := s.st.Remove(t.Context(), path.Join(s.staging(), file)); err != nil {
+		t.Fatal(err)
+	}
+	if done := s.run(t); done != 8 {
+		t.Errorf("%d tasks were done, not 8", done)
+	}
+	s.commit(t)
+}
+
+// TestWorkThatIsNoFile does not become an output.
+func TestWorkThatIsNoFile(t *testing.T) {
+	r, want := scene(t)
+	p := newPlan(t, r)
+	mustRun(t, p, r.Options, all(p)...)
+	parts, err := filepath.Glob(filepath.Join(r.Dest, manifest.WorkName, "plan-*", "part-00003-*"))
+	if err != nil || len(parts) != 1 {
+		t.Fatal(parts, err)
+	}
+	elsewhere := filepath.Join(t.TempDir(), "part")
+	if err := os.Rename(parts[0], elsewhere); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(elsewhere, parts[0]); err != nil {
+		t.Fatal(err)
+	}
+	_, err = Commit(t.Context(), p, r.Options)
+	wantKind(t, err, failure.Foreign, "is a link")
+	if err := os.Remove(parts[0]); err != nil {
+		t.Fatal(err)
+	}
+	if done := mustRun(t, p, r.Options, all(p)...); done != 8 {
+		t.Errorf("%d tasks were done, not 8", done)
+	}
+	mustCommit(t, p, r.Options)
+	wantContents(t, store.Local(), r.Dest, want)
+}
+
+// TestCommitNeedsLeave to replace an output that was there when the plan was
+// made.
+func TestCommitNeedsLeave(t *testing.T) {
+	s := newPlanned(t, true)
+	s.run(t)
+	o := s.r.Options
+	o.Overwrite = false
+	_, err := Commit(t.Context(), s.plan, o)
+	wantKind(t, err, failure.Foreign, "another request", "--overwrite")
+	s.commit(t)
+}
+
+// TestCommitOfChangedInputs is refused, and the work stays.
+func TestCommitOfChangedInputs(t *testing.T) {
+	s := newPlanned(t, false)
+	s.run(t)
+	s.writeInput(t, 2)
+	_, err := Commit(t.Context(), s.plan, s.r.Options)
+	wantKind(t, err, failure.Input, "a.avro changed")
+	s.writeInput(t, 1)
+	s.commit(t)
+}
+
+// TestLossesOfSeparateTasks are added up by Commit.
+func TestLossesOfSeparateTasks(t *testing.T) {
+	s := newPlanned(t, false)
+	b := avro(t, 1, 60)
+	damageBlock(t, b, 1, len(b)/10)
+	damageBlock(t, b, 1, len(b)*9/10)
+	if err := s.st.WriteFile(t.Context(), "/a.avro", b, false); err != nil {
+		t.Fatal(err)
+	}
+	s.r.Output.OnDamage, s.r.Output.MaxLostRows = "quarantine", 199
+	s.plan = newPlan(t, s.r)
+	for i := range s.plan.Tasks {
+		mustRun(t, s.plan, s.r.Options, i)
+	}
+	_, err := Commit(t.Context(), s.plan, s.r.Options)
+	wantKind(t, err, failure.Input, "200 rows were lost to damage, more than the 199 allowed")
+
+	s.r.Output.MaxLostRows = 200
+	s.plan = newPlan(t, s.r)
+	for i := range s.plan.Tasks {
+		mustRun(t, s.plan, s.r.Options, i)
+	}
+	for i := range 2 {
+		out, err := Commit(t.Context(), s.plan, s.r.Options)
+		wantKind(t, err, failure.Losses, "2 damaged ranges", "200 rows")
+		if out == nil || out.Nothing != (i == 1) || len(out.Manifest.Losses) != 2 || out.Manifest.Rows != 5800 {
+			t.Fatalf("outcome %+v", out)
+		}
+		for _, l := range out.Manifest.Losses {
+			kept, err := s.st.ReadFile(t.Context(), path.Join("/out", l.Quarantine.Name), maxFile)
+			if err != nil || string(kept) != string(b[l.Start:l.End]) {
+				t.Errorf("%+v: %d bytes, %v", l, len(kept), err)
+			}
+		}
+	}
+}
+
+// TestCommitCrashes ends a commit at each point of its work, and the next one at
+// others. A last one completes.
+func TestCommitCrashes(t *testing.T) {
+	for _, overwrite := range []bool{false, true} {
+		first, ended := newPlanned(t, overwrite), false
+		first.run(t)
+		for n := 1; !ended; n++ {
+			s := first.fork(t)
+			ended = !s.crash(t, n)
+			if second := n*7%40 + 1; n%3 == 0 {
+				s.crash(t, second)
+			}
+			if n%2 == 0 {
+				s.disk.Cut(uint64(n))
+				s.st = s.disk.Client()
+				s.r.Resolve = on(s.st)
+			}
+			mustCommit(t, s.plan, s.r.Options)
+			s.complete(t)
+			if t.Failed() {
+				t.Fatalf("after a crash at point %d (overwrite: %v)", n, overwrite)
+			}
+		}
+	}
+}
+
+// crash commits in a process that ends, and reports whether it did before it was
+// done.
+func (s *planned) crash(t *testing.T, at int) bool {
+	t.Helper()
+	client := s.disk.Client()
+	client.StopAt(at)
+	out, err := Commit(t.Context(), s.plan, s.on(client))
+	stopped := client.Stopped()
+	if err != nil && !stopped {
+		t.Fatalf("crash at point %d: %v", at, err)
+	}
+	if err == nil {
+		if got := contents(t, s.st, "/out"); !slices.Equal(got, s.want) {
+			t.Errorf("crash at point %d: the commit came to %+v, and there is %q", at, out, got)
+		}
+	}
+	return stopped
+}
+
+// TestTasksAfterCommit runs a task again once the plan is published, and commits
+// again after a task that came late.
+func TestTasksAfterCommit(t *testing.T) {
+	s := newPlanned(t, false)
+	mustRun(t, s.plan, s.r.Options, all(s.plan)...)
+	s.commit(t)
+	if done := mustRun(t, s.plan, s.r.Options, 0, 1); done != 2 {
+		t.Errorf("%d tasks of a published plan are done", done)
+	}
+	if _, err := s.st.Stat(t.Context(), s.staging()); !errors.Is(err, store.ErrNotExist) {
+		t.Errorf("a task of a published plan left something: %v", err)
+	}
+	err := errors.Join(s.st.Mkdir(t.Context(), "/out/"+manifest.WorkName), s.st.Mkdir(t.Context(), s.staging()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out := mustCommit(t, s.plan, s.r.Options); !out.Nothing {
+		t.Errorf("%+v", out)
+	}
+	if _, err := s.st.Stat(t.Context(), "/out/"+manifest.WorkName); !errors.Is(err, store.ErrNotExist) {
+		t.Errorf("what a late task left stays after another commit: %v", err)
+	}
 }

@@ -1,51 +1,78 @@
 package job
 
 import (
-	"os"
-	"path"
-	"runtime"
+	"cmp"
 
+	"github.com/rowtocol/rowtocol/failure"
 	"github.com/rowtocol/rowtocol/format"
+	"github.com/rowtocol/rowtocol/input"
 	"github.com/rowtocol/rowtocol/manifest"
-	"github.com/rowtocol/rowtocol/store"
+	"github.com/rowtocol/rowtocol/plan"
+	"github.com/rowtocol/rowtocol/publish"
+	"github.com/rowtocol/rowtocol/task"
 )
 
-// DefaultMemory is the memory budget of a request that names none, in bytes.
-const DefaultMemory = 512 << 20
-
-// Request is a conversion to plan or to run.
-type Request struct {
-	// Inputs are files, directories and glob patterns, on any store.
-	Inputs []string
-	// Dest is the directory to fill. Its parent must exist.
-	Dest string
-	// Options shape the output. The zero BlockSize lets the plan choose; a
-	// larger one than the memory allows is lowered, with a warning.
-	Options manifest.Options
-	// Schema is the JSON of a reader's Avro schema, to which the rows of inputs
-	// with other schemas are resolved; empty if all inputs must have one.
-	Schema string
-	// NewFormat returns the format of the given options, which are the plan's.
+// Options say how a conversion is done. None of them shapes its output, but for
+// a memory that forces smaller column blocks.
+type Options struct {
+	// NewFormat returns the format of the given options.
 	NewFormat func(manifest.Options) (format.Format, error)
 	// Overwrite allows to replace an earlier output of rowtocol.
 	Overwrite bool
 	// Workers is the number of goroutines that work at the same time; 0 is
-	// GOMAXPROCS. It does not shape the output.
+	// GOMAXPROCS.
 	Workers int
-	// Memory is the budget in bytes; 0 is DefaultMemory.
+	// Memory is the budget in bytes; 0 is plan.DefaultMemory.
 	Memory int64
 	// TempDir is the local directory for spills; empty is the system's.
 	TempDir string
-	// Progress, if set, is told of progress, by one goroutine at a time.
-	Progress func(Progress)
+	// Program is the version of the program, which documents tell.
+	Program string
 	// Resolve finds the store of a location; nil is store.Resolve, which knows
 	// local disks only.
-	Resolve Resolve
-	// Lock are the times of the lock; zero fields take the defaults.
-	Lock LockTimes
+	Resolve input.Resolve
+	// Destination is what may be chosen about the destination.
+	Destination publish.Options
+	// Progress, if set, is told of progress, by one goroutine at a time.
+	Progress func(Progress)
 }
 
-// Progress is how far a job is.
+func (o *Options) memory() int64 { return cmp.Or(o.Memory, plan.DefaultMemory) }
+
+// taskOptions are those of the tasks. progress is told of what they do.
+func (o *Options) taskOptions(progress func(task.Progress)) task.Options {
+	return task.Options{
+		NewFormat: o.NewFormat, Resolve: o.Resolve, Workers: o.Workers, Memory: o.memory(), TempDir: o.TempDir,
+		Program: o.Program, Progress: progress,
+	}
+}
+
+// Request is a conversion.
+type Request struct {
+	Options
+	// Inputs are files, directories and glob patterns, on any store.
+	Inputs []string
+	// Dest is the directory to fill. Its parent must exist.
+	Dest string
+	// Output shapes the output: see plan.Request.
+	Output manifest.Options
+	// Schema is the JSON of a reader's Avro schema, to which the rows of inputs
+	// with other schemas are resolved; empty if all inputs must have one.
+	Schema string
+	// Restart plans anew where an unfinished run of the same request could be
+	// resumed.
+	Restart bool
+}
+
+// Plan is what the planner has to know.
+func (r *Request) Plan() plan.Request {
+	return plan.Request{
+		Inputs: r.Inputs, Dest: r.Dest, Options: r.Output, Schema: r.Schema,
+		NewFormat: r.NewFormat, Memory: r.memory(), Resolve: r.Resolve,
+	}
+}
+
+// Progress is how far a conversion is.
 type Progress struct {
 	Rows       int64 // rows of the tasks that this run works on, so far
 	Bytes      int64 // input bytes done, those of resumed tasks included
@@ -54,64 +81,33 @@ type Progress struct {
 	TotalTasks int
 }
 
-// Outcome is what a job came to.
+// Outcome is what a conversion came to.
 type Outcome struct {
-	Plan     *manifest.Plan
+	Plan     *manifest.Plan // nil if there was nothing to do
 	Manifest *manifest.Success
 	Nothing  bool // the destination already held this output
 	Resumed  int  // tasks that an earlier run had finished
 	Warnings []string
 }
 
-// Resolve finds the store of a location and its path there.
-type Resolve func(location string) (store.Location, error)
+// nothing says that there was nothing to do.
+func (o *Outcome) nothing(m *manifest.Success) (*Outcome, error) {
+	o.Nothing, o.Manifest = true, m
+	return o, losses(m)
+}
 
-// resolve returns the place of a location. Its path is absolute, because plans
-// travel and a rerun may start in another directory.
-func (r *Request) resolve(location string) (store.Location, error) {
-	find := r.Resolve
-	if find == nil {
-		find = store.Resolve
+// losses is the error of an output that lacks some of its input.
+func losses(m *manifest.Success) error {
+	if len(m.Losses) == 0 {
+		return nil
 	}
-	l, err := find(location)
-	if err != nil {
-		if c := store.Classify(err); c == store.Retryable || c == store.Final {
-			return l, err
+	var rows int64
+	unknown := ""
+	for _, l := range m.Losses {
+		if l.Rows < 0 {
+			unknown = "at least "
 		}
-		return l, wrap(ErrUsage, err)
+		rows += max(l.Rows, 0)
 	}
-	if l.Origin == "" && !path.IsAbs(l.Path) {
-		wd, err := os.Getwd()
-		if err != nil {
-			return l, wrap(ErrStorage, err)
-		}
-		l.Path = path.Join(wd, l.Path)
-	}
-	return l, nil
-}
-
-func (r *Request) memory() int64 {
-	if r.Memory > 0 {
-		return r.Memory
-	}
-	return DefaultMemory
-}
-
-// blockMemory is the most bytes that an input block may decompress to, or one of
-// its rows be resolved to. A single value can fill it, and is then there three
-// times: in the block or the resolved row, in its column and encoded.
-func (r *Request) blockMemory() int64 { return r.memory() / 3 }
-
-func (r *Request) workers() int {
-	if r.Workers > 0 {
-		return r.Workers
-	}
-	return runtime.GOMAXPROCS(0)
-}
-
-func (r *Request) tempDir() string {
-	if r.TempDir != "" {
-		return r.TempDir
-	}
-	return os.TempDir()
+	return failure.New(failure.Losses, "%d damaged ranges of the input, with %s%d rows, are not in the output", len(m.Losses), unknown, rows)
 }

@@ -2,19 +2,14 @@ package job
 
 import (
 	"context"
-	"encoding/binary"
-	"errors"
-	"fmt"
 	"io"
-	"os"
-	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
-	"github.com/rowtocol/rowtocol/damage"
 	"github.com/rowtocol/rowtocol/dataset"
+	"github.com/rowtocol/rowtocol/failure"
 	"github.com/rowtocol/rowtocol/ocf"
-	"github.com/rowtocol/rowtocol/shred"
 	"github.com/rowtocol/rowtocol/store"
 )
 
@@ -39,9 +34,7 @@ func writeRows(t testing.TB, file, schema, datum string) {
 			t.Fatal(err)
 		}
 	}
-	if err := os.WriteFile(file, []byte(out.String()), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	write(t, file, []byte(out.String()))
 }
 
 // rows returns the rows of a dataset, end to end.
@@ -67,6 +60,11 @@ func rows(t testing.TB, dir string) string {
 	}
 }
 
+// reworded returns the same schema as another text.
+func reworded(schema string) string {
+	return strings.Replace(schema, `{"type":"record",`, `{"doc": "E-mail.", "type":"record", `, 1)
+}
+
 // TestConvertGenerations brings files of two generations into one output.
 func TestConvertGenerations(t *testing.T) {
 	dir := t.TempDir()
@@ -76,7 +74,7 @@ func TestConvertGenerations(t *testing.T) {
 	r := request(t, dir+"/out", dir+"/*.avro")
 	r.Schema = readMail
 	out := mustConvert(t, r)
-	if len(out.Plan.Tasks) != 1 || len(out.Plan.Tasks[0].Pieces) != 3 || out.Manifest.Schema != readMail || !out.Manifest.Options.ReaderSchema {
+	if len(out.Plan.Tasks) != 1 || len(out.Plan.Tasks[0].Pieces) != 3 || out.Manifest.Schema != readMail || out.Manifest.Request.Schema != readMail {
 		t.Errorf("%+v", out.Plan)
 	}
 	first := strings.Repeat(wantFirst, 200)
@@ -86,121 +84,46 @@ func TestConvertGenerations(t *testing.T) {
 	if again := mustConvert(t, r); !again.Nothing {
 		t.Error("the same job was done again")
 	}
-
-	r.Schema = ""
-	r.Dest = dir + "/other"
-	if _, err := Convert(context.Background(), r); KindOf(err) != ErrInput || !strings.Contains(err.Error(), "2 different schemas") {
-		t.Errorf("without a schema: %v", err)
+	r.Schema = reworded(readMail)
+	if again := mustConvert(t, r); !again.Nothing {
+		t.Error("the same job was done again for a schema in other words")
 	}
+
+	r.Schema = strings.Replace(readMail, "new", "old", 1)
+	_, err := Convert(context.Background(), r)
+	wantKind(t, err, failure.Foreign, "the schema to resolve to is another")
+
+	r.Schema, r.Dest = "", dir+"/other"
+	_, err = Convert(context.Background(), r)
+	wantKind(t, err, failure.Input, "2 different schemas")
+}
+
+// TestResumeWithRewordedSchema goes on with a run whose schema had other words:
+// all parts repeat those of the plan.
+func TestResumeWithRewordedSchema(t *testing.T) {
+	r, _ := scene(t)
+	r.Schema = testSchema
+	named := r
+	named.Dest += ".named"
+	want := reference(t, store.Local(), named)
+	done := interrupt(t, r, 3)
+	r.Schema = " " + testSchema
+	out := mustConvert(t, r)
+	if out.Resumed != len(done) || out.Manifest.Schema != testSchema {
+		t.Errorf("resumed %d of %d tasks with the schema %q", out.Resumed, len(done), out.Manifest.Schema)
+	}
+	wantContents(t, store.Local(), r.Dest, want)
 }
 
 // TestOwnSchemaChangesNothing names the schema that the input has.
-// TestTasksShareResolutions runs tasks with inputs of two generations at once.
-func TestTasksShareResolutions(t *testing.T) {
-	dir := t.TempDir()
-	want := ""
-	for i := range 8 {
-		writeRows(t, fmt.Sprintf("%s/%d-1.avro", dir, i), firstMail, "\x02\x02a\x02\x06\x01")
-		writeRows(t, fmt.Sprintf("%s/%d-2.avro", dir, i), secondMail, "\x02b\x04\x04\x02?")
-		want += strings.Repeat(wantFirst, 200) + strings.Repeat(wantSecond, 200)
-	}
-	r := request(t, dir+"/out", dir+"/*.avro")
-	r.Schema, r.Options.RowGroupSize, r.Workers = readMail, 4<<10, 4
-	out := mustConvert(t, r)
-	if len(out.Plan.Tasks) < 4 {
-		t.Errorf("%d tasks", len(out.Plan.Tasks))
-	}
-	if got := rows(t, r.Dest); got != want {
-		t.Errorf("rows are %.100q…", got)
-	}
-}
-
-func TestResolutionsAreKeptWithinBounds(t *testing.T) {
-	reader, err := shred.ParseSchema(readMail)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r := resolutions{reader: reader}
-	first, err := r.of("1.avro", firstMail)
-	if again, _ := r.of("2.avro", firstMail); err != nil || first == nil || again != first {
-		t.Errorf("%p and %p of one schema, %v", first, again, err)
-	}
-	doc := strings.Repeat("x", maxKnown/10)
-	for i := range 30 {
-		long := strings.Replace(firstMail, `"type"`, fmt.Sprintf(`"doc":"%d%s","type"`, i, doc), 1)
-		if by, err := r.of("long.avro", long); err != nil || by == nil || len(r.known) > 10 {
-			t.Fatalf("%d are kept, %v", len(r.known), err)
-		}
-	}
-}
-
 func TestOwnSchemaChangesNothing(t *testing.T) {
 	dir := t.TempDir()
-	writeInput(t, dir+"/a.avro", testSchema, 3, 40)
-	r := request(t, dir+"/plain", dir+"/a.avro")
-	plain := mustConvert(t, r)
-	r.Dest, r.Schema, r.Workers = dir+"/named", testSchema, 1
-	named := mustConvert(t, r)
-	if len(plain.Manifest.Parts) < 2 || plain.Manifest.Parts[0] != named.Manifest.Parts[0] || len(plain.Manifest.Parts) != len(named.Manifest.Parts) {
-		t.Errorf("%+v, %+v", plain.Manifest.Parts, named.Manifest.Parts)
-	}
-}
-
-func TestSchemaRefusals(t *testing.T) {
-	dir := t.TempDir()
-	writeRows(t, dir+"/1.avro", firstMail, "\x02\x02a\x02\x06\x01")
-	for _, c := range []struct {
-		name, schema string
-		kind         error
-		want         []string
-	}{
-		{"no JSON", `{`, ErrUsage, []string{"the reader's schema"}},
-		{"recursive", `{"type":"record","name":"Mail","fields":[{"name":"next","type":["null","Mail"],"default":null}]}`, ErrUsage, []string{"the reader's schema", "next"}},
-		{"missing field", `{"type":"record","name":"Mail","fields":[{"name":"to","type":"string"}]}`, ErrInput, []string{"/1.avro", "field to", "string"}},
-		{"type", `{"type":"record","name":"Mail","fields":[{"name":"sender","type":"long"}]}`, ErrInput, []string{"/1.avro", "field sender", "the writer's string", "the reader's long"}},
-	} {
-		r := request(t, dir+"/out", dir+"/1.avro")
-		r.Schema = c.schema
-		_, err := Convert(context.Background(), r)
-		if KindOf(err) != c.kind {
-			t.Errorf("%s: %v", c.name, err)
-			continue
-		}
-		for _, want := range c.want {
-			if !strings.Contains(err.Error(), want) {
-				t.Errorf("%s: %v, want %q", c.name, err, want)
-			}
-		}
-		if left := tree(t, dir+"/out"); len(left) > 0 {
-			t.Errorf("%s: left %v", c.name, left)
-		}
-	}
-}
-
-// TestRowsThatDoNotResolve loses the blocks whose rows take a branch that the
-// reader's schema lacks.
-func TestRowsThatDoNotResolve(t *testing.T) {
-	dir := t.TempDir()
-	const narrow = `{"type":"record","name":"Mail","fields":[{"name":"id","type":"long"},{"name":"size","type":["null","long"]}]}`
-	writeRows(t, dir+"/1.avro", firstMail, "\x02\x02a\x02\x06\x01")
-	writeRows(t, dir+"/2.avro", secondMail, "\x02b\x04\x04\x02?")
-	r := request(t, dir+"/out", dir+"/*.avro")
-	r.Schema = narrow
-	_, err := Convert(context.Background(), r)
-	var d *damage.Error
-	if KindOf(err) != ErrInput || !errors.As(err, &d) || d.Kind != damage.Value || d.Path != "size" || d.Row != 0 || d.File != dir+"/2.avro" {
-		t.Errorf("%v", err)
-	}
-	r.Options.OnDamage = "quarantine"
-	out, err := Convert(context.Background(), r)
-	if KindOf(err) != ErrLosses || len(out.Manifest.Losses) != 2 || out.Manifest.Losses[1].Rows != 100 {
-		t.Fatalf("%+v, %v", out, err)
-	}
-	if _, err := os.Stat(filepath.Join(r.Dest, out.Manifest.Losses[0].Quarantine)); err != nil {
-		t.Error(err)
-	}
-	row := string(binary.AppendVarint(nil, 1)) + "\x02\x06"
-	if got := rows(t, r.Dest); got != strings.Repeat(row, 200) {
-		t.Errorf("rows are %.100q…", got)
+	writeInput(t, dir+"/a.avro", 3, 40)
+	r := request(t, dir+"/out", dir+"/a.avro")
+	plain := reference(t, store.Local(), r)
+	r.Schema, r.Workers = testSchema, 1
+	mustConvert(t, r)
+	if named := contents(t, store.Local(), r.Dest); len(plain) < 2 || !slices.Equal(plain, named) {
+		t.Errorf("without %q, with a schema %q", plain, named)
 	}
 }

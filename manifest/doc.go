@@ -1,13 +1,22 @@
-// Package manifest holds the documents that a job leaves beside its output:
-// the plan that every task reads, the result that every task leaves, and the
-// _SUCCESS document that says what was committed. They are versioned JSON; the
-// same document always encodes to the same bytes, which hold no time, host or
-// (of the output) path.
+// Package manifest holds the documents of a conversion: the plan that every
+// task reads, the result that every task leaves, and the _SUCCESS document that
+// says what was committed. They are versioned JSON. The same content always
+// encodes to the same bytes, and what does not decide the bytes of an output
+// (times, the program's version) stands apart, in Made.
 //
-//	DEST/_SUCCESS                            Success, written last
-//	DEST/.rowtocol/<plan id>/plan.json       Plan
-//	DEST/.rowtocol/<plan id>/task-00012.json TaskResult
+//	DEST/_SUCCESS                                    Success, written last
+//	DEST/part-00012-0-<output>.trv                   a published file
+//	DEST/_quarantine/<output>/00003-a.avro@512-2048  a published copy of damaged bytes
 //
-// The package is a leaf: it knows the documents and nothing of how they come
+//	a directory in which tasks leave their work:
+//	    plan.json                                    Plan
+//	    task-00012.json                              TaskResult
+//	    part-00012-0-<attempt>.trv                   a staged file
+//	    quarantine-<attempt>-00003-a.avro@512-2048   a staged copy of damaged bytes
+//
+// Everything that is decoded has been checked like any other input: a document
+// names files by the names that such files have, and by no other.
+//
+// The package is a leaf: it knows the documents, and nothing of how they come
 // about.
 package manifest

@@ -2,27 +2,42 @@ package manifest
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
+	"os"
 	"reflect"
 	"strings"
 	"testing"
+	"time"
+)
+
+const (
+	output  = "00112233445566ff"
+	attempt = "aabbccddeeff0011"
 )
 
 func samplePlan(t *testing.T) *Plan {
 	t.Helper()
 	p := &Plan{
-		Version: Version,
-		Options: Options{
-			Format: "trevni", RowGroupSize: 128 << 20, BlockSize: 64 << 10, Codec: "snappy", Checksum: "crc32",
-			ColumnCodecs: map[string]string{"b": "null", "a<b": "deflate"}, Meta: []KeyValue{{"k", "v"}},
+		Version: Version, Dest: "/out", Schema: `{"type":"string"}`, Columns: 1, BlockSize: 64 << 10, SplitSize: 100, Ratio: 0.3333333333333333,
+		Request: Request{
+			Inputs: []Input{{Path: "a.avro", Size: 150, Identity: 0xffffffff, HeaderSize: 20}, {Path: "b.avro", Size: 30, HeaderSize: 20}},
+			Options: Options{
+				Format: "trevni", RowGroupSize: 128 << 20, OnDamage: "fail",
+				FormatOptions: json.RawMessage(`{"codec":"snappy","column_codecs":{"a<b":"deflate"}}`),
+			},
 		},
-		Schema: `{"type":"string"}`, Columns: 1, SplitSize: 100, Ratio: 0.3333333333333333,
-		Inputs: []Input{{Path: "in.avro", Size: 150, Identity: 0xffffffff, HeaderSize: 20}},
 		Tasks: []Task{
 			{ID: 0, Pieces: []Piece{{Input: 0, Start: 0, End: 100}}},
-			{ID: 1, Pieces: []Piece{{Input: 0, Start: 100, End: 150}}},
+			{ID: 1, Pieces: []Piece{{Input: 0, Start: 100, End: 150}, {Input: 1, End: 30}}},
 		},
+		Made: &Made{Program: "1.2.3", At: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)},
 	}
+	return resum(t, p)
+}
+
+func resum(t *testing.T, p *Plan) *Plan {
+	t.Helper()
 	var err error
 	if p.ID, err = p.Sum(); err != nil {
 		t.Fatal(err)
@@ -43,8 +58,8 @@ func TestPlanRoundTrip(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !reflect.DeepEqual(got, p) {
-		t.Errorf("got %+v\nwant %+v", got, p)
+	if d := p.Request.Differences(&got.Request); len(d) > 0 {
+		t.Errorf("the request is another: %q", d)
 	}
 	again, err := got.Encode()
 	if err != nil || !bytes.Equal(again, b) {
@@ -52,14 +67,17 @@ func TestPlanRoundTrip(t *testing.T) {
 	}
 }
 
-func TestPlanIDCoversEverything(t *testing.T) {
+func TestPlanIDCoversWhatDecidesBytes(t *testing.T) {
 	want := samplePlan(t).ID
 	for name, change := range map[string]func(*Plan){
-		"option":   func(p *Plan) { p.Options.BlockSize++ },
-		"codec":    func(p *Plan) { p.Options.ColumnCodecs["b"] = "snappy" },
-		"identity": func(p *Plan) { p.Inputs[0].Identity-- },
-		"task":     func(p *Plan) { p.Tasks[1].Pieces[0].Start++ },
-		"schema":   func(p *Plan) { p.Schema += " " },
+		"option":        func(p *Plan) { p.Request.Options.RowGroupSize++ },
+		"format option": func(p *Plan) { p.Request.Options.FormatOptions = json.RawMessage(`{"codec":"null"}`) },
+		"identity":      func(p *Plan) { p.Request.Inputs[0].Identity-- },
+		"block size":    func(p *Plan) { p.BlockSize++ },
+		"task":          func(p *Plan) { p.Tasks[1].Pieces[0].Start++ },
+		"schema":        func(p *Plan) { p.Schema += " " },
+		"destination":   func(p *Plan) { p.Dest = "/other" },
+		"base":          func(p *Plan) { p.Base = output },
 	} {
 		p := samplePlan(t)
 		change(p)
@@ -67,21 +85,34 @@ func TestPlanIDCoversEverything(t *testing.T) {
 			t.Errorf("%s: a changed plan has the same ID (%v)", name, err)
 		}
 	}
+	p := samplePlan(t)
+	p.Made, p.Warnings = &Made{Program: "2.0.0"}, []string{"a warning"}
+	if got, err := p.Sum(); err != nil || got != want {
+		t.Errorf("the program that made a plan, or a warning, changes its ID (%v)", err)
+	}
 }
 
 func TestDecodePlanRefuses(t *testing.T) {
-	resum := func(p *Plan) { p.ID, _ = p.Sum() }
 	for name, tc := range map[string]struct {
 		change func(*Plan)
+		sum    bool
 		want   string
 	}{
-		"changed content": {func(p *Plan) { p.SplitSize++ }, "its content has the ID"},
-		"unknown input":   {func(p *Plan) { p.Tasks[0].Pieces[0].Input = 1; resum(p) }, "outside of the inputs"},
-		"beyond the end":  {func(p *Plan) { p.Tasks[1].Pieces[0].End = 151; resum(p) }, "outside of the inputs"},
-		"task number":     {func(p *Plan) { p.Tasks[1].ID = 7; resum(p) }, "has the number 7"},
+		"changed content": {func(p *Plan) { p.SplitSize++ }, false, "its content has the ID"},
+		"unknown input":   {func(p *Plan) { p.Tasks[0].Pieces[0].Input = 2 }, true, "outside of the inputs"},
+		"negative input":  {func(p *Plan) { p.Tasks[0].Pieces[0].Input = -1 }, true, "outside of the inputs"},
+		"beyond the end":  {func(p *Plan) { p.Tasks[1].Pieces[0].End = 151 }, true, "outside of the inputs"},
+		"a gap":           {func(p *Plan) { p.Tasks[1].Pieces[0].Start++ }, true, "of which 100 bytes"},
+		"twice":           {func(p *Plan) { p.Tasks[1].Pieces[0].Start-- }, true, "of which 100 bytes"},
+		"backwards":       {func(p *Plan) { p.Tasks[0].Pieces[0].End = -1 }, true, "of which 0 bytes"},
+		"an input less":   {func(p *Plan) { p.Tasks[1].Pieces = p.Tasks[1].Pieces[:1] }, true, "end at byte 0 of 30 of b.avro"},
+		"task number":     {func(p *Plan) { p.Tasks[1].ID = 7 }, true, "has the number 7"},
 	} {
 		p := samplePlan(t)
 		tc.change(p)
+		if tc.sum {
+			resum(t, p)
+		}
 		b, err := p.Encode()
 		if err != nil {
 			t.Fatal(err)
@@ -92,39 +123,293 @@ func TestDecodePlanRefuses(t *testing.T) {
 	}
 }
 
-func TestVersions(t *testing.T) {
-	for doc, newer := range map[string]bool{
-		`{"version":1,"plan":"x","task":3,"parts":null,"rows_in":0}`: false,
-		`{"version":2,"plan":["new"]}`:                               true,
-		`{"version":0}`:                                              true,
-		`{}`:                                                         true,
+func sampleResult() *TaskResult {
+	return &TaskResult{
+		Version: Version, Plan: "p", Task: 3, RowsIn: 7,
+		Parts: []Part{
+			{Task: 3, RowGroup: 0, Rows: 5, Files: []File{{Name: StagedPart(3, 0, attempt, ".trv"), Role: "data", Bytes: 10, CRC32C: 1}}},
+			{Task: 3, RowGroup: 1, Rows: 2, Files: []File{{Name: StagedPart(3, 1, attempt, ".trv"), Bytes: 20}}},
+		},
+		Losses: []Loss{
+			{Input: "/x/a.avro", Start: 5, End: 9, Rows: -1, Reason: "sync", Quarantine: &File{Name: StagedQuarantine(attempt, 0, "/x/a.avro", 5, 9), Bytes: 4}},
+			{Input: "/x/a.avro", Start: 20, End: 30, Rows: 4},
+		},
+	}
+}
+
+func TestTaskResult(t *testing.T) {
+	r := sampleResult()
+	if n := r.LostRows(); n != 5 {
+		t.Errorf("%d rows are lost, want 1 and 4", n)
+	}
+	b, err := r.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := DecodeTaskResult(b, "p", 3)
+	if err != nil || !reflect.DeepEqual(got, r) {
+		t.Errorf("got %+v, %v", got, err)
+	}
+	if len(got.Files()) != 3 {
+		t.Errorf("files %+v", got.Files())
+	}
+	for name, change := range map[string]func(*TaskResult){
+		"another plan":       func(r *TaskResult) { r.Plan = "q" },
+		"another task":       func(r *TaskResult) { r.Task = 4 },
+		"out of the way":     func(r *TaskResult) { r.Parts[0].Files[0].Name = "../" + r.Parts[0].Files[0].Name },
+		"another row group":  func(r *TaskResult) { r.Parts[0].RowGroup = 2 },
+		"a part's task":      func(r *TaskResult) { r.Parts[0].Task = 4 },
+		"a copy's name":      func(r *TaskResult) { r.Losses[0].Quarantine.Name = "plan.json" },
+		"a copy's directory": func(r *TaskResult) { r.Losses[0].Quarantine.Name += "/x@1-2" },
+		"a negative length":  func(r *TaskResult) { r.Parts[1].Files[0].Bytes = -1 },
+		"negative rows":      func(r *TaskResult) { r.Parts[1].Rows = -1 },
+		"no file":            func(r *TaskResult) { r.Parts[1].Files = nil },
+		"twice":              func(r *TaskResult) { r.Parts = append(r.Parts, r.Parts[0]) },
+		"copies of one range": func(r *TaskResult) {
+			f := File{Name: StagedQuarantine(output, 0, "/x/a.avro", 5, 9), Bytes: 4}
+			r.Losses[1].Quarantine = &f
+		},
+		"rows that are not": func(r *TaskResult) { r.RowsIn++ },
+		"version":           func(r *TaskResult) { r.Version = 1 },
 	} {
-		_, err := DecodeTaskResult([]byte(doc))
-		if errors.Is(err, ErrVersion) != newer || (err != nil) != newer {
+		r := sampleResult()
+		change(r)
+		b, err := r.Encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := DecodeTaskResult(b, "p", 3); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+}
+
+func TestSuccess(t *testing.T) {
+	p := samplePlan(t)
+	empty := &TaskResult{Task: 0, Parts: []Part{{Task: 0, Files: []File{{Name: StagedPart(0, 0, attempt, ".trv"), Bytes: 1}}}}}
+	s := NewSuccess(p, output, []*TaskResult{empty, sampleResult()})
+	if s.Rows != 7 || s.Bytes != 30 || len(s.Parts) != 2 || len(s.Losses) != 2 {
+		t.Errorf("made %+v", s)
+	}
+	want := []string{"part-00003-0-" + output + ".trv", "part-00003-1-" + output + ".trv", "_quarantine/" + output + "/00000-a.avro@5-9"}
+	for i, f := range s.Files() {
+		if f.Name != want[i] {
+			t.Errorf("file %d is %s, want %s", i, f.Name, want[i])
+		}
+	}
+	if s := NewSuccess(p, output, []*TaskResult{empty}); len(s.Parts) != 1 {
+		t.Error("an output without rows has no part to show its columns")
+	}
+	b, err := s.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := DecodeSuccess(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := got.Differences(&p.Request); len(d) > 0 {
+		t.Errorf("it is not the plan's: %q", d)
+	}
+	more := bytes.Replace(b, []byte(`"version": 2`), []byte(`"later": {"x": 1}, "version": 2`), 1)
+	if _, err := DecodeSuccess(more); err != nil {
+		t.Errorf("a field of a later program: %v", err)
+	}
+	for name, change := range map[string]func(*Success){
+		"ID":             func(s *Success) { s.ID = "../../etc" },
+		"out of the way": func(s *Success) { s.Parts[0].Files[0].Name = "sub/x" },
+		"another output": func(s *Success) { s.Parts[0].Files[0].Name = StagedPart(3, 0, attempt, ".trv") },
+		"a copy":         func(s *Success) { s.Losses[0].Quarantine.Name = "_quarantine/" + output + "/../../x" },
+		"twice":          func(s *Success) { s.Parts[1] = s.Parts[0] },
+		"rows":           func(s *Success) { s.Parts[0].Rows = -5 },
+		"row group":      func(s *Success) { s.Parts[0].RowGroup = -1 },
+		"version":        func(s *Success) { s.Version = 3 },
+	} {
+		s, err := DecodeSuccess(b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		change(s)
+		changed, err := s.Encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := DecodeSuccess(changed); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+}
+
+func TestVersion1(t *testing.T) {
+	b, err := os.ReadFile("testdata/success-1.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := DecodeSuccess(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, f := range s.Files() {
+		names = append(names, f.Name)
+	}
+	want := []string{"part-00000.trv", "part-00000-1.trv", "_quarantine/00000-a.avro@1000-2000"}
+	if !reflect.DeepEqual(names, want) || s.Parts[0].Bytes() != 5262 || s.Losses[0].Quarantine.Bytes != 1000 {
+		t.Errorf("files %q of %+v", names, s)
+	}
+	now := Request{
+		Inputs: s.Request.Inputs,
+		Options: Options{
+			Format: "trevni", RowGroupSize: 16384, OnDamage: "quarantine", MaxInputBlock: 536870912, MaxLostRows: -1,
+			FormatOptions: json.RawMessage(`{"codec":"snappy","column_codecs":{"s":"null"},"checksum":"crc32","meta":[{"key":"k","value":"v"}]}`),
+		},
+	}
+	if d := s.Differences(&now); len(d) > 0 {
+		t.Errorf("the same request differs: %q", d)
+	}
+	now.Options.BlockSize = 4096
+	if d := s.Differences(&now); len(d) != 1 || !strings.Contains(d[0], "block_size was 65536 and is 4096") {
+		t.Errorf("another block size: %q", d)
+	}
+	for name, change := range map[string][2]string{
+		"a field":       {`"rows": 2400`, `"rows": 2400, "more": 1`},
+		"negative rows": {`"rows": 400`, `"rows": -1`},
+		"a copy":        {"_quarantine/00000-a", "_quarantine/../00000-a"},
+		"a part":        {"part-00000.trv", "sub/part-00000.trv"},
+	} {
+		if _, err := DecodeSuccess(bytes.Replace(b, []byte(change[0]), []byte(change[1]), 1)); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+	if _, err := DecodePlan([]byte(`{"version":1,"id":"x"}`)); !errors.Is(err, ErrVersion) {
+		t.Errorf("a plan of version 1: %v", err)
+	}
+}
+
+func TestVersions(t *testing.T) {
+	for doc, other := range map[string]bool{
+		`{"version":2,"plan":"p","task":3,"parts":null,"rows_in":0}`:           false,
+		`{"version":2,"plan":"p","task":3,"parts":null,"rows_in":0,"later":1}`: false,
+		`{"version":3,"plan":["new"]}`:                                         true,
+		`{"version":1}`:                                                        true,
+		`{}`:                                                                   true,
+	} {
+		_, err := DecodeTaskResult([]byte(doc), "p", 3)
+		if errors.Is(err, ErrVersion) != other || (err != nil) != other {
 			t.Errorf("%s: %v", doc, err)
 		}
 	}
-	for _, doc := range []string{``, `[]`, `{"version":1,"extra":1}`, `{"version":1} {}`, `{"version":1`} {
+	for _, doc := range []string{``, "\x00", `[]`, `{"version":2}`, `{"version":2} {}`, `{"version":2`, `{"version":1,"x":1}`} {
 		if _, err := DecodeSuccess([]byte(doc)); err == nil {
 			t.Errorf("%s: no error", doc)
 		}
 	}
 }
 
+func TestDifferences(t *testing.T) {
+	request := func() *Request { r := samplePlan(t).Request; return &r }
+	for name, tc := range map[string]struct {
+		change func(*Request)
+		want   string
+	}{
+		"nothing":        {func(*Request) {}, ""},
+		"other spacing":  {func(r *Request) { r.Options.FormatOptions = append([]byte("\n "), r.Options.FormatOptions...) }, ""},
+		"input added":    {func(r *Request) { r.Inputs = append(r.Inputs, Input{Path: "c.avro"}) }, "input c.avro was added"},
+		"input removed":  {func(r *Request) { r.Inputs = r.Inputs[:1] }, "input b.avro was removed"},
+		"input grew":     {func(r *Request) { r.Inputs[1].Size = 31 }, "input b.avro changed: it had 30 bytes and has 31"},
+		"input changed":  {func(r *Request) { r.Inputs[1].Identity = 255 }, "input b.avro changed: its identity was 00000000 and is 000000ff"},
+		"option":         {func(r *Request) { r.Options.RowGroupSize = 1 << 20 }, "option row_group_size was 134217728 and is 1048576"},
+		"option not set": {func(r *Request) { r.Options.Strict = true }, "option strict was not set and is true"},
+		"format's option": {func(r *Request) {
+			r.Options.FormatOptions = json.RawMessage(`{"codec":"null","column_codecs":{"a<b":"deflate"}}`)
+		}, `option codec was "snappy" and is "null"`},
+		"format's option of a name of ours": {func(r *Request) {
+			r.Options.FormatOptions = json.RawMessage(`{"strict":"very","codec":"snappy","column_codecs":{"a<b":"deflate"}}`)
+		}, `option strict was not set and is "very"`},
+		"format's options that are no object": {func(r *Request) {
+			r.Options.Strict, r.Options.FormatOptions = true, json.RawMessage(`[1]`)
+		}, `option strict was not set and is true|option codec was "snappy" and is not set|option column_codecs was {"a<b":"deflate"} and is not set|option format_options was not set and is "[1]"`},
+		"no format option": {func(r *Request) { r.Options.FormatOptions = nil }, `option codec was "snappy" and is not set|option column_codecs was {"a<b":"deflate"} and is not set`},
+		"schema":           {func(r *Request) { r.Schema = `"string"` }, "a schema is given to resolve to, and was not"},
+	} {
+		before, now := request(), request()
+		now.Inputs = append([]Input(nil), now.Inputs...)
+		tc.change(now)
+		if got := strings.Join(before.Differences(now), "|"); strings.ReplaceAll(got, `\u003c`, "<") != tc.want {
+			t.Errorf("%s: %q, want %q", name, got, tc.want)
+		}
+	}
+	a, b := &Request{Schema: "x"}, &Request{Schema: "y"}
+	if d := a.Differences(b); len(d) != 1 {
+		t.Errorf("two schemas: %q", d)
+	}
+	if d := a.Differences(&Request{}); len(d) != 1 {
+		t.Errorf("no schema any more: %q", d)
+	}
+	b.SchemaCanonical = "z"
+	if d := a.Differences(b); len(d) != 1 {
+		t.Errorf("a schema that is known as it is written, and another: %q", d)
+	}
+	if d := a.Differences(&Request{Schema: "x", SchemaCanonical: "z"}); len(d) != 0 {
+		t.Errorf("a schema that is known as it is written: %q", d)
+	}
+	if d := b.Differences(&Request{Schema: "w", SchemaCanonical: "z"}); len(d) != 0 {
+		t.Errorf("one schema in other words: %q", d)
+	}
+}
+
+func TestNames(t *testing.T) {
+	long := strings.Repeat("x", 300) + "é.avro"
+	for _, name := range []string{
+		StagedPart(0, 0, attempt, ".trv"), StagedPart(123456, 17, attempt, ".trv"),
+		StagedQuarantine(attempt, 7, "hdfs://nn/a/b c.avro", 0, 1<<62), StagedQuarantine(attempt, 0, long, 1, 2),
+	} {
+		published := Published(name, output)
+		if len(name) > 255 || !isPublished(published, output) || isPublished(published, attempt) || isPublished(name, output) {
+			t.Errorf("%s becomes %s", name, published)
+		}
+		if Published(Published(name, attempt), output) != published && strings.HasPrefix(name, "part-") {
+			t.Errorf("%s depends on the attempt", published)
+		}
+	}
+	for name, want := range map[string]bool{
+		"part-00000-0-" + output + ".trv":     true,
+		"_quarantine/" + output:               true,
+		"part-00000-0-" + output:              false,
+		"part-00000.trv":                      false,
+		"part-00000-" + output + ".trv":       false,
+		"part-00000-0-" + output + ".trv/x":   false,
+		"part-00000-0-00112233445566FF.trv":   false,
+		"_quarantine/" + output + "/x":        false,
+		"_quarantine/x":                       false,
+		"part-00000-0-" + output + ".trv\x00": false,
+	} {
+		if id, ok := OutputID(name); ok != want || ok && id != output {
+			t.Errorf("%q: %q, %v", name, id, ok)
+		}
+	}
+	if a, b := NewID(), NewID(); a == b || !isID(a) {
+		t.Errorf("IDs %s, %s", a, b)
+	}
+}
+
 func FuzzDecode(f *testing.F) {
-	f.Add([]byte(`{"version":1,"id":"x","tasks":[{"id":0,"pieces":[{"input":0,"start":0,"end":1}]}]}`))
+	f.Add([]byte(`{"version":2,"id":"x","tasks":[{"id":0,"pieces":[{"input":0,"start":0,"end":1}]}]}`))
 	f.Add([]byte(`{"version":1,"plan":"x","parts":[{"name":"part-00000.trv"}]}`))
+	f.Add([]byte(`{"version":2,"id":"` + output + `","parts":[{"files":[{"name":"part-00000-0-` + output + `.trv"}]}]}`))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		_, _ = DecodePlan(b)
-		_, _ = DecodeTaskResult(b)
-		if s, err := DecodeSuccess(b); err == nil {
-			again, err := s.Encode()
-			if err != nil {
-				t.Fatal(err)
-			}
-			if _, err := DecodeSuccess(again); err != nil {
-				t.Fatal(err)
-			}
+		_, _ = DecodeTaskResult(b, "x", 0)
+		s, err := DecodeSuccess(b)
+		if err != nil || s.Version == 1 {
+			return
+		}
+		again, err := s.Encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := DecodeSuccess(again); err != nil {
+			t.Fatal(err)
 		}
 	})
 }

@@ -15,4 +15,7 @@
 //
 // What the mapper hands out is a finished row group: its outputs' sizes and
 // pieces, and the spill that holds their columns. It writes no output itself.
+//
+// A Sample takes the same way for a few blocks, for planners: alone in its
+// goroutine, and with counters in place of the spill.
 package mapper

@@ -10,7 +10,7 @@ type group struct {
 	t     *task
 	rg    format.RowGroup
 	sink  format.RowSink // rg, if it wants rows
-	spill *spill.Spill
+	spill *spill.Spill   // nil if the row group is a sample
 	rows  int64
 	// upper is never less than what the outputs would take if the row group
 	// ended now. It is kept with an addition per row, and made exact only
@@ -35,6 +35,9 @@ func newGroup(t *task) (*group, error) {
 		t.bufs.Cols[i].Start(0)
 	}
 	g.upper = g.size()
+	if t.sampled != nil {
+		return g, nil
+	}
 	if g.spill, err = t.cfg.Spill.New(len(cols), t.cfg.SpillOptions); err != nil {
 		return nil, err
 	}
@@ -107,12 +110,20 @@ func (g *group) storeFirst() error {
 	if err != nil {
 		return err
 	}
+	err = g.end(b)
+	g.t.encoders.release(b)
+	return err
+}
+
+// end takes an encoded block.
+func (g *group) end(b *encodeBlock) error {
+	if g.t.sampled != nil {
+		return g.measure(b)
+	}
 	if err := g.spill.Append(b.col, b.stored); err != nil {
 		return err
 	}
-	err = g.rg.End(b.col, b.job, len(b.stored))
-	g.t.encoders.release(b)
-	return err
+	return g.rg.End(b.col, b.job, len(b.stored))
 }
 
 // storeAll spills all begun blocks.

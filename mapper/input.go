@@ -30,20 +30,24 @@ type inputBlock struct {
 // memory is the number of bytes that the block keeps.
 func (b *inputBlock) memory() int64 { return int64(cap(b.block.Data) + cap(b.rows)) }
 
-// do decodes the block.
+// do decodes the block for the shredder.
 func (b *inputBlock) do(h *hand) {
-	src := &b.in.sources[b.source]
-	b.lost = b.block.Range()
-	d, err := h.decoder(src.Header.Codec, b.in.cfg.blockLimit())
+	b.decode(h, &b.in.sources[b.source], b.in.cfg)
+	b.in.blocks.settle(b)
+	b.ready <- struct{}{}
+}
+
+// decode decodes a block that was read from src.
+func (b *inputBlock) decode(h *hand, src *Source, cfg *Config) {
+	b.lost, b.err, b.final = b.block.Range(), nil, false
+	d, err := h.decoder(src.Header.Codec, cfg.blockLimit())
 	if err == nil {
 		b.rows, b.err = d.Decode(b.rows, &b.block, src.Name)
-		err = b.in.cfg.refusal(b.err)
+		err = cfg.refusal(b.err)
 	}
 	if err != nil {
 		b.err, b.final = err, true
 	}
-	b.in.blocks.settle(b)
-	b.ready <- struct{}{}
 }
 
 // input reads blocks ahead of the shredder, for the crew to decode.

@@ -80,7 +80,7 @@ func convert(t testing.TB, cfg mapper.Config, sources ...mapper.Source) (map[str
 		for _, out := range g.Outputs {
 			name := fmt.Sprintf("part-%d%s", len(rows), out.Suffix)
 			path := filepath.Join(dir, name)
-			if _, err := reducer.Write(context.Background(), store.Local(), path, out, g.Spill); err != nil {
+			if _, err := reducer.Write(context.Background(), store.Local(), func() string { return path }, out, g.Spill); err != nil {
 				return err
 			}
 			var err error

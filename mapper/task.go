@@ -35,6 +35,9 @@ type task struct {
 	emitted    bool
 	stats      Stats
 	lostRows   int64
+	// sampled takes the place of the spill if the task is a sample: what each
+	// column took.
+	sampled []SampleColumn
 }
 
 func newTask(cfg *Config, sources []Source, emit func(RowGroup) error) *task {

@@ -39,7 +39,7 @@ func TestDisks(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			out, sp, _ := sample(t)
 			dir := mount(t, tt.flags)
-			_, err := Write(t.Context(), store.Local(), filepath.Join(dir, "f"), out, sp)
+			_, err := Write(t.Context(), store.Local(), named(filepath.Join(dir, "f")), out, sp)
 			if store.Classify(err) != tt.want {
 				t.Errorf("class %v of %v, want %v", store.Classify(err), err, tt.want)
 			}

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"hash/crc32"
 	"io"
@@ -32,58 +31,94 @@ type Written struct {
 	CRC32C uint32 // of the stored bytes
 }
 
-// Write makes the file path of out's pieces; sp holds those that are spilled,
-// and may be nil if there are none. The file appears under its name when it is
-// stored and has been read back. If the name exists with the same bytes, as
-// after a lost race with another run of the same task, that is success; with
-// other bytes it is store.ErrExist. An upload that fails is repeated as a whole
-// from the spill, as long as st's patience lasts. On any other error nothing is
-// left at path, nor of the temporary file, unless removing it failed too.
-func Write(ctx context.Context, st store.Store, path string, out format.Output, sp *spill.Spill) (Written, error) {
+// Write makes a file of out's pieces; sp holds those that are spilled, and may
+// be nil if there are none. An upload that fails is repeated as a whole from the
+// spill, as long as st's patience lasts. Each try takes its path from name, which
+// returns one that nothing has had: what a failed try still has under way on the
+// storage then harms no other. After an error nothing is left, unless removing it
+// failed too, which the error says.
+func Write(ctx context.Context, st store.Store, name func() string, out format.Output, sp *spill.Spill) (Written, error) {
 	if err := check(out, sp); err != nil {
-		return Written{}, fmt.Errorf("%s: %w", path, err)
+		return Written{}, fmt.Errorf("%s: %w", name(), err)
 	}
-	u := &upload{st: st, path: path, out: out, spill: sp, buf: buffers.Get().(*bufio.Writer)}
+	return write(ctx, &upload{st: st, name: name, size: out.Size, send: pieces{out.Pieces, sp}.send})
+}
+
+// Copy makes a file of the bytes that src reads, as Write does of an output. A
+// failure of src ends it: the upload is not repeated.
+func Copy(ctx context.Context, st store.Store, name func() string, src *io.SectionReader) (Written, error) {
+	return write(ctx, &upload{st: st, name: name, size: src.Size(), send: func(buf *bufio.Writer, _ *summer) error {
+		n, err := buf.ReadFrom(io.NewSectionReader(src, 0, src.Size()))
+		if err == nil && n != src.Size() {
+			err = io.ErrUnexpectedEOF
+		}
+		return err
+	}})
+}
+
+func write(ctx context.Context, u *upload) (Written, error) {
+	u.buf = buffers.Get().(*bufio.Writer)
 	defer func() {
 		u.buf.Reset(nil)
 		buffers.Put(u.buf)
 	}()
-	err := store.Retry(ctx, st, "write "+path, u.try)
+	u.path = u.name()
+	tried := false
+	err := store.Retry(ctx, u.st, "write "+u.path, func(ctx context.Context) error {
+		//guard: a try would use the name of one that may still be under way
+		if tried {
+			u.path = u.name()
+		}
+		tried = true
+		return u.try(ctx)
+	})
 	if err == nil {
-		err = u.spillErr
+		err = u.sourceErr
 	}
 	if err != nil {
-		return Written{}, fmt.Errorf("write %s: %w", path, err)
+		return Written{}, fmt.Errorf("write %s: %w", u.path, err)
 	}
-	return Written{Path: path, Size: out.Size, CRC32C: u.crc}, nil
+	return Written{Path: u.path, Size: u.size, CRC32C: u.crc}, nil
 }
 
-// buffers are those of finished outputs, for the next ones.
+// buffers are those of finished files, for the next ones.
 var buffers = sync.Pool{New: func() any { return bufio.NewWriterSize(nil, bufferSize) }}
 
-// upload is an output on its way.
+// upload is a file on its way.
 type upload struct {
-	st    store.Store
-	path  string
-	out   format.Output
-	spill *spill.Spill
-	buf   *bufio.Writer
+	st   store.Store
+	name func() string
+	size int64
+	// send writes the content to buf, which passes it on to sum.
+	send func(buf *bufio.Writer, sum *summer) error
+	buf  *bufio.Writer
 
-	crc uint32 // CRC-32C of what was sent
-	// spillErr is a failure of the local side, which no repetition mends.
-	spillErr error
+	path string // of this try
+	crc  uint32 // CRC-32C of what was sent
+	// sourceErr is a failure to read what is to be sent, which no repetition
+	// mends.
+	sourceErr error
 }
 
-// try does the whole upload once, under a temporary name of its own: a failed
-// one may still hold its name on the storage.
+// try does the whole upload once. On error it removes the file.
 func (u *upload) try(ctx context.Context) error {
-	temp := store.TempName(u.path)
-	err := u.create(ctx, temp)
+	err := u.create(ctx)
 	//guard: the error of the upload would be lost for that of reading it back
-	if err != nil || u.spillErr != nil {
+	if err != nil || u.sourceErr != nil {
 		return err
 	}
-	return u.publish(ctx, temp)
+	//guard: other bytes than were sent would be taken for an output
+	err = u.verify(ctx)
+	if err == nil {
+		return nil
+	}
+	// What was begun is removed also, and above all, when ctx has ended.
+	clean, cancel := store.Cleanup(ctx)
+	defer cancel()
+	if left := u.st.Remove(clean, u.path); left != nil {
+		err = leftBehind(err, left)
+	}
+	return err
 }
 
 // check finds an output that contradicts itself, before anything is created.
@@ -107,95 +142,74 @@ func check(out format.Output, sp *spill.Spill) error {
 	return nil
 }
 
-// create writes and commits the file. On error, also one of the spill, it
+// create writes and commits the file. On error, also one of the source, it
 // leaves nothing.
-func (u *upload) create(ctx context.Context, temp string) error {
-	w, err := u.st.Create(ctx, temp, store.CreateOptions{Size: u.out.Size})
+func (u *upload) create(ctx context.Context) error {
+	w, err := u.st.Create(ctx, u.path, store.CreateOptions{Size: u.size})
 	if err != nil {
 		return err
 	}
 	sum := &summer{ctx: ctx, w: w}
 	u.buf.Reset(sum)
-	sendErr := u.send(sum)
+	sendErr := u.send(u.buf, sum)
+	if sendErr == nil {
+		sendErr = u.buf.Flush()
+	}
 	if sendErr == nil {
 		u.crc = sum.crc
 		if err = w.Commit(ctx); err == nil {
 			return nil
 		}
 	} else if err = sum.err; err == nil {
-		u.spillErr = sendErr
+		u.sourceErr = sendErr
 	}
 	if left := w.Abort(); left != nil {
-		err = leftBehind(err, temp, left)
+		err = leftBehind(err, left)
 	}
 	return err
 }
 
-func (u *upload) send(sum *summer) error {
+// leftBehind adds to err that a file could not be removed; err, or else what
+// prevented the removal, says what kind of failure it is.
+func leftBehind(err, left error) error {
+	if err == nil {
+		return fmt.Errorf("remove it: %w", left)
+	}
+	return fmt.Errorf("%w (it is left behind: %v)", err, left)
+}
+
+// pieces are the content of an output.
+type pieces struct {
+	list  []format.Piece
+	spill *spill.Spill
+}
+
+func (p pieces) send(buf *bufio.Writer, sum *summer) error {
 	_, direct := sum.w.(io.ReaderFrom)
-	for _, p := range u.out.Pieces {
+	for _, piece := range p.list {
 		var err error
 		switch {
-		case p.Column < 0:
-			_, err = u.buf.Write(p.Literal)
-		case direct && p.Length >= kernelCopy && p.Length == u.spill.Size(p.Column):
-			if err = u.buf.Flush(); err == nil {
-				err = sum.whole(u.spill, p.Column, p.Length)
+		case piece.Column < 0:
+			_, err = buf.Write(piece.Literal)
+		case direct && piece.Length >= kernelCopy && piece.Length == p.spill.Size(piece.Column):
+			if err = buf.Flush(); err == nil {
+				err = sum.whole(p.spill, piece.Column, piece.Length)
 			}
 		default:
-			_, err = u.spill.CopyTo(u.buf, p.Column, p.Offset, p.Length)
+			_, err = p.spill.CopyTo(buf, piece.Column, piece.Offset, piece.Length)
 		}
 		if err != nil {
 			return err
 		}
 	}
-	return u.buf.Flush()
+	return nil
 }
 
-// leftBehind adds to err that a temporary file could not be removed; err, or
-// else what prevented the removal, says what kind of failure it is.
-func leftBehind(err error, temp string, left error) error {
-	if err == nil {
-		return fmt.Errorf("remove %s: %w", temp, left)
-	}
-	return fmt.Errorf("%w (%s is left behind: %v)", err, temp, left)
-}
-
-// publish verifies temp and renames it to the upload's path. On error it
-// removes temp, and path if that is what temp has become.
-func (u *upload) publish(ctx context.Context, temp string) (err error) {
-	//guard: other bytes than were sent would get the output's name
-	err = u.verify(ctx, temp)
-	renamed := false
-	if err == nil {
-		err = u.st.Rename(ctx, temp, u.path)
-		renamed = true
-	}
-	if err == nil {
-		return nil
-	}
-	// What was begun is removed also, and above all, when ctx has ended.
-	clean, cancel := store.Cleanup(ctx)
-	defer cancel()
-	//guard: the output of another run of the same task would be an error
-	if renamed && errors.Is(err, store.ErrExist) && u.verify(ctx, u.path) == nil {
-		err = nil
-	}
-	left := u.st.Remove(clean, temp)
-	if renamed && errors.Is(left, store.ErrNotExist) && !errors.Is(err, store.ErrExist) {
-		left = u.st.Remove(clean, u.path)
-	}
-	if left != nil {
-		return leftBehind(err, temp, left)
-	}
-	return err
-}
-
-// verify reads a file back and compares its length and CRC-32C. A long one is
+// verify reads the file back and compares its length and CRC-32C. A long one is
 // read in two halves at once: while the last row group is verified there is
 // nothing else to do.
-func (u *upload) verify(ctx context.Context, path string) error {
-	size, half := u.out.Size, u.out.Size/2
+func (u *upload) verify(ctx context.Context) error {
+	size, half := u.size, u.size/2
 	if size < 2*longHalf {
 		half = 0
 	}
@@ -208,37 +222,37 @@ func (u *upload) verify(ctx context.Context, path string) error {
 	var firstErr error
 	var reading sync.WaitGroup
 	if half > 0 {
-		reading.Go(func() { first, firstErr = u.sum(ctx, path, 0, half, buf[:middle]) })
+		reading.Go(func() { first, firstErr = u.sum(ctx, 0, half, buf[:middle]) })
 	}
-	second, err := u.sum(ctx, path, half, size-half, buf[middle:])
+	second, err := u.sum(ctx, half, size-half, buf[middle:])
 	reading.Wait()
 	if err = cmp.Or(firstErr, err); err != nil {
 		return err
 	}
-	//guard: other bytes than were sent would get the output's name
+	//guard: other bytes than were sent would be taken for an output
 	if crc := concat(first, second, size-half); crc != u.crc {
 		return fmt.Errorf("read back %d bytes with CRC-32C %08x, wrote them with %08x: %w", size, crc, u.crc, store.ErrMismatch)
 	}
 	return nil
 }
 
-// sum returns the CRC-32C of a range of a file, which must be as long as what
+// sum returns the CRC-32C of a range of the file, which must be as long as what
 // was sent. buf is used for reading.
-func (u *upload) sum(ctx context.Context, path string, off, n int64, buf []byte) (uint32, error) {
-	f, err := u.st.Open(ctx, path)
+func (u *upload) sum(ctx context.Context, off, n int64, buf []byte) (uint32, error) {
+	f, err := u.st.Open(ctx, u.path)
 	if err != nil {
 		return 0, err
 	}
 	defer func() { _ = f.Close() }()
-	//guard: a file with more at its end would get the output's name
-	if f.Size() != u.out.Size {
-		return 0, fmt.Errorf("%d bytes were stored, %d written: %w", f.Size(), u.out.Size, store.ErrMismatch)
+	//guard: a file with more at its end would be taken for an output
+	if f.Size() != u.size {
+		return 0, fmt.Errorf("%d bytes were stored, %d written: %w", f.Size(), u.size, store.ErrMismatch)
 	}
 	sum := &summer{ctx: ctx, w: io.Discard}
 	read, err := io.CopyBuffer(sum, io.NewSectionReader(f, off, n), buf)
 	//guard: a file that ends early would be said to have other bytes
 	if err == nil && read != n {
-		err = fmt.Errorf("%s ends after %d bytes of %d at %d: %w", path, read, n, off, store.ErrMismatch)
+		err = fmt.Errorf("%s ends after %d bytes of %d at %d: %w", u.path, read, n, off, store.ErrMismatch)
 	}
 	return sum.crc, err
 }

@@ -8,16 +8,9 @@
 //	           so that a store with blocks can choose one that holds it all
 //	Commit     the bytes are durable, and as many as were promised
 //	Rename     never replaces; of several that rename to one name, one wins
-//	WriteFile  whole small files: exclusive (a lock, a marker) or replacing (a
-//	           heartbeat)
+//	WriteFile  whole small files: exclusive, or replacing what is there
 //
 // There is no append, no truncation, no hard link and no write at an offset.
-//
-// A lock is made of these: WriteFile with exclusive takes it, WriteFile without
-// refreshes it, Rename takes it over from a dead holder, with one winner, and
-// ReadFile tells who holds it. On a store that cannot create a file together
-// with its content, a reader may for a moment find the new file empty, so an
-// unreadable lock must count as held until its ModTime is old.
 //
 // Paths use slashes and carry no scheme; package location turns a user's
 // location into a store and a path. Classify says of any error whether a retry

@@ -32,13 +32,19 @@ var (
 	ErrUnavailable = errors.New("storage is not available")
 	// ErrQuota is the end of a quota.
 	ErrQuota = errors.New("a quota is used up")
-	// ErrEncrypted is an encryption zone, reached by a road that cannot encrypt.
+	// ErrEncrypted is an encryption zone, reached by a protocol that cannot encrypt.
 	ErrEncrypted = errors.New("in an encryption zone")
 	// ErrErasureCoded is a directory whose files are striped over many blocks.
 	ErrErasureCoded = errors.New("erasure coded")
 	// ErrScheme is a location on a kind of storage that is not supported.
 	ErrScheme = errors.New("storage is not supported")
 )
+
+// Absent reports whether err says that there is no file to be read under a name:
+// there is nothing, or something else, or nothing that anybody finished or wants.
+func Absent(err error) bool {
+	return Classify(err) == NotFound || errors.Is(err, ErrNotRegular) || errors.Is(err, ErrTooLarge) || errors.Is(err, ErrBeingWritten)
+}
 
 // Class says what can be done about an error.
 type Class int

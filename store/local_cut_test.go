@@ -175,9 +175,8 @@ func script() []step {
 }
 
 var fileSystems = map[string]recorder{
-	"renameat2":             {},
-	"no flag of renameat2":  {noFlag: true},
-	"no flag, and no links": {noFlag: true, noLinks: true},
+	"renameat2":            {},
+	"no flag of renameat2": {noFlag: true},
 }
 
 // on starts a process on a new directory of a kind of file system.

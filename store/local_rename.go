@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path"
@@ -52,9 +53,8 @@ func (l local) renameNoReplace(from, to string) error {
 // A file is linked to its new name, which fails if that exists, then unlinked
 // from the old: between the two it has both names, and the new one is durable
 // before the old one goes, lest a power cut leave neither. Where there are no
-// links, the new name is looked up and then the file renamed; a writer of the
-// same name in between would be replaced, and as all writers of a name write
-// the same bytes, that is harmless.
+// links either, the rename is refused: another's file of that name, which may be
+// a lock, could be replaced.
 //
 // A directory is renamed onto a directory made just before: making one fails if
 // the name exists, and a directory that is not empty is never replaced.
@@ -83,11 +83,7 @@ func (l local) renameWithoutFlag(from, to string) error {
 		}
 		return l.sys.remove(from)
 	case errors.Is(err, unix.EPERM), errors.Is(err, unix.ENOTSUP), errors.Is(err, unix.ENOSYS), errors.Is(err, unix.EMLINK):
-		//guard: another's file would be replaced
-		if _, err := os.Lstat(to); err == nil {
-			return fs.ErrExist
-		}
-		return l.sys.rename(from, to)
+		return fmt.Errorf("the file system can neither rename without replacing nor link: %w", err)
 	}
 	return err
 }

@@ -141,6 +141,25 @@ func TestRenameReplacesNoNewDirectory(t *testing.T) {
 	}
 }
 
+// linkless is a file system without links.
+type linkless struct{ kernel }
+
+func (linkless) link(string, string) error { return syscall.EPERM }
+
+func TestRenameWithoutFlagAndLinks(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(dir+"/a", nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	err := (local{linkless{}}).renameWithoutFlag(dir+"/a", dir+"/b")
+	if Classify(err) != Final || !strings.Contains(err.Error(), "nor link") {
+		t.Errorf("a rename that could replace a file: %v", err)
+	}
+	if _, err := os.Lstat(dir + "/a"); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestWriterKeepsFirstError(t *testing.T) {
 	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
 	if err != nil {

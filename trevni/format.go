@@ -235,7 +235,7 @@ func (g *rowGroup) Finish(rows int64) ([]format.Output, error) {
 		crc = crc32.Update(crc, castagnoli, g.columns[i].table)
 	}
 	binary.LittleEndian.PutUint32(head[g.crcAt:], crc)
-	return []format.Output{{Suffix: ".trv", Size: at, Pieces: g.pieces(head)}}, nil
+	return []format.Output{{Suffix: ".trv", Role: "data", Size: at, Pieces: g.pieces(head)}}, nil
 }
 
 // pieces puts neighbouring literals together.

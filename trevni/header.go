@@ -2,6 +2,7 @@ package trevni
 
 import (
 	"encoding/binary"
+	"encoding/json"
 	"hash/crc32"
 	"math"
 
@@ -49,6 +50,25 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 type KeyValue struct {
 	Key   string
 	Value []byte
+}
+
+// keyValue is a KeyValue as JSON, for people: the value is text.
+type keyValue struct {
+	Key   string `json:"key"`
+	Value string `json:"value"`
+}
+
+// MarshalJSON implements json.Marshaler.
+func (kv KeyValue) MarshalJSON() ([]byte, error) {
+	return json.Marshal(keyValue{kv.Key, string(kv.Value)})
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (kv *KeyValue) UnmarshalJSON(b []byte) error {
+	var text keyValue
+	err := json.Unmarshal(b, &text)
+	kv.Key, kv.Value = text.Key, []byte(text.Value)
+	return err
 }
 
 // Metadata is a list of pairs in the order of the file, keys unique.

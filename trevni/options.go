@@ -1,6 +1,8 @@
 package trevni
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -20,24 +22,41 @@ const maxRows = 1 << 30
 // maxRaw is the most bytes of an uncompressed block, for the same reason.
 const maxRaw = 1<<31 - 1
 
-// Options are the choices of a file to write. The zero value is valid.
+// Options are the choices of a file to write. The zero value is valid. As JSON
+// they are the document of options in a plan.
 type Options struct {
 	// Codec compresses the blocks: null, deflate, snappy, bzip2, or zstandard,
 	// which Java cannot read. Empty means snappy.
-	Codec string
+	Codec string `json:"codec,omitempty"`
 	// ColumnCodecs overrides Codec for the named columns.
-	ColumnCodecs map[string]string
+	ColumnCodecs map[string]string `json:"column_codecs,omitempty"`
 	// Checksum protects the blocks: crc32, crc-32 or null. Empty means crc32,
 	// the only one that Java reads and verifies.
-	Checksum string
+	Checksum string `json:"checksum,omitempty"`
 	// Meta is added to the file metadata, in this order. Keys under trevni.,
 	// SchemaKey and TableCRCKey are refused.
-	Meta []KeyValue
+	Meta []KeyValue `json:"meta,omitempty"`
 	// Values names the columns whose first value of each block is kept in the
 	// block table, for Cursor.SeekValue. They must be top-level columns without
 	// lengths, and neither null nor boolean: Java reads an index of booleans
 	// wrongly.
-	Values []string
+	Values []string `json:"values,omitempty"`
+}
+
+// ParseOptions reads the document of options in a plan. What it does not know is
+// refused: bytes would be other than those that were asked for.
+func ParseOptions(doc []byte) (Options, error) {
+	var o Options
+	if len(doc) == 0 {
+		return o, nil
+	}
+	d := json.NewDecoder(bytes.NewReader(doc))
+	//guard: an option that only a later program knows would be left out in silence
+	d.DisallowUnknownFields()
+	if err := d.Decode(&o); err != nil {
+		return o, fmt.Errorf("trevni: options: %w", err)
+	}
+	return o, nil
 }
 
 // codec is the codec of a column.

@@ -9,7 +9,8 @@ import (
 
 	"github.com/rowtocol/rowtocol/damage"
 	"github.com/rowtocol/rowtocol/dataset"
-	"github.com/rowtocol/rowtocol/job"
+	"github.com/rowtocol/rowtocol/failure"
+	"github.com/rowtocol/rowtocol/input"
 	"github.com/rowtocol/rowtocol/manifest"
 	"github.com/rowtocol/rowtocol/ocf"
 	"github.com/rowtocol/rowtocol/store"
@@ -18,9 +19,13 @@ import (
 
 // verifyAgainst compares the columns with the inputs, row by row.
 func (a *app) verifyAgainst(ctx context.Context, f *verifyFlags, l *dataset.Listing, r *verified) error {
-	names, err := job.ExpandInputs(ctx, f.against, a.resolve)
+	files, err := input.Expand(ctx, a.resolve, f.against, nil)
 	if err != nil {
 		return err
+	}
+	names := make([]string, len(files))
+	for i, file := range files {
+		names[i] = file.Name
 	}
 	inputs := a.matchInputs(l, names)
 	d, err := dataset.Open(ctx, l.Store, l.Path, dataset.Options{})
@@ -59,7 +64,7 @@ func (a *app) verifyAgainst(ctx context.Context, f *verifyFlags, l *dataset.List
 // all been checked by then, but not that each row can be put together.
 func columnsDiffer(err error) error {
 	if d := (*damage.Error)(nil); errors.As(err, &d) {
-		return &differentError{err}
+		return failure.New(failure.Different, "%w", err)
 	}
 	return err
 }
@@ -79,12 +84,12 @@ func (a *app) matchInputs(l *dataset.Listing, names []string) []comparedInput {
 	schema := ""
 	for _, run := range l.Runs {
 		took := comparedInput{}
-		if run.Success.Options.ReaderSchema {
+		if run.Success.Request.Schema != "" {
 			took.schema = run.Success.Schema
 			schema = took.schema
 		}
 		lost := losses(run.Success)
-		for _, in := range run.Success.Inputs {
+		for _, in := range run.Success.Request.Inputs {
 			took.name, took.lost = in.Path, lost[in.Path]
 			made = append(made, took)
 		}
@@ -161,10 +166,10 @@ func (a *app) reportAgainst(f *verifyFlags, r *verified, result *witness.Result)
 	skipped := result.Skipped()
 	switch {
 	case result.Different > 0:
-		return &differentError{fmt.Errorf("%d rows differ from the inputs; the first: %v", result.Different, result.First[0])}
+		return failure.New(failure.Different, "%d rows differ from the inputs; the first: %v", result.Different, result.First[0])
 	//guard: inputs could be deleted of which rows were not compared
 	case !complete && f.complete:
-		return &differentError{fmt.Errorf("%d rows of %d inputs could not be compared", skipped, len(result.NotCompared))}
+		return failure.New(failure.Different, "%d rows of %d inputs could not be compared", skipped, len(result.NotCompared))
 	case !complete:
 		a.status = "incomplete"
 	}

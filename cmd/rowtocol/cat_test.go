@@ -7,6 +7,7 @@ import (
 	"maps"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -22,8 +23,8 @@ func catPairs(t *testing.T) (dir string) {
 	pairs(t, dir, "b.avro", 100, 50)
 	rowtocol(t, dir, nil, "convert", "--row-group-size", "900", "--block-size", "256", "a.avro", "a").want(t, 0)
 	rowtocol(t, dir, nil, "convert", "b.avro", "b").want(t, 0)
-	if parts := read(t, dir+"/a/_SUCCESS"); !bytes.Contains(parts, []byte("part-00000-1.trv")) {
-		t.Fatal("one part only")
+	if parts, err := filepath.Glob(dir + "/a/part-*"); err != nil || len(parts) < 2 {
+		t.Fatal(parts, err)
 	}
 	return dir
 }
@@ -40,7 +41,7 @@ func TestCat(t *testing.T) {
 		{"--columns id --where id>120 --offset 3 --limit 1 a b", `{"id":124}` + "\n"},
 		{"--columns words,id --limit 2 --offset 1 --json-unions b a", `{"id":101,"words":["101","101"]}` + "\n" + `{"id":102,"words":[]}` + "\n"},
 		{"--to csv --columns id --where id>98 a", "id\n99\n"},
-		{"a/part-00000.trv --limit 1", `{"id":0,"words":[]}` + "\n"},
+		{partOf(t, dir+"/a", 0) + " --limit 1", `{"id":0,"words":[]}` + "\n"},
 	}
 	for _, c := range cases {
 		o := rowtocol(t, dir, nil, append([]string{"cat"}, strings.Fields(c.args)...)...).want(t, 0)
@@ -106,9 +107,9 @@ func TestCatOutput(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	first := state(t, dir)
-	rowtocol(t, dir, nil, "cat", "--output", "rows.json", "a").want(t, 5, "rows.json", "--overwrite")
-	rowtocol(t, dir, nil, "cat", "--output", "a", "--overwrite", "b").want(t, 5, "directory")
-	rowtocol(t, dir, nil, "cat", "--output", "a/part-00000.trv", "--overwrite", "b").want(t, 5, "column file")
+	rowtocol(t, dir, nil, "cat", "--output", "rows.json", "a").want(t, 9, "rows.json", "--overwrite")
+	rowtocol(t, dir, nil, "cat", "--output", "a", "--overwrite", "b").want(t, 9, "directory")
+	rowtocol(t, dir, nil, "cat", "--output", partOf(t, dir+"/a", 0), "--overwrite", "b").want(t, 9, "column file")
 	rowtocol(t, dir, nil, "cat", "--output", "no/rows.json", "b").want(t, 7)
 	rowtocol(t, dir, nil, "cat", "--output", "new", "--to", "csv", "b").want(t, 1, "words")
 	if err := syscall.Mkfifo(dir+"/fifo", 0o600); err != nil {
@@ -149,7 +150,7 @@ func TestCatStats(t *testing.T) {
 
 func TestCatRefused(t *testing.T) {
 	dir := catPairs(t)
-	write(t, dir+"/half/part-00000.trv", read(t, dir+"/b/part-00000.trv"))
+	write(t, dir+"/half/part-00000.trv", read(t, partOf(t, dir+"/b", 0)))
 	cases := []struct {
 		args string
 		code int
@@ -184,15 +185,16 @@ func TestCatRefused(t *testing.T) {
 // made of them.
 func TestCatDamage(t *testing.T) {
 	dir := catPairs(t)
-	part := read(t, dir+"/a/part-00000-1.trv")
+	name := partOf(t, dir+"/a", 1)
+	part := read(t, name)
 	part[len(part)-5] ^= 1
-	write(t, dir+"/a/part-00000-1.trv", part)
-	o := rowtocol(t, dir, nil, "cat", "a", "b").want(t, 3, "part-00000-1.trv")
+	write(t, name, part)
+	o := rowtocol(t, dir, nil, "cat", "a", "b").want(t, 3, filepath.Base(name))
 	if n := strings.Count(o.stdout, "\n"); n == 0 || n >= 100 || !strings.HasSuffix(o.stdout, "}\n") {
 		t.Errorf("%d rows", n)
 	}
 	before := state(t, dir)
-	rowtocol(t, dir, nil, "cat", "--output", "rows", "a").want(t, 3, "part-00000-1.trv")
+	rowtocol(t, dir, nil, "cat", "--output", "rows", "a").want(t, 3, filepath.Base(name))
 	if after := state(t, dir); !maps.Equal(before, after) {
 		t.Errorf("left %v", after)
 	}
@@ -208,12 +210,13 @@ func TestCatColumns(t *testing.T) {
 		}
 	}
 	rowtocol(t, dir, nil, "cat", "--to", "arrow", "none").want(t, 3, "none")
-	damaged := read(t, dir+"/a/part-00000-1.trv")
+	name := partOf(t, dir+"/a", 1)
+	damaged := read(t, name)
 	damaged[len(damaged)-5] ^= 1
-	write(t, dir+"/a/part-00000-1.trv", damaged)
+	write(t, name, damaged)
 	before := state(t, dir)
 	for _, format := range []string{"arrow", "parquet"} {
-		rowtocol(t, dir, nil, "cat", "--to", format, "--output", "new", "a").want(t, 3, "part-00000-1.trv")
+		rowtocol(t, dir, nil, "cat", "--to", format, "--output", "new", "a").want(t, 3, filepath.Base(name))
 	}
 	if after := state(t, dir); !maps.Equal(before, after) {
 		t.Errorf("left %v", after)

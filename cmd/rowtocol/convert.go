@@ -1,17 +1,16 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
-	"github.com/rowtocol/rowtocol/format"
+	"github.com/rowtocol/rowtocol/failure"
 	"github.com/rowtocol/rowtocol/job"
 	"github.com/rowtocol/rowtocol/manifest"
-	"github.com/rowtocol/rowtocol/trevni"
 )
 
 const convertLong = `Convert Avro object container files to column files, one per row group.
@@ -19,9 +18,10 @@ const convertLong = `Convert Avro object container files to column files, one pe
 INPUT is a file, a directory or a quoted glob pattern; DEST is a directory, which
 convert makes. All inputs must have the same schema, unless --schema names one
 that all of them are resolved to, by Avro's rules. DEST/_SUCCESS is written
-last: a reader that waits for it never sees part of a dataset. The same job
-again finds it and does nothing; a job that was interrupted goes on where it
-stopped.`
+last: a reader that follows it never sees part of a dataset. The same job again
+finds it and does nothing; a job that was interrupted goes on where it stopped.
+A DEST that holds the output of other inputs or options is refused (exit 9),
+unless --overwrite is given.`
 
 const convertExample = `  # a directory of files, with the defaults
   rowtocol convert /data/mail /data/mail.columns
@@ -40,19 +40,13 @@ const convertExample = `  # a directory of files, with the defaults
 
 // convertFlags are the flags of convert as they were given.
 type convertFlags struct {
-	codecs, meta, values          []string
-	format, checksum, onDamage    string
-	recursive, schema             string
-	blockSize, rowGroup, maxBlock byteSize
-	maxLost                       int64
-	strict, overwrite, dryRun     bool
-	nothing                       int
+	outputFlags
+	overwrite, restart, dryRun bool
+	nothing                    int
 }
 
-var onDamageChoices = []string{"fail", "skip", "quarantine"}
-
 func (a *app) convertCommand() *cobra.Command {
-	f := &convertFlags{rowGroup: 128 << 20, maxBlock: 512 << 20}
+	f := &convertFlags{}
 	cmd := &cobra.Command{
 		Use:     "convert INPUT... DEST",
 		Short:   "Convert Avro files to column files",
@@ -64,94 +58,25 @@ func (a *app) convertCommand() *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.format, "format", "trevni", "`format` of the output")
-	flags.StringArrayVar(&f.codecs, "codec", nil, "codec, or PATH=codec for one column: null, deflate, snappy, bzip2, zstandard; repeatable (default snappy)")
-	flags.StringVar(&f.checksum, "checksum", trevni.ChecksumJava, "checksum of blocks: crc32 (as Java reads it), crc-32 or null")
-	flags.Var(&f.blockSize, "block-size", "bytes of a column at which its block is closed (default 64KiB, less where --memory is too small for the columns)")
-	flags.Var(&f.rowGroup, "row-group-size", "ceiling of an output file")
-	flags.StringArrayVar(&f.values, "values", nil, "`column` to keep each block's first value of, so that readers can seek by value; repeatable")
-	flags.StringArrayVar(&f.meta, "meta", nil, "`KEY=VALUE` for the file metadata; repeatable")
-	flags.StringVar(&f.onDamage, "on-damage", "fail", "what damaged input does: fail, skip (go on after it) or quarantine (skip, and keep its bytes in DEST)")
-	flags.Int64Var(&f.maxLost, "max-lost-rows", -1, "stop when damage has cost more rows than this; -1 is no limit")
-	flags.Var(&f.maxBlock, "max-input-block", "largest decompressed input block, and row resolved to --schema")
-	flags.StringVar(&f.recursive, "recursive", "", "bytes: keep the recursive part of a schema as one column of Avro-encoded bytes")
-	flags.StringVar(&f.schema, "schema", "", "`file` with the Avro schema that the rows of all inputs are resolved to: defaults, aliases, promotions")
-	flags.BoolVar(&f.strict, "strict", false, "refuse schemas that Java readers may refuse, instead of warning")
+	f.add(flags)
 	flags.BoolVar(&f.overwrite, "overwrite", false, "replace an earlier output in DEST")
+	flags.BoolVar(&f.restart, "restart", false, "plan anew where an unfinished run of the same request could be resumed")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "print the plan and do nothing")
-	flags.IntVar(&f.nothing, "exit-nothing", 0, "exit `code` when there was nothing to do")
-	complete(cmd, "format", "trevni")
-	complete(cmd, "codec", trevniCodecs...)
-	complete(cmd, "checksum", trevni.ChecksumJava, trevni.ChecksumSpec, "null")
-	complete(cmd, "on-damage", onDamageChoices...)
-	complete(cmd, "recursive", "bytes")
+	addExitNothing(flags, &f.nothing)
+	completeOutput(cmd)
 	return cmd
 }
 
-// trevniCodecs are offered by shell completion; trevni.Options.Validate is
-// the judge.
-var trevniCodecs = []string{"null", "deflate", "snappy", "bzip2", "zstandard"}
-
-// options checks the flags and makes the plan's options of them.
-func (f *convertFlags) options() (manifest.Options, error) {
-	o := manifest.Options{
-		Format: f.format, RowGroupSize: int64(f.rowGroup), BlockSize: int(f.blockSize),
-		Codec: "snappy", ColumnCodecs: map[string]string{}, Checksum: f.checksum,
-		Values: f.values, OnDamage: f.onDamage, MaxInputBlock: int64(f.maxBlock),
-		MaxLostRows: max(f.maxLost, -1), RecursiveBytes: f.recursive == "bytes", Strict: f.strict,
-	}
-	switch {
-	case f.format != "trevni":
-		return o, usagef("--format: %q is not a format; trevni is", f.format)
-	case f.recursive != "" && f.recursive != "bytes":
-		return o, usagef("--recursive: %q is not a choice; bytes is", f.recursive)
-	case !slices.Contains(onDamageChoices, f.onDamage):
-		return o, usagef("--on-damage: %q is not one of %s", f.onDamage, strings.Join(onDamageChoices, ", "))
-	case f.rowGroup == 0:
-		return o, usagef("--row-group-size must be more than 0")
-	case f.maxBlock == 0:
-		return o, usagef("--max-input-block must be more than 0")
-	case f.blockSize > 1<<30:
-		return o, usagef("--block-size must be at most 1GiB")
-	case f.nothing < 0 || f.nothing > 255:
-		return o, usagef("--exit-nothing must be an exit code, 0 to 255")
-	}
-	for _, c := range f.codecs {
-		if i := strings.LastIndexByte(c, '='); i < 0 {
-			o.Codec = c
-		} else if i == 0 {
-			return o, usagef("--codec %q: the column before = is missing", c)
-		} else {
-			o.ColumnCodecs[c[:i]] = c[i+1:]
-		}
-	}
-	for _, m := range f.meta {
-		key, value, ok := strings.Cut(m, "=")
-		if !ok || key == "" {
-			return o, usagef("--meta %q is not of the form KEY=VALUE", m)
-		}
-		o.Meta = append(o.Meta, manifest.KeyValue{Key: key, Value: value})
-	}
-	if err := trevniOptions(o).Validate(nil); err != nil {
-		return o, &usageError{err}
-	}
-	return o, nil
+// addExitNothing adds the flag that chooses the code of a run with nothing to do.
+func addExitNothing(flags *pflag.FlagSet, code *int) {
+	flags.IntVar(code, "exit-nothing", 0, "exit `code` when there was nothing to do")
 }
 
-// trevniOptions are the part of the options that is Trevni's.
-func trevniOptions(o manifest.Options) trevni.Options {
-	t := trevni.Options{Codec: o.Codec, ColumnCodecs: o.ColumnCodecs, Checksum: o.Checksum, Values: o.Values}
-	for _, kv := range o.Meta {
-		t.Meta = append(t.Meta, trevni.KeyValue{Key: kv.Key, Value: []byte(kv.Value)})
+func checkExitNothing(code int) error {
+	if code < 0 || code > 255 {
+		return usagef("--exit-nothing must be an exit code, 0 to 255")
 	}
-	return t
-}
-
-func newFormat(o manifest.Options) (format.Format, error) {
-	if o.Format != "trevni" {
-		return nil, usagef("%q is not a format that this program writes", o.Format)
-	}
-	return trevni.NewFormat(trevniOptions(o)), nil
+	return nil
 }
 
 // converted is the result of convert in the final JSON object.
@@ -169,42 +94,57 @@ type converted struct {
 }
 
 func (a *app) convert(cmd *cobra.Command, f *convertFlags, inputs []string, dest string) error {
-	options, err := f.options()
-	if err != nil {
+	if err := checkExitNothing(f.nothing); err != nil {
 		return err
 	}
 	ctx := cmd.Context()
-	schema, err := a.readerSchema(ctx, f.schema)
+	req, err := a.request(ctx, &f.outputFlags, inputs, dest)
 	if err != nil {
 		return err
 	}
+	if f.dryRun {
+		return a.dryRun(ctx, req)
+	}
 	p, stop := a.startProgress(ctx)
 	defer stop()
-	req := job.Request{
-		Inputs: inputs, Dest: dest, Options: options, Schema: schema, NewFormat: newFormat,
-		Overwrite: f.overwrite, Workers: a.workers, Memory: int64(a.memory), TempDir: a.tempDir,
-		Resolve:  a.resolve,
-		Progress: func(s job.Progress) { p.set(s.Rows, s.Bytes, s.TotalBytes) },
-	}
-	if f.dryRun {
-		plan, err := job.MakePlan(ctx, req)
-		stop()
-		if err != nil {
-			return err
-		}
-		a.warn(plan.Warnings)
-		a.printPlan(plan)
-		return nil
-	}
+	req.Overwrite, req.Restart = f.overwrite, f.restart
+	req.Progress = func(s job.Progress) { p.set(s.Rows, s.Bytes, s.TotalBytes) }
 	outcome, err := job.Convert(ctx, req)
 	stop()
-	if outcome == nil || err != nil && !errors.Is(err, job.ErrLosses) {
+	return a.report(outcome, err, dest, f.nothing)
+}
+
+// request is the conversion that flags and arguments ask for.
+func (a *app) request(ctx context.Context, f *outputFlags, inputs []string, dest string) (job.Request, error) {
+	options, err := f.options()
+	if err != nil {
+		return job.Request{}, err
+	}
+	schema, err := a.readerSchema(ctx, f.schema)
+	if err != nil {
+		return job.Request{}, err
+	}
+	return job.Request{Inputs: inputs, Dest: dest, Output: options, Schema: schema, Options: a.jobOptions()}, nil
+}
+
+// jobOptions are what the flags of all commands say about conversions.
+func (a *app) jobOptions() job.Options {
+	return job.Options{
+		NewFormat: newFormat, Workers: a.workers, Memory: int64(a.memory), TempDir: a.tempDir,
+		Program: version(), Resolve: a.resolve,
+	}
+}
+
+// report tells what a conversion or a commit came to. err may be about losses,
+// beside an outcome.
+func (a *app) report(outcome *job.Outcome, err error, dest string, nothing int) error {
+	if outcome == nil || err != nil && !errors.Is(err, failure.Losses) {
 		return err
 	}
 	a.warn(outcome.Warnings)
 	a.printOutcome(outcome, dest)
 	if outcome.Nothing && err == nil {
-		a.status, a.nothing = "nothing", f.nothing
+		a.status, a.nothing = "nothing", nothing
 	}
 	return err
 }
@@ -222,10 +162,10 @@ func (a *app) printOutcome(o *job.Outcome, dest string) {
 	}
 	a.result = converted{
 		Dest: dest, Plan: m.Plan, Nothing: o.Nothing, Resumed: o.Resumed, Rows: m.Rows, Bytes: m.Bytes,
-		Inputs: len(m.Inputs), Parts: orEmpty(m.Parts), Losses: orEmpty(m.Losses), Warnings: orEmpty(o.Warnings),
+		Inputs: len(m.Request.Inputs), Parts: orEmpty(m.Parts), Losses: orEmpty(m.Losses), Warnings: orEmpty(o.Warnings),
 	}
 	for _, l := range m.Losses {
-		a.log.Warn("lost", "input", l.Input, "start", l.Start, "end", l.End, "rows", l.Rows, "reason", l.Reason, "quarantine", l.Quarantine)
+		a.log.Warn("lost", "input", l.Input, "start", l.Start, "end", l.End, "rows", l.Rows, "reason", l.Reason, "quarantine", quarantined(l))
 	}
 	switch {
 	case a.json:
@@ -240,38 +180,17 @@ func (a *app) printOutcome(o *job.Outcome, dest string) {
 	}
 }
 
+// quarantined is the name of the copy of lost bytes; empty without one.
+func quarantined(l manifest.Loss) string {
+	if l.Quarantine == nil {
+		return ""
+	}
+	return l.Quarantine.Name
+}
+
 func orEmpty[T any](s []T) []T {
 	if s == nil {
 		return []T{}
 	}
 	return s
-}
-
-// printPlan prints what --dry-run shows.
-func (a *app) printPlan(plan *manifest.Plan) {
-	a.result = plan
-	if a.json {
-		return
-	}
-	var bytes int64
-	for _, in := range plan.Inputs {
-		bytes += in.Size
-	}
-	o := plan.Options
-	a.printf("plan %s\n", plan.ID)
-	a.printf("  %d inputs, %s, %d columns\n", len(plan.Inputs), human(bytes), plan.Columns)
-	a.printf("  %d tasks of about %s of input; output ratio %.2f, files up to %s\n",
-		len(plan.Tasks), human(plan.SplitSize), plan.Ratio, byteSize(o.RowGroupSize))
-	a.printf("  codec %s, checksum %s, column blocks of %s, on damage %s\n", o.Codec, o.Checksum, byteSize(o.BlockSize), o.OnDamage)
-	for _, t := range plan.Tasks {
-		a.printf("task %d\n", t.ID)
-		for _, p := range t.Pieces {
-			in := plan.Inputs[p.Input]
-			if p.Start == 0 && p.End >= in.Size {
-				a.printf("  %s\n", in.Path)
-			} else {
-				a.printf("  %s [%d, %d)\n", in.Path, p.Start, p.End)
-			}
-		}
-	}
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -12,9 +13,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rowtocol/rowtocol/dataset"
+	"github.com/rowtocol/rowtocol/inspect"
 	"github.com/rowtocol/rowtocol/internal/soak"
 	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/manifest"
+	"github.com/rowtocol/rowtocol/store"
+	"github.com/rowtocol/rowtocol/trevni"
 )
 
 func TestConvertInspectVerify(t *testing.T) {
@@ -47,12 +52,13 @@ func TestConvertInspectVerify(t *testing.T) {
 	if len(look.Columns) != 2 || look.Rows != 102 || *look.Columns[0].Values != 102 || *look.Columns[1].Values != 102 {
 		t.Errorf("%+v", look)
 	}
-	rowtocol(t, dir, nil, "inspect", "--bytes", "out/part-00000.trv").want(t, 0, "avro.schema")
-	rowtocol(t, dir, nil, "schema", "out/part-00000.trv").want(t, 0, `"name": "Pair"`)
+	part := partOf(t, dir+"/out", 0)
+	rowtocol(t, dir, nil, "inspect", "--bytes", part).want(t, 0, "avro.schema")
+	rowtocol(t, dir, nil, "schema", part).want(t, 0, `"name": "Pair"`)
 	rowtocol(t, dir, nil, "schema", "--shredded", "in/a.avro").want(t, 0, "words[]")
 
 	rowtocol(t, dir, nil, "verify", "out").want(t, 0, "sound: 1 files, 102 rows")
-	rowtocol(t, dir, nil, "verify", "out/part-00000.trv").want(t, 0, "sound")
+	rowtocol(t, dir, nil, "verify", part).want(t, 0, "sound")
 	rowtocol(t, dir, nil, "verify", "out", "--against", "in").want(t, 0, "102 rows of 2 inputs are equal")
 	var v verified
 	rowtocol(t, dir, nil, "verify", "--json", "out", "--against", "in/b.avro", "--against", "in/a.avro").want(t, 0).object(t, &v)
@@ -98,7 +104,7 @@ func TestExitCodes(t *testing.T) {
 		{"pattern without match", "convert none-*.avro out", "", 3, "none-*.avro"},
 		{"not Avro", "convert text.avro out", "", 3, "text.avro"},
 		{"damaged", "convert damaged.avro out", "", 3, "offset"},
-		{"strangers in the destination", "convert good.avro full", "", 5, "full"},
+		{"strangers in the destination", "convert good.avro full", "", 9, "other"},
 		{"inspect nothing", "inspect none.trv", "", 3, "none.trv"},
 		{"inspect Avro", "inspect good.avro", "", 3, "convert it first"},
 		{"inspect an unfinished directory", "inspect full", "", 3, "_SUCCESS"},
@@ -154,9 +160,10 @@ func TestPrecedence(t *testing.T) {
 			var plan manifest.Plan
 			args := append([]string{"convert", "--dry-run", "--json", "a.avro", "out"}, c.args...)
 			rowtocol(t, dir, c.env, args...).want(t, 0).object(t, &plan)
-			o := plan.Options
-			if o.Codec != c.codec || o.ColumnCodecs["id"] != c.id || o.Checksum != c.sum || o.MaxLostRows != c.lost {
-				t.Errorf("%+v", o)
+			o, err := trevni.ParseOptions(plan.Request.Options.FormatOptions)
+			lost := plan.Request.Options.MaxLostRows
+			if err != nil || o.Codec != c.codec || o.ColumnCodecs["id"] != c.id || o.Checksum != c.sum || lost != c.lost {
+				t.Errorf("%+v, %d lost rows, %v", o, lost, err)
 			}
 		})
 	}
@@ -187,15 +194,15 @@ func TestVerifyFindsEveryByte(t *testing.T) {
 	dir := t.TempDir()
 	pairs(t, dir, "a.avro", 0, 20)
 	rowtocol(t, dir, nil, "convert", "--codec", "null", "a.avro", "out").want(t, 0)
-	name := filepath.Join(dir, "out", "part-00000.trv")
+	name := partOf(t, dir+"/out", 0)
 	sound := read(t, name)
 	step := max(len(sound)/soak.Rounds(20, 60), 1)
 	for i := 0; i < len(sound); i += step {
 		changed := append([]byte{}, sound...)
 		changed[i] ^= 0x10
 		write(t, name, changed)
-		rowtocol(t, dir, nil, "verify", "out").want(t, 6, "part-00000.trv")
-		rowtocol(t, dir, nil, "verify", name).want(t, 6, "part-00000.trv")
+		rowtocol(t, dir, nil, "verify", "out").want(t, 6, filepath.Base(name))
+		rowtocol(t, dir, nil, "verify", name).want(t, 6, filepath.Base(name))
 	}
 	write(t, name, sound[:len(sound)-1])
 	rowtocol(t, dir, nil, "verify", "out").want(t, 6, fmt.Sprint(len(sound)))
@@ -222,8 +229,8 @@ func TestVerifyReadsTheManifest(t *testing.T) {
 	for want, change := range map[string]func(*manifest.Success){
 		"20 rows, _SUCCESS says 21": func(s *manifest.Success) { s.Rows++ },
 		"20 rows, _SUCCESS says 22": func(s *manifest.Success) { s.Parts[0].Rows += 2 },
-		"bytes, _SUCCESS says 7":    func(s *manifest.Success) { s.Parts[0].Bytes = 7 },
-		"have the CRC-32C":          func(s *manifest.Success) { s.Parts[0].CRC32C++ },
+		"bytes, _SUCCESS says 7":    func(s *manifest.Success) { s.Parts[0].Files[0].Bytes = 7 },
+		"have the CRC-32C":          func(s *manifest.Success) { s.Parts[0].Files[0].CRC32C++ },
 	} {
 		s, err := manifest.DecodeSuccess(sound)
 		if err != nil {
@@ -236,6 +243,36 @@ func TestVerifyReadsTheManifest(t *testing.T) {
 		}
 		write(t, name, changed)
 		rowtocol(t, dir, nil, "verify", "out").want(t, 6, want)
+	}
+}
+
+// A file that no manifest lists is a difference, unless it belongs to an output
+// that replaced the one under test meanwhile.
+func TestVerifyOfAReplacedOutput(t *testing.T) {
+	dir := t.TempDir()
+	pairs(t, dir, "a.avro", 0, 20)
+	pairs(t, dir, "b.avro", 0, 30)
+	rowtocol(t, dir, nil, "convert", "a.avro", "out").want(t, 0)
+	l, err := dataset.List(t.Context(), store.Local(), dir+"/out", dataset.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, dir+"/out/part-7.trv", nil)
+	if found, err := strays(t.Context(), l); err != nil || len(found) != 1 {
+		t.Errorf("%v, %v", found, err)
+	}
+	if err := os.Remove(dir + "/out/part-7.trv"); err != nil {
+		t.Fatal(err)
+	}
+	rowtocol(t, dir, nil, "convert", "--overwrite", "b.avro", "out").want(t, 0)
+	if _, err := strays(t.Context(), l); !errors.Is(err, dataset.ErrChanging) {
+		t.Errorf("strays of a replaced output: %v", err)
+	}
+	if f := check(t.Context(), l, &l.Parts[0]); !errors.Is(f.failed, dataset.ErrChanging) || len(f.found) > 0 {
+		t.Errorf("a part of a replaced output: %v, %v", f.failed, f.found)
+	}
+	if _, err := inspect.Gather(t.Context(), l, inspect.Options{}); !errors.Is(err, dataset.ErrChanging) {
+		t.Errorf("figures of a replaced output: %v", err)
 	}
 }
 

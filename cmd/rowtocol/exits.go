@@ -9,7 +9,7 @@ import (
 	"github.com/rowtocol/rowtocol/damage"
 	"github.com/rowtocol/rowtocol/dataset"
 	"github.com/rowtocol/rowtocol/dataset/export"
-	"github.com/rowtocol/rowtocol/job"
+	"github.com/rowtocol/rowtocol/failure"
 	"github.com/rowtocol/rowtocol/store"
 )
 
@@ -30,16 +30,17 @@ var exits = []exit{
 	{code: 2, name: "defect", meaning: "a defect of rowtocol (also Go's own crash code)"},
 	{code: 3, name: "input", meaning: "input missing, damaged or not convertible; a damaged column file in cat, inspect, lookup (file, offset and reason are printed)", is: isInput},
 	{code: 4, name: "storage", meaning: "storage or network, and a retry may help: time-out, no node, disk full, safe mode", is: isStorage},
-	{code: 5, name: "conflict", meaning: "the destination is locked, or holds something else", is: isConflict},
+	{code: 5, name: "locked", meaning: "another run holds the destination: a retry may help", is: isLocked},
 	{code: 6, name: "different", meaning: "`verify` found a difference", is: isDifferent},
 	{code: 7, name: "refused", meaning: "storage refuses for good: permission, quota, read-only, missing parent, encryption zone, erasure coding", is: isRefused},
 	{code: 8, name: "losses", meaning: "committed, but with losses that `--on-damage` allowed (a no-op rerun says 8 again)", is: isLosses},
+	{code: 9, name: "conflict", meaning: "the destination holds something else: another request's output (the message says what differs), or what is not ours", is: isForeign},
 	{code: 130, codes: "130, 143", name: "interrupted", meaning: "interrupted: temporary files removed, a rerun resumes", is: isInterrupted},
 }
 
 // priority is the order in which codes claim an error: what the packages said
 // outright comes before what is inferred from a cause further down.
-var priority = []int{130, 1, 6, 8, 5, 3, 4, 7}
+var priority = []int{130, 1, 6, 8, 5, 9, 3, 4, 7}
 
 // classify returns the table's row for an error. An error that no row claims
 // was not foreseen: a defect.
@@ -77,53 +78,35 @@ func usagef(format string, args ...any) error {
 	return &usageError{fmt.Errorf(format, args...)}
 }
 
-// differentError is what verify found.
-type differentError struct{ err error }
-
-func (d *differentError) Error() string { return d.err.Error() }
-func (d *differentError) Unwrap() error { return d.err }
-
 func isUsage(err error) bool {
 	var u *usageError
-	return errors.As(err, &u) || errors.Is(err, job.ErrUsage) || errors.Is(err, dataset.ErrQuery) || errors.Is(err, export.ErrNotSimple) || store.Classify(err) == store.Unsupported
+	return errors.As(err, &u) || errors.Is(err, failure.Usage) || errors.Is(err, dataset.ErrQuery) || errors.Is(err, export.ErrNotSimple) || store.Classify(err) == store.Unsupported
 }
 
-func isDifferent(err error) bool {
-	var d *differentError
-	return errors.As(err, &d) || errors.Is(err, job.ErrDiffer)
-}
+func isDifferent(err error) bool { return errors.Is(err, failure.Different) }
 
-func isLosses(err error) bool { return errors.Is(err, job.ErrLosses) }
+func isLosses(err error) bool { return errors.Is(err, failure.Losses) }
 
-func isConflict(err error) bool {
-	return errors.Is(err, job.ErrConflict) || !judged(err) && store.Classify(err) == store.Exists
+func isLocked(err error) bool { return errors.Is(err, failure.Locked) }
+
+func isForeign(err error) bool {
+	return errors.Is(err, failure.Foreign) || !failure.Given(err) && store.Classify(err) == store.Exists
 }
 
 func isInput(err error) bool {
-	if errors.Is(err, job.ErrInput) || errors.Is(err, dataset.ErrUnfinished) {
+	if errors.Is(err, failure.Input) || errors.Is(err, dataset.ErrUnfinished) {
 		return true
 	}
 	var d *damage.Error
-	return !judged(err) && (errors.As(err, &d) || store.Classify(err) == store.NotFound)
+	return !failure.Given(err) && (errors.As(err, &d) || store.Classify(err) == store.NotFound)
 }
 
 func isStorage(err error) bool {
-	return errors.Is(err, job.ErrStorage) || !judged(err) && store.Classify(err) == store.Retryable
+	return errors.Is(err, failure.Storage) || errors.Is(err, dataset.ErrChanging) || !failure.Given(err) && store.Classify(err) == store.Retryable
 }
 
 func isRefused(err error) bool {
-	return errors.Is(err, job.ErrFinal) || !judged(err) && store.Classify(err) == store.Final
-}
-
-// judged says that package job, which knows what it was doing, has already
-// said what kind of failure this is.
-func judged(err error) bool {
-	for _, kind := range []error{job.ErrUsage, job.ErrInput, job.ErrStorage, job.ErrConflict, job.ErrDiffer, job.ErrFinal, job.ErrLosses} {
-		if errors.Is(err, kind) {
-			return true
-		}
-	}
-	return false
+	return errors.Is(err, failure.Refused) || !failure.Given(err) && store.Classify(err) == store.Final
 }
 
 func isInterrupted(err error) bool {
@@ -131,8 +114,8 @@ func isInterrupted(err error) bool {
 	return errors.As(err, &i) || errors.Is(err, context.Canceled)
 }
 
-// failure is an error in the final JSON object, located as far as known.
-type failure struct {
+// reported is an error in the final JSON object, located as far as known.
+type reported struct {
 	Kind    string `json:"kind"`
 	Message string `json:"message"`
 	File    string `json:"file,omitempty"`
@@ -144,11 +127,11 @@ type failure struct {
 	Reason  string `json:"reason,omitempty"`
 }
 
-func describe(err error) *failure {
+func describe(err error) *reported {
 	if err == nil {
 		return nil
 	}
-	f := &failure{Kind: classify(err).name, Message: err.Error()}
+	f := &reported{Kind: classify(err).name, Message: err.Error()}
 	var d *damage.Error
 	if errors.As(err, &d) {
 		f.Kind, f.File, f.Column, f.Path, f.Reason = string(d.Kind), d.File, d.Column, d.Path, d.Reason

@@ -35,9 +35,9 @@ func (a *app) inspectCommand() *cobra.Command {
 		Short: "Show header, columns, blocks and sizes",
 		Long:  inspectLong,
 		Example: `  rowtocol inspect mail.columns
-  rowtocol inspect --sort stored mail.columns/part-00000.trv
+  rowtocol inspect --sort stored mail.columns/part-00000-0-*.trv
   rowtocol inspect --html mail.html mail.columns
-  rowtocol inspect --bytes mail.columns/part-00000.trv | less`,
+  rowtocol inspect --bytes mail.columns/part-00000-0-*.trv | less`,
 		Args: a.takes(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := o.check(); err != nil {

@@ -14,6 +14,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/rowtocol/rowtocol/manifest"
 	"github.com/rowtocol/rowtocol/ocf"
 )
 
@@ -161,6 +162,16 @@ func read(t *testing.T, name string) []byte {
 		t.Fatal(err)
 	}
 	return b
+}
+
+// partOf returns the path of a part of an output, by its place in the manifest.
+func partOf(t *testing.T, dest string, i int) string {
+	t.Helper()
+	s, err := manifest.DecodeSuccess(read(t, filepath.Join(dest, manifest.SuccessName)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return filepath.Join(dest, s.Parts[i].Files[0].Name)
 }
 
 // state sums up the files below dir: names and bytes.

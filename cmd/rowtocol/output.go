@@ -82,12 +82,12 @@ func newFile(ctx context.Context, at store.Location, replace bool, write func(io
 	if err := out.Commit(ctx); err != nil {
 		return err
 	}
-	return publish(ctx, at, temp, replace)
+	return giveName(ctx, at, temp, replace)
 }
 
-// publish gives a complete file its name. One that has it until then is moved
+// giveName gives a complete file its name. One that has it until then is moved
 // aside first, and comes back if that fails; so one of the two is always there.
-func publish(ctx context.Context, at store.Location, temp string, replace bool) error {
+func giveName(ctx context.Context, at store.Location, temp string, replace bool) error {
 	clean, cancel := store.Cleanup(ctx) // what was begun is ended although the run may have been stopped
 	defer cancel()
 	aside := ""

@@ -101,7 +101,7 @@ func (a *app) rootCommand() *cobra.Command {
 	flags.StringVar(&a.logLevel, "log-level", a.logLevel, "`level` of messages: debug, info, warn or error")
 	complete(root, "log-level", "debug", "info", "warn", "error")
 
-	root.AddCommand(a.convertCommand(), a.catCommand(), a.inspectCommand(), a.schemaCommand(), a.verifyCommand(), exitCodesTopic(), conditionsTopic())
+	root.AddCommand(a.convertCommand(), a.planCommand(), a.taskCommand(), a.commitCommand(), a.catCommand(), a.inspectCommand(), a.schemaCommand(), a.verifyCommand(), exitCodesTopic(), conditionsTopic())
 	return root
 }
 
@@ -168,11 +168,11 @@ func complete(cmd *cobra.Command, flag string, choices ...string) {
 // report is the final JSON object of --json: on standard output, or where that
 // is for rows the last line of standard error.
 type report struct {
-	Command string   `json:"command"`
-	Exit    int      `json:"exit"`
-	Status  string   `json:"status"`
-	Error   *failure `json:"error,omitempty"`
-	Result  any      `json:"result,omitempty"`
+	Command string    `json:"command"`
+	Exit    int       `json:"exit"`
+	Status  string    `json:"status"`
+	Error   *reported `json:"error,omitempty"`
+	Result  any       `json:"result,omitempty"`
 }
 
 // finish prints what is left to print and returns the exit code. Output that

@@ -25,7 +25,7 @@ func (a *app) schemaCommand() *cobra.Command {
 		Long:  "Print the Avro schema of an Avro or Trevni file.\n\nWith --shredded, print the columns that convert makes of it.",
 		Example: `  rowtocol schema mail.avro
   rowtocol schema --shredded mail.avro
-  rowtocol schema mail.columns/part-00000.trv`,
+  rowtocol schema mail.columns/part-00000-0-*.trv`,
 		Args: a.takes(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if recursive != "" && recursive != "bytes" {

@@ -16,7 +16,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/rowtocol/rowtocol/damage"
-	"github.com/rowtocol/rowtocol/job"
+	"github.com/rowtocol/rowtocol/dataset"
+	"github.com/rowtocol/rowtocol/failure"
 	"github.com/rowtocol/rowtocol/store"
 )
 
@@ -29,21 +30,24 @@ func TestClassify(t *testing.T) {
 		{nil, 0},
 		{usagef("no"), 1},
 		{fmt.Errorf("a: %w", store.ErrScheme), 1},
-		{fmt.Errorf("x: %w", job.ErrUsage), 1},
+		{fmt.Errorf("x: %w", failure.Usage), 1},
 		{errors.New("nobody foresaw this"), 2},
 		{&defect{value: damaged}, 2},
 		{fmt.Errorf("x: %w", damaged), 3},
 		{&fs.PathError{Op: "open", Path: "a", Err: syscall.ENOENT}, 3},
-		{fmt.Errorf("%w: %w", job.ErrInput, syscall.EACCES), 3},
+		{fmt.Errorf("%w: %w", failure.Input, syscall.EACCES), 3},
 		{&fs.PathError{Op: "write", Path: "a", Err: syscall.ENOSPC}, 4},
 		{&fs.PathError{Op: "read", Path: "a", Err: syscall.EIO}, 4},
 		{context.DeadlineExceeded, 4},
-		{fmt.Errorf("%w: %w", job.ErrStorage, syscall.ENOENT), 4},
-		{fmt.Errorf("x: %w", job.ErrConflict), 5},
-		{&differentError{damaged}, 6},
+		{fmt.Errorf("%w: %w", failure.Storage, syscall.ENOENT), 4},
+		{fmt.Errorf("x: %w", dataset.ErrChanging), 4},
+		{fmt.Errorf("x: %w", failure.Locked), 5},
+		{failure.New(failure.Different, "%w", damaged), 6},
 		{&fs.PathError{Op: "create", Path: "a", Err: syscall.EROFS}, 7},
-		{fmt.Errorf("%w: %w", job.ErrFinal, syscall.EEXIST), 7},
-		{fmt.Errorf("x: %w", job.ErrLosses), 8},
+		{fmt.Errorf("%w: %w", failure.Refused, syscall.EEXIST), 7},
+		{fmt.Errorf("x: %w", failure.Losses), 8},
+		{fmt.Errorf("%w: %w", failure.Foreign, damaged), 9},
+		{&fs.PathError{Op: "create", Path: "a", Err: syscall.EEXIST}, 9},
 		{interrupted{syscall.SIGTERM}, 130},
 	}
 	for _, c := range cases {

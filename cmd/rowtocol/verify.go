@@ -13,6 +13,7 @@ import (
 
 	"github.com/rowtocol/rowtocol/damage"
 	"github.com/rowtocol/rowtocol/dataset"
+	"github.com/rowtocol/rowtocol/failure"
 	"github.com/rowtocol/rowtocol/store"
 	"github.com/rowtocol/rowtocol/witness"
 )
@@ -44,7 +45,7 @@ func (a *app) verifyCommand() *cobra.Command {
 		Long:  verifyLong,
 		Example: `  rowtocol verify mail.columns
   rowtocol verify mail.columns --against mail/2025 --against mail/2026
-  rowtocol verify mail.columns/part-00000.trv`,
+  rowtocol verify mail.columns/part-00000-0-*.trv`,
 		Args: a.takes(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error { return a.verify(cmd.Context(), f, args[0]) },
 	}
@@ -60,7 +61,7 @@ type verified struct {
 	Files      int             `json:"files"`
 	Bytes      int64           `json:"bytes"`
 	Rows       int64           `json:"rows"`
-	Damage     []*failure      `json:"damage"`     // all that was found, in file order
+	Damage     []*reported     `json:"damage"`     // all that was found, in file order
 	Unverified []string        `json:"unverified"` // files whose blocks have no valid checksum
 	Against    *witness.Result `json:"against,omitempty"`
 	// Complete is whether --against compared every row.
@@ -75,7 +76,7 @@ func (a *app) verify(ctx context.Context, f *verifyFlags, location string) error
 	if err != nil {
 		return columnsDiffer(err)
 	}
-	r := &verified{Path: l.Path, Damage: []*failure{}, Unverified: []string{}}
+	r := &verified{Path: l.Path, Damage: []*reported{}, Unverified: []string{}}
 	a.result = r
 	found, err := a.verifyFiles(ctx, l, r)
 	if err != nil {
@@ -96,7 +97,7 @@ func (a *app) verify(ctx context.Context, f *verifyFlags, location string) error
 		a.log.Warn("the file's blocks carry no valid checksum, damage in them may go unseen", "file", name)
 	}
 	if len(found) > 0 {
-		return &differentError{fmt.Errorf("%s: %d differences, the first: %w", location, len(found), found[0])}
+		return failure.New(failure.Different, "%s: %d differences, the first: %w", location, len(found), found[0])
 	}
 	if !a.json {
 		a.printf("%s: sound: %d files, %d rows, %s\n", r.Path, r.Files, r.Rows, human(r.Bytes))
@@ -124,7 +125,7 @@ func (a *app) verifyFiles(ctx context.Context, l *dataset.Listing, r *verified) 
 	for range min(a.workers, len(l.Parts)) {
 		wg.Go(func() {
 			for i := next.Add(1) - 1; i < int64(len(checks)) && ctx.Err() == nil; i = next.Add(1) - 1 {
-				checks[i] = check(ctx, l.Store, &l.Parts[i])
+				checks[i] = check(ctx, l, &l.Parts[i])
 				if checks[i].failed != nil {
 					cancel(checks[i].failed)
 				}
@@ -176,28 +177,24 @@ func (f *fileCheck) sort(err error) {
 	}
 }
 
-func check(ctx context.Context, st store.Store, part *dataset.Part) (f fileCheck) {
-	in, err := st.Open(ctx, part.Name)
-	if part.Entry != nil && errors.Is(err, store.ErrNotExist) {
-		f.found = append(f.found, damage.New(damage.Truncated, part.Name, -1, "the file is missing, _SUCCESS lists it"))
-		return f
-	}
+func check(ctx context.Context, l *dataset.Listing, part *dataset.Part) (f fileCheck) {
+	in, err := l.Store.Open(ctx, part.Name)
 	if err != nil {
-		f.failed = err
+		f.sort(l.Lost(ctx, part, err))
 		return f
 	}
 	defer func() { _ = in.Close() }() // only read
 	f.bytes = in.Size()
 	if part.Entry != nil {
-		f.sort(checkStored(ctx, in, part))
+		f.sort(l.Lost(ctx, part, checkStored(ctx, in, part)))
 	}
 	t, err := dataset.ReadHeader(in, part.Name)
 	if err != nil {
-		f.sort(err)
+		f.sort(l.Lost(ctx, part, err))
 		return f
 	}
 	f.rows = t.RowCount()
-	f.sort(t.Verify(ctx))
+	f.sort(l.Lost(ctx, part, t.Verify(ctx)))
 	f.unverified = t.Unverified()
 	//guard: a manifest that contradicts its files would pass
 	if part.Entry != nil && f.rows != part.Rows {
@@ -253,6 +250,13 @@ func strays(ctx context.Context, l *dataset.Listing) ([]error, error) {
 				found = append(found, damage.New(damage.Trailing, info.Path, -1, "the file is not one that _SUCCESS lists"))
 			}
 		}
+	}
+	if len(found) == 0 {
+		return nil, nil
+	}
+	//guard: the files of an output that replaces the one that was listed would be called strays
+	if err := l.Unchanged(ctx); err != nil {
+		return nil, err
 	}
 	return found, nil
 }

@@ -36,13 +36,13 @@ import (
 // request asks for an output in parts of a few KiB.
 func request(input, dest, temp string) job.Request {
 	return job.Request{
-		Inputs: []string{input}, Dest: dest, Workers: 1, TempDir: temp,
-		Options: manifest.Options{Format: "trevni", RowGroupSize: 16 << 10, Codec: "null", Checksum: "null", MaxLostRows: -1},
-		NewFormat: func(o manifest.Options) (format.Format, error) {
-			return trevni.NewFormat(trevni.Options{Codec: o.Codec, Checksum: o.Checksum}), nil
-		},
-		Resolve: func(location string) (store.Location, error) {
-			return store.Location{Store: store.Local(), Path: location}, nil
+		Inputs: []string{input}, Dest: dest,
+		Output: manifest.Options{Format: "trevni", RowGroupSize: 16 << 10, MaxLostRows: -1},
+		Options: job.Options{
+			Workers: 1, TempDir: temp,
+			NewFormat: func(manifest.Options) (format.Format, error) {
+				return trevni.NewFormat(trevni.Options{Codec: "null", Checksum: "null"}), nil
+			},
 		},
 	}
 }

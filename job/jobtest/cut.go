@@ -42,7 +42,7 @@ type cutter struct {
 func (c *cutter) begin(t *testing.T, name string) job.Request {
 	t.Helper()
 	r := c.scene.begin(t, c.st, name)
-	r.Lock.Stale = time.Millisecond
+	r.Destination.Times.Stale = time.Millisecond
 	return r
 }
 
@@ -101,7 +101,7 @@ func (c *cutter) killThenCut(t *testing.T, n int) {
 	c.stop(t, r, n)
 	c.finish(t, r)
 	c.cut(t, r, 0)
-	if c.tree(t, r.Dest)[success] != c.want[success] {
+	if !c.holds(t, r.Dest) {
 		t.Error("what the second run completed is lost")
 	}
 	c.last(t, r)

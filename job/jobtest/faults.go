@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/rowtocol/rowtocol/failure"
 	"github.com/rowtocol/rowtocol/job"
 	"github.com/rowtocol/rowtocol/manifest"
 	"github.com/rowtocol/rowtocol/store"
@@ -62,13 +64,13 @@ func each(t *testing.T, open Open, stride int, faults func(storetest.Op) []store
 // job must end with the right kind of error, or notice nothing, and a rerun
 // must complete.
 func Faults(t *testing.T, open Open, stride int) {
-	kinds := map[error]error{syscall.ENOSPC: job.ErrStorage, syscall.EDQUOT: job.ErrFinal}
+	kinds := map[error]error{syscall.ENOSPC: failure.Storage, syscall.EDQUOT: failure.Refused}
 	of := func(op storetest.Op) []storetest.Fault { return faults[:faultsOf(op)] }
 	each(t, open, stride, of, func(t *testing.T, s *scene, fault storetest.Fault) {
 		r := s.begin(t, storetest.NewFaulty(s.st, fault), fmt.Sprint(fault.Op, fault.N, fault.Err, fault.Late))
 		_, err := job.Convert(t.Context(), r)
-		if err != nil && job.KindOf(err) != kinds[fault.Err] {
-			t.Errorf("error %v is of kind %v", err, job.KindOf(err))
+		if err != nil && failure.KindOf(err) != kinds[fault.Err] {
+			t.Errorf("error %v is of kind %v", err, failure.KindOf(err))
 		}
 		s.check(t, r.Dest)
 		if left, _ := os.ReadDir(r.TempDir); len(left) > 0 {
@@ -109,7 +111,7 @@ func Crashes(t *testing.T, open Open, stride int) {
 				r := s.begin(t, c, fmt.Sprint("crash", n, late))
 				_, err := job.Convert(t.Context(), r)
 				ended = !c.dead
-				if err == nil && c.dead && s.tree(t, r.Dest)[success] != s.want[success] {
+				if err == nil && c.dead && !s.holds(t, r.Dest) {
 					t.Fatalf("change %d failed, and the job did not notice", n)
 				}
 				s.check(t, r.Dest)
@@ -142,12 +144,12 @@ func CrashThenOther(t *testing.T, open Open, stride int) {
 			r.Overwrite = second.Overwrite
 			out, err := job.Convert(t.Context(), r)
 			got := s.tree(t, r.Dest)
-			committed := job.KindOf(err) == job.ErrConflict && got[success] == s.want[success]
+			committed := failure.KindOf(err) == failure.Foreign && s.holds(t, r.Dest)
 			if err != nil && !committed {
 				t.Fatalf("crashes at changes %d and %d: %v", n, 5+n%10, err)
 			}
 			for name := range got {
-				if name != success && !committed && !hasPart(out.Manifest, name) {
+				if name != manifest.SuccessName && !committed && !hasPart(out.Manifest, name) {
 					t.Errorf("crashes at changes %d and %d: %s is left behind", n, 5+n%10, name)
 				}
 			}
@@ -157,24 +159,19 @@ func CrashThenOther(t *testing.T, open Open, stride int) {
 }
 
 func hasPart(m *manifest.Success, name string) bool {
-	for _, p := range m.Parts {
-		if p.Name == name {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(m.Files(), func(f manifest.File) bool { return f.Name == name })
 }
 
 // Refusals checks that a destination that never works leaves nothing.
 func Refusals(t *testing.T, open Open) {
 	st, dir := open(t)
 	s := newScene(t, st, dir, false)
-	for errno, kind := range map[syscall.Errno]error{syscall.ENOSPC: job.ErrStorage, syscall.EDQUOT: job.ErrFinal, syscall.EROFS: job.ErrFinal} {
+	for errno, kind := range map[syscall.Errno]error{syscall.ENOSPC: failure.Storage, syscall.EDQUOT: failure.Refused, syscall.EROFS: failure.Refused} {
 		for _, op := range []storetest.Op{storetest.Mkdir, storetest.WriteFile, storetest.Create, storetest.Write, storetest.Commit} {
 			r := s.begin(t, storetest.NewFaulty(st, storetest.Fault{Op: op, Err: errno}), fmt.Sprint(op, errno))
 			_, err := job.Convert(t.Context(), r)
-			if job.KindOf(err) != kind {
-				t.Errorf("%s, %v: %v of kind %v", op, errno, err, job.KindOf(err))
+			if failure.KindOf(err) != kind {
+				t.Errorf("%s, %v: %v of kind %v", op, errno, err, failure.KindOf(err))
 			}
 			if _, err := st.Stat(t.Context(), r.Dest); !errors.Is(err, store.ErrNotExist) {
 				t.Errorf("%s: the destination is left: %v, %v", op, err, s.tree(t, r.Dest))
@@ -189,7 +186,7 @@ func Corruption(t *testing.T, open Open) {
 	s := newScene(t, st, dir, false)
 	r := s.begin(t, storetest.NewFaulty(st, storetest.Fault{Op: storetest.Write}), "out")
 	_, err := job.Convert(t.Context(), r)
-	if job.KindOf(err) != job.ErrStorage || !errors.Is(err, store.ErrMismatch) {
+	if failure.KindOf(err) != failure.Storage || !errors.Is(err, store.ErrMismatch) {
 		t.Errorf("the job ended with %v", err)
 	}
 	if _, err := st.Stat(t.Context(), r.Dest); !errors.Is(err, store.ErrNotExist) {

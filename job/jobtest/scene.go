@@ -5,25 +5,26 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
 	"path"
-	"strings"
+	"regexp"
+	"slices"
 	"testing"
 
 	"github.com/rowtocol/rowtocol/format"
+	"github.com/rowtocol/rowtocol/input"
 	"github.com/rowtocol/rowtocol/job"
 	"github.com/rowtocol/rowtocol/manifest"
 	"github.com/rowtocol/rowtocol/ocf"
 	"github.com/rowtocol/rowtocol/store"
-	"github.com/rowtocol/rowtocol/store/storetest"
 	"github.com/rowtocol/rowtocol/trevni"
 )
 
 const (
 	schema  = `{"type":"record","name":"R","fields":[{"name":"id","type":"long"},{"name":"s","type":"string"}]}`
-	success = "_SUCCESS"
 	maxFile = 1 << 24
 )
 
@@ -33,7 +34,14 @@ type scene struct {
 	st        store.Store
 	dir, in   string
 	overwrite bool
-	old, want map[string]string
+	old, want output
+}
+
+// output is what does not change from run to run: the digests of an output's
+// files in their order, and of its manifest without what is drawn or measured.
+type output struct {
+	files    []string
+	manifest string
 }
 
 // newScene makes a scene in dir. With overwrite, destinations hold the output
@@ -79,26 +87,34 @@ func (s *scene) writeInput(t *testing.T, seed uint64, blocks int) {
 // tasks, on a store that may fail.
 func (s *scene) request(t *testing.T, st store.Store, name string) job.Request {
 	return job.Request{
-		Inputs: []string{s.in}, Dest: path.Join(s.dir, name), Workers: 1, Overwrite: s.overwrite, TempDir: t.TempDir(),
-		Options: manifest.Options{Format: "trevni", RowGroupSize: 16 << 10, Codec: "null", Checksum: "crc32", MaxLostRows: -1},
-		NewFormat: func(o manifest.Options) (format.Format, error) {
-			return trevni.NewFormat(trevni.Options{Codec: o.Codec, Checksum: o.Checksum}), nil
+		Inputs: []string{s.in}, Dest: path.Join(s.dir, name),
+		Output: manifest.Options{
+			Format: "trevni", FormatOptions: json.RawMessage(`{"codec":"null","checksum":"crc32"}`), RowGroupSize: 16 << 10, MaxLostRows: -1,
 		},
-		Resolve: on(st),
+		Options: job.Options{Workers: 1, Overwrite: s.overwrite, TempDir: t.TempDir(), NewFormat: newFormat, Resolve: on(st)},
 	}
 }
 
+func newFormat(o manifest.Options) (format.Format, error) {
+	t, err := trevni.ParseOptions(o.FormatOptions)
+	return trevni.NewFormat(t), err
+}
+
 // on resolves every location to one store.
-func on(st store.Store) job.Resolve {
+func on(st store.Store) input.Resolve {
 	return func(location string) (store.Location, error) { return store.Location{Store: st, Path: location}, nil }
 }
 
 // converted runs a job without disturbance and returns its output.
-func (s *scene) converted(t *testing.T, name string) map[string]string {
+func (s *scene) converted(t *testing.T, name string) output {
 	t.Helper()
 	r := s.request(t, s.st, name)
 	s.finish(t, r)
-	return s.tree(t, r.Dest)
+	out, err := s.read(t.Context(), r.Dest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
 }
 
 // finish runs a job on the store itself; it must succeed.
@@ -115,10 +131,10 @@ func (s *scene) begin(t *testing.T, st store.Store, name string) job.Request {
 	t.Helper()
 	r := s.request(t, st, name)
 	if s.overwrite {
-		if err := storetest.MkdirAll(t.Context(), s.st, r.Dest); err != nil {
+		if err := s.st.Mkdir(t.Context(), r.Dest); err != nil {
 			t.Fatal(err)
 		}
-		for file := range s.old {
+		for file := range s.tree(t, path.Join(s.dir, "old")) {
 			b, err := s.st.ReadFile(t.Context(), path.Join(s.dir, "old", file), maxFile)
 			if err == nil {
 				err = s.st.WriteFile(t.Context(), path.Join(r.Dest, file), b, true)
@@ -162,50 +178,100 @@ func (s *scene) walk(t *testing.T, dir, below string, files map[string]string) {
 		case err != nil:
 			t.Fatal(err)
 		default:
-			files[name] = fmt.Sprintf("%d %x", len(b), sha256.Sum256(b))
+			files[name] = digest(b)
 		}
 	}
 }
 
-// check looks at a destination after a failure as a reader would.
+// errNone is the absence of an output.
+var errNone = errors.New("there is no output")
+
+// success reads the manifest of an output; errNone if there is none.
+func (s *scene) success(ctx context.Context, dest string) (*manifest.Success, error) {
+	text, err := s.st.ReadFile(ctx, path.Join(dest, manifest.SuccessName), maxFile)
+	if errors.Is(err, store.ErrNotExist) {
+		return nil, errNone
+	}
+	if err != nil {
+		return nil, err
+	}
+	return manifest.DecodeSuccess(text)
+}
+
+// read reads an output as readers do; errNone if there is none.
+func (s *scene) read(ctx context.Context, dest string) (out output, err error) {
+	m, err := s.success(ctx, dest)
+	if err != nil {
+		return out, err
+	}
+	for _, f := range m.Files() {
+		b, err := s.st.ReadFile(ctx, path.Join(dest, f.Name), maxFile)
+		if err != nil {
+			return out, fmt.Errorf("there is a %s: %w", manifest.SuccessName, err)
+		}
+		out.files = append(out.files, digest(b))
+	}
+	id := m.ID
+	m.ID, m.Plan, m.Sequence, m.Made = "", "", 0, nil
+	b, err := m.Encode()
+	out.manifest = digest(bytes.ReplaceAll(b, []byte(id), nil))
+	return out, err
+}
+
+func digest(b []byte) string { return fmt.Sprintf("%d %x", len(b), sha256.Sum256(b)) }
+
+func (o output) equal(other output) bool {
+	return o.manifest == other.manifest && slices.Equal(o.files, other.files)
+}
+
+var partName = regexp.MustCompile(`^part-.*\.trv$`)
+
+// check looks at a destination after a failure as a reader would, and as who
+// lists it.
 func (s *scene) check(t *testing.T, dest string) {
 	t.Helper()
-	got := s.tree(t, dest)
-	for name, sum := range got {
-		if strings.HasPrefix(name, "part-") && sum != s.old[name] && sum != s.want[name] {
+	for name, sum := range s.tree(t, dest) {
+		if partName.MatchString(name) && !slices.Contains(s.old.files, sum) && !slices.Contains(s.want.files, sum) {
 			t.Errorf("%s holds neither the old nor the new bytes", name)
 		}
 	}
-	doc, ok := got[success]
-	if !ok {
+	got, err := s.read(t.Context(), dest)
+	if errors.Is(err, errNone) {
 		return
 	}
-	whole := s.want
-	switch doc {
-	case s.want[success]:
-	case s.old[success]:
-		whole = s.old
-	default:
-		t.Errorf("%s holds neither the old nor the new document", success)
+	if err != nil || !got.equal(s.want) && !got.equal(s.old) {
+		t.Errorf("there is neither the old nor the new output: %v", err)
 	}
-	for name, sum := range whole {
-		if got[name] != sum {
-			t.Errorf("there is a %s, but %s is not its file", success, name)
-		}
-	}
+}
+
+// holds reports whether a destination holds the new output.
+func (s *scene) holds(t *testing.T, dest string) bool {
+	t.Helper()
+	got, err := s.read(t.Context(), dest)
+	return err == nil && got.equal(s.want)
 }
 
 // complete requires a destination to hold the output and nothing else.
 func (s *scene) complete(t *testing.T, dest string) {
 	t.Helper()
+	if !s.holds(t, dest) {
+		_, err := s.read(t.Context(), dest)
+		t.Errorf("the output is not there: %v", err)
+		return
+	}
+	m, err := s.success(t.Context(), dest)
+	if err != nil {
+		t.Fatal(err)
+	}
 	got := s.tree(t, dest)
-	for name, sum := range s.want {
-		if got[name] != sum {
-			t.Errorf("%s: %.24q, want %.24q", name, got[name], sum)
-		}
-		delete(got, name)
+	delete(got, manifest.SuccessName)
+	for _, f := range m.Files() {
+		delete(got, f.Name)
 	}
 	for name := range got {
 		t.Errorf("%s is left behind", name)
+	}
+	if _, err := s.st.Stat(t.Context(), path.Join(dest, manifest.WorkName)); !errors.Is(err, store.ErrNotExist) {
+		t.Errorf("%s is left behind (%v)", manifest.WorkName, err)
 	}
 }

@@ -65,7 +65,7 @@ func newNameNode(t *testing.T, a answers) (*nameNode, *Store) {
 
 // bounded is the context of what hangs where a guard is missing.
 func bounded(t *testing.T) context.Context {
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	t.Cleanup(cancel)
 	return ctx
 }

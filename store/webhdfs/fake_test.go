@@ -98,7 +98,7 @@ func takes(w http.ResponseWriter, r *http.Request) {
 
 // bounded is the context of what hangs where a guard is missing.
 func bounded(t *testing.T) context.Context {
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	t.Cleanup(cancel)
 	return ctx
 }

@@ -1,0 +1,51 @@
+package main
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rowtocol/rowtocol/job"
+)
+
+const commitLong = `Publish what the tasks of a plan left: check that all of them are done and that
+their files are what they wrote, and make them the output of the plan's
+destination, at once. It is refused while a task is not done (exit 4), if an
+input changed since the plan was made (exit 3), and if the plan or what a task
+left was altered, or DEST got another output since (exit 9). The same commit
+again does nothing.`
+
+func (a *app) commitCommand() *cobra.Command {
+	var file string
+	var overwrite bool
+	var nothing int
+	cmd := &cobra.Command{
+		Use:     "commit --plan FILE",
+		Short:   "Publish the work of the tasks of a plan",
+		Long:    commitLong,
+		Example: "  rowtocol commit --plan plan.json",
+		Args:    a.takes(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := checkExitNothing(nothing); err != nil {
+				return err
+			}
+			return a.commit(cmd.Context(), file, overwrite, nothing)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&file, "plan", "", "`file` with the plan")
+	flags.BoolVar(&overwrite, "overwrite", false, "replace the output that DEST held when the plan was made")
+	addExitNothing(flags, &nothing)
+	return cmd
+}
+
+func (a *app) commit(ctx context.Context, file string, overwrite bool, nothing int) error {
+	p, err := a.readPlan(ctx, file)
+	if err != nil {
+		return err
+	}
+	o := a.jobOptions()
+	o.Overwrite = overwrite
+	outcome, err := job.Commit(ctx, p, o)
+	return a.report(outcome, err, p.Dest, nothing)
+}

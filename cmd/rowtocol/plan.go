@@ -1,0 +1,190 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rowtocol/rowtocol/failure"
+	"github.com/rowtocol/rowtocol/input"
+	"github.com/rowtocol/rowtocol/job"
+	"github.com/rowtocol/rowtocol/manifest"
+	"github.com/rowtocol/rowtocol/plan"
+	"github.com/rowtocol/rowtocol/publish"
+	"github.com/rowtocol/rowtocol/store"
+	"github.com/rowtocol/rowtocol/trevni"
+)
+
+const planLong = `Look at the inputs and write down what is to be done, for "rowtocol task" and
+"rowtocol commit": a plan is a JSON document with numbered tasks, each of which
+may run anywhere, any number of times, in any order. Nothing is changed but the
+file of the plan.
+
+A plan that was made while DEST held an output can replace that output only, and
+only with "commit --overwrite". A DEST that holds what rowtocol did not write is
+refused (exit 9).`
+
+const planExample = `  # three steps, for a scheduler of one's own
+  rowtocol plan /data/mail hdfs://nn/mail.columns -o plan.json
+  seq 0 $(( $(jq '.tasks | length' plan.json) - 1 )) | xargs -P 4 -I{} rowtocol task --plan plan.json --task {}
+  rowtocol commit --plan plan.json`
+
+func (a *app) planCommand() *cobra.Command {
+	f := &outputFlags{}
+	output := ""
+	cmd := &cobra.Command{
+		Use:     "plan INPUT... DEST -o FILE",
+		Short:   "Write the plan of a conversion, for task and commit",
+		Long:    planLong,
+		Example: planExample,
+		Args:    a.takes(cobra.MinimumNArgs(2)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.plan(cmd.Context(), f, args[:len(args)-1], args[len(args)-1], output)
+		},
+	}
+	flags := cmd.Flags()
+	f.add(flags)
+	flags.StringVarP(&output, "output", "o", "", "`file` to write the plan to, local or on HDFS; an existing plan is replaced")
+	completeOutput(cmd)
+	return cmd
+}
+
+// planned is the result of plan in the final JSON object.
+type planned struct {
+	Plan     string   `json:"plan"`
+	File     string   `json:"file"`
+	Tasks    int      `json:"tasks"`
+	Inputs   int      `json:"inputs"`
+	Warnings []string `json:"warnings"`
+}
+
+func (a *app) plan(ctx context.Context, f *outputFlags, inputs []string, dest, output string) error {
+	if output == "" {
+		return usagef("--output: name the file for the plan")
+	}
+	req, err := a.request(ctx, f, inputs, dest)
+	if err != nil {
+		return err
+	}
+	at, err := input.Locate(a.resolve, output)
+	if err != nil {
+		return err
+	}
+	survey, p, err := makePlan(ctx, req)
+	if err != nil {
+		return err
+	}
+	if err := checkPlanFile(ctx, at, survey.Dest); err != nil {
+		return fmt.Errorf("--output: %w", err)
+	}
+	p.Made = &manifest.Made{Program: version()}
+	doc, err := p.Encode()
+	if err != nil {
+		return err
+	}
+	a.warn(p.Warnings)
+	if err := at.Store.WriteFile(ctx, at.Path, doc, false); err != nil {
+		return fmt.Errorf("--output: %w", err)
+	}
+	a.result = planned{Plan: p.ID, File: output, Tasks: len(p.Tasks), Inputs: len(p.Request.Inputs), Warnings: orEmpty(p.Warnings)}
+	if !a.json {
+		a.printf("%s: plan %s, %d inputs, %d tasks\n", output, p.ID, len(p.Request.Inputs), len(p.Tasks))
+	}
+	return nil
+}
+
+// checkPlanFile refuses a file for the plan that is in the destination, or that
+// is there and is something else: an input, say.
+func checkPlanFile(ctx context.Context, at, dest store.Location) error {
+	//guard: the destination would hold what no run knows
+	if at.Origin == dest.Origin && strings.HasPrefix(at.Path, strings.TrimSuffix(dest.Path, "/")+"/") {
+		return usagef("%s is inside of the destination", at.Path)
+	}
+	doc, err := at.Store.ReadFile(ctx, at.Path, manifest.MaxSize)
+	if errors.Is(err, store.ErrNotExist) {
+		return nil
+	}
+	if err == nil {
+		_, err = manifest.DecodePlan(doc)
+	}
+	//guard: a file of the user would be overwritten
+	if err != nil {
+		return failure.New(failure.Foreign, "%s is there and is no plan, and is not replaced: %w", at.Path, err)
+	}
+	return nil
+}
+
+// makePlan plans a conversion. The output that the destination holds is part of
+// the plan, as the one that may be replaced.
+func makePlan(ctx context.Context, req job.Request) (*plan.Survey, *manifest.Plan, error) {
+	survey, err := plan.Look(ctx, req.Plan())
+	if err != nil {
+		return nil, nil, err
+	}
+	state, err := publish.At(survey.Dest, req.Destination).Look(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	// What is in the way of any commit is told before tasks are run for nothing.
+	if err := state.Allow(&survey.Request, true); err != nil {
+		return nil, nil, err
+	}
+	p, err := survey.Plan(ctx, state.ID())
+	return survey, p, err
+}
+
+// dryRun shows what convert would do.
+func (a *app) dryRun(ctx context.Context, req job.Request) error {
+	survey, p, err := makePlan(ctx, req)
+	if err != nil {
+		return err
+	}
+	a.warn(p.Warnings)
+	a.printPlan(p, survey.Sizes(p))
+	return nil
+}
+
+// printPlan prints what --dry-run shows.
+func (a *app) printPlan(p *manifest.Plan, sizes []int64) {
+	a.result = p
+	if a.json {
+		return
+	}
+	var bytes int64
+	for _, in := range p.Request.Inputs {
+		bytes += in.Size
+	}
+	o := p.Request.Options
+	a.printf("plan %s\n", p.ID)
+	a.printf("  %d inputs, %s, %d columns\n", len(p.Request.Inputs), human(bytes), p.Columns)
+	a.printf("  %d tasks of about %s of input; output ratio %.2f, files up to %s\n",
+		len(p.Tasks), human(p.SplitSize), p.Ratio, byteSize(o.RowGroupSize))
+	a.printf("  %s, column blocks of %s, on damage %s\n", formatText(o), byteSize(p.BlockSize), o.OnDamage)
+	if n := len(sizes); n > 0 {
+		a.printf("  about %d files of %s to %s\n", n, human(slices.Min(sizes)), human(slices.Max(sizes)))
+	}
+	for _, t := range p.Tasks {
+		a.printf("task %d, a file of about %s\n", t.ID, human(sizes[t.ID]))
+		for _, piece := range t.Pieces {
+			in := p.Request.Inputs[piece.Input]
+			if piece.Start == 0 && piece.End >= in.Size {
+				a.printf("  %s\n", in.Path)
+			} else {
+				a.printf("  %s [%d, %d)\n", in.Path, piece.Start, piece.End)
+			}
+		}
+	}
+}
+
+// formatText is the format of an output and its options, in words.
+func formatText(o manifest.Options) string {
+	t, err := trevni.ParseOptions(o.FormatOptions)
+	if err != nil {
+		return o.Format
+	}
+	return fmt.Sprintf("%s, codec %s, checksum %s", o.Format, t.Codec, t.Checksum)
+}

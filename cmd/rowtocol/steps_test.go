@@ -1,0 +1,371 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rowtocol/rowtocol/manifest"
+)
+
+// smallTasks are flags with which a thousand pairs make several tasks.
+var smallTasks = []string{"--row-group-size", "6KiB", "--block-size", "512"}
+
+// plannedSteps makes a plan of the inputs in dir/in for dir/out, in dir/plan.json.
+func plannedSteps(t *testing.T, dir string, rows int) planned {
+	t.Helper()
+	pairs(t, dir, "in/a.avro", 0, rows)
+	var p planned
+	args := slices.Concat([]string{"plan", "--json", "in", "out", "-o", "plan.json"}, smallTasks)
+	rowtocol(t, dir, nil, args...).want(t, 0).object(t, &p)
+	return p
+}
+
+// partBytes are the bytes of an output's parts by their names without the
+// output's ID.
+func partBytes(t *testing.T, dest string) map[string]string {
+	t.Helper()
+	s, err := manifest.DecodeSuccess(read(t, filepath.Join(dest, manifest.SuccessName)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	parts := map[string]string{}
+	for _, f := range s.Files() {
+		parts[strings.ReplaceAll(f.Name, s.ID, "ID")] = string(read(t, filepath.Join(dest, f.Name)))
+	}
+	return parts
+}
+
+// The three steps make what convert makes, whatever the order of the tasks, how
+// often they run, and where.
+func TestSteps(t *testing.T) {
+	dir := t.TempDir()
+	p := plannedSteps(t, dir, 3000)
+	if p.Tasks < 4 || p.Inputs != 1 || p.Plan == "" || p.File != "plan.json" {
+		t.Fatalf("%+v", p)
+	}
+	if _, err := os.Stat(dir + "/out"); err == nil {
+		t.Error("plan made the destination")
+	}
+	rowtocol(t, dir, nil, "commit", "--plan", "plan.json").want(t, 4, fmt.Sprintf("%d of %d tasks", p.Tasks, p.Tasks))
+
+	elsewhere := t.TempDir()
+	plan := dir + "/plan.json"
+	var done tasksDone
+	rowtocol(t, elsewhere, nil, "task", "--json", "--plan", plan, "--task", "2", "--task", "0").want(t, 0).object(t, &done)
+	if done.Plan != p.Plan || !slices.Equal(done.Tasks, []int{2, 0}) || done.Done != 0 || done.Files != 2 || done.Rows == 0 || done.Bytes == 0 {
+		t.Errorf("%+v", done)
+	}
+	before := state(t, dir)
+	o := rowtocol(t, elsewhere, nil, "task", "--json", "--exit-nothing", "99", "--plan", plan, "--task", "0").want(t, 99)
+	if r := o.object(t, &done); r.Status != "nothing" || done.Done != 1 || done.Rows == 0 {
+		t.Errorf("%+v %+v", r, done)
+	}
+	rowtocol(t, elsewhere, nil, "commit", "--plan", plan).want(t, 4, fmt.Sprintf("%d of %d tasks", p.Tasks-2, p.Tasks))
+	if after := state(t, dir); !maps.Equal(before, after) {
+		t.Errorf("a task that was done, or a commit too early, changed %v to %v", before, after)
+	}
+	for n := range p.Tasks {
+		rowtocol(t, elsewhere, nil, "task", "--plan", plan, "--task", fmt.Sprint(p.Tasks-1-n)).want(t, 0, "1 tasks of plan "+p.Plan)
+	}
+
+	var c converted
+	rowtocol(t, elsewhere, nil, "commit", "--json", "--plan", plan).want(t, 0).object(t, &c)
+	if c.Rows != 3000 || c.Plan != p.Plan || c.Nothing || len(c.Parts) == 0 || c.Dest != dir+"/out" {
+		t.Errorf("%+v", c)
+	}
+	if entries, err := os.ReadDir(dir + "/out"); err != nil || len(entries) != len(c.Parts)+1 {
+		t.Errorf("%d parts, but %v, %v", len(c.Parts), entries, err)
+	}
+	o = rowtocol(t, dir, nil, "commit", "--json", "--exit-nothing", "99", "--plan", plan).want(t, 99)
+	if r := o.object(t, &c); r.Status != "nothing" || !c.Nothing || c.Rows != 3000 {
+		t.Errorf("%+v %+v", r, c)
+	}
+	rowtocol(t, dir, nil, "verify", "out", "--against", "in", "--require-complete").want(t, 0, "3000 rows of 1 inputs are equal")
+
+	rowtocol(t, dir, nil, slices.Concat([]string{"convert", "in", "whole"}, smallTasks)...).want(t, 0)
+	if steps, whole := partBytes(t, dir+"/out"), partBytes(t, dir+"/whole"); !maps.Equal(steps, whole) {
+		t.Errorf("the steps made %v, convert %v", slices.Sorted(maps.Keys(steps)), slices.Sorted(maps.Keys(whole)))
+	}
+	rowtocol(t, dir, nil, slices.Concat([]string{"convert", "in", "out"}, smallTasks)...).want(t, 0, "nothing to do")
+}
+
+// altered is a plan with a change, of which it does not know, or does.
+func altered(t *testing.T, doc []byte, known bool, change func(*manifest.Plan)) []byte {
+	t.Helper()
+	p, err := manifest.DecodePlan(doc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	change(p)
+	if known {
+		if p.ID, err = p.Sum(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if doc, err = p.Encode(); err != nil {
+		t.Fatal(err)
+	}
+	return doc
+}
+
+func TestStepsRefused(t *testing.T) {
+	dir := t.TempDir()
+	p := plannedSteps(t, dir, 1000)
+	doc := read(t, dir+"/plan.json")
+	write(t, dir+"/altered.json", altered(t, doc, false, func(p *manifest.Plan) { p.Dest += "2" }))
+	write(t, dir+"/short.json", altered(t, doc, true, func(p *manifest.Plan) { p.Tasks = p.Tasks[1:] }))
+	write(t, dir+"/older.json", bytes.Replace(doc, []byte(`"version": 2`), []byte(`"version": 1`), 1))
+	write(t, dir+"/cut.json", doc[:len(doc)/2])
+	write(t, dir+"/options.json", altered(t, doc, true, func(p *manifest.Plan) {
+		p.Request.Options.FormatOptions = json.RawMessage(`{"codec":"null","colour":"blue"}`)
+	}))
+	beyond := fmt.Sprint(p.Tasks)
+	cases := []struct {
+		args string
+		code int
+		text string
+	}{
+		{"plan in out", 1, "--output"},
+		{"plan in -o other.json", 1, "usage"},
+		{"plan in out -o", 1, "-o"},
+		{"plan --codec lzo in out -o other.json", 1, "lzo"},
+		{"plan --exit-nothing 99 in out -o other.json", 1, "--exit-nothing"},
+		{"plan --overwrite in out -o other.json", 1, "--overwrite"},
+		{"plan none in out -o other.json", 3, "none"},
+		{"plan in plan.json -o other.json", 1, "plan.json is a file"},
+		{"plan in out -o none/other.json", 7, "none"},
+		{"plan in out -o in", 9, "in"},
+		{"plan in out -o in/a.avro", 9, "is no plan"},
+		{"plan in out -o out/plan.json", 1, "inside of the destination"},
+		{"task --task 0", 1, "--plan"},
+		{"task --plan plan.json", 1, "--task"},
+		{"task --plan plan.json 0", 1, "usage"},
+		{"task --plan plan.json --task first", 1, "first"},
+		{"task --plan plan.json --task -1", 1, "no task -1"},
+		{"task --plan plan.json --task " + beyond, 1, "no task " + beyond},
+		{"task --plan plan.json --task 0 --exit-nothing 256", 1, "--exit-nothing"},
+		{"task --plan none.json --task 0", 3, "none.json"},
+		{"task --plan in --task 0", 7, "in"},
+		{"task --plan altered.json --task 0", 9, "altered.json"},
+		{"task --plan short.json --task 0", 9, "short.json"},
+		{"task --plan older.json --task 0", 9, "version"},
+		{"task --plan cut.json --task 0", 9, "cut.json"},
+		{"task --plan in/a.avro --task 0", 9, "in/a.avro"},
+		{"task --plan options.json --task 0", 1, "colour"},
+		{"commit", 1, "--plan"},
+		{"commit plan.json", 1, "usage"},
+		{"commit --plan plan.json --exit-nothing -1", 1, "--exit-nothing"},
+		{"commit --plan plan.json --memory 1", 1, "--memory"},
+		{"commit --plan none.json", 3, "none.json"},
+		{"commit --plan altered.json", 9, "altered.json"},
+		{"commit --plan older.json", 9, "version"},
+	}
+	before := state(t, dir)
+	for _, c := range cases {
+		o := rowtocol(t, dir, nil, strings.Fields(c.args)...).want(t, c.code, c.text)
+		if len(strings.Split(strings.TrimSpace(o.stderr), "\n")) != 1 {
+			t.Errorf("%s: more than one line: %s", c.args, o.stderr)
+		}
+		o = rowtocol(t, dir, nil, append([]string{"--json"}, strings.Fields(c.args)...)...).want(t, c.code)
+		if r := o.object(t, nil); r.Error == nil || r.Error.Message == "" || r.Status != byCode(c.code).name || r.Command != strings.Fields(c.args)[0] {
+			t.Errorf("%s: %+v", c.args, r)
+		}
+	}
+	if after := state(t, dir); !maps.Equal(before, after) {
+		t.Errorf("what was refused left something: %v, %v", before, after)
+	}
+	if _, err := os.Stat(dir + "/out"); err == nil {
+		t.Error("what was refused left the destination")
+	}
+}
+
+// What a task left is checked before it is published.
+func TestCommitChecksTasks(t *testing.T) {
+	dir := t.TempDir()
+	p := plannedSteps(t, dir, 1000)
+	for n := range p.Tasks {
+		rowtocol(t, dir, nil, "task", "--plan", "plan.json", "--task", fmt.Sprint(n)).want(t, 0)
+	}
+	parts, err := filepath.Glob(dir + "/out/.rowtocol/plan-*/part-00001-*")
+	if err != nil || len(parts) == 0 {
+		t.Fatal(parts, err)
+	}
+	sound := read(t, parts[0])
+	changed := bytes.Clone(sound)
+	changed[len(changed)/2] ^= 1
+	write(t, parts[0], changed)
+	rowtocol(t, dir, nil, "commit", "--plan", "plan.json").want(t, 9, "task 1", filepath.Base(parts[0]))
+
+	write(t, parts[0], sound)
+	input := read(t, dir+"/in/a.avro")
+	pairs(t, dir, "in/a.avro", 1, 1000)
+	rowtocol(t, dir, nil, "commit", "--plan", "plan.json").want(t, 3, "a.avro")
+
+	write(t, dir+"/in/a.avro", input)
+	rowtocol(t, dir, nil, "commit", "--plan", "plan.json").want(t, 0, "1000 rows")
+}
+
+// A plan replaces the output that it was made beside, and no later one.
+func TestPlanOfAnEarlierOutput(t *testing.T) {
+	dir := t.TempDir()
+	pairs(t, dir, "first.avro", 0, 10)
+	pairs(t, dir, "second.avro", 0, 20)
+	pairs(t, dir, "third.avro", 0, 30)
+	plan := func(input, name string) {
+		t.Helper()
+		rowtocol(t, dir, nil, "plan", input, "out", "-o", name).want(t, 0)
+		rowtocol(t, dir, nil, "task", "--plan", name, "--task", "0").want(t, 0)
+	}
+	plan("second.avro", "early.json")
+	rowtocol(t, dir, nil, "convert", "first.avro", "out").want(t, 0)
+	for _, flag := range []string{"--overwrite", "--overwrite=false"} {
+		rowtocol(t, dir, nil, "commit", "--plan", "early.json", flag).want(t, 9, "make the plan again")
+	}
+	plan("second.avro", "second.json")
+	plan("third.avro", "third.json")
+	rowtocol(t, dir, nil, "commit", "--plan", "second.json").want(t, 9, "first.avro was removed", "second.avro was added", "--overwrite")
+	rowtocol(t, dir, nil, "commit", "--plan", "second.json", "--overwrite").want(t, 0, "20 rows")
+	rowtocol(t, dir, nil, "commit", "--plan", "third.json", "--overwrite").want(t, 9, "make the plan again")
+	rowtocol(t, dir, nil, "verify", "out", "--against", "second.avro").want(t, 0, "20 rows of 1 inputs are equal")
+}
+
+// A dry run says how many files to expect, and how large.
+func TestDryRun(t *testing.T) {
+	dir := t.TempDir()
+	pairs(t, dir, "in/a.avro", 0, 3000)
+	args := slices.Concat([]string{"convert", "in", "out"}, smallTasks)
+	var p manifest.Plan
+	rowtocol(t, dir, nil, append(args, "--dry-run", "--json")...).want(t, 0).object(t, &p)
+	rowtocol(t, dir, nil, append(args, "--dry-run")...).want(t, 0, fmt.Sprintf("about %d files of ", len(p.Tasks)), "KiB to ", "task 0, a file of about ")
+	if _, err := os.Stat(dir + "/out"); err == nil {
+		t.Error("a dry run made the destination")
+	}
+	var c converted
+	rowtocol(t, dir, nil, append(args, "--json")...).want(t, 0).object(t, &c)
+	if c.Plan != p.ID || len(c.Parts) != len(p.Tasks) {
+		t.Errorf("plan %s of %d tasks, but %s made %d files", p.ID, len(p.Tasks), c.Plan, len(c.Parts))
+	}
+}
+
+// An unfinished run is resumed, whatever the memory, unless --restart is given.
+func TestRestart(t *testing.T) {
+	dir := t.TempDir()
+	pairs(t, dir, "in/a.avro", 0, 100_000)
+	args := []string{"convert", "--codec", "bzip2", "--row-group-size", "32KiB", "--block-size", "2KiB", "in"}
+	rowtocol(t, dir, nil, append(args, "whole")...).want(t, 0)
+	for _, restart := range []bool{false, true} {
+		dest := fmt.Sprint("out-", restart)
+		interrupt(t, dir, append(args, "--workers", "1", dest), dir+"/"+dest+"/.rowtocol/*/run-*/task-*.json")
+		var c converted
+		rowtocol(t, dir, nil, append(args, "--json", "--memory", "100MiB", fmt.Sprint("--restart=", restart), dest)...).want(t, 0).object(t, &c)
+		if (c.Resumed == 0) != restart || c.Rows != 100_000 {
+			t.Errorf("restart %v: %d tasks resumed, %d rows", restart, c.Resumed, c.Rows)
+		}
+		if !maps.Equal(partBytes(t, dir+"/"+dest), partBytes(t, dir+"/whole")) {
+			t.Errorf("restart %v: other bytes", restart)
+		}
+	}
+}
+
+// interrupt runs the program until a file of the pattern appears.
+func interrupt(t *testing.T, dir string, args []string, pattern string) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), binary, args...)
+	cmd.Dir = dir
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = cmd.Wait() // the exit code says it
+	}()
+	for {
+		if names, err := filepath.Glob(pattern); err != nil || len(names) > 0 {
+			break
+		}
+		select {
+		case <-ended:
+			t.Fatalf("the run ended before %s appeared: exit %d", pattern, cmd.ProcessState.ExitCode())
+		case <-time.After(time.Millisecond):
+		}
+	}
+	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	<-ended
+	if code := cmd.ProcessState.ExitCode(); code != 143 {
+		t.Fatalf("exit %d, want 143", code)
+	}
+}
+
+// What the destination holds and was not asked for is told, and kept.
+func TestConflicts(t *testing.T) {
+	dir := t.TempDir()
+	pairs(t, dir, "a.avro", 0, 10)
+	pairs(t, dir, "b.avro", 0, 20)
+	write(t, dir+"/long.avsc", []byte(pairSchema))
+	rowtocol(t, dir, nil, "convert", "a.avro", "out").want(t, 0)
+	write(t, dir+"/spark/_SUCCESS", nil)
+	write(t, dir+"/dir/_SUCCESS/x", nil)
+	before := state(t, dir)
+	cases := []struct{ args, text string }{
+		{"b.avro out", "b.avro was added"},
+		{"a.avro b.avro out", "b.avro was added"},
+		{"--codec null a.avro out", "option codec was "},
+		{"--schema long.avsc a.avro out", "a schema is given"},
+		{"a.avro spark", "_SUCCESS"},
+		{"--overwrite a.avro spark", "move it away"},
+		{"--overwrite a.avro dir", "_SUCCESS"},
+	}
+	for _, c := range cases {
+		rowtocol(t, dir, nil, append([]string{"convert"}, strings.Fields(c.args)...)...).want(t, 9, c.text)
+	}
+	rowtocol(t, dir, nil, "plan", "a.avro", "spark", "-o", "plan.json").want(t, 9, "move it away")
+	rowtocol(t, dir, nil, "convert", "--dry-run", "a.avro", "spark").want(t, 9, "move it away")
+	if after := state(t, dir); !maps.Equal(before, after) {
+		t.Errorf("refused runs changed %v to %v", before, after)
+	}
+	rowtocol(t, dir, nil, "plan", "b.avro", "out", "-o", "plan.json").want(t, 0)
+	rowtocol(t, dir, nil, "convert", "--overwrite", "b.avro", "out").want(t, 0, "20 rows")
+	rowtocol(t, dir, nil, "verify", "out", "--against", "b.avro").want(t, 0, "20 rows of 1 inputs are equal")
+	rowtocol(t, dir, nil, "convert", "--memory", "64MiB", "--workers", "1", "b.avro", "out").want(t, 0, "nothing to do")
+}
+
+// A directory on which a run works may be finished later; others will not.
+func TestUnfinishedOutputs(t *testing.T) {
+	dir := t.TempDir()
+	pairs(t, dir, "a.avro", 0, 10)
+	rowtocol(t, dir, nil, "convert", "a.avro", "out").want(t, 0)
+	part := partOf(t, dir+"/out", 0)
+	success := read(t, dir+"/out/_SUCCESS")
+	if err := os.Remove(part); err != nil {
+		t.Fatal(err)
+	}
+	for _, command := range []string{"cat", "inspect"} {
+		rowtocol(t, dir, nil, command, "out").want(t, 3, filepath.Base(part), "_SUCCESS lists it")
+	}
+	rowtocol(t, dir, nil, "verify", "out").want(t, 6, filepath.Base(part))
+	if err := os.Remove(dir + "/out/_SUCCESS"); err != nil {
+		t.Fatal(err)
+	}
+	for name, code := range map[string]int{"_lock": 4, ".rowtocol/x/run-00000001/pending-y": 4, ".rowtocol/x/run-00000001/plan.json": 3} {
+		write(t, dir+"/out/"+name, success)
+		for _, command := range []string{"cat", "inspect", "verify"} {
+			rowtocol(t, dir, nil, command, "out").want(t, code, "not a finished output")
+		}
+		if err := os.RemoveAll(dir + "/out/" + strings.Split(name, "/")[0]); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

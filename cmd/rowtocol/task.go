@@ -1,0 +1,113 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rowtocol/rowtocol/failure"
+	"github.com/rowtocol/rowtocol/job"
+	"github.com/rowtocol/rowtocol/manifest"
+)
+
+const taskLong = `Run tasks of a plan and leave their work beside the destination, under names
+that no reader looks at, for "rowtocol commit". Tasks need no order and know
+nothing of each other: they may run on several machines, twice, or twice at
+once. A task whose work is there already is not run again.`
+
+func (a *app) taskCommand() *cobra.Command {
+	var file string
+	var numbers []int
+	var nothing int
+	cmd := &cobra.Command{
+		Use:     "task --plan FILE --task N",
+		Short:   "Run tasks of a plan",
+		Long:    taskLong,
+		Example: "  rowtocol task --plan plan.json --task 0\n  rowtocol task --plan hdfs://nn/plans/mail.json --task 3,4",
+		Args:    a.takes(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := checkExitNothing(nothing); err != nil {
+				return err
+			}
+			return a.task(cmd.Context(), file, numbers, nothing)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&file, "plan", "", "`file` with the plan")
+	flags.IntSliceVar(&numbers, "task", nil, "`number` of a task, from 0, or several with commas; repeatable")
+	addExitNothing(flags, &nothing)
+	return cmd
+}
+
+// tasksDone is the result of task in the final JSON object.
+type tasksDone struct {
+	Plan  string `json:"plan"`
+	Tasks []int  `json:"tasks"`
+	Done  int    `json:"done_before"`
+	Rows  int64  `json:"rows"`
+	Files int    `json:"files"`
+	Bytes int64  `json:"bytes"`
+}
+
+func (a *app) task(ctx context.Context, file string, numbers []int, nothing int) error {
+	if len(numbers) == 0 {
+		return usagef("--task: name a task by its number")
+	}
+	plan, err := a.readPlan(ctx, file)
+	if err != nil {
+		return err
+	}
+	var total int64
+	for _, n := range numbers {
+		if n < 0 || n >= len(plan.Tasks) {
+			return usagef("--task: there is no task %d in plan %s, which has %d, numbered from 0", n, plan.ID, len(plan.Tasks))
+		}
+		total += plan.Tasks[n].Bytes()
+	}
+	p, stop := a.startProgress(ctx)
+	defer stop()
+	o := a.jobOptions()
+	o.Progress = func(s job.Progress) { p.set(s.Rows, s.Bytes, total) }
+	results, done, err := job.RunTasks(ctx, plan, o, numbers)
+	stop()
+	if err != nil {
+		return err
+	}
+	out := tasksDone{Plan: plan.ID, Tasks: numbers, Done: done}
+	for _, r := range results {
+		out.Rows += r.RowsIn
+		for _, f := range r.Files() {
+			out.Files, out.Bytes = out.Files+1, out.Bytes+f.Bytes
+		}
+	}
+	a.result = out
+	if done == len(numbers) {
+		a.status, a.nothing = "nothing", nothing
+	}
+	if !a.json {
+		a.printf("%d tasks of plan %s: %d rows in %d files, %s; %d were done before\n", len(numbers), plan.ID, out.Rows, out.Files, human(out.Bytes), done)
+	}
+	return nil
+}
+
+// readPlan reads the document that plan wrote. One that was altered, or is of
+// another program's version, is refused.
+func (a *app) readPlan(ctx context.Context, file string) (*manifest.Plan, error) {
+	if file == "" {
+		return nil, usagef("--plan: name the file with the plan")
+	}
+	at, err := a.resolve(file)
+	if err != nil {
+		return nil, err
+	}
+	doc, err := at.Store.ReadFile(ctx, at.Path, manifest.MaxSize)
+	if err != nil {
+		return nil, fmt.Errorf("--plan: %w", err)
+	}
+	p, err := manifest.DecodePlan(doc)
+	if err != nil {
+		return nil, failure.New(failure.Foreign, "--plan: %s: %w", file, err)
+	}
+	return p, nil
+}

@@ -1,0 +1,105 @@
+package dataset
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"strings"
+
+	"github.com/rowtocol/rowtocol/damage"
+	"github.com/rowtocol/rowtocol/manifest"
+	"github.com/rowtocol/rowtocol/store"
+)
+
+// Lost says what it means that a listed part cannot be read because of err: if
+// the file is gone and the output was replaced since, ErrChanging; if it is gone
+// and the output still lists it, damage; else it means err.
+func (l *Listing) Lost(ctx context.Context, p *Part, err error) error {
+	if p.Entry == nil || !errors.Is(err, store.ErrNotExist) && !errors.Is(err, store.ErrReplaced) {
+		return err
+	}
+	//guard: an output that was replaced while it was read would be called damaged
+	if err := l.unchanged(ctx, &l.Runs[p.run]); err != nil {
+		return err
+	}
+	return damage.New(damage.Truncated, p.Name, -1, "the file is missing, %s lists it", manifest.SuccessName)
+}
+
+// Unchanged is ErrChanging if an output was replaced since it was listed.
+func (l *Listing) Unchanged(ctx context.Context) error {
+	for i := range l.Runs {
+		if err := l.unchanged(ctx, &l.Runs[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (l *Listing) unchanged(ctx context.Context, r *Run) error {
+	text, err := l.Store.ReadFile(ctx, path.Join(r.Path, manifest.SuccessName), manifest.MaxSize)
+	if err != nil && !errors.Is(err, store.ErrNotExist) {
+		return err
+	}
+	if err == nil {
+		if now, err := manifest.DecodeSuccess(text); err == nil && now.ID == r.Success.ID {
+			return nil
+		}
+	}
+	return fmt.Errorf("%s was replaced while it was read: %w", r.Path, ErrChanging)
+}
+
+// underWay is ErrChanging if somebody works on a directory that was listed
+// without _SUCCESS, or began to publish in it.
+func underWay(ctx context.Context, st store.Store, dir string, infos []store.Info) error {
+	for _, info := range infos {
+		//guard: an output that a run makes would be called unfinished for good
+		if info.Name == manifest.LockName {
+			return fmt.Errorf("%s is not a finished output yet: a run works on it: %w", dir, ErrChanging)
+		}
+		if info.Name != manifest.WorkName || !info.Dir || info.Link {
+			continue
+		}
+		pending, err := holdsPending(ctx, st, info.Path)
+		if err != nil {
+			return err
+		}
+		//guard: an output that the next run completes would be called unfinished for good
+		if pending {
+			return fmt.Errorf("%s is not a finished output yet: the run that was publishing it did not end; the next run completes it: %w", dir, ErrChanging)
+		}
+	}
+	_, err := st.Stat(ctx, path.Join(dir, manifest.SuccessName))
+	//guard: an output that was finished while its directory was listed would be called unfinished
+	if err == nil {
+		return fmt.Errorf("%s was finished while it was looked at: %w", dir, ErrChanging)
+	}
+	if errors.Is(err, store.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// holdsPending looks for the manifest of an output that is being published.
+func holdsPending(ctx context.Context, st store.Store, dir string) (bool, error) {
+	infos, err := st.List(ctx, dir)
+	if err != nil {
+		if errors.Is(err, store.ErrNotExist) {
+			return false, nil
+		}
+		return false, err
+	}
+	for _, info := range infos {
+		switch {
+		//guard: a link would lead the search out of the directory
+		case info.Link:
+		case info.Dir:
+			if found, err := holdsPending(ctx, st, info.Path); found || err != nil {
+				return found, err
+			}
+		case strings.HasPrefix(info.Name, manifest.PendingPrefix):
+			return true, nil
+		}
+	}
+	return false, nil
+}

@@ -1,0 +1,240 @@
+package dataset_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"syscall"
+	"testing"
+
+	"github.com/rowtocol/rowtocol/dataset"
+	"github.com/rowtocol/rowtocol/manifest"
+	"github.com/rowtocol/rowtocol/store"
+	"github.com/rowtocol/rowtocol/store/storetest"
+)
+
+// replacements are what can become of the _SUCCESS of a dataset whose part is
+// missing, and the verdict.
+var replacements = []struct {
+	name    string
+	replace func(t *testing.T, dir string, s *manifest.Success)
+	verdict func(error) bool
+}{
+	{"it lists the part", func(*testing.T, string, *manifest.Success) {}, isDamage},
+	{"it is gone", func(t *testing.T, dir string, _ *manifest.Success) { remove(t, dir, manifest.SuccessName) }, isChanging},
+	{"it is another output's", func(t *testing.T, dir string, s *manifest.Success) {
+		s.ID, s.Parts = manifest.NewID(), nil
+		writeSuccess(t, dir, s)
+	}, isChanging},
+	{"it is somebody else's", func(t *testing.T, dir string, _ *manifest.Success) {
+		write(t, filepath.Join(dir, manifest.SuccessName), "")
+	}, isChanging},
+	{"it cannot be read", func(t *testing.T, dir string, _ *manifest.Success) {
+		remove(t, dir, manifest.SuccessName)
+		if err := os.Mkdir(filepath.Join(dir, manifest.SuccessName), 0o777); err != nil {
+			t.Fatal(err)
+		}
+	}, func(err error) bool { return errors.Is(err, store.ErrNotRegular) && !isDamage(err) && !isChanging(err) }},
+}
+
+func isChanging(err error) bool { return errors.Is(err, dataset.ErrChanging) && !isDamage(err) }
+
+// What a missing part means shows in the _SUCCESS of now.
+func TestMissingPart(t *testing.T) {
+	for _, test := range replacements {
+		t.Run(test.name, func(t *testing.T) {
+			dir, part, s := single(t)
+			d := open(t, dir, dataset.Options{})
+			remove(t, dir, part)
+			test.replace(t, dir, s)
+			if _, _, err := scan(t, d, dataset.Query{Limit: -1}); !test.verdict(err) {
+				t.Errorf("%v", err)
+			}
+		})
+	}
+}
+
+// A part can be gone from one read to the next, where an open file does not keep
+// its bytes.
+func TestPartVanishes(t *testing.T) {
+	dir, _, _ := single(t)
+	whole := storetest.NewFaulty(store.Local())
+	if err := scanOn(t, whole, dir, nil); err != nil {
+		t.Fatal(err)
+	}
+	reads := whole.Calls(storetest.ReadAt)
+	if reads < 3 {
+		t.Fatalf("only %d reads, of header, table and block", reads)
+	}
+	for _, gone := range []error{store.ErrNotExist, store.ErrReplaced} {
+		for n := range reads {
+			for _, test := range replacements {
+				dir, _, s := single(t)
+				faulty := storetest.NewFaulty(store.Local(), storetest.Fault{Op: storetest.ReadAt, N: n + 1, Err: gone})
+				if err := scanOn(t, faulty, dir, func() { test.replace(t, dir, s) }); !test.verdict(err) {
+					t.Errorf("%v at read %d, %s: %v", gone, n+1, test.name, err)
+				}
+			}
+		}
+	}
+	faulty := storetest.NewFaulty(store.Local(), storetest.Fault{Op: storetest.ReadAt, N: 1, Err: syscall.EIO})
+	if err := scanOn(t, faulty, dir, func() { remove(t, dir, manifest.SuccessName) }); !errors.Is(err, syscall.EIO) || isChanging(err) {
+		t.Errorf("a disk that fails: %v", err)
+	}
+}
+
+// A file that no manifest lists is missing, and nothing else.
+func TestMissingFile(t *testing.T) {
+	dir, part, _ := single(t)
+	d := open(t, filepath.Join(dir, part), dataset.Options{})
+	remove(t, dir, part)
+	if _, _, err := scan(t, d, dataset.Query{Limit: -1}); !errors.Is(err, store.ErrNotExist) || isChanging(err) {
+		t.Errorf("%v", err)
+	}
+}
+
+// Unchanged knows the outputs that were listed.
+func TestUnchanged(t *testing.T) {
+	for _, test := range replacements {
+		dir, _, s := single(t)
+		l, err := dataset.List(t.Context(), store.Local(), dir, dataset.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		test.replace(t, dir, s)
+		if err := l.Unchanged(t.Context()); (err == nil) != (test.name == "it lists the part") || err != nil && !test.verdict(err) {
+			t.Errorf("%s: %v", test.name, err)
+		}
+	}
+}
+
+// A directory without _SUCCESS may get one, if a run works on it or began to
+// publish.
+func TestNotFinished(t *testing.T) {
+	const (
+		pending = ".rowtocol/0123456789abcdef/run-00000002/pending-0123456789abcdef"
+		plan    = ".rowtocol/plan-0123/plan.json"
+	)
+	for _, test := range []struct {
+		name     string
+		files    []string
+		changing bool
+	}{
+		{"nothing", nil, false},
+		{"a file", []string{"part-00000-0-0123456789abcdef.trv"}, false},
+		{"a lock", []string{"_lock"}, true},
+		{"an output that is being published", []string{pending}, true},
+		{"an output that is being published, of a former holder", []string{".rowtocol/0123456789abcdef/other-00000001/run-00000001/pending-1"}, true},
+		{"a run that was stopped before", []string{".rowtocol/0123456789abcdef/run-00000002/task-00000.json"}, false},
+		{"tasks that run elsewhere", []string{plan}, false},
+		{"somebody else's directory", []string{"rowtocol/pending-0123456789abcdef"}, false},
+		{"a file in place of the directory", []string{".rowtocol"}, false},
+	} {
+		for _, inner := range []string{"", "run=1"} {
+			dir := t.TempDir()
+			if err := os.MkdirAll(filepath.Join(dir, inner), 0o777); err != nil {
+				t.Fatal(err)
+			}
+			for _, name := range test.files {
+				write(t, filepath.Join(dir, inner, name), "")
+			}
+			_, err := dataset.List(t.Context(), store.Local(), dir, dataset.Options{})
+			if errors.Is(err, dataset.ErrChanging) != test.changing || errors.Is(err, dataset.ErrUnfinished) == test.changing {
+				t.Errorf("%s, in %q: %v", test.name, inner, err)
+			}
+		}
+	}
+}
+
+// No link is followed in search of an output that is being published.
+func TestPendingElsewhere(t *testing.T) {
+	elsewhere := t.TempDir()
+	write(t, filepath.Join(elsewhere, "pending-0123456789abcdef"), "")
+	for _, name := range []string{".rowtocol", ".rowtocol/0123456789abcdef"} {
+		dir := t.TempDir()
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Symlink(elsewhere, filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := dataset.List(t.Context(), store.Local(), dir, dataset.Options{}); !errors.Is(err, dataset.ErrUnfinished) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// An output can be finished while its directory is listed, and what is under way
+// can be moved.
+func TestFinishedMeanwhile(t *testing.T) {
+	dir, _, _ := single(t)
+	if _, err := dataset.List(t.Context(), blind{store.Local(), manifest.SuccessName}, dir, dataset.Options{}); !isChanging(err) {
+		t.Errorf("finished meanwhile: %v", err)
+	}
+	remove(t, dir, manifest.SuccessName)
+	if err := os.Mkdir(filepath.Join(dir, manifest.WorkName), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	for _, fault := range []storetest.Fault{
+		{Op: storetest.List, N: 2, Err: store.ErrNotExist},
+		{Op: storetest.List, N: 2, Err: syscall.EIO},
+		{Op: storetest.Stat, N: 2, Err: syscall.EIO},
+	} {
+		_, err := dataset.List(t.Context(), storetest.NewFaulty(store.Local(), fault), dir, dataset.Options{})
+		if want := fault.Err; want == store.ErrNotExist && !errors.Is(err, dataset.ErrUnfinished) || want != store.ErrNotExist && !errors.Is(err, want) {
+			t.Errorf("%v: %v", fault, err)
+		}
+	}
+}
+
+// blind is a store whose listings lack a name.
+type blind struct {
+	store.Store
+	name string
+}
+
+func (b blind) List(ctx context.Context, dir string) ([]store.Info, error) {
+	infos, err := b.Store.List(ctx, dir)
+	return slices.DeleteFunc(infos, func(i store.Info) bool { return i.Name == b.name }), err
+}
+
+// single is an output of one part, and its manifest.
+func single(t *testing.T) (dir, part string, s *manifest.Success) {
+	t.Helper()
+	dir = output(t, func(m *manifest.Success) { s = m })
+	return dir, s.Parts[0].Files[0].Name, s
+}
+
+// scanOn opens a dataset, changes something, and reads the rows.
+func scanOn(t *testing.T, st store.Store, dir string, change func()) error {
+	t.Helper()
+	d, err := dataset.Open(t.Context(), st, dir, dataset.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if change != nil {
+		change()
+	}
+	_, _, err = scan(t, d, dataset.Query{Limit: -1})
+	return err
+}
+
+func remove(t *testing.T, dir, name string) {
+	t.Helper()
+	if err := os.Remove(filepath.Join(dir, name)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func write(t *testing.T, name, text string) {
+	t.Helper()
+	err := os.MkdirAll(filepath.Dir(name), 0o777)
+	if err == nil {
+		err = os.WriteFile(name, []byte(text), 0o666)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,250 @@
+package e2e
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/rowtocol/rowtocol/e2e/hadooptest"
+	"github.com/rowtocol/rowtocol/manifest"
+	"github.com/rowtocol/rowtocol/store"
+	"github.com/rowtocol/rowtocol/store/location"
+)
+
+// steps is a conversion as a scheduler does it: plan, tasks and commit are
+// processes.
+type steps struct {
+	at    store.Location // of the destination
+	plan  store.Location // of the plan document
+	file  string         // the same as the program is told
+	temp  string
+	id    string // of the plan
+	tasks int
+	took  time.Duration // by a task
+}
+
+// newSteps plans a conversion. The plan document lies beside the destination.
+func newSteps(t *testing.T, input, dest string, flags ...string) *steps {
+	t.Helper()
+	resolver := location.New(location.Options{})
+	t.Cleanup(func() { _ = resolver.Close() })
+	s := &steps{file: dest + "-plan.json", temp: t.TempDir()}
+	var err error
+	s.at, err = resolver.Resolve(dest)
+	must(t, err)
+	s.plan, err = resolver.Resolve(s.file)
+	must(t, err)
+	r := run(t, append([]string{"plan", "--json", "--output", s.file, input, dest}, flags...)...).want(t, 0)
+	var answer struct {
+		Result struct {
+			Plan  string
+			Tasks int
+		}
+	}
+	must(t, json.Unmarshal([]byte(r.stdout), &answer))
+	s.id, s.tasks = answer.Result.Plan, answer.Result.Tasks
+	if s.tasks < 4 {
+		t.Fatalf("%d tasks are too few", s.tasks)
+	}
+	return s
+}
+
+func (s *steps) task(n int) []string {
+	return []string{"task", "--plan", s.file, "--temp-dir", s.temp, "--task", fmt.Sprint(n)}
+}
+
+func (s *steps) commit(t *testing.T, flags ...string) result {
+	t.Helper()
+	return run(t, append([]string{"commit", "--plan", s.file}, flags...)...)
+}
+
+// scatter runs each of some tasks so many times, in no order and several at
+// once, as "xargs -P" does. With kill, half of the processes are killed at some
+// moment.
+func (s *steps) scatter(t *testing.T, numbers []int, times int, kill bool) {
+	t.Helper()
+	queue := slices.Repeat(numbers, times)
+	rand.Shuffle(len(queue), func(i, j int) { queue[i], queue[j] = queue[j], queue[i] })
+	next := make(chan int)
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			for n := range next {
+				if err := s.process(n, kill && rand.N(2) == 0); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	for _, n := range queue {
+		next <- n
+	}
+	close(next)
+	wg.Wait()
+}
+
+// process runs a task in a process.
+func (s *steps) process(n int, kill bool) error {
+	cmd := command(s.task(n)...)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	if kill {
+		time.Sleep(rand.N(s.took))
+		_ = cmd.Process.Kill() // it may have ended
+	}
+	if err := cmd.Wait(); err != nil && (!kill || cmd.ProcessState.ExitCode() != -1) {
+		return fmt.Errorf("task %d: %w\n%s", n, err, stderr.String())
+	}
+	return nil
+}
+
+// all are the numbers of the tasks.
+func (s *steps) all() (numbers []int) {
+	for n := range s.tasks {
+		numbers = append(numbers, n)
+	}
+	return numbers
+}
+
+// staged returns what tasks left, but for what those were writing that were
+// killed.
+func (s *steps) staged(t *testing.T) map[string]string {
+	t.Helper()
+	infos, err := s.at.Store.List(t.Context(), s.dir())
+	must(t, err)
+	files := map[string]string{}
+	for _, info := range infos {
+		b, err := s.at.Store.ReadFile(t.Context(), info.Path, 1<<30)
+		if errors.Is(err, store.ErrBeingWritten) {
+			continue
+		}
+		must(t, err)
+		files[info.Name] = string(b)
+	}
+	return files
+}
+
+func (s *steps) dir() string { return path.Join(s.at.Path, manifest.WorkName, "plan-"+s.id) }
+
+// replace gives a file in the directory of the tasks another content.
+func (s *steps) replace(t *testing.T, name, content string) {
+	t.Helper()
+	must(t, s.at.Store.WriteFile(t.Context(), path.Join(s.dir(), name), []byte(content), false))
+}
+
+// listed is the file that the result of a task lists.
+func listed(t *testing.T, staged map[string]string, task int) string {
+	t.Helper()
+	var doc struct {
+		Parts []struct {
+			Files []struct{ Name string }
+		}
+	}
+	must(t, json.Unmarshal([]byte(staged[manifest.TaskName(task)]), &doc))
+	return doc.Parts[0].Files[0].Name
+}
+
+// carryOut runs the tasks in every unlikely way, beside a conversion that is
+// killed, and commits what they left once it is whole.
+func (s *steps) carryOut(t *testing.T, convert []string) {
+	began := time.Now()
+	run(t, s.task(0)...).want(t, 0)
+	s.took = time.Since(began)
+	run(t, append(s.task(0), "--exit-nothing=99")...).want(t, 99)
+	s.commit(t).want(t, 4).oneLine(t, fmt.Sprintf("%d of %d tasks", s.tasks-1, s.tasks))
+
+	other := launch(t, command(convert...))
+	if !other.stopAt(t, s.at, ".rowtocol/*/run-*/plan.json") {
+		t.Fatalf("the conversion ended\n%s", other.stderr)
+	}
+	s.scatter(t, s.all(), 2, true)
+	must(t, other.cmd.Process.Kill())
+	<-other.ended
+	s.scatter(t, s.all(), 2, false)
+	wantEmpty(t, s.temp)
+	s.refuse(t)
+	s.commit(t).want(t, 0)
+	s.commit(t, "--exit-nothing=99").want(t, 99)
+}
+
+// refuse alters what the tasks left, and the plan; tasks that are run again mend
+// it.
+func (s *steps) refuse(t *testing.T) {
+	before := s.staged(t)
+	part := listed(t, before, 1)
+	flipped := []byte(before[part])
+	flipped[len(flipped)/2] ^= 1
+	s.replace(t, part, string(flipped))
+	s.commit(t).want(t, 9).oneLine(t, "task 1", part)
+	run(t, s.task(1)...).want(t, 0)
+
+	s.replace(t, manifest.TaskName(2), before[manifest.TaskName(3)])
+	s.commit(t).want(t, 9).oneLine(t, "task 2")
+	run(t, s.task(2)...).want(t, 0)
+
+	plan, err := s.plan.Store.ReadFile(t.Context(), s.plan.Path, 1<<20)
+	must(t, err)
+	altered := strings.Replace(string(plan), `"tasks"`, `"ratio": 0.5, "tasks"`, 1)
+	must(t, s.plan.Store.WriteFile(t.Context(), s.plan.Path, []byte(altered), false))
+	s.commit(t).want(t, 9).oneLine(t, "--plan")
+	run(t, s.task(0)...).want(t, 9)
+	must(t, s.plan.Store.WriteFile(t.Context(), s.plan.Path, plan, false))
+}
+
+// outdated gives the destination of a plan another output. The work of the tasks
+// stays, but is older than what is there.
+func (s *steps) outdated(t *testing.T, convert []string) {
+	s.scatter(t, s.all(), 1, false)
+	before := s.staged(t)
+	run(t, convert...).want(t, 0)
+	wantSame(t, before, s.staged(t))
+	s.commit(t).want(t, 9).oneLine(t, "another output")
+	s.commit(t, "--overwrite").want(t, 9)
+	wantSame(t, before, s.staged(t))
+}
+
+const otherInput = "../testdata/real/list-columns.avro"
+
+func TestSteps(t *testing.T) {
+	c := newInterruptible(t, 40_000)
+	dir := t.TempDir()
+	dest := filepath.Join(dir, "out")
+	s := newSteps(t, c.input, dest, "--row-group-size=2MiB")
+	s.carryOut(t, append(c.args(dest, t.TempDir()), "--codec=bzip2"))
+	c.complete(t, dest, s.temp)
+	run(t, "verify", dest, "--against", c.input).want(t, 0)
+
+	dest = filepath.Join(dir, "older")
+	s = newSteps(t, c.input, dest, "--row-group-size=2MiB")
+	s.outdated(t, []string{"convert", otherInput, dest})
+	run(t, "verify", dest, "--against", otherInput).want(t, 0)
+}
+
+func TestHDFSSteps(t *testing.T) {
+	c := newSite(t, hadooptest.Shared(t), 20_000, "--row-group-size=2MiB")
+	for road, uri := range c.roads() {
+		t.Run(road, func(t *testing.T) {
+			dest := uri + "/steps-" + road
+			s := newSteps(t, c.input, dest, "--row-group-size=2MiB")
+			s.carryOut(t, c.args(dest, "--codec=bzip2"))
+			c.complete(t, dest)
+
+			dest = uri + "/older-" + road
+			s = newSteps(t, c.input, dest, "--row-group-size=2MiB")
+			s.outdated(t, []string{"convert", otherInput, dest})
+			run(t, "verify", dest, "--against", otherInput).want(t, 0)
+		})
+	}
+}

@@ -1,0 +1,159 @@
+package e2e
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"runtime"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rowtocol/rowtocol/e2e/hadooptest"
+	"github.com/rowtocol/rowtocol/internal/soak"
+	"github.com/rowtocol/rowtocol/manifest"
+	"github.com/rowtocol/rowtocol/store"
+)
+
+// orphan makes the lock of a destination one of a process that has ended, so that
+// the next run takes it over without waiting for signs of life. It reports
+// whether there was a lock.
+func orphan(ctx context.Context, at store.Location) (bool, error) {
+	ended := exec.Command("true")
+	if err := ended.Run(); err != nil {
+		return false, err
+	}
+	file := path.Join(at.Path, manifest.LockName)
+	text, err := at.Store.ReadFile(ctx, file, 1<<20)
+	if errors.Is(err, store.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	var lock map[string]any
+	if err := json.Unmarshal(text, &lock); err != nil {
+		return false, err
+	}
+	lock["pid"] = ended.Process.Pid
+	if text, err = json.Marshal(lock); err != nil {
+		return false, err
+	}
+	return true, at.Store.WriteFile(ctx, file, text, false)
+}
+
+// stopAt suspends a run once its destination has what matches a pattern. It
+// reports whether that was seen before the run ended.
+func (r *running) stopAt(t *testing.T, at store.Location, pattern string) bool {
+	t.Helper()
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); {
+		if len(glob(t.Context(), at, pattern)) > 0 {
+			must(t, r.cmd.Process.Signal(syscall.SIGSTOP))
+			time.Sleep(10 * time.Millisecond) // a stop is not immediate
+			return true
+		}
+		select {
+		case <-r.ended:
+			return false
+		case <-time.After(time.Millisecond):
+		}
+	}
+	t.Fatalf("%s did not appear", pattern)
+	return false
+}
+
+// stops are moments of a run that replaces an output, told by what its
+// destination holds.
+var stops = []string{
+	".rowtocol/*/run-*/plan.json",
+	".rowtocol/*/run-*/task-*",
+	".rowtocol/*/run-*/pending-*",
+	".rowtocol/*/retired-*", // the replaced _SUCCESS
+	".rowtocol/*/old-*",     // a replaced file
+	".rowtocol/trash-*",
+}
+
+// overtaken is a destination on which a run is stopped, and woken after another
+// run has made its own output there.
+type overtaken struct {
+	at              store.Location
+	dest            string
+	before, stopped []string // conversions
+	other           []string
+	complete        func(t *testing.T) // demands the other's output, and nothing beside it
+}
+
+// try stops the run at a moment.
+func (o overtaken) try(t *testing.T, stop string) {
+	var r *running
+	for tries := 0; r == nil; tries++ {
+		run(t, o.before...).want(t, 0)
+		r = launch(t, command(o.stopped...))
+		if !r.stopAt(t, o.at, stop) {
+			if r = nil; tries == 10 {
+				t.Fatalf("%s was never seen", stop)
+			}
+		}
+	}
+	locked, err := orphan(t.Context(), o.at)
+	must(t, err)
+	run(t, o.other...).want(t, 0)
+	o.complete(t)
+	must(t, r.cmd.Process.Signal(syscall.SIGCONT))
+	<-r.ended
+	if code := r.cmd.ProcessState.ExitCode(); code != 5 && (locked || code != 0) {
+		t.Errorf("the woken run ended with %d, want 5\n%s", code, tail(r.stderr.String()))
+	}
+	o.complete(t)
+	run(t, "verify", o.dest).want(t, 0)
+}
+
+// TestOvertaken stops a run at its moments on local disk, while another run makes
+// another output.
+func TestOvertaken(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("needs Linux")
+	}
+	c := newInterruptible(t, 40_000)
+	stopped := mail(t, 12_000)
+	for _, stop := range stops {
+		t.Run(stop, func(t *testing.T) {
+			dir := t.TempDir()
+			dest, temp := filepath.Join(dir, "out"), t.TempDir()
+			overtaken{
+				at: store.Location{Store: store.Local(), Path: dest}, dest: dest,
+				before:   []string{"convert", "--overwrite", "../testdata/mail", dest},
+				stopped:  []string{"convert", "--overwrite", "--temp-dir", temp, "--row-group-size=256KiB", stopped, dest},
+				other:    append(c.args(dest, temp), "--overwrite"),
+				complete: func(t *testing.T) { c.complete(t, dest, t.TempDir()) },
+			}.try(t, stop)
+			wantEmpty(t, temp)
+		})
+	}
+}
+
+// TestHDFSOvertaken does the same on HDFS, at half of the moments on either road.
+func TestHDFSOvertaken(t *testing.T) {
+	s := newSite(t, hadooptest.Shared(t), 12_000, "--row-group-size=2MiB")
+	for road, uri := range s.roads() {
+		for i, stop := range stops {
+			if !soak.Full() && (road == "hdfs") == (i%2 == 0) {
+				continue
+			}
+			t.Run(road+" "+stop, func(t *testing.T) {
+				dest := fmt.Sprintf("%s/overtaken-%s-%d", uri, road, i)
+				overtaken{
+					at: s.at(t, dest), dest: dest,
+					before:   []string{"convert", "--overwrite", otherInput, dest},
+					stopped:  []string{"convert", "--overwrite", "--row-group-size=64KiB", "../testdata/mail", dest},
+					other:    s.args(dest, "--overwrite"),
+					complete: func(t *testing.T) { s.complete(t, dest) },
+				}.try(t, stop)
+			})
+		}
+	}
+}

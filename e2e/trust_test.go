@@ -1,0 +1,177 @@
+package e2e
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/rowtocol/rowtocol/manifest"
+)
+
+// victim makes a directory with a file and a directory in it that no conversion
+// has any business with.
+func victim(t *testing.T, dir string) string {
+	t.Helper()
+	v := filepath.Join(dir, "victim")
+	must(t, errors.Join(os.MkdirAll(filepath.Join(v, "run-1"), 0o777),
+		os.WriteFile(filepath.Join(v, "x"), []byte("mine"), 0o644),
+		os.WriteFile(filepath.Join(v, "run-1", "y"), []byte("mine"), 0o644)))
+	return v
+}
+
+// TestForeignDestination meets destinations in which somebody put what leads out
+// of them, or what is no manifest: they are refused, with and without
+// --overwrite, and nothing changes, in them or elsewhere.
+func TestForeignDestination(t *testing.T) {
+	// success is a manifest that lists a file of another name.
+	success := func(version int, name string) string {
+		file := fmt.Sprintf(`{"name": %q, "bytes": 4, "crc32c": 0}`, name)
+		if version == 1 {
+			return fmt.Sprintf(`{"version": 1, "plan": "p", "parts": [%s]}`, file)
+		}
+		return fmt.Sprintf(`{"version": 2, "id": "0123456789abcdef", "parts": [{"task": 0, "rows": 1, "files": [%s]}]}`, file)
+	}
+	for name, prepare := range map[string]func(dest, victim string) error{
+		"link .rowtocol":   func(dest, v string) error { return os.Symlink(v, filepath.Join(dest, ".rowtocol")) },
+		"link _quarantine": func(dest, v string) error { return os.Symlink(v, filepath.Join(dest, "_quarantine")) },
+		"link _SUCCESS": func(dest, v string) error {
+			return os.Symlink(filepath.Join(v, "x"), filepath.Join(dest, "_SUCCESS"))
+		},
+		"empty _SUCCESS":     func(dest, _ string) error { return writeSuccess(dest, "") },
+		"truncated _SUCCESS": func(dest, _ string) error { return writeSuccess(dest, success(2, "x")[:40]) },
+		"binary _SUCCESS":    func(dest, _ string) error { return writeSuccess(dest, "\x00\xff\x00") },
+		"_SUCCESS lists a path through a link": func(dest, v string) error {
+			return errors.Join(os.Symlink(v, filepath.Join(dest, "sub")), writeSuccess(dest, success(2, "sub/x")))
+		},
+		"_SUCCESS lists a path outside":              func(dest, _ string) error { return writeSuccess(dest, success(2, "../victim/x")) },
+		"_SUCCESS of version 1 lists a path outside": func(dest, _ string) error { return writeSuccess(dest, success(1, "../victim/x")) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			dest, v := filepath.Join(dir, "out"), victim(t, dir)
+			must(t, os.Mkdir(dest, 0o777))
+			must(t, prepare(dest, v))
+			before := tree(t, dir)
+			for _, flags := range [][]string{nil, {"--overwrite"}} {
+				run(t, append([]string{"convert", otherInput, dest}, flags...)...).want(t, 9).oneLine(t, dest)
+				wantSame(t, before, tree(t, dir))
+			}
+		})
+	}
+}
+
+func writeSuccess(dest, text string) error {
+	return os.WriteFile(filepath.Join(dest, "_SUCCESS"), []byte(text), 0o644)
+}
+
+// TestForgedStaging gives an unfinished run files that lead elsewhere, or have
+// other bytes than were written: they are not used.
+func TestForgedStaging(t *testing.T) {
+	c := newInterruptible(t, 40_000)
+	for name, forge := range map[string]func(task, part, victim string) error{
+		"a result lists a path outside": func(task, part, v string) error {
+			text, err := os.ReadFile(task)
+			forged := strings.ReplaceAll(string(text), filepath.Base(part), "../../../../victim/x")
+			return errors.Join(err, os.WriteFile(task, []byte(forged), 0o644))
+		},
+		"a part is a link": func(_, part, v string) error {
+			copied := filepath.Join(v, "copy")
+			return errors.Join(os.Rename(part, copied), os.Symlink(copied, part))
+		},
+		"a part has a flipped bit": func(_, part, _ string) error {
+			data, err := os.ReadFile(part)
+			data[len(data)/2] ^= 1
+			return errors.Join(err, os.WriteFile(part, data, 0o644))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			dest, temp, v := filepath.Join(dir, "out"), filepath.Join(dir, "tmp"), victim(t, dir)
+			must(t, os.Mkdir(temp, 0o777))
+			cmd, wait := start(t, c.args(dest, temp)...)
+			waitFor(t, filepath.Join(dest, ".rowtocol", "*", "run-*", "task-*"))
+			must(t, cmd.Process.Kill())
+			wait()
+			tasks, err := filepath.Glob(filepath.Join(dest, ".rowtocol", "*", "run-*", "task-*"))
+			if err != nil || len(tasks) == 0 {
+				t.Fatal("the run ended before it was killed", err)
+			}
+			number := strings.TrimSuffix(strings.TrimPrefix(filepath.Base(tasks[0]), "task-"), ".json")
+			parts, err := filepath.Glob(filepath.Join(filepath.Dir(tasks[0]), "part-"+number+"-0-*"))
+			if err != nil || len(parts) != 1 {
+				t.Fatal("parts of the task: ", parts, err)
+			}
+			must(t, forge(tasks[0], parts[0], v))
+			before := tree(t, v)
+			if r := run(t, c.args(dest, temp)...); r.code != 0 {
+				r.want(t, 9) // and is not met again
+				run(t, c.args(dest, temp)...).want(t, 0)
+			}
+			c.complete(t, dest, temp)
+			wantSame(t, before, tree(t, v))
+		})
+	}
+}
+
+// TestCatBesideOverwrite reads a destination while outputs of equal sizes replace
+// each other there: what is printed with exit 0 is the rows of one output.
+func TestCatBesideOverwrite(t *testing.T) {
+	const (
+		schema = `{"type":"record","name":"R","fields":[{"name":"row","type":{"type":"fixed","name":"F","size":8}}]}`
+		rows   = 40_000
+	)
+	dest := filepath.Join(t.TempDir(), "out")
+	converts := make([][]string, 2)
+	want := make([]string, 2)
+	for i := range converts {
+		var blocks []block
+		for row := 0; row < rows; row += 1000 {
+			var data []byte
+			for r := row; r < row+1000; r++ {
+				data = fmt.Appendf(data, "%c%07d", 'a'+i, r)
+			}
+			blocks = append(blocks, block{1000, data})
+		}
+		input := writeAvro(t, fmt.Sprint("rows-", i), schema, blocks...)
+		converts[i] = []string{"convert", "--overwrite", "--codec=null", "--row-group-size=64KiB", input, dest}
+		run(t, converts[i]...).want(t, 0)
+		want[i] = run(t, "cat", dest).want(t, 0).stdout
+	}
+	s, err := manifest.DecodeSuccess(readFile(t, filepath.Join(dest, "_SUCCESS")))
+	must(t, err)
+	if len(s.Parts) < 4 || want[0] == want[1] || len(want[0]) != len(want[1]) {
+		t.Fatalf("%d parts, %d and %d bytes of rows: not worth a test", len(s.Parts), len(want[0]), len(want[1]))
+	}
+	stop := make(chan struct{})
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		defer close(stop)
+		for i := range 16 {
+			if r := finish(t, command(converts[i%2]...)); r.code != 0 {
+				t.Errorf("convert: exit %d\n%s", r.code, r.stderr)
+			}
+		}
+	})
+	codes := map[int]int{}
+	for running := true; running; {
+		r := run(t, "cat", dest)
+		codes[r.code]++
+		if r.code != 4 && (r.code != 0 || r.stdout != want[0] && r.stdout != want[1]) {
+			t.Errorf("exit %d with %d bytes\n%s", r.code, len(r.stdout), r.stderr)
+		}
+		select {
+		case <-stop:
+			running = false
+		default:
+		}
+	}
+	wg.Wait()
+	if codes[0] == 0 {
+		t.Error("no read was successful")
+	}
+	t.Logf("exit codes %v", codes)
+}

@@ -1,0 +1,146 @@
+package input
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"sync"
+
+	"github.com/rowtocol/rowtocol/failure"
+	"github.com/rowtocol/rowtocol/internal/parallel"
+	"github.com/rowtocol/rowtocol/manifest"
+	"github.com/rowtocol/rowtocol/ocf"
+	"github.com/rowtocol/rowtocol/store"
+)
+
+// identityTail is the number of bytes at the end of an input that its identity
+// covers.
+const identityTail = 64 << 10
+
+// Readers is the number of inputs that are worth describing at a time. It hides
+// the latency of remote storage and is not a matter of processors.
+const Readers = 8
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// fault names the input, and makes absence the input's fault.
+func fault(name string, err error) error {
+	if errors.Is(err, store.ErrNotExist) {
+		return failure.New(failure.Input, "input %s does not exist", name)
+	}
+	if errors.Is(err, store.ErrNotRegular) || errors.Is(err, store.ErrBeingWritten) {
+		return failure.As(failure.Input, fmt.Errorf("input %s: %w", name, err))
+	}
+	return fmt.Errorf("input %s: %w", name, err)
+}
+
+// Open opens an input, which must still have the length that it had. The caller
+// closes the file.
+func Open(ctx context.Context, resolve Resolve, in manifest.Input) (store.File, error) {
+	f, err := open(ctx, resolve, in.Path)
+	if err != nil {
+		return nil, err
+	}
+	//guard: rows of a file that changed would be mixed with those before
+	if f.Size() != in.Size {
+		_ = f.Close() // only read
+		return nil, failure.New(failure.Input, "input %s changed during the job: it had %d bytes and has %d", in.Path, in.Size, f.Size())
+	}
+	return f, nil
+}
+
+func open(ctx context.Context, resolve Resolve, name string) (store.File, error) {
+	in, err := Locate(resolve, name)
+	if err != nil {
+		return nil, err
+	}
+	f, err := in.Store.Open(ctx, in.Path)
+	if err != nil {
+		return nil, fault(name, err)
+	}
+	return file{f, name}, nil
+}
+
+// file is an open input. Whatever it becomes while it is read is the input's
+// fault, and not the storage's.
+type file struct {
+	store.File
+	input string // its location
+}
+
+// ReadAt implements io.ReaderAt.
+func (f file) ReadAt(b []byte, off int64) (int, error) {
+	n, err := f.File.ReadAt(b, off)
+	switch {
+	//guard: a file that was replaced would be taken for storage that fails
+	case store.Classify(err) == store.NotFound:
+		err = failure.As(failure.Input, fmt.Errorf("input %s changed while it was read: %w", f.input, err))
+	//guard: a file that was cut would be taken for one that is damaged
+	case err == io.EOF && off+int64(n) < f.Size():
+		err = failure.New(failure.Input, "input %s changed while it was read: it had %d bytes and has at most %d", f.input, f.Size(), off+int64(n))
+	}
+	return n, err
+}
+
+// Describe opens an input, reads its header and describes it.
+func Describe(ctx context.Context, resolve Resolve, name string) (manifest.Input, *ocf.Header, error) {
+	f, err := open(ctx, resolve, name)
+	if err != nil {
+		return manifest.Input{}, nil, err
+	}
+	defer func() { _ = f.Close() }()
+	h, err := ocf.ReadHeader(f, f.Size(), name)
+	if err != nil {
+		return manifest.Input{}, nil, err
+	}
+	in := manifest.Input{Path: name, Size: f.Size(), HeaderSize: h.Size}
+	in.Identity, err = identity(f, in)
+	if err != nil {
+		return manifest.Input{}, nil, fmt.Errorf("input %s: %w", name, err)
+	}
+	return in, h, nil
+}
+
+// identityBuffers are for reading the ends of inputs, of which there may be very
+// many.
+var identityBuffers = sync.Pool{New: func() any { return new([identityTail / 4]byte) }}
+
+// identity returns the CRC-32C of the header and the last bytes of an input.
+func identity(f store.File, in manifest.Input) (uint32, error) {
+	buf := identityBuffers.Get().(*[identityTail / 4]byte)
+	defer identityBuffers.Put(buf)
+	h := crc32.New(castagnoli)
+	tail := max(in.Size-identityTail, 0)
+	for _, part := range []*io.SectionReader{
+		io.NewSectionReader(f, 0, in.HeaderSize),
+		io.NewSectionReader(f, tail, in.Size-tail),
+	} {
+		if _, err := io.CopyBuffer(h, part, buf[:]); err != nil {
+			return 0, err
+		}
+	}
+	return h.Sum32(), nil
+}
+
+// Check finds out whether the inputs are still what they were.
+func Check(ctx context.Context, resolve Resolve, inputs []manifest.Input) error {
+	return parallel.Do(ctx, len(inputs), Readers, func(ctx context.Context, i int) error {
+		want := inputs[i]
+		f, err := Open(ctx, resolve, want)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = f.Close() }()
+		got, err := identity(f, want)
+		if err != nil {
+			return fmt.Errorf("input %s: %w", want.Path, err)
+		}
+		//guard: rows of a file that changed would be mixed with those before
+		if got != want.Identity {
+			return failure.New(failure.Input, "input %s changed during the job: its identity was %08x and is %08x", want.Path, want.Identity, got)
+		}
+		return nil
+	})
+}

@@ -1,0 +1,250 @@
+package job
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/rowtocol/rowtocol/failure"
+	"github.com/rowtocol/rowtocol/input"
+	"github.com/rowtocol/rowtocol/internal/parallel"
+	"github.com/rowtocol/rowtocol/manifest"
+	"github.com/rowtocol/rowtocol/plan"
+	"github.com/rowtocol/rowtocol/publish"
+	"github.com/rowtocol/rowtocol/shred"
+	"github.com/rowtocol/rowtocol/store"
+	"github.com/rowtocol/rowtocol/task"
+)
+
+// checkers is how many tasks' files are read at a time to check them.
+const checkers = 4
+
+// Convert plans a conversion, runs its tasks and publishes their files. It
+// resumes what an earlier run of the same request left, and does nothing if the
+// destination already holds the output. An error leaves nothing behind but
+// finished parts that a rerun can use. When damage was allowed and met, the
+// output is committed, the outcome is returned, and so is an error that is
+// failure.Losses. Every error but that of a cancelled context and of a defect has
+// a kind of package failure.
+func Convert(ctx context.Context, r Request) (*Outcome, error) {
+	out, err := convert(ctx, &r)
+	return out, failure.Judge(err)
+}
+
+func convert(ctx context.Context, r *Request) (*Outcome, error) {
+	survey, err := plan.Look(ctx, r.Plan())
+	if err != nil {
+		return nil, err
+	}
+	dest := publish.At(survey.Dest, r.Destination)
+	state, err := dest.Look(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := &Outcome{Warnings: slices.Clone(survey.Warnings)}
+	if state.Finished(&survey.Request) {
+		return finished(ctx, dest, state, out)
+	}
+	if err := state.Allow(&survey.Request, r.Overwrite); err != nil {
+		return nil, err
+	}
+	p, err := survey.Plan(ctx, state.ID())
+	if err != nil {
+		return nil, err
+	}
+	out.Warnings = slices.Clone(p.Warnings)
+	c := &conversion{Request: r, plan: p, mapping: survey.Mapping, st: survey.Dest.Store, began: time.Now(), out: out}
+	if err := c.run(ctx, dest); err != nil {
+		return nil, err
+	}
+	return out, losses(out.Manifest)
+}
+
+// finished is the outcome where there is nothing to do but to clear up.
+func finished(ctx context.Context, dest *publish.Destination, state *publish.State, out *Outcome) (*Outcome, error) {
+	if state.Leftovers {
+		if err := dest.Tidy(ctx); err != nil {
+			if ctx.Err() != nil {
+				return nil, err
+			}
+			out.Warnings = append(out.Warnings, fmt.Sprintf("leftovers of an earlier run could not be removed: %v", err))
+		}
+	}
+	return out.nothing(state.Success)
+}
+
+// conversion is a conversion under way.
+type conversion struct {
+	*Request
+	plan    *manifest.Plan
+	mapping *shred.Mapping // of the plan's schema; nil if there are no inputs, or tasks are to find out
+	st      store.Store    // of the destination
+	began   time.Time
+	out     *Outcome
+
+	staged bool // there is work that a rerun can use
+}
+
+// run does the work under a claim, and gives that back.
+func (c *conversion) run(ctx context.Context, dest *publish.Destination) error {
+	claim, held, err := dest.Claim(ctx)
+	if err != nil {
+		return err
+	}
+	err = c.work(held, claim)
+	if err != nil {
+		err = claim.Judge(ctx, err)
+	}
+	return release(ctx, claim, err, c.staged && mendable(ctx, err), c.out)
+}
+
+// release gives a claim back after work that ended with err, also if ctx has
+// ended. An output that stands is not spoilt by leftovers.
+func release(ctx context.Context, claim *publish.Claim, err error, keep bool, out *Outcome) error {
+	if err != nil || ctx.Err() != nil {
+		var cancel context.CancelFunc
+		ctx, cancel = store.Cleanup(ctx)
+		defer cancel()
+	}
+	if left := claim.Release(ctx, keep); left != nil && err == nil {
+		out.Warnings = append(out.Warnings, fmt.Sprintf("leftovers of the run could not be removed: %v", left))
+	}
+	return err
+}
+
+// mendable reports whether a person or time can mend what failed, so that a
+// rerun of the same request may succeed.
+func mendable(ctx context.Context, err error) bool {
+	if ctx.Err() != nil {
+		return true // the run was stopped, whatever its error says
+	}
+	switch failure.KindOf(err) {
+	case failure.Storage, failure.Refused, failure.Usage, failure.Foreign:
+		return true
+	}
+	return false
+}
+
+// work runs the tasks that are left and publishes.
+func (c *conversion) work(ctx context.Context, claim *publish.Claim) error {
+	state, request := claim.State(), &c.plan.Request
+	if state.Finished(request) {
+		c.out.Nothing, c.out.Manifest = true, state.Success
+		return nil
+	}
+	c.staged = len(claim.Runs()) > 0
+	//guard: an output would be replaced that came after the first look
+	if err := state.Allow(request, c.Overwrite); err != nil {
+		return err
+	}
+	run, err := c.resume(ctx, claim)
+	if err != nil {
+		return err
+	}
+	results, err := c.results(ctx, run)
+	if err != nil {
+		return err
+	}
+	//guard: an output would be published of inputs that changed meanwhile
+	if err := input.Check(ctx, c.Resolve, c.plan.Request.Inputs); err != nil {
+		return err
+	}
+	c.out.Manifest, err = claim.Publish(ctx, run, results, publish.Made(c.Program, c.began))
+	if err != nil {
+		return err
+	}
+	c.out.Plan = c.plan
+	c.out.warnOfText()
+	return nil
+}
+
+// resume returns the unfinished run of the same request, whose plan it goes on
+// with, or a new run. Other runs are removed.
+func (c *conversion) resume(ctx context.Context, claim *publish.Claim) (*publish.Run, error) {
+	var own *publish.Run
+	for _, r := range slices.Clone(claim.Runs()) {
+		if own == nil && !c.Restart && r.Plan != nil && len(r.Plan.Request.Differences(&c.plan.Request)) == 0 {
+			own = r
+		} else if err := claim.Discard(ctx, r); err != nil {
+			return nil, err
+		}
+	}
+	if own == nil {
+		c.staged = false
+		return claim.Begin(ctx, c.plan)
+	}
+	//guard: a plan would be resumed that needs more memory than there is
+	if err := plan.Fits(own.Plan, c.memory()); err != nil {
+		return nil, err
+	}
+	if own.Plan.Schema != c.plan.Schema {
+		c.mapping = nil // of the same schema in other words, which part files repeat
+	}
+	c.plan = own.Plan
+	return own, nil
+}
+
+// results runs the tasks that have no sound result yet, and returns those of all.
+func (c *conversion) results(ctx context.Context, run *publish.Run) ([]*manifest.TaskResult, error) {
+	results := make([]*manifest.TaskResult, len(c.plan.Tasks))
+	err := parallel.Do(ctx, len(results), checkers, func(ctx context.Context, i int) error {
+		res, err := task.Finished(ctx, c.plan, i, c.st, run.Dir)
+		if errors.Is(err, failure.Foreign) {
+			return nil // the task is run again
+		}
+		results[i] = res
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	progress := Progress{TotalTasks: len(results)}
+	var lost int64
+	var left []int
+	for i := range c.plan.Tasks {
+		bytes := c.plan.Tasks[i].Bytes()
+		progress.TotalBytes += bytes
+		if results[i] == nil {
+			left = append(left, i)
+			continue
+		}
+		lost += results[i].LostRows()
+		progress.Tasks++
+		progress.Bytes += bytes
+	}
+	c.out.Resumed = progress.Tasks
+	c.staged = progress.Tasks > 0
+	made, err := c.runTasks(ctx, run, left, lost, progress)
+	for i, res := range made {
+		results[left[i]] = res
+		c.staged = c.staged || res != nil
+	}
+	return results, err
+}
+
+// runTasks runs tasks into the directory of a run.
+func (c *conversion) runTasks(ctx context.Context, run *publish.Run, numbers []int, lost int64, before Progress) (_ []*manifest.TaskResult, err error) {
+	o := c.taskOptions(func(p task.Progress) {
+		if c.Progress != nil {
+			now := before
+			now.Rows, now.Bytes, now.Tasks = p.Rows, before.Bytes+p.Bytes, before.Tasks+p.Tasks
+			c.Progress(now)
+		}
+	})
+	o.Mapping, o.Lost = c.mapping, lost
+	tasks, err := task.Open(c.plan, o)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, tasks.Close()) }()
+	return tasks.Run(ctx, c.st, run.Dir, numbers)
+}
+
+// warnOfText warns of strings that are no text.
+func (o *Outcome) warnOfText() {
+	if n := o.Manifest.InvalidUTF8; n > 0 {
+		o.Warnings = append(o.Warnings, fmt.Sprintf("%d strings are not valid UTF-8 and were copied as they are; other readers may replace or refuse them", n))
+	}
+}

@@ -1,0 +1,275 @@
+package job
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rowtocol/rowtocol/failure"
+	"github.com/rowtocol/rowtocol/manifest"
+	"github.com/rowtocol/rowtocol/store"
+)
+
+// part is the path of a file of an output.
+func part(t *testing.T, dest string, number int) string {
+	t.Helper()
+	return filepath.Join(dest, success(t, store.Local(), dest).Files()[number].Name)
+}
+
+func TestOverwrite(t *testing.T) {
+	r, before := scene(t)
+	in := filepath.Join(r.Inputs[0], "a.avro")
+	mustConvert(t, r)
+
+	writeInput(t, in, 2, 10)
+	_, err := Convert(t.Context(), r)
+	wantKind(t, err, failure.Foreign, "a.avro changed", "--overwrite")
+	wantContents(t, store.Local(), r.Dest, before)
+
+	r.Overwrite = true
+	if out := mustConvert(t, r); out.Nothing || out.Manifest.Sequence != 2 {
+		t.Errorf("outcome %+v", out)
+	}
+	other := r
+	other.Dest += ".other"
+	want := reference(t, store.Local(), other)
+	wantContents(t, store.Local(), r.Dest, want)
+
+	// A part that was changed since is noticed, and made again on request.
+	changed := part(t, r.Dest, 0)
+	if err := os.Truncate(changed, 7); err != nil {
+		t.Fatal(err)
+	}
+	r.Overwrite = false
+	_, err = Convert(t.Context(), r)
+	wantKind(t, err, failure.Foreign, filepath.Base(changed)+" has 7 bytes")
+	r.Overwrite = true
+	mustConvert(t, r)
+	wantContents(t, store.Local(), r.Dest, want)
+}
+
+// TestFinishedElsewhere finds an output finished, whatever memory, workers and
+// program it is asked for with.
+func TestFinishedElsewhere(t *testing.T) {
+	r, want := scene(t)
+	mustConvert(t, r)
+	for name, change := range map[string]func(*Request){
+		"memory":       func(r *Request) { r.Memory = 1 << 30 },
+		"small memory": func(r *Request) { r.Memory = tooSmall },
+		"workers":      func(r *Request) { r.Workers = 5 },
+		"program":      func(r *Request) { r.Program = "newer" },
+		"overwrite":    func(r *Request) { r.Overwrite = true },
+		"restart":      func(r *Request) { r.Restart = true },
+		"defaults":     func(r *Request) { r.Output.OnDamage, r.Output.MaxInputBlock = "fail", 512<<20 },
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := r
+			change(&r)
+			if out := mustConvert(t, r); !out.Nothing || out.Plan != nil || out.Manifest.Rows != 6000 {
+				t.Errorf("outcome %+v", out)
+			}
+		})
+	}
+	wantContents(t, store.Local(), r.Dest, want)
+}
+
+// TestAnotherRequest says what differs from the request of the output.
+func TestAnotherRequest(t *testing.T) {
+	r, want := scene(t)
+	mustConvert(t, r)
+	in := r.Inputs[0]
+	more := filepath.Join(t.TempDir(), "b.avro")
+	writeInput(t, more, 2, 1)
+	for name, tc := range map[string]struct {
+		change func(*Request)
+		texts  []string
+	}{
+		"added":    {func(r *Request) { r.Inputs = []string{in, more} }, []string{"input " + more + " was added"}},
+		"removed":  {func(r *Request) { r.Inputs = []string{more} }, []string{"a.avro was removed", "was added"}},
+		"option":   {func(r *Request) { r.Output.RowGroupSize = 32 << 10 }, []string{"option row_group_size was 16384 and is 32768"}},
+		"format's": {func(r *Request) { r.Output.FormatOptions = json.RawMessage(`{"codec":"snappy","checksum":"crc32"}`) }, []string{`option codec was "null" and is "snappy"`}},
+		"schema":   {func(r *Request) { r.Schema = testSchema }, []string{"a schema is given"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := r
+			tc.change(&r)
+			_, err := Convert(t.Context(), r)
+			wantKind(t, err, failure.Foreign, append(tc.texts, "another request", "--overwrite")...)
+		})
+	}
+	wantContents(t, store.Local(), r.Dest, want)
+}
+
+// makeVersion1 makes an output what a program of version 1 would have made of the
+// same request, and returns its names.
+func makeVersion1(t *testing.T, dest string) []string {
+	t.Helper()
+	s := success(t, store.Local(), dest)
+	options := map[string]any{"block_size": 64 << 10}
+	for _, doc := range []any{s.Request.Options.FormatOptions, s.Request.Options} {
+		b, err := json.Marshal(doc)
+		if err == nil {
+			err = json.Unmarshal(b, &options)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	delete(options, "format_options")
+	parts := []map[string]any{}
+	listed := []string{manifest.SuccessName}
+	for _, p := range s.Parts {
+		f := p.Files[0]
+		name := fmt.Sprintf("part-%05d.trv", p.Task)
+		parts = append(parts, map[string]any{
+			"name": name, "task": p.Task, "row_group": p.RowGroup, "rows": p.Rows, "bytes": f.Bytes, "crc32c": f.CRC32C,
+		})
+		if err := os.Rename(filepath.Join(dest, f.Name), filepath.Join(dest, name)); err != nil {
+			t.Fatal(err)
+		}
+		listed = append(listed, name)
+	}
+	b, err := json.Marshal(map[string]any{
+		"version": 1, "plan": s.Plan, "format": "trevni", "schema": s.Schema, "options": options,
+		"inputs": s.Request.Inputs, "parts": parts, "rows": s.Rows, "bytes": s.Bytes,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(dest, manifest.SuccessName), b)
+	return listed
+}
+
+func TestOutputOfVersion1(t *testing.T) {
+	r, want := scene(t)
+	mustConvert(t, r)
+	listed := makeVersion1(t, r.Dest)
+	out := mustConvert(t, r)
+	if !out.Nothing || out.Manifest.Version != 1 || out.Manifest.Rows != 6000 {
+		t.Errorf("outcome %+v", out)
+	}
+	if got := names(t, store.Local(), r.Dest); !slices.Equal(got, listed) {
+		t.Errorf("there are %q, not %q", got, listed)
+	}
+	r.Output.RowGroupSize *= 2
+	_, err := Convert(t.Context(), r)
+	wantKind(t, err, failure.Foreign, "row_group_size was 16384 and is 32768")
+
+	// Made anew, by the same request.
+	r.Output.RowGroupSize /= 2
+	if err := os.Truncate(filepath.Join(r.Dest, listed[1]), 7); err != nil {
+		t.Fatal(err)
+	}
+	r.Overwrite = true
+	mustConvert(t, r)
+	wantContents(t, store.Local(), r.Dest, want)
+}
+
+// TestWorkOfVersion1 is removed, and not resumed.
+func TestWorkOfVersion1(t *testing.T) {
+	r, want := scene(t)
+	mustConvert(t, r)
+	work := filepath.Join(r.Dest, manifest.WorkName, "0123456789ab")
+	if err := os.MkdirAll(work, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range makeVersion1(t, r.Dest) {
+		if err := os.Rename(filepath.Join(r.Dest, name), filepath.Join(work, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(t, filepath.Join(work, manifest.PlanName), []byte(`{"version": 1, "id": "0123456789ab"}`))
+	write(t, filepath.Join(work, manifest.TaskName(0)), []byte(`{"version": 1, "task": 0}`))
+	if out := mustConvert(t, r); out.Nothing || out.Resumed != 0 {
+		t.Errorf("outcome %+v", out)
+	}
+	wantContents(t, store.Local(), r.Dest, want)
+}
+
+// TestUnreadableSuccess is not ours, whatever is allowed.
+func TestUnreadableSuccess(t *testing.T) {
+	r, _ := scene(t)
+	mustConvert(t, r)
+	file := filepath.Join(r.Dest, manifest.SuccessName)
+	whole, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := names(t, store.Local(), r.Dest)
+	for name, content := range map[string]string{
+		"empty":     "",
+		"truncated": string(whole[:len(whole)/2]),
+		"binary":    "\x00\x01\xfe\xff",
+		"other":     `{"stats": []}`,
+		"newer":     strings.Replace(string(whole), `"version": 2`, `"version": 3`, 1),
+	} {
+		for _, overwrite := range []bool{false, true} {
+			t.Run(fmt.Sprint(name, " ", overwrite), func(t *testing.T) {
+				write(t, file, []byte(content))
+				r := r
+				r.Overwrite = overwrite
+				_, err := Convert(t.Context(), r)
+				wantKind(t, err, failure.Foreign, manifest.SuccessName, "no manifest of rowtocol", "move it away")
+				if got := names(t, store.Local(), r.Dest); !slices.Equal(got, before) {
+					t.Errorf("there are %q, and were %q", got, before)
+				}
+			})
+		}
+	}
+}
+
+// TestOutputThatCameMeanwhile finds another job's output once it has the lock.
+func TestOutputThatCameMeanwhile(t *testing.T) {
+	r, want := scene(t)
+	other := r
+	other.Output.RowGroupSize *= 2
+	late := r
+	late.Resolve = on(before(store.Local(), path.Join(r.Dest, manifest.WorkName), func() { mustConvert(t, other) }))
+	_, err := Convert(t.Context(), late)
+	wantKind(t, err, failure.Foreign, "another request", "row_group_size")
+
+	r.Dest += ".same"
+	late = r
+	late.Resolve = on(before(store.Local(), path.Join(r.Dest, manifest.WorkName), func() { mustConvert(t, r) }))
+	if out := mustConvert(t, late); !out.Nothing || out.Manifest == nil {
+		t.Errorf("outcome %+v", out)
+	}
+	wantContents(t, store.Local(), r.Dest, want)
+}
+
+// TestForeignFileThatCameMeanwhile costs an unfinished run nothing.
+func TestForeignFileThatCameMeanwhile(t *testing.T) {
+	r, want := scene(t)
+	done := interrupt(t, r, 3)
+	notes := filepath.Join(r.Dest, "notes.txt")
+	late := r
+	late.Resolve = on(before(store.Local(), path.Join(r.Dest, manifest.WorkName), func() { write(t, notes, nil) }))
+	_, err := Convert(t.Context(), late)
+	wantKind(t, err, failure.Foreign, "notes.txt")
+	if err := os.Remove(notes); err != nil {
+		t.Fatal(err)
+	}
+	if out := mustConvert(t, r); out.Resumed != len(done) {
+		t.Errorf("resumed %d of %d", out.Resumed, len(done))
+	}
+	wantContents(t, store.Local(), r.Dest, want)
+}
+
+// TestLostDestination ends a job that lost the destination to another process.
+func TestLostDestination(t *testing.T) {
+	r, want := scene(t)
+	r.Destination.Times.Heartbeat = time.Millisecond
+	late := r
+	late.Workers = 1
+	late.Resolve = on(oneByOne{losing{store.Local()}})
+	_, err := Convert(t.Context(), late)
+	wantKind(t, err, failure.Locked, "the lock was taken over")
+	mustConvert(t, r)
+	wantContents(t, store.Local(), r.Dest, want)
+}

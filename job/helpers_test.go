@@ -1,0 +1,269 @@
+package job
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rowtocol/rowtocol/failure"
+	"github.com/rowtocol/rowtocol/format"
+	"github.com/rowtocol/rowtocol/input"
+	"github.com/rowtocol/rowtocol/manifest"
+	"github.com/rowtocol/rowtocol/ocf"
+	"github.com/rowtocol/rowtocol/plan"
+	"github.com/rowtocol/rowtocol/publish"
+	"github.com/rowtocol/rowtocol/store"
+	"github.com/rowtocol/rowtocol/trevni"
+)
+
+const testSchema = `{"type":"record","name":"R","fields":[{"name":"id","type":"long"},{"name":"s","type":"string"}]}`
+
+const maxFile = 1 << 24
+
+// avro returns an Avro file of so many blocks of 100 rows, uncompressed.
+func avro(t testing.TB, seed uint64, blocks int) []byte {
+	t.Helper()
+	var file bytes.Buffer
+	w, err := ocf.NewWriter(&file, testSchema, "null", [16]byte{1, 2, 3, byte(seed)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := rand.New(rand.NewPCG(seed, 0))
+	for b := range blocks {
+		var rows []byte
+		for i := range 100 {
+			rows = binary.AppendVarint(rows, int64(b*100+i))
+			rows = binary.AppendVarint(rows, 16)
+			rows = fmt.Appendf(rows, "%016x", r.Uint64())
+		}
+		if err := w.AppendBlock(100, rows); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return file.Bytes()
+}
+
+// writeInput writes an Avro file on local disk, and its directory if need be.
+func writeInput(t testing.TB, file string, seed uint64, blocks int) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(file), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	write(t, file, avro(t, seed, blocks))
+}
+
+func write(t testing.TB, file string, b []byte) {
+	t.Helper()
+	if err := os.WriteFile(file, b, 0o666); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// damageBlock makes the first row of a block after an offset one that cannot be
+// decoded.
+func damageBlock(t testing.TB, b []byte, seed byte, after int) {
+	t.Helper()
+	i := bytes.Index(b[after:], []byte{1, 2, 3, seed, 0, 0})
+	if i < 0 {
+		t.Fatal("there is no block")
+	}
+	copy(b[after+i+16+4:], bytes.Repeat([]byte{0xff}, 10))
+}
+
+func newFormat(o manifest.Options) (format.Format, error) {
+	t, err := trevni.ParseOptions(o.FormatOptions)
+	return trevni.NewFormat(t), err
+}
+
+// request is a job of small row groups, so that a few blocks make several
+// tasks.
+func request(t testing.TB, dest string, inputs ...string) Request {
+	return Request{
+		Inputs: inputs, Dest: dest,
+		Output: manifest.Options{
+			Format: "trevni", FormatOptions: json.RawMessage(`{"codec":"null","checksum":"crc32"}`), RowGroupSize: 16 << 10, MaxLostRows: -1,
+		},
+		Options: Options{
+			Workers: 2, TempDir: t.TempDir(), NewFormat: newFormat,
+			Destination: publish.Options{Times: publish.Times{Stale: time.Millisecond}},
+		},
+	}
+}
+
+// on resolves every location to one store.
+func on(st store.Store) input.Resolve {
+	return func(location string) (store.Location, error) { return store.Location{Store: st, Path: location}, nil }
+}
+
+// names are the files below a directory, by relative name.
+func names(t testing.TB, st store.Store, dir string) (all []string) {
+	t.Helper()
+	infos, err := st.List(t.Context(), dir)
+	if err != nil && !errors.Is(err, store.ErrNotExist) {
+		t.Fatal(err)
+	}
+	for _, info := range infos {
+		if !info.Dir {
+			all = append(all, info.Name)
+			continue
+		}
+		for _, name := range names(t, st, info.Path) {
+			all = append(all, path.Join(info.Name, name))
+		}
+	}
+	return all
+}
+
+// success reads the manifest of an output.
+func success(t testing.TB, st store.Store, dest string) *manifest.Success {
+	t.Helper()
+	b, err := st.ReadFile(t.Context(), path.Join(dest, manifest.SuccessName), maxFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := manifest.DecodeSuccess(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// contents are the names of an output's files, without its ID, and what they
+// hold, in the order of its manifest.
+func contents(t testing.TB, st store.Store, dest string) (all []string) {
+	t.Helper()
+	s := success(t, st, dest)
+	for _, f := range s.Files() {
+		b, err := st.ReadFile(t.Context(), path.Join(dest, f.Name), maxFile)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, fmt.Sprintf("%s %x", strings.ReplaceAll(f.Name, s.ID, "ID"), sha256.Sum256(b)))
+	}
+	return all
+}
+
+// wantContents requires that a destination holds an output, and nothing else but
+// the work of tasks that run elsewhere.
+func wantContents(t testing.TB, st store.Store, dest string, want []string) {
+	t.Helper()
+	if got := contents(t, st, dest); !slices.Equal(got, want) {
+		t.Errorf("%s holds %q, not %q", dest, got, want)
+	}
+	listed := []string{manifest.SuccessName}
+	for _, f := range success(t, st, dest).Files() {
+		listed = append(listed, f.Name)
+	}
+	for _, name := range names(t, st, dest) {
+		if !slices.Contains(listed, name) && !strings.HasPrefix(name, manifest.WorkName+"/plan-") {
+			t.Errorf("%s should not be in %s", name, dest)
+		}
+	}
+}
+
+// wantNone requires that there is no destination.
+func wantNone(t testing.TB, dest string) {
+	t.Helper()
+	if _, err := os.Stat(dest); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the destination was left (%v): %v", err, names(t, store.Local(), dest))
+	}
+}
+
+func mustConvert(t testing.TB, r Request) *Outcome {
+	t.Helper()
+	out, err := Convert(context.Background(), r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// reference returns the contents of what a request gives in another destination.
+func reference(t testing.TB, st store.Store, r Request) []string {
+	t.Helper()
+	r.Dest += ".reference"
+	mustConvert(t, r)
+	return contents(t, st, r.Dest)
+}
+
+// newPlan makes the plan of a request, and passes it on as a document.
+func newPlan(t testing.TB, r Request) *manifest.Plan {
+	t.Helper()
+	s, err := plan.Look(t.Context(), r.Plan())
+	if err != nil {
+		t.Fatal(err)
+	}
+	state, err := publish.At(s.Dest, r.Destination).Look(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := s.Plan(t.Context(), state.ID())
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := p.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p, err = manifest.DecodePlan(b); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// all are the numbers of a plan's tasks.
+func all(p *manifest.Plan) (numbers []int) {
+	for i := range p.Tasks {
+		numbers = append(numbers, i)
+	}
+	return numbers
+}
+
+// mustRun runs tasks of a plan, and returns how many were done before.
+func mustRun(t testing.TB, p *manifest.Plan, o Options, numbers ...int) (done int) {
+	t.Helper()
+	results, done, err := RunTasks(t.Context(), p, o, numbers)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, res := range results {
+		if res == nil || res.Task != numbers[i] {
+			t.Fatalf("the result of task %d is %+v", numbers[i], res)
+		}
+	}
+	return done
+}
+
+func mustCommit(t testing.TB, p *manifest.Plan, o Options) *Outcome {
+	t.Helper()
+	out, err := Commit(t.Context(), p, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func wantKind(t testing.TB, err, kind error, texts ...string) {
+	t.Helper()
+	if err == nil || failure.KindOf(err) != kind {
+		t.Errorf("got error %v of kind %v, want kind %v", err, failure.KindOf(err), kind)
+		return
+	}
+	for _, text := range texts {
+		if !strings.Contains(err.Error(), text) {
+			t.Errorf("got error %v, want %q in it", err, text)
+		}
+	}
+}

@@ -1,0 +1,179 @@
+package job
+
+import (
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/rowtocol/rowtocol/failure"
+	"github.com/rowtocol/rowtocol/manifest"
+	"github.com/rowtocol/rowtocol/store/storetest"
+)
+
+// TestWorkThatChangesMeanwhile runs a task again after its work was checked.
+func TestWorkThatChangesMeanwhile(t *testing.T) {
+	s := newPlanned(t, false)
+	s.run(t)
+	first := s.result(t, 5).Files()[0].Name
+	out, err := Commit(t.Context(), s.plan, s.on(s.beforeTaking(func() {
+		if err := s.st.Remove(t.Context(), s.staging()+"/task-00005.json"); err != nil {
+			t.Fatal(err)
+		}
+		mustRun(t, s.plan, s.r.Options, 5)
+		if again := s.result(t, 5).Files()[0].Name; again == first {
+			t.Errorf("the work of the task is %s again", again)
+		}
+	})))
+	if err != nil || out.Nothing {
+		t.Fatalf("%+v, %v", out, err)
+	}
+	s.complete(t)
+}
+
+// TestAlteredWorkMeanwhile is refused if the result says that it is another.
+func TestAlteredWorkMeanwhile(t *testing.T) {
+	s := newPlanned(t, false)
+	s.run(t)
+	_, err := Commit(t.Context(), s.plan, s.on(s.beforeTaking(func() {
+		file := s.staging() + "/task-00005.json"
+		b, err := s.st.ReadFile(t.Context(), file, maxFile)
+		if err == nil {
+			err = s.st.WriteFile(t.Context(), file, []byte(strings.Replace(string(b), `"crc32c": `, `"crc32c": 1`, 1)), false)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	})))
+	wantKind(t, err, failure.Foreign, "what task 5 left is not sound")
+	if done := s.run(t); done != 8 {
+		t.Errorf("%d tasks were done, not 8", done)
+	}
+	s.commit(t)
+}
+
+// TestWorkThatGoesMeanwhile is refused.
+func TestWorkThatGoesMeanwhile(t *testing.T) {
+	s := newPlanned(t, false)
+	s.run(t)
+	_, err := Commit(t.Context(), s.plan, s.on(s.beforeTaking(func() {
+		if err := s.st.Remove(t.Context(), s.staging()+"/task-00005.json"); err != nil {
+			t.Fatal(err)
+		}
+	})))
+	wantKind(t, err, failure.Storage, "1 of 9 tasks", "not done: 5")
+	if done := s.run(t); done != 8 {
+		t.Errorf("%d tasks were done, not 8", done)
+	}
+	s.commit(t)
+}
+
+// TestOlderPlan does not replace what came after it, and keeps its work.
+func TestOlderPlan(t *testing.T) {
+	for _, overwrite := range []bool{false, true} {
+		s := newPlanned(t, overwrite)
+		s.run(t)
+		other := s.other()
+		other.Output.RowGroupSize *= 2
+		other.Overwrite = true
+		mustConvert(t, other)
+		want := contents(t, s.st, "/out")
+		for _, allowed := range []bool{false, true} {
+			s.r.Overwrite = allowed
+			_, err := Commit(t.Context(), s.plan, s.r.Options)
+			wantKind(t, err, failure.Foreign, "got another output after plan "+s.plan.ID, "make the plan again")
+		}
+		wantContents(t, s.st, "/out", want)
+		if done := s.run(t); done != 9 {
+			t.Errorf("%d tasks are done, not 9", done)
+		}
+	}
+}
+
+// TestConversionsMeanwhile harm no work of tasks that run elsewhere.
+func TestConversionsMeanwhile(t *testing.T) {
+	third := func(s *planned) Request {
+		r := s.other()
+		r.Output.RowGroupSize *= 2
+		return r
+	}
+	for name, tc := range map[string]struct {
+		overwrite bool // there is an output before
+		convert   func(t *testing.T, s *planned)
+	}{
+		"refused": {true, func(t *testing.T, s *planned) {
+			r := third(s)
+			r.Overwrite = false
+			_, err := Convert(t.Context(), r)
+			wantKind(t, err, failure.Foreign)
+		}},
+		"nothing to do": {true, func(t *testing.T, s *planned) {
+			if out := mustConvert(t, s.other()); !out.Nothing {
+				t.Error("it was done again")
+			}
+		}},
+		"killed":             {false, func(t *testing.T, s *planned) { s.kill(t, s.other(), 20) }},
+		"killed, overwrites": {true, func(t *testing.T, s *planned) { s.kill(t, third(s), 20) }},
+		"killed, same":       {false, func(t *testing.T, s *planned) { s.kill(t, s.r, 20) }},
+		"fails": {false, func(t *testing.T, s *planned) {
+			r := s.other()
+			r.Resolve = on(storetest.NewFaulty(s.st, storetest.Fault{Op: storetest.Commit, Err: syscall.EDQUOT}))
+			_, err := Convert(t.Context(), r)
+			wantKind(t, err, failure.Refused)
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newPlanned(t, tc.overwrite)
+			tc.convert(t, s)
+			mustRun(t, s.plan, s.r.Options, 0, 2, 4, 6, 8)
+			tc.convert(t, s)
+			if done := s.run(t); done != 5 {
+				t.Errorf("%d tasks were done, not 5", done)
+			}
+			tc.convert(t, s)
+			s.commit(t)
+		})
+	}
+}
+
+// TestSameConversionMeanwhile leaves nothing to commit.
+func TestSameConversionMeanwhile(t *testing.T) {
+	s := newPlanned(t, true)
+	mustRun(t, s.plan, s.r.Options, 0, 1)
+	mustConvert(t, s.r)
+	if out := mustCommit(t, s.plan, s.r.Options); !out.Nothing {
+		t.Errorf("outcome %+v", out)
+	}
+	wantContents(t, s.st, "/out", s.want)
+}
+
+// TestOutputThatComesBeforeTheCommit is found once that has the lock.
+func TestOutputThatComesBeforeTheCommit(t *testing.T) {
+	s := newPlanned(t, true)
+	s.run(t)
+	third := s.other()
+	third.Output.RowGroupSize *= 2
+	_, err := Commit(t.Context(), s.plan, s.on(before(s.st, "/out/"+manifest.WorkName, func() { mustConvert(t, third) })))
+	wantKind(t, err, failure.Foreign, "got another output after plan")
+	if done := s.run(t); done != 9 {
+		t.Errorf("%d tasks are done, not 9", done)
+	}
+
+	s = newPlanned(t, true)
+	s.run(t)
+	out, err := Commit(t.Context(), s.plan, s.on(before(s.st, "/out/"+manifest.WorkName, func() { mustCommit(t, s.plan, s.r.Options) })))
+	if err != nil || !out.Nothing || out.Manifest == nil {
+		t.Errorf("%+v, %v", out, err)
+	}
+	s.complete(t)
+}
+
+// TestCommitThatIsOvertaken loses the destination to another commit of the plan.
+func TestCommitThatIsOvertaken(t *testing.T) {
+	for _, overwrite := range []bool{false, true} {
+		s := newPlanned(t, overwrite)
+		s.run(t)
+		_, err := Commit(t.Context(), s.plan, s.on(s.beforeTaking(func() { s.commit(t) })))
+		wantKind(t, err, failure.Locked, "the lock was taken over")
+		s.complete(t)
+	}
+}

@@ -1,0 +1,146 @@
+package job
+
+import (
+	"path"
+	"testing"
+
+	"github.com/rowtocol/rowtocol/manifest"
+	"github.com/rowtocol/rowtocol/store"
+	"github.com/rowtocol/rowtocol/store/memstore"
+	"github.com/rowtocol/rowtocol/store/storetest"
+	"github.com/rowtocol/rowtocol/task"
+)
+
+// planned is a plan of nine tasks of an input on a disk in memory.
+type planned struct {
+	disk *memstore.Disk
+	st   store.Store
+	r    Request
+	plan *manifest.Plan
+	want []string // what Convert makes of it
+}
+
+// newPlanned makes a scene in memory. With overwrite, the destination holds the
+// output of another request at first.
+func newPlanned(t *testing.T, overwrite bool) *planned {
+	t.Helper()
+	s := &planned{disk: memstore.New()}
+	s.st = s.disk.Client()
+	s.r = request(t, "/out", "/a.avro")
+	s.r.Resolve, s.r.Overwrite = on(s.st), overwrite
+	s.writeInput(t, 1)
+	if overwrite {
+		mustConvert(t, s.other())
+	}
+	s.want = reference(t, s.st, s.r)
+	s.plan = newPlan(t, s.r)
+	if len(s.plan.Tasks) != 9 {
+		t.Fatalf("there are %d tasks", len(s.plan.Tasks))
+	}
+	return s
+}
+
+func (s *planned) writeInput(t *testing.T, seed uint64) {
+	t.Helper()
+	if err := s.st.WriteFile(t.Context(), "/a.avro", avro(t, seed, 60), false); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// fork is the same on a disk of its own.
+func (s *planned) fork(t *testing.T) *planned {
+	t.Helper()
+	f := *s
+	f.disk = memstore.New()
+	f.st = f.disk.Client()
+	f.r.Resolve = on(f.st)
+	for _, name := range names(t, s.st, "/") {
+		b, err := s.st.ReadFile(t.Context(), "/"+name, maxFile)
+		if err == nil {
+			err = storetest.MkdirAll(t.Context(), f.st, path.Dir("/"+name))
+		}
+		if err == nil {
+			err = f.st.WriteFile(t.Context(), "/"+name, b, true)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return &f
+}
+
+// other is another request for the same destination.
+func (s *planned) other() Request {
+	r := s.r
+	r.Output.RowGroupSize *= 2
+	return r
+}
+
+// on are the options of a process that sees a store.
+func (s *planned) on(st store.Store) Options {
+	o := s.r.Options
+	o.Resolve = on(st)
+	return o
+}
+
+// run runs all tasks.
+func (s *planned) run(t *testing.T) (done int) {
+	t.Helper()
+	return mustRun(t, s.plan, s.r.Options, all(s.plan)...)
+}
+
+// commit commits the plan, which gives what Convert makes and leaves nothing.
+func (s *planned) commit(t *testing.T) {
+	t.Helper()
+	if out := mustCommit(t, s.plan, s.r.Options); out.Nothing || out.Plan == nil || len(out.Manifest.Parts) != len(s.want) {
+		t.Errorf("outcome %+v", out)
+	}
+	s.complete(t)
+}
+
+func (s *planned) complete(t *testing.T) {
+	t.Helper()
+	wantContents(t, s.st, "/out", s.want)
+	if left := names(t, s.st, "/out/"+manifest.WorkName); len(left) > 0 {
+		t.Errorf("%q are left", left)
+	}
+}
+
+// staging is the directory in which tasks leave their work.
+func (s *planned) staging() string { return "/out/" + manifest.WorkName + "/plan-" + s.plan.ID }
+
+// result returns the sound result of a task; nil if there is none.
+func (s *planned) result(t *testing.T, number int) *manifest.TaskResult {
+	t.Helper()
+	res, err := task.Finished(t.Context(), s.plan, number, s.st, s.staging())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res
+}
+
+// missing are the tasks that are not done.
+func (s *planned) missing(t *testing.T) (numbers []int) {
+	t.Helper()
+	for i := range s.plan.Tasks {
+		if s.result(t, i) == nil {
+			numbers = append(numbers, i)
+		}
+	}
+	return numbers
+}
+
+// beforeTaking is a store on which something happens before the only rename to
+// the name of a plan, which takes its work.
+func (s *planned) beforeTaking(do func()) store.Store { return before(s.st, "/plan-", do) }
+
+// kill runs a job in a process that ends.
+func (s *planned) kill(t *testing.T, r Request, at int) {
+	t.Helper()
+	client := s.disk.Client()
+	client.StopAt(at)
+	r.Resolve, r.Restart = on(client), true
+	if _, err := Convert(t.Context(), r); err == nil || !client.Stopped() {
+		t.Fatalf("the job ended with %v", err)
+	}
+}

@@ -1,0 +1,361 @@
+package job
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/rowtocol/rowtocol/failure"
+	"github.com/rowtocol/rowtocol/manifest"
+	"github.com/rowtocol/rowtocol/store"
+	"github.com/rowtocol/rowtocol/store/storetest"
+)
+
+// interrupt runs a job on local disk until some tasks are done, and returns the
+// results that it left.
+func interrupt(t *testing.T, r Request, tasks int) (results []string) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	r.Workers = 1
+	r.Progress = func(p Progress) {
+		if p.Tasks == tasks {
+			cancel()
+		}
+	}
+	if _, err := Convert(ctx, r); !errors.Is(err, context.Canceled) {
+		t.Fatalf("got %v", err)
+	}
+	// Another may have been done while the last one was reported.
+	results = staged(t, r.Dest, "task-*.json")
+	if len(results) < tasks {
+		t.Fatalf("only %q are left", results)
+	}
+	return results
+}
+
+// staged are files of unfinished runs.
+func staged(t *testing.T, dest, pattern string) []string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dest, manifest.WorkName, "*", "run-*", pattern))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+// scene is an input of nine tasks or more, the request to convert it, and what
+// that gives.
+func scene(t *testing.T) (r Request, want []string) {
+	t.Helper()
+	dir := t.TempDir()
+	writeInput(t, filepath.Join(dir, "in", "a.avro"), 1, 60)
+	r = request(t, filepath.Join(dir, "out"), filepath.Join(dir, "in"))
+	want = reference(t, store.Local(), r)
+	if len(want) < 6 {
+		t.Fatalf("there are only %d parts", len(want))
+	}
+	return r, want
+}
+
+func TestResume(t *testing.T) {
+	r, want := scene(t)
+	done := interrupt(t, r, 3)
+	for _, name := range names(t, store.Local(), r.Dest) {
+		if !strings.HasPrefix(name, manifest.WorkName+"/") || store.IsTemp(filepath.Base(name)) {
+			t.Errorf("%s was left", name)
+		}
+	}
+	if len(done) == len(want) {
+		t.Fatal("all tasks were done")
+	}
+	if out := mustConvert(t, r); out.Resumed != len(done) || len(out.Plan.Tasks) != len(want) {
+		t.Errorf("resumed %d of %d, %d were done", out.Resumed, len(out.Plan.Tasks), len(done))
+	}
+	wantContents(t, store.Local(), r.Dest, want)
+}
+
+// TestResumeDamaged makes parts again that are not what their results say, and
+// the tasks whose results are no results.
+func TestResumeDamaged(t *testing.T) {
+	r, want := scene(t)
+	for name, change := range map[string]func(b []byte) []byte{
+		"a bit":   func(b []byte) []byte { b[len(b)/2] ^= 4; return b },
+		"cut off": func(b []byte) []byte { return b[:10] },
+		"more":    func(b []byte) []byte { return append(b, 0) },
+		"empty":   func([]byte) []byte { return nil },
+		"gone":    nil,
+	} {
+		for _, pattern := range []string{"part-00001-*", "task-00001.json"} {
+			t.Run(fmt.Sprint(pattern, " ", name), func(t *testing.T) {
+				r := r
+				r.Dest = filepath.Join(t.TempDir(), "out")
+				done := interrupt(t, r, 3)
+				files := staged(t, r.Dest, pattern)
+				if len(files) != 1 {
+					t.Fatalf("there are %q", files)
+				}
+				b, err := os.ReadFile(files[0])
+				if err != nil {
+					t.Fatal(err)
+				}
+				if change == nil {
+					err = os.Remove(files[0])
+				} else {
+					err = os.WriteFile(files[0], change(b), 0o666)
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				if out := mustConvert(t, r); out.Resumed != len(done)-1 {
+					t.Errorf("resumed %d of %d, of which one is not sound", out.Resumed, len(done))
+				}
+				wantContents(t, store.Local(), r.Dest, want)
+			})
+		}
+	}
+}
+
+// TestResumeElsewhere goes on with the stored plan where memory and workers are
+// others.
+func TestResumeElsewhere(t *testing.T) {
+	r, want := scene(t)
+	done := interrupt(t, r, 4)
+	r.Memory, r.Workers, r.Program = 100<<20, 7, "newer"
+	if out := mustConvert(t, r); out.Resumed != len(done) {
+		t.Errorf("resumed %d of %d", out.Resumed, len(done))
+	}
+	wantContents(t, store.Local(), r.Dest, want)
+}
+
+// TestResumeAfterTheEnd resumes what processes did that ended without a word.
+func TestResumeAfterTheEnd(t *testing.T) {
+	for _, overwrite := range []bool{false, true} {
+		first := newPlanned(t, overwrite)
+		resumed := 0
+		for at := 5; at < 100; at += 12 {
+			s := first.fork(t)
+			s.kill(t, s.r, at)
+			done := 0
+			for _, name := range names(t, s.st, "/out/"+manifest.WorkName) {
+				if strings.HasPrefix(path.Base(name), "task-") && !store.IsTemp(path.Base(name)) {
+					done++
+				}
+			}
+			r := s.r
+			r.Memory, r.Workers = 100<<20, 3
+			out := mustConvert(t, r)
+			if out.Resumed != done {
+				t.Errorf("killed at point %d: resumed %d of %d", at, out.Resumed, done)
+			}
+			resumed += out.Resumed
+			s.complete(t)
+		}
+		if resumed == 0 {
+			t.Error("nothing was resumed")
+		}
+	}
+}
+
+// tooSmall is a memory for which the plan of a scene, of two columns with blocks
+// of 64 KiB, is too large.
+const tooSmall = 128 << 10
+
+// TestResumeWithLessMemory is refused, and keeps what is there; a new plan is
+// made on demand.
+func TestResumeWithLessMemory(t *testing.T) {
+	r, _ := scene(t)
+	done := interrupt(t, r, 4)
+	small := r
+	small.Memory = tooSmall
+	_, err := Convert(t.Context(), small)
+	wantKind(t, err, failure.Usage, "needs --memory 1MiB", "--restart")
+	if left := staged(t, r.Dest, "task-*.json"); len(left) != len(done) {
+		t.Errorf("of %d tasks, %d are left", len(done), len(left))
+	}
+	small.Restart = true
+	out := mustConvert(t, small)
+	if out.Resumed != 0 || out.Plan.BlockSize >= 64<<10 {
+		t.Errorf("resumed %d tasks, with blocks of %d bytes", out.Resumed, out.Plan.BlockSize)
+	}
+	if out := mustConvert(t, r); !out.Nothing {
+		t.Error("with the first memory, the job was done again")
+	}
+	if rows(t, r.Dest) != rows(t, r.Dest+".reference") {
+		t.Error("the rows are others")
+	}
+}
+
+func TestRestart(t *testing.T) {
+	r, want := scene(t)
+	interrupt(t, r, 3)
+	r.Restart = true
+	if out := mustConvert(t, r); out.Resumed != 0 {
+		t.Errorf("resumed %d tasks", out.Resumed)
+	}
+	wantContents(t, store.Local(), r.Dest, want)
+}
+
+// TestOtherRequestResumesNothing removes what another request's run left.
+func TestOtherRequestResumesNothing(t *testing.T) {
+	r, _ := scene(t)
+	interrupt(t, r, 3)
+	r.Output.FormatOptions = []byte(`{"codec":"deflate"}`)
+	other := r
+	other.Dest += ".deflate"
+	want := reference(t, store.Local(), other)
+	if out := mustConvert(t, r); out.Resumed != 0 {
+		t.Errorf("resumed %d tasks", out.Resumed)
+	}
+	wantContents(t, store.Local(), r.Dest, want)
+}
+
+// TestAlteredPlan plans anew where the stored plan is not what it was.
+func TestAlteredPlan(t *testing.T) {
+	r, want := scene(t)
+	interrupt(t, r, 3)
+	plans := staged(t, r.Dest, manifest.PlanName)
+	if len(plans) != 1 {
+		t.Fatalf("there are %q", plans)
+	}
+	b, err := os.ReadFile(plans[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, plans[0], []byte(strings.Replace(string(b), `"block_size": 65536`, `"block_size": 32768`, 1)))
+	if out := mustConvert(t, r); out.Resumed != 0 || out.Plan.BlockSize != 64<<10 {
+		t.Errorf("resumed %d tasks, with blocks of %d bytes", out.Resumed, out.Plan.BlockSize)
+	}
+	wantContents(t, store.Local(), r.Dest, want)
+}
+
+// TestFailuresKeepParts fails the last part, for reasons that a person or time
+// can mend: a rerun resumes all others.
+func TestFailuresKeepParts(t *testing.T) {
+	r, want := scene(t)
+	r.Workers = 1
+	for errno, kind := range map[syscall.Errno]error{
+		syscall.EACCES: failure.Refused, syscall.EDQUOT: failure.Refused, syscall.EROFS: failure.Refused,
+		syscall.ENOSPC: failure.Storage, syscall.ECONNRESET: failure.Storage,
+	} {
+		for _, op := range []storetest.Op{storetest.Create, storetest.Commit} {
+			t.Run(fmt.Sprint(op, " ", errno), func(t *testing.T) {
+				r := r
+				r.Dest = filepath.Join(t.TempDir(), "out")
+				faulty := r
+				faulty.Resolve = on(oneByOne{storetest.NewFaulty(store.Local(), storetest.Fault{Op: op, N: len(want), Err: errno})})
+				_, err := Convert(t.Context(), faulty)
+				wantKind(t, err, kind)
+				if out := mustConvert(t, r); out.Resumed != len(want)-1 {
+					t.Errorf("resumed %d of %d", out.Resumed, len(want))
+				}
+				wantContents(t, store.Local(), r.Dest, want)
+			})
+		}
+	}
+}
+
+// TestFailedPublishingKeepsParts refuses the manifest, or finds what others put
+// into the destination meanwhile.
+func TestFailedPublishingKeepsParts(t *testing.T) {
+	r, want := scene(t)
+	t.Run("quota", func(t *testing.T) {
+		r := r
+		r.Dest = filepath.Join(t.TempDir(), "out")
+		faulty := r
+		faulty.Resolve = on(refusing{store.Local()})
+		_, err := Convert(t.Context(), faulty)
+		wantKind(t, err, failure.Refused)
+		if out := mustConvert(t, r); out.Resumed != len(want) {
+			t.Errorf("resumed %d of %d", out.Resumed, len(want))
+		}
+		wantContents(t, store.Local(), r.Dest, want)
+	})
+	t.Run("foreign", func(t *testing.T) {
+		r := r
+		r.Dest = filepath.Join(t.TempDir(), "out")
+		notes := filepath.Join(r.Dest, "notes.txt")
+		disturbed := r
+		disturbed.Progress = func(p Progress) {
+			if p.Tasks == p.TotalTasks {
+				write(t, notes, nil)
+			}
+		}
+		_, err := Convert(t.Context(), disturbed)
+		wantKind(t, err, failure.Foreign, "notes.txt")
+		if err := os.Remove(notes); err != nil {
+			t.Fatal(err)
+		}
+		// The output was being published: who came next completed it.
+		if out := mustConvert(t, r); !out.Nothing {
+			t.Errorf("the job was done again: resumed %d of %d", out.Resumed, len(want))
+		}
+		wantContents(t, store.Local(), r.Dest, want)
+	})
+}
+
+// TestSpillsOfTheDead are removed by a run that has nothing left to convert.
+func TestSpillsOfTheDead(t *testing.T) {
+	r, want := scene(t)
+	faulty := r
+	faulty.Resolve = on(refusing{store.Local()})
+	if _, err := Convert(t.Context(), faulty); err == nil {
+		t.Fatal("the output was published")
+	}
+	spill := filepath.Join(r.TempDir, "rowtocol-spill-0123")
+	if err := os.Mkdir(spill, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(spill, "0"), []byte("column"))
+	if out := mustConvert(t, r); out.Resumed != len(want) {
+		t.Errorf("resumed %d of %d", out.Resumed, len(want))
+	}
+	if _, err := os.Stat(spill); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("a dead run's spills are left: %v", err)
+	}
+}
+
+// TestUnreadableResultsEndTheRun does not take storage that fails for tasks that
+// are not done.
+func TestUnreadableResultsEndTheRun(t *testing.T) {
+	r, want := scene(t)
+	done := interrupt(t, r, 3)
+	broken := r
+	broken.Resolve = on(unreadable{store.Local()})
+	_, err := Convert(t.Context(), broken)
+	wantKind(t, err, failure.Storage)
+	if out := mustConvert(t, r); out.Resumed != len(done) {
+		t.Errorf("resumed %d of %d", out.Resumed, len(done))
+	}
+	wantContents(t, store.Local(), r.Dest, want)
+}
+
+// TestLossesOfResumedTasks count against what may be lost.
+func TestLossesOfResumedTasks(t *testing.T) {
+	r, _ := scene(t)
+	in := filepath.Join(r.Inputs[0], "a.avro")
+	b, err := os.ReadFile(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	damageBlock(t, b, 1, 0)
+	damageBlock(t, b, 1, len(b)-len(b)/20)
+	write(t, in, b)
+	r.Output.OnDamage, r.Output.MaxLostRows = "skip", 150
+	interrupt(t, r, 3)
+	_, err = Convert(t.Context(), r)
+	wantKind(t, err, failure.Input, "200 rows were lost to damage, more than the 150 allowed")
+	r.Output.MaxLostRows = 200
+	out, err := Convert(t.Context(), r)
+	wantKind(t, err, failure.Losses, "2 damaged ranges", "200 rows")
+	if out == nil || len(out.Manifest.Losses) != 2 || slices.ContainsFunc(out.Manifest.Losses, func(l manifest.Loss) bool { return l.Rows != 100 }) {
+		t.Errorf("%+v", out)
+	}
+}

@@ -1,0 +1,99 @@
+package job
+
+import (
+	"context"
+	"path"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+
+	"github.com/rowtocol/rowtocol/manifest"
+	"github.com/rowtocol/rowtocol/store"
+)
+
+// oneByOne is a store beside which one worker runs one task at a time, as beside
+// a local disk.
+type oneByOne struct{ store.Store }
+
+func (oneByOne) Capabilities() store.Capabilities { return store.Capabilities{Local: true} }
+
+// hiding is a store that denies that a file is there.
+type hiding struct {
+	store.Store
+	name string
+}
+
+func (s hiding) ReadFile(ctx context.Context, p string, most int64) ([]byte, error) {
+	if path.Base(p) == s.name {
+		return nil, store.ErrNotExist
+	}
+	return s.Store.ReadFile(ctx, p, most)
+}
+
+// refusing is a store that takes no manifest to be published.
+type refusing struct{ store.Store }
+
+func (s refusing) WriteFile(ctx context.Context, p string, b []byte, exclusive bool) error {
+	if strings.HasPrefix(filepath.Base(p), manifest.PendingPrefix) {
+		return syscall.EDQUOT
+	}
+	return s.Store.WriteFile(ctx, p, b, exclusive)
+}
+
+// unreadable is a store that cannot read parts.
+type unreadable struct{ store.Store }
+
+func (s unreadable) Open(ctx context.Context, p string) (store.File, error) {
+	if strings.HasPrefix(filepath.Base(p), "part-") {
+		return nil, syscall.EIO
+	}
+	return s.Store.Open(ctx, p)
+}
+
+// meanwhile is a store on which something happens before the first call that
+// makes something in a directory, renames to it or writes below it.
+type meanwhile struct {
+	store.Store
+	at   string // in the path
+	once *sync.Once
+	do   func()
+}
+
+func before(st store.Store, at string, do func()) meanwhile {
+	return meanwhile{st, at, new(sync.Once), do}
+}
+
+func (m meanwhile) happen(p string) {
+	if strings.Contains(p, m.at) {
+		m.once.Do(m.do)
+	}
+}
+
+func (m meanwhile) Mkdir(ctx context.Context, p string) error {
+	m.happen(p)
+	return m.Store.Mkdir(ctx, p)
+}
+
+func (m meanwhile) Rename(ctx context.Context, from, to string) error {
+	m.happen(to)
+	return m.Store.Rename(ctx, from, to)
+}
+
+func (m meanwhile) WriteFile(ctx context.Context, p string, b []byte, exclusive bool) error {
+	m.happen(p)
+	return m.Store.WriteFile(ctx, p, b, exclusive)
+}
+
+// losing is a store on which the directory of the holder of a destination is
+// moved away while a part is written. The call returns once the holder knows.
+type losing struct{ store.Store }
+
+func (s losing) Create(ctx context.Context, p string, _ store.CreateOptions) (store.Writer, error) {
+	holder := path.Dir(path.Dir(p))
+	if err := s.Rename(ctx, holder, path.Join(path.Dir(holder), manifest.NewID())); err != nil {
+		return nil, err
+	}
+	<-ctx.Done()
+	return nil, ctx.Err()
+}

@@ -1,0 +1,110 @@
+package manifest
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"path"
+	"regexp"
+	"strings"
+)
+
+// Names in a destination, and of documents.
+const (
+	SuccessName = "_SUCCESS"
+	LockName    = "_lock"
+	// WorkName is the directory of all that is under way. Below it, the name of
+	// the manifest of an output that is being published begins with
+	// PendingPrefix.
+	WorkName      = ".rowtocol"
+	PendingPrefix = "pending-"
+	PlanName      = "plan.json"
+)
+
+// QuarantineDir holds the published copies of damaged bytes, each output's in a
+// directory of its ID.
+const QuarantineDir = "_quarantine"
+
+const (
+	stagedQuarantine = "quarantine-"
+	idLength         = 16
+	// maxBase bounds what the name of an input adds to that of a copy of its
+	// damaged bytes: file systems take names of 255 bytes.
+	maxBase = 128
+)
+
+// NewID returns a random ID: of an output, of an attempt at a task, of whatever
+// needs a name that nothing else has.
+func NewID() string {
+	var b [idLength / 2]byte
+	_, _ = rand.Read(b[:]) // crypto/rand does not fail
+	return hex.EncodeToString(b[:])
+}
+
+var idPattern = regexp.MustCompile(`^[0-9a-f]{16}$`)
+
+func isID(s string) bool { return idPattern.MatchString(s) }
+
+// TaskName names the result of a task.
+func TaskName(task int) string { return fmt.Sprintf("task-%05d.json", task) }
+
+// StagedPart names a file of a row group that an attempt at a task makes. suffix
+// is the format's.
+func StagedPart(task, rowGroup int, attempt, suffix string) string {
+	return fmt.Sprintf("part-%05d-%d-%s%s", task, rowGroup, attempt, suffix)
+}
+
+// StagedQuarantine names the copy of the damaged bytes [start, end) of an input
+// that an attempt at a task makes. The input is named by its number and path.
+func StagedQuarantine(attempt string, input int, name string, start, end int64) string {
+	base := path.Base(name)
+	base = base[max(len(base)-maxBase, 0):]
+	return fmt.Sprintf("%s%s-%05d-%s@%d-%d", stagedQuarantine, attempt, input, strings.ToValidUTF8(base, ""), start, end)
+}
+
+// Published returns the name, relative to the destination, under which a staged
+// file becomes part of the output with an ID.
+func Published(staged, id string) string {
+	if rest, ok := strings.CutPrefix(staged, stagedQuarantine); ok {
+		return path.Join(QuarantineDir, id, rest[min(idLength+1, len(rest)):])
+	}
+	if m := partPattern.FindStringSubmatchIndex(staged); m != nil {
+		return staged[:m[6]] + id + staged[m[7]:]
+	}
+	return staged // which isPublished does not know
+}
+
+// partPattern has the task, the row group, the ID and the suffix.
+var partPattern = regexp.MustCompile(`^part-(\d{5,9})-(\d{1,9})-([0-9a-f]{16})(\.[a-z0-9]{1,16})$`)
+
+var quarantinePattern = regexp.MustCompile(`^\d{5,9}-[^/\x00]{0,128}@\d{1,19}-\d{1,19}$`)
+
+func isStagedPart(name string, task, rowGroup int) bool {
+	m := partPattern.FindStringSubmatch(name)
+	return m != nil && name == StagedPart(task, rowGroup, m[3], m[4])
+}
+
+func isStagedQuarantine(name string) bool {
+	rest, ok := strings.CutPrefix(name, stagedQuarantine)
+	return ok && len(rest) > idLength && isID(rest[:idLength]) && rest[idLength] == '-' && quarantinePattern.MatchString(rest[idLength+1:])
+}
+
+// isPublished reports whether name is a name of a file of the output id.
+func isPublished(name, id string) bool {
+	if m := partPattern.FindStringSubmatch(name); m != nil {
+		return m[3] == id
+	}
+	rest, ok := strings.CutPrefix(name, QuarantineDir+"/"+id+"/")
+	return ok && quarantinePattern.MatchString(rest)
+}
+
+// OutputID returns which output a name in a destination belongs to: that of a
+// part, or of a directory in QuarantineDir. ok is false for names that no output
+// has.
+func OutputID(name string) (id string, ok bool) {
+	if m := partPattern.FindStringSubmatch(name); m != nil {
+		return m[3], true
+	}
+	rest, found := strings.CutPrefix(name, QuarantineDir+"/")
+	return rest, found && isID(rest)
+}

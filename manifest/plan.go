@@ -1,0 +1,114 @@
+package manifest
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+)
+
+// Plan says everything that a task needs to make its bytes.
+type Plan struct {
+	Version int     `json:"version"`
+	ID      string  `json:"id"` // see Sum
+	Request Request `json:"request"`
+	// Dest is the location of the destination, and Base the ID of the output
+	// that it held; empty if there was none.
+	Dest      string   `json:"dest"`
+	Base      string   `json:"base,omitempty"`
+	Schema    string   `json:"schema"`     // Avro schema JSON of all rows; empty without inputs
+	Columns   int      `json:"columns"`    // number of columns of Schema
+	BlockSize int      `json:"block_size"` // column block size, bytes
+	SplitSize int64    `json:"split_size"` // S: input bytes aimed at per task
+	Ratio     float64  `json:"ratio"`      // sampled output bytes per input byte
+	Tasks     []Task   `json:"tasks"`
+	Warnings  []string `json:"warnings,omitempty"`
+	Made      *Made    `json:"made,omitempty"`
+}
+
+// Task is the input of one row group, in order.
+type Task struct {
+	ID     int     `json:"id"`
+	Pieces []Piece `json:"pieces"`
+}
+
+// Bytes is the number of input bytes of a task.
+func (t *Task) Bytes() (n int64) {
+	for _, p := range t.Pieces {
+		n += p.End - p.Start
+	}
+	return n
+}
+
+// Piece is a byte range of an input: the blocks that start in [Start, End).
+type Piece struct {
+	Input int   `json:"input"` // index in Request.Inputs
+	Start int64 `json:"start"`
+	End   int64 `json:"end"`
+}
+
+// Sum returns the plan's ID: a hash of all in it but the warnings and how it was
+// made.
+func (p *Plan) Sum() (string, error) {
+	q := *p
+	q.ID, q.Warnings, q.Made = "", nil, nil
+	b, err := q.Encode()
+	if err != nil {
+		return "", err
+	}
+	h := sha256.Sum256(b)
+	return hex.EncodeToString(h[:16]), nil
+}
+
+// Encode returns the document's bytes.
+func (p *Plan) Encode() ([]byte, error) { return encode(p) }
+
+// DecodePlan reads a plan, and checks that its ID is the hash of the rest and
+// that its tasks cover every input exactly once.
+func DecodePlan(b []byte) (*Plan, error) {
+	p := new(Plan)
+	if err := decode("plan", b, p); err != nil {
+		return nil, err
+	}
+	sum, err := p.Sum()
+	if err != nil {
+		return nil, fmt.Errorf("plan: %w", err)
+	}
+	//guard: a plan that was altered would be carried out
+	if sum != p.ID {
+		return nil, fmt.Errorf("plan %q: its content has the ID %s", p.ID, sum)
+	}
+	if err := p.checkTasks(); err != nil {
+		return nil, fmt.Errorf("plan %s: %w", p.ID, err)
+	}
+	return p, nil
+}
+
+// checkTasks finds out whether the tasks cover every input from its start to
+// its end, once and in order.
+func (p *Plan) checkTasks() error {
+	covered := make([]int64, len(p.Request.Inputs))
+	for i, t := range p.Tasks {
+		//guard: a task's result could be taken for another's
+		if t.ID != i {
+			return fmt.Errorf("task %d has the number %d", i, t.ID)
+		}
+		for _, piece := range t.Pieces {
+			//guard: a task could read outside of its inputs
+			if piece.Input < 0 || piece.Input >= len(covered) || piece.End > p.Request.Inputs[piece.Input].Size {
+				return fmt.Errorf("task %d has a piece outside of the inputs", i)
+			}
+			//guard: rows would be left out, or be there twice
+			if piece.Start != covered[piece.Input] || piece.End < piece.Start {
+				return fmt.Errorf("task %d has the bytes %d to %d of input %d, of which %d bytes are in the tasks before", i, piece.Start, piece.End, piece.Input, covered[piece.Input])
+			}
+			covered[piece.Input] = piece.End
+		}
+	}
+	for i, in := range p.Request.Inputs {
+		//guard: rows would be left out
+		if covered[i] != in.Size {
+			return fmt.Errorf("the tasks end at byte %d of %d of %s", covered[i], in.Size, in.Path)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,159 @@
+package manifest
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+)
+
+// Request is what the user asked for. An output is finished, and a plan can be
+// resumed, for the requests that are equal to its own, whatever program and
+// machine they come from.
+type Request struct {
+	Inputs  []Input `json:"inputs"` // sorted by path
+	Options Options `json:"options"`
+	// Schema is the JSON of the Avro schema to which the rows of all inputs are
+	// resolved from the schema that they were written with; empty if all inputs
+	// must have one.
+	Schema string `json:"schema,omitempty"`
+	// SchemaCanonical is a text that is equal for schemas that are the same,
+	// however they are written; empty without a schema, and in documents that do
+	// not have it, whose schemas are compared as they are written.
+	SchemaCanonical string `json:"schema_canonical,omitempty"`
+}
+
+// Input is an input file as the request found it.
+type Input struct {
+	Path       string `json:"path"`
+	Size       int64  `json:"size"`
+	Identity   uint32 `json:"identity"`    // CRC-32C of the header and of the last 64 KiB
+	HeaderSize int64  `json:"header_size"` // offset of the first block
+}
+
+// Options are all the options that shape output bytes or decide which rows
+// are in them.
+type Options struct {
+	Format string `json:"format"` // format name, "trevni"
+	// FormatOptions is the format's own document of its options.
+	FormatOptions  json.RawMessage `json:"format_options,omitempty"`
+	RowGroupSize   int64           `json:"row_group_size"`       // ceiling of an output file, bytes
+	BlockSize      int             `json:"block_size,omitempty"` // column block size, bytes; 0 lets the plan choose
+	OnDamage       string          `json:"on_damage"`            // fail, skip or quarantine
+	MaxInputBlock  int64           `json:"max_input_block"`      // cap of a decompressed input block, bytes
+	MaxLostRows    int64           `json:"max_lost_rows"`        // a job that lost more rows stops; negative is no limit
+	RecursiveBytes bool            `json:"recursive_bytes,omitempty"`
+	Strict         bool            `json:"strict,omitempty"` // odd schemas are errors, not warnings
+}
+
+// Differences says in words how a request differs from r, which is what was
+// asked for earlier; empty if they are equal.
+func (r *Request) Differences(now *Request) []string {
+	return slices.Concat(inputDifferences(r.Inputs, now.Inputs), optionDifferences(&r.Options, &now.Options), schemaDifferences(r, now))
+}
+
+func inputDifferences(before, now []Input) (texts []string) {
+	known := make(map[string]Input, len(before))
+	for _, in := range before {
+		known[in.Path] = in
+	}
+	for _, in := range now {
+		old, ok := known[in.Path]
+		delete(known, in.Path)
+		switch {
+		case !ok:
+			texts = append(texts, fmt.Sprintf("input %s was added", in.Path))
+		case old.Size != in.Size:
+			texts = append(texts, fmt.Sprintf("input %s changed: it had %d bytes and has %d", in.Path, old.Size, in.Size))
+		case old != in:
+			texts = append(texts, fmt.Sprintf("input %s changed: its identity was %08x and is %08x", in.Path, old.Identity, in.Identity))
+		}
+	}
+	for _, path := range slices.Sorted(maps.Keys(known)) {
+		texts = append(texts, fmt.Sprintf("input %s was removed", path))
+	}
+	return texts
+}
+
+func optionDifferences(before, now *Options) []string {
+	return slices.Concat(
+		fieldDifferences(programOptions(before), programOptions(now)),
+		fieldDifferences(formatOptions(before), formatOptions(now)),
+	)
+}
+
+func fieldDifferences(before, now map[string]any) (texts []string) {
+	names := maps.Clone(before)
+	maps.Copy(names, now)
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		if !reflect.DeepEqual(before[name], now[name]) {
+			texts = append(texts, fmt.Sprintf("option %s was %s and is %s", name, text(before[name]), text(now[name])))
+		}
+	}
+	return texts
+}
+
+// programOptions returns all options but the format's own, by their names in
+// the document.
+func programOptions(o *Options) map[string]any {
+	own := *o
+	own.FormatOptions = nil
+	b, err := json.Marshal(own)
+	if err != nil {
+		panic(err) // strings and numbers have JSON
+	}
+	return fields(b)
+}
+
+// formatOptions returns the format's own options by their names in its document.
+// What is no object is compared as it is.
+func formatOptions(o *Options) map[string]any {
+	f := fields(o.FormatOptions)
+	if f == nil {
+		return map[string]any{"format_options": string(o.FormatOptions)}
+	}
+	return f
+}
+
+// fields returns the fields of an object, whose numbers keep their digits; none
+// for an empty document, and nil for what is no object.
+func fields(doc []byte) map[string]any {
+	f := make(map[string]any)
+	if len(doc) == 0 {
+		return f
+	}
+	d := json.NewDecoder(bytes.NewReader(doc))
+	d.UseNumber()
+	if err := d.Decode(&f); err != nil {
+		return nil
+	}
+	return f
+}
+
+// text is a value for people.
+func text(v any) string {
+	if v == nil {
+		return "not set"
+	}
+	b, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Sprint(v)
+	}
+	return string(b)
+}
+
+func schemaDifferences(before, now *Request) []string {
+	switch {
+	case before.Schema == now.Schema:
+		return nil
+	case before.Schema == "":
+		return []string{"a schema is given to resolve to, and was not"}
+	case now.Schema == "":
+		return []string{"no schema is given to resolve to, and one was"}
+	case before.SchemaCanonical != "" && before.SchemaCanonical == now.SchemaCanonical:
+		return nil
+	}
+	return []string{"the schema to resolve to is another"}
+}

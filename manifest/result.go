@@ -1,0 +1,138 @@
+package manifest
+
+import "fmt"
+
+// TaskResult is what a finished task made. Its files have the names under which
+// they wait to be published: see StagedPart and StagedQuarantine.
+type TaskResult struct {
+	Version int    `json:"version"`
+	Plan    string `json:"plan"` // Plan.ID
+	Task    int    `json:"task"`
+	Parts   []Part `json:"parts"`
+	RowsIn  int64  `json:"rows_in"`
+	Losses  []Loss `json:"losses,omitempty"`
+	// InvalidUTF8 counts string values that are not UTF-8 and were copied as
+	// they are.
+	InvalidUTF8 int64 `json:"invalid_utf8,omitempty"`
+	Made        *Made `json:"made,omitempty"`
+}
+
+// Part is a row group of the output: one file or several.
+type Part struct {
+	Task     int    `json:"task"`
+	RowGroup int    `json:"row_group"` // number within the task
+	Rows     int64  `json:"rows"`
+	Files    []File `json:"files"`
+}
+
+// Bytes is the number of bytes of a part's files.
+func (p *Part) Bytes() (n int64) {
+	for _, f := range p.Files {
+		n += f.Bytes
+	}
+	return n
+}
+
+// File is a file that a task made.
+type File struct {
+	Name   string `json:"name"`           // relative to the directory of the document
+	Role   string `json:"role,omitempty"` // what the file is to its format
+	Bytes  int64  `json:"bytes"`
+	CRC32C uint32 `json:"crc32c"` // of all stored bytes
+}
+
+// Loss is a range of an input that is not in the output.
+type Loss struct {
+	Input      string `json:"input"`
+	Start      int64  `json:"start"`
+	End        int64  `json:"end"`
+	Rows       int64  `json:"rows"` // -1: unknown
+	Reason     string `json:"reason"`
+	Quarantine *File  `json:"quarantine,omitempty"` // copy of the range
+}
+
+// Files are the files of the result, those of the parts first.
+func (r *TaskResult) Files() []File { return files(r.Parts, r.Losses) }
+
+func files(parts []Part, losses []Loss) (all []File) {
+	for _, p := range parts {
+		all = append(all, p.Files...)
+	}
+	for _, l := range losses {
+		if l.Quarantine != nil {
+			all = append(all, *l.Quarantine)
+		}
+	}
+	return all
+}
+
+// LostRows is the number of rows that are lost, at least one for each range.
+func (r *TaskResult) LostRows() (n int64) {
+	for _, l := range r.Losses {
+		n += max(l.Rows, 1)
+	}
+	return n
+}
+
+// Encode returns the document's bytes.
+func (r *TaskResult) Encode() ([]byte, error) { return encode(r) }
+
+// DecodeTaskResult reads the result of a task of a plan, and checks that its
+// files have the names that such files have.
+func DecodeTaskResult(b []byte, plan string, task int) (*TaskResult, error) {
+	r := new(TaskResult)
+	if err := decode("task result", b, r); err != nil {
+		return nil, err
+	}
+	//guard: the result of another plan or task would be published
+	if r.Plan != plan || r.Task != task {
+		return nil, fmt.Errorf("task result: it is of task %d of plan %q, not of task %d of plan %s", r.Task, r.Plan, task, plan)
+	}
+	for _, p := range r.Parts {
+		for _, f := range p.Files {
+			//guard: a document could name files that are no output of the task
+			if !isStagedPart(f.Name, task, p.RowGroup) || p.Task != task {
+				return nil, fmt.Errorf("task result: %q is not the name of a part of task %d, row group %d", f.Name, task, p.RowGroup)
+			}
+		}
+	}
+	for _, l := range r.Losses {
+		//guard: a document could name files that are no output of the task
+		if l.Quarantine != nil && !isStagedQuarantine(l.Quarantine.Name) {
+			return nil, fmt.Errorf("task result: %q is not the name of a copy of damaged bytes", l.Quarantine.Name)
+		}
+	}
+	var rows int64
+	for _, p := range r.Parts {
+		rows += p.Rows
+	}
+	//guard: rows could be missing that the result counts
+	if rows != r.RowsIn {
+		return nil, fmt.Errorf("task result: %d rows are in parts of %d", r.RowsIn, rows)
+	}
+	if err := checkCounts(r.Parts, r.Losses); err != nil {
+		return nil, fmt.Errorf("task result: %w", err)
+	}
+	return r, nil
+}
+
+// checkCounts refuses numbers that cannot be, and files that are there twice or
+// would be published under one name.
+func checkCounts(parts []Part, losses []Loss) error {
+	for _, p := range parts {
+		//guard: readers would compute with what cannot be
+		if p.Rows < 0 || p.RowGroup < 0 || len(p.Files) == 0 {
+			return fmt.Errorf("row group %d of task %d: %d rows in %d files cannot be", p.RowGroup, p.Task, p.Rows, len(p.Files))
+		}
+	}
+	seen := make(map[string]bool)
+	for _, f := range files(parts, losses) {
+		name := Published(f.Name, "") // of any output: IDs of attempts do not tell files apart
+		//guard: readers would compute with what cannot be, and publish a file twice
+		if f.Bytes < 0 || seen[name] {
+			return fmt.Errorf("%q is listed twice, or with %d bytes", f.Name, f.Bytes)
+		}
+		seen[name] = true
+	}
+	return nil
+}

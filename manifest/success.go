@@ -1,0 +1,107 @@
+package manifest
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Success is the _SUCCESS document of a committed output.
+type Success struct {
+	Version int    `json:"version"`
+	ID      string `json:"id"` // of the output: see NewID; in version 1, the plan's
+	// Sequence counts the outputs that one destination had.
+	Sequence int64   `json:"sequence"`
+	Plan     string  `json:"plan"` // Plan.ID
+	Request  Request `json:"request"`
+	Schema   string  `json:"schema"`
+	Parts    []Part  `json:"parts"` // in row order
+	Rows     int64   `json:"rows"`
+	Bytes    int64   `json:"bytes"`
+	Losses   []Loss  `json:"losses,omitempty"`
+	// InvalidUTF8 is the sum of the tasks'.
+	InvalidUTF8 int64 `json:"invalid_utf8,omitempty"`
+	Made        *Made `json:"made,omitempty"`
+}
+
+// Files are the files of the output, those of the parts first.
+func (s *Success) Files() []File { return files(s.Parts, s.Losses) }
+
+// Differences says in words how a request differs from that of the output;
+// empty if the output is what is asked for. A document of version 1 has the
+// block size that was chosen in place of the one that was asked for, so one is
+// only compared with it if it is asked for now.
+func (s *Success) Differences(now *Request) []string {
+	before := s.Request
+	if s.Version == 1 && now.Options.BlockSize == 0 {
+		before.Options.BlockSize = 0
+	}
+	return before.Differences(now)
+}
+
+// NewSuccess makes the document of an output from the results of all tasks, in
+// their order. It lists their files by the names that Published gives them.
+// Row groups without rows come from ranges in which no block starts; they are
+// left out, except for the one that an output without any rows needs to show its
+// columns.
+func NewSuccess(p *Plan, id string, results []*TaskResult) *Success {
+	s := &Success{Version: Version, ID: id, Plan: p.ID, Request: p.Request, Schema: p.Schema}
+	for _, r := range results {
+		s.Rows += r.RowsIn
+	}
+	for _, r := range results {
+		s.InvalidUTF8 += r.InvalidUTF8
+		for _, l := range r.Losses {
+			if l.Quarantine != nil {
+				f := *l.Quarantine
+				f.Name = Published(f.Name, id)
+				l.Quarantine = &f
+			}
+			s.Losses = append(s.Losses, l)
+		}
+		for _, part := range r.Parts {
+			if part.Rows == 0 && (s.Rows > 0 || r.Task > 0 || part.RowGroup > 0) {
+				continue
+			}
+			part.Files = slices.Clone(part.Files)
+			for i := range part.Files {
+				part.Files[i].Name = Published(part.Files[i].Name, id)
+			}
+			s.Parts = append(s.Parts, part)
+			s.Bytes += part.Bytes()
+		}
+	}
+	return s
+}
+
+// Encode returns the document's bytes.
+func (s *Success) Encode() ([]byte, error) { return encode(s) }
+
+// DecodeSuccess reads a _SUCCESS document of any version, and checks that its
+// files have the names of output files.
+func DecodeSuccess(b []byte) (*Success, error) {
+	version, err := versionOf("_SUCCESS", b)
+	if err != nil {
+		return nil, err
+	}
+	if version == 1 {
+		return decodeSuccess1(b)
+	}
+	s := new(Success)
+	if err := decode("_SUCCESS", b, s); err != nil {
+		return nil, err
+	}
+	//guard: a document could be taken for that of any output
+	if !isID(s.ID) {
+		return nil, fmt.Errorf("_SUCCESS: %q is not the ID of an output", s.ID)
+	}
+	for _, f := range s.Files() {
+		//guard: a document could name files that are no output of ours
+		if !isPublished(f.Name, s.ID) {
+			return nil, fmt.Errorf("_SUCCESS: %q is not the name of a file of output %s", f.Name, s.ID)
+		}
+	}
+	if err := checkCounts(s.Parts, s.Losses); err != nil {
+		return nil, fmt.Errorf("_SUCCESS: %w", err)
+	}
+	return s, nil
+}

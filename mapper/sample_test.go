@@ -1,0 +1,170 @@
+package mapper_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"runtime"
+	"testing"
+
+	"github.com/rowtocol/rowtocol/mapper"
+	"github.com/rowtocol/rowtocol/ocf"
+	"github.com/rowtocol/rowtocol/trevni"
+)
+
+// read converts a source, in pieces of so many bytes, and returns what its
+// columns took.
+func read(t *testing.T, s *mapper.Sample, src mapper.Source, piece int64) []mapper.SampleColumn {
+	t.Helper()
+	for src.Range.Start < src.Size {
+		next, err := s.Read(t.Context(), src, piece)
+		if err != nil {
+			t.Fatal(err)
+		}
+		src.Range.Start = next
+	}
+	columns, err := s.Finish(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return columns
+}
+
+// TestSampleTakesWhatTasksTake compares a sample of everything with the task.
+func TestSampleTakesWhatTasksTake(t *testing.T) {
+	src := source(t, "mail.avro", mail(t, 1500))
+	f := trevni.NewFormat(trevni.Options{Codec: "snappy", Values: []string{"id"}})
+	cfg := config(t, src, f)
+	rg, err := f.NewRowGroup(cfg.Mapping.Schema.JSON(), cfg.Mapping.Columns)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want int64
+	if _, err := mapper.Run(t.Context(), []mapper.Source{src}, cfg, func(g mapper.RowGroup) error {
+		want += g.Outputs[0].Size
+		return g.Spill.Close()
+	}); err != nil {
+		t.Fatal(err)
+	}
+	for _, piece := range []int64{1, src.Size} {
+		s := mapper.NewSample(cfg)
+		defer s.Close()
+		got, blocks := rg.Size(), int64(0)
+		for _, c := range read(t, s, src, piece) {
+			got += c.Stored + c.Tables
+			blocks += c.Blocks
+		}
+		if got != want || s.Rows() != 1500 || s.Bytes() != src.Size-src.Header.Size {
+			t.Errorf("in pieces of %d: %d bytes of output, want %d, for %d rows of %d bytes", piece, got, want, s.Rows(), s.Bytes())
+		}
+		if blocks < 2*int64(len(cfg.Mapping.Columns)) || s.LargestBlock() < s.Bytes()/100 || s.LargestBlock() > s.Bytes()/3 {
+			t.Errorf("%d blocks; the largest of the input has %d of %d bytes", blocks, s.LargestBlock(), s.Bytes())
+		}
+	}
+}
+
+// TestSampleLeavesDamageOut has a block of which a row is damaged, and one that
+// does not end in its sync marker.
+func TestSampleLeavesDamageOut(t *testing.T) {
+	var file bytes.Buffer
+	w, err := ocf.NewWriter(&file, `{"type":"record","name":"R","fields":[{"name":"a","type":"long"},{"name":"b","type":"string"}]}`, "null", [16]byte{2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, rows := range []string{"\x02\x02x\x02\x02y", "\x02\x02x\x02\xff\xff", "\x04\x02x\x04\x02y", "\x02\x02x\x02\x02y", "\x02\x02x\x02\x02y"} {
+		if err := w.AppendBlock(2, []byte(rows)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b := file.Bytes()
+	b[len(b)-27] ^= 1 // in the sync marker of the block before the last
+	src := source(t, "bad.avro", b)
+	s := mapper.NewSample(config(t, src, trevni.NewFormat(trevni.Options{})))
+	defer s.Close()
+	columns := read(t, s, src, src.Size)
+	if s.Rows() != 4 || s.Bytes() != 2*24 || columns[0].Data != 4 || columns[1].Data != 8 {
+		t.Errorf("%d rows of %d bytes, columns %+v; want those of two blocks", s.Rows(), s.Bytes(), columns)
+	}
+}
+
+func TestSampleWithoutRows(t *testing.T) {
+	src := source(t, "none.avro", mail(t, 0))
+	s := mapper.NewSample(config(t, src, trevni.NewFormat(trevni.Options{})))
+	defer s.Close()
+	for _, c := range read(t, s, src, 1) {
+		if c != (mapper.SampleColumn{}) {
+			t.Errorf("a column took %+v", c)
+		}
+	}
+}
+
+func TestSampleBeyondTheMemory(t *testing.T) {
+	src := source(t, "mail.avro", mail(t, 1000))
+	cfg := config(t, src, trevni.NewFormat(trevni.Options{}))
+	cfg.BlockMemory = 1000
+	s := mapper.NewSample(cfg)
+	defer s.Close()
+	if _, err := s.Read(t.Context(), src, src.Size); !errors.Is(err, mapper.ErrMemory) {
+		t.Errorf("error %v, want %v", err, mapper.ErrMemory)
+	}
+
+	var file bytes.Buffer
+	w, err := ocf.NewWriter(&file, `"bytes"`, "null", [16]byte{2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const size = 16 << 20
+	if err := w.AppendBlock(1, append(binary.AppendVarint(nil, size), make([]byte, size)...)); err != nil {
+		t.Fatal(err)
+	}
+	src = source(t, "large.avro", file.Bytes())
+	cfg = config(t, src, trevni.NewFormat(trevni.Options{}))
+	large := mapper.NewSample(cfg)
+	defer large.Close()
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	next, err := large.Read(t.Context(), src, src.Size)
+	runtime.ReadMemStats(&after)
+	if n := after.TotalAlloc - before.TotalAlloc; err != nil || next != src.Size || n > size/2 {
+		t.Errorf("%d bytes of memory for a block of %d, of which at most %d are taken, %v", n, size, cfg.MaxInputBlock, err)
+	}
+}
+
+func TestSampleEndsWithItsContext(t *testing.T) {
+	src := source(t, "mail.avro", mail(t, 1000))
+	s := mapper.NewSample(config(t, src, trevni.NewFormat(trevni.Options{})))
+	defer s.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := s.Read(ctx, src, src.Size); !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v", err)
+	}
+}
+
+// TestSampleOfRowsWithoutBytes has more rows than a sample takes.
+func TestSampleOfRowsWithoutBytes(t *testing.T) {
+	var file bytes.Buffer
+	w, err := ocf.NewWriter(&file, `"null"`, "null", [16]byte{2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		if err := w.AppendBlock(mapper.MaxSampleRows/2, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	src := source(t, "null.avro", file.Bytes())
+	s := mapper.NewSample(config(t, src, trevni.NewFormat(trevni.Options{})))
+	defer s.Close()
+	for range 2 {
+		next, err := s.Read(t.Context(), src, src.Size)
+		if err != nil || s.Rows() != mapper.MaxSampleRows {
+			t.Errorf("%d rows up to byte %d, %v", s.Rows(), next, err)
+		}
+		src.Range.Start = next
+	}
+	if src.Range.Start >= src.Size {
+		t.Error("the last block was read")
+	}
+}

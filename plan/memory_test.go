@@ -1,0 +1,93 @@
+package plan
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rowtocol/rowtocol/failure"
+	"github.com/rowtocol/rowtocol/manifest"
+)
+
+func TestBlockSize(t *testing.T) {
+	for _, tc := range []struct {
+		want, columns int
+		memory        int64
+		size          int
+	}{
+		{64 << 10, 100, 1 << 30, 64 << 10},
+		{64 << 10, 10_000, 1 << 30, 64 << 10},
+		{64 << 10, 20_000, 1 << 30, 32 << 10},
+		{64 << 10, 10_000, 100 << 20, 4 << 10},
+		{64 << 10, 100_000, 1 << 20, 4 << 10}, // never less
+		{1 << 10, 100_000, 1 << 20, 1 << 10},  // but as small as asked for
+		{100_000, 10_000, 1 << 30, 64 << 10},
+	} {
+		if got := blockSize(tc.want, tc.columns, tc.memory); got != tc.size {
+			t.Errorf("blockSize(%d, %d, %d) = %d, want %d", tc.want, tc.columns, tc.memory, got, tc.size)
+		}
+	}
+}
+
+func TestSmallMemoryShrinksBlocks(t *testing.T) {
+	dir := t.TempDir()
+	writeInput(t, filepath.Join(dir, "a.avro"), testSchema, 1, 1)
+	r := request(dir+".out", dir)
+	r.Memory = 64 << 10
+	p := mustPlan(t, r)
+	if p.BlockSize != 16<<10 || p.Request.Options.BlockSize != 0 || len(p.Warnings) != 1 || !strings.Contains(p.Warnings[0], "blocks of 16384 bytes") {
+		t.Errorf("block size %d, options %+v, warnings %v", p.BlockSize, p.Request.Options, p.Warnings)
+	}
+}
+
+func TestMemoryForColumns(t *testing.T) {
+	dir := t.TempDir()
+	in := filepath.Join(dir, "wide.avro")
+	var fields []string
+	for i := range 3000 {
+		fields = append(fields, fmt.Sprintf(`{"name":"f%d","type":["null","long"]}`, i))
+	}
+	writeInput(t, in, `{"type":"record","name":"R","fields":[`+strings.Join(fields, ",")+`]}`, 1, 0)
+	r := request(filepath.Join(dir, "out"), in)
+	r.Memory = 17 << 20
+	_, err := look(t, r).Plan(t.Context(), "")
+	wantKind(t, err, failure.Usage, "at least 18 MiB")
+	r.Memory = 18 << 20
+	mustPlan(t, r)
+}
+
+func TestFits(t *testing.T) {
+	p := &manifest.Plan{ID: "p", BlockSize: 64 << 10, Columns: 1000}
+	for _, memory := range []int64{0, DefaultMemory, 94 << 20} {
+		if err := Fits(p, memory); err != nil {
+			t.Errorf("with %d bytes: %v", memory, err)
+		}
+	}
+	err := Fits(p, 93<<20)
+	wantKind(t, err, failure.Usage, "--memory 94MiB for 1000 columns")
+	wantKind(t, err, failure.Usage, "has 93MiB; --restart")
+	p.Columns = 10_000
+	wantKind(t, Fits(p, 0), failure.Usage, "--memory 938MiB")
+}
+
+// TestMemoryDoesNotChangeThePlan has input blocks that a small memory cannot
+// take: the plan is refused, as its tasks would be.
+func TestMemoryDoesNotChangeThePlan(t *testing.T) {
+	dir := t.TempDir()
+	in := filepath.Join(dir, "a.avro")
+	row := "\x02\x80\x80\x80\x01" + strings.Repeat("x", 1<<20)
+	writeBlocks(t, in, testSchema, 1, []byte(row), []byte(row))
+	r := request(filepath.Join(dir, "out"), in)
+	want := mustPlan(t, r)
+	r.Memory = 4 << 20
+	if p := mustPlan(t, r); p.ID != want.ID {
+		t.Errorf("%+v, want %+v", p, want)
+	}
+	r.Memory = 3 << 20
+	_, err := look(t, r).Plan(t.Context(), "")
+	wantKind(t, err, failure.Usage, "a.avro")
+	wantKind(t, err, failure.Usage, "there are 3 MiB")
+	r.Options.MaxInputBlock = 1 << 20 // then they are damage, which is the tasks' to report
+	mustPlan(t, r)
+}

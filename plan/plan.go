@@ -1,0 +1,197 @@
+package plan
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/rowtocol/rowtocol/failure"
+	"github.com/rowtocol/rowtocol/format"
+	"github.com/rowtocol/rowtocol/input"
+	"github.com/rowtocol/rowtocol/manifest"
+	"github.com/rowtocol/rowtocol/mapper"
+	"github.com/rowtocol/rowtocol/shred"
+	"github.com/rowtocol/rowtocol/store"
+)
+
+const (
+	defaultRowGroup = 128 << 20
+	defaultMaxBlock = 512 << 20
+	defaultBlock    = 64 << 10
+)
+
+// Request is a conversion to plan.
+type Request struct {
+	// Inputs are files, directories and glob patterns, on any store.
+	Inputs []string
+	// Dest is the directory to fill.
+	Dest string
+	// Options shape the output. RowGroupSize 0 is 128 MiB, MaxInputBlock 0 is
+	// 512 MiB and OnDamage "" is fail. BlockSize 0 lets the plan choose; a
+	// larger one than the memory allows is lowered, with a warning.
+	Options manifest.Options
+	// Schema is the JSON of a reader's Avro schema, to which the rows of inputs
+	// with other schemas are resolved; empty if all inputs must have one.
+	Schema string
+	// NewFormat returns the format of the given options.
+	NewFormat func(manifest.Options) (format.Format, error)
+	// Memory is the budget in bytes; 0 is DefaultMemory.
+	Memory int64
+	// Resolve finds the store of a location; nil is store.Resolve, which knows
+	// local disks only.
+	Resolve input.Resolve
+}
+
+// Survey is what the headers of the inputs tell.
+type Survey struct {
+	// Request decides whether an output is finished, or can be resumed.
+	Request manifest.Request
+	// Dest is the location of the destination.
+	Dest store.Location
+	// Warnings are for the user, whatever becomes of the request.
+	Warnings []string
+	// Mapping is how the rows fill columns; nil if there are no inputs.
+	Mapping *shred.Mapping
+
+	resolve input.Resolve
+	memory  int64
+	format  format.Format
+	empty   format.RowGroup // of Mapping's columns; nil if there are no inputs
+}
+
+// Look finds the inputs and reads their headers. It refuses options that make no
+// sense, and schemas that cannot be converted.
+func Look(ctx context.Context, r Request) (*Survey, error) {
+	s, err := survey(ctx, r)
+	if err != nil {
+		return nil, failure.Judge(err)
+	}
+	return s, nil
+}
+
+func survey(ctx context.Context, r Request) (*Survey, error) {
+	s := &Survey{
+		Request: manifest.Request{Options: r.Options, Schema: r.Schema},
+		resolve: r.Resolve, memory: cmp.Or(r.Memory, DefaultMemory),
+	}
+	err := completeOptions(&s.Request.Options)
+	if err != nil {
+		return nil, err
+	}
+	if s.format, err = r.NewFormat(s.Request.Options); err != nil {
+		return nil, failure.As(failure.Usage, err)
+	}
+	if s.Dest, err = input.Locate(r.Resolve, r.Dest); err != nil {
+		return nil, err
+	}
+	files, err := input.Expand(ctx, r.Resolve, r.Inputs, &s.Dest)
+	if err != nil {
+		return nil, err
+	}
+	schema, err := s.readHeaders(ctx, files)
+	if err != nil {
+		return nil, err
+	}
+	if len(s.Request.Inputs) == 0 {
+		s.Warnings = append(s.Warnings, "the inputs hold no .avro file")
+		return s, nil
+	}
+	return s, s.mapColumns(schema)
+}
+
+// completeOptions sets defaults and refuses what makes no sense in any format.
+func completeOptions(o *manifest.Options) error {
+	o.RowGroupSize = cmp.Or(o.RowGroupSize, defaultRowGroup)
+	o.MaxInputBlock = cmp.Or(o.MaxInputBlock, defaultMaxBlock)
+	o.OnDamage = cmp.Or(o.OnDamage, "fail")
+	switch {
+	//guard: sizes would be computed from what cannot be
+	case o.RowGroupSize < 0 || o.RowGroupSize > maxSplit:
+		return failure.New(failure.Usage, "a row group of %d bytes", o.RowGroupSize)
+	//guard: sizes would be computed from what cannot be
+	case o.MaxInputBlock < 0:
+		return failure.New(failure.Usage, "input blocks of at most %d bytes", o.MaxInputBlock)
+	//guard: sizes would be computed from what cannot be
+	case o.BlockSize < 0 || o.BlockSize > 1<<30:
+		return failure.New(failure.Usage, "column blocks of %d bytes", o.BlockSize)
+	//guard: a plan would be made that no task understands
+	case !slices.Contains([]string{"fail", "skip", "quarantine"}, o.OnDamage):
+		return failure.New(failure.Usage, "on damage %q: it is one of fail, skip, quarantine", o.OnDamage)
+	}
+	return nil
+}
+
+// mapColumns decides what follows from the schema of the rows.
+func (s *Survey) mapColumns(schema *shred.Schema) (err error) {
+	odd := schema.Warnings()
+	s.Warnings = append(s.Warnings, odd...)
+	if s.Request.Options.Strict && len(odd) > 0 {
+		return s.schemaFault(fmt.Errorf("with --strict: %s", strings.Join(odd, "; ")))
+	}
+	s.Mapping, err = shred.Map(schema, shred.Options{RecursiveBytes: s.Request.Options.RecursiveBytes})
+	if err != nil {
+		return s.schemaFault(err)
+	}
+	s.empty, err = s.format.NewRowGroup(schema.JSON(), s.Mapping.Columns)
+	return failure.As(failure.Usage, err)
+}
+
+// Plan decides sizes and cuts the inputs into tasks, after it has converted a
+// sample of them. base is the ID of the output that the destination holds; empty
+// if there is none.
+func (s *Survey) Plan(ctx context.Context, base string) (*manifest.Plan, error) {
+	p := &manifest.Plan{
+		Version: manifest.Version, Request: s.Request, Dest: s.Dest.Origin + s.Dest.Path, Base: base,
+		BlockSize: cmp.Or(s.Request.Options.BlockSize, defaultBlock), Warnings: slices.Clone(s.Warnings),
+	}
+	if s.Mapping != nil {
+		if err := s.fit(ctx, p); err != nil {
+			return nil, failure.Judge(err)
+		}
+	}
+	var err error
+	p.ID, err = p.Sum()
+	return p, err
+}
+
+// fit decides the sizes of a plan that has inputs, and its tasks.
+func (s *Survey) fit(ctx context.Context, p *manifest.Plan) error {
+	p.Schema, p.Columns = s.Mapping.Schema.JSON(), len(s.Mapping.Columns)
+	want := p.BlockSize
+	p.BlockSize = blockSize(want, p.Columns, s.memory)
+	if p.BlockSize < want {
+		p.Warnings = append(p.Warnings, fmt.Sprintf("%d columns do not fit into %d MiB of memory with blocks of %d bytes; blocks of %d bytes are used",
+			p.Columns, s.memory>>20, want, p.BlockSize))
+	}
+	//guard: tasks would take more memory than there is
+	if need := mapper.OpenBlocks(p.BlockSize, p.Columns); need > s.memory {
+		return failure.New(failure.Usage, "%d columns need a memory of at least %d MiB, with column blocks of %d bytes", p.Columns, mebibytes(need), p.BlockSize)
+	}
+	f, err := s.sample(ctx, p.BlockSize)
+	if err != nil {
+		return err
+	}
+	room := f.most(p.Request.Options.RowGroupSize)
+	p.SplitSize = splitSize(p.Request.Inputs, room)
+	p.Ratio = f.ratio(p.SplitSize)
+	p.Tasks = cut(p.Request.Inputs, p.SplitSize)
+	return nil
+}
+
+// Sizes returns how many bytes of output to expect of each task of a plan of
+// this survey's inputs.
+func (s *Survey) Sizes(p *manifest.Plan) []int64 {
+	sizes := make([]int64, len(p.Tasks))
+	for i, t := range p.Tasks {
+		bytes := t.Bytes()
+		for _, piece := range t.Pieces {
+			if piece.Start == 0 {
+				bytes -= min(p.Request.Inputs[piece.Input].HeaderSize, piece.End)
+			}
+		}
+		sizes[i] = s.empty.Size() + int64(float64(bytes)*p.Ratio)
+	}
+	return sizes
+}

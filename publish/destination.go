@@ -1,0 +1,217 @@
+package publish
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"time"
+
+	"github.com/rowtocol/rowtocol/failure"
+	"github.com/rowtocol/rowtocol/manifest"
+	"github.com/rowtocol/rowtocol/store"
+)
+
+// Names in DEST/.rowtocol.
+const (
+	planPrefix  = "plan-"
+	trashPrefix = "trash-"
+)
+
+// Names in a holder's directory, each followed by a number that is used once.
+const (
+	alive   = "alive"
+	lock    = "lock"
+	other   = "other"
+	retired = "retired"
+	old     = "old"
+	run     = "run"
+)
+
+const joinTries = 10
+
+// Destination is a directory that holds one output at a time.
+type Destination struct {
+	st    store.Store
+	path  string
+	times Times
+	now   func() time.Time
+	sleep func(ctx context.Context, d time.Duration) error
+}
+
+// Options are what may be chosen about a destination.
+type Options struct {
+	// Times are the times of the lock; zero fields take the defaults.
+	Times Times
+	// Now and Sleep are the clock by which a lock is watched; nil but in tests.
+	Now   func() time.Time
+	Sleep func(ctx context.Context, d time.Duration) error
+}
+
+// At returns the destination at a place. It need not exist, but its parent must
+// when it is claimed.
+func At(place store.Location, o Options) *Destination {
+	d := &Destination{st: place.Store, path: place.Path, times: o.Times.withDefaults(), now: o.Now, sleep: o.Sleep}
+	if d.now == nil {
+		d.now = time.Now
+	}
+	if d.sleep == nil {
+		d.sleep = sleep
+	}
+	return d
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-t.C:
+		return nil
+	}
+}
+
+func (d *Destination) root() string { return path.Join(d.path, manifest.WorkName) }
+
+func (d *Destination) in(name string) string { return path.Join(d.path, name) }
+
+// StagingPath is the directory in which tasks of a plan that run elsewhere leave
+// their work. No run looks into it but the one that commits the plan.
+func (d *Destination) StagingPath(planID string) string {
+	return path.Join(d.root(), planPrefix+planID)
+}
+
+// Staging returns StagingPath, and makes the directory if need be.
+func (d *Destination) Staging(ctx context.Context, planID string) (string, error) {
+	dir := d.StagingPath(planID)
+	for try := 1; ; try++ {
+		_, err := d.makeRoot(ctx)
+		if err == nil {
+			_, err = d.makeShared(ctx, dir)
+		}
+		if err == nil {
+			err = d.checkStaging(ctx, dir)
+		}
+		if !errors.Is(err, store.ErrNoParent) && !errors.Is(err, store.ErrNotExist) || try == joinTries {
+			return dir, err
+		}
+	}
+}
+
+// checkStaging refuses what others put in the place of a directory for tasks.
+func (d *Destination) checkStaging(ctx context.Context, dir string) error {
+	info, err := d.st.Stat(ctx, dir)
+	//guard: tasks would leave their files where a link leads
+	if err == nil && info.Link {
+		return failure.New(failure.Foreign, "%s is a link", dir)
+	}
+	return err
+}
+
+// RemoveStaging removes what late tasks left of a plan that was published.
+func (d *Destination) RemoveStaging(ctx context.Context, planID string) error {
+	err := d.remove(ctx, d.StagingPath(planID))
+	_ = d.st.Remove(ctx, d.root()) // if it is empty
+	return err
+}
+
+// makeRoot makes the destination and the directory of holders in it, and
+// reports whether it made the destination.
+func (d *Destination) makeRoot(ctx context.Context) (made bool, err error) {
+	made, err = d.makeShared(ctx, d.path)
+	if errors.Is(err, store.ErrNoParent) {
+		return false, failure.New(failure.Refused, "destination %s: its parent directory does not exist", d.path)
+	}
+	if err == nil {
+		err = d.makeWork(ctx)
+	}
+	return made, err
+}
+
+// makeWork makes the directory of holders.
+func (d *Destination) makeWork(ctx context.Context) error {
+	made, err := d.makeShared(ctx, d.root())
+	if made || err != nil {
+		return err
+	}
+	info, err := d.entry(ctx, manifest.WorkName)
+	if err != nil {
+		return err
+	}
+	//guard: directories elsewhere, where a link leads, would be moved and removed
+	if info.Link || !info.Dir {
+		return failure.New(failure.Foreign, "destination %s holds what rowtocol did not write: %s", d.path, manifest.WorkName)
+	}
+	return nil
+}
+
+// entry describes a name in the destination, also if it is a link that leads
+// nowhere; store.ErrNotExist if it is not there.
+func (d *Destination) entry(ctx context.Context, name string) (store.Info, error) {
+	info, err := d.st.Stat(ctx, d.in(name))
+	if !errors.Is(err, store.ErrNotExist) {
+		return info, err
+	}
+	infos, err := d.st.List(ctx, path.Dir(d.in(name)))
+	if err != nil {
+		return store.Info{}, err
+	}
+	i := slices.IndexFunc(infos, func(i store.Info) bool { return i.Name == path.Base(name) })
+	if i < 0 {
+		return store.Info{}, fmt.Errorf("%s in %s: %w", name, d.path, store.ErrNotExist)
+	}
+	return infos[i], nil
+}
+
+// rename moves a file or directory to a name that is used once. So if it is not
+// where it was, but is where it is to be, an earlier try did it and its answer was
+// lost; a store that numbers its files finds that out by itself.
+func (d *Destination) rename(ctx context.Context, from, to string) error {
+	err := d.st.Rename(ctx, from, to)
+	if errors.Is(err, store.ErrNotExist) {
+		//guard: what was done would be taken for lost
+		if _, there := d.st.Stat(ctx, to); there == nil {
+			return nil
+		}
+	}
+	return err
+}
+
+// makeShared makes a directory that several processes may make, early or late:
+// that it exists is no error.
+func (d *Destination) makeShared(ctx context.Context, dir string) (made bool, err error) {
+	err = store.Retry(ctx, d.st, "make directory "+dir, func(ctx context.Context) error { return d.st.Mkdir(ctx, dir) })
+	if errors.Is(err, store.ErrExist) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// makeOwn makes a directory that nobody else makes or has made, and returns its
+// name in the root. A try that failed may still land: the next has another name.
+func (d *Destination) makeOwn(ctx context.Context) (name string, err error) {
+	err = store.Retry(ctx, d.st, "make a directory in "+d.root(), func(ctx context.Context) error {
+		if name != "" {
+			_ = d.st.Remove(ctx, path.Join(d.root(), name)) // if it did land; else the next holder removes it
+		}
+		name = manifest.NewID()
+		return d.st.Mkdir(ctx, path.Join(d.root(), name))
+	})
+	return name, err
+}
+
+// remove removes a directory of ours, for good, under a name that nobody looks
+// at. That others moved it away is no error.
+func (d *Destination) remove(ctx context.Context, dir string) error {
+	trash := path.Join(d.root(), trashPrefix+manifest.NewID())
+	err := d.rename(ctx, dir, trash)
+	if errors.Is(err, store.ErrNotExist) || errors.Is(err, store.ErrNoParent) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return d.st.RemoveAll(ctx, trash)
+}

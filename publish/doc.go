@@ -1,0 +1,41 @@
+// Package publish is the destination of a conversion: who may change it, what
+// in it is ours, and how staged files become its output. Nothing else renames
+// into a destination or removes from it.
+//
+//	DEST/_SUCCESS                        the manifest of the output
+//	DEST/part-<task>-<group>-<id>.trv    its files; every name holds the output's ID
+//	DEST/_quarantine/<id>/…              its copies of damaged input
+//	DEST/_lock                           names the holder; written once, never changed
+//	DEST/.rowtocol/<holder>/             what a process has here, and it alone
+//	    alive-<n>                        a new name every 10 s: the holder lives
+//	    run-<n>/                         plan.json, results and staged files of a run
+//	        pending-<id>.json            the output that is being published
+//	    other-<n>                        what was a former holder's
+//	    retired-<n>                      a _SUCCESS that was replaced
+//	    old-<n>                          an output file that was replaced
+//	DEST/.rowtocol/plan-<plan>/          results and files of tasks that run elsewhere
+//	DEST/.rowtocol/trash-<n>/            is being removed; nobody looks into it
+//
+// Several processes may believe that they hold a destination: one that was
+// stopped and wakes, or whose call lands minutes late. They do no harm, because
+// every change of a destination is a rename with one end in the directory of
+// who makes it. Whoever gets the lock first moves all other directories into
+// its own. What a former holder still has under way then fails, as one end of it
+// is gone. So that this holds for calls that land twice or late as well, no
+// rename replaces anything, every name is used once, and a holder's directory is
+// made by one call whose answer is certain, and never again.
+//
+// The lock only saves work: it is looked at before every change, so that a
+// former holder stops early. Clocks are never compared: who waits for a lock
+// watches the holder's directory, and takes over once nothing has changed in it
+// for as long as Times says by its own clock.
+//
+// Claim takes the lock, moves the others away, completes an output that was
+// being published, and moves out what is not part of the output. Publish makes
+// staged files the output:
+//
+//	pending manifest → old _SUCCESS out → files in → old files out → _SUCCESS
+//
+// The pending manifest is the commit point: whoever holds the destination next
+// completes it. It is in the same directory as the files that it lists.
+package publish

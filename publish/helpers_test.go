@@ -1,0 +1,175 @@
+package publish
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rowtocol/rowtocol/failure"
+	"github.com/rowtocol/rowtocol/manifest"
+	"github.com/rowtocol/rowtocol/store"
+	"github.com/rowtocol/rowtocol/store/memstore"
+)
+
+var ids = regexp.MustCompile(`[0-9a-f]{16}`)
+
+// clock is a clock by which nobody waits.
+type clock struct{ time time.Time }
+
+func (c *clock) now() time.Time { return c.time }
+
+func (c *clock) sleep(ctx context.Context, d time.Duration) error {
+	c.time = c.time.Add(d)
+	return ctx.Err()
+}
+
+// at returns a destination in /parent of which locks are stale at once, as seen
+// from the clock of the machine.
+func at(st store.Store, dest string) *Destination {
+	c := &clock{}
+	return At(store.Location{Store: st, Path: dest}, Options{
+		Times: Times{Heartbeat: time.Hour, Stale: time.Hour}, Now: c.now, Sleep: c.sleep,
+	})
+}
+
+// inMemory returns a destination that does not exist yet.
+func inMemory(t *testing.T) (*Destination, store.Store) {
+	t.Helper()
+	st := memstore.New().Client()
+	if err := st.Mkdir(t.Context(), "/parent"); err != nil {
+		t.Fatal(err)
+	}
+	return at(st, "/parent/dest"), st
+}
+
+func requestOf(name string) *manifest.Request {
+	return &manifest.Request{Inputs: []manifest.Input{{Path: name, Size: 2}}, Options: manifest.Options{Format: "trevni"}}
+}
+
+func planOf(t *testing.T, name string) *manifest.Plan {
+	t.Helper()
+	p := &manifest.Plan{Version: manifest.Version, Request: *requestOf(name), Tasks: []manifest.Task{
+		{ID: 0, Pieces: []manifest.Piece{{End: 1}}}, {ID: 1, Pieces: []manifest.Piece{{Start: 1, End: 2}}},
+	}}
+	var err error
+	if p.ID, err = p.Sum(); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// stageTasks leaves what the tasks of a plan would in a directory. The second lost
+// bytes, of which it keeps a copy.
+func stageTasks(t *testing.T, st store.Store, dir string, p *manifest.Plan) (results []*manifest.TaskResult) {
+	t.Helper()
+	write := func(name, text string) manifest.File {
+		if err := st.WriteFile(t.Context(), path.Join(dir, name), []byte(text), true); err != nil {
+			t.Fatal(err)
+		}
+		size, crc, err := store.Sum(t.Context(), st, path.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return manifest.File{Name: name, Bytes: size, CRC32C: crc}
+	}
+	for i := range p.Tasks {
+		text := fmt.Sprintf("task %d of %s", i, p.Request.Inputs[0].Path)
+		r := &manifest.TaskResult{Version: manifest.Version, Plan: p.ID, Task: i, RowsIn: 1}
+		r.Parts = []manifest.Part{{Task: i, Rows: 1, Files: []manifest.File{write(manifest.StagedPart(i, 0, manifest.NewID(), ".trv"), text)}}}
+		if i == 1 {
+			f := write(manifest.StagedQuarantine(manifest.NewID(), 0, "a.avro", 5, 9), "lost")
+			r.Losses = []manifest.Loss{{Input: "a.avro", Start: 5, End: 9, Rows: 1, Quarantine: &f}}
+		}
+		doc, err := r.Encode()
+		if err == nil {
+			err = st.WriteFile(t.Context(), path.Join(dir, manifest.TaskName(i)), doc, true)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		results = append(results, r)
+	}
+	return results
+}
+
+// claim claims the destination.
+func claim(t *testing.T, d *Destination) (*Claim, context.Context) {
+	t.Helper()
+	c, held, err := d.Claim(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c, held
+}
+
+// release gives a claim back.
+func release(t *testing.T, c *Claim, keep bool) {
+	t.Helper()
+	if err := c.Release(t.Context(), keep); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// output makes the destination hold the output of a request.
+func output(t *testing.T, d *Destination, st store.Store, name string) *manifest.Success {
+	t.Helper()
+	c, held := claim(t, d)
+	p := planOf(t, name)
+	r, err := c.Begin(held, p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := c.Publish(held, r, stageTasks(t, st, r.Dir, p), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	release(t, c, false)
+	return s
+}
+
+// names are the names in a directory and below it, with the IDs in them taken
+// out.
+func names(t *testing.T, st store.Store, dir string) string {
+	t.Helper()
+	var all []string
+	var walk func(dir, below string)
+	walk = func(dir, below string) {
+		infos, err := st.List(t.Context(), dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, info := range infos {
+			all = append(all, path.Join(below, info.Name))
+			if info.Dir {
+				walk(info.Path, path.Join(below, info.Name))
+			}
+		}
+	}
+	walk(dir, "")
+	for i := range all {
+		all[i] = ids.ReplaceAllString(all[i], "ID")
+	}
+	slices.Sort(all)
+	return strings.Join(all, " ")
+}
+
+// wantNames requires that the destination holds one output and nothing else.
+func wantNames(t *testing.T, st store.Store, dir string) {
+	t.Helper()
+	const whole = "_SUCCESS _quarantine _quarantine/ID _quarantine/ID/00000-a.avro@5-9 part-00000-0-ID.trv part-00001-0-ID.trv"
+	if got := names(t, st, dir); got != whole {
+		t.Errorf("there are %s", got)
+	}
+}
+
+func wantKind(t *testing.T, err, kind error, text string) {
+	t.Helper()
+	if err == nil || failure.KindOf(err) != kind || !strings.Contains(err.Error(), text) {
+		t.Errorf("got error %v of kind %v, want kind %v and %q", err, failure.KindOf(err), kind, text)
+	}
+}

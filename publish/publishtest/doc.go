@@ -1,0 +1,12 @@
+// Package publishtest explores what runs on one destination can do to each
+// other. Outputs are two small files, given, so that nothing but package publish
+// and the store is at work. Runs are stopped, killed or delayed at each of their
+// calls to the store, and others go on meanwhile, past the time after which they
+// must think the first dead. What it demands:
+//
+//   - a reader that follows _SUCCESS gets one output, whole, or is told why not;
+//   - a finished output is replaced by a later run only;
+//   - afterwards any run completes, and leaves its output and nothing else.
+//
+// The same schedules run on every kind of store.
+package publishtest

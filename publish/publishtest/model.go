@@ -1,0 +1,209 @@
+package publishtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/rowtocol/rowtocol/store"
+)
+
+// Open returns a store, shared with all stores that it returned for the test,
+// and an empty directory on it.
+type Open func(t *testing.T) (st store.Store, dir string)
+
+// pair is two runs that meet.
+type pair struct {
+	before       string // request whose output is there at first; empty for none
+	first, other string
+}
+
+var pairs = []pair{
+	{"", "P", "P"}, {"", "P", "Q"}, {"P", "Q", "Q"}, {"P", "Q", "P"}, {"P", "Q", "R"},
+}
+
+// Pairs runs pairs of troubles: the first run gets into trouble at its n-th call,
+// the other at its m-th; then the first goes on, then the other. One of stride
+// schedules is taken, all with 1.
+func Pairs(t *testing.T, open Open, stride int) {
+	for _, p := range pairs {
+		t.Run(p.before+p.first+p.other, func(t *testing.T) {
+			t.Parallel()
+			all, done := 0, 0
+			for a := range troubles {
+				for b := range troubles {
+					s := schedule{pair: p, a: a, b: b}
+					calls, others := s.measure(t, open)
+					for at := all % stride; at < calls*others && !t.Failed(); at += stride {
+						s.n, s.m, s.patient = 1+at/others, 1+at%others, done%2 == 0
+						s.run(t, open)
+						done++
+					}
+					if t.Failed() {
+						t.Fatalf("in %s", s)
+					}
+					all += calls * others
+				}
+			}
+			t.Logf("%d of %d schedules", done, all)
+		})
+	}
+}
+
+// schedule is one way in which two runs meet.
+type schedule struct {
+	pair
+	a, b    trouble
+	n, m    int
+	patient bool // calls that fail are tried again
+}
+
+// never is a call that no run makes.
+const never = 1 << 30
+
+// measure returns how many calls there are at which each run can get into its
+// trouble. The other's depend on where the first got into its own.
+func (s schedule) measure(t *testing.T, open Open) (calls, others int) {
+	s.n, s.m = never, never
+	calls, others = s.run(t, open)
+	for quarter := range 5 {
+		s.n = max(calls*quarter/4, 1)
+		_, found := s.run(t, open)
+		others = max(others, found)
+	}
+	return calls, others
+}
+
+// run returns how many calls each run made that matter to its trouble.
+func (s schedule) run(t *testing.T, open Open) (calls, others int) {
+	st, dir := open(t)
+	w := newWorld(dir)
+	if s.before != "" {
+		if err := w.convert(t.Context(), st, s.before); err != nil {
+			t.Fatal(err)
+		}
+	}
+	first := w.start(t, st, s.first, s.a, s.n, s.patient)
+	other := w.start(t, st, s.other, s.b, s.m, s.patient)
+	w.finish(t, first)
+	w.finish(t, other)
+	w.settle(t, st)
+	return first.calls, other.calls
+}
+
+// process is a run in a process of its own.
+type process struct {
+	*gate
+	done chan error
+}
+
+// start runs until the trouble comes or the run has ended.
+func (w *world) start(t *testing.T, st store.Store, name string, what trouble, at int, patient bool) process {
+	t.Helper()
+	p := process{newGate(st, what, at), make(chan error, 1)}
+	var seen store.Store = p.gate
+	if patient {
+		seen = store.WithRetry(p.gate, store.Patience{Limit: time.Minute, Sleep: func(context.Context, time.Duration) error { return nil }})
+	}
+	go func() { p.done <- w.convert(t.Context(), seen, name) }()
+	select {
+	case err := <-p.done:
+		p.done <- err
+	case <-p.frozen:
+	}
+	w.mustRead(t, st)
+	return p
+}
+
+// finish wakes a run and waits for its end; then what it still had under way is
+// done.
+func (w *world) finish(t *testing.T, p process) {
+	t.Helper()
+	close(p.wake)
+	if err := <-p.done; !harmless(err) {
+		t.Errorf("a run ended with %v", err)
+	}
+	w.mustRead(t, p.Store)
+	p.land()
+	w.mustRead(t, p.Store)
+}
+
+// Random lets three runs meet, each in some trouble at some call, which go on in
+// some order.
+func Random(t *testing.T, open Open, schedules int) {
+	for seed := range schedules {
+		r := rand.New(rand.NewPCG(uint64(seed), 0))
+		st, dir := open(t)
+		w := newWorld(dir)
+		requests := []string{"P", "Q", "R"}
+		if r.IntN(4) > 0 {
+			if err := w.convert(t.Context(), st, "P"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var runs []process
+		for range 3 {
+			what := trouble(r.IntN(int(troubles)))
+			at := 1 + r.IntN(80)
+			if what != freeze {
+				at = 1 + r.IntN(30)
+			}
+			runs = append(runs, w.start(t, st, requests[r.IntN(3)], what, at, r.IntN(2) == 0))
+			for _, p := range runs {
+				if r.IntN(4) == 0 {
+					p.land()
+				}
+			}
+		}
+		r.Shuffle(len(runs), func(i, j int) { runs[i], runs[j] = runs[j], runs[i] })
+		for _, p := range runs {
+			w.finish(t, p)
+		}
+		w.settle(t, st)
+		if t.Failed() {
+			t.Fatalf("schedule %d", seed)
+		}
+	}
+}
+
+// Readers freezes a reader at each of its calls, and lets outputs be replaced
+// until it goes on.
+func Readers(t *testing.T, open Open) {
+	for _, between := range []string{"Q", "QP", "QRP"} {
+		for n, met := 1, true; met; n++ {
+			st, dir := open(t)
+			w := newWorld(dir)
+			if err := w.convert(t.Context(), st, "P"); err != nil {
+				t.Fatal(err)
+			}
+			g := newGate(st, freeze, n)
+			done := make(chan error, 1)
+			go func() {
+				_, err := w.read(t.Context(), g)
+				done <- err
+			}()
+			select {
+			case err := <-done:
+				done <- err
+			case <-g.frozen:
+				for _, name := range between {
+					if err := w.convert(t.Context(), st, string(name)); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			close(g.wake)
+			if err := <-done; err != nil && !errors.Is(err, errChanging) {
+				t.Errorf("a reader that stopped at call %d, while %s were made: %v", n, between, err)
+			}
+			met = g.met()
+		}
+	}
+}
+
+func (s schedule) String() string {
+	return fmt.Sprintf("%q, then %s (%s at call %d) and %s (%s at call %d), patient: %v", s.before, s.first, s.a, s.n, s.other, s.b, s.m, s.patient)
+}

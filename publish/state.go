@@ -1,0 +1,279 @@
+package publish
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/rowtocol/rowtocol/failure"
+	"github.com/rowtocol/rowtocol/manifest"
+	"github.com/rowtocol/rowtocol/store"
+)
+
+const (
+	lookTries = 10
+	// namedForeign and namedDifferences are how many of each an error lists.
+	namedForeign     = 3
+	namedDifferences = 5
+)
+
+// State is what a destination holds.
+type State struct {
+	// Success is the manifest of the output; nil without one.
+	Success *manifest.Success
+	// Leftovers is set if something waits for a holder to clear it up.
+	Leftovers bool
+
+	path     string
+	damage   string   // why the output is not what its manifest says, or empty
+	foreign  []string // names that are not ours
+	debris   []string // names that are ours, but not of the output
+	pending  bool     // an output waits to be published
+	sequence int64    // of the latest output that is known of
+}
+
+// Look reads the state of the destination. It takes no lock: what a holder
+// changes meanwhile may be seen before or after.
+func (d *Destination) Look(ctx context.Context) (*State, error) {
+	var before string
+	for try := 1; ; try++ {
+		s, err := d.look(ctx)
+		if err != nil {
+			return nil, d.wrap(err)
+		}
+		// An output that is published meanwhile looks damaged, once.
+		now := s.ID() + s.damage
+		if s.damage == "" || now == before || try == lookTries {
+			return s, nil
+		}
+		before = now
+	}
+}
+
+func (d *Destination) look(ctx context.Context) (*State, error) {
+	s := &State{path: d.path}
+	info, err := d.st.Stat(ctx, d.path)
+	if errors.Is(err, store.ErrNotExist) {
+		return s, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if !info.Dir {
+		return nil, failure.New(failure.Usage, "destination %s is a file", d.path)
+	}
+	infos, err := d.st.List(ctx, d.path)
+	if err != nil {
+		return nil, err
+	}
+	var found contents
+	for _, info := range infos {
+		switch {
+		case info.Name == manifest.WorkName && info.Dir && !info.Link:
+			err = d.collect(ctx, info.Path, &found)
+		case info.Name == manifest.SuccessName:
+			err = d.readSuccess(ctx, s)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	s.pending, s.sequence = found.pending(), found.sequence()
+	if s.Success != nil {
+		s.sequence = max(s.sequence, s.Success.Sequence)
+	}
+	return s, d.classify(ctx, s, infos, &found)
+}
+
+// readSuccess reads the manifest. One that does not decode is not ours.
+func (d *Destination) readSuccess(ctx context.Context, s *State) error {
+	info, err := d.entry(ctx, manifest.SuccessName)
+	if errors.Is(err, store.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	//guard: the link's target would be taken for the manifest of what is here
+	if info.Dir || info.Link {
+		s.foreign = append(s.foreign, info.Name+" (no regular file)")
+		return nil
+	}
+	text, err := d.st.ReadFile(ctx, info.Path, manifest.MaxSize)
+	if errors.Is(err, store.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if s.Success, err = manifest.DecodeSuccess(text); err != nil {
+		s.foreign = append(s.foreign, fmt.Sprintf("%s (no manifest of rowtocol: %v)", info.Name, err))
+	}
+	return nil
+}
+
+// classify tells the names in the destination apart: the output's, ours, others'.
+func (d *Destination) classify(ctx context.Context, s *State, infos []store.Info, found *contents) error {
+	expected := make(map[string]manifest.File)
+	if s.Success != nil {
+		for _, f := range s.Success.Files() {
+			expected[f.Name] = f
+		}
+	}
+	ours := found.names()
+	for _, info := range infos {
+		switch file, listed := expected[info.Name]; {
+		case listed:
+			//guard: what another file says would be taken for the output's
+			if info.Link {
+				s.damage = info.Name + " is a link"
+			}
+			if info.Dir || info.Size != file.Bytes {
+				s.damage = fmt.Sprintf("%s has %d bytes, not %d", info.Name, info.Size, file.Bytes)
+			}
+			delete(expected, info.Name)
+		case info.Name == manifest.SuccessName:
+		case info.Name == manifest.LockName:
+			s.Leftovers = true
+		case info.Name == manifest.WorkName && info.Dir && !info.Link:
+			if err := d.leftovers(ctx, s); err != nil {
+				return err
+			}
+		case info.Name == manifest.QuarantineDir && info.Dir && !info.Link:
+			if err := d.classifyCopies(ctx, s, expected, ours); err != nil {
+				return err
+			}
+		case isOurs(info.Name) || ours[info.Name] && !info.Dir:
+			s.debris = append(s.debris, info.Name)
+		case info.Link:
+			s.foreign = append(s.foreign, info.Name+" (a link)")
+		default:
+			s.foreign = append(s.foreign, info.Name)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(expected)) {
+		s.damage = name + " is missing"
+	}
+	s.Leftovers = s.Leftovers || len(s.debris) > 0
+	return nil
+}
+
+// isOurs knows names that nothing but an output, or what was to become one, has.
+func isOurs(name string) bool {
+	_, ok := manifest.OutputID(name)
+	return ok || store.IsTemp(name)
+}
+
+// names are the files of replaced outputs. Those of version 1 do not show by
+// their names alone that they are ours.
+func (c *contents) names() map[string]bool {
+	names := make(map[string]bool)
+	for _, r := range c.retired {
+		for _, f := range r.success.Files() {
+			names[f.Name] = true
+		}
+	}
+	return names
+}
+
+// leftovers finds out whether holders left something.
+func (d *Destination) leftovers(ctx context.Context, s *State) error {
+	infos, err := d.st.List(ctx, d.root())
+	if err != nil && !errors.Is(err, store.ErrNotExist) {
+		return err
+	}
+	s.Leftovers = s.Leftovers || len(infos) == 0 || slices.ContainsFunc(infos, func(i store.Info) bool {
+		return !strings.HasPrefix(i.Name, planPrefix)
+	})
+	return nil
+}
+
+// classifyCopies does what classify does, for the copies of damaged input.
+func (d *Destination) classifyCopies(ctx context.Context, s *State, expected map[string]manifest.File, ours map[string]bool) error {
+	infos, err := d.st.List(ctx, d.in(manifest.QuarantineDir))
+	if err != nil && !errors.Is(err, store.ErrNotExist) {
+		return err
+	}
+	for _, info := range infos {
+		name := manifest.QuarantineDir + "/" + info.Name
+		_, listed := expected[name]
+		switch {
+		case listed: // version 1
+			delete(expected, name)
+		case s.Success != nil && info.Name == s.Success.ID && info.Dir && !info.Link:
+			copies, err := d.st.List(ctx, info.Path)
+			if err != nil && !errors.Is(err, store.ErrNotExist) {
+				return err
+			}
+			for _, c := range copies {
+				delete(expected, name+"/"+c.Name)
+			}
+		case isOurs(name) || ours[name] && !info.Dir:
+			s.debris = append(s.debris, name)
+		default:
+			s.foreign = append(s.foreign, name)
+		}
+	}
+	if len(infos) == 0 {
+		s.debris = append(s.debris, manifest.QuarantineDir)
+	}
+	return nil
+}
+
+// Finished reports whether the destination holds what is asked for, whole, and
+// nothing waits to replace it.
+func (s *State) Finished(r *manifest.Request) bool {
+	return s.Success != nil && s.damage == "" && !s.pending && len(s.Success.Differences(r)) == 0
+}
+
+// Allow is failure.Foreign if the destination must not be filled with what is
+// asked for.
+func (s *State) Allow(r *manifest.Request, overwrite bool) error {
+	//guard: files of others would be taken for ours, or be in the output's way
+	if n := len(s.foreign); n > 0 {
+		return failure.New(failure.Foreign, "destination %s holds what rowtocol did not write: %s; move it away, or choose another destination",
+			s.path, list(s.foreign, namedForeign, ", "))
+	}
+	switch {
+	case s.Success == nil || overwrite || s.pending:
+		return nil // what is pending is considered once it is published
+	case s.damage != "":
+		return failure.New(failure.Foreign, "destination %s holds an output that was changed: %s; --overwrite makes it anew", s.path, s.damage)
+	}
+	differences := s.Success.Differences(r)
+	if len(differences) == 0 {
+		return nil
+	}
+	return failure.New(failure.Foreign, "destination %s holds the output of another request: %s; --overwrite replaces it",
+		s.path, list(differences, namedDifferences, "; "))
+}
+
+// AllowPlan is what Allow is for a plan that was made earlier: it must not
+// replace an output that the destination got since.
+func (s *State) AllowPlan(p *manifest.Plan, overwrite bool) error {
+	//guard: a plan that was left lying would replace newer data
+	if s.Success != nil && !s.pending && s.Success.ID != p.Base && len(s.Success.Differences(&p.Request)) > 0 {
+		return failure.New(failure.Foreign, "destination %s got another output after plan %s was made; make the plan again", s.path, p.ID)
+	}
+	return s.Allow(&p.Request, overwrite)
+}
+
+// ID is that of the output; empty if there is none.
+func (s *State) ID() string {
+	if s.Success == nil {
+		return ""
+	}
+	return s.Success.ID
+}
+
+// list joins the first texts, and says how many more there are.
+func list(texts []string, most int, separator string) string {
+	s := strings.Join(texts[:min(len(texts), most)], separator)
+	if more := len(texts) - most; more > 0 {
+		s += fmt.Sprintf("%sand %d more", separator, more)
+	}
+	return s
+}

@@ -1,0 +1,251 @@
+package publish
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rowtocol/rowtocol/failure"
+	"github.com/rowtocol/rowtocol/manifest"
+	"github.com/rowtocol/rowtocol/store"
+)
+
+// onDisk returns a destination on local disk that holds an output.
+func onDisk(t *testing.T) (*Destination, *manifest.Success) {
+	t.Helper()
+	d := at(store.Local(), filepath.Join(t.TempDir(), "dest"))
+	return d, output(t, d, store.Local(), "P")
+}
+
+func look(t *testing.T, d *Destination) *State {
+	t.Helper()
+	s, err := d.Look(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func TestFinished(t *testing.T) {
+	d, st := inMemory(t)
+	if s := look(t, d); s.Success != nil || s.Leftovers || s.Finished(requestOf("P")) || s.ID() != "" || s.Allow(requestOf("P"), false) != nil {
+		t.Errorf("nothing: %+v", s)
+	}
+	m := output(t, d, st, "P")
+	wantNames(t, st, d.path)
+	s := look(t, d)
+	if !s.Finished(requestOf("P")) || s.Leftovers || s.ID() != m.ID || s.Allow(requestOf("P"), false) != nil {
+		t.Errorf("finished: %+v", s)
+	}
+	if s.Finished(requestOf("Q")) {
+		t.Error("another request is finished, too")
+	}
+	wantKind(t, s.Allow(requestOf("Q"), false), failure.Foreign, "another request: input Q was added; input P was removed; --overwrite replaces it")
+	if err := s.Allow(requestOf("Q"), true); err != nil {
+		t.Error(err)
+	}
+	again := output(t, d, st, "Q")
+	if again.Sequence != m.Sequence+1 {
+		t.Errorf("output %d came after output %d", again.Sequence, m.Sequence)
+	}
+	wantNames(t, st, d.path)
+	old, now := planOf(t, "P"), planOf(t, "R")
+	old.Base, now.Base = m.ID, again.ID
+	s = look(t, d)
+	wantKind(t, s.AllowPlan(old, true), failure.Foreign, "got another output after plan")
+	wantKind(t, s.AllowPlan(now, false), failure.Foreign, "--overwrite")
+	if err := s.AllowPlan(now, true); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestChanged changes an output after it was published.
+func TestChanged(t *testing.T) {
+	for name, change := range map[string]func(file, dir string) error{
+		"is missing":  func(file, _ string) error { return os.Remove(file) },
+		"has 3 bytes": func(file, _ string) error { return os.Truncate(file, 3) },
+		"is a link": func(file, _ string) error {
+			return errors.Join(os.Rename(file, filepath.Join(filepath.Dir(file), "../elsewhere")), os.Symlink("../elsewhere", file))
+		},
+		"@5-9 is missing":   func(_, dir string) error { return os.RemoveAll(dir + "/_quarantine") },
+		"has 0 bytes, not ": func(file, _ string) error { return errors.Join(os.Remove(file), os.Mkdir(file, 0o777)) },
+	} {
+		d, m := onDisk(t)
+		if err := change(d.in(m.Parts[0].Files[0].Name), d.path); err != nil {
+			t.Fatal(err)
+		}
+		s := look(t, d)
+		if s.Finished(requestOf("P")) {
+			t.Errorf("%s: finished", name)
+		}
+		wantKind(t, s.Allow(requestOf("P"), false), failure.Foreign, name)
+		if err := s.Allow(requestOf("P"), true); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestNotOurs puts things into a destination that are not ours: nothing is done,
+// and nothing beside it changes.
+func TestNotOurs(t *testing.T) {
+	write := func(name, text string) func(dir, victim string) error {
+		return func(dir, _ string) error { return os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666) }
+	}
+	link := func(name string) func(dir, victim string) error {
+		return func(dir, victim string) error {
+			return errors.Join(os.RemoveAll(filepath.Join(dir, name)), os.Symlink(victim, filepath.Join(dir, name)))
+		}
+	}
+	for name, tc := range map[string]struct {
+		do   func(dir, victim string) error
+		text string
+	}{
+		"a file":             {write("notes.txt", "mine"), "notes.txt"},
+		"a hidden file":      {write(".notes", "mine"), ".notes"},
+		"Spark's part":       {write("part-00000-8a6bd39c-0000-0000-0000-1f8a9d7e0000-c000.avro", ""), "part-00000-8a6b"},
+		"Spark's _SUCCESS":   {write("_SUCCESS", ""), "_SUCCESS (no manifest"},
+		"a torn _SUCCESS":    {write("_SUCCESS", `{"version": 2, "id"`), "_SUCCESS (no manifest"},
+		"a binary _SUCCESS":  {write("_SUCCESS", "\x00\xff"), "_SUCCESS (no manifest"},
+		"a later _SUCCESS":   {write("_SUCCESS", `{"version": 99}`), "it has 99"},
+		"a way out":          {write("_SUCCESS", `{"version": 2, "id": "00112233445566ff", "parts": [{"files": [{"name": "sub/x"}]}]}`), `"sub/x" is not the name`},
+		"_SUCCESS is a link": {link("_SUCCESS"), "_SUCCESS (no regular file)"},
+		"_SUCCESS is a link to a file": {func(dir, victim string) error {
+			return errors.Join(os.Remove(dir+"/_SUCCESS"), os.Symlink(victim+"/dir/file", dir+"/_SUCCESS"))
+		}, "_SUCCESS (no regular file)"},
+		"_SUCCESS is a directory": {func(dir, _ string) error {
+			return errors.Join(os.Remove(dir+"/_SUCCESS"), os.Mkdir(dir+"/_SUCCESS", 0o777))
+		}, "_SUCCESS (no regular file)"},
+		".rowtocol is a link": {link(".rowtocol"), ".rowtocol (a link)"},
+		".rowtocol is a file": {write(".rowtocol", ""), ".rowtocol"},
+		"_quarantine":         {link("_quarantine"), "_quarantine (a link)"},
+		"a copy":              {func(dir, _ string) error { return os.WriteFile(dir+"/_quarantine/x", nil, 0o666) }, "_quarantine/x"},
+		"four files": {func(dir, victim string) error {
+			return errors.Join(write("a", "")(dir, ""), write("b", "")(dir, ""), write("c", "")(dir, ""), write("d", "")(dir, ""))
+		}, "a, b, c, and 1 more"},
+	} {
+		d, _ := onDisk(t)
+		victim := t.TempDir()
+		if err := errors.Join(os.MkdirAll(victim+"/dir/sub", 0o777), os.WriteFile(victim+"/dir/file", nil, 0o666), tc.do(d.path, victim)); err != nil {
+			t.Fatal(err)
+		}
+		before := names(t, store.Local(), victim) + names(t, store.Local(), d.path)
+		wantKind(t, look(t, d).Allow(requestOf("Q"), true), failure.Foreign, tc.text)
+		c, _, err := d.Claim(t.Context())
+		if err == nil {
+			wantKind(t, c.State().Allow(requestOf("Q"), true), failure.Foreign, tc.text)
+			release(t, c, false)
+		} else if !strings.Contains(name, ".rowtocol") {
+			t.Errorf("%s: %v", name, err)
+		}
+		if after := names(t, store.Local(), victim) + names(t, store.Local(), d.path); after != before {
+			t.Errorf("%s: there were %s\nand are %s", name, before, after)
+		}
+	}
+}
+
+// TestFileInPlace finds a file where the destination is to be.
+func TestFileInPlace(t *testing.T) {
+	d, st := inMemory(t)
+	if err := st.WriteFile(t.Context(), d.path, nil, true); err != nil {
+		t.Fatal(err)
+	}
+	_, err := d.Look(t.Context())
+	wantKind(t, err, failure.Usage, "is a file")
+	if _, _, err := d.Claim(t.Context()); err == nil {
+		t.Error("a file was claimed")
+	}
+	nowhere := at(st, "/none/dest")
+	_, _, err = nowhere.Claim(t.Context())
+	wantKind(t, err, failure.Refused, "its parent directory does not exist")
+}
+
+// TestVersion1 replaces an output of version 1, whose names hold no ID, and one
+// that a program of version 1 was publishing when it was killed.
+func TestVersion1(t *testing.T) {
+	const doc = `{"version": 1, "plan": "0123456789abcdef0123456789abcdef", "format": "trevni", "schema": "", "options": {"format": "trevni"},
+		"inputs": [{"path": "P", "size": 2, "identity": 0, "header_size": 0}],
+		"parts": [{"name": "part-00000.trv", "task": 0, "row_group": 0, "rows": 1, "bytes": 3, "crc32c": 0}],
+		"losses": [{"input": "P", "start": 0, "end": 4, "quarantine": "_quarantine/00000-P@0-4"}], "rows": 1, "bytes": 3}`
+	for _, killed := range []bool{false, true} {
+		dir := filepath.Join(t.TempDir(), "dest")
+		d := at(store.Local(), dir)
+		success := dir + "/_SUCCESS"
+		if killed {
+			success = dir + "/.rowtocol/0123456789abcdef0123456789abcdef/success.json"
+		}
+		err := errors.Join(os.MkdirAll(filepath.Dir(success), 0o777), os.MkdirAll(dir+"/_quarantine", 0o777))
+		for name, text := range map[string]string{
+			success: doc, dir + "/part-00000.trv": "abc", dir + "/_quarantine/00000-P@0-4": "lost", dir + "/._lock.0123456789abcdef.tmp": "",
+		} {
+			err = errors.Join(err, os.WriteFile(name, []byte(text), 0o666))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := look(t, d)
+		if !s.Leftovers {
+			t.Error("nothing is left over")
+		}
+		if !killed {
+			r := requestOf("P")
+			r.Options.FormatOptions = []byte(`{"codec":"","checksum":""}`)
+			if !s.Finished(r) {
+				t.Errorf("an output of version 1 is not finished: %q", s.Success.Differences(r))
+			}
+			wantKind(t, s.Allow(requestOf("Q"), false), failure.Foreign, "another request")
+		}
+		if err := s.Allow(requestOf("Q"), true); err != nil {
+			t.Error(err)
+		}
+		output(t, d, store.Local(), "Q")
+		wantNames(t, store.Local(), dir)
+	}
+}
+
+// TestTidy clears up what a dead holder left of a finished output.
+func TestTidy(t *testing.T) {
+	d, st := inMemory(t)
+	output(t, d, st, "P")
+	err := errors.Join(
+		st.Mkdir(t.Context(), d.root()), st.Mkdir(t.Context(), d.root()+"/0123456789abcdef"), st.Mkdir(t.Context(), d.root()+"/trash-x"),
+		st.WriteFile(t.Context(), d.in("part-00007-0-00112233445566ff.trv"), nil, true),
+		st.Mkdir(t.Context(), d.in("_quarantine/00112233445566ff")),
+	)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !look(t, d).Leftovers {
+		t.Error("there is nothing to clear up")
+	}
+	if err := d.Tidy(t.Context()); err != nil {
+		t.Error(err)
+	}
+	wantNames(t, st, d.path)
+}
+
+// TestInterrupted ends the context at each step of a claim and a publication.
+func TestInterrupted(t *testing.T) {
+	d, st := inMemory(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, _, err := d.Claim(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("claim: %v", err)
+	}
+	c, held := claim(t, d)
+	r, err := c.Begin(held, planOf(t, "P"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Publish(ctx, r, stageTasks(t, st, r.Dir, r.Plan), nil); !errors.Is(err, context.Canceled) {
+		t.Errorf("publish: %v", err)
+	}
+	release(t, c, true)
+	c, _ = claim(t, d)
+	if n := len(c.Runs()); n != 1 {
+		t.Errorf("%d runs can be resumed", n)
+	}
+	release(t, c, false)
+}

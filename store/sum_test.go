@@ -1,0 +1,69 @@
+package store_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"hash/crc32"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"github.com/rowtocol/rowtocol/store"
+	"github.com/rowtocol/rowtocol/store/storetest"
+)
+
+func TestSum(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "f")
+	for _, size := range []int{0, 1, 1 << 20, 3<<20 + 5} {
+		data := bytes.Repeat([]byte("rowtocol!"), size/9+1)[:size]
+		if err := os.WriteFile(path, data, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		n, crc, err := store.Sum(t.Context(), store.Local(), path)
+		if want := crc32.Checksum(data, crc32.MakeTable(crc32.Castagnoli)); err != nil || n != int64(size) || crc != want {
+			t.Errorf("%d bytes with CRC-32C %08x, %v; want %d with %08x", n, crc, err, size, want)
+		}
+	}
+}
+
+// truncating cuts a file when it has been opened.
+type truncating struct{ store.Store }
+
+func (s truncating) Open(ctx context.Context, path string) (store.File, error) {
+	f, err := s.Store.Open(ctx, path)
+	return f, errors.Join(err, os.Truncate(path, 10))
+}
+
+func TestSumFails(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "f")
+	if _, _, err := store.Sum(t.Context(), store.Local(), path); !errors.Is(err, store.ErrNotExist) {
+		t.Errorf("a missing file: %v", err)
+	}
+	if err := os.WriteFile(path, make([]byte, 3<<20), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	failing := storetest.NewFaulty(store.Local(), storetest.Fault{Op: storetest.ReadAt, N: 2, Err: syscall.EIO})
+	if _, _, err := store.Sum(t.Context(), failing, path); !errors.Is(err, syscall.EIO) {
+		t.Errorf("a failing disk: %v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	if _, _, err := store.Sum(ctx, canceling{store.Local(), cancel}, path); !errors.Is(err, context.Canceled) {
+		t.Errorf("canceled: %v", err)
+	}
+	if n, _, err := store.Sum(t.Context(), truncating{store.Local()}, path); err != nil || n != 10 {
+		t.Errorf("a file that became shorter: %d bytes, %v", n, err)
+	}
+}
+
+// canceling cancels a context that it does not obey when a file is opened.
+type canceling struct {
+	store.Store
+	cancel context.CancelFunc
+}
+
+func (s canceling) Open(_ context.Context, path string) (store.File, error) {
+	s.cancel()
+	return s.Store.Open(context.Background(), path)
+}

@@ -1,0 +1,192 @@
+package task
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"strings"
+	"time"
+
+	"github.com/rowtocol/rowtocol/failure"
+	"github.com/rowtocol/rowtocol/format"
+	"github.com/rowtocol/rowtocol/input"
+	"github.com/rowtocol/rowtocol/manifest"
+	"github.com/rowtocol/rowtocol/mapper"
+	"github.com/rowtocol/rowtocol/ocf"
+	"github.com/rowtocol/rowtocol/reducer"
+	"github.com/rowtocol/rowtocol/spill"
+	"github.com/rowtocol/rowtocol/store"
+)
+
+// attempt is one run of a task.
+type attempt struct {
+	*Runner
+	task    *manifest.Task
+	st      store.Store
+	dir     string
+	workers int
+	memory  int64 // bytes, beside the open blocks
+	spaces  *mapper.Workspaces
+	mapped  func() // to be called before the upload of the last row group
+
+	inputs   map[string]int // numbers of the task's inputs, by path
+	parts    []manifest.Part
+	copies   []manifest.File // of damaged ranges, one for each loss
+	reported int64           // bytes
+}
+
+// run runs the task and writes its result. If it fails before that, it removes
+// its files.
+func (a *attempt) run(ctx context.Context) (*manifest.TaskResult, error) {
+	began := time.Now()
+	stats, err := a.convert(ctx)
+	if err != nil {
+		a.removeFiles(ctx)
+		return nil, err
+	}
+	res := &manifest.TaskResult{
+		Version: manifest.Version, Plan: a.plan.ID, Task: a.task.ID, Parts: a.parts, RowsIn: stats.Rows,
+		Losses: a.losses(stats), InvalidUTF8: stats.InvalidUTF8,
+		Made: &manifest.Made{Program: a.options.Program, At: began.UTC(), Seconds: time.Since(began).Seconds()},
+	}
+	doc, err := res.Encode()
+	if err != nil {
+		return nil, err
+	}
+	// From here on the files stay: the result may be there in spite of an error.
+	if err := a.st.WriteFile(ctx, path.Join(a.dir, manifest.TaskName(a.task.ID)), doc, false); err != nil {
+		return nil, fmt.Errorf("write the result of task %d: %w", a.task.ID, err)
+	}
+	a.report(0, a.task.Bytes()-a.reported, 1)
+	return res, nil
+}
+
+// convert makes the files of the task.
+func (a *attempt) convert(ctx context.Context) (mapper.Stats, error) {
+	sources, closeAll, err := a.sources(ctx)
+	defer closeAll()
+	if err != nil {
+		return mapper.Stats{}, err
+	}
+	o := a.plan.Request.Options
+	stats, err := mapper.Run(ctx, sources, mapper.Config{
+		Mapping: a.mapping, Format: a.format, RowGroupSize: o.RowGroupSize, BlockSize: a.plan.BlockSize,
+		MaxInputBlock: o.MaxInputBlock, OnDamage: a.onDamage, MaxLostRows: o.MaxLostRows,
+		Workers: a.workers, Memory: a.memory, BlockMemory: mapper.BlockMemory(a.options.Memory), Workspaces: a.spaces,
+		Spill: a.spill, SpillOptions: spill.Options{Reserve: spillReserve, Memory: spillMemory},
+		Quarantine: func(src mapper.Source, lost ocf.Range) error { return a.quarantine(ctx, src, lost) },
+		Progress: func(rows, bytes int64) {
+			a.reported += bytes
+			a.report(rows, bytes, 0)
+		},
+	}, func(g mapper.RowGroup) error { return a.write(ctx, g) })
+	if errors.Is(err, mapper.ErrMemory) {
+		err = failure.New(failure.Usage, "%w: a block, or a row of another schema, can need three times its size and more, and there are %d MiB",
+			err, a.options.Memory>>20)
+	}
+	return stats, err
+}
+
+// sources opens the pieces of the task. closeAll is to be called in any case.
+func (a *attempt) sources(ctx context.Context) (sources []mapper.Source, closeAll func(), err error) {
+	var files []io.Closer
+	closeAll = func() {
+		for _, f := range files {
+			_ = f.Close() // only read
+		}
+	}
+	a.inputs = make(map[string]int, len(a.task.Pieces))
+	for _, p := range a.task.Pieces {
+		in := a.plan.Request.Inputs[p.Input]
+		a.inputs[in.Path] = p.Input
+		f, err := input.Open(ctx, a.options.Resolve, in)
+		if err != nil {
+			return nil, closeAll, err
+		}
+		files = append(files, f)
+		h, err := ocf.ReadHeader(f, in.Size, in.Path)
+		if err != nil {
+			return nil, closeAll, err
+		}
+		by, err := a.resolutions.Of(in.Path, h.Schema)
+		if err != nil {
+			return nil, closeAll, err
+		}
+		sources = append(sources, mapper.Source{
+			Name: in.Path, R: f, Size: in.Size, Header: h, Range: ocf.Range{Start: p.Start, End: p.End}, Resolution: by,
+		})
+	}
+	return sources, closeAll, nil
+}
+
+// write writes the files of a row group.
+func (a *attempt) write(ctx context.Context, g mapper.RowGroup) (err error) {
+	defer func() { err = errors.Join(err, g.Spill.Close()) }()
+	if !g.More {
+		a.mapped()
+	}
+	a.parts = append(a.parts, manifest.Part{Task: a.task.ID, RowGroup: len(a.parts), Rows: g.Rows})
+	part := &a.parts[len(a.parts)-1]
+	for _, out := range g.Outputs {
+		f, err := a.writeOutput(ctx, part.RowGroup, out, g.Spill)
+		if err != nil {
+			return err
+		}
+		part.Files = append(part.Files, f)
+	}
+	return nil
+}
+
+func (a *attempt) writeOutput(ctx context.Context, rowGroup int, out format.Output, sp *spill.Spill) (manifest.File, error) {
+	//guard: a file would be put into a directory that nobody makes
+	if strings.Contains(out.Suffix, "/") {
+		return manifest.File{}, fmt.Errorf("format %s names an output %q, which is in a directory", a.format.Name(), out.Suffix)
+	}
+	w, err := reducer.Write(ctx, a.st, func() string {
+		return path.Join(a.dir, manifest.StagedPart(a.task.ID, rowGroup, manifest.NewID(), out.Suffix))
+	}, out, sp)
+	return file(w, out.Role), err
+}
+
+// quarantine copies a damaged range.
+func (a *attempt) quarantine(ctx context.Context, src mapper.Source, lost ocf.Range) error {
+	w, err := reducer.Copy(ctx, a.st, func() string {
+		return path.Join(a.dir, manifest.StagedQuarantine(manifest.NewID(), a.inputs[src.Name], src.Name, lost.Start, lost.End))
+	}, io.NewSectionReader(src.R, lost.Start, lost.Len()))
+	if err == nil {
+		a.copies = append(a.copies, file(w, ""))
+	}
+	return err
+}
+
+// file describes a file that was written.
+func file(w reducer.Written, role string) manifest.File {
+	return manifest.File{Name: path.Base(w.Path), Role: role, Bytes: w.Size, CRC32C: w.CRC32C}
+}
+
+// losses describes what was lost.
+func (a *attempt) losses(stats mapper.Stats) (losses []manifest.Loss) {
+	for i, l := range stats.Losses {
+		loss := manifest.Loss{Input: l.Source, Start: l.Range.Start, End: l.Range.End, Rows: l.Rows, Reason: l.Reason}
+		if a.onDamage == mapper.Quarantine {
+			loss.Quarantine = &a.copies[i]
+		}
+		losses = append(losses, loss)
+	}
+	return losses
+}
+
+// removeFiles removes what no result will name. What cannot be removed is left.
+func (a *attempt) removeFiles(ctx context.Context) {
+	clean, cancel := store.Cleanup(ctx)
+	defer cancel()
+	files := a.copies
+	for _, p := range a.parts {
+		files = append(files, p.Files...)
+	}
+	for _, f := range files {
+		_ = a.st.Remove(clean, path.Join(a.dir, f.Name))
+	}
+}

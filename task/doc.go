@@ -1,0 +1,24 @@
+// Package task runs tasks of a plan. A task needs the plan, its number and a
+// directory to leave its work in; it knows no other task, no destination and no
+// lock. So a task may run on any machine, be repeated, and run twice at once.
+//
+//	plan ──Open──► Runner ──Run──► for each task, as many at a time as
+//	                               workers and memory allow:
+//	    pieces of inputs ──mapper──► row groups ──reducer──► DIR/part-00012-0-<id>.trv
+//	                     └──damaged ranges──────reducer──► DIR/quarantine-<id>-00003-a.avro@512-2048
+//	                                          and, last ──► DIR/task-00012.json
+//
+// The files of column data have the same bytes each time, whatever the machine,
+// the workers and the memory. Their names differ, because each file has a name
+// that nothing else ever has. The result is what tells a task's files from those
+// that an interrupted run left; of two runs of a task the later one's result
+// stays, and either names complete files. Finished checks what an earlier run
+// left before it is used.
+//
+// Memory is that of the open column blocks, of the input blocks on their way
+// and of the spill, for each task that maps. A task that only uploads its last
+// row group makes room for another one.
+//
+// Errors have a kind of package failure: a plan that does not fit this machine is
+// Usage, and an input that is damaged, gone or changed is Input.
+package task

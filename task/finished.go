@@ -1,0 +1,74 @@
+package task
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+
+	"github.com/rowtocol/rowtocol/failure"
+	"github.com/rowtocol/rowtocol/manifest"
+	"github.com/rowtocol/rowtocol/store"
+)
+
+// Finished returns the result that an earlier run of a task left in dir, nil if
+// it left none. One that is not sound is failure.Foreign: it is not of this task
+// of this plan, or its files have not the length and the CRC-32C that it says.
+// Every byte of the files is read, because it may have changed since.
+func Finished(ctx context.Context, p *manifest.Plan, number int, st store.Store, dir string) (*manifest.TaskResult, error) {
+	res, err := Result(ctx, p, number, st, dir)
+	if err != nil || res == nil {
+		return nil, err
+	}
+	for _, f := range res.Files() {
+		info, err := st.Stat(ctx, path.Join(dir, f.Name))
+		if err != nil {
+			return nil, unsound(number, err)
+		}
+		//guard: a link would be published, to bytes that anybody may change
+		if info.Link {
+			return nil, altered(number, fmt.Errorf("%s is a link", info.Path))
+		}
+		size, crc, err := store.Sum(ctx, st, path.Join(dir, f.Name))
+		if err != nil {
+			return nil, unsound(number, err)
+		}
+		//guard: bytes would be published that changed since they were written
+		if size != f.Bytes || crc != f.CRC32C {
+			return nil, altered(number, fmt.Errorf("%s has %d bytes with CRC-32C %08x, not %d with %08x",
+				path.Join(dir, f.Name), size, crc, f.Bytes, f.CRC32C))
+		}
+	}
+	return res, nil
+}
+
+// Result reads the result of a task, and does not look at its files. It returns
+// nil if there is none, and failure.Foreign if it is not of this task of this
+// plan.
+func Result(ctx context.Context, p *manifest.Plan, number int, st store.Store, dir string) (*manifest.TaskResult, error) {
+	doc, err := st.ReadFile(ctx, path.Join(dir, manifest.TaskName(number)), manifest.MaxSize)
+	if errors.Is(err, store.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, unsound(number, err)
+	}
+	res, err := manifest.DecodeTaskResult(doc, p.ID, number)
+	if err != nil {
+		return nil, altered(number, err)
+	}
+	return res, nil
+}
+
+// unsound gives an error its kind if it is not about the storage but about what
+// was left there: running the task again mends that.
+func unsound(number int, err error) error {
+	if store.Absent(err) {
+		return altered(number, err)
+	}
+	return err
+}
+
+func altered(number int, err error) error {
+	return failure.As(failure.Foreign, fmt.Errorf("what task %d left is not sound: %w", number, err))
+}

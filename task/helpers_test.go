@@ -1,0 +1,257 @@
+package task
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rowtocol/rowtocol/column"
+	"github.com/rowtocol/rowtocol/failure"
+	"github.com/rowtocol/rowtocol/format"
+	"github.com/rowtocol/rowtocol/input"
+	"github.com/rowtocol/rowtocol/manifest"
+	"github.com/rowtocol/rowtocol/ocf"
+	"github.com/rowtocol/rowtocol/shred"
+	"github.com/rowtocol/rowtocol/store"
+	"github.com/rowtocol/rowtocol/trevni"
+)
+
+const testSchema = `{"type":"record","name":"R","fields":[{"name":"id","type":"long"},{"name":"s","type":"string"}]}`
+
+// avro returns an Avro file of blocks of 100 rows each, uncompressed.
+func avro(t testing.TB, schema string, blocks ...string) []byte {
+	t.Helper()
+	var file bytes.Buffer
+	w, err := ocf.NewWriter(&file, schema, "null", [16]byte{1, 2, 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, rows := range blocks {
+		if err := w.AppendBlock(100, []byte(rows)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return file.Bytes()
+}
+
+// inputBlocks returns the rows of the blocks of an input of testSchema.
+func inputBlocks(name string, n int) (blocks []string) {
+	r := rand.New(rand.NewPCG(uint64(name[0]), 0))
+	for b := range n {
+		var rows []byte
+		for i := range 100 {
+			rows = binary.AppendVarint(rows, int64(b*100+i))
+			rows = binary.AppendVarint(rows, 16)
+			rows = fmt.Appendf(rows, "%016x", r.Uint64())
+		}
+		blocks = append(blocks, string(rows))
+	}
+	return blocks
+}
+
+// writeInput writes an Avro file of testSchema and returns its path and rows.
+func writeInput(t testing.TB, dir, name string, blocks int) (path, rows string) {
+	t.Helper()
+	path, data := filepath.Join(dir, name), inputBlocks(name, blocks)
+	if err := os.WriteFile(path, avro(t, testSchema, data...), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	return path, strings.Join(data, "")
+}
+
+// damageBlock overwrites the first row of the block that begins after the middle
+// of a file.
+func damageBlock(t testing.TB, file string) {
+	t.Helper()
+	b, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sync := len(b)/2 + bytes.Index(b[len(b)/2:], []byte{1, 2, 3, 0, 0, 0})
+	copy(b[sync+16+4:], bytes.Repeat([]byte{0xff}, 10))
+	if err := os.WriteFile(file, b, 0o666); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// newPlan makes a plan of tasks of at most split bytes of one input each, for
+// inputs on local disk that have the first one's schema.
+func newPlan(t testing.TB, split int64, inputs ...string) *manifest.Plan {
+	t.Helper()
+	return newPlanOn(t, nil, split, inputs...)
+}
+
+func newPlanOn(t testing.TB, resolve input.Resolve, split int64, inputs ...string) *manifest.Plan {
+	t.Helper()
+	p := &manifest.Plan{
+		Version: manifest.Version, Dest: "/out", Columns: 2, BlockSize: 4 << 10, SplitSize: split, Ratio: 1,
+		Request: manifest.Request{Options: manifest.Options{
+			Format: "trevni", RowGroupSize: 1 << 20, OnDamage: "fail", MaxInputBlock: 1 << 20, MaxLostRows: -1,
+		}},
+	}
+	for i, name := range inputs {
+		in, h, err := input.Describe(t.Context(), resolve, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if i == 0 {
+			p.Schema = h.Schema
+		}
+		p.Request.Inputs = append(p.Request.Inputs, in)
+		for start := int64(0); start < in.Size; start += split {
+			p.Tasks = append(p.Tasks, manifest.Task{
+				ID: len(p.Tasks), Pieces: []manifest.Piece{{Input: i, Start: start, End: min(start+split, in.Size)}},
+			})
+		}
+	}
+	seal(t, p)
+	return p
+}
+
+// resolveTo makes a plan's rows those of a reader's schema.
+func resolveTo(t testing.TB, p *manifest.Plan, schema string, columns int) {
+	t.Helper()
+	p.Schema, p.Request.Schema, p.Columns = schema, schema, columns
+	seal(t, p)
+}
+
+// oneTask puts all pieces into one task.
+func oneTask(t testing.TB, p *manifest.Plan) {
+	t.Helper()
+	for _, other := range p.Tasks[1:] {
+		p.Tasks[0].Pieces = append(p.Tasks[0].Pieces, other.Pieces...)
+	}
+	p.Tasks = p.Tasks[:1]
+	seal(t, p)
+}
+
+// seal gives a plan its ID, as far as it can be decoded again.
+func seal(t testing.TB, p *manifest.Plan) {
+	t.Helper()
+	var err error
+	if p.ID, err = p.Sum(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// options are for a Runner that works on local disk.
+func options(t testing.TB) Options {
+	return Options{
+		Workers: 2, Memory: 128 << 20, TempDir: t.TempDir(), Program: "test",
+		NewFormat: func(manifest.Options) (format.Format, error) {
+			return trevni.NewFormat(trevni.Options{Codec: "null"}), nil
+		},
+	}
+}
+
+func open(t testing.TB, p *manifest.Plan, o Options) *Runner {
+	t.Helper()
+	r, err := Open(p, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return r
+}
+
+// all are the numbers of a plan's tasks.
+func all(p *manifest.Plan) (numbers []int) {
+	for i := range p.Tasks {
+		numbers = append(numbers, i)
+	}
+	return numbers
+}
+
+// run runs all tasks of a plan in a new directory on local disk.
+func run(t testing.TB, p *manifest.Plan, o Options) (dir string, results []*manifest.TaskResult, err error) {
+	t.Helper()
+	dir = t.TempDir()
+	results, err = open(t, p, o).Run(t.Context(), store.Local(), dir, all(p))
+	return dir, results, err
+}
+
+func mustRun(t testing.TB, p *manifest.Plan, o Options) (dir string, results []*manifest.TaskResult) {
+	t.Helper()
+	dir, results, err := run(t, p, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir, results
+}
+
+// names lists a directory on local disk.
+func names(t testing.TB, dir string) (names []string) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return names
+}
+
+// rows returns the rows of the results, end to end.
+func rows(t testing.TB, st store.Store, dir string, results []*manifest.TaskResult) string {
+	t.Helper()
+	var all []byte
+	for _, res := range results {
+		for _, p := range res.Parts {
+			all = appendRows(t, st, filepath.Join(dir, p.Files[0].Name), p.Rows, all)
+		}
+	}
+	return string(all)
+}
+
+func appendRows(t testing.TB, st store.Store, path string, n int64, all []byte) []byte {
+	t.Helper()
+	file, err := st.Open(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = file.Close() }()
+	f, err := trevni.Open(file, file.Size(), path)
+	if err != nil || f.RowCount() != n {
+		t.Fatalf("%s: it has not %d rows, %v", path, n, err)
+	}
+	schema, err := shred.ParseSchema(f.Schema())
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := shred.Map(schema, shred.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	readers := make([]*column.Reader, len(m.Columns))
+	for i := range readers {
+		c, err := f.Cursor(i)
+		if err != nil {
+			t.Fatal(err)
+		}
+		readers[i] = c.Reader
+	}
+	assembler := shred.NewAssembler(m, readers)
+	for range n {
+		if all, err = assembler.Row(all); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return all
+}
+
+func wantKind(t testing.TB, err, kind error, text string) {
+	t.Helper()
+	if err == nil || failure.KindOf(err) != kind || !strings.Contains(err.Error(), text) {
+		t.Errorf("got error %v of kind %v, want kind %v and %q", err, failure.KindOf(err), kind, text)
+	}
+}
