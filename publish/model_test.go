@@ -19,14 +19,14 @@ func memory(t *testing.T) (store.Store, string) {
 }
 
 func TestPairs(t *testing.T) {
-	stride := soak.Rounds(23, 1)
+	stride := soak.Rounds(101, 1)
 	if testing.Short() {
-		stride = 61
+		stride = 151
 	}
 	publishtest.Pairs(t, memory, stride)
 }
 
-func TestThree(t *testing.T) { publishtest.Random(t, memory, soak.Rounds(300, 30000)) }
+func TestThree(t *testing.T) { publishtest.Random(t, memory, soak.Rounds(100, 30000)) }
 
 func TestReaders(t *testing.T) { publishtest.Readers(t, memory) }
 

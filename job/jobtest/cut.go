@@ -25,8 +25,10 @@ func PowerCuts(t *testing.T) {
 			for seed, decided := uint64(0), 1; decided > 0 && seed < cutSeeds(); seed++ {
 				stopped, decided = c.once(t, n, seed)
 			}
-			c.twice(t, n, 1+n*7%60, uint64(n))
-			c.killThenCut(t, n)
+			if n%3 == 0 || soak.Full() {
+				c.twice(t, n, 1+n*7%60, uint64(n))
+				c.killThenCut(t, n)
+			}
 		}
 	}
 }
