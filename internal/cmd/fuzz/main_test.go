@@ -92,3 +92,18 @@ func TestCheckTime(t *testing.T) {
 		}
 	}
 }
+
+func TestTimeUp(t *testing.T) {
+	const end = "fuzz: elapsed: 2s, execs: 309 (148/sec)\n--- FAIL: FuzzX (2.10s)\n    context deadline exceeded\nFAIL\n"
+	for out, want := range map[string]bool{
+		end:    true,
+		"PASS": false,
+		"--- FAIL: FuzzX (2.10s)\n    --- FAIL: FuzzX (0.00s)\n        x_test.go:3: context deadline exceeded\nFAIL\n":                               false,
+		"--- FAIL: FuzzX (2.10s)\n    fuzzing process hung or terminated unexpectedly: exit status 2\n    Failing input written to testdata\nFAIL\n": false,
+		end + "    Failing input written to testdata/fuzz/FuzzX/1\n":                                                                                 false,
+	} {
+		if got := timeUp([]byte(out)); got != want {
+			t.Errorf("%q: %v", out, got)
+		}
+	}
+}
