@@ -96,7 +96,7 @@ func (c *commitment) work(ctx context.Context) error {
 		return err
 	}
 	//guard: tasks would lose more rows together than are allowed
-	if err := checkLost(c.plan, checked); err != nil {
+	if err := task.CheckLost(c.plan, lostRows(checked)); err != nil {
 		return err
 	}
 	//guard: an output would be published of inputs that changed meanwhile
@@ -111,13 +111,7 @@ func (c *commitment) work(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	c.out.Manifest, err = c.claim.Publish(ctx, run, results, publish.Made(c.Program, c.began))
-	if err != nil {
-		return err
-	}
-	c.out.Plan = c.plan
-	c.out.warnOfText()
-	return nil
+	return c.out.publish(ctx, c.claim, run, results, manifest.MadeNow(c.Program, c.began))
 }
 
 // take returns the run of the tasks' work. A plan without inputs has no tasks,
@@ -148,31 +142,18 @@ func (c *commitment) check(ctx context.Context, dir string, before []*manifest.T
 	if err != nil {
 		return nil, err
 	}
-	var missing []string
-	for i, res := range results {
-		if res == nil {
-			missing = append(missing, fmt.Sprint(i))
-		}
-	}
+	left := missing(results)
 	//guard: an output would be published without the rows of some tasks
-	if n := len(missing); n > 0 {
+	if n := len(left); n > 0 {
 		more := ""
 		if n > namedTasks {
-			missing, more = missing[:namedTasks], fmt.Sprintf(" and %d more", n-namedTasks)
+			left, more = left[:namedTasks], fmt.Sprintf(" and %d more", n-namedTasks)
 		}
-		return nil, failure.New(failure.Storage, "%d of %d tasks of plan %s are not done: %s%s", n, len(results), c.plan.ID, strings.Join(missing, ", "), more)
+		named := make([]string, len(left))
+		for i, number := range left {
+			named[i] = fmt.Sprint(number)
+		}
+		return nil, failure.New(failure.Storage, "%d of %d tasks of plan %s are not done: %s%s", n, len(results), c.plan.ID, strings.Join(named, ", "), more)
 	}
 	return results, nil
-}
-
-// checkLost holds all tasks together to the limit that each of them was held to.
-func checkLost(p *manifest.Plan, results []*manifest.TaskResult) error {
-	var lost int64
-	for _, res := range results {
-		lost += res.LostRows()
-	}
-	if limit := p.Request.Options.MaxLostRows; limit >= 0 && lost > limit {
-		return failure.New(failure.Input, "%d rows were lost to damage, more than the %d allowed", lost, limit)
-	}
-	return nil
 }

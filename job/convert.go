@@ -9,7 +9,6 @@ import (
 
 	"github.com/rowtocol/rowtocol/failure"
 	"github.com/rowtocol/rowtocol/input"
-	"github.com/rowtocol/rowtocol/internal/parallel"
 	"github.com/rowtocol/rowtocol/manifest"
 	"github.com/rowtocol/rowtocol/plan"
 	"github.com/rowtocol/rowtocol/publish"
@@ -17,9 +16,6 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 	"github.com/rowtocol/rowtocol/task"
 )
-
-// checkers is how many tasks' files are read at a time to check them.
-const checkers = 4
 
 // Convert plans a conversion, runs its tasks and publishes their files. It
 // resumes what an earlier run of the same request left, and does nothing if the
@@ -151,13 +147,7 @@ func (c *conversion) work(ctx context.Context, claim *publish.Claim) error {
 	if err := input.Check(ctx, c.Resolve, c.plan.Request.Inputs); err != nil {
 		return err
 	}
-	c.out.Manifest, err = claim.Publish(ctx, run, results, publish.Made(c.Program, c.began))
-	if err != nil {
-		return err
-	}
-	c.out.Plan = c.plan
-	c.out.warnOfText()
-	return nil
+	return c.out.publish(ctx, claim, run, results, manifest.MadeNow(c.Program, c.began))
 }
 
 // resume returns the unfinished run of the same request, whose plan it goes on
@@ -188,35 +178,27 @@ func (c *conversion) resume(ctx context.Context, claim *publish.Claim) (*publish
 
 // results runs the tasks that have no sound result yet, and returns those of all.
 func (c *conversion) results(ctx context.Context, run *publish.Run) ([]*manifest.TaskResult, error) {
-	results := make([]*manifest.TaskResult, len(c.plan.Tasks))
-	err := parallel.Do(ctx, len(results), checkers, func(ctx context.Context, i int) error {
-		res, err := task.Finished(ctx, c.plan, i, c.st, run.Dir)
-		if errors.Is(err, failure.Foreign) {
-			return nil // the task is run again
-		}
-		results[i] = res
-		return err
-	})
+	numbers := make([]int, len(c.plan.Tasks))
+	for i := range numbers {
+		numbers[i] = i
+	}
+	results, err := finishedTasks(ctx, c.plan, numbers, c.st, run.Dir)
 	if err != nil {
 		return nil, err
 	}
 	progress := Progress{TotalTasks: len(results)}
-	var lost int64
-	var left []int
 	for i := range c.plan.Tasks {
 		bytes := c.plan.Tasks[i].Bytes()
 		progress.TotalBytes += bytes
-		if results[i] == nil {
-			left = append(left, i)
-			continue
+		if results[i] != nil {
+			progress.Tasks++
+			progress.Bytes += bytes
 		}
-		lost += results[i].LostRows()
-		progress.Tasks++
-		progress.Bytes += bytes
 	}
 	c.out.Resumed = progress.Tasks
 	c.staged = progress.Tasks > 0
-	made, err := c.runTasks(ctx, run, left, lost, progress)
+	left := missing(results)
+	made, err := c.runTasks(ctx, run, left, lostRows(results), progress)
 	for i, res := range made {
 		results[left[i]] = res
 		c.staged = c.staged || res != nil
@@ -240,11 +222,4 @@ func (c *conversion) runTasks(ctx context.Context, run *publish.Run, numbers []i
 	}
 	defer func() { err = errors.Join(err, tasks.Close()) }()
 	return tasks.Run(ctx, c.st, run.Dir, numbers)
-}
-
-// warnOfText warns of strings that are no text.
-func (o *Outcome) warnOfText() {
-	if n := o.Manifest.InvalidUTF8; n > 0 {
-		o.Warnings = append(o.Warnings, fmt.Sprintf("%d strings are not valid UTF-8 and were copied as they are; other readers may replace or refuse them", n))
-	}
 }

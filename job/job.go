@@ -2,6 +2,8 @@ package job
 
 import (
 	"cmp"
+	"context"
+	"fmt"
 
 	"github.com/rowtocol/rowtocol/failure"
 	"github.com/rowtocol/rowtocol/format"
@@ -94,6 +96,18 @@ type Outcome struct {
 func (o *Outcome) nothing(m *manifest.Success) (*Outcome, error) {
 	o.Nothing, o.Manifest = true, m
 	return o, losses(m)
+}
+
+// publish makes the files of a run the output.
+func (o *Outcome) publish(ctx context.Context, c *publish.Claim, r *publish.Run, results []*manifest.TaskResult, made *manifest.Made) (err error) {
+	if o.Manifest, err = c.Publish(ctx, r, results, made); err != nil {
+		return err
+	}
+	o.Plan = r.Plan
+	if n := o.Manifest.InvalidUTF8; n > 0 {
+		o.Warnings = append(o.Warnings, fmt.Sprintf("%d strings are not valid UTF-8 and were copied as they are; other readers may replace or refuse them", n))
+	}
+	return nil
 }
 
 // losses is the error of an output that lacks some of its input.

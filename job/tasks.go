@@ -6,11 +6,15 @@ import (
 
 	"github.com/rowtocol/rowtocol/failure"
 	"github.com/rowtocol/rowtocol/input"
+	"github.com/rowtocol/rowtocol/internal/parallel"
 	"github.com/rowtocol/rowtocol/manifest"
 	"github.com/rowtocol/rowtocol/publish"
 	"github.com/rowtocol/rowtocol/store"
 	"github.com/rowtocol/rowtocol/task"
 )
+
+// checkers is how many tasks' files are read at a time to check them.
+const checkers = 4
 
 // RunTasks runs tasks of a plan, by their numbers, and leaves their files and
 // results where Commit finds them. A task that is done already is not run again;
@@ -48,18 +52,13 @@ func runTasks(ctx context.Context, p *manifest.Plan, o Options, numbers []int) (
 	if err != nil {
 		return nil, 0, err
 	}
-	results = make([]*manifest.TaskResult, len(numbers))
-	var left, places []int
-	for i, n := range numbers {
-		if n >= 0 && n < len(p.Tasks) {
-			results[i], err = task.Finished(ctx, p, n, place.Store, dir)
-			if err != nil && !errors.Is(err, failure.Foreign) {
-				return nil, 0, err
-			}
-		}
-		if results[i] == nil {
-			left, places = append(left, n), append(places, i)
-		}
+	if results, err = finishedTasks(ctx, p, numbers, place.Store, dir); err != nil {
+		return nil, 0, err
+	}
+	places := missing(results)
+	left := make([]int, len(places))
+	for i, at := range places {
+		left[i] = numbers[at]
 	}
 	made, err := tasks.Run(ctx, place.Store, dir, left)
 	if err != nil && gone(ctx, place.Store, dir) {
@@ -69,6 +68,44 @@ func runTasks(ctx context.Context, p *manifest.Plan, o Options, numbers []int) (
 		results[places[i]] = res
 	}
 	return results, len(numbers) - len(left), err
+}
+
+// finishedTasks returns the results that tasks, by their numbers, left in a
+// directory; nil for a task that is to be run, because it left none, or none that
+// is sound, or is not the plan's.
+func finishedTasks(ctx context.Context, p *manifest.Plan, numbers []int, st store.Store, dir string) ([]*manifest.TaskResult, error) {
+	results := make([]*manifest.TaskResult, len(numbers))
+	return results, parallel.Do(ctx, len(numbers), checkers, func(ctx context.Context, i int) error {
+		if numbers[i] < 0 || numbers[i] >= len(p.Tasks) {
+			return nil
+		}
+		res, err := task.Finished(ctx, p, numbers[i], st, dir)
+		if errors.Is(err, failure.Foreign) {
+			return nil
+		}
+		results[i] = res
+		return err
+	})
+}
+
+// missing returns the places in which there is no result.
+func missing(results []*manifest.TaskResult) (places []int) {
+	for i, res := range results {
+		if res == nil {
+			places = append(places, i)
+		}
+	}
+	return places
+}
+
+// lostRows is the number of rows that tasks lost to damage.
+func lostRows(results []*manifest.TaskResult) (n int64) {
+	for _, res := range results {
+		if res != nil {
+			n += res.LostRows()
+		}
+	}
+	return n
 }
 
 // gone reports whether a directory is not there any more.

@@ -29,6 +29,12 @@ type Made struct {
 	Seconds float64   `json:"seconds,omitempty"` // that the work took
 }
 
+// MadeNow says that a program made something just now, in the time since it
+// began.
+func MadeNow(program string, began time.Time) *Made {
+	return &Made{Program: program, At: time.Now().UTC(), Seconds: time.Since(began).Round(time.Millisecond).Seconds()}
+}
+
 // encode writes indented JSON, readable by people, with a newline at its end.
 // Struct fields keep their order and map keys are sorted, so equal documents
 // have equal bytes.

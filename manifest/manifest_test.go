@@ -388,7 +388,12 @@ func TestNames(t *testing.T) {
 			t.Errorf("%q: %q, %v", name, id, ok)
 		}
 	}
-	if a, b := NewID(), NewID(); a == b || !isID(a) {
+	for name, want := range map[string]int{TaskName(0): 0, TaskName(123456): 123456, "task-x.json": -1, PlanName: -1} {
+		if n, ok := TaskNumber(name); ok != (want >= 0) || ok && n != want {
+			t.Errorf("%s is of task %d, %v", name, n, ok)
+		}
+	}
+	if a, b := NewID(), NewID(); a == b || !IsID(a) {
 		t.Errorf("IDs %s, %s", a, b)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path"
 	"regexp"
+	"strconv"
 	"strings"
 )
 
@@ -43,10 +44,19 @@ func NewID() string {
 
 var idPattern = regexp.MustCompile(`^[0-9a-f]{16}$`)
 
-func isID(s string) bool { return idPattern.MatchString(s) }
+// IsID reports whether s is an ID as NewID makes them.
+func IsID(s string) bool { return idPattern.MatchString(s) }
 
 // TaskName names the result of a task.
 func TaskName(task int) string { return fmt.Sprintf("task-%05d.json", task) }
+
+// TaskNumber returns the number of the task whose result has a name; ok is false
+// for other names.
+func TaskNumber(name string) (task int, ok bool) {
+	number, ok := strings.CutPrefix(strings.TrimSuffix(name, ".json"), "task-")
+	task, err := strconv.Atoi(number)
+	return task, ok && err == nil
+}
 
 // StagedPart names a file of a row group that an attempt at a task makes. suffix
 // is the format's.
@@ -86,7 +96,7 @@ func isStagedPart(name string, task, rowGroup int) bool {
 
 func isStagedQuarantine(name string) bool {
 	rest, ok := strings.CutPrefix(name, stagedQuarantine)
-	return ok && len(rest) > idLength && isID(rest[:idLength]) && rest[idLength] == '-' && quarantinePattern.MatchString(rest[idLength+1:])
+	return ok && len(rest) > idLength && IsID(rest[:idLength]) && rest[idLength] == '-' && quarantinePattern.MatchString(rest[idLength+1:])
 }
 
 // isPublished reports whether name is a name of a file of the output id.
@@ -106,5 +116,5 @@ func OutputID(name string) (id string, ok bool) {
 		return m[3], true
 	}
 	rest, found := strings.CutPrefix(name, QuarantineDir+"/")
-	return rest, found && isID(rest)
+	return rest, found && IsID(rest)
 }

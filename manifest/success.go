@@ -91,7 +91,7 @@ func DecodeSuccess(b []byte) (*Success, error) {
 		return nil, err
 	}
 	//guard: a document could be taken for that of any output
-	if !isID(s.ID) {
+	if !IsID(s.ID) {
 		return nil, fmt.Errorf("_SUCCESS: %q is not the ID of an output", s.ID)
 	}
 	for _, f := range s.Files() {

@@ -25,11 +25,9 @@ type Claim struct {
 	state *State
 	// inherits is set once there may be something in dir that was another's.
 	inherits bool
-	// published is set once what this claim made is the output.
-	published bool
-	held      context.Context // ends when the claim is lost
-	cancel    context.CancelCauseFunc
-	heart     sync.WaitGroup
+	held     context.Context // ends when the claim is lost
+	cancel   context.CancelCauseFunc
+	heart    sync.WaitGroup
 
 	mu   sync.Mutex
 	last int // number that a name was made with
@@ -190,14 +188,6 @@ func (c *Claim) fence(ctx context.Context) error {
 	return nil
 }
 
-// wrap names the destination that an error is about, unless it does.
-func (d *Destination) wrap(err error) error {
-	if err == nil || failure.Given(err) {
-		return err
-	}
-	return fmt.Errorf("destination %s: %w", d.path, err)
-}
-
 // move is how everything in a destination changes: a look at the lock, and a
 // rename with one end in the claim's own directory.
 func (c *Claim) move(ctx context.Context, from, to string) error {
@@ -223,7 +213,7 @@ func (c *Claim) takeUp(ctx context.Context) error {
 	}
 	for _, r := range found.runs {
 		//guard: tasks that run elsewhere would lose their work
-		if strings.HasPrefix(path.Base(r.Dir), planPrefix) && len(r.pending) == 0 {
+		if r.fromElsewhere() {
 			if err := c.giveBack(ctx, r.Dir); err != nil {
 				return err
 			}
@@ -316,21 +306,18 @@ func (c *Claim) Release(ctx context.Context, keep bool) error {
 		return nil // others have what was the claim's, and clear it up
 	}
 	err = errors.Join(err, released)
-	if !keep && err == nil && !c.publishing() {
+	if !keep && err == nil && !c.found.pending() {
 		err = c.remove(ctx, c.dir)
 	}
 	c.removeEmpty(ctx)
 	return err
 }
 
-// publishing reports whether an output waits to be published.
-func (c *Claim) publishing() bool { return c.found.pending() && !c.published }
-
 // giveBackTaken puts back what tasks left that ran elsewhere, unless it is
 // published.
 func (c *Claim) giveBackTaken(ctx context.Context) error {
 	for _, r := range c.found.runs {
-		if strings.HasPrefix(path.Base(r.Dir), planPrefix) && len(r.pending) == 0 {
+		if r.fromElsewhere() {
 			if err := c.giveBack(ctx, r.Dir); err != nil {
 				return err
 			}
@@ -369,8 +356,13 @@ func (c *Claim) newDir(ctx context.Context, what string) (string, error) {
 
 // Discard removes a run.
 func (c *Claim) Discard(ctx context.Context, r *Run) error {
-	c.found.runs = slices.DeleteFunc(c.found.runs, func(other *Run) bool { return other == r })
+	c.forget(r)
 	return c.remove(ctx, r.Dir)
+}
+
+// forget leaves a run that is done to whoever removes the claim's directory.
+func (c *Claim) forget(r *Run) {
+	c.found.runs = slices.DeleteFunc(c.found.runs, func(other *Run) bool { return other == r })
 }
 
 // Take takes the work of tasks that ran elsewhere into the claim's own

@@ -3,6 +3,7 @@ package publish
 import (
 	"context"
 	"errors"
+	"path"
 	"strings"
 
 	"github.com/rowtocol/rowtocol/manifest"
@@ -17,6 +18,12 @@ type Run struct {
 	Plan *manifest.Plan
 
 	pending []*record
+}
+
+// fromElsewhere reports whether a run is the work of tasks that ran elsewhere,
+// and no output of it waits to be published.
+func (r *Run) fromElsewhere() bool {
+	return strings.HasPrefix(path.Base(r.Dir), planPrefix) && len(r.pending) == 0
 }
 
 // record is a manifest that is not, or not any more, a _SUCCESS.

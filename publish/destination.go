@@ -77,6 +77,14 @@ func (d *Destination) root() string { return path.Join(d.path, manifest.WorkName
 
 func (d *Destination) in(name string) string { return path.Join(d.path, name) }
 
+// wrap names the destination that an error is about, unless it does.
+func (d *Destination) wrap(err error) error {
+	if err == nil || failure.Given(err) {
+		return err
+	}
+	return fmt.Errorf("destination %s: %w", d.path, err)
+}
+
 // StagingPath is the directory in which tasks of a plan that run elsewhere leave
 // their work. No run looks into it but the one that commits the plan.
 func (d *Destination) StagingPath(planID string) string {

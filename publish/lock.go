@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"path"
-	"regexp"
 	"strings"
 	"time"
 
@@ -48,10 +47,6 @@ type holder struct {
 	Scope string    `json:"scope,omitempty"` // where PID has a meaning; see processScope
 	Since time.Time `json:"since"`           // for people
 }
-
-// isID knows the names of holders' directories: what a lock says is joined to a
-// path only if it is one.
-var isID = regexp.MustCompile(`^[0-9a-f]{16}$`).MatchString
 
 func (h *holder) String() string {
 	if h.ID == "" {
@@ -139,7 +134,7 @@ func (d *Destination) sight(ctx context.Context) (*sighting, error) {
 	}
 	s.signs += string(text)
 	//guard: a lock could lead to a directory elsewhere
-	if json.Unmarshal(text, &s.holder) != nil || !isID(s.holder.ID) {
+	if json.Unmarshal(text, &s.holder) != nil || !manifest.IsID(s.holder.ID) {
 		s.holder = holder{}
 		return s, nil
 	}

@@ -7,9 +7,7 @@ import (
 	"fmt"
 	"path"
 	"slices"
-	"strconv"
 	"strings"
-	"time"
 
 	"github.com/rowtocol/rowtocol/failure"
 	"github.com/rowtocol/rowtocol/internal/parallel"
@@ -50,7 +48,7 @@ func (c *Claim) Publish(ctx context.Context, r *Run, results []*manifest.TaskRes
 	if err := c.carryOut(ctx, r, s, staged); err != nil {
 		return nil, err
 	}
-	c.published = true
+	c.forget(r)
 	return s, nil
 }
 
@@ -310,9 +308,8 @@ func (c *Claim) staged(ctx context.Context, r *Run, s *manifest.Success) (map[st
 	}
 	staged := make(map[string]string)
 	for _, info := range infos {
-		number, isTask := strings.CutPrefix(strings.TrimSuffix(info.Name, ".json"), "task-")
-		task, err := strconv.Atoi(number)
-		if !isTask || err != nil || info.Dir || info.Link {
+		task, ok := manifest.TaskNumber(info.Name)
+		if !ok || info.Dir || info.Link {
 			continue
 		}
 		text, err := c.readDocument(ctx, info.Path)
@@ -356,9 +353,4 @@ func (c *Claim) whole(ctx context.Context, r *Run, s *manifest.Success, staged m
 		return nil
 	})
 	return err == nil && !slices.Contains(sound, false), err
-}
-
-// Made says how a run's output came about.
-func Made(program string, began time.Time) *manifest.Made {
-	return &manifest.Made{Program: program, At: time.Now().UTC(), Seconds: time.Since(began).Round(time.Millisecond).Seconds()}
 }

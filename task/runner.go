@@ -156,15 +156,20 @@ func (r *Runner) report(rows, bytes int64, tasks int) {
 	}
 }
 
-// countLost adds to the lost rows and holds all tasks to the limit that each of them
-// is held to.
+// countLost adds to the lost rows and holds all tasks to the plan's limit.
 func (r *Runner) countLost(rows int64) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.lost += rows
+	return CheckLost(r.plan, r.lost)
+}
+
+// CheckLost holds what all tasks of a plan lost together to the limit that each
+// of them is held to.
+func CheckLost(p *manifest.Plan, lost int64) error {
 	//guard: a job would lose more rows than are allowed, if no task alone does
-	if limit := r.plan.Request.Options.MaxLostRows; limit >= 0 && r.lost > limit {
-		return failure.New(failure.Input, "%d rows were lost to damage, more than the %d allowed", r.lost, limit)
+	if limit := p.Request.Options.MaxLostRows; limit >= 0 && lost > limit {
+		return failure.New(failure.Input, "%d rows were lost to damage, more than the %d allowed", lost, limit)
 	}
 	return nil
 }
