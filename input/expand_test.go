@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/rowtocol/rowtocol/failure"
+	"github.com/rowtocol/rowtocol/failure/failuretest"
 	"github.com/rowtocol/rowtocol/store"
 )
 
@@ -68,12 +69,12 @@ func TestExpandRefuses(t *testing.T) {
 	} {
 		dest := store.Location{Store: store.Local(), Path: dir + tc.dest}
 		_, err := Expand(t.Context(), nil, []string{dir + tc.arg}, &dest)
-		t.Run(name, func(t *testing.T) { wantKind(t, err, tc.kind, tc.text) })
+		t.Run(name, func(t *testing.T) { failuretest.Want(t, err, tc.kind, tc.text) })
 	}
 	_, err := Expand(t.Context(), nil, nil, nil)
-	wantKind(t, err, failure.Usage, "no input")
+	failuretest.Want(t, err, failure.Usage, "no input")
 	_, err = Expand(t.Context(), nil, []string{"s3://b/in"}, nil)
-	wantKind(t, err, failure.Usage, "s3")
+	failuretest.Want(t, err, failure.Usage, "s3")
 
 	for name, dest := range map[string]store.Location{
 		"beside the input":   {Store: store.Local(), Path: dir + "/input"},
@@ -110,6 +111,6 @@ func TestLocate(t *testing.T) {
 		syscall.EACCES:               failure.Refused,
 	} {
 		_, got := Locate(func(string) (store.Location, error) { return store.Location{}, err }, "x")
-		wantKind(t, got, kind, err.Error())
+		failuretest.Want(t, got, kind, err.Error())
 	}
 }

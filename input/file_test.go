@@ -11,8 +11,10 @@ import (
 	"testing"
 
 	"github.com/rowtocol/rowtocol/failure"
+	"github.com/rowtocol/rowtocol/failure/failuretest"
 	"github.com/rowtocol/rowtocol/manifest"
 	"github.com/rowtocol/rowtocol/store"
+	"github.com/rowtocol/rowtocol/store/storetest"
 )
 
 // faulty is a store whose files fail to open, or to be read from an offset on.
@@ -63,7 +65,7 @@ func TestDescribe(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, _, err = Describe(t.Context(), nil, file)
-	wantKind(t, err, failure.Input, "a.avro: offset 0")
+	failuretest.Want(t, err, failure.Input, "a.avro: offset 0")
 }
 
 // TestIdentity changes one byte at a time: the identity is of the header and the
@@ -90,7 +92,7 @@ func TestIdentity(t *testing.T) {
 		b[at] ^= 1
 		err := Check(t.Context(), nil, []manifest.Input{want})
 		if covered {
-			wantKind(t, err, failure.Input, "a.avro changed during the job: its identity was")
+			failuretest.Want(t, err, failure.Input, "a.avro changed during the job: its identity was")
 		} else if err != nil {
 			t.Errorf("byte %d: %v", at, err)
 		}
@@ -117,12 +119,12 @@ func TestInputsThatChange(t *testing.T) {
 	}
 	write(t, inputs[3].Path, "x", 30) // same header and end
 	_, err = Open(t.Context(), nil, inputs[3])
-	wantKind(t, err, failure.Input, "03.avro changed during the job: it had")
-	wantKind(t, Check(t.Context(), nil, inputs), failure.Input, "03.avro changed during the job")
+	failuretest.Want(t, err, failure.Input, "03.avro changed during the job: it had")
+	failuretest.Want(t, Check(t.Context(), nil, inputs), failure.Input, "03.avro changed during the job")
 	if err := os.Remove(inputs[3].Path); err != nil {
 		t.Fatal(err)
 	}
-	wantKind(t, Check(t.Context(), nil, inputs), failure.Input, "03.avro does not exist")
+	failuretest.Want(t, Check(t.Context(), nil, inputs), failure.Input, "03.avro does not exist")
 }
 
 func TestFaultsOfStores(t *testing.T) {
@@ -139,14 +141,14 @@ func TestFaultsOfStores(t *testing.T) {
 		{syscall.EACCES, failure.Refused, "a.avro"},
 		{syscall.EIO, failure.Storage, "a.avro"},
 	} {
-		resolve := on(faulty{Store: store.Local(), open: tc.err})
+		resolve := storetest.On(faulty{Store: store.Local(), open: tc.err})
 		_, err := Open(t.Context(), resolve, in)
-		wantKind(t, err, tc.kind, tc.text)
+		failuretest.Want(t, err, tc.kind, tc.text)
 		_, _, err = Describe(t.Context(), resolve, file)
-		wantKind(t, err, tc.kind, tc.text)
+		failuretest.Want(t, err, tc.kind, tc.text)
 	}
 	refused := errors.New("unplugged")
-	resolve := on(faulty{Store: store.Local(), read: refused, from: in.HeaderSize})
+	resolve := storetest.On(faulty{Store: store.Local(), read: refused, from: in.HeaderSize})
 	_, _, err := Describe(t.Context(), resolve, file)
 	if !errors.Is(err, refused) || !strings.Contains(err.Error(), file) {
 		t.Errorf("error %v", err)
@@ -155,6 +157,6 @@ func TestFaultsOfStores(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 	// A file that ends before its size.
-	resolve = on(faulty{Store: store.Local(), read: io.EOF, from: in.HeaderSize})
-	wantKind(t, Check(t.Context(), resolve, []manifest.Input{in}), failure.Input, "changed while it was read")
+	resolve = storetest.On(faulty{Store: store.Local(), read: io.EOF, from: in.HeaderSize})
+	failuretest.Want(t, Check(t.Context(), resolve, []manifest.Input{in}), failure.Input, "changed while it was read")
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/rowtocol/rowtocol/failure"
+	"github.com/rowtocol/rowtocol/failure/failuretest"
 	"github.com/rowtocol/rowtocol/manifest"
 	"github.com/rowtocol/rowtocol/shred"
 )
@@ -50,9 +51,9 @@ func TestResolutions(t *testing.T) {
 		t.Errorf("of its own schema: %v, %v", by, err)
 	}
 	_, err := r.Of("a.avro", otherMail)
-	wantKind(t, err, failure.Input, "a.avro: ")
+	failuretest.Want(t, err, failure.Input, "a.avro: ")
 	_, err = r.Of("a.avro", "{")
-	wantKind(t, err, failure.Input, "a.avro: ")
+	failuretest.Want(t, err, failure.Input, "a.avro: ")
 }
 
 func TestReaderSchema(t *testing.T) {
@@ -61,9 +62,9 @@ func TestReaderSchema(t *testing.T) {
 		t.Errorf("%v, %v", s, err)
 	}
 	_, err := ReaderSchema(readMail, inputs, []string{firstMail, otherMail})
-	wantKind(t, err, failure.Input, "2.avro: ")
+	failuretest.Want(t, err, failure.Input, "2.avro: ")
 	_, err = ReaderSchema("{", inputs, []string{firstMail, otherMail})
-	wantKind(t, err, failure.Usage, "the reader's schema: ")
+	failuretest.Want(t, err, failure.Usage, "the reader's schema: ")
 }
 
 func TestInFile(t *testing.T) {

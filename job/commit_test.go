@@ -11,8 +11,10 @@ import (
 	"testing"
 
 	"github.com/rowtocol/rowtocol/failure"
+	"github.com/rowtocol/rowtocol/failure/failuretest"
 	"github.com/rowtocol/rowtocol/manifest"
 	"github.com/rowtocol/rowtocol/store"
+	"github.com/rowtocol/rowtocol/store/storetest"
 )
 
 // TestCommitOfNoTasks commits a plan without inputs.
@@ -30,14 +32,14 @@ func TestCommitOfNoTasks(t *testing.T) {
 func TestCommitTooEarly(t *testing.T) {
 	s := newPlanned(t, false)
 	_, err := Commit(t.Context(), s.plan, s.r.Options)
-	wantKind(t, err, failure.Storage, "9 of 9 tasks", "0, 1, 2, 3, 4, 5, 6, 7, 8")
+	failuretest.Want(t, err, failure.Storage, "9 of 9 tasks", "0, 1, 2, 3, 4, 5, 6, 7, 8")
 	if _, err := s.st.Stat(t.Context(), "/out"); !errors.Is(err, store.ErrNotExist) {
 		t.Errorf("a commit without any work made the destination: %v", err)
 	}
 	mustRun(t, s.plan, s.r.Options, 1, 2, 3, 5, 6, 7, 8)
 	before := names(t, s.st, "/out")
 	_, err = Commit(t.Context(), s.plan, s.r.Options)
-	wantKind(t, err, failure.Storage, "2 of 9 tasks of plan "+s.plan.ID+" are not done: 0, 4")
+	failuretest.Want(t, err, failure.Storage, "2 of 9 tasks of plan "+s.plan.ID+" are not done: 0, 4")
 	if after := names(t, s.st, "/out"); !slices.Equal(after, before) {
 		t.Errorf("there are %q, and were %q", after, before)
 	}
@@ -54,7 +56,7 @@ func TestManyMissingTasks(t *testing.T) {
 	s.plan = newPlan(t, s.r)
 	n := len(s.plan.Tasks)
 	_, err := Commit(t.Context(), s.plan, s.r.Options)
-	wantKind(t, err, failure.Storage, fmt.Sprintf("0, 1, 2, 3, 4, 5, 6, 7, 8, 9 and %d more", n-10))
+	failuretest.Want(t, err, failure.Storage, fmt.Sprintf("0, 1, 2, 3, 4, 5, 6, 7, 8, 9 and %d more", n-10))
 }
 
 // TestCommitTooEarlyKeepsOtherWork lets an unfinished conversion resume.
@@ -63,7 +65,7 @@ func TestCommitTooEarlyKeepsOtherWork(t *testing.T) {
 	p := newPlan(t, r)
 	done := interrupt(t, r, 3)
 	_, err := Commit(t.Context(), p, r.Options)
-	wantKind(t, err, failure.Storage, "9 of 9 tasks")
+	failuretest.Want(t, err, failure.Storage, "9 of 9 tasks")
 	if out := mustConvert(t, r); out.Resumed != len(done) {
 		t.Errorf("resumed %d of %d", out.Resumed, len(done))
 	}
@@ -112,7 +114,7 @@ func TestAlteredWork(t *testing.T) {
 				t.Fatal(err)
 			}
 			_, err = Commit(t.Context(), s.plan, s.r.Options)
-			wantKind(t, err, failure.Foreign, "what task 2 left is not sound", tc.text)
+			failuretest.Want(t, err, failure.Foreign, "what task 2 left is not sound", tc.text)
 			if err := s.st.WriteFile(t.Context(), file, whole, false); err != nil {
 				t.Fatal(err)
 			}
@@ -144,7 +146,7 @@ func TestWorkThatIsNoFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = Commit(t.Context(), p, r.Options)
-	wantKind(t, err, failure.Foreign, "is a link")
+	failuretest.Want(t, err, failure.Foreign, "is a link")
 	if err := os.Remove(parts[0]); err != nil {
 		t.Fatal(err)
 	}
@@ -163,7 +165,7 @@ func TestCommitNeedsLeave(t *testing.T) {
 	o := s.r.Options
 	o.Overwrite = false
 	_, err := Commit(t.Context(), s.plan, o)
-	wantKind(t, err, failure.Foreign, "another request", "--overwrite")
+	failuretest.Want(t, err, failure.Foreign, "another request", "--overwrite")
 	s.commit(t)
 }
 
@@ -173,7 +175,7 @@ func TestCommitOfChangedInputs(t *testing.T) {
 	s.run(t)
 	s.writeInput(t, 2)
 	_, err := Commit(t.Context(), s.plan, s.r.Options)
-	wantKind(t, err, failure.Input, "a.avro changed")
+	failuretest.Want(t, err, failure.Input, "a.avro changed")
 	s.writeInput(t, 1)
 	s.commit(t)
 }
@@ -193,7 +195,7 @@ func TestLossesOfSeparateTasks(t *testing.T) {
 		mustRun(t, s.plan, s.r.Options, i)
 	}
 	_, err := Commit(t.Context(), s.plan, s.r.Options)
-	wantKind(t, err, failure.Input, "200 rows were lost to damage, more than the 199 allowed")
+	failuretest.Want(t, err, failure.Input, "200 rows were lost to damage, more than the 199 allowed")
 
 	s.r.Output.MaxLostRows = 200
 	s.plan = newPlan(t, s.r)
@@ -202,7 +204,7 @@ func TestLossesOfSeparateTasks(t *testing.T) {
 	}
 	for i := range 2 {
 		out, err := Commit(t.Context(), s.plan, s.r.Options)
-		wantKind(t, err, failure.Losses, "2 damaged ranges", "200 rows")
+		failuretest.Want(t, err, failure.Losses, "2 damaged ranges", "200 rows")
 		if out == nil || out.Nothing != (i == 1) || len(out.Manifest.Losses) != 2 || out.Manifest.Rows != 5800 {
 			t.Fatalf("outcome %+v", out)
 		}
@@ -230,7 +232,7 @@ func TestCommitCrashes(t *testing.T) {
 			if n%2 == 0 {
 				s.disk.Cut(uint64(n))
 				s.st = s.disk.Client()
-				s.r.Resolve = on(s.st)
+				s.r.Resolve = storetest.On(s.st)
 			}
 			mustCommit(t, s.plan, s.r.Options)
 			s.complete(t)

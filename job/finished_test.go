@@ -12,8 +12,11 @@ import (
 	"time"
 
 	"github.com/rowtocol/rowtocol/failure"
+	"github.com/rowtocol/rowtocol/failure/failuretest"
+	"github.com/rowtocol/rowtocol/internal/avrotest"
 	"github.com/rowtocol/rowtocol/manifest"
 	"github.com/rowtocol/rowtocol/store"
+	"github.com/rowtocol/rowtocol/store/storetest"
 )
 
 // part is the path of a file of an output.
@@ -29,7 +32,7 @@ func TestOverwrite(t *testing.T) {
 
 	writeInput(t, in, 2, 10)
 	_, err := Convert(t.Context(), r)
-	wantKind(t, err, failure.Foreign, "a.avro changed", "--overwrite")
+	failuretest.Want(t, err, failure.Foreign, "a.avro changed", "--overwrite")
 	wantContents(t, store.Local(), r.Dest, before)
 
 	r.Overwrite = true
@@ -48,7 +51,7 @@ func TestOverwrite(t *testing.T) {
 	}
 	r.Overwrite = false
 	_, err = Convert(t.Context(), r)
-	wantKind(t, err, failure.Foreign, filepath.Base(changed)+" has 7 bytes")
+	failuretest.Want(t, err, failure.Foreign, filepath.Base(changed)+" has 7 bytes")
 	r.Overwrite = true
 	mustConvert(t, r)
 	wantContents(t, store.Local(), r.Dest, want)
@@ -94,13 +97,13 @@ func TestAnotherRequest(t *testing.T) {
 		"removed":  {func(r *Request) { r.Inputs = []string{more} }, []string{"a.avro was removed", "was added"}},
 		"option":   {func(r *Request) { r.Output.RowGroupSize = 32 << 10 }, []string{"option row_group_size was 16384 and is 32768"}},
 		"format's": {func(r *Request) { r.Output.FormatOptions = json.RawMessage(`{"codec":"snappy","checksum":"crc32"}`) }, []string{`option codec was "null" and is "snappy"`}},
-		"schema":   {func(r *Request) { r.Schema = testSchema }, []string{"a schema is given"}},
+		"schema":   {func(r *Request) { r.Schema = avrotest.Schema }, []string{"a schema is given"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := r
 			tc.change(&r)
 			_, err := Convert(t.Context(), r)
-			wantKind(t, err, failure.Foreign, append(tc.texts, "another request", "--overwrite")...)
+			failuretest.Want(t, err, failure.Foreign, append(tc.texts, "another request", "--overwrite")...)
 		})
 	}
 	wantContents(t, store.Local(), r.Dest, want)
@@ -159,7 +162,7 @@ func TestOutputOfVersion1(t *testing.T) {
 	}
 	r.Output.RowGroupSize *= 2
 	_, err := Convert(t.Context(), r)
-	wantKind(t, err, failure.Foreign, "row_group_size was 16384 and is 32768")
+	failuretest.Want(t, err, failure.Foreign, "row_group_size was 16384 and is 32768")
 
 	// Made anew, by the same request.
 	r.Output.RowGroupSize /= 2
@@ -215,7 +218,7 @@ func TestUnreadableSuccess(t *testing.T) {
 				r := r
 				r.Overwrite = overwrite
 				_, err := Convert(t.Context(), r)
-				wantKind(t, err, failure.Foreign, manifest.SuccessName, "no manifest of rowtocol", "move it away")
+				failuretest.Want(t, err, failure.Foreign, manifest.SuccessName, "no manifest of rowtocol", "move it away")
 				if got := names(t, store.Local(), r.Dest); !slices.Equal(got, before) {
 					t.Errorf("there are %q, and were %q", got, before)
 				}
@@ -230,13 +233,13 @@ func TestOutputThatCameMeanwhile(t *testing.T) {
 	other := r
 	other.Output.RowGroupSize *= 2
 	late := r
-	late.Resolve = on(before(store.Local(), path.Join(r.Dest, manifest.WorkName), func() { mustConvert(t, other) }))
+	late.Resolve = storetest.On(before(store.Local(), path.Join(r.Dest, manifest.WorkName), func() { mustConvert(t, other) }))
 	_, err := Convert(t.Context(), late)
-	wantKind(t, err, failure.Foreign, "another request", "row_group_size")
+	failuretest.Want(t, err, failure.Foreign, "another request", "row_group_size")
 
 	r.Dest += ".same"
 	late = r
-	late.Resolve = on(before(store.Local(), path.Join(r.Dest, manifest.WorkName), func() { mustConvert(t, r) }))
+	late.Resolve = storetest.On(before(store.Local(), path.Join(r.Dest, manifest.WorkName), func() { mustConvert(t, r) }))
 	if out := mustConvert(t, late); !out.Nothing || out.Manifest == nil {
 		t.Errorf("outcome %+v", out)
 	}
@@ -249,9 +252,9 @@ func TestForeignFileThatCameMeanwhile(t *testing.T) {
 	done := interrupt(t, r, 3)
 	notes := filepath.Join(r.Dest, "notes.txt")
 	late := r
-	late.Resolve = on(before(store.Local(), path.Join(r.Dest, manifest.WorkName), func() { write(t, notes, nil) }))
+	late.Resolve = storetest.On(before(store.Local(), path.Join(r.Dest, manifest.WorkName), func() { write(t, notes, nil) }))
 	_, err := Convert(t.Context(), late)
-	wantKind(t, err, failure.Foreign, "notes.txt")
+	failuretest.Want(t, err, failure.Foreign, "notes.txt")
 	if err := os.Remove(notes); err != nil {
 		t.Fatal(err)
 	}
@@ -267,9 +270,9 @@ func TestLostDestination(t *testing.T) {
 	r.Destination.Times.Heartbeat = time.Millisecond
 	late := r
 	late.Workers = 1
-	late.Resolve = on(oneByOne{losing{store.Local()}})
+	late.Resolve = storetest.On(oneByOne{losing{store.Local()}})
 	_, err := Convert(t.Context(), late)
-	wantKind(t, err, failure.Locked, "the lock was taken over")
+	failuretest.Want(t, err, failure.Locked, "the lock was taken over")
 	mustConvert(t, r)
 	wantContents(t, store.Local(), r.Dest, want)
 }

@@ -4,11 +4,9 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
-	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"path"
 	"path/filepath"
@@ -17,42 +15,21 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rowtocol/rowtocol/failure"
 	"github.com/rowtocol/rowtocol/format"
-	"github.com/rowtocol/rowtocol/input"
+	"github.com/rowtocol/rowtocol/internal/avrotest"
 	"github.com/rowtocol/rowtocol/manifest"
-	"github.com/rowtocol/rowtocol/ocf"
 	"github.com/rowtocol/rowtocol/plan"
 	"github.com/rowtocol/rowtocol/publish"
 	"github.com/rowtocol/rowtocol/store"
 	"github.com/rowtocol/rowtocol/trevni"
 )
 
-const testSchema = `{"type":"record","name":"R","fields":[{"name":"id","type":"long"},{"name":"s","type":"string"}]}`
-
 const maxFile = 1 << 24
 
 // avro returns an Avro file of so many blocks of 100 rows, uncompressed.
 func avro(t testing.TB, seed uint64, blocks int) []byte {
 	t.Helper()
-	var file bytes.Buffer
-	w, err := ocf.NewWriter(&file, testSchema, "null", [16]byte{1, 2, 3, byte(seed)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	r := rand.New(rand.NewPCG(seed, 0))
-	for b := range blocks {
-		var rows []byte
-		for i := range 100 {
-			rows = binary.AppendVarint(rows, int64(b*100+i))
-			rows = binary.AppendVarint(rows, 16)
-			rows = fmt.Appendf(rows, "%016x", r.Uint64())
-		}
-		if err := w.AppendBlock(100, rows); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return file.Bytes()
+	return avrotest.File(t, avrotest.Schema, [16]byte{1, 2, 3, byte(seed)}, avrotest.BlockRows, avrotest.Blocks(seed, blocks)...)
 }
 
 // writeInput writes an Avro file on local disk, and its directory if need be.
@@ -100,11 +77,6 @@ func request(t testing.TB, dest string, inputs ...string) Request {
 			Destination: publish.Options{Times: publish.Times{Stale: time.Millisecond}},
 		},
 	}
-}
-
-// on resolves every location to one store.
-func on(st store.Store) input.Resolve {
-	return func(location string) (store.Location, error) { return store.Location{Store: st, Path: location}, nil }
 }
 
 // names are the files below a directory, by relative name.
@@ -253,17 +225,4 @@ func mustCommit(t testing.TB, p *manifest.Plan, o Options) *Outcome {
 		t.Fatal(err)
 	}
 	return out
-}
-
-func wantKind(t testing.TB, err, kind error, texts ...string) {
-	t.Helper()
-	if err == nil || failure.KindOf(err) != kind {
-		t.Errorf("got error %v of kind %v, want kind %v", err, failure.KindOf(err), kind)
-		return
-	}
-	for _, text := range texts {
-		if !strings.Contains(err.Error(), text) {
-			t.Errorf("got error %v, want %q in it", err, text)
-		}
-	}
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/rowtocol/rowtocol/failure"
+	"github.com/rowtocol/rowtocol/failure/failuretest"
 	"github.com/rowtocol/rowtocol/manifest"
 	"github.com/rowtocol/rowtocol/store"
 	"github.com/rowtocol/rowtocol/trevni"
@@ -127,7 +128,7 @@ func TestRefusals(t *testing.T) {
 				tc.change(&r)
 			}
 			_, err := Convert(context.Background(), r)
-			wantKind(t, err, tc.kind, tc.text)
+			failuretest.Want(t, err, tc.kind, tc.text)
 			if left := names(t, store.Local(), dir); !slices.Equal(left, before) {
 				t.Errorf("there are %q, and were %q", left, before)
 			}
@@ -149,7 +150,7 @@ func TestInputChanges(t *testing.T) {
 		}
 	}
 	_, err := Convert(context.Background(), r)
-	wantKind(t, err, failure.Input, "changed during the job")
+	failuretest.Want(t, err, failure.Input, "changed during the job")
 	wantNone(t, r.Dest)
 }
 
@@ -161,18 +162,18 @@ func TestDamage(t *testing.T) {
 	write(t, in, b)
 	r := request(t, filepath.Join(dir, "out"), in)
 	_, err := Convert(context.Background(), r)
-	wantKind(t, err, failure.Input, "a.avro")
+	failuretest.Want(t, err, failure.Input, "a.avro")
 	wantNone(t, r.Dest)
 
 	r.Output.OnDamage, r.Output.MaxLostRows = "quarantine", 99
 	_, err = Convert(context.Background(), r)
-	wantKind(t, err, failure.Input, "99")
+	failuretest.Want(t, err, failure.Input, "99")
 	wantNone(t, r.Dest)
 
 	r.Output.MaxLostRows = 200
 	for i := range 2 { // the second time there is nothing to do, and the loss is said again
 		out, err := Convert(context.Background(), r)
-		wantKind(t, err, failure.Losses, "100 rows")
+		failuretest.Want(t, err, failure.Losses, "100 rows")
 		if out == nil || out.Nothing != (i == 1) || out.Manifest.Rows != 5900 || len(out.Manifest.Losses) != 1 {
 			t.Fatalf("outcome %+v", out)
 		}
@@ -185,7 +186,7 @@ func TestDamage(t *testing.T) {
 
 	r.Dest, r.Output.OnDamage = filepath.Join(dir, "skipped"), "skip"
 	out, err := Convert(context.Background(), r)
-	wantKind(t, err, failure.Losses, "100 rows")
+	failuretest.Want(t, err, failure.Losses, "100 rows")
 	if out == nil || out.Manifest.Rows != 5900 || out.Manifest.Losses[0].Quarantine != nil {
 		t.Errorf("outcome %+v", out)
 	}
@@ -230,7 +231,7 @@ func TestLosses(t *testing.T) {
 	} {
 		out := new(Outcome)
 		out, err := out.nothing(&manifest.Success{Losses: losses})
-		wantKind(t, err, failure.Losses, text)
+		failuretest.Want(t, err, failure.Losses, text)
 		if !out.Nothing || out.Manifest == nil {
 			t.Errorf("outcome %+v", out)
 		}

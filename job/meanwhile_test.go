@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/rowtocol/rowtocol/failure"
+	"github.com/rowtocol/rowtocol/failure/failuretest"
 	"github.com/rowtocol/rowtocol/manifest"
 	"github.com/rowtocol/rowtocol/store/storetest"
 )
@@ -44,7 +45,7 @@ func TestAlteredWorkMeanwhile(t *testing.T) {
 			t.Fatal(err)
 		}
 	})))
-	wantKind(t, err, failure.Foreign, "what task 5 left is not sound")
+	failuretest.Want(t, err, failure.Foreign, "what task 5 left is not sound")
 	if done := s.run(t); done != 8 {
 		t.Errorf("%d tasks were done, not 8", done)
 	}
@@ -60,7 +61,7 @@ func TestWorkThatGoesMeanwhile(t *testing.T) {
 			t.Fatal(err)
 		}
 	})))
-	wantKind(t, err, failure.Storage, "1 of 9 tasks", "not done: 5")
+	failuretest.Want(t, err, failure.Storage, "1 of 9 tasks", "not done: 5")
 	if done := s.run(t); done != 8 {
 		t.Errorf("%d tasks were done, not 8", done)
 	}
@@ -80,7 +81,7 @@ func TestOlderPlan(t *testing.T) {
 		for _, allowed := range []bool{false, true} {
 			s.r.Overwrite = allowed
 			_, err := Commit(t.Context(), s.plan, s.r.Options)
-			wantKind(t, err, failure.Foreign, "got another output after plan "+s.plan.ID, "make the plan again")
+			failuretest.Want(t, err, failure.Foreign, "got another output after plan "+s.plan.ID, "make the plan again")
 		}
 		wantContents(t, s.st, "/out", want)
 		if done := s.run(t); done != 9 {
@@ -104,7 +105,7 @@ func TestConversionsMeanwhile(t *testing.T) {
 			r := third(s)
 			r.Overwrite = false
 			_, err := Convert(t.Context(), r)
-			wantKind(t, err, failure.Foreign)
+			failuretest.Want(t, err, failure.Foreign)
 		}},
 		"nothing to do": {true, func(t *testing.T, s *planned) {
 			if out := mustConvert(t, s.other()); !out.Nothing {
@@ -116,9 +117,9 @@ func TestConversionsMeanwhile(t *testing.T) {
 		"killed, same":       {false, func(t *testing.T, s *planned) { s.kill(t, s.r, 20) }},
 		"fails": {false, func(t *testing.T, s *planned) {
 			r := s.other()
-			r.Resolve = on(storetest.NewFaulty(s.st, storetest.Fault{Op: storetest.Commit, Err: syscall.EDQUOT}))
+			r.Resolve = storetest.On(storetest.NewFaulty(s.st, storetest.Fault{Op: storetest.Commit, Err: syscall.EDQUOT}))
 			_, err := Convert(t.Context(), r)
-			wantKind(t, err, failure.Refused)
+			failuretest.Want(t, err, failure.Refused)
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -153,7 +154,7 @@ func TestOutputThatComesBeforeTheCommit(t *testing.T) {
 	third := s.other()
 	third.Output.RowGroupSize *= 2
 	_, err := Commit(t.Context(), s.plan, s.on(before(s.st, "/out/"+manifest.WorkName, func() { mustConvert(t, third) })))
-	wantKind(t, err, failure.Foreign, "got another output after plan")
+	failuretest.Want(t, err, failure.Foreign, "got another output after plan")
 	if done := s.run(t); done != 9 {
 		t.Errorf("%d tasks are done, not 9", done)
 	}
@@ -173,7 +174,7 @@ func TestCommitThatIsOvertaken(t *testing.T) {
 		s := newPlanned(t, overwrite)
 		s.run(t)
 		_, err := Commit(t.Context(), s.plan, s.on(s.beforeTaking(func() { s.commit(t) })))
-		wantKind(t, err, failure.Locked, "the lock was taken over")
+		failuretest.Want(t, err, failure.Locked, "the lock was taken over")
 		s.complete(t)
 	}
 }

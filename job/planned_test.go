@@ -27,7 +27,7 @@ func newPlanned(t *testing.T, overwrite bool) *planned {
 	s := &planned{disk: memstore.New()}
 	s.st = s.disk.Client()
 	s.r = request(t, "/out", "/a.avro")
-	s.r.Resolve, s.r.Overwrite = on(s.st), overwrite
+	s.r.Resolve, s.r.Overwrite = storetest.On(s.st), overwrite
 	s.writeInput(t, 1)
 	if overwrite {
 		mustConvert(t, s.other())
@@ -53,7 +53,7 @@ func (s *planned) fork(t *testing.T) *planned {
 	f := *s
 	f.disk = memstore.New()
 	f.st = f.disk.Client()
-	f.r.Resolve = on(f.st)
+	f.r.Resolve = storetest.On(f.st)
 	for _, name := range names(t, s.st, "/") {
 		b, err := s.st.ReadFile(t.Context(), "/"+name, maxFile)
 		if err == nil {
@@ -79,7 +79,7 @@ func (s *planned) other() Request {
 // on are the options of a process that sees a store.
 func (s *planned) on(st store.Store) Options {
 	o := s.r.Options
-	o.Resolve = on(st)
+	o.Resolve = storetest.On(st)
 	return o
 }
 
@@ -139,7 +139,7 @@ func (s *planned) kill(t *testing.T, r Request, at int) {
 	t.Helper()
 	client := s.disk.Client()
 	client.StopAt(at)
-	r.Resolve, r.Restart = on(client), true
+	r.Resolve, r.Restart = storetest.On(client), true
 	if _, err := Convert(t.Context(), r); err == nil || !client.Stopped() {
 		t.Fatalf("the job ended with %v", err)
 	}

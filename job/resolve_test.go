@@ -9,6 +9,8 @@ import (
 
 	"github.com/rowtocol/rowtocol/dataset"
 	"github.com/rowtocol/rowtocol/failure"
+	"github.com/rowtocol/rowtocol/failure/failuretest"
+	"github.com/rowtocol/rowtocol/internal/avrotest"
 	"github.com/rowtocol/rowtocol/ocf"
 	"github.com/rowtocol/rowtocol/store"
 )
@@ -91,25 +93,25 @@ func TestConvertGenerations(t *testing.T) {
 
 	r.Schema = strings.Replace(readMail, "new", "old", 1)
 	_, err := Convert(context.Background(), r)
-	wantKind(t, err, failure.Foreign, "the schema to resolve to is another")
+	failuretest.Want(t, err, failure.Foreign, "the schema to resolve to is another")
 
 	r.Schema, r.Dest = "", dir+"/other"
 	_, err = Convert(context.Background(), r)
-	wantKind(t, err, failure.Input, "2 different schemas")
+	failuretest.Want(t, err, failure.Input, "2 different schemas")
 }
 
 // TestResumeWithRewordedSchema goes on with a run whose schema had other words:
 // all parts repeat those of the plan.
 func TestResumeWithRewordedSchema(t *testing.T) {
 	r, _ := scene(t)
-	r.Schema = testSchema
+	r.Schema = avrotest.Schema
 	named := r
 	named.Dest += ".named"
 	want := reference(t, store.Local(), named)
 	done := interrupt(t, r, 3)
-	r.Schema = " " + testSchema
+	r.Schema = " " + avrotest.Schema
 	out := mustConvert(t, r)
-	if out.Resumed != len(done) || out.Manifest.Schema != testSchema {
+	if out.Resumed != len(done) || out.Manifest.Schema != avrotest.Schema {
 		t.Errorf("resumed %d of %d tasks with the schema %q", out.Resumed, len(done), out.Manifest.Schema)
 	}
 	wantContents(t, store.Local(), r.Dest, want)
@@ -121,7 +123,7 @@ func TestOwnSchemaChangesNothing(t *testing.T) {
 	writeInput(t, dir+"/a.avro", 3, 40)
 	r := request(t, dir+"/out", dir+"/a.avro")
 	plain := reference(t, store.Local(), r)
-	r.Schema, r.Workers = testSchema, 1
+	r.Schema, r.Workers = avrotest.Schema, 1
 	mustConvert(t, r)
 	if named := contents(t, store.Local(), r.Dest); len(plain) < 2 || !slices.Equal(plain, named) {
 		t.Errorf("without %q, with a schema %q", plain, named)

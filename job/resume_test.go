@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/rowtocol/rowtocol/failure"
+	"github.com/rowtocol/rowtocol/failure/failuretest"
 	"github.com/rowtocol/rowtocol/manifest"
 	"github.com/rowtocol/rowtocol/store"
 	"github.com/rowtocol/rowtocol/store/storetest"
@@ -176,7 +177,7 @@ func TestResumeWithLessMemory(t *testing.T) {
 	small := r
 	small.Memory = tooSmall
 	_, err := Convert(t.Context(), small)
-	wantKind(t, err, failure.Usage, "needs --memory 1MiB", "--restart")
+	failuretest.Want(t, err, failure.Usage, "needs --memory 1MiB", "--restart")
 	if left := staged(t, r.Dest, "task-*.json"); len(left) != len(done) {
 		t.Errorf("of %d tasks, %d are left", len(done), len(left))
 	}
@@ -250,9 +251,9 @@ func TestFailuresKeepParts(t *testing.T) {
 				r := r
 				r.Dest = filepath.Join(t.TempDir(), "out")
 				faulty := r
-				faulty.Resolve = on(oneByOne{storetest.NewFaulty(store.Local(), storetest.Fault{Op: op, N: len(want), Err: errno})})
+				faulty.Resolve = storetest.On(oneByOne{storetest.NewFaulty(store.Local(), storetest.Fault{Op: op, N: len(want), Err: errno})})
 				_, err := Convert(t.Context(), faulty)
-				wantKind(t, err, kind)
+				failuretest.Want(t, err, kind)
 				if out := mustConvert(t, r); out.Resumed != len(want)-1 {
 					t.Errorf("resumed %d of %d", out.Resumed, len(want))
 				}
@@ -270,9 +271,9 @@ func TestFailedPublishingKeepsParts(t *testing.T) {
 		r := r
 		r.Dest = filepath.Join(t.TempDir(), "out")
 		faulty := r
-		faulty.Resolve = on(refusing{store.Local()})
+		faulty.Resolve = storetest.On(refusing{store.Local()})
 		_, err := Convert(t.Context(), faulty)
-		wantKind(t, err, failure.Refused)
+		failuretest.Want(t, err, failure.Refused)
 		if out := mustConvert(t, r); out.Resumed != len(want) {
 			t.Errorf("resumed %d of %d", out.Resumed, len(want))
 		}
@@ -289,7 +290,7 @@ func TestFailedPublishingKeepsParts(t *testing.T) {
 			}
 		}
 		_, err := Convert(t.Context(), disturbed)
-		wantKind(t, err, failure.Foreign, "notes.txt")
+		failuretest.Want(t, err, failure.Foreign, "notes.txt")
 		if err := os.Remove(notes); err != nil {
 			t.Fatal(err)
 		}
@@ -305,7 +306,7 @@ func TestFailedPublishingKeepsParts(t *testing.T) {
 func TestSpillsOfTheDead(t *testing.T) {
 	r, want := scene(t)
 	faulty := r
-	faulty.Resolve = on(refusing{store.Local()})
+	faulty.Resolve = storetest.On(refusing{store.Local()})
 	if _, err := Convert(t.Context(), faulty); err == nil {
 		t.Fatal("the output was published")
 	}
@@ -328,9 +329,9 @@ func TestUnreadableResultsEndTheRun(t *testing.T) {
 	r, want := scene(t)
 	done := interrupt(t, r, 3)
 	broken := r
-	broken.Resolve = on(unreadable{store.Local()})
+	broken.Resolve = storetest.On(unreadable{store.Local()})
 	_, err := Convert(t.Context(), broken)
-	wantKind(t, err, failure.Storage)
+	failuretest.Want(t, err, failure.Storage)
 	if out := mustConvert(t, r); out.Resumed != len(done) {
 		t.Errorf("resumed %d of %d", out.Resumed, len(done))
 	}
@@ -351,10 +352,10 @@ func TestLossesOfResumedTasks(t *testing.T) {
 	r.Output.OnDamage, r.Output.MaxLostRows = "skip", 150
 	interrupt(t, r, 3)
 	_, err = Convert(t.Context(), r)
-	wantKind(t, err, failure.Input, "200 rows were lost to damage, more than the 150 allowed")
+	failuretest.Want(t, err, failure.Input, "200 rows were lost to damage, more than the 150 allowed")
 	r.Output.MaxLostRows = 200
 	out, err := Convert(t.Context(), r)
-	wantKind(t, err, failure.Losses, "2 damaged ranges", "200 rows")
+	failuretest.Want(t, err, failure.Losses, "2 damaged ranges", "200 rows")
 	if out == nil || len(out.Manifest.Losses) != 2 || slices.ContainsFunc(out.Manifest.Losses, func(l manifest.Loss) bool { return l.Rows != 100 }) {
 		t.Errorf("%+v", out)
 	}

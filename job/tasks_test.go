@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/rowtocol/rowtocol/failure"
+	"github.com/rowtocol/rowtocol/failure/failuretest"
 	"github.com/rowtocol/rowtocol/internal/soak"
 	"github.com/rowtocol/rowtocol/store/memstore"
 	"github.com/rowtocol/rowtocol/store/storetest"
@@ -50,7 +51,7 @@ func TestTasksOfNoPlan(t *testing.T) {
 	s := newPlanned(t, false)
 	for _, n := range []int{-1, len(s.plan.Tasks)} {
 		_, _, err := RunTasks(t.Context(), s.plan, s.r.Options, []int{0, n})
-		wantKind(t, err, failure.Usage, fmt.Sprintf("no task %d", n))
+		failuretest.Want(t, err, failure.Usage, fmt.Sprintf("no task %d", n))
 	}
 }
 
@@ -100,7 +101,7 @@ func (s *planned) runSome(t *testing.T, r *rand.Rand) error {
 		client.StopAt(1 + r.IntN(60))
 	} else {
 		op := []storetest.Op{storetest.Create, storetest.Write, storetest.Commit, storetest.WriteFile, storetest.ReadAt, storetest.Mkdir}[r.IntN(6)]
-		o.Resolve = on(storetest.NewFaulty(client, storetest.Fault{Op: op, N: 1 + r.IntN(9), Err: syscall.EIO, Late: r.IntN(2) == 0}))
+		o.Resolve = storetest.On(storetest.NewFaulty(client, storetest.Fault{Op: op, N: 1 + r.IntN(9), Err: syscall.EIO, Late: r.IntN(2) == 0}))
 	}
 	o.Workers = 1 + r.IntN(3)
 	_, _, err := RunTasks(t.Context(), s.plan, o, numbers)
@@ -114,7 +115,7 @@ func TestRunThatFailsHarmsNoOther(t *testing.T) {
 	done := before(s.st, "task-00002.json", func() { mustRun(t, s.plan, s.r.Options, 2) })
 	o := s.on(storetest.NewFaulty(done, storetest.Fault{Op: storetest.WriteFile, N: 1, Err: syscall.EIO, Late: true}))
 	_, _, err := RunTasks(t.Context(), s.plan, o, []int{2})
-	wantKind(t, err, failure.Storage)
+	failuretest.Want(t, err, failure.Storage)
 	if s.result(t, 2) == nil {
 		t.Error("task 2 is not done")
 	}
@@ -137,7 +138,7 @@ func TestTasksOnBrokenStorage(t *testing.T) {
 	mustRun(t, s.plan, s.r.Options, 0)
 	first := s.result(t, 0).Files()[0].Name
 	_, _, err := RunTasks(t.Context(), s.plan, s.on(unreadable{s.st}), []int{0})
-	wantKind(t, err, failure.Storage)
+	failuretest.Want(t, err, failure.Storage)
 	if now := s.result(t, 0).Files()[0].Name; now != first {
 		t.Errorf("the work is %s, and was %s", now, first)
 	}
@@ -163,12 +164,12 @@ func TestNoDestination(t *testing.T) {
 			o.Resolve = nil
 		}
 		_, err := Commit(t.Context(), s.plan, o)
-		wantKind(t, err, tc.kind, tc.text)
+		failuretest.Want(t, err, tc.kind, tc.text)
 		if dest == "/file" {
 			continue // what storage says of it is its own
 		}
 		_, _, err = RunTasks(t.Context(), s.plan, o, []int{0})
-		wantKind(t, err, tc.kind, tc.text)
+		failuretest.Want(t, err, tc.kind, tc.text)
 	}
 }
 
@@ -186,7 +187,7 @@ func TestLateTask(t *testing.T) {
 		})
 		_, _, err := RunTasks(t.Context(), s.plan, s.on(late), []int{2})
 		if committed {
-			wantKind(t, err, failure.Storage, "a commit took what tasks of plan "+s.plan.ID+" left")
+			failuretest.Want(t, err, failure.Storage, "a commit took what tasks of plan "+s.plan.ID+" left")
 		} else if err != nil {
 			t.Errorf("beside a conversion: %v", err)
 		}

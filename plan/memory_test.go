@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/rowtocol/rowtocol/failure"
+	"github.com/rowtocol/rowtocol/failure/failuretest"
+	"github.com/rowtocol/rowtocol/internal/avrotest"
 	"github.com/rowtocol/rowtocol/manifest"
 )
 
@@ -32,7 +34,7 @@ func TestBlockSize(t *testing.T) {
 
 func TestSmallMemoryShrinksBlocks(t *testing.T) {
 	dir := t.TempDir()
-	writeInput(t, filepath.Join(dir, "a.avro"), testSchema, 1, 1)
+	writeInput(t, filepath.Join(dir, "a.avro"), avrotest.Schema, 1, 1)
 	r := request(dir+".out", dir)
 	r.Memory = 64 << 10
 	p := mustPlan(t, r)
@@ -52,7 +54,7 @@ func TestMemoryForColumns(t *testing.T) {
 	r := request(filepath.Join(dir, "out"), in)
 	r.Memory = 17 << 20
 	_, err := look(t, r).Plan(t.Context(), "")
-	wantKind(t, err, failure.Usage, "at least 18 MiB")
+	failuretest.Want(t, err, failure.Usage, "at least 18 MiB")
 	r.Memory = 18 << 20
 	mustPlan(t, r)
 }
@@ -65,10 +67,10 @@ func TestFits(t *testing.T) {
 		}
 	}
 	err := Fits(p, 93<<20)
-	wantKind(t, err, failure.Usage, "--memory 94MiB for 1000 columns")
-	wantKind(t, err, failure.Usage, "has 93MiB; --restart")
+	failuretest.Want(t, err, failure.Usage, "--memory 94MiB for 1000 columns")
+	failuretest.Want(t, err, failure.Usage, "has 93MiB; --restart")
 	p.Columns = 10_000
-	wantKind(t, Fits(p, 0), failure.Usage, "--memory 938MiB")
+	failuretest.Want(t, Fits(p, 0), failure.Usage, "--memory 938MiB")
 }
 
 // TestMemoryDoesNotChangeThePlan has input blocks that a small memory cannot
@@ -77,7 +79,7 @@ func TestMemoryDoesNotChangeThePlan(t *testing.T) {
 	dir := t.TempDir()
 	in := filepath.Join(dir, "a.avro")
 	row := "\x02\x80\x80\x80\x01" + strings.Repeat("x", 1<<20)
-	writeBlocks(t, in, testSchema, 1, []byte(row), []byte(row))
+	writeBlocks(t, in, avrotest.Schema, 1, []byte(row), []byte(row))
 	r := request(filepath.Join(dir, "out"), in)
 	want := mustPlan(t, r)
 	r.Memory = 4 << 20
@@ -86,8 +88,8 @@ func TestMemoryDoesNotChangeThePlan(t *testing.T) {
 	}
 	r.Memory = 3 << 20
 	_, err := look(t, r).Plan(t.Context(), "")
-	wantKind(t, err, failure.Usage, "a.avro")
-	wantKind(t, err, failure.Usage, "there are 3 MiB")
+	failuretest.Want(t, err, failure.Usage, "a.avro")
+	failuretest.Want(t, err, failure.Usage, "there are 3 MiB")
 	r.Options.MaxInputBlock = 1 << 20 // then they are damage, which is the tasks' to report
 	mustPlan(t, r)
 }

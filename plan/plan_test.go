@@ -13,16 +13,18 @@ import (
 	"testing"
 
 	"github.com/rowtocol/rowtocol/failure"
+	"github.com/rowtocol/rowtocol/failure/failuretest"
 	"github.com/rowtocol/rowtocol/format"
-	"github.com/rowtocol/rowtocol/input"
+	"github.com/rowtocol/rowtocol/internal/avrotest"
 	"github.com/rowtocol/rowtocol/manifest"
 	"github.com/rowtocol/rowtocol/store"
+	"github.com/rowtocol/rowtocol/store/storetest"
 )
 
 func TestPlanIsDeterministic(t *testing.T) {
 	dir := t.TempDir()
 	for i, blocks := range []int{3, 40, 0, 1, 12} {
-		writeInput(t, filepath.Join(dir, string(rune('a'+i))+".avro"), testSchema, uint64(i), blocks)
+		writeInput(t, filepath.Join(dir, string(rune('a'+i))+".avro"), avrotest.Schema, uint64(i), blocks)
 	}
 	var first []byte
 	for i, inputs := range [][]string{
@@ -55,7 +57,7 @@ func TestPlanIsDeterministic(t *testing.T) {
 
 func TestPlan(t *testing.T) {
 	dir := t.TempDir()
-	writeInput(t, dir+"/a.avro", testSchema, 1, 2)
+	writeInput(t, dir+"/a.avro", avrotest.Schema, 1, 2)
 	s := look(t, request(dir+"/./out", dir+"/a.avro"))
 	o := s.Request.Options
 	if o.MaxInputBlock != defaultMaxBlock || o.OnDamage != "fail" || o.BlockSize != 0 || o.RowGroupSize != 16<<10 || len(s.Mapping.Columns) != 2 {
@@ -65,7 +67,7 @@ func TestPlan(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p.Dest != dir+"/out" || p.Base != "00112233445566ff" || p.BlockSize != defaultBlock || p.Columns != 2 || p.Schema != testSchema || !reflect.DeepEqual(p.Request, s.Request) {
+	if p.Dest != dir+"/out" || p.Base != "00112233445566ff" || p.BlockSize != defaultBlock || p.Columns != 2 || p.Schema != avrotest.Schema || !reflect.DeepEqual(p.Request, s.Request) {
 		t.Errorf("the plan is %+v", p)
 	}
 	if sum, err := p.Sum(); err != nil || sum != p.ID {
@@ -76,13 +78,13 @@ func TestPlan(t *testing.T) {
 func TestRefusals(t *testing.T) {
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }
-	writeInput(t, at("in/a.avro"), testSchema, 1, 3)
+	writeInput(t, at("in/a.avro"), avrotest.Schema, 1, 3)
 	writeInput(t, at("other/b.avro"), `"string"`, 2, 0)
-	writeInput(t, at("odd/b.avro"), strings.Replace(testSchema, `"s"`, `"s-s"`, 1), 2, 0)
+	writeInput(t, at("odd/b.avro"), strings.Replace(avrotest.Schema, `"s"`, `"s-s"`, 1), 2, 0)
 	writeInput(t, at("list/b.avro"), `{"type":"record","name":"L","fields":[{"name":"next","type":["null","L"]}]}`, 2, 0)
 	writeInput(t, at("empty/b.avro"), `{"type":"record","name":"E","fields":[]}`, 2, 0)
 	for i := range listedFiles + 2 {
-		writeInput(t, at(fmt.Sprintf("many/%02d.avro", i)), testSchema, 1, 0)
+		writeInput(t, at(fmt.Sprintf("many/%02d.avro", i)), avrotest.Schema, 1, 0)
 	}
 	for name, content := range map[string]string{"junk/x.avro": "not Avro", "in/.hidden.avro": "x", "in/_x.avro": "x", "in/c.txt": "x"} {
 		if err := os.MkdirAll(filepath.Dir(at(name)), 0o777); err != nil {
@@ -140,7 +142,7 @@ func TestRefusals(t *testing.T) {
 				tc.change(&r)
 			}
 			s, err := Look(t.Context(), r)
-			wantKind(t, err, tc.kind, tc.text)
+			failuretest.Want(t, err, tc.kind, tc.text)
 			if s != nil {
 				t.Errorf("a survey beside the error: %+v", s)
 			}
@@ -172,8 +174,8 @@ func TestEmptyInputs(t *testing.T) {
 	if len(p.Warnings) != 1 || p.Warnings[0] != "the inputs hold no .avro file" {
 		t.Errorf("of no inputs: warnings %q", p.Warnings)
 	}
-	writeInput(t, dir+"/zero/a.avro", testSchema, 1, 0)
-	writeInput(t, dir+"/zero/b.avro", testSchema, 2, 0)
+	writeInput(t, dir+"/zero/a.avro", avrotest.Schema, 1, 0)
+	writeInput(t, dir+"/zero/b.avro", avrotest.Schema, 2, 0)
 	s = look(t, request(dir+"/out", dir+"/zero"))
 	p, err = s.Plan(t.Context(), "")
 	if err != nil || len(p.Tasks) != 1 || p.Ratio != 1 || s.Sizes(p)[0] != s.empty.Size() {
@@ -194,24 +196,17 @@ func (w writing) Open(ctx context.Context, p string) (store.File, error) {
 	return w.Store.Open(ctx, p)
 }
 
-// on resolves every location to one store.
-func on(st store.Store) input.Resolve {
-	return func(location string) (store.Location, error) {
-		return store.Location{Store: st, Path: location}, nil
-	}
-}
-
 // TestFilesBeingWritten leaves out a file that is still being written if it was
 // found, and refuses it if it was named.
 func TestFilesBeingWritten(t *testing.T) {
 	dir := t.TempDir()
 	in := filepath.Join(dir, "in")
 	open := filepath.Join(in, "b.avro")
-	writeInput(t, filepath.Join(in, "a.avro"), testSchema, 1, 2)
-	writeInput(t, open, testSchema, 2, 2)
+	writeInput(t, filepath.Join(in, "a.avro"), avrotest.Schema, 1, 2)
+	writeInput(t, open, avrotest.Schema, 2, 2)
 	for _, found := range []string{in, filepath.Join(in, "*.avro")} {
 		r := request(filepath.Join(dir, "out"), found)
-		r.Resolve = on(writing{store.Local(), open})
+		r.Resolve = storetest.On(writing{store.Local(), open})
 		s := look(t, r)
 		if len(s.Request.Inputs) != 1 || len(s.Warnings) != 1 || !strings.Contains(s.Warnings[0], open) {
 			t.Errorf("%s: inputs %+v, warnings %q", found, s.Request.Inputs, s.Warnings)
@@ -223,9 +218,9 @@ func TestFilesBeingWritten(t *testing.T) {
 		}
 	}
 	r := request(filepath.Join(dir, "out"), in, open)
-	r.Resolve = on(writing{store.Local(), open})
+	r.Resolve = storetest.On(writing{store.Local(), open})
 	_, err := Look(t.Context(), r)
-	wantKind(t, err, failure.Input, "still being written")
+	failuretest.Want(t, err, failure.Input, "still being written")
 }
 
 // TestInputsChangeBeforeTheSample removes and replaces an input once its header
@@ -233,23 +228,23 @@ func TestFilesBeingWritten(t *testing.T) {
 func TestInputsChangeBeforeTheSample(t *testing.T) {
 	dir := t.TempDir()
 	in := dir + "/a.avro"
-	writeInput(t, in, testSchema, 1, 2)
+	writeInput(t, in, avrotest.Schema, 1, 2)
 	s := look(t, request(dir+"/out", in))
-	writeInput(t, in, testSchema, 1, 3)
+	writeInput(t, in, avrotest.Schema, 1, 3)
 	_, err := s.Plan(t.Context(), "")
-	wantKind(t, err, failure.Input, "a.avro changed during the job")
+	failuretest.Want(t, err, failure.Input, "a.avro changed during the job")
 	if err := os.Remove(in); err != nil {
 		t.Fatal(err)
 	}
 	_, err = s.Plan(t.Context(), "")
-	wantKind(t, err, failure.Input, "a.avro does not exist")
+	failuretest.Want(t, err, failure.Input, "a.avro does not exist")
 }
 
 // TestDamagedInputs are planned as if they were sound: damage is the tasks' to
 // report.
 func TestDamagedInputs(t *testing.T) {
 	dir := t.TempDir()
-	writeInput(t, dir+"/a.avro", testSchema, 1, 60)
+	writeInput(t, dir+"/a.avro", avrotest.Schema, 1, 60)
 	b, err := os.ReadFile(dir + "/a.avro")
 	if err != nil {
 		t.Fatal(err)

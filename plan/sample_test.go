@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rowtocol/rowtocol/internal/avrotest"
 	"github.com/rowtocol/rowtocol/mapper"
 )
 
@@ -18,7 +19,7 @@ func TestSampleIsBounded(t *testing.T) {
 		for range 100 {
 			blocks = append(blocks, block)
 		}
-		writeBlocks(t, dir+file, testSchema, 100, blocks...)
+		writeBlocks(t, dir+file, avrotest.Schema, 100, blocks...)
 	}
 	const rows = 1 << 20
 	writeBlocks(t, dir+"/b/1.avro", `"null"`, rows, make([][]byte, 10)...)

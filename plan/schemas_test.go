@@ -7,6 +7,8 @@ import (
 	"unsafe"
 
 	"github.com/rowtocol/rowtocol/failure"
+	"github.com/rowtocol/rowtocol/failure/failuretest"
+	"github.com/rowtocol/rowtocol/internal/avrotest"
 	"github.com/rowtocol/rowtocol/manifest"
 )
 
@@ -59,19 +61,19 @@ func TestGenerations(t *testing.T) {
 	}
 	r.Schema = ""
 	_, err = Look(t.Context(), r)
-	wantKind(t, err, failure.Input, "2 different schemas")
-	wantKind(t, err, failure.Input, dir+"/3.avro")
+	failuretest.Want(t, err, failure.Input, "2 different schemas")
+	failuretest.Want(t, err, failure.Input, dir+"/3.avro")
 }
 
 // TestOwnSchemaChangesNothing names the schema that the input has.
 func TestOwnSchemaChangesNothing(t *testing.T) {
 	dir := t.TempDir()
-	writeInput(t, dir+"/a.avro", testSchema, 3, 40)
+	writeInput(t, dir+"/a.avro", avrotest.Schema, 3, 40)
 	r := request(dir+"/out", dir+"/a.avro")
 	plain := mustPlan(t, r)
-	r.Schema = testSchema
+	r.Schema = avrotest.Schema
 	named := mustPlan(t, r)
-	if named.Request.Schema != testSchema || named.ID == plain.ID {
+	if named.Request.Schema != avrotest.Schema || named.ID == plain.ID {
 		t.Errorf("the request has the schema %q", named.Request.Schema)
 	}
 	named.ID, named.Request.Schema, named.Request.SchemaCanonical = plain.ID, "", ""
@@ -106,7 +108,7 @@ func TestSchemaRefusals(t *testing.T) {
 		r.Schema = c.schema
 		_, err := Look(t.Context(), r)
 		for _, want := range c.want {
-			wantKind(t, err, c.kind, want)
+			failuretest.Want(t, err, c.kind, want)
 		}
 	}
 }

@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rowtocol/rowtocol/failure"
 	"github.com/rowtocol/rowtocol/manifest"
 	"github.com/rowtocol/rowtocol/store"
 	"github.com/rowtocol/rowtocol/store/memstore"
@@ -115,16 +114,23 @@ func release(t *testing.T, c *Claim, keep bool) {
 	}
 }
 
+// begun starts a run of a request and leaves in it what its tasks would. Its store
+// is the destination's.
+func begun(t *testing.T, c *Claim, name string) (*Run, []*manifest.TaskResult) {
+	t.Helper()
+	r, err := c.Begin(c.held, planOf(t, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r, stageTasks(t, c.st, r.Dir, r.Plan)
+}
+
 // output makes the destination hold the output of a request.
 func output(t *testing.T, d *Destination, st store.Store, name string) *manifest.Success {
 	t.Helper()
 	c, held := claim(t, d)
-	p := planOf(t, name)
-	r, err := c.Begin(held, p)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := c.Publish(held, r, stageTasks(t, st, r.Dir, p), nil)
+	r, results := begun(t, c, name)
+	s, err := c.Publish(held, r, results, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -164,12 +170,5 @@ func wantNames(t *testing.T, st store.Store, dir string) {
 	const whole = "_SUCCESS _quarantine _quarantine/ID _quarantine/ID/00000-a.avro@5-9 part-00000-0-ID.trv part-00001-0-ID.trv"
 	if got := names(t, st, dir); got != whole {
 		t.Errorf("there are %s", got)
-	}
-}
-
-func wantKind(t *testing.T, err, kind error, text string) {
-	t.Helper()
-	if err == nil || failure.KindOf(err) != kind || !strings.Contains(err.Error(), text) {
-		t.Errorf("got error %v of kind %v, want kind %v and %q", err, failure.KindOf(err), kind, text)
 	}
 }

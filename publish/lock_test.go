@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/rowtocol/rowtocol/failure"
+	"github.com/rowtocol/rowtocol/failure/failuretest"
 	"github.com/rowtocol/rowtocol/manifest"
 	"github.com/rowtocol/rowtocol/store"
 )
@@ -22,7 +23,7 @@ func TestLockExcludes(t *testing.T) {
 	c, _ := claim(t, d)
 	d.now, d.sleep = time.Now, sleep
 	_, _, err := d.Claim(t.Context())
-	wantKind(t, err, failure.Locked, fmt.Sprintf("is locked by process %d on", os.Getpid()))
+	failuretest.Want(t, err, failure.Locked, fmt.Sprintf("is locked by process %d on", os.Getpid()))
 	release(t, c, false)
 	if _, err := st.Stat(t.Context(), d.path); !errors.Is(err, store.ErrNotExist) {
 		t.Errorf("a destination is left that was made for nothing: %s", names(t, st, d.path))
@@ -32,22 +33,18 @@ func TestLockExcludes(t *testing.T) {
 // TestSilentHolder takes over from a holder that gives no sign of life, and lets
 // it wake.
 func TestSilentHolder(t *testing.T) {
-	d, st := inMemory(t)
+	d, _ := inMemory(t)
 	first, held := claim(t, d)
-	r, err := first.Begin(held, planOf(t, "P"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	results := stageTasks(t, st, r.Dir, r.Plan)
+	r, results := begun(t, first, "P")
 	second, _ := claim(t, d)
 	if n := len(second.Runs()); n != 1 || second.Runs()[0].Plan.ID != r.Plan.ID {
 		t.Errorf("%d runs were taken over", n)
 	}
-	_, err = first.Publish(held, r, results, nil)
+	_, err := first.Publish(held, r, results, nil)
 	if err == nil {
 		t.Error("a former holder published")
 	}
-	wantKind(t, first.Judge(t.Context(), err), failure.Locked, "taken over by process")
+	failuretest.Want(t, first.Judge(t.Context(), err), failure.Locked, "taken over by process")
 	if err := first.move(held, first.in(manifest.LockName), first.name(old)); !errors.Is(err, failure.Locked) {
 		t.Errorf("a former holder would go on: %v", err)
 	}
@@ -198,7 +195,7 @@ func TestOlderHolder(t *testing.T) {
 	}
 	d.sleep = func(context.Context, time.Duration) error { return write() }
 	_, _, err := d.Claim(t.Context())
-	wantKind(t, err, failure.Locked, "an unknown process")
+	failuretest.Want(t, err, failure.Locked, "an unknown process")
 }
 
 // TestWaiterIsMovedAway moves away the directory of who waits for the lock, as

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/rowtocol/rowtocol/failure"
+	"github.com/rowtocol/rowtocol/failure/failuretest"
 	"github.com/rowtocol/rowtocol/manifest"
 	"github.com/rowtocol/rowtocol/store"
 	"github.com/rowtocol/rowtocol/store/storetest"
@@ -150,11 +151,8 @@ func TestRollForwardInPlace(t *testing.T) {
 func TestRolledForward(t *testing.T) {
 	d, st := inMemory(t)
 	c, held := claim(t, d)
-	r, err := c.Begin(held, planOf(t, "P"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := c.Publish(held, r, stageTasks(t, st, r.Dir, r.Plan), nil); err != nil {
+	r, results := begun(t, c, "P")
+	if _, err := c.Publish(held, r, results, nil); err != nil {
 		t.Fatal(err)
 	}
 	c.cancel(nil)
@@ -212,17 +210,13 @@ func TestPublishRefuses(t *testing.T) {
 	} {
 		d := at(store.Local(), filepath.Join(t.TempDir(), "dest"))
 		c, held := claim(t, d)
-		r, err := c.Begin(held, planOf(t, "P"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		results := stageTasks(t, store.Local(), r.Dir, r.Plan)
+		r, results := begun(t, c, "P")
 		elsewhere := t.TempDir()
 		if err := change(d, r.Dir, elsewhere); err != nil {
 			t.Fatal(err)
 		}
-		_, err = c.Publish(held, r, results, nil)
-		wantKind(t, err, failure.Foreign, "")
+		_, err := c.Publish(held, r, results, nil)
+		failuretest.Want(t, err, failure.Foreign, "")
 		if got := names(t, store.Local(), elsewhere); got != "" {
 			t.Errorf("%s: elsewhere there are %s", name, got)
 		}
@@ -253,12 +247,9 @@ func TestLinkMeanwhile(t *testing.T) {
 	dest, elsewhere := filepath.Join(t.TempDir(), "dest"), t.TempDir()
 	st := &linkAtRename{store.Local(), func() error { return os.Symlink(elsewhere, dest+"/_quarantine") }}
 	c, held := claim(t, at(st, dest))
-	r, err := c.Begin(held, planOf(t, "P"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = c.Publish(held, r, stageTasks(t, st, r.Dir, r.Plan), nil)
-	wantKind(t, err, failure.Foreign, "_quarantine")
+	r, results := begun(t, c, "P")
+	_, err := c.Publish(held, r, results, nil)
+	failuretest.Want(t, err, failure.Foreign, "_quarantine")
 	if got := names(t, store.Local(), elsewhere); got != "" {
 		t.Errorf("elsewhere there are %s", got)
 	}
@@ -528,7 +519,7 @@ func TestPlannedElsewhere(t *testing.T) {
 		if !s.Finished(requestOf("P")) {
 			t.Errorf("%s: an output that is not pending counts", place)
 		}
-		wantKind(t, s.Allow(requestOf("R"), false), failure.Foreign, "--overwrite")
+		failuretest.Want(t, s.Allow(requestOf("R"), false), failure.Foreign, "--overwrite")
 		if err := os.Rename(to, kept); err != nil {
 			t.Fatal(err)
 		}
@@ -545,13 +536,9 @@ func TestWrongResults(t *testing.T) {
 			r[0].Parts[0].Files[0].Name = manifest.StagedPart(0, 0, manifest.NewID(), ".trv")
 		},
 	} {
-		d, st := inMemory(t)
+		d, _ := inMemory(t)
 		c, held := claim(t, d)
-		r, err := c.Begin(held, planOf(t, "P"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		results := stageTasks(t, st, r.Dir, r.Plan)
+		r, results := begun(t, c, "P")
 		change(results)
 		if _, err := c.Publish(held, r, results, nil); err == nil {
 			t.Errorf("%s: it was published", name)
@@ -638,7 +625,7 @@ func TestStagingIsALink(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := d.Staging(t.Context(), "0123")
-	wantKind(t, err, failure.Foreign, "is a link")
+	failuretest.Want(t, err, failure.Foreign, "is a link")
 	if err := d.RemoveStaging(t.Context(), "0123"); err != nil {
 		t.Error(err)
 	}

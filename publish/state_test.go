@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/rowtocol/rowtocol/failure"
+	"github.com/rowtocol/rowtocol/failure/failuretest"
 	"github.com/rowtocol/rowtocol/manifest"
 	"github.com/rowtocol/rowtocol/store"
 )
@@ -43,7 +44,7 @@ func TestFinished(t *testing.T) {
 	if s.Finished(requestOf("Q")) {
 		t.Error("another request is finished, too")
 	}
-	wantKind(t, s.Allow(requestOf("Q"), false), failure.Foreign, "another request: input Q was added; input P was removed; --overwrite replaces it")
+	failuretest.Want(t, s.Allow(requestOf("Q"), false), failure.Foreign, "another request: input Q was added; input P was removed; --overwrite replaces it")
 	if err := s.Allow(requestOf("Q"), true); err != nil {
 		t.Error(err)
 	}
@@ -55,8 +56,8 @@ func TestFinished(t *testing.T) {
 	old, now := planOf(t, "P"), planOf(t, "R")
 	old.Base, now.Base = m.ID, again.ID
 	s = look(t, d)
-	wantKind(t, s.AllowPlan(old, true), failure.Foreign, "got another output after plan")
-	wantKind(t, s.AllowPlan(now, false), failure.Foreign, "--overwrite")
+	failuretest.Want(t, s.AllowPlan(old, true), failure.Foreign, "got another output after plan")
+	failuretest.Want(t, s.AllowPlan(now, false), failure.Foreign, "--overwrite")
 	if err := s.AllowPlan(now, true); err != nil {
 		t.Error(err)
 	}
@@ -81,7 +82,7 @@ func TestChanged(t *testing.T) {
 		if s.Finished(requestOf("P")) {
 			t.Errorf("%s: finished", name)
 		}
-		wantKind(t, s.Allow(requestOf("P"), false), failure.Foreign, name)
+		failuretest.Want(t, s.Allow(requestOf("P"), false), failure.Foreign, name)
 		if err := s.Allow(requestOf("P"), true); err != nil {
 			t.Error(err)
 		}
@@ -132,10 +133,10 @@ func TestNotOurs(t *testing.T) {
 			t.Fatal(err)
 		}
 		before := names(t, store.Local(), victim) + names(t, store.Local(), d.path)
-		wantKind(t, look(t, d).Allow(requestOf("Q"), true), failure.Foreign, tc.text)
+		failuretest.Want(t, look(t, d).Allow(requestOf("Q"), true), failure.Foreign, tc.text)
 		c, _, err := d.Claim(t.Context())
 		if err == nil {
-			wantKind(t, c.State().Allow(requestOf("Q"), true), failure.Foreign, tc.text)
+			failuretest.Want(t, c.State().Allow(requestOf("Q"), true), failure.Foreign, tc.text)
 			release(t, c, false)
 		} else if !strings.Contains(name, ".rowtocol") {
 			t.Errorf("%s: %v", name, err)
@@ -153,13 +154,13 @@ func TestFileInPlace(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := d.Look(t.Context())
-	wantKind(t, err, failure.Usage, "is a file")
+	failuretest.Want(t, err, failure.Usage, "is a file")
 	if _, _, err := d.Claim(t.Context()); err == nil {
 		t.Error("a file was claimed")
 	}
 	nowhere := at(st, "/none/dest")
 	_, _, err = nowhere.Claim(t.Context())
-	wantKind(t, err, failure.Refused, "its parent directory does not exist")
+	failuretest.Want(t, err, failure.Refused, "its parent directory does not exist")
 }
 
 // TestVersion1 replaces an output of version 1, whose names hold no ID, and one
@@ -195,7 +196,7 @@ func TestVersion1(t *testing.T) {
 			if !s.Finished(r) {
 				t.Errorf("an output of version 1 is not finished: %q", s.Success.Differences(r))
 			}
-			wantKind(t, s.Allow(requestOf("Q"), false), failure.Foreign, "another request")
+			failuretest.Want(t, s.Allow(requestOf("Q"), false), failure.Foreign, "another request")
 		}
 		if err := s.Allow(requestOf("Q"), true); err != nil {
 			t.Error(err)
@@ -228,18 +229,15 @@ func TestTidy(t *testing.T) {
 
 // TestInterrupted ends the context at each step of a claim and a publication.
 func TestInterrupted(t *testing.T) {
-	d, st := inMemory(t)
+	d, _ := inMemory(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, _, err := d.Claim(ctx); !errors.Is(err, context.Canceled) {
 		t.Errorf("claim: %v", err)
 	}
-	c, held := claim(t, d)
-	r, err := c.Begin(held, planOf(t, "P"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := c.Publish(ctx, r, stageTasks(t, st, r.Dir, r.Plan), nil); !errors.Is(err, context.Canceled) {
+	c, _ := claim(t, d)
+	r, results := begun(t, c, "P")
+	if _, err := c.Publish(ctx, r, results, nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("publish: %v", err)
 	}
 	release(t, c, true)

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/rowtocol/rowtocol/failure"
-	"github.com/rowtocol/rowtocol/input"
+	"github.com/rowtocol/rowtocol/failure/failuretest"
 	"github.com/rowtocol/rowtocol/manifest"
 	"github.com/rowtocol/rowtocol/store"
 	"github.com/rowtocol/rowtocol/store/storetest"
@@ -40,7 +40,7 @@ func TestDamage(t *testing.T) {
 		seal(t, p)
 		dir, results, err := run(t, p, options(t))
 		if tt.refused != "" {
-			wantKind(t, err, failure.Input, tt.refused)
+			failuretest.Want(t, err, failure.Input, tt.refused)
 			if left := names(t, dir); len(left) > 0 {
 				t.Errorf("%+v: left %v", tt, left)
 			}
@@ -93,7 +93,7 @@ func TestLostRowsOfAllTasks(t *testing.T) {
 	p.Request.Options.MaxLostRows = 199
 	seal(t, p)
 	_, _, err := run(t, p, options(t))
-	wantKind(t, err, failure.Input, "200 rows were lost to damage, more than the 199 allowed")
+	failuretest.Want(t, err, failure.Input, "200 rows were lost to damage, more than the 199 allowed")
 
 	// Of finished tasks, with and without others to run.
 	o := options(t)
@@ -103,12 +103,12 @@ func TestLostRowsOfAllTasks(t *testing.T) {
 		if lost == "" && err != nil {
 			t.Error(err)
 		} else if lost != "" {
-			wantKind(t, err, failure.Input, lost)
+			failuretest.Want(t, err, failure.Input, lost)
 		}
 	}
 	o.Lost = 200
 	_, err = open(t, p, o).Run(t.Context(), store.Local(), t.TempDir(), nil)
-	wantKind(t, err, failure.Input, "200 rows")
+	failuretest.Want(t, err, failure.Input, "200 rows")
 }
 
 func TestInputChanged(t *testing.T) {
@@ -116,26 +116,21 @@ func TestInputChanged(t *testing.T) {
 	p := newPlan(t, 1<<20, in)
 	replaced := storetest.NewFaulty(store.Local(), storetest.Fault{Op: storetest.ReadAt, N: 2, Err: store.ErrNotExist})
 	o := options(t)
-	o.Resolve = on(replaced)
+	o.Resolve = storetest.On(replaced)
 	_, _, err := run(t, p, o)
-	wantKind(t, err, failure.Input, "changed while it was read")
+	failuretest.Want(t, err, failure.Input, "changed while it was read")
 
 	if err := os.Truncate(in, 2000); err != nil {
 		t.Fatal(err)
 	}
 	_, _, err = run(t, p, options(t))
-	wantKind(t, err, failure.Input, "changed during the job")
+	failuretest.Want(t, err, failure.Input, "changed during the job")
 
 	if err := os.Remove(in); err != nil {
 		t.Fatal(err)
 	}
 	_, _, err = run(t, p, options(t))
-	wantKind(t, err, failure.Input, "does not exist")
-}
-
-// on resolves every location to one store.
-func on(st store.Store) input.Resolve {
-	return func(location string) (store.Location, error) { return store.Location{Store: st, Path: location}, nil }
+	failuretest.Want(t, err, failure.Input, "does not exist")
 }
 
 // TestUnsoundResults has Finished look at what an earlier run did not leave so.

@@ -2,63 +2,44 @@ package task
 
 import (
 	"bytes"
-	"encoding/binary"
-	"fmt"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/rowtocol/rowtocol/column"
-	"github.com/rowtocol/rowtocol/failure"
 	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/input"
+	"github.com/rowtocol/rowtocol/internal/avrotest"
 	"github.com/rowtocol/rowtocol/manifest"
-	"github.com/rowtocol/rowtocol/ocf"
 	"github.com/rowtocol/rowtocol/shred"
 	"github.com/rowtocol/rowtocol/store"
 	"github.com/rowtocol/rowtocol/trevni"
 )
 
-const testSchema = `{"type":"record","name":"R","fields":[{"name":"id","type":"long"},{"name":"s","type":"string"}]}`
-
 // avro returns an Avro file of blocks of 100 rows each, uncompressed.
 func avro(t testing.TB, schema string, blocks ...string) []byte {
 	t.Helper()
-	var file bytes.Buffer
-	w, err := ocf.NewWriter(&file, schema, "null", [16]byte{1, 2, 3})
-	if err != nil {
-		t.Fatal(err)
+	rows := make([][]byte, len(blocks))
+	for i, b := range blocks {
+		rows[i] = []byte(b)
 	}
-	for _, rows := range blocks {
-		if err := w.AppendBlock(100, []byte(rows)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return file.Bytes()
+	return avrotest.File(t, schema, [16]byte{1, 2, 3}, avrotest.BlockRows, rows...)
 }
 
-// inputBlocks returns the rows of the blocks of an input of testSchema.
+// inputBlocks returns the rows of the blocks of an input of avrotest.Schema.
 func inputBlocks(name string, n int) (blocks []string) {
-	r := rand.New(rand.NewPCG(uint64(name[0]), 0))
-	for b := range n {
-		var rows []byte
-		for i := range 100 {
-			rows = binary.AppendVarint(rows, int64(b*100+i))
-			rows = binary.AppendVarint(rows, 16)
-			rows = fmt.Appendf(rows, "%016x", r.Uint64())
-		}
+	for _, rows := range avrotest.Blocks(uint64(name[0]), n) {
 		blocks = append(blocks, string(rows))
 	}
 	return blocks
 }
 
-// writeInput writes an Avro file of testSchema and returns its path and rows.
+// writeInput writes an Avro file of avrotest.Schema and returns its path and rows.
 func writeInput(t testing.TB, dir, name string, blocks int) (path, rows string) {
 	t.Helper()
 	path, data := filepath.Join(dir, name), inputBlocks(name, blocks)
-	if err := os.WriteFile(path, avro(t, testSchema, data...), 0o666); err != nil {
+	if err := os.WriteFile(path, avro(t, avrotest.Schema, data...), 0o666); err != nil {
 		t.Fatal(err)
 	}
 	return path, strings.Join(data, "")
@@ -247,11 +228,4 @@ func appendRows(t testing.TB, st store.Store, path string, n int64, all []byte) 
 		}
 	}
 	return all
-}
-
-func wantKind(t testing.TB, err, kind error, text string) {
-	t.Helper()
-	if err == nil || failure.KindOf(err) != kind || !strings.Contains(err.Error(), text) {
-		t.Errorf("got error %v of kind %v, want kind %v and %q", err, failure.KindOf(err), kind, text)
-	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/rowtocol/rowtocol/damage"
 	"github.com/rowtocol/rowtocol/failure"
+	"github.com/rowtocol/rowtocol/failure/failuretest"
 	"github.com/rowtocol/rowtocol/store"
 )
 
@@ -90,5 +91,5 @@ func TestSchemaThatDoesNotResolve(t *testing.T) {
 	p := newPlan(t, 1<<20, in)
 	resolveTo(t, p, `{"type":"record","name":"Mail","fields":[{"name":"to","type":"string"}]}`, 1)
 	_, _, err := run(t, p, options(t))
-	wantKind(t, err, failure.Input, in)
+	failuretest.Want(t, err, failure.Input, in)
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/rowtocol/rowtocol/column"
 	"github.com/rowtocol/rowtocol/failure"
+	"github.com/rowtocol/rowtocol/failure/failuretest"
 	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/manifest"
 	"github.com/rowtocol/rowtocol/shred"
@@ -191,7 +192,7 @@ func TestRefusals(t *testing.T) {
 				_, err = r.Run(t.Context(), store.Local(), dir, all(p))
 				err = errors.Join(err, r.Close())
 			}
-			wantKind(t, err, tt.kind, tt.text)
+			failuretest.Want(t, err, tt.kind, tt.text)
 			if left := names(t, dir); len(left) > 0 {
 				t.Errorf("left %v", left)
 			}
@@ -204,7 +205,7 @@ func TestNumbersOutsideOfThePlan(t *testing.T) {
 	p := newPlan(t, 1<<20, in)
 	for _, n := range []int{-1, 1} {
 		_, err := open(t, p, options(t)).Run(t.Context(), store.Local(), t.TempDir(), []int{n})
-		wantKind(t, err, failure.Usage, fmt.Sprintf("no task %d", n))
+		failuretest.Want(t, err, failure.Usage, fmt.Sprintf("no task %d", n))
 	}
 }
 

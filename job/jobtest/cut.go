@@ -8,6 +8,7 @@ import (
 	"github.com/rowtocol/rowtocol/internal/soak"
 	"github.com/rowtocol/rowtocol/job"
 	"github.com/rowtocol/rowtocol/store/memstore"
+	"github.com/rowtocol/rowtocol/store/storetest"
 )
 
 // cutSeeds is how many outcomes of a cut are tried, where there are several: all
@@ -53,7 +54,7 @@ func (c *cutter) stop(t *testing.T, r job.Request, n int) bool {
 	t.Helper()
 	client := c.disk.Client()
 	client.StopAt(n)
-	r.Resolve = on(client)
+	r.Resolve = storetest.On(client)
 	_, err := job.Convert(t.Context(), r)
 	stopped := client.Stopped()
 	if err != nil && !stopped {

@@ -4,29 +4,24 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
-	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"path"
 	"regexp"
 	"slices"
 	"testing"
 
 	"github.com/rowtocol/rowtocol/format"
-	"github.com/rowtocol/rowtocol/input"
+	"github.com/rowtocol/rowtocol/internal/avrotest"
 	"github.com/rowtocol/rowtocol/job"
 	"github.com/rowtocol/rowtocol/manifest"
-	"github.com/rowtocol/rowtocol/ocf"
 	"github.com/rowtocol/rowtocol/store"
+	"github.com/rowtocol/rowtocol/store/storetest"
 	"github.com/rowtocol/rowtocol/trevni"
 )
 
-const (
-	schema  = `{"type":"record","name":"R","fields":[{"name":"id","type":"long"},{"name":"s","type":"string"}]}`
-	maxFile = 1 << 24
-)
+const maxFile = 1 << 24
 
 // scene is a directory on a store with an input, and what a destination holds
 // before and after the conversion.
@@ -61,24 +56,8 @@ func newScene(t *testing.T, st store.Store, dir string, overwrite bool) *scene {
 // writeInput writes an input of so many blocks of 100 rows.
 func (s *scene) writeInput(t *testing.T, seed uint64, blocks int) {
 	t.Helper()
-	var file bytes.Buffer
-	w, err := ocf.NewWriter(&file, schema, "null", [16]byte{1, 2, 3, byte(seed)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	r := rand.New(rand.NewPCG(seed, 0))
-	for b := range blocks {
-		var rows []byte
-		for i := range 100 {
-			rows = binary.AppendVarint(rows, int64(b*100+i))
-			rows = binary.AppendVarint(rows, 16)
-			rows = fmt.Appendf(rows, "%016x", r.Uint64())
-		}
-		if err := w.AppendBlock(100, rows); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := s.st.WriteFile(t.Context(), s.in, file.Bytes(), false); err != nil {
+	file := avrotest.File(t, avrotest.Schema, [16]byte{1, 2, 3, byte(seed)}, avrotest.BlockRows, avrotest.Blocks(seed, blocks)...)
+	if err := s.st.WriteFile(t.Context(), s.in, file, false); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -91,18 +70,13 @@ func (s *scene) request(t *testing.T, st store.Store, name string) job.Request {
 		Output: manifest.Options{
 			Format: "trevni", FormatOptions: json.RawMessage(`{"codec":"null","checksum":"crc32"}`), RowGroupSize: 16 << 10, MaxLostRows: -1,
 		},
-		Options: job.Options{Workers: 1, Overwrite: s.overwrite, TempDir: t.TempDir(), NewFormat: newFormat, Resolve: on(st)},
+		Options: job.Options{Workers: 1, Overwrite: s.overwrite, TempDir: t.TempDir(), NewFormat: newFormat, Resolve: storetest.On(st)},
 	}
 }
 
 func newFormat(o manifest.Options) (format.Format, error) {
 	t, err := trevni.ParseOptions(o.FormatOptions)
 	return trevni.NewFormat(t), err
-}
-
-// on resolves every location to one store.
-func on(st store.Store) input.Resolve {
-	return func(location string) (store.Location, error) { return store.Location{Store: st, Path: location}, nil }
 }
 
 // converted runs a job without disturbance and returns its output.
@@ -120,7 +94,7 @@ func (s *scene) converted(t *testing.T, name string) output {
 // finish runs a job on the store itself; it must succeed.
 func (s *scene) finish(t *testing.T, r job.Request) {
 	t.Helper()
-	r.Resolve = on(s.st)
+	r.Resolve = storetest.On(s.st)
 	if _, err := job.Convert(context.Background(), r); err != nil {
 		t.Fatal(err)
 	}
