@@ -317,10 +317,16 @@ func (c *Claim) Release(ctx context.Context, keep bool) error {
 // published.
 func (c *Claim) giveBackTaken(ctx context.Context) error {
 	for _, r := range c.found.runs {
-		if r.fromElsewhere() {
-			if err := c.giveBack(ctx, r.Dir); err != nil {
-				return err
-			}
+		if !r.fromElsewhere() {
+			continue
+		}
+		dir := path.Join(c.name(taken), path.Base(r.Dir))
+		//guard: the rename of Take could land yet, or again, in what is then removed
+		if err := c.rename(ctx, path.Dir(r.Dir), path.Dir(dir)); err != nil {
+			return err
+		}
+		if err := c.giveBack(ctx, dir); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -368,11 +374,15 @@ func (c *Claim) forget(r *Run) {
 // Take takes the work of tasks that ran elsewhere into the claim's own
 // directory, where late tasks do not reach it.
 func (c *Claim) Take(ctx context.Context, p *manifest.Plan) (*Run, error) {
-	name := planPrefix + p.ID
-	r := &Run{Dir: path.Join(c.dir, name), Plan: p}
-	// It is to be given back even if the answer of the rename is lost.
-	c.found.runs = append(c.found.runs, r)
-	if err := c.move(ctx, path.Join(c.root(), name), r.Dir); err != nil {
+	from := c.StagingPath(p.ID)
+	dir, err := c.newDir(ctx, taken)
+	r := &Run{Dir: path.Join(dir, path.Base(from)), Plan: p}
+	if err == nil {
+		// It is to be given back even if the answer of the rename is lost.
+		c.found.runs = append(c.found.runs, r)
+		err = c.move(ctx, from, r.Dir)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("destination %s: take the work of plan %s: %w", c.path, p.ID, err)
 	}
 	return r, nil

@@ -27,6 +27,7 @@ const (
 	retired = "retired"
 	old     = "old"
 	run     = "run"
+	taken   = "taken"
 )
 
 const joinTries = 10

@@ -10,6 +10,7 @@
 //	    alive-<n>                        a new name every 10 s: the holder lives
 //	    run-<n>/                         plan.json, results and staged files of a run
 //	        pending-<id>.json            the output that is being published
+//	    taken-<n>/plan-<plan>/           the work of tasks that ran elsewhere, to be published
 //	    other-<n>                        what was a former holder's
 //	    retired-<n>                      a _SUCCESS that was replaced
 //	    old-<n>                          an output file that was replaced
