@@ -6,9 +6,9 @@
 //
 // One goroutine shreds, closes blocks and talks to the format's row group, in
 // row order. Decompression runs ahead of it and block encoding behind it: both
-// are jobs for a crew of helpers, and for the shredder itself whenever it would
-// have to wait. Both give their results back in order, so the same task makes
-// the same bytes whatever runs in parallel.
+// are jobs for a pool of workers, to which the shredder itself belongs whenever
+// it would have to wait. Both give their results back in order, so the same task
+// makes the same bytes whatever runs in parallel.
 //
 // How much is under way is bounded: blocks to encode by their number, input
 // blocks by number and bytes. Tasks hand this memory on to each other.

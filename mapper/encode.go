@@ -18,26 +18,26 @@ type encodeBlock struct {
 }
 
 // do encodes the block.
-func (b *encodeBlock) do(*hand) {
+func (b *encodeBlock) do(*worker) {
 	b.stored, b.err = b.job.Encode(b.stored[:0])
 	b.done <- struct{}{}
 }
 
-// encoders let the crew encode blocks and give them back in the order in which
+// encoders let the workers encode blocks and give them back in the order in which
 // they were begun. The number of blocks under way is fixed, and with it the
 // memory.
 type encoders struct {
-	crew  *crew
+	pool  *workerPool
 	queue []*encodeBlock // begun, in order
 	free  []*encodeBlock
 }
 
-// blocksPerWorker keeps the crew busy while the shredder walks a large input
+// blocksPerWorker keeps the workers busy while the shredder walks a large input
 // block.
 const blocksPerWorker = 4
 
-func newEncoders(c *crew, blocks int) *encoders {
-	e := &encoders{crew: c, queue: make([]*encodeBlock, 0, blocks), free: make([]*encodeBlock, 0, blocks)}
+func newEncoders(p *workerPool, blocks int) *encoders {
+	e := &encoders{pool: p, queue: make([]*encodeBlock, 0, blocks), free: make([]*encodeBlock, 0, blocks)}
 	for range blocks {
 		e.free = append(e.free, &encodeBlock{done: make(chan struct{}, 1)})
 	}
@@ -64,7 +64,7 @@ func (e *encoders) take(col int) *encodeBlock {
 func (e *encoders) begin(b *encodeBlock, job format.EncodeJob) {
 	b.job = job
 	e.queue = append(e.queue, b)
-	e.crew.encode <- b
+	e.pool.encode <- b
 }
 
 // firstReady reports whether first would not wait.
@@ -73,11 +73,11 @@ func (e *encoders) firstReady() bool {
 }
 
 // first waits for the block that was begun first. It fails only when the
-// crew's context ends.
+// pool's context ends.
 func (e *encoders) first() (*encodeBlock, error) {
 	b := e.queue[0]
-	if _, ok := await(e.crew, &e.crew.hands[0], b.done); !ok {
-		return nil, context.Cause(e.crew.ctx)
+	if _, ok := await(e.pool, &e.pool.workers[0], b.done); !ok {
+		return nil, context.Cause(e.pool.ctx)
 	}
 	return b, nil
 }

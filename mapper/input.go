@@ -23,24 +23,24 @@ type inputBlock struct {
 	final   bool
 	lost    ocf.Range
 	ready   chan struct{}
-	charged int64 // by the lender
-	large   bool  // the lender let no other task have such a block
+	charged int64 // by the blockPool
+	large   bool  // the blockPool lets no other task have such a block
 }
 
 // memory is the number of bytes that the block keeps.
 func (b *inputBlock) memory() int64 { return int64(cap(b.block.Data) + cap(b.rows)) }
 
 // do decodes the block for the shredder.
-func (b *inputBlock) do(h *hand) {
-	b.decode(h, &b.in.sources[b.source], b.in.cfg)
+func (b *inputBlock) do(w *worker) {
+	b.decode(w, &b.in.sources[b.source], b.in.cfg)
 	b.in.blocks.settle(b)
 	b.ready <- struct{}{}
 }
 
 // decode decodes a block that was read from src.
-func (b *inputBlock) decode(h *hand, src *Source, cfg *Config) {
+func (b *inputBlock) decode(w *worker, src *Source, cfg *Config) {
 	b.lost, b.err, b.final = b.block.Range(), nil, false
-	d, err := h.decoder(src.Header.Codec, cfg.blockLimit())
+	d, err := w.decoder(src.Header.Codec, cfg.blockLimit())
 	if err == nil {
 		b.rows, b.err = d.Decode(b.rows, &b.block, src.Name)
 		err = cfg.refusal(b.err)
@@ -50,12 +50,12 @@ func (b *inputBlock) decode(h *hand, src *Source, cfg *Config) {
 	}
 }
 
-// input reads blocks ahead of the shredder, for the crew to decode.
+// input reads blocks ahead of the shredder, for the workers to decode.
 type input struct {
 	sources []Source
 	cfg     *Config
-	crew    *crew
-	blocks  *lender
+	pool    *workerPool
+	blocks  *blockPool
 	scanner *ocf.Scanner
 	order   chan *inputBlock // blocks in input order, maybe not ready
 	done    sync.WaitGroup
@@ -96,7 +96,7 @@ func (in *input) scan(ctx context.Context, source int) bool {
 		switch {
 		case err == nil:
 			in.blocks.charge(b)
-			in.crew.decode <- b
+			in.pool.decode <- b
 			in.order <- b
 			continue
 		case err == io.EOF:

@@ -50,7 +50,7 @@ const maxSampleSize = 1 << 60
 // ends the source.
 func (s *Sample) Read(ctx context.Context, src Source, bytes int64) (int64, error) {
 	t, b := s.t, &s.block
-	t.crew.ctx = ctx
+	t.pool.ctx = ctx
 	t.scanner.Reset(src.R, src.Size, src.Name, src.Header, src.Range)
 	//guard: a block larger than the memory for it would be read
 	t.scanner.LimitBlocks(t.cfg.blockLimit())
@@ -64,7 +64,7 @@ func (s *Sample) Read(ctx context.Context, src Source, bytes int64) (int64, erro
 			return src.Range.End, s.endOf(err)
 		}
 		losses := len(t.stats.Losses)
-		b.decode(&t.crew.hands[0], &src, t.cfg)
+		b.decode(&t.pool.workers[0], &src, t.cfg)
 		if err := t.block(b, src); err != nil {
 			return pos, err
 		}
@@ -98,7 +98,7 @@ func (s *Sample) LargestBlock() int64 { return s.largest }
 
 // Finish ends the row group and returns what its columns took.
 func (s *Sample) Finish(ctx context.Context) ([]SampleColumn, error) {
-	s.t.crew.ctx = ctx
+	s.t.pool.ctx = ctx
 	if s.t.group != nil {
 		if _, err := s.t.finishGroup(); err != nil {
 			return nil, fmt.Errorf("sample: %w", err)

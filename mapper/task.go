@@ -57,15 +57,15 @@ func newTask(cfg *Config, sources []Source, emit func(RowGroup) error) *task {
 func (t *task) run(ctx context.Context) (*RowGroup, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	in := &input{
-		sources: t.sources, cfg: t.cfg, crew: &t.crew, blocks: t.blocks, scanner: &t.scanner,
-		order: make(chan *inputBlock, cap(t.crew.decode)),
+		sources: t.sources, cfg: t.cfg, pool: &t.pool, blocks: t.blocks, scanner: &t.scanner,
+		order: make(chan *inputBlock, cap(t.pool.decode)),
 	}
-	t.crew.start(ctx)
+	t.pool.start(ctx)
 	in.start(ctx)
 	last, err := t.shred(in)
 	cancel()
 	in.done.Wait()
-	t.crew.helpers.Wait()
+	t.pool.running.Wait()
 	t.stats.InvalidUTF8 = t.shredder.InvalidUTF8()
 	if err != nil {
 		t.blocks.abandon()
@@ -84,9 +84,9 @@ func (t *task) run(ctx context.Context) (*RowGroup, error) {
 // that was not emitted.
 func (t *task) shred(in *input) (*RowGroup, error) {
 	for {
-		b, ok := await(&t.crew, &t.crew.hands[0], in.order)
+		b, ok := await(&t.pool, &t.pool.workers[0], in.order)
 		if ok {
-			_, ok = await(&t.crew, &t.crew.hands[0], b.ready)
+			_, ok = await(&t.pool, &t.pool.workers[0], b.ready)
 		}
 		if !ok {
 			break
@@ -100,7 +100,7 @@ func (t *task) shred(in *input) (*RowGroup, error) {
 		}
 		t.blocks.giveBack(b)
 	}
-	if err := context.Cause(t.crew.ctx); err != nil {
+	if err := context.Cause(t.pool.ctx); err != nil {
 		return nil, err
 	}
 	if t.group == nil && t.emitted {

@@ -21,8 +21,8 @@ type Workspaces struct {
 
 // workspace is what a task needs memory for.
 type workspace struct {
-	crew     crew
-	blocks   *lender
+	pool     workerPool
+	blocks   *blockPool
 	scanner  ocf.Scanner
 	encoders *encoders
 	bufs     *column.Buffers
@@ -43,15 +43,15 @@ func newWorkspace(cfg *Config) *workspace {
 	fit := max(cfg.Memory/4, int64(len(cfg.Mapping.Columns)*cfg.BlockSize/2)) / int64(2*cfg.BlockSize)
 	blocks = max(int(min(int64(blocks), fit)), 2)
 	w := &workspace{
-		crew: crew{
-			encode: make(chan job, blocks),
-			decode: make(chan job, ahead),
-			hands:  make([]hand, cfg.Workers),
+		pool: workerPool{
+			encode:  make(chan job, blocks),
+			decode:  make(chan job, ahead),
+			workers: make([]worker, cfg.Workers),
 		},
-		blocks: newLender(ahead, cfg.Memory/4),
+		blocks: newBlockPool(ahead, cfg.Memory/4),
 		bufs:   column.NewBuffers(cfg.Mapping.Columns, cfg.Format.Layout(), cfg.BlockSize),
 	}
-	w.encoders = newEncoders(&w.crew, blocks)
+	w.encoders = newEncoders(&w.pool, blocks)
 	if cfg.OnDamage != Fail {
 		w.trialBufs = column.NewBuffers(cfg.Mapping.Columns, cfg.Format.Layout(), cfg.BlockSize)
 	}

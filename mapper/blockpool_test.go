@@ -6,11 +6,11 @@ import (
 )
 
 // read makes a block look as if so many bytes had been read and decoded.
-func read(l *lender, b *inputBlock, stored, decoded int) {
+func read(p *blockPool, b *inputBlock, stored, decoded int) {
 	b.block.Data = make([]byte, stored)
-	l.charge(b)
+	p.charge(b)
 	b.rows = make([]byte, decoded)
-	l.settle(b)
+	p.settle(b)
 }
 
 func TestReadingAheadIsBoundedByBytes(t *testing.T) {
@@ -25,89 +25,89 @@ func TestReadingAheadIsBoundedByBytes(t *testing.T) {
 		{"the block that passes the limit is the last", 90, 310, 3},
 		{"one of any size", 500, 5000, 1},
 	} {
-		l := newLender(16, limit)
+		p := newBlockPool(16, limit)
 		for range 3 {
-			var lent []*inputBlock
-			for b := l.try(); b != nil; b = l.try() {
-				read(l, b, c.stored, c.decoded)
-				lent = append(lent, b)
+			var taken []*inputBlock
+			for b := p.try(); b != nil; b = p.try() {
+				read(p, b, c.stored, c.decoded)
+				taken = append(taken, b)
 			}
-			if len(lent) != c.most {
-				t.Errorf("%s: %d blocks lent, want %d", c.name, len(lent), c.most)
+			if len(taken) != c.most {
+				t.Errorf("%s: %d blocks in use, want %d", c.name, len(taken), c.most)
 			}
-			for _, b := range lent {
-				l.giveBack(b)
+			for _, b := range taken {
+				p.giveBack(b)
 			}
-			if largest := int64(c.stored + c.decoded); l.kept > max(limit, largest) {
-				t.Errorf("%s: %d bytes kept, the limit is %d", c.name, l.kept, limit)
+			if largest := int64(c.stored + c.decoded); p.kept > max(limit, largest) {
+				t.Errorf("%s: %d bytes kept, the limit is %d", c.name, p.kept, limit)
 			}
-			if l.held != 0 || l.lent != 0 {
-				t.Errorf("%s: %d bytes of %d blocks held when all are back", c.name, l.held, l.lent)
+			if p.held != 0 || p.inUse != 0 {
+				t.Errorf("%s: %d bytes of %d blocks held when all are free", c.name, p.held, p.inUse)
 			}
 		}
 	}
 }
 
 func TestFirstBlockIsAloneUntilItsSizeIsKnown(t *testing.T) {
-	l := newLender(16, 1000)
-	b := l.try()
+	p := newBlockPool(16, 1000)
+	b := p.try()
 	b.block.Data = make([]byte, 10)
-	l.charge(b)
-	if l.try() != nil {
+	p.charge(b)
+	if p.try() != nil {
 		t.Error("a second block before the first was decoded")
 	}
 	b.rows = make([]byte, 20)
-	l.settle(b)
-	if l.try() == nil {
+	p.settle(b)
+	if p.try() == nil {
 		t.Error("no second block after the first was decoded")
 	}
 }
 
 func TestGuessOfDecodedSizesFallsAgain(t *testing.T) {
-	l := newLender(16, 1000)
+	p := newBlockPool(16, 1000)
 	one := func(decoded int) {
-		b := l.try()
-		read(l, b, 10, decoded)
-		l.giveBack(b)
+		b := p.try()
+		read(p, b, 10, decoded)
+		p.giveBack(b)
 	}
 	one(5000)
-	if l.growth != 500 {
-		t.Fatalf("growth %d after a block of 500 times its stored size", l.growth)
+	if p.growth != 500 {
+		t.Fatalf("growth %d after a block of 500 times its stored size", p.growth)
 	}
 	one(20)
-	if l.growth < 400 {
-		t.Errorf("growth %d after one narrow block", l.growth)
+	if p.growth < 400 {
+		t.Errorf("growth %d after one narrow block", p.growth)
 	}
 	for range 60 {
 		one(20)
 	}
-	if l.growth != 2 {
-		t.Errorf("growth %d after many blocks of twice their stored size", l.growth)
+	if p.growth != 2 {
+		t.Errorf("growth %d after many blocks of twice their stored size", p.growth)
 	}
 }
 
-func TestWaitingScannerIsWokenWhenHalfIsBack(t *testing.T) {
-	l := newLender(8, 1<<20)
-	var lent []*inputBlock
-	for b := l.try(); b != nil; b = l.try() {
-		read(l, b, 1, 1)
-		lent = append(lent, b)
+func TestWaitingScannerIsWokenWhenHalfIsFree(t *testing.T) {
+	p := newBlockPool(8, 1<<20)
+	var taken []*inputBlock
+	for b := p.try(); b != nil; b = p.try() {
+		read(p, b, 1, 1)
+		taken = append(taken, b)
 	}
-	for i, b := range lent {
-		l.giveBack(b)
-		if woken := len(l.room) > 0; woken != (i+1 >= 4) {
+	for i, b := range taken {
+		p.giveBack(b)
+		if woken := len(p.room) > 0; woken != (i+1 >= 4) {
 			t.Errorf("after %d of 8 blocks: woken %v", i+1, woken)
 		}
 	}
-	if l.take(context.Background()) == nil {
+	if p.take(context.Background()) == nil {
 		t.Error("no block for the one who waited")
 	}
 	ended, cancel := context.WithCancel(context.Background())
 	cancel()
 	for range 8 {
-		l.try()
+		p.try()
 	}
-	if l.take(ended) != nil {
+	if p.take(ended) != nil {
 		t.Error("a block after the context had ended, with none free")
 	}
 }
@@ -117,16 +117,16 @@ func TestWaitingScannerIsWokenWhenHalfIsBack(t *testing.T) {
 func TestLargeBlocksAreTakenOneAtATime(t *testing.T) {
 	large := make(chan []byte, 1)
 	large <- nil
-	first, second := newLender(4, 1000), newLender(4, 1000)
+	first, second := newBlockPool(4, 1000), newBlockPool(4, 1000)
 	first.large, second.large = large, large
-	take := func(l *lender, stored int) (*inputBlock, bool) {
+	take := func(p *blockPool, stored int) (*inputBlock, bool) {
 		ctx, cancel := context.WithCancel(context.Background())
 		if len(large) == 0 {
 			cancel()
 		}
 		defer cancel()
-		b := l.try()
-		return b, l.admit(ctx, b, int64(stored))
+		b := p.try()
+		return b, p.admit(ctx, b, int64(stored))
 	}
 	b, ok := take(first, 1001)
 	if !ok {
