@@ -28,10 +28,11 @@ const (
 
 // Tests calls run in a second process of the same program, which has a temporary
 // folder of its own, and returns its exit code; in the second process, it
-// returns what run does. When the second process ends,
-// also after a crash or a timeout, or when the first one is interrupted or
-// terminated, or ROWTOCOL_STARTER names a process that ends, the processes that are left of it are killed and its folder is
-// removed. TestMain calls it before it sets anything up.
+// returns what run does. When the second process ends, also by a crash or a
+// timeout, the processes that it left are killed and its folder is removed. It
+// is made to end when the first process is interrupted or terminated, and when
+// the process ends that ROWTOCOL_STARTER names. TestMain calls Tests before it
+// sets anything up.
 func Tests(run func() (int, error)) (code int, err error) {
 	if os.Getenv(marker) != "" {
 		return run()
