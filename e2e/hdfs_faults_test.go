@@ -269,8 +269,8 @@ func (r *running) retries() int { return strings.Count(r.stderr.String(), "tryin
 
 func tail(text string) string { return text[max(0, len(text)-4000):] }
 
-// roads are the two ways to a cluster.
-func (s *site) roads() map[string]string {
+// clients are the URIs of the cluster by the client that serves them.
+func (s *site) clients() map[string]string {
 	return map[string]string{"hdfs": s.URI(), "webhdfs": s.WebURI()}
 }
 
@@ -295,12 +295,12 @@ func TestKilledDataNode(t *testing.T) {
 		name string
 		at   float64 // of the upload's time
 	}{{"early", 0}, {"late", 0.7}, {"in close", 0.95}}
-	for road, uri := range s.roads() {
-		s.measure(t, uri+"/measure-"+road)
+	for client, uri := range s.clients() {
+		s.measure(t, uri+"/measure-"+client)
 		for i := range soak.Rounds(3, 20) {
 			position, when := (i+i/3)%3, whens[i%3]
-			t.Run(fmt.Sprintf("%s %d: node %d of the pipeline, %s", road, i, position+1, when.name), func(t *testing.T) {
-				dest := fmt.Sprintf("%s/killed-%s-%d", uri, road, i)
+			t.Run(fmt.Sprintf("%s %d: node %d of the pipeline, %s", client, i, position+1, when.name), func(t *testing.T) {
+				dest := fmt.Sprintf("%s/killed-%s-%d", uri, client, i)
 				r := s.start(t, dest)
 				nodes := s.uploading(t, dest, r.ended)
 				victim := nodes[min(position, len(nodes)-1)]
@@ -333,9 +333,9 @@ func TestHungNodes(t *testing.T) {
 		Core:      map[string]string{"ipc.client.rpc-timeout.ms": deadline},
 		HDFS:      map[string]string{"dfs.client.socket-timeout": deadline},
 	}), 100_000, "--codec=null", "--row-group-size=256MiB", "--store-retry=3m")
-	for road, uri := range s.roads() {
-		t.Run(road+", data node", func(t *testing.T) {
-			dest := uri + "/hung-data-node-" + road
+	for client, uri := range s.clients() {
+		t.Run(client+", data node", func(t *testing.T) {
+			dest := uri + "/hung-data-node-" + client
 			r := s.start(t, dest)
 			victim := s.uploading(t, dest, r.ended)[0]
 			must(t, victim.Suspend())
@@ -346,8 +346,8 @@ func TestHungNodes(t *testing.T) {
 			defer cancel()
 			must(t, s.WaitLive(ctx, 3))
 		})
-		t.Run(road+", name node", func(t *testing.T) {
-			dest := uri + "/hung-name-node-" + road
+		t.Run(client+", name node", func(t *testing.T) {
+			dest := uri + "/hung-name-node-" + client
 			r := s.start(t, dest)
 			s.uploading(t, dest, r.ended)
 			must(t, s.NameNodes[0].Suspend())
@@ -356,8 +356,8 @@ func TestHungNodes(t *testing.T) {
 			r.want(t, 0)
 			s.complete(t, dest)
 		})
-		t.Run(road+", name node for good", func(t *testing.T) {
-			dest := uri + "/lost-name-node-" + road
+		t.Run(client+", name node for good", func(t *testing.T) {
+			dest := uri + "/lost-name-node-" + client
 			r := s.start(t, dest, "--store-retry=2s")
 			s.uploading(t, dest, r.ended)
 			must(t, s.NameNodes[0].Suspend())
@@ -374,15 +374,15 @@ func TestHungNodes(t *testing.T) {
 // not stand in the way of a rerun.
 func TestKilledClient(t *testing.T) {
 	s := newSite(t, hadooptest.Shared(t), 40_000, "--row-group-size=2MiB", "--workers=2")
-	for road, uri := range s.roads() {
+	for client, uri := range s.clients() {
 		began := time.Now()
-		run(t, s.args(uri+"/whole-"+road)...).want(t, 0)
+		run(t, s.args(uri+"/whole-"+client)...).want(t, 0)
 		took := time.Since(began)
 		struck := 0
 		n := soak.Rounds(2, 25)
 		i := 0
 		for ; struck < n; i++ {
-			dest := fmt.Sprintf("%s/client-%s-%d", uri, road, i)
+			dest := fmt.Sprintf("%s/client-%s-%d", uri, client, i)
 			for range 1 + rand.IntN(2) { // sometimes the rerun is killed, too
 				r := s.start(t, dest)
 				time.Sleep(rand.N(took))
@@ -399,6 +399,6 @@ func TestKilledClient(t *testing.T) {
 				t.Fatalf("stopping after %d runs and %d kills", i+1, struck)
 			}
 		}
-		t.Logf("%s: %d runs, %d kills hit", road, i, struck)
+		t.Logf("%s: %d runs, %d kills hit", client, i, struck)
 	}
 }

@@ -79,16 +79,16 @@ func TestFailover(t *testing.T) {
 	s.complete(t, s.URI()+"/reference")
 
 	active := 0
-	for road, uri := range s.roads() {
+	for client, uri := range s.clients() {
 		for i, p := range phases {
 			for j, graceful := range []bool{true, false} {
-				if road == "webhdfs" && !soak.Full() && (i+j)%2 == 0 {
-					continue // half of the cases on the second road
+				if client == "webhdfs" && !soak.Full() && (i+j)%2 == 0 {
+					continue // half of the cases with the second client
 				}
-				t.Run(fmt.Sprintf("%s, %s, graceful %v", road, p.name, graceful), func(t *testing.T) {
+				t.Run(fmt.Sprintf("%s, %s, graceful %v", client, p.name, graceful), func(t *testing.T) {
 					ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 					defer cancel()
-					dest := fmt.Sprintf("%s/%s-%s-%v", uri, road, p.name, graceful)
+					dest := fmt.Sprintf("%s/%s-%s-%v", uri, client, p.name, graceful)
 					r := s.start(t, dest)
 					s.stopIn(t, r, dest, p)
 					if graceful {

@@ -31,8 +31,8 @@ func TestHDFSInputGone(t *testing.T) {
 		},
 		"removed": func(t *testing.T, in store.Location) { must(t, in.Store.Remove(t.Context(), in.Path)) },
 	} {
-		for road, uri := range s.roads() {
-			t.Run(name+" over "+road, func(t *testing.T) {
+		for client, uri := range s.clients() {
+			t.Run(name+" over "+client, func(t *testing.T) {
 				in := s.at(t, uri+"/gone.avro")
 				must(t, in.Store.WriteFile(t.Context(), in.Path, data, false))
 				dest := filepath.Join(t.TempDir(), "out")

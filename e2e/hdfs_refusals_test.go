@@ -27,7 +27,7 @@ type refusal struct {
 	code    int
 	says    string   // what the line tells
 	before  []string // what is in dest
-	works   string   // the road on which it does end well
+	works   string   // the client with which it does end well
 }
 
 var refusals = []refusal{
@@ -79,13 +79,13 @@ func TestHDFSRefusals(t *testing.T) {
 	c := hadooptest.Shared(t)
 	input := mail(t, 4_000)
 	for _, r := range refusals {
-		for road, uri := range map[string]string{"hdfs": c.URI(), "webhdfs": c.WebURI()} {
-			t.Run(r.name+" over "+road, func(t *testing.T) { r.try(t, newFolder(t, c), road, uri, input) })
+		for client, uri := range map[string]string{"hdfs": c.URI(), "webhdfs": c.WebURI()} {
+			t.Run(r.name+" over "+client, func(t *testing.T) { r.try(t, newFolder(t, c), client, uri, input) })
 		}
 	}
 }
 
-func (r refusal) try(t *testing.T, f folder, road, uri, input string) {
+func (r refusal) try(t *testing.T, f folder, client, uri, input string) {
 	if r.prepare != nil {
 		r.prepare(t, f)
 	}
@@ -99,7 +99,7 @@ func (r refusal) try(t *testing.T, f folder, road, uri, input string) {
 	dest, temp := uri+path.Join(f.path, name), t.TempDir()
 	result := run(t, "convert", "--log-level=error", "--store-retry=3s", "--temp-dir", temp, "--row-group-size=64MiB", input, dest)
 	wantEmpty(t, temp)
-	if r.works == road {
+	if r.works == client {
 		result.want(t, 0)
 		run(t, "verify", dest, "--against", input).want(t, 0)
 		return
@@ -127,8 +127,8 @@ func TestHDFSFullDataNodes(t *testing.T) {
 	}})
 	full := refusal{code: 4, says: "datanode"}
 	input, _ := bulk(t, 2*capacity)
-	for road, uri := range map[string]string{"hdfs": c.URI(), "webhdfs": c.WebURI()} {
-		t.Run(road, func(t *testing.T) { full.try(t, newFolder(t, c), road, uri, input) })
+	for client, uri := range map[string]string{"hdfs": c.URI(), "webhdfs": c.WebURI()} {
+		t.Run(client, func(t *testing.T) { full.try(t, newFolder(t, c), client, uri, input) })
 	}
 }
 

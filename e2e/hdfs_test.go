@@ -147,7 +147,7 @@ func outputs(files map[string]string) map[string]string {
 	return parts
 }
 
-// TestHDFS gives what a local run gives, whichever road and name leads to the
+// TestHDFS gives what a local run gives, whichever client and name leads to the
 // cluster.
 func TestHDFS(t *testing.T) {
 	f := newFolder(t, hadooptest.Shared(t))

@@ -39,7 +39,7 @@ const (
 type realm struct {
 	*hadooptest.Cluster
 	kdc    *hadooptest.KDC
-	sites  map[string]*site // by road; their want is of an input on that road
+	sites  map[string]*site // by client; their want is of an input read with it
 	keytab string           // alice's
 }
 
@@ -67,18 +67,18 @@ func newRealm(t *testing.T) *realm {
 	}
 	data, err := os.ReadFile(s.input)
 	must(t, err)
-	for road, uri := range s.roads() {
+	for client, uri := range s.clients() {
 		of := *s
-		of.input = uri + "/alice/" + road + ".avro"
+		of.input = uri + "/alice/" + client + ".avro"
 		in := s.at(t, of.input)
 		must(t, in.Store.WriteFile(t.Context(), in.Path, data, true))
-		dest := uri + "/alice/reference-" + road
+		dest := uri + "/alice/reference-" + client
 		ending(t, command(of.args(dest)...)).want(t, 0)
 		// It names the input, which the local run had elsewhere.
 		of.want = maps.Clone(s.want)
 		of.want["_SUCCESS"] = s.tree(t, dest)["_SUCCESS"]
 		of.complete(t, dest)
-		r.sites[road] = &of
+		r.sites[client] = &of
 	}
 	return r
 }
@@ -182,18 +182,18 @@ func TestKerberos(t *testing.T) {
 // credentials converts with each kind of them.
 func (r *realm) credentials(t *testing.T) {
 	cached, _ := r.withCache(t)
-	for road, s := range r.sites {
+	for client, s := range r.sites {
 		bearers := []bearer{r.withKeytab(), cached}
-		if road == "webhdfs" {
+		if client == "webhdfs" {
 			bearers = append([]bearer{r.withToken(t)}, bearers...) // soon, for it expires
 		}
 		for _, b := range bearers {
-			t.Run(b.name+" over "+road, func(t *testing.T) {
+			t.Run(b.name+" over "+client, func(t *testing.T) {
 				dir := path.Join("/alice", strings.ReplaceAll(t.Name(), "/", "-"))
 				if b.user != "alice" {
 					dir = path.Base(dir)
 				}
-				dest := s.roads()[road] + path.Join("/", dir)
+				dest := s.clients()[client] + path.Join("/", dir)
 				ending(t, b.as(s, dest)).want(t, 0)
 				s.complete(t, dest)
 				r.owned(t, path.Join("/", dir), b.user)
@@ -239,9 +239,9 @@ func (r *realm) refusals(t *testing.T) {
 	expired, _ := r.withCache(t, "-l", "1s")
 	time.Sleep(time.Second)
 	for _, c := range []struct {
-		name string
-		road string // only this one
-		host string // by which the destination is named; default localhost
+		name   string
+		client string // only this one
+		host   string // by which the destination is named; default localhost
 		bearer
 		code int
 		says []string
@@ -259,15 +259,15 @@ func (r *realm) refusals(t *testing.T) {
 			bearer: r.withKeytab("KRB5_CONFIG=" + r.krb5(t, "kdc", "127.0.0.1:1")),
 		},
 		{
-			name: "unknown service", road: "hdfs", code: 7, says: []string{"nobody/localhost"},
+			name: "unknown service", client: "hdfs", code: 7, says: []string{"nobody/localhost"},
 			bearer: bearer{env: []string{conf(map[string]string{"dfs.namenode.kerberos.principal": "nobody/localhost@" + hadooptest.Realm})}},
 		},
 		{
-			name: "unknown web service", road: "webhdfs", host: "127.0.0.1", code: 7, says: []string{"HTTP/127.0.0.1"},
+			name: "unknown web service", client: "webhdfs", host: "127.0.0.1", code: 7, says: []string{"HTTP/127.0.0.1"},
 			bearer: bearer{env: []string{"KRB5CCNAME=" + os.Getenv("KRB5CCNAME")}},
 		},
 		{
-			name: "another's service", road: "hdfs", code: 7, says: []string{"alice"},
+			name: "another's service", client: "hdfs", code: 7, says: []string{"alice"},
 			bearer: bearer{env: []string{conf(map[string]string{"dfs.namenode.kerberos.principal": "alice@" + hadooptest.Realm})}},
 		},
 		{
@@ -275,11 +275,11 @@ func (r *realm) refusals(t *testing.T) {
 			bearer: bearer{env: []string{conf(map[string]string{"hadoop.security.authentication": "simple"})}},
 		},
 		{
-			name: "integrity", road: "hdfs", code: 7, says: []string{transferProtection + "=integrity", "webhdfs://"},
+			name: "integrity", client: "hdfs", code: 7, says: []string{transferProtection + "=integrity", "webhdfs://"},
 			bearer: bearer{env: []string{conf(map[string]string{transferProtection: "integrity"})}},
 		},
 		{
-			name: "privacy", road: "hdfs", code: 7, says: []string{transferProtection + "=privacy", "webhdfs://"},
+			name: "privacy", client: "hdfs", code: 7, says: []string{transferProtection + "=privacy", "webhdfs://"},
 			bearer: bearer{env: []string{conf(map[string]string{transferProtection: "privacy"})}},
 		},
 		{
@@ -287,16 +287,16 @@ func (r *realm) refusals(t *testing.T) {
 			bearer: bearer{env: []string{"KRB5CCNAME=" + os.Getenv("KRB5CCNAME")}},
 		},
 	} {
-		for road, s := range r.sites {
-			if c.road != "" && c.road != road {
+		for client, s := range r.sites {
+			if c.client != "" && c.client != client {
 				continue
 			}
-			t.Run(c.name+" over "+road, func(t *testing.T) {
+			t.Run(c.name+" over "+client, func(t *testing.T) {
 				name := "/alice/refused"
 				if c.name == "not her directory" {
 					name = "/stranger"
 				}
-				dest := s.roads()[road] + name
+				dest := s.clients()[client] + name
 				if c.host != "" {
 					dest = strings.Replace(dest, "localhost", c.host, 1)
 				}
@@ -321,13 +321,13 @@ var brokenConnection = regexp.MustCompile(`broken pipe|connection reset by peer`
 
 // outlasting is a conversion that outlasts its credentials.
 type outlasting struct {
-	name  string
-	road  string
-	phase phase    // in which it is suspended
-	kinit []string // arguments; nil is a keytab
-	again bool     // whether there is a kinit meanwhile
-	wakes bool     // for moments, while its ticket can be renewed
-	code  int
+	name   string
+	client string
+	phase  phase    // in which it is suspended
+	kinit  []string // arguments; nil is a keytab
+	again  bool     // whether there is a kinit meanwhile
+	wakes  bool     // for moments, while its ticket can be renewed
+	code   int
 
 	cache string
 	dest  string
@@ -344,27 +344,27 @@ var seconds = fmt.Sprintf("%ds", int(life.Seconds()))
 func (r *realm) suspend(t *testing.T) []*outlasting {
 	short := r.krb5(t, "ticket_lifetime", seconds)
 	var cases []*outlasting
-	for i, road := range []string{"hdfs", "webhdfs"} {
+	for i, client := range []string{"hdfs", "webhdfs"} {
 		for j := range soak.Rounds(1, 2) {
 			first, second := phases[0], between
 			if (i+j)%2 == 1 {
 				first, second = second, first
 			}
 			cases = append(cases,
-				&outlasting{name: "keytab", road: road, phase: first},
-				&outlasting{name: "kinit", road: road, phase: second, kinit: []string{"-l", seconds}, again: true})
+				&outlasting{name: "keytab", client: client, phase: first},
+				&outlasting{name: "kinit", client: client, phase: second, kinit: []string{"-l", seconds}, again: true})
 		}
 		cases = append(cases,
-			&outlasting{name: "renewal", road: road, phase: phases[0], kinit: []string{"-l", seconds, "-r", "1h"}, wakes: true},
-			&outlasting{name: "no renewal", road: road, phase: between, kinit: []string{"-l", seconds}, code: 7})
+			&outlasting{name: "renewal", client: client, phase: phases[0], kinit: []string{"-l", seconds, "-r", "1h"}, wakes: true},
+			&outlasting{name: "no renewal", client: client, phase: between, kinit: []string{"-l", seconds}, code: 7})
 	}
 	for i, c := range cases {
-		s, b := r.sites[c.road], r.withKeytab("KRB5_CONFIG="+short)
+		s, b := r.sites[c.client], r.withKeytab("KRB5_CONFIG="+short)
 		if c.kinit != nil {
 			b, c.cache = r.withCache(t, c.kinit...)
 		}
 		began := time.Now()
-		c.dest = fmt.Sprintf("%s/alice/expiry-%d", s.roads()[c.road], i)
+		c.dest = fmt.Sprintf("%s/alice/expiry-%d", s.clients()[c.client], i)
 		c.run = launch(t, b.as(s, c.dest))
 		s.stopIn(t, c.run, c.dest, c.phase)
 		if c.wakes {
@@ -385,12 +385,12 @@ func (r *realm) resume(t *testing.T, cases []*outlasting) {
 		}
 	}
 	for _, c := range cases {
-		t.Run(c.name+" over "+c.road, func(t *testing.T) { r.outlasted(t, c) })
+		t.Run(c.name+" over "+c.client, func(t *testing.T) { r.outlasted(t, c) })
 	}
 }
 
 func (r *realm) outlasted(t *testing.T, c *outlasting) {
-	s := r.sites[c.road]
+	s := r.sites[c.client]
 	code := c.code
 	if <-c.run.ended; c.run.cmd.ProcessState.ExitCode() == 0 {
 		code = 0 // connections that are open need no ticket, and may be all it takes
@@ -427,8 +427,8 @@ func (r *running) wake(t *testing.T, since time.Time) {
 // protected is a way in which a data node protects its transfers.
 type protected struct {
 	level, suites string
-	roads         []string          // on which it works
-	client        map[string]string // a configuration that expects another
+	clients       []string          // with which it works
+	config        map[string]string // of a client that expects another level
 	says          string
 }
 
@@ -437,40 +437,40 @@ type protected struct {
 func (r *realm) protection(t *testing.T) {
 	cases := []protected{
 		{
-			level: "integrity,authentication", roads: []string{"hdfs", "webhdfs"}, // of which each takes another
-			client: map[string]string{transferProtection: "privacy", cipherSuites: aes}, says: "not by privacy",
+			level: "integrity,authentication", clients: []string{"hdfs", "webhdfs"}, // of which each takes another
+			config: map[string]string{transferProtection: "privacy", cipherSuites: aes}, says: "not by privacy",
 		},
 		{
-			level: "privacy", roads: []string{"webhdfs"},
-			client: map[string]string{cipherSuites: aes}, says: "has no AES",
+			level: "privacy", clients: []string{"webhdfs"},
+			config: map[string]string{cipherSuites: aes}, says: "has no AES",
 		},
 		{
-			level: "privacy", suites: aes, roads: []string{"hdfs"},
-			client: map[string]string{transferProtection: "authentication"}, says: "by privacy, not by authentication",
+			level: "privacy", suites: aes, clients: []string{"hdfs"},
+			config: map[string]string{transferProtection: "authentication"}, says: "by privacy, not by authentication",
 		},
 	}
 	if soak.Full() {
-		cases = append(cases, protected{level: "integrity", roads: []string{"webhdfs"}},
-			protected{level: "privacy", suites: aes, roads: []string{"webhdfs"}})
+		cases = append(cases, protected{level: "integrity", clients: []string{"webhdfs"}},
+			protected{level: "privacy", suites: aes, clients: []string{"webhdfs"}})
 	}
 	for _, p := range cases {
 		reconfigure(t, r.ConfDir(), map[string]string{transferProtection: p.level, cipherSuites: p.suites})
 		r.restart(t)
 		name := strings.TrimSpace(p.level + " " + p.suites)
-		for _, road := range p.roads {
-			t.Run(name+" over "+road, func(t *testing.T) {
-				dir := "/alice/" + strings.ReplaceAll(path.Join(road, p.level, p.suites), "/", "-")
-				s := r.sites[road]
-				ending(t, r.withKeytab().as(s, s.roads()[road]+dir)).want(t, 0)
+		for _, client := range p.clients {
+			t.Run(name+" over "+client, func(t *testing.T) {
+				dir := "/alice/" + strings.ReplaceAll(path.Join(client, p.level, p.suites), "/", "-")
+				s := r.sites[client]
+				ending(t, r.withKeytab().as(s, s.clients()[client]+dir)).want(t, 0)
 				s.complete(t, s.WebURI()+dir) // on which the test itself needs to know nothing
 			})
 		}
-		if p.client == nil {
+		if p.config == nil {
 			continue
 		}
 		t.Run(name+", unexpected", func(t *testing.T) {
 			cmd := command("convert", r.sites["hdfs"].input, filepath.Join(t.TempDir(), "out"))
-			cmd.Env = append(cmd.Env, "HADOOP_CONF_DIR="+r.client(t, p.client))
+			cmd.Env = append(cmd.Env, "HADOOP_CONF_DIR="+r.client(t, p.config))
 			ending(t, cmd).want(t, 7).oneLine(t, p.says)
 		})
 	}

@@ -234,14 +234,14 @@ func TestSteps(t *testing.T) {
 
 func TestHDFSSteps(t *testing.T) {
 	c := newSite(t, hadooptest.Shared(t), 20_000, "--row-group-size=2MiB")
-	for road, uri := range c.roads() {
-		t.Run(road, func(t *testing.T) {
-			dest := uri + "/steps-" + road
+	for client, uri := range c.clients() {
+		t.Run(client, func(t *testing.T) {
+			dest := uri + "/steps-" + client
 			s := newSteps(t, c.input, dest, "--row-group-size=2MiB")
 			s.carryOut(t, c.args(dest, "--codec=bzip2"))
 			c.complete(t, dest)
 
-			dest = uri + "/older-" + road
+			dest = uri + "/older-" + client
 			s = newSteps(t, c.input, dest, "--row-group-size=2MiB")
 			s.outdated(t, []string{"convert", otherInput, dest})
 			run(t, "verify", dest, "--against", otherInput).want(t, 0)

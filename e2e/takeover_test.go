@@ -136,16 +136,16 @@ func TestOvertaken(t *testing.T) {
 	}
 }
 
-// TestHDFSOvertaken does the same on HDFS, at half of the moments on either road.
+// TestHDFSOvertaken does the same on HDFS, at half of the moments with either client.
 func TestHDFSOvertaken(t *testing.T) {
 	s := newSite(t, hadooptest.Shared(t), 12_000, "--row-group-size=2MiB")
-	for road, uri := range s.roads() {
+	for client, uri := range s.clients() {
 		for i, stop := range stops {
-			if !soak.Full() && (road == "hdfs") == (i%2 == 0) {
+			if !soak.Full() && (client == "hdfs") == (i%2 == 0) {
 				continue
 			}
-			t.Run(road+" "+stop, func(t *testing.T) {
-				dest := fmt.Sprintf("%s/overtaken-%s-%d", uri, road, i)
+			t.Run(client+" "+stop, func(t *testing.T) {
+				dest := fmt.Sprintf("%s/overtaken-%s-%d", uri, client, i)
 				overtaken{
 					at: s.at(t, dest), dest: dest,
 					before:   []string{"convert", "--overwrite", otherInput, dest},

@@ -17,6 +17,6 @@
 // them twice does no harm; waiting and trying again is package store's business.
 //
 // What the library cannot do is refused with a line that names webhdfs://, the
-// other road: encryption zones, erasure coding, and data transfer that is
+// other client: encryption zones, erasure coding, and data transfer that is
 // protected by more than authentication.
 package hdfs

@@ -36,7 +36,7 @@ func (s *Store) open(ctx context.Context, p string) (*file, error) {
 			return store.ErrNotRegular
 		}
 		//guard: encrypted or striped bytes would be read as if they were the file
-		if err := roadFor(status); err != nil {
+		if err := checkSupported(status); err != nil {
 			return err
 		}
 		b, err := se.blocks(p, 1)

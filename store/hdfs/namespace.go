@@ -40,8 +40,8 @@ func (se *session) status(p string) (*client.FileStatus, error) {
 	return status, nil
 }
 
-// roadFor refuses what cannot be read or written over this road.
-func roadFor(status *client.FileStatus) error {
+// checkSupported refuses what this client cannot read or write.
+func checkSupported(status *client.FileStatus) error {
 	//guard: files would be written that are not one block
 	if ec := status.GetEcPolicy(); ec != nil && ec.GetId() != 0 || ec == nil && status.GetFlags()&hasEC != 0 {
 		if status.GetFileType() == isDir {

@@ -69,7 +69,7 @@ func (se *session) mayHold(dir string) error {
 	case status.GetFileType() != isDir:
 		return syscall.ENOTDIR
 	}
-	return roadFor(status)
+	return checkSupported(status)
 }
 
 func (se *session) create(p string, replication int, size int64, d *defaults) (*client.FileWriter, error) {
