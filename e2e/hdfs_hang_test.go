@@ -42,7 +42,7 @@ func suspend(t *testing.T, d *hadooptest.Daemon) (resume func()) {
 	}
 }
 
-// passes wants an error that a retry may cure.
+// passes wants an error that a retry may mend.
 func passes(t *testing.T, what string, err error) {
 	t.Helper()
 	if store.Classify(err) != store.Retryable || errors.Is(err, io.EOF) {

@@ -103,7 +103,7 @@ func unwrap(raw any) any {
 var structure = []string{"type", "name", "namespace", "size"}
 
 // relax returns the schema with only the keys that decide how data is read, so
-// that the parser cannot stumble over others: a wrong default, a symbol that is
+// that the parser cannot fail on others: a wrong default, a symbol that is
 // not a string, a logical type that does not fit (which the specification says
 // to ignore).
 func relax(raw any, level int) (any, error) {

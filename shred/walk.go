@@ -225,7 +225,7 @@ func (s *Shredder) copyVarint(buf *column.Buffer, p, width int) int {
 	return q
 }
 
-// varint reads a long that steers the walk.
+// varint reads a long that decides how the walk goes on.
 func (s *Shredder) varint(p int) (int64, int) {
 	if p < len(s.b) && s.b[p] < 0x80 {
 		c := s.b[p]

@@ -146,5 +146,5 @@ func Hidden(name string) bool {
 var tempName = regexp.MustCompile(`^\..+\.[0-9a-f]{16}\.tmp$`)
 
 // IsTemp reports whether name, without its directory, is one of TempName's: if
-// its run is dead, the file is rubbish.
+// its run is dead, the file is a leftover.
 func IsTemp(name string) bool { return tempName.MatchString(name) }

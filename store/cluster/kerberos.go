@@ -122,7 +122,7 @@ func grantor(realm string) types.PrincipalName {
 	return types.PrincipalName{NameType: nametype.KRB_NT_SRV_INST, NameString: []string{"krbtgt", realm}}
 }
 
-// credentialsError is an error that only the user can cure.
+// credentialsError is an error that only the user can mend.
 type credentialsError struct{ text string }
 
 func refused(format string, args ...any) error {

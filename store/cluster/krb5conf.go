@@ -16,8 +16,8 @@ import (
 
 // realms is what krb5.conf says. The Kerberos library has a parser of its own,
 // but that one knows no included files, lets the last of repeated settings and
-// sections win, where Kerberos takes the first, and stumbles over braces in
-// what it does not need. So it gets plain settings only.
+// sections win, where Kerberos takes the first, and fails on braces in what
+// it does not need. So it gets plain settings only.
 type realms struct {
 	config    *config.Config
 	cacheName string // default_ccache_name, or empty

@@ -77,7 +77,7 @@ func (s *Store) mkdirBeside(ctx context.Context, p string) error {
 	if err != nil {
 		cleanup, cancel := store.Cleanup(ctx)
 		defer cancel()
-		_, _ = s.delete(cleanup, temp, false) // rubbish at worst
+		_, _ = s.delete(cleanup, temp, false) // else it is left behind
 	}
 	return err
 }

@@ -174,7 +174,7 @@ func (s *Store) WriteFile(ctx context.Context, p string, data []byte, exclusive 
 	if err != nil || !kept {
 		cleanup, cancel := store.Cleanup(ctx)
 		defer cancel()
-		_, _ = s.delete(cleanup, temp, false) // rubbish at worst
+		_, _ = s.delete(cleanup, temp, false) // else it is left behind
 	}
 	if err != nil {
 		return &fs.PathError{Op: "write", Path: p, Err: err}
