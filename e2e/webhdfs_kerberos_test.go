@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"path/filepath"
 	"strings"
@@ -136,18 +137,25 @@ func (c secureCluster) testTokenFile(t *testing.T) {
 	t.Setenv("HADOOP_TOKEN_FILE_LOCATION", file)
 	conf, login := loadedLogin(t, cluster.LoginOptions{})
 	st := openWebStore(t, c.WebURI(), conf, login)
-	if err := roundTrip(t.Context(), st, dir+"/f"); err != nil {
-		t.Fatal(err)
+	// On a busy machine a round trip takes longer than a token lives.
+	withNewToken := func(name string) {
+		err := roundTrip(t.Context(), st, dir+name+"-0")
+		for try := 1; err != nil && try < 5; try++ {
+			fetch()
+			err = roundTrip(t.Context(), st, fmt.Sprintf("%s%s-%d", dir, name, try))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
 	}
+	withNewToken("/f")
 	time.Sleep(7 * time.Second)
 	_, err := st.Stat(t.Context(), dir)
 	if err == nil || strings.Contains(err.Error(), "\n") {
 		t.Errorf("with an expired token: %v", err)
 	}
 	fetch() // as a scheduler may
-	if err := roundTrip(t.Context(), st, dir+"/g"); err != nil {
-		t.Error(err)
-	}
+	withNewToken("/g")
 }
 
 // testExpiry goes on for longer than a token lives unrenewed, and than it lives
