@@ -94,14 +94,8 @@ func (c *Claim) carryOut(ctx context.Context, r *Run, s *manifest.Success, stage
 	if err := c.retire(ctx, s); err != nil {
 		return fmt.Errorf("publish: %w", err)
 	}
-	made := map[string]bool{".": true}
-	for _, f := range s.Files() {
-		if err := c.makeDirs(ctx, path.Dir(f.Name), made); err != nil {
-			return fmt.Errorf("publish: %w", err)
-		}
-		if err := c.bring(ctx, r, staged[f.Name], f); err != nil {
-			return fmt.Errorf("publish: %w", err)
-		}
+	if err := c.bringAll(ctx, r, s.Files(), staged); err != nil {
+		return fmt.Errorf("publish: %w", err)
 	}
 	now := &State{path: c.path, Success: s}
 	infos, err := c.st.List(ctx, c.path)
@@ -144,6 +138,21 @@ func (c *Claim) retire(ctx context.Context, s *manifest.Success) error {
 	}
 	c.found.retired = append(c.found.retired, &record{path: to, success: now.Success})
 	return nil
+}
+
+// bringAll moves staged files to their places, beside each other: none has to
+// come before another, as readers wait for the manifest, and who completes the
+// output finds out which of them are there.
+func (c *Claim) bringAll(ctx context.Context, r *Run, files []manifest.File, staged map[string]string) error {
+	made := map[string]bool{".": true}
+	for _, f := range files {
+		if err := c.makeDirs(ctx, path.Dir(f.Name), made); err != nil {
+			return err
+		}
+	}
+	return parallel.Do(ctx, len(files), c.movers, func(ctx context.Context, i int) error {
+		return c.bring(ctx, r, staged[files[i].Name], files[i])
+	})
 }
 
 // bring moves a staged file to its place. No other output has a file of that
@@ -191,15 +200,17 @@ func (c *Claim) makeDirs(ctx context.Context, name string, made map[string]bool)
 
 // clearOut moves what is ours, but not of the output, out of the destination.
 func (c *Claim) clearOut(ctx context.Context, s *State) error {
-	emptied := false
-	for _, name := range s.debris {
-		err := c.move(ctx, c.in(name), c.name(old))
-		if err != nil && !errors.Is(err, store.ErrNotExist) {
-			return err
+	err := parallel.Do(ctx, len(s.debris), c.movers, func(ctx context.Context, i int) error {
+		err := c.move(ctx, c.in(s.debris[i]), c.name(old))
+		if errors.Is(err, store.ErrNotExist) {
+			return nil
 		}
-		emptied = emptied || strings.HasPrefix(name, manifest.QuarantineDir+"/")
+		return err
+	})
+	if err != nil {
+		return err
 	}
-	if !emptied {
+	if !slices.ContainsFunc(s.debris, func(name string) bool { return strings.HasPrefix(name, manifest.QuarantineDir+"/") }) {
 		return nil
 	}
 	dir := c.in(manifest.QuarantineDir)

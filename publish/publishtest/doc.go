@@ -8,5 +8,7 @@
 //   - a finished output is replaced by a later run only;
 //   - afterwards any run completes, and leaves its output and nothing else.
 //
+// Runs move one file at a time, so that a schedule is the same whenever it runs.
+//
 // The same schedules run on every kind of store.
 package publishtest

@@ -49,6 +49,10 @@ func (w *world) sleep(ctx context.Context, d time.Duration) error {
 
 func (w *world) destination(st store.Store) *publish.Destination {
 	return publish.At(store.Location{Store: st, Path: w.dest}, publish.Options{
+		// One file is moved at a time, so that each run of a schedule makes the same
+		// calls in the same order. What several at a time can leave behind, some
+		// files in and others not, only differs in which ones those are.
+		Movers: 1,
 		// A waiter looks at a lock three times before it takes it over.
 		Times: publish.Times{Heartbeat: 8 * time.Hour, Stale: 2 * time.Hour}, Now: w.now, Sleep: w.sleep,
 	})
