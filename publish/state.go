@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"path"
 	"slices"
 	"strings"
 
@@ -24,7 +25,8 @@ const (
 type State struct {
 	// Success is the manifest of the output; nil without one.
 	Success *manifest.Success
-	// Leftovers is set if something waits for a holder to clear it up.
+	// Leftovers is set if something waits for a holder to clear it up. An
+	// unfinished run that is kept for a rerun does not.
 	Leftovers bool
 
 	path     string
@@ -139,7 +141,7 @@ func (d *Destination) classify(ctx context.Context, s *State, infos []store.Info
 		case info.Name == manifest.LockName:
 			s.Leftovers = true
 		case info.Name == manifest.WorkName && info.Dir && !info.Link:
-			if err := d.leftovers(ctx, s); err != nil {
+			if err := d.leftovers(ctx, s, found); err != nil {
 				return err
 			}
 		case info.Name == manifest.QuarantineDir && info.Dir && !info.Link:
@@ -179,14 +181,23 @@ func (c *contents) names() map[string]bool {
 	return names
 }
 
-// leftovers finds out whether holders left something.
-func (d *Destination) leftovers(ctx context.Context, s *State) error {
+// leftovers finds out whether holders left something besides runs that can be
+// resumed.
+func (d *Destination) leftovers(ctx context.Context, s *State, found *contents) error {
 	infos, err := d.st.List(ctx, d.root())
 	if err != nil && !errors.Is(err, store.ErrNotExist) {
 		return err
 	}
+	kept := make(map[string]bool)
+	for _, r := range found.runs {
+		//guard: the work of tasks that run elsewhere would stay where a dead commit took it
+		if r.fromElsewhere() {
+			continue
+		}
+		kept[path.Dir(r.Dir)] = true
+	}
 	s.Leftovers = s.Leftovers || len(infos) == 0 || slices.ContainsFunc(infos, func(i store.Info) bool {
-		return !strings.HasPrefix(i.Name, planPrefix)
+		return !strings.HasPrefix(i.Name, planPrefix) && !kept[i.Path]
 	})
 	return nil
 }
