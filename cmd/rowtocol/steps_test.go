@@ -148,6 +148,8 @@ func TestStepsRefused(t *testing.T) {
 		{"plan in out -o in", 9, "in"},
 		{"plan in out -o in/a.avro", 9, "is no plan"},
 		{"plan in out -o out/plan.json", 1, "inside of the destination"},
+		{"plan in out -o out", 1, "is the destination"},
+		{"plan in out/ -o ./out", 1, "is the destination"},
 		{"task --task 0", 1, "--plan"},
 		{"task --plan plan.json", 1, "--task"},
 		{"task --plan plan.json 0", 1, "usage"},
@@ -240,6 +242,43 @@ func TestPlanOfAnEarlierOutput(t *testing.T) {
 	rowtocol(t, dir, nil, "commit", "--plan", "second.json", "--overwrite").want(t, 0, "20 rows")
 	rowtocol(t, dir, nil, "commit", "--plan", "third.json", "--overwrite").want(t, 9, "make the plan again")
 	rowtocol(t, dir, nil, "verify", "out", "--against", "second.avro").want(t, 0, "20 rows of 1 inputs are equal")
+}
+
+// A plan says what its commit will find.
+func TestPlanOfAnOutputThatIsThere(t *testing.T) {
+	dir := t.TempDir()
+	pairs(t, dir, "a.avro", 0, 10)
+	pairs(t, dir, "b.avro", 0, 20)
+	plan := func(input, text string, finished, overwrite bool) {
+		t.Helper()
+		for _, flag := range []string{"--json=false", "--json"} {
+			if err := os.RemoveAll(dir + "/plan.json"); err != nil {
+				t.Fatal(err)
+			}
+			o := rowtocol(t, dir, nil, "plan", flag, input, "out", "-o", "plan.json").want(t, 0, text)
+			if text == "" && o.stderr != "" {
+				t.Errorf("a plan of a new output says %s", o.stderr)
+			}
+			if _, err := manifest.DecodePlan(read(t, dir+"/plan.json")); err != nil {
+				t.Error(err)
+			}
+			var p planned
+			if flag != "--json" {
+				continue
+			}
+			if o.object(t, &p); p.Finished != finished || p.NeedsOverwrite != overwrite || p.Tasks != 1 {
+				t.Errorf("%s: %+v", input, p)
+			}
+		}
+	}
+	plan("a.avro", "", false, false)
+	rowtocol(t, dir, nil, "convert", "a.avro", "out").want(t, 0)
+	plan("a.avro", "its commit will do nothing", true, false)
+	plan("b.avro", "commit will need --overwrite: ", false, true)
+	if err := os.Remove(partOf(t, dir+"/out", 0)); err != nil {
+		t.Fatal(err)
+	}
+	plan("a.avro", "is missing; --overwrite", false, true)
 }
 
 // A dry run says how many files to expect, and how large.
