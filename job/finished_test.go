@@ -290,6 +290,35 @@ func TestFinishedBesideAnUnfinishedRun(t *testing.T) {
 	wantContents(t, store.Local(), r.Dest, want)
 }
 
+// TestFinishedMeanwhileKeepsOthers finds its output finished once it has the lock,
+// and keeps the unfinished run of another request that began since.
+func TestFinishedMeanwhileKeepsOthers(t *testing.T) {
+	for name, again := range map[string]func(r Request, p *manifest.Plan) (*Outcome, error){
+		"convert": func(r Request, _ *manifest.Plan) (*Outcome, error) { return Convert(t.Context(), r) },
+		"commit":  func(r Request, p *manifest.Plan) (*Outcome, error) { return Commit(t.Context(), p, r.Options) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			r, _ := scene(t)
+			other := r
+			other.Output.RowGroupSize *= 2
+			other.Overwrite = true
+			p := newPlan(t, r)
+			var done []string
+			late := r
+			late.Resolve = storetest.On(before(store.Local(), path.Join(r.Dest, manifest.WorkName), func() {
+				mustConvert(t, r)
+				done = interrupt(t, other, 2)
+			}))
+			if out, err := again(late, p); err != nil || !out.Nothing {
+				t.Fatalf("outcome %+v, %v", out, err)
+			}
+			if out := mustConvert(t, other); len(done) == 0 || out.Resumed != len(done) {
+				t.Errorf("resumed %d of %d", out.Resumed, len(done))
+			}
+		})
+	}
+}
+
 // unchanging is a store on which nobody makes or moves anything.
 type unchanging struct {
 	store.Store

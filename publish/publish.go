@@ -41,6 +41,7 @@ func (c *Claim) Publish(ctx context.Context, r *Run, results []*manifest.TaskRes
 	}
 	p := &record{path: path.Join(r.Dir, manifest.PendingPrefix+s.ID), success: s}
 	if err := c.st.WriteFile(ctx, p.path, doc, true); err != nil {
+		//guard: an output that waits to be published would be given back, or removed
 		c.mayPend(ctx, r, p)
 		return nil, fmt.Errorf("publish: %w", err)
 	}
@@ -48,6 +49,7 @@ func (c *Claim) Publish(ctx context.Context, r *Run, results []*manifest.TaskRes
 	if err := c.carryOut(ctx, r, s, staged); err != nil {
 		return nil, err
 	}
+	//guard: what is published would be kept, or be put back where tasks left it
 	c.forget(r)
 	return s, nil
 }
@@ -231,14 +233,17 @@ func (c *Claim) finish(ctx context.Context, s *manifest.Success) error {
 	if err := c.st.WriteFile(ctx, file, doc, true); err != nil {
 		return err
 	}
+	//guard: a former holder would commit until its directory is moved away
 	if err := c.check(ctx); err != nil {
 		return err
 	}
 	err = c.st.Rename(ctx, file, c.in(manifest.SuccessName))
+	//guard: a storage that refuses would be taken for another run
 	if !errors.Is(err, store.ErrExist) && !errors.Is(err, store.ErrNotExist) {
 		return err
 	}
 	now, lookErr := c.Look(ctx)
+	//guard: a commit whose answer was lost would count as another run's
 	if lookErr == nil && now.Success != nil && now.Success.ID == s.ID {
 		return nil
 	}
@@ -320,7 +325,11 @@ func (c *Claim) staged(ctx context.Context, r *Run, s *manifest.Success) (map[st
 	staged := make(map[string]string)
 	for _, info := range infos {
 		task, ok := manifest.TaskNumber(info.Name)
-		if !ok || info.Dir || info.Link {
+		if !ok || info.Dir {
+			continue
+		}
+		//guard: a link could lead to a document that others wrote
+		if info.Link {
 			continue
 		}
 		text, err := c.readDocument(ctx, info.Path)

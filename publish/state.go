@@ -64,6 +64,7 @@ func (d *Destination) look(ctx context.Context) (*State, error) {
 	if err != nil {
 		return nil, err
 	}
+	//guard: what stands in the place of a destination would be a matter of storage
 	if !info.Dir {
 		return nil, failure.New(failure.Usage, "destination %s is a file", d.path)
 	}
@@ -133,6 +134,7 @@ func (d *Destination) classify(ctx context.Context, s *State, infos []store.Info
 			if info.Link {
 				s.damage = info.Name + " is a link"
 			}
+			//guard: an output that was changed would be finished
 			if info.Dir || info.Size != file.Bytes {
 				s.damage = fmt.Sprintf("%s has %d bytes, not %d", info.Name, info.Size, file.Bytes)
 			}
@@ -156,8 +158,10 @@ func (d *Destination) classify(ctx context.Context, s *State, infos []store.Info
 			s.foreign = append(s.foreign, info.Name)
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(expected)) {
-		s.damage = name + " is missing"
+	missing := slices.Sorted(maps.Keys(expected))
+	//guard: an output that lost a file would be finished
+	if len(missing) > 0 {
+		s.damage = missing[0] + " is missing"
 	}
 	s.Leftovers = s.Leftovers || len(s.debris) > 0
 	return nil
@@ -251,6 +255,7 @@ func (s *State) Allow(r *manifest.Request, overwrite bool) error {
 	switch {
 	case s.Success == nil || overwrite || s.pending:
 		return nil // what is pending is considered once it is published
+	//guard: an output that was changed would be made anew without leave
 	case s.damage != "":
 		return failure.New(failure.Foreign, "destination %s holds an output that was changed: %s; --overwrite makes it anew", s.path, s.damage)
 	}
@@ -258,6 +263,7 @@ func (s *State) Allow(r *manifest.Request, overwrite bool) error {
 	if len(differences) == 0 {
 		return nil
 	}
+	//guard: the output of another request would be replaced without leave
 	return failure.New(failure.Foreign, "destination %s holds the output of another request: %s; --overwrite replaces it",
 		s.path, list(differences, namedDifferences, "; "))
 }
