@@ -58,9 +58,11 @@ func commit(ctx context.Context, p *manifest.Plan, o *Options) (*Outcome, error)
 		return nil, err
 	}
 	c := &commitment{Options: o, plan: p, st: place.Store, dest: dest, claim: claim, out: out, began: began}
-	keep := len(claim.Runs()) > 0
-	if err = claim.Judge(ctx, c.work(held)); err == nil && !out.Nothing {
-		keep = false
+	unfinished, keep := len(claim.Runs()) > 0, false
+	err = claim.Judge(ctx, c.work(held))
+	//guard: unfinished runs would be removed by a commit that fails, or does nothing
+	if err != nil || out.Nothing {
+		keep = unfinished
 	}
 	if err := release(ctx, claim, err, keep, out); err != nil {
 		return nil, err
