@@ -196,7 +196,6 @@ func (c *conversion) results(ctx context.Context, run *publish.Run) ([]*manifest
 		}
 	}
 	c.out.Resumed = progress.Tasks
-	//guard: tasks that an earlier run did would be removed by one that does none
 	c.staged = progress.Tasks > 0
 	left := missing(results)
 	made, err := c.runTasks(ctx, run, left, lostRows(results), progress)
