@@ -58,11 +58,13 @@ func commit(ctx context.Context, p *manifest.Plan, o *Options) (*Outcome, error)
 		return nil, err
 	}
 	c := &commitment{Options: o, plan: p, st: place.Store, dest: dest, claim: claim, out: out, began: began}
-	unfinished := len(claim.Runs()) > 0 // which a commit that fails leaves as they are
-	if err = c.work(held); err != nil {
-		err = claim.Judge(ctx, err)
+	unfinished, keep := len(claim.Runs()) > 0, false
+	err = claim.Judge(ctx, c.work(held))
+	//guard: unfinished runs would be removed by a commit that fails, or does nothing
+	if err != nil || out.Nothing {
+		keep = unfinished
 	}
-	if err := release(ctx, claim, err, err != nil && unfinished, out); err != nil {
+	if err := release(ctx, claim, err, keep, out); err != nil {
 		return nil, err
 	}
 	return out, losses(out.Manifest)

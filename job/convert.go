@@ -89,11 +89,9 @@ func (c *conversion) run(ctx context.Context, dest *publish.Destination) error {
 	if err != nil {
 		return err
 	}
-	err = c.work(held, claim)
-	if err != nil {
-		err = claim.Judge(ctx, err)
-	}
-	return release(ctx, claim, err, c.staged && mendable(ctx, err), c.out)
+	err = claim.Judge(ctx, c.work(held, claim))
+	keep := c.staged && (c.out.Nothing || mendable(ctx, err))
+	return release(ctx, claim, err, keep, c.out)
 }
 
 // release gives a claim back after work that ended with err, also if ctx has
@@ -113,6 +111,7 @@ func release(ctx context.Context, claim *publish.Claim, err error, keep bool, ou
 // mendable reports whether a person or time can mend what failed, so that a
 // rerun of the same request may succeed.
 func mendable(ctx context.Context, err error) bool {
+	//guard: a run that was stopped would lose its work for what it died of
 	if ctx.Err() != nil {
 		return true // the run was stopped, whatever its error says
 	}
@@ -126,11 +125,12 @@ func mendable(ctx context.Context, err error) bool {
 // work runs the tasks that are left and publishes.
 func (c *conversion) work(ctx context.Context, claim *publish.Claim) error {
 	state, request := claim.State(), &c.plan.Request
+	//guard: unfinished runs would be removed by one that does nothing, or is refused
+	c.staged = len(claim.Runs()) > 0
 	if state.Finished(request) {
 		c.out.Nothing, c.out.Manifest = true, state.Success
 		return nil
 	}
-	c.staged = len(claim.Runs()) > 0
 	//guard: an output would be replaced that came after the first look
 	if err := state.Allow(request, c.Overwrite); err != nil {
 		return err
@@ -201,6 +201,7 @@ func (c *conversion) results(ctx context.Context, run *publish.Run) ([]*manifest
 	made, err := c.runTasks(ctx, run, left, lostRows(results), progress)
 	for i, res := range made {
 		results[left[i]] = res
+		//guard: tasks would be removed that a rerun can use
 		c.staged = c.staged || res != nil
 	}
 	return results, err

@@ -1,6 +1,7 @@
 package job
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -262,6 +263,76 @@ func TestForeignFileThatCameMeanwhile(t *testing.T) {
 		t.Errorf("resumed %d of %d", out.Resumed, len(done))
 	}
 	wantContents(t, store.Local(), r.Dest, want)
+}
+
+// TestFinishedBesideAnUnfinishedRun does nothing, and takes nothing from the run
+// of another request that can be resumed.
+func TestFinishedBesideAnUnfinishedRun(t *testing.T) {
+	r, _ := scene(t)
+	mustConvert(t, r)
+	other := r
+	other.Output.RowGroupSize *= 2
+	other.Overwrite = true
+	want := reference(t, store.Local(), other)
+	done := interrupt(t, other, 2)
+	before := names(t, store.Local(), r.Dest)
+	late := r
+	late.Resolve = storetest.On(unchanging{store.Local(), t})
+	if out := mustConvert(t, late); !out.Nothing || len(out.Warnings) > 0 {
+		t.Errorf("outcome %+v", out)
+	}
+	if after := names(t, store.Local(), r.Dest); !slices.Equal(after, before) {
+		t.Errorf("there are %q, and were %q", after, before)
+	}
+	if out := mustConvert(t, other); out.Resumed != len(done) {
+		t.Errorf("resumed %d of %d", out.Resumed, len(done))
+	}
+	wantContents(t, store.Local(), r.Dest, want)
+}
+
+// TestFinishedMeanwhileKeepsOthers finds its output finished once it has the lock,
+// and keeps the unfinished run of another request that began since.
+func TestFinishedMeanwhileKeepsOthers(t *testing.T) {
+	for name, again := range map[string]func(r Request, p *manifest.Plan) (*Outcome, error){
+		"convert": func(r Request, _ *manifest.Plan) (*Outcome, error) { return Convert(t.Context(), r) },
+		"commit":  func(r Request, p *manifest.Plan) (*Outcome, error) { return Commit(t.Context(), p, r.Options) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			r, _ := scene(t)
+			other := r
+			other.Output.RowGroupSize *= 2
+			other.Overwrite = true
+			p := newPlan(t, r)
+			var done []string
+			late := r
+			late.Resolve = storetest.On(before(store.Local(), path.Join(r.Dest, manifest.WorkName), func() {
+				mustConvert(t, r)
+				done = interrupt(t, other, 2)
+			}))
+			if out, err := again(late, p); err != nil || !out.Nothing {
+				t.Fatalf("outcome %+v, %v", out, err)
+			}
+			if out := mustConvert(t, other); len(done) == 0 || out.Resumed != len(done) {
+				t.Errorf("resumed %d of %d", out.Resumed, len(done))
+			}
+		})
+	}
+}
+
+// unchanging is a store on which nobody makes or moves anything.
+type unchanging struct {
+	store.Store
+	t *testing.T
+}
+
+func (u unchanging) Mkdir(ctx context.Context, p string) error {
+	u.t.Errorf("%s is made", p)
+	return u.Store.Mkdir(ctx, p)
+}
+
+func (u unchanging) Rename(ctx context.Context, from, to string) error {
+	u.t.Errorf("%s is renamed to %s", from, to)
+	return u.Store.Rename(ctx, from, to)
 }
 
 // TestLostDestination ends a job that lost the destination to another process.

@@ -9,8 +9,10 @@ import (
 )
 
 // Version is the version of the documents that this package writes, and the
-// newest that it reads. A program reads documents of its version that have
-// fields which it does not know: such fields are always optional.
+// newest that it reads. A program reads results and _SUCCESS documents of its
+// version that have fields which it does not know: such fields are always
+// optional. In a plan they are refused, as a task that ignored one could make
+// other bytes.
 const Version = 2
 
 // MaxSize bounds a document that is worth reading: what callers pass to a
@@ -81,8 +83,8 @@ func inDocument(what string, err error) error {
 	return fmt.Errorf("%s: %w", what, err)
 }
 
-// decode reads a document of this version.
-func decode(what string, b []byte, v any) error {
+// checkVersion refuses documents of other versions.
+func checkVersion(what string, b []byte) error {
 	version, err := versionOf(what, b)
 	if err != nil {
 		return err
@@ -91,5 +93,33 @@ func decode(what string, b []byte, v any) error {
 	if version != Version {
 		return fmt.Errorf("%s: %w: it has %d, this program knows %d", what, ErrVersion, version, Version)
 	}
+	return nil
+}
+
+// decode reads a document of this version, and passes over fields that v does
+// not have.
+func decode(what string, b []byte, v any) error {
+	if err := checkVersion(what, b); err != nil {
+		return err
+	}
 	return inDocument(what, json.Unmarshal(b, v))
+}
+
+// decodeKnown reads a document of this version that has no fields but v's.
+func decodeKnown(what string, b []byte, v any) error {
+	if err := checkVersion(what, b); err != nil {
+		return err
+	}
+	d := json.NewDecoder(bytes.NewReader(b))
+	//guard: what a newer program asks for would be left out in silence
+	d.DisallowUnknownFields()
+	err := d.Decode(v)
+	if err != nil && json.Unmarshal(b, v) == nil {
+		return fmt.Errorf("%s: a newer program made it, or it was altered: this one does not know all that is in it: %w", what, err)
+	}
+	//guard: what follows the document would be left out in silence
+	if err == nil && len(bytes.TrimSpace(b[d.InputOffset():])) > 0 {
+		err = errors.New("something follows it")
+	}
+	return inDocument(what, err)
 }

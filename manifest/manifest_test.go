@@ -123,6 +123,39 @@ func TestDecodePlanRefuses(t *testing.T) {
 	}
 }
 
+// TestPlanOfANewerProgram has a field that this program does not know, whose
+// hash it cannot check, in each place where there may be one.
+func TestPlanOfANewerProgram(t *testing.T) {
+	b, err := samplePlan(t).Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for place, with := range map[string]string{
+		`"request": {`: `"request": {"shuffle": true, `,
+		`"format": `:   `"shuffle": 1, "format": `,
+		`"identity": `: `"shuffle": "x", "identity": `,
+		`"tasks": `:    `"shuffle": null, "tasks": `,
+		`"pieces": `:   `"shuffle": [], "pieces": `,
+		`"program": `:  `"shuffle": {}, "program": `,
+	} {
+		newer := bytes.Replace(b, []byte(place), []byte(with), 1)
+		if bytes.Equal(newer, b) {
+			t.Fatalf("there is no %s", place)
+		}
+		if _, err := DecodePlan(newer); err == nil || !strings.Contains(err.Error(), "newer program") || !strings.Contains(err.Error(), `"shuffle"`) {
+			t.Errorf("%s: %v", with, err)
+		}
+	}
+	for _, rest := range []string{"}", "{}", string(b)} {
+		if _, err := DecodePlan(append(bytes.Clone(b), rest...)); err == nil || strings.Contains(err.Error(), "newer") {
+			t.Errorf("%.10q follows the plan: %v", rest, err)
+		}
+	}
+	if _, err := DecodePlan(append(bytes.Clone(b), " \n"...)); err != nil {
+		t.Error(err)
+	}
+}
+
 func sampleResult() *TaskResult {
 	return &TaskResult{
 		Version: Version, Plan: "p", Task: 3, RowsIn: 7,

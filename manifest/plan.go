@@ -62,11 +62,12 @@ func (p *Plan) Sum() (string, error) {
 // Encode returns the document's bytes.
 func (p *Plan) Encode() ([]byte, error) { return encode(p) }
 
-// DecodePlan reads a plan, and checks that its ID is the hash of the rest and
-// that its tasks cover every input exactly once.
+// DecodePlan reads a plan, and checks that this program knows every field of it,
+// that its ID is the hash of the rest and that its tasks cover every input
+// exactly once.
 func DecodePlan(b []byte) (*Plan, error) {
 	p := new(Plan)
-	if err := decode("plan", b, p); err != nil {
+	if err := decodeKnown("plan", b, p); err != nil {
 		return nil, err
 	}
 	sum, err := p.Sum()

@@ -90,12 +90,19 @@ func (c *Claim) Runs() []*Run { return c.found.runs }
 // Judge returns failure.Locked in place of err if the claim was lost: what else
 // went wrong is a consequence.
 func (c *Claim) Judge(ctx context.Context, err error) error {
-	if cause := context.Cause(c.held); err != nil && errors.Is(cause, failure.Locked) {
+	if err == nil {
+		return nil
+	}
+	cause := context.Cause(c.held)
+	//guard: a run that is to be tried again would look stopped
+	if errors.Is(cause, failure.Locked) {
 		return cause
 	}
 	clean, cancel := store.Cleanup(ctx)
 	defer cancel()
-	if lost := c.check(clean); err != nil && errors.Is(lost, failure.Locked) {
+	lost := c.check(clean)
+	//guard: a run that is to be tried again would look like one that cannot go on
+	if errors.Is(lost, failure.Locked) {
 		return lost
 	}
 	return err
@@ -177,6 +184,7 @@ func (c *Claim) fence(ctx context.Context) error {
 		case strings.HasPrefix(info.Name, trashPrefix):
 			err = c.st.RemoveAll(ctx, info.Path)
 		default:
+			//guard: unfinished runs of others would be removed by who cannot take stock
 			c.inherits = true
 			//guard: a former holder's late calls would change the destination
 			err = c.move(ctx, info.Path, c.name(other))
@@ -306,7 +314,15 @@ func (c *Claim) Release(ctx context.Context, keep bool) error {
 		return nil // others have what was the claim's, and clear it up
 	}
 	err = errors.Join(err, released)
-	if !keep && err == nil && !c.found.pending() {
+	//guard: work that could not be put back would be removed
+	if err != nil {
+		keep = true
+	}
+	//guard: an output that is being published would lose what it still needs
+	if c.found.pending() {
+		keep = true
+	}
+	if !keep {
 		err = c.remove(ctx, c.dir)
 	}
 	c.removeEmpty(ctx)
@@ -378,7 +394,7 @@ func (c *Claim) Take(ctx context.Context, p *manifest.Plan) (*Run, error) {
 	dir, err := c.newDir(ctx, taken)
 	r := &Run{Dir: path.Join(dir, path.Base(from)), Plan: p}
 	if err == nil {
-		// It is to be given back even if the answer of the rename is lost.
+		//guard: work that was taken, but without an answer, would be removed
 		c.found.runs = append(c.found.runs, r)
 		err = c.move(ctx, from, r.Dir)
 	}

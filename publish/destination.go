@@ -1,6 +1,7 @@
 package publish
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -32,19 +33,27 @@ const (
 
 const joinTries = 10
 
+// movers is how many files of an output are renamed at a time: each waits for a
+// name node twice, and there may be thousands.
+const movers = 8
+
 // Destination is a directory that holds one output at a time.
 type Destination struct {
-	st    store.Store
-	path  string
-	times Times
-	now   func() time.Time
-	sleep func(ctx context.Context, d time.Duration) error
+	st     store.Store
+	path   string
+	times  Times
+	movers int
+	now    func() time.Time
+	sleep  func(ctx context.Context, d time.Duration) error
 }
 
 // Options are what may be chosen about a destination.
 type Options struct {
 	// Times are the times of the lock; zero fields take the defaults.
 	Times Times
+	// Movers is how many files are renamed at a time when an output changes; 0
+	// is 8. With 1, calls to the store have one order.
+	Movers int
 	// Now and Sleep are the clock by which a lock is watched; nil but in tests.
 	Now   func() time.Time
 	Sleep func(ctx context.Context, d time.Duration) error
@@ -53,7 +62,7 @@ type Options struct {
 // At returns the destination at a place. It need not exist, but its parent must
 // when it is claimed.
 func At(place store.Location, o Options) *Destination {
-	d := &Destination{st: place.Store, path: place.Path, times: o.Times.withDefaults(), now: o.Now, sleep: o.Sleep}
+	d := &Destination{st: place.Store, path: place.Path, times: o.Times.withDefaults(), movers: cmp.Or(o.Movers, movers), now: o.Now, sleep: o.Sleep}
 	if d.now == nil {
 		d.now = time.Now
 	}

@@ -37,6 +37,9 @@
 //
 //	pending manifest → old _SUCCESS out → files in → old files out → _SUCCESS
 //
+// Directories come before the files in them. Several files move at a time: the
+// lock is looked at before each of them, and the first that fails ends the rest.
+//
 // The pending manifest is the commit point: whoever holds the destination next
 // completes it. It is in the same directory as the files that it lists.
 package publish

@@ -50,11 +50,16 @@ func requestOf(name string) *manifest.Request {
 	return &manifest.Request{Inputs: []manifest.Input{{Path: name, Size: 2}}, Options: manifest.Options{Format: "trevni"}}
 }
 
-func planOf(t *testing.T, name string) *manifest.Plan {
+func planOf(t *testing.T, name string) *manifest.Plan { return planOfTasks(t, name, 2) }
+
+// planOfTasks is a plan of an input of two bytes, of which only the first tasks
+// read any.
+func planOfTasks(t *testing.T, name string, tasks int) *manifest.Plan {
 	t.Helper()
-	p := &manifest.Plan{Version: manifest.Version, Request: *requestOf(name), Tasks: []manifest.Task{
-		{ID: 0, Pieces: []manifest.Piece{{End: 1}}}, {ID: 1, Pieces: []manifest.Piece{{Start: 1, End: 2}}},
-	}}
+	p := &manifest.Plan{Version: manifest.Version, Request: *requestOf(name)}
+	for i := range tasks {
+		p.Tasks = append(p.Tasks, manifest.Task{ID: i, Pieces: []manifest.Piece{{Start: int64(min(i, 2)), End: int64(min(i+1, 2))}}})
+	}
 	var err error
 	if p.ID, err = p.Sum(); err != nil {
 		t.Fatal(err)
@@ -118,7 +123,12 @@ func release(t *testing.T, c *Claim, keep bool) {
 // is the destination's.
 func begun(t *testing.T, c *Claim, name string) (*Run, []*manifest.TaskResult) {
 	t.Helper()
-	r, err := c.Begin(c.held, planOf(t, name))
+	return begunTasks(t, c, name, 2)
+}
+
+func begunTasks(t *testing.T, c *Claim, name string, tasks int) (*Run, []*manifest.TaskResult) {
+	t.Helper()
+	r, err := c.Begin(c.held, planOfTasks(t, name, tasks))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -170,6 +170,7 @@ func (c *Claim) watch(ctx context.Context, wait bool) error {
 			return nil
 		case s.gone, s.holder.dead(), s.signs == first.signs && left <= 0:
 			return c.takeOver(ctx)
+		//guard: a holder that lives would lose the destination, or its time
 		case s.signs != first.signs, !wait:
 			return failure.New(failure.Locked, "%s is locked by %s", c.path, &s.holder)
 		}
@@ -200,7 +201,9 @@ func (c *Claim) check(ctx context.Context) error {
 		return fmt.Errorf("lock %s: %w", c.path, err)
 	}
 	var h holder
-	if err != nil || json.Unmarshal(text, &h) != nil || h.ID != c.id {
+	_ = json.Unmarshal(text, &h) // what is no lock names nobody
+	//guard: a former holder would take another's lock for its own
+	if h.ID != c.id {
 		return failure.New(failure.Locked, "%s: the lock was taken over by %s", c.path, &h)
 	}
 	return nil

@@ -22,7 +22,9 @@ func TestLockExcludes(t *testing.T) {
 	d.times = Times{Heartbeat: time.Millisecond, Stale: time.Hour}
 	c, _ := claim(t, d)
 	d.now, d.sleep = time.Now, sleep
-	_, _, err := d.Claim(t.Context())
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	_, _, err := d.Claim(ctx)
 	failuretest.Want(t, err, failure.Locked, fmt.Sprintf("is locked by process %d on", os.Getpid()))
 	release(t, c, false)
 	if _, err := st.Stat(t.Context(), d.path); !errors.Is(err, store.ErrNotExist) {
@@ -193,7 +195,12 @@ func TestOlderHolder(t *testing.T) {
 	if err := write(); err != nil {
 		t.Fatal(err)
 	}
-	d.sleep = func(context.Context, time.Duration) error { return write() }
+	d.sleep = func(context.Context, time.Duration) error {
+		if beats > 5 {
+			return errors.New("the signs of life were not seen")
+		}
+		return write()
+	}
 	_, _, err := d.Claim(t.Context())
 	failuretest.Want(t, err, failure.Locked, "an unknown process")
 }

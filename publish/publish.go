@@ -41,6 +41,7 @@ func (c *Claim) Publish(ctx context.Context, r *Run, results []*manifest.TaskRes
 	}
 	p := &record{path: path.Join(r.Dir, manifest.PendingPrefix+s.ID), success: s}
 	if err := c.st.WriteFile(ctx, p.path, doc, true); err != nil {
+		//guard: an output that waits to be published would be given back, or removed
 		c.mayPend(ctx, r, p)
 		return nil, fmt.Errorf("publish: %w", err)
 	}
@@ -48,6 +49,7 @@ func (c *Claim) Publish(ctx context.Context, r *Run, results []*manifest.TaskRes
 	if err := c.carryOut(ctx, r, s, staged); err != nil {
 		return nil, err
 	}
+	//guard: what is published would be kept, or be put back where tasks left it
 	c.forget(r)
 	return s, nil
 }
@@ -94,14 +96,8 @@ func (c *Claim) carryOut(ctx context.Context, r *Run, s *manifest.Success, stage
 	if err := c.retire(ctx, s); err != nil {
 		return fmt.Errorf("publish: %w", err)
 	}
-	made := map[string]bool{".": true}
-	for _, f := range s.Files() {
-		if err := c.makeDirs(ctx, path.Dir(f.Name), made); err != nil {
-			return fmt.Errorf("publish: %w", err)
-		}
-		if err := c.bring(ctx, r, staged[f.Name], f); err != nil {
-			return fmt.Errorf("publish: %w", err)
-		}
+	if err := c.bringAll(ctx, r, s.Files(), staged); err != nil {
+		return fmt.Errorf("publish: %w", err)
 	}
 	now := &State{path: c.path, Success: s}
 	infos, err := c.st.List(ctx, c.path)
@@ -144,6 +140,21 @@ func (c *Claim) retire(ctx context.Context, s *manifest.Success) error {
 	}
 	c.found.retired = append(c.found.retired, &record{path: to, success: now.Success})
 	return nil
+}
+
+// bringAll moves staged files to their places, beside each other: none has to
+// come before another, as readers wait for the manifest, and who completes the
+// output finds out which of them are there.
+func (c *Claim) bringAll(ctx context.Context, r *Run, files []manifest.File, staged map[string]string) error {
+	made := map[string]bool{".": true}
+	for _, f := range files {
+		if err := c.makeDirs(ctx, path.Dir(f.Name), made); err != nil {
+			return err
+		}
+	}
+	return parallel.Do(ctx, len(files), c.movers, func(ctx context.Context, i int) error {
+		return c.bring(ctx, r, staged[files[i].Name], files[i])
+	})
 }
 
 // bring moves a staged file to its place. No other output has a file of that
@@ -191,15 +202,17 @@ func (c *Claim) makeDirs(ctx context.Context, name string, made map[string]bool)
 
 // clearOut moves what is ours, but not of the output, out of the destination.
 func (c *Claim) clearOut(ctx context.Context, s *State) error {
-	emptied := false
-	for _, name := range s.debris {
-		err := c.move(ctx, c.in(name), c.name(old))
-		if err != nil && !errors.Is(err, store.ErrNotExist) {
-			return err
+	err := parallel.Do(ctx, len(s.debris), c.movers, func(ctx context.Context, i int) error {
+		err := c.move(ctx, c.in(s.debris[i]), c.name(old))
+		if errors.Is(err, store.ErrNotExist) {
+			return nil
 		}
-		emptied = emptied || strings.HasPrefix(name, manifest.QuarantineDir+"/")
+		return err
+	})
+	if err != nil {
+		return err
 	}
-	if !emptied {
+	if !slices.ContainsFunc(s.debris, func(name string) bool { return strings.HasPrefix(name, manifest.QuarantineDir+"/") }) {
 		return nil
 	}
 	dir := c.in(manifest.QuarantineDir)
@@ -220,14 +233,17 @@ func (c *Claim) finish(ctx context.Context, s *manifest.Success) error {
 	if err := c.st.WriteFile(ctx, file, doc, true); err != nil {
 		return err
 	}
+	//guard: a former holder would commit until its directory is moved away
 	if err := c.check(ctx); err != nil {
 		return err
 	}
 	err = c.st.Rename(ctx, file, c.in(manifest.SuccessName))
+	//guard: a storage that refuses would be taken for another run
 	if !errors.Is(err, store.ErrExist) && !errors.Is(err, store.ErrNotExist) {
 		return err
 	}
 	now, lookErr := c.Look(ctx)
+	//guard: a commit whose answer was lost would count as another run's
 	if lookErr == nil && now.Success != nil && now.Success.ID == s.ID {
 		return nil
 	}
@@ -309,7 +325,11 @@ func (c *Claim) staged(ctx context.Context, r *Run, s *manifest.Success) (map[st
 	staged := make(map[string]string)
 	for _, info := range infos {
 		task, ok := manifest.TaskNumber(info.Name)
-		if !ok || info.Dir || info.Link {
+		if !ok || info.Dir {
+			continue
+		}
+		//guard: a link could lead to a document that others wrote
+		if info.Link {
 			continue
 		}
 		text, err := c.readDocument(ctx, info.Path)

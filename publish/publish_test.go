@@ -23,7 +23,7 @@ func killed(t *testing.T, d *Destination, name string, n int) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	st := d.st
-	first := At(store.Location{Store: &endsAtRename{Store: st, left: n, to: manifest.SuccessName, end: cancel}, Path: d.path}, Options{Times: d.times, Now: d.now, Sleep: d.sleep})
+	first := At(store.Location{Store: &endsAtRename{Store: st, left: n, to: manifest.SuccessName, end: cancel}, Path: d.path}, Options{Times: d.times, Movers: 1, Now: d.now, Sleep: d.sleep})
 	c, held, err := first.Claim(ctx)
 	if err != nil {
 		t.Fatal(err)
@@ -78,7 +78,9 @@ func staged(t *testing.T, d *Destination, prefix string) (files []string) {
 
 // TestRollForward completes what a run was publishing that was killed.
 func TestRollForward(t *testing.T) {
-	for n := 1; n <= 3; n++ {
+	// The old manifest goes, a directory comes with two renames, then three files;
+	// the old files go, and the manifest comes.
+	for n := 1; n <= 1+2+3+3+1; n++ {
 		d, _ := onDisk(t)
 		killed(t, d, "Q", n)
 		s := look(t, d)
@@ -224,32 +226,22 @@ func TestPublishRefuses(t *testing.T) {
 	}
 }
 
-// linkAtRename is a store on which somebody makes a link at the first rename of
-// a part.
-type linkAtRename struct {
-	store.Store
-	link func() error
-}
-
-func (l *linkAtRename) Rename(ctx context.Context, from, to string) error {
-	if l.link != nil && strings.HasPrefix(path.Base(to), "part-") {
-		if err := l.link(); err != nil {
-			return err
-		}
-		l.link = nil
-	}
-	return l.Store.Rename(ctx, from, to)
-}
-
-// TestLinkMeanwhile makes a link in the place of the directory for copies while
-// files are published.
+// TestLinkMeanwhile makes a link in the place of the directory for copies once
+// the destination was looked at.
 func TestLinkMeanwhile(t *testing.T) {
-	dest, elsewhere := filepath.Join(t.TempDir(), "dest"), t.TempDir()
-	st := &linkAtRename{store.Local(), func() error { return os.Symlink(elsewhere, dest+"/_quarantine") }}
-	c, held := claim(t, at(st, dest))
-	r, results := begun(t, c, "P")
+	d, _ := onDisk(t)
+	elsewhere, copies := t.TempDir(), d.in(manifest.QuarantineDir)
+	st := &odd{Store: store.Local()}
+	c, held := claim(t, at(st, d.path))
+	r, results := begun(t, c, "Q")
+	st.rename = func(from, _ string, do func() error) error {
+		if path.Base(from) == manifest.SuccessName {
+			return errors.Join(do(), os.RemoveAll(copies), os.Symlink(elsewhere, copies))
+		}
+		return do()
+	}
 	_, err := c.Publish(held, r, results, nil)
-	failuretest.Want(t, err, failure.Foreign, "_quarantine")
+	failuretest.Want(t, err, failure.Foreign, "holds what rowtocol did not write: _quarantine")
 	if got := names(t, store.Local(), elsewhere); got != "" {
 		t.Errorf("elsewhere there are %s", got)
 	}

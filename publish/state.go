@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"path"
 	"slices"
 	"strings"
 
@@ -24,7 +25,8 @@ const (
 type State struct {
 	// Success is the manifest of the output; nil without one.
 	Success *manifest.Success
-	// Leftovers is set if something waits for a holder to clear it up.
+	// Leftovers is set if something waits for a holder to clear it up. An
+	// unfinished run that is kept for a rerun does not.
 	Leftovers bool
 
 	path     string
@@ -62,6 +64,7 @@ func (d *Destination) look(ctx context.Context) (*State, error) {
 	if err != nil {
 		return nil, err
 	}
+	//guard: what stands in the place of a destination would be a matter of storage
 	if !info.Dir {
 		return nil, failure.New(failure.Usage, "destination %s is a file", d.path)
 	}
@@ -131,6 +134,7 @@ func (d *Destination) classify(ctx context.Context, s *State, infos []store.Info
 			if info.Link {
 				s.damage = info.Name + " is a link"
 			}
+			//guard: an output that was changed would be finished
 			if info.Dir || info.Size != file.Bytes {
 				s.damage = fmt.Sprintf("%s has %d bytes, not %d", info.Name, info.Size, file.Bytes)
 			}
@@ -139,7 +143,7 @@ func (d *Destination) classify(ctx context.Context, s *State, infos []store.Info
 		case info.Name == manifest.LockName:
 			s.Leftovers = true
 		case info.Name == manifest.WorkName && info.Dir && !info.Link:
-			if err := d.leftovers(ctx, s); err != nil {
+			if err := d.leftovers(ctx, s, found); err != nil {
 				return err
 			}
 		case info.Name == manifest.QuarantineDir && info.Dir && !info.Link:
@@ -154,8 +158,10 @@ func (d *Destination) classify(ctx context.Context, s *State, infos []store.Info
 			s.foreign = append(s.foreign, info.Name)
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(expected)) {
-		s.damage = name + " is missing"
+	missing := slices.Sorted(maps.Keys(expected))
+	//guard: an output that lost a file would be finished
+	if len(missing) > 0 {
+		s.damage = missing[0] + " is missing"
 	}
 	s.Leftovers = s.Leftovers || len(s.debris) > 0
 	return nil
@@ -179,14 +185,23 @@ func (c *contents) names() map[string]bool {
 	return names
 }
 
-// leftovers finds out whether holders left something.
-func (d *Destination) leftovers(ctx context.Context, s *State) error {
+// leftovers finds out whether holders left something besides runs that can be
+// resumed.
+func (d *Destination) leftovers(ctx context.Context, s *State, found *contents) error {
 	infos, err := d.st.List(ctx, d.root())
 	if err != nil && !errors.Is(err, store.ErrNotExist) {
 		return err
 	}
+	kept := make(map[string]bool)
+	for _, r := range found.runs {
+		//guard: the work of tasks that run elsewhere would stay where a dead commit took it
+		if r.fromElsewhere() {
+			continue
+		}
+		kept[path.Dir(r.Dir)] = true
+	}
 	s.Leftovers = s.Leftovers || len(infos) == 0 || slices.ContainsFunc(infos, func(i store.Info) bool {
-		return !strings.HasPrefix(i.Name, planPrefix)
+		return !strings.HasPrefix(i.Name, planPrefix) && !kept[i.Path]
 	})
 	return nil
 }
@@ -240,6 +255,7 @@ func (s *State) Allow(r *manifest.Request, overwrite bool) error {
 	switch {
 	case s.Success == nil || overwrite || s.pending:
 		return nil // what is pending is considered once it is published
+	//guard: an output that was changed would be made anew without leave
 	case s.damage != "":
 		return failure.New(failure.Foreign, "destination %s holds an output that was changed: %s; --overwrite makes it anew", s.path, s.damage)
 	}
@@ -247,6 +263,7 @@ func (s *State) Allow(r *manifest.Request, overwrite bool) error {
 	if len(differences) == 0 {
 		return nil
 	}
+	//guard: the output of another request would be replaced without leave
 	return failure.New(failure.Foreign, "destination %s holds the output of another request: %s; --overwrite replaces it",
 		s.path, list(differences, namedDifferences, "; "))
 }

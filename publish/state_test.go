@@ -227,6 +227,68 @@ func TestTidy(t *testing.T) {
 	wantNames(t, st, d.path)
 }
 
+// TestKeptRun leaves an unfinished run beside a finished output: there is nothing
+// to clear up, unless it is below what its holder took from another.
+func TestKeptRun(t *testing.T) {
+	d, st := inMemory(t)
+	output(t, d, st, "P")
+	c, held := claim(t, d)
+	r, err := c.Begin(held, planOf(t, "Q"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	release(t, c, true)
+	if s := look(t, d); s.Leftovers || !s.Finished(requestOf("P")) {
+		t.Errorf("%+v", s)
+	}
+	below := c.dir + "/other-00000009"
+	if err := errors.Join(st.Mkdir(t.Context(), below), st.Rename(t.Context(), r.Dir, below+"/run-00000001")); err != nil {
+		t.Fatal(err)
+	}
+	if !look(t, d).Leftovers {
+		t.Error("what was another holder's is not cleared up")
+	}
+	if err := d.Tidy(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if s := look(t, d); s.Leftovers {
+		t.Errorf("after clearing up there are %s", names(t, st, d.path))
+	}
+}
+
+// TestTakenWorkIsLeftOver has work of tasks that ran elsewhere where a dead commit
+// took it: it is put back.
+func TestTakenWorkIsLeftOver(t *testing.T) {
+	d, st := inMemory(t)
+	output(t, d, st, "Q")
+	p := planOf(t, "P")
+	dir, err := d.Staging(t.Context(), p.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stageTasks(t, st, dir, p)
+	before := names(t, st, dir)
+	c, held := claim(t, d)
+	if _, err := c.Take(held, p); err != nil {
+		t.Fatal(err)
+	}
+	c.cancel(nil)
+	c.heart.Wait()
+	live.Delete(c.id)
+	if err := st.Remove(t.Context(), d.in(manifest.LockName)); err != nil {
+		t.Fatal(err)
+	}
+	if !look(t, d).Leftovers {
+		t.Error("nothing is left over")
+	}
+	if err := d.Tidy(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if after := names(t, st, dir); after != before || look(t, d).Leftovers {
+		t.Errorf("there were %s and are %s", before, names(t, st, d.path))
+	}
+}
+
 // TestInterrupted ends the context at each step of a claim and a publication.
 func TestInterrupted(t *testing.T) {
 	d, _ := inMemory(t)

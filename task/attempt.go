@@ -43,6 +43,7 @@ func (a *attempt) run(ctx context.Context) (*manifest.TaskResult, error) {
 	began := time.Now()
 	stats, err := a.convert(ctx)
 	if err != nil {
+		//guard: files would stay that no result names
 		a.removeFiles(ctx)
 		return nil, err
 	}

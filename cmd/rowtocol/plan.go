@@ -25,8 +25,9 @@ may run anywhere, any number of times, in any order. Nothing is changed but the
 file of the plan.
 
 A plan that was made while DEST held an output can replace that output only, and
-only with "commit --overwrite". A DEST that holds what rowtocol did not write is
-refused (exit 9).`
+only with "commit --overwrite": plan says so, and if DEST holds already what the
+plan would make. A DEST that holds what rowtocol did not write is refused (exit
+9).`
 
 const planExample = `  # three steps, for a scheduler of one's own
   rowtocol plan /data/mail hdfs://nn/mail.columns -o plan.json
@@ -60,6 +61,10 @@ type planned struct {
 	Tasks    int      `json:"tasks"`
 	Inputs   int      `json:"inputs"`
 	Warnings []string `json:"warnings"`
+	// Finished is set if the destination holds the output already, and
+	// NeedsOverwrite if it holds what a commit replaces with --overwrite only.
+	Finished       bool `json:"finished"`
+	NeedsOverwrite bool `json:"needs_overwrite"`
 }
 
 func (a *app) plan(ctx context.Context, f *outputFlags, inputs []string, dest, output string) error {
@@ -74,11 +79,12 @@ func (a *app) plan(ctx context.Context, f *outputFlags, inputs []string, dest, o
 	if err != nil {
 		return err
 	}
-	survey, p, err := makePlan(ctx, req)
+	made, err := makePlan(ctx, req)
 	if err != nil {
 		return err
 	}
-	if err := checkPlanFile(ctx, at, survey.Dest); err != nil {
+	p := made.plan
+	if err := checkPlanFile(ctx, at, made.survey.Dest); err != nil {
 		return fmt.Errorf("--output: %w", err)
 	}
 	p.Made = &manifest.Made{Program: version()}
@@ -90,18 +96,30 @@ func (a *app) plan(ctx context.Context, f *outputFlags, inputs []string, dest, o
 	if err := at.Store.WriteFile(ctx, at.Path, doc, false); err != nil {
 		return fmt.Errorf("--output: %w", err)
 	}
-	a.result = planned{Plan: p.ID, File: output, Tasks: len(p.Tasks), Inputs: len(p.Request.Inputs), Warnings: orEmpty(p.Warnings)}
+	result := planned{Plan: p.ID, File: output, Tasks: len(p.Tasks), Inputs: len(p.Request.Inputs), Warnings: orEmpty(p.Warnings)}
+	if result.Finished = made.state.Finished(&p.Request); result.Finished {
+		a.log.Info(fmt.Sprintf("destination %s holds the output of this plan already: its commit will do nothing", dest))
+	} else if kept := made.state.Allow(&p.Request, false); kept != nil {
+		result.NeedsOverwrite = true
+		a.log.Warn(fmt.Sprintf("commit will need --overwrite: %v", kept))
+	}
+	a.result = result
 	if !a.json {
 		a.printf("%s: plan %s, %d inputs, %d tasks\n", output, p.ID, len(p.Request.Inputs), len(p.Tasks))
 	}
 	return nil
 }
 
-// checkPlanFile refuses a file for the plan that is in the destination, or that
+// checkPlanFile refuses a file for the plan that is the destination or in it, or that
 // is there and is something else: an input, say.
 func checkPlanFile(ctx context.Context, at, dest store.Location) error {
+	below := strings.TrimSuffix(dest.Path, "/") + "/"
+	//guard: a file would be where the destination is to be
+	if at.Origin == dest.Origin && at.Path+"/" == below {
+		return usagef("%s is the destination", at.Path)
+	}
 	//guard: the destination would hold what no run knows
-	if at.Origin == dest.Origin && strings.HasPrefix(at.Path, strings.TrimSuffix(dest.Path, "/")+"/") {
+	if at.Origin == dest.Origin && strings.HasPrefix(at.Path, below) {
 		return usagef("%s is inside of the destination", at.Path)
 	}
 	doc, err := at.Store.ReadFile(ctx, at.Path, manifest.MaxSize)
@@ -118,33 +136,40 @@ func checkPlanFile(ctx context.Context, at, dest store.Location) error {
 	return nil
 }
 
+// planning is a plan and what it was made from.
+type planning struct {
+	survey *plan.Survey
+	state  *publish.State // of the destination
+	plan   *manifest.Plan
+}
+
 // makePlan plans a conversion. The output that the destination holds is part of
 // the plan, as the one that may be replaced.
-func makePlan(ctx context.Context, req job.Request) (*plan.Survey, *manifest.Plan, error) {
+func makePlan(ctx context.Context, req job.Request) (*planning, error) {
 	survey, err := plan.Look(ctx, req.Plan())
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	state, err := publish.At(survey.Dest, req.Destination).Look(ctx)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	// What is in the way of any commit is told before tasks are run for nothing.
 	if err := state.Allow(&survey.Request, true); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	p, err := survey.Plan(ctx, state.ID())
-	return survey, p, err
+	return &planning{survey, state, p}, err
 }
 
 // dryRun shows what convert would do.
 func (a *app) dryRun(ctx context.Context, req job.Request) error {
-	survey, p, err := makePlan(ctx, req)
+	made, err := makePlan(ctx, req)
 	if err != nil {
 		return err
 	}
-	a.warn(p.Warnings)
-	a.printPlan(p, survey.Sizes(p))
+	a.warn(made.plan.Warnings)
+	a.printPlan(made.plan, made.survey.Sizes(made.plan))
 	return nil
 }
 

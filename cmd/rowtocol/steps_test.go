@@ -125,6 +125,7 @@ func TestStepsRefused(t *testing.T) {
 	write(t, dir+"/altered.json", altered(t, doc, false, func(p *manifest.Plan) { p.Dest += "2" }))
 	write(t, dir+"/short.json", altered(t, doc, true, func(p *manifest.Plan) { p.Tasks = p.Tasks[1:] }))
 	write(t, dir+"/older.json", bytes.Replace(doc, []byte(`"version": 2`), []byte(`"version": 1`), 1))
+	write(t, dir+"/newer.json", bytes.Replace(doc, []byte(`"dest": `), []byte(`"shuffle": true, "dest": `), 1))
 	write(t, dir+"/cut.json", doc[:len(doc)/2])
 	write(t, dir+"/options.json", altered(t, doc, true, func(p *manifest.Plan) {
 		p.Request.Options.FormatOptions = json.RawMessage(`{"codec":"null","colour":"blue"}`)
@@ -147,6 +148,8 @@ func TestStepsRefused(t *testing.T) {
 		{"plan in out -o in", 9, "in"},
 		{"plan in out -o in/a.avro", 9, "is no plan"},
 		{"plan in out -o out/plan.json", 1, "inside of the destination"},
+		{"plan in out -o out", 1, "is the destination"},
+		{"plan in out/ -o ./out", 1, "is the destination"},
 		{"task --task 0", 1, "--plan"},
 		{"task --plan plan.json", 1, "--task"},
 		{"task --plan plan.json 0", 1, "usage"},
@@ -159,6 +162,7 @@ func TestStepsRefused(t *testing.T) {
 		{"task --plan altered.json --task 0", 9, "altered.json"},
 		{"task --plan short.json --task 0", 9, "short.json"},
 		{"task --plan older.json --task 0", 9, "version"},
+		{"task --plan newer.json --task 0", 9, "newer.json: plan: a newer program made it"},
 		{"task --plan cut.json --task 0", 9, "cut.json"},
 		{"task --plan in/a.avro --task 0", 9, "in/a.avro"},
 		{"task --plan options.json --task 0", 1, "colour"},
@@ -169,6 +173,7 @@ func TestStepsRefused(t *testing.T) {
 		{"commit --plan none.json", 3, "none.json"},
 		{"commit --plan altered.json", 9, "altered.json"},
 		{"commit --plan older.json", 9, "version"},
+		{"commit --plan newer.json", 9, "shuffle"},
 	}
 	before := state(t, dir)
 	for _, c := range cases {
@@ -237,6 +242,43 @@ func TestPlanOfAnEarlierOutput(t *testing.T) {
 	rowtocol(t, dir, nil, "commit", "--plan", "second.json", "--overwrite").want(t, 0, "20 rows")
 	rowtocol(t, dir, nil, "commit", "--plan", "third.json", "--overwrite").want(t, 9, "make the plan again")
 	rowtocol(t, dir, nil, "verify", "out", "--against", "second.avro").want(t, 0, "20 rows of 1 inputs are equal")
+}
+
+// A plan says what its commit will find.
+func TestPlanOfAnOutputThatIsThere(t *testing.T) {
+	dir := t.TempDir()
+	pairs(t, dir, "a.avro", 0, 10)
+	pairs(t, dir, "b.avro", 0, 20)
+	plan := func(input, text string, finished, overwrite bool) {
+		t.Helper()
+		for _, flag := range []string{"--json=false", "--json"} {
+			if err := os.RemoveAll(dir + "/plan.json"); err != nil {
+				t.Fatal(err)
+			}
+			o := rowtocol(t, dir, nil, "plan", flag, input, "out", "-o", "plan.json").want(t, 0, text)
+			if text == "" && o.stderr != "" {
+				t.Errorf("a plan of a new output says %s", o.stderr)
+			}
+			if _, err := manifest.DecodePlan(read(t, dir+"/plan.json")); err != nil {
+				t.Error(err)
+			}
+			var p planned
+			if flag != "--json" {
+				continue
+			}
+			if o.object(t, &p); p.Finished != finished || p.NeedsOverwrite != overwrite || p.Tasks != 1 {
+				t.Errorf("%s: %+v", input, p)
+			}
+		}
+	}
+	plan("a.avro", "", false, false)
+	rowtocol(t, dir, nil, "convert", "a.avro", "out").want(t, 0)
+	plan("a.avro", "its commit will do nothing", true, false)
+	plan("b.avro", "commit will need --overwrite: ", false, true)
+	if err := os.Remove(partOf(t, dir+"/out", 0)); err != nil {
+		t.Fatal(err)
+	}
+	plan("a.avro", "is missing; --overwrite", false, true)
 }
 
 // A dry run says how many files to expect, and how large.

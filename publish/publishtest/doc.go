@@ -5,8 +5,11 @@
 // must think the first dead. What it demands:
 //
 //   - a reader that follows _SUCCESS gets one output, whole, or is told why not;
-//   - a finished output is replaced by a later run only;
+//   - a finished output is replaced by a later run only, and only with leave;
+//   - what tasks left that ran elsewhere is published, or stays where they left it;
 //   - afterwards any run completes, and leaves its output and nothing else.
+//
+// Runs move one file at a time, so that a schedule is the same whenever it runs.
 //
 // The same schedules run on every kind of store.
 package publishtest
