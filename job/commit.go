@@ -125,8 +125,8 @@ func (c *commitment) take(ctx context.Context) (*publish.Run, error) {
 	return c.claim.Take(ctx, c.plan)
 }
 
-// check returns the results of all tasks, after it has read all their files but
-// those of results that are the same as when they were checked before.
+// check returns the results of all tasks, after it has checked all their files
+// but those of results that are the same as when they were checked before.
 func (c *commitment) check(ctx context.Context, dir string, before []*manifest.TaskResult) ([]*manifest.TaskResult, error) {
 	results := make([]*manifest.TaskResult, len(c.plan.Tasks))
 	err := parallel.Do(ctx, len(results), checkers, func(ctx context.Context, i int) error {

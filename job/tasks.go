@@ -13,7 +13,7 @@ import (
 	"github.com/rowtocol/rowtocol/task"
 )
 
-// checkers is how many tasks' files are read at a time to check them.
+// checkers is how many tasks' files are checked at a time.
 const checkers = 4
 
 // RunTasks runs tasks of a plan, by their numbers, and leaves their files and

@@ -160,11 +160,13 @@ func sampleResult() *TaskResult {
 	return &TaskResult{
 		Version: Version, Plan: "p", Task: 3, RowsIn: 7,
 		Parts: []Part{
-			{Task: 3, RowGroup: 0, Rows: 5, Files: []File{{Name: StagedPart(3, 0, attempt, ".trv"), Role: "data", Bytes: 10, CRC32C: 1}}},
+			{Task: 3, RowGroup: 0, Rows: 5, Files: []File{{Name: StagedPart(3, 0, attempt, ".trv"), Role: "data", Bytes: 10, CRC32C: 1, StoreChecksum: "MD5:1"}}},
 			{Task: 3, RowGroup: 1, Rows: 2, Files: []File{{Name: StagedPart(3, 1, attempt, ".trv"), Bytes: 20}}},
 		},
 		Losses: []Loss{
-			{Input: "/x/a.avro", Start: 5, End: 9, Rows: -1, Reason: "sync", Quarantine: &File{Name: StagedQuarantine(attempt, 0, "/x/a.avro", 5, 9), Bytes: 4}},
+			{Input: "/x/a.avro", Start: 5, End: 9, Rows: -1, Reason: "sync", Quarantine: &File{
+				Name: StagedQuarantine(attempt, 0, "/x/a.avro", 5, 9), Bytes: 4, StoreChecksum: "MD5:2",
+			}},
 			{Input: "/x/a.avro", Start: 20, End: 30, Rows: 4},
 		},
 	}
@@ -228,6 +230,9 @@ func TestSuccess(t *testing.T) {
 	for i, f := range s.Files() {
 		if f.Name != want[i] {
 			t.Errorf("file %d is %s, want %s", i, f.Name, want[i])
+		}
+		if f.StoreChecksum != "" {
+			t.Errorf("%s has a checksum of what was staged: %s", f.Name, f.StoreChecksum)
 		}
 	}
 	if s := NewSuccess(p, output, []*TaskResult{empty}); len(s.Parts) != 1 {

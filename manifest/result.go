@@ -39,6 +39,9 @@ type File struct {
 	Role   string `json:"role,omitempty"` // what the file is to its format
 	Bytes  int64  `json:"bytes"`
 	CRC32C uint32 `json:"crc32c"` // of all stored bytes
+	// StoreChecksum is the storage's own, which it had when the task had read the
+	// file back. Empty if the storage gave none, and in _SUCCESS.
+	StoreChecksum string `json:"store_checksum,omitempty"`
 }
 
 // Loss is a range of an input that is not in the output.

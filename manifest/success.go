@@ -52,8 +52,7 @@ func NewSuccess(p *Plan, id string, results []*TaskResult) *Success {
 		s.InvalidUTF8 += r.InvalidUTF8
 		for _, l := range r.Losses {
 			if l.Quarantine != nil {
-				f := *l.Quarantine
-				f.Name = Published(f.Name, id)
+				f := published(*l.Quarantine, id)
 				l.Quarantine = &f
 			}
 			s.Losses = append(s.Losses, l)
@@ -64,13 +63,19 @@ func NewSuccess(p *Plan, id string, results []*TaskResult) *Success {
 			}
 			part.Files = slices.Clone(part.Files)
 			for i := range part.Files {
-				part.Files[i].Name = Published(part.Files[i].Name, id)
+				part.Files[i] = published(part.Files[i], id)
 			}
 			s.Parts = append(s.Parts, part)
 			s.Bytes += part.Bytes()
 		}
 	}
 	return s
+}
+
+// published describes a staged file as one of an output.
+func published(f File, id string) File {
+	f.Name, f.StoreChecksum = Published(f.Name, id), ""
+	return f
 }
 
 // Encode returns the document's bytes.

@@ -1,5 +1,7 @@
 package store
 
+import "context"
+
 // Capabilities say what a kind of store can do, and what that costs. The zero
 // value is that of a store of which nothing is known.
 type Capabilities struct {
@@ -7,6 +9,16 @@ type Capabilities struct {
 	// keeps its processors busy, where for other storage they mostly wait, and
 	// can do something else meanwhile.
 	Local bool
+	// Checksum returns the storage's own checksum of all bytes of a file, without
+	// reading them; nil if the storage has none. The text begins with the name of
+	// the algorithm and a colon. A file whose checksum and length are what they
+	// were has the bytes that it had, by whichever client it is asked for. Another
+	// checksum says little: it may be of another algorithm.
+	//
+	// After any error, errors.ErrUnsupported if no checksum is to be had of that
+	// file, the text is empty, and the file is to be read instead. So no failure
+	// is waited for, also by a store with patience.
+	Checksum func(ctx context.Context, path string) (string, error)
 }
 
 // CapabilitiesOf returns what a store says of itself by a method Capabilities.

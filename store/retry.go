@@ -144,7 +144,7 @@ func sleepFor(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// Capabilities are those of the store within.
+// Capabilities are those of the store within. Its Checksum has one try.
 func (p *patient) Capabilities() Capabilities { return CapabilitiesOf(p.inner) }
 
 // Open implements Store.

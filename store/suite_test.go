@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/rowtocol/rowtocol/store"
+	"github.com/rowtocol/rowtocol/store/memstore"
 	"github.com/rowtocol/rowtocol/store/storetest"
 )
 
@@ -22,16 +23,20 @@ func TestFaultyWithoutFaults(t *testing.T) {
 
 func TestCapabilities(t *testing.T) {
 	for name, tt := range map[string]struct {
-		st    store.Store
-		local bool
+		st     store.Store
+		local  bool
+		summed bool
 	}{
-		"local":            {store.Local(), true},
-		"patient":          {store.WithRetry(store.Local(), patience), true},
-		"wrapped":          {storetest.NewFaulty(store.Local()), false},
-		"wrapped, patient": {store.WithRetry(storetest.NewFaulty(store.Local()), patience), false},
+		"local":              {store.Local(), true, false},
+		"patient":            {store.WithRetry(store.Local(), patience), true, false},
+		"wrapped":            {storetest.NewFaulty(store.Local()), false, false},
+		"wrapped, patient":   {store.WithRetry(storetest.NewFaulty(store.Local()), patience), false, false},
+		"in memory":          {memstore.New().Client(), false, true},
+		"in memory, patient": {store.WithRetry(memstore.New().Client(), patience), false, true},
 	} {
-		if got := store.CapabilitiesOf(tt.st).Local; got != tt.local {
-			t.Errorf("%s: local is %v", name, got)
+		got := store.CapabilitiesOf(tt.st)
+		if summed := got.Checksum != nil; got.Local != tt.local || summed != tt.summed {
+			t.Errorf("%s: local is %v, with checksums %v", name, got.Local, summed)
 		}
 	}
 }

@@ -148,7 +148,10 @@ func (a *attempt) writeOutput(ctx context.Context, rowGroup int, out format.Outp
 	w, err := reducer.Write(ctx, a.st, func() string {
 		return path.Join(a.dir, manifest.StagedPart(a.task.ID, rowGroup, manifest.NewID(), out.Suffix))
 	}, out, sp)
-	return file(w, out.Role), err
+	if err != nil {
+		return manifest.File{}, err
+	}
+	return a.file(ctx, w, out.Role), nil
 }
 
 // quarantine copies a damaged range.
@@ -157,14 +160,18 @@ func (a *attempt) quarantine(ctx context.Context, src mapper.Source, lost ocf.Ra
 		return path.Join(a.dir, manifest.StagedQuarantine(manifest.NewID(), a.inputs[src.Name], src.Name, lost.Start, lost.End))
 	}, io.NewSectionReader(src.R, lost.Start, lost.Len()))
 	if err == nil {
-		a.copies = append(a.copies, file(w, ""))
+		a.copies = append(a.copies, a.file(ctx, w, ""))
 	}
 	return err
 }
 
-// file describes a file that was written.
-func file(w reducer.Written, role string) manifest.File {
-	return manifest.File{Name: path.Base(w.Path), Role: role, Bytes: w.Size, CRC32C: w.CRC32C}
+// file describes a file that was written and read back.
+func (a *attempt) file(ctx context.Context, w reducer.Written, role string) manifest.File {
+	f := manifest.File{Name: path.Base(w.Path), Role: role, Bytes: w.Size, CRC32C: w.CRC32C}
+	if checksum := store.CapabilitiesOf(a.st).Checksum; checksum != nil {
+		f.StoreChecksum, _ = checksum(ctx, w.Path) // without it, who publishes the file reads it
+	}
+	return f
 }
 
 // losses describes what was lost.

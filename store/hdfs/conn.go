@@ -50,9 +50,15 @@ type dataConn struct {
 	greeted  bool         // something was written
 	sasl     *negotiation // nil if there is none
 	heard    bool         // something was read
+	summed   bool         // a checksum was answered, or something else in its place
+	have     []byte       // what the library has not read yet of a message that was looked at
 }
 
-const packetHead = 4 << 10 // bytes; holds the short parts of a packet
+const (
+	packetHead = 4 << 10 // bytes; holds the short parts of a packet
+	// maxMessage is the bytes of a message that is looked at, which takes hundreds.
+	maxMessage = 64 << 10
+)
 
 func newDataConn(c conn) *dataConn {
 	d := &dataConn{conn: c}
@@ -65,10 +71,53 @@ type readerFunc func(p []byte) (int, error)
 func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
 func (c *dataConn) Read(p []byte) (int, error) {
-	if c.sasl != nil {
-		return c.sasl.read(p)
+	if len(c.have) == 0 {
+		look := c.next()
+		if look == nil {
+			return c.buffered.Read(p)
+		}
+		if err := c.readMessage(look); err != nil {
+			return 0, err
+		}
 	}
-	return c.buffered.Read(p)
+	n := copy(p, c.have)
+	c.have = c.have[n:]
+	return n, nil
+}
+
+// next returns what looks at the message that comes next; nil if that is left to
+// the library.
+func (c *dataConn) next() func(message []byte) error {
+	switch {
+	case c.sasl != nil && c.sasl.step < 2:
+		return c.sasl.next
+	case c.session.asked != nil && !c.summed:
+		c.summed = true
+		return c.session.asked.answer
+	}
+	return nil
+}
+
+// readMessage reads a message, which is preceded by its length, has it looked at,
+// and keeps it for the library.
+func (c *dataConn) readMessage(look func(message []byte) error) error {
+	size, err := binary.ReadUvarint(c.buffered)
+	if err != nil {
+		return err
+	}
+	//guard: a data node could have any length allocated
+	if size > maxMessage {
+		return c.fail(fmt.Errorf("a message of %d bytes", size))
+	}
+	message := make([]byte, size)
+	if _, err := io.ReadFull(c.buffered, message); err != nil {
+		return err
+	}
+	if err := look(message); err != nil {
+		return c.fail(err)
+	}
+	c.have = append(binary.AppendUvarint(nil, size), message...)
+	return nil
 }
 
 func (c *dataConn) receive(p []byte) (int, error) {

@@ -164,6 +164,7 @@ func (n *nameNode) reply(id int64, method string, body []byte) ([]byte, error) {
 // dataNode is a data node that holds one block, and takes others.
 type dataNode struct {
 	data     []byte
+	checksum string // what it says when it is asked for one, as JSON
 	listener net.Listener
 	served   sync.WaitGroup
 }
@@ -186,8 +187,9 @@ func newDataNode(t *testing.T, data string) *dataNode {
 func (d *dataNode) port() int { return d.listener.Addr().(*net.TCPAddr).Port }
 
 const (
-	opWrite = 0x50
-	opRead  = 0x51
+	opWrite    = 0x50
+	opRead     = 0x51
+	opChecksum = 0x55
 )
 
 func (d *dataNode) connection(c net.Conn) error {
@@ -201,6 +203,10 @@ func (d *dataNode) connection(c net.Conn) error {
 		return err
 	}
 	if _, err := io.CopyN(io.Discard, in, int64(size)); err != nil {
+		return err
+	}
+	if head[2] == opChecksum {
+		_, err = c.Write(appendMessage(jsonMessage("hadoop.hdfs.BlockOpResponseProto", d.checksum), nil))
 		return err
 	}
 	// The library wants answers of some bytes.

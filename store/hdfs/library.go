@@ -45,16 +45,25 @@ func messagesOf(method string, args fields) (request, response proto.Message, er
 	prefix := "hadoop.hdfs." + strings.ToUpper(method[:1]) + method[1:]
 	var pair [2]protoreflect.Message
 	for i, suffix := range []string{"RequestProto", "ResponseProto"} {
-		t, err := protoregistry.GlobalTypes.FindMessageByName(protoreflect.FullName(prefix + suffix))
+		m, err := messageOf(prefix + suffix)
 		if err != nil {
-			return nil, nil, fmt.Errorf("the HDFS client does not know %s: %w", method, err)
+			return nil, nil, err
 		}
-		pair[i] = t.New()
+		pair[i] = m.Message
 	}
 	if err := fill(pair[0], args); err != nil {
 		return nil, nil, err
 	}
 	return pair[0].Interface(), pair[1].Interface(), nil
+}
+
+// messageOf returns an empty message of a type.
+func messageOf(name string) (answer, error) {
+	t, err := protoregistry.GlobalTypes.FindMessageByName(protoreflect.FullName(name))
+	if err != nil {
+		return answer{}, fmt.Errorf("the HDFS client does not know %s: %w", name, err)
+	}
+	return answer{t.New()}, nil
 }
 
 func fill(m protoreflect.Message, args fields) error {
@@ -74,7 +83,7 @@ func fill(m protoreflect.Message, args fields) error {
 	return nil
 }
 
-// answer is a message from the name node.
+// answer is a message from a node.
 type answer struct{ protoreflect.Message }
 
 // field returns a field's value, or its default.

@@ -2,23 +2,17 @@ package hdfs
 
 import (
 	"bytes"
-	"encoding/binary"
 	"fmt"
-	"io"
 	"regexp"
 	"slices"
 	"strings"
 	"syscall"
 
 	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/reflect/protoregistry"
 )
 
 // saslMagic begins what a client writes that wants to negotiate.
 var saslMagic = []byte{0xDE, 0xAD, 0xBE, 0xEF}
-
-// maxHandshake is the bytes of a message of a negotiation, which takes hundreds.
-const maxHandshake = 64 << 10
 
 // protections are the levels of dfs.data.transfer.protection by the names that
 // they have in a negotiation.
@@ -33,37 +27,10 @@ type negotiation struct {
 	want  string // level that is configured; empty is any
 	level string // that will be agreed on, as it is called in a negotiation
 	step  int    // messages that were read
-	have  []byte // what is left of the last one
 }
 
-func (n *negotiation) read(p []byte) (int, error) {
-	if len(n.have) == 0 {
-		if n.step == 2 {
-			return n.conn.buffered.Read(p)
-		}
-		if err := n.next(); err != nil {
-			return 0, err
-		}
-	}
-	k := copy(p, n.have)
-	n.have = n.have[k:]
-	return k, nil
-}
-
-// next reads a message, checks it, and has it ready.
-func (n *negotiation) next() error {
-	size, err := binary.ReadUvarint(n.conn.buffered)
-	if err != nil {
-		return err
-	}
-	//guard: a data node could have any length allocated
-	if size > maxHandshake {
-		return n.conn.fail(fmt.Errorf("a message of %d bytes to negotiate protection", size))
-	}
-	message := make([]byte, size)
-	if _, err := io.ReadFull(n.conn.buffered, message); err != nil {
-		return err
-	}
+// next looks at a node's next message.
+func (n *negotiation) next(message []byte) (err error) {
 	n.step++
 	if n.step == 1 {
 		n.level, err = prefer(message, n.want)
@@ -71,11 +38,11 @@ func (n *negotiation) next() error {
 		//guard: the library would fail obscurely in the middle of a file
 		err = wantCipher(message)
 	}
-	if err != nil {
-		return n.conn.fail(err)
+	//guard: an answer would be looked for in what is encrypted
+	if err == nil && n.level == "auth-conf" && n.conn.session.asked != nil {
+		err = fmt.Errorf("it encrypts what it says of its checksums: %w", syscall.ENOTSUP)
 	}
-	n.have = append(binary.AppendUvarint(nil, size), message...)
-	return nil
+	return err
 }
 
 var offered = regexp.MustCompile(`qop="([^"]*)"`)
@@ -119,11 +86,10 @@ func named(levels []string) (names []string) {
 
 // wantCipher returns an error if a node's last message agrees on no AES.
 func wantCipher(message []byte) error {
-	t, err := protoregistry.GlobalTypes.FindMessageByName("hadoop.hdfs.DataTransferEncryptorMessageProto")
+	m, err := messageOf("hadoop.hdfs.DataTransferEncryptorMessageProto")
 	if err != nil {
 		return err
 	}
-	m := answer{t.New()}
 	if err := proto.Unmarshal(message, m.Interface()); err != nil {
 		return fmt.Errorf("negotiate protection: %w", err)
 	}

@@ -37,6 +37,7 @@ type session struct {
 	// dials counts the data nodes that were dialed for one read or one upload.
 	dials atomic.Int32
 	idle  *time.Timer // while it is idle
+	asked *checksums  // while the library asks data nodes for checksums, else nil
 
 	mu      sync.Mutex // of what follows
 	conns   map[net.Conn]struct{}

@@ -93,6 +93,9 @@ func New(conf *cluster.Conf, login *cluster.Login, o Options) (*Store, error) {
 	return s, nil
 }
 
+// Capabilities say that HDFS has checksums of its files.
+func (s *Store) Capabilities() store.Capabilities { return store.Capabilities{Checksum: s.checksum} }
+
 // timeout returns a configured duration. 0, which in Hadoop is none, is the
 // default here: nothing may hang.
 func timeout(conf *cluster.Conf, key string, def time.Duration) time.Duration {

@@ -2,7 +2,9 @@ package memstore
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
+	"fmt"
 	"io/fs"
 	"maps"
 	"path"
@@ -159,6 +161,23 @@ func (c *Client) ReadFile(ctx context.Context, p string, max int64) (data []byte
 		return nil
 	})
 	return data, err
+}
+
+// Capabilities say that the disk has checksums.
+func (c *Client) Capabilities() store.Capabilities { return store.Capabilities{Checksum: c.checksum} }
+
+func (c *Client) checksum(ctx context.Context, p string) (sum string, err error) {
+	err = c.read(ctx, "checksum", p, func() error {
+		n, err := c.disk.find(p)
+		if err == nil && n.dir {
+			err = store.ErrNotRegular
+		}
+		if err == nil {
+			sum = fmt.Sprintf("SHA-256:%x", sha256.Sum256(n.data))
+		}
+		return err
+	})
+	return sum, err
 }
 
 // Create implements store.Store.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -40,6 +41,7 @@ func Run(t *testing.T, open func(t *testing.T) (st store.Store, dir string)) {
 		{"replaced small file is always whole", testReplace},
 		{"ended context", testContext},
 		{"glob", testGlob},
+		{"checksum", testChecksum},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -436,4 +438,53 @@ func testGlob(e env) {
 	if _, err := store.Glob(e.ctx, e.st, e.path("[")); err == nil {
 		e.Error("a malformed pattern passed")
 	}
+}
+
+// testChecksum holds a store that has checksums to what they mean.
+func testChecksum(e env) {
+	checksum := store.CapabilitiesOf(e.st).Checksum
+	if checksum == nil {
+		return
+	}
+	of := func(name string) string {
+		e.Helper()
+		sum, err := checksum(e.ctx, e.path(name))
+		e.ok(err)
+		if algorithm, value, _ := strings.Cut(sum, ":"); algorithm == "" || value == "" {
+			e.Fatalf("%q is no checksum", sum)
+		}
+		return sum
+	}
+	data := bytes.Repeat([]byte("row to column "), 20_000)
+	e.write("f", data)
+	e.write("same", data)
+	first := of("f")
+	e.ok(e.st.Rename(e.ctx, e.path("f"), e.path("renamed")))
+	for _, name := range []string{"renamed", "same"} {
+		if again := of(name); again != first {
+			e.Errorf("%s: the same bytes have %s and %s", name, first, again)
+		}
+	}
+	for i, at := range []int{0, len(data) / 2, len(data) - 1} {
+		other := bytes.Clone(data)
+		other[at] ^= 1
+		name := fmt.Sprint("other", i)
+		e.write(name, other)
+		if sum := of(name); sum == first {
+			e.Errorf("bytes that differ at %d have the same %s", at, sum)
+		}
+	}
+	fails := func(ctx context.Context, name string, want error) {
+		e.Helper()
+		sum, err := checksum(ctx, e.path(name))
+		e.is(err, want)
+		if sum != "" {
+			e.Errorf("%s: %s with an error", name, sum)
+		}
+	}
+	fails(e.ctx, "f", store.ErrNotExist)
+	fails(e.ctx, "", store.ErrNotRegular)
+	ended, cancel := context.WithCancel(e.ctx)
+	cancel()
+	fails(ended, "same", context.Canceled)
 }

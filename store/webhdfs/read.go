@@ -16,6 +16,15 @@ import (
 
 // Open implements store.Store.
 func (s *Store) Open(ctx context.Context, p string) (store.File, error) {
+	st, err := s.closedFile(ctx, p)
+	if err != nil {
+		return nil, &fs.PathError{Op: "open", Path: p, Err: err}
+	}
+	return store.NewStreamFile(ctx, p, st.Length, &opener{s, p, st}), nil
+}
+
+// closedFile describes a file that nobody writes.
+func (s *Store) closedFile(ctx context.Context, p string) (status, error) {
 	st, err := s.status(ctx, p)
 	//guard: a directory would be read as a file without bytes
 	if err == nil && st.Type != "FILE" {
@@ -29,10 +38,7 @@ func (s *Store) Open(ctx context.Context, p string) (store.File, error) {
 	if err == nil && b != nil && b.IsUnderConstruction {
 		err = store.ErrBeingWritten
 	}
-	if err != nil {
-		return nil, &fs.PathError{Op: "open", Path: p, Err: err}
-	}
-	return store.NewStreamFile(ctx, p, st.Length, &opener{s, p, st}), nil
+	return st, err
 }
 
 type opener struct {

@@ -87,6 +87,9 @@ func New(conf *cluster.Conf, login *cluster.Login, o Options) (*Store, error) {
 	return s, nil
 }
 
+// Capabilities say that HDFS has checksums of its files.
+func (s *Store) Capabilities() store.Capabilities { return store.Capabilities{Checksum: s.checksum} }
+
 // positive returns the first that is more than 0, which Hadoop takes for
 // forever.
 func positive(durations ...time.Duration) time.Duration {

@@ -1,0 +1,109 @@
+package job
+
+import (
+	"context"
+	"path"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/rowtocol/rowtocol/failure"
+	"github.com/rowtocol/rowtocol/failure/failuretest"
+	"github.com/rowtocol/rowtocol/store"
+)
+
+// counting is a store without checksums that counts the bytes that are read of
+// staged and published column files.
+type counting struct {
+	store.Store
+	read *atomic.Int64
+}
+
+func (c counting) Open(ctx context.Context, p string) (store.File, error) {
+	f, err := c.Store.Open(ctx, p)
+	if err != nil || !strings.HasPrefix(path.Base(p), "part-") {
+		return f, err
+	}
+	return countingFile{f, c.read}, nil
+}
+
+type countingFile struct {
+	store.File
+	read *atomic.Int64
+}
+
+func (f countingFile) ReadAt(p []byte, off int64) (int, error) {
+	n, err := f.File.ReadAt(p, off)
+	f.read.Add(int64(n))
+	return n, err
+}
+
+// vouching is the same with the checksums of the store within.
+type vouching struct{ counting }
+
+func (v vouching) Capabilities() store.Capabilities { return store.CapabilitiesOf(v.Store) }
+
+// TestCommitReads all staged bytes once, or none if the store vouches for them
+// and did so when the tasks had written them. So do tasks that are run again.
+func TestCommitReads(t *testing.T) {
+	for name, tt := range map[string]struct {
+		tasks, commit bool // whether the store has checksums
+		reads         bool
+	}{
+		"vouched":      {true, true, false},
+		"no checksums": {false, false, true},
+		"no more":      {true, false, true},
+		"only now":     {false, true, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newPlanned(t, false)
+			var read atomic.Int64
+			on := func(checksums bool) Options {
+				plain := counting{s.st, &read}
+				if checksums {
+					return s.on(vouching{plain})
+				}
+				return s.on(plain)
+			}
+			mustRun(t, s.plan, on(tt.tasks), all(s.plan)...)
+			var size int64
+			for i := range s.plan.Tasks {
+				for _, f := range s.result(t, i).Files() {
+					size += f.Bytes
+				}
+			}
+			want := size
+			if !tt.reads {
+				want = 0
+			}
+
+			read.Store(0)
+			if done := mustRun(t, s.plan, on(tt.commit), all(s.plan)...); done != len(s.plan.Tasks) || read.Load() != want {
+				t.Errorf("%d tasks were done, and %d bytes read, not %d", done, read.Load(), want)
+			}
+
+			file := path.Join(s.staging(), s.result(t, 2).Files()[0].Name)
+			whole, err := s.st.ReadFile(t.Context(), file, maxFile)
+			if err != nil {
+				t.Fatal(err)
+			}
+			flipped := append([]byte(nil), whole...)
+			flipped[len(flipped)/2] ^= 1
+			if err := s.st.WriteFile(t.Context(), file, flipped, false); err != nil {
+				t.Fatal(err)
+			}
+			_, err = Commit(t.Context(), s.plan, on(tt.commit))
+			failuretest.Want(t, err, failure.Foreign, "what task 2 left is not sound", file)
+			if err := s.st.WriteFile(t.Context(), file, whole, false); err != nil {
+				t.Fatal(err)
+			}
+
+			read.Store(0)
+			mustCommit(t, s.plan, on(tt.commit))
+			if read.Load() != want {
+				t.Errorf("commit read %d bytes, not %d", read.Load(), want)
+			}
+			s.complete(t)
+		})
+	}
+}

@@ -1,0 +1,88 @@
+package hdfs
+
+import (
+	"context"
+	"crypto/md5"
+	"fmt"
+	"syscall"
+
+	"google.golang.org/protobuf/proto"
+)
+
+// checksum returns what "hdfs dfs -checksum" shows of a file, algorithm and
+// bytes: the MD5 of the MD5 that a data node makes of the CRCs of a block. Only a
+// file of one block has one here, as all of ours are.
+//
+// The library asks the data nodes, the next if one fails, but takes a refusal for
+// a checksum, and does not tell the algorithm. So what counts are the answers, as
+// they pass by.
+func (s *Store) checksum(ctx context.Context, p string) (string, error) {
+	f, err := s.open(ctx, p)
+	if err != nil {
+		return "", pathError("checksum", p, err)
+	}
+	asked := new(checksums)
+	err = s.ask(ctx, func(se *session) error {
+		*asked = checksums{}
+		se.asked = asked
+		defer func() { se.asked = nil }()
+		r, err := se.client.Open(f.path)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = r.Close() }() // only read
+		_, err = r.Checksum()
+		return err
+	})
+	//guard: the checksum of one block would be taken for that of all
+	if err == nil && asked.answers != 1 {
+		err = fmt.Errorf("it is of %d blocks: %w", asked.answers, syscall.ENOTSUP)
+	}
+	if err != nil {
+		return "", pathError("checksum", p, err)
+	}
+	return asked.sum, nil
+}
+
+// checksums are what data nodes say of the blocks of a file.
+type checksums struct {
+	answers int
+	sum     string // of the file, if there is one answer
+}
+
+// Values of an answer.
+const (
+	succeeded = 0
+	crc32     = 1
+	crc32c    = 2
+)
+
+// answer takes what a data node says of a block. An error lets the library ask
+// another.
+func (c *checksums) answer(message []byte) error {
+	m, err := messageOf("hadoop.hdfs.BlockOpResponseProto")
+	if err != nil {
+		return err
+	}
+	if err := proto.Unmarshal(message, m.Interface()); err != nil {
+		return fmt.Errorf("ask for a checksum: %w", err)
+	}
+	//guard: the checksum of nothing would be taken for that of a block
+	if status := m.field("status").Enum(); status != succeeded {
+		return fmt.Errorf("it has no checksum of the block, status %d: %s", status, m.field("message").String())
+	}
+	r, _ := m.message("checksumResponse")
+	algorithm := map[int]string{crc32: "CRC32", crc32c: "CRC32C"}[int(r.field("crcType").Enum())]
+	unit, sum := r.field("bytesPerCrc").Uint(), r.field("blockChecksum").Bytes()
+	//guard: files without CRCs would all have one checksum
+	if algorithm == "" || unit == 0 || len(sum) != md5.Size {
+		return fmt.Errorf("its checksum is none of CRCs: %w", syscall.ENOTSUP)
+	}
+	// Hadoop digests the MD5s of the blocks with the rest of their buffer, and
+	// names the CRCs of a block only where there are several blocks.
+	var buffer [2 * md5.Size]byte
+	copy(buffer[:], sum)
+	c.answers++
+	c.sum = fmt.Sprintf("MD5-of-0MD5-of-%d%s:%08x%016x%x", unit, algorithm, unit, 0, md5.Sum(buffer[:]))
+	return nil
+}

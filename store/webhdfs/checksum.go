@@ -1,0 +1,54 @@
+package webhdfs
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"regexp"
+	"syscall"
+)
+
+// crcChecksum is a checksum that is made of the CRCs of all bytes of a file. Of
+// files without CRCs, or without bytes, there are others.
+var crcChecksum = regexp.MustCompile(`^(MD5-of-\d+MD5-of-[1-9]\d*|COMPOSITE-)CRC32C?:[0-9a-f]{8,64}$`)
+
+// checksum returns what "hdfs dfs -checksum" shows of a file, algorithm and
+// bytes. Which algorithm that is, the server's configuration says.
+func (s *Store) checksum(ctx context.Context, p string) (string, error) {
+	sum, err := s.askChecksum(ctx, p)
+	//guard: files without CRCs would all have one checksum
+	if err == nil && !crcChecksum.MatchString(sum) {
+		err = fmt.Errorf("%.100q is no checksum of CRCs: %w", sum, syscall.ENOTSUP)
+	}
+	if err != nil {
+		return "", &fs.PathError{Op: "checksum", Path: p, Err: err}
+	}
+	return sum, nil
+}
+
+func (s *Store) askChecksum(ctx context.Context, p string) (string, error) {
+	//guard: a file would be vouched for that somebody appends to
+	if _, err := s.closedFile(ctx, p); err != nil {
+		return "", err
+	}
+	resp, _, err := s.get(ctx, call{method: http.MethodGet, op: "GETFILECHECKSUM", path: p})
+	if err != nil {
+		return "", err
+	}
+	var answer struct {
+		FileChecksum struct {
+			Algorithm, Bytes string
+			Length           int // of the checksum; the bytes are of its buffer, and may be more
+		}
+	}
+	if err := decode(resp, maxAnswer, &answer); err != nil {
+		return "", err
+	}
+	sum := answer.FileChecksum
+	//guard: an answer that is none would be a crash
+	if sum.Length < 0 || sum.Length > len(sum.Bytes)/2 {
+		return "", nonsense("a checksum that is none")
+	}
+	return sum.Algorithm + ":" + sum.Bytes[:2*sum.Length], nil
+}
