@@ -463,7 +463,7 @@ func (r *realm) protection(t *testing.T) {
 				s := r.sites[client]
 				ending(t, r.withKeytab().as(s, s.clients()[client]+dir)).want(t, 0)
 				s.complete(t, s.WebURI()+dir) // on which the test itself needs to know nothing
-				if road == "hdfs" {
+				if client == "hdfs" {
 					r.checksums(t, dir, p.level == "privacy")
 				}
 			})
