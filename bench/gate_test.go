@@ -187,7 +187,7 @@ func tooSlow(measured, committed map[string]float64) (slow []string) {
 func gateAttempt(t *testing.T, sets []gateSet, stages []stage) map[string]float64 {
 	t.Helper()
 	whole := stage{"convert", func(w *workload, c *clock) error {
-		_, err := w.run(c, w.format())
+		_, err := w.run(c, w.writer())
 		return err
 	}}
 	ratios := map[string]float64{}

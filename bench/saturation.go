@@ -115,7 +115,7 @@ func (w *workload) read(t *clock) error {
 // encoded to before. So the pipeline around it runs as if any number of cores
 // compressed, without having them.
 type freeFormat struct {
-	format.Format
+	format.Writer
 	stored map[blockKey][]byte
 }
 
@@ -133,7 +133,7 @@ func keyOf(col int, b *column.Block) blockKey {
 }
 
 func newFreeFormat(w *workload) *freeFormat {
-	f := &freeFormat{w.format(), map[blockKey][]byte{}}
+	f := &freeFormat{w.writer(), map[blockKey][]byte{}}
 	for _, g := range w.groups {
 		for i := range g.blocks {
 			f.stored[keyOf(g.blocks[i].column, &g.blocks[i].Block)] = g.stored[i]
@@ -143,7 +143,7 @@ func newFreeFormat(w *workload) *freeFormat {
 }
 
 func (f *freeFormat) NewRowGroup(schema string, cols []column.Column) (format.RowGroup, error) {
-	rg, err := f.Format.NewRowGroup(schema, cols)
+	rg, err := f.Writer.NewRowGroup(schema, cols)
 	return &freeRowGroup{rg, f.stored}, err
 }
 

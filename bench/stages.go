@@ -79,7 +79,7 @@ func (w *workload) decode(t *clock) error {
 func (w *workload) encode(t *clock) error {
 	return t.time(func() error {
 		for _, g := range w.groups {
-			if _, err := g.encode(w.format(), nil); err != nil {
+			if _, err := g.encode(w.writer(), nil); err != nil {
 				return err
 			}
 		}
@@ -127,7 +127,7 @@ func (w *workload) scan(t *clock) error {
 // shred walks the decoded rows and fills column blocks, which are dropped.
 func (w *workload) shred(t *clock) error {
 	return t.time(func() error {
-		bufs := column.NewBuffers(w.mapping.Columns, w.format().Layout(), w.blockSize)
+		bufs := column.NewBuffers(w.mapping.Columns, w.writer().Layout(), w.blockSize)
 		s := shred.NewShredder(w.mapping, bufs)
 		var done column.Block
 		var row int64
@@ -172,7 +172,7 @@ func (w *workload) write(t *clock) error {
 			return err
 		}
 		for _, out := range g.outputs {
-			path := filepath.Join(w.dir, "written"+out.Suffix)
+			path := filepath.Join(w.dir, "written"+out.Name)
 			err = errors.Join(err, t.time(func() error {
 				_, err := reducer.Write(context.Background(), store.Local(), func() string { return path }, out, s)
 				return err

@@ -40,7 +40,7 @@ func profiled(args []string) error {
 	}
 	c := conversion{input: args[1], dir: args[2], columns: args[3], memory: memory}
 	return profileOf(args[0], func() error {
-		_, err := c.run(new(clock), c.format())
+		_, err := c.run(new(clock), c.writer())
 		return err
 	})
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"os"
@@ -42,20 +43,20 @@ type conversion struct {
 	workers    int // 0 is one
 }
 
-func (c *conversion) format() format.Format {
-	return trevni.NewFormat(trevni.Options{Codec: c.columns, Checksum: trevni.ChecksumJava})
+func (c *conversion) writer() format.Writer {
+	return trevni.NewGroupWriter(trevni.Options{Codec: c.columns, Checksum: trevni.ChecksumJava})
 }
 
 // run converts the input in this process and removes the output. The clock
 // sees the conversion only.
-func (c *conversion) run(t *clock, f format.Format) (plan *manifest.Plan, err error) {
+func (c *conversion) run(t *clock, f format.Writer) (plan *manifest.Plan, err error) {
 	out := filepath.Join(c.dir, "converted")
 	err = t.time(func() error {
 		outcome, err := job.Convert(context.Background(), job.Request{
 			Inputs: []string{c.input}, Dest: out,
 			Options: job.Options{
 				Workers: max(c.workers, 1), Memory: c.memory, TempDir: c.dir,
-				NewFormat: func(manifest.Options) (format.Format, error) { return f, nil },
+				Formats: format.Registry{withWriter{trevni.Format, f}},
 			},
 			Output: manifest.Options{
 				Format: "trevni", RowGroupSize: 128 << 20, OnDamage: "fail", MaxInputBlock: maxInputBlock, MaxLostRows: -1,
@@ -68,6 +69,14 @@ func (c *conversion) run(t *clock, f format.Format) (plan *manifest.Plan, err er
 	})
 	return plan, errors.Join(err, os.RemoveAll(out))
 }
+
+// withWriter is a format whose writer is the one to be measured.
+type withWriter struct {
+	format.Format
+	writer format.Writer
+}
+
+func (w withWriter) Writer(json.RawMessage) (format.Writer, error) { return w.writer, nil }
 
 // load reads the input of a conversion and converts it once to learn its
 // column blocks.
@@ -85,7 +94,7 @@ func load(c conversion) (*workload, error) {
 			return nil, err
 		}
 	}
-	r := &recorder{Format: c.format()}
+	r := &recorder{Writer: c.writer()}
 	plan, err := c.run(new(clock), r)
 	if err != nil {
 		return nil, err
@@ -99,7 +108,7 @@ func load(c conversion) (*workload, error) {
 		return nil, err
 	}
 	for _, g := range w.groups {
-		if err := g.store(c.format()); err != nil {
+		if err := g.store(c.writer()); err != nil {
 			return nil, err
 		}
 	}
@@ -172,13 +181,13 @@ func (w *workload) sizes() (decoded, stored int64) {
 // recorder is a format that keeps a copy of every raw block of the row groups
 // that are finished; those of the plan's sample are not.
 type recorder struct {
-	format.Format
+	format.Writer
 	mu     sync.Mutex
 	groups []*rowGroup
 }
 
 func (r *recorder) NewRowGroup(schema string, cols []column.Column) (format.RowGroup, error) {
-	rg, err := r.Format.NewRowGroup(schema, cols)
+	rg, err := r.Writer.NewRowGroup(schema, cols)
 	return &recording{RowGroup: rg, to: r, group: &rowGroup{schema: schema, columns: cols}}, err
 }
 
@@ -220,7 +229,7 @@ type rawBlock struct {
 }
 
 // store encodes the blocks and keeps what comes out.
-func (g *rowGroup) store(f format.Format) error {
+func (g *rowGroup) store(f format.Writer) error {
 	rg, err := g.encode(f, func(stored []byte) { g.stored = append(g.stored, slices.Clone(stored)) })
 	if err == nil {
 		g.outputs, err = rg.Finish(g.rows)
@@ -230,7 +239,7 @@ func (g *rowGroup) store(f format.Format) error {
 
 // encode compresses and checksums all blocks. What each gets is valid during
 // the call.
-func (g *rowGroup) encode(f format.Format, each func(stored []byte)) (format.RowGroup, error) {
+func (g *rowGroup) encode(f format.Writer, each func(stored []byte)) (format.RowGroup, error) {
 	rg, err := f.NewRowGroup(g.schema, g.columns)
 	if err != nil {
 		return nil, err

@@ -3,100 +3,124 @@ package column
 import (
 	"encoding/binary"
 	"errors"
-	"io"
 	"math"
 	"slices"
 )
 
-// Read appends the next n of what the column stores per row, or per item of
-// its parent, over blocks if need be: for an array column n lengths and their
-// values, else n values. It returns how many items that gives the column's
-// children: the sum of the lengths, or n. A column that ends before is damage:
-// the caller counts on the rows of the file, or the lengths of the parent. After
-// an error the vector holds a part.
-func (r *Reader) Read(v *Vector, n int) (items int, err error) {
+// enough is how many values of sequences Read appends before it leaves the rest
+// to the next call: what fits a processor's cache.
+const enough = 1 << 14
+
+// Read appends at most n, and at least one unless n is 0, of what the column
+// stores per row, or per item of its parent: for an array column lengths and
+// their values, else values. It stops where a block ends, and may stop before.
+// read is how many it appended, and items how many items that gives the column's
+// children: the sum of the lengths, or read. io.EOF says that the column has no
+// more; what is wrong with a value is the error of the call that would begin
+// with it.
+func (r *Reader) Read(v *Vector, n int) (read, items int, err error) {
+	if n == 0 {
+		return 0, 0, nil
+	}
 	if r.array {
-		return r.readSequences(v, n)
+		before := v.Values
+		read, err = r.readSequences(v, n)
+		return read, v.Values - before, err
 	}
-	left := int64(n)
-	for left > 0 {
-		if err := r.fill(); errors.Is(err, io.EOF) {
-			return 0, r.endsEarly(left)
-		} else if err != nil {
-			return 0, err
-		}
-		k, err := r.decode(v, min(left, r.values))
-		if err != nil {
-			return 0, err
-		}
-		if k == 0 {
-			return 0, r.badValue(ErrShort)
-		}
-		left -= k
-		r.values -= k
+	if err := r.fill(); err != nil {
+		return 0, 0, err
 	}
-	return n, nil
+	k, err := r.decode(v, min(int64(n), r.values))
+	r.values -= k
+	if k == 0 {
+		return 0, 0, r.unread(err)
+	}
+	return int(k), int(k), nil
 }
 
-func (r *Reader) readSequences(v *Vector, n int) (items int, err error) {
+// unread makes what kept decode from reading a value the reader's error.
+func (r *Reader) unread(err error) error {
+	if errors.Is(err, ErrFull) {
+		return r.Fail(err)
+	}
+	return r.badValue(err)
+}
+
+func (r *Reader) readSequences(v *Vector, n int) (read int, err error) {
 	//guard: more lengths would be taken than a vector may hold
 	if n > maxVector-len(v.Lengths) {
 		return 0, r.Fail(ErrFull)
 	}
-	before := v.Values
-	for left := int64(n); left > 0; {
+	for before := v.Values; read < n && v.Values-before < enough; {
 		if r.run == 0 || r.values != 0 {
+			if read > 0 && r.lengths == 0 {
+				break // the block ends
+			}
 			if err := r.startRun(); err != nil {
-				if errors.Is(err, io.EOF) {
-					err = r.endsEarly(left)
+				if read > 0 {
+					break // and is the error again
 				}
 				return 0, err
 			}
 		}
-		k := min(left, r.run)
-		start := len(v.Lengths)
-		v.Lengths = slices.Grow(v.Lengths, int(k))[:start+int(k)]
-		for i := range v.Lengths[start:] {
-			v.Lengths[start+i] = int32(r.runLength)
+		k := min(int64(n-read), r.run)
+		whole, err := r.decodeRun(v, k)
+		r.run -= whole
+		r.lengths -= whole
+		read += int(whole)
+		if whole < k {
+			if read == 0 {
+				return 0, r.unread(err)
+			}
+			break
 		}
-		if err := r.decodeRun(v, k); err != nil {
-			return 0, err
-		}
-		r.run -= k
-		r.lengths -= k
-		left -= k
 	}
-	return v.Values - before, nil
+	return read, nil
 }
 
-// decodeRun appends the values of k sequences of the run.
-func (r *Reader) decodeRun(v *Vector, k int64) error {
+// decodeRun appends k sequences of the run, or the first of them and the reason
+// why the next is not among them.
+func (r *Reader) decodeRun(v *Vector, k int64) (whole int64, err error) {
+	lengths, values, pos := len(v.Lengths), v.Values, r.pos
+	switch {
+	case r.runLength == 0:
+		whole = k
+	case r.typ == Boolean:
+		for ; whole < k && err == nil; whole++ {
+			r.bit = 0 // packing restarts at every length
+			pos, values = r.pos, v.Values
+			if n, failed := r.decode(v, r.runLength); n < r.runLength {
+				err = failed
+				break
+			}
+		}
+	default:
+		n, failed := r.decode(v, k*r.runLength)
+		if whole = n / r.runLength; whole < k {
+			err = failed
+		}
+	}
 	r.bit = 0
-	if r.runLength == 0 {
-		return nil
+	if err != nil && r.runLength > 1 {
+		// Of the sequence that failed nothing is to be left.
+		v.truncate(r.typ, values)
+		r.pos = pos
 	}
-	step := k * r.runLength
-	if r.typ == Boolean {
-		step = r.runLength // packing restarts at every length
+	v.Lengths = slices.Grow(v.Lengths, int(whole))[:lengths+int(whole)]
+	for i := range v.Lengths[lengths:] {
+		v.Lengths[lengths+i] = int32(r.runLength)
 	}
-	for n := k * r.runLength; n > 0; n -= step {
-		r.bit = 0
-		if done, err := r.decode(v, step); err != nil {
-			return err
-		} else if done < step {
-			return r.badValue(ErrShort)
-		}
-	}
-	return nil
+	return whole, err
 }
 
-// decode appends the next n values of the block, or as many as its bytes hold.
+// decode appends the next n values of the block, or those before the first that
+// cannot be read, with the reason.
 func (r *Reader) decode(v *Vector, n int64) (done int64, err error) {
-	//guard: a few bytes of runs could fill memory
-	if n > int64(maxVector-v.Values) {
-		return 0, r.Fail(ErrFull)
+	room := n
+	if r.typ != Null {
+		room = int64(maxVector - v.Values)
 	}
-	k, used, b := int(n), 0, r.data[r.pos:]
+	k, used, b := int(min(n, room)), 0, r.data[r.pos:]
 	switch r.typ {
 	case Null:
 	case Boolean:
@@ -112,13 +136,16 @@ func (r *Reader) decode(v *Vector, n int64) (done int64, err error) {
 	}
 	r.pos += used
 	v.Values += k
-	if err == nil {
-		return int64(k), nil
+	done = int64(k)
+	switch {
+	case err != nil || done == n:
+	//guard: a few bytes of runs could fill memory
+	case done == room:
+		err = ErrFull
+	default:
+		err = ErrShort
 	}
-	if errors.Is(err, ErrFull) {
-		return 0, r.Fail(err)
-	}
-	return 0, r.badValue(err)
+	return done, err
 }
 
 // decodeBits appends up to n booleans.

@@ -10,8 +10,8 @@ const (
 )
 
 // ErrFull is returned by Reader.Read when the vector would hold more than
-// 2^27 lengths or values, or 2^30 bytes of strings. Fewer rows at a time may
-// fit.
+// 2^27 lengths or values, nulls apart, or 2^30 bytes of strings. Fewer rows at a
+// time may fit.
 var ErrFull = errors.New("column: too many values for one vector")
 
 // Vector holds decoded values of one column, side by side. Which fields are in
@@ -35,4 +35,24 @@ func (v *Vector) Reset() {
 	v.Lengths, v.Ints, v.Longs = v.Lengths[:0], v.Ints[:0], v.Longs[:0]
 	v.Floats, v.Doubles, v.Bools = v.Floats[:0], v.Doubles[:0], v.Bools[:0]
 	v.Offsets, v.Data, v.Values = v.Offsets[:0], v.Data[:0], 0
+}
+
+// truncate drops all but the first values.
+func (v *Vector) truncate(t Type, values int) {
+	switch t {
+	case Boolean:
+		v.Bools = v.Bools[:values]
+	case Int, Fixed32:
+		v.Ints = v.Ints[:values]
+	case Long, Fixed64:
+		v.Longs = v.Longs[:values]
+	case Float:
+		v.Floats = v.Floats[:values]
+	case Double:
+		v.Doubles = v.Doubles[:values]
+	case String, Bytes:
+		v.Offsets = v.Offsets[:values+1]
+		v.Data = v.Data[:v.Offsets[values]]
+	}
+	v.Values = values
 }

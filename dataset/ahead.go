@@ -16,7 +16,7 @@ const (
 type ahead struct {
 	in      io.ReaderAt
 	most    int64 // bytes of a column
-	columns []piece
+	columns map[int]*piece
 }
 
 // piece is what was read of a column and is yet to be asked for.
@@ -27,15 +27,19 @@ type piece struct {
 	size  int64 // of the last piece
 }
 
-// newAhead reads a file of so many columns, of which only some are wanted.
-func newAhead(in io.ReaderAt, columns, wanted int) *ahead {
-	return &ahead{in: in, most: min(aheadColumn, aheadBytes/int64(max(wanted, 1))), columns: make([]piece, columns)}
+// newAhead reads a file of a part of which so many columns are wanted.
+func newAhead(in io.ReaderAt, wanted int) *ahead {
+	return &ahead{in: in, most: min(aheadColumn, aheadBytes/int64(max(wanted, 1))), columns: make(map[int]*piece)}
 }
 
 // read fills p with what is at an offset in a column that ends at end, and
 // returns how many bytes it had to read for that.
 func (a *ahead) read(col int, p []byte, off, end int64) (n, read int, err error) {
-	c := &a.columns[col]
+	c := a.columns[col]
+	if c == nil {
+		c = new(piece)
+		a.columns[col] = c
+	}
 	if off >= c.start && off-c.start < int64(len(c.bytes)) {
 		n = copy(p, c.bytes[off-c.start:])
 	}

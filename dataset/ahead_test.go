@@ -40,7 +40,7 @@ func TestRemoteColumnsAreReadAhead(t *testing.T) {
 	local := archive(t, 40_000)
 	size, _ := sectionSizes(t, local)
 	st := &remote{Store: store.Local()}
-	d, err := dataset.Open(t.Context(), st, filepath.Dir(local.Parts()[0].Name), dataset.Options{})
+	d, err := dataset.Open(t.Context(), st, filepath.Dir(local.Parts()[0].Name), dataset.Options{Formats: formats})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -82,11 +82,12 @@ func batches(t testing.TB, d *dataset.Dataset, q dataset.Query) ([][]byte, datas
 	defer b.Close()
 	var rows [][]byte
 	for b.Next() {
-		readers := make([]*column.Reader, len(b.Mapping().Columns))
+		readers := make([]shred.Values, len(b.Mapping().Columns))
 		for i, c := range b.Mapping().Columns {
 			readers[i] = reader(c, b.Vector(i))
 		}
 		a := shred.NewAssembler(b.Mapping(), readers)
+		a.Start(int64(b.Rows()))
 		for range b.Rows() {
 			row, err := a.Row(nil)
 			if err != nil {
@@ -104,7 +105,7 @@ func batches(t testing.TB, d *dataset.Dataset, q dataset.Query) ([][]byte, datas
 // Batches hold the rows that a scan gives, whatever the query.
 func TestBatchesHoldTheRows(t *testing.T) {
 	dir, _ := mailSet(t, 1500, nil)
-	d := open(t, dir, dataset.Options{})
+	d := open(t, dir, dataset.Options{Formats: formats})
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 60 {
 		q := dataset.Query{

@@ -16,7 +16,7 @@ import (
 // the file is gone and the output was replaced since, ErrChanging; if it is gone
 // and the output still lists it, damage; else it means err.
 func (l *Listing) Lost(ctx context.Context, p *Part, err error) error {
-	if p.Entry == nil || !errors.Is(err, store.ErrNotExist) && !errors.Is(err, store.ErrReplaced) {
+	if p.Files[0].Entry == nil || !errors.Is(err, store.ErrNotExist) && !errors.Is(err, store.ErrReplaced) {
 		return err
 	}
 	//guard: an output that was replaced while it was read would be called damaged

@@ -46,7 +46,7 @@ func TestMissingPart(t *testing.T) {
 	for _, test := range replacements {
 		t.Run(test.name, func(t *testing.T) {
 			dir, part, s := single(t)
-			d := open(t, dir, dataset.Options{})
+			d := open(t, dir, dataset.Options{Formats: formats})
 			remove(t, dir, part)
 			test.replace(t, dir, s)
 			if _, _, err := scan(t, d, dataset.Query{Limit: -1}); !test.verdict(err) {
@@ -88,7 +88,7 @@ func TestPartVanishes(t *testing.T) {
 // A file that no manifest lists is missing, and nothing else.
 func TestMissingFile(t *testing.T) {
 	dir, part, _ := single(t)
-	d := open(t, filepath.Join(dir, part), dataset.Options{})
+	d := open(t, filepath.Join(dir, part), dataset.Options{Formats: formats})
 	remove(t, dir, part)
 	if _, _, err := scan(t, d, dataset.Query{Limit: -1}); !errors.Is(err, store.ErrNotExist) || isChanging(err) {
 		t.Errorf("%v", err)
@@ -99,7 +99,7 @@ func TestMissingFile(t *testing.T) {
 func TestUnchanged(t *testing.T) {
 	for _, test := range replacements {
 		dir, _, s := single(t)
-		l, err := dataset.List(t.Context(), store.Local(), dir, dataset.Options{})
+		l, err := dataset.List(t.Context(), store.Local(), dir, dataset.Options{Formats: formats})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -140,7 +140,7 @@ func TestNotFinished(t *testing.T) {
 			for _, name := range test.files {
 				write(t, filepath.Join(dir, inner, name), "")
 			}
-			_, err := dataset.List(t.Context(), store.Local(), dir, dataset.Options{})
+			_, err := dataset.List(t.Context(), store.Local(), dir, dataset.Options{Formats: formats})
 			if errors.Is(err, dataset.ErrChanging) != test.changing || errors.Is(err, dataset.ErrUnfinished) == test.changing {
 				t.Errorf("%s, in %q: %v", test.name, inner, err)
 			}
@@ -160,7 +160,7 @@ func TestPendingElsewhere(t *testing.T) {
 		if err := os.Symlink(elsewhere, filepath.Join(dir, name)); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := dataset.List(t.Context(), store.Local(), dir, dataset.Options{}); !errors.Is(err, dataset.ErrUnfinished) {
+		if _, err := dataset.List(t.Context(), store.Local(), dir, dataset.Options{Formats: formats}); !errors.Is(err, dataset.ErrUnfinished) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -170,7 +170,7 @@ func TestPendingElsewhere(t *testing.T) {
 // can be moved.
 func TestFinishedMeanwhile(t *testing.T) {
 	dir, _, _ := single(t)
-	if _, err := dataset.List(t.Context(), blind{store.Local(), manifest.SuccessName}, dir, dataset.Options{}); !isChanging(err) {
+	if _, err := dataset.List(t.Context(), blind{store.Local(), manifest.SuccessName}, dir, dataset.Options{Formats: formats}); !isChanging(err) {
 		t.Errorf("finished meanwhile: %v", err)
 	}
 	remove(t, dir, manifest.SuccessName)
@@ -182,7 +182,7 @@ func TestFinishedMeanwhile(t *testing.T) {
 		{Op: storetest.List, N: 2, Err: syscall.EIO},
 		{Op: storetest.Stat, N: 2, Err: syscall.EIO},
 	} {
-		_, err := dataset.List(t.Context(), storetest.NewFaulty(store.Local(), fault), dir, dataset.Options{})
+		_, err := dataset.List(t.Context(), storetest.NewFaulty(store.Local(), fault), dir, dataset.Options{Formats: formats})
 		if want := fault.Err; want == store.ErrNotExist && !errors.Is(err, dataset.ErrUnfinished) || want != store.ErrNotExist && !errors.Is(err, want) {
 			t.Errorf("%v: %v", fault, err)
 		}
@@ -210,7 +210,7 @@ func single(t *testing.T) (dir, part string, s *manifest.Success) {
 // scanOn opens a dataset, changes something, and reads the rows.
 func scanOn(t *testing.T, st store.Store, dir string, change func()) error {
 	t.Helper()
-	d, err := dataset.Open(t.Context(), st, dir, dataset.Options{})
+	d, err := dataset.Open(t.Context(), st, dir, dataset.Options{Formats: formats})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -31,18 +31,22 @@ func archive(t testing.TB, rows int64) *dataset.Dataset {
 		o.RowGroupSize = 128 << 20
 		format.Values = []string{"id", "from"}
 	})
-	return open(t, filepath.Join(base, "mail.columns"), dataset.Options{})
+	return open(t, filepath.Join(base, "mail.columns"), dataset.Options{Formats: formats})
 }
 
 // sectionSizes are the bytes of each column, block tables included, and of the
 // header.
 func sectionSizes(t testing.TB, d *dataset.Dataset) (columns map[string]int64, header int64) {
 	t.Helper()
-	f, in, err := dataset.OpenFile(t.Context(), d.Store(), d.Parts()[0].Name)
+	in, err := d.Store().Open(t.Context(), d.Parts()[0].Name)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = in.Close() }()
+	f, err := trevni.Open(in, in.Size(), in.Name())
+	if err != nil {
+		t.Fatal(err)
+	}
 	columns = map[string]int64{}
 	end := f.Size()
 	cols := f.Columns()

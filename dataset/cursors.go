@@ -5,7 +5,7 @@ import (
 	"sort"
 
 	"github.com/rowtocol/rowtocol/column"
-	"github.com/rowtocol/rowtocol/trevni"
+	"github.com/rowtocol/rowtocol/format"
 )
 
 // cursors go side by side over columns of a part, each child behind its
@@ -16,10 +16,11 @@ type cursors struct {
 	parents []int           // of each, as an index here; -1 at the top
 
 	part    string
-	each    []*trevni.Cursor
-	at      int64    // row before which they stand; -1: anywhere
-	extents []extent // of the block of each that holds a row up to at
-	moved   []int64  // items that the last move passed; -1: not known
+	each    []format.Cursor
+	blocks  [][]format.Block // of each
+	at      int64            // row before which they stand; -1: anywhere
+	extents []extent         // of the block of each that holds a row up to at
+	moved   []int64          // items that the last move passed; -1: not known
 }
 
 // extent is how far a column can be read on without passing over a whole block:
@@ -43,16 +44,19 @@ func newCursors(all []column.Column, numbers []int) cursors {
 }
 
 // bind goes to the begin of a part.
-func (c *cursors) bind(f *partFile) (err error) {
-	c.part, c.at = f.Name(), 0
-	c.each, err = f.cursors(c.numbers)
+func (c *cursors) bind(q *queryPart) (err error) {
+	c.part, c.at = q.name, 0
+	c.each, c.blocks = make([]format.Cursor, len(c.numbers)), make([][]format.Block, len(c.numbers))
+	for i, col := range c.numbers {
+		if c.each[i], err = q.Cursor(col); err != nil {
+			return err
+		}
+		if c.blocks[i], err = q.blocksOf(col); err != nil {
+			return err
+		}
+	}
 	clear(c.extents)
-	return err
-}
-
-// of returns the cursor of a column of the dataset, which must be one of these.
-func (c *cursors) of(number int) *trevni.Cursor {
-	return c.each[sort.SearchInts(c.numbers, number)]
+	return nil
 }
 
 // move goes to a row, which is to be read. The items between are skipped, as
@@ -84,7 +88,7 @@ func (c *cursors) move(row int64) (err error) {
 // measure finds the extent of a column behind a row that has been read, -1 at
 // the begin.
 func (c *cursors) measure(i int, row int64) {
-	blocks := c.each[i].Blocks()
+	blocks := c.blocks[i]
 	if len(blocks) == 0 {
 		return
 	}

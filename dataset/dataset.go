@@ -9,7 +9,6 @@ import (
 	"github.com/rowtocol/rowtocol/manifest"
 	"github.com/rowtocol/rowtocol/shred"
 	"github.com/rowtocol/rowtocol/store"
-	"github.com/rowtocol/rowtocol/trevni"
 )
 
 // Dataset is a sequence of rows of one schema in column files. It is
@@ -30,9 +29,6 @@ func Open(ctx context.Context, st store.Store, path string, o Options) (*Dataset
 		return nil, err
 	}
 	d := &Dataset{list: l, maxBlock: o.MaxBlock}
-	if d.maxBlock == 0 {
-		d.maxBlock = trevni.DefaultMaxBlock
-	}
 	for _, r := range l.Runs {
 		if err := d.addSchema(r.Path, r.Success); err != nil {
 			return nil, err
@@ -53,10 +49,6 @@ func Open(ctx context.Context, st store.Store, path string, o Options) (*Dataset
 // addSchema takes the schema of the first run that has one, and holds the
 // others to it.
 func (d *Dataset) addSchema(dir string, s *manifest.Success) error {
-	//guard: files of another format would be opened as Trevni
-	if format := s.Request.Options.Format; format != "trevni" {
-		return damage.New(damage.Unsupported, dir, -1, "the output is of the format %q, only trevni is read back", format)
-	}
 	if s.Schema == "" || s.Schema == d.schema {
 		return nil
 	}
@@ -71,18 +63,18 @@ func (d *Dataset) addSchema(dir string, s *manifest.Success) error {
 	return d.setMapping(dir, m)
 }
 
-// measure reads from its header how many rows a file has, and of what schema.
+// measure reads from its files how many rows a part has, and of what schema.
 func (d *Dataset) measure(ctx context.Context, p *Part) error {
-	f, file, err := OpenFile(ctx, d.list.Store, p.Name)
+	f, err := d.list.Open(ctx, p)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = file.Close() }() // only read
-	p.Rows, p.Bytes = f.RowCount(), f.Size()
+	defer f.Close()
+	p.Rows, p.format = f.Rows(), f.Format
 	if d.mapping != nil && f.Schema() == d.schema {
 		return nil // what its columns are is checked when they are read
 	}
-	m, err := mapFile(f)
+	m, err := mapPart(f)
 	if err != nil {
 		return err
 	}

@@ -9,9 +9,11 @@ import (
 	"path/filepath"
 
 	"github.com/rowtocol/rowtocol/dataset"
+	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/internal/mailgen"
 	"github.com/rowtocol/rowtocol/job"
 	"github.com/rowtocol/rowtocol/store"
+	"github.com/rowtocol/rowtocol/trevni"
 )
 
 // exampleOutput converts a few messages and returns where their columns are.
@@ -43,7 +45,7 @@ func ExampleDataset_Batches() {
 	dir, remove := exampleOutput()
 	defer remove()
 	ctx := context.Background()
-	d, err := dataset.Open(ctx, store.Local(), dir, dataset.Options{})
+	d, err := dataset.Open(ctx, store.Local(), dir, dataset.Options{Formats: format.Registry{trevni.Format}})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -73,7 +75,7 @@ func ExampleBatches_Vector() {
 	dir, remove := exampleOutput()
 	defer remove()
 	ctx := context.Background()
-	d, err := dataset.Open(ctx, store.Local(), dir, dataset.Options{})
+	d, err := dataset.Open(ctx, store.Local(), dir, dataset.Options{Formats: format.Registry{trevni.Format}})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -113,7 +115,7 @@ func ExampleDataset_Scan() {
 	dir, remove := exampleOutput()
 	defer remove()
 	ctx := context.Background()
-	d, err := dataset.Open(ctx, store.Local(), dir, dataset.Options{})
+	d, err := dataset.Open(ctx, store.Local(), dir, dataset.Options{Formats: format.Registry{trevni.Format}})
 	if err != nil {
 		log.Fatal(err)
 	}

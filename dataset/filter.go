@@ -4,7 +4,7 @@ import (
 	"io"
 
 	"github.com/rowtocol/rowtocol/dataset/where"
-	"github.com/rowtocol/rowtocol/trevni"
+	"github.com/rowtocol/rowtocol/format"
 )
 
 // filter finds the rows of a part in which a condition holds.
@@ -21,7 +21,11 @@ func newFilter(s *selection) (*filter, error) {
 	if err := c.bind(s.file); err != nil {
 		return nil, err
 	}
-	return &filter{selection: s, columns: c, spans: prune(s.where, s.file, c), match: make([]bool, defaultBatchRows)}, nil
+	spans, err := prune(s.where, s.file)
+	if err != nil {
+		return nil, err
+	}
+	return &filter{selection: s, columns: c, spans: spans, match: make([]bool, defaultBatchRows)}, nil
 }
 
 // next returns the next rows in which the condition holds, as many as were
@@ -43,7 +47,7 @@ func (f *filter) next() ([]span, error) {
 
 // evaluate looks at more rows.
 func (f *filter) evaluate() error {
-	f.selection.file.source.forget()
+	f.selection.file.forget()
 	f.columns.reset()
 	first := f.spans[0].from
 	n, err := f.columns.read(f.spans[:1], len(f.match))
@@ -68,35 +72,48 @@ func (f *filter) evaluate() error {
 	return nil
 }
 
-// prune returns the rows of a part without those that the indexes of columns
-// rule out.
-func prune(p *where.Predicate, f *partFile, c *columns) []span {
-	rows := span{0, f.RowCount()}
+// prune returns the rows of a part without those of blocks that the bounds of
+// columns rule out.
+func prune(p *where.Predicate, q *queryPart) ([]span, error) {
+	spans := []span{{0, q.Rows()}}
 	for _, b := range p.Bounds() {
-		if f.Columns()[b.Column].Ascending {
-			within := allowed(b, c.of(b.Column).Blocks(), f.RowCount())
-			rows.from, rows.to = max(rows.from, within.from), min(rows.to, within.to)
+		blocks, err := q.blocksOf(b.Column)
+		if err != nil {
+			return nil, err
 		}
+		spans = intersect(spans, allowed(b, blocks))
 	}
-	if rows.from >= rows.to {
-		return nil
-	}
-	return []span{rows}
+	return spans, nil
 }
 
-// allowed returns the rows of those blocks of an ascending column that can
-// hold what the bound allows.
-func allowed(b where.Bound, blocks []trevni.Descriptor, rows int64) span {
-	s := span{0, rows}
+// allowed returns the rows of the blocks of a column that can hold what a bound
+// allows.
+func allowed(b where.Bound, blocks []format.Block) (spans []span) {
 	for i := range blocks {
-		if b.After(blocks[i].First) {
-			s.to = blocks[i].FirstRow
-			break
+		k := &blocks[i]
+		if k.Min != nil && b.After(k.Min) || k.Max != nil && b.Before(k.Max) {
+			continue
 		}
-		// A block ends with values up to the next one's first.
-		if b.Before(blocks[i].First) {
-			s.from = blocks[i].FirstRow
+		if n := len(spans) - 1; n >= 0 && spans[n].to == k.FirstRow {
+			spans[n].to += k.Rows
+		} else if k.Rows > 0 {
+			spans = append(spans, span{k.FirstRow, k.FirstRow + k.Rows})
 		}
 	}
-	return s
+	return spans
+}
+
+// intersect returns the rows that are in both, each of which ascends.
+func intersect(a, b []span) (both []span) {
+	for len(a) > 0 && len(b) > 0 {
+		if s := (span{max(a[0].from, b[0].from), min(a[0].to, b[0].to)}); s.from < s.to {
+			both = append(both, s)
+		}
+		if a[0].to < b[0].to {
+			a = a[1:]
+		} else {
+			b = b[1:]
+		}
+	}
+	return both
 }

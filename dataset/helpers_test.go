@@ -47,6 +47,8 @@ func writeAvro(t testing.TB, name, schema string, rows [][]byte) {
 	}
 }
 
+var formats = format.Registry{trevni.Format}
+
 // request is a job of small row groups.
 func request(input, dest, temp string) job.Request {
 	return job.Request{
@@ -54,10 +56,7 @@ func request(input, dest, temp string) job.Request {
 		Output: manifest.Options{Format: "trevni", RowGroupSize: 64 << 10, MaxLostRows: -1},
 		Options: job.Options{
 			Workers: 1, TempDir: temp,
-			NewFormat: func(o manifest.Options) (format.Format, error) {
-				t, err := trevni.ParseOptions(o.FormatOptions)
-				return trevni.NewFormat(t), err
-			},
+			Formats: formats,
 		},
 	}
 }
@@ -140,7 +139,7 @@ func columnFile(t testing.TB, schema string, columns []column.Column, rows int, 
 // partsOf are the names of an output's parts, in the order of their rows.
 func partsOf(t testing.TB, dir string) (names []string) {
 	t.Helper()
-	l, err := dataset.List(t.Context(), store.Local(), dir, dataset.Options{})
+	l, err := dataset.List(t.Context(), store.Local(), dir, dataset.Options{Formats: formats})
 	if err != nil {
 		t.Fatal(err)
 	}

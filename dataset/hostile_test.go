@@ -57,7 +57,7 @@ func TestHostileParts(t *testing.T) {
 		if err := os.WriteFile(name, b, 0o666); err != nil {
 			t.Fatal(err)
 		}
-		d, err := dataset.Open(t.Context(), store.Local(), name, dataset.Options{MaxBlock: 1 << 20})
+		d, err := dataset.Open(t.Context(), store.Local(), name, dataset.Options{Formats: formats, MaxBlock: 1 << 20})
 		if err != nil {
 			located(t, i, name, err)
 			continue
@@ -91,7 +91,7 @@ func located(t *testing.T, i int, name string, err error) {
 // A query ends soon after its context does.
 func TestContext(t *testing.T) {
 	dir, _ := mailSet(t, 1500, nil)
-	d := open(t, dir, dataset.Options{})
+	d := open(t, dir, dataset.Options{Formats: formats})
 	ctx, cancel := context.WithCancel(t.Context())
 	s, err := d.Scan(ctx, dataset.Query{Limit: -1})
 	if err != nil {
@@ -121,7 +121,7 @@ func TestContext(t *testing.T) {
 
 func TestWrongQueries(t *testing.T) {
 	dir, _ := mailSet(t, 10, nil)
-	d := open(t, dir, dataset.Options{})
+	d := open(t, dir, dataset.Options{Formats: formats})
 	for _, q := range []dataset.Query{
 		{Columns: []string{"form"}}, {Where: "scor > 1"}, {Where: "to == null"}, {Offset: -1}, {BatchRows: -1, Schema: d.Schema()},
 	} {
@@ -144,7 +144,7 @@ func TestRowOfTooManyItems(t *testing.T) {
 			w.Column(2).Length(0)
 		}
 	})
-	d := open(t, name, dataset.Options{})
+	d := open(t, name, dataset.Options{Formats: formats})
 	b, err := d.Batches(t.Context(), dataset.Query{Limit: -1})
 	if err != nil {
 		t.Fatal(err)

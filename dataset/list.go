@@ -9,12 +9,12 @@ import (
 	"strings"
 
 	"github.com/rowtocol/rowtocol/damage"
+	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/manifest"
 	"github.com/rowtocol/rowtocol/store"
 )
 
 const (
-	suffix    = ".trv"
 	runPrefix = "run="
 )
 
@@ -33,11 +33,13 @@ var ErrChanging = errors.New("the output is being changed")
 
 // Options say what is accepted.
 type Options struct {
+	// Formats are the formats that are read.
+	Formats format.Registry
 	// Partial reads a directory without _SUCCESS: the column files that it
 	// holds, whether or not they are all.
 	Partial bool
 	// MaxBlock is the size in bytes of the largest uncompressed block that is
-	// decoded; 0 is trevni's default.
+	// decoded; 0 is format.DefaultMaxBlock.
 	MaxBlock int64
 }
 
@@ -51,23 +53,15 @@ type Listing struct {
 	// Runs are the committed outputs, in the order of their names: none for a
 	// file, one for a plain output.
 	Runs []Run
-	// Parts are the files in the order of their rows.
-	Parts []Part
+	// Parts are the row groups in the order of their rows.
+	Parts   []Part
+	Formats format.Registry // those that are known
 }
 
 // Run is one committed output.
 type Run struct {
 	Path    string
 	Success *manifest.Success
-}
-
-// Part is one column file.
-type Part struct {
-	Name  string         // its path
-	Rows  int64          // -1 where only the file knows
-	Bytes int64          // its size
-	Entry *manifest.File // what _SUCCESS says of it; nil where there is none
-	run   int            // index in Runs of the one that lists it
 }
 
 // Success returns the manifest if the whole dataset is one committed output,
@@ -79,8 +73,8 @@ func (l *Listing) Success() *manifest.Success {
 	return nil
 }
 
-// List finds the files of a dataset: path is a column file; or a directory
-// with _SUCCESS; or one with directories run=… that have each their own, whose
+// List finds the files of a dataset: path is a column file, or a directory of the
+// files of one row group; or a directory with _SUCCESS; or one with directories run=… that have each their own, whose
 // rows follow each other in the order of their names, after the directory's
 // own. No column file is opened.
 func List(ctx context.Context, st store.Store, path string, o Options) (*Listing, error) {
@@ -88,12 +82,11 @@ func List(ctx context.Context, st store.Store, path string, o Options) (*Listing
 	if err != nil {
 		return nil, err
 	}
-	l := &Listing{Store: st, Path: path, Dir: info.Dir}
-	if !info.Dir {
-		l.Parts = []Part{{Name: path, Rows: -1, Bytes: info.Size}}
-		return l, nil
+	l := &Listing{Store: st, Path: path, Dir: info.Dir, Formats: o.Formats}
+	if info.Dir {
+		return l, l.addDirectory(ctx, o)
 	}
-	return l, l.addDirectory(ctx, o)
+	return l, l.addPart(ctx, info)
 }
 
 // addDirectory adds the parts of a directory, and of the runs in it.
@@ -108,8 +101,13 @@ func (l *Listing) addDirectory(ctx context.Context, o Options) error {
 		if err := l.addRun(ctx, l.Path); err != nil {
 			return err
 		}
+	} else if len(runs) == 0 && l.Formats.OfName(l.Path) != nil {
+		l.Dir = false
+		return l.addPart(ctx, store.Info{Name: path.Base(l.Path), Path: l.Path, Dir: true})
 	} else if o.Partial {
-		l.addFiles(infos)
+		if err := l.addFiles(ctx, infos); err != nil {
+			return err
+		}
 	} else if len(runs) == 0 {
 		if err := underWay(ctx, l.Store, l.Path, infos); err != nil {
 			return err
@@ -120,7 +118,7 @@ func (l *Listing) addDirectory(ctx context.Context, o Options) error {
 		err := l.addRun(ctx, run.Path)
 		if o.Partial && errors.Is(err, ErrUnfinished) {
 			if infos, err = l.Store.List(ctx, run.Path); err == nil {
-				l.addFiles(infos)
+				err = l.addFiles(ctx, infos)
 			}
 		}
 		if err != nil {
@@ -153,33 +151,49 @@ func (l *Listing) addRun(ctx context.Context, dir string) error {
 		d.Err = err
 		return d
 	}
+	of, err := l.Formats.Named(s.Request.Options.Format)
+	if err != nil {
+		d := damage.New(damage.Unsupported, name, -1, "the output cannot be read by this program")
+		d.Err = err
+		return d
+	}
 	for i := range s.Parts {
-		p := &s.Parts[i]
-		//guard: a part of several files would be read as if its first were all
-		if len(p.Files) != 1 {
-			return damage.New(damage.Unsupported, name, -1, "row group %d of task %d has %d files, only parts of one file are read back", p.RowGroup, p.Task, len(p.Files))
-		}
-		f := &p.Files[0]
-		l.Parts = append(l.Parts, Part{Name: path.Join(dir, f.Name), Rows: p.Rows, Bytes: f.Bytes, Entry: f, run: len(l.Runs)})
+		l.Parts = append(l.Parts, newPart(dir, &s.Parts[i], of, len(l.Runs)))
 	}
 	l.Runs = append(l.Runs, Run{dir, s})
 	return nil
 }
 
-// addFiles adds the column files of a directory that nothing lists, in row
-// order: what a task made comes before what the next one did, and its row groups
-// follow each other by their numbers.
-func (l *Listing) addFiles(infos []store.Info) {
-	var parts []Part
-	for _, i := range infos {
-		if !i.Dir && !store.Hidden(i.Name) && strings.HasSuffix(i.Name, suffix) {
-			parts = append(parts, Part{Name: i.Path, Rows: -1, Bytes: i.Size})
+// addFiles adds the parts of a directory that nothing lists, in row order: what
+// a task made comes before what the next one did, and its row groups follow each
+// other by their numbers.
+func (l *Listing) addFiles(ctx context.Context, infos []store.Info) error {
+	parts := slices.DeleteFunc(slices.Clone(infos), func(i store.Info) bool {
+		return store.Hidden(i.Name) || strings.HasPrefix(i.Name, runPrefix) || l.Formats.OfName(i.Name) == nil
+	})
+	slices.SortFunc(parts, func(a, b store.Info) int {
+		return compareNumbered(strings.TrimSuffix(a.Path, path.Ext(a.Path)), strings.TrimSuffix(b.Path, path.Ext(b.Path)))
+	})
+	for _, info := range parts {
+		if err := l.addPart(ctx, info); err != nil {
+			return err
 		}
 	}
-	slices.SortFunc(parts, func(a, b Part) int {
-		return compareNumbered(strings.TrimSuffix(a.Name, suffix), strings.TrimSuffix(b.Name, suffix))
-	})
-	l.Parts = append(l.Parts, parts...)
+	return nil
+}
+
+// addPart adds a file, or a directory that is a part.
+func (l *Listing) addPart(ctx context.Context, info store.Info) error {
+	p := Part{Name: info.Path, Rows: -1, Bytes: info.Size, Files: []File{{Name: info.Path, Bytes: info.Size}}}
+	if info.Dir {
+		var err error
+		if p.Files, p.Bytes, err = partFiles(ctx, l.Store, info.Path); err != nil {
+			return err
+		}
+		p.format = l.Formats.OfName(info.Path)
+	}
+	l.Parts = append(l.Parts, p)
+	return nil
 }
 
 // compareNumbered orders names with numbers in them: by text outside of the

@@ -49,7 +49,7 @@ func TestRandomProjections(t *testing.T) {
 		dir := t.TempDir()
 		writeAvro(t, filepath.Join(dir, "in.avro"), schema, rows)
 		convert(t, filepath.Join(dir, "in.avro"), filepath.Join(dir, "out"), nil)
-		d := open(t, filepath.Join(dir, "out"), dataset.Options{})
+		d := open(t, filepath.Join(dir, "out"), dataset.Options{Formats: formats})
 		for range 5 {
 			var paths []string
 			for range 1 + r.IntN(4) {

@@ -70,13 +70,9 @@ func TestManifestsAreChecked(t *testing.T) {
 		{"negative rows", func(s *manifest.Success) { s.Parts[0].Rows = -1 }, damage.Header},
 		{"negative bytes", func(s *manifest.Success) { s.Parts[0].Files[0].Bytes = -1 }, damage.Header},
 		{"another format", func(s *manifest.Success) { s.Request.Options.Format = "cfile" }, damage.Unsupported},
-		{"a part of two files", func(s *manifest.Success) {
-			p := &s.Parts[0]
-			p.Files = append(p.Files, manifest.File{Name: manifest.StagedPart(0, 0, s.ID, ".idx")})
-		}, damage.Unsupported},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			_, err := dataset.Open(t.Context(), store.Local(), output(t, test.change), dataset.Options{})
+			_, err := dataset.Open(t.Context(), store.Local(), output(t, test.change), dataset.Options{Formats: formats})
 			wantKind(t, err, test.want)
 		})
 	}
@@ -128,7 +124,7 @@ func TestColumnsOfAnotherSchema(t *testing.T) {
 					w.Column(i).AppendVarint(1)
 				}
 			})
-			_, err := dataset.Open(t.Context(), store.Local(), file, dataset.Options{})
+			_, err := dataset.Open(t.Context(), store.Local(), file, dataset.Options{Formats: formats})
 			wantKind(t, err, damage.Schema)
 		})
 	}
@@ -137,7 +133,7 @@ func TestColumnsOfAnotherSchema(t *testing.T) {
 // readAll reads all batches of a file and returns what ended them.
 func readAll(t *testing.T, name string) error {
 	t.Helper()
-	b, err := open(t, name, dataset.Options{}).Batches(t.Context(), dataset.Query{Limit: -1})
+	b, err := open(t, name, dataset.Options{Formats: formats}).Batches(t.Context(), dataset.Query{Limit: -1})
 	if err != nil {
 		t.Fatal(err)
 	}

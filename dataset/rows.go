@@ -96,7 +96,7 @@ type selection struct {
 	stats   Stats
 
 	part int // of file
-	file *partFile
+	file *queryPart
 	rest []span  // rows of the part that are not looked at
 	find *filter // of the part, with a condition
 }
@@ -193,18 +193,18 @@ func (s *selection) nextPart() error {
 		return nil
 	}
 	var err error
-	if s.file, err = s.dataset.open(s.ctx, s.part, &s.stats); err != nil {
+	if s.file, err = s.dataset.openPart(s.ctx, s.part, &s.stats); err != nil {
 		return err
 	}
-	s.file.source.twice = s.twice
+	remote := 0
 	if !store.CapabilitiesOf(s.dataset.list.Store).Local {
-		wanted := len(s.columns)
+		remote = len(s.columns)
 		if s.where != nil {
-			wanted += len(s.where.Columns())
+			remote += len(s.where.Columns())
 		}
-		s.file.source.ahead = newAhead(s.file.source.File, len(s.file.Columns()), wanted)
 	}
-	s.rest = []span{{0, s.file.RowCount()}}
+	s.file.prepare(s.twice, remote)
+	s.rest = []span{{0, s.file.Rows()}}
 	if s.where != nil {
 		s.find, err = newFilter(s)
 	}
@@ -214,10 +214,10 @@ func (s *selection) nextPart() error {
 // close closes the file.
 func (s *selection) close() {
 	if s.file != nil {
-		s.file.close()
+		s.file.Close()
 		s.file = nil
 	}
 }
 
 // located names the file that an error is about.
-func (s *selection) located(err error) error { return in(s.file.Name(), err) }
+func (s *selection) located(err error) error { return in(s.file.name, err) }

@@ -1,6 +1,13 @@
 package dataset
 
-import "github.com/rowtocol/rowtocol/column"
+import (
+	"errors"
+	"io"
+
+	"github.com/rowtocol/rowtocol/column"
+	"github.com/rowtocol/rowtocol/damage"
+	"github.com/rowtocol/rowtocol/format"
+)
 
 // run is some rows, or items of a column, and the gap before them.
 type run struct{ gap, n int }
@@ -23,7 +30,7 @@ func (c *columns) appendColumn(i int) (items int, err error) {
 		if err != nil {
 			return 0, err
 		}
-		more, err := cursor.Read(v, n)
+		more, err := c.readAll(cursor, v, n)
 		if err != nil {
 			return 0, err
 		}
@@ -33,6 +40,25 @@ func (c *columns) appendColumn(i int) (items int, err error) {
 		}
 		c.items[i] = append(c.items[i], run{int(skipped), more})
 		runs = runs[1:]
+	}
+	return items, nil
+}
+
+// readAll reads n of what a column stores.
+func (c *columns) readAll(cursor format.Cursor, v *column.Vector, n int) (items int, err error) {
+	for n > 0 {
+		read, more, err := cursor.Read(v, n)
+		if errors.Is(err, io.EOF) {
+			return 0, damage.New(damage.Count, c.part, -1, "a column ends %d rows or items early", n)
+		}
+		if err != nil {
+			return 0, err
+		}
+		n, items = n-read, items+more
+		//guard: a few bytes of runs could fill memory
+		if items > maxItems {
+			return 0, column.ErrFull
+		}
 	}
 	return items, nil
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/rowtocol/rowtocol/column"
 	"github.com/rowtocol/rowtocol/damage"
 	"github.com/rowtocol/rowtocol/shred"
 )
@@ -17,10 +16,12 @@ type Scan struct {
 	resolver *shred.Resolver // nil for rows as they are
 	datum    []byte          // of the writer's schema
 
-	file     *partFile
+	file     *queryPart
 	cursors  cursors
 	assemble *shred.Assembler
-	rest     []span // rows found and not read
+	rest     []span // rows found, but for those that are being read
+	left     int64  // of the rows that are being read
+	end      int64  // the row behind them
 	err      error
 }
 
@@ -95,12 +96,12 @@ func (s *Scan) Next(dst []byte) ([]byte, error) {
 	if s.err != nil {
 		return dst, s.err
 	}
-	if len(s.rest) == 0 || s.rest[0].from != s.cursors.at {
+	if s.left == 0 {
 		if s.err = s.move(); s.err != nil {
 			return dst, s.err
 		}
 	}
-	if s.cursors.at%checkEvery == 0 {
+	if s.left%checkEvery == 0 {
 		if s.err = s.rows.ctx.Err(); s.err != nil {
 			return dst, s.err
 		}
@@ -110,10 +111,7 @@ func (s *Scan) Next(dst []byte) ([]byte, error) {
 		s.err = s.located(err)
 		return dst, s.err
 	}
-	s.cursors.at++
-	if s.rest[0].from++; s.rest[0].from == s.rest[0].to {
-		s.rest = s.rest[1:]
-	}
+	s.left--
 	s.rows.stats.Rows++
 	return row, nil
 }
@@ -133,7 +131,7 @@ func (s *Scan) row(dst []byte) (_ []byte, err error) {
 	return dst, err
 }
 
-// move goes to the next row that matches.
+// move goes to the next rows that match.
 func (s *Scan) move() (err error) {
 	if len(s.rest) == 0 {
 		if s.rest, err = s.rows.next(); err != nil {
@@ -145,23 +143,28 @@ func (s *Scan) move() (err error) {
 			return s.located(err)
 		}
 	}
-	if err := s.cursors.move(s.rest[0].from); err != nil {
+	next := s.rest[0]
+	s.rest, s.end = s.rest[1:], next.to
+	s.left = next.to - next.from
+	if err := s.cursors.move(next.from); err != nil {
 		return s.located(err)
 	}
+	s.assemble.Start(s.left)
+	s.cursors.at = next.to // when all of them are read
 	return nil
 }
 
 // open opens the columns of a part.
-func (s *Scan) open(f *partFile) error {
+func (s *Scan) open(f *queryPart) error {
 	s.file = f
 	if err := s.cursors.bind(f); err != nil {
 		return err
 	}
-	readers := make([]*column.Reader, len(s.cursors.each))
+	values := make([]shred.Values, len(s.cursors.each))
 	for i, c := range s.cursors.each {
-		readers[i] = c.Reader
+		values[i] = c
 	}
-	s.assemble = shred.NewAssembler(s.rows.mapping, readers)
+	s.assemble = shred.NewAssembler(s.rows.mapping, values)
 	return nil
 }
 
@@ -169,7 +172,7 @@ func (s *Scan) open(f *partFile) error {
 func (s *Scan) located(err error) error {
 	var d *damage.Error
 	if errors.As(err, &d) && d.Row < 0 {
-		d.Row = s.rest[0].from
+		d.Row = s.end - s.left
 	}
 	return s.rows.located(err)
 }

@@ -17,7 +17,7 @@ import (
 
 func TestScanGivesTheRows(t *testing.T) {
 	dir, want := mailSet(t, 1500, nil)
-	d := open(t, dir, dataset.Options{})
+	d := open(t, dir, dataset.Options{Formats: formats})
 	if d.Rows() != 1500 || len(d.Parts()) < 4 || d.Success() == nil {
 		t.Fatalf("%d rows in %d parts", d.Rows(), len(d.Parts()))
 	}
@@ -44,7 +44,7 @@ func TestScanGivesTheRows(t *testing.T) {
 
 func TestScanOfOneFile(t *testing.T) {
 	dir, want := mailSet(t, 300, nil)
-	d := open(t, partsOf(t, dir)[0], dataset.Options{})
+	d := open(t, partsOf(t, dir)[0], dataset.Options{Formats: formats})
 	got, _, err := scan(t, d, dataset.Query{Limit: -1})
 	if err != nil || int64(len(got)) != d.Rows() || !slices.EqualFunc(got, want[:len(got)], bytes.Equal) {
 		t.Errorf("%d rows, %v", len(got), err)
@@ -66,7 +66,7 @@ func TestScanOfRuns(t *testing.T) {
 		}
 		convert(t, input, filepath.Join(dir, id), nil)
 	}
-	got, _, err := scan(t, open(t, dir, dataset.Options{}), dataset.Query{Limit: -1})
+	got, _, err := scan(t, open(t, dir, dataset.Options{Formats: formats}), dataset.Query{Limit: -1})
 	if err != nil || !slices.EqualFunc(got, want, bytes.Equal) {
 		t.Errorf("%d rows, %v", len(got), err)
 	}
@@ -74,13 +74,13 @@ func TestScanOfRuns(t *testing.T) {
 	other := filepath.Join(base, "other.avro")
 	writeAvro(t, other, `{"type":"record","name":"R","fields":[{"name":"id","type":"long"}]}`, [][]byte{{2}})
 	convert(t, other, filepath.Join(dir, "run=2027"), nil)
-	if _, err := dataset.Open(t.Context(), store.Local(), dir, dataset.Options{}); !isDamage(err) {
+	if _, err := dataset.Open(t.Context(), store.Local(), dir, dataset.Options{Formats: formats}); !isDamage(err) {
 		t.Errorf("a run of another schema: %v", err)
 	}
 	if err := os.Remove(filepath.Join(dir, "run=2027", "_SUCCESS")); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := dataset.Open(t.Context(), store.Local(), dir, dataset.Options{}); !errors.Is(err, dataset.ErrUnfinished) {
+	if _, err := dataset.Open(t.Context(), store.Local(), dir, dataset.Options{Formats: formats}); !errors.Is(err, dataset.ErrUnfinished) {
 		t.Errorf("an unfinished run: %v", err)
 	}
 }
@@ -90,10 +90,10 @@ func TestUnfinishedOutput(t *testing.T) {
 	if err := os.Remove(filepath.Join(dir, "_SUCCESS")); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := dataset.Open(t.Context(), store.Local(), dir, dataset.Options{}); !errors.Is(err, dataset.ErrUnfinished) {
+	if _, err := dataset.Open(t.Context(), store.Local(), dir, dataset.Options{Formats: formats}); !errors.Is(err, dataset.ErrUnfinished) {
 		t.Errorf("without _SUCCESS: %v", err)
 	}
-	got, _, err := scan(t, open(t, dir, dataset.Options{Partial: true}), dataset.Query{Limit: -1})
+	got, _, err := scan(t, open(t, dir, dataset.Options{Formats: formats, Partial: true}), dataset.Query{Limit: -1})
 	if err != nil || !slices.EqualFunc(got, want, bytes.Equal) {
 		t.Errorf("%d rows, %v", len(got), err)
 	}
@@ -112,7 +112,7 @@ func TestOrderOfParts(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	l, err := dataset.List(t.Context(), store.Local(), dir, dataset.Options{Partial: true})
+	l, err := dataset.List(t.Context(), store.Local(), dir, dataset.Options{Formats: formats, Partial: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,7 +136,7 @@ func TestDamagedParts(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir, _ := mailSet(t, 600, nil)
-			d := open(t, dir, dataset.Options{})
+			d := open(t, dir, dataset.Options{Formats: formats})
 			file := d.Parts()[1].Name
 			b, err := os.ReadFile(file)
 			if err == nil {

@@ -287,7 +287,7 @@ func TestRandomConditions(t *testing.T) {
 			o.BlockSize = 300
 			format.Values = []string{"id"}
 		})
-		d := open(t, filepath.Join(dir, "out"), dataset.Options{})
+		d := open(t, filepath.Join(dir, "out"), dataset.Options{Formats: formats})
 		for range 15 {
 			p := g.condition(2)
 			q := dataset.Query{Limit: -1}

@@ -9,7 +9,6 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/rowtocol/rowtocol/column"
 	"github.com/rowtocol/rowtocol/shred"
 	"github.com/rowtocol/rowtocol/trevni"
 )
@@ -143,15 +142,16 @@ func rowsOf(t *testing.T, f columnFile) [][]byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cols := make([]*column.Reader, len(m.Columns))
+	cols := make([]shred.Values, len(m.Columns))
 	for i := range cols {
 		c, err := f.Cursor(i)
 		if err != nil {
 			t.Fatal(err)
 		}
-		cols[i] = c.Reader
+		cols[i] = c
 	}
 	a := shred.NewAssembler(m, cols)
+	a.Start(f.RowCount())
 	rows := make([][]byte, f.RowCount())
 	for i := range rows {
 		if rows[i], err = a.Row(nil); err != nil {

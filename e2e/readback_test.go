@@ -98,15 +98,16 @@ func assembleAll(f *trevni.File) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	cols := make([]*column.Reader, len(m.Columns))
+	cols := make([]shred.Values, len(m.Columns))
 	for i := range cols {
 		c, err := f.Cursor(i)
 		if err != nil {
 			return 0, err
 		}
-		cols[i] = c.Reader
+		cols[i] = c
 	}
 	a := shred.NewAssembler(m, cols)
+	a.Start(f.RowCount())
 	var row []byte
 	for range f.RowCount() {
 		if row, err = a.Row(row[:0]); err != nil {
@@ -127,7 +128,8 @@ func sumColumn(f *trevni.File, name string) (sum int64, err error) {
 	for left := f.RowCount(); left > 0; {
 		n := min(left, 4096)
 		v.Reset()
-		if _, err := c.Read(&v, int(n)); err != nil {
+		read, _, err := c.Read(&v, int(n))
+		if err != nil {
 			return 0, err
 		}
 		for _, x := range v.Ints {
@@ -136,7 +138,7 @@ func sumColumn(f *trevni.File, name string) (sum int64, err error) {
 		for _, x := range v.Longs {
 			sum += x
 		}
-		left -= n
+		left -= int64(read)
 	}
 	return sum, nil
 }

@@ -1,80 +1,101 @@
 package format
 
-import "github.com/rowtocol/rowtocol/column"
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
 
-// Format makes row groups of one column format with one set of options.
+// Format is one column format.
 type Format interface {
-	// Name is the format's name on the command line and in manifests.
+	// Name is the format's name on the command line and in documents.
 	Name() string
-	// Layout is how the shredder must arrange the blocks.
-	Layout() column.Layout
-	// NewRowGroup starts a row group of the given columns. schema is the
-	// rows' Avro schema as JSON. Errors are the options' not fitting the
-	// columns.
-	NewRowGroup(schema string, cols []column.Column) (RowGroup, error)
+	// Suffix ends the names of the format's parts, with a dot.
+	Suffix() string
+	// Choices are the options of the format that its users have.
+	Choices() []Choice
+	// Options makes the document that a plan carries of what was chosen: values
+	// in the order in which they were given, by the names of Choices. Equal
+	// choices make equal documents.
+	Options(chosen map[string][]string) (json.RawMessage, error)
+	// Describe says in a few words what a document of Options asks for.
+	Describe(options json.RawMessage) string
+	// Writer returns the writer of row groups with the options of a document. An
+	// option that it does not know is an error.
+	Writer(options json.RawMessage) (Writer, error)
+	// Recognizes reports whether a file that begins with some bytes, of which
+	// there are 16 or the whole file, is one of the format's.
+	Recognizes(head []byte) bool
+	// Open opens a part that consists of files, in no particular order. Errors
+	// are *damage.Error, or wrap what reading reported.
+	Open(files []File, o OpenOptions) (Part, error)
 }
 
-// MaxGrowth is the most by which one more byte of data raises RowGroup.Bound.
-const MaxGrowth = 3
-
-// RowGroup is the state of one row group. Its methods are called by one
-// goroutine at a time; only EncodeJob.Encode runs elsewhere.
-type RowGroup interface {
-	// Begin takes a finished block of a column, in row order: the place for
-	// state that needs order (dictionaries, sort checks, index keys). The
-	// block belongs to the job until Encode returns.
-	Begin(col int, block *column.Block) (EncodeJob, error)
-	// End takes the number of bytes that the job's result has in the spill.
-	// It is called once per job, in the order of Begin.
-	End(col int, job EncodeJob, stored int) error
-	// Size is the exact size of all outputs if no further block came: headers
-	// and tables, and the stored bytes of the ended blocks.
-	Size() int64
-	// Bound is the most by which a block of so many raw bytes of data and
-	// split lengths can raise Size, its share of tables included. A byte more
-	// raises it by MaxGrowth at most.
-	Bound(col int, data, lengths int) int64
-	// Finish names the outputs of the complete row group.
-	Finish(rows int64) ([]Output, error)
+// Choice is an option of a format on the command line.
+type Choice struct {
+	Name  string
+	Usage string // one line; a `word` in back quotes names the value
+	// Default is the value that Options takes where there is none.
+	Default string
+	// Repeatable is whether it can be given more than once.
+	Repeatable bool
+	// Values are suggestions for the shell's completion.
+	Values []string
 }
 
-// RowSink is implemented by a RowGroup that wants the rows themselves beside
-// the columns. The mapper calls it once per row, in order, before the row's
-// blocks are finished; datum is valid during the call.
-type RowSink interface {
-	Row(row int64, datum []byte) error
+// HeadSize is the number of bytes that Recognizes wants.
+const HeadSize = 16
+
+// Registry are the formats that a program has. The first is the default.
+type Registry []Format
+
+// ErrUnknown is the error for a format that is not in the registry.
+var ErrUnknown = errors.New("unknown format")
+
+// Named returns the format of a name, or ErrUnknown.
+func (r Registry) Named(name string) (Format, error) {
+	if f := r.find(func(f Format) bool { return f.Name() == name }); f != nil {
+		return f, nil
+	}
+	return nil, fmt.Errorf("%w %q; known are: %s", ErrUnknown, name, strings.Join(r.Names(), ", "))
 }
 
-// EncodeJob compresses and checksums one block. Encode may run on any
-// goroutine, concurrently with other jobs; it appends to dst and returns it.
-type EncodeJob interface {
-	Encode(dst []byte) ([]byte, error)
+// Names are the names of all formats.
+func (r Registry) Names() []string {
+	names := make([]string, len(r))
+	for i, f := range r {
+		names[i] = f.Name()
+	}
+	return names
 }
 
-// Output is one file of a row group.
-type Output struct {
-	// Suffix completes the part's name: ".trv", or "-columns/from.cf".
-	Suffix string
-	// Role says what the file is to its format.
-	Role string
-	// Size is the sum of the pieces' lengths.
-	Size   int64
-	Pieces []Piece
+// OfName returns the format whose parts have names like this one, nil if there
+// is none.
+func (r Registry) OfName(part string) Format {
+	return r.find(func(f Format) bool { return strings.HasSuffix(part, f.Suffix()) })
 }
 
-// Piece is a run of bytes of an output: Literal where Column is negative,
-// else the range [Offset, Offset+Length) of the column's spill.
-type Piece struct {
-	Literal []byte
-	Column  int
-	Offset  int64
-	Length  int64
+// OfFile returns the format of a file by its first HeadSize bytes, nil if there
+// is none.
+func (r Registry) OfFile(head []byte) Format {
+	return r.find(func(f Format) bool { return f.Recognizes(head) })
 }
 
-// Literal returns the piece that holds b.
-func Literal(b []byte) Piece { return Piece{Literal: b, Column: -1, Length: int64(len(b))} }
+func (r Registry) find(is func(Format) bool) Format {
+	if i := slices.IndexFunc(r, is); i >= 0 {
+		return r[i]
+	}
+	return nil
+}
 
-// Spilled returns the piece that holds a range of a column's spill.
-func Spilled(col int, offset, length int64) Piece {
-	return Piece{Column: col, Offset: offset, Length: length}
+// Writer returns the writer of the format of a name with the options of a
+// document.
+func (r Registry) Writer(name string, options json.RawMessage) (Writer, error) {
+	f, err := r.Named(name)
+	if err != nil {
+		return nil, err
+	}
+	return f.Writer(options)
 }

@@ -10,10 +10,9 @@ import (
 
 	"github.com/rowtocol/rowtocol/damage"
 	"github.com/rowtocol/rowtocol/dataset"
-	"github.com/rowtocol/rowtocol/trevni"
 )
 
-// Figures are the sizes of one column file, or of all files of an output. Of
+// Figures are the sizes of one row group, or of all row groups of an output. Of
 // a column, Raw counts the bytes of its blocks before compression and Stored
 // those after it; headers and block tables are only in Bytes.
 type Figures struct {
@@ -21,7 +20,8 @@ type Figures struct {
 	Files     int        `json:"files"`
 	Bytes     int64      `json:"bytes"` // of the files
 	Rows      int64      `json:"rows"`
-	Version   int        `json:"version"` // of Trevni
+	Format    string     `json:"format"`
+	Version   int        `json:"version"` // of the format
 	Blocks    int64      `json:"blocks"`
 	Raw       int64      `json:"raw_bytes"`
 	Stored    int64      `json:"stored_bytes"`
@@ -35,6 +35,8 @@ type Metadata struct {
 	Key   string `json:"key"`
 	Value string `json:"value"`
 	Hex   bool   `json:"hex,omitempty"` // value is hexadecimal: it is not text
+
+	schema bool // value is the schema
 }
 
 // Column holds the sums of one column over the files.
@@ -57,7 +59,7 @@ type Column struct {
 	Share      float64 `json:"share"` // of the stored bytes of all columns, 0 to 1
 }
 
-// RowGroup is one file.
+// RowGroup is one part.
 type RowGroup struct {
 	Name   string `json:"name"` // below Figures.Path
 	Rows   int64  `json:"rows"`
@@ -84,7 +86,7 @@ func Gather(ctx context.Context, l *dataset.Listing, o Options) (*Figures, error
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		err := l.Lost(ctx, &part, f.add(ctx, l, part.Name, o.Count))
+		err := l.Lost(ctx, &part, f.add(ctx, l, &part, o.Count))
 		if d := (*damage.Error)(nil); err != nil && (!errors.As(err, &d) || len(f.Columns) == 0) {
 			return nil, err
 		}
@@ -97,24 +99,24 @@ func Gather(ctx context.Context, l *dataset.Listing, o Options) (*Figures, error
 	return f, damaged
 }
 
-// add adds a file's figures, after damage those that could be had.
-func (f *Figures) add(ctx context.Context, l *dataset.Listing, name string, count bool) error {
-	file, in, err := dataset.OpenFile(ctx, l.Store, name)
+// add adds a part's figures, after damage those that could be had.
+func (f *Figures) add(ctx context.Context, l *dataset.Listing, part *dataset.Part, count bool) error {
+	file, err := l.Open(ctx, part)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = in.Close() }() // only read
+	defer file.Close()
 	if f.Files == 0 {
 		f.start(file)
 	}
-	if err := f.match(file, name); err != nil {
+	if err := f.match(file, part.Name); err != nil {
 		return err
 	}
-	group := RowGroup{Name: path.Base(name), Rows: file.RowCount(), Bytes: file.Size()}
-	if below, ok := strings.CutPrefix(name, l.Path+"/"); ok {
+	group := RowGroup{Name: path.Base(part.Name), Rows: file.Rows(), Bytes: part.Bytes}
+	if below, ok := strings.CutPrefix(part.Name, l.Path+"/"); ok {
 		group.Name = below
 	}
-	f.Files, f.Bytes, f.Rows = f.Files+1, f.Bytes+group.Bytes, f.Rows+group.Rows
+	f.Files, f.Bytes, f.Rows = f.Files+len(part.Files), f.Bytes+group.Bytes, f.Rows+group.Rows
 	f.shareMetadata(file)
 	counts, damaged := countValues(ctx, file, count)
 	for i := range f.Columns {
@@ -136,14 +138,14 @@ func (f *Figures) add(ctx context.Context, l *dataset.Listing, name string, coun
 }
 
 // start takes the columns and the metadata from the first file.
-func (f *Figures) start(file *trevni.File) {
-	f.Version = int(file.Version())
+func (f *Figures) start(file *dataset.OpenPart) {
+	f.Format, f.Version = file.Format.Name(), file.Version()
 	f.Metadata = metadata(file)
 	cols := file.Columns()
 	for i, c := range cols {
 		s := Column{
 			Number: i, Name: c.Name, Type: c.Type.String(), TypeName: c.TypeName(), Array: c.Array, ParentNo: c.Parent,
-			Codec: c.Codec, Checksum: c.Checksum, ValueIndex: c.Values, Values: new(int64),
+			Codec: c.Codec, Checksum: c.Checksum, ValueIndex: c.Indexed, Values: new(int64),
 		}
 		if c.Parent >= 0 {
 			s.Parent = cols[c.Parent].Name
@@ -153,7 +155,7 @@ func (f *Figures) start(file *trevni.File) {
 }
 
 // match checks that a file has the columns of the files before it.
-func (f *Figures) match(file *trevni.File, name string) error {
+func (f *Figures) match(file *dataset.OpenPart, name string) error {
 	cols := file.Columns()
 	//guard: figures of files with other columns would be added up
 	if len(cols) != len(f.Columns) {
@@ -168,11 +170,11 @@ func (f *Figures) match(file *trevni.File, name string) error {
 	return nil
 }
 
-func metadata(file *trevni.File) []Metadata {
-	all := make([]Metadata, 0, len(file.Meta()))
-	for _, kv := range file.Meta() {
-		m := Metadata{Key: kv.Key, Value: string(kv.Value)}
-		if !utf8.Valid(kv.Value) || kv.Key == trevni.TableCRCKey {
+func metadata(file *dataset.OpenPart) []Metadata {
+	all := make([]Metadata, 0, len(file.Metadata()))
+	for _, kv := range file.Metadata() {
+		m := Metadata{Key: kv.Key, Value: string(kv.Value), schema: kv.Schema}
+		if kv.Binary || !utf8.Valid(kv.Value) {
 			m.Value, m.Hex = fmt.Sprintf("%x", kv.Value), true
 		}
 		all = append(all, m)
@@ -181,8 +183,8 @@ func metadata(file *trevni.File) []Metadata {
 }
 
 // shareMetadata drops what another file says otherwise: its checksum, say.
-func (f *Figures) shareMetadata(file *trevni.File) {
-	if f.Files == 1 {
+func (f *Figures) shareMetadata(file *dataset.OpenPart) {
+	if len(f.RowGroups) == 0 {
 		return
 	}
 	others := map[Metadata]bool{}
@@ -214,11 +216,11 @@ func (f *Figures) total() {
 
 // countValues returns the number of values of each column, -1 where it is not
 // known: below the top it needs the lengths, which are read only with count.
-func countValues(ctx context.Context, f *trevni.File, count bool) (counts []int64, damaged error) {
+func countValues(ctx context.Context, f *dataset.OpenPart, count bool) (counts []int64, damaged error) {
 	cols := f.Columns()
 	counts = make([]int64, len(cols))
 	for i, c := range cols {
-		n := f.RowCount()
+		n := f.Rows()
 		if c.Parent >= 0 {
 			n = counts[c.Parent]
 		}
@@ -241,7 +243,7 @@ func countValues(ctx context.Context, f *trevni.File, count bool) (counts []int6
 }
 
 // sumLengths adds up the n lengths of an array column.
-func sumLengths(ctx context.Context, f *trevni.File, col int, n int64) (int64, error) {
+func sumLengths(ctx context.Context, f *dataset.OpenPart, col int, n int64) (int64, error) {
 	cursor, err := f.Cursor(col)
 	if err != nil {
 		return 0, err
@@ -262,10 +264,13 @@ func sumLengths(ctx context.Context, f *trevni.File, col int, n int64) (int64, e
 	return total, nil
 }
 
+// Schema says whether the pair is the Avro schema of the rows.
+func (m *Metadata) Schema() bool { return m.schema }
+
 // schema returns the text of the Avro schema, empty if there is none.
 func (f *Figures) schema() string {
 	for _, m := range f.Metadata {
-		if m.Key == trevni.SchemaKey && !m.Hex {
+		if m.schema && !m.Hex {
 			return m.Value
 		}
 	}

@@ -92,7 +92,7 @@ func TestDamage(t *testing.T) {
 		})
 	}
 	l := listing(t, sound)
-	l.Parts = append(l.Parts, dataset.Part{Name: l.Path + "/none.trv"})
+	l.Parts = append(l.Parts, dataset.Part{Name: l.Path + "/none.trv", Files: []dataset.File{{Name: l.Path + "/none.trv"}}})
 	if f, err := Gather(t.Context(), l, Options{}); f != nil || !errors.Is(err, store.ErrNotExist) {
 		t.Errorf("a missing file: %+v, %v", f, err)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/rowtocol/rowtocol/column"
 	"github.com/rowtocol/rowtocol/dataset"
+	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/store"
 	"github.com/rowtocol/rowtocol/trevni"
 )
@@ -67,12 +68,13 @@ func rowless(t *testing.T, names ...string) []byte {
 // listing writes files as the parts of mail in a new directory.
 func listing(t *testing.T, files ...[]byte) *dataset.Listing {
 	t.Helper()
-	l := &dataset.Listing{Store: store.Local(), Path: t.TempDir() + "/mail", Dir: true}
+	l := &dataset.Listing{Store: store.Local(), Path: t.TempDir() + "/mail", Dir: true, Formats: format.Registry{trevni.Format}}
 	if err := os.Mkdir(l.Path, 0o700); err != nil {
 		t.Fatal(err)
 	}
 	for i, file := range files {
-		l.Parts = append(l.Parts, dataset.Part{Name: fmt.Sprintf("%s/part-%d.trv", l.Path, i)})
+		name := fmt.Sprintf("%s/part-%d.trv", l.Path, i)
+		l.Parts = append(l.Parts, dataset.Part{Name: name, Bytes: int64(len(file)), Files: []dataset.File{{Name: name, Bytes: int64(len(file))}}})
 		if err := os.WriteFile(l.Parts[i].Name, file, 0o600); err != nil {
 			t.Fatal(err)
 		}

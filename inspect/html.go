@@ -11,8 +11,6 @@ import (
 	"path"
 	"slices"
 	"strings"
-
-	"github.com/rowtocol/rowtocol/trevni"
 )
 
 // HTMLStart is what every page begins with.
@@ -67,7 +65,7 @@ func (f *Figures) HTML(w io.Writer) error {
 		p.Ratio = float64(f.Raw) / float64(f.Stored)
 	}
 	for _, m := range f.Metadata {
-		if m.Key != trevni.SchemaKey || m.Hex {
+		if !m.schema || m.Hex {
 			p.Other = append(p.Other, m)
 		}
 	}

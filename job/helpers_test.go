@@ -59,11 +59,6 @@ func damageBlock(t testing.TB, b []byte, seed byte, after int) {
 	copy(b[after+i+16+4:], bytes.Repeat([]byte{0xff}, 10))
 }
 
-func newFormat(o manifest.Options) (format.Format, error) {
-	t, err := trevni.ParseOptions(o.FormatOptions)
-	return trevni.NewFormat(t), err
-}
-
 // request is a job of small row groups, so that a few blocks make several
 // tasks.
 func request(t testing.TB, dest string, inputs ...string) Request {
@@ -73,7 +68,7 @@ func request(t testing.TB, dest string, inputs ...string) Request {
 			Format: "trevni", FormatOptions: json.RawMessage(`{"codec":"null","checksum":"crc32"}`), RowGroupSize: 16 << 10, MaxLostRows: -1,
 		},
 		Options: Options{
-			Workers: 2, TempDir: t.TempDir(), NewFormat: newFormat,
+			Workers: 2, TempDir: t.TempDir(), Formats: format.Registry{trevni.Format},
 			Destination: publish.Options{Times: publish.Times{Stale: time.Millisecond}},
 		},
 	}

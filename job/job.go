@@ -17,8 +17,8 @@ import (
 // Options say how a conversion is done. None of them shapes its output, but for
 // a memory that forces smaller column blocks.
 type Options struct {
-	// NewFormat returns the format of the given options.
-	NewFormat func(manifest.Options) (format.Format, error)
+	// Formats are the formats that outputs can be of.
+	Formats format.Registry
 	// Overwrite allows to replace an earlier output of rowtocol.
 	Overwrite bool
 	// Workers is the number of goroutines that work at the same time; 0 is
@@ -44,7 +44,7 @@ func (o *Options) memory() int64 { return cmp.Or(o.Memory, plan.DefaultMemory) }
 // taskOptions are those of the tasks. progress is told of what they do.
 func (o *Options) taskOptions(progress func(task.Progress)) task.Options {
 	return task.Options{
-		NewFormat: o.NewFormat, Resolve: o.Resolve, Workers: o.Workers, Memory: o.memory(), TempDir: o.TempDir,
+		Formats: o.Formats, Resolve: o.Resolve, Workers: o.Workers, Memory: o.memory(), TempDir: o.TempDir,
 		Program: o.Program, Progress: progress,
 	}
 }
@@ -70,7 +70,7 @@ type Request struct {
 func (r *Request) Plan() plan.Request {
 	return plan.Request{
 		Inputs: r.Inputs, Dest: r.Dest, Options: r.Output, Schema: r.Schema,
-		NewFormat: r.NewFormat, Memory: r.memory(), Resolve: r.Resolve,
+		Formats: r.Formats, Memory: r.memory(), Resolve: r.Resolve,
 	}
 }
 

@@ -10,9 +10,11 @@ import (
 	"github.com/rowtocol/rowtocol/dataset"
 	"github.com/rowtocol/rowtocol/failure"
 	"github.com/rowtocol/rowtocol/failure/failuretest"
+	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/internal/avrotest"
 	"github.com/rowtocol/rowtocol/ocf"
 	"github.com/rowtocol/rowtocol/store"
+	"github.com/rowtocol/rowtocol/trevni"
 )
 
 const (
@@ -42,7 +44,7 @@ func writeRows(t testing.TB, file, schema, datum string) {
 // rows returns the rows of a dataset, end to end.
 func rows(t testing.TB, dir string) string {
 	t.Helper()
-	d, err := dataset.Open(t.Context(), store.Local(), dir, dataset.Options{})
+	d, err := dataset.Open(t.Context(), store.Local(), dir, dataset.Options{Formats: format.Registry{trevni.Format}})
 	if err != nil {
 		t.Fatal(err)
 	}

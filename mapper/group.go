@@ -22,7 +22,7 @@ type group struct {
 
 func newGroup(t *task) (*group, error) {
 	cols := t.cfg.Mapping.Columns
-	rg, err := t.cfg.Format.NewRowGroup(t.cfg.Mapping.Schema.JSON(), cols)
+	rg, err := t.cfg.Writer.NewRowGroup(t.cfg.Mapping.Schema.JSON(), cols)
 	if err != nil {
 		return nil, err
 	}

@@ -41,7 +41,7 @@ type Source struct {
 // Memory, BlockMemory and Workspaces do not shape the result.
 type Config struct {
 	Mapping *shred.Mapping
-	Format  format.Format
+	Writer  format.Writer
 	// RowGroupSize is the ceiling of the outputs of a row group, in bytes. A
 	// row group passes it by its last row at most.
 	RowGroupSize int64

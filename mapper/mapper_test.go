@@ -46,7 +46,7 @@ func mail(t testing.TB, rows int64) []byte {
 }
 
 // config returns a configuration for sources of one schema.
-func config(t testing.TB, src mapper.Source, f format.Format) mapper.Config {
+func config(t testing.TB, src mapper.Source, f format.Writer) mapper.Config {
 	t.Helper()
 	schema, err := shred.ParseSchema(src.Header.Schema)
 	if err != nil {
@@ -66,7 +66,7 @@ func config(t testing.TB, src mapper.Source, f format.Format) mapper.Config {
 		}
 	})
 	return mapper.Config{
-		Mapping: m, Format: f, RowGroupSize: 128 << 20, BlockSize: 4 << 10, MaxInputBlock: 1 << 20,
+		Mapping: m, Writer: f, RowGroupSize: 128 << 20, BlockSize: 4 << 10, MaxInputBlock: 1 << 20,
 		MaxLostRows: -1, Workers: 2, Spill: folder,
 	}
 }
@@ -78,7 +78,7 @@ func convert(t testing.TB, cfg mapper.Config, sources ...mapper.Source) (map[str
 	files, rows := map[string][]byte{}, []int64(nil)
 	stats, err := mapper.Run(context.Background(), sources, cfg, func(g mapper.RowGroup) error {
 		for _, out := range g.Outputs {
-			name := fmt.Sprintf("part-%d%s", len(rows), out.Suffix)
+			name := fmt.Sprintf("part-%d-%s", len(rows), out.Name)
 			path := filepath.Join(dir, name)
 			if _, err := reducer.Write(context.Background(), store.Local(), func() string { return path }, out, g.Spill); err != nil {
 				return err
@@ -135,7 +135,7 @@ func TestSplitFormatGetsValuesAndLengthsApart(t *testing.T) {
 	if len(files) != 3 || len(rows) != 1 || rows[0] != 4000 {
 		t.Fatalf("%d files, rows %v", len(files), rows)
 	}
-	values, lengths := sections(files["part-0.values"]), sections(files["part-0.lengths"])
+	values, lengths := sections(files["part-0-values"]), sections(files["part-0-lengths"])
 	for i, want := range [][2][]byte{{ids, nil}, {tags, tagLengths}, {oks, okLengths}} {
 		if got := len(values[i]) - len(want[0]); got <= 0 || got%4 != 0 {
 			t.Errorf("column %d: %d bytes of values, want %d and 4 per block", i, len(values[i]), len(want[0]))
@@ -157,7 +157,7 @@ func sections(file []byte) (out [][]byte) {
 
 func TestSameBytesWhateverRunsInParallel(t *testing.T) {
 	src := source(t, "mail.avro", mail(t, 3000))
-	for _, f := range []format.Format{trevni.NewFormat(trevni.Options{Codec: "snappy"}), split{rowSink: true}} {
+	for _, f := range []format.Writer{trevni.NewGroupWriter(trevni.Options{Codec: "snappy"}), split{rowSink: true}} {
 		var want map[string][]byte
 		for _, procs := range []int{1, 2, 8} {
 			cfg := config(t, src, f)
@@ -168,16 +168,16 @@ func TestSameBytesWhateverRunsInParallel(t *testing.T) {
 			if want == nil {
 				want = got
 				if len(got) < 3 {
-					t.Fatalf("%s: %d outputs; the test wants several row groups", f.Name(), len(got))
+					t.Fatalf("%T: %d outputs; the test wants several row groups", f, len(got))
 				}
 				continue
 			}
 			if len(got) != len(want) {
-				t.Fatalf("%s with %d workers: %d outputs, want %d", f.Name(), procs, len(got), len(want))
+				t.Fatalf("%s with %d workers: %d outputs, want %d", f, procs, len(got), len(want))
 			}
 			for name := range want {
 				if !bytes.Equal(got[name], want[name]) {
-					t.Errorf("%s with %d workers: %s differs", f.Name(), procs, name)
+					t.Errorf("%s with %d workers: %s differs", f, procs, name)
 				}
 			}
 		}
@@ -187,7 +187,7 @@ func TestSameBytesWhateverRunsInParallel(t *testing.T) {
 func TestRowGroupsPassTheCeilingByTheirLastRowOnly(t *testing.T) {
 	src := source(t, "mail.avro", mail(t, 3000))
 	const ceiling, row = 400 << 10, 8 << 10
-	cfg := config(t, src, trevni.NewFormat(trevni.Options{Codec: "snappy"}))
+	cfg := config(t, src, trevni.NewGroupWriter(trevni.Options{Codec: "snappy"}))
 	cfg.RowGroupSize = ceiling
 	files, rows, stats := convert(t, cfg, src)
 	var sum int64
@@ -198,7 +198,7 @@ func TestRowGroupsPassTheCeilingByTheirLastRowOnly(t *testing.T) {
 		t.Errorf("%d rows out, %d counted, want 3000", sum, stats.Rows)
 	}
 	for name, file := range files {
-		last := name == fmt.Sprintf("part-%d.trv", len(rows)-1)
+		last := name == fmt.Sprintf("part-%d-", len(rows)-1)
 		if len(file) > ceiling+row || (!last && len(file) < ceiling*6/10) {
 			t.Errorf("%s has %d bytes under a ceiling of %d", name, len(file), ceiling)
 		}
@@ -207,7 +207,7 @@ func TestRowGroupsPassTheCeilingByTheirLastRowOnly(t *testing.T) {
 
 func TestNoRowsGiveOneRowGroup(t *testing.T) {
 	src := source(t, "empty.avro", mail(t, 0))
-	files, rows, _ := convert(t, config(t, src, trevni.NewFormat(trevni.Options{})), src)
+	files, rows, _ := convert(t, config(t, src, trevni.NewGroupWriter(trevni.Options{})), src)
 	if len(files) != 1 || len(rows) != 1 || rows[0] != 0 {
 		t.Errorf("%d files, rows %v", len(files), rows)
 	}
@@ -217,14 +217,14 @@ func TestDamage(t *testing.T) {
 	file := mail(t, 1000)
 	src := source(t, "bad.avro", file)
 	file[len(file)/2] ^= 0x55
-	cfg := config(t, src, trevni.NewFormat(trevni.Options{}))
+	cfg := config(t, src, trevni.NewGroupWriter(trevni.Options{}))
 	_, err := mapper.Run(context.Background(), []mapper.Source{src}, cfg, func(g mapper.RowGroup) error { return g.Spill.Close() })
 	var d *damage.Error
 	if !errors.As(err, &d) || d.File != "bad.avro" || d.Offset <= 0 {
 		t.Fatalf("error %v, want located damage", err)
 	}
 
-	cfg = config(t, src, trevni.NewFormat(trevni.Options{}))
+	cfg = config(t, src, trevni.NewGroupWriter(trevni.Options{}))
 	cfg.OnDamage = mapper.Skip
 	_, rows, stats := convert(t, cfg, src)
 	if len(stats.Losses) != 1 || rows[0]+stats.Losses[0].Rows != 1000 || stats.Losses[0].Rows <= 0 {
@@ -235,7 +235,7 @@ func TestDamage(t *testing.T) {
 	}
 
 	var kept []ocf.Range
-	cfg = config(t, src, trevni.NewFormat(trevni.Options{}))
+	cfg = config(t, src, trevni.NewGroupWriter(trevni.Options{}))
 	cfg.OnDamage, cfg.MaxLostRows = mapper.Quarantine, 0
 	cfg.Quarantine = func(_ mapper.Source, lost ocf.Range) error {
 		kept = append(kept, lost)
@@ -251,13 +251,13 @@ func TestDamage(t *testing.T) {
 // damaged one, which may be left out.
 func TestBlocksBeyondTheMemory(t *testing.T) {
 	src := source(t, "mail.avro", mail(t, 1000))
-	cfg := config(t, src, trevni.NewFormat(trevni.Options{}))
+	cfg := config(t, src, trevni.NewGroupWriter(trevni.Options{}))
 	cfg.OnDamage, cfg.BlockMemory = mapper.Skip, 1000
 	_, err := mapper.Run(context.Background(), []mapper.Source{src}, cfg, func(g mapper.RowGroup) error { return g.Spill.Close() })
 	if !errors.Is(err, mapper.ErrMemory) || !strings.Contains(err.Error(), "mail.avro: offset ") {
 		t.Errorf("error %v, want %v", err, mapper.ErrMemory)
 	}
-	cfg = config(t, src, trevni.NewFormat(trevni.Options{}))
+	cfg = config(t, src, trevni.NewGroupWriter(trevni.Options{}))
 	cfg.MaxInputBlock, cfg.BlockMemory = 1000, 1000
 	if _, err := mapper.Run(context.Background(), []mapper.Source{src}, cfg, func(g mapper.RowGroup) error { return g.Spill.Close() }); err == nil || errors.Is(err, mapper.ErrMemory) {
 		t.Errorf("error %v of a block beyond its own limit", err)
@@ -277,7 +277,7 @@ func TestBlocksBeyondTheLimitTakeNoMemory(t *testing.T) {
 		t.Fatal(err)
 	}
 	src := source(t, "large.avro", file.Bytes())
-	cfg := config(t, src, trevni.NewFormat(trevni.Options{}))
+	cfg := config(t, src, trevni.NewGroupWriter(trevni.Options{}))
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	_, err = mapper.Run(context.Background(), []mapper.Source{src}, cfg, func(g mapper.RowGroup) error { return g.Spill.Close() })
@@ -323,7 +323,7 @@ func TestFalseSizesAreSkipped(t *testing.T) {
 				t.Fatal(err)
 			}
 			file.Bytes()[b.DataOffset+c.at] = c.value
-			cfg := config(t, src, trevni.NewFormat(trevni.Options{}))
+			cfg := config(t, src, trevni.NewGroupWriter(trevni.Options{}))
 			cfg.OnDamage, cfg.BlockMemory = mapper.Skip, 30_000
 			_, got, stats := convert(t, cfg, src)
 			if len(stats.Losses) != 1 || stats.Losses[0].Range != b.Range() || got[0] != (blocks-1)*rows {
@@ -360,7 +360,7 @@ func TestRowsBeyondTheMemory(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range []struct{ max, memory, rows int64 }{{1 << 20, 1 << 20, 2}, {10_000, 0, 1}, {10_000, 20_000, 1}, {1 << 20, 10_000, -1}} {
-		cfg := config(t, src, trevni.NewFormat(trevni.Options{}))
+		cfg := config(t, src, trevni.NewGroupWriter(trevni.Options{}))
 		if cfg.Mapping, err = shred.Map(reader, shred.Options{}); err != nil {
 			t.Fatal(err)
 		}
@@ -400,7 +400,7 @@ func TestImpossibleRowCounts(t *testing.T) {
 			t.Fatal(err)
 		}
 		src := source(t, "bad.avro", file.Bytes())
-		cfg := config(t, src, trevni.NewFormat(trevni.Options{}))
+		cfg := config(t, src, trevni.NewGroupWriter(trevni.Options{}))
 		_, err = mapper.Run(context.Background(), []mapper.Source{src}, cfg, func(g mapper.RowGroup) error { return g.Spill.Close() })
 		var d *damage.Error
 		if !errors.As(err, &d) || d.File != "bad.avro" || d.Offset != src.Header.Size || d.Kind != c.want {
@@ -412,7 +412,7 @@ func TestImpossibleRowCounts(t *testing.T) {
 func TestNothingIsAllocatedPerRow(t *testing.T) {
 	few, many := source(t, "few.avro", mail(t, 2000)), source(t, "many.avro", mail(t, 12000))
 	run := func(src mapper.Source) float64 {
-		cfg := config(t, src, trevni.NewFormat(trevni.Options{Codec: "snappy"}))
+		cfg := config(t, src, trevni.NewGroupWriter(trevni.Options{Codec: "snappy"}))
 		cfg.BlockSize = 64 << 10
 		return testing.AllocsPerRun(3, func() {
 			_, err := mapper.Run(context.Background(), []mapper.Source{src}, cfg, func(g mapper.RowGroup) error { return g.Spill.Close() })

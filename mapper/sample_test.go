@@ -34,7 +34,7 @@ func read(t *testing.T, s *mapper.Sample, src mapper.Source, piece int64) []mapp
 // TestSampleTakesWhatTasksTake compares a sample of everything with the task.
 func TestSampleTakesWhatTasksTake(t *testing.T) {
 	src := source(t, "mail.avro", mail(t, 1500))
-	f := trevni.NewFormat(trevni.Options{Codec: "snappy", Values: []string{"id"}})
+	f := trevni.NewGroupWriter(trevni.Options{Codec: "snappy", Values: []string{"id"}})
 	cfg := config(t, src, f)
 	rg, err := f.NewRowGroup(cfg.Mapping.Schema.JSON(), cfg.Mapping.Columns)
 	if err != nil {
@@ -80,7 +80,7 @@ func TestSampleLeavesDamageOut(t *testing.T) {
 	b := file.Bytes()
 	b[len(b)-27] ^= 1 // in the sync marker of the block before the last
 	src := source(t, "bad.avro", b)
-	s := mapper.NewSample(config(t, src, trevni.NewFormat(trevni.Options{})))
+	s := mapper.NewSample(config(t, src, trevni.NewGroupWriter(trevni.Options{})))
 	defer s.Close()
 	columns := read(t, s, src, src.Size)
 	if s.Rows() != 4 || s.Bytes() != 2*24 || columns[0].Data != 4 || columns[1].Data != 8 {
@@ -90,7 +90,7 @@ func TestSampleLeavesDamageOut(t *testing.T) {
 
 func TestSampleWithoutRows(t *testing.T) {
 	src := source(t, "none.avro", mail(t, 0))
-	s := mapper.NewSample(config(t, src, trevni.NewFormat(trevni.Options{})))
+	s := mapper.NewSample(config(t, src, trevni.NewGroupWriter(trevni.Options{})))
 	defer s.Close()
 	for _, c := range read(t, s, src, 1) {
 		if c != (mapper.SampleColumn{}) {
@@ -101,7 +101,7 @@ func TestSampleWithoutRows(t *testing.T) {
 
 func TestSampleBeyondTheMemory(t *testing.T) {
 	src := source(t, "mail.avro", mail(t, 1000))
-	cfg := config(t, src, trevni.NewFormat(trevni.Options{}))
+	cfg := config(t, src, trevni.NewGroupWriter(trevni.Options{}))
 	cfg.BlockMemory = 1000
 	s := mapper.NewSample(cfg)
 	defer s.Close()
@@ -119,7 +119,7 @@ func TestSampleBeyondTheMemory(t *testing.T) {
 		t.Fatal(err)
 	}
 	src = source(t, "large.avro", file.Bytes())
-	cfg = config(t, src, trevni.NewFormat(trevni.Options{}))
+	cfg = config(t, src, trevni.NewGroupWriter(trevni.Options{}))
 	large := mapper.NewSample(cfg)
 	defer large.Close()
 	var before, after runtime.MemStats
@@ -133,7 +133,7 @@ func TestSampleBeyondTheMemory(t *testing.T) {
 
 func TestSampleEndsWithItsContext(t *testing.T) {
 	src := source(t, "mail.avro", mail(t, 1000))
-	s := mapper.NewSample(config(t, src, trevni.NewFormat(trevni.Options{})))
+	s := mapper.NewSample(config(t, src, trevni.NewGroupWriter(trevni.Options{})))
 	defer s.Close()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -155,7 +155,7 @@ func TestSampleOfRowsWithoutBytes(t *testing.T) {
 		}
 	}
 	src := source(t, "null.avro", file.Bytes())
-	s := mapper.NewSample(config(t, src, trevni.NewFormat(trevni.Options{})))
+	s := mapper.NewSample(config(t, src, trevni.NewGroupWriter(trevni.Options{})))
 	defer s.Close()
 	for range 2 {
 		next, err := s.Read(t.Context(), src, src.Size)

@@ -16,7 +16,7 @@ import (
 // lengths the other, each after a literal table of the columns' sizes.
 type split struct{ rowSink bool }
 
-func (split) Name() string          { return "split" }
+func (split) Memory(_, _ int) int64 { return 0 }
 func (split) Layout() column.Layout { return column.Split }
 
 func (f split) NewRowGroup(_ string, cols []column.Column) (format.RowGroup, error) {
@@ -61,7 +61,7 @@ func (s *splitSink) Row(row int64, datum []byte) error {
 func (s *splitSink) Finish(rows int64) ([]format.Output, error) {
 	outs, err := s.splitGroup.Finish(rows)
 	sum := binary.LittleEndian.AppendUint32(nil, s.datum)
-	return append(outs, format.Output{Suffix: ".rows", Size: 4, Pieces: []format.Piece{format.Literal(sum)}}), err
+	return append(outs, format.Output{Name: "rows", Size: 4, Pieces: []format.Piece{format.Literal(sum)}}), err
 }
 
 type splitJob struct {
@@ -108,8 +108,8 @@ func (g *splitGroup) Size() int64 { return int64(16*len(g.cols)) + g.size }
 func (g *splitGroup) Bound(_, data, lengths int) int64 { return int64(4 + data + 4*lengths) }
 
 func (g *splitGroup) Finish(rows int64) ([]format.Output, error) {
-	values := format.Output{Suffix: ".values"}
-	lengths := format.Output{Suffix: ".lengths"}
+	values := format.Output{Name: "values"}
+	lengths := format.Output{Name: "lengths"}
 	for i := range g.cols {
 		c := &g.cols[i]
 		if c.ended != rows {

@@ -49,11 +49,11 @@ func newWorkspace(cfg *Config) *workspace {
 			workers: make([]worker, cfg.Workers),
 		},
 		blocks: newBlockPool(ahead, cfg.Memory/4),
-		bufs:   column.NewBuffers(cfg.Mapping.Columns, cfg.Format.Layout(), cfg.BlockSize),
+		bufs:   column.NewBuffers(cfg.Mapping.Columns, cfg.Writer.Layout(), cfg.BlockSize),
 	}
 	w.encoders = newEncoders(&w.pool, blocks)
 	if cfg.OnDamage != Fail {
-		w.trialBufs = column.NewBuffers(cfg.Mapping.Columns, cfg.Format.Layout(), cfg.BlockSize)
+		w.trialBufs = column.NewBuffers(cfg.Mapping.Columns, cfg.Writer.Layout(), cfg.BlockSize)
 	}
 	w.provide(cfg.BlockSize)
 	return w

@@ -14,7 +14,7 @@ func TestMemoryOfEarlierTasksChangesNothing(t *testing.T) {
 	bad := mail(t, 3000)
 	bad[len(bad)/2] ^= 0x55
 	damaged := source(t, "bad.avro", bad)
-	cfg := config(t, src, trevni.NewFormat(trevni.Options{Codec: "snappy"}))
+	cfg := config(t, src, trevni.NewGroupWriter(trevni.Options{Codec: "snappy"}))
 	cfg.RowGroupSize = 300 << 10
 	want, _, _ := convert(t, cfg, src)
 
@@ -39,7 +39,7 @@ func TestMemoryOfEarlierTasksChangesNothing(t *testing.T) {
 
 func TestMoreTellsTheLastRowGroup(t *testing.T) {
 	src := source(t, "mail.avro", mail(t, 3000))
-	cfg := config(t, src, trevni.NewFormat(trevni.Options{Codec: "snappy"}))
+	cfg := config(t, src, trevni.NewGroupWriter(trevni.Options{Codec: "snappy"}))
 	for _, ceiling := range []int64{300 << 10, 128 << 20} {
 		cfg.RowGroupSize = ceiling
 		var more []bool

@@ -29,7 +29,7 @@ func rowGroups(t testing.TB, s *Survey, p *manifest.Plan) (sizes [][]int64) {
 	spaces := new(mapper.Workspaces)
 	defer spaces.Close()
 	cfg := mapper.Config{
-		Mapping: s.Mapping, Format: s.format, RowGroupSize: p.Request.Options.RowGroupSize, BlockSize: p.BlockSize,
+		Mapping: s.Mapping, Writer: s.writer, RowGroupSize: p.Request.Options.RowGroupSize, BlockSize: p.BlockSize,
 		MaxInputBlock: p.Request.Options.MaxInputBlock, MaxLostRows: -1, Workers: 1, Spill: folder, Workspaces: spaces,
 	}
 	for _, task := range p.Tasks {

@@ -30,22 +30,12 @@ func writeBlocks(t testing.TB, file, schema string, rows int64, blocks ...[]byte
 	}
 }
 
-// newFormat makes Trevni files; the options' document is that of
-// trevni.Options.
-func newFormat(o manifest.Options) (format.Format, error) {
-	var t trevni.Options
-	if err := json.Unmarshal(o.FormatOptions, &t); err != nil {
-		return nil, err
-	}
-	return trevni.NewFormat(t), nil
-}
-
 func formatOptions(codec string) json.RawMessage { return fmt.Appendf(nil, `{"Codec":%q}`, codec) }
 
 // request is of small row groups, so that a few blocks make several tasks.
 func request(dest string, inputs ...string) Request {
 	return Request{
-		Inputs: inputs, Dest: dest, NewFormat: newFormat,
+		Inputs: inputs, Dest: dest, Formats: format.Registry{trevni.Format},
 		Options: manifest.Options{Format: "trevni", RowGroupSize: 16 << 10, MaxLostRows: -1, FormatOptions: formatOptions("null")},
 	}
 }

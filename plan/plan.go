@@ -35,8 +35,8 @@ type Request struct {
 	// Schema is the JSON of a reader's Avro schema, to which the rows of inputs
 	// with other schemas are resolved; empty if all inputs must have one.
 	Schema string
-	// NewFormat returns the format of the given options.
-	NewFormat func(manifest.Options) (format.Format, error)
+	// Formats are the formats that Options can name.
+	Formats format.Registry
 	// Memory is the budget in bytes; 0 is DefaultMemory.
 	Memory int64
 	// Resolve finds the store of a location; nil is store.Resolve, which knows
@@ -57,7 +57,7 @@ type Survey struct {
 
 	resolve input.Resolve
 	memory  int64
-	format  format.Format
+	writer  format.Writer
 	empty   format.RowGroup // of Mapping's columns; nil if there are no inputs
 }
 
@@ -80,7 +80,7 @@ func survey(ctx context.Context, r Request) (*Survey, error) {
 	if err != nil {
 		return nil, err
 	}
-	if s.format, err = r.NewFormat(s.Request.Options); err != nil {
+	if s.writer, err = r.Formats.Writer(r.Options.Format, r.Options.FormatOptions); err != nil {
 		return nil, failure.As(failure.Usage, err)
 	}
 	if s.Dest, err = input.Locate(r.Resolve, r.Dest); err != nil {
@@ -134,7 +134,7 @@ func (s *Survey) mapColumns(schema *shred.Schema) (err error) {
 	if err != nil {
 		return s.schemaFault(err)
 	}
-	s.empty, err = s.format.NewRowGroup(schema.JSON(), s.Mapping.Columns)
+	s.empty, err = s.writer.NewRowGroup(schema.JSON(), s.Mapping.Columns)
 	return failure.As(failure.Usage, err)
 }
 

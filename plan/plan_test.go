@@ -3,7 +3,6 @@ package plan
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -14,7 +13,6 @@ import (
 
 	"github.com/rowtocol/rowtocol/failure"
 	"github.com/rowtocol/rowtocol/failure/failuretest"
-	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/internal/avrotest"
 	"github.com/rowtocol/rowtocol/manifest"
 	"github.com/rowtocol/rowtocol/store"
@@ -127,7 +125,7 @@ func TestRefusals(t *testing.T) {
 		"input blocks":    {[]string{"in"}, "out", options(func(o *manifest.Options) { o.MaxInputBlock = -1 }), failure.Usage, "at most -1 bytes"},
 		"column blocks":   {[]string{"in"}, "out", options(func(o *manifest.Options) { o.BlockSize = -1 }), failure.Usage, "column blocks of -1 bytes"},
 		"large blocks":    {[]string{"in"}, "out", options(func(o *manifest.Options) { o.BlockSize = 1<<30 + 1 }), failure.Usage, "column blocks of"},
-		"format":          {[]string{"in"}, "out", func(r *Request) { r.NewFormat = noFormat }, failure.Usage, "no such format"},
+		"format":          {[]string{"in"}, "out", options(func(o *manifest.Options) { o.Format = "orc" }), failure.Usage, `unknown format "orc"`},
 		"its options":     {[]string{"in"}, "out", options(func(o *manifest.Options) { o.FormatOptions = formatOptions("lzma") }), failure.Usage, "lzma"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -158,8 +156,6 @@ func TestRefusals(t *testing.T) {
 		t.Errorf("the recursive part as bytes: %+v", p)
 	}
 }
-
-func noFormat(manifest.Options) (format.Format, error) { return nil, errors.New("no such format") }
 
 func TestEmptyInputs(t *testing.T) {
 	dir := t.TempDir()

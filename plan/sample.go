@@ -62,7 +62,7 @@ func (s *Survey) newSampler(blockSize int) *sampler {
 	}
 	r.resolutions = input.NewResolutions(reader)
 	r.sample = mapper.NewSample(mapper.Config{
-		Mapping: s.Mapping, Format: s.format, BlockSize: blockSize,
+		Mapping: s.Mapping, Writer: s.writer, BlockSize: blockSize,
 		MaxInputBlock: s.Request.Options.MaxInputBlock, BlockMemory: mapper.BlockMemory(s.memory),
 	})
 	for _, in := range r.inputs {

@@ -17,6 +17,7 @@ const maxRow = 1 << 30
 // one goroutine and allocates nothing per row.
 type Assembler struct {
 	mapping *Mapping
+	feeds   []feed
 	joints  []joint
 	start   int      // of the row in dst
 	limit   int      // bytes of a row
@@ -24,17 +25,40 @@ type Assembler struct {
 }
 
 // NewAssembler returns an assembler that reads cols, one per column of the
-// mapping and in that order. They belong to it until the last row.
-func NewAssembler(m *Mapping, cols []*column.Reader) *Assembler {
-	c := joiner{cols: cols}
-	return &Assembler{mapping: m, joints: c.appendStep(nil, m.root), limit: maxRow}
+// mapping and in that order. Start comes before the first row.
+func NewAssembler(m *Mapping, cols []Values) *Assembler {
+	a := &Assembler{mapping: m, feeds: make([]feed, len(cols)), limit: maxRow}
+	c := joiner{cols: make([]*feed, len(cols))}
+	for i := range cols {
+		of := &m.Columns[i]
+		a.feeds[i] = feed{in: cols[i], typ: of.Type, array: of.Array, index: i}
+		c.cols[i] = &a.feeds[i]
+		if of.Parent >= 0 {
+			a.feeds[of.Parent].children = append(a.feeds[of.Parent].children, &a.feeds[i])
+		}
+	}
+	a.joints = c.appendStep(nil, m.root)
+	return a
+}
+
+// Start says that the columns stand before the next rows that are to be made,
+// and that there are so many of them: none beyond are read. What was read of
+// others is forgotten.
+func (a *Assembler) Start(rows int64) {
+	for i := range a.feeds {
+		due := rows
+		if a.mapping.Columns[i].Parent >= 0 {
+			due = 0 // until there are lengths
+		}
+		a.feeds[i].start(due)
+	}
 }
 
 // Row appends the Avro bytes of the next row's datum to dst: values as the
 // columns code them, arrays and maps as one block with a positive count.
 // Columns that contradict each other or the schema are a *damage.Error that
-// names the column; other errors are the readers'. The caller knows how many
-// rows there are: the end of a column is damage here.
+// names the column; other errors are those of reading. The end of a column is
+// damage, for there are as many rows as Start was told.
 func (a *Assembler) Row(dst []byte) ([]byte, error) {
 	a.start = len(dst)
 	return a.run(dst, a.joints)
@@ -47,15 +71,21 @@ func (a *Assembler) run(dst []byte, joints []joint) ([]byte, error) {
 		var err error
 		switch j.code {
 		case joinValue:
-			dst, err = j.col.Value(dst)
+			if err = j.col.ready(); err == nil {
+				dst = j.col.append(dst, 1)
+			}
 		case joinOptional:
 			var n int
-			if n, err = j.col.Length(); n == 1 {
-				dst, err = j.col.Value(append(dst, 2-j.null))
-			} else if n == 0 {
+			if n, err = j.col.next(); err != nil {
+				break
+			}
+			switch n {
+			case 0:
 				dst = append(dst, j.null)
-			} else {
-				err = a.branchLength(j.index, n)
+			case 1:
+				dst = j.col.append(append(dst, 2-j.null), 1)
+			default:
+				err = a.branchLength(j.col, n)
 			}
 		case joinNullable:
 			dst, err = a.nullable(dst, j)
@@ -75,27 +105,31 @@ func (a *Assembler) run(dst []byte, joints []joint) ([]byte, error) {
 			dst, err = a.raw(dst, j)
 		}
 		if err != nil {
-			return dst, a.early(j.index, err)
+			return dst, a.failed(j.col, err)
 		}
 	}
 	return dst, nil
 }
 
-// early makes damage of the end of a column.
-func (a *Assembler) early(col int, err error) error {
-	if errors.Is(err, io.EOF) {
-		return a.damaged(col, damage.Count, "the column ends before the row is complete")
+// failed makes damage of the end of a column, and of more in a row than fits
+// memory.
+func (a *Assembler) failed(f *feed, err error) error {
+	switch {
+	case errors.Is(err, io.EOF):
+		return a.damaged(f, damage.Count, "the column ends before the row is complete")
+	case errors.Is(err, column.ErrFull):
+		return a.tooLarge(f)
 	}
 	return err
 }
 
-func (a *Assembler) branchLength(col, n int) error {
-	return a.damaged(col, damage.Count, "length %d in a branch of a union", n)
+func (a *Assembler) branchLength(f *feed, n int) error {
+	return a.damaged(f, damage.Count, "length %d in a branch of a union", n)
 }
 
 // nullable appends a union of null and a branch that is more than a value.
 func (a *Assembler) nullable(dst []byte, j *joint) ([]byte, error) {
-	n, err := j.col.Length()
+	n, err := j.col.next()
 	switch {
 	case err != nil:
 		return dst, err
@@ -103,29 +137,29 @@ func (a *Assembler) nullable(dst []byte, j *joint) ([]byte, error) {
 		return append(dst, j.null), nil
 	//guard: a branch of a union could have two values
 	case n > 1:
-		return dst, a.branchLength(j.index, n)
+		return dst, a.branchLength(j.col, n)
 	}
 	return a.run(append(dst, 2-j.null), j.items)
 }
 
 // count begins an array or a map.
 func (a *Assembler) count(dst []byte, j *joint) (_ []byte, n int, err error) {
-	if n, err = j.col.Length(); err != nil || n == 0 {
+	if n, err = j.col.next(); err != nil || n == 0 {
 		return dst, 0, err
 	}
 	switch {
 	//guard: a few bytes of runs could claim items without end
 	case j.least == 0 && n > maxEmptyItems:
-		return dst, 0, a.damaged(j.index, damage.Count, "%d items that may take no bytes; at most %d are taken", n, maxEmptyItems)
+		return dst, 0, a.damaged(j.col, damage.Count, "%d items that may take no bytes; at most %d are taken", n, maxEmptyItems)
 	//guard: a few bytes of runs could claim a row without end
 	case j.least > 0 && n > a.limit/j.least:
-		return dst, 0, a.tooLarge(j)
+		return dst, 0, a.tooLarge(j.col)
 	}
 	return binary.AppendVarint(dst, int64(n)), n, nil
 }
 
-func (a *Assembler) tooLarge(j *joint) error {
-	return a.damaged(j.index, damage.Size, "a row of more than %d bytes", a.limit)
+func (a *Assembler) tooLarge(f *feed) error {
+	return a.damaged(f, damage.Size, "a row of more than %d bytes", a.limit)
 }
 
 // values appends an array whose items are in the column of its lengths.
@@ -134,12 +168,10 @@ func (a *Assembler) values(dst []byte, j *joint) ([]byte, error) {
 	if err != nil {
 		return dst, err
 	}
-	if dst, err = j.col.Values(dst, n); err != nil {
-		return dst, err
-	}
+	dst = j.col.append(dst, n)
 	//guard: a row would be larger than its readers take
 	if len(dst)-a.start > a.limit {
-		return dst, a.tooLarge(j)
+		return dst, a.tooLarge(j.col)
 	}
 	return append(dst, 0), nil
 }
@@ -149,15 +181,17 @@ func (a *Assembler) pairs(dst []byte, j *joint) ([]byte, error) {
 	dst, n, err := a.count(dst, j)
 	key, value := &j.items[0], &j.items[1]
 	for ; n > 0 && err == nil; n-- {
-		if dst, err = key.col.Value(dst); err != nil {
-			return dst, a.early(key.index, err)
+		if err = key.col.ready(); err != nil {
+			return dst, a.failed(key.col, err)
 		}
-		if dst, err = value.col.Value(dst); err != nil {
-			return dst, a.early(value.index, err)
+		dst = key.col.append(dst, 1)
+		if err = value.col.ready(); err != nil {
+			return dst, a.failed(value.col, err)
 		}
+		dst = value.col.append(dst, 1)
 		//guard: a row would grow as long as runs of lengths last
 		if len(dst)-a.start > a.limit {
-			err = a.tooLarge(j)
+			err = a.tooLarge(j.col)
 		}
 	}
 	return append(dst, 0), err
@@ -170,7 +204,7 @@ func (a *Assembler) items(dst []byte, j *joint) ([]byte, error) {
 		dst, err = a.run(dst, j.items)
 		//guard: a row would grow as long as runs of lengths last
 		if err == nil && len(dst)-a.start > a.limit {
-			err = a.tooLarge(j)
+			err = a.tooLarge(j.col)
 		}
 	}
 	return append(dst, 0), err
@@ -185,16 +219,16 @@ func (a *Assembler) union(dst []byte, j *joint) ([]byte, error) {
 			null = i
 			continue
 		}
-		n, err := b.col.Length()
+		n, err := b.col.next()
 		switch {
 		case err != nil:
-			return dst, a.early(b.index, err)
+			return dst, a.failed(b.col, err)
 		case n > 1:
-			return dst, a.branchLength(b.index, n)
+			return dst, a.branchLength(b.col, n)
 		//guard: of two values of one union one would be dropped
 		case n == 1 && chosen >= 0:
-			return dst, a.damaged(b.index, damage.Count, "a second branch of one union: column %s has a value too",
-				a.mapping.Columns[j.branches[chosen].index].Name)
+			return dst, a.damaged(b.col, damage.Count, "a second branch of one union: column %s has a value too",
+				a.mapping.Columns[j.branches[chosen].col.index].Name)
 		case n == 1:
 			chosen = i
 		}
@@ -204,49 +238,47 @@ func (a *Assembler) union(dst []byte, j *joint) ([]byte, error) {
 	}
 	//guard: a union without null would become null
 	if null < 0 {
-		return dst, a.damaged(j.branches[len(j.branches)-1].index, damage.Count, "no branch of a union without null has a value")
+		return dst, a.damaged(j.branches[len(j.branches)-1].col, damage.Count, "no branch of a union without null has a value")
 	}
 	return binary.AppendVarint(dst, int64(null)), nil
 }
 
 func (a *Assembler) enum(dst []byte, j *joint) ([]byte, error) {
-	start := len(dst)
-	dst, err := j.col.Value(dst)
-	if err != nil {
+	if err := j.col.ready(); err != nil {
 		return dst, err
 	}
 	//guard: a row would have an ordinal without a symbol
-	if n, _ := binary.Varint(dst[start:]); n < 0 || n >= int64(len(j.node.Symbols)) {
-		return dst, a.damaged(j.index, damage.Value, "ordinal %d, but %s has %d symbols", n, j.node.Name, len(j.node.Symbols))
+	if n := int(j.col.v.Ints[j.col.value]); n < 0 || n >= len(j.node.Symbols) {
+		return dst, a.damaged(j.col, damage.Value, "ordinal %d, but %s has %d symbols", n, j.node.Name, len(j.node.Symbols))
 	}
-	return dst, nil
+	return j.col.append(dst, 1), nil
 }
 
 func (a *Assembler) fixed(dst []byte, j *joint) ([]byte, error) {
-	value, err := j.col.Bytes()
+	value, err := j.col.bytes()
 	//guard: a fixed of another size would shift all that follows
 	if err == nil && len(value) != j.node.Size {
-		err = a.damaged(j.index, damage.Size, "%d bytes, but %s has %d", len(value), j.node.Name, j.node.Size)
+		err = a.damaged(j.col, damage.Size, "%d bytes, but %s has %d", len(value), j.node.Name, j.node.Size)
 	}
 	return append(dst, value...), err
 }
 
 // raw appends what is kept as Avro bytes.
 func (a *Assembler) raw(dst []byte, j *joint) ([]byte, error) {
-	value, err := j.col.Bytes()
+	value, err := j.col.bytes()
 	if err != nil {
 		return dst, err
 	}
 	a.checker.b, a.checker.empty = value, 0
 	//guard: bytes that are no datum would become part of a row
 	if end := a.checker.skip(j.node, 0, 0); end != len(value) {
-		return dst, a.damaged(j.index, damage.Value, "%d bytes that are not one datum of %s", len(value), j.node.Name)
+		return dst, a.damaged(j.col, damage.Value, "%d bytes that are not one datum of %s", len(value), j.node.Name)
 	}
 	return append(dst, value...), nil
 }
 
-func (a *Assembler) damaged(col int, kind damage.Kind, reason string, args ...any) error {
+func (a *Assembler) damaged(f *feed, kind damage.Kind, reason string, args ...any) error {
 	e := damage.New(kind, "", -1, reason, args...)
-	e.Column = a.mapping.Columns[col].Name
+	e.Column = a.mapping.Columns[f.index].Name
 	return e
 }

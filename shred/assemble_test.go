@@ -83,6 +83,17 @@ func finish(m *shred.Mapping, bufs *column.Buffers, rows int64) []*column.Reader
 	return readers(m, rows, data)
 }
 
+// assembler returns an assembler of the next rows of columns.
+func assembler(m *shred.Mapping, cols []*column.Reader, rows int64) *shred.Assembler {
+	in := make([]shred.Values, len(cols))
+	for i, c := range cols {
+		in[i] = c
+	}
+	a := shred.NewAssembler(m, in)
+	a.Start(rows)
+	return a
+}
+
 // columns shreds rows and returns a reader per column.
 func columns(t testing.TB, m *shred.Mapping, rows [][]byte) []*column.Reader {
 	t.Helper()
@@ -115,7 +126,7 @@ func TestRoundTripOfRandomData(t *testing.T) {
 			want, rows = append(want, plain), append(rows, odd)
 		}
 		cols := columns(t, m, rows)
-		a := shred.NewAssembler(m, cols)
+		a := assembler(m, cols, int64(len(want)))
 		for i := range want {
 			got, err := a.Row([]byte("before"))
 			if err != nil || !bytes.Equal(got, append([]byte("before"), want[i]...)) {
@@ -154,7 +165,7 @@ func TestAssembleRefuses(t *testing.T) {
 		{"items in the next row", `{"type":"array","items":["null","int"]}`, [][]byte{{4}, {}}, "x[]/int", "inside a value"},
 		{"2^31 nulls", `{"type":"array","items":"null"}`, [][]byte{many}, "x[]", "no bytes"},
 		{"2^31 records", `{"type":"array","items":{"type":"record","name":"Q","fields":[{"name":"n","type":"null"}]}}`, [][]byte{many, {}}, "x[]", "no bytes"},
-		{"2^31 integers", `{"type":"array","items":"int"}`, [][]byte{many}, "x[]", "a row of more than"},
+		{"2^31 integers", `{"type":"array","items":"int"}`, [][]byte{many}, "x[]", "inside a value"},
 		{"map without keys", `{"type":"map","values":"null"}`, [][]byte{million, {}, {}}, "x>key", "inside a value"},
 		{"map of 2^31 nulls", `{"type":"map","values":"null"}`, [][]byte{many, {}, {}}, "x>", "a row of more than"},
 		{"not the recursive datum", `["null","R"]`, [][]byte{{2, 4, 0, 0}}, "x/R", "not one datum"},
@@ -164,7 +175,7 @@ func TestAssembleRefuses(t *testing.T) {
 			if len(m.Columns) != len(test.cols) {
 				t.Fatalf("%d columns", len(m.Columns))
 			}
-			_, err := shred.NewAssembler(m, readers(m, 1, test.cols)).Row(nil)
+			_, err := assembler(m, readers(m, 1, test.cols), 1).Row(nil)
 			var e *damage.Error
 			if !errors.As(err, &e) || e.Column != test.column || !strings.Contains(e.Error(), test.reason) {
 				t.Errorf("error %v, want column %s: …%s…", err, test.column, test.reason)
@@ -184,7 +195,7 @@ func TestAssembleLimitsRows(t *testing.T) {
 	} {
 		m := mapping(t, typ, shred.Options{})
 		for _, spare := range []int{0, -1, 2 - len(row)} {
-			a := shred.NewAssembler(m, columns(t, m, [][]byte{[]byte(row)}))
+			a := assembler(m, columns(t, m, [][]byte{[]byte(row)}), 1)
 			// The last byte ends the row and is not counted.
 			a.LimitRows(len(row) - 1 + spare)
 			got, err := a.Row([]byte("before"))
@@ -205,7 +216,7 @@ func TestAssembleBehindTheEnd(t *testing.T) {
 		`{"type":"map","values":"int"}`: "x>", `["null",{"type":"map","values":"int"}]`: "x/map",
 	} {
 		m := mapping(t, `{"type":"record","name":"R","fields":[{"name":"x","type":`+typ+`}]}`, shred.Options{})
-		_, err := shred.NewAssembler(m, readers(m, 0, make([][]byte, len(m.Columns)))).Row(nil)
+		_, err := assembler(m, readers(m, 0, make([][]byte, len(m.Columns))), 1).Row(nil)
 		var e *damage.Error
 		if !errors.As(err, &e) || e.Column != column || !strings.Contains(e.Reason, "ends before") {
 			t.Errorf("%s: error %v, want that column %s ends", typ, err, column)
@@ -221,7 +232,7 @@ func (failing) Next(*column.Reader) error { return errDisk }
 
 func TestAssemblePassesErrorsOn(t *testing.T) {
 	m := mapping(t, `"int"`, shred.Options{})
-	_, err := shred.NewAssembler(m, []*column.Reader{column.NewReader(m.Columns[0], true, failing{})}).Row(nil)
+	_, err := assembler(m, []*column.Reader{column.NewReader(m.Columns[0], true, failing{})}, 1).Row(nil)
 	var e *damage.Error
 	if !errors.Is(err, errDisk) || errors.As(err, &e) {
 		t.Errorf("error %v, want the reader's own", err)
@@ -237,7 +248,7 @@ func TestAssembleAllocatesNothing(t *testing.T) {
 	for range rows {
 		data = append(data, randavro.Datum(r, m.Schema.Root()))
 	}
-	a := shred.NewAssembler(m, columns(t, m, data))
+	a := assembler(m, columns(t, m, data), rows)
 	dst := make([]byte, 0, 1<<20)
 	if n := testing.AllocsPerRun(rows-10, func() {
 		if _, err := a.Row(dst); err != nil {

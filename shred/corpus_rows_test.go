@@ -74,7 +74,7 @@ func roundTrip(t *testing.T, m *shred.Mapping, data []byte, n int64) []byte {
 	if len(data) > 0 {
 		t.Fatalf("%d bytes behind the last row", len(data))
 	}
-	a := shred.NewAssembler(m, finish(m, bufs, n))
+	a := assembler(m, finish(m, bufs, n), n)
 	var out []byte
 	for range n {
 		var err error

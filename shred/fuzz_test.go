@@ -54,11 +54,11 @@ func FuzzRoundTrip(f *testing.F) {
 		if err != nil {
 			return
 		}
-		row, err := shred.NewAssembler(m, columns(t, m, [][]byte{datum[:n]})).Row(nil)
+		row, err := assembler(m, columns(t, m, [][]byte{datum[:n]}), 1).Row(nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		again, err := shred.NewAssembler(m, columns(t, m, [][]byte{row})).Row(nil)
+		again, err := assembler(m, columns(t, m, [][]byte{row}), 1).Row(nil)
 		if err != nil || !bytes.Equal(row, again) {
 			t.Fatalf("% x assembled to % x, then % x: %v", datum[:n], row, again, err)
 		}

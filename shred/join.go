@@ -1,7 +1,5 @@
 package shred
 
-import "github.com/rowtocol/rowtocol/column"
-
 // joinCode is what an Assembler does at one place of the row.
 type joinCode uint8
 
@@ -21,10 +19,9 @@ const (
 // joint is one step of the compiled assembly, as op is one of the walk. Records
 // leave no joint of their own.
 type joint struct {
-	code  joinCode
-	null  byte // the encoded index of null; 2-null is that of the other branch
-	col   *column.Reader
-	index int // of col, for errors
+	code joinCode
+	null byte // the encoded index of null; 2-null is that of the other branch
+	col  *feed
 
 	items    []joint       // of an array or a map, with the key, or the nullable's branch
 	least    int           // bytes of an item
@@ -34,19 +31,18 @@ type joint struct {
 
 // branchJoint is one branch of a union; col is nil for null.
 type branchJoint struct {
-	col    *column.Reader
-	index  int
+	col    *feed
 	joints []joint
 }
 
 // joiner binds a mapping's steps to the columns that they read.
 type joiner struct {
-	cols []*column.Reader
+	cols []*feed
 }
 
 // appendStep appends the joints of one step.
 func (c *joiner) appendStep(joints []joint, s *step) []joint {
-	j := joint{index: s.col, node: s.node}
+	j := joint{node: s.node}
 	switch {
 	case s.raw:
 		j.code = joinRaw
@@ -70,10 +66,10 @@ func (c *joiner) appendStep(joints []joint, s *step) []joint {
 
 // sequence returns the joint of an array or a map.
 func (c *joiner) sequence(s *step) joint {
-	j := joint{code: joinItems, col: c.cols[s.col], index: s.col, least: s.items.node.least}
+	j := joint{code: joinItems, col: c.cols[s.col], least: s.items.node.least}
 	if s.key >= 0 {
 		j.least++
-		j.items = append(j.items, joint{code: joinValue, col: c.cols[s.key], index: s.key})
+		j.items = append(j.items, joint{code: joinValue, col: c.cols[s.key]})
 	}
 	j.items = c.appendStep(j.items, s.items)
 	switch last := len(j.items) - 1; {
@@ -94,13 +90,13 @@ func (c *joiner) union(s *step) joint {
 			null = i
 			continue
 		}
-		j.branches[i] = branchJoint{c.cols[b.col], b.col, c.appendStep(nil, b.step)}
+		j.branches[i] = branchJoint{c.cols[b.col], c.appendStep(nil, b.step)}
 	}
 	if len(j.branches) != 2 || null < 0 {
 		return j
 	}
 	b := j.branches[1-null]
-	j = joint{code: joinNullable, null: byte(2 * null), col: b.col, index: b.index, items: b.joints}
+	j = joint{code: joinNullable, null: byte(2 * null), col: b.col, items: b.joints}
 	if len(b.joints) == 1 && b.joints[0].code == joinValue && b.joints[0].col == b.col {
 		j.code = joinOptional
 	}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"path"
-	"strings"
 	"time"
 
 	"github.com/rowtocol/rowtocol/failure"
@@ -73,7 +72,7 @@ func (a *attempt) convert(ctx context.Context) (mapper.Stats, error) {
 	}
 	o := a.plan.Request.Options
 	stats, err := mapper.Run(ctx, sources, mapper.Config{
-		Mapping: a.mapping, Format: a.format, RowGroupSize: o.RowGroupSize, BlockSize: a.plan.BlockSize,
+		Mapping: a.mapping, Writer: a.writer, RowGroupSize: o.RowGroupSize, BlockSize: a.plan.BlockSize,
 		MaxInputBlock: o.MaxInputBlock, OnDamage: a.onDamage, MaxLostRows: o.MaxLostRows,
 		Workers: a.workers, Memory: a.memory, BlockMemory: mapper.BlockMemory(a.options.Memory), Workspaces: a.spaces,
 		Spill: a.spill, SpillOptions: spill.Options{Reserve: spillReserve, Memory: spillMemory},
@@ -142,11 +141,11 @@ func (a *attempt) write(ctx context.Context, g mapper.RowGroup) (err error) {
 
 func (a *attempt) writeOutput(ctx context.Context, rowGroup int, out format.Output, sp *spill.Spill) (manifest.File, error) {
 	//guard: a file would be put into a directory that nobody makes
-	if strings.Contains(out.Suffix, "/") {
-		return manifest.File{}, fmt.Errorf("format %s names an output %q, which is in a directory", a.format.Name(), out.Suffix)
+	if out.Name != "" {
+		return manifest.File{}, fmt.Errorf("format %s names an output %q, which is in a directory", a.format.Name(), out.Name)
 	}
 	w, err := reducer.Write(ctx, a.st, func() string {
-		return path.Join(a.dir, manifest.StagedPart(a.task.ID, rowGroup, manifest.NewID(), out.Suffix))
+		return path.Join(a.dir, manifest.StagedPart(a.task.ID, rowGroup, manifest.NewID(), a.format.Suffix()))
 	}, out, sp)
 	if err != nil {
 		return manifest.File{}, err

@@ -2,12 +2,12 @@ package task
 
 import (
 	"bytes"
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/rowtocol/rowtocol/column"
 	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/input"
 	"github.com/rowtocol/rowtocol/internal/avrotest"
@@ -72,7 +72,7 @@ func newPlanOn(t testing.TB, resolve input.Resolve, split int64, inputs ...strin
 	p := &manifest.Plan{
 		Version: manifest.Version, Dest: "/out", Columns: 2, BlockSize: 4 << 10, SplitSize: split, Ratio: 1,
 		Request: manifest.Request{Options: manifest.Options{
-			Format: "trevni", RowGroupSize: 1 << 20, OnDamage: "fail", MaxInputBlock: 1 << 20, MaxLostRows: -1,
+			Format: "trevni", FormatOptions: json.RawMessage(`{"codec":"null"}`), RowGroupSize: 1 << 20, OnDamage: "fail", MaxInputBlock: 1 << 20, MaxLostRows: -1,
 		}},
 	}
 	for i, name := range inputs {
@@ -124,9 +124,7 @@ func seal(t testing.TB, p *manifest.Plan) {
 func options(t testing.TB) Options {
 	return Options{
 		Workers: 2, Memory: 128 << 20, TempDir: t.TempDir(), Program: "test",
-		NewFormat: func(manifest.Options) (format.Format, error) {
-			return trevni.NewFormat(trevni.Options{Codec: "null"}), nil
-		},
+		Formats: format.Registry{trevni.Format},
 	}
 }
 
@@ -213,15 +211,14 @@ func appendRows(t testing.TB, st store.Store, path string, n int64, all []byte) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	readers := make([]*column.Reader, len(m.Columns))
-	for i := range readers {
-		c, err := f.Cursor(i)
-		if err != nil {
+	values := make([]shred.Values, len(m.Columns))
+	for i := range values {
+		if values[i], err = f.Cursor(i); err != nil {
 			t.Fatal(err)
 		}
-		readers[i] = c.Reader
 	}
-	assembler := shred.NewAssembler(m, readers)
+	assembler := shred.NewAssembler(m, values)
+	assembler.Start(n)
 	for range n {
 		if all, err = assembler.Row(all); err != nil {
 			t.Fatal(err)

@@ -2,6 +2,7 @@ package task
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -21,6 +22,7 @@ import (
 	"github.com/rowtocol/rowtocol/shred"
 	"github.com/rowtocol/rowtocol/spill"
 	"github.com/rowtocol/rowtocol/store"
+	"github.com/rowtocol/rowtocol/trevni"
 )
 
 // TestRun runs a plan with different workers and memory, which must make the
@@ -173,9 +175,8 @@ func TestRefusals(t *testing.T) {
 		"temporary":       {nil, func(o *Options) { o.TempDir += "/no" }, failure.Usage, "/no does not exist"},
 		"disk": {func(p *manifest.Plan) { p.Ratio, p.Request.Options.RowGroupSize = 1e18, 1<<60 }, nil,
 			failure.Storage, "are needed"},
-		"format": {nil, func(o *Options) {
-			o.NewFormat = func(manifest.Options) (format.Format, error) { return nil, errors.New("no such codec") }
-		}, failure.Usage, "no such codec"},
+		"format":  {func(p *manifest.Plan) { p.Request.Options.Format = "orc" }, nil, failure.Usage, `unknown format "orc"`},
+		"options": {func(p *manifest.Plan) { p.Request.Options.FormatOptions = []byte(`{"codek":"null"}`) }, nil, failure.Usage, "codek"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p, o := newPlan(t, 1<<20, in), options(t)
@@ -340,8 +341,15 @@ func TestLittleDisk(t *testing.T) {
 // elsewhere is a format that puts its outputs into a directory.
 type elsewhere struct{ format.Format }
 
-func (f elsewhere) NewRowGroup(schema string, cols []column.Column) (format.RowGroup, error) {
-	g, err := f.Format.NewRowGroup(schema, cols)
+func (f elsewhere) Writer(options json.RawMessage) (format.Writer, error) {
+	w, err := f.Format.Writer(options)
+	return elsewhereWriter{w}, err
+}
+
+type elsewhereWriter struct{ format.Writer }
+
+func (w elsewhereWriter) NewRowGroup(schema string, cols []column.Column) (format.RowGroup, error) {
+	g, err := w.Writer.NewRowGroup(schema, cols)
 	return elsewhereGroup{g}, err
 }
 
@@ -349,18 +357,14 @@ type elsewhereGroup struct{ format.RowGroup }
 
 func (g elsewhereGroup) Finish(rows int64) ([]format.Output, error) {
 	outputs, err := g.RowGroup.Finish(rows)
-	outputs[0].Suffix = "-columns/from.cf"
+	outputs[0].Name = "from.cf"
 	return outputs, err
 }
 
 func TestOutputsInDirectories(t *testing.T) {
 	in, _ := writeInput(t, t.TempDir(), "a.avro", 1)
 	p, o := newPlan(t, 1<<20, in), options(t)
-	inner := o.NewFormat
-	o.NewFormat = func(m manifest.Options) (format.Format, error) {
-		f, err := inner(m)
-		return elsewhere{f}, err
-	}
+	o.Formats = format.Registry{elsewhere{trevni.Format}}
 	if _, _, err := run(t, p, o); err == nil || !strings.Contains(err.Error(), "in a directory") {
 		t.Errorf("error is %v", err)
 	}

@@ -20,8 +20,8 @@ import (
 
 // Options say how a Runner works. None of them shapes the bytes of column files.
 type Options struct {
-	// NewFormat returns the format of the given options, which are the plan's.
-	NewFormat func(manifest.Options) (format.Format, error)
+	// Formats are the formats that the plan's options can name.
+	Formats format.Registry
 	// Mapping is how rows of the plan's schema become columns; nil finds that
 	// out, which takes time with thousands of columns.
 	Mapping *shred.Mapping
@@ -58,6 +58,7 @@ type Runner struct {
 	options     Options
 	mapping     *shred.Mapping // nil if the plan has no tasks
 	format      format.Format
+	writer      format.Writer
 	onDamage    mapper.OnDamage
 	resolutions *input.Resolutions
 	spill       *spill.Folder
@@ -77,7 +78,11 @@ func Open(p *manifest.Plan, o Options) (*Runner, error) {
 	if r.onDamage, err = parseOnDamage(p.Request.Options.OnDamage); err != nil {
 		return nil, err
 	}
-	if r.format, err = o.NewFormat(p.Request.Options); err != nil {
+	of := p.Request.Options
+	if r.format, err = o.Formats.Named(of.Format); err == nil {
+		r.writer, err = r.format.Writer(of.FormatOptions)
+	}
+	if err != nil {
 		return nil, failure.As(failure.Usage, err)
 	}
 	if len(p.Tasks) > 0 {

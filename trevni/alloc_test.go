@@ -72,7 +72,7 @@ func readWithoutAllocations(t *testing.T, f *File) {
 			}
 			for range 20 {
 				v.Reset()
-				if _, err := c.Read(&v, 5); err != nil {
+				if _, err := readMany(c, &v, 5); err != nil {
 					t.Fatal(err)
 				}
 				if _, err := c.Skip(2); err != nil {

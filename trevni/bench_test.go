@@ -68,15 +68,16 @@ func BenchmarkAssemble(b *testing.B) {
 	b.SetBytes(size)
 	var row []byte
 	for b.Loop() {
-		cols := make([]*column.Reader, len(m.Columns))
+		cols := make([]shred.Values, len(m.Columns))
 		for i := range cols {
 			c, err := f.Cursor(i)
 			if err != nil {
 				b.Fatal(err)
 			}
-			cols[i] = c.Reader
+			cols[i] = c
 		}
 		a := shred.NewAssembler(m, cols)
+		a.Start(f.RowCount())
 		got := int64(0)
 		for range f.RowCount() {
 			var err error
@@ -108,7 +109,8 @@ func BenchmarkSum(b *testing.B) {
 		for left := int(f.RowCount()); left > 0; {
 			n := min(left, 4096)
 			v.Reset()
-			if _, err := c.Read(&v, n); err != nil {
+			n, _, err := c.Read(&v, n)
+			if err != nil {
 				b.Fatal(err)
 			}
 			for _, x := range v.Ints {

@@ -37,6 +37,7 @@ func (l *lastBlock) put(block int, raw []byte) {
 // shares it.
 type blockReader struct {
 	f      *File
+	index  int // of the column
 	col    *Column
 	last   *lastBlock // nil for a column without children
 	blocks []Descriptor
@@ -77,7 +78,8 @@ func (b *blockReader) read(block int) error {
 	buf := storedBuffers.Get().(*[]byte)
 	defer storedBuffers.Put(buf)
 	*buf = slices.Grow((*buf)[:0], int(n))[:n]
-	if err := readFull(b.f.r, *buf, d.Offset, b.f.name); err != nil {
+	read, err := b.f.readBlock(*buf, b.index, d.Offset, b.f.SectionEnd(b.index))
+	if err := full(read, err, len(*buf), d.Offset, b.f.name); err != nil {
 		return err
 	}
 	stored, sum := (*buf)[:d.StoredSize], (*buf)[d.StoredSize:]

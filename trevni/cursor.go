@@ -14,7 +14,6 @@ import (
 type Cursor struct {
 	*column.Reader
 	blockReader
-	index int
 	block int   // the loaded block; -1 before the first
 	items int64 // its lengths or values, or column.Uncounted
 
@@ -56,8 +55,8 @@ func (f *File) cursor(col int) (*Cursor, error) {
 	}
 	of := &f.h.columns[col]
 	c := &Cursor{
-		blockReader: blockReader{f: f, col: of, last: f.last[col], blocks: blocks, loaded: -1, z: decompressor{codec: of.Codec}},
-		index:       col, block: -1,
+		blockReader: blockReader{f: f, index: col, col: of, last: f.last[col], blocks: blocks, loaded: -1, z: decompressor{codec: of.Codec}},
+		block:       -1,
 	}
 	c.Reader = column.NewReader(of.Column, f.h.version >= 2, (*source)(c))
 	return c, nil

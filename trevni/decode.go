@@ -131,11 +131,16 @@ func decodeGrowing(r io.ReaderAt, file string, off, end, first int64, parse func
 // damage: the caller has compared the range with the file's size.
 func readFull(r io.ReaderAt, buf []byte, off int64, file string) error {
 	n, err := r.ReadAt(buf, off)
-	if n == len(buf) {
+	return full(n, err, len(buf), off, file)
+}
+
+// full returns what kept a read from its want bytes.
+func full(n int, err error, want int, off int64, file string) error {
+	if n == want {
 		return nil
 	}
 	if err == nil || errors.Is(err, io.EOF) {
 		err = io.ErrUnexpectedEOF
 	}
-	return fmt.Errorf("%s: reading %d bytes at offset %d: %w", file, len(buf), off, err)
+	return fmt.Errorf("%s: reading %d bytes at offset %d: %w", file, want, off, err)
 }

@@ -10,10 +10,11 @@ import (
 
 	"github.com/rowtocol/rowtocol/column"
 	"github.com/rowtocol/rowtocol/damage"
+	"github.com/rowtocol/rowtocol/format"
 )
 
 // DefaultMaxBlock is the default of File.MaxBlock.
-const DefaultMaxBlock = 512 << 20
+const DefaultMaxBlock = format.DefaultMaxBlock
 
 // File is an open Trevni file. It is safe for concurrent use; the cursors that
 // it hands out are not.
@@ -24,6 +25,7 @@ type File struct {
 	MaxBlock int64
 
 	r          io.ReaderAt
+	readBlock  readBlock
 	size       int64
 	name       string
 	h          *header
@@ -31,6 +33,9 @@ type File struct {
 	last       map[int]*lastBlock // of the columns with children
 	tables     []table            // by column
 }
+
+// readBlock reads at an offset, of the blocks of a column, which end at end.
+type readBlock func(p []byte, col int, off, end int64) (int, error)
 
 // table is the block table of a column. Its lock is held while it is read, so
 // that it is read once and only who wants the same one waits.
@@ -43,7 +48,11 @@ type table struct {
 // is for messages. Block tables are read when they are asked for. Errors are
 // *damage.Error, or wrap what r reported.
 func Open(r io.ReaderAt, size int64, name string) (*File, error) {
-	f := &File{MaxBlock: DefaultMaxBlock, r: r, size: size, name: name, last: map[int]*lastBlock{}}
+	return open(r, size, name, func(p []byte, _ int, off, _ int64) (int, error) { return r.ReadAt(p, off) })
+}
+
+func open(r io.ReaderAt, size int64, name string, readBlock readBlock) (*File, error) {
+	f := &File{MaxBlock: DefaultMaxBlock, r: r, readBlock: readBlock, size: size, name: name, last: map[int]*lastBlock{}}
 	err := decodeGrowing(r, name, 0, size, firstHeader, func(d *decoder) { f.h = parseHeader(d, size) })
 	if err != nil {
 		return nil, err

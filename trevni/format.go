@@ -1,257 +1,164 @@
 package trevni
 
 import (
-	"encoding/binary"
+	"encoding/json"
 	"fmt"
-	"hash/crc32"
-	"slices"
+	"strings"
 
 	"github.com/rowtocol/rowtocol/column"
+	"github.com/rowtocol/rowtocol/damage"
 	"github.com/rowtocol/rowtocol/format"
 )
 
-// trv is the format.Format of this package.
-type trv struct{ o Options }
+// Format is the format.Format of this package: parts are single files. Writing
+// is configured by the document of Options.
+var Format format.Format = adapter{}
 
-// NewFormat returns the adapter between the pipeline and Trevni files: one
-// output per row group with the suffix ".trv".
-func NewFormat(o Options) format.Format { return &trv{o} }
+type adapter struct{}
 
-func (*trv) Name() string          { return "trevni" }
-func (*trv) Layout() column.Layout { return column.Interleaved }
+func (adapter) Name() string   { return "trevni" }
+func (adapter) Suffix() string { return ".trv" }
 
-func (t *trv) NewRowGroup(schema string, cols []column.Column) (format.RowGroup, error) {
-	return newRowGroup(t.o, schema, cols)
+func (adapter) Recognizes(head []byte) bool {
+	return len(head) >= len(magic)+1 && string(head[:len(magic)]) == magic && head[len(magic)] <= Version
 }
 
-// rowGroup collects the block tables of a file in the making.
-type rowGroup struct {
-	columns []columnState
-	header  []byte // with zeros where Finish puts rows, starts and the CRC
-	crcAt   int
-	size    int64
-	// free holds jobs that have ended. Begin and End may use it while encodes
-	// run elsewhere, never each other.
-	free []*encodeJob
+func (adapter) Choices() []format.Choice {
+	return []format.Choice{
+		{
+			Name: "codec", Repeatable: true, Values: codecNames,
+			Usage: "codec, or PATH=codec for one column: null, deflate, snappy, bzip2, zstandard; repeatable (default snappy)",
+		},
+		{
+			Name: "checksum", Default: ChecksumJava, Values: []string{ChecksumJava, ChecksumSpec, ChecksumNull},
+			Usage: "checksum of blocks: crc32 (as Java reads it), crc-32 or null",
+		},
+		{
+			Name: "values", Repeatable: true,
+			Usage: "`column` to keep each block's first value of, so that readers can seek by value; repeatable",
+		},
+		{Name: "meta", Repeatable: true, Usage: "`KEY=VALUE` for the file metadata; repeatable"},
+	}
 }
 
-// columnState is what is known of one column so far.
-type columnState struct {
-	typ      column.Type
-	values   bool
-	encoder  encoder
-	checksum string
-	table    []byte // block count, descriptors
-	flagAt   int    // with values: where the header says whether they ascend
-	sorted   bool   // they do in the blocks ended
-	last     []byte // the last value of the blocks ended
-	blocks   uint32
-	begun    int64 // rows in blocks begun
-	rows     int64 // rows in blocks ended
-	stored   int64 // bytes of blocks ended
-}
-
-func newRowGroup(o Options, schema string, cols []column.Column) (*rowGroup, error) {
-	if err := o.Validate(cols); err != nil {
+func (adapter) Options(chosen map[string][]string) (json.RawMessage, error) {
+	o := Options{Codec: "snappy", Checksum: ChecksumJava, Values: chosen["values"]}
+	for _, c := range chosen["checksum"] {
+		o.Checksum = c
+	}
+	for _, c := range chosen["codec"] {
+		i := strings.LastIndexByte(c, '=')
+		switch {
+		case i < 0:
+			o.Codec = c
+			continue
+		case i == 0:
+			return nil, fmt.Errorf("--codec %q: the column before = is missing", c)
+		case o.ColumnCodecs == nil:
+			o.ColumnCodecs = make(map[string]string)
+		}
+		o.ColumnCodecs[c[:i]] = c[i+1:]
+	}
+	for _, m := range chosen["meta"] {
+		key, value, ok := strings.Cut(m, "=")
+		if !ok || key == "" {
+			return nil, fmt.Errorf("--meta %q is not of the form KEY=VALUE", m)
+		}
+		o.Meta = append(o.Meta, KeyValue{Key: key, Value: []byte(value)})
+	}
+	if err := o.Validate(nil); err != nil {
 		return nil, err
 	}
-	g := &rowGroup{columns: make([]columnState, len(cols))}
-	described := make([]Column, len(cols))
-	for i := range cols {
-		d := &described[i]
-		d.Column = cols[i]
-		d.Codec, d.Checksum = o.codec(cols[i].Name), o.checksum()
-		d.Values = slices.Contains(o.Values, cols[i].Name)
-		parent := ""
-		if p := cols[i].Parent; p >= 0 {
-			parent = cols[p].Name
-		}
-		d.Meta = columnMeta(d, parent)
-		g.columns[i] = columnState{
-			typ: cols[i].Type, values: d.Values, encoder: encoderOf(d.Codec), checksum: d.Checksum,
-			table: make([]byte, 4), sorted: true,
-		}
-	}
-	var ends []int
-	g.header, g.crcAt, ends = appendHeader(nil, fileMeta(&o, schema), described)
-	for i, end := range ends {
-		g.columns[i].flagAt = end - 1
-	}
-	g.size = int64(len(g.header) + 4*len(cols))
-	return g, nil
+	return json.Marshal(o)
 }
 
-// fileMeta is the file metadata but for the CRC.
-func fileMeta(o *Options, schema string) Metadata {
-	m := make(Metadata, 0, len(o.Meta)+4)
-	if schema != "" {
-		m = append(m, KeyValue{SchemaKey, []byte(schema)})
-	}
-	m = append(m, KeyValue{keyCodec, []byte(o.fileCodec())}, KeyValue{keyChecksum, []byte(o.checksum())})
-	return append(m, o.Meta...)
-}
-
-// encodeJob is one block on its way.
-type encodeJob struct {
-	encoder  encoder
-	checksum string
-	block    *column.Block
-	raw      int
-	rows     int64
-	col      int
-	typ      column.Type
-	values   bool
-	// With values: the block's first and last one, and whether all of it
-	// ascends. The last is only known of a block that does.
-	first, last []byte
-	sorted      bool
-}
-
-// Encode appends the compressed block and its checksum.
-func (j *encodeJob) Encode(dst []byte) ([]byte, error) {
-	if j.values {
-		if err := j.index(); err != nil {
-			return dst, fmt.Errorf("trevni: column %d: %w", j.col, err)
-		}
-	}
-	dst, err := j.encoder.encode(dst, j.block.Data)
+func (adapter) Describe(options json.RawMessage) string {
+	o, err := ParseOptions(options)
 	if err != nil {
-		return dst, err
+		return "unknown options"
 	}
-	return appendChecksum(dst, j.checksum, j.block.Data), nil
+	return fmt.Sprintf("codec %s, checksum %s", o.fileCodec(), o.checksum())
 }
 
-func (g *rowGroup) Begin(col int, block *column.Block) (format.EncodeJob, error) {
-	c := &g.columns[col]
-	//guard: a column's blocks could be out of order or leave out rows
-	if block.Rows <= 0 || block.Rows > maxRows || block.FirstRow != c.begun {
-		return nil, fmt.Errorf("trevni: column %d: a block of %d rows from row %d, expected row %d and at most %d rows",
-			col, block.Rows, block.FirstRow, c.begun, maxRows)
-	}
-	//guard: a block's size would not fit its descriptor
-	if len(block.Data) > maxRaw {
-		return nil, fmt.Errorf("trevni: column %d: a block of %d bytes exceeds %d", col, len(block.Data), maxRaw)
-	}
-	j := g.job()
-	j.first, j.last = j.first[:0], j.last[:0]
-	j.encoder, j.checksum = c.encoder, c.checksum
-	j.block, j.raw, j.rows = block, len(block.Data), block.Rows
-	j.col, j.typ, j.values = col, c.typ, c.values
-	c.begun += block.Rows
-	return j, nil
-}
-
-// index looks at the block's values up to the first that is less than the one
-// before it. It is most of what an index costs, and so belongs to the job;
-// only how a block goes on from the last one needs their order.
-func (j *encodeJob) index() error {
-	rest := j.block.Data
-	n, err := column.ValueSize(j.typ, rest)
+func (adapter) Writer(options json.RawMessage) (format.Writer, error) {
+	o, err := ParseOptions(options)
 	if err != nil {
-		return fmt.Errorf("first value: %w", err)
+		return nil, err
 	}
-	j.first = append(j.first, rest[:n]...)
-	last := rest[:n]
-	j.sorted = true
-	for rest = rest[n:]; len(rest) > 0 && j.sorted; rest = rest[n:] {
-		if n, err = column.ValueSize(j.typ, rest); err != nil {
-			return err
+	return NewGroupWriter(o), nil
+}
+
+// NewGroupWriter returns what makes row groups of spilled blocks.
+func NewGroupWriter(o Options) format.Writer { return groupWriter{o} }
+
+// groupWriter makes row groups with the same options.
+type groupWriter struct{ o Options }
+
+func (groupWriter) Layout() column.Layout { return column.Interleaved }
+
+func (w groupWriter) NewRowGroup(schema string, cols []column.Column) (format.RowGroup, error) {
+	return newRowGroup(w.o, schema, cols)
+}
+
+// Memory is nothing: what grows are the block tables, of a few bytes per block.
+func (groupWriter) Memory(_, _ int) int64 { return 0 }
+
+func (adapter) Open(files []format.File, o format.OpenOptions) (format.Part, error) {
+	//guard: rows of all files but one would be lost
+	if len(files) != 1 {
+		return nil, damage.New(damage.Unsupported, files[0].Name(), -1, "a part of %d files, expected one", len(files))
+	}
+	f, err := open(files[0], files[0].Size(), files[0].Name(), files[0].ReadBlock)
+	if err != nil {
+		return nil, err
+	}
+	if o.MaxBlock > 0 {
+		f.MaxBlock = o.MaxBlock
+	}
+	return part{f}, nil
+}
+
+// part is a file as the program sees it.
+type part struct{ *File }
+
+func (p part) Version() int { return int(p.File.Version()) }
+func (p part) Rows() int64  { return p.RowCount() }
+
+func (p part) Metadata() []format.Metadata {
+	all := make([]format.Metadata, len(p.Meta()))
+	for i, kv := range p.Meta() {
+		all[i] = format.Metadata{Key: kv.Key, Value: kv.Value, Binary: kv.Key == TableCRCKey, Schema: kv.Key == SchemaKey}
+	}
+	return all
+}
+
+func (p part) Columns() []format.Column {
+	all := make([]format.Column, len(p.File.Columns()))
+	for i, c := range p.File.Columns() {
+		all[i] = format.Column{Column: c.Column, Codec: c.Codec, Checksum: c.Checksum, Indexed: c.Values}
+	}
+	return all
+}
+
+// Blocks knows bounds where the values ascend: a block ends with values up to
+// the first of the next one.
+func (p part) Blocks(col int) ([]format.Block, error) {
+	table, err := p.File.Blocks(col)
+	if err != nil {
+		return nil, err
+	}
+	blocks, ascending := make([]format.Block, len(table)), p.File.Columns()[col].Ascending
+	for i := range table {
+		d := &table[i]
+		blocks[i] = format.Block{FirstRow: d.FirstRow, Rows: d.Rows, RawSize: d.RawSize, StoredSize: d.StoredSize}
+		if !ascending {
+			continue
 		}
-		j.sorted = compareValues(j.typ, last, rest[:n]) <= 0
-		last = rest[:n]
-	}
-	j.last = append(j.last, last...)
-	return nil
-}
-
-// job takes a job from the free list.
-func (g *rowGroup) job() *encodeJob {
-	if n := len(g.free); n > 0 {
-		j := g.free[n-1]
-		g.free = g.free[:n-1]
-		return j
-	}
-	return new(encodeJob)
-}
-
-func (g *rowGroup) End(col int, job format.EncodeJob, stored int) error {
-	c := &g.columns[col]
-	j, ok := job.(*encodeJob)
-	size := stored - checksumSize(c.checksum)
-	//guard: a block's size would not fit its table
-	if !ok || size < 0 || size > maxRaw {
-		return fmt.Errorf("trevni: column %d: a block of %d stored bytes", col, stored)
-	}
-	n := len(c.table)
-	c.table = binary.LittleEndian.AppendUint32(c.table, uint32(j.rows))
-	c.table = binary.LittleEndian.AppendUint32(c.table, uint32(j.raw))
-	c.table = binary.LittleEndian.AppendUint32(c.table, uint32(size))
-	c.table = append(c.table, j.first...)
-	if c.values {
-		c.sorted = c.sorted && j.sorted && (c.blocks == 0 || compareValues(c.typ, c.last, j.first) <= 0)
-		c.last, j.last = j.last, c.last
-	}
-	c.blocks++
-	c.rows += j.rows
-	c.stored += int64(stored)
-	g.size += int64(len(c.table)-n) + int64(stored)
-	j.block = nil
-	g.free = append(g.free, j)
-	return nil
-}
-
-func (g *rowGroup) Size() int64 { return g.size }
-
-func (g *rowGroup) Bound(col int, data, _ int) int64 {
-	c := &g.columns[col]
-	n := int64(descriptorSize + c.encoder.bound(data) + checksumSize(c.checksum))
-	if c.values {
-		n += int64(data)
-	}
-	return n
-}
-
-func (g *rowGroup) Finish(rows int64) ([]format.Output, error) {
-	for i := range g.columns {
-		//guard: a file could be finished of which a column lacks rows
-		if c := &g.columns[i]; c.rows != rows || c.begun != rows {
-			return nil, fmt.Errorf("trevni: column %d has %d of %d rows", i, c.rows, rows)
-		}
-	}
-	head := slices.Clone(g.header)
-	binary.LittleEndian.PutUint64(head[4:], uint64(rows))
-	at, starts := int64(len(head)), head[len(head)-8*len(g.columns):]
-	for i := range g.columns {
-		c := &g.columns[i]
-		if c.values && c.sorted {
-			head[c.flagAt] = 1
-		}
-		binary.LittleEndian.PutUint64(starts[8*i:], uint64(at))
-		at += int64(len(c.table)) + c.stored
-		binary.LittleEndian.PutUint32(c.table, c.blocks)
-	}
-	crc := crc32.Checksum(head, castagnoli)
-	for i := range g.columns {
-		crc = crc32.Update(crc, castagnoli, g.columns[i].table)
-	}
-	binary.LittleEndian.PutUint32(head[g.crcAt:], crc)
-	return []format.Output{{Suffix: ".trv", Role: "data", Size: at, Pieces: g.pieces(head)}}, nil
-}
-
-// pieces puts neighbouring literals together.
-func (g *rowGroup) pieces(head []byte) []format.Piece {
-	pieces := make([]format.Piece, 0, 2*len(g.columns)+1)
-	literal := head
-	for i := range g.columns {
-		c := &g.columns[i]
-		literal = append(literal, c.table...)
-		if c.stored > 0 {
-			pieces = append(pieces, format.Literal(literal), format.Spilled(i, 0, c.stored))
-			literal = nil
+		if blocks[i].Min = d.First; i > 0 {
+			blocks[i-1].Max = d.First
 		}
 	}
-	if len(literal) > 0 {
-		pieces = append(pieces, format.Literal(literal))
-	}
-	return pieces
+	return blocks, nil
 }
+
+func (p part) Cursor(col int) (format.Cursor, error) { return p.File.Cursor(col) }

@@ -20,7 +20,7 @@ import (
 func TestRowGroup(t *testing.T) {
 	for _, codec := range codecNames {
 		cols := []column.Column{{Name: "a", Type: column.Long, Parent: -1}, {Name: "b", Type: column.Bytes, Parent: -1}, {Name: "c", Type: column.Null, Parent: -1}}
-		g, err := NewFormat(Options{Codec: codec, ColumnCodecs: map[string]string{"b": "null"}, Values: []string{"b"}}).NewRowGroup("{}", cols)
+		g, err := NewGroupWriter(Options{Codec: codec, ColumnCodecs: map[string]string{"b": "null"}, Values: []string{"b"}}).NewRowGroup("{}", cols)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -38,7 +38,7 @@ func TestRowGroup(t *testing.T) {
 		}
 		size := g.Size()
 		outputs, err := g.Finish(rows)
-		if err != nil || len(outputs) != 1 || outputs[0].Suffix != ".trv" || outputs[0].Size != size {
+		if err != nil || len(outputs) != 1 || outputs[0].Name != "" || outputs[0].Size != size {
 			t.Fatalf("%s: outputs %+v, %v, expected one of %d bytes", codec, outputs, err, size)
 		}
 		var file []byte
@@ -169,7 +169,7 @@ func TestIndexRefuses(t *testing.T) {
 
 func TestRowGroupRefuses(t *testing.T) {
 	cols := []column.Column{{Name: "a", Type: column.Null, Parent: -1}}
-	g, err := NewFormat(Options{}).NewRowGroup("{}", cols)
+	g, err := NewGroupWriter(Options{}).NewRowGroup("{}", cols)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -213,7 +213,7 @@ func TestRowGroupRefuses(t *testing.T) {
 	if _, err := g.Finish(1); err == nil {
 		t.Error("a row group with a block too many was finished")
 	}
-	if _, err := NewFormat(Options{Codec: "lzo"}).NewRowGroup("{}", cols); err == nil {
+	if _, err := NewGroupWriter(Options{Codec: "lzo"}).NewRowGroup("{}", cols); err == nil {
 		t.Error("an unknown codec was taken")
 	}
 }

@@ -11,7 +11,7 @@ import (
 
 // Writer writes a whole file from values. Like every writer of this format it
 // must know all sizes before the first byte, so it keeps the compressed file
-// in memory until Close; for more data than that, use NewFormat with spills.
+// in memory until Close; for more data than that, use Format with spills.
 //
 // For each row append its values to the columns' buffers, then call EndRow.
 // After an error every later call fails with the same one.

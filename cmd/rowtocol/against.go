@@ -28,7 +28,7 @@ func (a *app) verifyAgainst(ctx context.Context, f *verifyFlags, l *dataset.List
 		names[i] = file.Name
 	}
 	inputs := a.matchInputs(l, names)
-	d, err := dataset.Open(ctx, l.Store, l.Path, dataset.Options{})
+	d, err := dataset.Open(ctx, l.Store, l.Path, dataset.Options{Formats: formats})
 	if err != nil {
 		return columnsDiffer(err)
 	}

@@ -44,7 +44,7 @@ func (a *app) openInput(ctx context.Context, f *catFlags, names []string) (*catI
 	for _, name := range names {
 		at, err := a.resolve(name)
 		if err == nil {
-			err = c.add(ctx, at, dataset.Options{Partial: f.partial})
+			err = c.add(ctx, at, dataset.Options{Formats: formats, Partial: f.partial})
 		}
 		if err != nil {
 			return nil, err

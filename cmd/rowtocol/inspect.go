@@ -14,7 +14,6 @@ import (
 	"github.com/rowtocol/rowtocol/dataset"
 	"github.com/rowtocol/rowtocol/inspect"
 	"github.com/rowtocol/rowtocol/store"
-	"github.com/rowtocol/rowtocol/trevni"
 )
 
 const inspectLong = `Show the header of a column file and a table of its columns; of a directory, the
@@ -68,11 +67,12 @@ func (a *app) dump(ctx context.Context, l *dataset.Listing) error {
 	if a.json {
 		return usagef("--bytes has no --json form")
 	}
-	f, in, err := dataset.OpenFile(ctx, l.Store, l.Path)
+	f, err := l.Open(ctx, &l.Parts[0])
 	if err != nil {
 		return err
 	}
-	return errors.Join(f.Dump(a.out), in.Close())
+	defer f.Close()
+	return f.Dump(a.out)
 }
 
 // inspected is the result of inspect in the final JSON object.
@@ -177,14 +177,14 @@ func (a *app) printInspected(r *inspected) {
 	if r.Files != 1 {
 		a.printf(" in %d files", r.Files)
 	}
-	a.printf(", Trevni version %d\n", r.Version)
+	a.printf(", %s version %d\n", r.Format, r.Version)
 	if r.HTML != "" {
 		a.printf("  drawn in %s\n", r.HTML)
 		return
 	}
 	for _, m := range r.Metadata {
 		value := printable(m.Value)
-		if m.Key == trevni.SchemaKey {
+		if m.Schema() {
 			value = fmt.Sprintf("%d bytes (rowtocol schema prints it)", len(m.Value))
 		}
 		a.printf("  %s = %s\n", printable(m.Key), shorten(value, 100))

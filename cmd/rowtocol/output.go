@@ -10,8 +10,8 @@ import (
 	"os/signal"
 	"syscall"
 
+	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/store"
-	"github.com/rowtocol/rowtocol/trevni"
 )
 
 // errReaderGone is the error of a write to a pipe that nobody reads any more.
@@ -135,8 +135,9 @@ func checkFree(ctx context.Context, at store.Location, replace bool) error {
 		return fmt.Errorf("--output: %w", err)
 	}
 	defer func() { _ = old.Close() }() // only read
+	head := make([]byte, format.HeadSize)
 	//guard: an input named by mistake would be overwritten
-	if _, err := trevni.Open(old, old.Size(), at.Path); err == nil {
+	if n, _ := old.ReadAt(head, 0); formats.OfFile(head[:n]) != nil {
 		return fmt.Errorf("--output: %s is a column file, and is not replaced: %w", at.Path, store.ErrExist)
 	}
 	return nil

@@ -10,13 +10,12 @@ import (
 
 	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/manifest"
-	"github.com/rowtocol/rowtocol/trevni"
 )
 
 // outputFlags are the flags that shape an output, as they were given.
 type outputFlags struct {
-	codecs, meta, values          []string
-	format, checksum, onDamage    string
+	given                         *pflag.FlagSet // for the formats' own
+	format, onDamage              string
 	recursive, schema             string
 	blockSize, rowGroup, maxBlock byteSize
 	maxLost                       int64
@@ -26,14 +25,17 @@ type outputFlags struct {
 var onDamageChoices = []string{"fail", "skip", "quarantine"}
 
 func (f *outputFlags) add(flags *pflag.FlagSet) {
-	f.rowGroup, f.maxBlock = 128<<20, 512<<20
-	flags.StringVar(&f.format, "format", "trevni", "`format` of the output")
-	flags.StringArrayVar(&f.codecs, "codec", nil, "codec, or PATH=codec for one column: null, deflate, snappy, bzip2, zstandard; repeatable (default snappy)")
-	flags.StringVar(&f.checksum, "checksum", trevni.ChecksumJava, "checksum of blocks: crc32 (as Java reads it), crc-32 or null")
+	f.given, f.rowGroup, f.maxBlock = flags, 128<<20, 512<<20
+	flags.StringVar(&f.format, "format", formats[0].Name(), "`format` of the output")
+	for name, c := range choices() {
+		if c.Repeatable {
+			flags.StringArray(name, nil, c.Usage)
+		} else {
+			flags.String(name, c.Default, c.Usage)
+		}
+	}
 	flags.Var(&f.blockSize, "block-size", "bytes of a column at which its block is closed (default 64KiB, less where --memory is too small for the columns)")
 	flags.Var(&f.rowGroup, "row-group-size", "ceiling of an output file")
-	flags.StringArrayVar(&f.values, "values", nil, "`column` to keep each block's first value of, so that readers can seek by value; repeatable")
-	flags.StringArrayVar(&f.meta, "meta", nil, "`KEY=VALUE` for the file metadata; repeatable")
 	flags.StringVar(&f.onDamage, "on-damage", "fail", "what damaged input does: fail, skip (go on after it) or quarantine (skip, and keep its bytes in DEST)")
 	flags.Int64Var(&f.maxLost, "max-lost-rows", -1, "stop when damage has cost more rows than this; -1 is no limit")
 	flags.Var(&f.maxBlock, "max-input-block", "largest decompressed input block, and row resolved to --schema")
@@ -44,28 +46,67 @@ func (f *outputFlags) add(flags *pflag.FlagSet) {
 
 // completeOutput offers the values of outputFlags to the shell.
 func completeOutput(cmd *cobra.Command) {
-	complete(cmd, "format", "trevni")
-	complete(cmd, "codec", trevniCodecs...)
-	complete(cmd, "checksum", trevni.ChecksumJava, trevni.ChecksumSpec, "null")
+	complete(cmd, "format", formats.Names()...)
+	for name, c := range choices() {
+		if len(c.Values) > 0 {
+			complete(cmd, name, c.Values...)
+		}
+	}
 	complete(cmd, "on-damage", onDamageChoices...)
 	complete(cmd, "recursive", "bytes")
 }
 
-// trevniCodecs are offered by shell completion; trevni.Options.Validate is
-// the judge.
-var trevniCodecs = []string{"null", "deflate", "snappy", "bzip2", "zstandard"}
+// choices are the options of all formats, by name. What one calls as another
+// does is described as the first does.
+func choices() map[string]format.Choice {
+	all := make(map[string]format.Choice)
+	for _, f := range slices.Backward(formats) {
+		for _, c := range f.Choices() {
+			all[c.Name] = c
+		}
+	}
+	return all
+}
+
+// formatOptions makes the format's document of its flags.
+func (f *outputFlags) formatOptions() (json.RawMessage, error) {
+	of, err := formats.Named(f.format)
+	if err != nil {
+		return nil, usagef("--format: %w", err)
+	}
+	known := make(map[string]bool)
+	for _, c := range of.Choices() {
+		known[c.Name] = true
+	}
+	chosen := make(map[string][]string)
+	for name := range choices() {
+		flag := f.given.Lookup(name)
+		switch {
+		case !flag.Changed:
+		case !known[name]:
+			return nil, usagef("--%s is no option of the format %s", name, f.format)
+		default:
+			chosen[name] = []string{flag.Value.String()}
+			if list, ok := flag.Value.(pflag.SliceValue); ok {
+				chosen[name] = list.GetSlice()
+			}
+		}
+	}
+	doc, err := of.Options(chosen)
+	if err != nil {
+		return nil, &usageError{err}
+	}
+	return doc, nil
+}
 
 // options checks the flags and makes the plan's options of them.
 func (f *outputFlags) options() (manifest.Options, error) {
-	t := trevni.Options{Codec: "snappy", ColumnCodecs: map[string]string{}, Checksum: f.checksum, Values: f.values}
 	o := manifest.Options{
 		Format: f.format, RowGroupSize: int64(f.rowGroup), BlockSize: int(f.blockSize),
 		OnDamage: f.onDamage, MaxInputBlock: int64(f.maxBlock),
 		MaxLostRows: max(f.maxLost, -1), RecursiveBytes: f.recursive == "bytes", Strict: f.strict,
 	}
 	switch {
-	case f.format != "trevni":
-		return o, usagef("--format: %q is not a format; trevni is", f.format)
 	case f.recursive != "" && f.recursive != "bytes":
 		return o, usagef("--recursive: %q is not a choice; bytes is", f.recursive)
 	case !slices.Contains(onDamageChoices, f.onDamage):
@@ -77,37 +118,7 @@ func (f *outputFlags) options() (manifest.Options, error) {
 	case f.blockSize > 1<<30:
 		return o, usagef("--block-size must be at most 1GiB")
 	}
-	for _, c := range f.codecs {
-		if i := strings.LastIndexByte(c, '='); i < 0 {
-			t.Codec = c
-		} else if i == 0 {
-			return o, usagef("--codec %q: the column before = is missing", c)
-		} else {
-			t.ColumnCodecs[c[:i]] = c[i+1:]
-		}
-	}
-	for _, m := range f.meta {
-		key, value, ok := strings.Cut(m, "=")
-		if !ok || key == "" {
-			return o, usagef("--meta %q is not of the form KEY=VALUE", m)
-		}
-		t.Meta = append(t.Meta, trevni.KeyValue{Key: key, Value: []byte(value)})
-	}
-	if err := t.Validate(nil); err != nil {
-		return o, &usageError{err}
-	}
 	var err error
-	o.FormatOptions, err = json.Marshal(t)
+	o.FormatOptions, err = f.formatOptions()
 	return o, err
-}
-
-func newFormat(o manifest.Options) (format.Format, error) {
-	if o.Format != "trevni" {
-		return nil, usagef("%q is not a format that this program writes", o.Format)
-	}
-	t, err := trevni.ParseOptions(o.FormatOptions)
-	if err != nil {
-		return nil, &usageError{err}
-	}
-	return trevni.NewFormat(t), nil
 }

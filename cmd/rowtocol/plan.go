@@ -16,7 +16,6 @@ import (
 	"github.com/rowtocol/rowtocol/plan"
 	"github.com/rowtocol/rowtocol/publish"
 	"github.com/rowtocol/rowtocol/store"
-	"github.com/rowtocol/rowtocol/trevni"
 )
 
 const planLong = `Look at the inputs and write down what is to be done, for "rowtocol task" and
@@ -207,9 +206,9 @@ func (a *app) printPlan(p *manifest.Plan, sizes []int64) {
 
 // formatText is the format of an output and its options, in words.
 func formatText(o manifest.Options) string {
-	t, err := trevni.ParseOptions(o.FormatOptions)
+	f, err := formats.Named(o.Format)
 	if err != nil {
 		return o.Format
 	}
-	return fmt.Sprintf("%s, codec %s, checksum %s", o.Format, t.Codec, t.Checksum)
+	return o.Format + ", " + f.Describe(o.FormatOptions)
 }

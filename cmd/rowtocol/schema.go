@@ -13,7 +13,7 @@ import (
 	"github.com/rowtocol/rowtocol/inspect"
 	"github.com/rowtocol/rowtocol/ocf"
 	"github.com/rowtocol/rowtocol/shred"
-	"github.com/rowtocol/rowtocol/trevni"
+	"github.com/rowtocol/rowtocol/store"
 )
 
 func (a *app) schemaCommand() *cobra.Command {
@@ -22,7 +22,7 @@ func (a *app) schemaCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "schema FILE",
 		Short: "Print the Avro schema of a file, or its columns",
-		Long:  "Print the Avro schema of an Avro or Trevni file.\n\nWith --shredded, print the columns that convert makes of it.",
+		Long:  "Print the Avro schema of an Avro file or a column file.\n\nWith --shredded, print the columns that convert makes of it.",
 		Example: `  rowtocol schema mail.avro
   rowtocol schema --shredded mail.avro
   rowtocol schema mail.columns/part-00000-0-*.trv`,
@@ -58,32 +58,40 @@ func (a *app) readSchema(ctx context.Context, location string) (text string, col
 	if err != nil {
 		return "", nil, err
 	}
-	in, err := at.Store.Open(ctx, at.Path)
+	text, err = avroSchema(ctx, at, location)
+	if err != nil || text != "" {
+		return text, nil, err
+	}
+	l, err := dataset.List(ctx, at.Store, at.Path, dataset.Options{Formats: formats})
 	if err != nil {
 		return "", nil, err
 	}
-	defer func() { _ = in.Close() }() // only read
-	if dataset.IsAvro(in) {
-		h, err := ocf.ReadHeader(in, in.Size(), location)
-		if err != nil {
-			return "", nil, err
-		}
-		return h.Schema, nil, nil
-	}
-	f, err := trevni.Open(in, in.Size(), location)
+	p, err := l.Open(ctx, &l.Parts[0])
 	if err != nil {
 		return "", nil, fmt.Errorf("%w (nor is it an Avro object container file)", err)
 	}
-	return f.Schema(), plain(f.Columns()), nil
+	defer p.Close()
+	for _, c := range p.Columns() {
+		cols = append(cols, c.Column)
+	}
+	return p.Schema(), cols, nil
 }
 
-// plain returns the columns without what is Trevni's own.
-func plain(cols []trevni.Column) []column.Column {
-	p := make([]column.Column, len(cols))
-	for i := range cols {
-		p[i] = cols[i].Column
+// avroSchema returns the schema of an Avro file, and nothing of other files.
+func avroSchema(ctx context.Context, at store.Location, name string) (string, error) {
+	in, err := at.Store.Open(ctx, at.Path)
+	if err != nil {
+		return "", err
 	}
-	return p
+	defer func() { _ = in.Close() }() // only read
+	if !dataset.IsAvro(in) {
+		return "", nil
+	}
+	h, err := ocf.ReadHeader(in, in.Size(), name)
+	if err != nil {
+		return "", err
+	}
+	return h.Schema, nil
 }
 
 func (a *app) printSchema(name, text string) error {

@@ -3,9 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
-	"hash/crc32"
-	"io"
 	"sync"
 	"sync/atomic"
 
@@ -178,57 +175,45 @@ func (f *fileCheck) sort(err error) {
 }
 
 func check(ctx context.Context, l *dataset.Listing, part *dataset.Part) (f fileCheck) {
-	in, err := l.Store.Open(ctx, part.Name)
+	for i := range part.Files {
+		size, err := checkStored(ctx, l.Store, &part.Files[i])
+		f.bytes += size
+		f.sort(l.Lost(ctx, part, err))
+	}
+	p, err := l.Open(ctx, part)
 	if err != nil {
 		f.sort(l.Lost(ctx, part, err))
 		return f
 	}
-	defer func() { _ = in.Close() }() // only read
-	f.bytes = in.Size()
-	if part.Entry != nil {
-		f.sort(l.Lost(ctx, part, checkStored(ctx, in, part)))
-	}
-	t, err := dataset.ReadHeader(in, part.Name)
-	if err != nil {
-		f.sort(l.Lost(ctx, part, err))
-		return f
-	}
-	f.rows = t.RowCount()
-	f.sort(l.Lost(ctx, part, t.Verify(ctx)))
-	f.unverified = t.Unverified()
+	defer p.Close()
+	f.rows = p.Rows()
+	f.sort(l.Lost(ctx, part, p.Verify(ctx)))
+	f.unverified = p.Unverified()
 	//guard: a manifest that contradicts its files would pass
-	if part.Entry != nil && f.rows != part.Rows {
-		f.sort(damage.New(damage.Count, part.Name, 4, "the file has %d rows, _SUCCESS says %d", f.rows, part.Rows))
+	if part.Rows >= 0 && f.rows != part.Rows {
+		f.sort(damage.New(damage.Count, part.Name, -1, "the file has %d rows, _SUCCESS says %d", f.rows, part.Rows))
 	}
 	return f
 }
 
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
-
-// checkStored compares a file's stored bytes with what the manifest says.
-func checkStored(ctx context.Context, in store.File, part *dataset.Part) error {
+// checkStored compares a file's stored bytes with what the manifest says, if it
+// says anything.
+func checkStored(ctx context.Context, st store.Store, f *dataset.File) (size int64, err error) {
+	if f.Entry == nil {
+		return f.Bytes, nil
+	}
+	size, crc, err := store.Sum(ctx, st, f.Name)
+	switch {
+	case err != nil:
+		return 0, err
 	//guard: a file that was cut behind its columns would pass
-	if in.Size() != part.Bytes {
-		return damage.New(damage.Size, part.Name, min(in.Size(), part.Bytes), "the file has %d bytes, _SUCCESS says %d", in.Size(), part.Bytes)
-	}
-	sum := crc32.New(castagnoli)
-	buf := make([]byte, 1<<20)
-	for off := int64(0); off < in.Size(); {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		n, err := in.ReadAt(buf[:min(int64(len(buf)), in.Size()-off)], off)
-		if err != nil && (!errors.Is(err, io.EOF) || n == 0) {
-			return fmt.Errorf("%s: %w", part.Name, err)
-		}
-		_, _ = sum.Write(buf[:n]) // a hash does not fail
-		off += int64(n)
-	}
+	case size != f.Bytes:
+		return size, damage.New(damage.Size, f.Name, min(size, f.Bytes), "the file has %d bytes, _SUCCESS says %d", size, f.Bytes)
 	//guard: a file that was replaced by a sound one would pass
-	if got := sum.Sum32(); got != part.Entry.CRC32C {
-		return damage.New(damage.Checksum, part.Name, -1, "the stored bytes have the CRC-32C %08x, _SUCCESS says %08x", got, part.Entry.CRC32C)
+	case crc != f.Entry.CRC32C:
+		return size, damage.New(damage.Checksum, f.Name, -1, "the stored bytes have the CRC-32C %08x, _SUCCESS says %08x", crc, f.Entry.CRC32C)
 	}
-	return nil
+	return size, nil
 }
 
 // strays finds column files in the directories that no manifest lists: Hadoop's
@@ -246,7 +231,7 @@ func strays(ctx context.Context, l *dataset.Listing) ([]error, error) {
 		}
 		for _, info := range infos {
 			//guard: rows of a file that is not listed would be read twice
-			if !info.Dir && !store.Hidden(info.Name) && !known[info.Path] {
+			if part := !info.Dir || formats.OfName(info.Name) != nil; part && !store.Hidden(info.Name) && !known[info.Path] {
 				found = append(found, damage.New(damage.Trailing, info.Path, -1, "the file is not one that _SUCCESS lists"))
 			}
 		}

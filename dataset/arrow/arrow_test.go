@@ -33,16 +33,16 @@ import (
 	"github.com/rowtocol/rowtocol/trevni"
 )
 
+var formats = format.Registry{trevni.Format}
+
 // request asks for an output in parts of a few KiB.
 func request(input, dest, temp string) job.Request {
 	return job.Request{
 		Inputs: []string{input}, Dest: dest,
-		Output: manifest.Options{Format: "trevni", RowGroupSize: 16 << 10, MaxLostRows: -1},
+		Output: manifest.Options{Format: "trevni", FormatOptions: []byte(`{"codec":"null","checksum":"null"}`), RowGroupSize: 16 << 10, MaxLostRows: -1},
 		Options: job.Options{
 			Workers: 1, TempDir: temp,
-			NewFormat: func(manifest.Options) (format.Format, error) {
-				return trevni.NewFormat(trevni.Options{Codec: "null", Checksum: "null"}), nil
-			},
+			Formats: formats,
 		},
 	}
 }
@@ -71,7 +71,7 @@ func convert(t testing.TB, schema string, rows [][]byte) *dataset.Dataset {
 	if _, err := job.Convert(t.Context(), r); err != nil {
 		t.Fatal(err)
 	}
-	d, err := dataset.Open(t.Context(), store.Local(), r.Dest, dataset.Options{})
+	d, err := dataset.Open(t.Context(), store.Local(), r.Dest, dataset.Options{Formats: formats})
 	if err != nil {
 		t.Fatal(err)
 	}

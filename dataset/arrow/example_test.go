@@ -14,9 +14,11 @@ import (
 
 	"github.com/rowtocol/rowtocol/dataset"
 	"github.com/rowtocol/rowtocol/dataset/arrow"
+	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/internal/mailgen"
 	"github.com/rowtocol/rowtocol/job"
 	"github.com/rowtocol/rowtocol/store"
+	"github.com/rowtocol/rowtocol/trevni"
 )
 
 // mailColumns converts a few messages and returns where their columns are.
@@ -48,7 +50,7 @@ func Example() {
 	dir := mailColumns(base)
 
 	ctx := context.Background()
-	d, err := dataset.Open(ctx, store.Local(), dir, dataset.Options{})
+	d, err := dataset.Open(ctx, store.Local(), dir, dataset.Options{Formats: format.Registry{trevni.Format}})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -70,13 +70,8 @@ func (s *scene) request(t *testing.T, st store.Store, name string) job.Request {
 		Output: manifest.Options{
 			Format: "trevni", FormatOptions: json.RawMessage(`{"codec":"null","checksum":"crc32"}`), RowGroupSize: 16 << 10, MaxLostRows: -1,
 		},
-		Options: job.Options{Workers: 1, Overwrite: s.overwrite, TempDir: t.TempDir(), NewFormat: newFormat, Resolve: storetest.On(st)},
+		Options: job.Options{Workers: 1, Overwrite: s.overwrite, TempDir: t.TempDir(), Formats: format.Registry{trevni.Format}, Resolve: storetest.On(st)},
 	}
-}
-
-func newFormat(o manifest.Options) (format.Format, error) {
-	t, err := trevni.ParseOptions(o.FormatOptions)
-	return trevni.NewFormat(t), err
 }
 
 // converted runs a job without disturbance and returns its output.

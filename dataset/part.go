@@ -1,0 +1,191 @@
+package dataset
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"path"
+
+	"github.com/rowtocol/rowtocol/column"
+	"github.com/rowtocol/rowtocol/damage"
+	"github.com/rowtocol/rowtocol/format"
+	"github.com/rowtocol/rowtocol/manifest"
+	"github.com/rowtocol/rowtocol/shred"
+	"github.com/rowtocol/rowtocol/store"
+)
+
+// Part is one row group: a file, or the files of a directory.
+type Part struct {
+	Name  string // path of the file or the directory
+	Rows  int64  // -1 where only the files know
+	Bytes int64  // of all files
+	Files []File
+
+	format format.Format // nil where only the file knows
+	run    int           // index in Listing.Runs of the one that lists it
+}
+
+// File is a file of a part.
+type File struct {
+	Name  string // its path
+	Bytes int64
+	Entry *manifest.File // what _SUCCESS says of it; nil where there is none
+}
+
+// OpenPart is a part that can be read. The caller closes it.
+type OpenPart struct {
+	format.Part
+	// Format is that of the files.
+	Format format.Format
+	name   string
+	files  []*source
+}
+
+// Open opens the files of a part, and reads what they say of themselves.
+func (l *Listing) Open(ctx context.Context, p *Part) (*OpenPart, error) {
+	return l.open(ctx, p, new(Stats), 0)
+}
+
+func (l *Listing) open(ctx context.Context, p *Part, read *Stats, maxBlock int64) (_ *OpenPart, err error) {
+	o := &OpenPart{Format: p.format, name: p.Name}
+	defer func() {
+		if err != nil {
+			o.Close()
+		}
+	}()
+	files := make([]format.File, len(p.Files))
+	for i := range p.Files {
+		f := &p.Files[i]
+		stored, err := l.Store.Open(ctx, f.Name)
+		if err != nil {
+			return nil, l.Lost(ctx, p, err)
+		}
+		s := &source{File: stored, read: read, lost: func(err error) error { return l.Lost(ctx, p, err) }}
+		o.files, files[i] = append(o.files, s), s
+		//guard: a file that was cut or replaced would be read
+		if size := stored.Size(); size != f.Bytes {
+			return nil, damage.New(damage.Size, f.Name, min(size, f.Bytes), "the file has %d bytes, expected %d", size, f.Bytes)
+		}
+	}
+	if o.Format == nil {
+		if o.Format, err = recognize(l.Formats, files[0]); err != nil {
+			return nil, err
+		}
+	}
+	o.Part, err = o.Format.Open(files, format.OpenOptions{MaxBlock: maxBlock})
+	return o, err
+}
+
+// Close ends the use of the part.
+func (o *OpenPart) Close() {
+	for _, f := range o.files {
+		_ = f.Close() // only read
+	}
+}
+
+// recognize finds out which format a file is of.
+func recognize(formats format.Registry, f format.File) (format.Format, error) {
+	head := make([]byte, min(f.Size(), format.HeadSize))
+	if n, err := f.ReadAt(head, 0); n < len(head) {
+		return nil, fmt.Errorf("%s: %w", f.Name(), err)
+	}
+	if of := formats.OfFile(head); of != nil {
+		return of, nil
+	}
+	err := damage.New(damage.Magic, f.Name(), 0, "the file begins with % x, as no column file does", head[:min(len(head), 4)])
+	if isAvro(head) {
+		return nil, fmt.Errorf("%w (this is an Avro object container file: convert it first)", err)
+	}
+	return nil, err
+}
+
+// IsAvro says whether a file begins as Avro object container files do.
+func IsAvro(in io.ReaderAt) bool {
+	var magic [4]byte
+	n, _ := in.ReadAt(magic[:], 0) // a file too short or unreadable is no Avro file
+	return isAvro(magic[:n])
+}
+
+func isAvro(head []byte) bool { return len(head) >= 4 && string(head[:4]) == "Obj\x01" }
+
+// mapPart finds how the schema in a part became its columns. Whether a
+// recursive part was kept as bytes shows in the columns alone.
+func mapPart(p *OpenPart) (*shred.Mapping, error) {
+	if p.Schema() == "" {
+		return nil, damage.New(damage.Schema, p.name, -1, "the file has no Avro schema, so its columns cannot become rows")
+	}
+	schema, err := shred.ParseSchema(p.Schema())
+	if err != nil {
+		return nil, in(p.name, err)
+	}
+	m, err := shred.Map(schema, shred.Options{})
+	if err != nil {
+		if m, err = shred.Map(schema, shred.Options{RecursiveBytes: true}); err != nil {
+			return nil, in(p.name, err)
+		}
+	}
+	return m, checkColumns(p, m)
+}
+
+// checkColumns compares a part's columns with those that the schema makes.
+func checkColumns(p *OpenPart, m *shred.Mapping) error {
+	cols := p.Columns()
+	//guard: columns would be taken for fields that they are not
+	if len(cols) != len(m.Columns) {
+		return damage.New(damage.Schema, p.name, -1, "the schema makes %d columns, the file has %d", len(m.Columns), len(cols))
+	}
+	for i := range cols {
+		//guard: columns would be taken for fields that they are not
+		if want := m.Columns[i]; !sameColumn(cols[i].Column, want) {
+			return damage.New(damage.Schema, p.name, -1, "the schema makes column %d %q, the file has %q", i, want.Name, cols[i].Name)
+		}
+	}
+	return nil
+}
+
+// sameColumn compares columns but for what files do not say: which arrays are
+// branches of unions.
+func sameColumn(a, b column.Column) bool {
+	a.Optional = b.Optional
+	return a == b
+}
+
+// in names the file that an error is about, if it does not.
+func in(name string, err error) error {
+	if damage.SetFile(err, name) {
+		return err
+	}
+	return fmt.Errorf("%s: %w", name, err)
+}
+
+// partFiles are the files of a directory that is a part.
+func partFiles(ctx context.Context, st store.Store, dir string) (files []File, bytes int64, err error) {
+	infos, err := st.List(ctx, dir)
+	if err != nil {
+		return nil, 0, err
+	}
+	for _, i := range infos {
+		if !i.Dir {
+			files, bytes = append(files, File{Name: i.Path, Bytes: i.Size}), bytes+i.Size
+		}
+	}
+	if len(files) == 0 {
+		return nil, 0, damage.New(damage.Header, dir, -1, "the directory of a part is empty")
+	}
+	return files, bytes, nil
+}
+
+// newPart returns the part that _SUCCESS describes.
+func newPart(dir string, p *manifest.Part, of format.Format, run int) Part {
+	part := Part{Rows: p.Rows, format: of, run: run}
+	for i := range p.Files {
+		f := &p.Files[i]
+		part.Files = append(part.Files, File{Name: path.Join(dir, f.Name), Bytes: f.Bytes, Entry: f})
+		part.Bytes += f.Bytes
+	}
+	part.Name = part.Files[0].Name
+	if p.Files[0].Name != path.Base(p.Files[0].Name) {
+		part.Name = path.Dir(part.Name)
+	}
+	return part
+}

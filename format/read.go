@@ -1,0 +1,106 @@
+package format
+
+import (
+	"context"
+	"io"
+
+	"github.com/rowtocol/rowtocol/column"
+)
+
+// DefaultMaxBlock is the default of OpenOptions.MaxBlock, in bytes.
+const DefaultMaxBlock = 512 << 20
+
+// OpenOptions say how a part is read.
+type OpenOptions struct {
+	// MaxBlock is the size in bytes of the largest uncompressed block that is
+	// decoded; a file that claims more is reported as damage.Unsupported. 0 is
+	// DefaultMaxBlock.
+	MaxBlock int64
+}
+
+// File is a file of a part as the format reads it. ReadAt is for what says
+// where the blocks are.
+type File interface {
+	io.ReaderAt
+	// Name is the file's path, for messages; its last element is the one that
+	// Output.Name says, if the part is a directory.
+	Name() string
+	// Size is the file's length in bytes.
+	Size() int64
+	// ReadBlock is ReadAt for a stored block of a column, whose blocks follow
+	// each other up to the offset end.
+	ReadBlock(p []byte, col int, off, end int64) (int, error)
+}
+
+// Part is an open row group. It may be used concurrently; each of its cursors
+// belongs to one goroutine. Errors of its methods are *damage.Error, or wrap what
+// reading reported. What it returns must not be changed.
+type Part interface {
+	// Version is that of the format.
+	Version() int
+	// Rows is the number of rows.
+	Rows() int64
+	// Schema is the Avro schema of the rows as JSON, empty if the part has none.
+	Schema() string
+	// Metadata is what else the part says of itself.
+	Metadata() []Metadata
+	// Columns are the columns, in the order of the schema.
+	Columns() []Column
+	// Blocks are the blocks of a column, in the order of their rows.
+	Blocks(col int) ([]Block, error)
+	// Cursor returns a cursor before the first row of a column.
+	Cursor(col int) (Cursor, error)
+	// Verify decodes the whole part and checks it. It returns the damage that it
+	// finds joined, and ends at what is none, such as the end of ctx.
+	Verify(ctx context.Context) error
+	// Unverified reports whether a block was accepted so far that has no valid
+	// checksum.
+	Unverified() bool
+	// Dump writes every byte of the part with its meaning. An error of w ends it.
+	Dump(w io.Writer) error
+}
+
+// Metadata is a pair of a key and what stands for it.
+type Metadata struct {
+	Key    string
+	Value  []byte
+	Binary bool // the value is no text
+	Schema bool // the value is Part.Schema
+}
+
+// Column is a column of a part.
+type Column struct {
+	column.Column
+	Codec    string
+	Checksum string
+	Indexed  bool // the part keeps a value of each block
+}
+
+// Block is a block of a column.
+type Block struct {
+	FirstRow   int64 // row number of the first row
+	Rows       int64
+	RawSize    int64 // bytes before the codec
+	StoredSize int64 // bytes in the file, but for a checksum
+	// Min and Max are encoded values that are not greater, and not less, than
+	// all of the block's; nil where that is not known.
+	Min, Max []byte
+}
+
+// Cursor reads the values of one column in order. After an error it fails until
+// it seeks.
+type Cursor interface {
+	// SeekRow moves before the first value of a row: in an array column before
+	// the row's length, in a child column before the first of the row's items.
+	SeekRow(row int64) error
+	// Skip passes over the next n of what Read reads, and returns how many items
+	// that gives the column's children.
+	Skip(n int64) (items int64, err error)
+	// Read appends at most n, and at least one unless n is 0, of what the column
+	// stores per row, or per item of its parent: for an array column lengths and
+	// their values, else values. read is how many it appended, and items how many
+	// items that gives the column's children: the sum of the lengths, or read. It
+	// stops where a block ends, and may stop before. io.EOF says that the column
+	// has no more. column.ErrFull says that one more would not fit the vector.
+	Read(v *column.Vector, n int) (read, items int, err error)
+}

@@ -1,0 +1,145 @@
+package shred
+
+import (
+	"encoding/binary"
+	"io"
+	"math"
+
+	"github.com/rowtocol/rowtocol/column"
+)
+
+// Values reads the values of one column in order.
+type Values interface {
+	// Read appends at most n, and at least one unless n is 0, of what the
+	// column stores per row, or per item of its parent; read is how many it
+	// appended, and items how many items that gives the column's children.
+	// io.EOF says that the column has no more.
+	Read(v *column.Vector, n int) (read, items int, err error)
+}
+
+// feedSize is the most rows, or items, that a feed reads at a time: vectors of
+// as many are to stay in a processor's cache.
+const feedSize = 512
+
+// feed hands out the values of a column one by one, of vectors that it reads.
+type feed struct {
+	in       Values
+	typ      column.Type
+	array    bool
+	index    int     // of the column
+	children []*feed // to which its items are due
+	due      int64   // lengths or values that are to be read
+	v        column.Vector
+	length   int // next of v.Lengths
+	value    int // next value of v
+}
+
+// start forgets what was read.
+func (f *feed) start(due int64) {
+	f.v.Reset()
+	f.length, f.value, f.due = 0, 0, due
+}
+
+// fill reads more of the column.
+func (f *feed) fill() error {
+	if f.due == 0 {
+		return io.EOF
+	}
+	f.v.Reset()
+	f.length, f.value = 0, 0
+	read, items, err := f.in.Read(&f.v, int(min(f.due, feedSize)))
+	if err != nil {
+		return err
+	}
+	f.due -= int64(read)
+	for _, c := range f.children {
+		c.due += int64(items)
+	}
+	return nil
+}
+
+// next returns the next length of an array column.
+func (f *feed) next() (int, error) {
+	if f.length == len(f.v.Lengths) {
+		if err := f.fill(); err != nil {
+			return 0, err
+		}
+	}
+	n := f.v.Lengths[f.length]
+	f.length++
+	return int(n), nil
+}
+
+// ready makes sure that there is a next value. Those of an array column came
+// with their lengths.
+func (f *feed) ready() error {
+	if f.value == f.v.Values {
+		return f.fill()
+	}
+	return nil
+}
+
+// append appends the Avro bytes of the next n values, which are there.
+func (f *feed) append(dst []byte, n int) []byte {
+	if n == 0 {
+		return dst // a vector without values has no offsets
+	}
+	from, to := f.value, f.value+n
+	f.value = to
+	switch f.typ {
+	case column.Null:
+	case column.Boolean:
+		for _, b := range f.v.Bools[from:to] {
+			dst = append(dst, bit(b))
+		}
+	case column.Int:
+		for _, x := range f.v.Ints[from:to] {
+			dst = appendVarint(dst, int64(x))
+		}
+	case column.Long:
+		for _, x := range f.v.Longs[from:to] {
+			dst = appendVarint(dst, x)
+		}
+	case column.Float:
+		for _, x := range f.v.Floats[from:to] {
+			dst = binary.LittleEndian.AppendUint32(dst, math.Float32bits(x))
+		}
+	case column.Double:
+		for _, x := range f.v.Doubles[from:to] {
+			dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(x))
+		}
+	default:
+		start := f.v.Offsets[from]
+		for _, end := range f.v.Offsets[from+1 : to+1] {
+			dst = appendVarint(dst, int64(end-start))
+			dst = append(dst, f.v.Data[start:end]...)
+			start = end
+		}
+	}
+	return dst
+}
+
+func bit(b bool) byte {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// appendVarint is binary.AppendVarint, inlined for values of one byte.
+func appendVarint(dst []byte, v int64) []byte {
+	if u := uint64(v<<1) ^ uint64(v>>63); u < 0x80 {
+		return append(dst, byte(u))
+	}
+	return binary.AppendVarint(dst, v)
+}
+
+// bytes returns the next value of a column of bytes. It is valid until the next
+// is read.
+func (f *feed) bytes() ([]byte, error) {
+	if err := f.ready(); err != nil {
+		return nil, err
+	}
+	f.value++
+	return f.v.Data[f.v.Offsets[f.value-1]:f.v.Offsets[f.value]], nil
+}

@@ -1,0 +1,243 @@
+package trevni
+
+import (
+	"encoding/binary"
+	"fmt"
+	"hash/crc32"
+	"slices"
+
+	"github.com/rowtocol/rowtocol/column"
+	"github.com/rowtocol/rowtocol/format"
+)
+
+// rowGroup collects the block tables of a file in the making.
+type rowGroup struct {
+	columns []columnState
+	header  []byte // with zeros where Finish puts rows, starts and the CRC
+	crcAt   int
+	size    int64
+	// free holds jobs that have ended. Begin and End may use it while encodes
+	// run elsewhere, never each other.
+	free []*encodeJob
+}
+
+// columnState is what is known of one column so far.
+type columnState struct {
+	typ      column.Type
+	values   bool
+	encoder  encoder
+	checksum string
+	table    []byte // block count, descriptors
+	flagAt   int    // with values: where the header says whether they ascend
+	sorted   bool   // they do in the blocks ended
+	last     []byte // the last value of the blocks ended
+	blocks   uint32
+	begun    int64 // rows in blocks begun
+	rows     int64 // rows in blocks ended
+	stored   int64 // bytes of blocks ended
+}
+
+func newRowGroup(o Options, schema string, cols []column.Column) (*rowGroup, error) {
+	if err := o.Validate(cols); err != nil {
+		return nil, err
+	}
+	g := &rowGroup{columns: make([]columnState, len(cols))}
+	described := make([]Column, len(cols))
+	for i := range cols {
+		d := &described[i]
+		d.Column = cols[i]
+		d.Codec, d.Checksum = o.codec(cols[i].Name), o.checksum()
+		d.Values = slices.Contains(o.Values, cols[i].Name)
+		parent := ""
+		if p := cols[i].Parent; p >= 0 {
+			parent = cols[p].Name
+		}
+		d.Meta = columnMeta(d, parent)
+		g.columns[i] = columnState{
+			typ: cols[i].Type, values: d.Values, encoder: encoderOf(d.Codec), checksum: d.Checksum,
+			table: make([]byte, 4), sorted: true,
+		}
+	}
+	var ends []int
+	g.header, g.crcAt, ends = appendHeader(nil, fileMeta(&o, schema), described)
+	for i, end := range ends {
+		g.columns[i].flagAt = end - 1
+	}
+	g.size = int64(len(g.header) + 4*len(cols))
+	return g, nil
+}
+
+// fileMeta is the file metadata but for the CRC.
+func fileMeta(o *Options, schema string) Metadata {
+	m := make(Metadata, 0, len(o.Meta)+4)
+	if schema != "" {
+		m = append(m, KeyValue{SchemaKey, []byte(schema)})
+	}
+	m = append(m, KeyValue{keyCodec, []byte(o.fileCodec())}, KeyValue{keyChecksum, []byte(o.checksum())})
+	return append(m, o.Meta...)
+}
+
+// encodeJob is one block on its way.
+type encodeJob struct {
+	encoder  encoder
+	checksum string
+	block    *column.Block
+	raw      int
+	rows     int64
+	col      int
+	typ      column.Type
+	values   bool
+	// With values: the block's first and last one, and whether all of it
+	// ascends. The last is only known of a block that does.
+	first, last []byte
+	sorted      bool
+}
+
+// Encode appends the compressed block and its checksum.
+func (j *encodeJob) Encode(dst []byte) ([]byte, error) {
+	if j.values {
+		if err := j.index(); err != nil {
+			return dst, fmt.Errorf("trevni: column %d: %w", j.col, err)
+		}
+	}
+	dst, err := j.encoder.encode(dst, j.block.Data)
+	if err != nil {
+		return dst, err
+	}
+	return appendChecksum(dst, j.checksum, j.block.Data), nil
+}
+
+func (g *rowGroup) Begin(col int, block *column.Block) (format.EncodeJob, error) {
+	c := &g.columns[col]
+	//guard: a column's blocks could be out of order or leave out rows
+	if block.Rows <= 0 || block.Rows > maxRows || block.FirstRow != c.begun {
+		return nil, fmt.Errorf("trevni: column %d: a block of %d rows from row %d, expected row %d and at most %d rows",
+			col, block.Rows, block.FirstRow, c.begun, maxRows)
+	}
+	//guard: a block's size would not fit its descriptor
+	if len(block.Data) > maxRaw {
+		return nil, fmt.Errorf("trevni: column %d: a block of %d bytes exceeds %d", col, len(block.Data), maxRaw)
+	}
+	j := g.job()
+	j.first, j.last = j.first[:0], j.last[:0]
+	j.encoder, j.checksum = c.encoder, c.checksum
+	j.block, j.raw, j.rows = block, len(block.Data), block.Rows
+	j.col, j.typ, j.values = col, c.typ, c.values
+	c.begun += block.Rows
+	return j, nil
+}
+
+// index looks at the block's values up to the first that is less than the one
+// before it. It is most of what an index costs, and so belongs to the job;
+// only how a block goes on from the last one needs their order.
+func (j *encodeJob) index() error {
+	rest := j.block.Data
+	n, err := column.ValueSize(j.typ, rest)
+	if err != nil {
+		return fmt.Errorf("first value: %w", err)
+	}
+	j.first = append(j.first, rest[:n]...)
+	last := rest[:n]
+	j.sorted = true
+	for rest = rest[n:]; len(rest) > 0 && j.sorted; rest = rest[n:] {
+		if n, err = column.ValueSize(j.typ, rest); err != nil {
+			return err
+		}
+		j.sorted = compareValues(j.typ, last, rest[:n]) <= 0
+		last = rest[:n]
+	}
+	j.last = append(j.last, last...)
+	return nil
+}
+
+// job takes a job from the free list.
+func (g *rowGroup) job() *encodeJob {
+	if n := len(g.free); n > 0 {
+		j := g.free[n-1]
+		g.free = g.free[:n-1]
+		return j
+	}
+	return new(encodeJob)
+}
+
+func (g *rowGroup) End(col int, job format.EncodeJob, stored int) error {
+	c := &g.columns[col]
+	j, ok := job.(*encodeJob)
+	size := stored - checksumSize(c.checksum)
+	//guard: a block's size would not fit its table
+	if !ok || size < 0 || size > maxRaw {
+		return fmt.Errorf("trevni: column %d: a block of %d stored bytes", col, stored)
+	}
+	n := len(c.table)
+	c.table = binary.LittleEndian.AppendUint32(c.table, uint32(j.rows))
+	c.table = binary.LittleEndian.AppendUint32(c.table, uint32(j.raw))
+	c.table = binary.LittleEndian.AppendUint32(c.table, uint32(size))
+	c.table = append(c.table, j.first...)
+	if c.values {
+		c.sorted = c.sorted && j.sorted && (c.blocks == 0 || compareValues(c.typ, c.last, j.first) <= 0)
+		c.last, j.last = j.last, c.last
+	}
+	c.blocks++
+	c.rows += j.rows
+	c.stored += int64(stored)
+	g.size += int64(len(c.table)-n) + int64(stored)
+	j.block = nil
+	g.free = append(g.free, j)
+	return nil
+}
+
+func (g *rowGroup) Size() int64 { return g.size }
+
+func (g *rowGroup) Bound(col int, data, _ int) int64 {
+	c := &g.columns[col]
+	n := int64(descriptorSize + c.encoder.bound(data) + checksumSize(c.checksum))
+	if c.values {
+		n += int64(data)
+	}
+	return n
+}
+
+func (g *rowGroup) Finish(rows int64) ([]format.Output, error) {
+	for i := range g.columns {
+		//guard: a file could be finished of which a column lacks rows
+		if c := &g.columns[i]; c.rows != rows || c.begun != rows {
+			return nil, fmt.Errorf("trevni: column %d has %d of %d rows", i, c.rows, rows)
+		}
+	}
+	head := slices.Clone(g.header)
+	binary.LittleEndian.PutUint64(head[4:], uint64(rows))
+	at, starts := int64(len(head)), head[len(head)-8*len(g.columns):]
+	for i := range g.columns {
+		c := &g.columns[i]
+		if c.values && c.sorted {
+			head[c.flagAt] = 1
+		}
+		binary.LittleEndian.PutUint64(starts[8*i:], uint64(at))
+		at += int64(len(c.table)) + c.stored
+		binary.LittleEndian.PutUint32(c.table, c.blocks)
+	}
+	crc := crc32.Checksum(head, castagnoli)
+	for i := range g.columns {
+		crc = crc32.Update(crc, castagnoli, g.columns[i].table)
+	}
+	binary.LittleEndian.PutUint32(head[g.crcAt:], crc)
+	return []format.Output{{Role: "data", Size: at, Pieces: g.pieces(head)}}, nil
+}
+
+// pieces puts neighbouring literals together.
+func (g *rowGroup) pieces(head []byte) []format.Piece {
+	pieces := make([]format.Piece, 0, 2*len(g.columns)+1)
+	literal := head
+	for i := range g.columns {
+		c := &g.columns[i]
+		literal = append(literal, c.table...)
+		if c.stored > 0 {
+			pieces = append(pieces, format.Literal(literal), format.Spilled(i, 0, c.stored))
+			literal = nil
+		}
+	}
+	if len(literal) > 0 {
+		pieces = append(pieces, format.Literal(literal))
+	}
+	return pieces
+}
