@@ -195,29 +195,56 @@ func (v *Vector) appendFixed(t Type, b []byte, n int) (done, used int) {
 	return n, n * size
 }
 
+// short is the length up to which strings are copied as a whole array, together
+// with what follows them: that takes no call, and what follows is overwritten.
+const short = 16
+
 // appendSized appends up to n strings.
 func (v *Vector) appendSized(b []byte, n int) (done, used int, err error) {
 	if len(v.Offsets) == 0 {
 		v.Offsets = append(v.Offsets, 0)
 	}
-	v.Offsets = slices.Grow(v.Offsets, min(n, len(b)))
+	offsets, data := slices.Grow(v.Offsets, min(n, len(b))), v.Data
 	for done < n && used < len(b) {
-		size := quickSize(Bytes, b[used:])
-		if size == 0 {
-			if size, err = ValueSize(Bytes, b[used:]); err != nil {
-				return done, used, err
+		head, size := quickLength(b[used:])
+		if head == 0 || size > len(b)-used-head {
+			whole, failed := ValueSize(Bytes, b[used:])
+			if err = failed; err != nil {
+				break
 			}
+			size = len(Sized(b[used : used+whole]))
+			head = whole - size
 		}
 		//guard: offsets of strings would not fit 32 bits
-		if len(v.Data)+size > maxVectorBytes {
-			return done, used, ErrFull
+		if len(data)+size > maxVectorBytes {
+			err = ErrFull
+			break
 		}
-		v.Data = append(v.Data, Sized(b[used:used+size])...)
-		v.Offsets = append(v.Offsets, int32(len(v.Data)))
-		used += size
+		from := used + head
+		if size <= short && from+short <= len(b) && len(data)+short <= cap(data) {
+			*(*[short]byte)(data[len(data) : len(data)+short]) = *(*[short]byte)(b[from:])
+			data = data[:len(data)+size]
+		} else {
+			data = append(data, b[from:from+size]...)
+		}
+		offsets = append(offsets, int32(len(data)))
+		used = from + size
 		done++
 	}
-	return done, used, nil
+	v.Offsets, v.Data = offsets, data
+	return done, used, err
+}
+
+// quickLength reads the length of a string in up to two bytes; head is 0 for
+// others, and for what is wrong.
+func quickLength(b []byte) (head, size int) {
+	switch { // an odd length is negative
+	case b[0] < 0x80 && b[0]&1 == 0:
+		return 1, int(b[0] >> 1)
+	case len(b) > 1 && b[1] < 0x80 && b[0]&1 == 0:
+		return 2, int(b[0]&0x7f)>>1 + int(b[1])<<6
+	}
+	return 0, 0
 }
 
 // appendVarints appends up to n ints or longs; slow reads what quickVarint does not.
