@@ -72,7 +72,7 @@ func (a *Assembler) run(dst []byte, joints []joint) ([]byte, error) {
 		switch j.code {
 		case joinValue:
 			if err = j.col.ready(); err == nil {
-				dst = j.col.append(dst, 1)
+				dst = j.col.appendOne(dst)
 			}
 		case joinOptional:
 			var n int
@@ -83,7 +83,7 @@ func (a *Assembler) run(dst []byte, joints []joint) ([]byte, error) {
 			case 0:
 				dst = append(dst, j.null)
 			case 1:
-				dst = j.col.append(append(dst, 2-j.null), 1)
+				dst = j.col.appendOne(append(dst, 2-j.null))
 			default:
 				err = a.branchLength(j.col, n)
 			}
@@ -184,11 +184,11 @@ func (a *Assembler) pairs(dst []byte, j *joint) ([]byte, error) {
 		if err = key.col.ready(); err != nil {
 			return dst, a.failed(key.col, err)
 		}
-		dst = key.col.append(dst, 1)
+		dst = key.col.appendOne(dst)
 		if err = value.col.ready(); err != nil {
 			return dst, a.failed(value.col, err)
 		}
-		dst = value.col.append(dst, 1)
+		dst = value.col.appendOne(dst)
 		//guard: a row would grow as long as runs of lengths last
 		if len(dst)-a.start > a.limit {
 			err = a.tooLarge(j.col)
@@ -251,7 +251,7 @@ func (a *Assembler) enum(dst []byte, j *joint) ([]byte, error) {
 	if n := int(j.col.v.Ints[j.col.value]); n < 0 || n >= len(j.node.Symbols) {
 		return dst, a.damaged(j.col, damage.Value, "ordinal %d, but %s has %d symbols", n, j.node.Name, len(j.node.Symbols))
 	}
-	return j.col.append(dst, 1), nil
+	return j.col.appendOne(dst), nil
 }
 
 func (a *Assembler) fixed(dst []byte, j *joint) ([]byte, error) {

@@ -117,16 +117,42 @@ func (f *feed) append(dst []byte, n int) []byte {
 		for _, offset := range f.v.Offsets[from+1 : to+1] {
 			end := int(offset)
 			dst = appendVarint(dst, int64(end-start))
-			if end-start <= wide && start+wide <= cap(data) && len(dst)+wide <= cap(dst) {
-				*(*[wide]byte)(dst[len(dst) : len(dst)+wide]) = *(*[wide]byte)(data[start : start+wide])
-				dst = dst[:len(dst)+end-start]
-			} else {
-				dst = append(dst, data[start:end]...)
-			}
+			dst = appendShort(dst, data, start, end)
 			start = end
 		}
 	}
 	return dst
+}
+
+// appendOne is append of one value.
+func (f *feed) appendOne(dst []byte) []byte {
+	i := f.value
+	f.value++
+	switch f.typ {
+	case column.String, column.Bytes:
+		start, end := int(f.v.Offsets[i]), int(f.v.Offsets[i+1])
+		return appendShort(appendVarint(dst, int64(end-start)), f.v.Data, start, end)
+	case column.Int:
+		return appendVarint(dst, int64(f.v.Ints[i]))
+	case column.Long:
+		return appendVarint(dst, f.v.Longs[i])
+	case column.Boolean:
+		return append(dst, bit(f.v.Bools[i]))
+	case column.Float:
+		return binary.LittleEndian.AppendUint32(dst, math.Float32bits(f.v.Floats[i]))
+	case column.Double:
+		return binary.LittleEndian.AppendUint64(dst, math.Float64bits(f.v.Doubles[i]))
+	}
+	return dst
+}
+
+// appendShort appends data[start:end].
+func appendShort(dst, data []byte, start, end int) []byte {
+	if end-start <= wide && start+wide <= cap(data) && len(dst)+wide <= cap(dst) {
+		*(*[wide]byte)(dst[len(dst) : len(dst)+wide]) = *(*[wide]byte)(data[start : start+wide])
+		return dst[:len(dst)+end-start]
+	}
+	return append(dst, data[start:end]...)
 }
 
 func bit(b bool) byte {
