@@ -130,7 +130,12 @@ func (r *Reader) decode(v *Vector, n int64) (done int64, err error) {
 	case Long:
 		v.Longs, k, used, err = appendVarints(v.Longs, b, k, readLong)
 	case String, Bytes:
-		k, used, err = v.appendSized(b, k)
+		if v.Shared {
+			v.Data = r.data
+			k, used, err = v.shareSized(b, r.pos, k)
+		} else {
+			k, used, err = v.appendSized(b, k)
+		}
 	default:
 		k, used = v.appendFixed(r.typ, b, k)
 	}
@@ -232,6 +237,26 @@ func (v *Vector) appendSized(b []byte, n int) (done, used int, err error) {
 		done++
 	}
 	v.Offsets, v.Data = offsets, data
+	return done, used, err
+}
+
+// shareSized notes where up to n strings are, the first of them at pos.
+func (v *Vector) shareSized(b []byte, pos, n int) (done, used int, err error) {
+	offsets := slices.Grow(v.Offsets, 2*min(n, len(b)))
+	for done < n && used < len(b) {
+		head, size := quickLength(b[used:])
+		if head == 0 || size > len(b)-used-head {
+			whole, failed := ValueSize(Bytes, b[used:])
+			if err = failed; err != nil {
+				break
+			}
+			head, size = 0, whole
+		}
+		offsets = append(offsets, int32(pos+used), int32(pos+used+head+size))
+		used += head + size
+		done++
+	}
+	v.Offsets = offsets
 	return done, used, err
 }
 

@@ -28,6 +28,11 @@ type Vector struct {
 	Offsets []int32
 	Data    []byte
 	Values  int // number of values, those of a null column too
+	// Shared lets Read leave strings where they are, if it can: then Data is the
+	// memory of a block, valid until the next call of the cursor, and value i,
+	// with its length in front, is Data[Offsets[2*i]:Offsets[2*i+1]]. Read clears
+	// Shared if it copied them.
+	Shared bool
 }
 
 // Reset empties the vector and keeps its memory.
@@ -35,6 +40,9 @@ func (v *Vector) Reset() {
 	v.Lengths, v.Ints, v.Longs = v.Lengths[:0], v.Ints[:0], v.Longs[:0]
 	v.Floats, v.Doubles, v.Bools = v.Floats[:0], v.Doubles[:0], v.Bools[:0]
 	v.Offsets, v.Data, v.Values = v.Offsets[:0], v.Data[:0], 0
+	if v.Shared {
+		v.Data = nil
+	}
 }
 
 // truncate drops all but the first values.
@@ -51,6 +59,10 @@ func (v *Vector) truncate(t Type, values int) {
 	case Double:
 		v.Doubles = v.Doubles[:values]
 	case String, Bytes:
+		if v.Shared {
+			v.Offsets = v.Offsets[:2*values]
+			break
+		}
 		v.Offsets = v.Offsets[:values+1]
 		v.Data = v.Data[:v.Offsets[values]]
 	}

@@ -19,7 +19,7 @@ type Values interface {
 
 // feedSize is the most rows, or items, that a feed reads at a time: vectors of
 // as many are to stay in a processor's cache.
-const feedSize = 512
+const feedSize = 64
 
 // wide is the length up to which strings are copied as a whole array, together
 // with what follows them: that takes no call, and what follows is overwritten.
@@ -50,6 +50,7 @@ func (f *feed) fill() error {
 		return io.EOF
 	}
 	f.v.Reset()
+	f.v.Shared = true
 	f.length, f.value = 0, 0
 	read, items, err := f.in.Read(&f.v, int(min(f.due, feedSize)))
 	if err != nil {
@@ -113,6 +114,9 @@ func (f *feed) append(dst []byte, n int) []byte {
 			dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(x))
 		}
 	default:
+		if f.v.Shared {
+			return append(dst, f.v.Data[f.v.Offsets[2*from]:f.v.Offsets[2*to-1]]...)
+		}
 		data, start := f.v.Data, int(f.v.Offsets[from])
 		for _, offset := range f.v.Offsets[from+1 : to+1] {
 			end := int(offset)
@@ -130,6 +134,9 @@ func (f *feed) appendOne(dst []byte) []byte {
 	f.value++
 	switch f.typ {
 	case column.String, column.Bytes:
+		if f.v.Shared {
+			return appendShort(dst, f.v.Data, int(f.v.Offsets[2*i]), int(f.v.Offsets[2*i+1]))
+		}
 		start, end := int(f.v.Offsets[i]), int(f.v.Offsets[i+1])
 		return appendShort(appendVarint(dst, int64(end-start)), f.v.Data, start, end)
 	case column.Int:
@@ -177,5 +184,8 @@ func (f *feed) bytes() ([]byte, error) {
 		return nil, err
 	}
 	f.value++
+	if f.v.Shared {
+		return column.Sized(f.v.Data[f.v.Offsets[2*f.value-2]:f.v.Offsets[2*f.value-1]]), nil
+	}
 	return f.v.Data[f.v.Offsets[f.value-1]:f.v.Offsets[f.value]], nil
 }
