@@ -52,16 +52,28 @@ func (r *Reader) readSequences(v *Vector, n int) (read int, err error) {
 		return 0, r.Fail(ErrFull)
 	}
 	for before := v.Values; read < n && v.Values-before < enough; {
-		if r.run == 0 || r.values != 0 {
-			if read > 0 && r.lengths == 0 {
-				break // the block ends
-			}
+		switch {
+		case r.run > 0 && r.values == 0:
+		case read > 0 && r.lengths == 0:
+			return read, nil // the block ends
+		case r.lengths > 0 && r.values == 0 && r.pos < len(r.data) && r.data[r.pos]&0x81 == 0: // one small length
+			r.run, r.runLength = 1, int64(r.data[r.pos]>>1)
+			r.pos++
+		default:
 			if err := r.startRun(); err != nil {
 				if read > 0 {
-					break // and is the error again
+					return read, nil // it is the error of the next call
 				}
 				return 0, err
 			}
+		}
+		if r.run == 1 && r.runLength == 0 {
+			v.Lengths = append(v.Lengths, 0)
+			r.bit = 0
+			r.run = 0
+			r.lengths--
+			read++
+			continue
 		}
 		k := min(int64(n-read), r.run)
 		whole, err := r.decodeRun(v, k)

@@ -23,7 +23,7 @@ const feedSize = 64
 
 // wide is the length up to which strings are copied as a whole array, together
 // with what follows them: that takes no call, and what follows is overwritten.
-const wide = 16
+const wide = 32
 
 // feed hands out the values of a column one by one, of vectors that it reads.
 type feed struct {
@@ -65,14 +65,20 @@ func (f *feed) fill() error {
 
 // next returns the next length of an array column.
 func (f *feed) next() (int, error) {
-	if f.length == len(f.v.Lengths) {
-		if err := f.fill(); err != nil {
-			return 0, err
-		}
+	if f.length < len(f.v.Lengths) {
+		f.length++
+		return int(f.v.Lengths[f.length-1]), nil
 	}
-	n := f.v.Lengths[f.length]
-	f.length++
-	return int(n), nil
+	return f.first()
+}
+
+// first fills the feed and returns the first length.
+func (f *feed) first() (int, error) {
+	if err := f.fill(); err != nil {
+		return 0, err
+	}
+	f.length = 1
+	return int(f.v.Lengths[0]), nil
 }
 
 // ready makes sure that there is a next value. Those of an array column came
