@@ -133,21 +133,19 @@ func (r *Reader) decode(v *Vector, n int64) (done int64, err error) {
 		room = int64(maxVector - v.Values)
 	}
 	k, used, b := int(min(n, room)), 0, r.data[r.pos:]
-	switch r.typ {
-	case Null:
-	case Boolean:
+	switch {
+	case r.typ == Null:
+	case r.typ == Boolean:
 		k = r.decodeBits(v, k)
-	case Int:
+	case v.Encoded:
+		v.Data = r.data
+		k, used, err = v.locate(r.typ, b, r.pos, k)
+	case r.typ == Int:
 		v.Ints, k, used, err = appendVarints(v.Ints, b, k, readInt)
-	case Long:
+	case r.typ == Long:
 		v.Longs, k, used, err = appendVarints(v.Longs, b, k, readLong)
-	case String, Bytes:
-		if v.Shared {
-			v.Data = r.data
-			k, used, err = v.shareSized(b, r.pos, k)
-		} else {
-			k, used, err = v.appendSized(b, k)
-		}
+	case r.typ == String || r.typ == Bytes:
+		k, used, err = v.appendSized(b, k)
 	default:
 		k, used = v.appendFixed(r.typ, b, k)
 	}
@@ -252,23 +250,30 @@ func (v *Vector) appendSized(b []byte, n int) (done, used int, err error) {
 	return done, used, err
 }
 
-// shareSized notes where up to n strings are, the first of them at pos.
-func (v *Vector) shareSized(b []byte, pos, n int) (done, used int, err error) {
-	offsets := slices.Grow(v.Offsets, 2*min(n, len(b)))
+// locate notes where up to n values are, the first of them at pos.
+func (v *Vector) locate(t Type, b []byte, pos, n int) (done, used int, err error) {
+	n = min(n, len(b)) // a value takes a byte at least
+	before := len(v.Offsets)
+	v.Offsets = slices.Grow(v.Offsets, 2*n)[:before+2*n]
+	offsets := v.Offsets[before:]
+	sized := t == String || t == Bytes
 	for done < n && used < len(b) {
-		head, size := quickLength(b[used:])
-		if head == 0 || size > len(b)-used-head {
-			whole, failed := ValueSize(Bytes, b[used:])
-			if err = failed; err != nil {
+		size := 0
+		if c := b[used]; sized && c < 0x80 && c&1 == 0 {
+			size = 1 + int(c>>1)
+		} else {
+			size = quickSize(t, b[used:])
+		}
+		if size == 0 || size > len(b)-used {
+			if size, err = ValueSize(t, b[used:]); err != nil {
 				break
 			}
-			head, size = 0, whole
 		}
-		offsets = append(offsets, int32(pos+used), int32(pos+used+head+size))
-		used += head + size
+		offsets[2*done], offsets[2*done+1] = int32(pos+used), int32(pos+used+size)
+		used += size
 		done++
 	}
-	v.Offsets = offsets
+	v.Offsets = v.Offsets[:before+2*done]
 	return done, used, err
 }
 

@@ -28,11 +28,11 @@ type Vector struct {
 	Offsets []int32
 	Data    []byte
 	Values  int // number of values, those of a null column too
-	// Shared lets Read leave strings where they are, if it can: then Data is the
-	// memory of a block, valid until the next call of the cursor, and value i,
-	// with its length in front, is Data[Offsets[2*i]:Offsets[2*i+1]]. Read clears
-	// Shared if it copied them.
-	Shared bool
+	// Encoded asks Read for values as Avro encodes them, where they are: Data is
+	// then the memory of a block, which is valid until the next call of the
+	// cursor, and value i is Data[Offsets[2*i]:Offsets[2*i+1]]. Read clears it if
+	// it decoded them all the same. Nulls and booleans are never Encoded.
+	Encoded bool
 }
 
 // Reset empties the vector and keeps its memory.
@@ -40,29 +40,27 @@ func (v *Vector) Reset() {
 	v.Lengths, v.Ints, v.Longs = v.Lengths[:0], v.Ints[:0], v.Longs[:0]
 	v.Floats, v.Doubles, v.Bools = v.Floats[:0], v.Doubles[:0], v.Bools[:0]
 	v.Offsets, v.Data, v.Values = v.Offsets[:0], v.Data[:0], 0
-	if v.Shared {
+	if v.Encoded {
 		v.Data = nil
 	}
 }
 
 // truncate drops all but the first values.
 func (v *Vector) truncate(t Type, values int) {
-	switch t {
-	case Boolean:
+	switch {
+	case t == Boolean:
 		v.Bools = v.Bools[:values]
-	case Int, Fixed32:
+	case v.Encoded:
+		v.Offsets = v.Offsets[:2*values]
+	case t == Int || t == Fixed32:
 		v.Ints = v.Ints[:values]
-	case Long, Fixed64:
+	case t == Long || t == Fixed64:
 		v.Longs = v.Longs[:values]
-	case Float:
+	case t == Float:
 		v.Floats = v.Floats[:values]
-	case Double:
+	case t == Double:
 		v.Doubles = v.Doubles[:values]
-	case String, Bytes:
-		if v.Shared {
-			v.Offsets = v.Offsets[:2*values]
-			break
-		}
+	case t == String || t == Bytes:
 		v.Offsets = v.Offsets[:values+1]
 		v.Data = v.Data[:v.Offsets[values]]
 	}

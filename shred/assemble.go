@@ -248,7 +248,7 @@ func (a *Assembler) enum(dst []byte, j *joint) ([]byte, error) {
 		return dst, err
 	}
 	//guard: a row would have an ordinal without a symbol
-	if n := int(j.col.v.Ints[j.col.value]); n < 0 || n >= len(j.node.Symbols) {
+	if n := j.col.int(); n < 0 || n >= len(j.node.Symbols) {
 		return dst, a.damaged(j.col, damage.Value, "ordinal %d, but %s has %d symbols", n, j.node.Name, len(j.node.Symbols))
 	}
 	return j.col.appendOne(dst), nil

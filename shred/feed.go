@@ -19,11 +19,11 @@ type Values interface {
 
 // feedSize is the most rows, or items, that a feed reads at a time: vectors of
 // as many are to stay in a processor's cache.
-const feedSize = 64
+const feedSize = 256
 
 // wide is the length up to which strings are copied as a whole array, together
 // with what follows them: that takes no call, and what follows is overwritten.
-const wide = 32
+const wide = 16
 
 // feed hands out the values of a column one by one, of vectors that it reads.
 type feed struct {
@@ -50,7 +50,7 @@ func (f *feed) fill() error {
 		return io.EOF
 	}
 	f.v.Reset()
-	f.v.Shared = true
+	f.v.Encoded = f.typ != column.Null && f.typ != column.Boolean
 	f.length, f.value = 0, 0
 	read, items, err := f.in.Read(&f.v, int(min(f.due, feedSize)))
 	if err != nil {
@@ -97,6 +97,9 @@ func (f *feed) append(dst []byte, n int) []byte {
 	}
 	from, to := f.value, f.value+n
 	f.value = to
+	if f.v.Encoded {
+		return append(dst, f.v.Data[f.v.Offsets[2*from]:f.v.Offsets[2*to-1]]...)
+	}
 	switch f.typ {
 	case column.Null:
 	case column.Boolean:
@@ -120,9 +123,6 @@ func (f *feed) append(dst []byte, n int) []byte {
 			dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(x))
 		}
 	default:
-		if f.v.Shared {
-			return append(dst, f.v.Data[f.v.Offsets[2*from]:f.v.Offsets[2*to-1]]...)
-		}
 		data, start := f.v.Data, int(f.v.Offsets[from])
 		for _, offset := range f.v.Offsets[from+1 : to+1] {
 			end := int(offset)
@@ -138,11 +138,11 @@ func (f *feed) append(dst []byte, n int) []byte {
 func (f *feed) appendOne(dst []byte) []byte {
 	i := f.value
 	f.value++
+	if f.v.Encoded {
+		return appendShort(dst, f.v.Data, int(f.v.Offsets[2*i]), int(f.v.Offsets[2*i+1]))
+	}
 	switch f.typ {
 	case column.String, column.Bytes:
-		if f.v.Shared {
-			return appendShort(dst, f.v.Data, int(f.v.Offsets[2*i]), int(f.v.Offsets[2*i+1]))
-		}
 		start, end := int(f.v.Offsets[i]), int(f.v.Offsets[i+1])
 		return appendShort(appendVarint(dst, int64(end-start)), f.v.Data, start, end)
 	case column.Int:
@@ -183,6 +183,15 @@ func appendVarint(dst []byte, v int64) []byte {
 	return binary.AppendVarint(dst, v)
 }
 
+// int returns the next value of a column of integers, and leaves it there.
+func (f *feed) int() int {
+	if f.v.Encoded {
+		n, _ := binary.Varint(f.v.Data[f.v.Offsets[2*f.value]:])
+		return int(n)
+	}
+	return int(f.v.Ints[f.value])
+}
+
 // bytes returns the next value of a column of bytes. It is valid until the next
 // is read.
 func (f *feed) bytes() ([]byte, error) {
@@ -190,7 +199,7 @@ func (f *feed) bytes() ([]byte, error) {
 		return nil, err
 	}
 	f.value++
-	if f.v.Shared {
+	if f.v.Encoded {
 		return column.Sized(f.v.Data[f.v.Offsets[2*f.value-2]:f.v.Offsets[2*f.value-1]]), nil
 	}
 	return f.v.Data[f.v.Offsets[f.value-1]:f.v.Offsets[f.value]], nil
