@@ -52,6 +52,18 @@ type Column struct {
 	// Parent is the index of the nearest enclosing Array column, always
 	// smaller than the column's own, or -1 at the top.
 	Parent int
+
+	// What the values stand for, on which formats may base how they store them;
+	// it is of the schema, and formats need not keep it.
+	Logical Logical
+	// Precision and Scale are those of a decimal.
+	Precision, Scale int
+	// FixedSize is the number of bytes of each value of a bytes column; 0 if they
+	// differ.
+	FixedSize int
+	// Symbols are those of an enum, whose ordinals an int column holds. They must
+	// not be changed.
+	Symbols []string
 }
 
 // TypeName is the type as tables show it: with [] if the column has lengths.

@@ -136,18 +136,16 @@ func checkColumns(p *OpenPart, m *shred.Mapping) error {
 	}
 	for i := range cols {
 		//guard: columns would be taken for fields that they are not
-		if want := m.Columns[i]; !sameColumn(cols[i].Column, want) {
+		if want := &m.Columns[i]; !sameColumn(&cols[i].Column, want) {
 			return damage.New(damage.Schema, p.name, -1, "the schema makes column %d %q, the file has %q", i, want.Name, cols[i].Name)
 		}
 	}
 	return nil
 }
 
-// sameColumn compares columns but for what files do not say: which arrays are
-// branches of unions.
-func sameColumn(a, b column.Column) bool {
-	a.Optional = b.Optional
-	return a == b
+// sameColumn compares columns but for what files need not say.
+func sameColumn(a, b *column.Column) bool {
+	return a.Name == b.Name && a.Type == b.Type && a.Array == b.Array && a.Parent == b.Parent
 }
 
 // in names the file that an error is about, if it does not.

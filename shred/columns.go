@@ -183,10 +183,26 @@ func (m *mapper) sequence(n, in *Node, c column.Column) (col int, s *step, err e
 
 func (m *mapper) leaf(s *step, c column.Column) (int, error) {
 	c.Type = leafType(s)
+	if !s.raw {
+		addMeaning(&c, s.node)
+	}
 	if len(m.path) == 0 {
 		defer m.enter("", s.node.FullName(), "")()
 	}
 	return m.add(c)
+}
+
+// addMeaning notes what the values of a column stand for.
+func addMeaning(c *column.Column, n *Node) {
+	if c.Logical = n.LogicalType(); c.Logical == column.LogicalDecimal {
+		c.Precision, c.Scale = n.Precision, n.Scale
+	}
+	switch n.Kind {
+	case KindFixed:
+		c.FixedSize = n.Size
+	case KindEnum:
+		c.Symbols = n.Symbols
+	}
 }
 
 var leafTypes = [...]column.Type{

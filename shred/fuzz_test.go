@@ -3,6 +3,7 @@ package shred_test
 import (
 	"bytes"
 	"math/rand/v2"
+	"reflect"
 	"testing"
 
 	"github.com/rowtocol/rowtocol/internal/randavro"
@@ -94,7 +95,7 @@ func FuzzProject(f *testing.F) {
 				c.Parent = cols[c.Parent]
 			}
 			found = found || c.Name == path
-			if c != whole {
+			if !reflect.DeepEqual(c, whole) {
 				t.Fatalf("%q: column %d is %+v, was %+v", path, i, c, whole)
 			}
 		}

@@ -2,6 +2,7 @@ package shred_test
 
 import (
 	"errors"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -61,7 +62,7 @@ func TestProject(t *testing.T) {
 				if c.Parent >= 0 {
 					c.Parent = cols[c.Parent]
 				}
-				if c != from {
+				if !reflect.DeepEqual(c, from) {
 					t.Errorf("column %v is %v in the whole", c, from)
 				}
 			}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 
+	"github.com/rowtocol/rowtocol/column"
 	"github.com/rowtocol/rowtocol/damage"
 	"github.com/rowtocol/rowtocol/shred"
 )
@@ -171,7 +172,7 @@ func (c *compiler) leaf(p shred.Place) maker {
 	case shred.KindString:
 		return &text{arrow.BinaryTypes.String, col}
 	}
-	if n.LogicalType() == shred.LogicalDecimal {
+	if n.LogicalType() == column.LogicalDecimal {
 		precision, scale := int32(n.Precision), int32(n.Scale)
 		switch {
 		case precision <= 38:
@@ -192,23 +193,23 @@ func integer(n *shred.Node, col int) maker {
 		return &numbers[int64]{&arrow.TimestampType{Unit: unit, TimeZone: zone}, col, longs}
 	}
 	switch n.LogicalType() {
-	case shred.LogicalDate:
+	case column.LogicalDate:
 		return &numbers[int32]{arrow.FixedWidthTypes.Date32, col, ints}
-	case shred.LogicalTimeMillis:
+	case column.LogicalTimeMillis:
 		return &numbers[int32]{arrow.FixedWidthTypes.Time32ms, col, ints}
-	case shred.LogicalTimeMicros:
+	case column.LogicalTimeMicros:
 		return &numbers[int64]{arrow.FixedWidthTypes.Time64us, col, longs}
-	case shred.LogicalTimestampMillis:
+	case column.LogicalTimestampMillis:
 		return stamp(arrow.Millisecond, "UTC")
-	case shred.LogicalTimestampMicros:
+	case column.LogicalTimestampMicros:
 		return stamp(arrow.Microsecond, "UTC")
-	case shred.LogicalTimestampNanos:
+	case column.LogicalTimestampNanos:
 		return stamp(arrow.Nanosecond, "UTC")
-	case shred.LogicalLocalMillis:
+	case column.LogicalLocalMillis:
 		return stamp(arrow.Millisecond, "")
-	case shred.LogicalLocalMicros:
+	case column.LogicalLocalMicros:
 		return stamp(arrow.Microsecond, "")
-	case shred.LogicalLocalNanos:
+	case column.LogicalLocalNanos:
 		return stamp(arrow.Nanosecond, "")
 	}
 	if n.Kind == shred.KindInt {

@@ -1,13 +1,14 @@
 package export
 
 import (
+	"github.com/rowtocol/rowtocol/column"
 	"github.com/rowtocol/rowtocol/shred"
 )
 
 // form is a type, prepared for writing its values as text.
 type form struct {
 	kind     shred.Kind
-	logical  shred.Logical
+	logical  column.Logical
 	scale    int
 	size     int      // bytes of a fixed type
 	fields   []field  // of a record
@@ -36,7 +37,7 @@ func (fs *forms) of(n *shred.Node) *form {
 	}
 	f := &form{kind: n.Kind, size: n.Size, scale: n.Scale, plain: n.Symbols}
 	fs.known[n] = f
-	if l := n.LogicalType(); fs.logical && (l != shred.LogicalDecimal || n.Scale <= maxScale) {
+	if l := n.LogicalType(); fs.logical && (l != column.LogicalDecimal || n.Scale <= maxScale) {
 		f.logical = l
 	}
 	for _, s := range n.Symbols {

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/rowtocol/rowtocol/column"
 	"github.com/rowtocol/rowtocol/shred"
 )
 
@@ -24,7 +25,7 @@ const (
 // quoted reports whether the text of a simple value is a JSON string, where it
 // is none of null, a string, an enum, a float or a double.
 func (f *form) quoted() bool {
-	return f.logical != shred.LogicalNone || f.kind == shred.KindBytes || f.kind == shred.KindFixed
+	return f.logical != column.LogicalNone || f.kind == shred.KindBytes || f.kind == shred.KindFixed
 }
 
 // appendText reads a simple value and appends its text, without quotes. It is
@@ -51,35 +52,35 @@ func appendText(dst []byte, f *form, in *datum) []byte {
 	switch {
 	case in.err != nil:
 		return dst
-	case f.logical == shred.LogicalDecimal && len(b) <= maxDecimal:
+	case f.logical == column.LogicalDecimal && len(b) <= maxDecimal:
 		return appendDecimal(dst, b, f.scale)
-	case f.logical == shred.LogicalUUID:
+	case f.logical == column.LogicalUUID:
 		return appendUUID(dst, b)
-	case f.logical == shred.LogicalDuration:
+	case f.logical == column.LogicalDuration:
 		return appendDuration(dst, b)
 	}
 	return appendBase64(dst, b)
 }
 
-func appendInteger(dst []byte, l shred.Logical, v int64) []byte {
+func appendInteger(dst []byte, l column.Logical, v int64) []byte {
 	switch l {
-	case shred.LogicalDate:
+	case column.LogicalDate:
 		return appendDate(dst, time.Unix(v*24*60*60, 0).UTC())
-	case shred.LogicalTimeMillis:
+	case column.LogicalTimeMillis:
 		return appendTimeOfDay(dst, v, 3)
-	case shred.LogicalTimeMicros:
+	case column.LogicalTimeMicros:
 		return appendTimeOfDay(dst, v, 6)
-	case shred.LogicalTimestampMillis:
+	case column.LogicalTimestampMillis:
 		return append(appendTimestamp(dst, v, 3), 'Z')
-	case shred.LogicalTimestampMicros:
+	case column.LogicalTimestampMicros:
 		return append(appendTimestamp(dst, v, 6), 'Z')
-	case shred.LogicalTimestampNanos:
+	case column.LogicalTimestampNanos:
 		return append(appendTimestamp(dst, v, 9), 'Z')
-	case shred.LogicalLocalMillis:
+	case column.LogicalLocalMillis:
 		return appendTimestamp(dst, v, 3)
-	case shred.LogicalLocalMicros:
+	case column.LogicalLocalMicros:
 		return appendTimestamp(dst, v, 6)
-	case shred.LogicalLocalNanos:
+	case column.LogicalLocalNanos:
 		return appendTimestamp(dst, v, 9)
 	}
 	return strconv.AppendInt(dst, v, 10)

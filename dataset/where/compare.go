@@ -10,6 +10,7 @@ import (
 
 	"github.com/expr-lang/expr/ast"
 
+	"github.com/rowtocol/rowtocol/column"
 	"github.com/rowtocol/rowtocol/shred"
 )
 
@@ -274,13 +275,13 @@ func setTest[T int64 | float64](values []*value, equal func(*value) bounds[T], t
 // timeUnit is the unit of a type that counts time from 1970 on, 0 of others.
 func timeUnit(n *shred.Node) time.Duration {
 	switch n.LogicalType() {
-	case shred.LogicalDate:
+	case column.LogicalDate:
 		return 24 * time.Hour
-	case shred.LogicalTimestampMillis, shred.LogicalLocalMillis:
+	case column.LogicalTimestampMillis, column.LogicalLocalMillis:
 		return time.Millisecond
-	case shred.LogicalTimestampMicros, shred.LogicalLocalMicros:
+	case column.LogicalTimestampMicros, column.LogicalLocalMicros:
 		return time.Microsecond
-	case shred.LogicalTimestampNanos, shred.LogicalLocalNanos:
+	case column.LogicalTimestampNanos, column.LogicalLocalNanos:
 		return time.Nanosecond
 	}
 	return 0

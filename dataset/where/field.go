@@ -22,7 +22,7 @@ type field struct {
 
 // kindOf returns the kind of a field's values.
 func kindOf(n *shred.Node) kind {
-	if n.LogicalType() == shred.LogicalDecimal {
+	if n.LogicalType() == column.LogicalDecimal {
 		return kindNone
 	}
 	switch n.Kind {

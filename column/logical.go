@@ -1,0 +1,21 @@
+package column
+
+// Logical is a logical type of the Avro specification.
+type Logical uint8
+
+// The logical types, with the types that they annotate. The first is none.
+const (
+	LogicalNone            Logical = iota
+	LogicalDate                    // int: days since 1970-01-01
+	LogicalTimeMillis              // int: milliseconds since midnight
+	LogicalTimeMicros              // long
+	LogicalTimestampMillis         // long: since 1970-01-01T00:00:00 UTC
+	LogicalTimestampMicros         // long
+	LogicalTimestampNanos          // long
+	LogicalLocalMillis             // long: as timestamps, in no stated time zone
+	LogicalLocalMicros             // long
+	LogicalLocalNanos              // long
+	LogicalDecimal                 // bytes, fixed: two's complement, big-endian, times 10^-Scale
+	LogicalUUID                    // string, or fixed of 16 bytes
+	LogicalDuration                // fixed of 12 bytes: months, days, milliseconds, little-endian
+)
