@@ -55,7 +55,7 @@ func (r *Reader) readSequences(v *Vector, n int) (read int, err error) {
 		switch {
 		case r.run > 0 && r.values == 0:
 		//guard: values would be looked for in the block behind theirs
-		case read > 0 && (r.lengths == 0 || r.pos >= len(r.data)):
+		case read > 0 && r.pos >= len(r.data):
 			return read, nil // the block ends
 		case r.lengths > 0 && r.values == 0 && r.pos < len(r.data) && r.data[r.pos]&0x81 == 0: // one small length
 			r.run, r.runLength = 1, int64(r.data[r.pos]>>1)
