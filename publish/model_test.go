@@ -20,13 +20,22 @@ func memory(t *testing.T) (store.Store, string) {
 
 func TestPairs(t *testing.T) {
 	stride := soak.Rounds(101, 1)
+	if soak.Race {
+		stride = 101 // make soak runs all of them without it
+	}
 	if testing.Short() {
 		stride = 151
 	}
 	publishtest.Pairs(t, memory, stride)
 }
 
-func TestThree(t *testing.T) { publishtest.Random(t, memory, soak.Rounds(100, 30000)) }
+func TestThree(t *testing.T) {
+	rounds := soak.Rounds(100, 30000)
+	if soak.Race {
+		rounds = min(rounds, 1000)
+	}
+	publishtest.Random(t, memory, rounds)
+}
 
 func TestReaders(t *testing.T) { publishtest.Readers(t, memory) }
 
