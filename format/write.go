@@ -39,13 +39,6 @@ type RowGroup interface {
 	Finish(rows int64) ([]Output, error)
 }
 
-// RowSink is implemented by a RowGroup that wants the rows themselves beside
-// the columns. The mapper calls it once per row, in order, before the row's
-// blocks are finished; datum is valid during the call.
-type RowSink interface {
-	Row(row int64, datum []byte) error
-}
-
 // EncodeJob compresses and checksums one block. Encode may run on any
 // goroutine, concurrently with other jobs; it appends to dst and returns it.
 type EncodeJob interface {

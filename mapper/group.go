@@ -9,8 +9,7 @@ import (
 type group struct {
 	t     *task
 	rg    format.RowGroup
-	sink  format.RowSink // rg, if it wants rows
-	spill *spill.Spill   // nil if the row group is a sample
+	spill *spill.Spill // nil if the row group is a sample
 	rows  int64
 	// upper is never less than what the outputs would take if the row group
 	// ended now. It is kept with an addition per row, and made exact only
@@ -27,7 +26,6 @@ func newGroup(t *task) (*group, error) {
 		return nil, err
 	}
 	g := &group{t: t, rg: rg}
-	g.sink, _ = rg.(format.RowSink)
 	if factor, ok := t.shredder.Growth(); ok {
 		g.perByte = int64(factor) * format.MaxGrowth
 	}

@@ -71,6 +71,8 @@ type Config struct {
 	BlockMemory int64
 	// Workspaces, if set, is where to take memory from and leave it.
 	Workspaces *Workspaces
+	// RowSink, if set, takes the rows beside their columns.
+	RowSink RowSink
 	// Spill is where the columns go.
 	Spill *spill.Folder
 	// SpillOptions bound each row group's spill.
@@ -103,6 +105,14 @@ func (c *Config) refusal(err error) error {
 		return nil
 	}
 	return fmt.Errorf("%v: %w", err, ErrMemory)
+}
+
+// RowSink takes the rows of a task, whatever the format of the columns.
+type RowSink interface {
+	// Row takes the next row: its number in a row group, and the row group's in
+	// the task, both from 0. datum is of the mapping's schema, and valid during
+	// the call. Rows that are lost to damage are not among them.
+	Row(group int, row int64, datum []byte) error
 }
 
 // RowGroup is a finished row group. The receiver closes the spill.

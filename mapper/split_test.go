@@ -14,16 +14,13 @@ import (
 // per row group. A stored block is the chain sum of the column so far, the
 // values, and the lengths; the values of all columns make one output and the
 // lengths the other, each after a literal table of the columns' sizes.
-type split struct{ rowSink bool }
+type split struct{}
 
 func (split) Memory(_, _ int) int64 { return 0 }
 func (split) Layout() column.Layout { return column.Split }
 
-func (f split) NewRowGroup(_ string, cols []column.Column) (format.RowGroup, error) {
+func (split) NewRowGroup(_ string, cols []column.Column) (format.RowGroup, error) {
 	g := &splitGroup{cols: make([]splitColumn, len(cols))}
-	if f.rowSink {
-		return &splitSink{splitGroup: g}, nil
-	}
 	return g, nil
 }
 
@@ -42,26 +39,22 @@ type splitGroup struct {
 	size int64
 }
 
-// splitSink sums the rows themselves beside the columns.
-type splitSink struct {
-	*splitGroup
-	rows  int64
-	datum uint32
+// rowSum sums the rows themselves beside the columns.
+type rowSum struct {
+	groups []int64 // rows of each
+	datum  uint32
 }
 
-func (s *splitSink) Row(row int64, datum []byte) error {
-	if row != s.rows {
-		return fmt.Errorf("row %d after %d rows", row, s.rows)
+func (s *rowSum) Row(group int, row int64, datum []byte) error {
+	if group == len(s.groups) {
+		s.groups = append(s.groups, 0)
 	}
-	s.rows++
+	if group != len(s.groups)-1 || row != s.groups[group] {
+		return fmt.Errorf("row %d of row group %d after %v", row, group, s.groups)
+	}
+	s.groups[group]++
 	s.datum = crc32.Update(s.datum, crc32.IEEETable, datum)
 	return nil
-}
-
-func (s *splitSink) Finish(rows int64) ([]format.Output, error) {
-	outs, err := s.splitGroup.Finish(rows)
-	sum := binary.LittleEndian.AppendUint32(nil, s.datum)
-	return append(outs, format.Output{Name: "rows", Size: 4, Pieces: []format.Piece{format.Literal(sum)}}), err
 }
 
 type splitJob struct {

@@ -32,7 +32,7 @@ type task struct {
 	resolver   *shred.Resolver
 	resolution *shred.Resolution
 	group      *group // nil between row groups
-	emitted    bool
+	groups     int    // emitted
 	stats      Stats
 	lostRows   int64
 	// sampled takes the place of the spill if the task is a sample: what each
@@ -103,7 +103,7 @@ func (t *task) shred(in *input) (*RowGroup, error) {
 	if err := context.Cause(t.pool.ctx); err != nil {
 		return nil, err
 	}
-	if t.group == nil && t.emitted {
+	if t.group == nil && t.groups > 0 {
 		return nil, nil
 	}
 	if err := t.open(); err != nil {
@@ -196,8 +196,8 @@ func (t *task) walk(b *inputBlock, src Source, s *shred.Shredder, report *task) 
 // group is finished if it is full.
 func (t *task) row(datum []byte) error {
 	g := t.group
-	if g.sink != nil {
-		if err := g.sink.Row(g.rows, datum); err != nil {
+	if sink := t.cfg.RowSink; sink != nil {
+		if err := sink.Row(t.groups, g.rows, datum); err != nil {
 			return err
 		}
 	}
@@ -219,7 +219,8 @@ func (t *task) row(datum []byte) error {
 	if err != nil {
 		return err
 	}
-	t.emitted, done.More = true, true
+	t.groups++
+	done.More = true
 	return t.emit(done)
 }
 
