@@ -349,3 +349,18 @@ func TestCompletion(t *testing.T) {
 	rowtocol(t, dir, nil, "__complete", "convert", "--on-damage", "").want(t, 0, "quarantine")
 	rowtocol(t, dir, nil, "help", "exit-codes").want(t, 0, "130, 143")
 }
+
+// An output has the schema of its row groups, and none without them.
+func TestSchemaOfAnOutput(t *testing.T) {
+	dir := t.TempDir()
+	pairs(t, dir, "a.avro", 0, 20)
+	rowtocol(t, dir, nil, "convert", "a.avro", "out").want(t, 0)
+	rowtocol(t, dir, nil, "schema", "out").want(t, 0, `"words"`)
+	rowtocol(t, dir, nil, "schema", "--shredded", "out").want(t, 0, "words")
+	if err := os.Mkdir(dir+"/none", 0o777); err != nil {
+		t.Fatal(err)
+	}
+	rowtocol(t, dir, nil, "convert", "none", "empty").want(t, 0)
+	rowtocol(t, dir, nil, "schema", "empty").want(t, 3, "no row group")
+	rowtocol(t, dir, nil, "schema", "none").want(t, 3, "_SUCCESS")
+}

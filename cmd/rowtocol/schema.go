@@ -20,9 +20,9 @@ func (a *app) schemaCommand() *cobra.Command {
 	var shredded bool
 	var recursive string
 	cmd := &cobra.Command{
-		Use:   "schema FILE",
+		Use:   "schema FILE|DIR",
 		Short: "Print the Avro schema of a file, or its columns",
-		Long:  "Print the Avro schema of an Avro file or a column file.\n\nWith --shredded, print the columns that convert makes of it.",
+		Long:  "Print the Avro schema of an Avro file, a column file or an output.\n\nWith --shredded, print the columns that convert makes of it.",
 		Example: `  rowtocol schema mail.avro
   rowtocol schema --shredded mail.avro
   rowtocol schema mail.columns/part-00000-0-*.trv`,
@@ -58,13 +58,17 @@ func (a *app) readSchema(ctx context.Context, location string) (text string, col
 	if err != nil {
 		return "", nil, err
 	}
-	text, err = avroSchema(ctx, at, location)
-	if err != nil || text != "" {
-		return text, nil, err
-	}
 	l, err := dataset.List(ctx, at.Store, at.Path, dataset.Options{Formats: formats})
 	if err != nil {
 		return "", nil, err
+	}
+	if len(l.Parts) == 0 {
+		return "", nil, damage.New(damage.Schema, location, -1, "the output has no row group, and so no schema")
+	}
+	if !l.Dir {
+		if text, err = avroSchema(ctx, at, location); err != nil || text != "" {
+			return text, nil, err
+		}
 	}
 	p, err := l.Open(ctx, &l.Parts[0])
 	if err != nil {
@@ -77,8 +81,12 @@ func (a *app) readSchema(ctx context.Context, location string) (text string, col
 	return p.Schema(), cols, nil
 }
 
-// avroSchema returns the schema of an Avro file, and nothing of other files.
+// avroSchema returns the schema of an Avro file, and nothing of what is none.
 func avroSchema(ctx context.Context, at store.Location, name string) (string, error) {
+	info, err := at.Store.Stat(ctx, at.Path)
+	if err != nil || info.Dir {
+		return "", err
+	}
 	in, err := at.Store.Open(ctx, at.Path)
 	if err != nil {
 		return "", err
