@@ -101,6 +101,7 @@ type Cursor interface {
 	// their values, else values. read is how many it appended, and items how many
 	// items that gives the column's children: the sum of the lengths, or read. It
 	// stops where a block ends, and may stop before. io.EOF says that the column
-	// has no more. column.ErrFull says that one more would not fit the vector.
+	// has no more. column.ErrFull says that one more would not fit the vector. A
+	// cursor that does not have the values as Avro encodes them clears v.Encoded.
 	Read(v *column.Vector, n int) (read, items int, err error)
 }

@@ -440,6 +440,7 @@ func FuzzDecode(f *testing.F) {
 	f.Add([]byte(`{"version":2,"id":"x","tasks":[{"id":0,"pieces":[{"input":0,"start":0,"end":1}]}]}`))
 	f.Add([]byte(`{"version":1,"plan":"x","parts":[{"name":"part-00000.trv"}]}`))
 	f.Add([]byte(`{"version":2,"id":"` + output + `","parts":[{"files":[{"name":"part-00000-0-` + output + `.trv"}]}]}`))
+	f.Add([]byte(`{"version":2,"id":"` + output + `","parts":[{"files":[{"name":"part-00000-0-` + output + `.cfiles/a"}]}]}`))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		_, _ = DecodePlan(b)
 		_, _ = DecodeTaskResult(b, "x", 0)

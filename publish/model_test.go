@@ -19,12 +19,12 @@ func memory(t *testing.T) (store.Store, string) {
 }
 
 func TestPairs(t *testing.T) {
-	stride := soak.Rounds(101, 1)
+	stride := soak.Rounds(109, 1)
 	if soak.Race {
-		stride = 101 // make soak runs all of them without it
+		stride = 109 // make soak runs all of them without it
 	}
 	if testing.Short() {
-		stride = 151
+		stride = 163
 	}
 	publishtest.Pairs(t, memory, stride)
 }
