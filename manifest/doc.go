@@ -5,13 +5,15 @@
 // (times, the program's version) stands apart, in Made.
 //
 //	DEST/_SUCCESS                                    Success, written last
-//	DEST/part-00012-0-<output>.trv                   a published file
+//	DEST/part-00012-0-<output>.trv                   a published part: a file
+//	DEST/part-00012-0-<output>.cfiles/<name>         a file of one that is a directory
 //	DEST/_quarantine/<output>/00003-a.avro@512-2048  a published copy of damaged bytes
 //
 //	a directory in which tasks leave their work:
 //	    plan.json                                    Plan
 //	    task-00012.json                              TaskResult
-//	    part-00012-0-<attempt>.trv                   a staged file
+//	    part-00012-0-<attempt>.trv                   a staged part, or a file on its way
+//	    part-00012-0-<attempt>.cfiles/<name>         a file of one that is a directory
 //	    quarantine-<attempt>-00003-a.avro@512-2048   a staged copy of damaged bytes
 //
 // Everything that is decoded has been checked like any other input: a document

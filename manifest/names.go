@@ -58,11 +58,19 @@ func TaskNumber(name string) (task int, ok bool) {
 	return task, ok && err == nil
 }
 
-// StagedPart names a file of a row group that an attempt at a task makes. suffix
-// is the format's.
+// StagedPart names the file or the directory of a row group that an attempt at a
+// task makes, or a file on its way there. suffix is the format's.
 func StagedPart(task, rowGroup int, attempt, suffix string) string {
 	return fmt.Sprintf("part-%05d-%d-%s%s", task, rowGroup, attempt, suffix)
 }
+
+// InPart names a file in the directory that a part is.
+func InPart(part, name string) string { return part + "/" + name }
+
+// IsFileName reports whether a file in the directory of a part may have a name:
+// of letters, digits and ._=- only, at most 128, and none that readers of
+// directories leave out.
+func IsFileName(name string) bool { return fileNamePattern.MatchString(name) }
 
 // StagedQuarantine names the copy of the damaged bytes [start, end) of an input
 // that an attempt at a task makes. The input is named by its number and path.
@@ -78,7 +86,8 @@ func Published(staged, id string) string {
 	if rest, ok := strings.CutPrefix(staged, stagedQuarantine); ok {
 		return path.Join(QuarantineDir, id, rest[min(idLength+1, len(rest)):])
 	}
-	if m := partPattern.FindStringSubmatchIndex(staged); m != nil {
+	part, _, _ := strings.Cut(staged, "/")
+	if m := partPattern.FindStringSubmatchIndex(part); m != nil {
 		return staged[:m[6]] + id + staged[m[7]:]
 	}
 	return staged // which isPublished does not know
@@ -87,11 +96,24 @@ func Published(staged, id string) string {
 // partPattern has the task, the row group, the ID and the suffix.
 var partPattern = regexp.MustCompile(`^part-(\d{5,9})-(\d{1,9})-([0-9a-f]{16})(\.[a-z0-9]{1,16})$`)
 
+var fileNamePattern = regexp.MustCompile(`^[A-Za-z0-9=-][A-Za-z0-9._=-]{0,127}$`)
+
 var quarantinePattern = regexp.MustCompile(`^\d{5,9}-[^/\x00]{0,128}@\d{1,19}-\d{1,19}$`)
 
+// parsePart takes the name of a part, or of a file in one, apart as partPattern
+// does.
+func parsePart(name string) []string {
+	part, file, inside := strings.Cut(name, "/")
+	//guard: a document could name files outside of the part's directory
+	if inside && !IsFileName(file) {
+		return nil
+	}
+	return partPattern.FindStringSubmatch(part)
+}
+
 func isStagedPart(name string, task, rowGroup int) bool {
-	m := partPattern.FindStringSubmatch(name)
-	return m != nil && name == StagedPart(task, rowGroup, m[3], m[4])
+	m := parsePart(name)
+	return m != nil && m[0] == StagedPart(task, rowGroup, m[3], m[4])
 }
 
 func isStagedQuarantine(name string) bool {
@@ -101,7 +123,7 @@ func isStagedQuarantine(name string) bool {
 
 // isPublished reports whether name is a name of a file of the output id.
 func isPublished(name, id string) bool {
-	if m := partPattern.FindStringSubmatch(name); m != nil {
+	if m := parsePart(name); m != nil {
 		return m[3] == id
 	}
 	rest, ok := strings.CutPrefix(name, QuarantineDir+"/"+id+"/")

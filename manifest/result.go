@@ -17,7 +17,7 @@ type TaskResult struct {
 	Made        *Made `json:"made,omitempty"`
 }
 
-// Part is a row group of the output: one file or several.
+// Part is a row group of the output: one file, or the files of a directory.
 type Part struct {
 	Task     int    `json:"task"`
 	RowGroup int    `json:"row_group"` // number within the task
@@ -35,7 +35,7 @@ func (p *Part) Bytes() (n int64) {
 
 // File is a file that a task made.
 type File struct {
-	Name   string `json:"name"`           // relative to the directory of the document
+	Name   string `json:"name"`           // relative to the directory of the document: see InPart
 	Role   string `json:"role,omitempty"` // what the file is to its format
 	Bytes  int64  `json:"bytes"`
 	CRC32C uint32 `json:"crc32c"` // of all stored bytes
@@ -119,8 +119,8 @@ func DecodeTaskResult(b []byte, plan string, task int) (*TaskResult, error) {
 	return r, nil
 }
 
-// checkCounts refuses numbers that cannot be, and files that are there twice or
-// would be published under one name.
+// checkCounts refuses numbers that cannot be, and files that are there twice, are
+// not where the others of their part are, or would be published under one name.
 func checkCounts(parts []Part, losses []Loss) error {
 	for _, p := range parts {
 		//guard: readers would compute with what cannot be
@@ -129,13 +129,16 @@ func checkCounts(parts []Part, losses []Loss) error {
 		}
 	}
 	seen := make(map[string]bool)
-	for _, f := range files(parts, losses) {
-		name := Published(f.Name, "") // of any output: IDs of attempts do not tell files apart
-		//guard: readers would compute with what cannot be, and publish a file twice
-		if f.Bytes < 0 || seen[name] {
-			return fmt.Errorf("%q is listed twice, or with %d bytes", f.Name, f.Bytes)
+	for _, e := range entries(parts, losses) {
+		name := Published(e.Name, "") // of any output: IDs of attempts do not tell entries apart
+		//guard: one part would be published in the place of another
+		if seen[name] {
+			return fmt.Errorf("%q is listed twice", e.Name)
 		}
 		seen[name] = true
+		if err := e.check(); err != nil {
+			return err
+		}
 	}
 	return nil
 }

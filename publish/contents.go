@@ -78,6 +78,8 @@ func (d *Destination) collect(ctx context.Context, dir string, to *contents) err
 		case info.Link:
 		//guard: what is being removed would count
 		case strings.HasPrefix(info.Name, trashPrefix):
+		//guard: files of a part that was replaced would be read as manifests
+		case strings.HasPrefix(info.Name, old+"-"):
 		//guard: tasks that run elsewhere would be looked at
 		case dir == d.root() && strings.HasPrefix(info.Name, planPrefix):
 		case info.Dir && (strings.HasPrefix(info.Name, run) || strings.HasPrefix(info.Name, planPrefix)):

@@ -183,18 +183,9 @@ func (d *Destination) entry(ctx context.Context, name string) (store.Info, error
 	return infos[i], nil
 }
 
-// rename moves a file or directory to a name that is used once. So if it is not
-// where it was, but is where it is to be, an earlier try did it and its answer was
-// lost; a store that numbers its files finds that out by itself.
+// rename moves a file or directory to a name that is used once.
 func (d *Destination) rename(ctx context.Context, from, to string) error {
-	err := d.st.Rename(ctx, from, to)
-	if errors.Is(err, store.ErrNotExist) {
-		//guard: what was done would be taken for lost
-		if _, there := d.st.Stat(ctx, to); there == nil {
-			return nil
-		}
-	}
-	return err
+	return store.Move(ctx, d.st, from, to)
 }
 
 // makeShared makes a directory that several processes may make, early or late:

@@ -3,7 +3,8 @@
 // into a destination or removes from it.
 //
 //	DEST/_SUCCESS                        the manifest of the output
-//	DEST/part-<task>-<group>-<id>.trv    its files; every name holds the output's ID
+//	DEST/part-<task>-<group>-<id>.trv    its parts, files or directories of files;
+//	                                     every name holds the output's ID
 //	DEST/_quarantine/<id>/…              its copies of damaged input
 //	DEST/_lock                           names the holder; written once, never changed
 //	DEST/.rowtocol/<holder>/             what a process has here, and it alone
@@ -13,7 +14,7 @@
 //	    taken-<n>/plan-<plan>/           the work of tasks that ran elsewhere, to be published
 //	    other-<n>                        what was a former holder's
 //	    retired-<n>                      a _SUCCESS that was replaced
-//	    old-<n>                          an output file that was replaced
+//	    old-<n>                          a part that was replaced
 //	DEST/.rowtocol/plan-<plan>/          results and files of tasks that run elsewhere
 //	DEST/.rowtocol/trash-<n>/            is being removed; nobody looks into it
 //
@@ -37,8 +38,10 @@
 //
 //	pending manifest → old _SUCCESS out → files in → old files out → _SUCCESS
 //
-// Directories come before the files in them. Several files move at a time: the
-// lock is looked at before each of them, and the first that fails ends the rest.
+// A part that is a directory is like a file: one rename brings all its files in,
+// or takes them out. Directories of copies are made before the files in them.
+// Several renames are under way at a time: the lock is looked at before each of
+// them, and the first that fails ends the rest.
 //
 // The pending manifest is the commit point: whoever holds the destination next
 // completes it. It is in the same directory as the files that it lists.

@@ -68,7 +68,7 @@ func planOfTasks(t *testing.T, name string, tasks int) *manifest.Plan {
 }
 
 // stageTasks leaves what the tasks of a plan would in a directory. The second lost
-// bytes, of which it keeps a copy.
+// bytes, of which it keeps a copy, and its part is a directory of two files.
 func stageTasks(t *testing.T, st store.Store, dir string, p *manifest.Plan) (results []*manifest.TaskResult) {
 	t.Helper()
 	write := func(name, text string) manifest.File {
@@ -84,7 +84,20 @@ func stageTasks(t *testing.T, st store.Store, dir string, p *manifest.Plan) (res
 	for i := range p.Tasks {
 		text := fmt.Sprintf("task %d of %s", i, p.Request.Inputs[0].Path)
 		r := &manifest.TaskResult{Version: manifest.Version, Plan: p.ID, Task: i, RowsIn: 1}
-		r.Parts = []manifest.Part{{Task: i, Rows: 1, Files: []manifest.File{write(manifest.StagedPart(i, 0, manifest.NewID(), ".trv"), text)}}}
+		part := manifest.StagedPart(i, 0, manifest.NewID(), ".trv")
+		if i == 1 {
+			err := store.Retry(t.Context(), st, "make a part", func(ctx context.Context) error {
+				part = manifest.StagedPart(i, 0, manifest.NewID(), ".trv")
+				return st.Mkdir(ctx, path.Join(dir, part))
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			files := []manifest.File{write(manifest.InPart(part, "a"), text), write(manifest.InPart(part, "retired-b"), text+", again")}
+			r.Parts = []manifest.Part{{Task: i, Rows: 1, Files: files}}
+		} else {
+			r.Parts = []manifest.Part{{Task: i, Rows: 1, Files: []manifest.File{write(part, text)}}}
+		}
 		if i == 1 {
 			f := write(manifest.StagedQuarantine(manifest.NewID(), 0, "a.avro", 5, 9), "lost")
 			r.Losses = []manifest.Loss{{Input: "a.avro", Start: 5, End: 9, Rows: 1, Quarantine: &f}}
@@ -177,7 +190,8 @@ func names(t *testing.T, st store.Store, dir string) string {
 // wantNames requires that the destination holds one output and nothing else.
 func wantNames(t *testing.T, st store.Store, dir string) {
 	t.Helper()
-	const whole = "_SUCCESS _quarantine _quarantine/ID _quarantine/ID/00000-a.avro@5-9 part-00000-0-ID.trv part-00001-0-ID.trv"
+	const whole = "_SUCCESS _quarantine _quarantine/ID _quarantine/ID/00000-a.avro@5-9 part-00000-0-ID.trv " +
+		"part-00001-0-ID.trv part-00001-0-ID.trv/a part-00001-0-ID.trv/retired-b"
 	if got := names(t, st, dir); got != whole {
 		t.Errorf("there are %s", got)
 	}

@@ -19,9 +19,9 @@ func memory(t *testing.T) (store.Store, string) {
 }
 
 func TestPairs(t *testing.T) {
-	stride := soak.Rounds(101, 1)
+	stride := soak.Rounds(109, 1)
 	if testing.Short() {
-		stride = 151
+		stride = 163
 	}
 	publishtest.Pairs(t, memory, stride)
 }

@@ -36,7 +36,7 @@ func (c *Claim) Publish(ctx context.Context, r *Run, results []*manifest.TaskRes
 	for _, res := range results {
 		stage(staged, res, s.ID)
 	}
-	if err := c.checkRegular(ctx, r, staged); err != nil {
+	if err := c.checkStaged(ctx, r, s, staged); err != nil {
 		return nil, err
 	}
 	p := &record{path: path.Join(r.Dir, manifest.PendingPrefix+s.ID), success: s}
@@ -64,27 +64,64 @@ func (c *Claim) mayPend(ctx context.Context, r *Run, p *record) {
 	}
 }
 
-// stage notes where the files of a result are that an output is to hold.
+// stage notes where the files and directories of a result are that an output is to
+// hold.
 func stage(staged map[string]string, res *manifest.TaskResult, id string) {
-	for _, f := range res.Files() {
-		staged[manifest.Published(f.Name, id)] = f.Name
+	for _, e := range res.Entries() {
+		staged[manifest.Published(e.Name, id)] = e.Name
 	}
 }
 
-// checkRegular refuses staged files that are links.
-func (c *Claim) checkRegular(ctx context.Context, r *Run, staged map[string]string) error {
+// checkStaged refuses links among what is staged, and what is in the directory of
+// a part but not of the output.
+func (c *Claim) checkStaged(ctx context.Context, r *Run, s *manifest.Success, staged map[string]string) error {
 	infos, err := c.st.List(ctx, r.Dir)
 	if err != nil {
 		return fmt.Errorf("publish: %w", err)
 	}
-	links := make(map[string]bool)
+	there := make(map[string]store.Info)
 	for _, info := range infos {
-		links[info.Name] = info.Link
+		there[info.Name] = info
 	}
 	for _, name := range staged {
 		//guard: a link to a file elsewhere would become part of the output
-		if links[name] {
+		if there[name].Link {
 			return failure.New(failure.Foreign, "%s is a link", path.Join(r.Dir, name))
+		}
+	}
+	var parts []manifest.Entry // that are directories
+	for _, e := range s.Entries() {
+		info, ok := there[staged[e.Name]]
+		if !ok {
+			continue // it may be in its place
+		}
+		//guard: a directory would become part of the output in the place of a file
+		if info.Dir != e.Dir {
+			return failure.New(failure.Foreign, "%s is a file in the place of a directory, or a directory in that of a file", info.Path)
+		}
+		if e.Dir {
+			parts = append(parts, e)
+		}
+	}
+	return parallel.Do(ctx, len(parts), c.movers, func(ctx context.Context, i int) error {
+		return c.checkInside(ctx, path.Join(r.Dir, staged[parts[i].Name]), parts[i])
+	})
+}
+
+// checkInside does what checkStaged does, in the directory of a part.
+func (c *Claim) checkInside(ctx context.Context, dir string, part manifest.Entry) error {
+	infos, err := c.st.List(ctx, dir)
+	if err != nil {
+		return fmt.Errorf("publish: %w", err)
+	}
+	for _, info := range infos {
+		//guard: a link to a file elsewhere would become part of the output
+		if info.Link {
+			return failure.New(failure.Foreign, "%s is a link", info.Path)
+		}
+		//guard: what no task made would become part of the output
+		if !slices.ContainsFunc(part.Files, func(f manifest.File) bool { return path.Base(f.Name) == info.Name }) {
+			return failure.New(failure.Foreign, "%s is of no task", info.Path)
 		}
 	}
 	return nil
@@ -96,7 +133,7 @@ func (c *Claim) carryOut(ctx context.Context, r *Run, s *manifest.Success, stage
 	if err := c.retire(ctx, s); err != nil {
 		return fmt.Errorf("publish: %w", err)
 	}
-	if err := c.bringAll(ctx, r, s.Files(), staged); err != nil {
+	if err := c.bringAll(ctx, r, s.Entries(), staged); err != nil {
 		return fmt.Errorf("publish: %w", err)
 	}
 	now := &State{path: c.path, Success: s}
@@ -142,37 +179,60 @@ func (c *Claim) retire(ctx context.Context, s *manifest.Success) error {
 	return nil
 }
 
-// bringAll moves staged files to their places, beside each other: none has to
-// come before another, as readers wait for the manifest, and who completes the
-// output finds out which of them are there.
-func (c *Claim) bringAll(ctx context.Context, r *Run, files []manifest.File, staged map[string]string) error {
+// bringAll moves staged files and directories to their places, beside each other:
+// none has to come before another, as readers wait for the manifest, and who
+// completes the output finds out which of them are there.
+func (c *Claim) bringAll(ctx context.Context, r *Run, entries []manifest.Entry, staged map[string]string) error {
 	made := map[string]bool{".": true}
-	for _, f := range files {
-		if err := c.makeDirs(ctx, path.Dir(f.Name), made); err != nil {
+	for _, e := range entries {
+		if err := c.makeDirs(ctx, path.Dir(e.Name), made); err != nil {
 			return err
 		}
 	}
-	return parallel.Do(ctx, len(files), c.movers, func(ctx context.Context, i int) error {
-		return c.bring(ctx, r, staged[files[i].Name], files[i])
+	return parallel.Do(ctx, len(entries), c.movers, func(ctx context.Context, i int) error {
+		e := entries[i]
+		err := store.ErrNotExist
+		//guard: the run's directory would be renamed in place of a file
+		if staged[e.Name] != "" {
+			err = c.move(ctx, path.Join(r.Dir, staged[e.Name]), c.in(e.Name))
+		}
+		if !errors.Is(err, store.ErrExist) && !errors.Is(err, store.ErrNotExist) {
+			return err
+		}
+		if e.Dir {
+			return c.replaceEmpty(ctx, path.Join(r.Dir, staged[e.Name]), e.Name, err)
+		}
+		return c.arrived(ctx, e, err)
 	})
 }
 
-// bring moves a staged file to its place. No other output has a file of that
-// name, so one that is there is this one.
-func (c *Claim) bring(ctx context.Context, r *Run, staged string, f manifest.File) error {
-	err := store.ErrNotExist
-	//guard: the run's directory would be renamed in place of a file
-	if staged != "" {
-		err = c.move(ctx, path.Join(r.Dir, staged), c.in(f.Name))
-	}
-	if errors.Is(err, store.ErrExist) || errors.Is(err, store.ErrNotExist) {
-		info, statErr := c.st.Stat(ctx, c.in(f.Name))
-		//guard: a run that was killed could not be completed
-		if statErr == nil && !info.Dir && info.Size == f.Bytes {
-			return nil
-		}
+// arrived returns nil in place of err if a file is in its place. No other output
+// has a file of that name, so one that is there is this one.
+func (c *Claim) arrived(ctx context.Context, e manifest.Entry, err error) error {
+	info, statErr := c.st.Stat(ctx, c.in(e.Name))
+	//guard: a run that was killed could not be completed
+	if statErr == nil && !info.Dir && info.Size == e.Files[0].Bytes {
+		return nil
 	}
 	return err
+}
+
+// replaceEmpty returns nil in place of err if a directory is in its place; what it
+// holds is looked at once all are. A rename that was cut short leaves an empty one
+// there: then the staged one still has to come.
+func (c *Claim) replaceEmpty(ctx context.Context, staged, name string, err error) error {
+	infos, listErr := c.st.List(ctx, c.in(name))
+	if listErr != nil {
+		return err
+	}
+	//guard: a run that was killed could not be completed
+	if len(infos) > 0 {
+		return nil
+	}
+	if err := c.move(ctx, c.in(name), c.name(old)); err != nil {
+		return err
+	}
+	return c.move(ctx, staged, c.in(name))
 }
 
 // makeDirs makes a directory in the destination, and those above it, unless they
@@ -344,33 +404,39 @@ func (c *Claim) staged(ctx context.Context, r *Run, s *manifest.Success) (map[st
 }
 
 // whole reports whether every file of an output is there, in its place or
-// staged, with the bytes that the manifest says.
+// staged, with the bytes that the manifest says. The files of a directory must be
+// in the same one, as it moves as a whole.
 func (c *Claim) whole(ctx context.Context, r *Run, s *manifest.Success, staged map[string]string) (bool, error) {
-	if err := c.checkRegular(ctx, r, staged); errors.Is(err, failure.Foreign) {
+	if err := c.checkStaged(ctx, r, s, staged); errors.Is(err, failure.Foreign) {
 		return false, nil
 	} else if err != nil {
 		return false, err
 	}
-	files := s.Files()
-	sound := make([]bool, len(files))
-	err := parallel.Do(ctx, len(files), verifiers, func(ctx context.Context, i int) error {
-		places := []string{c.in(files[i].Name)}
-		if name := staged[files[i].Name]; name != "" {
-			places = append(places, path.Join(r.Dir, name))
+	entries := s.Entries()
+	sound := make([]bool, len(entries))
+	err := parallel.Do(ctx, len(entries), verifiers, func(ctx context.Context, i int) (err error) {
+		e := entries[i]
+		sound[i], err = c.sound(ctx, c.in(e.Name), e)
+		if name := staged[e.Name]; err == nil && !sound[i] && name != "" {
+			sound[i], err = c.sound(ctx, path.Join(r.Dir, name), e)
 		}
-		for _, place := range places {
-			size, crc, err := store.Sum(ctx, c.st, place)
-			//guard: an output would be given up for want of permission to look
-			if err != nil && !store.Absent(err) {
-				return err
-			}
-			//guard: an output would be completed with bytes that changed since
-			if err == nil && size == files[i].Bytes && crc == files[i].CRC32C {
-				sound[i] = true
-				return nil
-			}
-		}
-		return nil
+		return err
 	})
 	return err == nil && !slices.Contains(sound, false), err
+}
+
+// sound reports whether a file, or each of a directory, is at a place.
+func (c *Claim) sound(ctx context.Context, place string, e manifest.Entry) (bool, error) {
+	for _, f := range e.Files {
+		size, crc, err := store.Sum(ctx, c.st, place+strings.TrimPrefix(f.Name, e.Name))
+		//guard: an output would be given up for want of permission to look
+		if err != nil && !store.Absent(err) {
+			return false, err
+		}
+		//guard: an output would be completed with bytes that changed since
+		if err != nil || size != f.Bytes || crc != f.CRC32C {
+			return false, nil
+		}
+	}
+	return true, nil
 }

@@ -96,23 +96,80 @@ func TestRollForward(t *testing.T) {
 	}
 }
 
+// linkAway moves something out of the destination, and leaves a link to it.
+func linkAway(dest, name string) error {
+	elsewhere := filepath.Join(filepath.Dir(dest), "elsewhere")
+	return errors.Join(os.Rename(name, elsewhere), os.Symlink(elsewhere, name))
+}
+
+// TestRollForwardOverEmpty finds the empty directory that a rename leaves which
+// was cut short.
+func TestRollForwardOverEmpty(t *testing.T) {
+	d, _ := onDisk(t)
+	killed(t, d, "Q", 1)
+	dir := staged(t, d, "part-00001")[0]
+	id := strings.TrimPrefix(path.Base(staged(t, d, manifest.PendingPrefix)[0]), manifest.PendingPrefix)
+	if err := os.Mkdir(d.in(manifest.Published(path.Base(dir), id)), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	c, _ := claim(t, d)
+	if !c.State().Finished(requestOf("Q")) {
+		t.Error("it was not completed")
+	}
+	release(t, c, false)
+	wantNames(t, store.Local(), d.path)
+}
+
+// TestReplacedPartIsNotRead keeps the files of a part that was moved out from being
+// taken for manifests by their names: they may be large.
+func TestReplacedPartIsNotRead(t *testing.T) {
+	d, _ := onDisk(t)
+	killed(t, d, "Q", 0)
+	if out := staged(t, d, "retired-b"); len(out) != 1 || !strings.Contains(out[0], "/"+old+"-") {
+		t.Fatalf("moved out are %q", out)
+	}
+	c, _ := claim(t, at(&odd{Store: store.Local(), read: func(p string) error {
+		if strings.Contains(p, "/"+old+"-") {
+			t.Errorf("%s is read", p)
+		}
+		return nil
+	}}, d.path))
+	release(t, c, false)
+	wantNames(t, store.Local(), d.path)
+}
+
 // TestNothingToRollForward finds that a file of what was being published changed
 // or is gone: the output is given up, and made again.
 func TestNothingToRollForward(t *testing.T) {
 	for name, change := range map[string]func(t *testing.T, d *Destination) error{
 		"a bit": func(t *testing.T, d *Destination) error {
-			file := staged(t, d, "part-00001")[0]
-			return os.WriteFile(file, []byte("task 1 of R"), 0o666)
+			return os.WriteFile(staged(t, d, "part-00000")[0], []byte("task 0 of R"), 0o666)
 		},
-		"a part gone": func(t *testing.T, d *Destination) error { return os.Remove(staged(t, d, "part-00001")[0]) },
-		"a part a link": func(t *testing.T, d *Destination) error {
-			file := staged(t, d, "part-00001")[0]
-			return errors.Join(os.Rename(file, d.path+"/../elsewhere"), os.Symlink(d.path+"/../elsewhere", file))
+		"a part gone":   func(t *testing.T, d *Destination) error { return os.Remove(staged(t, d, "part-00000")[0]) },
+		"a part a link": func(t *testing.T, d *Destination) error { return linkAway(d.path, staged(t, d, "part-00000")[0]) },
+		"a bit inside": func(t *testing.T, d *Destination) error {
+			return os.WriteFile(staged(t, d, "part-00001")[0]+"/a", []byte("task 1 of R"), 0o666)
+		},
+		"a file inside gone":   func(t *testing.T, d *Destination) error { return os.Remove(staged(t, d, "part-00001")[0] + "/a") },
+		"a file inside a link": func(t *testing.T, d *Destination) error { return linkAway(d.path, staged(t, d, "part-00001")[0]+"/a") },
+		"a directory a link":   func(t *testing.T, d *Destination) error { return linkAway(d.path, staged(t, d, "part-00001")[0]) },
+		"a directory a file": func(t *testing.T, d *Destination) error {
+			dir := staged(t, d, "part-00001")[0]
+			return errors.Join(os.RemoveAll(dir), os.WriteFile(dir, nil, 0o666))
+		},
+		"a directory gone": func(t *testing.T, d *Destination) error { return os.RemoveAll(staged(t, d, "part-00001")[0]) },
+		"one more inside": func(t *testing.T, d *Destination) error {
+			return os.WriteFile(staged(t, d, "part-00001")[0]+"/c", nil, 0o666)
+		},
+		"files of a part in two places": func(t *testing.T, d *Destination) error {
+			dir := staged(t, d, "part-00001")[0]
+			id := strings.TrimPrefix(path.Base(staged(t, d, manifest.PendingPrefix)[0]), manifest.PendingPrefix)
+			to := d.in(manifest.Published(path.Base(dir), id))
+			return errors.Join(os.Mkdir(to, 0o777), os.Rename(dir+"/a", to+"/a"))
 		},
 		"a result gone": func(t *testing.T, d *Destination) error { return os.Remove(staged(t, d, "task-00001")[0]) },
 		"a result a link": func(t *testing.T, d *Destination) error {
-			file := staged(t, d, "task-00001")[0]
-			return errors.Join(os.Rename(file, d.path+"/../elsewhere"), os.Symlink(d.path+"/../elsewhere", file))
+			return linkAway(d.path, staged(t, d, "task-00001")[0])
 		},
 	} {
 		d, m := onDisk(t)
@@ -207,6 +264,19 @@ func TestPublishRefuses(t *testing.T) {
 			}
 			return errors.Join(os.Remove(parts[0]), os.Symlink(elsewhere, parts[0]))
 		},
+		"a staged link inside": func(_ *Destination, run, elsewhere string) error {
+			return inside(run, func(dir string) error { return errors.Join(os.Remove(dir+"/a"), os.Symlink(elsewhere, dir+"/a")) })
+		},
+		"a directory in place of a file": func(_ *Destination, run, _ string) error {
+			parts, err := filepath.Glob(run + "/part-00000*")
+			if err != nil {
+				return err
+			}
+			return errors.Join(os.Remove(parts[0]), os.Mkdir(parts[0], 0o777))
+		},
+		"one more inside": func(_ *Destination, run, _ string) error {
+			return inside(run, func(dir string) error { return os.WriteFile(dir+"/c", nil, 0o666) })
+		},
 		"a link for copies":  func(d *Destination, _, elsewhere string) error { return os.Symlink(elsewhere, d.in("_quarantine")) },
 		"another's manifest": func(d *Destination, _, _ string) error { return os.WriteFile(d.in("_SUCCESS"), nil, 0o666) },
 	} {
@@ -224,6 +294,15 @@ func TestPublishRefuses(t *testing.T) {
 		}
 		release(t, c, false)
 	}
+}
+
+// inside changes the staged part that is a directory.
+func inside(run string, change func(dir string) error) error {
+	parts, err := filepath.Glob(run + "/part-00001*")
+	if err != nil {
+		return err
+	}
+	return change(parts[0])
 }
 
 // TestLinkMeanwhile makes a link in the place of the directory for copies once
@@ -485,7 +564,7 @@ func TestPendingNotWritten(t *testing.T) {
 // TestUnreadableWhileRolling refuses to read what is to be completed: nothing is
 // given up, and the next run completes it.
 func TestUnreadableWhileRolling(t *testing.T) {
-	for _, what := range []string{"part-", "task-", manifest.PendingPrefix, manifest.PlanName} {
+	for _, what := range []string{"part-", "a", "task-", manifest.PendingPrefix, manifest.PlanName} {
 		d, _ := onDisk(t)
 		killed(t, d, "Q", 2)
 		st := &odd{Store: store.Local(), read: func(p string) error {

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/rowtocol/rowtocol/failure"
+	"github.com/rowtocol/rowtocol/internal/parallel"
 	"github.com/rowtocol/rowtocol/manifest"
 	"github.com/rowtocol/rowtocol/store"
 )
@@ -120,25 +121,30 @@ func (d *Destination) readSuccess(ctx context.Context, s *State) error {
 
 // classify tells the names in the destination apart: the output's, ours, others'.
 func (d *Destination) classify(ctx context.Context, s *State, infos []store.Info, found *contents) error {
-	expected := make(map[string]manifest.File)
+	expected := make(map[string]manifest.Entry)
 	if s.Success != nil {
-		for _, f := range s.Success.Files() {
-			expected[f.Name] = f
+		for _, e := range s.Success.Entries() {
+			expected[e.Name] = e
 		}
 	}
 	ours := found.names()
+	var parts []manifest.Entry // that are directories
 	for _, info := range infos {
-		switch file, listed := expected[info.Name]; {
+		switch e, listed := expected[info.Name]; {
 		case listed:
-			//guard: what another file says would be taken for the output's
-			if info.Link {
-				s.damage = info.Name + " is a link"
-			}
-			//guard: an output that was changed would be finished
-			if info.Dir || info.Size != file.Bytes {
-				s.damage = fmt.Sprintf("%s has %d bytes, not %d", info.Name, info.Size, file.Bytes)
-			}
 			delete(expected, info.Name)
+			switch {
+			case !e.Dir:
+				s.compare(info.Name, info, e.Files[0])
+			//guard: what is elsewhere would be taken for the output's
+			case info.Link:
+				s.damage = info.Name + " is a link"
+			//guard: a destination could not be looked at that has a file in the place of a directory
+			case !info.Dir:
+				s.damage = info.Name + " is no directory"
+			default:
+				parts = append(parts, e)
+			}
 		case info.Name == manifest.SuccessName:
 		case info.Name == manifest.LockName:
 			s.Leftovers = true
@@ -158,12 +164,63 @@ func (d *Destination) classify(ctx context.Context, s *State, infos []store.Info
 			s.foreign = append(s.foreign, info.Name)
 		}
 	}
+	if err := d.classifyParts(ctx, s, parts, expected); err != nil {
+		return err
+	}
 	missing := slices.Sorted(maps.Keys(expected))
 	//guard: an output that lost a file would be finished
 	if len(missing) > 0 {
 		s.damage = missing[0] + " is missing"
 	}
 	s.Leftovers = s.Leftovers || len(s.debris) > 0
+	return nil
+}
+
+// compare notes how a file differs from what the manifest says.
+func (s *State) compare(name string, info store.Info, file manifest.File) {
+	//guard: what another file says would be taken for the output's
+	if info.Link {
+		s.damage = name + " is a link"
+	}
+	//guard: an output that was changed would be finished
+	if info.Dir || info.Size != file.Bytes {
+		s.damage = fmt.Sprintf("%s has %d bytes, not %d", name, info.Size, file.Bytes)
+	}
+}
+
+// classifyParts does what classify does, in the directories of parts.
+func (d *Destination) classifyParts(ctx context.Context, s *State, parts []manifest.Entry, expected map[string]manifest.Entry) error {
+	inside := make([][]store.Info, len(parts))
+	err := parallel.Do(ctx, len(parts), d.movers, func(ctx context.Context, i int) (err error) {
+		inside[i], err = d.st.List(ctx, d.in(parts[i].Name))
+		if errors.Is(err, store.ErrNotExist) {
+			return nil // it was moved away meanwhile
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for i, part := range parts {
+		files := make(map[string]manifest.File)
+		for _, f := range part.Files {
+			files[f.Name] = f
+		}
+		for _, info := range inside[i] {
+			name := manifest.InPart(part.Name, info.Name)
+			file, listed := files[name]
+			//guard: what others put there would be removed with the part
+			if !listed {
+				s.foreign = append(s.foreign, name)
+				continue
+			}
+			delete(files, name)
+			s.compare(name, info, file)
+		}
+		for name := range files {
+			expected[name] = manifest.Entry{} // it is missing
+		}
+	}
 	return nil
 }
 
@@ -207,7 +264,7 @@ func (d *Destination) leftovers(ctx context.Context, s *State, found *contents) 
 }
 
 // classifyCopies does what classify does, for the copies of damaged input.
-func (d *Destination) classifyCopies(ctx context.Context, s *State, expected map[string]manifest.File, ours map[string]bool) error {
+func (d *Destination) classifyCopies(ctx context.Context, s *State, expected map[string]manifest.Entry, ours map[string]bool) error {
 	infos, err := d.st.List(ctx, d.in(manifest.QuarantineDir))
 	if err != nil && !errors.Is(err, store.ErrNotExist) {
 		return err

@@ -65,9 +65,25 @@ func TestFinished(t *testing.T) {
 
 // TestChanged changes an output after it was published.
 func TestChanged(t *testing.T) {
+	part := func(dir string) string {
+		parts, _ := filepath.Glob(dir + "/part-00001*")
+		return parts[0]
+	}
 	for name, change := range map[string]func(file, dir string) error{
-		"is missing":  func(file, _ string) error { return os.Remove(file) },
-		"has 3 bytes": func(file, _ string) error { return os.Truncate(file, 3) },
+		".trv/a is missing":        func(_, dir string) error { return os.Remove(part(dir) + "/a") },
+		".trv/a has 3 bytes":       func(_, dir string) error { return os.Truncate(part(dir)+"/a", 3) },
+		".trv/retired-b is a link": func(_, dir string) error { return linkAway(dir, part(dir)+"/retired-b") },
+		".trv/a has 0 bytes, not 1": func(_, dir string) error {
+			return errors.Join(os.Remove(part(dir)+"/a"), os.Mkdir(part(dir)+"/a", 0o777))
+		},
+		".trv is a link": func(_, dir string) error { return linkAway(dir, part(dir)) },
+		".trv is no directory": func(_, dir string) error {
+			p := part(dir)
+			return errors.Join(os.RemoveAll(p), os.WriteFile(p, []byte("task 1 of P"), 0o666))
+		},
+		".trv is missing": func(_, dir string) error { return os.RemoveAll(part(dir)) },
+		"is missing":      func(file, _ string) error { return os.Remove(file) },
+		"has 3 bytes":     func(file, _ string) error { return os.Truncate(file, 3) },
 		"is a link": func(file, _ string) error {
 			return errors.Join(os.Rename(file, filepath.Join(filepath.Dir(file), "../elsewhere")), os.Symlink("../elsewhere", file))
 		},
@@ -123,6 +139,10 @@ func TestNotOurs(t *testing.T) {
 		".rowtocol is a file": {write(".rowtocol", ""), ".rowtocol"},
 		"_quarantine":         {link("_quarantine"), "_quarantine (a link)"},
 		"a copy":              {func(dir, _ string) error { return os.WriteFile(dir+"/_quarantine/x", nil, 0o666) }, "_quarantine/x"},
+		"a file in a part": {func(dir, _ string) error {
+			parts, _ := filepath.Glob(dir + "/part-00001*")
+			return os.WriteFile(parts[0]+"/notes.txt", []byte("mine"), 0o666)
+		}, ".trv/notes.txt"},
 		"four files": {func(dir, victim string) error {
 			return errors.Join(write("a", "")(dir, ""), write("b", "")(dir, ""), write("c", "")(dir, ""), write("d", "")(dir, ""))
 		}, "a, b, c, and 1 more"},

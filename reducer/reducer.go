@@ -14,9 +14,10 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
+// BufferSize is the memory in bytes that writing an output takes.
+const BufferSize = 1 << 20
+
 const (
-	// bufferSize is the memory that writing an output takes.
-	bufferSize = 1 << 20
 	// kernelCopy is the length in bytes from which a column is worth a copy of
 	// its own; shorter ones are gathered in the buffer.
 	kernelCopy = 128 << 10
@@ -82,7 +83,7 @@ func write(ctx context.Context, u *upload) (Written, error) {
 }
 
 // buffers are those of finished files, for the next ones.
-var buffers = sync.Pool{New: func() any { return bufio.NewWriterSize(nil, bufferSize) }}
+var buffers = sync.Pool{New: func() any { return bufio.NewWriterSize(nil, BufferSize) }}
 
 // upload is a file on its way.
 type upload struct {

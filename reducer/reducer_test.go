@@ -463,7 +463,7 @@ func TestMemory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := after.TotalAlloc - before.TotalAlloc; n > bufferSize+64<<10 {
+	if n := after.TotalAlloc - before.TotalAlloc; n > BufferSize+64<<10 {
 		t.Errorf("an output of %d bytes allocated %d", out.Size, n)
 	}
 }

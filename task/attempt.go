@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/rowtocol/rowtocol/failure"
-	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/input"
 	"github.com/rowtocol/rowtocol/manifest"
 	"github.com/rowtocol/rowtocol/mapper"
@@ -127,30 +126,12 @@ func (a *attempt) write(ctx context.Context, g mapper.RowGroup) (err error) {
 	if !g.More {
 		a.mapped()
 	}
-	a.parts = append(a.parts, manifest.Part{Task: a.task.ID, RowGroup: len(a.parts), Rows: g.Rows})
-	part := &a.parts[len(a.parts)-1]
-	for _, out := range g.Outputs {
-		f, err := a.writeOutput(ctx, part.RowGroup, out, g.Spill)
-		if err != nil {
-			return err
-		}
-		part.Files = append(part.Files, f)
-	}
-	return nil
-}
-
-func (a *attempt) writeOutput(ctx context.Context, rowGroup int, out format.Output, sp *spill.Spill) (manifest.File, error) {
-	//guard: a file would be put into a directory that nobody makes
-	if out.Name != "" {
-		return manifest.File{}, fmt.Errorf("format %s names an output %q, which is in a directory", a.format.Name(), out.Name)
-	}
-	w, err := reducer.Write(ctx, a.st, func() string {
-		return path.Join(a.dir, manifest.StagedPart(a.task.ID, rowGroup, manifest.NewID(), a.format.Suffix()))
-	}, out, sp)
+	files, err := a.writePart(ctx, len(a.parts), g.Outputs, g.Spill)
 	if err != nil {
-		return manifest.File{}, err
+		return err
 	}
-	return a.file(ctx, w, out.Role), nil
+	a.parts = append(a.parts, manifest.Part{Task: a.task.ID, RowGroup: len(a.parts), Rows: g.Rows, Files: files})
+	return nil
 }
 
 // quarantine copies a damaged range.
@@ -189,11 +170,14 @@ func (a *attempt) losses(stats mapper.Stats) (losses []manifest.Loss) {
 func (a *attempt) removeFiles(ctx context.Context) {
 	clean, cancel := store.Cleanup(ctx)
 	defer cancel()
-	files := a.copies
-	for _, p := range a.parts {
-		files = append(files, p.Files...)
+	for i := range a.parts {
+		if part := a.parts[i].Entry(); part.Dir {
+			_ = a.st.RemoveAll(clean, path.Join(a.dir, part.Name))
+		} else {
+			_ = a.st.Remove(clean, path.Join(a.dir, part.Name))
+		}
 	}
-	for _, f := range files {
+	for _, f := range a.copies {
 		_ = a.st.Remove(clean, path.Join(a.dir, f.Name))
 	}
 }

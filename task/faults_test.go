@@ -10,11 +10,18 @@ import (
 	"time"
 
 	"github.com/rowtocol/rowtocol/failure"
+	"github.com/rowtocol/rowtocol/format"
+	"github.com/rowtocol/rowtocol/format/formattest"
 	"github.com/rowtocol/rowtocol/manifest"
 	"github.com/rowtocol/rowtocol/store"
 	"github.com/rowtocol/rowtocol/store/memstore"
 	"github.com/rowtocol/rowtocol/store/storetest"
+	"github.com/rowtocol/rowtocol/trevni"
 )
+
+// both is a registry with a format that makes files of some row groups, and
+// directories of others.
+var both = format.Registry{formattest.Split{Format: trevni.Format, Only: func(size int64) bool { return size%2 == 0 }}}
 
 // damagedPlan is of two tasks, one of which loses a block.
 func damagedPlan(t *testing.T) *manifest.Plan {
@@ -31,10 +38,13 @@ func damagedPlan(t *testing.T) *manifest.Plan {
 // result that is there must be sound, and tasks without one leave nothing.
 func TestFaults(t *testing.T) {
 	p, o := damagedPlan(t), options(t)
-	o.Workers = 1
+	o.Workers, o.Formats = 1, both
 	probe := storetest.NewFaulty(store.Local())
 	if err := runInTurn(t, p, o, probe, t.TempDir()); err != nil {
 		t.Fatal(err)
+	}
+	if dirs, parts := countDirs(t, p); dirs == 0 || dirs == parts {
+		t.Fatalf("%d of %d parts are directories", dirs, parts)
 	}
 	failed := 0
 	for _, op := range storetest.Ops {
@@ -62,6 +72,22 @@ func TestFaults(t *testing.T) {
 	}
 }
 
+// countDirs returns how many of a plan's parts are directories.
+func countDirs(t *testing.T, p *manifest.Plan) (dirs, parts int) {
+	t.Helper()
+	o := options(t)
+	o.Formats = both
+	_, results := mustRun(t, p, o)
+	for _, res := range results {
+		for _, part := range res.Parts {
+			if parts++; part.Entry().Dir {
+				dirs++
+			}
+		}
+	}
+	return dirs, parts
+}
+
 // runInTurn runs the tasks of a plan one after another, until one fails.
 func runInTurn(t *testing.T, p *manifest.Plan, o Options, st store.Store, dir string) error {
 	t.Helper()
@@ -86,8 +112,8 @@ func checkLeft(t *testing.T, p *manifest.Plan, dir string, fault storetest.Fault
 		}
 		if res != nil {
 			known = append(known, doc)
-			for _, f := range res.Files() {
-				known = append(known, f.Name)
+			for _, e := range res.Entries() {
+				known = append(known, e.Name)
 			}
 		}
 	}
@@ -105,7 +131,7 @@ func checkLeft(t *testing.T, p *manifest.Plan, dir string, fault storetest.Fault
 // is there is sound, and the task can be run.
 func TestPowerCuts(t *testing.T) {
 	p, o := damagedPlan(t), options(t)
-	o.Workers = 1
+	o.Workers, o.Formats = 1, both
 	r := open(t, p, o)
 	for n, stopped := 1, true; stopped; n++ {
 		disk := memstore.New()

@@ -21,6 +21,11 @@ func Finished(ctx context.Context, p *manifest.Plan, number int, st store.Store,
 	if err != nil || res == nil {
 		return nil, err
 	}
+	for _, e := range res.Entries() {
+		if err := checkDirectory(ctx, st, dir, e); err != nil {
+			return nil, unsound(number, err)
+		}
+	}
 	for _, f := range res.Files() {
 		info, err := st.Stat(ctx, path.Join(dir, f.Name))
 		if err != nil {
@@ -44,6 +49,36 @@ func Finished(ctx context.Context, p *manifest.Plan, number int, st store.Store,
 		}
 	}
 	return res, nil
+}
+
+// checkDirectory requires that a part which is a directory holds its files and
+// nothing else, as it will be moved as a whole.
+func checkDirectory(ctx context.Context, st store.Store, dir string, part manifest.Entry) error {
+	if !part.Dir {
+		return nil
+	}
+	at := path.Join(dir, part.Name)
+	info, err := st.Stat(ctx, at)
+	if err != nil {
+		return err
+	}
+	//guard: a link would be published, to files that anybody may change
+	if info.Link {
+		return failure.New(failure.Foreign, "%s is a link", at)
+	}
+	//guard: a file in the place of a directory would be taken for a storage that refuses
+	if !info.Dir {
+		return failure.New(failure.Foreign, "%s is no directory", at)
+	}
+	infos, err := st.List(ctx, at)
+	if err != nil {
+		return err
+	}
+	//guard: files would be published that no task made
+	if len(infos) != len(part.Files) {
+		return failure.New(failure.Foreign, "%s has %d files, not %d", at, len(infos), len(part.Files))
+	}
+	return nil
 }
 
 // vouched reports whether a file has the length and the storage's checksum that it
@@ -86,7 +121,7 @@ func Result(ctx context.Context, p *manifest.Plan, number int, st store.Store, d
 // unsound gives an error its kind if it is not about the storage but about what
 // was left there: running the task again mends that.
 func unsound(number int, err error) error {
-	if store.Absent(err) {
+	if store.Absent(err) || errors.Is(err, failure.Foreign) {
 		return altered(number, err)
 	}
 	return err

@@ -2,27 +2,22 @@ package task
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	"github.com/rowtocol/rowtocol/column"
 	"github.com/rowtocol/rowtocol/failure"
 	"github.com/rowtocol/rowtocol/failure/failuretest"
-	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/manifest"
 	"github.com/rowtocol/rowtocol/shred"
 	"github.com/rowtocol/rowtocol/spill"
 	"github.com/rowtocol/rowtocol/store"
-	"github.com/rowtocol/rowtocol/trevni"
 )
 
 // TestRun runs a plan with different workers and memory, which must make the
@@ -335,37 +330,5 @@ func TestLittleDisk(t *testing.T) {
 		if err != nil || s.running != tt.want {
 			t.Errorf("%d of %d bytes for each: %+v, %v", tt.each, free, s, err)
 		}
-	}
-}
-
-// elsewhere is a format that puts its outputs into a directory.
-type elsewhere struct{ format.Format }
-
-func (f elsewhere) Writer(options json.RawMessage) (format.Writer, error) {
-	w, err := f.Format.Writer(options)
-	return elsewhereWriter{w}, err
-}
-
-type elsewhereWriter struct{ format.Writer }
-
-func (w elsewhereWriter) NewRowGroup(schema string, cols []column.Column) (format.RowGroup, error) {
-	g, err := w.Writer.NewRowGroup(schema, cols)
-	return elsewhereGroup{g}, err
-}
-
-type elsewhereGroup struct{ format.RowGroup }
-
-func (g elsewhereGroup) Finish(rows int64) ([]format.Output, error) {
-	outputs, err := g.RowGroup.Finish(rows)
-	outputs[0].Name = "from.cf"
-	return outputs, err
-}
-
-func TestOutputsInDirectories(t *testing.T) {
-	in, _ := writeInput(t, t.TempDir(), "a.avro", 1)
-	p, o := newPlan(t, 1<<20, in), options(t)
-	o.Formats = format.Registry{elsewhere{trevni.Format}}
-	if _, _, err := run(t, p, o); err == nil || !strings.Contains(err.Error(), "in a directory") {
-		t.Errorf("error is %v", err)
 	}
 }

@@ -1,6 +1,6 @@
 // Package publishtest explores what runs on one destination can do to each
-// other. Outputs are two small files, given, so that nothing but package publish
-// and the store is at work. Runs are stopped, killed or delayed at each of their
+// other. Outputs are a small file and a directory of two, given, so that nothing but
+// package publish and the store is at work. Runs are stopped, killed or delayed at each of their
 // calls to the store, and others go on meanwhile, past the time after which they
 // must think the first dead. What it demands:
 //
@@ -9,7 +9,7 @@
 //   - what tasks left that ran elsewhere is published, or stays where they left it;
 //   - afterwards any run completes, and leaves its output and nothing else.
 //
-// Runs move one file at a time, so that a schedule is the same whenever it runs.
+// Runs move one part at a time, so that a schedule is the same whenever it runs.
 //
 // The same schedules run on every kind of store.
 package publishtest

@@ -28,15 +28,15 @@ func (p pair) String() string { return fmt.Sprintf("%s, then %s and %s", p.befor
 var pairs = []pair{
 	{none, run{"P", overwrites}, run{"P", overwrites}, 1},
 	{none, run{"P", overwrites}, run{"Q", overwrites}, 2},
-	{"P", run{"Q", overwrites}, run{"Q", overwrites}, 3},
-	{"P", run{"Q", overwrites}, run{"P", overwrites}, 3},
-	{"P", run{"Q", overwrites}, run{"R", overwrites}, 3},
-	{none, run{"P", keeps}, run{"Q", keeps}, 3},
-	{"P", run{"Q", overwrites}, run{"R", keeps}, 3},
+	{"P", run{"Q", overwrites}, run{"Q", overwrites}, 4},
+	{"P", run{"Q", overwrites}, run{"P", overwrites}, 4},
+	{"P", run{"Q", overwrites}, run{"R", overwrites}, 4},
+	{none, run{"P", keeps}, run{"Q", keeps}, 4},
+	{"P", run{"Q", overwrites}, run{"R", keeps}, 4},
 	{none, run{"P", commits}, run{"P", commits}, 1},
 	{none, run{"P", commits}, run{"Q", keeps}, 2},
-	{"P", run{"Q", commits}, run{"R", overwrites}, 3},
-	{"P", run{"R", overwrites}, run{"Q", commits}, 3},
+	{"P", run{"Q", commits}, run{"R", overwrites}, 4},
+	{"P", run{"R", overwrites}, run{"Q", commits}, 4},
 }
 
 // Pairs runs pairs of troubles: the first run gets into trouble at its n-th call,

@@ -89,11 +89,13 @@ func (w *world) staged(t *testing.T) bool {
 			err = lost
 			continue
 		}
-		data, lost := w.st.ReadFile(t.Context(), path.Join(dir, res.Parts[0].Files[0].Name), maxFile)
-		if lost == nil && string(data) != content(name, i) {
-			lost = fmt.Errorf("task %d left %q", i, data)
+		for j, f := range res.Parts[0].Files {
+			data, lost := w.st.ReadFile(t.Context(), path.Join(dir, f.Name), maxFile)
+			if lost == nil && string(data) != content(name, i)[j] {
+				lost = fmt.Errorf("task %d left %q", i, data)
+			}
+			err = errors.Join(err, lost)
 		}
-		err = errors.Join(err, lost)
 	}
 	published := slices.ContainsFunc(w.outputs, func(o output) bool { return o.plan == w.plan.ID })
 	if published == (err == nil) {

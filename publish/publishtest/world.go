@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	tasks   = 2
+	tasks   = 2 // the last makes a directory of two files, the others make a file
 	maxFile = 1 << 20
 )
 
@@ -122,8 +122,15 @@ func planOf(name string) (*manifest.Plan, error) {
 	return p, err
 }
 
-// content is what a task makes; it has the same length whatever the request.
-func content(name string, task int) string { return fmt.Sprintf("task %d of %s", task, name) }
+// content is what is in the files that a task makes; it has the same length
+// whatever the request.
+func content(name string, task int) []string {
+	text := fmt.Sprintf("task %d of %s", task, name)
+	if task < tasks-1 {
+		return []string{text}
+	}
+	return []string{text + ", a", text + ", b and more"}
+}
 
 // do is a run: it makes the destination hold the output of a request.
 func (w *world) do(ctx context.Context, st store.Store, r run) (err error) {
@@ -262,24 +269,52 @@ func stage(ctx context.Context, st store.Store, r *publish.Run, name string, tas
 	if res, err := result(ctx, st, r, task); !errors.Is(err, store.ErrNotExist) {
 		return res, err
 	}
-	data := content(name, task)
-	file := manifest.StagedPart(task, 0, manifest.NewID(), ".trv")
-	if err := st.WriteFile(ctx, path.Join(r.Dir, file), []byte(data), true); err != nil {
-		return nil, err
-	}
-	size, crc, err := store.Sum(ctx, st, path.Join(r.Dir, file))
+	part, err := stagePart(ctx, st, r.Dir, task, content(name, task))
 	if err != nil {
 		return nil, err
 	}
 	res := &manifest.TaskResult{
 		Version: manifest.Version, Plan: r.Plan.ID, Task: task, RowsIn: 1,
-		Parts: []manifest.Part{{Task: task, Rows: 1, Files: []manifest.File{{Name: file, Bytes: size, CRC32C: crc}}}},
+		Parts: []manifest.Part{{Task: task, Rows: 1, Files: part}},
 	}
 	text, err := res.Encode()
 	if err != nil {
 		return nil, err
 	}
 	return res, st.WriteFile(ctx, path.Join(r.Dir, manifest.TaskName(task)), text, false)
+}
+
+// stagePart writes a file, or a directory of files, as a task does.
+func stagePart(ctx context.Context, st store.Store, dir string, task int, content []string) (files []manifest.File, err error) {
+	newName := func() string { return manifest.StagedPart(task, 0, manifest.NewID(), ".trv") }
+	part := ""
+	if len(content) > 1 {
+		err := store.Retry(ctx, st, "make a part", func(ctx context.Context) error {
+			part = newName()
+			return st.Mkdir(ctx, path.Join(dir, part))
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	for i, data := range content {
+		f := manifest.File{Name: newName()}
+		if err := st.WriteFile(ctx, path.Join(dir, f.Name), []byte(data), true); err != nil {
+			return nil, err
+		}
+		if f.Bytes, f.CRC32C, err = store.Sum(ctx, st, path.Join(dir, f.Name)); err != nil {
+			return nil, err
+		}
+		if part != "" {
+			name := manifest.InPart(part, fmt.Sprint(i))
+			if err := store.Move(ctx, st, path.Join(dir, f.Name), path.Join(dir, name)); err != nil {
+				return nil, err
+			}
+			f.Name = name
+		}
+		files = append(files, f)
+	}
+	return files, nil
 }
 
 // errChanging is what a reader is told while outputs change.
@@ -294,26 +329,40 @@ func (w *world) read(ctx context.Context, st store.Store) (string, error) {
 		return "", err
 	}
 	name := s.Request.Inputs[0].Path
-	for i, f := range s.Files() {
-		data, err := st.ReadFile(ctx, path.Join(w.dest, f.Name), maxFile)
-		if errors.Is(err, store.ErrNotExist) {
-			now, err := w.success(ctx, st)
-			if err == nil && (now == nil || now.ID != s.ID) {
-				return "", errChanging
-			}
-			return "", fmt.Errorf("%s is missing (%v)", f.Name, err)
-		}
-		if err != nil {
+	for _, part := range s.Parts {
+		if err := w.readPart(ctx, st, s, part); err != nil {
 			return "", err
-		}
-		if string(data) != content(name, i) {
-			return "", fmt.Errorf("%s of %s holds %q", f.Name, name, data)
 		}
 	}
 	if len(s.Parts) != tasks {
 		return "", fmt.Errorf("the output has %d parts", len(s.Parts))
 	}
 	return name, nil
+}
+
+// readPart reads the files of a part.
+func (w *world) readPart(ctx context.Context, st store.Store, s *manifest.Success, part manifest.Part) error {
+	want := content(s.Request.Inputs[0].Path, part.Task)
+	if len(part.Files) != len(want) {
+		return fmt.Errorf("part %d has %d files", part.Task, len(part.Files))
+	}
+	for i, f := range part.Files {
+		data, err := st.ReadFile(ctx, path.Join(w.dest, f.Name), maxFile)
+		if errors.Is(err, store.ErrNotExist) {
+			now, err := w.success(ctx, st)
+			if err == nil && (now == nil || now.ID != s.ID) {
+				return errChanging
+			}
+			return fmt.Errorf("%s is missing (%v)", f.Name, err)
+		}
+		if err != nil {
+			return err
+		}
+		if string(data) != want[i] {
+			return fmt.Errorf("%s holds %q", f.Name, data)
+		}
+	}
+	return nil
 }
 
 func (w *world) success(ctx context.Context, st store.Store) (*manifest.Success, error) {

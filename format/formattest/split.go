@@ -1,0 +1,74 @@
+// Package formattest has formats for tests.
+package formattest
+
+import (
+	"encoding/json"
+
+	"github.com/rowtocol/rowtocol/column"
+	"github.com/rowtocol/rowtocol/format"
+)
+
+// Split is a format that divides the one file of another's row groups into two,
+// in a directory. Its parts cannot be read.
+type Split struct {
+	format.Format
+	// Only, if set, says by the size of a row group whether to divide it; others
+	// stay one file.
+	Only func(size int64) bool
+	// Names are those of the files; nil for two that can be.
+	Names []string
+}
+
+// Suffix implements format.Format.
+func (s Split) Suffix() string { return ".split" }
+
+// Writer implements format.Format.
+func (s Split) Writer(options json.RawMessage) (format.Writer, error) {
+	w, err := s.Format.Writer(options)
+	if err != nil {
+		return nil, err
+	}
+	return writer{w, s}, nil
+}
+
+type writer struct {
+	format.Writer
+	split Split
+}
+
+func (w writer) NewRowGroup(schema string, cols []column.Column) (format.RowGroup, error) {
+	g, err := w.Writer.NewRowGroup(schema, cols)
+	if err != nil {
+		return nil, err
+	}
+	return rowGroup{g, w.split}, nil
+}
+
+type rowGroup struct {
+	format.RowGroup
+	split Split
+}
+
+func (g rowGroup) Finish(rows int64) ([]format.Output, error) {
+	outputs, err := g.RowGroup.Finish(rows)
+	if err != nil || g.split.Only != nil && !g.split.Only(g.Size()) {
+		return outputs, err
+	}
+	names := g.split.Names
+	if names == nil {
+		names = []string{"first", "second"}
+	}
+	return divide(outputs[0].Pieces, names), nil
+}
+
+// divide makes outputs of the same number of pieces.
+func divide(pieces []format.Piece, names []string) (outputs []format.Output) {
+	for i, name := range names {
+		out := format.Output{Name: name, Pieces: pieces[i*len(pieces)/len(names) : (i+1)*len(pieces)/len(names)]}
+		for _, p := range out.Pieces {
+			out.Size += p.Length
+		}
+		outputs = append(outputs, out)
+	}
+	return outputs
+}

@@ -1,0 +1,62 @@
+package manifest
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Entry is what a single rename moves: a file, or the directory of a part that
+// is several files.
+type Entry struct {
+	Name  string // relative to the directory of the document
+	Dir   bool
+	Files []File // itself, or those in the directory, whose names begin with it
+}
+
+// Entry returns what the part is. It must have files.
+func (p *Part) Entry() Entry {
+	name, _, dir := strings.Cut(p.Files[0].Name, "/")
+	return Entry{Name: name, Dir: dir, Files: p.Files}
+}
+
+// Entries are what the result's files are moved as, the parts first.
+func (r *TaskResult) Entries() []Entry { return entries(r.Parts, r.Losses) }
+
+// Entries are what the output's files are moved as, the parts first.
+func (s *Success) Entries() []Entry { return entries(s.Parts, s.Losses) }
+
+func entries(parts []Part, losses []Loss) (all []Entry) {
+	for i := range parts {
+		if len(parts[i].Files) > 0 {
+			all = append(all, parts[i].Entry())
+		}
+	}
+	for _, l := range losses {
+		if q := l.Quarantine; q != nil {
+			all = append(all, Entry{Name: q.Name, Files: []File{*q}})
+		}
+	}
+	return all
+}
+
+// check refuses files that are not those of one entry, are there twice, or have
+// a size that cannot be.
+func (e *Entry) check() error {
+	seen := make(map[string]bool)
+	for _, f := range e.Files {
+		in := f.Name == e.Name
+		if e.Dir {
+			in = strings.HasPrefix(f.Name, e.Name+"/")
+		}
+		//guard: the files of a part would not come to one place together
+		if !in {
+			return fmt.Errorf("%q is a file of another part than %q", f.Name, e.Name)
+		}
+		//guard: readers would compute with what cannot be
+		if f.Bytes < 0 || seen[f.Name] {
+			return fmt.Errorf("%q is listed twice, or with %d bytes", f.Name, f.Bytes)
+		}
+		seen[f.Name] = true
+	}
+	return nil
+}

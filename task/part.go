@@ -1,0 +1,124 @@
+package task
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+
+	"github.com/rowtocol/rowtocol/format"
+	"github.com/rowtocol/rowtocol/internal/parallel"
+	"github.com/rowtocol/rowtocol/manifest"
+	"github.com/rowtocol/rowtocol/reducer"
+	"github.com/rowtocol/rowtocol/spill"
+	"github.com/rowtocol/rowtocol/store"
+)
+
+// maxUploads is how many files of a row group are written at a time, as most of
+// that is waiting; but no more than there is memory for their buffers.
+const maxUploads = min(8, (uploadOverhead-spillMemory)/reducer.BufferSize)
+
+// writePart writes the files of a row group: one, or a directory of them. After an
+// error nothing is left.
+func (a *attempt) writePart(ctx context.Context, rowGroup int, outs []format.Output, sp *spill.Spill) ([]manifest.File, error) {
+	if len(outs) == 1 && outs[0].Name == "" {
+		f, err := a.writeOutput(ctx, rowGroup, outs[0], sp)
+		return []manifest.File{f}, err
+	}
+	if err := checkNames(outs); err != nil {
+		return nil, fmt.Errorf("format %s: %w", a.format.Name(), err)
+	}
+	dir, err := a.makeDir(ctx, rowGroup)
+	if err != nil {
+		return nil, err
+	}
+	files := make([]manifest.File, len(outs))
+	err = parallel.Do(ctx, len(outs), maxUploads, func(ctx context.Context, i int) (err error) {
+		files[i], err = a.writeInto(ctx, dir, rowGroup, outs[i], sp)
+		return err
+	})
+	if err != nil {
+		clean, cancel := store.Cleanup(ctx)
+		defer cancel()
+		_ = a.st.RemoveAll(clean, path.Join(a.dir, dir))
+	}
+	return files, err
+}
+
+// checkNames refuses outputs that cannot be files of one directory.
+func checkNames(outs []format.Output) error {
+	//guard: a part would have no file
+	if len(outs) == 0 {
+		return errors.New("a row group without outputs")
+	}
+	seen := make(map[string]bool)
+	for _, out := range outs {
+		//guard: a file would be put elsewhere, or where no reader looks
+		if !manifest.IsFileName(out.Name) {
+			return fmt.Errorf("%q is no name of an output among %d", out.Name, len(outs))
+		}
+		//guard: all files would be written before it shows that two have one name
+		if seen[out.Name] {
+			return fmt.Errorf("two outputs have the name %q", out.Name)
+		}
+		seen[out.Name] = true
+	}
+	return nil
+}
+
+// makeDir makes the directory of a row group. A try that failed may still land:
+// the next has another name.
+func (a *attempt) makeDir(ctx context.Context, rowGroup int) (name string, err error) {
+	err = store.Retry(ctx, a.st, "make a directory in "+a.dir, func(ctx context.Context) error {
+		name = a.newName(rowGroup)
+		err := a.st.Mkdir(ctx, path.Join(a.dir, name))
+		if err != nil {
+			//guard: a directory would stay whose answer was lost
+			a.remove(ctx, name)
+		}
+		return err
+	})
+	if err != nil {
+		return "", fmt.Errorf("make a directory in %s: %w", a.dir, err)
+	}
+	return name, nil
+}
+
+// writeInto writes a file of a row group and moves it to its place. It is not
+// written there, because a try that failed may still land.
+func (a *attempt) writeInto(ctx context.Context, dir string, rowGroup int, out format.Output, sp *spill.Spill) (manifest.File, error) {
+	f, err := a.writeOutput(ctx, rowGroup, out, sp)
+	if err != nil {
+		return manifest.File{}, err
+	}
+	name := manifest.InPart(dir, out.Name)
+	if err := store.Move(ctx, a.st, path.Join(a.dir, f.Name), path.Join(a.dir, name)); err != nil {
+		//guard: a file would stay that no result names
+		a.remove(ctx, f.Name)
+		return manifest.File{}, err
+	}
+	f.Name = name
+	return f, nil
+}
+
+// writeOutput writes a file, under a name of its own.
+func (a *attempt) writeOutput(ctx context.Context, rowGroup int, out format.Output, sp *spill.Spill) (manifest.File, error) {
+	w, err := reducer.Write(ctx, a.st, func() string { return path.Join(a.dir, a.newName(rowGroup)) }, out, sp)
+	if err != nil {
+		return manifest.File{}, err
+	}
+	return a.file(ctx, w, out.Role), nil
+}
+
+// newName is a name in the task's directory that nothing has had.
+func (a *attempt) newName(rowGroup int) string {
+	return manifest.StagedPart(a.task.ID, rowGroup, manifest.NewID(), a.format.Suffix())
+}
+
+// remove removes what no result will name, also if ctx has ended. What cannot be
+// removed is left.
+func (a *attempt) remove(ctx context.Context, name string) {
+	clean, cancel := store.Cleanup(ctx)
+	defer cancel()
+	_ = a.st.Remove(clean, path.Join(a.dir, name))
+}
