@@ -15,6 +15,7 @@ import (
 	"github.com/rowtocol/rowtocol/column"
 	"github.com/rowtocol/rowtocol/damage"
 	"github.com/rowtocol/rowtocol/format"
+	"github.com/rowtocol/rowtocol/format/formattest"
 	"github.com/rowtocol/rowtocol/internal/randavro"
 	"github.com/rowtocol/rowtocol/internal/soak"
 	"github.com/rowtocol/rowtocol/shred"
@@ -30,86 +31,22 @@ type file struct {
 func (f file) Name() string                                         { return f.name }
 func (f file) ReadBlock(p []byte, _ int, off, _ int64) (int, error) { return f.ReadAt(p, off) }
 
-// part of rows as a format writes it: the bytes of its files by their names.
-// Jobs are encoded in the reverse order of Begin, as workers may do.
-func write(t testing.TB, f format.Format, document, schema string, rows [][]byte, blockSize int) map[string][]byte {
+// write returns the files of a part of rows.
+func write(t testing.TB, f format.Format, options, schema string, rows [][]byte, blockSize int) map[string][]byte {
 	t.Helper()
 	m := mapping(t, schema)
-	w, err := f.Writer(json.RawMessage(document))
-	if err != nil {
-		t.Fatal(err)
-	}
-	g, err := w.NewRowGroup(schema, m.Columns)
-	if err != nil {
-		t.Fatal(err)
-	}
-	spill := make([][]byte, len(m.Columns))
-	bufs := column.NewBuffers(m.Columns, w.Layout(), blockSize)
-	flush := func(cols []int, next int64) {
-		blocks, jobs := make([]column.Block, len(cols)), make([]format.EncodeJob, len(cols))
-		stored := make([][]byte, len(cols))
-		before, bound := g.Size(), int64(0)
-		for i, col := range cols {
-			bufs.Cols[col].Finish(next, &blocks[i])
-			bound += g.Bound(col, len(blocks[i].Data), len(blocks[i].Lengths))
-			if jobs[i], err = g.Begin(col, &blocks[i]); err != nil {
+	var s *shred.Shredder
+	return formattest.Source{
+		Format: f, Options: json.RawMessage(options), Schema: schema, Columns: m.Columns, BlockSize: blockSize, Rows: len(rows),
+		Fill: func(bufs *column.Buffers, row int) {
+			if s == nil {
+				s = shred.NewShredder(m, bufs)
+			}
+			if _, err := s.Row(rows[row]); err != nil {
 				t.Fatal(err)
 			}
-		}
-		for i := range jobs {
-			k := len(jobs) - 1 - i
-			if stored[k], err = jobs[k].Encode(nil); err != nil {
-				t.Fatal(err)
-			}
-		}
-		for i, col := range cols {
-			spill[col] = append(spill[col], stored[i]...)
-			if err := g.End(col, jobs[i], len(stored[i])); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if grown := g.Size() - before; grown > bound {
-			t.Errorf("%d blocks raise the size by %d, their bound is %d", len(cols), grown, bound)
-		}
-		bufs.ClearDue()
-	}
-	s := shred.NewShredder(m, bufs)
-	for i, row := range rows {
-		if _, err := s.Row(row); err != nil {
-			t.Fatal(err)
-		}
-		flush(bufs.Due(), int64(i+1))
-	}
-	var rest []int
-	for i := range bufs.Cols {
-		if bufs.Cols[i].FirstRow() < int64(len(rows)) {
-			rest = append(rest, i)
-		}
-	}
-	flush(rest, int64(len(rows)))
-	outputs, err := g.Finish(int64(len(rows)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	files, size := map[string][]byte{}, int64(0)
-	for _, o := range outputs {
-		b := []byte{}
-		for _, p := range o.Pieces {
-			if p.Column < 0 {
-				b = append(b, p.Literal...)
-			} else {
-				b = append(b, spill[p.Column][p.Offset:p.Offset+p.Length]...)
-			}
-		}
-		if int64(len(b)) != o.Size {
-			t.Errorf("%s has %d bytes, said to have %d", o.Name, len(b), o.Size)
-		}
-		files[o.Name], size = b, size+o.Size
-	}
-	if g.Size() != size {
-		t.Errorf("Size is %d, the outputs have %d bytes", g.Size(), size)
-	}
-	return files
+		},
+	}.Files(t)
 }
 
 func mapping(t testing.TB, schema string) *shred.Mapping {
