@@ -2,6 +2,7 @@ package testformat
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"hash/crc32"
@@ -9,6 +10,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"path"
+	"strings"
 	"testing"
 
 	"github.com/rowtocol/rowtocol/column"
@@ -194,28 +196,136 @@ func TestContradictions(t *testing.T) {
 		name   string
 		col    int
 		kind   damage.Kind
+		reason string
 		change func(before uint32, b *block, stored []byte)
 	}{
-		{"a boolean of 2", 1, damage.Value, func(before uint32, b *block, s []byte) { s[4] = 2; resum(before, b, s) }},
-		{"a value of another block", 0, damage.Checksum, func(_ uint32, _ *block, s []byte) { s[4]++ }},
-		{"a sum of another block", 0, damage.Checksum, func(_ uint32, _ *block, s []byte) { s[0]++ }},
-		{"another sum in the index", 0, damage.Checksum, func(_ uint32, b *block, _ []byte) { b.sum++ }},
-		{"another double before", 2, damage.Checksum, func(_ uint32, b *block, _ []byte) { b.before++ }},
-		{"a negative length", 4, damage.Value, func(before uint32, b *block, s []byte) { s[7] = 0x80; resum(before, b, s) }},
-		{"other lengths", 4, damage.Count, func(before uint32, b *block, s []byte) { s[4]++; resum(before, b, s) }},
-		{"a string beyond the block", 3, damage.Value, func(before uint32, b *block, s []byte) { s[4] = 0x7e; resum(before, b, s) }},
-		{"a lower bound", 0, damage.Value, func(_ uint32, b *block, _ []byte) { b.min = []byte{1} }},
-		{"an upper bound", 0, damage.Value, func(_ uint32, b *block, _ []byte) { b.max = []byte{0} }},
-		{"a bound of another type", 0, damage.Value, func(_ uint32, b *block, _ []byte) { b.max = []byte{0, 0} }},
-		{"a large block", 0, damage.Unsupported, func(_ uint32, b *block, _ []byte) { b.payload = 1<<20 + 1 }},
-		{"many stored bytes", 0, damage.Size, func(_ uint32, b *block, _ []byte) { b.stored++ }},
+		{"a boolean of 2", 1, damage.Value, "a boolean is 2", func(before uint32, b *block, s []byte) { s[4] = 2; resum(before, b, s) }},
+		{"a value of another block", 0, damage.Checksum, "the sum of", func(_ uint32, _ *block, s []byte) { s[4]++ }},
+		{"a sum of another block", 0, damage.Checksum, "the sum of", func(_ uint32, _ *block, s []byte) { s[0]++ }},
+		{"another sum in the index", 0, damage.Checksum, "the sum of", func(_ uint32, b *block, _ []byte) { b.sum++ }},
+		{"another double before", 2, damage.Checksum, "the sum of", func(_ uint32, b *block, _ []byte) { b.before++ }},
+		{"a negative length", 4, damage.Value, "length", func(before uint32, b *block, s []byte) { s[7] = 0x80; resum(before, b, s) }},
+		{"other lengths", 4, damage.Count, "lengths of", func(before uint32, b *block, s []byte) { s[4]++; resum(before, b, s) }},
+		{"a string beyond the block", 3, damage.Value, "value at byte", func(before uint32, b *block, s []byte) { s[4] = 0x7e; resum(before, b, s) }},
+		{"a lower bound", 0, damage.Value, "the bounds", func(_ uint32, b *block, _ []byte) { b.min = []byte{1} }},
+		{"an upper bound", 0, damage.Value, "the bounds", func(_ uint32, b *block, _ []byte) { b.max = []byte{0} }},
+		{"a bound of another type", 0, damage.Value, "a bound that is no", func(_ uint32, b *block, _ []byte) { b.max = []byte{0, 0} }},
+		{"half a bound", 0, damage.Value, "a bound that is no", func(_ uint32, b *block, _ []byte) { b.max = []byte{0x80} }},
+		{"another payload", 0, damage.Codec, "expected", func(_ uint32, b *block, _ []byte) { b.payload++ }},
+		{"a large block", 0, damage.Unsupported, "exceeds", func(_ uint32, b *block, _ []byte) { b.payload = 1<<20 + 1 }},
+		{"many stored bytes", 0, damage.Size, "stored bytes of", func(_ uint32, b *block, _ []byte) { b.stored++ }},
 	} {
 		var d *damage.Error
 		files := changed(t, test.col, test.change)
-		if err := check(t, files); !errors.As(err, &d) || d.Kind != test.kind {
+		if err := check(t, files); !errors.As(err, &d) || d.Kind != test.kind || !strings.Contains(d.Reason, test.reason) {
 			t.Errorf("%s: %v", test.name, err)
 		}
 	}
+}
+
+// encode writes an index as decode reads it.
+func encode(x *index) []byte {
+	b := append([]byte(magic), version)
+	b = order.AppendUint64(b, uint64(x.rows))
+	b = appendText(appendText(appendText(b, x.codec), x.marker), x.schema)
+	b = order.AppendUint32(b, uint32(len(x.columns)))
+	for i := range x.columns {
+		var s columnState
+		s.describe(&x.columns[i].Column)
+		order.PutUint32(s.index[s.blocksAt:], uint32(len(x.columns[i].blocks)))
+		for _, k := range x.columns[i].blocks {
+			s.index = k.append(s.index)
+		}
+		b = append(b, s.index...)
+	}
+	return order.AppendUint32(b, crc32.Checksum(b, castagnoli))
+}
+
+// An index that contradicts itself, or the blocks, is damage.
+func TestImpossibleIndexes(t *testing.T) {
+	// shift moves rows, or units, from a column's second block to the first.
+	shift := func(x *index, col int, rows, units int64) {
+		for i, sign := range []int64{1, -1} {
+			b := &x.columns[col].blocks[i]
+			b.rows, b.units, b.items = b.rows+sign*rows, b.units+sign*units, b.items+sign*units
+		}
+	}
+	const id, ok, score, hops, port = 0, 1, 2, 4, 5
+	for _, test := range []struct {
+		name, reason string
+		change       func(x *index)
+	}{
+		{"nothing", "", func(*index) {}},
+		{"negative rows", "-1 rows", func(x *index) { x.rows, x.columns = -1, nil }},
+		{"another codec", "codec", func(x *index) { x.codec = "bzip2" }},
+		{"another type", "type 11", func(x *index) { x.columns[ok].Type = 11 }},
+		{"its own parent", "the child of", func(x *index) { x.columns[port].Parent = port }},
+		{"a parent without lengths", "the child of", func(x *index) { x.columns[port].Parent = id }},
+		{"more rows", "units, expected", func(x *index) { x.rows++ }},
+		{"more units of a child", "units, expected", func(x *index) { x.columns[port].blocks[0].units++; x.columns[port].blocks[0].items++ }},
+		{"a block of no rows", "a block of 0 rows", func(x *index) { x.columns[port].blocks = append(x.columns[port].blocks, block{}) }},
+		{"more units than rows", "a block of", func(x *index) { shift(x, id, 0, 1) }},
+		{"more items than there can be", "items of", func(x *index) { x.columns[hops].blocks[0].items = maxItems + 1 }},
+		{"less items than none", "items of", func(x *index) { x.columns[hops].blocks[0].items = -1 }},
+		{"more items than units", "items of", func(x *index) { x.columns[id].blocks[0].items++ }},
+		{"values of another block", "bytes of values", func(x *index) { shift(x, ok, 1, 1) }},
+		{"lengths of another block", "lengths in", func(x *index) { x.columns[score].blocks[0].payload = 1; x.columns[score].blocks[0].stored = 1 }},
+		{"rows of another block", "its first row with", func(x *index) { shift(x, port, 2, 0) }},
+	} {
+		files := sample(t, "null")
+		x := mustOpen(t, Format, files).(*part).index
+		test.change(x)
+		files[indexName] = encode(x)
+		if test.name == "lengths of another block" { // of the right size, and with the right sum
+			b := files[columnName(score)]
+			old := mustOpen(t, Format, sample(t, "null")).(*part).columns[score].blocks[0]
+			b = append(b[:5:5], b[4+old.stored:]...)
+			order.PutUint32(b[5:], crc32.Checksum(b[:5], castagnoli))
+			files[columnName(score)] = b
+		}
+		var d *damage.Error
+		if err := check(t, files); (err != nil) != (test.reason != "") || err != nil && (!errors.As(err, &d) || !strings.Contains(d.Reason, test.reason)) {
+			t.Errorf("%s: %v", test.name, err)
+		}
+	}
+}
+
+// huge is a file that claims a size.
+type huge struct{ file }
+
+func (huge) Size() int64 { return maxIndex + 1 }
+
+func TestSizesAreBounded(t *testing.T) {
+	_, err := Format.Open([]format.File{huge{file{bytes.NewReader(nil), "p.split/" + indexName}}}, format.OpenOptions{})
+	if d := (*damage.Error)(nil); !errors.As(err, &d) || d.Kind != damage.Unsupported {
+		t.Errorf("an index that is too large: %v", err)
+	}
+	for _, test := range []struct{ claim, size int64 }{{1 << 20, 1 << 20}, {64, 5}} {
+		stored := binary.AppendUvarint(nil, uint64(test.claim))
+		if _, err := decompress(nil, "snappy", stored, test.size); err == nil || !strings.Contains(err.Error(), "claim to be") {
+			t.Errorf("a few bytes of snappy that claim to be %d for %d: %v", test.claim, test.size, err)
+		}
+	}
+	g := group(t)
+	for _, b := range []column.Block{{Rows: 1<<31 + 1}, {Rows: 1, Data: make([]byte, maxPayload+1)}} {
+		if _, err := g.Begin(0, &b); err == nil {
+			t.Errorf("%d rows in %d bytes are taken", b.Rows, len(b.Data))
+		}
+	}
+}
+
+// group is a row group of one column of doubles.
+func group(t *testing.T) format.RowGroup {
+	t.Helper()
+	w, err := Format.Writer(json.RawMessage(`{"codec":"null"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, err := w.NewRowGroup("", []column.Column{{Name: "a", Type: column.Double, Parent: -1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
 }
 
 // A dump claims each byte once.
@@ -241,14 +351,7 @@ func TestDump(t *testing.T) {
 
 // Blocks are taken, and ended, in row order only; all of them have to come.
 func TestOrderOfBlocks(t *testing.T) {
-	w, err := Format.Writer(json.RawMessage(`{"codec":"null"}`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	g, err := w.NewRowGroup("", []column.Column{{Name: "a", Type: column.Double, Parent: -1}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := group(t)
 	begin := func(first, rows int64) (format.EncodeJob, error) {
 		return g.Begin(0, &column.Block{Data: make([]byte, 8*rows), FirstRow: first, Rows: rows})
 	}

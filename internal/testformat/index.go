@@ -167,7 +167,7 @@ func (d *decoder) column(x *index) {
 	c.Parent = int(d.number(4, "parent + 1")) - 1
 	//guard: a column of no type would be read
 	if c.Type > column.Bytes {
-		d.fail(damage.Header, "%v", c.Type)
+		d.fail(damage.Header, "type %d", uint8(c.Type))
 	}
 	//guard: a column could be its own parent, or have one without lengths
 	if c.Parent >= number || c.Parent >= 0 && !x.columns[c.Parent].Array {
@@ -223,7 +223,7 @@ func (d *decoder) bound(c *indexColumn, label string) []byte {
 		return nil
 	}
 	//guard: who compares bounds would read beyond their end
-	if n, err := column.ValueSize(c.Type, v); err != nil || n != len(v) {
+	if n, _ := column.ValueSize(c.Type, v); n != len(v) {
 		d.fail(damage.Value, "a bound that is no %v", c.Type)
 	}
 	return v
