@@ -74,9 +74,10 @@ func (l *Listing) Success() *manifest.Success {
 }
 
 // List finds the files of a dataset: path is a column file, or a directory of the
-// files of one row group; or a directory with _SUCCESS; or one with directories run=… that have each their own, whose
-// rows follow each other in the order of their names, after the directory's
-// own. No column file is opened.
+// files of one row group, in which there are no directories; or a directory with
+// _SUCCESS; or one with directories run=… that have each their own, whose rows
+// follow each other in the order of their names, after the directory's own. No
+// column file is opened.
 func List(ctx context.Context, st store.Store, path string, o Options) (*Listing, error) {
 	info, err := st.Stat(ctx, path)
 	if err != nil {
@@ -101,7 +102,7 @@ func (l *Listing) addDirectory(ctx context.Context, o Options) error {
 		if err := l.addRun(ctx, l.Path); err != nil {
 			return err
 		}
-	} else if len(runs) == 0 && l.Formats.OfName(l.Path) != nil {
+	} else if l.Formats.OfName(l.Path) != nil && !slices.ContainsFunc(infos, func(i store.Info) bool { return i.Dir }) {
 		l.Dir = false
 		return l.addPart(ctx, store.Info{Name: path.Base(l.Path), Path: l.Path, Dir: true})
 	} else if o.Partial {

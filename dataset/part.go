@@ -158,14 +158,15 @@ func in(name string, err error) error {
 	return fmt.Errorf("%s: %w", name, err)
 }
 
-// partFiles are the files of a directory that is a part.
+// partFiles are the files of a directory that is a part. Hidden ones are not its
+// own: Hadoop's clients leave checksums beside files on local disk.
 func partFiles(ctx context.Context, st store.Store, dir string) (files []File, bytes int64, err error) {
 	infos, err := st.List(ctx, dir)
 	if err != nil {
 		return nil, 0, err
 	}
 	for _, i := range infos {
-		if !i.Dir {
+		if !i.Dir && !store.Hidden(i.Name) {
 			files, bytes = append(files, File{Name: i.Path, Bytes: i.Size}), bytes+i.Size
 		}
 	}
@@ -183,9 +184,6 @@ func newPart(dir string, p *manifest.Part, of format.Format, run int) Part {
 		part.Files = append(part.Files, File{Name: path.Join(dir, f.Name), Bytes: f.Bytes, Entry: f})
 		part.Bytes += f.Bytes
 	}
-	part.Name = part.Files[0].Name
-	if p.Files[0].Name != path.Base(p.Files[0].Name) {
-		part.Name = path.Dir(part.Name)
-	}
+	part.Name = path.Join(dir, p.Entry().Name)
 	return part
 }

@@ -21,7 +21,7 @@ type counting struct {
 
 func (c counting) Open(ctx context.Context, p string) (store.File, error) {
 	f, err := c.Store.Open(ctx, p)
-	if err != nil || !strings.HasPrefix(path.Base(p), "part-") {
+	if err != nil || !strings.Contains(p, "/part-") {
 		return f, err
 	}
 	return countingFile{f, c.read}, nil

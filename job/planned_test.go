@@ -4,12 +4,19 @@ import (
 	"path"
 	"testing"
 
+	"github.com/rowtocol/rowtocol/format"
+	"github.com/rowtocol/rowtocol/format/formattest"
 	"github.com/rowtocol/rowtocol/manifest"
 	"github.com/rowtocol/rowtocol/store"
 	"github.com/rowtocol/rowtocol/store/memstore"
 	"github.com/rowtocol/rowtocol/store/storetest"
 	"github.com/rowtocol/rowtocol/task"
+	"github.com/rowtocol/rowtocol/trevni"
 )
+
+// some is a format that makes directories of row groups that are full or nearly so,
+// and files of others.
+var some = formattest.Split{Format: trevni.Format, Only: func(size int64) bool { return size > 12<<10 }}
 
 // planned is a plan of nine tasks of an input on a disk in memory.
 type planned struct {
@@ -27,7 +34,7 @@ func newPlanned(t *testing.T, overwrite bool) *planned {
 	s := &planned{disk: memstore.New()}
 	s.st = s.disk.Client()
 	s.r = request(t, "/out", "/a.avro")
-	s.r.Resolve, s.r.Overwrite = storetest.On(s.st), overwrite
+	s.r.Formats, s.r.Resolve, s.r.Overwrite = format.Registry{some}, storetest.On(s.st), overwrite
 	s.writeInput(t, 1)
 	if overwrite {
 		mustConvert(t, s.other())
@@ -36,6 +43,9 @@ func newPlanned(t *testing.T, overwrite bool) *planned {
 	s.plan = newPlan(t, s.r)
 	if len(s.plan.Tasks) != 9 {
 		t.Fatalf("there are %d tasks", len(s.plan.Tasks))
+	}
+	if dirs := len(s.want) - len(s.plan.Tasks); dirs < 2 || dirs > 7 { // they have a file more
+		t.Fatalf("%d parts are directories", dirs)
 	}
 	return s
 }
@@ -92,7 +102,7 @@ func (s *planned) run(t *testing.T) (done int) {
 // commit commits the plan, which gives what Convert makes and leaves nothing.
 func (s *planned) commit(t *testing.T) {
 	t.Helper()
-	if out := mustCommit(t, s.plan, s.r.Options); out.Nothing || out.Plan == nil || len(out.Manifest.Parts) != len(s.want) {
+	if out := mustCommit(t, s.plan, s.r.Options); out.Nothing || out.Plan == nil || len(out.Manifest.Files()) != len(s.want) {
 		t.Errorf("outcome %+v", out)
 	}
 	s.complete(t)

@@ -45,7 +45,7 @@ func (s refusing) WriteFile(ctx context.Context, p string, b []byte, exclusive b
 type unreadable struct{ store.Store }
 
 func (s unreadable) Open(ctx context.Context, p string) (store.File, error) {
-	if strings.HasPrefix(filepath.Base(p), "part-") {
+	if strings.Contains(p, "/part-") {
 		return nil, syscall.EIO
 	}
 	return s.Store.Open(ctx, p)

@@ -434,7 +434,7 @@ func (c *Claim) sound(ctx context.Context, place string, e manifest.Entry) (bool
 			return false, err
 		}
 		//guard: an output would be completed with bytes that changed since
-		if err != nil || size != f.Bytes || crc != f.CRC32C {
+		if !(err == nil && size == f.Bytes && crc == f.CRC32C) {
 			return false, nil
 		}
 	}

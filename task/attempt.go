@@ -172,6 +172,7 @@ func (a *attempt) removeFiles(ctx context.Context) {
 	defer cancel()
 	for i := range a.parts {
 		if part := a.parts[i].Entry(); part.Dir {
+			//guard: files would stay that no result names
 			_ = a.st.RemoveAll(clean, path.Join(a.dir, part.Name))
 		} else {
 			_ = a.st.Remove(clean, path.Join(a.dir, part.Name))

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 
 	"github.com/rowtocol/rowtocol/failure"
 	"github.com/rowtocol/rowtocol/manifest"
@@ -51,8 +52,8 @@ func Finished(ctx context.Context, p *manifest.Plan, number int, st store.Store,
 	return res, nil
 }
 
-// checkDirectory requires that a part which is a directory holds its files and
-// nothing else, as it will be moved as a whole.
+// checkDirectory requires that a part which is a directory holds nothing but its
+// files, as it will be moved as a whole.
 func checkDirectory(ctx context.Context, st store.Store, dir string, part manifest.Entry) error {
 	if !part.Dir {
 		return nil
@@ -74,9 +75,11 @@ func checkDirectory(ctx context.Context, st store.Store, dir string, part manife
 	if err != nil {
 		return err
 	}
-	//guard: files would be published that no task made
-	if len(infos) != len(part.Files) {
-		return failure.New(failure.Foreign, "%s has %d files, not %d", at, len(infos), len(part.Files))
+	for _, info := range infos {
+		//guard: a file would be published that no task made
+		if !slices.ContainsFunc(part.Files, func(f manifest.File) bool { return path.Base(f.Name) == info.Name }) {
+			return failure.New(failure.Foreign, "%s is none of the files of the part", info.Path)
+		}
 	}
 	return nil
 }

@@ -15,8 +15,9 @@ import (
 )
 
 // maxUploads is how many files of a row group are written at a time, as most of
-// that is waiting; but no more than there is memory for their buffers.
-const maxUploads = min(8, (uploadOverhead-spillMemory)/reducer.BufferSize)
+// that is waiting; but no more than there is memory for: a buffer each, and as
+// much as one for what their connections hold.
+const maxUploads = min(8, (uploadOverhead-spillMemory)/reducer.BufferSize-1)
 
 // writePart writes the files of a row group: one, or a directory of them. After an
 // error nothing is left.
@@ -40,6 +41,7 @@ func (a *attempt) writePart(ctx context.Context, rowGroup int, outs []format.Out
 	if err != nil {
 		clean, cancel := store.Cleanup(ctx)
 		defer cancel()
+		//guard: files would stay that no result names
 		_ = a.st.RemoveAll(clean, path.Join(a.dir, dir))
 	}
 	return files, err

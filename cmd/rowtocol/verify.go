@@ -136,7 +136,7 @@ func (a *app) verifyFiles(ctx context.Context, l *dataset.Listing, r *verified) 
 	}
 	for i, check := range checks {
 		found = append(found, check.found...)
-		r.Files, r.Bytes, r.Rows = r.Files+1, r.Bytes+check.bytes, r.Rows+check.rows
+		r.Files, r.Bytes, r.Rows = r.Files+len(l.Parts[i].Files), r.Bytes+check.bytes, r.Rows+check.rows
 		if check.unverified {
 			r.Unverified = append(r.Unverified, l.Parts[i].Name)
 		}
@@ -220,20 +220,40 @@ func checkStored(ctx context.Context, st store.Store, f *dataset.File) (size int
 // input format would read them as part of the data.
 func strays(ctx context.Context, l *dataset.Listing) ([]error, error) {
 	known := map[string]bool{}
+	var parts []string // directories
 	for _, p := range l.Parts {
 		known[p.Name] = true
+		for _, f := range p.Files {
+			known[f.Name] = true
+		}
+		if p.Files[0].Entry != nil && p.Name != p.Files[0].Name {
+			parts = append(parts, p.Name)
+		}
 	}
 	var found []error
-	for _, run := range l.Runs {
-		infos, err := l.Store.List(ctx, run.Path)
+	look := func(dir string, isPart func(info store.Info) bool) error {
+		infos, err := l.Store.List(ctx, dir)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		for _, info := range infos {
 			//guard: rows of a file that is not listed would be read twice
-			if part := !info.Dir || formats.OfName(info.Name) != nil; part && !store.Hidden(info.Name) && !known[info.Path] {
+			if isPart(info) && !store.Hidden(info.Name) && !known[info.Path] {
 				found = append(found, damage.New(damage.Trailing, info.Path, -1, "the file is not one that _SUCCESS lists"))
 			}
+		}
+		return nil
+	}
+	for _, run := range l.Runs {
+		err := look(run.Path, func(i store.Info) bool { return !i.Dir || formats.OfName(i.Name) != nil })
+		if err != nil {
+			return nil, err
+		}
+	}
+	for _, part := range parts {
+		err := look(part, func(store.Info) bool { return true })
+		if err != nil && !errors.Is(err, store.ErrNotExist) { // that it is gone was found
+			return nil, err
 		}
 	}
 	if len(found) == 0 {

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/rowtocol/rowtocol/format"
+	"github.com/rowtocol/rowtocol/format/formattest"
 	"github.com/rowtocol/rowtocol/internal/avrotest"
 	"github.com/rowtocol/rowtocol/job"
 	"github.com/rowtocol/rowtocol/manifest"
@@ -39,6 +40,13 @@ type output struct {
 	manifest string
 }
 
+// fullGroup is less than a row group that is full has, and more than the others.
+const fullGroup = 12 << 10
+
+// files is a format that makes directories of full row groups, and files of
+// others.
+var files = formattest.Split{Format: trevni.Format, Only: func(size int64) bool { return size > fullGroup }}
+
 // newScene makes a scene in dir. With overwrite, destinations hold the output
 // of other rows at first.
 func newScene(t *testing.T, st store.Store, dir string, overwrite bool) *scene {
@@ -50,7 +58,25 @@ func newScene(t *testing.T, st store.Store, dir string, overwrite bool) *scene {
 	}
 	s.writeInput(t, 2, 12)
 	s.want = s.converted(t, "ref")
+	if n, dirs := s.parts(t, "ref"); dirs == 0 || dirs == n {
+		t.Fatalf("%d of %d parts are directories", dirs, n)
+	}
 	return s
+}
+
+// parts returns how many parts an output has, and how many are directories.
+func (s *scene) parts(t *testing.T, name string) (n, dirs int) {
+	t.Helper()
+	m, err := s.success(t.Context(), path.Join(s.dir, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range m.Parts {
+		if n++; m.Parts[i].Entry().Dir {
+			dirs++
+		}
+	}
+	return n, dirs
 }
 
 // writeInput writes an input of so many blocks of 100 rows.
@@ -70,7 +96,7 @@ func (s *scene) request(t *testing.T, st store.Store, name string) job.Request {
 		Output: manifest.Options{
 			Format: "trevni", FormatOptions: json.RawMessage(`{"codec":"null","checksum":"crc32"}`), RowGroupSize: 16 << 10, MaxLostRows: -1,
 		},
-		Options: job.Options{Workers: 1, Overwrite: s.overwrite, TempDir: t.TempDir(), Formats: format.Registry{trevni.Format}, Resolve: storetest.On(st)},
+		Options: job.Options{Workers: 1, Overwrite: s.overwrite, TempDir: t.TempDir(), Formats: format.Registry{files}, Resolve: storetest.On(st)},
 	}
 }
 
@@ -104,6 +130,11 @@ func (s *scene) begin(t *testing.T, st store.Store, name string) job.Request {
 			t.Fatal(err)
 		}
 		for file := range s.tree(t, path.Join(s.dir, "old")) {
+			if dir := path.Dir(path.Join(r.Dest, file)); dir != r.Dest {
+				if err := s.st.Mkdir(t.Context(), dir); err != nil && !errors.Is(err, store.ErrExist) {
+					t.Fatal(err)
+				}
+			}
 			b, err := s.st.ReadFile(t.Context(), path.Join(s.dir, "old", file), maxFile)
 			if err == nil {
 				err = s.st.WriteFile(t.Context(), path.Join(r.Dest, file), b, true)
@@ -117,13 +148,16 @@ func (s *scene) begin(t *testing.T, st store.Store, name string) job.Request {
 }
 
 // tree returns a digest of every file below dir, by relative name. A file that
-// a dead run did not close has none.
+// a dead run did not close has none, nor has an empty directory.
 func (s *scene) tree(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	files := make(map[string]string)
 	s.walk(t, dir, "", files)
 	return files
 }
+
+// empty stands for the digest of a directory without files.
+const empty = "empty"
 
 func (s *scene) walk(t *testing.T, dir, below string, files map[string]string) {
 	t.Helper()
@@ -137,7 +171,10 @@ func (s *scene) walk(t *testing.T, dir, below string, files map[string]string) {
 	for _, info := range infos {
 		name := path.Join(below, info.Name)
 		if info.Dir {
-			s.walk(t, dir, name, files)
+			before := len(files)
+			if s.walk(t, dir, name, files); len(files) == before {
+				files[name] = empty
+			}
 			continue
 		}
 		b, err := s.st.ReadFile(t.Context(), path.Join(dir, name), maxFile)
@@ -193,14 +230,14 @@ func (o output) equal(other output) bool {
 	return o.manifest == other.manifest && slices.Equal(o.files, other.files)
 }
 
-var partName = regexp.MustCompile(`^part-.*\.trv$`)
+var partName = regexp.MustCompile(`^part-`)
 
 // check looks at a destination after a failure as a reader would, and as who
 // lists it.
 func (s *scene) check(t *testing.T, dest string) {
 	t.Helper()
 	for name, sum := range s.tree(t, dest) {
-		if partName.MatchString(name) && !slices.Contains(s.old.files, sum) && !slices.Contains(s.want.files, sum) {
+		if partName.MatchString(name) && sum != empty && !slices.Contains(s.old.files, sum) && !slices.Contains(s.want.files, sum) {
 			t.Errorf("%s holds neither the old nor the new bytes", name)
 		}
 	}

@@ -1,0 +1,62 @@
+package dataset_test
+
+import (
+	"errors"
+	"os"
+	"path"
+	"path/filepath"
+	"testing"
+
+	"github.com/rowtocol/rowtocol/dataset"
+	"github.com/rowtocol/rowtocol/manifest"
+	"github.com/rowtocol/rowtocol/store"
+)
+
+// TestDirectoryAsAPart lists a part of several files: by the manifest, by its
+// name, and by the directory that it is in.
+func TestDirectoryAsAPart(t *testing.T) {
+	dir, id := t.TempDir(), manifest.NewID()
+	name := manifest.StagedPart(0, 0, id, ".trv")
+	part := filepath.Join(dir, name)
+	write := func(name, text string) {
+		t.Helper()
+		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o777), os.WriteFile(name, []byte(text), 0o666)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(part+"/a", "12")
+	write(part+"/b", "345")
+	write(part+"/.a.crc", "hidden")
+	list := func(path string, partial bool) *dataset.Part {
+		t.Helper()
+		l, err := dataset.List(t.Context(), store.Local(), path, dataset.Options{Formats: formats, Partial: partial})
+		if err != nil || len(l.Parts) != 1 {
+			t.Fatalf("%+v, %v", l, err)
+		}
+		return &l.Parts[0]
+	}
+	check := func(p *dataset.Part) {
+		t.Helper()
+		if p.Name != part || p.Bytes != 5 || len(p.Files) != 2 || p.Files[0].Name != part+"/a" || p.Files[1].Bytes != 3 {
+			t.Errorf("%+v", p)
+		}
+	}
+	check(list(part, false))
+	check(list(dir, true))
+	writeSuccess(t, dir, &manifest.Success{
+		Version: manifest.Version, ID: id, Request: manifest.Request{Options: manifest.Options{Format: "trevni"}},
+		Parts: []manifest.Part{{Files: []manifest.File{{Name: path.Join(name, "a"), Bytes: 2}, {Name: path.Join(name, "b"), Bytes: 3}}}},
+	})
+	check(list(dir, false))
+}
+
+// TestDestinationNamedLikeAPart is a dataset all the same.
+func TestDestinationNamedLikeAPart(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "mail.trv")
+	if err := errors.Join(os.MkdirAll(dir+"/"+manifest.WorkName, 0o777), os.WriteFile(dir+"/"+manifest.LockName, nil, 0o666)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := dataset.List(t.Context(), store.Local(), dir, dataset.Options{Formats: formats}); !errors.Is(err, dataset.ErrChanging) {
+		t.Errorf("error is %v", err)
+	}
+}
