@@ -66,3 +66,56 @@ func (v *Vector) truncate(t Type, values int) {
 	}
 	v.Values = values
 }
+
+// Extend appends lengths, and the values [from, to) of another vector of the
+// same type, both decoded. It is ErrFull, and nothing is appended, if they do not
+// fit.
+func (v *Vector) Extend(t Type, lengths []int32, of *Vector, from, to int) error {
+	values := to - from
+	text := t == String || t == Bytes
+	size := 0
+	if text && values > 0 {
+		size = int(of.Offsets[to] - of.Offsets[from])
+	}
+	//guard: offsets of strings would not fit 32 bits
+	if len(v.Data)+size > maxVectorBytes {
+		return ErrFull
+	}
+	//guard: a vector would have more lengths or values than it may
+	if len(v.Lengths)+len(lengths) > maxVector || t != Null && v.Values+values > maxVector {
+		return ErrFull
+	}
+	v.Encoded = false
+	v.Lengths = append(v.Lengths, lengths...)
+	v.Values += values
+	switch {
+	case t == Null:
+	case t == Boolean:
+		v.Bools = append(v.Bools, of.Bools[from:to]...)
+	case t == Int || t == Fixed32:
+		v.Ints = append(v.Ints, of.Ints[from:to]...)
+	case t == Long || t == Fixed64:
+		v.Longs = append(v.Longs, of.Longs[from:to]...)
+	case t == Float:
+		v.Floats = append(v.Floats, of.Floats[from:to]...)
+	case t == Double:
+		v.Doubles = append(v.Doubles, of.Doubles[from:to]...)
+	case text:
+		v.extendText(of, from, to)
+	}
+	return nil
+}
+
+func (v *Vector) extendText(of *Vector, from, to int) {
+	if len(v.Offsets) == 0 {
+		v.Offsets = append(v.Offsets, 0)
+	}
+	if from == to {
+		return
+	}
+	shift := int32(len(v.Data)) - of.Offsets[from]
+	v.Data = append(v.Data, of.Data[of.Offsets[from]:of.Offsets[to]]...)
+	for _, end := range of.Offsets[from+1 : to+1] {
+		v.Offsets = append(v.Offsets, end+shift)
+	}
+}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/rowtocol/rowtocol/dataset"
+	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/store"
 )
 
@@ -37,45 +38,47 @@ func (f *remoteFile) ReadAt(p []byte, off int64) (int, error) {
 // Of a remote file columns are read by pieces of many blocks, and no more of a
 // column than it has.
 func TestRemoteColumnsAreReadAhead(t *testing.T) {
-	local := archive(t, 40_000)
-	size, _ := sectionSizes(t, local)
-	st := &remote{Store: store.Local()}
-	d, err := dataset.Open(t.Context(), st, filepath.Dir(local.Parts()[0].Name), dataset.Options{Formats: formats})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, test := range []struct {
-		query   dataset.Query
-		columns []string // that may be read whole; nil is all
-		blocks  int64    // that may be read beside them
-		reads   int64    // at most, for a hundred blocks
-	}{
-		{dataset.Query{Limit: -1}, nil, 0, 40},
-		{dataset.Query{Limit: -1, Where: "score > 5"}, nil, 0, 40},
-		{dataset.Query{Limit: -1, Columns: []string{"body"}}, []string{"body"}, 0, 20},
-		{dataset.Query{Limit: 1, Columns: []string{"body"}}, []string{}, 1, 100},
-		{dataset.Query{Limit: -1, Columns: []string{"body"}, Where: "id % 5000 == 0"}, []string{"id"}, 10, 100},
-	} {
-		want, _, err := scan(t, local, test.query)
+	eachFormat(t, func(t *testing.T, f format.Format) {
+		local := archive(t, f, 40_000)
+		size := columnSizes(t, local)
+		st := &remote{Store: store.Local()}
+		d, err := dataset.Open(t.Context(), st, filepath.Dir(local.Parts()[0].Name), dataset.Options{Formats: formats})
 		if err != nil {
 			t.Fatal(err)
 		}
-		st.reads, st.bytes = 0, 0
-		got, stats, err := scan(t, d, test.query)
-		if err != nil || !slices.EqualFunc(got, want, bytes.Equal) {
-			t.Fatalf("%+v: %d rows, want %d, %v", test.query, len(got), len(want), err)
-		}
-		most := firstReads + test.blocks*oneBlock
-		for name, n := range size {
-			if test.columns == nil || slices.Contains(test.columns, name) {
-				most += n + 4<<10
+		for _, test := range []struct {
+			query   dataset.Query
+			columns []string // that may be read whole; nil is all
+			blocks  int64    // that may be read beside them
+			reads   int64    // at most, for a hundred blocks
+		}{
+			{dataset.Query{Limit: -1}, nil, 0, 40},
+			{dataset.Query{Limit: -1, Where: "score > 5"}, nil, 0, 40},
+			{dataset.Query{Limit: -1, Columns: []string{"body"}}, []string{"body"}, 0, 20},
+			{dataset.Query{Limit: 1, Columns: []string{"body"}}, []string{}, 1, 100},
+			{dataset.Query{Limit: -1, Columns: []string{"body"}, Where: "id % 5000 == 0"}, []string{"id"}, 10, 100},
+		} {
+			want, _, err := scan(t, local, test.query)
+			if err != nil {
+				t.Fatal(err)
+			}
+			st.reads, st.bytes = 0, 0
+			got, stats, err := scan(t, d, test.query)
+			if err != nil || !slices.EqualFunc(got, want, bytes.Equal) {
+				t.Fatalf("%+v: %d rows, want %d, %v", test.query, len(got), len(want), err)
+			}
+			most := firstReads + test.blocks*oneBlock
+			for name, n := range size {
+				if test.columns == nil || slices.Contains(test.columns, name) {
+					most += n + 4<<10
+				}
+			}
+			if stats.BytesRead != st.bytes || st.bytes > most {
+				t.Errorf("%+v: %d bytes read, counted %d, at most %d", test.query, st.bytes, stats.BytesRead, most)
+			}
+			if st.reads > 3*int64(len(size))+stats.BlocksRead*test.reads/100 {
+				t.Errorf("%+v: %d reads of %d blocks", test.query, st.reads, stats.BlocksRead)
 			}
 		}
-		if stats.BytesRead != st.bytes || st.bytes > most {
-			t.Errorf("%+v: %d bytes read, counted %d, at most %d", test.query, st.bytes, stats.BytesRead, most)
-		}
-		if st.reads > 3*int64(len(size))+stats.BlocksRead*test.reads/100 {
-			t.Errorf("%+v: %d reads of %d blocks", test.query, st.reads, stats.BlocksRead)
-		}
-	}
+	})
 }

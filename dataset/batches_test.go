@@ -11,6 +11,7 @@ import (
 	"github.com/rowtocol/rowtocol/column"
 	"github.com/rowtocol/rowtocol/damage"
 	"github.com/rowtocol/rowtocol/dataset"
+	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/shred"
 )
 
@@ -104,27 +105,29 @@ func batches(t testing.TB, d *dataset.Dataset, q dataset.Query) ([][]byte, datas
 
 // Batches hold the rows that a scan gives, whatever the query.
 func TestBatchesHoldTheRows(t *testing.T) {
-	dir, _ := mailSet(t, 1500, nil)
-	d := open(t, dir, dataset.Options{Formats: formats})
-	r := rand.New(rand.NewPCG(1, 2))
-	for range 60 {
-		q := dataset.Query{
-			Offset: int64(r.IntN(3) * r.IntN(1500)), Limit: int64(r.IntN(1600) - 50), BatchRows: r.IntN(3) * r.IntN(1000),
-			Where: []string{"", "seen", "score > 5 && size != null", "id % 97 == 0", `folder == "SPAM"`, "false"}[r.IntN(6)],
+	eachFormat(t, func(t *testing.T, f format.Format) {
+		dir, _ := mailSet(t, f, 1500)
+		d := open(t, dir, dataset.Options{Formats: formats})
+		r := rand.New(rand.NewPCG(1, 2))
+		for range 60 {
+			q := dataset.Query{
+				Offset: int64(r.IntN(3) * r.IntN(1500)), Limit: int64(r.IntN(1600) - 50), BatchRows: r.IntN(3) * r.IntN(1000),
+				Where: []string{"", "seen", "score > 5 && size != null", "id % 97 == 0", `folder == "SPAM"`, "false"}[r.IntN(6)],
+			}
+			if r.IntN(2) == 0 {
+				q.Columns = [][]string{{"from"}, {"received.protocol", "score"}, {"headers", "id"}, {"to", "seen"}, {}}[r.IntN(5)]
+			}
+			want, ws, err := scan(t, d, q)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, gs, err := batches(t, d, q)
+			if err != nil || !slices.EqualFunc(got, want, slices.Equal) {
+				t.Errorf("%+v: %d rows, want %d (%v)", q, len(got), len(want), err)
+			}
+			if gs.Rows != ws.Rows || ws.BytesRead > ws.FileBytes*5/2 { // such small files are read with their headers
+				t.Errorf("%+v: %+v and %+v", q, gs, ws)
+			}
 		}
-		if r.IntN(2) == 0 {
-			q.Columns = [][]string{{"from"}, {"received.protocol", "score"}, {"headers", "id"}, {"to", "seen"}, {}}[r.IntN(5)]
-		}
-		want, ws, err := scan(t, d, q)
-		if err != nil {
-			t.Fatal(err)
-		}
-		got, gs, err := batches(t, d, q)
-		if err != nil || !slices.EqualFunc(got, want, slices.Equal) {
-			t.Errorf("%+v: %d rows, want %d (%v)", q, len(got), len(want), err)
-		}
-		if gs.Rows != ws.Rows || ws.BytesRead > ws.FileBytes*5/2 { // such small files are read with their headers
-			t.Errorf("%+v: %+v and %+v", q, gs, ws)
-		}
-	}
+	})
 }

@@ -6,12 +6,13 @@ import (
 	"testing"
 
 	"github.com/rowtocol/rowtocol/dataset"
+	"github.com/rowtocol/rowtocol/trevni"
 )
 
 // BenchmarkQueries reads an output of 100,000 messages; rows/s are those of
 // the dataset, whether or not they match.
 func BenchmarkQueries(b *testing.B) {
-	d := archive(b, 100_000)
+	d := archive(b, trevni.Format, 100_000)
 	for name, q := range map[string]dataset.Query{
 		"sum":        {Columns: []string{"score"}},
 		"where":      {Columns: []string{"score"}, Where: "score > 7.9"},

@@ -6,10 +6,12 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"syscall"
 	"testing"
 
 	"github.com/rowtocol/rowtocol/dataset"
+	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/manifest"
 	"github.com/rowtocol/rowtocol/store"
 	"github.com/rowtocol/rowtocol/store/storetest"
@@ -43,71 +45,79 @@ func isChanging(err error) bool { return errors.Is(err, dataset.ErrChanging) && 
 
 // What a missing part means shows in the _SUCCESS of now.
 func TestMissingPart(t *testing.T) {
-	for _, test := range replacements {
-		t.Run(test.name, func(t *testing.T) {
-			dir, part, s := single(t)
-			d := open(t, dir, dataset.Options{Formats: formats})
-			remove(t, dir, part)
-			test.replace(t, dir, s)
-			if _, _, err := scan(t, d, dataset.Query{Limit: -1}); !test.verdict(err) {
-				t.Errorf("%v", err)
-			}
-		})
-	}
+	eachFormat(t, func(t *testing.T, f format.Format) {
+		for _, test := range replacements {
+			t.Run(test.name, func(t *testing.T) {
+				dir, part, s := single(t, f)
+				d := open(t, dir, dataset.Options{Formats: formats})
+				remove(t, dir, part)
+				test.replace(t, dir, s)
+				if _, _, err := scan(t, d, dataset.Query{Limit: -1}); !test.verdict(err) {
+					t.Errorf("%v", err)
+				}
+			})
+		}
+	})
 }
 
 // A part can be gone from one read to the next, where an open file does not keep
 // its bytes.
 func TestPartVanishes(t *testing.T) {
-	dir, _, _ := single(t)
-	whole := storetest.NewFaulty(store.Local())
-	if err := scanOn(t, whole, dir, nil); err != nil {
-		t.Fatal(err)
-	}
-	reads := whole.Calls(storetest.ReadAt)
-	if reads < 3 {
-		t.Fatalf("only %d reads, of header, table and block", reads)
-	}
-	for _, gone := range []error{store.ErrNotExist, store.ErrReplaced} {
-		for n := range reads {
-			for _, test := range replacements {
-				dir, _, s := single(t)
-				faulty := storetest.NewFaulty(store.Local(), storetest.Fault{Op: storetest.ReadAt, N: n + 1, Err: gone})
-				if err := scanOn(t, faulty, dir, func() { test.replace(t, dir, s) }); !test.verdict(err) {
-					t.Errorf("%v at read %d, %s: %v", gone, n+1, test.name, err)
+	eachFormat(t, func(t *testing.T, f format.Format) {
+		dir, _, _ := single(t, f)
+		whole := storetest.NewFaulty(store.Local())
+		if err := scanOn(t, whole, dir, nil); err != nil {
+			t.Fatal(err)
+		}
+		reads := whole.Calls(storetest.ReadAt)
+		if reads < 2 {
+			t.Fatalf("only %d reads, of what is before the blocks, and of a block", reads)
+		}
+		for _, gone := range []error{store.ErrNotExist, store.ErrReplaced} {
+			for n := range reads {
+				for _, test := range replacements {
+					dir, _, s := single(t, f)
+					faulty := storetest.NewFaulty(store.Local(), storetest.Fault{Op: storetest.ReadAt, N: n + 1, Err: gone})
+					if err := scanOn(t, faulty, dir, func() { test.replace(t, dir, s) }); !test.verdict(err) {
+						t.Errorf("%v at read %d, %s: %v", gone, n+1, test.name, err)
+					}
 				}
 			}
 		}
-	}
-	faulty := storetest.NewFaulty(store.Local(), storetest.Fault{Op: storetest.ReadAt, N: 1, Err: syscall.EIO})
-	if err := scanOn(t, faulty, dir, func() { remove(t, dir, manifest.SuccessName) }); !errors.Is(err, syscall.EIO) || isChanging(err) {
-		t.Errorf("a disk that fails: %v", err)
-	}
+		faulty := storetest.NewFaulty(store.Local(), storetest.Fault{Op: storetest.ReadAt, N: 1, Err: syscall.EIO})
+		if err := scanOn(t, faulty, dir, func() { remove(t, dir, manifest.SuccessName) }); !errors.Is(err, syscall.EIO) || isChanging(err) {
+			t.Errorf("a disk that fails: %v", err)
+		}
+	})
 }
 
 // A file that no manifest lists is missing, and nothing else.
 func TestMissingFile(t *testing.T) {
-	dir, part, _ := single(t)
-	d := open(t, filepath.Join(dir, part), dataset.Options{Formats: formats})
-	remove(t, dir, part)
-	if _, _, err := scan(t, d, dataset.Query{Limit: -1}); !errors.Is(err, store.ErrNotExist) || isChanging(err) {
-		t.Errorf("%v", err)
-	}
+	eachFormat(t, func(t *testing.T, f format.Format) {
+		dir, part, _ := single(t, f)
+		d := open(t, filepath.Join(dir, part), dataset.Options{Formats: formats})
+		remove(t, dir, part)
+		if _, _, err := scan(t, d, dataset.Query{Limit: -1}); !errors.Is(err, store.ErrNotExist) || isChanging(err) {
+			t.Errorf("%v", err)
+		}
+	})
 }
 
 // Unchanged knows the outputs that were listed.
 func TestUnchanged(t *testing.T) {
-	for _, test := range replacements {
-		dir, _, s := single(t)
-		l, err := dataset.List(t.Context(), store.Local(), dir, dataset.Options{Formats: formats})
-		if err != nil {
-			t.Fatal(err)
+	eachFormat(t, func(t *testing.T, f format.Format) {
+		for _, test := range replacements {
+			dir, _, s := single(t, f)
+			l, err := dataset.List(t.Context(), store.Local(), dir, dataset.Options{Formats: formats})
+			if err != nil {
+				t.Fatal(err)
+			}
+			test.replace(t, dir, s)
+			if err := l.Unchanged(t.Context()); (err == nil) != (test.name == "it lists the part") || err != nil && !test.verdict(err) {
+				t.Errorf("%s: %v", test.name, err)
+			}
 		}
-		test.replace(t, dir, s)
-		if err := l.Unchanged(t.Context()); (err == nil) != (test.name == "it lists the part") || err != nil && !test.verdict(err) {
-			t.Errorf("%s: %v", test.name, err)
-		}
-	}
+	})
 }
 
 // A directory without _SUCCESS may get one, if a run works on it or began to
@@ -169,24 +179,26 @@ func TestPendingElsewhere(t *testing.T) {
 // An output can be finished while its directory is listed, and what is under way
 // can be moved.
 func TestFinishedMeanwhile(t *testing.T) {
-	dir, _, _ := single(t)
-	if _, err := dataset.List(t.Context(), blind{store.Local(), manifest.SuccessName}, dir, dataset.Options{Formats: formats}); !isChanging(err) {
-		t.Errorf("finished meanwhile: %v", err)
-	}
-	remove(t, dir, manifest.SuccessName)
-	if err := os.Mkdir(filepath.Join(dir, manifest.WorkName), 0o777); err != nil {
-		t.Fatal(err)
-	}
-	for _, fault := range []storetest.Fault{
-		{Op: storetest.List, N: 2, Err: store.ErrNotExist},
-		{Op: storetest.List, N: 2, Err: syscall.EIO},
-		{Op: storetest.Stat, N: 2, Err: syscall.EIO},
-	} {
-		_, err := dataset.List(t.Context(), storetest.NewFaulty(store.Local(), fault), dir, dataset.Options{Formats: formats})
-		if want := fault.Err; want == store.ErrNotExist && !errors.Is(err, dataset.ErrUnfinished) || want != store.ErrNotExist && !errors.Is(err, want) {
-			t.Errorf("%v: %v", fault, err)
+	eachFormat(t, func(t *testing.T, f format.Format) {
+		dir, _, _ := single(t, f)
+		if _, err := dataset.List(t.Context(), blind{store.Local(), manifest.SuccessName}, dir, dataset.Options{Formats: formats}); !isChanging(err) {
+			t.Errorf("finished meanwhile: %v", err)
 		}
-	}
+		remove(t, dir, manifest.SuccessName)
+		if err := os.Mkdir(filepath.Join(dir, manifest.WorkName), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		for _, fault := range []storetest.Fault{
+			{Op: storetest.List, N: 2, Err: store.ErrNotExist},
+			{Op: storetest.List, N: 2, Err: syscall.EIO},
+			{Op: storetest.Stat, N: 2, Err: syscall.EIO},
+		} {
+			_, err := dataset.List(t.Context(), storetest.NewFaulty(store.Local(), fault), dir, dataset.Options{Formats: formats})
+			if want := fault.Err; want == store.ErrNotExist && !errors.Is(err, dataset.ErrUnfinished) || want != store.ErrNotExist && !errors.Is(err, want) {
+				t.Errorf("%v: %v", fault, err)
+			}
+		}
+	})
 }
 
 // blind is a store whose listings lack a name.
@@ -201,10 +213,11 @@ func (b blind) List(ctx context.Context, dir string) ([]store.Info, error) {
 }
 
 // single is an output of one part, and its manifest.
-func single(t *testing.T) (dir, part string, s *manifest.Success) {
+func single(t *testing.T, f format.Format) (dir, part string, s *manifest.Success) {
 	t.Helper()
-	dir = output(t, func(m *manifest.Success) { s = m })
-	return dir, s.Parts[0].Files[0].Name, s
+	dir = output(t, f, func(m *manifest.Success) { s = m })
+	part, _, _ = strings.Cut(s.Parts[0].Files[0].Name, "/")
+	return dir, part, s
 }
 
 // scanOn opens a dataset, changes something, and reads the rows.
@@ -223,7 +236,7 @@ func scanOn(t *testing.T, st store.Store, dir string, change func()) error {
 
 func remove(t *testing.T, dir, name string) {
 	t.Helper()
-	if err := os.Remove(filepath.Join(dir, name)); err != nil {
+	if err := os.RemoveAll(filepath.Join(dir, name)); err != nil {
 		t.Fatal(err)
 	}
 }

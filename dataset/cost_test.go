@@ -7,54 +7,54 @@ import (
 	"testing"
 
 	"github.com/rowtocol/rowtocol/dataset"
+	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/internal/mailgen"
-	"github.com/rowtocol/rowtocol/manifest"
-	"github.com/rowtocol/rowtocol/trevni"
 )
 
 // archive is an output of so many messages in one part, with an index over
 // their numbers, which ascend.
-func archive(t testing.TB, rows int64) *dataset.Dataset {
+func archive(t testing.TB, f format.Format, rows int64) *dataset.Dataset {
 	t.Helper()
 	base := t.TempDir()
-	f, err := os.Create(filepath.Join(base, "mail.avro"))
+	in, err := os.Create(filepath.Join(base, "mail.avro"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := mailgen.Write(f, mailgen.Options{Rows: rows, Seed: 1}); err != nil {
+	if err := mailgen.Write(in, mailgen.Options{Rows: rows, Seed: 1}); err != nil {
 		t.Fatal(err)
 	}
-	if err := f.Close(); err != nil {
+	if err := in.Close(); err != nil {
 		t.Fatal(err)
 	}
-	convert(t, f.Name(), filepath.Join(base, "mail.columns"), func(o *manifest.Options, format *trevni.Options) {
-		o.RowGroupSize = 128 << 20
-		format.Values = []string{"id", "from"}
+	convert(t, f, in.Name(), filepath.Join(base, "mail.columns"), settings{
+		rowGroup: 128 << 20, choices: map[string][]string{"values": {"id", "from"}},
 	})
 	return open(t, filepath.Join(base, "mail.columns"), dataset.Options{Formats: formats})
 }
 
-// sectionSizes are the bytes of each column, block tables included, and of the
-// header.
-func sectionSizes(t testing.TB, d *dataset.Dataset) (columns map[string]int64, header int64) {
+// columnSizes are the bytes of each column, and what a block takes in tables.
+func columnSizes(t testing.TB, d *dataset.Dataset) map[string]int64 {
 	t.Helper()
-	in, err := d.Store().Open(t.Context(), d.Parts()[0].Name)
+	l, err := dataset.List(t.Context(), d.Store(), d.Parts()[0].Name, dataset.Options{Formats: formats})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = in.Close() }()
-	f, err := trevni.Open(in, in.Size(), in.Name())
+	p, err := l.Open(t.Context(), &l.Parts[0])
 	if err != nil {
 		t.Fatal(err)
 	}
-	columns = map[string]int64{}
-	end := f.Size()
-	cols := f.Columns()
-	for i := len(cols) - 1; i >= 0; i-- {
-		columns[cols[i].Name] = end - cols[i].Start
-		end = cols[i].Start
+	defer p.Close()
+	sizes := map[string]int64{}
+	for i, c := range p.Columns() {
+		blocks, err := p.Blocks(i)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, b := range blocks {
+			sizes[c.Name] += b.StoredSize + 100
+		}
 	}
-	return columns, f.HeaderSize()
+	return sizes
 }
 
 const (
@@ -64,111 +64,117 @@ const (
 
 // A query reads the columns that it names, and what leads to them.
 func TestReadsOnlyWhatIsAsked(t *testing.T) {
-	d := archive(t, 40_000)
-	size, _ := sectionSizes(t, d)
-	for _, test := range []struct {
-		query   dataset.Query
-		columns []string
-	}{
-		{dataset.Query{Columns: []string{"score"}, Limit: -1}, []string{"score/double"}},
-		{dataset.Query{Columns: []string{"received.host"}, Limit: -1}, []string{"received[]", "received[]#host"}},
-		{dataset.Query{Columns: []string{"id", "seen"}, Limit: -1}, []string{"id", "seen"}},
-		{dataset.Query{Columns: []string{"score"}, Where: "score > 3", Limit: -1}, []string{"score/double"}},
-		{dataset.Query{Columns: []string{"received.protocol", "size"}, Where: "size > 3", Limit: -1}, []string{"received[]", "received[]#protocol/string", "size/int"}},
-		{dataset.Query{Columns: []string{}, Where: "seen", Limit: -1}, []string{"seen"}},
-		{dataset.Query{Columns: []string{}, Limit: -1}, nil},
-	} {
-		most := int64(firstReads + oneBlock)
-		for _, c := range test.columns {
-			most += size[c] + 4<<10
-		}
-		_, scanned, err := scan(t, d, test.query)
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, batched, err := batches(t, d, test.query)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, s := range []dataset.Stats{scanned, batched} {
-			if s.BytesRead > most || s.BlocksRead != s.Blocks {
-				t.Errorf("%+v: %+v, at most %d bytes", test.query, s, most)
+	eachFormat(t, func(t *testing.T, f format.Format) {
+		d := archive(t, f, 40_000)
+		size := columnSizes(t, d)
+		for _, test := range []struct {
+			query   dataset.Query
+			columns []string
+		}{
+			{dataset.Query{Columns: []string{"score"}, Limit: -1}, []string{"score/double"}},
+			{dataset.Query{Columns: []string{"received.host"}, Limit: -1}, []string{"received[]", "received[]#host"}},
+			{dataset.Query{Columns: []string{"id", "seen"}, Limit: -1}, []string{"id", "seen"}},
+			{dataset.Query{Columns: []string{"score"}, Where: "score > 3", Limit: -1}, []string{"score/double"}},
+			{dataset.Query{Columns: []string{"received.protocol", "size"}, Where: "size > 3", Limit: -1}, []string{"received[]", "received[]#protocol/string", "size/int"}},
+			{dataset.Query{Columns: []string{}, Where: "seen", Limit: -1}, []string{"seen"}},
+			{dataset.Query{Columns: []string{}, Limit: -1}, nil},
+		} {
+			most := int64(firstReads + oneBlock)
+			for _, c := range test.columns {
+				most += size[c] + 4<<10
+			}
+			_, scanned, err := scan(t, d, test.query)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, batched, err := batches(t, d, test.query)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, s := range []dataset.Stats{scanned, batched} {
+				if s.BytesRead > most || s.BlocksRead != s.Blocks {
+					t.Errorf("%+v: %+v, at most %d bytes", test.query, s, most)
+				}
 			}
 		}
-	}
+	})
 }
 
 // Rows that lie together cost a few blocks of the columns that are not the
 // condition's.
 func TestClusteredRowsAreCheap(t *testing.T) {
-	const rows = 100_000
-	d := archive(t, rows)
-	size, _ := sectionSizes(t, d)
-	last, _, err := scan(t, d, dataset.Query{Columns: []string{"id"}, Offset: rows * 6 / 10, Limit: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	id := native(t, `"long"`, last[0]).(int64)
-	var other int64
-	for name, n := range size {
-		if name != "id" && name != "date" {
-			other += n
+	eachFormat(t, func(t *testing.T, f format.Format) {
+		const rows = 100_000
+		d := archive(t, f, rows)
+		size := columnSizes(t, d)
+		last, _, err := scan(t, d, dataset.Query{Columns: []string{"id"}, Offset: rows * 6 / 10, Limit: 1})
+		if err != nil {
+			t.Fatal(err)
 		}
-	}
-	for _, test := range []struct {
-		where string
-		own   int64 // bytes of the condition's columns that may be read
-	}{
-		{fmt.Sprintf("date != null && id - 0 >= %d && id - 0 < %d", id, id+200), size["id"] + size["date"]}, // computed: no index helps
-		{fmt.Sprintf("%d <= id < %d", id, id+200), 2 * oneBlock},
-	} {
-		got, stats, err := scan(t, d, dataset.Query{Where: test.where, Limit: -1})
-		if err != nil || len(got) < 50 || len(got) > 200 {
-			t.Fatalf("%s: %d rows, %v", test.where, len(got), err)
+		id := native(t, `"long"`, last[0]).(int64)
+		var other int64
+		for name, n := range size {
+			if name != "id" && name != "date" {
+				other += n
+			}
 		}
-		if read := stats.BytesRead - test.own - firstReads; read > other/20 {
-			t.Errorf("%s: %d bytes of the other columns' %d: %+v", test.where, read, other, stats)
+		for _, test := range []struct {
+			where string
+			own   int64 // bytes of the condition's columns that may be read
+		}{
+			{fmt.Sprintf("date != null && id - 0 >= %d && id - 0 < %d", id, id+200), size["id"] + size["date"]}, // computed: no index helps
+			{fmt.Sprintf("%d <= id < %d", id, id+200), 2 * oneBlock},
+		} {
+			got, stats, err := scan(t, d, dataset.Query{Where: test.where, Limit: -1})
+			if err != nil || len(got) < 50 || len(got) > 200 {
+				t.Fatalf("%s: %d rows, %v", test.where, len(got), err)
+			}
+			if read := stats.BytesRead - test.own - firstReads; read > other/20 {
+				t.Errorf("%s: %d bytes of the other columns' %d: %+v", test.where, read, other, stats)
+			}
 		}
-	}
-	// An index of a column that does not ascend is no reason to skip a block.
-	all, _, err := scan(t, d, dataset.Query{Columns: []string{"from"}, Limit: -1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	from, want := native(t, `"string"`, all[777]).(string), 0
-	for _, row := range all {
-		if native(t, `"string"`, row).(string) == from {
-			want++
+		// An index of a column that does not ascend is no reason to skip a block.
+		all, _, err := scan(t, d, dataset.Query{Columns: []string{"from"}, Limit: -1})
+		if err != nil {
+			t.Fatal(err)
 		}
-	}
-	got, _, err := scan(t, d, dataset.Query{Columns: []string{"from"}, Where: fmt.Sprintf("from == %q", from), Limit: -1})
-	if err != nil || len(got) != want || want < 100 {
-		t.Errorf("%d rows from %s, want %d, %v", len(got), from, want, err)
-	}
+		from, want := native(t, `"string"`, all[777]).(string), 0
+		for _, row := range all {
+			if native(t, `"string"`, row).(string) == from {
+				want++
+			}
+		}
+		got, _, err := scan(t, d, dataset.Query{Columns: []string{"from"}, Where: fmt.Sprintf("from == %q", from), Limit: -1})
+		if err != nil || len(got) != want || want < 100 {
+			t.Errorf("%d rows from %s, want %d, %v", len(got), from, want, err)
+		}
+	})
 }
 
 // Reading a column allocates for vectors and files, not for rows.
 func TestBatchesAllocateNothing(t *testing.T) {
-	d := archive(t, 60_000)
-	for _, where := range []string{"", "score > 5", `subject contains "re" || score < 0`} {
-		b, err := d.Batches(t.Context(), dataset.Query{Columns: []string{"score", "received.date", "from"}, Where: where, Limit: -1, BatchRows: 500})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer b.Close()
-		for range 12 {
-			b.Next()
-		}
-		var sum float64
-		allocs := testing.AllocsPerRun(10, func() {
-			if b.Next() {
-				for _, v := range b.Vector(1).Doubles {
-					sum += v
-				}
+	eachFormat(t, func(t *testing.T, f format.Format) {
+		d := archive(t, f, 60_000)
+		for _, where := range []string{"", "score > 5", `subject contains "re" || score < 0`} {
+			b, err := d.Batches(t.Context(), dataset.Query{Columns: []string{"score", "received.date", "from"}, Where: where, Limit: -1, BatchRows: 500})
+			if err != nil {
+				t.Fatal(err)
 			}
-		})
-		if b.Rows() == 0 || sum == 0 || allocs > 3 { // a block may be larger than those before it
-			t.Errorf("%q: %v allocations per batch, %d rows", where, allocs, b.Rows())
+			defer b.Close()
+			for range 12 {
+				b.Next()
+			}
+			var sum float64
+			allocs := testing.AllocsPerRun(10, func() {
+				if b.Next() {
+					for _, v := range b.Vector(1).Doubles {
+						sum += v
+					}
+				}
+			})
+			if b.Rows() == 0 || sum == 0 || allocs > 3 { // a block may be larger than those before it
+				t.Errorf("%q: %v allocations per batch, %d rows", where, allocs, b.Rows())
+			}
 		}
-	}
+	})
 }

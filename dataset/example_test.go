@@ -33,7 +33,7 @@ func exampleOutput() (dir string, remove func()) {
 		log.Fatal(err)
 	}
 	dir = filepath.Join(base, "mail.columns")
-	if _, err := job.Convert(context.Background(), request(f.Name(), dir, base)); err != nil {
+	if _, err := job.Convert(context.Background(), request(trevni.Format, f.Name(), dir, base)); err != nil {
 		log.Fatal(err)
 	}
 	return dir, func() { _ = os.RemoveAll(base) }

@@ -1,17 +1,20 @@
 package dataset_test
 
 import (
-	"encoding/json"
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/rowtocol/rowtocol/column"
 	"github.com/rowtocol/rowtocol/dataset"
 	"github.com/rowtocol/rowtocol/format"
+	"github.com/rowtocol/rowtocol/format/formattest"
 	"github.com/rowtocol/rowtocol/internal/mailgen"
+	"github.com/rowtocol/rowtocol/internal/testformat"
 	"github.com/rowtocol/rowtocol/job"
 	"github.com/rowtocol/rowtocol/manifest"
 	"github.com/rowtocol/rowtocol/ocf"
@@ -47,13 +50,29 @@ func writeAvro(t testing.TB, name, schema string, rows [][]byte) {
 	}
 }
 
-var formats = format.Registry{trevni.Format}
+// formats are those that the tests run over: one with a file per part, one with
+// a file per column.
+var formats = format.Registry{trevni.Format, testformat.Format}
+
+// eachFormat runs a test for each format.
+func eachFormat(t *testing.T, test func(t *testing.T, f format.Format)) {
+	for _, f := range formats {
+		t.Run(f.Name(), func(t *testing.T) { test(t, f) })
+	}
+}
+
+// settings are what a test asks of an output.
+type settings struct {
+	blockSize int
+	rowGroup  int64               // 0: small
+	choices   map[string][]string // options, so far as a format has them
+}
 
 // request is a job of small row groups.
-func request(input, dest, temp string) job.Request {
+func request(f format.Format, input, dest, temp string) job.Request {
 	return job.Request{
 		Inputs: []string{input}, Dest: dest,
-		Output: manifest.Options{Format: "trevni", RowGroupSize: 64 << 10, MaxLostRows: -1},
+		Output: manifest.Options{Format: f.Name(), RowGroupSize: 64 << 10, MaxLostRows: -1},
 		Options: job.Options{
 			Workers: 1, TempDir: temp,
 			Formats: formats,
@@ -61,17 +80,13 @@ func request(input, dest, temp string) job.Request {
 	}
 }
 
-// convert makes a committed output in dest, with options that may be changed.
-func convert(t testing.TB, input, dest string, change func(*manifest.Options, *trevni.Options)) {
+// convert makes a committed output in dest.
+func convert(t testing.TB, f format.Format, input, dest string, s settings) {
 	t.Helper()
-	r := request(input, dest, t.TempDir())
-	var o trevni.Options
-	if change != nil {
-		change(&r.Output, &o)
-	}
-	var err error
-	if r.Output.FormatOptions, err = json.Marshal(o); err != nil {
-		t.Fatal(err)
+	r := request(f, input, dest, t.TempDir())
+	r.Output.BlockSize, r.Output.FormatOptions = s.blockSize, formattest.Options(t, f, s.choices)
+	if s.rowGroup > 0 {
+		r.Output.RowGroupSize = s.rowGroup
 	}
 	if _, err := job.Convert(t.Context(), r); err != nil {
 		t.Fatal(err)
@@ -89,20 +104,20 @@ func mails(seed uint64, n int) [][]byte {
 }
 
 // mailSet is a committed output of several parts, and its rows.
-func mailSet(t testing.TB, n int, change func(*manifest.Options, *trevni.Options)) (dir string, rows [][]byte) {
+func mailSet(t testing.TB, f format.Format, n int) (dir string, rows [][]byte) {
 	t.Helper()
 	rows = mails(1, n)
 	base := t.TempDir()
 	writeAvro(t, filepath.Join(base, "mail.avro"), mailgen.Schema, rows)
 	dir = filepath.Join(base, "mail.columns")
-	convert(t, filepath.Join(base, "mail.avro"), dir, change)
+	convert(t, f, filepath.Join(base, "mail.avro"), dir, settings{})
 	return dir, rows
 }
 
-// columnFile writes a column file as nothing else would: the columns need not
-// be those that the schema makes, which nil is, and fill appends what it likes to
-// them for each row.
-func columnFile(t testing.TB, schema string, columns []column.Column, rows int, fill func(w *trevni.Writer, row int)) string {
+// columnPart writes a part as nothing else would: the columns need not be those
+// that the schema makes, which nil is, and fill appends what it likes to them for
+// each row.
+func columnPart(t testing.TB, f format.Format, schema string, columns []column.Column, rows int, fill func(to *column.Buffers, row int)) string {
 	t.Helper()
 	if columns == nil {
 		parsed, err := shred.ParseSchema(schema)
@@ -115,25 +130,24 @@ func columnFile(t testing.TB, schema string, columns []column.Column, rows int, 
 		}
 		columns = m.Columns
 	}
-	name := filepath.Join(t.TempDir(), "a.trv")
-	f, err := os.Create(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	w, err := trevni.NewWriter(f, schema, columns, trevni.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for row := range rows {
-		fill(w, row)
-		if err := w.EndRow(); err != nil {
-			t.Fatal(err)
+	return formattest.Source{Format: f, Schema: schema, Columns: columns, Rows: rows, Fill: fill}.Write(t, t.TempDir(), "a")
+}
+
+// filesOf are the bytes of the files of a part by their names, "" if it is one
+// file.
+func filesOf(t testing.TB, part string) map[string][]byte {
+	t.Helper()
+	files := map[string][]byte{}
+	err := filepath.WalkDir(part, func(name string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			files[strings.TrimPrefix(name[len(part):], "/")], err = os.ReadFile(name)
 		}
-	}
-	if err := errors.Join(w.Close(), f.Close()); err != nil {
+		return err
+	})
+	if err != nil {
 		t.Fatal(err)
 	}
-	return name
+	return files
 }
 
 // partsOf are the names of an output's parts, in the order of their rows.

@@ -1,18 +1,22 @@
 package dataset_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"maps"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
+	"github.com/rowtocol/rowtocol/column"
 	"github.com/rowtocol/rowtocol/damage"
 	"github.com/rowtocol/rowtocol/dataset"
+	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/internal/mailgen"
 	"github.com/rowtocol/rowtocol/internal/soak"
-	"github.com/rowtocol/rowtocol/manifest"
 	"github.com/rowtocol/rowtocol/store"
 	"github.com/rowtocol/rowtocol/trevni"
 )
@@ -20,116 +24,129 @@ import (
 // Whatever bytes a part has, a query ends with rows or with damage at a place
 // in that file. Without checksums the damage reaches every decoder.
 func TestHostileParts(t *testing.T) {
-	base := t.TempDir()
-	writeAvro(t, filepath.Join(base, "mail.avro"), mailgen.Schema, mails(3, 60))
-	convert(t, filepath.Join(base, "mail.avro"), filepath.Join(base, "out"), func(o *manifest.Options, format *trevni.Options) {
-		o.BlockSize, o.RowGroupSize = 500, 1<<20
-		format.Codec, format.Checksum = "null", "null"
-		format.Values = []string{"id"}
-	})
-	sound, err := os.ReadFile(partsOf(t, filepath.Join(base, "out"))[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	name := filepath.Join(base, "hostile.trv")
-	queries := []dataset.Query{
-		{Limit: -1},
-		{Limit: -1, Where: `score > 5 && id > 3 && folder != "SPAM" && from contains "a"`},
-		{Limit: -1, Where: "seen", Columns: []string{"received.protocol", "headers"}},
-		{Limit: 5, Offset: 40},
-	}
-	r := rand.New(rand.NewPCG(1, 1))
-	for i := range soak.Rounds(150, 600) {
-		b := append([]byte{}, sound...)
-		at := r.IntN(len(b))
-		switch i % 4 {
-		case 0:
-			b = b[:at]
-		case 1:
-			b[at] ^= 1 << r.IntN(8)
-		case 2:
-			b[at] = byte(r.Uint32())
-		default:
-			for j := range min(5, len(b)-at) {
-				b[at+j] = 0xff
+	eachFormat(t, func(t *testing.T, f format.Format) {
+		base := t.TempDir()
+		writeAvro(t, filepath.Join(base, "mail.avro"), mailgen.Schema, mails(3, 60))
+		convert(t, f, filepath.Join(base, "mail.avro"), filepath.Join(base, "out"), settings{
+			blockSize: 500, rowGroup: 1 << 20,
+			choices: map[string][]string{"codec": {"null"}, "checksum": {"null"}, "values": {"id"}},
+		})
+		sound := filesOf(t, partsOf(t, filepath.Join(base, "out"))[0])
+		names := slices.Sorted(maps.Keys(sound))
+		part := filepath.Join(base, "hostile"+f.Suffix())
+		queries := []dataset.Query{
+			{Limit: -1},
+			{Limit: -1, Where: `score > 5 && id > 3 && folder != "SPAM" && from contains "a"`},
+			{Limit: -1, Where: "seen", Columns: []string{"received.protocol", "headers"}},
+			{Limit: 5, Offset: 40},
+		}
+		r := rand.New(rand.NewPCG(1, 1))
+		for i := range soak.Rounds(150, 600) {
+			file := names[r.IntN(len(names))]
+			b := bytes.Clone(sound[file])
+			at := r.IntN(len(b))
+			switch i % 4 {
+			case 0:
+				b = b[:at]
+			case 1:
+				b[at] ^= 1 << r.IntN(8)
+			case 2:
+				b[at] = byte(r.Uint32())
+			default:
+				for j := range min(5, len(b)-at) {
+					b[at+j] = 0xff
+				}
 			}
-		}
-		if err := os.WriteFile(name, b, 0o666); err != nil {
-			t.Fatal(err)
-		}
-		d, err := dataset.Open(t.Context(), store.Local(), name, dataset.Options{Formats: formats, MaxBlock: 1 << 20})
-		if err != nil {
-			located(t, i, name, err)
-			continue
-		}
-		for _, q := range queries {
-			_, _, err := scan(t, d, q)
-			located(t, i, name, err)
-			held, err := d.Batches(t.Context(), q)
+			writePart(t, part, sound, file, b)
+			d, err := dataset.Open(t.Context(), store.Local(), part, dataset.Options{Formats: formats, MaxBlock: 1 << 20})
 			if err != nil {
-				located(t, i, name, err)
+				located(t, i, part, err)
 				continue
 			}
-			for held.Next() {
+			for _, q := range queries {
+				_, _, err := scan(t, d, q)
+				located(t, i, part, err)
+				held, err := d.Batches(t.Context(), q)
+				if err != nil {
+					located(t, i, part, err)
+					continue
+				}
+				for held.Next() {
+				}
+				located(t, i, part, held.Err())
+				held.Close()
 			}
-			located(t, i, name, held.Err())
-			held.Close()
 		}
+	})
+}
+
+// writePart writes the files of a part, with other bytes in one of them.
+func writePart(t *testing.T, part string, files map[string][]byte, other string, b []byte) {
+	t.Helper()
+	for name, whole := range files {
+		if name == other {
+			whole = b
+		}
+		write(t, filepath.Join(part, name), string(whole))
 	}
 }
 
-// located requires an error to be damage of the file, or a query that the
+// located requires an error to be damage of the part, or a query that the
 // changed schema no longer fits.
-func located(t *testing.T, i int, name string, err error) {
+func located(t *testing.T, i int, part string, err error) {
 	t.Helper()
 	var d *damage.Error
-	if err != nil && !errors.Is(err, dataset.ErrQuery) && (!errors.As(err, &d) || d.File != name) {
+	if err != nil && !errors.Is(err, dataset.ErrQuery) && (!errors.As(err, &d) || !strings.HasPrefix(d.File, part)) {
 		t.Errorf("change %d: %v", i, err)
 	}
 }
 
 // A query ends soon after its context does.
 func TestContext(t *testing.T) {
-	dir, _ := mailSet(t, 1500, nil)
-	d := open(t, dir, dataset.Options{Formats: formats})
-	ctx, cancel := context.WithCancel(t.Context())
-	s, err := d.Scan(ctx, dataset.Query{Limit: -1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
-	b, err := d.Batches(ctx, dataset.Query{Limit: -1, BatchRows: 10})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer b.Close()
-	if _, err := s.Next(nil); err != nil || !b.Next() {
-		t.Fatal(err, b.Err())
-	}
-	cancel()
-	n := 0
-	for err = nil; err == nil; n++ {
-		_, err = s.Next(nil)
-	}
-	for b.Next() {
-		n += b.Rows()
-	}
-	if !errors.Is(err, context.Canceled) || !errors.Is(b.Err(), context.Canceled) || n > 1100 {
-		t.Errorf("%d rows more, then %v and %v", n, err, b.Err())
-	}
+	eachFormat(t, func(t *testing.T, f format.Format) {
+		dir, _ := mailSet(t, f, 1500)
+		d := open(t, dir, dataset.Options{Formats: formats})
+		ctx, cancel := context.WithCancel(t.Context())
+		s, err := d.Scan(ctx, dataset.Query{Limit: -1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		b, err := d.Batches(ctx, dataset.Query{Limit: -1, BatchRows: 10})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer b.Close()
+		if _, err := s.Next(nil); err != nil || !b.Next() {
+			t.Fatal(err, b.Err())
+		}
+		cancel()
+		n := 0
+		for err = nil; err == nil; n++ {
+			_, err = s.Next(nil)
+		}
+		for b.Next() {
+			n += b.Rows()
+		}
+		if !errors.Is(err, context.Canceled) || !errors.Is(b.Err(), context.Canceled) || n > 1100 {
+			t.Errorf("%d rows more, then %v and %v", n, err, b.Err())
+		}
+	})
 }
 
 func TestWrongQueries(t *testing.T) {
-	dir, _ := mailSet(t, 10, nil)
-	d := open(t, dir, dataset.Options{Formats: formats})
-	for _, q := range []dataset.Query{
-		{Columns: []string{"form"}}, {Where: "scor > 1"}, {Where: "to == null"}, {Offset: -1}, {BatchRows: -1, Schema: d.Schema()},
-	} {
-		_, err := d.Batches(t.Context(), q)
-		if !errors.Is(err, dataset.ErrQuery) {
-			t.Errorf("%+v: %v", q, err)
+	eachFormat(t, func(t *testing.T, f format.Format) {
+		dir, _ := mailSet(t, f, 10)
+		d := open(t, dir, dataset.Options{Formats: formats})
+		for _, q := range []dataset.Query{
+			{Columns: []string{"form"}}, {Where: "scor > 1"}, {Where: "to == null"}, {Offset: -1}, {BatchRows: -1, Schema: d.Schema()},
+		} {
+			_, err := d.Batches(t.Context(), q)
+			if !errors.Is(err, dataset.ErrQuery) {
+				t.Errorf("%+v: %v", q, err)
+			}
 		}
-	}
+	})
 }
 
 // A few bytes of runs that stand for very many items are refused before they
@@ -137,11 +154,11 @@ func TestWrongQueries(t *testing.T) {
 func TestRowOfTooManyItems(t *testing.T) {
 	const schema = `{"type":"record","name":"R","fields":[{"name":"id","type":"long"},{"name":"a","type":{"type":"array","items":{"type":"array","items":"int"}}}]}`
 	lengths := []uint32{1, 0, 1 << 25, 2}
-	name := columnFile(t, schema, nil, len(lengths), func(w *trevni.Writer, row int) {
-		w.Column(0).AppendVarint(int64(lengths[row]))
-		w.Column(1).Length(lengths[row])
+	name := columnPart(t, trevni.Format, schema, nil, len(lengths), func(to *column.Buffers, row int) {
+		to.Cols[0].AppendVarint(int64(lengths[row]))
+		to.Cols[1].Length(lengths[row])
 		for range lengths[row] {
-			w.Column(2).Length(0)
+			to.Cols[2].Length(0)
 		}
 	})
 	d := open(t, name, dataset.Options{Formats: formats})

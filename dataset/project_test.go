@@ -9,6 +9,7 @@ import (
 	"github.com/twmb/avro"
 
 	"github.com/rowtocol/rowtocol/dataset"
+	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/internal/projected"
 	"github.com/rowtocol/rowtocol/internal/randavro"
 	"github.com/rowtocol/rowtocol/internal/soak"
@@ -34,44 +35,46 @@ func native(t testing.TB, schema string, row []byte) any {
 // Whatever is chosen of random rows is what another reader finds there in the
 // whole ones.
 func TestRandomProjections(t *testing.T) {
-	for seed := range soak.Rounds[uint64](20, 60) {
-		r := rand.New(rand.NewPCG(seed, 7))
-		schema := randavro.Schema(r)
-		parsed, err := shred.ParseSchema(schema)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var rows [][]byte
-		for range 20 {
-			plain, _ := randavro.Pair(r, parsed.Root())
-			rows = append(rows, plain)
-		}
-		dir := t.TempDir()
-		writeAvro(t, filepath.Join(dir, "in.avro"), schema, rows)
-		convert(t, filepath.Join(dir, "in.avro"), filepath.Join(dir, "out"), nil)
-		d := open(t, filepath.Join(dir, "out"), dataset.Options{Formats: formats})
-		for range 5 {
-			var paths []string
-			for range 1 + r.IntN(4) {
-				paths = append(paths, d.Mapping().Columns[r.IntN(len(d.Mapping().Columns))].Name)
-			}
-			s, err := d.Scan(t.Context(), dataset.Query{Columns: paths, Limit: -1})
+	eachFormat(t, func(t *testing.T, f format.Format) {
+		for seed := range soak.Rounds[uint64](20, 60) {
+			r := rand.New(rand.NewPCG(seed, 7))
+			schema := randavro.Schema(r)
+			parsed, err := shred.ParseSchema(schema)
 			if err != nil {
-				t.Fatalf("seed %d, %q: %v\n%s", seed, paths, err, schema)
+				t.Fatal(err)
 			}
-			for i, whole := range rows {
-				row, err := s.Next(nil)
+			var rows [][]byte
+			for range 20 {
+				plain, _ := randavro.Pair(r, parsed.Root())
+				rows = append(rows, plain)
+			}
+			dir := t.TempDir()
+			writeAvro(t, filepath.Join(dir, "in.avro"), schema, rows)
+			convert(t, f, filepath.Join(dir, "in.avro"), filepath.Join(dir, "out"), settings{})
+			d := open(t, filepath.Join(dir, "out"), dataset.Options{Formats: formats})
+			for range 5 {
+				var paths []string
+				for range 1 + r.IntN(4) {
+					paths = append(paths, d.Mapping().Columns[r.IntN(len(d.Mapping().Columns))].Name)
+				}
+				s, err := d.Scan(t.Context(), dataset.Query{Columns: paths, Limit: -1})
 				if err != nil {
-					t.Fatalf("seed %d, %q, row %d: %v\n%s", seed, paths, i, err, schema)
+					t.Fatalf("seed %d, %q: %v\n%s", seed, paths, err, schema)
 				}
-				part, all := native(t, s.Schema().JSON(), row), native(t, schema, whole)
-				if !projected.Of(part, all) {
-					x, _ := json.Marshal(part)
-					y, _ := json.Marshal(all)
-					t.Fatalf("seed %d, %q, row %d:\n%s\nof\n%s\n%s", seed, paths, i, x, y, s.Schema().JSON())
+				for i, whole := range rows {
+					row, err := s.Next(nil)
+					if err != nil {
+						t.Fatalf("seed %d, %q, row %d: %v\n%s", seed, paths, i, err, schema)
+					}
+					part, all := native(t, s.Schema().JSON(), row), native(t, schema, whole)
+					if !projected.Of(part, all) {
+						x, _ := json.Marshal(part)
+						y, _ := json.Marshal(all)
+						t.Fatalf("seed %d, %q, row %d:\n%s\nof\n%s\n%s", seed, paths, i, x, y, s.Schema().JSON())
+					}
 				}
+				s.Close()
 			}
-			s.Close()
 		}
-	}
+	})
 }

@@ -4,43 +4,47 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/rowtocol/rowtocol/column"
 	"github.com/rowtocol/rowtocol/damage"
 	"github.com/rowtocol/rowtocol/dataset"
+	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/manifest"
 	"github.com/rowtocol/rowtocol/store"
-	"github.com/rowtocol/rowtocol/trevni"
 )
 
 // output is a committed output of one row, whose manifest is changed.
-func output(t *testing.T, change func(*manifest.Success)) (dir string) {
+func output(t *testing.T, f format.Format, change func(*manifest.Success)) (dir string) {
 	t.Helper()
-	file := columnFile(t, `"long"`, nil, 1, func(w *trevni.Writer, _ int) { w.Column(0).AppendVarint(7) })
-	dir = filepath.Dir(file)
-	s := success(t, file, manifest.NewID())
+	part := columnPart(t, f, `"long"`, nil, 1, func(to *column.Buffers, _ int) { to.Cols[0].AppendVarint(7) })
+	dir = filepath.Dir(part)
+	s := success(t, f, part, manifest.NewID())
 	change(s)
 	writeSuccess(t, dir, s)
 	return dir
 }
 
-// success gives a column file of one row the name of a part of an output, and
-// returns the output's manifest.
-func success(t *testing.T, file, id string) *manifest.Success {
+// success gives a part of one row the name that it has in an output, and returns
+// the output's manifest.
+func success(t *testing.T, f format.Format, part, id string) *manifest.Success {
 	t.Helper()
-	info, err := os.Stat(file)
-	if err != nil {
+	name := manifest.StagedPart(0, 0, id, f.Suffix())
+	if err := os.Rename(part, filepath.Join(filepath.Dir(part), name)); err != nil {
 		t.Fatal(err)
 	}
-	name := manifest.StagedPart(0, 0, id, ".trv")
-	if err := os.Rename(file, filepath.Join(filepath.Dir(file), name)); err != nil {
-		t.Fatal(err)
+	s := &manifest.Success{
+		Version: manifest.Version, ID: id, Schema: `"long"`, Request: manifest.Request{Options: manifest.Options{Format: f.Name()}},
+		Parts: []manifest.Part{{Rows: 1}}, Rows: 1,
 	}
-	return &manifest.Success{
-		Version: manifest.Version, ID: id, Schema: `"long"`, Request: manifest.Request{Options: manifest.Options{Format: "trevni"}},
-		Parts: []manifest.Part{{Rows: 1, Files: []manifest.File{{Name: name, Bytes: info.Size()}}}}, Rows: 1, Bytes: info.Size(),
+	for file, size := range filesOf(t, filepath.Join(filepath.Dir(part), name)) {
+		s.Parts[0].Files = append(s.Parts[0].Files, manifest.File{Name: filepath.Join(name, file), Bytes: int64(len(size))})
+		s.Bytes += int64(len(size))
 	}
+	slices.SortFunc(s.Parts[0].Files, func(a, b manifest.File) int { return strings.Compare(a.Name, b.Name) })
+	return s
 }
 
 func writeSuccess(t *testing.T, dir string, s *manifest.Success) {
@@ -57,43 +61,56 @@ func writeSuccess(t *testing.T, dir string, s *manifest.Success) {
 // A manifest is checked like any input: it names no file outside of its
 // directory, and nothing that is no Trevni file.
 func TestManifestsAreChecked(t *testing.T) {
-	for _, test := range []struct {
-		name   string
-		change func(*manifest.Success)
-		want   damage.Kind
-	}{
-		{"a file above", func(s *manifest.Success) { s.Parts[0].Files[0].Name = "../a.trv" }, damage.Header},
-		{"a file above, by way of the directory", func(s *manifest.Success) { s.Parts[0].Files[0].Name = "x/../../a.trv" }, damage.Header},
-		{"a file anywhere", func(s *manifest.Success) { s.Parts[0].Files[0].Name = "/etc/passwd" }, damage.Header},
-		{"no name", func(s *manifest.Success) { s.Parts[0].Files[0].Name = "" }, damage.Header},
-		{"the directory itself", func(s *manifest.Success) { s.Parts[0].Files[0].Name = "." }, damage.Header},
-		{"negative rows", func(s *manifest.Success) { s.Parts[0].Rows = -1 }, damage.Header},
-		{"negative bytes", func(s *manifest.Success) { s.Parts[0].Files[0].Bytes = -1 }, damage.Header},
-		{"another format", func(s *manifest.Success) { s.Request.Options.Format = "cfile" }, damage.Unsupported},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			_, err := dataset.Open(t.Context(), store.Local(), output(t, test.change), dataset.Options{Formats: formats})
-			wantKind(t, err, test.want)
-		})
-	}
+	eachFormat(t, func(t *testing.T, f format.Format) {
+		for _, test := range []struct {
+			name   string
+			change func(*manifest.Success)
+			want   damage.Kind
+		}{
+			{"a file above", func(s *manifest.Success) { s.Parts[0].Files[0].Name = "../a.trv" }, damage.Header},
+			{"a file above, by way of the directory", func(s *manifest.Success) { s.Parts[0].Files[0].Name = "x/../../a.trv" }, damage.Header},
+			{"a file anywhere", func(s *manifest.Success) { s.Parts[0].Files[0].Name = "/etc/passwd" }, damage.Header},
+			{"no name", func(s *manifest.Success) { s.Parts[0].Files[0].Name = "" }, damage.Header},
+			{"the directory itself", func(s *manifest.Success) { s.Parts[0].Files[0].Name = "." }, damage.Header},
+			{"negative rows", func(s *manifest.Success) { s.Parts[0].Rows = -1 }, damage.Header},
+			{"negative bytes", func(s *manifest.Success) { s.Parts[0].Files[0].Bytes = -1 }, damage.Header},
+			{"another format", func(s *manifest.Success) { s.Request.Options.Format = "cfile" }, damage.Unsupported},
+		} {
+			t.Run(test.name, func(t *testing.T) {
+				_, err := dataset.Open(t.Context(), store.Local(), output(t, f, test.change), dataset.Options{Formats: formats})
+				wantKind(t, err, test.want)
+			})
+		}
+	})
 }
 
 // A file that is sound, but not the one that the manifest tells of, is not read.
 func TestFilesAreThoseOfTheManifest(t *testing.T) {
-	if err := readAll(t, output(t, func(*manifest.Success) {})); err != nil {
-		t.Fatal(err)
-	}
-	for _, test := range []struct {
-		name   string
-		change func(*manifest.Success)
-		want   damage.Kind
-	}{
-		{"another number of rows", func(s *manifest.Success) { s.Parts[0].Rows = 2 }, damage.Count},
-		{"another size", func(s *manifest.Success) { s.Parts[0].Files[0].Bytes++ }, damage.Size},
-		{"another name", func(s *manifest.Success) { s.Parts[0].Files[0].Name = manifest.StagedPart(1, 0, s.ID, ".trv") }, damage.Truncated},
-		{"another type", func(s *manifest.Success) { s.Schema = `{"type":"long","logicalType":"timestamp-millis"}` }, damage.Schema},
-	} {
-		t.Run(test.name, func(t *testing.T) { wantKind(t, readAll(t, output(t, test.change)), test.want) })
+	eachFormat(t, func(t *testing.T, f format.Format) {
+		if err := readAll(t, output(t, f, func(*manifest.Success) {})); err != nil {
+			t.Fatal(err)
+		}
+		for _, test := range []struct {
+			name   string
+			change func(*manifest.Success)
+			want   damage.Kind
+		}{
+			{"another number of rows", func(s *manifest.Success) { s.Parts[0].Rows = 2 }, damage.Count},
+			{"another size", func(s *manifest.Success) { s.Parts[0].Files[0].Bytes++ }, damage.Size},
+			{"another name", func(s *manifest.Success) { rename(s, manifest.StagedPart(1, 0, s.ID, f.Suffix())) }, damage.Truncated},
+			{"another type", func(s *manifest.Success) { s.Schema = `{"type":"long","logicalType":"timestamp-millis"}` }, damage.Schema},
+		} {
+			t.Run(test.name, func(t *testing.T) { wantKind(t, readAll(t, output(t, f, test.change)), test.want) })
+		}
+	})
+}
+
+// rename gives the part in a manifest another name.
+func rename(s *manifest.Success, part string) {
+	for i := range s.Parts[0].Files {
+		file := &s.Parts[0].Files[i]
+		_, name, _ := strings.Cut(file.Name, "/")
+		file.Name = filepath.Join(part, name)
 	}
 }
 
@@ -107,27 +124,29 @@ func wantKind(t *testing.T, err error, want damage.Kind) {
 
 // The columns of a file have to be those that its schema makes.
 func TestColumnsOfAnotherSchema(t *testing.T) {
-	const schema = `{"type":"record","name":"R","fields":[{"name":"a","type":"long"},{"name":"b","type":"long"}]}`
-	long := func(names ...string) (cols []column.Column) {
-		for _, name := range names {
-			cols = append(cols, column.Column{Name: name, Type: column.Long, Parent: -1})
+	eachFormat(t, func(t *testing.T, f format.Format) {
+		const schema = `{"type":"record","name":"R","fields":[{"name":"a","type":"long"},{"name":"b","type":"long"}]}`
+		long := func(names ...string) (cols []column.Column) {
+			for _, name := range names {
+				cols = append(cols, column.Column{Name: name, Type: column.Long, Parent: -1})
+			}
+			return cols
 		}
-		return cols
-	}
-	for name, cols := range map[string][]column.Column{
-		"fewer": long("a"), "more": long("a", "b", "c"), "another": long("a", "c"), "in another order": long("b", "a"),
-		"of another type": {{Name: "a", Type: column.Long, Parent: -1}, {Name: "b", Type: column.Int, Parent: -1}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			file := columnFile(t, schema, cols, 1, func(w *trevni.Writer, _ int) {
-				for i := range cols {
-					w.Column(i).AppendVarint(1)
-				}
+		for name, cols := range map[string][]column.Column{
+			"fewer": long("a"), "more": long("a", "b", "c"), "another": long("a", "c"), "in another order": long("b", "a"),
+			"of another type": {{Name: "a", Type: column.Long, Parent: -1}, {Name: "b", Type: column.Int, Parent: -1}},
+		} {
+			t.Run(name, func(t *testing.T) {
+				file := columnPart(t, f, schema, cols, 1, func(to *column.Buffers, _ int) {
+					for i := range cols {
+						to.Cols[i].AppendVarint(1)
+					}
+				})
+				_, err := dataset.Open(t.Context(), store.Local(), file, dataset.Options{Formats: formats})
+				wantKind(t, err, damage.Schema)
 			})
-			_, err := dataset.Open(t.Context(), store.Local(), file, dataset.Options{Formats: formats})
-			wantKind(t, err, damage.Schema)
-		})
-	}
+		}
+	})
 }
 
 // readAll reads all batches of a file and returns what ended them.
@@ -145,40 +164,44 @@ func readAll(t *testing.T, name string) error {
 
 // The items of a column are bounded, and those of all columns together.
 func TestItemsAreBounded(t *testing.T) {
-	const nulls = `{"type":"array","items":"null"}`
-	const schema = `{"type":"record","name":"R","fields":[{"name":"a","type":` + nulls + `},{"name":"b","type":` + nulls + `},
+	eachFormat(t, func(t *testing.T, f format.Format) {
+		const nulls = `{"type":"array","items":"null"}`
+		const schema = `{"type":"record","name":"R","fields":[{"name":"a","type":` + nulls + `},{"name":"b","type":` + nulls + `},
 		{"name":"c","type":` + nulls + `},{"name":"d","type":` + nulls + `},{"name":"e","type":` + nulls + `}]}`
-	for _, test := range []struct {
-		columns int
-		items   uint32 // of each
-		fit     bool
-	}{
-		{1, 1 << 24, true}, {1, 1<<24 + 1, false},
-		{5, 1 << 23, true}, {5, 1 << 24, false},
-	} {
-		name := columnFile(t, schema, nil, 1, func(w *trevni.Writer, _ int) {
-			for i := range 5 {
-				if i < test.columns {
-					w.Column(i).Length(test.items)
-				} else {
-					w.Column(i).Length(0)
+		for _, test := range []struct {
+			columns int
+			items   uint32 // of each
+			fit     bool
+		}{
+			{1, 1 << 24, true}, {1, 1<<24 + 1, false},
+			{5, 1 << 23, true}, {5, 1 << 24, false},
+		} {
+			name := columnPart(t, f, schema, nil, 1, func(to *column.Buffers, _ int) {
+				for i := range 5 {
+					if i < test.columns {
+						to.Cols[i].Length(test.items)
+					} else {
+						to.Cols[i].Length(0)
+					}
 				}
+			})
+			if err := readAll(t, name); !test.fit {
+				wantKind(t, err, damage.Unsupported)
+			} else if err != nil {
+				t.Errorf("%d items in each of %d columns: %v", test.items, test.columns, err)
 			}
-		})
-		if err := readAll(t, name); !test.fit {
-			wantKind(t, err, damage.Unsupported)
-		} else if err != nil {
-			t.Errorf("%d items in each of %d columns: %v", test.items, test.columns, err)
 		}
-	}
+	})
 }
 
 func TestBranchOfTwoValues(t *testing.T) {
-	name := columnFile(t, `["null","long"]`, nil, 2, func(w *trevni.Writer, row int) {
-		w.Column(0).Length(uint32(row + 1))
-		for range row + 1 {
-			w.Column(0).AppendVarint(7)
-		}
+	eachFormat(t, func(t *testing.T, f format.Format) {
+		name := columnPart(t, f, `["null","long"]`, nil, 2, func(to *column.Buffers, row int) {
+			to.Cols[0].Length(uint32(row + 1))
+			for range row + 1 {
+				to.Cols[0].AppendVarint(7)
+			}
+		})
+		wantKind(t, readAll(t, name), damage.Count)
 	})
-	wantKind(t, readAll(t, name), damage.Count)
 }

@@ -10,93 +10,102 @@ import (
 
 	"github.com/rowtocol/rowtocol/damage"
 	"github.com/rowtocol/rowtocol/dataset"
+	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/internal/mailgen"
 	"github.com/rowtocol/rowtocol/shred"
 	"github.com/rowtocol/rowtocol/store"
 )
 
 func TestScanGivesTheRows(t *testing.T) {
-	dir, want := mailSet(t, 1500, nil)
-	d := open(t, dir, dataset.Options{Formats: formats})
-	if d.Rows() != 1500 || len(d.Parts()) < 4 || d.Success() == nil {
-		t.Fatalf("%d rows in %d parts", d.Rows(), len(d.Parts()))
-	}
-	first := int(d.Parts()[0].Rows)
-	for _, q := range []struct{ offset, limit, from, to int }{
-		{0, -1, 0, 1500},
-		{7, 5, 7, 12},
-		{first, 1, first, first + 1},
-		{first - 3, 700, first - 3, first + 697},
-		{1499, -1, 1499, 1500},
-		{1500, -1, 1500, 1500},
-		{9999, 3, 1500, 1500},
-		{0, 0, 0, 0},
-	} {
-		got, stats, err := scan(t, d, dataset.Query{Offset: int64(q.offset), Limit: int64(q.limit)})
-		if err != nil || !slices.EqualFunc(got, want[q.from:q.to], bytes.Equal) {
-			t.Errorf("offset %d, limit %d: %d rows, %v", q.offset, q.limit, len(got), err)
+	eachFormat(t, func(t *testing.T, f format.Format) {
+		dir, want := mailSet(t, f, 1500)
+		d := open(t, dir, dataset.Options{Formats: formats})
+		if d.Rows() != 1500 || len(d.Parts()) < 4 || d.Success() == nil {
+			t.Fatalf("%d rows in %d parts", d.Rows(), len(d.Parts()))
 		}
-		if stats.Rows != int64(len(got)) || q.to-q.from < 10 && stats.BytesRead > stats.FileBytes/2 {
-			t.Errorf("offset %d, limit %d: %+v", q.offset, q.limit, stats)
+		first := int(d.Parts()[0].Rows)
+		for _, q := range []struct{ offset, limit, from, to int }{
+			{0, -1, 0, 1500},
+			{7, 5, 7, 12},
+			{first, 1, first, first + 1},
+			{first - 3, 700, first - 3, first + 697},
+			{1499, -1, 1499, 1500},
+			{1500, -1, 1500, 1500},
+			{9999, 3, 1500, 1500},
+			{0, 0, 0, 0},
+		} {
+			got, stats, err := scan(t, d, dataset.Query{Offset: int64(q.offset), Limit: int64(q.limit)})
+			if err != nil || !slices.EqualFunc(got, want[q.from:q.to], bytes.Equal) {
+				t.Errorf("offset %d, limit %d: %d rows, %v", q.offset, q.limit, len(got), err)
+			}
+			if stats.Rows != int64(len(got)) || q.to-q.from < 10 && stats.BytesRead > stats.FileBytes/2 {
+				t.Errorf("offset %d, limit %d: %+v", q.offset, q.limit, stats)
+			}
 		}
-	}
+	})
 }
 
 func TestScanOfOneFile(t *testing.T) {
-	dir, want := mailSet(t, 300, nil)
-	d := open(t, partsOf(t, dir)[0], dataset.Options{Formats: formats})
-	got, _, err := scan(t, d, dataset.Query{Limit: -1})
-	if err != nil || int64(len(got)) != d.Rows() || !slices.EqualFunc(got, want[:len(got)], bytes.Equal) {
-		t.Errorf("%d rows, %v", len(got), err)
-	}
+	eachFormat(t, func(t *testing.T, f format.Format) {
+		dir, want := mailSet(t, f, 300)
+		d := open(t, partsOf(t, dir)[0], dataset.Options{Formats: formats})
+		got, _, err := scan(t, d, dataset.Query{Limit: -1})
+		if err != nil || int64(len(got)) != d.Rows() || !slices.EqualFunc(got, want[:len(got)], bytes.Equal) {
+			t.Errorf("%d rows, %v", len(got), err)
+		}
+	})
 }
 
 // A directory of runs is their rows in the order of their names.
 func TestScanOfRuns(t *testing.T) {
-	base := t.TempDir()
-	dir := filepath.Join(base, "all")
-	var want [][]byte
-	for i, id := range []string{"run=2025", "run=2026"} {
-		rows := mails(uint64(i), 100+i)
-		want = append(want, rows...)
-		input := filepath.Join(base, id+".avro")
-		writeAvro(t, input, mailgen.Schema, rows)
-		if err := os.MkdirAll(dir, 0o777); err != nil {
+	eachFormat(t, func(t *testing.T, f format.Format) {
+		base := t.TempDir()
+		dir := filepath.Join(base, "all")
+		var want [][]byte
+		for i, id := range []string{"run=2025", "run=2026"} {
+			rows := mails(uint64(i), 100+i)
+			want = append(want, rows...)
+			input := filepath.Join(base, id+".avro")
+			writeAvro(t, input, mailgen.Schema, rows)
+			if err := os.MkdirAll(dir, 0o777); err != nil {
+				t.Fatal(err)
+			}
+			convert(t, f, input, filepath.Join(dir, id), settings{})
+		}
+		got, _, err := scan(t, open(t, dir, dataset.Options{Formats: formats}), dataset.Query{Limit: -1})
+		if err != nil || !slices.EqualFunc(got, want, bytes.Equal) {
+			t.Errorf("%d rows, %v", len(got), err)
+		}
+
+		other := filepath.Join(base, "other.avro")
+		writeAvro(t, other, `{"type":"record","name":"R","fields":[{"name":"id","type":"long"}]}`, [][]byte{{2}})
+		convert(t, f, other, filepath.Join(dir, "run=2027"), settings{})
+		if _, err := dataset.Open(t.Context(), store.Local(), dir, dataset.Options{Formats: formats}); !isDamage(err) {
+			t.Errorf("a run of another schema: %v", err)
+		}
+		if err := os.Remove(filepath.Join(dir, "run=2027", "_SUCCESS")); err != nil {
 			t.Fatal(err)
 		}
-		convert(t, input, filepath.Join(dir, id), nil)
-	}
-	got, _, err := scan(t, open(t, dir, dataset.Options{Formats: formats}), dataset.Query{Limit: -1})
-	if err != nil || !slices.EqualFunc(got, want, bytes.Equal) {
-		t.Errorf("%d rows, %v", len(got), err)
-	}
-
-	other := filepath.Join(base, "other.avro")
-	writeAvro(t, other, `{"type":"record","name":"R","fields":[{"name":"id","type":"long"}]}`, [][]byte{{2}})
-	convert(t, other, filepath.Join(dir, "run=2027"), nil)
-	if _, err := dataset.Open(t.Context(), store.Local(), dir, dataset.Options{Formats: formats}); !isDamage(err) {
-		t.Errorf("a run of another schema: %v", err)
-	}
-	if err := os.Remove(filepath.Join(dir, "run=2027", "_SUCCESS")); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := dataset.Open(t.Context(), store.Local(), dir, dataset.Options{Formats: formats}); !errors.Is(err, dataset.ErrUnfinished) {
-		t.Errorf("an unfinished run: %v", err)
-	}
+		if _, err := dataset.Open(t.Context(), store.Local(), dir, dataset.Options{Formats: formats}); !errors.Is(err, dataset.ErrUnfinished) {
+			t.Errorf("an unfinished run: %v", err)
+		}
+	})
 }
 
 func TestUnfinishedOutput(t *testing.T) {
-	dir, want := mailSet(t, 1500, nil)
-	if err := os.Remove(filepath.Join(dir, "_SUCCESS")); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := dataset.Open(t.Context(), store.Local(), dir, dataset.Options{Formats: formats}); !errors.Is(err, dataset.ErrUnfinished) {
-		t.Errorf("without _SUCCESS: %v", err)
-	}
-	got, _, err := scan(t, open(t, dir, dataset.Options{Formats: formats, Partial: true}), dataset.Query{Limit: -1})
-	if err != nil || !slices.EqualFunc(got, want, bytes.Equal) {
-		t.Errorf("%d rows, %v", len(got), err)
-	}
+	eachFormat(t, func(t *testing.T, f format.Format) {
+		dir, want := mailSet(t, f, 1500)
+		if err := os.Remove(filepath.Join(dir, "_SUCCESS")); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := dataset.Open(t.Context(), store.Local(), dir, dataset.Options{Formats: formats}); !errors.Is(err, dataset.ErrUnfinished) {
+			t.Errorf("without _SUCCESS: %v", err)
+		}
+		got, _, err := scan(t, open(t, dir, dataset.Options{Formats: formats, Partial: true}), dataset.Query{Limit: -1})
+		if err != nil || !slices.EqualFunc(got, want, bytes.Equal) {
+			t.Errorf("%d rows, %v", len(got), err)
+		}
+	})
 }
 
 // Files without a manifest come in the order in which convert makes them.
@@ -127,31 +136,36 @@ func TestOrderOfParts(t *testing.T) {
 
 // Whatever is wrong with a part is damage at a place.
 func TestDamagedParts(t *testing.T) {
-	for name, change := range map[string]func(file string, b []byte) error{
-		"missing":   func(file string, _ []byte) error { return os.Remove(file) },
-		"truncated": func(file string, b []byte) error { return os.WriteFile(file, b[:len(b)/2], 0o666) },
-		"other":     func(file string, b []byte) error { return os.WriteFile(file, append(b, 0), 0o666) },
-		"rows":      func(file string, b []byte) error { b[4]++; return os.WriteFile(file, b, 0o666) },
-		"block":     func(file string, b []byte) error { b[len(b)-100] ^= 1; return os.WriteFile(file, b, 0o666) },
-	} {
-		t.Run(name, func(t *testing.T) {
-			dir, _ := mailSet(t, 600, nil)
-			d := open(t, dir, dataset.Options{Formats: formats})
-			file := d.Parts()[1].Name
-			b, err := os.ReadFile(file)
-			if err == nil {
-				err = change(file, b)
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			rows, _, err := scan(t, d, dataset.Query{Limit: -1})
-			var at *damage.Error
-			if !errors.As(err, &at) || at.File != file || int64(len(rows)) < d.Parts()[0].Rows {
-				t.Errorf("%d rows, then %v", len(rows), err)
-			}
-		})
-	}
+	eachFormat(t, func(t *testing.T, f format.Format) {
+		for name, change := range map[string]func(file string, b []byte) error{
+			"missing":   func(file string, _ []byte) error { return os.Remove(file) },
+			"truncated": func(file string, b []byte) error { return os.WriteFile(file, b[:len(b)/2], 0o666) },
+			"other":     func(file string, b []byte) error { return os.WriteFile(file, append(b, 0), 0o666) },
+			"rows":      func(file string, b []byte) error { b[4]++; return os.WriteFile(file, b, 0o666) },
+			"block":     func(file string, b []byte) error { b[len(b)-100] ^= 1; return os.WriteFile(file, b, 0o666) },
+		} {
+			t.Run(name, func(t *testing.T) {
+				dir, _ := mailSet(t, f, 600)
+				d := open(t, dir, dataset.Options{Formats: formats})
+				part := &d.Parts()[1]
+				for _, f := range []string{part.Files[0].Name, part.Files[len(part.Files)-1].Name} {
+					sound, err := os.ReadFile(f)
+					if err == nil {
+						err = change(f, bytes.Clone(sound))
+					}
+					if err != nil {
+						t.Fatal(err)
+					}
+					rows, _, err := scan(t, d, dataset.Query{Limit: -1})
+					var at *damage.Error
+					if !errors.As(err, &at) || at.File != f && at.File != part.Name || int64(len(rows)) < d.Parts()[0].Rows {
+						t.Errorf("%s: %d rows, then %v", f, len(rows), err)
+					}
+					write(t, f, string(sound))
+				}
+			})
+		}
+	})
 }
 
 func isDamage(err error) bool {
@@ -161,43 +175,45 @@ func isDamage(err error) bool {
 
 // Rows of a reader's schema are resolved, and cost what it asks for.
 func TestScanWithSchema(t *testing.T) {
-	d := archive(t, 20_000)
-	size, _ := sectionSizes(t, d)
-	schema, err := shred.ParseSchema(`{"type":"record","name":"Message","namespace":"mail","fields":[
+	eachFormat(t, func(t *testing.T, f format.Format) {
+		d := archive(t, f, 20_000)
+		size := columnSizes(t, d)
+		schema, err := shred.ParseSchema(`{"type":"record","name":"Message","namespace":"mail","fields":[
 		{"name":"sender","type":"string","aliases":["from"]},
 		{"name":"id","type":"double"},
 		{"name":"note","type":"string","default":"none"}]}`)
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, stats, err := scan(t, d, dataset.Query{Schema: schema, Where: "seen", Limit: -1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	own, _, err := scan(t, d, dataset.Query{Columns: []string{"id", "from"}, Where: "seen", Limit: -1})
-	if err != nil || len(own) != len(got) {
-		t.Fatal(len(own), len(got), err)
-	}
-	for i := range got {
-		g := native(t, schema.JSON(), got[i]).(map[string]any)
-		o := native(t, `{"type":"record","name":"M","fields":[{"name":"id","type":"long"},{"name":"from","type":"string"}]}`, own[i]).(map[string]any)
-		if g["sender"] != o["from"] || g["id"] != float64(o["id"].(int64)) || g["note"] != "none" {
-			t.Fatalf("row %d: %v, of %v", i, g, o)
+		if err != nil {
+			t.Fatal(err)
 		}
-	}
-	if most := size["id"] + size["from"] + size["seen"] + firstReads + 3*oneBlock; stats.BytesRead > most {
-		t.Errorf("%d bytes were read, at most %d", stats.BytesRead, most)
-	}
-	narrow, err := shred.ParseSchema(`{"type":"record","name":"Message","namespace":"mail","fields":[{"name":"size","type":"int"}]}`)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, _, err = scan(t, d, dataset.Query{Schema: narrow, Limit: -1})
-	var at *damage.Error
-	if !errors.As(err, &at) || at.File != d.Parts()[0].Name || at.Row < 0 || at.Path != "size" {
-		t.Errorf("a null for an int: %v", err)
-	}
-	if _, err := d.Scan(t.Context(), dataset.Query{Schema: d.Schema(), Columns: []string{"id"}, Limit: -1}); !isDamage(err) {
-		t.Errorf("a reader that needs more than is chosen: %v", err)
-	}
+		got, stats, err := scan(t, d, dataset.Query{Schema: schema, Where: "seen", Limit: -1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		own, _, err := scan(t, d, dataset.Query{Columns: []string{"id", "from"}, Where: "seen", Limit: -1})
+		if err != nil || len(own) != len(got) {
+			t.Fatal(len(own), len(got), err)
+		}
+		for i := range got {
+			g := native(t, schema.JSON(), got[i]).(map[string]any)
+			o := native(t, `{"type":"record","name":"M","fields":[{"name":"id","type":"long"},{"name":"from","type":"string"}]}`, own[i]).(map[string]any)
+			if g["sender"] != o["from"] || g["id"] != float64(o["id"].(int64)) || g["note"] != "none" {
+				t.Fatalf("row %d: %v, of %v", i, g, o)
+			}
+		}
+		if most := size["id"] + size["from"] + size["seen"] + firstReads + 3*oneBlock; stats.BytesRead > most {
+			t.Errorf("%d bytes were read, at most %d", stats.BytesRead, most)
+		}
+		narrow, err := shred.ParseSchema(`{"type":"record","name":"Message","namespace":"mail","fields":[{"name":"size","type":"int"}]}`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _, err = scan(t, d, dataset.Query{Schema: narrow, Limit: -1})
+		var at *damage.Error
+		if !errors.As(err, &at) || at.File != d.Parts()[0].Name || at.Row < 0 || at.Path != "size" {
+			t.Errorf("a null for an int: %v", err)
+		}
+		if _, err := d.Scan(t.Context(), dataset.Query{Schema: d.Schema(), Columns: []string{"id"}, Limit: -1}); !isDamage(err) {
+			t.Errorf("a reader that needs more than is chosen: %v", err)
+		}
+	})
 }

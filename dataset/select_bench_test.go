@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/rowtocol/rowtocol/dataset"
+	"github.com/rowtocol/rowtocol/trevni"
 )
 
 // BenchmarkSelect reads the messages that a condition selects: so many
@@ -12,7 +13,7 @@ import (
 // Against "all" stands the price of selecting, with that of the condition
 // itself, which "none" shows: an arithmetic one is the dearest.
 func BenchmarkSelect(b *testing.B) {
-	d := archive(b, 100_000)
+	d := archive(b, trevni.Format, 100_000)
 	columns := map[string][]string{"wide": nil, "narrow": {"id", "size", "score"}, "lists": {"id", "to", "received.host"}}
 	for _, of := range []string{"wide", "narrow", "lists"} {
 		run := func(name, where string) {

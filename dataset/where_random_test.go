@@ -16,11 +16,10 @@ import (
 	"github.com/twmb/avro"
 
 	"github.com/rowtocol/rowtocol/dataset"
+	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/internal/randavro"
 	"github.com/rowtocol/rowtocol/internal/soak"
-	"github.com/rowtocol/rowtocol/manifest"
 	"github.com/rowtocol/rowtocol/shred"
-	"github.com/rowtocol/rowtocol/trevni"
 )
 
 // predicate is a random condition with its plain meaning.
@@ -257,67 +256,66 @@ func (s *byID) Swap(i, j int) {
 // A scan with a condition gives the rows of which another reader says that
 // they meet it, in any projection, offset and limit.
 func TestRandomConditions(t *testing.T) {
-	for seed := range soak.Rounds[uint64](16, 40) {
-		r := rand.New(rand.NewPCG(seed, 8))
-		schema := strings.ReplaceAll(randavro.Schema(r), `"logicalType":"timestamp-micros",`, "")
-		parsed, err := shred.ParseSchema(schema)
-		if err != nil {
-			t.Fatal(err)
-		}
-		decoder := avro.MustParse(schema)
-		g := &generator{Rand: r}
-		places(parsed.Root(), "", &g.places)
-		rows := make([][]byte, 150)
-		for i := range rows {
-			rows[i], _ = randavro.Pair(r, parsed.Root())
-			var v any
-			if _, err := decoder.Decode(rows[i], &v); err != nil {
-				t.Fatal(err)
-			}
-			g.rows = append(g.rows, v)
-		}
-		if seed%2 == 0 { // an ascending index is used
-			id := place{path: "id"}
-			sort.Sort(&byID{id, rows, g.rows})
-			g.places = append(g.places, g.places[0], g.places[0], g.places[0])
-		}
-		dir := t.TempDir()
-		writeAvro(t, filepath.Join(dir, "in.avro"), schema, rows)
-		convert(t, filepath.Join(dir, "in.avro"), filepath.Join(dir, "out"), func(o *manifest.Options, format *trevni.Options) {
-			o.BlockSize = 300
-			format.Values = []string{"id"}
-		})
-		d := open(t, filepath.Join(dir, "out"), dataset.Options{Formats: formats})
-		for range 15 {
-			p := g.condition(2)
-			q := dataset.Query{Limit: -1}
-			if r.IntN(2) == 0 {
-				for range 1 + r.IntN(2) {
-					q.Columns = append(q.Columns, d.Mapping().Columns[r.IntN(len(d.Mapping().Columns))].Name)
-				}
-			}
-			all, _, err := scan(t, d, q)
+	eachFormat(t, func(t *testing.T, f format.Format) {
+		for seed := range soak.Rounds[uint64](16, 40) {
+			r := rand.New(rand.NewPCG(seed, 8))
+			schema := strings.ReplaceAll(randavro.Schema(r), `"logicalType":"timestamp-micros",`, "")
+			parsed, err := shred.ParseSchema(schema)
 			if err != nil {
 				t.Fatal(err)
 			}
-			var want [][]byte
-			for i, row := range all {
-				if p.holds(g.rows[i]) {
-					want = append(want, row)
+			decoder := avro.MustParse(schema)
+			g := &generator{Rand: r}
+			places(parsed.Root(), "", &g.places)
+			rows := make([][]byte, 150)
+			for i := range rows {
+				rows[i], _ = randavro.Pair(r, parsed.Root())
+				var v any
+				if _, err := decoder.Decode(rows[i], &v); err != nil {
+					t.Fatal(err)
+				}
+				g.rows = append(g.rows, v)
+			}
+			if seed%2 == 0 { // an ascending index is used
+				id := place{path: "id"}
+				sort.Sort(&byID{id, rows, g.rows})
+				g.places = append(g.places, g.places[0], g.places[0], g.places[0])
+			}
+			dir := t.TempDir()
+			writeAvro(t, filepath.Join(dir, "in.avro"), schema, rows)
+			convert(t, f, filepath.Join(dir, "in.avro"), filepath.Join(dir, "out"), settings{blockSize: 300, choices: map[string][]string{"values": {"id"}}})
+			d := open(t, filepath.Join(dir, "out"), dataset.Options{Formats: formats})
+			for range 15 {
+				p := g.condition(2)
+				q := dataset.Query{Limit: -1}
+				if r.IntN(2) == 0 {
+					for range 1 + r.IntN(2) {
+						q.Columns = append(q.Columns, d.Mapping().Columns[r.IntN(len(d.Mapping().Columns))].Name)
+					}
+				}
+				all, _, err := scan(t, d, q)
+				if err != nil {
+					t.Fatal(err)
+				}
+				var want [][]byte
+				for i, row := range all {
+					if p.holds(g.rows[i]) {
+						want = append(want, row)
+					}
+				}
+				if q.Where = p.text; r.IntN(3) == 0 {
+					q.Offset, q.Limit = int64(r.IntN(20)), int64(r.IntN(60))
+					want = want[min(int(q.Offset), len(want)):]
+					want = want[:min(int(q.Limit), len(want))]
+				}
+				got, _, err := scan(t, d, q)
+				if err != nil || !slices.EqualFunc(got, want, bytes.Equal) {
+					t.Fatalf("seed %d, %+v: %d rows, want %d, %v\n%s", seed, q, len(got), len(want), err, schema)
+				}
+				if got, _, err = batches(t, d, q); err != nil || !slices.EqualFunc(got, want, bytes.Equal) {
+					t.Fatalf("seed %d, batches of %+v: %d rows, want %d, %v\n%s", seed, q, len(got), len(want), err, schema)
 				}
 			}
-			if q.Where = p.text; r.IntN(3) == 0 {
-				q.Offset, q.Limit = int64(r.IntN(20)), int64(r.IntN(60))
-				want = want[min(int(q.Offset), len(want)):]
-				want = want[:min(int(q.Limit), len(want))]
-			}
-			got, _, err := scan(t, d, q)
-			if err != nil || !slices.EqualFunc(got, want, bytes.Equal) {
-				t.Fatalf("seed %d, %+v: %d rows, want %d, %v\n%s", seed, q, len(got), len(want), err, schema)
-			}
-			if got, _, err = batches(t, d, q); err != nil || !slices.EqualFunc(got, want, bytes.Equal) {
-				t.Fatalf("seed %d, batches of %+v: %d rows, want %d, %v\n%s", seed, q, len(got), len(want), err, schema)
-			}
 		}
-	}
+	})
 }

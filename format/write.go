@@ -33,7 +33,7 @@ type RowGroup interface {
 	Size() int64
 	// Bound is the most by which a block of so many raw bytes of data and
 	// split lengths can raise Size, its share of tables included. A byte more
-	// raises it by MaxGrowth at most.
+	// raises it by MaxGrowth at most, a length more by four times as much.
 	Bound(col int, data, lengths int) int64
 	// Finish names the outputs of the complete row group.
 	Finish(rows int64) ([]Output, error)

@@ -2,6 +2,7 @@ package inspect
 
 import (
 	"errors"
+	"maps"
 	"math"
 	"testing"
 
@@ -12,88 +13,109 @@ import (
 )
 
 func TestGather(t *testing.T) {
-	first, second := hops(t, 300), hops(t, 30)
-	f := gather(t, first, second)
-	if f.Files != 2 || f.Rows != 330 || f.Bytes != int64(len(first)+len(second)) || len(f.Columns) != 4 {
-		t.Errorf("%+v", f)
-	}
-	want := []RowGroup{{Name: "part-0.trv", Rows: 300, Bytes: int64(len(first))}, {Name: "part-1.trv", Rows: 30, Bytes: int64(len(second))}}
-	var stored int64
-	for i, g := range f.RowGroups {
-		stored += g.Stored
-		if g.Stored = 0; g != want[i] {
-			t.Errorf("row group %d: %+v", i, g)
-		}
-	}
-	share := 0.0
-	for i, values := range []int64{330, 330, 330, 330} {
-		c := f.Columns[i]
-		if c.Values == nil || *c.Values != values || c.Blocks != 2 || c.Number != i {
-			t.Errorf("column %d: %+v", i, c)
-		}
-		if math.Abs(c.Ratio*float64(c.Stored)-float64(c.Raw)) > 1e-6 {
-			t.Errorf("column %d: ratio %v of %d to %d", i, c.Ratio, c.Raw, c.Stored)
-		}
-		share += c.Share
-	}
-	if math.Abs(share-1) > 1e-9 || stored != f.Stored || f.Blocks != 8 {
-		t.Errorf("shares sum to %v, row groups to %d of %d, %d blocks", share, stored, f.Stored, f.Blocks)
-	}
-	if c := f.Columns[3]; c.Parent != "hops[]" || c.Codec != "snappy" || f.Columns[0].Codec != "null" || f.Columns[1].TypeName != "null[]" {
-		t.Errorf("%+v", f.Columns)
+	for _, of := range formats {
+		t.Run(of.Name(), func(t *testing.T) {
+			first, second := hops(t, of, 300), hops(t, of, 30)
+			f := gather(t, of, first, second)
+			if f.Files != len(first)+len(second) || f.Rows != 330 || f.Bytes != first.size()+second.size() || len(f.Columns) != 4 {
+				t.Errorf("%+v", f)
+			}
+			want := []RowGroup{{Name: "part-0" + of.Suffix(), Rows: 300, Bytes: first.size()}, {Name: "part-1" + of.Suffix(), Rows: 30, Bytes: second.size()}}
+			var stored int64
+			for i, g := range f.RowGroups {
+				stored += g.Stored
+				if g.Stored = 0; g != want[i] {
+					t.Errorf("row group %d: %+v", i, g)
+				}
+			}
+			share := 0.0
+			for i, values := range []int64{330, 330, 330, 330} {
+				c := f.Columns[i]
+				if c.Values == nil || *c.Values != values || c.Blocks != 2 || c.Number != i {
+					t.Errorf("column %d: %+v", i, c)
+				}
+				if math.Abs(c.Ratio*float64(c.Stored)-float64(c.Raw)) > 1e-6 {
+					t.Errorf("column %d: ratio %v of %d to %d", i, c.Ratio, c.Raw, c.Stored)
+				}
+				share += c.Share
+			}
+			if math.Abs(share-1) > 1e-9 || stored != f.Stored || f.Blocks != 8 {
+				t.Errorf("shares sum to %v, row groups to %d of %d, %d blocks", share, stored, f.Stored, f.Blocks)
+			}
+			codec := "snappy"
+			if of == trevni.Format {
+				codec = "null" // it has codecs of columns
+			}
+			if c := f.Columns[3]; c.Parent != "hops[]" || c.Codec != "snappy" || f.Columns[0].Codec != codec || f.Columns[1].TypeName != "null[]" {
+				t.Errorf("%+v", f.Columns)
+			}
+		})
 	}
 }
 
 // Each file has its own checksum of its tables; the rest they share.
 func TestSharedMetadata(t *testing.T) {
+	of := trevni.Format
 	key := func(f *Figures) (found bool) {
 		for _, m := range f.Metadata {
 			found = found || m.Key == trevni.TableCRCKey
 		}
 		return found
 	}
-	one, two := gather(t, hops(t, 3)), gather(t, hops(t, 3), hops(t, 4))
+	one, two := gather(t, of, hops(t, of, 3)), gather(t, of, hops(t, of, 3), hops(t, of, 4))
 	if !key(one) || key(two) || len(one.Metadata) != len(two.Metadata)+1 || two.schema() != hopsSchema {
 		t.Errorf("of one file %v, of two %v", one.Metadata, two.Metadata)
 	}
 }
 
 func TestNotCounted(t *testing.T) {
-	f, err := Gather(t.Context(), listing(t, hops(t, 30)), Options{})
-	if err != nil || f.Columns[0].Values == nil || f.Columns[1].Values != nil || f.Columns[3].Values != nil {
-		t.Errorf("%+v", f.Columns)
+	for _, of := range formats {
+		t.Run(of.Name(), func(t *testing.T) {
+			f, err := Gather(t.Context(), listing(t, of, hops(t, of, 30)), Options{})
+			if err != nil || f.Columns[0].Values == nil || f.Columns[1].Values != nil || f.Columns[3].Values != nil {
+				t.Errorf("%+v", f.Columns)
+			}
+		})
 	}
 }
 
 func TestDamage(t *testing.T) {
-	sound, other := hops(t, 30), pairsOf(t, "id", "words")
-	cases := []struct {
-		name  string
-		files [][]byte
-		rows  int64 // of the figures; -1: there are none
-	}{
-		{"the only file", [][]byte{sound[:20]}, -1},
-		{"a later file", [][]byte{sound, sound[:20]}, 30},
-		{"a file in the middle", [][]byte{sound, sound[:20], sound}, 60},
-		{"other columns", [][]byte{sound, other}, 30},
-		{"another name", [][]byte{rowless(t, "a", "b"), rowless(t, "a", "c")}, 0},
-		{"a column less", [][]byte{rowless(t, "a", "b"), rowless(t, "a")}, 0},
-		{"a column more", [][]byte{rowless(t, "a"), rowless(t, "a", "b")}, 0},
-	}
-	for _, c := range cases {
-		t.Run(c.name, func(t *testing.T) {
-			f, err := Gather(t.Context(), listing(t, c.files...), Options{Count: true})
-			if d := (*damage.Error)(nil); !errors.As(err, &d) || d.File == "" {
-				t.Errorf("error %v", err)
+	for _, of := range formats {
+		t.Run(of.Name(), func(t *testing.T) {
+			sound := hops(t, of, 30)
+			cut := maps.Clone(sound)
+			for name, b := range cut {
+				cut[name] = b[:len(b)/9]
 			}
-			if (f == nil) != (c.rows < 0) || f != nil && f.Rows != c.rows {
-				t.Errorf("figures %+v", f)
+			cases := []struct {
+				name  string
+				parts []files
+				rows  int64 // of the figures; -1: there are none
+			}{
+				{"the only file", []files{cut}, -1},
+				{"a later file", []files{sound, cut}, 30},
+				{"a file in the middle", []files{sound, cut, sound}, 60},
+				{"other columns", []files{sound, rowless(t, of, "id", "words")}, 30},
+				{"another name", []files{rowless(t, of, "a", "b"), rowless(t, of, "a", "c")}, 0},
+				{"a column less", []files{rowless(t, of, "a", "b"), rowless(t, of, "a")}, 0},
+				{"a column more", []files{rowless(t, of, "a"), rowless(t, of, "a", "b")}, 0},
+			}
+			for _, c := range cases {
+				t.Run(c.name, func(t *testing.T) {
+					f, err := Gather(t.Context(), listing(t, of, c.parts...), Options{Count: true})
+					if d := (*damage.Error)(nil); !errors.As(err, &d) || d.File == "" {
+						t.Errorf("error %v", err)
+					}
+					if (f == nil) != (c.rows < 0) || f != nil && f.Rows != c.rows {
+						t.Errorf("figures %+v", f)
+					}
+				})
+			}
+			l := listing(t, of, sound)
+			l.Parts = append(l.Parts, dataset.Part{Name: l.Path + "/none" + of.Suffix(), Files: []dataset.File{{Name: l.Path + "/none" + of.Suffix()}}})
+			if f, err := Gather(t.Context(), l, Options{}); f != nil || !errors.Is(err, store.ErrNotExist) {
+				t.Errorf("a missing file: %+v, %v", f, err)
 			}
 		})
-	}
-	l := listing(t, sound)
-	l.Parts = append(l.Parts, dataset.Part{Name: l.Path + "/none.trv", Files: []dataset.File{{Name: l.Path + "/none.trv"}}})
-	if f, err := Gather(t.Context(), l, Options{}); f != nil || !errors.Is(err, store.ErrNotExist) {
-		t.Errorf("a missing file: %+v, %v", f, err)
 	}
 }

@@ -34,7 +34,7 @@ func html(t *testing.T, f *Figures) (page, plain string) {
 }
 
 func TestGolden(t *testing.T) {
-	_, got := html(t, gather(t, hops(t, 300), hops(t, 30)))
+	_, got := html(t, gather(t, trevni.Format, hops(t, trevni.Format, 300), hops(t, trevni.Format, 30)))
 	const golden = "testdata/page.golden.html"
 	if *update {
 		if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
@@ -51,7 +51,7 @@ func TestGolden(t *testing.T) {
 }
 
 // pairsOf returns a file of one row with a long column and one of strings.
-func pairsOf(t *testing.T, long, text string) []byte {
+func pairsOf(t *testing.T, long, text string) files {
 	t.Helper()
 	var file bytes.Buffer
 	cols := []column.Column{{Name: long, Type: column.Long, Parent: -1}, {Name: text, Type: column.String, Parent: -1}}
@@ -69,13 +69,13 @@ func pairsOf(t *testing.T, long, text string) []byte {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	return file.Bytes()
+	return files{"": file.Bytes()}
 }
 
 // What files say never becomes markup or script.
 func TestHostileNames(t *testing.T) {
 	const long, text = `</script><script>alert(1)</script>`, "<!--\u2028\u202e'\"`${alert(1)}{{.}}\x00\xff"
-	f := gather(t, pairsOf(t, long, text))
+	f := gather(t, trevni.Format, pairsOf(t, long, text))
 	f.Path = `/tmp/</title><script>alert(1)</script>'"`
 	page, plain := html(t, f)
 	for _, forbidden := range []string{"<script>alert", "<img", "<b>key", "<!--", "</title><s"} {
@@ -99,7 +99,7 @@ func TestHostileNames(t *testing.T) {
 
 // The page loads nothing: it names no other place.
 func TestSelfContained(t *testing.T) {
-	page, _ := html(t, gather(t, hops(t, 3)))
+	page, _ := html(t, gather(t, trevni.Format, hops(t, trevni.Format, 3)))
 	for _, outside := range []string{"http:", "https:", "src=", "href=", "@import", "url(", "fetch(", "XMLHttpRequest", "style="} {
 		if strings.Contains(page, outside) {
 			t.Errorf("%q is in the page", outside)
@@ -108,6 +108,6 @@ func TestSelfContained(t *testing.T) {
 }
 
 func TestEmptyHTML(t *testing.T) {
-	html(t, gather(t, hops(t, 0)))
-	html(t, gather(t))
+	html(t, gather(t, trevni.Format, hops(t, trevni.Format, 0)))
+	html(t, gather(t, trevni.Format))
 }

@@ -2,6 +2,7 @@ package arrow_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -23,8 +24,10 @@ import (
 	"github.com/rowtocol/rowtocol/dataset"
 	"github.com/rowtocol/rowtocol/dataset/arrow"
 	"github.com/rowtocol/rowtocol/format"
+	"github.com/rowtocol/rowtocol/format/formattest"
 	"github.com/rowtocol/rowtocol/internal/randavro"
 	"github.com/rowtocol/rowtocol/internal/soak"
+	"github.com/rowtocol/rowtocol/internal/testformat"
 	"github.com/rowtocol/rowtocol/job"
 	"github.com/rowtocol/rowtocol/manifest"
 	"github.com/rowtocol/rowtocol/ocf"
@@ -33,13 +36,13 @@ import (
 	"github.com/rowtocol/rowtocol/trevni"
 )
 
-var formats = format.Registry{trevni.Format}
+var formats = format.Registry{trevni.Format, testformat.Format}
 
 // request asks for an output in parts of a few KiB.
-func request(input, dest, temp string) job.Request {
+func request(f format.Format, options json.RawMessage, input, dest, temp string) job.Request {
 	return job.Request{
 		Inputs: []string{input}, Dest: dest,
-		Output: manifest.Options{Format: "trevni", FormatOptions: []byte(`{"codec":"null","checksum":"null"}`), RowGroupSize: 16 << 10, MaxLostRows: -1},
+		Output: manifest.Options{Format: f.Name(), FormatOptions: options, RowGroupSize: 16 << 10, MaxLostRows: -1},
 		Options: job.Options{
 			Workers: 1, TempDir: temp,
 			Formats: formats,
@@ -48,7 +51,7 @@ func request(input, dest, temp string) job.Request {
 }
 
 // convert returns a dataset of rows.
-func convert(t testing.TB, schema string, rows [][]byte) *dataset.Dataset {
+func convert(t testing.TB, of format.Format, schema string, rows [][]byte) *dataset.Dataset {
 	t.Helper()
 	dir := t.TempDir()
 	f, err := os.Create(filepath.Join(dir, "in.avro"))
@@ -67,7 +70,8 @@ func convert(t testing.TB, schema string, rows [][]byte) *dataset.Dataset {
 	if err := f.Close(); err != nil {
 		t.Fatal(err)
 	}
-	r := request(f.Name(), filepath.Join(dir, "out"), dir)
+	options := formattest.Options(t, of, map[string][]string{"codec": {"null"}, "checksum": {"null"}})
+	r := request(of, options, f.Name(), filepath.Join(dir, "out"), dir)
 	if _, err := job.Convert(t.Context(), r); err != nil {
 		t.Fatal(err)
 	}
@@ -327,16 +331,18 @@ func TestRandomSchemas(t *testing.T) {
 			rows[i], _ = randavro.Pair(r, parsed.Root())
 			want = append(want, native(t, judge, rows[i]))
 		}
-		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			d := convert(t, schema, rows)
-			for _, form := range []arrow.Form{arrow.Unions, arrow.Structs} {
-				s, batches := records(t, d, form, 1+r.IntN(40))
-				check(t, parsed.Root(), batches, want)
-				check(t, parsed.Root(), throughStream(t, s, batches), want)
-				if form == arrow.Structs {
-					check(t, parsed.Root(), throughParquet(t, s, batches, codecs[seed%4]), want)
+		for _, of := range formats {
+			t.Run(fmt.Sprintf("%s/%d", of.Name(), seed), func(t *testing.T) {
+				d := convert(t, of, schema, rows)
+				for _, form := range []arrow.Form{arrow.Unions, arrow.Structs} {
+					s, batches := records(t, d, form, 1+r.IntN(40))
+					check(t, parsed.Root(), batches, want)
+					check(t, parsed.Root(), throughStream(t, s, batches), want)
+					if form == arrow.Structs {
+						check(t, parsed.Root(), throughParquet(t, s, batches, codecs[seed%4]), want)
+					}
 				}
-			}
-		})
+			})
+		}
 	}
 }

@@ -34,7 +34,7 @@ func mailColumns(base string) string {
 		log.Fatal(err)
 	}
 	dir := filepath.Join(base, "mail.columns")
-	if _, err := job.Convert(context.Background(), request(f.Name(), dir, base)); err != nil {
+	if _, err := job.Convert(context.Background(), request(trevni.Format, nil, f.Name(), dir, base)); err != nil {
 		log.Fatal(err)
 	}
 	return dir

@@ -1,4 +1,5 @@
-// Package formattest has formats for tests.
+// Package formattest makes parts of any format for tests, and has formats that
+// nothing can read.
 package formattest
 
 import (

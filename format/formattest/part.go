@@ -1,0 +1,157 @@
+package formattest
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/rowtocol/rowtocol/column"
+	"github.com/rowtocol/rowtocol/format"
+)
+
+// Options makes the document of those of some choices that a format has.
+func Options(t testing.TB, f format.Format, choices map[string][]string) json.RawMessage {
+	t.Helper()
+	known := make(map[string][]string)
+	for _, c := range f.Choices() {
+		if values := choices[c.Name]; values != nil {
+			known[c.Name] = values
+		}
+	}
+	document, err := f.Options(known)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return document
+}
+
+// Source is what a part is made of.
+type Source struct {
+	Format    format.Format
+	Options   json.RawMessage // nil for the format's own
+	Schema    string
+	Columns   []column.Column
+	BlockSize int // 0 for 64 KiB
+	Rows      int
+	// Fill appends a row to the columns, which need not be what the schema makes.
+	// The buffers are the same ones for all rows.
+	Fill func(to *column.Buffers, row int)
+}
+
+// Files makes the files of a part: their bytes by their names, "" if the part
+// is one file. Of the blocks that are due together the last is encoded first, as
+// workers may do. What the format says of sizes is held against the files.
+func (s Source) Files(t testing.TB) map[string][]byte {
+	t.Helper()
+	if s.Options == nil {
+		s.Options = Options(t, s.Format, nil)
+	}
+	if s.BlockSize == 0 {
+		s.BlockSize = 64 << 10
+	}
+	w, err := s.Format.Writer(s.Options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, err := w.NewRowGroup(s.Schema, s.Columns)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &maker{t: t, group: g, bufs: column.NewBuffers(s.Columns, w.Layout(), s.BlockSize), spill: make([][]byte, len(s.Columns))}
+	for row := range s.Rows {
+		s.Fill(p.bufs, row)
+		p.store(p.bufs.Due(), int64(row+1))
+		p.bufs.ClearDue()
+	}
+	var rest []int
+	for i := range p.bufs.Cols {
+		if p.bufs.Cols[i].FirstRow() < int64(s.Rows) {
+			rest = append(rest, i)
+		}
+	}
+	p.store(rest, int64(s.Rows))
+	return p.finish(int64(s.Rows))
+}
+
+// Write writes the files of a part to a directory, and returns the path of the
+// part: of the file, or of a directory of files.
+func (s Source) Write(t testing.TB, dir, name string) string {
+	t.Helper()
+	part := filepath.Join(dir, name+s.Format.Suffix())
+	for name, b := range s.Files(t) {
+		err := os.MkdirAll(filepath.Dir(filepath.Join(part, name)), 0o777)
+		if err == nil {
+			err = os.WriteFile(filepath.Join(part, name), b, 0o666)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return part
+}
+
+// maker is a part in the making.
+type maker struct {
+	t     testing.TB
+	group format.RowGroup
+	bufs  *column.Buffers
+	spill [][]byte
+}
+
+// store encodes the open blocks of columns.
+func (p *maker) store(cols []int, next int64) {
+	p.t.Helper()
+	blocks, jobs := make([]column.Block, len(cols)), make([]format.EncodeJob, len(cols))
+	before, bound := p.group.Size(), int64(0)
+	var err error
+	for i, col := range cols {
+		p.bufs.Cols[col].Finish(next, &blocks[i])
+		bound += p.group.Bound(col, len(blocks[i].Data), len(blocks[i].Lengths))
+		if jobs[i], err = p.group.Begin(col, &blocks[i]); err != nil {
+			p.t.Fatal(err)
+		}
+	}
+	stored := make([][]byte, len(cols))
+	for i := len(jobs) - 1; i >= 0; i-- {
+		if stored[i], err = jobs[i].Encode(nil); err != nil {
+			p.t.Fatal(err)
+		}
+	}
+	for i, col := range cols {
+		p.spill[col] = append(p.spill[col], stored[i]...)
+		if err := p.group.End(col, jobs[i], len(stored[i])); err != nil {
+			p.t.Fatal(err)
+		}
+	}
+	if grown := p.group.Size() - before; grown > bound {
+		p.t.Errorf("%d blocks raise the size by %d, their bound is %d", len(cols), grown, bound)
+	}
+}
+
+func (p *maker) finish(rows int64) map[string][]byte {
+	p.t.Helper()
+	outputs, err := p.group.Finish(rows)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	files, size := map[string][]byte{}, int64(0)
+	for _, o := range outputs {
+		b := []byte{}
+		for _, piece := range o.Pieces {
+			if piece.Column < 0 {
+				b = append(b, piece.Literal...)
+			} else {
+				b = append(b, p.spill[piece.Column][piece.Offset:piece.Offset+piece.Length]...)
+			}
+		}
+		if int64(len(b)) != o.Size {
+			p.t.Errorf("file %q has %d bytes, said to have %d", o.Name, len(b), o.Size)
+		}
+		files[o.Name], size = b, size+o.Size
+	}
+	if p.group.Size() != size {
+		p.t.Errorf("the row group says that it has %d bytes, its files have %d", p.group.Size(), size)
+	}
+	return files
+}
