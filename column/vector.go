@@ -73,12 +73,8 @@ func (v *Vector) truncate(t Type, values int) {
 func (v *Vector) Extend(t Type, lengths []int32, of *Vector, from, to int) error {
 	values := to - from
 	text := t == String || t == Bytes
-	size := 0
-	if text && values > 0 {
-		size = int(of.Offsets[to] - of.Offsets[from])
-	}
 	//guard: offsets of strings would not fit 32 bits
-	if len(v.Data)+size > maxVectorBytes {
+	if text && values > 0 && len(v.Data)+int(of.Offsets[to]-of.Offsets[from]) > maxVectorBytes {
 		return ErrFull
 	}
 	//guard: a vector would have more lengths or values than it may
