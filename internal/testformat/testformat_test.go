@@ -123,7 +123,7 @@ func TestCursorsAgreeWithTrevni(t *testing.T) {
 		for col, c := range p.Columns() {
 			w := want.Columns()[col].Column
 			w.Optional = false // Trevni does not keep it
-			if c.Column != w {
+			if !reflect.DeepEqual(c.Column, w) {
 				t.Errorf("column %+v, want %+v", c.Column, w)
 			}
 			walk(t, r, p, want, col)
