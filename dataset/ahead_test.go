@@ -9,13 +9,14 @@ import (
 
 	"github.com/rowtocol/rowtocol/dataset"
 	"github.com/rowtocol/rowtocol/format"
+	"github.com/rowtocol/rowtocol/internal/testformat"
 	"github.com/rowtocol/rowtocol/store"
 )
 
 // remote is a store of which is counted what is read of its files.
 type remote struct {
 	store.Store
-	reads, bytes int64
+	reads, bytes, opens int64
 }
 
 type remoteFile struct {
@@ -25,6 +26,7 @@ type remoteFile struct {
 
 func (r *remote) Open(ctx context.Context, path string) (store.File, error) {
 	f, err := r.Store.Open(ctx, path)
+	r.opens++
 	return &remoteFile{f, r}, err
 }
 
@@ -33,6 +35,23 @@ func (f *remoteFile) ReadAt(p []byte, off int64) (int, error) {
 	f.of.reads++
 	f.of.bytes += int64(n)
 	return n, err
+}
+
+// Of a part with a file per column only those are opened that a query needs.
+func TestFilesAreOpenedToBeRead(t *testing.T) {
+	dir, _ := mailSet(t, testformat.Format, 100)
+	st := &remote{Store: store.Local()}
+	d, err := dataset.Open(t.Context(), st, dir, dataset.Options{Formats: formats})
+	if err != nil {
+		t.Fatal(err)
+	}
+	parts := int64(len(d.Parts()))
+	if st.opens > 0 || len(d.Parts()[0].Files) < 10 {
+		t.Fatalf("%d opened of %d parts, the first of %d files", st.opens, parts, len(d.Parts()[0].Files))
+	}
+	if _, _, err := scan(t, d, dataset.Query{Columns: []string{"id"}, Limit: -1}); err != nil || st.opens != 2*parts {
+		t.Errorf("%d files opened of %d parts, %v", st.opens, parts, err)
+	}
 }
 
 // Of a remote file columns are read by pieces of many blocks, and no more of a

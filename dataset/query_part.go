@@ -58,7 +58,7 @@ func (q *queryPart) prepare(twice []bool, remote int) {
 	for _, f := range q.files {
 		f.twice = twice
 		if remote > 0 {
-			f.ahead = newAhead(f.File, remote)
+			f.ahead = newAhead(&f.file, remote)
 		}
 	}
 }

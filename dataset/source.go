@@ -2,7 +2,9 @@ package dataset
 
 import (
 	"io"
+	"sync"
 
+	"github.com/rowtocol/rowtocol/damage"
 	"github.com/rowtocol/rowtocol/store"
 )
 
@@ -11,7 +13,7 @@ import (
 // once to find the rows that match, and once to give them. It belongs to one
 // goroutine unless none of that is set.
 type source struct {
-	store.File
+	file
 	read *Stats // nil: nothing is counted
 	// lost says what it means that reading failed.
 	lost func(error) error
@@ -20,6 +22,47 @@ type source struct {
 	twice []bool
 	kept  []keptBlock
 	ahead *ahead // nil for local files
+}
+
+// file is a stored file that is opened when it is read first: of a part with a
+// file per column a query needs few.
+type file struct {
+	name string
+	size int64
+	open func() (store.File, error)
+
+	once   sync.Once
+	stored store.File
+	err    error // why it is not open
+}
+
+func (f *file) Name() string { return f.name }
+
+func (f *file) Size() int64 { return f.size }
+
+func (f *file) ReadAt(p []byte, off int64) (int, error) {
+	f.once.Do(f.begin)
+	if f.err != nil {
+		return 0, f.err
+	}
+	return f.stored.ReadAt(p, off)
+}
+
+func (f *file) begin() {
+	if f.stored, f.err = f.open(); f.err != nil {
+		return
+	}
+	//guard: a file that was cut or replaced would be read
+	if size := f.stored.Size(); size != f.size {
+		f.err = damage.New(damage.Size, f.name, min(size, f.size), "the file has %d bytes, expected %d", size, f.size)
+	}
+}
+
+// Close ends the use of the file.
+func (f *file) Close() {
+	if f.stored != nil {
+		_ = f.stored.Close() // only read
+	}
 }
 
 // keptBlock is what was read at an offset, for a column.
@@ -31,7 +74,7 @@ type keptBlock struct {
 
 // ReadAt implements format.File.
 func (s *source) ReadAt(p []byte, off int64) (int, error) {
-	n, err := s.File.ReadAt(p, off)
+	n, err := s.file.ReadAt(p, off)
 	s.count(n, 0)
 	return n, s.failed(err)
 }
@@ -45,7 +88,7 @@ func (s *source) ReadBlock(p []byte, col int, off, end int64) (n int, err error)
 	}
 	read := 0
 	if s.ahead == nil {
-		n, err = s.File.ReadAt(p, off)
+		n, err = s.file.ReadAt(p, off)
 		read = n
 	} else {
 		n, read, err = s.ahead.read(col, p, off, end)

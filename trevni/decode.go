@@ -139,6 +139,9 @@ func full(n int, err error, want int, off int64, file string) error {
 	if n == want {
 		return nil
 	}
+	if d := (*damage.Error)(nil); errors.As(err, &d) {
+		return err // it says all
+	}
 	if err == nil || errors.Is(err, io.EOF) {
 		err = io.ErrUnexpectedEOF
 	}
