@@ -52,6 +52,11 @@ func (r *Reader) readSequences(v *Vector, n int) (read int, err error) {
 		return 0, r.Fail(ErrFull)
 	}
 	for before := v.Values; read < n && v.Values-before < enough; {
+		if v.Encoded && r.run == 0 && r.values == 0 {
+			if read += r.locateSequences(v, n-read); read == n {
+				return read, nil
+			}
+		}
 		switch {
 		case r.run > 0 && r.values == 0:
 		//guard: values would be looked for in the block behind theirs
@@ -89,6 +94,50 @@ func (r *Reader) readSequences(v *Vector, n int) (read int, err error) {
 		}
 	}
 	return read, nil
+}
+
+// locateSequences appends up to n sequences, as long as they are of the commonest
+// kind: a length of one byte, and values whose size is told by two.
+func (r *Reader) locateSequences(v *Vector, n int) (read int) {
+	data, pos := r.data, r.pos
+	n = min(n, len(data)-pos, enough) // a length takes a byte
+	if n <= 0 || r.lengths < int64(n) {
+		return 0
+	}
+	sized := r.typ == String || r.typ == Bytes
+	lengths, offsets := v.Lengths, v.Offsets
+	for read < n && pos < len(data) && data[pos]&0x81 == 0 {
+		start, end := len(offsets), pos+1
+		length := int(data[pos] >> 1)
+		for k := 0; k < length; k++ {
+			size := 0
+			if end < len(data) && sized && data[end]&0x81 == 0 {
+				size = 1 + int(data[end]>>1)
+			} else if end < len(data) {
+				size = quickSize(r.typ, data[end:])
+			}
+			if size == 0 || size > len(data)-end {
+				v.Lengths, v.Offsets = lengths, offsets[:start]
+				return r.located(v, read, pos)
+			}
+			offsets = append(offsets, int32(end), int32(end+size))
+			end += size
+		}
+		lengths, pos = append(lengths, int32(length)), end
+		read++
+	}
+	v.Lengths, v.Offsets = lengths, offsets
+	return r.located(v, read, pos)
+}
+
+// located ends what locateSequences did before a byte of the block.
+func (r *Reader) located(v *Vector, read, pos int) int {
+	if read > 0 {
+		r.pos, r.bit = pos, 0
+		r.lengths -= int64(read)
+		v.Data, v.Values = r.data, len(v.Offsets)/2
+	}
+	return read
 }
 
 // decodeRun appends k sequences of the run, or the first of them and the reason
