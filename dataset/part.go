@@ -79,8 +79,9 @@ func (o *OpenPart) Close() {
 // recognize finds out which format a file is of.
 func recognize(formats format.Registry, f format.File) (format.Format, error) {
 	head := make([]byte, min(f.Size(), format.HeadSize))
-	if n, err := f.ReadAt(head, 0); n < len(head) {
-		return nil, fmt.Errorf("%s: %w", f.Name(), err)
+	// Of an empty file nothing is read, but it must be there.
+	if n, err := f.ReadAt(head, 0); n < len(head) || err != nil && err != io.EOF {
+		return nil, in(f.Name(), err)
 	}
 	if of := formats.OfFile(head); of != nil {
 		return of, nil

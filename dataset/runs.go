@@ -30,22 +30,19 @@ func (c *columns) appendColumn(i int) (items int, err error) {
 		if err != nil {
 			return 0, err
 		}
-		more, err := c.readAll(cursor, v, n)
+		more, err := c.readAll(cursor, v, n, maxItems-items)
 		if err != nil {
 			return 0, err
 		}
-		//guard: a few bytes of runs could fill memory
-		if items += more; items > maxItems {
-			return 0, column.ErrFull
-		}
+		items += more
 		c.items[i] = append(c.items[i], run{int(skipped), more})
 		runs = runs[1:]
 	}
 	return items, nil
 }
 
-// readAll reads n of what a column stores.
-func (c *columns) readAll(cursor format.Cursor, v *column.Vector, n int) (items int, err error) {
+// readAll reads n of what a column stores, of most items at most.
+func (c *columns) readAll(cursor format.Cursor, v *column.Vector, n, most int) (items int, err error) {
 	for n > 0 {
 		read, more, err := cursor.Read(v, n)
 		if errors.Is(err, io.EOF) {
@@ -56,7 +53,7 @@ func (c *columns) readAll(cursor format.Cursor, v *column.Vector, n int) (items 
 		}
 		n, items = n-read, items+more
 		//guard: a few bytes of runs could fill memory
-		if items > maxItems {
+		if items > most {
 			return 0, column.ErrFull
 		}
 	}
