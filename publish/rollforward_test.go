@@ -1,0 +1,250 @@
+package publish
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rowtocol/rowtocol/manifest"
+	"github.com/rowtocol/rowtocol/store"
+)
+
+// killed publishes the output of a request on a store whose n-th rename fails, or
+// with 0 the last, and so does everything after it.
+func killed(t *testing.T, d *Destination, name string, n int) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	st := d.st
+	first := At(store.Location{Store: &endsAtRename{Store: st, left: n, to: manifest.SuccessName, end: cancel}, Path: d.path}, Options{Times: d.times, Movers: 1, Now: d.now, Sleep: d.sleep})
+	c, held, err := first.Claim(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := c.Begin(held, planOf(t, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	first.st.(*endsAtRename).counts = true
+	if _, err := c.Publish(held, r, stageTasks(t, st, r.Dir, r.Plan), nil); err == nil {
+		t.Fatal("it was not killed")
+	}
+	c.cancel(nil)
+	c.heart.Wait()
+	live.Delete(c.id)
+}
+
+// endsAtRename is a store for a process that is killed before its n-th rename.
+type endsAtRename struct {
+	store.Store
+	counts bool
+	left   int    // 0: the one to a name
+	to     string // that name
+	end    func()
+}
+
+func (e *endsAtRename) Rename(ctx context.Context, from, to string) error {
+	if e.counts {
+		if e.left--; e.left == 0 || e.left < 0 && path.Base(to) == e.to {
+			e.end()
+			return context.Canceled
+		}
+	}
+	return e.Store.Rename(ctx, from, to)
+}
+
+// staged returns the files below the destination's directory of holders whose
+// names begin with a prefix.
+func staged(t *testing.T, d *Destination, prefix string) (files []string) {
+	t.Helper()
+	err := filepath.WalkDir(d.root(), func(p string, e os.DirEntry, err error) error {
+		if err == nil && strings.HasPrefix(e.Name(), prefix) {
+			files = append(files, p)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+// TestRollForward completes what a run was publishing that was killed.
+func TestRollForward(t *testing.T) {
+	// The old manifest goes, a directory comes with two renames, then three files;
+	// the old files go, and the manifest comes.
+	for n := 1; n <= 1+2+3+3+1; n++ {
+		d, _ := onDisk(t)
+		killed(t, d, "Q", n)
+		s := look(t, d)
+		if s.Finished(requestOf("P")) || s.Allow(requestOf("P"), false) != nil {
+			t.Errorf("killed at rename %d: what is pending does not count", n)
+		}
+		c, _ := claim(t, d)
+		if !c.State().Finished(requestOf("Q")) {
+			t.Errorf("killed at rename %d: it was not completed", n)
+		}
+		release(t, c, false)
+		wantNames(t, store.Local(), d.path)
+	}
+}
+
+// linkAway moves something out of the destination, and leaves a link to it.
+func linkAway(dest, name string) error {
+	elsewhere := filepath.Join(filepath.Dir(dest), "elsewhere")
+	return errors.Join(os.Rename(name, elsewhere), os.Symlink(elsewhere, name))
+}
+
+// TestRollForwardOverEmpty finds the empty directory that a rename leaves which
+// was cut short.
+func TestRollForwardOverEmpty(t *testing.T) {
+	d, _ := onDisk(t)
+	killed(t, d, "Q", 1)
+	dir := staged(t, d, "part-00001")[0]
+	id := strings.TrimPrefix(path.Base(staged(t, d, manifest.PendingPrefix)[0]), manifest.PendingPrefix)
+	if err := os.Mkdir(d.in(manifest.Published(path.Base(dir), id)), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	c, _ := claim(t, d)
+	if !c.State().Finished(requestOf("Q")) {
+		t.Error("it was not completed")
+	}
+	release(t, c, false)
+	wantNames(t, store.Local(), d.path)
+}
+
+// TestReplacedPartIsNotRead keeps the files of a part that was moved out from being
+// taken for manifests by their names: they may be large.
+func TestReplacedPartIsNotRead(t *testing.T) {
+	d, _ := onDisk(t)
+	killed(t, d, "Q", 0)
+	if out := staged(t, d, "retired-b"); len(out) != 1 || !strings.Contains(out[0], "/"+old+"-") {
+		t.Fatalf("moved out are %q", out)
+	}
+	c, _ := claim(t, at(&odd{Store: store.Local(), read: func(p string) error {
+		if strings.Contains(p, "/"+old+"-") {
+			t.Errorf("%s is read", p)
+		}
+		return nil
+	}}, d.path))
+	release(t, c, false)
+	wantNames(t, store.Local(), d.path)
+}
+
+// TestNothingToRollForward finds that a file of what was being published changed
+// or is gone: the output is given up, and made again.
+func TestNothingToRollForward(t *testing.T) {
+	for name, change := range map[string]func(t *testing.T, d *Destination) error{
+		"a bit": func(t *testing.T, d *Destination) error {
+			return os.WriteFile(staged(t, d, "part-00000")[0], []byte("task 0 of R"), 0o666)
+		},
+		"a part gone":   func(t *testing.T, d *Destination) error { return os.Remove(staged(t, d, "part-00000")[0]) },
+		"a part a link": func(t *testing.T, d *Destination) error { return linkAway(d.path, staged(t, d, "part-00000")[0]) },
+		"a bit inside": func(t *testing.T, d *Destination) error {
+			return os.WriteFile(staged(t, d, "part-00001")[0]+"/a", []byte("task 1 of R"), 0o666)
+		},
+		"a file inside gone":   func(t *testing.T, d *Destination) error { return os.Remove(staged(t, d, "part-00001")[0] + "/a") },
+		"a file inside a link": func(t *testing.T, d *Destination) error { return linkAway(d.path, staged(t, d, "part-00001")[0]+"/a") },
+		"a directory a link":   func(t *testing.T, d *Destination) error { return linkAway(d.path, staged(t, d, "part-00001")[0]) },
+		"a directory a file": func(t *testing.T, d *Destination) error {
+			dir := staged(t, d, "part-00001")[0]
+			return errors.Join(os.RemoveAll(dir), os.WriteFile(dir, nil, 0o666))
+		},
+		"a directory gone": func(t *testing.T, d *Destination) error { return os.RemoveAll(staged(t, d, "part-00001")[0]) },
+		"one more inside": func(t *testing.T, d *Destination) error {
+			return os.WriteFile(staged(t, d, "part-00001")[0]+"/c", nil, 0o666)
+		},
+		"files of a part in two places": func(t *testing.T, d *Destination) error {
+			dir := staged(t, d, "part-00001")[0]
+			id := strings.TrimPrefix(path.Base(staged(t, d, manifest.PendingPrefix)[0]), manifest.PendingPrefix)
+			to := d.in(manifest.Published(path.Base(dir), id))
+			return errors.Join(os.Mkdir(to, 0o777), os.Rename(dir+"/a", to+"/a"))
+		},
+		"a result gone": func(t *testing.T, d *Destination) error { return os.Remove(staged(t, d, "task-00001")[0]) },
+		"a result a link": func(t *testing.T, d *Destination) error {
+			return linkAway(d.path, staged(t, d, "task-00001")[0])
+		},
+	} {
+		d, m := onDisk(t)
+		killed(t, d, "Q", 1)
+		if err := change(t, d); err != nil {
+			t.Fatal(err)
+		}
+		c, _ := claim(t, d)
+		if s := c.State(); s.ID() != m.ID || s.Finished(requestOf("Q")) || s.Allow(requestOf("Q"), true) != nil {
+			t.Errorf("%s: after a part was lost there is output %s", name, s.ID())
+		}
+		release(t, c, false)
+		output(t, d, store.Local(), "Q")
+		wantNames(t, store.Local(), d.path)
+	}
+}
+
+// TestRollForwardInPlace completes an output of which all files are in their
+// places, and of which only the manifest is left besides.
+func TestRollForwardInPlace(t *testing.T) {
+	d, _ := onDisk(t)
+	killed(t, d, "Q", 0)
+	for _, file := range staged(t, d, "task-") {
+		if err := os.Remove(file); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c, _ := claim(t, d)
+	if !c.State().Finished(requestOf("Q")) {
+		t.Error("it was not completed")
+	}
+	release(t, c, false)
+	wantNames(t, store.Local(), d.path)
+}
+
+// TestRolledForward finds an output that was completed by a run which did not
+// clear up: nothing is published again.
+func TestRolledForward(t *testing.T) {
+	d, st := inMemory(t)
+	c, held := claim(t, d)
+	r, results := begun(t, c, "P")
+	if _, err := c.Publish(held, r, results, nil); err != nil {
+		t.Fatal(err)
+	}
+	c.cancel(nil)
+	c.heart.Wait()
+	live.Delete(c.id)
+	before, err := st.Stat(t.Context(), d.in(manifest.SuccessName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, _ = claim(t, d)
+	release(t, c, false)
+	after, err := st.Stat(t.Context(), d.in(manifest.SuccessName))
+	if err != nil || after.FileID != before.FileID {
+		t.Errorf("it was published again (%v)", err)
+	}
+	wantNames(t, st, d.path)
+}
+
+// TestOlderPending does not bring back an output that was replaced since.
+func TestOlderPending(t *testing.T) {
+	d, _ := onDisk(t)
+	killed(t, d, "Q", 1)
+	kept := t.TempDir() + "/kept"
+	if err := os.Rename(staged(t, d, "run-")[0], kept); err != nil {
+		t.Fatal(err)
+	}
+	output(t, d, store.Local(), "R")
+	if m := output(t, d, store.Local(), "P"); m.Sequence != 3 {
+		t.Fatalf("sequence %d", m.Sequence)
+	}
+	if err := errors.Join(os.MkdirAll(d.root()+"/0123456789abcdef", 0o777), os.Rename(kept, d.root()+"/0123456789abcdef/run-1")); err != nil {
+		t.Fatal(err)
+	}
+	c, _ := claim(t, d)
+	if !c.State().Finished(requestOf("P")) {
+		t.Error("an older output replaced a newer one")
+	}
+	release(t, c, false)
+	wantNames(t, store.Local(), d.path)
+}
