@@ -249,12 +249,8 @@ func (d *Destination) leftovers(ctx context.Context, s *State, found *contents) 
 	if err != nil && !errors.Is(err, store.ErrNotExist) {
 		return err
 	}
-	kept := make(map[string]bool)
+	kept := make(map[string]bool) // holders' directories; what a commit took is deeper, and left over
 	for _, r := range found.runs {
-		//guard: the work of tasks that run elsewhere would stay where a dead commit took it
-		if r.fromElsewhere() {
-			continue
-		}
 		kept[path.Dir(r.Dir)] = true
 	}
 	s.Leftovers = s.Leftovers || len(infos) == 0 || slices.ContainsFunc(infos, func(i store.Info) bool {
