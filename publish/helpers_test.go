@@ -75,7 +75,7 @@ func stageTasks(t *testing.T, st store.Store, dir string, p *manifest.Plan) (res
 		if err := st.WriteFile(t.Context(), path.Join(dir, name), []byte(text), true); err != nil {
 			t.Fatal(err)
 		}
-		size, crc, err := store.Sum(t.Context(), st, path.Join(dir, name))
+		size, crc, err := store.Sum(t.Context(), st, path.Join(dir, name), -1)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -81,13 +81,11 @@ func (c *Claim) checkStaged(ctx context.Context, r *Run, s *manifest.Success, st
 	}
 	there := make(map[string]store.Info)
 	for _, info := range infos {
-		there[info.Name] = info
-	}
-	for _, name := range staged {
-		//guard: a link to a file elsewhere would become part of the output
-		if there[name].Link {
-			return failure.New(failure.Foreign, "%s is a link", path.Join(r.Dir, name))
+		//guard: a link to a file elsewhere would become part of the output, or be the result that it is completed by
+		if info.Link {
+			return failure.New(failure.Foreign, "%s is a link", info.Path)
 		}
+		there[info.Name] = info
 	}
 	var parts []manifest.Entry // that are directories
 	for _, e := range s.Entries() {
@@ -428,7 +426,7 @@ func (c *Claim) whole(ctx context.Context, r *Run, s *manifest.Success, staged m
 // sound reports whether a file, or each of a directory, is at a place.
 func (c *Claim) sound(ctx context.Context, place string, e manifest.Entry) (bool, error) {
 	for _, f := range e.Files {
-		size, crc, err := store.Sum(ctx, c.st, place+strings.TrimPrefix(f.Name, e.Name))
+		size, crc, err := store.Sum(ctx, c.st, place+strings.TrimPrefix(f.Name, e.Name), f.Bytes)
 		//guard: an output would be given up for want of permission to look
 		if err != nil && !store.Absent(err) {
 			return false, err

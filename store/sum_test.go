@@ -21,7 +21,7 @@ func TestSum(t *testing.T) {
 		if err := os.WriteFile(path, data, 0o666); err != nil {
 			t.Fatal(err)
 		}
-		n, crc, err := store.Sum(t.Context(), store.Local(), path)
+		n, crc, err := store.Sum(t.Context(), store.Local(), path, -1)
 		if want := crc32.Checksum(data, crc32.MakeTable(crc32.Castagnoli)); err != nil || n != int64(size) || crc != want {
 			t.Errorf("%d bytes with CRC-32C %08x, %v; want %d with %08x", n, crc, err, size, want)
 		}
@@ -38,21 +38,25 @@ func (s truncating) Open(ctx context.Context, path string) (store.File, error) {
 
 func TestSumFails(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f")
-	if _, _, err := store.Sum(t.Context(), store.Local(), path); !errors.Is(err, store.ErrNotExist) {
+	if _, _, err := store.Sum(t.Context(), store.Local(), path, -1); !errors.Is(err, store.ErrNotExist) {
 		t.Errorf("a missing file: %v", err)
 	}
 	if err := os.WriteFile(path, make([]byte, 3<<20), 0o666); err != nil {
 		t.Fatal(err)
 	}
 	failing := storetest.NewFaulty(store.Local(), storetest.Fault{Op: storetest.ReadAt, N: 2, Err: syscall.EIO})
-	if _, _, err := store.Sum(t.Context(), failing, path); !errors.Is(err, syscall.EIO) {
+	if _, _, err := store.Sum(t.Context(), failing, path, -1); !errors.Is(err, syscall.EIO) {
 		t.Errorf("a failing disk: %v", err)
 	}
+	broken := storetest.NewFaulty(store.Local(), storetest.Fault{Op: storetest.ReadAt, N: 1, Err: syscall.EIO})
+	if n, _, err := store.Sum(t.Context(), broken, path, 5); err != nil || n != 3<<20 {
+		t.Errorf("a file of another length: %d bytes, %v", n, err)
+	}
 	ctx, cancel := context.WithCancel(t.Context())
-	if _, _, err := store.Sum(ctx, canceling{store.Local(), cancel}, path); !errors.Is(err, context.Canceled) {
+	if _, _, err := store.Sum(ctx, canceling{store.Local(), cancel}, path, -1); !errors.Is(err, context.Canceled) {
 		t.Errorf("canceled: %v", err)
 	}
-	if n, _, err := store.Sum(t.Context(), truncating{store.Local()}, path); err != nil || n != 10 {
+	if n, _, err := store.Sum(t.Context(), truncating{store.Local()}, path, -1); err != nil || n != 10 {
 		t.Errorf("a file that became shorter: %d bytes, %v", n, err)
 	}
 }

@@ -39,7 +39,7 @@ func Finished(ctx context.Context, p *manifest.Plan, number int, st store.Store,
 		if vouched(ctx, st, info, f) {
 			continue
 		}
-		size, crc, err := store.Sum(ctx, st, path.Join(dir, f.Name))
+		size, crc, err := store.Sum(ctx, st, path.Join(dir, f.Name), f.Bytes)
 		if err != nil {
 			return nil, unsound(number, err)
 		}

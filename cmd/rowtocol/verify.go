@@ -202,7 +202,7 @@ func checkStored(ctx context.Context, st store.Store, f *dataset.File) (size int
 	if f.Entry == nil {
 		return f.Bytes, nil
 	}
-	size, crc, err := store.Sum(ctx, st, f.Name)
+	size, crc, err := store.Sum(ctx, st, f.Name, f.Bytes)
 	switch {
 	case err != nil:
 		return 0, err

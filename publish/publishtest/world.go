@@ -302,7 +302,7 @@ func stagePart(ctx context.Context, st store.Store, dir string, task int, conten
 		if err := st.WriteFile(ctx, path.Join(dir, f.Name), []byte(data), true); err != nil {
 			return nil, err
 		}
-		if f.Bytes, f.CRC32C, err = store.Sum(ctx, st, path.Join(dir, f.Name)); err != nil {
+		if f.Bytes, f.CRC32C, err = store.Sum(ctx, st, path.Join(dir, f.Name), -1); err != nil {
 			return nil, err
 		}
 		if part != "" {
