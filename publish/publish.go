@@ -81,11 +81,13 @@ func (c *Claim) checkStaged(ctx context.Context, r *Run, s *manifest.Success, st
 	}
 	there := make(map[string]store.Info)
 	for _, info := range infos {
-		//guard: a link to a file elsewhere would become part of the output, or be the result that it is completed by
-		if info.Link {
-			return failure.New(failure.Foreign, "%s is a link", info.Path)
-		}
 		there[info.Name] = info
+	}
+	for _, name := range staged {
+		//guard: a link to a file elsewhere would become part of the output
+		if there[name].Link {
+			return failure.New(failure.Foreign, "%s is a link", path.Join(r.Dir, name))
+		}
 	}
 	var parts []manifest.Entry // that are directories
 	for _, e := range s.Entries() {

@@ -40,10 +40,6 @@ func TestPublishRefuses(t *testing.T) {
 		"one more inside": func(_ *Destination, run, _ string) error {
 			return inside(run, func(dir string) error { return os.WriteFile(dir+"/c", nil, 0o666) })
 		},
-		"a link to a result": func(_ *Destination, run, elsewhere string) error {
-			name, to := filepath.Join(run, manifest.TaskName(0)), filepath.Join(filepath.Dir(elsewhere), "result")
-			return errors.Join(os.Rename(name, to), os.Symlink(to, name))
-		},
 		"a link for copies":  func(d *Destination, _, elsewhere string) error { return os.Symlink(elsewhere, d.in("_quarantine")) },
 		"another's manifest": func(d *Destination, _, _ string) error { return os.WriteFile(d.in("_SUCCESS"), nil, 0o666) },
 	} {
