@@ -227,18 +227,34 @@ func (c *Claim) takeUp(ctx context.Context) error {
 			}
 			continue
 		}
-		to := c.name(run)
-		if err := c.rename(ctx, r.Dir, to); err != nil {
+		if err := c.adopt(ctx, r); err != nil {
 			return err
 		}
-		for _, p := range r.pending {
-			p.path = path.Join(to, path.Base(p.path))
-		}
-		r.Dir = to
-		c.found.runs = append(c.found.runs, r)
 	}
 	c.found.retired = found.retired
 	return c.removeOthers(ctx)
+}
+
+// adopt moves a run of a former holder to where the claim has its own.
+func (c *Claim) adopt(ctx context.Context, r *Run) error {
+	to := c.name(run)
+	//guard: work of tasks that run elsewhere could not be given back
+	if strings.HasPrefix(path.Base(r.Dir), planPrefix) {
+		dir, err := c.newDir(ctx, taken)
+		if err != nil {
+			return err
+		}
+		to = path.Join(dir, path.Base(r.Dir))
+	}
+	if err := c.rename(ctx, r.Dir, to); err != nil {
+		return err
+	}
+	for _, p := range r.pending {
+		p.path = path.Join(to, path.Base(p.path))
+	}
+	r.Dir = to
+	c.found.runs = append(c.found.runs, r)
+	return nil
 }
 
 // removeOthers removes what is left of former holders.
@@ -391,6 +407,9 @@ func (c *Claim) forget(r *Run) {
 // directory, where late tasks do not reach it.
 func (c *Claim) Take(ctx context.Context, p *manifest.Plan) (*Run, error) {
 	from := c.StagingPath(p.ID)
+	if err := c.checkStaging(ctx, from); err != nil {
+		return nil, err
+	}
 	dir, err := c.newDir(ctx, taken)
 	r := &Run{Dir: path.Join(dir, path.Base(from)), Plan: p}
 	if err == nil {

@@ -44,5 +44,8 @@
 // them, and the first that fails ends the rest.
 //
 // The pending manifest is the commit point: whoever holds the destination next
-// completes it. It is in the same directory as the files that it lists.
+// completes it. It is in the same directory as the files that it lists. If one of
+// them is lost, the output is given up: what else its tasks did can be used again,
+// and the manifest of the output that it was to replace is put back, unless files
+// of that one were moved out already.
 package publish

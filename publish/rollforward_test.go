@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rowtocol/rowtocol/failure"
+	"github.com/rowtocol/rowtocol/failure/failuretest"
 	"github.com/rowtocol/rowtocol/manifest"
 	"github.com/rowtocol/rowtocol/store"
 )
@@ -168,19 +170,164 @@ func TestNothingToRollForward(t *testing.T) {
 			return linkAway(d.path, staged(t, d, "task-00001")[0])
 		},
 	} {
+		// The manifest of the former output is in its place, or is not.
+		for _, rename := range []int{1, 2} {
+			d, m := onDisk(t)
+			killed(t, d, "Q", rename)
+			if err := change(t, d); err != nil {
+				t.Fatal(err)
+			}
+			c, _ := claim(t, d)
+			if s := c.State(); s.ID() != m.ID || s.Finished(requestOf("Q")) || s.Allow(requestOf("Q"), true) != nil {
+				t.Errorf("%s: killed at rename %d, and after a part was lost there is output %q", name, rename, s.ID())
+			}
+			release(t, c, false)
+			output(t, d, store.Local(), "Q")
+			wantNames(t, store.Local(), d.path)
+		}
+	}
+}
+
+// TestFormerOutput loses a file of an output that was to replace another: the
+// former one is back, unless files of it were moved out.
+func TestFormerOutput(t *testing.T) {
+	for name, c := range map[string]struct {
+		renames int // done by the run that was killed
+		back    bool
+	}{
+		"no file was moved":              {1, true},
+		"all files were moved in":        {1 + 2 + 3, true},
+		"a former file was moved out":    {1 + 2 + 3 + 1, false},
+		"all former files are moved out": {1 + 2 + 3 + 3, false},
+	} {
 		d, m := onDisk(t)
-		killed(t, d, "Q", 1)
-		if err := change(t, d); err != nil {
+		killed(t, d, "Q", c.renames+1)
+		id := strings.TrimPrefix(path.Base(staged(t, d, manifest.PendingPrefix)[0]), manifest.PendingPrefix)
+		if err := errors.Join(os.RemoveAll(d.in("part-00000-0-"+id+".trv")), os.RemoveAll(staged(t, d, "task-00000")[0])); err != nil {
 			t.Fatal(err)
 		}
-		c, _ := claim(t, d)
-		if s := c.State(); s.ID() != m.ID || s.Finished(requestOf("Q")) || s.Allow(requestOf("Q"), true) != nil {
-			t.Errorf("%s: after a part was lost there is output %s", name, s.ID())
+		claimed, _ := claim(t, d)
+		if s := claimed.State(); (s.ID() == m.ID) != c.back || s.Finished(requestOf("P")) != c.back {
+			t.Errorf("%s: there is output %q, %s", name, s.ID(), s.damage)
 		}
-		release(t, c, false)
-		output(t, d, store.Local(), "Q")
+		release(t, claimed, false)
+		output(t, d, store.Local(), "R")
 		wantNames(t, store.Local(), d.path)
 	}
+}
+
+// TestLatestFormerOutput finds two former outputs that lost no file, one because it
+// had none: the later one is back, and others' files are left alone.
+func TestLatestFormerOutput(t *testing.T) {
+	d := at(store.Local(), filepath.Join(t.TempDir(), "dest"))
+	c, held := claim(t, d)
+	r, results := begunTasks(t, c, "P", 0)
+	if _, err := c.Publish(held, r, results, nil); err != nil {
+		t.Fatal(err)
+	}
+	release(t, c, false)
+	killed(t, d, "Q", 0)
+	kept := staged(t, d, retired)
+	if len(kept) != 1 {
+		t.Fatalf("there are %q", kept)
+	}
+	again := filepath.Join(d.root(), "0123456789abcdef", path.Base(kept[0]))
+	text, err := os.ReadFile(kept[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := output(t, d, store.Local(), "Q")
+	killed(t, d, "R", 2)
+	if err := errors.Join(os.Mkdir(path.Dir(again), 0o777), os.WriteFile(again, text, 0o666),
+		os.Remove(staged(t, d, "part-00000")[0]), os.WriteFile(d.in("others"), nil, 0o666)); err != nil {
+		t.Fatal(err)
+	}
+	c, _ = claim(t, d)
+	if c.State().ID() != m.ID {
+		t.Errorf("there is output %q", c.State().ID())
+	}
+	release(t, c, false)
+	if err := os.Remove(d.in("others")); err != nil {
+		t.Error(err)
+	}
+	wantNames(t, store.Local(), d.path)
+}
+
+// TestOthersManifest finds a manifest of others where that of a former output was:
+// it is left alone.
+func TestOthersManifest(t *testing.T) {
+	d, _ := onDisk(t)
+	killed(t, d, "Q", 2)
+	if err := errors.Join(os.Remove(staged(t, d, "part-00000")[0]), os.WriteFile(d.in(manifest.SuccessName), nil, 0o666)); err != nil {
+		t.Fatal(err)
+	}
+	c, _ := claim(t, d)
+	failuretest.Want(t, c.State().Allow(requestOf("P"), true), failure.Foreign, "_SUCCESS")
+	release(t, c, true)
+	if err := os.Remove(d.in(manifest.SuccessName)); err != nil {
+		t.Fatal(err)
+	}
+	c, _ = claim(t, d)
+	if !c.State().Finished(requestOf("P")) {
+		t.Error("the former output is gone")
+	}
+	release(t, c, false)
+	wantNames(t, store.Local(), d.path)
+}
+
+// TestGivenUpElsewhere loses a file that tasks elsewhere left of what a commit was
+// publishing: their work is back where they leave it.
+func TestGivenUpElsewhere(t *testing.T) {
+	d, m := onDisk(t)
+	p := planOf(t, "Q")
+	dir, err := d.Staging(t.Context(), p.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	results := stageTasks(t, d.st, dir, p)
+	ctx, cancel := context.WithCancel(t.Context())
+	st := &endsAtRename{Store: d.st, left: 4, end: cancel}
+	c, held, err := at(st, d.path).Claim(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	st.counts = true // the work is taken with two renames, and the former manifest moved out
+	r, err := c.Take(held, p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Publish(held, r, results, nil); err == nil {
+		t.Fatal("it was not killed")
+	}
+	c.cancel(nil)
+	c.heart.Wait()
+	live.Delete(c.id)
+	part := staged(t, d, "part-00000")[0]
+	text, err := os.ReadFile(part)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(part); err != nil {
+		t.Fatal(err)
+	}
+	c, held = claim(t, d)
+	if c.State().ID() != m.ID {
+		t.Errorf("there is output %q", c.State().ID())
+	}
+	if err := os.WriteFile(path.Join(dir, path.Base(part)), text, 0o666); err != nil {
+		t.Fatalf("a task cannot be done again: %v", err)
+	}
+	if r, err = c.Take(held, p); err == nil {
+		_, err = c.Publish(held, r, results, nil)
+	}
+	if err != nil {
+		t.Fatalf("it cannot be committed again: %v", err)
+	}
+	release(t, c, false)
+	if !look(t, d).Finished(&p.Request) {
+		t.Error("it is not committed")
+	}
+	wantNames(t, store.Local(), d.path)
 }
 
 // TestRollForwardInPlace completes an output of which all files are in their
