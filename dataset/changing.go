@@ -13,17 +13,20 @@ import (
 )
 
 // Lost says what it means that a listed part cannot be read because of err: if
-// the file is gone and the output was replaced since, ErrChanging; if it is gone
-// and the output still lists it, damage; else it means err.
+// the file is gone, or something else is in its place, and the output was replaced
+// since, ErrChanging; if the output still lists it, damage; else it means err.
 func (l *Listing) Lost(ctx context.Context, p *Part, err error) error {
-	if p.Files[0].Entry == nil || !errors.Is(err, store.ErrNotExist) && !errors.Is(err, store.ErrReplaced) {
+	if p.Files[0].Entry == nil || !store.Absent(err) {
 		return err
 	}
 	//guard: an output that was replaced while it was read would be called damaged
 	if err := l.unchanged(ctx, &l.Runs[p.run]); err != nil {
 		return err
 	}
-	return damage.New(damage.Truncated, p.Name, -1, "the file is missing, %s lists it", manifest.SuccessName)
+	if store.Classify(err) == store.NotFound {
+		return damage.New(damage.Truncated, p.Name, -1, "the file is missing, %s lists it", manifest.SuccessName)
+	}
+	return damage.New(damage.Truncated, p.Name, -1, "what is there is not the file that %s lists: %v", manifest.SuccessName, err)
 }
 
 // Unchanged is ErrChanging if an output was replaced since it was listed.
@@ -69,7 +72,10 @@ func underWay(ctx context.Context, st store.Store, dir string, infos []store.Inf
 			return fmt.Errorf("%s is not a finished output yet: the run that was publishing it did not end; the next run completes it: %w", dir, ErrChanging)
 		}
 	}
-	_, err := st.Stat(ctx, path.Join(dir, manifest.SuccessName))
+	info, err := st.Stat(ctx, path.Join(dir, manifest.SuccessName))
+	if err == nil && info.Dir {
+		return nil
+	}
 	//guard: an output that was finished while its directory was listed would be called unfinished
 	if err == nil {
 		return fmt.Errorf("%s was finished while it was looked at: %w", dir, ErrChanging)

@@ -176,6 +176,34 @@ func TestPendingElsewhere(t *testing.T) {
 	}
 }
 
+// What is no file, in the place of a manifest or of a part, is no matter of storage.
+func TestNoFile(t *testing.T) {
+	kinds := map[string]func(name string) error{
+		"a pipe":           func(name string) error { return syscall.Mkfifo(name, 0o666) },
+		"a directory":      func(name string) error { return os.Mkdir(name, 0o777) },
+		"a link to itself": func(name string) error { return os.Symlink(filepath.Base(name), name) },
+	}
+	eachFormat(t, func(t *testing.T, f format.Format) {
+		for kind, put := range kinds {
+			dir, name, _ := single(t, f)
+			part := filepath.Join(dir, name)
+			if err := errors.Join(os.RemoveAll(part), put(part)); err != nil {
+				t.Fatal(err)
+			}
+			if err := scanOn(t, store.Local(), dir, nil); !isDamage(err) {
+				t.Errorf("%s for a part: %v", kind, err)
+			}
+			success := filepath.Join(dir, manifest.SuccessName)
+			if err := errors.Join(os.Remove(success), put(success)); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := dataset.List(t.Context(), store.Local(), dir, dataset.Options{Formats: formats}); !errors.Is(err, dataset.ErrUnfinished) {
+				t.Errorf("%s for a manifest: %v", kind, err)
+			}
+		}
+	})
+}
+
 // An output can be finished while its directory is listed, and what is under way
 // can be moved.
 func TestFinishedMeanwhile(t *testing.T) {

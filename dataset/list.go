@@ -143,6 +143,10 @@ func (l *Listing) addRun(ctx context.Context, dir string) error {
 		}
 		return &unfinished{fmt.Sprintf("%s is not a finished run: it has no %s", dir, manifest.SuccessName)}
 	}
+	//guard: what stands in the place of a manifest would be a matter of storage
+	if store.Absent(err) {
+		return &unfinished{fmt.Sprintf("%s is not a finished run: %v", dir, err)}
+	}
 	if err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 
 	"github.com/rowtocol/rowtocol/manifest"
@@ -66,6 +67,48 @@ func TestForeignDestination(t *testing.T) {
 
 func writeSuccess(dest, text string) error {
 	return os.WriteFile(filepath.Join(dest, "_SUCCESS"), []byte(text), 0o644)
+}
+
+// TestOddFiles puts what is no file in the place of files of an output: what was
+// there is said to be gone or changed, and nobody waits for it.
+func TestOddFiles(t *testing.T) {
+	made := filepath.Join(t.TempDir(), "out")
+	run(t, "convert", otherInput, made).want(t, 0)
+	parts, err := filepath.Glob(filepath.Join(made, "part-*"))
+	if err != nil || len(parts) != 1 {
+		t.Fatal(parts, err)
+	}
+	part := filepath.Base(parts[0])
+	for kind, put := range map[string]func(name string) error{
+		"a pipe":           func(name string) error { return syscall.Mkfifo(name, 0o666) },
+		"a link to itself": func(name string) error { return os.Symlink(filepath.Base(name), name) },
+		"a directory":      func(name string) error { return os.Mkdir(name, 0o777) },
+	} {
+		for _, c := range []struct {
+			name                            string
+			convert, overwrite, cat, verify int
+		}{
+			{"_SUCCESS", 9, 9, 3, 3},
+			{part, 9, 0, 3, 6},
+			{".rowtocol", 0, 0, 0, 0},
+		} {
+			t.Run(kind+" for "+c.name, func(t *testing.T) {
+				for _, command := range []struct {
+					code int
+					args []string
+				}{
+					{c.convert, []string{"convert", otherInput}}, {c.cat, []string{"cat"}}, {c.cat, []string{"inspect"}},
+					{c.verify, []string{"verify"}}, {c.overwrite, []string{"convert", "--overwrite", otherInput}},
+				} {
+					dest := filepath.Join(t.TempDir(), "out")
+					must(t, os.CopyFS(dest, os.DirFS(made)))
+					odd := filepath.Join(dest, c.name)
+					must(t, errors.Join(os.RemoveAll(odd), put(odd)))
+					run(t, append(command.args, dest)...).want(t, command.code)
+				}
+			})
+		}
+	}
 }
 
 // TestForgedStaging gives an unfinished run files that lead elsewhere, or have

@@ -125,6 +125,10 @@ func (d *Destination) checkStaging(ctx context.Context, dir string) error {
 	if err == nil && info.Link {
 		return failure.New(failure.Foreign, "%s is a link", dir)
 	}
+	//guard: what stands in the place of the directory would be a matter of storage
+	if err == nil && !info.Dir {
+		return failure.New(failure.Foreign, "%s is no directory", dir)
+	}
 	return err
 }
 

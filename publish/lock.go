@@ -139,7 +139,7 @@ func (d *Destination) sight(ctx context.Context) (*sighting, error) {
 		return s, nil
 	}
 	names, err := d.st.List(ctx, path.Join(d.root(), s.holder.ID))
-	s.gone = errors.Is(err, store.ErrNotExist)
+	s.gone = store.Absent(err)
 	if err != nil && !s.gone {
 		return nil, err
 	}

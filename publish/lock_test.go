@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -104,19 +105,23 @@ func TestDeadHolder(t *testing.T) {
 	here := holder{ID: strings.Repeat("b", 16), PID: os.Getpid(), Scope: processScope()}
 	elsewhere := holder{ID: strings.Repeat("c", 16), PID: 1, Scope: "another machine"}
 	for name, tc := range map[string]struct {
-		holder holder
-		dir    bool
-		want   error
+		holder    holder
+		dir, file bool // that there are in the place of its directory
+		want      error
 	}{
-		"ended":             {ended, true, nil},
-		"of this process":   {here, true, nil},
-		"without directory": {elsewhere, false, nil},
-		"may live":          {elsewhere, true, failure.Locked},
+		"ended":             {ended, true, false, nil},
+		"of this process":   {here, true, false, nil},
+		"without directory": {elsewhere, false, false, nil},
+		"with a file":       {elsewhere, false, true, nil},
+		"may live":          {elsewhere, true, false, failure.Locked},
 	} {
 		d, st := inMemory(t)
 		err := errors.Join(st.Mkdir(t.Context(), d.path), st.Mkdir(t.Context(), d.root()))
 		if tc.dir {
 			err = errors.Join(err, st.Mkdir(t.Context(), d.root()+"/"+tc.holder.ID))
+		}
+		if tc.file {
+			err = errors.Join(err, st.WriteFile(t.Context(), d.root()+"/"+tc.holder.ID, nil, true))
 		}
 		text, _ := json.Marshal(tc.holder)
 		if err = errors.Join(err, st.WriteFile(t.Context(), d.in(manifest.LockName), text, true)); err != nil {
@@ -141,12 +146,14 @@ func TestDeadHolder(t *testing.T) {
 // taken for one that gives no sign of life.
 func TestOddLocks(t *testing.T) {
 	odd := map[string]func(file string) error{
-		"directory":     func(file string) error { return os.MkdirAll(file+"/in/it", 0o777) },
-		"dangling link": func(file string) error { return os.Symlink("nowhere", file) },
-		"link":          func(file string) error { return os.Symlink("/dev/zero", file) },
-		"empty":         func(file string) error { return os.WriteFile(file, nil, 0o666) },
-		"NUL":           func(file string) error { return os.WriteFile(file, []byte(`{"holder":"\u0000/../.."}`), 0o666) },
-		"huge":          func(file string) error { return os.WriteFile(file, make([]byte, 70<<10), 0o666) },
+		"directory":      func(file string) error { return os.MkdirAll(file+"/in/it", 0o777) },
+		"pipe":           func(file string) error { return syscall.Mkfifo(file, 0o666) },
+		"link to itself": func(file string) error { return os.Symlink("_lock", file) },
+		"dangling link":  func(file string) error { return os.Symlink("nowhere", file) },
+		"link":           func(file string) error { return os.Symlink("/dev/zero", file) },
+		"empty":          func(file string) error { return os.WriteFile(file, nil, 0o666) },
+		"NUL":            func(file string) error { return os.WriteFile(file, []byte(`{"holder":"\u0000/../.."}`), 0o666) },
+		"huge":           func(file string) error { return os.WriteFile(file, make([]byte, 70<<10), 0o666) },
 		"next week": func(file string) error {
 			return os.Chtimes(file, time.Now().Add(168*time.Hour), time.Now().Add(168*time.Hour))
 		},

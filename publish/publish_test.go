@@ -235,20 +235,31 @@ func lostAnswers(t *testing.T, seen func(store.Store) store.Store) {
 	}
 }
 
-// TestStagingIsALink has tasks find a link in the place of their directory.
-func TestStagingIsALink(t *testing.T) {
-	d, _ := onDisk(t)
-	elsewhere := t.TempDir()
-	if err := errors.Join(os.Mkdir(d.root(), 0o777), os.Symlink(elsewhere, d.StagingPath("0123"))); err != nil {
-		t.Fatal(err)
-	}
-	_, err := d.Staging(t.Context(), "0123")
-	failuretest.Want(t, err, failure.Foreign, "is a link")
-	if err := d.RemoveStaging(t.Context(), "0123"); err != nil {
-		t.Error(err)
-	}
-	wantNames(t, store.Local(), d.path)
-	if _, err := os.Stat(elsewhere); err != nil {
-		t.Error(err)
+// TestStagingIsNoDirectory has tasks and their commit find a link, or a file, in the
+// place of the directory for what the tasks leave.
+func TestStagingIsNoDirectory(t *testing.T) {
+	p := planOf(t, "Q")
+	for text, put := range map[string]func(elsewhere, name string) error{
+		"is a link":       os.Symlink,
+		"is no directory": func(_, name string) error { return os.WriteFile(name, nil, 0o666) },
+	} {
+		d, _ := onDisk(t)
+		elsewhere := t.TempDir()
+		if err := errors.Join(os.Mkdir(d.root(), 0o777), put(elsewhere, d.StagingPath(p.ID))); err != nil {
+			t.Fatal(err)
+		}
+		_, err := d.Staging(t.Context(), p.ID)
+		failuretest.Want(t, err, failure.Foreign, text)
+		c, held := claim(t, d)
+		_, err = c.Take(held, p)
+		failuretest.Want(t, err, failure.Foreign, text)
+		release(t, c, false)
+		if err := d.RemoveStaging(t.Context(), p.ID); err != nil {
+			t.Error(err)
+		}
+		wantNames(t, store.Local(), d.path)
+		if _, err := os.Stat(elsewhere); err != nil {
+			t.Error(err)
+		}
 	}
 }

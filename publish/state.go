@@ -110,6 +110,11 @@ func (d *Destination) readSuccess(ctx context.Context, s *State) error {
 	if errors.Is(err, store.ErrNotExist) {
 		return nil
 	}
+	//guard: what stands in the place of the manifest would be a matter of storage
+	if store.Absent(err) {
+		s.foreign = append(s.foreign, fmt.Sprintf("%s (no manifest of rowtocol: %v)", info.Name, err))
+		return nil
+	}
 	if err != nil {
 		return err
 	}

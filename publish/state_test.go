@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/rowtocol/rowtocol/failure"
@@ -134,6 +135,12 @@ func TestNotOurs(t *testing.T) {
 		}, "_SUCCESS (no regular file)"},
 		"_SUCCESS is a directory": {func(dir, _ string) error {
 			return errors.Join(os.Remove(dir+"/_SUCCESS"), os.Mkdir(dir+"/_SUCCESS", 0o777))
+		}, "_SUCCESS (no regular file)"},
+		"_SUCCESS is a pipe": {func(dir, _ string) error {
+			return errors.Join(os.Remove(dir+"/_SUCCESS"), syscall.Mkfifo(dir+"/_SUCCESS", 0o666))
+		}, "_SUCCESS (no manifest of rowtocol: open"},
+		"_SUCCESS is a link to itself": {func(dir, _ string) error {
+			return errors.Join(os.Remove(dir+"/_SUCCESS"), os.Symlink("_SUCCESS", dir+"/_SUCCESS"))
 		}, "_SUCCESS (no regular file)"},
 		".rowtocol is a link": {link(".rowtocol"), ".rowtocol (a link)"},
 		".rowtocol is a file": {write(".rowtocol", ""), ".rowtocol"},

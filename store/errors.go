@@ -40,10 +40,11 @@ var (
 	ErrScheme = errors.New("storage is not supported")
 )
 
-// Absent reports whether err says that there is no file to be read under a name:
-// there is nothing, or something else, or nothing that anybody finished or wants.
+// Absent reports whether err says that there is no file to be read under a name, or
+// no directory: there is nothing, or something else, or nothing that anybody
+// finished or wants.
 func Absent(err error) bool {
-	return Classify(err) == NotFound || errors.Is(err, ErrNotRegular) || errors.Is(err, ErrTooLarge) || errors.Is(err, ErrBeingWritten)
+	return Classify(err) == NotFound || errors.Is(err, ErrNotRegular) || errors.Is(err, syscall.ENOTDIR) || errors.Is(err, ErrTooLarge) || errors.Is(err, ErrBeingWritten)
 }
 
 // Class says what can be done about an error.

@@ -29,7 +29,7 @@ func (local) Open(ctx context.Context, path string) (File, error) {
 	// Asked before opening, because opening a named pipe would block.
 	info, err := os.Stat(path)
 	if err != nil {
-		return nil, err
+		return nil, leadsNowhere(err)
 	}
 	if !info.Mode().IsRegular() {
 		return nil, &fs.PathError{Op: "open", Path: path, Err: ErrNotRegular}
@@ -63,11 +63,20 @@ func (local) Stat(ctx context.Context, p string) (Info, error) {
 		info, err = os.Stat(p)
 	}
 	if err != nil {
-		return Info{}, err
+		return Info{}, leadsNowhere(err)
 	}
 	i := localInfo(p, info)
 	i.Link = link
 	return i, nil
+}
+
+// leadsNowhere makes ErrNotExist of the error of a path that leads through a file,
+// or through links that lead to each other: there is nothing, as on other stores.
+func leadsNowhere(err error) error {
+	if errors.Is(err, syscall.ENOTDIR) || errors.Is(err, syscall.ELOOP) {
+		return fmt.Errorf("%w: %w", err, ErrNotExist)
+	}
+	return err
 }
 
 func localInfo(p string, info fs.FileInfo) Info {

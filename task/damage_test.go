@@ -146,11 +146,20 @@ func TestUnsoundResults(t *testing.T) {
 		"no result":           func(doc, _, _ string) error { return os.Remove(doc) },
 		"no JSON":             func(doc, _, _ string) error { return os.Truncate(doc, 20) },
 		"result is directory": func(doc, _, _ string) error { return errors.Join(os.Remove(doc), os.Mkdir(doc, 0o777)) },
+		"result is a link": func(doc, _, _ string) error {
+			return errors.Join(os.Rename(doc, doc+".elsewhere"), os.Symlink(doc+".elsewhere", doc))
+		},
 		"part is a link": func(_, part, _ string) error {
 			return errors.Join(os.Rename(part, part+".elsewhere"), os.Symlink(part+".elsewhere", part))
 		},
-		"no part":           func(_, part, _ string) error { return os.Remove(part) },
-		"part is cut":       func(_, part, _ string) error { return os.Truncate(part, 100) },
+		"no part":     func(_, part, _ string) error { return os.Remove(part) },
+		"part is cut": func(_, part, _ string) error { return os.Truncate(part, 100) },
+		"part is cut, its checksum 0": func(doc, part, _ string) error {
+			text, err := os.ReadFile(doc)
+			before, after, _ := strings.Cut(string(text), `"crc32c": `) // the first is the part's
+			text = []byte(before + `"crc32c": 0` + strings.TrimLeft(after, "0123456789"))
+			return errors.Join(err, os.WriteFile(doc, text, 0o666), os.Truncate(part, 0))
+		},
 		"part is longer":    func(_, part, _ string) error { return appendTo(part, "x") },
 		"part is directory": func(_, part, _ string) error { return errors.Join(os.Remove(part), os.Mkdir(part, 0o777)) },
 		"bit of part":       func(_, part, _ string) error { return flipBit(part) },

@@ -107,7 +107,8 @@ func vouched(ctx context.Context, st store.Store, now store.Info, f manifest.Fil
 // nil if there is none, and failure.Foreign if it is not of this task of this
 // plan.
 func Result(ctx context.Context, p *manifest.Plan, number int, st store.Store, dir string) (*manifest.TaskResult, error) {
-	doc, err := st.ReadFile(ctx, path.Join(dir, manifest.TaskName(number)), manifest.MaxSize)
+	name := path.Join(dir, manifest.TaskName(number))
+	doc, err := st.ReadFile(ctx, name, manifest.MaxSize)
 	if errors.Is(err, store.ErrNotExist) {
 		return nil, nil
 	}
@@ -117,6 +118,14 @@ func Result(ctx context.Context, p *manifest.Plan, number int, st store.Store, d
 	res, err := manifest.DecodeTaskResult(doc, p.ID, number)
 	if err != nil {
 		return nil, altered(number, err)
+	}
+	info, err := st.Stat(ctx, name)
+	//guard: a document that others can change would be published
+	if err == nil && info.Link {
+		err = failure.New(failure.Foreign, "%s is a link", name)
+	}
+	if err != nil {
+		return nil, unsound(number, err)
 	}
 	return res, nil
 }

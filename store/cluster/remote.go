@@ -100,6 +100,7 @@ var phrases = []struct {
 	{"IOException", "directory is not empty", syscall.ENOTEMPTY},
 	{"IOException", "can't be moved from", syscall.EXDEV},
 	{"IOException", "can't be moved into", syscall.EXDEV},
+	{"AccessControlException", "(is not a directory)", store.ErrNotRegular},
 }
 
 var meanings = map[string]error{

@@ -27,6 +27,7 @@ func TestRemote(t *testing.T) {
 		{"org.apache.hadoop.fs.FileAlreadyExistsException", "Parent path is not a directory: /x y", store.ErrNotRegular, store.Final, "Parent path is not a directory: /x y"},
 		{"org.apache.hadoop.hdfs.protocol.AlreadyBeingCreatedException", "failed", store.ErrExist, store.Exists, "AlreadyBeingCreatedException: failed"},
 		{"org.apache.hadoop.security.AccessControlException", "Permission denied: user=bob", fs.ErrPermission, store.Final, "Permission denied: user=bob"},
+		{"org.apache.hadoop.security.AccessControlException", "/a/file (is not a directory)", store.ErrNotRegular, store.Final, "/a/file (is not a directory)"},
 		{"java.lang.SecurityException", "Failed to obtain user group information: org.apache.hadoop.security.token.SecretManager$InvalidToken: token is expired", store.ErrUnavailable, store.Retryable, "SecurityException: Failed"},
 		{"org.apache.hadoop.security.token.SecretManager$InvalidToken", "token is expired", store.ErrUnavailable, store.Retryable, "InvalidToken: token is expired"},
 		{"org.apache.hadoop.hdfs.protocol.NSQuotaExceededException", "The NameSpace quota is exceeded", store.ErrQuota, store.Final, "The NameSpace quota is exceeded"},

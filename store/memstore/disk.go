@@ -196,7 +196,7 @@ func (n *node) tear(choose func(int) int) {
 	n.synced = len(n.data)
 }
 
-// find returns the node at a path; fs.ErrNotExist or ENOTDIR if there is none.
+// find returns the node at a path; fs.ErrNotExist if there is none.
 func (d *Disk) find(p string) (*node, error) {
 	n := d.root
 	for name := range strings.SplitSeq(path.Clean("/" + p)[1:], "/") {
@@ -204,7 +204,7 @@ func (d *Disk) find(p string) (*node, error) {
 		case name == "":
 			continue
 		case !n.dir:
-			return nil, syscall.ENOTDIR
+			return nil, fs.ErrNotExist
 		}
 		if n = n.entries[name]; n == nil {
 			return nil, fs.ErrNotExist
@@ -218,10 +218,8 @@ func (d *Disk) find(p string) (*node, error) {
 func (d *Disk) place(p string) (place, *node, error) {
 	dir, err := d.find(path.Dir(path.Clean("/" + p)))
 	switch {
-	case err == fs.ErrNotExist:
-		return place{}, nil, store.ErrNoParent
 	case err != nil:
-		return place{}, nil, err
+		return place{}, nil, store.ErrNoParent
 	case !dir.dir:
 		return place{}, nil, syscall.ENOTDIR
 	}

@@ -29,6 +29,7 @@ func Run(t *testing.T, open func(t *testing.T) (st store.Store, dir string)) {
 		{"commit checks the size", testCommitSize},
 		{"abort", testAbort},
 		{"not found", testNotFound},
+		{"below a file", testBelowFile},
 		{"open what is not a file", testOpenDir},
 		{"stat and list", testList},
 		{"rename a file", testRenameFile},
@@ -156,6 +157,26 @@ func testNotFound(e env) {
 	e.ok(e.st.RemoveAll(e.ctx, e.path("no")))
 	if c := store.Classify(err); c != store.NotFound {
 		e.Errorf("class is %v", c)
+	}
+}
+
+func testBelowFile(e env) {
+	e.write("f", nil)
+	_, err := e.st.Open(e.ctx, e.path("f/below"))
+	if !store.Absent(err) {
+		e.Errorf("open: %v", err)
+	}
+	_, err = e.st.Stat(e.ctx, e.path("f/below"))
+	if !store.Absent(err) {
+		e.Errorf("stat: %v", err)
+	}
+	_, err = e.st.ReadFile(e.ctx, e.path("f/below"), 10)
+	if !store.Absent(err) {
+		e.Errorf("read: %v", err)
+	}
+	_, err = e.st.List(e.ctx, e.path("f"))
+	if !store.Absent(err) {
+		e.Errorf("list: %v", err)
 	}
 }
 
