@@ -176,7 +176,11 @@ func (a *app) printOutcome(o *job.Outcome, dest string) {
 		if o.Resumed > 0 {
 			resumed = fmt.Sprintf("; %d tasks were done before", o.Resumed)
 		}
-		a.printf("%s: %d rows in %d files, %s%s\n", dest, m.Rows, len(m.Parts), human(m.Bytes), resumed)
+		files := 0
+		for _, p := range m.Parts {
+			files += len(p.Files)
+		}
+		a.printf("%s: %d rows in %d files, %s%s\n", dest, m.Rows, files, human(m.Bytes), resumed)
 	}
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -28,7 +29,7 @@ func TestAnotherFormat(t *testing.T) {
 	run("convert", "--format", "split", "--codec", "bzip2", "a.avro", "split").want(t, 1, "bzip2")
 	run("convert", "--format", "split", "--dry-run", "a.avro", "split").want(t, 0, "split")
 	convert := []string{"convert", "--format", "split", "--codec", "snappy", "--row-group-size", "16KiB", "a.avro", "split"}
-	run(convert...).want(t, 0)
+	made := run(convert...)
 	run(convert...).want(t, 0, "already")
 	run("convert", "--row-group-size", "16KiB", "a.avro", "split").want(t, 9, "format")
 
@@ -36,6 +37,11 @@ func TestAnotherFormat(t *testing.T) {
 	if err != nil || len(parts) < 3 {
 		t.Fatalf("parts %q, %v", parts, err)
 	}
+	files, err := filepath.Glob(dir + "/split/part-*/*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	made.want(t, 0, fmt.Sprintf("3000 rows in %d files", len(files)))
 	for _, args := range [][]string{
 		{}, {"--where", "id % 7 == 3"}, {"--columns", "words"}, {"--limit", "5", "--offset", "1234"}, {"--to", "csv", "--columns", "id"},
 		{"--to", "avro"}, {"--to", "arrow"}, {"--to", "arrow", "--where", "id > 2900"},
@@ -74,7 +80,7 @@ func TestAnotherFormat(t *testing.T) {
 	run("commit", "--plan", "plan.json").want(t, 0)
 	run("verify", "planned", "--against", "a.avro", "--require-complete").want(t, 0)
 
-	files, err := filepath.Glob(parts[1] + "/*.col")
+	files, err = filepath.Glob(parts[1] + "/*.col")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("files %q, %v", files, err)
 	}
