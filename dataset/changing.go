@@ -41,7 +41,8 @@ func (l *Listing) Unchanged(ctx context.Context) error {
 
 func (l *Listing) unchanged(ctx context.Context, r *Run) error {
 	text, err := l.Store.ReadFile(ctx, path.Join(r.Path, manifest.SuccessName), manifest.MaxSize)
-	if err != nil && !errors.Is(err, store.ErrNotExist) {
+	//guard: a manifest that was replaced by what is none would be a matter of storage
+	if err != nil && !store.Absent(err) {
 		return err
 	}
 	if err == nil {

@@ -33,12 +33,12 @@ var replacements = []struct {
 	{"it is somebody else's", func(t *testing.T, dir string, _ *manifest.Success) {
 		write(t, filepath.Join(dir, manifest.SuccessName), "")
 	}, isChanging},
-	{"it cannot be read", func(t *testing.T, dir string, _ *manifest.Success) {
+	{"it is no file", func(t *testing.T, dir string, _ *manifest.Success) {
 		remove(t, dir, manifest.SuccessName)
 		if err := os.Mkdir(filepath.Join(dir, manifest.SuccessName), 0o777); err != nil {
 			t.Fatal(err)
 		}
-	}, func(err error) bool { return errors.Is(err, store.ErrNotRegular) && !isDamage(err) && !isChanging(err) }},
+	}, isChanging},
 }
 
 func isChanging(err error) bool { return errors.Is(err, dataset.ErrChanging) && !isDamage(err) }
@@ -113,6 +113,11 @@ func TestUnchanged(t *testing.T) {
 				t.Fatal(err)
 			}
 			test.replace(t, dir, s)
+			faulty := *l
+			faulty.Store = storetest.NewFaulty(store.Local(), storetest.Fault{Op: storetest.ReadFile, N: 1, Err: syscall.EACCES})
+			if err := faulty.Unchanged(t.Context()); !errors.Is(err, syscall.EACCES) || isChanging(err) {
+				t.Errorf("it cannot be read: %v", err)
+			}
 			if err := l.Unchanged(t.Context()); (err == nil) != (test.name == "it lists the part") || err != nil && !test.verdict(err) {
 				t.Errorf("%s: %v", test.name, err)
 			}

@@ -16,6 +16,11 @@ import (
 
 // TestLastStep meets trouble where the manifest is to get its name.
 func TestLastStep(t *testing.T) {
+	other := planOf(t, "R")
+	theirs, err := manifest.NewSuccess(other, manifest.NewID(), nil).Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
 	for name, tc := range map[string]struct {
 		meanwhile func(st store.Store, d *Destination) error // at the rename
 		before    func(st store.Store, d *Destination) error // at the write before it
@@ -30,7 +35,13 @@ func TestLastStep(t *testing.T) {
 			meanwhile: func(st store.Store, d *Destination) error {
 				return st.WriteFile(t.Context(), d.in(manifest.SuccessName), []byte("theirs"), true)
 			},
-			want: failure.Locked, left: "theirs",
+			want: failure.Foreign, left: "theirs",
+		},
+		"another run's": {
+			meanwhile: func(st store.Store, d *Destination) error {
+				return st.WriteFile(t.Context(), d.in(manifest.SuccessName), theirs, true)
+			},
+			want: failure.Locked, left: string(theirs),
 		},
 		"the lock gone": {
 			before: func(st store.Store, d *Destination) error { return st.Remove(t.Context(), d.in(manifest.LockName)) },

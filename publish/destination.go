@@ -120,7 +120,7 @@ func (d *Destination) Staging(ctx context.Context, planID string) (string, error
 
 // checkStaging refuses what others put in the place of a directory for tasks.
 func (d *Destination) checkStaging(ctx context.Context, dir string) error {
-	info, err := d.st.Stat(ctx, dir)
+	info, err := d.entry(ctx, path.Join(manifest.WorkName, path.Base(dir)))
 	//guard: tasks would leave their files where a link leads
 	if err == nil && info.Link {
 		return failure.New(failure.Foreign, "%s is a link", dir)

@@ -299,9 +299,16 @@ func (c *Claim) finish(ctx context.Context, s *manifest.Success) error {
 		return err
 	}
 	now, lookErr := c.Look(ctx)
+	if lookErr != nil {
+		return lookErr
+	}
 	//guard: a commit whose answer was lost would count as another run's
-	if lookErr == nil && now.Success != nil && now.Success.ID == s.ID {
+	if now.Success != nil && now.Success.ID == s.ID {
 		return nil
+	}
+	//guard: what others put here meanwhile would be taken for a run's
+	if len(now.foreign) > 0 {
+		return now.Allow(&s.Request, true)
 	}
 	return failure.New(failure.Locked, "destination %s: another run committed to it", c.path)
 }

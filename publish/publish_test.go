@@ -235,12 +235,40 @@ func lostAnswers(t *testing.T, seen func(store.Store) store.Store) {
 	}
 }
 
+// TestManifestUnreadable has storage refuse to say whose manifest came just before a
+// run gives its own the name.
+func TestManifestUnreadable(t *testing.T) {
+	_, inner := inMemory(t)
+	st := &odd{Store: inner}
+	d := at(st, "/parent/dest")
+	c, held := claim(t, d)
+	r, results := begun(t, c, "P")
+	st.rename = func(_, to string, do func() error) error {
+		if path.Base(to) != manifest.SuccessName {
+			return do()
+		}
+		st.read = func(p string) error {
+			if p == to {
+				return store.ErrQuota
+			}
+			return nil
+		}
+		return errors.Join(inner.WriteFile(t.Context(), to, nil, true), do())
+	}
+	if _, err := c.Publish(held, r, results, nil); !errors.Is(err, store.ErrQuota) {
+		t.Error(err)
+	}
+	st.read, st.rename = nil, nil
+	release(t, c, true)
+}
+
 // TestStagingIsNoDirectory has tasks and their commit find a link, or a file, in the
 // place of the directory for what the tasks leave.
 func TestStagingIsNoDirectory(t *testing.T) {
 	p := planOf(t, "Q")
 	for text, put := range map[string]func(elsewhere, name string) error{
 		"is a link":       os.Symlink,
+		" a link":         func(elsewhere, name string) error { return os.Symlink(elsewhere+"/nowhere", name) },
 		"is no directory": func(_, name string) error { return os.WriteFile(name, nil, 0o666) },
 	} {
 		d, _ := onDisk(t)

@@ -105,12 +105,35 @@ func (c *Claim) reinstate(ctx context.Context) error {
 			return err
 		}
 		//guard: an output would be back that lost files when it was replaced
-		if s.damage == "" {
+		if s.damage != "" {
+			continue
+		}
+		named, err := c.named(ctx, r.success)
+		if err != nil {
+			return err
+		}
+		//guard: an output would be back whose names are those of another's files
+		if named {
 			c.found.retired = slices.DeleteFunc(c.found.retired, func(other *record) bool { return other == r })
 			return c.move(ctx, r.path, c.in(manifest.SuccessName))
 		}
 	}
 	return nil
+}
+
+// named reports whether files in their places are an output's because of their
+// names, or, as those of version 1 are alike in all outputs, because of their bytes.
+func (c *Claim) named(ctx context.Context, s *manifest.Success) (bool, error) {
+	if s.Version > 1 {
+		return true, nil
+	}
+	for i := range s.Parts {
+		e := s.Parts[i].Entry()
+		if sound, err := c.sound(ctx, c.in(e.Name), e); !sound {
+			return false, err
+		}
+	}
+	return true, nil
 }
 
 // staged reads from the results in a run's directory where the files are that an
@@ -163,10 +186,16 @@ func (c *Claim) whole(ctx context.Context, r *Run, s *manifest.Success, staged m
 	return err == nil && !slices.Contains(sound, false), err
 }
 
-// sound reports whether a file, or each of a directory, is at a place.
+// sound reports whether a file, or each of a directory, is at a place, and no link.
 func (c *Claim) sound(ctx context.Context, place string, e manifest.Entry) (bool, error) {
 	for _, f := range e.Files {
-		size, crc, err := store.Sum(ctx, c.st, place+strings.TrimPrefix(f.Name, e.Name), f.Bytes)
+		name := place + strings.TrimPrefix(f.Name, e.Name)
+		info, err := c.st.Stat(ctx, name)
+		//guard: an output would be completed, and found changed, with what is elsewhere
+		if err == nil && info.Link {
+			return false, nil
+		}
+		size, crc, err := store.Sum(ctx, c.st, name, f.Bytes)
 		//guard: an output would be given up for want of permission to look
 		if err != nil && !store.Absent(err) {
 			return false, err

@@ -216,6 +216,30 @@ func TestFormerOutput(t *testing.T) {
 	}
 }
 
+// TestPlacedLink replaces a file that is in its place, but of an output that still
+// waits to be finished, by a link to its bytes: the output is given up.
+func TestPlacedLink(t *testing.T) {
+	for _, name := range []string{"part-00000-0-", "part-00001-0-"} {
+		d, m := onDisk(t)
+		killed(t, d, "Q", 1+2+3+1)
+		file := d.in(name + strings.TrimPrefix(path.Base(staged(t, d, manifest.PendingPrefix)[0]), manifest.PendingPrefix) + ".trv")
+		if info, err := os.Stat(file); err != nil {
+			t.Fatal(err)
+		} else if info.IsDir() {
+			file += "/a"
+		}
+		if err := linkAway(d.path, file); err != nil {
+			t.Fatal(err)
+		}
+		c, _ := claim(t, d)
+		if c.State().ID() != m.ID {
+			t.Errorf("%s: there is output %q", name, c.State().ID())
+		}
+		release(t, c, false)
+		wantNames(t, store.Local(), d.path)
+	}
+}
+
 // TestLatestFormerOutput finds two former outputs that lost no file, one because it
 // had none: the later one is back, and others' files are left alone.
 func TestLatestFormerOutput(t *testing.T) {

@@ -3,6 +3,7 @@ package publish
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -230,6 +231,39 @@ func TestVersion1(t *testing.T) {
 		}
 		output(t, d, store.Local(), "Q")
 		wantNames(t, store.Local(), dir)
+	}
+}
+
+// TestFormerOutputOfVersion1 finds what a program of version 1 left that was killed
+// while it replaced an output: names tell nothing there, so bytes do.
+func TestFormerOutputOfVersion1(t *testing.T) {
+	doc := func(plan string, crc uint32) []byte {
+		return fmt.Appendf(nil, `{"version": 1, "plan": "%[1]s0123456789abcde0123456789abcdef", "format": "trevni", "schema": "", "options": {"format": "trevni"},
+			"inputs": [{"path": "%[1]s", "size": 2, "identity": 0, "header_size": 0}],
+			"parts": [{"name": "part-00000.trv", "task": 0, "row_group": 0, "rows": 1, "bytes": 3, "crc32c": %d}], "rows": 1, "bytes": 3}`, plan, crc)
+	}
+	sums := map[bool]uint32{true: 910901175, false: 1} // of "abc", and not
+	for _, former := range []bool{true, false} {
+		for _, latter := range []bool{true, false} {
+			d := at(store.Local(), filepath.Join(t.TempDir(), "dest"))
+			dir := d.root() + "/0123456789abcdef0123456789abcdef"
+			err := errors.Join(os.MkdirAll(dir, 0o777), os.WriteFile(d.in("part-00000.trv"), []byte("abc"), 0o666),
+				os.WriteFile(dir+"/success.json", doc("b", sums[latter]), 0o666), os.WriteFile(dir+"/replaced-0123", doc("a", sums[former]), 0o666))
+			if err != nil {
+				t.Fatal(err)
+			}
+			c, _ := claim(t, d)
+			switch s := c.State().Success; {
+			case former || latter:
+				if s == nil || s.Plan[0] == 'a' && !former || s.Plan[0] == 'b' && !latter {
+					t.Errorf("former is whole: %t, latter: %t, there is %+v", former, latter, s)
+				}
+			case s != nil:
+				t.Errorf("there is the output of plan %s, of whose bytes nothing is there", s.Plan)
+			}
+			release(t, c, false)
+			output(t, d, store.Local(), "Q")
+		}
 	}
 }
 

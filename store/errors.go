@@ -44,7 +44,8 @@ var (
 // no directory: there is nothing, or something else, or nothing that anybody
 // finished or wants.
 func Absent(err error) bool {
-	return Classify(err) == NotFound || errors.Is(err, ErrNotRegular) || errors.Is(err, syscall.ENOTDIR) || errors.Is(err, ErrTooLarge) || errors.Is(err, ErrBeingWritten)
+	return Classify(err) == NotFound || errors.Is(err, ErrNotRegular) || errors.Is(err, syscall.ENOTDIR) ||
+		errors.Is(err, syscall.ELOOP) || errors.Is(err, ErrTooLarge) || errors.Is(err, ErrBeingWritten)
 }
 
 // Class says what can be done about an error.

@@ -265,7 +265,7 @@ type patientFile struct {
 
 // ReadAt implements io.ReaderAt.
 func (f *patientFile) ReadAt(b []byte, off int64) (n int, err error) {
-	err = f.store.retry(f.ctx, "read "+f.Name(), func(context.Context) error {
+	err = f.store.retry(f.ctx, "read "+f.current().Name(), func(context.Context) error {
 		file := f.current()
 		n, err = file.ReadAt(b, off)
 		switch {

@@ -252,7 +252,7 @@ func strays(ctx context.Context, l *dataset.Listing) ([]error, error) {
 	}
 	for _, part := range parts {
 		err := look(part, func(store.Info) bool { return true })
-		if err != nil && !errors.Is(err, store.ErrNotExist) { // that it is gone was found
+		if err != nil && !store.Absent(err) { // that it is gone was found
 			return nil, err
 		}
 	}
