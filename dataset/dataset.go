@@ -14,11 +14,10 @@ import (
 // Dataset is a sequence of rows of one schema in column files. It is
 // immutable and may be used concurrently; each Scan belongs to one goroutine.
 type Dataset struct {
-	list     *Listing
-	mapping  *shred.Mapping // nil without a schema
-	schema   string         // the text that mapping is of
-	rows     int64
-	maxBlock int64
+	list    *Listing
+	mapping *shred.Mapping // nil without a schema
+	schema  string         // the text that mapping is of
+	rows    int64
 }
 
 // Open opens the dataset that List finds at path. Of a committed output it
@@ -28,7 +27,7 @@ func Open(ctx context.Context, st store.Store, path string, o Options) (*Dataset
 	if err != nil {
 		return nil, err
 	}
-	d := &Dataset{list: l, maxBlock: o.MaxBlock}
+	d := &Dataset{list: l}
 	for _, r := range l.Runs {
 		if err := d.addSchema(r.Path, r.Success); err != nil {
 			return nil, err

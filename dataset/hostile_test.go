@@ -80,6 +80,28 @@ func TestHostileParts(t *testing.T) {
 	})
 }
 
+// The largest block that is decoded is the one that was said when the part was
+// listed.
+func TestOpenPartBoundsBlocks(t *testing.T) {
+	eachFormat(t, func(t *testing.T, f format.Format) {
+		dir, _ := mailSet(t, f, 100)
+		for _, most := range []int64{0, 1} {
+			l, err := dataset.List(t.Context(), store.Local(), dir, dataset.Options{Formats: formats, MaxBlock: most})
+			if err != nil {
+				t.Fatal(err)
+			}
+			p, err := l.Open(t.Context(), &l.Parts[0])
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := p.Verify(t.Context()); (err == nil) != (most == 0) {
+				t.Errorf("blocks of at most %d bytes: %v", most, err)
+			}
+			p.Close()
+		}
+	})
+}
+
 // writePart writes the files of a part, with other bytes in one of them.
 func writePart(t *testing.T, part string, files map[string][]byte, other string, b []byte) {
 	t.Helper()

@@ -56,6 +56,8 @@ type Listing struct {
 	// Parts are the row groups in the order of their rows.
 	Parts   []Part
 	Formats format.Registry // those that are known
+
+	maxBlock int64 // as in Options
 }
 
 // Run is one committed output.
@@ -83,7 +85,7 @@ func List(ctx context.Context, st store.Store, path string, o Options) (*Listing
 	if err != nil {
 		return nil, err
 	}
-	l := &Listing{Store: st, Path: path, Dir: info.Dir, Formats: o.Formats}
+	l := &Listing{Store: st, Path: path, Dir: info.Dir, Formats: o.Formats, maxBlock: o.MaxBlock}
 	if info.Dir {
 		return l, l.addDirectory(ctx, o)
 	}

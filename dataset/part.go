@@ -43,10 +43,10 @@ type OpenPart struct {
 
 // Open opens the files of a part, and reads what they say of themselves.
 func (l *Listing) Open(ctx context.Context, p *Part) (*OpenPart, error) {
-	return l.open(ctx, p, new(Stats), 0)
+	return l.open(ctx, p, nil)
 }
 
-func (l *Listing) open(ctx context.Context, p *Part, read *Stats, maxBlock int64) (_ *OpenPart, err error) {
+func (l *Listing) open(ctx context.Context, p *Part, read *Stats) (_ *OpenPart, err error) {
 	o := &OpenPart{Format: p.format, name: p.Name}
 	defer func() {
 		if err != nil {
@@ -65,7 +65,7 @@ func (l *Listing) open(ctx context.Context, p *Part, read *Stats, maxBlock int64
 			return nil, err
 		}
 	}
-	o.Part, err = o.Format.Open(files, format.OpenOptions{MaxBlock: maxBlock})
+	o.Part, err = o.Format.Open(files, format.OpenOptions{MaxBlock: l.maxBlock})
 	return o, err
 }
 

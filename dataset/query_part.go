@@ -19,7 +19,7 @@ type queryPart struct {
 // openPart opens a part and holds it against what is known of it.
 func (d *Dataset) openPart(ctx context.Context, part int, read *Stats) (*queryPart, error) {
 	p := &d.list.Parts[part]
-	o, err := d.list.open(ctx, p, read, d.maxBlock)
+	o, err := d.list.open(ctx, p, read)
 	if err != nil {
 		return nil, err
 	}

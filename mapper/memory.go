@@ -1,8 +1,13 @@
 package mapper
 
-// OpenBlocks is the memory of the open blocks of all columns of a task, and half
-// as much again for those that are being encoded, in bytes.
-func OpenBlocks(blockSize, columns int) int64 { return int64(columns) * int64(blockSize) * 3 / 2 }
+import "github.com/rowtocol/rowtocol/format"
+
+// OpenBlocks is the memory of the open blocks of all columns of a task, half as
+// much again for those that are being encoded, and what the row group takes beside
+// them, in bytes.
+func OpenBlocks(w format.Writer, blockSize, columns int) int64 {
+	return int64(columns)*int64(blockSize)*3/2 + w.Memory(columns, blockSize)
+}
 
 // BlockMemory is the most bytes, of a memory of so many, that an input block may
 // decompress to, or one of its rows be resolved to. A single value can fill it,

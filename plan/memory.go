@@ -4,6 +4,7 @@ import (
 	"cmp"
 
 	"github.com/rowtocol/rowtocol/failure"
+	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/manifest"
 	"github.com/rowtocol/rowtocol/mapper"
 )
@@ -16,10 +17,14 @@ const minBlock = 4 << 10
 
 // Fits refuses a plan that was made with more memory than there is now; 0 is
 // DefaultMemory.
-func Fits(p *manifest.Plan, memory int64) error {
+func Fits(p *manifest.Plan, formats format.Registry, memory int64) error {
 	memory = cmp.Or(memory, DefaultMemory)
+	w, err := formats.Writer(p.Request.Options.Format, p.Request.Options.FormatOptions)
+	if err != nil {
+		return failure.As(failure.Usage, err)
+	}
 	//guard: tasks would take more memory than there is
-	if need := mapper.OpenBlocks(p.BlockSize, p.Columns); need > memory {
+	if need := mapper.OpenBlocks(w, p.BlockSize, p.Columns); need > memory {
 		return failure.New(failure.Usage, "the plan %s that is to be resumed needs --memory %dMiB for %d columns with blocks of %d bytes, and has %dMiB; --restart plans anew",
 			p.ID, mebibytes(need), p.Columns, p.BlockSize, memory>>20)
 	}
@@ -32,8 +37,8 @@ func mebibytes(bytes int64) int64 { return (bytes + 1<<20 - 1) >> 20 }
 // blockSize returns the size of column blocks: what is wanted, or the largest
 // power of two below it with which the open blocks fit the memory; but not less
 // than 4 KiB.
-func blockSize(want, columns int, memory int64) int {
-	fits := func(size int) bool { return mapper.OpenBlocks(size, columns) <= memory }
+func blockSize(w format.Writer, want, columns int, memory int64) int {
+	fits := func(size int) bool { return mapper.OpenBlocks(w, size, columns) <= memory }
 	if want <= minBlock || fits(want) {
 		return want
 	}

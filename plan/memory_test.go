@@ -8,11 +8,15 @@ import (
 
 	"github.com/rowtocol/rowtocol/failure"
 	"github.com/rowtocol/rowtocol/failure/failuretest"
+	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/internal/avrotest"
+	"github.com/rowtocol/rowtocol/internal/testformat"
 	"github.com/rowtocol/rowtocol/manifest"
+	"github.com/rowtocol/rowtocol/trevni"
 )
 
 func TestBlockSize(t *testing.T) {
+	w := trevni.NewGroupWriter(trevni.Options{})
 	for _, tc := range []struct {
 		want, columns int
 		memory        int64
@@ -26,7 +30,7 @@ func TestBlockSize(t *testing.T) {
 		{1 << 10, 100_000, 1 << 20, 1 << 10},  // but as small as asked for
 		{100_000, 10_000, 1 << 30, 64 << 10},
 	} {
-		if got := blockSize(tc.want, tc.columns, tc.memory); got != tc.size {
+		if got := blockSize(w, tc.want, tc.columns, tc.memory); got != tc.size {
 			t.Errorf("blockSize(%d, %d, %d) = %d, want %d", tc.want, tc.columns, tc.memory, got, tc.size)
 		}
 	}
@@ -60,17 +64,27 @@ func TestMemoryForColumns(t *testing.T) {
 }
 
 func TestFits(t *testing.T) {
+	formats := format.Registry{trevni.Format, testformat.Format}
 	p := &manifest.Plan{ID: "p", BlockSize: 64 << 10, Columns: 1000}
+	p.Request.Options.Format = trevni.Format.Name()
 	for _, memory := range []int64{0, DefaultMemory, 94 << 20} {
-		if err := Fits(p, memory); err != nil {
+		if err := Fits(p, formats, memory); err != nil {
 			t.Errorf("with %d bytes: %v", memory, err)
 		}
 	}
-	err := Fits(p, 93<<20)
+	err := Fits(p, formats, 93<<20)
 	failuretest.Want(t, err, failure.Usage, "--memory 94MiB for 1000 columns")
 	failuretest.Want(t, err, failure.Usage, "has 93MiB; --restart")
 	p.Columns = 10_000
-	failuretest.Want(t, Fits(p, 0), failure.Usage, "--memory 938MiB")
+	failuretest.Want(t, Fits(p, formats, 0), failure.Usage, "--memory 938MiB")
+	options, err := testformat.Format.Options(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Request.Options = manifest.Options{Format: testformat.Format.Name(), FormatOptions: options} // takes more for a column
+	failuretest.Want(t, Fits(p, formats, 0), failure.Usage, "--memory 940MiB")
+	p.Request.Options.Format = "later"
+	failuretest.Want(t, Fits(p, formats, 0), failure.Usage, "later")
 }
 
 // TestMemoryDoesNotChangeThePlan has input blocks that a small memory cannot

@@ -160,13 +160,13 @@ func (s *Survey) Plan(ctx context.Context, base string) (*manifest.Plan, error) 
 func (s *Survey) fit(ctx context.Context, p *manifest.Plan) error {
 	p.Schema, p.Columns = s.Mapping.Schema.JSON(), len(s.Mapping.Columns)
 	want := p.BlockSize
-	p.BlockSize = blockSize(want, p.Columns, s.memory)
+	p.BlockSize = blockSize(s.writer, want, p.Columns, s.memory)
 	if p.BlockSize < want {
 		p.Warnings = append(p.Warnings, fmt.Sprintf("%d columns do not fit into %d MiB of memory with blocks of %d bytes; blocks of %d bytes are used",
 			p.Columns, s.memory>>20, want, p.BlockSize))
 	}
 	//guard: tasks would take more memory than there is
-	if need := mapper.OpenBlocks(p.BlockSize, p.Columns); need > s.memory {
+	if need := mapper.OpenBlocks(s.writer, p.BlockSize, p.Columns); need > s.memory {
 		return failure.New(failure.Usage, "%d columns need a memory of at least %d MiB, with column blocks of %d bytes", p.Columns, mebibytes(need), p.BlockSize)
 	}
 	f, err := s.sample(ctx, p.BlockSize)

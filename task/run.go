@@ -87,7 +87,7 @@ type share struct {
 
 // share divides workers, memory and the temporary directory's disk among tasks.
 func (r *Runner) share(numbers []int, waits bool) (share, error) {
-	open := mapper.OpenBlocks(r.plan.BlockSize, r.plan.Columns)
+	open := mapper.OpenBlocks(r.writer, r.plan.BlockSize, r.plan.Columns)
 	//guard: the open blocks of a single task would take more than the memory
 	if open > r.options.Memory {
 		return share{}, failure.New(failure.Usage, "%d columns need a memory of at least %d MiB, with column blocks of %d bytes",

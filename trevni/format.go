@@ -82,6 +82,10 @@ func (adapter) Describe(options json.RawMessage) string {
 
 func (adapter) Writer(options json.RawMessage) (format.Writer, error) {
 	o, err := ParseOptions(options)
+	if err == nil {
+		//guard: options of a later program would be found unknown by a task, as a defect
+		err = o.Validate(nil)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -216,6 +216,9 @@ func TestRowGroupRefuses(t *testing.T) {
 	if _, err := NewGroupWriter(Options{Codec: "lzo"}).NewRowGroup("{}", cols); err == nil {
 		t.Error("an unknown codec was taken")
 	}
+	if _, err := Format.Writer([]byte(`{"codec": "lz4", "checksum": "null"}`)); err == nil {
+		t.Error("options of a later program were taken")
+	}
 }
 
 // No codec exceeds its bound, whatever the bytes.

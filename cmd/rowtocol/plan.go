@@ -185,14 +185,14 @@ func (a *app) printPlan(p *manifest.Plan, sizes []int64) {
 	o := p.Request.Options
 	a.printf("plan %s\n", p.ID)
 	a.printf("  %d inputs, %s, %d columns\n", len(p.Request.Inputs), human(bytes), p.Columns)
-	a.printf("  %d tasks of about %s of input; output ratio %.2f, files up to %s\n",
+	a.printf("  %d tasks of about %s of input; output ratio %.2f, row groups up to %s\n",
 		len(p.Tasks), human(p.SplitSize), p.Ratio, byteSize(o.RowGroupSize))
 	a.printf("  %s, column blocks of %s, on damage %s\n", formatText(o), byteSize(p.BlockSize), o.OnDamage)
 	if n := len(sizes); n > 0 {
-		a.printf("  about %d files of %s to %s\n", n, human(slices.Min(sizes)), human(slices.Max(sizes)))
+		a.printf("  about %d row groups of %s to %s\n", n, human(slices.Min(sizes)), human(slices.Max(sizes)))
 	}
 	for _, t := range p.Tasks {
-		a.printf("task %d, a file of about %s\n", t.ID, human(sizes[t.ID]))
+		a.printf("task %d, a row group of about %s\n", t.ID, human(sizes[t.ID]))
 		for _, piece := range t.Pieces {
 			in := p.Request.Inputs[piece.Input]
 			if piece.Start == 0 && piece.End >= in.Size {

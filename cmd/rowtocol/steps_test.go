@@ -288,7 +288,7 @@ func TestDryRun(t *testing.T) {
 	args := slices.Concat([]string{"convert", "in", "out"}, smallTasks)
 	var p manifest.Plan
 	rowtocol(t, dir, nil, append(args, "--dry-run", "--json")...).want(t, 0).object(t, &p)
-	rowtocol(t, dir, nil, append(args, "--dry-run")...).want(t, 0, fmt.Sprintf("about %d files of ", len(p.Tasks)), "KiB to ", "task 0, a file of about ")
+	rowtocol(t, dir, nil, append(args, "--dry-run")...).want(t, 0, fmt.Sprintf("about %d row groups of ", len(p.Tasks)), "KiB to ", "task 0, a row group of about ")
 	if _, err := os.Stat(dir + "/out"); err == nil {
 		t.Error("a dry run made the destination")
 	}
