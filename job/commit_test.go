@@ -285,3 +285,22 @@ func TestTasksAfterCommit(t *testing.T) {
 		t.Errorf("what a late task left stays after another commit: %v", err)
 	}
 }
+
+// TestLostOutput loses a file of what a plan published: its tasks can be run again,
+// and committed with leave.
+func TestLostOutput(t *testing.T) {
+	s := newPlanned(t, false)
+	s.run(t)
+	s.commit(t)
+	m := mustCommit(t, s.plan, s.r.Options).Manifest
+	if err := s.st.Remove(t.Context(), path.Join("/out", m.Files()[0].Name)); err != nil {
+		t.Fatal(err)
+	}
+	if done := s.run(t); done != 0 {
+		t.Errorf("%d tasks of an output that lost a file were done", done)
+	}
+	_, err := Commit(t.Context(), s.plan, s.r.Options)
+	failuretest.Want(t, err, failure.Foreign, "--overwrite makes it anew")
+	s.r.Overwrite = true
+	s.commit(t)
+}

@@ -18,8 +18,8 @@ const checkers = 4
 
 // RunTasks runs tasks of a plan, by their numbers, and leaves their files and
 // results where Commit finds them. A task that is done already is not run again;
-// done is how many of them were. Of a plan that is published all tasks are done,
-// and there are no results. It takes no lock: the same tasks may run twice, and at
+// done is how many of them were. Of a plan whose output is there, whole, all tasks
+// are done, and there are no results. It takes no lock: the same tasks may run twice, and at
 // once.
 func RunTasks(ctx context.Context, p *manifest.Plan, o Options, numbers []int) (results []*manifest.TaskResult, done int, err error) {
 	results, done, err = runTasks(ctx, p, o, numbers)
@@ -36,7 +36,8 @@ func runTasks(ctx context.Context, p *manifest.Plan, o Options, numbers []int) (
 	if err != nil {
 		return nil, 0, err
 	}
-	if state.Success != nil && state.Success.Plan == p.ID {
+	//guard: an output that lost files could never be committed again
+	if state.Success != nil && state.Success.Plan == p.ID && state.Finished(&p.Request) {
 		return nil, len(numbers), nil
 	}
 	tasks, err := task.Open(p, o.taskOptions(func(t task.Progress) {
