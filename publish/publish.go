@@ -141,6 +141,10 @@ func (c *Claim) carryOut(ctx context.Context, r *Run, s *manifest.Success, stage
 	if err == nil && now.damage != "" {
 		err = fmt.Errorf("%s: %w", now.damage, store.ErrMismatch)
 	}
+	//guard: an output would be finished with what others put into the directory of a part
+	if err == nil && len(now.foreign) > 0 {
+		err = now.Allow(&s.Request, true)
+	}
 	if err == nil {
 		err = c.clearOut(ctx, now)
 	}

@@ -216,6 +216,29 @@ func TestFormerOutput(t *testing.T) {
 	}
 }
 
+// TestForeignInPlace puts a file into a part of an output that waits to be finished:
+// it waits until the file is gone.
+func TestForeignInPlace(t *testing.T) {
+	d, _ := onDisk(t)
+	killed(t, d, "Q", 1+2+3+1)
+	id := strings.TrimPrefix(path.Base(staged(t, d, manifest.PendingPrefix)[0]), manifest.PendingPrefix)
+	others := d.in("part-00001-0-" + id + ".trv/others")
+	if err := os.WriteFile(others, nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	_, _, err := d.Claim(t.Context())
+	failuretest.Want(t, err, failure.Foreign, "others")
+	if err := os.Remove(others); err != nil {
+		t.Fatal(err)
+	}
+	c, _ := claim(t, d)
+	if !c.State().Finished(requestOf("Q")) {
+		t.Error("it was not completed")
+	}
+	release(t, c, false)
+	wantNames(t, store.Local(), d.path)
+}
+
 // TestPlacedLink replaces a file that is in its place, but of an output that still
 // waits to be finished, by a link to its bytes: the output is given up.
 func TestPlacedLink(t *testing.T) {
