@@ -59,6 +59,32 @@ func TestPublishRefuses(t *testing.T) {
 	}
 }
 
+// TestForeignMeanwhile has others put a file into the destination after it was
+// claimed: the output that is there stays.
+func TestForeignMeanwhile(t *testing.T) {
+	d, m := onDisk(t)
+	c, held := claim(t, d)
+	r, results := begun(t, c, "Q")
+	if err := os.WriteFile(d.in("notes.txt"), nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	_, err := c.Publish(held, r, results, nil)
+	failuretest.Want(t, err, failure.Foreign, "notes.txt")
+	if s := look(t, d); s.ID() != m.ID {
+		t.Errorf("there is output %q", s.ID())
+	}
+	release(t, c, true)
+	if err := os.Remove(d.in("notes.txt")); err != nil {
+		t.Fatal(err)
+	}
+	c, _ = claim(t, d)
+	if !c.State().Finished(requestOf("Q")) {
+		t.Error("it was not completed")
+	}
+	release(t, c, false)
+	wantNames(t, store.Local(), d.path)
+}
+
 // inside changes the staged part that is a directory.
 func inside(run string, change func(dir string) error) error {
 	parts, err := filepath.Glob(run + "/part-00001*")
