@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/rowtocol/rowtocol/column"
+	"github.com/rowtocol/rowtocol/damage"
 	"github.com/rowtocol/rowtocol/format"
 )
 
@@ -218,6 +219,33 @@ func TestRowGroupRefuses(t *testing.T) {
 	}
 	if _, err := Format.Writer([]byte(`{"codec": "lz4", "checksum": "null"}`)); err == nil {
 		t.Error("options of a later program were taken")
+	}
+}
+
+// storedFile is a stored file as a part is opened from it.
+type storedFile struct{ *bytes.Reader }
+
+func (f storedFile) Name() string { return "part.trv" }
+
+func (f storedFile) ReadBlock(p []byte, _ int, off, _ int64) (int, error) { return f.ReadAt(p, off) }
+
+// A part is one file.
+func TestPartOfSeveralFiles(t *testing.T) {
+	var out bytes.Buffer
+	w, err := NewWriter(&out, "", []column.Column{{Name: "n", Type: column.Int, Parent: -1}}, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	f := storedFile{bytes.NewReader(out.Bytes())}
+	if _, err := Format.Open([]format.File{f}, format.OpenOptions{}); err != nil {
+		t.Error(err)
+	}
+	var d *damage.Error
+	if _, err := Format.Open([]format.File{f, f}, format.OpenOptions{}); !errors.As(err, &d) || d.Kind != damage.Unsupported {
+		t.Errorf("a part of two files: %v", err)
 	}
 }
 
