@@ -52,8 +52,12 @@ func (r *Reader) readSequences(v *Vector, n int) (read int, err error) {
 		return 0, r.Fail(ErrFull)
 	}
 	for before := v.Values; read < n && v.Values-before < enough; {
-		if v.Encoded && r.run == 0 && r.values == 0 {
-			if read += r.locateSequences(v, n-read); read == n {
+		if r.run == 0 && r.values == 0 {
+			read += r.readOptional(v, n-read)
+			if v.Encoded && read < n {
+				read += r.locateSequences(v, n-read)
+			}
+			if read == n {
 				return read, nil
 			}
 		}
@@ -96,6 +100,72 @@ func (r *Reader) readSequences(v *Vector, n int) (read int, err error) {
 	return read, nil
 }
 
+// optionals is how many lengths readOptional takes at a time.
+const optionals = 64
+
+// readOptional appends up to n sequences, as long as they are of one value or
+// none, of a type of fixed size. It does not branch by which of the two they are:
+// that is often as good as random.
+func (r *Reader) readOptional(v *Vector, n int) (read int) {
+	size := fixedSize(r.typ)
+	if size == 0 || n < optionals/4 || v.Values > maxVector-enough {
+		return 0
+	}
+	var lengths, places [optionals]int32
+	for n = min(n, enough-optionals); read < n; {
+		data, pos := r.data, r.pos
+		k, values := 0, 0
+		for most := int(min(int64(n-read), optionals, r.lengths)); k < most && pos+size < len(data) && data[pos]&^2 == 0; k++ {
+			length := int(data[pos] >> 1)
+			lengths[k] = int32(length)
+			places[values&(optionals-1)] = int32(pos + 1) // values <= k: the mask spares a check
+			values += length
+			pos += 1 + length*size
+		}
+		if k == 0 {
+			break
+		}
+		v.Lengths = append(v.Lengths, lengths[:k]...)
+		v.appendPlaced(r.typ, data, places[:values])
+		r.pos, r.bit = pos, 0
+		r.lengths -= int64(k)
+		read += k
+	}
+	return read
+}
+
+// appendPlaced appends the values of a type of fixed size that are at places of a
+// block.
+func (v *Vector) appendPlaced(t Type, data []byte, places []int32) {
+	v.Values += len(places)
+	if v.Encoded {
+		v.Data = data
+		size := int32(fixedSize(t))
+		for _, at := range places {
+			v.Offsets = append(v.Offsets, at, at+size)
+		}
+		return
+	}
+	switch t {
+	case Fixed32:
+		for _, at := range places {
+			v.Ints = append(v.Ints, int32(binary.LittleEndian.Uint32(data[at:])))
+		}
+	case Float:
+		for _, at := range places {
+			v.Floats = append(v.Floats, math.Float32frombits(binary.LittleEndian.Uint32(data[at:])))
+		}
+	case Fixed64:
+		for _, at := range places {
+			v.Longs = append(v.Longs, int64(binary.LittleEndian.Uint64(data[at:])))
+		}
+	case Double:
+		for _, at := range places {
+			v.Doubles = append(v.Doubles, math.Float64frombits(binary.LittleEndian.Uint64(data[at:])))
+		}
+	}
+}
+
 // locateSequences appends up to n sequences, as long as they are of the commonest
 // kind: a length of one byte, and values whose size is told by two.
 func (r *Reader) locateSequences(v *Vector, n int) (read int) {
@@ -104,16 +174,16 @@ func (r *Reader) locateSequences(v *Vector, n int) (read int) {
 	if n <= 0 || r.lengths < int64(n) {
 		return 0
 	}
-	sized := r.typ == String || r.typ == Bytes
-	lengths, offsets := v.Lengths, v.Offsets
+	sized, fixed := r.typ == String || r.typ == Bytes, fixedSize(r.typ)
+	lengths, offsets := slices.Grow(v.Lengths, n), v.Offsets
 	for read < n && pos < len(data) && data[pos]&0x81 == 0 {
 		start, end := len(offsets), pos+1
 		length := int(data[pos] >> 1)
 		for k := 0; k < length; k++ {
-			size := 0
+			size := fixed
 			if end < len(data) && sized && data[end]&0x81 == 0 {
 				size = 1 + int(data[end]>>1)
-			} else if end < len(data) {
+			} else if end < len(data) && fixed == 0 {
 				size = quickSize(r.typ, data[end:])
 			}
 			if size == 0 || size > len(data)-end {
@@ -230,10 +300,7 @@ func (r *Reader) decodeBits(v *Vector, n int) int {
 
 // appendFixed appends up to n values of a type of fixed size.
 func (v *Vector) appendFixed(t Type, b []byte, n int) (done, used int) {
-	size := 8
-	if t == Fixed32 || t == Float {
-		size = 4
-	}
+	size := fixedSize(t)
 	n = min(n, len(b)/size)
 	switch t {
 	case Fixed32:

@@ -59,9 +59,9 @@ func fillColumn(r *rand.Rand, c Column, buf *Buffer) {
 			buf.AppendVarint(int64(int32(r.Uint32()) >> r.IntN(32)))
 		case Long:
 			buf.AppendVarint(int64(r.Uint64()) >> r.IntN(64))
-		case Float:
+		case Fixed32, Float:
 			buf.Append(binary.LittleEndian.AppendUint32(nil, r.Uint32()&^(0x7f<<24)))
-		case Double:
+		case Fixed64, Double:
 			buf.Append(binary.LittleEndian.AppendUint64(nil, r.Uint64()&^(0x7ff<<52)))
 		default:
 			buf.AppendSized(make([]byte, [...]int{0, 3, 15, 16, 17, 63, 64, 200, 9000}[r.IntN(9)]))
@@ -89,6 +89,10 @@ func takeAll(c Column, v *Vector) (all []stored) {
 			return string(binary.AppendVarint(nil, int64(v.Ints[i])))
 		case c.Type == Long:
 			return string(binary.AppendVarint(nil, v.Longs[i]))
+		case c.Type == Fixed32:
+			return string(binary.LittleEndian.AppendUint32(nil, uint32(v.Ints[i])))
+		case c.Type == Fixed64:
+			return string(binary.LittleEndian.AppendUint64(nil, uint64(v.Longs[i])))
 		case c.Type == Float:
 			return string(binary.LittleEndian.AppendUint32(nil, math.Float32bits(v.Floats[i])))
 		case c.Type == Double:
@@ -142,7 +146,7 @@ func readByOnes(t *testing.T, c Column, r *Reader) (all []stored) {
 func TestReadIsLengthsAndValues(t *testing.T) {
 	for seed := range uint64(300) {
 		r := rand.New(rand.NewPCG(seed, 3))
-		c := Column{Name: "c", Parent: -1, Type: []Type{Null, Boolean, Int, Long, Float, Double, String, Bytes}[r.IntN(8)], Array: r.IntN(2) == 0}
+		c := Column{Name: "c", Parent: -1, Type: []Type{Null, Boolean, Int, Long, Fixed32, Fixed64, Float, Double, String, Bytes}[r.IntN(10)], Array: r.IntN(2) == 0}
 		c.Optional = c.Array && r.IntN(2) == 0
 		bufs := NewBuffers([]Column{c}, Interleaved, 1<<20)
 		src := blocks{counted: c.Type == Null || c.Type == Boolean && !c.Array || r.IntN(2) == 0}

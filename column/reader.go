@@ -348,16 +348,10 @@ func (r *Reader) skipValues(n int64) error {
 	if n == 0 || r.typ == Null {
 		return nil
 	}
-	size := int64(0)
-	switch r.typ {
-	case Boolean:
+	if r.typ == Boolean {
 		return r.skipBits(n)
-	case Fixed32, Float:
-		size = 4
-	case Fixed64, Double:
-		size = 8
 	}
-	if size > 0 {
+	if size := int64(fixedSize(r.typ)); size > 0 {
 		//guard: values would be skipped that are not there
 		if n > int64(len(r.data)-r.pos)/size {
 			return r.badValue(ErrShort)

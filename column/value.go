@@ -33,10 +33,8 @@ func ValueSize(t Type, b []byte) (int, error) {
 	case Long:
 		_, n, err := readLong(b)
 		return n, err
-	case Fixed32, Float:
-		n = 4
-	case Fixed64, Double:
-		n = 8
+	case Fixed32, Float, Fixed64, Double:
+		n = fixedSize(t)
 	default:
 		size, n, err := readLong(b)
 		switch {
@@ -96,6 +94,17 @@ func quickSize(t Type, b []byte) int {
 		return 0
 	}
 	return n
+}
+
+// fixedSize is the size in bytes of every value of a type, or 0.
+func fixedSize(t Type) int {
+	switch t {
+	case Fixed32, Float:
+		return 4
+	case Fixed64, Double:
+		return 8
+	}
+	return 0
 }
 
 func readLong(b []byte) (v int64, n int, err error) {

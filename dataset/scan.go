@@ -22,8 +22,16 @@ type Scan struct {
 	rest     []span // rows found, but for those that are being read
 	left     int64  // of the rows that are being read
 	end      int64  // the row behind them
+	begun    int64  // the row up to which the assembler was told to read
 	err      error
 }
+
+// A gap between rows that match is read over rather than passed over if it has no
+// more rows than maxGap and no more bytes than maxGapBytes, about.
+const (
+	maxGap      = 16
+	maxGapBytes = 4 << 10
+)
 
 // maxRow bounds a row of another schema, in bytes.
 const maxRow = 1 << 30
@@ -144,19 +152,42 @@ func (s *Scan) move() (err error) {
 		}
 	}
 	next := s.rest[0]
-	s.rest, s.end = s.rest[1:], next.to
-	s.left = next.to - next.from
-	if err := s.cursors.move(next.from); err != nil {
+	if next.from < s.begun {
+		err = s.assemble.Skip(int(next.from - s.end))
+	} else {
+		err = s.start()
+	}
+	s.rest, s.end, s.left = s.rest[1:], next.to, next.to-next.from
+	if err != nil {
 		return s.located(err)
 	}
-	s.assemble.Start(s.left)
-	s.cursors.at = next.to // when all of them are read
+	return nil
+}
+
+// start moves the columns to the next rows, and tells the assembler of these and
+// of those that follow closely.
+func (s *Scan) start() error {
+	from := s.rest[0].from
+	if err := s.cursors.move(from); err != nil {
+		return err
+	}
+	s.begun = s.rest[0].to
+	extent := s.cursors.extent()
+	for _, next := range s.rest[1:] {
+		gap := next.from - s.begun
+		if gap > maxGap || gap*extent.rowSize > maxGapBytes || next.from >= extent.end {
+			break
+		}
+		s.begun = next.to
+	}
+	s.assemble.Start(s.begun - from)
+	s.cursors.at = s.begun // when all of them are read
 	return nil
 }
 
 // open opens the columns of a part.
 func (s *Scan) open(f *queryPart) error {
-	s.file = f
+	s.file, s.end, s.begun = f, 0, 0
 	if err := s.cursors.bind(f); err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"io"
+	"slices"
 
 	"github.com/rowtocol/rowtocol/column"
 	"github.com/rowtocol/rowtocol/damage"
@@ -12,6 +13,10 @@ import (
 // maxRow bounds the bytes of one assembled row: a few bytes of runs of lengths
 // can stand for any number of items.
 const maxRow = 1 << 30
+
+// room is how much is free in what a row is appended to at first: short values
+// are copied with what follows them.
+const room = 64
 
 // Assembler makes rows of columns: the inverse of a Shredder. It belongs to
 // one goroutine and allocates nothing per row.
@@ -22,12 +27,13 @@ type Assembler struct {
 	start   int      // of the row in dst
 	limit   int      // bytes of a row
 	checker Shredder // of data that is kept as Avro bytes
+	skipped []int    // items of each column that Skip passed over
 }
 
 // NewAssembler returns an assembler that reads cols, one per column of the
 // mapping and in that order. Start comes before the first row.
 func NewAssembler(m *Mapping, cols []Values) *Assembler {
-	a := &Assembler{mapping: m, feeds: make([]feed, len(cols)), limit: maxRow}
+	a := &Assembler{mapping: m, feeds: make([]feed, len(cols)), limit: maxRow, skipped: make([]int, len(cols))}
 	c := joiner{cols: make([]*feed, len(cols))}
 	for i := range cols {
 		of := &m.Columns[i]
@@ -60,8 +66,26 @@ func (a *Assembler) Start(rows int64) {
 // names the column; other errors are those of reading. The end of a column is
 // damage, for there are as many rows as Start was told.
 func (a *Assembler) Row(dst []byte) ([]byte, error) {
+	if cap(dst)-len(dst) < room {
+		dst = slices.Grow(dst, room)
+	}
 	a.start = len(dst)
 	return a.run(dst, a.joints)
+}
+
+// Skip passes over the next rows, which are among those that Start was told of.
+func (a *Assembler) Skip(rows int) error {
+	for i := range a.feeds {
+		n := rows
+		if p := a.mapping.Columns[i].Parent; p >= 0 {
+			n = a.skipped[p]
+		}
+		var err error
+		if a.skipped[i], err = a.feeds[i].skip(n); err != nil {
+			return a.failed(&a.feeds[i], err)
+		}
+	}
+	return nil
 }
 
 // run appends what joints make of the columns.
@@ -76,15 +100,7 @@ func (a *Assembler) run(dst []byte, joints []joint) ([]byte, error) {
 			}
 		case joinOptional:
 			var n int
-			if n, err = j.col.next(); err != nil {
-				break
-			}
-			switch n {
-			case 0:
-				dst = append(dst, j.null)
-			case 1:
-				dst = j.col.appendOne(append(dst, 2-j.null))
-			default:
+			if dst, n, err = j.col.appendOptional(dst, j.null); n > 1 {
 				err = a.branchLength(j.col, n)
 			}
 		case joinNullable:

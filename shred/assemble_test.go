@@ -133,11 +133,34 @@ func TestRoundTripOfRandomData(t *testing.T) {
 				t.Fatalf("seed %d row %d: %v\nrow  % x\ngot  % x\nwant % x\n%s", seed, i, err, rows[i], got, want[i], text)
 			}
 		}
+		skipRows(t, m, columns(t, m, rows), want, r)
 		for i, c := range cols {
 			if err := c.EndBlock(); err != nil || c.Left() > 0 {
 				t.Fatalf("seed %d: column %s has %d items left over: %v", seed, m.Columns[i].Name, c.Left(), err)
 			}
 		}
+	}
+}
+
+// skipRows reads some rows and skips those between.
+func skipRows(t *testing.T, m *shred.Mapping, cols []*column.Reader, want [][]byte, r *rand.Rand) {
+	t.Helper()
+	a := assembler(m, cols, int64(len(want)))
+	for i := 0; i < len(want); i++ {
+		n := min(r.IntN(4), len(want)-i)
+		if err := a.Skip(n); err != nil {
+			t.Fatalf("skip %d rows from row %d: %v\n%s", n, i, err, m.Schema.JSON())
+		}
+		if i += n; i == len(want) {
+			break
+		}
+		if got, err := a.Row(nil); err != nil || !bytes.Equal(got, want[i]) {
+			t.Fatalf("row %d: %v\ngot  % x\nwant % x\n%s", i, err, got, want[i], m.Schema.JSON())
+		}
+	}
+	var e *damage.Error
+	if err := a.Skip(1); !errors.As(err, &e) || e.Kind != damage.Count {
+		t.Fatalf("skipped behind the end: %v", err)
 	}
 }
 

@@ -90,6 +90,36 @@ func (f *feed) ready() error {
 	return nil
 }
 
+// skip passes over the next n lengths, or values where there are none, and returns
+// how many items that gives the column's children.
+func (f *feed) skip(n int) (items int, err error) {
+	for n > 0 {
+		left := f.v.Values - f.value
+		if f.array {
+			left = len(f.v.Lengths) - f.length
+		}
+		if left == 0 {
+			if err := f.fill(); err != nil {
+				return 0, err
+			}
+			continue
+		}
+		k := min(n, left)
+		n -= k
+		if f.array {
+			sum := 0
+			for _, length := range f.v.Lengths[f.length : f.length+k] {
+				sum += int(length)
+			}
+			f.length += k
+			k = sum
+		}
+		f.value += k
+		items += k
+	}
+	return items, nil
+}
+
 // append appends the Avro bytes of the next n values, which are there.
 func (f *feed) append(dst []byte, n int) []byte {
 	if n == 0 {
@@ -139,8 +169,14 @@ func (f *feed) appendOne(dst []byte) []byte {
 	i := f.value
 	f.value++
 	if f.v.Encoded {
-		return appendShort(dst, f.v.Data, int(f.v.Offsets[2*i]), int(f.v.Offsets[2*i+1]))
+		at := f.v.Offsets[2*i : 2*i+2]
+		return appendShort(dst, f.v.Data, int(at[0]), int(at[1]))
 	}
+	return f.appendDecoded(dst, i)
+}
+
+// appendDecoded appends value i, which the column did not have as Avro encodes it.
+func (f *feed) appendDecoded(dst []byte, i int) []byte {
 	switch f.typ {
 	case column.String, column.Bytes:
 		start, end := int(f.v.Offsets[i]), int(f.v.Offsets[i+1])
@@ -190,6 +226,39 @@ func (f *feed) int() int {
 		return int(n)
 	}
 	return int(f.v.Ints[f.value])
+}
+
+// appendOptional appends the next of a union of null and a value: the byte of null
+// if the next length n is 0, else that of the other branch and the value. Of more
+// than one value it appends nothing. Whether there is a value is often as good as
+// random, so it is no branch where the value is short: then the next one is copied
+// in any case.
+func (f *feed) appendOptional(dst []byte, null byte) (_ []byte, n int, err error) {
+	if f.length == len(f.v.Lengths) {
+		if err := f.fill(); err != nil {
+			return dst, 0, err
+		}
+	}
+	n = int(f.v.Lengths[f.length])
+	f.length++
+	if f.v.Encoded && n <= 1 && 2*f.value < len(f.v.Offsets) && len(dst)+1+wide <= cap(dst) {
+		at := f.v.Offsets[2*f.value : 2*f.value+2]
+		start, size := int(at[0]), int(at[1]-at[0])
+		if size <= wide && start+wide <= cap(f.v.Data) {
+			to := dst[len(dst) : len(dst)+1+wide]
+			to[0] = null ^ byte(2*n)
+			*(*[wide]byte)(to[1:]) = *(*[wide]byte)(f.v.Data[start : start+wide])
+			f.value += n
+			return dst[:len(dst)+1+size*n], n, nil
+		}
+	}
+	switch n {
+	case 0:
+		dst = append(dst, null)
+	case 1:
+		dst = f.appendOne(append(dst, 2-null))
+	}
+	return dst, n, nil
 }
 
 // bytes returns the next value of a column of bytes. It is valid until the next
