@@ -68,8 +68,8 @@ func TestCommitReads(t *testing.T) {
 			mustRun(t, s.plan, on(tt.tasks), all(s.plan)...)
 			var size int64
 			for i := range s.plan.Tasks {
-				for _, f := range s.result(t, i).Files() {
-					size += f.Bytes
+				for _, p := range s.result(t, i).Parts {
+					size += p.Bytes()
 				}
 			}
 			want := size

@@ -113,6 +113,9 @@ func (c *commitment) work(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if results, err = c.lastStep(ctx, c.plan, c.st, run.Dir, results); err != nil {
+		return err
+	}
 	return c.out.publish(ctx, c.claim, run, results, manifest.MadeNow(c.Program, c.began))
 }
 

@@ -143,6 +143,9 @@ func (c *conversion) work(ctx context.Context, claim *publish.Claim) error {
 	if err != nil {
 		return err
 	}
+	if results, err = c.lastStep(ctx, c.plan, c.st, run.Dir, results); err != nil {
+		return err
+	}
 	//guard: an output would be published of inputs that changed meanwhile
 	if err := input.Check(ctx, c.Resolve, c.plan.Request.Inputs); err != nil {
 		return err
@@ -209,13 +212,16 @@ func (c *conversion) results(ctx context.Context, run *publish.Run) ([]*manifest
 
 // runTasks runs tasks into the directory of a run.
 func (c *conversion) runTasks(ctx context.Context, run *publish.Run, numbers []int, lost int64, before Progress) (_ []*manifest.TaskResult, err error) {
-	o := c.taskOptions(func(p task.Progress) {
+	o, err := c.taskOptions(c.plan, func(p task.Progress) {
 		if c.Progress != nil {
 			now := before
 			now.Rows, now.Bytes, now.Tasks = p.Rows, before.Bytes+p.Bytes, before.Tasks+p.Tasks
 			c.Progress(now)
 		}
 	})
+	if err != nil {
+		return nil, err
+	}
 	o.Mapping, o.Lost = c.mapping, lost
 	tasks, err := task.Open(c.plan, o)
 	if err != nil {

@@ -3,6 +3,7 @@ package job
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/rowtocol/rowtocol/failure"
@@ -11,6 +12,7 @@ import (
 	"github.com/rowtocol/rowtocol/manifest"
 	"github.com/rowtocol/rowtocol/plan"
 	"github.com/rowtocol/rowtocol/publish"
+	"github.com/rowtocol/rowtocol/store"
 	"github.com/rowtocol/rowtocol/task"
 )
 
@@ -35,18 +37,42 @@ type Options struct {
 	Resolve input.Resolve
 	// Destination is what may be chosen about the destination.
 	Destination publish.Options
+	// Sink, if set, returns what takes the rows of a plan along; nil for none. It is
+	// asked where tasks run and where their work is published.
+	Sink func(p *manifest.Plan) (task.Sink, error)
 	// Progress, if set, is told of progress, by one goroutine at a time.
 	Progress func(Progress)
 }
 
 func (o *Options) memory() int64 { return cmp.Or(o.Memory, plan.DefaultMemory) }
 
-// taskOptions are those of the tasks. progress is told of what they do.
-func (o *Options) taskOptions(progress func(task.Progress)) task.Options {
-	return task.Options{
+// taskOptions are those of the tasks of a plan. progress is told of what they do.
+func (o *Options) taskOptions(p *manifest.Plan, progress func(task.Progress)) (task.Options, error) {
+	of := task.Options{
 		Formats: o.Formats, Resolve: o.Resolve, Workers: o.Workers, Memory: o.memory(), TempDir: o.TempDir,
 		Program: o.Program, Progress: progress,
 	}
+	var err error
+	if o.Sink != nil {
+		of.Sink, err = o.Sink(p)
+	}
+	return of, err
+}
+
+// lastStep carries out the last step before an output is published, and adds its
+// result to those of the tasks.
+func (o *Options) lastStep(ctx context.Context, p *manifest.Plan, st store.Store, dir string, results []*manifest.TaskResult) (_ []*manifest.TaskResult, err error) {
+	of, err := o.taskOptions(p, nil)
+	if err != nil || of.Sink == nil {
+		return results, err
+	}
+	tasks, err := task.Open(p, of)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, tasks.Close()) }()
+	last, err := tasks.Last(ctx, st, dir, results)
+	return append(results, last), err
 }
 
 // Request is a conversion.

@@ -11,6 +11,7 @@ import (
 	"github.com/rowtocol/rowtocol/store/memstore"
 	"github.com/rowtocol/rowtocol/store/storetest"
 	"github.com/rowtocol/rowtocol/task"
+	"github.com/rowtocol/rowtocol/task/tasktest"
 	"github.com/rowtocol/rowtocol/trevni"
 )
 
@@ -35,6 +36,7 @@ func newPlanned(t *testing.T, overwrite bool) *planned {
 	s.st = s.disk.Client()
 	s.r = request(t, "/out", "/a.avro")
 	s.r.Formats, s.r.Resolve, s.r.Overwrite = format.Registry{some}, storetest.On(s.st), overwrite
+	s.r.Sink = tasktest.Keys{Field: "s"}.Of
 	s.writeInput(t, 1)
 	if overwrite {
 		mustConvert(t, s.other())
@@ -44,7 +46,7 @@ func newPlanned(t *testing.T, overwrite bool) *planned {
 	if len(s.plan.Tasks) != 9 {
 		t.Fatalf("there are %d tasks", len(s.plan.Tasks))
 	}
-	if dirs := len(s.want) - len(s.plan.Tasks); dirs < 2 || dirs > 7 { // they have a file more
+	if dirs := len(s.want) - 1 - len(s.plan.Tasks); dirs < 2 || dirs > 7 { // they have a file more, and there is an index
 		t.Fatalf("%d parts are directories", dirs)
 	}
 	return s

@@ -143,6 +143,7 @@ func TestResumeAfterTheEnd(t *testing.T) {
 		resumed := 0
 		for at := 5; at < 100; at += 12 {
 			s := first.fork(t)
+			s.r.Workers = 1 // so that the same is done at each point
 			s.kill(t, s.r, at)
 			done := 0
 			for _, name := range names(t, s.st, "/out/"+manifest.WorkName) {

@@ -40,11 +40,15 @@ func runTasks(ctx context.Context, p *manifest.Plan, o Options, numbers []int) (
 	if state.Success != nil && state.Success.Plan == p.ID && state.Finished(&p.Request) {
 		return nil, len(numbers), nil
 	}
-	tasks, err := task.Open(p, o.taskOptions(func(t task.Progress) {
+	of, err := o.taskOptions(p, func(t task.Progress) {
 		if o.Progress != nil {
 			o.Progress(Progress{Rows: t.Rows, Bytes: t.Bytes, Tasks: t.Tasks, TotalTasks: len(numbers)})
 		}
-	}))
+	})
+	if err != nil {
+		return nil, 0, err
+	}
+	tasks, err := task.Open(p, of)
 	if err != nil {
 		return nil, 0, err
 	}

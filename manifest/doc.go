@@ -8,6 +8,7 @@
 //	DEST/part-00012-0-<output>.trv                   a published part: a file
 //	DEST/part-00012-0-<output>.cfiles/<name>         a file of one that is a directory
 //	DEST/_quarantine/<output>/00003-a.avro@512-2048  a published copy of damaged bytes
+//	DEST/_index/<output>/<name>                      a file that was made of side files
 //
 //	a directory in which tasks leave their work:
 //	    plan.json                                    Plan
@@ -15,6 +16,8 @@
 //	    part-00012-0-<attempt>.trv                   a staged part, or a file on its way
 //	    part-00012-0-<attempt>.cfiles/<name>         a file of one that is a directory
 //	    quarantine-<attempt>-00003-a.avro@512-2048   a staged copy of damaged bytes
+//	    side-<attempt>-00012-<name>                  what else was made of a task's rows
+//	    index-<attempt>-<name>                       what the last step made of side files
 //
 // Everything that is decoded has been checked like any other input: a document
 // names files by the names that such files have, and by no other.

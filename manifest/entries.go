@@ -2,6 +2,7 @@ package manifest
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -20,12 +21,12 @@ func (p *Part) Entry() Entry {
 }
 
 // Entries are what the result's files are moved as, the parts first.
-func (r *TaskResult) Entries() []Entry { return entries(r.Parts, r.Losses) }
+func (r *TaskResult) Entries() []Entry { return entries(r.Parts, r.Losses, r.Side, r.Index) }
 
 // Entries are what the output's files are moved as, the parts first.
-func (s *Success) Entries() []Entry { return entries(s.Parts, s.Losses) }
+func (s *Success) Entries() []Entry { return entries(s.Parts, s.Losses, s.Index) }
 
-func entries(parts []Part, losses []Loss) (all []Entry) {
+func entries(parts []Part, losses []Loss, others ...[]File) (all []Entry) {
 	for i := range parts {
 		if len(parts[i].Files) > 0 {
 			all = append(all, parts[i].Entry())
@@ -35,6 +36,9 @@ func entries(parts []Part, losses []Loss) (all []Entry) {
 		if q := l.Quarantine; q != nil {
 			all = append(all, Entry{Name: q.Name, Files: []File{*q}})
 		}
+	}
+	for _, f := range slices.Concat(others...) {
+		all = append(all, Entry{Name: f.Name, Files: []File{f}})
 	}
 	return all
 }

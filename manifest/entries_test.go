@@ -31,7 +31,7 @@ func TestPartOfSeveralFiles(t *testing.T) {
 	if err := decode(r); err != nil {
 		t.Fatal(err)
 	}
-	if e := r.Entries(); len(e) != 3 || !e[1].Dir || e[1].Name != StagedPart(3, 1, attempt, ".cfiles") || len(e[1].Files) != 2 || e[0].Dir || e[2].Dir {
+	if e := r.Entries(); len(e) != 5 || !e[1].Dir || e[1].Name != StagedPart(3, 1, attempt, ".cfiles") || len(e[1].Files) != 2 || e[0].Dir || e[2].Dir {
 		t.Errorf("entries %+v", e)
 	}
 	dir, other := StagedPart(3, 1, attempt, ".cfiles"), StagedPart(3, 1, output, ".cfiles")

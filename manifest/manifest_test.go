@@ -169,6 +169,15 @@ func sampleResult() *TaskResult {
 			}},
 			{Input: "/x/a.avro", Start: 20, End: 30, Rows: 4},
 		},
+		Side: []File{{Name: StagedSide(attempt, 3, "keys"), Bytes: 7}, {Name: StagedSide(attempt, 3, "keys-1"), Bytes: 8}},
+	}
+}
+
+// lastResult is that of the last step before an output is published.
+func lastResult() *TaskResult {
+	return &TaskResult{
+		Version: Version, Plan: "p", Task: 4,
+		Index: []File{{Name: StagedIndex(attempt, "id"), Bytes: 9, StoreChecksum: "MD5:3"}, {Name: StagedIndex(attempt, "name"), Bytes: 9}},
 	}
 }
 
@@ -185,7 +194,7 @@ func TestTaskResult(t *testing.T) {
 	if err != nil || !reflect.DeepEqual(got, r) {
 		t.Errorf("got %+v, %v", got, err)
 	}
-	if len(got.Files()) != 3 {
+	if len(got.Files()) != 5 || len(got.Entries()) != 5 {
 		t.Errorf("files %+v", got.Files())
 	}
 	for name, change := range map[string]func(*TaskResult){
@@ -204,8 +213,13 @@ func TestTaskResult(t *testing.T) {
 			f := File{Name: StagedQuarantine(output, 0, "/x/a.avro", 5, 9), Bytes: 4}
 			r.Losses[1].Quarantine = &f
 		},
-		"rows that are not": func(r *TaskResult) { r.RowsIn++ },
-		"version":           func(r *TaskResult) { r.Version = 1 },
+		"rows that are not":           func(r *TaskResult) { r.RowsIn++ },
+		"a side file's name":          func(r *TaskResult) { r.Side[0].Name = "plan.json" },
+		"a side file of another task": func(r *TaskResult) { r.Side[0].Name = StagedSide(attempt, 4, "keys") },
+		"a side file's directory":     func(r *TaskResult) { r.Side[0].Name += "/x" },
+		"a side file twice":           func(r *TaskResult) { r.Side[1] = r.Side[0] },
+		"an index of one task":        func(r *TaskResult) { r.Index = lastResult().Index },
+		"version":                     func(r *TaskResult) { r.Version = 1 },
 	} {
 		r := sampleResult()
 		change(r)
@@ -219,14 +233,42 @@ func TestTaskResult(t *testing.T) {
 	}
 }
 
+func TestLastResult(t *testing.T) {
+	for name, tt := range map[string]struct {
+		change func(*TaskResult)
+		want   bool
+	}{
+		"as it is":    {func(*TaskResult) {}, true},
+		"of nothing":  {func(r *TaskResult) { r.Index = nil }, true},
+		"a part":      {func(r *TaskResult) { r.Index[0].Name = StagedPart(3, 0, attempt, ".trv") }, false},
+		"elsewhere":   {func(r *TaskResult) { r.Index[0].Name += "/../../x" }, false},
+		"no attempt":  {func(r *TaskResult) { r.Index[0].Name = "index-id" }, false},
+		"hidden":      {func(r *TaskResult) { r.Index[0].Name = StagedIndex(attempt, ".id") }, false},
+		"one of both": {func(r *TaskResult) { r.Index[0].Name = StagedIndex(output, "name") }, false},
+	} {
+		r := lastResult()
+		tt.change(r)
+		b, err := r.Encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := DecodeTaskResult(b, "p", 4); (err == nil) != tt.want || err == nil && !reflect.DeepEqual(got, r) {
+			t.Errorf("%s: %+v, %v", name, got, err)
+		}
+	}
+}
+
 func TestSuccess(t *testing.T) {
 	p := samplePlan(t)
 	empty := &TaskResult{Task: 0, Parts: []Part{{Task: 0, Files: []File{{Name: StagedPart(0, 0, attempt, ".trv"), Bytes: 1}}}}}
-	s := NewSuccess(p, output, []*TaskResult{empty, sampleResult()})
+	s := NewSuccess(p, output, []*TaskResult{empty, sampleResult(), lastResult()})
 	if s.Rows != 7 || s.Bytes != 30 || len(s.Parts) != 2 || len(s.Losses) != 2 {
 		t.Errorf("made %+v", s)
 	}
-	want := []string{"part-00003-0-" + output + ".trv", "part-00003-1-" + output + ".trv", "_quarantine/" + output + "/00000-a.avro@5-9"}
+	want := []string{"part-00003-0-" + output + ".trv", "part-00003-1-" + output + ".trv", "_quarantine/" + output + "/00000-a.avro@5-9", "_index/" + output + "/id", "_index/" + output + "/name"}
+	if len(s.Files()) != len(want) || len(s.Entries()) != len(want) {
+		t.Fatalf("files %+v", s.Files())
+	}
 	for i, f := range s.Files() {
 		if f.Name != want[i] {
 			t.Errorf("file %d is %s, want %s", i, f.Name, want[i])
@@ -257,6 +299,10 @@ func TestSuccess(t *testing.T) {
 		"ID":             func(s *Success) { s.ID = "../../etc" },
 		"out of the way": func(s *Success) { s.Parts[0].Files[0].Name = "sub/x" },
 		"another output": func(s *Success) { s.Parts[0].Files[0].Name = StagedPart(3, 0, attempt, ".trv") },
+		"an index":       func(s *Success) { s.Index[0].Name = "_index/" + output + "/x/y" },
+		"another's":      func(s *Success) { s.Index[0].Name = "_index/" + attempt + "/id" },
+		"another place":  func(s *Success) { s.Index[0].Name = "_quarantine/" + output + "/id" },
+		"index twice":    func(s *Success) { s.Index[0] = s.Index[1] },
 		"a copy":         func(s *Success) { s.Losses[0].Quarantine.Name = "_quarantine/" + output + "/../../x" },
 		"twice":          func(s *Success) { s.Parts[1] = s.Parts[0] },
 		"rows":           func(s *Success) { s.Parts[0].Rows = -5 },
@@ -401,6 +447,7 @@ func TestNames(t *testing.T) {
 	for _, name := range []string{
 		StagedPart(0, 0, attempt, ".trv"), StagedPart(123456, 17, attempt, ".trv"),
 		StagedQuarantine(attempt, 7, "hdfs://nn/a/b c.avro", 0, 1<<62), StagedQuarantine(attempt, 0, long, 1, 2),
+		StagedIndex(attempt, "id.hfile"),
 	} {
 		published := Published(name, output)
 		if len(name) > 255 || !isPublished(published, output) || isPublished(published, attempt) || isPublished(name, output) {
@@ -420,11 +467,17 @@ func TestNames(t *testing.T) {
 		"part-00000-0-00112233445566FF.trv":   false,
 		"_quarantine/" + output + "/x":        false,
 		"_quarantine/x":                       false,
+		"_index/" + output:                    true,
+		"_index/" + output + "/x":             false,
+		"_indices/" + output:                  false,
 		"part-00000-0-" + output + ".trv\x00": false,
 	} {
 		if id, ok := OutputID(name); ok != want || ok && id != output {
 			t.Errorf("%q: %q, %v", name, id, ok)
 		}
+	}
+	if got := SideName(StagedSide(attempt, 123456, "keys-1")); got != "keys-1" {
+		t.Errorf("a side file's name is %q", got)
 	}
 	for name, want := range map[string]int{TaskName(0): 0, TaskName(123456): 123456, "task-x.json": -1, PlanName: -1} {
 		if n, ok := TaskNumber(name); ok != (want >= 0) || ok && n != want {

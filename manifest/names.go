@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -22,13 +23,34 @@ const (
 	PlanName      = "plan.json"
 )
 
-// QuarantineDir holds the published copies of damaged bytes, each output's in a
-// directory of its ID.
-const QuarantineDir = "_quarantine"
+// Directories of published files that are no parts, each output's in a directory
+// of its ID: the copies of damaged bytes, and what is made of side files.
+const (
+	QuarantineDir = "_quarantine"
+	IndexDir      = "_index"
+)
+
+// aside is a kind of published files that are no parts.
+type aside struct {
+	dir     string         // where they are published
+	staged  string         // with what their names begin before that: then come an ID, "-", and a name
+	pattern *regexp.Regexp // of that name
+}
+
+var asides = []aside{
+	{QuarantineDir, "quarantine-", regexp.MustCompile(`^\d{5,9}-[^/\x00]{0,128}@\d{1,19}-\d{1,19}$`)},
+	{IndexDir, "index-", fileNamePattern},
+}
+
+// IsAside reports whether a name in a destination is that of a directory of
+// published files that are no parts.
+func IsAside(name string) bool {
+	return slices.ContainsFunc(asides, func(a aside) bool { return a.dir == name })
+}
 
 const (
-	stagedQuarantine = "quarantine-"
-	idLength         = 16
+	stagedSide = "side-"
+	idLength   = 16
 	// maxBase bounds what the name of an input adds to that of a copy of its
 	// damaged bytes: file systems take names of 255 bytes.
 	maxBase = 128
@@ -77,14 +99,33 @@ func IsFileName(name string) bool { return fileNamePattern.MatchString(name) }
 func StagedQuarantine(attempt string, input int, name string, start, end int64) string {
 	base := path.Base(name)
 	base = base[max(len(base)-maxBase, 0):]
-	return fmt.Sprintf("%s%s-%05d-%s@%d-%d", stagedQuarantine, attempt, input, strings.ToValidUTF8(base, ""), start, end)
+	return fmt.Sprintf("%s%s-%05d-%s@%d-%d", asides[0].staged, attempt, input, strings.ToValidUTF8(base, ""), start, end)
 }
+
+// StagedSide names a side file that an attempt at a task makes. name is as
+// IsFileName wants it.
+func StagedSide(attempt string, task int, name string) string {
+	return fmt.Sprintf("%s%s-%05d-%s", stagedSide, attempt, task, name)
+}
+
+// SideName returns the name that StagedSide was given.
+func SideName(staged string) string {
+	rest, _ := cutAttempt(staged, stagedSide)
+	_, name, _ := strings.Cut(rest, "-")
+	return name
+}
+
+// StagedIndex names a file that is made of side files. name is as IsFileName
+// wants it.
+func StagedIndex(attempt, name string) string { return asides[1].staged + attempt + "-" + name }
 
 // Published returns the name, relative to the destination, under which a staged
 // file becomes part of the output with an ID.
 func Published(staged, id string) string {
-	if rest, ok := strings.CutPrefix(staged, stagedQuarantine); ok {
-		return path.Join(QuarantineDir, id, rest[min(idLength+1, len(rest)):])
+	for _, a := range asides {
+		if rest, ok := strings.CutPrefix(staged, a.staged); ok {
+			return path.Join(a.dir, id, rest[min(idLength+1, len(rest)):])
+		}
 	}
 	part, _, _ := strings.Cut(staged, "/")
 	if m := partPattern.FindStringSubmatchIndex(part); m != nil {
@@ -97,8 +138,6 @@ func Published(staged, id string) string {
 var partPattern = regexp.MustCompile(`^part-(\d{5,9})-(\d{1,9})-([0-9a-f]{16})(\.[a-z0-9]{1,16})$`)
 
 var fileNamePattern = regexp.MustCompile(`^[A-Za-z0-9=-][A-Za-z0-9._=-]{0,127}$`)
-
-var quarantinePattern = regexp.MustCompile(`^\d{5,9}-[^/\x00]{0,128}@\d{1,19}-\d{1,19}$`)
 
 // parsePart takes the name of a part, or of a file in one, apart as partPattern
 // does.
@@ -117,8 +156,28 @@ func isStagedPart(name string, task, rowGroup int) bool {
 }
 
 func isStagedQuarantine(name string) bool {
-	rest, ok := strings.CutPrefix(name, stagedQuarantine)
-	return ok && len(rest) > idLength && IsID(rest[:idLength]) && rest[idLength] == '-' && quarantinePattern.MatchString(rest[idLength+1:])
+	name, ok := cutAttempt(name, asides[0].staged)
+	return ok && asides[0].pattern.MatchString(name)
+}
+
+func isStagedIndex(name string) bool {
+	name, ok := cutAttempt(name, asides[1].staged)
+	return ok && asides[1].pattern.MatchString(name)
+}
+
+func isStagedSide(name string, task int) bool {
+	name, ok := cutAttempt(name, stagedSide)
+	name, of := strings.CutPrefix(name, fmt.Sprintf("%05d-", task))
+	return ok && of && IsFileName(name)
+}
+
+// cutAttempt returns what comes behind a prefix and the ID of an attempt.
+func cutAttempt(name, prefix string) (rest string, ok bool) {
+	rest, ok = strings.CutPrefix(name, prefix)
+	if !ok || len(rest) <= idLength || !IsID(rest[:idLength]) || rest[idLength] != '-' {
+		return "", false
+	}
+	return rest[idLength+1:], true
 }
 
 // isPublished reports whether name is a name of a file of the output id.
@@ -126,17 +185,19 @@ func isPublished(name, id string) bool {
 	if m := parsePart(name); m != nil {
 		return m[3] == id
 	}
-	rest, ok := strings.CutPrefix(name, QuarantineDir+"/"+id+"/")
-	return ok && quarantinePattern.MatchString(rest)
+	return slices.ContainsFunc(asides, func(a aside) bool {
+		rest, ok := strings.CutPrefix(name, a.dir+"/"+id+"/")
+		return ok && a.pattern.MatchString(rest)
+	})
 }
 
 // OutputID returns which output a name in a destination belongs to: that of a
-// part, or of a directory in QuarantineDir. ok is false for names that no output
+// part, or of a directory in one of those that IsAside knows. ok is false for names that no output
 // has.
 func OutputID(name string) (id string, ok bool) {
 	if m := partPattern.FindStringSubmatch(name); m != nil {
 		return m[3], true
 	}
-	rest, found := strings.CutPrefix(name, QuarantineDir+"/")
-	return rest, found && IsID(rest)
+	dir, rest, _ := strings.Cut(name, "/")
+	return rest, IsAside(dir) && IsID(rest)
 }

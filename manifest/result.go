@@ -1,9 +1,13 @@
 package manifest
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // TaskResult is what a finished task made. Its files have the names under which
-// they wait to be published: see StagedPart and StagedQuarantine.
+// they wait to be published: see StagedPart, StagedQuarantine, StagedSide and
+// StagedIndex.
 type TaskResult struct {
 	Version int    `json:"version"`
 	Plan    string `json:"plan"` // Plan.ID
@@ -11,6 +15,11 @@ type TaskResult struct {
 	Parts   []Part `json:"parts"`
 	RowsIn  int64  `json:"rows_in"`
 	Losses  []Loss `json:"losses,omitempty"`
+	// Side are the files that were made of rows on their way to the parts. They
+	// are not published, but what the last step before that makes of those of all
+	// tasks: Index, in a result of its own, whose Task is behind the plan's.
+	Side  []File `json:"side,omitempty"`
+	Index []File `json:"index,omitempty"`
 	// InvalidUTF8 counts string values that are not UTF-8 and were copied as
 	// they are.
 	InvalidUTF8 int64 `json:"invalid_utf8,omitempty"`
@@ -55,9 +64,9 @@ type Loss struct {
 }
 
 // Files are the files of the result, those of the parts first.
-func (r *TaskResult) Files() []File { return files(r.Parts, r.Losses) }
+func (r *TaskResult) Files() []File { return files(r.Parts, r.Losses, r.Side, r.Index) }
 
-func files(parts []Part, losses []Loss) (all []File) {
+func files(parts []Part, losses []Loss, others ...[]File) (all []File) {
 	for _, p := range parts {
 		all = append(all, p.Files...)
 	}
@@ -66,7 +75,7 @@ func files(parts []Part, losses []Loss) (all []File) {
 			all = append(all, *l.Quarantine)
 		}
 	}
-	return all
+	return append(all, slices.Concat(others...)...)
 }
 
 // LostRows is the number of rows that are lost, at least one for each range.
@@ -105,6 +114,22 @@ func DecodeTaskResult(b []byte, plan string, task int) (*TaskResult, error) {
 			return nil, fmt.Errorf("task result: %q is not the name of a copy of damaged bytes", l.Quarantine.Name)
 		}
 	}
+	for _, f := range r.Side {
+		//guard: a document could name files that are no output of the task
+		if !isStagedSide(f.Name, task) {
+			return nil, fmt.Errorf("task result: %q is not the name of a side file of task %d", f.Name, task)
+		}
+	}
+	//guard: of two results of the last step one would be published in the place of the other
+	if len(r.Index) > 0 && len(r.Parts) > 0 {
+		return nil, fmt.Errorf("task result: %q is an index of all tasks beside the parts of one", r.Index[0].Name)
+	}
+	for _, f := range r.Index {
+		//guard: a document could name files that are no output of the task
+		if !isStagedIndex(f.Name) {
+			return nil, fmt.Errorf("task result: %q is not the name of a file of an index", f.Name)
+		}
+	}
 	var rows int64
 	for _, p := range r.Parts {
 		rows += p.Rows
@@ -113,7 +138,7 @@ func DecodeTaskResult(b []byte, plan string, task int) (*TaskResult, error) {
 	if rows != r.RowsIn {
 		return nil, fmt.Errorf("task result: %d rows are in parts of %d", r.RowsIn, rows)
 	}
-	if err := checkCounts(r.Parts, r.Losses); err != nil {
+	if err := checkCounts(r.Parts, r.Entries()); err != nil {
 		return nil, fmt.Errorf("task result: %w", err)
 	}
 	return r, nil
@@ -121,7 +146,7 @@ func DecodeTaskResult(b []byte, plan string, task int) (*TaskResult, error) {
 
 // checkCounts refuses numbers that cannot be, and files that are there twice, are
 // not where the others of their part are, or would be published under one name.
-func checkCounts(parts []Part, losses []Loss) error {
+func checkCounts(parts []Part, all []Entry) error {
 	for _, p := range parts {
 		//guard: readers would compute with what cannot be
 		if p.Rows < 0 || p.RowGroup < 0 || len(p.Files) == 0 {
@@ -129,7 +154,7 @@ func checkCounts(parts []Part, losses []Loss) error {
 		}
 	}
 	seen := make(map[string]bool)
-	for _, e := range entries(parts, losses) {
+	for _, e := range all {
 		name := Published(e.Name, "") // of any output: IDs of attempts do not tell entries apart
 		//guard: one part would be published in the place of another
 		if seen[name] {

@@ -18,13 +18,14 @@ type Success struct {
 	Rows     int64   `json:"rows"`
 	Bytes    int64   `json:"bytes"`
 	Losses   []Loss  `json:"losses,omitempty"`
+	Index    []File  `json:"index,omitempty"`
 	// InvalidUTF8 is the sum of the tasks'.
 	InvalidUTF8 int64 `json:"invalid_utf8,omitempty"`
 	Made        *Made `json:"made,omitempty"`
 }
 
 // Files are the files of the output, those of the parts first.
-func (s *Success) Files() []File { return files(s.Parts, s.Losses) }
+func (s *Success) Files() []File { return files(s.Parts, s.Losses, s.Index) }
 
 // Differences says in words how a request differs from that of the output;
 // empty if the output is what is asked for. A document of version 1 has the
@@ -50,6 +51,9 @@ func NewSuccess(p *Plan, id string, results []*TaskResult) *Success {
 	}
 	for _, r := range results {
 		s.InvalidUTF8 += r.InvalidUTF8
+		for _, f := range r.Index {
+			s.Index = append(s.Index, published(f, id))
+		}
 		for _, l := range r.Losses {
 			if l.Quarantine != nil {
 				f := published(*l.Quarantine, id)
@@ -105,7 +109,7 @@ func DecodeSuccess(b []byte) (*Success, error) {
 			return nil, fmt.Errorf("_SUCCESS: %q is not the name of a file of output %s", f.Name, s.ID)
 		}
 	}
-	if err := checkCounts(s.Parts, s.Losses); err != nil {
+	if err := checkCounts(s.Parts, s.Entries()); err != nil {
 		return nil, fmt.Errorf("_SUCCESS: %w", err)
 	}
 	return s, nil

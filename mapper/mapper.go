@@ -109,10 +109,20 @@ func (c *Config) refusal(err error) error {
 
 // RowSink takes the rows of a task, whatever the format of the columns.
 type RowSink interface {
-	// Row takes the next row: its number in a row group, and the row group's in
-	// the task, both from 0. datum is of the mapping's schema, and valid during
-	// the call. Rows that are lost to damage are not among them.
-	Row(group int, row int64, datum []byte) error
+	// Keys are the fields that Row is to be given, by their paths: see
+	// shred.NewKeyShredder.
+	Keys() []string
+	// Row takes the next row. Rows that are lost to damage are not among them.
+	Row(r *Row) error
+}
+
+// Row is a row on its way to the columns. It is valid during the call that takes
+// it.
+type Row struct {
+	Group  int      // number of its row group in the task, from 0
+	Number int64    // in the row group, from 0
+	Keys   [][]byte // values of the fields that were asked for, as Avro encodes them
+	Datum  []byte   // of the mapping's schema
 }
 
 // RowGroup is a finished row group. The receiver closes the spill.
@@ -155,7 +165,10 @@ func Run(ctx context.Context, sources []Source, cfg Config, emit func(RowGroup) 
 	if cfg.Memory == 0 {
 		cfg.Memory = defaultMemory
 	}
-	t := newTask(&cfg, sources, emit)
+	t, err := newTask(&cfg, sources, emit)
+	if err != nil {
+		return Stats{}, err
+	}
 	last, err := t.run(ctx)
 	if err == nil && last != nil {
 		err = emit(*last)

@@ -191,6 +191,20 @@ func TestSameBytesWhateverRunsInParallel(t *testing.T) {
 	}
 }
 
+type noField struct{ mapper.RowSink }
+
+func (noField) Keys() []string { return []string{"id", "nobody"} }
+
+func TestKeyThatIsNoField(t *testing.T) {
+	src := source(t, "mail.avro", mail(t, 10))
+	cfg := config(t, src, trevni.NewGroupWriter(trevni.Options{}))
+	cfg.RowSink = noField{}
+	_, err := mapper.Run(t.Context(), []mapper.Source{src}, cfg, func(mapper.RowGroup) error { return errors.New("a row group") })
+	if err == nil || !strings.Contains(err.Error(), `no field "nobody"`) {
+		t.Errorf("error %v", err)
+	}
+}
+
 func TestRowGroupsPassTheCeilingByTheirLastRowOnly(t *testing.T) {
 	src := source(t, "mail.avro", mail(t, 3000))
 	const ceiling, row = 400 << 10, 8 << 10

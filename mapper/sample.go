@@ -31,8 +31,9 @@ type SampleColumn struct {
 // Format, BlockSize, MaxInputBlock and BlockMemory. The caller closes it.
 func NewSample(cfg Config) *Sample {
 	cfg.Workers, cfg.Memory, cfg.Workspaces, cfg.Spill = 1, defaultMemory, new(Workspaces), nil
+	cfg.RowSink = nil
 	cfg.RowGroupSize, cfg.OnDamage, cfg.MaxLostRows = maxSampleSize, Skip, -1
-	t := newTask(&cfg, nil, nil)
+	t, _ := newTask(&cfg, nil, nil) // which fails for want of a sink's keys only
 	t.sampled = make([]SampleColumn, len(cfg.Mapping.Columns))
 	return &Sample{t: t}
 }

@@ -1,12 +1,14 @@
 package mapper_test
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
 
 	"github.com/rowtocol/rowtocol/column"
 	"github.com/rowtocol/rowtocol/format"
+	"github.com/rowtocol/rowtocol/mapper"
 )
 
 // split is a format that exists for tests: what it has and Trevni has not is
@@ -45,15 +47,21 @@ type rowSum struct {
 	datum  uint32
 }
 
-func (s *rowSum) Row(group int, row int64, datum []byte) error {
-	if group == len(s.groups) {
+func (s *rowSum) Keys() []string { return []string{"from", "id"} }
+
+func (s *rowSum) Row(r *mapper.Row) error {
+	if r.Group == len(s.groups) {
 		s.groups = append(s.groups, 0)
 	}
-	if group != len(s.groups)-1 || row != s.groups[group] {
-		return fmt.Errorf("row %d of row group %d after %v", row, group, s.groups)
+	if r.Group != len(s.groups)-1 || r.Number != s.groups[r.Group] {
+		return fmt.Errorf("row %d of row group %d after %v", r.Number, r.Group, s.groups)
 	}
-	s.groups[group]++
-	s.datum = crc32.Update(s.datum, crc32.IEEETable, datum)
+	// The number of a message comes first in it, and its sender's name has an @.
+	if id, from := r.Keys[1], r.Keys[0]; len(id) == 0 || !bytes.HasPrefix(r.Datum, id) || bytes.Count(from, []byte("@")) != 1 {
+		return fmt.Errorf("row %d of row group %d has the keys %q", r.Number, r.Group, r.Keys)
+	}
+	s.groups[r.Group]++
+	s.datum = crc32.Update(s.datum, crc32.IEEETable, r.Datum)
 	return nil
 }
 

@@ -35,21 +35,31 @@ type task struct {
 	groups     int    // emitted
 	stats      Stats
 	lostRows   int64
+	given      Row // to the sink
 	// sampled takes the place of the spill if the task is a sample: what each
 	// column took.
 	sampled []SampleColumn
 }
 
-func newTask(cfg *Config, sources []Source, emit func(RowGroup) error) *task {
+func newTask(cfg *Config, sources []Source, emit func(RowGroup) error) (*task, error) {
 	t := &task{
 		workspace: cfg.Workspaces.take(cfg), cfg: cfg, sources: sources, emit: emit,
 		minRow: cfg.Mapping.MinRowSize(),
 	}
-	t.shredder = shred.NewShredder(cfg.Mapping, t.bufs)
+	var keys []string
+	if cfg.RowSink != nil {
+		keys = cfg.RowSink.Keys()
+	}
+	var err error
+	if t.shredder, err = shred.NewKeyShredder(cfg.Mapping, t.bufs, keys); err != nil {
+		cfg.Workspaces.giveBack(t.workspace)
+		return nil, err
+	}
+	t.given.Keys = make([][]byte, len(keys))
 	if t.trialBufs != nil {
 		t.trial = shred.NewShredder(cfg.Mapping, t.trialBufs)
 	}
-	return t
+	return t, nil
 }
 
 // run maps the whole input, emits row groups but for the last, and returns
@@ -196,8 +206,8 @@ func (t *task) walk(b *inputBlock, src Source, s *shred.Shredder, report *task) 
 // group is finished if it is full.
 func (t *task) row(datum []byte) error {
 	g := t.group
-	if sink := t.cfg.RowSink; sink != nil {
-		if err := sink.Row(t.groups, g.rows, datum); err != nil {
+	if t.cfg.RowSink != nil {
+		if err := t.sink(datum); err != nil {
 			return err
 		}
 	}
@@ -222,6 +232,17 @@ func (t *task) row(datum []byte) error {
 	t.groups++
 	done.More = true
 	return t.emit(done)
+}
+
+// sink gives the sink the row that was shredded last.
+func (t *task) sink(datum []byte) error {
+	r := &t.given
+	r.Group, r.Number, r.Datum = t.groups, t.group.rows, datum
+	for i := range r.Keys {
+		from, to := t.shredder.Key(i)
+		r.Keys[i] = datum[from:to]
+	}
+	return t.cfg.RowSink.Row(r)
 }
 
 // open makes sure that there is a row group.

@@ -6,6 +6,7 @@
 //	DEST/part-<task>-<group>-<id>.trv    its parts, files or directories of files;
 //	                                     every name holds the output's ID
 //	DEST/_quarantine/<id>/…              its copies of damaged input
+//	DEST/_index/<id>/…                   what was made of side files of its tasks
 //	DEST/_lock                           names the holder; written once, never changed
 //	DEST/.rowtocol/<holder>/             what a process has here, and it alone
 //	    alive-<n>                        a new name every 10 s: the holder lives
@@ -39,7 +40,8 @@
 //	pending manifest → old _SUCCESS out → files in → old files out → _SUCCESS
 //
 // A part that is a directory is like a file: one rename brings all its files in,
-// or takes them out. Directories of copies are made before the files in them.
+// or takes them out. Directories of copies are made before the files in them, and
+// so are those of an index.
 // Several renames are under way at a time: the lock is looked at before each of
 // them, and the first that fails ends the rest.
 //

@@ -67,8 +67,9 @@ func planOfTasks(t *testing.T, name string, tasks int) *manifest.Plan {
 	return p
 }
 
-// stageTasks leaves what the tasks of a plan would in a directory. The second lost
-// bytes, of which it keeps a copy, and its part is a directory of two files.
+// stageTasks leaves what the tasks of a plan, and the last step, would in a
+// directory. The second task lost bytes, of which it keeps a copy, and its part is a
+// directory of two files.
 func stageTasks(t *testing.T, st store.Store, dir string, p *manifest.Plan) (results []*manifest.TaskResult) {
 	t.Helper()
 	write := func(name, text string) manifest.File {
@@ -80,6 +81,16 @@ func stageTasks(t *testing.T, st store.Store, dir string, p *manifest.Plan) (res
 			t.Fatal(err)
 		}
 		return manifest.File{Name: name, Bytes: size, CRC32C: crc}
+	}
+	keep := func(r *manifest.TaskResult) {
+		doc, err := r.Encode()
+		if err == nil {
+			err = st.WriteFile(t.Context(), path.Join(dir, manifest.TaskName(r.Task)), doc, true)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		results = append(results, r)
 	}
 	for i := range p.Tasks {
 		text := fmt.Sprintf("task %d of %s", i, p.Request.Inputs[0].Path)
@@ -102,15 +113,13 @@ func stageTasks(t *testing.T, st store.Store, dir string, p *manifest.Plan) (res
 			f := write(manifest.StagedQuarantine(manifest.NewID(), 0, "a.avro", 5, 9), "lost")
 			r.Losses = []manifest.Loss{{Input: "a.avro", Start: 5, End: 9, Rows: 1, Quarantine: &f}}
 		}
-		doc, err := r.Encode()
-		if err == nil {
-			err = st.WriteFile(t.Context(), path.Join(dir, manifest.TaskName(i)), doc, true)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		results = append(results, r)
+		r.Side = []manifest.File{write(manifest.StagedSide(manifest.NewID(), i, "keys"), "keys of "+text)}
+		keep(r)
 	}
+	keep(&manifest.TaskResult{
+		Version: manifest.Version, Plan: p.ID, Task: len(p.Tasks),
+		Index: []manifest.File{write(manifest.StagedIndex(manifest.NewID(), "id"), "index of "+p.Request.Inputs[0].Path)},
+	})
 	return results
 }
 
@@ -190,7 +199,7 @@ func names(t *testing.T, st store.Store, dir string) string {
 // wantNames requires that the destination holds one output and nothing else.
 func wantNames(t *testing.T, st store.Store, dir string) {
 	t.Helper()
-	const whole = "_SUCCESS _quarantine _quarantine/ID _quarantine/ID/00000-a.avro@5-9 part-00000-0-ID.trv " +
+	const whole = "_SUCCESS _index _index/ID _index/ID/id _quarantine _quarantine/ID _quarantine/ID/00000-a.avro@5-9 part-00000-0-ID.trv " +
 		"part-00001-0-ID.trv part-00001-0-ID.trv/a part-00001-0-ID.trv/retired-b"
 	if got := names(t, st, dir); got != whole {
 		t.Errorf("there are %s", got)

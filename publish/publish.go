@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"path"
 	"slices"
-	"strings"
 
 	"github.com/rowtocol/rowtocol/failure"
 	"github.com/rowtocol/rowtocol/internal/parallel"
@@ -272,15 +271,22 @@ func (c *Claim) clearOut(ctx context.Context, s *State) error {
 	if err != nil {
 		return err
 	}
-	if !slices.ContainsFunc(s.debris, func(name string) bool { return strings.HasPrefix(name, manifest.QuarantineDir+"/") }) {
-		return nil
+	emptied := make(map[string]bool)
+	for _, name := range s.debris {
+		if dir := path.Dir(name); dir != "." {
+			emptied[c.in(dir)] = true
+		}
 	}
-	dir := c.in(manifest.QuarantineDir)
-	infos, err := c.st.List(ctx, dir)
-	if err != nil || len(infos) > 0 {
-		return err
+	for dir := range emptied {
+		infos, err := c.st.List(ctx, dir)
+		if err == nil && len(infos) == 0 {
+			err = c.move(ctx, dir, c.name(old))
+		}
+		if err != nil {
+			return err
+		}
 	}
-	return c.move(ctx, dir, c.name(old))
+	return nil
 }
 
 // finish gives the manifest its name.

@@ -196,9 +196,9 @@ func TestFormerOutput(t *testing.T) {
 		back    bool
 	}{
 		"no file was moved":              {1, true},
-		"all files were moved in":        {1 + 2 + 3, true},
-		"a former file was moved out":    {1 + 2 + 3 + 1, false},
-		"all former files are moved out": {1 + 2 + 3 + 3, false},
+		"all files were moved in":        {1 + 2*2 + 4, true},
+		"a former file was moved out":    {1 + 2*2 + 4 + 1, false},
+		"all former files are moved out": {1 + 2*2 + 4 + 4, false},
 	} {
 		d, m := onDisk(t)
 		killed(t, d, "Q", c.renames+1)
@@ -220,7 +220,7 @@ func TestFormerOutput(t *testing.T) {
 // it waits until the file is gone.
 func TestForeignInPlace(t *testing.T) {
 	d, _ := onDisk(t)
-	killed(t, d, "Q", 1+2+3+1)
+	killed(t, d, "Q", 1+2*2+4+1)
 	id := strings.TrimPrefix(path.Base(staged(t, d, manifest.PendingPrefix)[0]), manifest.PendingPrefix)
 	others := d.in("part-00001-0-" + id + ".trv/others")
 	if err := os.WriteFile(others, nil, 0o666); err != nil {
@@ -244,7 +244,7 @@ func TestForeignInPlace(t *testing.T) {
 func TestPlacedLink(t *testing.T) {
 	for _, name := range []string{"part-00000-0-", "part-00001-0-"} {
 		d, m := onDisk(t)
-		killed(t, d, "Q", 1+2+3+1)
+		killed(t, d, "Q", 1+2*2+4+1)
 		file := d.in(name + strings.TrimPrefix(path.Base(staged(t, d, manifest.PendingPrefix)[0]), manifest.PendingPrefix) + ".trv")
 		if info, err := os.Stat(file); err != nil {
 			t.Fatal(err)

@@ -157,8 +157,8 @@ func (d *Destination) classify(ctx context.Context, s *State, infos []store.Info
 			if err := d.leftovers(ctx, s, found); err != nil {
 				return err
 			}
-		case info.Name == manifest.QuarantineDir && info.Dir && !info.Link:
-			if err := d.classifyCopies(ctx, s, expected, ours); err != nil {
+		case manifest.IsAside(info.Name) && info.Dir && !info.Link:
+			if err := d.classifyAside(ctx, s, info.Name, expected, ours); err != nil {
 				return err
 			}
 		case isOurs(info.Name) || ours[info.Name] && !info.Dir:
@@ -264,25 +264,28 @@ func (d *Destination) leftovers(ctx context.Context, s *State, found *contents) 
 	return nil
 }
 
-// classifyCopies does what classify does, for the copies of damaged input.
-func (d *Destination) classifyCopies(ctx context.Context, s *State, expected map[string]manifest.Entry, ours map[string]bool) error {
-	infos, err := d.st.List(ctx, d.in(manifest.QuarantineDir))
+// classifyAside does what classify does, in a directory of files that are no parts.
+func (d *Destination) classifyAside(ctx context.Context, s *State, dir string, expected map[string]manifest.Entry, ours map[string]bool) error {
+	infos, err := d.st.List(ctx, d.in(dir))
 	if err != nil && !errors.Is(err, store.ErrNotExist) {
 		return err
 	}
 	for _, info := range infos {
-		name := manifest.QuarantineDir + "/" + info.Name
+		name := dir + "/" + info.Name
 		_, listed := expected[name]
 		switch {
 		case listed: // version 1
 			delete(expected, name)
 		case s.Success != nil && info.Name == s.Success.ID && info.Dir && !info.Link:
-			copies, err := d.st.List(ctx, info.Path)
+			inside, err := d.st.List(ctx, info.Path)
 			if err != nil && !errors.Is(err, store.ErrNotExist) {
 				return err
 			}
-			for _, c := range copies {
-				delete(expected, name+"/"+c.Name)
+			for _, i := range inside {
+				if e, listed := expected[name+"/"+i.Name]; listed {
+					delete(expected, e.Name)
+					s.compare(e.Name, i, e.Files[0])
+				}
 			}
 		case isOurs(name) || ours[name] && !info.Dir:
 			s.debris = append(s.debris, name)
@@ -291,7 +294,7 @@ func (d *Destination) classifyCopies(ctx context.Context, s *State, expected map
 		}
 	}
 	if len(infos) == 0 {
-		s.debris = append(s.debris, manifest.QuarantineDir)
+		s.debris = append(s.debris, dir)
 	}
 	return nil
 }

@@ -89,6 +89,11 @@ func TestChanged(t *testing.T) {
 		"is a link": func(file, _ string) error {
 			return errors.Join(os.Rename(file, filepath.Join(filepath.Dir(file), "../elsewhere")), os.Symlink("../elsewhere", file))
 		},
+		"/id is missing": func(_, dir string) error { return os.RemoveAll(dir + "/_index") },
+		"/id has 2 bytes": func(_, dir string) error {
+			index, err := filepath.Glob(dir + "/_index/*/id")
+			return errors.Join(err, os.Truncate(index[0], 2))
+		},
 		"@5-9 is missing":   func(_, dir string) error { return os.RemoveAll(dir + "/_quarantine") },
 		"has 0 bytes, not ": func(file, _ string) error { return errors.Join(os.Remove(file), os.Mkdir(file, 0o777)) },
 	} {

@@ -24,6 +24,7 @@ const (
 	opUnion       // any other union
 	opSimpleArray // an array with its items in buf itself
 	opCounted     // an array with its items in columns below buf, or a map
+	opPlace       // nothing of the datum: the place is noted as s.places[n]
 )
 
 // op is one step of the compiled walk. Records leave no op of their own: their
@@ -64,6 +65,7 @@ type compiler struct {
 	growth int
 	// zeroFixed is set when some column takes bytes for a value of none.
 	zeroFixed bool
+	keys      []*step // fields of which the places are noted
 }
 
 func (c *compiler) buffer(col int) *column.Buffer { return &c.bufs.Cols[col] }
@@ -78,7 +80,7 @@ func (c *compiler) appendStep(ops []op, s *step, name string) []op {
 		return ops
 	case KindRecord:
 		for i, f := range s.fields {
-			ops = c.appendStep(ops, f, join(name, s.node.Fields[i].Name))
+			ops = c.appendField(ops, f, join(name, s.node.Fields[i].Name))
 		}
 		return ops
 	case KindArray, KindMap:

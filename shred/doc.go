@@ -63,6 +63,7 @@
 //	                  operations, of which a map's first is that of its keys
 //	nullable          a union of null and a branch that is not simple
 //	union             any other union
+//	place             of a key: where it begins or ends is noted
 //
 // The first six can be optional: a union of null and such a type, with the
 // length and the value in one column, is one operation. Where at least 65 bytes

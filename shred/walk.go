@@ -21,6 +21,7 @@ type Shredder struct {
 	b         []byte
 	ahead     []byte // where short cuts look: b, or nil
 	empty     int
+	places    []int // of each key its begin and its end in the last row
 	badUTF8   int64
 	err       *damage.Error
 }
@@ -28,9 +29,8 @@ type Shredder struct {
 // NewShredder compiles the mapping into a walk that fills bufs, which must
 // have been made for the mapping's columns.
 func NewShredder(m *Mapping, bufs *column.Buffers) *Shredder {
-	c := compiler{bufs: bufs, growth: 1}
-	ops := c.appendStep(nil, m.root, "")
-	return &Shredder{ops: ops, growth: c.growth, zeroFixed: c.zeroFixed}
+	s, _ := NewKeyShredder(m, bufs, nil) // which fails for want of a key only
+	return s
 }
 
 // InvalidUTF8 is the number of string values so far that are not UTF-8; they
@@ -133,6 +133,9 @@ func (s *Shredder) value(o *op, p int) int {
 		return s.run(o.more.items, q, 1)
 	case opUnion:
 		return s.union(o, p)
+	case opPlace:
+		s.places[o.n] = p
+		return p
 	case opSimpleArray:
 		return s.simpleArray(o, p)
 	}

@@ -158,6 +158,16 @@ func fileBudget() int64 {
 // Dir returns the folder's path.
 func (f *Folder) Dir() string { return f.dir }
 
+// TempDir makes an empty directory in the folder, for files that belong to no
+// spill. The caller removes it.
+func (f *Folder) TempDir() (string, error) {
+	dir, err := os.MkdirTemp(f.dir, "*")
+	if err != nil {
+		return "", fmt.Errorf("spill: %w", err)
+	}
+	return dir, nil
+}
+
 // New makes an empty spill of so many columns. It fails with ENOSPC if the
 // disk has less than the reserve free, or fewer inodes than columns.
 func (f *Folder) New(columns int, o Options) (*Spill, error) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"path"
+	"slices"
 	"time"
 
 	"github.com/rowtocol/rowtocol/failure"
@@ -32,7 +33,9 @@ type attempt struct {
 	inputs   map[string]int // numbers of the task's inputs, by path
 	parts    []manifest.Part
 	copies   []manifest.File // of damaged ranges, one for each loss
-	reported int64           // bytes
+	sink     TaskSink        // nil if there is none
+	side     []manifest.File
+	reported int64 // bytes
 }
 
 // run runs the task and writes its result. If it fails before that, it removes
@@ -47,7 +50,7 @@ func (a *attempt) run(ctx context.Context) (*manifest.TaskResult, error) {
 	}
 	res := &manifest.TaskResult{
 		Version: manifest.Version, Plan: a.plan.ID, Task: a.task.ID, Parts: a.parts, RowsIn: stats.Rows,
-		Losses: a.losses(stats), InvalidUTF8: stats.InvalidUTF8,
+		Losses: a.losses(stats), Side: a.side, InvalidUTF8: stats.InvalidUTF8,
 		Made: &manifest.Made{Program: a.options.Program, At: began.UTC(), Seconds: time.Since(began).Seconds()},
 	}
 	doc, err := res.Encode()
@@ -63,14 +66,19 @@ func (a *attempt) run(ctx context.Context) (*manifest.TaskResult, error) {
 }
 
 // convert makes the files of the task.
-func (a *attempt) convert(ctx context.Context) (mapper.Stats, error) {
+func (a *attempt) convert(ctx context.Context) (_ mapper.Stats, err error) {
 	sources, closeAll, err := a.sources(ctx)
 	defer closeAll()
 	if err != nil {
 		return mapper.Stats{}, err
 	}
+	endSink, err := a.beginSink()
+	if err != nil {
+		return mapper.Stats{}, err
+	}
+	defer func() { err = errors.Join(err, endSink()) }()
 	o := a.plan.Request.Options
-	stats, err := mapper.Run(ctx, sources, mapper.Config{
+	cfg := mapper.Config{
 		Mapping: a.mapping, Writer: a.writer, RowGroupSize: o.RowGroupSize, BlockSize: a.plan.BlockSize,
 		MaxInputBlock: o.MaxInputBlock, OnDamage: a.onDamage, MaxLostRows: o.MaxLostRows,
 		Workers: a.workers, Memory: a.memory, BlockMemory: mapper.BlockMemory(a.options.Memory), Workspaces: a.spaces,
@@ -80,10 +88,17 @@ func (a *attempt) convert(ctx context.Context) (mapper.Stats, error) {
 			a.reported += bytes
 			a.report(rows, bytes, 0)
 		},
-	}, func(g mapper.RowGroup) error { return a.write(ctx, g) })
+	}
+	if a.sink != nil {
+		cfg.RowSink = a.sink
+	}
+	stats, err := mapper.Run(ctx, sources, cfg, func(g mapper.RowGroup) error { return a.write(ctx, g) })
 	if errors.Is(err, mapper.ErrMemory) {
 		err = failure.New(failure.Usage, "%w: a block, or a row of another schema, can need three times its size and more, and there are %d MiB",
 			err, a.options.Memory>>20)
+	}
+	if err == nil {
+		err = a.storeSide(ctx)
 	}
 	return stats, err
 }
@@ -140,15 +155,15 @@ func (a *attempt) quarantine(ctx context.Context, src mapper.Source, lost ocf.Ra
 		return path.Join(a.dir, manifest.StagedQuarantine(manifest.NewID(), a.inputs[src.Name], src.Name, lost.Start, lost.End))
 	}, io.NewSectionReader(src.R, lost.Start, lost.Len()))
 	if err == nil {
-		a.copies = append(a.copies, a.file(ctx, w, ""))
+		a.copies = append(a.copies, stored(ctx, a.st, w, ""))
 	}
 	return err
 }
 
-// file describes a file that was written and read back.
-func (a *attempt) file(ctx context.Context, w reducer.Written, role string) manifest.File {
+// stored describes a file that was written and read back.
+func stored(ctx context.Context, st store.Store, w reducer.Written, role string) manifest.File {
 	f := manifest.File{Name: path.Base(w.Path), Role: role, Bytes: w.Size, CRC32C: w.CRC32C}
-	if checksum := store.CapabilitiesOf(a.st).Checksum; checksum != nil {
+	if checksum := store.CapabilitiesOf(st).Checksum; checksum != nil {
 		f.StoreChecksum, _ = checksum(ctx, w.Path) // without it, who publishes the file reads it
 	}
 	return f
@@ -178,7 +193,5 @@ func (a *attempt) removeFiles(ctx context.Context) {
 			_ = a.st.Remove(clean, path.Join(a.dir, part.Name))
 		}
 	}
-	for _, f := range a.copies {
-		_ = a.st.Remove(clean, path.Join(a.dir, f.Name))
-	}
+	removeAll(ctx, a.st, a.dir, slices.Concat(a.copies, a.side))
 }

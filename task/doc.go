@@ -5,8 +5,13 @@
 //	plan ──Open──► Runner ──Run──► for each task, as many at a time as
 //	                               workers and memory allow:
 //	    pieces of inputs ──mapper──► row groups ──reducer──► DIR/part-00012-0-<id>.trv
-//	                     └──damaged ranges──────reducer──► DIR/quarantine-<id>-00003-a.avro@512-2048
+//	                     ├──damaged ranges──────reducer──► DIR/quarantine-<id>-00003-a.avro@512-2048
+//	                     └──rows──Sink──side files──reducer──► DIR/side-<id>-00012-<name>
 //	                                          and, last ──► DIR/task-00012.json
+//
+// What rides along is a Sink's: it is given each row, whatever the format of the
+// parts, and has a directory to spill to. Of the side files of all tasks Last makes
+// an index, before their output is published.
 //
 // The files of column data have the same bytes each time, whatever the machine,
 // the workers and the memory. Their names differ, because each file has a name

@@ -38,7 +38,7 @@ func damagedPlan(t *testing.T) *manifest.Plan {
 // result that is there must be sound, and tasks without one leave nothing.
 func TestFaults(t *testing.T) {
 	p, o := damagedPlan(t), options(t)
-	o.Workers, o.Formats = 1, both
+	o.Workers, o.Formats, o.Sink = 1, both, newFirsts("")
 	probe := storetest.NewFaulty(store.Local())
 	if err := runInTurn(t, p, o, probe, t.TempDir()); err != nil {
 		t.Fatal(err)
@@ -131,7 +131,7 @@ func checkLeft(t *testing.T, p *manifest.Plan, dir string, fault storetest.Fault
 // is there is sound, and the task can be run.
 func TestPowerCuts(t *testing.T) {
 	p, o := damagedPlan(t), options(t)
-	o.Workers, o.Formats = 1, both
+	o.Workers, o.Formats, o.Sink = 1, both, newFirsts("")
 	r := open(t, p, o)
 	for n, stopped := 1, true; stopped; n++ {
 		disk := memstore.New()

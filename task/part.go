@@ -109,7 +109,7 @@ func (a *attempt) writeOutput(ctx context.Context, rowGroup int, out format.Outp
 	if err != nil {
 		return manifest.File{}, err
 	}
-	return a.file(ctx, w, out.Role), nil
+	return stored(ctx, a.st, w, out.Role), nil
 }
 
 // newName is a name in the task's directory that nothing has had.

@@ -40,6 +40,8 @@ type Options struct {
 	// Lost is the number of rows that finished tasks of the plan lost to damage.
 	// They count against the most that the plan allows.
 	Lost int64
+	// Sink, if set, takes the rows along.
+	Sink Sink
 	// Progress, if set, is told of progress, by one goroutine at a time.
 	Progress func(Progress)
 }

@@ -21,13 +21,13 @@ import (
 	"github.com/rowtocol/rowtocol/trevni"
 )
 
-// mailColumns converts a few messages and returns where their columns are.
-func mailColumns(base string) string {
+// mailColumns converts so many messages and returns where their columns are.
+func mailColumns(base string, rows int64) string {
 	f, err := os.Create(filepath.Join(base, "mail.avro"))
 	if err != nil {
 		log.Fatal(err)
 	}
-	if err := mailgen.Write(f, mailgen.Options{Rows: 1000, Seed: 1}); err != nil {
+	if err := mailgen.Write(f, mailgen.Options{Rows: rows, Seed: 1}); err != nil {
 		log.Fatal(err)
 	}
 	if err := f.Close(); err != nil {
@@ -47,7 +47,7 @@ func Example() {
 		log.Fatal(err)
 	}
 	defer func() { _ = os.RemoveAll(base) }()
-	dir := mailColumns(base)
+	dir := mailColumns(base, 1000)
 
 	ctx := context.Background()
 	d, err := dataset.Open(ctx, store.Local(), dir, dataset.Options{Formats: format.Registry{trevni.Format}})

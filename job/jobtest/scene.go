@@ -19,6 +19,7 @@ import (
 	"github.com/rowtocol/rowtocol/manifest"
 	"github.com/rowtocol/rowtocol/store"
 	"github.com/rowtocol/rowtocol/store/storetest"
+	"github.com/rowtocol/rowtocol/task/tasktest"
 	"github.com/rowtocol/rowtocol/trevni"
 )
 
@@ -58,6 +59,7 @@ func newScene(t *testing.T, st store.Store, dir string, overwrite bool) *scene {
 	}
 	s.writeInput(t, 2, 12)
 	s.want = s.converted(t, "ref")
+	s.checkIndex(t, "ref", avrotest.Blocks(2, 12))
 	if n, dirs := s.parts(t, "ref"); dirs == 0 || dirs == n {
 		t.Fatalf("%d of %d parts are directories", dirs, n)
 	}
@@ -79,6 +81,19 @@ func (s *scene) parts(t *testing.T, name string) (n, dirs int) {
 	return n, dirs
 }
 
+// checkIndex requires that an output has an index of its rows.
+func (s *scene) checkIndex(t *testing.T, name string, rows [][]byte) {
+	t.Helper()
+	m, err := s.success(t.Context(), path.Join(s.dir, name))
+	if err != nil || len(m.Index) != 1 {
+		t.Fatalf("%d indexes, %v", len(m.Index), err)
+	}
+	got, err := s.st.ReadFile(t.Context(), path.Join(s.dir, name, m.Index[0].Name), maxFile)
+	if want := tasktest.IndexOf(m.Parts, rows); err != nil || string(got) != want {
+		t.Fatalf("an index of %d bytes, want %d: %v", len(got), len(want), err)
+	}
+}
+
 // writeInput writes an input of so many blocks of 100 rows.
 func (s *scene) writeInput(t *testing.T, seed uint64, blocks int) {
 	t.Helper()
@@ -96,7 +111,7 @@ func (s *scene) request(t *testing.T, st store.Store, name string) job.Request {
 		Output: manifest.Options{
 			Format: "trevni", FormatOptions: json.RawMessage(`{"codec":"null","checksum":"crc32"}`), RowGroupSize: 16 << 10, MaxLostRows: -1,
 		},
-		Options: job.Options{Workers: 1, Overwrite: s.overwrite, TempDir: t.TempDir(), Formats: format.Registry{files}, Resolve: storetest.On(st)},
+		Options: job.Options{Workers: 1, Overwrite: s.overwrite, TempDir: t.TempDir(), Formats: format.Registry{files}, Sink: tasktest.Keys{Field: "s"}.Of, Resolve: storetest.On(st)},
 	}
 }
 
@@ -130,12 +145,10 @@ func (s *scene) begin(t *testing.T, st store.Store, name string) job.Request {
 			t.Fatal(err)
 		}
 		for file := range s.tree(t, path.Join(s.dir, "old")) {
-			if dir := path.Dir(path.Join(r.Dest, file)); dir != r.Dest {
-				if err := s.st.Mkdir(t.Context(), dir); err != nil && !errors.Is(err, store.ErrExist) {
-					t.Fatal(err)
-				}
-			}
 			b, err := s.st.ReadFile(t.Context(), path.Join(s.dir, "old", file), maxFile)
+			if err == nil {
+				err = storetest.MkdirAll(t.Context(), s.st, path.Dir(path.Join(r.Dest, file)))
+			}
 			if err == nil {
 				err = s.st.WriteFile(t.Context(), path.Join(r.Dest, file), b, true)
 			}

@@ -1,0 +1,172 @@
+package task
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path"
+
+	"github.com/rowtocol/rowtocol/failure"
+	"github.com/rowtocol/rowtocol/manifest"
+	"github.com/rowtocol/rowtocol/mapper"
+	"github.com/rowtocol/rowtocol/reducer"
+	"github.com/rowtocol/rowtocol/store"
+)
+
+// Sink takes rows along, whatever the format of the parts: each task leaves side
+// files of its rows, and of those of all tasks the last step before an output is
+// published makes an index. The same rows must give the same bytes. Tasks use a
+// sink at the same time.
+type Sink interface {
+	// Begin begins an attempt at a task. dir is an empty local directory, which is
+	// removed when the attempt has ended.
+	Begin(task int, dir string) (TaskSink, error)
+	// Merge makes an index of side files, which are in the order of the tasks and
+	// each task's as it returned them. dir is as for Begin, and is removed when the
+	// index is stored.
+	Merge(ctx context.Context, side []SideFile, dir string) ([]NewFile, error)
+}
+
+// TaskSink takes the rows of an attempt at a task.
+type TaskSink interface {
+	mapper.RowSink
+	// Finish returns the side files, after the last row.
+	Finish() ([]NewFile, error)
+	// Close ends the use of the sink, and of the files that Finish returned. It
+	// comes once, whether or not Finish did.
+	Close() error
+}
+
+// NewFile is a file that a sink made and that is to be stored.
+type NewFile struct {
+	Name    string // as manifest.IsFileName wants it, and one of its own
+	Content *io.SectionReader
+}
+
+// SideFile is a stored side file.
+type SideFile struct {
+	Task int
+	Name string // the sink's
+	// Open opens it. The caller closes it.
+	Open func(ctx context.Context) (store.File, error)
+}
+
+// beginSink gives the attempt its sink, if there is one. The caller calls end.
+func (a *attempt) beginSink() (end func() error, err error) {
+	if a.options.Sink == nil {
+		return func() error { return nil }, nil
+	}
+	dir, err := a.spill.TempDir()
+	if err != nil {
+		return nil, err
+	}
+	if a.sink, err = a.options.Sink.Begin(a.task.ID, dir); err != nil {
+		return nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	return func() error { return errors.Join(a.sink.Close(), os.RemoveAll(dir)) }, nil
+}
+
+// storeSide stores the side files.
+func (a *attempt) storeSide(ctx context.Context) error {
+	if a.sink == nil {
+		return nil
+	}
+	files, err := a.sink.Finish()
+	if err == nil {
+		a.side, err = storeAll(ctx, a.st, a.dir, files, func(name string) string {
+			return manifest.StagedSide(manifest.NewID(), a.task.ID, name)
+		})
+	}
+	if err != nil {
+		return fmt.Errorf("side files of task %d: %w", a.task.ID, err)
+	}
+	return nil
+}
+
+// storeAll stores files in a directory, under names that staged gives. After an
+// error none is left.
+func storeAll(ctx context.Context, st store.Store, dir string, files []NewFile, staged func(name string) string) (all []manifest.File, err error) {
+	seen := make(map[string]bool)
+	for _, f := range files {
+		//guard: a file would be put elsewhere, or in the place of another
+		if !manifest.IsFileName(f.Name) || seen[f.Name] {
+			err = fmt.Errorf("%q is no name of a file among %d, or is that of two", f.Name, len(files))
+		}
+		seen[f.Name] = true
+		var w reducer.Written
+		if err == nil {
+			w, err = reducer.Copy(ctx, st, func() string { return path.Join(dir, staged(f.Name)) }, f.Content)
+		}
+		if err != nil {
+			removeAll(ctx, st, dir, all)
+			return nil, err
+		}
+		all = append(all, stored(ctx, st, w, ""))
+	}
+	return all, nil
+}
+
+// removeAll removes files that no result will name, also if ctx has ended. What
+// cannot be removed is left.
+func removeAll(ctx context.Context, st store.Store, dir string, files []manifest.File) {
+	clean, cancel := store.Cleanup(ctx)
+	defer cancel()
+	for _, f := range files {
+		//guard: files would stay that no result names
+		_ = st.Remove(clean, path.Join(dir, f.Name))
+	}
+}
+
+// Last carries out the last step before the output of the plan is published: of the
+// side files of all tasks, whose results are given in their order, the sink makes an
+// index, which a result of its own describes. dir, on st, has the files and takes
+// the result. A step that was done is not done again. Without a sink there is
+// nothing to do, and no result.
+func (r *Runner) Last(ctx context.Context, st store.Store, dir string, results []*manifest.TaskResult) (*manifest.TaskResult, error) {
+	if r.options.Sink == nil {
+		return nil, nil
+	}
+	number := len(r.plan.Tasks)
+	if res, err := Finished(ctx, r.plan, number, st, dir); res != nil || err != nil && !errors.Is(err, failure.Foreign) {
+		return res, err
+	}
+	var side []SideFile
+	for _, res := range results {
+		for _, f := range res.Side {
+			name := path.Join(dir, f.Name)
+			side = append(side, SideFile{
+				Task: res.Task, Name: manifest.SideName(f.Name),
+				Open: func(ctx context.Context) (store.File, error) { return st.Open(ctx, name) },
+			})
+		}
+	}
+	res := &manifest.TaskResult{Version: manifest.Version, Plan: r.plan.ID, Task: number}
+	var err error
+	if res.Index, err = r.merge(ctx, st, dir, side); err != nil {
+		return nil, fmt.Errorf("index of the output: %w", err)
+	}
+	doc, err := res.Encode()
+	if err != nil {
+		return nil, err
+	}
+	if err := st.WriteFile(ctx, path.Join(dir, manifest.TaskName(number)), doc, false); err != nil {
+		return nil, fmt.Errorf("write the result of the last step: %w", err)
+	}
+	return res, nil
+}
+
+// merge makes and stores the index.
+func (r *Runner) merge(ctx context.Context, st store.Store, dir string, side []SideFile) (_ []manifest.File, err error) {
+	local, err := r.spill.TempDir()
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(local)) }()
+	files, err := r.options.Sink.Merge(ctx, side, local)
+	if err != nil {
+		return nil, err
+	}
+	return storeAll(ctx, st, dir, files, func(name string) string { return manifest.StagedIndex(manifest.NewID(), name) })
+}

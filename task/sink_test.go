@@ -1,0 +1,202 @@
+package task
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/rowtocol/rowtocol/failure"
+	"github.com/rowtocol/rowtocol/failure/failuretest"
+	"github.com/rowtocol/rowtocol/manifest"
+	"github.com/rowtocol/rowtocol/mapper"
+	"github.com/rowtocol/rowtocol/store"
+	"github.com/rowtocol/rowtocol/store/storetest"
+)
+
+// firsts is a sink with two side files per task, of the first row of each row group
+// and of how many rows there are, and an index that puts the former together. It
+// fails where it is told to.
+type firsts struct {
+	fails  string
+	names  [2]string
+	merged atomic.Int64
+}
+
+var errSink = errors.New("the sink fails")
+
+func newFirsts(fails string) *firsts {
+	return &firsts{fails: fails, names: [2]string{"firsts", "count"}}
+}
+
+func (s *firsts) fail(at string) error {
+	if s.fails == at {
+		return errSink
+	}
+	return nil
+}
+
+func (s *firsts) Begin(number int, dir string) (TaskSink, error) {
+	err := os.WriteFile(filepath.Join(dir, "spilled"), nil, 0o666)
+	return &taskFirsts{firsts: s, number: number}, errors.Join(err, s.fail("begin"))
+}
+
+func (s *firsts) Merge(ctx context.Context, side []SideFile, dir string) ([]NewFile, error) {
+	s.merged.Add(1)
+	var all strings.Builder
+	for _, f := range side {
+		if f.Name != s.names[0] {
+			continue
+		}
+		file, err := f.Open(ctx)
+		if err != nil {
+			return nil, err
+		}
+		_, err = io.Copy(&all, io.NewSectionReader(file, 0, file.Size()))
+		if err := errors.Join(err, file.Close()); err != nil {
+			return nil, err
+		}
+	}
+	err := os.WriteFile(filepath.Join(dir, "spilled"), nil, 0o666)
+	return []NewFile{newFile("all", all.String())}, errors.Join(err, s.fail("merge"))
+}
+
+type taskFirsts struct {
+	*firsts
+	number int
+	text   strings.Builder
+	rows   int
+}
+
+func (s *taskFirsts) Keys() []string { return []string{"id"} }
+
+func (s *taskFirsts) Row(r *mapper.Row) error {
+	if s.rows++; r.Number == 0 {
+		fmt.Fprintf(&s.text, "%d.%d: % x\n", s.number, r.Group, r.Keys[0])
+	}
+	return s.fail("row")
+}
+
+func (s *taskFirsts) Finish() ([]NewFile, error) {
+	files := []NewFile{newFile(s.names[0], s.text.String()), newFile(s.names[1], fmt.Sprint(s.rows))}
+	return files, s.fail("finish")
+}
+
+func (s *taskFirsts) Close() error { return s.fail("close") }
+
+func newFile(name, text string) NewFile {
+	return NewFile{Name: name, Content: io.NewSectionReader(strings.NewReader(text), 0, int64(len(text)))}
+}
+
+// What tasks leave beside their parts is checked as these are, and the last step is
+// done once.
+func TestSink(t *testing.T) {
+	p, o := damagedPlan(t), options(t)
+	sink := newFirsts("")
+	o.Formats, o.Sink = both, sink
+	r := open(t, p, o)
+	dir := t.TempDir()
+	results, err := r.Run(t.Context(), store.Local(), dir, all(p))
+	if err != nil {
+		t.Fatal(err)
+	}
+	groups := 0
+	for i, res := range results {
+		if len(res.Side) != 2 || manifest.SideName(res.Side[0].Name) != "firsts" || len(res.Index) > 0 {
+			t.Fatalf("task %d left %+v", i, res)
+		}
+		groups += len(res.Parts)
+	}
+	last := func() *manifest.TaskResult {
+		t.Helper()
+		res, err := r.Last(t.Context(), store.Local(), dir, results)
+		if err != nil || len(res.Index) != 1 || res.Task != len(p.Tasks) {
+			t.Fatalf("%+v, %v", res, err)
+		}
+		return res
+	}
+	res := last()
+	name := filepath.Join(dir, res.Index[0].Name)
+	text, err := os.ReadFile(name)
+	if lines := strings.Split(string(text), "\n"); err != nil || len(lines) != groups+1 || !strings.HasPrefix(string(text), "0.0: 00\n") {
+		t.Errorf("an index of %d row groups: %q, %v", groups, text, err)
+	}
+	if last(); sink.merged.Load() != 1 {
+		t.Errorf("the last step was done %d times", sink.merged.Load())
+	}
+	if err := flipBit(name); err != nil {
+		t.Fatal(err)
+	}
+	if again := last(); sink.merged.Load() != 2 || again.Index[0].CRC32C != res.Index[0].CRC32C {
+		t.Errorf("the last step was done %d times, after its file was damaged", sink.merged.Load())
+	}
+	if err := flipBit(filepath.Join(dir, results[1].Side[1].Name)); err != nil {
+		t.Fatal(err)
+	}
+	_, err = Finished(t.Context(), p, 1, store.Local(), dir)
+	failuretest.Want(t, err, failure.Foreign, results[1].Side[1].Name)
+}
+
+// Without a sink there is no last step.
+func TestNoSink(t *testing.T) {
+	p := damagedPlan(t)
+	if res, err := open(t, p, options(t)).Last(t.Context(), store.Local(), t.TempDir(), nil); res != nil || err != nil {
+		t.Errorf("%+v, %v", res, err)
+	}
+}
+
+// A sink that fails leaves nothing behind, there or in the temporary directory.
+func TestSinkFails(t *testing.T) {
+	for name, sink := range map[string]*firsts{
+		"begin": newFirsts("begin"), "row": newFirsts("row"), "finish": newFirsts("finish"), "close": newFirsts("close"),
+		"a name of elsewhere": {names: [2]string{"a", "../b"}},
+		"one name twice":      {names: [2]string{"a", "a"}},
+	} {
+		p, o := damagedPlan(t), options(t)
+		o.Sink = sink
+		r, dir := open(t, p, o), t.TempDir()
+		if _, err := r.Run(t.Context(), store.Local(), dir, all(p)); err == nil || sink.fails != "" && !errors.Is(err, errSink) {
+			t.Errorf("%s: error is %v", name, err)
+		}
+		if left := names(t, dir); len(left) > 0 {
+			t.Errorf("%s: left %q", name, left)
+		}
+		if left, err := filepath.Glob(filepath.Join(o.TempDir, "*", "*", "spilled")); len(left) > 0 || err != nil {
+			t.Errorf("%s: left %q, %v", name, left, err)
+		}
+	}
+}
+
+// A last step that fails leaves what was there.
+func TestLastFails(t *testing.T) {
+	p, o := damagedPlan(t), options(t)
+	o.Sink = newFirsts("merge")
+	r, dir := open(t, p, o), t.TempDir()
+	results, err := r.Run(t.Context(), store.Local(), dir, all(p))
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := names(t, dir)
+	if _, err := r.Last(t.Context(), store.Local(), dir, results); !errors.Is(err, errSink) {
+		t.Errorf("error is %v", err)
+	}
+	o.Sink.(*firsts).fails = ""
+	for _, op := range []storetest.Op{storetest.ReadFile, storetest.Open, storetest.Create, storetest.Write, storetest.WriteFile} {
+		st := storetest.NewFaulty(store.Local(), storetest.Fault{Op: op, N: 1, Err: os.ErrPermission})
+		if _, err := r.Last(t.Context(), st, dir, results); !errors.Is(err, os.ErrPermission) {
+			t.Errorf("%v: error is %v", op, err)
+		}
+		if after := names(t, dir); op != storetest.WriteFile && !slices.Equal(after, before) {
+			t.Errorf("%v: left %q, there was %q", op, after, before)
+		}
+	}
+	if left, err := filepath.Glob(filepath.Join(o.TempDir, "*", "*", "spilled")); len(left) > 0 || err != nil {
+		t.Errorf("left %q, %v", left, err)
+	}
+}
