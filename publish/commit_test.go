@@ -76,9 +76,7 @@ func TestLastStep(t *testing.T) {
 		if string(text) != tc.left || (tc.left == "") != errors.Is(err, store.ErrNotExist) {
 			t.Errorf("%s: _SUCCESS is %q, %v", name, text, err)
 		}
-		c.cancel(nil)
-		c.heart.Wait()
-		live.Delete(c.id)
+		abandon(c)
 	}
 }
 
@@ -191,8 +189,7 @@ func TestLostBesideAnotherError(t *testing.T) {
 		if err := c.Judge(t.Context(), nil); err != nil {
 			t.Errorf("%s: work that went well: %v", name, err)
 		}
-		c.cancel(nil)
-		c.heart.Wait()
+		abandon(c)
 	}
 }
 

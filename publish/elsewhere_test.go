@@ -46,8 +46,7 @@ func TestElsewhere(t *testing.T) {
 	if _, err := c.Take(held, p); err != nil {
 		t.Fatal(err)
 	}
-	c.cancel(nil)
-	c.heart.Wait()
+	abandon(c)
 	if _, err := d.Staging(t.Context(), p.ID); err != nil {
 		t.Fatal(err)
 	}

@@ -141,6 +141,5 @@ func TestNoFileWithoutTheLock(t *testing.T) {
 	if _, err := c.Publish(held, r, results, nil); err == nil || moved != 3 {
 		t.Errorf("%d files were moved: %v", moved, err)
 	}
-	c.cancel(nil)
-	c.heart.Wait()
+	abandon(c)
 }

@@ -34,9 +34,20 @@ func killed(t *testing.T, d *Destination, name string, n int) {
 	if _, err := c.Publish(held, r, stageTasks(t, st, r.Dir, r.Plan), nil); err == nil {
 		t.Fatal("it was not killed")
 	}
+	abandon(c)
+}
+
+// abandon ends a claim as the end of its process would.
+func abandon(c *Claim) {
 	c.cancel(nil)
 	c.heart.Wait()
 	live.Delete(c.id)
+}
+
+// pendingID is the ID of the output that waits to be published.
+func pendingID(t *testing.T, d *Destination) string {
+	t.Helper()
+	return strings.TrimPrefix(path.Base(staged(t, d, manifest.PendingPrefix)[0]), manifest.PendingPrefix)
 }
 
 // endsAtRename is a store for a process that is killed before its n-th rename.
@@ -106,7 +117,7 @@ func TestRollForwardOverEmpty(t *testing.T) {
 	d, _ := onDisk(t)
 	killed(t, d, "Q", 1)
 	dir := staged(t, d, "part-00001")[0]
-	id := strings.TrimPrefix(path.Base(staged(t, d, manifest.PendingPrefix)[0]), manifest.PendingPrefix)
+	id := pendingID(t, d)
 	if err := os.Mkdir(d.in(manifest.Published(path.Base(dir), id)), 0o777); err != nil {
 		t.Fatal(err)
 	}
@@ -161,7 +172,7 @@ func TestNothingToRollForward(t *testing.T) {
 		},
 		"files of a part in two places": func(t *testing.T, d *Destination) error {
 			dir := staged(t, d, "part-00001")[0]
-			id := strings.TrimPrefix(path.Base(staged(t, d, manifest.PendingPrefix)[0]), manifest.PendingPrefix)
+			id := pendingID(t, d)
 			to := d.in(manifest.Published(path.Base(dir), id))
 			return errors.Join(os.Mkdir(to, 0o777), os.Rename(dir+"/a", to+"/a"))
 		},
@@ -202,7 +213,7 @@ func TestFormerOutput(t *testing.T) {
 	} {
 		d, m := onDisk(t)
 		killed(t, d, "Q", c.renames+1)
-		id := strings.TrimPrefix(path.Base(staged(t, d, manifest.PendingPrefix)[0]), manifest.PendingPrefix)
+		id := pendingID(t, d)
 		if err := errors.Join(os.RemoveAll(d.in("part-00000-0-"+id+".trv")), os.RemoveAll(staged(t, d, "task-00000")[0])); err != nil {
 			t.Fatal(err)
 		}
@@ -221,7 +232,7 @@ func TestFormerOutput(t *testing.T) {
 func TestForeignInPlace(t *testing.T) {
 	d, _ := onDisk(t)
 	killed(t, d, "Q", 1+2*2+4+1)
-	id := strings.TrimPrefix(path.Base(staged(t, d, manifest.PendingPrefix)[0]), manifest.PendingPrefix)
+	id := pendingID(t, d)
 	others := d.in("part-00001-0-" + id + ".trv/others")
 	if err := os.WriteFile(others, nil, 0o666); err != nil {
 		t.Fatal(err)
@@ -245,7 +256,7 @@ func TestPlacedLink(t *testing.T) {
 	for _, name := range []string{"part-00000-0-", "part-00001-0-"} {
 		d, m := onDisk(t)
 		killed(t, d, "Q", 1+2*2+4+1)
-		file := d.in(name + strings.TrimPrefix(path.Base(staged(t, d, manifest.PendingPrefix)[0]), manifest.PendingPrefix) + ".trv")
+		file := d.in(name + pendingID(t, d) + ".trv")
 		if info, err := os.Stat(file); err != nil {
 			t.Fatal(err)
 		} else if info.IsDir() {
@@ -346,9 +357,7 @@ func TestGivenUpElsewhere(t *testing.T) {
 	if _, err := c.Publish(held, r, results, nil); err == nil {
 		t.Fatal("it was not killed")
 	}
-	c.cancel(nil)
-	c.heart.Wait()
-	live.Delete(c.id)
+	abandon(c)
 	part := staged(t, d, "part-00000")[0]
 	text, err := os.ReadFile(part)
 	if err != nil {
@@ -404,9 +413,7 @@ func TestRolledForward(t *testing.T) {
 	if _, err := c.Publish(held, r, results, nil); err != nil {
 		t.Fatal(err)
 	}
-	c.cancel(nil)
-	c.heart.Wait()
-	live.Delete(c.id)
+	abandon(c)
 	before, err := st.Stat(t.Context(), d.in(manifest.SuccessName))
 	if err != nil {
 		t.Fatal(err)

@@ -338,9 +338,7 @@ func TestTakenWorkIsLeftOver(t *testing.T) {
 	if _, err := c.Take(held, p); err != nil {
 		t.Fatal(err)
 	}
-	c.cancel(nil)
-	c.heart.Wait()
-	live.Delete(c.id)
+	abandon(c)
 	if err := st.Remove(t.Context(), d.in(manifest.LockName)); err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,53 @@
+package manifest
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestNames(t *testing.T) {
+	long := strings.Repeat("x", 300) + "é.avro"
+	for _, name := range []string{
+		StagedPart(0, 0, attempt, ".trv"), StagedPart(123456, 17, attempt, ".trv"),
+		StagedQuarantine(attempt, 7, "hdfs://nn/a/b c.avro", 0, 1<<62), StagedQuarantine(attempt, 0, long, 1, 2),
+		StagedIndex(attempt, "id.hfile"),
+	} {
+		published := Published(name, output)
+		if len(name) > 255 || !isPublished(published, output) || isPublished(published, attempt) || isPublished(name, output) {
+			t.Errorf("%s becomes %s", name, published)
+		}
+		if Published(Published(name, attempt), output) != published && strings.HasPrefix(name, "part-") {
+			t.Errorf("%s depends on the attempt", published)
+		}
+	}
+	for name, want := range map[string]bool{
+		"part-00000-0-" + output + ".trv":     true,
+		"_quarantine/" + output:               true,
+		"part-00000-0-" + output:              false,
+		"part-00000.trv":                      false,
+		"part-00000-" + output + ".trv":       false,
+		"part-00000-0-" + output + ".trv/x":   false,
+		"part-00000-0-00112233445566FF.trv":   false,
+		"_quarantine/" + output + "/x":        false,
+		"_quarantine/x":                       false,
+		"_index/" + output:                    true,
+		"_index/" + output + "/x":             false,
+		"_indices/" + output:                  false,
+		"part-00000-0-" + output + ".trv\x00": false,
+	} {
+		if id, ok := OutputID(name); ok != want || ok && id != output {
+			t.Errorf("%q: %q, %v", name, id, ok)
+		}
+	}
+	if got := SideName(StagedSide(attempt, 123456, "keys-1")); got != "keys-1" {
+		t.Errorf("a side file's name is %q", got)
+	}
+	for name, want := range map[string]int{TaskName(0): 0, TaskName(123456): 123456, "task-x.json": -1, PlanName: -1} {
+		if n, ok := TaskNumber(name); ok != (want >= 0) || ok && n != want {
+			t.Errorf("%s is of task %d, %v", name, n, ok)
+		}
+	}
+	if a, b := NewID(), NewID(); a == b || !IsID(a) {
+		t.Errorf("IDs %s, %s", a, b)
+	}
+}
