@@ -291,7 +291,7 @@ func TestZstdWindowIsNotSize(t *testing.T) {
 
 func TestDecodeAllocations(t *testing.T) {
 	data := words(1, 64<<10)
-	for _, codec := range []string{codecNull, codecDeflate, codecSnappy, codecZstd} {
+	for _, codec := range []string{codecNull, codecDeflate, codecSnappy, codecZstd, codecBzip2} {
 		b, d := stored(t, codec, data), newDecoder(t, codec, 1<<20)
 		dst := make([]byte, 0, 1<<18)
 		if n := testing.AllocsPerRun(20, func() {

@@ -2,6 +2,7 @@ package ocf
 
 import (
 	"bytes"
+	"compress/bzip2"
 	"context"
 	"encoding/base64"
 	"errors"
@@ -33,6 +34,18 @@ func FuzzHeader(f *testing.F) {
 			t.Fatalf("accepted %+v", h)
 		}
 	})
+}
+
+// asStandardLibrary requires that bzip2 is decoded as another program does.
+func asStandardLibrary(t *testing.T, b *Block, data []byte, err error, limit int64) {
+	t.Helper()
+	want, wantErr := io.ReadAll(io.LimitReader(bzip2.NewReader(bytes.NewReader(b.Data)), limit+1))
+	if int64(len(want)) > limit {
+		wantErr = ErrTooLarge
+	}
+	if (err == nil) != (wantErr == nil) || err == nil && !bytes.Equal(data, want) {
+		t.Fatalf("%d bytes, %v; the standard library makes %d, %v", len(data), err, len(want), wantErr)
+	}
 }
 
 // FuzzBlocks scans, resynchronizes and decodes whatever stands behind a sound
@@ -81,6 +94,8 @@ func FuzzBlocks(f *testing.F) {
 				t.Fatalf("not damage: %v", err)
 			} else if int64(len(data)) > limit {
 				t.Fatalf("%d bytes decoded", len(data))
+			} else if allCodecs[codec] == codecBzip2 {
+				asStandardLibrary(t, &b, data, err, limit)
 			}
 			if at.Start != end || at.End <= at.Start {
 				t.Fatalf("%v follows %d", at, end)
