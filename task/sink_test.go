@@ -156,6 +156,7 @@ func TestSinkFails(t *testing.T) {
 	for name, sink := range map[string]*firsts{
 		"begin": newFirsts("begin"), "row": newFirsts("row"), "finish": newFirsts("finish"), "close": newFirsts("close"),
 		"a name of elsewhere": {names: [2]string{"a", "../b"}},
+		"no name":             {names: [2]string{"a", ""}},
 		"one name twice":      {names: [2]string{"a", "a"}},
 	} {
 		p, o := damagedPlan(t), options(t)
