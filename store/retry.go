@@ -264,10 +264,20 @@ type patientFile struct {
 }
 
 // ReadAt implements io.ReaderAt.
-func (f *patientFile) ReadAt(b []byte, off int64) (n int, err error) {
+func (f *patientFile) ReadAt(b []byte, off int64) (int, error) {
+	return f.read(func(file File) (int, error) { return file.ReadAt(b, off) })
+}
+
+// ReadRange implements RangeReader.
+func (f *patientFile) ReadRange(b []byte, off int64) (int, error) {
+	return f.read(func(file File) (int, error) { return ReadRange(file, b, off) })
+}
+
+// read reads from the file, and from the one that is opened again.
+func (f *patientFile) read(from func(File) (int, error)) (n int, err error) {
 	err = f.store.retry(f.ctx, "read "+f.current().Name(), func(context.Context) error {
 		file := f.current()
-		n, err = file.ReadAt(b, off)
+		n, err = from(file)
 		switch {
 		case err == nil || err == io.EOF:
 			return err

@@ -163,6 +163,64 @@ func TestRetryIsNoMixture(t *testing.T) {
 	}
 }
 
+// ranges is a store whose files are read by ranges, of which the first fails.
+type ranges struct {
+	store.Store
+	opens, reads int
+}
+
+type rangeFile struct {
+	store.File
+	of *ranges
+}
+
+func (r *ranges) Open(ctx context.Context, path string) (store.File, error) {
+	f, err := r.Store.Open(ctx, path)
+	r.opens++
+	return &rangeFile{f, r}, err
+}
+
+func (f *rangeFile) ReadAt([]byte, int64) (int, error) {
+	return 0, errors.New("this is to be read by ranges")
+}
+
+func (f *rangeFile) ReadRange(p []byte, off int64) (int, error) {
+	if f.of.reads++; f.of.reads == 1 {
+		return 0, syscall.ECONNRESET
+	}
+	return f.File.ReadAt(p, off)
+}
+
+// TestRetryRanges, which have the patience of other reads. Files that know no
+// ranges are read without.
+func TestRetryRanges(t *testing.T) {
+	name := t.TempDir() + "/f"
+	if err := store.Local().WriteFile(t.Context(), name, []byte("content"), true); err != nil {
+		t.Fatal(err)
+	}
+	of := &ranges{Store: store.Local()}
+	faulty := storetest.NewFaulty(store.Local(), storetest.Fault{Op: storetest.ReadAt, N: 1, Err: syscall.ECONNRESET})
+	for _, st := range []store.Store{of, faulty} {
+		waits := 0
+		p := patience
+		p.Waiting = func(string, error, time.Duration) { waits++ }
+		f, err := store.WithRetry(st, p).Open(t.Context(), name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b := make([]byte, 4)
+		if n, err := store.ReadRange(f, b, 3); err != nil || string(b[:n]) != "tent" || waits != 1 {
+			t.Errorf("%q, %v after %d waits", b[:n], err, waits)
+		}
+		if err := f.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	if of.opens != 2 || faulty.Calls(storetest.Open) != 2 {
+		t.Errorf("opened %d and %d times", of.opens, faulty.Calls(storetest.Open))
+	}
+}
+
 func TestRetryEnds(t *testing.T) {
 	always := storetest.Fault{Op: storetest.Stat, Err: syscall.ECONNREFUSED}
 	tests := []struct {

@@ -83,6 +83,23 @@ type File interface {
 	Name() string
 }
 
+// RangeReader is a File that can also be read without a guess at what is read
+// next: for readers that know better than the storage what they will need.
+type RangeReader interface {
+	// ReadRange is ReadAt, but asks the storage for these bytes and no others,
+	// whatever was read before, and leaves what ReadAt reads ahead as it is.
+	ReadRange(p []byte, off int64) (int, error)
+}
+
+// ReadRange reads a range of a file for itself: by the file's own ReadRange, or by
+// ReadAt if it has none.
+func ReadRange(f File, p []byte, off int64) (int, error) {
+	if r, ok := f.(RangeReader); ok {
+		return r.ReadRange(p, off)
+	}
+	return f.ReadAt(p, off)
+}
+
 // CreateOptions tell a store about a file to be.
 type CreateOptions struct {
 	// Size is the exact final length in bytes, or -1 if it is not known. A

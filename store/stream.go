@@ -32,10 +32,10 @@ const (
 )
 
 // NewStreamFile returns a file of size bytes over storage that reads streams.
-// A read that continues where the last one ended, or a first one that is large,
+// A ReadAt that continues where the last one ended, or a first one that is large,
 // begins a stream, which lasts until the end of the file, a new place or Close,
-// and is read ahead while the reader does something else; any other read is a
-// stream of its own. ctx bounds all of them.
+// and is read ahead while the reader does something else; any other read, and
+// each ReadRange, is a stream of its own. ctx bounds all of them.
 func NewStreamFile(ctx context.Context, name string, size int64, o Opener) File {
 	reading, cancel := context.WithCancel(ctx)
 	return &streamFile{parent: ctx, ctx: reading, cancel: cancel, name: name, size: size, opener: o, next: -1}
@@ -60,7 +60,15 @@ func (f *streamFile) Name() string { return f.name }
 
 func (f *streamFile) Size() int64 { return f.size }
 
-func (f *streamFile) ReadAt(p []byte, off int64) (int, error) {
+func (f *streamFile) ReadAt(p []byte, off int64) (int, error) { return f.checked(p, off, f.read) }
+
+// ReadRange implements RangeReader.
+func (f *streamFile) ReadRange(p []byte, off int64) (int, error) {
+	return f.checked(p, off, f.readRange)
+}
+
+// checked lets read read what the file has of a range, one byte at least.
+func (f *streamFile) checked(p []byte, off int64, read func(p []byte, off int64) (int, error)) (int, error) {
 	//guard: a negative offset would be a crash
 	if off < 0 {
 		return 0, &fs.PathError{Op: "read", Path: f.name, Err: syscall.EINVAL}
@@ -68,7 +76,7 @@ func (f *streamFile) ReadAt(p []byte, off int64) (int, error) {
 	want := p[:min(int64(len(p)), max(f.size-off, 0))]
 	n, err := 0, f.ended()
 	if err == nil && len(want) > 0 {
-		n, err = f.read(want, off)
+		n, err = read(want, off)
 	}
 	if err != nil {
 		return n, &fs.PathError{Op: "read", Path: f.name, Err: cmp.Or(f.ended(), err)}

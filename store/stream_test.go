@@ -148,6 +148,52 @@ func TestStreamFileElsewhere(t *testing.T) {
 	}
 }
 
+// Ranges that follow each other are no stream, and leave the one alone that there
+// is.
+func TestStreamFileRanges(t *testing.T) {
+	s := newStreams(8 << 20)
+	f := s.file(t.Context())
+	ranges := func(from, to, step int64) {
+		t.Helper()
+		for off := from; off < to; off += step {
+			p := make([]byte, step)
+			n, err := ReadRange(f, p, off)
+			want := s.data[off:min(off+step, f.Size())]
+			if !bytes.Equal(p[:n], want) || (err == io.EOF) != (len(want) < len(p)) || err != nil && err != io.EOF {
+				t.Fatalf("range of %d at %d: %d bytes, %v", step, off, n, err)
+			}
+		}
+	}
+	ranges(0, 2<<20, 100_000)
+	ranges(3<<20, f.Size(), streamDirect+1)
+	if long := s.long.Load(); long != 0 {
+		t.Errorf("%d streams", long)
+	}
+	if sent := s.sent.Load(); sent > f.Size() {
+		t.Errorf("%d bytes read", sent)
+	}
+	short := s.short.Load()
+	s.check(t, f, 0, 100) // it does not follow
+	s.check(t, f, 100, 100)
+	ranges(200, 1000, 100)
+	s.check(t, f, 200, 100)
+	if long, short := s.long.Load(), s.short.Load()-short; long != 1 || short != 9 {
+		t.Errorf("%d streams and %d short reads", long, short)
+	}
+	if n, err := ReadRange(f, make([]byte, 1), f.Size()); n != 0 || err != io.EOF {
+		t.Errorf("at the end: %d bytes, %v", n, err)
+	}
+	if _, err := ReadRange(f, make([]byte, 1), -1); Classify(err) != Final {
+		t.Errorf("before the start: %v", err)
+	}
+	if err := f.Close(); err != nil || s.open.Load() != 0 {
+		t.Errorf("close: %v; %d streams are open", err, s.open.Load())
+	}
+	if _, err := ReadRange(f, make([]byte, 1), 0); !errors.Is(err, fs.ErrClosed) {
+		t.Errorf("after close: %v", err)
+	}
+}
+
 func TestStreamFileConcurrent(t *testing.T) {
 	s := newStreams(6 << 20)
 	f := s.file(t.Context())
