@@ -1,69 +1,285 @@
 package dataset
 
-import "io"
-
-const (
-	// aheadBytes is the most that is held of all columns of a remote file, and
-	// aheadColumn of each.
-	aheadBytes  = 32 << 20
-	aheadColumn = 1 << 20
+import (
+	"cmp"
+	"io"
+	"sync"
 )
 
-// ahead reads the blocks of remote files by larger pieces: columns that are
-// read side by side are so many places in the file, and each read of one block
+const (
+	// aheadBytes is the most that is held of all columns of a part, aheadPiece the
+	// most of a piece, and aheadAlone that of a piece of a column that is read
+	// alone.
+	aheadBytes = 32 << 20
+	aheadPiece = 1 << 20
+	aheadAlone = 2 << 20
+	// aheadLeast makes a piece worth a request of its own, even if blocks are
+	// larger.
+	aheadLeast = 256 << 10
+	// aheadReads is how many pieces of a part are read in the background at once.
+	aheadReads = 4
+	// aheadAfter is how many pieces have followed each other when the next is read
+	// in the background: of few rows it would be read for nothing.
+	aheadAfter = 2
+)
+
+// ahead reads the columns of a part on remote storage by pieces: columns that are
+// read side by side are so many places in the files, and each read of one block
 // would be a request of its own. A column whose blocks are read one behind the
-// other is read ahead, twice as far each time, never beyond its end.
+// other is read by pieces that grow, never beyond its end, and each of them is
+// read in the background while the one before it is consumed.
+//
+// A piece takes one of the few places in the background only while it is read. If
+// none is free, it is read when it is wanted, so that no column waits for others.
+// So it is with memory.
 type ahead struct {
-	in      io.ReaderAt
-	most    int64 // bytes of a column
-	columns map[int]*piece
+	wanted int // columns that will be read side by side, so far as is known
+	reads  sync.WaitGroup
+
+	mu      sync.Mutex // of what follows
+	tracks  map[place]*track
+	live    int   // tracks that are read and not at their end
+	held    int64 // bytes of all pieces
+	running int   // pieces that are being read in the background
+	read    int64 // bytes that were read and not yet told
+	closed  bool
 }
 
-// piece is what was read of a column and is yet to be asked for.
+// place is what a file has of a column.
+type place struct {
+	in     *file
+	column int
+}
+
+// track is how far a column is read.
+type track struct {
+	mu        sync.Mutex // held by who reads the column; of all but live
+	in        *file
+	at        int64  // where the last read ended
+	size      int64  // of the last piece; 0 after a seek
+	pieces    int    // that followed each other
+	now, next *piece // what is consumed, and what is behind it
+	live      bool   // under ahead.mu
+}
+
+// piece is a range of a file that is read at once.
 type piece struct {
-	bytes []byte
-	start int64 // offset of bytes
-	next  int64 // where the last read ended
-	size  int64 // of the last piece
+	start int64
+	buf   []byte // of the range's length; empty if there is none
+	read  int    // how much of it was read
+	err   error  // in place of the rest
+
+	done             chan struct{} // closed when a read in the background has ended
+	running, dropped bool          // under ahead.mu
 }
 
-// newAhead reads a file of a part of which so many columns are wanted.
-func newAhead(in io.ReaderAt, wanted int) *ahead {
-	return &ahead{in: in, most: min(aheadColumn, aheadBytes/int64(max(wanted, 1))), columns: make(map[int]*piece)}
+func newAhead() *ahead { return &ahead{tracks: make(map[place]*track)} }
+
+// readBlock fills p with what is at an offset in a column that ends at end.
+func (a *ahead) readBlock(in *file, col int, p []byte, off, end int64) (n int, err error) {
+	t := a.track(place{in, col})
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	follows := off == t.at
+	t.at = off + int64(len(p))
+	n, err = t.now.copy(p, off)
+	if n < len(p) && err == nil && t.next.covers(off+int64(n)) {
+		t.advance()
+		var more int
+		more, err = t.now.copy(p[n:], off+int64(n))
+		n += more
+	}
+	if n < len(p) && err == nil {
+		if follows {
+			t.size, t.pieces = a.grown(t, len(p)), t.pieces+1
+		} else {
+			t.size, t.pieces = 0, 0
+		}
+		var more int
+		more, err = a.fetch(t, p[n:], off+int64(n), end)
+		n += more
+	}
+	if err != nil || t.at >= end {
+		a.release(t)
+	} else if follows {
+		a.begin(t, len(p), end)
+	}
+	return n, err
 }
 
-// read fills p with what is at an offset in a column that ends at end, and
-// returns how many bytes it had to read for that.
-func (a *ahead) read(col int, p []byte, off, end int64) (n, read int, err error) {
-	c := a.columns[col]
-	if c == nil {
-		c = new(piece)
-		a.columns[col] = c
+// track returns how far a column is read, which goes on.
+func (a *ahead) track(of place) *track {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	t := a.tracks[of]
+	if t == nil {
+		t = &track{in: of.in, at: -1, now: new(piece), next: new(piece)}
+		a.tracks[of] = t
 	}
-	if off >= c.start && off-c.start < int64(len(c.bytes)) {
-		n = copy(p, c.bytes[off-c.start:])
+	if !t.live {
+		t.live = true
+		a.live++
 	}
-	follows := off == c.next
-	c.next = off + int64(len(p))
+	return t
+}
+
+// grown returns the size of a column's next piece, which is to hold more than a
+// block.
+func (a *ahead) grown(t *track, block int) int64 {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	most := int64(aheadAlone)
+	if columns := int64(max(a.wanted, a.live)); columns > 1 {
+		most = min(aheadPiece, aheadBytes/(2*columns))
+	}
+	return min(2*max(t.size, int64(block)), most)
+}
+
+// fetch reads what no piece has: a piece of the column's size, if that is more
+// than is wanted and there is room for it, else that to where it belongs.
+func (a *ahead) fetch(t *track, p []byte, off, end int64) (n int, err error) {
+	size := min(t.size, end-off)
+	a.mu.Lock()
+	a.drop(t)
+	larger := size > int64(len(p)) && a.room(t.now, off, size)
+	a.mu.Unlock()
+	if larger {
+		t.now.fill(t.in)
+		a.count(t.now.read)
+		return t.now.copy(p, off)
+	}
+	n, err = t.in.ReadAt(p, off)
+	a.count(n)
 	if n == len(p) {
-		return n, 0, nil
+		err = nil
 	}
-	if c.size = min(2*max(c.size, int64(len(p))), a.most); !follows {
-		c.size = 0
+	return n, err
+}
+
+// begin begins to read the next piece of a column in the background, unless that
+// was done, or would be for nothing.
+func (a *ahead) begin(t *track, block int, end int64) {
+	from := max(t.at, t.now.start+int64(len(t.now.buf)))
+	if t.pieces < aheadAfter || len(t.next.buf) > 0 || t.now.err != nil || from >= end {
+		return
 	}
-	c.start, c.bytes = off+int64(n), c.bytes[:0]
-	size := min(c.size, end-c.start)
-	if size <= int64(len(p)-n) {
-		read, err = a.in.ReadAt(p[n:], c.start)
-		return n + read, read, err
+	size, q := a.grown(t, block), t.next
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if size < min(int64(block), aheadLeast) || a.closed || a.running == aheadReads || !a.room(q, from, min(size, end-from)) {
+		return
 	}
-	if int64(cap(c.bytes)) < size {
-		c.bytes = make([]byte, size)
+	t.size = size
+	a.running++
+	q.running, q.done = true, make(chan struct{})
+	a.reads.Go(func() {
+		q.fill(t.in)
+		a.mu.Lock()
+		a.read += int64(q.read)
+		a.running--
+		if q.running = false; q.dropped {
+			a.held -= int64(cap(q.buf))
+		}
+		a.mu.Unlock()
+		close(q.done)
+	})
+}
+
+// room makes a piece one of so many bytes, if there is room for them. a.mu is
+// held.
+func (a *ahead) room(q *piece, start, size int64) bool {
+	if more := size - int64(cap(q.buf)); more > 0 {
+		//guard: columns of which nobody knows beforehand would fill memory
+		if a.held+more > aheadBytes {
+			return false
+		}
+		a.held += more
+		q.buf = make([]byte, size)
 	}
-	read, err = a.in.ReadAt(c.bytes[:size], c.start)
-	c.bytes = c.bytes[:read]
-	if n += copy(p[n:], c.bytes); n == len(p) {
-		err = nil // what lies farther fails when it is asked for
+	q.start, q.buf, q.read, q.err = start, q.buf[:size], 0, nil
+	return true
+}
+
+// drop empties the pieces of a column. One that is being read is left to its
+// read. a.mu is held.
+func (a *ahead) drop(t *track) {
+	t.now.empty()
+	//guard: a read in the background would write to what is read for another place
+	if t.next.running {
+		t.next.dropped = true
+		t.next = new(piece)
 	}
-	return n, read, err
+	t.next.empty()
+}
+
+// release ends the reading of a column for now, and gives its memory back.
+func (a *ahead) release(t *track) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.drop(t)
+	a.held -= int64(cap(t.now.buf) + cap(t.next.buf))
+	t.now, t.next = new(piece), new(piece)
+	t.size, t.pieces = 0, 0
+	if t.live {
+		t.live = false
+		a.live--
+	}
+}
+
+func (a *ahead) count(bytes int) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.read += int64(bytes)
+}
+
+// told returns how many bytes were read since the last call.
+func (a *ahead) told() int64 {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	n := a.read
+	a.read = 0
+	return n
+}
+
+// close waits for the reads in the background, whose context has ended. No other
+// is begun.
+func (a *ahead) close() {
+	a.mu.Lock()
+	a.closed = true
+	a.mu.Unlock()
+	a.reads.Wait()
+}
+
+// advance makes the next piece the one that is consumed, when it has been read.
+func (t *track) advance() {
+	<-t.next.done
+	t.now, t.next = t.next, t.now
+	t.next.empty()
+}
+
+// empty keeps the memory.
+func (q *piece) empty() { q.start, q.buf, q.err = 0, q.buf[:0], nil }
+
+func (q *piece) covers(off int64) bool { return off >= q.start && off-q.start < int64(len(q.buf)) }
+
+// copy copies what the piece has from an offset on. Where its read failed, that
+// is the error.
+func (q *piece) copy(p []byte, off int64) (n int, err error) {
+	if !q.covers(off) {
+		return 0, nil
+	}
+	n = copy(p, q.buf[min(int(off-q.start), q.read):q.read])
+	if n < len(p) {
+		err = q.err
+	}
+	return n, err
+}
+
+// fill reads the piece.
+func (q *piece) fill(in *file) {
+	if q.read, q.err = in.ReadAt(q.buf, q.start); q.read == len(q.buf) {
+		q.err = nil
+	} else {
+		q.err = cmp.Or(q.err, io.ErrUnexpectedEOF)
+	}
 }

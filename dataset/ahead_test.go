@@ -5,6 +5,7 @@ import (
 	"context"
 	"path/filepath"
 	"slices"
+	"sync/atomic"
 	"testing"
 
 	"github.com/rowtocol/rowtocol/dataset"
@@ -16,7 +17,7 @@ import (
 // remote is a store of which is counted what is read of its files.
 type remote struct {
 	store.Store
-	reads, bytes, opens int64
+	reads, bytes, opens atomic.Int64
 }
 
 type remoteFile struct {
@@ -26,14 +27,14 @@ type remoteFile struct {
 
 func (r *remote) Open(ctx context.Context, path string) (store.File, error) {
 	f, err := r.Store.Open(ctx, path)
-	r.opens++
+	r.opens.Add(1)
 	return &remoteFile{f, r}, err
 }
 
 func (f *remoteFile) ReadAt(p []byte, off int64) (int, error) {
 	n, err := f.File.ReadAt(p, off)
-	f.of.reads++
-	f.of.bytes += int64(n)
+	f.of.reads.Add(1)
+	f.of.bytes.Add(int64(n))
 	return n, err
 }
 
@@ -46,11 +47,11 @@ func TestFilesAreOpenedToBeRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	parts := int64(len(d.Parts()))
-	if st.opens > 0 || len(d.Parts()[0].Files) < 10 {
-		t.Fatalf("%d opened of %d parts, the first of %d files", st.opens, parts, len(d.Parts()[0].Files))
+	if st.opens.Load() > 0 || len(d.Parts()[0].Files) < 10 {
+		t.Fatalf("%d opened of %d parts, the first of %d files", st.opens.Load(), parts, len(d.Parts()[0].Files))
 	}
-	if _, _, err := scan(t, d, dataset.Query{Columns: []string{"id"}, Limit: -1}); err != nil || st.opens != 2*parts {
-		t.Errorf("%d files opened of %d parts, %v", st.opens, parts, err)
+	if _, _, err := scan(t, d, dataset.Query{Columns: []string{"id"}, Limit: -1}); err != nil || st.opens.Load() != 2*parts {
+		t.Errorf("%d files opened of %d parts, %v", st.opens.Load(), parts, err)
 	}
 }
 
@@ -81,7 +82,8 @@ func TestRemoteColumnsAreReadAhead(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			st.reads, st.bytes = 0, 0
+			st.reads.Store(0)
+			st.bytes.Store(0)
 			got, stats, err := scan(t, d, test.query)
 			if err != nil || !slices.EqualFunc(got, want, bytes.Equal) {
 				t.Fatalf("%+v: %d rows, want %d, %v", test.query, len(got), len(want), err)
@@ -92,11 +94,11 @@ func TestRemoteColumnsAreReadAhead(t *testing.T) {
 					most += n + 4<<10
 				}
 			}
-			if stats.BytesRead != st.bytes || st.bytes > most {
-				t.Errorf("%+v: %d bytes read, counted %d, at most %d", test.query, st.bytes, stats.BytesRead, most)
+			if read := st.bytes.Load(); stats.BytesRead != read || read > most {
+				t.Errorf("%+v: %d bytes read, counted %d, at most %d", test.query, read, stats.BytesRead, most)
 			}
-			if st.reads > 3*int64(len(size))+stats.BlocksRead*test.reads/100 {
-				t.Errorf("%+v: %d reads of %d blocks", test.query, st.reads, stats.BlocksRead)
+			if reads := st.reads.Load(); reads > 3*int64(len(size))+stats.BlocksRead*test.reads/100 {
+				t.Errorf("%+v: %d reads of %d blocks", test.query, reads, stats.BlocksRead)
 			}
 		}
 	})

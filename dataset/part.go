@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"io/fs"
 	"path"
 
 	"github.com/rowtocol/rowtocol/column"
@@ -39,6 +40,9 @@ type OpenPart struct {
 	Format format.Format
 	name   string
 	files  []*source
+	read   *Stats             // nil: nothing is counted
+	end    context.CancelFunc // ends the reads of the files
+	ahead  *ahead             // nil for local files
 }
 
 // Open opens the files of a part, and reads what they say of themselves.
@@ -47,7 +51,11 @@ func (l *Listing) Open(ctx context.Context, p *Part) (*OpenPart, error) {
 }
 
 func (l *Listing) open(ctx context.Context, p *Part, read *Stats) (_ *OpenPart, err error) {
-	o := &OpenPart{Format: p.format, name: p.Name}
+	reading, end := context.WithCancel(ctx)
+	o := &OpenPart{Format: p.format, name: p.Name, read: read, end: end}
+	if !store.CapabilitiesOf(l.Store).Local {
+		o.ahead = newAhead()
+	}
 	defer func() {
 		if err != nil {
 			o.Close()
@@ -56,8 +64,13 @@ func (l *Listing) open(ctx context.Context, p *Part, read *Stats) (_ *OpenPart, 
 	files := make([]format.File, len(p.Files))
 	for i := range p.Files {
 		f := &p.Files[i]
-		s := &source{read: read, lost: func(err error) error { return l.Lost(ctx, p, err) }}
-		s.name, s.size, s.open = f.Name, f.Bytes, func() (store.File, error) { return l.Store.Open(ctx, f.Name) }
+		s := &source{read: read, ahead: o.ahead, lost: func(err error) error {
+			if reading.Err() != nil && ctx.Err() == nil {
+				return &fs.PathError{Op: "read", Path: f.Name, Err: fs.ErrClosed}
+			}
+			return l.Lost(ctx, p, err)
+		}}
+		s.name, s.size, s.open = f.Name, f.Bytes, func() (store.File, error) { return l.Store.Open(reading, f.Name) }
 		o.files, files[i] = append(o.files, s), s
 	}
 	if o.Format == nil {
@@ -69,8 +82,15 @@ func (l *Listing) open(ctx context.Context, p *Part, read *Stats) (_ *OpenPart, 
 	return o, err
 }
 
-// Close ends the use of the part.
+// Close ends the use of the part, and what is being read of it.
 func (o *OpenPart) Close() {
+	o.end()
+	if o.ahead != nil {
+		o.ahead.close()
+		if o.read != nil {
+			o.read.BytesRead += o.ahead.told()
+		}
+	}
 	for _, f := range o.files {
 		f.Close()
 	}

@@ -53,13 +53,13 @@ func (d *Dataset) checkSchema(o *OpenPart) error {
 }
 
 // prepare says which columns' blocks are read twice, and of how many columns
-// they are read beside each other from remote storage; 0 for local files.
-func (q *queryPart) prepare(twice []bool, remote int) {
+// they are read side by side.
+func (q *queryPart) prepare(twice []bool, columns int) {
 	for _, f := range q.files {
 		f.twice = twice
-		if remote > 0 {
-			f.ahead = newAhead(&f.file, remote)
-		}
+	}
+	if q.ahead != nil {
+		q.ahead.wanted = columns
 	}
 }
 

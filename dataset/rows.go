@@ -10,7 +10,6 @@ import (
 	"github.com/rowtocol/rowtocol/column"
 	"github.com/rowtocol/rowtocol/dataset/where"
 	"github.com/rowtocol/rowtocol/shred"
-	"github.com/rowtocol/rowtocol/store"
 )
 
 // Query says which rows are read, and what of them.
@@ -168,6 +167,7 @@ func (s *selection) next() ([]span, error) {
 			return found, nil
 		}
 	}
+	s.close() // what is read ahead is not wanted any more
 	return nil, io.EOF
 }
 
@@ -196,14 +196,15 @@ func (s *selection) nextPart() error {
 	if s.file, err = s.dataset.openPart(s.ctx, s.part, &s.stats); err != nil {
 		return err
 	}
-	remote := 0
-	if !store.CapabilitiesOf(s.dataset.list.Store).Local {
-		remote = len(s.columns)
-		if s.where != nil {
-			remote += len(s.where.Columns())
+	columns := len(s.columns)
+	if s.where != nil {
+		for _, col := range s.where.Columns() {
+			if !s.twice[col] {
+				columns++
+			}
 		}
 	}
-	s.file.prepare(s.twice, remote)
+	s.file.prepare(s.twice, columns)
 	s.rest = []span{{0, s.file.Rows()}}
 	if s.where != nil {
 		s.find, err = newFilter(s)

@@ -8,10 +8,9 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// source is a stored file as its format reads it. It counts what is read, reads
-// blocks ahead on remote storage, and keeps for a while what will be read twice:
-// once to find the rows that match, and once to give them. It belongs to one
-// goroutine unless none of that is set.
+// source is a stored file as its format reads it. It counts what is read, and
+// keeps for a while what will be read twice: once to find the rows that match, and
+// once to give them. It belongs to one goroutine unless none of that is set.
 type source struct {
 	file
 	read *Stats // nil: nothing is counted
@@ -21,7 +20,7 @@ type source struct {
 	// none.
 	twice []bool
 	kept  []keptBlock
-	ahead *ahead // nil for local files
+	ahead *ahead // the part's; nil for local files
 }
 
 // file is a stored file that is opened when it is read first: of a part with a
@@ -45,7 +44,7 @@ func (f *file) ReadAt(p []byte, off int64) (int, error) {
 	if f.err != nil {
 		return 0, f.err
 	}
-	return f.stored.ReadAt(p, off)
+	return store.ReadRange(f.stored, p, off)
 }
 
 func (f *file) begin() {
@@ -91,7 +90,8 @@ func (s *source) ReadBlock(p []byte, col int, off, end int64) (n int, err error)
 		n, err = s.file.ReadAt(p, off)
 		read = n
 	} else {
-		n, read, err = s.ahead.read(col, p, off, end)
+		n, err = s.ahead.readBlock(&s.file, col, p, off, end)
+		read = int(s.ahead.told())
 	}
 	s.count(read, 1)
 	if s.twice != nil && s.twice[col] && err == nil {
