@@ -16,7 +16,8 @@ import (
 // and the first of their errors is returned at the end. A byte that belongs to
 // nothing ends the dump with an error.
 func (f *File) Dump(w io.Writer) error {
-	d := &dumper{f: f, w: bufio.NewWriter(w)}
+	in := io.NewSectionReader(f.r, 0, f.size)
+	d := &dumper{f: f, in: bufio.NewReaderSize(in, int(min(f.size, dumpBuffer))), w: bufio.NewWriter(w)}
 	d.header()
 	for i := 0; i < len(f.h.columns) && d.err == nil; i++ {
 		d.column(i)
@@ -36,14 +37,19 @@ func (f *File) Dump(w io.Writer) error {
 // dumper writes a file's bytes from first to last.
 type dumper struct {
 	f   *File
+	in  *bufio.Reader // stands at at
 	w   *bufio.Writer
 	at  int64 // of the first byte not yet written
 	err error // ends the dump
 	bad error // the first damage that did not
 }
 
-// dumpWidth is the number of bytes on a line.
-const dumpWidth = 16
+const (
+	// dumpWidth is the number of bytes on a line.
+	dumpWidth = 16
+	// dumpBuffer is how much is read at once, which on remote storage is a request.
+	dumpBuffer = 1 << 20
+)
 
 // claim writes the next n bytes, with a label on the first line.
 func (d *dumper) claim(n int64, label string, args ...any) {
@@ -54,7 +60,8 @@ func (d *dumper) claim(n int64, label string, args ...any) {
 	buf := make([]byte, dumpWidth)
 	for n > 0 && d.err == nil {
 		buf = buf[:min(n, dumpWidth)]
-		if d.err = readFull(d.f.r, buf, d.at, d.f.name); d.err != nil {
+		read, err := io.ReadFull(d.in, buf)
+		if d.err = full(read, err, len(buf), d.at, d.f.name); d.err != nil {
 			return
 		}
 		d.line(buf, label)

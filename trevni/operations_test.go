@@ -370,14 +370,16 @@ func TestReadBoundsVectors(t *testing.T) {
 	}
 }
 
-// countingReader counts the bytes that are read.
+// countingReader counts the reads and their bytes.
 type countingReader struct {
 	*bytes.Reader
-	n int64
+	n     int64
+	reads int
 }
 
 func (r *countingReader) ReadAt(p []byte, off int64) (int, error) {
 	r.n += int64(len(p))
+	r.reads++
 	return r.Reader.ReadAt(p, off)
 }
 

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"testing"
 
@@ -77,6 +78,41 @@ func TestAllChecksumsZero(t *testing.T) {
 			clear(b[d.Offset+d.StoredSize:][:checksumSize(f.Columns()[2].Checksum)])
 		}
 		wantKind(t, "all checksums of zero", b, damage.Checksum)
+	}
+}
+
+// A read may be a request to remote storage: the checksums of a column of Java's
+// are looked through once, and a dump is not read line by line.
+func TestFewReads(t *testing.T) {
+	b := sampleFile(t, newSampler(15), 600, 3, Options{Codec: "null"})
+	f, blocks := openBytes(t, b), 0
+	for i, c := range f.Columns() {
+		table, err := f.Blocks(i)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range table {
+			clear(b[d.Offset+d.StoredSize:][:checksumSize(c.Checksum)])
+		}
+		blocks += len(table)
+	}
+	for name, do := range map[string]func(*File) error{
+		"verify": func(f *File) error { return f.Verify(t.Context()) },
+		"dump":   func(f *File) error { return f.Dump(io.Discard) },
+	} {
+		r := &countingReader{Reader: bytes.NewReader(b)}
+		f, err := Open(r, int64(len(b)), "test.trv")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := do(f); err != nil || !f.Unverified() {
+			t.Errorf("%s: %v, unverified %v", name, err, f.Unverified())
+		}
+		// Of each block there are itself and its checksum, of parents again for
+		// their children.
+		if most := 5*blocks + 10*len(f.Columns()); r.reads > most {
+			t.Errorf("%s: %d reads of %d blocks and %d bytes", name, r.reads, blocks, len(b))
+		}
 	}
 }
 
