@@ -1,0 +1,367 @@
+package dataset
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"github.com/rowtocol/rowtocol/store"
+)
+
+const testBlock = 64 << 10
+
+// slow is a stored file whose reads a test can hold and fail.
+type slow struct {
+	store.File // nil
+
+	mu    sync.Mutex
+	reads []span // of all reads
+	holds func(off int64) bool
+	held  int
+	gate  chan struct{} // closed to let them go
+	fails func(off int64) (bytes int, err error, failed bool)
+}
+
+func newSlow() (*slow, *file) {
+	s := &slow{gate: make(chan struct{})}
+	return s, &file{name: "slow", size: 1 << 40, open: func() (store.File, error) { return s, nil }}
+}
+
+func (s *slow) Size() int64 { return 1 << 40 }
+
+func (s *slow) ReadAt(p []byte, off int64) (n int, err error) {
+	s.mu.Lock()
+	s.reads = append(s.reads, span{off, off + int64(len(p))})
+	fails, gate, hold := s.fails, s.gate, s.holds != nil && s.holds(off)
+	if hold {
+		s.held++
+	}
+	s.mu.Unlock()
+	if hold {
+		<-gate
+	}
+	n = len(p)
+	if fails != nil {
+		if got, reason, failed := fails(off); failed {
+			n, err = got, reason
+		}
+	}
+	content(p[:n], off)
+	return n, err
+}
+
+// content fills p with what is at an offset.
+func content(p []byte, off int64) {
+	for len(p) > 0 {
+		n := copy(p, noise[off%int64(len(noise)):])
+		p, off = p[n:], off+int64(n)
+	}
+}
+
+var noise = func() []byte {
+	b, rng := make([]byte, 1<<20-3), rand.New(rand.NewPCG(1, 2))
+	for i := range b {
+		b[i] = byte(rng.Uint32())
+	}
+	return b
+}()
+
+// hold makes the reads wait that begin at some offsets.
+func (s *slow) hold(which func(off int64) bool) {
+	synctest.Wait()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.holds = which
+}
+
+// release ends the waiting.
+func (s *slow) release() {
+	synctest.Wait()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	close(s.gate)
+	s.gate, s.holds, s.held = make(chan struct{}), nil, 0
+}
+
+// waiting returns how many reads are held once nothing else goes on.
+func (s *slow) waiting() int {
+	synctest.Wait()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.held
+}
+
+// asked returns how often a byte was read, and how many bytes in all.
+func (s *slow) asked(off int64) (n int, bytes int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, r := range s.reads {
+		if off >= r.from && off < r.to {
+			n++
+		}
+		bytes += r.to - r.from
+	}
+	return n, bytes
+}
+
+// reader reads a column block by block.
+type reader struct {
+	t        *testing.T
+	a        *ahead
+	in       *file
+	col      int
+	off, end int64
+}
+
+// next reads the next block.
+func (r *reader) next() {
+	r.t.Helper()
+	if err := r.try(); err != nil {
+		r.t.Fatalf("column %d at %d: %v", r.col, r.off, err)
+	}
+}
+
+// try reads the next block, whose bytes must be right so far as it goes.
+func (r *reader) try() error {
+	r.t.Helper()
+	p := make([]byte, min(testBlock, r.end-r.off))
+	n, err := r.a.readBlock(r.in, r.col, p, r.off, r.end)
+	want := make([]byte, n)
+	if content(want, r.off); !bytes.Equal(p[:n], want) {
+		r.t.Fatalf("column %d at %d: wrong bytes", r.col, r.off)
+	}
+	if err == nil {
+		r.off += int64(n)
+	}
+	return err
+}
+
+func (r *reader) track() *track { return r.a.tracks[place{r.in, r.col}] }
+
+// toBackground reads on until a piece is read in the background, and returns
+// where it ends.
+func (r *reader) toBackground() int64 {
+	r.t.Helper()
+	for range 100 {
+		r.next()
+		if next := r.track().next; len(next.buf) > 0 {
+			synctest.Wait()
+			return next.start + int64(len(next.buf))
+		}
+	}
+	r.t.Fatal("nothing is read in the background")
+	return 0
+}
+
+// A piece is read while the one before it is consumed, and waited for when it is
+// wanted. A first block, or two, cause no more than a small piece.
+func TestPiecesOverlap(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, in := newSlow()
+		r := &reader{t, newAhead(), in, 0, 1000, 20 << 20}
+		r.next()
+		r.next()
+		if want := []span{{1000, 1000 + testBlock}, {1000 + testBlock, 1000 + 3*testBlock}}; !slices.Equal(s.reads, want) {
+			t.Errorf("two blocks took reads of %v, want %v", s.reads, want)
+		}
+		held := r.toBackground()
+		s.hold(func(off int64) bool { return off == held })
+		for r.off+testBlock <= held {
+			r.next()
+		}
+		if s.waiting() != 1 {
+			t.Fatal("no read is under way while blocks are taken")
+		}
+		for r.off+testBlock <= r.track().next.start {
+			r.next() // what the piece before it has
+		}
+		var err error
+		ended := make(chan struct{})
+		go func() {
+			err = r.try()
+			close(ended)
+		}()
+		synctest.Wait()
+		select {
+		case <-ended:
+			t.Errorf("a block was there before its piece: %v", err)
+		default:
+		}
+		s.release()
+		if <-ended; err != nil {
+			t.Error(err)
+		}
+		for r.off < r.end {
+			r.next()
+		}
+		r.a.close()
+		for off := int64(1000); off < r.end; off += 500 {
+			if n, _ := s.asked(off); n != 1 {
+				t.Fatalf("the byte at %d was read %d times", off, n)
+			}
+		}
+		if _, bytes := s.asked(0); bytes != r.end-1000 || r.a.told() != bytes || r.a.held != 0 {
+			t.Errorf("%d bytes read of %d, %d held", bytes, r.end-1000, r.a.held)
+		}
+	})
+}
+
+// What a read in the background failed with is for who wants the bytes, and the
+// storage is not asked again for it. Bytes before are good, and so are later
+// reads.
+func TestPieceFails(t *testing.T) {
+	failure := errors.New("it failed")
+	for _, got := range []int{0, 3*testBlock + 100} {
+		for reason, want := range map[error]error{failure: failure, nil: io.ErrUnexpectedEOF, io.EOF: io.EOF} {
+			synctest.Test(t, func(t *testing.T) {
+				s, in := newSlow()
+				r := &reader{t, newAhead(), in, 0, 1, 20 << 20}
+				bad := r.toBackground()
+				s.fails = func(off int64) (int, error, bool) { return got, reason, off == bad }
+				for r.off+testBlock <= bad+int64(got) {
+					r.next()
+				}
+				if err := r.try(); err != want {
+					t.Errorf("%d bytes, then %v: %v", got, reason, err)
+				}
+				if n, _ := s.asked(bad + int64(got)); n != 1 {
+					t.Errorf("%d bytes, then %v: the storage was asked %d times", got, reason, n)
+				}
+				s.fails = nil
+				for r.off < r.end {
+					r.next()
+				}
+				r.a.close()
+			})
+		}
+	}
+}
+
+// Who goes elsewhere does not wait for a piece that was begun, whose memory is not
+// used before its read has ended.
+func TestPieceIsDropped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, in := newSlow()
+		r := &reader{t, newAhead(), in, 0, 1, 60 << 20}
+		held := r.toBackground()
+		s.hold(func(off int64) bool { return off == held })
+		for s.waiting() == 0 {
+			r.next()
+		}
+		r.off = 40 << 20
+		again := r.toBackground()
+		if s.waiting() != 1 {
+			t.Error("the read ended")
+		}
+		s.release() // the bytes are there before those of the new place are taken
+		synctest.Wait()
+		for r.off < again+aheadAlone {
+			r.next()
+		}
+		r.off = r.end - 10
+		r.next()
+		r.a.close()
+		if _, bytes := s.asked(0); r.a.told() != bytes || r.a.held != 0 {
+			t.Errorf("%d bytes counted wrongly, or %d held", bytes, r.a.held)
+		}
+	})
+}
+
+// A place in the background is taken while a read runs, not until its bytes are
+// consumed. A column that finds none is read when it is wanted.
+func TestPlacesInBackground(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, in := newSlow()
+		a := newAhead()
+		var all []*reader
+		held := map[int64]bool{}
+		for col := range 2 * aheadReads {
+			r := &reader{t, a, in, col, int64(col)<<30 + 1, int64(col)<<30 + 12<<20}
+			all, held[r.toBackground()] = append(all, r), col < aheadReads
+		}
+		s.hold(func(off int64) bool { return held[off] })
+		for i, r := range all[:aheadReads] {
+			for s.waiting() == i {
+				r.next()
+			}
+		}
+		for _, r := range all[aheadReads:] {
+			for r.off < r.end {
+				before := len(r.track().next.buf) > 0
+				if r.next(); !before && len(r.track().next.buf) > 0 {
+					t.Fatalf("%d reads in the background", aheadReads+1)
+				}
+			}
+		}
+		s.release()
+		for _, r := range all[:aheadReads] {
+			for r.off < r.end {
+				r.next()
+			}
+		}
+		a.close()
+		if a.held != 0 || a.live != 0 {
+			t.Errorf("%d bytes of %d columns are held at the end", a.held, a.live)
+		}
+	})
+}
+
+// However many columns there are, and however they are read, what is held of them
+// has a bound.
+func TestPiecesAreBounded(t *testing.T) {
+	const columns, size = 100, 4 << 20
+	for name, test := range map[string]struct{ wanted, turn, of, least int }{
+		"side by side":                       {columns, 1, size, 2 * testBlock},
+		"side by side, which nobody said":    {0, 1, size, 2 * testBlock},
+		"by many blocks":                     {columns, 9, size, 2 * testBlock},
+		"one after the other":                {0, size / testBlock, size, aheadAlone},
+		"one after the other, not to an end": {0, size / testBlock, size + 8<<20, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { testBound(t, columns, size, test.wanted, test.turn, test.of, test.least) })
+		})
+	}
+}
+
+// testBound reads so many bytes of each column, which is of more perhaps, some
+// blocks of each in turn. Pieces of all must become as large as least.
+func testBound(t *testing.T, columns, size, wanted, turn, of, least int) {
+	_, in := newSlow()
+	a := newAhead()
+	a.wanted = wanted
+	var all []*reader
+	for col := range columns {
+		at := int64(col)<<30 + 1
+		all = append(all, &reader{t, a, in, col, at, at + int64(of)})
+	}
+	largest, most := make([]int, columns), int64(0)
+	for range (size + turn*testBlock - 1) / (turn * testBlock) {
+		for i, r := range all {
+			for range turn {
+				if r.off == r.end {
+					break
+				}
+				r.next()
+				largest[i] = max(largest[i], len(r.track().now.buf), len(r.track().next.buf))
+				synctest.Wait()
+				held := int64(0)
+				for _, tr := range a.tracks {
+					held += int64(cap(tr.now.buf) + cap(tr.next.buf))
+				}
+				if held != a.held {
+					t.Fatalf("%d bytes are held, %d counted", held, a.held)
+				}
+				most = max(most, held)
+			}
+		}
+	}
+	a.close()
+	if most > aheadBytes || slices.Min(largest) < least || slices.Max(largest) > aheadAlone || wanted > 1 && slices.Max(largest) > aheadPiece {
+		t.Errorf("%d bytes were held, pieces of %d to %d", most, slices.Min(largest), slices.Max(largest))
+	}
+}
