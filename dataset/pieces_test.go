@@ -314,7 +314,7 @@ func TestPlacesInBackground(t *testing.T) {
 // However many columns there are, and however they are read, what is held of them
 // has a bound.
 func TestPiecesAreBounded(t *testing.T) {
-	const columns, size = 100, 4 << 20
+	const columns, size = 50, 4 << 20
 	for name, test := range map[string]struct{ wanted, turn, of, least int }{
 		"side by side":                       {columns, 1, size, 2 * testBlock},
 		"side by side, which nobody said":    {0, 1, size, 2 * testBlock},

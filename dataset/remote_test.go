@@ -1,0 +1,290 @@
+package dataset_test
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rowtocol/rowtocol/column"
+	"github.com/rowtocol/rowtocol/dataset"
+	"github.com/rowtocol/rowtocol/format"
+	"github.com/rowtocol/rowtocol/store"
+)
+
+// far is a store whose larger reads take their time: until a test lets one go, or
+// it has waited long enough, or its context ends.
+type far struct {
+	store.Store
+	larger    int   // than so many bytes
+	fails     error // what these end with at once, if set
+	patience  time.Duration
+	let       chan struct{}
+	now, most atomic.Int64 // reads that wait
+	bytes     atomic.Int64 // that were read
+}
+
+type farFile struct {
+	store.File
+	ctx context.Context
+	of  *far
+}
+
+func (f *far) Open(ctx context.Context, path string) (store.File, error) {
+	file, err := f.Store.Open(ctx, path)
+	return &farFile{file, ctx, f}, err
+}
+
+func (f *farFile) ReadAt(p []byte, off int64) (int, error) {
+	if err := f.ctx.Err(); err != nil {
+		return 0, err
+	}
+	if len(p) > f.of.larger {
+		if f.of.fails != nil {
+			return 0, f.of.fails
+		}
+		now := f.of.now.Add(1)
+		defer f.of.now.Add(-1)
+		for most := f.of.most.Load(); now > most && !f.of.most.CompareAndSwap(most, now); most = f.of.most.Load() {
+		}
+		select {
+		case <-f.of.let:
+		case <-time.After(f.of.patience):
+		case <-f.ctx.Done():
+			return 0, f.ctx.Err()
+		}
+	}
+	n, err := f.File.ReadAt(p, off)
+	f.of.bytes.Add(int64(n))
+	return n, err
+}
+
+// on opens the same dataset on another store.
+func on(t *testing.T, st store.Store, d *dataset.Dataset) *dataset.Dataset {
+	t.Helper()
+	other, err := dataset.Open(t.Context(), st, filepath.Dir(d.Parts()[0].Name), dataset.Options{Formats: formats})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return other
+}
+
+// Parts on remote storage are read ahead.
+func TestRemoteParts(t *testing.T) {
+	eachFormat(t, func(t *testing.T, f format.Format) {
+		local := archive(t, f, 40_000)
+		for name, test := range map[string]func(t *testing.T, local *dataset.Dataset){
+			"beside rows": testAheadOfRows, "patience": testPatienceOnce, "close": testClose, "limit": testLimit, "whole parts": testWholeParts,
+		} {
+			t.Run(name, func(t *testing.T) { test(t, local) })
+		}
+	})
+}
+
+// While rows are taken, storage is read.
+func testAheadOfRows(t *testing.T, local *dataset.Dataset) {
+	for _, columns := range [][]string{{"body"}, {"body", "received", "subject"}} {
+		st := &far{Store: store.Local(), larger: 128 << 10, patience: 200 * time.Millisecond, let: make(chan struct{})}
+		b, err := on(t, st, local).Batches(t.Context(), dataset.Query{Columns: columns, Limit: -1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		beside := 0
+		for b.Next() {
+			if st.now.Load() > 0 {
+				beside++
+			}
+			for n := st.now.Load(); n > 0; n-- {
+				select {
+				case st.let <- struct{}{}:
+				case <-time.After(st.patience):
+				}
+			}
+		}
+		if b.Err() != nil || beside == 0 || st.most.Load() > 5 { // one of them is waited for
+			t.Errorf("%v: reads beside %d batches, at most %d of them, %v", columns, beside, st.most.Load(), b.Err())
+		}
+		b.Close()
+		if s := b.Stats(); s.BytesRead != st.bytes.Load() {
+			t.Errorf("%d bytes counted of %d", s.BytesRead, st.bytes.Load())
+		}
+	}
+}
+
+// broken is a store that notes what is read, and cannot read one byte.
+type broken struct {
+	store.Store
+	mu    sync.Mutex
+	reads []at
+	byte  at
+}
+
+// at is a read, or a byte.
+type at struct {
+	name string
+	off  int64
+	n    int
+}
+
+type brokenFile struct {
+	store.File
+	of *broken
+}
+
+func (b *broken) Open(ctx context.Context, path string) (store.File, error) {
+	f, err := b.Store.Open(ctx, path)
+	return &brokenFile{f, b}, err
+}
+
+func (f *brokenFile) ReadAt(p []byte, off int64) (int, error) {
+	f.of.mu.Lock()
+	f.of.reads = append(f.of.reads, at{f.Name(), off, len(p)})
+	f.of.mu.Unlock()
+	bad := f.of.byte
+	if before := bad.off - off; bad.name == f.Name() && before >= 0 && before < int64(len(p)) {
+		n, err := f.File.ReadAt(p[:before], off)
+		return n, cmp.Or(err, error(syscall.EIO))
+	}
+	return f.File.ReadAt(p, off)
+}
+
+// Whoever reads what cannot be read, the patience with the storage is spent once,
+// and the rows before are given.
+func testPatienceOnce(t *testing.T, local *dataset.Dataset) {
+	query := dataset.Query{Columns: []string{"body"}, Limit: -1}
+	st := &broken{Store: store.Local()}
+	want, _, err := scan(t, on(t, st, local), query)
+	if err != nil {
+		t.Fatal(err)
+	}
+	given := 0
+	for _, r := range st.reads {
+		if r.n <= 64<<10 {
+			continue // no piece
+		}
+		var waited atomic.Int64
+		patience := store.Patience{Limit: time.Minute, Sleep: func(_ context.Context, d time.Duration) error {
+			waited.Add(int64(d))
+			return nil
+		}}
+		bad := &broken{Store: store.Local(), byte: at{r.name, r.off + int64(r.n/2), 1}}
+		got, _, err := scan(t, on(t, store.WithRetry(bad, patience), local), query)
+		if !errors.Is(err, syscall.EIO) || isDamage(err) || time.Duration(waited.Load()) != patience.Limit {
+			t.Errorf("waited %s, %v", time.Duration(waited.Load()), err)
+		}
+		if !slices.EqualFunc(got, want[:len(got)], bytes.Equal) || len(got) < given {
+			t.Errorf("%d rows, %d when a byte before could not be read", len(got), given)
+		}
+		given = len(got)
+	}
+	if given < len(want)/2 {
+		t.Errorf("%d rows before the last piece of %d", given, len(want))
+	}
+}
+
+// A part is closed while its bytes are under way, or waited for after a failure,
+// without waiting for them. Then it can no longer be read.
+func testClose(t *testing.T, local *dataset.Dataset) {
+	dir := filepath.Dir(local.Parts()[0].Name)
+	hung := &far{Store: store.Local(), larger: 256 << 10, patience: time.Hour}
+	failing := &far{Store: store.Local(), larger: 256 << 10, fails: syscall.EIO}
+	waits := make(chan struct{}, 100)
+	patient := store.WithRetry(failing, store.Patience{Limit: time.Hour, Waiting: func(string, error, time.Duration) { waits <- struct{}{} }})
+	for name, test := range map[string]struct {
+		st    store.Store
+		begun func() bool
+	}{
+		"a read":  {hung, func() bool { return hung.now.Load() > 0 }},
+		"a pause": {patient, func() bool { return len(waits) > 0 }},
+	} {
+		l, err := dataset.List(t.Context(), test.st, dir, dataset.Options{Formats: formats})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := l.Open(t.Context(), &l.Parts[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		body := slices.IndexFunc(p.Columns(), func(c format.Column) bool { return c.Name == "body" })
+		blocks, err := p.Blocks(body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := p.Cursor(body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var v column.Vector
+		for i := 0; !test.begun(); i++ {
+			v.Reset()
+			if _, _, err := c.Read(&v, int(blocks[i].Rows)); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(time.Millisecond)
+		}
+		began := time.Now()
+		p.Close()
+		if took := time.Since(began); took > 10*time.Second {
+			t.Errorf("%s: Close took %s", name, took)
+		}
+		last, err := p.Cursor(body)
+		if err == nil {
+			err = last.SeekRow(p.Rows() - 1)
+		}
+		if err == nil {
+			_, _, err = last.Read(&v, 1)
+		}
+		if !errors.Is(err, fs.ErrClosed) || isDamage(err) {
+			t.Errorf("%s: after Close: %v", name, err)
+		}
+	}
+}
+
+// What is begun beyond the last row of a query is counted, and ended with it.
+func testLimit(t *testing.T, local *dataset.Dataset) {
+	st := &far{Store: store.Local(), larger: 256 << 10, patience: time.Hour}
+	d := on(t, st, local)
+	for rows := int64(100); st.most.Load() == 0; rows += 100 {
+		st.bytes.Store(0)
+		got, stats, err := scan(t, d, dataset.Query{Columns: []string{"body"}, Limit: rows})
+		if err != nil || int64(len(got)) != rows || stats.BytesRead != st.bytes.Load() || st.now.Load() > 0 {
+			t.Fatalf("%d rows of %d, %d bytes counted of %d, %d reads go on, %v", len(got), rows, stats.BytesRead, st.bytes.Load(), st.now.Load(), err)
+		}
+	}
+}
+
+// Who reads whole parts, column after column, does so with few requests.
+func testWholeParts(t *testing.T, local *dataset.Dataset) {
+	st := &remote{Store: store.Local()}
+	l, err := dataset.List(t.Context(), st, local.Parts()[0].Name, dataset.Options{Formats: formats})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := l.Open(t.Context(), &l.Parts[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	if err := p.Verify(t.Context()); err != nil {
+		t.Error(err)
+	}
+	blocks := 0
+	for i := range p.Columns() {
+		table, err := p.Blocks(i)
+		if err != nil {
+			t.Fatal(err)
+		}
+		blocks += len(table)
+	}
+	if reads := int(st.reads.Load()); reads > 5*len(p.Columns())+blocks/4 {
+		t.Errorf("%d reads of %d blocks in %d columns", reads, blocks, len(p.Columns()))
+	}
+}
