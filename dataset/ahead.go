@@ -37,8 +37,8 @@ type ahead struct {
 	reads  sync.WaitGroup
 
 	mu      sync.Mutex // of what follows
+	whole   bool       // columns are read from their start to their end
 	tracks  map[place]*track
-	live    int   // tracks that are read and not at their end
 	held    int64 // bytes of all pieces
 	running int   // pieces that are being read in the background
 	read    int64 // bytes that were read and not yet told
@@ -51,15 +51,15 @@ type place struct {
 	column int
 }
 
-// track is how far a column is read.
+// track is how far a column is read that was not read to its end.
 type track struct {
-	mu        sync.Mutex // held by who reads the column; of all but live
-	in        *file
-	at        int64  // where the last read ended
-	size      int64  // of the last piece; 0 after a seek
-	pieces    int    // that followed each other
-	now, next *piece // what is consumed, and what is behind it
-	live      bool   // under ahead.mu
+	of        place
+	mu        sync.Mutex // of what follows; held by who reads the column
+	at        int64      // where the last read ended
+	size      int64      // of the last piece; 0 after a seek
+	pieces    int        // that followed each other
+	now, next *piece     // what is consumed, and what is behind it
+	ended     bool       // another track goes on with the column
 }
 
 // piece is a range of a file that is read at once.
@@ -77,8 +77,7 @@ func newAhead() *ahead { return &ahead{tracks: make(map[place]*track)} }
 
 // readBlock fills p with what is at an offset in a column that ends at end.
 func (a *ahead) readBlock(in *file, col int, p []byte, off, end int64) (n int, err error) {
-	t := a.track(place{in, col})
-	t.mu.Lock()
+	t := a.lock(place{in, col}, off)
 	defer t.mu.Unlock()
 	follows := off == t.at
 	t.at = off + int64(len(p))
@@ -107,18 +106,29 @@ func (a *ahead) readBlock(in *file, col int, p []byte, off, end int64) (n int, e
 	return n, err
 }
 
-// track returns how far a column is read, which goes on.
-func (a *ahead) track(of place) *track {
+// lock returns how far a column is read, which goes on at an offset, for this
+// reader alone.
+func (a *ahead) lock(of place, off int64) *track {
+	for {
+		t := a.track(of, off)
+		t.mu.Lock()
+		if !t.ended {
+			return t
+		}
+		t.mu.Unlock()
+	}
+}
+
+func (a *ahead) track(of place, off int64) *track {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	t := a.tracks[of]
 	if t == nil {
-		t = &track{in: of.in, at: -1, now: new(piece), next: new(piece)}
+		t = &track{of: of, at: -1, now: new(piece), next: new(piece)}
+		if a.whole {
+			t.at, t.pieces = off, aheadAfter
+		}
 		a.tracks[of] = t
-	}
-	if !t.live {
-		t.live = true
-		a.live++
 	}
 	return t
 }
@@ -129,8 +139,11 @@ func (a *ahead) grown(t *track, block int) int64 {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	most := int64(aheadAlone)
-	if columns := int64(max(a.wanted, a.live)); columns > 1 {
+	if columns := int64(max(a.wanted, len(a.tracks))); columns > 1 {
 		most = min(aheadPiece, aheadBytes/(2*columns))
+	}
+	if a.whole {
+		return most
 	}
 	return min(2*max(t.size, int64(block)), most)
 }
@@ -144,11 +157,11 @@ func (a *ahead) fetch(t *track, p []byte, off, end int64) (n int, err error) {
 	larger := size > int64(len(p)) && a.room(t.now, off, size)
 	a.mu.Unlock()
 	if larger {
-		t.now.fill(t.in)
+		t.now.fill(t.of.in)
 		a.count(t.now.read)
 		return t.now.copy(p, off)
 	}
-	n, err = t.in.ReadAt(p, off)
+	n, err = t.of.in.ReadAt(p, off)
 	a.count(n)
 	if n == len(p) {
 		err = nil
@@ -173,15 +186,15 @@ func (a *ahead) begin(t *track, block int, end int64) {
 	a.running++
 	q.running, q.done = true, make(chan struct{})
 	a.reads.Go(func() {
-		q.fill(t.in)
+		q.fill(t.of.in)
 		a.mu.Lock()
+		defer a.mu.Unlock()
 		a.read += int64(q.read)
 		a.running--
 		if q.running = false; q.dropped {
 			a.held -= int64(cap(q.buf))
 		}
-		a.mu.Unlock()
-		close(q.done)
+		close(q.done) // from here on the piece may be another
 	})
 }
 
@@ -218,12 +231,16 @@ func (a *ahead) release(t *track) {
 	defer a.mu.Unlock()
 	a.drop(t)
 	a.held -= int64(cap(t.now.buf) + cap(t.next.buf))
-	t.now, t.next = new(piece), new(piece)
-	t.size, t.pieces = 0, 0
-	if t.live {
-		t.live = false
-		a.live--
-	}
+	t.ended = true
+	delete(a.tracks, t.of)
+}
+
+// all says that columns are read from their start to their end, so that nothing is
+// read for nothing.
+func (a *ahead) all() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.whole = true
 }
 
 func (a *ahead) count(bytes int) {

@@ -82,6 +82,14 @@ func (l *Listing) open(ctx context.Context, p *Part, read *Stats) (_ *OpenPart, 
 	return o, err
 }
 
+// Verify implements format.Part.
+func (o *OpenPart) Verify(ctx context.Context) error {
+	if o.ahead != nil {
+		o.ahead.all()
+	}
+	return o.Part.Verify(ctx)
+}
+
 // Close ends the use of the part, and what is being read of it.
 func (o *OpenPart) Close() {
 	o.end()

@@ -141,7 +141,13 @@ func (r *reader) try() error {
 	return err
 }
 
-func (r *reader) track() *track { return r.a.tracks[place{r.in, r.col}] }
+// track is how far the column is read, nothing at its end.
+func (r *reader) track() *track {
+	if t := r.a.tracks[place{r.in, r.col}]; t != nil {
+		return t
+	}
+	return &track{now: new(piece), next: new(piece)}
+}
 
 // toBackground reads on until a piece is read in the background, and returns
 // where it ends.
@@ -305,8 +311,8 @@ func TestPlacesInBackground(t *testing.T) {
 			}
 		}
 		a.close()
-		if a.held != 0 || a.live != 0 {
-			t.Errorf("%d bytes of %d columns are held at the end", a.held, a.live)
+		if a.held != 0 {
+			t.Errorf("%d bytes are held at the end", a.held)
 		}
 	})
 }
@@ -363,5 +369,47 @@ func testBound(t *testing.T, columns, size, wanted, turn, of, least int) {
 	a.close()
 	if most > aheadBytes || slices.Min(largest) < least || slices.Max(largest) > aheadAlone || wanted > 1 && slices.Max(largest) > aheadPiece {
 		t.Errorf("%d bytes were held, pieces of %d to %d", most, slices.Min(largest), slices.Max(largest))
+	}
+}
+
+// Blocks of any size, read in any order by several, are what the file has, and all
+// reads are counted.
+func TestPiecesAtRandom(t *testing.T) {
+	s, in := newSlow()
+	a := newAhead()
+	var wg sync.WaitGroup
+	for seed := range uint64(4) {
+		wg.Go(func() {
+			rng := rand.New(rand.NewPCG(seed, 1))
+			for range 25 {
+				col := rng.Int64N(2)
+				off, end, block := col<<30+rng.Int64N(30<<20), col<<30+30<<20, 1+rng.Int64N(1<<(10+rng.IntN(12)))
+				for n := rng.IntN(60); n > 0 && off < end; n-- {
+					p := make([]byte, min(block, end-off))
+					if n, err := a.readBlock(in, int(col), p, off, end); n < len(p) || err != nil {
+						t.Errorf("%d of %d bytes, %v", n, len(p), err)
+					}
+					want := make([]byte, len(p))
+					if content(want, off); !bytes.Equal(p, want) {
+						t.Error("wrong bytes")
+					}
+					if off += int64(len(p)); rng.IntN(10) == 0 {
+						off += rng.Int64N(2 * block)
+					}
+				}
+			}
+		})
+	}
+	wg.Wait()
+	a.close()
+	if _, bytes := s.asked(0); a.told() != bytes {
+		t.Errorf("%d bytes counted wrongly", bytes)
+	}
+	held := int64(0)
+	for _, t := range a.tracks {
+		held += int64(cap(t.now.buf) + cap(t.next.buf))
+	}
+	if held != a.held || held > 4*aheadPiece+4*aheadAlone {
+		t.Errorf("%d bytes are held, %d counted", held, a.held)
 	}
 }
