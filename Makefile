@@ -66,13 +66,13 @@ race:
 	nice $(TESTS) -- $(RACE) -timeout $(UNIT_TIME) $(CONCURRENT)
 
 # The race detector allocates, too, so tests that count run here as well, and
-# must be there in both packages. In soak, so do all schedules of publishing:
+# must be there in all these packages. In soak, so do all schedules of publishing:
 # with the detector there are too many.
 unit:
 	$(if $(TESTED),,$(error go list finds no packages))
 	@mkdir -p bin/test
 	nice $(TESTS) -- -timeout $(UNIT_TIME) $(SEQUENTIAL)
-	nice $(GO) test -run Alloc ./trevni ./mapper | awk '{ print } /^ok/ && !/no tests to run/ { n++ } END { exit n != 2 }'
+	nice $(GO) test -run Alloc ./trevni ./mapper ./dataset | awk '{ print } /^ok/ && !/no tests to run/ { n++ } END { exit n != 3 }'
 	$(if $(ROWTOCOL_SOAK),nice $(GO) test -count=1 -timeout $(UNIT_TIME) -run 'Pairs|Three' ./publish)
 
 gate:

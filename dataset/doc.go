@@ -13,10 +13,13 @@
 //
 // Files are opened one at a time, and of each only what the query needs is
 // read: its header, and the block tables and blocks of the columns in
-// question, of remote files by pieces that end with the column. Every file is
-// compared with the manifest that lists it, in size, rows and schema; what does
-// not fit is a *damage.Error, as is damage inside of a file. Errors in a query
-// are ErrQuery.
+// question. Of remote files a column is read by pieces, which end with it, and the
+// next of them while the one before is decoded: what the rows in question need is
+// known here, so files are read by ranges, of which storage guesses nothing.
+//
+// Every file is compared with the manifest that lists it, in size, rows and
+// schema; what does not fit is a *damage.Error, as is damage inside of a file.
+// Errors in a query are ErrQuery.
 //
 // Outputs may be made and replaced while they are read. No two outputs have a
 // file of the same name, so rows of two are never mixed: a file that is gone

@@ -37,7 +37,7 @@ type Stats struct {
 	Rows       int64 // that it gave
 	Skipped    int64 // that it passed over for the offset
 	TotalRows  int64 // of the dataset
-	BytesRead  int64 // of files: headers, block tables and blocks
+	BytesRead  int64 // of files: headers, block tables and blocks, also ahead for nothing
 	FileBytes  int64 // of all files of the dataset
 	BlocksRead int64
 	// Blocks is how many there are of the columns that the query names, in the

@@ -19,7 +19,8 @@ type OpenOptions struct {
 }
 
 // File is a file of a part as the format reads it. ReadAt is for what says
-// where the blocks are.
+// where the blocks are: on remote storage each is a request of its own, and nothing
+// is read ahead.
 type File interface {
 	io.ReaderAt
 	// Name is the file's path, for messages; its last element is the one that
@@ -28,7 +29,8 @@ type File interface {
 	// Size is the file's length in bytes.
 	Size() int64
 	// ReadBlock is ReadAt for a stored block of a column, whose blocks follow
-	// each other up to the offset end.
+	// each other up to the offset end. On remote storage blocks that are read one
+	// behind the other are read ahead, up to that end.
 	ReadBlock(p []byte, col int, off, end int64) (int, error)
 }
 

@@ -17,7 +17,7 @@
 // may help, and WithRetry gives a store the patience to try again. What a kind
 // of store can do beyond the interface is asked with CapabilitiesOf.
 //
-//	store            the interface, local disk, patience, read-ahead
+//	store            the interface, local disk, patience, read-ahead of streams
 //	store/cluster    a Hadoop cluster as its clients know it
 //	store/hdfs       HDFS by its own protocols
 //	store/webhdfs    HDFS by HTTP
