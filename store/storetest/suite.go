@@ -75,9 +75,15 @@ func testCreate(e env) {
 	if !bytes.Equal(got, data) {
 		e.Error("read other bytes than were written")
 	}
+	clear(got)
+	if n, err := store.ReadRange(f, got[7:], 7); n != len(got)-7 || err != nil && err != io.EOF || !bytes.Equal(got[7:], data[7:]) {
+		e.Errorf("read a range of other bytes than were written: %d, %v", n, err)
+	}
 	part := make([]byte, 10)
-	if n, err := f.ReadAt(part, f.Size()-4); n != 4 || !errors.Is(err, io.EOF) {
-		e.Errorf("read at the end: %d bytes, %v; want 4, EOF", n, err)
+	for _, read := range []func([]byte, int64) (int, error){f.ReadAt, func(p []byte, off int64) (int, error) { return store.ReadRange(f, p, off) }} {
+		if n, err := read(part, f.Size()-4); n != 4 || !errors.Is(err, io.EOF) {
+			e.Errorf("read at the end: %d bytes, %v; want 4, EOF", n, err)
+		}
 	}
 	e.ok(f.Close())
 
