@@ -33,7 +33,7 @@ type attempt struct {
 	inputs   map[string]int // numbers of the task's inputs, by path
 	parts    []manifest.Part
 	copies   []manifest.File // of damaged ranges, one for each loss
-	sink     TaskSink        // nil if there is none
+	sink     AttemptSink     // nil if there is none
 	side     []manifest.File
 	reported int64 // bytes
 }

@@ -22,15 +22,15 @@ import (
 type Sink interface {
 	// Begin begins an attempt at a task. dir is an empty local directory, which is
 	// removed when the attempt has ended.
-	Begin(task int, dir string) (TaskSink, error)
+	Begin(task int, dir string) (AttemptSink, error)
 	// Merge makes an index of side files, which are in the order of the tasks and
 	// each task's as it returned them. dir is as for Begin, and is removed when the
 	// index is stored.
 	Merge(ctx context.Context, side []SideFile, dir string) ([]NewFile, error)
 }
 
-// TaskSink takes the rows of an attempt at a task.
-type TaskSink interface {
+// AttemptSink is the sink of one attempt at a task.
+type AttemptSink interface {
 	mapper.RowSink
 	// Finish returns the side files, after the last row.
 	Finish() ([]NewFile, error)

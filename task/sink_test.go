@@ -42,7 +42,7 @@ func (s *firsts) fail(at string) error {
 	return nil
 }
 
-func (s *firsts) Begin(number int, dir string) (TaskSink, error) {
+func (s *firsts) Begin(number int, dir string) (AttemptSink, error) {
 	err := os.WriteFile(filepath.Join(dir, "spilled"), nil, 0o666)
 	return &taskFirsts{firsts: s, number: number}, errors.Join(err, s.fail("begin"))
 }

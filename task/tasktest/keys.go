@@ -26,7 +26,7 @@ type Keys struct{ Field string }
 func (k Keys) Of(*manifest.Plan) (task.Sink, error) { return k, nil }
 
 // Begin implements task.Sink.
-func (k Keys) Begin(number int, dir string) (task.TaskSink, error) {
+func (k Keys) Begin(number int, dir string) (task.AttemptSink, error) {
 	f, err := os.Create(filepath.Join(dir, "keys"))
 	return &taskKeys{of: k, task: number, file: f, lines: bufio.NewWriter(f)}, err
 }
@@ -94,7 +94,7 @@ func (k *taskKeys) Row(r *mapper.Row) error {
 	return err
 }
 
-// Finish implements task.TaskSink.
+// Finish implements task.AttemptSink.
 func (k *taskKeys) Finish() ([]task.NewFile, error) {
 	if err := k.lines.Flush(); err != nil || k.rows == 0 {
 		return nil, err
@@ -106,5 +106,5 @@ func (k *taskKeys) Finish() ([]task.NewFile, error) {
 	return []task.NewFile{{Name: fmt.Sprintf("%s-%d", k.of.Field, k.task), Content: io.NewSectionReader(k.file, 0, info.Size())}}, nil
 }
 
-// Close implements task.TaskSink.
+// Close implements task.AttemptSink.
 func (k *taskKeys) Close() error { return k.file.Close() }
