@@ -12,6 +12,9 @@ const (
 	// maxEmptyRows bounds the rows of one input block that may take no bytes:
 	// their count is not bounded by the block's size.
 	maxEmptyRows = 1 << 24
+	// maxEmptyItems bounds the array items of one input block that take no bytes,
+	// for the same reason.
+	maxEmptyItems = 1 << 24
 	// maxGroupRows ends a row group whatever its size; Java's signed
 	// arithmetic sets it.
 	maxGroupRows = 1 << 30
@@ -173,7 +176,7 @@ func (t *task) walk(b *inputBlock, src Source, s *shred.Shredder, report *task) 
 	if by := src.Resolution; by != t.resolution {
 		t.resolution, t.resolver = by, shred.NewResolver(by, t.cfg.blockLimit())
 	}
-	rest := b.rows
+	rest, empty := b.rows, s.EmptyItems()
 	for row := range b.block.Rows {
 		if report != nil {
 			if err := report.open(); err != nil {
@@ -187,6 +190,11 @@ func (t *task) walk(b *inputBlock, src Source, s *shred.Shredder, report *task) 
 				return refused
 			}
 			return err
+		}
+		//guard: a few bytes could claim items without end, a million in each row
+		if s.EmptyItems()-empty > maxEmptyItems {
+			return locate(damage.New(damage.Count, "", 0, "more than %d array items that take no bytes; no more are taken in a block", maxEmptyItems),
+				src, &b.block, row, len(b.rows)-len(rest))
 		}
 		if report != nil {
 			if err := report.row(datum); err != nil {

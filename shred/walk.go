@@ -20,7 +20,8 @@ type Shredder struct {
 	zeroFixed bool
 	b         []byte
 	ahead     []byte // where short cuts look: b, or nil
-	empty     int
+	empty     int   // items of the row that took no bytes
+	allEmpty  int64 // of all rows before it
 	places    []int // of each key its begin and its end in the last row
 	badUTF8   int64
 	err       *damage.Error
@@ -36,6 +37,10 @@ func NewShredder(m *Mapping, bufs *column.Buffers) *Shredder {
 // InvalidUTF8 is the number of string values so far that are not UTF-8; they
 // are copied as they are.
 func (s *Shredder) InvalidUTF8() int64 { return s.badUTF8 }
+
+// EmptyItems is the number of array items so far that took no bytes: of what the
+// size of the input does not bound, a row may have a million.
+func (s *Shredder) EmptyItems() int64 { return s.allEmpty + int64(s.empty) }
 
 // Growth bounds what rows add to the columns: bytes of the datum take at most
 // that many times as many bytes of all columns together. ok is false when no
@@ -55,6 +60,7 @@ func (s *Shredder) Row(datum []byte) (int, error) {
 
 // row is Row; ahead is nil to take no short cuts.
 func (s *Shredder) row(datum, ahead []byte) (int, error) {
+	s.allEmpty += int64(s.empty)
 	s.b, s.ahead, s.empty = datum, ahead, 0
 	p := s.run(s.ops, 0, 1)
 	if p < 0 {
