@@ -26,12 +26,12 @@ const (
 // ahead reads the columns of a part on remote storage by pieces: columns that are
 // read side by side are so many places in the files, and each read of one block
 // would be a request of its own. A column whose blocks are read one behind the
-// other is read by pieces that grow, never beyond its end, and each of them is
-// read in the background while the one before it is consumed.
+// other is read by pieces that grow, never beyond its end, and before long each of
+// them is read in the background while the one before it is consumed.
 //
 // A piece takes one of the few places in the background only while it is read. If
 // none is free, it is read when it is wanted, so that no column waits for others.
-// So it is with memory.
+// If there is no memory for it, the column is read by its blocks meanwhile.
 type ahead struct {
 	wanted int // columns that will be read side by side, so far as is known
 	reads  sync.WaitGroup
@@ -286,6 +286,7 @@ func (q *piece) copy(p []byte, off int64) (n int, err error) {
 		return 0, nil
 	}
 	n = copy(p, q.buf[min(int(off-q.start), q.read):q.read])
+	//guard: storage that fails would be waited for twice
 	if n < len(p) {
 		err = q.err
 	}

@@ -92,6 +92,7 @@ func (o *OpenPart) Verify(ctx context.Context) error {
 
 // Close ends the use of the part, and what is being read of it.
 func (o *OpenPart) Close() {
+	//guard: a store that tries again would be waited for
 	o.end()
 	if o.ahead != nil {
 		o.ahead.close()
