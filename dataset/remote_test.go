@@ -102,6 +102,7 @@ func testAheadOfRows(t *testing.T, local *dataset.Dataset) {
 		}
 		beside := 0
 		for b.Next() {
+			time.Sleep(time.Millisecond) // something is done with the rows
 			if st.now.Load() > 0 {
 				beside++
 			}
@@ -258,7 +259,7 @@ func testClose(t *testing.T, local *dataset.Dataset) {
 
 // What is begun beyond the last row of a query is counted, and ended with it.
 func testLimit(t *testing.T, local *dataset.Dataset) {
-	st := &far{Store: store.Local(), larger: 256 << 10, patience: time.Hour}
+	st := &far{Store: store.Local(), larger: 256 << 10, patience: time.Second}
 	d := on(t, st, local)
 	for rows := int64(100); st.most.Load() == 0; rows += 100 {
 		st.bytes.Store(0)
