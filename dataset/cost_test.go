@@ -11,11 +11,27 @@ import (
 	"github.com/rowtocol/rowtocol/internal/mailgen"
 )
 
+// archives are the directories of archive, which takes long to make one.
+var archives = map[string]string{}
+
 // archive is an output of so many messages in one part, with an index over
-// their numbers, which ascend.
+// their numbers, which ascend. Tests share it, and leave it as it is.
 func archive(t testing.TB, f format.Format, rows int64) *dataset.Dataset {
 	t.Helper()
-	base := t.TempDir()
+	key := fmt.Sprint(f.Name(), rows)
+	if archives[key] == "" {
+		dir, err := os.MkdirTemp("", "archive-")
+		if err != nil {
+			t.Fatal(err)
+		}
+		archives[key] = dir
+		makeArchive(t, f, rows, dir)
+	}
+	return open(t, filepath.Join(archives[key], "mail.columns"), dataset.Options{Formats: formats})
+}
+
+func makeArchive(t testing.TB, f format.Format, rows int64, base string) {
+	t.Helper()
 	in, err := os.Create(filepath.Join(base, "mail.avro"))
 	if err != nil {
 		t.Fatal(err)
@@ -29,7 +45,6 @@ func archive(t testing.TB, f format.Format, rows int64) *dataset.Dataset {
 	convert(t, f, in.Name(), filepath.Join(base, "mail.columns"), settings{
 		rowGroup: 128 << 20, choices: map[string][]string{"values": {"id", "from"}},
 	})
-	return open(t, filepath.Join(base, "mail.columns"), dataset.Options{Formats: formats})
 }
 
 // columnSizes are the bytes of each column, and what a block takes in tables.
@@ -154,7 +169,7 @@ func TestClusteredRowsAreCheap(t *testing.T) {
 // Reading a column allocates for vectors and files, not for rows.
 func TestBatchesAllocateNothing(t *testing.T) {
 	eachFormat(t, func(t *testing.T, f format.Format) {
-		d := archive(t, f, 60_000)
+		d := archive(t, f, 40_000)
 		for _, where := range []string{"", "score > 5", `subject contains "re" || score < 0`} {
 			b, err := d.Batches(t.Context(), dataset.Query{Columns: []string{"score", "received.date", "from"}, Where: where, Limit: -1, BatchRows: 500})
 			if err != nil {

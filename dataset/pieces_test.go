@@ -325,7 +325,7 @@ func TestPiecesAreBounded(t *testing.T) {
 		"side by side":                       {columns, 1, size, 2 * testBlock},
 		"side by side, which nobody said":    {0, 1, size, 2 * testBlock},
 		"by many blocks":                     {columns, 9, size, 2 * testBlock},
-		"one after the other":                {0, size / testBlock, size, aheadAlone},
+		"one after the other":                {0, size / testBlock, size, aheadAlone / 2}, // then the column ends
 		"one after the other, not to an end": {0, size / testBlock, size + 8<<20, 0},
 	} {
 		t.Run(name, func(t *testing.T) {

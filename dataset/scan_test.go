@@ -176,7 +176,7 @@ func isDamage(err error) bool {
 // Rows of a reader's schema are resolved, and cost what it asks for.
 func TestScanWithSchema(t *testing.T) {
 	eachFormat(t, func(t *testing.T, f format.Format) {
-		d := archive(t, f, 20_000)
+		d := archive(t, f, 40_000)
 		size := columnSizes(t, d)
 		schema, err := shred.ParseSchema(`{"type":"record","name":"Message","namespace":"mail","fields":[
 		{"name":"sender","type":"string","aliases":["from"]},
