@@ -128,7 +128,10 @@ func (p *blockPool) giveBack(b *inputBlock) {
 		p.releaseLarge(b.rows)
 		b.large, b.block.Data, b.rows = false, nil, nil
 	}
-	b.err, b.final = nil, false
+	if b.src != nil {
+		b.src.release()
+	}
+	b.src, b.err, b.final = nil, nil, false
 	p.inUse--
 	p.held -= b.charged
 	b.charged = 0

@@ -16,7 +16,7 @@ import (
 // and final.
 type inputBlock struct {
 	in      *input
-	source  int
+	src     *openSource
 	block   ocf.Block
 	rows    []byte
 	err     error
@@ -32,7 +32,7 @@ func (b *inputBlock) memory() int64 { return int64(cap(b.block.Data) + cap(b.row
 
 // do decodes the block for the shredder.
 func (b *inputBlock) do(w *worker) {
-	b.decode(w, &b.in.sources[b.source], b.in.cfg)
+	b.decode(w, &b.src.Source, b.in.cfg)
 	b.in.blocks.settle(b)
 	b.ready <- struct{}{}
 }
@@ -66,17 +66,32 @@ type input struct {
 func (in *input) start(ctx context.Context) {
 	in.done.Go(func() {
 		defer close(in.order)
-		for i := range in.sources {
-			if !in.scan(ctx, i) {
+		for _, s := range in.sources {
+			src, err := s.open(ctx)
+			if err != nil {
+				in.end(ctx, err)
+				return
+			}
+			more := in.scan(ctx, src)
+			src.release()
+			if !more {
 				return
 			}
 		}
 	})
 }
 
+// end passes an error on that ends the input, behind the blocks before it.
+func (in *input) end(ctx context.Context, err error) {
+	if b := in.blocks.take(ctx); b != nil {
+		b.err, b.final = err, true
+		b.ready <- struct{}{}
+		in.order <- b
+	}
+}
+
 // scan reads the blocks of one source and reports whether to go on.
-func (in *input) scan(ctx context.Context, source int) bool {
-	src := &in.sources[source]
+func (in *input) scan(ctx context.Context, src *openSource) bool {
 	in.scanner.Reset(src.R, src.Size, src.Name, src.Header, src.Range)
 	//guard: a block larger than the memory for it would be read
 	in.scanner.LimitBlocks(in.cfg.blockLimit())
@@ -85,10 +100,11 @@ func (in *input) scan(ctx context.Context, source int) bool {
 		if b == nil {
 			return false
 		}
-		b.in, b.source = in, source
+		b.in, b.src = in, src.hold()
 		size, err := in.scanner.Peek(ctx)
 		if err == nil {
 			if !in.blocks.admit(ctx, b, size) {
+				in.blocks.giveBack(b)
 				return false
 			}
 			err = in.scanner.Next(ctx, &b.block)

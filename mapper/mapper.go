@@ -27,7 +27,10 @@ const (
 
 // Source is a range of one input file.
 type Source struct {
-	Name   string
+	Name string
+	// Open, if set, opens the source when its turn comes, and gives all that
+	// follows. Few of many sources are open at a time.
+	Open   func(ctx context.Context) (Source, error)
 	R      io.ReaderAt
 	Size   int64 // of the file
 	Header *ocf.Header
@@ -35,6 +38,8 @@ type Source struct {
 	// Resolution makes rows of the mapping's schema of those that were written;
 	// nil if they are.
 	Resolution *shred.Resolution
+	// Close, if set, is called once, when no more is read of the source.
+	Close func()
 }
 
 // Config is what a task needs besides its input. Workers,

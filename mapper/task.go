@@ -38,7 +38,8 @@ type task struct {
 	groups     int    // emitted
 	stats      Stats
 	lostRows   int64
-	given      Row // to the sink
+	given      Row         // to the sink
+	undecoded  *inputBlock // that the shredder waited for when the context ended
 	// sampled takes the place of the spill if the task is a sample: what each
 	// column took.
 	sampled []SampleColumn
@@ -79,6 +80,12 @@ func (t *task) run(ctx context.Context) (*RowGroup, error) {
 	cancel()
 	in.done.Wait()
 	t.pool.running.Wait()
+	if t.undecoded != nil {
+		t.blocks.giveBack(t.undecoded)
+	}
+	for b := range in.order { // what the shredder did not take
+		t.blocks.giveBack(b)
+	}
 	t.stats.InvalidUTF8 = t.shredder.InvalidUTF8()
 	if err != nil {
 		t.blocks.abandon()
@@ -98,20 +105,25 @@ func (t *task) run(ctx context.Context) (*RowGroup, error) {
 func (t *task) shred(in *input) (*RowGroup, error) {
 	for {
 		b, ok := await(&t.pool, &t.pool.workers[0], in.order)
-		if ok {
-			_, ok = await(&t.pool, &t.pool.workers[0], b.ready)
-		}
 		if !ok {
 			break
 		}
-		rows := t.stats.Rows
-		if err := t.block(b, t.sources[b.source]); err != nil {
-			return nil, err
+		if _, ok = await(&t.pool, &t.pool.workers[0], b.ready); !ok {
+			t.undecoded = b
+			break
 		}
-		if t.cfg.Progress != nil {
+		rows := t.stats.Rows
+		err := b.err
+		if b.src != nil {
+			err = t.block(b, b.src.Source)
+		}
+		if err == nil && t.cfg.Progress != nil {
 			t.cfg.Progress(t.stats.Rows-rows, b.lost.Len())
 		}
 		t.blocks.giveBack(b)
+		if err != nil {
+			return nil, err
+		}
 	}
 	if err := context.Cause(t.pool.ctx); err != nil {
 		return nil, err

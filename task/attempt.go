@@ -67,11 +67,6 @@ func (a *attempt) run(ctx context.Context) (*manifest.TaskResult, error) {
 
 // convert makes the files of the task.
 func (a *attempt) convert(ctx context.Context) (_ mapper.Stats, err error) {
-	sources, closeAll, err := a.sources(ctx)
-	defer closeAll()
-	if err != nil {
-		return mapper.Stats{}, err
-	}
 	endSink, err := a.beginSink()
 	if err != nil {
 		return mapper.Stats{}, err
@@ -92,7 +87,7 @@ func (a *attempt) convert(ctx context.Context) (_ mapper.Stats, err error) {
 	if a.sink != nil {
 		cfg.RowSink = a.sink
 	}
-	stats, err := mapper.Run(ctx, sources, cfg, func(g mapper.RowGroup) error { return a.write(ctx, g) })
+	stats, err := mapper.Run(ctx, a.sources(), cfg, func(g mapper.RowGroup) error { return a.write(ctx, g) })
 	if errors.Is(err, mapper.ErrMemory) {
 		err = failure.New(failure.Usage, "%w: a block, or a row of another schema, can need three times its size and more, and there are %d MiB",
 			err, a.options.Memory>>20)
@@ -103,36 +98,43 @@ func (a *attempt) convert(ctx context.Context) (_ mapper.Stats, err error) {
 	return stats, err
 }
 
-// sources opens the pieces of the task. closeAll is to be called in any case.
-func (a *attempt) sources(ctx context.Context) (sources []mapper.Source, closeAll func(), err error) {
-	var files []io.Closer
-	closeAll = func() {
-		for _, f := range files {
-			_ = f.Close() // only read
-		}
-	}
+// sources are the pieces of the task.
+func (a *attempt) sources() (sources []mapper.Source) {
 	a.inputs = make(map[string]int, len(a.task.Pieces))
 	for _, p := range a.task.Pieces {
 		in := a.plan.Request.Inputs[p.Input]
 		a.inputs[in.Path] = p.Input
-		f, err := input.Open(ctx, a.options.Resolve, in)
-		if err != nil {
-			return nil, closeAll, err
-		}
-		files = append(files, f)
-		h, err := ocf.ReadHeader(f, in.Size, in.Path)
-		if err != nil {
-			return nil, closeAll, err
-		}
-		by, err := a.resolutions.Of(in.Path, h.Schema)
-		if err != nil {
-			return nil, closeAll, err
-		}
 		sources = append(sources, mapper.Source{
-			Name: in.Path, R: f, Size: in.Size, Header: h, Range: ocf.Range{Start: p.Start, End: p.End}, Resolution: by,
+			Name: in.Path,
+			Open: func(ctx context.Context) (mapper.Source, error) { return a.open(ctx, in, p) },
 		})
 	}
-	return sources, closeAll, nil
+	return sources
+}
+
+// open opens a piece of an input.
+func (a *attempt) open(ctx context.Context, in manifest.Input, p manifest.Piece) (_ mapper.Source, err error) {
+	f, err := input.Open(ctx, a.options.Resolve, in)
+	if err != nil {
+		return mapper.Source{}, err
+	}
+	shut := func() { _ = f.Close() } // only read
+	defer func() {
+		if err != nil {
+			shut()
+		}
+	}()
+	h, err := ocf.ReadHeader(f, in.Size, in.Path)
+	if err != nil {
+		return mapper.Source{}, err
+	}
+	by, err := a.resolutions.Of(in.Path, h.Schema)
+	if err != nil {
+		return mapper.Source{}, err
+	}
+	return mapper.Source{
+		Name: in.Path, R: f, Size: in.Size, Header: h, Range: ocf.Range{Start: p.Start, End: p.End}, Resolution: by, Close: shut,
+	}, nil
 }
 
 // write writes the files of a row group.
