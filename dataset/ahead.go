@@ -12,7 +12,7 @@ const (
 	// alone.
 	aheadBytes = 32 << 20
 	aheadPiece = 1 << 20
-	aheadAlone = 4 << 20
+	aheadAlone = 2 << 20
 	// aheadLeast makes a piece worth a request of its own, even if blocks are
 	// larger.
 	aheadLeast = 256 << 10

@@ -100,7 +100,10 @@ func (c *cursors) measure(i int, row int64) {
 // extent returns that of all columns.
 func (c *cursors) extent() extent {
 	all := extent{end: math.MaxInt64, rowSize: 1}
-	for _, e := range c.extents {
+	for i, e := range c.extents {
+		if len(c.blocks[i]) == 0 { // as of a branch that no row took
+			continue
+		}
 		all.end = min(all.end, e.end)
 		all.rowSize += e.rowSize
 	}

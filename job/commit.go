@@ -131,8 +131,12 @@ func (c *commitment) take(ctx context.Context) (*publish.Run, error) {
 // check returns the results of all tasks, after it has checked all their files
 // but those of results that are the same as when they were checked before.
 func (c *commitment) check(ctx context.Context, dir string, before []*manifest.TaskResult) ([]*manifest.TaskResult, error) {
+	options, err := c.taskOptions(c.plan, nil)
+	if err != nil {
+		return nil, err
+	}
 	results := make([]*manifest.TaskResult, len(c.plan.Tasks))
-	err := parallel.Do(ctx, len(results), checkers, func(ctx context.Context, i int) error {
+	err = parallel.Do(ctx, len(results), checkers, func(ctx context.Context, i int) error {
 		if before != nil {
 			res, err := task.Result(ctx, c.plan, i, c.st, dir)
 			if err == nil && reflect.DeepEqual(res, before[i]) {
@@ -140,8 +144,8 @@ func (c *commitment) check(ctx context.Context, dir string, before []*manifest.T
 				return nil
 			}
 		}
-		var err error
-		results[i], err = task.Finished(ctx, c.plan, i, c.st, dir)
+		res, err := task.Finished(ctx, c.plan, i, c.st, dir)
+		results[i] = of(options.Sink, res)
 		return err
 	})
 	if err != nil {

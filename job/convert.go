@@ -81,6 +81,7 @@ type conversion struct {
 	out     *Outcome
 
 	staged bool // there is work that a rerun can use
+	done   bool // all tasks are done, and what failed came behind them
 }
 
 // run does the work under a claim, and gives that back.
@@ -90,7 +91,7 @@ func (c *conversion) run(ctx context.Context, dest *publish.Destination) error {
 		return err
 	}
 	err = claim.Judge(ctx, c.work(held, claim))
-	keep := c.staged && (c.out.Nothing || mendable(ctx, err))
+	keep := c.staged && (c.out.Nothing || c.done || mendable(ctx, err))
 	return release(ctx, claim, err, keep, c.out)
 }
 
@@ -144,6 +145,7 @@ func (c *conversion) work(ctx context.Context, claim *publish.Claim) error {
 		return err
 	}
 	if results, err = c.lastStep(ctx, c.plan, c.st, run.Dir, results); err != nil {
+		c.done = true
 		return err
 	}
 	//guard: an output would be published of inputs that changed meanwhile
@@ -185,7 +187,11 @@ func (c *conversion) results(ctx context.Context, run *publish.Run) ([]*manifest
 	for i := range numbers {
 		numbers[i] = i
 	}
-	results, err := finishedTasks(ctx, c.plan, numbers, c.st, run.Dir)
+	options, err := c.taskOptions(c.plan, nil)
+	if err != nil {
+		return nil, err
+	}
+	results, err := finishedTasks(ctx, c.plan, numbers, options.Sink, c.st, run.Dir)
 	if err != nil {
 		return nil, err
 	}

@@ -3,7 +3,6 @@ package job
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/rowtocol/rowtocol/failure"
@@ -38,7 +37,8 @@ type Options struct {
 	// Destination is what may be chosen about the destination.
 	Destination publish.Options
 	// Sink, if set, returns what takes the rows of a plan along; nil for none. It is
-	// asked where tasks run and where their work is published.
+	// asked where tasks run and where their work is published, and must give a sink
+	// of the same name there.
 	Sink func(p *manifest.Plan) (task.Sink, error)
 	// Progress, if set, is told of progress, by one goroutine at a time.
 	Progress func(Progress)
@@ -48,30 +48,39 @@ func (o *Options) memory() int64 { return cmp.Or(o.Memory, plan.DefaultMemory) }
 
 // taskOptions are those of the tasks of a plan. progress is told of what they do.
 func (o *Options) taskOptions(p *manifest.Plan, progress func(task.Progress)) (task.Options, error) {
-	of := task.Options{
+	options := task.Options{
 		Formats: o.Formats, Resolve: o.Resolve, Workers: o.Workers, Memory: o.memory(), TempDir: o.TempDir,
 		Program: o.Program, Progress: progress,
 	}
 	var err error
 	if o.Sink != nil {
-		of.Sink, err = o.Sink(p)
+		options.Sink, err = o.Sink(p)
 	}
-	return of, err
+	return options, err
 }
 
-// lastStep carries out the last step before an output is published, and adds its
-// result to those of the tasks.
-func (o *Options) lastStep(ctx context.Context, p *manifest.Plan, st store.Store, dir string, results []*manifest.TaskResult) (_ []*manifest.TaskResult, err error) {
-	of, err := o.taskOptions(p, nil)
-	if err != nil || of.Sink == nil {
+// of returns a result, or nil if it was left with another sink than the options
+// say: then its task counts as not done.
+func of(sink task.Sink, res *manifest.TaskResult) *manifest.TaskResult {
+	name := ""
+	if sink != nil {
+		name = sink.Name()
+	}
+	//guard: an index would be published that lacks rows
+	if res != nil && res.Sink != name {
+		return nil
+	}
+	return res
+}
+
+// lastStep carries out the last step before an output is published, if there is
+// one, and adds its result to those of the tasks.
+func (o *Options) lastStep(ctx context.Context, p *manifest.Plan, st store.Store, dir string, results []*manifest.TaskResult) ([]*manifest.TaskResult, error) {
+	options, err := o.taskOptions(p, nil)
+	if err != nil || options.Sink == nil {
 		return results, err
 	}
-	tasks, err := task.Open(p, of)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, tasks.Close()) }()
-	last, err := tasks.Last(ctx, st, dir, results)
+	last, err := task.Last(ctx, p, options, st, dir, results)
 	return append(results, last), err
 }
 

@@ -40,7 +40,7 @@ func runTasks(ctx context.Context, p *manifest.Plan, o Options, numbers []int) (
 	if state.Success != nil && state.Success.Plan == p.ID && state.Finished(&p.Request) {
 		return nil, len(numbers), nil
 	}
-	of, err := o.taskOptions(p, func(t task.Progress) {
+	options, err := o.taskOptions(p, func(t task.Progress) {
 		if o.Progress != nil {
 			o.Progress(Progress{Rows: t.Rows, Bytes: t.Bytes, Tasks: t.Tasks, TotalTasks: len(numbers)})
 		}
@@ -48,7 +48,7 @@ func runTasks(ctx context.Context, p *manifest.Plan, o Options, numbers []int) (
 	if err != nil {
 		return nil, 0, err
 	}
-	tasks, err := task.Open(p, of)
+	tasks, err := task.Open(p, options)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -57,7 +57,7 @@ func runTasks(ctx context.Context, p *manifest.Plan, o Options, numbers []int) (
 	if err != nil {
 		return nil, 0, err
 	}
-	if results, err = finishedTasks(ctx, p, numbers, place.Store, dir); err != nil {
+	if results, err = finishedTasks(ctx, p, numbers, options.Sink, place.Store, dir); err != nil {
 		return nil, 0, err
 	}
 	places := missing(results)
@@ -77,8 +77,8 @@ func runTasks(ctx context.Context, p *manifest.Plan, o Options, numbers []int) (
 
 // finishedTasks returns the results that tasks, by their numbers, left in a
 // directory; nil for a task that is to be run, because it left none, or none that
-// is sound, or is not the plan's.
-func finishedTasks(ctx context.Context, p *manifest.Plan, numbers []int, st store.Store, dir string) ([]*manifest.TaskResult, error) {
+// is sound, or is not the plan's, or was made with another sink.
+func finishedTasks(ctx context.Context, p *manifest.Plan, numbers []int, sink task.Sink, st store.Store, dir string) ([]*manifest.TaskResult, error) {
 	results := make([]*manifest.TaskResult, len(numbers))
 	return results, parallel.Do(ctx, len(numbers), checkers, func(ctx context.Context, i int) error {
 		if numbers[i] < 0 || numbers[i] >= len(p.Tasks) {
@@ -88,7 +88,7 @@ func finishedTasks(ctx context.Context, p *manifest.Plan, numbers []int, st stor
 		if errors.Is(err, failure.Foreign) {
 			return nil
 		}
-		results[i] = res
+		results[i] = of(sink, res)
 		return err
 	})
 }

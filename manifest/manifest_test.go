@@ -218,6 +218,7 @@ func TestTaskResult(t *testing.T) {
 		"a side file of another task": func(r *TaskResult) { r.Side[0].Name = StagedSide(attempt, 4, "keys") },
 		"a side file's directory":     func(r *TaskResult) { r.Side[0].Name += "/x" },
 		"a side file twice":           func(r *TaskResult) { r.Side[1] = r.Side[0] },
+		"one side file of two tries":  func(r *TaskResult) { r.Side[1].Name = StagedSide(output, 3, "keys") },
 		"an index of one task":        func(r *TaskResult) { r.Index = lastResult().Index },
 		"version":                     func(r *TaskResult) { r.Version = 1 },
 	} {
@@ -296,18 +297,22 @@ func TestSuccess(t *testing.T) {
 		t.Errorf("a field of a later program: %v", err)
 	}
 	for name, change := range map[string]func(*Success){
-		"ID":             func(s *Success) { s.ID = "../../etc" },
-		"out of the way": func(s *Success) { s.Parts[0].Files[0].Name = "sub/x" },
-		"another output": func(s *Success) { s.Parts[0].Files[0].Name = StagedPart(3, 0, attempt, ".trv") },
-		"an index":       func(s *Success) { s.Index[0].Name = "_index/" + output + "/x/y" },
-		"another's":      func(s *Success) { s.Index[0].Name = "_index/" + attempt + "/id" },
-		"another place":  func(s *Success) { s.Index[0].Name = "_quarantine/" + output + "/id" },
-		"index twice":    func(s *Success) { s.Index[0] = s.Index[1] },
-		"a copy":         func(s *Success) { s.Losses[0].Quarantine.Name = "_quarantine/" + output + "/../../x" },
-		"twice":          func(s *Success) { s.Parts[1] = s.Parts[0] },
-		"rows":           func(s *Success) { s.Parts[0].Rows = -5 },
-		"row group":      func(s *Success) { s.Parts[0].RowGroup = -1 },
-		"version":        func(s *Success) { s.Version = 3 },
+		"ID":                 func(s *Success) { s.ID = "../../etc" },
+		"out of the way":     func(s *Success) { s.Parts[0].Files[0].Name = "sub/x" },
+		"another output":     func(s *Success) { s.Parts[0].Files[0].Name = StagedPart(3, 0, attempt, ".trv") },
+		"an index":           func(s *Success) { s.Index[0].Name = "_index/" + output + "/x/y" },
+		"another's":          func(s *Success) { s.Index[0].Name = "_index/" + attempt + "/id" },
+		"a part as an index": func(s *Success) { s.Index[0].Name = "part-00009-0-" + output + ".trv" },
+		"an index as a part": func(s *Success) { s.Parts[0].Files[0].Name = "_index/" + output + "/x" },
+		"a copy as a part":   func(s *Success) { s.Parts[0].Files[0].Name = "_quarantine/" + output + "/00001-a.avro@5-9" },
+		"an index as a copy": func(s *Success) { s.Losses[0].Quarantine.Name = "_index/" + output + "/x" },
+		"another place":      func(s *Success) { s.Index[0].Name = "_quarantine/" + output + "/id" },
+		"index twice":        func(s *Success) { s.Index[0] = s.Index[1] },
+		"a copy":             func(s *Success) { s.Losses[0].Quarantine.Name = "_quarantine/" + output + "/../../x" },
+		"twice":              func(s *Success) { s.Parts[1] = s.Parts[0] },
+		"rows":               func(s *Success) { s.Parts[0].Rows = -5 },
+		"row group":          func(s *Success) { s.Parts[0].RowGroup = -1 },
+		"version":            func(s *Success) { s.Version = 3 },
 	} {
 		s, err := DecodeSuccess(b)
 		if err != nil {

@@ -33,13 +33,26 @@ const (
 // aside is a kind of published files that are no parts.
 type aside struct {
 	dir     string         // where they are published
-	staged  string         // with what their names begin before that: then come an ID, "-", and a name
+	prefix  string         // of their names before that: then come an ID, "-", and a name
 	pattern *regexp.Regexp // of that name
 }
 
-var asides = []aside{
-	{QuarantineDir, "quarantine-", regexp.MustCompile(`^\d{5,9}-[^/\x00]{0,128}@\d{1,19}-\d{1,19}$`)},
-	{IndexDir, "index-", fileNamePattern},
+var (
+	quarantine = aside{QuarantineDir, "quarantine-", regexp.MustCompile(`^\d{5,9}-[^/\x00]{0,128}@\d{1,19}-\d{1,19}$`)}
+	index      = aside{IndexDir, "index-", fileNamePattern}
+	asides     = []aside{quarantine, index}
+)
+
+// staged reports whether name is one of a file that waits to be published.
+func (a aside) staged(name string) bool {
+	name, ok := cutAttempt(name, a.prefix)
+	return ok && a.pattern.MatchString(name)
+}
+
+// published reports whether name is one of a file of the output id.
+func (a aside) published(name, id string) bool {
+	rest, ok := strings.CutPrefix(name, a.dir+"/"+id+"/")
+	return ok && a.pattern.MatchString(rest)
 }
 
 // IsAside reports whether a name in a destination is that of a directory of
@@ -99,7 +112,7 @@ func IsFileName(name string) bool { return fileNamePattern.MatchString(name) }
 func StagedQuarantine(attempt string, input int, name string, start, end int64) string {
 	base := path.Base(name)
 	base = base[max(len(base)-maxBase, 0):]
-	return fmt.Sprintf("%s%s-%05d-%s@%d-%d", asides[0].staged, attempt, input, strings.ToValidUTF8(base, ""), start, end)
+	return fmt.Sprintf("%s%s-%05d-%s@%d-%d", quarantine.prefix, attempt, input, strings.ToValidUTF8(base, ""), start, end)
 }
 
 // StagedSide names a side file that an attempt at a task makes. name is as
@@ -117,13 +130,13 @@ func SideName(staged string) string {
 
 // StagedIndex names a file that is made of side files. name is as IsFileName
 // wants it.
-func StagedIndex(attempt, name string) string { return asides[1].staged + attempt + "-" + name }
+func StagedIndex(attempt, name string) string { return index.prefix + attempt + "-" + name }
 
 // Published returns the name, relative to the destination, under which a staged
 // file becomes part of the output with an ID.
 func Published(staged, id string) string {
 	for _, a := range asides {
-		if rest, ok := strings.CutPrefix(staged, a.staged); ok {
+		if rest, ok := strings.CutPrefix(staged, a.prefix); ok {
 			return path.Join(a.dir, id, rest[min(idLength+1, len(rest)):])
 		}
 	}
@@ -131,7 +144,7 @@ func Published(staged, id string) string {
 	if m := partPattern.FindStringSubmatchIndex(part); m != nil {
 		return staged[:m[6]] + id + staged[m[7]:]
 	}
-	return staged // which isPublished does not know
+	return staged // which no output lists
 }
 
 // partPattern has the task, the row group, the ID and the suffix.
@@ -155,16 +168,6 @@ func isStagedPart(name string, task, rowGroup int) bool {
 	return m != nil && m[0] == StagedPart(task, rowGroup, m[3], m[4])
 }
 
-func isStagedQuarantine(name string) bool {
-	name, ok := cutAttempt(name, asides[0].staged)
-	return ok && asides[0].pattern.MatchString(name)
-}
-
-func isStagedIndex(name string) bool {
-	name, ok := cutAttempt(name, asides[1].staged)
-	return ok && asides[1].pattern.MatchString(name)
-}
-
 func isStagedSide(name string, task int) bool {
 	name, ok := cutAttempt(name, stagedSide)
 	name, of := strings.CutPrefix(name, fmt.Sprintf("%05d-", task))
@@ -180,15 +183,10 @@ func cutAttempt(name, prefix string) (rest string, ok bool) {
 	return rest[idLength+1:], true
 }
 
-// isPublished reports whether name is a name of a file of the output id.
-func isPublished(name, id string) bool {
-	if m := parsePart(name); m != nil {
-		return m[3] == id
-	}
-	return slices.ContainsFunc(asides, func(a aside) bool {
-		rest, ok := strings.CutPrefix(name, a.dir+"/"+id+"/")
-		return ok && a.pattern.MatchString(rest)
-	})
+// isPublishedPart reports whether name is one of a file of a part of the output id.
+func isPublishedPart(name, id string) bool {
+	m := parsePart(name)
+	return m != nil && m[3] == id
 }
 
 // OutputID returns which output a name in a destination belongs to: that of a

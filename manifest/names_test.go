@@ -5,6 +5,11 @@ import (
 	"testing"
 )
 
+// isPublished knows the names of all kinds of files of an output.
+func isPublished(name, id string) bool {
+	return isPublishedPart(name, id) || quarantine.published(name, id) || index.published(name, id)
+}
+
 func TestNames(t *testing.T) {
 	long := strings.Repeat("x", 300) + "é.avro"
 	for _, name := range []string{

@@ -20,6 +20,8 @@ type TaskResult struct {
 	// tasks: Index, in a result of its own, whose Task is behind the plan's.
 	Side  []File `json:"side,omitempty"`
 	Index []File `json:"index,omitempty"`
+	// Sink says what made them: results of another sink, or of none, do not count.
+	Sink string `json:"sink,omitempty"`
 	// InvalidUTF8 counts string values that are not UTF-8 and were copied as
 	// they are.
 	InvalidUTF8 int64 `json:"invalid_utf8,omitempty"`
@@ -110,7 +112,7 @@ func DecodeTaskResult(b []byte, plan string, task int) (*TaskResult, error) {
 	}
 	for _, l := range r.Losses {
 		//guard: a document could name files that are no output of the task
-		if l.Quarantine != nil && !isStagedQuarantine(l.Quarantine.Name) {
+		if l.Quarantine != nil && !quarantine.staged(l.Quarantine.Name) {
 			return nil, fmt.Errorf("task result: %q is not the name of a copy of damaged bytes", l.Quarantine.Name)
 		}
 	}
@@ -126,7 +128,7 @@ func DecodeTaskResult(b []byte, plan string, task int) (*TaskResult, error) {
 	}
 	for _, f := range r.Index {
 		//guard: a document could name files that are no output of the task
-		if !isStagedIndex(f.Name) {
+		if !index.staged(f.Name) {
 			return nil, fmt.Errorf("task result: %q is not the name of a file of an index", f.Name)
 		}
 	}
@@ -156,6 +158,9 @@ func checkCounts(parts []Part, all []Entry) error {
 	seen := make(map[string]bool)
 	for _, e := range all {
 		name := Published(e.Name, "") // of any output: IDs of attempts do not tell entries apart
+		if side := SideName(e.Name); side != "" {
+			name = side
+		}
 		//guard: one part would be published in the place of another
 		if seen[name] {
 			return fmt.Errorf("%q is listed twice", e.Name)

@@ -103,14 +103,39 @@ func DecodeSuccess(b []byte) (*Success, error) {
 	if !IsID(s.ID) {
 		return nil, fmt.Errorf("_SUCCESS: %q is not the ID of an output", s.ID)
 	}
-	for _, f := range s.Files() {
-		//guard: a document could name files that are no output of ours
-		if !isPublished(f.Name, s.ID) {
-			return nil, fmt.Errorf("_SUCCESS: %q is not the name of a file of output %s", f.Name, s.ID)
-		}
+	if err := s.checkNames(); err != nil {
+		return nil, err
 	}
 	if err := checkCounts(s.Parts, s.Entries()); err != nil {
 		return nil, fmt.Errorf("_SUCCESS: %w", err)
 	}
 	return s, nil
+}
+
+// checkNames refuses files that have no names of their kind in the output.
+func (s *Success) checkNames() error {
+	wrong := func(f File) error {
+		return fmt.Errorf("_SUCCESS: %q is not the name of a file of output %s", f.Name, s.ID)
+	}
+	for _, p := range s.Parts {
+		for _, f := range p.Files {
+			//guard: a document could name files that are no part of ours
+			if !isPublishedPart(f.Name, s.ID) {
+				return wrong(f)
+			}
+		}
+	}
+	for _, l := range s.Losses {
+		//guard: a document could name files that are no copy of ours
+		if l.Quarantine != nil && !quarantine.published(l.Quarantine.Name, s.ID) {
+			return wrong(*l.Quarantine)
+		}
+	}
+	for _, f := range s.Index {
+		//guard: a document could name files that are no index of ours
+		if !index.published(f.Name, s.ID) {
+			return wrong(f)
+		}
+	}
+	return nil
 }

@@ -146,11 +146,17 @@ func (d *Decoder) deflate(dst, src []byte) ([]byte, error) {
 
 func (d *Decoder) bzip2(dst, src []byte) ([]byte, error) {
 	d.src.Reset(src)
-	// The standard library's has no Reset, and takes 3.6 MB for each block.
+	// The standard library's has no Reset, and takes 3.6 MB for each block. It also
+	// takes what this one refuses: unused codes that cannot be.
 	if err := d.bzip.Reset(&d.src); err != nil {
 		return dst, err
 	}
-	return d.readAll(dst, d.bzip)
+	dst, err := d.readAll(dst, d.bzip)
+	//guard: what is left of a block that was not read to its end would come before the next
+	if err != nil || int64(len(dst)) > d.maxBlock {
+		d.bzip = new(bzip2.Reader) // Reset does not clear it
+	}
+	return dst, err
 }
 
 func (d *Decoder) snappy(dst, src []byte) ([]byte, error) {

@@ -289,6 +289,34 @@ func TestZstdWindowIsNotSize(t *testing.T) {
 	}
 }
 
+// A block that does not decode, or is too large, leaves nothing to the next.
+func TestDecodeAfterFailure(t *testing.T) {
+	const limit = 1000
+	sound := words(1, 50)
+	for _, codec := range allCodecs {
+		d, next := newDecoder(t, codec, limit), stored(t, codec, sound)
+		check := func(what string) {
+			t.Helper()
+			if got, err := d.Decode(nil, next, "f.avro"); err != nil || !bytes.Equal(got, sound) {
+				t.Fatalf("%s after %s: %d bytes, %v", codec, what, len(got), err)
+			}
+		}
+		for _, size := range []int{limit + 1, limit + 20, 2 * limit, 60 * limit} {
+			if _, err := d.Decode(nil, stored(t, codec, words(2, size)), "f.avro"); !errors.Is(err, ErrTooLarge) {
+				t.Fatalf("%s of %d bytes: %v", codec, size, err)
+			}
+			check(fmt.Sprint(size, " bytes"))
+		}
+		damaged := *stored(t, codec, sound)
+		for bit := range 8 * len(damaged.Data) {
+			damaged.Data = bytes.Clone(next.Data)
+			damaged.Data[bit/8] ^= 1 << (bit % 8)
+			_, _ = d.Decode(nil, &damaged, "f.avro")
+			check(fmt.Sprint("bit ", bit))
+		}
+	}
+}
+
 func TestDecodeAllocations(t *testing.T) {
 	data := words(1, 64<<10)
 	for _, codec := range []string{codecNull, codecDeflate, codecSnappy, codecZstd, codecBzip2} {

@@ -36,14 +36,15 @@ func FuzzHeader(f *testing.F) {
 	})
 }
 
-// asStandardLibrary requires that bzip2 is decoded as another program does.
+// asStandardLibrary requires that what is decoded of bzip2 is what another program
+// decodes. That one also takes some blocks with unused codes that cannot be.
 func asStandardLibrary(t *testing.T, b *Block, data []byte, err error, limit int64) {
 	t.Helper()
 	want, wantErr := io.ReadAll(io.LimitReader(bzip2.NewReader(bytes.NewReader(b.Data)), limit+1))
 	if int64(len(want)) > limit {
 		wantErr = ErrTooLarge
 	}
-	if (err == nil) != (wantErr == nil) || err == nil && !bytes.Equal(data, want) {
+	if err == nil && (wantErr != nil || !bytes.Equal(data, want)) {
 		t.Fatalf("%d bytes, %v; the standard library makes %d, %v", len(data), err, len(want), wantErr)
 	}
 }

@@ -282,10 +282,14 @@ func (d *Destination) classifyAside(ctx context.Context, s *State, dir string, e
 				return err
 			}
 			for _, i := range inside {
-				if e, listed := expected[name+"/"+i.Name]; listed {
-					delete(expected, e.Name)
-					s.compare(e.Name, i, e.Files[0])
+				e, listed := expected[name+"/"+i.Name]
+				//guard: what others put there would be removed with the directory
+				if !listed {
+					s.foreign = append(s.foreign, name+"/"+i.Name)
+					continue
 				}
+				delete(expected, e.Name)
+				s.compare(e.Name, i, e.Files[0])
 			}
 		case isOurs(name) || ours[name] && !info.Dir:
 			s.debris = append(s.debris, name)

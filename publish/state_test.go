@@ -112,6 +112,12 @@ func TestChanged(t *testing.T) {
 	}
 }
 
+// insideIndex puts a file beside those of an output's index.
+func insideIndex(dir, _ string) error {
+	index, err := filepath.Glob(dir + "/_index/*")
+	return errors.Join(err, os.WriteFile(index[0]+"/others", nil, 0o666))
+}
+
 // TestNotOurs puts things into a destination that are not ours: nothing is done,
 // and nothing beside it changes.
 func TestNotOurs(t *testing.T) {
@@ -151,6 +157,8 @@ func TestNotOurs(t *testing.T) {
 		".rowtocol is a link": {link(".rowtocol"), ".rowtocol (a link)"},
 		".rowtocol is a file": {write(".rowtocol", ""), ".rowtocol"},
 		"_quarantine":         {link("_quarantine"), "_quarantine (a link)"},
+		"an index":            {func(dir, _ string) error { return os.WriteFile(dir+"/_index/x", nil, 0o666) }, "_index/x"},
+		"inside an index":     {insideIndex, "/others"},
 		"a copy":              {func(dir, _ string) error { return os.WriteFile(dir+"/_quarantine/x", nil, 0o666) }, "_quarantine/x"},
 		"a file in a part": {func(dir, _ string) error {
 			parts, _ := filepath.Glob(dir + "/part-00001*")

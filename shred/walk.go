@@ -20,9 +20,9 @@ type Shredder struct {
 	zeroFixed bool
 	b         []byte
 	ahead     []byte // where short cuts look: b, or nil
-	empty     int   // items of the row that took no bytes
-	allEmpty  int64 // of all rows before it
-	places    []int // of each key its begin and its end in the last row
+	empty     int    // items of the row that took no bytes
+	allEmpty  int64  // of all rows before it
+	places    []int  // of each key its begin and its end in the last row
 	badUTF8   int64
 	err       *damage.Error
 }

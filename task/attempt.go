@@ -53,6 +53,9 @@ func (a *attempt) run(ctx context.Context) (*manifest.TaskResult, error) {
 		Losses: a.losses(stats), Side: a.side, InvalidUTF8: stats.InvalidUTF8,
 		Made: &manifest.Made{Program: a.options.Program, At: began.UTC(), Seconds: time.Since(began).Seconds()},
 	}
+	if a.options.Sink != nil {
+		res.Sink = a.options.Sink.Name()
+	}
 	doc, err := res.Encode()
 	if err != nil {
 		return nil, err

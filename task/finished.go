@@ -119,6 +119,10 @@ func Result(ctx context.Context, p *manifest.Plan, number int, st store.Store, d
 	if err != nil {
 		return nil, altered(number, err)
 	}
+	//guard: parts would be published that are no task's, or an index of one task
+	if last := number == len(p.Tasks); last && len(res.Parts)+len(res.Losses)+len(res.Side) > 0 || !last && len(res.Index) > 0 {
+		return nil, altered(number, fmt.Errorf("%s is not of a task, or not of the last step", name))
+	}
 	info, err := st.Stat(ctx, name)
 	//guard: a document that others can change would be published
 	if err == nil && info.Link {

@@ -1,6 +1,7 @@
 package task
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"github.com/rowtocol/rowtocol/manifest"
 	"github.com/rowtocol/rowtocol/mapper"
 	"github.com/rowtocol/rowtocol/reducer"
+	"github.com/rowtocol/rowtocol/spill"
 	"github.com/rowtocol/rowtocol/store"
 )
 
@@ -20,6 +22,9 @@ import (
 // published makes an index. The same rows must give the same bytes. Tasks use a
 // sink at the same time.
 type Sink interface {
+	// Name says what is made and how, and is not empty: what a sink of another name
+	// left is not used, as if the tasks had not been done.
+	Name() string
 	// Begin begins an attempt at a task. dir is an empty local directory, which is
 	// removed when the attempt has ended.
 	Begin(task int, dir string) (AttemptSink, error)
@@ -88,17 +93,11 @@ func (a *attempt) storeSide(ctx context.Context) error {
 // storeAll stores files in a directory, under names that staged gives. After an
 // error none is left.
 func storeAll(ctx context.Context, st store.Store, dir string, files []NewFile, staged func(name string) string) (all []manifest.File, err error) {
-	seen := make(map[string]bool)
+	if err := checkNewNames(files); err != nil {
+		return nil, err
+	}
 	for _, f := range files {
-		//guard: a file would be put elsewhere, or in the place of another
-		if !manifest.IsFileName(f.Name) || seen[f.Name] {
-			err = fmt.Errorf("%q is no name of a file among %d, or is that of two", f.Name, len(files))
-		}
-		seen[f.Name] = true
-		var w reducer.Written
-		if err == nil {
-			w, err = reducer.Copy(ctx, st, func() string { return path.Join(dir, staged(f.Name)) }, f.Content)
-		}
+		w, err := reducer.Copy(ctx, st, func() string { return path.Join(dir, staged(f.Name)) }, f.Content)
 		if err != nil {
 			removeAll(ctx, st, dir, all)
 			return nil, err
@@ -106,6 +105,23 @@ func storeAll(ctx context.Context, st store.Store, dir string, files []NewFile, 
 		all = append(all, stored(ctx, st, w, ""))
 	}
 	return all, nil
+}
+
+// checkNewNames refuses files that cannot be beside each other.
+func checkNewNames(files []NewFile) error {
+	seen := make(map[string]bool)
+	for _, f := range files {
+		//guard: a file would be put where no result can name it
+		if !manifest.IsFileName(f.Name) {
+			return fmt.Errorf("%q is no name of a file", f.Name)
+		}
+		//guard: all files would be stored before it shows that two have one name
+		if seen[f.Name] {
+			return fmt.Errorf("two files have the name %q", f.Name)
+		}
+		seen[f.Name] = true
+	}
+	return nil
 }
 
 // removeAll removes files that no result will name, also if ctx has ended. What
@@ -119,18 +135,19 @@ func removeAll(ctx context.Context, st store.Store, dir string, files []manifest
 	}
 }
 
-// Last carries out the last step before the output of the plan is published: of the
-// side files of all tasks, whose results are given in their order, the sink makes an
-// index, which a result of its own describes. dir, on st, has the files and takes
-// the result. A step that was done is not done again. Without a sink there is
-// nothing to do, and no result.
-func (r *Runner) Last(ctx context.Context, st store.Store, dir string, results []*manifest.TaskResult) (*manifest.TaskResult, error) {
-	if r.options.Sink == nil {
-		return nil, nil
+// Last carries out the last step before the output of a plan is published: of the
+// side files of all tasks, whose results are given in their order, the sink of the
+// options makes an index, which a result of its own describes. dir, on st, has the
+// files and takes the result. A step that was done is not done again. Of the options
+// Sink and TempDir are used.
+func Last(ctx context.Context, p *manifest.Plan, o Options, st store.Store, dir string, results []*manifest.TaskResult) (*manifest.TaskResult, error) {
+	number := len(p.Tasks)
+	res, err := Finished(ctx, p, number, st, dir)
+	if err != nil && !errors.Is(err, failure.Foreign) {
+		return nil, err
 	}
-	number := len(r.plan.Tasks)
-	if res, err := Finished(ctx, r.plan, number, st, dir); res != nil || err != nil && !errors.Is(err, failure.Foreign) {
-		return res, err
+	if res != nil && res.Sink == o.Sink.Name() {
+		return res, nil
 	}
 	var side []SideFile
 	for _, res := range results {
@@ -142,9 +159,8 @@ func (r *Runner) Last(ctx context.Context, st store.Store, dir string, results [
 			})
 		}
 	}
-	res := &manifest.TaskResult{Version: manifest.Version, Plan: r.plan.ID, Task: number}
-	var err error
-	if res.Index, err = r.merge(ctx, st, dir, side); err != nil {
+	res = &manifest.TaskResult{Version: manifest.Version, Plan: p.ID, Task: number, Sink: o.Sink.Name()}
+	if res.Index, err = merge(ctx, o, st, dir, side); err != nil {
 		return nil, fmt.Errorf("index of the output: %w", err)
 	}
 	doc, err := res.Encode()
@@ -158,13 +174,17 @@ func (r *Runner) Last(ctx context.Context, st store.Store, dir string, results [
 }
 
 // merge makes and stores the index.
-func (r *Runner) merge(ctx context.Context, st store.Store, dir string, side []SideFile) (_ []manifest.File, err error) {
-	local, err := r.spill.TempDir()
+func merge(ctx context.Context, o Options, st store.Store, dir string, side []SideFile) (_ []manifest.File, err error) {
+	folder, err := spill.OpenFolder(cmp.Or(o.TempDir, os.TempDir()))
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(local)) }()
-	files, err := r.options.Sink.Merge(ctx, side, local)
+	defer func() { err = errors.Join(err, folder.Close()) }()
+	local, err := folder.TempDir()
+	if err != nil {
+		return nil, err
+	}
+	files, err := o.Sink.Merge(ctx, side, local)
 	if err != nil {
 		return nil, err
 	}

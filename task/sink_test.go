@@ -42,6 +42,8 @@ func (s *firsts) fail(at string) error {
 	return nil
 }
 
+func (s *firsts) Name() string { return "firsts" }
+
 func (s *firsts) Begin(number int, dir string) (AttemptSink, error) {
 	err := os.WriteFile(filepath.Join(dir, "spilled"), nil, 0o666)
 	return &taskFirsts{firsts: s, number: number}, errors.Join(err, s.fail("begin"))
@@ -115,7 +117,7 @@ func TestSink(t *testing.T) {
 	}
 	last := func() *manifest.TaskResult {
 		t.Helper()
-		res, err := r.Last(t.Context(), store.Local(), dir, results)
+		res, err := Last(t.Context(), p, o, store.Local(), dir, results)
 		if err != nil || len(res.Index) != 1 || res.Task != len(p.Tasks) {
 			t.Fatalf("%+v, %v", res, err)
 		}
@@ -143,12 +145,62 @@ func TestSink(t *testing.T) {
 	failuretest.Want(t, err, failure.Foreign, results[1].Side[1].Name)
 }
 
-// Without a sink there is no last step.
-func TestNoSink(t *testing.T) {
-	p := damagedPlan(t)
-	if res, err := open(t, p, options(t)).Last(t.Context(), store.Local(), t.TempDir(), nil); res != nil || err != nil {
-		t.Errorf("%+v, %v", res, err)
+// A result in the place of the last step's, or of a task's, that is not of its kind
+// is not used.
+func TestResultsOfAnotherKind(t *testing.T) {
+	p, o := damagedPlan(t), options(t)
+	o.Sink = newFirsts("")
+	dir := t.TempDir()
+	results, err := open(t, p, o).Run(t.Context(), store.Local(), dir, all(p))
+	if err != nil {
+		t.Fatal(err)
 	}
+	last, err := Last(t.Context(), p, o, store.Local(), dir, results)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, change := range map[string]func(res *manifest.TaskResult){
+		"a part": func(res *manifest.TaskResult) {
+			part := results[0].Parts[0]
+			part.Task, part.Rows, part.Files = res.Task, 0, []manifest.File{{Name: manifest.StagedPart(res.Task, 0, manifest.NewID(), ".trv")}}
+			res.Index, res.Parts = nil, []manifest.Part{part}
+		},
+		"a loss": func(res *manifest.TaskResult) { res.Losses = []manifest.Loss{{Input: "a.avro", End: 1}} },
+		"a side file": func(res *manifest.TaskResult) {
+			res.Side = []manifest.File{{Name: manifest.StagedSide(manifest.NewID(), res.Task, "x")}}
+		},
+		"another sink": func(res *manifest.TaskResult) { res.Sink = "another" },
+	} {
+		res := *last
+		change(&res)
+		doc, err := res.Encode()
+		if err == nil {
+			err = os.WriteFile(filepath.Join(dir, manifest.TaskName(res.Task)), doc, 0o666)
+		}
+		for _, f := range res.Files() {
+			if f.Bytes == 0 { // else it is there
+				err = errors.Join(err, os.WriteFile(filepath.Join(dir, f.Name), nil, 0o666))
+			}
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := Last(t.Context(), p, o, store.Local(), dir, results)
+		if err != nil || len(got.Index) != 1 || got.Index[0].CRC32C != last.Index[0].CRC32C || got.Sink != "firsts" {
+			t.Errorf("%s: %+v, %v", name, got, err)
+		}
+	}
+	of0 := *last
+	of0.Task = 0
+	doc, err := of0.Encode()
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, manifest.TaskName(0)), doc, 0o666)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = Finished(t.Context(), p, 0, store.Local(), dir)
+	failuretest.Want(t, err, failure.Foreign, "not of a task")
 }
 
 // A sink that fails leaves nothing behind, there or in the temporary directory.
@@ -184,13 +236,13 @@ func TestLastFails(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := names(t, dir)
-	if _, err := r.Last(t.Context(), store.Local(), dir, results); !errors.Is(err, errSink) {
+	if _, err := Last(t.Context(), p, o, store.Local(), dir, results); !errors.Is(err, errSink) {
 		t.Errorf("error is %v", err)
 	}
 	o.Sink.(*firsts).fails = ""
 	for _, op := range []storetest.Op{storetest.ReadFile, storetest.Open, storetest.Create, storetest.Write, storetest.WriteFile} {
 		st := storetest.NewFaulty(store.Local(), storetest.Fault{Op: op, N: 1, Err: os.ErrPermission})
-		if _, err := r.Last(t.Context(), st, dir, results); !errors.Is(err, os.ErrPermission) {
+		if _, err := Last(t.Context(), p, o, st, dir, results); !errors.Is(err, os.ErrPermission) {
 			t.Errorf("%v: error is %v", op, err)
 		}
 		if after := names(t, dir); op != storetest.WriteFile && !slices.Equal(after, before) {

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"github.com/rowtocol/rowtocol/internal/pages"
 	"github.com/rowtocol/rowtocol/store/location"
 )
 
@@ -139,7 +140,7 @@ func (a *app) prepare(cmd *cobra.Command) error {
 		return usagef("--memory must be at least 16MiB")
 	}
 	// The plan fits the buffers into the budget; this keeps garbage out of it.
-	debug.SetMemoryLimit(int64(a.memory))
+	pages.SetLimit(int64(a.memory))
 	if err := a.store.check(); err != nil {
 		return err
 	}

@@ -19,7 +19,7 @@ func New(n int) ([]byte, error) {
 	}
 	memory, err := unix.Mmap(-1, 0, n, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_ANON|unix.MAP_PRIVATE|unix.MAP_NORESERVE)
 	if err == nil {
-		moveLimit(-n)
+		take(n)
 	}
 	return memory, err
 }
@@ -31,18 +31,41 @@ func Release(memory []byte) error {
 	}
 	err := unix.Munmap(memory)
 	if err == nil {
-		moveLimit(len(memory))
+		take(-len(memory))
 	}
 	return err
 }
 
-var limit sync.Mutex
+// leastHeap is what the heap may have in any case: the program does not run with
+// nothing, and the runtime takes no limit below zero.
+const leastHeap = 4 << 20
 
-// moveLimit changes the limit of the heap, if there is one.
-func moveLimit(by int) {
-	limit.Lock()
-	defer limit.Unlock()
-	if now := debug.SetMemoryLimit(-1); now != math.MaxInt64 {
-		debug.SetMemoryLimit(now + int64(by))
+var (
+	mu    sync.Mutex // of what follows
+	limit int64      = math.MaxInt64
+	taken int64
+)
+
+// SetLimit bounds the heap and all memory of New together to so many bytes, so far
+// as the collector can: see debug.SetMemoryLimit.
+func SetLimit(bytes int64) {
+	mu.Lock()
+	defer mu.Unlock()
+	limit = bytes
+	apply()
+}
+
+// take notes that so many bytes more are taken.
+func take(bytes int) {
+	mu.Lock()
+	defer mu.Unlock()
+	taken += int64(bytes)
+	apply()
+}
+
+// apply sets the limit of the heap, if there is one. mu is held.
+func apply() {
+	if limit != math.MaxInt64 {
+		debug.SetMemoryLimit(max(limit-taken, leastHeap))
 	}
 }

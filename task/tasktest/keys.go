@@ -25,6 +25,9 @@ type Keys struct{ Field string }
 // Of is what job.Options.Sink asks for.
 func (k Keys) Of(*manifest.Plan) (task.Sink, error) { return k, nil }
 
+// Name implements task.Sink.
+func (k Keys) Name() string { return "keys of " + k.Field }
+
 // Begin implements task.Sink.
 func (k Keys) Begin(number int, dir string) (task.AttemptSink, error) {
 	f, err := os.Create(filepath.Join(dir, "keys"))

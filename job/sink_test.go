@@ -1,0 +1,53 @@
+package job
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/rowtocol/rowtocol/failure"
+	"github.com/rowtocol/rowtocol/failure/failuretest"
+	"github.com/rowtocol/rowtocol/manifest"
+	"github.com/rowtocol/rowtocol/task"
+	"github.com/rowtocol/rowtocol/task/tasktest"
+)
+
+// Tasks that were run with another sink than the commit's are to be run again.
+func TestTasksOfAnotherSink(t *testing.T) {
+	for name, others := range map[string]func(*manifest.Plan) (task.Sink, error){
+		"none": nil, "of another field": tasktest.Keys{Field: "id"}.Of,
+	} {
+		s := newPlanned(t, false)
+		before := s.r.Options
+		before.Sink = others
+		mustRun(t, s.plan, before, 0, 3, 8)
+		mustRun(t, s.plan, s.r.Options, 1, 2, 4, 5, 6, 7)
+		_, err := Commit(t.Context(), s.plan, s.r.Options)
+		failuretest.Want(t, err, failure.Storage, "3 of 9 tasks of plan "+s.plan.ID+" are not done: 0, 3, 8")
+		if done := s.run(t); done != 6 {
+			t.Errorf("%s: %d tasks were done", name, done)
+		}
+		s.commit(t)
+	}
+}
+
+// failing is a sink that cannot merge.
+type failing struct{ tasktest.Keys }
+
+func (failing) Merge(context.Context, []task.SideFile, string) ([]task.NewFile, error) {
+	return nil, errors.New("it cannot")
+}
+
+// What tasks did is kept where the last step fails, whatever of.
+func TestLastStepFails(t *testing.T) {
+	s := newPlanned(t, false)
+	r := s.r
+	r.Sink = func(*manifest.Plan) (task.Sink, error) { return failing{tasktest.Keys{Field: "s"}}, nil }
+	if _, err := Convert(t.Context(), r); err == nil {
+		t.Fatal("it did not fail")
+	}
+	if out := mustConvert(t, s.r); out.Resumed != len(s.plan.Tasks) {
+		t.Errorf("%d tasks were resumed", out.Resumed)
+	}
+	s.complete(t)
+}
