@@ -280,7 +280,8 @@ func (q *piece) empty() { q.start, q.buf, q.err = 0, q.buf[:0], nil }
 func (q *piece) covers(off int64) bool { return off >= q.start && off-q.start < int64(len(q.buf)) }
 
 // copy copies what the piece has from an offset on. Where its read failed, that
-// is the error.
+// is the error, also of blocks before the place that failed: the storage's patience
+// was spent on it.
 func (q *piece) copy(p []byte, off int64) (n int, err error) {
 	if !q.covers(off) {
 		return 0, nil

@@ -170,9 +170,12 @@ func Run(ctx context.Context, sources []Source, cfg Config, emit func(RowGroup) 
 	if cfg.Memory == 0 {
 		cfg.Memory = defaultMemory
 	}
-	t, err := newTask(&cfg, sources, emit)
-	if err != nil {
-		return Stats{}, err
+	t := newTask(&cfg, sources, emit)
+	if cfg.RowSink != nil {
+		if err := t.openSink(); err != nil {
+			cfg.Workspaces.giveBack(t.workspace)
+			return Stats{}, err
+		}
 	}
 	last, err := t.run(ctx)
 	if err == nil && last != nil {

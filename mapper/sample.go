@@ -33,7 +33,7 @@ func NewSample(cfg Config) *Sample {
 	cfg.Workers, cfg.Memory, cfg.Workspaces, cfg.Spill = 1, defaultMemory, new(Workspaces), nil
 	cfg.RowSink = nil
 	cfg.RowGroupSize, cfg.OnDamage, cfg.MaxLostRows = maxSampleSize, Skip, -1
-	t, _ := newTask(&cfg, nil, nil) // which fails for want of a sink's keys only
+	t := newTask(&cfg, nil, nil)
 	t.sampled = make([]SampleColumn, len(cfg.Mapping.Columns))
 	return &Sample{t: t}
 }

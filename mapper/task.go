@@ -45,25 +45,24 @@ type task struct {
 	sampled []SampleColumn
 }
 
-func newTask(cfg *Config, sources []Source, emit func(RowGroup) error) (*task, error) {
+func newTask(cfg *Config, sources []Source, emit func(RowGroup) error) *task {
 	t := &task{
 		workspace: cfg.Workspaces.take(cfg), cfg: cfg, sources: sources, emit: emit,
 		minRow: cfg.Mapping.MinRowSize(),
 	}
-	var keys []string
-	if cfg.RowSink != nil {
-		keys = cfg.RowSink.Keys()
-	}
-	var err error
-	if t.shredder, err = shred.NewKeyShredder(cfg.Mapping, t.bufs, keys); err != nil {
-		cfg.Workspaces.giveBack(t.workspace)
-		return nil, err
-	}
-	t.given.Keys = make([][]byte, len(keys))
+	t.shredder = shred.NewShredder(cfg.Mapping, t.bufs)
 	if t.trialBufs != nil {
 		t.trial = shred.NewShredder(cfg.Mapping, t.trialBufs)
 	}
-	return t, nil
+	return t
+}
+
+// openSink makes the shredder one that knows where the keys are for the sink.
+func (t *task) openSink() (err error) {
+	keys := t.cfg.RowSink.Keys()
+	t.given.Keys = make([][]byte, len(keys))
+	t.shredder, err = shred.NewKeyShredder(t.cfg.Mapping, t.bufs, keys)
+	return err
 }
 
 // run maps the whole input, emits row groups but for the last, and returns

@@ -12,16 +12,20 @@ import (
 // by their paths, such as "id" or "sender.name". Fields of what can be null,
 // repeated or one of several branches have no such place.
 func NewKeyShredder(m *Mapping, bufs *column.Buffers, keys []string) (*Shredder, error) {
-	c := compiler{bufs: bufs, growth: 1}
-	for _, path := range keys {
-		s, err := keyStep(m.root, path)
-		if err != nil {
+	steps := make([]*step, len(keys))
+	for i, path := range keys {
+		var err error
+		if steps[i], err = keyStep(m.root, path); err != nil {
 			return nil, err
 		}
-		c.keys = append(c.keys, s)
 	}
+	return newShredder(m, bufs, steps), nil
+}
+
+func newShredder(m *Mapping, bufs *column.Buffers, keys []*step) *Shredder {
+	c := compiler{bufs: bufs, growth: 1, keys: keys}
 	ops := c.appendStep(nil, m.root, "")
-	return &Shredder{ops: ops, growth: c.growth, zeroFixed: c.zeroFixed, places: make([]int, 2*len(keys))}, nil
+	return &Shredder{ops: ops, growth: c.growth, zeroFixed: c.zeroFixed, places: make([]int, 2*len(keys))}
 }
 
 // Key returns where the datum of the last row has the value of a field, by its

@@ -30,8 +30,7 @@ type Shredder struct {
 // NewShredder compiles the mapping into a walk that fills bufs, which must
 // have been made for the mapping's columns.
 func NewShredder(m *Mapping, bufs *column.Buffers) *Shredder {
-	s, _ := NewKeyShredder(m, bufs, nil) // which fails for want of a key only
-	return s
+	return newShredder(m, bufs, nil)
 }
 
 // InvalidUTF8 is the number of string values so far that are not UTF-8; they
