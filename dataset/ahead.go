@@ -154,15 +154,15 @@ func (a *ahead) fetch(t *track, p []byte, off, end int64) (n int, err error) {
 	size := min(t.size, end-off)
 	a.mu.Lock()
 	a.drop(t)
-	larger := size > int64(len(p)) && a.room(t.now, off, size)
+	larger := size > max(int64(len(p)), windowGap) && a.room(t.now, off, size)
 	a.mu.Unlock()
 	if larger {
 		t.now.fill(t.of.in)
 		a.count(t.now.read)
 		return t.now.copy(p, off)
 	}
-	n, err = t.of.in.ReadAt(p, off)
-	a.count(n)
+	n, read, err := t.of.in.readSmall(p, off)
+	a.count(read)
 	if n == len(p) {
 		err = nil
 	}
@@ -173,7 +173,7 @@ func (a *ahead) fetch(t *track, p []byte, off, end int64) (n int, err error) {
 // was done, or would be for nothing.
 func (a *ahead) begin(t *track, block int, end int64) {
 	from := max(t.at, t.now.start+int64(len(t.now.buf)))
-	if t.pieces < aheadAfter || len(t.next.buf) > 0 || t.now.err != nil || from >= end {
+	if t.pieces < aheadAfter || len(t.next.buf) > 0 || t.now.err != nil || end-from <= windowGap {
 		return
 	}
 	size, q := a.grown(t, block), t.next

@@ -3,8 +3,11 @@ package dataset_test
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
+	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -12,6 +15,7 @@ import (
 	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/internal/testformat"
 	"github.com/rowtocol/rowtocol/store"
+	"github.com/rowtocol/rowtocol/trevni"
 )
 
 // remote is a store of which is counted what is read of its files.
@@ -102,4 +106,63 @@ func TestRemoteColumnsAreReadAhead(t *testing.T) {
 			}
 		}
 	})
+}
+
+// Many small columns do not cost a request each, and a few of them not all.
+func TestSmallRemoteColumns(t *testing.T) {
+	const columns, rows = 1000, 200
+	var fields strings.Builder
+	for i := range columns {
+		fmt.Fprintf(&fields, `,{"name":"c%d","type":"long"}`, i)
+	}
+	schema := `{"type":"record","name":"R","fields":[` + fields.String()[1:] + `]}`
+	var data [][]byte
+	for i := range rows {
+		var row []byte
+		for c := range columns {
+			row = binary.AppendVarint(row, int64(i*c*7919))
+		}
+		data = append(data, row)
+	}
+	base := t.TempDir()
+	writeAvro(t, filepath.Join(base, "in.avro"), schema, data)
+	convert(t, trevni.Format, filepath.Join(base, "in.avro"), filepath.Join(base, "out"), settings{rowGroup: 64 << 20})
+	st := &remote{Store: store.Local()}
+	d, err := dataset.Open(t.Context(), st, filepath.Join(base, "out"), dataset.Options{Formats: formats})
+	if err != nil || len(d.Parts()) != 1 {
+		t.Fatal(err)
+	}
+	size := d.Parts()[0].Bytes
+	for _, test := range []struct {
+		query       dataset.Query
+		reads, most int64
+	}{
+		{dataset.Query{Limit: -1}, 40, 3 * size},
+		{dataset.Query{Limit: 1}, 40, 3 * size},
+		{dataset.Query{Limit: -1, Columns: []string{"c10", "c500"}}, 8, size / 3}, // the header is a third
+		{dataset.Query{Limit: -1, Columns: []string{"c500", "c501", "c502", "c503", "c504"}}, 20, size / 2},
+	} {
+		st.reads.Store(0)
+		st.bytes.Store(0)
+		got, stats, err := scan(t, d, test.query)
+		if err != nil || test.query.Columns == nil && !slices.EqualFunc(got, data[:len(got)], bytes.Equal) {
+			t.Fatalf("%+v: %d rows, %v", test.query, len(got), err)
+		}
+		if st.reads.Load() > test.reads || st.bytes.Load() > test.most || stats.BytesRead != st.bytes.Load() {
+			t.Errorf("%+v: %d reads of %d bytes, counted %d, of %d", test.query, st.reads.Load(), st.bytes.Load(), stats.BytesRead, size)
+		}
+	}
+	l, err := dataset.List(t.Context(), st, filepath.Join(base, "out"), dataset.Options{Formats: formats})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := l.Open(t.Context(), &l.Parts[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	st.reads.Store(0)
+	if err := p.Verify(t.Context()); err != nil || st.reads.Load() > 60 {
+		t.Errorf("%d reads to verify, %v", st.reads.Load(), err)
+	}
 }

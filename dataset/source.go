@@ -30,6 +30,8 @@ type file struct {
 	size int64
 	open func() (store.File, error)
 
+	window *window // for small reads; nil for local files
+
 	once   sync.Once
 	stored store.File
 	err    error // why it is not open
@@ -45,6 +47,15 @@ func (f *file) ReadAt(p []byte, off int64) (int, error) {
 		return 0, f.err
 	}
 	return store.ReadRange(f.stored, p, off)
+}
+
+// readSmall is ReadAt that may read more of the file, and returns how much.
+func (f *file) readSmall(p []byte, off int64) (n, read int, err error) {
+	if f.window != nil && len(p) <= windowGap {
+		return f.window.read(f, p, off)
+	}
+	n, err = f.ReadAt(p, off)
+	return n, n, err
 }
 
 func (f *file) begin() {
@@ -73,8 +84,8 @@ type keptBlock struct {
 
 // ReadAt implements format.File.
 func (s *source) ReadAt(p []byte, off int64) (int, error) {
-	n, err := s.file.ReadAt(p, off)
-	s.count(n, 0)
+	n, read, err := s.readSmall(p, off)
+	s.count(read, 0)
 	return n, s.failed(err)
 }
 
