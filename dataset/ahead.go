@@ -31,7 +31,8 @@ const (
 //
 // A piece takes one of the few places in the background only while it is read. If
 // none is free, it is read when it is wanted, so that no column waits for others.
-// If there is no memory for it, the column is read by its blocks meanwhile.
+// If there is no memory for it, the column is read by its blocks meanwhile. Small
+// columns are left to the window of their file.
 type ahead struct {
 	wanted int // columns that will be read side by side, so far as is known
 	reads  sync.WaitGroup
