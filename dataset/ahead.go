@@ -55,6 +55,7 @@ type place struct {
 // track is how far a column is read that was not read to its end.
 type track struct {
 	of        place
+	small     bool       // it is left to the window of its file
 	mu        sync.Mutex // of what follows; held by who reads the column
 	at        int64      // where the last read ended
 	size      int64      // of the last piece; 0 after a seek
@@ -78,7 +79,7 @@ func newAhead() *ahead { return &ahead{tracks: make(map[place]*track)} }
 
 // readBlock fills p with what is at an offset in a column that ends at end.
 func (a *ahead) readBlock(in *file, col int, p []byte, off, end int64) (n int, err error) {
-	t := a.lock(place{in, col}, off)
+	t := a.lock(place{in, col}, off, end)
 	defer t.mu.Unlock()
 	follows := off == t.at
 	t.at = off + int64(len(p))
@@ -109,9 +110,9 @@ func (a *ahead) readBlock(in *file, col int, p []byte, off, end int64) (n int, e
 
 // lock returns how far a column is read, which goes on at an offset, for this
 // reader alone.
-func (a *ahead) lock(of place, off int64) *track {
+func (a *ahead) lock(of place, off, end int64) *track {
 	for {
-		t := a.track(of, off)
+		t := a.track(of, off, end)
 		t.mu.Lock()
 		if !t.ended {
 			return t
@@ -120,12 +121,12 @@ func (a *ahead) lock(of place, off int64) *track {
 	}
 }
 
-func (a *ahead) track(of place, off int64) *track {
+func (a *ahead) track(of place, off, end int64) *track {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	t := a.tracks[of]
 	if t == nil {
-		t = &track{of: of, at: -1, now: new(piece), next: new(piece)}
+		t = &track{of: of, small: end-off <= windowGap, at: -1, now: new(piece), next: new(piece)}
 		if a.whole {
 			t.at, t.pieces = off, aheadAfter
 		}
@@ -155,7 +156,7 @@ func (a *ahead) fetch(t *track, p []byte, off, end int64) (n int, err error) {
 	size := min(t.size, end-off)
 	a.mu.Lock()
 	a.drop(t)
-	larger := size > max(int64(len(p)), windowGap) && a.room(t.now, off, size)
+	larger := size > int64(len(p)) && !t.small && a.room(t.now, off, size)
 	a.mu.Unlock()
 	if larger {
 		t.now.fill(t.of.in)
@@ -174,7 +175,7 @@ func (a *ahead) fetch(t *track, p []byte, off, end int64) (n int, err error) {
 // was done, or would be for nothing.
 func (a *ahead) begin(t *track, block int, end int64) {
 	from := max(t.at, t.now.start+int64(len(t.now.buf)))
-	if t.pieces < aheadAfter || len(t.next.buf) > 0 || t.now.err != nil || end-from <= windowGap {
+	if t.pieces < aheadAfter || len(t.next.buf) > 0 || t.now.err != nil || t.small || from >= end {
 		return
 	}
 	size, q := a.grown(t, block), t.next
