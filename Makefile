@@ -18,9 +18,9 @@ TESTS      = $(GO) run gotest.tools/gotestsum@v1.13.0 --format standard-quiet --
 RACE      := $(if $(shell command -v $$($(GO) env CC) 2>/dev/null),-race)
 # What starts goroutines, or has tests that do, runs under the race detector;
 # the rest is a few times faster without it. The tests of the program run it as
-# it is built, without the detector.
+# it is built, without the detector. Of dataset, only what reads ahead is concurrent.
 TESTED     = $(shell $(GO) list ./... | sed 's|^github.com/rowtocol/rowtocol|.|' | grep -v -e '^\./e2e' -e '^\./bench$$')
-CONCURRENT = $(filter-out ./cmd/rowtocol, $(shell grep -lE '^\s+go [a-zA-Z]|\.Go\b|AfterFunc|t\.Parallel|storetest\.Run' $(TESTED:%=%/*.go) | xargs -n 1 dirname | sort -u))
+CONCURRENT = $(filter-out ./cmd/rowtocol ./dataset, $(shell grep -lE '^\s+go [a-zA-Z]|\.Go\b|AfterFunc|t\.Parallel|storetest\.Run' $(TESTED:%=%/*.go) | xargs -n 1 dirname | sort -u))
 SEQUENTIAL = $(filter-out $(CONCURRENT),$(TESTED))
 # End-to-end tests run in a process per area, beside each other: an area's tests
 # are those whose names begin with it, and the last process has all others.
@@ -63,6 +63,7 @@ test: bin/rowtocol bin/e2e.test
 race:
 	$(if $(TESTED),,$(error go list finds no packages))
 	@mkdir -p bin/test
+	nice $(GO) test $(RACE) -timeout $(UNIT_TIME) -run 'Remote|Piece|Place|Close' ./dataset
 	nice $(TESTS) -- $(RACE) -timeout $(UNIT_TIME) $(CONCURRENT)
 
 # The race detector allocates, too, so tests that count run here as well, and

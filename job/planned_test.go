@@ -36,7 +36,10 @@ func newPlanned(t *testing.T, overwrite bool) *planned {
 	s.st = s.disk.Client()
 	s.r = request(t, "/out", "/a.avro")
 	s.r.Formats, s.r.Resolve, s.r.Overwrite = format.Registry{some}, storetest.On(s.st), overwrite
-	s.r.Sink = tasktest.Keys{Field: "s"}.Of
+	indexes := 0
+	if overwrite {
+		s.r.Sink, indexes = tasktest.Keys{Field: "s"}.Of, 1
+	}
 	s.writeInput(t, 1)
 	if overwrite {
 		mustConvert(t, s.other())
@@ -46,7 +49,7 @@ func newPlanned(t *testing.T, overwrite bool) *planned {
 	if len(s.plan.Tasks) != 9 {
 		t.Fatalf("there are %d tasks", len(s.plan.Tasks))
 	}
-	if dirs := len(s.want) - 1 - len(s.plan.Tasks); dirs < 2 || dirs > 7 { // they have a file more, and there is an index
+	if dirs := len(s.want) - indexes - len(s.plan.Tasks); dirs < 2 || dirs > 7 { // they have a file more
 		t.Fatalf("%d parts are directories", dirs)
 	}
 	return s

@@ -17,7 +17,7 @@ func TestTasksOfAnotherSink(t *testing.T) {
 	for name, others := range map[string]func(*manifest.Plan) (task.Sink, error){
 		"none": nil, "of another field": tasktest.Keys{Field: "id"}.Of,
 	} {
-		s := newPlanned(t, false)
+		s := newPlanned(t, true)
 		before := s.r.Options
 		before.Sink = others
 		mustRun(t, s.plan, before, 0, 3, 8)
@@ -40,7 +40,7 @@ func (failing) Merge(context.Context, []task.SideFile, string) ([]task.NewFile, 
 
 // What tasks did is kept where the last step fails, whatever of.
 func TestLastStepFails(t *testing.T) {
-	s := newPlanned(t, false)
+	s := newPlanned(t, true)
 	r := s.r
 	r.Sink = func(*manifest.Plan) (task.Sink, error) { return failing{tasktest.Keys{Field: "s"}}, nil }
 	if _, err := Convert(t.Context(), r); err == nil {

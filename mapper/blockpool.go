@@ -122,16 +122,17 @@ func (p *blockPool) settle(b *inputBlock) {
 
 // giveBack makes a block free again.
 func (p *blockPool) giveBack(b *inputBlock) {
+	if b.src != nil {
+		b.src.release()
+		b.src = nil
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if b.large {
 		p.releaseLarge(b.rows)
 		b.large, b.block.Data, b.rows = false, nil, nil
 	}
-	if b.src != nil {
-		b.src.release()
-	}
-	b.src, b.err, b.final = nil, nil, false
+	b.err, b.final = nil, false
 	p.inUse--
 	p.held -= b.charged
 	b.charged = 0

@@ -24,7 +24,7 @@ func TestEmptyRowsAndItems(t *testing.T) {
 		row         []byte
 		refused     string
 	}{
-		{"rows", `"null"`, 16 * million, nil, ""},
+		{"rows", `"null"`, million, nil, ""},
 		{"too many rows", `"null"`, 16*million + 1, nil, "at most 16777216 are taken"},
 		{"items", `{"type":"array","items":"null"}`, 16, items, ""},
 		{"too many items", `{"type":"array","items":"null"}`, 17, items, "more than 16777216 array items"},

@@ -34,7 +34,9 @@ func mailColumns(base string, rows int64) string {
 		log.Fatal(err)
 	}
 	dir := filepath.Join(base, "mail.columns")
-	if _, err := job.Convert(context.Background(), request(trevni.Format, nil, f.Name(), dir, base)); err != nil {
+	r := request(trevni.Format, nil, f.Name(), dir, base)
+	r.Output.RowGroupSize = 64 << 20
+	if _, err := job.Convert(context.Background(), r); err != nil {
 		log.Fatal(err)
 	}
 	return dir
