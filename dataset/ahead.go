@@ -18,6 +18,8 @@ const (
 	aheadLeast = 256 << 10
 	// aheadReads is how many pieces of a part are read in the background at once.
 	aheadReads = 4
+	// blockSize is what a block takes by default.
+	blockSize = 64 << 10
 	// aheadAfter is how many pieces have followed each other when the next is read
 	// in the background: of few rows it would be read for nothing.
 	aheadAfter = 2
@@ -31,8 +33,10 @@ const (
 //
 // A piece takes one of the few places in the background only while it is read. If
 // none is free, it is read when it is wanted, so that no column waits for others.
-// If there is no memory for it, the column is read by its blocks meanwhile. Small
-// columns are left to the window of their file.
+// If there is no memory for it, the column is read by its blocks meanwhile.
+//
+// Small columns are read by their blocks: a piece would be a request for each of
+// them, where a stream takes many. See file.ReadAt.
 type ahead struct {
 	wanted int // columns that will be read side by side, so far as is known
 	reads  sync.WaitGroup
@@ -55,7 +59,7 @@ type place struct {
 // track is how far a column is read that was not read to its end.
 type track struct {
 	of        place
-	small     bool       // it is left to the window of its file
+	small     bool       // it is read by its blocks
 	mu        sync.Mutex // of what follows; held by who reads the column
 	at        int64      // where the last read ended
 	size      int64      // of the last piece; 0 after a seek
@@ -126,13 +130,22 @@ func (a *ahead) track(of place, off, end int64) *track {
 	defer a.mu.Unlock()
 	t := a.tracks[of]
 	if t == nil {
-		t = &track{of: of, small: end-off <= windowGap, at: -1, now: new(piece), next: new(piece)}
+		t = &track{of: of, small: end-off <= a.smallest(), at: -1, now: new(piece), next: new(piece)}
 		if a.whole {
 			t.at, t.pieces = off, aheadAfter
 		}
 		a.tracks[of] = t
 	}
 	return t
+}
+
+// smallest is the size up to which columns are small: beside others a few blocks,
+// and alone what is less than storage reads in a moment. a.mu is held.
+func (a *ahead) smallest() int64 {
+	if a.whole || a.wanted == 1 {
+		return aheadPiece
+	}
+	return 2 * blockSize
 }
 
 // grown returns the size of a column's next piece, which is to hold more than a
@@ -163,8 +176,8 @@ func (a *ahead) fetch(t *track, p []byte, off, end int64) (n int, err error) {
 		a.count(t.now.read)
 		return t.now.copy(p, off)
 	}
-	n, read, err := t.of.in.readSmall(p, off)
-	a.count(read)
+	n, err = t.of.in.ReadAt(p, off)
+	a.count(n)
 	if n == len(p) {
 		err = nil
 	}
@@ -298,7 +311,7 @@ func (q *piece) copy(p []byte, off int64) (n int, err error) {
 
 // fill reads the piece.
 func (q *piece) fill(in *file) {
-	if q.read, q.err = in.ReadAt(q.buf, q.start); q.read == len(q.buf) {
+	if q.read, q.err = in.readRange(q.buf, q.start); q.read == len(q.buf) {
 		q.err = nil
 	} else {
 		q.err = cmp.Or(q.err, io.ErrUnexpectedEOF)

@@ -71,9 +71,6 @@ func (l *Listing) open(ctx context.Context, p *Part, read *Stats) (_ *OpenPart, 
 			return l.Lost(ctx, p, err)
 		}}
 		s.name, s.size, s.open = f.Name, f.Bytes, func() (store.File, error) { return l.Store.Open(reading, f.Name) }
-		if o.ahead != nil {
-			s.window = new(window)
-		}
 		o.files, files[i] = append(o.files, s), s
 	}
 	if o.Format == nil {

@@ -272,7 +272,7 @@ func testLimit(t *testing.T, local *dataset.Dataset) {
 
 // Who reads whole parts, column after column, does so with few requests.
 func testWholeParts(t *testing.T, local *dataset.Dataset) {
-	st := &remote{Store: store.Local()}
+	st := &streamed{Store: store.Local()}
 	l, err := dataset.List(t.Context(), st, local.Parts()[0].Name, dataset.Options{Formats: formats})
 	if err != nil {
 		t.Fatal(err)
@@ -293,8 +293,8 @@ func testWholeParts(t *testing.T, local *dataset.Dataset) {
 		}
 		blocks += len(table)
 	}
-	if reads := int(st.reads.Load()); reads > 3*len(p.Columns()) {
-		t.Errorf("%d reads of %d blocks in %d columns", reads, blocks, len(p.Columns()))
+	if reads := int(st.requests.Load()); reads > 3*len(p.Columns()) {
+		t.Errorf("%d requests for %d blocks in %d columns", reads, blocks, len(p.Columns()))
 	}
 }
 

@@ -30,8 +30,6 @@ type file struct {
 	size int64
 	open func() (store.File, error)
 
-	window *window // for small reads; nil for local files
-
 	once   sync.Once
 	stored store.File
 	err    error // why it is not open
@@ -41,21 +39,27 @@ func (f *file) Name() string { return f.name }
 
 func (f *file) Size() int64 { return f.size }
 
+// ReadAt is for tables and single blocks: storage reads a stream where these follow
+// each other closely, as they do where there are many small columns.
 func (f *file) ReadAt(p []byte, off int64) (int, error) {
-	f.once.Do(f.begin)
-	if f.err != nil {
-		return 0, f.err
+	if err := f.opened(); err != nil {
+		return 0, err
+	}
+	return f.stored.ReadAt(p, off)
+}
+
+// readRange is ReadAt for what is a request of its own.
+func (f *file) readRange(p []byte, off int64) (int, error) {
+	if err := f.opened(); err != nil {
+		return 0, err
 	}
 	return store.ReadRange(f.stored, p, off)
 }
 
-// readSmall is ReadAt that may read more of the file, and returns how much.
-func (f *file) readSmall(p []byte, off int64) (n, read int, err error) {
-	if f.window != nil && len(p) <= windowGap {
-		return f.window.read(f, p, off)
-	}
-	n, err = f.ReadAt(p, off)
-	return n, n, err
+// opened opens the file at its first use, and returns why it is not open.
+func (f *file) opened() error {
+	f.once.Do(f.begin)
+	return f.err
 }
 
 func (f *file) begin() {
@@ -84,8 +88,8 @@ type keptBlock struct {
 
 // ReadAt implements format.File.
 func (s *source) ReadAt(p []byte, off int64) (int, error) {
-	n, read, err := s.readSmall(p, off)
-	s.count(read, 0)
+	n, err := s.file.ReadAt(p, off)
+	s.count(n, 0)
 	return n, s.failed(err)
 }
 
