@@ -3,6 +3,7 @@ package dataset
 import (
 	"cmp"
 	"io"
+	"math"
 	"sync"
 )
 
@@ -42,7 +43,7 @@ type ahead struct {
 	reads  sync.WaitGroup
 
 	mu      sync.Mutex // of what follows
-	whole   bool       // columns are read from their start to their end
+	whole   bool       // the part is read from its start to its end
 	tracks  map[place]*track
 	held    int64 // bytes of all pieces
 	running int   // pieces that are being read in the background
@@ -131,18 +132,19 @@ func (a *ahead) track(of place, off, end int64) *track {
 	t := a.tracks[of]
 	if t == nil {
 		t = &track{of: of, small: end-off <= a.smallest(), at: -1, now: new(piece), next: new(piece)}
-		if a.whole {
-			t.at, t.pieces = off, aheadAfter
-		}
 		a.tracks[of] = t
 	}
 	return t
 }
 
 // smallest is the size up to which columns are small: beside others a few blocks,
-// and alone what is less than storage reads in a moment. a.mu is held.
+// alone what storage reads in a moment, and any of a part that is read from its
+// start to its end. a.mu is held.
 func (a *ahead) smallest() int64 {
-	if a.whole || a.wanted == 1 {
+	switch {
+	case a.whole:
+		return math.MaxInt64
+	case a.wanted == 1:
 		return aheadPiece
 	}
 	return 2 * blockSize
@@ -156,9 +158,6 @@ func (a *ahead) grown(t *track, block int) int64 {
 	most := int64(aheadAlone)
 	if columns := int64(max(a.wanted, len(a.tracks))); columns > 1 {
 		most = min(aheadPiece, aheadBytes/(2*columns))
-	}
-	if a.whole {
-		return most
 	}
 	return min(2*max(t.size, int64(block)), most)
 }
@@ -250,8 +249,8 @@ func (a *ahead) release(t *track) {
 	delete(a.tracks, t.of)
 }
 
-// all says that columns are read from their start to their end, so that nothing is
-// read for nothing.
+// all says that the part is read from its start to its end, which a stream does
+// best.
 func (a *ahead) all() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
