@@ -13,9 +13,11 @@
 //
 // Files are opened one at a time, and of each only what the query needs is
 // read: its header, and the block tables and blocks of the columns in
-// question. Of remote files a column is read by pieces, which end with it, and the
-// next of them while the one before is decoded: what the rows in question need is
-// known here, so files are read by ranges, of which storage guesses nothing.
+// question. Columns of remote files are read by pieces, each a range of the file that
+// ends with its column, and the next of them while the one before is decoded. Block
+// tables and the blocks of small columns, of which there may be thousands, are left
+// to the stream that storage reads where reads follow each other closely; so is all
+// of a part that is verified.
 //
 // Every file is compared with the manifest that lists it, in size, rows and
 // schema; what does not fit is a *damage.Error, as is damage inside of a file.
