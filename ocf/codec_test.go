@@ -307,12 +307,14 @@ func TestDecodeAfterFailure(t *testing.T) {
 			}
 			check(fmt.Sprint(size, " bytes"))
 		}
-		damaged := *stored(t, codec, sound)
-		for bit := range 8 * len(damaged.Data) {
-			damaged.Data = bytes.Clone(next.Data)
-			damaged.Data[bit/8] ^= 1 << (bit % 8)
-			_, _ = d.Decode(nil, &damaged, "f.avro")
-			check(fmt.Sprint("bit ", bit))
+		for _, text := range []string{string(sound), "rrrr", "rrrrrrrrrrrrs", strings.Repeat("ab", 20) + "cccc"} {
+			whole := stored(t, codec, []byte(text)).Data
+			for bit := range 8 * len(whole) {
+				damaged := Block{Data: bytes.Clone(whole)}
+				damaged.Data[bit/8] ^= 1 << (bit % 8)
+				_, _ = d.Decode(nil, &damaged, "f.avro")
+				check(fmt.Sprintf("bit %d of %q", bit, text))
+			}
 		}
 	}
 }
