@@ -174,16 +174,16 @@ func (r *Reader) locateSequences(v *Vector, n int) (read int) {
 	if n <= 0 || r.lengths < int64(n) {
 		return 0
 	}
-	sized, fixed := r.typ == String || r.typ == Bytes, fixedSize(r.typ)
+	sized := r.typ == String || r.typ == Bytes
 	lengths, offsets := slices.Grow(v.Lengths, n), v.Offsets
 	for read < n && pos < len(data) && data[pos]&0x81 == 0 {
 		start, end := len(offsets), pos+1
 		length := int(data[pos] >> 1)
 		for k := 0; k < length; k++ {
-			size := fixed
+			size := 0
 			if end < len(data) && sized && data[end]&0x81 == 0 {
 				size = 1 + int(data[end]>>1)
-			} else if end < len(data) && fixed == 0 {
+			} else if end < len(data) {
 				size = quickSize(r.typ, data[end:])
 			}
 			if size == 0 || size > len(data)-end {

@@ -131,7 +131,7 @@ func (c *commitment) take(ctx context.Context) (*publish.Run, error) {
 // check returns the results of all tasks, after it has checked all their files
 // but those of results that are the same as when they were checked before.
 func (c *commitment) check(ctx context.Context, dir string, before []*manifest.TaskResult) ([]*manifest.TaskResult, error) {
-	options, err := c.taskOptions(c.plan, nil)
+	sink, err := c.sink(c.plan)
 	if err != nil {
 		return nil, err
 	}
@@ -145,7 +145,7 @@ func (c *commitment) check(ctx context.Context, dir string, before []*manifest.T
 			}
 		}
 		res, err := task.Finished(ctx, c.plan, i, c.st, dir)
-		results[i] = of(options.Sink, res)
+		results[i] = of(sink, res)
 		return err
 	})
 	if err != nil {

@@ -187,11 +187,11 @@ func (c *conversion) results(ctx context.Context, run *publish.Run) ([]*manifest
 	for i := range numbers {
 		numbers[i] = i
 	}
-	options, err := c.taskOptions(c.plan, nil)
+	sink, err := c.sink(c.plan)
 	if err != nil {
 		return nil, err
 	}
-	results, err := finishedTasks(ctx, c.plan, numbers, options.Sink, c.st, run.Dir)
+	results, err := finishedTasks(ctx, c.plan, numbers, sink, c.st, run.Dir)
 	if err != nil {
 		return nil, err
 	}

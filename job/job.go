@@ -53,10 +53,16 @@ func (o *Options) taskOptions(p *manifest.Plan, progress func(task.Progress)) (t
 		Program: o.Program, Progress: progress,
 	}
 	var err error
-	if o.Sink != nil {
-		options.Sink, err = o.Sink(p)
-	}
+	options.Sink, err = o.sink(p)
 	return options, err
+}
+
+// sink returns what takes the rows of a plan along; nil if nothing does.
+func (o *Options) sink(p *manifest.Plan) (task.Sink, error) {
+	if o.Sink == nil {
+		return nil, nil
+	}
+	return o.Sink(p)
 }
 
 // of returns a result, or nil if it was left with another sink than the options

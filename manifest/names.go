@@ -190,8 +190,8 @@ func isPublishedPart(name, id string) bool {
 }
 
 // OutputID returns which output a name in a destination belongs to: that of a
-// part, or of a directory in one of those that IsAside knows. ok is false for names that no output
-// has.
+// part, or of a directory in one of those that IsAside knows. ok is false for
+// names that no output has.
 func OutputID(name string) (id string, ok bool) {
 	if m := partPattern.FindStringSubmatch(name); m != nil {
 		return m[3], true

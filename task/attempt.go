@@ -56,16 +56,24 @@ func (a *attempt) run(ctx context.Context) (*manifest.TaskResult, error) {
 	if a.options.Sink != nil {
 		res.Sink = a.options.Sink.Name()
 	}
-	doc, err := res.Encode()
-	if err != nil {
-		return nil, err
-	}
 	// From here on the files stay: the result may be there in spite of an error.
-	if err := a.st.WriteFile(ctx, path.Join(a.dir, manifest.TaskName(a.task.ID)), doc, false); err != nil {
-		return nil, fmt.Errorf("write the result of task %d: %w", a.task.ID, err)
+	if err := writeResult(ctx, a.st, a.dir, res); err != nil {
+		return nil, err
 	}
 	a.report(0, a.task.Bytes()-a.reported, 1)
 	return res, nil
+}
+
+// writeResult writes the result of a task, or of the last step.
+func writeResult(ctx context.Context, st store.Store, dir string, res *manifest.TaskResult) error {
+	doc, err := res.Encode()
+	if err != nil {
+		return err
+	}
+	if err := st.WriteFile(ctx, path.Join(dir, manifest.TaskName(res.Task)), doc, false); err != nil {
+		return fmt.Errorf("write the result of task %d: %w", res.Task, err)
+	}
+	return nil
 }
 
 // convert makes the files of the task.

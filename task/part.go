@@ -26,7 +26,7 @@ func (a *attempt) writePart(ctx context.Context, rowGroup int, outs []format.Out
 		f, err := a.writeOutput(ctx, rowGroup, outs[0], sp)
 		return []manifest.File{f}, err
 	}
-	if err := checkNames(outs); err != nil {
+	if err := checkOutputs(outs); err != nil {
 		return nil, fmt.Errorf("format %s: %w", a.format.Name(), err)
 	}
 	dir, err := a.makeDir(ctx, rowGroup)
@@ -47,23 +47,32 @@ func (a *attempt) writePart(ctx context.Context, rowGroup int, outs []format.Out
 	return files, err
 }
 
-// checkNames refuses outputs that cannot be files of one directory.
-func checkNames(outs []format.Output) error {
+// checkOutputs refuses outputs that cannot be files of one directory.
+func checkOutputs(outs []format.Output) error {
 	//guard: a part would have no file
 	if len(outs) == 0 {
 		return errors.New("a row group without outputs")
 	}
+	names := make([]string, len(outs))
+	for i, out := range outs {
+		names[i] = out.Name
+	}
+	return checkNames(names)
+}
+
+// checkNames refuses names of outputs that cannot be beside each other.
+func checkNames(names []string) error {
 	seen := make(map[string]bool)
-	for _, out := range outs {
+	for _, name := range names {
 		//guard: a file would be put elsewhere, or where no reader looks
-		if !manifest.IsFileName(out.Name) {
-			return fmt.Errorf("%q is no name of an output among %d", out.Name, len(outs))
+		if !manifest.IsFileName(name) {
+			return fmt.Errorf("%q is no name of an output among %d", name, len(names))
 		}
 		//guard: all files would be written before it shows that two have one name
-		if seen[out.Name] {
-			return fmt.Errorf("two outputs have the name %q", out.Name)
+		if seen[name] {
+			return fmt.Errorf("two outputs have the name %q", name)
 		}
-		seen[out.Name] = true
+		seen[name] = true
 	}
 	return nil
 }
@@ -120,7 +129,5 @@ func (a *attempt) newName(rowGroup int) string {
 // remove removes what no result will name, also if ctx has ended. What cannot be
 // removed is left.
 func (a *attempt) remove(ctx context.Context, name string) {
-	clean, cancel := store.Cleanup(ctx)
-	defer cancel()
-	_ = a.st.Remove(clean, path.Join(a.dir, name))
+	removeAll(ctx, a.st, a.dir, []manifest.File{{Name: name}})
 }

@@ -127,5 +127,5 @@ func (r *Runner) checkDisk(first []int) error {
 		expected := float64(r.plan.Tasks[n].Bytes()) * r.plan.Ratio
 		need += int64(min(expected, float64(r.plan.Request.Options.RowGroupSize)))
 	}
-	return r.tempDirError(spill.CheckFree(r.options.TempDir, need))
+	return tempDirError(r.options.TempDir, spill.CheckFree(r.options.TempDir, need))
 }

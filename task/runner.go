@@ -92,10 +92,16 @@ func Open(p *manifest.Plan, o Options) (*Runner, error) {
 			return nil, failure.As(failure.Input, fmt.Errorf("plan %s: %w", p.ID, err))
 		}
 	}
-	if r.spill, err = spill.OpenFolder(o.TempDir); err != nil {
-		return nil, r.tempDirError(err)
+	if r.spill, err = openSpill(o.TempDir); err != nil {
+		return nil, err
 	}
 	return r, nil
+}
+
+// openSpill opens a folder for spills in a temporary directory.
+func openSpill(tempDir string) (*spill.Folder, error) {
+	folder, err := spill.OpenFolder(tempDir)
+	return folder, tempDirError(tempDir, err)
 }
 
 // openSchema finds out how rows become columns, unless the caller knows it.
@@ -141,9 +147,9 @@ func parseOnDamage(word string) (mapper.OnDamage, error) {
 }
 
 // tempDirError says whose fault it is that there is no temporary directory.
-func (r *Runner) tempDirError(err error) error {
+func tempDirError(tempDir string, err error) error {
 	if errors.Is(err, store.ErrNotExist) {
-		return failure.New(failure.Usage, "temporary directory %s does not exist", r.options.TempDir)
+		return failure.New(failure.Usage, "temporary directory %s does not exist", tempDir)
 	}
 	return err
 }

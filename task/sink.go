@@ -13,7 +13,6 @@ import (
 	"github.com/rowtocol/rowtocol/manifest"
 	"github.com/rowtocol/rowtocol/mapper"
 	"github.com/rowtocol/rowtocol/reducer"
-	"github.com/rowtocol/rowtocol/spill"
 	"github.com/rowtocol/rowtocol/store"
 )
 
@@ -93,7 +92,11 @@ func (a *attempt) storeSide(ctx context.Context) error {
 // storeAll stores files in a directory, under names that staged gives. After an
 // error none is left.
 func storeAll(ctx context.Context, st store.Store, dir string, files []NewFile, staged func(name string) string) (all []manifest.File, err error) {
-	if err := checkNewNames(files); err != nil {
+	names := make([]string, len(files))
+	for i, f := range files {
+		names[i] = f.Name
+	}
+	if err := checkNames(names); err != nil {
 		return nil, err
 	}
 	for _, f := range files {
@@ -105,23 +108,6 @@ func storeAll(ctx context.Context, st store.Store, dir string, files []NewFile, 
 		all = append(all, stored(ctx, st, w, ""))
 	}
 	return all, nil
-}
-
-// checkNewNames refuses files that cannot be beside each other.
-func checkNewNames(files []NewFile) error {
-	seen := make(map[string]bool)
-	for _, f := range files {
-		//guard: a file would be put where no result can name it
-		if !manifest.IsFileName(f.Name) {
-			return fmt.Errorf("%q is no name of a file", f.Name)
-		}
-		//guard: all files would be stored before it shows that two have one name
-		if seen[f.Name] {
-			return fmt.Errorf("two files have the name %q", f.Name)
-		}
-		seen[f.Name] = true
-	}
-	return nil
 }
 
 // removeAll removes files that no result will name, also if ctx has ended. What
@@ -163,19 +149,15 @@ func Last(ctx context.Context, p *manifest.Plan, o Options, st store.Store, dir 
 	if res.Index, err = merge(ctx, o, st, dir, side); err != nil {
 		return nil, fmt.Errorf("index of the output: %w", err)
 	}
-	doc, err := res.Encode()
-	if err != nil {
+	if err := writeResult(ctx, st, dir, res); err != nil {
 		return nil, err
-	}
-	if err := st.WriteFile(ctx, path.Join(dir, manifest.TaskName(number)), doc, false); err != nil {
-		return nil, fmt.Errorf("write the result of the last step: %w", err)
 	}
 	return res, nil
 }
 
 // merge makes and stores the index.
 func merge(ctx context.Context, o Options, st store.Store, dir string, side []SideFile) (_ []manifest.File, err error) {
-	folder, err := spill.OpenFolder(cmp.Or(o.TempDir, os.TempDir()))
+	folder, err := openSpill(cmp.Or(o.TempDir, os.TempDir()))
 	if err != nil {
 		return nil, err
 	}

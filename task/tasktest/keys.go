@@ -18,8 +18,8 @@ import (
 )
 
 // Keys is a sink that makes an index of one field: lines of a value, the task, the
-// row group and the row that have it, sorted. Tasks without rows have no side file, and an output without rows
-// has no index.
+// row group and the row that have it, sorted. Tasks without rows have no side file,
+// and an output without rows has no index.
 type Keys struct{ Field string }
 
 // Of is what job.Options.Sink asks for.
