@@ -175,14 +175,7 @@ func TestSmallRemoteColumns(t *testing.T) {
 			t.Errorf("%+v: %d requests", query, n)
 		}
 	}
-	l, err := dataset.List(t.Context(), st, filepath.Join(base, "out"), dataset.Options{Formats: formats})
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := l.Open(t.Context(), &l.Parts[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := openPart(t, st, filepath.Join(base, "out"))
 	defer p.Close()
 	st.requests.Store(0)
 	if err := p.Verify(t.Context()); err != nil || st.requests.Load() > 20 {

@@ -50,14 +50,7 @@ func makeArchive(t testing.TB, f format.Format, rows int64, base string) {
 // columnSizes are the bytes of each column, and what a block takes in tables.
 func columnSizes(t testing.TB, d *dataset.Dataset) map[string]int64 {
 	t.Helper()
-	l, err := dataset.List(t.Context(), d.Store(), d.Parts()[0].Name, dataset.Options{Formats: formats})
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := l.Open(t.Context(), &l.Parts[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := openPart(t, d.Store(), d.Parts()[0].Name)
 	defer p.Close()
 	sizes := map[string]int64{}
 	for i, c := range p.Columns() {

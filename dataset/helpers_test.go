@@ -192,3 +192,17 @@ func scan(t testing.TB, d *dataset.Dataset, q dataset.Query) ([][]byte, dataset.
 		rows = append(rows, row)
 	}
 }
+
+// openPart opens the first part at a path.
+func openPart(t testing.TB, st store.Store, path string) *dataset.OpenPart {
+	t.Helper()
+	l, err := dataset.List(t.Context(), st, path, dataset.Options{Formats: formats})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := l.Open(t.Context(), &l.Parts[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}

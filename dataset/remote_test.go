@@ -273,14 +273,7 @@ func testLimit(t *testing.T, local *dataset.Dataset) {
 // Who reads whole parts, column after column, does so with few requests.
 func testWholeParts(t *testing.T, local *dataset.Dataset) {
 	st := &streamed{Store: store.Local()}
-	l, err := dataset.List(t.Context(), st, local.Parts()[0].Name, dataset.Options{Formats: formats})
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := l.Open(t.Context(), &l.Parts[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := openPart(t, st, local.Parts()[0].Name)
 	defer p.Close()
 	if err := p.Verify(t.Context()); err != nil {
 		t.Error(err)
@@ -302,14 +295,7 @@ func testWholeParts(t *testing.T, local *dataset.Dataset) {
 func testConcurrently(t *testing.T, local *dataset.Dataset) {
 	var want []uint32
 	for _, st := range []store.Store{store.Local(), &remote{Store: store.Local()}} {
-		l, err := dataset.List(t.Context(), st, local.Parts()[0].Name, dataset.Options{Formats: formats})
-		if err != nil {
-			t.Fatal(err)
-		}
-		p, err := l.Open(t.Context(), &l.Parts[0])
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := openPart(t, st, local.Parts()[0].Name)
 		sums := make([]uint32, 2*len(p.Columns()))
 		var wg sync.WaitGroup
 		for i := range sums {

@@ -205,3 +205,15 @@ func wantNames(t *testing.T, st store.Store, dir string) {
 		t.Errorf("there are %s", got)
 	}
 }
+
+// wantFinished requires that the next holder finds an output on local disk, or
+// completes it, and leaves nothing else.
+func wantFinished(t *testing.T, d *Destination, name string) {
+	t.Helper()
+	c, _ := claim(t, d)
+	if !c.State().Finished(requestOf(name)) {
+		t.Errorf("output %s is not there", name)
+	}
+	release(t, c, false)
+	wantNames(t, store.Local(), d.path)
+}

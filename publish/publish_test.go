@@ -77,12 +77,7 @@ func TestForeignMeanwhile(t *testing.T) {
 	if err := os.Remove(d.in("notes.txt")); err != nil {
 		t.Fatal(err)
 	}
-	c, _ = claim(t, d)
-	if !c.State().Finished(requestOf("Q")) {
-		t.Error("it was not completed")
-	}
-	release(t, c, false)
-	wantNames(t, store.Local(), d.path)
+	wantFinished(t, d, "Q")
 }
 
 // inside changes the staged part that is a directory.

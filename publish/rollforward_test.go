@@ -121,12 +121,7 @@ func TestRollForwardOverEmpty(t *testing.T) {
 	if err := os.Mkdir(d.in(manifest.Published(path.Base(dir), id)), 0o777); err != nil {
 		t.Fatal(err)
 	}
-	c, _ := claim(t, d)
-	if !c.State().Finished(requestOf("Q")) {
-		t.Error("it was not completed")
-	}
-	release(t, c, false)
-	wantNames(t, store.Local(), d.path)
+	wantFinished(t, d, "Q")
 }
 
 // TestReplacedPartIsNotRead keeps the files of a part that was moved out from being
@@ -242,12 +237,7 @@ func TestForeignInPlace(t *testing.T) {
 	if err := os.Remove(others); err != nil {
 		t.Fatal(err)
 	}
-	c, _ := claim(t, d)
-	if !c.State().Finished(requestOf("Q")) {
-		t.Error("it was not completed")
-	}
-	release(t, c, false)
-	wantNames(t, store.Local(), d.path)
+	wantFinished(t, d, "Q")
 }
 
 // TestPlacedLink replaces a file that is in its place, but of an output that still
@@ -325,12 +315,7 @@ func TestOthersManifest(t *testing.T) {
 	if err := os.Remove(d.in(manifest.SuccessName)); err != nil {
 		t.Fatal(err)
 	}
-	c, _ = claim(t, d)
-	if !c.State().Finished(requestOf("P")) {
-		t.Error("the former output is gone")
-	}
-	release(t, c, false)
-	wantNames(t, store.Local(), d.path)
+	wantFinished(t, d, "P")
 }
 
 // TestGivenUpElsewhere loses a file that tasks elsewhere left of what a commit was
@@ -396,12 +381,7 @@ func TestRollForwardInPlace(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	c, _ := claim(t, d)
-	if !c.State().Finished(requestOf("Q")) {
-		t.Error("it was not completed")
-	}
-	release(t, c, false)
-	wantNames(t, store.Local(), d.path)
+	wantFinished(t, d, "Q")
 }
 
 // TestRolledForward finds an output that was completed by a run which did not
