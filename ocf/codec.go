@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
-	"slices"
 	"strings"
 
 	"github.com/dsnet/compress/bzip2"
@@ -40,11 +39,14 @@ func CheckCodec(name string) bool {
 // Decoder decompresses blocks of one codec. It keeps its tables between calls
 // and is not safe for concurrent use.
 type Decoder struct {
+	codec    string
 	maxBlock int64
+	counting bool  // what is decompressed is counted, and not kept
+	counted  int64 // bytes
 	decode   func(d *Decoder, dst, src []byte) ([]byte, error)
 
 	src   bytes.Reader
-	limit io.LimitedReader
+	probe [4096]byte
 	flate io.ReadCloser
 	bzip  *bzip2.Reader
 	zstd  *zstd.Decoder
@@ -57,7 +59,7 @@ func NewDecoder(codec string, maxBlock int64) (*Decoder, error) {
 	if maxBlock <= 0 {
 		return nil, fmt.Errorf("limit of %d bytes for a block", maxBlock)
 	}
-	d := &Decoder{maxBlock: maxBlock}
+	d := &Decoder{codec: codec, maxBlock: maxBlock}
 	switch codec {
 	case codecNull:
 		d.decode = (*Decoder).null
@@ -81,6 +83,10 @@ func NewDecoder(codec string, maxBlock int64) (*Decoder, error) {
 	return d, nil
 }
 
+// ErrRoom is returned by DecodeWithin for a block whose rows take more than the capacity
+// of the slice, and no more than the limit: see Decoder.Stated and Decoder.Size.
+var ErrRoom = errors.New("the rows take more bytes than there is room for")
+
 // ErrTooLarge is the cause of damage of kind Size that a larger limit might
 // mend: of blocks that are too large for Scanner.LimitBlocks or for a Decoder,
 // unless what they say about their size is known to be false.
@@ -95,27 +101,93 @@ func tooLarge(name string, offset, limit int64, reason string, args ...any) *dam
 	return e
 }
 
-// Decode decompresses the block's data into dst[:0], growing it if needed,
-// and returns the rows' bytes, which never share memory with b. Data that
-// does not decode is a *damage.Error at the block's offset: Size, with the
-// cause ErrTooLarge, if it is more than the limit, Checksum if a checksum of
-// the codec differs, else Codec.
+// Decode decompresses the block's data into dst[:0], growing it if needed, and
+// returns the rows' bytes, which never share memory with b. Data that does not
+// decode is a *damage.Error at the block's offset: Size, with the cause
+// ErrTooLarge, if it is more than the limit, Checksum if a checksum of the codec
+// differs, else Codec.
 func (d *Decoder) Decode(dst []byte, b *Block, name string) ([]byte, error) {
-	out, err := d.decode(d, dst[:0], b.Data)
-	if err == nil && int64(len(out)) <= d.maxBlock {
-		return out, nil
+	out, err := d.DecodeWithin(dst, b, name)
+	if !errors.Is(err, ErrRoom) {
+		return out, err
 	}
+	room, err := d.Size(b, name)
+	if err != nil {
+		return dst[:0], err
+	}
+	return d.DecodeWithin(make([]byte, 0, room), b, name)
+}
+
+// DecodeWithin is Decode within the capacity of dst: a block that takes more is
+// ErrRoom.
+func (d *Decoder) DecodeWithin(dst []byte, b *Block, name string) ([]byte, error) {
+	out, err := d.decode(d, dst[:0], b.Data)
+	switch {
+	case err == nil && int64(len(out)) <= d.maxBlock:
+		return out, nil
+	case errors.Is(err, ErrRoom):
+		return dst[:0], ErrRoom
+	}
+	return dst[:0], d.damaged(b, name, err)
+}
+
+// damaged is the error for a block that does not decode, or to more than the
+// limit.
+func (d *Decoder) damaged(b *Block, name string, err error) error {
 	switch {
 	case err == nil, errors.Is(err, ErrTooLarge), errors.Is(err, zstd.ErrDecoderSizeExceeded):
-		return dst[:0], tooLarge(name, b.Offset, d.maxBlock, "block data of %d bytes, decompressed", len(b.Data))
+		return tooLarge(name, b.Offset, d.maxBlock, "block data of %d bytes, decompressed", len(b.Data))
 	case isChecksum(err):
 		e := damage.New(damage.Checksum, name, b.Offset, "block data of %d bytes", len(b.Data))
 		e.Err = err
-		return dst[:0], e
+		return e
 	}
 	e := damage.New(damage.Codec, name, b.Offset, "block data of %d bytes does not decompress", len(b.Data))
 	e.Err = err
-	return dst[:0], e
+	return e
+}
+
+// zstdSlack is room behind the rows in which the library's decoder of zstandard
+// writes as it likes.
+const zstdSlack = 64
+
+// Stated returns the room in bytes that DecodeWithin needs for the block, as far as that
+// is seen without decompressing it; known is false where the codec does not say.
+// Of a block that does not decode it may be anything.
+func (d *Decoder) Stated(b *Block) (room int64, known bool) {
+	switch d.codec {
+	case codecNull:
+		return int64(len(b.Data)), true
+	case codecSnappy:
+		n, err := snappy.DecodedLen(b.Data)
+		if err != nil || int64(n) > d.maxBlock || n > maxSnappy*len(b.Data) {
+			return 0, true
+		}
+		return int64(n), true
+	case codecZstd:
+		most, _, err := checkZstd(b.Data)
+		if err != nil {
+			return 0, true
+		}
+		return int64(min(most, uint64(d.maxBlock))) + zstdSlack, true
+	}
+	return 0, false
+}
+
+// Size returns the room in bytes that DecodeWithin needs for the block. Where the codec
+// does not say it, the block is decompressed to count them. Errors are Decode's.
+func (d *Decoder) Size(b *Block, name string) (int64, error) {
+	if room, known := d.Stated(b); known {
+		return room, nil
+	}
+	d.counting, d.counted = true, 0
+	_, err := d.decode(d, nil, b.Data)
+	d.counting = false
+	//guard: room would be looked for beyond the limit
+	if err != nil || d.counted > d.maxBlock {
+		return 0, d.damaged(b, name, err)
+	}
+	return d.counted, nil
 }
 
 // isChecksum reports whether data decompressed to bytes that a checksum of
@@ -132,6 +204,10 @@ func (d *Decoder) null(dst, src []byte) ([]byte, error) {
 	//guard: a block larger than the limit would be copied
 	if int64(len(src)) > d.maxBlock {
 		return dst, ErrTooLarge
+	}
+	//guard: memory would be taken that nobody has room for
+	if len(src) > cap(dst) {
+		return dst, ErrRoom
 	}
 	return append(dst, src...), nil
 }
@@ -153,11 +229,14 @@ func (d *Decoder) bzip2(dst, src []byte) ([]byte, error) {
 	}
 	dst, err := d.readAll(dst, d.bzip)
 	//guard: what is left of a block that was not read to its end would come before the next
-	if err != nil || int64(len(dst)) > d.maxBlock {
+	if err != nil {
 		d.bzip = new(bzip2.Reader) // Reset does not clear it
 	}
 	return dst, err
 }
+
+// maxSnappy bounds what snappy makes of a byte: its best is a copy of 64 bytes in 3.
+const maxSnappy = 22
 
 func (d *Decoder) snappy(dst, src []byte) ([]byte, error) {
 	const crcSize = 4
@@ -170,15 +249,18 @@ func (d *Decoder) snappy(dst, src []byte) ([]byte, error) {
 	if err != nil {
 		return dst, err
 	}
-	// Snappy's best is a copy of 64 bytes in 3, so a longer claim is false
-	// whatever the limit, and must not get memory.
+	// A longer claim is false whatever the limit, and must not get memory.
 	//guard: a false size would be reported as a true one that is too large
-	if n > 22*len(src) {
+	if n > maxSnappy*len(src) {
 		return dst, fmt.Errorf("%d bytes claim to hold %d: %w", len(src), n, snappy.ErrCorrupt)
 	}
 	//guard: a block could decompress beyond the limit
 	if int64(n) > d.maxBlock {
 		return dst, ErrTooLarge
+	}
+	//guard: memory would be taken that nobody has room for
+	if n > cap(dst) {
+		return dst, ErrRoom
 	}
 	dst, err = snappy.Decode(dst[:cap(dst)], src)
 	if err != nil {
@@ -191,18 +273,31 @@ func (d *Decoder) snappy(dst, src []byte) ([]byte, error) {
 	return dst, nil
 }
 
-// readAll appends all that r gives to dst, and stops behind the limit.
+// readAll appends all that r gives to dst, within its capacity and the limit. While
+// the decoder counts, it keeps nothing.
 func (d *Decoder) readAll(dst []byte, r io.Reader) ([]byte, error) {
-	// One byte more tells a full block from a larger one, which Decode refuses.
-	d.limit = io.LimitedReader{R: r, N: d.maxBlock + 1}
-	//guard: a block could decompress beyond the limit
-	r = &d.limit
+	room := int(min(int64(cap(dst)), d.maxBlock))
 	for {
-		if len(dst) == cap(dst) {
-			dst = slices.Grow(dst, max(4096, len(dst)))
+		to := dst[len(dst):room]
+		if len(to) == 0 { // what comes now does not fit
+			to = d.probe[:]
 		}
-		n, err := r.Read(dst[len(dst):cap(dst)])
-		dst = dst[:len(dst)+n]
+		n, err := r.Read(to)
+		switch {
+		case len(dst) < room:
+			dst = dst[:len(dst)+n]
+		case d.counting:
+			d.counted += int64(n)
+			//guard: a block could decompress without end
+			if d.counted > d.maxBlock {
+				return dst, ErrTooLarge
+			}
+		//guard: a block could decompress beyond the limit
+		case n > 0 && int64(room) == d.maxBlock:
+			return dst, ErrTooLarge
+		case n > 0:
+			return dst, ErrRoom
+		}
 		if err == io.EOF {
 			return dst, nil
 		}

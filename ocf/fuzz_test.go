@@ -30,7 +30,7 @@ func FuzzHeader(f *testing.F) {
 			}
 			return
 		}
-		if h.Schema == "" || !CheckCodec(h.Codec) || h.Size > int64(len(file)) || !bytes.Equal(file[h.Size-syncSize:h.Size], h.Sync[:]) {
+		if h.Schema == "" || !CheckCodec(h.Codec) || h.Size > int64(len(file)) || !bytes.Equal(file[h.Size-SyncSize:h.Size], h.Sync[:]) {
 			t.Fatalf("accepted %+v", h)
 		}
 	})

@@ -20,7 +20,7 @@ const (
 )
 
 const (
-	syncSize = 16
+	SyncSize = 16
 
 	// Caps on headers. Real schemas stay under 2 MiB and a few dozen keys.
 	maxHeader  = 64 << 20
@@ -40,7 +40,7 @@ type Header struct {
 	Meta   []Meta         // every entry, in file order
 	Schema string         // value of avro.schema, not parsed
 	Codec  string         // value of avro.codec, "null" if absent; passes CheckCodec
-	Sync   [syncSize]byte // marker that ends the header and each block
+	Sync   [SyncSize]byte // marker that ends the header and each block
 	Size   int64          // bytes of the header: where the first block starts
 }
 

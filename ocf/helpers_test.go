@@ -11,7 +11,7 @@ import (
 	"github.com/rowtocol/rowtocol/damage"
 )
 
-var testSync = [syncSize]byte{0xb5, 0x1e, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 0xee}
+var testSync = [SyncSize]byte{0xb5, 0x1e, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 0xee}
 
 var allCodecs = []string{"null", "deflate", "snappy", "zstandard", "bzip2", "xz"}
 

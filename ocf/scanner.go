@@ -15,7 +15,7 @@ const (
 	bufferSize   = 1 << 20
 	maxVarint    = 10
 	maxBlockHead = 2 * maxVarint
-	minBlock     = 1 + 1 + syncSize
+	minBlock     = 1 + 1 + SyncSize
 )
 
 // Range is the bytes [Start, End) of a file.
@@ -36,7 +36,7 @@ type Block struct {
 // Range returns the block's bytes in the file, sync marker included: what is
 // lost when its data turns out not to decode.
 func (b *Block) Range() Range {
-	return Range{b.Offset, b.DataOffset + int64(len(b.Data)) + syncSize}
+	return Range{b.Offset, b.DataOffset + int64(len(b.Data)) + SyncSize}
 }
 
 // Scanner reads the blocks that start in one range of a file, in order. It
@@ -45,7 +45,7 @@ type Scanner struct {
 	r        io.ReaderAt
 	size     int64
 	name     string
-	sync     [syncSize]byte
+	sync     [SyncSize]byte
 	rg       Range
 	maxStore int64
 
@@ -76,7 +76,7 @@ func (s *Scanner) Reset(r io.ReaderAt, size int64, name string, h *Header, rg Ra
 	if rg.Start <= h.Size {
 		s.pos, s.located = h.Size, true
 	} else {
-		s.pos = max(rg.Start, h.Size) - syncSize
+		s.pos = max(rg.Start, h.Size) - SyncSize
 	}
 }
 
@@ -103,7 +103,7 @@ func (s *Scanner) Next(ctx context.Context, b *Block) error {
 	if err := s.data(ctx, b, int(h.size)); err != nil {
 		return s.keep(err)
 	}
-	s.pos = h.data + h.size + syncSize
+	s.pos = h.data + h.size + SyncSize
 	return nil
 }
 
@@ -112,6 +112,17 @@ func (s *Scanner) Next(ctx context.Context, b *Block) error {
 func (s *Scanner) Peek(ctx context.Context) (int64, error) {
 	h, err := s.head(ctx)
 	return h.size, err
+}
+
+// CheckEnd makes sure that the block that Next will read ends where it says: its
+// size may be a lie, for which no memory should be taken. Its errors are those of
+// Next.
+func (s *Scanner) CheckEnd(ctx context.Context) error {
+	h, err := s.head(ctx)
+	if err != nil {
+		return err
+	}
+	return s.keep(s.readEnd(ctx, h))
 }
 
 // keep makes damage last until Resync.
@@ -158,15 +169,15 @@ func (s *Scanner) locate(ctx context.Context) error {
 // findSync returns the offset behind the first sync marker that starts at or
 // after off, or the size of the file if there is none.
 func (s *Scanner) findSync(ctx context.Context, off int64) (int64, error) {
-	for s.size-off >= syncSize {
-		w, err := s.window(ctx, off, syncSize)
+	for s.size-off >= SyncSize {
+		w, err := s.window(ctx, off, SyncSize)
 		if err != nil {
 			return 0, err
 		}
 		if i := bytes.Index(w, s.sync[:]); i >= 0 {
-			return off + int64(i) + syncSize, nil
+			return off + int64(i) + SyncSize, nil
 		}
-		off += int64(len(w)) - (syncSize - 1)
+		off += int64(len(w)) - (SyncSize - 1)
 	}
 	return s.size, nil
 }
@@ -229,9 +240,9 @@ func (s *Scanner) readHead(ctx context.Context) (h blockHead, err error) {
 	case size < 0:
 		return h, damage.New(damage.Size, s.name, sizeAt, "block of %d bytes", size)
 	//guard: a size would be allocated that the file does not have
-	case size > remain-syncSize:
+	case size > remain-SyncSize:
 		return h, damage.New(damage.Truncated, s.name, sizeAt,
-			"block of %d bytes and a sync marker of %d, but %d bytes remain", size, syncSize, remain)
+			"block of %d bytes and a sync marker of %d, but %d bytes remain", size, SyncSize, remain)
 	//guard: a block larger than the memory for it would be read
 	case size > s.maxStore:
 		return h, s.refuse(ctx, h, sizeAt)
@@ -242,19 +253,24 @@ func (s *Scanner) readHead(ctx context.Context) (h blockHead, err error) {
 // refuse returns the damage of a block that is larger than the limit, or of one
 // that only says so: where it would end is no sync marker.
 func (s *Scanner) refuse(ctx context.Context, h blockHead, sizeAt int64) error {
-	end := make([]byte, syncSize)
-	if err := s.readAt(ctx, end, h.data+h.size); err != nil {
-		return err
-	}
-	if err := s.checkSync(end, h.data+h.size); err != nil {
+	if err := s.readEnd(ctx, h); err != nil {
 		return err
 	}
 	return tooLarge(s.name, sizeAt, s.maxStore, "block of %d stored bytes", h.size)
 }
 
+// readEnd checks the sync marker behind a block.
+func (s *Scanner) readEnd(ctx context.Context, h blockHead) error {
+	end := make([]byte, SyncSize)
+	if err := s.readAt(ctx, end, h.data+h.size); err != nil {
+		return err
+	}
+	return s.checkSync(end, h.data+h.size)
+}
+
 // data reads the stored bytes of b and checks the sync marker after them.
 func (s *Scanner) data(ctx context.Context, b *Block, size int) error {
-	need := size + syncSize
+	need := size + SyncSize
 	b.Data = slices.Grow(b.Data[:0], need)[:need]
 	if need <= bufferSize {
 		w, err := s.window(ctx, b.DataOffset, need)

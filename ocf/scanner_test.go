@@ -136,7 +136,7 @@ func TestScanEdges(t *testing.T) {
 func TestScanDamage(t *testing.T) {
 	head := writeFile(t, "null", testBlock{1, []byte("good")})
 	at := int64(len(head))
-	other := strings.Repeat("z", syncSize)
+	other := strings.Repeat("z", SyncSize)
 	tests := []struct {
 		name, tail string
 		kind       damage.Kind

@@ -19,7 +19,7 @@ import (
 // the same bytes. After a failed call every later one fails with its error.
 type Writer struct {
 	w      io.Writer
-	sync   [syncSize]byte
+	sync   [SyncSize]byte
 	encode func(dst *bytes.Buffer, data []byte) error
 	stored bytes.Buffer
 	out    []byte
@@ -29,7 +29,7 @@ type Writer struct {
 // NewWriter writes the header and returns a writer of blocks. An empty codec
 // leaves the key avro.codec out, which means null. The keys of meta must not
 // begin with "avro.". The caller closes w; the writer keeps nothing back.
-func NewWriter(w io.Writer, schema, codec string, sync [syncSize]byte, meta ...Meta) (*Writer, error) {
+func NewWriter(w io.Writer, schema, codec string, sync [SyncSize]byte, meta ...Meta) (*Writer, error) {
 	encode, err := newEncoder(codec)
 	if err != nil {
 		return nil, err

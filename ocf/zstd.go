@@ -41,6 +41,10 @@ func (d *Decoder) zstandard(dst, src []byte) ([]byte, error) {
 	if err != nil {
 		return dst, err
 	}
+	//guard: memory would be taken that nobody has room for
+	if room := min(most, uint64(d.maxBlock)); room > uint64(cap(dst)) {
+		return dst, ErrRoom
+	}
 	if window <= zstdMemory(d.maxBlock) {
 		return d.zstd.DecodeAll(src, dst)
 	}
@@ -82,6 +86,9 @@ func checkZstd(src []byte) (most, window uint64, err error) {
 		//guard: memory would be taken for a size that the blocks cannot hold
 		if h.HasFCS && h.FrameContentSize > size {
 			return 0, 0, errZstdClaim
+		}
+		if h.HasFCS {
+			size = h.FrameContentSize
 		}
 		most, window = most+size, max(window, h.WindowSize)
 		src = src[n:]
