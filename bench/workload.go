@@ -10,6 +10,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/rowtocol/rowtocol/budget"
 	"github.com/rowtocol/rowtocol/column"
 	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/job"
@@ -47,6 +48,14 @@ func (c *conversion) writer() format.Writer {
 	return trevni.NewGroupWriter(trevni.Options{Codec: c.columns, Checksum: trevni.ChecksumJava})
 }
 
+// pool is the memory of the conversion; nil is the default.
+func (c *conversion) pool() *budget.Pool {
+	if c.memory == 0 {
+		return nil
+	}
+	return budget.New(c.memory)
+}
+
 // run converts the input in this process and removes the output. The clock
 // sees the conversion only.
 func (c *conversion) run(t *clock, f format.Writer) (plan *manifest.Plan, err error) {
@@ -55,7 +64,7 @@ func (c *conversion) run(t *clock, f format.Writer) (plan *manifest.Plan, err er
 		outcome, err := job.Convert(context.Background(), job.Request{
 			Inputs: []string{c.input}, Dest: out,
 			Options: job.Options{
-				Workers: max(c.workers, 1), Memory: c.memory, TempDir: c.dir,
+				Workers: max(c.workers, 1), Memory: c.pool(), TempDir: c.dir,
 				Formats: format.Registry{withWriter{trevni.Format, f}},
 			},
 			Output: manifest.Options{

@@ -6,9 +6,20 @@ import "encoding/binary"
 // goroutine. Due names the columns whose block has reached the block size; the
 // owner finishes those at the next row boundary.
 type Buffers struct {
-	Cols  []Buffer
-	due   []int
-	spare [][]byte // memory of BlockMemory bytes
+	Cols    []Buffer
+	due     []int
+	spare   [][]byte // memory of BlockMemory bytes
+	beyond  Memory   // for blocks that need more; nil is the heap
+	refused bool
+}
+
+// Memory is where blocks take what they need beyond BlockMemory.
+type Memory interface {
+	// Take returns at least n bytes, of any content, or nil if there is no memory
+	// for them.
+	Take(n int) []byte
+	// Give gives them back.
+	Give(memory []byte)
 }
 
 // NewBuffers returns one empty buffer per column. A buffer becomes due at
@@ -27,18 +38,25 @@ func NewBuffers(cols []Column, layout Layout, blockSize int) *Buffers {
 }
 
 // Provide gives the buffers memory for blocks that have more than a few values,
-// in pieces of BlockMemory(blockSize) bytes. What finds none, or does not fit,
-// takes it from the heap.
-func (s *Buffers) Provide(memory []byte, blockSize int) {
+// in pieces of BlockMemory(blockSize) bytes. What finds none takes it from the
+// heap. Blocks that do not fit such a piece take their memory from beyond; whoever
+// gets one from Finish gives it back.
+func (s *Buffers) Provide(memory []byte, blockSize int, beyond Memory) {
 	for n := BlockMemory(blockSize); len(memory) >= n; memory = memory[n:] {
 		s.spare = append(s.spare, memory[:n:n])
 	}
+	s.beyond = beyond
 }
 
-// BlockMemory is what a block takes that is closed once it has blockSize bytes.
-// It is an odd number of lines of a processor's cache, because blocks that lie
-// beside each other and grow alike would else get in each other's way there.
-func BlockMemory(blockSize int) int { return blockSize + 3*slack }
+// Refused reports whether there was no memory for a block. The rows since the last
+// Finish are then lost.
+func (s *Buffers) Refused() bool { return s.refused }
+
+// BlockMemory is what a block takes that is closed once it has blockSize bytes, with
+// an eighth of that for the value that passes it. It is an odd number of lines of a
+// processor's cache, because blocks that lie beside each other and grow alike would
+// else get in each other's way there.
+func BlockMemory(blockSize int) int { return blockSize + blockSize/8&^(2*slack-1) + 3*slack }
 
 // Due returns the columns whose block is due, in the order in which they
 // became so. The slice is valid until the next append or Finish.
@@ -56,7 +74,12 @@ func (s *Buffers) Reset() {
 		if c.runLength != noRuns {
 			c.runLength = 0
 		}
-		c.adopt(c.data)
+		memory := c.data
+		if whole := BlockMemory(c.limit); len(memory) > whole {
+			s.leave(memory, whole)
+			memory = nil
+		}
+		c.adopt(memory)
 	}
 	s.due = s.due[:0]
 }
@@ -98,7 +121,8 @@ const (
 	// leastMemory is what an empty buffer has.
 	leastMemory = 2 * slack
 	// fewBytes is the memory up to which a block grows on the heap, where the
-	// blocks of many columns of few values lie close together.
+	// blocks of many columns of few values lie close together; a quarter of the
+	// block size, if that is less.
 	fewBytes = 4 << 10
 	// noRuns is the runLength of the Split layout.
 	noRuns = 2
@@ -126,24 +150,49 @@ func (b *Buffer) atEdge() {
 	}
 }
 
-// grow makes room for more bytes and the slack.
-func (b *Buffer) grow(more int) {
+// grow makes room for more bytes and the slack. Without memory it empties the block
+// instead, and returns false.
+func (b *Buffer) grow(more int) bool {
 	size, whole := b.n+more+slack, BlockMemory(b.limit)
 	var data []byte
 	switch last := len(b.set.spare) - 1; {
 	case size > whole:
-		data = make([]byte, max(size, len(b.data)+len(b.data)/4))
-	case size > fewBytes && last >= 0:
+		if data = b.set.take(max(size, len(b.data)+len(b.data)/4)); data == nil {
+			b.n = 0 // the block is lost
+			return false
+		}
+	case size > min(fewBytes, b.limit/4) && last >= 0:
 		data = b.set.spare[last]
 		b.set.spare = b.set.spare[:last]
 	default:
 		data = make([]byte, min(max(size, 2*len(b.data)), whole))
 	}
 	copy(data, b.data[:b.n])
-	if len(b.data) == whole {
-		b.set.spare = append(b.set.spare, b.data)
-	}
+	b.set.leave(b.data, whole)
 	b.data = data
+	return true
+}
+
+// take returns memory for a block beyond BlockMemory; nil if there is none.
+func (s *Buffers) take(n int) []byte {
+	if s.beyond == nil {
+		return make([]byte, n)
+	}
+	memory := s.beyond.Take(n)
+	if memory == nil {
+		s.refused = true
+	}
+	return memory
+}
+
+// leave keeps what a block does not need any more for others, or gives it back.
+func (s *Buffers) leave(memory []byte, whole int) {
+	switch {
+	case len(memory) == whole:
+		s.spare = append(s.spare, memory)
+	case len(memory) > whole && s.beyond != nil:
+		s.beyond.Give(memory)
+	}
 }
 
 func (b *Buffer) full() {
@@ -161,8 +210,8 @@ func (b *Buffer) Size() (data, lengths int) {
 
 // Append adds one encoded value. Not for boolean columns.
 func (b *Buffer) Append(value []byte) {
-	if len(b.data)-b.n < len(value)+slack {
-		b.grow(len(value))
+	if len(b.data)-b.n < len(value)+slack && !b.grow(len(value)) {
+		return
 	}
 	b.n += copy(b.data[b.n:], value)
 	if b.n >= b.edge {
@@ -311,6 +360,10 @@ func (b *Buffer) writeLength(coded int64) {
 func (b *Buffer) Finish(nextRow int64, dst *Block) {
 	b.flushRun()
 	memory := dst.Data
+	if last := len(b.set.spare) - 1; memory == nil && len(b.data) > BlockMemory(b.limit) && last >= 0 {
+		memory = b.set.spare[last] // probably what the block had first
+		b.set.spare = b.set.spare[:last]
+	}
 	dst.Data = b.data[:b.n]
 	b.lengths, dst.Lengths = dst.Lengths[:0], b.lengths
 	dst.FirstRow, dst.Rows = b.firstRow, nextRow-b.firstRow

@@ -190,7 +190,7 @@ func TestProvidedMemory(t *testing.T) {
 		from := uintptr(unsafe.Pointer(unsafe.SliceData(memory)))
 		return p >= from && p < from+uintptr(len(memory))
 	}
-	s.Provide(memory, blockSize)
+	s.Provide(memory, blockSize, nil)
 	var block Block
 	for i, c := range []struct {
 		name   string

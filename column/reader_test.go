@@ -8,8 +8,8 @@ import (
 	"math"
 	"testing"
 
+	"github.com/rowtocol/rowtocol/budget"
 	"github.com/rowtocol/rowtocol/damage"
-	"github.com/rowtocol/rowtocol/internal/pages"
 )
 
 // oneBlock is the only block of a column.
@@ -113,12 +113,12 @@ func TestValuesStayInTheirSequence(t *testing.T) {
 // What a vector may hold is bounded, whatever a few bytes stand for.
 func TestVectorsAreBounded(t *testing.T) {
 	const many = 2 * maxVector
-	full, err := pages.New(maxVectorBytes) // of which nothing is touched
+	full, err := budget.Pages(maxVectorBytes) // of which nothing is touched
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() {
-		if err := pages.Release(full); err != nil {
+		if err := budget.ReleasePages(full); err != nil {
 			t.Error(err)
 		}
 	}()

@@ -171,7 +171,7 @@ func (c *conversion) resume(ctx context.Context, claim *publish.Claim) (*publish
 		return claim.Begin(ctx, c.plan)
 	}
 	//guard: a plan would be resumed that needs more memory than there is
-	if err := plan.Fits(own.Plan, c.Formats, c.memory()); err != nil {
+	if err := plan.Fits(own.Plan, c.Formats, c.memory().Size()); err != nil {
 		return nil, err
 	}
 	if own.Plan.Schema != c.plan.Schema {

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rowtocol/rowtocol/budget"
 	"github.com/rowtocol/rowtocol/failure"
 	"github.com/rowtocol/rowtocol/failure/failuretest"
 	"github.com/rowtocol/rowtocol/internal/avrotest"
@@ -64,8 +65,8 @@ func TestFinishedElsewhere(t *testing.T) {
 	r, want := scene(t)
 	mustConvert(t, r)
 	for name, change := range map[string]func(*Request){
-		"memory":       func(r *Request) { r.Memory = 1 << 30 },
-		"small memory": func(r *Request) { r.Memory = tooSmall },
+		"memory":       func(r *Request) { r.Memory = budget.New(1 << 30) },
+		"small memory": func(r *Request) { r.Memory = budget.New(tooSmall) },
 		"workers":      func(r *Request) { r.Workers = 5 },
 		"program":      func(r *Request) { r.Program = "newer" },
 		"overwrite":    func(r *Request) { r.Overwrite = true },

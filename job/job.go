@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/rowtocol/rowtocol/budget"
 	"github.com/rowtocol/rowtocol/failure"
 	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/input"
@@ -25,8 +26,8 @@ type Options struct {
 	// Workers is the number of goroutines that work at the same time; 0 is
 	// GOMAXPROCS.
 	Workers int
-	// Memory is the budget in bytes; 0 is plan.DefaultMemory.
-	Memory int64
+	// Memory is what the conversion may take; nil is a pool of plan.DefaultMemory.
+	Memory *budget.Pool
 	// TempDir is the local directory for spills; empty is the system's.
 	TempDir string
 	// Program is the version of the program, which documents tell.
@@ -44,7 +45,9 @@ type Options struct {
 	Progress func(Progress)
 }
 
-func (o *Options) memory() int64 { return cmp.Or(o.Memory, plan.DefaultMemory) }
+func (o *Options) memory() *budget.Pool {
+	return cmp.Or(o.Memory, budget.New(plan.DefaultMemory))
+}
 
 // taskOptions are those of the tasks of a plan. progress is told of what they do.
 func (o *Options) taskOptions(p *manifest.Plan, progress func(task.Progress)) (task.Options, error) {

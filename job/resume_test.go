@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/rowtocol/rowtocol/budget"
 	"github.com/rowtocol/rowtocol/failure"
 	"github.com/rowtocol/rowtocol/failure/failuretest"
 	"github.com/rowtocol/rowtocol/manifest"
@@ -129,7 +130,7 @@ func TestResumeDamaged(t *testing.T) {
 func TestResumeElsewhere(t *testing.T) {
 	r, want := scene(t)
 	done := interrupt(t, r, 4)
-	r.Memory, r.Workers, r.Program = 100<<20, 7, "newer"
+	r.Memory, r.Workers, r.Program = budget.New(100<<20), 7, "newer"
 	if out := mustConvert(t, r); out.Resumed != len(done) {
 		t.Errorf("resumed %d of %d", out.Resumed, len(done))
 	}
@@ -152,7 +153,7 @@ func TestResumeAfterTheEnd(t *testing.T) {
 				}
 			}
 			r := s.r
-			r.Memory, r.Workers = 100<<20, 3
+			r.Memory, r.Workers = budget.New(100<<20), 3
 			out := mustConvert(t, r)
 			if out.Resumed != done {
 				t.Errorf("killed at point %d: resumed %d of %d", at, out.Resumed, done)
@@ -176,7 +177,7 @@ func TestResumeWithLessMemory(t *testing.T) {
 	r, _ := scene(t)
 	done := interrupt(t, r, 4)
 	small := r
-	small.Memory = tooSmall
+	small.Memory = budget.New(tooSmall)
 	_, err := Convert(t.Context(), small)
 	failuretest.Want(t, err, failure.Usage, "needs --memory 1MiB", "--restart")
 	if left := staged(t, r.Dest, "task-*.json"); len(left) != len(done) {

@@ -13,6 +13,7 @@ type encodeBlock struct {
 	block  column.Block
 	job    format.EncodeJob
 	stored []byte
+	large  bool // block.Data and stored are memory of the task
 	err    error
 	done   chan struct{}
 }
@@ -27,17 +28,17 @@ func (b *encodeBlock) do(*worker) {
 // they were begun. The number of blocks under way is fixed, and with it the
 // memory.
 type encoders struct {
-	pool  *workerPool
-	queue []*encodeBlock // begun, in order
-	free  []*encodeBlock
+	workers *workers
+	queue   []*encodeBlock // begun, in order
+	free    []*encodeBlock
 }
 
 // blocksPerWorker keeps the workers busy while the shredder walks a large input
 // block.
 const blocksPerWorker = 4
 
-func newEncoders(p *workerPool, blocks int) *encoders {
-	e := &encoders{pool: p, queue: make([]*encodeBlock, 0, blocks), free: make([]*encodeBlock, 0, blocks)}
+func newEncoders(p *workers, blocks int) *encoders {
+	e := &encoders{workers: p, queue: make([]*encodeBlock, 0, blocks), free: make([]*encodeBlock, 0, blocks)}
 	for range blocks {
 		e.free = append(e.free, &encodeBlock{done: make(chan struct{}, 1)})
 	}
@@ -64,7 +65,7 @@ func (e *encoders) take(col int) *encodeBlock {
 func (e *encoders) begin(b *encodeBlock, job format.EncodeJob) {
 	b.job = job
 	e.queue = append(e.queue, b)
-	e.pool.encode <- b
+	e.workers.encode <- b
 }
 
 // firstReady reports whether first would not wait.
@@ -73,17 +74,23 @@ func (e *encoders) firstReady() bool {
 }
 
 // first waits for the block that was begun first. It fails only when the
-// pool's context ends.
+// workers' context ends.
 func (e *encoders) first() (*encodeBlock, error) {
 	b := e.queue[0]
-	if _, ok := await(e.pool, &e.pool.workers[0], b.done); !ok {
-		return nil, context.Cause(e.pool.ctx)
+	if _, ok := await(e.workers, &e.workers.each[0], b.done); !ok {
+		return nil, context.Cause(e.workers.ctx)
 	}
 	return b, nil
 }
 
-// release takes the first block off the queue and keeps its memory.
-func (e *encoders) release(b *encodeBlock) {
+// release takes the first block off the queue and keeps its memory, unless that is
+// the task's.
+func (e *encoders) release(b *encodeBlock, m *memory) {
+	if b.large {
+		m.Give(b.block.Data)
+		m.Give(b.stored)
+		b.block.Data, b.stored, b.large = nil, nil, false
+	}
 	copy(e.queue, e.queue[1:])
 	e.queue = e.queue[:len(e.queue)-1]
 	b.job = nil

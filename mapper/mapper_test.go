@@ -14,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rowtocol/rowtocol/budget"
 	"github.com/rowtocol/rowtocol/damage"
 	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/internal/mailgen"
@@ -273,41 +274,41 @@ func TestDamage(t *testing.T) {
 func TestBlocksBeyondTheMemory(t *testing.T) {
 	src := source(t, "mail.avro", mail(t, 1000))
 	cfg := config(t, src, trevni.NewGroupWriter(trevni.Options{}))
-	cfg.OnDamage, cfg.BlockMemory = mapper.Skip, 1000
+	cfg.OnDamage, cfg.Memory, cfg.Pool = mapper.Skip, 1000, budget.New(1000)
 	_, err := mapper.Run(context.Background(), []mapper.Source{src}, cfg, func(g mapper.RowGroup) error { return g.Spill.Close() })
-	if !errors.Is(err, mapper.ErrMemory) || !strings.Contains(err.Error(), "mail.avro: offset ") {
-		t.Errorf("error %v, want %v", err, mapper.ErrMemory)
+	if !errors.As(err, new(*budget.Error)) || !strings.Contains(err.Error(), "mail.avro: block of ") {
+		t.Errorf("error %v, want a refusal", err)
 	}
 	cfg = config(t, src, trevni.NewGroupWriter(trevni.Options{}))
-	cfg.MaxInputBlock, cfg.BlockMemory = 1000, 1000
-	if _, err := mapper.Run(context.Background(), []mapper.Source{src}, cfg, func(g mapper.RowGroup) error { return g.Spill.Close() }); err == nil || errors.Is(err, mapper.ErrMemory) {
+	cfg.MaxInputBlock, cfg.Memory, cfg.Pool = 1000, 1000, budget.New(1000)
+	if _, err := mapper.Run(context.Background(), []mapper.Source{src}, cfg, func(g mapper.RowGroup) error { return g.Spill.Close() }); err == nil || errors.As(err, new(*budget.Error)) {
 		t.Errorf("error %v of a block beyond its own limit", err)
 	}
 }
 
-// TestBlocksBeyondTheLimitTakeNoMemory refuses a block by its size as it is
-// stored.
-func TestBlocksBeyondTheLimitTakeNoMemory(t *testing.T) {
+// largeBlock is a file of one block, of a value of so many bytes.
+func largeBlock(t *testing.T, size int) []byte {
+	t.Helper()
 	var file bytes.Buffer
 	w, err := ocf.NewWriter(&file, `"bytes"`, "null", [16]byte{2})
 	if err != nil {
 		t.Fatal(err)
 	}
-	const size = 64 << 20
-	if err := w.AppendBlock(1, append(binary.AppendVarint(nil, size), make([]byte, size)...)); err != nil {
+	if err := w.AppendBlock(1, append(binary.AppendVarint(nil, int64(size)), make([]byte, size)...)); err != nil {
 		t.Fatal(err)
 	}
-	src := source(t, "large.avro", file.Bytes())
+	return file.Bytes()
+}
+
+// TestBlocksBeyondTheLimitTakeNoMemory refuses a block by its size as it is
+// stored, also where there is no memory for it.
+func TestBlocksBeyondTheLimitTakeNoMemory(t *testing.T) {
+	src := source(t, "large.avro", largeBlock(t, 64<<20))
 	cfg := config(t, src, trevni.NewGroupWriter(trevni.Options{}))
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	_, err = mapper.Run(context.Background(), []mapper.Source{src}, cfg, func(g mapper.RowGroup) error { return g.Spill.Close() })
-	runtime.ReadMemStats(&after)
+	cfg.Pool = budget.New(0)
+	_, err := mapper.Run(context.Background(), []mapper.Source{src}, cfg, func(g mapper.RowGroup) error { return g.Spill.Close() })
 	if !errors.Is(err, ocf.ErrTooLarge) {
 		t.Errorf("error %v, want %v", err, ocf.ErrTooLarge)
-	}
-	if n := after.TotalAlloc - before.TotalAlloc; n > size/2 {
-		t.Errorf("%d bytes of memory for a block of %d, at most %d are taken", n, size, cfg.MaxInputBlock)
 	}
 }
 
@@ -345,7 +346,7 @@ func TestFalseSizesAreSkipped(t *testing.T) {
 			}
 			file.Bytes()[b.DataOffset+c.at] = c.value
 			cfg := config(t, src, trevni.NewGroupWriter(trevni.Options{}))
-			cfg.OnDamage, cfg.BlockMemory = mapper.Skip, 30_000
+			cfg.OnDamage, cfg.Memory, cfg.Pool = mapper.Skip, 60_000, budget.New(60_000)
 			_, got, stats := convert(t, cfg, src)
 			if len(stats.Losses) != 1 || stats.Losses[0].Range != b.Range() || got[0] != (blocks-1)*rows {
 				t.Errorf("rows %v, losses %+v; want all but the block %v", got, stats.Losses, b.Range())
@@ -380,16 +381,16 @@ func TestRowsBeyondTheMemory(t *testing.T) {
 	if src.Resolution, err = shred.Resolve(writer, reader); err != nil {
 		t.Fatal(err)
 	}
-	for _, c := range []struct{ max, memory, rows int64 }{{1 << 20, 1 << 20, 2}, {10_000, 0, 1}, {10_000, 20_000, 1}, {1 << 20, 10_000, -1}} {
+	for _, c := range []struct{ max, memory, rows int64 }{{1 << 20, 1 << 20, 2}, {10_000, 1 << 20, 1}, {10_000, 100_000, 1}, {1 << 20, 100_000, -1}} {
 		cfg := config(t, src, trevni.NewGroupWriter(trevni.Options{}))
 		if cfg.Mapping, err = shred.Map(reader, shred.Options{}); err != nil {
 			t.Fatal(err)
 		}
-		cfg.OnDamage, cfg.MaxInputBlock, cfg.BlockMemory = mapper.Skip, c.max, c.memory
+		cfg.OnDamage, cfg.MaxInputBlock, cfg.Memory, cfg.Pool = mapper.Skip, c.max, 64<<10, budget.New(c.memory)
 		stats, err := mapper.Run(context.Background(), []mapper.Source{src}, cfg, func(g mapper.RowGroup) error { return g.Spill.Close() })
 		if c.rows < 0 {
-			if !errors.Is(err, mapper.ErrMemory) || !strings.Contains(err.Error(), "rows.avro: row 0: field []: offset ") {
-				t.Errorf("error %v, want %v", err, mapper.ErrMemory)
+			if !errors.As(err, new(*budget.Error)) || !strings.Contains(err.Error(), "rows.avro: row 0 of the block at offset ") || !strings.Contains(err.Error(), "field []: ") {
+				t.Errorf("error %v, want a refusal", err)
 			}
 		} else if err != nil || stats.Rows != c.rows || len(stats.Losses) != int(2-c.rows) {
 			t.Errorf("%+v: %+v, %v", c, stats, err)

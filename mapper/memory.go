@@ -1,16 +1,58 @@
 package mapper
 
-import "github.com/rowtocol/rowtocol/format"
+import (
+	"context"
+	"errors"
+	"fmt"
 
-// OpenBlocks is the memory of the open blocks of all columns of a task, half as
-// much again for those that are being encoded, and what the row group takes beside
-// them, in bytes.
+	"github.com/rowtocol/rowtocol/budget"
+	"github.com/rowtocol/rowtocol/column"
+	"github.com/rowtocol/rowtocol/format"
+)
+
+// OpenBlocks is the memory of the open blocks of all columns of a task, and of what
+// the row group takes beside them, in bytes.
 func OpenBlocks(w format.Writer, blockSize, columns int) int64 {
-	return int64(columns)*int64(blockSize)*3/2 + w.Memory(columns, blockSize)
+	return int64(columns)*int64(column.BlockMemory(blockSize)) + w.Memory(columns, blockSize)
 }
 
-// BlockMemory is the most bytes, of a memory of so many, that an input block may
-// decompress to, or one of its rows be resolved to. A single value can fill it,
-// and is then there three times: in the block or the resolved row, in its column
-// and encoded.
-func BlockMemory(memory int64) int64 { return memory / 3 }
+// memory is where a task takes what depends on its input: input blocks on their
+// way, rows that are resolved, and column blocks beyond their usual size.
+type memory struct {
+	share *budget.Share
+
+	// The rest is the shredder's, who alone waits for memory.
+	ctx context.Context
+	// flush ends the encoding of column blocks, which gives memory back.
+	flush func() error
+	err   error // why a column block got no memory
+}
+
+// take waits for n bytes if they are more than the share has. Before that it gives
+// back what the task has beyond it: those who wait for each other would wait for
+// ever.
+func (m *memory) take(n int) ([]byte, error) {
+	if b := m.share.Try(n); b != nil {
+		return b, nil
+	}
+	if err := m.flush(); err != nil {
+		return nil, err
+	}
+	return m.share.Take(m.ctx, n)
+}
+
+// Take implements column.Memory.
+func (m *memory) Take(n int) []byte {
+	b, err := m.take(n)
+	var refused *budget.Error
+	if errors.As(err, &refused) {
+		refused.Need += int64(n) // what they are encoded to
+	}
+	if err != nil {
+		m.err = fmt.Errorf("a column's values of %d bytes: %w", n, err)
+	}
+	return b
+}
+
+// Give implements column.Memory.
+func (m *memory) Give(b []byte) { m.share.Give(b) }

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 
+	"github.com/rowtocol/rowtocol/budget"
 	"github.com/rowtocol/rowtocol/damage"
 )
 
@@ -13,6 +15,7 @@ import (
 // row group that is measured and thrown away. It is not safe for concurrent use.
 type Sample struct {
 	t       *task
+	in      *reader // of the task, which it does not run
 	block   inputBlock
 	bytes   int64 // of the input blocks that were converted
 	largest int64 // of these
@@ -27,15 +30,23 @@ type SampleColumn struct {
 	Tables  int64 // bytes that the outputs grew beyond the encoded blocks
 }
 
+// SampleMemory is what a sample takes beside the open blocks, in bytes, which its
+// owner reserves.
+const SampleMemory = 8 << 20
+
 // NewSample returns a sample without rows. Of the configuration it uses Mapping,
-// Format, BlockSize, MaxInputBlock and BlockMemory. The caller closes it.
+// Format, BlockSize, MaxInputBlock and Pool. The caller closes it.
 func NewSample(cfg Config) *Sample {
-	cfg.Workers, cfg.Memory, cfg.Workspaces, cfg.Spill = 1, defaultMemory, new(Workspaces), nil
+	cfg.Workers, cfg.Memory, cfg.Workspaces, cfg.Spill = 1, SampleMemory, new(Workspaces), nil
+	if cfg.Pool == nil {
+		cfg.Pool = budget.New(math.MaxInt64)
+	}
 	cfg.RowSink = nil
 	cfg.RowGroupSize, cfg.OnDamage, cfg.MaxLostRows = maxSampleSize, Skip, -1
 	t := newTask(&cfg, nil, nil)
 	t.sampled = make([]SampleColumn, len(cfg.Mapping.Columns))
-	return &Sample{t: t}
+	in := &reader{cfg: t.cfg, workers: &t.workers, blocks: t.blocks, memory: &t.memory, scanner: &t.scanner}
+	return &Sample{t: t, in: in}
 }
 
 // MaxSampleRows is the number of rows from which on a sample takes no further
@@ -51,41 +62,50 @@ const maxSampleSize = 1 << 60
 // ends the source.
 func (s *Sample) Read(ctx context.Context, src Source, bytes int64) (int64, error) {
 	t, b := s.t, &s.block
-	t.pool.ctx = ctx
+	t.workers.ctx, t.memory.ctx = ctx, ctx
 	t.scanner.Reset(src.R, src.Size, src.Name, src.Header, src.Range)
-	//guard: a block larger than the memory for it would be read
-	t.scanner.LimitBlocks(t.cfg.blockLimit())
+	//guard: a block larger than the limit would be read
+	t.scanner.LimitBlocks(t.cfg.MaxInputBlock)
 	pos := src.Range.Start
 	for stop := pos + bytes; pos < stop; pos = b.lost.End {
 		//guard: a few bytes of input could take very long, with rows of no bytes
 		if s.Rows() >= MaxSampleRows {
 			return pos, nil
 		}
-		if err := t.scanner.Next(ctx, &b.block); err != nil {
-			return src.Range.End, s.endOf(err)
-		}
-		losses := len(t.stats.Losses)
-		b.decode(&t.pool.workers[0], &src, t.cfg)
-		if err := t.block(b, src); err != nil {
+		if ended, err := s.next(ctx, &src); err != nil {
 			return pos, err
-		}
-		if len(t.stats.Losses) == losses {
-			s.bytes += b.lost.Len()
-			s.largest = max(s.largest, b.lost.Len())
+		} else if ended {
+			return src.Range.End, nil
 		}
 	}
 	return pos, nil
 }
 
-// endOf drops what ends the work on one source only.
-func (s *Sample) endOf(err error) error {
-	if refused := s.t.cfg.refusal(err); refused != nil {
-		return refused
+// next converts the next block of a source, and reports whether there was none.
+func (s *Sample) next(ctx context.Context, src *Source) (ended bool, err error) {
+	t, b := s.t, &s.block
+	defer b.empty(t.memory.share)
+	if err := b.load(ctx, &t.scanner, &t.memory, src.Name); err != nil {
+		if d := (*damage.Error)(nil); err == io.EOF || errors.As(err, &d) {
+			return true, nil
+		}
+		return false, err
 	}
-	if d := (*damage.Error)(nil); err == io.EOF || errors.As(err, &d) {
-		return nil
+	losses := len(t.stats.Losses)
+	s.in.decodeAhead(b, &t.workers.each[0], src)
+	if b.need > 0 {
+		if err := t.decodeNow(b, src); err != nil {
+			return false, err
+		}
 	}
-	return err
+	if err := t.block(b, *src); err != nil {
+		return false, err
+	}
+	if len(t.stats.Losses) == losses {
+		s.bytes += b.lost.Len()
+		s.largest = max(s.largest, b.lost.Len())
+	}
+	return false, nil
 }
 
 // Rows is the number of rows that were converted.
@@ -99,7 +119,7 @@ func (s *Sample) LargestBlock() int64 { return s.largest }
 
 // Finish ends the row group and returns what its columns took.
 func (s *Sample) Finish(ctx context.Context) ([]SampleColumn, error) {
-	s.t.pool.ctx = ctx
+	s.t.workers.ctx, s.t.memory.ctx = ctx, ctx
 	if s.t.group != nil {
 		if _, err := s.t.finishGroup(); err != nil {
 			return nil, fmt.Errorf("sample: %w", err)

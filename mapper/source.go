@@ -2,8 +2,29 @@ package mapper
 
 import (
 	"context"
+	"io"
 	"sync/atomic"
+
+	"github.com/rowtocol/rowtocol/ocf"
+	"github.com/rowtocol/rowtocol/shred"
 )
+
+// Source is a range of one input file.
+type Source struct {
+	Name string
+	// Open, if set, opens the source when its turn comes, and gives all that
+	// follows. Few of many sources are open at a time.
+	Open   func(ctx context.Context) (Source, error)
+	R      io.ReaderAt
+	Size   int64 // of the file
+	Header *ocf.Header
+	Range  ocf.Range
+	// Resolution makes rows of the mapping's schema of those that were written;
+	// nil if they are.
+	Resolution *shred.Resolution
+	// Close, if set, is called once, when no more is read of the source.
+	Close func()
+}
 
 // openSource is a source that is being read, by the scanner and by all who have
 // a block of it. The last of them closes it.

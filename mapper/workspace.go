@@ -3,37 +3,37 @@ package mapper
 import (
 	"sync"
 
+	"github.com/rowtocol/rowtocol/budget"
 	"github.com/rowtocol/rowtocol/column"
-	"github.com/rowtocol/rowtocol/internal/pages"
 	"github.com/rowtocol/rowtocol/ocf"
 )
 
 // Workspaces hands the memory of tasks that have mapped their input on to
 // later ones, so that a process needs as much as tasks map at a time. All
 // tasks must have the Mapping, Format, BlockSize, MaxInputBlock, OnDamage,
-// Workers, Memory and BlockMemory of the first. The zero value is ready for use
-// by several goroutines.
+// Workers, Memory and Pool of the first. The zero value is ready for use by
+// several goroutines.
 type Workspaces struct {
-	mu    sync.Mutex
-	free  []*workspace
-	large chan []byte // memory for the one large input block that may be under way
+	mu   sync.Mutex
+	free []*workspace
 }
 
 // workspace is what a task needs memory for.
 type workspace struct {
-	pool     workerPool
-	blocks   *blockPool
+	workers  workers
+	memory   memory
+	blocks   *admission
 	scanner  ocf.Scanner
 	encoders *encoders
 	bufs     *column.Buffers
 	// trialBufs take what a trial walk makes; nil if damage ends the task.
 	trialBufs *column.Buffers
-	// memory is for column blocks, open or under way, that hold much.
-	memory []byte
+	// pages are for column blocks, open or under way, that hold much.
+	pages []byte
 }
 
 // mostAhead bounds the input blocks that are read ahead, which are enough as
-// long as a worker finds one whenever the scanner has just been woken.
+// long as a worker finds one whenever the reader has just been woken.
 func mostAhead(workers int) int { return 8 + 4*workers }
 
 func newWorkspace(cfg *Config) *workspace {
@@ -43,38 +43,40 @@ func newWorkspace(cfg *Config) *workspace {
 	fit := max(cfg.Memory/4, int64(len(cfg.Mapping.Columns)*cfg.BlockSize/2)) / int64(2*cfg.BlockSize)
 	blocks = max(int(min(int64(blocks), fit)), 2)
 	w := &workspace{
-		pool: workerPool{
-			encode:  make(chan job, blocks),
-			decode:  make(chan job, ahead),
-			workers: make([]worker, cfg.Workers),
+		workers: workers{
+			encode: make(chan job, blocks),
+			decode: make(chan job, ahead),
+			each:   make([]worker, cfg.Workers),
 		},
-		blocks: newBlockPool(ahead, cfg.Memory/4),
+		memory: memory{share: cfg.Pool.NewShare(cfg.Memory / 2)},
 		bufs:   column.NewBuffers(cfg.Mapping.Columns, cfg.Writer.Layout(), cfg.BlockSize),
 	}
-	w.encoders = newEncoders(&w.pool, blocks)
+	w.blocks = newAdmission(ahead, cfg.Memory/4, w.memory.share)
+	w.encoders = newEncoders(&w.workers, blocks)
+	w.provide(cfg.BlockSize)
 	if cfg.OnDamage != Fail {
 		w.trialBufs = column.NewBuffers(cfg.Mapping.Columns, cfg.Writer.Layout(), cfg.BlockSize)
+		w.trialBufs.Provide(nil, cfg.BlockSize, &w.memory) // trials are short
 	}
-	w.provide(cfg.BlockSize)
 	return w
 }
 
 // provide gives the column blocks memory, if the system has it; else they grow
-// on the heap, as those of trial walks always do, which are small.
+// on the heap.
 func (w *workspace) provide(blockSize int) {
 	blocks := len(w.bufs.Cols) + len(w.encoders.free)
-	memory, err := pages.New(blocks * column.BlockMemory(blockSize))
-	if err != nil {
-		return
+	pages, err := budget.Pages(blocks * column.BlockMemory(blockSize))
+	if err == nil {
+		w.pages = pages
 	}
-	w.memory = memory
-	w.bufs.Provide(memory, blockSize)
+	w.bufs.Provide(w.pages, blockSize, &w.memory)
 }
 
 // close gives the memory back; the workspace must not be used any more.
 func (w *workspace) close() {
-	_ = pages.Release(w.memory) // fails only for what is no memory of New
-	w.memory = nil
+	_ = budget.ReleasePages(w.pages) // fails only for what is no memory of Pages
+	w.pages = nil
+	w.memory.share.Close()
 }
 
 // take returns memory of an earlier task, or new.
@@ -83,13 +85,7 @@ func (s *Workspaces) take(cfg *Config) *workspace {
 	defer s.mu.Unlock()
 	last := len(s.free) - 1
 	if last < 0 {
-		w := newWorkspace(cfg)
-		if s.large == nil {
-			s.large = make(chan []byte, 1)
-			s.large <- nil
-		}
-		w.blocks.large = s.large
-		return w
+		return newWorkspace(cfg)
 	}
 	w := s.free[last]
 	s.free = s.free[:last]

@@ -6,7 +6,6 @@ import (
 	"github.com/rowtocol/rowtocol/failure"
 	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/manifest"
-	"github.com/rowtocol/rowtocol/mapper"
 )
 
 // DefaultMemory is the memory budget of a request that names none, in bytes.
@@ -24,11 +23,17 @@ func Fits(p *manifest.Plan, formats format.Registry, memory int64) error {
 		return failure.As(failure.Usage, err)
 	}
 	//guard: tasks would take more memory than there is
-	if need := mapper.OpenBlocks(w, p.BlockSize, p.Columns); need > memory {
+	if need := leastMemory(w, p.BlockSize, p.Columns); need > memory {
 		return failure.New(failure.Usage, "the plan %s that is to be resumed needs --memory %dMiB for %d columns with blocks of %d bytes, and has %dMiB; --restart plans anew",
 			p.ID, mebibytes(need), p.Columns, p.BlockSize, memory>>20)
 	}
 	return nil
+}
+
+// leastMemory is what tasks need for their columns, in bytes: the open blocks, and
+// half as much for all else.
+func leastMemory(w format.Writer, blockSize, columns int) int64 {
+	return int64(columns)*int64(blockSize)*3/2 + w.Memory(columns, blockSize)
 }
 
 // mebibytes rounds up.
@@ -38,7 +43,7 @@ func mebibytes(bytes int64) int64 { return (bytes + 1<<20 - 1) >> 20 }
 // power of two below it with which the open blocks fit the memory; but not less
 // than 4 KiB.
 func blockSize(w format.Writer, want, columns int, memory int64) int {
-	fits := func(size int) bool { return mapper.OpenBlocks(w, size, columns) <= memory }
+	fits := func(size int) bool { return leastMemory(w, size, columns) <= memory }
 	if want <= minBlock || fits(want) {
 		return want
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rowtocol/rowtocol/budget"
 	"github.com/rowtocol/rowtocol/failure"
 	"github.com/rowtocol/rowtocol/failure/failuretest"
 	"github.com/rowtocol/rowtocol/format"
@@ -40,7 +41,7 @@ func TestSmallMemoryShrinksBlocks(t *testing.T) {
 	dir := t.TempDir()
 	writeInput(t, filepath.Join(dir, "a.avro"), avrotest.Schema, 1, 1)
 	r := request(dir+".out", dir)
-	r.Memory = 64 << 10
+	r.Memory = budget.New(64 << 10)
 	p := mustPlan(t, r)
 	if p.BlockSize != 16<<10 || p.Request.Options.BlockSize != 0 || len(p.Warnings) != 1 || !strings.Contains(p.Warnings[0], "blocks of 16384 bytes") {
 		t.Errorf("block size %d, options %+v, warnings %v", p.BlockSize, p.Request.Options, p.Warnings)
@@ -56,10 +57,10 @@ func TestMemoryForColumns(t *testing.T) {
 	}
 	writeInput(t, in, `{"type":"record","name":"R","fields":[`+strings.Join(fields, ",")+`]}`, 1, 0)
 	r := request(filepath.Join(dir, "out"), in)
-	r.Memory = 17 << 20
+	r.Memory = budget.New(17 << 20)
 	_, err := look(t, r).Plan(t.Context(), "")
 	failuretest.Want(t, err, failure.Usage, "at least 18 MiB")
-	r.Memory = 18 << 20
+	r.Memory = budget.New(18 << 20)
 	mustPlan(t, r)
 }
 
@@ -92,18 +93,18 @@ func TestFits(t *testing.T) {
 func TestMemoryDoesNotChangeThePlan(t *testing.T) {
 	dir := t.TempDir()
 	in := filepath.Join(dir, "a.avro")
-	row := "\x02\x80\x80\x80\x01" + strings.Repeat("x", 1<<20)
+	row := "\x02\x80\x80\x80\x0c" + strings.Repeat("x", 12<<20)
 	writeBlocks(t, in, avrotest.Schema, 1, []byte(row), []byte(row))
 	r := request(filepath.Join(dir, "out"), in)
 	want := mustPlan(t, r)
-	r.Memory = 4 << 20
+	r.Memory = budget.New(100 << 20)
 	if p := mustPlan(t, r); p.ID != want.ID {
 		t.Errorf("%+v, want %+v", p, want)
 	}
-	r.Memory = 3 << 20
+	r.Memory = budget.New(24 << 20)
 	_, err := look(t, r).Plan(t.Context(), "")
 	failuretest.Want(t, err, failure.Usage, "a.avro")
-	failuretest.Want(t, err, failure.Usage, "there are 3 MiB")
+	failuretest.Want(t, err, failure.Usage, "there are 24 MiB")
 	r.Options.MaxInputBlock = 1 << 20 // then they are damage, which is the tasks' to report
 	mustPlan(t, r)
 }

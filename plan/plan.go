@@ -7,11 +7,11 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/rowtocol/rowtocol/budget"
 	"github.com/rowtocol/rowtocol/failure"
 	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/input"
 	"github.com/rowtocol/rowtocol/manifest"
-	"github.com/rowtocol/rowtocol/mapper"
 	"github.com/rowtocol/rowtocol/shred"
 	"github.com/rowtocol/rowtocol/store"
 )
@@ -37,8 +37,9 @@ type Request struct {
 	Schema string
 	// Formats are the formats that Options can name.
 	Formats format.Registry
-	// Memory is the budget in bytes; 0 is DefaultMemory.
-	Memory int64
+	// Memory is what planning, and then its tasks, may take; nil is a pool of
+	// DefaultMemory.
+	Memory *budget.Pool
 	// Resolve finds the store of a location; nil is store.Resolve, which knows
 	// local disks only.
 	Resolve input.Resolve
@@ -56,7 +57,7 @@ type Survey struct {
 	Mapping *shred.Mapping
 
 	resolve input.Resolve
-	memory  int64
+	memory  *budget.Pool
 	writer  format.Writer
 	empty   format.RowGroup // of Mapping's columns; nil if there are no inputs
 }
@@ -74,7 +75,7 @@ func Look(ctx context.Context, r Request) (*Survey, error) {
 func survey(ctx context.Context, r Request) (*Survey, error) {
 	s := &Survey{
 		Request: manifest.Request{Options: r.Options, Schema: r.Schema},
-		resolve: r.Resolve, memory: cmp.Or(r.Memory, DefaultMemory),
+		resolve: r.Resolve, memory: cmp.Or(r.Memory, budget.New(DefaultMemory)),
 	}
 	err := completeOptions(&s.Request.Options)
 	if err != nil {
@@ -160,13 +161,13 @@ func (s *Survey) Plan(ctx context.Context, base string) (*manifest.Plan, error) 
 func (s *Survey) fit(ctx context.Context, p *manifest.Plan) error {
 	p.Schema, p.Columns = s.Mapping.Schema.JSON(), len(s.Mapping.Columns)
 	want := p.BlockSize
-	p.BlockSize = blockSize(s.writer, want, p.Columns, s.memory)
+	p.BlockSize = blockSize(s.writer, want, p.Columns, s.memory.Size())
 	if p.BlockSize < want {
 		p.Warnings = append(p.Warnings, fmt.Sprintf("%d columns do not fit into %d MiB of memory with blocks of %d bytes; blocks of %d bytes are used",
-			p.Columns, s.memory>>20, want, p.BlockSize))
+			p.Columns, s.memory.Size()>>20, want, p.BlockSize))
 	}
 	//guard: tasks would take more memory than there is
-	if need := mapper.OpenBlocks(s.writer, p.BlockSize, p.Columns); need > s.memory {
+	if need := leastMemory(s.writer, p.BlockSize, p.Columns); need > s.memory.Size() {
 		return failure.New(failure.Usage, "%d columns need a memory of at least %d MiB, with column blocks of %d bytes", p.Columns, mebibytes(need), p.BlockSize)
 	}
 	f, err := s.sample(ctx, p.BlockSize)

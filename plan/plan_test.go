@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rowtocol/rowtocol/budget"
 	"github.com/rowtocol/rowtocol/failure"
 	"github.com/rowtocol/rowtocol/failure/failuretest"
 	"github.com/rowtocol/rowtocol/internal/avrotest"
@@ -31,7 +32,7 @@ func TestPlanIsDeterministic(t *testing.T) {
 		{dir + "/e.avro", dir + "/d.avro", dir, dir + "/./a.avro"},
 	} {
 		r := request(dir+".out", inputs...)
-		r.Memory = int64(i) * 16 << 20
+		r.Memory = budget.New(int64(i+1) * 16 << 20)
 		p := mustPlan(t, r)
 		b, err := p.Encode()
 		if err != nil {

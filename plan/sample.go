@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/rowtocol/rowtocol/budget"
 	"github.com/rowtocol/rowtocol/failure"
 	"github.com/rowtocol/rowtocol/input"
 	"github.com/rowtocol/rowtocol/manifest"
@@ -36,12 +37,17 @@ type sampler struct {
 
 // sample finds out how a row group fills up with the inputs' rows.
 func (s *Survey) sample(ctx context.Context, blockSize int) (*filling, error) {
+	reserved := min(mapper.OpenBlocks(s.writer, blockSize, len(s.Mapping.Columns))+mapper.SampleMemory, s.memory.Left())
+	if err := s.memory.Reserve(reserved); err != nil {
+		return nil, failure.As(failure.Usage, err)
+	}
+	defer s.memory.Release(reserved)
 	r := s.newSampler(blockSize)
 	defer r.sample.Close()
 	err := r.readAll(ctx)
 	//guard: the plan would depend on the memory, and its tasks fail
-	if errors.Is(err, mapper.ErrMemory) {
-		return nil, failure.New(failure.Usage, "%w: a block, or a row of another schema, can need three times its size and more, and there are %d MiB", err, s.memory>>20)
+	if errors.As(err, new(*budget.Error)) {
+		return nil, failure.As(failure.Usage, err)
 	}
 	if err != nil {
 		return nil, err
@@ -63,7 +69,7 @@ func (s *Survey) newSampler(blockSize int) *sampler {
 	r.resolutions = input.NewResolutions(reader)
 	r.sample = mapper.NewSample(mapper.Config{
 		Mapping: s.Mapping, Writer: s.writer, BlockSize: blockSize,
-		MaxInputBlock: s.Request.Options.MaxInputBlock, BlockMemory: mapper.BlockMemory(s.memory),
+		MaxInputBlock: s.Request.Options.MaxInputBlock, Pool: s.memory,
 	})
 	for _, in := range r.inputs {
 		r.starts = append(r.starts, r.total)
@@ -75,15 +81,15 @@ func (s *Survey) newSampler(blockSize int) *sampler {
 // readAll converts an equal share of the sample from each of the points on.
 // Where blocks are large, later points are left out.
 func (s *sampler) readAll(ctx context.Context) error {
-	budget := min(max(s.total/sampleShare, minSample, int64(s.columns)*minPerColumn), maxSample)
+	most := min(max(s.total/sampleShare, minSample, int64(s.columns)*minPerColumn), maxSample)
 	points := int64(samplePoints)
-	if s.total <= budget {
+	if s.total <= most {
 		points = 1
 	}
 	pos := int64(0)
 	for i := range points {
 		pos = max(pos, s.total/points*i)
-		for quota := budget / points; quota > 0 && pos < s.total && s.wantsMore(budget); {
+		for quota := most / points; quota > 0 && pos < s.total && s.wantsMore(most); {
 			next, err := s.readFrom(ctx, pos, quota)
 			if err != nil {
 				return err
@@ -95,8 +101,8 @@ func (s *sampler) readAll(ctx context.Context) error {
 	return nil
 }
 
-func (s *sampler) wantsMore(budget int64) bool {
-	return s.sample.Bytes() < budget && s.sample.Rows() < mapper.MaxSampleRows
+func (s *sampler) wantsMore(most int64) bool {
+	return s.sample.Bytes() < most && s.sample.Rows() < mapper.MaxSampleRows
 }
 
 // readFrom converts blocks of one input from pos on until quota bytes are

@@ -27,7 +27,10 @@ const (
 
 // Resolution is how rows written with one schema become rows of another. It is
 // immutable.
-type Resolution struct{ root *action }
+type Resolution struct {
+	root     *action
+	reorders bool // some record's fields come in another order
+}
 
 // Identity reports whether the schemas code all rows alike, so that there is
 // nothing to resolve and nothing to check that the reader's schema would not.
@@ -99,7 +102,8 @@ func Resolve(writer, reader *Schema) (*Resolution, error) {
 		return nil, mismatch
 	}
 	m.simplify()
-	return &Resolution{root}, nil
+	reorders := slices.ContainsFunc(m.all, func(a *action) bool { return a.code == resolveReorder })
+	return &Resolution{root, reorders}, nil
 }
 
 // resolve returns the action for two types, and why there is none.

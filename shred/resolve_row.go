@@ -13,14 +13,21 @@ import (
 // as large as what was written.
 var ErrTooLarge = errors.New("the row is too large")
 
+// ErrRoom is wrapped instead if the row is too large only for the memory that the
+// Resolver was given.
+var ErrRoom = errors.New("the row has too little room")
+
 // Resolver turns rows written with one schema into rows of another. It belongs
 // to one goroutine and allocates nothing per row.
 type Resolver struct {
-	root *action
-	walk Shredder // checks the writer's data
-	out  []byte
-	from int // where the row starts in out
-	most int64
+	root   *action
+	walk   Shredder // checks the writer's data
+	out    []byte
+	from   int   // where the row starts in out
+	limit  int64 // of any row
+	most   int64 // of a row, as there is room for
+	over   bool  // the row would have more
+	halves bool  // memory is for the row and for moved
 
 	// kept are the fields of the records that are being reordered, the inner
 	// ones last; moved holds what of them is not in the writer's datum.
@@ -42,8 +49,22 @@ func NewResolver(by *Resolution, most int64) *Resolver {
 	if by == nil {
 		return nil
 	}
-	return &Resolver{root: by.root, most: most}
+	return &Resolver{root: by.root, limit: most, most: most, halves: by.reorders}
 }
+
+// Within makes Shred keep to memory: a row that takes more is ErrRoom. If records
+// are reordered, a row has half of it.
+func (r *Resolver) Within(memory []byte) {
+	room := len(memory)
+	if r.halves {
+		room /= 2
+		r.moved = memory[room:room]
+	}
+	r.row, r.most = memory[:0:room], min(int64(room-resolverSlack), r.limit)
+}
+
+// resolverSlack is what a row can pass its limit by before that is noticed.
+const resolverSlack = 64
 
 // Row appends the reader's form of the one datum at the start of the slice to
 // dst and returns how many bytes of the slice the datum has. What needs no
@@ -53,7 +74,7 @@ func NewResolver(by *Resolution, most int64) *Resolver {
 // ErrTooLarge for a row of too many bytes.
 func (r *Resolver) Row(dst, datum []byte) (out []byte, n int, err error) {
 	r.walk.b, r.walk.empty = datum, 0
-	r.out, r.from, r.kept = dst, len(dst), r.kept[:0]
+	r.out, r.from, r.over, r.kept = dst, len(dst), false, r.kept[:0]
 	p := r.run(r.root, 0, 0)
 	//guard: a row could resolve to more than the limit
 	if p >= 0 && r.full() {
@@ -83,14 +104,25 @@ func (r *Resolver) Shred(s *Shredder, rows []byte) (datum []byte, n int, err err
 	return r.row, n, err
 }
 
-// full reports whether the row has more bytes than allowed. It is asked before
-// each type, so that until it is true the row passes the limit at most by what
-// is copied of the datum and by the defaults of one record.
-func (r *Resolver) full() bool { return int64(len(r.out)-r.from) > r.most }
+// full reports whether the row has more bytes than allowed, or would have. It is
+// asked before each type.
+func (r *Resolver) full() bool { return r.over || int64(len(r.out)-r.from) > r.most }
+
+// put appends to the row what may be of any length.
+func (r *Resolver) put(b []byte) {
+	//guard: memory would be taken for a row that is refused
+	if int64(len(r.out)-r.from)+int64(len(b)) > r.most {
+		r.over = true
+		return
+	}
+	r.out = append(r.out, b...)
+}
 
 func (r *Resolver) tooLarge(p int) int {
 	r.walk.fail(damage.Unsupported, p, "it resolves to more than %d bytes", r.most)
-	r.walk.err.Err = ErrTooLarge
+	if r.walk.err.Err = ErrTooLarge; r.most < r.limit {
+		r.walk.err.Err = ErrRoom
+	}
 	return -1
 }
 
@@ -108,7 +140,7 @@ func (r *Resolver) run(a *action, p, depth int) int {
 	case resolveCopy:
 		q := r.walk.skip(a.writer, p, depth)
 		if q >= 0 {
-			r.out = append(r.out, r.walk.b[p:q]...)
+			r.put(r.walk.b[p:q])
 		}
 		return q
 	case resolveFloat, resolveDouble:
@@ -131,7 +163,7 @@ func (r *Resolver) run(a *action, p, depth int) int {
 		}
 		return r.run(a.branches[i], q, depth)
 	case resolveIndex:
-		r.out = append(r.out, a.literal...)
+		r.put(a.literal)
 		return r.run(a.sub, p, depth)
 	}
 	return r.walk.fail(damage.Value, p, "%s", a.mismatch)
@@ -188,7 +220,8 @@ func (r *Resolver) inOrder(a *action, p, depth int) int {
 		f := &a.fields[i]
 		same := f.sub != nil && f.sub.code == resolveCopy
 		if !same || len(f.literal) > 0 {
-			r.out = append(append(r.out, r.walk.b[start:p]...), f.literal...)
+			r.put(r.walk.b[start:p])
+			r.put(f.literal)
 			start = p
 		}
 		if same || f.sub == nil {
@@ -204,7 +237,8 @@ func (r *Resolver) inOrder(a *action, p, depth int) int {
 			start = p
 		}
 	}
-	r.out = append(append(r.out, r.walk.b[start:p]...), a.literal...)
+	r.put(r.walk.b[start:p])
+	r.put(a.literal)
 	return p
 }
 
@@ -235,7 +269,7 @@ func (r *Resolver) reorder(a *action, p, depth int) int {
 	r.out = r.out[:start]
 	for _, o := range a.order {
 		if o.nth < 0 {
-			r.out = append(r.out, o.literal...)
+			r.put(o.literal)
 			continue
 		}
 		from := r.walk.b
@@ -243,7 +277,7 @@ func (r *Resolver) reorder(a *action, p, depth int) int {
 		if field.resolved {
 			from = r.moved
 		}
-		r.out = append(r.out, from[field.start:field.end]...)
+		r.put(from[field.start:field.end])
 	}
 	r.kept = r.kept[:base]
 	return p
@@ -284,7 +318,7 @@ func (r *Resolver) item(a *action, p, depth int, keyed bool) int {
 		if q < 0 {
 			return q
 		}
-		r.out = append(r.out, r.walk.b[p:q]...)
+		r.put(r.walk.b[p:q])
 		p = q
 	}
 	return r.run(a.sub, p, depth+1)

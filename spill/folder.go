@@ -13,7 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/rowtocol/rowtocol/internal/pages"
+	"github.com/rowtocol/rowtocol/budget"
 )
 
 const folderPrefix = "rowtocol-spill-"
@@ -201,7 +201,7 @@ func (f *Folder) New(columns int, o Options) (*Spill, error) {
 	if s.dir, err = os.MkdirTemp(f.dir, "*"); err != nil {
 		return nil, fmt.Errorf("spill: %w", err)
 	}
-	if s.memory, err = pages.New(columns * s.share); err != nil {
+	if s.memory, err = budget.Pages(columns * s.share); err != nil {
 		return nil, fmt.Errorf("spill: memory: %w", errors.Join(err, os.Remove(s.dir)))
 	}
 	return s, nil
@@ -235,7 +235,7 @@ func (f *Folder) Close() error {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		for _, s := range f.closed {
-			f.err = errors.Join(f.err, pages.Release(s.memory))
+			f.err = errors.Join(f.err, budget.ReleasePages(s.memory))
 		}
 	})
 	return f.err

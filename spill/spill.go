@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/rowtocol/rowtocol/internal/pages"
+	"github.com/rowtocol/rowtocol/budget"
 )
 
 // Options bound what a spill takes.
@@ -286,7 +286,7 @@ func (s *Spill) Close() error {
 		s.folder.recycle(s)
 		return nil
 	}
-	if err := errors.Join(os.RemoveAll(s.dir), pages.Release(s.memory)); err != nil {
+	if err := errors.Join(os.RemoveAll(s.dir), budget.ReleasePages(s.memory)); err != nil {
 		return fmt.Errorf("spill: %w", err)
 	}
 	return nil

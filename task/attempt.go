@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/rowtocol/rowtocol/budget"
 	"github.com/rowtocol/rowtocol/failure"
 	"github.com/rowtocol/rowtocol/input"
 	"github.com/rowtocol/rowtocol/manifest"
@@ -22,13 +23,12 @@ import (
 // attempt is one run of a task.
 type attempt struct {
 	*Runner
-	task    *manifest.Task
-	st      store.Store
-	dir     string
-	workers int
-	memory  int64 // bytes, beside the open blocks
-	spaces  *mapper.Workspaces
-	mapped  func() // to be called before the upload of the last row group
+	task   *manifest.Task
+	st     store.Store
+	dir    string
+	share  share
+	spaces *mapper.Workspaces
+	mapped func() // to be called before the upload of the last row group
 
 	inputs   map[string]int // numbers of the task's inputs, by path
 	parts    []manifest.Part
@@ -87,8 +87,8 @@ func (a *attempt) convert(ctx context.Context) (_ mapper.Stats, err error) {
 	cfg := mapper.Config{
 		Mapping: a.mapping, Writer: a.writer, RowGroupSize: o.RowGroupSize, BlockSize: a.plan.BlockSize,
 		MaxInputBlock: o.MaxInputBlock, OnDamage: a.onDamage, MaxLostRows: o.MaxLostRows,
-		Workers: a.workers, Memory: a.memory, BlockMemory: mapper.BlockMemory(a.options.Memory), Workspaces: a.spaces,
-		Spill: a.spill, SpillOptions: spill.Options{Reserve: spillReserve, Memory: spillMemory},
+		Workers: a.share.workers, Memory: a.share.memory, Pool: a.options.Memory, Workspaces: a.spaces,
+		Spill: a.spill, SpillOptions: spill.Options{Reserve: spillReserve, Memory: int(a.share.spill)},
 		Quarantine: func(src mapper.Source, lost ocf.Range) error { return a.quarantine(ctx, src, lost) },
 		Progress: func(rows, bytes int64) {
 			a.reported += bytes
@@ -99,9 +99,8 @@ func (a *attempt) convert(ctx context.Context) (_ mapper.Stats, err error) {
 		cfg.RowSink = a.sink
 	}
 	stats, err := mapper.Run(ctx, a.sources(), cfg, func(g mapper.RowGroup) error { return a.write(ctx, g) })
-	if errors.Is(err, mapper.ErrMemory) {
-		err = failure.New(failure.Usage, "%w: a block, or a row of another schema, can need three times its size and more, and there are %d MiB",
-			err, a.options.Memory>>20)
+	if errors.As(err, new(*budget.Error)) {
+		err = failure.As(failure.Usage, err)
 	}
 	if err == nil {
 		err = a.storeSide(ctx)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rowtocol/rowtocol/budget"
 	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/input"
 	"github.com/rowtocol/rowtocol/internal/avrotest"
@@ -123,7 +124,7 @@ func seal(t testing.TB, p *manifest.Plan) {
 // options are for a Runner that works on local disk.
 func options(t testing.TB) Options {
 	return Options{
-		Workers: 2, Memory: 128 << 20, TempDir: t.TempDir(), Program: "test",
+		Workers: 2, Memory: budget.New(128 << 20), TempDir: t.TempDir(), Program: "test",
 		Formats: format.Registry{trevni.Format},
 	}
 }

@@ -17,7 +17,7 @@ import (
 // maxUploads is how many files of a row group are written at a time, as most of
 // that is waiting; but no more than there is memory for: a buffer each, and as
 // much as one for what their connections hold.
-const maxUploads = min(8, (uploadOverhead-spillMemory)/reducer.BufferSize-1)
+const maxUploads = min(8, (uploadMemory-spillMemory)/reducer.BufferSize-1)
 
 // writePart writes the files of a row group: one, or a directory of them. After an
 // error nothing is left.

@@ -15,14 +15,17 @@ import (
 const (
 	// spillReserve is what spills leave free on their disk.
 	spillReserve = 16 << 20
-	// spillMemory is what holds a row group's blocks that are not yet on disk.
+	// spillMemory is what holds a row group's blocks that are not yet on disk, and
+	// leastSpill what does where memory is short.
 	spillMemory = 12 << 20
-	// taskOverhead is the least memory, and maxTaskMemory the most, that a task
-	// that maps takes beside its open column blocks and the spill.
-	// uploadOverhead is all that a task takes that uploads.
-	taskOverhead   = 12 << 20
-	maxTaskMemory  = 64 << 20
-	uploadOverhead = spillMemory + 4<<20
+	leastSpill  = 3 << 20
+	// taskMemory is what a task that maps should have beside its open column blocks
+	// and the spill, maxTaskMemory the most and leastTask the least that it gets.
+	// uploadMemory is all that a task takes that uploads.
+	taskMemory    = 12 << 20
+	maxTaskMemory = 64 << 20
+	leastTask     = 6 << 20
+	uploadMemory  = spillMemory + 4<<20
 	// maxBlockSize is far more than any column block is worth.
 	maxBlockSize = 1 << 30
 )
@@ -46,6 +49,10 @@ func (r *Runner) Run(ctx context.Context, st store.Store, dir string, numbers []
 	if err != nil {
 		return results, err
 	}
+	if err := r.options.Memory.Reserve(s.reserved); err != nil {
+		return results, failure.As(failure.Usage, err)
+	}
+	defer r.options.Memory.Release(s.reserved)
 	spaces := new(mapper.Workspaces)
 	defer spaces.Close()
 	// mapping is held by tasks that map: as many as workers keep busy. A task
@@ -62,7 +69,7 @@ func (r *Runner) Run(ctx context.Context, st store.Store, dir string, numbers []
 		defer mapped()
 		a := &attempt{
 			Runner: r, task: &r.plan.Tasks[numbers[i]], st: st, dir: dir,
-			workers: s.workers, memory: s.memory, spaces: spaces, mapped: mapped,
+			share: s, spaces: spaces, mapped: mapped,
 		}
 		res, err := a.run(ctx)
 		if err != nil {
@@ -79,21 +86,24 @@ func waits(st store.Store) bool { return !store.CapabilitiesOf(st).Local }
 
 // share is how workers and memory are divided among tasks that run at a time.
 type share struct {
-	mapping int   // tasks that map at a time
-	running int   // tasks at a time, those included that only upload
-	workers int   // of each task
-	memory  int64 // bytes of each task, beside its open blocks
+	mapping  int   // tasks that map at a time
+	running  int   // tasks at a time, those included that only upload
+	workers  int   // of each task
+	memory   int64 // bytes of each task, beside its open blocks and the spill
+	spill    int64 // bytes of each task's spill
+	reserved int64 // bytes of all tasks
 }
 
 // share divides workers, memory and the temporary directory's disk among tasks.
 func (r *Runner) share(numbers []int, waits bool) (share, error) {
 	open := mapper.OpenBlocks(r.writer, r.plan.BlockSize, r.plan.Columns)
+	memory := r.options.Memory.Left()
 	//guard: the open blocks of a single task would take more than the memory
-	if open > r.options.Memory {
+	if open > memory {
 		return share{}, failure.New(failure.Usage, "%d columns need a memory of at least %d MiB, with column blocks of %d bytes",
 			r.plan.Columns, open>>20+1, r.plan.BlockSize)
 	}
-	s := divide(len(numbers), r.options.Workers, r.options.Memory, open, waits)
+	s := divide(len(numbers), r.options.Workers, memory, open, waits)
 	if r.checkDisk(numbers[:s.running]) == nil {
 		return s, nil
 	}
@@ -104,18 +114,26 @@ func (r *Runner) share(numbers []int, waits bool) (share, error) {
 // divide divides workers and memory among some tasks, of each of which open
 // blocks take so many bytes: as many tasks map at a time as either allows. As
 // many again upload meanwhile, if there is memory for that; but not beside a
-// single worker, which is busy with either, unless uploading is waiting.
+// single worker, which is busy with either, unless uploading is waiting. Most of
+// what is left is for what is of unusual size in any of them.
 func divide(tasks, workers int, memory, open int64, waits bool) share {
-	perTask := open + spillMemory + taskOverhead
-	var s share
+	s := share{memory: taskMemory, spill: spillMemory}
+	perTask := open + s.spill + s.memory
+	if rest := memory - open; perTask > memory {
+		s.spill = min(max(rest/3, leastSpill), spillMemory)
+		s.memory = min(max(rest-s.spill, leastTask), taskMemory)
+		perTask = open + s.spill + s.memory
+	}
 	s.mapping = max(min(tasks, workers, int(memory/perTask)), 1)
 	s.running = s.mapping
-	rest := memory - int64(s.mapping)*perTask
+	rest := max(memory-int64(s.mapping)*perTask, 0)
 	if workers > 1 || waits {
-		s.running += max(min(tasks-s.mapping, s.mapping, int(rest/uploadOverhead)), 0)
+		s.running += min(tasks-s.mapping, s.mapping, int(rest/2/uploadMemory))
 	}
-	s.memory = min(taskOverhead+max(rest/2, 0)/int64(s.mapping), maxTaskMemory)
+	uploads := int64(s.running-s.mapping) * uploadMemory
+	s.memory = min(s.memory+(rest-uploads)/4/int64(s.mapping), maxTaskMemory)
 	s.workers = (workers + s.mapping - 1) / s.mapping
+	s.reserved = min(int64(s.mapping)*(open+s.spill+s.memory)+uploads, memory)
 	return s
 }
 

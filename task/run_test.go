@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rowtocol/rowtocol/budget"
 	"github.com/rowtocol/rowtocol/failure"
 	"github.com/rowtocol/rowtocol/failure/failuretest"
 	"github.com/rowtocol/rowtocol/manifest"
@@ -45,7 +46,7 @@ func TestRun(t *testing.T) {
 		mapping *shred.Mapping
 	}{{2, 128 << 20, nil}, {1, 1 << 20, mapping}, {8, 1 << 30, nil}} {
 		opts := options(t)
-		opts.Workers, opts.Memory, opts.Mapping = o.workers, o.memory, o.mapping
+		opts.Workers, opts.Memory, opts.Mapping = o.workers, budget.New(o.memory), o.mapping
 		var last Progress
 		opts.Progress = func(p Progress) { last = p }
 		dir, results := mustRun(t, p, opts)
@@ -163,10 +164,9 @@ func TestRefusals(t *testing.T) {
 		"no columns":      {func(p *manifest.Plan) { p.Schema = `{"type":"record","name":"R","fields":[]}` }, nil, failure.Input, "plan"},
 		"columns":         {func(p *manifest.Plan) { p.Columns = 1 }, nil, failure.Input, "2 columns, not 1"},
 		"no block size":   {func(p *manifest.Plan) { p.BlockSize = 0 }, nil, failure.Input, "column blocks of 0 bytes"},
-		"huge block size": {func(p *manifest.Plan) { p.BlockSize = 1<<30 + 1 }, func(o *Options) { o.Memory = 1 << 40 }, failure.Input, "column blocks of"},
+		"huge block size": {func(p *manifest.Plan) { p.BlockSize = 1<<30 + 1 }, func(o *Options) { o.Memory = budget.New(1 << 40) }, failure.Input, "column blocks of"},
 		"no row groups":   {func(p *manifest.Plan) { p.Request.Options.RowGroupSize = 0 }, nil, failure.Input, "row groups of 0 bytes"},
-		"memory":          {nil, func(o *Options) { o.Memory = 10 << 10 }, failure.Usage, "at least 1 MiB"},
-		"block's memory":  {func(p *manifest.Plan) { p.BlockSize = 512 }, func(o *Options) { o.Memory = 3000 }, failure.Usage, "three times its size"},
+		"memory":          {nil, func(o *Options) { o.Memory = budget.New(5 << 10) }, failure.Usage, "at least 1 MiB"},
 		"temporary":       {nil, func(o *Options) { o.TempDir += "/no" }, failure.Usage, "/no does not exist"},
 		"disk": {func(p *manifest.Plan) { p.Ratio, p.Request.Options.RowGroupSize = 1e18, 1<<60 }, nil,
 			failure.Storage, "are needed"},
@@ -292,19 +292,21 @@ func TestDivide(t *testing.T) {
 		tasks, workers int
 		memory         int64
 		waits          bool
-		want           share
+		want           share // the last two in MiB
 	}{
-		{1, 1, 30 * mib, false, share{mapping: 1, running: 1, workers: 1, memory: 12 * mib}},
-		{1, 1, 1 * mib, false, share{mapping: 1, running: 1, workers: 1, memory: 12 * mib}}, // one always runs
-		{9, 1, 512 * mib, false, share{mapping: 1, running: 1, workers: 1, memory: 64 * mib}},
-		{9, 1, 512 * mib, true, share{mapping: 1, running: 2, workers: 1, memory: 64 * mib}},
-		{9, 2, 512 * mib, false, share{mapping: 2, running: 4, workers: 1, memory: 64 * mib}},
-		{3, 2, 512 * mib, false, share{mapping: 2, running: 3, workers: 1, memory: 64 * mib}},
-		{1, 8, 512 * mib, false, share{mapping: 1, running: 1, workers: 8, memory: 64 * mib}},
-		{3, 8, 512 * mib, true, share{mapping: 3, running: 3, workers: 3, memory: 64 * mib}},
-		{9, 8, 61 * mib, false, share{mapping: 2, running: 2, workers: 4, memory: 12*mib + mib/4}},
-		{9, 8, 80 * mib, false, share{mapping: 2, running: 3, workers: 4, memory: 17 * mib}},
+		{1, 1, 30 * mib, false, share{1, 1, 1, 12 * mib, 12, 30}},
+		{1, 1, 1 * mib, false, share{1, 1, 1, 6 * mib, 3, 1}}, // one always runs
+		{1, 1, 21 * mib, false, share{1, 1, 1, 10 * mib, 5, 21}},
+		{9, 1, 512 * mib, false, share{1, 1, 1, 64 * mib, 12, 82}},
+		{9, 1, 512 * mib, true, share{1, 2, 1, 64 * mib, 12, 98}},
+		{9, 2, 512 * mib, false, share{2, 4, 1, 64 * mib, 12, 196}},
+		{3, 2, 512 * mib, false, share{2, 3, 1, 64 * mib, 12, 180}},
+		{1, 8, 512 * mib, false, share{1, 1, 8, 64 * mib, 12, 82}},
+		{3, 8, 138 * mib, true, share{3, 3, 3, 16 * mib, 12, 102}},
+		{9, 8, 68 * mib, false, share{2, 2, 4, 13 * mib, 12, 62}},
+		{9, 2, 100 * mib, false, share{2, 3, 1, 15 * mib, 12, 82}},
 	} {
+		tt.want.spill, tt.want.reserved = tt.want.spill*mib, tt.want.reserved*mib
 		if got := divide(tt.tasks, tt.workers, tt.memory, open, tt.waits); got != tt.want {
 			t.Errorf("%d tasks, %d workers, %d MiB, waits %v: %+v, want %+v", tt.tasks, tt.workers, tt.memory/mib, tt.waits, got, tt.want)
 		}

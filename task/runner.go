@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"sync"
 
+	"github.com/rowtocol/rowtocol/budget"
 	"github.com/rowtocol/rowtocol/failure"
 	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/input"
@@ -31,8 +32,9 @@ type Options struct {
 	// Workers is the number of goroutines that work at the same time; 0 is
 	// GOMAXPROCS.
 	Workers int
-	// Memory is the budget in bytes.
-	Memory int64
+	// Memory is what tasks may take. What they share while they run is reserved
+	// whole.
+	Memory *budget.Pool
 	// TempDir is the local directory for spills; empty is the system's.
 	TempDir string
 	// Program is the version of the program, which results tell.

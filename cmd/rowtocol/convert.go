@@ -130,7 +130,7 @@ func (a *app) request(ctx context.Context, f *outputFlags, inputs []string, dest
 // jobOptions are what the flags of all commands say about conversions.
 func (a *app) jobOptions() job.Options {
 	return job.Options{
-		Formats: formats, Workers: a.workers, Memory: int64(a.memory), TempDir: a.tempDir,
+		Formats: formats, Workers: a.workers, Memory: a.pool, TempDir: a.tempDir,
 		Program: version(), Resolve: a.resolve,
 	}
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"github.com/rowtocol/rowtocol/internal/pages"
+	"github.com/rowtocol/rowtocol/budget"
 	"github.com/rowtocol/rowtocol/store/location"
 )
 
@@ -31,6 +31,7 @@ type app struct {
 	json       bool
 	tempDir    string
 	memory     byteSize
+	pool       *budget.Pool // of memory
 	workers    int
 	logLevel   string
 	store      storeFlags
@@ -140,7 +141,8 @@ func (a *app) prepare(cmd *cobra.Command) error {
 		return usagef("--memory must be at least 16MiB")
 	}
 	// The plan fits the buffers into the budget; this keeps garbage out of it.
-	pages.SetLimit(int64(a.memory))
+	a.pool = budget.New(int64(a.memory))
+	budget.SetLimit(int64(a.memory) + budget.Headroom)
 	if err := a.store.check(); err != nil {
 		return err
 	}

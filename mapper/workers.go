@@ -29,22 +29,22 @@ func (w *worker) decoder(codec string, maxBlock int64) (*ocf.Decoder, error) {
 	return d, nil
 }
 
-// workerPool does a task's jobs: the shredder, whenever it would wait, and beside
+// workers do a task's jobs: the shredder, whenever it would wait, and beside
 // it one goroutine less than there are workers. So no worker is idle as long as
 // there is something to do, and one worker alone never wakes another.
-type workerPool struct {
+type workers struct {
 	ctx     context.Context
 	encode  chan job // no send waits: there is room for all blocks
 	decode  chan job
-	workers []worker       // the first is the shredder's
+	each    []worker       // the first is the shredder's
 	running sync.WaitGroup // the others
 }
 
 // start lets the other workers work until the context ends.
-func (p *workerPool) start(ctx context.Context) {
+func (p *workers) start(ctx context.Context) {
 	p.ctx = ctx
-	for i := range p.workers[1:] {
-		p.running.Go(func() { await[struct{}](p, &p.workers[i+1], nil) })
+	for i := range p.each[1:] {
+		p.running.Go(func() { await[struct{}](p, &p.each[i+1], nil) })
 	}
 }
 
@@ -52,7 +52,7 @@ func (p *workerPool) start(ctx context.Context) {
 // encode come first, because they keep the shredder waiting at the end of a
 // row group and are still in the cache. ok is false when the channel is closed
 // or the context has ended.
-func await[T any](p *workerPool, w *worker, from <-chan T) (v T, ok bool) {
+func await[T any](p *workers, w *worker, from <-chan T) (v T, ok bool) {
 	for {
 		var j job
 		select {

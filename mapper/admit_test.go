@@ -3,11 +3,13 @@ package mapper
 import (
 	"context"
 	"testing"
+
+	"github.com/rowtocol/rowtocol/budget"
 )
 
 // read makes a block look as if so many bytes had been read and decoded.
-func read(p *blockPool, b *inputBlock, stored, decoded int) {
-	b.block.Data = make([]byte, stored)
+func read(p *admission, b *inputBlock, stored, decoded int) {
+	b.size = int64(stored)
 	p.charge(b)
 	b.rows = make([]byte, decoded)
 	p.settle(b)
@@ -25,7 +27,7 @@ func TestReadingAheadIsBoundedByBytes(t *testing.T) {
 		{"the block that passes the limit is the last", 90, 310, 3},
 		{"one of any size", 500, 5000, 1},
 	} {
-		p := newBlockPool(16, limit)
+		p := newAdmission(16, limit, budget.New(0).NewShare(1<<20))
 		for range 3 {
 			var taken []*inputBlock
 			for b := p.try(); b != nil; b = p.try() {
@@ -38,9 +40,6 @@ func TestReadingAheadIsBoundedByBytes(t *testing.T) {
 			for _, b := range taken {
 				p.giveBack(b)
 			}
-			if largest := int64(c.stored + c.decoded); p.kept > max(limit, largest) {
-				t.Errorf("%s: %d bytes kept, the limit is %d", c.name, p.kept, limit)
-			}
 			if p.held != 0 || p.inUse != 0 {
 				t.Errorf("%s: %d bytes of %d blocks held when all are free", c.name, p.held, p.inUse)
 			}
@@ -49,9 +48,9 @@ func TestReadingAheadIsBoundedByBytes(t *testing.T) {
 }
 
 func TestFirstBlockIsAloneUntilItsSizeIsKnown(t *testing.T) {
-	p := newBlockPool(16, 1000)
+	p := newAdmission(16, 1000, budget.New(0).NewShare(1<<20))
 	b := p.try()
-	b.block.Data = make([]byte, 10)
+	b.size = 10
 	p.charge(b)
 	if p.try() != nil {
 		t.Error("a second block before the first was decoded")
@@ -64,7 +63,7 @@ func TestFirstBlockIsAloneUntilItsSizeIsKnown(t *testing.T) {
 }
 
 func TestGuessOfDecodedSizesFallsAgain(t *testing.T) {
-	p := newBlockPool(16, 1000)
+	p := newAdmission(16, 1000, budget.New(0).NewShare(1<<20))
 	one := func(decoded int) {
 		b := p.try()
 		read(p, b, 10, decoded)
@@ -87,7 +86,7 @@ func TestGuessOfDecodedSizesFallsAgain(t *testing.T) {
 }
 
 func TestWaitingScannerIsWokenWhenHalfIsFree(t *testing.T) {
-	p := newBlockPool(8, 1<<20)
+	p := newAdmission(8, 1<<20, budget.New(0).NewShare(1<<20))
 	var taken []*inputBlock
 	for b := p.try(); b != nil; b = p.try() {
 		read(p, b, 1, 1)
@@ -109,45 +108,5 @@ func TestWaitingScannerIsWokenWhenHalfIsFree(t *testing.T) {
 	}
 	if p.take(ended) != nil {
 		t.Error("a block after the context had ended, with none free")
-	}
-}
-
-// TestLargeBlocksAreTakenOneAtATime lets a task have a block of more than its
-// limit only while no other has one, also when that other failed.
-func TestLargeBlocksAreTakenOneAtATime(t *testing.T) {
-	large := make(chan []byte, 1)
-	large <- nil
-	first, second := newBlockPool(4, 1000), newBlockPool(4, 1000)
-	first.large, second.large = large, large
-	take := func(p *blockPool, stored int) (*inputBlock, bool) {
-		ctx, cancel := context.WithCancel(context.Background())
-		if len(large) == 0 {
-			cancel()
-		}
-		defer cancel()
-		b := p.try()
-		return b, p.admit(ctx, b, int64(stored))
-	}
-	b, ok := take(first, 1001)
-	if !ok {
-		t.Fatal("the first large block was not admitted")
-	}
-	if _, ok := take(second, 1000); !ok {
-		t.Error("a block within the limit was not admitted")
-	}
-	if _, ok := take(second, 1001); ok {
-		t.Error("two tasks have a large block")
-	}
-	read(first, b, 1001, 5000)
-	first.giveBack(b)
-	if b.block.Data != nil {
-		t.Error("a large block is kept")
-	}
-	if b, ok := take(second, 1001); !ok || cap(b.rows) != 5000 {
-		t.Error("a large block was not admitted after another was given back, with its memory")
-	}
-	second.abandon()
-	if _, ok := take(first, 1001); !ok {
-		t.Error("a large block was not admitted after another was abandoned")
 	}
 }

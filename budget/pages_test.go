@@ -1,4 +1,4 @@
-package pages
+package budget
 
 import (
 	"math"
@@ -16,7 +16,7 @@ func TestLimitOfTheHeap(t *testing.T) {
 		{6 << 20, leastHeap, 6 << 20},   // what is taken is more
 	} {
 		SetLimit(c.limit)
-		memory, err := New(8 << 20)
+		memory, err := Pages(8 << 20)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -24,14 +24,14 @@ func TestLimitOfTheHeap(t *testing.T) {
 			t.Errorf("limit %d with 8 MiB of %d taken, want %d", got, c.limit, c.with)
 		}
 		memory[len(memory)-1]++
-		if err := Release(memory); err != nil {
+		if err := ReleasePages(memory); err != nil {
 			t.Fatal(err)
 		}
 		if got := debug.SetMemoryLimit(-1); got != c.without {
 			t.Errorf("limit %d with nothing taken, want %d", got, c.without)
 		}
 	}
-	if memory, err := New(0); memory != nil || err != nil || Release(memory) != nil {
+	if memory, err := Pages(0); memory != nil || err != nil || ReleasePages(memory) != nil {
 		t.Errorf("no memory: %v, %v", memory, err)
 	}
 }
@@ -39,14 +39,14 @@ func TestLimitOfTheHeap(t *testing.T) {
 // Who sets no limit has none.
 func TestNoLimitOfTheHeap(t *testing.T) {
 	before := debug.SetMemoryLimit(-1)
-	memory, err := New(1 << 20)
+	memory, err := Pages(1 << 20)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if got := debug.SetMemoryLimit(-1); got != before {
 		t.Errorf("limit %d, want %d", got, before)
 	}
-	if err := Release(memory); err != nil {
+	if err := ReleasePages(memory); err != nil {
 		t.Fatal(err)
 	}
 }

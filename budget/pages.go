@@ -1,8 +1,4 @@
-// Package pages takes memory from the system, past the heap. Of a large piece
-// only what is used becomes resident, and the collector does not let the heap
-// grow as if it were in use there. Where the heap has a limit, that is less by
-// what was taken, so that both together keep to it.
-package pages
+package budget
 
 import (
 	"math"
@@ -12,8 +8,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// New returns n bytes of zeros that are to be given to Release.
-func New(n int) ([]byte, error) {
+// Pages returns n bytes of zeros from the system, past the heap, that are to be
+// given to ReleasePages. Of a large piece only what is used becomes resident, and
+// the collector does not let the heap grow as if it were in use there.
+func Pages(n int) ([]byte, error) {
 	if n == 0 {
 		return nil, nil
 	}
@@ -24,8 +22,8 @@ func New(n int) ([]byte, error) {
 	return memory, err
 }
 
-// Release gives memory of New back; it must not be touched any more.
-func Release(memory []byte) error {
+// ReleasePages gives memory of Pages back; it must not be touched any more.
+func ReleasePages(memory []byte) error {
 	if memory == nil {
 		return nil
 	}
@@ -35,6 +33,9 @@ func Release(memory []byte) error {
 	}
 	return err
 }
+
+// release is ReleasePages of what is known to be memory of Pages.
+func release(memory []byte) { _ = ReleasePages(memory) } // fails only for other memory
 
 // leastHeap is what the heap may have in any case: the program does not run with
 // nothing, and the runtime takes no limit below zero.
@@ -46,8 +47,13 @@ var (
 	taken int64
 )
 
-// SetLimit bounds the heap and all memory of New together to so many bytes, so far
-// as the collector can: see debug.SetMemoryLimit.
+// Headroom is how many bytes a process may have on its heap beside the pool: for
+// what does not grow with its input, such as programs for schemas, documents and
+// the clients of storage, and for garbage.
+const Headroom = 16 << 20
+
+// SetLimit bounds the heap and all memory of Pages together to so many bytes, so
+// far as the collector can: see debug.SetMemoryLimit.
 func SetLimit(bytes int64) {
 	mu.Lock()
 	defer mu.Unlock()

@@ -1,0 +1,67 @@
+package budget
+
+import (
+	"fmt"
+	"sync"
+)
+
+// Pool is a number of bytes that are divided among all who need memory. Its
+// methods may be called concurrently.
+type Pool struct {
+	size int64
+	turn chan struct{} // holds a token while no share is exceeded
+
+	mu   sync.Mutex
+	used int64
+}
+
+// New returns a pool of so many bytes.
+func New(size int64) *Pool {
+	p := &Pool{size: size, turn: make(chan struct{}, 1)}
+	p.turn <- struct{}{}
+	return p
+}
+
+// Size is the number of bytes of the pool.
+func (p *Pool) Size() int64 { return p.size }
+
+// Left is the number of bytes that are not reserved.
+func (p *Pool) Left() int64 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.size - p.used
+}
+
+// Reserve takes bytes from the pool until they are given to Release, or returns
+// an *Error if there are not so many.
+func (p *Pool) Reserve(n int64) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	//guard: more memory would be taken than there is
+	if n > p.size-p.used {
+		return &Error{Need: p.used + n, Have: p.size}
+	}
+	p.used += n
+	return nil
+}
+
+// Release gives back what was reserved.
+func (p *Pool) Release(n int64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.used -= n
+}
+
+// Error is the refusal of memory.
+type Error struct {
+	Need int64 // size in bytes of a pool that would have had enough for this
+	Have int64 // size of the pool
+}
+
+// Error names the need in whole mebibytes.
+func (e *Error) Error() string {
+	return fmt.Sprintf("too little memory: at least %d MiB are needed, there are %d MiB", mebibytes(e.Need), e.Have>>20)
+}
+
+// mebibytes rounds up.
+func mebibytes(bytes int64) int64 { return (bytes + 1<<20 - 1) >> 20 }

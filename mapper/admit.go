@@ -1,0 +1,137 @@
+package mapper
+
+import (
+	"context"
+	"sync"
+
+	"github.com/rowtocol/rowtocol/budget"
+)
+
+// admission gives input blocks to the reader and so bounds how far it reads ahead
+// of the shredder: in blocks, and in bytes of them, stored and decoded. While none
+// is in use it gives one of any size, for which there may be no memory: see
+// inputBlock.
+type admission struct {
+	limit int64 // bytes of blocks in use
+	share *budget.Share
+	room  chan struct{}
+
+	mu      sync.Mutex
+	free    []*inputBlock
+	inUse   int
+	held    int64 // bytes charged for blocks in use
+	growth  int64 // decoded bytes per stored byte, rather too many; 0 is not known
+	waiting bool
+}
+
+func newAdmission(blocks int, limit int64, share *budget.Share) *admission {
+	p := &admission{limit: limit, share: share, room: make(chan struct{}, 1)}
+	for range blocks {
+		p.free = append(p.free, &inputBlock{ready: make(chan struct{}, 1)})
+	}
+	return p
+}
+
+// take waits for a block; nil is the end of the context.
+func (p *admission) take(ctx context.Context) *inputBlock {
+	for {
+		if b := p.try(); b != nil {
+			return b
+		}
+		select {
+		case <-p.room:
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+func (p *admission) try() *inputBlock {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.waiting = !p.hasRoom()
+	if p.waiting {
+		return nil
+	}
+	last := len(p.free) - 1
+	b := p.free[last]
+	p.free = p.free[:last]
+	p.inUse++
+	return b
+}
+
+// hasRoom reports whether a block may be taken. A reader that has to wait waits
+// until half of the blocks and of the bytes are free, lest each block wakes it.
+func (p *admission) hasRoom() bool {
+	switch {
+	case p.inUse == 0:
+		return true
+	case p.waiting:
+		return p.inUse <= len(p.free) && p.held <= p.limit/2
+	}
+	return len(p.free) > 0 && p.held < p.limit
+}
+
+// leastGuess is the growth that is assumed while nothing is known.
+const leastGuess = 4
+
+// guess is how many bytes a block of so many stored ones decodes to, rather too
+// many.
+func (p *admission) guess(stored int64) int64 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	n := stored * max(p.growth, leastGuess)
+	return n + n/4
+}
+
+// charge accounts for a block that was read. Its decoded size is guessed from
+// those before it; the first has the limit for itself until it is known.
+func (p *admission) charge(b *inputBlock) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	b.charged = p.limit
+	if p.growth > 0 {
+		b.charged = b.size * (1 + p.growth)
+	}
+	p.held += b.charged
+}
+
+// settle corrects the charge of a block that was decoded, or could not be yet.
+func (p *admission) settle(b *inputBlock) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	stored, decoded := b.size, max(int64(len(b.rows)), b.need)
+	// The guess rises at once and falls by an eighth of what it is too high, so
+	// that one block does not keep all later ones apart.
+	now := max((decoded+stored-1)/max(stored, 1), 1)
+	p.growth = max(now, p.growth-(p.growth-now+7)/8)
+	p.held += stored + decoded - b.charged
+	b.charged = stored + decoded
+	p.wake()
+}
+
+// giveBack makes a block free again, and its memory.
+func (p *admission) giveBack(b *inputBlock) {
+	if b.src != nil {
+		b.src.release()
+		b.src = nil
+	}
+	b.empty(p.share)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.inUse--
+	p.held -= b.charged
+	b.charged = 0
+	p.free = append(p.free, b)
+	p.wake()
+}
+
+func (p *admission) wake() {
+	if !p.waiting || !p.hasRoom() {
+		return
+	}
+	select {
+	case p.room <- struct{}{}:
+	default:
+	}
+}

@@ -1,0 +1,84 @@
+package mapper
+
+import (
+	"fmt"
+
+	"github.com/rowtocol/rowtocol/damage"
+	"github.com/rowtocol/rowtocol/ocf"
+)
+
+// OnDamage says what to do about input that is damaged.
+type OnDamage uint8
+
+// Fail ends the task at the first damage. Skip and Quarantine leave out the
+// damaged block, or the bytes up to the next sync marker, and go on;
+// Quarantine gives the range to Config.Quarantine first.
+const (
+	Fail OnDamage = iota
+	Skip
+	Quarantine
+)
+
+const (
+	// maxEmptyRows bounds the rows of one input block that may take no bytes:
+	// their count is not bounded by the block's size.
+	maxEmptyRows = 1 << 24
+	// maxEmptyItems bounds the array items of one input block that take no bytes,
+	// for the same reason.
+	maxEmptyItems = 1 << 24
+)
+
+// checkRows refuses a block that cannot hold as many rows as it says.
+func (t *task) checkRows(b *inputBlock, src Source) error {
+	if b.block.Rows == 0 {
+		return nil
+	}
+	minRow := t.minRow
+	if src.Resolution != nil {
+		minRow = src.Resolution.MinRowSize()
+	}
+	if minRow > 0 {
+		//guard: rows would be made until the bytes end, of a count that they contradict
+		if most := int64(len(b.rows) / minRow); b.block.Rows > most {
+			return damage.New(damage.Count, src.Name, b.block.Offset, "block says %d rows of at least %d bytes, but holds %d bytes",
+				b.block.Rows, minRow, len(b.rows))
+		}
+		return nil
+	}
+	//guard: a few bytes could claim rows without end
+	if b.block.Rows > maxEmptyRows {
+		return damage.New(damage.Count, src.Name, b.block.Offset, "block says %d rows that may take no bytes; at most %d are taken",
+			b.block.Rows, maxEmptyRows)
+	}
+	return nil
+}
+
+// lose records damage that the configuration allows, or returns it.
+func (t *task) lose(src Source, lost ocf.Range, rows int64, cause error) error {
+	if t.cfg.OnDamage == Quarantine {
+		if err := t.cfg.Quarantine(src, lost); err != nil {
+			return fmt.Errorf("quarantine %s, bytes %d to %d: %w", src.Name, lost.Start, lost.End, err)
+		}
+	}
+	t.stats.Losses = append(t.stats.Losses, Loss{src.Name, lost, rows, cause.Error()})
+	t.stats.Bytes += lost.Len()
+	t.lostRows += max(rows, 1)
+	//guard: more rows would be lost than was allowed
+	if t.cfg.MaxLostRows >= 0 && t.lostRows > t.cfg.MaxLostRows {
+		return fmt.Errorf("more than %d rows lost to damage, the last at: %w", t.cfg.MaxLostRows, cause)
+	}
+	return nil
+}
+
+// locate completes the error of a row, damage or want of memory, with the place of
+// its block.
+func locate(err error, src Source, b *ocf.Block, row int64, before int) error {
+	d, ok := err.(*damage.Error)
+	if !ok {
+		return fmt.Errorf("%s: row %d of the block at offset %d: %w", src.Name, row, b.Offset, err)
+	}
+	at := *d
+	at.File, at.Row, at.Offset = src.Name, row, b.Offset
+	at.Reason = fmt.Sprintf("%s (byte %d of the rows of the block at this offset)", d.Reason, int64(before)+d.Offset)
+	return &at
+}

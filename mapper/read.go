@@ -1,0 +1,211 @@
+package mapper
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+
+	"github.com/rowtocol/rowtocol/budget"
+	"github.com/rowtocol/rowtocol/damage"
+	"github.com/rowtocol/rowtocol/ocf"
+)
+
+// inputBlock is a block on its way from the reader to the shredder.
+//
+// Once it is ready, either it has still to be read, or to be decoded, which the
+// shredder does when nothing else is under way, because the task's share of memory
+// has no room for it; or exactly one of these holds: rows are the block's decoded
+// bytes; err is set and lost is the range to skip if damage is allowed; err is set
+// and final.
+type inputBlock struct {
+	src    *openSource
+	block  ocf.Block
+	rows   []byte
+	err    error
+	final  bool
+	lost   ocf.Range
+	ready  chan struct{}
+	unread bool
+	need   int64 // bytes for the rows of a block that is not decoded, else 0
+	size   int64 // stored bytes
+
+	in      *reader
+	charged int64  // by what admits blocks
+	stored  []byte // memory of block.Data
+	room    []byte // memory of rows
+}
+
+// empty gives the memory of a block back, and forgets what it was.
+func (b *inputBlock) empty(share *budget.Share) {
+	b.releaseStored(sharing{share})
+	b.releaseRows(sharing{share})
+	b.err, b.final, b.unread, b.need, b.size = nil, false, false, 0, 0
+}
+
+// releaseStored gives the memory of the stored bytes back, once they are decoded.
+func (b *inputBlock) releaseStored(to taker) {
+	to.Give(b.stored)
+	b.block.Data, b.stored = nil, nil
+}
+
+// releaseRows gives the memory of the rows back, once they are shredded.
+func (b *inputBlock) releaseRows(to taker) {
+	to.Give(b.room)
+	b.rows, b.room = nil, nil
+}
+
+// reader reads blocks ahead of the shredder, for the workers to decode.
+type reader struct {
+	sources []Source
+	cfg     *Config
+	workers *workers
+	blocks  *admission
+	memory  *memory
+	scanner *ocf.Scanner
+	order   chan *inputBlock // blocks in input order, maybe not ready
+	// resume is sent to when the shredder has read a block itself.
+	resume chan struct{}
+	done   sync.WaitGroup
+}
+
+// start starts reading. It ends when the context does, or when everything is read.
+func (in *reader) start(ctx context.Context) {
+	in.done.Go(func() {
+		defer close(in.order)
+		for _, s := range in.sources {
+			src, err := s.open(ctx)
+			if err != nil {
+				in.end(ctx, err)
+				return
+			}
+			more := in.scan(ctx, src)
+			src.release()
+			if !more {
+				return
+			}
+		}
+	})
+}
+
+// end passes an error on that ends the input, behind the blocks before it.
+func (in *reader) end(ctx context.Context, err error) {
+	if b := in.blocks.take(ctx); b != nil {
+		b.err, b.final = err, true
+		in.send(b)
+	}
+}
+
+// send gives a block to the shredder that no worker has to decode.
+func (in *reader) send(b *inputBlock) {
+	b.ready <- struct{}{}
+	in.order <- b
+}
+
+// scan reads the blocks of one source and reports whether to go on.
+func (in *reader) scan(ctx context.Context, src *openSource) bool {
+	in.scanner.Reset(src.R, src.Size, src.Name, src.Header, src.Range)
+	//guard: a block larger than the limit would be read
+	in.scanner.LimitBlocks(in.cfg.MaxInputBlock)
+	for {
+		b := in.blocks.take(ctx)
+		if b == nil {
+			return false
+		}
+		b.in, b.src = in, src.hold()
+		size, err := in.scanner.Peek(ctx)
+		if err == io.EOF {
+			in.blocks.giveBack(b)
+			return true
+		}
+		if err == nil {
+			if b.stored = in.memory.share.Try(storedMemory(size)); b.stored == nil {
+				if !in.leave(ctx, b) {
+					return false
+				}
+				continue
+			}
+			b.block.Data = b.stored
+			err = in.scanner.Next(ctx, &b.block)
+		}
+		if err == nil {
+			b.size = size
+			in.blocks.charge(b)
+			in.workers.decode <- b
+			in.order <- b
+			continue
+		}
+		in.fail(ctx, b, err)
+		final := b.final // b is the shredder's once it is sent
+		if in.send(b); final {
+			return false
+		}
+	}
+}
+
+// storedMemory is what the scanner needs for a block of so many stored bytes: the
+// sync marker is read with it.
+func storedMemory(size int64) int { return int(size) + ocf.SyncSize }
+
+// leave leaves a block for the shredder to read, and waits until it has. It
+// reports whether to go on.
+func (in *reader) leave(ctx context.Context, b *inputBlock) bool {
+	b.unread = true
+	in.send(b)
+	select {
+	case <-in.resume:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// readNow reads a block that was left, and lets reading ahead go on. It returns
+// what ends the task.
+func (in *reader) readNow(ctx context.Context, b *inputBlock) error {
+	err := b.load(ctx, in.scanner, in.memory, b.src.Name)
+	if errors.As(err, new(*budget.Error)) {
+		return err
+	}
+	if err != nil {
+		in.fail(ctx, b, err)
+	}
+	b.unread = false
+	in.resume <- struct{}{}
+	return nil
+}
+
+// load reads the next block, for which it waits for memory.
+func (b *inputBlock) load(ctx context.Context, scanner *ocf.Scanner, m *memory, name string) error {
+	size, err := scanner.Peek(ctx)
+	if err != nil {
+		return err
+	}
+	if b.stored = m.share.Try(storedMemory(size)); b.stored == nil {
+		//guard: memory would be waited for, or refused, for a size that is a lie
+		if err := scanner.CheckEnd(ctx); err != nil {
+			return err
+		}
+		if b.stored, err = m.take(storedMemory(size)); err != nil {
+			return fmt.Errorf("%s: block of %d bytes: %w", name, size, err)
+		}
+	}
+	b.block.Data, b.size = b.stored, size
+	return scanner.Next(ctx, &b.block)
+}
+
+// fail makes an error of the scanner the block's, and notes what can be skipped.
+func (in *reader) fail(ctx context.Context, b *inputBlock, err error) {
+	var d *damage.Error
+	b.err, b.final, b.block.Rows = err, true, -1
+	if !errors.As(err, &d) || in.cfg.OnDamage == Fail {
+		return
+	}
+	lost, err := in.scanner.Resync(ctx)
+	if err != nil {
+		b.err = err
+		return
+	}
+	b.lost, b.final = lost, false
+}

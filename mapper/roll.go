@@ -1,0 +1,40 @@
+package mapper
+
+// maxGroupRows ends a row group whatever its size; Java's signed arithmetic sets
+// it.
+const maxGroupRows = 1 << 30
+
+// size is an upper bound of the outputs: exact for what is stored, the
+// format's bound for blocks that are being encoded and for open ones.
+func (g *group) size() int64 {
+	size := g.rg.Size()
+	for _, b := range g.t.encoders.begun() {
+		size += g.rg.Bound(b.col, len(b.block.Data), len(b.block.Lengths))
+	}
+	for i := range g.t.bufs.Cols {
+		data, lengths := g.t.bufs.Cols[i].Size()
+		size += g.rg.Bound(i, data, lengths)
+	}
+	return size
+}
+
+// full decides, after a row of so many bytes, whether the row group is over.
+// The decision is taken with every closed block encoded, so it depends on the
+// rows alone; the two tests before it only find out when it would be "no".
+func (g *group) full(rowBytes int) (bool, error) {
+	if g.rows >= maxGroupRows {
+		return true, nil
+	}
+	g.upper += int64(rowBytes) * g.perByte
+	if g.perByte > 0 && g.upper <= g.t.cfg.RowGroupSize {
+		return false, nil
+	}
+	if g.upper = g.size(); g.upper <= g.t.cfg.RowGroupSize {
+		return false, nil
+	}
+	if err := g.storeAll(); err != nil {
+		return false, err
+	}
+	g.upper = g.size()
+	return g.upper > g.t.cfg.RowGroupSize, nil
+}

@@ -1,0 +1,63 @@
+package mapper
+
+import (
+	"github.com/rowtocol/rowtocol/format"
+	"github.com/rowtocol/rowtocol/spill"
+)
+
+// group is the open row group.
+type group struct {
+	t     *task
+	rg    format.RowGroup
+	spill *spill.Spill // nil if the row group is a sample
+	rows  int64
+	// upper is never less than what the outputs would take if the row group
+	// ended now. It is kept with an addition per row, and made exact only
+	// when it passes the ceiling.
+	upper int64
+	// perByte is the most bytes of outputs per byte of row; 0 is no bound.
+	perByte int64
+}
+
+func newGroup(t *task) (*group, error) {
+	cols := t.cfg.Mapping.Columns
+	rg, err := t.cfg.Writer.NewRowGroup(t.cfg.Mapping.Schema.JSON(), cols)
+	if err != nil {
+		return nil, err
+	}
+	g := &group{t: t, rg: rg}
+	if factor, ok := t.shredder.Growth(); ok {
+		g.perByte = int64(factor) * format.MaxGrowth
+	}
+	for i := range cols {
+		t.bufs.Cols[i].Start(0)
+	}
+	g.upper = g.size()
+	if t.sampled != nil {
+		return g, nil
+	}
+	if g.spill, err = t.cfg.Spill.New(len(cols), t.cfg.SpillOptions); err != nil {
+		return nil, err
+	}
+	return g, nil
+}
+
+// close removes the spill of a row group that was not finished.
+func (g *group) close() error { return g.spill.Close() }
+
+// finish closes what is open and returns the outputs.
+func (g *group) finish() ([]format.Output, error) {
+	for col := range g.t.bufs.Cols {
+		if g.t.bufs.Cols[col].FirstRow() == g.rows {
+			continue
+		}
+		if err := g.closeBlock(col); err != nil {
+			return nil, err
+		}
+	}
+	g.t.bufs.ClearDue()
+	if err := g.storeAll(); err != nil {
+		return nil, err
+	}
+	return g.rg.Finish(g.rows)
+}

@@ -1,0 +1,177 @@
+package mapper
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/rowtocol/rowtocol/shred"
+)
+
+// task is the shredding goroutine's state.
+type task struct {
+	*workspace
+	cfg      *Config
+	sources  []Source
+	emit     func(RowGroup) error
+	shredder *shred.Shredder
+	// trial walks a block before the shredder does when damaged blocks are to
+	// be left out whole.
+	trial  *shred.Shredder
+	minRow int
+	// resolver applies resolution, that of the source that is being shredded, in
+	// the memory of resolved.
+	resolver   *shred.Resolver
+	resolution *shred.Resolution
+	resolved   []byte
+	group      *group // nil between row groups
+	groups     int    // emitted
+	stats      Stats
+	lostRows   int64
+	given      Row         // to the sink
+	undecoded  *inputBlock // that the shredder waited for when the context ended
+	// sampled takes the place of the spill if the task is a sample: what each
+	// column took.
+	sampled []SampleColumn
+}
+
+func newTask(cfg *Config, sources []Source, emit func(RowGroup) error) *task {
+	t := &task{
+		workspace: cfg.Workspaces.take(cfg), cfg: cfg, sources: sources, emit: emit,
+		minRow: cfg.Mapping.MinRowSize(),
+	}
+	t.memory.flush = t.flush
+	t.shredder = shred.NewShredder(cfg.Mapping, t.bufs)
+	if t.trialBufs != nil {
+		t.trial = shred.NewShredder(cfg.Mapping, t.trialBufs)
+	}
+	return t
+}
+
+// openSink makes the shredder one that knows where the keys are for the sink.
+func (t *task) openSink() (err error) {
+	keys := t.cfg.RowSink.Keys()
+	t.given.Keys = make([][]byte, len(keys))
+	t.shredder, err = shred.NewKeyShredder(t.cfg.Mapping, t.bufs, keys)
+	return err
+}
+
+// run maps the whole input, emits row groups but for the last, and returns
+// that. By then it has left its memory to other tasks.
+func (t *task) run(ctx context.Context) (*RowGroup, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	in := &reader{
+		sources: t.sources, cfg: t.cfg, workers: &t.workers, blocks: t.blocks, memory: &t.memory, scanner: &t.scanner,
+		order: make(chan *inputBlock, cap(t.workers.decode)), resume: make(chan struct{}, 1),
+	}
+	t.memory.ctx = ctx
+	t.workers.start(ctx)
+	in.start(ctx)
+	last, err := t.shred(in)
+	cancel()
+	in.done.Wait()
+	t.workers.running.Wait()
+	if t.undecoded != nil {
+		t.blocks.giveBack(t.undecoded)
+	}
+	for b := range in.order { // what the shredder did not take
+		t.blocks.giveBack(b)
+	}
+	t.stats.InvalidUTF8 = t.shredder.InvalidUTF8()
+	if err != nil {
+		t.workspace.close()
+		if t.group != nil {
+			_ = t.group.close() // what is left goes with the folder
+		}
+		return nil, err
+	}
+	t.memory.Give(t.resolved)
+	t.cfg.Workspaces.giveBack(t.workspace)
+	t.workspace = nil
+	return last, nil
+}
+
+// shred shreds all input blocks and returns the last row group, if there is one
+// that was not emitted.
+func (t *task) shred(in *reader) (*RowGroup, error) {
+	for {
+		b, ok := await(&t.workers, &t.workers.each[0], in.order)
+		if !ok {
+			break
+		}
+		if _, ok = await(&t.workers, &t.workers.each[0], b.ready); !ok {
+			t.undecoded = b
+			break
+		}
+		err := t.take(in, b)
+		t.blocks.giveBack(b)
+		if err != nil {
+			return nil, err
+		}
+	}
+	if err := context.Cause(t.workers.ctx); err != nil {
+		return nil, err
+	}
+	if t.group == nil && t.groups > 0 {
+		return nil, nil
+	}
+	if err := t.open(); err != nil {
+		return nil, err
+	}
+	g, err := t.finishGroup()
+	return &g, err
+}
+
+// take shreds a block that is ready, after reading and decoding what there was no
+// memory for before.
+func (t *task) take(in *reader, b *inputBlock) error {
+	rows := t.stats.Rows
+	if b.unread {
+		if err := in.readNow(t.memory.ctx, b); err != nil {
+			return err
+		}
+		if b.err == nil {
+			in.decodeAhead(b, &t.workers.each[0], &b.src.Source)
+		}
+	}
+	if b.need > 0 {
+		if err := t.decodeNow(b, &b.src.Source); err != nil {
+			return err
+		}
+	}
+	err := b.err
+	if b.src != nil {
+		err = t.block(b, b.src.Source)
+	}
+	if err == nil && t.cfg.Progress != nil {
+		t.cfg.Progress(t.stats.Rows-rows, b.lost.Len())
+	}
+	return err
+}
+
+// open makes sure that there is a row group.
+func (t *task) open() (err error) {
+	if t.group == nil {
+		t.group, err = newGroup(t)
+	}
+	return err
+}
+
+// flush ends the encoding of all blocks that were begun.
+func (t *task) flush() error {
+	if t.group == nil {
+		return nil
+	}
+	return t.group.storeAll()
+}
+
+// finishGroup closes all blocks and the row group, whose spill is then the
+// caller's.
+func (t *task) finishGroup() (RowGroup, error) {
+	g := t.group
+	outputs, err := g.finish()
+	if err != nil {
+		return RowGroup{}, fmt.Errorf("finish row group of %d rows: %w", g.rows, err)
+	}
+	t.group = nil
+	return RowGroup{Rows: g.rows, Outputs: outputs, Spill: g.spill}, nil
+}
