@@ -170,6 +170,12 @@ func (d *Decoder) Stated(b *Block) (room int64, known bool) {
 			return 0, true
 		}
 		return int64(min(most, uint64(d.maxBlock))) + zstdSlack, true
+	case codecXZ:
+		blocks, err := checkXZ(b.Data, d.maxBlock)
+		if err != nil {
+			return 0, true
+		}
+		return min(sizeOf(blocks), d.maxBlock), true
 	}
 	return 0, false
 }

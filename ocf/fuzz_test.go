@@ -49,6 +49,33 @@ func asStandardLibrary(t *testing.T, b *Block, data []byte, err error, limit int
 	}
 }
 
+// asWithin requires that a block decodes in room of its size as it does where there is
+// room for all: to the same bytes, or to damage of the same kind.
+func asWithin(t *testing.T, d *Decoder, b *Block, data []byte, want error, limit int64) {
+	t.Helper()
+	var got []byte
+	size, err := d.Size(b, "f.avro")
+	if err == nil {
+		memory := make([]byte, size)
+		if got, err = d.DecodeWithin(memory[:0], b, "f.avro"); len(got) > 0 && &got[0] != &memory[0] {
+			t.Fatalf("%d bytes outside of the room for %d", len(got), size)
+		}
+	}
+	if size > max(limit, int64(len(b.Data)))+zstdSlack {
+		t.Fatalf("room for %d bytes", size)
+	}
+	if want == nil {
+		if err != nil || !bytes.Equal(got, data) {
+			t.Fatalf("%d bytes in room for %d, %v; want %d", len(got), size, err, len(data))
+		}
+		return
+	}
+	var a, c *damage.Error
+	if !errors.As(err, &a) || !errors.As(want, &c) || a.Kind != c.Kind || errors.Is(err, ErrTooLarge) != errors.Is(want, ErrTooLarge) {
+		t.Fatalf("in room for %d: %v; want %v", size, err, want)
+	}
+}
+
 // FuzzBlocks scans, resynchronizes and decodes whatever stands behind a sound
 // header; blocks and losses must cover it exactly once.
 func FuzzBlocks(f *testing.F) {
@@ -95,8 +122,11 @@ func FuzzBlocks(f *testing.F) {
 				t.Fatalf("not damage: %v", err)
 			} else if int64(len(data)) > limit {
 				t.Fatalf("%d bytes decoded", len(data))
-			} else if allCodecs[codec] == codecBzip2 {
-				asStandardLibrary(t, &b, data, err, limit)
+			} else {
+				asWithin(t, d, &b, data, err, limit)
+				if allCodecs[codec] == codecBzip2 {
+					asStandardLibrary(t, &b, data, err, limit)
+				}
 			}
 			if at.Start != end || at.End <= at.Start {
 				t.Fatalf("%v follows %d", at, end)

@@ -19,9 +19,10 @@ const (
 	KeyCodec  = "avro.codec"
 )
 
-const (
-	SyncSize = 16
+// SyncSize is the number of bytes of a sync marker, which ends each block.
+const SyncSize = 16
 
+const (
 	// Caps on headers. Real schemas stay under 2 MiB and a few dozen keys.
 	maxHeader  = 64 << 20
 	maxEntries = 1 << 16

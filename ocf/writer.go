@@ -75,12 +75,42 @@ func (w *Writer) AppendBlock(rows int64, data []byte) error {
 	}
 	w.out = binary.AppendVarint(w.out[:0], rows)
 	w.out = binary.AppendVarint(w.out, int64(w.stored.Len()))
+	if w.stored.Len() > largeBlock {
+		return w.appendLarge()
+	}
 	w.out = append(w.out, w.stored.Bytes()...)
 	w.out = append(w.out, w.sync[:]...)
 	if _, err := w.w.Write(w.out); err != nil {
 		w.err = fmt.Errorf("write block: %w", err)
 	}
 	return w.err
+}
+
+// largeBlock is the size from which a stored block is written, and forgotten, by
+// itself.
+const largeBlock = 1 << 20
+
+// appendLarge writes a large block, whose head is there, without copying it.
+func (w *Writer) appendLarge() error {
+	for _, b := range [][]byte{w.out, w.stored.Bytes(), w.sync[:]} {
+		if _, err := w.w.Write(b); err != nil {
+			w.err = fmt.Errorf("write block: %w", err)
+			return w.err
+		}
+	}
+	w.stored = bytes.Buffer{}
+	return nil
+}
+
+// EncodedBound is about the most bytes of memory that AppendBlock takes for a block
+// of so many bytes, with a codec: where a stream is written, memory grows by
+// doubling.
+func EncodedBound(codec string, size int64) int64 {
+	switch codec {
+	case "", codecNull, codecSnappy:
+		return size + size/6 + 1<<10
+	}
+	return 3*size + 1<<10
 }
 
 func newEncoder(codec string) (func(dst *bytes.Buffer, data []byte) error, error) {

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"hash/crc32"
+	"math"
 
 	"github.com/ulikunitz/xz"
 	"github.com/ulikunitz/xz/lzma"
@@ -14,24 +15,75 @@ const maxXZDict = 64 << 20
 
 var errXZ = errors.New("not the structure of an xz stream")
 
+// xz changes headers in src while it decodes.
 func (d *Decoder) xz(dst, src []byte) ([]byte, error) {
 	// The library takes memory for any dictionary that a block names.
-	if err := checkXZ(src, d.maxBlock); err != nil {
+	blocks, err := checkXZ(src, d.maxBlock)
+	if err != nil {
 		return dst, err
+	}
+	if room := sizeOf(blocks); !d.counting && room > int64(cap(dst)) && room <= d.maxBlock {
+		return dst, ErrRoom
+	}
+	for i := range blocks {
+		blocks[i].shrink(src)
+		defer blocks[i].restore(src)
 	}
 	d.src.Reset(src)
 	r, err := xz.ReaderConfig{DictCap: lzma.MinDictCap}.NewReader(&d.src)
 	if err != nil {
 		return dst, err
 	}
-	return d.readAll(dst, r)
+	dst, err = d.readAll(dst, r)
+	//guard: a block of more bytes than its index says would want room for ever
+	if errors.Is(err, ErrRoom) {
+		err = errXZ
+	}
+	return dst, err
+}
+
+// xzBlock is a block in a stream. Presets name dictionaries of many megabytes for
+// blocks of any size; more than the block itself is never of use.
+type xzBlock struct {
+	head, end int   // of the header, in the stream
+	dict      int   // place of the dictionary's size
+	size      int64 // uncompressed, as the index says
+	was       [5]byte
+}
+
+// sizeOf is what all blocks decompress to, as their indexes say.
+func sizeOf(blocks []xzBlock) (size int64) {
+	for _, b := range blocks {
+		size += b.size
+	}
+	return size
+}
+
+// shrink makes the dictionary that the block's header names no larger than needed.
+func (b *xzBlock) shrink(src []byte) {
+	crc := src[b.end-4 : b.end]
+	b.was = [5]byte{src[b.dict], crc[0], crc[1], crc[2], crc[3]}
+	for code := byte(0); code < src[b.dict]; code++ {
+		if n, err := lzma.DecodeDictCap(code); err == nil && n >= b.size {
+			src[b.dict] = code
+			binary.LittleEndian.PutUint32(crc, crc32.ChecksumIEEE(src[b.head:b.end-4]))
+			return
+		}
+	}
+}
+
+// restore undoes shrink.
+func (b *xzBlock) restore(src []byte) {
+	src[b.dict] = b.was[0]
+	copy(src[b.end-4:b.end], b.was[1:])
 }
 
 // checkXZ walks the structure of xz streams without decompressing, and limits
 // their dictionaries. Checksums of the data and reserved values are left to the
-// decoder, and the uncompressed size to what reads from it.
-func checkXZ(src []byte, maxBlock int64) error {
+// decoder, and whether the sizes are true.
+func checkXZ(src []byte, maxBlock int64) ([]xzBlock, error) {
 	c := xzCursor{p: src}
+	var all []xzBlock
 	var dict int64
 	for len(c.p) > 0 && !c.bad {
 		if binary.LittleEndian.Uint32(c.look(4)) == 0 {
@@ -40,24 +92,31 @@ func checkXZ(src []byte, maxBlock int64) error {
 		}
 		sum := xzCheckSize(c.look(8)[7])
 		c.take(12)
+		first := len(all)
 		for c.look(1)[0] != 0 && !c.bad {
-			dict = max(dict, c.blockHeader())
+			b := xzBlock{head: len(src) - len(c.p)}
+			var named int64
+			named, b.dict = c.blockHeader()
+			b.end = len(src) - len(c.p)
+			b.dict += b.head
+			dict = max(dict, named)
 			c.chunks()
 			c.take(-c.used & 3)
 			c.take(sum)
+			all = append(all, b)
 		}
-		c.index()
+		c.index(all[first:])
 		c.take(12)
 	}
 	// What is too large is judged last: sizes in a broken structure are false.
 	switch {
 	case c.bad:
-		return errXZ
+		return nil, errXZ
 	//guard: a dictionary beyond the limit would get memory
 	case dict > max(maxXZDict, maxBlock):
-		return ErrTooLarge
+		return nil, ErrTooLarge
 	}
-	return nil
+	return all, nil
 }
 
 // xzCursor stops at the first byte that does not fit; bad says so.
@@ -102,8 +161,8 @@ func (c *xzCursor) uvarint() uint64 {
 }
 
 // blockHeader passes a block header whose only filter is LZMA2 and returns the
-// size of its dictionary.
-func (c *xzCursor) blockHeader() int64 {
+// size of its dictionary, and where that stands in the header.
+func (c *xzCursor) blockHeader() (dict int64, at int) {
 	const crcSize = 4
 	h := xzCursor{}
 	if n := (int(c.look(1)[0]) + 1) * 4; n > crcSize && n <= len(c.p) {
@@ -121,9 +180,10 @@ func (c *xzCursor) blockHeader() int64 {
 	if h.uvarint() != lzma2 || h.uvarint() != 1 || flags&3 != 0 {
 		h.bad = true
 	}
+	at = 1 + h.used
 	dict, err := lzma.DecodeDictCap(h.byte())
 	c.bad = c.bad || h.bad || err != nil
-	return dict
+	return dict, at
 }
 
 // chunks passes the LZMA2 chunks of a block.
@@ -164,13 +224,22 @@ func xzCheckSize(kind byte) int {
 	return -1
 }
 
-// index passes the list of blocks, its padding and its CRC-32.
-func (c *xzCursor) index() {
+// index reads the list of blocks, and passes its padding and its CRC-32.
+func (c *xzCursor) index(blocks []xzBlock) {
 	c.used = 0
 	c.take(1)
-	for n := c.uvarint(); n > 0 && !c.bad; n-- {
+	//guard: blocks would have sizes of others
+	if n := c.uvarint(); n != uint64(len(blocks)) {
+		c.bad = true
+	}
+	for i := range blocks {
 		c.uvarint()
-		c.uvarint()
+		size := c.uvarint()
+		//guard: sizes would add up to something negative
+		if size > math.MaxInt32 {
+			c.bad = true
+		}
+		blocks[i].size = int64(size)
 	}
 	c.take(-c.used & 3)
 	c.take(4)
