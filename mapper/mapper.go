@@ -43,6 +43,9 @@ type Config struct {
 	// values and resolved rows of any size. What does not fit it is a
 	// *budget.Error, whatever OnDamage says. nil is one without end.
 	Pool *budget.Pool
+	// MaxOpen is the most sources that are open at a time, at least one; 0 is no
+	// limit but that of the blocks under way.
+	MaxOpen int
 	// Workspaces, if set, is where to take memory from and leave it.
 	Workspaces *Workspaces
 	// RowSink, if set, takes the rows beside their columns.

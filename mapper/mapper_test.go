@@ -12,6 +12,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/rowtocol/rowtocol/budget"
@@ -389,7 +390,7 @@ func TestRowsBeyondTheMemory(t *testing.T) {
 		cfg.OnDamage, cfg.MaxInputBlock, cfg.Memory, cfg.Pool = mapper.Skip, c.max, 64<<10, budget.New(c.memory)
 		stats, err := mapper.Run(context.Background(), []mapper.Source{src}, cfg, func(g mapper.RowGroup) error { return g.Spill.Close() })
 		if c.rows < 0 {
-			if !errors.As(err, new(*budget.Error)) || !strings.Contains(err.Error(), "rows.avro: row 0 of the block at offset ") || !strings.Contains(err.Error(), "field []: ") {
+			if !errors.As(err, new(*budget.Error)) || !strings.Contains(err.Error(), "rows.avro: row 0 of the block at offset ") || !strings.Contains(err.Error(), "it resolves to a row of more than ") {
 				t.Errorf("error %v, want a refusal", err)
 			}
 		} else if err != nil || stats.Rows != c.rows || len(stats.Losses) != int(2-c.rows) {
@@ -446,5 +447,35 @@ func TestNothingIsAllocatedPerRow(t *testing.T) {
 	a, b := run(few), run(many)
 	if perRow := (b - a) / 10000; perRow > 0.02 {
 		t.Errorf("%.0f allocations for 2000 rows, %.0f for 12000: %.3f per row", a, b, perRow)
+	}
+}
+
+// TestOpenSources has many sources of a block each, of which few may be open.
+func TestOpenSources(t *testing.T) {
+	file := mail(t, 20)
+	for _, most := range []int{1, 3} {
+		open, highest := 0, 0
+		var mu sync.Mutex
+		count := func(n int) {
+			mu.Lock()
+			defer mu.Unlock()
+			open += n
+			highest = max(highest, open)
+		}
+		var sources []mapper.Source
+		for range 50 {
+			sources = append(sources, mapper.Source{Name: "mail.avro", Open: func(context.Context) (mapper.Source, error) {
+				src := source(t, "mail.avro", file)
+				src.Close = func() { count(-1) }
+				count(1)
+				return src, nil
+			}})
+		}
+		cfg := config(t, source(t, "mail.avro", file), trevni.NewGroupWriter(trevni.Options{}))
+		cfg.MaxOpen = most
+		_, rows, _ := convert(t, cfg, sources...)
+		if !slices.Equal(rows, []int64{1000}) || open != 0 || highest > most {
+			t.Errorf("rows %v, at most %d sources were open, and %d in the end; want at most %d", rows, highest, open, most)
+		}
 	}
 }

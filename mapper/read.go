@@ -64,6 +64,7 @@ type reader struct {
 	blocks  *admission
 	memory  *memory
 	scanner *ocf.Scanner
+	open    chan struct{}    // see openSource
 	order   chan *inputBlock // blocks in input order, maybe not ready
 	// resume is sent to when the shredder has read a block itself.
 	resume chan struct{}
@@ -75,7 +76,7 @@ func (in *reader) start(ctx context.Context) {
 	in.done.Go(func() {
 		defer close(in.order)
 		for _, s := range in.sources {
-			src, err := s.open(ctx)
+			src, err := in.openSource(ctx, s)
 			if err != nil {
 				in.end(ctx, err)
 				return

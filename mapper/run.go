@@ -63,6 +63,9 @@ func (t *task) run(ctx context.Context) (*RowGroup, error) {
 		sources: t.sources, cfg: t.cfg, workers: &t.workers, blocks: t.blocks, memory: &t.memory, scanner: &t.scanner,
 		order: make(chan *inputBlock, cap(t.workers.decode)), resume: make(chan struct{}, 1),
 	}
+	if t.cfg.MaxOpen > 0 {
+		in.open = make(chan struct{}, t.cfg.MaxOpen)
+	}
 	t.memory.ctx = ctx
 	t.workers.start(ctx)
 	in.start(ctx)

@@ -31,17 +31,25 @@ type Source struct {
 type openSource struct {
 	Source
 	holders atomic.Int32
+	open    chan struct{} // has a token for each open source; nil is no limit
 }
 
-// open opens a source for the scanner.
-func (s Source) open(ctx context.Context) (*openSource, error) {
+// openSource opens a source for the reader, when few enough are open.
+func (in *reader) openSource(ctx context.Context, s Source) (*openSource, error) {
+	if in.open != nil {
+		select {
+		case in.open <- struct{}{}:
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+	src := &openSource{Source: s, open: in.open}
 	if s.Open != nil {
 		var err error
-		if s, err = s.Open(ctx); err != nil {
+		if src.Source, err = s.Open(ctx); err != nil {
 			return nil, err
 		}
 	}
-	src := &openSource{Source: s}
 	return src.hold(), nil
 }
 
@@ -51,7 +59,13 @@ func (s *openSource) hold() *openSource {
 }
 
 func (s *openSource) release() {
-	if s.holders.Add(-1) == 0 && s.Close != nil {
+	if s.holders.Add(-1) > 0 {
+		return
+	}
+	if s.Close != nil {
 		s.Close()
+	}
+	if s.open != nil {
+		<-s.open
 	}
 }

@@ -16,6 +16,10 @@ import (
 	"github.com/rowtocol/rowtocol/budget"
 )
 
+// InputFiles is the part of the files that a process may have open which spills
+// leave to inputs: one in so many.
+const InputFiles = 4
+
 const folderPrefix = "rowtocol-spill-"
 
 // Folder is the process's place for spills. Its methods may be called
@@ -38,7 +42,7 @@ func OpenFolder(parent string) (*Folder, error) {
 	if err := sweep(parent); err != nil {
 		return nil, fmt.Errorf("spill: %w", err)
 	}
-	budget := fileBudget()
+	files := budget.OpenFiles()
 	for {
 		dir, err := os.MkdirTemp(parent, folderPrefix+"*")
 		if err != nil {
@@ -47,7 +51,7 @@ func OpenFolder(parent string) (*Folder, error) {
 		lock, err := lockDir(dir)
 		if err == nil {
 			spread(lock)
-			return &Folder{dir: dir, lock: lock, budget: budget}, nil
+			return &Folder{dir: dir, lock: lock, budget: int64(files - files/InputFiles)}, nil
 		}
 		// Another process's sweep may find the folder before it is locked.
 		if !errors.Is(err, errTaken) {
@@ -136,23 +140,6 @@ func sweep(parent string) error {
 		_ = lock.Close()
 	}
 	return nil
-}
-
-// Limits of the open-file budget. Below the lower one spilling would be
-// opening and closing only; the upper one is where more helps no longer.
-const (
-	minOpen = 8
-	maxOpen = 8192
-)
-
-// fileBudget is half of what the process may open; the rest is for inputs,
-// outputs and the runtime.
-func fileBudget() int64 {
-	var limit unix.Rlimit
-	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
-		return minOpen
-	}
-	return int64(min(max(limit.Cur/2, minOpen), maxOpen))
 }
 
 // Dir returns the folder's path.

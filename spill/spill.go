@@ -18,7 +18,7 @@ import (
 // Options bound what a spill takes.
 type Options struct {
 	// MaxOpen is the most files that this spill keeps open; 0 is the folder's
-	// whole budget, half of RLIMIT_NOFILE.
+	// whole budget: see budget.OpenFiles and InputFiles.
 	MaxOpen int
 	// Reserve is the number of bytes to leave free on the disk; Append fails
 	// with ENOSPC soon after there are less. 0 reserves nothing.

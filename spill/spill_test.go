@@ -133,7 +133,7 @@ func TestManyColumnsFewFiles(t *testing.T) {
 	defer func() { _ = unix.Setrlimit(unix.RLIMIT_NOFILE, &old) }()
 
 	f := openFolder(t)
-	if f.budget != 128 {
+	if f.budget != 96 { // half of them, and of that three quarters
 		t.Fatalf("of 256 files %d are for spills", f.budget)
 	}
 	// Two row groups at once, as when one is reduced while the next is filled.
@@ -147,7 +147,7 @@ func TestManyColumnsFewFiles(t *testing.T) {
 			}
 		}
 	}
-	if n := openDescriptors(t, f.dir); n > 130 {
+	if n := openDescriptors(t, f.dir); n > 98 {
 		t.Errorf("%d files are open", n)
 	}
 	var got, want bytes.Buffer

@@ -87,7 +87,7 @@ func (a *attempt) convert(ctx context.Context) (_ mapper.Stats, err error) {
 	cfg := mapper.Config{
 		Mapping: a.mapping, Writer: a.writer, RowGroupSize: o.RowGroupSize, BlockSize: a.plan.BlockSize,
 		MaxInputBlock: o.MaxInputBlock, OnDamage: a.onDamage, MaxLostRows: o.MaxLostRows,
-		Workers: a.share.workers, Memory: a.share.memory, Pool: a.options.Memory, Workspaces: a.spaces,
+		Workers: a.share.workers, Memory: a.share.memory, Pool: a.options.Memory, MaxOpen: a.share.inputs, Workspaces: a.spaces,
 		Spill: a.spill, SpillOptions: spill.Options{Reserve: spillReserve, Memory: int(a.share.spill)},
 		Quarantine: func(src mapper.Source, lost ocf.Range) error { return a.quarantine(ctx, src, lost) },
 		Progress: func(rows, bytes int64) {
@@ -100,12 +100,20 @@ func (a *attempt) convert(ctx context.Context) (_ mapper.Stats, err error) {
 	}
 	stats, err := mapper.Run(ctx, a.sources(), cfg, func(g mapper.RowGroup) error { return a.write(ctx, g) })
 	if errors.As(err, new(*budget.Error)) {
-		err = failure.As(failure.Usage, err)
+		err = refused(err, a.share.mapping)
 	}
 	if err == nil {
 		err = a.storeSide(ctx)
 	}
 	return stats, err
+}
+
+// refused says of a refusal of memory what else would help.
+func refused(err error, mapping int) error {
+	if mapping > 1 {
+		return failure.New(failure.Usage, "%w; fewer --workers leave more for each", err)
+	}
+	return failure.As(failure.Usage, err)
 }
 
 // sources are the pieces of the task.

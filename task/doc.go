@@ -21,8 +21,9 @@
 // left before it is used.
 //
 // Memory is that of the open column blocks, of the input blocks on their way
-// and of the spill, for each task that maps. A task that only uploads its last
-// row group makes room for another one.
+// and of the spill, for each task that maps; it is reserved before the first begins.
+// What is left is for blocks and values of unusual size, of one task at a time. A
+// task that only uploads its last row group makes room for another one.
 //
 // Errors have a kind of package failure: a plan that does not fit this machine is
 // Usage, and an input that is damaged, gone or changed is Input.

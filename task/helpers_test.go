@@ -218,7 +218,7 @@ func appendRows(t testing.TB, st store.Store, path string, n int64, all []byte) 
 			t.Fatal(err)
 		}
 	}
-	assembler := shred.NewAssembler(m, values)
+	assembler := shred.NewAssembler(m, values, nil)
 	assembler.Start(n)
 	for range n {
 		if all, err = assembler.Row(all); err != nil {

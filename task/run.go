@@ -4,7 +4,9 @@ import (
 	"context"
 	"sync"
 
+	"github.com/rowtocol/rowtocol/budget"
 	"github.com/rowtocol/rowtocol/failure"
+	"github.com/rowtocol/rowtocol/input"
 	"github.com/rowtocol/rowtocol/internal/parallel"
 	"github.com/rowtocol/rowtocol/manifest"
 	"github.com/rowtocol/rowtocol/mapper"
@@ -26,6 +28,9 @@ const (
 	maxTaskMemory = 64 << 20
 	leastTask     = 6 << 20
 	uploadMemory  = spillMemory + 4<<20
+	// streamMemory is what reading ahead takes of a task whose inputs are remote: a
+	// stream that is read, and one whose blocks are not yet shredded.
+	streamMemory = 8 << 20
 	// maxBlockSize is far more than any column block is worth.
 	maxBlockSize = 1 << 30
 )
@@ -92,6 +97,7 @@ type share struct {
 	memory   int64 // bytes of each task, beside its open blocks and the spill
 	spill    int64 // bytes of each task's spill
 	reserved int64 // bytes of all tasks
+	inputs   int   // open ones of each task
 }
 
 // share divides workers, memory and the temporary directory's disk among tasks.
@@ -103,12 +109,27 @@ func (r *Runner) share(numbers []int, waits bool) (share, error) {
 		return share{}, failure.New(failure.Usage, "%d columns need a memory of at least %d MiB, with column blocks of %d bytes",
 			r.plan.Columns, open>>20+1, r.plan.BlockSize)
 	}
+	if r.readsStreams() {
+		open += streamMemory
+	}
 	s := divide(len(numbers), r.options.Workers, memory, open, waits)
+	s.inputs = max(budget.OpenFiles()/spill.InputFiles/s.mapping, 1)
 	if r.checkDisk(numbers[:s.running]) == nil {
 		return s, nil
 	}
 	s.running = s.mapping // uploads then wait for their turn
 	return s, r.checkDisk(numbers[:s.running])
+}
+
+// readsStreams reports whether inputs are read ahead from other machines. It looks
+// at the first: others are where that one is, as a rule.
+func (r *Runner) readsStreams() bool {
+	inputs := r.plan.Request.Inputs
+	if len(inputs) == 0 {
+		return false
+	}
+	at, err := input.Locate(r.options.Resolve, inputs[0].Path)
+	return err == nil && waits(at.Store)
 }
 
 // divide divides workers and memory among some tasks, of each of which open

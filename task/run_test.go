@@ -292,19 +292,19 @@ func TestDivide(t *testing.T) {
 		tasks, workers int
 		memory         int64
 		waits          bool
-		want           share // the last two in MiB
+		want           share // spill and reserved in MiB
 	}{
-		{1, 1, 30 * mib, false, share{1, 1, 1, 12 * mib, 12, 30}},
-		{1, 1, 1 * mib, false, share{1, 1, 1, 6 * mib, 3, 1}}, // one always runs
-		{1, 1, 21 * mib, false, share{1, 1, 1, 10 * mib, 5, 21}},
-		{9, 1, 512 * mib, false, share{1, 1, 1, 64 * mib, 12, 82}},
-		{9, 1, 512 * mib, true, share{1, 2, 1, 64 * mib, 12, 98}},
-		{9, 2, 512 * mib, false, share{2, 4, 1, 64 * mib, 12, 196}},
-		{3, 2, 512 * mib, false, share{2, 3, 1, 64 * mib, 12, 180}},
-		{1, 8, 512 * mib, false, share{1, 1, 8, 64 * mib, 12, 82}},
-		{3, 8, 138 * mib, true, share{3, 3, 3, 16 * mib, 12, 102}},
-		{9, 8, 68 * mib, false, share{2, 2, 4, 13 * mib, 12, 62}},
-		{9, 2, 100 * mib, false, share{2, 3, 1, 15 * mib, 12, 82}},
+		{1, 1, 30 * mib, false, share{1, 1, 1, 12 * mib, 12, 30, 0}},
+		{1, 1, 1 * mib, false, share{1, 1, 1, 6 * mib, 3, 1, 0}}, // one always runs
+		{1, 1, 21 * mib, false, share{1, 1, 1, 10 * mib, 5, 21, 0}},
+		{9, 1, 512 * mib, false, share{1, 1, 1, 64 * mib, 12, 82, 0}},
+		{9, 1, 512 * mib, true, share{1, 2, 1, 64 * mib, 12, 98, 0}},
+		{9, 2, 512 * mib, false, share{2, 4, 1, 64 * mib, 12, 196, 0}},
+		{3, 2, 512 * mib, false, share{2, 3, 1, 64 * mib, 12, 180, 0}},
+		{1, 8, 512 * mib, false, share{1, 1, 8, 64 * mib, 12, 82, 0}},
+		{3, 8, 138 * mib, true, share{3, 3, 3, 16 * mib, 12, 102, 0}},
+		{9, 8, 68 * mib, false, share{2, 2, 4, 13 * mib, 12, 62, 0}},
+		{9, 2, 100 * mib, false, share{2, 3, 1, 15 * mib, 12, 82, 0}},
 	} {
 		tt.want.spill, tt.want.reserved = tt.want.spill*mib, tt.want.reserved*mib
 		if got := divide(tt.tasks, tt.workers, tt.memory, open, tt.waits); got != tt.want {

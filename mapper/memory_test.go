@@ -1,0 +1,264 @@
+package mapper_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/rowtocol/rowtocol/budget"
+	"github.com/rowtocol/rowtocol/mapper"
+	"github.com/rowtocol/rowtocol/ocf"
+	"github.com/rowtocol/rowtocol/shred"
+	"github.com/rowtocol/rowtocol/trevni"
+)
+
+// textSchema is of string columns.
+func textSchema(columns int) string {
+	var fields []string
+	for i := range columns {
+		fields = append(fields, fmt.Sprintf(`{"name":"c%d","type":"string"}`, i))
+	}
+	return `{"type":"record","name":"R","fields":[` + strings.Join(fields, ",") + `]}`
+}
+
+// texts is a file with a block per slice of rows, of values of so many bytes each.
+func texts(t testing.TB, codec string, columns int, blocks [][][]int) []byte {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(1, 1))
+	var file bytes.Buffer
+	w, err := ocf.NewWriter(&file, textSchema(columns), codec, [16]byte{4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, rows := range blocks {
+		var data []byte
+		for _, sizes := range rows {
+			for _, n := range sizes {
+				text := bytes.Repeat([]byte("rowtocol"), n/8+1)[:n]
+				for i := 0; i < n; i += 40 {
+					text[i] = byte('a' + rng.IntN(26))
+				}
+				data = append(binary.AppendVarint(data, int64(n)), text...)
+			}
+		}
+		if err := w.AppendBlock(int64(len(rows)), data); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return file.Bytes()
+}
+
+// outliers are rows of small values of which some are of up to most bytes.
+func outliers(columns, blocks, rows, most int, seed uint64) (all [][][]int) {
+	rng := rand.New(rand.NewPCG(seed, 2))
+	for range blocks {
+		var block [][]int
+		for range 1 + rng.IntN(rows) {
+			sizes := make([]int, columns)
+			for i := range sizes {
+				if sizes[i] = rng.IntN(20); rng.IntN(4*columns) == 0 {
+					sizes[i] = rng.IntN(most)
+				}
+			}
+			block = append(block, sizes)
+		}
+		all = append(all, block)
+	}
+	return all
+}
+
+// TestLittleMemoryChangesNothing reads blocks, decodes them and takes their values
+// where a task's share of memory has room for few of them, and where it has none.
+func TestLittleMemoryChangesNothing(t *testing.T) {
+	for _, codec := range []string{"null", "deflate", "snappy", "zstandard", "bzip2", "xz"} {
+		t.Run(codec, func(t *testing.T) {
+			file := texts(t, codec, 5, outliers(5, 12, 10, 60<<10, 3))
+			damaged := slices.Clone(file)
+			for i := 1; i < 6; i++ {
+				damaged[len(damaged)*i/6] ^= 0x41
+			}
+			for _, onDamage := range []mapper.OnDamage{mapper.Fail, mapper.Skip} {
+				src := source(t, "in.avro", file)
+				if onDamage == mapper.Skip {
+					src = source(t, "in.avro", damaged)
+				}
+				cfg := config(t, src, trevni.NewGroupWriter(trevni.Options{Codec: "snappy"}))
+				cfg.OnDamage, cfg.MaxInputBlock, cfg.RowGroupSize = onDamage, 32<<20, 100<<10
+				want, wantRows, wantStats := convert(t, cfg, src)
+				for _, memory := range []int64{16 << 10, 128 << 10} {
+					for _, workers := range []int{1, 3} {
+						cfg.Memory, cfg.Workers, cfg.Pool = memory, workers, budget.New(64<<20)
+						got, rows, stats := convert(t, cfg, src)
+						if !slices.Equal(rows, wantRows) || stats.Bytes != wantStats.Bytes || !slices.Equal(stats.Losses, wantStats.Losses) {
+							t.Errorf("%d bytes of memory, %d workers: rows %v, %+v, want %v, %+v", memory, workers, rows, stats, wantRows, wantStats)
+						}
+						for name := range want {
+							if !bytes.Equal(got[name], want[name]) {
+								t.Errorf("%d bytes of memory, %d workers: %s differs", memory, workers, name)
+							}
+						}
+						if left := cfg.Pool.Left(); left != cfg.Pool.Size() {
+							t.Errorf("%d bytes of memory, %d workers: %d of %d bytes left in the pool", memory, workers, left, cfg.Pool.Size())
+						}
+					}
+				}
+			}
+		})
+	}
+}
+
+// TestMemoryIsGivenBack has values of 1 MiB, each in another column, of which a few
+// at a time fit into memory.
+func TestMemoryIsGivenBack(t *testing.T) {
+	const columns = 40
+	var blocks [][][]int
+	for i := range 2 * columns {
+		sizes := make([]int, columns)
+		sizes[i%columns] = 1 << 20
+		blocks = append(blocks, [][]int{sizes})
+	}
+	src := source(t, "in.avro", texts(t, "snappy", columns, blocks))
+	cfg := config(t, src, trevni.NewGroupWriter(trevni.Options{Codec: "snappy"}))
+	cfg.MaxInputBlock, cfg.Memory = 32<<20, 1<<20
+	for _, tt := range []struct {
+		pool int64
+		fits bool
+	}{{4 << 20, true}, {1 << 20, false}} {
+		cfg.Pool, cfg.Workspaces = budget.New(tt.pool), new(mapper.Workspaces)
+		for range 2 {
+			_, err := mapper.Run(context.Background(), []mapper.Source{src}, cfg, func(g mapper.RowGroup) error { return g.Spill.Close() })
+			var refused *budget.Error
+			if fits := err == nil; fits != tt.fits || !fits && (!errors.As(err, &refused) || refused.Need <= tt.pool) {
+				t.Errorf("with %d bytes: %v", tt.pool, err)
+			}
+			if left := cfg.Pool.Left(); left != tt.pool {
+				t.Errorf("%d of %d bytes left", left, tt.pool)
+			}
+		}
+		cfg.Workspaces.Close()
+	}
+}
+
+// TestTasksTakeTurns runs tasks beside each other that can all have large values,
+// but one at a time.
+func TestTasksTakeTurns(t *testing.T) {
+	src := source(t, "in.avro", texts(t, "deflate", 3, outliers(3, 12, 6, 1<<20, 5)))
+	cfg := config(t, src, trevni.NewGroupWriter(trevni.Options{Codec: "snappy"}))
+	cfg.MaxInputBlock = 64 << 20
+	want, _, _ := convert(t, cfg, src)
+	cfg.Memory, cfg.Pool, cfg.Workspaces = 256<<10, budget.New(32<<20), new(mapper.Workspaces)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // they would wait for ever
+	defer cancel()
+	var running sync.WaitGroup
+	for range 6 {
+		running.Go(func() {
+			for range 2 {
+				rows := int64(0)
+				_, err := mapper.Run(ctx, []mapper.Source{src}, cfg, func(g mapper.RowGroup) error {
+					rows += g.Rows
+					return g.Spill.Close()
+				})
+				if err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	running.Wait()
+	got, _, _ := convert(t, cfg, src)
+	for name := range want {
+		if !bytes.Equal(got[name], want[name]) {
+			t.Errorf("%s differs", name)
+		}
+	}
+	cfg.Workspaces.Close()
+	if left := cfg.Pool.Left(); left != cfg.Pool.Size() {
+		t.Errorf("%d of %d bytes left", left, cfg.Pool.Size())
+	}
+}
+
+// TestWaitingEndsWithTheContext has a task that waits for its turn.
+func TestWaitingEndsWithTheContext(t *testing.T) {
+	src := source(t, "large.avro", largeBlock(t, 4<<20))
+	cfg := config(t, src, trevni.NewGroupWriter(trevni.Options{}))
+	cfg.MaxInputBlock, cfg.Memory, cfg.Pool = 32<<20, 1<<20, budget.New(32<<20)
+	other := cfg.Pool.NewShare(0)
+	if _, err := other.Take(t.Context(), 1<<20); err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	ctx, cancel := context.WithTimeoutCause(t.Context(), 50*time.Millisecond, errors.New("enough"))
+	defer cancel()
+	_, err := mapper.Run(ctx, []mapper.Source{src}, cfg, func(g mapper.RowGroup) error { return g.Spill.Close() })
+	if err == nil || !strings.Contains(err.Error(), "enough") {
+		t.Errorf("error %v", err)
+	}
+}
+
+// TestLargeResolvedRows resolves rows to ones of other sizes, in records that keep
+// the order of their fields and in ones that do not.
+func TestLargeResolvedRows(t *testing.T) {
+	const written = `{"type":"record","name":"R","fields":[{"name":"a","type":"long"},` +
+		`{"name":"b","type":{"type":"array","items":{"type":"record","name":"I","fields":[{"name":"x","type":"string"}]}}}]}`
+	text := `{"name":"d","type":"string","default":"` + strings.Repeat("x", 500) + `"}`
+	inOrder := strings.Replace(written, `"type":"string"}]`, `"type":"string"},`+text+`]`, 1)
+	reordered := `{"type":"record","name":"R","fields":[` +
+		`{"name":"b","type":{"type":"array","items":{"type":"record","name":"I","fields":[` + text + `,{"name":"x","type":"string"}]}}},` +
+		`{"name":"a","type":"long"}]}`
+	var file bytes.Buffer
+	w, err := ocf.NewWriter(&file, written, "snappy", [16]byte{2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, items := range []int{3, 10_000, 1, 400, 4000, 2} {
+		data := binary.AppendVarint(binary.AppendVarint(nil, int64(i)), int64(items))
+		data = append(append(data, bytes.Repeat([]byte{2, 'y'}, items)...), 0)
+		if err := w.AppendBlock(1, data); err != nil {
+			t.Fatal(err)
+		}
+	}
+	src := source(t, "in.avro", file.Bytes())
+	writer, err := shred.ParseSchema(written)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, schema := range map[string]string{"in order": inOrder, "reordered": reordered} {
+		reader, err := shred.ParseSchema(schema)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if src.Resolution, err = shred.Resolve(writer, reader); err != nil {
+			t.Fatal(err)
+		}
+		cfg := config(t, src, trevni.NewGroupWriter(trevni.Options{Codec: "snappy"}))
+		if cfg.Mapping, err = shred.Map(reader, shred.Options{}); err != nil {
+			t.Fatal(err)
+		}
+		cfg.MaxInputBlock = 32 << 20
+		want, _, _ := convert(t, cfg, src)
+		for _, pool := range []int64{32 << 20, 8 << 20} {
+			cfg.Memory, cfg.Pool = 128<<10, budget.New(pool)
+			_, err := mapper.Run(context.Background(), []mapper.Source{src}, cfg, func(g mapper.RowGroup) error { return g.Spill.Close() })
+			if refused := errors.As(err, new(*budget.Error)); refused != (pool == 8<<20) || !refused && err != nil {
+				t.Errorf("%s, %d bytes: %v", name, pool, err)
+			}
+			if err != nil {
+				continue
+			}
+			got, _, _ := convert(t, cfg, src)
+			for file := range want {
+				if !bytes.Equal(got[file], want[file]) {
+					t.Errorf("%s: %s differs", name, file)
+				}
+			}
+		}
+	}
+}
