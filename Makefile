@@ -34,7 +34,7 @@ endif
 empty     :=
 space     := $(empty) $(empty)
 
-.PHONY: build sample test unit race gate e2e e2e-run run-matches $(E2E) slowest hdfs soak clusters fuzz mutants bench bench-peers mail lint clean
+.PHONY: build sample test unit race gate e2e e2e-run run-matches $(E2E) slowest hdfs soak clusters fuzz mutants bench bench-peers memory mail lint clean
 
 build: bin/rowtocol
 
@@ -139,6 +139,11 @@ mutants:
 # for some of them, BENCH="-profile bin/profiles" for CPU profiles too.
 bench: build
 	@$(GO) run ./bench -program bin/rowtocol $(BENCH)
+
+# What memory the program takes of inputs that ask for much, under limits that the
+# kernel holds it to; MEMORY="-only ^wide" for some of them.
+memory: build
+	@$(GO) run ./bench/memory -program bin/rowtocol $(MEMORY)
 
 # The same files converted by other programs; bench/peers/README.md says how.
 bench-peers: build

@@ -36,20 +36,7 @@ var inputs = []input{
 			})
 		}},
 	{name: "growing-blocks", what: "a deflate block of 20 KB, then 16 that inflate to 150 MB",
-		make: func(dir string) error {
-			return blocks(dir, "deflate", func(add func(rows int64, data []byte) error) error {
-				if err := add(20, repeat(20, 1000)); err != nil {
-					return err
-				}
-				large := repeat(150, mib)
-				for range 16 {
-					if err := add(150, large); err != nil {
-						return err
-					}
-				}
-				return nil
-			})
-		}},
+		make: func(dir string) error { return growing(dir, 16) }},
 	{name: "large-values", what: "20 deflate blocks of a value of 40 MiB",
 		make: func(dir string) error {
 			return blocks(dir, "deflate", func(add func(rows int64, data []byte) error) error {
@@ -137,6 +124,22 @@ func blocks(dir, codec string, fill func(add func(rows int64, data []byte) error
 			return err
 		}
 		return fill(out.AppendBlock)
+	})
+}
+
+// growing makes a file of a small block and of blocks that inflate to 150 MB.
+func growing(dir string, large int) error {
+	return blocks(dir, "deflate", func(add func(rows int64, data []byte) error) error {
+		if err := add(20, repeat(20, 1000)); err != nil {
+			return err
+		}
+		data := repeat(150, mib)
+		for range large {
+			if err := add(150, data); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 }
 

@@ -1,0 +1,178 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/sha256"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/rowtocol/rowtocol/internal/memlimit"
+	"github.com/rowtocol/rowtocol/internal/soak"
+)
+
+var program string // the built program
+
+func TestMain(m *testing.M) {
+	memlimit.Main()
+	dir, err := os.MkdirTemp("", "rowtocol-memory-")
+	if err != nil {
+		panic(err)
+	}
+	program = filepath.Join(dir, "rowtocol")
+	code := 1
+	if out, err := exec.Command("go", "build", "-o", program, "../../cmd/rowtocol").CombinedOutput(); err != nil {
+		fmt.Fprintf(os.Stderr, "build: %v\n%s", err, out)
+	} else {
+		code = m.Run()
+	}
+	_ = os.RemoveAll(dir) // scratch
+	os.Exit(code)
+}
+
+// runLimited runs the program with so many MiB of memory, beyond which it is killed with
+// the headroom that it has. It ends with 0, or with 1 and words that say how much
+// memory it needs.
+func runLimited(t *testing.T, memory int, args ...string) (done bool) {
+	t.Helper()
+	cmd := exec.Command(program, append(args, "--memory", fmt.Sprintf("%dMiB", memory))...)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	u, err := memlimit.Run(cmd, int64(memory+headroom)*mib)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if most := int64(memory+headroom) * mib; u.Peak > most {
+		t.Errorf("%q with %d MiB took %d MiB", args, memory, u.Peak/mib)
+	}
+	said := lastMessage(stderr.String())
+	switch {
+	case u.Killed:
+		t.Errorf("%q with %d MiB was killed", args, memory)
+	case u.Exit == 1 && strings.Contains(said, "--memory "):
+	case u.Exit != 0:
+		t.Errorf("%q with %d MiB: exit %d: %s", args, memory, u.Exit, said)
+	}
+	return u.Exit == 0
+}
+
+// at makes the files of an input.
+func (in *input) at(t *testing.T) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), in.name)
+	if err := in.prepare(dir); err != nil {
+		t.Fatal(err)
+	}
+	return filepath.Join(dir, "in")
+}
+
+// TestNeverKilled has inputs whose sizes are hard to foresee: values of megabytes
+// in one of many columns, blocks that inflate to a thousand times their size after
+// others that do not, and values of which three do not fit into memory.
+func TestNeverKilled(t *testing.T) {
+	oneWide := &input{name: "wide", make: func(dir string) error {
+		return wide(dir, 1000, 100, func(_, col int) int {
+			if col == 7 {
+				return 5 * mib
+			}
+			return 4
+		})
+	}}
+	growingBlocks := &input{name: "growing", make: func(dir string) error { return growing(dir, 4) }}
+	largeValues := &inputs[slices.IndexFunc(inputs, func(in input) bool { return in.name == "large-values" })]
+	for _, tt := range []struct {
+		in      *input
+		workers int
+		memory  int
+		done    bool
+	}{
+		{oneWide, 2, 128, true},
+		{growingBlocks, 2, 512, true},
+		{growingBlocks, 4, 128, false},
+		{largeValues, 1, 128, true},
+		{largeValues, 4, 64, false},
+	} {
+		t.Run(fmt.Sprintf("%s %d %d", tt.in.name, tt.workers, tt.memory), func(t *testing.T) {
+			in, out := tt.in.at(t), filepath.Join(t.TempDir(), "out")
+			if done := runLimited(t, tt.memory, "convert", in, out, "--workers", fmt.Sprint(tt.workers)); done != tt.done {
+				t.Fatalf("done: %v", done)
+			} else if !done {
+				return
+			}
+			for _, to := range []string{"json", "avro", "arrow", "csv"} {
+				runLimited(t, tt.memory, "cat", "--to", to, out)
+			}
+			if !runLimited(t, tt.memory, "verify", out) {
+				t.Error("the output was not verified")
+			}
+		})
+	}
+}
+
+// TestRandomInputs converts and reads random inputs with random memory and workers:
+// nothing is killed, and what is converted is what memory in plenty gives.
+func TestRandomInputs(t *testing.T) {
+	refused := 0
+	rounds := soak.Rounds(3, 100)
+	for seed := range uint64(rounds) {
+		in, rng := drawInput(seed), rand.New(rand.NewPCG(seed, 12))
+		memory := logUniform(rng, 32, 1024)
+		dir := t.TempDir()
+		if err := file(dir, "in.avro", func(w *bufio.Writer) error { return in.write(w) }); err != nil {
+			t.Fatal(err)
+		}
+		block := 64 << 10
+		for block > 1<<10 && 3*block*len(in.columns) > memory*mib {
+			block /= 2
+		}
+		flags := []string{
+			"--block-size", fmt.Sprint(block), "--row-group-size", fmt.Sprint(logUniform(rng, 256<<10, 64*mib)),
+			"--codec", []string{"snappy", "deflate", "null", "zstandard"}[rng.IntN(4)],
+		}
+		convert := func(name string, memory int, more ...string) bool {
+			return runLimited(t, memory, slices.Concat([]string{"convert", filepath.Join(dir, "in.avro"), filepath.Join(dir, name)}, flags, more)...)
+		}
+		if !convert("plenty", 4096) {
+			t.Fatalf("seed %d, %v: refused with memory in plenty", seed, in)
+		}
+		workers := fmt.Sprint(1 + rng.IntN(8))
+		if !convert("little", memory, "--workers", workers) {
+			refused++
+		} else if want, got := contents(t, filepath.Join(dir, "plenty")), contents(t, filepath.Join(dir, "little")); !slices.Equal(want, got) {
+			t.Errorf("seed %d, %v, %d MiB, %s workers: other bytes than with memory in plenty", seed, in, memory, workers)
+		}
+		to := []string{"json", "avro", "arrow"}[rng.IntN(3)]
+		runLimited(t, memory, "cat", "--to", to, filepath.Join(dir, "plenty"))
+		runLimited(t, memory, "verify", filepath.Join(dir, "plenty"), "--workers", workers)
+		if t.Failed() {
+			t.Fatalf("seed %d, %v", seed, in)
+		}
+		if err := os.RemoveAll(dir); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Logf("%d of %d conversions were refused", refused, rounds)
+}
+
+// contents are the sums of an output's parts, in the order of their rows.
+func contents(t *testing.T, dir string) (sums []string) {
+	t.Helper()
+	names, err := filepath.Glob(filepath.Join(dir, "part-*"))
+	if err != nil || len(names) == 0 {
+		t.Fatalf("%d parts, %v", len(names), err)
+	}
+	for _, name := range names { // which begin with task and row group
+		data, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sums = append(sums, fmt.Sprintf("%x", sha256.Sum256(data)))
+	}
+	return sums
+}
