@@ -3,6 +3,7 @@ package budget
 import (
 	"math"
 	"runtime/debug"
+	"slices"
 	"testing"
 )
 
@@ -48,5 +49,26 @@ func TestNoLimitOfTheHeap(t *testing.T) {
 	}
 	if err := ReleasePages(memory); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// Memory of the system is zero, of the size that was asked for, and what is not of it
+// is neither released nor accounted for.
+func TestPagesAreZero(t *testing.T) {
+	for _, n := range []int{1, 4096, 4097, 1 << 20} {
+		memory, err := Pages(n)
+		if err != nil || len(memory) != n || cap(memory) != n {
+			t.Fatalf("%d bytes in %d, want %d: %v", len(memory), cap(memory), n, err)
+		}
+		if i := slices.IndexFunc(memory, func(b byte) bool { return b != 0 }); i >= 0 {
+			t.Errorf("byte %d of %d is %d", i, n, memory[i])
+		}
+		before := taken
+		if err := ReleasePages(make([]byte, n)); err == nil || taken != before {
+			t.Errorf("memory of the heap is released: %v", err)
+		}
+		if err := ReleasePages(memory); err != nil || taken != before-int64(n) {
+			t.Errorf("%d bytes less are taken, want %d: %v", before-taken, n, err)
+		}
 	}
 }

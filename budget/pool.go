@@ -2,6 +2,7 @@ package budget
 
 import (
 	"fmt"
+	"math"
 	"sync"
 )
 
@@ -11,8 +12,9 @@ type Pool struct {
 	size int64
 	turn chan struct{} // holds a token while no share is exceeded
 
-	mu   sync.Mutex
-	used int64
+	mu      sync.Mutex
+	used    int64
+	garbage int64 // bytes on the heap that were released since the last collection
 }
 
 // New returns a pool of so many bytes.
@@ -25,8 +27,11 @@ func New(size int64) *Pool {
 // Size is the number of bytes of the pool.
 func (p *Pool) Size() int64 { return p.size }
 
-// Left is the number of bytes that are not reserved.
+// Left is the number of bytes that are not reserved; of a nil pool all there are.
 func (p *Pool) Left() int64 {
+	if p == nil {
+		return math.MaxInt64
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.size - p.used
@@ -45,6 +50,15 @@ func (p *Pool) Reserve(n int64) error {
 	return nil
 }
 
+// check returns what Reserve would.
+func (p *Pool) check(n int64) error {
+	err := p.Reserve(n)
+	if err == nil {
+		p.Release(n)
+	}
+	return err
+}
+
 // Release gives back what was reserved.
 func (p *Pool) Release(n int64) {
 	p.mu.Lock()
@@ -60,7 +74,7 @@ type Error struct {
 
 // Error names the need in whole mebibytes.
 func (e *Error) Error() string {
-	return fmt.Sprintf("too little memory: at least %d MiB are needed, there are %d MiB", mebibytes(e.Need), e.Have>>20)
+	return fmt.Sprintf("too little memory: it needs --memory %dMiB or more, and has %dMiB", mebibytes(e.Need), e.Have>>20)
 }
 
 // mebibytes rounds up.

@@ -53,10 +53,16 @@ func (s *Buffers) Provide(memory []byte, blockSize int, beyond Memory) {
 func (s *Buffers) Refused() bool { return s.refused }
 
 // BlockMemory is what a block takes that is closed once it has blockSize bytes, with
-// an eighth of that for the value that passes it. It is an odd number of lines of a
+// an eighth of that for the value that passes it, if blocks are not small. It is an odd number of lines of a
 // processor's cache, because blocks that lie beside each other and grow alike would
 // else get in each other's way there.
-func BlockMemory(blockSize int) int { return blockSize + blockSize/8&^(2*slack-1) + 3*slack }
+func BlockMemory(blockSize int) int {
+	beyond := 0
+	if blockSize >= 16<<10 {
+		beyond = blockSize / 8 &^ (2*slack - 1)
+	}
+	return blockSize + beyond + 3*slack
+}
 
 // Due returns the columns whose block is due, in the order in which they
 // became so. The slice is valid until the next append or Finish.
@@ -150,15 +156,15 @@ func (b *Buffer) atEdge() {
 	}
 }
 
-// grow makes room for more bytes and the slack. Without memory it empties the block
-// instead, and returns false.
+// grow makes room for more bytes and the slack. Without memory it drops the
+// block's content instead, and returns false.
 func (b *Buffer) grow(more int) bool {
 	size, whole := b.n+more+slack, BlockMemory(b.limit)
 	var data []byte
 	switch last := len(b.set.spare) - 1; {
 	case size > whole:
 		if data = b.set.take(max(size, len(b.data)+len(b.data)/4)); data == nil {
-			b.n = 0 // the block is lost
+			b.n = 1 // the block is lost; a boolean may go on in its last byte
 			return false
 		}
 	case size > min(fewBytes, b.limit/4) && last >= 0:

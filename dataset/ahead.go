@@ -5,6 +5,8 @@ import (
 	"io"
 	"math"
 	"sync"
+
+	"github.com/rowtocol/rowtocol/budget"
 )
 
 const (
@@ -39,7 +41,9 @@ const (
 // Small columns are read by their blocks: a piece would be a request for each of
 // them, where a stream takes many. See file.ReadAt.
 type ahead struct {
-	wanted int // columns that will be read side by side, so far as is known
+	memory *budget.Heap
+	most   int64 // bytes of all pieces
+	wanted int   // columns that will be read side by side, so far as is known
 	reads  sync.WaitGroup
 
 	mu      sync.Mutex // of what follows
@@ -80,7 +84,10 @@ type piece struct {
 	running, dropped bool          // under ahead.mu
 }
 
-func newAhead() *ahead { return &ahead{tracks: make(map[place]*track)} }
+// newAhead keeps to so many bytes, if they are less than usual.
+func newAhead(memory *budget.Heap, most int64) *ahead {
+	return &ahead{memory: memory, most: min(most, aheadBytes), tracks: make(map[place]*track)}
+}
 
 // readBlock fills p with what is at an offset in a column that ends at end.
 func (a *ahead) readBlock(in *file, col int, p []byte, off, end int64) (n int, err error) {
@@ -157,7 +164,7 @@ func (a *ahead) grown(t *track, block int) int64 {
 	defer a.mu.Unlock()
 	most := int64(aheadAlone)
 	if columns := int64(max(a.wanted, len(a.tracks))); columns > 1 {
-		most = min(aheadPiece, aheadBytes/(2*columns))
+		most = min(aheadPiece, a.most/(2*columns))
 	}
 	return min(2*max(t.size, int64(block)), most)
 }
@@ -206,7 +213,7 @@ func (a *ahead) begin(t *track, block int, end int64) {
 		a.read += int64(q.read)
 		a.running--
 		if q.running = false; q.dropped {
-			a.held -= int64(cap(q.buf))
+			a.free(q)
 		}
 		close(q.done) // from here on the piece may be another
 	})
@@ -217,7 +224,7 @@ func (a *ahead) begin(t *track, block int, end int64) {
 func (a *ahead) room(q *piece, start, size int64) bool {
 	if more := size - int64(cap(q.buf)); more > 0 {
 		//guard: columns of which nobody knows beforehand would fill memory
-		if a.held+more > aheadBytes {
+		if a.held+more > a.most || a.memory.Reserve(more) != nil {
 			return false
 		}
 		a.held += more
@@ -244,9 +251,17 @@ func (a *ahead) release(t *track) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.drop(t)
-	a.held -= int64(cap(t.now.buf) + cap(t.next.buf))
+	a.free(t.now)
+	a.free(t.next)
 	t.ended = true
 	delete(a.tracks, t.of)
+}
+
+// free gives the memory of a piece back. a.mu is held.
+func (a *ahead) free(q *piece) {
+	a.held -= int64(cap(q.buf))
+	a.memory.Release(int64(cap(q.buf)))
+	q.buf = nil
 }
 
 // all says that the part is read from its start to its end, which a stream does

@@ -42,7 +42,7 @@ func (d *Dataset) Batches(ctx context.Context, q Query) (*Batches, error) {
 		b.most = defaultBatchRows
 	}
 	if d.mapping != nil {
-		b.columns = newColumns(d.mapping.Columns, s.columns)
+		b.columns = newColumns(d.mapping.Columns, s.columns, vectorMemory{heap: d.list.memory.NewHeap(), copies: int64(q.Copies)})
 	}
 	return b, nil
 }
@@ -128,6 +128,9 @@ func (b *Batches) Stats() Stats { return b.rows.stats }
 // Close ends the reading. The vectors stay valid.
 func (b *Batches) Close() {
 	b.rows.close()
+	if b.columns != nil {
+		b.columns.memory.heap.Close()
+	}
 	if b.err == nil {
 		b.err = io.EOF
 	}

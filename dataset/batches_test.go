@@ -87,7 +87,7 @@ func batches(t testing.TB, d *dataset.Dataset, q dataset.Query) ([][]byte, datas
 		for i, c := range b.Mapping().Columns {
 			readers[i] = reader(c, b.Vector(i))
 		}
-		a := shred.NewAssembler(b.Mapping(), readers)
+		a := shred.NewAssembler(b.Mapping(), readers, nil)
 		a.Start(int64(b.Rows()))
 		for range b.Rows() {
 			row, err := a.Row(nil)

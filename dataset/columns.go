@@ -2,7 +2,10 @@ package dataset
 
 import (
 	"errors"
+	"fmt"
+	"sort"
 
+	"github.com/rowtocol/rowtocol/budget"
 	"github.com/rowtocol/rowtocol/column"
 	"github.com/rowtocol/rowtocol/damage"
 )
@@ -22,17 +25,23 @@ const (
 // columns reads columns side by side into vectors.
 type columns struct {
 	cursors
-	vectors []*column.Vector
-	marks   []mark
-	window  []run   // of rows that are read together
-	items   [][]run // what it is in the items of each column
-	rows    int     // in the vectors
-	bytes   int64   // that they take in the blocks, about
+	vectors                []*column.Vector
+	marks                  []mark
+	window                 []run   // of rows that are read together
+	windowStart, windowEnd int64   // in the part
+	items                  [][]run // what it is in the items of each column
+	rows                   int     // in the vectors
+	bytes                  int64   // that they take in the blocks, about
+	memory                 vectorMemory
 }
 
-func newColumns(all []column.Column, numbers []int) *columns {
+func newColumns(all []column.Column, numbers []int, memory vectorMemory) *columns {
 	n := len(numbers)
-	c := &columns{cursors: newCursors(all, numbers), vectors: make([]*column.Vector, n), marks: make([]mark, n), items: make([][]run, n)}
+	c := &columns{
+		cursors: newCursors(all, numbers), vectors: make([]*column.Vector, n), marks: make([]mark, n), items: make([][]run, n),
+		memory: memory,
+	}
+	c.memory.sizes = make([]vectorSize, n)
 	for i := range c.vectors {
 		c.vectors[i] = new(column.Vector)
 	}
@@ -41,8 +50,8 @@ func newColumns(all []column.Column, numbers []int) *columns {
 
 // reset empties the vectors.
 func (c *columns) reset() {
-	for _, v := range c.vectors {
-		v.Reset()
+	for i, v := range c.vectors {
+		c.memory.reset(i, v)
 	}
 	c.rows, c.bytes = 0, 0
 }
@@ -52,6 +61,7 @@ func (c *columns) reset() {
 // means that they are full. most is the most rows for the vectors.
 func (c *columns) read(spans []span, most int) (n int, err error) {
 	from := spans[0].from
+	var refused error
 	for room := most - c.rows; room > 0; room = n / 2 {
 		if err := c.move(from); err != nil {
 			return 0, err
@@ -72,7 +82,12 @@ func (c *columns) read(spans []span, most int) (n int, err error) {
 			c.bytes += extent.rowSize * int64(n)
 			return n, nil
 		}
-		if !errors.Is(err, column.ErrFull) {
+		switch {
+		case errors.Is(err, column.ErrFull):
+			refused = nil
+		case errors.As(err, new(*budget.Error)):
+			refused = err
+		default:
 			return 0, err
 		}
 		c.restore()
@@ -82,6 +97,9 @@ func (c *columns) read(spans []span, most int) (n int, err error) {
 	}
 	if n == 0 {
 		return 0, nil
+	}
+	if refused != nil {
+		return 0, fmt.Errorf("row %d: %w", from, refused)
 	}
 	e := damage.New(damage.Unsupported, c.part, -1, "a row of more than %d items, or of more bytes than a batch can hold", maxItems)
 	e.Row = from
@@ -94,6 +112,7 @@ func (c *columns) read(spans []span, most int) (n int, err error) {
 func (c *columns) plan(spans []span, most int, beyond int64) (n int, end int64) {
 	c.window = c.window[:0]
 	end = spans[0].from
+	c.windowStart = end
 	for _, s := range spans {
 		if n == most || n > 0 && s.from >= beyond {
 			break
@@ -102,6 +121,7 @@ func (c *columns) plan(spans []span, most int, beyond int64) (n int, end int64) 
 		c.window = append(c.window, run{int(s.from - end), k})
 		n, end = n+k, s.from+int64(k)
 	}
+	c.windowEnd = end
 	return n, end
 }
 
@@ -113,7 +133,7 @@ func (c *columns) append() error {
 	c.at = -1
 	total := 0
 	for i := range c.each {
-		items, err := c.appendColumn(i)
+		items, err := c.appendAccounted(i)
 		if err != nil {
 			return err
 		}
@@ -126,6 +146,39 @@ func (c *columns) append() error {
 		}
 	}
 	return nil
+}
+
+// appendAccounted is appendColumn, for which it finds memory.
+func (c *columns) appendAccounted(i int) (items int, err error) {
+	v := c.vectors[i]
+	expected := c.expected(i)
+	if err := c.memory.prepare(i, v, c.all[c.numbers[i]].Type, expected); err != nil {
+		return 0, err
+	}
+	if items, err = c.appendColumn(i); err != nil {
+		return 0, err
+	}
+	return items, c.memory.update(i, v)
+}
+
+// largeBlock is the size from which it matters beforehand what a block's values
+// take.
+const largeBlock = 1 << 20
+
+// expected is about the most bytes that the window has in large blocks of a column.
+func (c *columns) expected(i int) (bytes int64) {
+	first, end := c.windowStart, c.windowEnd
+	blocks := c.blocks[i]
+	from := max(sort.Search(len(blocks), func(b int) bool { return blocks[b].FirstRow > first })-1, 0)
+	for b := from; b < len(blocks) && blocks[b].FirstRow < end; b++ {
+		of := &blocks[b]
+		if of.RawSize < largeBlock {
+			continue
+		}
+		rows := min(end, of.FirstRow+of.Rows) - max(first, of.FirstRow)
+		bytes += min(of.RawSize, 4*(of.RawSize/max(of.Rows, 1)+1)*max(rows, 0))
+	}
+	return bytes
 }
 
 // checkBranch checks what append read of the lengths of a branch of a union.
@@ -148,6 +201,7 @@ func (c *columns) checkBranch(i int) error {
 func (c *columns) restore() {
 	for i, v := range c.vectors {
 		c.marks[i].restore(v)
+		c.memory.restored(i, v)
 	}
 }
 

@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"fmt"
 	"math"
 	"sort"
 
@@ -56,6 +57,21 @@ func (c *cursors) bind(q *queryPart) (err error) {
 		}
 	}
 	clear(c.extents)
+	return c.checkMemory(q)
+}
+
+// checkMemory finds out whether a block of each column fits into memory at a time,
+// before the first is read: it says what all of them need.
+func (c *cursors) checkMemory(q *queryPart) error {
+	need := int64(0)
+	for _, blocks := range c.blocks {
+		if len(blocks) > 0 {
+			need += blocks[0].RawSize
+		}
+	}
+	if err := q.memory.Check(need); err != nil {
+		return fmt.Errorf("%d columns with a block of each: %w", len(c.blocks), err)
+	}
 	return nil
 }
 

@@ -19,6 +19,10 @@
 // to the stream that storage reads where reads follow each other closely; so is all
 // of a part that is verified.
 //
+// What is read takes memory of Options.Memory: a block of each column that is read, and
+// the rows or vectors made of them. What does not fit is a *budget.Error. Batches are
+// smaller where memory is short.
+//
 // Every file is compared with the manifest that lists it, in size, rows and
 // schema; what does not fit is a *damage.Error, as is damage inside of a file.
 // Errors in a query are ErrQuery.

@@ -17,7 +17,7 @@ type filter struct {
 }
 
 func newFilter(s *selection) (*filter, error) {
-	c := newColumns(s.dataset.mapping.Columns, s.where.Columns())
+	c := newColumns(s.dataset.mapping.Columns, s.where.Columns(), vectorMemory{heap: s.file.memory})
 	if err := c.bind(s.file); err != nil {
 		return nil, err
 	}

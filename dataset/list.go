@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/rowtocol/rowtocol/budget"
 	"github.com/rowtocol/rowtocol/damage"
 	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/manifest"
@@ -41,6 +42,9 @@ type Options struct {
 	// MaxBlock is the size in bytes of the largest uncompressed block that is
 	// decoded; 0 is format.DefaultMaxBlock.
 	MaxBlock int64
+	// Memory is what reading may take; nil is memory without end. What does not fit
+	// it is a *budget.Error.
+	Memory *budget.Pool
 }
 
 // Listing says which files make up a dataset.
@@ -57,7 +61,8 @@ type Listing struct {
 	Parts   []Part
 	Formats format.Registry // those that are known
 
-	maxBlock int64 // as in Options
+	maxBlock int64        // as in Options
+	memory   *budget.Pool // as in Options
 }
 
 // Run is one committed output.
@@ -85,7 +90,7 @@ func List(ctx context.Context, st store.Store, path string, o Options) (*Listing
 	if err != nil {
 		return nil, err
 	}
-	l := &Listing{Store: st, Path: path, Dir: info.Dir, Formats: o.Formats, maxBlock: o.MaxBlock}
+	l := &Listing{Store: st, Path: path, Dir: info.Dir, Formats: o.Formats, maxBlock: o.MaxBlock, memory: o.Memory}
 	if info.Dir {
 		return l, l.addDirectory(ctx, o)
 	}

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"path"
 
+	"github.com/rowtocol/rowtocol/budget"
 	"github.com/rowtocol/rowtocol/column"
 	"github.com/rowtocol/rowtocol/damage"
 	"github.com/rowtocol/rowtocol/format"
@@ -43,6 +44,7 @@ type OpenPart struct {
 	read   *Stats             // nil: nothing is counted
 	end    context.CancelFunc // ends the reads of the files
 	ahead  *ahead             // nil for local files
+	memory *budget.Heap
 }
 
 // Open opens the files of a part, and reads what they say of themselves.
@@ -52,9 +54,9 @@ func (l *Listing) Open(ctx context.Context, p *Part) (*OpenPart, error) {
 
 func (l *Listing) open(ctx context.Context, p *Part, read *Stats) (_ *OpenPart, err error) {
 	reading, end := context.WithCancel(ctx)
-	o := &OpenPart{Format: p.format, name: p.Name, read: read, end: end}
+	o := &OpenPart{Format: p.format, name: p.Name, read: read, end: end, memory: l.memory.NewHeap()}
 	if !store.CapabilitiesOf(l.Store).Local {
-		o.ahead = newAhead()
+		o.ahead = newAhead(o.memory, l.memory.Left()/4)
 	}
 	defer func() {
 		if err != nil {
@@ -64,7 +66,7 @@ func (l *Listing) open(ctx context.Context, p *Part, read *Stats) (_ *OpenPart, 
 	files := make([]format.File, len(p.Files))
 	for i := range p.Files {
 		f := &p.Files[i]
-		s := &source{read: read, ahead: o.ahead, lost: func(err error) error {
+		s := &source{read: read, ahead: o.ahead, memory: o.memory, lost: func(err error) error {
 			if reading.Err() != nil && ctx.Err() == nil {
 				return &fs.PathError{Op: "read", Path: f.Name, Err: fs.ErrClosed}
 			}
@@ -78,7 +80,7 @@ func (l *Listing) open(ctx context.Context, p *Part, read *Stats) (_ *OpenPart, 
 			return nil, err
 		}
 	}
-	o.Part, err = o.Format.Open(files, format.OpenOptions{MaxBlock: l.maxBlock})
+	o.Part, err = o.Format.Open(files, format.OpenOptions{MaxBlock: l.maxBlock, Memory: o.memory})
 	return o, err
 }
 
@@ -103,6 +105,7 @@ func (o *OpenPart) Close() {
 	for _, f := range o.files {
 		f.Close()
 	}
+	o.memory.Close()
 }
 
 // recognize finds out which format a file is of.

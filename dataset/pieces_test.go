@@ -169,7 +169,7 @@ func (r *reader) toBackground() int64 {
 func TestPiecesOverlap(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, in := newSlow()
-		r := &reader{t, newAhead(), in, 0, 1000, 20 << 20}
+		r := &reader{t, newAhead(nil, aheadBytes), in, 0, 1000, 20 << 20}
 		r.next()
 		r.next()
 		if want := []span{{1000, 1000 + testBlock}, {1000 + testBlock, 1000 + 3*testBlock}}; !slices.Equal(s.reads, want) {
@@ -226,7 +226,7 @@ func TestPieceFails(t *testing.T) {
 		for reason, want := range map[error]error{failure: failure, nil: io.ErrUnexpectedEOF, io.EOF: io.EOF} {
 			synctest.Test(t, func(t *testing.T) {
 				s, in := newSlow()
-				r := &reader{t, newAhead(), in, 0, 1, 20 << 20}
+				r := &reader{t, newAhead(nil, aheadBytes), in, 0, 1, 20 << 20}
 				bad := r.toBackground()
 				s.fails = func(off int64) (int, error, bool) { return got, reason, off == bad }
 				for r.off+testBlock <= bad+int64(got) {
@@ -253,7 +253,7 @@ func TestPieceFails(t *testing.T) {
 func TestPieceIsDropped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, in := newSlow()
-		r := &reader{t, newAhead(), in, 0, 1, 60 << 20}
+		r := &reader{t, newAhead(nil, aheadBytes), in, 0, 1, 60 << 20}
 		held := r.toBackground()
 		s.hold(func(off int64) bool { return off == held })
 		for s.waiting() == 0 {
@@ -283,7 +283,7 @@ func TestPieceIsDropped(t *testing.T) {
 func TestPlacesInBackground(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, in := newSlow()
-		a := newAhead()
+		a := newAhead(nil, aheadBytes)
 		var all []*reader
 		held := map[int64]bool{}
 		for col := range 2 * aheadReads {
@@ -338,7 +338,7 @@ func TestPiecesAreBounded(t *testing.T) {
 // blocks of each in turn. Pieces of all must become as large as least.
 func testBound(t *testing.T, columns, size, wanted, turn, of, least int) {
 	_, in := newSlow()
-	a := newAhead()
+	a := newAhead(nil, aheadBytes)
 	a.wanted = wanted
 	var all []*reader
 	for col := range columns {
@@ -376,7 +376,7 @@ func testBound(t *testing.T, columns, size, wanted, turn, of, least int) {
 // reads are counted.
 func TestPiecesAtRandom(t *testing.T) {
 	s, in := newSlow()
-	a := newAhead()
+	a := newAhead(nil, aheadBytes)
 	var wg sync.WaitGroup
 	for seed := range uint64(4) {
 		wg.Go(func() {

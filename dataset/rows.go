@@ -30,6 +30,9 @@ type Query struct {
 	Schema *shred.Schema
 	// BatchRows is the most rows in a batch, 0 the default. Only for Batches.
 	BatchRows int
+	// Copies is how many copies of a batch its reader makes, for which there is to be
+	// memory. Only for Batches.
+	Copies int
 }
 
 // Stats say what a query has read so far.

@@ -3,8 +3,10 @@ package dataset
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 
+	"github.com/rowtocol/rowtocol/budget"
 	"github.com/rowtocol/rowtocol/damage"
 	"github.com/rowtocol/rowtocol/shred"
 )
@@ -13,8 +15,10 @@ import (
 type Scan struct {
 	rows     *selection
 	schema   *shred.Schema
+	memory   *budget.Heap    // of rows
 	resolver *shred.Resolver // nil for rows as they are
 	datum    []byte          // of the writer's schema
+	resolved int64           // bytes accounted for of what rows are resolved to
 
 	file     *queryPart
 	cursors  cursors
@@ -45,7 +49,7 @@ func (d *Dataset) Scan(ctx context.Context, q Query) (*Scan, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Scan{rows: rows}
+	s := &Scan{rows: rows, memory: d.list.memory.NewHeap()}
 	if rows.mapping == nil {
 		s.schema = q.Schema
 		return s, nil
@@ -88,6 +92,7 @@ func (s *Scan) Stats() Stats { return s.rows.stats }
 // Close ends the scan.
 func (s *Scan) Close() {
 	s.rows.close()
+	s.memory.Close()
 	if s.err == nil {
 		s.err = errClosed
 	}
@@ -132,11 +137,33 @@ func (s *Scan) row(dst []byte) (_ []byte, err error) {
 	if s.datum, err = s.assemble.Row(s.datum[:0]); err != nil {
 		return dst, err
 	}
-	dst, _, err = s.resolver.Row(dst, s.datum)
-	if d := (*damage.Error)(nil); errors.As(err, &d) {
-		d.Offset = -1 // in the row, not in the file
+	for {
+		s.resolver.Limit(cap(dst) - len(dst))
+		row, _, err := s.resolver.Row(dst, s.datum)
+		if !errors.Is(err, shred.ErrRoom) {
+			if d := (*damage.Error)(nil); errors.As(err, &d) {
+				d.Offset = -1 // in the row, not in the file
+			}
+			return row, err
+		}
+		if dst, err = s.grow(dst); err != nil {
+			return dst, err
+		}
 	}
-	return dst, err
+}
+
+// leastRow is the memory of rows that are resolved.
+const leastRow = 64 << 10
+
+// grow makes room for a larger row behind dst.
+func (s *Scan) grow(dst []byte) ([]byte, error) {
+	size := len(dst) + max(2*(cap(dst)-len(dst)), leastRow)
+	if err := s.memory.Reserve(int64(size)); err != nil {
+		return dst, fmt.Errorf("a row of more than %d bytes: %w", cap(dst)-len(dst), err)
+	}
+	s.memory.Release(s.resolved)
+	s.resolved = int64(size)
+	return append(make([]byte, 0, size), dst...), nil
 }
 
 // move goes to the next rows that match.
@@ -191,11 +218,16 @@ func (s *Scan) open(f *queryPart) error {
 	if err := s.cursors.bind(f); err != nil {
 		return err
 	}
+	if s.assemble == nil {
+		if err := s.memory.Reserve(int64(len(s.cursors.each)) * shred.ColumnMemory); err != nil {
+			return err
+		}
+	}
 	values := make([]shred.Values, len(s.cursors.each))
 	for i, c := range s.cursors.each {
 		values[i] = c
 	}
-	s.assemble = shred.NewAssembler(s.rows.mapping, values)
+	s.assemble = shred.NewAssembler(s.rows.mapping, values, s.memory)
 	return nil
 }
 

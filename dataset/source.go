@@ -4,6 +4,7 @@ import (
 	"io"
 	"sync"
 
+	"github.com/rowtocol/rowtocol/budget"
 	"github.com/rowtocol/rowtocol/damage"
 	"github.com/rowtocol/rowtocol/store"
 )
@@ -18,9 +19,10 @@ type source struct {
 	lost func(error) error
 	// twice are the columns of which blocks may be asked for again; nil for
 	// none.
-	twice []bool
-	kept  []keptBlock
-	ahead *ahead // the part's; nil for local files
+	twice  []bool
+	kept   []keptBlock
+	ahead  *ahead // the part's; nil for local files
+	memory *budget.Heap
 }
 
 // file is a stored file that is opened when it is read first: of a part with a
@@ -109,7 +111,7 @@ func (s *source) ReadBlock(p []byte, col int, off, end int64) (n int, err error)
 		read = int(s.ahead.told())
 	}
 	s.count(read, 1)
-	if s.twice != nil && s.twice[col] && err == nil {
+	if s.twice != nil && s.twice[col] && err == nil && s.memory.Reserve(int64(len(p))) == nil {
 		s.kept = append(s.kept, keptBlock{col, off, append([]byte(nil), p...)})
 	}
 	return n, s.failed(err)
@@ -140,6 +142,8 @@ func (s *source) forget() {
 		}
 		if last {
 			rest = append(rest, k)
+		} else {
+			s.memory.Release(int64(len(k.bytes)))
 		}
 	}
 	clear(s.kept[len(rest):])

@@ -150,7 +150,7 @@ func rowsOf(t *testing.T, f columnFile) [][]byte {
 		}
 		cols[i] = c
 	}
-	a := shred.NewAssembler(m, cols)
+	a := shred.NewAssembler(m, cols, nil)
 	a.Start(f.RowCount())
 	rows := make([][]byte, f.RowCount())
 	for i := range rows {

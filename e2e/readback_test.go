@@ -106,7 +106,7 @@ func assembleAll(f *trevni.File) (int64, error) {
 		}
 		cols[i] = c
 	}
-	a := shred.NewAssembler(m, cols)
+	a := shred.NewAssembler(m, cols, nil)
 	a.Start(f.RowCount())
 	var row []byte
 	for range f.RowCount() {

@@ -104,7 +104,7 @@ func TestMemoryDoesNotChangeThePlan(t *testing.T) {
 	r.Memory = budget.New(24 << 20)
 	_, err := look(t, r).Plan(t.Context(), "")
 	failuretest.Want(t, err, failure.Usage, "a.avro")
-	failuretest.Want(t, err, failure.Usage, "there are 24 MiB")
+	failuretest.Want(t, err, failure.Usage, "has 24MiB")
 	r.Options.MaxInputBlock = 1 << 20 // then they are damage, which is the tasks' to report
 	mustPlan(t, r)
 }

@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"io"
-	"slices"
 
 	"github.com/rowtocol/rowtocol/column"
 	"github.com/rowtocol/rowtocol/damage"
@@ -28,16 +27,23 @@ type Assembler struct {
 	limit   int      // bytes of a row
 	checker Shredder // of data that is kept as Avro bytes
 	skipped []int    // items of each column that Skip passed over
+	grow    grower
 }
 
+// ColumnMemory is about what an assembler has of a column in memory beside the
+// column's own blocks, in bytes.
+const ColumnMemory = 4 << 10
+
 // NewAssembler returns an assembler that reads cols, one per column of the
-// mapping and in that order. Start comes before the first row.
-func NewAssembler(m *Mapping, cols []Values) *Assembler {
+// mapping and in that order. memory accounts for large rows; nil if nobody does.
+// Start comes before the first row.
+func NewAssembler(m *Mapping, cols []Values, memory Memory) *Assembler {
 	a := &Assembler{mapping: m, feeds: make([]feed, len(cols)), limit: maxRow, skipped: make([]int, len(cols))}
+	a.grow.memory = memory
 	c := joiner{cols: make([]*feed, len(cols))}
 	for i := range cols {
 		of := &m.Columns[i]
-		a.feeds[i] = feed{in: cols[i], typ: of.Type, array: of.Array, index: i}
+		a.feeds[i] = feed{in: cols[i], typ: of.Type, array: of.Array, index: i, grow: &a.grow}
 		c.cols[i] = &a.feeds[i]
 		if of.Parent >= 0 {
 			a.feeds[of.Parent].children = append(a.feeds[of.Parent].children, &a.feeds[i])
@@ -64,13 +70,19 @@ func (a *Assembler) Start(rows int64) {
 // columns code them, arrays and maps as one block with a positive count.
 // Columns that contradict each other or the schema are a *damage.Error that
 // names the column; other errors are those of reading. The end of a column is
-// damage, for there are as many rows as Start was told.
+// damage, for there are as many rows as Start was told. Without memory for the row
+// dst loses what it held.
 func (a *Assembler) Row(dst []byte) ([]byte, error) {
-	if cap(dst)-len(dst) < room {
-		dst = slices.Grow(dst, room)
+	if cap(dst)-len(dst) < room || a.grow.held > 0 {
+		dst = a.grow.begin(dst)
 	}
 	a.start = len(dst)
-	return a.run(dst, a.joints)
+	dst, err := a.run(dst, a.joints)
+	//guard: a row would be given of which there was no memory for a part
+	if a.grow.err != nil {
+		err, a.grow.err = a.grow.err, nil
+	}
+	return dst, err
 }
 
 // Skip passes over the next rows, which are among those that Start was told of.
@@ -93,6 +105,7 @@ func (a *Assembler) run(dst []byte, joints []joint) ([]byte, error) {
 	for i := range joints {
 		j := &joints[i]
 		var err error
+		dst = a.grow.room(dst)
 		switch j.code {
 		case joinValue:
 			if err = j.col.ready(); err == nil {
@@ -189,7 +202,7 @@ func (a *Assembler) values(dst []byte, j *joint) ([]byte, error) {
 	if len(dst)-a.start > a.limit {
 		return dst, a.tooLarge(j.col)
 	}
-	return append(dst, 0), nil
+	return append(a.grow.room(dst), 0), nil
 }
 
 // pairs appends a map whose values are in one column.
@@ -197,6 +210,7 @@ func (a *Assembler) pairs(dst []byte, j *joint) ([]byte, error) {
 	dst, n, err := a.count(dst, j)
 	key, value := &j.items[0], &j.items[1]
 	for ; n > 0 && err == nil; n-- {
+		dst = a.grow.room(dst)
 		if err = key.col.ready(); err != nil {
 			return dst, a.failed(key.col, err)
 		}
@@ -210,7 +224,7 @@ func (a *Assembler) pairs(dst []byte, j *joint) ([]byte, error) {
 			err = a.tooLarge(j.col)
 		}
 	}
-	return append(dst, 0), err
+	return append(a.grow.room(dst), 0), err
 }
 
 // items appends an array or a map whose items are in columns of their own.
@@ -223,7 +237,7 @@ func (a *Assembler) items(dst []byte, j *joint) ([]byte, error) {
 			err = a.tooLarge(j.col)
 		}
 	}
-	return append(dst, 0), err
+	return append(a.grow.room(dst), 0), err
 }
 
 // union appends the one branch whose length is 1, or else null.
@@ -276,7 +290,7 @@ func (a *Assembler) fixed(dst []byte, j *joint) ([]byte, error) {
 	if err == nil && len(value) != j.node.Size {
 		err = a.damaged(j.col, damage.Size, "%d bytes, but %s has %d", len(value), j.node.Name, j.node.Size)
 	}
-	return append(dst, value...), err
+	return a.grow.put(dst, value), err
 }
 
 // raw appends what is kept as Avro bytes.
@@ -290,7 +304,7 @@ func (a *Assembler) raw(dst []byte, j *joint) ([]byte, error) {
 	if end := a.checker.skip(j.node, 0, 0); end != len(value) {
 		return dst, a.damaged(j.col, damage.Value, "%d bytes that are not one datum of %s", len(value), j.node.Name)
 	}
-	return append(dst, value...), nil
+	return a.grow.put(dst, value), nil
 }
 
 func (a *Assembler) damaged(f *feed, kind damage.Kind, reason string, args ...any) error {

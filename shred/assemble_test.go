@@ -89,7 +89,7 @@ func assembler(m *shred.Mapping, cols []*column.Reader, rows int64) *shred.Assem
 	for i, c := range cols {
 		in[i] = c
 	}
-	a := shred.NewAssembler(m, in)
+	a := shred.NewAssembler(m, in, nil)
 	a.Start(rows)
 	return a
 }

@@ -25,12 +25,28 @@ const feedSize = 256
 // with what follows them: that takes no call, and what follows is overwritten.
 const wide = 16
 
+// longest is the most bytes of a value, but for the text of strings.
+func longest(t column.Type) int {
+	switch t {
+	case column.Null:
+		return 0
+	case column.Boolean:
+		return 1
+	case column.Float, column.Fixed32:
+		return 4
+	case column.Double, column.Fixed64:
+		return 8
+	}
+	return binary.MaxVarintLen64
+}
+
 // feed hands out the values of a column one by one, of vectors that it reads.
 type feed struct {
 	in       Values
 	typ      column.Type
 	array    bool
 	index    int     // of the column
+	grow     *grower // of the row
 	children []*feed // to which its items are due
 	due      int64   // lengths or values that are to be read
 	v        column.Vector
@@ -128,7 +144,13 @@ func (f *feed) append(dst []byte, n int) []byte {
 	from, to := f.value, f.value+n
 	f.value = to
 	if f.v.Encoded {
-		return append(dst, f.v.Data[f.v.Offsets[2*from]:f.v.Offsets[2*to-1]]...)
+		return f.grow.put(dst, f.v.Data[f.v.Offsets[2*from]:f.v.Offsets[2*to-1]])
+	}
+	if most := n * longest(f.typ); cap(dst)-len(dst) < most+room {
+		var ok bool
+		if dst, ok = f.grow.grow(dst, most); !ok {
+			return dst
+		}
 	}
 	switch f.typ {
 	case column.Null:
@@ -156,8 +178,11 @@ func (f *feed) append(dst []byte, n int) []byte {
 		data, start := f.v.Data, int(f.v.Offsets[from])
 		for _, offset := range f.v.Offsets[from+1 : to+1] {
 			end := int(offset)
-			dst = appendVarint(dst, int64(end-start))
-			dst = appendShort(dst, data, start, end)
+			dst = appendVarint(f.grow.room(dst), int64(end-start))
+			var ok bool
+			if dst, ok = appendShort(dst, data, start, end); !ok {
+				dst = f.grow.put(dst, data[start:end])
+			}
 			start = end
 		}
 	}
@@ -170,7 +195,11 @@ func (f *feed) appendOne(dst []byte) []byte {
 	f.value++
 	if f.v.Encoded {
 		at := f.v.Offsets[2*i : 2*i+2]
-		return appendShort(dst, f.v.Data, int(at[0]), int(at[1]))
+		short, ok := appendShort(dst, f.v.Data, int(at[0]), int(at[1]))
+		if !ok {
+			return f.grow.put(dst, f.v.Data[at[0]:at[1]])
+		}
+		return short
 	}
 	return f.appendDecoded(dst, i)
 }
@@ -180,7 +209,11 @@ func (f *feed) appendDecoded(dst []byte, i int) []byte {
 	switch f.typ {
 	case column.String, column.Bytes:
 		start, end := int(f.v.Offsets[i]), int(f.v.Offsets[i+1])
-		return appendShort(appendVarint(dst, int64(end-start)), f.v.Data, start, end)
+		dst, ok := appendShort(appendVarint(dst, int64(end-start)), f.v.Data, start, end)
+		if !ok {
+			return f.grow.put(dst, f.v.Data[start:end])
+		}
+		return dst
 	case column.Int:
 		return appendVarint(dst, int64(f.v.Ints[i]))
 	case column.Long:
@@ -195,13 +228,14 @@ func (f *feed) appendDecoded(dst []byte, i int) []byte {
 	return dst
 }
 
-// appendShort appends data[start:end].
-func appendShort(dst, data []byte, start, end int) []byte {
+// appendShort appends data[start:end] if it is short, and there is room. It is small
+// enough to be part of its callers.
+func appendShort(dst, data []byte, start, end int) ([]byte, bool) {
 	if end-start <= wide && start+wide <= cap(data) && len(dst)+wide <= cap(dst) {
 		*(*[wide]byte)(dst[len(dst) : len(dst)+wide]) = *(*[wide]byte)(data[start : start+wide])
-		return dst[:len(dst)+end-start]
+		return dst[:len(dst)+end-start], true
 	}
-	return append(dst, data[start:end]...)
+	return dst, false
 }
 
 func bit(b bool) byte {

@@ -60,8 +60,13 @@ func (r *Resolver) Within(memory []byte) {
 		room /= 2
 		r.moved = memory[room:room]
 	}
-	r.row, r.most = memory[:0:room], min(int64(room-resolverSlack), r.limit)
+	r.row = memory[:0:room]
+	r.Limit(room)
 }
+
+// Limit makes Row append at most so many bytes less the slack that it asks for: a
+// row that takes more is ErrRoom.
+func (r *Resolver) Limit(room int) { r.most = max(min(int64(room-resolverSlack), r.limit), 0) }
 
 // resolverSlack is what a row can pass its limit by before that is noticed.
 const resolverSlack = 64

@@ -76,7 +76,7 @@ func BenchmarkAssemble(b *testing.B) {
 			}
 			cols[i] = c
 		}
-		a := shred.NewAssembler(m, cols)
+		a := shred.NewAssembler(m, cols, nil)
 		a.Start(f.RowCount())
 		got := int64(0)
 		for range f.RowCount() {

@@ -2,6 +2,7 @@ package trevni
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
 
@@ -12,6 +13,17 @@ import (
 // a row take turns with few of them, which stay in the processor's caches.
 var storedBuffers = sync.Pool{New: func() any { return new([]byte) }}
 
+const (
+	// largeBlock is the size from which blocks have memory of their own while they
+	// are decoded.
+	largeBlock = 1 << 20
+	// keptBlock is the memory that a cursor keeps whatever the size of its block.
+	keptBlock = 128 << 10
+	// roundBlock is what memory for blocks is a multiple of, if they are not small, so that one block does
+	// not need more than the one before it for a few bytes.
+	roundBlock = 8 << 10
+)
+
 // lastBlock is the block of a column that was decoded last. A column with
 // children has one for all cursors of the file: each child counts its items by
 // a cursor of its own over the parent, most of them in the same block.
@@ -19,6 +31,7 @@ type lastBlock struct {
 	mu    sync.Mutex
 	block int
 	raw   []byte // never changed
+	held  int64  // bytes accounted for of raw
 }
 
 func (l *lastBlock) get(block int) ([]byte, bool) {
@@ -27,10 +40,13 @@ func (l *lastBlock) get(block int) ([]byte, bool) {
 	return l.raw, l.raw != nil && l.block == block
 }
 
-func (l *lastBlock) put(block int, raw []byte) {
+// put returns how many bytes were accounted for of the block before it.
+func (l *lastBlock) put(block int, raw []byte, held int64) (before int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.block, l.raw = block, raw
+	before = l.held
+	l.block, l.raw, l.held = block, raw, held
+	return before
 }
 
 // blockReader reads the blocks of one column, reusing its buffer unless it
@@ -42,9 +58,9 @@ type blockReader struct {
 	last   *lastBlock // nil for a column without children
 	blocks []Descriptor
 	raw    []byte // the block loaded
+	held   int64  // bytes accounted for of raw, if it is not shared
 	loaded int    // its index, -1 for none
 	zeros  bool   // every checksum is known to be 0
-	z      decompressor
 }
 
 // Blocks is the column's block table. It must not be changed.
@@ -76,17 +92,26 @@ func (b *blockReader) read(block int) error {
 		return b.fail(damage.Unsupported, block, d.Offset, "a block of %d bytes exceeds the limit of %d", d.RawSize, b.f.MaxBlock)
 	}
 	n := d.StoredSize + int64(checksumSize(b.col.Checksum))
-	buf := storedBuffers.Get().(*[]byte)
-	defer storedBuffers.Put(buf)
-	*buf = slices.Grow((*buf)[:0], int(n))[:n]
+	buf, err := b.f.storedBuffer(n)
+	if err != nil {
+		return b.refused(d, err)
+	}
+	defer b.f.doneWith(buf)
 	read, err := b.f.readBlock(*buf, b.index, d.Offset, b.f.SectionEnd(b.index))
 	if err := full(read, err, len(*buf), d.Offset, b.f.name); err != nil {
 		return err
 	}
 	stored, sum := (*buf)[:d.StoredSize], (*buf)[d.StoredSize:]
-	raw, err := b.z.decode(b.raw, stored, d.RawSize)
-	b.raw = raw
+	z := decompressors.Get().(*decompressor)
+	defer decompressors.Put(z)
+	if err = z.check(b.col.Codec, stored, d.RawSize); err == nil {
+		if err := b.makeRoom(d.RawSize); err != nil {
+			return b.refused(d, err)
+		}
+		b.raw, err = z.decode(b.col.Codec, b.raw, stored, d.RawSize)
+	}
 	if err != nil {
+		b.drop()
 		kind := damage.Codec
 		if errors.Is(err, errRawSize) {
 			kind = damage.Size
@@ -97,13 +122,73 @@ func (b *blockReader) read(block int) error {
 	}
 	//guard: damaged values would be read
 	if err := b.check(block, sum); err != nil {
+		b.drop()
 		return err
 	}
-	if b.last != nil {
-		b.last.put(block, b.raw)
-	}
+	b.share(block)
 	b.loaded = block
 	return nil
+}
+
+// refused says for which block there is no memory.
+func (b *blockReader) refused(d *Descriptor, err error) error {
+	return fmt.Errorf("column %s: a block of %d bytes, %d uncompressed: %w", b.col.Name, d.StoredSize, d.RawSize, err)
+}
+
+// storedBuffer returns memory for a stored block, for doneWith.
+func (f *File) storedBuffer(n int64) (*[]byte, error) {
+	if n >= largeBlock {
+		if err := f.memory.Reserve(n); err != nil {
+			return nil, err
+		}
+		buf := make([]byte, n)
+		return &buf, nil
+	}
+	buf := storedBuffers.Get().(*[]byte)
+	*buf = slices.Grow((*buf)[:0], int(n))[:n]
+	return buf, nil
+}
+
+// doneWith gives memory of storedBuffer back.
+func (f *File) doneWith(buf *[]byte) {
+	if n := len(*buf); n >= largeBlock {
+		f.memory.Release(int64(n))
+		return
+	}
+	storedBuffers.Put(buf)
+}
+
+// makeRoom makes raw large enough for a block, and not much larger: of many columns
+// each may have had one large block.
+func (b *blockReader) makeRoom(size int64) error {
+	size++ // a byte more tells the end of the block from more of it
+	if had := int64(cap(b.raw)); had >= size && had <= max(2*size, keptBlock) {
+		return nil
+	}
+	b.drop()
+	if size >= 4*roundBlock {
+		size = (size + roundBlock - 1) &^ (roundBlock - 1)
+	}
+	if err := b.f.memory.Reserve(size); err != nil {
+		return err
+	}
+	b.raw, b.held = make([]byte, 0, size), size
+	return nil
+}
+
+// share makes the block that was read that of all cursors of the column, if it has
+// children; -1 is none.
+func (b *blockReader) share(block int) {
+	if b.last != nil {
+		b.f.memory.Release(b.last.put(block, b.raw, b.held))
+		b.held = 0
+	}
+}
+
+// drop gives the memory of the block back, unless it is that of all cursors.
+func (b *blockReader) drop() {
+	b.f.memory.Release(b.held)
+	b.raw, b.held, b.loaded = nil, 0, -1
 }
 
 // check compares the stored checksum sum with the block's own.

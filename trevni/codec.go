@@ -167,10 +167,12 @@ func (zstdEncoder) encode(dst, raw []byte) ([]byte, error) {
 
 func (zstdEncoder) bound(n int) int { return n + n/128 + 64 }
 
-// decompressor decodes blocks of one codec, one after the other, keeping its
-// tables between them. Not for concurrent use.
+// decompressors are shared by all columns, of which there may be thousands.
+var decompressors = sync.Pool{New: func() any { return new(decompressor) }}
+
+// decompressor decodes blocks, one after the other, keeping tables between them.
+// Not for concurrent use.
 type decompressor struct {
-	codec string
 	src   bytes.Reader
 	flate io.ReadCloser
 	zstd  *zstd.Decoder
@@ -179,40 +181,69 @@ type decompressor struct {
 
 var errRawSize = errors.New("the block does not decode to the size that the block table states")
 
-// decode appends the raw bytes, whose number must be size, to dst[:0]. Memory
-// grows with what the codec really yields, not with what size claims.
-func (z *decompressor) decode(dst, stored []byte, size int64) ([]byte, error) {
-	dst = dst[:0]
-	switch z.codec {
-	case "null":
+// plausible is the growth up to which a block is believed to have its raw size, and
+// believable the raw size.
+const (
+	plausible  = 64
+	believable = 1 << 20
+)
+
+// check finds out whether stored bytes decode to size bytes, so far as that is seen
+// without decoding them. Where the size would be an unlikely one, they are decoded
+// to nothing.
+func (z *decompressor) check(codec string, stored []byte, size int64) error {
+	switch {
+	case codec == "null":
 		//guard: a block could hold more or less than its table says
 		if int64(len(stored)) != size {
-			return dst, errRawSize
+			return errRawSize
 		}
-		return append(dst, stored...), nil
-	case "snappy":
+	case codec == "snappy":
 		n, err := snappy.DecodedLen(stored)
 		if err != nil {
-			return dst, err
+			return err
 		}
 		// No element of snappy makes more than 64 bytes, the shortest has two.
 		//guard: memory would be taken for a size that the bytes cannot make
 		if int64(n) != size || n/64 > len(stored) {
-			return dst, errRawSize
+			return errRawSize
 		}
-		return snappy.Decode(slices.Grow(dst, n)[:n], stored)
+	case size > believable && size/plausible > int64(len(stored)):
+		r, err := z.reader(codec, stored)
+		if err != nil {
+			return err
+		}
+		n, err := io.Copy(io.Discard, io.LimitReader(r, size+1))
+		//guard: memory would be taken for a size that the bytes do not make
+		if err == nil && n != size {
+			err = errRawSize
+		}
+		return err
 	}
-	z.src.Reset(stored)
-	r, err := z.reader()
+	return nil
+}
+
+// decode appends the raw bytes, whose number must be size, to dst[:0], which should
+// have a capacity of one byte more.
+func (z *decompressor) decode(codec string, dst, stored []byte, size int64) ([]byte, error) {
+	dst = dst[:0]
+	switch codec {
+	case "null":
+		return append(dst, stored...), nil
+	case "snappy":
+		return snappy.Decode(slices.Grow(dst, int(size))[:size], stored)
+	}
+	r, err := z.reader(codec, stored)
 	if err != nil {
 		return dst, err
 	}
-	return z.readBounded(dst, r, size)
+	return z.readBounded(codec, dst, r, size)
 }
 
-// reader starts the streaming decoder of the codec on src.
-func (z *decompressor) reader() (io.Reader, error) {
-	switch z.codec {
+// reader starts the streaming decoder of a codec on stored bytes.
+func (z *decompressor) reader(codec string, stored []byte) (io.Reader, error) {
+	z.src.Reset(stored)
+	switch codec {
 	case "deflate":
 		if z.flate == nil {
 			z.flate = flate.NewReader(&z.src)
@@ -234,12 +265,16 @@ func (z *decompressor) reader() (io.Reader, error) {
 }
 
 // readBounded reads exactly size bytes and the end of both streams.
-func (z *decompressor) readBounded(dst []byte, r io.Reader, size int64) ([]byte, error) {
+func (z *decompressor) readBounded(codec string, dst []byte, r io.Reader, size int64) ([]byte, error) {
 	// One byte more tells a block of the right size from a larger one.
 	z.limit = io.LimitedReader{R: r, N: size + 1}
 	//guard: a block could decompress beyond its size
 	r = &z.limit
 	for {
+		//guard: a block could take more memory than its table says
+		if int64(len(dst)) > size {
+			return dst, errRawSize
+		}
 		if len(dst) == cap(dst) {
 			dst = slices.Grow(dst, int(min(size+1, int64(max(4096, len(dst))))))
 		}
@@ -258,7 +293,7 @@ func (z *decompressor) readBounded(dst []byte, r io.Reader, size int64) ([]byte,
 	}
 	//guard: bytes behind a compressed block would pass
 	if z.src.Len() > 0 {
-		return dst, fmt.Errorf("%d bytes follow the end of the %s stream", z.src.Len(), z.codec)
+		return dst, fmt.Errorf("%d bytes follow the end of the %s stream", z.src.Len(), codec)
 	}
 	return dst, nil
 }

@@ -55,11 +55,22 @@ func (f *File) cursor(col int) (*Cursor, error) {
 	}
 	of := &f.h.columns[col]
 	c := &Cursor{
-		blockReader: blockReader{f: f, index: col, col: of, last: f.last[col], blocks: blocks, loaded: -1, z: decompressor{codec: of.Codec}},
+		blockReader: blockReader{f: f, index: col, col: of, last: f.last[col], blocks: blocks, loaded: -1},
 		block:       -1,
 	}
 	c.Reader = column.NewReader(of.Column, f.h.version >= 2, (*source)(c))
 	return c, nil
+}
+
+// close gives the memory of the cursor back, and of those that it counts by.
+func (c *Cursor) close() {
+	if c == nil {
+		return
+	}
+	c.drop()
+	c.share(-1)
+	c.counter.close()
+	c.parent.close()
 }
 
 // openCounter lets the items of each block be counted.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 
 	"github.com/rowtocol/rowtocol/damage"
 )
@@ -22,6 +23,7 @@ type decoder struct {
 	// short is set when the failure is that the buffer ended, which a caller
 	// that has not read everything may answer by reading more.
 	short bool
+	need  uint64 // bytes that would not have been short, so far as is known
 }
 
 // offset is the position in the file of the next byte.
@@ -45,7 +47,7 @@ func (d *decoder) take(n uint64, what string) []byte {
 	//guard: a length would reach beyond the bytes that are there
 	if n > uint64(d.remaining()) {
 		d.fail(damage.Truncated, d.offset(), "%s needs %d bytes, %d remain", what, n, d.remaining())
-		d.short = true
+		d.short, d.need = true, uint64(d.pos)+n
 		return nil
 	}
 	b := d.buf[d.pos : d.pos+int(n)]
@@ -105,27 +107,46 @@ const (
 	firstTable  = 4 << 10
 )
 
-// decodeGrowing runs parse over the bytes [off, end) of r, at first over so
-// many, then over four times as many for as long as parse finds its buffer
-// short. So a structure of unknown size costs at most a small multiple of its
-// bytes, whatever its counts claim.
-func decodeGrowing(r io.ReaderAt, file string, off, end, first int64, parse func(*decoder)) error {
-	for n := first; ; n *= 4 {
+// decodeGrowing runs parse over the bytes [off, end) of the file, at first over so
+// many, then over more for as long as parse finds its buffer short: at least what it
+// was short of, and four times as many. So a structure of unknown size costs at most
+// a small multiple of its bytes, and a length that reaches beyond the end nothing.
+func (f *File) decodeGrowing(off, end, first int64, parse func(*decoder)) error {
+	for n := first; ; {
 		n = min(n, end-off)
-		d := decoder{buf: make([]byte, n), base: off, file: file}
-		if err := readFull(r, d.buf, off, file); err != nil {
+		need, err := f.decodeSome(off, n, parse)
+		if need == 0 || need > end-off || n == end-off {
 			return err
 		}
-		parse(&d)
-		if d.short && n < end-off {
-			continue
-		}
-		if d.err != nil {
-			return d.err
-		}
-		return nil
+		n = max(need, 4*n)
 	}
 }
+
+// decodeSome runs parse over n bytes. need is how many it would have needed if that
+// was too few.
+func (f *File) decodeSome(off, n int64, parse func(*decoder)) (need int64, err error) {
+	if err := f.memory.Reserve(n); err != nil {
+		return 0, fmt.Errorf("reading %d bytes at offset %d: %w", n, off, err)
+	}
+	defer f.memory.Release(n)
+	d := decoder{buf: make([]byte, n), base: off, file: f.name}
+	if err := readFull(f.r, d.buf, off, f.name); err != nil {
+		return 0, err
+	}
+	if parse(&d); d.err != nil {
+		err = d.err
+	}
+	if d.short {
+		need = max(n+1, int64(min(d.need, math.MaxInt64)))
+	}
+	return need, err
+}
+
+// unlimited is memory without an account.
+type unlimited struct{}
+
+func (unlimited) Reserve(int64) error { return nil }
+func (unlimited) Release(int64)       {}
 
 // readFull fills buf from offset off. Its errors are the reader's, never
 // damage: the caller has compared the range with the file's size.

@@ -141,6 +141,7 @@ func (d *dumper) column(i int) {
 	if err == nil {
 		err = cur.openCounter()
 	}
+	defer cur.close()
 	if err != nil {
 		if d.err == nil {
 			d.err = err

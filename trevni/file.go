@@ -7,6 +7,7 @@ import (
 	"math"
 	"sync"
 	"sync/atomic"
+	"unsafe"
 
 	"github.com/rowtocol/rowtocol/column"
 	"github.com/rowtocol/rowtocol/damage"
@@ -26,6 +27,7 @@ type File struct {
 
 	r          io.ReaderAt
 	readBlock  readBlock
+	memory     format.Memory
 	size       int64
 	name       string
 	h          *header
@@ -48,14 +50,34 @@ type table struct {
 // is for messages. Block tables are read when they are asked for. Errors are
 // *damage.Error, or wrap what r reported.
 func Open(r io.ReaderAt, size int64, name string) (*File, error) {
-	return open(r, size, name, func(p []byte, _ int, off, _ int64) (int, error) { return r.ReadAt(p, off) })
+	f := newFile(r, size, name, func(p []byte, _ int, off, _ int64) (int, error) { return r.ReadAt(p, off) })
+	if err := f.readHeader(); err != nil {
+		return nil, err
+	}
+	return f, nil
 }
 
-func open(r io.ReaderAt, size int64, name string, readBlock readBlock) (*File, error) {
-	f := &File{MaxBlock: DefaultMaxBlock, r: r, readBlock: readBlock, size: size, name: name, last: map[int]*lastBlock{}}
-	err := decodeGrowing(r, name, 0, size, firstHeader, func(d *decoder) { f.h = parseHeader(d, size) })
+func newFile(r io.ReaderAt, size int64, name string, readBlock readBlock) *File {
+	return &File{
+		MaxBlock: DefaultMaxBlock, r: r, readBlock: readBlock, memory: unlimited{},
+		size: size, name: name, last: map[int]*lastBlock{},
+	}
+}
+
+// maxHeader is far more than the header of any file whose schema is read.
+const maxHeader = 256 << 20
+
+func (f *File) readHeader() error {
+	end := min(f.size, maxHeader)
+	err := f.decodeGrowing(0, end, firstHeader, func(d *decoder) { f.h = parseHeader(d, f.size) })
+	if d := (*damage.Error)(nil); errors.As(err, &d) && d.Kind == damage.Truncated && end < f.size {
+		return damage.New(damage.Unsupported, f.name, d.Offset, "a header of more than %d bytes: %s", end, d.Reason)
+	}
+	if err == nil {
+		err = f.memory.Reserve(2 * f.h.size) // as text, and as what was made of it
+	}
 	if err != nil {
-		return nil, err
+		return err
 	}
 	f.tables = make([]table, len(f.h.columns))
 	for i := range f.h.columns {
@@ -63,7 +85,7 @@ func open(r io.ReaderAt, size int64, name string, readBlock readBlock) (*File, e
 			f.last[parent] = new(lastBlock)
 		}
 	}
-	return f, nil
+	return nil
 }
 
 // Name is the name given to Open.
@@ -127,6 +149,9 @@ func (f *File) Blocks(col int) ([]Descriptor, error) {
 	defer t.mu.Unlock()
 	if t.blocks == nil {
 		blocks, _, err := f.readTable(col)
+		if err == nil {
+			err = f.memory.Reserve(int64(len(blocks)) * int64(unsafe.Sizeof(Descriptor{})))
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -150,7 +175,7 @@ func (f *File) rereadTable(col int) (blocks []Descriptor, raw []byte, err error)
 // readTable reads a block table; raw are its bytes.
 func (f *File) readTable(col int) (blocks []Descriptor, raw []byte, err error) {
 	c := &f.h.columns[col]
-	err = decodeGrowing(f.r, f.name, c.Start, f.SectionEnd(col), firstTable, func(d *decoder) {
+	err = f.decodeGrowing(c.Start, f.SectionEnd(col), firstTable, func(d *decoder) {
 		blocks = f.parseTable(d, c, f.SectionEnd(col))
 		raw = d.buf[:d.pos]
 		if d.err != nil {

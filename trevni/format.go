@@ -112,14 +112,14 @@ func (adapter) Open(files []format.File, o format.OpenOptions) (format.Part, err
 	if len(files) != 1 {
 		return nil, damage.New(damage.Unsupported, files[0].Name(), -1, "a part of %d files, expected one", len(files))
 	}
-	f, err := open(files[0], files[0].Size(), files[0].Name(), files[0].ReadBlock)
-	if err != nil {
-		return nil, err
-	}
+	f := newFile(files[0], files[0].Size(), files[0].Name(), files[0].ReadBlock)
 	if o.MaxBlock > 0 {
 		f.MaxBlock = o.MaxBlock
 	}
-	return part{f}, nil
+	if o.Memory != nil {
+		f.memory = o.Memory
+	}
+	return part{f}, f.readHeader()
 }
 
 // part is a file as the program sees it.

@@ -143,6 +143,8 @@ func (f *File) verifyColumn(ctx context.Context, col int) error {
 	if err != nil {
 		return err
 	}
+	defer c.close()
+	c.share(-1) // what was read before is not what is in the file now
 	if err := c.openCounter(); err != nil {
 		return err
 	}

@@ -143,9 +143,8 @@ func TestStreamsAreBounded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	z := decompressor{codec: "deflate"}
 	before := allocated()
-	if _, err := z.decode(nil, large, 1000); !errors.Is(err, errRawSize) {
+	if _, err := decodeBlock("deflate", large, 1000); !errors.Is(err, errRawSize) {
 		t.Errorf("a stream of 64 MiB for a block of 1000 bytes: %v", err)
 	}
 	if n := allocated() - before; n > 16<<20 {
@@ -210,12 +209,11 @@ func TestSnappySizes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	z := decompressor{codec: "snappy"}
-	if _, err := z.decode(nil, stored, 4); !errors.Is(err, errRawSize) {
+	if _, err := decodeBlock("snappy", stored, 4); !errors.Is(err, errRawSize) {
 		t.Errorf("5 bytes for 4: %v", err)
 	}
 	const huge = 1 << 30
-	if _, err := z.decode(nil, binary.AppendUvarint(nil, huge), huge); !errors.Is(err, errRawSize) {
+	if _, err := decodeBlock("snappy", binary.AppendUvarint(nil, huge), huge); !errors.Is(err, errRawSize) {
 		t.Errorf("1 GiB of 5 bytes: %v", err)
 	}
 }

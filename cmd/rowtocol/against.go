@@ -7,6 +7,7 @@ import (
 	"path"
 	"slices"
 
+	"github.com/rowtocol/rowtocol/budget"
 	"github.com/rowtocol/rowtocol/damage"
 	"github.com/rowtocol/rowtocol/dataset"
 	"github.com/rowtocol/rowtocol/failure"
@@ -28,7 +29,7 @@ func (a *app) verifyAgainst(ctx context.Context, f *verifyFlags, l *dataset.List
 		names[i] = file.Name
 	}
 	inputs := a.matchInputs(l, names)
-	d, err := dataset.Open(ctx, l.Store, l.Path, dataset.Options{Formats: formats})
+	d, err := dataset.Open(ctx, l.Store, l.Path, dataset.Options{Formats: formats, Memory: a.pool})
 	if err != nil {
 		return columnsDiffer(err)
 	}
@@ -196,10 +197,54 @@ func (a *app) compareInput(ctx context.Context, w *witness.Comparer, input *comp
 		return 0, err
 	}
 	defer func() { _ = in.Close() }() // only read
+	memory := a.pool.NewHeap()
+	defer memory.Close()
+	if err := reserveWitnesses(ctx, in, input.name, maxBlock, memory); err != nil {
+		return 0, err
+	}
 	return in.Size(), w.Input(ctx, witness.Input{
 		Name: input.name, R: in, Size: in.Size(), Lossy: len(input.lost) > 0, Schema: input.schema,
 		Blocks: func() (witness.Blocks, error) { return newInputBlocks(in, input.name, input.lost, maxBlock) },
 	})
+}
+
+// witnessCopies is how many copies the libraries that decode an input were seen to
+// have of its largest block.
+const witnessCopies = 5
+
+// reserveWitnesses finds out how large an input's blocks are, which the libraries
+// read as they are, and makes sure that there is memory for that.
+func reserveWitnesses(ctx context.Context, in store.File, name string, maxBlock int64, memory *budget.Heap) error {
+	b, err := newInputBlocks(in, name, nil, maxBlock)
+	if err != nil {
+		return nil // the witnesses say what they make of it
+	}
+	for reserved := int64(0); ; {
+		size, err := b.scanner.Peek(ctx)
+		if err == nil {
+			err = b.scanner.CheckEnd(ctx)
+		}
+		if more := size - reserved; err == nil && more > largeRow {
+			err = memory.Reserve(more)
+			reserved += more
+		}
+		if err == nil {
+			err = b.scanner.Next(ctx, &b.block)
+		}
+		if err == nil {
+			size, err = b.decoder.Size(&b.block, name)
+		}
+		if more := witnessCopies*size - reserved; err == nil && more > largeRow {
+			err = memory.Reserve(more)
+			reserved += more
+		}
+		switch {
+		case errors.As(err, new(*budget.Error)):
+			return fmt.Errorf("a block of %d bytes that other libraries decode: %w", size, err)
+		case err != nil: // the end, or damage
+			return ctx.Err()
+		}
+	}
 }
 
 // inputBlocks are an input's blocks as rowtocol itself reads them.

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"github.com/rowtocol/rowtocol/budget"
 	"github.com/rowtocol/rowtocol/dataset"
 	"github.com/rowtocol/rowtocol/dataset/arrow"
 	"github.com/rowtocol/rowtocol/dataset/export"
@@ -83,11 +84,11 @@ var catFormats = []struct {
 	{"avro", true, newRowWriter(func(w io.Writer, s *shred.Schema, f *catFlags) (export.Writer, error) {
 		return export.NewAvro(w, s, f.codec)
 	}).write},
-	{"arrow", true, newBatchWriter{arrow.Unions, func(w io.Writer, s *arrowgo.Schema, _ *catFlags) (arrow.Writer, error) {
+	{"arrow", true, newBatchWriter{arrow.Unions, arrow.Copies, func(w io.Writer, s *arrowgo.Schema, _ *catFlags, _ *budget.Pool) (arrow.Writer, error) {
 		return arrow.NewStream(w, s), nil
 	}}.write},
-	{"parquet", true, newBatchWriter{arrow.Structs, func(w io.Writer, s *arrowgo.Schema, f *catFlags) (arrow.Writer, error) {
-		return arrow.NewParquet(w, s, f.codec)
+	{"parquet", true, newBatchWriter{arrow.Structs, arrow.ParquetCopies, func(w io.Writer, s *arrowgo.Schema, f *catFlags, memory *budget.Pool) (arrow.Writer, error) {
+		return arrow.NewParquet(w, s, f.codec, memory)
 	}}.write},
 }
 

@@ -9,6 +9,7 @@ import (
 	arrowgo "github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
+	"github.com/rowtocol/rowtocol/budget"
 	"github.com/rowtocol/rowtocol/damage"
 	"github.com/rowtocol/rowtocol/dataset"
 	"github.com/rowtocol/rowtocol/dataset/arrow"
@@ -16,8 +17,9 @@ import (
 
 // newBatchWriter makes a writer of columns in a form.
 type newBatchWriter struct {
-	form arrow.Form
-	open func(io.Writer, *arrowgo.Schema, *catFlags) (arrow.Writer, error)
+	form   arrow.Form
+	copies int // see dataset.Query
+	open   func(io.Writer, *arrowgo.Schema, *catFlags, *budget.Pool) (arrow.Writer, error)
 }
 
 // write writes all rows, column by column. After an error the output stays
@@ -28,7 +30,7 @@ func (n newBatchWriter) write(ctx context.Context, c *catInput, f *catFlags, out
 	}
 	var w arrow.Writer
 	err := c.each(func(d *dataset.Dataset, q dataset.Query) (dataset.Stats, error) {
-		q.BatchRows = arrow.BatchRows
+		q.BatchRows, q.Copies = arrow.BatchRows, n.copies
 		b, err := d.Batches(ctx, q)
 		if err != nil {
 			return dataset.Stats{}, err
@@ -36,7 +38,7 @@ func (n newBatchWriter) write(ctx context.Context, c *catInput, f *catFlags, out
 		defer b.Close()
 		r, err := arrow.NewRecords(b, n.form, memory.DefaultAllocator)
 		if err == nil && w == nil {
-			w, err = n.open(out, r.Schema(), f)
+			w, err = n.open(out, r.Schema(), f, c.memory)
 		}
 		if err == nil {
 			err = c.copyBatches(w, r, b)

@@ -3,9 +3,11 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 
+	"github.com/rowtocol/rowtocol/budget"
 	"github.com/rowtocol/rowtocol/damage"
 	"github.com/rowtocol/rowtocol/dataset"
 	"github.com/rowtocol/rowtocol/dataset/export"
@@ -20,6 +22,7 @@ type catInput struct {
 	query  dataset.Query
 	schema *shred.Schema // of the rows as they are printed; nil if nothing has one
 	stats  dataset.Stats
+	memory *budget.Pool
 	// progress is told now and then what was read; nil for nobody.
 	progress func(dataset.Stats)
 }
@@ -27,7 +30,7 @@ type catInput struct {
 // openInput opens the inputs and checks the query on each, so that what is
 // wrong with it shows before anything is written.
 func (a *app) openInput(ctx context.Context, f *catFlags, names []string) (*catInput, error) {
-	c := &catInput{names: names, query: dataset.Query{Where: f.where, Offset: f.offset, Limit: f.limit}}
+	c := &catInput{names: names, memory: a.pool, query: dataset.Query{Where: f.where, Offset: f.offset, Limit: f.limit}}
 	for _, list := range f.columns {
 		c.query.Columns = append(c.query.Columns, strings.Split(list, ",")...)
 	}
@@ -44,7 +47,7 @@ func (a *app) openInput(ctx context.Context, f *catFlags, names []string) (*catI
 	for _, name := range names {
 		at, err := a.resolve(name)
 		if err == nil {
-			err = c.add(ctx, at, dataset.Options{Formats: formats, Partial: f.partial})
+			err = c.add(ctx, at, dataset.Options{Formats: formats, Memory: a.pool, Partial: f.partial})
 		}
 		if err != nil {
 			return nil, err
@@ -140,6 +143,27 @@ func (c *catInput) writeNothing(f *catFlags) error {
 	return damage.New(damage.Schema, c.names[0], -1, "the output of no input has no schema, which --to %s needs; --schema gives it one", f.to)
 }
 
+const (
+	// largeRow is the size from which the memory is looked at that writing a row
+	// takes.
+	largeRow = 1 << 20
+	// keptRow is the memory that is kept for the next row whatever that takes.
+	keptRow = 1 << 20
+)
+
+// writeRow writes a row if there is memory for that.
+func writeRow(w export.Writer, row []byte, memory *budget.Heap) error {
+	if len(row) < largeRow {
+		return w.Write(row)
+	}
+	need := w.Memory(len(row))
+	if err := memory.Reserve(need); err != nil {
+		return fmt.Errorf("a row of %d bytes: %w", len(row), err)
+	}
+	defer memory.Release(need)
+	return w.Write(row)
+}
+
 // progressEvery is the number of rows after which the progress is told.
 const progressEvery = 4096
 
@@ -149,10 +173,15 @@ func (c *catInput) copyRows(ctx context.Context, w export.Writer, d *dataset.Dat
 		return dataset.Stats{}, err
 	}
 	defer s.Close()
+	memory := c.memory.NewHeap()
+	defer memory.Close()
 	var row []byte
 	for n := 1; ; n++ {
 		if row, err = s.Next(row[:0]); err == nil {
-			err = w.Write(row)
+			err = writeRow(w, row, memory)
+		}
+		if cap(row) > keptRow && len(row) < cap(row)/4 {
+			row = nil // of an unusually large one
 		}
 		if err != nil {
 			if errors.Is(err, io.EOF) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/rowtocol/rowtocol/budget"
 	"github.com/rowtocol/rowtocol/damage"
 	"github.com/rowtocol/rowtocol/dataset"
 	"github.com/rowtocol/rowtocol/dataset/export"
@@ -80,7 +81,7 @@ func usagef(format string, args ...any) error {
 
 func isUsage(err error) bool {
 	var u *usageError
-	return errors.As(err, &u) || errors.Is(err, failure.Usage) || errors.Is(err, dataset.ErrQuery) || errors.Is(err, export.ErrNotSimple) || store.Classify(err) == store.Unsupported
+	return errors.As(err, &u) || errors.As(err, new(*budget.Error)) || errors.Is(err, failure.Usage) || errors.Is(err, dataset.ErrQuery) || errors.Is(err, export.ErrNotSimple) || store.Classify(err) == store.Unsupported
 }
 
 func isDifferent(err error) bool { return errors.Is(err, failure.Different) }

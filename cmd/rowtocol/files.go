@@ -16,7 +16,7 @@ func (a *app) list(ctx context.Context, location string) (*dataset.Listing, erro
 	if err != nil {
 		return nil, err
 	}
-	return dataset.List(ctx, at.Store, at.Path, dataset.Options{Formats: formats})
+	return dataset.List(ctx, at.Store, at.Path, dataset.Options{Formats: formats, Memory: a.pool})
 }
 
 // maxSchema bounds a schema that is read from a file of its own, in bytes.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/rowtocol/rowtocol/budget"
 	"github.com/rowtocol/rowtocol/dataset"
 	"github.com/rowtocol/rowtocol/inspect"
 	"github.com/rowtocol/rowtocol/store"
@@ -72,7 +73,11 @@ func (a *app) dump(ctx context.Context, l *dataset.Listing) error {
 		return err
 	}
 	defer f.Close()
-	return f.Dump(a.out)
+	err = f.Dump(a.out)
+	if errors.As(err, new(*budget.Error)) {
+		err = in(l.Path, err)
+	}
+	return err
 }
 
 // inspected is the result of inspect in the final JSON object.

@@ -58,7 +58,7 @@ func (a *app) readSchema(ctx context.Context, location string) (text string, col
 	if err != nil {
 		return "", nil, err
 	}
-	l, err := dataset.List(ctx, at.Store, at.Path, dataset.Options{Formats: formats})
+	l, err := dataset.List(ctx, at.Store, at.Path, dataset.Options{Formats: formats, Memory: a.pool})
 	if err != nil {
 		return "", nil, err
 	}

@@ -3,11 +3,13 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"sync/atomic"
 
 	"github.com/spf13/cobra"
 
+	"github.com/rowtocol/rowtocol/budget"
 	"github.com/rowtocol/rowtocol/damage"
 	"github.com/rowtocol/rowtocol/dataset"
 	"github.com/rowtocol/rowtocol/failure"
@@ -123,7 +125,7 @@ func (a *app) verifyFiles(ctx context.Context, l *dataset.Listing, r *verified) 
 		wg.Go(func() {
 			for i := next.Add(1) - 1; i < int64(len(checks)) && ctx.Err() == nil; i = next.Add(1) - 1 {
 				checks[i] = check(ctx, l, &l.Parts[i])
-				if checks[i].failed != nil {
+				if checks[i].failed != nil && !checks[i].refused() {
 					cancel(checks[i].failed)
 				}
 				p.set(rows.Add(checks[i].rows), done.Add(checks[i].bytes), total.Load())
@@ -131,6 +133,14 @@ func (a *app) verifyFiles(ctx context.Context, l *dataset.Listing, r *verified) 
 		})
 	}
 	wg.Wait()
+	for i := range checks {
+		// What did not fit into memory beside others may fit alone.
+		if checks[i].refused() && ctx.Err() == nil {
+			if checks[i] = check(ctx, l, &l.Parts[i]); checks[i].failed != nil {
+				cancel(checks[i].failed)
+			}
+		}
+	}
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
@@ -155,6 +165,9 @@ type fileCheck struct {
 	found       []error // what is wrong with the file
 	failed      error   // what kept it from being checked
 }
+
+// refused reports whether there was no memory for the check.
+func (f *fileCheck) refused() bool { return errors.As(f.failed, new(*budget.Error)) }
 
 // sort files an error under found, if it tells of the file's content.
 func (f *fileCheck) sort(err error) {
@@ -187,7 +200,11 @@ func check(ctx context.Context, l *dataset.Listing, part *dataset.Part) (f fileC
 	}
 	defer p.Close()
 	f.rows = p.Rows()
-	f.sort(l.Lost(ctx, part, p.Verify(ctx)))
+	err = p.Verify(ctx)
+	if errors.As(err, new(*budget.Error)) {
+		err = fmt.Errorf("%s: %w", part.Name, err)
+	}
+	f.sort(l.Lost(ctx, part, err))
 	f.unverified = p.Unverified()
 	//guard: a manifest that contradicts its files would pass
 	if part.Rows >= 0 && f.rows != part.Rows {

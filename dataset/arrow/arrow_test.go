@@ -282,12 +282,18 @@ func writeAll(t testing.TB, w arrow.Writer, batches []arrowgo.RecordBatch) {
 func throughParquet(t testing.TB, s *arrowgo.Schema, batches []arrowgo.RecordBatch, codec string) []arrowgo.RecordBatch {
 	t.Helper()
 	var out bytes.Buffer
-	w, err := arrow.NewParquet(&out, s, codec)
+	w, err := arrow.NewParquet(&out, s, codec, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	writeAll(t, w, batches)
-	f, err := file.NewParquetReader(bytes.NewReader(out.Bytes()))
+	return readParquet(t, out.Bytes())
+}
+
+// readParquet reads a Parquet file.
+func readParquet(t testing.TB, b []byte) []arrowgo.RecordBatch {
+	t.Helper()
+	f, err := file.NewParquetReader(bytes.NewReader(b))
 	if err != nil {
 		t.Fatal(err)
 	}

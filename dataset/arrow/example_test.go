@@ -65,7 +65,7 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	out, err := arrow.NewParquet(io.Discard, records.Schema(), "zstandard")
+	out, err := arrow.NewParquet(io.Discard, records.Schema(), "zstandard", nil)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -14,6 +14,10 @@ import (
 // BatchRows is the number of rows of a batch that suits readers of Arrow.
 const BatchRows = 1 << 16
 
+// Copies is how many copies of a batch there are at a time in Records and in what
+// writes them.
+const Copies = 2
+
 // Records turns the batches of a query into record batches. It belongs to one
 // goroutine.
 type Records struct {

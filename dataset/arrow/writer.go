@@ -9,6 +9,8 @@ import (
 	"github.com/apache/arrow-go/v18/parquet"
 	"github.com/apache/arrow-go/v18/parquet/compress"
 	"github.com/apache/arrow-go/v18/parquet/pqarrow"
+
+	"github.com/rowtocol/rowtocol/budget"
 )
 
 // Writer writes record batches of one schema.
@@ -30,11 +32,33 @@ type onlyWriter struct{ io.Writer }
 
 const (
 	// groupRows and groupBytes bound a row group of Parquet. All of it is in
-	// memory before it is written.
+	// memory before it is written. With little memory it is less, down to leastGroup.
 	groupRows  = 1 << 20
 	groupBytes = 128 << 20
-	pageBytes  = 128 << 10
+	leastGroup = 8 << 20
+	// pageBytes is the size of pages, and leastPage that with little memory.
+	pageBytes = 128 << 10
+	leastPage = 8 << 10
+	// What a column and a row group were seen to take: pages and bytes beside them,
+	// and group bytes.
+	columnPages = 4
+	columnBytes = 320 << 10
+	groupCopies = 2
+	// ParquetCopies is how many copies of a batch there are at a time in Records and
+	// in what makes Parquet of them.
+	ParquetCopies = 12
 )
+
+// parquetMemory divides memory, of which half is left to those who read: the sizes
+// of row groups and of pages, and what they take together.
+func parquetMemory(left int64, columns int) (group, page, need int64) {
+	least := int64(columns) * (columnBytes + columnPages*leastPage)
+	left = max(left/2, groupCopies*leastGroup+least)
+	group = min(max((left-least)/(2*groupCopies), leastGroup), groupBytes)
+	page = ((left-groupCopies*group)/int64(max(columns, 1)) - columnBytes) / columnPages
+	page = min(max(page, leastPage), pageBytes)
+	return group, page, groupCopies*group + int64(columns)*(columnBytes+columnPages*page)
+}
 
 // parquetCodecs are Parquet's names for Avro's codecs.
 var parquetCodecs = map[string]compress.Compression{
@@ -44,24 +68,32 @@ var parquetCodecs = map[string]compress.Compression{
 
 // parquetWriter writes a Parquet file.
 type parquetWriter struct {
-	file *pqarrow.FileWriter
+	file   *pqarrow.FileWriter
+	group  int64 // bytes of a row group
+	memory *budget.Heap
 }
 
 // NewParquet returns a writer of a Parquet file of record batches of the form
 // Structs. The codec has Avro's name: null, deflate (which is GZIP), snappy or
-// zstandard.
-func NewParquet(w io.Writer, s *arrow.Schema, codec string) (Writer, error) {
+// zstandard. The writer takes memory of the pool until it is closed; what there is
+// decides how large row groups and pages are. Too little is a *budget.Error.
+func NewParquet(w io.Writer, s *arrow.Schema, codec string, memory *budget.Pool) (Writer, error) {
 	compression, ok := parquetCodecs[codec]
 	if !ok {
 		return nil, fmt.Errorf("codec %q is not one of Parquet's", codec)
 	}
-	options := []parquet.WriterProperty{
-		parquet.WithCompression(compression), parquet.WithMaxRowGroupLength(groupRows), parquet.WithCreatedBy("rowtocol"),
-		parquet.WithDataPageSize(pageBytes), parquet.WithDictionaryDefault(false),
-	}
-	texts, err := textPaths(s)
+	texts, columns, err := textPaths(s)
 	if err != nil {
 		return nil, fmt.Errorf("parquet: %w", err)
+	}
+	group, page, need := parquetMemory(memory.Left(), columns)
+	heap := memory.NewHeap()
+	if err := heap.Reserve(need); err != nil {
+		return nil, fmt.Errorf("parquet of %d columns: %w", columns, err)
+	}
+	options := []parquet.WriterProperty{
+		parquet.WithCompression(compression), parquet.WithMaxRowGroupLength(groupRows), parquet.WithCreatedBy("rowtocol"),
+		parquet.WithDataPageSize(page), parquet.WithDictionaryDefault(false),
 	}
 	for _, path := range texts {
 		options = append(options, parquet.WithDictionaryFor(path, true))
@@ -69,31 +101,31 @@ func NewParquet(w io.Writer, s *arrow.Schema, codec string) (Writer, error) {
 	f, err := pqarrow.NewFileWriter(s, onlyWriter{w}, parquet.NewWriterProperties(options...),
 		pqarrow.NewArrowWriterProperties(pqarrow.WithStoreSchema()))
 	if err != nil {
+		heap.Close()
 		return nil, fmt.Errorf("parquet: %w", err)
 	}
-	return &parquetWriter{f}, nil
+	return &parquetWriter{f, group, heap}, nil
 }
 
-// textPaths returns the columns of strings and bytes. Only they get
-// dictionaries: those of 400 columns of numbers took four times the time and
-// three times the memory, for a larger file.
-func textPaths(s *arrow.Schema) ([]string, error) {
+// textPaths returns the columns of strings and bytes, and how many columns there
+// are. Only they get dictionaries: those of 400 columns of numbers took four times
+// the time and three times the memory, for a larger file.
+func textPaths(s *arrow.Schema) (paths []string, all int, err error) {
 	columns, err := pqarrow.ToParquet(s, nil, pqarrow.DefaultWriterProps())
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	var paths []string
 	for i := range columns.NumColumns() {
 		if c := columns.Column(i); c.PhysicalType() == parquet.Types.ByteArray {
 			paths = append(paths, c.Path())
 		}
 	}
-	return paths, nil
+	return paths, columns.NumColumns(), nil
 }
 
 // Write adds rows to the row group, and begins another when it is full.
 func (p *parquetWriter) Write(r arrow.RecordBatch) error {
-	if p.file.RowGroupTotalBytesWritten() >= groupBytes {
+	if p.file.RowGroupTotalBytesWritten() >= p.group {
 		if err := p.file.NewBufferedRowGroupChecked(); err != nil {
 			return fmt.Errorf("parquet: %w", err)
 		}
@@ -106,6 +138,7 @@ func (p *parquetWriter) Write(r arrow.RecordBatch) error {
 
 // Close writes the last row group and the footer.
 func (p *parquetWriter) Close() error {
+	defer p.memory.Close()
 	if err := p.file.Close(); err != nil {
 		return fmt.Errorf("parquet: %w", err)
 	}

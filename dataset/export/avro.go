@@ -26,16 +26,28 @@ func NewAvro(w io.Writer, s *shred.Schema, codec string) (Writer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &avroWriter{w: out}, nil
+	return &avroWriter{w: out, codec: codec}, nil
 }
 
 type avroWriter struct {
 	w     *ocf.Writer
+	codec string
 	rows  int64
 	block []byte
 }
 
+// Memory implements Writer. A large row is a block of its own.
+func (a *avroWriter) Memory(row int) int64 {
+	return ocf.EncodedBound(a.codec, int64(row)+avroBlock)
+}
+
 func (a *avroWriter) Write(row []byte) error {
+	if len(row) >= avroBlock {
+		if err := a.Close(); err != nil {
+			return err
+		}
+		return a.w.AppendBlock(1, row)
+	}
 	a.block = append(a.block, row...)
 	a.rows++
 	if len(a.block) < avroBlock && a.rows < maxBlockRows {

@@ -46,6 +46,8 @@ type csvWriter struct {
 	in     datum
 	line   []byte
 	text   []byte
+
+	written int // bytes of the line that are not in it any more
 }
 
 // csvField is a column of the table.
@@ -91,7 +93,7 @@ func (c *csvWriter) addColumns(fs *forms, n *shred.Node, name string, depth int)
 }
 
 func (c *csvWriter) Write(row []byte) error {
-	c.in = datum{rest: row}
+	c.in, c.written = datum{rest: row}, 0
 	c.line = c.line[:0]
 	for i := range c.fields {
 		if i > 0 {
@@ -101,9 +103,8 @@ func (c *csvWriter) Write(row []byte) error {
 		if f.null >= 0 && c.in.index(2) == f.null || f.kind == shred.KindNull {
 			continue
 		}
-		c.text = appendText(c.text[:0], f.form, &c.in)
-		c.line = appendField(c.line, c.text)
-		c.in.bound(c.line)
+		c.field(f.form)
+		c.in.bound(c.written + len(c.line))
 	}
 	c.line = append(c.line, '\n')
 	if err := c.in.end(); err != nil {
@@ -113,22 +114,83 @@ func (c *csvWriter) Write(row []byte) error {
 	return err
 }
 
+// Memory implements Writer. Long values are written piece by piece.
+func (c *csvWriter) Memory(int) int64 { return 0 }
+
+// field appends a value to the line.
+func (c *csvWriter) field(f *form) {
+	switch f.kind {
+	case shred.KindString:
+		c.long(c.in.sized())
+		return
+	case shred.KindBytes, shred.KindFixed:
+		if b := c.in.bytes(f); isBase64(f, b) {
+			for len(b) > longText {
+				c.line = c.flush(appendBase64(c.line, b[:longText]))
+				b = b[longText:]
+			}
+			c.line = appendField(c.line, appendBase64(c.text[:0], b))
+		} else if c.in.err == nil {
+			c.text = appendBytes(c.text[:0], f, b)
+			c.line = appendField(c.line, c.text)
+		}
+		return
+	}
+	c.text = appendText(c.text[:0], f, &c.in)
+	c.line = appendField(c.line, c.text)
+}
+
+// long appends text of any length.
+func (c *csvWriter) long(text []byte) {
+	if len(text) <= longText {
+		c.line = appendField(c.line, text)
+		return
+	}
+	quoted := bytes.ContainsAny(text, special)
+	if quoted {
+		c.line = append(c.line, '"')
+	}
+	for len(text) > 0 {
+		n := wholeRunes(text, longText)
+		c.line = c.flush(appendQuoted(c.line, text[:n]))
+		text = text[n:]
+	}
+	if quoted {
+		c.line = append(c.line, '"')
+	}
+}
+
+// flush writes the line so far and goes on without it. An error of that is one of
+// the next Write to the buffer, too.
+func (c *csvWriter) flush(line []byte) []byte {
+	n, _ := c.w.Write(line)
+	c.written += n
+	return line[:0]
+}
+
 func (c *csvWriter) Close() error { return c.w.Flush() }
 
-// appendField appends a field, in quotes if it needs them. What is not UTF-8
-// becomes U+FFFD.
+// special are the characters of text that stands in quotes.
+const special = "\",\r\n"
+
+// appendField appends a field, in quotes if it needs them.
 func appendField(dst, text []byte) []byte {
+	if len(text) > 0 && !bytes.ContainsAny(text, special) {
+		return appendQuoted(dst, text)
+	}
+	return append(appendQuoted(append(dst, '"'), text), '"')
+}
+
+// appendQuoted appends what stands for text between quotes. What is not UTF-8
+// becomes U+FFFD.
+func appendQuoted(dst, text []byte) []byte {
 	if !utf8.Valid(text) {
 		text = bytes.ToValidUTF8(text, []byte("\uFFFD"))
 	}
-	if len(text) > 0 && !bytes.ContainsAny(text, "\",\r\n") {
-		return append(dst, text...)
-	}
-	dst = append(dst, '"')
 	for {
 		i := bytes.IndexByte(text, '"')
 		if i < 0 {
-			return append(append(dst, text...), '"')
+			return append(dst, text...)
 		}
 		dst = append(append(dst, text[:i+1]...), '"')
 		text = text[i+1:]

@@ -44,8 +44,8 @@ func (d *datum) end() error {
 }
 
 // bound ends the row if its text is too long.
-func (d *datum) bound(text []byte) {
-	if len(text) > maxText {
+func (d *datum) bound(text int) {
+	if text > maxText {
 		d.fail(errText)
 	}
 }

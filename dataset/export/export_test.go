@@ -2,10 +2,12 @@ package export
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/binary"
 	"encoding/csv"
 	"encoding/json"
 	"errors"
+	"io"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -353,4 +355,63 @@ func FuzzWriters(f *testing.F) {
 			_ = w.Close()
 		}
 	})
+}
+
+// TestLongValues has values that are written piece by piece: of every length of
+// runes, and of bytes, around the places where they are cut.
+func TestLongValues(t *testing.T) {
+	s := parse(t, `{"type":"record","name":"R","fields":[{"name":"s","type":"string"},{"name":"b","type":"bytes"}]}`)
+	for _, unit := range []string{"é", "€", "\U0001F600", "\"", ",", "\xff"} {
+		for shift := range 3 {
+			text := strings.Repeat("x", shift) + strings.Repeat(unit, 200_000/len(unit))
+			row := append(binary.AppendVarint(nil, int64(len(text))), text...)
+			row = append(row, row...)
+			for name, open := range map[string]func(io.Writer) (Writer, error){
+				"json": func(w io.Writer) (Writer, error) { return NewJSON(w, s, JSONOptions{}), nil },
+				"avro": func(w io.Writer) (Writer, error) { return NewJSON(w, s, JSONOptions{UnionTags: true}), nil },
+				"csv":  func(w io.Writer) (Writer, error) { return NewCSV(w, s) },
+			} {
+				var out bytes.Buffer
+				w, err := open(&out)
+				if err == nil {
+					err = errors.Join(w.Write(row), w.Close())
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				wantString, wantBytes := strings.ToValidUTF8(text, "\uFFFD"), base64.StdEncoding.EncodeToString([]byte(text))
+				var got struct{ S, B string }
+				if name == "csv" {
+					lines, err := csv.NewReader(&out).ReadAll()
+					if err != nil || len(lines) != 2 {
+						t.Fatalf("%q: %d lines, %v", unit, len(lines), err)
+					}
+					got.S, got.B = lines[1][0], lines[1][1]
+				} else if err := json.Unmarshal(out.Bytes(), &got); err != nil {
+					t.Fatalf("%s, %q: %v", name, unit, err)
+				}
+				if name == "avro" {
+					wantBytes = latin(text)
+				}
+				if name != "csv" && unit == "\xff" { // JSON has one for each byte
+					wantString = strings.ReplaceAll(text, unit, "\uFFFD")
+				}
+				if unit == "\xff" && name == "csv" { // where it is cut, there are two
+					got.S = strings.TrimRight(got.S, "\uFFFD") + "\uFFFD"
+				}
+				if got.S != wantString || got.B != wantBytes {
+					t.Errorf("%s, %q after %d: %d and %d characters, want %d and %d", name, unit, shift, len(got.S), len(got.B), len(wantString), len(wantBytes))
+				}
+			}
+		}
+	}
+}
+
+// latin is what stands for bytes in Avro's JSON: as many characters.
+func latin(b string) string {
+	runes := make([]rune, len(b))
+	for i := range len(b) {
+		runes[i] = rune(b[i])
+	}
+	return string(runes)
 }

@@ -20,6 +20,9 @@ const bufferSize = 256 << 10
 type Writer interface {
 	// Write writes the row whose datum the bytes are. It does not keep them.
 	Write(datum []byte) error
+	// Memory is the most bytes that Write takes for a row of so many bytes, so far
+	// as it depends on them.
+	Memory(row int) int64
 	// Close writes what is pending. It does not close the output.
 	Close() error
 }
@@ -39,18 +42,45 @@ type jsonWriter struct {
 	w    *bufio.Writer
 	root *form
 	avro bool
-	in   datum
-	line []byte
+
+	in      datum
+	line    []byte
+	written int // bytes of the line that are not in it any more
 }
 
+// Memory implements Writer. Of long rows the text is written piece by piece.
+func (j *jsonWriter) Memory(int) int64 { return 0 }
+
 func (j *jsonWriter) Write(row []byte) error {
-	j.in = datum{rest: row}
+	j.in, j.written = datum{rest: row}, 0
 	j.line = append(j.value(j.line[:0], j.root), '\n')
 	if err := j.in.end(); err != nil {
 		return err
 	}
 	_, err := j.w.Write(j.line)
 	return err
+}
+
+// flush writes a line's text if it is long, and goes on without it. An error of
+// that is one of the next Write to the buffer, too.
+func (j *jsonWriter) flush(line []byte) []byte {
+	if j.in.bound(j.written + len(line)); len(line) < longText || j.in.err != nil {
+		return line
+	}
+	n, _ := j.w.Write(line)
+	j.written += n
+	return line[:0]
+}
+
+// text appends a JSON string of a value, which may be cut where cut says.
+func (j *jsonWriter) text(dst, s []byte, escape func(dst, s []byte) []byte, cut func(s []byte, most int) int) []byte {
+	dst = append(dst, '"')
+	for len(s) > longText {
+		n := cut(s, longText)
+		dst = j.flush(escape(dst, s[:n]))
+		s = s[n:]
+	}
+	return append(escape(dst, s), '"')
 }
 
 func (j *jsonWriter) Close() error { return j.w.Flush() }
@@ -72,11 +102,18 @@ func (j *jsonWriter) value(dst []byte, f *form) []byte {
 		}
 		return dst
 	case shred.KindString:
-		return appendString(dst, j.in.sized())
+		return j.text(dst, j.in.sized(), appendEscaped, wholeRunes)
 	case shred.KindBytes, shred.KindFixed:
-		if j.avro {
-			return appendLatin(dst, j.in.bytes(f))
+		b := j.in.bytes(f)
+		switch {
+		case j.avro:
+			return j.text(dst, b, appendLatin, anywhere)
+		case isBase64(f, b):
+			return j.text(dst, b, appendBase64, anywhere)
+		case j.in.err == nil:
+			dst = append(appendBytes(append(dst, '"'), f, b), '"')
 		}
+		return dst
 	case shred.KindFloat, shred.KindDouble:
 		at := len(dst) + 1
 		if dst = appendText(append(dst, '"'), f, &j.in); notANumber(dst[at:]) {
@@ -108,8 +145,7 @@ func (j *jsonWriter) record(dst []byte, f *form) []byte {
 			dst = append(dst, ',')
 		}
 		dst = append(dst, f.fields[i].key...)
-		dst = j.value(dst, f.fields[i].form)
-		j.in.bound(dst)
+		dst = j.flush(j.value(dst, f.fields[i].form))
 	}
 	return append(dst, '}')
 }
@@ -129,10 +165,9 @@ func (j *jsonWriter) items(dst []byte, f *form, brackets [2]byte) []byte {
 			}
 			first = false
 			if f.kind == shred.KindMap {
-				dst = append(appendString(dst, j.in.sized()), ':')
+				dst = append(j.text(dst, j.in.sized(), appendEscaped, wholeRunes), ':')
 			}
-			dst = j.value(dst, f.items)
-			j.in.bound(dst)
+			dst = j.flush(j.value(dst, f.items))
 		}
 	}
 	return append(dst, brackets[1])
@@ -150,10 +185,13 @@ func (j *jsonWriter) union(dst []byte, f *form) []byte {
 	return append(j.value(dst, f.branches[i]), '}')
 }
 
-// appendString appends a JSON string. What is not UTF-8 becomes U+FFFD.
-func appendString(dst, s []byte) []byte {
+// appendString appends a JSON string.
+func appendString(dst, s []byte) []byte { return append(appendEscaped(append(dst, '"'), s), '"') }
+
+// appendEscaped appends what stands in a JSON string for text. What is not UTF-8
+// becomes U+FFFD.
+func appendEscaped(dst, s []byte) []byte {
 	const hex = "0123456789abcdef"
-	dst = append(dst, '"')
 	from := 0
 	for i := plain(s); i < len(s); i += plain(s[i:]) {
 		c := s[i]
@@ -181,7 +219,7 @@ func appendString(dst, s []byte) []byte {
 		i++
 		from = i
 	}
-	return append(append(dst, s[from:]...), '"')
+	return append(dst, s[from:]...)
 }
 
 // plain is the number of bytes at the start of s that a JSON string holds as
@@ -213,10 +251,9 @@ func odd(w uint64) uint64 {
 	return (w | (w - spaces) | (quote - low) | (slash - low) | (del - low)) & high
 }
 
-// appendLatin appends bytes as a JSON string of as many characters.
+// appendLatin appends what stands in a JSON string for bytes: as many characters.
 func appendLatin(dst, b []byte) []byte {
 	const hex = "0123456789abcdef"
-	dst = append(dst, '"')
 	for _, c := range b {
 		switch {
 		case c == '"' || c == '\\':
@@ -227,7 +264,7 @@ func appendLatin(dst, b []byte) []byte {
 			dst = append(dst, c)
 		}
 	}
-	return append(dst, '"')
+	return dst
 }
 
 // bytes reads a bytes or a fixed value.

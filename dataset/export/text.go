@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"time"
+	"unicode/utf8"
 
 	"github.com/rowtocol/rowtocol/column"
 	"github.com/rowtocol/rowtocol/shred"
@@ -48,18 +49,56 @@ func appendText(dst []byte, f *form, in *datum) []byte {
 		}
 		return dst
 	}
-	b := in.bytes(f)
+	if b := in.bytes(f); in.err == nil {
+		dst = appendBytes(dst, f, b)
+	}
+	return dst
+}
+
+// isBase64 reports whether the text of a bytes or a fixed value is base64.
+func isBase64(f *form, b []byte) bool {
+	switch f.logical {
+	case column.LogicalDecimal:
+		return len(b) > maxDecimal
+	case column.LogicalUUID, column.LogicalDuration:
+		return false
+	}
+	return true
+}
+
+// appendBytes appends the text of a bytes or a fixed value.
+func appendBytes(dst []byte, f *form, b []byte) []byte {
 	switch {
-	case in.err != nil:
-		return dst
-	case f.logical == column.LogicalDecimal && len(b) <= maxDecimal:
+	case isBase64(f, b):
+		return appendBase64(dst, b)
+	case f.logical == column.LogicalDecimal:
 		return appendDecimal(dst, b, f.scale)
 	case f.logical == column.LogicalUUID:
 		return appendUUID(dst, b)
-	case f.logical == column.LogicalDuration:
-		return appendDuration(dst, b)
 	}
-	return appendBase64(dst, b)
+	return appendDuration(dst, b)
+}
+
+// longText is the length from which text is written piece by piece. It is a
+// multiple of 3, so that pieces of base64 fit each other.
+const longText = 96 << 10
+
+// anywhere is where bytes may be cut.
+func anywhere(_ []byte, most int) int { return most }
+
+// wholeRunes is the most bytes of text up to a limit that end with a rune.
+func wholeRunes(text []byte, most int) int {
+	if len(text) <= most {
+		return len(text)
+	}
+	n := most
+	for n > most-utf8.UTFMax && !utf8.RuneStart(text[n]) {
+		n--
+	}
+	if !utf8.RuneStart(text[n]) {
+		return most // it is not UTF-8
+	}
+	return n
 }
 
 func appendInteger(dst []byte, l column.Logical, v int64) []byte {

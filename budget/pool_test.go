@@ -1,0 +1,72 @@
+package budget
+
+import (
+	"errors"
+	"math"
+	"testing"
+)
+
+// wantRefusal fails unless err is an *Error with this need, of a pool of this size.
+func wantRefusal(t *testing.T, err error, need, have int64) {
+	t.Helper()
+	var e *Error
+	if !errors.As(err, &e) {
+		t.Fatalf("got %v, want a refusal", err)
+	}
+	if e.Need != need || e.Have != have {
+		t.Errorf("need %d of %d, want %d of %d", e.Need, e.Have, need, have)
+	}
+}
+
+func TestPoolGivesWhatItHas(t *testing.T) {
+	p := New(100)
+	if p.Size() != 100 || p.Left() != 100 {
+		t.Fatalf("a new pool has %d of %d", p.Left(), p.Size())
+	}
+	for _, step := range []struct {
+		reserve, release int64
+		need             int64 // of the refusal; 0 for none
+		left             int64
+	}{
+		{reserve: 60, left: 40},
+		{reserve: 41, need: 101, left: 40},
+		{reserve: 40, left: 0},
+		{reserve: 0, left: 0},
+		{reserve: 1, need: 101, left: 0},
+		{release: 30, left: 30},
+		{reserve: 31, need: 101, left: 30},
+		{reserve: 30, left: 0},
+		{release: 100, left: 100},
+		{reserve: 250, need: 250, left: 100},
+	} {
+		err := p.Reserve(step.reserve)
+		if step.need > 0 {
+			wantRefusal(t, err, step.need, 100)
+		} else if err != nil {
+			t.Fatalf("%+v: %v", step, err)
+		}
+		if p.Release(step.release); p.Left() != step.left || p.Size() != 100 {
+			t.Errorf("%+v: left %d of %d", step, p.Left(), p.Size())
+		}
+	}
+	if left := (*Pool)(nil).Left(); left != math.MaxInt64 {
+		t.Errorf("of no pool %d bytes are left", left)
+	}
+}
+
+// What is said to be enough must be enough, so the need is rounded up.
+func TestErrorNamesTheNeed(t *testing.T) {
+	for _, c := range []struct {
+		need, have int64
+		want       string
+	}{
+		{64 << 20, 32 << 20, "too little memory: it needs --memory 64MiB or more, and has 32MiB"},
+		{64<<20 + 1, 32<<20 + 1, "too little memory: it needs --memory 65MiB or more, and has 32MiB"},
+		{64<<20 - 1, 32<<20 - 1, "too little memory: it needs --memory 64MiB or more, and has 31MiB"},
+		{1, 0, "too little memory: it needs --memory 1MiB or more, and has 0MiB"},
+	} {
+		if got := (&Error{Need: c.need, Have: c.have}).Error(); got != c.want {
+			t.Errorf("%q, want %q", got, c.want)
+		}
+	}
+}

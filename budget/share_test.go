@@ -1,0 +1,297 @@
+package budget
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"testing/synctest"
+)
+
+const mib = 1 << 20
+
+// newShare returns a share of so many bytes that are reserved, and an end of both.
+func newShare(t *testing.T, p *Pool, size int64) (*Share, func()) {
+	t.Helper()
+	if err := p.Reserve(size); err != nil {
+		t.Fatal(err)
+	}
+	s := p.NewShare(size)
+	return s, func() {
+		s.Close()
+		p.Release(size)
+	}
+}
+
+// takeOf is Take of what there must be.
+func takeOf(t *testing.T, s *Share, n int) []byte {
+	t.Helper()
+	b, err := s.Take(t.Context(), n)
+	if err != nil || len(b) < n {
+		t.Fatalf("%d of %d bytes: %v", len(b), n, err)
+	}
+	b[0], b[n-1] = 1, 1
+	return b
+}
+
+// wantLeft fails unless so many bytes are left in the pool.
+func wantLeft(t *testing.T, p *Pool, want int64, when string) {
+	t.Helper()
+	if got := p.Left(); got != want {
+		t.Errorf("%s: left %d, want %d", when, got, want)
+	}
+}
+
+// A piece has what is asked for, and not much more, and its size is one that stays
+// the same when a piece of that size is asked for.
+func TestSizesOfPieces(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 1))
+	sizes := []int{0, 1, leastPiece - 1, leastPiece, leastPiece + 1, fromSystem - 1, fromSystem, fromSystem + 1, exact - 1, exact, exact + 1}
+	for range 100_000 {
+		sizes = append(sizes, r.IntN(1<<(1+r.IntN(30))))
+	}
+	for _, n := range sizes {
+		got := rounded(n)
+		most := max(leastPiece, n+n/4)
+		if n >= exact {
+			most = n + mib - 1
+		}
+		if got < n || got < leastPiece || got > most || rounded(got) != got || got > rounded(n+1) {
+			t.Fatalf("%d bytes make a piece of %d; one of that size, of %d; one byte more, %d", n, got, rounded(got), rounded(n+1))
+		}
+	}
+}
+
+func TestPiecesAreUsedAgain(t *testing.T) {
+	for _, n := range []int{1, 10_000, fromSystem, 3 * mib} {
+		p := New(64 * mib)
+		s, end := newShare(t, p, int64(2*rounded(n)))
+		a, b := s.Try(n), s.Try(n)
+		if len(a) < n || len(b) < n || &a[0] == &b[0] {
+			t.Fatalf("%d and %d bytes, or the same", len(a), len(b))
+		}
+		if c := s.Try(n); c != nil {
+			t.Errorf("a third piece of %d bytes", len(c))
+		}
+		s.Give(a[:n/2]) // whatever part of it is left
+		if c := s.Try(rounded(n)); len(c) != len(a) || &c[0] != &a[0] {
+			t.Errorf("%d bytes, or not the piece that was free", len(c))
+		}
+		s.Give(nil)
+		wantLeft(t, p, p.Size()-int64(2*rounded(n)), "in use")
+		end()
+		wantLeft(t, p, p.Size(), "at the end")
+	}
+}
+
+// Free pieces of other sizes make way for what is asked for.
+func TestFreePiecesAreDropped(t *testing.T) {
+	for _, n := range []int{64 << 10, mib} {
+		p := New(64 * mib)
+		s, end := newShare(t, p, int64(4*n))
+		var all [][]byte
+		for range 4 {
+			all = append(all, takeOf(t, s, n))
+		}
+		for _, b := range all[:3] {
+			s.Give(b)
+		}
+		if b := s.Try(4 * n); b != nil {
+			t.Error("there is room beside a piece in use")
+		}
+		if b := s.Try(3 * n); len(b) < 3*n {
+			t.Errorf("%d bytes of free pieces of others", len(b))
+		}
+		if b := s.Try(1); b != nil {
+			t.Errorf("a piece of %d bytes beyond the share", len(b))
+		}
+		wantLeft(t, p, p.Size()-int64(4*n), "within the share")
+		end()
+		wantLeft(t, p, p.Size(), "at the end")
+	}
+}
+
+// What does not fit the share is taken of the pool, as long as it is in use.
+func TestTakeBeyondTheShare(t *testing.T) {
+	p := New(20 * mib)
+	s, end := newShare(t, p, 2*mib)
+	small := takeOf(t, s, mib)
+	wantLeft(t, p, 18*mib, "within the share")
+	large := takeOf(t, s, 8*mib)
+	wantLeft(t, p, 11*mib, "with 9 MiB")
+	second := takeOf(t, s, 8*mib) // in the same turn
+	wantLeft(t, p, 3*mib, "with 17 MiB")
+	if b := s.Try(mib); b != nil {
+		t.Errorf("Try gave %d bytes beyond the share", len(b))
+	}
+	_, err := s.Take(t.Context(), 5*mib)
+	wantRefusal(t, err, 22*mib, 20*mib)
+	wantLeft(t, p, 3*mib, "after a refusal")
+	s.Give(large)
+	wantLeft(t, p, 11*mib, "with 9 MiB again")
+	s.Give(second)
+	wantLeft(t, p, 18*mib, "within the share again")
+	if len(p.turn) != 1 {
+		t.Error("the turn has no end")
+	}
+	s.Give(small)
+	if again := takeOf(t, s, mib); &again[0] != &small[0] {
+		t.Error("a piece within the share was not kept")
+	}
+	end()
+	wantLeft(t, p, 20*mib, "at the end")
+}
+
+// A refusal leaves the turn to others, and what the share has to itself.
+func TestRefusalEndsTheTurn(t *testing.T) {
+	p := New(20 * mib)
+	s, end := newShare(t, p, 2*mib)
+	other, endOther := newShare(t, p, 2*mib)
+	kept := takeOf(t, s, mib)
+	_, err := s.Take(t.Context(), 18*mib)
+	wantRefusal(t, err, 21*mib, 20*mib)
+	wantLeft(t, p, 16*mib, "after the refusal")
+	for _, of := range []*Share{other, s} {
+		b := takeOf(t, of, 16*mib) // waits without end if nobody has given the turn back
+		of.Give(b)
+		wantLeft(t, p, 16*mib, "after a large piece")
+	}
+	if s.Give(kept); &takeOf(t, s, mib)[0] != &kept[0] {
+		t.Error("the refused share lost its piece")
+	}
+	end()
+	endOther()
+	wantLeft(t, p, 20*mib, "at the end")
+}
+
+func TestSharesTakeTurns(t *testing.T) {
+	for name, give := range map[string]func(s *Share, large []byte){
+		"Give":  (*Share).Give,
+		"Close": func(s *Share, _ []byte) { s.Close() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := New(20 * mib)
+				first, end := newShare(t, p, 2*mib)
+				second, endSecond := newShare(t, p, 2*mib)
+				large := takeOf(t, first, 10*mib)
+				var got []byte
+				go func() {
+					var err error
+					if got, err = second.Take(t.Context(), 4*mib); err != nil {
+						t.Error(err)
+					}
+				}()
+				synctest.Wait()
+				if got != nil {
+					t.Error("two shares are exceeded")
+				}
+				if b := second.Try(mib); b == nil {
+					t.Error("a share has nothing to itself while one waits for the turn")
+				} else {
+					second.Give(b)
+				}
+				give(first, large)
+				synctest.Wait()
+				if len(got) < 4*mib {
+					t.Errorf("%d bytes after the turn of the other", len(got))
+				}
+				wantLeft(t, p, 14*mib, "in the second turn")
+				end()
+				endSecond()
+				wantLeft(t, p, 20*mib, "at the end")
+			})
+		})
+	}
+}
+
+func TestWaitingEndsWithTheContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := New(20 * mib)
+		first, end := newShare(t, p, 2*mib)
+		second, endSecond := newShare(t, p, 2*mib)
+		large := takeOf(t, first, 10*mib)
+		ctx, cancel := context.WithCancelCause(t.Context())
+		cause := errors.New("no more wanted")
+		var err error
+		go func() {
+			var b []byte
+			if b, err = second.Take(ctx, 10*mib); b != nil {
+				t.Errorf("%d bytes", len(b))
+			}
+		}()
+		synctest.Wait()
+		if err != nil {
+			t.Errorf("before the end: %v", err)
+		}
+		cancel(cause)
+		synctest.Wait()
+		if !errors.Is(err, cause) {
+			t.Errorf("error %v, want %v", err, cause)
+		}
+		if b, err := second.Take(ctx, mib); len(b) < mib || err != nil {
+			t.Errorf("within the share: %d bytes, %v", len(b), err)
+		}
+		first.Give(large)
+		if len(p.turn) != 1 {
+			t.Error("who did not wait for the turn has it")
+		}
+		end()
+		endSecond()
+		wantLeft(t, p, 20*mib, "at the end")
+	})
+}
+
+// Many workers take and give back at once: what they write in their pieces stays
+// theirs, there is never more in use than the pool has, and all comes back.
+func TestSharesOfManyWorkers(t *testing.T) {
+	const workers, share = 4, 256 << 10
+	p := New(workers*share + 2*mib)
+	var running sync.WaitGroup
+	for w := range workers {
+		s, end := newShare(t, p, share)
+		running.Go(func() {
+			defer end()
+			r := rand.New(rand.NewPCG(uint64(w), 2))
+			var held [][]byte
+			for range 300 {
+				for _, b := range held {
+					if b[0] != byte(w) || b[len(b)-1] != byte(w) {
+						t.Error("a piece belongs to two workers")
+					}
+				}
+				var b []byte
+				if r.IntN(8) > 0 {
+					b = s.Try(r.IntN(share / 2))
+				} else {
+					for _, b := range held { // what is not needed, as Take wants it
+						s.Give(b)
+					}
+					held = nil
+					var err error
+					if b, err = s.Take(t.Context(), r.IntN(2*mib)); err != nil {
+						t.Error(err)
+					}
+				}
+				if b != nil {
+					b[0], b[len(b)-1] = byte(w), byte(w)
+					held = append(held, b)
+				}
+				if len(held) > 0 && (b == nil || r.IntN(2) == 0) {
+					last := len(held) - 1
+					s.Give(held[last])
+					held = held[:last]
+				}
+				if left := p.Left(); left < 0 {
+					t.Errorf("left %d", left)
+				}
+			}
+		})
+	}
+	running.Wait()
+	wantLeft(t, p, p.Size(), "at the end")
+	if len(p.turn) != 1 {
+		t.Error("nobody has given the turn back")
+	}
+}

@@ -1,0 +1,129 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+const textSchema = `{"type":"record","name":"Text","fields":[{"name":"id","type":"long"},{"name":"text","type":"string"}]}`
+
+// texts makes an Avro file of rows with texts of these sizes, each in a block of its
+// own.
+func texts(t *testing.T, dir, name string, sizes ...int) {
+	t.Helper()
+	var rows [][]byte
+	for i, size := range sizes {
+		row := appendVarint(appendVarint(nil, i), size)
+		rows = append(rows, append(row, bytes.Repeat([]byte{'a' + byte(i%26)}, size)...))
+	}
+	write(t, filepath.Join(dir, name), file(t, textSchema, rows...))
+}
+
+const largeText = 30 << 20
+
+var needed = regexp.MustCompile(`--memory ([0-9]+)MiB`)
+
+// wantRefused requires a run to have ended for want of memory: the message names the
+// file once, and how much more is needed.
+func (o output) wantRefused(t *testing.T, have int, name string) {
+	t.Helper()
+	o.want(t, 1, "too little memory")
+	need, found := 0, needed.FindStringSubmatch(o.stderr)
+	if found != nil {
+		_, _ = fmt.Sscan(found[1], &need) // 0 is too little
+	}
+	if need <= have {
+		t.Errorf("no more memory than %d MiB is asked for: %s", have, o.stderr)
+	}
+	if n := strings.Count(o.stderr, name); n != 1 {
+		t.Errorf("%s is named %d times: %s", name, n, o.stderr)
+	}
+}
+
+// An output of small rows with a large one among them is read with enough memory, and
+// refused with little.
+func TestLargeRow(t *testing.T) {
+	dir := t.TempDir()
+	texts(t, dir, "a.avro", 10, 20, largeText, 30)
+	rowtocol(t, dir, nil, "convert", "--memory", "1GiB", "a.avro", "out").want(t, 0)
+	t.Run("cat", func(t *testing.T) { testCatLargeRow(t, dir) })
+	t.Run("verify", func(t *testing.T) { testVerifyLargeRow(t, dir) })
+	t.Run("against", func(t *testing.T) { testLargeRowAgainst(t, dir) })
+}
+
+func testCatLargeRow(t *testing.T, dir string) {
+	part := filepath.Base(partOf(t, filepath.Join(dir, "out"), 0))
+	for _, to := range []string{"json", "csv", "avro", "arrow"} {
+		args := []string{"cat", "--to", to, "--output-codec", "null", "--output", "rows." + to, "--memory"}
+		rowtocol(t, dir, nil, append(args, "16MiB", "out")...).wantRefused(t, 16, part)
+		rowtocol(t, dir, nil, append(args, "256MiB", "out")...).want(t, 0)
+		if size := len(read(t, filepath.Join(dir, "rows."+to))); size < largeText || size > largeText+10_000 {
+			t.Errorf("%s: %d bytes", to, size)
+		}
+	}
+	o := rowtocol(t, dir, nil, "cat", "--memory", "16MiB", "--columns", "id", "out").want(t, 0)
+	if want := "{\"id\":0}\n{\"id\":1}\n{\"id\":2}\n{\"id\":3}\n"; o.stdout != want {
+		t.Errorf("%q, want %q", o.stdout, want)
+	}
+}
+
+func testVerifyLargeRow(t *testing.T, dir string) {
+	part := filepath.Base(partOf(t, filepath.Join(dir, "out"), 0))
+	rowtocol(t, dir, nil, "verify", "--memory", "16MiB", "out").wantRefused(t, 16, part)
+	rowtocol(t, dir, nil, "verify", "--memory", "256MiB", "out").want(t, 0, "sound")
+	var v verified
+	o := rowtocol(t, dir, nil, "verify", "--json", "--memory", "16MiB", "out").want(t, 1)
+	if r := o.object(t, &v); r.Exit != 1 {
+		t.Errorf("%+v", r)
+	}
+
+	// The values are needed for each byte only.
+	rowtocol(t, dir, nil, "inspect", "--memory", "16MiB", "out").want(t, 0, "4 rows")
+	of := filepath.Join("out", part)
+	rowtocol(t, dir, nil, "inspect", "--bytes", "--memory", "16MiB", of).want(t, 1, "--memory", "too little memory")
+	rowtocol(t, dir, nil, "inspect", "--bytes", "--memory", "256MiB", of).want(t, 0)
+}
+
+// The libraries that decode the inputs take more than the columns do.
+func testLargeRowAgainst(t *testing.T, dir string) {
+	o := rowtocol(t, dir, nil, "verify", "--memory", "40MiB", "out", "--against", "a.avro").want(t, 1, "too little memory")
+	if !needed.MatchString(o.stderr) {
+		t.Errorf("it does not say how much is needed: %s", o.stderr)
+	}
+	rowtocol(t, dir, nil, "verify", "--memory", "1GiB", "out", "--against", "a.avro", "--require-complete").want(t, 0, "4 rows")
+}
+
+// Parts that do not fit into memory beside each other are verified one after another.
+func TestVerifyPartsThatFitAlone(t *testing.T) {
+	dir := t.TempDir()
+	texts(t, dir, "a.avro", 12<<20)
+	if err := os.Mkdir(filepath.Join(dir, "out"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	rowtocol(t, dir, nil, "convert", "--memory", "1GiB", "a.avro", "out/run=0").want(t, 0)
+	const parts = 8 // of which some are verified at the same time
+	for i := range parts - 1 {
+		if err := os.CopyFS(filepath.Join(dir, fmt.Sprint("out/run=", i+1)), os.DirFS(filepath.Join(dir, "out/run=0"))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, workers := range []string{"1", "4"} {
+		rowtocol(t, dir, nil, "verify", "--memory", "16MiB", "--workers", workers, "out").want(t, 0, fmt.Sprintf("%d rows", parts), "sound")
+	}
+
+	// The damage of each is found, also of those that did not fit at first.
+	var damaged []string
+	for i := range parts {
+		part := partOf(t, filepath.Join(dir, fmt.Sprint("out/run=", i)), 0)
+		b := read(t, part)
+		b[len(b)-1] ^= 1 // of the checksum of the text
+		write(t, part, b)
+		damaged = append(damaged, strings.TrimPrefix(part, dir+"/")+": column text: block 0")
+	}
+	rowtocol(t, dir, nil, "verify", "--memory", "16MiB", "--workers", "4", "out").want(t, 6, damaged...)
+}

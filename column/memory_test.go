@@ -1,0 +1,250 @@
+package column
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+)
+
+// lender lends a number of pieces of memory, and knows which are lent.
+type lender struct {
+	t    *testing.T
+	left int // pieces; below zero there is no end of them
+	lent map[*byte]int
+}
+
+func newLender(t *testing.T, pieces int) *lender {
+	return &lender{t: t, left: pieces, lent: make(map[*byte]int)}
+}
+
+// Take returns more than is asked for, with anything in it.
+func (l *lender) Take(n int) []byte {
+	if l.left == 0 {
+		return nil
+	}
+	l.left--
+	b := bytes.Repeat([]byte{0xa5}, n+100)
+	l.lent[&b[0]] = len(b)
+	return b
+}
+
+func (l *lender) Give(b []byte) {
+	l.t.Helper()
+	if n := l.lent[&b[0]]; n != len(b) {
+		l.t.Errorf("%d bytes are given back, of %d", len(b), n)
+	}
+	delete(l.lent, &b[0])
+}
+
+// owns reports whether data is memory that is lent.
+func (l *lender) owns(data []byte) bool {
+	return cap(data) > 0 && l.lent[&data[:1][0]] == cap(data)
+}
+
+const lentBlock = 1 << 10 // block size of the tests with a lender
+
+// lending returns a column's buffer that has so many pieces beyond its block.
+func lending(t *testing.T, typ Type, layout Layout, pieces int) (*Buffers, *Buffer, *lender) {
+	s, b := one(typ, layout, lentBlock)
+	l := newLender(t, pieces)
+	s.Provide(make([]byte, 2*BlockMemory(lentBlock)), lentBlock, l)
+	return s, b, l
+}
+
+func TestLargeValuesTakeLentMemory(t *testing.T) {
+	s, b, l := lending(t, Bytes, Interleaved, -1)
+	var block Block
+	for i, size := range []int{100, 10 * lentBlock, lentBlock, 3 * lentBlock, BlockMemory(lentBlock)} {
+		value := bytes.Repeat([]byte{byte(i + 1)}, size)
+		b.Append(value)
+		b.Finish(int64(i+1), &block)
+		if !bytes.Equal(block.Data, value) {
+			t.Errorf("%d bytes are %d, or others", size, len(block.Data))
+		}
+		large := cap(block.Data) > BlockMemory(lentBlock)
+		if large != (size > lentBlock) || large != l.owns(block.Data) {
+			t.Errorf("%d bytes in %d of memory; lent: %t", size, cap(block.Data), l.owns(block.Data))
+		}
+		if large {
+			l.Give(block.Data[:cap(block.Data)])
+			block.Data = nil
+		}
+		if len(l.lent) > 0 {
+			t.Errorf("%d bytes: %d pieces are still lent", size, len(l.lent))
+		}
+	}
+	if s.Refused() {
+		t.Error("refused")
+	}
+}
+
+// A block that outgrows what it was lent gives that back, and Reset gives the rest.
+func TestLentMemoryIsGivenBack(t *testing.T) {
+	s, b, l := lending(t, Bytes, Interleaved, -1)
+	var want []byte
+	for i := range 40 {
+		value := bytes.Repeat([]byte{byte(i)}, lentBlock)
+		b.Append(value)
+		want = append(want, value...)
+		if i > 1 && len(l.lent) != 1 {
+			t.Fatalf("after %d bytes: %d pieces are lent", len(want), len(l.lent))
+		}
+	}
+	if l.left > -5 {
+		t.Errorf("the block grew %d times", -1-l.left)
+	}
+	if !bytes.Equal(b.data[:b.n], want) {
+		t.Error("the block is not what was appended")
+	}
+	s.Reset()
+	if len(l.lent) > 0 {
+		t.Errorf("after Reset: %d pieces are lent", len(l.lent))
+	}
+	b.Append([]byte("next"))
+	if got := finish(b, 1); string(got.Data) != "next" || l.owns(got.Data) {
+		t.Errorf("after Reset: %q", got.Data)
+	}
+}
+
+// appends are ways to fill a block, each by a few bytes or by many. They take the
+// number of the append.
+var appends = []struct {
+	name   string
+	typ    Type
+	layout Layout
+	append func(b *Buffer, i int)
+}{
+	{"one after the other", Bytes, Interleaved, func(b *Buffer, _ int) { b.Append(make([]byte, 30)) }},
+	{"long", Bytes, Interleaved, func(b *Buffer, _ int) { b.Append(make([]byte, 2*lentBlock)) }},
+	{"sized", Bytes, Interleaved, func(b *Buffer, i int) { b.AppendSized(make([]byte, i%200)) }},
+	{"long and sized", Bytes, Interleaved, func(b *Buffer, _ int) { b.AppendSized(make([]byte, 2*lentBlock)) }},
+	{"bytes", Int, Interleaved, func(b *Buffer, i int) { b.AppendByte(byte(i)) }},
+	{"varints", Long, Interleaved, func(b *Buffer, i int) { b.AppendVarint(int64(i) << (i % 40)) }},
+	{"words", Double, Interleaved, func(b *Buffer, i int) { b.AppendWord(uint64(i), 8) }},
+	{"heads", String, Interleaved, func(b *Buffer, i int) { b.AppendHead(new([16]byte), i%17) }},
+	{"short strings", String, Interleaved, func(b *Buffer, i int) { b.AppendShort(make([]byte, 64), i%65) }},
+	{"lengths", Null, Interleaved, func(b *Buffer, i int) { b.Length(uint32(2 + i%1000)) }},
+	{"lengths and values", Int, Interleaved, func(b *Buffer, i int) {
+		b.Length(uint32(i % 3))
+		for range i % 3 {
+			b.AppendVarint(int64(i))
+		}
+	}},
+	{"booleans of their own lengths", Boolean, Interleaved, func(b *Buffer, _ int) {
+		b.Present()
+		b.AppendBool(true)
+	}},
+	{"booleans of split layout", Boolean, Split, func(b *Buffer, _ int) { b.AppendBool(true) }},
+}
+
+// Once there is no memory, appends are without effect, but not without end: the owner
+// looks only now and then.
+func TestRefusedMemory(t *testing.T) {
+	for _, c := range appends {
+		for pieces := range 3 {
+			t.Run(fmt.Sprint(c.name, pieces), func(t *testing.T) {
+				s, b, l := lending(t, c.typ, c.layout, pieces)
+				n := 0
+				for ; !s.Refused() && n < 100*lentBlock; n++ {
+					c.append(b, n)
+				}
+				if !s.Refused() || l.left != 0 || len(l.lent) > 1 {
+					t.Fatalf("refused %t; %d pieces left, %d lent", s.Refused(), l.left, len(l.lent))
+				}
+				for i := range 5000 {
+					c.append(b, n+i)
+				}
+				if !s.Refused() {
+					t.Error("the refusal is forgotten")
+				}
+				if data, _ := b.Size(); data > cap(b.data)+pendingRunMax {
+					t.Errorf("%d bytes in %d", data, cap(b.data))
+				}
+				s.Reset()
+				if len(l.lent) > 0 {
+					t.Errorf("after Reset: %d pieces are lent", len(l.lent))
+				}
+			})
+		}
+	}
+}
+
+// What a mark remembers may be gone when it is restored.
+func TestRestoreAfterARefusal(t *testing.T) {
+	s, b, _ := lending(t, Int, Interleaved, 0)
+	for i := 0; !s.Refused(); i++ {
+		m := b.Mark()
+		b.Length(2)
+		b.AppendVarint(int64(i))
+		b.AppendVarint(int64(i))
+		if i%2 == 0 || s.Refused() {
+			b.Restore(m)
+		}
+	}
+	for i := range 5000 {
+		b.Length(2)
+		b.AppendWord(uint64(i), 8)
+		b.AppendWord(uint64(i), 8)
+	}
+	s.Reset()
+	b.Append([]byte("next"))
+	if got := finish(b, 1); string(got.Data) != "next" {
+		t.Errorf("after Reset: %q", got.Data)
+	}
+}
+
+// Of which memory a block is made does not matter to what is in it.
+func TestBlocksAreTheSameInAnyMemory(t *testing.T) {
+	for seed := range uint64(60) {
+		r := rand.New(rand.NewPCG(seed, 9))
+		c := Column{Type: Type(r.IntN(10)), Array: r.IntN(2) == 0, Parent: -1}
+		limit := 64 << r.IntN(10)
+		var all [2]*Buffers
+		l := newLender(t, -1)
+		for i := range all {
+			all[i] = NewBuffers([]Column{c}, Layout(seed%2), limit)
+		}
+		all[1].Provide(make([]byte, r.IntN(4)*BlockMemory(limit)), limit, l)
+		blocks := new([2]Block)
+		for row := range int64(20) {
+			for i := range all {
+				fill, b := rand.New(rand.NewPCG(seed, uint64(row))), &all[i].Cols[0]
+				fillColumn(fill, c, b)
+				if c.Type == Bytes && fill.IntN(8) == 0 {
+					b.AppendSized(bytes.Repeat(binary.AppendVarint(nil, row), fill.IntN(100<<10)))
+				}
+			}
+			if r.IntN(4) > 0 {
+				continue
+			}
+			for i := range all {
+				all[i].Cols[0].Finish(row+1, &blocks[i])
+			}
+			if got, want := blocks[1], blocks[0]; !bytes.Equal(got.Data, want.Data) || fmt.Sprint(got.Lengths) != fmt.Sprint(want.Lengths) {
+				t.Fatalf("seed %d, row %d: %s of %d bytes, want %d", seed, row, c.TypeName(), len(got.Data), len(want.Data))
+			}
+			if cap(blocks[1].Data) > BlockMemory(limit) {
+				l.Give(blocks[1].Data[:cap(blocks[1].Data)])
+				blocks[1].Data = nil
+			}
+		}
+		if all[1].Reset(); len(l.lent) > 0 {
+			t.Errorf("seed %d: %d pieces are still lent", seed, len(l.lent))
+		}
+	}
+}
+
+// TestRefusedBooleans goes on in the last byte of a block that was lost.
+func TestRefusedBooleans(t *testing.T) {
+	s, b := one(Boolean, Interleaved, 1<<10)
+	s.Provide(nil, 1<<10, newLender(t, 0))
+	b.Length(100_000)
+	for range 100_000 {
+		b.AppendBool(true)
+	}
+	if !s.Refused() {
+		t.Error("not refused")
+	}
+}

@@ -1,0 +1,489 @@
+package dataset_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/rowtocol/rowtocol/budget"
+	"github.com/rowtocol/rowtocol/column"
+	"github.com/rowtocol/rowtocol/dataset"
+	"github.com/rowtocol/rowtocol/format"
+	"github.com/rowtocol/rowtocol/shred"
+	"github.com/rowtocol/rowtocol/store"
+)
+
+const textSchema = `{"type":"record","name":"R","fields":[{"name":"id","type":"long"},{"name":"text","type":"string"},{"name":"words","type":{"type":"array","items":"bytes"}}]}`
+
+// textSet is a committed output of one part, whose rows have texts of these sizes,
+// and its rows.
+func textSet(t testing.TB, f format.Format, sizes []int) (dir string, rows [][]byte) {
+	t.Helper()
+	for i, size := range sizes {
+		row := binary.AppendVarint(nil, int64(i))
+		text := strings.Repeat(string(rune('a'+i%26)), size)
+		row = append(binary.AppendVarint(row, int64(size)), text...)
+		rows = append(rows, append(row, 2, 2, byte(i), 0)) // a word of a byte
+	}
+	base := t.TempDir()
+	writeAvro(t, filepath.Join(base, "in.avro"), textSchema, rows)
+	dir = filepath.Join(base, "out.columns")
+	convert(t, f, filepath.Join(base, "in.avro"), dir, settings{rowGroup: 128 << 20, choices: map[string][]string{"codec": {"null"}}})
+	return dir, rows
+}
+
+// someLarge are sizes of texts, most of them small.
+func someLarge(rows int, large ...int) []int {
+	sizes := make([]int, rows)
+	for i := range sizes {
+		sizes[i] = 5 + i%9
+	}
+	for i, size := range large {
+		sizes[(i+1)*rows/(len(large)+1)] = size
+	}
+	return sizes
+}
+
+// suffices does something with datasets of growing memory, until there is enough:
+// each refusal says what it lacked. refused is how often there was too little.
+// Whatever happens, all memory is given back.
+func suffices(t *testing.T, what string, do func(memory *budget.Pool) error) (refused int) {
+	t.Helper()
+	for size := int64(1000); ; refused++ {
+		pool := budget.New(size)
+		err := do(pool)
+		if pool.Left() != size {
+			t.Fatalf("%s: %d of %d bytes left at the end (%v)", what, pool.Left(), size, err)
+		}
+		if err == nil {
+			return refused
+		}
+		var e *budget.Error
+		if !errors.As(err, &e) || isDamage(err) || e.Have != size || e.Need <= size || refused > 500 {
+			t.Fatalf("%s: with %d bytes: %v", what, size, err)
+		}
+		size = e.Need
+	}
+}
+
+// queries are some that read the sets of these tests in every way.
+var queries = []dataset.Query{
+	{Limit: -1},
+	{Limit: -1, Columns: []string{"text"}},
+	{Limit: -1, Columns: []string{"id"}, Where: `text != "x"`},
+	{Limit: -1, Where: "id % 3 == 0"},
+	{Limit: 70, Offset: 60, BatchRows: 7},
+	{Limit: -1, Copies: 3},
+}
+
+// Memory that just suffices gives the same rows as memory without end; less is
+// refused.
+func TestMemoryThatSuffices(t *testing.T) {
+	eachFormat(t, func(t *testing.T, f format.Format) {
+		dir, all := textSet(t, f, someLarge(200, 1200<<10, 100<<10))
+		for i, q := range queries {
+			want, _, err := scan(t, open(t, dir, dataset.Options{Formats: formats}), q)
+			if err != nil || i == 0 && !slices.EqualFunc(want, all, bytes.Equal) {
+				t.Fatalf("%+v: %d rows, %v", q, len(want), err)
+			}
+			for name, read := range map[string]func(testing.TB, *dataset.Dataset, dataset.Query) ([][]byte, dataset.Stats, error){"scan": scan, "batches": batches} {
+				what := fmt.Sprintf("%s of %+v", name, q)
+				refused := suffices(t, what, func(memory *budget.Pool) error {
+					d, err := dataset.Open(t.Context(), store.Local(), dir, dataset.Options{Formats: formats, Memory: memory})
+					if err != nil {
+						return err
+					}
+					rows, _, err := read(t, d, q)
+					if err == nil && !slices.EqualFunc(rows, want, bytes.Equal) {
+						t.Errorf("%s: %d rows, want %d", what, len(rows), len(want))
+					}
+					return err
+				})
+				if refused == 0 {
+					t.Errorf("%s: was never refused", what)
+				}
+			}
+		}
+	})
+}
+
+// Parts are verified within memory.
+func TestVerifyWithinMemory(t *testing.T) {
+	eachFormat(t, func(t *testing.T, f format.Format) {
+		dir, _ := textSet(t, f, someLarge(200, 2<<20, 100<<10))
+		suffices(t, "verify", func(memory *budget.Pool) error {
+			l, err := dataset.List(t.Context(), store.Local(), dir, dataset.Options{Formats: formats, Memory: memory})
+			if err != nil {
+				return err
+			}
+			p, err := l.Open(t.Context(), &l.Parts[0])
+			if err != nil {
+				return err
+			}
+			defer p.Close()
+			return p.Verify(t.Context())
+		})
+	})
+}
+
+// Whoever ends early gives all memory back, too, and may do so twice.
+func TestMemoryOfEarlyEnds(t *testing.T) {
+	eachFormat(t, func(t *testing.T, f format.Format) {
+		dir, _ := textSet(t, f, someLarge(200, 1<<20))
+		const size = 64 << 20
+		for _, q := range queries {
+			pool := budget.New(size)
+			d := open(t, dir, dataset.Options{Formats: formats, Memory: pool})
+			s, err := d.Scan(t.Context(), q)
+			if err == nil {
+				_, err = s.Next(nil)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if pool.Left() == size {
+				t.Errorf("%+v: a scan under way holds nothing", q)
+			}
+			s.Close()
+			s.Close()
+			if pool.Left() != size {
+				t.Errorf("%+v: %d bytes left of %d when the scan is closed", q, pool.Left(), size)
+			}
+			b, err := d.Batches(t.Context(), q)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !b.Next() || pool.Left() == size {
+				t.Errorf("%+v: batches under way hold nothing, %v", q, b.Err())
+			}
+			b.Close()
+			b.Close()
+			if pool.Left() != size {
+				t.Errorf("%+v: %d bytes left of %d when the batches are closed", q, pool.Left(), size)
+			}
+		}
+	})
+}
+
+// Where memory is short there are fewer rows in a batch, and no error.
+func TestSmallBatches(t *testing.T) {
+	eachFormat(t, func(t *testing.T, f format.Format) {
+		dir, want := textSet(t, f, slices.Repeat([]int{200 << 10}, 40))
+		most := map[string]int{}
+		for _, test := range []struct {
+			name string
+			size int64
+			q    dataset.Query
+		}{
+			{"much", 1 << 30, dataset.Query{Limit: -1}},
+			{"little for copies", 8 << 20, dataset.Query{Limit: -1, Copies: 3}},
+			{"less for copies", 4 << 20, dataset.Query{Limit: -1, Copies: 3}},
+		} {
+			pool := budget.New(test.size)
+			b, err := open(t, dir, dataset.Options{Formats: formats, Memory: pool}).Batches(t.Context(), test.q)
+			if err != nil {
+				t.Fatal(err)
+			}
+			row := 0
+			for b.Next() {
+				most[test.name] = max(most[test.name], b.Rows())
+				v := b.Vector(1)
+				for i := range b.Rows() {
+					text := v.Data[v.Offsets[i]:v.Offsets[i+1]]
+					if !bytes.Contains(want[row], text) || len(text) != 200<<10 {
+						t.Fatalf("%s: row %d has a text of %d bytes", test.name, row, len(text))
+					}
+					row++
+				}
+			}
+			b.Close()
+			if b.Err() != nil || row != len(want) || pool.Left() != test.size {
+				t.Errorf("%s: %d rows, %d bytes left of %d, %v", test.name, row, pool.Left(), test.size, b.Err())
+			}
+		}
+		if most["much"] <= max(most["little for copies"], most["less for copies"]) {
+			t.Errorf("batches of at most %v rows", most)
+		}
+	})
+}
+
+// What a batch holds is accounted for, and its copies: never less than there is.
+func TestVectorsAreAccountedFor(t *testing.T) {
+	dir, _ := textSet(t, formats[0], someLarge(300, 3<<20, 300<<10, 3<<20))
+	for _, copies := range []int64{0, 4} {
+		const size = 256 << 20
+		pool := budget.New(size)
+		b, err := open(t, dir, dataset.Options{Formats: formats, Memory: pool}).Batches(t.Context(), dataset.Query{Limit: -1, BatchRows: 10, Copies: int(copies)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer b.Close()
+		largest := int64(0)
+		for b.Next() {
+			data := b.Vector(1).Data
+			need := int64(cap(data)) + copies*int64(len(data))
+			if held := size - pool.Left(); held < need {
+				t.Errorf("%d copies: %d bytes are accounted for, there are %d", copies, held, need)
+			}
+			largest = max(largest, need)
+		}
+		if b.Err() != nil || largest < (1+copies)*3<<20 {
+			t.Errorf("%d copies: the largest batch has %d bytes, %v", copies, largest, b.Err())
+		}
+	}
+}
+
+// After an unusually large batch, and one that shows that it was unusual, the vectors
+// are small again.
+func TestVectorsShrink(t *testing.T) {
+	eachFormat(t, func(t *testing.T, f format.Format) {
+		dir, _ := textSet(t, f, someLarge(300, 5<<20))
+		const size = 256 << 20
+		pool := budget.New(size)
+		b, err := open(t, dir, dataset.Options{Formats: formats, Memory: pool}).Batches(t.Context(), dataset.Query{Limit: -1, BatchRows: 10})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer b.Close()
+		large, batch := -1, 0
+		for ; b.Next(); batch++ {
+			switch data := b.Vector(1).Data; {
+			case len(data) >= 5<<20:
+				large = batch
+			case cap(data) > 2<<20 && batch != large+1:
+				t.Fatalf("%d bytes of memory for %d, %d batches after the large one", cap(data), len(data), batch-large)
+			}
+		}
+		if held := size - pool.Left(); b.Err() != nil || large < 0 || batch < large+3 || held > 3<<20 {
+			t.Errorf("batch %d of %d is large, %d bytes held at the end, %v", large, batch, held, b.Err())
+		}
+	})
+}
+
+// Pieces that are read ahead of remote parts are accounted for, and given back.
+func TestMemoryOfPieces(t *testing.T) {
+	eachFormat(t, func(t *testing.T, f format.Format) {
+		local := archive(t, f, 40_000)
+		dir := filepath.Dir(local.Parts()[0].Name)
+		q := dataset.Query{Columns: []string{"body", "subject"}, Limit: 6000}
+		want, _, err := scan(t, local, q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		read := func(st store.Store, pool *budget.Pool) (rows [][]byte, most int64, err error) {
+			d, err := dataset.Open(t.Context(), st, dir, dataset.Options{Formats: formats, Memory: pool})
+			if err != nil {
+				return nil, 0, err
+			}
+			s, err := d.Scan(t.Context(), q)
+			if err != nil {
+				return nil, 0, err
+			}
+			defer s.Close()
+			for {
+				row, err := s.Next(nil)
+				if errors.Is(err, io.EOF) {
+					return rows, most, nil
+				}
+				if err != nil {
+					return nil, 0, err
+				}
+				rows = append(rows, row)
+				most = max(most, pool.Size()-pool.Left())
+			}
+		}
+		held := map[string]int64{}
+		for _, test := range []struct {
+			name string
+			st   store.Store
+			size int64
+		}{
+			{"local", store.Local(), 1 << 30},
+			{"remote", &remote{Store: store.Local()}, 1 << 30},
+			{"remote, little", &remote{Store: store.Local()}, 1 << 20},
+		} {
+			pool := budget.New(test.size)
+			rows, most, err := read(test.st, pool)
+			if err != nil || !slices.EqualFunc(rows, want, bytes.Equal) || pool.Left() != test.size {
+				t.Errorf("%s: %d rows, want %d; %d bytes left of %d; %v", test.name, len(rows), len(want), pool.Left(), test.size, err)
+			}
+			held[test.name] = most
+		}
+		if held["remote"] < held["local"]+1<<20 || held["remote, little"] > 1<<20 {
+			t.Errorf("at most %v bytes held", held)
+		}
+	})
+}
+
+// Rows of another schema are larger by its defaults, and have room made for them.
+func TestMemoryOfResolvedRows(t *testing.T) {
+	const grown = 600 << 10
+	reader, err := shred.ParseSchema(`{"type":"record","name":"R","fields":[{"name":"id","type":"double"},{"name":"more","type":"string","default":"` + strings.Repeat("d", grown) + `"}]}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	eachFormat(t, func(t *testing.T, f format.Format) {
+		dir, all := textSet(t, f, someLarge(5))
+		q := dataset.Query{Limit: -1, Schema: reader}
+		sizes := []int{0, 100, 70 << 10, 2 * grown}
+		refused := suffices(t, "resolved", func(memory *budget.Pool) error {
+			d, err := dataset.Open(t.Context(), store.Local(), dir, dataset.Options{Formats: formats, Memory: memory})
+			if err != nil {
+				return err
+			}
+			var want []byte
+			for _, room := range sizes {
+				s, err := d.Scan(t.Context(), q)
+				if err != nil {
+					return err
+				}
+				defer s.Close()
+				var rows []byte
+				for n := 0; ; n++ {
+					row, err := s.Next(append(make([]byte, 0, room+3), "abc"...))
+					if errors.Is(err, io.EOF) {
+						if n != len(all) {
+							t.Errorf("%d rows, want %d", n, len(all))
+						}
+						break
+					}
+					if err != nil {
+						return err
+					}
+					if len(row) < grown || string(row[:3]) != "abc" {
+						t.Fatalf("a row of %d bytes", len(row))
+					}
+					rows = append(rows, row...)
+				}
+				if want == nil {
+					want = rows
+				}
+				if !bytes.Equal(rows, want) {
+					t.Errorf("other rows in %d bytes", room)
+				}
+				s.Close()
+			}
+			return nil
+		})
+		if refused < 2 {
+			t.Errorf("refused %d times", refused)
+		}
+	})
+}
+
+// A column that is no text is accounted for as well.
+func TestMemoryOfNumbers(t *testing.T) {
+	schema := `{"type":"record","name":"R","fields":[{"name":"n","type":{"type":"array","items":"long"}}]}`
+	part := columnPart(t, formats[0], schema, nil, 3, func(to *column.Buffers, row int) {
+		n := []int{1, 1 << 20, 2}[row]
+		to.Cols[0].Length(uint32(n))
+		for i := range n {
+			to.Cols[0].AppendVarint(int64(i % 60))
+		}
+	})
+	refused := suffices(t, "numbers", func(memory *budget.Pool) error {
+		d, err := dataset.Open(t.Context(), store.Local(), part, dataset.Options{Formats: formats, Memory: memory})
+		if err != nil {
+			return err
+		}
+		b, err := d.Batches(t.Context(), dataset.Query{Limit: -1})
+		if err != nil {
+			return err
+		}
+		defer b.Close()
+		numbers := 0
+		for b.Next() {
+			numbers += len(b.Vector(0).Longs)
+			if held, need := memory.Size()-memory.Left(), int64(8*cap(b.Vector(0).Longs)); held < need {
+				t.Errorf("%d bytes are accounted for, there are %d", held, need)
+			}
+		}
+		if b.Err() == nil && numbers != 1<<20+3 {
+			t.Errorf("%d numbers", numbers)
+		}
+		return b.Err()
+	})
+	if refused == 0 {
+		t.Error("never refused")
+	}
+}
+
+// What a query needs to begin with is told at once: a block of each of its columns.
+func TestMemoryOfManyColumns(t *testing.T) {
+	const columns, size = 30, 100 << 10
+	var fields []string
+	for i := range columns {
+		fields = append(fields, fmt.Sprintf(`{"name":"f%d","type":"string"}`, i))
+	}
+	schema := `{"type":"record","name":"R","fields":[` + strings.Join(fields, ",") + `]}`
+	eachFormat(t, func(t *testing.T, f format.Format) {
+		part := columnPart(t, f, schema, nil, 1, func(to *column.Buffers, _ int) {
+			for i := range columns {
+				to.Cols[i].AppendSized(make([]byte, size))
+			}
+		})
+		d := open(t, part, dataset.Options{Formats: formats, Memory: budget.New(1 << 20)})
+		for _, test := range []struct {
+			columns []string
+			need    int64 // 0: there is enough
+		}{{nil, columns * size}, {[]string{"f0", "f1", "f2", "f3", "f4", "f5", "f6", "f7", "f8", "f9", "f10", "f11"}, 12 * size}, {[]string{"f7"}, 0}} {
+			_, _, err := scan(t, d, dataset.Query{Limit: -1, Columns: test.columns})
+			var e *budget.Error
+			if errors.As(err, &e) != (test.need > 0) || test.need == 0 && err != nil {
+				t.Fatalf("%d columns: %v", len(test.columns), err)
+			}
+			if e != nil && e.Need < test.need {
+				t.Errorf("%d columns: %v, they need %d bytes", len(test.columns), err, test.need)
+			}
+		}
+	})
+}
+
+// TestBatchesStayWithinMemory has vectors that would grow beyond the memory.
+func TestBatchesStayWithinMemory(t *testing.T) {
+	dir, _ := textSet(t, formats[0], slices.Repeat([]int{200 << 10}, 40))
+	for _, size := range []int64{2 << 20, 3 << 20, 4 << 20} {
+		for copies := range 2 {
+			pool := budget.New(size)
+			b, err := open(t, dir, dataset.Options{Formats: formats, Memory: pool}).Batches(t.Context(), dataset.Query{Limit: -1, Copies: copies})
+			if err != nil {
+				t.Fatal(err)
+			}
+			rows := 0
+			for b.Next() {
+				rows += b.Rows()
+				used := int64(len(b.Vector(1).Data))
+				if held, have := pool.Size()-pool.Left(), int64(cap(b.Vector(1).Data))+int64(copies)*used; held < have {
+					t.Errorf("%d bytes are accounted for, a vector of %d rows has %d", held, b.Rows(), have)
+				}
+			}
+			if b.Err() != nil || rows != 40 {
+				t.Errorf("%d rows, %v", rows, b.Err())
+			}
+			if b.Close(); pool.Left() != size {
+				t.Errorf("%d of %d bytes left", pool.Left(), size)
+			}
+		}
+	}
+}
+
+func TestPoolIsNeverMoreThanWhole(t *testing.T) {
+	dir, _ := textSet(t, formats[0], someLarge(2000, slices.Repeat([]int{700 << 10}, 40)...))
+	pool := budget.New(3 << 20)
+	b, err := open(t, dir, dataset.Options{Formats: formats, Memory: pool}).Batches(t.Context(), dataset.Query{Limit: -1, Copies: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	for b.Next() {
+		if pool.Left() > pool.Size() {
+			t.Fatalf("%d bytes left of %d", pool.Left(), pool.Size())
+		}
+	}
+}

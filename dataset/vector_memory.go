@@ -1,0 +1,108 @@
+package dataset
+
+import (
+	"slices"
+	"unsafe"
+
+	"github.com/rowtocol/rowtocol/budget"
+	"github.com/rowtocol/rowtocol/column"
+)
+
+// A vector keeps smallVector bytes of memory for the next batch whatever that takes,
+// and up to largeVector if a quarter of it was used.
+const (
+	smallVector = 1 << 20
+	largeVector = 16 << 20
+)
+
+// vectorMemory accounts for vectors, and for the copies that the reader of a batch
+// makes of them.
+type vectorMemory struct {
+	heap   *budget.Heap
+	copies int64        // of each batch
+	sizes  []vectorSize // what is accounted for of each vector
+}
+
+// vectorSize is what a vector takes, in bytes.
+type vectorSize struct{ memory, used int64 }
+
+func memoryOf(v *column.Vector) (s vectorSize) {
+	addSize(&s, v.Lengths)
+	addSize(&s, v.Ints)
+	addSize(&s, v.Longs)
+	addSize(&s, v.Floats)
+	addSize(&s, v.Doubles)
+	addSize(&s, v.Bools)
+	addSize(&s, v.Offsets)
+	if !v.Encoded { // else they are a block's
+		addSize(&s, v.Data)
+	}
+	return s
+}
+
+func addSize[T any](s *vectorSize, values []T) {
+	size := int64(unsafe.Sizeof(*new(T)))
+	s.memory += size * int64(cap(values))
+	s.used += size * int64(len(values))
+}
+
+// prepare makes sure that there is memory for values of large blocks before it is
+// taken: of text in one piece, which then does not grow by doubling.
+func (m *vectorMemory) prepare(i int, v *column.Vector, t column.Type, bytes int64) error {
+	if bytes == 0 {
+		return nil
+	}
+	if t != column.String && t != column.Bytes {
+		return m.heap.Check(8 * bytes) // a long can be of one byte
+	}
+	had, size := int64(cap(v.Data)), int64(len(v.Data))+bytes
+	if size <= had {
+		return nil
+	}
+	if err := m.heap.Reserve(size); err != nil {
+		return err
+	}
+	v.Data = append(make([]byte, 0, size), v.Data...)
+	m.heap.Release(had)
+	m.sizes[i].memory += size - had
+	return nil
+}
+
+// update accounts for what a vector takes now. If there is no memory for that, the
+// vector is to be restored.
+func (m *vectorMemory) update(i int, v *column.Vector) error {
+	now, before := memoryOf(v), m.sizes[i]
+	more := now.memory - before.memory + m.copies*(now.used-before.used)
+	if more > 0 {
+		if err := m.heap.Reserve(more); err != nil {
+			return err
+		}
+	} else {
+		m.heap.Release(-more)
+	}
+	m.sizes[i] = now
+	return nil
+}
+
+// restored accounts for a vector from which values were taken back. Memory that
+// nobody accounted for is given up.
+func (m *vectorMemory) restored(i int, v *column.Vector) {
+	if memoryOf(v).memory > m.sizes[i].memory {
+		v.Lengths, v.Ints, v.Longs = slices.Clone(v.Lengths), slices.Clone(v.Ints), slices.Clone(v.Longs)
+		v.Floats, v.Doubles, v.Bools = slices.Clone(v.Floats), slices.Clone(v.Doubles), slices.Clone(v.Bools)
+		if v.Offsets = slices.Clone(v.Offsets); !v.Encoded {
+			v.Data = slices.Clone(v.Data)
+		}
+	}
+	_ = m.update(i, v) // it is no more than before, but for what slices are rounded up to
+}
+
+// reset empties a vector, and lets its memory go if that is unusually much.
+func (m *vectorMemory) reset(i int, v *column.Vector) {
+	had := memoryOf(v)
+	if had.memory > largeVector || had.memory > smallVector && had.used < had.memory/4 {
+		*v = column.Vector{Encoded: v.Encoded}
+	}
+	v.Reset()
+	_ = m.update(i, v) // it is less than before
+}

@@ -1,0 +1,119 @@
+package trevni
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"testing"
+
+	"github.com/rowtocol/rowtocol/column"
+)
+
+// TestVerifyHoldsOneColumn has memory for the blocks of a few of many columns.
+func TestVerifyHoldsOneColumn(t *testing.T) {
+	b := bytesFile(t, 100, Options{Codec: "null"}, 300<<10)
+	memory := account{limit: 4 << 20}
+	f := mustOpenAccounted(t, b, &memory)
+	for range 2 {
+		if err := f.Verify(context.Background()); err != nil {
+			t.Error(err)
+		}
+	}
+	if memory.held > 1<<20 {
+		t.Errorf("%d bytes held afterwards", memory.held)
+	}
+}
+
+func TestTooLongBlocksReleaseWhatTheyReserved(t *testing.T) {
+	for _, codec := range []string{"deflate", "bzip2", "zstandard"} {
+		b := dropCRC(bytesFile(t, 1, Options{Codec: codec, Checksum: "null"}, 300<<10, 100))
+		binary.LittleEndian.PutUint32(b[openBytes(t, b).Columns()[0].Start+8:], 200<<10)
+		var memory account
+		c, err := mustOpenAccounted(t, b, &memory).Cursor(0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		before := memory.held
+		if err = c.SeekRow(0); err == nil {
+			_, err = c.Value(nil)
+		}
+		if !isDamage(err) {
+			t.Fatal(err)
+		}
+		if err = c.SeekRow(1); err == nil {
+			_, err = c.Value(nil)
+		}
+		if err != nil || memory.held < before {
+			t.Errorf("%s: %d bytes held, %d before (%v)", codec, memory.held, before, err)
+		}
+	}
+}
+
+// TestDamagedParentIsGivenBack seeks to a damaged block again and again.
+func TestDamagedParentIsGivenBack(t *testing.T) {
+	cols := []column.Column{{Name: "p", Type: column.Null, Array: true, Parent: -1}, {Name: "p#b", Type: column.Boolean, Parent: 0}}
+	var out bytes.Buffer
+	w, err := NewWriter(&out, "", cols, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for row := range 60_000 {
+		w.Column(0).Length(uint32(1 + row%2))
+		for range 1 + row%2 {
+			w.Column(1).AppendBool(true)
+		}
+		if err := w.EndRow(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	b := out.Bytes()
+	blocks, err := openBytes(t, b).Blocks(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b[blocks[0].Offset+blocks[0].StoredSize] ^= 1 // of the checksum
+	var memory account
+	c, err := mustOpenAccounted(t, b, &memory).Cursor(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 100 {
+		if err := c.SeekRow(30_000); !isDamage(err) {
+			t.Fatal(err)
+		}
+	}
+	if memory.held > 200<<10 {
+		t.Errorf("%d bytes held of a block of %d that could not be read", memory.held, blocks[0].RawSize)
+	}
+}
+
+func TestDamagedSnappyIsGivenBack(t *testing.T) {
+	content := append(binary.AppendVarint(nil, 300<<10), bytes.Repeat([]byte("ab"), 150<<10)...)
+	stored, err := encoderOf("snappy").encode(nil, content)
+	if err != nil {
+		t.Fatal(err)
+	}
+	copy(stored[len(stored)-6:], "\xff\xff\xff\xff\xff\xff")
+	b := rawFile{version: 2, rows: 1, meta: Metadata{{keyCodec, []byte("snappy")}}, cols: []rawColumn{{meta: meta("a bytes"), rows: 1, data: stored}}}.bytes()
+	binary.LittleEndian.PutUint32(b[len(b)-len(stored)-8:], uint32(len(content)))
+	var memory account
+	c, err := mustOpenAccounted(t, b, &memory).Cursor(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 10 {
+		err := c.SeekRow(0)
+		if err == nil {
+			_, err = c.Value(nil)
+		}
+		if !isDamage(err) {
+			t.Fatal(err)
+		}
+	}
+	if memory.held > 400<<10 {
+		t.Errorf("%d bytes held", memory.held)
+	}
+}

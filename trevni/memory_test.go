@@ -1,0 +1,389 @@
+package trevni
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/rowtocol/rowtocol/column"
+	"github.com/rowtocol/rowtocol/damage"
+	"github.com/rowtocol/rowtocol/format"
+)
+
+var errMemory = errors.New("no memory")
+
+// account is memory that notes what is held, and refuses more than a limit.
+type account struct {
+	limit      int64 // 0 for none
+	held, peak int64
+}
+
+func (a *account) Reserve(n int64) error {
+	if a.limit > 0 && a.held+n > a.limit {
+		return errMemory
+	}
+	a.held += n
+	a.peak = max(a.peak, a.held)
+	return nil
+}
+
+func (a *account) Release(n int64) { a.held -= n }
+
+// openAccounted opens a part within memory.
+func openAccounted(f format.File, memory format.Memory) (*File, error) {
+	p, err := Format.Open([]format.File{f}, format.OpenOptions{Memory: memory})
+	if err != nil {
+		return nil, err
+	}
+	return p.(part).File, nil
+}
+
+// mustOpenAccounted is openAccounted of bytes that are a file.
+func mustOpenAccounted(t *testing.T, b []byte, memory format.Memory) *File {
+	t.Helper()
+	f, err := openAccounted(storedFile{bytes.NewReader(b)}, memory)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// bytesFile has columns of bytes, each with a value of every size. A value of more
+// than 64 KiB ends its block.
+func bytesFile(t *testing.T, columns int, o Options, sizes ...int) []byte {
+	t.Helper()
+	cols := make([]column.Column, columns)
+	for i := range cols {
+		cols[i] = column.Column{Name: string(binary.AppendVarint([]byte("c"), int64(64+i))), Type: column.Bytes, Parent: -1}
+	}
+	var out bytes.Buffer
+	w, err := NewWriter(&out, "", cols, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rng := rand.NewChaCha8([32]byte{})
+	for _, size := range sizes {
+		value := make([]byte, size)
+		_, _ = rng.Read(value) // never fails
+		for i := range cols {
+			w.Column(i).AppendSized(value)
+		}
+		if err := w.EndRow(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+// Of many columns each had one large block: that memory is given back when their
+// cursors have gone on to small ones.
+func TestLargeBlocksAreGivenBack(t *testing.T) {
+	const columns, large = 100, 300 << 10
+	b := bytesFile(t, columns, Options{Codec: "null", Checksum: "null"}, large, 100, 100)
+	var memory account
+	f := mustOpenAccounted(t, b, &memory)
+	if memory.held <= 0 || memory.held > 1<<20 {
+		t.Errorf("%d bytes held for the header", memory.held)
+	}
+	r := newReader(t, f)
+	if _, err := r.row(); err != nil {
+		t.Fatal(err)
+	}
+	if memory.held < columns*large {
+		t.Errorf("%d bytes held for %d blocks of %d", memory.held, columns, large)
+	}
+	for range 2 {
+		if _, err := r.row(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if memory.held > 1<<20 {
+		t.Errorf("%d bytes held when the large blocks are behind", memory.held)
+	}
+}
+
+// A block is accounted for before it is there: what is stored while it is decoded,
+// what is decoded for as long as the cursor stands in it.
+func TestLargeBlocksAreReserved(t *testing.T) {
+	const size = 1100 << 10
+	for _, codec := range codecNames {
+		b := bytesFile(t, 1, Options{Codec: codec}, size, 100)
+		var memory account
+		f := mustOpenAccounted(t, b, &memory)
+		c, err := f.Cursor(0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		before := memory.held
+		if _, err := c.Value(nil); err != nil {
+			t.Fatal(err)
+		}
+		if n := memory.held - before; n < size || n > size+100+roundBlock {
+			t.Errorf("%s: %d bytes held in a block of %d", codec, n, size)
+		}
+		if n := memory.peak - before; n < 2*size { // random bytes do not become fewer
+			t.Errorf("%s: at most %d bytes held for a block of %d and what is stored of it", codec, n, size)
+		}
+		if _, err := c.Value(nil); err != nil {
+			t.Fatal(err)
+		}
+		if n := memory.held - before; n > keptBlock {
+			t.Errorf("%s: %d bytes held in the small block behind", codec, n)
+		}
+	}
+}
+
+// Without memory the error is that of the account, and no damage. When there is
+// memory again the cursor can go on.
+func TestRefusedMemory(t *testing.T) {
+	const size = 1100 << 10
+	for _, codec := range []string{"null", "deflate", "snappy"} {
+		b := bytesFile(t, 1, Options{Codec: codec}, 100<<10, size, 100)
+		for _, limit := range []int64{size / 2, size + size/2} { // no room for what is stored, or for what is decoded
+			memory := account{limit: limit}
+			f := mustOpenAccounted(t, b, &memory)
+			read, err := f.Cursor(0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var v column.Vector
+			if n, _, err := read.Read(&v, 1); n != 1 || err != nil {
+				t.Fatalf("%s: the small row: %d, %v", codec, n, err)
+			}
+			seek, err := f.Cursor(0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			held := memory.held
+			_, _, readErr := read.Read(&v, 1)
+			_, _, again := read.Read(&v, 1)
+			seekErr := seek.SeekRow(1)
+			if seekErr == nil {
+				_, seekErr = seek.Value(nil)
+			}
+			if memory.held > held {
+				t.Errorf("%s, %d bytes: %d held after the refusals, before %d", codec, limit, memory.held, held)
+			}
+			for what, err := range map[string]error{
+				"read": readErr, "read again": again, "seek": seekErr, "verify": f.Verify(context.Background()),
+			} {
+				if !errors.Is(err, errMemory) || isDamage(err) {
+					t.Errorf("%s, %d bytes: %s: %v", codec, limit, what, err)
+				}
+			}
+			memory.limit = 0
+			if err = read.SeekRow(1); err == nil {
+				v.Reset()
+				_, _, err = read.Read(&v, 1)
+			}
+			if err != nil || len(v.Data) != size {
+				t.Errorf("%s: with memory again: %d bytes, %v", codec, len(v.Data), err)
+			}
+		}
+	}
+}
+
+// No memory, not even for the header.
+func TestRefusedHeader(t *testing.T) {
+	b := bytesFile(t, 1, Options{}, 10)
+	_, err := openAccounted(storedFile{bytes.NewReader(b)}, &account{limit: 10})
+	if !errors.Is(err, errMemory) || isDamage(err) {
+		t.Error(err)
+	}
+}
+
+// A few stored bytes that are said to be hundreds of MiB are damage, which takes no
+// memory of that size.
+func TestLyingSizesTakeNoMemory(t *testing.T) {
+	zeros := make([]byte, 8<<20)
+	for _, codec := range codecNames {
+		for _, raw := range []uint32{200 << 20, 500 << 20} {
+			few := []byte{2, 'x'}
+			contents := map[string][]byte{"a few bytes": few}
+			if codec == "snappy" {
+				contents["a size that snappy states too"] = nil
+			} else if codec != "null" {
+				contents["zeros"] = append(binary.AppendVarint(nil, int64(len(zeros))), zeros...)
+			}
+			for what, content := range contents {
+				stored := binary.AppendUvarint(nil, uint64(raw))
+				if content != nil {
+					var err error
+					if stored, err = encoderOf(codec).encode(nil, content); err != nil {
+						t.Fatal(err)
+					}
+				}
+				b := rawFile{
+					version: 2, rows: 1, meta: Metadata{{keyCodec, []byte(codec)}},
+					cols: []rawColumn{{meta: meta("a bytes"), rows: 1, data: stored}},
+				}.bytes()
+				binary.LittleEndian.PutUint32(b[len(b)-len(stored)-8:], raw)
+				var memory account
+				f := mustOpenAccounted(t, b, &memory)
+				if f.Columns()[0].Checksum != "null" {
+					t.Fatal("the file has checksums")
+				}
+				blocks, err := f.Blocks(0)
+				if err != nil || blocks[0].RawSize != int64(raw) {
+					t.Fatalf("%v, %v", blocks, err)
+				}
+				var d *damage.Error
+				if err := f.Verify(context.Background()); !errors.As(err, &d) || d.Kind != damage.Size && d.Kind != damage.Codec {
+					t.Errorf("%s, %s as %d: %v", codec, what, raw, err)
+				}
+				if memory.peak > 4<<20 {
+					t.Errorf("%s, %s as %d: %d bytes reserved", codec, what, raw, memory.peak)
+				}
+			}
+		}
+	}
+}
+
+// countedFile is a file of which is counted what is read.
+type countedFile struct {
+	*os.File
+	size, bytes int64
+}
+
+func (f *countedFile) Size() int64 { return f.size }
+
+func (f *countedFile) ReadAt(p []byte, off int64) (int, error) {
+	f.bytes += int64(len(p))
+	return f.File.ReadAt(p, off)
+}
+
+func (f *countedFile) ReadBlock(p []byte, _ int, off, _ int64) (int, error) { return f.ReadAt(p, off) }
+
+// headerOf begins a header whose only metadata is said to have so many bytes.
+func headerOf(length int64) []byte {
+	b := append([]byte(magic), 2)
+	b = binary.LittleEndian.AppendUint64(b, 0)
+	b = binary.LittleEndian.AppendUint32(b, 1)
+	b = binary.AppendVarint(b, 1)
+	b = append(binary.AppendVarint(b, 1), 'k')
+	return binary.AppendVarint(b, length)
+}
+
+// A length in a header says nothing of how much is to be read, even if the file is
+// as large.
+func TestLongHeaders(t *testing.T) {
+	for _, test := range []struct {
+		name         string
+		length, size int64
+		limit        int64
+		kind         damage.Kind // "" for a refusal of memory
+	}{
+		{"beyond what headers are", 900_000_000, 1 << 30, 0, damage.Unsupported},
+		{"beyond the end", 1 << 40, 1 << 30, 0, damage.Unsupported},
+		{"the largest", 1<<63 - 1, 1 << 30, 0, damage.Unsupported},
+		{"beyond memory", 200_000_000, 1 << 30, 1 << 20, ""},
+		{"beyond the end of a small file", 900_000_000, 1000, 0, damage.Truncated},
+		{"beyond the end of a larger file", 1 << 20, 1<<20 - 1, 0, damage.Truncated},
+	} {
+		name := filepath.Join(t.TempDir(), "a.trv")
+		err := os.WriteFile(name, headerOf(test.length), 0o600)
+		if err == nil {
+			err = os.Truncate(name, test.size)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		stored, err := os.Open(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, memory := &countedFile{File: stored, size: test.size}, account{limit: test.limit}
+		_, err = openAccounted(f, &memory)
+		var d *damage.Error
+		if test.kind == "" {
+			if !errors.Is(err, errMemory) || isDamage(err) {
+				t.Errorf("%s: %v", test.name, err)
+			}
+		} else if !errors.As(err, &d) || d.Kind != test.kind {
+			t.Errorf("%s: %v, want damage of the kind %s", test.name, err, test.kind)
+		}
+		if memory.peak > 4<<20 || f.bytes > 4<<20 {
+			t.Errorf("%s: %d bytes reserved, %d read", test.name, memory.peak, f.bytes)
+		}
+		if memory.held != 0 {
+			t.Errorf("%s: %d bytes held of a header that was not read", test.name, memory.held)
+		}
+		if err := stored.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// A header that is longer than what is read at first is read.
+func TestHeaderOfManyBytes(t *testing.T) {
+	text := bytes.Repeat([]byte("0123456789"), 300_000)
+	b := bytesFile(t, 1, Options{Meta: []KeyValue{{"k", text}}}, 10)
+	var memory account
+	f := mustOpenAccounted(t, b, &memory)
+	if got, _ := f.Meta().Get("k"); !bytes.Equal(got, text) {
+		t.Errorf("%d bytes of metadata, want %d", len(got), len(text))
+	}
+	if memory.held < int64(len(text)) || memory.peak > 10*int64(len(text)) {
+		t.Errorf("%d bytes held, at most %d, for a header of %d", memory.held, memory.peak, len(text))
+	}
+	if err := f.Verify(context.Background()); err != nil {
+		t.Error(err)
+	}
+}
+
+// The children of a column count their items in its blocks, which are in memory
+// once for all of them.
+func TestParentsBlockIsHeldOnce(t *testing.T) {
+	const children = 40
+	cols := []column.Column{{Name: "p", Type: column.Null, Array: true, Parent: -1}}
+	for i := range children {
+		cols = append(cols, column.Column{Name: "p#" + string(rune('A'+i)), Type: column.Boolean, Parent: 0})
+	}
+	var out bytes.Buffer
+	w, err := NewWriter(&out, "", cols, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for row := range 60_000 {
+		n := 1 + row%2 // no runs, which would be few bytes
+		w.Column(0).Length(uint32(n))
+		for i := range children {
+			for range n {
+				w.Column(1 + i).AppendBool(true)
+			}
+		}
+		if err := w.EndRow(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	var memory account
+	f := mustOpenAccounted(t, out.Bytes(), &memory)
+	r := newReader(t, f)
+	before, want := memory.held, int64(0)
+	for i := range cols {
+		blocks, err := f.Blocks(i)
+		if err != nil || len(blocks) != 1 {
+			t.Fatalf("column %d: %d blocks, %v", i, len(blocks), err)
+		}
+		want += blocks[0].RawSize
+	}
+	for range 2 {
+		if _, err := r.row(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := memory.held - before; n < want || n > want+children+1+roundBlock {
+		t.Errorf("%d bytes held, the blocks have %d", n, want)
+	}
+}
