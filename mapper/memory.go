@@ -10,10 +10,13 @@ import (
 	"github.com/rowtocol/rowtocol/format"
 )
 
+// columnMemory is about what there is of a column beside its open block.
+const columnMemory = 1 << 10
+
 // OpenBlocks is the memory of the open blocks of all columns of a task, and of what
 // the row group takes beside them, in bytes.
 func OpenBlocks(w format.Writer, blockSize, columns int) int64 {
-	return int64(columns)*int64(column.BlockMemory(blockSize)) + w.Memory(columns, blockSize)
+	return int64(columns)*int64(column.BlockMemory(blockSize)+columnMemory) + w.Memory(columns, blockSize)
 }
 
 // memory is where a task takes what depends on its input: input blocks on their

@@ -98,8 +98,8 @@ func (t *task) shredRow(s *shred.Shredder, rows []byte) (datum []byte, n int, er
 		if err == nil || !errors.Is(err, shred.ErrRoom) {
 			return datum, n, err
 		}
-		if more := t.growRow(); more != nil {
-			return nil, 0, fmt.Errorf("%v: %w", err, more) // it is no damage
+		if err := t.growRow(); err != nil {
+			return nil, 0, err
 		}
 	}
 }
@@ -114,11 +114,12 @@ func (t *task) growRow() error {
 		// Half of that may be there.
 		more, err = t.memory.take(2 * had)
 	}
-	if err == nil {
-		t.resolved = more
-		t.resolver.Within(more)
+	if err != nil {
+		return fmt.Errorf("it resolves to a row of more than %d bytes: %w", had, err)
 	}
-	return err
+	t.resolved = more
+	t.resolver.Within(more)
+	return nil
 }
 
 // shrinkRow gives back what an unusually large row took.
