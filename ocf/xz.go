@@ -22,7 +22,12 @@ func (d *Decoder) xz(dst, src []byte) ([]byte, error) {
 	if err != nil {
 		return dst, err
 	}
-	if room := sizeOf(blocks); !d.counting && room > int64(cap(dst)) && room <= d.maxBlock {
+	switch size := sizeOf(blocks); {
+	//guard: a block would be decompressed that is beyond the limit
+	case size > d.maxBlock:
+		return dst, ErrTooLarge
+	//guard: memory would be taken that nobody has room for
+	case size > int64(cap(dst)):
 		return dst, ErrRoom
 	}
 	for i := range blocks {
@@ -224,8 +229,10 @@ func xzCheckSize(kind byte) int {
 	return -1
 }
 
-// index reads the list of blocks, and passes its padding and its CRC-32.
+// index reads the list of blocks, and checks its CRC-32: room is made for what it
+// says.
 func (c *xzCursor) index(blocks []xzBlock) {
+	all := c.p
 	c.used = 0
 	c.take(1)
 	//guard: blocks would have sizes of others
@@ -242,5 +249,10 @@ func (c *xzCursor) index(blocks []xzBlock) {
 		blocks[i].size = int64(size)
 	}
 	c.take(-c.used & 3)
+	sum := crc32.ChecksumIEEE(all[:min(c.used, len(all))])
+	//guard: a damaged size would be taken for a true one
+	if binary.LittleEndian.Uint32(c.look(4)) != sum {
+		c.bad = true
+	}
 	c.take(4)
 }
