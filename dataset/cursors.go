@@ -61,16 +61,17 @@ func (c *cursors) bind(q *queryPart) (err error) {
 }
 
 // checkMemory finds out whether a block of each column fits into memory at a time,
-// before the first is read: it says what all of them need.
+// before the first is read: it says what all of them need. Of a large block it counts
+// a part only, for its size may be damage.
 func (c *cursors) checkMemory(q *queryPart) error {
 	need := int64(0)
 	for _, blocks := range c.blocks {
 		if len(blocks) > 0 {
-			need += blocks[0].RawSize
+			need += min(blocks[0].RawSize, largeBlock)
 		}
 	}
 	if err := q.memory.Check(need); err != nil {
-		return fmt.Errorf("%d columns with a block of each: %w", len(c.blocks), err)
+		return fmt.Errorf("a block of each of %d columns: %w", len(c.blocks), err)
 	}
 	return nil
 }

@@ -1,8 +1,10 @@
 package dataset
 
 import (
+	"errors"
 	"io"
 
+	"github.com/rowtocol/rowtocol/budget"
 	"github.com/rowtocol/rowtocol/dataset/where"
 	"github.com/rowtocol/rowtocol/format"
 )
@@ -18,7 +20,9 @@ type filter struct {
 
 func newFilter(s *selection) (*filter, error) {
 	c := newColumns(s.dataset.mapping.Columns, s.where.Columns(), vectorMemory{heap: s.file.memory})
-	if err := c.bind(s.file); err != nil {
+	if err := c.bind(s.file); errors.As(err, new(*budget.Error)) {
+		return nil, in(s.file.name, err)
+	} else if err != nil {
 		return nil, err
 	}
 	spans, err := prune(s.where, s.file)
