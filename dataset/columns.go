@@ -165,6 +165,10 @@ func (c *columns) appendAccounted(i int) (items int, err error) {
 // take.
 const largeBlock = 1 << 20
 
+// plausible is the growth by decompression up to which a block's size is believed
+// before the block is read.
+const plausible = 1100
+
 // expected is about the most bytes that the window has in large blocks of a column.
 func (c *columns) expected(i int) (bytes int64) {
 	first, end := c.windowStart, c.windowEnd
@@ -172,8 +176,8 @@ func (c *columns) expected(i int) (bytes int64) {
 	from := max(sort.Search(len(blocks), func(b int) bool { return blocks[b].FirstRow > first })-1, 0)
 	for b := from; b < len(blocks) && blocks[b].FirstRow < end; b++ {
 		of := &blocks[b]
-		if of.RawSize < largeBlock {
-			continue
+		if of.RawSize < largeBlock || of.RawSize/plausible > of.StoredSize {
+			continue // if it is not true, that shows when the block is read
 		}
 		rows := min(end, of.FirstRow+of.Rows) - max(first, of.FirstRow)
 		bytes += min(of.RawSize, 4*(of.RawSize/max(of.Rows, 1)+1)*max(rows, 0))
