@@ -1,6 +1,7 @@
 package budget
 
 import (
+	"math"
 	"runtime"
 	"sync"
 )
@@ -36,6 +37,14 @@ func (h *Heap) Reserve(n int64) error {
 	defer h.mu.Unlock()
 	h.held += n
 	return nil
+}
+
+// Left is what can be reserved.
+func (h *Heap) Left() int64 {
+	if h == nil {
+		return math.MaxInt64
+	}
+	return h.pool.Left()
 }
 
 // Check returns what Reserve would.
@@ -74,11 +83,14 @@ func (p *Pool) reserveHeap(n int64) error {
 		return err
 	}
 	p.mu.Lock()
-	defer p.mu.Unlock()
-	//guard: garbage that is not yet collected would take what is reserved
-	if p.garbage > 0 && p.used+p.garbage > p.size {
-		runtime.GC()
+	full := p.garbage > 0 && p.used+p.garbage > p.size
+	if full {
 		p.garbage = 0
+	}
+	p.mu.Unlock()
+	//guard: garbage that is not yet collected would take what is reserved
+	if full {
+		runtime.GC()
 	}
 	return nil
 }

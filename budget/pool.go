@@ -42,21 +42,27 @@ func (p *Pool) Left() int64 {
 func (p *Pool) Reserve(n int64) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	//guard: more memory would be taken than there is
-	if n > p.size-p.used {
-		return &Error{Need: p.used + n, Have: p.size}
+	err := p.fits(n)
+	if err == nil {
+		p.used += n
 	}
-	p.used += n
-	return nil
+	return err
 }
 
 // check returns what Reserve would.
 func (p *Pool) check(n int64) error {
-	err := p.Reserve(n)
-	if err == nil {
-		p.Release(n)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.fits(n)
+}
+
+// fits returns an *Error if there are not so many bytes. p.mu is held.
+func (p *Pool) fits(n int64) error {
+	//guard: more memory would be taken than there is
+	if n > p.size-p.used {
+		return &Error{Need: p.used + n, Have: p.size}
 	}
-	return err
+	return nil
 }
 
 // Release gives back what was reserved.
@@ -72,9 +78,10 @@ type Error struct {
 	Have int64 // size of the pool
 }
 
-// Error names the need in whole mebibytes.
+// Error names a size that is worth a try. It is half as much again as was needed,
+// because what comes next takes memory too, and more is reserved where there is more.
 func (e *Error) Error() string {
-	return fmt.Sprintf("too little memory: it needs --memory %dMiB or more, and has %dMiB", mebibytes(e.Need), e.Have>>20)
+	return fmt.Sprintf("too little memory: it needs --memory %dMiB or so, and has %dMiB", mebibytes(e.Need+e.Need/2), e.Have>>20)
 }
 
 // mebibytes rounds up.

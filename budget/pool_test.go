@@ -54,16 +54,17 @@ func TestPoolGivesWhatItHas(t *testing.T) {
 	}
 }
 
-// What is said to be enough must be enough, so the need is rounded up.
+// What comes next takes memory too, so the error names half as much again as was
+// needed, rounded up.
 func TestErrorNamesTheNeed(t *testing.T) {
 	for _, c := range []struct {
 		need, have int64
 		want       string
 	}{
-		{64 << 20, 32 << 20, "too little memory: it needs --memory 64MiB or more, and has 32MiB"},
-		{64<<20 + 1, 32<<20 + 1, "too little memory: it needs --memory 65MiB or more, and has 32MiB"},
-		{64<<20 - 1, 32<<20 - 1, "too little memory: it needs --memory 64MiB or more, and has 31MiB"},
-		{1, 0, "too little memory: it needs --memory 1MiB or more, and has 0MiB"},
+		{64 << 20, 32 << 20, "too little memory: it needs --memory 96MiB or so, and has 32MiB"},
+		{64<<20 + 1, 32<<20 + 1, "too little memory: it needs --memory 97MiB or so, and has 32MiB"},
+		{64<<20 - 1, 32<<20 - 1, "too little memory: it needs --memory 96MiB or so, and has 31MiB"},
+		{1, 0, "too little memory: it needs --memory 1MiB or so, and has 0MiB"},
 	} {
 		if got := (&Error{Need: c.need, Have: c.have}).Error(); got != c.want {
 			t.Errorf("%q, want %q", got, c.want)

@@ -33,14 +33,18 @@ func (r *Reader) Read(v *Vector, n int) (read, items int, err error) {
 	k, err := r.decode(v, min(int64(n), r.values))
 	r.values -= k
 	if k == 0 {
-		return 0, 0, r.unread(err)
+		return 0, 0, r.unread(v, err)
 	}
 	return int(k), int(k), nil
 }
 
-// unread makes what kept decode from reading a value the reader's error.
-func (r *Reader) unread(err error) error {
+// unread makes what kept decode from reading a value the reader's error, unless a
+// larger vector helps.
+func (r *Reader) unread(v *Vector, err error) error {
 	if errors.Is(err, ErrFull) {
+		if v.most() < maxVector {
+			return err
+		}
 		return r.Fail(err)
 	}
 	return r.badValue(err)
@@ -92,7 +96,7 @@ func (r *Reader) readSequences(v *Vector, n int) (read int, err error) {
 		read += int(whole)
 		if whole < k {
 			if read == 0 {
-				return 0, r.unread(err)
+				return 0, r.unread(v, err)
 			}
 			break
 		}
@@ -250,7 +254,7 @@ func (r *Reader) decodeRun(v *Vector, k int64) (whole int64, err error) {
 func (r *Reader) decode(v *Vector, n int64) (done int64, err error) {
 	room := n
 	if r.typ != Null {
-		room = int64(maxVector - v.Values)
+		room = int64(max(v.most()-v.Values, 0))
 	}
 	k, used, b := int(min(n, room)), 0, r.data[r.pos:]
 	switch {

@@ -33,6 +33,17 @@ type Vector struct {
 	// cursor, and value i is Data[Offsets[2*i]:Offsets[2*i+1]]. Read clears it if
 	// it decoded them all the same. Nulls and booleans are never Encoded.
 	Encoded bool
+	// Most, if set, is the most values that Read appends to: a sequence that has more
+	// is ErrFull, and can be read again with a larger one.
+	Most int
+}
+
+// most is the number of values up to which the vector may be filled.
+func (v *Vector) most() int {
+	if v.Most > 0 {
+		return min(v.Most, maxVector)
+	}
+	return maxVector
 }
 
 // Reset empties the vector and keeps its memory.

@@ -155,7 +155,15 @@ func (c *columns) appendAccounted(i int) (items int, err error) {
 	if err := c.memory.prepare(i, v, c.all[c.numbers[i]].Type, expected); err != nil {
 		return 0, err
 	}
-	if items, err = c.appendColumn(i); err != nil {
+	v.Most = v.Values + c.memory.values()
+	items, err = c.appendColumn(i)
+	if errors.Is(err, column.ErrFull) && v.Values <= c.memory.values() && c.rows == 0 && len(c.window) == 1 && c.window[0].n == 1 {
+		// A single row does not fit. Its values may be of a byte each.
+		if refused := c.memory.heap.Check(valueMemory * c.rawSize(i)); refused != nil {
+			err = refused
+		}
+	}
+	if err != nil {
 		return 0, err
 	}
 	return items, c.memory.update(i, v)
@@ -164,6 +172,16 @@ func (c *columns) appendAccounted(i int) (items int, err error) {
 // largeBlock is the size from which it matters beforehand what a block's values
 // take.
 const largeBlock = 1 << 20
+
+// rawSize is what the blocks of the window's first row have of a column.
+func (c *columns) rawSize(i int) int64 {
+	blocks := c.blocks[i]
+	b := max(sort.Search(len(blocks), func(b int) bool { return blocks[b].FirstRow > c.windowStart })-1, 0)
+	if b >= len(blocks) {
+		return 0
+	}
+	return blocks[b].RawSize
+}
 
 // plausible is the growth by decompression up to which a block's size is believed
 // before the block is read.

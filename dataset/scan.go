@@ -227,7 +227,11 @@ func (s *Scan) open(f *queryPart) error {
 	for i, c := range s.cursors.each {
 		values[i] = c
 	}
+	before := s.assemble
 	s.assemble = shred.NewAssembler(s.rows.mapping, values, s.memory)
+	if before != nil {
+		s.assemble.Follow(before)
+	}
 	return nil
 }
 

@@ -46,6 +46,14 @@ func addSize[T any](s *vectorSize, values []T) {
 	s.used += size * int64(len(values))
 }
 
+// valueMemory is what a value can take while a vector grows.
+const valueMemory = 24
+
+// values is how many values of a column there is memory for.
+func (m *vectorMemory) values() int {
+	return int(max(min(m.heap.Left()/valueMemory, maxItems), 1))
+}
+
 // prepare makes sure that there is memory for values of large blocks before it is
 // taken: of text in one piece, which then does not grow by doubling.
 func (m *vectorMemory) prepare(i int, v *column.Vector, t column.Type, bytes int64) error {

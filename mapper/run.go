@@ -39,7 +39,7 @@ func newTask(cfg *Config, sources []Source, emit func(RowGroup) error) *task {
 		workspace: cfg.Workspaces.take(cfg), cfg: cfg, sources: sources, emit: emit,
 		minRow: cfg.Mapping.MinRowSize(),
 	}
-	t.memory.flush = t.flush
+	t.memory.flush, t.memory.err = t.flush, nil
 	t.shredder = shred.NewShredder(cfg.Mapping, t.bufs)
 	if t.trialBufs != nil {
 		t.trial = shred.NewShredder(cfg.Mapping, t.trialBufs)

@@ -47,7 +47,8 @@ func (t *task) walk(b *inputBlock, src Source, s *shred.Shredder, report *task) 
 			}
 		}
 		datum, n, err := t.shredRow(s, rest)
-		if err == nil {
+		//guard: rows would be left out for want of memory, as if they were damaged
+		if t.memory.err != nil {
 			err = t.memory.err
 		}
 		if err != nil {
@@ -106,13 +107,13 @@ func (t *task) shredRow(s *shred.Shredder, rows []byte) (datum []byte, n int, er
 
 // growRow takes more memory for a resolved row.
 func (t *task) growRow() error {
-	had := max(len(t.resolved), leastRow/4)
+	had, most := max(len(t.resolved), leastRow/4), t.resolver.Room()
 	t.memory.Give(t.resolved)
 	t.resolved = nil
-	more, err := t.memory.take(4 * had)
+	more, err := t.memory.take(min(4*had, most))
 	if err != nil {
 		// Half of that may be there.
-		more, err = t.memory.take(2 * had)
+		more, err = t.memory.take(min(2*had, most))
 	}
 	if err != nil {
 		return fmt.Errorf("it resolves to a row of more than %d bytes: %w", had, err)

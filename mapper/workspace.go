@@ -32,6 +32,10 @@ type workspace struct {
 	pages []byte
 }
 
+// trialBlock is the size of blocks of trial walks, which are thrown away: what is
+// kept of them counts among what there is of a column beside its block.
+const trialBlock = 512
+
 // mostAhead bounds the input blocks that are read ahead, which are enough as
 // long as a worker finds one whenever the reader has just been woken.
 func mostAhead(workers int) int { return 8 + 4*workers }
@@ -55,8 +59,8 @@ func newWorkspace(cfg *Config) *workspace {
 	w.encoders = newEncoders(&w.workers, blocks)
 	w.provide(cfg.BlockSize)
 	if cfg.OnDamage != Fail {
-		w.trialBufs = column.NewBuffers(cfg.Mapping.Columns, cfg.Writer.Layout(), cfg.BlockSize)
-		w.trialBufs.Provide(nil, cfg.BlockSize, &w.memory) // trials are short
+		w.trialBufs = column.NewBuffers(cfg.Mapping.Columns, cfg.Writer.Layout(), trialBlock)
+		w.trialBufs.Provide(nil, trialBlock, &w.memory)
 	}
 	return w
 }

@@ -13,6 +13,9 @@ import (
 // maxXZDict is the dictionary of the xz tool's highest preset.
 const maxXZDict = 64 << 20
 
+// maxXZBlocks is far more blocks than streams of a few hundred megabytes have.
+const maxXZBlocks = 1 << 16
+
 var errXZ = errors.New("not the structure of an xz stream")
 
 // xz changes headers in src while it decodes.
@@ -32,8 +35,12 @@ func (d *Decoder) xz(dst, src []byte) ([]byte, error) {
 	}
 	for i := range blocks {
 		blocks[i].shrink(src)
-		defer blocks[i].restore(src)
 	}
+	defer func() {
+		for i := range blocks {
+			blocks[i].restore(src)
+		}
+	}()
 	d.src.Reset(src)
 	r, err := xz.ReaderConfig{DictCap: lzma.MinDictCap}.NewReader(&d.src)
 	if err != nil {
@@ -99,6 +106,11 @@ func checkXZ(src []byte, maxBlock int64) ([]xzBlock, error) {
 		c.take(12)
 		first := len(all)
 		for c.look(1)[0] != 0 && !c.bad {
+			//guard: blocks of a few bytes would take memory many times theirs
+			if len(all) == maxXZBlocks {
+				c.bad = true
+				break
+			}
 			b := xzBlock{head: len(src) - len(c.p)}
 			var named int64
 			named, b.dict = c.blockHeader()

@@ -53,6 +53,10 @@ func NewAssembler(m *Mapping, cols []Values, memory Memory) *Assembler {
 	return a
 }
 
+// Follow makes a take over the account of the rows that another assembler made in
+// the memory that a is given.
+func (a *Assembler) Follow(before *Assembler) { a.grow.held = before.grow.held }
+
 // Start says that the columns stand before the next rows that are to be made,
 // and that there are so many of them: none beyond are read. What was read of
 // others is forgotten.

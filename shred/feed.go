@@ -2,6 +2,7 @@ package shred
 
 import (
 	"encoding/binary"
+	"errors"
 	"io"
 	"math"
 
@@ -56,7 +57,7 @@ type feed struct {
 
 // start forgets what was read.
 func (f *feed) start(due int64) {
-	f.v.Reset()
+	f.reset()
 	f.length, f.value, f.due = 0, 0, due
 }
 
@@ -65,10 +66,12 @@ func (f *feed) fill() error {
 	if f.due == 0 {
 		return io.EOF
 	}
-	f.v.Reset()
-	f.v.Encoded = f.typ != column.Null && f.typ != column.Boolean
+	f.reset()
 	f.length, f.value = 0, 0
 	read, items, err := f.in.Read(&f.v, int(min(f.due, feedSize)))
+	for errors.Is(err, column.ErrFull) && f.widen() {
+		read, items, err = f.in.Read(&f.v, int(min(f.due, feedSize)))
+	}
 	if err != nil {
 		return err
 	}
@@ -77,6 +80,38 @@ func (f *feed) fill() error {
 		c.due += int64(items)
 	}
 	return nil
+}
+
+// fewValues is the number of values that a feed reads at a time without accounting
+// for them, and valueMemory what each of them takes while a vector grows.
+const (
+	fewValues   = 1 << 15
+	mostValues  = 1 << 27
+	valueMemory = 20
+)
+
+// reset empties the vector, and gives back what an unusually long sequence took.
+func (f *feed) reset() {
+	if f.v.Most > fewValues {
+		f.grow.release(int64(f.v.Most) * valueMemory)
+		f.v = column.Vector{}
+	}
+	f.v.Reset()
+	f.v.Encoded = f.typ != column.Null && f.typ != column.Boolean
+	f.v.Most = fewValues
+}
+
+// widen lets the vector have more values, if there is memory for them.
+func (f *feed) widen() bool {
+	more := 2 * f.v.Most
+	if more > mostValues || !f.grow.reserve(int64(more)*valueMemory) {
+		return false
+	}
+	if f.v.Most > fewValues {
+		f.grow.release(int64(f.v.Most) * valueMemory)
+	}
+	f.v.Most = more
+	return true
 }
 
 // next returns the next length of an array column.

@@ -18,6 +18,24 @@ type grower struct {
 	err    error  // why there is no room
 }
 
+// reserve accounts for memory beside the row's, and reports whether there is some.
+func (g *grower) reserve(n int64) bool {
+	if g.memory == nil {
+		return true
+	}
+	if err := g.memory.Reserve(n); err != nil {
+		g.err = err
+		return false
+	}
+	return true
+}
+
+func (g *grower) release(n int64) {
+	if g.memory != nil {
+		g.memory.Release(n)
+	}
+}
+
 // begin makes room for the next row, which is appended to dst.
 func (g *grower) begin(dst []byte) []byte {
 	if g.held > 0 && int64(cap(dst)) < g.held { // its owner has let the last one go

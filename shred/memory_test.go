@@ -162,11 +162,11 @@ func TestAssembleAccountsForLargeRows(t *testing.T) {
 				t.Fatalf("%d bytes, want %d: %v", len(out), len(want), err)
 			}
 			calls := memory.calls
-			if memory.held != int64(cap(out)) || calls == 0 || calls > 30 {
+			start() // gives back what reading the values took
+			if memory.held != int64(cap(out)) || calls == 0 || calls > 40 {
 				t.Errorf("%d bytes reserved by %d calls for a row in %d", memory.held, calls, cap(out))
 			}
 
-			start()
 			again, err := a.Row(out[:0])
 			if err != nil || !bytes.Equal(again, want) || &again[0] != &out[0] {
 				t.Errorf("in the same memory: %d bytes, %v", len(again), err)
@@ -178,8 +178,8 @@ func TestAssembleAccountsForLargeRows(t *testing.T) {
 			if err != nil || string(got[:6]) != "before" || !bytes.Equal(got[6:], want) || &got[0] != &large[0] {
 				t.Errorf("in other memory: %d bytes, %v", len(got), err)
 			}
-			if memory.calls != calls {
-				t.Errorf("%d calls for rows for which there was room", memory.calls-calls)
+			if start(); memory.held > int64(cap(out)) {
+				t.Errorf("%d bytes reserved for rows for which there was room in %d", memory.held, cap(out))
 			}
 
 			for _, memory.refuseFor = range []int{0, calls - 1} {
@@ -194,7 +194,7 @@ func TestAssembleAccountsForLargeRows(t *testing.T) {
 			if err != nil || !bytes.Equal(out, want) {
 				t.Errorf("after a refusal: %d bytes, %v", len(out), err)
 			}
-			if memory.held != int64(cap(out)) {
+			if start(); memory.held != int64(cap(out)) {
 				t.Errorf("after a refusal: %d bytes reserved for %d", memory.held, cap(out))
 			}
 		})

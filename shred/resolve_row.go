@@ -64,6 +64,15 @@ func (r *Resolver) Within(memory []byte) {
 	r.Limit(room)
 }
 
+// Room is the memory for Within that any row has room in that is not too large.
+func (r *Resolver) Room() int {
+	room := int(r.limit) + resolverSlack
+	if r.halves {
+		room *= 2
+	}
+	return room
+}
+
 // Limit makes Row append at most so many bytes less the slack that it asks for: a
 // row that takes more is ErrRoom.
 func (r *Resolver) Limit(room int) { r.most = max(min(int64(room-resolverSlack), r.limit), 0) }

@@ -15,6 +15,8 @@ import (
 )
 
 const (
+	// defaultMemory is the size in bytes of the pool where none is given.
+	defaultMemory = 512 << 20
 	// spillReserve is what spills leave free on their disk.
 	spillReserve = 16 << 20
 	// spillMemory is what holds a row group's blocks that are not yet on disk, and

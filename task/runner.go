@@ -32,8 +32,8 @@ type Options struct {
 	// Workers is the number of goroutines that work at the same time; 0 is
 	// GOMAXPROCS.
 	Workers int
-	// Memory is what tasks may take. What they share while they run is reserved
-	// whole.
+	// Memory is what tasks may take; nil is a pool of 512 MiB. What they share while
+	// they run is reserved whole.
 	Memory *budget.Pool
 	// TempDir is the local directory for spills; empty is the system's.
 	TempDir string
@@ -77,6 +77,7 @@ type Runner struct {
 func Open(p *manifest.Plan, o Options) (*Runner, error) {
 	o.Workers = cmp.Or(o.Workers, runtime.GOMAXPROCS(0))
 	o.TempDir = cmp.Or(o.TempDir, os.TempDir())
+	o.Memory = cmp.Or(o.Memory, budget.New(defaultMemory))
 	r := &Runner{plan: p, options: o, mapping: o.Mapping, lost: o.Lost}
 	var err error
 	if r.onDamage, err = parseOnDamage(p.Request.Options.OnDamage); err != nil {

@@ -97,7 +97,7 @@ func (a *app) rootCommand() *cobra.Command {
 	flags.StringVar(&a.configFile, "config", "", "YAML job `file` with values for flags")
 	flags.BoolVar(&a.json, "json", false, "print one JSON object on standard output at the end")
 	flags.StringVar(&a.tempDir, "temp-dir", os.TempDir(), "`directory` for temporary files")
-	flags.Var(&a.memory, "memory", "memory to plan with")
+	flags.Var(&a.memory, "memory", "most memory to use; a container needs 48 MiB more")
 	flags.IntVar(&a.workers, "workers", a.workers, "number of parallel workers; it never changes the output")
 	a.store.add(flags)
 	flags.StringVar(&a.logLevel, "log-level", a.logLevel, "`level` of messages: debug, info, warn or error")

@@ -129,7 +129,8 @@ func (c *csvWriter) field(f *form) {
 				c.line = c.flush(appendBase64(c.line, b[:longText]))
 				b = b[longText:]
 			}
-			c.line = appendField(c.line, appendBase64(c.text[:0], b))
+			c.text = appendBase64(c.text[:0], b)
+			c.line = appendField(c.line, c.text)
 		} else if c.in.err == nil {
 			c.text = appendBytes(c.text[:0], f, b)
 			c.line = appendField(c.line, c.text)
