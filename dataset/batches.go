@@ -3,6 +3,7 @@ package dataset
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 
 	"github.com/rowtocol/rowtocol/column"
@@ -42,7 +43,11 @@ func (d *Dataset) Batches(ctx context.Context, q Query) (*Batches, error) {
 		b.most = defaultBatchRows
 	}
 	if d.mapping != nil {
-		b.columns = newColumns(d.mapping.Columns, s.columns, vectorMemory{heap: d.list.memory.NewHeap(), copies: int64(q.Copies)})
+		memory := vectorMemory{heap: d.list.memory.NewHeap(), copies: int64(q.Copies)}
+		if err := memory.heap.Reserve(int64(len(s.columns)*(1+q.Copies)) * shred.ColumnMemory); err != nil {
+			return nil, fmt.Errorf("%d columns: %w", len(s.columns), err)
+		}
+		b.columns = newColumns(d.mapping.Columns, s.columns, memory)
 	}
 	return b, nil
 }

@@ -8,12 +8,14 @@ import (
 	"slices"
 
 	"github.com/rowtocol/rowtocol/budget"
+	"github.com/rowtocol/rowtocol/column"
 	"github.com/rowtocol/rowtocol/damage"
 	"github.com/rowtocol/rowtocol/dataset"
 	"github.com/rowtocol/rowtocol/failure"
 	"github.com/rowtocol/rowtocol/input"
 	"github.com/rowtocol/rowtocol/manifest"
 	"github.com/rowtocol/rowtocol/ocf"
+	"github.com/rowtocol/rowtocol/shred"
 	"github.com/rowtocol/rowtocol/store"
 	"github.com/rowtocol/rowtocol/witness"
 )
@@ -208,9 +210,66 @@ func (a *app) compareInput(ctx context.Context, w *witness.Comparer, input *comp
 	})
 }
 
-// witnessCopies is how many copies the libraries that decode an input were seen to
-// have of its largest block.
-const witnessCopies = 5
+// What the libraries that decode an input were seen to have of its largest block:
+// copies of it, and of a row of many items, of which each is an object to them, as
+// much as of so many copies.
+const (
+	witnessCopies = 5
+	witnessItems  = 32
+)
+
+// rowSizes finds out what rows have in arrays and maps.
+type rowSizes struct {
+	columns  []column.Column
+	shredder *shred.Shredder
+	bufs     *column.Buffers
+}
+
+func newRowSizes(schema string) (*rowSizes, error) {
+	s, err := shred.ParseSchema(schema)
+	if err != nil {
+		return nil, err
+	}
+	m, err := shred.Map(s, shred.Options{RecursiveBytes: true})
+	if err != nil {
+		return nil, err
+	}
+	r := &rowSizes{columns: m.Columns, bufs: column.NewBuffers(m.Columns, column.Interleaved, 64<<10)}
+	r.shredder = shred.NewShredder(m, r.bufs)
+	return r, nil
+}
+
+// most is about the most bytes that a row of a block has in items, so far as the rows
+// are sound.
+func (r *rowSizes) most(rows int64, data []byte) (most int64) {
+	kept := 0
+	for range rows {
+		n, err := r.shredder.Row(data)
+		if err != nil {
+			break
+		}
+		data = data[n:]
+		if kept += n; kept > largeRow {
+			most = max(most, r.items())
+			r.bufs.Reset()
+			kept = 0
+		}
+	}
+	most = max(most, r.items())
+	r.bufs.Reset()
+	return most
+}
+
+// items is what the buffers have of arrays and maps.
+func (r *rowSizes) items() (bytes int64) {
+	for i := range r.columns {
+		if c := &r.columns[i]; c.Array || c.Parent >= 0 {
+			n, _ := r.bufs.Cols[i].Size()
+			bytes += int64(n)
+		}
+	}
+	return bytes
+}
 
 // reserveWitnesses finds out how large an input's blocks are, which the libraries
 // read as they are, and makes sure that there is memory for that.
@@ -218,6 +277,10 @@ func reserveWitnesses(ctx context.Context, in store.File, name string, maxBlock 
 	b, err := newInputBlocks(in, name, nil, maxBlock)
 	if err != nil {
 		return nil // the witnesses say what they make of it
+	}
+	sizes, err := newRowSizes(b.schema)
+	if err != nil {
+		return nil // the same
 	}
 	for reserved := int64(0); ; {
 		size, err := b.scanner.Peek(ctx)
@@ -234,7 +297,19 @@ func reserveWitnesses(ctx context.Context, in store.File, name string, maxBlock 
 		if err == nil {
 			size, err = b.decoder.Size(&b.block, name)
 		}
-		if more := witnessCopies*size - reserved; err == nil && more > largeRow {
+		need := witnessCopies * size
+		if more := need - reserved; err == nil && more > largeRow {
+			err = memory.Reserve(more)
+			reserved += more
+		}
+		if err == nil && size > largeRow {
+			b.data, err = b.decoder.Decode(b.data, &b.block, name)
+		}
+		if err == nil && size > largeRow {
+			need += witnessItems * sizes.most(b.block.Rows, b.data)
+			b.data = nil
+		}
+		if more := need - reserved; err == nil && more > largeRow {
 			err = memory.Reserve(more)
 			reserved += more
 		}
@@ -255,6 +330,7 @@ type inputBlocks struct {
 	lost    []ocf.Range
 	block   ocf.Block
 	data    []byte
+	schema  string
 }
 
 func newInputBlocks(in store.File, name string, lost []ocf.Range, maxBlock int64) (*inputBlocks, error) {
@@ -268,7 +344,7 @@ func newInputBlocks(in store.File, name string, lost []ocf.Range, maxBlock int64
 	}
 	s := ocf.NewScanner(in, in.Size(), name, h, ocf.Range{Start: 0, End: in.Size()})
 	s.LimitBlocks(maxBlock)
-	return &inputBlocks{name: name, scanner: s, decoder: d, lost: lost}, nil
+	return &inputBlocks{name: name, scanner: s, decoder: d, lost: lost, schema: h.Schema}, nil
 }
 
 // Next implements witness.Blocks. What the conversion left out is passed over;
