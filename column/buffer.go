@@ -6,17 +6,17 @@ import "encoding/binary"
 // goroutine. Due names the columns whose block has reached the block size; the
 // owner finishes those at the next row boundary.
 type Buffers struct {
-	Cols    []Buffer
-	due     []int
-	spare   [][]byte // memory of BlockMemory bytes
-	beyond  Memory   // for blocks that need more; nil is the heap
-	refused bool
+	Cols   []Buffer
+	due    []int
+	spare  [][]byte // memory of BlockMemory bytes
+	beyond Memory   // for blocks that need more; nil is the heap
 }
 
 // Memory is where blocks take what they need beyond BlockMemory.
 type Memory interface {
 	// Take returns at least n bytes, of any content, or nil if there is no memory
-	// for them.
+	// for them. What was appended since the last Finish is then lost, and goes on being
+	// so: whoever gave the memory knows.
 	Take(n int) []byte
 	// Give gives them back.
 	Give(memory []byte)
@@ -47,10 +47,6 @@ func (s *Buffers) Provide(memory []byte, blockSize int, beyond Memory) {
 	}
 	s.beyond = beyond
 }
-
-// Refused reports whether there was no memory for a block. The rows since the last
-// Finish are then lost.
-func (s *Buffers) Refused() bool { return s.refused }
 
 // BlockMemory is what a block takes that is closed once it has blockSize bytes, with
 // an eighth of that for the value that passes it, if blocks are not small. It is an odd number of lines of a
@@ -184,11 +180,7 @@ func (s *Buffers) take(n int) []byte {
 	if s.beyond == nil {
 		return make([]byte, n)
 	}
-	memory := s.beyond.Take(n)
-	if memory == nil {
-		s.refused = true
-	}
-	return memory
+	return s.beyond.Take(n)
 }
 
 // leave keeps what a block does not need any more for others, or gives it back.

@@ -10,9 +10,10 @@ import (
 
 // lender lends a number of pieces of memory, and knows which are lent.
 type lender struct {
-	t    *testing.T
-	left int // pieces; below zero there is no end of them
-	lent map[*byte]int
+	t       *testing.T
+	left    int // pieces; below zero there is no end of them
+	refused bool
+	lent    map[*byte]int
 }
 
 func newLender(t *testing.T, pieces int) *lender {
@@ -22,6 +23,7 @@ func newLender(t *testing.T, pieces int) *lender {
 // Take returns more than is asked for, with anything in it.
 func (l *lender) Take(n int) []byte {
 	if l.left == 0 {
+		l.refused = true
 		return nil
 	}
 	l.left--
@@ -54,7 +56,7 @@ func lending(t *testing.T, typ Type, layout Layout, pieces int) (*Buffers, *Buff
 }
 
 func TestLargeValuesTakeLentMemory(t *testing.T) {
-	s, b, l := lending(t, Bytes, Interleaved, -1)
+	_, b, l := lending(t, Bytes, Interleaved, -1)
 	var block Block
 	for i, size := range []int{100, 10 * lentBlock, lentBlock, 3 * lentBlock, BlockMemory(lentBlock)} {
 		value := bytes.Repeat([]byte{byte(i + 1)}, size)
@@ -75,7 +77,7 @@ func TestLargeValuesTakeLentMemory(t *testing.T) {
 			t.Errorf("%d bytes: %d pieces are still lent", size, len(l.lent))
 		}
 	}
-	if s.Refused() {
+	if l.refused {
 		t.Error("refused")
 	}
 }
@@ -147,16 +149,16 @@ func TestRefusedMemory(t *testing.T) {
 			t.Run(fmt.Sprint(c.name, pieces), func(t *testing.T) {
 				s, b, l := lending(t, c.typ, c.layout, pieces)
 				n := 0
-				for ; !s.Refused() && n < 100*lentBlock; n++ {
+				for ; !l.refused && n < 100*lentBlock; n++ {
 					c.append(b, n)
 				}
-				if !s.Refused() || l.left != 0 || len(l.lent) > 1 {
-					t.Fatalf("refused %t; %d pieces left, %d lent", s.Refused(), l.left, len(l.lent))
+				if !l.refused || l.left != 0 || len(l.lent) > 1 {
+					t.Fatalf("refused %t; %d pieces left, %d lent", l.refused, l.left, len(l.lent))
 				}
 				for i := range 5000 {
 					c.append(b, n+i)
 				}
-				if !s.Refused() {
+				if !l.refused {
 					t.Error("the refusal is forgotten")
 				}
 				if data, _ := b.Size(); data > cap(b.data)+pendingRunMax {
@@ -173,13 +175,13 @@ func TestRefusedMemory(t *testing.T) {
 
 // What a mark remembers may be gone when it is restored.
 func TestRestoreAfterARefusal(t *testing.T) {
-	s, b, _ := lending(t, Int, Interleaved, 0)
-	for i := 0; !s.Refused(); i++ {
+	s, b, l := lending(t, Int, Interleaved, 0)
+	for i := 0; !l.refused; i++ {
 		m := b.Mark()
 		b.Length(2)
 		b.AppendVarint(int64(i))
 		b.AppendVarint(int64(i))
-		if i%2 == 0 || s.Refused() {
+		if i%2 == 0 || l.refused {
 			b.Restore(m)
 		}
 	}
@@ -239,12 +241,13 @@ func TestBlocksAreTheSameInAnyMemory(t *testing.T) {
 // TestRefusedBooleans goes on in the last byte of a block that was lost.
 func TestRefusedBooleans(t *testing.T) {
 	s, b := one(Boolean, Interleaved, 1<<10)
-	s.Provide(nil, 1<<10, newLender(t, 0))
+	l := newLender(t, 0)
+	s.Provide(nil, 1<<10, l)
 	b.Length(100_000)
 	for range 100_000 {
 		b.AppendBool(true)
 	}
-	if !s.Refused() {
+	if !l.refused {
 		t.Error("not refused")
 	}
 }

@@ -5,9 +5,11 @@
 //	of a     in input order        columns  in the order begun    column
 //	range                            └─ roll: where a row group ends
 //
-// Each step is a file of that name. In run.go they are put together; workers.go says
-// who does what, admit.go how much is read ahead, memory.go and workspace.go where
-// memory comes from and who has it next, damage.go what is left out and what is not.
+// Each step is a file of that name. In run.go they are put together; source.go has
+// what is read, rowgroup.go what the columns become; workers.go says who does what,
+// admit.go how much is read ahead, memory.go and workspace.go where memory comes from
+// and who has it next, resolve.go how rows get another schema, damage.go what is left
+// out and what is not.
 //
 // One goroutine shreds, closes blocks and talks to the format's row group, in
 // row order. Decompression runs ahead of it and block encoding behind it: both

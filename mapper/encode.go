@@ -2,6 +2,7 @@ package mapper
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/rowtocol/rowtocol/column"
 	"github.com/rowtocol/rowtocol/format"
@@ -95,4 +96,40 @@ func (e *encoders) release(b *encodeBlock, m *memory) {
 	e.queue = e.queue[:len(e.queue)-1]
 	b.job = nil
 	e.free = append(e.free, b)
+}
+
+// closeBlock hands the open block of a column to the encoders.
+func (g *group) closeBlock(col int) error {
+	e := g.t.encoders
+	for !e.hasRoom() || e.firstReady() {
+		if err := g.storeFirst(); err != nil {
+			return err
+		}
+	}
+	b := e.take(col)
+	g.t.bufs.Cols[col].Finish(g.rows, &b.block)
+	if err := g.makeRoom(b); err != nil {
+		return err
+	}
+	job, err := g.rg.Begin(col, &b.block)
+	if err != nil {
+		return err
+	}
+	e.begin(b, job)
+	g.upper += g.rg.Bound(col, 0, 0)
+	return nil
+}
+
+// makeRoom takes memory for what a block beyond the usual size is encoded to.
+func (g *group) makeRoom(b *encodeBlock) (err error) {
+	data, usual := len(b.block.Data), column.BlockMemory(g.t.cfg.BlockSize)
+	if cap(b.block.Data) <= usual {
+		return nil
+	}
+	b.large = true
+	room := g.rg.Bound(b.col, data, len(b.block.Lengths))
+	if b.stored, err = g.t.memory.take(int(room)); err != nil {
+		return fmt.Errorf("column %s: values of %d bytes: %w", g.t.cfg.Mapping.Columns[b.col].Name, data, err)
+	}
+	return nil
 }

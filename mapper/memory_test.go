@@ -262,3 +262,43 @@ func TestLargeResolvedRows(t *testing.T) {
 		}
 	}
 }
+
+// TestFalseSizeBeyondTheMemory has a block that says to be larger than the memory,
+// and does not end where it says: it is damage, which may be left out.
+func TestFalseSizeBeyondTheMemory(t *testing.T) {
+	file := texts(t, "null", 1, [][][]int{{{10}}, {{1 << 20}}, {{10}}})
+	src := source(t, "in.avro", file)
+	scanner, last := ocf.NewScanner(src.R, src.Size, src.Name, src.Header, src.Range), ocf.Block{}
+	for range 2 {
+		if err := scanner.Next(t.Context(), &last); err != nil {
+			t.Fatal(err)
+		}
+	}
+	file[last.DataOffset-1]-- // the highest bits of the size
+	cfg := config(t, src, trevni.NewGroupWriter(trevni.Options{}))
+	cfg.OnDamage, cfg.MaxInputBlock, cfg.Memory, cfg.Pool = mapper.Skip, 32<<20, 64<<10, budget.New(0)
+	_, rows, stats := convert(t, cfg, src)
+	if !slices.Equal(rows, []int64{2}) || len(stats.Losses) != 1 {
+		t.Errorf("rows %v, %+v", rows, stats)
+	}
+}
+
+// TestRefusalInATrial has a value for which there is no memory before damage in the
+// same row: that is no damage, and no other task's trouble.
+func TestRefusalInATrial(t *testing.T) {
+	file := texts(t, "null", 2, [][][]int{{{600 << 10, 10}}})
+	src := source(t, "bad.avro", file)
+	file[len(file)-16-11] = 0x7f // the second value's length
+	good := source(t, "good.avro", texts(t, "null", 2, [][][]int{{{4, 4}}}))
+	cfg := config(t, src, trevni.NewGroupWriter(trevni.Options{}))
+	cfg.OnDamage, cfg.Memory, cfg.Pool, cfg.Workspaces = mapper.Skip, 1<<20, budget.New(700<<10), new(mapper.Workspaces)
+	cfg.MaxInputBlock = 32 << 20
+	_, err := mapper.Run(context.Background(), []mapper.Source{src}, cfg, func(g mapper.RowGroup) error { return g.Spill.Close() })
+	if !errors.As(err, new(*budget.Error)) {
+		t.Errorf("error %v, want a refusal", err)
+	}
+	if _, rows, _ := convert(t, cfg, good); !slices.Equal(rows, []int64{1}) {
+		t.Errorf("rows %v", rows)
+	}
+	cfg.Workspaces.Close()
+}

@@ -4,6 +4,42 @@ package mapper
 // it.
 const maxGroupRows = 1 << 30
 
+// row accounts for a shredded row: blocks that are due are closed, and the row
+// group is finished if it is full. It may be the last of an input block, whose
+// memory is then left to the column blocks.
+func (t *task) row(datum []byte, last *inputBlock) error {
+	g := t.group
+	if t.cfg.RowSink != nil {
+		if err := t.sink(datum); err != nil {
+			return err
+		}
+	}
+	if last != nil {
+		last.releaseRows(&t.memory)
+	}
+	g.rows++
+	t.stats.Rows++
+	if due := t.bufs.Due(); len(due) > 0 {
+		for _, col := range due {
+			if err := g.closeBlock(col); err != nil {
+				return err
+			}
+		}
+		t.bufs.ClearDue()
+	}
+	full, err := g.full(len(datum))
+	if err != nil || !full {
+		return err
+	}
+	done, err := t.finishGroup()
+	if err != nil {
+		return err
+	}
+	t.groups++
+	done.More = true
+	return t.emit(done)
+}
+
 // size is an upper bound of the outputs: exact for what is stored, the
 // format's bound for blocks that are being encoded and for open ones.
 func (g *group) size() int64 {

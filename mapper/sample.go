@@ -35,7 +35,7 @@ type SampleColumn struct {
 const SampleMemory = 8 << 20
 
 // NewSample returns a sample without rows. Of the configuration it uses Mapping,
-// Format, BlockSize, MaxInputBlock and Pool. The caller closes it.
+// Writer, BlockSize, MaxInputBlock and Pool. The caller closes it.
 func NewSample(cfg Config) *Sample {
 	cfg.Workers, cfg.Memory, cfg.Workspaces, cfg.Spill = 1, SampleMemory, new(Workspaces), nil
 	if cfg.Pool == nil {

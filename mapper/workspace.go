@@ -10,7 +10,7 @@ import (
 
 // Workspaces hands the memory of tasks that have mapped their input on to
 // later ones, so that a process needs as much as tasks map at a time. All
-// tasks must have the Mapping, Format, BlockSize, MaxInputBlock, OnDamage,
+// tasks must have the Mapping, Writer, BlockSize, MaxInputBlock, OnDamage,
 // Workers, Memory and Pool of the first. The zero value is ready for use by
 // several goroutines.
 type Workspaces struct {

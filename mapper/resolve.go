@@ -1,0 +1,63 @@
+package mapper
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/rowtocol/rowtocol/shred"
+)
+
+// leastRow is the memory for rows that are resolved; larger ones get more.
+const leastRow = 64 << 10
+
+// resolveBy makes rows resolved by a resolution; nil is none.
+func (t *task) resolveBy(by *shred.Resolution) {
+	if by == t.resolution {
+		return
+	}
+	t.resolution, t.resolver = by, shred.NewResolver(by, t.cfg.MaxInputBlock)
+	if by != nil {
+		t.resolver.Within(t.resolved)
+	}
+}
+
+// shredRow shreds a row, resolved if need be, for which it finds as much memory as
+// the row needs.
+func (t *task) shredRow(s *shred.Shredder, rows []byte) (datum []byte, n int, err error) {
+	for {
+		datum, n, err = t.resolver.Shred(s, rows)
+		if err == nil || !errors.Is(err, shred.ErrRoom) {
+			return datum, n, err
+		}
+		if err := t.growRow(); err != nil {
+			return nil, 0, err
+		}
+	}
+}
+
+// growRow takes more memory for a resolved row.
+func (t *task) growRow() error {
+	had, most := max(len(t.resolved), leastRow/4), t.resolver.Room()
+	t.memory.Give(t.resolved)
+	t.resolved = nil
+	more, err := t.memory.take(min(4*had, most))
+	if err != nil {
+		// Half of that may be there.
+		more, err = t.memory.take(min(2*had, most))
+	}
+	if err != nil {
+		return fmt.Errorf("it resolves to a row of more than %d bytes: %w", had, err)
+	}
+	t.resolved = more
+	t.resolver.Within(more)
+	return nil
+}
+
+// shrinkRow gives back what an unusually large row took.
+func (t *task) shrinkRow() {
+	if len(t.resolved) > leastRow {
+		t.memory.Give(t.resolved)
+		t.resolved = nil
+		t.resolver.Within(nil)
+	}
+}
