@@ -12,6 +12,7 @@ import (
 	"sync"
 
 	"github.com/rowtocol/rowtocol/internal/datagen"
+	"github.com/rowtocol/rowtocol/internal/memlimit"
 )
 
 // bench is what the flags say.
@@ -56,9 +57,7 @@ func (b *bench) wants(table string, c benchCase) bool {
 }
 
 func main() {
-	if len(os.Args) > 3 && os.Args[1] == measureCommand {
-		exit(measured(os.Args[2:]))
-	}
+	memlimit.Main()
 	if len(os.Args) == 7 && os.Args[1] == profileCommand {
 		exit(profiled(os.Args[2:]))
 	}

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/rowtocol/rowtocol/e2e/hadooptest"
+	"github.com/rowtocol/rowtocol/internal/memlimit"
 	"github.com/rowtocol/rowtocol/internal/supervise"
 	"github.com/rowtocol/rowtocol/internal/testenv"
 )
@@ -24,10 +25,8 @@ import (
 var program string // the built program
 
 func TestMain(m *testing.M) {
+	memlimit.Main()
 	run := func() (int, error) { return testMain(m) }
-	if len(os.Args) > 1 && os.Args[1] == measureCommand {
-		run = func() (int, error) { return measured(os.Args[2:]) }
-	}
 	if len(os.Args) > 1 && os.Args[1] == readBackCommand {
 		run = func() (int, error) { return 0, readBack(os.Args[2], os.Args[3:]) }
 	}
