@@ -14,7 +14,7 @@ type encodeBlock struct {
 	block  column.Block
 	job    format.EncodeJob
 	stored []byte
-	large  bool // block.Data and stored are memory of the task
+	room   []byte // memory of the task for stored; block.Data is its memory then, too
 	err    error
 	done   chan struct{}
 }
@@ -87,10 +87,10 @@ func (e *encoders) first() (*encodeBlock, error) {
 // release takes the first block off the queue and keeps its memory, unless that is
 // the task's.
 func (e *encoders) release(b *encodeBlock, m *memory) {
-	if b.large {
+	if b.room != nil {
 		m.Give(b.block.Data)
-		m.Give(b.stored)
-		b.block.Data, b.stored, b.large = nil, nil, false
+		m.Give(b.room)
+		b.block.Data, b.stored, b.room = nil, nil, nil
 	}
 	copy(e.queue, e.queue[1:])
 	e.queue = e.queue[:len(e.queue)-1]
@@ -126,10 +126,10 @@ func (g *group) makeRoom(b *encodeBlock) (err error) {
 	if cap(b.block.Data) <= usual {
 		return nil
 	}
-	b.large = true
-	room := g.rg.Bound(b.col, data, len(b.block.Lengths))
-	if b.stored, err = g.t.memory.take(int(room)); err != nil {
+	bound := g.rg.Bound(b.col, data, len(b.block.Lengths))
+	if b.room, err = g.t.memory.take(int(bound)); err != nil {
 		return fmt.Errorf("column %s: values of %d bytes: %w", g.t.cfg.Mapping.Columns[b.col].Name, data, err)
 	}
+	b.stored = b.room
 	return nil
 }
