@@ -81,8 +81,8 @@ type Error struct {
 // Error names a size that is worth a try. It is half as much again as was needed,
 // because what comes next takes memory too, and more is reserved where there is more.
 func (e *Error) Error() string {
-	return fmt.Sprintf("too little memory: it needs --memory %dMiB or so, and has %dMiB", mebibytes(e.Need+e.Need/2), e.Have>>20)
+	return fmt.Sprintf("too little memory: it needs --memory %dMiB or so, and has %dMiB", Mebibytes(e.Need+e.Need/2), e.Have>>20)
 }
 
-// mebibytes rounds up.
-func mebibytes(bytes int64) int64 { return (bytes + 1<<20 - 1) >> 20 }
+// Mebibytes is how many MiB a size in bytes is, rounded up.
+func Mebibytes(bytes int64) int64 { return (bytes + 1<<20 - 1) >> 20 }

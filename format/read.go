@@ -16,18 +16,10 @@ type OpenOptions struct {
 	// decoded; a file that claims more is reported as damage.Unsupported. 0 is
 	// DefaultMaxBlock.
 	MaxBlock int64
-	// Memory accounts for what the part has in memory; nil if nobody does.
-	Memory Memory
-}
-
-// Memory is what accounts for blocks, tables and headers in memory, so far as they
-// are not small. Whoever opened a part releases what is left when it is closed.
-type Memory interface {
-	// Reserve is called before so many bytes are allocated. Its error is the
-	// caller's.
-	Reserve(n int64) error
-	// Release is called when nothing refers to so many bytes any more.
-	Release(n int64)
+	// Memory accounts for blocks, tables and headers in memory, so far as they are
+	// not small; nil if nobody does. Whoever opened the part releases what is left
+	// when it is closed.
+	Memory column.Account
 }
 
 // File is a file of a part as the format reads it. ReadAt is for what says

@@ -3,6 +3,7 @@ package plan
 import (
 	"cmp"
 
+	"github.com/rowtocol/rowtocol/budget"
 	"github.com/rowtocol/rowtocol/failure"
 	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/manifest"
@@ -25,7 +26,7 @@ func Fits(p *manifest.Plan, formats format.Registry, memory int64) error {
 	//guard: tasks would take more memory than there is
 	if need := leastMemory(w, p.BlockSize, p.Columns); need > memory {
 		return failure.New(failure.Usage, "the plan %s that is to be resumed needs --memory %dMiB for %d columns with blocks of %d bytes, and has %dMiB; --restart plans anew",
-			p.ID, mebibytes(need), p.Columns, p.BlockSize, memory>>20)
+			p.ID, budget.Mebibytes(need), p.Columns, p.BlockSize, memory>>20)
 	}
 	return nil
 }
@@ -35,9 +36,6 @@ func Fits(p *manifest.Plan, formats format.Registry, memory int64) error {
 func leastMemory(w format.Writer, blockSize, columns int) int64 {
 	return int64(columns)*int64(blockSize)*3/2 + w.Memory(columns, blockSize)
 }
-
-// mebibytes rounds up.
-func mebibytes(bytes int64) int64 { return (bytes + 1<<20 - 1) >> 20 }
 
 // blockSize returns the size of column blocks: what is wanted, or the largest
 // power of two below it with which the open blocks fit the memory; but not less

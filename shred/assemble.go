@@ -37,7 +37,7 @@ const ColumnMemory = 4 << 10
 // NewAssembler returns an assembler that reads cols, one per column of the
 // mapping and in that order. memory accounts for large rows; nil if nobody does.
 // Start comes before the first row.
-func NewAssembler(m *Mapping, cols []Values, memory Memory) *Assembler {
+func NewAssembler(m *Mapping, cols []Values, memory column.Account) *Assembler {
 	a := &Assembler{mapping: m, feeds: make([]feed, len(cols)), limit: maxRow, skipped: make([]int, len(cols))}
 	a.grow.memory = memory
 	c := joiner{cols: make([]*feed, len(cols))}

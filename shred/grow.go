@@ -1,21 +1,15 @@
 package shred
 
-// Memory accounts for rows in memory that are not small.
-type Memory interface {
-	// Reserve is called before so many bytes are allocated. Its error ends the row.
-	Reserve(n int64) error
-	// Release is called when nothing refers to so many bytes any more.
-	Release(n int64)
-}
+import "github.com/rowtocol/rowtocol/column"
 
 // largeRow is the size from which rows are accounted for.
 const largeRow = 1 << 20
 
 // grower makes room for rows.
 type grower struct {
-	memory Memory // nil: nobody accounts for it
-	held   int64  // bytes accounted for
-	err    error  // why there is no room
+	memory column.Account // nil: nobody accounts for it
+	held   int64          // bytes accounted for
+	err    error          // why there is no room
 }
 
 // reserve accounts for memory beside the row's, and reports whether there is some.

@@ -46,7 +46,7 @@ func (a *account) Release(n int64) {
 type rewound struct{ shred.Values }
 
 // accounted returns an assembler of columns and what starts it at their first row.
-func accounted(t *testing.T, m *shred.Mapping, rows [][]byte, memory shred.Memory) (*shred.Assembler, func()) {
+func accounted(t *testing.T, m *shred.Mapping, rows [][]byte, memory column.Account) (*shred.Assembler, func()) {
 	t.Helper()
 	bufs := newBuffers(m)
 	s := shred.NewShredder(m, bufs)

@@ -27,7 +27,7 @@ type File struct {
 
 	r          io.ReaderAt
 	readBlock  readBlock
-	memory     format.Memory
+	memory     column.Account
 	size       int64
 	name       string
 	h          *header

@@ -35,7 +35,7 @@ func (a *account) Reserve(n int64) error {
 func (a *account) Release(n int64) { a.held -= n }
 
 // openAccounted opens a part within memory.
-func openAccounted(f format.File, memory format.Memory) (*File, error) {
+func openAccounted(f format.File, memory column.Account) (*File, error) {
 	p, err := Format.Open([]format.File{f}, format.OpenOptions{Memory: memory})
 	if err != nil {
 		return nil, err
@@ -44,7 +44,7 @@ func openAccounted(f format.File, memory format.Memory) (*File, error) {
 }
 
 // mustOpenAccounted is openAccounted of bytes that are a file.
-func mustOpenAccounted(t *testing.T, b []byte, memory format.Memory) *File {
+func mustOpenAccounted(t *testing.T, b []byte, memory column.Account) *File {
 	t.Helper()
 	f, err := openAccounted(storedFile{bytes.NewReader(b)}, memory)
 	if err != nil {
