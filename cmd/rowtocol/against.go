@@ -282,37 +282,16 @@ func reserveWitnesses(ctx context.Context, in store.File, name string, maxBlock 
 	if err != nil {
 		return nil // the same
 	}
-	for reserved := int64(0); ; {
-		size, err := b.scanner.Peek(ctx)
-		if err == nil {
-			err = b.scanner.CheckEnd(ctx)
-		}
-		if more := size - reserved; err == nil && more > largeRow {
+	reserved := int64(0)
+	atLeast := func(need int64) (err error) {
+		if more := need - reserved; more > largeRow {
 			err = memory.Reserve(more)
 			reserved += more
 		}
-		if err == nil {
-			err = b.scanner.Next(ctx, &b.block)
-		}
-		if err == nil {
-			size, err = b.decoder.Size(&b.block, name)
-		}
-		need := witnessCopies * size
-		if more := need - reserved; err == nil && more > largeRow {
-			err = memory.Reserve(more)
-			reserved += more
-		}
-		if err == nil && size > largeRow {
-			b.data, err = b.decoder.Decode(b.data, &b.block, name)
-		}
-		if err == nil && size > largeRow {
-			need += witnessItems * sizes.most(b.block.Rows, b.data)
-			b.data = nil
-		}
-		if more := need - reserved; err == nil && more > largeRow {
-			err = memory.Reserve(more)
-			reserved += more
-		}
+		return err
+	}
+	for {
+		size, err := b.reserve(ctx, sizes, atLeast)
 		switch {
 		case errors.As(err, new(*budget.Error)):
 			return fmt.Errorf("a block of %d bytes that other libraries decode: %w", size, err)
@@ -320,6 +299,34 @@ func reserveWitnesses(ctx context.Context, in store.File, name string, maxBlock 
 			return ctx.Err()
 		}
 	}
+}
+
+// reserve has atLeast reserve what the libraries take of the next block, and returns
+// how large that is.
+func (b *inputBlocks) reserve(ctx context.Context, sizes *rowSizes, atLeast func(int64) error) (size int64, err error) {
+	if size, err = b.scanner.Peek(ctx); err != nil {
+		return 0, err
+	}
+	if err := b.scanner.CheckEnd(ctx); err != nil {
+		return size, err
+	}
+	if err := atLeast(size); err != nil {
+		return size, err
+	}
+	if err := b.scanner.Next(ctx, &b.block); err != nil {
+		return size, err
+	}
+	if size, err = b.decoder.Size(&b.block, b.name); err != nil {
+		return size, err
+	}
+	if err := atLeast(witnessCopies * size); err != nil || size <= largeRow {
+		return size, err
+	}
+	data, err := b.decoder.Decode(nil, &b.block, b.name)
+	if err != nil {
+		return size, err
+	}
+	return size, atLeast(witnessCopies*size + witnessItems*sizes.most(b.block.Rows, data))
 }
 
 // inputBlocks are an input's blocks as rowtocol itself reads them.

@@ -140,8 +140,8 @@ func (a *app) prepare(cmd *cobra.Command) error {
 	if a.memory < 16<<20 {
 		return usagef("--memory must be at least 16MiB")
 	}
-	// The plan fits the buffers into the budget; this keeps garbage out of it.
 	a.pool = budget.New(int64(a.memory))
+	// What is reserved fits the pool; this keeps garbage out of it.
 	budget.SetLimit(int64(a.memory) + budget.Headroom)
 	if err := a.store.check(); err != nil {
 		return err
