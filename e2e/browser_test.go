@@ -136,7 +136,11 @@ func TestPage(t *testing.T) {
 	evaluated(t, b, "count", shownCount, "10 columns")
 	evaluated(t, b, "order", sortedBy, "Stored descending")
 	evaluated(t, b, "row groups", `document.querySelectorAll("#groups tbody tr").length`, len(r.Result.RowGroups))
-	evaluated(t, b, "largest", `document.querySelector(".legend bdi").textContent`, oddName)
+	evaluated(t, b, "largest area", `document.querySelector(".map bdi").textContent`, oddName)
+	evaluated(t, b, "areas that are columns", `document.querySelectorAll(".map div:not(.place)").length`, len(r.Result.Columns))
+	evaluated(t, b, "longest bar", `document.querySelector("#columns .fill").style.width`, "100%")
+	evaluated(t, b, "total", `document.querySelector("#columns tfoot").textContent.startsWith("Total")`, true)
+	evaluated(t, b, "headings that are not explained", `document.querySelectorAll("thead button:not([title])").length`, 0)
 	evaluated(t, b, "elements made by a name", `document.querySelectorAll("img").length`, 0)
 
 	b.click(heading("Name"))
@@ -164,6 +168,11 @@ func TestPage(t *testing.T) {
 	evaluated(t, b, "count", shownCount, "1 of 10 columns")
 	b.enter(" or not")
 	evaluated(t, b, "nothing found", `document.querySelector("#columns tbody").textContent`, "Nothing has this in its name.")
+	b.eval(`document.getElementById("filter").select(), true`, &focused)
+	b.enter(" ")
+
+	b.click(`[...document.querySelectorAll(".map div")].find((e) => e.title.startsWith("hops[]#host\n"))`)
+	b.wantNames("column chosen on the map", "hops[]", "host")
 	b.eval(`document.getElementById("filter").select(), true`, &focused)
 	b.enter(" ")
 
@@ -209,8 +218,11 @@ func TestWidePage(t *testing.T) {
 		const drawn = `document.querySelectorAll("#columns tbody tr").length`
 		evaluated(t, b, "count", shownCount, c.count+" columns")
 		evaluated(t, b, "drawn of the closed tree", drawn, min(c.columns/5, 500))
+		evaluated(t, b, "areas of columns", `document.querySelectorAll(".map div:not(.place)").length`, c.columns)
 		b.click(`document.getElementById("expand")`)
 		evaluated(t, b, "drawn of the open tree", drawn, 500)
+		const top = `document.querySelector("#columns thead th").getBoundingClientRect().top`
+		evaluated(t, b, "heading stays", fmt.Sprintf(`(() => { const before = %s; document.querySelector("#columns .scroll").scrollTop = 3000; return %[1]s - before; })()`, top), 0)
 		b.click(`document.querySelector("#columns .more button")`)
 		evaluated(t, b, "drawn when asked for more", drawn, 1_000)
 		if c.columns == 2_000 {

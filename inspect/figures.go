@@ -10,6 +10,7 @@ import (
 
 	"github.com/rowtocol/rowtocol/damage"
 	"github.com/rowtocol/rowtocol/dataset"
+	"github.com/rowtocol/rowtocol/manifest"
 )
 
 // Figures are the sizes of one row group, or of all row groups of an output. Of
@@ -28,6 +29,9 @@ type Figures struct {
 	Metadata  []Metadata `json:"metadata"`
 	Columns   []Column   `json:"columns"`
 	RowGroups []RowGroup `json:"row_groups"`
+	// Made says when, and by which version, a committed output was made; nil where
+	// nothing tells.
+	Made *manifest.Made `json:"made,omitempty"`
 }
 
 // Metadata is a pair of the header that all files share.
@@ -81,6 +85,9 @@ type Options struct {
 // if there are none; after any other error it returns nil.
 func Gather(ctx context.Context, l *dataset.Listing, o Options) (*Figures, error) {
 	f := &Figures{Path: l.Path, Columns: []Column{}, Metadata: []Metadata{}, RowGroups: []RowGroup{}}
+	if s := l.Success(); s != nil {
+		f.Made = s.Made
+	}
 	var damaged error
 	for i, part := range l.Parts {
 		if err := ctx.Err(); err != nil {

@@ -35,6 +35,7 @@ type page struct {
 	Ratio  float64
 	Codecs string
 	Sums   string
+	Types  []typeCount
 	Schema string // indented, if it is JSON
 	Other  []Metadata
 	Data   pageData
@@ -56,6 +57,7 @@ func (f *Figures) HTML(w io.Writer) error {
 		Figures: f, Title: path.Base(f.Path),
 		Codecs: distinct(f.Columns, func(c *Column) string { return c.Codec }),
 		Sums:   distinct(f.Columns, func(c *Column) string { return c.Checksum }),
+		Types:  types(f.Columns),
 		Schema: Indented(f.schema()),
 		Data:   pageData{Nodes: tree(f.Columns), Groups: f.RowGroups},
 		Policy: "default-src 'none'; base-uri 'none'; form-action 'none'; style-src " + allowed(pageCSS) + "; script-src " + allowed(pageJS),
@@ -88,6 +90,27 @@ func distinct(columns []Column, of func(*Column) string) string {
 	}
 	slices.Sort(all)
 	return strings.Join(all, ", ")
+}
+
+// typeCount says how many columns have values of a type.
+type typeCount struct {
+	Name    string
+	Columns int
+}
+
+// types counts the columns of each type, the most frequent first.
+func types(columns []Column) []typeCount {
+	var counts []typeCount
+	for i := range columns {
+		name := strings.TrimSuffix(columns[i].TypeName, "[]")
+		at := slices.IndexFunc(counts, func(t typeCount) bool { return t.Name == name })
+		if at < 0 {
+			at, counts = len(counts), append(counts, typeCount{Name: name})
+		}
+		counts[at].Columns++
+	}
+	slices.SortStableFunc(counts, func(a, b typeCount) int { return b.Columns - a.Columns })
+	return counts
 }
 
 // Indented returns JSON indented, and any other text as it is: some old files

@@ -4,6 +4,24 @@
   const portion = 500; // rows drawn at once: what a browser lays out without a pause
   const most = 3000; // rows that it lays out in a second
 
+  // words explains the headings.
+  const words = {
+    name: "The field’s path: [] is an array, > a map, / a branch of a union, # what is inside",
+    number: "Place of the column in the files",
+    type: "Type of the values",
+    codec: "How the column’s blocks are compressed",
+    values: "Values in the column: of a list its lengths are not counted, of an optional field only those that are there",
+    blocks: "Pieces of a column that are compressed, checked and read by themselves",
+    raw: "Bytes of the values before compression",
+    stored: "Bytes of the values as they are in the files",
+    ratio: "Raw to stored bytes: how many times smaller compression makes them",
+    share: "Part of all stored bytes; the bar is scaled to the largest",
+    file: "A row group: some rows, with all of their columns",
+    rows: "Rows in the file; the bar is scaled to the largest",
+    size: "Bytes of the file, its header and block tables too; the bar is scaled to the largest",
+    perRow: "Size divided by rows",
+  };
+
   const digits = new Intl.NumberFormat("en");
   const count = (n) => digits.format(n);
   const percent = (part, whole) => (part > 0 && part < whole / 1000 ? "< 0.1" : (100 * part / (whole || 1)).toFixed(1)) + " %";
@@ -35,12 +53,13 @@
     return e;
   }
 
-  // grid keeps a table drawn. A column is {title, value(row), cell(row),
-  // className}: cell gives text or an element, value what sorts. list(compare)
-  // gives the rows in order.
+  // grid keeps a table drawn. A column is {title, help, value(row), cell(row),
+  // className, total}: cell gives text or an element, value what sorts, and total
+  // stands below. list(compare) gives the rows in order.
   function grid(section, columns, sort, descending, list) {
     const head = section.querySelector("thead tr");
     const body = section.querySelector("tbody");
+    const foot = section.querySelector("tfoot tr");
     const more = section.querySelector(".more");
     let limit = portion;
     let drawn = new Map();
@@ -101,6 +120,7 @@
       const th = make("th", c.className);
       const b = make("button", "", c.title);
       b.type = "button";
+      b.title = c.help;
       th.scope = "col";
       b.addEventListener("click", () => {
         descending = sort === c ? !descending : Boolean(c.largestFirst);
@@ -111,6 +131,11 @@
       th.append(b);
       head.append(th);
       c.th = th;
+    });
+    columns.forEach((c, i) => {
+      const cell = make(i === 0 ? "th" : "td", c.className, c.total);
+      if (i === 0) cell.scope = "row";
+      foot.append(cell);
     });
 
     function mark() {
@@ -160,22 +185,82 @@
   }
   const stored = tops.reduce((total, n) => total + n.sum.stored, 0);
 
-  function overview() {
+  // levels are the ratios from which on a place has the next colour of the map.
+  const levels = [1.2, 2, 4, 10];
+  const level = (raw, size) => levels.filter((from) => raw >= from * size).length;
+
+  // squarify divides a rectangle among items by their sizes, largest first, into
+  // rectangles that are as square as it goes (Bruls, Huizing and van Wijk, 2000).
+  function squarify(items, x, y, w, h, place) {
+    let total = items.reduce((sum, item) => sum + item.size, 0);
+    for (let i = 0; i < items.length;) {
+      const side = Math.min(w, h), scale = w * h / total;
+      let end = i, sum = 0, worst = Infinity;
+      for (; end < items.length; end++) {
+        const area = (sum + items[end].size) * scale;
+        const next = Math.max(side * side * items[i].size * scale / (area * area), area * area / (side * side * items[end].size * scale));
+        if (next > worst) break;
+        worst = next;
+        sum += items[end].size;
+      }
+      const thick = sum * scale / side;
+      let at = 0;
+      for (; i < end; i++) {
+        const length = items[i].size / sum * side;
+        if (w >= h) place(items[i], x, y + at, thick, length);
+        else place(items[i], x + at, y, length, thick);
+        at += length;
+      }
+      if (w >= h) { x += thick; w -= thick; } else { y += thick; h -= thick; }
+      total -= sum;
+    }
+  }
+
+  // map draws all columns as areas, nested as in the schema. What has become too
+  // small to be divided is drawn whole.
+  function map() {
     const section = document.getElementById("overview");
-    const stack = section.querySelector(".stack");
+    const box = section.querySelector(".map");
+    const smallest = 24; // square pixels of a part
+    const named = {width: 48, height: 16}; // from which on a place shows its name
+    const edge = 2;
+
+    // parts are what a node's bytes are divided among: its own and those below it.
+    function parts(node) {
+      const all = node.below.map((n) => ({node: n, size: n.sum.stored, raw: n.sum.raw, below: n.below}));
+      if (all.length > 0 && node.stored > 0) all.push({node, size: node.stored, raw: node.raw, below: []});
+      return all.filter((p) => p.size > 0).sort((a, b) => b.size - a.size);
+    }
+
+    function area(part, x, y, w, h) {
+      const {node, size, raw} = part;
+      const below = part.below.length > 0 ? parts(node) : [];
+      const divided = below.length > 0 && w * h > smallest * below.length;
+      const cell = make("div", divided ? "place" : "l" + level(raw, size));
+      const at = {left: x, top: y, width: Math.max(w - 1, .5), height: Math.max(h - 1, .5)};
+      for (const side in at) cell.style[side] = at[side] + "px";
+      cell.title = [node.name || "(no name)", node.type, bytes(size) + ", " + percent(size, stored), "ratio " + ratio(raw, size)].filter(Boolean).join("\n");
+      cell.addEventListener("click", () => choose(node.name));
+      box.append(cell);
+      const labelled = w >= named.width && h >= named.height;
+      if (labelled) cell.append(make("bdi", "", node.label || "(no name)"));
+      if (!divided) return;
+      const top = labelled && h > 2 * named.height ? named.height : edge;
+      squarify(below, x + edge, y + top, w - 2 * edge, h - top - edge, area);
+    }
+
+    let width = 0;
+    new ResizeObserver(() => {
+      if (box.clientWidth === width) return;
+      width = box.clientWidth;
+      box.replaceChildren();
+      squarify(parts({below: tops}), 0, 0, width, box.clientHeight, area);
+    }).observe(box);
+
     const legend = section.querySelector(".legend");
-    const order = tops.toSorted((a, b) => b.sum.stored - a.sum.stored);
-    const large = order.slice(0, order.length === 9 ? 9 : 8).map((n) => [n.name || "(no name)", n.sum.stored]);
-    const rest = order.slice(large.length);
-    if (rest.length > 0) large.push([count(rest.length) + " others", rest.reduce((total, n) => total + n.sum.stored, 0)]);
-    large.forEach(([name, size], i) => {
-      const part = make("span", "c" + i);
-      part.style.flexGrow = size / stored;
-      part.style.flexBasis = 0;
-      part.title = name + ": " + percent(size, stored);
-      stack.append(part);
+    [...levels, Infinity].forEach((to, i) => {
       const item = make("li");
-      item.append(make("i", "c" + i), make("bdi", "", name), make("span", "quiet", percent(size, stored)));
+      item.append(make("i", "l" + i), i === 0 ? "less than " + to : i === levels.length ? levels[i - 1] + " and more" : levels[i - 1] + " to " + to);
       legend.append(item);
     });
     section.hidden = false;
@@ -194,6 +279,8 @@
     for (const n of nodes) n.open = nodes.length <= 60;
 
     const size = (n) => (nested.checked ? n.sum : n);
+    const most = {tree: Math.max(...tops.map((n) => n.sum.stored)), flat: nodes.reduce((m, n) => Math.max(m, n.stored), 0)};
+    const largest = () => (nested.checked ? most.tree : most.flat);
 
     function name(n, cell) {
       const e = make("div", "name");
@@ -252,29 +339,33 @@
       table.restart();
     }
 
+    const all = tops.reduce((sum, n) => ({raw: sum.raw + n.sum.raw, blocks: sum.blocks + n.sum.blocks}), {raw: 0, blocks: 0});
     const columns = [
-      {title: "Name", className: "", value: (n) => n.search, cell: name},
-      {title: "#", className: "number minor", value: (n) => n.order, cell: (n) => (n.column >= 0 ? n.column : "")},
-      {title: "Type", className: "minor", value: (n) => n.type ?? "", cell: (n) => n.type ?? ""},
-      {title: "Values", className: "number minor", value: (n) => n.values ?? -1, largestFirst: true,
+      {title: "Name", help: words.name, className: "", value: (n) => n.search, cell: name, total: "Total"},
+      {title: "#", help: words.number, className: "number minor", value: (n) => n.order, cell: (n) => (n.column >= 0 ? n.column : "")},
+      {title: "Type", help: words.type, className: "minor", value: (n) => n.type ?? "", cell: (n) => n.type ?? ""},
+      {title: "Values", help: words.values, className: "number minor", value: (n) => n.values ?? -1, largestFirst: true,
         cell: (n, cell) => {
           if (n.values !== undefined) return count(n.values);
           if (n.column >= 0) cell.title = "Known only after inspect --count";
           return n.column < 0 ? "" : "?";
         }},
-      {title: "Blocks", className: "number minor", value: (n) => size(n).blocks, largestFirst: true, cell: (n) => count(size(n).blocks)},
-      {title: "Raw", className: "number minor", value: (n) => size(n).raw, largestFirst: true, cell: (n) => bytes(size(n).raw)},
-      {title: "Stored", className: "number", value: (n) => size(n).stored, largestFirst: true, cell: (n, cell) => {
-        cell.title = count(size(n).stored) + " bytes" + (n.below.length > 0 && nested.checked ? ", " + count(n.stored) + " of them its own" : "");
-        return bytes(size(n).stored);
-      }},
-      {title: "Ratio", className: "number", value: (n) => size(n).raw / (size(n).stored || Infinity), largestFirst: true,
-        cell: (n) => ratio(size(n).raw, size(n).stored)},
-      {title: "Share", className: "share", value: (n) => size(n).stored, largestFirst: true,
-        cell: (n) => gauge(size(n).stored, stored, percent(size(n).stored, stored))},
+      {title: "Blocks", help: words.blocks, className: "number minor", value: (n) => size(n).blocks, largestFirst: true,
+        cell: (n) => count(size(n).blocks), total: count(all.blocks)},
+      {title: "Raw", help: words.raw, className: "number minor", value: (n) => size(n).raw, largestFirst: true,
+        cell: (n) => bytes(size(n).raw), total: bytes(all.raw)},
+      {title: "Stored", help: words.stored, className: "number", value: (n) => size(n).stored, largestFirst: true, total: bytes(stored),
+        cell: (n, cell) => {
+          cell.title = count(size(n).stored) + " bytes" + (n.below.length > 0 && nested.checked ? ", " + count(n.stored) + " of them its own" : "");
+          return bytes(size(n).stored);
+        }},
+      {title: "Ratio", help: words.ratio, className: "number", value: (n) => size(n).raw / (size(n).stored || Infinity), largestFirst: true,
+        cell: (n) => ratio(size(n).raw, size(n).stored), total: ratio(all.raw, stored)},
+      {title: "Share", help: words.share, className: "share", value: (n) => size(n).stored, largestFirst: true,
+        cell: (n) => gauge(size(n).stored, largest(), percent(size(n).stored, stored))},
     ];
     if (new Set(nodes.map((n) => n.codec).filter(Boolean)).size > 1) {
-      columns.splice(3, 0, {title: "Codec", className: "minor", value: (n) => n.codec ?? "", cell: (n) => n.codec ?? ""});
+      columns.splice(3, 0, {title: "Codec", help: words.codec, className: "minor", value: (n) => n.codec ?? "", cell: (n) => n.codec ?? ""});
     }
     const table = grid(section, columns, columns.find((c) => c.title === "Stored"), true, list);
 
@@ -286,6 +377,11 @@
     });
     expand.addEventListener("click", () => setOpen(true));
     collapse.addEventListener("click", () => setOpen(false));
+    return (wanted) => {
+      filter.value = wanted;
+      find();
+      section.scrollIntoView();
+    };
   }
 
   function groupsTable() {
@@ -294,12 +390,15 @@
     groups.forEach((g, i) => { g.order = i; });
     const largest = (key) => groups.reduce((m, g) => Math.max(m, g[key]), 0);
     const rows = largest("rows"), size = largest("bytes");
+    const sum = (key) => groups.reduce((total, g) => total + g[key], 0);
     const columns = [
-      {title: "File", className: "", value: (g) => g.order, cell: (g) => make("bdi", "", g.name)},
-      {title: "Rows", className: "share", value: (g) => g.rows, largestFirst: true, cell: (g) => gauge(g.rows, rows, count(g.rows), true)},
-      {title: "Size", className: "share", value: (g) => g.bytes, largestFirst: true, cell: (g) => gauge(g.bytes, size, bytes(g.bytes), true)},
-      {title: "Bytes per row", className: "number minor", value: (g) => g.bytes / g.rows || 0, largestFirst: true,
-        cell: (g) => (g.rows > 0 ? (g.bytes / g.rows).toFixed(1) : "–")},
+      {title: "File", help: words.file, className: "", value: (g) => g.order, cell: (g) => make("bdi", "", g.name), total: "Total"},
+      {title: "Rows", help: words.rows, className: "share", value: (g) => g.rows, largestFirst: true,
+        cell: (g) => gauge(g.rows, rows, count(g.rows), true), total: count(sum("rows"))},
+      {title: "Size", help: words.size, className: "share", value: (g) => g.bytes, largestFirst: true,
+        cell: (g) => gauge(g.bytes, size, bytes(g.bytes), true), total: bytes(sum("bytes"))},
+      {title: "Bytes per row", help: words.perRow, className: "number minor", value: (g) => g.bytes / g.rows || 0, largestFirst: true,
+        cell: (g) => (g.rows > 0 ? (g.bytes / g.rows).toFixed(1) : "–"), total: (sum("bytes") / sum("rows") || 0).toFixed(1)},
     ];
     grid(document.getElementById("groups"), columns, columns[0], false, (compare) => groups.toSorted(compare));
   }
@@ -309,7 +408,7 @@
     e.textContent = bytes(Number(e.value));
   }
   for (const e of document.querySelectorAll("data.count")) e.textContent = count(e.value);
-  if (stored > 0) overview();
-  if (nodes.length > 0) columnsTable();
+  const choose = nodes.length > 0 ? columnsTable() : null;
+  if (stored > 0) map();
   groupsTable();
 })();
