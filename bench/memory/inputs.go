@@ -127,6 +127,20 @@ func blocks(dir, codec string, fill func(add func(rows int64, data []byte) error
 	})
 }
 
+// items makes a file of two rows with so many items of a byte each.
+func items(dir string, n int) error {
+	return blocks(dir, "deflate", func(add func(rows int64, data []byte) error) error {
+		row := binary.AppendVarint(nil, int64(n))
+		row = append(row, make([]byte, n+1)...)
+		for range 2 {
+			if err := add(1, row); err != nil {
+				return err
+			}
+		}
+		return nil
+	}, `{"type":"record","name":"R","fields":[{"name":"a","type":{"type":"array","items":"int"}}]}`)
+}
+
 // growing makes a file of a small block and of blocks that inflate to 150 MB.
 func growing(dir string, large int) error {
 	return blocks(dir, "deflate", func(add func(rows int64, data []byte) error) error {
