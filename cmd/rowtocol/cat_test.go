@@ -74,13 +74,30 @@ func TestCatSchemas(t *testing.T) {
 	rowtocol(t, dir, nil, "convert", "--schema", "v2.avsc", "b.avro", "b2").want(t, 0)
 	rowtocol(t, dir, nil, "cat", "a", "b2").want(t, 3, "another schema", "b2")
 	o := rowtocol(t, dir, nil, "cat", "--schema", "v2.avsc", "--offset", "99", "--limit", "2", "a", "b2").want(t, 0)
-	if want := `{"n":99,"new":null}` + "\n" + `{"n":100,"new":null}` + "\n"; o.stdout != want {
+	if want := `{"n":99.0,"new":null}` + "\n" + `{"n":100.0,"new":null}` + "\n"; o.stdout != want {
 		t.Errorf("%q, want %q", o.stdout, want)
 	}
 	write(t, dir+"/other.avsc", []byte(`{"type":"record","name":"Pair","namespace":"t","fields":[{"name":"id","type":"string"}]}`))
 	rowtocol(t, dir, nil, "cat", "--schema", "other.avsc", "a").want(t, 3, "id")
 	write(t, dir+"/bad.avsc", []byte(`{"type":"recor"}`))
 	rowtocol(t, dir, nil, "cat", "--schema", "bad.avsc", "a").want(t, 1, "bad.avsc")
+}
+
+// Floating-point numbers are none that a reader could take for integers.
+func TestCatDoubles(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir+"/a.avro", file(t, `{"type":"record","name":"D","fields":[{"name":"d","type":"double"}]}`,
+		[]byte{7: 0x80}, []byte{6: 0x08, 0x40}, []byte{6: 0xe0, 0x3f}, []byte{6: 0x50, 0x44}))
+	rowtocol(t, dir, nil, "convert", "a.avro", "out").want(t, 0)
+	for _, flags := range []string{"", "--json-unions"} {
+		o := rowtocol(t, dir, nil, append([]string{"cat", "out"}, strings.Fields(flags)...)...).want(t, 0)
+		if want := `{"d":-0.0}` + "\n" + `{"d":3.0}` + "\n" + `{"d":0.5}` + "\n" + `{"d":1.1805916207174113e+21}` + "\n"; o.stdout != want {
+			t.Errorf("%s: %s, want %s", flags, o.stdout, want)
+		}
+	}
+	if o := rowtocol(t, dir, nil, "cat", "--to", "csv", "out").want(t, 0); o.stdout != "d\n-0.0\n3.0\n0.5\n1.1805916207174113e+21\n" {
+		t.Errorf("CSV: %s", o.stdout)
+	}
 }
 
 // An output of no input has no schema, and is no error where none is needed.

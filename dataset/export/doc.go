@@ -8,8 +8,9 @@
 //
 //	null                       null, in CSV an empty field
 //	boolean, int, long         as such; longs are exact
-//	float, double              the shortest digits that read back the same;
-//	                           "NaN", "Infinity", "-Infinity"
+//	float, double              the shortest digits that read back the same, and
+//	                           never an integer: 3.0, -0.0, 1e+21; "NaN",
+//	                           "Infinity", "-Infinity"
 //	string, enum               a string; bytes that are not UTF-8 as U+FFFD
 //	bytes, fixed               base64
 //	record, map                an object, in stored order

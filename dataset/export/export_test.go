@@ -63,6 +63,10 @@ func varint(v int64) []byte { return binary.AppendVarint(nil, v) }
 
 func sized(s string) []byte { return append(varint(int64(len(s))), s...) }
 
+func double(v float64) []byte {
+	return binary.LittleEndian.AppendUint64(nil, math.Float64bits(v))
+}
+
 func TestValues(t *testing.T) {
 	for _, c := range []struct {
 		schema      string
@@ -77,7 +81,13 @@ func TestValues(t *testing.T) {
 		{`"float"`, []byte{0, 0, 0xc0, 0x7f}, `"NaN"`, `NaN`},
 		{`"double"`, []byte{0, 0, 0, 0, 0, 0, 0xf0, 0x7f}, `"Infinity"`, `Infinity`},
 		{`"double"`, []byte{0, 0, 0, 0, 0, 0, 0xf0, 0xff}, `"-Infinity"`, `-Infinity`},
-		{`"double"`, []byte{0, 0, 0, 0, 0, 0, 0, 0x80}, `-0`, `-0`},
+		{`"double"`, []byte{0, 0, 0, 0, 0, 0, 0, 0x80}, `-0.0`, `-0.0`},
+		{`"double"`, []byte{0, 0, 0, 0, 0, 0, 0, 0}, `0.0`, `0.0`},
+		{`"float"`, []byte{0, 0, 0, 0x80}, `-0.0`, `-0.0`},
+		{`"float"`, []byte{0, 0, 0x40, 0x40}, `3.0`, `3.0`},
+		{`"double"`, double(1e20), `100000000000000000000.0`, `100000000000000000000.0`},
+		{`"double"`, double(1e21), `1e+21`, `1e+21`},
+		{`"double"`, double(-2.5e-7), `-2.5e-07`, `-2.5e-07`},
 		{`"string"`, sized(``), `""`, `""`},
 		{`"string"`, sized("a\"b\\\n\x01é,"), `"a\"b\\\n\u0001é,"`, "\"a\"\"b\\\n\x01é,\""},
 		{`"string"`, sized("a\xffb"), `"a` + "\uFFFD" + `b"`, "a\uFFFDb"},

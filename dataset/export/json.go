@@ -275,7 +275,8 @@ func (d *datum) bytes(f *form) []byte {
 	return d.sized()
 }
 
-// appendFloat appends the shortest number that reads back as v.
+// appendFloat appends the shortest number that reads back as v, and that no reader
+// takes for an integer: it would lose the sign of -0.0.
 func appendFloat(dst []byte, v float64, bits int) []byte {
 	switch {
 	case math.IsNaN(v):
@@ -289,7 +290,11 @@ func appendFloat(dst []byte, v float64, bits int) []byte {
 	if size := math.Abs(v); size != 0 && (size < 1e-6 || size >= 1e21) {
 		layout = 'e' // as JavaScript does
 	}
-	return strconv.AppendFloat(dst, v, layout, -1, bits)
+	dst = strconv.AppendFloat(dst, v, layout, -1, bits)
+	if layout == 'f' && v == math.Trunc(v) {
+		dst = append(dst, ".0"...)
+	}
+	return dst
 }
 
 // appendBase64 appends bytes in the standard encoding, with padding.
