@@ -9,7 +9,6 @@ import (
 
 	arrowgo "github.com/apache/arrow-go/v18/arrow"
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"github.com/rowtocol/rowtocol/budget"
 	"github.com/rowtocol/rowtocol/dataset"
@@ -41,9 +40,10 @@ types is a dense union in Arrow, and in Parquet a struct with a field for each.
 
 With --output the rows appear under the name when all are written. Damage ends
 the rows with exit 3; on standard output those before it are printed. A reader
-that closes the pipe early ends cat quietly, with 0. --stats tells on standard
-error what was read. The object of --json is the last line of standard error,
-or stands on standard output if --output is given.`
+that closes the pipe early ends cat quietly, with 0. On a terminal, characters
+that would steer it are shown as escapes. --stats tells on standard error what
+was read. The object of --json is the last line of standard error, or stands on
+standard output if --output is given.`
 
 const catExample = `  # the first rows, all fields
   rowtocol cat --limit 10 mail.columns
@@ -161,7 +161,7 @@ func (a *app) cat(ctx context.Context, f *catFlags, names []string) error {
 	}
 	a.rowsOut = f.output == ""
 	format := catFormats[slices.Index(formatNames(), f.to)]
-	if a.rowsOut && format.binary && term.IsTerminal(int(a.stdout.Fd())) {
+	if a.rowsOut && format.binary && a.stdout.terminal {
 		return usagef("--to %s is not for a terminal; name a file with --output, or redirect", f.to)
 	}
 	in, err := a.openInput(ctx, f, names)

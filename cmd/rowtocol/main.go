@@ -26,6 +26,7 @@ func run(args []string, stdout, stderr *os.File) (code int) {
 			code = a.finish(&defect{value: p, stack: debug.Stack()})
 		}
 	}()
+	signal.Ignore(syscall.SIGPIPE) // what nobody reads any more does not end the work
 	ctx, stop := withSignals(context.Background())
 	defer stop()
 	root := a.rootCommand()

@@ -6,22 +6,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"os/signal"
-	"syscall"
 
 	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// errReaderGone is the error of a write to a pipe that nobody reads any more.
-var errReaderGone = errors.New("the reader of standard output is gone")
-
 // stdout is standard output for rows. A write gives up when ctx ends: whoever
 // reads a pipe may have stopped to.
 type stdout struct {
-	ctx  context.Context
-	file *os.File
+	ctx context.Context
+	to  *screen
 }
 
 func (s stdout) Write(p []byte) (int, error) {
@@ -31,33 +25,20 @@ func (s stdout) Write(p []byte) (int, error) {
 	}
 	done := make(chan result, 1)
 	go func() {
-		n, err := s.file.Write(p)
+		n, err := s.to.Write(p)
 		done <- result{n, err}
 	}()
 	select {
 	case r := <-done:
-		if errors.Is(r.err, syscall.EPIPE) {
-			return r.n, errReaderGone
-		}
-		if r.err != nil {
-			return r.n, fmt.Errorf("standard output: %w", r.err)
-		}
-		return r.n, nil
+		return r.n, r.err
 	case <-s.ctx.Done():
 		return 0, context.Cause(s.ctx)
 	}
 }
 
-// toStdout writes rows to standard output. A reader that has seen enough and
-// leaves is no failure, as in a pipe to head.
+// toStdout writes rows to standard output.
 func (a *app) toStdout(ctx context.Context, write func(io.Writer) error) error {
-	signal.Ignore(syscall.SIGPIPE) // so that the write fails instead
-	defer signal.Reset(syscall.SIGPIPE)
-	err := write(stdout{ctx, a.stdout})
-	if errors.Is(err, errReaderGone) {
-		return nil
-	}
-	return err
+	return write(stdout{ctx, a.stdout})
 }
 
 // newFile writes a file under a temporary name, and gives it its own when it

@@ -1,12 +1,12 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -19,6 +19,7 @@ type console struct {
 	mu       sync.Mutex
 	file     *os.File
 	terminal bool
+	escaper  escaper
 	line     string // the progress line on the screen
 }
 
@@ -26,18 +27,18 @@ func newConsole(f *os.File) *console {
 	return &console{file: f, terminal: term.IsTerminal(int(f.Fd()))}
 }
 
-// Write prints whole lines above the progress line.
+// Write prints whole lines above the progress line, on a terminal as a screen does.
 func (c *console) Write(p []byte) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.line == "" {
+	if !c.terminal {
 		return c.file.Write(p)
 	}
-	var b bytes.Buffer
-	b.WriteString("\r\x1b[K")
-	b.Write(p)
-	b.WriteString(c.line)
-	if _, err := c.file.Write(b.Bytes()); err != nil {
+	text := c.escaper.escape(p)
+	if c.line != "" {
+		text = slices.Concat([]byte("\r\x1b[K"), text, []byte(c.line))
+	}
+	if _, err := c.file.Write(text); err != nil {
 		return 0, err
 	}
 	return len(p), nil
@@ -79,11 +80,14 @@ func (c *console) logger(level slog.Level) *slog.Logger {
 // fail prints the error that ends the program.
 func (c *console) fail(log *slog.Logger, err error, code int) {
 	var d *defect
-	if c.terminal || errors.As(err, &d) {
-		_, _ = fmt.Fprintf(c, "rowtocol: %v\n", err) // nowhere is left to complain
-		return
+	switch { // nowhere is left to complain
+	case errors.As(err, &d):
+		_, _ = fmt.Fprintf(c, "rowtocol: %v\n", err)
+	case c.terminal:
+		_, _ = fmt.Fprintf(c, "rowtocol: %s\n", printable(err.Error()))
+	default:
+		log.Error(err.Error(), "exit", code)
 	}
-	log.Error(err.Error(), "exit", code)
 }
 
 // progress draws rows, bytes, rate and the time that is left, several times

@@ -23,7 +23,7 @@ import (
 // final JSON object will say.
 type app struct {
 	out     *bufio.Writer
-	stdout  *os.File
+	stdout  *screen
 	console *console
 	log     *slog.Logger
 
@@ -48,8 +48,9 @@ type app struct {
 }
 
 func newApp(args []string, stdout, stderr *os.File) *app {
+	shown := newScreen(stdout)
 	a := &app{
-		out: bufio.NewWriterSize(stdout, 64<<10), stdout: stdout,
+		out: bufio.NewWriterSize(shown, 64<<10), stdout: shown,
 		console: newConsole(stderr), args: args,
 		memory: 512 << 20, workers: runtime.GOMAXPROCS(0), logLevel: "info",
 	}
@@ -179,9 +180,13 @@ type report struct {
 }
 
 // finish prints what is left to print and returns the exit code. Output that
-// cannot be printed is a failure of storage like any other.
+// cannot be printed is a failure of storage like any other; but a reader that has
+// seen enough and leaves, as head does, is none.
 func (a *app) finish(err error) int {
 	a.console.clear()
+	if errors.Is(err, errReaderGone) {
+		err = nil
+	}
 	e := classify(err)
 	code, status := e.code, e.name
 	if interruption := (interrupted{}); errors.As(err, &interruption) {
@@ -192,12 +197,12 @@ func (a *app) finish(err error) int {
 	}
 	r := report{Command: a.command, Exit: code, Status: status, Error: describe(err), Result: a.result}
 	if a.json && !a.rowsOut {
-		if jsonErr := r.print(a.out, "  "); jsonErr != nil && err == nil {
+		if jsonErr := r.print(a.out, "  "); jsonErr != nil && !errors.Is(jsonErr, errReaderGone) && err == nil {
 			err, code = jsonErr, classify(jsonErr).code
 		}
 	}
-	if flushErr := a.out.Flush(); flushErr != nil && err == nil {
-		err, code = fmt.Errorf("standard output: %w", flushErr), classify(flushErr).code
+	if flushErr := a.out.Flush(); flushErr != nil && !errors.Is(flushErr, errReaderGone) && err == nil {
+		err, code = flushErr, classify(flushErr).code
 	}
 	if err != nil {
 		a.console.fail(a.log, err, code)
@@ -215,15 +220,26 @@ func (r *report) print(w io.Writer, indent string) error {
 	return enc.Encode(r)
 }
 
-// printf prints to standard output; finish reports what failed.
+// printf prints to standard output; finish reports what failed. Texts among args are
+// made printable: names in them may come from files.
 func (a *app) printf(format string, args ...any) {
+	for i, arg := range args {
+		switch arg := arg.(type) {
+		case string:
+			args[i] = printable(arg)
+		case error:
+			args[i] = printable(arg.Error())
+		case fmt.Stringer:
+			args[i] = printable(arg.String())
+		}
+	}
 	_, _ = fmt.Fprintf(a.out, format, args...) // the buffer keeps the error for Flush
 }
 
 // width returns the columns of the terminal on standard output, or 0 if it is
 // none.
 func (a *app) width() int {
-	if w, _, err := term.GetSize(int(a.stdout.Fd())); err == nil {
+	if w, _, err := term.GetSize(int(a.stdout.file.Fd())); err == nil {
 		return w
 	}
 	return 0
@@ -251,6 +267,8 @@ func exitCodesTopic() *cobra.Command {
 	return &cobra.Command{
 		Use:   "exit-codes",
 		Short: "What the exit codes mean",
-		Long:  "The exit code of rowtocol says what a scheduler should do next:\n\n" + exitHelp(),
+		Long: "The exit code of rowtocol says what a scheduler should do next:\n\n" + exitHelp() + `
+A reader of the output that leaves early, as head does, is no failure: the work
+goes on, and the exit code says what came of it. Printing alone ends there.`,
 	}
 }

@@ -115,8 +115,8 @@ func (a *app) printSchema(name, text string) error {
 	if a.json {
 		return nil
 	}
-	a.printf("%s\n", inspect.Indented(text))
-	return nil
+	_, err := fmt.Fprintln(a.out, inspect.Indented(text))
+	return err
 }
 
 // shredded maps a schema to columns as convert would.

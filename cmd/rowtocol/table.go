@@ -2,17 +2,16 @@ package main
 
 import (
 	"bufio"
-	"strconv"
+	"slices"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 )
 
 // table prints aligned cells. A heading that ends in > is of a column aligned
 // to the right.
 type table struct {
-	right []bool
-	rows  [][]string
+	right  []bool
+	rows   [][]string
+	spared []int
 }
 
 func newTable(headings ...string) *table {
@@ -24,68 +23,106 @@ func newTable(headings ...string) *table {
 	return t
 }
 
-func (t *table) add(cells ...string) { t.rows = append(t.rows, cells) }
+// add adds a row. Whatever is in a cell takes one line.
+func (t *table) add(cells ...string) {
+	for i := range cells {
+		cells[i] = printable(cells[i])
+	}
+	t.rows = append(t.rows, cells)
+}
 
-// minFlexible is the width below which the flexible column is not shortened.
-const minFlexible = 20
+// spare says which columns are left out, from the first on, where the table is
+// wider than what it is printed on.
+func (t *table) spare(columns ...int) { t.spared = columns }
+
+const (
+	// minFlexible is the width below which the flexible column is not shortened
+	// while there are columns to leave out, and leastFlexible if there are none.
+	minFlexible   = 24
+	leastFlexible = 8
+	// tableGap is the width between columns.
+	tableGap = 2
+)
 
 // print writes the table. Where it is wider than width, which 0 does not
-// limit, the cells of the flexible column are shortened in their middle: both
-// ends of a column's path tell it from its neighbours.
+// limit, columns are left out, and the cells of the flexible column are shortened
+// in their middle: both ends of a column's path tell it from its neighbours.
 func (t *table) print(w *bufio.Writer, flexible, width int) {
-	widths := make([]int, len(t.right))
-	for _, row := range t.rows {
-		for i, cell := range row {
-			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
-		}
-	}
-	total := 2 * (len(widths) - 1)
-	for _, n := range widths {
-		total += n
-	}
-	if over := total - width; width > 0 && over > 0 {
-		widths[flexible] = max(widths[flexible]-over, min(widths[flexible], minFlexible))
-	}
+	widths, shown := t.fit(flexible, width)
 	var line strings.Builder
 	for _, row := range t.rows {
 		line.Reset()
-		for i, cell := range row {
-			if i > 0 {
-				line.WriteString("  ")
+		for _, i := range shown {
+			if i != shown[0] {
+				line.WriteString(strings.Repeat(" ", tableGap))
 			}
+			cell := row[i]
 			if i == flexible {
 				cell = shorten(cell, widths[i])
 			}
-			pad := strings.Repeat(" ", max(0, widths[i]-utf8.RuneCountInString(cell)))
+			pad := strings.Repeat(" ", max(0, widths[i]-textWidth(cell)))
 			if t.right[i] {
 				line.WriteString(pad + cell)
 			} else {
 				line.WriteString(cell + pad)
 			}
 		}
-		_, _ = w.WriteString(strings.TrimRight(line.String(), " ") + "\n") // Flush reports it
+		text := strings.TrimRight(line.String(), " ")
+		if width > 0 {
+			text = shorten(text, width)
+		}
+		_, _ = w.WriteString(text + "\n") // Flush reports it
 	}
 }
 
-// shorten cuts the middle out of a text of more than n characters.
-func shorten(s string, n int) string {
-	r := []rune(s)
-	if len(r) <= n || n < 3 {
-		return s
-	}
-	head := (n - 1) / 3
-	return string(r[:head]) + "…" + string(r[len(r)-(n-1-head):])
-}
-
-// printable makes a name from a file safe to print on a terminal.
-func printable(s string) string {
-	for _, r := range s {
-		if !unicode.IsPrint(r) {
-			q := strconv.Quote(s)
-			return q[1 : len(q)-1]
+// fit returns how wide each column is, and which are shown.
+func (t *table) fit(flexible, width int) (widths, shown []int) {
+	widths = make([]int, len(t.right))
+	for _, row := range t.rows {
+		for i, cell := range row {
+			widths[i] = max(widths[i], textWidth(cell))
 		}
 	}
-	return s
+	for i := range widths {
+		shown = append(shown, i)
+	}
+	if width == 0 {
+		return widths, shown
+	}
+	over := func() int {
+		total := tableGap * (len(shown) - 1)
+		for _, i := range shown {
+			total += widths[i]
+		}
+		return total - width
+	}
+	spared := t.spared
+	for len(spared) > 0 && over() > max(0, widths[flexible]-minFlexible) {
+		shown = slices.DeleteFunc(shown, func(i int) bool { return i == spared[0] })
+		spared = spared[1:]
+	}
+	if n := over(); n > 0 {
+		widths[flexible] = max(widths[flexible]-n, min(widths[flexible], leastFlexible))
+	}
+	return widths, shown
+}
+
+// shorten cuts the middle out of a text that takes more than n columns of a
+// terminal.
+func shorten(s string, n int) string {
+	if n < 3 || textWidth(s) <= n {
+		return s
+	}
+	r := []rune(s)
+	head, tail, room := 0, len(r), n-1
+	for left := room / 3; runeWidth(r[head]) <= left; head++ {
+		left -= runeWidth(r[head])
+		room -= runeWidth(r[head])
+	}
+	for ; runeWidth(r[tail-1]) <= room; tail-- {
+		room -= runeWidth(r[tail-1])
+	}
+	return string(r[:head]) + "…" + string(r[tail:])
 }
 
 // bar draws a share between 0 and 1 in eighths of a character.

@@ -127,9 +127,40 @@ func TestTableFitsTheTerminal(t *testing.T) {
 }
 
 func TestPrintable(t *testing.T) {
-	for in, want := range map[string]string{"a#b[]": "a#b[]", "né": "né", "a\x1b[2J": `a\x1b[2J`, "a\nb": `a\nb`} {
+	for in, want := range map[string]string{
+		"a#b[]": "a#b[]", "né": "né", "a\x1b[2J": `a\x1b[2J`, "a\nb\t": `a\nb\t`, "\x7f\u009b": `\u007f\u009b`, "\u202ea": `\u202ea`,
+		"a\xffb": `a\xffb`, "\u2028": `\u2028`, "\U000e0041": `\udb40\udc41`, "\uFFFD": "\uFFFD", `a\"`: `a\"`,
+	} {
 		if got := printable(in); got != want {
 			t.Errorf("printable(%q) = %q, want %q", in, got, want)
+		}
+	}
+}
+
+// A character may come in two pieces.
+func TestEscaperPieces(t *testing.T) {
+	text := "é日本\u202e\xe6\x97\x1b[2J\u009b\n\ta😀\xff"
+	const want = "é日本" + `\u202e\xe6\x97\x1b[2J\u009b` + "\n\ta😀" + `\xff`
+	for i := range len(text) {
+		var e escaper
+		shown := string(e.escape([]byte(text[:i])))
+		if shown += string(e.escape([]byte(text[i:]))); shown != want {
+			t.Errorf("cut at %d: %q, want %q", i, shown, want)
+		}
+	}
+}
+
+func TestShorten(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		n    int
+		want string
+	}{
+		{"abcdefghij", 10, "abcdefghij"}, {"abcdefghij", 7, "ab…ghij"}, {"abcdefghij", 2, "abcdefghij"},
+		{"日本語日本語", 12, "日本語日本語"}, {"日本語日本語", 7, "日…本語"}, {"e\u0301e\u0301e\u0301e\u0301", 4, "e\u0301e\u0301e\u0301e\u0301"},
+	} {
+		if got := shorten(c.text, c.n); got != c.want || textWidth(got) > max(c.n, 3) && c.n > 2 {
+			t.Errorf("shorten(%q, %d) = %q, want %q", c.text, c.n, got, c.want)
 		}
 	}
 }

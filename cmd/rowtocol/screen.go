@@ -1,0 +1,131 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"syscall"
+	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
+
+	"golang.org/x/term"
+	"golang.org/x/text/width"
+)
+
+// errReaderGone is the error of a write to a pipe that nobody reads any more.
+var errReaderGone = errors.New("the reader of standard output is gone")
+
+// screen is standard output. On a terminal it shows what would steer the
+// terminal, or hide there, as escapes; elsewhere bytes are as they are.
+type screen struct {
+	file     *os.File
+	terminal bool
+	escaper  escaper
+}
+
+func newScreen(f *os.File) *screen {
+	return &screen{file: f, terminal: term.IsTerminal(int(f.Fd()))}
+}
+
+func (s *screen) Write(p []byte) (n int, err error) {
+	if !s.terminal {
+		n, err = s.file.Write(p)
+	} else if _, err = s.file.Write(s.escaper.escape(p)); err == nil {
+		n = len(p)
+	}
+	if errors.Is(err, syscall.EPIPE) {
+		return n, errReaderGone
+	}
+	if err != nil {
+		return n, fmt.Errorf("standard output: %w", err)
+	}
+	return n, nil
+}
+
+// escaper escapes text that comes in pieces.
+type escaper struct {
+	rest []byte // of the last piece: the start of a character
+}
+
+// escape returns the text with all but line feeds, tabs and visible characters
+// escaped. It may keep the start of a last character for the next piece.
+func (e *escaper) escape(p []byte) []byte {
+	p = append(e.rest, p...)
+	shown := make([]byte, 0, len(p))
+	for utf8.FullRune(p) {
+		r, n := utf8.DecodeRune(p)
+		if r == '\n' || r == '\t' {
+			shown = append(shown, p[0])
+		} else {
+			shown = appendVisible(shown, r, p[:n])
+		}
+		p = p[n:]
+	}
+	e.rest = bytes.Clone(p)
+	return shown
+}
+
+// appendVisible appends the character r, which b encodes, or what stands for it if
+// it is not visible: controls, also those of eight bits, what turns the direction of
+// writing, other characters of no shape, separators of lines, and bytes that are no
+// UTF-8. JSON text has only such of them as are escaped in JSON's own way.
+func appendVisible(dst []byte, r rune, b []byte) []byte {
+	switch {
+	case r == utf8.RuneError && len(b) == 1:
+		return fmt.Appendf(dst, `\x%02x`, b[0])
+	case unicode.IsGraphic(r):
+		return append(dst, b...)
+	case r == '\n':
+		return append(dst, `\n`...)
+	case r == '\r':
+		return append(dst, `\r`...)
+	case r == '\t':
+		return append(dst, `\t`...)
+	case r < ' ':
+		return fmt.Appendf(dst, `\x%02x`, r)
+	}
+	for _, unit := range utf16.AppendRune(nil, r) {
+		dst = fmt.Appendf(dst, `\u%04x`, unit)
+	}
+	return dst
+}
+
+// printable is text of others on one line that is safe to print: a name from a
+// file, the message of a server.
+func printable(s string) string {
+	if strings.IndexFunc(s, func(r rune) bool { return !unicode.IsGraphic(r) || r == utf8.RuneError }) < 0 {
+		return s
+	}
+	var shown []byte
+	for rest := []byte(s); len(rest) > 0; {
+		r, n := utf8.DecodeRune(rest)
+		shown = appendVisible(shown, r, rest[:n])
+		rest = rest[n:]
+	}
+	return string(shown)
+}
+
+// textWidth is the number of a terminal's columns that printable text takes.
+func textWidth(s string) (columns int) {
+	for _, r := range s {
+		columns += runeWidth(r)
+	}
+	return columns
+}
+
+func runeWidth(r rune) int {
+	if r < utf8.RuneSelf {
+		return 1
+	}
+	if unicode.In(r, unicode.Mn, unicode.Me) {
+		return 0 // it is drawn over the character before it
+	}
+	switch width.LookupRune(r).Kind() {
+	case width.EastAsianWide, width.EastAsianFullwidth:
+		return 2
+	}
+	return 1
+}

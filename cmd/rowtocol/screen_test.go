@@ -1,0 +1,38 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"testing"
+)
+
+// Output that nobody reads any more changes neither the work nor the exit code.
+func TestReaderGone(t *testing.T) {
+	dir := t.TempDir()
+	pairs(t, dir, "a.avro", 0, 20_000)
+	rowtocol(t, dir, nil, "convert", "--codec", "null", "a.avro", "out").want(t, 0)
+	part := partOf(t, dir+"/out", 0)
+	write(t, dir+"/bad.trv", read(t, part)[:1000])
+	for _, c := range []struct {
+		code int
+		args []string
+	}{
+		{0, []string{"convert", "--log-level", "debug", "a.avro", "new"}},
+		{0, []string{"inspect", "--bytes", part}}, {0, []string{"cat", "out"}}, {0, []string{"cat", "--help"}}, {0, []string{"inspect", "--json", "out"}},
+		{6, []string{"verify", "bad.trv"}}, {6, []string{"verify", "--json", "bad.trv"}}, {3, []string{"cat", "bad.trv"}}, {1, []string{"cat"}},
+	} {
+		gone, pipe, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = gone.Close()
+		cmd := exec.CommandContext(t.Context(), binary, c.args...)
+		cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.Env = dir, pipe, pipe, []string{"TMPDIR=" + tempDir(t, dir)}
+		_ = cmd.Run()
+		_ = pipe.Close()
+		if code := cmd.ProcessState.ExitCode(); code != c.code {
+			t.Errorf("%v: exit %d, want %d (%v)", c.args, code, c.code, cmd.ProcessState)
+		}
+	}
+	rowtocol(t, dir, nil, "verify", "new").want(t, 0, "20000 rows")
+}

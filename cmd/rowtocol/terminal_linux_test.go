@@ -1,0 +1,137 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/sys/unix"
+)
+
+// pty is a pseudo-terminal: what is printed on it is read from its other end.
+type pty struct {
+	terminal *os.File
+	read     func() string // when the terminal is closed everywhere
+}
+
+func newPty(t *testing.T, columns int) *pty {
+	t.Helper()
+	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = master.Close() })
+	fd := int(master.Fd())
+	n, err := unix.IoctlGetInt(fd, unix.TIOCGPTN)
+	err = errors.Join(err, unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0),
+		unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Row: 25, Col: uint16(columns)}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	terminal, err := os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|syscall.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var text strings.Builder
+	var done sync.WaitGroup
+	done.Go(func() { _, _ = io.Copy(&text, master) }) // ends with EIO
+	return &pty{terminal, func() string {
+		done.Wait()
+		return strings.ReplaceAll(text.String(), "\r\n", "\n")
+	}}
+}
+
+// onTerminal runs the program with both outputs on terminals of so many columns.
+func onTerminal(t *testing.T, dir string, columns int, args ...string) output {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), binary, args...)
+	stdout, stderr := newPty(t, columns), newPty(t, columns)
+	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, stdout.terminal, stderr.terminal
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "TMPDIR=" + tempDir(t, dir)}
+	err := cmd.Run()
+	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	if err := errors.Join(stdout.terminal.Close(), stderr.terminal.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return output{cmd.ProcessState.ExitCode(), stdout.read(), stderr.read()}
+}
+
+// wantHarmless fails the test if a terminal was sent what steers it, or what it
+// does not show, but for the redrawing of the progress line.
+func (o output) wantHarmless(t *testing.T) output {
+	t.Helper()
+	for _, text := range []string{o.stdout, strings.ReplaceAll(o.stderr, "\r\x1b[K", "")} {
+		if i := strings.IndexFunc(text, func(r rune) bool { return r != '\n' && r != '\t' && !unicode.IsGraphic(r) }); i >= 0 || !utf8.ValidString(text) {
+			t.Errorf("what steers is at %d of %q", i, text)
+		}
+	}
+	return o
+}
+
+// hostile is what no terminal should be sent: it clears the screen, in two ways,
+// turns around what follows, hides, and is no UTF-8.
+const hostile = "\x1b[2J\u009b2J\u202eevil\u200b\U000e0041\x7f\u2028\r\x80"
+
+// Text from files does not steer the terminal, whichever command shows it.
+func TestTerminalIsNotSteered(t *testing.T) {
+	dir := t.TempDir()
+	text := strings.TrimSuffix(hostile, "\x80") // JSON has text only
+	name, err := json.Marshal(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	schema := fmt.Sprintf(`{"type":"record","name":"R","doc":%s,"fields":[{"name":%s,"type":"string"},`+
+		`{"name":"e","type":{"type":"enum","name":"E","symbols":[%s]}}]}`, name, name, name)
+	row := append(append(appendVarint(nil, len(hostile)), hostile...), 0)
+	input := "in/" + strings.ReplaceAll(hostile, "/", "") + ".avro"
+	write(t, filepath.Join(dir, input), file(t, schema, row))
+	rowtocol(t, dir, nil, "convert", "in", "out").want(t, 0)
+	part := partOf(t, dir+"/out", 0)
+	odd := "o" + hostile + ".trv"
+	write(t, filepath.Join(dir, odd), read(t, part)[:60])
+	write(t, filepath.Join(dir, "job.yaml"), []byte(string(name)+": 1\n"))
+
+	for _, args := range [][]string{
+		{"convert", "in", "out2" + hostile}, {"convert", "--dry-run", "in", "out3"}, {"plan", "in", "out4", "-o", "plan" + hostile},
+		{"convert", "in", "none" + hostile + "/x/y"}, {"convert", "none" + hostile, "out5"}, {"convert", "--config", "job.yaml", "in", "out6"},
+		{"cat", "out"}, {"cat", "--json-unions", "out"}, {"cat", "--to", "csv", "out"}, {"cat", "--columns", "none" + hostile, "out"},
+		{"inspect", "out"}, {"inspect", part}, {"inspect", "--json", "out"}, {"inspect", "--bytes", part}, {"inspect", odd},
+		{"schema", input}, {"schema", "--shredded", input}, {"schema", part}, {"schema", odd},
+		{"verify", "out"}, {"verify", odd}, {"verify", "out", "--against", "in"}, {hostile}, {"cat", "--" + hostile, "out"},
+	} {
+		o := onTerminal(t, dir, 80, args...).wantHarmless(t)
+		if o.code == 2 || o.stdout+o.stderr == "" {
+			t.Errorf("%q: exit %d: %s%s", args, o.code, o.stdout, o.stderr)
+		}
+		if n := strings.Count(o.stderr, "\n"); o.code != 0 && n != 1 {
+			t.Errorf("%q: an error of %d lines: %s", args, n, o.stderr)
+		}
+	}
+
+	// What a terminal shows of JSON is the same JSON, and elsewhere data are as they are.
+	o := onTerminal(t, dir, 80, "cat", "out").want(t, 0)
+	piped := rowtocol(t, dir, nil, "cat", "out").want(t, 0)
+	var shown, sent map[string]string
+	if err := errors.Join(json.Unmarshal([]byte(o.stdout), &shown), json.Unmarshal([]byte(piped.stdout), &sent)); err != nil {
+		t.Fatal(err)
+	}
+	if !maps.Equal(shown, sent) || shown["e"] != text {
+		t.Errorf("%q is shown as %q", sent, shown)
+	}
+	if !strings.Contains(piped.stdout, "\u009b2J\u202eevil") {
+		t.Errorf("a pipe got other bytes: %q", piped.stdout)
+	}
+}
