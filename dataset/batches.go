@@ -34,7 +34,7 @@ func (d *Dataset) Batches(ctx context.Context, q Query) (*Batches, error) {
 	if q.BatchRows < 0 {
 		return nil, queryf("batches of %d rows", q.BatchRows)
 	}
-	s, err := d.newSelection(ctx, q)
+	s, err := d.newSelection(ctx, q, func(s *selection) (*shred.Schema, error) { return s.mapping.Schema, nil })
 	if err != nil {
 		return nil, err
 	}
@@ -42,14 +42,24 @@ func (d *Dataset) Batches(ctx context.Context, q Query) (*Batches, error) {
 	if b.most == 0 {
 		b.most = defaultBatchRows
 	}
-	if d.mapping != nil {
-		memory := vectorMemory{heap: d.list.memory.NewHeap(), copies: int64(q.Copies)}
-		if err := memory.heap.Reserve(int64(len(s.columns)*(1+q.Copies)) * shred.ColumnMemory); err != nil {
-			return nil, fmt.Errorf("%d columns: %w", len(s.columns), err)
-		}
-		b.columns = newColumns(d.mapping.Columns, s.columns, memory)
+	if len(d.sections) > 0 {
+		return b, b.bind()
 	}
 	return b, nil
+}
+
+// bind makes ready to read columns of the selection's section.
+func (b *Batches) bind() error {
+	s := b.rows
+	if b.columns != nil {
+		b.columns.memory.heap.Close()
+	}
+	memory := vectorMemory{heap: s.dataset.list.memory.NewHeap(), copies: int64(s.query.Copies)}
+	if err := memory.heap.Reserve(int64(len(s.columns)*(1+s.query.Copies)) * shred.ColumnMemory); err != nil {
+		return fmt.Errorf("%d columns: %w", len(s.columns), err)
+	}
+	b.columns = newColumns(s.section.mapping.Columns, s.columns, memory)
+	return nil
 }
 
 // Mapping returns the columns that are read, in the order of the schema; nil for the output of no input.
@@ -85,8 +95,20 @@ func (b *Batches) fill() error {
 		if len(b.rest) == 0 {
 			file := b.rows.file
 			var err error
-			if b.rest, err = b.rows.next(); err != nil {
+			b.rest, err = b.rows.next()
+			if errors.Is(err, io.EOF) && b.columns.rows > 0 && b.rows.more() {
+				return nil // the rows to come are of other columns
+			}
+			if errors.Is(err, io.EOF) {
+				if err = b.rows.follow(); err == nil {
+					err = b.bind()
+				}
+			}
+			if err != nil {
 				return err
+			}
+			if len(b.rest) == 0 {
+				continue
 			}
 			if b.rows.file != file {
 				if err := b.columns.bind(b.rows.file); err != nil {

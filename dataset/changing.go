@@ -16,11 +16,11 @@ import (
 // the file is gone, or something else is in its place, and the output was replaced
 // since, ErrChanging; if the output still lists it, damage; else it means err.
 func (l *Listing) Lost(ctx context.Context, p *Part, err error) error {
-	if p.Files[0].Entry == nil || !store.Absent(err) {
+	if p.Run < 0 || !store.Absent(err) {
 		return err
 	}
 	//guard: an output that was replaced while it was read would be called damaged
-	if err := l.unchanged(ctx, &l.Runs[p.run]); err != nil {
+	if err := l.Runs[p.Run].unchanged(ctx); err != nil {
 		return err
 	}
 	if store.Classify(err) == store.NotFound {
@@ -32,25 +32,47 @@ func (l *Listing) Lost(ctx context.Context, p *Part, err error) error {
 // Unchanged is ErrChanging if an output was replaced since it was listed.
 func (l *Listing) Unchanged(ctx context.Context) error {
 	for i := range l.Runs {
-		if err := l.unchanged(ctx, &l.Runs[i]); err != nil {
+		if err := l.Runs[i].unchanged(ctx); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (l *Listing) unchanged(ctx context.Context, r *Run) error {
-	text, err := l.Store.ReadFile(ctx, path.Join(r.Path, manifest.SuccessName), manifest.MaxSize)
+// Success reads the manifest of the output; ErrChanging if it was replaced since it
+// was listed.
+func (r *Run) Success(ctx context.Context) (*manifest.Success, error) {
+	s, err := r.success(ctx)
+	var d *damage.Error
 	//guard: a manifest that was replaced by what is none would be a matter of storage
-	if err != nil && !store.Absent(err) {
-		return err
+	if err != nil && !store.Absent(err) && !errors.As(err, &d) {
+		return nil, err
 	}
-	if err == nil {
-		if now, err := manifest.DecodeSuccess(text); err == nil && now.ID == r.Success.ID {
-			return nil
-		}
+	if err == nil && s.ID == r.ID {
+		return s, nil
 	}
-	return fmt.Errorf("%s was replaced while it was read: %w", r.Path, ErrChanging)
+	return nil, fmt.Errorf("%s was replaced while it was read: %w", r.Path, ErrChanging)
+}
+
+func (r *Run) unchanged(ctx context.Context) error {
+	_, err := r.Success(ctx)
+	return err
+}
+
+// success reads the manifest that is there.
+func (r *Run) success(ctx context.Context) (*manifest.Success, error) {
+	name := path.Join(r.Path, manifest.SuccessName)
+	text, err := r.Store.ReadFile(ctx, name, manifest.MaxSize)
+	if err != nil {
+		return nil, err
+	}
+	s, err := manifest.DecodeSuccess(text)
+	if err != nil {
+		d := damage.New(damage.Header, name, -1, "the manifest does not parse")
+		d.Err = err
+		return nil, d
+	}
+	return s, nil
 }
 
 // underWay is ErrChanging if somebody works on a directory that was listed

@@ -114,7 +114,8 @@ func TestUnchanged(t *testing.T) {
 			}
 			test.replace(t, dir, s)
 			faulty := *l
-			faulty.Store = storetest.NewFaulty(store.Local(), storetest.Fault{Op: storetest.ReadFile, N: 1, Err: syscall.EACCES})
+			faulty.Runs = slices.Clone(l.Runs)
+			faulty.Runs[0].Store = storetest.NewFaulty(store.Local(), storetest.Fault{Op: storetest.ReadFile, N: 1, Err: syscall.EACCES})
 			if err := faulty.Unchanged(t.Context()); !errors.Is(err, syscall.EACCES) || isChanging(err) {
 				t.Errorf("it cannot be read: %v", err)
 			}

@@ -50,7 +50,7 @@ func makeArchive(t testing.TB, f format.Format, rows int64, base string) {
 // columnSizes are the bytes of each column, and what a block takes in tables.
 func columnSizes(t testing.TB, d *dataset.Dataset) map[string]int64 {
 	t.Helper()
-	p := openPart(t, d.Store(), d.Parts()[0].Name)
+	p := openPart(t, d.Parts()[0].Store, d.Parts()[0].Name)
 	defer p.Close()
 	sizes := map[string]int64{}
 	for i, c := range p.Columns() {

@@ -6,139 +6,181 @@ import (
 	"fmt"
 
 	"github.com/rowtocol/rowtocol/damage"
-	"github.com/rowtocol/rowtocol/manifest"
 	"github.com/rowtocol/rowtocol/shred"
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// Dataset is a sequence of rows of one schema in column files. It is
-// immutable and may be used concurrently; each Scan belongs to one goroutine.
+// Dataset is a sequence of rows in column files. It is immutable and may be used
+// concurrently; each Scan belongs to one goroutine.
 type Dataset struct {
-	list    *Listing
-	mapping *shred.Mapping // nil without a schema
-	schema  string         // the text that mapping is of
-	rows    int64
+	list     *Listing
+	sections []*section
+	rows     int64
 }
 
-// Open opens the dataset that List finds at path. Of a committed output it
-// reads the manifests, of other files the headers.
+// section is parts that follow each other, the rows of which are of one schema.
+type section struct {
+	first, end int            // in Listing.Parts
+	name       string         // of the output or the file that its schema is from
+	schema     string         // the text
+	same       string         // another text of the same schema, which came last
+	mapping    *shred.Mapping // of the rows
+}
+
+// Open opens the dataset that List finds at a path.
 func Open(ctx context.Context, st store.Store, path string, o Options) (*Dataset, error) {
-	l, err := List(ctx, st, path, o)
+	return OpenAll(ctx, []store.Location{{Store: st, Path: path}}, o)
+}
+
+// OpenAll opens what ListAll finds as one dataset. Of committed outputs it reads
+// the manifests, of other files the headers. That all rows are of one schema is
+// found out when it is known what of them is wanted.
+func OpenAll(ctx context.Context, at []store.Location, o Options) (*Dataset, error) {
+	l, err := ListAll(ctx, at, o)
 	if err != nil {
 		return nil, err
 	}
 	d := &Dataset{list: l}
-	for _, r := range l.Runs {
-		if err := d.addSchema(r.Path, r.Success); err != nil {
-			return nil, err
-		}
-	}
 	for i := range l.Parts {
 		p := &l.Parts[i]
-		if p.Rows < 0 {
-			if err := d.measure(ctx, p); err != nil {
+		if err := d.addPart(ctx, i, p); err != nil {
+			return nil, err
+		}
+		d.rows += p.Rows
+	}
+	for i := range l.Runs {
+		if r := &l.Runs[i]; len(d.sections) == 0 && r.schema != "" {
+			if err := d.addSchema(r, 0); err != nil {
 				return nil, err
 			}
 		}
-		d.rows += p.Rows
 	}
 	return d, nil
 }
 
-// addSchema takes the schema of the first run that has one, and holds the
-// others to it.
-func (d *Dataset) addSchema(dir string, s *manifest.Success) error {
-	if s.Schema == "" || s.Schema == d.schema {
-		return nil
+// addPart makes a part one of the last section's, or the first of another's.
+func (d *Dataset) addPart(ctx context.Context, i int, p *Part) (err error) {
+	if p.Run >= 0 && d.list.Runs[p.Run].schema != "" {
+		err = d.addSchema(&d.list.Runs[p.Run], i)
+	} else {
+		err = d.measure(ctx, i, p)
 	}
-	schema, err := shred.ParseSchema(s.Schema)
-	if err != nil {
-		return in(dir, err)
+	if err == nil {
+		d.sections[len(d.sections)-1].end = i + 1
 	}
-	m, err := shred.Map(schema, shred.Options{RecursiveBytes: s.Request.Options.RecursiveBytes})
-	if err != nil {
-		return in(dir, err)
-	}
-	return d.setMapping(dir, m)
+	return err
 }
 
-// measure reads from its files how many rows a part has, and of what schema.
-func (d *Dataset) measure(ctx context.Context, p *Part) error {
+// last returns the section to which parts are added; one of no schema if there is
+// none.
+func (d *Dataset) last() *section {
+	if n := len(d.sections); n > 0 {
+		return d.sections[n-1]
+	}
+	return &section{}
+}
+
+// addSchema takes the schema of an output for its part i.
+func (d *Dataset) addSchema(r *Run, i int) error {
+	if d.last().is(r.schema) {
+		return nil
+	}
+	schema, err := shred.ParseSchema(r.schema)
+	if err != nil {
+		return in(r.Path, err)
+	}
+	m, err := shred.Map(schema, shred.Options{RecursiveBytes: r.recursiveBytes})
+	if err != nil {
+		return in(r.Path, err)
+	}
+	return d.addMapping(r.Path, i, m)
+}
+
+// measure reads from its files how many rows part i has, and of what schema.
+func (d *Dataset) measure(ctx context.Context, i int, p *Part) error {
 	f, err := d.list.Open(ctx, p)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	p.Rows, p.format = f.Rows(), f.Format
-	if d.mapping != nil && f.Schema() == d.schema {
+	if p.Rows < 0 {
+		p.Rows, p.format = f.Rows(), f.Format
+	}
+	if d.last().is(f.Schema()) {
 		return nil // what its columns are is checked when they are read
 	}
 	m, err := mapPart(f)
 	if err != nil {
 		return err
 	}
-	return d.setMapping(p.Name, m)
+	return d.addMapping(p.Name, i, m)
 }
 
-// setMapping makes m the dataset's, or compares it with the one that is.
-func (d *Dataset) setMapping(name string, m *shred.Mapping) error {
-	if d.mapping == nil {
-		d.mapping, d.schema = m, m.Schema.JSON()
+// addMapping begins a section with part i, unless its rows are of the last one's
+// schema.
+func (d *Dataset) addMapping(name string, i int, m *shred.Mapping) error {
+	last := d.last()
+	if last.mapping != nil && last.mapping.Schema.Canonical() == m.Schema.Canonical() {
+		last.same = m.Schema.JSON()
 		return nil
 	}
-	//guard: rows of two schemas would be given as of one
-	if m.Schema.Canonical() != d.mapping.Schema.Canonical() {
-		return damage.New(damage.Schema, name, -1, "the rows are of another schema than those before; convert the inputs of all runs with one --schema")
-	}
+	d.sections = append(d.sections, &section{first: i, end: i, name: name, schema: m.Schema.JSON(), mapping: m})
 	return nil
 }
 
-// Schema returns the schema of the rows; nil for the output of no input.
-func (d *Dataset) Schema() *shred.Schema {
-	if d.mapping == nil {
-		return nil
-	}
-	return d.mapping.Schema
+// is reports whether a schema is known to be the section's by its text.
+func (s *section) is(schema string) bool {
+	return s.mapping != nil && (schema == s.schema || schema == s.same)
 }
 
-// Mapping returns the columns of the schema; nil for the output of no input.
-func (d *Dataset) Mapping() *shred.Mapping { return d.mapping }
+// differs is the error that the rows of a section, so far as they are wanted, are
+// of another schema than those of the section before it.
+func (d *Dataset) differs(i int) error {
+	return damage.New(damage.Schema, d.sections[i].name, -1, "the rows are of another schema than those of %s; --schema resolves them to one", d.sections[i-1].name)
+}
+
+// Schema returns the schema of the first rows, and of all unless Scan and Batches
+// say otherwise; nil for the output of no input.
+func (d *Dataset) Schema() *shred.Schema {
+	if len(d.sections) == 0 {
+		return nil
+	}
+	return d.sections[0].mapping.Schema
+}
+
+// Mapping returns the columns of Schema; nil for the output of no input.
+func (d *Dataset) Mapping() *shred.Mapping {
+	if len(d.sections) == 0 {
+		return nil
+	}
+	return d.sections[0].mapping
+}
+
+// Path is what was opened, for messages.
+func (d *Dataset) Path() string { return d.list.Path }
 
 // Rows is the number of rows of all parts.
 func (d *Dataset) Rows() int64 { return d.rows }
-
-// Store is where the files are.
-func (d *Dataset) Store() store.Store { return d.list.Store }
 
 // Parts are the files, in the order of their rows. They must not be changed.
 func (d *Dataset) Parts() []Part { return d.list.Parts }
 
 // project returns the mapping of the fields that paths name, all if nil, and
-// which columns of the dataset it takes.
-func (d *Dataset) project(paths []string) (*shred.Mapping, []int, error) {
-	if d.mapping == nil {
-		if paths != nil {
-			return nil, nil, queryf("the dataset is the output of no input, and has no columns")
-		}
-		return nil, nil, nil
-	}
+// which columns of the section it takes.
+func (s *section) project(paths []string) (*shred.Mapping, []int, error) {
 	if paths != nil {
-		m, columns, err := d.mapping.Project(paths)
+		m, columns, err := s.mapping.Project(paths)
 		if err != nil {
 			return nil, nil, &queryError{err}
 		}
 		return m, columns, nil
 	}
-	columns := make([]int, len(d.mapping.Columns))
+	columns := make([]int, len(s.mapping.Columns))
 	for i := range columns {
 		columns[i] = i
 	}
-	return d.mapping, columns, nil
+	return s.mapping, columns, nil
 }
-
-// Success returns the manifest if the dataset is one committed output, else
-// nil.
-func (d *Dataset) Success() *manifest.Success { return d.list.Success() }
 
 // ErrQuery is a query that does not fit the dataset.
 var ErrQuery = errors.New("the query does not fit the data")

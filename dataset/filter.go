@@ -19,7 +19,7 @@ type filter struct {
 }
 
 func newFilter(s *selection) (*filter, error) {
-	c := newColumns(s.dataset.mapping.Columns, s.where.Columns(), vectorMemory{heap: s.file.memory})
+	c := newColumns(s.section.mapping.Columns, s.where.Columns(), vectorMemory{heap: s.file.memory})
 	if err := c.bind(s.file); errors.As(err, new(*budget.Error)) {
 		return nil, in(s.file.name, err)
 	} else if err != nil {

@@ -15,9 +15,8 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-const (
-	runPrefix = "run="
-)
+// runPrefix begins the names of directories of runs.
+const runPrefix = "run="
 
 // ErrUnfinished is a directory without _SUCCESS: whatever makes it may not
 // have ended.
@@ -49,83 +48,97 @@ type Options struct {
 
 // Listing says which files make up a dataset.
 type Listing struct {
-	Store store.Store
-	// Path is the path that was listed.
+	// Path is what was listed, for messages: paths with spaces between.
 	Path string
-	// Dir is whether Path is a directory.
+	// Dir is whether it is more than one file.
 	Dir bool
-	// Runs are the committed outputs, in the order of their names: none for a
-	// file, one for a plain output.
+	// Sets are what was listed: files, and directories of outputs, of their own or
+	// in a tree.
+	Sets []Set
+	// Runs are the committed outputs, in the order of their rows.
 	Runs []Run
 	// Parts are the row groups in the order of their rows.
-	Parts   []Part
+	Parts []Part
+	// Strays are the paths in the directories of a tree that are no part of it.
+	Strays  []string
 	Formats format.Registry // those that are known
 
 	maxBlock int64        // as in Options
 	memory   *budget.Pool // as in Options
 }
 
+// Set is a file, or a directory of one output, or of the outputs of several runs.
+type Set struct {
+	Path string
+}
+
 // Run is one committed output.
 type Run struct {
-	Path    string
-	Success *manifest.Success
+	Store store.Store
+	Path  string
+	ID    string // of the output
+	Rows  int64  // that its manifest says it has
+	Made  *manifest.Made
+
+	schema         string
+	recursiveBytes bool
 }
 
-// Success returns the manifest if the whole dataset is one committed output,
-// else nil.
-func (l *Listing) Success() *manifest.Success {
-	if len(l.Runs) == 1 {
-		return l.Runs[0].Success
-	}
-	return nil
-}
-
-// List finds the files of a dataset: path is a column file, or a directory of the
-// files of one row group, in which there are no directories; or a directory with
-// _SUCCESS; or one with directories run=… that have each their own, whose rows
-// follow each other in the order of their names, after the directory's own. No
-// column file is opened.
+// List is ListAll of one path.
 func List(ctx context.Context, st store.Store, path string, o Options) (*Listing, error) {
-	info, err := st.Stat(ctx, path)
-	if err != nil {
-		return nil, err
-	}
-	l := &Listing{Store: st, Path: path, Dir: info.Dir, Formats: o.Formats, maxBlock: o.MaxBlock, memory: o.Memory}
-	if info.Dir {
-		return l, l.addDirectory(ctx, o)
-	}
-	return l, l.addPart(ctx, info)
+	return ListAll(ctx, []store.Location{{Store: st, Path: path}}, o)
 }
 
-// addDirectory adds the parts of a directory, and of the runs in it.
-func (l *Listing) addDirectory(ctx context.Context, o Options) error {
-	infos, err := l.Store.List(ctx, l.Path)
+// finder lists one of the places of a listing.
+type finder struct {
+	*Listing
+	store   store.Store
+	partial bool
+}
+
+// addDirectory adds the parts of a directory, and of the runs or the directories of
+// a tree in it.
+func (l *finder) addDirectory(ctx context.Context, dir string) error {
+	infos, err := l.store.List(ctx, dir)
 	if err != nil {
 		return err
 	}
 	finished := slices.ContainsFunc(infos, func(i store.Info) bool { return i.Name == manifest.SuccessName && !i.Dir })
-	runs := slices.DeleteFunc(slices.Clone(infos), func(i store.Info) bool { return !i.Dir || !strings.HasPrefix(i.Name, runPrefix) })
-	if finished {
-		if err := l.addRun(ctx, l.Path); err != nil {
-			return err
-		}
-	} else if l.Formats.OfName(l.Path) != nil && !slices.ContainsFunc(infos, func(i store.Info) bool { return i.Dir }) {
-		l.Dir = false
-		return l.addPart(ctx, store.Info{Name: path.Base(l.Path), Path: l.Path, Dir: true})
-	} else if o.Partial {
-		if err := l.addFiles(ctx, infos); err != nil {
-			return err
-		}
-	} else if len(runs) == 0 {
-		if err := underWay(ctx, l.Store, l.Path, infos); err != nil {
-			return err
-		}
-		return &unfinished{fmt.Sprintf("%s is not a finished output: it has no %s; name a file in it to look at that alone", l.Path, manifest.SuccessName)}
+	if !finished && l.Formats.OfName(dir) != nil && !slices.ContainsFunc(infos, func(i store.Info) bool { return i.Dir }) {
+		l.addSet(dir)
+		return l.addPart(ctx, store.Info{Name: path.Base(dir), Path: dir, Dir: true})
 	}
+	l.Dir = true
+	l.addSet(dir)
+	runs := slices.DeleteFunc(slices.Clone(infos), func(i store.Info) bool { return !i.Dir || !strings.HasPrefix(i.Name, runPrefix) })
+	switch {
+	case finished:
+		err = l.addRun(ctx, dir)
+	case l.partial:
+		err = l.addFiles(ctx, infos)
+	case len(runs) == 0:
+		if err = underWay(ctx, l.store, dir, infos); err == nil {
+			err = &unfinished{fmt.Sprintf("%s is not a finished output: it has no %s; name a file in it to look at that alone", dir, manifest.SuccessName)}
+		}
+	}
+	if err != nil {
+		return err
+	}
+	return l.addRuns(ctx, runs)
+}
+
+// addSet begins another set.
+func (l *finder) addSet(path string) {
+	l.Sets = append(l.Sets, Set{Path: path})
+}
+
+// addRuns adds the parts of directories of runs.
+func (l *finder) addRuns(ctx context.Context, runs []store.Info) error {
 	for _, run := range runs {
 		err := l.addRun(ctx, run.Path)
-		if o.Partial && errors.Is(err, ErrUnfinished) {
-			if infos, err = l.Store.List(ctx, run.Path); err == nil {
+		if l.partial && errors.Is(err, ErrUnfinished) {
+			var infos []store.Info
+			if infos, err = l.store.List(ctx, run.Path); err == nil {
 				err = l.addFiles(ctx, infos)
 			}
 		}
@@ -137,13 +150,13 @@ func (l *Listing) addDirectory(ctx context.Context, o Options) error {
 }
 
 // addRun adds the parts that a _SUCCESS lists.
-func (l *Listing) addRun(ctx context.Context, dir string) error {
-	name := path.Join(dir, manifest.SuccessName)
-	text, err := l.Store.ReadFile(ctx, name, manifest.MaxSize)
+func (l *finder) addRun(ctx context.Context, dir string) error {
+	run := Run{Store: l.store, Path: dir}
+	s, err := run.success(ctx)
 	if errors.Is(err, store.ErrNotExist) {
-		infos, err := l.Store.List(ctx, dir)
+		infos, err := l.store.List(ctx, dir)
 		if err == nil {
-			err = underWay(ctx, l.Store, dir, infos)
+			err = underWay(ctx, l.store, dir, infos)
 		}
 		if err != nil {
 			return err
@@ -157,29 +170,33 @@ func (l *Listing) addRun(ctx context.Context, dir string) error {
 	if err != nil {
 		return err
 	}
-	s, err := manifest.DecodeSuccess(text)
-	if err != nil {
-		d := damage.New(damage.Header, name, -1, "the manifest does not parse")
-		d.Err = err
-		return d
-	}
 	of, err := l.Formats.Named(s.Request.Options.Format)
 	if err != nil {
-		d := damage.New(damage.Unsupported, name, -1, "the output cannot be read by this program")
+		d := damage.New(damage.Unsupported, path.Join(dir, manifest.SuccessName), -1, "the output cannot be read by this program")
 		d.Err = err
 		return d
 	}
-	for i := range s.Parts {
-		l.Parts = append(l.Parts, newPart(dir, &s.Parts[i], of, len(l.Runs)))
+	run.ID, run.Rows, run.Made, run.schema, run.recursiveBytes = s.ID, s.Rows, s.Made, s.Schema, s.Request.Options.RecursiveBytes
+	if n := len(l.Runs); n > 0 && run.schema == l.Runs[n-1].schema {
+		run.schema = l.Runs[n-1].schema // of many outputs one copy is kept
 	}
-	l.Runs = append(l.Runs, Run{dir, s})
+	for i := range s.Parts {
+		l.append(newPart(dir, &s.Parts[i], of), len(l.Runs))
+	}
+	l.Runs = append(l.Runs, run)
 	return nil
+}
+
+// append adds a part of the last set, which a run lists, or none with -1.
+func (l *finder) append(p Part, run int) {
+	p.Store, p.Set, p.Run = l.store, len(l.Sets)-1, run
+	l.Parts = append(l.Parts, p)
 }
 
 // addFiles adds the parts of a directory that nothing lists, in row order: what
 // a task made comes before what the next one did, and its row groups follow each
 // other by their numbers.
-func (l *Listing) addFiles(ctx context.Context, infos []store.Info) error {
+func (l *finder) addFiles(ctx context.Context, infos []store.Info) error {
 	parts := slices.DeleteFunc(slices.Clone(infos), func(i store.Info) bool {
 		return store.Hidden(i.Name) || strings.HasPrefix(i.Name, runPrefix) || l.Formats.OfName(i.Name) == nil
 	})
@@ -195,16 +212,16 @@ func (l *Listing) addFiles(ctx context.Context, infos []store.Info) error {
 }
 
 // addPart adds a file, or a directory that is a part.
-func (l *Listing) addPart(ctx context.Context, info store.Info) error {
+func (l *finder) addPart(ctx context.Context, info store.Info) error {
 	p := Part{Name: info.Path, Rows: -1, Bytes: info.Size, Files: []File{{Name: info.Path, Bytes: info.Size}}}
 	if info.Dir {
 		var err error
-		if p.Files, p.Bytes, err = partFiles(ctx, l.Store, info.Path); err != nil {
+		if p.Files, p.Bytes, err = partFiles(ctx, l.store, info.Path); err != nil {
 			return err
 		}
 		p.format = l.Formats.OfName(info.Path)
 	}
-	l.Parts = append(l.Parts, p)
+	l.append(p, -1)
 	return nil
 }
 

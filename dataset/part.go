@@ -18,13 +18,15 @@ import (
 
 // Part is one row group: a file, or the files of a directory.
 type Part struct {
+	Store store.Store
 	Name  string // path of the file or the directory
 	Rows  int64  // -1 where only the files know
 	Bytes int64  // of all files
 	Files []File
+	Set   int // index in Listing.Sets
+	Run   int // index in Listing.Runs of the one that lists it; -1 if none does
 
 	format format.Format // nil where only the file knows
-	run    int           // index in Listing.Runs of the one that lists it
 }
 
 // File is a file of a part.
@@ -55,7 +57,7 @@ func (l *Listing) Open(ctx context.Context, p *Part) (*OpenPart, error) {
 func (l *Listing) open(ctx context.Context, p *Part, read *Stats) (_ *OpenPart, err error) {
 	reading, end := context.WithCancel(ctx)
 	o := &OpenPart{Format: p.format, name: p.Name, read: read, end: end, memory: l.memory.NewHeap()}
-	if !store.CapabilitiesOf(l.Store).Local {
+	if !store.CapabilitiesOf(p.Store).Local {
 		o.ahead = newAhead(o.memory, l.memory.Left()/4)
 	}
 	defer func() {
@@ -72,7 +74,7 @@ func (l *Listing) open(ctx context.Context, p *Part, read *Stats) (_ *OpenPart, 
 			}
 			return l.Lost(ctx, p, err)
 		}}
-		s.name, s.size, s.open = f.Name, f.Bytes, func() (store.File, error) { return l.Store.Open(reading, f.Name) }
+		s.name, s.size, s.open = f.Name, f.Bytes, func() (store.File, error) { return p.Store.Open(reading, f.Name) }
 		o.files, files[i] = append(o.files, s), s
 	}
 	if o.Format == nil {
@@ -201,8 +203,8 @@ func partFiles(ctx context.Context, st store.Store, dir string) (files []File, b
 }
 
 // newPart returns the part that _SUCCESS describes.
-func newPart(dir string, p *manifest.Part, of format.Format, run int) Part {
-	part := Part{Rows: p.Rows, format: of, run: run}
+func newPart(dir string, p *manifest.Part, of format.Format) Part {
+	part := Part{Rows: p.Rows, format: of}
 	for i := range p.Files {
 		f := &p.Files[i]
 		part.Files = append(part.Files, File{Name: path.Join(dir, f.Name), Bytes: f.Bytes, Entry: f})

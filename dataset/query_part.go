@@ -16,8 +16,8 @@ type queryPart struct {
 	blocks [][]format.Block // by column; nil for those that are not counted
 }
 
-// openPart opens a part and holds it against what is known of it.
-func (d *Dataset) openPart(ctx context.Context, part int, read *Stats) (*queryPart, error) {
+// openPart opens a part of a section and holds it against what is known of it.
+func (d *Dataset) openPart(ctx context.Context, s *section, part int, read *Stats) (*queryPart, error) {
 	p := &d.list.Parts[part]
 	o, err := d.list.open(ctx, p, read)
 	if err != nil {
@@ -28,7 +28,7 @@ func (d *Dataset) openPart(ctx context.Context, part int, read *Stats) (*queryPa
 	if o.Rows() != p.Rows {
 		err = damage.New(damage.Count, p.Name, -1, "the file has %d rows, expected %d", o.Rows(), p.Rows)
 	} else {
-		err = d.checkSchema(o)
+		err = s.checkSchema(o)
 	}
 	if err != nil {
 		o.Close()
@@ -37,19 +37,19 @@ func (d *Dataset) openPart(ctx context.Context, part int, read *Stats) (*queryPa
 	return q, nil
 }
 
-// checkSchema compares a part's schema and columns with the dataset's.
-func (d *Dataset) checkSchema(o *OpenPart) error {
-	if o.Schema() != d.schema {
-		s, err := shred.ParseSchema(o.Schema())
+// checkSchema compares a part's schema and columns with the section's.
+func (s *section) checkSchema(o *OpenPart) error {
+	if !s.is(o.Schema()) {
+		schema, err := shred.ParseSchema(o.Schema())
 		if err != nil {
 			return in(o.name, err)
 		}
 		//guard: rows of another schema would be given as the dataset's
-		if s.Canonical() != d.mapping.Schema.Canonical() {
+		if schema.Canonical() != s.mapping.Schema.Canonical() {
 			return damage.New(damage.Schema, o.name, -1, "the file is of another schema than the dataset")
 		}
 	}
-	return checkColumns(o, d.mapping)
+	return checkColumns(o, s.mapping)
 }
 
 // prepare says which columns' blocks are read twice, and of how many columns

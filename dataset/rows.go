@@ -89,45 +89,92 @@ func count(spans []span) (rows int64) {
 type selection struct {
 	ctx     context.Context
 	dataset *Dataset
+	query   Query
+	number  int // of the section, of which is what follows
+	section *section
 	where   *where.Predicate // nil without a condition
 	mapping *shred.Mapping   // of the chosen fields
-	columns []int            // of the dataset, one per column of mapping
-	twice   []bool           // columns of the dataset whose blocks are read twice
-	skip    int64            // rows yet to be passed over
-	left    int64            // rows yet to be given
-	stats   Stats
+	columns []int            // of the section, one per column of mapping
+	twice   []bool           // columns of the section whose blocks are read twice
 
-	part int // of file
+	skip  int64 // rows yet to be passed over
+	left  int64 // rows yet to be given
+	stats Stats
+
+	part int // of file, in Listing.Parts
 	file *queryPart
 	rest []span  // rows of the part that are not looked at
 	find *filter // of the part, with a condition
 }
 
-// newSelection checks a query.
-func (d *Dataset) newSelection(ctx context.Context, q Query) (*selection, error) {
+// newSelection checks a query on all sections, so that what is wrong with one shows
+// before rows are given, and begins with the first. bind takes over each, and
+// returns the schema of the rows that it makes.
+func (d *Dataset) newSelection(ctx context.Context, q Query, bind func(*selection) (*shred.Schema, error)) (*selection, error) {
 	if q.Offset < 0 {
 		return nil, queryf("offset %d is negative", q.Offset)
 	}
-	s := &selection{ctx: ctx, dataset: d, part: -1, skip: q.Offset, left: q.Limit}
+	s := &selection{ctx: ctx, dataset: d, query: q, skip: q.Offset, left: q.Limit}
 	if q.Limit < 0 {
 		s.left = math.MaxInt64
 	}
-	var err error
-	if s.mapping, s.columns, err = d.project(q.Columns); err != nil {
-		return nil, err
-	}
-	if q.Where != "" && d.mapping != nil {
-		if s.where, err = where.Parse(q.Where, d.mapping); err != nil {
-			return nil, &queryError{err}
-		}
-		s.twice = readTwice(d.mapping.Columns, s.columns, s.where.Columns())
-	}
 	s.stats.TotalRows = d.rows
-	for _, p := range d.Parts() {
-		s.stats.FileBytes += p.Bytes
+	for i := range d.list.Parts {
+		s.stats.FileBytes += d.list.Parts[i].Bytes
+	}
+	if len(d.sections) == 0 && q.Columns != nil {
+		return nil, queryf("the dataset is the output of no input, and has no columns")
+	}
+	var later *shred.Schema
+	for i := len(d.sections) - 1; i >= 0; i-- {
+		err := s.begin(i)
+		if err != nil {
+			return nil, err
+		}
+		schema, err := bind(s)
+		if err != nil {
+			return nil, err
+		}
+		//guard: rows of two schemas would be given as of one
+		if later != nil && later.Canonical() != schema.Canonical() {
+			return nil, d.differs(i + 1)
+		}
+		later = schema
 	}
 	return s, nil
 }
+
+// begin goes to a section.
+func (s *selection) begin(number int) (err error) {
+	of := s.dataset.sections[number]
+	s.number, s.section, s.part = number, of, of.first-1
+	columns := s.query.Columns
+	if columns == nil && s.query.Schema != nil {
+		columns = wanted(of.mapping.Schema.Root(), s.query.Schema.Root())
+	}
+	if s.mapping, s.columns, err = of.project(columns); err != nil {
+		return err
+	}
+	if s.query.Where != "" {
+		if s.where, err = where.Parse(s.query.Where, of.mapping); err != nil {
+			return &queryError{err}
+		}
+		s.twice = readTwice(of.mapping.Columns, s.columns, s.where.Columns())
+	}
+	return nil
+}
+
+// follow goes to the section behind the one that ended; io.EOF if there is none of
+// which rows are wanted.
+func (s *selection) follow() error {
+	if !s.more() {
+		return io.EOF
+	}
+	return s.begin(s.number + 1)
+}
+
+// more reports whether rows of another section are wanted.
+func (s *selection) more() bool { return s.number+1 < len(s.dataset.sections) && s.left > 0 }
 
 // readTwice finds the columns that are both chosen and the condition's.
 func readTwice(all []column.Column, chosen, condition []int) []bool {
@@ -139,7 +186,7 @@ func readTwice(all []column.Column, chosen, condition []int) []bool {
 }
 
 // next returns the next rows that match, at least one, all of one part, which
-// is file; io.EOF after the last. They are the caller's until the next call.
+// is file; io.EOF after the last of the section. They are the caller's until the next call.
 func (s *selection) next() ([]span, error) {
 	for s.left > 0 {
 		if err := s.ctx.Err(); err != nil {
@@ -180,23 +227,23 @@ func (s *selection) pass(rows int64) {
 	s.stats.Skipped += rows
 }
 
-// nextPart opens the next part that can have rows to give.
+// nextPart opens the next part of the section that can have rows to give; io.EOF if
+// there is none.
 func (s *selection) nextPart() error {
 	s.close()
 	parts := s.dataset.Parts()
-	for s.part++; s.part < len(parts); s.part++ {
+	for s.part++; s.part < s.section.end; s.part++ {
 		rows := parts[s.part].Rows
 		if rows > 0 && (s.where != nil || s.skip < rows) {
 			break
 		}
 		s.pass(rows) // of a condition no rows are known, of an empty part none are skipped
 	}
-	if s.part >= len(parts) {
-		s.left = 0
-		return nil
+	if s.part >= s.section.end {
+		return io.EOF
 	}
 	var err error
-	if s.file, err = s.dataset.openPart(s.ctx, s.part, &s.stats); err != nil {
+	if s.file, err = s.dataset.openPart(s.ctx, s.section, s.part, &s.stats); err != nil {
 		return err
 	}
 	columns := len(s.columns)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 
 	"github.com/rowtocol/rowtocol/budget"
@@ -15,7 +16,8 @@ import (
 type Scan struct {
 	rows     *selection
 	schema   *shred.Schema
-	memory   *budget.Heap    // of rows
+	memory   *budget.Heap    // of rows and columns
+	columns  int64           // bytes accounted for of what is kept of columns
 	resolver *shred.Resolver // nil for rows as they are
 	datum    []byte          // of the writer's schema
 	resolved int64           // bytes accounted for of what rows are resolved to
@@ -42,29 +44,30 @@ const maxRow = 1 << 30
 
 // Scan begins to read rows. ctx bounds the reads.
 func (d *Dataset) Scan(ctx context.Context, q Query) (*Scan, error) {
-	if q.Schema != nil && q.Columns == nil && d.mapping != nil {
-		q.Columns = wanted(d.mapping.Schema.Root(), q.Schema.Root())
-	}
-	rows, err := d.newSelection(ctx, q)
-	if err != nil {
+	s := &Scan{schema: q.Schema}
+	var err error
+	if s.rows, err = d.newSelection(ctx, q, s.bind); err != nil {
 		return nil, err
 	}
-	s := &Scan{rows: rows, memory: d.list.memory.NewHeap()}
-	if rows.mapping == nil {
-		s.schema = q.Schema
-		return s, nil
-	}
-	s.schema, s.cursors = rows.mapping.Schema, newCursors(d.mapping.Columns, rows.columns)
-	if q.Schema != nil {
-		by, err := shred.Resolve(s.schema, q.Schema)
-		if err != nil {
-			return nil, in(d.list.Path, err)
-		}
-		if s.schema = q.Schema; !by.Identity() {
-			s.resolver = shred.NewResolver(by, maxRow)
-		}
-	}
+	s.memory = d.list.memory.NewHeap()
 	return s, nil
+}
+
+// bind makes ready to read rows of the selection's section.
+func (s *Scan) bind(rows *selection) (*shred.Schema, error) {
+	s.schema, s.cursors, s.resolver = rows.mapping.Schema, newCursors(rows.section.mapping.Columns, rows.columns), nil
+	reader := rows.query.Schema
+	if reader == nil {
+		return s.schema, nil
+	}
+	by, err := shred.Resolve(s.schema, reader)
+	if err != nil {
+		return nil, in(rows.section.name, err)
+	}
+	if s.schema = reader; !by.Identity() {
+		s.resolver = shred.NewResolver(by, maxRow)
+	}
+	return s.schema, nil
 }
 
 // wanted returns the fields of a record that a reader's record makes use of;
@@ -168,8 +171,14 @@ func (s *Scan) grow(dst []byte) ([]byte, error) {
 
 // move goes to the next rows that match.
 func (s *Scan) move() (err error) {
-	if len(s.rest) == 0 {
-		if s.rest, err = s.rows.next(); err != nil {
+	for len(s.rest) == 0 {
+		s.rest, err = s.rows.next()
+		if errors.Is(err, io.EOF) {
+			if err = s.rows.follow(); err == nil {
+				_, err = s.bind(s.rows)
+			}
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -218,10 +227,11 @@ func (s *Scan) open(f *queryPart) error {
 	if err := s.cursors.bind(f); err != nil {
 		return err
 	}
-	if s.assemble == nil {
-		if err := s.memory.Reserve(int64(len(s.cursors.each)) * shred.ColumnMemory); err != nil {
+	if more := int64(len(s.cursors.each))*shred.ColumnMemory - s.columns; more > 0 {
+		if err := s.memory.Reserve(more); err != nil {
 			return err
 		}
+		s.columns += more
 	}
 	values := make([]shred.Values, len(s.cursors.each))
 	for i, c := range s.cursors.each {

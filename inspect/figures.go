@@ -85,8 +85,8 @@ type Options struct {
 // if there are none; after any other error it returns nil.
 func Gather(ctx context.Context, l *dataset.Listing, o Options) (*Figures, error) {
 	f := &Figures{Path: l.Path, Columns: []Column{}, Metadata: []Metadata{}, RowGroups: []RowGroup{}}
-	if s := l.Success(); s != nil {
-		f.Made = s.Made
+	if len(l.Runs) == 1 {
+		f.Made = l.Runs[0].Made
 	}
 	var damaged error
 	for i, part := range l.Parts {

@@ -21,7 +21,7 @@ import (
 )
 
 // verifyAgainst compares the columns with the inputs, row by row.
-func (a *app) verifyAgainst(ctx context.Context, f *verifyFlags, l *dataset.Listing, r *verified) error {
+func (a *app) verifyAgainst(ctx context.Context, f *verifyFlags, at []store.Location, l *dataset.Listing, r *verified) error {
 	files, err := input.Expand(ctx, a.resolve, f.against, nil)
 	if err != nil {
 		return err
@@ -30,8 +30,11 @@ func (a *app) verifyAgainst(ctx context.Context, f *verifyFlags, l *dataset.List
 	for i, file := range files {
 		names[i] = file.Name
 	}
-	inputs := a.matchInputs(l, names)
-	d, err := dataset.Open(ctx, l.Store, l.Path, dataset.Options{Formats: formats, Memory: a.pool})
+	inputs, err := a.matchInputs(ctx, l, names)
+	if err != nil {
+		return err
+	}
+	d, err := dataset.OpenAll(ctx, at, dataset.Options{Formats: formats, Memory: a.pool})
 	if err != nil {
 		return columnsDiffer(err)
 	}
@@ -82,29 +85,33 @@ type comparedInput struct {
 // matchInputs returns the inputs in the order in which the runs of the output
 // took them. Inputs that have moved are known by their file names, or else
 // compared in the order of their paths.
-func (a *app) matchInputs(l *dataset.Listing, names []string) []comparedInput {
+func (a *app) matchInputs(ctx context.Context, l *dataset.Listing, names []string) ([]comparedInput, error) {
 	var made []comparedInput
 	schema := ""
-	for _, run := range l.Runs {
+	for i := range l.Runs {
+		s, err := l.Runs[i].Success(ctx)
+		if err != nil {
+			return nil, err
+		}
 		took := comparedInput{}
-		if run.Success.Request.Schema != "" {
-			took.schema = run.Success.Schema
+		if s.Request.Schema != "" {
+			took.schema = s.Schema
 			schema = took.schema
 		}
-		lost := losses(run.Success)
-		for _, in := range run.Success.Request.Inputs {
+		lost := losses(s)
+		for _, in := range s.Request.Inputs {
 			took.name, took.lost = in.Path, lost[in.Path]
 			made = append(made, took)
 		}
 	}
 	if inputs := inOrder(made, names, func(name string) string { return name }); inputs != nil {
-		return inputs
+		return inputs, nil
 	}
 	if len(l.Runs) > 0 {
 		a.log.Warn("the inputs are not under the paths that the output was made from; they are known by their file names, or compared in the order of their paths",
 			"given", len(names), "made_from", len(made))
 		if inputs := inOrder(made, names, path.Base); inputs != nil {
-			return inputs
+			return inputs, nil
 		}
 	}
 	inputs := make([]comparedInput, len(names))
@@ -116,7 +123,7 @@ func (a *app) matchInputs(l *dataset.Listing, names []string) []comparedInput {
 			}
 		}
 	}
-	return inputs
+	return inputs, nil
 }
 
 // inOrder returns the inputs that an output was made from under the names that

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"slices"
 
 	arrowgo "github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/memory"
@@ -25,28 +24,27 @@ type newBatchWriter struct {
 // write writes all rows, column by column. After an error the output stays
 // without its end, so that nobody takes it for whole.
 func (n newBatchWriter) write(ctx context.Context, c *catInput, f *catFlags, out io.Writer) error {
-	if c.schema == nil {
+	if c.data.Schema() == nil {
 		return c.writeNothing(f)
 	}
-	var w arrow.Writer
-	err := c.each(func(d *dataset.Dataset, q dataset.Query) (dataset.Stats, error) {
-		q.BatchRows, q.Copies = arrow.BatchRows, n.copies
-		b, err := d.Batches(ctx, q)
-		if err != nil {
-			return dataset.Stats{}, err
-		}
-		defer b.Close()
-		r, err := arrow.NewRecords(b, n.form, memory.DefaultAllocator)
-		if err == nil && w == nil {
-			w, err = n.open(out, r.Schema(), f, c.memory)
-		}
-		if err == nil {
-			err = c.copyBatches(w, r, b)
-		}
-		damage.SetFile(err, c.names[slices.Index(c.sets, d)]) // a batch can have rows of several files
-		return b.Stats(), err
-	})
+	q := c.query
+	q.BatchRows, q.Copies = arrow.BatchRows, n.copies
+	b, err := c.data.Batches(ctx, q)
 	if err != nil {
+		return err
+	}
+	defer b.Close()
+	defer func() { c.stats = b.Stats() }()
+	r, err := arrow.NewRecords(b, n.form, memory.DefaultAllocator)
+	if err != nil {
+		return err
+	}
+	w, err := n.open(out, r.Schema(), f, c.memory)
+	if err != nil {
+		return err
+	}
+	if err := c.copyBatches(w, r, b); err != nil {
+		damage.SetFile(err, c.data.Path()) // a batch can have rows of several files
 		return err
 	}
 	return w.Close()
@@ -67,7 +65,7 @@ func (c *catInput) copyBatches(w arrow.Writer, r *arrow.Records, b *dataset.Batc
 			return err
 		}
 		if c.progress != nil {
-			c.progress(c.with(b.Stats()))
+			c.progress(b.Stats())
 		}
 	}
 }

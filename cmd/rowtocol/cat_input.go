@@ -12,13 +12,11 @@ import (
 	"github.com/rowtocol/rowtocol/dataset"
 	"github.com/rowtocol/rowtocol/dataset/export"
 	"github.com/rowtocol/rowtocol/shred"
-	"github.com/rowtocol/rowtocol/store"
 )
 
-// catInput is what cat reads: one dataset after another as if they were one.
+// catInput is what cat reads.
 type catInput struct {
-	names  []string
-	sets   []*dataset.Dataset
+	data   *dataset.Dataset
 	query  dataset.Query
 	schema *shred.Schema // of the rows as they are printed; nil if nothing has one
 	stats  dataset.Stats
@@ -27,10 +25,10 @@ type catInput struct {
 	progress func(dataset.Stats)
 }
 
-// openInput opens the inputs and checks the query on each, so that what is
-// wrong with it shows before anything is written.
+// openInput opens the inputs and checks the query on them, so that what is wrong
+// with it shows before anything is written.
 func (a *app) openInput(ctx context.Context, f *catFlags, names []string) (*catInput, error) {
-	c := &catInput{names: names, memory: a.pool, query: dataset.Query{Where: f.where, Offset: f.offset, Limit: f.limit}}
+	c := &catInput{memory: a.pool, query: dataset.Query{Where: f.where, Offset: f.offset, Limit: f.limit}}
 	for _, list := range f.columns {
 		c.query.Columns = append(c.query.Columns, strings.Split(list, ",")...)
 	}
@@ -39,81 +37,29 @@ func (a *app) openInput(ctx context.Context, f *catFlags, names []string) (*catI
 		return nil, err
 	}
 	if text != "" {
-		if c.schema, err = shred.ParseSchema(text); err != nil {
+		if c.query.Schema, err = shred.ParseSchema(text); err != nil {
 			return nil, &usageError{in("--schema: "+f.schema, err)}
 		}
-		c.query.Schema = c.schema
 	}
-	for _, name := range names {
-		at, err := a.resolve(name)
-		if err == nil {
-			err = c.add(ctx, at, dataset.Options{Formats: formats, Memory: a.pool, Partial: f.partial})
-		}
-		if err != nil {
-			return nil, err
-		}
-	}
-	return c, nil
-}
-
-// add opens another dataset.
-func (c *catInput) add(ctx context.Context, at store.Location, o dataset.Options) error {
-	d, err := dataset.Open(ctx, at.Store, at.Path, o)
+	at, err := a.resolveAll(names)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	c.sets = append(c.sets, d)
-	c.stats.TotalRows += d.Rows()
-	for _, p := range d.Parts() {
-		c.stats.FileBytes += p.Bytes
-	}
-	if d.Schema() == nil {
-		return nil // the output of no input, whatever is asked of it
-	}
-	s, err := d.Scan(ctx, c.query)
+	c.data, err = dataset.OpenAll(ctx, at, dataset.Options{Formats: formats, Memory: a.pool, Partial: f.partial})
 	if err != nil {
-		return err
+		return nil, err
+	}
+	if c.data.Schema() == nil {
+		c.schema = c.query.Schema // the output of no input, whatever is asked of it
+		return c, nil
+	}
+	s, err := c.data.Scan(ctx, c.query)
+	if err != nil {
+		return nil, err
 	}
 	defer s.Close()
-	if c.schema == nil {
-		c.schema = s.Schema()
-	}
-	//guard: rows of two schemas would be printed as of one
-	if c.schema.Canonical() != s.Schema().Canonical() {
-		return damage.New(damage.Schema, at.Path, -1, "the rows are of another schema than those before; --schema resolves them to one")
-	}
-	return nil
-}
-
-// each has one dataset after another read, with what remains of the query
-// after those before. read returns what it read, also beside an error.
-func (c *catInput) each(read func(*dataset.Dataset, dataset.Query) (dataset.Stats, error)) error {
-	q := c.query
-	for _, d := range c.sets {
-		if d.Schema() == nil {
-			continue
-		}
-		s, err := read(d, q)
-		c.stats = c.with(s)
-		if err != nil {
-			return err
-		}
-		q.Offset -= s.Skipped
-		if q.Limit >= 0 {
-			q.Limit -= s.Rows
-		}
-	}
-	return nil
-}
-
-// with returns what was read in all, s of the dataset that is being read.
-func (c *catInput) with(s dataset.Stats) dataset.Stats {
-	all := c.stats
-	all.Rows += s.Rows
-	all.BytesRead += s.BytesRead
-	all.BlocksRead += s.BlocksRead
-	all.Blocks += s.Blocks
-	return all
+	c.schema, c.stats = s.Schema(), s.Stats()
+	return c, nil
 }
 
 // newRowWriter makes a writer of rows of a schema.
@@ -128,7 +74,9 @@ func (n newRowWriter) write(ctx context.Context, c *catInput, f *catFlags, out i
 	if err != nil {
 		return err
 	}
-	err = c.each(func(d *dataset.Dataset, q dataset.Query) (dataset.Stats, error) { return c.copyRows(ctx, w, d, q) })
+	if c.data.Schema() != nil {
+		err = c.copyRows(ctx, w)
+	}
 	if closeErr := w.Close(); err == nil {
 		err = closeErr
 	}
@@ -140,7 +88,7 @@ func (c *catInput) writeNothing(f *catFlags) error {
 	if f.to == "json" || f.to == "csv" {
 		return nil
 	}
-	return damage.New(damage.Schema, c.names[0], -1, "the output of no input has no schema, which --to %s needs; --schema gives it one", f.to)
+	return damage.New(damage.Schema, c.data.Path(), -1, "the output of no input has no schema, which --to %s needs; --schema gives it one", f.to)
 }
 
 const (
@@ -167,12 +115,13 @@ func writeRow(w export.Writer, row []byte, memory *budget.Heap) error {
 // progressEvery is the number of rows after which the progress is told.
 const progressEvery = 4096
 
-func (c *catInput) copyRows(ctx context.Context, w export.Writer, d *dataset.Dataset, q dataset.Query) (dataset.Stats, error) {
-	s, err := d.Scan(ctx, q)
+func (c *catInput) copyRows(ctx context.Context, w export.Writer) error {
+	s, err := c.data.Scan(ctx, c.query)
 	if err != nil {
-		return dataset.Stats{}, err
+		return err
 	}
 	defer s.Close()
+	defer func() { c.stats = s.Stats() }()
 	memory := c.memory.NewHeap()
 	defer memory.Close()
 	var row []byte
@@ -183,14 +132,14 @@ func (c *catInput) copyRows(ctx context.Context, w export.Writer, d *dataset.Dat
 		if cap(row) > keptRow && len(row) < cap(row)/4 {
 			row = nil // of an unusually large one
 		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
 		if err != nil {
-			if errors.Is(err, io.EOF) {
-				err = nil
-			}
-			return s.Stats(), err
+			return err
 		}
 		if n%progressEvery == 0 && c.progress != nil {
-			c.progress(c.with(s.Stats()))
+			c.progress(s.Stats())
 		}
 	}
 }

@@ -10,13 +10,25 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// list resolves FILE|DIR and finds its files.
-func (a *app) list(ctx context.Context, location string) (*dataset.Listing, error) {
-	at, err := a.resolve(location)
+// list resolves FILE|DIR... and finds the files.
+func (a *app) list(ctx context.Context, names []string) (*dataset.Listing, error) {
+	at, err := a.resolveAll(names)
 	if err != nil {
 		return nil, err
 	}
-	return dataset.List(ctx, at.Store, at.Path, dataset.Options{Formats: formats, Memory: a.pool})
+	return dataset.ListAll(ctx, at, dataset.Options{Formats: formats, Memory: a.pool})
+}
+
+// resolveAll is resolve for several locations.
+func (a *app) resolveAll(names []string) ([]store.Location, error) {
+	at := make([]store.Location, len(names))
+	for i, name := range names {
+		var err error
+		if at[i], err = a.resolve(name); err != nil {
+			return nil, err
+		}
+	}
+	return at, nil
 }
 
 // maxSchema bounds a schema that is read from a file of its own, in bytes.

@@ -31,19 +31,19 @@ row groups. Damage leaves no page, and only another page is replaced.`
 func (a *app) inspectCommand() *cobra.Command {
 	var o inspectOptions
 	cmd := &cobra.Command{
-		Use:   "inspect FILE|DIR",
+		Use:   "inspect FILE|DIR...",
 		Short: "Show header, columns, blocks and sizes",
 		Long:  inspectLong,
 		Example: `  rowtocol inspect mail.columns
   rowtocol inspect --sort stored mail.columns/part-00000-0-*.trv
   rowtocol inspect --html mail.html mail.columns
   rowtocol inspect --bytes mail.columns/part-00000-0-*.trv | less`,
-		Args: a.takes(cobra.ExactArgs(1)),
+		Args: a.takes(cobra.MinimumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := o.check(); err != nil {
 				return err
 			}
-			l, err := a.list(cmd.Context(), args[0])
+			l, err := a.list(cmd.Context(), args)
 			if err != nil {
 				return err
 			}

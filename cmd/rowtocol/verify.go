@@ -39,14 +39,14 @@ type verifyFlags struct {
 func (a *app) verifyCommand() *cobra.Command {
 	f := &verifyFlags{maxBlock: 512 << 20}
 	cmd := &cobra.Command{
-		Use:   "verify FILE|DIR",
+		Use:   "verify FILE|DIR...",
 		Short: "Check every block, checksum and count; compare with the inputs",
 		Long:  verifyLong,
 		Example: `  rowtocol verify mail.columns
   rowtocol verify mail.columns --against mail/2025 --against mail/2026
   rowtocol verify mail.columns/part-00000-0-*.trv`,
-		Args: a.takes(cobra.ExactArgs(1)),
-		RunE: func(cmd *cobra.Command, args []string) error { return a.verify(cmd.Context(), f, args[0]) },
+		Args: a.takes(cobra.MinimumNArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error { return a.verify(cmd.Context(), f, args) },
 	}
 	cmd.Flags().StringArrayVar(&f.against, "against", nil, "`INPUT` to compare with, row by row: file, directory or pattern; repeatable")
 	cmd.Flags().BoolVar(&f.complete, "require-complete", false, "exit 6 also if --against had to leave rows out")
@@ -67,11 +67,15 @@ type verified struct {
 	Complete *bool `json:"complete,omitempty"`
 }
 
-func (a *app) verify(ctx context.Context, f *verifyFlags, location string) error {
+func (a *app) verify(ctx context.Context, f *verifyFlags, names []string) error {
 	if f.maxBlock == 0 {
 		return usagef("--max-input-block must be more than 0")
 	}
-	l, err := a.list(ctx, location)
+	at, err := a.resolveAll(names)
+	if err != nil {
+		return err
+	}
+	l, err := dataset.ListAll(ctx, at, dataset.Options{Formats: formats, Memory: a.pool})
 	if err != nil {
 		return columnsDiffer(err)
 	}
@@ -96,7 +100,7 @@ func (a *app) verify(ctx context.Context, f *verifyFlags, location string) error
 		a.log.Warn("the file's blocks carry no valid checksum, damage in them may go unseen", "file", name)
 	}
 	if len(found) > 0 {
-		return failure.New(failure.Different, "%s: %d differences, the first: %w", location, len(found), found[0])
+		return failure.New(failure.Different, "%s: %d differences, the first: %w", l.Path, len(found), found[0])
 	}
 	if !a.json {
 		a.printf("%s: sound: %d files, %d rows, %s\n", r.Path, r.Files, r.Rows, human(r.Bytes))
@@ -104,7 +108,7 @@ func (a *app) verify(ctx context.Context, f *verifyFlags, location string) error
 	if len(f.against) == 0 {
 		return nil
 	}
-	return a.verifyAgainst(ctx, f, l, r)
+	return a.verifyAgainst(ctx, f, at, l, r)
 }
 
 // verifyFiles checks all files with as many workers as the run has. What is
@@ -144,16 +148,22 @@ func (a *app) verifyFiles(ctx context.Context, l *dataset.Listing, r *verified) 
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
+	ofRuns := make([]fileCheck, len(l.Runs))
 	for i, check := range checks {
 		found = append(found, check.found...)
+		if run := l.Parts[i].Run; run >= 0 {
+			ofRuns[run].rows, ofRuns[run].found = ofRuns[run].rows+check.rows, append(ofRuns[run].found, check.found...)
+		}
 		r.Files, r.Bytes, r.Rows = r.Files+len(l.Parts[i].Files), r.Bytes+check.bytes, r.Rows+check.rows
 		if check.unverified {
 			r.Unverified = append(r.Unverified, l.Parts[i].Name)
 		}
 	}
-	//guard: a manifest that contradicts itself would pass
-	if s := l.Success(); s != nil && len(found) == 0 && r.Rows != s.Rows {
-		found = append(found, damage.New(damage.Count, l.Path, -1, "the files hold %d rows, _SUCCESS says %d", r.Rows, s.Rows))
+	for i, of := range ofRuns {
+		//guard: a manifest that contradicts itself would pass
+		if run := &l.Runs[i]; len(of.found) == 0 && of.rows != run.Rows {
+			found = append(found, damage.New(damage.Count, run.Path, -1, "the files hold %d rows, _SUCCESS says %d", of.rows, run.Rows))
+		}
 	}
 	return found, nil
 }
@@ -189,7 +199,7 @@ func (f *fileCheck) sort(err error) {
 
 func check(ctx context.Context, l *dataset.Listing, part *dataset.Part) (f fileCheck) {
 	for i := range part.Files {
-		size, err := checkStored(ctx, l.Store, &part.Files[i])
+		size, err := checkStored(ctx, part.Store, &part.Files[i])
 		f.bytes += size
 		f.sort(l.Lost(ctx, part, err))
 	}
@@ -235,21 +245,43 @@ func checkStored(ctx context.Context, st store.Store, f *dataset.File) (size int
 
 // strays finds column files in the directories that no manifest lists: Hadoop's
 // input format would read them as part of the data.
-func strays(ctx context.Context, l *dataset.Listing) ([]error, error) {
+func strays(ctx context.Context, l *dataset.Listing) (found []error, err error) {
+	parts := l.Parts
+	for i := range l.Runs {
+		for len(parts) > 0 && parts[0].Run < i {
+			parts = parts[1:]
+		}
+		n := 0
+		for n < len(parts) && parts[n].Run == i {
+			n++
+		}
+		inRun, err := straysOf(ctx, &l.Runs[i], parts[:n])
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, inRun...)
+	}
+	if len(found) == 0 {
+		return nil, nil
+	}
+	//guard: the files of an output that replaces the one that was listed would be called strays
+	if err := l.Unchanged(ctx); err != nil {
+		return nil, err
+	}
+	return found, nil
+}
+
+// straysOf finds those of an output of parts.
+func straysOf(ctx context.Context, run *dataset.Run, parts []dataset.Part) (found []error, err error) {
 	known := map[string]bool{}
-	var parts []string // directories
-	for _, p := range l.Parts {
+	for _, p := range parts {
 		known[p.Name] = true
 		for _, f := range p.Files {
 			known[f.Name] = true
 		}
-		if p.Files[0].Entry != nil && p.Name != p.Files[0].Name {
-			parts = append(parts, p.Name)
-		}
 	}
-	var found []error
 	look := func(dir string, isPart func(info store.Info) bool) error {
-		infos, err := l.Store.List(ctx, dir)
+		infos, err := run.Store.List(ctx, dir)
 		if err != nil {
 			return err
 		}
@@ -261,24 +293,16 @@ func strays(ctx context.Context, l *dataset.Listing) ([]error, error) {
 		}
 		return nil
 	}
-	for _, run := range l.Runs {
-		err := look(run.Path, func(i store.Info) bool { return !i.Dir || formats.OfName(i.Name) != nil })
-		if err != nil {
-			return nil, err
-		}
-	}
-	for _, part := range parts {
-		err := look(part, func(store.Info) bool { return true })
-		if err != nil && !store.Absent(err) { // that it is gone was found
-			return nil, err
-		}
-	}
-	if len(found) == 0 {
-		return nil, nil
-	}
-	//guard: the files of an output that replaces the one that was listed would be called strays
-	if err := l.Unchanged(ctx); err != nil {
+	if err := look(run.Path, func(i store.Info) bool { return !i.Dir || formats.OfName(i.Name) != nil }); err != nil {
 		return nil, err
+	}
+	for _, p := range parts {
+		if p.Name == p.Files[0].Name {
+			continue // no directory
+		}
+		if err := look(p.Name, func(store.Info) bool { return true }); err != nil && !store.Absent(err) { // that it is gone was found
+			return nil, err
+		}
 	}
 	return found, nil
 }
