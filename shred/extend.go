@@ -1,0 +1,56 @@
+package shred
+
+import (
+	"maps"
+	"slices"
+)
+
+// NewField is a field that a record gets.
+type NewField struct {
+	Name string
+	// Type is the JSON of its type, which names no type of the schema.
+	Type string
+}
+
+// Extensible reports whether rows are records that can have more fields: not those
+// that contain others of their own type, which would have them too.
+func (s *Schema) Extensible() bool {
+	return s.root.Kind == KindRecord && !contains(s.root, s.root, map[*Node]bool{})
+}
+
+// contains reports whether a type is part of another; seen are the types that have
+// been looked at.
+func contains(n, part *Node, seen map[*Node]bool) bool {
+	if seen[n] {
+		return false
+	}
+	seen[n] = true
+	is := func(below *Node) bool { return below != nil && (below == part || contains(below, part, seen)) }
+	return is(n.Items) || slices.ContainsFunc(n.Branches, is) || slices.ContainsFunc(n.Fields, func(f Field) bool { return is(f.Type) })
+}
+
+// Extend returns the schema with more fields behind those of its record, which is to
+// be Extensible and to have none of their names.
+func (s *Schema) Extend(fields []NewField) (*Schema, error) {
+	raw, err := decodeJSON(s.text)
+	if err != nil {
+		return nil, err
+	}
+	record, _ := unwrap(raw).(map[string]any)
+	record = maps.Clone(record)
+	list, _ := record["fields"].([]any)
+	list = slices.Clone(list)
+	for _, f := range fields {
+		typ, err := decodeJSON(f.Type)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, map[string]any{"name": f.Name, "type": typ})
+	}
+	record["fields"] = list
+	text, err := encodeJSON(record)
+	if err != nil {
+		return nil, schemaError(err)
+	}
+	return ParseSchema(text)
+}
