@@ -4,10 +4,11 @@ import (
 	"errors"
 	"maps"
 	"math"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/rowtocol/rowtocol/damage"
-	"github.com/rowtocol/rowtocol/dataset"
 	"github.com/rowtocol/rowtocol/store"
 	"github.com/rowtocol/rowtocol/trevni"
 )
@@ -112,7 +113,12 @@ func TestDamage(t *testing.T) {
 				})
 			}
 			l := listing(t, of, sound)
-			l.Parts = append(l.Parts, dataset.Part{Name: l.Path + "/none" + of.Suffix(), Files: []dataset.File{{Name: l.Path + "/none" + of.Suffix()}}})
+			none := l.Parts[0]
+			none.Files = slices.Clone(none.Files)
+			for i := range none.Files {
+				none.Files[i].Name = strings.Replace(none.Files[i].Name, none.Name, l.Path+"/none", 1)
+			}
+			l.Parts = append(l.Parts, none)
 			if f, err := Gather(t.Context(), l, Options{}); f != nil || !errors.Is(err, store.ErrNotExist) {
 				t.Errorf("a missing file: %+v, %v", f, err)
 			}
