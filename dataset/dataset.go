@@ -24,7 +24,9 @@ type section struct {
 	name       string         // of the output or the file that its schema is from
 	schema     string         // the text
 	same       string         // another text of the same schema, which came last
-	mapping    *shred.Mapping // of the rows
+	files      *shred.Mapping // of the rows in the files
+	mapping    *shred.Mapping // of the rows with their keys, whose columns come last
+	keys       []int          // those keys, in Listing.keys
 }
 
 // Open opens the dataset that List finds at a path.
@@ -120,17 +122,22 @@ func (d *Dataset) measure(ctx context.Context, i int, p *Part) error {
 // schema.
 func (d *Dataset) addMapping(name string, i int, m *shred.Mapping) error {
 	last := d.last()
-	if last.mapping != nil && last.mapping.Schema.Canonical() == m.Schema.Canonical() {
+	if last.files != nil && last.files.Schema.Canonical() == m.Schema.Canonical() {
 		last.same = m.Schema.JSON()
 		return nil
 	}
-	d.sections = append(d.sections, &section{first: i, end: i, name: name, schema: m.Schema.JSON(), mapping: m})
+	s := &section{first: i, end: i, name: name, schema: m.Schema.JSON(), files: m}
+	var err error
+	if s.mapping, s.keys, err = extend(m, d.list.keys); err != nil {
+		return in(name, err)
+	}
+	d.sections = append(d.sections, s)
 	return nil
 }
 
 // is reports whether a schema is known to be the section's by its text.
 func (s *section) is(schema string) bool {
-	return s.mapping != nil && (schema == s.schema || schema == s.same)
+	return s.files != nil && (schema == s.schema || schema == s.same)
 }
 
 // differs is the error that the rows of a section, so far as they are wanted, are

@@ -18,6 +18,12 @@ import (
 // follow each other in the order of their names, after the directory's own. A path
 // that is nothing of that may be a pattern of store.Glob: what it matches is sorted
 // by path, numbers in it by value. No column file is opened.
+//
+// A directory without any of that may hold directories named key=value, each of which
+// is again one of these: a tree of datasets, sorted by path as well. The keys are those
+// of the directories below the one that is named, from the first wildcard of a pattern
+// on, and, of several arguments, below the directory that all of them are in, if all
+// have the same there.
 func ListAll(ctx context.Context, at []store.Location, o Options) (*Listing, error) {
 	l := &Listing{Formats: o.Formats, maxBlock: o.MaxBlock, memory: o.Memory}
 	var roots []root
@@ -30,26 +36,32 @@ func ListAll(ctx context.Context, at []store.Location, o Options) (*Listing, err
 		roots, paths = append(roots, found...), append(paths, a.Path)
 	}
 	l.Path, l.Dir = strings.Join(paths, " "), len(roots) > 1
+	above, patterns := shared(roots), false
 	for _, r := range roots {
-		f := finder{Listing: l, store: r.at.Store, partial: o.Partial}
-		if err := f.add(ctx, r.info); err != nil {
+		if err := l.add(ctx, r, above, o.Partial); err != nil {
 			return nil, err
 		}
+		patterns = patterns || r.pattern
 	}
-	return l, nil
+	if o.Keyless || len(l.Sets) == 0 {
+		return l, nil
+	}
+	return l, l.settleKeys(patterns)
 }
 
 // root is a file or directory that is named, or that a pattern matches.
 type root struct {
-	at   store.Location
-	info store.Info
+	at      store.Location
+	info    store.Info
+	above   []string // what the user named of its path, without wildcards
+	pattern bool
 }
 
 // expand returns what a location names.
 func expand(ctx context.Context, at store.Location) ([]root, error) {
 	info, err := at.Store.Stat(ctx, at.Path)
 	if err == nil {
-		return []root{{at, info}}, nil
+		return []root{{at: at, info: info, above: components(at.Path)}}, nil
 	}
 	if !errors.Is(err, store.ErrNotExist) || !store.IsPattern(at.Path) {
 		return nil, err
@@ -67,11 +79,32 @@ func expand(ctx context.Context, at store.Location) ([]root, error) {
 		return nil, fmt.Errorf("%s: no file matches the pattern: %w", at.Path, store.ErrNotExist)
 	}
 	slices.SortFunc(found, func(a, b store.Info) int { return comparePaths(a.Path, b.Path) })
+	above := elements[:max(slices.IndexFunc(elements, store.IsPattern), 0)]
 	roots := make([]root, len(found))
 	for i, info := range found {
-		roots[i] = root{at, info}
+		roots[i] = root{at, info, above, true}
 	}
 	return roots, nil
+}
+
+// shared returns how many directories the paths of all roots begin with that are the
+// same, and named without wildcards.
+func shared(roots []root) int {
+	if len(roots) == 0 {
+		return 0
+	}
+	n := len(roots[0].above)
+	for _, r := range roots[1:] {
+		if r.at.Origin != roots[0].at.Origin {
+			return 0
+		}
+		same := 0
+		for same < min(n, len(r.above)) && r.above[same] == roots[0].above[same] {
+			same++
+		}
+		n = same
+	}
+	return n
 }
 
 // hides reports whether a path goes through a hidden name that its pattern does
@@ -97,11 +130,27 @@ func comparePaths(a, b string) int {
 	return strings.Compare(x, y)
 }
 
-// add adds what a path names.
-func (l *finder) add(ctx context.Context, info store.Info) error {
-	if info.Dir {
-		return l.addDirectory(ctx, info.Path)
+// add adds a root, with the keys of its path below so many directories.
+func (l *Listing) add(ctx context.Context, r root, above int, partial bool) error {
+	var keys []Key
+	directories := components(r.info.Path)
+	if !r.info.Dir {
+		directories = directories[:len(directories)-1]
 	}
-	l.addSet(info.Path)
-	return l.addPart(ctx, info)
+	for i := above; i < len(directories); i++ {
+		k, ok := parseKey(directories[i])
+		if !ok {
+			continue
+		}
+		var err error
+		if keys, err = appendKey(keys, k, r.info.Path); err != nil {
+			return err
+		}
+	}
+	f := finder{Listing: l, store: r.at.Store, partial: partial, named: len(keys)}
+	if r.info.Dir {
+		return f.addDirectory(ctx, r.info.Path, keys)
+	}
+	f.addSet(r.info.Path, keys)
+	return f.addPart(ctx, r.info)
 }

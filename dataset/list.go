@@ -44,6 +44,8 @@ type Options struct {
 	// Memory is what reading may take; nil is memory without end. What does not fit
 	// it is a *budget.Error.
 	Memory *budget.Pool
+	// Keyless reads rows as they are in the files, without the keys of directories.
+	Keyless bool
 }
 
 // Listing says which files make up a dataset.
@@ -63,6 +65,7 @@ type Listing struct {
 	Strays  []string
 	Formats format.Registry // those that are known
 
+	keys     []keyColumn  // of all sets
 	maxBlock int64        // as in Options
 	memory   *budget.Pool // as in Options
 }
@@ -70,6 +73,11 @@ type Listing struct {
 // Set is a file, or a directory of one output, or of the outputs of several runs.
 type Set struct {
 	Path string
+	// Keys are those of the directories that count, the outermost first: the same of
+	// all sets of a listing.
+	Keys []Key
+
+	named int // how many of them are in the path that the user named
 }
 
 // Run is one committed output.
@@ -94,23 +102,31 @@ type finder struct {
 	*Listing
 	store   store.Store
 	partial bool
+	named   int // keys in the path that the user named
 }
 
 // addDirectory adds the parts of a directory, and of the runs or the directories of
 // a tree in it.
-func (l *finder) addDirectory(ctx context.Context, dir string) error {
+func (l *finder) addDirectory(ctx context.Context, dir string, keys []Key) error {
 	infos, err := l.store.List(ctx, dir)
 	if err != nil {
 		return err
 	}
 	finished := slices.ContainsFunc(infos, func(i store.Info) bool { return i.Name == manifest.SuccessName && !i.Dir })
 	if !finished && l.Formats.OfName(dir) != nil && !slices.ContainsFunc(infos, func(i store.Info) bool { return i.Dir }) {
-		l.addSet(dir)
+		l.addSet(dir, keys)
 		return l.addPart(ctx, store.Info{Name: path.Base(dir), Path: dir, Dir: true})
 	}
 	l.Dir = true
-	l.addSet(dir)
 	runs := slices.DeleteFunc(slices.Clone(infos), func(i store.Info) bool { return !i.Dir || !strings.HasPrefix(i.Name, runPrefix) })
+	if !finished && slices.ContainsFunc(infos, isKey) {
+		//guard: rows of the runs would be left out
+		if len(runs) > 0 {
+			return damage.New(damage.Schema, dir, -1, "directories of runs are beside others that are named by keys")
+		}
+		return l.addTree(ctx, infos, keys)
+	}
+	l.addSet(dir, keys)
 	switch {
 	case finished:
 		err = l.addRun(ctx, dir)
@@ -127,9 +143,37 @@ func (l *finder) addDirectory(ctx context.Context, dir string) error {
 	return l.addRuns(ctx, runs)
 }
 
+// addTree adds what is in the directories of a directory that are named by keys.
+func (l *finder) addTree(ctx context.Context, infos []store.Info, keys []Key) error {
+	slices.SortFunc(infos, func(a, b store.Info) int { return comparePaths(a.Path, b.Path) })
+	for _, info := range infos {
+		if !isKey(info) {
+			if !store.Hidden(info.Name) {
+				l.Strays = append(l.Strays, info.Path)
+			}
+			continue
+		}
+		k, _ := parseKey(info.Name)
+		below, err := appendKey(keys, k, info.Path)
+		if err != nil {
+			return err
+		}
+		if err := l.addDirectory(ctx, info.Path, below); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// isKey reports whether a directory is named by a key.
+func isKey(i store.Info) bool {
+	_, ok := parseKey(i.Name)
+	return i.Dir && ok
+}
+
 // addSet begins another set.
-func (l *finder) addSet(path string) {
-	l.Sets = append(l.Sets, Set{Path: path})
+func (l *finder) addSet(path string, keys []Key) {
+	l.Sets = append(l.Sets, Set{Path: path, Keys: keys, named: l.named})
 }
 
 // addRuns adds the parts of directories of runs.

@@ -86,6 +86,11 @@ func (l *Listing) open(ctx context.Context, p *Part, read *Stats) (_ *OpenPart, 
 	return o, err
 }
 
+// unopened returns a part of which no file will be read.
+func (l *Listing) unopened(p *Part) *OpenPart {
+	return &OpenPart{name: p.Name, end: func() {}, memory: l.memory.NewHeap()}
+}
+
 // Verify implements format.Part.
 func (o *OpenPart) Verify(ctx context.Context) error {
 	if o.ahead != nil {

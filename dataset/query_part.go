@@ -12,18 +12,27 @@ import (
 // one goroutine.
 type queryPart struct {
 	*OpenPart
-	read   *Stats
-	blocks [][]format.Block // by column; nil for those that are not counted
+	rows    int64
+	inFiles int // columns that are in the files
+	keys    []*constant
+	read    *Stats
+	blocks  [][]format.Block // by column; nil for those that are not counted
 }
 
-// openPart opens a part of a section and holds it against what is known of it.
-func (d *Dataset) openPart(ctx context.Context, s *section, part int, read *Stats) (*queryPart, error) {
+// openPart opens a part of a section and holds it against what is known of it. No
+// file is opened if no column in the files is wanted.
+func (d *Dataset) openPart(ctx context.Context, s *section, part int, files bool, read *Stats) (*queryPart, error) {
 	p := &d.list.Parts[part]
+	q := &queryPart{rows: p.Rows, inFiles: len(s.files.Columns), keys: d.constants(s, p), read: read, blocks: make([][]format.Block, len(s.files.Columns))}
+	if !files {
+		q.OpenPart = d.list.unopened(p)
+		return q, nil
+	}
 	o, err := d.list.open(ctx, p, read)
 	if err != nil {
 		return nil, err
 	}
-	q := &queryPart{o, read, make([][]format.Block, len(o.Columns()))}
+	q.OpenPart = o
 	//guard: a file could have other rows than were committed
 	if o.Rows() != p.Rows {
 		err = damage.New(damage.Count, p.Name, -1, "the file has %d rows, expected %d", o.Rows(), p.Rows)
@@ -45,11 +54,35 @@ func (s *section) checkSchema(o *OpenPart) error {
 			return in(o.name, err)
 		}
 		//guard: rows of another schema would be given as the dataset's
-		if schema.Canonical() != s.mapping.Schema.Canonical() {
+		if schema.Canonical() != s.files.Schema.Canonical() {
 			return damage.New(damage.Schema, o.name, -1, "the file is of another schema than the dataset")
 		}
 	}
-	return checkColumns(o, s.mapping)
+	return checkColumns(o, s.files)
+}
+
+// constants are the columns of a part that are its keys.
+func (d *Dataset) constants(s *section, p *Part) []*constant {
+	if len(s.keys) == 0 {
+		return nil
+	}
+	keys := d.list.Sets[p.Set].Keys
+	all := make([]*constant, len(s.keys))
+	for i, k := range s.keys {
+		all[i] = newConstant(&d.list.keys[k], &keys[k])
+	}
+	return all
+}
+
+// Rows is the number of rows.
+func (q *queryPart) Rows() int64 { return q.rows }
+
+// Cursor returns a cursor before the first row of a column.
+func (q *queryPart) Cursor(col int) (format.Cursor, error) {
+	if col < q.inFiles {
+		return q.OpenPart.Cursor(col)
+	}
+	return q.keys[col-q.inFiles].cursor(q.rows)
 }
 
 // prepare says which columns' blocks are read twice, and of how many columns
@@ -70,8 +103,11 @@ func (q *queryPart) forget() {
 	}
 }
 
-// blocksOf returns the blocks of a column, and counts them once.
+// blocksOf returns the blocks of a column, and counts those in the files once.
 func (q *queryPart) blocksOf(col int) ([]format.Block, error) {
+	if col >= q.inFiles {
+		return q.keys[col-q.inFiles].blocks(q.rows), nil
+	}
 	if q.blocks[col] == nil {
 		blocks, err := q.Blocks(col)
 		if err != nil {

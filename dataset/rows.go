@@ -96,6 +96,7 @@ type selection struct {
 	mapping *shred.Mapping   // of the chosen fields
 	columns []int            // of the section, one per column of mapping
 	twice   []bool           // columns of the section whose blocks are read twice
+	inFiles int              // how many columns in the files are read
 
 	skip  int64 // rows yet to be passed over
 	left  int64 // rows yet to be given
@@ -150,7 +151,7 @@ func (s *selection) begin(number int) (err error) {
 	s.number, s.section, s.part = number, of, of.first-1
 	columns := s.query.Columns
 	if columns == nil && s.query.Schema != nil {
-		columns = wanted(of.mapping.Schema.Root(), s.query.Schema.Root())
+		columns = s.dataset.wanted(of, s.query.Schema.Root())
 	}
 	if s.mapping, s.columns, err = of.project(columns); err != nil {
 		return err
@@ -161,7 +162,27 @@ func (s *selection) begin(number int) (err error) {
 		}
 		s.twice = readTwice(of.mapping.Columns, s.columns, s.where.Columns())
 	}
+	s.inFiles = s.countInFiles()
 	return nil
+}
+
+// countInFiles counts the columns in the files that are read.
+func (s *selection) countInFiles() (n int) {
+	end := len(s.section.files.Columns)
+	for _, col := range s.columns {
+		if col < end {
+			n++
+		}
+	}
+	if s.where == nil {
+		return n
+	}
+	for _, col := range s.where.Columns() {
+		if col < end && !s.twice[col] {
+			n++
+		}
+	}
+	return n
 }
 
 // follow goes to the section behind the one that ended; io.EOF if there is none of
@@ -233,33 +254,45 @@ func (s *selection) nextPart() error {
 	s.close()
 	parts := s.dataset.Parts()
 	for s.part++; s.part < s.section.end; s.part++ {
-		rows := parts[s.part].Rows
-		if rows > 0 && (s.where != nil || s.skip < rows) {
+		if wanted, err := s.wants(&parts[s.part]); err != nil {
+			return err
+		} else if wanted {
 			break
 		}
-		s.pass(rows) // of a condition no rows are known, of an empty part none are skipped
 	}
 	if s.part >= s.section.end {
 		return io.EOF
 	}
 	var err error
-	if s.file, err = s.dataset.openPart(s.ctx, s.section, s.part, &s.stats); err != nil {
+	if s.file, err = s.dataset.openPart(s.ctx, s.section, s.part, s.inFiles > 0, &s.stats); err != nil {
 		return err
 	}
-	columns := len(s.columns)
-	if s.where != nil {
-		for _, col := range s.where.Columns() {
-			if !s.twice[col] {
-				columns++
-			}
-		}
-	}
-	s.file.prepare(s.twice, columns)
+	s.file.prepare(s.twice, s.inFiles)
 	s.rest = []span{{0, s.file.Rows()}}
 	if s.where != nil {
 		s.find, err = newFilter(s)
 	}
 	return err
+}
+
+// wants reports whether a part can have rows to give, and passes over it if the
+// offset does.
+func (s *selection) wants(p *Part) (bool, error) {
+	switch {
+	case p.Rows == 0:
+		return false, nil
+	case s.where == nil && s.skip >= p.Rows:
+		s.pass(p.Rows)
+		return false, nil
+	case s.where == nil || len(s.section.keys) == 0:
+		return true, nil
+	}
+	known := make(map[int]*column.Vector, len(s.section.keys))
+	for i, c := range s.dataset.constants(s.section, p) {
+		known[len(s.section.files.Columns)+i] = &c.value
+	}
+	excluded, err := s.where.Excludes(known)
+	return !excluded, err
 }
 
 // close closes the file.

@@ -56,9 +56,12 @@ func (d *Dataset) Scan(ctx context.Context, q Query) (*Scan, error) {
 // bind makes ready to read rows of the selection's section.
 func (s *Scan) bind(rows *selection) (*shred.Schema, error) {
 	s.schema, s.cursors, s.resolver = rows.mapping.Schema, newCursors(rows.section.mapping.Columns, rows.columns), nil
-	reader := rows.query.Schema
-	if reader == nil {
+	if rows.query.Schema == nil {
 		return s.schema, nil
+	}
+	reader, err := rows.withKeys(rows.query.Schema)
+	if err != nil {
+		return nil, err
 	}
 	by, err := shred.Resolve(s.schema, reader)
 	if err != nil {
@@ -70,9 +73,10 @@ func (s *Scan) bind(rows *selection) (*shred.Schema, error) {
 	return s.schema, nil
 }
 
-// wanted returns the fields of a record that a reader's record makes use of;
-// nil, for all, of other types.
-func wanted(writer, reader *shred.Node) []string {
+// wanted returns the fields of a section's record that a reader's record makes use
+// of, and its keys; nil, for all, of other types.
+func (d *Dataset) wanted(s *section, reader *shred.Node) []string {
+	writer := s.files.Schema.Root()
 	if writer.Kind != shred.KindRecord || reader.Kind != shred.KindRecord {
 		return nil
 	}
@@ -82,7 +86,26 @@ func wanted(writer, reader *shred.Node) []string {
 			paths = append(paths, w.Name)
 		}
 	}
+	for _, k := range s.keys {
+		paths = append(paths, d.list.keys[k].name)
+	}
 	return paths
+}
+
+// withKeys adds the keys of rows that are read to the schema of their reader, unless
+// that has fields of these names.
+func (s *selection) withKeys(reader *shred.Schema) (*shred.Schema, error) {
+	var fields []shred.NewField
+	for i, k := range s.section.keys {
+		key := &s.dataset.list.keys[k]
+		if slices.Contains(s.columns, len(s.section.files.Columns)+i) && !hasField(reader, key.name) {
+			fields = append(fields, key.field())
+		}
+	}
+	if len(fields) == 0 || !reader.Extensible() {
+		return reader, nil
+	}
+	return reader.Extend(fields)
 }
 
 // Schema returns the schema of the rows that Next gives; nil for the output of

@@ -1,0 +1,191 @@
+package dataset
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/rowtocol/rowtocol/damage"
+	"github.com/rowtocol/rowtocol/shred"
+	"github.com/rowtocol/rowtocol/store"
+)
+
+// Key is what the name key=value of a directory says of the rows below it.
+type Key struct {
+	Name  string
+	Value string
+	Null  bool // there is no value
+}
+
+// noValue stands in the name of a directory for the value null, as in Hive.
+const noValue = "__HIVE_DEFAULT_PARTITION__"
+
+// parseKey reads the name of a directory. Directories of runs have no key.
+func parseKey(dir string) (k Key, ok bool) {
+	name, value, ok := strings.Cut(dir, "=")
+	if !ok || name == "" || store.Hidden(dir) || strings.HasPrefix(dir, runPrefix) {
+		return k, false
+	}
+	if k = (Key{Name: unescape(name), Value: unescape(value)}); value == noValue {
+		k.Value, k.Null = "", true
+	}
+	return k, true
+}
+
+// unescape decodes %XX. What is no such code stays as it is.
+func unescape(s string) string {
+	if !strings.Contains(s, "%") {
+		return s
+	}
+	b := make([]byte, 0, len(s))
+	for ; s != ""; s = s[1:] {
+		if s[0] == '%' && len(s) >= 3 {
+			if code, err := strconv.ParseUint(s[1:3], 16, 8); err == nil {
+				b, s = append(b, byte(code)), s[2:]
+				continue
+			}
+		}
+		b = append(b, s[0])
+	}
+	return string(b)
+}
+
+// appendKey adds the key of a directory at a path.
+func appendKey(keys []Key, k Key, path string) ([]Key, error) {
+	//guard: a link to a directory above would lead down for ever
+	if slices.ContainsFunc(keys, func(b Key) bool { return b.Name == k.Name }) {
+		return nil, damage.New(damage.Schema, path, -1, "the key %q is twice in the path", k.Name)
+	}
+	return append(slices.Clip(keys), k), nil
+}
+
+// settleKeys finds out which keys all sets have, and of what type they are. If those
+// of paths that the user named differ, the keys in these paths count for nothing.
+func (l *Listing) settleKeys(patterns bool) error {
+	differs := l.differentKeys()
+	if differs > 0 && !patterns {
+		for i := range l.Sets {
+			s := &l.Sets[i]
+			s.Keys = s.Keys[s.named:]
+		}
+		differs = l.differentKeys()
+	}
+	//guard: values would be taken for those of other keys
+	if differs > 0 {
+		return damage.New(damage.Schema, l.Sets[differs].Path, -1, "its directories have the keys %q, those of %s %q",
+			names(l.Sets[differs].Keys), l.Sets[0].Path, names(l.Sets[0].Keys))
+	}
+	for i, k := range l.Sets[0].Keys {
+		l.keys = append(l.keys, newKeyColumn(k.Name, l.Sets, i))
+	}
+	return nil
+}
+
+// differentKeys returns the first set of which the keys are not those of the first
+// set; 0 if there is none.
+func (l *Listing) differentKeys() int {
+	first := names(l.Sets[0].Keys)
+	return max(slices.IndexFunc(l.Sets, func(s Set) bool { return !slices.Equal(names(s.Keys), first) }), 0)
+}
+
+func names(keys []Key) []string {
+	all := make([]string, len(keys))
+	for i, k := range keys {
+		all[i] = k.Name
+	}
+	return all
+}
+
+// keyColumn is a key as a field of rows.
+type keyColumn struct {
+	name     string
+	kind     keyKind
+	optional bool // a directory has no value
+}
+
+// keyKind is the type of a key's values.
+type keyKind int
+
+const (
+	keyText keyKind = iota
+	keyLong
+	keyDate
+)
+
+// keyTypes are the JSON of the types.
+var keyTypes = [...]string{keyText: `"string"`, keyLong: `"long"`, keyDate: `{"type":"int","logicalType":"date"}`}
+
+// newKeyColumn finds out of what type all values of key i are.
+func newKeyColumn(name string, sets []Set, i int) keyColumn {
+	c := keyColumn{name: name}
+	values, long, date := 0, true, true
+	for _, s := range sets {
+		k := &s.Keys[i]
+		if k.Null {
+			c.optional = true
+			continue
+		}
+		values++
+		_, isLong := parseLong(k.Value)
+		_, isDate := parseDate(k.Value)
+		long, date = long && isLong, date && isDate
+	}
+	switch {
+	case values == 0:
+	case long:
+		c.kind = keyLong
+	case date:
+		c.kind = keyDate
+	}
+	return c
+}
+
+func parseLong(s string) (n int64, ok bool) {
+	n, err := strconv.ParseInt(s, 10, 64)
+	return n, err == nil && s[0] != '+'
+}
+
+// parseDate returns a date as days since 1970-01-01.
+func parseDate(s string) (days int32, ok bool) {
+	t, err := time.Parse(time.DateOnly, s)
+	return int32(t.Unix() / (24 * 60 * 60)), err == nil
+}
+
+// field is the field that rows get.
+func (c *keyColumn) field() shred.NewField {
+	f := shred.NewField{Name: c.name, Type: keyTypes[c.kind]}
+	if c.optional {
+		f.Type = `["null",` + f.Type + "]"
+	}
+	return f
+}
+
+// extend adds keys to rows, but for those of which rows have a field of their own. It
+// returns the mapping of these rows, and which keys they are.
+func extend(m *shred.Mapping, keys []keyColumn) (*shred.Mapping, []int, error) {
+	if len(keys) == 0 || !m.Schema.Extensible() {
+		return m, nil, nil
+	}
+	var fields []shred.NewField
+	var added []int
+	for i := range keys {
+		if !hasField(m.Schema, keys[i].name) {
+			fields, added = append(fields, keys[i].field()), append(added, i)
+		}
+	}
+	if len(fields) == 0 {
+		return m, nil, nil
+	}
+	schema, err := m.Schema.Extend(fields)
+	if err != nil {
+		return nil, nil, err
+	}
+	// Of rows that have columns already, the option changes nothing else.
+	m, err = shred.Map(schema, shred.Options{RecursiveBytes: true})
+	return m, added, err
+}
+
+func hasField(s *shred.Schema, name string) bool {
+	return slices.ContainsFunc(s.Root().Fields, func(f shred.Field) bool { return f.Name == name })
+}
