@@ -42,6 +42,11 @@ func OpenAll(ctx context.Context, at []store.Location, o Options) (*Dataset, err
 	if err != nil {
 		return nil, err
 	}
+	return l.Dataset(ctx)
+}
+
+// Dataset opens what was listed.
+func (l *Listing) Dataset(ctx context.Context) (*Dataset, error) {
 	d := &Dataset{list: l}
 	for i := range l.Parts {
 		p := &l.Parts[i]

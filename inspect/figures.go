@@ -29,6 +29,7 @@ type Figures struct {
 	Metadata  []Metadata `json:"metadata"`
 	Columns   []Column   `json:"columns"`
 	RowGroups []RowGroup `json:"row_groups"`
+	Datasets  []Dataset  `json:"datasets,omitempty"` // where they are several
 	// Made says when, and by which version, a committed output was made; nil where
 	// nothing tells.
 	Made *manifest.Made `json:"made,omitempty"`
@@ -63,9 +64,18 @@ type Column struct {
 	Share      float64 `json:"share"` // of the stored bytes of all columns, 0 to 1
 }
 
+// Dataset is one of the outputs or files of which the figures are the sums.
+type Dataset struct {
+	Path   string `json:"path"`
+	Files  int    `json:"files"`
+	Rows   int64  `json:"rows"`
+	Bytes  int64  `json:"bytes"`
+	Stored int64  `json:"stored_bytes"` // of its blocks
+}
+
 // RowGroup is one part.
 type RowGroup struct {
-	Name   string `json:"name"` // below Figures.Path
+	Name   string `json:"name"` // below Figures.Path, if it is one
 	Rows   int64  `json:"rows"`
 	Bytes  int64  `json:"bytes"`
 	Stored int64  `json:"stored_bytes"` // of its blocks
@@ -87,6 +97,11 @@ func Gather(ctx context.Context, l *dataset.Listing, o Options) (*Figures, error
 	f := &Figures{Path: l.Path, Columns: []Column{}, Metadata: []Metadata{}, RowGroups: []RowGroup{}}
 	if len(l.Runs) == 1 {
 		f.Made = l.Runs[0].Made
+	}
+	if len(l.Sets) > 1 {
+		for _, s := range l.Sets {
+			f.Datasets = append(f.Datasets, Dataset{Path: s.Path})
+		}
 	}
 	var damaged error
 	for i, part := range l.Parts {
@@ -122,6 +137,8 @@ func (f *Figures) add(ctx context.Context, l *dataset.Listing, part *dataset.Par
 	group := RowGroup{Name: path.Base(part.Name), Rows: file.Rows(), Bytes: part.Bytes}
 	if below, ok := strings.CutPrefix(part.Name, l.Path+"/"); ok {
 		group.Name = below
+	} else if len(l.Sets) > 1 {
+		group.Name = part.Name
 	}
 	f.Files, f.Bytes, f.Rows = f.Files+len(part.Files), f.Bytes+group.Bytes, f.Rows+group.Rows
 	f.shareMetadata(file)
@@ -141,6 +158,10 @@ func (f *Figures) add(ctx context.Context, l *dataset.Listing, part *dataset.Par
 		}
 	}
 	f.RowGroups = append(f.RowGroups, group)
+	if len(f.Datasets) > 0 {
+		d := &f.Datasets[part.Set]
+		d.Files, d.Rows, d.Bytes, d.Stored = d.Files+len(part.Files), d.Rows+group.Rows, d.Bytes+group.Bytes, d.Stored+group.Stored
+	}
 	return damaged
 }
 

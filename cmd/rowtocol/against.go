@@ -21,7 +21,7 @@ import (
 )
 
 // verifyAgainst compares the columns with the inputs, row by row.
-func (a *app) verifyAgainst(ctx context.Context, f *verifyFlags, at []store.Location, l *dataset.Listing, r *verified) error {
+func (a *app) verifyAgainst(ctx context.Context, f *verifyFlags, l *dataset.Listing, r *verified) error {
 	files, err := input.Expand(ctx, a.resolve, f.against, nil)
 	if err != nil {
 		return err
@@ -34,7 +34,7 @@ func (a *app) verifyAgainst(ctx context.Context, f *verifyFlags, at []store.Loca
 	if err != nil {
 		return err
 	}
-	d, err := dataset.OpenAll(ctx, at, dataset.Options{Formats: formats, Memory: a.pool})
+	d, err := l.Dataset(ctx)
 	if err != nil {
 		return columnsDiffer(err)
 	}

@@ -18,9 +18,20 @@ import (
 )
 
 const catLong = `Print the rows of column files: JSON, a line per row, or CSV, an Avro object
-container file, an Arrow stream or a Parquet file. A directory is a committed output, or holds the outputs of
-several runs, and needs _SUCCESS unless --partial is given. Several arguments
-are read in their order as one.
+container file, an Arrow stream or a Parquet file. A directory is a committed
+output, or holds the outputs of several runs in directories named run=…, and needs
+_SUCCESS unless --partial is given. Several arguments are read in their order as
+one, and so is what a quoted pattern matches (*, ?, [a-z]), sorted by path, numbers
+by value.
+
+A directory may also be a tree of directories named key=value with outputs in them,
+as dt=2026-01-01/hour=7. The keys are columns then, behind those of the rows: long
+where all values are integers, else date where all are dates, else string, and null
+for __HIVE_DEFAULT_PARTITION__; %XX is decoded. A field of that name that rows have
+themselves counts instead. All outputs must have the same keys in the same order. Keys
+count below the directory that is named, from the first wildcard of a pattern on, and
+where several arguments differ: mail/dt=2026-01-01 alone has no column dt. With
+--where 'dt >= date("2026-01-01")' other directories are not read.
 
 Only the columns that are asked for are read, and with --where the others only
 where rows match. --columns names a field by its path in the schema, without
@@ -54,6 +65,10 @@ const catExample = `  # the first rows, all fields
   # a table, and an Avro file of rows 1,000,000 to 1,000,999
   rowtocol cat --to csv --columns id,date,subject mail.columns > mail.csv
   rowtocol cat --to avro --offset 1000000 --limit 1000 --output part.avro mail.columns
+
+  # a tree mail/dt=…/hour=… of outputs, and those of a month of it
+  rowtocol cat --columns dt,hour,from --where 'hour < 6' mail
+  rowtocol cat --to parquet --output july.parquet 'mail/dt=2026-07-*'
 
   # rows of several generations as one schema has them
   rowtocol cat --schema mail-v3.avsc 2024.columns 2025.columns`

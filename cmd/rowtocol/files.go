@@ -10,13 +10,13 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// list resolves FILE|DIR... and finds the files.
+// list resolves FILE|DIR... and finds the files, which are looked at as they are.
 func (a *app) list(ctx context.Context, names []string) (*dataset.Listing, error) {
 	at, err := a.resolveAll(names)
 	if err != nil {
 		return nil, err
 	}
-	return dataset.ListAll(ctx, at, dataset.Options{Formats: formats, Memory: a.pool})
+	return dataset.ListAll(ctx, at, dataset.Options{Formats: formats, Memory: a.pool, Keyless: true})
 }
 
 // resolveAll is resolve for several locations.

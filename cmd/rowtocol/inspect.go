@@ -18,7 +18,9 @@ import (
 )
 
 const inspectLong = `Show the header of a column file and a table of its columns; of a directory, the
-sums over all files of the output, and the share of each column.
+sums over all files of the output, and the share of each column. Of several arguments,
+patterns and trees of directories (see rowtocol cat --help) they are sums over all
+outputs; --json has the figures of each as well.
 
 The number of values in a column of lists or of optional values is known only
 by reading its lengths. That is done for a file; of a directory only with
@@ -181,6 +183,9 @@ func (a *app) printInspected(r *inspected) {
 	a.printf("%s: %d rows, %d columns, %s", r.Path, r.Rows, len(r.Columns), human(r.Bytes))
 	if r.Files != 1 {
 		a.printf(" in %d files", r.Files)
+	}
+	if n := len(r.Datasets); n > 0 {
+		a.printf(" of %d datasets", n)
 	}
 	a.printf(", %s version %d\n", r.Format, r.Version)
 	if r.HTML != "" {

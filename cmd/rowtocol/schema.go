@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -16,27 +17,33 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
+const schemaLong = `Print the Avro schema of an Avro file, a column file or an output. Of several
+arguments, patterns and trees of directories it is the schema of the rows as
+rowtocol cat gives them, with the keys of the directories as fields.
+
+With --shredded, print the columns that convert makes of it.`
+
 func (a *app) schemaCommand() *cobra.Command {
 	var shredded bool
 	var recursive string
 	cmd := &cobra.Command{
-		Use:   "schema FILE|DIR",
+		Use:   "schema FILE|DIR...",
 		Short: "Print the Avro schema of a file, or its columns",
-		Long:  "Print the Avro schema of an Avro file, a column file or an output.\n\nWith --shredded, print the columns that convert makes of it.",
+		Long:  schemaLong,
 		Example: `  rowtocol schema mail.avro
   rowtocol schema --shredded mail.avro
   rowtocol schema mail.columns/part-00000-0-*.trv`,
-		Args: a.takes(cobra.ExactArgs(1)),
+		Args: a.takes(cobra.MinimumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if recursive != "" && recursive != "bytes" {
 				return usagef("--recursive: %q is not a choice; bytes is", recursive)
 			}
-			text, cols, err := a.readSchema(cmd.Context(), args[0])
+			text, cols, err := a.readSchema(cmd.Context(), args)
 			if err != nil {
 				return err
 			}
 			if !shredded {
-				return a.printSchema(args[0], text)
+				return a.printSchema(strings.Join(args, " "), text)
 			}
 			if cols == nil {
 				if cols, err = a.shredded(args[0], text, recursive == "bytes"); err != nil {
@@ -52,25 +59,24 @@ func (a *app) schemaCommand() *cobra.Command {
 	return cmd
 }
 
-// readSchema returns a file's schema; of a column file also its columns.
-func (a *app) readSchema(ctx context.Context, location string) (text string, cols []column.Column, err error) {
-	at, err := a.resolve(location)
+// readSchema returns the schema of rows; of column files also their columns.
+func (a *app) readSchema(ctx context.Context, names []string) (text string, cols []column.Column, err error) {
+	at, err := a.resolveAll(names)
 	if err != nil {
 		return "", nil, err
 	}
-	l, err := dataset.List(ctx, at.Store, at.Path, dataset.Options{Formats: formats, Memory: a.pool})
+	l, err := dataset.ListAll(ctx, at, dataset.Options{Formats: formats, Memory: a.pool})
 	if err != nil {
 		return "", nil, err
 	}
-	if len(l.Parts) == 0 {
-		return "", nil, damage.New(damage.Schema, location, -1, "the output has no row group, and so no schema")
+	if l.Dir {
+		return schemaOfRows(ctx, l)
 	}
-	if !l.Dir {
-		if text, err = avroSchema(ctx, at, location); err != nil || text != "" {
-			return text, nil, err
-		}
+	part := &l.Parts[0]
+	if text, err = avroSchema(ctx, store.Location{Store: part.Store, Path: part.Name}, names[0]); err != nil || text != "" {
+		return text, nil, err
 	}
-	p, err := l.Open(ctx, &l.Parts[0])
+	p, err := l.Open(ctx, part)
 	if err != nil {
 		return "", nil, fmt.Errorf("%w (nor is it an Avro object container file)", err)
 	}
@@ -79,6 +85,23 @@ func (a *app) readSchema(ctx context.Context, location string) (text string, col
 		cols = append(cols, c.Column)
 	}
 	return p.Schema(), cols, nil
+}
+
+// schemaOfRows returns the schema and the columns that all rows have.
+func schemaOfRows(ctx context.Context, l *dataset.Listing) (text string, cols []column.Column, err error) {
+	d, err := l.Dataset(ctx)
+	if err != nil {
+		return "", nil, err
+	}
+	rows, err := d.Scan(ctx, dataset.Query{})
+	if err != nil {
+		return "", nil, err
+	}
+	defer rows.Close()
+	if rows.Schema() == nil {
+		return "", nil, damage.New(damage.Schema, l.Path, -1, "the output has no row group, and so no schema")
+	}
+	return rows.Schema().JSON(), d.Mapping().Columns, nil
 }
 
 // avroSchema returns the schema of an Avro file, and nothing of what is none.

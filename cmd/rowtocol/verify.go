@@ -19,12 +19,14 @@ import (
 
 const verifyLong = `Decode every block of a column file and check every size, count and checksum. Of
 a directory, also compare the files with _SUCCESS: names, sizes, rows, and the
-CRC-32C of the stored bytes.
+CRC-32C of the stored bytes. Of several arguments, patterns and trees of directories
+(see rowtocol cat --help) all outputs are checked, and what lies between the
+directories of a tree is reported.
 
 With --against, decode the Avro files again with another implementation (goavro,
 and hamba where goavro cannot or where convert --schema resolved the rows) and
 compare every row with the row put together from the columns. Of a directory of
-runs, give the inputs of all runs. Neither reads everything that is sound Avro;
+runs, or a tree, give the inputs of all outputs. Neither reads everything that is sound Avro;
 rows that neither can read are counted and named as not compared. They alone do
 not change the exit code unless --require-complete is given: give it before you
 delete inputs.`
@@ -71,11 +73,7 @@ func (a *app) verify(ctx context.Context, f *verifyFlags, names []string) error 
 	if f.maxBlock == 0 {
 		return usagef("--max-input-block must be more than 0")
 	}
-	at, err := a.resolveAll(names)
-	if err != nil {
-		return err
-	}
-	l, err := dataset.ListAll(ctx, at, dataset.Options{Formats: formats, Memory: a.pool})
+	l, err := a.list(ctx, names)
 	if err != nil {
 		return columnsDiffer(err)
 	}
@@ -108,7 +106,7 @@ func (a *app) verify(ctx context.Context, f *verifyFlags, names []string) error 
 	if len(f.against) == 0 {
 		return nil
 	}
-	return a.verifyAgainst(ctx, f, at, l, r)
+	return a.verifyAgainst(ctx, f, l, r)
 }
 
 // verifyFiles checks all files with as many workers as the run has. What is
@@ -243,9 +241,13 @@ func checkStored(ctx context.Context, st store.Store, f *dataset.File) (size int
 	return size, nil
 }
 
-// strays finds column files in the directories that no manifest lists: Hadoop's
-// input format would read them as part of the data.
+// strays finds column files in the directories that no manifest lists, which Hadoop's
+// input format would read as part of the data, and what is between the directories of
+// a tree, where nothing reads it.
 func strays(ctx context.Context, l *dataset.Listing) (found []error, err error) {
+	for _, name := range l.Strays {
+		found = append(found, damage.New(damage.Trailing, name, -1, "it is no directory named key=value, as those beside it are"))
+	}
 	parts := l.Parts
 	for i := range l.Runs {
 		for len(parts) > 0 && parts[0].Run < i {

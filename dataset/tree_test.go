@@ -1,0 +1,562 @@
+package dataset_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/rowtocol/rowtocol/column"
+	"github.com/rowtocol/rowtocol/damage"
+	"github.com/rowtocol/rowtocol/dataset"
+	"github.com/rowtocol/rowtocol/dataset/export"
+	"github.com/rowtocol/rowtocol/format"
+	"github.com/rowtocol/rowtocol/manifest"
+	"github.com/rowtocol/rowtocol/shred"
+	"github.com/rowtocol/rowtocol/store"
+	"github.com/rowtocol/rowtocol/trevni"
+)
+
+const idSchema = `{"type":"record","name":"R","fields":[{"name":"id","type":"long"}]}`
+
+// forest makes outputs of directories below one, of rows that are numbered through.
+type forest struct {
+	t    *testing.T
+	f    format.Format
+	root string
+	next int64
+}
+
+func newForest(t *testing.T, f format.Format) *forest {
+	return &forest{t: t, f: f, root: t.TempDir()}
+}
+
+// grow makes an output of some rows in each directory, and returns the root.
+func (p *forest) grow(rows int, dirs ...string) string {
+	return p.growOf(idSchema, rows, dirs...)
+}
+
+func (p *forest) growOf(schema string, rows int, dirs ...string) string {
+	p.t.Helper()
+	input := filepath.Join(p.t.TempDir(), "in.avro")
+	for _, dir := range dirs {
+		var all [][]byte
+		for range rows {
+			p.next++
+			all = append(all, binary.AppendVarint(nil, p.next))
+		}
+		writeAvro(p.t, input, schema, all)
+		dir = filepath.Join(p.root, dir)
+		if err := os.MkdirAll(filepath.Dir(dir), 0o777); err != nil {
+			p.t.Fatal(err)
+		}
+		convert(p.t, p.f, input, dir, settings{})
+	}
+	return p.root
+}
+
+// onDisk are paths on local disk.
+func onDisk(paths ...string) (all []store.Location) {
+	for _, p := range paths {
+		all = append(all, store.Location{Store: store.Local(), Path: p})
+	}
+	return all
+}
+
+// lines are the rows of a query as JSON.
+func lines(t *testing.T, d *dataset.Dataset, q dataset.Query) (string, error) {
+	t.Helper()
+	s, err := d.Scan(t.Context(), q)
+	if err != nil {
+		return "", err
+	}
+	defer s.Close()
+	var b bytes.Buffer
+	w := export.NewJSON(&b, s.Schema(), export.JSONOptions{})
+	for {
+		row, err := s.Next(nil)
+		if err != nil {
+			err = errors.Join(w.Close(), noEnd(err))
+			return strings.ReplaceAll(strings.TrimSuffix(b.String(), "\n"), "\n", " "), err
+		}
+		if err := w.Write(row); err != nil {
+			return "", err
+		}
+	}
+}
+
+func noEnd(err error) error {
+	if err.Error() == "EOF" {
+		return nil
+	}
+	return err
+}
+
+func openAll(t *testing.T, paths ...string) (*dataset.Dataset, error) {
+	t.Helper()
+	return dataset.OpenAll(t.Context(), onDisk(paths...), dataset.Options{Formats: formats})
+}
+
+// wantLines compares all rows.
+func wantLines(t *testing.T, want string, paths ...string) {
+	t.Helper()
+	d, err := openAll(t, paths...)
+	if err != nil {
+		t.Errorf("%s: %v", paths, err)
+		return
+	}
+	if got, err := lines(t, d, dataset.Query{Limit: -1}); err != nil || got != want {
+		t.Errorf("%s: %s, %v, want %s", paths, got, err, want)
+	}
+}
+
+// The directories of a tree are read by name, numbers in it by value, and what they
+// are named by is a column of each.
+func TestTree(t *testing.T) {
+	eachFormat(t, func(t *testing.T, f format.Format) {
+		p := newForest(t, f)
+		root := p.grow(1, "dt=2026-01-02/hour=9", "dt=2026-01-01/hour=10", "dt=2026-01-01/hour=9", "dt=2025-12-31/hour=0/run=1", "dt=2025-12-31/hour=0/run=2", "_old/hour=1", ".rowtocol/x=1")
+		write(t, root+"/notes", "")
+		write(t, root+"/dt=2026-01-02/other/notes", "")
+		wantLines(t, `{"id":4,"dt":"2025-12-31","hour":0} {"id":5,"dt":"2025-12-31","hour":0} {"id":3,"dt":"2026-01-01","hour":9} {"id":2,"dt":"2026-01-01","hour":10} {"id":1,"dt":"2026-01-02","hour":9}`, root)
+		l, err := dataset.List(t.Context(), store.Local(), root, dataset.Options{Formats: formats})
+		if err != nil || len(l.Sets) != 4 || !slices.Equal(l.Strays, []string{root + "/dt=2026-01-02/other", root + "/notes"}) {
+			t.Errorf("%+v, %v", l, err)
+		}
+		d := open(t, root, dataset.Options{Formats: formats})
+		want := `"fields":[{"name":"id","type":"long"},{"name":"dt","type":{"logicalType":"date","type":"int"}},{"name":"hour","type":"long"}]`
+		if s := d.Schema().JSON(); !strings.Contains(s, want) || d.Rows() != 5 {
+			t.Errorf("%d rows of %s", d.Rows(), s)
+		}
+		if got, err := lines(t, d, dataset.Query{Columns: []string{"hour"}, Where: `dt == date("2026-01-01")`, Offset: 1, Limit: 1}); err != nil || got != `{"hour":10}` {
+			t.Errorf("%s, %v", got, err)
+		}
+		d = open(t, root, dataset.Options{Formats: formats, Keyless: true})
+		if got, err := lines(t, d, dataset.Query{Limit: 2}); err != nil || got != `{"id":4} {"id":5}` {
+			t.Errorf("without keys: %s, %v", got, err)
+		}
+	})
+}
+
+// A column that is a key has the values that columns in files have, whatever reads
+// them: rows and batches, with gaps, from any row on.
+func TestKeysAsColumns(t *testing.T) {
+	p := newForest(t, trevni.Format)
+	root := p.grow(600, "s=b%20%C3%A9%zz/n=7", "s=/n=8", "s=__HIVE_DEFAULT_PARTITION__/n=-9")
+	d := open(t, root, dataset.Options{Formats: formats})
+	values := map[int64]string{1: `"b é%zz","n":7`, 601: `"","n":8`, 1201: `null,"n":-9`}
+	// The empty name comes first, and digits and capitals before small letters.
+	if got, err := lines(t, d, dataset.Query{Where: "id % 600 == 1", Limit: -1}); err != nil ||
+		got != `{"id":601,"s":`+values[601]+`} {"id":1201,"s":`+values[1201]+`} {"id":1,"s":`+values[1]+`}` {
+		t.Errorf("%s, %v", got, err)
+	}
+	for _, q := range []dataset.Query{
+		{Limit: -1}, {Limit: -1, Where: "s != null && id % 7 == 0"}, {Limit: 900, Offset: 250}, {Limit: -1, Where: `s == null`}, {Limit: -1, Where: `s == "" || n == 7`, Offset: 599, BatchRows: 13},
+	} {
+		want, _, err := scan(t, d, q)
+		if err != nil || len(want) == 0 {
+			t.Fatal(len(want), err)
+		}
+		b, err := d.Batches(t.Context(), q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got [][]byte
+		for b.Next() {
+			text := 0
+			for i := range b.Rows() {
+				row := binary.AppendVarint(nil, b.Vector(0).Longs[i])
+				s := b.Vector(1)
+				row = binary.AppendVarint(row, int64(s.Lengths[i]))
+				if s.Lengths[i] == 1 {
+					value := s.Data[s.Offsets[text]:s.Offsets[text+1]]
+					row = append(binary.AppendVarint(row, int64(len(value))), value...)
+					text++
+				}
+				got = append(got, binary.AppendVarint(row, b.Vector(2).Longs[i]))
+			}
+		}
+		if b.Close(); b.Err() != nil || !slices.EqualFunc(got, want, bytes.Equal) {
+			t.Errorf("%+v: %d rows, want %d, %v", q, len(got), len(want), b.Err())
+		}
+	}
+}
+
+// What a key's type is, all directories decide together.
+func TestTypesOfKeys(t *testing.T) {
+	p := newForest(t, trevni.Format)
+	one := p.grow(1, "one") + "/one"
+	const none = "__HIVE_DEFAULT_PARTITION__"
+	for _, test := range []struct {
+		values []string
+		want   string // type and values
+	}{
+		{[]string{"7", "-8", "9223372036854775807"}, `"long" -8 7 9223372036854775807`},
+		{[]string{"01", "2"}, `"long" 1 2`},
+		{[]string{"7", none}, `["null","long"] 7 null`},
+		{[]string{none}, `["null","string"] null`},
+		{[]string{"9223372036854775808", "1"}, `"string" "1" "9223372036854775808"`},
+		{[]string{"+1", "1"}, `"string" "+1" "1"`},
+		{[]string{"1_0"}, `"string" "1_0"`},
+		{[]string{"", "1"}, `"string" "" "1"`},
+		{[]string{"2026-02-28", "1969-12-31"}, `{"logicalType":"date","type":"int"} "1969-12-31" "2026-02-28"`},
+		{[]string{"2026-02-28", none}, `["null",{"logicalType":"date","type":"int"}] "2026-02-28" null`},
+		{[]string{"2026-02-29"}, `"string" "2026-02-29"`},
+		{[]string{"2026-02-01", "2026-2-2"}, `"string" "2026-02-01" "2026-2-2"`},
+		{[]string{"2026-02-28", "7"}, `"string" "7" "2026-02-28"`},
+		{[]string{"a%2Fb", "a=b", "%"}, `"string" "%" "a/b" "a=b"`},
+		{[]string{"__hive_default_partition__"}, `"string" "__hive_default_partition__"`},
+	} {
+		root := t.TempDir()
+		for _, v := range test.values {
+			if err := os.CopyFS(filepath.Join(root, "k="+v), os.DirFS(one)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		d := open(t, root, dataset.Options{Formats: formats})
+		_, typ, _ := strings.Cut(d.Schema().JSON(), `{"name":"k","type":`)
+		typ, _, _ = strings.Cut(typ, `}],"name":"R"`)
+		rows, err := lines(t, d, dataset.Query{Columns: []string{"k"}, Limit: -1})
+		rows = strings.NewReplacer(`{"k":`, "", `}`, "").Replace(rows)
+		if got := typ + " " + rows; err != nil || got != test.want {
+			t.Errorf("%q: %s, %v, want %s", test.values, got, err, test.want)
+		}
+	}
+}
+
+// Keys count below what is named, from the first wildcard on, and where arguments
+// differ.
+func TestKeysOfPaths(t *testing.T) {
+	p := newForest(t, trevni.Format)
+	root := p.grow(1, "a=1/b=2", "a=1/b=10", "a=3/b=2", "plain")
+	part := filepath.Join(root, "a=1/b=2", "part-*")
+	for _, test := range []struct{ paths, want string }{
+		{"/a=1", `{"id":1,"b":2} {"id":2,"b":10}`},
+		{"/a=1/b=2", `{"id":1}`},
+		{"/a=1/b=2 /a=1/b=2", `{"id":1} {"id":1}`},
+		{"/a=*/b=2", `{"id":1,"a":1,"b":2} {"id":3,"a":3,"b":2}`},
+		{"/a=1/b=*", `{"id":1,"b":2} {"id":2,"b":10}`},
+		{"/a=[3]", `{"id":3,"a":3,"b":2}`},
+		{"/*/b=*", `{"id":1,"a":1,"b":2} {"id":2,"a":1,"b":10} {"id":3,"a":3,"b":2}`},
+		{"/a=3 /a=1", `{"id":3,"a":3,"b":2} {"id":1,"a":1,"b":2} {"id":2,"a":1,"b":10}`},
+		{"/a=3/b=2 /a=1/b=2", `{"id":3,"a":3,"b":2} {"id":1,"a":1,"b":2}`},
+		{"/a=1/b=10 /a=1/b=2", `{"id":2,"b":10} {"id":1,"b":2}`},
+		{"/a=1 /a=3/b=*", `{"id":1,"a":1,"b":2} {"id":2,"a":1,"b":10} {"id":3,"a":3,"b":2}`},
+		{"/a=1/b=2 /plain", `{"id":1} {"id":4}`},
+		{"/plain /a=1/b=2 /a=3/b=2", `{"id":4} {"id":1} {"id":3}`},
+		{part[len(root):], `{"id":1}`},
+	} {
+		paths := strings.Fields(test.paths)
+		for i := range paths {
+			paths[i] = root + paths[i]
+		}
+		wantLines(t, test.want, paths...)
+	}
+	for paths, text := range map[string]string{"/a=1 /plain": "plain", "/a=* /plain": "plain", "/*": "plain", "/none*": "none*", "/a=1 /a=1/none": "none", "/[": "["} {
+		all := strings.Fields(paths)
+		for i := range all {
+			all[i] = root + all[i]
+		}
+		if _, err := openAll(t, all...); err == nil || !strings.Contains(err.Error(), text) {
+			t.Errorf("%s: %v", paths, err)
+		}
+	}
+	if _, err := openAll(t, root+"/["); !errors.Is(err, dataset.ErrQuery) {
+		t.Errorf("a bad pattern: %v", err)
+	}
+}
+
+// Two stores have nothing in common, whatever the paths.
+func TestKeysOnTwoStores(t *testing.T) {
+	p := newForest(t, trevni.Format)
+	root := p.grow(1, "a=1", "a=2")
+	two := onDisk(root+"/a=1", root+"/a=1")
+	two[1].Origin, two[1].Store = "far://", &counting{Store: store.Local()}
+	d, err := dataset.OpenAll(t.Context(), two, dataset.Options{Formats: formats})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := lines(t, d, dataset.Query{Limit: -1}); err != nil || got != `{"id":1,"a":1} {"id":1,"a":1}` {
+		t.Errorf("%s, %v", got, err)
+	}
+	if n := two[1].Store.(*counting).opened.Load(); n != 1 {
+		t.Errorf("%d files of the second store were opened", n)
+	}
+}
+
+func TestTreesRefused(t *testing.T) {
+	for name, dirs := range map[string][]string{
+		"b=3":             {"a=1/b=2", "b=3"},
+		"c=2":             {"a=1/b=2", "a=1/c=2"},
+		"b=3/a=4":         {"a=1/b=2", "b=3/a=4"},
+		"a=2":             {"a=1/b=2", "a=2"},
+		"a=1/b=2/a=3":     {"a=1/b=2/a=3"},
+		"run":             {"a=1/b=2", "run=1"},
+		"a=%31/b=2/%61=3": {"a=%31/b=2/%61=3"},
+	} {
+		p := newForest(t, trevni.Format)
+		if _, err := openAll(t, p.grow(1, dirs...)); !isDamage(err) || !strings.Contains(err.Error(), name) {
+			t.Errorf("%s: %v", dirs, err)
+		}
+	}
+	// A link to the root is a tree without end.
+	p := newForest(t, trevni.Format)
+	root := p.grow(1, "a=1")
+	if err := os.Symlink(root, root+"/b=1"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := openAll(t, root); !isDamage(err) {
+		t.Errorf("a link to the root: %v", err)
+	}
+}
+
+// An output in a tree that is not finished is one as it would be alone; one of no
+// input has no rows.
+func TestUnfinishedInTree(t *testing.T) {
+	p := newForest(t, trevni.Format)
+	root := p.grow(1, "a=1", "a=2")
+	writeSuccess(t, mkdir(t, root+"/a=3"), &manifest.Success{Version: manifest.Version, ID: manifest.NewID(), Request: manifest.Request{Options: manifest.Options{Format: "trevni"}}})
+	wantLines(t, `{"id":1,"a":1} {"id":2,"a":2}`, root)
+	remove(t, root+"/a=2", manifest.SuccessName)
+	if _, err := openAll(t, root); !errors.Is(err, dataset.ErrUnfinished) || !strings.Contains(err.Error(), "a=2") {
+		t.Errorf("without _SUCCESS: %v", err)
+	}
+	d := open(t, root, dataset.Options{Formats: formats, Partial: true})
+	if got, err := lines(t, d, dataset.Query{Limit: -1}); err != nil || got != `{"id":1,"a":1} {"id":2,"a":2}` {
+		t.Errorf("what there is: %s, %v", got, err)
+	}
+	write(t, root+"/a=2/"+manifest.LockName, "")
+	if _, err := openAll(t, root); !isChanging(err) || !strings.Contains(err.Error(), "a=2") {
+		t.Errorf("while a run works: %v", err)
+	}
+}
+
+func mkdir(t *testing.T, dir string) string {
+	t.Helper()
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// A field that rows have counts, not the key; rows that are no records, or in which
+// records of their own type are, get none.
+func TestRowsWithoutKeys(t *testing.T) {
+	for schema, want := range map[string]string{
+		`{"type":"record","name":"R","fields":[{"name":"a","type":"long"}]}`: `{"a":1,"b":3}`,
+		`"long"`: `1`,
+		`{"type":"record","name":"R","fields":[{"name":"n","type":["R","null"]}]}`: `{"n":null}`,
+	} {
+		dir := t.TempDir()
+		parsed, err := shred.ParseSchema(schema)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := shred.Map(parsed, shred.Options{RecursiveBytes: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		part := columnPart(t, trevni.Format, schema, m.Columns, 1, func(to *column.Buffers, _ int) {
+			if m.Columns[0].Array {
+				to.Cols[0].Absent()
+			} else {
+				to.Cols[0].AppendVarint(1)
+			}
+		})
+		if err := os.Rename(filepath.Dir(part), mkdir(t, dir+"/a=2")+"/b=3"); err != nil {
+			t.Fatal(err)
+		}
+		d := open(t, dir, dataset.Options{Formats: formats, Partial: true})
+		if got, err := lines(t, d, dataset.Query{Limit: -1}); err != nil || got != want {
+			t.Errorf("%s: %s, %v, want %s", schema, got, err, want)
+		}
+	}
+}
+
+// counting counts the files that are opened and the directories that are listed.
+type counting struct {
+	store.Store
+	opened, listed, open, most atomic.Int64
+	parts                      map[string]bool // their directories
+}
+
+func (c *counting) Open(ctx context.Context, path string) (store.File, error) {
+	f, err := c.Store.Open(ctx, path)
+	if err == nil {
+		c.opened.Add(1)
+		if c.parts != nil {
+			c.parts[filepath.Dir(path)] = true
+		}
+		c.most.Store(max(c.most.Load(), c.open.Add(1)))
+	}
+	return &countedFile{f, c}, err
+}
+
+func (c *counting) List(ctx context.Context, dir string) ([]store.Info, error) {
+	c.listed.Add(1)
+	return c.Store.List(ctx, dir)
+}
+
+type countedFile struct {
+	store.File
+	of *counting
+}
+
+func (f *countedFile) Close() error {
+	f.of.open.Add(-1)
+	return f.File.Close()
+}
+
+// Of outputs that their keys exclude no file is opened, and none at all for keys.
+func TestKeysPrune(t *testing.T) {
+	eachFormat(t, func(t *testing.T, f format.Format) {
+		p := newForest(t, f)
+		root := p.grow(10, "dt=2026-01-01/h=1", "dt=2026-01-01/h=2", "dt=2026-01-02/h=1", "dt=__HIVE_DEFAULT_PARTITION__/h=1")
+		st := &counting{Store: store.Local()}
+		d, err := dataset.Open(t.Context(), st, root, dataset.Options{Formats: formats})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if st.opened.Load() != 0 || st.listed.Load() != 1+3+4 {
+			t.Errorf("%d files were opened, %d directories listed", st.opened.Load(), st.listed.Load())
+		}
+		for _, test := range []struct {
+			q            dataset.Query
+			rows, opened int
+		}{
+			{dataset.Query{}, 40, 4},
+			{dataset.Query{Where: "h == 2"}, 10, 1},
+			{dataset.Query{Where: "h == 2 && id > 0"}, 10, 1},
+			{dataset.Query{Where: `dt == date("2026-01-02") && id > 0`}, 10, 1},
+			{dataset.Query{Where: `(dt > date("2026-01-01") || h == 2) && id % 2 == 0`}, 10, 2},
+			{dataset.Query{Where: "dt == null && id > 0"}, 10, 1},
+			{dataset.Query{Where: "h > 2"}, 0, 0},
+			{dataset.Query{Columns: []string{"dt", "h"}}, 40, 0},
+			{dataset.Query{Columns: []string{"h"}, Where: "h != 2"}, 30, 0},
+			{dataset.Query{Columns: []string{"h"}, Where: "id > 30"}, 10, 4},
+		} {
+			test.q.Limit = -1
+			st.parts = map[string]bool{}
+			rows, stats, err := scan(t, d, test.q)
+			if n := len(st.parts); err != nil || len(rows) != test.rows || n != test.opened || (n == 0) != (stats.BytesRead == 0 && stats.Blocks == 0) {
+				t.Errorf("%+v: %d rows of %d parts, %+v, %v", test.q, len(rows), n, stats, err)
+			}
+		}
+		if st.open.Load() != 0 || st.most.Load() > 3 {
+			t.Errorf("%d files are open, %d were at most", st.open.Load(), st.most.Load())
+		}
+	})
+}
+
+// Rows of several schemas are one dataset, if what a query wants of them is of one.
+func TestSchemasOfSets(t *testing.T) {
+	eachFormat(t, func(t *testing.T, f format.Format) {
+		p := newForest(t, f)
+		p.grow(2, "a=1", "a=2")
+		root := p.growOf(`{"type":"record","name":"R","fields":[{"name":"id","type":"long","doc":"other words"}]}`, 2, "a=3")
+		root = p.growOf(`{"type":"record","name":"R","fields":[{"name":"id","type":"int"}]}`, 2, "a=4", "a=5")
+		d := open(t, root, dataset.Options{Formats: formats})
+		for _, q := range []dataset.Query{{Limit: -1}, {Limit: 0, Columns: []string{"id", "a"}}} {
+			_, err := d.Scan(t.Context(), q)
+			var e *damage.Error
+			if !errors.As(err, &e) || !strings.Contains(err.Error(), "a=1 ") && !strings.Contains(err.Error(), "a=1;") || !strings.Contains(err.Error(), "a=4") || !strings.Contains(err.Error(), "--schema") {
+				t.Errorf("rows: %v", err)
+			}
+			if _, err := d.Batches(t.Context(), q); !isDamage(err) {
+				t.Errorf("batches: %v", err)
+			}
+		}
+		reader, err := shred.ParseSchema(`{"type":"record","name":"R","fields":[{"name":"id","type":"double"},{"name":"more","type":"string","default":"x"}]}`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		const row = `{"id":%d,"more":"x","a":%d}`
+		want := fmt.Sprintf(strings.Repeat(row+" ", 4)+row, 4, 2, 5, 3, 6, 3, 7, 4, 8, 4)
+		for range 2 {
+			if got, err := lines(t, d, dataset.Query{Schema: reader, Offset: 3, Limit: 5}); err != nil || strings.ReplaceAll(got, ".0", "") != want {
+				t.Errorf("resolved: %s, %v, want %s", got, err, want)
+			}
+			if got, err := lines(t, d, dataset.Query{Schema: reader, Where: "id > 8 && a > 1", Limit: -1}); err != nil || strings.Count(got, "more") != 2 {
+				t.Errorf("resolved: %s, %v", got, err)
+			}
+		}
+		// A reader that names a key has its value.
+		if reader, err = shred.ParseSchema(`{"type":"record","name":"R","fields":[{"name":"a","type":["null","double"],"default":null}]}`); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := lines(t, d, dataset.Query{Schema: reader, Offset: 9, Limit: -1}); err != nil || !strings.HasPrefix(got, `{"a":5`) || strings.Contains(got, "id") {
+			t.Errorf("resolved: %s, %v", got, err)
+		}
+		q := dataset.Query{Columns: []string{"a"}, Limit: -1}
+		if got, err := lines(t, d, q); err != nil || got != strings.Join(strings.Fields(`{"a":1} {"a":1} {"a":2} {"a":2} {"a":3} {"a":3} {"a":4} {"a":4} {"a":5} {"a":5}`), " ") {
+			t.Errorf("keys: %s, %v", got, err)
+		}
+		b, err := d.Batches(t.Context(), q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer b.Close()
+		var keys []int64
+		for b.Next() {
+			keys = append(keys, b.Vector(0).Longs...)
+		}
+		if b.Err() != nil || !slices.Equal(keys, []int64{1, 1, 2, 2, 3, 3, 4, 4, 5, 5}) || b.Stats().Rows != 10 {
+			t.Errorf("keys: %v, %v, %+v", keys, b.Err(), b.Stats())
+		}
+	})
+}
+
+// Of many outputs no more is kept than reading takes: not their manifests.
+func TestManySets(t *testing.T) {
+	const sets = 300
+	p := newForest(t, trevni.Format)
+	one := p.grow(1, "one") + "/one"
+	text, err := os.ReadFile(one + "/" + manifest.SuccessName)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := manifest.DecodeSuccess(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 1000 {
+		in := s.Request.Inputs[0]
+		in.Path = fmt.Sprintf("%s-%06d", in.Path, i)
+		s.Request.Inputs = append(s.Request.Inputs, in)
+	}
+	writeSuccess(t, one, s)
+	root := t.TempDir()
+	for i := range sets {
+		if err := os.Symlink(one, fmt.Sprintf("%s/k=%d", root, i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	heap := func() uint64 {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	before := heap()
+	st := &counting{Store: store.Local()}
+	d, err := dataset.Open(t.Context(), st, root, dataset.Options{Formats: formats})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if more := int64(heap() - before); more > sets*16<<10 {
+		t.Errorf("%d outputs take %d bytes", sets, more)
+	}
+	rows, _, err := scan(t, d, dataset.Query{Limit: -1})
+	if err != nil || len(rows) != sets || st.most.Load() != 1 || st.listed.Load() != sets+1 {
+		t.Errorf("%d rows, %d files open at a time, %d directories listed, %v", len(rows), st.most.Load(), st.listed.Load(), err)
+	}
+	runtime.KeepAlive(d)
+}
