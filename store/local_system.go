@@ -63,10 +63,6 @@ func (kernel) rename(from, to string) error {
 	return err
 }
 
-func (kernel) renameNoReplace(from, to string) error {
-	return unix.Renameat2(unix.AT_FDCWD, from, unix.AT_FDCWD, to, unix.RENAME_NOREPLACE)
-}
-
 func (kernel) link(from, to string) error { return os.Link(from, to) }
 
 func (kernel) remove(name string) error { return os.Remove(name) }

@@ -38,11 +38,7 @@ func (l local) Create(ctx context.Context, path string, o CreateOptions) (Writer
 // reserve takes the disk space of a file at once, so that a full disk is known
 // before hours of writing. File systems that cannot are left to find out.
 func reserve(f file, size int64) error {
-	err := unix.Fallocate(int(f.Fd()), unix.FALLOC_FL_KEEP_SIZE, 0, size)
-	for errors.Is(err, unix.EINTR) {
-		err = unix.Fallocate(int(f.Fd()), unix.FALLOC_FL_KEEP_SIZE, 0, size)
-	}
-	switch err {
+	switch err := allocate(int(f.Fd()), size); err {
 	case unix.ENOSPC, unix.EDQUOT, unix.EFBIG, unix.EIO:
 		return &fs.PathError{Op: "reserve", Path: f.Name(), Err: err}
 	}
@@ -110,8 +106,7 @@ func (w *localWriter) wrote(n int64, err error) {
 	fd, from, n := int(w.f.Fd()), w.sent, w.n-w.sent
 	w.sent = w.n
 	w.told.Go(func() {
-		// Commit asks whether everything is stored; this only begins.
-		_ = unix.SyncFileRange(fd, from, n, unix.SYNC_FILE_RANGE_WRITE)
+		beginWriting(fd, from, n)
 		w.telling.Store(false)
 	})
 }

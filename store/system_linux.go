@@ -1,0 +1,26 @@
+package store
+
+import (
+	"errors"
+
+	"golang.org/x/sys/unix"
+)
+
+func (kernel) renameNoReplace(from, to string) error {
+	return unix.Renameat2(unix.AT_FDCWD, from, unix.AT_FDCWD, to, unix.RENAME_NOREPLACE)
+}
+
+// allocate takes disk space for so many bytes of a file and leaves its length.
+func allocate(fd int, size int64) error {
+	err := unix.Fallocate(fd, unix.FALLOC_FL_KEEP_SIZE, 0, size)
+	for errors.Is(err, unix.EINTR) {
+		err = unix.Fallocate(fd, unix.FALLOC_FL_KEEP_SIZE, 0, size)
+	}
+	return err
+}
+
+// beginWriting has the disk begin with what was written to a range of a file.
+func beginWriting(fd int, from, n int64) {
+	// Commit asks whether everything is stored; this only begins.
+	_ = unix.SyncFileRange(fd, from, n, unix.SYNC_FILE_RANGE_WRITE)
+}
