@@ -1,4 +1,4 @@
-# Everything here needs Go and GNU make; "test" uses a C compiler for the race
+# Everything here needs Go and GNU make; "race" uses a C compiler for the race
 # detector, and Java 17 with Maven and Python 3 with venv for the end-to-end
 # tests, where they are present.
 
@@ -14,7 +14,9 @@ UNIT_TIME  = 20m
 LINT       = golangci-lint
 # Runs tests and says in the end what was skipped and what failed.
 TESTS      = $(GO) run gotest.tools/gotestsum@v1.13.0 --format standard-quiet --jsonfile "$(CURDIR)/bin/test/$@.json"
-# The race detector needs cgo.
+# Without cgo the program is one static file, whatever the C library of the machine
+# it comes to. All is built so, and compiled once; only the race detector needs cgo.
+export CGO_ENABLED = 0
 RACE      := $(if $(shell command -v $$($(GO) env CC) 2>/dev/null),-race)
 # What starts goroutines, or has tests that do, runs under the race detector;
 # the rest is a few times faster without it. The tests of the program run it as
@@ -60,6 +62,7 @@ test: bin/rowtocol bin/e2e.test
 	@$(MAKE) --no-print-directory gate
 
 # The race detector is for packages in which something is concurrent.
+race: export CGO_ENABLED = 1
 race:
 	$(if $(TESTED),,$(error go list finds no packages))
 	@mkdir -p bin/test

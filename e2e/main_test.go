@@ -87,6 +87,7 @@ func findProgram() (remove func(), err error) {
 	remove = func() { _ = os.RemoveAll(dir) } // a scratch directory
 	program = filepath.Join(dir, "rowtocol")
 	build := exec.Command("go", "build", "-o", program, "../cmd/rowtocol")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0") // as make builds it
 	if out, err := build.CombinedOutput(); err != nil {
 		remove()
 		return nil, fmt.Errorf("build: %w\n%s", err, out)

@@ -152,7 +152,7 @@ func parseOnDamage(word string) (mapper.OnDamage, error) {
 // tempDirError says whose fault it is that there is no temporary directory.
 func tempDirError(tempDir string, err error) error {
 	if errors.Is(err, store.ErrNotExist) {
-		return failure.New(failure.Usage, "temporary directory %s does not exist", tempDir)
+		return failure.New(failure.Usage, "temporary directory %s does not exist (make it, or name another with --temp-dir)", tempDir)
 	}
 	return err
 }

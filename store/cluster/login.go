@@ -43,9 +43,18 @@ func NewLogin(conf *Conf, o LoginOptions) (*Login, error) {
 		return nil, errors.New("a principal or keytab is given, but hadoop.security.authentication is simple")
 	}
 	if name := os.Getenv("HADOOP_USER_NAME"); name != "" {
-		return &Login{user: name}, nil
+		return simpleLogin(name)
 	}
-	return &Login{user: osUser()}, nil
+	return simpleLogin(osUser())
+}
+
+// simpleLogin is the login of a user who proves nothing.
+func simpleLogin(name string) (*Login, error) {
+	//guard: a cluster would be asked in the name of nobody
+	if name == "" {
+		return nil, errors.New("the system has no name for the user of this process (HADOOP_USER_NAME gives one)")
+	}
+	return &Login{user: name}, nil
 }
 
 // User returns the user's short name: of a principal, what stands before the
