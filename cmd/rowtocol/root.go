@@ -9,7 +9,6 @@ import (
 	"log/slog"
 	"os"
 	"runtime"
-	"runtime/debug"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -74,17 +73,24 @@ const rootExample = `  rowtocol convert /data/mail/*.avro /data/mail.columns
   rowtocol help exit-codes`
 
 func (a *app) rootCommand() *cobra.Command {
+	var showVersion bool
 	root := &cobra.Command{
 		Use:           "rowtocol",
 		Short:         "Avro rows in, column files out",
 		Long:          rootLong,
 		Example:       rootExample,
-		Version:       version(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          noCommand,
-		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if showVersion {
+				a.printVersion()
+				return nil
+			}
+			return cmd.Help()
+		},
 	}
+	root.Flags().BoolVar(&showVersion, "version", false, "print version, commit and platform of the program")
 	root.SetOut(a.out)
 	root.SetErr(a.console)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
@@ -99,12 +105,13 @@ func (a *app) rootCommand() *cobra.Command {
 	flags.BoolVar(&a.json, "json", false, "print one JSON object on standard output at the end")
 	flags.StringVar(&a.tempDir, "temp-dir", os.TempDir(), "`directory` for temporary files")
 	flags.Var(&a.memory, "memory", "most memory to use; a container needs 48 MiB more")
-	flags.IntVar(&a.workers, "workers", a.workers, "number of parallel workers; it never changes the output")
+	flags.IntVar(&a.workers, "workers", a.workers, "number of parallel workers, by default as many as cores; it never changes the output")
+	flags.Lookup("workers").DefValue = "0" // so that help and manual do not name this machine's
 	a.store.add(flags)
 	flags.StringVar(&a.logLevel, "log-level", a.logLevel, "`level` of messages: debug, info, warn or error")
 	complete(root, "log-level", "debug", "info", "warn", "error")
 
-	root.AddCommand(a.convertCommand(), a.planCommand(), a.taskCommand(), a.commitCommand(), a.catCommand(), a.inspectCommand(), a.schemaCommand(), a.verifyCommand(), exitCodesTopic(), conditionsTopic())
+	root.AddCommand(a.convertCommand(), a.planCommand(), a.taskCommand(), a.commitCommand(), a.catCommand(), a.inspectCommand(), a.schemaCommand(), a.verifyCommand(), a.versionCommand(), a.manCommand(), exitCodesTopic(), conditionsTopic())
 	return root
 }
 
@@ -243,23 +250,6 @@ func (a *app) width() int {
 		return w
 	}
 	return 0
-}
-
-// version is the module version or the commit that the program was built from.
-func version() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return "unknown"
-	}
-	if v := info.Main.Version; v != "" && v != "(devel)" {
-		return v
-	}
-	for _, s := range info.Settings {
-		if s.Key == "vcs.revision" {
-			return s.Value
-		}
-	}
-	return "devel"
 }
 
 // exitCodesTopic is the help topic made from the table.

@@ -1,0 +1,132 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"path"
+	"strings"
+	"text/template"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rowtocol/rowtocol/store"
+)
+
+// manTemplate is a manual page. Its texts are those of the help, line by line:
+// they are laid out already.
+var manTemplate = template.Must(template.New("man").Funcs(template.FuncMap{"text": roff, "upper": strings.ToUpper}).Parse(
+	`.TH "{{upper .Name}}" "{{.Section}}" "{{.Date}}" "rowtocol {{text .Version}}" "rowtocol"
+.SH NAME
+{{text .Name}} \- {{text .Short}}
+{{- range .Parts}}{{if .Text}}
+.SH {{.Title}}
+.nf
+{{text .Text}}
+.fi
+{{- end}}{{end}}
+{{- if .SeeAlso}}
+.SH SEE ALSO
+{{range $i, $name := .SeeAlso}}{{if $i}}, {{end}}\fB{{text $name}}\fP{{end}}
+{{- end}}
+`))
+
+// part is a section of a manual page.
+type part struct{ Title, Text string }
+
+// roff makes of a text one that troff prints as it is.
+func roff(text string) string {
+	text = strings.NewReplacer(`\`, `\e`, "-", `\-`).Replace(strings.Trim(text, "\n"))
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		if strings.HasPrefix(line, ".") || strings.HasPrefix(line, "'") {
+			lines[i] = `\&` + line
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+func (a *app) manCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:    "man DIR",
+		Short:  "Write the manual pages into a directory",
+		Hidden: true,
+		Args:   a.takes(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			dir, err := a.resolve(args[0])
+			if err != nil {
+				return err
+			}
+			return writeMan(cmd.Context(), dir, cmd.Root())
+		},
+	}
+}
+
+// writeMan writes the pages of a command and of all below it that help shows.
+func writeMan(ctx context.Context, dir store.Location, cmd *cobra.Command) error {
+	section := manSection(cmd)
+	at := store.Location{Store: dir.Store, Path: path.Join(dir.Path, manName(cmd)+"."+section)}
+	err := newFile(ctx, at, true, func(w io.Writer) error {
+		_, err := w.Write(manPage(cmd))
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for _, c := range cmd.Commands() {
+		if !c.Hidden && c.Name() != "help" {
+			if err := writeMan(ctx, dir, c); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func manName(cmd *cobra.Command) string { return strings.ReplaceAll(cmd.CommandPath(), " ", "-") }
+
+// manSection is 1 for commands and 7 for topics.
+func manSection(cmd *cobra.Command) string {
+	if cmd.IsAdditionalHelpTopicCommand() {
+		return "7"
+	}
+	return "1"
+}
+
+func manPage(cmd *cobra.Command) []byte {
+	b := readBuild()
+	cmd.InitDefaultHelpFlag()
+	description := cmd.Long
+	if description == "" {
+		description = cmd.Short + "."
+	}
+	page := struct {
+		Name, Section, Date, Version, Short string
+		Parts                               []part
+		SeeAlso                             []string
+	}{Name: manName(cmd), Section: manSection(cmd), Version: b.Version, Short: cmd.Short}
+	page.Date, _, _ = strings.Cut(b.Time, "T")
+	page.Parts = []part{{"DESCRIPTION", description}}
+	if page.Section == "1" {
+		page.Parts = []part{
+			{"SYNOPSIS", cmd.UseLine()},
+			{"DESCRIPTION", description},
+			{"OPTIONS", cmd.LocalFlags().FlagUsages()},
+			{"COMMON OPTIONS", cmd.InheritedFlags().FlagUsages()},
+			{"EXAMPLES", cmd.Example},
+		}
+	}
+	if cmd.HasParent() {
+		page.SeeAlso = append(page.SeeAlso, manName(cmd.Parent())+"(1)")
+	}
+	for _, c := range cmd.Commands() {
+		if !c.Hidden && c.Name() != "help" {
+			page.SeeAlso = append(page.SeeAlso, manName(c)+"("+manSection(c)+")")
+		}
+	}
+	var out bytes.Buffer
+	if err := manTemplate.Execute(&out, page); err != nil {
+		panic(err) // the template does not fit the page
+	}
+	return out.Bytes()
+}

@@ -1,0 +1,72 @@
+package main
+
+import (
+	"runtime"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+)
+
+// build is what the program knows of its own making.
+type build struct {
+	Version  string `json:"version"`
+	Commit   string `json:"commit,omitempty"`
+	Time     string `json:"time,omitempty"` // of the commit
+	Modified bool   `json:"modified"`       // the commit was not all of the source
+	Go       string `json:"go"`
+	Platform string `json:"platform"`
+}
+
+// readBuild returns what the Go command has written into the program. Outside of
+// a clone it knows no commit.
+func readBuild() build {
+	b := build{Version: "devel", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return b
+	}
+	for _, s := range info.Settings {
+		switch s.Key {
+		case "vcs.revision":
+			b.Commit = s.Value
+		case "vcs.time":
+			b.Time = s.Value
+		case "vcs.modified":
+			b.Modified = s.Value == "true"
+		}
+	}
+	if v := info.Main.Version; v != "" && v != "(devel)" {
+		b.Version = v
+	} else if b.Commit != "" {
+		b.Version = b.Commit
+	}
+	return b
+}
+
+// version is the module version or the commit that the program was built from.
+func version() string { return readBuild().Version }
+
+func (a *app) versionCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "version",
+		Short: "Print version, commit and platform of the program",
+		Args:  a.takes(cobra.NoArgs),
+		RunE:  func(*cobra.Command, []string) error { a.printVersion(); return nil },
+	}
+}
+
+func (a *app) printVersion() {
+	b := readBuild()
+	a.result = b
+	if a.json {
+		return
+	}
+	commit := b.Commit
+	switch {
+	case commit == "":
+		commit = "unknown"
+	case b.Modified:
+		commit += ", modified"
+	}
+	a.printf("rowtocol %s\ncommit   %s\ngo       %s\nplatform %s\n", b.Version, commit, b.Go, b.Platform)
+}

@@ -1,0 +1,93 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+)
+
+func TestVersion(t *testing.T) {
+	for _, args := range [][]string{{"version"}, {"--version"}} {
+		rowtocol(t, t.TempDir(), nil, args...).want(t, 0, "rowtocol ", "commit   ", "go       "+runtime.Version(), "platform "+runtime.GOOS+"/"+runtime.GOARCH)
+		var b build
+		rowtocol(t, t.TempDir(), nil, append(args, "--json")...).want(t, 0).object(t, &b)
+		if b.Version == "" || b.Go != runtime.Version() || b.Platform != runtime.GOOS+"/"+runtime.GOARCH {
+			t.Errorf("%v: %+v", args, b)
+		}
+	}
+	rowtocol(t, t.TempDir(), nil, "version", "x").want(t, 1)
+}
+
+// TestManual holds the manual to a page for every command and topic that help
+// names, with all flags, and nothing of the machine that it is made on.
+func TestManual(t *testing.T) {
+	dir := t.TempDir()
+	rowtocol(t, dir, []string{"GOMAXPROCS=37"}, "man", ".").want(t, 0)
+	pages := 0
+	for _, c := range newApp(nil, os.Stdout, os.Stderr).rootCommand().Commands() {
+		if c.Hidden {
+			continue
+		}
+		pages++
+		text := string(read(t, filepath.Join(dir, manName(c)+"."+manSection(c))))
+		for _, flag := range regexp.MustCompile(`--[a-z-]+`).FindAllString(c.LocalFlags().FlagUsages(), -1) {
+			if !strings.Contains(text, roff(flag)) {
+				t.Errorf("the page of %s lacks %s", c.Name(), flag)
+			}
+		}
+		if !strings.Contains(text, roff(c.Short)) || strings.Contains(text, "default 37") {
+			t.Errorf("the page of %s:\n%s", c.Name(), text)
+		}
+	}
+	if pages < 8 {
+		t.Errorf("only %d pages", pages)
+	}
+}
+
+// TestDocumentedCommands holds the examples of the documentation to commands and
+// flags that exist.
+func TestDocumentedCommands(t *testing.T) {
+	names, err := filepath.Glob("../../docs/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	root := newApp(nil, os.Stdout, os.Stderr).rootCommand()
+	found := 0
+	for _, name := range append(names, "../../README.md") {
+		for i, block := range strings.Split(string(read(t, name)), "```") {
+			if i%2 == 0 {
+				continue
+			}
+			for _, line := range documented.FindAllStringSubmatch(block, -1) {
+				found++
+				checkExample(t, root, name, strings.Fields(line[1]), line[0])
+			}
+		}
+	}
+	if found < 15 {
+		t.Errorf("only %d examples are found", found)
+	}
+}
+
+// documented is a use of the program in an example, up to what ends it.
+var documented = regexp.MustCompile(`(?m)(?:^|[|] |-I\{\} )rowtocol ((?:[^#|>\n']|'[^']*')+)`)
+
+func checkExample(t *testing.T, root *cobra.Command, page string, args []string, line string) {
+	t.Helper()
+	cmd, _, err := root.Find(args)
+	if err != nil || cmd == root {
+		t.Errorf("%s: there is no such command: %s", page, line)
+		return
+	}
+	cmd.InitDefaultHelpFlag()
+	for _, arg := range args {
+		if flag, _, _ := strings.Cut(arg, "="); strings.HasPrefix(flag, "--") && cmd.Flag(flag[2:]) == nil {
+			t.Errorf("%s: %s has no %s: %s", page, cmd.Name(), flag, line)
+		}
+	}
+}
