@@ -36,7 +36,7 @@ endif
 empty     :=
 space     := $(empty) $(empty)
 
-.PHONY: build sample test unit race gate e2e e2e-run run-matches $(E2E) slowest hdfs soak clusters fuzz mutants bench bench-peers memory mail lint clean
+.PHONY: build sample test unit race gate e2e e2e-run run-matches $(E2E) slowest hdfs soak clusters fuzz mutants bench bench-peers memory mail dist dist-check lint clean
 
 build: bin/rowtocol
 
@@ -115,8 +115,8 @@ hdfs:
 
 # What is too slow for every commit, within 90 minutes on two cores: all cases of
 # what "make test" thins, with SOAK kills; the tests of the clusters themselves;
-# every fuzz target for minutes; every guard removed in turn. The tests on HDFS take
-# twice as long as any others, and mostly wait.
+# every fuzz target for minutes; every guard removed in turn; everything that users
+# get, built twice. The tests on HDFS take twice as long as any others, and mostly wait.
 soak:
 	@echo '$(SOAK)' | grep -qxE '[1-9][0-9]*' || { echo 'SOAK=$(SOAK) is not a number of kills' >&2; exit 1; }
 	@$(GO) run ./internal/cmd/fuzz -check -time '$(SOAK_FUZZ)'
@@ -124,6 +124,7 @@ soak:
 	@ROWTOCOL_SOAK=$(SOAK) $(MAKE) --no-print-directory --jobs=$(JOBS) --output-sync=target E2E_TIME=0 UNIT_TIME=0 FUZZ='$(SOAK_FUZZ)' \
 	  e2e-HDFS $(filter-out e2e-HDFS,$(E2E)) clusters race unit fuzz
 	@$(MAKE) --no-print-directory mutants
+	@$(MAKE) --no-print-directory dist-check
 
 clusters:
 	@mkdir -p bin/test
@@ -157,6 +158,18 @@ mail: bin/mail/mail.avro
 
 bin/mail/mail.avro:
 	$(GO) run ./internal/cmd/datagen -set mail -output $@
+
+# What is given to users who do not build, in bin/dist: see internal/cmd/dist.
+dist:
+	@$(GO) run ./internal/cmd/dist -o bin/dist
+
+# Whether the last commit gives the same files in two clones of different names.
+dist-check:
+	@rm -rf bin/dist-check
+	@for clone in one another; do \
+	  git clone -q . bin/dist-check/$$clone && (cd bin/dist-check/$$clone && $(GO) run ./internal/cmd/dist) || exit 1; done
+	@cd bin/dist-check/one/bin/dist && sha256sum --check --quiet SHA256SUMS
+	@cmp bin/dist-check/one/bin/dist/SHA256SUMS bin/dist-check/another/bin/dist/SHA256SUMS && echo 'dist-check: the same files twice'
 
 lint:
 	"$(LINT)" run --allow-parallel-runners ./...

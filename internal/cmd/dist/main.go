@@ -1,0 +1,198 @@
+// Command dist makes what is given to users who do not build: archives for each
+// system, Debian and RPM packages, root file systems for containers, a list of
+// what is in each program, and checksums. The same commit gives the same bytes,
+// wherever the clone is: nothing in them tells where, when or by whom they were
+// made.
+//
+// Usage, in the root of a clone: dist [-o DIR] [-targets linux/amd64,...]
+package main
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// nfpm makes the packages. It is run in this version and is no dependency.
+const nfpm = "github.com/goreleaser/nfpm/v2/cmd/nfpm@v2.45.2"
+
+func main() {
+	out := flag.String("o", "bin/dist", "`directory` for what is made; what it holds is removed")
+	targets := flag.String("targets", "linux/amd64,linux/arm64,darwin/amd64,darwin/arm64", "systems to build for")
+	flag.Parse()
+	syscall.Umask(0o022) // modes are the same whoever makes this
+	if err := run(*out, strings.Split(*targets, ",")); err != nil {
+		fmt.Fprintln(os.Stderr, "dist:", err)
+		os.Exit(1)
+	}
+}
+
+// release is one making of everything.
+type release struct {
+	out     string // where it goes
+	stage   string // what goes into archives and packages, unpacked
+	version string
+	time    time.Time // of the commit, and so of all files
+}
+
+func run(out string, targets []string) (err error) {
+	if err := errors.Join(os.RemoveAll(out), os.MkdirAll(out, 0o755)); err != nil {
+		return err
+	}
+	stage, err := os.MkdirTemp("", "rowtocol-dist-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(stage)) }()
+	r := &release{out: out, stage: stage}
+	if err := r.common(); err != nil {
+		return err
+	}
+	for _, t := range targets {
+		system, arch, ok := strings.Cut(t, "/")
+		if !ok {
+			return fmt.Errorf("%q is no target: linux/amd64 is one", t)
+		}
+		fmt.Println("dist:", r.version, t)
+		if err := r.target(system, arch); err != nil {
+			return fmt.Errorf("%s: %w", t, err)
+		}
+	}
+	return r.checksums()
+}
+
+// build makes the program of a system.
+func build(name, system, arch string) error {
+	_, err := command([]string{"CGO_ENABLED=0", "GOOS=" + system, "GOARCH=" + arch},
+		"go", "build", "-trimpath", "-buildvcs=true", "-ldflags", "-s -w", "-o", name, "./cmd/rowtocol")
+	return err
+}
+
+// common stages what all archives have: documentation, examples, and what this
+// machine's program writes about itself.
+func (r *release) common() error {
+	program := filepath.Join(r.stage, "rowtocol")
+	if err := build(program, runtime.GOOS, runtime.GOARCH); err != nil {
+		return err
+	}
+	text, err := command(nil, program, "version", "--json")
+	if err != nil {
+		return err
+	}
+	var about struct {
+		Result struct {
+			Version  string
+			Time     time.Time
+			Modified bool
+		}
+	}
+	if err := json.Unmarshal(text, &about); err != nil {
+		return err
+	}
+	if about.Result.Modified {
+		fmt.Println("dist: the clone has changes that are not committed")
+	}
+	r.version, r.time = strings.TrimPrefix(about.Result.Version, "v"), about.Result.Time
+	if err := r.documents(); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(r.shared("man"), 0o755); err != nil {
+		return err
+	}
+	if _, err := command([]string{"TMPDIR=/tmp"}, program, "man", r.shared("man")); err != nil {
+		return err
+	}
+	for shell, name := range map[string]string{"bash": "rowtocol", "zsh": "_rowtocol", "fish": "rowtocol.fish"} {
+		script, err := command(nil, program, "completion", shell)
+		if err != nil {
+			return err
+		}
+		if err := write(r.shared("completions", shell, name), script, 0o644); err != nil {
+			return err
+		}
+	}
+	return r.licences(program)
+}
+
+// shared returns a path among what all archives have.
+func (r *release) shared(names ...string) string {
+	return filepath.Join(append([]string{r.stage, "shared"}, names...)...)
+}
+
+// target makes all that is for one system.
+func (r *release) target(system, arch string) error {
+	program := filepath.Join(r.stage, system+"-"+arch, "rowtocol")
+	if err := build(program, system, arch); err != nil {
+		return err
+	}
+	name := filepath.Join(r.out, fmt.Sprintf("rowtocol_%s_%s_%s", r.version, system, arch))
+	if err := writeSBOM(name+".cdx.json", program, r.version); err != nil {
+		return err
+	}
+	top := "rowtocol-" + r.version
+	files := []source{{r.shared(), top}, {program, top + "/rowtocol"}}
+	if err := r.archive(name+".tar.gz", files); err != nil {
+		return err
+	}
+	if system != "linux" {
+		return nil
+	}
+	if err := r.root(name+"_root.tar.gz", program); err != nil {
+		return err
+	}
+	for _, kind := range []string{"deb", "rpm"} {
+		_, err := command([]string{"ARCH=" + arch, "VERSION=" + r.version, "PROGRAM=" + program, "SHARED=" + r.shared(),
+			"SOURCE_DATE_EPOCH=" + fmt.Sprint(r.time.Unix())},
+			"go", "run", nfpm, "package", "--config", "packaging/nfpm.yaml", "--packager", kind, "--target", r.out)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checksums lists all files in the form that sha256sum -c reads.
+func (r *release) checksums() error {
+	names, err := filepath.Glob(filepath.Join(r.out, "*")) // sorted
+	if err != nil {
+		return err
+	}
+	var list strings.Builder
+	for _, name := range names {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(&list, "%x  %s\n", sha256.Sum256(data), filepath.Base(name))
+	}
+	return write(filepath.Join(r.out, "SHA256SUMS"), []byte(list.String()), 0o644)
+}
+
+// command runs a program with these variables too, and returns what it prints.
+func command(env []string, name string, args ...string) ([]byte, error) {
+	cmd := exec.Command(name, args...)
+	cmd.Env = append(os.Environ(), env...)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		err = fmt.Errorf("%s %s: %w", name, strings.Join(args, " "), err)
+	}
+	return out, err
+}
+
+// write writes a file and the directories above it.
+func write(name string, data []byte, mode os.FileMode) error {
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(name, data, mode)
+}

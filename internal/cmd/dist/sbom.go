@@ -1,0 +1,45 @@
+package main
+
+import (
+	"debug/buildinfo"
+	"errors"
+	"os"
+	"strings"
+
+	"github.com/CycloneDX/cyclonedx-go"
+)
+
+// writeSBOM lists the modules that are in a program, by what the Go command has
+// written into it, as a CycloneDX document. It has no serial number and no time:
+// it is as old as the program, and as unique.
+func writeSBOM(name, program, version string) (err error) {
+	info, err := buildinfo.ReadFile(program)
+	if err != nil {
+		return err
+	}
+	self := component(cyclonedx.ComponentTypeApplication, info.Main.Path, "v"+version)
+	parts := []cyclonedx.Component{component(cyclonedx.ComponentTypeLibrary, "std", strings.TrimPrefix(info.GoVersion, "go"))}
+	for _, m := range info.Deps {
+		parts = append(parts, component(cyclonedx.ComponentTypeLibrary, m.Path, m.Version))
+	}
+	refs := make([]string, len(parts))
+	for i, p := range parts {
+		refs[i] = p.BOMRef
+	}
+	bom := cyclonedx.NewBOM()
+	bom.Metadata = &cyclonedx.Metadata{Component: &self}
+	bom.Components = &parts
+	bom.Dependencies = &[]cyclonedx.Dependency{{Ref: self.BOMRef, Dependencies: &refs}}
+	f, err := os.Create(name)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	return cyclonedx.NewBOMEncoder(f, cyclonedx.BOMFileFormatJSON).SetPretty(true).Encode(bom)
+}
+
+// component describes a module. In package URLs + has to be escaped.
+func component(kind cyclonedx.ComponentType, path, version string) cyclonedx.Component {
+	url := "pkg:golang/" + path + "@" + strings.ReplaceAll(version, "+", "%2B")
+	return cyclonedx.Component{Type: kind, BOMRef: url, Name: path, Version: version, PackageURL: url}
+}
