@@ -62,7 +62,7 @@ test: bin/rowtocol bin/e2e.test
 	@$(MAKE) --no-print-directory gate
 
 # The race detector is for packages in which something is concurrent.
-race: export CGO_ENABLED = 1
+race: export CGO_ENABLED = $(if $(RACE),1,0)
 race:
 	$(if $(TESTED),,$(error go list finds no packages))
 	@mkdir -p bin/test
