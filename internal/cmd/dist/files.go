@@ -129,18 +129,23 @@ func (r *release) entry(t *tar.Writer, at, as string, d fs.DirEntry) error {
 	if err != nil {
 		return err
 	}
-	h := &tar.Header{Name: as, ModTime: r.time, Mode: int64(info.Mode().Perm()), Typeflag: tar.TypeReg, Size: info.Size()}
+	h := &tar.Header{Name: as, ModTime: r.time, Mode: 0o644, Typeflag: tar.TypeReg, Size: info.Size()}
 	var data []byte
-	if d.IsDir() {
-		if as == "." { // the root itself is the container's
-			return nil
-		}
-		h.Name, h.Typeflag, h.Size = as+"/", tar.TypeDir, 0
+	switch {
+	case as == ".": // the root itself is the container's
+		return nil
+	case d.IsDir():
+		h.Name, h.Typeflag, h.Size, h.Mode = as+"/", tar.TypeDir, 0, 0o755
 		if info.Mode()&fs.ModeSticky != 0 {
-			h.Mode |= 0o1000
+			h.Mode = 0o1777
 		}
-	} else if data, err = os.ReadFile(at); err != nil {
-		return err
+	default:
+		if info.Mode()&0o100 != 0 {
+			h.Mode = 0o755
+		}
+		if data, err = os.ReadFile(at); err != nil {
+			return err
+		}
 	}
 	if err := t.WriteHeader(h); err != nil {
 		return err

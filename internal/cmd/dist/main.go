@@ -1,8 +1,8 @@
 // Command dist makes what is given to users who do not build: archives for each
 // system, Debian and RPM packages, root file systems for containers, a list of
-// what is in each program, and checksums. The same commit gives the same bytes,
-// wherever the clone is: nothing in them tells where, when or by whom they were
-// made.
+// what is in each program, and checksums. The same commit and the same Go give the
+// same bytes, wherever the clone is: nothing in them tells where, when or by whom
+// they were made.
 //
 // Usage, in the root of a clone: dist [-o DIR] [-targets linux/amd64,...]
 package main
@@ -70,9 +70,10 @@ func run(out string, targets []string) (err error) {
 	return r.checksums()
 }
 
-// build makes the program of a system.
+// build makes the program of a system, for any processor of its kind and whatever
+// flags the user prefers.
 func build(name, system, arch string) error {
-	_, err := command([]string{"CGO_ENABLED=0", "GOOS=" + system, "GOARCH=" + arch},
+	_, err := command([]string{"CGO_ENABLED=0", "GOOS=" + system, "GOARCH=" + arch, "GOAMD64=v1", "GOARM64=v8.0", "GOFLAGS=-mod=readonly"},
 		"go", "build", "-trimpath", "-buildvcs=true", "-ldflags", "-s -w", "-o", name, "./cmd/rowtocol")
 	return err
 }

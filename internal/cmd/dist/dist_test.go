@@ -1,0 +1,113 @@
+package main
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestArchive makes archives of files that are the same, but of other ages and
+// owners' rights.
+func TestArchive(t *testing.T) {
+	var made [][]byte
+	for i, perm := range []os.FileMode{0o644, 0o664} {
+		dir := t.TempDir()
+		for _, name := range []string{"b", "a/x", "tmp/.keep"} {
+			if err := write(filepath.Join(dir, name), []byte(name), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		old := time.Unix(int64(1e9*(i+1)), 0)
+		err := errors.Join(os.Chmod(filepath.Join(dir, "b"), perm), os.Chmod(filepath.Join(dir, "tmp"), 0o777|os.ModeSticky), os.Chtimes(filepath.Join(dir, "b"), old, old))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := &release{time: time.Unix(1.5e9, 0)}
+		name := filepath.Join(t.TempDir(), "a.tar.gz")
+		if err := r.archive(name, []source{{dir, "top"}}); err != nil {
+			t.Fatal(err)
+		}
+		data, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		made = append(made, data)
+	}
+	if !bytes.Equal(made[0], made[1]) {
+		t.Error("age or rights of the files show")
+	}
+	zip, err := gzip.NewReader(bytes.NewReader(made[0]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for r := tar.NewReader(zip); ; {
+		h, err := r.Next()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		names = append(names, h.Name)
+		if h.Uid != 0 || h.Gid != 0 || h.Uname != "" || h.ModTime.Unix() != 1.5e9 {
+			t.Errorf("%s: %+v", h.Name, h)
+		}
+		if h.Name == "top/tmp/" && h.Mode != 0o1777 {
+			t.Errorf("%s: mode %o", h.Name, h.Mode)
+		}
+	}
+	if got := strings.Join(names, " "); got != "top/ top/a/ top/a/x top/b top/tmp/ top/tmp/.keep" {
+		t.Errorf("entries: %s", got)
+	}
+}
+
+// TestSBOM lists the modules of this test.
+func TestSBOM(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := filepath.Join(t.TempDir(), "a.json")
+	if err := writeSBOM(name, self, "1.2.3+dirty"); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{`"pkg:golang/github.com/CycloneDX/cyclonedx-go@v`, `"pkg:golang/std@1.`, `rowtocol@v1.2.3%2Bdirty"`} {
+		if !strings.Contains(string(text), want) {
+			t.Errorf("it lacks %s", want)
+		}
+	}
+	for _, no := range []string{"serialNumber", "timestamp"} {
+		if strings.Contains(string(text), no) {
+			t.Errorf("it has a %s", no)
+		}
+	}
+}
+
+func TestLicences(t *testing.T) {
+	r := &release{stage: t.TempDir()}
+	dir := t.TempDir()
+	if err := r.licencesOf("m", dir); err == nil {
+		t.Error("a module without a licence is given to users")
+	}
+	if err := write(filepath.Join(dir, "LICENSE.txt"), []byte("free"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.licencesOf("example.com/m", dir); err != nil {
+		t.Error(err)
+	}
+	if text, err := os.ReadFile(r.shared("licenses/example.com/m/LICENSE.txt")); err != nil || string(text) != "free" {
+		t.Errorf("%q, %v", text, err)
+	}
+}
