@@ -1,0 +1,220 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rowtocol/rowtocol/inspect"
+	"github.com/rowtocol/rowtocol/manifest"
+)
+
+// tree makes outputs of ten rows each, numbered through, of a directory.
+func tree(t *testing.T, dirs ...string) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	for i, d := range dirs {
+		plant(t, dir, d, 10*i)
+	}
+	return dir
+}
+
+// plant makes an output of ten rows.
+func plant(t *testing.T, dir, dest string, first int) {
+	t.Helper()
+	pairs(t, dir, "in.avro", first, 10)
+	if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, dest)), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	rowtocol(t, dir, nil, "convert", "in.avro", dest).want(t, 0)
+}
+
+// cat returns the rows that it prints, in one line.
+func cat(t *testing.T, dir string, args ...string) string {
+	t.Helper()
+	o := rowtocol(t, dir, nil, append([]string{"cat"}, args...)...).want(t, 0)
+	return strings.ReplaceAll(strings.TrimSuffix(o.stdout, "\n"), "\n", " ")
+}
+
+func TestCatTree(t *testing.T) {
+	dir := tree(t, "mail/dt=2026-01-02/hour=9", "mail/dt=2026-01-01/hour=10", "mail/dt=2026-01-01/hour=9", "mail/dt=2026-01-01/hour=11/run=1")
+	for _, test := range []struct{ args, want string }{
+		{"--columns id,dt,hour --where id%10==7 mail", `{"id":27,"dt":"2026-01-01","hour":9} {"id":17,"dt":"2026-01-01","hour":10} {"id":37,"dt":"2026-01-01","hour":11} {"id":7,"dt":"2026-01-02","hour":9}`},
+		{"--offset 9 --limit 1 mail", `{"id":29,"words":["29","29"],"dt":"2026-01-01","hour":9}`},
+		{"--columns id,dt,hour --limit 1 mail/dt=*/hour=1*", `{"id":10,"dt":"2026-01-01","hour":10}`},
+		{"--columns id --limit 1 --where hour==11 mail/dt=2026-01-01", `{"id":30}`},
+		{"--limit 1 --offset 30 mail/dt=2026-01-01 mail/dt=2026-01-02", `{"id":0,"words":[],"dt":"2026-01-02","hour":9}`},
+		{"--limit 1 mail/dt=2026-01-02/hour=9", `{"id":0,"words":[]}`},
+		{"--to csv --columns dt,hour --limit 1 mail", "dt,hour 2026-01-01,9"},
+	} {
+		if got := cat(t, dir, strings.Fields(test.args)...); got != test.want {
+			t.Errorf("cat %s: %s, want %s", test.args, got, test.want)
+		}
+	}
+	// What another directory holds is not looked at.
+	part := partOf(t, dir+"/mail/dt=2026-01-01/hour=9", 0)
+	whole := read(t, part)
+	if err := os.Remove(part); err != nil {
+		t.Fatal(err)
+	}
+	if got := cat(t, dir, "--columns", "id", "--limit", "1", "--where", `dt > date("2026-01-01") && id < 5`, "mail"); got != `{"id":0}` {
+		t.Errorf("%s", got)
+	}
+	o := rowtocol(t, dir, nil, "cat", "--stats", "--columns", "dt", "mail").want(t, 0, "40 of 40 rows; read 0 B of", "0 of 0 blocks")
+	if n := strings.Count(o.stdout, "2026-01-01"); n != 30 {
+		t.Errorf("%d rows of a day", n)
+	}
+	rowtocol(t, dir, nil, "cat", "mail").want(t, 3, "hour=9")
+	write(t, part, whole)
+	rowtocol(t, dir, nil, "cat", "mail/none*").want(t, 3, "none*")
+	rowtocol(t, dir, nil, "cat", "mail/[").want(t, 1, "pattern")
+}
+
+// The rows of a tree make a file that is converted like any other, and its columns
+// those of Parquet and Arrow.
+func TestCatTreeTo(t *testing.T) {
+	dir := tree(t, "mail/k=a", "mail/k=__HIVE_DEFAULT_PARTITION__")
+	rowtocol(t, dir, nil, "cat", "--to", "avro", "--output", "all.avro", "mail").want(t, 0)
+	rowtocol(t, dir, nil, "convert", "all.avro", "all").want(t, 0)
+	rows := cat(t, dir, "mail")
+	if again := cat(t, dir, "all"); again != rows || strings.Count(rows, `"k":"a"`) != 10 || strings.Count(rows, `"k":null`) != 10 {
+		t.Errorf("%s, want %s", again, rows)
+	}
+	for _, format := range []string{"parquet", "arrow"} {
+		direct := rowtocol(t, dir, nil, "cat", "--to", format, "--columns", "id,k", "mail").want(t, 0).stdout
+		if again := rowtocol(t, dir, nil, "cat", "--to", format, "--columns", "id,k", "all").want(t, 0).stdout; again != direct || len(direct) < 100 {
+			t.Errorf("--to %s: %d bytes, and %d of the same rows in one output", format, len(direct), len(again))
+		}
+	}
+}
+
+func TestTreeSchemas(t *testing.T) {
+	dir := tree(t, "mail/k=1", "mail/k=2")
+	schema := rowtocol(t, dir, nil, "schema", "mail").want(t, 0).stdout
+	var record struct{ Fields []struct{ Name, Type any } }
+	if err := json.Unmarshal([]byte(schema), &record); err != nil || len(record.Fields) != 3 || record.Fields[2].Name != "k" || record.Fields[2].Type != "long" {
+		t.Errorf("%s, %v", schema, err)
+	}
+	rowtocol(t, dir, nil, "schema", "--shredded", "mail").want(t, 0, "words[]", "2  k        long")
+	if one := rowtocol(t, dir, nil, "schema", "mail/k=1").want(t, 0).stdout; strings.Contains(one, `"k"`) {
+		t.Errorf("of one output: %s", one)
+	}
+	rowtocol(t, dir, nil, "schema", "mail/k=1", "mail/k=2").want(t, 0, `"name": "k"`)
+
+	write(t, dir+"/v2.avsc", []byte(`{"type":"record","name":"Pair","namespace":"t","fields":[{"name":"id","type":"double"}]}`))
+	pairs(t, dir, "in.avro", 20, 10)
+	rowtocol(t, dir, nil, "convert", "--schema", "v2.avsc", "in.avro", "mail/k=3").want(t, 0)
+	for _, command := range []string{"cat", "schema"} {
+		rowtocol(t, dir, nil, command, "mail").want(t, 3, "mail/k=3", "mail/k=1", "--schema")
+	}
+	rowtocol(t, dir, nil, "inspect", "mail").want(t, 3, "mail/k=3")
+	rowtocol(t, dir, nil, "verify", "mail").want(t, 0, "30 rows")
+	if got := cat(t, dir, "--schema", "v2.avsc", "--offset", "19", "--limit", "2", "mail"); got != `{"id":19.0,"k":2} {"id":20.0,"k":3}` {
+		t.Errorf("resolved: %s", got)
+	}
+}
+
+func TestTreeUnfinished(t *testing.T) {
+	dir := tree(t, "mail/k=1", "mail/k=2")
+	if err := os.Mkdir(dir+"/in", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	rowtocol(t, dir, nil, "convert", "in", "mail/k=0").want(t, 0)
+	if got := cat(t, dir, "--columns", "id,k", "--limit", "1", "mail"); got != `{"id":0,"k":1}` {
+		t.Errorf("%s", got)
+	}
+	if err := os.Remove(dir + "/mail/k=2/" + manifest.SuccessName); err != nil {
+		t.Fatal(err)
+	}
+	for _, command := range []string{"cat", "schema", "verify", "inspect"} {
+		rowtocol(t, dir, nil, command, "mail").want(t, 3, "mail/k=2")
+	}
+	if got := cat(t, dir, "--partial", "--columns", "k", "--limit", "1", "--offset", "19", "mail"); got != `{"k":2}` {
+		t.Errorf("%s", got)
+	}
+	write(t, dir+"/mail/k=2/"+manifest.LockName, nil)
+	for _, command := range []string{"cat", "schema", "verify", "inspect"} {
+		rowtocol(t, dir, nil, command, "mail").want(t, 4, "mail/k=2")
+	}
+	rowtocol(t, dir, nil, "cat", "mail/k=1", "mail/k=2").want(t, 4, "mail/k=2")
+}
+
+func TestTreeKeysDiffer(t *testing.T) {
+	dir := tree(t, "mail/k=1/h=2", "mail/h=2/k=1")
+	rowtocol(t, dir, nil, "cat", "mail").want(t, 3, "mail/k=1/h=2", "mail/h=2/k=1")
+	rowtocol(t, dir, nil, "verify", "mail").want(t, 0, "2 files, 20 rows")
+}
+
+func TestVerifyTree(t *testing.T) {
+	dir := tree(t, "mail/k=1", "mail/k=2/run=1")
+	plant(t, dir, "mail/k=2/run=2", 20)
+	rowtocol(t, dir, nil, "verify", "mail").want(t, 0, "sound: 3 files, 30 rows")
+	rowtocol(t, dir, nil, "verify", "mail/k=1", "mail/k=2").want(t, 0, "sound: 3 files, 30 rows")
+	for i, name := range []string{"a.avro", "b.avro", "c.avro"} {
+		pairs(t, dir, name, 10*i, 10)
+	}
+	rowtocol(t, dir, nil, "verify", "mail", "--require-complete", "--against", "[abc].avro").want(t, 0, "30 rows of 3 inputs are equal")
+
+	for name, text := range map[string]string{
+		"mail/notes": "mail/notes", "mail/old/part": "mail/old", "mail/k=1/" + filepath.Base(partOf(t, dir+"/mail/k=2/run=1", 0)): "k=1/part-",
+	} {
+		write(t, filepath.Join(dir, name), nil)
+		rowtocol(t, dir, nil, "verify", "mail").want(t, 6, text, "1 differences")
+		if err := os.Remove(filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+		if name == "mail/old/part" {
+			if err := os.Remove(dir + "/mail/old"); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	write(t, dir+"/mail/_logs/x", nil)
+	rowtocol(t, dir, nil, "verify", "mail").want(t, 0)
+
+	// Each output is held to its manifest.
+	success := dir + "/mail/k=2/run=2/" + manifest.SuccessName
+	sound := read(t, success)
+	s, err := manifest.DecodeSuccess(sound)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Rows++
+	changed, err := s.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, success, changed)
+	rowtocol(t, dir, nil, "verify", "mail").want(t, 6, "run=2", "hold 10 rows, _SUCCESS says 11")
+	write(t, success, sound)
+	part := partOf(t, dir+"/mail/k=2/run=1", 0)
+	damaged := read(t, part)
+	damaged[len(damaged)-5] ^= 1
+	write(t, part, damaged)
+	rowtocol(t, dir, nil, "verify", "mail").want(t, 6, "run=1")
+}
+
+func TestInspectTree(t *testing.T) {
+	dir := tree(t, "mail/k=1", "mail/k=2")
+	var look inspect.Figures
+	rowtocol(t, dir, nil, "inspect", "--json", "--html", "page.html", "mail").want(t, 0).object(t, &look)
+	if len(look.Datasets) != 2 || look.Rows != 20 || look.Files != 2 || look.Path != "mail" {
+		t.Errorf("%+v", look)
+	}
+	bytes := int64(0)
+	for i, d := range look.Datasets {
+		if bytes += d.Bytes; d.Path != []string{"mail/k=1", "mail/k=2"}[i] || d.Rows != 10 || d.Files != 1 || d.Stored == 0 {
+			t.Errorf("%+v", d)
+		}
+	}
+	if bytes != look.Bytes || !strings.HasPrefix(look.RowGroups[1].Name, "k=2/part-") {
+		t.Errorf("%+v", look)
+	}
+	if page := string(read(t, dir+"/page.html")); !strings.Contains(page, "k=2/part-") {
+		t.Error("the page does not name the row groups by their directories")
+	}
+	rowtocol(t, dir, nil, "inspect", "mail/k=*").want(t, 0, "20 rows", "of 2 datasets")
+	rowtocol(t, dir, nil, "inspect", "--bytes", "mail").want(t, 1, "one file")
+}
