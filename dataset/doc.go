@@ -1,8 +1,9 @@
 // Package dataset reads column files back: one file, the parts of a committed
-// output, or the outputs of several runs, as one sequence of rows.
+// output, the outputs of several runs, or any number of these in several places, as
+// one sequence of rows.
 //
-// List finds the files and opens none. Open makes a Dataset of them, whose
-// rows come in two forms:
+// List and ListAll find the files and open none. Open and OpenAll make a Dataset of
+// them, whose rows come in two forms:
 //
 //	Scan     one Avro datum after another
 //	Batches  the values of columns side by side, some thousand rows at a time
@@ -10,6 +11,26 @@
 // Both give all fields or the chosen ones, of all rows or of those that a
 // condition selects: its columns are read first, the others only in blocks
 // with rows that match, and sought in them.
+//
+// # Trees
+//
+// Directories named key=value may hold outputs, or more of such directories:
+//
+//	mail/dt=2026-01-01/hour=9/_SUCCESS, part-…
+//	mail/dt=2026-01-01/hour=10/run=00000001-…/_SUCCESS, part-…
+//
+// The keys are fields of the rows below, behind those in the files: a constant of
+// each part. Directories named run=… are runs of one output, and no key. Parts
+// that a condition excludes by their keys alone are not opened, nor are those of which
+// nothing but keys is wanted.
+//
+// # Schemas
+//
+// The rows of all places need not be of one schema, but what a query wants of them
+// does: the chosen fields, or what Query.Schema makes of the rows. Else it is a
+// *damage.Error that names two places.
+//
+// # Reading
 //
 // Files are opened one at a time, and of each only what the query needs is
 // read: its header, and the block tables and blocks of the columns in

@@ -32,12 +32,22 @@ func TestHDFSCat(t *testing.T) {
 					t.Errorf("%v: %d bytes, want %d", q, len(got), len(want))
 				}
 			}
+			f.do(t, "PUT", name+"/tree", "op=MKDIRS")
+			for _, k := range []string{"k=10", "k=9"} {
+				run(t, "convert", "../testdata/mail/archive-1.avro", dest+"/tree/"+k).want(t, 0)
+			}
+			keys := []string{"--to=csv", "--columns=id,k", "--limit=1"}
+			for place, want := range map[string]string{"/tree": "id,k\n1,9\n", "/tree/k=1?": "id,k\n1,10\n"} {
+				if got := run(t, append(keys, "cat", dest+place)...).want(t, 0).stdout; got != want {
+					t.Errorf("%s: %q", place, got)
+				}
+			}
 			to := []string{"cat", "--to=avro", "--output=" + dest + "/rows.avro", dest + "/out"}
 			run(t, to...).want(t, 0)
 			run(t, to...).want(t, 9)
 			run(t, append(to, "--where=nothing > 1")...).want(t, 1)
 			run(t, append(to, "--overwrite")...).want(t, 0)
-			if left := f.list(t, name); !slices.Equal(left, []string{"out", "rows.avro"}) {
+			if left := f.list(t, name); !slices.Equal(left, []string{"out", "rows.avro", "tree"}) {
 				t.Errorf("the folder holds %v", left)
 			}
 			run(t, "cat", "--to=avro", "--output="+dest+"/none/rows.avro", dest+"/out").want(t, 7)
