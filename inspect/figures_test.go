@@ -54,17 +54,17 @@ func TestGather(t *testing.T) {
 	}
 }
 
-// Each file has its own checksum of its tables; the rest they share.
+// Each file has its own checksums of its header and its blocks; the rest they share.
 func TestSharedMetadata(t *testing.T) {
 	of := trevni.Format
 	key := func(f *Figures) (found bool) {
 		for _, m := range f.Metadata {
-			found = found || m.Key == trevni.TableCRCKey
+			found = found || m.Key == trevni.HeaderCRCKey
 		}
 		return found
 	}
 	one, two := gather(t, of, hops(t, of, 3)), gather(t, of, hops(t, of, 3), hops(t, of, 4))
-	if !key(one) || key(two) || len(one.Metadata) != len(two.Metadata)+1 || two.schema() != hopsSchema {
+	if !key(one) || key(two) || len(one.Metadata) != len(two.Metadata)+2 || two.schema() != hopsSchema {
 		t.Errorf("of one file %v, of two %v", one.Metadata, two.Metadata)
 	}
 }

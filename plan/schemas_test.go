@@ -44,7 +44,7 @@ func writeGenerations(t *testing.T, dir string, rows int) {
 // sample is of both.
 func TestGenerations(t *testing.T) {
 	dir := t.TempDir()
-	writeGenerations(t, dir, 500)
+	writeGenerations(t, dir, 400)
 	r := request(dir+"/out", dir+"/*.avro")
 	r.Schema = readMail
 	s := look(t, r)

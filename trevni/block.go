@@ -1,8 +1,10 @@
 package trevni
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"slices"
 	"sync"
 
@@ -57,10 +59,11 @@ type blockReader struct {
 	col    *Column
 	last   *lastBlock // nil for a column without children
 	blocks []Descriptor
-	raw    []byte // the block loaded
-	held   int64  // bytes accounted for of raw, if it is not shared
-	loaded int    // its index, -1 for none
-	zeros  bool   // every checksum is known to be 0
+	raw    []byte  // the block loaded
+	held   int64   // bytes accounted for of raw, if it is not shared
+	loaded int     // its index, -1 for none
+	zeros  bool    // every checksum is known to be 0
+	crc    *uint32 // takes in the CRC-32C of each stored block that is read, unless nil
 }
 
 // Blocks is the column's block table. It must not be changed.
@@ -100,6 +103,10 @@ func (b *blockReader) read(block int) error {
 	read, err := b.f.readBlock(*buf, b.index, d.Offset, b.f.SectionEnd(b.index))
 	if err := full(read, err, len(*buf), d.Offset, b.f.name); err != nil {
 		return err
+	}
+	if b.crc != nil {
+		own := binary.LittleEndian.AppendUint32(nil, crc32.Checksum(*buf, castagnoli))
+		*b.crc = crc32.Update(*b.crc, castagnoli, own)
 	}
 	stored, sum := (*buf)[:d.StoredSize], (*buf)[d.StoredSize:]
 	z := decompressors.Get().(*decompressor)
@@ -223,7 +230,7 @@ func (b *blockReader) javasZeros() (bool, error) {
 		return true, nil
 	}
 	//guard: damage that clears checksums would pass where Java writes none of zero
-	if b.col.Codec != "null" || b.col.Checksum != ChecksumJava {
+	if b.col.Codec != "null" || b.col.Checksum != ChecksumJava || b.f.h.protected {
 		return false, nil
 	}
 	var sum [4]byte

@@ -40,10 +40,24 @@
 // by the specification. Java writes 0 for it where the codec is null: a column
 // of nothing but zeros is accepted there, and File.Unverified tells.
 //
-// Header and block tables are covered by the file metadata key
-// rowtocol.crc32c: a CRC-32C, 4 bytes little-endian, of the header and of each
-// column's block count and descriptors, in file order, with its own four bytes
-// taken as zero.
+// The rest of a file of this package is covered by three metadata keys. Each holds
+// a CRC-32C, 4 bytes little-endian; Java passes them over.
+//
+//	file metadata    rowtocol.header   of the header, its own four bytes taken as zero
+//	                 rowtocol.blocks   of the CRC-32Cs, 4 bytes little-endian each, of all
+//	                                   blocks as they are stored, checksums included
+//	column metadata  rowtocol.table    of the column's block count and descriptors
+//
+// Open compares the first, and File.Blocks and all that needs a block table the
+// last. In such files the bytes of a column end where the next one, or the file,
+// does. The CRC of the blocks is File.Verify's alone: it tells of changed bits
+// that a codec has no use for. A file in which rowtocol.header, the first pair
+// there, or one of the columns' rowtocol.table is missing is damaged; one without
+// either is another writer's, and has nothing but its blocks' checksums.
+//
+// Older files have the file metadata key rowtocol.crc32c instead, which
+// File.Verify compares: a CRC-32C of the header and of each column's block count
+// and descriptors, in file order, with its own four bytes taken as zero.
 //
 // # Values
 //

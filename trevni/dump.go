@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"encoding/binary"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"math"
 
@@ -119,7 +120,11 @@ func (d *dumper) metadata(dec *decoder, of string) {
 		key := dec.bytes(of)
 		d.claim(int64(dec.pos)-d.at, "  key %s", quote(key))
 		value := dec.bytes(of)
-		d.claim(int64(dec.pos)-d.at, "  value %s", quote(value))
+		label := "value " + quote(value)
+		if len(value) == crc32.Size && (isCRC(string(key)) || string(key) == TableCRCKey) {
+			label = fmt.Sprintf("CRC-32C %08x", readChecksum(ChecksumSpec, value))
+		}
+		d.claim(int64(dec.pos)-d.at, "  %s", label)
 	}
 }
 

@@ -153,5 +153,5 @@ func ExampleFile_Dump() {
 	_, _ = os.Stdout.Write(block)
 	// Output:
 	// 0: rows 0 to 1
-	// 000000ab  0e                                               7
+	// 000000d4  0e                                               7
 }

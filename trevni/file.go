@@ -47,7 +47,7 @@ type table struct {
 }
 
 // Open reads and checks the header of the file of size bytes behind r; name
-// is for messages. Block tables are read when they are asked for. Errors are
+// is for messages. Block tables are read, and checked, when they are asked for. Errors are
 // *damage.Error, or wrap what r reported.
 func Open(r io.ReaderAt, size int64, name string) (*File, error) {
 	f := newFile(r, size, name, func(p []byte, _ int, off, _ int64) (int, error) { return r.ReadAt(p, off) })
@@ -141,8 +141,8 @@ func (f *File) SectionEnd(col int) int64 {
 }
 
 // Blocks reads the block table of a column, once, and checks it against the
-// row count and the space that the file has for the column. The table must not
-// be changed.
+// row count, the space that the file has for the column, and its CRC if there
+// is one. The table must not be changed.
 func (f *File) Blocks(col int) ([]Descriptor, error) {
 	t := &f.tables[col]
 	t.mu.Lock()
@@ -178,6 +178,7 @@ func (f *File) readTable(col int) (blocks []Descriptor, raw []byte, err error) {
 	err = f.decodeGrowing(c.Start, f.SectionEnd(col), firstTable, func(d *decoder) {
 		blocks = f.parseTable(d, c, f.SectionEnd(col))
 		raw = d.buf[:d.pos]
+		f.h.checkTable(d, c, blocks, f.SectionEnd(col))
 		if d.err != nil {
 			d.err.Column = c.Name
 		}
@@ -253,8 +254,8 @@ func (d *decoder) value(t column.Type) []byte {
 }
 
 // Verify decodes the whole file and checks it: every count, size, checksum
-// and value, the contiguity of the columns, the file's length, and the CRC of
-// header and tables where there is one. It reports the first damage of each
+// and value, the contiguity of the columns, the file's length, and, where they
+// are there, all CRCs. It reports the first damage of each
 // column, joined; errors.As finds a *damage.Error in it. A failing reader or a
 // cancelled ctx ends it at once.
 func (f *File) Verify(ctx context.Context) error { return verify(ctx, f) }

@@ -131,7 +131,7 @@ func (p part) Rows() int64  { return p.RowCount() }
 func (p part) Metadata() []format.Metadata {
 	all := make([]format.Metadata, len(p.Meta()))
 	for i, kv := range p.Meta() {
-		all[i] = format.Metadata{Key: kv.Key, Value: kv.Value, Binary: kv.Key == TableCRCKey, Schema: kv.Key == SchemaKey}
+		all[i] = format.Metadata{Key: kv.Key, Value: kv.Value, Binary: isCRC(kv.Key), Schema: kv.Key == SchemaKey}
 	}
 	return all
 }

@@ -25,9 +25,19 @@ const (
 	// AscendingKey is the metadata key of a column with first values: a byte, 1
 	// if no value is less than the one before it, else 0.
 	AscendingKey = "rowtocol.ascending"
-	// TableCRCKey is the file metadata key of the CRC-32C, a fixed32, of the
-	// header and all block tables; its own four bytes count as zero.
-	TableCRCKey = "rowtocol.crc32c"
+	// HeaderCRCKey is the file metadata key of the CRC-32C, a fixed32, of the
+	// header; its own four bytes count as zero. It is the first in the file.
+	HeaderCRCKey = "rowtocol.header"
+	// TableCRCKey is the metadata key of the CRC-32C, a fixed32, of a column's
+	// block count and descriptors.
+	TableCRCKey = "rowtocol.table"
+	// BlocksCRCKey is the file metadata key of the CRC-32C, a fixed32, of the
+	// CRC-32Cs, fixed32 each, of the stored blocks with their checksums.
+	BlocksCRCKey = "rowtocol.blocks"
+	// OldCRCKey stands in older files for HeaderCRCKey and TableCRCKey: the file
+	// metadata key of one CRC-32C, a fixed32, of the header and all block tables;
+	// its own four bytes count as zero.
+	OldCRCKey = "rowtocol.crc32c"
 )
 
 // Version is the format version that this package writes.
@@ -43,8 +53,6 @@ const (
 	// the two required keys, and its start.
 	minColumn = 1 + 1 + len(keyName) + 1 + 1 + len(keyType) + 1 + 3 + 8
 )
-
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // KeyValue is one metadata pair.
 type KeyValue struct {
@@ -114,6 +122,8 @@ type Column struct {
 	Ascending bool
 	// Start is the offset in the file of the column's block count.
 	Start int64
+
+	tableCRC uint32 // as TableCRCKey says, if the header is protected
 }
 
 // header is what comes before the first column.
@@ -123,8 +133,12 @@ type header struct {
 	meta    Metadata
 	columns []Column
 	size    int64
-	// crcAt is the offset of the four value bytes of TableCRCKey, or -1.
+	// crcAt is the offset of the four value bytes of HeaderCRCKey, else of
+	// OldCRCKey, or -1.
 	crcAt int64
+	// protected is set when header and block tables have CRCs that are checked
+	// whenever they are read.
+	protected bool
 }
 
 // parseHeader reads a header from d; the file has size bytes. Failures are
@@ -167,6 +181,7 @@ func parseHeader(d *decoder, size int64) *header {
 	checkDepth(d, h.columns)
 	parseStarts(d, h, size)
 	h.size = d.offset()
+	h.check(d)
 	return h
 }
 
@@ -191,8 +206,14 @@ func parseStarts(d *decoder, h *header, size int64) {
 	}
 }
 
-// parseMetadata reads one metadata map. crcAt is the offset of the value of
-// TableCRCKey, or -1.
+// columnKeys are the keys that columns have, of which there may be many thousands:
+// they share one string each.
+var columnKeys = map[string]string{
+	keyName: keyName, keyType: keyType, keyArray: keyArray, keyParent: keyParent,
+	keyCodec: keyCodec, keyChecksum: keyChecksum, TableCRCKey: TableCRCKey,
+}
+
+// parseMetadata reads one metadata map. crcAt is as in header.
 func parseMetadata(d *decoder, what string) (m Metadata, crcAt int64) {
 	at, crcAt := d.offset(), int64(-1)
 	n := d.length(what)
@@ -203,7 +224,11 @@ func parseMetadata(d *decoder, what string) (m Metadata, crcAt int64) {
 	seen := make(map[string]struct{}, min(n, 16))
 	for i := uint64(0); i < n && d.err == nil; i++ {
 		keyAt := d.offset()
-		key := string(d.bytes(what))
+		text := d.bytes(what)
+		key, common := columnKeys[string(text)]
+		if !common {
+			key = string(text)
+		}
 		value := d.bytes(what)
 		if d.err != nil {
 			break
@@ -214,8 +239,8 @@ func parseMetadata(d *decoder, what string) (m Metadata, crcAt int64) {
 			break
 		}
 		seen[key] = struct{}{}
-		if key == TableCRCKey && len(value) == 4 {
-			crcAt = d.offset() - 4
+		if len(value) == crc32.Size && (key == HeaderCRCKey || key == OldCRCKey && crcAt < 0) {
+			crcAt = d.offset() - crc32.Size
 		}
 		m = append(m, KeyValue{Key: key, Value: append([]byte{}, value...)})
 	}
@@ -310,26 +335,27 @@ func resolve(col, file Metadata, key string) string {
 	return "null"
 }
 
-// appendHeader adds a header with zero for the row count, the column starts,
-// the table CRC and whether columns ascend. It gives the position in it of the
-// CRC, and of the end of each column's metadata.
-func appendHeader(dst []byte, meta Metadata, cols []Column) (b []byte, crcAt int, ends []int) {
-	base := len(dst)
-	dst = append(dst, magic...)
-	dst = append(dst, Version)
-	dst = binary.LittleEndian.AppendUint64(dst, 0)
-	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(cols)))
-	meta = append(meta[:len(meta):len(meta)], KeyValue{Key: TableCRCKey, Value: make([]byte, 4)})
-	dst = meta.append(dst)
-	crcAt = len(dst) - base - 4
+// newHeader returns a header with zero for the row count, the column starts,
+// the CRCs and whether columns ascend. It gives the position in it of the end of
+// the file's CRCs, and of each column's metadata.
+func newHeader(meta Metadata, cols []Column) (b []byte, crcsEnd int, ends []int) {
+	b = append(b, magic...)
+	b = append(b, Version)
+	b = binary.LittleEndian.AppendUint64(b, 0)
+	b = binary.LittleEndian.AppendUint32(b, uint32(len(cols)))
+	crcs := Metadata{{HeaderCRCKey, make([]byte, crc32.Size)}, {BlocksCRCKey, make([]byte, crc32.Size)}}
+	pairs := len(b) + len(binary.AppendVarint(nil, int64(len(crcs)+len(meta))))
+	b = append(crcs, meta...).append(b)
+	crcsEnd = pairs + crcPair(HeaderCRCKey) + crcPair(BlocksCRCKey)
 	for i := range cols {
-		dst = cols[i].Meta.append(dst)
-		ends = append(ends, len(dst)-base)
+		b = cols[i].Meta.append(b)
+		ends = append(ends, len(b))
 	}
-	return append(dst, make([]byte, 8*len(cols))...), crcAt, ends
+	return append(b, make([]byte, 8*len(cols))...), crcsEnd, ends
 }
 
-// columnMeta is the metadata that describes c. Whether it ascends comes last.
+// columnMeta is the metadata that describes c. What is only known of the whole
+// column comes last: whether it ascends, and the CRC of its table.
 func columnMeta(c *Column, parent string) Metadata {
 	m := Metadata{{keyName, []byte(c.Name)}, {keyType, []byte(c.Type.String())}}
 	if c.Array {
@@ -345,5 +371,5 @@ func columnMeta(c *Column, parent string) Metadata {
 	if c.Values {
 		m = append(m, KeyValue{AscendingKey, []byte{0}})
 	}
-	return m
+	return append(m, KeyValue{TableCRCKey, make([]byte, crc32.Size)})
 }

@@ -33,8 +33,8 @@ type Options struct {
 	// Checksum protects the blocks: crc32, crc-32 or null. Empty means crc32,
 	// the only one that Java reads and verifies.
 	Checksum string `json:"checksum,omitempty"`
-	// Meta is added to the file metadata, in this order. Keys under trevni.,
-	// SchemaKey and TableCRCKey are refused.
+	// Meta is added to the file metadata, in this order. Keys under trevni. and
+	// rowtocol., and SchemaKey, are refused.
 	Meta []KeyValue `json:"meta,omitempty"`
 	// Values names the columns whose first value of each block is kept in the
 	// block table, for Cursor.SeekValue. They must be top-level columns without
@@ -115,7 +115,7 @@ func (o Options) Validate(cols []column.Column) error {
 	seen := make(map[string]bool, len(o.Meta))
 	for _, kv := range o.Meta {
 		//guard: metadata of the user could replace the format's
-		if strings.HasPrefix(kv.Key, "trevni.") || kv.Key == SchemaKey || kv.Key == TableCRCKey {
+		if strings.HasPrefix(kv.Key, "trevni.") || strings.HasPrefix(kv.Key, "rowtocol.") || kv.Key == SchemaKey {
 			bad("the metadata key %q is reserved", kv.Key)
 		}
 		if seen[kv.Key] {

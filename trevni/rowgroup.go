@@ -13,8 +13,8 @@ import (
 // rowGroup collects the block tables of a file in the making.
 type rowGroup struct {
 	columns []columnState
-	header  []byte // with zeros where Finish puts rows, starts and the CRC
-	crcAt   int
+	header  []byte // with zeros where Finish puts rows, starts and CRCs
+	crcsEnd int    // of the CRCs of header and blocks
 	size    int64
 	// free holds jobs that have ended. Begin and End may use it while encodes
 	// run elsewhere, never each other.
@@ -28,7 +28,8 @@ type columnState struct {
 	encoder  encoder
 	checksum string
 	table    []byte // block count, descriptors
-	flagAt   int    // with values: where the header says whether they ascend
+	metaEnd  int    // where the header says of the column what Finish knows ends
+	crcs     []byte // of the stored blocks, fixed32 each
 	sorted   bool   // they do in the blocks ended
 	last     []byte // the last value of the blocks ended
 	blocks   uint32
@@ -59,17 +60,17 @@ func newRowGroup(o Options, schema string, cols []column.Column) (*rowGroup, err
 		}
 	}
 	var ends []int
-	g.header, g.crcAt, ends = appendHeader(nil, fileMeta(&o, schema), described)
+	g.header, g.crcsEnd, ends = newHeader(fileMeta(&o, schema), described)
 	for i, end := range ends {
-		g.columns[i].flagAt = end - 1
+		g.columns[i].metaEnd = end
 	}
 	g.size = int64(len(g.header) + 4*len(cols))
 	return g, nil
 }
 
-// fileMeta is the file metadata but for the CRC.
+// fileMeta is the file metadata but for the CRCs.
 func fileMeta(o *Options, schema string) Metadata {
-	m := make(Metadata, 0, len(o.Meta)+4)
+	m := make(Metadata, 0, len(o.Meta)+3)
 	if schema != "" {
 		m = append(m, KeyValue{SchemaKey, []byte(schema)})
 	}
@@ -87,6 +88,7 @@ type encodeJob struct {
 	col      int
 	typ      column.Type
 	values   bool
+	crc      uint32 // of the stored block
 	// With values: the block's first and last one, and whether all of it
 	// ascends. The last is only known of a block that does.
 	first, last []byte
@@ -100,11 +102,14 @@ func (j *encodeJob) Encode(dst []byte) ([]byte, error) {
 			return dst, fmt.Errorf("trevni: column %d: %w", j.col, err)
 		}
 	}
+	before := len(dst)
 	dst, err := j.encoder.encode(dst, j.block.Data)
 	if err != nil {
 		return dst, err
 	}
-	return appendChecksum(dst, j.checksum, j.block.Data), nil
+	dst = appendChecksum(dst, j.checksum, j.block.Data)
+	j.crc = crc32.Checksum(dst[before:], castagnoli)
+	return dst, nil
 }
 
 func (g *rowGroup) Begin(col int, block *column.Block) (format.EncodeJob, error) {
@@ -173,6 +178,7 @@ func (g *rowGroup) End(col int, job format.EncodeJob, stored int) error {
 	c.table = binary.LittleEndian.AppendUint32(c.table, uint32(j.raw))
 	c.table = binary.LittleEndian.AppendUint32(c.table, uint32(size))
 	c.table = append(c.table, j.first...)
+	c.crcs = binary.LittleEndian.AppendUint32(c.crcs, j.crc)
 	if c.values {
 		c.sorted = c.sorted && j.sorted && (c.blocks == 0 || compareValues(c.typ, c.last, j.first) <= 0)
 		c.last, j.last = j.last, c.last
@@ -207,20 +213,21 @@ func (g *rowGroup) Finish(rows int64) ([]format.Output, error) {
 	head := slices.Clone(g.header)
 	binary.LittleEndian.PutUint64(head[4:], uint64(rows))
 	at, starts := int64(len(head)), head[len(head)-8*len(g.columns):]
+	var blocks uint32
 	for i := range g.columns {
 		c := &g.columns[i]
 		if c.values && c.sorted {
-			head[c.flagAt] = 1
+			head[c.metaEnd-crcPair(TableCRCKey)-1] = 1
 		}
 		binary.LittleEndian.PutUint64(starts[8*i:], uint64(at))
 		at += int64(len(c.table)) + c.stored
 		binary.LittleEndian.PutUint32(c.table, c.blocks)
+		binary.LittleEndian.PutUint32(head[c.metaEnd-crc32.Size:], crc32.Checksum(c.table, castagnoli))
+		blocks = crc32.Update(blocks, castagnoli, c.crcs)
 	}
-	crc := crc32.Checksum(head, castagnoli)
-	for i := range g.columns {
-		crc = crc32.Update(crc, castagnoli, g.columns[i].table)
-	}
-	binary.LittleEndian.PutUint32(head[g.crcAt:], crc)
+	binary.LittleEndian.PutUint32(head[g.crcsEnd-crc32.Size:], blocks)
+	crcAt := g.crcsEnd - crcPair(BlocksCRCKey) - crc32.Size
+	binary.LittleEndian.PutUint32(head[crcAt:], crc32.Checksum(head, castagnoli))
 	return []format.Output{{Role: "data", Size: at, Pieces: g.pieces(head)}}, nil
 }
 

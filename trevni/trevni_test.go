@@ -273,7 +273,7 @@ func TestOptionsValidate(t *testing.T) {
 		{Options{ColumnCodecs: map[string]string{"s": "rar"}}, "rar"},
 		{Options{Meta: []KeyValue{{Key: "trevni.codec"}}}, "reserved"},
 		{Options{Meta: []KeyValue{{Key: SchemaKey}}}, "reserved"},
-		{Options{Meta: []KeyValue{{Key: TableCRCKey}}}, "reserved"},
+		{Options{Meta: []KeyValue{{Key: "rowtocol.any"}}}, "reserved"},
 		{Options{Meta: []KeyValue{{Key: "a"}, {Key: "a"}}}, "twice"},
 		{Options{Values: []string{"nope"}}, "does not exist"},
 		{Options{Values: []string{"b"}}, "boolean"},

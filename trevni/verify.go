@@ -27,16 +27,20 @@ func verify(ctx context.Context, f *File) error {
 	if err := keep(f.verifyTables()); err != nil {
 		return err
 	}
+	var crc uint32
 	for i := range f.h.columns {
-		if err := keep(f.verifyColumn(ctx, i)); err != nil {
+		if err := keep(f.verifyColumn(ctx, i, &crc)); err != nil {
 			return err
 		}
+	}
+	if len(found) == 0 {
+		return f.compareBlocksCRC(crc)
 	}
 	return errors.Join(found...)
 }
 
-// verifyTables checks that header and columns follow each other without gaps
-// up to the file's end, and the CRC of header and tables.
+// verifyTables checks the block tables, that header and columns follow each other
+// without gaps up to the file's end, and the CRC of header and tables of older files.
 func (f *File) verifyTables() error {
 	crc, err := f.headerCRC()
 	if err != nil {
@@ -63,88 +67,35 @@ func (f *File) verifyTables() error {
 	if at != f.size {
 		return f.trailing(at, f.size-at)
 	}
-	return f.compareCRC(crc)
+	if f.h.protected {
+		return nil
+	}
+	return f.compareOldCRC(crc)
 }
 
 func (f *File) trailing(at, n int64) error {
 	return damage.New(damage.Trailing, f.name, at, "%d bytes belong to nothing", n)
 }
 
-// headerCRC is the CRC-32C of the header, with the stored CRC as zeros.
-func (f *File) headerCRC() (uint32, error) {
-	if f.h.crcAt < 0 {
-		return f.updateCRC(0, 0, f.h.size)
+// headerCRC is the CRC-32C of the header in an older file, 0 in others.
+func (f *File) headerCRC() (crc uint32, err error) {
+	if f.h.protected || f.h.crcAt < 0 {
+		return 0, nil
 	}
-	crc, err := f.updateCRC(0, 0, f.h.crcAt)
-	if err != nil {
-		return 0, err
-	}
-	crc = crc32.Update(crc, castagnoli, make([]byte, 4))
-	return f.updateCRC(crc, f.h.crcAt+4, f.h.size)
-}
-
-// updateCRC adds the file's bytes [from, to) to a CRC-32C.
-func (f *File) updateCRC(crc uint32, from, to int64) (uint32, error) {
-	buf := make([]byte, min(to-from, firstHeader))
-	for from < to {
-		buf = buf[:min(int64(len(buf)), to-from)]
-		if err := readFull(f.r, buf, from, f.name); err != nil {
-			return 0, err
-		}
-		crc = crc32.Update(crc, castagnoli, buf)
-		from += int64(len(buf))
-	}
-	return crc, nil
-}
-
-// compareCRC compares the CRC of header and tables with the stored one. A file
-// without it is sound; one whose key for it was changed in a byte is not.
-func (f *File) compareCRC(crc uint32) error {
-	stored, ok := f.h.meta.Get(TableCRCKey)
-	if !ok {
-		for _, kv := range f.h.meta {
-			//guard: a damaged key would make the CRC go unchecked
-			if distance(kv.Key, TableCRCKey) == 1 {
-				return damage.New(damage.Header, f.name, 0, "the metadata key %q is one byte from %q", kv.Key, TableCRCKey)
-			}
-		}
-		return nil
-	}
-	//guard: a stored CRC that is cut off would crash the program
-	if f.h.crcAt < 0 {
-		return damage.New(damage.Header, f.name, 0, "%s has %d bytes, expected 4", TableCRCKey, len(stored))
-	}
-	//guard: a damaged header or block table would pass
-	if want := readChecksum(ChecksumSpec, stored); want != crc {
-		return damage.New(damage.Checksum, f.name, f.h.crcAt,
-			"the stored CRC-32C of header and block tables is %08x, theirs is %08x", want, crc)
-	}
-	return nil
-}
-
-// distance is the number of differing bytes, -1 for different lengths.
-func distance(a, b string) int {
-	if len(a) != len(b) {
-		return -1
-	}
-	n := 0
-	for i := range len(a) {
-		if a[i] != b[i] {
-			n++
-		}
-	}
-	return n
+	err = f.decodeGrowing(0, f.h.size, f.h.size, func(d *decoder) { crc = headerCRC(d.buf, f.h.crcAt) })
+	return crc, err
 }
 
 // verifyColumn decodes all blocks of a column, counting the items of child
-// columns by their ancestors.
-func (f *File) verifyColumn(ctx context.Context, col int) error {
+// columns by their ancestors. It adds the CRCs of the stored blocks to crc.
+func (f *File) verifyColumn(ctx context.Context, col int, crc *uint32) error {
 	c, err := f.cursor(col)
 	if err != nil {
 		return err
 	}
 	defer c.close()
 	c.share(-1) // what was read before is not what is in the file now
+	c.last, c.crc = nil, crc
 	if err := c.openCounter(); err != nil {
 		return err
 	}

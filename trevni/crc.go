@@ -1,0 +1,159 @@
+package trevni
+
+import (
+	"bytes"
+	"encoding/binary"
+	"hash/crc32"
+
+	"github.com/rowtocol/rowtocol/damage"
+)
+
+// The CRCs of what is not a block, and of blocks as they are stored. Trevni has
+// none: they are metadata, and files by other writers do without.
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// isCRC tells whether a file metadata key is that of a CRC.
+func isCRC(key string) bool {
+	return key == HeaderCRCKey || key == BlocksCRCKey || key == OldCRCKey
+}
+
+// crcPair is the encoded size of a metadata pair of a CRC.
+func crcPair(key string) int { return 1 + len(key) + 1 + crc32.Size }
+
+// firstKey is where the text of the first metadata key ends, if it is
+// HeaderCRCKey.
+const firstKey = 4 + 8 + 4 + binary.MaxVarintLen64 + 1 + len(HeaderCRCKey)
+
+// check compares the header that d has just parsed with its CRC, and takes the
+// CRCs of the block tables from it. That there are none must not be the work of
+// a single changed byte, so each of the keys vouches for the others: if the first
+// one cannot be read because its own text was changed, the columns' are there; if
+// it was passed over because the pairs or its length were changed, its text is.
+func (h *header) check(d *decoder) {
+	if d.err != nil {
+		return
+	}
+	stored, ok := h.meta.Get(HeaderCRCKey)
+	//guard: with another count of pairs or length of a key the header would go unchecked
+	if !ok && bytes.Contains(d.buf[:min(firstKey, d.pos)], []byte(HeaderCRCKey)) {
+		d.fail(damage.Header, 0, "the header names %s, but not as a metadata key", HeaderCRCKey)
+		return
+	}
+	for i := range h.columns {
+		c := &h.columns[i]
+		crc, has := c.Meta.Get(TableCRCKey)
+		//guard: with a damaged key a header or a block table would go unchecked
+		if has != ok {
+			d.fail(damage.Header, 0, "of %s and, in column %q, %s one is missing", HeaderCRCKey, c.Name, TableCRCKey)
+			return
+		}
+		//guard: a stored CRC that is cut off would crash the program
+		if has && len(crc) != crc32.Size {
+			d.fail(damage.Header, 0, "%s of column %q has %d bytes, expected %d", TableCRCKey, c.Name, len(crc), crc32.Size)
+			return
+		}
+		if has {
+			c.tableCRC = readChecksum(ChecksumSpec, crc)
+		}
+	}
+	if !ok {
+		return
+	}
+	//guard: a stored CRC that is cut off would crash the program
+	if len(stored) != crc32.Size {
+		d.fail(damage.Header, 0, "%s has %d bytes, expected %d", HeaderCRCKey, len(stored), crc32.Size)
+		return
+	}
+	want, got := readChecksum(ChecksumSpec, stored), headerCRC(d.buf[:d.pos], h.crcAt)
+	//guard: a damaged header would be read
+	if want != got {
+		d.fail(damage.Checksum, h.crcAt, "the stored CRC-32C of the header is %08x, the header's is %08x", want, got)
+	}
+	h.protected = true
+}
+
+// headerCRC is the CRC-32C of a header, with four bytes at crcAt as zeros.
+func headerCRC(head []byte, crcAt int64) uint32 {
+	var zeros [crc32.Size]byte
+	crc := crc32.Checksum(head[:crcAt], castagnoli)
+	crc = crc32.Update(crc, castagnoli, zeros[:])
+	return crc32.Update(crc, castagnoli, head[crcAt+crc32.Size:])
+}
+
+// checkTable compares the block table of a column, which d has just parsed, with
+// its CRC, and its end with that of its column, which other writers may leave open.
+func (h *header) checkTable(d *decoder, c *Column, blocks []Descriptor, end int64) {
+	if d.err != nil || !h.protected {
+		return
+	}
+	//guard: a damaged block table would be read
+	if crc := crc32.Checksum(d.buf[:d.pos], castagnoli); crc != c.tableCRC {
+		d.fail(damage.Checksum, c.Start, "the CRC-32C of the block table is %08x, %s says %08x", crc, TableCRCKey, c.tableCRC)
+		return
+	}
+	at := d.offset()
+	if n := len(blocks); n > 0 {
+		at = blocks[n-1].Offset + blocks[n-1].StoredSize + int64(checksumSize(c.Checksum))
+	}
+	//guard: bytes behind a column's blocks would go unseen
+	if at != end {
+		d.fail(damage.Trailing, at, "%d bytes belong to nothing", end-at)
+	}
+}
+
+// compareOldCRC compares the CRC-32C of header and block tables of older files
+// with the stored one. A file without it is sound; one whose key for it was
+// changed in a byte is not.
+func (f *File) compareOldCRC(crc uint32) error {
+	stored, ok := f.h.meta.Get(OldCRCKey)
+	if !ok {
+		for _, kv := range f.h.meta {
+			//guard: a damaged key would make the CRC go unchecked
+			if distance(kv.Key, OldCRCKey) == 1 {
+				return damage.New(damage.Header, f.name, 0, "the metadata key %q is one byte from %q", kv.Key, OldCRCKey)
+			}
+		}
+		return nil
+	}
+	//guard: a stored CRC that is cut off would crash the program
+	if f.h.crcAt < 0 {
+		return damage.New(damage.Header, f.name, 0, "%s has %d bytes, expected %d", OldCRCKey, len(stored), crc32.Size)
+	}
+	//guard: a damaged header or block table would pass
+	if want := readChecksum(ChecksumSpec, stored); want != crc {
+		return damage.New(damage.Checksum, f.name, f.h.crcAt,
+			"the stored CRC-32C of header and block tables is %08x, theirs is %08x", want, crc)
+	}
+	return nil
+}
+
+// distance is the number of differing bytes, -1 for different lengths.
+func distance(a, b string) int {
+	if len(a) != len(b) {
+		return -1
+	}
+	n := 0
+	for i := range len(a) {
+		if a[i] != b[i] {
+			n++
+		}
+	}
+	return n
+}
+
+// compareBlocksCRC compares the CRC-32C of the CRC-32Cs of all stored blocks with
+// the one in the header, if there is one. All that can differ in blocks that were
+// decoded and found sound are bits without a meaning to their codec.
+func (f *File) compareBlocksCRC(crc uint32) error {
+	stored, ok := f.h.meta.Get(BlocksCRCKey)
+	if !ok || !f.h.protected {
+		return nil
+	}
+	//guard: changed bytes that are decoded to the same values would pass
+	if own := binary.LittleEndian.AppendUint32(nil, crc); !bytes.Equal(own, stored) {
+		return damage.New(damage.Checksum, f.name, -1,
+			"the values are sound, but stored bytes of blocks were changed: their CRC-32C is %x, %s says %x", own, BlocksCRCKey, stored)
+	}
+	return nil
+}

@@ -1,0 +1,165 @@
+package trevni
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"os"
+	"testing"
+
+	"github.com/rowtocol/rowtocol/column"
+	"github.com/rowtocol/rowtocol/damage"
+)
+
+// readTables opens a file and reads all its block tables.
+func readTables(b []byte) error {
+	f, err := Open(bytes.NewReader(b), int64(len(b)), "test.trv")
+	if err != nil {
+		return err
+	}
+	for i := range f.Columns() {
+		if _, err := f.Blocks(i); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Every change of one byte outside the blocks is reported when it is read. The
+// first bytes of the metadata, which decide whose file it is, take all values.
+func TestEveryHeaderAndTableByte(t *testing.T) {
+	s := newSampler(12)
+	s.cols = s.cols[2:12]
+	b := sampleFile(t, s, 6, 3, Options{Values: []string{"i"}, Meta: []KeyValue{{"k", []byte("v")}}})
+	f := openBytes(t, b)
+	for at := range int64(len(b)) {
+		if inBlocks(t, f, at) {
+			continue
+		}
+		xors := changes(at, false)
+		if at >= 16 && at < int64(firstKey) {
+			xors = nil
+			for x := 1; x < 256; x++ {
+				xors = append(xors, byte(x))
+			}
+		}
+		for _, x := range xors {
+			b[at] ^= x
+			if err := readTables(b); !isDamage(err) {
+				t.Errorf("byte %d xor %02x: %v", at, x, err)
+			}
+			b[at] ^= x
+		}
+	}
+}
+
+func inBlocks(t *testing.T, f *File, at int64) bool {
+	for i, c := range f.Columns() {
+		blocks, err := f.Blocks(i)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, b := range blocks {
+			if at >= b.Offset && at < b.Offset+b.StoredSize+int64(checksumSize(c.Checksum)) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// One of the keys without the others is damage; none is another writer's file.
+func TestKeysVouchForEachOther(t *testing.T) {
+	crc := func(key string, n int) KeyValue { return KeyValue{key, make([]byte, n)} }
+	table := func(n int) Metadata { return append(meta("a null"), crc(TableCRCKey, n)) }
+	for name, test := range map[string]struct {
+		file, column Metadata
+		want         damage.Kind // "": sound
+	}{
+		"none":                      {nil, meta("a null"), ""},
+		"a table without a header":  {nil, table(4), damage.Header},
+		"a header without a table":  {Metadata{crc(HeaderCRCKey, 4)}, meta("a null"), damage.Header},
+		"a longer first key":        {Metadata{crc(HeaderCRCKey+"s", 4)}, meta("a null"), damage.Header},
+		"a longer key behind it":    {Metadata{{SchemaKey, []byte("12345678")}, crc(HeaderCRCKey+"s", 4)}, meta("a null"), ""},
+		"a table's CRC of 3 bytes":  {Metadata{crc(HeaderCRCKey, 4)}, table(3), damage.Header},
+		"a header's CRC of 3 bytes": {Metadata{crc(HeaderCRCKey, 3)}, table(4), damage.Header},
+		"a header's CRC of 5 bytes": {Metadata{crc(HeaderCRCKey, 5)}, table(4), damage.Header},
+		"a wrong CRC":               {Metadata{crc(HeaderCRCKey, 4)}, table(4), damage.Checksum},
+		"an old one beside it":      {Metadata{crc(OldCRCKey, 4), crc(HeaderCRCKey, 4)}, table(4), damage.Checksum},
+	} {
+		b := rawFile{version: 2, meta: test.file, cols: []rawColumn{{meta: test.column}}}.bytes()
+		if test.want == "" {
+			if _, err := verifyBytes(b); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+			continue
+		}
+		wantKind(t, name, b, test.want)
+	}
+}
+
+// Bytes behind a column's blocks are seen by who reads the column, in files of
+// this package only.
+func TestBytesBehindAColumn(t *testing.T) {
+	b := append(sampleFile(t, newSampler(17), 6, 3, Options{}), 0)
+	if err := readTables(b); !isDamage(err) {
+		t.Errorf("a byte too many: %v", err)
+	}
+	if err := readTables(dropCRC(b)); err != nil {
+		t.Errorf("a byte too many of another writer's: %v", err)
+	}
+}
+
+// Verify finds every changed bit of a block, also those that a codec does not
+// look at.
+func TestEveryBlockBit(t *testing.T) {
+	for _, codec := range codecNames {
+		s := newSampler(18)
+		s.cols = []column.Column{{Name: "s", Type: column.String, Parent: -1}}
+		b := sampleFile(t, s, 8, 4, Options{Codec: codec})
+		f, same := openBytes(t, b), 0
+		for _, at := range blockBytes(t, f, 0) {
+			for bit := range 8 {
+				b[at] ^= 1 << bit
+				if _, err := verifyBytes(b); !isDamage(err) {
+					t.Fatalf("%s: byte %d bit %d: %v", codec, at, bit, err)
+				}
+				if f.verifyColumn(context.Background(), 0, new(uint32)) == nil {
+					same++
+				}
+				b[at] ^= 1 << bit
+			}
+		}
+		if codec == "deflate" && same == 0 {
+			t.Error("deflate looks at every bit: the test shows nothing")
+		}
+	}
+}
+
+// testdata/old.trv is of a writer with one CRC for header and block tables. It is
+// read as it always was, and Verify finds each change of them.
+func TestOldFile(t *testing.T) {
+	b, err := os.ReadFile("testdata/old.trv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := verifyBytes(b)
+	if err != nil || f.RowCount() != 30 || f.h.protected || f.h.crcAt < 0 {
+		t.Fatalf("%d rows, %v", f.RowCount(), err)
+	}
+	if err := f.Dump(io.Discard); err != nil {
+		t.Fatal(err)
+	}
+	for at := range int64(len(b)) {
+		if inBlocks(t, f, at) {
+			continue
+		}
+		for _, x := range changes(at, false) {
+			b[at] ^= x
+			if _, err := verifyBytes(b); !isDamage(err) {
+				t.Errorf("byte %d xor %02x: %v", at, x, err)
+			}
+			b[at] ^= x
+		}
+	}
+}
