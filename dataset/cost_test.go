@@ -1,14 +1,17 @@
 package dataset_test
 
 import (
+	"encoding/binary"
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/rowtocol/rowtocol/dataset"
 	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/internal/mailgen"
+	"github.com/rowtocol/rowtocol/trevni"
 )
 
 // archives are the directories of archive, which takes long to make one.
@@ -106,6 +109,30 @@ func TestReadsOnlyWhatIsAsked(t *testing.T) {
 			}
 		}
 	})
+}
+
+// Of a file of many columns, one costs its own bytes, and the header.
+func TestOneOfManyColumns(t *testing.T) {
+	const columns, rows = 1000, 100
+	var fields []string
+	for i := range columns {
+		fields = append(fields, fmt.Sprintf(`{"name":"c%d","type":"long"}`, i))
+	}
+	data := make([][]byte, rows)
+	for i := range data {
+		for j := range columns {
+			data[i] = binary.AppendVarint(data[i], int64(1000*i+j))
+		}
+	}
+	dir := t.TempDir()
+	writeAvro(t, dir+"/in.avro", `{"type":"record","name":"R","fields":[`+strings.Join(fields, ",")+`]}`, data)
+	convert(t, trevni.Format, dir+"/in.avro", dir+"/out", settings{rowGroup: 128 << 20})
+	d := open(t, dir+"/out", dataset.Options{Formats: formats})
+	got, stats, err := scan(t, d, dataset.Query{Columns: []string{"c500"}, Limit: -1})
+	// The header is read in two steps, of 64 and 256 KiB.
+	if most := int64((64+256+4)<<10) + columnSizes(t, d)["c500"]; err != nil || len(got) != rows || stats.BytesRead > most {
+		t.Errorf("%d rows, %+v, at most %d bytes, %v", len(got), stats, most, err)
+	}
 }
 
 // Rows that lie together cost a few blocks of the columns that are not the
