@@ -31,6 +31,9 @@ var manTemplate = template.Must(template.New("man").Funcs(template.FuncMap{"text
 {{- end}}
 `))
 
+// manWidth fits terminals of 80 columns, of which man indents the text by some.
+const manWidth = 72
+
 // part is a section of a manual page.
 type part struct{ Title, Text string }
 
@@ -111,8 +114,8 @@ func manPage(cmd *cobra.Command) []byte {
 		page.Parts = []part{
 			{"SYNOPSIS", cmd.UseLine()},
 			{"DESCRIPTION", description},
-			{"OPTIONS", cmd.LocalFlags().FlagUsages()},
-			{"COMMON OPTIONS", cmd.InheritedFlags().FlagUsages()},
+			{"OPTIONS", cmd.LocalFlags().FlagUsagesWrapped(manWidth)},
+			{"COMMON OPTIONS", cmd.InheritedFlags().FlagUsagesWrapped(manWidth)},
 			{"EXAMPLES", cmd.Example},
 		}
 	}
