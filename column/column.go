@@ -74,6 +74,22 @@ func (c *Column) TypeName() string {
 	return c.Type.String()
 }
 
+// Meaning is what the schema calls the values where that is more than their type:
+// decimal(10,2), date, enum, fixed(16). It is empty otherwise.
+func (c *Column) Meaning() string {
+	switch {
+	case c.Logical == LogicalDecimal:
+		return fmt.Sprintf("%s(%d,%d)", c.Logical, c.Precision, c.Scale)
+	case c.Logical != LogicalNone:
+		return c.Logical.String()
+	case c.Symbols != nil:
+		return "enum"
+	case c.FixedSize > 0:
+		return fmt.Sprintf("fixed(%d)", c.FixedSize)
+	}
+	return ""
+}
+
 // Layout says how a Buffer arranges lengths and booleans.
 type Layout uint8
 

@@ -19,3 +19,14 @@ const (
 	LogicalUUID                    // string, or fixed of 16 bytes
 	LogicalDuration                // fixed of 12 bytes: months, days, milliseconds, little-endian
 )
+
+var logicalNames = [...]string{
+	LogicalDate: "date", LogicalTimeMillis: "time-millis", LogicalTimeMicros: "time-micros",
+	LogicalTimestampMillis: "timestamp-millis", LogicalTimestampMicros: "timestamp-micros", LogicalTimestampNanos: "timestamp-nanos",
+	LogicalLocalMillis: "local-timestamp-millis", LogicalLocalMicros: "local-timestamp-micros", LogicalLocalNanos: "local-timestamp-nanos",
+	LogicalDecimal: "decimal", LogicalUUID: "uuid", LogicalDuration: "duration",
+}
+
+// String returns the name that the Avro specification gives the type; it is empty for
+// LogicalNone.
+func (l Logical) String() string { return logicalNames[l] }

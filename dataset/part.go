@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"path"
+	"slices"
 
 	"github.com/rowtocol/rowtocol/budget"
 	"github.com/rowtocol/rowtocol/column"
@@ -89,6 +90,26 @@ func (l *Listing) open(ctx context.Context, p *Part, read *Stats) (_ *OpenPart, 
 // unopened returns a part of which no file will be read.
 func (l *Listing) unopened(p *Part) *OpenPart {
 	return &OpenPart{name: p.Name, end: func() {}, memory: l.memory.NewHeap()}
+}
+
+// Meanings returns the columns as the schema of the rows has them, which says what
+// their values stand for; nil if there is no schema, or it is one of other columns.
+func (o *OpenPart) Meanings() []column.Column {
+	s, err := shred.ParseSchema(o.Schema())
+	if err != nil {
+		return nil
+	}
+	m, err := shred.Map(s, shred.Options{RecursiveBytes: true})
+	if err != nil {
+		return nil
+	}
+	same := slices.EqualFunc(m.Columns, o.Columns(), func(c column.Column, stored format.Column) bool {
+		return c.Name == stored.Name && c.Type == stored.Type && c.Array == stored.Array
+	})
+	if !same {
+		return nil
+	}
+	return m.Columns
 }
 
 // Verify implements format.Part.

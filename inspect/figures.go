@@ -49,7 +49,8 @@ type Column struct {
 	Number     int     `json:"-"` // in the files
 	Name       string  `json:"name"`
 	Type       string  `json:"type"`
-	TypeName   string  `json:"-"` // as tables show it
+	TypeName   string  `json:"-"`                 // as tables show it
+	Meaning    string  `json:"logical,omitempty"` // see column.Column
 	Array      bool    `json:"array"`
 	Parent     string  `json:"parent,omitempty"`
 	ParentNo   int     `json:"-"` // -1 at the top
@@ -169,7 +170,7 @@ func (f *Figures) add(ctx context.Context, l *dataset.Listing, part *dataset.Par
 func (f *Figures) start(file *dataset.OpenPart) {
 	f.Format, f.Version = file.Format.Name(), file.Version()
 	f.Metadata = metadata(file)
-	cols := file.Columns()
+	cols, meanings := file.Columns(), file.Meanings()
 	for i, c := range cols {
 		s := Column{
 			Number: i, Name: c.Name, Type: c.Type.String(), TypeName: c.TypeName(), Array: c.Array, ParentNo: c.Parent,
@@ -177,6 +178,9 @@ func (f *Figures) start(file *dataset.OpenPart) {
 		}
 		if c.Parent >= 0 {
 			s.Parent = cols[c.Parent].Name
+		}
+		if meanings != nil {
+			s.Meaning = meanings[i].Meaning()
 		}
 		f.Columns = append(f.Columns, s)
 	}

@@ -167,5 +167,12 @@ func losses(m *manifest.Success) error {
 		}
 		rows += max(l.Rows, 0)
 	}
-	return failure.New(failure.Losses, "%d damaged ranges of the input, with %s%d rows, are not in the output", len(m.Losses), unknown, rows)
+	text, ending := "%d damaged ranges of the input, with %s%d row%s, are not in the output", "s"
+	if len(m.Losses) == 1 {
+		text = "%d damaged range of the input, with %s%d row%s, is not in the output"
+	}
+	if rows == 1 {
+		ending = ""
+	}
+	return failure.New(failure.Losses, text, len(m.Losses), unknown, rows, ending)
 }

@@ -176,23 +176,35 @@ func (a *app) reportAgainst(f *verifyFlags, r *verified, result *witness.Result)
 	skipped := result.Skipped()
 	switch {
 	case result.Different > 0:
-		return failure.New(failure.Different, "%d rows differ from the inputs; the first: %v", result.Different, result.First[0])
+		return failure.New(failure.Different, "%s from the inputs; the first: %v", differ(result.Different), result.First[0])
 	//guard: inputs could be deleted of which rows were not compared
 	case !complete && f.complete:
-		return failure.New(failure.Different, "%d rows of %d inputs could not be compared", skipped, len(result.NotCompared))
+		return failure.New(failure.Different, "%s of %s could not be compared", plural(skipped, "row"), plural(len(result.NotCompared), "input"))
 	case !complete:
 		a.status = "incomplete"
 	}
 	if a.json {
 		return nil
 	}
-	a.printf("%d rows of %d inputs are equal in the columns: compared by goavro %d, by hamba %d, not compared %d\n",
-		result.Compared, result.Inputs, result.ByGoavro, result.ByHamba, skipped)
+	are := "are"
+	if result.Compared == 1 {
+		are = "is"
+	}
+	a.printf("%s of %s %s equal in the columns: compared by goavro %d, by hamba %d, not compared %d\n",
+		plural(result.Compared, "row"), plural(result.Inputs, "input"), are, result.ByGoavro, result.ByHamba, skipped)
 	if !complete {
-		a.printf("WARNING: %d rows of %d inputs were NOT compared, no decoder can read them; only their number was checked\n",
-			skipped, len(result.NotCompared))
+		a.printf("WARNING: NOT compared, because no decoder can read them: %s of %s; only their number was checked\n",
+			plural(skipped, "row"), plural(len(result.NotCompared), "input"))
 	}
 	return nil
+}
+
+// differ says that rows do.
+func differ(rows int64) string {
+	if rows == 1 {
+		return "1 row differs"
+	}
+	return fmt.Sprintf("%d rows differ", rows)
 }
 
 // compareInput compares with one input and returns its size.

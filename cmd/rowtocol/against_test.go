@@ -38,7 +38,7 @@ func TestDecoders(t *testing.T) {
 	write(t, dir+"/a.avro", file(t, `{"type":"map","values":"int"}`, twice...))
 	rowtocol(t, dir, nil, "convert", "a.avro", "out").want(t, 0)
 	rowtocol(t, dir, nil, "verify", "out", "--against", "a.avro", "--require-complete").
-		want(t, 0, "20 rows of 1 inputs are equal in the columns: compared by goavro 0, by hamba 20, not compared 0")
+		want(t, 0, "20 rows of 1 input are equal in the columns: compared by goavro 0, by hamba 20, not compared 0")
 
 	write(t, dir+"/long.avsc", []byte(`{"type":"map","values":"long"}`))
 	rowtocol(t, dir, nil, "convert", "--schema", "long.avsc", "a.avro", "long").want(t, 0)
@@ -67,7 +67,7 @@ func TestAgainstResolved(t *testing.T) {
 		want(t, 0, "33 rows of 3 inputs are equal in the columns: compared by goavro 2, by hamba 31, not compared 0")
 
 	write(t, dir+"/in/b.avro", file(t, later, []byte{0, 0, 0x80, 0x40, 2, 'x'}))
-	rowtocol(t, dir, nil, "verify", "out", "--against", "in").want(t, 6, "1 rows differ", "field key", "has 4, the columns have 1")
+	rowtocol(t, dir, nil, "verify", "out", "--against", "in").want(t, 6, "1 row differs", "field key", "has 4, the columns have 1")
 }
 
 // TestAgainstRuns has two runs whose inputs are not in the order of their

@@ -226,7 +226,7 @@ func (a *app) reportRead(f *catFlags, in *catInput) {
 	s := in.stats
 	a.result = catted{s.Rows, s.TotalRows, s.BytesRead, s.FileBytes, s.BlocksRead, s.Blocks, f.output}
 	if f.stats && !a.json {
-		fmt.Fprintf(a.console, "%d of %d rows; read %s of %s, %d of %d blocks of these columns\n",
-			s.Rows, s.TotalRows, human(s.BytesRead), human(s.FileBytes), s.BlocksRead, s.Blocks)
+		fmt.Fprintf(a.console, "%d of %s; read %s of %s, %d of %s of these columns\n",
+			s.Rows, plural(s.TotalRows, "row"), human(s.BytesRead), human(s.FileBytes), s.BlocksRead, plural(s.Blocks, "block"))
 	}
 }

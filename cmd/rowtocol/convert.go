@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -170,17 +169,13 @@ func (a *app) printOutcome(o *job.Outcome, dest string) {
 	switch {
 	case a.json:
 	case o.Nothing:
-		a.printf("nothing to do: %s already holds the %d rows of these inputs\n", dest, m.Rows)
+		a.printf("nothing to do: %s already holds the %s of these inputs\n", dest, plural(m.Rows, "row"))
 	default:
-		resumed := ""
-		if o.Resumed > 0 {
-			resumed = fmt.Sprintf("; %d tasks were done before", o.Resumed)
-		}
 		files := 0
 		for _, p := range m.Parts {
 			files += len(p.Files)
 		}
-		a.printf("%s: %d rows in %d files, %s%s\n", dest, m.Rows, files, human(m.Bytes), resumed)
+		a.printf("%s: %s in %s, %s%s\n", dest, plural(m.Rows, "row"), plural(files, "file"), human(m.Bytes), doneBefore(o.Resumed))
 	}
 }
 

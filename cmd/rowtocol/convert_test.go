@@ -27,7 +27,7 @@ func TestConvertInspectVerify(t *testing.T) {
 	pairs(t, dir, "in/a.avro", 0, 95)
 	pairs(t, dir, "in/b.avro", 95, 7)
 	before := state(t, dir+"/in")
-	rowtocol(t, dir, nil, "convert", "in", "out").want(t, 0, "102 rows in 1 files")
+	rowtocol(t, dir, nil, "convert", "in", "out").want(t, 0, "102 rows in 1 file,")
 	if after := state(t, dir+"/in"); !maps.Equal(before, after) {
 		t.Errorf("the input changed: %v, %v", before, after)
 	}
@@ -57,7 +57,7 @@ func TestConvertInspectVerify(t *testing.T) {
 	rowtocol(t, dir, nil, "schema", part).want(t, 0, `"name": "Pair"`)
 	rowtocol(t, dir, nil, "schema", "--shredded", "in/a.avro").want(t, 0, "words[]")
 
-	rowtocol(t, dir, nil, "verify", "out").want(t, 0, "sound: 1 files, 102 rows")
+	rowtocol(t, dir, nil, "verify", "out").want(t, 0, "sound: 1 file, 102 rows")
 	rowtocol(t, dir, nil, "verify", part).want(t, 0, "sound")
 	rowtocol(t, dir, nil, "verify", "out", "--against", "in").want(t, 0, "102 rows of 2 inputs are equal")
 	var v verified
@@ -167,7 +167,7 @@ func TestPrecedence(t *testing.T) {
 			}
 		})
 	}
-	rowtocol(t, dir, nil, "convert", "--dry-run", "a.avro", "out").want(t, 0, "1 tasks", "a.avro")
+	rowtocol(t, dir, nil, "convert", "--dry-run", "a.avro", "out").want(t, 0, "1 task of", "a.avro")
 	if _, err := os.Stat(dir + "/out"); err == nil {
 		t.Errorf("a dry run made the destination")
 	}
@@ -186,7 +186,7 @@ func TestLosses(t *testing.T) {
 		t.Errorf("%+v %+v", r, c)
 	}
 	rowtocol(t, dir, nil, "convert", "--on-damage", "skip", "--exit-nothing", "99", "a.avro", "out").want(t, 8, "nothing to do")
-	rowtocol(t, dir, nil, "verify", "out", "--against", "a.avro").want(t, 0, "40 rows of 1 inputs are equal")
+	rowtocol(t, dir, nil, "verify", "out", "--against", "a.avro").want(t, 0, "40 rows of 1 input are equal")
 }
 
 // TestVerifyFindsEveryByte changes each byte of an output in turn.
@@ -283,7 +283,7 @@ func TestOddNames(t *testing.T) {
 	write(t, dir+"/a.avro", bytes.Replace(file, []byte(`"words"`), []byte(`"w-rds"`), 1))
 	rowtocol(t, dir, nil, "convert", "--strict", "a.avro", "out").want(t, 3, "w-rds")
 	rowtocol(t, dir, nil, "convert", "a.avro", "out").want(t, 0, "w-rds")
-	rowtocol(t, dir, nil, "verify", "--require-complete", "out", "--against", "a.avro").want(t, 0, "20 rows of 1 inputs are equal")
+	rowtocol(t, dir, nil, "verify", "--require-complete", "out", "--against", "a.avro").want(t, 0, "20 rows of 1 input are equal")
 }
 
 // TestSignals stops runs in their middle and lets the next one finish.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -116,9 +117,16 @@ func (a *app) inspect(ctx context.Context, l *dataset.Listing, o *inspectOptions
 	}
 	p, stop := a.startProgress(ctx)
 	defer stop()
+	var done, total int64
+	for _, part := range l.Parts {
+		total += part.Bytes
+	}
 	figures, damaged := inspect.Gather(ctx, l, inspect.Options{
-		Count:    o.count || !l.Dir,
-		Progress: func(rows int64, files int) { p.set(rows, int64(files), int64(len(l.Parts))) },
+		Count: o.count || !l.Dir,
+		Progress: func(rows int64, files int) {
+			done += l.Parts[files-1].Bytes
+			p.set(rows, done, total)
+		},
 	})
 	stop()
 	if figures == nil {
@@ -180,43 +188,72 @@ func writePage(ctx context.Context, at store.Location, f *inspect.Figures) error
 const barWidth = 12
 
 func (a *app) printInspected(r *inspected) {
-	a.printf("%s: %d rows, %d columns, %s", r.Path, r.Rows, len(r.Columns), human(r.Bytes))
+	facts := fmt.Sprintf("%s, %s, %s", plural(r.Rows, "row"), plural(len(r.Columns), "column"), human(r.Bytes))
 	if r.Files != 1 {
-		a.printf(" in %d files", r.Files)
+		facts += " in " + plural(r.Files, "file")
 	}
 	if n := len(r.Datasets); n > 0 {
-		a.printf(" of %d datasets", n)
+		facts += " of " + plural(n, "dataset")
 	}
-	a.printf(", %s version %d\n", r.Format, r.Version)
+	a.printTitled(r.Path, fmt.Sprintf("%s, %s version %d", facts, r.Format, r.Version))
 	if r.HTML != "" {
 		a.printf("  drawn in %s\n", r.HTML)
 		return
 	}
-	for _, m := range r.Metadata {
-		value := printable(m.Value)
-		if m.Schema() {
-			value = fmt.Sprintf("%d bytes (rowtocol schema prints it)", len(m.Value))
-		}
-		a.printf("  %s = %s\n", printable(m.Key), shorten(value, 100))
+	for i := range r.Metadata {
+		a.printMetadata(&r.Metadata[i])
 	}
 	if len(r.RowGroups) > 1 {
 		byRows, byBytes := span(r.RowGroups, func(g inspect.RowGroup) int64 { return g.Rows }), span(r.RowGroups, func(g inspect.RowGroup) int64 { return g.Bytes })
-		a.printf("  row groups of %d to %d rows, %s to %s\n", byRows[0], byRows[1], human(byBytes[0]), human(byBytes[1]))
+		a.printf("  row groups of %d to %s, %s\n", byRows[0], plural(byRows[1], "row"), between(byBytes[0], byBytes[1]))
 	}
 	a.printf("\n")
-	t := newTable("#>", "name", "type", "parent>", "values>", "blocks>", "raw>", "stored>", "ratio>", "share>", "")
+	a.printFigures(r)
+}
+
+// printTitled prints a name and what is said of it: on one line, or where a terminal
+// is too narrow for that on several.
+func (a *app) printTitled(name, facts string) {
+	name, width := printable(name), a.width()
+	if line := name + ": " + facts; width == 0 || textWidth(line) <= width {
+		a.printf("%s\n", line)
+		return
+	}
+	a.printf("%s:\n", shorten(name, width-1))
+	for _, line := range strings.Split(wrap(facts, width-2, ""), "\n") {
+		a.printf("  %s\n", line)
+	}
+}
+
+func (a *app) printMetadata(m *inspect.Metadata) {
+	key, value := printable(m.Key), printable(m.Value)
+	if m.Schema() {
+		value = plural(len(m.Value), "byte") + " (rowtocol schema prints it)"
+	}
+	if width := a.width(); width > 0 {
+		const around = len("   = ")
+		key = shorten(key, max(width/2-around, minFlexible/2))
+		value = shorten(value, max(width-around-textWidth(key), leastFlexible))
+	}
+	a.printf("  %s = %s\n", key, value)
+}
+
+func (a *app) printFigures(r *inspected) {
+	t := newTable("#>", "name", "type", "stored as", "parent>", "values>", "blocks>", "raw>", "stored>", "ratio>", "share>", "")
+	const number, name, kind, storedAs, parent, numValues, blocks, raw, rate, share, drawn = 0, 1, 2, 3, 4, 5, 6, 7, 9, 10, 11
+	t.spare(drawn, storedAs, parent, rate, blocks, raw, numValues, number, share, kind)
 	for i := range r.Columns {
 		c := &r.Columns[i]
 		values := "?"
 		if c.Values != nil {
 			values = fmt.Sprint(*c.Values)
 		}
-		t.add(fmt.Sprint(c.Number), printable(c.Name), c.TypeName, parentNumber(c.ParentNo), values,
+		t.add(fmt.Sprint(c.Number), c.Name, typeText(c.Meaning, c.TypeName), c.TypeName, parentNumber(c.ParentNo), values,
 			fmt.Sprint(c.Blocks), human(c.Raw), human(c.Stored), ratio(c.Raw, c.Stored),
 			fmt.Sprintf("%.1f%%", 100*c.Share), bar(c.Share, barWidth))
 	}
-	t.add("", "total", "", "", "", fmt.Sprint(r.Blocks), human(r.Raw), human(r.Stored), ratio(r.Raw, r.Stored), "", "")
-	t.print(a.out, 1, a.width())
+	t.add("", "total", "", "", "", "", fmt.Sprint(r.Blocks), human(r.Raw), human(r.Stored), ratio(r.Raw, r.Stored), "", "")
+	t.print(a.out, name, a.width())
 }
 
 // span returns the least and the largest of a property of row groups.

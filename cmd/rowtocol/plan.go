@@ -104,7 +104,7 @@ func (a *app) plan(ctx context.Context, f *outputFlags, inputs []string, dest, o
 	}
 	a.result = result
 	if !a.json {
-		a.printf("%s: plan %s, %d inputs, %d tasks\n", output, p.ID, len(p.Request.Inputs), len(p.Tasks))
+		a.printf("%s: plan %s, %s, %s\n", output, p.ID, plural(len(p.Request.Inputs), "input"), plural(len(p.Tasks), "task"))
 	}
 	return nil
 }
@@ -184,12 +184,12 @@ func (a *app) printPlan(p *manifest.Plan, sizes []int64) {
 	}
 	o := p.Request.Options
 	a.printf("plan %s\n", p.ID)
-	a.printf("  %d inputs, %s, %d columns\n", len(p.Request.Inputs), human(bytes), p.Columns)
-	a.printf("  %d tasks of about %s of input; output ratio %.2f, row groups up to %s\n",
-		len(p.Tasks), human(p.SplitSize), p.Ratio, byteSize(o.RowGroupSize))
+	a.printf("  %s, %s, %s\n", plural(len(p.Request.Inputs), "input"), human(bytes), plural(p.Columns, "column"))
+	a.printf("  %s; files of more than about %s are cut\n", tasksText(p.Tasks), human(p.SplitSize))
+	a.printf("  output ratio %.2f, row groups up to %s\n", p.Ratio, byteSize(o.RowGroupSize))
 	a.printf("  %s, column blocks of %s, on damage %s\n", formatText(o), byteSize(p.BlockSize), o.OnDamage)
 	if n := len(sizes); n > 0 {
-		a.printf("  about %d row groups of %s to %s\n", n, human(slices.Min(sizes)), human(slices.Max(sizes)))
+		a.printf("  about %s of %s\n", plural(n, "row group"), between(slices.Min(sizes), slices.Max(sizes)))
 	}
 	for _, t := range p.Tasks {
 		a.printf("task %d, a row group of about %s\n", t.ID, human(sizes[t.ID]))
@@ -202,6 +202,18 @@ func (a *app) printPlan(p *manifest.Plan, sizes []int64) {
 			}
 		}
 	}
+}
+
+// tasksText says how many tasks there are, and how much each has to read.
+func tasksText(tasks []manifest.Task) string {
+	if len(tasks) == 0 {
+		return "0 tasks"
+	}
+	least, most := tasks[0].Bytes(), tasks[0].Bytes()
+	for i := range tasks {
+		least, most = min(least, tasks[i].Bytes()), max(most, tasks[i].Bytes())
+	}
+	return plural(len(tasks), "task") + " of " + between(least, most) + " of input"
 }
 
 // formatText is the format of an output and its options, in words.

@@ -81,8 +81,10 @@ func (a *app) readSchema(ctx context.Context, names []string) (text string, cols
 		return "", nil, fmt.Errorf("%w (nor is it an Avro object container file)", err)
 	}
 	defer p.Close()
-	for _, c := range p.Columns() {
-		cols = append(cols, c.Column)
+	if cols = p.Meanings(); cols == nil {
+		for _, c := range p.Columns() {
+			cols = append(cols, c.Column)
+		}
 	}
 	return p.Schema(), cols, nil
 }
@@ -161,14 +163,16 @@ func in(name string, err error) error { return fmt.Errorf("%s: %w", name, err) }
 
 // columnEntry is a column in JSON.
 type columnEntry struct {
-	Name   string `json:"name"`
-	Type   string `json:"type"`
-	Array  bool   `json:"array"`
-	Parent string `json:"parent,omitempty"`
+	Name string `json:"name"`
+	Type string `json:"type"`
+	// Logical is what the schema calls the values, if that is another name.
+	Logical string `json:"logical,omitempty"`
+	Array   bool   `json:"array"`
+	Parent  string `json:"parent,omitempty"`
 }
 
 func entry(cols []column.Column, i int) columnEntry {
-	e := columnEntry{Name: cols[i].Name, Type: cols[i].Type.String(), Array: cols[i].Array}
+	e := columnEntry{Name: cols[i].Name, Type: cols[i].Type.String(), Logical: cols[i].Meaning(), Array: cols[i].Array}
 	if p := cols[i].Parent; p >= 0 {
 		e.Parent = cols[p].Name
 	}
@@ -177,15 +181,28 @@ func entry(cols []column.Column, i int) columnEntry {
 
 func (a *app) printColumns(cols []column.Column) {
 	entries := make([]columnEntry, len(cols))
-	t := newTable("#>", "name", "type", "parent>")
+	t := newTable("#>", "name", "type", "stored as", "parent>")
+	t.spare(3, 4, 0) // what the columns are stored as, parents, numbers
 	for i := range cols {
 		entries[i] = entry(cols, i)
-		t.add(fmt.Sprint(i), printable(cols[i].Name), cols[i].TypeName(), parentNumber(cols[i].Parent))
+		c := &cols[i]
+		t.add(fmt.Sprint(i), c.Name, typeText(c.Meaning(), c.TypeName()), c.TypeName(), parentNumber(c.Parent))
 	}
 	a.result = map[string]any{"columns": entries}
 	if !a.json {
 		t.print(a.out, 1, a.width())
 	}
+}
+
+// typeText is the type of a column's values as users know it.
+func typeText(meaning, stored string) string {
+	if meaning == "" {
+		return stored
+	}
+	if strings.HasSuffix(stored, "[]") {
+		return meaning + "[]"
+	}
+	return meaning
 }
 
 // parentNumber is the parent as tables show it: its number, which stays short

@@ -59,6 +59,22 @@ func (s byteSize) String() string {
 // Type implements pflag.Value.
 func (s byteSize) Type() string { return "size" }
 
+// plural writes a number of things, of which a regular noun names one.
+func plural[N int | int64](n N, one string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %ss", n, one)
+}
+
+// between writes the least and the most of several sizes, for reading.
+func between(least, most int64) string {
+	if human(least) == human(most) {
+		return human(most)
+	}
+	return human(least) + " to " + human(most)
+}
+
 // human writes bytes with three significant digits, for reading.
 func human(n int64) string {
 	v, unit := float64(n), "B"

@@ -75,7 +75,7 @@ func TestSteps(t *testing.T) {
 		t.Errorf("a task that was done, or a commit too early, changed %v to %v", before, after)
 	}
 	for n := range p.Tasks {
-		rowtocol(t, elsewhere, nil, "task", "--plan", plan, "--task", fmt.Sprint(p.Tasks-1-n)).want(t, 0, "1 tasks of plan "+p.Plan)
+		rowtocol(t, elsewhere, nil, "task", "--plan", plan, "--task", fmt.Sprint(p.Tasks-1-n)).want(t, 0, "1 task of plan "+p.Plan)
 	}
 
 	var c converted
@@ -90,7 +90,7 @@ func TestSteps(t *testing.T) {
 	if r := o.object(t, &c); r.Status != "nothing" || !c.Nothing || c.Rows != 3000 {
 		t.Errorf("%+v %+v", r, c)
 	}
-	rowtocol(t, dir, nil, "verify", "out", "--against", "in", "--require-complete").want(t, 0, "3000 rows of 1 inputs are equal")
+	rowtocol(t, dir, nil, "verify", "out", "--against", "in", "--require-complete").want(t, 0, "3000 rows of 1 input are equal")
 
 	rowtocol(t, dir, nil, slices.Concat([]string{"convert", "in", "whole"}, smallTasks)...).want(t, 0)
 	if steps, whole := partBytes(t, dir+"/out"), partBytes(t, dir+"/whole"); !maps.Equal(steps, whole) {
@@ -241,7 +241,7 @@ func TestPlanOfAnEarlierOutput(t *testing.T) {
 	rowtocol(t, dir, nil, "commit", "--plan", "second.json").want(t, 9, "first.avro was removed", "second.avro was added", "--overwrite")
 	rowtocol(t, dir, nil, "commit", "--plan", "second.json", "--overwrite").want(t, 0, "20 rows")
 	rowtocol(t, dir, nil, "commit", "--plan", "third.json", "--overwrite").want(t, 9, "make the plan again")
-	rowtocol(t, dir, nil, "verify", "out", "--against", "second.avro").want(t, 0, "20 rows of 1 inputs are equal")
+	rowtocol(t, dir, nil, "verify", "out", "--against", "second.avro").want(t, 0, "20 rows of 1 input are equal")
 }
 
 // A plan says what its commit will find.
@@ -380,7 +380,7 @@ func TestConflicts(t *testing.T) {
 	}
 	rowtocol(t, dir, nil, "plan", "b.avro", "out", "-o", "plan.json").want(t, 0)
 	rowtocol(t, dir, nil, "convert", "--overwrite", "b.avro", "out").want(t, 0, "20 rows")
-	rowtocol(t, dir, nil, "verify", "out", "--against", "b.avro").want(t, 0, "20 rows of 1 inputs are equal")
+	rowtocol(t, dir, nil, "verify", "out", "--against", "b.avro").want(t, 0, "20 rows of 1 input are equal")
 	rowtocol(t, dir, nil, "convert", "--memory", "64MiB", "--workers", "1", "b.avro", "out").want(t, 0, "nothing to do")
 }
 

@@ -86,9 +86,21 @@ func (a *app) task(ctx context.Context, file string, numbers []int, nothing int)
 		a.status, a.nothing = "nothing", nothing
 	}
 	if !a.json {
-		a.printf("%d tasks of plan %s: %d rows in %d files, %s; %d were done before\n", len(numbers), plan.ID, out.Rows, out.Files, human(out.Bytes), done)
+		a.printf("%s of plan %s: %s in %s, %s%s\n", plural(len(numbers), "task"), plan.ID,
+			plural(out.Rows, "row"), plural(out.Files, "file"), human(out.Bytes), doneBefore(done))
 	}
 	return nil
+}
+
+// doneBefore tells of tasks that were not run again.
+func doneBefore(tasks int) string {
+	switch tasks {
+	case 0:
+		return ""
+	case 1:
+		return "; 1 task was done before"
+	}
+	return fmt.Sprintf("; %d tasks were done before", tasks)
 }
 
 // readPlan reads the document that plan wrote. One that was altered, or is of

@@ -135,3 +135,78 @@ func TestTerminalIsNotSteered(t *testing.T) {
 		t.Errorf("a pipe got other bytes: %q", piped.stdout)
 	}
 }
+
+// typesSchema has fields of the types that users know by other names than columns.
+const typesSchema = `{"type":"record","name":"T","fields":[
+	{"name":"amount","type":{"type":"bytes","logicalType":"decimal","precision":10,"scale":2}},
+	{"name":"day","type":["null",{"type":"int","logicalType":"date"}]},
+	{"name":"at","type":{"type":"array","items":{"type":"long","logicalType":"timestamp-millis"}}},
+	{"name":"state","type":{"type":"enum","name":"S","symbols":["ON","OFF"]}},
+	{"name":"key","type":{"type":"string","logicalType":"uuid"}},
+	{"name":"hash","type":{"type":"fixed","name":"H","size":3}},
+	{"name":"a_name_that_is_as_long_as_names_of_generated_schemas_are_日本語日本語日本語日本語_end","type":"double"},
+	{"name":"plain","type":"long"}]}`
+
+// typesOutput converts a row of typesSchema.
+func typesOutput(t *testing.T) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	row := append([]byte{2, 7, 2, 0, 2, 2, 0, 0, 2, 'k', 'a', 'b', 'c'}, make([]byte, 8)...)
+	write(t, dir+"/a.avro", file(t, typesSchema, append(row, 14)))
+	rowtocol(t, dir, nil, "convert", "a.avro", "a-long-name-of-a-directory-that-alone-takes-most-of-eighty-columns.columns").want(t, 0, "1 row in 1 file,")
+	return dir
+}
+
+// Tables fit the terminal: names lose their middle, and columns are left out. To a
+// pipe they are complete.
+func TestTablesFitTheTerminal(t *testing.T) {
+	dir := typesOutput(t)
+	dest, err := filepath.Glob(dir + "/*.columns")
+	if err != nil || len(dest) != 1 {
+		t.Fatal(dest, err)
+	}
+	for _, columns := range []int{40, 80, 100, 200} {
+		for _, args := range [][]string{{"inspect", dest[0]}, {"inspect", partOf(t, dest[0], 0)}, {"schema", "--shredded", "a.avro"}} {
+			o := onTerminal(t, dir, columns, args...).want(t, 0, "plain", "_end")
+			for _, line := range strings.Split(o.stdout, "\n") {
+				if textWidth(line) > columns {
+					t.Errorf("%d columns: %s: %q", columns, args[0], line)
+				}
+			}
+			if shortened := strings.Contains(o.stdout, "…"); shortened != (columns < 200) && args[0] == "inspect" {
+				t.Errorf("%d columns: shortened is %v:\n%s", columns, shortened, o.stdout)
+			}
+			if columns >= 80 {
+				o.want(t, 0, "decimal(10,2)", "date[]", "timestamp-millis[]", "enum", "uuid", "fixed(3)")
+			}
+		}
+	}
+	for _, args := range [][]string{{"inspect", dest[0]}, {"schema", "--shredded", "a.avro"}} {
+		o := rowtocol(t, dir, nil, args...).want(t, 0, "_are_日本語日本語日本語日本語_end ", "stored as", "decimal(10,2)", "bytes", "date[]", "int[]", "parent")
+		if strings.Contains(o.stdout, "…") {
+			t.Errorf("%v: shortened: %s", args, o.stdout)
+		}
+	}
+	var of struct{ Columns []columnEntry }
+	for _, args := range [][]string{{"inspect", "--json", dest[0]}, {"schema", "--shredded", "--json", "a.avro"}, {"schema", "--shredded", "--json", partOf(t, dest[0], 0)}} {
+		rowtocol(t, dir, nil, args...).want(t, 0).object(t, &of)
+		if c := of.Columns; c[0].Logical != "decimal(10,2)" || c[0].Type != "bytes" || c[1].Logical != "date" || c[3].Logical != "enum" || c[7].Logical != "" {
+			t.Errorf("%v: %+v", args, c)
+		}
+	}
+}
+
+// One of anything is no plural.
+func TestSingulars(t *testing.T) {
+	dir := typesOutput(t)
+	rowtocol(t, dir, nil, "plan", "a.avro", "new", "-o", "plan.json").want(t, 0, "1 input, 1 task\n")
+	rowtocol(t, dir, nil, "convert", "--dry-run", "a.avro", "new").want(t, 0, "1 input,", "1 task of ", "about 1 row group of ")
+	rowtocol(t, dir, nil, "task", "--plan", "plan.json", "--task", "0").want(t, 0, "1 task of plan", ": 1 row in 1 file,")
+	rowtocol(t, dir, nil, "task", "--plan", "plan.json", "--task", "0").want(t, 0, "; 1 task was done before")
+	rowtocol(t, dir, nil, "commit", "--plan", "plan.json").want(t, 0, "1 row in 1 file, ")
+	rowtocol(t, dir, nil, "convert", "a.avro", "new").want(t, 0, "the 1 row of these inputs")
+	rowtocol(t, dir, nil, "verify", "new", "--against", "a.avro").want(t, 0, "sound: 1 file, 1 row,", "1 row of 1 input is equal")
+	rowtocol(t, dir, nil, "cat", "--stats", "--columns", "plain", "new").want(t, 0, "1 of 1 row; ", "1 of 1 block of")
+	write(t, dir+"/bad.trv", read(t, partOf(t, dir+"/new", 0))[:50])
+	rowtocol(t, dir, nil, "verify", "bad.trv").want(t, 6, "1 difference,")
+}

@@ -98,10 +98,10 @@ func (a *app) verify(ctx context.Context, f *verifyFlags, names []string) error 
 		a.log.Warn("the file's blocks carry no valid checksum, damage in them may go unseen", "file", name)
 	}
 	if len(found) > 0 {
-		return failure.New(failure.Different, "%s: %d differences, the first: %w", l.Path, len(found), found[0])
+		return failure.New(failure.Different, "%s: %s, the first: %w", l.Path, plural(len(found), "difference"), found[0])
 	}
 	if !a.json {
-		a.printf("%s: sound: %d files, %d rows, %s\n", r.Path, r.Files, r.Rows, human(r.Bytes))
+		a.printf("%s: sound: %s, %s, %s\n", r.Path, plural(r.Files, "file"), plural(r.Rows, "row"), human(r.Bytes))
 	}
 	if len(f.against) == 0 {
 		return nil
