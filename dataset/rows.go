@@ -46,6 +46,8 @@ type Stats struct {
 	// Blocks is how many there are of the columns that the query names, in the
 	// files that it opened.
 	Blocks int64
+	// Passed is how many rows of the dataset it has looked at for a condition.
+	Passed int64
 }
 
 // span is a range of rows of a part.
@@ -102,10 +104,11 @@ type selection struct {
 	left  int64 // rows yet to be given
 	stats Stats
 
-	part int // of file, in Listing.Parts
-	file *queryPart
-	rest []span  // rows of the part that are not looked at
-	find *filter // of the part, with a condition
+	part   int   // of file, in Listing.Parts
+	before int64 // rows of the parts before it
+	file   *queryPart
+	rest   []span  // rows of the part that are not looked at
+	find   *filter // of the part, with a condition
 }
 
 // newSelection checks a query on all sections, so that what is wrong with one shows
@@ -228,6 +231,7 @@ func (s *selection) next() ([]span, error) {
 			} else if err != nil {
 				return nil, s.located(err)
 			}
+			s.stats.Passed = s.before + found[len(found)-1].to
 		default:
 			s.rest = nil
 		}
@@ -251,6 +255,10 @@ func (s *selection) pass(rows int64) {
 // nextPart opens the next part of the section that can have rows to give; io.EOF if
 // there is none.
 func (s *selection) nextPart() error {
+	if s.file != nil {
+		s.before += s.file.Rows()
+		s.stats.Passed = s.before
+	}
 	s.close()
 	parts := s.dataset.Parts()
 	for s.part++; s.part < s.section.end; s.part++ {

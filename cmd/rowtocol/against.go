@@ -46,17 +46,15 @@ func (a *app) verifyAgainst(ctx context.Context, f *verifyFlags, l *dataset.List
 	p, stop := a.startProgress(ctx)
 	defer stop()
 	w := witness.New(rows)
-	var done int64
-	w.Progress = func(n int64) { p.set(n, done, 0) }
+	w.Progress = func(n int64) { p.setOf(n, rows.Stats().BytesRead, n, r.Rows) }
 	for i := range inputs {
-		n, err := a.compareInput(ctx, w, &inputs[i], int64(f.maxBlock))
+		err := a.compareInput(ctx, w, &inputs[i], int64(f.maxBlock))
 		if errors.Is(err, witness.ErrColumns) {
 			return columnsDiffer(err)
 		}
 		if err != nil {
 			return fmt.Errorf("comparing with %s: %w", inputs[i].name, err)
 		}
-		done += n
 	}
 	result, err := w.End(ctx)
 	if err != nil {
@@ -207,23 +205,23 @@ func differ(rows int64) string {
 	return fmt.Sprintf("%d rows differ", rows)
 }
 
-// compareInput compares with one input and returns its size.
-func (a *app) compareInput(ctx context.Context, w *witness.Comparer, input *comparedInput, maxBlock int64) (int64, error) {
+// compareInput compares with one input.
+func (a *app) compareInput(ctx context.Context, w *witness.Comparer, input *comparedInput, maxBlock int64) error {
 	at, err := a.resolve(input.name)
 	if err != nil {
-		return 0, err
+		return err
 	}
 	in, err := at.Store.Open(ctx, at.Path)
 	if err != nil {
-		return 0, err
+		return err
 	}
 	defer func() { _ = in.Close() }() // only read
 	memory := a.pool.NewHeap()
 	defer memory.Close()
 	if err := reserveWitnesses(ctx, in, input.name, maxBlock, memory); err != nil {
-		return 0, err
+		return err
 	}
-	return in.Size(), w.Input(ctx, witness.Input{
+	return w.Input(ctx, witness.Input{
 		Name: input.name, R: in, Size: in.Size(), Lossy: len(input.lost) > 0, Schema: input.schema,
 		Blocks: func() (witness.Blocks, error) { return newInputBlocks(in, input.name, input.lost, maxBlock) },
 	})

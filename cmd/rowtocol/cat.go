@@ -201,12 +201,16 @@ func (a *app) toFile(ctx context.Context, f *catFlags, in *catInput, write func(
 	}
 	p, stop := a.startProgress(ctx)
 	defer stop()
-	whole := f.where == "" && f.columns == nil && f.offset == 0 && f.limit < 0
+	total := max(in.stats.TotalRows-f.offset, 0)
+	if f.limit >= 0 {
+		total = min(total, f.limit)
+	}
 	in.progress = func(s dataset.Stats) {
-		if !whole {
-			s.FileBytes = 0 // how much of them will be read is not known
+		if f.where != "" {
+			p.setOf(s.Rows, s.BytesRead, s.Passed, s.TotalRows)
+		} else {
+			p.setOf(s.Rows, s.BytesRead, s.Rows, total)
 		}
-		p.set(s.Rows, s.BytesRead, s.FileBytes)
 	}
 	return newFile(ctx, at, f.overwrite, write)
 }
@@ -224,6 +228,8 @@ type catted struct {
 
 func (a *app) reportRead(f *catFlags, in *catInput) {
 	s := in.stats
+	// What is read again, as the start of a file whose header is long, is counted once.
+	s.BytesRead, s.BlocksRead = min(s.BytesRead, s.FileBytes), min(s.BlocksRead, s.Blocks)
 	a.result = catted{s.Rows, s.TotalRows, s.BytesRead, s.FileBytes, s.BlocksRead, s.Blocks, f.output}
 	if f.stats && !a.json {
 		fmt.Fprintf(a.console, "%d of %s; read %s of %s, %d of %s of these columns\n",

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"os"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -51,15 +53,20 @@ func (c *console) show(line string) {
 	if !c.terminal || line == c.line {
 		return
 	}
-	if w, _, err := term.GetSize(int(c.file.Fd())); err == nil && len(line) >= w && w > 1 {
-		line = line[:w-1]
-	}
 	c.line = line
 	// A progress line that cannot be drawn is no reason to stop.
 	_, _ = c.file.WriteString("\r\x1b[K" + line)
 }
 
 func (c *console) clear() { c.show("") }
+
+// width returns the columns of the terminal.
+func (c *console) width() int {
+	if w, _, err := term.GetSize(int(c.file.Fd())); err == nil && w > 0 {
+		return w
+	}
+	return 80
+}
 
 // logger writes text for people on a terminal and JSON for machines elsewhere.
 func (c *console) logger(level slog.Level) *slog.Logger {
@@ -90,15 +97,16 @@ func (c *console) fail(log *slog.Logger, err error, code int) {
 	}
 }
 
-// progress draws rows, bytes, rate and the time that is left, several times
-// a second, until stop is called. It does nothing without a terminal.
+// progress draws how far the work is, how fast it is and the time that is left,
+// several times a second, until stop is called. It does nothing without a terminal.
 type progress struct {
 	console *console
 	mu      sync.Mutex
 	start   time.Time
 	rows    int64
-	done    int64 // bytes of input
-	total   int64 // bytes of input in all, 0 if not known
+	bytes   int64
+	done    int64 // of the work, in whichever unit
+	total   int64 // 0 if not known
 }
 
 func (a *app) startProgress(ctx context.Context) (p *progress, stop func()) {
@@ -118,36 +126,62 @@ func (a *app) startProgress(ctx context.Context) (p *progress, stop func()) {
 				p.console.clear()
 				return
 			case now := <-tick.C:
-				p.console.show(p.text(now))
+				p.console.show(p.text(now, p.console.width()))
 			}
 		}
 	}()
 	return p, func() { cancel(); <-stopped }
 }
 
-// set takes the state of the work.
-func (p *progress) set(rows, done, total int64) {
+// set takes the state of work that is measured in bytes.
+func (p *progress) set(rows, done, total int64) { p.setOf(rows, done, done, total) }
+
+// setOf takes the state of work that is measured otherwise.
+func (p *progress) setOf(rows, bytes, done, total int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.rows, p.done, p.total = rows, done, total
+	p.rows, p.bytes, p.done, p.total = rows, bytes, min(done, total), total
 }
 
-// text is the line as of now.
-func (p *progress) text(now time.Time) string {
+const (
+	// leastBar and mostBar are the widths that the bar of progress has.
+	leastBar = 6
+	mostBar  = 30
+)
+
+// text is the line as of now, for a terminal of so many columns.
+func (p *progress) text(now time.Time, columns int) string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	elapsed := now.Sub(p.start).Seconds()
+	elapsed := now.Sub(p.start)
 	if elapsed <= 0 {
 		return ""
 	}
-	rate := float64(p.done) / elapsed
-	line := fmt.Sprintf("%d rows  %s", p.rows, human(p.done))
+	line := human(int64(float64(p.bytes)/elapsed.Seconds())) + "/s"
+	room := columns - 1
 	if p.total > 0 {
-		line += fmt.Sprintf(" of %s  %d%%", human(p.total), min(p.done*100/p.total, 100))
+		share := float64(p.done) / float64(p.total)
+		line = fmt.Sprintf("%3.0f%%  %s", math.Floor(100*share), line)
+		if p.done > 0 {
+			left := time.Duration(float64(elapsed) * (1 - share) / share)
+			line += "  " + left.Round(time.Second).String() + " left"
+		}
+		room -= leastBar + tableGap
 	}
-	line += fmt.Sprintf("  %s/s", human(int64(rate)))
-	if left := p.total - p.done; p.total > 0 && left >= 0 && rate > 0 {
-		line += "  " + time.Duration(float64(left)/rate*float64(time.Second)).Round(time.Second).String() + " left"
+	for _, more := range []string{plural(p.rows, "row"), human(p.bytes)} {
+		if textWidth(line)+tableGap+len(more) <= room {
+			line += "  " + more
+		}
+	}
+	if p.total > 0 {
+		width := min(mostBar, columns-1-tableGap-textWidth(line))
+		line = filledBar(float64(p.done)/float64(p.total), width) + "  " + line
 	}
 	return line
+}
+
+// filledBar is a bar, with what is left of its width shaded.
+func filledBar(share float64, width int) string {
+	drawn := bar(share, max(width, 0))
+	return drawn + strings.Repeat("░", max(width-textWidth(drawn), 0))
 }

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -209,4 +210,51 @@ func TestSingulars(t *testing.T) {
 	rowtocol(t, dir, nil, "cat", "--stats", "--columns", "plain", "new").want(t, 0, "1 of 1 row; ", "1 of 1 block of")
 	write(t, dir+"/bad.trv", read(t, partOf(t, dir+"/new", 0))[:50])
 	rowtocol(t, dir, nil, "verify", "bad.trv").want(t, 6, "1 difference,")
+}
+
+// The line of progress has a bar, a rate and the time that is left on any terminal, in
+// all commands that take long.
+func TestProgressOnTerminal(t *testing.T) {
+	dir := t.TempDir()
+	pairs(t, dir, "a.avro", 0, 150_000)
+	rowtocol(t, dir, nil, "convert", "a.avro", "out").want(t, 0)
+	for i, args := range [][]string{
+		{"verify", "out", "--against", "a.avro"},
+		{"cat", "--to", "avro", "--output-codec", "xz", "--output", "rows.avro", "--columns", "words", "--limit", "120000", "out"},
+		{"cat", "--to", "avro", "--output-codec", "xz", "--output", "some.avro", "--where", "id >= 0", "out"},
+	} {
+		columns := []int{40, 80}[i%2]
+		o := onTerminal(t, dir, columns, args...).want(t, 0, "/s", " left", "░", "█")
+		for _, line := range strings.Split(o.stderr, "\r\x1b[K") {
+			if textWidth(line) >= columns {
+				t.Errorf("%v: %q is wider than %d columns", args, line, columns)
+			}
+		}
+	}
+}
+
+// What was read is not more than there is.
+func TestStatsOfWhatWasRead(t *testing.T) {
+	dir := typesOutput(t)
+	dest, err := filepath.Glob(dir + "/*.columns")
+	if err != nil || len(dest) != 1 {
+		t.Fatal(dest, err)
+	}
+	for _, flags := range [][]string{{}, {"--where", "plain == 7"}, {"--to", "arrow", "--output", "rows.arrow", "--overwrite"}} {
+		for _, names := range [][]string{dest, {dest[0], dest[0]}} {
+			args := slices.Concat([]string{"cat", "--json", "--stats"}, flags, names)
+			o := rowtocol(t, dir, nil, args...).want(t, 0)
+			text := o.stderr
+			if text == "" {
+				text = o.stdout
+			}
+			r := report{Result: &catted{}}
+			if err := json.Unmarshal([]byte(text), &r); err != nil {
+				t.Fatal(err)
+			}
+			if c := r.Result.(*catted); c.BytesRead == 0 || c.BytesRead > c.FileBytes || c.BlocksRead == 0 || c.BlocksRead > c.Blocks {
+				t.Errorf("%v: %+v", args, c)
+			}
+		}
+	}
 }

@@ -176,15 +176,27 @@ func TestBar(t *testing.T) {
 func TestProgressText(t *testing.T) {
 	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	p := &progress{start: start}
-	p.set(300, 10<<20, 40<<20)
-	if got, want := p.text(start.Add(10*time.Second)), "300 rows  10.0 MiB of 40.0 MiB  25%  1.00 MiB/s  30s left"; got != want {
-		t.Errorf("got %q, want %q", got, want)
+	for _, c := range []struct {
+		bytes, done, total int64
+		columns            int
+		want               string
+	}{
+		{10 << 20, 10 << 20, 40 << 20, 80, "███████▌░░░░░░░░░░░░░░░░░░░░░░   25%  1.00 MiB/s  30s left  300 rows  10.0 MiB"},
+		{10 << 20, 10 << 20, 40 << 20, 40, "██▊░░░░░░░░   25%  1.00 MiB/s  30s left"},
+		{10 << 20, 10 << 20, 40 << 20, 30, "▎   25%  1.00 MiB/s  30s left"},
+		{900 << 30, 1, 100_000, 40, "░░░░    0%  90.0 GiB/s  277h46m30s left"},
+		{10 << 20, 50, 100, 200, strings.Repeat("█", 15) + strings.Repeat("░", 15) + "   50%  1.00 MiB/s  10s left  300 rows  10.0 MiB"},
+		{10 << 20, 120, 100, 80, strings.Repeat("█", 30) + "  100%  1.00 MiB/s  0s left  300 rows  10.0 MiB"},
+		{0, 0, 100, 80, strings.Repeat("░", 30) + "    0%  0 B/s  300 rows  0 B"},
+		{10 << 20, 0, 0, 80, "1.00 MiB/s  300 rows  10.0 MiB"},
+		{10 << 20, 0, 0, 24, "1.00 MiB/s  300 rows"},
+	} {
+		p.setOf(300, c.bytes, c.done, c.total)
+		if got := p.text(start.Add(10*time.Second), c.columns); got != c.want || textWidth(got) >= c.columns {
+			t.Errorf("%+v: got %q", c, got)
+		}
 	}
-	p.set(300, 10<<20, 0)
-	if got, want := p.text(start.Add(10*time.Second)), "300 rows  10.0 MiB  1.00 MiB/s"; got != want {
-		t.Errorf("got %q, want %q", got, want)
-	}
-	if got := p.text(start); got != "" {
+	if got := p.text(start, 80); got != "" {
 		t.Errorf("at the start: %q", got)
 	}
 }
