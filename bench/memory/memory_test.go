@@ -43,7 +43,7 @@ func runLimited(t *testing.T, memory int, args ...string) (done bool) {
 	t.Helper()
 	cmd := exec.Command(program, append(args, "--memory", fmt.Sprintf("%dMiB", memory))...)
 	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
+	cmd.Stderr, cmd.Env = &stderr, environment()
 	u, err := memlimit.Run(cmd, int64(memory+headroom)*mib)
 	if err != nil {
 		t.Fatal(err)

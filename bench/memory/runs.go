@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/rowtocol/rowtocol/internal/memlimit"
@@ -77,12 +78,18 @@ func (m *measurement) read(in input, workers, memory int, dest string, command [
 	return err
 }
 
+// environment is the program's: no setting of the caller's shapes it, and variables of
+// tests are none of the program's flags.
+func environment() []string {
+	return slices.DeleteFunc(os.Environ(), func(e string) bool { return strings.HasPrefix(e, "ROWTOCOL_") })
+}
+
 // run measures a call of the program and prints a line.
 func (m *measurement) run(name string, workers, memory int, args ...string) (int, error) {
 	args = append(args, "--workers", fmt.Sprint(workers), "--memory", fmt.Sprintf("%dMiB", memory))
 	cmd := exec.Command(m.program, args...)
 	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
+	cmd.Stderr, cmd.Env = &stderr, environment()
 	u, err := memlimit.Run(cmd, int64(memory+headroom)<<20)
 	if err != nil {
 		return 0, err

@@ -148,7 +148,8 @@ func measure(ctx context.Context, o options, args []string) (cost, error) {
 	c := exec.CommandContext(ctx, args[0], args[1:]...)
 	var said bytes.Buffer
 	c.Stdout, c.Stderr = &said, &said
-	c.Env = append(os.Environ(), "GOMAXPROCS=1", "POLARS_MAX_THREADS=1", "RAYON_NUM_THREADS=1",
+	ours := func(e string) bool { return strings.HasPrefix(e, "ROWTOCOL_") }
+	c.Env = append(slices.DeleteFunc(os.Environ(), ours), "GOMAXPROCS=1", "POLARS_MAX_THREADS=1", "RAYON_NUM_THREADS=1",
 		"TOKIO_WORKER_THREADS=1", "OMP_NUM_THREADS=1", "RUST_BACKTRACE=0")
 	// A child has the core of the thread that starts it.
 	began := time.Now()

@@ -151,11 +151,13 @@ func (a *app) catCommand() *cobra.Command {
 }
 
 func (f *catFlags) check() error {
+	if err := checkChoice("to", f.to, formatNames()); err != nil {
+		return err
+	}
+	if err := checkChoice("output-codec", f.codec, avroCodecs); err != nil {
+		return err
+	}
 	switch {
-	case !slices.Contains(formatNames(), f.to):
-		return usagef("--to: %q is not one of %s", f.to, strings.Join(formatNames(), ", "))
-	case !slices.Contains(avroCodecs, f.codec):
-		return usagef("--output-codec: %q is not one of %s", f.codec, strings.Join(avroCodecs, ", "))
 	case f.to == "parquet" && !slices.Contains(parquetCodecs, f.codec):
 		return usagef("--output-codec: %q is not one of %s, which Parquet has", f.codec, strings.Join(parquetCodecs, ", "))
 	case f.schema != "" && (f.to == "arrow" || f.to == "parquet"):

@@ -5,7 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
+	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -13,8 +17,10 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// setting is one key of a job file with its values; a list has several.
+// setting is a value of the environment, or one key of a job file with its values; a
+// list has several.
 type setting struct {
+	name   string // in messages
 	line   int
 	values []string
 }
@@ -22,7 +28,7 @@ type setting struct {
 // configure fills the flags that the command line left alone from the
 // environment, then from the job file.
 func (a *app) configure(cmd *cobra.Command) error {
-	if env, ok := os.LookupEnv(envName("config")); ok && !cmd.Flags().Changed("config") {
+	if env := os.Getenv(envName("config")); env != "" && !cmd.Flags().Changed("config") {
 		a.configFile = env
 	}
 	file := map[string]setting{}
@@ -31,27 +37,90 @@ func (a *app) configure(cmd *cobra.Command) error {
 		if file, err = readConfig(a.configFile); err != nil {
 			return &usageError{err}
 		}
-		if err := checkKeys(cmd.Root(), a.configFile, file); err != nil {
-			return &usageError{err}
-		}
 	}
+	names := settings(cmd.Root())
+	if err := errors.Join(checkEnvironment(names), checkKeys(names, a.configFile, file)); err != nil {
+		return &usageError{err}
+	}
+	a.origins = map[string]setting{}
 	var failed error
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		if failed != nil || f.Changed || !configurable(f) {
 			return
 		}
-		if env, ok := os.LookupEnv(envName(f.Name)); ok {
-			if failed = setFlag(cmd, f, splitEnv(f, env)); failed != nil {
-				failed = fmt.Errorf("environment variable %s: %w", envName(f.Name), failed)
-			}
-		} else if s, ok := file[f.Name]; ok {
-			if failed = setFlag(cmd, f, s.values); failed != nil {
-				failed = fmt.Errorf("%s:%d: %s: %w", a.configFile, s.line, f.Name, failed)
-			}
+		s, ok := file[f.Name]
+		if env := os.Getenv(envName(f.Name)); env != "" {
+			s, ok = setting{name: envName(f.Name), values: splitEnv(f, env)}, true
+		}
+		if !ok {
+			return
+		}
+		a.origins[f.Name] = s
+		if failed = setFlag(cmd, f, s.values); failed != nil {
+			failed = fmt.Errorf("%s: %w", s.name, failed)
 		}
 	})
 	if failed != nil {
 		return &usageError{failed}
+	}
+	return nil
+}
+
+// aboutFlag finds the flag at the start of a message.
+var aboutFlag = regexp.MustCompile("^--([a-z-]+)")
+
+// withOrigin adds to an error about a flag's value where that is from, and what it is,
+// so far as the message does not say so.
+func (a *app) withOrigin(err error) error {
+	usage := (*usageError)(nil)
+	if a.flags == nil || !errors.As(err, &usage) {
+		return err
+	}
+	name := aboutFlag.FindStringSubmatch(err.Error())
+	if name == nil {
+		return err
+	}
+	f := a.flags.Lookup(name[1])
+	if f == nil || !f.Changed {
+		return err
+	}
+	if s, ok := a.origins[f.Name]; ok {
+		return fmt.Errorf("%w (%s is %s)", err, s.name, strings.Join(s.values, ","))
+	}
+	if strings.Contains(err.Error(), strconv.Quote(f.Value.String())) {
+		return err
+	}
+	return fmt.Errorf("%w (--%s %s was given)", err, f.Name, f.Value)
+}
+
+// settings are the names of all flags that the environment and a job file may set. One
+// environment, and one job file, serves all commands.
+func settings(root *cobra.Command) []string {
+	names := map[string]bool{}
+	collect := func(f *pflag.Flag) {
+		if configurable(f) {
+			names[f.Name] = true
+		}
+	}
+	root.PersistentFlags().VisitAll(collect)
+	for _, cmd := range root.Commands() {
+		cmd.LocalNonPersistentFlags().VisitAll(collect)
+	}
+	return slices.Sorted(maps.Keys(names))
+}
+
+// checkEnvironment refuses variables that look like a flag's and are none's: a
+// misspelt one would be ignored in silence.
+func checkEnvironment(flags []string) error {
+	known := []string{envName("config")}
+	for _, name := range flags {
+		known = append(known, envName(name))
+	}
+	for _, e := range os.Environ() {
+		name, value, _ := strings.Cut(e, "=")
+		if strings.HasPrefix(name, envPrefix) && value != "" && !slices.Contains(known, name) {
+			return fmt.Errorf("environment variable %s: rowtocol has no such flag%s", name, didYouMean(name, "", known))
+		}
 	}
 	return nil
 }
@@ -61,10 +130,13 @@ func configurable(f *pflag.Flag) bool {
 	return f.Name != "config" && f.Name != "help" && f.Name != "version"
 }
 
+// envPrefix begins the names of all environment variables that are flags.
+const envPrefix = "ROWTOCOL_"
+
 // envName is the environment variable of a flag: ROWTOCOL_BLOCK_SIZE for
 // --block-size.
 func envName(flag string) string {
-	return "ROWTOCOL_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
+	return envPrefix + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
 
 // repeatable says whether a flag may be given several times.
@@ -124,7 +196,7 @@ func readConfig(name string) (map[string]setting, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s:%d: %s: %w", name, value.Line, key.Value, err)
 		}
-		settings[key.Value] = setting{line: key.Line, values: values}
+		settings[key.Value] = setting{name: fmt.Sprintf("%s:%d: %s", name, key.Line, key.Value), line: key.Line, values: values}
 	}
 	return settings, nil
 }
@@ -134,7 +206,7 @@ func scalars(n *yaml.Node) ([]string, error) {
 	switch n.Kind {
 	case yaml.ScalarNode:
 		if n.Tag == "!!null" {
-			return nil, errors.New("has no value")
+			return nil, errors.New(`has no value; the word null is written "null"`)
 		}
 		return []string{n.Value}, nil
 	case yaml.SequenceNode:
@@ -157,18 +229,11 @@ func scalars(n *yaml.Node) ([]string, error) {
 	return nil, errors.New("aliases are not supported")
 }
 
-// checkKeys refuses keys that are a flag of no command. One job file serves
-// all commands, so a key of another command is fine.
-func checkKeys(root *cobra.Command, name string, file map[string]setting) error {
-	known := map[string]bool{}
-	collect := func(f *pflag.Flag) { known[f.Name] = known[f.Name] || configurable(f) }
-	root.PersistentFlags().VisitAll(collect)
-	for _, cmd := range root.Commands() {
-		cmd.LocalNonPersistentFlags().VisitAll(collect)
-	}
-	for key, s := range file {
-		if !known[key] {
-			return fmt.Errorf("%s:%d: %q is not a flag of rowtocol", name, s.line, key)
+// checkKeys refuses keys that are a flag of no command.
+func checkKeys(flags []string, name string, file map[string]setting) error {
+	for _, key := range slices.Sorted(maps.Keys(file)) {
+		if !slices.Contains(flags, key) {
+			return fmt.Errorf("%s:%d: %q is not a flag of rowtocol%s", name, file[key].line, key, didYouMean(key, "", flags))
 		}
 	}
 	return nil

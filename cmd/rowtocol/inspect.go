@@ -60,7 +60,7 @@ func (a *app) inspectCommand() *cobra.Command {
 	cmd.Flags().BoolVar(&o.count, "count", false, "count the values of a directory's columns too")
 	cmd.Flags().StringVar(&o.order, "sort", "file", "`order` of the columns: file, stored (largest first) or name")
 	cmd.Flags().StringVar(&o.html, "html", "", "write a page for a browser to `file` instead of the table")
-	complete(cmd, "sort", "file", "stored", "name")
+	complete(cmd, "sort", sortOrders...)
 	return cmd
 }
 
@@ -89,6 +89,8 @@ type inspected struct {
 	HTML string `json:"html,omitempty"` // where the page was written
 }
 
+var sortOrders = []string{"file", "stored", "name"}
+
 // inspectOptions are the flags of inspect.
 type inspectOptions struct {
 	dump, count bool
@@ -96,13 +98,10 @@ type inspectOptions struct {
 }
 
 func (o *inspectOptions) check() error {
-	switch {
-	case o.order != "file" && o.order != "stored" && o.order != "name":
-		return usagef("--sort: %q is not one of file, stored, name", o.order)
-	case o.dump && o.html != "":
+	if o.dump && o.html != "" {
 		return usagef("--bytes and --html exclude each other")
 	}
-	return nil
+	return checkChoice("sort", o.order, sortOrders)
 }
 
 // inspect prints the figures, or writes them as a page. Of a damaged file it

@@ -36,7 +36,7 @@ func run(args []string, stdout, stderr *os.File) (code int) {
 	if err != nil && ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
-	return a.finish(err)
+	return a.finish(a.withOrigin(err))
 }
 
 // defect is a panic, turned into an error.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -70,6 +71,9 @@ func choices() map[string]format.Choice {
 
 // formatOptions makes the format's document of its flags.
 func (f *outputFlags) formatOptions() (json.RawMessage, error) {
+	if err := checkChoice("format", f.format, formats.Names()); err != nil {
+		return nil, err
+	}
 	of, err := formats.Named(f.format)
 	if err != nil {
 		return nil, usagef("--format: %w", err)
@@ -94,9 +98,23 @@ func (f *outputFlags) formatOptions() (json.RawMessage, error) {
 	}
 	doc, err := of.Options(chosen)
 	if err != nil {
-		return nil, &usageError{err}
+		return nil, &usageError{fmt.Errorf("%w%s", err, nearestChoice(of, chosen))}
 	}
 	return doc, nil
+}
+
+// nearestChoice asks for what was meant by the first value that is none of its flag's
+// choices.
+func nearestChoice(of format.Format, chosen map[string][]string) string {
+	for _, c := range of.Choices() {
+		for _, v := range chosen[c.Name] {
+			v = v[strings.LastIndexByte(v, '=')+1:]
+			if len(c.Values) > 0 && !slices.Contains(c.Values, v) {
+				return didYouMean(v, "", c.Values)
+			}
+		}
+	}
+	return ""
 }
 
 // options checks the flags and makes the plan's options of them.
@@ -109,8 +127,6 @@ func (f *outputFlags) options() (manifest.Options, error) {
 	switch {
 	case f.recursive != "" && f.recursive != "bytes":
 		return o, usagef("--recursive: %q is not a choice; bytes is", f.recursive)
-	case !slices.Contains(onDamageChoices, f.onDamage):
-		return o, usagef("--on-damage: %q is not one of %s", f.onDamage, strings.Join(onDamageChoices, ", "))
 	case f.rowGroup == 0:
 		return o, usagef("--row-group-size must be more than 0")
 	case f.maxBlock == 0:
@@ -118,7 +134,9 @@ func (f *outputFlags) options() (manifest.Options, error) {
 	case f.blockSize > 1<<30:
 		return o, usagef("--block-size must be at most 1GiB")
 	}
-	var err error
-	o.FormatOptions, err = f.formatOptions()
+	err := checkChoice("on-damage", f.onDamage, onDamageChoices)
+	if err == nil {
+		o.FormatOptions, err = f.formatOptions()
+	}
 	return o, err
 }

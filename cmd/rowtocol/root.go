@@ -10,8 +10,10 @@ import (
 	"os"
 	"runtime"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"golang.org/x/term"
 
 	"github.com/rowtocol/rowtocol/budget"
@@ -37,9 +39,11 @@ type app struct {
 	stores     *location.Resolver
 
 	args    []string
-	command string // name of the command that ran
-	rowsOut bool   // its standard output is for rows
-	result  any    // its part of the final JSON object
+	flags   *pflag.FlagSet     // of the command that ran
+	origins map[string]setting // of flags that have their values from elsewhere than the command line
+	command string             // name of the command that ran
+	rowsOut bool               // its standard output is for rows
+	result  any                // its part of the final JSON object
 	// status and nothing are the JSON status and the exit code of a success
 	// that is not plainly "done".
 	status  string
@@ -97,7 +101,7 @@ func (a *app) rootCommand() *cobra.Command {
 		// The flags behind the wrong one were not read.
 		a.begin(cmd)
 		a.json = a.json || slices.Contains(a.args, "--json")
-		return &usageError{fmt.Errorf("%w (see %s --help)", err, cmd.CommandPath())}
+		return wrongFlag(cmd, err)
 	})
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return a.prepare(cmd) }
 	flags := root.PersistentFlags()
@@ -109,19 +113,13 @@ func (a *app) rootCommand() *cobra.Command {
 	flags.Lookup("workers").DefValue = "0" // so that help and manual do not name this machine's
 	a.store.add(flags)
 	flags.StringVar(&a.logLevel, "log-level", a.logLevel, "`level` of messages: debug, info, warn or error")
-	complete(root, "log-level", "debug", "info", "warn", "error")
+	complete(root, "log-level", logLevels...)
 
 	root.AddCommand(a.convertCommand(), a.planCommand(), a.taskCommand(), a.commitCommand(), a.catCommand(), a.inspectCommand(), a.schemaCommand(), a.verifyCommand(), a.versionCommand(), a.manCommand(), exitCodesTopic(), conditionsTopic())
 	return root
 }
 
-// noCommand gives an unknown command the exit code of a usage error.
-func noCommand(cmd *cobra.Command, args []string) error {
-	if len(args) > 0 {
-		return usagef("there is no command %q (see rowtocol --help)", args[0])
-	}
-	return nil
-}
+var logLevels = []string{"debug", "info", "warn", "error"}
 
 // printsRows is the annotation of commands that print rows.
 const printsRows = "rows"
@@ -134,12 +132,16 @@ func (a *app) begin(cmd *cobra.Command) {
 // prepare runs before every command, when its flags are parsed.
 func (a *app) prepare(cmd *cobra.Command) error {
 	a.begin(cmd)
+	a.flags = cmd.Flags()
 	if err := a.configure(cmd); err != nil {
+		return err
+	}
+	if err := checkChoice("log-level", strings.ToLower(a.logLevel), logLevels); err != nil {
 		return err
 	}
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(a.logLevel)); err != nil {
-		return usagef("--log-level: %q is not debug, info, warn or error", a.logLevel)
+		return &usageError{err}
 	}
 	a.log = a.console.logger(level)
 	if a.workers < 1 {

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"math"
+	"regexp"
 	"strconv"
 	"strings"
 )
@@ -34,6 +35,9 @@ func (s *byteSize) Set(text string) error {
 	}
 	n, err := strconv.ParseFloat(number, 64)
 	if err != nil || strings.Trim(number, "0123456789.") != "" {
+		if meant := likelySize(text); meant != "" {
+			return fmt.Errorf("%q is not a size; write %s", text, meant)
+		}
 		return fmt.Errorf("%q is not a size; sizes are written like 65536, 64KiB, 1.5GiB", text)
 	}
 	if n *= scale; n >= math.MaxInt64 {
@@ -44,6 +48,19 @@ func (s *byteSize) Set(text string) error {
 	}
 	*s = byteSize(n)
 	return nil
+}
+
+// looseSize is a size as it is often written.
+var looseSize = regexp.MustCompile(`^\s*([0-9]+(?:\.[0-9]+)?)\s*([kKmMgGtT])[iI]?[bB]?\s*$`)
+
+// likelySize is how a size is to be written that is written otherwise, empty if that
+// cannot be told.
+func likelySize(text string) string {
+	m := looseSize.FindStringSubmatch(text)
+	if m == nil {
+		return ""
+	}
+	return m[1] + strings.ToUpper(m[2]) + "iB"
 }
 
 // String writes the size in the largest unit that fits it exactly.

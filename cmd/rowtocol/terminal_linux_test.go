@@ -220,7 +220,7 @@ func TestProgressOnTerminal(t *testing.T) {
 	rowtocol(t, dir, nil, "convert", "a.avro", "out").want(t, 0)
 	for i, args := range [][]string{
 		{"verify", "out", "--against", "a.avro"},
-		{"cat", "--to", "avro", "--output-codec", "xz", "--output", "rows.avro", "--columns", "words", "--limit", "120000", "out"},
+		{"cat", "--to", "avro", "--output-codec", "xz", "--output", "rows.avro", "--limit", "140000", "out"},
 		{"cat", "--to", "avro", "--output-codec", "xz", "--output", "some.avro", "--where", "id >= 0", "out"},
 	} {
 		columns := []int{40, 80}[i%2]

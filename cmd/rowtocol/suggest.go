@@ -1,0 +1,93 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// didYouMean is a question for the end of a message about a name that is not among
+// those that there are: it asks for the nearest, and is empty if none is near.
+func didYouMean(name, before string, names []string) string {
+	best, least := "", max(1, len(name)/3)+1
+	for _, n := range names {
+		d := distance(strings.ToLower(name), strings.ToLower(n))
+		if len(name) > 1 && strings.HasPrefix(n, strings.ToLower(name)) {
+			d = min(d, 1)
+		}
+		if d < least {
+			best, least = n, d
+		}
+	}
+	if best == "" {
+		return ""
+	}
+	return fmt.Sprintf("; did you mean %s%s?", before, best)
+}
+
+// mostCompared bounds the length of names that are compared.
+const mostCompared = 100
+
+// distance is how many letters must be put in, left out, replaced, or exchanged with
+// the next, to make b of a.
+func distance(a, b string) int {
+	if max(len(a), len(b)) > mostCompared {
+		return mostCompared
+	}
+	var before []int // the row of two letters ago
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		next := make([]int, len(b)+1)
+		next[0] = i + 1
+		for j := range len(b) {
+			cost := 1
+			if a[i] == b[j] {
+				cost = 0
+			}
+			next[j+1] = min(row[j]+cost, row[j+1]+1, next[j]+1)
+			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
+				next[j+1] = min(next[j+1], before[j-1]+1)
+			}
+		}
+		before, row = row, next
+	}
+	return row[len(b)]
+}
+
+// checkChoice refuses a flag's value that is not one of its choices.
+func checkChoice(flag, value string, choices []string) error {
+	if slices.Contains(choices, value) {
+		return nil
+	}
+	return usagef("--%s: %q is not one of %s%s", flag, value, strings.Join(choices, ", "), didYouMean(value, "", choices))
+}
+
+// noCommand gives an unknown command the exit code of a usage error.
+func noCommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	var names []string
+	for _, c := range cmd.Commands() {
+		names = append(names, c.Name())
+	}
+	return usagef("there is no command %q%s (see rowtocol --help)", args[0], didYouMean(args[0], "", names))
+}
+
+// wrongFlag is the error for flags that cannot be read.
+func wrongFlag(cmd *cobra.Command, err error) error {
+	nearest := ""
+	if unknown := (*pflag.NotExistError)(nil); errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() == "" {
+		var names []string
+		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+		nearest = didYouMean(unknown.GetSpecifiedName(), "--", names)
+	}
+	return &usageError{fmt.Errorf("%w%s (see %s --help)", err, nearest, cmd.CommandPath())}
+}

@@ -1,0 +1,72 @@
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+// What is mistyped is refused with what may have been meant, and a value that is refused
+// with where it comes from.
+func TestSuggestions(t *testing.T) {
+	dir := t.TempDir()
+	pairs(t, dir, "a.avro", 0, 10)
+	rowtocol(t, dir, nil, "convert", "a.avro", "out").want(t, 0)
+	write(t, dir+"/key.yaml", []byte("codec: snappy\nrow-group-siz: 1MiB\n"))
+	write(t, dir+"/small.yaml", []byte("# little\nmemory: 1MiB\n"))
+	write(t, dir+"/sort.yaml", []byte("sort: size\n"))
+	cases := []struct{ args, env, text string }{
+		{"konvert a.avro new", "", "did you mean convert?"},
+		{"verfiy out", "", "did you mean verify?"},
+		{"insp out", "", "did you mean inspect?"},
+		{"zzzzzz out", "", `no command "zzzzzz" (see`},
+		{"cat --limt 1 out", "", "did you mean --limit?"},
+		{"convert --colunm-codec x a.avro new", "", "unknown flag: --colunm-codec (see"},
+		{"convert --row-groupsize 1MiB a.avro new", "", "did you mean --row-group-size?"},
+		{"cat --to jsno out", "", "did you mean json?"},
+		{"cat --to JSON out", "", "did you mean json?"},
+		{"cat --output-codec snapy out", "", "did you mean snappy?"},
+		{"convert --codec snapy a.avro new", "", "did you mean snappy?"},
+		{"convert --codec id=deflat a.avro new", "", "did you mean deflate?"},
+		{"convert --format trevny a.avro new", "", "did you mean trevni?"},
+		{"convert --on-damage quarantin a.avro new", "", "did you mean quarantine?"},
+		{"inspect --sort stord out", "", "did you mean stored?"},
+		{"cat --log-level wran out", "", "did you mean warn?"},
+		{"convert --memory 64mb a.avro new", "", `"64mb" is not a size; write 64MiB`},
+		{"convert --memory 1.5g a.avro new", "", "write 1.5GiB"},
+		{"cat out", "ROWTOCOL_MEMROY=1GiB", "environment variable ROWTOCOL_MEMROY: rowtocol has no such flag; did you mean ROWTOCOL_MEMORY?"},
+		{"cat out", "ROWTOCOL_E2E=required", "environment variable ROWTOCOL_E2E: rowtocol has no such flag"},
+		{"convert --config key.yaml a.avro new", "", `key.yaml:2: "row-group-siz" is not a flag of rowtocol; did you mean row-group-size?`},
+		{"cat --memory 1 out", "", "--memory must be at least 16MiB (--memory 1 was given)"},
+		{"cat out", "ROWTOCOL_MEMORY=2MiB", "--memory must be at least 16MiB (ROWTOCOL_MEMORY is 2MiB)"},
+		{"cat --config small.yaml out", "", "--memory must be at least 16MiB (small.yaml:2: memory is 1MiB)"},
+		{"inspect --config sort.yaml out", "", "(sort.yaml:1: sort is size)"},
+		{"cat --workers -3 out", "", "--workers must be at least 1 (--workers -3 was given)"},
+		{"cat --to jsno out", "", "did you mean json?"},
+		{"cat out", "ROWTOCOL_WORKERS=many", "ROWTOCOL_WORKERS: "},
+	}
+	for _, c := range cases {
+		o := rowtocol(t, dir, []string{c.env}, strings.Fields(c.args)...).want(t, 1)
+		if message := strings.ReplaceAll(o.stderr, `\"`, `"`); !strings.Contains(message, c.text) {
+			t.Errorf("%s %s: %q is not in %s", c.env, c.args, c.text, message)
+		}
+		if strings.Count(o.stderr, "was given") > strings.Count(c.text, "was given") {
+			t.Errorf("%s: the value is said twice: %s", c.args, o.stderr)
+		}
+	}
+	// An empty variable is as good as none.
+	rowtocol(t, dir, []string{"ROWTOCOL_MEMORY=", "ROWTOCOL_CONFIG=", "ROWTOCOL_NONE="}, "cat", "out").want(t, 0)
+}
+
+func TestDistance(t *testing.T) {
+	for _, c := range []struct {
+		a, b string
+		want int
+	}{
+		{"", "", 0}, {"a", "", 1}, {"", "ab", 2}, {"verfiy", "verify", 1}, {"limt", "limit", 1}, {"limitt", "limit", 1},
+		{"lomit", "limit", 1}, {"kitten", "sitting", 3}, {strings.Repeat("a", 101), "a", mostCompared},
+	} {
+		if got := distance(c.a, c.b); got != c.want {
+			t.Errorf("%s, %s: %d, want %d", c.a, c.b, got, c.want)
+		}
+	}
+}
