@@ -95,11 +95,18 @@ func fieldDifferences(before, now map[string]any) (texts []string) {
 	return texts
 }
 
+// DefaultBlockSize is the size of column blocks that a plan starts from if none is
+// asked for.
+const DefaultBlockSize = 64 << 10
+
 // programOptions returns all options but the format's own, by their names in
 // the document.
 func programOptions(o *Options) map[string]any {
 	own := *o
 	own.FormatOptions = nil
+	if own.BlockSize == 0 {
+		own.BlockSize = DefaultBlockSize // asked for or not, it is the same
+	}
 	b, err := json.Marshal(own)
 	if err != nil {
 		panic(err) // strings and numbers have JSON

@@ -99,7 +99,7 @@ func TestRowGroupsFillUp(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "a.avro")
 			writeFlat(t, file, tc.columns, tc.size/scale*tc.tasks)
 			r := request(file+".out", file)
-			r.Options.RowGroupSize, r.Options.BlockSize = tc.size/scale, defaultBlock/scale
+			r.Options.RowGroupSize, r.Options.BlockSize = tc.size/scale, manifest.DefaultBlockSize/scale
 			r.Options.FormatOptions = formatOptions(tc.codec)
 			s := look(t, r)
 			p, err := s.Plan(t.Context(), "")

@@ -19,7 +19,6 @@ import (
 const (
 	defaultRowGroup = 128 << 20
 	defaultMaxBlock = 512 << 20
-	defaultBlock    = 64 << 10
 )
 
 // Request is a conversion to plan.
@@ -145,7 +144,7 @@ func (s *Survey) mapColumns(schema *shred.Schema) (err error) {
 func (s *Survey) Plan(ctx context.Context, base string) (*manifest.Plan, error) {
 	p := &manifest.Plan{
 		Version: manifest.Version, Request: s.Request, Dest: s.Dest.Origin + s.Dest.Path, Base: base,
-		BlockSize: cmp.Or(s.Request.Options.BlockSize, defaultBlock), Warnings: slices.Clone(s.Warnings),
+		BlockSize: cmp.Or(s.Request.Options.BlockSize, manifest.DefaultBlockSize), Warnings: slices.Clone(s.Warnings),
 	}
 	if s.Mapping != nil {
 		if err := s.fit(ctx, p); err != nil {

@@ -66,7 +66,7 @@ func TestPlan(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p.Dest != dir+"/out" || p.Base != "00112233445566ff" || p.BlockSize != defaultBlock || p.Columns != 2 || p.Schema != avrotest.Schema || !reflect.DeepEqual(p.Request, s.Request) {
+	if p.Dest != dir+"/out" || p.Base != "00112233445566ff" || p.BlockSize != manifest.DefaultBlockSize || p.Columns != 2 || p.Schema != avrotest.Schema || !reflect.DeepEqual(p.Request, s.Request) {
 		t.Errorf("the plan is %+v", p)
 	}
 	if sum, err := p.Sum(); err != nil || sum != p.ID {
@@ -165,7 +165,7 @@ func TestEmptyInputs(t *testing.T) {
 	}
 	s := look(t, request(dir+"/out", dir+"/none"))
 	p, err := s.Plan(t.Context(), "")
-	if err != nil || s.Mapping != nil || p.ID == "" || len(p.Tasks) != 0 || len(s.Sizes(p)) != 0 || p.BlockSize != defaultBlock {
+	if err != nil || s.Mapping != nil || p.ID == "" || len(p.Tasks) != 0 || len(s.Sizes(p)) != 0 || p.BlockSize != manifest.DefaultBlockSize {
 		t.Errorf("of no inputs: %+v, %+v, %v", s, p, err)
 	}
 	if len(p.Warnings) != 1 || p.Warnings[0] != "the inputs hold no .avro file" {

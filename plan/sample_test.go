@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/rowtocol/rowtocol/internal/avrotest"
+	"github.com/rowtocol/rowtocol/manifest"
 	"github.com/rowtocol/rowtocol/mapper"
 )
 
@@ -27,7 +28,7 @@ func TestSampleIsBounded(t *testing.T) {
 		"/a": {minSample / int64(len(row)) * 9 / 10, 2 * minSample / int64(len(row))},
 		"/b": {mapper.MaxSampleRows, mapper.MaxSampleRows + rows - 1},
 	} {
-		s := look(t, request(dir+"/out", dir+in)).newSampler(defaultBlock)
+		s := look(t, request(dir+"/out", dir+in)).newSampler(manifest.DefaultBlockSize)
 		defer s.sample.Close()
 		if err := s.readAll(t.Context()); err != nil {
 			t.Fatal(err)

@@ -19,19 +19,20 @@ import (
 
 const catLong = `Print the rows of column files: JSON, a line per row, or CSV, an Avro object
 container file, an Arrow stream or a Parquet file. A directory is a committed
-output, or holds the outputs of several runs in directories named run=…, and needs
-_SUCCESS unless --partial is given. Several arguments are read in their order as
-one, and so is what a quoted pattern matches (*, ?, [a-z]), sorted by path, numbers
-by value.
+output, or holds the outputs of several runs in directories named run=…, and
+needs _SUCCESS unless --partial is given. Several arguments are read in their
+order as one, and so is what a quoted pattern matches (*, ?, [a-z]), sorted by
+path, numbers by value.
 
-A directory may also be a tree of directories named key=value with outputs in them,
-as dt=2026-01-01/hour=7. The keys are columns then, behind those of the rows: long
-where all values are integers, else date where all are dates, else string, and null
-for __HIVE_DEFAULT_PARTITION__; %XX is decoded. A field of that name that rows have
-themselves counts instead. All outputs must have the same keys in the same order. Keys
-count below the directory that is named, from the first wildcard of a pattern on, and
-where several arguments differ: mail/dt=2026-01-01 alone has no column dt. With
---where 'dt >= date("2026-01-01")' other directories are not read.
+A directory may also be a tree of directories named key=value with outputs in
+them, as dt=2026-01-01/hour=7. The keys are columns then, behind those of the
+rows: long where all values are integers, else date where all are dates, else
+string, and null for __HIVE_DEFAULT_PARTITION__; %XX is decoded. A field of that
+name that rows have themselves counts instead. All outputs must have the same
+keys in the same order. Keys count below the directory that is named, from the
+first wildcard of a pattern on, and where several arguments differ:
+mail/dt=2026-01-01 alone has no column dt. With --where 'dt >=
+date("2026-01-01")' other directories are not read.
 
 Only the columns that are asked for are read, and with --where the others only
 where rows match. --columns names a field by its path in the schema, without
@@ -46,8 +47,9 @@ more). --offset and --limit count the rows that match.
 JSON shows values for people: an optional value is itself or null, bytes are
 base64, dates and decimals are strings. With --json-unions it is Avro's own
 encoding, which Avro's libraries read. CSV takes simple and optional fields:
-choose them with --columns. Arrow and Parquet keep nested types; a union of several
-types is a dense union in Arrow, and in Parquet a struct with a field for each.
+choose them with --columns. Arrow and Parquet keep nested types; a union of
+several types is a dense union in Arrow, and in Parquet a struct with a field
+for each.
 
 With --output the rows appear under the name when all are written. Damage ends
 the rows with exit 3; on standard output those before it are printed. A reader
@@ -60,11 +62,13 @@ const catExample = `  # the first rows, all fields
   rowtocol cat --limit 10 mail.columns
 
   # two fields of the rows that match, and what was read for them
-  rowtocol cat --columns from,received.host --where 'seen && size > 100000' --stats mail.columns
+  rowtocol cat --columns from,received.host --where 'seen && size > 100000' \
+    --stats mail.columns
 
   # a table, and an Avro file of rows 1,000,000 to 1,000,999
   rowtocol cat --to csv --columns id,date,subject mail.columns > mail.csv
-  rowtocol cat --to avro --offset 1000000 --limit 1000 --output part.avro mail.columns
+  rowtocol cat --to avro --offset 1000000 --limit 1000 --output part.avro \
+    mail.columns
 
   # a tree mail/dt=…/hour=… of outputs, and those of a month of it
   rowtocol cat --columns dt,hour,from --where 'hour < 6' mail
@@ -141,7 +145,7 @@ func (a *app) catCommand() *cobra.Command {
 	flags.StringVar(&f.to, "to", "json", "`format`: "+strings.Join(formatNames(), ", "))
 	flags.BoolVar(&f.unions, "json-unions", false, "JSON as Avro encodes it, with the types of unions")
 	flags.StringVar(&f.codec, "output-codec", "snappy", "`codec` of Avro output: "+strings.Join(avroCodecs, ", ")+"; of Parquet one of the first four")
-	flags.StringVar(&f.output, "output", "", "write to `file`, local or on HDFS, instead of standard output")
+	flags.StringVar(&f.output, "output", "", "write to `file`, local or on HDFS, instead of standard output, which - names too")
 	flags.BoolVar(&f.overwrite, "overwrite", false, "replace an earlier --output")
 	flags.BoolVar(&f.partial, "partial", false, "read directories without _SUCCESS: the column files that are there")
 	flags.BoolVar(&f.stats, "stats", false, "print on standard error what was read")
@@ -176,6 +180,9 @@ func (a *app) cat(ctx context.Context, f *catFlags, names []string) error {
 	if err := f.check(); err != nil {
 		return err
 	}
+	if f.output == standardOutput {
+		f.output = ""
+	}
 	a.rowsOut = f.output == ""
 	format := catFormats[slices.Index(formatNames(), f.to)]
 	if a.rowsOut && format.binary && a.stdout.terminal {
@@ -189,17 +196,20 @@ func (a *app) cat(ctx context.Context, f *catFlags, names []string) error {
 	if a.rowsOut {
 		err = a.toStdout(ctx, write)
 	} else {
-		err = a.toFile(ctx, f, in, write)
+		err = a.toFile(ctx, f, names, in, write)
 	}
 	a.reportRead(f, in)
 	return err
 }
 
 // toFile writes the output under its name.
-func (a *app) toFile(ctx context.Context, f *catFlags, in *catInput, write func(io.Writer) error) error {
+func (a *app) toFile(ctx context.Context, f *catFlags, names []string, in *catInput, write func(io.Writer) error) error {
 	at, err := a.resolve(f.output)
 	if err != nil {
 		return err
+	}
+	if err := a.checkOutput(ctx, at, names); err != nil {
+		return fmt.Errorf("--output: %w", err)
 	}
 	p, stop := a.startProgress(ctx)
 	defer stop()

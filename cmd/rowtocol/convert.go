@@ -14,9 +14,9 @@ import (
 
 const convertLong = `Convert Avro object container files to column files, one per row group.
 
-INPUT is a file, a directory or a quoted glob pattern; DEST is a directory, which
-convert makes. All inputs must have the same schema, unless --schema names one
-that all of them are resolved to, by Avro's rules. DEST/_SUCCESS is written
+INPUT is a file, a directory or a quoted glob pattern; DEST is a directory,
+which convert makes. All inputs must have the same schema, unless --schema names
+one that all of them are resolved to, by Avro's rules. DEST/_SUCCESS is written
 last: a reader that follows it never sees part of a dataset. The same job again
 finds it and does nothing; a job that was interrupted goes on where it stopped.
 A DEST that holds the output of other inputs or options is refused (exit 9),
@@ -29,13 +29,16 @@ const convertExample = `  # a directory of files, with the defaults
   rowtocol convert --dry-run '/data/mail/2026-*.avro' /data/mail.columns
 
   # one column stored with another codec, and an index of first values
-  rowtocol convert --codec snappy --codec body=bzip2 --values date /data/mail /data/mail.columns
+  rowtocol convert --codec snappy --codec body=bzip2 --values date \
+    /data/mail /data/mail.columns
 
   # files of several generations of a schema, as the latest has them
   rowtocol convert --schema mail-v3.avsc /data/mail /data/mail.columns
 
-  # from a scheduler: go on after damage, keep the damaged bytes, exit 99 when there is nothing to do
-  rowtocol convert --config job.yaml --on-damage quarantine --exit-nothing 99 /data/mail /data/mail.columns`
+  # from a scheduler: go on after damage, keep the damaged bytes, exit 99 when
+  # there is nothing to do
+  rowtocol convert --config job.yaml --on-damage quarantine --exit-nothing 99 \
+    /data/mail /data/mail.columns`
 
 // convertFlags are the flags of convert as they were given.
 type convertFlags struct {

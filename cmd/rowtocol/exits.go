@@ -155,11 +155,12 @@ func (e exit) label() string {
 	return fmt.Sprint(e.code)
 }
 
-// exitHelp is the table as the help topic shows it.
+// exitHelp is the table as the help topic shows it, without commands that there are
+// not.
 func exitHelp() string {
 	var s strings.Builder
 	for _, e := range exits {
-		fmt.Fprintf(&s, "  %-8s  %s\n", e.label(), wrap(strings.ReplaceAll(e.meaning, "`", ""), 66, strings.Repeat(" ", 12)))
+		fmt.Fprintf(&s, "  %-8s  %s\n", e.label(), wrap(strings.NewReplacer("`", "", ", lookup (", " (").Replace(e.meaning), 66, strings.Repeat(" ", 12)))
 	}
 	return s.String()
 }

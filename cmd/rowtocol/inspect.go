@@ -19,9 +19,9 @@ import (
 )
 
 const inspectLong = `Show the header of a column file and a table of its columns; of a directory, the
-sums over all files of the output, and the share of each column. Of several arguments,
-patterns and trees of directories (see rowtocol cat --help) they are sums over all
-outputs; --json has the figures of each as well.
+sums over all files of the output, and the share of each column. Of several
+arguments, patterns and trees of directories (see rowtocol cat --help) they are
+sums over all outputs; --json has the figures of each as well.
 
 The number of values in a column of lists or of optional values is known only
 by reading its lengths. That is done for a file; of a directory only with
@@ -53,6 +53,7 @@ func (a *app) inspectCommand() *cobra.Command {
 			if o.dump {
 				return a.dump(cmd.Context(), l)
 			}
+			o.names = args
 			return a.inspect(cmd.Context(), l, &o)
 		},
 	}
@@ -95,11 +96,15 @@ var sortOrders = []string{"file", "stored", "name"}
 type inspectOptions struct {
 	dump, count bool
 	order, html string
+	names       []string // of what is inspected
 }
 
 func (o *inspectOptions) check() error {
 	if o.dump && o.html != "" {
 		return usagef("--bytes and --html exclude each other")
+	}
+	if o.html == standardOutput {
+		return usagef("--html: name a file")
 	}
 	return checkChoice("sort", o.order, sortOrders)
 }
@@ -112,6 +117,9 @@ func (a *app) inspect(ctx context.Context, l *dataset.Listing, o *inspectOptions
 		var err error
 		if page, err = a.pageLocation(ctx, o.html); err != nil {
 			return err
+		}
+		if err := a.checkOutput(ctx, page, o.names); err != nil {
+			return fmt.Errorf("--html: %w", err)
 		}
 	}
 	p, stop := a.startProgress(ctx)

@@ -6,8 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path"
+	"strings"
 
+	"github.com/rowtocol/rowtocol/failure"
 	"github.com/rowtocol/rowtocol/format"
+	"github.com/rowtocol/rowtocol/manifest"
 	"github.com/rowtocol/rowtocol/store"
 )
 
@@ -93,6 +97,42 @@ func giveName(ctx context.Context, at store.Location, temp string, replace bool)
 		return at.Store.Remove(clean, aside)
 	}
 	return nil
+}
+
+// standardOutput is the name of standard output where a file is named.
+const standardOutput = "-"
+
+// checkOutput is checkApart from the inputs of these names.
+func (a *app) checkOutput(ctx context.Context, at store.Location, names []string) error {
+	inputs, err := a.resolveAll(names)
+	if err != nil {
+		return err
+	}
+	return checkApart(ctx, at, inputs)
+}
+
+// checkApart refuses a place in what is read, or in a committed output: its readers,
+// and the next run, would find a file there that no run knows.
+func checkApart(ctx context.Context, at store.Location, inputs []store.Location) error {
+	for _, in := range inputs {
+		//guard: an input, or a file between the inputs, would be written
+		if in.Origin == at.Origin && strings.HasPrefix(at.Path+"/", strings.TrimSuffix(in.Path, "/")+"/") {
+			return failure.New(failure.Foreign, "%s is a place in %s, which is read", at.Path, in.Path)
+		}
+	}
+	for dir := path.Dir(at.Path); ; dir = path.Dir(dir) {
+		_, err := at.Store.Stat(ctx, path.Join(dir, manifest.SuccessName))
+		//guard: a committed output would hold what no run knows
+		if err == nil {
+			return failure.New(failure.Foreign, "%s is a place in %s, which is a committed output", at.Path, dir)
+		}
+		if !store.Absent(err) {
+			return err
+		}
+		if dir == path.Dir(dir) {
+			return nil
+		}
+	}
 }
 
 // checkFree refuses a name that is taken. What may be replaced is a regular

@@ -30,7 +30,8 @@ plan would make. A DEST that holds what rowtocol did not write is refused (exit
 
 const planExample = `  # three steps, for a scheduler of one's own
   rowtocol plan /data/mail hdfs://nn/mail.columns -o plan.json
-  seq 0 $(( $(jq '.tasks | length' plan.json) - 1 )) | xargs -P 4 -I{} rowtocol task --plan plan.json --task {}
+  seq 0 $(( $(jq '.tasks | length' plan.json) - 1 )) |
+    xargs -P 4 -I{} rowtocol task --plan plan.json --task {}
   rowtocol commit --plan plan.json`
 
 func (a *app) planCommand() *cobra.Command {
@@ -48,7 +49,7 @@ func (a *app) planCommand() *cobra.Command {
 	}
 	flags := cmd.Flags()
 	f.add(flags)
-	flags.StringVarP(&output, "output", "o", "", "`file` to write the plan to, local or on HDFS; an existing plan is replaced")
+	flags.StringVarP(&output, "output", "o", "", "`file` to write the plan to, local or on HDFS, or - for standard output; an existing plan is replaced")
 	completeOutput(cmd)
 	return cmd
 }
@@ -70,11 +71,10 @@ func (a *app) plan(ctx context.Context, f *outputFlags, inputs []string, dest, o
 	if output == "" {
 		return usagef("--output: name the file for the plan")
 	}
-	req, err := a.request(ctx, f, inputs, dest)
-	if err != nil {
-		return err
+	if output == standardOutput && a.json {
+		return usagef("--output %s and --json both print on standard output", output)
 	}
-	at, err := input.Locate(a.resolve, output)
+	req, err := a.request(ctx, f, inputs, dest)
 	if err != nil {
 		return err
 	}
@@ -83,16 +83,13 @@ func (a *app) plan(ctx context.Context, f *outputFlags, inputs []string, dest, o
 		return err
 	}
 	p := made.plan
-	if err := checkPlanFile(ctx, at, made.survey.Dest); err != nil {
-		return fmt.Errorf("--output: %w", err)
-	}
 	p.Made = &manifest.Made{Program: version()}
 	doc, err := p.Encode()
 	if err != nil {
 		return err
 	}
 	a.warn(p.Warnings)
-	if err := at.Store.WriteFile(ctx, at.Path, doc, false); err != nil {
+	if err := a.writePlan(ctx, output, made.survey.Dest, doc); err != nil {
 		return fmt.Errorf("--output: %w", err)
 	}
 	result := planned{Plan: p.ID, File: output, Tasks: len(p.Tasks), Inputs: len(p.Request.Inputs), Warnings: orEmpty(p.Warnings)}
@@ -103,10 +100,26 @@ func (a *app) plan(ctx context.Context, f *outputFlags, inputs []string, dest, o
 		a.log.Warn(fmt.Sprintf("commit will need --overwrite: %v", kept))
 	}
 	a.result = result
-	if !a.json {
+	if !a.json && output != standardOutput {
 		a.printf("%s: plan %s, %s, %s\n", output, p.ID, plural(len(p.Request.Inputs), "input"), plural(len(p.Tasks), "task"))
 	}
 	return nil
+}
+
+// writePlan writes the document of a plan for a destination.
+func (a *app) writePlan(ctx context.Context, output string, dest store.Location, doc []byte) error {
+	if output == standardOutput {
+		_, err := a.out.Write(doc)
+		return err
+	}
+	at, err := input.Locate(a.resolve, output)
+	if err != nil {
+		return err
+	}
+	if err := checkPlanFile(ctx, at, dest); err != nil {
+		return err
+	}
+	return at.Store.WriteFile(ctx, at.Path, doc, false)
 }
 
 // checkPlanFile refuses a file for the plan that is the destination or in it, or that

@@ -95,6 +95,7 @@ func (a *app) rootCommand() *cobra.Command {
 		},
 	}
 	root.Flags().BoolVar(&showVersion, "version", false, "print version, commit and platform of the program")
+	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages ", ".FlagUsagesWrapped 80 "))
 	root.SetOut(a.out)
 	root.SetErr(a.console)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {

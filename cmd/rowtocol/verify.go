@@ -19,17 +19,17 @@ import (
 
 const verifyLong = `Decode every block of a column file and check every size, count and checksum. Of
 a directory, also compare the files with _SUCCESS: names, sizes, rows, and the
-CRC-32C of the stored bytes. Of several arguments, patterns and trees of directories
-(see rowtocol cat --help) all outputs are checked, and what lies between the
-directories of a tree is reported.
+CRC-32C of the stored bytes. Of several arguments, patterns and trees of
+directories (see rowtocol cat --help) all outputs are checked, and what lies
+between the directories of a tree is reported.
 
 With --against, decode the Avro files again with another implementation (goavro,
 and hamba where goavro cannot or where convert --schema resolved the rows) and
 compare every row with the row put together from the columns. Of a directory of
-runs, or a tree, give the inputs of all outputs. Neither reads everything that is sound Avro;
-rows that neither can read are counted and named as not compared. They alone do
-not change the exit code unless --require-complete is given: give it before you
-delete inputs.`
+runs, or a tree, give the inputs of all outputs. Neither reads everything that
+is sound Avro; rows that neither can read are counted and named as not compared.
+They alone do not change the exit code unless --require-complete is given: give
+it before you delete inputs.`
 
 // verifyFlags are the flags of verify.
 type verifyFlags struct {

@@ -1,0 +1,83 @@
+package main
+
+import (
+	"maps"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/rowtocol/rowtocol/manifest"
+)
+
+// Help fits a terminal of 80 columns, and names no command that there is not.
+func TestHelp(t *testing.T) {
+	dir := t.TempDir()
+	texts := map[string]string{"": rowtocol(t, dir, nil, "--help").want(t, 0).stdout}
+	for _, cmd := range newApp(nil, os.Stdout, os.Stderr).rootCommand().Commands() {
+		texts[cmd.Name()] = rowtocol(t, dir, nil, "help", cmd.Name()).want(t, 0).stdout
+	}
+	if len(texts) < 10 || !strings.Contains(texts["convert"], "--block-size") {
+		t.Fatalf("%d texts", len(texts))
+	}
+	for name, text := range texts {
+		for _, line := range strings.Split(text, "\n") {
+			if textWidth(line) > 80 {
+				t.Errorf("help %s: %q", name, line)
+			}
+		}
+		if _, there := texts["lookup"]; !there && strings.Contains(text, "lookup") {
+			t.Errorf("help %s speaks of a command that there is not", name)
+		}
+	}
+}
+
+// Nothing is written into a committed output, nor over what is read; a file called "-" is
+// standard output.
+func TestOutputsApart(t *testing.T) {
+	dir := catPairs(t)
+	if err := os.Mkdir(dir+"/runs", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	rowtocol(t, dir, nil, "convert", "a.avro", "runs/run=1").want(t, 0)
+	write(t, dir+"/a/page.html", read(t, dir+"/a.avro")[:0])
+	write(t, dir+"/alone.trv", read(t, partOf(t, dir+"/b", 0)))
+	before := state(t, dir)
+	for _, c := range []struct{ args, text string }{
+		{"cat --output a/rows.json b", "committed output"},
+		{"cat --output a/_SUCCESS --overwrite b", "committed output"},
+		{"cat --output a/page.html --overwrite b", "committed output"},
+		{"cat --output a/below/rows.json b", "committed output"},
+		{"cat --output runs/run=1/rows.json a", "committed output"},
+		{"cat --output runs/rows.json runs", "which is read"},
+		{"cat --output alone.trv --overwrite alone.trv", "which is read"},
+		{"inspect --html a/page.html b", "committed output"},
+		{"inspect --html a/new.html b", "committed output"},
+		{"inspect --html runs/page.html runs", "which is read"},
+	} {
+		rowtocol(t, dir, nil, strings.Fields(c.args)...).want(t, 9, c.text)
+	}
+	rowtocol(t, dir, nil, "inspect", "--html", "-", "a").want(t, 1, "--html")
+	rowtocol(t, dir, nil, "plan", "--json", "a.avro", "new", "-o", "-").want(t, 1, "standard output")
+	if o := rowtocol(t, dir, nil, "cat", "--output", "-", "--limit", "1", "b").want(t, 0); o.stdout != `{"id":100,"words":["100"]}`+"\n" {
+		t.Errorf("%q", o.stdout)
+	}
+	plan := rowtocol(t, dir, nil, "plan", "a.avro", "new", "-o", "-").want(t, 0).stdout
+	if _, err := manifest.DecodePlan([]byte(plan)); err != nil {
+		t.Errorf("%v: %s", err, plan)
+	}
+	if after := state(t, dir); !maps.Equal(before, after) {
+		t.Errorf("%v, was %v", after, before)
+	}
+}
+
+// An option that is given as the default is the same request.
+func TestGivenDefaults(t *testing.T) {
+	dir := t.TempDir()
+	pairs(t, dir, "a.avro", 0, 10)
+	rowtocol(t, dir, nil, "convert", "a.avro", "out").want(t, 0)
+	given := []string{"convert", "--block-size", "64KiB", "--row-group-size", "128MiB", "--codec", "snappy", "--on-damage", "fail", "--max-input-block", "512MiB", "a.avro"}
+	rowtocol(t, dir, nil, append(given, "out")...).want(t, 0, "nothing to do")
+	rowtocol(t, dir, nil, append(given, "given")...).want(t, 0)
+	rowtocol(t, dir, nil, "convert", "a.avro", "given").want(t, 0, "nothing to do")
+	rowtocol(t, dir, nil, "convert", "--block-size", "32KiB", "a.avro", "out").want(t, 9, "block_size was 65536 and is 32768")
+}
