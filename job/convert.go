@@ -177,6 +177,9 @@ func (c *conversion) resume(ctx context.Context, claim *publish.Claim) (*publish
 	if own.Plan.Schema != c.plan.Schema {
 		c.mapping = nil // of the same schema in other words, which part files repeat
 	}
+	if had, now := own.Plan.BlockSize, c.plan.BlockSize; had != now {
+		c.out.Warnings = append(c.out.Warnings, fmt.Sprintf("the run that is resumed keeps its column blocks of %d bytes; --restart plans anew, with %d", had, now))
+	}
 	c.plan = own.Plan
 	return own, nil
 }

@@ -25,8 +25,8 @@ func Fits(p *manifest.Plan, formats format.Registry, memory int64) error {
 	}
 	//guard: tasks would take more memory than there is
 	if need := leastMemory(w, p.BlockSize, p.Columns); need > memory {
-		return failure.New(failure.Usage, "the plan %s that is to be resumed needs --memory %dMiB for %d columns with blocks of %d bytes, and has %dMiB; --restart plans anew",
-			p.ID, budget.Mebibytes(need), p.Columns, p.BlockSize, memory>>20)
+		return failure.New(failure.Usage, "the plan %s that is to be resumed: %d columns with blocks of %d bytes: %s; --restart plans anew",
+			p.ID, p.Columns, p.BlockSize, budget.TooLittle(need, memory))
 	}
 	return nil
 }

@@ -59,7 +59,7 @@ func TestMemoryForColumns(t *testing.T) {
 	r := request(filepath.Join(dir, "out"), in)
 	r.Memory = budget.New(17 << 20)
 	_, err := look(t, r).Plan(t.Context(), "")
-	failuretest.Want(t, err, failure.Usage, "at least 18 MiB")
+	failuretest.Want(t, err, failure.Usage, "needs --memory 18MiB")
 	r.Memory = budget.New(18 << 20)
 	mustPlan(t, r)
 }
@@ -74,7 +74,7 @@ func TestFits(t *testing.T) {
 		}
 	}
 	err := Fits(p, formats, 93<<20)
-	failuretest.Want(t, err, failure.Usage, "--memory 94MiB for 1000 columns")
+	failuretest.Want(t, err, failure.Usage, "1000 columns with blocks of 65536 bytes: too little memory: it needs --memory 94MiB")
 	failuretest.Want(t, err, failure.Usage, "has 93MiB; --restart")
 	p.Columns = 10_000
 	failuretest.Want(t, Fits(p, formats, 0), failure.Usage, "--memory 938MiB")

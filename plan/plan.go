@@ -167,7 +167,7 @@ func (s *Survey) fit(ctx context.Context, p *manifest.Plan) error {
 	}
 	//guard: tasks would take more memory than there is
 	if need := leastMemory(s.writer, p.BlockSize, p.Columns); need > s.memory.Size() {
-		return failure.New(failure.Usage, "%d columns need a memory of at least %d MiB, with column blocks of %d bytes", p.Columns, budget.Mebibytes(need), p.BlockSize)
+		return failure.New(failure.Usage, "%d columns with blocks of %d bytes: %s", p.Columns, p.BlockSize, budget.TooLittle(need, s.memory.Size()))
 	}
 	f, err := s.sample(ctx, p.BlockSize)
 	if err != nil {

@@ -108,8 +108,9 @@ func (r *Runner) share(numbers []int, waits bool) (share, error) {
 	memory := r.options.Memory.Left()
 	//guard: the open blocks of a single task would take more than the memory
 	if open > memory {
-		return share{}, failure.New(failure.Usage, "%d columns need a memory of at least %d MiB, with column blocks of %d bytes",
-			r.plan.Columns, open>>20+1, r.plan.BlockSize)
+		size := r.options.Memory.Size()
+		return share{}, failure.New(failure.Usage, "%d columns with blocks of %d bytes: %s",
+			r.plan.Columns, r.plan.BlockSize, budget.TooLittle(size-memory+open, size))
 	}
 	if r.readsStreams() {
 		open += streamMemory

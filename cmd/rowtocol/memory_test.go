@@ -98,6 +98,30 @@ func testLargeRowAgainst(t *testing.T, dir string) {
 	rowtocol(t, dir, nil, "verify", "--memory", "1GiB", "out", "--against", "a.avro", "--require-complete").want(t, 0, "4 rows")
 }
 
+// What columns need is known before any row is read, and is told in the same words
+// whichever command it is.
+func TestColumnsNeedMemory(t *testing.T) {
+	dir := t.TempDir()
+	const columns = 4000
+	fields := make([]string, columns)
+	for i := range fields {
+		fields[i] = fmt.Sprintf(`{"name":"c%d","type":"int"}`, i)
+	}
+	write(t, filepath.Join(dir, "a.avro"), file(t, `{"type":"record","name":"Wide","fields":[`+strings.Join(fields, ",")+`]}`, make([]byte, columns)))
+	for _, args := range []string{"convert a.avro out", "convert --dry-run a.avro out", "plan a.avro out -o plan.json"} {
+		o := rowtocol(t, dir, nil, append(strings.Fields(args), "--memory", "16MiB")...)
+		o.want(t, 1, "4000 columns with blocks of 4096 bytes: too little memory: it needs --memory ", "and has 16MiB")
+		need := needed.FindStringSubmatch(o.stderr)
+		if need == nil {
+			t.Fatal(o.stderr)
+		}
+		rowtocol(t, dir, nil, append(strings.Fields(args), "--memory", need[1]+"MiB")...).want(t, 0)
+		if err := os.RemoveAll(filepath.Join(dir, "out")); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // Parts that do not fit into memory beside each other are verified one after another.
 func TestVerifyPartsThatFitAlone(t *testing.T) {
 	dir := t.TempDir()
