@@ -1,10 +1,12 @@
 package dataset
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/rowtocol/rowtocol/column"
 	"github.com/rowtocol/rowtocol/shred"
@@ -23,7 +25,15 @@ type Batches struct {
 	columns *columns
 	most    int
 	rest    []span // rows found and not read
+	origins []origin
 	err     error
+}
+
+// origin says that the rows of a batch from one on are those of a part.
+type origin struct {
+	first int32 // in the batch
+	part  int32
+	row   int64 // in the part
 }
 
 // Batches begins to read columns. ctx bounds the reads.
@@ -77,6 +87,7 @@ func (b *Batches) Next() bool {
 		return false
 	}
 	b.columns.reset()
+	b.origins = b.origins[:0]
 	b.err = b.fill()
 	if b.err != nil && !errors.Is(b.err, io.EOF) {
 		b.columns.reset()
@@ -123,9 +134,28 @@ func (b *Batches) fill() error {
 		if n == 0 {
 			return nil
 		}
+		b.noteOrigins(n)
 		b.rest = after(b.rest, int64(n))
 	}
 	return nil
+}
+
+// noteOrigins notes that the last n rows of the batch are the first of rest.
+func (b *Batches) noteOrigins(n int) {
+	for _, s := range b.rest {
+		if n <= 0 {
+			return
+		}
+		b.origins = append(b.origins, origin{int32(b.columns.rows - n), int32(b.rows.part), s.from})
+		n -= int(s.to - s.from)
+	}
+}
+
+// Origin returns where a row of the batch is from: the part, and the row in it.
+func (b *Batches) Origin(i int) (part string, row int64) {
+	after, _ := slices.BinarySearchFunc(b.origins, int32(i)+1, func(o origin, row int32) int { return cmp.Compare(o.first, row) })
+	o := b.origins[after-1]
+	return b.rows.dataset.Parts()[o.part].Name, o.row + int64(int32(i)-o.first)
 }
 
 // Rows is the number of rows in the batch.

@@ -131,3 +131,43 @@ func TestBatchesHoldTheRows(t *testing.T) {
 		}
 	})
 }
+
+// Each row of a batch is known by its part and its place in it.
+func TestBatchesKnowTheirOrigin(t *testing.T) {
+	eachFormat(t, func(t *testing.T, f format.Format) {
+		dir, _ := mailSet(t, f, 1500)
+		d := open(t, dir, dataset.Options{Formats: formats})
+		first, next := map[string]int64{}, int64(0)
+		for _, p := range d.Parts() {
+			first[p.Name], next = next, next+p.Rows
+		}
+		all, err := d.Batches(t.Context(), dataset.Query{Columns: []string{"id"}, Limit: -1, BatchRows: 1500})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer all.Close()
+		if len(first) < 2 || !all.Next() || all.Rows() != 1500 {
+			t.Fatal(first, all.Rows())
+		}
+		ids := all.Vector(0).Longs
+		for _, where := range []string{"", "seen", "id % 97 == 0", `folder == "SPAM"`} {
+			for _, batchRows := range []int{0, 1, 70} {
+				b, err := d.Batches(t.Context(), dataset.Query{Columns: []string{"id"}, Where: where, Offset: 3, Limit: 1200, BatchRows: batchRows})
+				if err != nil {
+					t.Fatal(err)
+				}
+				for b.Next() {
+					for i, id := range b.Vector(0).Longs {
+						if part, row := b.Origin(i); ids[first[part]+row] != id {
+							t.Fatalf("where %q: row %d of a batch, mail %d, is said to be row %d of %s", where, i, id, row, part)
+						}
+					}
+				}
+				if b.Err() != nil || b.Stats().Rows == 0 {
+					t.Error(b.Err(), b.Stats())
+				}
+				b.Close()
+			}
+		}
+	})
+}
