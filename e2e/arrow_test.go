@@ -13,21 +13,24 @@ import (
 	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
-// pythonEnvironment returns a Python with the packages of
-// python/requirements.txt, installed once into the user's cache.
-var pythonEnvironment = sync.OnceValues(func() (string, error) {
-	requirements, err := os.ReadFile("python/requirements.txt")
-	if err != nil {
-		return "", err
-	}
+// installed returns a folder of the user's cache that install fills once for the
+// contents of the files that say what is installed.
+func installed(name string, files []string, install func(dir string) error) (string, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
 		return "", err
 	}
-	home := filepath.Join(cache, "rowtocol-e2e", fmt.Sprintf("python-%x", sha256.Sum256(requirements))[:23])
-	python := filepath.Join(home, "bin", "python")
-	if _, err := os.Stat(python); err == nil {
-		return python, nil
+	hash := sha256.New()
+	for _, f := range files {
+		b, err := os.ReadFile(f)
+		if err != nil {
+			return "", err
+		}
+		hash.Write(b)
+	}
+	home := filepath.Join(cache, "rowtocol-e2e", fmt.Sprintf("%s-%x", name, hash.Sum(nil)[:8]))
+	if _, err := os.Stat(home); err == nil {
+		return home, nil
 	}
 	if err := os.MkdirAll(filepath.Dir(home), 0o755); err != nil {
 		return "", err
@@ -37,31 +40,53 @@ var pythonEnvironment = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	defer func() { _ = os.RemoveAll(temp) }()
-	for _, args := range [][]string{
-		{"python3", "-m", "venv", temp},
-		{filepath.Join(temp, "bin", "python"), "-m", "pip", "install", "-q", "--disable-pip-version-check", "-r", "python/requirements.txt"},
-	} {
-		if out, err := exec.Command(args[0], args[1:]...).CombinedOutput(); err != nil {
-			return "", fmt.Errorf("%s: %w: %s", strings.Join(args, " "), err, out)
-		}
+	if err := install(temp); err != nil {
+		return "", err
 	}
 	if err := os.Rename(temp, home); err != nil {
-		if _, there := os.Stat(python); there != nil { // made by another run meanwhile
+		if _, there := os.Stat(home); there != nil { // made by another run meanwhile
 			return "", err
 		}
 	}
-	return python, nil
+	return home, nil
+}
+
+// tool runs a program that installs something.
+func tool(name string, args ...string) error {
+	if out, err := exec.Command(name, args...).CombinedOutput(); err != nil {
+		return fmt.Errorf("%s %s: %w: %s", name, strings.Join(args, " "), err, out)
+	}
+	return nil
+}
+
+// pythonEnvironment returns a Python with the packages of
+// python/requirements.txt, installed once into the user's cache.
+var pythonEnvironment = sync.OnceValues(func() (string, error) {
+	const requirements = "python/requirements.txt"
+	home, err := installed("python", []string{requirements}, func(dir string) error {
+		if err := tool("python3", "-m", "venv", dir); err != nil {
+			return err
+		}
+		return tool(filepath.Join(dir, "bin", "python"), "-m", "pip", "install", "-q", "--disable-pip-version-check", "-r", requirements)
+	})
+	return filepath.Join(home, "bin", "python"), err
 })
 
 // python runs a script, which must succeed.
 func python(t *testing.T, script string, args ...string) {
 	t.Helper()
+	pythonWith(t, []string{"RUST_BACKTRACE=0"}, "python/"+script, args...)
+}
+
+// pythonWith runs a script with more in its environment.
+func pythonWith(t *testing.T, environment []string, script string, args ...string) {
+	t.Helper()
 	program, err := pythonEnvironment()
 	if err != nil {
 		testenv.Skip(t, "there are no Python readers of Arrow: "+err.Error())
 	}
-	cmd := exec.Command(program, append([]string{"python/" + script}, args...)...)
-	cmd.Env = append(os.Environ(), "RUST_BACKTRACE=0")
+	cmd := exec.Command(program, append([]string{script}, args...)...)
+	cmd.Env = append(os.Environ(), environment...)
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
@@ -101,7 +126,9 @@ func TestTypesOfArrow(t *testing.T) {
 	avro := t.TempDir() + "/all.avro"
 	python(t, "alltypes.py", "make", avro)
 	stream, parquet := columnar(t, avro)
-	python(t, "alltypes.py", "judge", avro, stream, parquet)
+	structs := filepath.Dir(stream) + "/structs.arrows"
+	run(t, "cat", "--to", "arrow", "--unions", "struct", "--output", structs, filepath.Dir(stream)+"/columns").want(t, 0)
+	python(t, "alltypes.py", "judge", avro, stream, parquet, structs)
 	stream, parquet = columnar(t, avro, "--limit", "0")
 	python(t, "alltypes.py", "empty", stream, parquet)
 	stream, parquet = columnar(t, avro, "--where", "id % 7 == 3", "--columns", "id,option.n,deep")

@@ -49,7 +49,9 @@ base64, dates and decimals are strings. With --json-unions it is Avro's own
 encoding, which Avro's libraries read. CSV takes simple and optional fields:
 choose them with --columns. Arrow and Parquet keep nested types; a union of
 several types is a dense union in Arrow, and in Parquet a struct with a field
-for each.
+for each. Few engines know dense unions: for DuckDB and Polars there is
+--unions struct. Spark reads no times of day and no nanoseconds of Parquet: for
+it there is --times spark.
 
 With --output the rows appear under the name when all are written. Damage ends
 the rows with exit 3; on standard output those before it are printed. A reader
@@ -74,6 +76,10 @@ const catExample = `  # the first rows, all fields
   rowtocol cat --columns dt,hour,from --where 'hour < 6' mail
   rowtocol cat --to parquet --output july.parquet 'mail/dt=2026-07-*'
 
+  # a Parquet file for Spark, and an Arrow stream for DuckDB or Polars
+  rowtocol cat --to parquet --times spark --output hdfs:///tmp/mail.parquet mail.columns
+  rowtocol cat --to arrow --unions struct mail.columns > mail.arrows
+
   # rows of several generations as one schema has them
   rowtocol cat --schema mail-v3.avsc 2024.columns 2025.columns`
 
@@ -83,7 +89,8 @@ type catFlags struct {
 	where, schema     string
 	limit, offset     int64
 	to, codec, output string
-	unions, overwrite bool
+	unions, times     string
+	tagged, overwrite bool
 	partial, stats    bool
 }
 
@@ -95,7 +102,7 @@ var catFormats = []struct {
 	write  func(context.Context, *catInput, *catFlags, io.Writer) error
 }{
 	{"json", false, newRowWriter(func(w io.Writer, s *shred.Schema, f *catFlags) (export.Writer, error) {
-		return export.NewJSON(w, s, export.JSONOptions{UnionTags: f.unions}), nil
+		return export.NewJSON(w, s, export.JSONOptions{UnionTags: f.tagged}), nil
 	}).write},
 	{"csv", false, newRowWriter(func(w io.Writer, s *shred.Schema, _ *catFlags) (export.Writer, error) {
 		return export.NewCSV(w, s)
@@ -143,7 +150,8 @@ func (a *app) catCommand() *cobra.Command {
 	flags.Int64Var(&f.limit, "limit", -1, "most rows to print; -1 is no limit")
 	flags.StringVar(&f.schema, "schema", "", "`file` with the Avro schema that the rows are resolved to: defaults, aliases, promotions")
 	flags.StringVar(&f.to, "to", "json", "`format`: "+strings.Join(formatNames(), ", "))
-	flags.BoolVar(&f.unions, "json-unions", false, "JSON as Avro encodes it, with the types of unions")
+	flags.BoolVar(&f.tagged, "json-unions", false, "JSON as Avro encodes it, with the types of unions")
+	formFlags(cmd, f)
 	flags.StringVar(&f.codec, "output-codec", "snappy", "`codec` of Avro output: "+strings.Join(avroCodecs, ", ")+"; of Parquet one of the first four")
 	flags.StringVar(&f.output, "output", "", "write to `file`, local or on HDFS, instead of standard output, which - names too")
 	flags.BoolVar(&f.overwrite, "overwrite", false, "replace an earlier --output")
@@ -166,14 +174,14 @@ func (f *catFlags) check() error {
 		return usagef("--output-codec: %q is not one of %s, which Parquet has", f.codec, strings.Join(parquetCodecs, ", "))
 	case f.schema != "" && (f.to == "arrow" || f.to == "parquet"):
 		return usagef("--schema resolves rows, and --to %s has columns: write --to avro first, and convert that", f.to)
-	case f.unions && f.to != "json":
+	case f.tagged && f.to != "json":
 		return usagef("--json-unions goes with --to json")
 	case f.offset < 0:
 		return usagef("--offset must not be negative")
 	case f.limit < -1:
 		return usagef("--limit must be a number of rows, or -1 for no limit")
 	}
-	return nil
+	return f.checkForm()
 }
 
 func (a *app) cat(ctx context.Context, f *catFlags, names []string) error {

@@ -7,12 +7,48 @@ import (
 
 	arrowgo "github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/memory"
+	"github.com/spf13/cobra"
 
 	"github.com/rowtocol/rowtocol/budget"
 	"github.com/rowtocol/rowtocol/damage"
 	"github.com/rowtocol/rowtocol/dataset"
 	"github.com/rowtocol/rowtocol/dataset/arrow"
 )
+
+// formFlags adds the flags that choose the types of Arrow and Parquet.
+func formFlags(cmd *cobra.Command, f *catFlags) {
+	cmd.Flags().StringVar(&f.unions, "unions", "", "`type` of a union of several types in Arrow: dense (the default), or struct, as in Parquet: a field for each")
+	cmd.Flags().StringVar(&f.times, "times", "exact", "`types` of timestamps and times of day in Arrow and Parquet: exact, or spark: microseconds, and integers as in Avro")
+	complete(cmd, "unions", "dense", "struct")
+	complete(cmd, "times", "exact", "spark")
+}
+
+func (f *catFlags) checkForm() error {
+	switch columns := f.to == "arrow" || f.to == "parquet"; {
+	case f.unions != "" && f.unions != "dense" && f.unions != "struct":
+		return usagef("--unions: %q is not one of dense, struct", f.unions)
+	case f.times != "exact" && f.times != "spark":
+		return usagef("--times: %q is not one of exact, spark", f.times)
+	case f.unions != "" && !columns:
+		return usagef("--unions goes with --to arrow")
+	case f.unions == "dense" && f.to == "parquet":
+		return usagef("--unions: Parquet has no unions; there they are structs")
+	case f.times != "exact" && !columns:
+		return usagef("--times goes with --to arrow and --to parquet")
+	}
+	return nil
+}
+
+// form returns what is asked for beyond the form that an output always has.
+func (f *catFlags) form() (form arrow.Form) {
+	if f.unions == "struct" {
+		form |= arrow.Structs
+	}
+	if f.times == "spark" {
+		form |= arrow.Spark
+	}
+	return form
+}
 
 // newBatchWriter makes a writer of columns in a form.
 type newBatchWriter struct {
@@ -35,7 +71,7 @@ func (n newBatchWriter) write(ctx context.Context, c *catInput, f *catFlags, out
 	}
 	defer b.Close()
 	defer func() { c.stats = b.Stats() }()
-	r, err := arrow.NewRecords(b, n.form, memory.DefaultAllocator)
+	r, err := arrow.NewRecords(b, n.form|f.form(), memory.DefaultAllocator)
 	if err != nil {
 		return err
 	}

@@ -30,11 +30,16 @@
 //	uuid                   the type below it: utf8, fixed_size_binary(16)
 //	duration               the type below it: fixed_size_binary(12)
 //
-// Parquet has no unions, and no groups without fields. In the form Structs,
-// which is for Parquet, a union is a struct with a nullable field for each
-// branch but null, and a record without fields is a boolean, true. The children
-// of both are named as the types, without the namespace where that is enough to
-// tell them apart.
+// Parquet has no unions, and no groups without fields, and few engines know
+// them in Arrow. In the form Structs a union is a struct with a nullable field
+// for each branch but null, and a record without fields is a boolean, true. The
+// children of both are named as the types, without the namespace where that is
+// enough to tell them apart.
+//
+// Spark knows neither nanoseconds nor times of day in Parquet. In the form Spark
+// all timestamps are timestamp(us), and time-millis and time-micros int32 and
+// int64. A timestamp that is no whole number of microseconds, or too many of
+// them, is an error.
 //
 // A decimal with more digits than its type has is an error.
 package arrow

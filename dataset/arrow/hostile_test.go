@@ -71,6 +71,7 @@ func TestContradictions(t *testing.T) {
 		column    string
 	}{
 		{"too few values", `"long"`, 2, []column.Vector{one}, "f"},
+		{"too few timestamps", millisType, 2, []column.Vector{one}, "f"},
 		{"too many values", `"long"`, 0, []column.Vector{one}, "f"},
 		{"no strings", `"string"`, 1, []column.Vector{{}}, "f"},
 		{"no booleans", `"boolean"`, 1, []column.Vector{{}}, "f"},
@@ -94,7 +95,7 @@ func TestContradictions(t *testing.T) {
 		{"sign cut off", `{"type":"bytes","logicalType":"decimal","precision":38}`, 1, []column.Vector{texts("\x00\x80" + strings.Repeat("\x00", 15))}, "f"},
 	}
 	for _, c := range cases {
-		for _, form := range []Form{Unions, Structs} {
+		for _, form := range []Form{Unions, Structs, Spark} {
 			_, err := single(t, c.typ, c.n, form, c.vectors...)
 			if e := (*damage.Error)(nil); !errors.As(err, &e) || e.Column != c.column {
 				t.Errorf("%s: %v", c.name, err)

@@ -1,6 +1,8 @@
 package arrow
 
 import (
+	"sort"
+
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/memory"
@@ -137,15 +139,19 @@ func (m *list) data(b *batch, s slots) (arrow.ArrayData, error) {
 		return nil, err
 	}
 	offsets := newBuffer(b.mem, 4*(s.n+1))
-	n := ends(arrow.GetData[int32](offsets.Bytes()), lengths, s.present)
-	items, err := b.children(m.items, all(n))
+	ending := arrow.GetData[int32](offsets.Bytes())
+	inner := all(ends(ending, lengths, s.present))
+	inner.around = func(i int) int {
+		return s.row(sort.Search(s.n, func(k int) bool { return int(ending[k+1]) > i }))
+	}
+	items, err := b.children(m.items, inner)
 	if err != nil {
 		offsets.Release()
 		return nil, err
 	}
 	if m.pairs {
 		pairs := m.dataType.(*arrow.MapType).Elem()
-		items = []arrow.ArrayData{b.newData(pairs, all(n), items)}
+		items = []arrow.ArrayData{b.newData(pairs, inner, items)}
 	}
 	return b.newData(m.dataType, s, items, offsets), nil
 }

@@ -1,12 +1,14 @@
 package arrow
 
 import (
+	"errors"
 	"io"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/memory"
 
+	"github.com/rowtocol/rowtocol/damage"
 	"github.com/rowtocol/rowtocol/dataset"
 	"github.com/rowtocol/rowtocol/shred"
 )
@@ -84,7 +86,7 @@ func (r *Records) Next() (arrow.RecordBatch, error) {
 	n := r.source.Rows()
 	data, err := r.batch.children(r.makers, all(n))
 	if err != nil {
-		return nil, err
+		return nil, r.locate(err)
 	}
 	arrays := make([]arrow.Array, len(data))
 	for i, d := range data {
@@ -97,4 +99,12 @@ func (r *Records) Next() (arrow.RecordBatch, error) {
 		}
 	}()
 	return array.NewRecordBatch(r.schema, arrays, int64(n)), nil
+}
+
+// locate gives an error that names a row of the batch the file and the row in it.
+func (r *Records) locate(err error) error {
+	if e := (*damage.Error)(nil); errors.As(err, &e) && e.Row >= 0 {
+		e.File, e.Row = r.source.Origin(int(e.Row))
+	}
+	return err
 }

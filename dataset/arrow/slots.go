@@ -13,6 +13,17 @@ type slots struct {
 	// nulls says that a place without value is null. Otherwise what is around
 	// it is null, and it holds anything.
 	nulls bool
+	// around returns the row of the batch that a place is in; nil means that the
+	// places are the rows.
+	around func(i int) int
+}
+
+// row returns the row of the batch that a place is in.
+func (s slots) row(i int) int {
+	if s.around == nil {
+		return i
+	}
+	return s.around(i)
 }
 
 // all returns n slots with a value each.
@@ -28,7 +39,7 @@ func (s slots) below() slots {
 // where returns the slots of s with a value only where lengths, one per value
 // of s, is 1.
 func (s slots) where(lengths []int32, values int, scratch *scratch) slots {
-	inner := slots{n: s.n, values: values, present: lengths, nulls: true}
+	inner := slots{n: s.n, values: values, present: lengths, nulls: true, around: s.around}
 	if values == s.n {
 		inner.present = nil
 		return inner

@@ -11,14 +11,19 @@ import (
 )
 
 // Form chooses between Arrow types where not every reader knows the first.
+// Structs and Spark can go together.
 type Form uint8
 
 const (
 	// Unions has dense unions for unions.
-	Unions Form = iota
-	// Structs is for Parquet: a union is a struct of its branches, at most one
-	// of which is not null, and a record without fields is a boolean, true.
-	Structs
+	Unions Form = 0
+	// Structs has what Parquet and most engines know: a union is a struct of its
+	// branches, at most one of which is not null, and a record without fields is
+	// a boolean, true.
+	Structs Form = 1
+	// Spark has what Spark knows: timestamps are in microseconds, and times of day
+	// are integers. A timestamp that this would change is an error.
+	Spark Form = 2
 )
 
 // maxBranches is the most children of a dense union.
@@ -76,7 +81,7 @@ func (c *compiler) items(name string, p shred.Place) (arrow.Field, maker, error)
 
 func (c *compiler) record(p shred.Place) (maker, error) {
 	n := p.Type()
-	if len(n.Fields) == 0 && c.form == Structs {
+	if len(n.Fields) == 0 && c.form&Structs != 0 {
 		return truth{}, nil
 	}
 	fields, makers := make([]arrow.Field, len(n.Fields)), make([]maker, len(n.Fields))
@@ -113,11 +118,11 @@ func (c *compiler) union(p shred.Place) (m maker, nullable bool, err error) {
 	u := union{branches: branches, null: null}
 	fields := make([]arrow.Field, 0, len(branches))
 	for i, name := range branchNames(p.Type()) {
-		if i != null || c.form == Unions {
+		if i != null || c.form&Structs == 0 {
 			fields = append(fields, arrow.Field{Name: name, Type: branches[i].maker.typ(), Nullable: true})
 		}
 	}
-	if c.form == Structs {
+	if c.form&Structs != 0 {
 		return &unionStruct{u, arrow.StructOf(fields...)}, null >= 0, nil
 	}
 	//guard: codes of a union's branches would not fit a byte
@@ -159,7 +164,7 @@ func (c *compiler) leaf(p shred.Place) maker {
 	case shred.KindBoolean:
 		return &booleans{col}
 	case shred.KindInt, shred.KindLong:
-		return integer(n, col)
+		return c.integer(n, col)
 	case shred.KindFloat:
 		return &numbers[float32]{arrow.PrimitiveTypes.Float32, col, floats}
 	case shred.KindDouble:
@@ -188,32 +193,41 @@ func (c *compiler) leaf(p shred.Place) maker {
 }
 
 // integer returns the maker of an int or a long.
-func integer(n *shred.Node, col int) maker {
-	stamp := func(unit arrow.TimeUnit, zone string) maker {
-		return &numbers[int64]{&arrow.TimestampType{Unit: unit, TimeZone: zone}, col, longs}
-	}
+func (c *compiler) integer(n *shred.Node, col int) maker {
 	switch n.LogicalType() {
 	case column.LogicalDate:
 		return &numbers[int32]{arrow.FixedWidthTypes.Date32, col, ints}
 	case column.LogicalTimeMillis:
-		return &numbers[int32]{arrow.FixedWidthTypes.Time32ms, col, ints}
+		if c.form&Spark == 0 {
+			return &numbers[int32]{arrow.FixedWidthTypes.Time32ms, col, ints}
+		}
 	case column.LogicalTimeMicros:
-		return &numbers[int64]{arrow.FixedWidthTypes.Time64us, col, longs}
+		if c.form&Spark == 0 {
+			return &numbers[int64]{arrow.FixedWidthTypes.Time64us, col, longs}
+		}
 	case column.LogicalTimestampMillis:
-		return stamp(arrow.Millisecond, "UTC")
+		return c.timestamp(arrow.Millisecond, "UTC", col)
 	case column.LogicalTimestampMicros:
-		return stamp(arrow.Microsecond, "UTC")
+		return c.timestamp(arrow.Microsecond, "UTC", col)
 	case column.LogicalTimestampNanos:
-		return stamp(arrow.Nanosecond, "UTC")
+		return c.timestamp(arrow.Nanosecond, "UTC", col)
 	case column.LogicalLocalMillis:
-		return stamp(arrow.Millisecond, "")
+		return c.timestamp(arrow.Millisecond, "", col)
 	case column.LogicalLocalMicros:
-		return stamp(arrow.Microsecond, "")
+		return c.timestamp(arrow.Microsecond, "", col)
 	case column.LogicalLocalNanos:
-		return stamp(arrow.Nanosecond, "")
+		return c.timestamp(arrow.Nanosecond, "", col)
 	}
 	if n.Kind == shred.KindInt {
 		return &numbers[int32]{arrow.PrimitiveTypes.Int32, col, ints}
 	}
 	return &numbers[int64]{arrow.PrimitiveTypes.Int64, col, longs}
+}
+
+// timestamp returns the maker of timestamps, of a zone or without.
+func (c *compiler) timestamp(unit arrow.TimeUnit, zone string, col int) maker {
+	if c.form&Spark != 0 && unit != arrow.Microsecond {
+		return &micros{arrow.TimestampType{Unit: arrow.Microsecond, TimeZone: zone}, unit, col}
+	}
+	return &numbers[int64]{&arrow.TimestampType{Unit: unit, TimeZone: zone}, col, longs}
 }

@@ -91,6 +91,14 @@ func (m *denseUnion) data(b *batch, s slots) (arrow.ArrayData, error) {
 	children := make([]arrow.ArrayData, 0, len(m.branches))
 	for i, branch := range m.branches {
 		inner := slots{n: int(next[i]), values: values[i], nulls: true}
+		inner.around = func(at int) int {
+			for k, code := range codes.Bytes() {
+				if int(code) == i && int(begin[k]) == at {
+					return s.row(k)
+				}
+			}
+			return -1
+		}
 		if i == home && inner.values < inner.n {
 			inner.present = filled
 		}

@@ -1,14 +1,14 @@
 """Every type of Avro, in Arrow and in Parquet.
 
 alltypes.py make ALL.avro
-alltypes.py judge ALL.avro ALL.arrows ALL.parquet
+alltypes.py judge ALL.avro ALL.arrows ALL.parquet STRUCTS.arrows
 alltypes.py empty NONE.arrows NONE.parquet
 alltypes.py sevenths SOME.arrows SOME.parquet
 
 make writes rows with fastavro. judge compares what pyarrow reads of rowtocol's
 files with what fastavro reads of the original, value by value, and finds out
 which columns each engine cannot read: exactly those that the documentation
-names. empty takes files of all columns and no rows, sevenths files of three
+names. STRUCTS.arrows has structs for unions. empty takes files of all columns and no rows, sevenths files of three
 columns and every seventh row.
 """
 
@@ -136,7 +136,7 @@ def chosen(branches):
 
 
 def unstruct(r):
-    """A row of the Parquet file with unions as their values."""
+    """A row with unions as their values, of what has structs for them."""
     r["union"], r["pair"] = r["union"] and chosen(r["union"]), chosen(r["pair"])
     if r["option"] is not None:
         r["option"]["either"] = chosen(r["option"]["either"])
@@ -172,14 +172,19 @@ def duckdb_arrow(table):
     return con.sql("from t").fetchall()
 
 
-def duckdb_sums(parquet):
-    return duckdb.sql(f"""select sum(pair.int), count(pair.string), count("union".string), sum("union".long),
+def duckdb_sums(con, source):
+    return con.sql(f"""select sum(pair.int), count(pair.string), count("union".string), sum("union".long),
         sum("union".Point.x), sum(option.n), count(option.n), count(option.either.string), sum(money)::varchar
-        from read_parquet('{parquet}')""").fetchall()[0]
+        from {source}""").fetchall()[0]
 
 
-def polars_sums(parquet):
-    df = pl.read_parquet(parquet, columns=["pair", "union", "option", "money"])
+def duckdb_arrow_sums(table):
+    con = duckdb.connect()
+    con.register("t", table.select(UNIONS))
+    return duckdb_sums(con, "t")
+
+
+def polars_sums(df):
     f = lambda *path: (lambda e: [e := e.struct.field(p) for p in path[1:]][-1])(pl.col(path[0]))
     return df.select(
         f("pair", "int").cast(pl.Int64).sum().alias("a"), f("pair", "string").count().alias("b"),
@@ -198,13 +203,20 @@ def sums(rows):
         sum(isinstance(o["either"], str) for o in options), str(sum(r["money"] or 0 for r in rows)))
 
 
-def tables(stream, parquet):
+UNIONS = ["pair", "union", "option", "money"]
+
+
+def table_of(stream):
     with pa.OSFile(stream) as f:
         arrow = pa.ipc.open_stream(f).read_all()
-    table = pq.read_table(parquet)
     arrow.validate(full=True)
+    return arrow
+
+
+def tables(stream, parquet):
+    table = pq.read_table(parquet)
     table.validate(full=True)
-    return arrow, table
+    return table_of(stream), table
 
 
 def empty(stream, parquet):
@@ -220,18 +232,23 @@ def sevenths(stream, parquet):
         compare("sevenths", t.to_pylist(maps_as_pydicts="strict"), want) for t in tables(stream, parquet))
 
 
-def judge(avro, stream, parquet):
+def judge(avro, stream, parquet, structs):
     with open(avro, "rb") as f:
         want = list(fastavro.reader(f))
     arrow, table = tables(stream, parquet)
+    structs = table_of(structs)
     wrong = compare("Arrow", arrow.to_pylist(maps_as_pydicts="strict"), want)
     wrong += compare("Parquet", map(unstruct, table.to_pylist(maps_as_pydicts="strict")), want)
+    wrong += compare("Arrow with structs", map(unstruct, structs.to_pylist(maps_as_pydicts="strict")), want)
 
     columns, unions = arrow.column_names, {"union", "pair", "option"}
     for name, read, refused in [
         ("pandas, Arrow", lambda c: arrow.select([c]).to_pandas(), unions),
         ("pandas, Parquet", lambda c: table.select([c]).to_pandas(), set()),
         ("DuckDB, Arrow", lambda c: duckdb_arrow(arrow.select([c])), unions | {"big", "empty"}),
+        ("pandas, Arrow with structs", lambda c: structs.select([c]).to_pandas(), set()),
+        ("DuckDB, Arrow with structs", lambda c: duckdb_arrow(structs.select([c])), {"big"}),
+        ("Polars, Arrow with structs", lambda c: pl.from_arrow(structs.select([c])), {"big"}),
         ("DuckDB, Parquet", lambda c: duckdb.sql(f"""select "{c}" from read_parquet('{parquet}')""").fetchall(), set()),
         ("Polars, Arrow", lambda c: pl.from_arrow(arrow.select([c])), unions | {"big"}),
         ("Polars, Parquet", lambda c: pl.read_parquet(parquet, columns=[c]), {"big"}),
@@ -239,10 +256,15 @@ def judge(avro, stream, parquet):
         if (got := unreadable(read, columns)) != refused:
             wrong += 1
             print(f"{name}: refuses {sorted(got)}, and the documentation says {sorted(refused)}")
-    for name, got in [("DuckDB", duckdb_sums(parquet)), ("Polars", polars_sums(parquet))]:
+    for name, got in [
+        ("DuckDB, Parquet", duckdb_sums(duckdb, f"read_parquet('{parquet}')")),
+        ("DuckDB, Arrow with structs", duckdb_arrow_sums(structs)),
+        ("Polars, Parquet", polars_sums(pl.read_parquet(parquet, columns=UNIONS))),
+        ("Polars, Arrow with structs", polars_sums(pl.from_arrow(structs.select(UNIONS)))),
+    ]:
         if got != sums(want):
             wrong += 1
-            print(f"{name}: unions in Parquet: {got}, and should be {sums(want)}")
+            print(f"{name}: unions: {got}, and should be {sums(want)}")
     print(f"{len(columns)} columns, {len(want)} rows: {wrong} differences")
     return wrong > 0
 
