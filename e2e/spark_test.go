@@ -1,0 +1,63 @@
+package e2e
+
+import (
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"github.com/rowtocol/rowtocol/internal/soak"
+	"github.com/rowtocol/rowtocol/internal/testenv"
+)
+
+// sparkInstallation returns a folder with PySpark and, in jars, with what lets it
+// read Trevni, installed once into the user's cache.
+var sparkInstallation = sync.OnceValues(func() (string, error) {
+	const requirements, pom = "spark/requirements.txt", "spark/pom.xml"
+	return installed("spark", []string{requirements, pom}, func(dir string) error {
+		if err := tool("mvn", "-B", "-q", "-f", pom, "dependency:copy-dependencies", "-DoutputDirectory="+filepath.Join(dir, "jars")); err != nil {
+			return err
+		}
+		return tool("python3", "-m", "pip", "install", "-q", "--disable-pip-version-check", "--target", dir, "-r", requirements)
+	})
+})
+
+// sparkColumns are those of alltypes.py but big, a decimal of too many digits for
+// Spark, and two with nanoseconds that are no whole number of microseconds.
+const sparkColumns = "id,nothing,single,double,raw,four,none,color,colors,date,time_millis,time_micros,millis,micros,local_millis,local_micros," +
+	"decimal,money,uuid,duration,union,pair,option,deep,empty"
+
+// Spark reads the Parquet files that are for it, and Trevni through Java's input
+// format, as fastavro reads the originals. Spark is 350 MB, so only a soak has it.
+func TestSpark(t *testing.T) {
+	if !soak.Full() {
+		t.Skip("NO SPARK: it is for make soak")
+	}
+	if missing := testenv.MissingTools("java", "mvn"); missing != "" {
+		testenv.Skip(t, "there is no Spark: "+missing)
+	}
+	spark, err := sparkInstallation()
+	if err != nil {
+		testenv.Skip(t, "there is no Spark: "+err.Error())
+	}
+	dir := t.TempDir()
+	environment := []string{
+		"PYTHONPATH=" + spark, "SPARK_HOME=" + filepath.Join(spark, "pyspark"), "SPARK_LOCAL_IP=127.0.0.1", "SPARK_LOCAL_DIRS=" + dir, "TZ=UTC",
+	}
+	if program, err := pythonEnvironment(); err == nil {
+		environment = append(environment, "PYSPARK_PYTHON="+program)
+	}
+
+	python(t, "alltypes.py", "make", dir+"/all.avro")
+	pythonWith(t, environment, "spark/spark.py", "make", dir+"/times.avro")
+	writeMail(t, dir+"/mail.avro", 30_000)
+	for _, name := range []string{"all", "times", "mail"} {
+		run(t, "convert", "--row-group-size", "4MiB", dir+"/"+name+".avro", dir+"/"+name+".columns").want(t, 0)
+		cat := []string{"cat", "--to", "parquet", "--times", "spark", "--output", dir + "/" + name + ".parquet", dir + "/" + name + ".columns"}
+		if name == "all" {
+			cat = append(cat, "--columns", sparkColumns)
+		}
+		run(t, cat...).want(t, 0)
+	}
+	run(t, "cat", "--to", "parquet", "--output", dir+"/times.exact.parquet", dir+"/times.columns").want(t, 0)
+	pythonWith(t, environment, "spark/spark.py", "judge", dir, filepath.Join(spark, "jars"))
+}
