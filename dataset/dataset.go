@@ -127,7 +127,7 @@ func (d *Dataset) measure(ctx context.Context, i int, p *Part) error {
 // schema.
 func (d *Dataset) addMapping(name string, i int, m *shred.Mapping) error {
 	last := d.last()
-	if last.files != nil && last.files.Schema.Canonical() == m.Schema.Canonical() {
+	if last.files != nil && last.files.Schema.Same(m.Schema) {
 		last.same = m.Schema.JSON()
 		return nil
 	}

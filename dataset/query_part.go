@@ -54,7 +54,7 @@ func (s *section) checkSchema(o *OpenPart) error {
 			return in(o.name, err)
 		}
 		//guard: rows of another schema would be given as the dataset's
-		if schema.Canonical() != s.files.Schema.Canonical() {
+		if !schema.Same(s.files.Schema) {
 			return damage.New(damage.Schema, o.name, -1, "the file is of another schema than the dataset")
 		}
 	}
