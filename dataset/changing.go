@@ -16,7 +16,13 @@ import (
 // the file is gone, or something else is in its place, and the output was replaced
 // since, ErrChanging; if the output still lists it, damage; else it means err.
 func (l *Listing) Lost(ctx context.Context, p *Part, err error) error {
-	if p.Run < 0 || !store.Absent(err) {
+	if p.Run < 0 {
+		if errors.Is(err, store.ErrNotRegular) {
+			return damage.New(damage.Magic, p.Name, -1, "what is there is no file: %v", err)
+		}
+		return err
+	}
+	if !store.Absent(err) {
 		return err
 	}
 	//guard: an output that was replaced while it was read would be called damaged

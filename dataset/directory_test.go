@@ -46,6 +46,7 @@ func TestDirectoryAsAPart(t *testing.T) {
 	writeSuccess(t, dir, &manifest.Success{
 		Version: manifest.Version, ID: id, Request: manifest.Request{Options: manifest.Options{Format: "trevni"}},
 		Parts: []manifest.Part{{Files: []manifest.File{{Name: path.Join(name, "a"), Bytes: 2}, {Name: path.Join(name, "b"), Bytes: 3}}}},
+		Bytes: 5,
 	})
 	check(list(dir, false))
 }

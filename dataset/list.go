@@ -87,10 +87,15 @@ type Run struct {
 	ID    string // of the output
 	Rows  int64  // that its manifest says it has
 	Made  *manifest.Made
+	// Losses are the ranges of its inputs that are not in it.
+	Losses []manifest.Loss
 
 	schema         string
 	recursiveBytes bool
 }
+
+// Schema is the JSON of the schema that the manifest says the rows are of.
+func (r *Run) Schema() string { return r.schema }
 
 // List is ListAll of one path.
 func List(ctx context.Context, st store.Store, path string, o Options) (*Listing, error) {
@@ -220,11 +225,16 @@ func (l *finder) addRun(ctx context.Context, dir string) error {
 		d.Err = err
 		return d
 	}
-	run.ID, run.Rows, run.Made, run.schema, run.recursiveBytes = s.ID, s.Rows, s.Made, s.Schema, s.Request.Options.RecursiveBytes
+	run.ID, run.Rows, run.Made, run.Losses = s.ID, s.Rows, s.Made, s.Losses
+	run.schema, run.recursiveBytes = s.Schema, s.Request.Options.RecursiveBytes
 	if n := len(l.Runs); n > 0 && run.schema == l.Runs[n-1].schema {
 		run.schema = l.Runs[n-1].schema // of many outputs one copy is kept
 	}
 	for i := range s.Parts {
+		//guard: files would be read as of a format that they are not of
+		if file := s.Parts[i].Entry().Name; l.Formats.OfName(file) != of {
+			return damage.New(damage.Header, path.Join(dir, manifest.SuccessName), -1, "%s is listed as a part in the format %s", file, of.Name())
+		}
 		l.append(newPart(dir, &s.Parts[i], of), len(l.Runs))
 	}
 	l.Runs = append(l.Runs, run)

@@ -74,6 +74,7 @@ func TestManifestsAreChecked(t *testing.T) {
 			{"the directory itself", func(s *manifest.Success) { s.Parts[0].Files[0].Name = "." }, damage.Header},
 			{"negative rows", func(s *manifest.Success) { s.Parts[0].Rows = -1 }, damage.Header},
 			{"negative bytes", func(s *manifest.Success) { s.Parts[0].Files[0].Bytes = -1 }, damage.Header},
+			{"a part of another format", func(s *manifest.Success) { rename(s, manifest.StagedPart(0, 0, s.ID, ".orc")) }, damage.Header},
 			{"another format", func(s *manifest.Success) { s.Request.Options.Format = "cfile" }, damage.Unsupported},
 		} {
 			t.Run(test.name, func(t *testing.T) {
@@ -95,9 +96,9 @@ func TestFilesAreThoseOfTheManifest(t *testing.T) {
 			change func(*manifest.Success)
 			want   damage.Kind
 		}{
-			{"another number of rows", func(s *manifest.Success) { s.Parts[0].Rows = 2 }, damage.Count},
-			{"another size", func(s *manifest.Success) { s.Parts[0].Files[0].Bytes++ }, damage.Size},
-			{"another name", func(s *manifest.Success) { rename(s, manifest.StagedPart(1, 0, s.ID, f.Suffix())) }, damage.Truncated},
+			{"another number of rows", func(s *manifest.Success) { s.Parts[0].Rows, s.Rows = 2, 2 }, damage.Count},
+			{"another size", func(s *manifest.Success) { s.Parts[0].Files[0].Bytes++; s.Bytes++ }, damage.Size},
+			{"another name", func(s *manifest.Success) { rename(s, manifest.StagedPart(1, 0, s.ID, f.Suffix())); s.Parts[0].Task = 1 }, damage.Truncated},
 			{"another type", func(s *manifest.Success) { s.Schema = `{"type":"long","logicalType":"timestamp-millis"}` }, damage.Schema},
 		} {
 			t.Run(test.name, func(t *testing.T) { wantKind(t, readAll(t, output(t, f, test.change)), test.want) })

@@ -140,7 +140,7 @@ func (d *Dataset) newSelection(ctx context.Context, q Query, bind func(*selectio
 			return nil, err
 		}
 		//guard: rows of two schemas would be given as of one
-		if later != nil && later.Canonical() != schema.Canonical() {
+		if later != nil && !later.Same(schema) {
 			return nil, d.differs(i + 1)
 		}
 		later = schema

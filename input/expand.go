@@ -1,6 +1,7 @@
 package input
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -39,56 +40,125 @@ func Locate(resolve Resolve, location string) (store.Location, error) {
 	return l, nil
 }
 
-// File is a file to convert.
+// Search says which files are wanted.
+type Search struct {
+	// Resolve finds the store of a location; see Locate.
+	Resolve Resolve
+	// Inputs are files, directories and patterns, as the user named them.
+	Inputs []string
+	// Dest is the destination, in which no input may be; nil if there is none.
+	Dest *store.Location
+	// AllowEmpty takes a pattern that nothing matches.
+	AllowEmpty bool
+	// Hidden looks for files to skip in hidden directories too.
+	Hidden bool
+}
+
+// File is a file that may be an input.
 type File struct {
 	Name  string // its location
 	Named bool   // by the user, and not found in a directory or by a pattern
+	// Found is whether it was found in a directory: it is an input only if it is
+	// an Avro file.
+	Found bool
+	By    []int // which of the search's inputs name it or lead to it
 }
 
-// Expand returns the files that the arguments name, each once, sorted by
-// location, so that the order of arguments does not matter. A directory stands
-// for the .avro files in it and below it, except for what is hidden or starts
-// with an underscore; a file named itself or by a pattern is taken as it is. dest
-// is the destination, in which no input may be, or nil.
-func Expand(ctx context.Context, resolve Resolve, args []string, dest *store.Location) ([]File, error) {
-	if len(args) == 0 {
-		return nil, failure.New(failure.Usage, "no input named")
+// Skipped is a file or directory that was found and is no input.
+type Skipped struct {
+	Path   string `json:"path"`
+	Reason string `json:"reason"`
+	// Same is what is taken in its place: a file that both names lead to.
+	Same string `json:"same_as,omitempty"`
+}
+
+// Expand returns the files that a search finds, each once, sorted by location,
+// so that the order of its inputs does not matter, and what was found beside
+// them. A directory stands for the files in it and below it, except for what is
+// hidden or starts with an underscore; a file named itself or by a pattern is
+// taken as it is. On a local disk a file that several names lead to by symbolic
+// links is taken under one of them, one without a link if there is one.
+func Expand(ctx context.Context, s Search) ([]File, []Skipped, error) {
+	if len(s.Inputs) == 0 {
+		return nil, nil, failure.New(failure.Usage, "no input named")
 	}
-	var files []File
-	for _, arg := range args {
-		in, err := Locate(resolve, arg)
+	var all []candidate
+	var skipped []Skipped
+	for i, arg := range s.Inputs {
+		w, err := s.look(ctx, arg)
 		if err != nil {
+			return nil, nil, err
+		}
+		for _, c := range w.files {
+			c.by = i
+			all = append(all, c)
+		}
+		skipped = append(skipped, w.skipped...)
+	}
+	files, same := unique(all)
+	return files, onlySkipped(files, append(skipped, same...)), nil
+}
+
+// look finds the files of one of the inputs.
+func (s *Search) look(ctx context.Context, arg string) (*walker, error) {
+	in, err := Locate(s.Resolve, arg)
+	if err != nil {
+		return nil, err
+	}
+	found, err := match(ctx, in.Store, in.Path)
+	if err != nil {
+		return nil, fault(arg, err)
+	}
+	if len(found) == 0 && !s.AllowEmpty {
+		return nil, failure.New(failure.Input, "input %s: no file matches the pattern; --allow-empty makes nothing of it", arg)
+	}
+	w := newWalker(in, s.Hidden)
+	for _, info := range found {
+		if err := disjoint(in, info, s.Dest); err != nil {
 			return nil, err
 		}
-		found, err := match(ctx, in.Store, in.Path)
-		if err != nil {
+		if !info.Dir {
+			w.take(info, w.real(info.Path), false).named(info.Path == in.Path)
+		} else if err := w.all(ctx, info.Path); err != nil {
 			return nil, fault(arg, err)
 		}
-		var paths []string
-		for _, info := range found {
-			if err := disjoint(in, info, dest); err != nil {
-				return nil, err
-			}
-			if !info.Dir {
-				paths = append(paths, info.Path)
-			} else if paths, err = walk(ctx, in.Store, info.Path, paths); err != nil {
-				return nil, fault(arg, err)
-			}
-		}
-		for _, p := range paths {
-			files = append(files, File{Name: in.Origin + p, Named: p == in.Path})
-		}
 	}
-	slices.SortFunc(files, func(a, b File) int {
-		if a.Name == b.Name && a.Named != b.Named {
-			if a.Named {
-				return -1
-			}
-			return 1
-		}
-		return strings.Compare(a.Name, b.Name)
+	return w, nil
+}
+
+// unique takes each file under one name only.
+func unique(all []candidate) (files []File, same []Skipped) {
+	slices.SortFunc(all, func(a, b candidate) int {
+		return cmp.Or(cmp.Compare(a.rank, b.rank), strings.Compare(a.name, b.name))
 	})
-	return slices.CompactFunc(files, func(a, b File) bool { return a.Name == b.Name }), nil
+	taken := make(map[string]int) // what it really is → index in files
+	for _, c := range all {
+		i, ok := taken[c.real]
+		//guard: rows of a file would be there once for each of its names
+		if !ok {
+			i = len(files)
+			taken[c.real] = i
+			files = append(files, File{Name: c.name, Named: c.rank <= namedLink, Found: c.rank >= walked})
+		}
+		if files[i].Name != c.name {
+			same = append(same, Skipped{c.name, "the same file as " + files[i].Name, files[i].Name})
+		}
+		files[i].By = append(files[i].By, c.by)
+	}
+	slices.SortFunc(files, func(a, b File) int { return strings.Compare(a.Name, b.Name) })
+	return files, same
+}
+
+// onlySkipped returns what is not taken after all because of another input, each
+// once and sorted by location.
+func onlySkipped(files []File, skipped []Skipped) []Skipped {
+	taken := make(map[string]bool, len(files))
+	for _, f := range files {
+		taken[f.Name] = true
+	}
+	skipped = slices.DeleteFunc(skipped, func(s Skipped) bool { return taken[s.Path] })
+	slices.SortStableFunc(skipped, func(a, b Skipped) int { return strings.Compare(a.Path, b.Path) })
+	return slices.CompactFunc(skipped, func(a, b Skipped) bool { return a.Path == b.Path })
 }
 
 // match returns the file or directory p, or else what the pattern p matches.
@@ -101,30 +171,7 @@ func match(ctx context.Context, st store.Store, p string) ([]store.Info, error) 
 	if errors.Is(err, path.ErrBadPattern) {
 		return nil, failure.As(failure.Usage, err)
 	}
-	if err == nil && len(found) == 0 {
-		return nil, failure.New(failure.Input, "no file matches the pattern")
-	}
 	return found, err
-}
-
-// walk appends the .avro files below dir to files.
-func walk(ctx context.Context, st store.Store, dir string, files []string) ([]string, error) {
-	infos, err := st.List(ctx, dir)
-	if err != nil {
-		return nil, err
-	}
-	for _, info := range infos {
-		switch {
-		case store.Hidden(info.Name):
-		case info.Dir:
-			if files, err = walk(ctx, st, info.Path, files); err != nil {
-				return nil, err
-			}
-		case strings.HasSuffix(info.Name, ".avro"):
-			files = append(files, info.Path)
-		}
-	}
-	return files, nil
 }
 
 // disjoint refuses a destination in an input directory, where the next run

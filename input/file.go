@@ -8,6 +8,7 @@ import (
 	"io"
 	"sync"
 
+	"github.com/rowtocol/rowtocol/damage"
 	"github.com/rowtocol/rowtocol/failure"
 	"github.com/rowtocol/rowtocol/internal/parallel"
 	"github.com/rowtocol/rowtocol/manifest"
@@ -84,23 +85,50 @@ func (f file) ReadAt(b []byte, off int64) (int, error) {
 	return n, err
 }
 
-// Describe opens an input, reads its header and describes it.
+// Describe opens an input, reads its header and describes it. If it cannot, only
+// the input's path is sure.
 func Describe(ctx context.Context, resolve Resolve, name string) (manifest.Input, *ocf.Header, error) {
+	in := manifest.Input{Path: name}
 	f, err := open(ctx, resolve, name)
 	if err != nil {
-		return manifest.Input{}, nil, err
+		return in, nil, err
 	}
 	defer func() { _ = f.Close() }()
+	if in.Size = f.Size(); in.Size == 0 {
+		d := damage.New(damage.Magic, name, 0, "not an Avro object container file")
+		d.Err = ErrEmpty
+		return in, nil, d
+	}
 	h, err := ocf.ReadHeader(f, f.Size(), name)
 	if err != nil {
-		return manifest.Input{}, nil, err
+		return in, nil, err
 	}
-	in := manifest.Input{Path: name, Size: f.Size(), HeaderSize: h.Size}
+	in.HeaderSize = h.Size
 	in.Identity, err = identity(f, in)
 	if err != nil {
-		return manifest.Input{}, nil, fmt.Errorf("input %s: %w", name, err)
+		return in, nil, fmt.Errorf("input %s: %w", name, err)
 	}
 	return in, h, nil
+}
+
+// ErrEmpty is a file of no bytes, which not even an Avro file without rows is.
+var ErrEmpty = errors.New("the file is empty")
+
+// NotInput says why a file that Describe refused is no input if it was found in a
+// directory; "" if it may be one.
+func NotInput(err error) string {
+	var d *damage.Error
+	switch {
+	case errors.Is(err, ErrEmpty):
+		return "empty"
+	case errors.Is(err, store.ErrBeingWritten):
+		return "still being written"
+	case errors.Is(err, store.ErrNotRegular):
+		return "not a regular file"
+	case errors.As(err, &d) && d.Kind == damage.Magic:
+		return "not an Avro file"
+	}
+	return ""
 }
 
 // identityBuffers are for reading the ends of inputs, of which there may be very

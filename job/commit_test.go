@@ -23,7 +23,7 @@ func TestCommitOfNoTasks(t *testing.T) {
 	if err := s.st.Mkdir(t.Context(), "/none"); err != nil {
 		t.Fatal(err)
 	}
-	s.r.Inputs = []string{"/none"}
+	s.r.Inputs, s.r.AllowEmpty = []string{"/none"}, true
 	s.plan, s.want = newPlan(t, s.r), nil
 	s.commit(t)
 }

@@ -39,7 +39,7 @@ func convert(ctx context.Context, r *Request) (*Outcome, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &Outcome{Warnings: slices.Clone(survey.Warnings)}
+	out := &Outcome{Warnings: slices.Clone(survey.Warnings), Skipped: survey.Skipped}
 	if state.Finished(&survey.Request) {
 		return finished(ctx, dest, state, out)
 	}

@@ -105,6 +105,9 @@ type Request struct {
 	// Schema is the JSON of a reader's Avro schema, to which the rows of inputs
 	// with other schemas are resolved; empty if all inputs must have one.
 	Schema string
+	// AllowEmpty takes directories without an Avro file, and patterns without a
+	// match.
+	AllowEmpty bool
 	// Restart plans anew where an unfinished run of the same request could be
 	// resumed.
 	Restart bool
@@ -113,7 +116,7 @@ type Request struct {
 // Plan is what the planner has to know.
 func (r *Request) Plan() plan.Request {
 	return plan.Request{
-		Inputs: r.Inputs, Dest: r.Dest, Options: r.Output, Schema: r.Schema,
+		Inputs: r.Inputs, Dest: r.Dest, Options: r.Output, Schema: r.Schema, AllowEmpty: r.AllowEmpty,
 		Formats: r.Formats, Memory: r.memory(), Resolve: r.Resolve,
 	}
 }
@@ -134,6 +137,8 @@ type Outcome struct {
 	Nothing  bool // the destination already held this output
 	Resumed  int  // tasks that an earlier run had finished
 	Warnings []string
+	// Skipped are the files and directories that were found and are no inputs.
+	Skipped []input.Skipped
 }
 
 // nothing says that there was nothing to do.

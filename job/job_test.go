@@ -84,6 +84,7 @@ func TestEmptyInputs(t *testing.T) {
 	writeInput(t, filepath.Join(dir, "zero", "b.avro"), 2, 0)
 
 	none := request(t, filepath.Join(dir, "o1"), filepath.Join(dir, "none"))
+	none.AllowEmpty = true
 	out := mustConvert(t, none)
 	if len(out.Manifest.Parts) != 0 || len(out.Warnings) == 0 {
 		t.Errorf("no files: parts %v, warnings %v", out.Manifest.Parts, out.Warnings)

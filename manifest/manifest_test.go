@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"math"
 	"os"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -23,7 +25,7 @@ func samplePlan(t *testing.T) *Plan {
 		Request: Request{
 			Inputs: []Input{{Path: "a.avro", Size: 150, Identity: 0xffffffff, HeaderSize: 20}, {Path: "b.avro", Size: 30, HeaderSize: 20}},
 			Options: Options{
-				Format: "trevni", RowGroupSize: 128 << 20, OnDamage: "fail",
+				Format: "trevni", RowGroupSize: 128 << 20, OnDamage: "quarantine",
 				FormatOptions: json.RawMessage(`{"codec":"snappy","column_codecs":{"a<b":"deflate"}}`),
 			},
 		},
@@ -164,10 +166,10 @@ func sampleResult() *TaskResult {
 			{Task: 3, RowGroup: 1, Rows: 2, Files: []File{{Name: StagedPart(3, 1, attempt, ".trv"), Bytes: 20}}},
 		},
 		Losses: []Loss{
-			{Input: "/x/a.avro", Start: 5, End: 9, Rows: -1, Reason: "sync", Quarantine: &File{
+			{Input: "a.avro", Start: 5, End: 9, Rows: -1, Reason: "sync", Quarantine: &File{
 				Name: StagedQuarantine(attempt, 0, "/x/a.avro", 5, 9), Bytes: 4, StoreChecksum: "MD5:2",
 			}},
-			{Input: "/x/a.avro", Start: 20, End: 30, Rows: 4},
+			{Input: "a.avro", Start: 20, End: 30, Rows: 4},
 		},
 		Side: []File{{Name: StagedSide(attempt, 3, "keys"), Bytes: 7}, {Name: StagedSide(attempt, 3, "keys-1"), Bytes: 8}},
 	}
@@ -310,9 +312,27 @@ func TestSuccess(t *testing.T) {
 		"index twice":        func(s *Success) { s.Index[0] = s.Index[1] },
 		"a copy":             func(s *Success) { s.Losses[0].Quarantine.Name = "_quarantine/" + output + "/../../x" },
 		"twice":              func(s *Success) { s.Parts[1] = s.Parts[0] },
-		"rows":               func(s *Success) { s.Parts[0].Rows = -5 },
+		"rows":               func(s *Success) { s.Rows -= s.Parts[0].Rows + 5; s.Parts[0].Rows = -5 },
 		"row group":          func(s *Success) { s.Parts[0].RowGroup = -1 },
 		"version":            func(s *Success) { s.Version = 3 },
+		"null":               func(s *Success) { s.Parts = nil },
+		"no parts":           func(s *Success) { s.Parts, s.Rows, s.Bytes = nil, 0, 0 },
+		"order":              func(s *Success) { slices.Reverse(s.Parts) },
+		"another task":       func(s *Success) { s.Parts[0].Task-- },
+		"another row group":  func(s *Success) { s.Parts[len(s.Parts)-1].RowGroup++ },
+		"rows of all":        func(s *Success) { s.Rows++ },
+		"too many rows":      func(s *Success) { s.Parts[0].Rows, s.Parts[1].Rows, s.Rows = math.MaxInt64, math.MaxInt64, -2 },
+		"bytes of all":       func(s *Success) { s.Bytes-- },
+		"too many bytes": func(s *Success) {
+			s.Parts[0].Files[0].Bytes, s.Parts[1].Files[0].Bytes, s.Bytes = math.MaxInt64, math.MaxInt64, -2
+		},
+		"losses in spite": func(s *Success) { s.Request.Options.OnDamage = "fail" },
+		"lost of another": func(s *Success) { s.Losses[1].Input, s.Losses[1].Start, s.Losses[1].End = "z.avro", 0, 0 },
+		"lost before":     func(s *Success) { s.Losses[1].Start = -1 },
+		"lost behind":     func(s *Success) { s.Losses[1].End = 1 << 40 },
+		"lost backwards":  func(s *Success) { s.Losses[1].Start = s.Losses[1].End + 1 },
+		"lost rows":       func(s *Success) { s.Losses[1].Rows = -2 },
+		"lost length":     func(s *Success) { s.Losses[0].Quarantine.Bytes++ },
 	} {
 		s, err := DecodeSuccess(b)
 		if err != nil {

@@ -30,7 +30,7 @@ type Input struct {
 	Path       string `json:"path"`
 	Size       int64  `json:"size"`
 	Identity   uint32 `json:"identity"`    // CRC-32C of the header and of the last 64 KiB
-	HeaderSize int64  `json:"header_size"` // offset of the first block
+	HeaderSize int64  `json:"header_size"` // offset of the first block; 0 of an empty file, which has no header
 }
 
 // Options are all the options that shape output bytes or decide which rows

@@ -49,6 +49,12 @@ func NewSuccess(p *Plan, id string, results []*TaskResult) *Success {
 	for _, r := range results {
 		s.Rows += r.RowsIn
 	}
+	for _, in := range p.Request.Inputs {
+		// No task has a piece of it.
+		if in.Size == 0 {
+			s.Losses = append(s.Losses, Loss{Input: in.Path, Reason: "the file is empty, it has not even a header"})
+		}
+	}
 	for _, r := range results {
 		s.InvalidUTF8 += r.InvalidUTF8
 		for _, f := range r.Index {
@@ -106,7 +112,7 @@ func DecodeSuccess(b []byte) (*Success, error) {
 	if err := s.checkNames(); err != nil {
 		return nil, err
 	}
-	if err := checkCounts(s.Parts, s.Entries()); err != nil {
+	if err := s.check(); err != nil {
 		return nil, fmt.Errorf("_SUCCESS: %w", err)
 	}
 	return s, nil

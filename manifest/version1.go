@@ -105,7 +105,7 @@ func decodeSuccess1(b []byte) (*Success, error) {
 			return nil, fmt.Errorf("_SUCCESS: %q is not the name of an output file", f.Name)
 		}
 	}
-	if err := checkCounts(s.Parts, s.Entries()); err != nil {
+	if err := s.check(); err != nil {
 		return nil, fmt.Errorf("_SUCCESS: %w", err)
 	}
 	return s, nil

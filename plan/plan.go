@@ -34,6 +34,9 @@ type Request struct {
 	// Schema is the JSON of a reader's Avro schema, to which the rows of inputs
 	// with other schemas are resolved; empty if all inputs must have one.
 	Schema string
+	// AllowEmpty makes the output of no input where there is none: without it,
+	// directories without an Avro file and patterns without a match are refused.
+	AllowEmpty bool
 	// Formats are the formats that Options can name.
 	Formats format.Registry
 	// Memory is what planning, and then its tasks, may take; nil is a pool of
@@ -52,13 +55,17 @@ type Survey struct {
 	Dest store.Location
 	// Warnings are for the user, whatever becomes of the request.
 	Warnings []string
+	// Skipped are the files and directories that were found and are no inputs.
+	Skipped []input.Skipped
 	// Mapping is how the rows fill columns; nil if there are no inputs.
 	Mapping *shred.Mapping
 
-	resolve input.Resolve
-	memory  *budget.Pool
-	writer  format.Writer
-	empty   format.RowGroup // of Mapping's columns; nil if there are no inputs
+	resolve    input.Resolve
+	allowEmpty bool
+	first      string // location of the first input that has a header
+	memory     *budget.Pool
+	writer     format.Writer
+	empty      format.RowGroup // of Mapping's columns; nil if there are no inputs
 }
 
 // Look finds the inputs and reads their headers. It refuses options that make no
@@ -74,7 +81,7 @@ func Look(ctx context.Context, r Request) (*Survey, error) {
 func survey(ctx context.Context, r Request) (*Survey, error) {
 	s := &Survey{
 		Request: manifest.Request{Options: r.Options, Schema: r.Schema},
-		resolve: r.Resolve, memory: cmp.Or(r.Memory, budget.New(DefaultMemory)),
+		resolve: r.Resolve, allowEmpty: r.AllowEmpty, memory: cmp.Or(r.Memory, budget.New(DefaultMemory)),
 	}
 	err := completeOptions(&s.Request.Options)
 	if err != nil {
@@ -86,17 +93,26 @@ func survey(ctx context.Context, r Request) (*Survey, error) {
 	if s.Dest, err = input.Locate(r.Resolve, r.Dest); err != nil {
 		return nil, err
 	}
-	files, err := input.Expand(ctx, r.Resolve, r.Inputs, &s.Dest)
+	files, skipped, err := input.Expand(ctx, input.Search{Resolve: r.Resolve, Inputs: r.Inputs, Dest: &s.Dest, AllowEmpty: r.AllowEmpty})
 	if err != nil {
 		return nil, err
 	}
-	schema, err := s.readHeaders(ctx, files)
+	s.Skipped = skipped
+	taken, err := s.readHeaders(ctx, files)
 	if err != nil {
 		return nil, err
 	}
-	if len(s.Request.Inputs) == 0 {
-		s.Warnings = append(s.Warnings, "the inputs hold no .avro file")
+	if err := s.checkHeld(taken, r.Inputs); err != nil {
+		return nil, err
+	}
+	sound := slices.DeleteFunc(taken, func(h header) bool { return h.lost })
+	if len(sound) == 0 {
+		s.Warnings = append(s.Warnings, "the inputs hold no Avro file")
 		return s, nil
+	}
+	schema, err := s.schemaOf(sound)
+	if err != nil {
+		return nil, err
 	}
 	return s, s.mapColumns(schema)
 }
@@ -132,6 +148,9 @@ func (s *Survey) mapColumns(schema *shred.Schema) (err error) {
 	}
 	s.Mapping, err = shred.Map(schema, shred.Options{RecursiveBytes: s.Request.Options.RecursiveBytes})
 	if err != nil {
+		if _, again := shred.Map(schema, shred.Options{RecursiveBytes: true}); again == nil {
+			return fmt.Errorf("%w; --recursive bytes keeps that part as one column of bytes", s.schemaFault(err))
+		}
 		return s.schemaFault(err)
 	}
 	s.empty, err = s.writer.NewRowGroup(schema.JSON(), s.Mapping.Columns)

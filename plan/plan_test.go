@@ -105,7 +105,7 @@ func TestRefusals(t *testing.T) {
 	}{
 		"missing":        {[]string{"nope.avro"}, "out", nil, failure.Input, "nope.avro does not exist"},
 		"no match":       {[]string{"in/*.parquet"}, "out", nil, failure.Input, "no file matches"},
-		"not Avro":       {[]string{"junk"}, "out", nil, failure.Input, "junk/x.avro: offset 0"},
+		"not Avro":       {[]string{"junk/x.avro"}, "out", nil, failure.Input, "junk/x.avro: offset 0"},
 		"named hidden":   {[]string{"in/.hidden.avro"}, "out", nil, failure.Input, "magic"},
 		"schemas":        {[]string{"in", "other"}, "out", nil, failure.Input, "2 different schemas"},
 		"schemas' files": {[]string{"in", "other"}, "out", nil, failure.Input, "other/b.avro"},
@@ -118,7 +118,7 @@ func TestRefusals(t *testing.T) {
 		"strict, reader": {[]string{"in"}, "out", func(r *Request) {
 			r.Options.Strict, r.Schema = true, `{"type":"record","name":"R","fields":[{"name":"a-b","type":"long","default":1}]}`
 		}, failure.Usage, "the reader's schema: with --strict"},
-		"recursive":       {[]string{"list"}, "out", nil, failure.Input, "list/b.avro"},
+		"recursive":       {[]string{"list"}, "out", nil, failure.Input, "list/b.avro: field next: unsupported: recursive schema: L contains itself; --recursive bytes"},
 		"no columns":      {[]string{"empty"}, "out", nil, failure.Input, "empty/b.avro"},
 		"on damage":       {[]string{"in"}, "out", options(func(o *manifest.Options) { o.OnDamage = "ignore" }), failure.Usage, "ignore"},
 		"row group":       {[]string{"in"}, "out", options(func(o *manifest.Options) { o.RowGroupSize = -1 }), failure.Usage, "a row group of -1 bytes"},
@@ -163,14 +163,27 @@ func TestEmptyInputs(t *testing.T) {
 	if err := os.MkdirAll(dir+"/none", 0o777); err != nil {
 		t.Fatal(err)
 	}
-	s := look(t, request(dir+"/out", dir+"/none"))
+	r := request(dir+"/out", dir+"/none")
+	_, err := Look(t.Context(), r)
+	failuretest.Want(t, err, failure.Input, dir+"/none holds no Avro file", "--allow-empty")
+	r.AllowEmpty = true
+	s := look(t, r)
 	p, err := s.Plan(t.Context(), "")
 	if err != nil || s.Mapping != nil || p.ID == "" || len(p.Tasks) != 0 || len(s.Sizes(p)) != 0 || p.BlockSize != manifest.DefaultBlockSize {
 		t.Errorf("of no inputs: %+v, %+v, %v", s, p, err)
 	}
-	if len(p.Warnings) != 1 || p.Warnings[0] != "the inputs hold no .avro file" {
+	if len(p.Warnings) != 1 || p.Warnings[0] != "the inputs hold no Avro file" {
 		t.Errorf("of no inputs: warnings %q", p.Warnings)
 	}
+	if err := os.WriteFile(dir+"/empty", nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	r = request(dir+"/out", dir+"/empty")
+	_, err = Look(t.Context(), r)
+	failuretest.Want(t, err, failure.Input, "the file is empty")
+	r.Options.OnDamage = "skip"
+	_, err = Look(t.Context(), r)
+	failuretest.Want(t, err, failure.Input, "all inputs are empty files")
 	writeInput(t, dir+"/zero/a.avro", avrotest.Schema, 1, 0)
 	writeInput(t, dir+"/zero/b.avro", avrotest.Schema, 2, 0)
 	s = look(t, request(dir+"/out", dir+"/zero"))

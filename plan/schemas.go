@@ -17,45 +17,111 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// readHeaders describes the files in the request and returns the schema of their
-// rows in the output. A file that is still being written is left out, unless the
-// user named it.
-func (s *Survey) readHeaders(ctx context.Context, files []input.File) (*shred.Schema, error) {
-	inputs := make([]manifest.Input, len(files))
-	texts := make([]string, len(files))
+// header is what the header of a file tells.
+type header struct {
+	file   *input.File
+	input  manifest.Input
+	schema string // its text
+	lost   bool   // there is none, and the file is an input of which nothing is left
+	skip   string // why the file is no input; "" if it is one
+	open   bool   // a writer has the file open
+}
+
+// readHeaders takes the files into the request and returns what their headers tell. What was found in a directory and is no Avro file is skipped, and
+// so is a file that is still being written, unless the user named it.
+func (s *Survey) readHeaders(ctx context.Context, files []input.File) ([]header, error) {
+	headers := make([]header, len(files))
 	var shared sharedTexts
-	open := make([]bool, len(files))
 	err := parallel.Do(ctx, len(files), input.Readers, func(ctx context.Context, i int) error {
 		in, h, err := input.Describe(ctx, s.resolve, files[i].Name)
-		if errors.Is(err, store.ErrBeingWritten) && !files[i].Named {
-			open[i] = true
+		headers[i] = header{file: &files[i], input: in}
+		if err == nil {
+			headers[i].schema = shared.of(h.Schema)
 			return nil
 		}
-		if err == nil {
-			inputs[i], texts[i] = in, shared.of(h.Schema)
-		}
-		return err
+		return s.without(&headers[i], err)
 	})
 	if err != nil {
 		return nil, err
 	}
-	var schemas []string // of the inputs that are taken
-	for i, in := range inputs {
-		if open[i] {
-			s.Warnings = append(s.Warnings, fmt.Sprintf("input %s is left out: %v", files[i].Name, store.ErrBeingWritten))
+	taken := headers[:0]
+	for _, h := range headers {
+		if h.skip != "" {
+			if h.open {
+				s.Warnings = append(s.Warnings, fmt.Sprintf("input %s is left out: %v", h.file.Name, store.ErrBeingWritten))
+			}
+			s.Skipped = append(s.Skipped, input.Skipped{Path: h.file.Name, Reason: h.skip})
 			continue
 		}
-		s.Request.Inputs, schemas = append(s.Request.Inputs, in), append(schemas, texts[i])
+		s.Request.Inputs, taken = append(s.Request.Inputs, h.input), append(taken, h)
 	}
-	if s.Request.Schema != "" {
-		reader, err := input.ReaderSchema(s.Request.Schema, s.Request.Inputs, schemas)
-		if err != nil {
-			return nil, err
+	slices.SortStableFunc(s.Skipped, func(a, b input.Skipped) int { return strings.Compare(a.Path, b.Path) })
+	return taken, nil
+}
+
+// without decides about a file whose header cannot be read because of err, which
+// it returns if that ends the job.
+func (s *Survey) without(h *header, err error) error {
+	h.open = errors.Is(err, store.ErrBeingWritten)
+	switch {
+	case h.file.Found || h.open && !h.file.Named:
+		if h.skip = input.NotInput(err); h.skip == "" {
+			return err
 		}
-		s.Request.SchemaCanonical = reader.Canonical()
-		return reader, nil
+		return nil
+	case errors.Is(err, input.ErrEmpty) && s.Request.Options.OnDamage != "fail":
+		h.lost = true // manifest.NewSuccess lists it
+		return nil
 	}
-	return oneSchema(s.Request.Inputs, schemas)
+	return err
+}
+
+// checkHeld refuses a request of which one of the inputs stands for no file, or all
+// for none that has a header.
+func (s *Survey) checkHeld(taken []header, args []string) error {
+	if s.allowEmpty {
+		return nil
+	}
+	held, sound := make([]bool, len(args)), false
+	for _, h := range taken {
+		sound = sound || !h.lost
+		for _, i := range h.file.By {
+			held[i] = true
+		}
+	}
+	beside := ""
+	if n := len(s.Skipped); n > 0 {
+		beside = fmt.Sprintf(" (of what was found, %d are skipped; the first is %s: %s)", n, s.Skipped[0].Path, s.Skipped[0].Reason)
+	}
+	for i, arg := range args {
+		//guard: an output would be replaced by less because an input is somewhere else
+		if !held[i] {
+			return failure.New(failure.Input, "input %s holds no Avro file%s; --allow-empty makes nothing of it", arg, beside)
+		}
+	}
+	//guard: an output would be replaced by one without rows and columns
+	if !sound {
+		return failure.New(failure.Input, "all inputs are empty files; --allow-empty makes nothing of them")
+	}
+	return nil
+}
+
+// schemaOf returns the schema of the rows in the output.
+func (s *Survey) schemaOf(sound []header) (*shred.Schema, error) {
+	inputs, texts := make([]manifest.Input, len(sound)), make([]string, len(sound))
+	for i, h := range sound {
+		inputs[i], texts[i] = h.input, h.schema
+	}
+	s.first = inputs[0].Path
+	if s.Request.Schema == "" {
+		return oneSchema(inputs, texts)
+	}
+	reader, err := input.ReaderSchema(s.Request.Schema, inputs, texts)
+	if err != nil {
+		return nil, err
+	}
+	s.Request.SchemaCanonical = reader.Canonical()
+	return reader, nil
 }
 
 // sharedTexts keeps one copy of equal texts: many inputs have few schemas. It may
@@ -83,7 +149,7 @@ func (s *Survey) schemaFault(err error) error {
 	if s.Request.Schema != "" {
 		return failure.As(failure.Usage, fmt.Errorf("the reader's schema: %w", err))
 	}
-	return failure.As(failure.Input, input.InFile(s.Request.Inputs[0].Path, err))
+	return failure.As(failure.Input, input.InFile(s.first, err))
 }
 
 // oneSchema parses the schemas of the inputs and returns it if they are the
@@ -91,6 +157,7 @@ func (s *Survey) schemaFault(err error) error {
 func oneSchema(inputs []manifest.Input, texts []string) (*shred.Schema, error) {
 	var groups []schemaGroup
 	known := make(map[string]int) // schema text → index in groups
+	same := make(map[string]int)  // what is equal for all texts of a schema → the same
 	for i, text := range texts {
 		g, ok := known[text]
 		if !ok {
@@ -98,10 +165,10 @@ func oneSchema(inputs []manifest.Input, texts []string) (*shred.Schema, error) {
 			if err != nil {
 				return nil, failure.As(failure.Input, input.InFile(inputs[i].Path, err))
 			}
-			g = slices.IndexFunc(groups, func(g schemaGroup) bool { return g.schema.Canonical() == s.Canonical() })
-			if g < 0 {
+			identity := s.Identity()
+			if g, ok = same[identity]; !ok {
 				g = len(groups)
-				groups = append(groups, schemaGroup{schema: s})
+				groups, same[identity] = append(groups, schemaGroup{schema: s}), g
 			}
 			known[text] = g
 		}
@@ -127,7 +194,7 @@ const listedFiles = 10
 
 func schemasDiffer(groups []schemaGroup) error {
 	var s strings.Builder
-	fmt.Fprintf(&s, "the inputs have %d different schemas, but a job takes one:", len(groups))
+	fmt.Fprintf(&s, "the inputs have %d different schemas, but a job takes one (--schema names one that all are resolved to):", len(groups))
 	for _, g := range groups {
 		root := g.schema.Root()
 		name := root.Kind.String()

@@ -31,7 +31,8 @@ const maxOver = 100
 
 // cut makes the tasks. An input of more than size bytes is cut at multiples of
 // size, its last piece being up to 1.1 times as large, exactly as Hadoop cuts
-// files; smaller inputs are grouped whole, in order. No task mixes the two.
+// files; smaller inputs are grouped whole, in order. No task mixes the two, and empty
+// inputs are in none.
 func cut(inputs []manifest.Input, size int64) []manifest.Task {
 	var tasks []manifest.Task
 	add := func(pieces ...manifest.Piece) {
@@ -46,6 +47,9 @@ func cut(inputs []manifest.Input, size int64) []manifest.Task {
 		}
 	}
 	for i, in := range inputs {
+		if in.Size == 0 {
+			continue // it is lost, and nobody needs to open it
+		}
 		if in.Size <= size {
 			if sum+in.Size > size {
 				flush()

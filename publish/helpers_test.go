@@ -110,8 +110,8 @@ func stageTasks(t *testing.T, st store.Store, dir string, p *manifest.Plan) (res
 			r.Parts = []manifest.Part{{Task: i, Rows: 1, Files: []manifest.File{write(part, text)}}}
 		}
 		if i == 1 {
-			f := write(manifest.StagedQuarantine(manifest.NewID(), 0, "a.avro", 5, 9), "lost")
-			r.Losses = []manifest.Loss{{Input: "a.avro", Start: 5, End: 9, Rows: 1, Quarantine: &f}}
+			f := write(manifest.StagedQuarantine(manifest.NewID(), 0, "a.avro", 0, 2), "in")
+			r.Losses = []manifest.Loss{{Input: p.Request.Inputs[0].Path, End: 2, Rows: 1, Quarantine: &f}}
 		}
 		r.Side = []manifest.File{write(manifest.StagedSide(manifest.NewID(), i, "keys"), "keys of "+text)}
 		keep(r)
@@ -199,7 +199,7 @@ func names(t *testing.T, st store.Store, dir string) string {
 // wantNames requires that the destination holds one output and nothing else.
 func wantNames(t *testing.T, st store.Store, dir string) {
 	t.Helper()
-	const whole = "_SUCCESS _index _index/ID _index/ID/id _quarantine _quarantine/ID _quarantine/ID/00000-a.avro@5-9 part-00000-0-ID.trv " +
+	const whole = "_SUCCESS _index _index/ID _index/ID/id _quarantine _quarantine/ID _quarantine/ID/00000-a.avro@0-2 part-00000-0-ID.trv " +
 		"part-00001-0-ID.trv part-00001-0-ID.trv/a part-00001-0-ID.trv/retired-b"
 	if got := names(t, st, dir); got != whole {
 		t.Errorf("there are %s", got)

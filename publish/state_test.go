@@ -94,7 +94,7 @@ func TestChanged(t *testing.T) {
 			index, err := filepath.Glob(dir + "/_index/*/id")
 			return errors.Join(err, os.Truncate(index[0], 2))
 		},
-		"@5-9 is missing":   func(_, dir string) error { return os.RemoveAll(dir + "/_quarantine") },
+		"@0-2 is missing":   func(_, dir string) error { return os.RemoveAll(dir + "/_quarantine") },
 		"has 0 bytes, not ": func(file, _ string) error { return errors.Join(os.Remove(file), os.Mkdir(file, 0o777)) },
 	} {
 		d, m := onDisk(t)
@@ -210,7 +210,7 @@ func TestVersion1(t *testing.T) {
 	const doc = `{"version": 1, "plan": "0123456789abcdef0123456789abcdef", "format": "trevni", "schema": "", "options": {"format": "trevni"},
 		"inputs": [{"path": "P", "size": 2, "identity": 0, "header_size": 0}],
 		"parts": [{"name": "part-00000.trv", "task": 0, "row_group": 0, "rows": 1, "bytes": 3, "crc32c": 0}],
-		"losses": [{"input": "P", "start": 0, "end": 4, "quarantine": "_quarantine/00000-P@0-4"}], "rows": 1, "bytes": 3}`
+		"losses": [{"input": "P", "start": 0, "end": 2, "quarantine": "_quarantine/00000-P@0-2"}], "rows": 1, "bytes": 3}`
 	for _, killed := range []bool{false, true} {
 		dir := filepath.Join(t.TempDir(), "dest")
 		d := at(store.Local(), dir)
@@ -220,7 +220,7 @@ func TestVersion1(t *testing.T) {
 		}
 		err := errors.Join(os.MkdirAll(filepath.Dir(success), 0o777), os.MkdirAll(dir+"/_quarantine", 0o777))
 		for name, text := range map[string]string{
-			success: doc, dir + "/part-00000.trv": "abc", dir + "/_quarantine/00000-P@0-4": "lost", dir + "/._lock.0123456789abcdef.tmp": "",
+			success: doc, dir + "/part-00000.trv": "abc", dir + "/_quarantine/00000-P@0-2": "in", dir + "/._lock.0123456789abcdef.tmp": "",
 		} {
 			err = errors.Join(err, os.WriteFile(name, []byte(text), 0o666))
 		}

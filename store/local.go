@@ -32,7 +32,7 @@ func (local) Open(ctx context.Context, path string) (File, error) {
 		return nil, leadsNowhere(err)
 	}
 	if !info.Mode().IsRegular() {
-		return nil, &fs.PathError{Op: "open", Path: path, Err: ErrNotRegular}
+		return nil, &fs.PathError{Op: "open", Path: path, Err: fmt.Errorf("%s is %w", kindOf(info.Mode()), ErrNotRegular)}
 	}
 	f, err := os.Open(path)
 	if err != nil {
@@ -43,6 +43,21 @@ func (local) Open(ctx context.Context, path string) (File, error) {
 		return nil, err
 	}
 	return &localFile{File: f, size: info.Size()}, nil
+}
+
+// kindOf is in words what is no regular file.
+func kindOf(m fs.FileMode) string {
+	switch {
+	case m.IsDir():
+		return "a directory"
+	case m&fs.ModeNamedPipe != 0:
+		return "a named pipe"
+	case m&fs.ModeSocket != 0:
+		return "a socket"
+	case m&fs.ModeDevice != 0:
+		return "a device"
+	}
+	return "what is there"
 }
 
 // localFile takes ReadAt, Close and Name from os.File.

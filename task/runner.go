@@ -7,6 +7,7 @@ import (
 	"os"
 	"runtime"
 	"sync"
+	"syscall"
 
 	"github.com/rowtocol/rowtocol/budget"
 	"github.com/rowtocol/rowtocol/failure"
@@ -153,6 +154,9 @@ func parseOnDamage(word string) (mapper.OnDamage, error) {
 func tempDirError(tempDir string, err error) error {
 	if errors.Is(err, store.ErrNotExist) {
 		return failure.New(failure.Usage, "temporary directory %s does not exist (make it, or name another with --temp-dir)", tempDir)
+	}
+	if errors.Is(err, syscall.ENOTDIR) {
+		return failure.New(failure.Usage, "temporary directory %s is not a directory", tempDir)
 	}
 	return err
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path"
 	"slices"
 
 	"github.com/rowtocol/rowtocol/budget"
@@ -12,8 +11,6 @@ import (
 	"github.com/rowtocol/rowtocol/damage"
 	"github.com/rowtocol/rowtocol/dataset"
 	"github.com/rowtocol/rowtocol/failure"
-	"github.com/rowtocol/rowtocol/input"
-	"github.com/rowtocol/rowtocol/manifest"
 	"github.com/rowtocol/rowtocol/ocf"
 	"github.com/rowtocol/rowtocol/shred"
 	"github.com/rowtocol/rowtocol/store"
@@ -22,15 +19,7 @@ import (
 
 // verifyAgainst compares the columns with the inputs, row by row.
 func (a *app) verifyAgainst(ctx context.Context, f *verifyFlags, l *dataset.Listing, r *verified) error {
-	files, err := input.Expand(ctx, a.resolve, f.against, nil)
-	if err != nil {
-		return err
-	}
-	names := make([]string, len(files))
-	for i, file := range files {
-		names[i] = file.Name
-	}
-	inputs, err := a.matchInputs(ctx, l, names)
+	inputs, err := a.findCompared(ctx, l, f.against, r)
 	if err != nil {
 		return err
 	}
@@ -73,95 +62,9 @@ func columnsDiffer(err error) error {
 	return err
 }
 
-// comparedInput is an input, and what became of it in the output.
-type comparedInput struct {
-	name   string
-	schema string      // that its rows were resolved to; "" if they were not
-	lost   []ocf.Range // what the conversion left out
-}
-
-// matchInputs returns the inputs in the order in which the runs of the output
-// took them. Inputs that have moved are known by their file names, or else
-// compared in the order of their paths.
-func (a *app) matchInputs(ctx context.Context, l *dataset.Listing, names []string) ([]comparedInput, error) {
-	var made []comparedInput
-	schema := ""
-	for i := range l.Runs {
-		s, err := l.Runs[i].Success(ctx)
-		if err != nil {
-			return nil, err
-		}
-		took := comparedInput{}
-		if s.Request.Schema != "" {
-			took.schema = s.Schema
-			schema = took.schema
-		}
-		lost := losses(s)
-		for _, in := range s.Request.Inputs {
-			took.name, took.lost = in.Path, lost[in.Path]
-			made = append(made, took)
-		}
-	}
-	if inputs := inOrder(made, names, func(name string) string { return name }); inputs != nil {
-		return inputs, nil
-	}
-	if len(l.Runs) > 0 {
-		a.log.Warn("the inputs are not under the paths that the output was made from; they are known by their file names, or compared in the order of their paths",
-			"given", len(names), "made_from", len(made))
-		if inputs := inOrder(made, names, path.Base); inputs != nil {
-			return inputs, nil
-		}
-	}
-	inputs := make([]comparedInput, len(names))
-	for i, name := range names {
-		inputs[i] = comparedInput{name: name, schema: schema}
-		for _, in := range made {
-			if in.name == name {
-				inputs[i] = in
-			}
-		}
-	}
-	return inputs, nil
-}
-
-// inOrder returns the inputs that an output was made from under the names that
-// they have now, nil if the keys of the names do not tell which is which.
-func inOrder(made []comparedInput, names []string, key func(string) string) []comparedInput {
-	now := map[string]string{}
-	for _, name := range names {
-		now[key(name)] = name
-	}
-	if len(now) != len(names) {
-		return nil
-	}
-	was := map[string]string{}
-	var inputs []comparedInput
-	for _, in := range made {
-		k := key(in.name)
-		name, ok := now[k]
-		if before, twice := was[k]; !ok || twice && before != in.name {
-			return nil
-		}
-		was[k], in.name = in.name, name
-		inputs = append(inputs, in)
-	}
-	if len(was) != len(names) {
-		return nil
-	}
-	return inputs
-}
-
-// losses are the ranges of each input that a run left out.
-func losses(s *manifest.Success) map[string][]ocf.Range {
-	lost := map[string][]ocf.Range{}
-	for _, r := range s.Losses {
-		lost[r.Input] = append(lost[r.Input], ocf.Range{Start: r.Start, End: r.End})
-	}
-	return lost
-}
-
 func (a *app) reportAgainst(f *verifyFlags, r *verified, result *witness.Result) error {
-	complete := len(result.NotCompared) == 0
+	compared := len(result.NotCompared) == 0
+	complete := compared && len(r.NotContained) == 0 && len(r.Losses) == 0
 	r.Against, r.Complete = result, &complete
 	for _, d := range result.First {
 		if !a.json {
@@ -176,8 +79,15 @@ func (a *app) reportAgainst(f *verifyFlags, r *verified, result *witness.Result)
 	case result.Different > 0:
 		return failure.New(failure.Different, "%s from the inputs; the first: %v", differ(result.Different), result.First[0])
 	//guard: inputs could be deleted of which rows were not compared
-	case !complete && f.complete:
+	case !compared && f.complete:
 		return failure.New(failure.Different, "%s of %s could not be compared", plural(skipped, "row"), plural(len(result.NotCompared), "input"))
+	//guard: files could be deleted that are nowhere else
+	case len(r.NotContained) > 0 && f.complete:
+		return failure.New(failure.Different, "what --against names holds %s that the output does not; the first is %s: %s",
+			plural(len(r.NotContained), "file"), r.NotContained[0].Path, r.NotContained[0].Reason)
+	//guard: inputs could be deleted of which the output has not all
+	case len(r.Losses) > 0 && f.complete:
+		return failure.New(failure.Different, "%s; the first is of %s", sumOfLosses(r.Losses), r.Losses[0].Input)
 	case !complete:
 		a.status = "incomplete"
 	}
@@ -190,7 +100,7 @@ func (a *app) reportAgainst(f *verifyFlags, r *verified, result *witness.Result)
 	}
 	a.printf("%s of %s %s equal in the columns: compared by goavro %d, by hamba %d, not compared %d\n",
 		plural(result.Compared, "row"), plural(result.Inputs, "input"), are, result.ByGoavro, result.ByHamba, skipped)
-	if !complete {
+	if !compared {
 		a.printf("WARNING: NOT compared, because no decoder can read them: %s of %s; only their number was checked\n",
 			plural(skipped, "row"), plural(len(result.NotCompared), "input"))
 	}
@@ -216,6 +126,9 @@ func (a *app) compareInput(ctx context.Context, w *witness.Comparer, input *comp
 		return err
 	}
 	defer func() { _ = in.Close() }() // only read
+	if in.Size() == 0 && input.empty {
+		return nil // a loss of nothing
+	}
 	memory := a.pool.NewHeap()
 	defer memory.Close()
 	if err := reserveWitnesses(ctx, in, input.name, maxBlock, memory); err != nil {

@@ -106,7 +106,7 @@ func TestCatNothing(t *testing.T) {
 	if err := os.Mkdir(dir+"/in", 0o700); err != nil {
 		t.Fatal(err)
 	}
-	rowtocol(t, dir, nil, "convert", "in", "none").want(t, 0)
+	rowtocol(t, dir, nil, "convert", "--allow-empty", "in", "none").want(t, 0)
 	for _, args := range []string{"none", "none --columns id --where id>1", "none --to csv"} {
 		if o := rowtocol(t, dir, nil, append([]string{"cat"}, strings.Fields(args)...)...).want(t, 0); o.stdout+o.stderr != "" {
 			t.Errorf("cat %s: %q %q", args, o.stdout, o.stderr)

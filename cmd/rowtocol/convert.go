@@ -43,8 +43,8 @@ const convertExample = `  # a directory of files, with the defaults
 // convertFlags are the flags of convert as they were given.
 type convertFlags struct {
 	outputFlags
-	overwrite, restart, dryRun bool
-	nothing                    int
+	overwrite, restart, dryRun, allowEmpty bool
+	nothing                                int
 }
 
 func (a *app) convertCommand() *cobra.Command {
@@ -64,9 +64,15 @@ func (a *app) convertCommand() *cobra.Command {
 	flags.BoolVar(&f.overwrite, "overwrite", false, "replace an earlier output in DEST")
 	flags.BoolVar(&f.restart, "restart", false, "plan anew where an unfinished run of the same request could be resumed")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "print the plan and do nothing")
+	addAllowEmpty(flags, &f.allowEmpty)
 	addExitNothing(flags, &f.nothing)
 	completeOutput(cmd)
 	return cmd
+}
+
+// addAllowEmpty adds the flag that takes inputs which hold no Avro file.
+func addAllowEmpty(flags *pflag.FlagSet, allow *bool) {
+	flags.BoolVar(allow, "allow-empty", false, "take directories without an Avro file, and patterns without a match")
 }
 
 // addExitNothing adds the flag that chooses the code of a run with nothing to do.
@@ -93,6 +99,7 @@ type converted struct {
 	Parts    []manifest.Part `json:"parts"`
 	Losses   []manifest.Loss `json:"losses"`
 	Warnings []string        `json:"warnings"`
+	Skipped  int             `json:"skipped"` // files and directories that were found and are no inputs
 }
 
 func (a *app) convert(cmd *cobra.Command, f *convertFlags, inputs []string, dest string) error {
@@ -104,6 +111,7 @@ func (a *app) convert(cmd *cobra.Command, f *convertFlags, inputs []string, dest
 	if err != nil {
 		return err
 	}
+	req.AllowEmpty = f.allowEmpty
 	if f.dryRun {
 		return a.dryRun(ctx, req)
 	}
@@ -113,7 +121,7 @@ func (a *app) convert(cmd *cobra.Command, f *convertFlags, inputs []string, dest
 	req.Progress = func(s job.Progress) { p.set(s.Rows, s.Bytes, s.TotalBytes) }
 	outcome, err := job.Convert(ctx, req)
 	stop()
-	return a.report(outcome, err, dest, f.nothing)
+	return a.report(outcome, damageHelp(err, f.onDamage), dest, f.nothing)
 }
 
 // request is the conversion that flags and arguments ask for.
@@ -144,6 +152,7 @@ func (a *app) report(outcome *job.Outcome, err error, dest string, nothing int) 
 		return err
 	}
 	a.warn(outcome.Warnings)
+	a.tellSkipped(outcome.Skipped)
 	a.printOutcome(outcome, dest)
 	if outcome.Nothing && err == nil {
 		a.status, a.nothing = "nothing", nothing
@@ -165,6 +174,7 @@ func (a *app) printOutcome(o *job.Outcome, dest string) {
 	a.result = converted{
 		Dest: dest, Plan: m.Plan, Nothing: o.Nothing, Resumed: o.Resumed, Rows: m.Rows, Bytes: m.Bytes,
 		Inputs: len(m.Request.Inputs), Parts: orEmpty(m.Parts), Losses: orEmpty(m.Losses), Warnings: orEmpty(o.Warnings),
+		Skipped: len(o.Skipped),
 	}
 	for _, l := range m.Losses {
 		a.log.Warn("lost", "input", l.Input, "start", l.Start, "end", l.End, "rows", l.Rows, "reason", l.Reason, "quarantine", quarantined(l))

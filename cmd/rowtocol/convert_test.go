@@ -226,11 +226,20 @@ func TestVerifyReadsTheManifest(t *testing.T) {
 	rowtocol(t, dir, nil, "convert", "a.avro", "out").want(t, 0)
 	name := filepath.Join(dir, "out", "_SUCCESS")
 	sound := read(t, name)
+	lose := func(s *manifest.Success) {
+		s.Request.Options.OnDamage = "skip"
+		s.Losses = []manifest.Loss{{Input: s.Request.Inputs[0].Path, End: 1 << 40}}
+	}
 	for want, change := range map[string]func(*manifest.Success){
-		"20 rows, _SUCCESS says 21": func(s *manifest.Success) { s.Rows++ },
-		"20 rows, _SUCCESS says 22": func(s *manifest.Success) { s.Parts[0].Rows += 2 },
-		"bytes, _SUCCESS says 7":    func(s *manifest.Success) { s.Parts[0].Files[0].Bytes = 7 },
-		"have the CRC-32C":          func(s *manifest.Success) { s.Parts[0].Files[0].CRC32C++ },
+		"have 20 rows, and the document says 21": func(s *manifest.Success) { s.Rows++ },
+		"have 22 rows, and the document says 20": func(s *manifest.Success) { s.Parts[0].Rows += 2 },
+		"20 rows, _SUCCESS says 22":              func(s *manifest.Success) { s.Parts[0].Rows, s.Rows = 22, 22 },
+		"bytes, _SUCCESS says 7":                 func(s *manifest.Success) { s.Parts[0].Files[0].Bytes, s.Bytes = 7, 7 },
+		"bytes, and the document says 8":         func(s *manifest.Success) { s.Bytes = 8 },
+		"have the CRC-32C":                       func(s *manifest.Success) { s.Parts[0].Files[0].CRC32C++ },
+		"another schema":                         func(s *manifest.Success) { s.Schema = `{"type":"long"}` },
+		"not of an input":                        lose,
+		"the document says 20":                   func(s *manifest.Success) { s.Parts = nil },
 	} {
 		s, err := manifest.DecodeSuccess(sound)
 		if err != nil {
@@ -243,6 +252,9 @@ func TestVerifyReadsTheManifest(t *testing.T) {
 		}
 		write(t, name, changed)
 		rowtocol(t, dir, nil, "verify", "out").want(t, 6, want)
+		if strings.Contains(want, "the document says") {
+			rowtocol(t, dir, nil, "cat", "out").want(t, 3, want)
+		}
 	}
 }
 
@@ -360,7 +372,7 @@ func TestSchemaOfAnOutput(t *testing.T) {
 	if err := os.Mkdir(dir+"/none", 0o777); err != nil {
 		t.Fatal(err)
 	}
-	rowtocol(t, dir, nil, "convert", "none", "empty").want(t, 0)
+	rowtocol(t, dir, nil, "convert", "--allow-empty", "none", "empty").want(t, 0)
 	rowtocol(t, dir, nil, "schema", "empty").want(t, 3, "no row group")
 	rowtocol(t, dir, nil, "schema", "none").want(t, 3, "_SUCCESS")
 }

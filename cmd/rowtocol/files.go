@@ -49,10 +49,19 @@ func (a *app) readerSchema(ctx context.Context, location string) (string, error)
 		return "", usagef("--schema: %s does not exist", location)
 	}
 	if err != nil {
-		return "", fmt.Errorf("--schema: %w", err)
+		return "", flagFile("--schema", location, err)
 	}
 	if text = bytes.TrimSpace(text); len(text) == 0 {
 		return "", usagef("--schema: %s is empty", location)
 	}
 	return string(text), nil
+}
+
+// flagFile says of which flag's file err is. What cannot be the file that is meant is
+// wrong use.
+func flagFile(flag, location string, err error) error {
+	if errors.Is(err, store.ErrNotRegular) || errors.Is(err, store.ErrTooLarge) {
+		return usagef("%s: %s: %w", flag, location, err)
+	}
+	return fmt.Errorf("%s: %w", flag, err)
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/rowtocol/rowtocol/budget"
 	"github.com/rowtocol/rowtocol/dataset"
 	"github.com/rowtocol/rowtocol/inspect"
+	"github.com/rowtocol/rowtocol/manifest"
 	"github.com/rowtocol/rowtocol/store"
 )
 
@@ -87,7 +88,8 @@ func (a *app) dump(ctx context.Context, l *dataset.Listing) error {
 // inspected is the result of inspect in the final JSON object.
 type inspected struct {
 	*inspect.Figures
-	HTML string `json:"html,omitempty"` // where the page was written
+	HTML   string          `json:"html,omitempty"` // where the page was written
+	Losses []manifest.Loss `json:"losses"`         // that --on-damage allowed
 }
 
 var sortOrders = []string{"file", "stored", "name"}
@@ -139,7 +141,7 @@ func (a *app) inspect(ctx context.Context, l *dataset.Listing, o *inspectOptions
 	if figures == nil {
 		return damaged
 	}
-	result := &inspected{Figures: figures}
+	result := &inspected{Figures: figures, Losses: orEmpty(lossesOf(l))}
 	a.result = result
 	if o.html != "" && damaged == nil {
 		if err := writePage(ctx, page, figures); err != nil {
@@ -203,6 +205,9 @@ func (a *app) printInspected(r *inspected) {
 		facts += " of " + plural(n, "dataset")
 	}
 	a.printTitled(r.Path, fmt.Sprintf("%s, %s version %d", facts, r.Format, r.Version))
+	if len(r.Losses) > 0 {
+		a.printf("  LOSSES: %s\n", sumOfLosses(r.Losses))
+	}
 	if r.HTML != "" {
 		a.printf("  drawn in %s\n", r.HTML)
 		return

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/rowtocol/rowtocol/damage"
 	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/manifest"
 )
@@ -115,6 +117,19 @@ func nearestChoice(of format.Format, chosen map[string][]string) string {
 		}
 	}
 	return ""
+}
+
+// damageHelp adds to an error about a damaged block which flag goes on without it.
+func damageHelp(err error, onDamage string) error {
+	var d *damage.Error
+	if onDamage != "fail" || !errors.As(err, &d) {
+		return err
+	}
+	switch d.Kind {
+	case damage.Magic, damage.Header, damage.Schema, damage.Unsupported:
+		return err // the whole file is concerned
+	}
+	return fmt.Errorf("%w; --on-damage skip or quarantine goes on without the damaged block", err)
 }
 
 // options checks the flags and makes the plan's options of them.

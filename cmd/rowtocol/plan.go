@@ -36,7 +36,7 @@ const planExample = `  # three steps, for a scheduler of one's own
 
 func (a *app) planCommand() *cobra.Command {
 	f := &outputFlags{}
-	output := ""
+	output, allowEmpty := "", false
 	cmd := &cobra.Command{
 		Use:     "plan INPUT... DEST -o FILE",
 		Short:   "Write the plan of a conversion, for task and commit",
@@ -44,12 +44,13 @@ func (a *app) planCommand() *cobra.Command {
 		Example: planExample,
 		Args:    a.takes(cobra.MinimumNArgs(2)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.plan(cmd.Context(), f, args[:len(args)-1], args[len(args)-1], output)
+			return a.plan(cmd.Context(), f, args[:len(args)-1], args[len(args)-1], output, allowEmpty)
 		},
 	}
 	flags := cmd.Flags()
 	f.add(flags)
 	flags.StringVarP(&output, "output", "o", "", "`file` to write the plan to, local or on HDFS, or - for standard output; an existing plan is replaced")
+	addAllowEmpty(flags, &allowEmpty)
 	completeOutput(cmd)
 	return cmd
 }
@@ -61,13 +62,14 @@ type planned struct {
 	Tasks    int      `json:"tasks"`
 	Inputs   int      `json:"inputs"`
 	Warnings []string `json:"warnings"`
+	Skipped  int      `json:"skipped"` // files and directories that were found and are no inputs
 	// Finished is set if the destination holds the output already, and
 	// NeedsOverwrite if it holds what a commit replaces with --overwrite only.
 	Finished       bool `json:"finished"`
 	NeedsOverwrite bool `json:"needs_overwrite"`
 }
 
-func (a *app) plan(ctx context.Context, f *outputFlags, inputs []string, dest, output string) error {
+func (a *app) plan(ctx context.Context, f *outputFlags, inputs []string, dest, output string, allowEmpty bool) error {
 	if output == "" {
 		return usagef("--output: name the file for the plan")
 	}
@@ -78,6 +80,7 @@ func (a *app) plan(ctx context.Context, f *outputFlags, inputs []string, dest, o
 	if err != nil {
 		return err
 	}
+	req.AllowEmpty = allowEmpty
 	made, err := makePlan(ctx, req)
 	if err != nil {
 		return err
@@ -89,10 +92,11 @@ func (a *app) plan(ctx context.Context, f *outputFlags, inputs []string, dest, o
 		return err
 	}
 	a.warn(p.Warnings)
+	a.tellSkipped(made.survey.Skipped)
 	if err := a.writePlan(ctx, output, made.survey.Dest, doc); err != nil {
 		return fmt.Errorf("--output: %w", err)
 	}
-	result := planned{Plan: p.ID, File: output, Tasks: len(p.Tasks), Inputs: len(p.Request.Inputs), Warnings: orEmpty(p.Warnings)}
+	result := planned{Plan: p.ID, File: output, Tasks: len(p.Tasks), Inputs: len(p.Request.Inputs), Warnings: orEmpty(p.Warnings), Skipped: len(made.survey.Skipped)}
 	if result.Finished = made.state.Finished(&p.Request); result.Finished {
 		a.log.Info(fmt.Sprintf("destination %s holds the output of this plan already: its commit will do nothing", dest))
 	} else if kept := made.state.Allow(&p.Request, false); kept != nil {
@@ -180,17 +184,25 @@ func (a *app) dryRun(ctx context.Context, req job.Request) error {
 	if err != nil {
 		return err
 	}
+	skipped := made.survey.Skipped
 	a.warn(made.plan.Warnings)
-	a.printPlan(made.plan, made.survey.Sizes(made.plan))
+	a.tellSkipped(skipped)
+	a.listSkipped("skipped", skipped)
+	a.result = dryRun{made.plan, orEmpty(skipped)}
+	if !a.json {
+		a.printPlan(made.plan, made.survey.Sizes(made.plan))
+	}
 	return nil
+}
+
+// dryRun is the result of convert --dry-run in the final JSON object.
+type dryRun struct {
+	*manifest.Plan
+	Skipped []input.Skipped `json:"skipped_files"` // and directories
 }
 
 // printPlan prints what --dry-run shows.
 func (a *app) printPlan(p *manifest.Plan, sizes []int64) {
-	a.result = p
-	if a.json {
-		return
-	}
 	var bytes int64
 	for _, in := range p.Request.Inputs {
 		bytes += in.Size

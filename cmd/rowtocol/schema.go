@@ -153,6 +153,9 @@ func (a *app) shredded(name, text string, recursiveBytes bool) ([]column.Column,
 	a.warn(schema.Warnings())
 	m, err := shred.Map(schema, shred.Options{RecursiveBytes: recursiveBytes})
 	if err != nil {
+		if _, again := shred.Map(schema, shred.Options{RecursiveBytes: true}); again == nil {
+			err = fmt.Errorf("%w; --recursive bytes keeps that part as one column of bytes", err)
+		}
 		return nil, in(name, err)
 	}
 	return m.Columns, nil

@@ -158,7 +158,7 @@ func TestStepsRefused(t *testing.T) {
 		{"task --plan plan.json --task " + beyond, 1, "no task " + beyond},
 		{"task --plan plan.json --task 0 --exit-nothing 256", 1, "--exit-nothing"},
 		{"task --plan none.json --task 0", 3, "none.json"},
-		{"task --plan in --task 0", 7, "in"},
+		{"task --plan in --task 0", 1, "--plan: in"},
 		{"task --plan altered.json --task 0", 9, "altered.json"},
 		{"task --plan short.json --task 0", 9, "short.json"},
 		{"task --plan older.json --task 0", 9, "version"},

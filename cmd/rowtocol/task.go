@@ -72,7 +72,7 @@ func (a *app) task(ctx context.Context, file string, numbers []int, nothing int)
 	results, done, err := job.RunTasks(ctx, plan, o, numbers)
 	stop()
 	if err != nil {
-		return err
+		return damageHelp(err, plan.Request.Options.OnDamage)
 	}
 	out := tasksDone{Plan: plan.ID, Tasks: numbers, Done: done}
 	for _, r := range results {
@@ -115,7 +115,7 @@ func (a *app) readPlan(ctx context.Context, file string) (*manifest.Plan, error)
 	}
 	doc, err := at.Store.ReadFile(ctx, at.Path, manifest.MaxSize)
 	if err != nil {
-		return nil, fmt.Errorf("--plan: %w", err)
+		return nil, flagFile("--plan", file, err)
 	}
 	p, err := manifest.DecodePlan(doc)
 	if err != nil {

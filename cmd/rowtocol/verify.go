@@ -13,6 +13,9 @@ import (
 	"github.com/rowtocol/rowtocol/damage"
 	"github.com/rowtocol/rowtocol/dataset"
 	"github.com/rowtocol/rowtocol/failure"
+	"github.com/rowtocol/rowtocol/input"
+	"github.com/rowtocol/rowtocol/manifest"
+	"github.com/rowtocol/rowtocol/shred"
 	"github.com/rowtocol/rowtocol/store"
 	"github.com/rowtocol/rowtocol/witness"
 )
@@ -27,9 +30,11 @@ With --against, decode the Avro files again with another implementation (goavro,
 and hamba where goavro cannot or where convert --schema resolved the rows) and
 compare every row with the row put together from the columns. Of a directory of
 runs, or a tree, give the inputs of all outputs. Neither reads everything that
-is sound Avro; rows that neither can read are counted and named as not compared.
-They alone do not change the exit code unless --require-complete is given: give
-it before you delete inputs.`
+is sound Avro; rows that neither can read are counted and named as not compared,
+and files of INPUT that the output does not hold are named, hidden ones and such
+as are no Avro files too. These, and losses that --on-damage allowed, do not
+change the exit code unless --require-complete is given: give it before you
+delete inputs.`
 
 // verifyFlags are the flags of verify.
 type verifyFlags struct {
@@ -51,7 +56,7 @@ func (a *app) verifyCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error { return a.verify(cmd.Context(), f, args) },
 	}
 	cmd.Flags().StringArrayVar(&f.against, "against", nil, "`INPUT` to compare with, row by row: file, directory or pattern; repeatable")
-	cmd.Flags().BoolVar(&f.complete, "require-complete", false, "exit 6 also if --against had to leave rows out")
+	cmd.Flags().BoolVar(&f.complete, "require-complete", false, "exit 6 also if anything of --against is not compared or not in the output")
 	cmd.Flags().Var(&f.maxBlock, "max-input-block", "largest decompressed input block")
 	return cmd
 }
@@ -65,13 +70,23 @@ type verified struct {
 	Damage     []*reported     `json:"damage"`     // all that was found, in file order
 	Unverified []string        `json:"unverified"` // files whose blocks have no valid checksum
 	Against    *witness.Result `json:"against,omitempty"`
-	// Complete is whether --against compared every row.
+	// Complete is whether --against compared every row, and all that its files hold
+	// is in the output.
 	Complete *bool `json:"complete,omitempty"`
+	// NotContained are the files of --against that the output does not hold, and
+	// NotNamed those that it was made from and that are not among them.
+	NotContained []input.Skipped `json:"not_contained,omitempty"`
+	NotNamed     []string        `json:"not_named,omitempty"`
+	Losses       []manifest.Loss `json:"losses,omitempty"` // that --on-damage allowed
 }
 
 func (a *app) verify(ctx context.Context, f *verifyFlags, names []string) error {
-	if f.maxBlock == 0 {
+	switch {
+	case f.maxBlock == 0:
 		return usagef("--max-input-block must be more than 0")
+	//guard: inputs could be deleted that nothing was compared with
+	case f.complete && len(f.against) == 0:
+		return usagef("--require-complete needs --against")
 	}
 	l, err := a.list(ctx, names)
 	if err != nil {
@@ -97,6 +112,8 @@ func (a *app) verify(ctx context.Context, f *verifyFlags, names []string) error 
 	for _, name := range r.Unverified {
 		a.log.Warn("the file's blocks carry no valid checksum, damage in them may go unseen", "file", name)
 	}
+	r.Losses = lossesOf(l)
+	a.listLosses(r.Losses)
 	if len(found) > 0 {
 		return failure.New(failure.Different, "%s: %s, the first: %w", l.Path, plural(len(found), "difference"), found[0])
 	}
@@ -214,11 +231,32 @@ func check(ctx context.Context, l *dataset.Listing, part *dataset.Part) (f fileC
 	}
 	f.sort(l.Lost(ctx, part, err))
 	f.unverified = p.Unverified()
+	if part.Run >= 0 {
+		f.sort(checkSchema(part, p.Schema(), l.Runs[part.Run].Schema()))
+	}
 	//guard: a manifest that contradicts its files would pass
 	if part.Rows >= 0 && f.rows != part.Rows {
 		f.sort(damage.New(damage.Count, part.Name, -1, "the file has %d rows, _SUCCESS says %d", f.rows, part.Rows))
 	}
 	return f
+}
+
+// checkSchema holds the schema in a part against that of the manifest. A part need not
+// have one, if its format does not keep it.
+func checkSchema(part *dataset.Part, found, listed string) error {
+	if found == "" || found == listed {
+		return nil
+	}
+	was, err := shred.ParseSchema(found)
+	if err != nil {
+		return in(part.Name, err)
+	}
+	of, err := shred.ParseSchema(listed)
+	//guard: a manifest whose schema is not that of the rows would pass
+	if err != nil || !was.Same(of) {
+		return damage.New(damage.Schema, part.Name, -1, "the file has another schema than _SUCCESS")
+	}
+	return nil
 }
 
 // checkStored compares a file's stored bytes with what the manifest says, if it

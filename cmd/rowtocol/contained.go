@@ -1,0 +1,223 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/rowtocol/rowtocol/dataset"
+	"github.com/rowtocol/rowtocol/input"
+	"github.com/rowtocol/rowtocol/internal/parallel"
+	"github.com/rowtocol/rowtocol/manifest"
+	"github.com/rowtocol/rowtocol/ocf"
+)
+
+// comparedInput is an input, and what became of it in the output.
+type comparedInput struct {
+	name   string
+	schema string      // that its rows were resolved to; "" if they were not
+	lost   []ocf.Range // what the conversion left out
+	empty  bool        // it had no bytes when it was converted
+}
+
+// findCompared returns the inputs that the words of --against stand for, in the
+// order in which the runs of the output took them. What is there beside them is not
+// in the output, and noted in r.
+func (a *app) findCompared(ctx context.Context, l *dataset.Listing, against []string, r *verified) ([]comparedInput, error) {
+	files, skipped, err := input.Expand(ctx, input.Search{Resolve: a.resolve, Inputs: against, Hidden: true})
+	if err != nil {
+		return nil, err
+	}
+	made, schema, err := madeFrom(ctx, l)
+	if err != nil {
+		return nil, err
+	}
+	known := make(map[string]bool, len(made))
+	for _, in := range made {
+		known[in.name] = true
+	}
+	names, other, err := a.onlyAvro(ctx, files, known)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range skipped {
+		switch {
+		case known[s.Path]: // it was named when the output was made
+			names = append(names, s.Path)
+		//guard: a file that nothing else holds could be deleted
+		case s.Same == "":
+			other = append(other, s)
+		}
+	}
+	slices.Sort(names)
+	m := matchInputs(made, names, schema)
+	if slices.ContainsFunc(l.Parts, func(p dataset.Part) bool { return p.Run < 0 }) {
+		m = inPathOrder(made, names, schema) // no manifest tells what single files were made from
+	}
+	slices.Sort(m.missing)
+	r.NotNamed = slices.Compact(m.missing)
+	inputs := m.inputs
+	for _, name := range m.extra {
+		inputs = append(inputs, comparedInput{name: name, schema: schema})
+		//guard: an Avro file without rows could be deleted that nothing else holds
+		other = append(other, input.Skipped{Path: name, Reason: "an Avro file that the output was not made from"})
+	}
+	if len(l.Runs) > 0 && !m.byPath {
+		a.log.Warn("the inputs are not under the paths that the output was made from; they are known by their file names, or compared in the order of their paths",
+			"given", len(names), "made_from", len(made))
+	}
+	slices.SortFunc(other, func(a, b input.Skipped) int { return strings.Compare(a.Path, b.Path) })
+	r.NotContained = other
+	a.listSkipped("not in the output", other)
+	a.listNotNamed(r.NotNamed)
+	return inputs, nil
+}
+
+// listNotNamed names the first of the files that the output was made from and that
+// are not compared.
+func (a *app) listNotNamed(names []string) {
+	for _, name := range names[:min(len(names), listed)] {
+		a.log.Warn("the output was also made from a file that --against does not name", "path", name)
+	}
+	if more := len(names) - listed; more > 0 {
+		a.log.Warn(fmt.Sprintf("the output was also made from %d more, which --json names", more))
+	}
+}
+
+// onlyAvro returns which files are to be compared, and which are not because they
+// are no Avro files. What the output was made from is not looked at, but read.
+func (a *app) onlyAvro(ctx context.Context, files []input.File, known map[string]bool) (names []string, other []input.Skipped, err error) {
+	reasons := make([]string, len(files))
+	err = parallel.Do(ctx, len(files), input.Readers, func(ctx context.Context, i int) error {
+		if !files[i].Found || known[files[i].Name] {
+			return nil
+		}
+		if _, _, err := input.Describe(ctx, a.resolve, files[i].Name); err != nil {
+			if reasons[i] = input.NotInput(err); reasons[i] == "" {
+				return err
+			}
+		}
+		return nil
+	})
+	for i, f := range files {
+		if reasons[i] == "" {
+			names = append(names, f.Name)
+		} else {
+			other = append(other, input.Skipped{Path: f.Name, Reason: reasons[i]})
+		}
+	}
+	return names, other, err
+}
+
+// madeFrom returns the inputs of all outputs, in the order in which these took them,
+// and the schema of the last that has one to which rows were resolved.
+func madeFrom(ctx context.Context, l *dataset.Listing) (made []comparedInput, schema string, err error) {
+	for i := range l.Runs {
+		s, err := l.Runs[i].Success(ctx)
+		if err != nil {
+			return nil, "", err
+		}
+		took := comparedInput{}
+		if s.Request.Schema != "" {
+			took.schema = s.Schema
+			schema = took.schema
+		}
+		lost := losses(s)
+		for _, in := range s.Request.Inputs {
+			took.name, took.lost, took.empty = in.Path, lost[in.Path], in.Size == 0
+			made = append(made, took)
+		}
+	}
+	return made, schema, nil
+}
+
+// matching says which of the files that there are now an output was made from.
+type matching struct {
+	inputs  []comparedInput // under their names of now
+	extra   []string        // names that no input has
+	missing []string        // names of inputs that are not there
+	byPath  bool
+}
+
+// matchInputs finds the inputs of an output among files. Those that have moved are
+// known by their file names, or else taken in the order of their paths.
+func matchInputs(made []comparedInput, names []string, schema string) matching {
+	byPath := matchBy(made, names, func(name string) string { return name })
+	byPath.byPath = true
+	if len(byPath.missing) == 0 {
+		return *byPath
+	}
+	byName := matchBy(made, names, path.Base)
+	if byName != nil && len(byName.missing) == 0 {
+		return *byName
+	}
+	if len(made) != len(names) {
+		if len(byPath.inputs) > 0 {
+			return *byPath
+		}
+		if byName != nil && len(byName.inputs) > 0 {
+			return *byName
+		}
+	}
+	return inPathOrder(made, names, schema)
+}
+
+// matchBy finds inputs by keys of their names; nil if these do not tell which is
+// which.
+func matchBy(made []comparedInput, names []string, key func(string) string) *matching {
+	now := make(map[string]string, len(names))
+	for _, name := range names {
+		now[key(name)] = name
+	}
+	if len(now) != len(names) {
+		return nil
+	}
+	was := make(map[string]string, len(made))
+	m := &matching{}
+	for _, in := range made {
+		k := key(in.name)
+		if before, twice := was[k]; twice && before != in.name {
+			return nil
+		}
+		was[k] = in.name
+		name, ok := now[k]
+		if !ok {
+			m.missing = append(m.missing, in.name)
+			continue
+		}
+		in.name = name
+		m.inputs = append(m.inputs, in)
+	}
+	for _, name := range names {
+		if _, ok := was[key(name)]; !ok {
+			m.extra = append(m.extra, name)
+		}
+	}
+	return m
+}
+
+// inPathOrder takes the files as they are: their rows tell whether the output holds
+// them.
+func inPathOrder(made []comparedInput, names []string, schema string) (m matching) {
+	for _, name := range names {
+		in := comparedInput{name: name, schema: schema}
+		for _, was := range made {
+			if was.name == name {
+				in = was
+			}
+		}
+		m.inputs = append(m.inputs, in)
+	}
+	return m
+}
+
+// losses are the ranges of each input that a run left out.
+func losses(s *manifest.Success) map[string][]ocf.Range {
+	lost := make(map[string][]ocf.Range)
+	for _, r := range s.Losses {
+		lost[r.Input] = append(lost[r.Input], ocf.Range{Start: r.Start, End: r.End})
+	}
+	return lost
+}

@@ -1,0 +1,270 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/rowtocol/rowtocol/input"
+	"github.com/rowtocol/rowtocol/manifest"
+)
+
+// paths are the skipped names below a directory.
+func paths(dir string, skipped []input.Skipped) string {
+	var names []string
+	for _, s := range skipped {
+		names = append(names, strings.TrimPrefix(s.Path, dir+"/")+" ("+s.Reason+")")
+	}
+	return strings.Join(names, ", ")
+}
+
+func fifo(t *testing.T, name string) {
+	t.Helper()
+	if err := syscall.Mkfifo(name, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestInputsByContent converts a directory as Hive leaves it, with all sorts of
+// other files in it.
+func TestInputsByContent(t *testing.T) {
+	dir := t.TempDir()
+	pairs(t, dir, "in/000000_0", 0, 10)
+	pairs(t, dir, "in/day=1/part-m-00000", 10, 5)
+	pairs(t, dir, "in/z.avro", 15, 5)
+	pairs(t, dir, "in/_temporary/0/a.avro", 100, 5)
+	pairs(t, dir, "in/.b.avro", 100, 5)
+	for name, text := range map[string]string{"_SUCCESS": "", "empty.avro": "", "notes.txt": "Obj is not all", "short": "Ob"} {
+		write(t, filepath.Join(dir, "in", name), []byte(text))
+	}
+	fifo(t, dir+"/in/pipe.avro")
+	const found = ".b.avro (hidden), _SUCCESS (hidden), _temporary (hidden), empty.avro (empty), notes.txt (not an Avro file), " +
+		"pipe.avro (not a regular file), short (not an Avro file)"
+	var dry dryRun
+	o := rowtocol(t, dir, nil, "convert", "--dry-run", "--json", "in", "out").want(t, 0, "in/notes.txt", "not an Avro file")
+	if o.object(t, &dry); paths(dir+"/in", dry.Skipped) != found || len(dry.Request.Inputs) != 3 {
+		t.Errorf("a dry run skips %s of %+v", paths(dir+"/in", dry.Skipped), dry.Request.Inputs)
+	}
+	var p planned
+	rowtocol(t, dir, nil, "plan", "--json", "in", "out", "-o", "plan.json").want(t, 0, "7 files or directories").object(t, &p)
+	var c converted
+	rowtocol(t, dir, nil, "convert", "--json", "in", "out").
+		want(t, 0, "7 files or directories among the inputs are skipped (empty: 1, hidden: 3, not a regular file: 1, not an Avro file: 2)").object(t, &c)
+	if c.Rows != 20 || c.Inputs != 3 || c.Skipped != 7 || p.Skipped != 7 {
+		t.Errorf("%+v, planned %+v", c, p)
+	}
+	rowtocol(t, dir, nil, "convert", "in", "out").want(t, 0, "nothing to do", "7 files or directories")
+
+	for name, text := range map[string]string{
+		"in/notes.txt": "magic", "in/empty.avro": "the file is empty", "in/pipe.avro": "a named pipe is not a regular file", "in/not*": "magic",
+	} {
+		rowtocol(t, dir, nil, "convert", name, "other").want(t, 3, text)
+	}
+}
+
+// TestManySkipped names no more than a few in the log, and all in JSON.
+func TestManySkipped(t *testing.T) {
+	dir := t.TempDir()
+	pairs(t, dir, "in/a", 0, 10)
+	for i := range 15 {
+		write(t, fmt.Sprintf("%s/in/text%02d", dir, i), []byte("text"))
+	}
+	o := rowtocol(t, dir, nil, "convert", "--dry-run", "in", "out").want(t, 0, "text09", "and 5 more")
+	if strings.Contains(o.stderr, "text10") {
+		t.Errorf("the log has no bounds: %s", o.stderr)
+	}
+	var dry dryRun
+	if rowtocol(t, dir, nil, "convert", "--dry-run", "--json", "in", "out").want(t, 0).object(t, &dry); len(dry.Skipped) != 15 {
+		t.Errorf("%d are named", len(dry.Skipped))
+	}
+}
+
+// TestAddedFileIsAnotherRequest finds more in a directory than was converted.
+func TestAddedFileIsAnotherRequest(t *testing.T) {
+	dir := t.TempDir()
+	pairs(t, dir, "in/a.avro", 0, 10)
+	rowtocol(t, dir, nil, "convert", "in", "out").want(t, 0)
+	write(t, dir+"/in/README", []byte("text"))
+	rowtocol(t, dir, nil, "convert", "in", "out").want(t, 0, "nothing to do")
+	pairs(t, dir, "in/000000_0", 10, 10)
+	rowtocol(t, dir, nil, "convert", "in", "out").want(t, 9, "in/000000_0 was added")
+}
+
+// TestLinkedInputs takes each row once.
+func TestLinkedInputs(t *testing.T) {
+	dir := t.TempDir()
+	pairs(t, dir, "in/2026/a.avro", 0, 10)
+	for link, to := range map[string]string{"in/latest": "2026", "in/2026/all": "../../in", "in/same.avro": "2026/a.avro"} {
+		if err := os.Symlink(to, filepath.Join(dir, link)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	rowtocol(t, dir, nil, "convert", "in", "out").want(t, 0, "10 rows", "another name of an input: 3")
+	rowtocol(t, dir, nil, "convert", "in/2026/a.avro", "out").want(t, 0, "nothing to do")
+	rowtocol(t, dir, nil, "verify", "out", "--against", "in", "--require-complete").want(t, 0, "10 rows of 1 input are equal")
+}
+
+// TestNothingToConvert is refused, above all where it would replace something.
+func TestNothingToConvert(t *testing.T) {
+	dir := t.TempDir()
+	pairs(t, dir, "a.avro", 0, 10)
+	pairs(t, dir, "rowless.avro", 0, 0)
+	write(t, dir+"/empty/text", []byte("text"))
+	rowtocol(t, dir, nil, "convert", "a.avro", "out").want(t, 0)
+	before := state(t, dir+"/out")
+	for _, args := range []string{"--overwrite empty out", "--overwrite a.avro empty out", "--overwrite none*.avro out", "--dry-run empty other"} {
+		rowtocol(t, dir, nil, append([]string{"convert"}, strings.Fields(args)...)...).want(t, 3, "--allow-empty")
+	}
+	rowtocol(t, dir, nil, "plan", "empty", "other", "-o", "plan.json").want(t, 3, "empty/text: not an Avro file", "--allow-empty")
+	if after := state(t, dir+"/out"); len(after) != len(before) {
+		t.Errorf("there was %v, and is %v", before, after)
+	}
+	rowtocol(t, dir, nil, "plan", "--allow-empty", "empty", "other", "-o", "plan.json").want(t, 0, "0 tasks")
+	rowtocol(t, dir, nil, "convert", "rowless.avro", "rowless").want(t, 0, "0 rows in 1 file")
+	rowtocol(t, dir, nil, "convert", "--allow-empty", "a.avro", "none*.avro", "empty", "some").want(t, 0, "10 rows")
+	rowtocol(t, dir, nil, "convert", "--allow-empty", "--overwrite", "empty", "out").want(t, 0, "0 rows in 0 files")
+}
+
+// TestEmptyFileIsALoss of no rows, if damage is allowed.
+func TestEmptyFileIsALoss(t *testing.T) {
+	dir := t.TempDir()
+	pairs(t, dir, "in/a.avro", 0, 10)
+	write(t, dir+"/in/b.avro", nil)
+	args := []string{"convert", "--on-damage", "skip", "--max-lost-rows", "0", "in/a.avro", "in/b.avro", "out"}
+	rowtocol(t, dir, nil, args...).want(t, 8, "in/b.avro", "the file is empty", "with 0 rows")
+	rowtocol(t, dir, nil, args...).want(t, 8, "nothing to do")
+	rowtocol(t, dir, nil, "cat", "--stats", "out").want(t, 0, `{"id":9`)
+	rowtocol(t, dir, nil, "verify", "out", "--against", "in").want(t, 0, "10 rows of 1 input are equal")
+	rowtocol(t, dir, nil, "verify", "out", "--against", "in", "--require-complete").want(t, 6, "damaged range")
+	rowtocol(t, dir, nil, "convert", "--on-damage", "skip", "in/b.avro", "none").want(t, 3, "--allow-empty")
+	rowtocol(t, dir, nil, "convert", "--on-damage", "skip", "--schema", "none.avsc", "in/b.avro", "none").want(t, 1)
+
+	for i, step := range [][]string{
+		{"plan", "--on-damage", "quarantine", "in/b.avro", "in/a.avro", "steps", "-o", "plan.json"},
+		{"task", "--plan", "plan.json", "--task", "0"}, {"commit", "--plan", "plan.json"},
+	} {
+		rowtocol(t, dir, nil, step...).want(t, []int{0, 0, 8}[i])
+	}
+}
+
+// TestRequireComplete names all that would be lost with the inputs.
+func TestRequireComplete(t *testing.T) {
+	dir := t.TempDir()
+	pairs(t, dir, "in/a.avro", 0, 10)
+	rowtocol(t, dir, nil, "convert", "in", "out").want(t, 0)
+	against := []string{"verify", "out", "--against", "in"}
+	complete := append(slices.Clone(against), "--require-complete")
+	rowtocol(t, dir, nil, complete...).want(t, 0)
+	rowtocol(t, dir, nil, "verify", "out", "--require-complete").want(t, 1, "--against")
+	for name, put := range map[string]func(name string){
+		"notes.txt":        func(name string) { write(t, name, []byte("text")) },
+		"empty.avro":       func(name string) { write(t, name, nil) },
+		".hidden.avro":     func(name string) { pairs(t, dir, "in/.hidden.avro", 50, 5) },
+		"_logs/deep/a.log": func(name string) { write(t, name, []byte("text")) },
+		"rowless":          func(name string) { pairs(t, dir, "in/rowless", 0, 0) },
+		"pipe":             func(name string) { fifo(t, name) },
+	} {
+		file := filepath.Join(dir, "in", name)
+		put(file)
+		rowtocol(t, dir, nil, against...).want(t, 0, "not in the output", file)
+		rowtocol(t, dir, nil, complete...).want(t, 6, "holds 1 file that the output does not", file)
+		var v verified
+		r := rowtocol(t, dir, nil, append(slices.Clone(against), "--json")...).want(t, 0).object(t, &v)
+		if r.Status != "incomplete" || *v.Complete || len(v.NotContained) != 1 || v.NotContained[0].Path != file {
+			t.Errorf("%s: %s %+v", name, r.Status, v)
+		}
+		if err := os.RemoveAll(filepath.Join(dir, "in", strings.Split(name, "/")[0])); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range 15 {
+		write(t, fmt.Sprintf("%s/in/text%02d", dir, i), []byte("text"))
+	}
+	o := rowtocol(t, dir, nil, complete...).want(t, 6, "15 files", "text09", "and 5 more")
+	if strings.Contains(o.stderr, "text10") {
+		t.Errorf("the log has no bounds: %s", o.stderr)
+	}
+	rowtocol(t, dir, nil, "verify", "out", "--against", "in/*.avro", "--require-complete").want(t, 0)
+
+	// Rows that the output does not have are a difference in any case.
+	pairs(t, dir, "in/000000_0", 10, 10)
+	rowtocol(t, dir, nil, against...).want(t, 6, "in/000000_0", "10 rows differ")
+}
+
+// TestNotNamed says what else an output was made from.
+func TestNotNamed(t *testing.T) {
+	dir := t.TempDir()
+	pairs(t, dir, "in/a.avro", 0, 10)
+	pairs(t, dir, "in/b.avro", 0, 0)
+	rowtocol(t, dir, nil, "convert", "in", "out").want(t, 0)
+	var v verified
+	rowtocol(t, dir, nil, "verify", "--json", "out", "--against", "in/a.avro").want(t, 0, "does not name", "in/b.avro").object(t, &v)
+	if len(v.NotNamed) != 1 || v.NotNamed[0] != dir+"/in/b.avro" || !*v.Complete {
+		t.Errorf("%+v", v)
+	}
+	if err := os.Rename(dir+"/in", dir+"/moved"); err != nil {
+		t.Fatal(err)
+	}
+	write(t, dir+"/moved/c", []byte("text"))
+	rowtocol(t, dir, nil, "verify", "out", "--against", "moved", "--require-complete").want(t, 6, "moved/c")
+	pairs(t, dir, "moved/d", 0, 0)
+	rowtocol(t, dir, nil, "verify", "out", "--against", "moved", "--require-complete").want(t, 6, "holds 2 files", "moved/d")
+}
+
+// TestLossesAreMentioned by all that tells of an output.
+func TestLossesAreMentioned(t *testing.T) {
+	dir := t.TempDir()
+	b := pairs(t, dir, "a.avro", 0, 100)
+	b[len(b)/2] ^= 1 // in a row
+	write(t, dir+"/a.avro", b)
+	copy(b[len(b)/2:], "sync-sync?sync-s")
+	write(t, dir+"/a.avro", b)
+	rowtocol(t, dir, nil, "convert", "a.avro", "out").want(t, 3, "a.avro", "--on-damage skip or quarantine")
+	rowtocol(t, dir, nil, "convert", "--on-damage", "skip", "a.avro", "out").want(t, 8)
+	rowtocol(t, dir, nil, "verify", "out").want(t, 0, "without a damaged range", "a.avro")
+	rowtocol(t, dir, nil, "verify", "out", "--against", "a.avro").want(t, 0, "without a damaged range", "are equal")
+	rowtocol(t, dir, nil, "verify", "out", "--against", "a.avro", "--require-complete").want(t, 6, "damaged range")
+	rowtocol(t, dir, nil, "inspect", "out").want(t, 0, "LOSSES: ", "damaged range")
+	var shown struct {
+		Losses []manifest.Loss `json:"losses"`
+	}
+	if rowtocol(t, dir, nil, "inspect", "--json", "out").want(t, 0).object(t, &shown); len(shown.Losses) == 0 {
+		t.Error("inspect lists no losses")
+	}
+}
+
+// TestHelpfulErrors name the flag that helps, and are the user's.
+func TestHelpfulErrors(t *testing.T) {
+	dir := t.TempDir()
+	pairs(t, dir, "in/a.avro", 0, 10)
+	write(t, dir+"/in/b", file(t, strings.Replace(pairSchema, `"name":"Pair","namespace":"t"`, `"name":"t.Pair"`, 1), []byte{2, 0}))
+	rowtocol(t, dir, nil, "convert", "in", "out").want(t, 0, "11 rows")
+	rowtocol(t, dir, nil, "verify", "out", "--against", "in", "--require-complete").want(t, 0)
+	rowtocol(t, dir, nil, "convert", "in/b", "other").want(t, 0)
+	rowtocol(t, dir, nil, "cat", "out", "other").want(t, 0)
+	write(t, dir+"/mixed/a", file(t, `"long"`))
+	write(t, dir+"/mixed/b", file(t, `"int"`))
+	write(t, dir+"/list.avro", file(t, `{"type":"record","name":"L","fields":[{"name":"v","type":"int"},{"name":"next","type":["null","L"]}]}`, []byte{0, 0}))
+	fifo(t, dir+"/pipe")
+	for _, tt := range []struct {
+		args string
+		code int
+		text string
+	}{
+		{"convert mixed none", 3, "--schema"},
+		{"convert list.avro none", 3, "--recursive bytes"},
+		{"schema --shredded list.avro", 3, "--recursive bytes"},
+		{"convert --schema in in none", 1, "--schema: in"},
+		{"cat --schema in out", 1, "--schema: in"},
+		{"convert --temp-dir in/a.avro in none", 1, "is not a directory"},
+		{"task --plan in --task 0", 1, "--plan: in"},
+		{"cat pipe", 3, "a named pipe"},
+		{"inspect pipe", 3, "a named pipe"},
+	} {
+		rowtocol(t, dir, nil, strings.Fields(tt.args)...).want(t, tt.code, tt.text)
+	}
+}

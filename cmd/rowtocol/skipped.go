@@ -1,0 +1,84 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/rowtocol/rowtocol/dataset"
+	"github.com/rowtocol/rowtocol/input"
+	"github.com/rowtocol/rowtocol/manifest"
+)
+
+// listed is the number of files that messages name; the final JSON object names
+// all.
+const listed = 10
+
+// tellSkipped says how much of what was found is no input, and why.
+func (a *app) tellSkipped(skipped []input.Skipped) {
+	if len(skipped) == 0 {
+		return
+	}
+	level := slog.LevelInfo
+	counts := make(map[string]int)
+	for _, s := range skipped {
+		reason := s.Reason
+		switch {
+		case s.Same != "":
+			reason = "another name of an input"
+		case reason != input.Hidden:
+			level = slog.LevelWarn // it may have been meant
+		}
+		counts[reason]++
+	}
+	var reasons []string
+	for _, reason := range slices.Sorted(maps.Keys(counts)) {
+		reasons = append(reasons, fmt.Sprintf("%s: %d", reason, counts[reason]))
+	}
+	a.log.Log(context.Background(), level, fmt.Sprintf("%d files or directories among the inputs are skipped (%s); convert --dry-run names them",
+		len(skipped), strings.Join(reasons, ", ")))
+}
+
+// listSkipped names the first of what was skipped.
+func (a *app) listSkipped(message string, skipped []input.Skipped) {
+	for _, s := range skipped[:min(len(skipped), listed)] {
+		a.log.Warn(message, "path", s.Path, "reason", s.Reason)
+	}
+	if more := len(skipped) - listed; more > 0 {
+		a.log.Warn(fmt.Sprintf("%s: and %d more, which --json names", message, more))
+	}
+}
+
+// lossesOf are what the runs of a dataset left out.
+func lossesOf(l *dataset.Listing) (all []manifest.Loss) {
+	for _, run := range l.Runs {
+		all = append(all, run.Losses...)
+	}
+	return all
+}
+
+// listLosses names the first of what an output left out.
+func (a *app) listLosses(all []manifest.Loss) {
+	for _, l := range all[:min(len(all), listed)] {
+		a.log.Warn("the output was made without a damaged range of an input",
+			"input", l.Input, "start", l.Start, "end", l.End, "rows", l.Rows, "reason", l.Reason)
+	}
+	if more := len(all) - listed; more > 0 {
+		a.log.Warn(fmt.Sprintf("the output was made without %d damaged ranges more, which --json names", more))
+	}
+}
+
+// sumOfLosses is in words how much was left out.
+func sumOfLosses(all []manifest.Loss) string {
+	rows, unknown := int64(0), ""
+	for _, l := range all {
+		if l.Rows < 0 {
+			unknown = "at least "
+		}
+		rows += max(l.Rows, 0)
+	}
+	return fmt.Sprintf("not in the output: %s of the inputs, with %s%s", plural(len(all), "damaged range"), unknown, plural(rows, "row"))
+}

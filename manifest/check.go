@@ -1,0 +1,94 @@
+package manifest
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+)
+
+// check refuses a document that contradicts itself.
+func (s *Success) check() error {
+	if err := checkCounts(s.Parts, s.Entries()); err != nil {
+		return err
+	}
+	if err := s.checkParts(); err != nil {
+		return err
+	}
+	return s.checkLosses()
+}
+
+// checkParts holds the order and the sums of the parts against what the document
+// says of all.
+func (s *Success) checkParts() error {
+	var rows, bytes int64
+	for i := range s.Parts {
+		p := &s.Parts[i]
+		//guard: rows would be read in another order than they had
+		if i > 0 && cmp.Or(cmp.Compare(s.Parts[i-1].Task, p.Task), cmp.Compare(s.Parts[i-1].RowGroup, p.RowGroup)) >= 0 {
+			return fmt.Errorf("row group %d of task %d stands behind row group %d of task %d", p.RowGroup, p.Task, s.Parts[i-1].RowGroup, s.Parts[i-1].Task)
+		}
+		//guard: a file could be taken for that of another task
+		if m := parsePart(p.Files[0].Name); s.Version > 1 && (number(m[1]) != p.Task || number(m[2]) != p.RowGroup) {
+			return fmt.Errorf("%q is listed as row group %d of task %d", p.Files[0].Name, p.RowGroup, p.Task)
+		}
+		//guard: a sum would be right that is not
+		if p.Rows > math.MaxInt64-rows {
+			return errors.New("the parts have more rows than can be counted")
+		}
+		rows += p.Rows
+		for _, f := range p.Files {
+			//guard: a sum would be right that is not
+			if f.Bytes > math.MaxInt64-bytes {
+				return errors.New("the parts have more bytes than can be counted")
+			}
+			bytes += f.Bytes
+		}
+	}
+	//guard: rows could be missing that the document counts
+	if rows != s.Rows {
+		return fmt.Errorf("the parts have %d rows, and the document says %d", rows, s.Rows)
+	}
+	//guard: files could be missing that the document counts
+	if bytes != s.Bytes {
+		return fmt.Errorf("the parts have %d bytes, and the document says %d", bytes, s.Bytes)
+	}
+	//guard: an output that lost its parts would be taken for that of no input
+	if len(s.Parts) == 0 && s.Schema != "" {
+		return errors.New("there is a schema, but no part that shows its columns")
+	}
+	return nil
+}
+
+func number(digits string) int {
+	n, err := strconv.Atoi(digits)
+	if err != nil {
+		return -1
+	}
+	return n
+}
+
+// checkLosses refuses losses that cannot be of the inputs.
+func (s *Success) checkLosses() error {
+	sizes := make(map[string]int64, len(s.Request.Inputs))
+	for _, in := range s.Request.Inputs {
+		sizes[in.Path] = in.Size
+	}
+	//guard: an output would be called whole by one word, and not by another
+	if len(s.Losses) > 0 && s.Request.Options.OnDamage == "fail" {
+		return fmt.Errorf("%d losses are listed that the options do not allow", len(s.Losses))
+	}
+	for _, l := range s.Losses {
+		size, ok := sizes[l.Input]
+		//guard: what is lost would be told of another file
+		if !ok || l.Start < 0 || l.End < l.Start || l.End > size || l.Rows < -1 {
+			return fmt.Errorf("a loss of %d rows in the bytes %d to %d of %s is not of an input", l.Rows, l.Start, l.End, l.Input)
+		}
+		//guard: a copy of damaged bytes would be taken for whole
+		if q := l.Quarantine; q != nil && q.Bytes != l.End-l.Start {
+			return fmt.Errorf("%q has %d bytes of the %d that were lost", q.Name, q.Bytes, l.End-l.Start)
+		}
+	}
+	return nil
+}
