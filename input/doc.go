@@ -3,6 +3,7 @@
 // it was, and how its rows become rows of one schema.
 //
 //	words ──Expand──► locations ──Describe──► manifest.Input, header
+//	                  and what is skipped       or why it is no input
 //	manifest.Input ──Open──► the file, if it still has its length
 //	manifest.Input ──Check──► it is what it was
 //

@@ -383,6 +383,7 @@ func TestVersion1(t *testing.T) {
 	for name, change := range map[string][2]string{
 		"a field":       {`"rows": 2400`, `"rows": 2400, "more": 1`},
 		"negative rows": {`"rows": 400`, `"rows": -1`},
+		"row group":     {`"row_group": 0`, `"row_group": -1`},
 		"a copy":        {"_quarantine/00000-a", "_quarantine/../00000-a"},
 		"a part":        {"part-00000.trv", "sub/part-00000.trv"},
 	} {

@@ -15,8 +15,11 @@ import (
 const convertLong = `Convert Avro object container files to column files, one per row group.
 
 INPUT is a file, a directory or a quoted glob pattern; DEST is a directory,
-which convert makes. All inputs must have the same schema, unless --schema names
-one that all of them are resolved to, by Avro's rules. DEST/_SUCCESS is written
+which convert makes. A directory stands for the Avro files in it and below it,
+whatever their names; hidden ones and names that begin with _ are skipped. How
+much was skipped is logged, and --dry-run names it. All inputs must have the
+same schema, unless --schema names one that all of them are resolved to, by
+Avro's rules. DEST/_SUCCESS is written
 last: a reader that follows it never sees part of a dataset. The same job again
 finds it and does nothing; a job that was interrupted goes on where it stopped.
 A DEST that holds the output of other inputs or options is refused (exit 9),

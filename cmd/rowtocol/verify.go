@@ -21,8 +21,8 @@ import (
 )
 
 const verifyLong = `Decode every block of a column file and check every size, count and checksum. Of
-a directory, also compare the files with _SUCCESS: names, sizes, rows, and the
-CRC-32C of the stored bytes. Of several arguments, patterns and trees of
+a directory, also compare the files with _SUCCESS: names, sizes, rows, schema,
+and the CRC-32C of the stored bytes. Of several arguments, patterns and trees of
 directories (see rowtocol cat --help) all outputs are checked, and what lies
 between the directories of a tree is reported.
 
