@@ -1,6 +1,9 @@
 package column
 
-import "fmt"
+import (
+	"cmp"
+	"fmt"
+)
 
 // Type is the type of a column's values.
 type Type uint8
@@ -67,11 +70,16 @@ type Column struct {
 }
 
 // TypeName is the type as tables show it: with [] if the column has lengths.
-func (c *Column) TypeName() string {
+func (c *Column) TypeName() string { return c.listed(c.Type.String()) }
+
+// SchemaType is the type as the schema calls it, also with [].
+func (c *Column) SchemaType() string { return c.listed(cmp.Or(c.Meaning(), c.Type.String())) }
+
+func (c *Column) listed(name string) string {
 	if c.Array {
-		return c.Type.String() + "[]"
+		return name + "[]"
 	}
-	return c.Type.String()
+	return name
 }
 
 // Meaning is what the schema calls the values where that is more than their type:

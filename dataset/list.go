@@ -85,7 +85,6 @@ type Run struct {
 	Store store.Store
 	Path  string
 	ID    string // of the output
-	Rows  int64  // that its manifest says it has
 	Made  *manifest.Made
 	// Losses are the ranges of its inputs that are not in it.
 	Losses []manifest.Loss
@@ -225,7 +224,7 @@ func (l *finder) addRun(ctx context.Context, dir string) error {
 		d.Err = err
 		return d
 	}
-	run.ID, run.Rows, run.Made, run.Losses = s.ID, s.Rows, s.Made, s.Losses
+	run.ID, run.Made, run.Losses = s.ID, s.Made, s.Losses
 	run.schema, run.recursiveBytes = s.Schema, s.Request.Options.RecursiveBytes
 	if n := len(l.Runs); n > 0 && run.schema == l.Runs[n-1].schema {
 		run.schema = l.Runs[n-1].schema // of many outputs one copy is kept

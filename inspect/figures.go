@@ -33,6 +33,8 @@ type Figures struct {
 	// Made says when, and by which version, a committed output was made; nil where
 	// nothing tells.
 	Made *manifest.Made `json:"made,omitempty"`
+	// Losses are what committed outputs were allowed to leave out.
+	Losses []manifest.Loss `json:"losses"`
 }
 
 // Metadata is a pair of the header that all files share.
@@ -50,6 +52,7 @@ type Column struct {
 	Name       string  `json:"name"`
 	Type       string  `json:"type"`
 	TypeName   string  `json:"-"`                 // as tables show it
+	SchemaType string  `json:"-"`                 // the same, as the schema calls it
 	Meaning    string  `json:"logical,omitempty"` // see column.Column
 	Array      bool    `json:"array"`
 	Parent     string  `json:"parent,omitempty"`
@@ -95,7 +98,10 @@ type Options struct {
 // tells as a *damage.Error, it returns the figures that could be had, and nil
 // if there are none; after any other error it returns nil.
 func Gather(ctx context.Context, l *dataset.Listing, o Options) (*Figures, error) {
-	f := &Figures{Path: l.Path, Columns: []Column{}, Metadata: []Metadata{}, RowGroups: []RowGroup{}}
+	f := &Figures{Path: l.Path, Columns: []Column{}, Metadata: []Metadata{}, RowGroups: []RowGroup{}, Losses: []manifest.Loss{}}
+	for _, run := range l.Runs {
+		f.Losses = append(f.Losses, run.Losses...)
+	}
 	if len(l.Runs) == 1 {
 		f.Made = l.Runs[0].Made
 	}
@@ -173,14 +179,14 @@ func (f *Figures) start(file *dataset.OpenPart) {
 	cols, meanings := file.Columns(), file.Meanings()
 	for i, c := range cols {
 		s := Column{
-			Number: i, Name: c.Name, Type: c.Type.String(), TypeName: c.TypeName(), Array: c.Array, ParentNo: c.Parent,
+			Number: i, Name: c.Name, Type: c.Type.String(), TypeName: c.TypeName(), SchemaType: c.TypeName(), Array: c.Array, ParentNo: c.Parent,
 			Codec: c.Codec, Checksum: c.Checksum, ValueIndex: c.Indexed, Values: new(int64),
 		}
 		if c.Parent >= 0 {
 			s.Parent = cols[c.Parent].Name
 		}
 		if meanings != nil {
-			s.Meaning = meanings[i].Meaning()
+			s.Meaning, s.SchemaType = meanings[i].Meaning(), meanings[i].SchemaType()
 		}
 		f.Columns = append(f.Columns, s)
 	}

@@ -6,11 +6,14 @@ import (
 	_ "embed" // the page's parts
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"html/template"
 	"io"
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/rowtocol/rowtocol/manifest"
 )
 
 // HTMLStart is what every page begins with.
@@ -32,10 +35,12 @@ var (
 type page struct {
 	*Figures
 	Title  string
+	Place  string // full path
 	Ratio  float64
 	Codecs string
 	Sums   string
 	Types  []typeCount
+	Lost   string // what losses come to
 	Schema string // indented, if it is JSON
 	Other  []Metadata
 	Data   pageData
@@ -51,13 +56,15 @@ type pageData struct {
 }
 
 // HTML writes the figures as one page without external resources, the same
-// bytes for the same figures. The error is w's.
-func (f *Figures) HTML(w io.Writer) error {
+// bytes for the same figures. place is the full path of what they are of. The error
+// is w's.
+func (f *Figures) HTML(w io.Writer, place string) error {
 	p := page{
-		Figures: f, Title: path.Base(f.Path),
+		Figures: f, Title: path.Base(f.Path), Place: place,
 		Codecs: distinct(f.Columns, func(c *Column) string { return c.Codec }),
 		Sums:   distinct(f.Columns, func(c *Column) string { return c.Checksum }),
 		Types:  types(f.Columns),
+		Lost:   lost(f.Losses),
 		Schema: Indented(f.schema()),
 		Data:   pageData{Nodes: tree(f.Columns), Groups: f.RowGroups},
 		Policy: "default-src 'none'; base-uri 'none'; form-action 'none'; style-src " + allowed(pageCSS) + "; script-src " + allowed(pageJS),
@@ -102,7 +109,7 @@ type typeCount struct {
 func types(columns []Column) []typeCount {
 	var counts []typeCount
 	for i := range columns {
-		name := strings.TrimSuffix(columns[i].TypeName, "[]")
+		name := strings.TrimSuffix(columns[i].SchemaType, "[]")
 		at := slices.IndexFunc(counts, func(t typeCount) bool { return t.Name == name })
 		if at < 0 {
 			at, counts = len(counts), append(counts, typeCount{Name: name})
@@ -111,6 +118,18 @@ func types(columns []Column) []typeCount {
 	}
 	slices.SortStableFunc(counts, func(a, b typeCount) int { return b.Columns - a.Columns })
 	return counts
+}
+
+// lost says how many rows were left out.
+func lost(losses []manifest.Loss) string {
+	if len(losses) == 0 {
+		return ""
+	}
+	rows, known := manifest.LostRows(losses)
+	if !known {
+		return fmt.Sprintf("at least %d", rows)
+	}
+	return fmt.Sprint(rows)
 }
 
 // Indented returns JSON indented, and any other text as it is: some old files

@@ -19,7 +19,7 @@ var update = flag.Bool("update", false, "rewrite the golden files in testdata")
 func html(t *testing.T, f *Figures) (page, plain string) {
 	t.Helper()
 	var b bytes.Buffer
-	if err := f.HTML(&b); err != nil {
+	if err := f.HTML(&b, f.Path); err != nil {
 		t.Fatal(err)
 	}
 	page = b.String()

@@ -8,7 +8,7 @@
   const words = {
     name: "The field’s path: [] is an array, > a map, / a branch of a union, # what is inside",
     number: "Place of the column in the files",
-    type: "Type of the values",
+    type: "Type of the values in the schema; [] where there are lengths, of lists and of optional values",
     codec: "How the column’s blocks are compressed",
     values: "Values in the column: of a list its lengths are not counted, of an optional field only those that are there",
     blocks: "Pieces of a column that are compressed, checked and read by themselves",
@@ -343,7 +343,11 @@
     const columns = [
       {title: "Name", help: words.name, className: "", value: (n) => n.search, cell: name, total: "Total"},
       {title: "#", help: words.number, className: "number minor", value: (n) => n.order, cell: (n) => (n.column >= 0 ? n.column : "")},
-      {title: "Type", help: words.type, className: "minor", value: (n) => n.type ?? "", cell: (n) => n.type ?? ""},
+      {title: "Type", help: words.type, className: "minor", value: (n) => n.type ?? "",
+        cell: (n, cell) => {
+          if (n.as !== n.type) cell.title = "Stored as " + n.as;
+          return n.type ?? "";
+        }},
       {title: "Values", help: words.values, className: "number minor", value: (n) => n.values ?? -1, largestFirst: true,
         cell: (n, cell) => {
           if (n.values !== undefined) return count(n.values);

@@ -5,16 +5,17 @@ import "strings"
 // node is one line of the page's tree: a column, or a place in the schema that
 // is none itself, such as a record. Sizes are the node's own.
 type node struct {
-	Label  string `json:"label"` // what the name adds to the node above
-	Name   string `json:"name"`
-	Depth  int    `json:"depth"`
-	Column int    `json:"column"` // its number; -1: not a column
-	Type   string `json:"type,omitempty"`
-	Codec  string `json:"codec,omitempty"`
-	Values *int64 `json:"values,omitempty"`
-	Blocks int64  `json:"blocks,omitempty"`
-	Raw    int64  `json:"raw,omitempty"`
-	Stored int64  `json:"stored,omitempty"`
+	Label    string `json:"label"` // what the name adds to the node above
+	Name     string `json:"name"`
+	Depth    int    `json:"depth"`
+	Column   int    `json:"column"`         // its number; -1: not a column
+	Type     string `json:"type,omitempty"` // as the schema calls it
+	StoredAs string `json:"as,omitempty"`
+	Codec    string `json:"codec,omitempty"`
+	Values   *int64 `json:"values,omitempty"`
+	Blocks   int64  `json:"blocks,omitempty"`
+	Raw      int64  `json:"raw,omitempty"`
+	Stored   int64  `json:"stored,omitempty"`
 
 	below []*node
 }
@@ -41,7 +42,7 @@ func tree(columns []Column) []*node {
 			above, top = append(above, place), place
 		}
 		n := &node{
-			Name: c.Name, Column: c.Number, Type: c.TypeName, Codec: c.Codec,
+			Name: c.Name, Column: c.Number, Type: c.SchemaType, StoredAs: c.TypeName, Codec: c.Codec,
 			Values: c.Values, Blocks: c.Blocks, Raw: c.Raw, Stored: c.Stored,
 		}
 		top.below = append(top.below, n)

@@ -65,6 +65,17 @@ type Loss struct {
 	Quarantine *File  `json:"quarantine,omitempty"` // copy of the range
 }
 
+// LostRows is the number of rows that were lost, so far as it is known; known is
+// whether that is all of it.
+func LostRows(losses []Loss) (rows int64, known bool) {
+	known = true
+	for _, l := range losses {
+		rows += max(l.Rows, 0)
+		known = known && l.Rows >= 0
+	}
+	return rows, known
+}
+
 // Files are the files of the result, those of the parts first.
 func (r *TaskResult) Files() []File { return files(r.Parts, r.Losses, r.Side, r.Index) }
 

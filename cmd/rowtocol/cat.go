@@ -77,7 +77,7 @@ const catExample = `  # the first rows, all fields
   rowtocol cat --to parquet --output july.parquet 'mail/dt=2026-07-*'
 
   # a Parquet file for Spark, and an Arrow stream for DuckDB or Polars
-  rowtocol cat --to parquet --times spark --output hdfs:///tmp/mail.parquet mail.columns
+  rowtocol cat --to parquet --times spark --output mail.parquet mail.columns
   rowtocol cat --to arrow --unions struct mail.columns > mail.arrows
 
   # rows of several generations as one schema has them

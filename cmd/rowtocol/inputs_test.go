@@ -235,6 +235,10 @@ func TestLossesAreMentioned(t *testing.T) {
 	if rowtocol(t, dir, nil, "inspect", "--json", "out").want(t, 0).object(t, &shown); len(shown.Losses) == 0 {
 		t.Error("inspect lists no losses")
 	}
+	rowtocol(t, dir, nil, "inspect", "--html", "page.html", "out").want(t, 0, "LOSSES: ")
+	if page := string(read(t, dir+"/page.html")); !strings.Contains(page, "Damage was left out") {
+		t.Error("the page names no losses")
+	}
 }
 
 // TestHelpfulErrors name the flag that helps, and are the user's.

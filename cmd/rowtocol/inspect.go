@@ -14,8 +14,8 @@ import (
 
 	"github.com/rowtocol/rowtocol/budget"
 	"github.com/rowtocol/rowtocol/dataset"
+	"github.com/rowtocol/rowtocol/input"
 	"github.com/rowtocol/rowtocol/inspect"
-	"github.com/rowtocol/rowtocol/manifest"
 	"github.com/rowtocol/rowtocol/store"
 )
 
@@ -88,8 +88,7 @@ func (a *app) dump(ctx context.Context, l *dataset.Listing) error {
 // inspected is the result of inspect in the final JSON object.
 type inspected struct {
 	*inspect.Figures
-	HTML   string          `json:"html,omitempty"` // where the page was written
-	Losses []manifest.Loss `json:"losses"`         // that --on-damage allowed
+	HTML string `json:"html,omitempty"` // where the page was written
 }
 
 var sortOrders = []string{"file", "stored", "name"}
@@ -141,10 +140,10 @@ func (a *app) inspect(ctx context.Context, l *dataset.Listing, o *inspectOptions
 	if figures == nil {
 		return damaged
 	}
-	result := &inspected{Figures: figures, Losses: orEmpty(lossesOf(l))}
+	result := &inspected{Figures: figures}
 	a.result = result
 	if o.html != "" && damaged == nil {
-		if err := writePage(ctx, page, figures); err != nil {
+		if err := a.writePage(ctx, page, figures, o.names); err != nil {
 			return err
 		}
 		result.HTML = o.html
@@ -185,9 +184,18 @@ func (a *app) pageLocation(ctx context.Context, name string) (store.Location, er
 	return at, nil
 }
 
-func writePage(ctx context.Context, at store.Location, f *inspect.Figures) error {
+// writePage writes the page of what was named.
+func (a *app) writePage(ctx context.Context, at store.Location, f *inspect.Figures, names []string) error {
+	places := make([]string, len(names))
+	for i, name := range names {
+		of, err := input.Locate(a.resolve, name)
+		if err != nil {
+			return err
+		}
+		places[i] = of.Origin + of.Path
+	}
 	var page bytes.Buffer
-	if err := f.HTML(&page); err != nil {
+	if err := f.HTML(&page, strings.Join(places, " ")); err != nil {
 		return fmt.Errorf("HTML page: %w", err)
 	}
 	return at.Store.WriteFile(ctx, at.Path, page.Bytes(), false)
@@ -260,7 +268,7 @@ func (a *app) printFigures(r *inspected) {
 		if c.Values != nil {
 			values = fmt.Sprint(*c.Values)
 		}
-		t.add(fmt.Sprint(c.Number), c.Name, typeText(c.Meaning, c.TypeName), c.TypeName, parentNumber(c.ParentNo), values,
+		t.add(fmt.Sprint(c.Number), c.Name, c.SchemaType, c.TypeName, parentNumber(c.ParentNo), values,
 			fmt.Sprint(c.Blocks), human(c.Raw), human(c.Stored), ratio(c.Raw, c.Stored),
 			fmt.Sprintf("%.1f%%", 100*c.Share), bar(c.Share, barWidth))
 	}

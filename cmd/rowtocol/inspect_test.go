@@ -17,7 +17,8 @@ func TestInspectHTML(t *testing.T) {
 
 	rowtocol(t, dir, nil, "inspect", "--html", "page.html", "out").want(t, 0, "100 rows, 2 columns", "drawn in page.html")
 	page := string(read(t, dir+"/page.html"))
-	for _, text := range []string{"<!DOCTYPE html>", "<title>out: where the bytes are</title>", `"name":"words[]"`, `"name":"` + name + `"`, "&#34;Pair&#34;"} {
+	for _, text := range []string{"<!DOCTYPE html>", "<title>out: where the bytes are</title>", `"name":"words[]"`, `"name":"` + name + `"`, "&#34;Pair&#34;",
+		"<bdi>" + dir + "/out</bdi>", "Made 2", "UTC by rowtocol "} {
 		if !strings.Contains(page, text) {
 			t.Errorf("%s is not in the page", text)
 		}

@@ -189,23 +189,12 @@ func (a *app) printColumns(cols []column.Column) {
 	for i := range cols {
 		entries[i] = entry(cols, i)
 		c := &cols[i]
-		t.add(fmt.Sprint(i), c.Name, typeText(c.Meaning(), c.TypeName()), c.TypeName(), parentNumber(c.Parent))
+		t.add(fmt.Sprint(i), c.Name, c.SchemaType(), c.TypeName(), parentNumber(c.Parent))
 	}
 	a.result = map[string]any{"columns": entries}
 	if !a.json {
 		t.print(a.out, 1, a.width())
 	}
-}
-
-// typeText is the type of a column's values as users know it.
-func typeText(meaning, stored string) string {
-	if meaning == "" {
-		return stored
-	}
-	if strings.HasSuffix(stored, "[]") {
-		return meaning + "[]"
-	}
-	return meaning
 }
 
 // parentNumber is the parent as tables show it: its number, which stays short

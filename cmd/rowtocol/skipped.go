@@ -73,12 +73,10 @@ func (a *app) listLosses(all []manifest.Loss) {
 
 // sumOfLosses is in words how much was left out.
 func sumOfLosses(all []manifest.Loss) string {
-	rows, unknown := int64(0), ""
-	for _, l := range all {
-		if l.Rows < 0 {
-			unknown = "at least "
-		}
-		rows += max(l.Rows, 0)
+	rows, known := manifest.LostRows(all)
+	atLeast := "at least "
+	if known {
+		atLeast = ""
 	}
-	return fmt.Sprintf("not in the output: %s of the inputs, with %s%s", plural(len(all), "damaged range"), unknown, plural(rows, "row"))
+	return fmt.Sprintf("not in the output: %s of the inputs, with %s%s", plural(len(all), "damaged range"), atLeast, plural(rows, "row"))
 }

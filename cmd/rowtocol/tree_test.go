@@ -121,7 +121,7 @@ func TestTreeUnfinished(t *testing.T) {
 	if err := os.Mkdir(dir+"/in", 0o700); err != nil {
 		t.Fatal(err)
 	}
-	rowtocol(t, dir, nil, "convert", "in", "mail/k=0").want(t, 0)
+	rowtocol(t, dir, nil, "convert", "--allow-empty", "in", "mail/k=0").want(t, 0)
 	if got := cat(t, dir, "--columns", "id,k", "--limit", "1", "mail"); got != `{"id":0,"k":1}` {
 		t.Errorf("%s", got)
 	}
@@ -161,7 +161,7 @@ func TestVerifyTree(t *testing.T) {
 		"mail/notes": "mail/notes", "mail/old/part": "mail/old", "mail/k=1/" + filepath.Base(partOf(t, dir+"/mail/k=2/run=1", 0)): "k=1/part-",
 	} {
 		write(t, filepath.Join(dir, name), nil)
-		rowtocol(t, dir, nil, "verify", "mail").want(t, 6, text, "1 differences")
+		rowtocol(t, dir, nil, "verify", "mail").want(t, 6, text, "1 difference,")
 		if err := os.Remove(filepath.Join(dir, name)); err != nil {
 			t.Fatal(err)
 		}
@@ -187,7 +187,7 @@ func TestVerifyTree(t *testing.T) {
 		t.Fatal(err)
 	}
 	write(t, success, changed)
-	rowtocol(t, dir, nil, "verify", "mail").want(t, 6, "run=2", "hold 10 rows, _SUCCESS says 11")
+	rowtocol(t, dir, nil, "verify", "mail").want(t, 6, "run=2", "the parts have 10 rows, and the document says 11")
 	write(t, success, sound)
 	part := partOf(t, dir+"/mail/k=2/run=1", 0)
 	damaged := read(t, part)
