@@ -22,24 +22,46 @@ import (
 	"github.com/rowtocol/rowtocol/shred"
 )
 
+// truth is what a condition is in a row.
+type truth int8
+
+const (
+	no truth = iota - 1
+	unknown
+	yes
+)
+
+func truthOf(holds bool) truth {
+	if holds {
+		return yes
+	}
+	return no
+}
+
 // predicate is a random condition with its plain meaning.
 type predicate struct {
 	text  string
-	holds func(row any) bool
+	truth func(row any) truth
 }
 
 // place is a field that a condition may name.
 type place struct {
 	path string
 	node *shred.Node
+	way  []string // names, and keys of maps; none is the row itself
 }
 
-// places finds the fields outside of arrays and maps.
-func places(n *shred.Node, path string, all *[]place) {
-	switch {
+// below is the place of a name or a key.
+func (p place) below(name, path string, n *shred.Node) place {
+	return place{strings.TrimPrefix(path, "."), n, append(slices.Clone(p.way), name)}
+}
+
+// places finds the fields outside of arrays, some keys of maps, and the arrays.
+func places(p place, fields, arrays *[]place) {
+	switch n := p.node; {
 	case n.Kind == shred.KindRecord:
 		for _, f := range n.Fields {
-			places(f.Type, strings.TrimPrefix(path+"."+f.Name, "."), all)
+			places(p.below(f.Name, strings.TrimPrefix(p.path, "#")+"."+f.Name, f.Type), fields, arrays)
 		}
 	case n.Kind == shred.KindUnion:
 		var some []*shred.Node
@@ -49,16 +71,22 @@ func places(n *shred.Node, path string, all *[]place) {
 			}
 		}
 		if len(some) == 1 {
-			places(some[0], path, all)
+			places(place{p.path, some[0], p.way}, fields, arrays)
 		}
 	case n.Kind.Simple():
-		*all = append(*all, place{path, n})
+		*fields = append(*fields, p)
+	case n.Kind == shred.KindArray:
+		*arrays = append(*arrays, p)
+	case n.Kind == shred.KindMap && !strings.Contains(p.path, "['"):
+		for _, key := range []string{"", "a", "key"} {
+			places(p.below(key, p.path+"['"+key+"']", n.Items), fields, &[]place{})
+		}
 	}
 }
 
 // get returns the value at a place, nil for null.
 func (p place) get(row any) any {
-	for _, name := range strings.Split(p.path, ".") {
+	for _, name := range p.way {
 		record, ok := row.(map[string]any)
 		if !ok {
 			return nil
@@ -122,15 +150,18 @@ func number(v any) (*big.Float, bool) {
 func literal(v any) (string, bool) {
 	switch v := v.(type) {
 	case string:
+		if len(v)%2 == 0 {
+			return "'" + strings.ReplaceAll(v, "'", "''") + "'", true
+		}
 		return strconv.Quote(v), true
 	case []byte:
-		return strconv.Quote(string(v)), true
+		return fmt.Sprintf("x'%x'", v), true
 	case bool:
 		return strconv.FormatBool(v), true
 	case int32:
 		return strconv.Itoa(int(v)), true
 	case int64:
-		return strconv.FormatInt(v, 10), v != math.MinInt64
+		return strconv.FormatInt(v, 10), true
 	case float32:
 		return literal(float64(v))
 	case float64:
@@ -141,18 +172,27 @@ func literal(v any) (string, bool) {
 
 var operators = map[string]func(c int, ok bool) bool{
 	"==": func(c int, ok bool) bool { return ok && c == 0 },
+	"=":  func(c int, ok bool) bool { return ok && c == 0 },
 	"!=": func(c int, ok bool) bool { return !ok || c != 0 },
+	"<>": func(c int, ok bool) bool { return !ok || c != 0 },
 	"<":  func(c int, ok bool) bool { return ok && c < 0 },
 	"<=": func(c int, ok bool) bool { return ok && c <= 0 },
 	">":  func(c int, ok bool) bool { return ok && c > 0 },
 	">=": func(c int, ok bool) bool { return ok && c >= 0 },
 }
 
-// generator makes conditions on rows of which it knows some.
+// generator makes conditions on rows, or on items of arrays, of which it knows
+// some.
 type generator struct {
 	*rand.Rand
-	places []place
-	rows   []any
+	places, arrays []place
+	rows           []any
+}
+
+func newGenerator(r *rand.Rand, p place, rows []any) *generator {
+	g := &generator{Rand: r, rows: rows}
+	places(p, &g.places, &g.arrays)
+	return g
 }
 
 // class groups the kinds that compare with each other.
@@ -162,78 +202,132 @@ func class(k shred.Kind) int {
 		return 0
 	case shred.KindInt, shred.KindLong, shred.KindFloat, shred.KindDouble:
 		return 1
-	case shred.KindString, shred.KindBytes, shred.KindEnum:
+	case shred.KindString, shred.KindEnum:
 		return 2
+	case shred.KindBytes:
+		return 3
 	}
-	return 3
+	return 4
 }
 
 func (g *generator) condition(depth int) predicate {
-	if depth > 0 {
-		switch g.IntN(4) {
-		case 0:
-			a, b := g.condition(depth-1), g.condition(depth-1)
-			return predicate{"(" + a.text + ") && (" + b.text + ")", func(r any) bool { return a.holds(r) && b.holds(r) }}
-		case 1:
-			a, b := g.condition(depth-1), g.condition(depth-1)
-			return predicate{"(" + a.text + ") || (" + b.text + ")", func(r any) bool { return a.holds(r) || b.holds(r) }}
-		case 2:
-			a := g.condition(depth - 1)
-			return predicate{"not (" + a.text + ")", func(r any) bool { return !a.holds(r) }}
-		}
+	if depth == 0 {
+		return g.leaf()
 	}
-	p := g.places[g.IntN(len(g.places))]
-	null := func(r any) bool { return p.get(r) == nil }
-	if class(p.node.Kind) == 3 || g.IntN(6) == 0 {
-		return predicate{p.path + " == null", null}
+	switch g.IntN(4) {
+	case 0:
+		a, b := g.condition(depth-1), g.condition(depth-1)
+		return predicate{"(" + a.text + ") && (" + b.text + ")", func(r any) truth { return min(a.truth(r), b.truth(r)) }}
+	case 1:
+		a, b := g.condition(depth-1), g.condition(depth-1)
+		return predicate{"(" + a.text + ") OR (" + b.text + ")", func(r any) truth { return max(a.truth(r), b.truth(r)) }}
+	case 2:
+		a := g.condition(depth - 1)
+		return predicate{"not (" + a.text + ")", func(r any) truth { return -a.truth(r) }}
 	}
-	if class(p.node.Kind) == 0 {
-		return predicate{p.path, func(r any) bool { return p.get(r) == true }}
-	}
-	names := []string{"==", "!=", "<", "<=", ">", ">="}
-	op := names[g.IntN(len(names))]
-	if g.IntN(4) == 0 { // with another field
-		q := g.places[g.IntN(len(g.places))]
-		if class(q.node.Kind) == class(p.node.Kind) {
-			return predicate{p.path + op + q.path, func(r any) bool {
-				return p.get(r) != nil && q.get(r) != nil && operators[op](order(p.get(r), q.get(r)))
-			}}
-		}
-	}
-	v := p.get(g.rows[g.IntN(len(g.rows))])
-	lit, ok := literal(v)
-	if !ok {
-		return predicate{p.path + " != null", func(r any) bool { return !null(r) }}
-	}
-	switch {
-	case class(p.node.Kind) == 2 && g.IntN(3) == 0:
-		part := text(v)[:g.IntN(len(text(v))+1)]
-		return predicate{p.path + " contains " + strconv.Quote(part), func(r any) bool { return !null(r) && strings.Contains(text(p.get(r)), part) }}
-	case g.IntN(4) == 0:
-		w := p.get(g.rows[g.IntN(len(g.rows))])
-		if other, ok := literal(w); ok {
-			equal := operators["=="]
-			return predicate{p.path + " in [" + lit + ", " + other + "]", func(r any) bool {
-				return !null(r) && (equal(order(p.get(r), v)) || equal(order(p.get(r), w)))
-			}}
-		}
-	case g.IntN(8) == 0:
-		return predicate{lit + op + p.path, func(r any) bool { return !null(r) && operators[op](order(v, p.get(r))) }}
-	case class(p.node.Kind) == 1 && g.IntN(8) == 0:
-		return predicate{"float(" + p.path + ") == 0.0", func(r any) bool {
-			f, ok := number(p.get0(r))
-			return !null(r) && ok && f.Sign() == 0
-		}}
-	}
-	return predicate{p.path + op + lit, func(r any) bool { return !null(r) && operators[op](order(p.get(r), v)) }}
+	return g.leaf()
 }
 
-// get0 is get with zero for null.
-func (p place) get0(row any) any {
-	if v := p.get(row); v != nil {
-		return v
+// known is unknown of null.
+func (p place) known(holds func(v any) bool) func(row any) truth {
+	return func(row any) truth {
+		v := p.get(row)
+		if v == nil {
+			return unknown
+		}
+		return truthOf(holds(v))
 	}
-	return 0
+}
+
+func (g *generator) leaf() predicate {
+	if len(g.arrays) > 0 && (g.IntN(3) == 0 || len(g.places) == 0) {
+		return g.any(g.arrays[g.IntN(len(g.arrays))])
+	}
+	if len(g.places) == 0 {
+		return predicate{"true", func(any) truth { return yes }}
+	}
+	p := g.places[g.IntN(len(g.places))]
+	v := p.get(g.rows[g.IntN(len(g.rows))])
+	lit, ok := literal(v)
+	switch {
+	case class(p.node.Kind) == 4 || g.IntN(6) == 0:
+		return predicate{p.path + " == null", func(r any) truth { return truthOf(p.get(r) == nil) }}
+	case class(p.node.Kind) == 0:
+		return predicate{p.path, p.known(func(v any) bool { return v == true })}
+	case !ok:
+		return predicate{p.path + " IS NOT NULL", func(r any) truth { return truthOf(p.get(r) != nil) }}
+	}
+	return g.comparison(p, v, lit)
+}
+
+// comparison is one of a field with a value, and others.
+func (g *generator) comparison(p place, v any, lit string) predicate {
+	names := []string{"==", "=", "!=", "<>", "<", "<=", ">", ">="}
+	op := names[g.IntN(len(names))]
+	other := g.places[g.IntN(len(g.places))]
+	w := p.get(g.rows[g.IntN(len(g.rows))])
+	second, both := literal(w)
+	holds := func(v any) func(any) bool { return func(x any) bool { return operators[op](order(x, v)) } }
+	switch {
+	case class(other.node.Kind) == class(p.node.Kind) && g.IntN(4) == 0:
+		return predicate{p.path + " " + op + " " + other.path, func(r any) truth {
+			if p.get(r) == nil || other.get(r) == nil {
+				return unknown
+			}
+			return truthOf(operators[op](order(p.get(r), other.get(r))))
+		}}
+	case class(p.node.Kind) >= 2 && g.IntN(3) == 0:
+		part := text(v)[:g.IntN(len(text(v))+1)]
+		quoted := strconv.Quote(part)
+		if class(p.node.Kind) == 3 {
+			quoted = fmt.Sprintf("x'%x'", part)
+		}
+		return predicate{p.path + " contains " + quoted, p.known(func(v any) bool { return strings.Contains(text(v), part) })}
+	case both && g.IntN(4) == 0:
+		equal := operators["=="]
+		return predicate{p.path + " in [" + lit + ", " + second + "]", p.known(func(x any) bool { return equal(order(x, v)) || equal(order(x, w)) })}
+	case both && g.IntN(4) == 0:
+		return predicate{p.path + " NOT BETWEEN " + lit + " AND " + second, p.known(func(x any) bool {
+			return !(operators[">="](order(x, v)) && operators["<="](order(x, w)))
+		})}
+	case g.IntN(8) == 0:
+		return predicate{lit + op + p.path, p.known(func(x any) bool { return operators[op](order(v, x)) })}
+	case class(p.node.Kind) == 1 && g.IntN(8) == 0:
+		return predicate{"float(" + p.path + ") == 0.0", p.known(func(v any) bool {
+			f, ok := number(v)
+			return ok && f.Sign() == 0
+		})}
+	}
+	return predicate{p.path + op + lit, p.known(holds(v))}
+}
+
+// any is a condition on the items of an array.
+func (g *generator) any(p place) predicate {
+	items := func(row any) (items []any, ok bool) {
+		items, ok = p.get(row).([]any)
+		return items, ok
+	}
+	var some []any
+	for _, row := range g.rows {
+		of, _ := items(row)
+		some = append(some, of...)
+	}
+	if len(some) == 0 {
+		return predicate{"any(" + p.path + ", true)", func(r any) truth {
+			if _, ok := items(r); !ok {
+				return unknown
+			}
+			return no
+		}}
+	}
+	c := newGenerator(g.Rand, place{"#", p.node.Items, nil}, some).condition(g.IntN(2))
+	return predicate{"any(" + p.path + ", " + c.text + ")", func(r any) truth {
+		of, ok := items(r)
+		if !ok {
+			return unknown
+		}
+		return truthOf(slices.ContainsFunc(of, func(item any) bool { return c.truth(item) == yes }))
+	}}
 }
 
 // byID sorts rows by a field.
@@ -265,8 +359,7 @@ func TestRandomConditions(t *testing.T) {
 				t.Fatal(err)
 			}
 			decoder := avro.MustParse(schema)
-			g := &generator{Rand: r}
-			places(parsed.Root(), "", &g.places)
+			var decoded []any
 			rows := make([][]byte, 150)
 			for i := range rows {
 				rows[i], _ = randavro.Pair(r, parsed.Root())
@@ -274,10 +367,11 @@ func TestRandomConditions(t *testing.T) {
 				if _, err := decoder.Decode(rows[i], &v); err != nil {
 					t.Fatal(err)
 				}
-				g.rows = append(g.rows, v)
+				decoded = append(decoded, v)
 			}
+			g := newGenerator(r, place{node: parsed.Root()}, decoded)
 			if seed%2 == 0 { // an ascending index is used
-				id := place{path: "id"}
+				id := place{way: []string{"id"}}
 				sort.Sort(&byID{id, rows, g.rows})
 				g.places = append(g.places, g.places[0], g.places[0], g.places[0])
 			}
@@ -299,7 +393,7 @@ func TestRandomConditions(t *testing.T) {
 				}
 				var want [][]byte
 				for i, row := range all {
-					if p.holds(g.rows[i]) {
+					if p.truth(g.rows[i]) == yes {
 						want = append(want, row)
 					}
 				}

@@ -25,34 +25,46 @@ func (e *PathError) Error() string {
 const maxNear = 3
 
 // unknown is the error for a path that names nothing.
-func (m *Mapping) unknown(path string) error {
-	e := &PathError{Path: path, Reason: "is no field and no column"}
+func (m *Mapping) unknown(path string) error { return m.Root().Unknown(path) }
+
+// Unknown is the error for a path that names nothing below the place, with
+// those that may have been meant.
+func (p Place) Unknown(path string) *PathError {
+	var all []string
+	p.s.walkPaths("", func(p string) { all = append(all, p) })
+	return &PathError{Path: path, Reason: "is no field and no column", Near: Nearest(path, all)}
+}
+
+// Nearest returns those of the words that may have been meant by one that is
+// none of them, the likeliest first.
+func Nearest(word string, words []string) (nearest []string) {
 	type near struct {
-		path     string
+		word     string
 		distance int
 	}
 	var all []near
 	seen := map[string]bool{}
-	m.root.walkPaths("", func(p string) {
-		if seen[p] {
-			return
+	limit := 1 + len(word)/3
+	for _, w := range words {
+		if seen[w] {
+			continue
 		}
-		seen[p] = true
-		d := distance(strings.ToLower(path), strings.ToLower(p), 1+len(path)/3)
-		if strings.HasSuffix(p, "."+path) {
-			d = 1 // the way to it was left out
+		seen[w] = true
+		d := distance(strings.ToLower(word), strings.ToLower(w), limit)
+		if strings.HasSuffix(w, "."+word) {
+			d = 0 // the way to it was left out
 		}
-		if d <= 1+len(path)/3 {
-			all = append(all, near{p, d})
+		if d <= limit {
+			all = append(all, near{w, d})
 		}
-	})
+	}
 	slices.SortStableFunc(all, func(a, b near) int { return a.distance - b.distance })
 	for _, n := range all[:min(len(all), maxNear)] {
 		if n.distance <= all[0].distance+1 {
-			e.Near = append(e.Near, n.path)
+			nearest = append(nearest, n.word)
 		}
 	}
-	return e
+	return nearest
 }
 
 // walkPaths calls visit for the path of each field below s.
@@ -94,61 +106,16 @@ func distance(a, b string, limit int) int {
 	return row[len(b)]
 }
 
-// Leaf is a field that has at most one value in a row, of a simple type.
-type Leaf struct {
-	// Type is the type of the value, which is never a union.
-	Type *Node
-	// Column holds the values; -1 if there can be none.
-	Column int
-	// Optional are the columns whose lengths say whether there is a value,
-	// outermost first, each a child of the one before. A row has a value if all
-	// of them have the length 1. The last may be Column itself.
-	Optional []int
-}
-
-// Leaf finds the field that a path of names with dots between them leads to,
-// through records and optional records. The error is a *PathError.
-func (m *Mapping) Leaf(path string) (Leaf, error) {
-	var leaf Leaf
-	s, rest := m.root, path
-	for {
-		switch {
-		case s.raw:
-			return leaf, &PathError{Path: path, Reason: "is in a part of the rows that contains itself"}
-		case s.node.Kind == KindUnion:
-			b, optional := s.single()
-			if !optional {
-				return leaf, &PathError{Path: path, Reason: "has values of several types"}
-			}
-			if b == nil {
-				leaf.Type, leaf.Column = &Node{Kind: KindNull}, -1
-				return leaf, m.ends(path, rest)
-			}
-			leaf.Optional, s = append(leaf.Optional, b.col), b.step
-			continue
-		case s.node.Kind == KindArray || s.node.Kind == KindMap:
-			return leaf, &PathError{Path: path, Reason: "leads to " + article(s.node.Kind) + ", of which a row can have many values"}
-		case s.leaf():
-			leaf.Type, leaf.Column = s.node, s.col
-			return leaf, m.ends(path, rest)
-		case rest == "":
-			return leaf, &PathError{Path: path, Reason: "is a record; name a field of it"}
-		}
-		below := s.field(rest)
-		if below < 0 {
-			return leaf, m.unknown(path)
-		}
-		rest, _ = inField(rest, s.node.Fields[below].Name)
-		s = s.fields[below]
+// FieldAt returns the field of the record that a path of names with dots
+// between them begins with, the one with the longest name: names may have dots
+// in them. rest is the path below it.
+func (p Place) FieldAt(path string) (field Place, rest string, ok bool) {
+	i := p.s.field(path)
+	if i < 0 {
+		return Place{}, path, false
 	}
-}
-
-// ends is the error of a path that goes on below a simple type.
-func (m *Mapping) ends(path, rest string) error {
-	if rest != "" {
-		return m.unknown(path)
-	}
-	return nil
+	rest, _ = inField(path, p.s.node.Fields[i].Name)
+	return p.Field(i), rest, true
 }
 
 // field returns the field that a path begins with, the one with the longest
@@ -161,26 +128,4 @@ func (s *step) field(path string) int {
 		}
 	}
 	return found
-}
-
-// single returns the only branch of a union but null; nil if there is only
-// null. ok is false if there are several.
-func (s *step) single() (b *branch, ok bool) {
-	for i := range s.branches {
-		if s.branches[i].step == nil {
-			continue
-		}
-		if b != nil {
-			return nil, false
-		}
-		b = &s.branches[i]
-	}
-	return b, true
-}
-
-func article(k Kind) string {
-	if k == KindArray {
-		return "an array"
-	}
-	return "a map"
 }

@@ -40,9 +40,9 @@ mention of arrays, maps and unions (received.host), or by its column
 (received[]#host); a record stands for all its fields. The fields keep the
 order of the schema.
 
---where is a condition on simple and optional fields outside of arrays and
-maps, such as  size > 1000 && folder != "SPAM"  (rowtocol help conditions says
-more). --offset and --limit count the rows that match.
+--where is a condition such as  size > 1000 and folder <> 'SPAM'  in the words
+of SQL or the signs of C, also on items of arrays and values of maps (rowtocol
+help conditions says more). --offset and --limit count the rows that match.
 
 JSON shows values for people: an optional value is itself or null, bytes are
 base64, dates and decimals are strings. With --json-unions it is Avro's own

@@ -91,7 +91,7 @@ func (c *console) fail(log *slog.Logger, err error, code int) {
 	case errors.As(err, &d):
 		_, _ = fmt.Fprintf(c, "rowtocol: %v\n", err)
 	case c.terminal:
-		_, _ = fmt.Fprintf(c, "rowtocol: %s\n", printable(err.Error()))
+		_, _ = fmt.Fprintf(c, "rowtocol: %s\n%s", printable(err.Error()), drawing(err))
 	default:
 		log.Error(err.Error(), "exit", code)
 	}

@@ -4,302 +4,484 @@ import (
 	"bytes"
 	"fmt"
 	"math"
-	"regexp"
+	"math/big"
 	"slices"
-	"time"
+	"strings"
 
-	"github.com/expr-lang/expr/ast"
-
-	"github.com/rowtocol/rowtocol/column"
 	"github.com/rowtocol/rowtocol/shred"
 )
 
-// terms translates both sides of an operator.
-func (t *translator) terms(n *ast.BinaryNode) (left, right *term, err error) {
-	if left, err = t.term(n.Left); err != nil {
-		return nil, nil, err
+// comparison translates an operator between two values.
+func (t *translator) comparison(n *node, negated bool) (condition, error) {
+	o := operator(n.text)
+	for i, k := range n.kids {
+		if k.condition() {
+			return t.truth(n, k, n.kids[1-i], o, negated)
+		}
 	}
-	right, err = t.term(n.Right)
-	return left, right, err
-}
-
-func (t *translator) comparison(n *ast.BinaryNode) (condition, error) {
-	left, right, err := t.terms(n)
+	left, err := t.term(n.kids[0])
 	if err != nil {
 		return nil, err
 	}
-	o := operator(n.Operator)
-	if left.constant != nil && right.constant == nil {
+	right, err := t.term(n.kids[1])
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case left.constant != nil && right.constant != nil:
+		return nil, t.constants(n, left, right)
+	case left.constant != nil:
 		left, right, o = right, left, mirrored[o]
 	}
 	if right.constant != nil && right.kind == kindNull {
-		return nullTest(left, o), nil
+		return t.nullTest(right.node, left, o, negated)
 	}
-	if right.kind == kindTime && left.field != nil {
-		return timeTest(n, left.field, o, right.constant.t)
-	}
-	if !left.kind.comparable(right.kind) || left.kind == kindTime {
-		return nil, refused(n, "%s is not compared with %s%s", left.kind, right.kind, hint(left))
-	}
-	if (left.kind == kindBool || right.kind == kindBool) && o != equal && o != unequal {
-		return nil, refused(n, "booleans are only equal or unequal")
+	for _, x := range []*term{left, right} {
+		if err := t.checkSingle(x); err != nil {
+			return nil, err
+		}
 	}
 	if right.constant == nil {
-		return pairwise{left.operand(), right.operand(), func(a, b *value) bool { return o.holds(compare(a, b)) }}, nil
+		return t.pair(n, left, right, o, negated)
 	}
-	return left.test(o, right.constant), nil
+	return t.test(left, o, right, negated)
 }
 
-// hint tells of a field of numbers that are times.
-func hint(t *term) string {
-	if t.field == nil || timeUnit(t.field.leaf.Type) == 0 {
-		return ""
+// truth translates a condition that is compared with true or false.
+func (t *translator) truth(n, c, with *node, o operator, negated bool) (condition, error) {
+	if with.op != opConst || with.value.kind != kindBool || o != equal && o != unequal {
+		return nil, t.refused(n, "a condition is only compared with true and false; join conditions with and, or, not")
 	}
-	return fmt.Sprintf(`; %s holds times, write date("2025-01-31") or date("2025-01-31T12:00:00Z")`, t.field.path)
+	return t.condition(c, negated != ((with.value.i == 1) != (o == equal)))
+}
+
+// constants is the error for a comparison without a field.
+func (t *translator) constants(n *node, left, right *term) error {
+	for _, x := range []*term{left, right} {
+		if x.node.double && t.names(x.node) {
+			return t.quotedName(x)
+		}
+	}
+	return t.refused(n, "%s compares two constants, which is the same for all rows; name a field", t.quote(n))
+}
+
+// noField is the error for a constant that is looked for in a list or a range.
+func (t *translator) noField(x *term) error {
+	if x.node.double && t.names(x.node) {
+		return t.quotedName(x)
+	}
+	return t.refused(x.node, "a field is asked for, not a constant")
+}
+
+// quotedName is the error for a field in the quotes of SQL.
+func (t *translator) quotedName(x *term) error {
+	return t.refused(x.node, "%s in double quotes is a text; for the field write %s", t.quote(x.node), written(string(x.constant.s)))
 }
 
 // nullTest compares with the literal null.
-func nullTest(t *term, o operator) condition {
-	var c condition
-	switch {
-	case o != equal && o != unequal:
-		return constant(false)
-	case t.field != nil:
-		c = isNull{t.field}
-	case t.constant != nil:
-		c = constant(t.kind == kindNull)
-	default:
-		c = missing{t.computed}
+func (t *translator) nullTest(null *node, x *term, o operator, negated bool) (condition, error) {
+	if o != equal && o != unequal {
+		return nil, t.refused(null, "nothing is less or greater than null; write %s is null, or is not null", t.quote(x.node))
 	}
-	if o == unequal {
-		return not{c}
+	not := negated != (o == unequal)
+	if x.field != nil {
+		return isNull{x.field, not}, nil
+	}
+	return missing{x.computed, not}, nil
+}
+
+// incomparable is the error for two values that never compare.
+func (t *translator) incomparable(left, right *term) error {
+	if right.node.double && right.constant != nil && t.names(right.node) {
+		return t.quotedName(right)
+	}
+	return t.refused(right.node, "%s is %s and is not compared with %s%s", t.quote(left.node), left.kind, right.kind, t.hint(left, right))
+}
+
+// hint says what to write instead.
+func (t *translator) hint(left, right *term) string {
+	switch {
+	case left.kind == kindMoment && local(left.field.typ):
+		return "; write '2025-01-31' or '2025-01-31 12:00:00'"
+	case left.kind == kindMoment:
+		return "; write '2025-01-31' or '2025-01-31T12:00:00Z'"
+	case left.kind == kindClock:
+		return "; write '12:30:00'"
+	case left.kind == kindBytes:
+		return "; write x'0aff'"
+	case left.kind == kindText && right.constant != nil && right.kind.number():
+		return fmt.Sprintf("; write '%s'", t.quote(right.node))
+	case (left.kind.number() || left.kind == kindDecimal) && right.constant != nil && right.kind == kindText:
+		if _, ok := new(big.Rat).SetString(string(right.constant.s)); ok {
+			return "; write " + string(right.constant.s) + " without quotes"
+		}
+		return "; write a number"
+	case left.kind == kindInt && right.kind == kindMoment && right.constant != nil:
+		return fmt.Sprintf("; its type says nothing of times, so compare it with a number, such as %d of milliseconds since 1970", right.constant.t.UnixMilli())
+	case left.kind == kindBool:
+		return "; write true or false"
+	}
+	return ""
+}
+
+// test translates the comparison of a term with a constant.
+func (t *translator) test(x *term, o operator, c *term, negated bool) (condition, error) {
+	if x.field == nil {
+		return t.computedTest(x, o, c, negated)
+	}
+	f := x.field
+	switch {
+	case f.kind.integer():
+		b, err := t.intTest(x, o, c)
+		if negated {
+			b = inverted(b)
+		}
+		return ints{f, b}, err
+	case f.kind == kindFloat && c.kind.number():
+		b, ok := floatBoundsOfNumber(o, c.constant, f.typ.Kind == shred.KindFloat)
+		if !ok {
+			return nil, t.refused(c.node, "%s is beyond the numbers of 64 bits", t.quote(c.node))
+		}
+		b.not = b.not != negated
+		return floats{f, b}, nil
+	case f.kind == kindDecimal && c.kind.number():
+		r := c.constant.rational()
+		if r == nil {
+			return nil, t.refused(c.node, "%s is no finite number", t.quote(c.node))
+		}
+		return decimalTest(f, o, r, negated), nil
+	case f.kind == kindText && c.kind == kindText:
+		return t.textCompare(x, o, c, negated)
+	case f.kind == kindBytes && c.kind == kindBytes:
+		return byteTest(f, o, c.constant.s, negated), nil
+	case f.kind == kindBool && c.kind == kindBool:
+		if err := t.onlyEqual(c.node, o); err != nil {
+			return nil, err
+		}
+		return isTrue{f, ((o == equal) != (c.constant.i == 1)) != negated}, nil
+	}
+	return nil, t.incomparable(x, c)
+}
+
+// onlyEqual refuses an order of booleans.
+func (t *translator) onlyEqual(n *node, o operator) error {
+	if o != equal && o != unequal {
+		return t.refused(n, "booleans are only equal or unequal")
+	}
+	return nil
+}
+
+// intTest is the test of a field of integers, which may stand for times.
+func (t *translator) intTest(x *term, o operator, c *term) (b bounds[int64], err error) {
+	f := x.field
+	unit := timeUnit(f.typ)
+	switch {
+	case c.kind.number():
+		return intBoundsOfNumber(o, c.constant), nil
+	case f.kind == kindClock && c.kind == kindText:
+		d, ok := parseClock(string(c.constant.s))
+		if !ok {
+			return b, t.refused(c.node, "%s is a time of day; %s is none, write '12:30:00'", t.quote(x.node), t.quote(c.node))
+		}
+		return intBoundsOfRational(o, big.NewRat(int64(d), int64(unit))), nil
+	case f.kind == kindMoment && (c.kind == kindText || c.kind == kindMoment):
+		at, zoned, ok := c.constant.t, c.constant.zoned, true
+		if c.kind == kindText {
+			at, zoned, ok = parseMoment(string(c.constant.s))
+		}
+		if !ok && c.node.double && t.names(c.node) {
+			return b, t.quotedName(c)
+		}
+		if !ok {
+			return b, t.refused(c.node, "%s holds times; %s is no date%s", t.quote(x.node), t.quote(c.node), t.hint(x, c))
+		}
+		if zoned && local(f.typ) {
+			return b, t.refused(c.node, "%s is in no stated time zone; write the time without one", t.quote(x.node))
+		}
+		return intBoundsOfRational(o, since1970(at, unit)), nil
+	}
+	return b, t.incomparable(x, c)
+}
+
+// computedTest tests a computed value.
+func (t *translator) computedTest(x *term, o operator, c *term, negated bool) (condition, error) {
+	var holds func(*value) bool
+	switch {
+	case x.kind == kindInt && c.kind.number():
+		b := intBoundsOfNumber(o, c.constant)
+		holds = func(v *value) bool { return b.holds(v.i) }
+	case x.kind == kindFloat && c.kind.number():
+		b, ok := floatBoundsOfNumber(o, c.constant, false)
+		if !ok {
+			return nil, t.refused(c.node, "%s is beyond the numbers of 64 bits", t.quote(c.node))
+		}
+		holds = func(v *value) bool { return b.holds(v.f) }
+	case x.kind == kindText && c.kind == kindText:
+		s := c.constant.s
+		holds = func(v *value) bool { return o.holds(bytes.Compare(v.s, s), true) }
+	case x.kind == kindBool && c.kind == kindBool:
+		if err := t.onlyEqual(c.node, o); err != nil {
+			return nil, err
+		}
+		holds = func(v *value) bool { return (v.i == c.constant.i) == (o == equal) }
+	default:
+		return nil, t.incomparable(x, c)
+	}
+	return tested{x.computed, func(v *value) bool { return holds(v) != negated }}, nil
+}
+
+// textCompare compares a field of text with a constant.
+func (t *translator) textCompare(x *term, o operator, c *term, negated bool) (condition, error) {
+	f, s := x.field, c.constant.s
+	if f.uuid && !isUUID(s) {
+		return nil, t.refused(c.node, "%s is a UUID; %s is none, write '123e4567-e89b-12d3-a456-426614174000'", t.quote(x.node), t.quote(c.node))
+	}
+	if f.typ.Kind != shred.KindEnum {
+		return byteTest(f, o, s, negated), nil
+	}
+	if all := f.typ.Symbols; (o == equal || o == unequal) && !slices.Contains(all, string(s)) {
+		if c.node.double && t.names(c.node) {
+			return nil, t.quotedName(c)
+		}
+		near := shred.Nearest(string(s), all)
+		if len(near) > 0 {
+			return nil, t.refused(c.node, "%s has no symbol %s; did you mean '%s'?", t.quote(x.node), t.quote(c.node), strings.Join(near, "' or '"))
+		}
+		return nil, t.refused(c.node, "%s has no symbol %s; its symbols are %s", t.quote(x.node), t.quote(c.node), strings.Join(all, ", "))
+	}
+	return symbolTest(f, func(b []byte) bool { return o.holds(bytes.Compare(b, s), true) != negated }), nil
+}
+
+// byteTest compares the bytes of a field with a constant.
+func byteTest(f *field, o operator, s []byte, negated bool) condition {
+	if negated {
+		o = inverse[o]
+	}
+	lo, hi := s, s
+	if f.uuid { // of text in any case the upper one comes first
+		s = appendLower(nil, s)
+		lo, hi = s, s
+		if f.typ.Kind != shred.KindFixed {
+			lo = bytes.ToUpper(s)
+		}
+	}
+	c := text{f: f, holds: func(b []byte) bool { return o.holds(bytes.Compare(b, s), true) }}
+	if o == equal || o.above() {
+		c.lo = lo
+	}
+	if o == equal || o == less || o == lessEqual {
+		c.hi = hi
 	}
 	return c
 }
 
-// test compares with a constant of a comparable kind.
-func (t *term) test(o operator, c *value) condition {
-	holds := func(v *value) bool { return o.holds(compare(v, c)) }
-	switch {
-	case t.constant != nil:
-		return constant(t.kind != kindNull && holds(t.constant))
-	case t.field == nil:
-		return tested{t.computed, holds}
-	}
-	switch f := t.field; {
-	case f.kind == kindInt && c.kind == kindInt:
-		return ints{f, intBounds(o, c.i, true)}
-	case f.kind == kindInt:
-		return ints{f, intBoundsOf(o, c.f)}
-	case f.kind == kindFloat && c.kind == kindInt:
-		return floats{f, floatBoundsOf(o, c.i)}
-	case f.kind == kindFloat:
-		return floats{f, floatBounds(o, c.f)}
-	case f.kind == kindText:
-		return f.textTest(func(b []byte) bool { return o.holds(bytes.Compare(b, c.s), true) }, o.low(c.s), o.high(c.s))
-	case (o == equal) == (c.i == 1):
-		return isTrue{f}
-	}
-	return tested{t.field, holds}
-}
-
-// low and high bound what the operator allows, where it does.
-func (o operator) low(s []byte) []byte {
-	if o == equal || o == greater || o == greaterEqual {
-		return s
-	}
-	return nil
-}
-
-func (o operator) high(s []byte) []byte {
-	if o == equal || o == less || o == lessEqual {
-		return s
-	}
-	return nil
-}
-
-// textTest tests the field's text; an enum's once for all.
-func (f *field) textTest(holds func([]byte) bool, lo, hi []byte) condition {
-	if f.leaf.Type.Kind != shred.KindEnum {
-		return text{f, holds, lo, hi}
-	}
-	c := symbols{f, make([]bool, len(f.leaf.Type.Symbols))}
-	for i, s := range f.leaf.Type.Symbols {
+// symbolTest tests an enum, once for all.
+func symbolTest(f *field, holds func([]byte) bool) symbols {
+	c := symbols{f, make([]bool, len(f.typ.Symbols))}
+	for i, s := range f.typ.Symbols {
 		c.holds[i] = holds([]byte(s))
 	}
 	return c
 }
 
-// search translates contains and its like.
-func (t *translator) search(n *ast.BinaryNode) (condition, error) {
-	left, right, err := t.terms(n)
+// isUUID reports whether the text is that of a UUID.
+func isUUID(s []byte) bool {
+	if len(s) != 36 {
+		return false
+	}
+	for i, c := range s {
+		dash := i == 8 || i == 13 || i == 18 || i == 23
+		if dash != (c == '-') || !dash && !strings.ContainsRune("0123456789abcdefABCDEF", rune(c)) {
+			return false
+		}
+	}
+	return true
+}
+
+// pair translates the comparison of two values that differ from row to row.
+func (t *translator) pair(n *node, left, right *term, o operator, negated bool) (condition, error) {
+	order, err := t.order(left, right)
 	if err != nil {
 		return nil, err
 	}
-	if left.kind != kindText || right.kind != kindText {
-		return nil, refused(n, "%s takes two texts, not %s and %s", n.Operator, left.kind, right.kind)
-	}
-	var find func(b, part []byte) bool
-	var lo []byte
-	switch n.Operator {
-	case "contains":
-		find = bytes.Contains
-	case "startsWith":
-		find = bytes.HasPrefix
-		if right.constant != nil {
-			lo = right.constant.s
+	if left.kind == kindBool {
+		if err := t.onlyEqual(n, o); err != nil {
+			return nil, err
 		}
-	case "endsWith":
-		find = bytes.HasSuffix
-	default:
-		if right.constant == nil {
-			return nil, refused(n, "the pattern must be a constant")
-		}
-		pattern, err := regexp.Compile(string(right.constant.s))
-		if err != nil {
-			return nil, refused(n, "%v", err)
-		}
-		find = func(b, _ []byte) bool { return pattern.Match(b) }
 	}
-	if right.constant == nil {
-		return pairwise{left.operand(), right.operand(), func(a, b *value) bool { return find(a.s, b.s) }}, nil
-	}
-	part := right.constant.s
-	switch {
-	case left.constant != nil:
-		return constant(find(left.constant.s, part)), nil
-	case left.field != nil:
-		return left.field.textTest(func(b []byte) bool { return find(b, part) }, lo, nil), nil
-	}
-	return tested{left.computed, func(v *value) bool { return find(v.s, part) }}, nil
+	return pairwise{left.operand(), right.operand(), func(a, b *value) bool { return o.holds(order(a, b)) != negated }}, nil
 }
 
-// in translates x in [a, b] and x in a..b.
-func (t *translator) in(n *ast.BinaryNode) (condition, error) {
-	left, err := t.term(n.Left)
+// order is how the values of two terms are ordered.
+func (t *translator) order(left, right *term) (func(a, b *value) (int, bool), error) {
+	a, b := left.kind, right.kind
+	number := func(k kind) bool { return k.integer() || k.number() }
+	switch {
+	case a == b && (a == kindText || a == kindBytes):
+		return func(a, b *value) (int, bool) { return bytes.Compare(a.s, b.s), true }, nil
+	case a == kindBool && b == kindBool:
+		return compare, nil
+	case a == b && (a == kindMoment || a == kindClock):
+		if x, y := left.field.typ, right.field.typ; timeUnit(x) != day && timeUnit(y) != day && local(x) != local(y) {
+			return nil, t.refused(right.node, "%s and %s are not compared: one of them is in no stated time zone", t.quote(left.node), t.quote(right.node))
+		}
+		aUnit, bUnit := timeUnit(left.field.typ), timeUnit(right.field.typ)
+		return func(a, b *value) (int, bool) { return compareTimes(a.i, b.i, aUnit, bUnit), true }, nil
+	case number(a) && number(b) && (a == b || !a.integer() || !b.integer() || a == kindInt || b == kindInt):
+		return compare, nil
+	case (a == kindDecimal || b == kindDecimal) && (a == kindDecimal || number(a)) && (b == kindDecimal || number(b)):
+		return new(exact).compare, nil
+	}
+	return nil, t.incomparable(left, right)
+}
+
+// in translates being one of several constants.
+func (t *translator) in(n *node, negated bool) (condition, error) {
+	left, err := t.single(n.kids[0])
 	if err != nil {
 		return nil, err
 	}
 	if left.constant != nil {
-		return nil, refused(n, "a field is asked for, not a constant")
+		return nil, t.noField(left)
 	}
-	if r, ok := n.Right.(*ast.BinaryNode); ok && r.Operator == ".." {
-		return t.inRange(n, left, r)
-	}
-	list, ok := n.Right.(*ast.ArrayNode)
-	if !ok {
-		return nil, refused(n, "a list of constants is asked for, as in [1, 2], or a range as in 1..2")
-	}
-	values := make([]*value, len(list.Nodes))
-	for i, item := range list.Nodes {
-		c, err := t.term(item)
+	null := false
+	var all []condition
+	for _, k := range n.kids[1:] {
+		c, err := t.term(k)
+		switch {
+		case err != nil:
+			return nil, err
+		case c.constant == nil:
+			return nil, t.refused(k, "%s is no constant; a list has constants only", t.quote(k))
+		case c.kind == kindNull:
+			null = true
+			continue
+		}
+		one, err := t.test(left, equal, c, false)
 		if err != nil {
 			return nil, err
 		}
-		if c.constant == nil || c.kind == kindNull || c.kind == kindTime || !left.kind.comparable(c.kind) {
-			return nil, refused(n, "%s is no constant that is compared with %s", item, left.kind)
-		}
-		values[i] = c.constant
-	}
-	return left.oneOf(values), nil
-}
-
-func (t *translator) inRange(n *ast.BinaryNode, left *term, r *ast.BinaryNode) (condition, error) {
-	from, to, err := t.terms(r)
-	if err != nil {
-		return nil, err
-	}
-	if from.constant == nil || to.constant == nil || from.kind != kindInt || to.kind != kindInt || !left.kind.number() {
-		return nil, refused(n, "a range has two constant integers, and a number may be in it")
-	}
-	// 1..3 is the integers from 1 to 3.
-	if left.kind == kindInt && left.field != nil {
-		return ints{left.field, bounds[int64]{lo: from.constant.i, hi: to.constant.i}}, nil
-	}
-	return tested{left.operand(), func(v *value) bool {
-		f, _ := compare(v, from.constant)
-		l, ordered := compare(v, to.constant)
-		return ordered && f >= 0 && l <= 0 && (v.kind == kindInt || v.f == math.Floor(v.f))
-	}}, nil
-}
-
-// oneOf tests for being equal to one of several constants.
-func (t *term) oneOf(values []*value) condition {
-	if len(values) == 0 {
-		return constant(false)
+		all = append(all, one)
 	}
 	switch {
-	case t.field != nil && t.kind == kindInt:
-		return setTest(values, func(c *value) bounds[int64] {
-			if c.kind == kindInt {
-				return intBounds(equal, c.i, true)
-			}
-			return intBoundsOf(equal, c.f)
-		}, func(set []int64) condition { return ints{t.field, bounds[int64]{set: set}} })
-	case t.field != nil && t.kind == kindFloat:
-		return setTest(values, func(c *value) bounds[float64] {
-			if c.kind == kindInt {
-				return floatBoundsOf(equal, c.i)
-			}
-			return floatBounds(equal, c.f)
-		}, func(set []float64) condition { return floats{t.field, bounds[float64]{set: set}} })
-	case t.field != nil && t.kind == kindText:
-		set := map[string]bool{}
-		for _, v := range values {
-			set[string(v.s)] = true
-		}
-		least := slices.MinFunc(values, func(a, b *value) int { return bytes.Compare(a.s, b.s) })
-		most := slices.MaxFunc(values, func(a, b *value) int { return bytes.Compare(a.s, b.s) })
-		return t.field.textTest(func(b []byte) bool { return set[string(b)] }, least.s, most.s)
+	case null && negated: // unknown where it is not false
+		return constant(false), nil
+	case len(all) == 0:
+		return constant(negated), nil
 	}
-	return tested{t.operand(), func(v *value) bool {
-		return slices.ContainsFunc(values, func(c *value) bool { return equal.holds(compare(v, c)) })
+	return oneOf(all, negated), nil
+}
+
+// oneOf holds where one of several tests for equality of the same term does.
+func oneOf(all []condition, negated bool) condition {
+	switch first := all[0].(type) {
+	case ints:
+		return ints{first.f, setOf(all, negated, func(c condition) bounds[int64] { return c.(ints).t })}
+	case floats:
+		return floats{first.f, setOf(all, negated, func(c condition) bounds[float64] { return c.(floats).t })}
+	case decimals:
+		d := decimals{f: first.f, set: map[string]bool{}, not: negated}
+		for _, c := range all {
+			if c := c.(decimals); c.lo != nil {
+				d.set[string(c.lo)] = true
+			}
+		}
+		return d
+	case symbols:
+		return symbolTest(first.f, func(b []byte) bool {
+			at := slices.Index(first.f.typ.Symbols, string(b))
+			return slices.ContainsFunc(all, func(c condition) bool { return c.(symbols).holds[at] }) != negated
+		})
+	case text:
+		return textSet(first.f, all, negated)
+	case isTrue:
+		some := func(not bool) bool {
+			return slices.ContainsFunc(all, func(c condition) bool { return c.(isTrue).not == not })
+		}
+		return or{isTrue{first.f, true}.or(some(true) != negated), isTrue{first.f, false}.or(some(false) != negated)}
+	}
+	tests := make([]func(*value) bool, len(all))
+	for i, c := range all {
+		tests[i] = c.(tested).holds
+	}
+	return tested{all[0].(tested).operand, func(v *value) bool {
+		return slices.ContainsFunc(tests, func(holds func(*value) bool) bool { return holds(v) }) != negated
 	}}
 }
 
-// setTest makes the ascending set of the numbers that are equal to values.
-func setTest[T int64 | float64](values []*value, equal func(*value) bounds[T], test func([]T) condition) condition {
+// or is the test, or nothing.
+func (c isTrue) or(test bool) condition {
+	if test {
+		return c
+	}
+	return constant(false)
+}
+
+func textSet(f *field, all []condition, negated bool) condition {
+	set := map[string]bool{}
+	c := text{f: f, lo: all[0].(text).lo, hi: all[0].(text).hi}
+	for _, one := range all {
+		one := one.(text)
+		set[string(one.hi)] = true
+		if bytes.Compare(one.lo, c.lo) < 0 {
+			c.lo = one.lo
+		}
+		if bytes.Compare(one.hi, c.hi) > 0 {
+			c.hi = one.hi
+		}
+	}
+	if negated {
+		c.lo, c.hi = nil, nil
+	}
+	c.holds = func(b []byte) bool { return set[string(b)] != negated }
+	return c
+}
+
+// setOf makes the ascending set of the numbers that tests for equality allow.
+func setOf[T int64 | float64](all []condition, negated bool, of func(condition) bounds[T]) bounds[T] {
 	var set []T
-	for _, v := range values {
-		if b := equal(v); b.lo == b.hi {
+	for _, c := range all {
+		if b := of(c); b.lo == b.hi {
 			set = append(set, b.lo)
 		}
 	}
 	if len(set) == 0 {
-		return constant(false)
+		return always[T](negated)
 	}
 	slices.Sort(set)
-	return test(slices.Compact(set))
+	return bounds[T]{set: slices.Compact(set), not: negated}
 }
 
-// timeUnit is the unit of a type that counts time from 1970 on, 0 of others.
-func timeUnit(n *shred.Node) time.Duration {
-	switch n.LogicalType() {
-	case column.LogicalDate:
-		return 24 * time.Hour
-	case column.LogicalTimestampMillis, column.LogicalLocalMillis:
-		return time.Millisecond
-	case column.LogicalTimestampMicros, column.LogicalLocalMicros:
-		return time.Microsecond
-	case column.LogicalTimestampNanos, column.LogicalLocalNanos:
-		return time.Nanosecond
+// inRange translates being one of the integers from a constant to another.
+func (t *translator) inRange(n *node, negated bool) (condition, error) {
+	left, err := t.single(n.kids[0])
+	if err != nil {
+		return nil, err
 	}
-	return 0
-}
-
-// timeTest compares a field of times with a constant.
-func timeTest(n ast.Node, f *field, o operator, c time.Time) (condition, error) {
-	unit := timeUnit(f.leaf.Type)
-	if unit == 0 {
-		return nil, refused(n, "%s does not hold times; compare it with a number, such as %d", f.path, c.UnixMilli())
+	var ends [2]int64
+	for i, k := range n.kids[1:] {
+		c, err := t.term(k)
+		if err != nil {
+			return nil, err
+		}
+		if c.constant == nil || c.kind != kindInt {
+			return nil, t.refused(k, "a range has two constant integers, as in 1..9; write between for others")
+		}
+		ends[i] = c.constant.i
 	}
-	if c.Year() < 1678 || c.Year() > 2261 {
-		return nil, refused(n, "a time from 1678 to 2261 is asked for")
+	b := bounds[int64]{lo: ends[0], hi: ends[1], not: negated}
+	switch {
+	case left.constant != nil:
+		return nil, t.noField(left)
+	case left.field != nil && left.kind.integer():
+		return ints{left.field, b}, nil
+	case left.kind == kindInt:
+		return tested{left.computed, func(v *value) bool { return b.holds(v.i) }}, nil
+	case left.kind == kindFloat:
+		low, high := floatBoundsOf(greaterEqual, b.lo), floatBoundsOf(lessEqual, b.hi)
+		return tested{left.operand(), func(v *value) bool {
+			return (low.holds(v.f) && high.holds(v.f) && v.f == math.Floor(v.f)) != negated
+		}}, nil
 	}
-	nanos := c.UnixNano()
-	floor := nanos / int64(unit)
-	if nanos%int64(unit) < 0 {
-		floor--
-	}
-	return ints{f, intBounds(o, floor, nanos%int64(unit) == 0)}, nil
+	return nil, t.refused(left.node, "%s is %s; only an integer or a floating-point number is in a range, write between", t.quote(left.node), left.kind)
 }

@@ -2,9 +2,12 @@ package where
 
 import (
 	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
 
 	"github.com/expr-lang/expr"
-	"github.com/expr-lang/expr/ast"
 	"github.com/expr-lang/expr/vm"
 )
 
@@ -18,15 +21,27 @@ type computed struct {
 	kind    kind
 }
 
-// functions are those of the library that make one simple value of others.
-var functions = map[string]bool{
-	"abs": true, "ceil": true, "floor": true, "round": true, "int": true, "float": true, "min": true, "max": true,
-	"string": true, "lower": true, "upper": true, "trim": true, "trimPrefix": true, "trimSuffix": true,
-	"replace": true, "len": true, "indexOf": true, "lastIndexOf": true, "hasPrefix": true, "hasSuffix": true,
+// functions are those of the library that make one simple value of others, by
+// their names in lower case.
+var functions = map[string]string{
+	"abs": "abs", "ceil": "ceil", "floor": "floor", "round": "round", "int": "int", "float": "float", "min": "min", "max": "max",
+	"string": "string", "lower": "lower", "upper": "upper", "trim": "trim", "trimprefix": "trimPrefix", "trimsuffix": "trimSuffix",
+	"replace": "replace", "len": "len", "length": "len", "indexof": "indexOf", "lastindexof": "lastIndexOf",
+	"hasprefix": "hasPrefix", "hassuffix": "hasSuffix",
 }
 
-// arithmetic are the operators of computed values.
-var arithmetic = map[string]bool{"+": true, "-": true, "*": true, "/": true, "%": true, "**": true, "^": true}
+// constantFunctions are those that only compute with constants.
+var constantFunctions = map[string]string{"date": "date", "now": "now", "duration": "duration"}
+
+// writer writes a node in the library's language, in which fields and constants
+// that it writes in another way have names.
+type writer struct {
+	*translator
+	strings.Builder
+	fields []*field
+	names  []string
+	env    map[string]any
+}
 
 // sample is a value of the type that the library sees for a kind.
 func (k kind) sample() any {
@@ -37,44 +52,158 @@ func (k kind) sample() any {
 		return 0
 	case kindFloat:
 		return 0.0
-	default:
-		return ""
 	}
+	return ""
 }
 
-// compute compiles an expression in which fields have been given names.
-func compute(n ast.Node, names []string, fields []*field) (*computed, error) {
-	c := &computed{fields: fields, names: names, env: map[string]any{}}
-	for i, f := range fields {
-		c.env[names[i]] = f.kind.sample()
+// name gives a value that is no text of the library a name.
+func (w *writer) name(v any) string {
+	name := fmt.Sprintf("value%d", len(w.env))
+	w.env[name] = v
+	w.WriteString(name)
+	return name
+}
+
+func (w *writer) write(n *node) error {
+	switch n.op {
+	case opConst:
+		return w.constant(n)
+	case opPath:
+		x, err := w.single(n)
+		if err != nil {
+			return err
+		}
+		if x.kind == kindDecimal {
+			return w.refused(n, "%s is a decimal, which is only compared: computing with it would not be exact", w.quote(n))
+		}
+		w.fields = append(w.fields, x.field)
+		w.names = append(w.names, w.name(x.kind.computed().sample()))
+		return nil
+	case opUnary:
+		w.WriteString("(" + n.text)
+		defer w.WriteString(")")
+		return w.write(n.kids[0])
+	case opBinary:
+		return w.list(n, "(", " "+n.text+" ")
+	case opCall:
+		name := functions[strings.ToLower(n.text)]
+		if name == "" {
+			name = constantFunctions[strings.ToLower(n.text)]
+			if name == "" || n.hasFields() {
+				return w.unknown(n)
+			}
+		}
+		return w.list(n, name+"(", ", ")
 	}
-	var err error
-	if c.program, err = expr.Compile(n.String(), expr.Env(c.env)); err != nil {
+	return w.refused(n, "a condition stands where a value is asked for; join conditions with and, or, not")
+}
+
+// list writes the kids of a node, with a separator.
+func (w *writer) list(n *node, open, separator string) error {
+	w.WriteString(open)
+	defer w.WriteString(")")
+	for i, k := range n.kids {
+		if i > 0 {
+			w.WriteString(separator)
+		}
+		if err := w.write(k); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// unknown is the error for a function that is none.
+func (w *writer) unknown(n *node) error {
+	if constantFunctions[strings.ToLower(n.text)] != "" {
+		return w.refused(n, "%s takes constants only", n.text)
+	}
+	return w.refused(n, "there is no function %s; there are any abs ceil floor round int float min max string lower upper trim trimPrefix trimSuffix replace len indexOf lastIndexOf hasPrefix hasSuffix date now duration", n.text)
+}
+
+func (w *writer) constant(n *node) error {
+	switch v := n.value; v.kind {
+	case kindNull:
+		return w.refused(n, "null has no value to compute with")
+	case kindBool:
+		w.WriteString(strconv.FormatBool(v.i == 1))
+	case kindInt:
+		if v.i == math.MinInt64 {
+			w.name(math.MinInt64)
+		} else {
+			fmt.Fprintf(w, "(%d)", v.i)
+		}
+	case kindFloat, kindNumber:
+		f, _ := v.rational().Float64()
+		if math.IsInf(f, 0) {
+			return w.refused(n, "%s is beyond the numbers of 64 bits", w.quote(n))
+		}
+		w.WriteString("(" + strconv.FormatFloat(f, 'e', -1, 64) + ")")
+	case kindMoment:
+		w.name(v.t)
+	default:
+		w.name(string(v.s))
+	}
+	return nil
+}
+
+// compile makes a program of a node, and tells what kind of value it gives.
+func (t *translator) compile(n *node) (*writer, *vm.Program, kind, error) {
+	w := &writer{translator: t, env: map[string]any{}}
+	if err := w.write(n); err != nil {
+		return nil, nil, 0, err
+	}
+	program, err := expr.Compile(w.String(), expr.Env(w.env))
+	if err != nil {
+		return nil, nil, 0, t.explain(n)
+	}
+	switch typ := program.Node().Type(); typ.String() {
+	case "bool":
+		return w, program, kindBool, nil
+	case "int":
+		return w, program, kindInt, nil
+	case "float64":
+		return w, program, kindFloat, nil
+	case "string":
+		return w, program, kindText, nil
+	case "time.Time":
+		return w, program, kindMoment, nil
+	}
+	return w, program, kindNull, nil
+}
+
+// explain is the error for a node of which the library makes no program: for the
+// innermost such part of it.
+func (t *translator) explain(n *node) error {
+	var kinds []string
+	for _, k := range n.kids {
+		_, _, kind, err := t.compile(k)
+		if err != nil {
+			return err
+		}
+		name := kind.String()
+		if kind == kindNull {
+			name = "a value of another kind"
+		}
+		kinds = append(kinds, name)
+	}
+	if len(kinds) == 0 {
+		kinds = []string{"nothing"}
+	}
+	return t.refused(n, "%s does not take %s", n.text, strings.Join(kinds, " and "))
+}
+
+// computed translates what the library computes of fields.
+func (t *translator) computed(n *node) (*term, error) {
+	w, program, kind, err := t.compile(n)
+	if err != nil {
 		return nil, err
 	}
-	// What the type is, the values of one row tell as well as any other: the
-	// fields' kinds decide it.
-	node := c.program.Node()
-	result, ok := kindOfType(node.Type().Kind().String())
-	if !ok {
-		return nil, fmt.Errorf("%s does not give a number, a text or a boolean", n)
+	if kind == kindNull || kind == kindMoment {
+		return nil, t.refused(n, "%s is no number, no text and no boolean, and is not compared", t.quote(n))
 	}
-	c.kind = result
-	return c, nil
-}
-
-func kindOfType(name string) (kind, bool) {
-	switch name {
-	case "bool":
-		return kindBool, true
-	case "int":
-		return kindInt, true
-	case "float64":
-		return kindFloat, true
-	case "string":
-		return kindText, true
-	}
-	return 0, false
+	c := &computed{program: program, fields: w.fields, names: w.names, env: w.env, kind: kind}
+	return &term{node: n, kind: kind, computed: c}, nil
 }
 
 // value computes the operand's value in a row: null if a field is, or if it
@@ -82,7 +211,7 @@ func kindOfType(name string) (kind, bool) {
 func (c *computed) value(row int) value {
 	for i, f := range c.fields {
 		v := f.value(row)
-		switch v.kind {
+		switch v.kind.computed() {
 		case kindNull:
 			return value{}
 		case kindBool:
@@ -107,10 +236,31 @@ func (c *computed) value(row int) value {
 }
 
 // evaluate computes an expression without fields.
-func evaluate(n ast.Node) (any, error) {
-	program, err := expr.Compile(n.String())
+func (t *translator) evaluate(n *node) (*value, error) {
+	w, program, _, err := t.compile(n)
 	if err != nil {
 		return nil, err
 	}
-	return expr.Run(program, nil)
+	x, err := expr.Run(program, w.env)
+	if err != nil {
+		return nil, t.refused(n, "%s cannot be computed%s", t.quote(n), dateHint(n))
+	}
+	v, ok := valueOf(x)
+	if !ok {
+		if _, is := x.(time.Duration); is {
+			return nil, t.refused(n, "%s is a duration; add it to a date, or take it from one", t.quote(n))
+		}
+		return nil, t.refused(n, "%s is no number, no text, no boolean and no date, and is not compared", t.quote(n))
+	}
+	return &v, nil
+}
+
+func dateHint(n *node) string {
+	switch strings.ToLower(n.text) {
+	case "date":
+		return `; write date("2025-01-31") or date("2025-01-31T12:00:00Z")`
+	case "duration":
+		return `; write duration("90m")`
+	}
+	return ""
 }

@@ -8,9 +8,11 @@ type condition interface {
 	eval(match []bool, s *scratch)
 }
 
-// scratch lends match slices to nested conditions.
+// scratch lends match slices to nested conditions, and keeps the first error of
+// the items of arrays.
 type scratch struct {
 	free [][]bool
+	err  error
 }
 
 func (s *scratch) take(rows int) []bool {
@@ -26,40 +28,34 @@ func (s *scratch) take(rows int) []bool {
 
 func (s *scratch) give(m []bool) { s.free = append(s.free, m) }
 
-// and holds where both hold.
-type and struct{ left, right condition }
+// and holds where all hold.
+type and []condition
 
 func (c and) eval(match []bool, s *scratch) {
-	c.left.eval(match, s)
+	c[0].eval(match, s)
 	other := s.take(len(match))
-	c.right.eval(other, s)
-	for i, m := range other {
-		match[i] = match[i] && m
+	for _, c := range c[1:] {
+		c.eval(other, s)
+		for i, m := range other {
+			match[i] = match[i] && m
+		}
 	}
 	s.give(other)
 }
 
-// or holds where either holds.
-type or struct{ left, right condition }
+// or holds where any holds.
+type or []condition
 
 func (c or) eval(match []bool, s *scratch) {
-	c.left.eval(match, s)
+	c[0].eval(match, s)
 	other := s.take(len(match))
-	c.right.eval(other, s)
-	for i, m := range other {
-		match[i] = match[i] || m
+	for _, c := range c[1:] {
+		c.eval(other, s)
+		for i, m := range other {
+			match[i] = match[i] || m
+		}
 	}
 	s.give(other)
-}
-
-// not holds where the other does not.
-type not struct{ condition }
-
-func (c not) eval(match []bool, s *scratch) {
-	c.condition.eval(match, s)
-	for i, m := range match {
-		match[i] = !m
-	}
 }
 
 // constant holds everywhere or nowhere.
@@ -71,26 +67,30 @@ func (c constant) eval(match []bool, _ *scratch) {
 	}
 }
 
-// isNull holds where a field has no value.
-type isNull struct{ f *field }
+// isNull holds where a field has no value, or, turned around, where it has one.
+type isNull struct {
+	f   *field
+	not bool
+}
 
 func (c isNull) eval(match []bool, _ *scratch) {
 	for i := range match {
-		match[i] = c.f.kind == kindNull || c.f.at != nil && c.f.at[i] < 0
+		match[i] = (c.f.kind == kindNull || c.f.index(i) < 0) != c.not
 	}
 }
 
-// isTrue holds where a boolean field is true.
-type isTrue struct{ f *field }
+// isTrue holds where a boolean field is true, or, turned around, where it is
+// false.
+type isTrue struct {
+	f   *field
+	not bool
+}
 
 func (c isTrue) eval(match []bool, _ *scratch) {
 	values := c.f.values.Bools
-	if c.f.at == nil {
-		copy(match, values)
-		return
-	}
-	for i, at := range c.f.at {
-		match[i] = at >= 0 && values[at]
+	for i := range match {
+		at := c.f.index(i)
+		match[i] = at >= 0 && values[at] != c.not
 	}
 }
 
@@ -101,10 +101,10 @@ type ints struct {
 }
 
 func (c ints) eval(match []bool, _ *scratch) {
-	if c.f.leaf.Type.Kind == shred.KindInt {
-		evalBounds(c.f.values.Ints, c.f.at, &c.t, match)
+	if c.f.typ.Kind == shred.KindInt {
+		evalBounds(c.f.values.Ints, c.f, &c.t, match)
 	} else {
-		evalBounds(c.f.values.Longs, c.f.at, &c.t, match)
+		evalBounds(c.f.values.Longs, c.f, &c.t, match)
 	}
 }
 
@@ -115,27 +115,24 @@ type floats struct {
 }
 
 func (c floats) eval(match []bool, _ *scratch) {
-	if c.f.leaf.Type.Kind == shred.KindFloat {
-		evalBounds(c.f.values.Floats, c.f.at, &c.t, match)
+	if c.f.typ.Kind == shred.KindFloat {
+		evalBounds(c.f.values.Floats, c.f, &c.t, match)
 	} else {
-		evalBounds(c.f.values.Doubles, c.f.at, &c.t, match)
+		evalBounds(c.f.values.Doubles, c.f, &c.t, match)
 	}
 }
 
 // evalBounds tests the values of a column.
-func evalBounds[V int32 | int64 | float32 | float64, T int64 | float64](values []V, at []int32, t *bounds[T], match []bool) {
-	lo, hi, not := t.lo, t.hi, t.not
+func evalBounds[V int32 | int64 | float32 | float64, T int64 | float64](values []V, f *field, t *bounds[T], match []bool) {
+	lo, hi, not, at := t.lo, t.hi, t.not, f.at
 	switch {
 	case t.set != nil:
 		for i := range match {
-			v := i
-			if at != nil {
-				v = int(at[i])
-			}
+			v := f.index(i)
 			match[i] = v >= 0 && t.holds(T(values[v]))
 		}
 	case at == nil:
-		for i, v := range values[:len(match)] {
+		for i, v := range values[f.base:][:len(match)] {
 			match[i] = (lo <= T(v) && T(v) <= hi) != not
 		}
 	default:
@@ -157,9 +154,16 @@ type text struct {
 }
 
 func (c text) eval(match []bool, _ *scratch) {
+	if c.f.uuid {
+		for i := range match {
+			at := c.f.index(i)
+			match[i] = at >= 0 && c.holds(c.f.text(at))
+		}
+		return
+	}
 	for i := range match {
 		at := c.f.index(i)
-		match[i] = at >= 0 && c.holds(c.f.text(at))
+		match[i] = at >= 0 && c.holds(c.f.bytes(at))
 	}
 }
 
@@ -212,12 +216,15 @@ func (c pairwise) eval(match []bool, _ *scratch) {
 	}
 }
 
-// missing holds where an operand is null.
-type missing struct{ operand }
+// missing holds where an operand is null, or, turned around, where it is not.
+type missing struct {
+	operand
+	not bool
+}
 
 func (c missing) eval(match []bool, _ *scratch) {
 	for i := range match {
 		v := c.value(i)
-		match[i] = v.kind == kindNull
+		match[i] = (v.kind == kindNull) != c.not
 	}
 }

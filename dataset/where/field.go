@@ -1,74 +1,112 @@
 package where
 
 import (
+	"bytes"
+
 	"github.com/rowtocol/rowtocol/column"
 	"github.com/rowtocol/rowtocol/damage"
 	"github.com/rowtocol/rowtocol/shred"
 )
 
-// field is a field that the condition names, and its values in a batch.
+// field is a field that the condition names, and its values in a batch. Of the
+// items of an array it sees some at a time, in order.
 type field struct {
-	path string
-	kind kind
-	leaf shred.Leaf
-	name string // of the column
+	path   string
+	kind   kind
+	typ    *shred.Node // of the values; nil of a group
+	place  shred.Place // of a group
+	column int         // that holds the values, -1 if there can be none
+	name   string      // of the column
+	uuid   bool        // whose text is in lower case, whatever is stored
+	// optional are the columns whose lengths say whether there is a value,
+	// outermost first: there is if all of them are 1.
+	optional []int
+	lookup   *lookup // below them, or nil
 
-	values *column.Vector
+	values  *column.Vector
+	lengths [][]int32 // of optional
+	next    []int32   // the first item of each that is not passed
+	base    int       // rows before those that are loaded
 	// at is the index in values of each row's value, -1 for null; nil if every
-	// row has one.
+	// row has one, from base on.
 	at      []int32
 	scratch []int32
+	buffer  []byte // the text of a value that is not stored as text
 }
 
-// kindOf returns the kind of a field's values.
-func kindOf(n *shred.Node) kind {
-	if n.LogicalType() == column.LogicalDecimal {
-		return kindNone
+// bounded reports whether the field has one value in each row, in a column
+// whose blocks' bounds are those of these values.
+func (f *field) bounded() bool { return len(f.optional) == 0 && f.lookup == nil }
+
+// begin takes the values of a batch.
+func (f *field) begin(vectors map[int]*column.Vector) error {
+	f.lengths, f.next = f.lengths[:0], f.next[:0]
+	for _, col := range f.optional {
+		f.lengths, f.next = append(f.lengths, vectors[col].Lengths), append(f.next, 0)
 	}
-	switch n.Kind {
-	case shred.KindNull:
-		return kindNull
-	case shred.KindBoolean:
-		return kindBool
-	case shred.KindInt, shred.KindLong:
-		return kindInt
-	case shred.KindFloat, shred.KindDouble:
-		return kindFloat
-	default:
-		return kindText
+	if f.lookup != nil {
+		f.lookup.begin(vectors)
 	}
+	if f.column < 0 {
+		return nil // never looked at
+	}
+	f.values = vectors[f.column]
+	return f.check()
 }
 
-// load takes the values of a batch.
-func (f *field) load(vectors map[int]*column.Vector, rows int) error {
-	f.at = nil
-	if f.leaf.Column < 0 {
-		return nil // never looked at: the type is null
-	}
-	f.values = vectors[f.leaf.Column]
-	if len(f.leaf.Optional) == 0 {
-		return f.check(rows)
+// load goes to rows, which follow those that were loaded before.
+func (f *field) load(base, rows int) error {
+	f.base, f.at = base, nil
+	if f.bounded() {
+		return nil
 	}
 	if cap(f.scratch) < rows {
 		f.scratch = make([]int32, rows)
 	}
 	at := f.scratch[:rows]
-	for i := range at {
-		at[i] = int32(i)
+	if len(f.lengths) == 0 {
+		for i := range at {
+			at[i] = int32(base + i)
+		}
+	} else if err := f.enter(at, f.lengths[0][base:][:rows]); err != nil {
+		return err
 	}
-	for _, col := range f.leaf.Optional {
-		if err := f.descend(at, vectors[col].Lengths); err != nil {
+	for i := 1; i < len(f.lengths); i++ {
+		if err := f.descend(at, i); err != nil {
+			return err
+		}
+	}
+	if f.lookup != nil {
+		if err := f.lookup.find(at, f); err != nil {
 			return err
 		}
 	}
 	f.at = at
-	return f.check(rows)
+	return nil
 }
 
-// descend turns the indexes of rows, or of items of one optional column, into
-// those of the optional column below.
-func (f *field) descend(at, lengths []int32) error {
-	next := int32(0)
+// enter finds the indexes in the first optional column of rows with these lengths.
+func (f *field) enter(at, lengths []int32) error {
+	next := f.next[0]
+	for row, n := range lengths {
+		switch n {
+		case 0:
+			at[row] = -1
+		case 1:
+			at[row] = next
+			next++
+		default:
+			return f.twice(n)
+		}
+	}
+	f.next[0] = next
+	return nil
+}
+
+// descend turns the indexes of items of one optional column into those of the
+// optional column below.
+func (f *field) descend(at []int32, optional int) error {
+	lengths, next := f.lengths[optional], f.next[optional]
 	for row, i := range at {
 		if i < 0 {
 			continue
@@ -80,22 +118,27 @@ func (f *field) descend(at, lengths []int32) error {
 			at[row] = next
 			next++
 		default:
-			return f.damaged(damage.Count, "length %d in a branch of a union", lengths[i])
+			return f.twice(lengths[i])
 		}
 	}
+	f.next[optional] = next
 	return nil
 }
 
+func (f *field) twice(length int32) error {
+	return f.damaged(damage.Count, "length %d in a branch of a union", length)
+}
+
 // check checks what the type asks of the values.
-func (f *field) check(rows int) error {
-	if f.leaf.Type.Kind != shred.KindEnum {
+func (f *field) check() error {
+	if f.typ.Kind != shred.KindEnum {
 		return nil
 	}
-	symbols := int32(len(f.leaf.Type.Symbols))
+	symbols := int32(len(f.typ.Symbols))
 	for _, n := range f.values.Ints {
 		//guard: an ordinal without a symbol would crash the condition
 		if n < 0 || n >= symbols {
-			return f.damaged(damage.Value, "ordinal %d, but %s has %d symbols", n, f.leaf.Type.Name, symbols)
+			return f.damaged(damage.Value, "ordinal %d, but %s has %d symbols", n, f.typ.Name, symbols)
 		}
 	}
 	return nil
@@ -112,12 +155,37 @@ func (f *field) index(row int) int32 {
 	if f.at != nil {
 		return f.at[row]
 	}
-	return int32(row)
+	return int32(f.base + row)
 }
 
-// text is value i of a string, bytes or fixed column.
-func (f *field) text(i int32) []byte {
+// bytes is value i of a string, bytes or fixed column.
+func (f *field) bytes(i int32) []byte {
 	return f.values.Data[f.values.Offsets[i]:f.values.Offsets[i+1]]
+}
+
+// text is the text of value i. It is valid until the next call.
+func (f *field) text(i int32) []byte { return f.textOf(f.bytes(i)) }
+
+// textOf is the text of a value as it is stored.
+func (f *field) textOf(stored []byte) []byte {
+	if !f.uuid {
+		return stored
+	}
+	if f.typ.Kind == shred.KindFixed {
+		f.buffer = appendUUID(f.buffer[:0], stored)
+		return f.buffer
+	}
+	f.buffer = appendLower(f.buffer[:0], stored)
+	return f.buffer
+}
+
+// ordered is a value as it is stored, in a form that the bounds of a test
+// compare with and that has the order of the column.
+func (f *field) ordered(stored []byte) []byte {
+	if f.typ.Kind == shred.KindFixed {
+		return f.textOf(stored)
+	}
+	return stored
 }
 
 // value is the field's value in a row.
@@ -127,7 +195,7 @@ func (f *field) value(row int) value {
 		return value{}
 	}
 	v := value{kind: f.kind}
-	switch f.leaf.Type.Kind {
+	switch f.typ.Kind {
 	case shred.KindBoolean:
 		if f.values.Bools[i] {
 			v.i = 1
@@ -141,9 +209,91 @@ func (f *field) value(row int) value {
 	case shred.KindDouble:
 		v.f = f.values.Doubles[i]
 	case shred.KindEnum:
-		v.s = []byte(f.leaf.Type.Symbols[f.values.Ints[i]])
+		v.s = []byte(f.typ.Symbols[f.values.Ints[i]])
 	default:
-		v.s = f.text(i)
+		v.s, v.i = f.text(i), int64(f.typ.Scale)
 	}
 	return v
+}
+
+// lookup finds the value of a key in maps: the last of that key.
+type lookup struct {
+	column, keys int // of the lengths, and of the keys
+	key          []byte
+	inner        []int // columns that say whether the value is there
+
+	entries []int32 // of each map
+	found   *column.Vector
+	next    int32 // the first entry that is not passed
+	lengths [][]int32
+	nexts   []int32
+}
+
+func (l *lookup) begin(vectors map[int]*column.Vector) {
+	l.entries, l.found, l.next = vectors[l.column].Lengths, vectors[l.keys], 0
+	l.lengths, l.nexts = l.lengths[:0], l.nexts[:0]
+	for _, col := range l.inner {
+		l.lengths, l.nexts = append(l.lengths, vectors[col].Lengths), append(l.nexts, 0)
+	}
+}
+
+// find turns the indexes of maps into those of the key's values.
+func (l *lookup) find(at []int32, f *field) error {
+	for row, i := range at {
+		if i < 0 {
+			continue
+		}
+		at[row] = -1
+		for n := l.entries[i]; n > 0; n-- {
+			value, err := l.pass(f)
+			if err != nil {
+				return err
+			}
+			if k := l.found.Offsets[l.next-1:]; bytes.Equal(l.found.Data[k[0]:k[1]], l.key) {
+				at[row] = value
+			}
+		}
+	}
+	return nil
+}
+
+// pass returns the index of the next entry's value, -1 for null.
+func (l *lookup) pass(f *field) (int32, error) {
+	i := l.next
+	l.next++
+	for k, lengths := range l.lengths {
+		switch lengths[i] {
+		case 0:
+			return -1, nil
+		case 1:
+			i = l.nexts[k]
+			l.nexts[k]++
+		default:
+			return -1, f.twice(lengths[i])
+		}
+	}
+	return i, nil
+}
+
+// appendLower appends ASCII text in lower case.
+func appendLower(b, s []byte) []byte {
+	for _, c := range s {
+		if c >= 'A' && c <= 'Z' {
+			c += 'a' - 'A'
+		}
+		b = append(b, c)
+	}
+	return b
+}
+
+// appendUUID appends the text of a UUID, or of what a damaged value has of it.
+func appendUUID(b, stored []byte) []byte {
+	const digits = "0123456789abcdef"
+	for i, c := range stored {
+		if i == 4 || i == 6 || i == 8 || i == 10 {
+			b = append(b, '-')
+		}
+		b = append(b, digits[c>>4], digits[c&15])
+	}
+	return b
 }

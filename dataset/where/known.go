@@ -15,16 +15,19 @@ const (
 // are known: vectors with one row, by the columns' numbers.
 func (p *Predicate) Excludes(known map[int]*column.Vector) (bool, error) {
 	fields := map[*field]bool{}
-	for _, f := range p.fields {
-		all := f.leaf.Column < 0 || known[f.leaf.Column] != nil
-		for _, col := range f.leaf.Optional {
+	for _, f := range p.rows.order {
+		all := f.lookup == nil && (f.column < 0 || known[f.column] != nil)
+		for _, col := range f.optional {
 			all = all && known[col] != nil
 		}
 		if !all {
 			continue
 		}
 		fields[f] = true
-		if err := f.load(known, 1); err != nil {
+		if err := f.begin(known); err != nil {
+			return false, err
+		}
+		if err := f.load(0, 1); err != nil {
 			return false, err
 		}
 	}
@@ -35,19 +38,9 @@ func (p *Predicate) Excludes(known map[int]*column.Vector) (bool, error) {
 func judge(c condition, known map[*field]bool, s *scratch) truth {
 	switch c := c.(type) {
 	case and:
-		left, right := judge(c.left, known, s), judge(c.right, known, s)
-		return either(left, right, fails, holds)
+		return either(c, known, s, fails, holds)
 	case or:
-		left, right := judge(c.left, known, s), judge(c.right, known, s)
-		return either(left, right, holds, fails)
-	case not:
-		switch judge(c.condition, known, s) {
-		case holds:
-			return fails
-		case fails:
-			return holds
-		}
-		return unknown
+		return either(c, known, s, holds, fails)
 	}
 	//guard: values of another batch would decide
 	if !decided(c, known) {
@@ -60,15 +53,19 @@ func judge(c condition, known map[*field]bool, s *scratch) truth {
 	return fails
 }
 
-// either is one if that is the truth of a side, and other if it is that of both.
-func either(left, right, one, other truth) truth {
-	switch {
-	case left == one || right == one:
-		return one
-	case left == other && right == other:
-		return other
+// either is one if that is the truth of any condition, and other if it is that of
+// all.
+func either(all []condition, known map[*field]bool, s *scratch, one, other truth) truth {
+	result := other
+	for _, c := range all {
+		switch judge(c, known, s) {
+		case one:
+			return one
+		case unknown:
+			result = unknown
+		}
 	}
-	return unknown
+	return result
 }
 
 // decided reports whether all fields of a condition that is no logic are known.
@@ -83,6 +80,8 @@ func decided(c condition, known map[*field]bool) bool {
 	case ints:
 		return known[c.f]
 	case floats:
+		return known[c.f]
+	case decimals:
 		return known[c.f]
 	case text:
 		return known[c.f]

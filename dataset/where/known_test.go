@@ -34,7 +34,7 @@ func TestExcludes(t *testing.T) {
 	for condition, want := range map[string]bool{
 		`l == 7`: false, `l == 8`: true, `l != 7`: true, `l in [6, 8]`: true, `l in 1..9`: false,
 		`s == "b"`: false, `s > "b"`: true, `s matches "^a"`: true, `len(s) == 2`: true, `l % 2 == 0`: true, `l > oi`: false, `l < oi`: true,
-		`os == null`: false, `os != null`: true, `os == "x"`: true, `oi == 3`: false, `oi == null`: true, `not (os == "x")`: false,
+		`os == null`: false, `os != null`: true, `os == "x"`: true, `oi == 3`: false, `oi == null`: true, `not (os == "x")`: true, `os in ("x")`: true, `not (os == "x" or l == 8)`: true, `not (os == "x" and l == 8)`: false, `any(a, # == 1)`: false, `l == 8 and any(a, # == 1)`: true, `m["k"] == 1`: false, `dec == 1`: false,
 		`l == 8 && i == 1`: true, `i == 1 && l == 8`: true, `l == 7 && i == 1`: false, `i == 1 && b`: false,
 		`l == 8 || i == 1`: false, `i == 1 || l == 8`: false, `l == 8 || s == "a"`: true, `i == 1 || b`: false,
 		`not (l == 7)`: true, `not (l == 7 || i == 1)`: true, `not (l == 8 && i == 1)`: false, `not (l == 7 && i == 1)`: false,

@@ -3,6 +3,7 @@ package where
 import (
 	"cmp"
 	"math"
+	"math/big"
 	"slices"
 )
 
@@ -42,6 +43,12 @@ func (o operator) holds(c int, ordered bool) bool {
 	}
 }
 
+// inverse is the operator that holds where the other does not, of what has an
+// order.
+var inverse = map[operator]operator{
+	equal: unequal, unequal: equal, less: greaterEqual, greaterEqual: less, lessEqual: greater, greater: lessEqual,
+}
+
 // bounds is a test of numbers: from lo to hi, both included, turned around if
 // not is set. With a set it is instead being in it, in ascending order.
 type bounds[T int64 | float64] struct {
@@ -53,15 +60,31 @@ type bounds[T int64 | float64] struct {
 func (t *bounds[T]) holds(v T) bool {
 	if t.set != nil {
 		_, found := slices.BinarySearch(t.set, v)
-		return found && v == v // NaN is not in a set
+		return (found && v == v) != t.not // NaN is not in a set
 	}
 	return (t.lo <= v && v <= t.hi) != t.not
+}
+
+// inverted is the test that holds where the other does not; of one side of the
+// integers it is the other side, which blocks' bounds can rule out.
+func inverted(t bounds[int64]) bounds[int64] {
+	switch {
+	case t.set != nil, t.not, t.lo == math.MinInt64 && t.hi == math.MaxInt64:
+		t.not = !t.not
+	case t.lo == math.MinInt64:
+		t.lo, t.hi = t.hi+1, math.MaxInt64
+	case t.hi == math.MaxInt64:
+		t.lo, t.hi = math.MinInt64, t.lo-1
+	default:
+		t.not = true
+	}
+	return t
 }
 
 // limits are the least and the greatest number that may hold, if there are.
 func (t *bounds[T]) limits() (lo, hi T, ok bool) {
 	if t.set != nil {
-		return t.set[0], t.set[len(t.set)-1], true
+		return t.set[0], t.set[len(t.set)-1], !t.not
 	}
 	return t.lo, t.hi, !t.not
 }
@@ -106,6 +129,46 @@ func intBoundsOf(o operator, c float64) bounds[int64] {
 		return always[int64](o == unequal || o == greater || o == greaterEqual)
 	}
 	return intBounds(o, int64(floor), floor == c)
+}
+
+// intBoundsOfRational is the test of an integer against any number.
+func intBoundsOfRational(o operator, r *big.Rat) bounds[int64] {
+	floor, exact := unscaled(r, 0)
+	switch {
+	case floor.IsInt64():
+		return intBounds(o, floor.Int64(), exact)
+	case floor.Sign() > 0:
+		return always[int64](o == unequal || o == less || o == lessEqual)
+	}
+	return always[int64](o == unequal || o.above())
+}
+
+// intBoundsOfNumber is the test of an integer against a constant.
+func intBoundsOfNumber(o operator, c *value) bounds[int64] {
+	switch c.kind {
+	case kindInt:
+		return intBounds(o, c.i, true)
+	case kindFloat:
+		return intBoundsOf(o, c.f)
+	}
+	return intBoundsOfRational(o, c.r)
+}
+
+// floatBoundsOfNumber is the test of a floating-point number against a constant.
+// One that is written with a point stands for the nearest of the type, if single
+// of those of 32 bits. ok is false if it is beyond them.
+func floatBoundsOfNumber(o operator, c *value, single bool) (t bounds[float64], ok bool) {
+	switch c.kind {
+	case kindInt:
+		return floatBoundsOf(o, c.i), true
+	case kindFloat:
+		return floatBounds(o, c.f), true
+	}
+	f, _ := c.r.Float64()
+	if f32, _ := c.r.Float32(); single && !math.IsInf(float64(f32), 0) {
+		f = float64(f32)
+	}
+	return floatBounds(o, f), !math.IsInf(f, 0)
 }
 
 // always is the test that holds for all numbers, or for none.
@@ -172,4 +235,19 @@ func compareIntFloat(i int64, f float64) int {
 		return -1
 	}
 	return 0
+}
+
+// compare orders two numbers; ordered is false if one is NaN.
+func compare(a, b *value) (c int, ordered bool) {
+	switch {
+	case a.kind == kindFloat && math.IsNaN(a.f), b.kind == kindFloat && math.IsNaN(b.f):
+		return 0, false
+	case a.kind == kindFloat && b.kind == kindFloat:
+		return cmp.Compare(a.f, b.f), true
+	case a.kind == kindFloat:
+		return -compareIntFloat(b.i, a.f), true
+	case b.kind == kindFloat:
+		return compareIntFloat(a.i, b.f), true
+	}
+	return cmp.Compare(a.i, b.i), true
 }

@@ -1,296 +1,451 @@
 package where
 
 import (
-	"errors"
-	"fmt"
+	"encoding/hex"
+	"math/big"
+	"strconv"
 	"strings"
-
-	"github.com/expr-lang/expr/ast"
-	"github.com/expr-lang/expr/conf"
-	"github.com/expr-lang/expr/file"
-	"github.com/expr-lang/expr/parser"
-
-	"github.com/rowtocol/rowtocol/shred"
 )
 
 // maxText bounds a condition's text, in bytes.
 const maxText = 1 << 20
 
-// language is what errors say about what is allowed.
-const language = "allowed are fields, constants, comparisons, in [...], contains, startsWith, endsWith, matches, &&, ||, !, null, arithmetic and functions of simple values"
-
-// translator turns the library's tree into conditions.
-type translator struct {
-	mapping *shred.Mapping
-	fields  map[string]*field
-	order   []*field
+// parser makes a tree of tokens, one token ahead. From the loosest to the
+// tightest:
+//
+//	or  ||
+//	and  &&
+//	not
+//	== != < <= > >= in between like is contains startsWith endsWith matches
+//	+ -
+//	* / %
+//	- + !  before a value
+//	** ^
+type parser struct {
+	lexer
+	token token
+	depth int
 }
 
-func parse(source string, m *shred.Mapping) (condition, []*field, error) {
+// parseTree reads a condition.
+func parseTree(text string) (*node, error) {
 	//guard: a condition of any size would be parsed
-	if len(source) > maxText {
-		return nil, nil, fmt.Errorf("a condition of %d bytes, at most %d are read", len(source), maxText)
+	if len(text) > maxText {
+		return nil, refused(text, 0, "a condition of %d bytes, at most %d are read", len(text), maxText)
 	}
-	tree, err := parser.ParseWithConfig(source, conf.CreateNew())
+	p := &parser{lexer: lexer{text: text}}
+	if err := p.advance(); err != nil {
+		return nil, err
+	}
+	n, err := p.disjunction()
 	if err != nil {
-		return nil, nil, syntax(err)
+		return nil, err
 	}
-	t := &translator{mapping: m, fields: map[string]*field{}}
-	c, err := t.condition(tree.Node)
-	return c, t.order, err
+	if p.token.form != formEnd {
+		return nil, p.unexpected("and, or, or the end of the condition")
+	}
+	return n, nil
 }
 
-// syntax puts the library's message, which draws the place, on one line.
-func syntax(err error) error {
-	var at *file.Error
-	if !errors.As(err, &at) {
+func (p *parser) advance() (err error) {
+	p.token, err = p.next()
+	return err
+}
+
+// take passes the token if it is the sign or word.
+func (p *parser) take(s string) (bool, error) {
+	if !p.token.is(s) {
+		return false, nil
+	}
+	return true, p.advance()
+}
+
+// expect passes the sign or word, which must be there.
+func (p *parser) expect(s string) error {
+	if ok, err := p.take(s); ok || err != nil {
 		return err
 	}
-	return fmt.Errorf("line %d, column %d: %s", at.Line, at.Column+1, at.Message)
+	return p.unexpected(s)
 }
 
-func refused(n ast.Node, reason string, args ...any) error {
-	return fmt.Errorf("%s: %s", n, fmt.Sprintf(reason, args...))
+// unexpected is the error for the token.
+func (p *parser) unexpected(wanted string) error {
+	switch p.token.form {
+	case formEnd:
+		return p.refused(p.token.pos, "the condition ends here, and %s is missing", wanted)
+	case formQuoted, formName:
+		return p.refused(p.token.pos, "the name %s is not expected here, but %s", p.token.text, wanted)
+	case formText, formDouble, formHex:
+		return p.refused(p.token.pos, "a text is not expected here, but %s", wanted)
+	case formNumber:
+		return p.refused(p.token.pos, "the number %s is not expected here, but %s", p.token.text, wanted)
+	}
+	return p.refused(p.token.pos, "%s is not expected here, but %s", p.token.text, wanted)
 }
 
-// condition translates what is true or false.
-func (t *translator) condition(n ast.Node) (condition, error) {
-	switch n := n.(type) {
-	case *ast.UnaryNode:
-		if n.Operator == "!" || n.Operator == "not" {
-			c, err := t.condition(n.Node)
-			return not{c}, err
+// joined makes a node of others, which stand between pos and the token.
+func (p *parser) joined(o op, text string, pos int, kids ...*node) (*node, error) {
+	return p.bounded(&node{op: o, text: text, kids: kids, pos: pos, end: kids[len(kids)-1].end})
+}
+
+// bounded measures a node's height.
+func (p *parser) bounded(n *node) (*node, error) {
+	for _, k := range n.kids {
+		n.height = max(n.height, k.height+1)
+	}
+	//guard: a condition that nests deeply would be evaluated level by level
+	if n.height > maxHeight {
+		return nil, p.tooDeep(n.pos)
+	}
+	return n, nil
+}
+
+func (p *parser) tooDeep(pos int) error {
+	return p.refused(pos, "the condition nests deeper than %d levels", maxHeight)
+}
+
+// enter goes a level down.
+func (p *parser) enter() error {
+	p.depth++
+	//guard: parentheses could fill the stack
+	if p.depth > maxHeight {
+		return p.tooDeep(p.token.pos)
+	}
+	return nil
+}
+
+func (p *parser) disjunction() (*node, error) {
+	if err := p.enter(); err != nil {
+		return nil, err
+	}
+	defer func() { p.depth-- }()
+	return p.logic(opOr, "or", "||", p.conjunction)
+}
+
+func (p *parser) conjunction() (*node, error) { return p.logic(opAnd, "and", "&&", p.negation) }
+
+// logic reads what stands between words or signs of one meaning.
+func (p *parser) logic(o op, word, sign string, operand func() (*node, error)) (*node, error) {
+	first, err := operand()
+	if err != nil || !p.token.is(word) && !p.token.is(sign) {
+		return first, err
+	}
+	all := []*node{first}
+	for p.token.is(word) || p.token.is(sign) {
+		if err := p.advance(); err != nil {
+			return nil, err
 		}
-	case *ast.BinaryNode:
-		switch n.Operator {
-		case "&&", "and", "||", "or":
-			return t.logic(n)
-		case "==", "!=", "<", "<=", ">", ">=":
-			return t.comparison(n)
-		case "in":
-			return t.in(n)
-		case "contains", "startsWith", "endsWith", "matches":
-			return t.search(n)
-		}
-	}
-	operand, err := t.term(n)
-	if err != nil {
-		return nil, err
-	}
-	switch {
-	case operand.kind != kindBool:
-		return nil, refused(n, "is %s and no condition", operand.kind)
-	case operand.constant != nil:
-		return constant(operand.constant.i == 1), nil
-	case operand.field != nil:
-		return isTrue{operand.field}, nil
-	}
-	return tested{operand.computed, func(v *value) bool { return v.i == 1 }}, nil
-}
-
-func (t *translator) logic(n *ast.BinaryNode) (condition, error) {
-	left, err := t.condition(n.Left)
-	if err != nil {
-		return nil, err
-	}
-	right, err := t.condition(n.Right)
-	if err != nil {
-		return nil, err
-	}
-	if n.Operator == "&&" || n.Operator == "and" {
-		return and{left, right}, nil
-	}
-	return or{left, right}, nil
-}
-
-// term is one side of a comparison: exactly one of the pointers is set.
-type term struct {
-	kind     kind
-	field    *field
-	constant *value
-	computed *computed
-}
-
-// operand returns the term's values, row by row.
-func (t *term) operand() operand {
-	switch {
-	case t.field != nil:
-		return t.field
-	case t.constant != nil:
-		return t.constant
-	}
-	return t.computed
-}
-
-// value makes a constant an operand.
-func (v *value) value(int) value { return *v }
-
-// term translates what has a value.
-func (t *translator) term(n ast.Node) (*term, error) {
-	if isNullLiteral(n) {
-		return &term{constant: &value{}}, nil
-	}
-	if path, ok := fieldPath(n); ok {
-		f, err := t.field(path)
+		n, err := operand()
 		if err != nil {
 			return nil, err
 		}
-		return &term{kind: f.kind, field: f}, nil
+		all = append(all, n)
 	}
-	if !hasFields(n) {
-		x, err := evaluate(n)
+	return p.joined(o, word, first.pos, all...)
+}
+
+func (p *parser) negation() (*node, error) {
+	if !p.token.is("not") {
+		return p.comparison()
+	}
+	pos := p.token.pos
+	if err := p.enter(); err != nil {
+		return nil, err
+	}
+	defer func() { p.depth-- }()
+	if err := p.advance(); err != nil {
+		return nil, err
+	}
+	n, err := p.negation()
+	if err != nil {
+		return nil, err
+	}
+	return p.joined(opNot, "not", pos, n)
+}
+
+// operand reads a value that stands in a calculation, or a condition in
+// parentheses.
+func (p *parser) operand() (*node, error) { return p.sum() }
+
+func (p *parser) sum() (*node, error) { return p.arithmetic(p.product, "+", "-") }
+
+func (p *parser) product() (*node, error) { return p.arithmetic(p.unary, "*", "/", "%") }
+
+func (p *parser) arithmetic(operand func() (*node, error), signs ...string) (*node, error) {
+	left, err := operand()
+	for err == nil {
+		sign := ""
+		for _, s := range signs {
+			if p.token.is(s) {
+				sign = s
+			}
+		}
+		if sign == "" {
+			return left, nil
+		}
+		if err := p.advance(); err != nil {
+			return nil, err
+		}
+		right, err := operand()
 		if err != nil {
-			return nil, refused(n, "%v", syntax(err))
+			return nil, err
 		}
-		v, ok := valueOf(x)
-		if !ok {
-			return nil, refused(n, "is of a type that is not compared; "+language)
+		if left, err = p.joined(opBinary, sign, left.pos, left, right); err != nil {
+			return nil, err
 		}
-		return &term{kind: v.kind, constant: &v}, nil
 	}
-	return t.computed(n)
+	return nil, err
 }
 
-// computed translates what the library computes of fields, which get names
-// that are words of its own language.
-func (t *translator) computed(n ast.Node) (*term, error) {
-	// A copy: 1 < x + 1 < 3 has one node in two places.
-	before := n.String()
-	tree, err := parser.ParseWithConfig(before, conf.CreateNew())
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", before, syntax(err))
+func (p *parser) unary() (*node, error) {
+	sign, pos := p.token.text, p.token.pos
+	if p.token.form != formSign || sign != "-" && sign != "+" && sign != "!" {
+		return p.power()
 	}
-	n = tree.Node
-	var names []string
-	var fields []*field
-	var visit func(n *ast.Node) error
-	visit = func(n *ast.Node) error {
-		if path, ok := fieldPath(*n); ok {
-			f, err := t.field(path)
-			if err != nil {
-				return err
-			}
-			if f.kind == kindNull || f.kind == kindNone {
-				return fmt.Errorf("field %s has no values to compute with", path)
-			}
-			name := fmt.Sprintf("field%d", len(fields))
-			names, fields = append(names, name), append(fields, f)
-			ast.Patch(n, &ast.IdentifierNode{Value: name})
-			return nil
-		}
-		parts, err := computable(*n)
-		for i := 0; err == nil && i < len(parts); i++ {
-			err = visit(parts[i])
-		}
-		return err
-	}
-	if err := visit(&n); err != nil {
+	if err := p.enter(); err != nil {
 		return nil, err
 	}
-	c, err := compute(n, names, fields)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", before, syntax(err))
+	defer func() { p.depth-- }()
+	if err := p.advance(); err != nil {
+		return nil, err
 	}
-	return &term{kind: c.kind, computed: c}, nil
+	n, err := p.unary()
+	switch {
+	case err != nil:
+		return nil, err
+	case sign == "!":
+		return p.joined(opNot, sign, pos, n)
+	case sign == "-" && n.op == opConst && n.value.kind.number():
+		return &node{op: opConst, value: n.value.negative(), pos: pos, end: n.end}, nil
+	}
+	return p.joined(opUnary, sign, pos, n)
 }
 
-// computable returns the parts of a node that the library may compute.
-func computable(n ast.Node) ([]*ast.Node, error) {
-	switch n := n.(type) {
-	case *ast.IntegerNode, *ast.FloatNode, *ast.StringNode, *ast.BoolNode:
-		return nil, nil
-	case *ast.UnaryNode:
-		if n.Operator == "-" || n.Operator == "+" {
-			return []*ast.Node{&n.Node}, nil
-		}
-	case *ast.BinaryNode:
-		if arithmetic[n.Operator] {
-			return []*ast.Node{&n.Left, &n.Right}, nil
-		}
-	case *ast.BuiltinNode:
-		if functions[n.Name] {
-			return pointers(n.Arguments), nil
-		}
-		return nil, fmt.Errorf("%s is no function of simple values", n.Name)
-	case *ast.CallNode:
-		if f, ok := n.Callee.(*ast.IdentifierNode); ok && functions[f.Value] {
-			return pointers(n.Arguments), nil
-		}
+func (p *parser) power() (*node, error) {
+	left, err := p.primary()
+	if err != nil || !p.token.is("**") && !p.token.is("^") {
+		return left, err
 	}
-	return nil, refused(n, "not in a condition; %s", language)
-}
-
-func pointers(nodes []ast.Node) []*ast.Node {
-	p := make([]*ast.Node, len(nodes))
-	for i := range nodes {
-		p[i] = &nodes[i]
+	if err := p.enter(); err != nil {
+		return nil, err
 	}
-	return p
-}
-
-// field returns the field of a path, the same one for the same path.
-func (t *translator) field(path string) (*field, error) {
-	if f := t.fields[path]; f != nil {
-		return f, nil
+	defer func() { p.depth-- }()
+	if err := p.advance(); err != nil {
+		return nil, err
 	}
-	leaf, err := t.mapping.Leaf(path)
+	right, err := p.unary()
 	if err != nil {
 		return nil, err
 	}
-	f := &field{path: path, kind: kindOf(leaf.Type), leaf: leaf}
-	if leaf.Column >= 0 {
-		f.name = t.mapping.Columns[leaf.Column].Name
-	}
-	t.fields[path] = f
-	t.order = append(t.order, f)
-	return f, nil
+	return p.joined(opBinary, "**", left.pos, left, right)
 }
 
-// isNullLiteral knows null by both of its names.
-func isNullLiteral(n ast.Node) bool {
-	if id, ok := n.(*ast.IdentifierNode); ok {
-		return id.Value == "null"
+// primary reads a constant, a field, a function, or what is in parentheses.
+func (p *parser) primary() (*node, error) {
+	t := p.token
+	switch t.form {
+	case formNumber, formHex, formText, formDouble:
+		v, err := p.constant(t)
+		if err != nil {
+			return nil, err
+		}
+		return &node{op: opConst, value: v, double: t.form == formDouble, pos: t.pos, end: t.end}, p.advance()
+	case formName:
+		return p.named(t)
+	case formQuoted:
+		return p.path()
 	}
-	_, ok := n.(*ast.NilNode)
-	return ok
+	switch {
+	case t.is("("):
+		if err := p.advance(); err != nil {
+			return nil, err
+		}
+		n, err := p.disjunction()
+		if err != nil {
+			return nil, err
+		}
+		n.pos, n.end = t.pos, p.token.end
+		return n, p.expect(")")
+	case t.is("#"):
+		return p.path()
+	}
+	return nil, p.unexpected("a field or a value")
 }
 
-// environment is the name under which the library knows all fields.
+// words are those that are no field without back quotes.
+var words = map[string]bool{"and": true, "or": true, "not": true, "in": true, "null": true, "nil": true, "true": true, "false": true}
+
+// named reads what begins with a name.
+func (p *parser) named(t token) (*node, error) {
+	if err := p.advance(); err != nil {
+		return nil, err
+	}
+	word := strings.ToLower(t.text)
+	switch {
+	case word == "null" || t.text == "nil":
+		return &node{op: opConst, value: &value{}, pos: t.pos, end: t.end}, nil
+	case word == "true" || word == "false":
+		return &node{op: opConst, value: boolean(word == "true"), pos: t.pos, end: t.end}, nil
+	case (word == "date" || word == "timestamp") && p.token.form == formText:
+		v, err := p.moment(word, p.token)
+		if err != nil {
+			return nil, err
+		}
+		n := &node{op: opConst, value: v, pos: t.pos, end: p.token.end}
+		return n, p.advance()
+	case words[word]:
+		return nil, p.refused(t.pos, "%s is a word of the language and does not stand here; a field of that name is written `%s`", t.text, t.text)
+	case p.token.is("("):
+		return p.call(t)
+	}
+	p.lexer.pos, p.token = t.end, t // back to the name
+	return p.path()
+}
+
+// call reads the arguments of a function.
+func (p *parser) call(t token) (*node, error) {
+	if err := p.advance(); err != nil {
+		return nil, err
+	}
+	word := strings.ToLower(t.text)
+	n := &node{op: opCall, text: t.text, pos: t.pos}
+	if word == "any" {
+		return p.any(n)
+	}
+	for !p.token.is(")") {
+		if len(n.kids) > 0 {
+			if err := p.expect(","); err != nil {
+				return nil, err
+			}
+		}
+		k, err := p.disjunction()
+		if err != nil {
+			return nil, err
+		}
+		n.kids = append(n.kids, k)
+	}
+	n.end = p.token.end
+	if err := p.advance(); err != nil {
+		return nil, err
+	}
+	return p.bounded(n)
+}
+
+// any reads the array and the condition of any(array, condition).
+func (p *parser) any(n *node) (*node, error) {
+	array, err := p.operand()
+	if err != nil {
+		return nil, err
+	}
+	if array.op != opPath {
+		return nil, p.refused(array.pos, "any takes the name of an array and a condition on its items, as in any(received, host == 'x')")
+	}
+	if err := p.expect(","); err != nil {
+		return nil, err
+	}
+	c, err := p.disjunction()
+	if err != nil {
+		return nil, err
+	}
+	n.op, n.kids, n.end = opAny, []*node{array, c}, p.token.end
+	if err := p.expect(")"); err != nil {
+		return nil, err
+	}
+	return p.bounded(n)
+}
+
+// environment names fields in brackets.
 const environment = "$env"
 
-// fieldPath returns the path that names with dots between them make.
-func fieldPath(n ast.Node) (string, bool) {
-	switch n := n.(type) {
-	case *ast.IdentifierNode:
-		return n.Value, n.Value != "null" && n.Value != environment
-	case *ast.ChainNode:
-		return fieldPath(n.Node)
-	case *ast.MemberNode:
-		name, ok := n.Property.(*ast.StringNode)
-		if !ok {
-			return "", false
-		}
-		if id, ok := n.Node.(*ast.IdentifierNode); ok && id.Value == environment {
-			return name.Value, true
-		}
-		path, ok := fieldPath(n.Node)
-		return path + "." + name.Value, ok
+// path reads the names and keys that lead to a field; # alone leads to the item.
+func (p *parser) path() (*node, error) {
+	n := &node{op: opPath, pos: p.token.pos, end: p.token.end}
+	whole := p.token.form == formName && p.token.text == environment
+	if !p.token.is("#") && !whole {
+		n.parts = append(n.parts, part{text: p.token.text})
 	}
-	return "", false
+	if err := p.advance(); err != nil {
+		return nil, err
+	}
+	if whole && !p.token.is("[") {
+		return nil, p.unexpected(`the name of a field in brackets, as in $env["odd name"]`)
+	}
+	for {
+		switch {
+		case p.token.is("."), p.token.is("?."):
+			if err := p.advance(); err != nil {
+				return nil, err
+			}
+			if p.token.form != formName && p.token.form != formQuoted {
+				return nil, p.unexpected("the name of a field")
+			}
+			n.parts = append(n.parts, part{text: p.token.text})
+			n.end = p.token.end
+			if err := p.advance(); err != nil {
+				return nil, err
+			}
+		case p.token.is("["):
+			if err := p.advance(); err != nil {
+				return nil, err
+			}
+			if p.token.form != formText && p.token.form != formDouble {
+				return nil, p.unexpected(`a key in quotes; of an array, write any(...)`)
+			}
+			n.parts = append(n.parts, part{p.token.text, !whole})
+			whole = false
+			if err := p.advance(); err != nil {
+				return nil, err
+			}
+			n.end = p.token.end
+			if err := p.expect("]"); err != nil {
+				return nil, err
+			}
+		default:
+			return n, nil
+		}
+	}
 }
 
-// hasFields tells whether a node names fields.
-func hasFields(n ast.Node) bool {
-	var v finder
-	ast.Walk(&n, &v)
-	return v.found
-}
+// maxNumber bounds the characters and the exponent of a number.
+const maxNumber = 1024
 
-type finder struct{ found bool }
-
-// Visit implements ast.Visitor.
-func (f *finder) Visit(n *ast.Node) {
-	if id, ok := (*n).(*ast.IdentifierNode); ok && id.Value != "null" {
-		f.found = f.found || !strings.HasPrefix(id.Value, "#")
+// constant makes the value of a token.
+func (p *parser) constant(t token) (*value, error) {
+	switch t.form {
+	case formText, formDouble:
+		return &value{kind: kindText, s: []byte(t.text)}, nil
+	case formHex:
+		b, err := hex.DecodeString(t.text)
+		if err != nil {
+			return nil, p.refused(t.pos, "x'...' takes pairs of hexadecimal digits, as in x'0aff'")
+		}
+		return &value{kind: kindBytes, s: b}, nil
 	}
+	//guard: a number of any size would be computed
+	if len(t.text) > maxNumber {
+		return nil, p.refused(t.pos, "a number of %d characters, at most %d are read", len(t.text), maxNumber)
+	}
+	if len(t.text) > 1 && t.text[0] == '0' && strings.ContainsRune("xXoObB", rune(t.text[1])) {
+		i, err := strconv.ParseInt(t.text, 0, 64)
+		if err != nil {
+			return nil, p.refused(t.pos, "%s is no number of 64 bits", t.text)
+		}
+		return &value{kind: kindInt, i: i}, nil
+	}
+	text := strings.ReplaceAll(t.text, "_", "")
+	if _, exponent, ok := strings.Cut(strings.ToLower(text), "e"); ok {
+		e, err := strconv.Atoi(exponent)
+		//guard: an exponent could stand for more digits than there is memory
+		if err != nil || e > maxNumber || e < -maxNumber {
+			return nil, p.refused(t.pos, "the exponent of a number is from -%d to %d", maxNumber, maxNumber)
+		}
+	}
+	r, ok := new(big.Rat).SetString(text)
+	if !ok || strings.ContainsAny(text, "pP") {
+		return nil, p.refused(t.pos, "%s is no number", t.text)
+	}
+	if r.IsInt() && r.Num().IsInt64() && !strings.ContainsAny(text, ".eE") {
+		return &value{kind: kindInt, i: r.Num().Int64()}, nil
+	}
+	return &value{kind: kindNumber, r: r}, nil
 }

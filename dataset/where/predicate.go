@@ -3,6 +3,7 @@ package where
 import (
 	"bytes"
 	"encoding/binary"
+	"maps"
 	"math"
 	"slices"
 
@@ -14,29 +15,29 @@ import (
 // goroutine.
 type Predicate struct {
 	root    condition
-	fields  []*field
+	rows    *scope
 	columns []int
 	vectors map[int]*column.Vector
 	scratch scratch
 }
 
-// Parse reads a condition on the rows of a mapping. The error says what of it
-// is not of the language, or does not fit the schema.
+// Parse reads a condition on the rows of a mapping. The error is an *Error that
+// says what of it is not of the language, or does not fit the schema.
 func Parse(text string, m *shred.Mapping) (*Predicate, error) {
-	root, fields, err := parse(text, m)
+	tree, err := parseTree(text)
 	if err != nil {
 		return nil, err
 	}
-	p := &Predicate{root: root, fields: fields, vectors: map[int]*column.Vector{}}
-	for _, f := range fields {
-		p.columns = append(p.columns, f.leaf.Optional...)
-		if f.leaf.Column >= 0 {
-			p.columns = append(p.columns, f.leaf.Column)
-		}
+	rows := newScope(m.Root(), -1, nil)
+	t := &translator{text: text, mapping: m, scope: rows, columns: map[int]bool{}}
+	root, err := t.condition(tree, false)
+	if err != nil {
+		return nil, err
 	}
-	slices.Sort(p.columns)
-	p.columns = slices.Compact(p.columns)
-	return p, nil
+	return &Predicate{
+		root: root, rows: rows, vectors: map[int]*column.Vector{},
+		columns: slices.Sorted(maps.Keys(t.columns)),
+	}, nil
 }
 
 // Columns are the columns of the mapping that the condition needs, ascending.
@@ -49,13 +50,15 @@ func (p *Predicate) Eval(vectors []*column.Vector, match []bool) error {
 	for i, col := range p.columns {
 		p.vectors[col] = vectors[i]
 	}
-	for _, f := range p.fields {
-		if err := f.load(p.vectors, len(match)); err != nil {
-			return err
-		}
+	if err := p.rows.begin(p.vectors); err != nil {
+		return err
 	}
+	if err := p.rows.load(len(match)); err != nil {
+		return err
+	}
+	p.scratch.err = nil
 	p.root.eval(match, &p.scratch)
-	return nil
+	return p.scratch.err
 }
 
 // Bound is what the condition demands of a column that has a value in every
@@ -71,18 +74,20 @@ func (p *Predicate) Bounds() []Bound { return appendBounds(nil, p.root) }
 func appendBounds(b []Bound, c condition) []Bound {
 	switch c := c.(type) {
 	case and:
-		return appendBounds(appendBounds(b, c.left), c.right)
+		for _, c := range c {
+			b = appendBounds(b, c)
+		}
 	case ints:
-		if _, _, ok := c.t.limits(); ok && len(c.f.leaf.Optional) == 0 {
-			return append(b, Bound{c.f.leaf.Column, c})
+		if _, _, ok := c.t.limits(); ok && c.f.bounded() {
+			return append(b, Bound{c.f.column, c})
 		}
 	case floats:
-		if _, _, ok := c.t.limits(); ok && len(c.f.leaf.Optional) == 0 {
-			return append(b, Bound{c.f.leaf.Column, c})
+		if _, _, ok := c.t.limits(); ok && c.f.bounded() {
+			return append(b, Bound{c.f.column, c})
 		}
 	case text:
-		if (c.lo != nil || c.hi != nil) && len(c.f.leaf.Optional) == 0 {
-			return append(b, Bound{c.f.leaf.Column, c})
+		if (c.lo != nil || c.hi != nil) && c.f.bounded() {
+			return append(b, Bound{c.f.column, c})
 		}
 	}
 	return b
@@ -99,7 +104,7 @@ func (b Bound) Before(encoded []byte) bool {
 	case floats:
 		return c.decode(encoded) < c.t.lower()
 	case text:
-		return c.lo != nil && bytes.Compare(column.Sized(encoded), c.lo) < 0
+		return c.lo != nil && bytes.Compare(c.f.ordered(column.Sized(encoded)), c.lo) < 0
 	}
 	return false
 }
@@ -113,7 +118,7 @@ func (b Bound) After(encoded []byte) bool {
 	case floats:
 		return !(c.decode(encoded) <= c.t.upper()) // NaN is last
 	case text:
-		return c.hi != nil && bytes.Compare(column.Sized(encoded), c.hi) > 0
+		return c.hi != nil && bytes.Compare(c.f.ordered(column.Sized(encoded)), c.hi) > 0
 	}
 	return false
 }
@@ -130,7 +135,7 @@ func (t *bounds[T]) upper() T {
 
 // decode reads a value of the column, which is whole.
 func (c floats) decode(encoded []byte) float64 {
-	if c.f.leaf.Type.Kind == shred.KindFloat {
+	if c.f.typ.Kind == shred.KindFloat {
 		return float64(math.Float32frombits(binary.LittleEndian.Uint32(encoded)))
 	}
 	return math.Float64frombits(binary.LittleEndian.Uint64(encoded))

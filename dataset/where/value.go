@@ -1,10 +1,12 @@
 package where
 
 import (
-	"bytes"
-	"cmp"
 	"math"
+	"math/big"
 	"time"
+
+	"github.com/rowtocol/rowtocol/column"
+	"github.com/rowtocol/rowtocol/shred"
 )
 
 // kind is the kind of a value as the language sees it.
@@ -15,44 +17,117 @@ const (
 	kindBool
 	kindInt
 	kindFloat
+	kindNumber // constants only: written with a point or an exponent, or of more than 64 bits
 	kindText
-	kindTime // constants only
-	kindNone // of a field that compares with nothing but null
+	kindBytes
+	kindDecimal // fields only
+	kindMoment  // dates and timestamps
+	kindClock   // times of day, fields only
+	kindGroup   // of fields that are records, arrays or maps
 )
 
-var kindNames = [...]string{"null", "a boolean", "an integer", "a number", "a text", "a time", "a decimal"}
+var kindNames = [...]string{
+	"null", "a boolean", "an integer", "a number", "a number", "a text", "bytes", "a decimal", "a time", "a time of day", "a group of fields",
+}
 
 func (k kind) String() string { return kindNames[k] }
 
-func (k kind) number() bool { return k == kindInt || k == kindFloat }
+// number reports whether constants of the kind are numbers.
+func (k kind) number() bool { return k == kindInt || k == kindFloat || k == kindNumber }
 
-// comparable tells whether values of two kinds have an order or, for booleans,
-// are equal or not.
-func (k kind) comparable(other kind) bool {
-	return k != kindNone && other != kindNone && (k == other || k.number() && other.number() || k == kindNull || other == kindNull)
+// integer reports whether fields of the kind hold integers.
+func (k kind) integer() bool { return k == kindInt || k == kindMoment || k == kindClock }
+
+// computed is the kind as which a field's values are computed with.
+func (k kind) computed() kind {
+	switch {
+	case k.integer():
+		return kindInt
+	case k == kindBytes:
+		return kindText
+	}
+	return k
+}
+
+// kindOf returns the kind of a simple type's values.
+func kindOf(n *shred.Node) kind {
+	switch n.LogicalType() {
+	case column.LogicalDecimal:
+		return kindDecimal
+	case column.LogicalUUID:
+		return kindText
+	case column.LogicalTimeMillis, column.LogicalTimeMicros:
+		return kindClock
+	}
+	if timeUnit(n) > 0 {
+		return kindMoment
+	}
+	switch n.Kind {
+	case shred.KindNull:
+		return kindNull
+	case shred.KindBoolean:
+		return kindBool
+	case shred.KindInt, shred.KindLong:
+		return kindInt
+	case shred.KindFloat, shred.KindDouble:
+		return kindFloat
+	case shred.KindBytes, shred.KindFixed:
+		return kindBytes
+	}
+	return kindText
 }
 
 // value is a constant, or what an operand is in one row. Which fields are in
 // use follows from kind.
 type value struct {
-	kind kind
-	i    int64 // also a boolean, 0 or 1
-	f    float64
-	s    []byte
-	t    time.Time
+	kind  kind
+	i     int64 // also a boolean, 0 or 1, and a moment or a time of day as it is stored
+	f     float64
+	s     []byte   // also a decimal's unscaled number, as it is stored
+	r     *big.Rat // of kindNumber
+	t     time.Time
+	zoned bool // t was written with a time zone
+}
+
+func boolean(yes bool) *value {
+	v := &value{kind: kindBool}
+	if yes {
+		v.i = 1
+	}
+	return v
+}
+
+// negative returns a number with the other sign.
+func (v *value) negative() *value {
+	switch {
+	case v.kind == kindInt && v.i != math.MinInt64:
+		return &value{kind: kindInt, i: -v.i}
+	case v.kind == kindFloat:
+		return &value{kind: kindFloat, f: -v.f}
+	}
+	r := new(big.Rat).Neg(v.rational())
+	if r.IsInt() && r.Num().IsInt64() && r.Num().Int64() == math.MinInt64 {
+		return &value{kind: kindInt, i: math.MinInt64}
+	}
+	return &value{kind: kindNumber, r: r}
+}
+
+// rational returns the exact value of a finite number.
+func (v *value) rational() *big.Rat {
+	switch v.kind {
+	case kindInt:
+		return new(big.Rat).SetInt64(v.i)
+	case kindFloat:
+		return new(big.Rat).SetFloat64(v.f)
+	}
+	return v.r
 }
 
 // valueOf converts a value of the expression library.
 func valueOf(x any) (value, bool) {
 	switch x := x.(type) {
-	case nil:
-		return value{}, true
 	case bool:
-		v := value{kind: kindBool}
-		if x {
-			v.i = 1
-		}
-		return v, true
+		return *boolean(x), true
 	case int:
 		return value{kind: kindInt, i: int64(x)}, true
 	case int64:
@@ -62,25 +137,7 @@ func valueOf(x any) (value, bool) {
 	case string:
 		return value{kind: kindText, s: []byte(x)}, true
 	case time.Time:
-		return value{kind: kindTime, t: x}, true
+		return value{kind: kindMoment, t: x}, true
 	}
 	return value{}, false
-}
-
-// compare orders two values of comparable kinds, neither of which is null;
-// ordered is false if one is NaN.
-func compare(a, b *value) (c int, ordered bool) {
-	switch {
-	case a.kind == kindText:
-		return bytes.Compare(a.s, b.s), true
-	case a.kind == kindFloat && math.IsNaN(a.f), b.kind == kindFloat && math.IsNaN(b.f):
-		return 0, false
-	case a.kind == kindFloat && b.kind == kindFloat:
-		return cmp.Compare(a.f, b.f), true
-	case a.kind == kindFloat:
-		return -compareIntFloat(b.i, a.f), true
-	case b.kind == kindFloat:
-		return compareIntFloat(a.i, b.f), true
-	}
-	return cmp.Compare(a.i, b.i), true
 }

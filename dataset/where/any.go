@@ -1,0 +1,57 @@
+package where
+
+// itemsAtOnce is how many items of arrays are looked at together.
+const itemsAtOnce = 4096
+
+// anyOf holds where an item of an array or a map meets a condition, or, turned
+// around, where none does.
+type anyOf struct {
+	f         *field // the array
+	column    int    // of its lengths
+	items     *scope
+	condition condition
+	not       bool
+
+	lengths []int32
+}
+
+func (c *anyOf) eval(match []bool, s *scratch) {
+	total := 0
+	for i := range match {
+		match[i] = false
+		total += c.length(i)
+	}
+	row, left := -1, 0
+	for total > 0 && s.err == nil {
+		n := min(total, itemsAtOnce)
+		if err := c.items.load(n); err != nil {
+			s.err = err
+			return
+		}
+		items := s.take(n)
+		c.condition.eval(items, s)
+		for _, m := range items {
+			for left == 0 {
+				row++
+				left = c.length(row)
+			}
+			left--
+			match[row] = match[row] || m
+		}
+		s.give(items)
+		total -= n
+	}
+	if c.not {
+		for i, m := range match {
+			match[i] = !m && c.f.index(i) >= 0
+		}
+	}
+}
+
+// length is the number of a row's items.
+func (c *anyOf) length(row int) int {
+	if at := c.f.index(row); at >= 0 {
+		return int(c.lengths[at])
+	}
+	return 0
+}

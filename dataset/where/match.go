@@ -1,0 +1,207 @@
+package where
+
+import (
+	"bytes"
+	"errors"
+	"regexp"
+	"regexp/syntax"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/rowtocol/rowtocol/shred"
+)
+
+// pattern is what a text is looked through for.
+type pattern struct {
+	holds  func([]byte) bool
+	lo, hi []byte // that bound what holds, where they are not nil
+}
+
+// match translates contains and its like.
+func (t *translator) match(n *node, negated bool) (condition, error) {
+	left, err := t.single(n.kids[0])
+	if err != nil {
+		return nil, err
+	}
+	right, err := t.single(n.kids[1])
+	if err != nil {
+		return nil, err
+	}
+	bytesToo := n.text == "contains" || n.text == "startsWith" || n.text == "endsWith"
+	switch {
+	case left.constant != nil && right.constant != nil:
+		return nil, t.constants(n, left, right)
+	case left.kind == kindBytes && right.kind == kindText:
+		return nil, t.incomparable(left, right)
+	case left.kind != kindText && !(left.kind == kindBytes && bytesToo):
+		return nil, t.refused(left.node, "%s looks into text, and %s is %s", n.text, t.quote(left.node), left.kind)
+	case right.kind != left.kind:
+		return nil, t.refused(right.node, "%s takes %s, and %s is %s", n.text, left.kind, t.quote(right.node), right.kind)
+	case right.constant == nil && !bytesToo:
+		return nil, t.refused(right.node, "the pattern of %s must be a constant", n.text)
+	case right.constant == nil:
+		find := finders[n.text]
+		return pairwise{left.operand(), right.operand(), func(a, b *value) bool { return find(a.s, b.s) != negated }}, nil
+	}
+	p, err := t.pattern(n, right, left.field != nil && left.field.uuid)
+	if err != nil {
+		return nil, err
+	}
+	holds := func(b []byte) bool { return p.holds(b) != negated }
+	switch {
+	case left.constant != nil:
+		return constant(holds(left.constant.s)), nil
+	case left.field == nil:
+		return tested{left.computed, func(v *value) bool { return holds(v.s) }}, nil
+	case left.field.typ.Kind == shred.KindEnum:
+		return symbolTest(left.field, holds), nil
+	case negated || left.field.uuid:
+		return text{f: left.field, holds: holds}, nil
+	}
+	return text{left.field, p.holds, p.lo, p.hi}, nil
+}
+
+var finders = map[string]func(b, part []byte) bool{
+	"contains": bytes.Contains, "startsWith": bytes.HasPrefix, "endsWith": bytes.HasSuffix,
+}
+
+// pattern makes the pattern of a constant; of UUIDs, whose text is in lower case,
+// if lower is set.
+func (t *translator) pattern(n *node, c *term, lower bool) (pattern, error) {
+	s := c.constant.s
+	if lower && n.text != "matches" {
+		s = appendLower(nil, s)
+	}
+	switch n.text {
+	case "matches":
+		return t.regular(c.node, string(s))
+	case "like", "ilike":
+		return t.like(n, s)
+	case "startsWith":
+		return prefixed(s), nil
+	}
+	find := finders[n.text]
+	return pattern{holds: func(b []byte) bool { return find(b, s) }}, nil
+}
+
+// regular makes the pattern of a regular expression.
+func (t *translator) regular(n *node, expression string) (pattern, error) {
+	r, err := regexp.Compile(expression)
+	if bad := (*syntax.Error)(nil); errors.As(err, &bad) {
+		return pattern{}, t.refused(n, "%s is no regular expression: %s in %q", t.quote(n), string(bad.Code), bad.Expr)
+	} else if err != nil {
+		return pattern{}, t.refused(n, "%s is no regular expression: %v", t.quote(n), err)
+	}
+	return pattern{holds: r.Match}, nil
+}
+
+// prefixed is the pattern of what begins with a text.
+func prefixed(s []byte) pattern {
+	p := pattern{holds: func(b []byte) bool { return bytes.HasPrefix(b, s) }, lo: s}
+	if above := bytes.TrimRight(s, "\xff"); len(above) > 0 {
+		p.hi = bytes.Clone(above)
+		p.hi[len(above)-1]++
+	}
+	return p
+}
+
+// The parts of a like pattern beside its characters.
+const (
+	likeAny  = -1 // %
+	likeOne  = -2 // _
+	likeByte = -3 // and smaller: bytes that are no UTF-8
+)
+
+// like makes the pattern of like and ilike: % stands for any text, _ for one
+// character.
+func (t *translator) like(n *node, s []byte) (pattern, error) {
+	escape := rune(0)
+	if len(n.kids) == 3 {
+		c, err := t.term(n.kids[2])
+		if err != nil {
+			return pattern{}, err
+		}
+		if c.constant == nil || c.kind != kindText || utf8.RuneCount(c.constant.s) != 1 {
+			return pattern{}, t.refused(n.kids[2], "escape takes a text of one character")
+		}
+		escape, _ = utf8.DecodeRune(c.constant.s)
+	}
+	var parts []rune
+	for i := 0; i < len(s); {
+		r, size := utf8.DecodeRune(s[i:])
+		switch {
+		case escape != 0 && r == escape && i+size == len(s):
+			return pattern{}, t.refused(n.kids[1], "the pattern ends with its escape character, behind which one is missing")
+		case escape != 0 && r == escape:
+			i += size
+			r, size = utf8.DecodeRune(s[i:])
+		case r == '%':
+			r = likeAny
+		case r == '_':
+			r = likeOne
+		}
+		if r == utf8.RuneError && size == 1 {
+			r = likeByte - rune(s[i])
+		}
+		parts = append(parts, r)
+		i += size
+	}
+	if n.text == "ilike" {
+		return t.regular(n.kids[1], "(?is)"+expression(parts))
+	}
+	return t.shaped(n.kids[1], parts)
+}
+
+// shaped finds the simplest test for a like pattern.
+func (t *translator) shaped(n *node, parts []rune) (pattern, error) {
+	from, to := 0, len(parts)
+	for from < to && parts[from] == likeAny {
+		from++
+	}
+	for to > from && parts[to-1] == likeAny {
+		to--
+	}
+	var literal []byte
+	for i, r := range parts[from:to] {
+		switch {
+		case r == likeAny || r == likeOne:
+			p, err := t.regular(n, "(?s)"+expression(parts))
+			if from == 0 && i > 0 {
+				p.lo, p.hi = prefixed(literal).lo, prefixed(literal).hi
+			}
+			return p, err
+		case r <= likeByte:
+			literal = append(literal, byte(likeByte-r))
+		default:
+			literal = utf8.AppendRune(literal, r)
+		}
+	}
+	switch open, closed := from > 0, to < len(parts); {
+	case open && closed, open && len(parts) == from:
+		return pattern{holds: func(b []byte) bool { return bytes.Contains(b, literal) }}, nil
+	case open:
+		return pattern{holds: func(b []byte) bool { return bytes.HasSuffix(b, literal) }}, nil
+	case closed:
+		return prefixed(literal), nil
+	}
+	return pattern{holds: func(b []byte) bool { return bytes.Equal(b, literal) }, lo: literal, hi: literal}, nil
+}
+
+// expression is the regular expression of a like pattern.
+func expression(parts []rune) string {
+	var s strings.Builder
+	s.WriteString(`\A(?:`)
+	for _, r := range parts {
+		switch {
+		case r == likeAny:
+			s.WriteString(".*")
+		case r == likeOne:
+			s.WriteString(".")
+		case r <= likeByte: // as which a regular expression sees it
+			s.WriteRune(utf8.RuneError)
+		default:
+			s.WriteString(regexp.QuoteMeta(string(r)))
+		}
+	}
+	return s.String() + `)\z`
+}

@@ -1,0 +1,58 @@
+package where
+
+// op is what a node of the tree stands for.
+type op uint8
+
+const (
+	opPath    op = iota // a field: parts
+	opConst             // value
+	opCall              // function text of kids
+	opUnary             // sign text of a kid
+	opBinary            // arithmetic text of two kids
+	opCompare           // operator text of two kids
+	opMatch             // contains and its like: text, of two or, with ESCAPE, three kids
+	opAnd               // of all kids
+	opOr                // of all kids
+	opNot               // of a kid
+	opIn                // the first kid is one of the others
+	opRange             // the first kid is an integer from the second to the third
+	opHas               // the first kid is an item of the second
+	opAny               // an item of the first kid meets the second
+)
+
+// node is a part of a condition.
+type node struct {
+	op       op
+	text     string
+	kids     []*node
+	parts    []part
+	value    *value
+	double   bool // a text in double quotes
+	pos, end int  // in the condition's text
+	height   int  // of the tree
+}
+
+// part is one of the names, or keys in brackets, that lead to a field.
+type part struct {
+	text string
+	key  bool
+}
+
+// maxHeight bounds how deep conditions nest.
+const maxHeight = 250
+
+// condition reports whether the node is true or false by its form.
+func (n *node) condition() bool { return n.op >= opCompare }
+
+// hasFields tells whether a node names fields.
+func (n *node) hasFields() bool {
+	if n.op == opPath {
+		return true
+	}
+	for _, k := range n.kids {
+		if k.hasFields() {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,231 @@
+package where
+
+import (
+	"strings"
+
+	"github.com/rowtocol/rowtocol/shred"
+)
+
+// translator turns the tree of a condition into tests of columns. The logic has
+// three values, true, false and unknown, and what it makes tests for is true. It
+// carries not down to the comparisons, which hold where they are false if they
+// are negated: there only one of both is left out where a value is missing.
+type translator struct {
+	text    string
+	mapping *shred.Mapping
+	scope   *scope
+	columns map[int]bool // that are needed
+}
+
+// source is what a node is in the text.
+func (t *translator) source(n *node) string { return t.text[n.pos:n.end] }
+
+// maxQuoted bounds what messages quote of the condition.
+const maxQuoted = 60
+
+// quote is source for messages.
+func (t *translator) quote(n *node) string {
+	s := []rune(t.source(n))
+	if len(s) > maxQuoted {
+		return string(s[:maxQuoted]) + "..."
+	}
+	return string(s)
+}
+
+func (t *translator) refused(n *node, reason string, args ...any) error {
+	return refused(t.text, n.pos, reason, args...)
+}
+
+// condition translates what is true or false; if negated, to what holds where
+// it is false.
+func (t *translator) condition(n *node, negated bool) (condition, error) {
+	switch n.op {
+	case opNot:
+		return t.condition(n.kids[0], !negated)
+	case opAnd, opOr:
+		all := make([]condition, len(n.kids))
+		for i, k := range n.kids {
+			var err error
+			if all[i], err = t.condition(k, negated); err != nil {
+				return nil, err
+			}
+		}
+		if (n.op == opAnd) != negated {
+			return and(all), nil
+		}
+		return or(all), nil
+	case opCompare:
+		return t.comparison(n, negated)
+	case opMatch:
+		return t.match(n, negated)
+	case opIn:
+		return t.in(n, negated)
+	case opRange:
+		return t.inRange(n, negated)
+	case opHas:
+		return t.has(n, negated)
+	case opAny:
+		return t.any(n.kids[0], negated, func() (condition, error) { return t.condition(n.kids[1], false) })
+	}
+	return t.boolean(n, negated)
+}
+
+// boolean translates a value that is true or false.
+func (t *translator) boolean(n *node, negated bool) (condition, error) {
+	operand, err := t.term(n)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case operand.constant != nil && operand.kind == kindNull:
+		return nil, t.refused(n, "null is no condition; write x is null")
+	case operand.kind == kindText && n.double && t.names(n):
+		return nil, t.refused(n, "%s in double quotes is a text and no condition; write %s or `%[2]s` for the field", t.quote(n), string(operand.constant.s))
+	case operand.kind != kindBool:
+		return nil, t.refused(n, "%s is %s and no condition; compare it, as in %s == ...", t.quote(n), operand.kind, t.quote(n))
+	case operand.constant != nil:
+		return constant((operand.constant.i == 1) != negated), nil
+	case operand.field != nil:
+		return isTrue{operand.field, negated}, nil
+	}
+	return tested{operand.computed, func(v *value) bool { return (v.i == 1) != negated }}, nil
+}
+
+// names reports whether a text is the name of a field.
+func (t *translator) names(n *node) bool {
+	if n.op != opConst || n.value.kind != kindText {
+		return false
+	}
+	_, rest, ok := t.mapping.Root().FieldAt(string(n.value.s))
+	return ok && rest == ""
+}
+
+// term is one side of a comparison: exactly one of the pointers is set.
+type term struct {
+	node     *node
+	kind     kind
+	field    *field
+	constant *value
+	computed *computed
+}
+
+// operand returns the term's values, row by row.
+func (t *term) operand() operand {
+	switch {
+	case t.field != nil:
+		return t.field
+	case t.constant != nil:
+		return t.constant
+	}
+	return t.computed
+}
+
+// value makes a constant an operand.
+func (v *value) value(int) value { return *v }
+
+// term translates what has a value. A field can be a group, which has none.
+func (t *translator) term(n *node) (*term, error) {
+	switch {
+	case n.op == opConst:
+		return &term{node: n, kind: n.value.kind, constant: n.value}, nil
+	case n.op == opPath:
+		f, err := t.field(n)
+		if err != nil {
+			return nil, err
+		}
+		return &term{node: n, kind: f.kind, field: f}, nil
+	case n.condition():
+		return nil, t.refused(n, "a condition stands where a value is asked for; join conditions with and, or, not")
+	case n.hasFields():
+		return t.computed(n)
+	}
+	v, err := t.evaluate(n)
+	if err != nil {
+		return nil, err
+	}
+	return &term{node: n, kind: v.kind, constant: v}, nil
+}
+
+// single translates a value of which a row has at most one.
+func (t *translator) single(n *node) (*term, error) {
+	x, err := t.term(n)
+	if err != nil {
+		return nil, err
+	}
+	return x, t.checkSingle(x)
+}
+
+func (t *translator) checkSingle(x *term) error {
+	switch {
+	case x.kind == kindGroup:
+		return t.group(x)
+	case x.field != nil && x.kind == kindNull:
+		return t.refused(x.node, "the type of %s is null, so that it never has a value; write %[1]s is null", t.quote(x.node))
+	}
+	return nil
+}
+
+// group is the error for a group that stands for a value.
+func (t *translator) group(x *term) error {
+	name := t.quote(x.node)
+	switch x.field.place.Type().Kind {
+	case shred.KindArray:
+		if x.field.place.Items().Leaf() {
+			return t.refused(x.node, "%s is an array, of which a row can have many items; write 'x' in %[1]s, or any(%[1]s, # == 'x')", name)
+		}
+		return t.refused(x.node, "%s is an array, of which a row can have many items; write any(%[1]s, ...) with a condition on the fields of an item", name)
+	case shred.KindMap:
+		return t.refused(x.node, "%s is a map; write %[1]s['key'] for the value of a key, or any(%[1]s, key == ... and value == ...)", name)
+	}
+	var fields []string
+	for _, f := range x.field.place.Type().Fields[:min(3, len(x.field.place.Type().Fields))] {
+		fields = append(fields, name+"."+written(f.Name))
+	}
+	return t.refused(x.node, "%s is a record; name a field of it, such as %s", name, strings.Join(fields, " or "))
+}
+
+// any translates what holds where an item of an array or a map does. Where
+// there is no array, neither it nor its negation holds.
+func (t *translator) any(array *node, negated bool, items func() (condition, error)) (condition, error) {
+	f, err := t.field(array)
+	if err != nil {
+		return nil, err
+	}
+	if f.kind != kindGroup || f.place.Type().Kind == shred.KindRecord {
+		return nil, t.refused(array, "%s is no array and no map, and has no items", t.quote(array))
+	}
+	if f.lookup != nil {
+		return nil, t.refused(array, "any takes an array or a map as a whole; write any(map, key == 'x' and any(value, ...))")
+	}
+	keys := -1
+	if f.place.Type().Kind == shred.KindMap {
+		keys = f.place.Key()
+		t.need(keys)
+	}
+	a := &anyOf{f: f, column: f.place.Column(), items: newScope(f.place.Items(), keys, t.scope), not: negated}
+	t.need(a.column)
+	t.scope.anys = append(t.scope.anys, a)
+	outer := t.scope
+	t.scope = a.items
+	a.condition, err = items()
+	t.scope = outer
+	return a, err
+}
+
+// has translates 'x' in array.
+func (t *translator) has(n *node, negated bool) (condition, error) {
+	item, array := n.kids[0], n.kids[1]
+	f, err := t.field(array)
+	if err != nil {
+		return nil, err
+	}
+	if f.kind != kindGroup || f.place.Type().Kind != shred.KindArray {
+		return nil, t.refused(array, "%s is no array; in takes a list as in (1, 2), a range as in 1..9, or the name of an array", t.quote(array))
+	}
+	if item.hasFields() {
+		return nil, t.refused(item, "a constant is asked for, which is looked for among the items of %s", t.quote(array))
+	}
+	return t.any(array, negated, func() (condition, error) {
+		return t.comparison(&node{op: opCompare, text: string(equal), pos: n.pos, end: n.end, kids: []*node{{op: opPath, pos: array.pos, end: array.end}, item}}, false)
+	})
+}
