@@ -1,0 +1,50 @@
+package e2e
+
+import (
+	"encoding/json"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/rowtocol/rowtocol/internal/soak"
+)
+
+// Random conditions select the same rows as DuckDB does of the Parquet file of
+// the same rows.
+func TestConditionsOfDuckDB(t *testing.T) {
+	for seed := range soak.Rounds(1, 8) {
+		dir := t.TempDir()
+		avro, conditions, answers := dir+"/rows.avro", dir+"/conditions.json", dir+"/answers.json"
+		python(t, "conditions.py", "make", avro, conditions, strconv.Itoa(2*seed), strconv.Itoa(soak.Rounds(60, 250)))
+		run(t, "convert", "--row-group-size", "100KiB", "--block-size", "4KiB", avro, dir+"/columns").want(t, 0)
+		run(t, "cat", "--to", "parquet", "--output", dir+"/rows.parquet", dir+"/columns").want(t, 0)
+		text, err := os.ReadFile(conditions)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var asked [][2]string
+		if err := json.Unmarshal(text, &asked); err != nil {
+			t.Fatal(err)
+		}
+		answered := make([][]int, len(asked))
+		for i, condition := range asked {
+			answered[i] = []int{}
+			out := run(t, "cat", "--columns", "id", "--to", "csv", "--where", condition[0], dir+"/columns").want(t, 0).stdout
+			for _, line := range strings.Fields(out)[1:] {
+				id, err := strconv.Atoi(line)
+				if err != nil {
+					t.Fatal(err)
+				}
+				answered[i] = append(answered[i], id)
+			}
+		}
+		if text, err = json.Marshal(answered); err == nil {
+			err = os.WriteFile(answers, text, 0o644)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		python(t, "conditions.py", "judge", dir+"/rows.parquet", conditions, answers)
+	}
+}
