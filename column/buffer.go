@@ -375,8 +375,8 @@ func (b *Buffer) FirstRow() int64 { return b.firstRow }
 // Start sets the row number of the first row of an empty buffer.
 func (b *Buffer) Start(row int64) { b.firstRow = row }
 
-// Mark remembers an array column's state so that a length written too early
-// can be taken back with Restore.
+// Mark remembers a column's state so that what was appended since can be taken
+// back with Restore.
 type Mark struct {
 	data, lengths  int
 	run, runLength uint32
@@ -388,10 +388,12 @@ func (b *Buffer) Mark() Mark {
 	return Mark{b.n, len(b.lengths), b.run, b.runLength, b.bit}
 }
 
-// Restore drops everything appended since the mark. It is right only if the
-// first append after the mark was a length: packed booleans before it are
-// then untouched.
+// Restore drops everything appended since the mark, unless the block was finished
+// or lost meanwhile.
 func (b *Buffer) Restore(m Mark) {
 	b.n, b.lengths = m.data, b.lengths[:m.lengths]
 	b.run, b.runLength, b.bit = m.run, m.runLength, m.bit
+	if b.bit > 0 {
+		b.data[b.n-1] &= 1<<b.bit - 1 // of packed booleans
+	}
 }

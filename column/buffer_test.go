@@ -125,6 +125,34 @@ func TestAPendingRunDoesNotMakeABlockDue(t *testing.T) {
 	}
 }
 
+// Booleans that share a byte are taken back too.
+func TestRestoreTakesBooleansBack(t *testing.T) {
+	for before := range 18 {
+		values := []bool{true, false, false, true, true, false, true, true, true, false, true, false, true, true, false, false, true, true, true, true}
+		b := NewBuffers([]Column{{Type: Boolean, Parent: -1}}, Interleaved, 1<<10)
+		want := NewBuffers([]Column{{Type: Boolean, Parent: -1}}, Interleaved, 1<<10)
+		for i, v := range values[:before] {
+			b.Cols[0].AppendBool(v)
+			want.Cols[0].AppendBool(values[i])
+		}
+		m := b.Cols[0].Mark()
+		for range 11 {
+			b.Cols[0].AppendBool(true)
+		}
+		b.Cols[0].Restore(m)
+		for _, v := range values[before:] {
+			b.Cols[0].AppendBool(v)
+			want.Cols[0].AppendBool(v)
+		}
+		var got, all Block
+		b.Cols[0].Finish(20, &got)
+		want.Cols[0].Finish(20, &all)
+		if !bytes.Equal(got.Data, all.Data) {
+			t.Errorf("behind %d values: %x, want %x", before, got.Data, all.Data)
+		}
+	}
+}
+
 func TestRestoreTakesALengthBack(t *testing.T) {
 	_, b := one(Boolean, Interleaved, 1<<16)
 	b.Length(3)

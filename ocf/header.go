@@ -78,7 +78,7 @@ func ReadHeader(r io.ReaderAt, size int64, name string) (*Header, error) {
 type headerReader struct {
 	r    *bufio.Reader
 	name string
-	size int64
+	size int64 // of a stream math.MaxInt64
 	off  int64
 }
 
@@ -246,7 +246,12 @@ func (d *headerReader) bad(at int64, reason string, args ...any) error {
 	return damage.New(damage.Header, d.name, at, reason, args...)
 }
 
-func (d *headerReader) ioError(err error) error { return readError(d.name, d.off, err) }
+func (d *headerReader) ioError(err error) error {
+	if d.size == math.MaxInt64 && isEnd(err) {
+		return damage.New(damage.Truncated, d.name, d.off, "the stream ends inside the header")
+	}
+	return readError(d.name, d.off, err)
+}
 
 // readError wraps an error of the io.ReaderAt. Every read stays inside the
 // size the caller gave, so an end of file means that the file shrank.

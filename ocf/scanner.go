@@ -39,11 +39,12 @@ func (b *Block) Range() Range {
 	return Range{b.Offset, b.DataOffset + int64(len(b.Data)) + SyncSize}
 }
 
-// Scanner reads the blocks that start in one range of a file, in order. It
-// reads ahead in pieces of 1 MiB and is not safe for concurrent use.
+// Scanner reads the blocks that start in one range of a file, in order, or those
+// of a stream. It reads ahead in pieces of 1 MiB and is not safe for concurrent use.
 type Scanner struct {
 	r        io.ReaderAt
-	size     int64
+	stream   io.Reader // in place of r: what comes behind buf, or behind the block that was read last
+	size     int64     // of a stream math.MaxInt64, until its end was seen
 	name     string
 	sync     [SyncSize]byte
 	rg       Range
@@ -116,10 +117,10 @@ func (s *Scanner) Peek(ctx context.Context) (int64, error) {
 
 // CheckEnd makes sure that the block that Next will read ends where it says: its
 // size may be a lie, for which no memory should be taken. Its errors are those of
-// Next.
+// Next. Of a stream the end is not known before it was read.
 func (s *Scanner) CheckEnd(ctx context.Context) error {
 	h, err := s.head(ctx)
-	if err != nil {
+	if err != nil || s.stream != nil {
 		return err
 	}
 	return s.keep(s.readEnd(ctx, h))
@@ -131,6 +132,49 @@ func (s *Scanner) keep(err error) error {
 		s.bad = d
 	}
 	return err
+}
+
+// Skip passes over the next block if it has at most so many rows, and returns how
+// many it has and whether it did so. Of a large block only the head and the end are
+// read. Its errors are those of Next.
+func (s *Scanner) Skip(ctx context.Context, most int64) (rows int64, skipped bool, err error) {
+	h, err := s.head(ctx)
+	if err != nil || h.rows > most {
+		return h.rows, false, err
+	}
+	end := h.data + h.size
+	if err := s.pass(ctx, h.data, end); err != nil {
+		return 0, false, s.keep(err)
+	}
+	w, err := s.window(ctx, end, SyncSize)
+	if err != nil {
+		return 0, false, s.keep(err)
+	}
+	if err := s.checkSync(w[:min(len(w), SyncSize)], end); err != nil {
+		return 0, false, s.keep(err)
+	}
+	s.pos = end + SyncSize
+	return h.rows, true, nil
+}
+
+// pass reads a stream up to an offset.
+func (s *Scanner) pass(ctx context.Context, off, to int64) error {
+	for s.stream != nil && off < to {
+		w, err := s.window(ctx, off, 1)
+		if err != nil {
+			return err
+		}
+		if len(w) == 0 {
+			return s.ended(off)
+		}
+		off += min(int64(len(w)), to-off)
+	}
+	return nil
+}
+
+// ended is the damage of a stream that ends inside the block at pos.
+func (s *Scanner) ended(off int64) error {
+	return damage.New(damage.Truncated, s.name, off, "the stream ends inside the block at offset %d", s.pos)
 }
 
 // Resync goes on after damage: to the block after the next sync marker that
@@ -211,14 +255,17 @@ func (s *Scanner) head(ctx context.Context) (blockHead, error) {
 
 // readHead reads the head of the block at pos.
 func (s *Scanner) readHead(ctx context.Context) (h blockHead, err error) {
+	w, err := s.window(ctx, s.pos, maxBlockHead)
+	if err != nil {
+		return h, err
+	}
+	if s.stream != nil && s.pos == s.size {
+		return h, io.EOF
+	}
 	//guard: bytes after the last block would pass
 	if n := s.size - s.pos; n < minBlock {
 		return h, damage.New(damage.Trailing, s.name, s.pos,
 			"%d bytes after the last block, but a block has at least %d", n, minBlock)
-	}
-	w, err := s.window(ctx, s.pos, maxBlockHead)
-	if err != nil {
-		return h, err
 	}
 	rows, n, err := s.long(w, s.pos, damage.Count, "row count")
 	if err != nil {
@@ -253,8 +300,10 @@ func (s *Scanner) readHead(ctx context.Context) (h blockHead, err error) {
 // refuse returns the damage of a block that is larger than the limit, or of one
 // that only says so: where it would end is no sync marker.
 func (s *Scanner) refuse(ctx context.Context, h blockHead, sizeAt int64) error {
-	if err := s.readEnd(ctx, h); err != nil {
-		return err
+	if s.stream == nil {
+		if err := s.readEnd(ctx, h); err != nil {
+			return err
+		}
 	}
 	return tooLarge(s.name, sizeAt, s.maxStore, "block of %d stored bytes", h.size)
 }
@@ -277,7 +326,10 @@ func (s *Scanner) data(ctx context.Context, b *Block, size int) error {
 		if err != nil {
 			return err
 		}
-		copy(b.Data, w)
+		//guard: what a stream does not have would be taken from the block before
+		if copy(b.Data, w) < need {
+			return s.ended(b.DataOffset + int64(len(w)))
+		}
 	} else {
 		have := copy(b.Data, s.buffered(b.DataOffset))
 		for have < need {
@@ -342,6 +394,9 @@ func (s *Scanner) window(ctx context.Context, off int64, n int) ([]byte, error) 
 	kept := copy(s.buf[:cap(s.buf)], have)
 	end := int(min(int64(cap(s.buf)), s.size-off))
 	s.buf, s.bufOff = s.buf[:kept], off
+	if s.stream != nil {
+		return s.more(ctx, n-kept)
+	}
 	if err := s.readAt(ctx, s.buf[kept:end], off+int64(kept)); err != nil {
 		return nil, err
 	}
@@ -349,9 +404,39 @@ func (s *Scanner) window(ctx context.Context, off int64, n int) ([]byte, error) 
 	return s.buf, nil
 }
 
+// more reads at least n bytes of a stream behind the buffer, and as many as there
+// are at once: who writes it may wait for what the rows before lead to.
+func (s *Scanner) more(ctx context.Context, n int) ([]byte, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	read, err := io.ReadAtLeast(s.stream, s.buf[len(s.buf):cap(s.buf)], n)
+	s.buf = s.buf[:len(s.buf)+read]
+	if isEnd(err) {
+		s.size, err = s.bufOff+int64(len(s.buf)), nil
+	}
+	if err != nil {
+		return nil, readError(s.name, s.bufOff+int64(len(s.buf)), err)
+	}
+	return s.buf, nil
+}
+
+// isEnd reports whether an error of io.ReadFull or io.ReadAtLeast is the end.
+func isEnd(err error) bool { return err == io.EOF || err == io.ErrUnexpectedEOF }
+
 func (s *Scanner) readAt(ctx context.Context, p []byte, off int64) error {
 	if err := ctx.Err(); err != nil {
 		return err
+	}
+	if s.stream != nil {
+		n, err := io.ReadFull(s.stream, p)
+		if isEnd(err) {
+			return s.ended(off + int64(n))
+		}
+		if err != nil {
+			return readError(s.name, off+int64(n), err)
+		}
+		return nil
 	}
 	if n, err := s.r.ReadAt(p, off); n < len(p) {
 		return readError(s.name, off+int64(n), err)
