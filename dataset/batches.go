@@ -26,6 +26,7 @@ type Batches struct {
 	most    int
 	rest    []span // rows found and not read
 	origins []origin
+	scan    *Scan // that resolves the rows; nil if they are read as they are
 	err     error
 }
 
@@ -38,21 +39,27 @@ type origin struct {
 
 // Batches begins to read columns. ctx bounds the reads.
 func (d *Dataset) Batches(ctx context.Context, q Query) (*Batches, error) {
-	if q.Schema != nil {
-		return nil, queryf("columns are read in the schema of the dataset; rows can be resolved to another")
-	}
 	if q.BatchRows < 0 {
 		return nil, queryf("batches of %d rows", q.BatchRows)
 	}
-	s, err := d.newSelection(ctx, q, func(s *selection) (*shred.Schema, error) { return s.mapping.Schema, nil })
+	if q.Schema != nil {
+		return d.resolvedBatches(ctx, q)
+	}
+	s, err := d.newSelection(ctx, q, ownSchema)
 	if err != nil {
 		return nil, err
 	}
+	return newBatches(s, q)
+}
+
+func ownSchema(s *selection) (*shred.Schema, error) { return s.mapping.Schema, nil }
+
+func newBatches(s *selection, q Query) (*Batches, error) {
 	b := &Batches{rows: s, most: q.BatchRows}
 	if b.most == 0 {
 		b.most = defaultBatchRows
 	}
-	if len(d.sections) > 0 {
+	if len(s.dataset.sections) > 0 {
 		return b, b.bind()
 	}
 	return b, nil
@@ -146,7 +153,7 @@ func (b *Batches) noteOrigins(n int) {
 		if n <= 0 {
 			return
 		}
-		b.origins = append(b.origins, origin{int32(b.columns.rows - n), int32(b.rows.part), s.from})
+		b.origins = append(b.origins, origin{int32(b.columns.rows - n), int32(b.rows.part), b.rows.file.first + s.from})
 		n -= int(s.to - s.from)
 	}
 }
@@ -180,11 +187,18 @@ func (b *Batches) Err() error {
 }
 
 // Stats returns what was read so far.
-func (b *Batches) Stats() Stats { return b.rows.stats }
+func (b *Batches) Stats() Stats {
+	if b.scan == nil {
+		return b.rows.stats
+	}
+	s := b.scan.Stats()
+	s.Rows = b.rows.stats.Rows
+	return s
+}
 
 // Close ends the reading. The vectors stay valid.
 func (b *Batches) Close() {
-	b.rows.close()
+	b.rows.end()
 	if b.columns != nil {
 		b.columns.memory.heap.Close()
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// Dataset is a sequence of rows in column files. It is immutable and may be used
-// concurrently; each Scan belongs to one goroutine.
+// Dataset is a sequence of rows in column files and Avro files. It is immutable and
+// may be used concurrently; each Scan belongs to one goroutine.
 type Dataset struct {
 	list     *Listing
 	sections []*section
@@ -34,8 +34,8 @@ func Open(ctx context.Context, st store.Store, path string, o Options) (*Dataset
 	return OpenAll(ctx, []store.Location{{Store: st, Path: path}}, o)
 }
 
-// OpenAll opens what ListAll finds as one dataset. Of committed outputs it reads
-// the manifests, of other files the headers. That all rows are of one schema is
+// OpenAll opens what ListAll finds, and Avro object container files, as one dataset. Of
+// committed outputs it reads the manifests, of other files the headers. That all rows are of one schema is
 // found out when it is known what of them is wanted.
 func OpenAll(ctx context.Context, at []store.Location, o Options) (*Dataset, error) {
 	l, err := ListAll(ctx, at, o)
@@ -53,7 +53,11 @@ func (l *Listing) Dataset(ctx context.Context) (*Dataset, error) {
 		if err := d.addPart(ctx, i, p); err != nil {
 			return nil, err
 		}
-		d.rows += p.Rows
+		if p.Rows < 0 || d.rows < 0 {
+			d.rows = -1
+		} else {
+			d.rows += p.Rows
+		}
 	}
 	for i := range l.Runs {
 		if r := &l.Runs[i]; len(d.sections) == 0 && r.schema != "" {
@@ -105,6 +109,11 @@ func (d *Dataset) addSchema(r *Run, i int) error {
 
 // measure reads from its files how many rows part i has, and of what schema.
 func (d *Dataset) measure(ctx context.Context, i int, p *Part) error {
+	if h, err := d.list.avroHeader(ctx, p); err != nil {
+		return err
+	} else if h != nil {
+		return d.addAvro(i, p, h)
+	}
 	f, err := d.list.Open(ctx, p)
 	if err != nil {
 		return err
@@ -171,7 +180,8 @@ func (d *Dataset) Mapping() *shred.Mapping {
 // Path is what was opened, for messages.
 func (d *Dataset) Path() string { return d.list.Path }
 
-// Rows is the number of rows of all parts.
+// Rows is the number of rows of all parts; -1 with an Avro file among them, whose rows
+// only reading it counts.
 func (d *Dataset) Rows() int64 { return d.rows }
 
 // Parts are the files, in the order of their rows. They must not be changed.

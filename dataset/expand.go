@@ -29,6 +29,10 @@ func ListAll(ctx context.Context, at []store.Location, o Options) (*Listing, err
 	var roots []root
 	var paths []string
 	for _, a := range at {
+		if a.Store == nil {
+			roots, paths = append(roots, root{at: a}), append(paths, a.Path)
+			continue
+		}
 		found, err := expand(ctx, a)
 		if err != nil {
 			return nil, err
@@ -38,6 +42,10 @@ func ListAll(ctx context.Context, at []store.Location, o Options) (*Listing, err
 	l.Path, l.Dir = strings.Join(paths, " "), len(roots) > 1
 	above, patterns := shared(roots), false
 	for _, r := range roots {
+		if r.at.Store == nil {
+			l.addStream(r.at.Path, o.Stream)
+			continue
+		}
 		if err := l.add(ctx, r, above, o.Partial); err != nil {
 			return nil, err
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"path"
 	"slices"
 	"strings"
@@ -41,6 +42,9 @@ type Options struct {
 	// MaxBlock is the size in bytes of the largest uncompressed block that is
 	// decoded; 0 is format.DefaultMaxBlock.
 	MaxBlock int64
+	// Stream is what a location without a store stands for: an Avro file that is read
+	// from its start to its end, by one query, and no farther than rows are asked for.
+	Stream io.Reader
 	// Memory is what reading may take; nil is memory without end. What does not fit
 	// it is a *budget.Error.
 	Memory *budget.Pool
@@ -137,7 +141,9 @@ func (l *finder) addDirectory(ctx context.Context, dir string, keys []Key) error
 	case l.partial:
 		err = l.addFiles(ctx, infos)
 	case len(runs) == 0:
-		if err = underWay(ctx, l.store, dir, infos); err == nil {
+		if err = underWay(ctx, l.store, dir, infos); err == nil && holdsAvro(ctx, l.store, infos) {
+			err = &unfinished{fmt.Sprintf("%s is a directory of Avro files: convert it, or name the files in it", dir)}
+		} else if err == nil {
 			err = &unfinished{fmt.Sprintf("%s is not a finished output: it has no %s; name a file in it to look at that alone", dir, manifest.SuccessName)}
 		}
 	}

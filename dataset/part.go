@@ -28,6 +28,7 @@ type Part struct {
 	Run   int // index in Listing.Runs of the one that lists it; -1 if none does
 
 	format format.Format // nil where only the file knows
+	avro   *avro         // nil of a column file, or of what was not opened
 }
 
 // File is a file of a part.

@@ -12,6 +12,7 @@ import (
 // one goroutine.
 type queryPart struct {
 	*OpenPart
+	first   int64 // the row of the file that is the part's first: not 0 if it is made of some rows
 	rows    int64
 	inFiles int // columns that are in the files
 	keys    []*constant

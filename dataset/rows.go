@@ -26,7 +26,7 @@ type Query struct {
 	Limit int64
 	// Schema is the reader's, to which rows of the chosen fields are resolved;
 	// without chosen fields, those are read that it makes use of. nil is the
-	// dataset's own. Only for Scan.
+	// dataset's own. Batches reads rows first then, and makes columns of them.
 	Schema *shred.Schema
 	// BatchRows is the most rows in a batch, 0 the default. Only for Batches.
 	BatchRows int
@@ -104,8 +104,9 @@ type selection struct {
 	left  int64 // rows yet to be given
 	stats Stats
 
-	part   int   // of file, in Listing.Parts
-	before int64 // rows of the parts before it
+	part   int     // of file, in Listing.Parts
+	made   *chunks // of that part, if it is an Avro file
+	before int64   // rows of the parts before it
 	file   *queryPart
 	rest   []span  // rows of the part that are not looked at
 	find   *filter // of the part, with a condition
@@ -126,8 +127,10 @@ func (d *Dataset) newSelection(ctx context.Context, q Query, bind func(*selectio
 	for i := range d.list.Parts {
 		s.stats.FileBytes += d.list.Parts[i].Bytes
 	}
-	if len(d.sections) == 0 && q.Columns != nil {
-		return nil, queryf("the dataset is the output of no input, and has no columns")
+	if len(d.sections) == 0 {
+		if s.left = 0; q.Columns != nil {
+			return nil, queryf("the dataset is the output of no input, and has no columns")
+		}
 	}
 	var later *shred.Schema
 	for i := len(d.sections) - 1; i >= 0; i-- {
@@ -260,6 +263,45 @@ func (s *selection) nextPart() error {
 		s.stats.Passed = s.before
 	}
 	s.close()
+	for s.file == nil {
+		err := io.EOF
+		if s.made != nil {
+			err = s.nextMade()
+		}
+		if err == io.EOF {
+			err = s.nextListed()
+		}
+		if err != nil {
+			return err
+		}
+	}
+	var err error
+	s.file.prepare(s.twice, s.inFiles)
+	s.rest = []span{{0, s.file.Rows()}}
+	if s.where != nil {
+		s.find, err = newFilter(s)
+	}
+	return err
+}
+
+// nextMade makes the next part of an Avro file; io.EOF behind the last.
+func (s *selection) nextMade() error {
+	skip, most := s.skip, s.left
+	if s.where != nil { // of a condition no rows are known
+		skip, most = 0, math.MaxInt64
+	}
+	file, passed, err := s.made.next(s.ctx, skip, most, &s.stats)
+	s.pass(passed)
+	if s.file = file; err == io.EOF {
+		s.made.close()
+		s.made = nil
+	}
+	return err
+}
+
+// nextListed goes to the next part that can have rows to give. It opens it, or of an
+// Avro file begins to make parts. io.EOF says that the section has no more.
+func (s *selection) nextListed() error {
 	parts := s.dataset.Parts()
 	for s.part++; s.part < s.section.end; s.part++ {
 		if wanted, err := s.wants(&parts[s.part]); err != nil {
@@ -272,13 +314,10 @@ func (s *selection) nextPart() error {
 		return io.EOF
 	}
 	var err error
-	if s.file, err = s.dataset.openPart(s.ctx, s.section, s.part, s.inFiles > 0, &s.stats); err != nil {
-		return err
-	}
-	s.file.prepare(s.twice, s.inFiles)
-	s.rest = []span{{0, s.file.Rows()}}
-	if s.where != nil {
-		s.find, err = newFilter(s)
+	if p := &parts[s.part]; p.avro != nil {
+		s.made, err = s.dataset.makeParts(s.ctx, s.section, p)
+	} else {
+		s.file, err = s.dataset.openPart(s.ctx, s.section, s.part, s.inFiles > 0, &s.stats)
 	}
 	return err
 }
@@ -289,7 +328,7 @@ func (s *selection) wants(p *Part) (bool, error) {
 	switch {
 	case p.Rows == 0:
 		return false, nil
-	case s.where == nil && s.skip >= p.Rows:
+	case s.where == nil && p.Rows > 0 && s.skip >= p.Rows:
 		s.pass(p.Rows)
 		return false, nil
 	case s.where == nil || len(s.section.keys) == 0:
@@ -301,6 +340,15 @@ func (s *selection) wants(p *Part) (bool, error) {
 	}
 	excluded, err := s.where.Excludes(known)
 	return !excluded, err
+}
+
+// end ends the reading.
+func (s *selection) end() {
+	s.close()
+	if s.made != nil {
+		s.made.close()
+		s.made = nil
+	}
 }
 
 // close closes the file.

@@ -117,7 +117,7 @@ func (s *Scan) Stats() Stats { return s.rows.stats }
 
 // Close ends the scan.
 func (s *Scan) Close() {
-	s.rows.close()
+	s.rows.end()
 	s.memory.Close()
 	if s.err == nil {
 		s.err = errClosed
@@ -272,7 +272,7 @@ func (s *Scan) open(f *queryPart) error {
 func (s *Scan) located(err error) error {
 	var d *damage.Error
 	if errors.As(err, &d) && d.Row < 0 {
-		d.Row = s.end - s.left
+		d.Row = s.file.first + s.end - s.left
 	}
 	return s.rows.located(err)
 }

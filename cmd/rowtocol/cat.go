@@ -9,6 +9,7 @@ import (
 
 	arrowgo "github.com/apache/arrow-go/v18/arrow"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/rowtocol/rowtocol/budget"
 	"github.com/rowtocol/rowtocol/dataset"
@@ -17,12 +18,14 @@ import (
 	"github.com/rowtocol/rowtocol/shred"
 )
 
-const catLong = `Print the rows of column files: JSON, a line per row, or CSV, an Avro object
-container file, an Arrow stream or a Parquet file. A directory is a committed
-output, or holds the outputs of several runs in directories named run=…, and
-needs _SUCCESS unless --partial is given. Several arguments are read in their
-order as one, and so is what a quoted pattern matches (*, ?, [a-z]), sorted by
-path, numbers by value.
+const catLong = `Print the rows of column files and Avro files: JSON, a line per row, or CSV, a
+table, an Avro object container file, an Arrow stream or a Parquet file. A
+directory is a committed output, or holds the outputs of several runs in
+directories named run=…, and needs _SUCCESS unless --partial is given. - is an
+Avro file on standard input, of which no more is read than is printed, or a file
+of any kind that is redirected with <. Several arguments are read in their order
+as one, and so is what a quoted pattern matches (*, ?, [a-z]), sorted by path,
+numbers by value.
 
 A directory may also be a tree of directories named key=value with outputs in
 them, as dt=2026-01-01/hour=7. The keys are columns then, behind those of the
@@ -34,11 +37,11 @@ first wildcard of a pattern on, and where several arguments differ:
 mail/dt=2026-01-01 alone has no column dt. With --where 'dt >=
 date("2026-01-01")' other directories are not read.
 
-Only the columns that are asked for are read, and with --where the others only
-where rows match. --columns names a field by its path in the schema, without
-mention of arrays, maps and unions (received.host), or by its column
-(received[]#host); a record stands for all its fields. The fields keep the
-order of the schema.
+Of column files only the columns that are asked for are read, and with --where
+the others only where rows match. --columns names a field by its path in the
+schema, without mention of arrays, maps and unions (received.host), or by its
+column (received[]#host); a record stands for all its fields. The fields keep
+the order of the schema.
 
 --where is a condition such as  size > 1000 and folder <> 'SPAM'  in the words
 of SQL or the signs of C, also on items of arrays and values of maps (rowtocol
@@ -47,7 +50,8 @@ help conditions says more). --offset and --limit count the rows that match.
 JSON shows values for people: an optional value is itself or null, bytes are
 base64, dates and decimals are strings. With --json-unions it is Avro's own
 encoding, which Avro's libraries read. CSV takes simple and optional fields:
-choose them with --columns. Arrow and Parquet keep nested types; a union of
+choose them with --columns. A table is as in rowtocol head. Arrow and Parquet
+keep nested types; a union of
 several types is a dense union in Arrow, and in Parquet a struct with a field
 for each. Few engines know dense unions: for DuckDB and Polars there is
 --unions struct. Spark reads no times of day and no nanoseconds of Parquet: for
@@ -80,8 +84,11 @@ const catExample = `  # the first rows, all fields
   rowtocol cat --to parquet --times spark --output mail.parquet mail.columns
   rowtocol cat --to arrow --unions struct mail.columns > mail.arrows
 
-  # rows of several generations as one schema has them
-  rowtocol cat --schema mail-v3.avsc 2024.columns 2025.columns`
+  # rows of several generations as one schema has them, in columns again
+  rowtocol cat --schema v3.avsc --to parquet --output v3.parquet 2024.columns
+
+  # an Avro file as it comes
+  curl -s https://example.org/mail.avro | rowtocol cat --columns from,subject -`
 
 // catFlags are the flags of cat.
 type catFlags struct {
@@ -92,6 +99,20 @@ type catFlags struct {
 	unions, times     string
 	tagged, overwrite bool
 	partial, stats    bool
+	width             int // of the terminal that rows are printed on, 0 if it is none
+}
+
+// addCondition adds the flags that say which rows there are.
+func (f *catFlags) addCondition(flags *pflag.FlagSet) {
+	flags.StringVar(&f.where, "where", "", "only rows for which the `condition` holds; see rowtocol help conditions")
+	flags.BoolVar(&f.partial, "partial", false, "read directories without _SUCCESS: the column files that are there")
+}
+
+// addChoice adds the flags that say which rows there are, and what of them.
+func (f *catFlags) addChoice(flags *pflag.FlagSet) {
+	f.addCondition(flags)
+	flags.StringArrayVar(&f.columns, "columns", nil, "`fields` to read, separated by commas; repeatable (default all)")
+	flags.StringVar(&f.schema, "schema", "", "`file` with the Avro schema that the rows are resolved to: defaults, aliases, promotions")
 }
 
 // catFormats are the choices of --to. write writes all rows; the output is
@@ -106,6 +127,9 @@ var catFormats = []struct {
 	}).write},
 	{"csv", false, newRowWriter(func(w io.Writer, s *shred.Schema, _ *catFlags) (export.Writer, error) {
 		return export.NewCSV(w, s)
+	}).write},
+	{"table", false, newRowWriter(func(w io.Writer, s *shred.Schema, f *catFlags) (export.Writer, error) {
+		return newRowTable(w, s, f.width), nil
 	}).write},
 	{"avro", true, newRowWriter(func(w io.Writer, s *shred.Schema, f *catFlags) (export.Writer, error) {
 		return export.NewAvro(w, s, f.codec)
@@ -135,7 +159,7 @@ func formatNames() []string {
 func (a *app) catCommand() *cobra.Command {
 	f := &catFlags{}
 	cmd := &cobra.Command{
-		Use:         "cat FILE|DIR...",
+		Use:         "cat FILE|DIR|-...",
 		Short:       "Print rows: all or some, whole or a few fields of them",
 		Long:        catLong,
 		Example:     catExample,
@@ -144,18 +168,15 @@ func (a *app) catCommand() *cobra.Command {
 		RunE:        func(cmd *cobra.Command, args []string) error { return a.cat(cmd.Context(), f, args) },
 	}
 	flags := cmd.Flags()
-	flags.StringArrayVar(&f.columns, "columns", nil, "`fields` to print, separated by commas; repeatable (default all)")
-	flags.StringVar(&f.where, "where", "", "print only rows for which the `condition` holds; see rowtocol help conditions")
+	f.addChoice(flags)
 	flags.Int64Var(&f.offset, "offset", 0, "rows to pass over first")
 	flags.Int64Var(&f.limit, "limit", -1, "most rows to print; -1 is no limit")
-	flags.StringVar(&f.schema, "schema", "", "`file` with the Avro schema that the rows are resolved to: defaults, aliases, promotions")
 	flags.StringVar(&f.to, "to", "json", "`format`: "+strings.Join(formatNames(), ", "))
 	flags.BoolVar(&f.tagged, "json-unions", false, "JSON as Avro encodes it, with the types of unions")
 	formFlags(cmd, f)
 	flags.StringVar(&f.codec, "output-codec", "snappy", "`codec` of Avro output: "+strings.Join(avroCodecs, ", ")+"; of Parquet one of the first four")
 	flags.StringVar(&f.output, "output", "", "write to `file`, local or on HDFS, instead of standard output, which - names too")
 	flags.BoolVar(&f.overwrite, "overwrite", false, "replace an earlier --output")
-	flags.BoolVar(&f.partial, "partial", false, "read directories without _SUCCESS: the column files that are there")
 	flags.BoolVar(&f.stats, "stats", false, "print on standard error what was read")
 	complete(cmd, "to", formatNames()...)
 	complete(cmd, "output-codec", avroCodecs...)
@@ -172,8 +193,6 @@ func (f *catFlags) check() error {
 	switch {
 	case f.to == "parquet" && !slices.Contains(parquetCodecs, f.codec):
 		return usagef("--output-codec: %q is not one of %s, which Parquet has", f.codec, strings.Join(parquetCodecs, ", "))
-	case f.schema != "" && (f.to == "arrow" || f.to == "parquet"):
-		return usagef("--schema resolves rows, and --to %s has columns: write --to avro first, and convert that", f.to)
 	case f.tagged && f.to != "json":
 		return usagef("--json-unions goes with --to json")
 	case f.offset < 0:
@@ -195,6 +214,9 @@ func (a *app) cat(ctx context.Context, f *catFlags, names []string) error {
 	format := catFormats[slices.Index(formatNames(), f.to)]
 	if a.rowsOut && format.binary && a.stdout.terminal {
 		return usagef("--to %s is not for a terminal; name a file with --output, or redirect", f.to)
+	}
+	if a.rowsOut {
+		f.width = a.width()
 	}
 	in, err := a.openInput(ctx, f, names)
 	if err != nil {
@@ -237,8 +259,8 @@ func (a *app) toFile(ctx context.Context, f *catFlags, names []string, in *catIn
 
 // catted is the result of cat in the final JSON object.
 type catted struct {
-	Rows       int64  `json:"rows"`       // printed
-	TotalRows  int64  `json:"total_rows"` // of the inputs
+	Rows       int64  `json:"rows"`                 // printed
+	TotalRows  *int64 `json:"total_rows,omitempty"` // of the inputs, if that is known
 	BytesRead  int64  `json:"bytes_read"`
 	FileBytes  int64  `json:"file_bytes"`
 	BlocksRead int64  `json:"blocks_read"`
@@ -249,10 +271,18 @@ type catted struct {
 func (a *app) reportRead(f *catFlags, in *catInput) {
 	s := in.stats
 	// What is read again, as the start of a file whose header is long, is counted once.
-	s.BytesRead, s.BlocksRead = min(s.BytesRead, s.FileBytes), min(s.BlocksRead, s.Blocks)
-	a.result = catted{s.Rows, s.TotalRows, s.BytesRead, s.FileBytes, s.BlocksRead, s.Blocks, f.output}
-	if f.stats && !a.json {
+	s.BlocksRead = min(s.BlocksRead, s.Blocks)
+	if s.FileBytes > 0 { // else it is a stream
+		s.BytesRead = min(s.BytesRead, s.FileBytes)
+	}
+	a.result = catted{s.Rows, in.total(), s.BytesRead, s.FileBytes, s.BlocksRead, s.Blocks, f.output}
+	if !f.stats || a.json {
+		return
+	}
+	if total := in.total(); total != nil {
 		fmt.Fprintf(a.console, "%d of %s; read %s of %s, %d of %s of these columns\n",
-			s.Rows, plural(s.TotalRows, "row"), human(s.BytesRead), human(s.FileBytes), s.BlocksRead, plural(s.Blocks, "block"))
+			s.Rows, plural(*total, "row"), human(s.BytesRead), human(s.FileBytes), s.BlocksRead, plural(s.Blocks, "block"))
+	} else {
+		fmt.Fprintf(a.console, "%s; read %s of Avro\n", plural(s.Rows, "row"), human(s.BytesRead))
 	}
 }

@@ -60,7 +60,7 @@ type newBatchWriter struct {
 // write writes all rows, column by column. After an error the output stays
 // without its end, so that nobody takes it for whole.
 func (n newBatchWriter) write(ctx context.Context, c *catInput, f *catFlags, out io.Writer) error {
-	if c.data.Schema() == nil {
+	if c.schema == nil {
 		return c.writeNothing(f)
 	}
 	q := c.query

@@ -28,24 +28,7 @@ type catInput struct {
 // openInput opens the inputs and checks the query on them, so that what is wrong
 // with it shows before anything is written.
 func (a *app) openInput(ctx context.Context, f *catFlags, names []string) (*catInput, error) {
-	c := &catInput{memory: a.pool, query: dataset.Query{Where: f.where, Offset: f.offset, Limit: f.limit}}
-	for _, list := range f.columns {
-		c.query.Columns = append(c.query.Columns, strings.Split(list, ",")...)
-	}
-	text, err := a.readerSchema(ctx, f.schema)
-	if err != nil {
-		return nil, err
-	}
-	if text != "" {
-		if c.query.Schema, err = shred.ParseSchema(text); err != nil {
-			return nil, &usageError{in("--schema: "+f.schema, err)}
-		}
-	}
-	at, err := a.resolveAll(names)
-	if err != nil {
-		return nil, err
-	}
-	c.data, err = dataset.OpenAll(ctx, at, dataset.Options{Formats: formats, Memory: a.pool, Partial: f.partial})
+	c, err := a.openData(ctx, f, names)
 	if err != nil {
 		return nil, err
 	}
@@ -60,6 +43,38 @@ func (a *app) openInput(ctx context.Context, f *catFlags, names []string) (*catI
 	defer s.Close()
 	c.schema, c.stats = s.Schema(), s.Stats()
 	return c, nil
+}
+
+// openData opens the inputs.
+func (a *app) openData(ctx context.Context, f *catFlags, names []string) (*catInput, error) {
+	c := &catInput{memory: a.pool, query: dataset.Query{Where: f.where, Offset: f.offset, Limit: f.limit}}
+	for _, list := range f.columns {
+		c.query.Columns = append(c.query.Columns, strings.Split(list, ",")...)
+	}
+	text, err := a.readerSchema(ctx, f.schema)
+	if err != nil {
+		return nil, err
+	}
+	if text != "" {
+		if c.query.Schema, err = shred.ParseSchema(text); err != nil {
+			return nil, &usageError{in("--schema: "+f.schema, err)}
+		}
+	}
+	o := dataset.Options{Formats: formats, Memory: a.pool, Partial: f.partial}
+	at, err := a.resolveInputs(ctx, names, &o)
+	if err != nil {
+		return nil, err
+	}
+	c.data, err = dataset.OpenAll(ctx, at, o)
+	return c, err
+}
+
+// total is how many rows the inputs have; nil if that is not known.
+func (c *catInput) total() *int64 {
+	if c.stats.TotalRows < 0 {
+		return nil
+	}
+	return &c.stats.TotalRows
 }
 
 // newRowWriter makes a writer of rows of a schema.
@@ -85,7 +100,7 @@ func (n newRowWriter) write(ctx context.Context, c *catInput, f *catFlags, out i
 
 // writeNothing is for outputs of no input, which have no schema and no rows.
 func (c *catInput) writeNothing(f *catFlags) error {
-	if f.to == "json" || f.to == "csv" {
+	if f.to == "json" || f.to == "csv" || f.to == "table" {
 		return nil
 	}
 	return damage.New(damage.Schema, c.data.Path(), -1, "the output of no input has no schema, which --to %s needs; --schema gives it one", f.to)

@@ -19,8 +19,8 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-const inspectLong = `Show the header of a column file and a table of its columns; of a directory, the
-sums over all files of the output, and the share of each column. Of several
+const inspectLong = `Show the header of a column file and a table of its columns; of a directory,
+the sums over all files of the output, and the share of each column. Of several
 arguments, patterns and trees of directories (see rowtocol cat --help) they are
 sums over all outputs; --json has the figures of each as well.
 
@@ -30,22 +30,36 @@ by reading its lengths. That is done for a file; of a directory only with
 
 With --html the figures become one page for a browser, with nothing to load
 from elsewhere: a tree of the columns, a table to sort and to filter, and the
-row groups. Damage leaves no page, and only another page is replaced.`
+row groups. Damage leaves no page, and only another page is replaced.
+
+Of an Avro file, or of one on standard input (-), it shows the codec, the
+blocks and the metadata, for which all of it is read and decompressed.`
 
 func (a *app) inspectCommand() *cobra.Command {
 	var o inspectOptions
 	cmd := &cobra.Command{
-		Use:   "inspect FILE|DIR...",
+		Use:   "inspect FILE|DIR|-...",
 		Short: "Show header, columns, blocks and sizes",
 		Long:  inspectLong,
 		Example: `  rowtocol inspect mail.columns
   rowtocol inspect --sort stored mail.columns/part-00000-0-*.trv
   rowtocol inspect --html mail.html mail.columns
+  rowtocol inspect mail.avro
   rowtocol inspect --bytes mail.columns/part-00000-0-*.trv | less`,
 		Args: a.takes(cobra.MinimumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := o.check(); err != nil {
 				return err
+			}
+			if len(args) == 1 {
+				f, err := a.openAvro(cmd.Context(), args[0])
+				if err != nil {
+					return err
+				}
+				if f != nil {
+					return a.inspectAvro(cmd.Context(), f, &o)
+				}
+				args[0] = asFile(args[0])
 			}
 			l, err := a.list(cmd.Context(), args)
 			if err != nil {

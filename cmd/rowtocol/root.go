@@ -38,12 +38,13 @@ type app struct {
 	store      storeFlags
 	stores     *location.Resolver
 
-	args    []string
-	flags   *pflag.FlagSet     // of the command that ran
-	origins map[string]setting // of flags that have their values from elsewhere than the command line
-	command string             // name of the command that ran
-	rowsOut bool               // its standard output is for rows
-	result  any                // its part of the final JSON object
+	args       []string
+	flags      *pflag.FlagSet     // of the command that ran
+	origins    map[string]setting // of flags that have their values from elsewhere than the command line
+	command    string             // name of the command that ran
+	rowsOut    bool               // its standard output is for rows
+	stdinTaken bool               // standard input is being read
+	result     any                // its part of the final JSON object
 	// status and nothing are the JSON status and the exit code of a success
 	// that is not plainly "done".
 	status  string
@@ -116,7 +117,7 @@ func (a *app) rootCommand() *cobra.Command {
 	flags.StringVar(&a.logLevel, "log-level", a.logLevel, "`level` of messages: debug, info, warn or error")
 	complete(root, "log-level", logLevels...)
 
-	root.AddCommand(a.convertCommand(), a.planCommand(), a.taskCommand(), a.commitCommand(), a.catCommand(), a.inspectCommand(), a.schemaCommand(), a.verifyCommand(), a.versionCommand(), a.manCommand(), exitCodesTopic(), conditionsTopic())
+	root.AddCommand(a.convertCommand(), a.planCommand(), a.taskCommand(), a.commitCommand(), a.catCommand(), a.headCommand(), a.countCommand(), a.statsCommand(), a.inspectCommand(), a.schemaCommand(), a.verifyCommand(), a.versionCommand(), a.manCommand(), exitCodesTopic(), conditionsTopic())
 	return root
 }
 

@@ -12,14 +12,13 @@ import (
 	"github.com/rowtocol/rowtocol/damage"
 	"github.com/rowtocol/rowtocol/dataset"
 	"github.com/rowtocol/rowtocol/inspect"
-	"github.com/rowtocol/rowtocol/ocf"
 	"github.com/rowtocol/rowtocol/shred"
-	"github.com/rowtocol/rowtocol/store"
 )
 
 const schemaLong = `Print the Avro schema of an Avro file, a column file or an output. Of several
 arguments, patterns and trees of directories it is the schema of the rows as
-rowtocol cat gives them, with the keys of the directories as fields.
+rowtocol cat gives them, with the keys of the directories as fields. - is an
+Avro file on standard input.
 
 With --shredded, print the columns that convert makes of it.`
 
@@ -27,7 +26,7 @@ func (a *app) schemaCommand() *cobra.Command {
 	var shredded bool
 	var recursive string
 	cmd := &cobra.Command{
-		Use:   "schema FILE|DIR...",
+		Use:   "schema FILE|DIR|-...",
 		Short: "Print the Avro schema of a file, or its columns",
 		Long:  schemaLong,
 		Example: `  rowtocol schema mail.avro
@@ -61,6 +60,17 @@ func (a *app) schemaCommand() *cobra.Command {
 
 // readSchema returns the schema of rows; of column files also their columns.
 func (a *app) readSchema(ctx context.Context, names []string) (text string, cols []column.Column, err error) {
+	if len(names) == 1 {
+		f, err := a.openAvro(ctx, names[0])
+		if err != nil {
+			return "", nil, err
+		}
+		if f != nil {
+			f.close()
+			return f.Header().Schema, nil, nil
+		}
+		names = []string{asFile(names[0])}
+	}
 	at, err := a.resolveAll(names)
 	if err != nil {
 		return "", nil, err
@@ -73,9 +83,6 @@ func (a *app) readSchema(ctx context.Context, names []string) (text string, cols
 		return schemaOfRows(ctx, l)
 	}
 	part := &l.Parts[0]
-	if text, err = avroSchema(ctx, store.Location{Store: part.Store, Path: part.Name}, names[0]); err != nil || text != "" {
-		return text, nil, err
-	}
 	p, err := l.Open(ctx, part)
 	if err != nil {
 		return "", nil, fmt.Errorf("%w (nor is it an Avro object container file)", err)
@@ -104,27 +111,6 @@ func schemaOfRows(ctx context.Context, l *dataset.Listing) (text string, cols []
 		return "", nil, damage.New(damage.Schema, l.Path, -1, "the output has no row group, and so no schema")
 	}
 	return rows.Schema().JSON(), d.Mapping().Columns, nil
-}
-
-// avroSchema returns the schema of an Avro file, and nothing of what is none.
-func avroSchema(ctx context.Context, at store.Location, name string) (string, error) {
-	info, err := at.Store.Stat(ctx, at.Path)
-	if err != nil || info.Dir {
-		return "", err
-	}
-	in, err := at.Store.Open(ctx, at.Path)
-	if err != nil {
-		return "", err
-	}
-	defer func() { _ = in.Close() }() // only read
-	if !dataset.IsAvro(in) {
-		return "", nil
-	}
-	h, err := ocf.ReadHeader(in, in.Size(), name)
-	if err != nil {
-		return "", err
-	}
-	return h.Schema, nil
 }
 
 func (a *app) printSchema(name, text string) error {

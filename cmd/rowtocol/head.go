@@ -1,0 +1,45 @@
+package main
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+const headLong = `Print the first rows as a table: of column files, of outputs, and of Avro
+files. No more is read than these rows need. Without a file that is read at
+many places, as a pipe is, name - for standard input, which then is an Avro
+file.
+
+The first thousand rows decide how wide the columns are. On a terminal long
+cells are shortened in the middle, and columns left out that do not fit;
+elsewhere all is complete. Null is empty, and text that is empty is "". Fields
+with more than one value are JSON.
+
+--columns, --where and --schema are those of cat, which prints any rows, and so
+are the other forms of --to.`
+
+const headExample = `  rowtocol head mail.columns
+  rowtocol head -n 3 --columns from,subject mail.avro
+  rowtocol head --where 'size > 100000' --to json mail.columns
+  curl -s https://example.org/mail.avro | rowtocol head -`
+
+func (a *app) headCommand() *cobra.Command {
+	f := &catFlags{codec: "snappy"}
+	cmd := &cobra.Command{
+		Use:         "head FILE|DIR|-...",
+		Short:       "Print the first rows, as a table",
+		Long:        headLong,
+		Example:     headExample,
+		Annotations: map[string]string{printsRows: "yes"},
+		Args:        a.takes(cobra.MinimumNArgs(1)),
+		RunE:        func(cmd *cobra.Command, args []string) error { return a.cat(cmd.Context(), f, args) },
+	}
+	flags := cmd.Flags()
+	flags.Int64VarP(&f.limit, "limit", "n", 10, "most rows to print; -1 is no limit")
+	f.addChoice(flags)
+	formFlags(cmd, f)
+	flags.StringVar(&f.to, "to", "table", "`format`: "+strings.Join(formatNames(), ", "))
+	complete(cmd, "to", formatNames()...)
+	return cmd
+}

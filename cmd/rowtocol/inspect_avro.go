@@ -1,0 +1,162 @@
+package main
+
+import (
+	"context"
+	"encoding/hex"
+	"io"
+	"os"
+	"unicode/utf8"
+
+	"github.com/rowtocol/rowtocol/dataset"
+	"github.com/rowtocol/rowtocol/format"
+	"github.com/rowtocol/rowtocol/inspect"
+	"github.com/rowtocol/rowtocol/ocf"
+)
+
+// avroFile is an open Avro object container file, or a stream of one.
+type avroFile struct {
+	*ocf.Reader
+	name  string
+	bytes int64 // of the file; 0 of a stream
+	close func()
+}
+
+// openAvro opens an Avro file; nil if the name is that of a directory, or of another
+// file.
+func (a *app) openAvro(ctx context.Context, name string) (*avroFile, error) {
+	memory := a.pool.NewHeap()
+	if name == stdinName && !isFile(os.Stdin) {
+		in, err := a.stream(ctx)
+		if err != nil {
+			return nil, err
+		}
+		r, err := ocf.NewStreamReader(in, "standard input", format.DefaultMaxBlock, memory)
+		return &avroFile{r, name, 0, memory.Close}, err
+	}
+	at, err := a.resolve(asFile(name))
+	if err != nil {
+		return nil, err
+	}
+	if info, err := at.Store.Stat(ctx, at.Path); err != nil || info.Dir {
+		return nil, nil // what there is else says so itself
+	}
+	f, err := at.Store.Open(ctx, at.Path)
+	if err != nil {
+		return nil, err
+	}
+	if !dataset.IsAvro(f) {
+		return nil, f.Close()
+	}
+	r, err := ocf.NewReader(f, f.Size(), name, format.DefaultMaxBlock, memory)
+	closed := func() {
+		_ = f.Close() // only read
+		memory.Close()
+	}
+	if err != nil {
+		closed()
+		return nil, err
+	}
+	return &avroFile{r, name, f.Size(), closed}, nil
+}
+
+// inspectedAvro is the result of inspect for an Avro file in the final JSON object.
+type inspectedAvro struct {
+	Path        string             `json:"path"`
+	Format      string             `json:"format"`
+	Codec       string             `json:"codec"`
+	SchemaBytes int                `json:"schema_bytes"`
+	Bytes       int64              `json:"bytes,omitempty"` // of the file; not of a stream
+	Rows        int64              `json:"rows"`
+	Blocks      int64              `json:"blocks"`
+	Raw         int64              `json:"raw"`    // bytes of all rows
+	Stored      int64              `json:"stored"` // bytes of them as they are stored
+	BlockRows   extremes           `json:"block_rows"`
+	BlockRaw    extremes           `json:"block_raw"`
+	BlockStored extremes           `json:"block_stored"`
+	Metadata    []inspect.Metadata `json:"metadata"`
+}
+
+// extremes are the least and the largest of some figures.
+type extremes struct {
+	Min int64 `json:"min"`
+	Max int64 `json:"max"`
+}
+
+func (e *extremes) add(n int64, first bool) {
+	if first {
+		e.Min = n
+	}
+	e.Min, e.Max = min(e.Min, n), max(e.Max, n)
+}
+
+// inspectAvro prints what an Avro file is made of. Of a damaged one it prints what
+// comes before the damage.
+func (a *app) inspectAvro(ctx context.Context, f *avroFile, o *inspectOptions) error {
+	defer f.close()
+	if o.dump || o.html != "" {
+		return usagef("--bytes and --html are for column files, %s is an Avro file", f.name)
+	}
+	h := f.Header()
+	r := &inspectedAvro{Path: f.name, Format: "avro", Codec: h.Codec, SchemaBytes: len(h.Schema), Bytes: f.bytes, Metadata: []inspect.Metadata{}}
+	for _, m := range h.Meta {
+		if m.Key != ocf.KeySchema {
+			r.Metadata = append(r.Metadata, metadataOf(m))
+		}
+	}
+	p, stop := a.startProgress(ctx)
+	defer stop()
+	var err error
+	for err == nil {
+		var b *ocf.Block
+		var rows []byte
+		if b, rows, err = f.Next(ctx); err == nil {
+			r.add(b, len(rows))
+			p.set(r.Rows, r.Stored, f.bytes)
+		}
+	}
+	stop()
+	a.result = r
+	if !a.json {
+		a.printAvro(r)
+	}
+	if err == io.EOF {
+		return nil
+	}
+	return err
+}
+
+// metadataOf is an entry of the header, in hexadecimal if it is no text.
+func metadataOf(m ocf.Meta) inspect.Metadata {
+	if utf8.Valid(m.Value) {
+		return inspect.Metadata{Key: m.Key, Value: string(m.Value)}
+	}
+	return inspect.Metadata{Key: m.Key, Value: hex.EncodeToString(m.Value), Hex: true}
+}
+
+func (r *inspectedAvro) add(b *ocf.Block, raw int) {
+	first := r.Blocks == 0
+	r.Blocks++
+	r.Rows += b.Rows
+	r.Raw += int64(raw)
+	r.Stored += int64(len(b.Data))
+	r.BlockRows.add(b.Rows, first)
+	r.BlockRaw.add(int64(raw), first)
+	r.BlockStored.add(int64(len(b.Data)), first)
+}
+
+func (a *app) printAvro(r *inspectedAvro) {
+	a.printf("%s: %d rows in %d blocks", printable(r.Path), r.Rows, r.Blocks)
+	if r.Bytes > 0 {
+		a.printf(", %s", human(r.Bytes))
+	}
+	a.printf(", Avro, codec %s\n", printable(r.Codec))
+	a.printf("  schema of %d bytes (rowtocol schema prints it)\n", r.SchemaBytes)
+	for _, m := range r.Metadata {
+		a.printf("  %s = %s\n", printable(m.Key), shorten(printable(m.Value), 100))
+	}
+	a.printf("  rows of %s, stored in %s, ratio %s\n", human(r.Raw), human(r.Stored), ratio(r.Raw, r.Stored))
+	if r.Blocks > 0 {
+		a.printf("  blocks of %d to %d rows, %s to %s, stored in %s to %s\n", r.BlockRows.Min, r.BlockRows.Max,
+			human(r.BlockRaw.Min), human(r.BlockRaw.Max), human(r.BlockStored.Min), human(r.BlockStored.Max))
+	}
+}

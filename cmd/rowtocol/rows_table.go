@@ -1,0 +1,172 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/rowtocol/rowtocol/dataset/export"
+	"github.com/rowtocol/rowtocol/shred"
+)
+
+const (
+	// aheadRows and aheadBytes bound the rows that decide how wide columns are.
+	aheadRows  = 1000
+	aheadBytes = 4 << 20
+	// widestCell is the width up to which a column is aligned, and leastCell that
+	// to which one is narrowed on a terminal.
+	widestCell = 60
+	leastCell  = 8
+	// shownCell is the most bytes of a cell on a terminal that are looked at.
+	shownCell = 4 << 10
+)
+
+// rowTable prints rows as a table. The first rows decide how wide its columns are.
+// On a terminal cells are shortened, and columns left out, that do not fit; elsewhere
+// cells are complete, and those that are wider than their column shift their row. It
+// is an export.Writer.
+type rowTable struct {
+	w     *bufio.Writer
+	cells *export.Cells
+	width int // of the terminal, 0 if it is none
+
+	ahead  [][]string // rows that are not printed yet, and the names
+	bytes  int        // of them
+	widths []int      // nil until they are decided
+	line   strings.Builder
+}
+
+func newRowTable(w io.Writer, s *shred.Schema, width int) *rowTable {
+	t := &rowTable{w: bufio.NewWriter(w), cells: export.NewCells(s), width: width}
+	var names []string
+	for _, name := range t.cells.Names() {
+		names = append(names, t.shown([]byte(name)))
+	}
+	t.ahead = append(t.ahead, names)
+	return t
+}
+
+// Memory implements export.Writer: a row's cells are made, copied and printed.
+func (t *rowTable) Memory(row int) int64 { return 8 * int64(row) }
+
+func (t *rowTable) Write(row []byte) error {
+	cells, err := t.cells.Row(row)
+	if err != nil {
+		return err
+	}
+	texts := make([]string, len(cells))
+	for i, cell := range cells {
+		texts[i] = t.shown(cell)
+		t.bytes += len(texts[i])
+	}
+	if t.widths != nil {
+		return t.print(texts)
+	}
+	if t.ahead = append(t.ahead, texts); len(t.ahead) <= aheadRows && t.bytes < aheadBytes {
+		return nil
+	}
+	return t.begin()
+}
+
+// shown is a cell on one line. On a terminal the middle of a long one is left out
+// beforehand.
+func (t *rowTable) shown(cell []byte) string {
+	if t.width == 0 || len(cell) <= shownCell {
+		return printable(string(cell))
+	}
+	head, tail := cell[:shownCell/2], cell[len(cell)-shownCell/2:]
+	for len(head) > 0 && !utf8.RuneStart(cell[len(head)]) {
+		head = head[:len(head)-1]
+	}
+	for len(tail) > 0 && !utf8.RuneStart(tail[0]) {
+		tail = tail[1:]
+	}
+	return printable(string(head)) + "…" + printable(string(tail))
+}
+
+// Close prints the rows that are not printed yet, and which columns were left out.
+func (t *rowTable) Close() error {
+	if t.widths == nil {
+		if err := t.begin(); err != nil {
+			return err
+		}
+	}
+	if left := t.cells.Names()[len(t.widths):]; len(left) > 0 {
+		note := fmt.Sprintf("%d more columns: %s", len(left), printable(strings.Join(left, ", ")))
+		if _, err := fmt.Fprintln(t.w, shorten(note, t.width)); err != nil {
+			return err
+		}
+	}
+	return t.w.Flush()
+}
+
+// begin decides how wide the columns are, and prints what came so far.
+func (t *rowTable) begin() error {
+	t.widths = make([]int, len(t.cells.Names()))
+	for _, row := range t.ahead {
+		for i, cell := range row {
+			t.widths[i] = max(t.widths[i], textWidth(cell))
+		}
+	}
+	if t.width > 0 {
+		t.widths = fitColumns(t.widths, t.width)
+	} else {
+		for i := range t.widths {
+			t.widths[i] = min(t.widths[i], widestCell)
+		}
+	}
+	for _, row := range t.ahead {
+		if err := t.print(row); err != nil {
+			return err
+		}
+	}
+	t.ahead = nil
+	return nil
+}
+
+// fitColumns narrows columns, the widest first, until they fit a width. Of those that
+// do not fit even so the last are left out.
+func fitColumns(widths []int, width int) []int {
+	narrow := func(most int) (total int) {
+		for _, n := range widths {
+			total += tableGap + min(n, most)
+		}
+		return total - tableGap
+	}
+	for len(widths) > 1 && narrow(leastCell) > width {
+		widths = widths[:len(widths)-1]
+	}
+	widths = slices.Clone(widths)
+	most := max(leastCell, slices.Max(widths))
+	for most > leastCell && narrow(most) > width {
+		most--
+	}
+	for i := range widths {
+		widths[i] = min(widths[i], most)
+	}
+	return widths
+}
+
+func (t *rowTable) print(row []string) error {
+	t.line.Reset()
+	for i, width := range t.widths {
+		cell := row[i]
+		if t.width > 0 {
+			cell = shorten(cell, width)
+		}
+		if i > 0 {
+			t.line.WriteString("  ")
+		}
+		pad := strings.Repeat(" ", max(0, width-textWidth(cell)))
+		if t.cells.Number(i) {
+			t.line.WriteString(pad + cell)
+		} else {
+			t.line.WriteString(cell + pad)
+		}
+	}
+	_, err := t.w.WriteString(strings.TrimRight(t.line.String(), " ") + "\n")
+	return err
+}

@@ -1,0 +1,115 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/rowtocol/rowtocol/dataset"
+	"github.com/rowtocol/rowtocol/format"
+	"github.com/rowtocol/rowtocol/store"
+)
+
+const (
+	// stdinName stands for standard input on the command line.
+	stdinName = "-"
+	// stdinPath is where the system has it as a file.
+	stdinPath = "/dev/stdin"
+)
+
+// resolveInputs is resolveAll for inputs, one of which may be standard input: as the
+// file that it is, or as the stream of the options.
+func (a *app) resolveInputs(ctx context.Context, names []string, o *dataset.Options) ([]store.Location, error) {
+	at := make([]store.Location, len(names))
+	for i, name := range names {
+		var err error
+		if name == stdinName && !isFile(os.Stdin) {
+			at[i].Path = "standard input"
+			o.Stream, err = a.stream(ctx)
+		} else {
+			at[i], err = a.resolve(asFile(name))
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return at, nil
+}
+
+// asFile is the path of FILE|DIR, or of the file that standard input is.
+func asFile(name string) string {
+	if name == stdinName {
+		return stdinPath
+	}
+	return name
+}
+
+// isFile reports whether a file can be read at any place.
+func isFile(f *os.File) bool {
+	info, err := f.Stat()
+	return err == nil && info.Mode().IsRegular()
+}
+
+// stream returns standard input, of which the begin was looked at.
+func (a *app) stream(ctx context.Context) (io.Reader, error) {
+	if a.stdinTaken {
+		return nil, usagef("standard input can be read once only")
+	}
+	a.stdinTaken = true
+	in := &stdin{ctx: ctx, file: os.Stdin}
+	head := make([]byte, format.HeadSize)
+	n, err := io.ReadFull(in, head)
+	if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
+		return nil, err
+	}
+	if formats.OfFile(head[:n]) != nil {
+		return nil, usagef("a column file is read at many places, and standard input is a pipe: name the file, or redirect it with <")
+	}
+	return io.MultiReader(bytes.NewReader(head[:n]), in), nil
+}
+
+// stdin is standard input. A read gives up when ctx ends: whoever writes to a pipe
+// may have stopped to.
+type stdin struct {
+	ctx  context.Context
+	file *os.File
+	rest []byte // that was read
+	err  error  // behind it
+}
+
+// stdinPiece is how much is read at once, in bytes.
+const stdinPiece = 256 << 10
+
+func (s *stdin) Read(p []byte) (int, error) {
+	if len(s.rest) == 0 && s.err == nil {
+		s.read()
+	}
+	n := copy(p, s.rest)
+	if s.rest = s.rest[n:]; n > 0 {
+		return n, nil
+	}
+	return 0, s.err
+}
+
+func (s *stdin) read() {
+	type result struct {
+		piece []byte
+		err   error
+	}
+	done := make(chan result, 1)
+	go func() {
+		b := make([]byte, stdinPiece) // of its own: nobody waits for it once ctx has ended
+		n, err := s.file.Read(b)
+		done <- result{b[:n], err}
+	}()
+	select {
+	case r := <-done:
+		if s.rest, s.err = r.piece, r.err; s.err != nil && s.err != io.EOF {
+			s.err = fmt.Errorf("standard input: %w", s.err)
+		}
+	case <-s.ctx.Done():
+		s.err = context.Cause(s.ctx)
+	}
+}

@@ -1,0 +1,254 @@
+package dataset
+
+import (
+	"cmp"
+	"context"
+	"io"
+	"math"
+
+	"github.com/rowtocol/rowtocol/budget"
+	"github.com/rowtocol/rowtocol/damage"
+	"github.com/rowtocol/rowtocol/format"
+	"github.com/rowtocol/rowtocol/ocf"
+	"github.com/rowtocol/rowtocol/shred"
+	"github.com/rowtocol/rowtocol/store"
+)
+
+// avro is an Avro object container file among the parts of a dataset.
+type avro struct {
+	// stream is what remains of a stream, nil for a file: one query can read it.
+	stream *avroRows
+}
+
+// addStream adds a stream of an Avro file, of which nothing is read yet.
+func (l *Listing) addStream(name string, r io.Reader) {
+	rows := &avroRows{name: name, in: counted{stream: r}, memory: l.memory.NewHeap()}
+	l.Sets = append(l.Sets, Set{Path: name})
+	l.Parts = append(l.Parts, Part{Name: name, Rows: -1, Set: len(l.Sets) - 1, Run: -1, avro: &avro{rows}})
+}
+
+// avroHeader returns the header of a part that is an Avro file; nil of what is none.
+func (l *Listing) avroHeader(ctx context.Context, p *Part) (*ocf.Header, error) {
+	if p.avro != nil {
+		r := p.avro.stream
+		var err error
+		if r.reader, err = ocf.NewStreamReader(&r.in, p.Name, l.blockLimit(), r.memory); err != nil {
+			return nil, err
+		}
+		return r.reader.Header(), nil
+	}
+	if p.format != nil {
+		return nil, nil
+	}
+	f, err := p.Store.Open(ctx, p.Name)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }() // only read
+	if !IsAvro(f) {
+		return nil, nil
+	}
+	p.avro = new(avro)
+	return ocf.ReadHeader(f, f.Size(), p.Name)
+}
+
+// holdsAvro reports whether the first file of a directory is an Avro file.
+func holdsAvro(ctx context.Context, st store.Store, infos []store.Info) bool {
+	for _, i := range infos {
+		if i.Dir || store.Hidden(i.Name) {
+			continue
+		}
+		f, err := st.Open(ctx, i.Path)
+		if err != nil {
+			return false
+		}
+		defer func() { _ = f.Close() }() // only read
+		return IsAvro(f)
+	}
+	return false
+}
+
+// addAvro takes the schema of part i, which is an Avro file.
+func (d *Dataset) addAvro(i int, p *Part, h *ocf.Header) error {
+	if d.last().is(h.Schema) {
+		return nil
+	}
+	schema, err := shred.ParseSchema(h.Schema)
+	if err != nil {
+		return in(p.Name, err)
+	}
+	m, err := shred.Map(schema, shred.Options{RecursiveBytes: true})
+	if err != nil {
+		return in(p.Name, err)
+	}
+	return d.addMapping(p.Name, i, m)
+}
+
+func (l *Listing) blockLimit() int64 { return cmp.Or(l.maxBlock, format.DefaultMaxBlock) }
+
+// openRows opens the rows of an Avro file for one query.
+func (l *Listing) openRows(ctx context.Context, p *Part) (*avroRows, error) {
+	if s := p.avro.stream; s != nil {
+		//guard: a second query would miss what the first has read
+		if s.taken {
+			return nil, queryf("%s is a stream, and was read already", p.Name)
+		}
+		s.taken = true
+		return s, nil
+	}
+	f, err := p.Store.Open(ctx, p.Name)
+	if err != nil {
+		return nil, err
+	}
+	r := &avroRows{name: p.Name, in: counted{file: f}, file: f, memory: l.memory.NewHeap()}
+	if r.reader, err = ocf.NewReader(&r.in, f.Size(), r.name, l.blockLimit(), r.memory); err != nil {
+		r.close()
+		return nil, err
+	}
+	return r, nil
+}
+
+// makeParts begins to make parts of the rows of an Avro file in a section.
+func (d *Dataset) makeParts(ctx context.Context, s *section, p *Part) (*chunks, error) {
+	rows, err := d.list.openRows(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	made, err := newChunks(p.Name, s.files, d.list, rows)
+	if err != nil {
+		rows.close()
+		return nil, err
+	}
+	made.keys = d.constants(s, p)
+	return made, nil
+}
+
+// countRows returns the number of rows of an Avro file, for which only the heads of
+// its blocks are read.
+func (l *Listing) countRows(ctx context.Context, p *Part, read *Stats) (rows int64, err error) {
+	r, err := l.openRows(ctx, p)
+	if err != nil {
+		return 0, err
+	}
+	defer r.close()
+	rows, more, err := r.reader.Skip(ctx, math.MaxInt64)
+	//guard: rows beyond what can be counted would be left out
+	if err == nil && more {
+		err = damage.New(damage.Count, p.Name, -1, "the blocks have more rows together than can be counted")
+	}
+	read.BytesRead += r.told()
+	return rows, err
+}
+
+// avroRows are the rows of an Avro file, or a stream of one. It is a rowSource.
+type avroRows struct {
+	name   string
+	in     counted
+	file   store.File // nil for a stream
+	reader *ocf.Reader
+	memory *budget.Heap
+	taken  bool
+	given  int64 // bytes that were told
+
+	block ocf.Block
+	rows  []byte // of the block
+	at    int    // where the next row is
+	left  int64  // rows of the block from there on
+}
+
+func (a *avroRows) skip(ctx context.Context, most int64) (rows int64, err error) {
+	if a.left > 0 {
+		return 0, nil
+	}
+	rows, _, err = a.reader.Skip(ctx, most)
+	return rows, err
+}
+
+func (a *avroRows) fill(ctx context.Context, c *chunk) error {
+	for !c.full() {
+		if a.left == 0 {
+			if err := a.next(ctx, c.mapping.MinRowSize()); err != nil {
+				return err
+			}
+		}
+		c.mark()
+		at, left := a.at, a.left
+		err := a.add(c)
+		if err != nil {
+			if c.refused == nil {
+				c.back()
+				a.at, a.left = at, left-a.left // the sound ones again
+				_ = a.add(c)
+			}
+			return err
+		}
+	}
+	return nil
+}
+
+// add adds the rows that are left of the block, until the chunk is full.
+func (a *avroRows) add(c *chunk) error {
+	for a.left > 0 && !c.full() {
+		n, err := c.add(a.rows[a.at:])
+		if err != nil {
+			return located(err, a.name, a.block.Offset, a.block.Rows-a.left, a.at)
+		}
+		a.at += n
+		a.left--
+	}
+	//guard: rows that the block does not count would be dropped
+	if rest := len(a.rows) - a.at; a.left == 0 && rest > 0 {
+		return damage.New(damage.Count, a.name, a.block.Offset, "%d bytes left after the block's %d rows", rest, a.block.Rows)
+	}
+	return nil
+}
+
+// maxEmptyRows bounds the rows of a block that may take no bytes: their count is not
+// bounded by the block's size.
+const maxEmptyRows = 1 << 24
+
+// next goes to the next block. A row has at least so many bytes.
+func (a *avroRows) next(ctx context.Context, least int) error {
+	b, rows, err := a.reader.Next(ctx)
+	if err != nil {
+		return err
+	}
+	//guard: a few bytes could claim rows without end
+	if least == 0 && b.Rows > maxEmptyRows {
+		return damage.New(damage.Count, a.name, b.Offset, "block says %d rows that may take no bytes; at most %d are taken", b.Rows, maxEmptyRows)
+	}
+	a.block, a.rows, a.at, a.left = *b, rows, 0, b.Rows
+	return nil
+}
+
+func (a *avroRows) told() int64 {
+	n := a.in.bytes - a.given
+	a.given = a.in.bytes
+	return n
+}
+
+func (a *avroRows) close() {
+	if a.file != nil {
+		_ = a.file.Close() // only read
+	}
+	a.memory.Close()
+}
+
+// counted counts what is read of a file or a stream.
+type counted struct {
+	file   io.ReaderAt
+	stream io.Reader
+	bytes  int64
+}
+
+func (c *counted) ReadAt(p []byte, off int64) (int, error) {
+	n, err := c.file.ReadAt(p, off)
+	c.bytes += int64(n)
+	return n, err
+}
+
+func (c *counted) Read(p []byte) (int, error) {
+	n, err := c.stream.Read(p)
+	c.bytes += int64(n)
+	return n, err
+}

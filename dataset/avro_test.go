@@ -1,0 +1,177 @@
+package dataset_test
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rowtocol/rowtocol/budget"
+	"github.com/rowtocol/rowtocol/damage"
+	"github.com/rowtocol/rowtocol/dataset"
+	"github.com/rowtocol/rowtocol/format"
+	"github.com/rowtocol/rowtocol/internal/mailgen"
+	"github.com/rowtocol/rowtocol/ocf"
+	"github.com/rowtocol/rowtocol/shred"
+	"github.com/rowtocol/rowtocol/store"
+)
+
+// openAvro opens an Avro file, of which a format makes the parts.
+func openAvro(t *testing.T, f format.Format, name string, memory *budget.Pool) *dataset.Dataset {
+	t.Helper()
+	d, err := dataset.Open(t.Context(), store.Local(), name, dataset.Options{Formats: format.Registry{f}, Memory: memory})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// wantRows fails the test unless a query gives these rows.
+func wantRows(t *testing.T, d *dataset.Dataset, q dataset.Query, want [][]byte) dataset.Stats {
+	t.Helper()
+	s, err := d.Scan(t.Context(), q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	for i := 0; ; i++ {
+		row, err := s.Next(nil)
+		if err == io.EOF && i == len(want) {
+			return s.Stats()
+		}
+		if err != nil || i == len(want) || !bytes.Equal(row, want[i]) {
+			t.Fatalf("row %d of %d: %x, %v", i, len(want), row, err)
+		}
+	}
+}
+
+// Rows of an Avro file are the same, whatever format makes parts of them, with little
+// memory and from any row on.
+func TestAvroRows(t *testing.T) {
+	rows := mails(3, 3000)
+	name := filepath.Join(t.TempDir(), "mail.avro")
+	writeAvro(t, name, mailgen.Schema, rows)
+	eachFormat(t, func(t *testing.T, f format.Format) {
+		for _, memory := range []*budget.Pool{nil, budget.New(16 << 20)} {
+			d := openAvro(t, f, name, memory)
+			for _, n := range []int{0, 1, 49, 50, 51, 1234, 2999, 3000} {
+				s := wantRows(t, d, dataset.Query{Offset: int64(n), Limit: -1}, rows[n:])
+				if s.Skipped != int64(n) || n < 3000 && s.BytesRead == 0 {
+					t.Errorf("%+v", s)
+				}
+				wantRows(t, d, dataset.Query{Offset: int64(n), Limit: 7}, rows[n:min(n+7, 3000)])
+			}
+			if memory != nil && memory.Left() != memory.Size() {
+				t.Errorf("%d bytes are still reserved", memory.Size()-memory.Left())
+			}
+			s, err := d.Count(t.Context(), "")
+			if err != nil || s.Rows != 3000 || d.Rows() != -1 {
+				t.Errorf("%+v, %v", s, err)
+			}
+		}
+	})
+}
+
+// A stream is read once: a second query would miss rows.
+func TestStreamIsReadOnce(t *testing.T) {
+	rows := mails(3, 10)
+	var b bytes.Buffer
+	w, err := ocf.NewWriter(&b, mailgen.Schema, "snappy", [16]byte{1})
+	if err == nil {
+		err = w.AppendBlock(10, bytes.Join(rows, nil))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := dataset.OpenAll(t.Context(), []store.Location{{Path: "in"}}, dataset.Options{Formats: formats, Stream: &b})
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantRows(t, d, dataset.Query{Limit: -1}, rows)
+	s, err := d.Scan(t.Context(), dataset.Query{Limit: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Next(nil); !errors.Is(err, dataset.ErrQuery) {
+		t.Error(err)
+	}
+	s.Close()
+}
+
+// avroBlock is a block that says what it likes of itself.
+func avroBlock(count int64, data []byte) []byte {
+	var b bytes.Buffer
+	w, err := ocf.NewWriter(&b, `"null"`, "null", [16]byte{1})
+	if err != nil {
+		panic(err)
+	}
+	header := b.Len()
+	if err := w.AppendBlock(count, data); err != nil {
+		panic(err)
+	}
+	return b.Bytes()[header:]
+}
+
+// Blocks that claim more rows, or items, than their bytes bound do not take memory
+// without end.
+func TestAvroWithoutBytes(t *testing.T) {
+	const schema = `{"type":"record","name":"N","fields":[{"name":"n","type":"null"}]}`
+	name := filepath.Join(t.TempDir(), "n.avro")
+	open := func(blocks ...[]byte) *dataset.Dataset {
+		var b bytes.Buffer
+		if _, err := ocf.NewWriter(&b, schema, "null", [16]byte{1}); err != nil {
+			t.Fatal(err)
+		}
+		for _, k := range blocks {
+			b.Write(k)
+		}
+		if err := os.WriteFile(name, b.Bytes(), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return openAvro(t, formats[0], name, budget.New(16<<20))
+	}
+	wantRows(t, open(avroBlock(100_000, nil), avroBlock(0, nil), avroBlock(5, nil)), dataset.Query{Limit: -1}, make([][]byte, 100_005))
+	d := open(avroBlock(math.MaxInt64, nil), avroBlock(1, nil))
+	s, err := d.Scan(t.Context(), dataset.Query{Limit: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if _, err := s.Next(nil); !errors.As(err, new(*damage.Error)) || !strings.Contains(err.Error(), "no bytes") {
+		t.Error(err)
+	}
+	if _, err := d.Count(t.Context(), ""); !errors.As(err, new(*damage.Error)) {
+		t.Error(err)
+	}
+}
+
+// What a row resolves to can be damage, which says in which row of the file it is.
+func TestAvroRowOfDamage(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "u.avro")
+	var rows [][]byte
+	for i := range 300_000 {
+		rows = append(rows, []byte{byte(i / 299_999 * 2), 0})
+	}
+	writeAvro(t, name, `["int","string"]`, rows)
+	reader, err := shred.ParseSchema(`"int"`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := openAvro(t, formats[0], name, nil).Scan(t.Context(), dataset.Query{Limit: -1, Schema: reader})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	n := int64(0)
+	for ; err == nil; n++ {
+		_, err = s.Next(nil)
+	}
+	var d *damage.Error
+	if !errors.As(err, &d) || d.Row != 299_999 || d.File != name || n != 300_000 {
+		t.Errorf("row %d: %v", n, err)
+	}
+}

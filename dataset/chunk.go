@@ -1,0 +1,342 @@
+package dataset
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"sort"
+
+	"github.com/rowtocol/rowtocol/budget"
+	"github.com/rowtocol/rowtocol/column"
+	"github.com/rowtocol/rowtocol/damage"
+	"github.com/rowtocol/rowtocol/format"
+	"github.com/rowtocol/rowtocol/shred"
+)
+
+const (
+	// firstChunk and largestChunk are the bytes of rows of the first chunk and of
+	// those that follow many others: who wants few rows does not wait for more.
+	firstChunk   = 64 << 10
+	largestChunk = 1 << 20
+	// chunkShare is the part of the free memory that the rows of a chunk may be.
+	chunkShare = 32
+	// chunkCopies is about how often a chunk's rows are in memory, as values in
+	// open and in finished blocks that have grown by doubling.
+	chunkCopies = 8
+	// maxChunkRows and maxChunkItems bound the rows, and the items of lists, that
+	// take no bytes.
+	maxChunkRows  = 1 << 16
+	maxChunkItems = 1 << 20
+)
+
+// rowSource gives rows to chunks.
+type rowSource interface {
+	// skip passes over at most so many rows, as far as that is possible without
+	// decoding them.
+	skip(ctx context.Context, most int64) (rows int64, err error)
+	// fill adds rows to a chunk until it is full. io.EOF says that these were the
+	// last; what was added before any error counts.
+	fill(ctx context.Context, c *chunk) error
+	// told returns how many stored bytes were read since the last call.
+	told() int64
+	close()
+}
+
+// chunks makes parts in memory of rows, some rows at a time: all that reads parts
+// reads rows that way.
+type chunks struct {
+	source rowSource
+	chunk  *chunk
+	keys   []*constant
+	rows   int64 // before the next part
+	err    error // behind the rows of the last part
+}
+
+func newChunks(name string, m *shred.Mapping, l *Listing, source rowSource) (*chunks, error) {
+	c, err := newChunk(name, m, l.Formats, l.memory)
+	if err != nil {
+		return nil, err
+	}
+	return &chunks{source: source, chunk: c}, nil
+}
+
+func (m *chunks) next(ctx context.Context, skip, most int64, read *Stats) (p *queryPart, passed int64, err error) {
+	defer func() { read.BytesRead += m.source.told() }()
+	if m.err == nil && skip > 0 {
+		passed, m.err = m.source.skip(ctx, skip)
+		m.rows += passed
+	}
+	if m.err != nil {
+		return nil, passed, m.err
+	}
+	c := m.chunk
+	c.start(min(skip-passed, math.MaxInt64-most) + most)
+	if m.err = m.source.fill(ctx, c); c.rows == 0 {
+		return nil, passed, m.err
+	}
+	if p, err = c.part(m.rows); err != nil {
+		m.err = err
+		return nil, passed, err
+	}
+	p.keys = m.keys
+	m.rows += c.rows
+	return p, passed, nil
+}
+
+func (m *chunks) close() {
+	m.source.close()
+	m.chunk.heap.Close()
+}
+
+// chunk is some rows on their way to a part in memory.
+type chunk struct {
+	name    string // of the file, for messages
+	mapping *shred.Mapping
+	format  format.Format
+	writer  format.Writer
+	memory  *budget.Pool
+	heap    *budget.Heap
+	refused error // why a value got no memory
+
+	bufs     *column.Buffers
+	shredder *shred.Shredder
+	blocks   []column.Block
+	limit    int // of the bytes of rows of any chunk
+
+	size  int   // of the bytes of rows of this one
+	most  int64 // rows that are wanted
+	rows  int64
+	bytes int
+	empty int64 // items without bytes before this chunk
+
+	marks  []column.Mark
+	marked int64 // rows at the marks
+}
+
+func newChunk(name string, m *shred.Mapping, formats format.Registry, memory *budget.Pool) (*chunk, error) {
+	n := len(m.Columns)
+	c := &chunk{
+		name: name, mapping: m, format: formats[0], memory: memory, heap: memory.NewHeap(), size: firstChunk / 2,
+		blocks: make([]column.Block, n), marks: make([]column.Mark, n),
+		limit: int(max(min(largestChunk, memory.Left()/chunkShare), firstChunk)),
+	}
+	var err error
+	if c.writer, err = writerInMemory(c.format); err != nil {
+		return nil, err
+	}
+	if err := c.heap.Reserve(int64(chunkCopies*c.limit) + int64(n)*shred.ColumnMemory); err != nil {
+		c.heap.Close()
+		return nil, fmt.Errorf("%s: rows of %d columns: %w", name, n, err)
+	}
+	c.empties()
+	return c, nil
+}
+
+// writerInMemory returns a writer of parts that are neither compressed nor
+// protected, as far as the format lets its users choose that.
+func writerInMemory(f format.Format) (format.Writer, error) {
+	chosen := make(map[string][]string)
+	for _, c := range f.Choices() {
+		if slices.Contains(c.Values, "null") {
+			chosen[c.Name] = []string{"null"}
+		}
+	}
+	options, err := f.Options(chosen)
+	if err != nil {
+		return nil, err
+	}
+	return f.Writer(options)
+}
+
+// empties makes new open blocks, each of which has room for a chunk.
+func (c *chunk) empties() {
+	c.bufs = column.NewBuffers(c.mapping.Columns, c.writer.Layout(), c.limit)
+	c.bufs.Provide(nil, c.limit, c)
+	c.shredder = shred.NewShredder(c.mapping, c.bufs)
+	clear(c.blocks)
+}
+
+// start begins a chunk of at most so many rows.
+func (c *chunk) start(most int64) {
+	c.size, c.most, c.rows, c.bytes, c.empty = min(2*c.size, c.limit), min(most, maxChunkRows), 0, 0, c.shredder.EmptyItems()
+	for i := range c.bufs.Cols {
+		c.bufs.Cols[i].Start(0)
+	}
+}
+
+func (c *chunk) full() bool {
+	return c.rows >= c.most || c.bytes >= c.size || c.shredder.EmptyItems()-c.empty >= maxChunkItems
+}
+
+// add adds the row at the start of data, and returns its size.
+func (c *chunk) add(data []byte) (int, error) {
+	n, err := c.shredder.Row(data)
+	//guard: values would be left out for want of memory
+	if c.refused != nil {
+		c.rows = 0 // what was lost with a block is not known
+		return 0, c.refused
+	}
+	if err != nil {
+		return 0, err
+	}
+	c.rows++
+	c.bytes += n
+	return n, nil
+}
+
+// mark notes which rows there are, for back.
+func (c *chunk) mark() {
+	for i := range c.marks {
+		c.marks[i] = c.bufs.Cols[i].Mark()
+	}
+	c.marked = c.rows
+}
+
+// back drops what came behind the mark, part of a row perhaps.
+func (c *chunk) back() {
+	for i := range c.marks {
+		c.bufs.Cols[i].Restore(c.marks[i])
+	}
+	c.rows = c.marked
+}
+
+// Take implements column.Memory, for values of unusual size.
+func (c *chunk) Take(n int) []byte {
+	if err := c.heap.Reserve(int64(n)); err != nil {
+		c.refused = fmt.Errorf("%s: values of %d bytes: %w", c.name, n, err)
+		return nil
+	}
+	return make([]byte, n)
+}
+
+// Give implements column.Memory.
+func (c *chunk) Give(b []byte) { c.heap.Release(int64(cap(b))) }
+
+// part makes the rows a part, which comes behind so many rows.
+func (c *chunk) part(first int64) (*queryPart, error) {
+	c.bufs.ClearDue()
+	group, err := c.writer.NewRowGroup(c.mapping.Schema.JSON(), c.mapping.Columns)
+	if err != nil {
+		return nil, in(c.name, err)
+	}
+	o := &OpenPart{Format: c.format, name: c.name, end: func() {}, memory: c.memory.NewHeap()}
+	if err := c.open(o, group); err != nil {
+		o.Close()
+		return nil, in(c.name, err)
+	}
+	n := len(c.blocks)
+	return &queryPart{OpenPart: o, first: first, rows: c.rows, inFiles: n, read: new(Stats), blocks: make([][]format.Block, n)}, nil
+}
+
+func (c *chunk) open(o *OpenPart, group format.RowGroup) error {
+	columns, err := c.encode(group, o.memory)
+	if err != nil {
+		return err
+	}
+	outputs, err := group.Finish(c.rows)
+	if err != nil {
+		return err
+	}
+	files := make([]format.File, len(outputs))
+	for i := range outputs {
+		files[i] = newMemoryFile(c.name, &outputs[i], columns)
+	}
+	o.Part, err = c.format.Open(files, format.OpenOptions{MaxBlock: math.MaxInt32, Memory: o.memory})
+	return err
+}
+
+// encode ends the open blocks, and returns what is stored of each.
+func (c *chunk) encode(group format.RowGroup, memory *budget.Heap) (stored [][]byte, err error) {
+	stored = make([][]byte, len(c.blocks))
+	need, held := int64(0), 0
+	for i := range c.blocks {
+		b := &c.blocks[i]
+		c.bufs.Cols[i].Finish(c.rows, b)
+		need += group.Bound(i, len(b.Data), len(b.Lengths))
+		held += cap(b.Data)
+	}
+	if err := memory.Reserve(need); err != nil {
+		return nil, fmt.Errorf("values of %d bytes: %w", need, err)
+	}
+	spill := make([]byte, 0, need)
+	for i := range c.blocks {
+		b, from := &c.blocks[i], len(spill)
+		job, err := group.Begin(i, b)
+		if err != nil {
+			return nil, err
+		}
+		if spill, err = job.Encode(spill); err != nil {
+			return nil, err
+		}
+		stored[i] = spill[from:len(spill):len(spill)]
+		if err := group.End(i, job, len(stored[i])); err != nil {
+			return nil, err
+		}
+		if cap(b.Data) > column.BlockMemory(c.limit) {
+			c.Give(b.Data)
+			held -= cap(b.Data)
+			b.Data = nil
+		}
+	}
+	if held > chunkCopies/2*c.limit { // of columns that had much at different times
+		c.empties()
+	}
+	return stored, nil
+}
+
+// memoryFile is a file of a part in memory.
+type memoryFile struct {
+	name   string
+	size   int64
+	pieces [][]byte
+	starts []int64 // of the pieces
+}
+
+func newMemoryFile(name string, o *format.Output, columns [][]byte) *memoryFile {
+	if o.Name != "" {
+		name += "/" + o.Name
+	}
+	f := &memoryFile{name: name, size: o.Size}
+	at := int64(0)
+	for _, p := range o.Pieces {
+		b := p.Literal
+		if p.Column >= 0 {
+			b = columns[p.Column][p.Offset : p.Offset+p.Length]
+		}
+		f.pieces, f.starts = append(f.pieces, b), append(f.starts, at)
+		at += p.Length
+	}
+	return f
+}
+
+func (f *memoryFile) Name() string { return f.name }
+func (f *memoryFile) Size() int64  { return f.size }
+
+func (f *memoryFile) ReadAt(p []byte, off int64) (n int, err error) {
+	for i := sort.Search(len(f.starts), func(i int) bool { return f.starts[i] > off }) - 1; i >= 0 && i < len(f.pieces) && n < len(p); i++ {
+		if at := off + int64(n) - f.starts[i]; at < int64(len(f.pieces[i])) {
+			n += copy(p[n:], f.pieces[i][at:])
+		}
+	}
+	if n < len(p) {
+		return n, io.EOF
+	}
+	return n, nil
+}
+
+// ReadBlock implements format.File.
+func (f *memoryFile) ReadBlock(p []byte, _ int, off, _ int64) (int, error) { return f.ReadAt(p, off) }
+
+// located completes the damage of a row in a block of a file.
+func located(err error, file string, offset, row int64, before int) error {
+	d, ok := err.(*damage.Error)
+	if !ok {
+		return err
+	}
+	at := *d
+	at.File, at.Row, at.Offset = file, row, offset
+	at.Reason = fmt.Sprintf("%s (byte %d of the rows of the block at this offset)", d.Reason, int64(before)+d.Offset)
+	return &at
+}

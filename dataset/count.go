@@ -1,0 +1,66 @@
+package dataset
+
+import (
+	"context"
+	"io"
+
+	"github.com/rowtocol/rowtocol/shred"
+)
+
+// Count returns as Stats.Rows how many rows there are for which a condition holds, or
+// with an empty one how many in all. These are known from manifests and headers, and
+// of Avro files from the heads of their blocks.
+func (d *Dataset) Count(ctx context.Context, condition string) (Stats, error) {
+	s, err := d.newSelection(ctx, Query{Where: condition, Limit: -1}, func(*selection) (*shred.Schema, error) {
+		return d.Schema(), nil // rows of several schemas are as many
+	})
+	if err != nil {
+		return Stats{}, err
+	}
+	defer s.end()
+	if s.where == nil {
+		return d.countAll(ctx, s.stats)
+	}
+	for err == nil {
+		s.columns = nil // the condition's are read, and no others
+		clear(s.twice)
+		err = s.count()
+		if err == nil {
+			err = s.follow()
+		}
+	}
+	if err == io.EOF {
+		err = nil
+	}
+	return s.stats, err
+}
+
+// count counts the rows of the section.
+func (s *selection) count() error {
+	for {
+		found, err := s.next()
+		s.stats.Rows += count(found)
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+func (d *Dataset) countAll(ctx context.Context, s Stats) (Stats, error) {
+	for i := range d.list.Parts {
+		p := &d.list.Parts[i]
+		rows := p.Rows
+		if p.avro != nil {
+			var err error
+			if rows, err = d.list.countRows(ctx, p, &s); err != nil {
+				return s, err
+			}
+		}
+		s.Rows += rows
+	}
+	s.TotalRows = s.Rows
+	return s, nil
+}

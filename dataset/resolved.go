@@ -1,0 +1,76 @@
+package dataset
+
+import (
+	"context"
+
+	"github.com/rowtocol/rowtocol/shred"
+)
+
+// resolvedBatches reads rows that are resolved to the schema of a query, and then
+// made columns.
+func (d *Dataset) resolvedBatches(ctx context.Context, q Query) (*Batches, error) {
+	m, err := shred.Map(q.Schema, shred.Options{RecursiveBytes: true})
+	if err != nil {
+		return nil, in(d.list.Path, err)
+	}
+	scan, err := d.Scan(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	made, err := newChunks(d.list.Path, m, d.list, &scanRows{scan: scan})
+	if err != nil {
+		scan.Close()
+		return nil, err
+	}
+	list := *d.list
+	list.Parts = []Part{{Name: list.Path}}
+	of := &Dataset{list: &list, rows: -1, sections: []*section{{name: d.list.Path, schema: q.Schema.JSON(), files: m, mapping: m}}}
+	rows, err := of.newSelection(ctx, Query{Limit: -1, Copies: q.Copies}, ownSchema)
+	if err != nil {
+		made.close()
+		return nil, err
+	}
+	rows.part, rows.made = 0, made
+	b, err := newBatches(rows, q)
+	if err != nil {
+		made.close()
+		return nil, err
+	}
+	b.scan = scan
+	return b, nil
+}
+
+// scanRows are the rows of a scan. It is a rowSource.
+type scanRows struct {
+	scan  *Scan
+	row   []byte
+	given int64 // bytes read that were told
+}
+
+func (r *scanRows) skip(context.Context, int64) (int64, error) { return 0, nil }
+
+func (r *scanRows) fill(_ context.Context, c *chunk) (err error) {
+	for !c.full() {
+		if r.row, err = r.scan.Next(r.row[:0]); err != nil {
+			return err
+		}
+		if _, err = c.add(r.row); err != nil {
+			return in(c.name, err)
+		}
+		if cap(r.row) > keptRow && len(r.row) < cap(r.row)/4 {
+			r.row = nil // of an unusually large one
+		}
+	}
+	return nil
+}
+
+// keptRow is the memory that is kept for the next row whatever that takes.
+const keptRow = 1 << 20
+
+func (r *scanRows) told() int64 {
+	n := r.scan.rows.stats.BytesRead - r.given
+	r.given += n
+	return n
+}
+
+func (r *scanRows) close() { r.scan.Close() }

@@ -1,0 +1,235 @@
+package stats
+
+import (
+	"bytes"
+	"math"
+
+	"github.com/axiomhq/hyperloglog"
+	"github.com/cespare/xxhash/v2"
+
+	"github.com/rowtocol/rowtocol/column"
+)
+
+// longestKept is the most bytes that are kept of the least and the largest text.
+const longestKept = 64
+
+// collector is what is known of a column so far.
+type collector struct {
+	column *column.Column
+	sketch *hyperloglog.Sketch
+	last   uint64 // hash of the last value
+	hashed bool   // there was one
+
+	values, nulls, nan int64
+	ordered            int64 // values with an order
+	minInt, maxInt     int64
+	minFloat, maxFloat float64
+	minText, maxText   []byte
+	cutMin, cutMax     bool
+	seen               []bool // symbols, by their ordinals
+	sum                float64
+	lengths, items     span
+}
+
+// span sums up lengths.
+type span struct {
+	n, min, max int64
+	sum         float64
+}
+
+func (s *span) add(n int64) {
+	if s.n == 0 || n < s.min {
+		s.min = n
+	}
+	if n > s.max {
+		s.max = n
+	}
+	s.n++
+	s.sum += float64(n)
+}
+
+// add adds what a batch has of the column.
+func (c *collector) add(v *column.Vector) {
+	if c.column.Array {
+		c.addLengths(v.Lengths)
+	}
+	if c.column.Type == column.Null {
+		if !c.column.Array {
+			c.nulls += int64(v.Values)
+		}
+		return
+	}
+	c.values += int64(v.Values)
+	switch c.column.Type {
+	case column.Boolean:
+		c.addBools(v.Bools)
+	case column.Int, column.Fixed32:
+		c.addInts(v.Ints)
+	case column.Long, column.Fixed64:
+		for _, n := range v.Longs {
+			c.integer(n)
+		}
+	case column.Float:
+		for _, f := range v.Floats {
+			c.float(float64(f))
+		}
+	case column.Double:
+		for _, f := range v.Doubles {
+			c.float(f)
+		}
+	default:
+		for i := range v.Values {
+			c.text(v.Data[v.Offsets[i]:v.Offsets[i+1]])
+		}
+	}
+}
+
+func (c *collector) addLengths(lengths []int32) {
+	for _, n := range lengths {
+		switch {
+		case !c.column.Optional:
+			c.items.add(int64(n))
+			if c.column.Type == column.Null {
+				c.values += int64(n)
+			}
+		case n == 0:
+			c.nulls++
+		case c.column.Type == column.Null:
+			c.values++
+		}
+	}
+}
+
+func (c *collector) addBools(values []bool) {
+	for _, b := range values {
+		n := int64(0)
+		if b {
+			n = 1
+		}
+		c.integer(n)
+	}
+}
+
+func (c *collector) addInts(values []int32) {
+	if c.column.Symbols == nil {
+		for _, n := range values {
+			c.integer(int64(n))
+		}
+		return
+	}
+	if c.seen == nil {
+		c.seen = make([]bool, len(c.column.Symbols))
+	}
+	for _, n := range values {
+		//guard: a damaged ordinal would crash the program
+		if n >= 0 && int(n) < len(c.seen) {
+			c.seen[n] = true
+		}
+	}
+}
+
+func (c *collector) integer(n int64) {
+	if c.ordered == 0 || n < c.minInt {
+		c.minInt = n
+	}
+	if c.ordered == 0 || n > c.maxInt {
+		c.maxInt = n
+	}
+	c.ordered++
+	c.sum += float64(n)
+	c.hash(mixed(uint64(n)))
+}
+
+func (c *collector) float(f float64) {
+	if math.IsNaN(f) {
+		c.nan++
+		c.hash(mixed(1)) // no other value is that, but for the least of all
+		return
+	}
+	if c.ordered == 0 || f < c.minFloat {
+		c.minFloat = f
+	}
+	if c.ordered == 0 || f > c.maxFloat {
+		c.maxFloat = f
+	}
+	c.ordered++
+	c.sum += f
+	c.hash(mixed(math.Float64bits(f + 0))) // of -0 and 0 the same
+}
+
+func (c *collector) text(b []byte) {
+	c.lengths.add(int64(len(b)))
+	c.hash(xxhash.Sum64(b))
+	if c.column.Logical == column.LogicalDuration {
+		return // has no order
+	}
+	if c.ordered == 0 || c.compare(b, c.minText) < 0 {
+		c.minText, c.cutMin = kept(c.minText, b, c.column)
+	}
+	if c.ordered == 0 || c.compare(b, c.maxText) > 0 {
+		c.maxText, c.cutMax = kept(c.maxText, b, c.column)
+	}
+	c.ordered++
+}
+
+// kept copies the begin of a value; of a decimal all of it is needed.
+func kept(dst, b []byte, of *column.Column) ([]byte, bool) {
+	cut := len(b) > longestKept && of.Logical != column.LogicalDecimal
+	if cut {
+		b = b[:longestKept]
+	}
+	return append(dst[:0], b...), cut
+}
+
+func (c *collector) compare(a, b []byte) int {
+	if c.column.Logical == column.LogicalDecimal {
+		return compareDecimals(a, b)
+	}
+	return bytes.Compare(a, b)
+}
+
+// compareDecimals compares two's complement numbers.
+func compareDecimals(a, b []byte) int {
+	negative := sign(a)
+	if s := sign(b); s != negative {
+		return int(s&1) - int(negative&1)
+	}
+	a, b = significant(a, negative), significant(b, negative)
+	if order := len(a) - len(b); order != 0 {
+		return order * (1 - 2*int(negative&1))
+	}
+	return bytes.Compare(a, b)
+}
+
+// sign is the byte that goes before a two's complement number: 0 or 0xff.
+func sign(b []byte) byte {
+	if len(b) > 0 && b[0] >= 0x80 {
+		return 0xff
+	}
+	return 0
+}
+
+// significant returns a number without bytes that are its sign alone.
+func significant(b []byte, sign byte) []byte {
+	for len(b) > 0 && b[0] == sign {
+		b = b[1:]
+	}
+	return b
+}
+
+// hash counts a value. Many that are equal often follow each other.
+func (c *collector) hash(h uint64) {
+	if h != c.last || !c.hashed {
+		c.last, c.hashed = h, true
+		c.sketch.InsertHash(h)
+	}
+}
+
+// mixed makes a hash of a number.
+func mixed(n uint64) uint64 {
+	n ^= n >> 32
+	n *= 0xd6e8feb86659fd93
+	n ^= n >> 32
+	n *= 0xd6e8feb86659fd93
+	return n ^ n>>32
+}

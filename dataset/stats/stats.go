@@ -1,0 +1,91 @@
+package stats
+
+import (
+	"fmt"
+
+	"github.com/axiomhq/hyperloglog"
+
+	"github.com/rowtocol/rowtocol/budget"
+	"github.com/rowtocol/rowtocol/column"
+	"github.com/rowtocol/rowtocol/dataset"
+)
+
+// Column is what there is to say of a column.
+type Column struct {
+	Name   string `json:"name"`
+	Type   string `json:"type"`
+	Values int64  `json:"values"` // that are there; of lists and maps their items
+	Nulls  int64  `json:"nulls"`  // that are missing where there could be one
+	// Distinct is how many values differ: exact, or nearly so, up to some thousand,
+	// and beyond that off by less than 2 % mostly. NaN counts once.
+	Distinct *int64   `json:"distinct,omitempty"`
+	Min      any      `json:"min,omitempty"` // a number, a boolean, or the text that it is in JSON
+	Max      any      `json:"max,omitempty"`
+	Cut      bool     `json:"cut,omitempty"` // Min or Max is the begin of a longer text
+	Mean     *float64 `json:"mean,omitempty"`
+	NaN      *int64   `json:"nan,omitempty"`
+	Length   *Lengths `json:"length,omitempty"` // of texts, in bytes
+	Items    *Lengths `json:"items,omitempty"`  // of lists and maps
+}
+
+// Lengths are the lengths of texts or lists.
+type Lengths struct {
+	Min  int64   `json:"min"`
+	Mean float64 `json:"mean"`
+	Max  int64   `json:"max"`
+}
+
+// sketchMemory is about what the sketch of a column takes, and what is there of a
+// column beside it.
+const (
+	sketchMemory = 24 << 10
+	columnMemory = 2 << 10
+	// manyValues is from how many values on a sketch is counted in full.
+	manyValues = 1 << 10
+)
+
+// Collector takes batches of rows.
+type Collector struct {
+	columns []collector
+	memory  *budget.Heap
+}
+
+// New returns a collector of columns, all of which a batch has.
+func New(columns []column.Column, memory *budget.Pool) (*Collector, error) {
+	c := &Collector{columns: make([]collector, len(columns)), memory: memory.NewHeap()}
+	if err := c.memory.Reserve(int64(len(columns)) * columnMemory); err != nil {
+		c.Close()
+		return nil, fmt.Errorf("%d columns: %w", len(columns), err)
+	}
+	for i := range columns {
+		c.columns[i] = collector{column: &columns[i], sketch: hyperloglog.New14()}
+	}
+	return c, nil
+}
+
+// Close gives the memory back.
+func (c *Collector) Close() { c.memory.Close() }
+
+// Add adds the rows of a batch.
+func (c *Collector) Add(b *dataset.Batches) error {
+	for i := range c.columns {
+		of := &c.columns[i]
+		before := of.values
+		of.add(b.Vector(i))
+		if before < manyValues && of.values >= manyValues {
+			if err := c.memory.Reserve(sketchMemory); err != nil {
+				return fmt.Errorf("column %s: %w", of.column.Name, err)
+			}
+		}
+	}
+	return nil
+}
+
+// Columns returns what there is to say of each column.
+func (c *Collector) Columns() []Column {
+	all := make([]Column, len(c.columns))
+	for i := range c.columns {
+		all[i] = c.columns[i].result()
+	}
+	return all
+}

@@ -1,0 +1,98 @@
+package stats
+
+import (
+	"encoding/json"
+	"math/big"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/rowtocol/rowtocol/budget"
+	"github.com/rowtocol/rowtocol/column"
+)
+
+// collected sums up vectors of a column.
+func collected(t *testing.T, c column.Column, vectors ...*column.Vector) Column {
+	t.Helper()
+	all, err := New([]column.Column{c}, budget.New(1<<20))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer all.Close()
+	for _, v := range vectors {
+		all.columns[0].add(v)
+	}
+	r := all.Columns()[0]
+	if _, err := json.Marshal(r); err != nil {
+		t.Errorf("%+v: %v", r, err)
+	}
+	return r
+}
+
+func TestDistinct(t *testing.T) {
+	v := &column.Vector{}
+	for i := range int64(100_000) {
+		v.Longs = append(v.Longs, i*i)
+		switch n := i + 1; n {
+		case 1, 10, 1000, 3000, 20_000, 100_000:
+			v.Values = len(v.Longs)
+			got := *collected(t, column.Column{Name: "n", Type: column.Long, Parent: -1}, v, v).Distinct
+			off := n / 50
+			if n <= 3000 {
+				off = n / 1000
+			}
+			if got < n-off || got > n+off {
+				t.Errorf("%d values differ, the estimate is %d", n, got)
+			}
+		}
+	}
+}
+
+// Decimals are compared as numbers, whatever bytes they have.
+func TestCompareDecimals(t *testing.T) {
+	numbers := [][]byte{{}, {0}, {1}, {0x7f}, {0, 0x80}, {0, 0, 0x80}, {1, 0}, {0xff}, {0xff, 0xff}, {0x80}, {0xff, 0x7f}, {0xff, 0}, {0xfe, 0xff}, {0x80, 0, 0}}
+	value := func(b []byte) *big.Int {
+		v := new(big.Int).SetBytes(b)
+		if len(b) > 0 && b[0] >= 0x80 {
+			v.Sub(v, new(big.Int).Lsh(big.NewInt(1), uint(8*len(b))))
+		}
+		return v
+	}
+	for _, a := range numbers {
+		for _, b := range numbers {
+			got, want := compareDecimals(a, b), value(a).Cmp(value(b))
+			if got < 0 != (want < 0) || got > 0 != (want > 0) {
+				t.Errorf("%x and %x: %d, want %d", a, b, got, want)
+			}
+		}
+	}
+}
+
+// Values of a damaged file do no harm.
+func TestOddValues(t *testing.T) {
+	enum := column.Column{Name: "e", Type: column.Int, Symbols: []string{"b", "a"}, Parent: -1}
+	r := collected(t, enum, &column.Vector{Ints: []int32{0, 7, -1, 0}, Values: 4})
+	if r.Min != "b" || r.Max != "b" || *r.Distinct != 1 || r.Values != 4 {
+		t.Errorf("%+v", r)
+	}
+	for _, logical := range []column.Logical{column.LogicalUUID, column.LogicalDuration, column.LogicalDecimal} {
+		fixed := column.Column{Name: "f", Type: column.Bytes, Logical: logical, FixedSize: 16, Precision: 5, Scale: 2, Parent: -1}
+		collected(t, fixed, &column.Vector{Offsets: []int32{0, 3, 3}, Data: []byte("abc"), Values: 2})
+	}
+}
+
+func TestLongTexts(t *testing.T) {
+	text := []byte(strings.Repeat("é", 50) + strings.Repeat("x", 1000))
+	r := collected(t, column.Column{Name: "s", Type: column.String, Parent: -1}, &column.Vector{Offsets: []int32{0, 1, int32(len(text) + 2)}, Data: slices.Concat([]byte("ab"), text), Values: 2})
+	if !r.Cut || r.Min != "a" || r.Max != "b"+strings.Repeat("é", 31) || r.Length.Max != int64(len(text))+1 {
+		t.Errorf("%+v", r)
+	}
+}
+
+// Sums are counted on: what takes memory is refused in words.
+func TestMemory(t *testing.T) {
+	columns := make([]column.Column, 1000)
+	if _, err := New(columns, budget.New(1<<20)); err == nil || !strings.Contains(err.Error(), "1000 columns") {
+		t.Error(err)
+	}
+}
