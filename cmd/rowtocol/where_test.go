@@ -42,8 +42,8 @@ var placeRows = []string{
 		"uuid":"\u0000\u0000\u0000\u0000\u0000\u0000\u0000\u0000\u0000\u0000\u0000\u0000\u0000\u0000\u0000\u0001","raw":"a","tags":{"array":[]},"roads":[{"to":"B","km":{"int":9},"stops":[3]}],"labels":{"k":null,"j":{"string":"w"}},"code":{"int":-7}}`,
 }
 
-// avroFile writes rows, which are Avro's JSON.
-func avroFile(t *testing.T, name, text string, rows []string) {
+// writeAvro writes rows, which are Avro's JSON.
+func writeAvro(t *testing.T, name, text string, rows []string) {
 	t.Helper()
 	plain := strings.NewReplacer("-name", "_name") // the library refuses odd names
 	schema := avro.MustParse(plain.Replace(text))
@@ -72,7 +72,7 @@ func avroFile(t *testing.T, name, text string, rows []string) {
 func placesOutput(t *testing.T) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
-	avroFile(t, dir+"/places.avro", placesSchema, placeRows)
+	writeAvro(t, dir+"/places.avro", placesSchema, placeRows)
 	rowtocol(t, dir, nil, "convert", "places.avro", "places").want(t, 0)
 	return dir
 }
@@ -166,7 +166,7 @@ func TestWhereReadsLittle(t *testing.T) {
 	for i := range 5000 {
 		rows = append(rows, fmt.Sprintf(`{"id":%d,"day":%d,"name":"n%05d"}`, i, first.AddDate(0, 0, i).Unix()/86400, i))
 	}
-	avroFile(t, dir+"/rows.avro", schema, rows)
+	writeAvro(t, dir+"/rows.avro", schema, rows)
 	rowtocol(t, dir, nil, "convert", "--block-size", "4KiB", "--values", "id", "--values", "day", "--values", "name", "rows.avro", "rows").want(t, 0)
 	read := func(condition string) (c catted) {
 		o := rowtocol(t, dir, nil, "cat", "--json", "--columns", "id", "--where", condition, "rows").want(t, 0)
