@@ -59,13 +59,6 @@ func (l *Listing) Dataset(ctx context.Context) (*Dataset, error) {
 			d.rows += p.Rows
 		}
 	}
-	for i := range l.Runs {
-		if r := &l.Runs[i]; len(d.sections) == 0 && r.schema != "" {
-			if err := d.addSchema(r, 0); err != nil {
-				return nil, err
-			}
-		}
-	}
 	return d, nil
 }
 
