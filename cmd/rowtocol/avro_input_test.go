@@ -245,7 +245,7 @@ func TestCatResolvedColumns(t *testing.T) {
 	if err := os.Mkdir(dir+"/in", 0o700); err != nil {
 		t.Fatal(err)
 	}
-	rowtocol(t, dir, nil, "convert", "in", "none").want(t, 0)
+	rowtocol(t, dir, nil, "convert", "--allow-empty", "in", "none").want(t, 0)
 	if o := rowtocol(t, dir, nil, "cat", "--to", "parquet", "--schema", "v2.avsc", "none").want(t, 0); !strings.HasPrefix(o.stdout, "PAR1") {
 		t.Errorf("%q", o.stdout)
 	}

@@ -42,7 +42,7 @@ func (a *app) openAvro(ctx context.Context, name string) (*avroFile, error) {
 	}
 	f, err := at.Store.Open(ctx, at.Path)
 	if err != nil {
-		return nil, err
+		return nil, nil // as above
 	}
 	if !dataset.IsAvro(f) {
 		return nil, f.Close()
