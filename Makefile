@@ -28,6 +28,8 @@ SEQUENTIAL = $(filter-out $(CONCURRENT),$(TESTED))
 # are those whose names begin with it, and the last process has all others.
 AREAS      = HungNodes HungCalls Failover Killed Kerberos HDFS
 E2E        = $(AREAS:%=e2e-%) e2e-others
+# Those that soak alone has.
+SOAK_AREAS = Spark
 
 ifneq ($(filter-out required,$(ROWTOCOL_E2E)),)
 $(error ROWTOCOL_E2E is "$(ROWTOCOL_E2E)": it can be "required" or empty)
@@ -36,7 +38,7 @@ endif
 empty     :=
 space     := $(empty) $(empty)
 
-.PHONY: build sample test unit race gate e2e e2e-run run-matches $(E2E) slowest hdfs soak clusters fuzz mutants bench bench-peers memory mail dist dist-check lint clean
+.PHONY: build sample test unit race gate e2e e2e-run run-matches $(E2E) $(SOAK_AREAS:%=e2e-%) slowest hdfs soak clusters fuzz mutants bench bench-peers memory mail dist dist-check lint clean
 
 build: bin/rowtocol
 
@@ -93,14 +95,14 @@ else
 endif
 
 e2e-run: WHICH = -test.run '$(RUN)'
-e2e-others: WHICH = -test.skip '^Test($(subst $(space),|,$(AREAS)))'
-$(AREAS:%=e2e-%): WHICH = -test.run '^Test$(@:e2e-%=%)'
+e2e-others: WHICH = -test.skip '^Test($(subst $(space),|,$(AREAS) $(SOAK_AREAS)))'
+$(AREAS:%=e2e-%) $(SOAK_AREAS:%=e2e-%): WHICH = -test.run '^Test$(@:e2e-%=%)'
 
 e2e-run: run-matches
 run-matches: bin/e2e.test
 	@bin/e2e.test -test.list '$(firstword $(subst /, ,$(RUN)))' | grep -q . || { echo 'no test matches RUN=$(RUN)' >&2; exit 1; }
 
-e2e-run $(E2E): bin/rowtocol bin/e2e.test
+e2e-run $(E2E) $(SOAK_AREAS:%=e2e-%): bin/rowtocol bin/e2e.test
 	@mkdir -p bin/test
 	@cd e2e && ROWTOCOL_STARTER=$$PPID ROWTOCOL_PROGRAM="$(CURDIR)/bin/rowtocol" $(TESTS) --raw-command -- \
 	  $(GO) tool test2json -t -p $@ "$(CURDIR)/bin/e2e.test" -test.v=test2json -test.paniconexit0 -test.timeout=$(E2E_TIME) $(WHICH)
@@ -122,7 +124,7 @@ soak:
 	@$(GO) run ./internal/cmd/fuzz -check -time '$(SOAK_FUZZ)'
 	@rm -f bin/test/*.json
 	@ROWTOCOL_SOAK=$(SOAK) $(MAKE) --no-print-directory --jobs=$(JOBS) --output-sync=target E2E_TIME=0 UNIT_TIME=0 FUZZ='$(SOAK_FUZZ)' \
-	  e2e-HDFS $(filter-out e2e-HDFS,$(E2E)) clusters race unit fuzz
+	  e2e-HDFS $(filter-out e2e-HDFS,$(E2E)) $(SOAK_AREAS:%=e2e-%) clusters race unit fuzz
 	@$(MAKE) --no-print-directory mutants
 	@$(MAKE) --no-print-directory dist-check
 

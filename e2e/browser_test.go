@@ -198,7 +198,7 @@ func TestPage(t *testing.T) {
 func TestEmptyPage(t *testing.T) {
 	b := startBrowser(t)
 	dir := t.TempDir()
-	run(t, "convert", t.TempDir(), dir+"/out").want(t, 0)
+	run(t, "convert", "--allow-empty", t.TempDir(), dir+"/out").want(t, 0)
 	run(t, "inspect", "--html", dir+"/page.html", dir+"/out").want(t, 0)
 	b.open(dir + "/page.html")
 	evaluated(t, b, "title", `document.title`, "out: where the bytes are")
