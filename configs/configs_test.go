@@ -12,6 +12,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/store/cluster"
 )
 
@@ -36,12 +37,19 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
+// program is a run of the program, which knows nothing of variables for tests.
+func program(args ...string) *exec.Cmd {
+	cmd := exec.Command(binary, args...)
+	cmd.Env = testenv.OfProgram()
+	return cmd
+}
+
 // help returns the flags that the program's help names.
 func help(t *testing.T) (flags map[string]bool) {
 	t.Helper()
 	flags = map[string]bool{}
 	for _, command := range []string{"convert", "plan", "task", "commit", "inspect", "schema", "verify"} {
-		out, err := exec.Command(binary, command, "--help").Output()
+		out, err := program(command, "--help").Output()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -77,7 +85,7 @@ func TestJobFile(t *testing.T) {
 		if err := os.WriteFile(name, []byte(variant), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		cmd := exec.Command(binary, "--config", name, "convert", filepath.Join(t.TempDir(), "none.avro"), t.TempDir()+"/out")
+		cmd := program("--config", name, "convert", filepath.Join(t.TempDir(), "none.avro"), t.TempDir()+"/out")
 		out, err := cmd.CombinedOutput()
 		if code := cmd.ProcessState.ExitCode(); code != 3 {
 			t.Errorf("exit %d instead of 3, for input that is missing: %v\n%s", code, err, out)
@@ -87,7 +95,7 @@ func TestJobFile(t *testing.T) {
 
 // TestSchema plans the sample mail under the example of a reader's schema.
 func TestSchema(t *testing.T) {
-	out, err := exec.Command(binary, "convert", "--dry-run", "--strict", "--schema", "mail.avsc", "../testdata/mail", t.TempDir()+"/out").CombinedOutput()
+	out, err := program("convert", "--dry-run", "--strict", "--schema", "mail.avsc", "../testdata/mail", t.TempDir()+"/out").CombinedOutput()
 	if err != nil || !strings.Contains(string(out), "2 inputs") {
 		t.Errorf("%v\n%s", err, out)
 	}

@@ -112,11 +112,7 @@ type result struct {
 // environment can shape.
 func command(args ...string) *exec.Cmd {
 	cmd := exec.Command(program, args...)
-	for _, e := range os.Environ() {
-		if !strings.HasPrefix(e, "ROWTOCOL_") {
-			cmd.Env = append(cmd.Env, e)
-		}
-	}
+	cmd.Env = testenv.OfProgram()
 	return cmd
 }
 

@@ -6,7 +6,6 @@ import (
 	"io"
 	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -254,7 +253,7 @@ func TestCatPipe(t *testing.T) {
 	dir := t.TempDir()
 	pairs(t, dir, "a.avro", 0, 200_000)
 	rowtocol(t, dir, nil, "convert", "a.avro", "a").want(t, 0)
-	cmd := exec.CommandContext(t.Context(), binary, "cat", "a")
+	cmd := command(t, "cat", "a")
 	var stderr bytes.Buffer
 	cmd.Dir, cmd.Stderr = dir, &stderr
 	out, err := cmd.StdoutPipe()
@@ -286,7 +285,7 @@ func TestCatBlocked(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = out.Close() }()
-	cmd := exec.CommandContext(t.Context(), binary, "cat", "a")
+	cmd := command(t, "cat", "a")
 	cmd.Dir, cmd.Stdout = dir, in
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -311,7 +310,7 @@ func TestCatStopped(t *testing.T) {
 	for range 20 {
 		args = append(args, "a")
 	}
-	cmd := exec.CommandContext(t.Context(), binary, args...)
+	cmd := command(t, args...)
 	cmd.Dir = dir
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -303,7 +302,7 @@ func TestSignals(t *testing.T) {
 	dir := t.TempDir()
 	pairs(t, dir, "a.avro", 0, 400_000)
 	for signal, code := range map[syscall.Signal]int{syscall.SIGINT: 130, syscall.SIGTERM: 143} {
-		cmd := exec.CommandContext(t.Context(), binary, "convert", "--codec", "bzip2", "--workers", "1", "--temp-dir", tempDir(t, dir), "a.avro", "out")
+		cmd := command(t, "convert", "--codec", "bzip2", "--workers", "1", "--temp-dir", tempDir(t, dir), "a.avro", "out")
 		cmd.Dir = dir
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
@@ -346,7 +345,7 @@ func TestFullStandardOutput(t *testing.T) {
 	defer func() { _ = full.Close() }() // nothing can be in it
 	dir := t.TempDir()
 	pairs(t, dir, "a.avro", 0, 3)
-	cmd := exec.CommandContext(t.Context(), binary, "schema", dir+"/a.avro")
+	cmd := command(t, "schema", dir+"/a.avro")
 	cmd.Stdout = full
 	if err := cmd.Run(); cmd.ProcessState.ExitCode() != 4 {
 		t.Errorf("exit %d, want 4: %v", cmd.ProcessState.ExitCode(), err)

@@ -14,6 +14,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/rowtocol/rowtocol/internal/testenv"
 	"github.com/rowtocol/rowtocol/manifest"
 	"github.com/rowtocol/rowtocol/ocf"
 )
@@ -47,10 +48,17 @@ type output struct {
 	stdout, stderr string
 }
 
+// command is a run of the program, which knows nothing of variables for tests.
+func command(t *testing.T, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(t.Context(), binary, args...)
+	cmd.Env = testenv.OfProgram()
+	return cmd
+}
+
 // rowtocol runs the program in dir with an environment of its own.
 func rowtocol(t *testing.T, dir string, env []string, args ...string) output {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), binary, args...)
+	cmd := command(t, args...)
 	var stdout, stderr bytes.Buffer
 	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, &stdout, &stderr
 	cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "TMPDIR=" + tempDir(t, dir)}, env...)

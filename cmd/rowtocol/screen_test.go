@@ -2,7 +2,6 @@ package main
 
 import (
 	"os"
-	"os/exec"
 	"testing"
 )
 
@@ -26,7 +25,7 @@ func TestReaderGone(t *testing.T) {
 			t.Fatal(err)
 		}
 		_ = gone.Close()
-		cmd := exec.CommandContext(t.Context(), binary, c.args...)
+		cmd := command(t, c.args...)
 		cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.Env = dir, pipe, pipe, []string{"TMPDIR=" + tempDir(t, dir)}
 		_ = cmd.Run()
 		_ = pipe.Close()

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -322,7 +321,7 @@ func TestRestart(t *testing.T) {
 // interrupt runs the program until a file of the pattern appears.
 func interrupt(t *testing.T, dir string, args []string, pattern string) {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), binary, args...)
+	cmd := command(t, args...)
 	cmd.Dir = dir
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)

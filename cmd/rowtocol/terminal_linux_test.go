@@ -56,7 +56,7 @@ func newPty(t *testing.T, columns int) *pty {
 // onTerminal runs the program with both outputs on terminals of so many columns.
 func onTerminal(t *testing.T, dir string, columns int, args ...string) output {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), binary, args...)
+	cmd := command(t, args...)
 	stdout, stderr := newPty(t, columns), newPty(t, columns)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, stdout.terminal, stderr.terminal
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "TMPDIR=" + tempDir(t, dir)}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -35,6 +36,12 @@ func Skip(t testing.TB, why string) {
 	}
 	fmt.Fprintf(os.Stderr, "SKIPPED: %s: %s\n", t.Name(), why)
 	t.Skip(why)
+}
+
+// OfProgram returns the environment for the program: its variables that are for tests
+// are none of the program's flags, which it would say.
+func OfProgram() []string {
+	return slices.DeleteFunc(os.Environ(), func(e string) bool { return strings.HasPrefix(e, "ROWTOCOL_") })
 }
 
 // MissingTools names the programs that are not installed, or returns "". It also
