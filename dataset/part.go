@@ -147,6 +147,9 @@ func recognize(formats format.Registry, f format.File) (format.Format, error) {
 	if of := formats.OfFile(head); of != nil {
 		return of, nil
 	}
+	if len(head) == 0 {
+		return nil, damage.New(damage.Magic, f.Name(), 0, "the file is empty")
+	}
 	err := damage.New(damage.Magic, f.Name(), 0, "the file begins with % x, as no column file does", head[:min(len(head), 4)])
 	if isAvro(head) {
 		return nil, fmt.Errorf("%w (this is an Avro object container file: convert it first)", err)

@@ -97,6 +97,7 @@ func TestFilesAreThoseOfTheManifest(t *testing.T) {
 			want   damage.Kind
 		}{
 			{"another number of rows", func(s *manifest.Success) { s.Parts[0].Rows, s.Rows = 2, 2 }, damage.Count},
+			{"no rows", func(s *manifest.Success) { s.Parts[0].Rows, s.Rows = 0, 0 }, damage.Count},
 			{"another size", func(s *manifest.Success) { s.Parts[0].Files[0].Bytes++; s.Bytes++ }, damage.Size},
 			{"another name", func(s *manifest.Success) { rename(s, manifest.StagedPart(1, 0, s.ID, f.Suffix())); s.Parts[0].Task = 1 }, damage.Truncated},
 			{"another type", func(s *manifest.Success) { s.Schema = `{"type":"long","logicalType":"timestamp-millis"}` }, damage.Schema},
@@ -104,6 +105,17 @@ func TestFilesAreThoseOfTheManifest(t *testing.T) {
 			t.Run(test.name, func(t *testing.T) { wantKind(t, readAll(t, output(t, f, test.change)), test.want) })
 		}
 	})
+}
+
+// An empty file is said to be one.
+func TestEmptyFile(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "empty")
+	write(t, name, "")
+	_, err := dataset.Open(t.Context(), store.Local(), name, dataset.Options{Formats: formats})
+	wantKind(t, err, damage.Magic)
+	if !strings.Contains(err.Error(), "is empty") {
+		t.Error(err)
+	}
 }
 
 // rename gives the part in a manifest another name.

@@ -326,8 +326,7 @@ func (s *selection) nextListed() error {
 // offset does.
 func (s *selection) wants(p *Part) (bool, error) {
 	switch {
-	case p.Rows == 0:
-		return false, nil
+	// A part of no rows is opened: its file may have some.
 	case s.where == nil && p.Rows > 0 && s.skip >= p.Rows:
 		s.pass(p.Rows)
 		return false, nil
