@@ -147,6 +147,15 @@ func TestAvroWithoutBytes(t *testing.T) {
 	if _, err := d.Count(t.Context(), ""); !errors.As(err, new(*damage.Error)) {
 		t.Error(err)
 	}
+	open(avroBlock(math.MaxInt64, nil))
+	twice := []store.Location{{Store: store.Local(), Path: name}, {Store: store.Local(), Path: name}}
+	d, err = dataset.OpenAll(t.Context(), twice, dataset.Options{Formats: formats})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s, err := d.Count(t.Context(), ""); !errors.As(err, new(*damage.Error)) {
+		t.Errorf("%d rows, %v", s.Rows, err)
+	}
 }
 
 // What a row resolves to can be damage, which says in which row of the file it is.

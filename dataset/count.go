@@ -3,7 +3,9 @@ package dataset
 import (
 	"context"
 	"io"
+	"math"
 
+	"github.com/rowtocol/rowtocol/damage"
 	"github.com/rowtocol/rowtocol/shred"
 )
 
@@ -58,6 +60,10 @@ func (d *Dataset) countAll(ctx context.Context, s Stats) (Stats, error) {
 			if rows, err = d.list.countRows(ctx, p, &s); err != nil {
 				return s, err
 			}
+		}
+		//guard: rows beyond what can be counted would make a sum that is none
+		if rows > math.MaxInt64-s.Rows {
+			return s, damage.New(damage.Count, p.Name, -1, "the rows are more than can be counted, with those before it")
 		}
 		s.Rows += rows
 	}
