@@ -49,7 +49,9 @@ func (l *Listing) avroHeader(ctx context.Context, p *Part) (*ocf.Header, error) 
 		return nil, nil
 	}
 	p.avro = new(avro)
-	return ocf.ReadHeader(f, f.Size(), p.Name)
+	memory := l.memory.NewHeap()
+	defer memory.Close()
+	return ocf.ReadHeaderWithin(&counted{file: f}, f.Size(), p.Name, memory)
 }
 
 // holdsAvro reports whether the first file of a directory is an Avro file.

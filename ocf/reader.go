@@ -34,7 +34,7 @@ type Reader struct {
 // in errors only. A block that decodes to more than maxBlock bytes is damage that
 // ErrTooLarge explains.
 func NewReader(r io.ReaderAt, size int64, name string, maxBlock int64, memory Account) (*Reader, error) {
-	h, err := ReadHeader(r, size, name)
+	h, err := ReadHeaderWithin(r, size, name, memory)
 	if err != nil {
 		return nil, err
 	}
@@ -44,7 +44,7 @@ func NewReader(r io.ReaderAt, size int64, name string, maxBlock int64, memory Ac
 // NewStreamReader is NewReader of a stream, of which no more is read than the next
 // block needs, and what is there besides.
 func NewStreamReader(r io.Reader, name string, maxBlock int64, memory Account) (*Reader, error) {
-	d := headerReader{r: bufio.NewReaderSize(r, 64<<10), name: name, size: math.MaxInt64}
+	d := headerReader{r: bufio.NewReaderSize(r, 64<<10), name: name, size: math.MaxInt64, memory: memory}
 	h, err := d.header()
 	if err != nil {
 		return nil, err

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"math"
+	"strings"
 	"testing"
 	"testing/iotest"
 
@@ -167,5 +168,26 @@ func TestReaderMemory(t *testing.T) {
 	r, err = ocf.NewReader(bytes.NewReader(lie), int64(len(lie)), "a", 1<<26, &account{1 << 20})
 	if _, _, err := readAll(t, r, err); !errors.As(err, new(*damage.Error)) {
 		t.Error(err)
+	}
+}
+
+// A header takes memory as blocks do.
+func TestHeaderMemory(t *testing.T) {
+	schema := `{"type":"int","doc":"` + strings.Repeat("d", 1<<20) + `"}`
+	var b bytes.Buffer
+	if _, err := ocf.NewWriter(&b, schema, "null", [16]byte{9}); err != nil {
+		t.Fatal(err)
+	}
+	file := b.Bytes()
+	for _, test := range []struct {
+		memory int64
+		want   error
+	}{{1 << 20, errNoMemory}, {3 << 20, nil}} {
+		if _, err := ocf.NewReader(bytes.NewReader(file), int64(len(file)), "a", 1<<26, &account{test.memory}); !errors.Is(err, test.want) {
+			t.Errorf("a file, with %d bytes: %v", test.memory, err)
+		}
+		if _, err := ocf.NewStreamReader(bytes.NewReader(file), "a", 1<<26, &account{test.memory}); !errors.Is(err, test.want) {
+			t.Errorf("a stream, with %d bytes: %v", test.memory, err)
+		}
 	}
 }
