@@ -238,7 +238,7 @@ func (a *avroRows) close() {
 
 // counted counts what is read of a file or a stream.
 type counted struct {
-	file   io.ReaderAt
+	file   store.File
 	stream io.Reader
 	bytes  int64
 }
@@ -246,7 +246,7 @@ type counted struct {
 func (c *counted) ReadAt(p []byte, off int64) (int, error) {
 	n, err := c.file.ReadAt(p, off)
 	c.bytes += int64(n)
-	return n, err
+	return n, shrunk(c.file.Name(), c.file.Size(), n, len(p), off, err)
 }
 
 func (c *counted) Read(p []byte) (int, error) {

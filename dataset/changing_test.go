@@ -3,6 +3,7 @@ package dataset_test
 import (
 	"context"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -10,8 +11,10 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/rowtocol/rowtocol/damage"
 	"github.com/rowtocol/rowtocol/dataset"
 	"github.com/rowtocol/rowtocol/format"
+	"github.com/rowtocol/rowtocol/internal/mailgen"
 	"github.com/rowtocol/rowtocol/manifest"
 	"github.com/rowtocol/rowtocol/store"
 	"github.com/rowtocol/rowtocol/store/storetest"
@@ -89,6 +92,42 @@ func TestPartVanishes(t *testing.T) {
 			t.Errorf("a disk that fails: %v", err)
 		}
 	})
+}
+
+// A file that ends earlier than it did when it was opened is damaged.
+func TestPartIsCut(t *testing.T) {
+	eachFormat(t, func(t *testing.T, f format.Format) {
+		dir, part, _ := single(t, f)
+		avro := filepath.Join(t.TempDir(), "mail.avro")
+		writeAvro(t, avro, mailgen.Schema, mails(1, 50))
+		for _, test := range []struct {
+			path   string
+			before int // reads that find out what kind of file it is
+		}{{dir, 0}, {filepath.Join(dir, part), 1}, {avro, 1}} {
+			whole := storetest.NewFaulty(store.Local())
+			if err := scanAll(t, whole, test.path); err != nil {
+				t.Fatal(err)
+			}
+			reads := whole.Calls(storetest.ReadAt)
+			if reads <= test.before {
+				t.Fatalf("%s: %d reads", test.path, reads)
+			}
+			for n := test.before; n < reads; n++ {
+				cut := storetest.NewFaulty(store.Local(), storetest.Fault{Op: storetest.ReadAt, N: n + 1, Err: io.EOF})
+				wantKind(t, scanAll(t, cut, test.path), damage.Truncated)
+			}
+		}
+	})
+}
+
+// scanAll opens a dataset and reads all rows.
+func scanAll(t *testing.T, st store.Store, name string) error {
+	t.Helper()
+	d, err := dataset.Open(t.Context(), st, name, dataset.Options{Formats: formats})
+	if err == nil {
+		_, _, err = scan(t, d, dataset.Query{Limit: -1})
+	}
+	return err
 }
 
 // A file that no manifest lists is missing, and nothing else.

@@ -47,7 +47,8 @@ func (f *file) ReadAt(p []byte, off int64) (int, error) {
 	if err := f.opened(); err != nil {
 		return 0, err
 	}
-	return f.stored.ReadAt(p, off)
+	n, err := f.stored.ReadAt(p, off)
+	return n, shrunk(f.name, f.size, n, len(p), off, err)
 }
 
 // readRange is ReadAt for what is a request of its own.
@@ -56,6 +57,17 @@ func (f *file) readRange(p []byte, off int64) (int, error) {
 		return 0, err
 	}
 	return store.ReadRange(f.stored, p, off)
+}
+
+// shrunk is the error of a read of n bytes instead of want at off: damage if a file
+// of so many bytes ends before them.
+func shrunk(name string, size int64, n, want int, off int64, err error) error {
+	at := off + int64(n)
+	//guard: a file that was cut while it was read would be a defect of the program
+	if err == io.EOF && n < want && at < size {
+		return damage.New(damage.Truncated, name, at, "the file ends here, and had %d bytes when it was opened", size)
+	}
+	return err
 }
 
 // opened opens the file at its first use, and returns why it is not open.

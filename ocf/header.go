@@ -271,6 +271,9 @@ func (d *headerReader) ioError(err error) error {
 // readError wraps an error of the io.ReaderAt. Every read stays inside the
 // size the caller gave, so an end of file means that the file shrank.
 func readError(name string, off int64, err error) error {
+	if errors.As(err, new(*damage.Error)) {
+		return err // it says all
+	}
 	if errors.Is(err, io.EOF) {
 		err = io.ErrUnexpectedEOF
 	}
