@@ -127,10 +127,14 @@ func (l *finder) addDirectory(ctx context.Context, dir string, keys []Key) error
 	}
 	l.Dir = true
 	runs := slices.DeleteFunc(slices.Clone(infos), func(i store.Info) bool { return !i.Dir || !strings.HasPrefix(i.Name, runPrefix) })
-	if !finished && slices.ContainsFunc(infos, isKey) {
+	if slices.ContainsFunc(infos, isKey) {
 		//guard: rows of the runs would be left out
 		if len(runs) > 0 {
 			return damage.New(damage.Schema, dir, -1, "directories of runs are beside others that are named by keys")
+		}
+		//guard: rows of the directories would be left out
+		if finished {
+			return damage.New(damage.Schema, dir, -1, "directories that are named by keys are in an output")
 		}
 		return l.addTree(ctx, infos, keys)
 	}

@@ -300,6 +300,7 @@ func TestTreesRefused(t *testing.T) {
 		"a=2":             {"a=1/b=2", "a=2"},
 		"a=1/b=2/a=3":     {"a=1/b=2/a=3"},
 		"run":             {"a=1/b=2", "run=1"},
+		"in an output":    {"a=1", "a=1/b=2"},
 		"a=%31/b=2/%61=3": {"a=%31/b=2/%61=3"},
 	} {
 		p := newForest(t, trevni.Format)
