@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path"
 	"slices"
@@ -53,6 +54,9 @@ type Search struct {
 	// Hidden looks for files to skip in hidden directories too.
 	Hidden bool
 }
+
+// ErrNoMatch is a pattern that nothing matches.
+var ErrNoMatch = errors.New("no file matches the pattern")
 
 // File is a file that may be an input.
 type File struct {
@@ -110,7 +114,7 @@ func (s *Search) look(ctx context.Context, arg string) (*walker, error) {
 		return nil, fault(arg, err)
 	}
 	if len(found) == 0 && !s.AllowEmpty {
-		return nil, failure.New(failure.Input, "input %s: no file matches the pattern; --allow-empty makes nothing of it", arg)
+		return nil, failure.As(failure.Input, fmt.Errorf("input %s: %w", arg, ErrNoMatch))
 	}
 	w := newWalker(in, s.Hidden)
 	for _, info := range found {

@@ -40,7 +40,7 @@ func fault(name string, err error) error {
 // Open opens an input, which must still have the length that it had. The caller
 // closes the file.
 func Open(ctx context.Context, resolve Resolve, in manifest.Input) (store.File, error) {
-	f, err := open(ctx, resolve, in.Path)
+	f, err := OpenNamed(ctx, resolve, in.Path)
 	if err != nil {
 		return nil, err
 	}
@@ -52,7 +52,8 @@ func Open(ctx context.Context, resolve Resolve, in manifest.Input) (store.File, 
 	return f, nil
 }
 
-func open(ctx context.Context, resolve Resolve, name string) (store.File, error) {
+// OpenNamed opens an input, whatever its length. The caller closes the file.
+func OpenNamed(ctx context.Context, resolve Resolve, name string) (store.File, error) {
 	in, err := Locate(resolve, name)
 	if err != nil {
 		return nil, err
@@ -89,7 +90,7 @@ func (f file) ReadAt(b []byte, off int64) (int, error) {
 // the input's path is sure.
 func Describe(ctx context.Context, resolve Resolve, name string) (manifest.Input, *ocf.Header, error) {
 	in := manifest.Input{Path: name}
-	f, err := open(ctx, resolve, name)
+	f, err := OpenNamed(ctx, resolve, name)
 	if err != nil {
 		return in, nil, err
 	}

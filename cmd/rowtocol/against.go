@@ -11,6 +11,7 @@ import (
 	"github.com/rowtocol/rowtocol/damage"
 	"github.com/rowtocol/rowtocol/dataset"
 	"github.com/rowtocol/rowtocol/failure"
+	"github.com/rowtocol/rowtocol/input"
 	"github.com/rowtocol/rowtocol/ocf"
 	"github.com/rowtocol/rowtocol/shred"
 	"github.com/rowtocol/rowtocol/store"
@@ -28,16 +29,23 @@ func (a *app) verifyAgainst(ctx context.Context, f *verifyFlags, l *dataset.List
 		return columnsDiffer(err)
 	}
 	rows, err := d.Scan(ctx, dataset.Query{Limit: -1})
+	if e := (*damage.Error)(nil); errors.As(err, &e) && e.Kind == damage.Schema {
+		return usagef("--against takes outputs of one schema at a time, and the rows of %s are of another than those before them", e.File)
+	}
 	if err != nil {
 		return columnsDiffer(err)
 	}
 	defer rows.Close()
+	schema, err := schemaOf(ctx, l)
+	if err != nil {
+		return columnsDiffer(err)
+	}
 	p, stop := a.startProgress(ctx)
 	defer stop()
 	w := witness.New(rows)
 	w.Progress = func(n int64) { p.setOf(n, rows.Stats().BytesRead, n, r.Rows) }
 	for i := range inputs {
-		err := a.compareInput(ctx, w, &inputs[i], int64(f.maxBlock))
+		err := a.compareInput(ctx, w, &inputs[i], schema, int64(f.maxBlock))
 		if errors.Is(err, witness.ErrColumns) {
 			return columnsDiffer(err)
 		}
@@ -50,6 +58,10 @@ func (a *app) verifyAgainst(ctx context.Context, f *verifyFlags, l *dataset.List
 		return columnsDiffer(err)
 	}
 	stop()
+	if schema.resolved > 0 {
+		a.log.Warn("rows were resolved to the schema of convert --schema: fields that it does not have are not in the output",
+			"inputs", schema.resolved)
+	}
 	return a.reportAgainst(f, r, &result)
 }
 
@@ -116,27 +128,26 @@ func differ(rows int64) string {
 }
 
 // compareInput compares with one input.
-func (a *app) compareInput(ctx context.Context, w *witness.Comparer, input *comparedInput, maxBlock int64) error {
-	at, err := a.resolve(input.name)
-	if err != nil {
-		return err
-	}
-	in, err := at.Store.Open(ctx, at.Path)
+func (a *app) compareInput(ctx context.Context, w *witness.Comparer, of *comparedInput, schema *outputSchema, maxBlock int64) error {
+	in, err := input.OpenNamed(ctx, a.resolve, of.name)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = in.Close() }() // only read
-	if in.Size() == 0 && input.empty {
+	if in.Size() == 0 && of.empty {
 		return nil // a loss of nothing
+	}
+	if err := schema.check(in, of); err != nil {
+		return err
 	}
 	memory := a.pool.NewHeap()
 	defer memory.Close()
-	if err := reserveWitnesses(ctx, in, input.name, maxBlock, memory); err != nil {
+	if err := reserveWitnesses(ctx, in, of.name, maxBlock, memory); err != nil {
 		return err
 	}
 	return w.Input(ctx, witness.Input{
-		Name: input.name, R: in, Size: in.Size(), Lossy: len(input.lost) > 0, Schema: input.schema,
-		Blocks: func() (witness.Blocks, error) { return newInputBlocks(in, input.name, input.lost, maxBlock) },
+		Name: of.name, R: in, Size: in.Size(), Lossy: len(of.lost) > 0, Schema: of.schema,
+		Blocks: func() (witness.Blocks, error) { return newInputBlocks(in, of.name, of.lost, maxBlock) },
 	})
 }
 

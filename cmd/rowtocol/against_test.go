@@ -128,3 +128,60 @@ func TestColumnsWithoutRows(t *testing.T) {
 	rowtocol(t, dir, nil, "verify", "r.trv").want(t, 0, "sound")
 	rowtocol(t, dir, nil, "verify", "r.trv", "--against", "r.avro").want(t, 6, "r.trv", "row 0", "length 2")
 }
+
+// TestAgainstAnotherSchema has inputs whose bytes are those of the rows, and mean
+// something else.
+func TestAgainstAnotherSchema(t *testing.T) {
+	dir := t.TempDir()
+	const enum = `{"type":"enum","name":"E","symbols":["A","B"]}`
+	write(t, dir+"/in/a", file(t, enum, []byte{0}, []byte{2}))
+	write(t, dir+"/in/b", file(t, enum, []byte{2}))
+	rowtocol(t, dir, nil, "convert", "in", "out").want(t, 0, "3 rows")
+	rowtocol(t, dir, nil, "verify", "out", "--against", "in", "--require-complete").want(t, 0)
+
+	swapped := `{"type":"enum","name":"E","symbols":["B","A"]}`
+	write(t, dir+"/in/b", file(t, swapped, []byte{2}))
+	rowtocol(t, dir, nil, "verify", "out", "--against", "in").want(t, 6, "in/b", "another schema than those of the output")
+	rowtocol(t, dir, nil, "verify", partOf(t, dir+"/out", 0), "--against", "in").want(t, 6, "in/b", "another schema")
+	// What the output was not made from has a place of its own in the report.
+	write(t, dir+"/in/b", file(t, enum, []byte{2}))
+	write(t, dir+"/in/c", file(t, swapped))
+	rowtocol(t, dir, nil, "verify", "out", "--against", "in").want(t, 0, "in/c", "the output was not made from it")
+	rowtocol(t, dir, nil, "verify", "out", "--against", "in", "--require-complete").want(t, 6, "in/c")
+}
+
+// TestAgainstSchemas has outputs of two schemas, which are not damaged.
+func TestAgainstSchemas(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir+"/a", file(t, `"long"`, []byte{2}))
+	write(t, dir+"/b", file(t, `"int"`, []byte{2}))
+	if err := os.Mkdir(dir+"/out", 0o777); err != nil {
+		t.Fatal(err)
+	}
+	rowtocol(t, dir, nil, "convert", "a", "out/day=1").want(t, 0)
+	rowtocol(t, dir, nil, "convert", "b", "out/day=2").want(t, 0)
+	rowtocol(t, dir, nil, "verify", "out", "--against", "a", "--against", "b").want(t, 1, "one schema at a time", "out/day=2")
+	rowtocol(t, dir, nil, "verify", "out/day=2", "--against", "b", "--require-complete").want(t, 0)
+}
+
+// TestAgainstFewerFields says that an output may have less than its inputs.
+func TestAgainstFewerFields(t *testing.T) {
+	dir := t.TempDir()
+	pairs(t, dir, "a", 0, 3)
+	write(t, dir+"/narrow", []byte(`{"type":"record","name":"Pair","fields":[{"name":"id","type":"long"}]}`))
+	rowtocol(t, dir, nil, "convert", "--schema", "narrow", "a", "out").want(t, 0)
+	rowtocol(t, dir, nil, "verify", "out", "--against", "a").want(t, 0, "3 rows", "fields that it does not have are not in the output")
+}
+
+// TestAgainstNoFile compares with what is no file, or not there.
+func TestAgainstNoFile(t *testing.T) {
+	dir := t.TempDir()
+	pairs(t, dir, "in/a", 0, 3)
+	rowtocol(t, dir, nil, "convert", "in", "out").want(t, 0)
+	fifo(t, dir+"/pipe")
+	rowtocol(t, dir, nil, "verify", "out", "--against", "pipe").want(t, 3, "a named pipe is not a regular file")
+	o := rowtocol(t, dir, nil, "verify", "out", "--against", "in/*.avro").want(t, 3, "no file matches the pattern")
+	if strings.Contains(o.stderr, "--allow-empty") {
+		t.Errorf("verify advises a flag that it does not have: %s", o.stderr)
+	}
+}

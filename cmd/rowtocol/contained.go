@@ -20,6 +20,7 @@ type comparedInput struct {
 	schema string      // that its rows were resolved to; "" if they were not
 	lost   []ocf.Range // what the conversion left out
 	empty  bool        // it had no bytes when it was converted
+	extra  bool        // the output was not made from it
 }
 
 // findCompared returns the inputs that the words of --against stand for, in the
@@ -60,9 +61,9 @@ func (a *app) findCompared(ctx context.Context, l *dataset.Listing, against []st
 	r.NotNamed = slices.Compact(m.missing)
 	inputs := m.inputs
 	for _, name := range m.extra {
-		inputs = append(inputs, comparedInput{name: name, schema: schema})
+		inputs = append(inputs, comparedInput{name: name, schema: schema, extra: true})
 		//guard: an Avro file without rows could be deleted that nothing else holds
-		other = append(other, input.Skipped{Path: name, Reason: "an Avro file that the output was not made from"})
+		other = append(other, input.Skipped{Path: name, Reason: "the output was not made from it"})
 	}
 	if len(l.Runs) > 0 && !m.byPath {
 		a.log.Warn("the inputs are not under the paths that the output was made from; they are known by their file names, or compared in the order of their paths",
