@@ -3,9 +3,11 @@ package plan
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/rowtocol/rowtocol/budget"
 	"github.com/rowtocol/rowtocol/failure"
@@ -93,7 +95,14 @@ func survey(ctx context.Context, r Request) (*Survey, error) {
 	if s.Dest, err = input.Locate(r.Resolve, r.Dest); err != nil {
 		return nil, err
 	}
+	//guard: a plan's tasks would write to another place
+	if !utf8.ValidString(s.Dest.Path) {
+		return nil, failure.New(failure.Usage, "destination %q: the name is not UTF-8, and a plan cannot hold it", s.Dest.Path)
+	}
 	files, skipped, err := input.Expand(ctx, input.Search{Resolve: r.Resolve, Inputs: r.Inputs, Dest: &s.Dest, AllowEmpty: r.AllowEmpty})
+	if errors.Is(err, input.ErrNoMatch) {
+		err = fmt.Errorf("%w; --allow-empty makes nothing of it", err)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -82,6 +82,7 @@ func TestRefusals(t *testing.T) {
 	writeInput(t, at("odd/b.avro"), strings.Replace(avrotest.Schema, `"s"`, `"s-s"`, 1), 2, 0)
 	writeInput(t, at("list/b.avro"), `{"type":"record","name":"L","fields":[{"name":"next","type":["null","L"]}]}`, 2, 0)
 	writeInput(t, at("empty/b.avro"), `{"type":"record","name":"E","fields":[]}`, 2, 0)
+	writeInput(t, at("latin/b\xe9.avro"), avrotest.Schema, 1, 0)
 	for i := range listedFiles + 2 {
 		writeInput(t, at(fmt.Sprintf("many/%02d.avro", i)), avrotest.Schema, 1, 0)
 	}
@@ -104,7 +105,9 @@ func TestRefusals(t *testing.T) {
 		text   string
 	}{
 		"missing":        {[]string{"nope.avro"}, "out", nil, failure.Input, "nope.avro does not exist"},
-		"no match":       {[]string{"in/*.parquet"}, "out", nil, failure.Input, "no file matches"},
+		"no match":       {[]string{"in/*.parquet"}, "out", nil, failure.Input, "no file matches the pattern; --allow-empty"},
+		"not UTF-8":      {[]string{"latin"}, "out", nil, failure.Input, `b\xe9.avro": the name is not UTF-8`},
+		"dest not UTF-8": {[]string{"in"}, "o\xe9", nil, failure.Usage, `o\xe9": the name is not UTF-8`},
 		"not Avro":       {[]string{"junk/x.avro"}, "out", nil, failure.Input, "junk/x.avro: offset 0"},
 		"named hidden":   {[]string{"in/.hidden.avro"}, "out", nil, failure.Input, "magic"},
 		"schemas":        {[]string{"in", "other"}, "out", nil, failure.Input, "2 different schemas"},

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"unicode/utf8"
 
 	"github.com/rowtocol/rowtocol/failure"
 	"github.com/rowtocol/rowtocol/input"
@@ -53,6 +54,10 @@ func (s *Survey) readHeaders(ctx context.Context, files []input.File) ([]header,
 			s.Skipped = append(s.Skipped, input.Skipped{Path: h.file.Name, Reason: h.skip})
 			continue
 		}
+		//guard: plan and _SUCCESS would have another name, and no rerun would know the file
+		if !utf8.ValidString(h.file.Name) {
+			return nil, failure.New(failure.Input, "input %q: the name is not UTF-8, and plan and _SUCCESS cannot hold it: give the file, or its directory, another", h.file.Name)
+		}
 		s.Request.Inputs, taken = append(s.Request.Inputs, h.input), append(taken, h)
 	}
 	slices.SortStableFunc(s.Skipped, func(a, b input.Skipped) int { return strings.Compare(a.Path, b.Path) })
@@ -91,7 +96,7 @@ func (s *Survey) checkHeld(taken []header, args []string) error {
 	}
 	beside := ""
 	if n := len(s.Skipped); n > 0 {
-		beside = fmt.Sprintf(" (of what was found, %d are skipped; the first is %s: %s)", n, s.Skipped[0].Path, s.Skipped[0].Reason)
+		beside = fmt.Sprintf(" (skipped: %d, the first is %s: %s)", n, s.Skipped[0].Path, s.Skipped[0].Reason)
 	}
 	for i, arg := range args {
 		//guard: an output would be replaced by less because an input is somewhere else

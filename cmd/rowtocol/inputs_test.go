@@ -272,3 +272,18 @@ func TestHelpfulErrors(t *testing.T) {
 		rowtocol(t, dir, nil, strings.Fields(tt.args)...).want(t, tt.code, tt.text)
 	}
 }
+
+// TestNamesOutsideUTF8 refuses names that plan and _SUCCESS cannot hold: a rerun would
+// not know its own output, and a task would look for other files.
+func TestNamesOutsideUTF8(t *testing.T) {
+	dir := t.TempDir()
+	pairs(t, dir, "in/a", 0, 3)
+	pairs(t, dir, "in/_\xff", 0, 3)
+	rowtocol(t, dir, nil, "convert", "in", "out").want(t, 0, "1 file or directory among the inputs is skipped (hidden: 1)")
+	rowtocol(t, dir, nil, "convert", "in", "out\xff").want(t, 1, `out\\xff`, "not UTF-8")
+	rowtocol(t, dir, nil, "plan", "in", "out\xff", "-o", "plan.json").want(t, 1, "not UTF-8")
+	pairs(t, dir, "in/b\xff", 3, 3)
+	for _, args := range [][]string{{"convert", "in", "out"}, {"convert", "in/b\xff", "new"}, {"plan", "in", "new", "-o", "plan.json"}} {
+		rowtocol(t, dir, nil, args...).want(t, 3, `in/b\\xff`, "not UTF-8")
+	}
+}

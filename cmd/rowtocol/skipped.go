@@ -38,8 +38,11 @@ func (a *app) tellSkipped(skipped []input.Skipped) {
 	for _, reason := range slices.Sorted(maps.Keys(counts)) {
 		reasons = append(reasons, fmt.Sprintf("%s: %d", reason, counts[reason]))
 	}
-	a.log.Log(context.Background(), level, fmt.Sprintf("%d files or directories among the inputs are skipped (%s); convert --dry-run names them",
-		len(skipped), strings.Join(reasons, ", ")))
+	what := fmt.Sprintf("%d files or directories among the inputs are skipped (%s); convert --dry-run names them", len(skipped), strings.Join(reasons, ", "))
+	if len(skipped) == 1 {
+		what = fmt.Sprintf("1 file or directory among the inputs is skipped (%s); convert --dry-run names it", reasons[0])
+	}
+	a.log.Log(context.Background(), level, what)
 }
 
 // listSkipped names the first of what was skipped.

@@ -89,7 +89,7 @@ const hostile = "\x1b[2J\u009b2J\u202eevil\u200b\U000e0041\x7f\u2028\r\x80"
 // Text from files does not steer the terminal, whichever command shows it.
 func TestTerminalIsNotSteered(t *testing.T) {
 	dir := t.TempDir()
-	text := strings.TrimSuffix(hostile, "\x80") // JSON has text only
+	text := strings.TrimSuffix(hostile, "\x80") // JSON has text only, and so has a plan
 	name, err := json.Marshal(text)
 	if err != nil {
 		t.Fatal(err)
@@ -97,7 +97,7 @@ func TestTerminalIsNotSteered(t *testing.T) {
 	schema := fmt.Sprintf(`{"type":"record","name":"R","doc":%s,"fields":[{"name":%s,"type":"string"},`+
 		`{"name":"e","type":{"type":"enum","name":"E","symbols":[%s]}}]}`, name, name, name)
 	row := append(append(appendVarint(nil, len(hostile)), hostile...), 0)
-	input := "in/" + strings.ReplaceAll(hostile, "/", "") + ".avro"
+	input := "in/" + strings.ReplaceAll(text, "/", "") + ".avro"
 	write(t, filepath.Join(dir, input), file(t, schema, row))
 	rowtocol(t, dir, nil, "convert", "in", "out").want(t, 0)
 	part := partOf(t, dir+"/out", 0)
@@ -106,8 +106,8 @@ func TestTerminalIsNotSteered(t *testing.T) {
 	write(t, filepath.Join(dir, "job.yaml"), []byte(string(name)+": 1\n"))
 
 	for _, args := range [][]string{
-		{"convert", "in", "out2" + hostile}, {"convert", "--dry-run", "in", "out3"}, {"plan", "in", "out4", "-o", "plan" + hostile},
-		{"convert", "in", "none" + hostile + "/x/y"}, {"convert", "none" + hostile, "out5"}, {"convert", "--config", "job.yaml", "in", "out6"},
+		{"convert", "in", "out2" + text}, {"convert", "in", "out2" + hostile}, {"convert", "--dry-run", "in", "out3"}, {"plan", "in", "out4", "-o", "plan" + hostile},
+		{"convert", "in", "none" + text + "/x/y"}, {"convert", "none" + hostile, "out5"}, {"convert", "--config", "job.yaml", "in", "out6"},
 		{"cat", "out"}, {"cat", "--json-unions", "out"}, {"cat", "--to", "csv", "out"}, {"cat", "--columns", "none" + hostile, "out"},
 		{"inspect", "out"}, {"inspect", part}, {"inspect", "--json", "out"}, {"inspect", "--bytes", part}, {"inspect", odd},
 		{"schema", input}, {"schema", "--shredded", input}, {"schema", part}, {"schema", odd},
