@@ -45,8 +45,8 @@ func Finished(ctx context.Context, p *manifest.Plan, number int, st store.Store,
 		}
 		//guard: bytes would be published that changed since they were written
 		if size != f.Bytes || crc != f.CRC32C {
-			return nil, altered(number, fmt.Errorf("%s has %d bytes with CRC-32C %08x, not %d with %08x",
-				path.Join(dir, f.Name), size, crc, f.Bytes, f.CRC32C))
+			return nil, altered(number, fmt.Errorf("%s is not the file of %d bytes with CRC-32C %08x that the task wrote",
+				path.Join(dir, f.Name), f.Bytes, f.CRC32C))
 		}
 	}
 	return res, nil

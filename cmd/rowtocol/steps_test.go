@@ -60,7 +60,7 @@ func TestSteps(t *testing.T) {
 	elsewhere := t.TempDir()
 	plan := dir + "/plan.json"
 	var done tasksDone
-	rowtocol(t, elsewhere, nil, "task", "--json", "--plan", plan, "--task", "2", "--task", "0").want(t, 0).object(t, &done)
+	rowtocol(t, elsewhere, nil, "task", "--json", "--plan", plan, "--task", "2", "--task", "0,2").want(t, 0).object(t, &done)
 	if done.Plan != p.Plan || !slices.Equal(done.Tasks, []int{2, 0}) || done.Done != 0 || done.Files != 2 || done.Rows == 0 || done.Bytes == 0 {
 		t.Errorf("%+v", done)
 	}

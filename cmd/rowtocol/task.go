@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -58,6 +59,8 @@ func (a *app) task(ctx context.Context, file string, numbers []int, nothing int)
 	if err != nil {
 		return err
 	}
+	//guard: the rows of a task that is named twice would be counted twice
+	numbers = slices.DeleteFunc(numbers, again())
 	var total int64
 	for _, n := range numbers {
 		if n < 0 || n >= len(plan.Tasks) {
@@ -90,6 +93,16 @@ func (a *app) task(ctx context.Context, file string, numbers []int, nothing int)
 			plural(out.Rows, "row"), plural(out.Files, "file"), human(out.Bytes), doneBefore(done))
 	}
 	return nil
+}
+
+// again tells whether a number was asked of before.
+func again() func(n int) bool {
+	seen := make(map[int]bool)
+	return func(n int) bool {
+		was := seen[n]
+		seen[n] = true
+		return was
+	}
 }
 
 // doneBefore tells of tasks that were not run again.
