@@ -114,13 +114,12 @@ func (a *app) convert(cmd *cobra.Command, f *convertFlags, inputs []string, dest
 	if err != nil {
 		return err
 	}
-	req.AllowEmpty = f.allowEmpty
+	req.AllowEmpty, req.Overwrite, req.Restart = f.allowEmpty, f.overwrite, f.restart
 	if f.dryRun {
 		return a.dryRun(ctx, req)
 	}
 	p, stop := a.startProgress(ctx)
 	defer stop()
-	req.Overwrite, req.Restart = f.overwrite, f.restart
 	req.Progress = func(s job.Progress) { p.set(s.Rows, s.Bytes, s.TotalBytes) }
 	outcome, err := job.Convert(ctx, req)
 	stop()

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -285,5 +286,22 @@ func TestNamesOutsideUTF8(t *testing.T) {
 	pairs(t, dir, "in/b\xff", 3, 3)
 	for _, args := range [][]string{{"convert", "in", "out"}, {"convert", "in/b\xff", "new"}, {"plan", "in", "new", "-o", "plan.json"}} {
 		rowtocol(t, dir, nil, args...).want(t, 3, `in/b\\xff`, "not UTF-8")
+	}
+}
+
+// TestDryRunOfADestination says what the run would make of what DEST holds.
+func TestDryRunOfADestination(t *testing.T) {
+	dir := t.TempDir()
+	pairs(t, dir, "in/a", 0, 3)
+	rowtocol(t, dir, nil, "convert", "in", "out").want(t, 0)
+	before := state(t, dir)
+	rowtocol(t, dir, nil, "convert", "--dry-run", "in", "out").want(t, 0, "convert will do nothing")
+	rowtocol(t, dir, nil, "convert", "--dry-run", "--codec", "null", "in", "out").want(t, 0, "convert will be refused", "--overwrite replaces it")
+	o := rowtocol(t, dir, nil, "convert", "--dry-run", "--codec", "null", "--overwrite", "in", "out").want(t, 0)
+	if strings.Contains(o.stderr, "refused") {
+		t.Errorf("with --overwrite: %s", o.stderr)
+	}
+	if after := state(t, dir); !maps.Equal(before, after) {
+		t.Errorf("dry runs changed %v to %v", before, after)
 	}
 }

@@ -188,6 +188,11 @@ func (a *app) dryRun(ctx context.Context, req job.Request) error {
 	a.warn(made.plan.Warnings)
 	a.tellSkipped(skipped)
 	a.listSkipped("skipped", skipped)
+	if made.state.Finished(&made.plan.Request) {
+		a.log.Info(fmt.Sprintf("destination %s holds the output of this plan already: convert will do nothing", req.Dest))
+	} else if kept := made.state.Allow(&made.plan.Request, req.Overwrite); kept != nil {
+		a.log.Warn(fmt.Sprintf("convert will be refused: %v", kept))
+	}
 	a.result = dryRun{made.plan, orEmpty(skipped)}
 	if !a.json {
 		a.printPlan(made.plan, made.survey.Sizes(made.plan))
