@@ -2,11 +2,13 @@ package dataset_test
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"io"
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -158,6 +160,27 @@ func TestAvroWithoutBytes(t *testing.T) {
 	}
 }
 
+// All rows of a block that are before a damaged one are given.
+func TestAvroRowsBeforeDamage(t *testing.T) {
+	text := append(binary.AppendVarint(nil, 1000), bytes.Repeat([]byte("x"), 1000)...)
+	for _, c := range []struct {
+		schema string
+		sound  [][]byte
+		bad    []byte
+	}{
+		{`"string"`, slices.Repeat([][]byte{text}, 40), binary.AppendVarint(nil, -1)},
+		{`{"type":"array","items":"null"}`, [][]byte{append(binary.AppendVarint(nil, 600_000), 0), append(binary.AppendVarint(nil, 7), 0), {0}}, []byte{1}},
+	} {
+		name := filepath.Join(t.TempDir(), "a.avro")
+		writeAvro(t, name, c.schema, append(slices.Clone(c.sound), c.bad))
+		rows, _, err := scan(t, openAvro(t, formats[0], name, nil), dataset.Query{Limit: -1})
+		var d *damage.Error
+		if !errors.As(err, &d) || d.Row != int64(len(c.sound)) || !slices.EqualFunc(rows, c.sound, bytes.Equal) {
+			t.Errorf("%s: %d rows of %d, %v", c.schema, len(rows), len(c.sound), err)
+		}
+	}
+}
+
 // What a row resolves to can be damage, which says in which row of the file it is.
 func TestAvroRowOfDamage(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "u.avro")
@@ -175,9 +198,10 @@ func TestAvroRowOfDamage(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
+	var row []byte
 	n := int64(0)
 	for ; err == nil; n++ {
-		_, err = s.Next(nil)
+		row, err = s.Next(row[:0])
 	}
 	var d *damage.Error
 	if !errors.As(err, &d) || d.Row != 299_999 || d.File != name || n != 300_000 {

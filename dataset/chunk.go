@@ -112,7 +112,11 @@ type chunk struct {
 	empty int64 // items without bytes before this chunk
 
 	marks  []column.Mark
-	marked int64 // rows at the marks
+	marked struct { // at the marks
+		rows  int64
+		bytes int
+		empty int64
+	}
 }
 
 func newChunk(name string, m *shred.Mapping, formats format.Registry, memory *budget.Pool) (*chunk, error) {
@@ -191,7 +195,7 @@ func (c *chunk) mark() {
 	for i := range c.marks {
 		c.marks[i] = c.bufs.Cols[i].Mark()
 	}
-	c.marked = c.rows
+	c.marked.rows, c.marked.bytes, c.marked.empty = c.rows, c.bytes, c.shredder.EmptyItems()
 }
 
 // back drops what came behind the mark, part of a row perhaps.
@@ -199,7 +203,9 @@ func (c *chunk) back() {
 	for i := range c.marks {
 		c.bufs.Cols[i].Restore(c.marks[i])
 	}
-	c.rows = c.marked
+	c.rows, c.bytes = c.marked.rows, c.marked.bytes
+	//guard: the chunk would be full before all rows that were dropped are in it again
+	c.empty += c.shredder.EmptyItems() - c.marked.empty
 }
 
 // Take implements column.Memory, for values of unusual size.
