@@ -14,28 +14,17 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// avro is an Avro object container file among the parts of a dataset.
-type avro struct {
-	// stream is what remains of a stream, nil for a file: one query can read it.
-	stream *avroRows
-}
-
 // addStream adds a stream of an Avro file, of which nothing is read yet.
 func (l *Listing) addStream(name string, r io.Reader) {
 	rows := &avroRows{name: name, in: counted{stream: r}, memory: l.memory.NewHeap()}
 	l.Sets = append(l.Sets, Set{Path: name})
-	l.Parts = append(l.Parts, Part{Name: name, Rows: -1, Set: len(l.Sets) - 1, Run: -1, avro: &avro{rows}})
+	l.Parts = append(l.Parts, Part{Name: name, Rows: -1, Set: len(l.Sets) - 1, Run: -1, avro: true, stream: rows})
 }
 
 // avroHeader returns the header of a part that is an Avro file; nil of what is none.
 func (l *Listing) avroHeader(ctx context.Context, p *Part) (*ocf.Header, error) {
-	if p.avro != nil {
-		r := p.avro.stream
-		var err error
-		if r.reader, err = ocf.NewStreamReader(&r.in, p.Name, l.blockLimit(), r.memory); err != nil {
-			return nil, err
-		}
-		return r.reader.Header(), nil
+	if p.stream != nil {
+		return p.stream.header(l.blockLimit())
 	}
 	if p.format != nil {
 		return nil, nil
@@ -48,7 +37,7 @@ func (l *Listing) avroHeader(ctx context.Context, p *Part) (*ocf.Header, error) 
 	if !IsAvro(f) {
 		return nil, nil
 	}
-	p.avro = new(avro)
+	p.avro = true
 	memory := l.memory.NewHeap()
 	defer memory.Close()
 	return ocf.ReadHeaderWithin(&counted{file: f}, f.Size(), p.Name, memory)
@@ -90,7 +79,7 @@ func (l *Listing) blockLimit() int64 { return cmp.Or(l.maxBlock, format.DefaultM
 
 // openRows opens the rows of an Avro file for one query.
 func (l *Listing) openRows(ctx context.Context, p *Part) (*avroRows, error) {
-	if s := p.avro.stream; s != nil {
+	if s := p.stream; s != nil {
 		//guard: a second query would miss what the first has read
 		if s.taken {
 			return nil, queryf("%s is a stream, and was read already", p.Name)
@@ -156,6 +145,16 @@ type avroRows struct {
 	rows  []byte // of the block
 	at    int    // where the next row is
 	left  int64  // rows of the block from there on
+}
+
+// header reads the header of a stream, once.
+func (a *avroRows) header(maxBlock int64) (_ *ocf.Header, err error) {
+	if a.reader == nil {
+		if a.reader, err = ocf.NewStreamReader(&a.in, a.name, maxBlock, a.memory); err != nil {
+			return nil, err
+		}
+	}
+	return a.reader.Header(), nil
 }
 
 func (a *avroRows) skip(ctx context.Context, most int64) (rows int64, err error) {

@@ -160,6 +160,23 @@ func TestAvroWithoutBytes(t *testing.T) {
 	}
 }
 
+// A listing can be opened as often as one likes.
+func TestAvroIsOpenedAgain(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "a.avro")
+	writeAvro(t, name, `"long"`, [][]byte{{2}, {4}})
+	l, err := dataset.List(t.Context(), store.Local(), name, dataset.Options{Formats: formats})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		d, err := l.Dataset(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		wantRows(t, d, dataset.Query{Limit: -1}, [][]byte{{2}, {4}})
+	}
+}
+
 // All rows of a block that are before a damaged one are given.
 func TestAvroRowsBeforeDamage(t *testing.T) {
 	text := append(binary.AppendVarint(nil, 1000), bytes.Repeat([]byte("x"), 1000)...)

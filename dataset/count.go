@@ -55,7 +55,7 @@ func (d *Dataset) countAll(ctx context.Context, s Stats) (Stats, error) {
 	for i := range d.list.Parts {
 		p := &d.list.Parts[i]
 		rows := p.Rows
-		if p.avro != nil {
+		if p.avro {
 			var err error
 			if rows, err = d.list.countRows(ctx, p, &s); err != nil {
 				return s, err

@@ -28,7 +28,8 @@ type Part struct {
 	Run   int // index in Listing.Runs of the one that lists it; -1 if none does
 
 	format format.Format // nil where only the file knows
-	avro   *avro         // nil of a column file, or of what was not opened
+	avro   bool          // is an Avro file, as far as that was looked at
+	stream *avroRows     // of a stream, which one query can read; nil of a file
 }
 
 // File is a file of a part.

@@ -314,7 +314,7 @@ func (s *selection) nextListed() error {
 		return io.EOF
 	}
 	var err error
-	if p := &parts[s.part]; p.avro != nil {
+	if p := &parts[s.part]; p.avro {
 		s.made, err = s.dataset.makeParts(s.ctx, s.section, p)
 	} else {
 		s.file, err = s.dataset.openPart(s.ctx, s.section, s.part, s.inFiles > 0, &s.stats)
