@@ -24,8 +24,7 @@ func (d *Dataset) Count(ctx context.Context, condition string) (Stats, error) {
 		return d.countAll(ctx, s.stats)
 	}
 	for err == nil {
-		s.columns = nil // the condition's are read, and no others
-		clear(s.twice)
+		s.chooseNone()
 		err = s.count()
 		if err == nil {
 			err = s.follow()
@@ -35,6 +34,13 @@ func (d *Dataset) Count(ctx context.Context, condition string) (Stats, error) {
 		err = nil
 	}
 	return s.stats, err
+}
+
+// chooseNone leaves only the columns of the condition to be read.
+func (s *selection) chooseNone() {
+	s.columns = nil
+	clear(s.twice)
+	s.inFiles = s.countInFiles()
 }
 
 // count counts the rows of the section.

@@ -430,25 +430,30 @@ func TestKeysPrune(t *testing.T) {
 			t.Errorf("%d files were opened, %d directories listed", st.opened.Load(), st.listed.Load())
 		}
 		for _, test := range []struct {
-			q            dataset.Query
-			rows, opened int
+			q                     dataset.Query
+			rows, opened, counted int // parts that are opened, and by Count
 		}{
-			{dataset.Query{}, 40, 4},
-			{dataset.Query{Where: "h == 2"}, 10, 1},
-			{dataset.Query{Where: "h == 2 && id > 0"}, 10, 1},
-			{dataset.Query{Where: `dt == date("2026-01-02") && id > 0`}, 10, 1},
-			{dataset.Query{Where: `(dt > date("2026-01-01") || h == 2) && id % 2 == 0`}, 10, 2},
-			{dataset.Query{Where: "dt == null && id > 0"}, 10, 1},
-			{dataset.Query{Where: "h > 2"}, 0, 0},
-			{dataset.Query{Columns: []string{"dt", "h"}}, 40, 0},
-			{dataset.Query{Columns: []string{"h"}, Where: "h != 2"}, 30, 0},
-			{dataset.Query{Columns: []string{"h"}, Where: "id > 30"}, 10, 4},
+			{dataset.Query{}, 40, 4, 0},
+			{dataset.Query{Where: "h == 2"}, 10, 1, 0},
+			{dataset.Query{Where: "h == 2 && id > 0"}, 10, 1, 1},
+			{dataset.Query{Where: `dt == date("2026-01-02") && id > 0`}, 10, 1, 1},
+			{dataset.Query{Where: `(dt > date("2026-01-01") || h == 2) && id % 2 == 0`}, 10, 2, 2},
+			{dataset.Query{Where: "dt == null && id > 0"}, 10, 1, 1},
+			{dataset.Query{Where: "h > 2"}, 0, 0, 0},
+			{dataset.Query{Columns: []string{"dt", "h"}}, 40, 0, 0},
+			{dataset.Query{Columns: []string{"h"}, Where: "h != 2"}, 30, 0, 0},
+			{dataset.Query{Columns: []string{"h"}, Where: "id > 30"}, 10, 4, 4},
 		} {
 			test.q.Limit = -1
 			st.parts = map[string]bool{}
 			rows, stats, err := scan(t, d, test.q)
 			if n := len(st.parts); err != nil || len(rows) != test.rows || n != test.opened || (n == 0) != (stats.BytesRead == 0 && stats.Blocks == 0) {
 				t.Errorf("%+v: %d rows of %d parts, %+v, %v", test.q, len(rows), n, stats, err)
+			}
+			st.parts = map[string]bool{}
+			stats, err = d.Count(t.Context(), test.q.Where)
+			if n := len(st.parts); err != nil || stats.Rows != int64(test.rows) || n != test.counted || (n == 0) != (stats.BytesRead == 0 && stats.Blocks == 0) {
+				t.Errorf("%q: %d rows counted in %d parts, %+v, %v", test.q.Where, stats.Rows, n, stats, err)
 			}
 		}
 		if st.open.Load() != 0 || st.most.Load() > 3 {
