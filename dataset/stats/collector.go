@@ -183,38 +183,9 @@ func kept(dst, b []byte, of *column.Column) ([]byte, bool) {
 
 func (c *collector) compare(a, b []byte) int {
 	if c.column.Logical == column.LogicalDecimal {
-		return compareDecimals(a, b)
+		return column.CompareDecimals(a, b)
 	}
 	return bytes.Compare(a, b)
-}
-
-// compareDecimals compares two's complement numbers.
-func compareDecimals(a, b []byte) int {
-	negative := sign(a)
-	if s := sign(b); s != negative {
-		return int(s&1) - int(negative&1)
-	}
-	a, b = significant(a, negative), significant(b, negative)
-	if order := len(a) - len(b); order != 0 {
-		return order * (1 - 2*int(negative&1))
-	}
-	return bytes.Compare(a, b)
-}
-
-// sign is the byte that goes before a two's complement number: 0 or 0xff.
-func sign(b []byte) byte {
-	if len(b) > 0 && b[0] >= 0x80 {
-		return 0xff
-	}
-	return 0
-}
-
-// significant returns a number without bytes that are its sign alone.
-func significant(b []byte, sign byte) []byte {
-	for len(b) > 0 && b[0] == sign {
-		b = b[1:]
-	}
-	return b
 }
 
 // hash counts a value. Many that are equal often follow each other.

@@ -2,7 +2,6 @@ package stats
 
 import (
 	"encoding/json"
-	"math/big"
 	"slices"
 	"strings"
 	"testing"
@@ -43,26 +42,6 @@ func TestDistinct(t *testing.T) {
 			}
 			if got < n-off || got > n+off {
 				t.Errorf("%d values differ, the estimate is %d", n, got)
-			}
-		}
-	}
-}
-
-// Decimals are compared as numbers, whatever bytes they have.
-func TestCompareDecimals(t *testing.T) {
-	numbers := [][]byte{{}, {0}, {1}, {0x7f}, {0, 0x80}, {0, 0, 0x80}, {1, 0}, {0xff}, {0xff, 0xff}, {0x80}, {0xff, 0x7f}, {0xff, 0}, {0xfe, 0xff}, {0x80, 0, 0}}
-	value := func(b []byte) *big.Int {
-		v := new(big.Int).SetBytes(b)
-		if len(b) > 0 && b[0] >= 0x80 {
-			v.Sub(v, new(big.Int).Lsh(big.NewInt(1), uint(8*len(b))))
-		}
-		return v
-	}
-	for _, a := range numbers {
-		for _, b := range numbers {
-			got, want := compareDecimals(a, b), value(a).Cmp(value(b))
-			if got < 0 != (want < 0) || got > 0 != (want > 0) {
-				t.Errorf("%x and %x: %d, want %d", a, b, got, want)
 			}
 		}
 	}

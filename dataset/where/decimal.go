@@ -1,10 +1,11 @@
 package where
 
 import (
-	"bytes"
 	"cmp"
 	"math"
 	"math/big"
+
+	"github.com/rowtocol/rowtocol/column"
 )
 
 // twos returns the shortest two's complement number, most significant byte first.
@@ -13,36 +14,7 @@ func twos(n *big.Int) []byte {
 	if n.Sign() < 0 {
 		n = new(big.Int).Add(n, new(big.Int).Lsh(big.NewInt(1), uint(8*size)))
 	}
-	return shortest(n.FillBytes(make([]byte, size)))
-}
-
-// shortest drops the bytes that only repeat the sign; nothing is zero.
-func shortest(b []byte) []byte {
-	for len(b) > 1 && (b[0] == 0 && b[1] < 0x80 || b[0] == 0xff && b[1] >= 0x80) {
-		b = b[1:]
-	}
-	if len(b) == 1 && b[0] == 0 {
-		return b[:0]
-	}
-	return b
-}
-
-// compareTwos orders two shortest two's complement numbers.
-func compareTwos(a, b []byte) int {
-	negative := len(a) > 0 && a[0] >= 0x80
-	switch {
-	case negative != (len(b) > 0 && b[0] >= 0x80):
-		if negative {
-			return -1
-		}
-		return 1
-	case len(a) != len(b):
-		if negative {
-			return cmp.Compare(len(b), len(a))
-		}
-		return cmp.Compare(len(a), len(b))
-	}
-	return bytes.Compare(a, b)
+	return column.ShortestDecimal(n.FillBytes(make([]byte, size)))
 }
 
 // decimals is a test of a decimal field: the unscaled number is from lo to hi,
@@ -57,15 +29,15 @@ type decimals struct {
 func (c decimals) eval(match []bool, _ *scratch) {
 	for i := range match {
 		at := c.f.index(i)
-		match[i] = at >= 0 && c.holds(shortest(c.f.bytes(at))) != c.not
+		match[i] = at >= 0 && c.holds(c.f.bytes(at)) != c.not
 	}
 }
 
 func (c decimals) holds(v []byte) bool {
 	if c.set != nil {
-		return c.set[string(v)]
+		return c.set[string(column.ShortestDecimal(v))]
 	}
-	return (c.lo == nil || compareTwos(v, c.lo) >= 0) && (c.hi == nil || compareTwos(v, c.hi) <= 0)
+	return (c.lo == nil || column.CompareDecimals(v, c.lo) >= 0) && (c.hi == nil || column.CompareDecimals(v, c.hi) <= 0)
 }
 
 // unscaled is what a field of a scale holds for a number, or below it.

@@ -1,0 +1,35 @@
+package column
+
+import "bytes"
+
+// ShortestDecimal drops the bytes of a two's complement number, most significant byte
+// first, that only repeat the sign; zero has none. The result is part of b.
+func ShortestDecimal(b []byte) []byte {
+	for len(b) > 1 && (b[0] == 0 && b[1] < 0x80 || b[0] == 0xff && b[1] >= 0x80) {
+		b = b[1:]
+	}
+	if len(b) == 1 && b[0] == 0 {
+		return b[:0]
+	}
+	return b
+}
+
+// CompareDecimals orders two's complement numbers of any lengths, most significant byte
+// first, of one scale.
+func CompareDecimals(a, b []byte) int {
+	a, b = ShortestDecimal(a), ShortestDecimal(b)
+	x, y := negative(a), negative(b)
+	switch {
+	case x && !y:
+		return -1
+	case y && !x:
+		return 1
+	case len(a) == len(b):
+		return bytes.Compare(a, b)
+	case (len(a) < len(b)) != x:
+		return -1
+	}
+	return 1
+}
+
+func negative(b []byte) bool { return len(b) > 0 && b[0] >= 0x80 }
