@@ -1,5 +1,7 @@
 package column
 
+import "encoding/hex"
+
 // Logical is a logical type of the Avro specification.
 type Logical uint8
 
@@ -30,3 +32,15 @@ var logicalNames = [...]string{
 // String returns the name that the Avro specification gives the type; it is empty for
 // LogicalNone.
 func (l Logical) String() string { return logicalNames[l] }
+
+// AppendUUID appends the text of a UUID of 16 bytes, in lower case; of a damaged value
+// what there is of it.
+func AppendUUID(dst, b []byte) []byte {
+	for _, n := range [...]int{4, 2, 2, 2} {
+		if len(b) <= n {
+			break
+		}
+		dst, b = append(hex.AppendEncode(dst, b[:n]), '-'), b[n:]
+	}
+	return hex.AppendEncode(dst, b)
+}

@@ -3,7 +3,6 @@ package export
 import (
 	"bytes"
 	"encoding/binary"
-	"encoding/hex"
 	"math"
 	"math/big"
 	"slices"
@@ -74,7 +73,7 @@ func appendBytes(dst []byte, f *form, b []byte) []byte {
 	case f.logical == column.LogicalDecimal:
 		return appendDecimal(dst, b, f.scale)
 	case f.logical == column.LogicalUUID:
-		return appendUUID(dst, b)
+		return column.AppendUUID(dst, b)
 	}
 	return appendDuration(dst, b)
 }
@@ -223,16 +222,6 @@ func appendDecimal(dst, b []byte, scale int) []byte {
 		dst = slices.Insert(dst, digits, bytes.Repeat([]byte{'0'}, zeros)...)
 	}
 	return slices.Insert(dst, len(dst)-scale, '.')
-}
-
-func appendUUID(dst, b []byte) []byte {
-	for i, part := range [][]byte{b[:4], b[4:6], b[6:8], b[8:10], b[10:]} {
-		if i > 0 {
-			dst = append(dst, '-')
-		}
-		dst = hex.AppendEncode(dst, part)
-	}
-	return dst
 }
 
 func appendDuration(dst, b []byte) []byte {

@@ -172,7 +172,7 @@ func (f *field) textOf(stored []byte) []byte {
 		return stored
 	}
 	if f.typ.Kind == shred.KindFixed {
-		f.buffer = appendUUID(f.buffer[:0], stored)
+		f.buffer = column.AppendUUID(f.buffer[:0], stored)
 		return f.buffer
 	}
 	f.buffer = appendLower(f.buffer[:0], stored)
@@ -282,18 +282,6 @@ func appendLower(b, s []byte) []byte {
 			c += 'a' - 'A'
 		}
 		b = append(b, c)
-	}
-	return b
-}
-
-// appendUUID appends the text of a UUID, or of what a damaged value has of it.
-func appendUUID(b, stored []byte) []byte {
-	const digits = "0123456789abcdef"
-	for i, c := range stored {
-		if i == 4 || i == 6 || i == 8 || i == 10 {
-			b = append(b, '-')
-		}
-		b = append(b, digits[c>>4], digits[c&15])
 	}
 	return b
 }
