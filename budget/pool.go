@@ -81,13 +81,13 @@ type Error struct {
 // Error names a size that is worth a try. It is half as much again as was needed,
 // because what comes next takes memory too, and more is reserved where there is more.
 func (e *Error) Error() string {
-	return fmt.Sprintf("too little memory: it needs --memory %dMiB or so, and has %dMiB", Mebibytes(e.Need+e.Need/2), e.Have>>20)
+	return fmt.Sprintf("too little memory: it needs --memory %dMiB or so, and has %dMiB", mebibytes(e.Need+e.Need/2), e.Have>>20)
 }
 
 // TooLittle are the words for a need of memory that is known beforehand, in bytes.
 func TooLittle(need, have int64) string {
-	return fmt.Sprintf("too little memory: it needs --memory %dMiB, and has %dMiB", Mebibytes(need), have>>20)
+	return fmt.Sprintf("too little memory: it needs --memory %dMiB, and has %dMiB", mebibytes(need), have>>20)
 }
 
-// Mebibytes is how many MiB a size in bytes is, rounded up.
-func Mebibytes(bytes int64) int64 { return (bytes + 1<<20 - 1) >> 20 }
+// mebibytes is how many MiB a size in bytes is, rounded up.
+func mebibytes(bytes int64) int64 { return (bytes + 1<<20 - 1) >> 20 }
