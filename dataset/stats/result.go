@@ -13,7 +13,7 @@ import (
 
 // result is what there is to say of the column.
 func (c *collector) result() Column {
-	r := Column{Name: c.column.Name, Type: typeName(c.column), Values: c.values, Nulls: c.nulls}
+	r := Column{Name: c.column.Name, Type: c.column.SchemaType(), Values: c.values, Nulls: c.nulls}
 	if c.column.Type != column.Null {
 		distinct := int64(c.sketch.Estimate())
 		r.Distinct = &distinct
@@ -37,17 +37,6 @@ func (c *collector) result() Column {
 		}
 	}
 	return r
-}
-
-// typeName is the type of a column, or enum.
-func typeName(c *column.Column) string {
-	switch {
-	case c.Symbols == nil:
-		return c.TypeName()
-	case c.Array:
-		return "enum[]"
-	}
-	return "enum"
 }
 
 func (s *span) result() *Lengths {

@@ -13,7 +13,7 @@ import (
 // Column is what there is to say of a column.
 type Column struct {
 	Name   string `json:"name"`
-	Type   string `json:"type"`
+	Type   string `json:"type"`   // as the schema calls it
 	Values int64  `json:"values"` // that are there; of lists and maps their items
 	Nulls  int64  `json:"nulls"`  // that are missing where there could be one
 	// Distinct is how many values differ: exact, or nearly so, up to some thousand,

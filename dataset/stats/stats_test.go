@@ -47,6 +47,20 @@ func TestDistinct(t *testing.T) {
 	}
 }
 
+// Types are those of the schema, as the values are.
+func TestTypes(t *testing.T) {
+	for want, c := range map[string]column.Column{
+		"long":           {Type: column.Long},
+		"date":           {Type: column.Int, Logical: column.LogicalDate},
+		"decimal(5,2)[]": {Type: column.Bytes, Logical: column.LogicalDecimal, Precision: 5, Scale: 2, Array: true},
+		"enum[]":         {Type: column.Int, Symbols: []string{"a"}, Array: true},
+	} {
+		if r := collected(t, c); r.Type != want {
+			t.Errorf("%s, want %s", r.Type, want)
+		}
+	}
+}
+
 // Values of a damaged file do no harm.
 func TestOddValues(t *testing.T) {
 	enum := column.Column{Name: "e", Type: column.Int, Symbols: []string{"b", "a"}, Parent: -1}
