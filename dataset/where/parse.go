@@ -434,9 +434,9 @@ func (p *parser) constant(t token) (*value, error) {
 	}
 	text := strings.ReplaceAll(t.text, "_", "")
 	if _, exponent, ok := strings.Cut(strings.ToLower(text), "e"); ok {
-		e, err := strconv.Atoi(exponent)
+		e, _ := strconv.Atoi(exponent) // the most or the least of what is beyond, 0 of what is no number
 		//guard: an exponent could stand for more digits than there is memory
-		if err != nil || e > maxNumber || e < -maxNumber {
+		if e > maxNumber || e < -maxNumber {
 			return nil, p.refused(t.pos, "the exponent of a number is from -%d to %d", maxNumber, maxNumber)
 		}
 	}

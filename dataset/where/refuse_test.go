@@ -27,6 +27,8 @@ func TestRefusals(t *testing.T) {
 		`s = "x`:                              {5, `closing " is missing`},
 		`s = "\q"`:                            {6, "escape is unknown"},
 		"l = 1x":                              {5, "1x is no number"},
+		"l = 1e":                              {5, "1e is no number"},
+		"l = 1e2x":                            {5, "1e2x is no number"},
 		"l = 1e9999":                          {5, "exponent"},
 		"l = " + strings.Repeat("1", 2000):    {5, "at most 1024"},
 		"l = 0xfffffffffffffffff":             {5, "no number of 64 bits"},
