@@ -5,6 +5,7 @@ import (
 	"context"
 	"io"
 	"math"
+	"sync/atomic"
 
 	"github.com/rowtocol/rowtocol/budget"
 	"github.com/rowtocol/rowtocol/damage"
@@ -81,10 +82,9 @@ func (l *Listing) blockLimit() int64 { return cmp.Or(l.maxBlock, format.DefaultM
 func (l *Listing) openRows(ctx context.Context, p *Part) (*avroRows, error) {
 	if s := p.stream; s != nil {
 		//guard: a second query would miss what the first has read
-		if s.taken {
+		if s.taken.Swap(true) {
 			return nil, queryf("%s is a stream, and was read already", p.Name)
 		}
-		s.taken = true
 		return s, nil
 	}
 	f, err := p.Store.Open(ctx, p.Name)
@@ -138,7 +138,7 @@ type avroRows struct {
 	file   store.File // nil for a stream
 	reader *ocf.Reader
 	memory *budget.Heap
-	taken  bool
+	taken  atomic.Bool
 	given  int64 // bytes that were told
 
 	block ocf.Block
