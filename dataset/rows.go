@@ -309,6 +309,8 @@ func (s *selection) nextListed() error {
 		} else if wanted {
 			break
 		}
+		s.before += max(parts[s.part].Rows, 0)
+		s.stats.Passed = s.before
 	}
 	if s.part >= s.section.end {
 		return io.EOF

@@ -447,7 +447,7 @@ func TestKeysPrune(t *testing.T) {
 			test.q.Limit = -1
 			st.parts = map[string]bool{}
 			rows, stats, err := scan(t, d, test.q)
-			if n := len(st.parts); err != nil || len(rows) != test.rows || n != test.opened || (n == 0) != (stats.BytesRead == 0 && stats.Blocks == 0) {
+			if n := len(st.parts); err != nil || len(rows) != test.rows || n != test.opened || (n == 0) != (stats.BytesRead == 0 && stats.Blocks == 0) || stats.Passed != stats.TotalRows {
 				t.Errorf("%+v: %d rows of %d parts, %+v, %v", test.q, len(rows), n, stats, err)
 			}
 			st.parts = map[string]bool{}
