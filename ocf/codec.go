@@ -190,7 +190,7 @@ func (d *Decoder) Size(b *Block, name string) (int64, error) {
 	_, err := d.decode(d, nil, b.Data)
 	d.counting = false
 	//guard: room would be looked for beyond the limit
-	if err != nil || d.counted > d.maxBlock {
+	if err != nil {
 		return 0, d.damaged(b, name, err)
 	}
 	return d.counted, nil
