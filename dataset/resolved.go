@@ -22,6 +22,7 @@ func (d *Dataset) resolvedBatches(ctx context.Context, q Query) (*Batches, error
 		scan.Close()
 		return nil, err
 	}
+	// The rows are read as the only part of a dataset of their own.
 	list := *d.list
 	list.Parts = []Part{{Name: list.Path}}
 	of := &Dataset{list: &list, rows: -1, sections: []*section{{name: d.list.Path, schema: q.Schema.JSON(), files: m, mapping: m}}}

@@ -1,7 +1,13 @@
 // Package ocf reads Avro object container files: the header, the blocks of
 // any byte range, and the codecs. It works over an io.ReaderAt and a size, so
 // it does not know where files live. It does not look inside a block's rows;
-// that is package shred. Planner, mapper and witness call it.
+// that is package shred.
+//
+//	Scanner and Decoder   stored blocks of a range, and what they decode to:
+//	                      for who divides the work, or goes on after damage
+//	Reader                decoded blocks of a file or a stream, in order
+//
+// Planner, mapper, dataset and witness call it.
 //
 // # The bytes
 //
@@ -55,6 +61,6 @@
 // # Damage
 //
 // Bytes that break the format are a *damage.Error with the file's name and the
-// absolute offset. Errors of the io.ReaderAt are passed on, wrapped, and are
-// never damage.
+// absolute offset. Errors of the io.ReaderAt or io.Reader are passed on, wrapped,
+// and are never damage; the end of a stream is, but between blocks.
 package ocf

@@ -41,8 +41,8 @@ func NewReader(r io.ReaderAt, size int64, name string, maxBlock int64, memory Ac
 	return newReader(NewScanner(r, size, name, h, Range{0, size}), name, h, maxBlock, memory)
 }
 
-// NewStreamReader is NewReader of a stream, of which no more is read than the next
-// block needs, and what is there besides.
+// NewStreamReader is NewReader of a stream. It waits for the stream only until the
+// next block is there, which may be read along with more.
 func NewStreamReader(r io.Reader, name string, maxBlock int64, memory Account) (*Reader, error) {
 	d := headerReader{r: bufio.NewReaderSize(r, 64<<10), name: name, size: math.MaxInt64, memory: memory}
 	h, err := d.header()

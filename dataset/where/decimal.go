@@ -8,8 +8,8 @@ import (
 	"github.com/rowtocol/rowtocol/column"
 )
 
-// twos returns the shortest two's complement number, most significant byte first.
-func twos(n *big.Int) []byte {
+// twosComplement returns the shortest two's complement number, most significant byte first.
+func twosComplement(n *big.Int) []byte {
 	size := n.BitLen()/8 + 1
 	if n.Sign() < 0 {
 		n = new(big.Int).Add(n, new(big.Int).Lsh(big.NewInt(1), uint(8*size)))
@@ -55,10 +55,10 @@ func decimalTest(f *field, o operator, r *big.Rat, negated bool) condition {
 		o, negated = equal, !negated
 	}
 	floor, exact := unscaled(r, f.typ.Scale)
-	above := twos(new(big.Int).Add(floor, big.NewInt(1)))
-	below := twos(new(big.Int).Sub(floor, big.NewInt(1)))
+	above := twosComplement(new(big.Int).Add(floor, big.NewInt(1)))
+	below := twosComplement(new(big.Int).Sub(floor, big.NewInt(1)))
 	c := decimals{f: f, not: negated}
-	switch at := twos(floor); {
+	switch at := twosComplement(floor); {
 	case o == equal && exact:
 		c.lo, c.hi = at, at
 	case o == equal:

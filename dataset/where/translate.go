@@ -6,10 +6,10 @@ import (
 	"github.com/rowtocol/rowtocol/shred"
 )
 
-// translator turns the tree of a condition into tests of columns. The logic has
-// three values, true, false and unknown, and what it makes tests for is true. It
-// carries not down to the comparisons, which hold where they are false if they
-// are negated: there only one of both is left out where a value is missing.
+// translator turns the tree of a condition into tests of columns. A condition is
+// true, false or unknown, and a test holds where it is true. What is negated is not the
+// test but each comparison in it: it then holds where the comparison is false, and
+// where a value is missing in neither form.
 type translator struct {
 	text    string
 	mapping *shred.Mapping
