@@ -198,6 +198,52 @@ func TestAvroRowsBeforeDamage(t *testing.T) {
 	}
 }
 
+// Rows that a block has and does not count are damage.
+func TestAvroRowsNotCounted(t *testing.T) {
+	var b bytes.Buffer
+	w, err := ocf.NewWriter(&b, `"long"`, "null", [16]byte{1})
+	if err == nil {
+		err = w.AppendBlock(1, []byte{2, 4})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := filepath.Join(t.TempDir(), "a.avro")
+	if err := os.WriteFile(name, b.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	rows, _, err := scan(t, openAvro(t, formats[0], name, nil), dataset.Query{Limit: -1})
+	var d *damage.Error
+	if !errors.As(err, &d) || d.Kind != damage.Count || len(rows) != 1 {
+		t.Errorf("%x, %v", rows, err)
+	}
+}
+
+// A large value is given, or refused for want of memory, and never left out.
+func TestAvroLargeValues(t *testing.T) {
+	var rows [][]byte
+	for _, n := range []int{10, 4 << 20, 20} {
+		rows = append(rows, append(binary.AppendVarint(nil, int64(n)), bytes.Repeat([]byte("x"), n)...))
+	}
+	name := filepath.Join(t.TempDir(), "a.avro")
+	writeAvro(t, name, `"string"`, rows)
+	all, refused := false, false
+	for memory := int64(10); memory <= 40; memory += 2 {
+		got, _, err := scan(t, openAvro(t, formats[0], name, budget.New(memory<<20)), dataset.Query{Limit: -1})
+		switch {
+		case err == nil && slices.EqualFunc(got, rows, bytes.Equal):
+			all = true
+		case errors.As(err, new(*budget.Error)):
+			refused = refused || strings.Contains(err.Error(), "values of")
+		default:
+			t.Errorf("%d MiB: %d rows, %v", memory, len(got), err)
+		}
+	}
+	if !all || !refused {
+		t.Errorf("given %t, refused %t", all, refused)
+	}
+}
+
 // What a row resolves to can be damage, which says in which row of the file it is.
 func TestAvroRowOfDamage(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "u.avro")
