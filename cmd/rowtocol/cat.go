@@ -41,7 +41,8 @@ Of column files only the columns that are asked for are read, and with --where
 the others only where rows match. --columns names a field by its path in the
 schema, without mention of arrays, maps and unions (received.host), or by its
 column (received[]#host); a record stands for all its fields. The fields keep
-the order of the schema.
+the order of the schema. With --schema they, and those of --where, are the
+fields that the files have.
 
 --where is a condition such as  size > 1000 and folder <> 'SPAM'  in the words
 of SQL or the signs of C, also on items of arrays and values of maps (rowtocol
@@ -51,11 +52,10 @@ JSON shows values for people: an optional value is itself or null, bytes are
 base64, dates and decimals are strings. With --json-unions it is Avro's own
 encoding, which Avro's libraries read. CSV takes simple and optional fields:
 choose them with --columns. A table is as in rowtocol head. Arrow and Parquet
-keep nested types; a union of
-several types is a dense union in Arrow, and in Parquet a struct with a field
-for each. Few engines know dense unions: for DuckDB and Polars there is
---unions struct. Spark reads no times of day and no nanoseconds of Parquet: for
-it there is --times spark.
+keep nested types; a union of several types is a dense union in Arrow, and in
+Parquet a struct with a field for each. Few engines know dense unions: for
+DuckDB and Polars there is --unions struct. Spark reads no times of day and no
+nanoseconds of Parquet: for it there is --times spark.
 
 With --output the rows appear under the name when all are written. Damage ends
 the rows with exit 3; on standard output those before it are printed. A reader
@@ -104,7 +104,7 @@ type catFlags struct {
 
 // addCondition adds the flags that say which rows there are.
 func (f *catFlags) addCondition(flags *pflag.FlagSet) {
-	flags.StringVar(&f.where, "where", "", "only rows for which the `condition` holds; see rowtocol help conditions")
+	flags.Var((*conditionValue)(&f.where), "where", "only rows for which the `condition` holds; see rowtocol help conditions")
 	flags.BoolVar(&f.partial, "partial", false, "read directories without _SUCCESS: the column files that are there")
 }
 

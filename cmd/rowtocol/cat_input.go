@@ -11,6 +11,7 @@ import (
 	"github.com/rowtocol/rowtocol/damage"
 	"github.com/rowtocol/rowtocol/dataset"
 	"github.com/rowtocol/rowtocol/dataset/export"
+	"github.com/rowtocol/rowtocol/dataset/where"
 	"github.com/rowtocol/rowtocol/shred"
 )
 
@@ -38,11 +39,20 @@ func (a *app) openInput(ctx context.Context, f *catFlags, names []string) (*catI
 	}
 	s, err := c.data.Scan(ctx, c.query)
 	if err != nil {
-		return nil, err
+		return nil, c.ofFiles(err)
 	}
 	defer s.Close()
 	c.schema, c.stats = s.Schema(), s.Stats()
 	return c, nil
+}
+
+// ofFiles adds to the error for a name that is of no field whose names are meant.
+func (c *catInput) ofFiles(err error) error {
+	path, condition := (*shred.PathError)(nil), (*where.Error)(nil)
+	if c.query.Schema == nil || !errors.As(err, &path) && !errors.As(err, &condition) {
+		return err
+	}
+	return fmt.Errorf("%w (--columns and --where name the fields that the files have, not those of --schema)", err)
 }
 
 // openData opens the inputs.

@@ -23,6 +23,7 @@ identifier, or is a word of the language, stands in back quotes.
   between a and b        from a to b, both included; not between
   in (a, b)  in 1..9     one of several constants; an integer of a range
   is null  is not null   whether a value is missing; = null means the same
+  is true  is not false  of booleans; never unknown
   like  ilike            text with %% for any text and _ for one character;
                          escape '!' makes !%% a percent sign; ilike ignores case
   contains startsWith    text in text; matches takes a regular expression
@@ -30,6 +31,7 @@ identifier, or is a word of the language, stands in back quotes.
   and or not && || !     logic; a boolean field is a condition by itself. not
                          is looser than comparisons, ! is tighter
   'x' in tags            an item of an array of simple values
+  any(list, true)        there are items
   any(list, condition)   an item meets the condition, in which only fields of
                          the item are named, # being the item itself. Of a map
                          the items have a key and a value
@@ -57,7 +59,8 @@ Constants are written
   '12:30:00'             times of day
 
 An enum is the text of its symbol. A UUID is compared with its text. Dates,
-times and timestamps also compare with the numbers that are stored.
+times and timestamps also compare with the numbers that are stored, and are such
+in arithmetic, in which days, milliseconds and microseconds do not mix.
 
 A comparison with a missing value is unknown, and so is its opposite: where x is
 null, neither x = 1 nor x <> 1 nor not (x = 1) selects the row. in and not in
@@ -87,6 +90,25 @@ func conditionsTopic() *cobra.Command {
 		examples += "  " + e + "\n"
 	}
 	return &cobra.Command{Use: "conditions", Short: "What --where understands", Long: fmt.Sprintf(conditionsLong, examples)}
+}
+
+// conditionValue is the value of --where. An empty one would be no condition, which
+// a script does not mean whose variable is empty.
+type conditionValue string
+
+func (v *conditionValue) String() string { return string(*v) }
+
+// Type implements pflag.Value.
+func (*conditionValue) Type() string { return "condition" }
+
+// Set implements pflag.Value.
+func (v *conditionValue) Set(s string) error {
+	//guard: an empty condition would select all rows
+	if strings.TrimSpace(s) == "" {
+		return errors.New("the condition is empty; leave --where out for all rows")
+	}
+	*v = conditionValue(s)
+	return nil
 }
 
 // drawn is the most characters of a condition's line that are shown.

@@ -128,6 +128,62 @@ func TestWhere(t *testing.T) {
 	}
 }
 
+// A union of several types is null where it has a value of none of them.
+func TestWhereUnionIsNull(t *testing.T) {
+	dir := t.TempDir()
+	writeAvro(t, dir+"/u.avro", `{"type":"record","name":"U","fields":[{"name":"id","type":"int"},{"name":"u","type":["null","int","string"]},
+		{"name":"int","type":"int"},{"name":"m","type":{"type":"map","values":["null","long","string"]}},{"name":"a","type":{"type":"array","items":["int","null","string"]}}]}`, []string{
+		`{"id":0,"u":null,"int":1,"m":{"k":{"long":1}},"a":[]}`,
+		`{"id":1,"u":{"int":5},"int":1,"m":{"k":null},"a":[{"int":1},null]}`,
+		`{"id":2,"u":{"string":""},"int":1,"m":{"j":{"string":"x"},"k":{"string":"y"}},"a":[{"string":"x"}]}`})
+	rowtocol(t, dir, nil, "convert", "u.avro", "u").want(t, 0)
+	for condition, want := range map[string]string{
+		"u is null":                          "0",
+		"u IS NOT NULL and int = 1":          "1 2",
+		"not (u = null)":                     "1 2",
+		"not (u is not null or id = 1)":      "0",
+		"m['k'] is null":                     "1",
+		"m['j'] is not null":                 "2",
+		"any(a, # is null)":                  "1",
+		"any(a, # is not null)":              "1 2",
+		"any(m, value is null)":              "1",
+		"u.int is null and u is not null":    "2",
+		"(u is null) = false":                "1 2",
+		"u.int > 1 is not null or u.int = 5": "",
+	} {
+		for _, input := range []string{"u.avro", "u"} {
+			if want == "" {
+				rowtocol(t, dir, nil, "cat", "--where", condition, input).want(t, 1, "condition, column")
+				continue
+			}
+			o := rowtocol(t, dir, nil, "cat", "--columns", "id", "--to", "csv", "--where", condition, input).want(t, 0)
+			if got := strings.Join(strings.Fields(o.stdout)[1:], " "); got != want {
+				t.Errorf("%s: %q, want %q", condition, got, want)
+			}
+		}
+	}
+}
+
+// A variable of a script that is empty does not select all rows.
+func TestEmptyCondition(t *testing.T) {
+	dir := placesOutput(t)
+	for _, command := range []string{"cat", "count", "head", "stats"} {
+		for _, condition := range []string{"", " \n"} {
+			rowtocol(t, dir, nil, command, "--where", condition, "places").want(t, 1, "the condition is empty; leave --where out")
+		}
+	}
+}
+
+// Beside --schema, the names are those of the files, and messages say so.
+func TestNamesBesideSchema(t *testing.T) {
+	dir := placesOutput(t)
+	write(t, dir+"/new.avsc", []byte(`{"type":"record","name":"Place","fields":[{"name":"number","aliases":["id"],"type":"long"}]}`))
+	rowtocol(t, dir, nil, "cat", "--schema", "new.avsc", "--where", "id = 1", "places").want(t, 0, `{"number":1}`)
+	for _, args := range [][]string{{"--where", "number = 1"}, {"--columns", "number"}} {
+		rowtocol(t, dir, nil, append([]string{"cat", "--schema", "new.avsc", "places"}, args...)...).want(t, 1, "the fields that the files have")
+	}
+}
+
 // A condition that cannot be meant is refused, and the message says what to write.
 func TestWhereRefused(t *testing.T) {
 	dir := placesOutput(t)

@@ -19,6 +19,9 @@ func (t *translator) comparison(n *node, negated bool) (condition, error) {
 			return t.truth(n, k, n.kids[1-i], o, negated)
 		}
 	}
+	if c, err := t.unionTest(n, o, negated); c != nil || err != nil {
+		return c, err
+	}
 	left, err := t.term(n.kids[0])
 	if err != nil {
 		return nil, err
@@ -109,11 +112,16 @@ func (t *translator) hint(left, right *term) string {
 		return "; write '12:30:00'"
 	case left.kind == kindBytes:
 		return "; write x'0aff'"
+	case left.field != nil && left.field.typ.Kind == shred.KindEnum:
+		return "; its symbols are " + strings.Join(left.field.typ.Symbols, ", ")
 	case left.kind == kindText && right.constant != nil && right.kind.number():
 		return fmt.Sprintf("; write '%s'", t.quote(right.node))
 	case (left.kind.number() || left.kind == kindDecimal) && right.constant != nil && right.kind == kindText:
 		if _, ok := new(big.Rat).SetString(string(right.constant.s)); ok {
 			return "; write " + string(right.constant.s) + " without quotes"
+		}
+		if s := constantInstead(strings.ToLower(string(right.constant.s))); s != "" && left.kind == kindFloat {
+			return "; " + s
 		}
 		return "; write a number"
 	case left.kind == kindInt && right.kind == kindMoment && right.constant != nil:
@@ -300,6 +308,11 @@ func isUUID(s []byte) bool {
 
 // pair translates the comparison of two values that differ from row to row.
 func (t *translator) pair(n *node, left, right *term, o operator, negated bool) (condition, error) {
+	lu, ru := left.counts(), right.counts()
+	//guard: a sum of days would be compared with milliseconds
+	if (left.field == nil || right.field == nil) && lu != 0 && ru != 0 && lu != ru {
+		return nil, t.otherUnit(left.node, right.node, lu, ru)
+	}
 	order, err := t.order(left, right)
 	if err != nil {
 		return nil, err

@@ -9,6 +9,8 @@ import (
 
 	"github.com/expr-lang/expr"
 	"github.com/expr-lang/expr/vm"
+
+	"github.com/rowtocol/rowtocol/shred"
 )
 
 // computed is an operand that the expression library computes of fields.
@@ -92,6 +94,15 @@ func (w *writer) write(n *node) error {
 			if name == "" || n.hasFields() {
 				return w.unknown(n)
 			}
+		}
+		if name == "len" && len(n.kids) == 1 && n.kids[0].op == opPath {
+			if x, err := w.term(n.kids[0]); err == nil && x.kind == kindGroup && x.field.place.Type().Kind != shred.KindRecord {
+				return w.refused(n, "len is of text; any(%s, true) holds where there are items", w.quote(n.kids[0]))
+			}
+		}
+		//guard: of one value max is that value, and not the largest of all rows
+		if (name == "min" || name == "max") && len(n.kids) < 2 {
+			return w.refused(n, "%s takes several values of a row; rowtocol stats has that of all rows", n.text)
 		}
 		return w.list(n, name+"(", ", ")
 	}
@@ -202,8 +213,12 @@ func (t *translator) computed(n *node) (*term, error) {
 	if kind == kindNull || kind == kindMoment {
 		return nil, t.refused(n, "%s is no number, no text and no boolean, and is not compared", t.quote(n))
 	}
+	unit, err := t.unit(n)
+	if err != nil {
+		return nil, err
+	}
 	c := &computed{program: program, fields: w.fields, names: w.names, env: w.env, kind: kind}
-	return &term{node: n, kind: kind, computed: c}, nil
+	return &term{node: n, kind: kind, computed: c, unit: unit}, nil
 }
 
 // value computes the operand's value in a row: null if a field is, or if it
@@ -243,6 +258,13 @@ func (t *translator) evaluate(n *node) (*value, error) {
 	}
 	x, err := expr.Run(program, w.env)
 	if err != nil {
+		for _, k := range n.kids {
+			if w, program, _, err := t.compile(k); err == nil {
+				if _, err := expr.Run(program, w.env); err != nil {
+					return t.evaluate(k)
+				}
+			}
+		}
 		return nil, t.refused(n, "%s cannot be computed%s", t.quote(n), dateHint(n))
 	}
 	v, ok := valueOf(x)
@@ -260,7 +282,7 @@ func dateHint(n *node) string {
 	case "date":
 		return `; write date("2025-01-31") or date("2025-01-31T12:00:00Z")`
 	case "duration":
-		return `; write duration("90m")`
+		return `; write duration("90m"), of hours, minutes and seconds`
 	}
 	return ""
 }

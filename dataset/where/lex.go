@@ -94,6 +94,12 @@ func (l *lexer) next() (token, error) {
 }
 
 func (l *lexer) sign(r rune) (string, error) {
+	for _, c := range []string{"--", "/*", "//"} {
+		//guard: -- 5 would be a number, and not what SQL leaves out
+		if strings.HasPrefix(l.text[l.pos:], c) {
+			return "", l.refused(l.pos, "a condition has no comments; leave out what begins with %s, or put a space between signs", c)
+		}
+	}
 	for _, s := range signs {
 		if strings.HasPrefix(l.text[l.pos:], s) {
 			l.pos += len(s)
@@ -103,6 +109,10 @@ func (l *lexer) sign(r rune) (string, error) {
 	switch r {
 	case ';':
 		return "", l.refused(l.pos, "a condition has no semicolon; leave it out")
+	case ':':
+		return "", l.refused(l.pos, "a condition changes no types; leave the cast out")
+	case '~':
+		return "", l.refused(l.pos, "~ is no operator; write matches")
 	case '&', '|':
 		return "", l.refused(l.pos, "%c is no operator; write and, or, && or ||", r)
 	}

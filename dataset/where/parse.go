@@ -42,6 +42,9 @@ func parseTree(text string) (*node, error) {
 		return nil, err
 	}
 	if p.token.form != formEnd {
+		if n.op == opPath && n.pos == 0 && len(n.parts) > 0 && strings.EqualFold(n.parts[0].text, "where") {
+			return nil, p.refused(0, "a condition stands alone; leave %s out", n.parts[0].text)
+		}
 		return nil, p.unexpected("and, or, or the end of the condition")
 	}
 	return n, nil
@@ -293,6 +296,8 @@ func (p *parser) named(t token) (*node, error) {
 		}
 		n := &node{op: opConst, value: v, pos: t.pos, end: p.token.end}
 		return n, p.advance()
+	case word == "time" && p.token.form == formText:
+		return nil, p.refused(t.pos, "a time of day is its text alone; leave %s out", t.text)
 	case words[word]:
 		return nil, p.refused(t.pos, "%s is a word of the language and does not stand here; a field of that name is written `%s`", t.text, t.text)
 	case p.token.is("("):
@@ -308,6 +313,9 @@ func (p *parser) call(t token) (*node, error) {
 		return nil, err
 	}
 	word := strings.ToLower(t.text)
+	if hint := instead(word); hint != "" {
+		return nil, p.refused(t.pos, "there is no function %s; %s", t.text, hint)
+	}
 	n := &node{op: opCall, text: t.text, pos: t.pos}
 	if word == "any" {
 		return p.any(n)

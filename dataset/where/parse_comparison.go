@@ -112,23 +112,48 @@ func (p *parser) match(left *node, word string) (*node, error) {
 	return p.joined(opMatch, word, left.pos, kids...)
 }
 
-// is reads what stands behind is: is null, is not null.
+// is reads what stands behind is: is null, is not true.
 func (p *parser) is(left *node) (*node, error) {
 	o := equal
-	if not, err := p.take("not"); err != nil {
+	not, err := p.take("not")
+	if err != nil {
 		return nil, err
-	} else if not {
+	}
+	if not {
 		o = unequal
 	}
+	if p.token.is("true") || p.token.is("false") {
+		return p.isTruth(left, not)
+	}
 	null := &node{op: opConst, value: &value{}, pos: p.token.pos, end: p.token.end}
-	if !p.token.is("nil") {
-		if err := p.expect("null"); err != nil {
-			return nil, err
-		}
-	} else if err := p.advance(); err != nil {
+	if !p.token.is("null") && !p.token.is("nil") {
+		return nil, p.unexpected("null, true or false")
+	}
+	if err := p.advance(); err != nil {
 		return nil, err
 	}
 	return p.joined(opCompare, string(o), left.pos, left, null)
+}
+
+// isTruth reads the true or false of is, is not: what is missing is neither.
+func (p *parser) isTruth(left *node, not bool) (*node, error) {
+	truth, err := p.primary()
+	if err != nil {
+		return nil, err
+	}
+	equals, err := p.joined(opCompare, string(equal), left.pos, left, truth)
+	if err != nil {
+		return nil, err
+	}
+	there, err := p.joined(opCompare, string(unequal), left.pos, left, &node{op: opConst, value: &value{}, pos: truth.pos, end: truth.end})
+	if err != nil {
+		return nil, err
+	}
+	n, err := p.joined(opAnd, "and", left.pos, equals, there)
+	if err != nil || !not {
+		return n, err
+	}
+	return p.joined(opNot, "not", left.pos, n)
 }
 
 // between reads a AND b.

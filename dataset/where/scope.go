@@ -58,12 +58,13 @@ type walk struct {
 	n     *node
 	f     *field
 	place shred.Place
-	path  string // so far
+	path  string   // so far
+	types []string // of the union that it ends at, if there are several
 }
 
 // field returns the field of a node, the same one for the same path.
 func (t *translator) field(n *node) (*field, error) {
-	path := t.source(n)
+	path := t.source(n) + "\x00" + n.text
 	if f := t.scope.fields[path]; f != nil {
 		return f, nil
 	}
@@ -203,6 +204,9 @@ func (w *walk) branch(path string) (rest string, err error) {
 		if len(some) > 1 {
 			chosen, rest = w.named(path)
 			if chosen < 0 {
+				if path == "" {
+					w.types = some
+				}
 				return "", w.refuse("%s has values of several types; name the one that is meant: %s", w.path, strings.Join(names, " or "))
 			}
 			w.pass(strings.TrimSuffix(strings.TrimSuffix(path, rest), "."))
@@ -277,7 +281,12 @@ func (w *walk) unknown(rest string) error {
 		near[i] = strings.TrimPrefix(w.path+"."+written(name), ".")
 	}
 	reason := fmt.Sprintf("there is no field %s", strings.TrimPrefix(w.path+"."+rest, "."))
+	_, _, ofRows := w.mapping.Root().FieldAt(rest)
 	switch {
+	case w.scope.outer != nil && ofRows:
+		reason += " in the items; inside any() only fields of the item can be named"
+	case constantInstead(strings.ToLower(rest)) != "":
+		reason += "; " + constantInstead(strings.ToLower(rest))
 	case len(near) > 0:
 		reason += "; did you mean " + strings.Join(near, " or ") + "?"
 	case w.scope.outer != nil:

@@ -2,6 +2,7 @@ package where
 
 import (
 	"strings"
+	"time"
 
 	"github.com/rowtocol/rowtocol/shred"
 )
@@ -107,6 +108,7 @@ type term struct {
 	field    *field
 	constant *value
 	computed *computed
+	unit     time.Duration // of the time that a computed number counts, 0 of others
 }
 
 // operand returns the term's values, row by row.
@@ -118,6 +120,14 @@ func (t *term) operand() operand {
 		return t.constant
 	}
 	return t.computed
+}
+
+// counts is the unit of the time that the term counts, 0 if it counts something else.
+func (t *term) counts() time.Duration {
+	if t.field != nil {
+		return timeUnit(t.field.typ)
+	}
+	return t.unit
 }
 
 // value makes a constant an operand.
@@ -170,7 +180,7 @@ func (t *translator) group(x *term) error {
 	name := t.quote(x.node)
 	switch x.field.place.Type().Kind {
 	case shred.KindArray:
-		if x.field.place.Items().Leaf() {
+		if simpleItems(x.field.place) {
 			return t.refused(x.node, "%s is an array, of which a row can have many items; write 'x' in %[1]s, or any(%[1]s, # == 'x')", name)
 		}
 		return t.refused(x.node, "%s is an array, of which a row can have many items; write any(%[1]s, ...) with a condition on the fields of an item", name)
@@ -182,6 +192,25 @@ func (t *translator) group(x *term) error {
 		fields = append(fields, name+"."+written(f.Name))
 	}
 	return t.refused(x.node, "%s is a record; name a field of it, such as %s", name, strings.Join(fields, " or "))
+}
+
+// simpleItems reports whether an array has items of a simple type, or null.
+func simpleItems(array shred.Place) bool {
+	items := array.Items()
+	if items.Leaf() || items.Type().Kind != shred.KindUnion {
+		return items.Leaf()
+	}
+	some := 0
+	for i, b := range items.Type().Branches {
+		if b.Kind == shred.KindNull {
+			continue
+		}
+		if _, below := items.Branch(i); !below.Leaf() {
+			return false
+		}
+		some++
+	}
+	return some == 1
 }
 
 // any translates what holds where an item of an array or a map does. Where
@@ -218,6 +247,9 @@ func (t *translator) has(n *node, negated bool) (condition, error) {
 	f, err := t.field(array)
 	if err != nil {
 		return nil, err
+	}
+	if f.kind == kindGroup && f.place.Type().Kind == shred.KindMap {
+		return nil, t.refused(array, "%s is a map; write any(%[1]s, key = %s)", t.quote(array), t.quote(item))
 	}
 	if f.kind != kindGroup || f.place.Type().Kind != shred.KindArray {
 		return nil, t.refused(array, "%s is no array; in takes a list as in (1, 2), a range as in 1..9, or the name of an array", t.quote(array))

@@ -284,6 +284,11 @@ func TestConditions(t *testing.T) {
 		{"uid = '123e4567-e89b-12d3-a456-426614174000'", "11000"}, {"uid in ('123E4567-E89B-12D3-A456-426614174000')", "11000"}, {"uid like '123E%'", "11000"},
 		// unions
 		{"u.int > 0", "10000"}, {"u.string = 'five'", "01000"}, {"u.string is null", "10101"}, {"not u.int > 0", "00101"},
+		{"u is null", "00000"}, {"u is not null and b", "10100"}, {"not u = null", "11111"}, {"u.int is null or u.int < 0", "01110"},
+		// truth, which is never unknown
+		{"ob is true", "10000"}, {"ob is not true", "01111"}, {"ob IS FALSE", "00100"}, {"ob is not false", "11011"}, {"not ob is true", "01111"}, {"not (ob is not true)", "10000"}, {"ob is true or l = 0", "10001"},
+		// sums of times
+		{"ms + 1 > ms", "11111"}, {"ms - day * 86400000 = 0", "10010"}, {"day + 1 < day", "00000"}, {"min(oi, 0) = 0", "10100"},
 		// arrays and maps
 		{"any(a, # > 1)", "10001"}, {"not any(a, # > 1)", "01110"}, {"2 in a", "10001"}, {"2 not in a", "01110"}, {"any(a, # in (3, -1))", "00101"}, {"'x' in tags", "10000"}, {"'x' not in tags", "00110"}, {"any(tags, # is null)", "10010"}, {"not any(tags, # <> 'x')", "10110"}, {"any(tags, true)", "10010"},
 		{"any(hops, host = 'one')", "10001"}, {"any(hops, host = 'one' and any(ports, # = 22))", "00001"}, {"any(hops, not any(ports, # = 22))", "10000"}, {"any(hops, 80 in ports or host like 'th%')", "10100"}, {"any(hops, any(ports, # > 100)) or b", "10100"}, {"any(hops, upper(#.host) = 'TWO')", "10000"},

@@ -1,0 +1,26 @@
+package where
+
+import "slices"
+
+// unionTest compares a union of several types with the literal null: it is null
+// where it has a value of none of them. It gives nil for everything else.
+func (t *translator) unionTest(n *node, o operator, negated bool) (condition, error) {
+	path, null := n.kids[0], n.kids[1]
+	if path.op == opConst {
+		path, null = null, path
+	}
+	if path.op != opPath || null.op != opConst || null.value.kind != kindNull || o != equal && o != unequal {
+		return nil, nil
+	}
+	w := &walk{translator: t, n: path, f: &field{column: -1}, place: t.scope.place}
+	if w.walk(path.parts) == nil || w.types == nil {
+		return nil, nil
+	}
+	all := &node{op: opAnd, pos: n.pos, end: n.end}
+	for _, name := range w.types {
+		of := *path
+		of.parts, of.text = append(slices.Clone(path.parts), part{text: name}), name
+		all.kids = append(all.kids, &node{op: opCompare, text: string(equal), kids: []*node{&of, null}, pos: n.pos, end: n.end})
+	}
+	return t.condition(all, negated != (o == unequal))
+}

@@ -1,0 +1,49 @@
+package where
+
+import (
+	"strings"
+	"time"
+)
+
+// unit is the unit of the time that a field, or a sum of fields, counts; 0 if it
+// counts something else.
+func (t *translator) unit(n *node) (unit time.Duration, err error) {
+	if n.op == opPath {
+		x, err := t.single(n)
+		if err != nil {
+			return 0, err
+		}
+		return timeUnit(x.field.typ), nil
+	}
+	if n.op == opBinary && n.text != "+" && n.text != "-" || n.op == opCall && !sameUnit[strings.ToLower(n.text)] {
+		return 0, nil
+	}
+	var first *node
+	for _, k := range n.kids {
+		u, err := t.unit(k)
+		switch {
+		case err != nil:
+			return 0, err
+		//guard: days and milliseconds would be added
+		case u != 0 && unit != 0 && u != unit:
+			return 0, t.otherUnit(first, k, unit, u)
+		case u != 0:
+			first, unit = k, u
+		}
+	}
+	return unit, nil
+}
+
+// sameUnit are the functions whose value counts what their arguments count.
+var sameUnit = map[string]bool{"abs": true, "min": true, "max": true}
+
+// unitNames are what types count.
+var unitNames = map[time.Duration]string{day: "days", time.Millisecond: "milliseconds", time.Microsecond: "microseconds", time.Nanosecond: "nanoseconds"}
+
+// otherUnit is the error for two numbers that count time in different units.
+func (t *translator) otherUnit(a, b *node, aUnit, bUnit time.Duration) error {
+	if aUnit < bUnit {
+		a, b, aUnit, bUnit = b, a, bUnit, aUnit
+	}
+	return t.refused(b, "%s counts %s and %s %s; write (%[1]s) * %[5]d", t.quote(a), unitNames[aUnit], t.quote(b), unitNames[bUnit], aUnit/bUnit)
+}
