@@ -32,7 +32,23 @@ func (m *Mapping) unknown(path string) error { return m.Root().Unknown(path) }
 func (p Place) Unknown(path string) *PathError {
 	var all []string
 	p.s.walkPaths("", func(p string) { all = append(all, p) })
-	return &PathError{Path: path, Reason: "is no field and no column", Near: Nearest(path, all)}
+	near := Nearest(path, all)
+	if len(near) == 0 {
+		near = longestPrefix(path, all)
+	}
+	return &PathError{Path: path, Reason: "is no field and no column", Near: near}
+}
+
+// longestPrefix returns the longest of the paths that another one goes on from, as
+// to a type of a union or a key of a map.
+func longestPrefix(path string, paths []string) (longest []string) {
+	best := ""
+	for _, p := range paths {
+		if rest, ok := strings.CutPrefix(path, p); ok && rest != "" && strings.ContainsRune("./[#>", rune(rest[0])) && len(p) > len(best) {
+			best, longest = p, []string{p}
+		}
+	}
+	return longest
 }
 
 // Nearest returns those of the words that may have been meant by one that is
@@ -44,14 +60,14 @@ func Nearest(word string, words []string) (nearest []string) {
 	}
 	var all []near
 	seen := map[string]bool{}
-	limit := 1 + len(word)/3
+	limit := min(1+len(word)/3, max(0, len(word)-1)) // one letter is near to none
 	for _, w := range words {
 		if seen[w] {
 			continue
 		}
 		seen[w] = true
 		d := distance(strings.ToLower(word), strings.ToLower(w), limit)
-		if strings.HasSuffix(w, "."+word) {
+		if strings.HasSuffix(strings.ToLower(w), "."+strings.ToLower(word)) {
 			d = 0 // the way to it was left out
 		}
 		if d <= limit {

@@ -1,0 +1,34 @@
+package shred
+
+import (
+	"slices"
+	"testing"
+)
+
+func TestNearPaths(t *testing.T) {
+	s, err := ParseSchema(`{"type":"record","name":"R","fields":[{"name":"id","type":"int"},{"name":"d","type":"int"},{"name":"pair","type":["int","string"]},
+		{"name":"r","type":{"type":"record","name":"S","fields":[{"name":"x","type":"int"},{"name":"tags","type":{"type":"map","values":"int"}}]}}]}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := Map(s, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string][]string{
+		"ID":           {"id", "d"},
+		"x":            {"r.x"},
+		"X":            {"r.x"},
+		"y":            nil, // one letter is near to none
+		"pair.integer": {"pair"},
+		"r.tags['k']":  {"r.tags"},
+		"r.tag":        {"r.tags"},
+		"pairs":        {"pair"},
+		"pairwise":     nil,
+		"":             nil,
+	} {
+		if got := m.Root().Unknown(path).Near; !slices.Equal(got, want) {
+			t.Errorf("%q: %q, want %q", path, got, want)
+		}
+	}
+}
