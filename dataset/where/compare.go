@@ -184,6 +184,8 @@ func (t *translator) intTest(x *term, o operator, c *term) (b bounds[int64], err
 	f := x.field
 	unit := timeUnit(f.typ)
 	switch {
+	case c.kind.number() && unit == day && dateOfDigits(c.constant) != "":
+		return b, t.refused(c.node, "%s counts days since 1970; write '%s'", t.quote(x.node), dateOfDigits(c.constant))
 	case c.kind.number():
 		return intBoundsOfNumber(o, c.constant), nil
 	case f.kind == kindClock && c.kind == kindText:
@@ -290,20 +292,6 @@ func symbolTest(f *field, holds func([]byte) bool) symbols {
 		c.holds[i] = holds([]byte(s))
 	}
 	return c
-}
-
-// isUUID reports whether the text is that of a UUID.
-func isUUID(s []byte) bool {
-	if len(s) != 36 {
-		return false
-	}
-	for i, c := range s {
-		dash := i == 8 || i == 13 || i == 18 || i == 23
-		if dash != (c == '-') || !dash && !strings.ContainsRune("0123456789abcdefABCDEF", rune(c)) {
-			return false
-		}
-	}
-	return true
 }
 
 // pair translates the comparison of two values that differ from row to row.

@@ -3,6 +3,7 @@ package where
 import (
 	"fmt"
 	"math"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -250,8 +251,15 @@ func (c *computed) value(row int) value {
 	return v
 }
 
+// bareDate is a date without quotes.
+var bareDate = regexp.MustCompile(`^[0-9]{4}-[0-9]{1,2}(-[0-9]{1,2})?$`)
+
 // evaluate computes an expression without fields.
 func (t *translator) evaluate(n *node) (*value, error) {
+	//guard: of a date whose quotes the shell took the number would be compared
+	if bareDate.MatchString(t.source(n)) {
+		return nil, t.refused(n, "%s is a subtraction; write '%[1]s', in double quotes where single ones are the shell's", t.source(n))
+	}
 	w, program, _, err := t.compile(n)
 	if err != nil {
 		return nil, err

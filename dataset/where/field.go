@@ -2,6 +2,7 @@ package where
 
 import (
 	"bytes"
+	"strings"
 
 	"github.com/rowtocol/rowtocol/column"
 	"github.com/rowtocol/rowtocol/damage"
@@ -284,4 +285,18 @@ func appendLower(b, s []byte) []byte {
 		b = append(b, c)
 	}
 	return b
+}
+
+// isUUID reports whether the text is that of a UUID.
+func isUUID(s []byte) bool {
+	if len(s) != 36 {
+		return false
+	}
+	for i, c := range s {
+		dash := i == 8 || i == 13 || i == 18 || i == 23
+		if dash != (c == '-') || !dash && !strings.ContainsRune("0123456789abcdefABCDEF", rune(c)) {
+			return false
+		}
+	}
+	return true
 }

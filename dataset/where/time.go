@@ -1,6 +1,7 @@
 package where
 
 import (
+	"fmt"
 	"math/big"
 	"strings"
 	"time"
@@ -58,6 +59,15 @@ func parseMoment(s string) (t time.Time, zoned, ok bool) {
 		}
 	}
 	return t, false, false
+}
+
+// dateOfDigits is the date that a number such as 20250131 is meant to be, which as
+// days would be beyond all years that are written. It is empty for other numbers.
+func dateOfDigits(v *value) string {
+	if t, err := time.Parse("20060102", fmt.Sprint(v.i)); err == nil && v.kind == kindInt {
+		return t.Format(dateForm)
+	}
+	return ""
 }
 
 // parseClock reads a time of day.

@@ -45,5 +45,5 @@ func (t *translator) otherUnit(a, b *node, aUnit, bUnit time.Duration) error {
 	if aUnit < bUnit {
 		a, b, aUnit, bUnit = b, a, bUnit, aUnit
 	}
-	return t.refused(b, "%s counts %s and %s %s; write (%[1]s) * %[5]d", t.quote(a), unitNames[aUnit], t.quote(b), unitNames[bUnit], aUnit/bUnit)
+	return t.refused(a, "%s counts %s and %s %s; write (%[1]s) * %[5]d", t.quote(a), unitNames[aUnit], t.quote(b), unitNames[bUnit], aUnit/bUnit)
 }
