@@ -186,6 +186,8 @@ func (t *translator) intTest(x *term, o operator, c *term) (b bounds[int64], err
 	switch {
 	case c.kind.number() && unit == day && dateOfDigits(c.constant) != "":
 		return b, t.refused(c.node, "%s counts days since 1970; write '%s'", t.quote(x.node), dateOfDigits(c.constant))
+	case f.kind == kindMoment && bareMonth.MatchString(t.source(c.node)):
+		return b, t.subtraction(c.node, t.source(c.node)+"-01")
 	case c.kind.number():
 		return intBoundsOfNumber(o, c.constant), nil
 	case f.kind == kindClock && c.kind == kindText:

@@ -251,14 +251,23 @@ func (c *computed) value(row int) value {
 	return v
 }
 
-// bareDate is a date without quotes.
-var bareDate = regexp.MustCompile(`^[0-9]{4}-[0-9]{1,2}(-[0-9]{1,2})?$`)
+// bareDate is a date without quotes, and bareMonth one without a day, which of
+// numbers can be meant.
+var (
+	bareDate  = regexp.MustCompile(`^[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}$`)
+	bareMonth = regexp.MustCompile(`^[0-9]{4}-[0-9]{2}$`)
+)
+
+// subtraction is the error for a date without quotes.
+func (t *translator) subtraction(n *node, date string) error {
+	return t.refused(n, "%s is a subtraction; write '%s', in double quotes where single ones are the shell's", t.source(n), date)
+}
 
 // evaluate computes an expression without fields.
 func (t *translator) evaluate(n *node) (*value, error) {
 	//guard: of a date whose quotes the shell took the number would be compared
 	if bareDate.MatchString(t.source(n)) {
-		return nil, t.refused(n, "%s is a subtraction; write '%[1]s', in double quotes where single ones are the shell's", t.source(n))
+		return nil, t.subtraction(n, t.source(n))
 	}
 	w, program, _, err := t.compile(n)
 	if err != nil {

@@ -32,7 +32,7 @@ func TestRefusals(t *testing.T) {
 		"ms > day + 1":                        {6, "day + 1 counts days and ms milliseconds; write (day + 1) * 86400000"},
 		"day = 2025-01-31":                    {7, "is a subtraction; write '2025-01-31'"},
 		"ms in (0, 2025-1-31)":                {11, "is a subtraction"},
-		"ms between 2025-01 and 2025-02":      {12, "is a subtraction"},
+		"ms between 2025-01 and 2025-02":      {12, "is a subtraction; write '2025-01-01'"},
 		"day >= 20250131":                     {8, "counts days since 1970; write '2025-01-31'"},
 		"local - ms > 0":                      {9, "ms counts milliseconds and local microseconds; write (ms) * 1000"},
 		"max(ms, day) > 0":                    {9, "(day) * 86400000"},

@@ -288,7 +288,7 @@ func TestConditions(t *testing.T) {
 		// truth, which is never unknown
 		{"ob is true", "10000"}, {"ob is not true", "01111"}, {"ob IS FALSE", "00100"}, {"ob is not false", "11011"}, {"not ob is true", "01111"}, {"not (ob is not true)", "10000"}, {"ob is true or l = 0", "10001"},
 		// sums of times
-		{"ms + 1 > ms", "11111"}, {"ms - day * 86400000 = 0", "10010"}, {"day + 1 < day", "00000"}, {"min(oi, 0) = 0", "10100"},
+		{"ms + 1 > ms", "11111"}, {"ms - day * 86400000 = 0", "10010"}, {"day + 1 < day", "00000"}, {"min(oi, 0) = 0", "10100"}, {"l = 1024-10-13 - 1000", "10000"}, {"l = 1024-1023", "10000"}, {"ms = 1024-1024", "00010"}, {"i = 2025-22 - 2000", "00001"},
 		// arrays and maps
 		{"any(a, # > 1)", "10001"}, {"not any(a, # > 1)", "01110"}, {"2 in a", "10001"}, {"2 not in a", "01110"}, {"any(a, # in (3, -1))", "00101"}, {"'x' in tags", "10000"}, {"'x' not in tags", "00110"}, {"any(tags, # is null)", "10010"}, {"not any(tags, # <> 'x')", "10110"}, {"any(tags, true)", "10010"},
 		{"any(hops, host = 'one')", "10001"}, {"any(hops, host = 'one' and any(ports, # = 22))", "00001"}, {"any(hops, not any(ports, # = 22))", "10000"}, {"any(hops, 80 in ports or host like 'th%')", "10100"}, {"any(hops, any(ports, # > 100)) or b", "10100"}, {"any(hops, upper(#.host) = 'TWO')", "10000"},
