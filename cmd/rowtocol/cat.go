@@ -15,6 +15,7 @@ import (
 	"github.com/rowtocol/rowtocol/dataset"
 	"github.com/rowtocol/rowtocol/dataset/arrow"
 	"github.com/rowtocol/rowtocol/dataset/export"
+	"github.com/rowtocol/rowtocol/input"
 	"github.com/rowtocol/rowtocol/shred"
 )
 
@@ -234,7 +235,7 @@ func (a *app) cat(ctx context.Context, f *catFlags, names []string) error {
 
 // toFile writes the output under its name.
 func (a *app) toFile(ctx context.Context, f *catFlags, names []string, in *catInput, write func(io.Writer) error) error {
-	at, err := a.resolve(f.output)
+	at, err := input.Locate(a.resolve, f.output)
 	if err != nil {
 		return err
 	}

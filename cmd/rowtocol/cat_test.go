@@ -148,6 +148,40 @@ func TestCatOutput(t *testing.T) {
 	}
 }
 
+// What is read is not overwritten, whichever of its names is given for the output.
+func TestCatOntoInput(t *testing.T) {
+	dir := t.TempDir()
+	pairs(t, dir, "in/a.avro", 0, 100)
+	for link, to := range map[string]string{"link": "in", "in/b.avro": "a.avro"} {
+		if err := os.Symlink(to, filepath.Join(dir, link)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	before := state(t, dir+"/in")
+	for _, c := range []struct{ input, output string }{
+		{"in/a.avro", "in/a.avro"},
+		{"in/a.avro", dir + "/in/a.avro"},
+		{dir + "/in/a.avro", "in/../in/a.avro"},
+		{"in/a.avro", "link/a.avro"},
+		{"link/a.avro", "in/a.avro"},
+		{"in/b.avro", "in/a.avro"},
+		{"in/b.avro", "in/b.avro"},
+		{"in/*.avro", "in/a.avro"},
+		{"link/[a].avro", dir + "/in/a.avro"},
+	} {
+		rowtocol(t, dir, nil, "cat", "--limit", "1", "--to", "avro", "--overwrite", "--output", c.output, c.input).want(t, 9, "which is read")
+	}
+	in, err := os.Open(dir + "/in/a.avro")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = in.Close() }()
+	fed(t, dir, in, "cat", "--limit", "1", "--to", "avro", "--overwrite", "--output", "in/a.avro", "-").want(t, 9, "which is read")
+	if after := state(t, dir+"/in"); !maps.Equal(before, after) {
+		t.Errorf("left %v", after)
+	}
+}
+
 // Statistics go to standard error, so that standard output holds rows only.
 func TestCatStats(t *testing.T) {
 	dir := catPairs(t)

@@ -177,7 +177,7 @@ func (a *app) inspect(ctx context.Context, l *dataset.Listing, o *inspectOptions
 // pageLocation resolves where the page goes. Only another page is replaced:
 // the name of a data file may have slipped in.
 func (a *app) pageLocation(ctx context.Context, name string) (store.Location, error) {
-	at, err := a.resolve(name)
+	at, err := input.Locate(a.resolve, name)
 	if err != nil {
 		return at, err
 	}

@@ -7,10 +7,12 @@ import (
 	"fmt"
 	"io"
 	"path"
+	"path/filepath"
 	"strings"
 
 	"github.com/rowtocol/rowtocol/failure"
 	"github.com/rowtocol/rowtocol/format"
+	"github.com/rowtocol/rowtocol/input"
 	"github.com/rowtocol/rowtocol/manifest"
 	"github.com/rowtocol/rowtocol/store"
 )
@@ -102,25 +104,37 @@ func giveName(ctx context.Context, at store.Location, temp string, replace bool)
 // standardOutput is the name of standard output where a file is named.
 const standardOutput = "-"
 
-// checkOutput is checkApart from the inputs of these names.
+// checkOutput refuses a place in what is read under these names, or in a committed
+// output: its readers, and the next run, would find a file there that no run knows.
 func (a *app) checkOutput(ctx context.Context, at store.Location, names []string) error {
-	inputs, err := a.resolveAll(names)
-	if err != nil {
-		return err
-	}
-	return checkApart(ctx, at, inputs)
-}
-
-// checkApart refuses a place in what is read, or in a committed output: its readers,
-// and the next run, would find a file there that no run knows.
-func checkApart(ctx context.Context, at store.Location, inputs []store.Location) error {
-	for _, in := range inputs {
-		//guard: an input, or a file between the inputs, would be written
-		if in.Origin == at.Origin && strings.HasPrefix(at.Path+"/", strings.TrimSuffix(in.Path, "/")+"/") {
-			return failure.New(failure.Foreign, "%s is a place in %s, which is read", at.Path, in.Path)
+	file := inRealDirectory(at)
+	for _, name := range names {
+		in, err := input.Locate(a.resolve, asFile(name))
+		if err != nil {
+			return err
+		}
+		if in.Origin != at.Origin {
+			continue
+		}
+		read := []string{in.Path}
+		if store.IsPattern(in.Path) {
+			found, err := store.Glob(ctx, in.Store, in.Path)
+			if err != nil {
+				return err
+			}
+			for _, info := range found {
+				read = append(read, info.Path)
+			}
+		}
+		for _, p := range read {
+			in.Path = p
+			//guard: an input, or a file between the inputs, would be written
+			if within(file, inRealDirectory(in)) || within(file, real(in)) {
+				return failure.New(failure.Foreign, "%s is a place in %s, which is read", at.Path, p)
+			}
 		}
 	}
-	for dir := path.Dir(at.Path); ; dir = path.Dir(dir) {
+	for dir := path.Dir(file); ; dir = path.Dir(dir) {
 		_, err := at.Store.Stat(ctx, path.Join(dir, manifest.SuccessName))
 		//guard: a committed output would hold what no run knows
 		if err == nil {
@@ -133,6 +147,30 @@ func checkApart(ctx context.Context, at store.Location, inputs []store.Location)
 			return nil
 		}
 	}
+}
+
+// within reports whether p is dir or below it.
+func within(p, dir string) bool {
+	return strings.HasPrefix(p+"/", strings.TrimSuffix(dir, "/")+"/")
+}
+
+// real is the path that a location leads to, through symbolic links, which only local
+// disks have.
+func real(at store.Location) string {
+	if store.CapabilitiesOf(at.Store).Local {
+		if p, err := filepath.EvalSymlinks(at.Path); err == nil {
+			return p
+		}
+	}
+	return at.Path
+}
+
+// inRealDirectory is the path of a file without links but the file itself: a file
+// that is written takes the place of a link.
+func inRealDirectory(at store.Location) string {
+	name := path.Base(at.Path)
+	at.Path = path.Dir(at.Path)
+	return path.Join(real(at), name)
 }
 
 // checkFree refuses a name that is taken. What may be replaced is a regular
