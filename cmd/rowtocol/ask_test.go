@@ -122,8 +122,8 @@ func TestStats(t *testing.T) {
 func TestAnswersFitTerminal(t *testing.T) {
 	dir := t.TempDir()
 	mailFile(t, dir, 50)
-	for _, args := range []string{"stats mail.avro", "head mail.avro", "cat --to table mail.avro"} {
-		for _, width := range []int{80, 132} {
+	for _, args := range []string{"stats mail.avro", "head mail.avro", "cat --to table mail.avro", "inspect mail.avro"} {
+		for _, width := range []int{60, 80, 132} {
 			o := onTerminal(t, dir, width, strings.Fields(args)...).want(t, 0).wantHarmless(t)
 			for line := range strings.Lines(o.stdout) {
 				if n := textWidth(strings.TrimSuffix(line, "\n")); n > width {

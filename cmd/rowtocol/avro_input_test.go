@@ -245,6 +245,7 @@ func TestCatResolvedColumns(t *testing.T) {
 		t.Fatal(err)
 	}
 	rowtocol(t, dir, nil, "convert", "--allow-empty", "in", "none").want(t, 0)
+	rowtocol(t, dir, nil, "inspect", "none").want(t, 0, "none: 0 rows, 0 columns, 0 B in 0 files\n")
 	if o := rowtocol(t, dir, nil, "cat", "--to", "parquet", "--schema", "v2.avsc", "none").want(t, 0); !strings.HasPrefix(o.stdout, "PAR1") {
 		t.Errorf("%q", o.stdout)
 	}

@@ -214,7 +214,7 @@ func (a *app) cat(ctx context.Context, f *catFlags, names []string) error {
 	a.rowsOut = f.output == ""
 	format := catFormats[slices.Index(formatNames(), f.to)]
 	if a.rowsOut && format.binary && a.stdout.terminal {
-		return usagef("--to %s is not for a terminal; name a file with --output, or redirect", f.to)
+		return usagef("--to %s is not for a terminal; redirect it, or name a file with cat --output", f.to)
 	}
 	if a.rowsOut {
 		f.width = a.width()

@@ -15,20 +15,29 @@ import (
 	"github.com/rowtocol/rowtocol/dataset/arrow"
 )
 
+var (
+	unionsChoices = []string{"dense", "struct"}
+	timesChoices  = []string{"exact", "spark"}
+)
+
 // formFlags adds the flags that choose the types of Arrow and Parquet.
 func formFlags(cmd *cobra.Command, f *catFlags) {
 	cmd.Flags().StringVar(&f.unions, "unions", "", "`type` of a union of several types in Arrow: dense (the default), or struct, as in Parquet: a field for each")
 	cmd.Flags().StringVar(&f.times, "times", "exact", "`types` of timestamps and times of day in Arrow and Parquet: exact, or spark: microseconds, and integers as in Avro")
-	complete(cmd, "unions", "dense", "struct")
-	complete(cmd, "times", "exact", "spark")
+	complete(cmd, "unions", unionsChoices...)
+	complete(cmd, "times", timesChoices...)
 }
 
 func (f *catFlags) checkForm() error {
+	if err := checkChoice("times", f.times, timesChoices); err != nil {
+		return err
+	}
+	if f.unions != "" {
+		if err := checkChoice("unions", f.unions, unionsChoices); err != nil {
+			return err
+		}
+	}
 	switch columns := f.to == "arrow" || f.to == "parquet"; {
-	case f.unions != "" && f.unions != "dense" && f.unions != "struct":
-		return usagef("--unions: %q is not one of dense, struct", f.unions)
-	case f.times != "exact" && f.times != "spark":
-		return usagef("--times: %q is not one of exact, spark", f.times)
 	case f.unions != "" && !columns:
 		return usagef("--unions goes with --to arrow")
 	case f.unions == "dense" && f.to == "parquet":

@@ -174,23 +174,3 @@ func exitMarkdown() string {
 	}
 	return s.String()
 }
-
-// wrap breaks text into lines of at most width, indenting all but the first.
-func wrap(text string, width int, indent string) string {
-	var s strings.Builder
-	line := 0
-	for i, word := range strings.Fields(text) {
-		switch {
-		case i == 0:
-		case line+1+len(word) > width:
-			s.WriteString("\n" + indent)
-			line = 0
-		default:
-			s.WriteByte(' ')
-			line++
-		}
-		s.WriteString(word)
-		line += len(word)
-	}
-	return s.String()
-}

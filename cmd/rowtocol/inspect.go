@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strings"
 
@@ -226,7 +227,10 @@ func (a *app) printInspected(r *inspected) {
 	if n := len(r.Datasets); n > 0 {
 		facts += " of " + plural(n, "dataset")
 	}
-	a.printTitled(r.Path, fmt.Sprintf("%s, %s version %d", facts, r.Format, r.Version))
+	if r.Format != "" { // no file tells
+		facts += fmt.Sprintf(", %s version %d", r.Format, r.Version)
+	}
+	a.printTitled(r.Path, facts)
 	if len(r.Losses) > 0 {
 		a.printf("  LOSSES: %s\n", sumOfLosses(r.Losses))
 	}
@@ -239,7 +243,7 @@ func (a *app) printInspected(r *inspected) {
 	}
 	if len(r.RowGroups) > 1 {
 		byRows, byBytes := span(r.RowGroups, func(g inspect.RowGroup) int64 { return g.Rows }), span(r.RowGroups, func(g inspect.RowGroup) int64 { return g.Bytes })
-		a.printf("  row groups of %d to %s, %s\n", byRows[0], plural(byRows[1], "row"), between(byBytes[0], byBytes[1]))
+		a.printIndented(fmt.Sprintf("row groups of %s, %s", pluralBetween(byRows[0], byRows[1], "row"), between(byBytes[0], byBytes[1])))
 	}
 	a.printf("\n")
 	a.printFigures(r)
@@ -254,7 +258,16 @@ func (a *app) printTitled(name, facts string) {
 		return
 	}
 	a.printf("%s:\n", shorten(name, width-1))
-	for _, line := range strings.Split(wrap(facts, width-2, ""), "\n") {
+	a.printIndented(facts)
+}
+
+// printIndented prints a text below a title.
+func (a *app) printIndented(text string) {
+	width := a.width()
+	if width == 0 {
+		width = math.MaxInt
+	}
+	for line := range strings.SplitSeq(wrap(text, width-2, ""), "\n") {
 		a.printf("  %s\n", line)
 	}
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/hex"
+	"fmt"
 	"io"
 	"os"
 	"unicode/utf8"
@@ -145,18 +146,18 @@ func (r *inspectedAvro) add(b *ocf.Block, raw int) {
 }
 
 func (a *app) printAvro(r *inspectedAvro) {
-	a.printf("%s: %d rows in %d blocks", printable(r.Path), r.Rows, r.Blocks)
+	facts := fmt.Sprintf("%s in %s", plural(r.Rows, "row"), plural(r.Blocks, "block"))
 	if r.Bytes > 0 {
-		a.printf(", %s", human(r.Bytes))
+		facts += ", " + human(r.Bytes)
 	}
-	a.printf(", Avro, codec %s\n", printable(r.Codec))
-	a.printf("  schema of %d bytes (rowtocol schema prints it)\n", r.SchemaBytes)
-	for _, m := range r.Metadata {
-		a.printf("  %s = %s\n", printable(m.Key), shorten(printable(m.Value), 100))
+	a.printTitled(r.Path, facts+", Avro, codec "+r.Codec)
+	a.printIndented(fmt.Sprintf("schema of %s (rowtocol schema prints it)", plural(r.SchemaBytes, "byte")))
+	for i := range r.Metadata {
+		a.printMetadata(&r.Metadata[i])
 	}
-	a.printf("  rows of %s, stored in %s, ratio %s\n", human(r.Raw), human(r.Stored), ratio(r.Raw, r.Stored))
+	a.printIndented(fmt.Sprintf("rows of %s, stored in %s, ratio %s", human(r.Raw), human(r.Stored), ratio(r.Raw, r.Stored)))
 	if r.Blocks > 0 {
-		a.printf("  blocks of %d to %d rows, %s to %s, stored in %s to %s\n", r.BlockRows.Min, r.BlockRows.Max,
-			human(r.BlockRaw.Min), human(r.BlockRaw.Max), human(r.BlockStored.Min), human(r.BlockStored.Max))
+		a.printIndented(fmt.Sprintf("blocks of %s, %s, stored in %s", pluralBetween(r.BlockRows.Min, r.BlockRows.Max, "row"),
+			between(r.BlockRaw.Min, r.BlockRaw.Max), between(r.BlockStored.Min, r.BlockStored.Max)))
 	}
 }

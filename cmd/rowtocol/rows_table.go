@@ -95,7 +95,7 @@ func (t *rowTable) Close() error {
 		}
 	}
 	if left := t.cells.Names()[len(t.widths):]; len(left) > 0 {
-		note := fmt.Sprintf("%d more columns: %s", len(left), printable(strings.Join(left, ", ")))
+		note := fmt.Sprintf("%s: %s", plural(len(left), "more column"), printable(strings.Join(left, ", ")))
 		if _, err := fmt.Fprintln(t.w, shorten(note, t.width)); err != nil {
 			return err
 		}
@@ -130,16 +130,19 @@ func (t *rowTable) begin() error {
 // fitColumns narrows columns, the widest first, until they fit a width. Of those that
 // do not fit even so the last are left out.
 func fitColumns(widths []int, width int) []int {
+	shown, total := 1, min(widths[0], leastCell)
+	for ; shown < len(widths); shown++ {
+		if total += tableGap + min(widths[shown], leastCell); total > width {
+			break
+		}
+	}
+	widths = slices.Clone(widths[:shown])
 	narrow := func(most int) (total int) {
 		for _, n := range widths {
 			total += tableGap + min(n, most)
 		}
 		return total - tableGap
 	}
-	for len(widths) > 1 && narrow(leastCell) > width {
-		widths = widths[:len(widths)-1]
-	}
-	widths = slices.Clone(widths)
 	most := max(leastCell, slices.Max(widths))
 	for most > leastCell && narrow(most) > width {
 		most--

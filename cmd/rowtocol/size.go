@@ -84,6 +84,14 @@ func plural[N int | int64](n N, one string) string {
 	return fmt.Sprintf("%d %ss", n, one)
 }
 
+// pluralBetween writes the least and the most of several numbers of things.
+func pluralBetween(least, most int64, one string) string {
+	if least == most {
+		return plural(most, one)
+	}
+	return fmt.Sprintf("%d to %s", least, plural(most, one))
+}
+
 // between writes the least and the most of several sizes, for reading.
 func between(least, most int64) string {
 	if human(least) == human(most) {

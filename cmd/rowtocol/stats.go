@@ -93,7 +93,7 @@ func (a *app) sumUp(ctx context.Context, in *catInput, r *summed) error {
 const shownValue = 14
 
 func (a *app) printSummed(r *summed) {
-	a.printf("%d rows\n\n", r.Rows)
+	a.printf("%s\n\n", plural(r.Rows, "row"))
 	width := a.width()
 	value := func(v any) string {
 		if width == 0 {

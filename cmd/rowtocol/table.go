@@ -125,6 +125,26 @@ func shorten(s string, n int) string {
 	return string(r[:head]) + "…" + string(r[tail:])
 }
 
+// wrap breaks text into lines of at most width, indenting all but the first.
+func wrap(text string, width int, indent string) string {
+	var s strings.Builder
+	line := 0
+	for i, word := range strings.Fields(text) {
+		switch {
+		case i == 0:
+		case line+1+len(word) > width:
+			s.WriteString("\n" + indent)
+			line = 0
+		default:
+			s.WriteByte(' ')
+			line++
+		}
+		s.WriteString(word)
+		line += len(word)
+	}
+	return s.String()
+}
+
 // bar draws a share between 0 and 1 in eighths of a character.
 func bar(share float64, width int) string {
 	eighths := int(share*float64(8*width) + 0.5)
