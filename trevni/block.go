@@ -21,8 +21,8 @@ const (
 	largeBlock = 1 << 20
 	// keptBlock is the memory that a cursor keeps whatever the size of its block.
 	keptBlock = 128 << 10
-	// roundBlock is what memory for blocks is a multiple of, if they are not small, so that one block does
-	// not need more than the one before it for a few bytes.
+	// roundBlock is what memory for blocks is a multiple of, if they are not small,
+	// so that one block does not need more than the one before it for a few bytes.
 	roundBlock = 8 << 10
 )
 

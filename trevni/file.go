@@ -47,8 +47,8 @@ type table struct {
 }
 
 // Open reads and checks the header of the file of size bytes behind r; name
-// is for messages. Block tables are read, and checked, when they are asked for. Errors are
-// *damage.Error, or wrap what r reported.
+// is for messages. Block tables are read, and checked, when they are asked for.
+// Errors are *damage.Error, or wrap what r reported.
 func Open(r io.ReaderAt, size int64, name string) (*File, error) {
 	f := newFile(r, size, name, func(p []byte, _ int, off, _ int64) (int, error) { return r.ReadAt(p, off) })
 	if err := f.readHeader(); err != nil {
@@ -160,8 +160,8 @@ func (f *File) Blocks(col int) ([]Descriptor, error) {
 	return t.blocks, nil
 }
 
-// rereadTable is Blocks for who wants the table as it is in the file now, with
-// the bytes that it is there.
+// rereadTable reads the block table from the file, whatever was read before;
+// raw are its bytes.
 func (f *File) rereadTable(col int) (blocks []Descriptor, raw []byte, err error) {
 	t := &f.tables[col]
 	t.mu.Lock()
@@ -255,7 +255,7 @@ func (d *decoder) value(t column.Type) []byte {
 
 // Verify decodes the whole file and checks it: every count, size, checksum
 // and value, the contiguity of the columns, the file's length, and, where they
-// are there, all CRCs. It reports the first damage of each
-// column, joined; errors.As finds a *damage.Error in it. A failing reader or a
-// cancelled ctx ends it at once.
+// are there, all CRCs. It reports the first damage of each column, joined;
+// errors.As finds a *damage.Error in it. A failing reader or a cancelled ctx ends
+// it at once.
 func (f *File) Verify(ctx context.Context) error { return verify(ctx, f) }

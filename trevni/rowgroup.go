@@ -28,9 +28,9 @@ type columnState struct {
 	encoder  encoder
 	checksum string
 	table    []byte // block count, descriptors
-	metaEnd  int    // where the header says of the column what Finish knows ends
+	metaEnd  int    // of the column's metadata in the header: the last pairs wait for Finish
 	crcs     []byte // of the stored blocks, fixed32 each
-	sorted   bool   // they do in the blocks ended
+	sorted   bool   // the values of the blocks ended ascend, if there is an index
 	last     []byte // the last value of the blocks ended
 	blocks   uint32
 	begun    int64 // rows in blocks begun

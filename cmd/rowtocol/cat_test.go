@@ -215,7 +215,7 @@ func TestCatRefused(t *testing.T) {
 		{"--output-codec lzo a", 1, "lzo"},
 		{"--json-unions --to csv a", 1, "--json-unions"},
 		{"--to parquet --output-codec xz a", 1, "xz"},
-		{"--to arrow --unions sparse a", 1, "sparse"},
+		{"--to arrow --unions strct a", 1, "did you mean struct?"},
 		{"--unions struct a", 1, "--unions"},
 		{"--to avro --unions dense a", 1, "--unions"},
 		{"--to parquet --unions dense a", 1, "--unions"},

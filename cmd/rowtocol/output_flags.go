@@ -47,6 +47,14 @@ func (f *outputFlags) add(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.strict, "strict", false, "refuse schemas that Java readers may refuse, instead of warning")
 }
 
+// checkRecursive checks the flag of commands that make columns of a schema.
+func checkRecursive(as string) error {
+	if as == "" {
+		return nil
+	}
+	return checkChoice("recursive", as, []string{"bytes"})
+}
+
 // completeOutput offers the values of outputFlags to the shell.
 func completeOutput(cmd *cobra.Command) {
 	complete(cmd, "format", formats.Names()...)
@@ -140,8 +148,6 @@ func (f *outputFlags) options() (manifest.Options, error) {
 		MaxLostRows: max(f.maxLost, -1), RecursiveBytes: f.recursive == "bytes", Strict: f.strict,
 	}
 	switch {
-	case f.recursive != "" && f.recursive != "bytes":
-		return o, usagef("--recursive: %q is not a choice; bytes is", f.recursive)
 	case f.rowGroup == 0:
 		return o, usagef("--row-group-size must be more than 0")
 	case f.maxBlock == 0:
@@ -149,7 +155,10 @@ func (f *outputFlags) options() (manifest.Options, error) {
 	case f.blockSize > 1<<30:
 		return o, usagef("--block-size must be at most 1GiB")
 	}
-	err := checkChoice("on-damage", f.onDamage, onDamageChoices)
+	err := checkRecursive(f.recursive)
+	if err == nil {
+		err = checkChoice("on-damage", f.onDamage, onDamageChoices)
+	}
 	if err == nil {
 		o.FormatOptions, err = f.formatOptions()
 	}

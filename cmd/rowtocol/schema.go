@@ -34,8 +34,8 @@ func (a *app) schemaCommand() *cobra.Command {
   rowtocol schema mail.columns/part-00000-0-*.trv`,
 		Args: a.takes(cobra.MinimumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if recursive != "" && recursive != "bytes" {
-				return usagef("--recursive: %q is not a choice; bytes is", recursive)
+			if err := checkRecursive(recursive); err != nil {
+				return err
 			}
 			text, cols, err := a.readSchema(cmd.Context(), args)
 			if err != nil {
