@@ -109,7 +109,7 @@ func (s *Search) look(ctx context.Context, arg string) (*walker, error) {
 	if err != nil {
 		return nil, err
 	}
-	found, err := match(ctx, in.Store, in.Path)
+	found, err := Match(ctx, in)
 	if err != nil {
 		return nil, fault(arg, err)
 	}
@@ -165,13 +165,14 @@ func onlySkipped(files []File, skipped []Skipped) []Skipped {
 	return slices.CompactFunc(skipped, func(a, b Skipped) bool { return a.Path == b.Path })
 }
 
-// match returns the file or directory p, or else what the pattern p matches.
-func match(ctx context.Context, st store.Store, p string) ([]store.Info, error) {
-	info, err := st.Stat(ctx, p)
-	if err == nil || !errors.Is(err, store.ErrNotExist) || !store.IsPattern(p) {
+// Match returns the file or directory at a location, or else what its path as a
+// pattern matches.
+func Match(ctx context.Context, at store.Location) ([]store.Info, error) {
+	info, err := at.Store.Stat(ctx, at.Path)
+	if err == nil || !errors.Is(err, store.ErrNotExist) || !store.IsPattern(at.Path) {
 		return []store.Info{info}, err
 	}
-	found, err := store.Glob(ctx, st, p)
+	found, err := store.Glob(ctx, at.Store, at.Path)
 	if errors.Is(err, path.ErrBadPattern) {
 		return nil, failure.As(failure.Usage, err)
 	}

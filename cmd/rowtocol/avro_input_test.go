@@ -69,6 +69,8 @@ func TestStandardInput(t *testing.T) {
 	avro := read(t, dir+"/a.avro")
 	fed(t, dir, bytes.NewReader(avro), "schema", "-").want(t, 0, "words")
 	fed(t, dir, bytes.NewReader(avro), "inspect", "-").want(t, 0, "100 rows in 10 blocks")
+	fed(t, dir, bytes.NewReader(avro), "schema", "-", "a").want(t, 0, "words")
+	fed(t, dir, columns, "inspect", "-", "a").want(t, 0, "150 rows")
 	fed(t, dir, bytes.NewReader(avro), "cat", "-", "-").want(t, 1, "once")
 	for _, n := range []int{0, 3, 20, len(avro) - 1} {
 		o := fed(t, dir, bytes.NewReader(avro[:n]), "cat", "-").want(t, 3, "standard input")

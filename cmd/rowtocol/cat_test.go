@@ -171,6 +171,8 @@ func TestCatOntoInput(t *testing.T) {
 	} {
 		rowtocol(t, dir, nil, "cat", "--limit", "1", "--to", "avro", "--overwrite", "--output", c.output, c.input).want(t, 9, "which is read")
 	}
+	pairs(t, dir, "[a].avro", 0, 1)
+	rowtocol(t, dir, nil, "cat", "--output", "a.avro", "[a].avro").want(t, 0)
 	in, err := os.Open(dir + "/in/a.avro")
 	if err != nil {
 		t.Fatal(err)

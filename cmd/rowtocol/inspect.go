@@ -60,7 +60,9 @@ func (a *app) inspectCommand() *cobra.Command {
 				if f != nil {
 					return a.inspectAvro(cmd.Context(), f, &o)
 				}
-				args[0] = asFile(args[0])
+			}
+			for i := range args {
+				args[i] = asFile(args[i])
 			}
 			l, err := a.list(cmd.Context(), args)
 			if err != nil {

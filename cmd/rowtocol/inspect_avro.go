@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
-	"os"
 	"unicode/utf8"
 
 	"github.com/rowtocol/rowtocol/dataset"
@@ -26,7 +25,7 @@ type avroFile struct {
 // file.
 func (a *app) openAvro(ctx context.Context, name string) (*avroFile, error) {
 	memory := a.pool.NewHeap()
-	if name == stdinName && !isFile(os.Stdin) {
+	if isStream(name) {
 		in, err := a.stream(ctx)
 		if err != nil {
 			return nil, err

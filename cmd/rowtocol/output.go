@@ -109,6 +109,9 @@ const standardOutput = "-"
 func (a *app) checkOutput(ctx context.Context, at store.Location, names []string) error {
 	file := inRealDirectory(at)
 	for _, name := range names {
+		if isStream(name) {
+			continue
+		}
 		in, err := input.Locate(a.resolve, asFile(name))
 		if err != nil {
 			return err
@@ -116,21 +119,15 @@ func (a *app) checkOutput(ctx context.Context, at store.Location, names []string
 		if in.Origin != at.Origin {
 			continue
 		}
-		read := []string{in.Path}
-		if store.IsPattern(in.Path) {
-			found, err := store.Glob(ctx, in.Store, in.Path)
-			if err != nil {
-				return err
-			}
-			for _, info := range found {
-				read = append(read, info.Path)
-			}
+		found, err := input.Match(ctx, in)
+		if err != nil {
+			return err
 		}
-		for _, p := range read {
-			in.Path = p
+		for _, info := range found {
+			in.Path = info.Path
 			//guard: an input, or a file between the inputs, would be written
 			if within(file, inRealDirectory(in)) || within(file, real(in)) {
-				return failure.New(failure.Foreign, "%s is a place in %s, which is read", at.Path, p)
+				return failure.New(failure.Foreign, "%s is a place in %s, which is read", at.Path, in.Path)
 			}
 		}
 	}

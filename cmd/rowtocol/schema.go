@@ -69,13 +69,13 @@ func (a *app) readSchema(ctx context.Context, names []string) (text string, cols
 			f.close()
 			return f.Header().Schema, nil, nil
 		}
-		names = []string{asFile(names[0])}
 	}
-	at, err := a.resolveAll(names)
+	o := dataset.Options{Formats: formats, Memory: a.pool}
+	at, err := a.resolveInputs(ctx, names, &o)
 	if err != nil {
 		return "", nil, err
 	}
-	l, err := dataset.ListAll(ctx, at, dataset.Options{Formats: formats, Memory: a.pool})
+	l, err := dataset.ListAll(ctx, at, o)
 	if err != nil {
 		return "", nil, err
 	}

@@ -25,7 +25,7 @@ func (a *app) resolveInputs(ctx context.Context, names []string, o *dataset.Opti
 	at := make([]store.Location, len(names))
 	for i, name := range names {
 		var err error
-		if name == stdinName && !isFile(os.Stdin) {
+		if isStream(name) {
 			at[i].Path = "standard input"
 			o.Stream, err = a.stream(ctx)
 		} else {
@@ -46,10 +46,14 @@ func asFile(name string) string {
 	return name
 }
 
-// isFile reports whether a file can be read at any place.
-func isFile(f *os.File) bool {
-	info, err := f.Stat()
-	return err == nil && info.Mode().IsRegular()
+// isStream reports whether a name is that of standard input, which can be read from its
+// start to its end only.
+func isStream(name string) bool {
+	if name != stdinName {
+		return false
+	}
+	info, err := os.Stdin.Stat()
+	return err != nil || !info.Mode().IsRegular()
 }
 
 // stream returns standard input, of which the begin was looked at.
