@@ -164,13 +164,10 @@ func losses(m *manifest.Success) error {
 	if len(m.Losses) == 0 {
 		return nil
 	}
-	var rows int64
-	unknown := ""
-	for _, l := range m.Losses {
-		if l.Rows < 0 {
-			unknown = "at least "
-		}
-		rows += max(l.Rows, 0)
+	rows, known := manifest.LostRows(m.Losses)
+	atLeast := "at least "
+	if known {
+		atLeast = ""
 	}
 	text, ending := "%d damaged ranges of the input, with %s%d row%s, are not in the output", "s"
 	if len(m.Losses) == 1 {
@@ -179,5 +176,5 @@ func losses(m *manifest.Success) error {
 	if rows == 1 {
 		ending = ""
 	}
-	return failure.New(failure.Losses, text, len(m.Losses), unknown, rows, ending)
+	return failure.New(failure.Losses, text, len(m.Losses), atLeast, rows, ending)
 }
