@@ -208,7 +208,7 @@ func TestTaskResult(t *testing.T) {
 		"a copy's name":      func(r *TaskResult) { r.Losses[0].Quarantine.Name = "plan.json" },
 		"a copy's directory": func(r *TaskResult) { r.Losses[0].Quarantine.Name += "/x@1-2" },
 		"a negative length":  func(r *TaskResult) { r.Parts[1].Files[0].Bytes = -1 },
-		"negative rows":      func(r *TaskResult) { r.Parts[1].Rows = -1 },
+		"negative rows":      func(r *TaskResult) { r.Parts[0].Rows += r.Parts[1].Rows + 1; r.Parts[1].Rows = -1 },
 		"no file":            func(r *TaskResult) { r.Parts[1].Files = nil },
 		"twice":              func(r *TaskResult) { r.Parts = append(r.Parts, r.Parts[0]) },
 		"copies of one range": func(r *TaskResult) {
