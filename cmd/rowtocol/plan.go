@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -129,13 +128,12 @@ func (a *app) writePlan(ctx context.Context, output string, dest store.Location,
 // checkPlanFile refuses a file for the plan that is the destination or in it, or that
 // is there and is something else: an input, say.
 func checkPlanFile(ctx context.Context, at, dest store.Location) error {
-	below := strings.TrimSuffix(dest.Path, "/") + "/"
 	//guard: a file would be where the destination is to be
-	if at.Origin == dest.Origin && at.Path+"/" == below {
+	if at.Origin == dest.Origin && inRealDirectory(at) == inRealDirectory(dest) {
 		return usagef("%s is the destination", at.Path)
 	}
 	//guard: the destination would hold what no run knows
-	if at.Origin == dest.Origin && strings.HasPrefix(at.Path, below) {
+	if at.Origin == dest.Origin && (within(inRealDirectory(at), inRealDirectory(dest)) || within(inRealDirectory(at), real(dest))) {
 		return usagef("%s is inside of the destination", at.Path)
 	}
 	doc, err := at.Store.ReadFile(ctx, at.Path, manifest.MaxSize)

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -115,6 +116,17 @@ func altered(t *testing.T, doc []byte, known bool, change func(*manifest.Plan)) 
 		t.Fatal(err)
 	}
 	return doc
+}
+
+// A plan is not written into its destination under another name of that.
+func TestPlanBehindLink(t *testing.T) {
+	dir := t.TempDir()
+	pairs(t, dir, "a.avro", 0, 10)
+	if err := errors.Join(os.Mkdir(dir+"/out", 0o700), os.Symlink("out", dir+"/link")); err != nil {
+		t.Fatal(err)
+	}
+	rowtocol(t, dir, nil, "plan", "a.avro", "out", "-o", "link/plan.json").want(t, 1, "inside of the destination")
+	rowtocol(t, dir, nil, "plan", "a.avro", "link", "-o", "out/plan.json").want(t, 1, "inside of the destination")
 }
 
 func TestStepsRefused(t *testing.T) {

@@ -210,9 +210,6 @@ func TestSingulars(t *testing.T) {
 	rowtocol(t, dir, nil, "cat", "--stats", "--columns", "plain", "new").want(t, 0, "1 of 1 row; ", "1 of 1 block of")
 	rowtocol(t, dir, nil, "stats", "--columns", "plain", "new").want(t, 0, "1 row\n")
 	rowtocol(t, dir, nil, "inspect", "a.avro").want(t, 0, ": 1 row in 1 block, ", "  blocks of 1 row, ")
-	write(t, dir+"/in/not", []byte("not"))
-	pairs(t, dir+"/in", "a.avro", 0, 1)
-	rowtocol(t, dir, nil, "convert", "in", "other").want(t, 0, "1 file or directory among the inputs is skipped")
 	wide := `{"type":"record","name":"R","fields":[{"name":"a","type":"string"},{"name":"b","type":"string"}]}`
 	write(t, dir+"/wide.avro", file(t, wide, []byte(strings.Repeat("\x10wideness", 2))))
 	onTerminal(t, dir, 17, "head", "wide.avro").want(t, 0, "1 more column: b")
