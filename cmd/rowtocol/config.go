@@ -57,7 +57,7 @@ func (a *app) configure(cmd *cobra.Command) error {
 		}
 		a.origins[f.Name] = s
 		if failed = setFlag(cmd, f, s.values); failed != nil {
-			failed = fmt.Errorf("%s: %w", s.name, failed)
+			failed = fmt.Errorf("%s: %w", s.name, wrongValue(failed))
 		}
 	})
 	if failed != nil {
@@ -112,14 +112,14 @@ func settings(root *cobra.Command) []string {
 // checkEnvironment refuses variables that look like a flag's and are none's: a
 // misspelt one would be ignored in silence.
 func checkEnvironment(flags []string) error {
-	known := []string{envName("config")}
-	for _, name := range flags {
-		known = append(known, envName(name))
+	var known []string // without the prefix, which would make all alike
+	for _, name := range append(flags, "config") {
+		known = append(known, strings.TrimPrefix(envName(name), envPrefix))
 	}
 	for _, e := range os.Environ() {
 		name, value, _ := strings.Cut(e, "=")
-		if strings.HasPrefix(name, envPrefix) && value != "" && !slices.Contains(known, name) {
-			return fmt.Errorf("environment variable %s: rowtocol has no such flag%s", name, didYouMean(name, "", known))
+		if rest, ours := strings.CutPrefix(name, envPrefix); ours && value != "" && !slices.Contains(known, rest) {
+			return fmt.Errorf("environment variable %s: rowtocol has no such flag%s", name, didYouMean(rest, envPrefix, known))
 		}
 	}
 	return nil
@@ -177,6 +177,12 @@ func readConfig(name string) (map[string]setting, error) {
 	if err := dec.Decode(&doc); errors.Is(err, io.EOF) {
 		return map[string]setting{}, nil
 	} else if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	var more yaml.Node
+	if err := dec.Decode(&more); err == nil {
+		return nil, fmt.Errorf("%s:%d: a job file is one YAML document, and here begins another", name, more.Line)
+	} else if !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	top := doc.Content[0]

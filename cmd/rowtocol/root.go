@@ -118,6 +118,7 @@ func (a *app) rootCommand() *cobra.Command {
 	complete(root, "log-level", logLevels...)
 
 	root.AddCommand(a.convertCommand(), a.planCommand(), a.taskCommand(), a.commitCommand(), a.catCommand(), a.headCommand(), a.countCommand(), a.statsCommand(), a.inspectCommand(), a.schemaCommand(), a.verifyCommand(), a.versionCommand(), a.manCommand(), exitCodesTopic(), conditionsTopic())
+	refuseOthers(root)
 	return root
 }
 
@@ -162,12 +163,12 @@ func (a *app) prepare(cmd *cobra.Command) error {
 	return nil
 }
 
-// takes turns cobra's complaint about arguments into a usage error.
+// takes makes a usage error of a wrong number of arguments.
 func (a *app) takes(check cobra.PositionalArgs) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if err := check(cmd, args); err != nil {
 			a.begin(cmd)
-			return usagef("%v; usage: %s", err, cmd.UseLine())
+			return usagef("%s cannot run with %s; usage: %s", cmd.Name(), plural(int64(len(args)), "argument"), cmd.UseLine())
 		}
 		return nil
 	}

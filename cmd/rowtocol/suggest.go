@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -78,7 +79,35 @@ func noCommand(cmd *cobra.Command, args []string) error {
 	for _, c := range cmd.Commands() {
 		names = append(names, c.Name())
 	}
-	return usagef("there is no command %q%s (see rowtocol --help)", args[0], didYouMean(args[0], "", names))
+	return usagef("there is no command %q%s (see %s --help)", args[0], didYouMean(args[0], "", names), cmd.CommandPath())
+}
+
+// refuseOthers lets cobra's own commands refuse names that there are not: they would
+// print help instead, with success, into what a script makes of it.
+func refuseOthers(root *cobra.Command) {
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	for _, cmd := range root.Commands() {
+		switch cmd.Name() {
+		case "help":
+			cmd.Run, cmd.RunE = nil, helpAbout
+		case "completion":
+			cmd.Args = noCommand
+			cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+		}
+	}
+}
+
+func helpAbout(cmd *cobra.Command, args []string) error {
+	about, rest, err := cmd.Root().Find(args)
+	if err != nil {
+		return &usageError{err}
+	}
+	if about.HasSubCommands() && len(rest) > 0 {
+		return noCommand(about, rest)
+	}
+	about.InitDefaultHelpFlag()
+	return about.Help()
 }
 
 // wrongFlag is the error for flags that cannot be read.
@@ -89,5 +118,28 @@ func wrongFlag(cmd *cobra.Command, err error) error {
 		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
 		nearest = didYouMean(unknown.GetSpecifiedName(), "--", names)
 	}
+	if wrong := (*pflag.InvalidValueError)(nil); errors.As(err, &wrong) {
+		err = fmt.Errorf("--%s: %w", wrong.GetFlag().Name, wrongValue(wrong))
+	}
 	return &usageError{fmt.Errorf("%w%s (see %s --help)", err, nearest, cmd.CommandPath())}
+}
+
+// wrongValue says what is wrong with a flag's value in words that are not Go's.
+func wrongValue(err error) error {
+	wrong := (*pflag.InvalidValueError)(nil)
+	if !errors.As(err, &wrong) {
+		return err
+	}
+	switch wrong.GetFlag().Value.Type() {
+	case "bool":
+		return fmt.Errorf("%q is neither true nor false", wrong.GetValue())
+	case "int", "int64", "intSlice":
+		if errors.Is(err, strconv.ErrRange) {
+			return fmt.Errorf("%q is too large a number", wrong.GetValue())
+		}
+		return fmt.Errorf("%q is not a whole number", wrong.GetValue())
+	case "duration":
+		return fmt.Errorf("%q is not a duration; durations are written like 90s, 10m", wrong.GetValue())
+	}
+	return wrong.Unwrap()
 }

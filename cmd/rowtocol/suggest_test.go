@@ -42,7 +42,20 @@ func TestSuggestions(t *testing.T) {
 		{"inspect --config sort.yaml out", "", "(sort.yaml:1: sort is size)"},
 		{"cat --workers -3 out", "", "--workers must be at least 1 (--workers -3 was given)"},
 		{"cat --to jsno out", "", "did you mean json?"},
-		{"cat out", "ROWTOCOL_WORKERS=many", "ROWTOCOL_WORKERS: "},
+		{"cat out", "ROWTOCOL_WORKERS=many", `ROWTOCOL_WORKERS: "many" is not a whole number`},
+		{"cat out", "ROWTOCOL_VERSION=true", `ROWTOCOL_VERSION: rowtocol has no such flag"`},
+		{"cat --workers 1e9 out", "", `--workers: "1e9" is not a whole number (see rowtocol cat --help)`},
+		{"cat --limit 99999999999999999999 out", "", `--limit: "99999999999999999999" is too large a number`},
+		{"cat --json=maybe out", "", `--json: "maybe" is neither true nor false`},
+		{"cat --store-retry 15 out", "", `--store-retry: "15" is not a duration; durations are written like 90s, 10m`},
+		{"task --plan p --task x", "", `--task: "x" is not a whole number`},
+		{"cat --memory 1.5 out", "", `--memory: "1.5" is not a whole number of bytes`},
+		{"cat", "", "cat cannot run with 0 arguments; usage: rowtocol cat"},
+		{"version out", "", "version cannot run with 1 argument; usage: rowtocol version"},
+		{"help convrt", "", `no command "convrt"; did you mean convert? (see rowtocol --help)`},
+		{"help exitcodes", "", "did you mean exit-codes?"},
+		{"completion bsh", "", `no command "bsh"; did you mean bash? (see rowtocol completion --help)`},
+		{"help completion bsh", "", "did you mean bash?"},
 	}
 	for _, c := range cases {
 		o := rowtocol(t, dir, []string{c.env}, strings.Fields(c.args)...).want(t, 1)
@@ -51,6 +64,9 @@ func TestSuggestions(t *testing.T) {
 		}
 		if strings.Count(o.stderr, "was given") > strings.Count(c.text, "was given") {
 			t.Errorf("%s: the value is said twice: %s", c.args, o.stderr)
+		}
+		if o.stdout != "" {
+			t.Errorf("%s: on standard output: %s", c.args, o.stdout)
 		}
 	}
 	// An empty variable is as good as none.
