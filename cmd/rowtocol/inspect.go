@@ -281,8 +281,8 @@ func (a *app) printMetadata(m *inspect.Metadata) {
 	}
 	if width := a.width(); width > 0 {
 		const around = len("   = ")
-		key = shorten(key, max(width/2-around, minFlexible/2))
-		value = shorten(value, max(width-around-textWidth(key), leastFlexible))
+		key = shorten(key, max(width/2-around, leastFlexible))
+		value = shorten(value, max(width-around-textWidth(key), leastFlexible-1))
 	}
 	a.printf("  %s = %s\n", key, value)
 }

@@ -21,12 +21,14 @@ type console struct {
 	mu       sync.Mutex
 	file     *os.File
 	terminal bool
+	redraws  bool // it can clear a line
 	escaper  escaper
 	line     string // the progress line on the screen
 }
 
 func newConsole(f *os.File) *console {
-	return &console{file: f, terminal: term.IsTerminal(int(f.Fd()))}
+	terminal := term.IsTerminal(int(f.Fd()))
+	return &console{file: f, terminal: terminal, redraws: terminal && os.Getenv("TERM") != "dumb"}
 }
 
 // Write prints whole lines above the progress line, on a terminal as a screen does.
@@ -50,7 +52,7 @@ func (c *console) Write(p []byte) (int, error) {
 func (c *console) show(line string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !c.terminal || line == c.line {
+	if !c.redraws || line == c.line {
 		return
 	}
 	c.line = line
@@ -98,7 +100,7 @@ func (c *console) fail(log *slog.Logger, err error, code int) {
 }
 
 // progress draws how far the work is, how fast it is and the time that is left,
-// several times a second, until stop is called. It does nothing without a terminal.
+// several times a second, until stop is called. It does nothing without a terminal that can redraw a line.
 type progress struct {
 	console *console
 	mu      sync.Mutex
@@ -111,7 +113,7 @@ type progress struct {
 
 func (a *app) startProgress(ctx context.Context) (p *progress, stop func()) {
 	p = &progress{console: a.console, start: time.Now()}
-	if !a.console.terminal {
+	if !a.console.redraws {
 		return p, func() {}
 	}
 	ctx, cancel := context.WithCancel(ctx)
@@ -161,10 +163,13 @@ func (p *progress) text(now time.Time, columns int) string {
 	room := columns - 1
 	if p.total > 0 {
 		share := float64(p.done) / float64(p.total)
-		line = fmt.Sprintf("%3.0f%%  %s", math.Floor(100*share), line)
+		percent, left := fmt.Sprintf("%3.0f%%", math.Floor(100*share)), ""
 		if p.done > 0 {
-			left := time.Duration(float64(elapsed) * (1 - share) / share)
-			line += "  " + left.Round(time.Second).String() + " left"
+			left = "  " + time.Duration(float64(elapsed)*(1-share)/share).Round(time.Second).String() + " left"
+		}
+		line = percent + "  " + line + left
+		if textWidth(line) > room {
+			line = percent + left
 		}
 		room -= leastBar + tableGap
 	}
@@ -173,15 +178,14 @@ func (p *progress) text(now time.Time, columns int) string {
 			line += "  " + more
 		}
 	}
-	if p.total > 0 {
-		width := min(mostBar, columns-1-tableGap-textWidth(line))
+	if width := min(mostBar, columns-1-tableGap-textWidth(line)); p.total > 0 && width > 0 {
 		line = filledBar(float64(p.done)/float64(p.total), width) + "  " + line
 	}
-	return line
+	return shorten(line, max(columns-1, 3))
 }
 
 // filledBar is a bar, with what is left of its width shaded.
 func filledBar(share float64, width int) string {
-	drawn := bar(share, max(width, 0))
-	return drawn + strings.Repeat("░", max(width-textWidth(drawn), 0))
+	drawn := bar(share, width)
+	return drawn + strings.Repeat("░", width-textWidth(drawn))
 }

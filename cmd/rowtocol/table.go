@@ -45,7 +45,7 @@ const (
 )
 
 // print writes the table. Where it is wider than width, which 0 does not
-// limit, columns are left out, and the cells of the flexible column are shortened
+// limit, columns are left out, if need be from the right, and the cells of the flexible column are shortened
 // in their middle: both ends of a column's path tell it from its neighbours.
 func (t *table) print(w *bufio.Writer, flexible, width int) {
 	widths, shown := t.fit(flexible, width)
@@ -100,6 +100,12 @@ func (t *table) fit(flexible, width int) (widths, shown []int) {
 	for len(spared) > 0 && over() > max(0, widths[flexible]-minFlexible) {
 		shown = slices.DeleteFunc(shown, func(i int) bool { return i == spared[0] })
 		spared = spared[1:]
+	}
+	// Half a figure says another number than the whole one: it is left out.
+	for last := len(shown) - 1; last > 0 && over() > max(0, widths[flexible]-leastFlexible); last-- {
+		if shown[last] != flexible {
+			shown = slices.Delete(shown, last, last+1)
+		}
 	}
 	if n := over(); n > 0 {
 		widths[flexible] = max(widths[flexible]-n, min(widths[flexible], leastFlexible))

@@ -56,10 +56,15 @@ func newPty(t *testing.T, columns int) *pty {
 // onTerminal runs the program with both outputs on terminals of so many columns.
 func onTerminal(t *testing.T, dir string, columns int, args ...string) output {
 	t.Helper()
+	return onTerminalOf(t, dir, columns, "TERM=", args...)
+}
+
+func onTerminalOf(t *testing.T, dir string, columns int, kind string, args ...string) output {
+	t.Helper()
 	cmd := command(t, args...)
 	stdout, stderr := newPty(t, columns), newPty(t, columns)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, stdout.terminal, stderr.terminal
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "TMPDIR=" + tempDir(t, dir)}
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "TMPDIR=" + tempDir(t, dir), kind}
 	err := cmd.Run()
 	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) {
 		t.Fatal(err)
@@ -166,7 +171,7 @@ func TestTablesFitTheTerminal(t *testing.T) {
 	if err != nil || len(dest) != 1 {
 		t.Fatal(dest, err)
 	}
-	for _, columns := range []int{40, 80, 100, 200} {
+	for _, columns := range []int{20, 40, 80, 100, 200} {
 		for _, args := range [][]string{{"inspect", dest[0]}, {"inspect", partOf(t, dest[0], 0)}, {"schema", "--shredded", "a.avro"}} {
 			o := onTerminal(t, dir, columns, args...).want(t, 0, "plain", "_end")
 			for _, line := range strings.Split(o.stdout, "\n") {
@@ -235,6 +240,10 @@ func TestProgressOnTerminal(t *testing.T) {
 				t.Errorf("%v: %q is wider than %d columns", args, line, columns)
 			}
 		}
+	}
+	// What cannot redraw a line gets none that is to be redrawn.
+	if o := onTerminalOf(t, dir, 80, "TERM=dumb", "verify", "out", "--against", "a.avro").want(t, 0, "sound"); o.stderr != "" {
+		t.Errorf("on a dumb terminal: %q", o.stderr)
 	}
 }
 

@@ -126,6 +126,24 @@ func TestTableFitsTheTerminal(t *testing.T) {
 	}
 }
 
+// Where not all columns fit, those to the right are left out, and no figure is cut.
+func TestTableOnNarrowTerminal(t *testing.T) {
+	for width, want := range map[int]string{
+		40: "name             rows  nulls  least\nsome…name[]#sub  1234   5678  2010-01-01\n",
+		20: "name            rows\nsome…ame[]#sub  1234\n",
+		10: "name\nsom…[]#sub\n",
+	} {
+		tab := newTable("name", "rows>", "nulls>", "least", "most")
+		tab.add("some_long_name[]#sub", "1234", "5678", "2010-01-01", "2011-12-31")
+		var b bytes.Buffer
+		w := bufio.NewWriter(&b)
+		tab.print(w, 0, width)
+		if err := w.Flush(); err != nil || b.String() != want {
+			t.Errorf("width %d: %v\n%s", width, err, &b)
+		}
+	}
+}
+
 func TestPrintable(t *testing.T) {
 	for in, want := range map[string]string{
 		"a#b[]": "a#b[]", "né": "né", "a\x1b[2J": `a\x1b[2J`, "a\nb\t": `a\nb\t`, "\x7f\u009b": `\u007f\u009b`, "\u202ea": `\u202ea`,
@@ -189,6 +207,8 @@ func TestProgressText(t *testing.T) {
 		{10 << 20, 120, 100, 80, strings.Repeat("█", 30) + "  100%  1.00 MiB/s  0s left  300 rows  10.0 MiB"},
 		{0, 0, 100, 80, strings.Repeat("░", 30) + "    0%  0 B/s  300 rows  0 B"},
 		{10 << 20, 0, 0, 80, "1.00 MiB/s  300 rows  10.0 MiB"},
+		{10 << 20, 10 << 20, 40 << 20, 20, "▊░░   25%  30s left"},
+		{10 << 20, 10 << 20, 40 << 20, 10, " 2…s left"},
 		{10 << 20, 0, 0, 24, "1.00 MiB/s  300 rows"},
 	} {
 		p.setOf(300, c.bytes, c.done, c.total)
@@ -211,6 +231,10 @@ func TestReadConfig(t *testing.T) {
 		{"list at the top", "- a\n", "mapping"},
 		{"nested", "codec: [[a]]\n", "plain values"},
 		{"not YAML", "a: [\n", "yaml"},
+		{"two documents", "strict: true\n---\nstrict: false\n", ":2: a job file is one YAML document"},
+		{"nothing and a document", "# a\n---\n---\nstrict: false\n", "one YAML document"},
+		{"a marker before and after", "---\nstrict: true\n...\n", ""},
+		{"then not YAML", "strict: true\n---\na: [\n", "yaml"},
 	}
 	for _, c := range cases {
 		name := t.TempDir() + "/job.yaml"
