@@ -1,6 +1,7 @@
 package configs
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -123,6 +124,48 @@ func TestExamplesUseRealFlags(t *testing.T) {
 		for _, m := range used {
 			if !flags[m[1]] {
 				t.Errorf("%s: --%s is no flag", name, m[1])
+			}
+		}
+	}
+}
+
+// TestCrontab runs the commands as cron does: what they print is mailed, so that they
+// print where something has to be looked at, and nothing else.
+func TestCrontab(t *testing.T) {
+	text, err := os.ReadFile("crontab")
+	if err != nil {
+		t.Fatal(err)
+	}
+	commands := regexp.MustCompile(`(?m)^\d.* etl  (.*)$`).FindAllStringSubmatch(string(text), -1)
+	if len(commands) != 2 {
+		t.Fatalf("%d commands", len(commands))
+	}
+	dir := t.TempDir()
+	for _, sub := range []string{"/data", "/log", "/temp"} {
+		if err := os.Mkdir(dir+sub, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	yesterday := time.Now().AddDate(0, 0, -1).Format(time.DateOnly)
+	mailed := func(line string) string {
+		line = strings.NewReplacer(`\%`, "%", "/data/", dir+"/data/", "/var/log/", dir+"/log/", "$(date -d yesterday +\\%F)", yesterday).Replace(line)
+		cmd := exec.Command("/bin/sh", "-c", line)
+		cmd.Env = []string{"PATH=" + filepath.Dir(binary) + ":/usr/bin:/bin", "TMPDIR=" + dir + "/temp"}
+		out, _ := cmd.CombinedOutput() // cron looks at no exit code
+		return string(out)
+	}
+	for _, c := range commands {
+		if out := mailed(c[1]); !strings.Contains(out, "convert "+yesterday+": exit 3") && !strings.Contains(out, `"exit":3`) {
+			t.Errorf("nothing is there to convert, and %s mails %q", c[1], out)
+		}
+	}
+	if err := errors.Join(os.Mkdir(dir+"/data/mail", 0o700), os.CopyFS(dir+"/data/mail/"+yesterday, os.DirFS("../testdata/mail")), os.Mkdir(dir+"/data/mail.columns", 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		for _, c := range commands {
+			if out := mailed(c[1]); out != "" {
+				t.Errorf("all is well, and %s mails %q", c[1], out)
 			}
 		}
 	}
