@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -92,6 +93,35 @@ func TestSBOM(t *testing.T) {
 		if strings.Contains(string(text), no) {
 			t.Errorf("it has a %s", no)
 		}
+	}
+}
+
+// TestDocuments follows the pictures of the pages.
+func TestDocuments(t *testing.T) {
+	t.Chdir("../../..")
+	r := &release{stage: t.TempDir()}
+	if err := r.documents(); err != nil {
+		t.Fatal(err)
+	}
+	pages, err := filepath.Glob(r.shared("docs/*.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	pictures := 0
+	for _, page := range pages {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range regexp.MustCompile(`!\[[^]]*\]\(([^)]+)\)`).FindAllStringSubmatch(string(text), -1) {
+			pictures++
+			if _, err := os.Stat(filepath.Join(filepath.Dir(page), m[1])); err != nil {
+				t.Errorf("%s: %v", filepath.Base(page), err)
+			}
+		}
+	}
+	if pictures == 0 {
+		t.Error("no page has a picture")
 	}
 }
 

@@ -16,7 +16,7 @@ import (
 
 // documents stages the files of the repository that users read.
 func (r *release) documents() error {
-	for _, pattern := range []string{"LICENSE", "README.md", "CHANGELOG.md", "docs/*", "configs/*", "configs/hadoop/*"} {
+	for _, pattern := range []string{"LICENSE", "README.md", "CHANGELOG.md", "docs/*", "docs/images/*", "configs/*", "configs/hadoop/*"} {
 		names, err := filepath.Glob(pattern)
 		if err != nil {
 			return err
