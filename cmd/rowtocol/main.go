@@ -11,6 +11,8 @@ import (
 	"os/signal"
 	"runtime/debug"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 func main() {
@@ -53,7 +55,7 @@ func (d *defect) Error() string {
 type interrupted struct{ signal syscall.Signal }
 
 func (i interrupted) Error() string {
-	return fmt.Sprintf("stopped by %v: temporary files are removed, and a rerun goes on from here", i.signal)
+	return fmt.Sprintf("stopped by %s: temporary files are removed, and a rerun goes on from here", unix.SignalName(i.signal))
 }
 
 // withSignals returns a context that SIGINT and SIGTERM cancel. A second

@@ -55,6 +55,9 @@ func newFile(ctx context.Context, at store.Location, replace bool, write func(io
 	}
 	temp := store.TempName(at.Path)
 	out, err := at.Store.Create(ctx, temp, store.CreateOptions{Size: -1})
+	if errors.Is(err, store.ErrNoParent) {
+		return fmt.Errorf("create %s: %w", at.Path, store.ErrNoParent) // nobody knows the temporary name
+	}
 	if err != nil {
 		return err
 	}

@@ -128,6 +128,9 @@ func shorten(s string, n int) string {
 	for ; runeWidth(r[tail-1]) <= room; tail-- {
 		room -= runeWidth(r[tail-1])
 	}
+	for runeWidth(r[tail]) == 0 { // what is drawn over a character that is cut
+		tail++
+	}
 	return string(r[:head]) + "…" + string(r[tail:])
 }
 

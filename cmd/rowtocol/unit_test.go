@@ -57,6 +57,12 @@ func TestClassify(t *testing.T) {
 	}
 }
 
+func TestInterrupted(t *testing.T) {
+	if text := (interrupted{syscall.SIGTERM}).Error(); !strings.HasPrefix(text, "stopped by SIGTERM: ") {
+		t.Error(text)
+	}
+}
+
 // TestReadmeTable holds the documentation to the table in the program.
 func TestReadmeTable(t *testing.T) {
 	text, err := os.ReadFile("../../README.md")
@@ -176,6 +182,7 @@ func TestShorten(t *testing.T) {
 	}{
 		{"abcdefghij", 10, "abcdefghij"}, {"abcdefghij", 7, "ab…ghij"}, {"abcdefghij", 2, "abcdefghij"},
 		{"日本語日本語", 12, "日本語日本語"}, {"日本語日本語", 7, "日…本語"}, {"e\u0301e\u0301e\u0301e\u0301", 4, "e\u0301e\u0301e\u0301e\u0301"},
+		{"e\u0301e\u0301e\u0301e\u0301", 3, "…e\u0301e\u0301"}, {"ab\u0301\u0301\u0301\u0301\u0301cd", 3, "…cd"},
 	} {
 		if got := shorten(c.text, c.n); got != c.want || textWidth(got) > max(c.n, 3) && c.n > 2 {
 			t.Errorf("shorten(%q, %d) = %q, want %q", c.text, c.n, got, c.want)

@@ -44,6 +44,7 @@ func TestManual(t *testing.T) {
 			t.Errorf("the page of %s:\n%s", c.Name(), text)
 		}
 	}
+	rowtocol(t, dir, nil, "man", "none").want(t, 7, "create none/rowtocol.1: the parent directory does not exist")
 	if pages < 8 {
 		t.Errorf("only %d pages", pages)
 	}
