@@ -228,8 +228,10 @@ func TestProgressOnTerminal(t *testing.T) {
 	dir := t.TempDir()
 	pairs(t, dir, "a.avro", 0, 150_000)
 	rowtocol(t, dir, nil, "convert", "a.avro", "out").want(t, 0)
+	pairs(t, dir, "more.avro", 0, 600_000) // a fast machine verifies the others before anything is drawn
+	rowtocol(t, dir, nil, "convert", "more.avro", "more").want(t, 0)
 	for i, args := range [][]string{
-		{"verify", "out", "--against", "a.avro"},
+		{"verify", "more", "--against", "more.avro"},
 		{"cat", "--to", "avro", "--output-codec", "xz", "--output", "rows.avro", "--limit", "140000", "out"},
 		{"cat", "--to", "avro", "--output-codec", "xz", "--output", "some.avro", "--where", "id >= 0", "out"},
 	} {
@@ -242,7 +244,7 @@ func TestProgressOnTerminal(t *testing.T) {
 		}
 	}
 	// What cannot redraw a line gets none that is to be redrawn.
-	if o := onTerminalOf(t, dir, 80, "TERM=dumb", "verify", "out", "--against", "a.avro").want(t, 0, "sound"); o.stderr != "" {
+	if o := onTerminalOf(t, dir, 80, "TERM=dumb", "verify", "more", "--against", "more.avro").want(t, 0, "sound"); o.stderr != "" {
 		t.Errorf("on a dumb terminal: %q", o.stderr)
 	}
 }
