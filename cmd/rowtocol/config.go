@@ -165,10 +165,28 @@ func setFlag(cmd *cobra.Command, f *pflag.Flag, values []string) error {
 	return nil
 }
 
+// maxJobFile bounds a job file, in bytes.
+const maxJobFile = 1 << 20
+
+// readJobFile returns the text of a job file.
+func readJobFile(name string) ([]byte, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }() // only read
+	text, err := io.ReadAll(io.LimitReader(f, maxJobFile+1))
+	//guard: a device would be read without end
+	if len(text) > maxJobFile {
+		return nil, fmt.Errorf("%s has more than %s", name, human(maxJobFile))
+	}
+	return text, err
+}
+
 // readConfig reads a job file: a YAML mapping from flag names to a value, a
 // list, or (for flags of the form KEY=VALUE) a mapping.
 func readConfig(name string) (map[string]setting, error) {
-	text, err := os.ReadFile(name)
+	text, err := readJobFile(name)
 	if err != nil {
 		return nil, fmt.Errorf("job file: %w", err)
 	}
