@@ -16,10 +16,12 @@ const (
 	// aheadRows and aheadBytes bound the rows that decide how wide columns are.
 	aheadRows  = 1000
 	aheadBytes = 4 << 20
-	// widestCell is the width up to which a column is aligned, and leastCell that
-	// to which one is narrowed on a terminal.
+	// widestCell is the width up to which a column is aligned. On a terminal one of
+	// more than wholeCell, which has room for a time in nanoseconds, is narrowed, to
+	// leastCell at least: half a number or half a time says something else.
 	widestCell = 60
-	leastCell  = 8
+	wholeCell  = 30
+	leastCell  = 16
 	// shownCell is the most bytes of a cell on a terminal that are looked at.
 	shownCell = 4 << 10
 )
@@ -95,12 +97,24 @@ func (t *rowTable) Close() error {
 		}
 	}
 	if left := t.cells.Names()[len(t.widths):]; len(left) > 0 {
-		note := fmt.Sprintf("%s: %s", plural(len(left), "more column"), printable(strings.Join(left, ", ")))
-		if _, err := fmt.Fprintln(t.w, shorten(note, t.width)); err != nil {
+		if _, err := fmt.Fprintln(t.w, t.leftOut(left)); err != nil {
 			return err
 		}
 	}
 	return t.w.Flush()
+}
+
+// leftOut names columns that are left out, so far as the terminal has room.
+func (t *rowTable) leftOut(names []string) string {
+	note, before := plural(len(names), "more column"), ": "
+	for _, name := range names {
+		name = before + printable(name)
+		if textWidth(note+name)+len(", …") > t.width {
+			return note + before + "…"
+		}
+		note, before = note+name, ", "
+	}
+	return note
 }
 
 // begin decides how wide the columns are, and prints what came so far.
@@ -127,28 +141,37 @@ func (t *rowTable) begin() error {
 	return nil
 }
 
-// fitColumns narrows columns, the widest first, until they fit a width. Of those that
-// do not fit even so the last are left out.
+// fitColumns narrows wide columns, the widest first, until they fit a width. Of those
+// that do not fit even so the last are left out; the first is always there.
 func fitColumns(widths []int, width int) []int {
-	shown, total := 1, min(widths[0], leastCell)
+	narrowed := func(n, most int) int {
+		if n <= wholeCell {
+			return n
+		}
+		return min(n, max(most, leastCell))
+	}
+	shown, total := 1, narrowed(widths[0], leastCell)
 	for ; shown < len(widths); shown++ {
-		if total += tableGap + min(widths[shown], leastCell); total > width {
+		if total += tableGap + narrowed(widths[shown], leastCell); total > width {
 			break
 		}
 	}
 	widths = slices.Clone(widths[:shown])
-	narrow := func(most int) (total int) {
+	sum := func(most int) (total int) {
 		for _, n := range widths {
-			total += tableGap + min(n, most)
+			total += tableGap + narrowed(n, most)
 		}
 		return total - tableGap
 	}
-	most := max(leastCell, slices.Max(widths))
-	for most > leastCell && narrow(most) > width {
+	most := slices.Max(widths)
+	for most > leastCell && sum(most) > width {
 		most--
 	}
 	for i := range widths {
-		widths[i] = min(widths[i], most)
+		widths[i] = narrowed(widths[i], most)
+	}
+	if shown == 1 {
+		widths[0] = min(widths[0], width)
 	}
 	return widths
 }

@@ -9,6 +9,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -290,5 +291,24 @@ func TestFailedReplacement(t *testing.T) {
 	}
 	if names, err := os.ReadDir(dir); err != nil || len(names) != 1 {
 		t.Errorf("left %v, %v", names, err)
+	}
+}
+
+func TestFitColumns(t *testing.T) {
+	for _, tt := range []struct {
+		widths []int
+		width  int
+		want   []int
+	}{
+		{[]int{2, 24, 6}, 80, []int{2, 24, 6}},
+		{[]int{2, 24, 6}, 33, []int{2, 24}}, // half a time is no time
+		{[]int{2, 24, 60, 6}, 60, []int{2, 24, 22, 6}},
+		{[]int{2, 60, 50}, 56, []int{2, 25, 25}},
+		{[]int{60, 24}, 41, []int{41}},
+		{[]int{24}, 10, []int{10}},
+	} {
+		if got := fitColumns(tt.widths, tt.width); !slices.Equal(got, tt.want) {
+			t.Errorf("%v in %d: %v, want %v", tt.widths, tt.width, got, tt.want)
+		}
 	}
 }
