@@ -90,7 +90,7 @@ func TestAlteredWork(t *testing.T) {
 		text   string
 	}{
 		"a bit":          {file, func(b []byte) []byte { b[len(b)-1] ^= 1; return b }, "CRC-32C"},
-		"cut off":        {file, func(b []byte) []byte { return b[:5] }, "has 5 bytes"},
+		"cut off":        {file, func(b []byte) []byte { return b[:5] }, "is not the file of"},
 		"gone":           {file, nil, file},
 		"no result":      {"task-00002.json", func([]byte) []byte { return []byte("{") }, "task 2"},
 		"another":        {"task-00002.json", func([]byte) []byte { return foreign }, "it is of task 2 of plan"},

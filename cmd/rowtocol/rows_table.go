@@ -107,12 +107,16 @@ func (t *rowTable) Close() error {
 // leftOut names columns that are left out, so far as the terminal has room.
 func (t *rowTable) leftOut(names []string) string {
 	note, before := plural(len(names), "more column"), ": "
-	for _, name := range names {
-		name = before + printable(name)
-		if textWidth(note+name)+len(", …") > t.width {
+	for i, name := range names {
+		longer := note + before + printable(name)
+		room := t.width
+		if i < len(names)-1 {
+			room -= textWidth(", …")
+		}
+		if textWidth(longer) > room {
 			return note + before + "…"
 		}
-		note, before = note+name, ", "
+		note, before = longer, ", "
 	}
 	return note
 }
