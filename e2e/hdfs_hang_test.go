@@ -33,7 +33,6 @@ func suspend(t *testing.T, d *hadooptest.Daemon) (resume func()) {
 	if err := d.Suspend(); err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(200 * time.Millisecond) // threads stop one by one
 	return func() {
 		t.Helper()
 		if err := d.Resume(); err != nil {

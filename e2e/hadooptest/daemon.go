@@ -1,15 +1,18 @@
 package hadooptest
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 )
 
 // Daemon is a process of a cluster. Its methods are safe for concurrent use.
@@ -81,8 +84,38 @@ func (d *Daemon) Kill() {
 }
 
 // Suspend stops the daemon with SIGSTOP: it answers nothing but keeps its
-// connections.
-func (d *Daemon) Suspend() error { return d.signal(syscall.SIGSTOP, true) }
+// connections. It returns when every thread stands still: on a busy machine some
+// run, and answer, for a while after the signal.
+func (d *Daemon) Suspend() error {
+	if err := d.signal(syscall.SIGSTOP, true); err != nil {
+		return err
+	}
+	for deadline := time.Now().Add(30 * time.Second); !d.stopped(); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			return fmt.Errorf("%s runs 30 s after SIGSTOP", d.Name)
+		}
+	}
+	return nil
+}
+
+// stopped reports whether no thread of the daemon runs, by the state after the
+// command's name in each thread's stat file (proc_pid_stat(5)).
+func (d *Daemon) stopped() bool {
+	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", d.process.Pid))
+	if err != nil || len(threads) == 0 {
+		return false
+	}
+	for _, name := range threads {
+		stat, err := os.ReadFile(name)
+		if errors.Is(err, os.ErrNotExist) || errors.Is(err, syscall.ESRCH) {
+			continue // it has just ended
+		}
+		if i := bytes.LastIndexByte(stat, ')'); err != nil || !bytes.HasPrefix(stat[i+1:], []byte(" T")) {
+			return false
+		}
+	}
+	return true
+}
 
 // Resume lets a suspended daemon go on.
 func (d *Daemon) Resume() error { return d.signal(syscall.SIGCONT, false) }
