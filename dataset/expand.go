@@ -67,14 +67,7 @@ type root struct {
 
 // expand returns what a location names.
 func expand(ctx context.Context, at store.Location) ([]root, error) {
-	info, err := at.Store.Stat(ctx, at.Path)
-	if err == nil {
-		return []root{{at: at, info: info, above: components(at.Path)}}, nil
-	}
-	if !errors.Is(err, store.ErrNotExist) || !store.IsPattern(at.Path) {
-		return nil, err
-	}
-	found, err := store.Glob(ctx, at.Store, at.Path)
+	found, pattern, err := store.Match(ctx, at)
 	if errors.Is(err, path.ErrBadPattern) {
 		return nil, queryf("%w", err)
 	}
@@ -82,6 +75,9 @@ func expand(ctx context.Context, at store.Location) ([]root, error) {
 		return nil, err
 	}
 	elements := components(at.Path)
+	if !pattern {
+		return []root{{at: at, info: found[0], above: elements}}, nil
+	}
 	found = slices.DeleteFunc(found, func(i store.Info) bool { return hides(components(i.Path), elements) })
 	if len(found) == 0 {
 		return nil, fmt.Errorf("%s: no file matches the pattern: %w", at.Path, store.ErrNotExist)

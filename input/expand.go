@@ -165,14 +165,9 @@ func onlySkipped(files []File, skipped []Skipped) []Skipped {
 	return slices.CompactFunc(skipped, func(a, b Skipped) bool { return a.Path == b.Path })
 }
 
-// Match returns the file or directory at a location, or else what its path as a
-// pattern matches.
+// Match is store.Match, of which a pattern that is none is the user's fault.
 func Match(ctx context.Context, at store.Location) ([]store.Info, error) {
-	info, err := at.Store.Stat(ctx, at.Path)
-	if err == nil || !errors.Is(err, store.ErrNotExist) || !store.IsPattern(at.Path) {
-		return []store.Info{info}, err
-	}
-	found, err := store.Glob(ctx, at.Store, at.Path)
+	found, _, err := store.Match(ctx, at)
 	if errors.Is(err, path.ErrBadPattern) {
 		return nil, failure.As(failure.Usage, err)
 	}
@@ -186,16 +181,11 @@ func disjoint(in store.Location, info store.Info, dest *store.Location) error {
 	case dest == nil || in.Origin != dest.Origin:
 		return nil
 	//guard: the next run would read what this one leaves
-	case info.Dir && within(dest.Path, info.Path):
+	case info.Dir && store.Within(dest.Path, info.Path):
 		return failure.New(failure.Usage, "destination %s is inside of the input directory %s", dest.Path, info.Path)
 	//guard: an input could be replaced by the output
-	case within(info.Path, dest.Path):
+	case store.Within(info.Path, dest.Path):
 		return failure.New(failure.Usage, "input %s is inside of the destination %s", info.Path, dest.Path)
 	}
 	return nil
-}
-
-// within reports whether p is dir or below it.
-func within(p, dir string) bool {
-	return p == dir || strings.HasPrefix(p, strings.TrimSuffix(dir, "/")+"/")
 }

@@ -3,7 +3,6 @@ package input
 import (
 	"context"
 	"path"
-	"path/filepath"
 
 	"github.com/rowtocol/rowtocol/store"
 )
@@ -60,16 +59,9 @@ func newWalker(in store.Location, hidden bool) *walker {
 	return &walker{in: in, into: hidden, seen: make(map[string]bool)}
 }
 
-// real returns the path that a path leads to. Only local disks have symbolic
-// links; what leads nowhere stays as it is, and fails when it is opened.
-func (w *walker) real(p string) string {
-	if store.CapabilitiesOf(w.in.Store).Local {
-		if real, err := filepath.EvalSymlinks(p); err == nil {
-			return real
-		}
-	}
-	return p
-}
+// real returns the path that a path leads to; what leads nowhere fails when it is
+// opened.
+func (w *walker) real(p string) string { return store.RealPath(w.in.Store, p) }
 
 // take adds a file that was found in a directory.
 func (w *walker) take(info store.Info, real string, link bool) *candidate {

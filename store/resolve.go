@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -100,4 +101,34 @@ func globElement(ctx context.Context, st Store, dir, element string) ([]Info, er
 		ok, _ := path.Match(element, i.Name)
 		return !ok
 	}), err
+}
+
+// Match returns the file or directory at a location, or else what its path matches
+// as a pattern of Glob, and whether that was asked. No match is no error.
+func Match(ctx context.Context, at Location) (found []Info, pattern bool, err error) {
+	info, err := at.Store.Stat(ctx, at.Path)
+	if err == nil {
+		return []Info{info}, false, nil
+	}
+	if !errors.Is(err, ErrNotExist) || !IsPattern(at.Path) {
+		return nil, false, err
+	}
+	found, err = Glob(ctx, at.Store, at.Path)
+	return found, true, err
+}
+
+// RealPath returns the path that a path leads to through symbolic links, which only
+// local disks have. What leads nowhere stays as it is.
+func RealPath(st Store, p string) string {
+	if CapabilitiesOf(st).Local {
+		if real, err := filepath.EvalSymlinks(p); err == nil {
+			return real
+		}
+	}
+	return p
+}
+
+// Within reports whether a path is that of a directory, or below it.
+func Within(p, dir string) bool {
+	return p == dir || strings.HasPrefix(p, strings.TrimSuffix(dir, "/")+"/")
 }

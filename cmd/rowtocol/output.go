@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"io"
 	"path"
-	"path/filepath"
-	"strings"
 
 	"github.com/rowtocol/rowtocol/failure"
 	"github.com/rowtocol/rowtocol/format"
@@ -129,7 +127,7 @@ func (a *app) checkOutput(ctx context.Context, at store.Location, names []string
 		for _, info := range found {
 			in.Path = info.Path
 			//guard: an input, or a file between the inputs, would be written
-			if within(file, inRealDirectory(in)) || within(file, real(in)) {
+			if store.Within(file, inRealDirectory(in)) || store.Within(file, store.RealPath(in.Store, in.Path)) {
 				return failure.New(failure.Foreign, "%s is a place in %s, which is read", at.Path, in.Path)
 			}
 		}
@@ -149,28 +147,10 @@ func (a *app) checkOutput(ctx context.Context, at store.Location, names []string
 	}
 }
 
-// within reports whether p is dir or below it.
-func within(p, dir string) bool {
-	return strings.HasPrefix(p+"/", strings.TrimSuffix(dir, "/")+"/")
-}
-
-// real is the path that a location leads to, through symbolic links, which only local
-// disks have.
-func real(at store.Location) string {
-	if store.CapabilitiesOf(at.Store).Local {
-		if p, err := filepath.EvalSymlinks(at.Path); err == nil {
-			return p
-		}
-	}
-	return at.Path
-}
-
 // inRealDirectory is the path of a file without links but the file itself: a file
 // that is written takes the place of a link.
 func inRealDirectory(at store.Location) string {
-	name := path.Base(at.Path)
-	at.Path = path.Dir(at.Path)
-	return path.Join(real(at), name)
+	return path.Join(store.RealPath(at.Store, path.Dir(at.Path)), path.Base(at.Path))
 }
 
 // checkFree refuses a name that is taken. What may be replaced is a regular

@@ -133,7 +133,7 @@ func checkPlanFile(ctx context.Context, at, dest store.Location) error {
 		return usagef("%s is the destination", at.Path)
 	}
 	//guard: the destination would hold what no run knows
-	if at.Origin == dest.Origin && (within(inRealDirectory(at), inRealDirectory(dest)) || within(inRealDirectory(at), real(dest))) {
+	if at.Origin == dest.Origin && (store.Within(inRealDirectory(at), inRealDirectory(dest)) || store.Within(inRealDirectory(at), store.RealPath(dest.Store, dest.Path))) {
 		return usagef("%s is inside of the destination", at.Path)
 	}
 	doc, err := at.Store.ReadFile(ctx, at.Path, manifest.MaxSize)
