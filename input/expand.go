@@ -9,6 +9,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/rowtocol/rowtocol/failure"
 	"github.com/rowtocol/rowtocol/store"
@@ -66,6 +67,9 @@ type File struct {
 	// an Avro file.
 	Found bool
 	By    []int // which of the search's inputs name it or lead to it
+	// Size and ModTime are what the search found. The file may have changed since.
+	Size    int64
+	ModTime time.Time
 }
 
 // Skipped is a file or directory that was found and is no input.
@@ -142,7 +146,7 @@ func unique(all []candidate) (files []File, same []Skipped) {
 		if !ok {
 			i = len(files)
 			taken[c.real] = i
-			files = append(files, File{Name: c.name, Named: c.rank <= namedLink, Found: c.rank >= walked})
+			files = append(files, File{Name: c.name, Named: c.rank <= namedLink, Found: c.rank >= walked, Size: c.size, ModTime: c.modTime})
 		}
 		if files[i].Name != c.name {
 			same = append(same, Skipped{c.name, "the same file as " + files[i].Name, files[i].Name})

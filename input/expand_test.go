@@ -7,6 +7,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/rowtocol/rowtocol/failure"
 	"github.com/rowtocol/rowtocol/failure/failuretest"
@@ -179,5 +180,28 @@ func TestHidden(t *testing.T) {
 	}
 	if s := strings.Join(got, " "); s != ".d _tmp/.b/c _tmp/a" {
 		t.Errorf("skipped: %s", s)
+	}
+}
+
+// TestFound holds what the search says of a file to what it is.
+func TestFound(t *testing.T) {
+	file := t.TempDir() + "/a"
+	write(t, file, "value", 1)
+	info, err := os.Stat(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, _, err := Expand(t.Context(), Search{Inputs: []string{file}})
+	if err != nil || len(files) != 1 || files[0].Size != info.Size() || !files[0].ModTime.Equal(info.ModTime()) {
+		t.Errorf("%+v: %v", files, err)
+	}
+}
+
+func TestModTime(t *testing.T) {
+	for year, known := range map[int]bool{2026: true, 9999: true, 10000: false, 0: false, -1: false} {
+		got := modTime(store.Info{ModTime: time.Date(year, 6, 1, 0, 0, 0, 1, time.Local)})
+		if _, err := got.MarshalJSON(); err != nil || got.IsZero() == known {
+			t.Errorf("year %d: %v (%v)", year, got, err)
+		}
 	}
 }

@@ -3,6 +3,7 @@ package input
 import (
 	"context"
 	"path"
+	"time"
 
 	"github.com/rowtocol/rowtocol/store"
 )
@@ -13,6 +14,9 @@ type candidate struct {
 	real string // the location that its name leads to
 	rank int    // of the names of a file the one of the lowest rank is taken
 	by   int    // which of the search's inputs led to it
+
+	size    int64
+	modTime time.Time
 }
 
 // The ranks: how a name was come by. Those through a symbolic link come after
@@ -65,12 +69,22 @@ func (w *walker) real(p string) string { return store.RealPath(w.in.Store, p) }
 
 // take adds a file that was found in a directory.
 func (w *walker) take(info store.Info, real string, link bool) *candidate {
-	c := candidate{name: w.in.Origin + info.Path, real: w.in.Origin + real, rank: walked}
+	c := candidate{name: w.in.Origin + info.Path, real: w.in.Origin + real, rank: walked, size: info.Size, modTime: modTime(info)}
 	if link || info.Link {
 		c.rank = walkedLink
 	}
 	w.files = append(w.files, c)
 	return &w.files[len(w.files)-1]
+}
+
+// modTime is the time of a file as documents can hold it; zero if they cannot.
+func modTime(info store.Info) time.Time {
+	t := info.ModTime.UTC()
+	//guard: a file with a time of nonsense could not be converted
+	if t.Year() < 1 || t.Year() > 9999 {
+		return time.Time{}
+	}
+	return t
 }
 
 // Hidden is the reason why hidden files and directories are skipped.

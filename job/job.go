@@ -105,6 +105,9 @@ type Request struct {
 	// Schema is the JSON of a reader's Avro schema, to which the rows of inputs
 	// with other schemas are resolved; empty if all inputs must have one.
 	Schema string
+	// Incremental converts the inputs that the destination does not have yet, as a
+	// run beside its output and its other runs.
+	Incremental bool
 	// AllowEmpty takes directories without an Avro file, and patterns without a
 	// match.
 	AllowEmpty bool

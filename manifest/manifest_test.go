@@ -80,6 +80,7 @@ func TestPlanIDCoversWhatDecidesBytes(t *testing.T) {
 		"schema":        func(p *Plan) { p.Schema += " " },
 		"destination":   func(p *Plan) { p.Dest = "/other" },
 		"base":          func(p *Plan) { p.Base = output },
+		"run":           func(p *Plan) { p.Run = true },
 	} {
 		p := samplePlan(t)
 		change(p)
@@ -89,8 +90,12 @@ func TestPlanIDCoversWhatDecidesBytes(t *testing.T) {
 	}
 	p := samplePlan(t)
 	p.Made, p.Warnings = &Made{Program: "2.0.0"}, []string{"a warning"}
+	p.Request.Inputs[0].ModTime = time.Now()
 	if got, err := p.Sum(); err != nil || got != want {
-		t.Errorf("the program that made a plan, or a warning, changes its ID (%v)", err)
+		t.Errorf("the program that made a plan, a warning or a time changes its ID (%v)", err)
+	}
+	if p.Request.Inputs[0].ModTime.IsZero() {
+		t.Error("the plan lost the time of an input")
 	}
 }
 
@@ -428,6 +433,7 @@ func TestDifferences(t *testing.T) {
 		"input removed":  {func(r *Request) { r.Inputs = r.Inputs[:1] }, "input b.avro was removed"},
 		"input grew":     {func(r *Request) { r.Inputs[1].Size = 31 }, "input b.avro changed: it had 30 bytes and has 31"},
 		"input changed":  {func(r *Request) { r.Inputs[1].Identity = 255 }, "input b.avro changed: its identity was 00000000 and is 000000ff"},
+		"input touched":  {func(r *Request) { r.Inputs[1].ModTime = time.Now() }, ""},
 		"option":         {func(r *Request) { r.Options.RowGroupSize = 1 << 20 }, "option row_group_size was 134217728 and is 1048576"},
 		"option not set": {func(r *Request) { r.Options.Strict = true }, "option strict was not set and is true"},
 		"format's option": {func(r *Request) {

@@ -82,6 +82,27 @@ var idPattern = regexp.MustCompile(`^[0-9a-f]{16}$`)
 // IsID reports whether s is an ID as NewID makes them.
 func IsID(s string) bool { return idPattern.MatchString(s) }
 
+// runPattern has the sequence and the ID.
+var runPattern = regexp.MustCompile(`^run=(\d{8,18})-([0-9a-f]{16})$`)
+
+// RunName names the directory of a run: an output that is beside others of one
+// destination, and not in their place.
+func RunName(sequence int64, id string) string { return fmt.Sprintf("run=%08d-%s", sequence, id) }
+
+// ParseRun returns what RunName was given; ok is false for other names.
+func ParseRun(name string) (sequence int64, id string, ok bool) {
+	m := runPattern.FindStringSubmatch(name)
+	if m == nil {
+		return 0, "", false
+	}
+	sequence, err := strconv.ParseInt(m[1], 10, 64)
+	//guard: two names would be those of one run
+	if err != nil || RunName(sequence, m[2]) != name {
+		return 0, "", false
+	}
+	return sequence, m[2], true
+}
+
 // TaskName names the result of a task.
 func TaskName(task int) string { return fmt.Sprintf("task-%05d.json", task) }
 

@@ -56,3 +56,21 @@ func TestNames(t *testing.T) {
 		t.Errorf("IDs %s, %s", a, b)
 	}
 }
+
+func TestRunNames(t *testing.T) {
+	for sequence, want := range map[int64]string{1: "run=00000001-" + output, 123456789: "run=123456789-" + output} {
+		name := RunName(sequence, output)
+		number, id, ok := ParseRun(name)
+		if name != want || number != sequence || id != output || !ok {
+			t.Errorf("%s is of run %d, %s (%v)", name, number, id, ok)
+		}
+	}
+	for _, name := range []string{
+		"run=1-" + output, "run=000000001-" + output, "run=00000001-" + output + "/", "run=00000001-" + strings.ToUpper(output),
+		"run=00000001", "run-00000001-" + output, "run=999999999999999999999-" + output, "xrun=00000001-" + output,
+	} {
+		if _, _, ok := ParseRun(name); ok {
+			t.Errorf("%s is taken for the name of a run", name)
+		}
+	}
+}

@@ -4,6 +4,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"slices"
+	"time"
 )
 
 // Plan says everything that a task needs to make its bytes.
@@ -13,8 +15,11 @@ type Plan struct {
 	Request Request `json:"request"`
 	// Dest is the location of the destination, and Base the ID of the output
 	// that it held; empty if there was none.
-	Dest      string   `json:"dest"`
-	Base      string   `json:"base,omitempty"`
+	Dest string `json:"dest"`
+	Base string `json:"base,omitempty"`
+	// Run is whether the plan's output is to be a run beside that output, and not
+	// to replace it.
+	Run       bool     `json:"run,omitempty"`
 	Schema    string   `json:"schema"`     // Avro schema JSON of all rows; empty without inputs
 	Columns   int      `json:"columns"`    // number of columns of Schema
 	BlockSize int      `json:"block_size"` // column block size, bytes
@@ -46,11 +51,15 @@ type Piece struct {
 	End   int64 `json:"end"`
 }
 
-// Sum returns the plan's ID: a hash of all in it but the warnings and how it was
-// made.
+// Sum returns the plan's ID: a hash of all in it but the warnings, how it was made,
+// and when its inputs were modified.
 func (p *Plan) Sum() (string, error) {
 	q := *p
 	q.ID, q.Warnings, q.Made = "", nil, nil
+	q.Request.Inputs = slices.Clone(q.Request.Inputs)
+	for i := range q.Request.Inputs {
+		q.Request.Inputs[i].ModTime = time.Time{}
+	}
 	b, err := q.Encode()
 	if err != nil {
 		return "", err

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"time"
 )
 
 // Request is what the user asked for. An output is finished, and a plan can be
@@ -31,6 +32,17 @@ type Input struct {
 	Size       int64  `json:"size"`
 	Identity   uint32 `json:"identity"`    // CRC-32C of the header and of the last 64 KiB
 	HeaderSize int64  `json:"header_size"` // offset of the first block; 0 of an empty file, which has no header
+	// ModTime is when the file was modified last, as the search found it. It is no
+	// part of what the input is: with the same path and size, it says that the file
+	// need not be opened to know it again. Zero in documents that do not have it.
+	ModTime time.Time `json:"mod_time,omitzero"`
+}
+
+// Same reports whether an input is what it was: all but the time of its
+// modification.
+func (in Input) Same(other Input) bool {
+	in.ModTime, other.ModTime = time.Time{}, time.Time{}
+	return in == other
 }
 
 // Options are all the options that shape output bytes or decide which rows
@@ -67,7 +79,7 @@ func inputDifferences(before, now []Input) (texts []string) {
 			texts = append(texts, fmt.Sprintf("input %s was added", in.Path))
 		case old.Size != in.Size:
 			texts = append(texts, fmt.Sprintf("input %s changed: it had %d bytes and has %d", in.Path, old.Size, in.Size))
-		case old != in:
+		case !old.Same(in):
 			texts = append(texts, fmt.Sprintf("input %s changed: its identity was %08x and is %08x", in.Path, old.Identity, in.Identity))
 		}
 	}

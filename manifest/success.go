@@ -10,15 +10,20 @@ type Success struct {
 	Version int    `json:"version"`
 	ID      string `json:"id"` // of the output: see NewID; in version 1, the plan's
 	// Sequence counts the outputs that one destination had.
-	Sequence int64   `json:"sequence"`
-	Plan     string  `json:"plan"` // Plan.ID
-	Request  Request `json:"request"`
-	Schema   string  `json:"schema"`
-	Parts    []Part  `json:"parts"` // in row order
-	Rows     int64   `json:"rows"`
-	Bytes    int64   `json:"bytes"`
-	Losses   []Loss  `json:"losses,omitempty"`
-	Index    []File  `json:"index,omitempty"`
+	Sequence int64 `json:"sequence"`
+	// Run is whether the output is a run, in a directory of its own beside the
+	// output whose ID is Base; empty if there was none. It counts only while that
+	// is still so.
+	Run     bool    `json:"run,omitempty"`
+	Base    string  `json:"base,omitempty"`
+	Plan    string  `json:"plan"` // Plan.ID
+	Request Request `json:"request"`
+	Schema  string  `json:"schema"`
+	Parts   []Part  `json:"parts"` // in row order
+	Rows    int64   `json:"rows"`
+	Bytes   int64   `json:"bytes"`
+	Losses  []Loss  `json:"losses,omitempty"`
+	Index   []File  `json:"index,omitempty"`
 	// InvalidUTF8 is the sum of the tasks'.
 	InvalidUTF8 int64 `json:"invalid_utf8,omitempty"`
 	Made        *Made `json:"made,omitempty"`
@@ -45,7 +50,10 @@ func (s *Success) Differences(now *Request) []string {
 // left out, except for the one that an output without any rows needs to show its
 // columns.
 func NewSuccess(p *Plan, id string, results []*TaskResult) *Success {
-	s := &Success{Version: Version, ID: id, Plan: p.ID, Request: p.Request, Schema: p.Schema}
+	s := &Success{Version: Version, ID: id, Run: p.Run, Plan: p.ID, Request: p.Request, Schema: p.Schema}
+	if p.Run {
+		s.Base = p.Base
+	}
 	for _, r := range results {
 		s.Rows += r.RowsIn
 	}

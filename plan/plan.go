@@ -36,6 +36,9 @@ type Request struct {
 	// Schema is the JSON of a reader's Avro schema, to which the rows of inputs
 	// with other schemas are resolved; empty if all inputs must have one.
 	Schema string
+	// Known are inputs that the destination has already: those that are still what
+	// they were are left out, and one that changed is refused.
+	Known []manifest.Input
 	// AllowEmpty makes the output of no input where there is none: without it,
 	// directories without an Avro file and patterns without a match are refused.
 	AllowEmpty bool

@@ -35,6 +35,7 @@ func (s *Survey) readHeaders(ctx context.Context, files []input.File) ([]header,
 	var shared sharedTexts
 	err := parallel.Do(ctx, len(files), input.Readers, func(ctx context.Context, i int) error {
 		in, h, err := input.Describe(ctx, s.resolve, files[i].Name)
+		in.ModTime = files[i].ModTime
 		headers[i] = header{file: &files[i], input: in}
 		if err == nil {
 			headers[i].schema = shared.of(h.Schema)

@@ -26,6 +26,8 @@ const (
 type State struct {
 	// Success is the manifest of the output; nil without one.
 	Success *manifest.Success
+	// Runs are the runs beside it, by their numbers: those that count.
+	Runs []Committed
 	// Leftovers is set if something waits for a holder to clear it up. An
 	// unfinished run that is kept for a rerun does not.
 	Leftovers bool
@@ -36,6 +38,12 @@ type State struct {
 	debris   []string // names that are ours, but not of the output
 	pending  bool     // an output waits to be published
 	sequence int64    // of the latest output that is known of
+}
+
+// Committed is a run.
+type Committed struct {
+	Name    string // of its directory in the destination
+	Success *manifest.Success
 }
 
 // Look reads the state of the destination. It takes no lock: what a holder

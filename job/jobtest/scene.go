@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/format/formattest"
@@ -238,6 +239,9 @@ func (s *scene) read(ctx context.Context, dest string) (out output, err error) {
 	}
 	id := m.ID
 	m.ID, m.Plan, m.Sequence, m.Made = "", "", 0, nil
+	for i := range m.Request.Inputs {
+		m.Request.Inputs[i].ModTime = time.Time{}
+	}
 	b, err := m.Encode()
 	out.manifest = digest(bytes.ReplaceAll(b, []byte(id), nil))
 	return out, err
