@@ -39,17 +39,20 @@ func commit(ctx context.Context, p *manifest.Plan, o *Options) (*Outcome, error)
 	if err != nil {
 		return nil, err
 	}
-	out := &Outcome{}
-	if state.Finished(&p.Request) {
-		if state.Success.Plan == p.ID {
+	out := &Outcome{Incremental: p.Run && len(p.Request.Inputs) == 0}
+	if p.Run && o.Overwrite {
+		return nil, failure.New(failure.Usage, "plan %s is of an incremental conversion, which replaces nothing: leave out --overwrite", p.ID)
+	}
+	if m, done := committed(state, p); done {
+		if m != nil && m.Plan == p.ID {
 			// Tasks that were tried again after the commit left their work in vain.
 			if err := dest.RemoveStaging(ctx, p.ID); err != nil {
 				out.Warnings = append(out.Warnings, fmt.Sprintf("leftovers of the plan's tasks could not be removed: %v", err))
 			}
 		}
-		return finished(ctx, dest, state, out)
+		return finished(ctx, dest, state, m, out)
 	}
-	if err := state.AllowPlan(p, o.Overwrite); err != nil {
+	if err := o.allowPlan(state, p); err != nil {
 		return nil, err
 	}
 	began := time.Now()
@@ -67,7 +70,27 @@ func commit(ctx context.Context, p *manifest.Plan, o *Options) (*Outcome, error)
 	if err := release(ctx, claim, err, keep, out); err != nil {
 		return nil, err
 	}
-	return out, losses(out.Manifest)
+	return out, out.losses()
+}
+
+// committed reports whether there is nothing to commit of a plan, and returns what
+// the destination holds in its place: its output, or the latest one where it found
+// no new inputs.
+func committed(state *publish.State, p *manifest.Plan) (*manifest.Success, bool) {
+	if p.Run && len(p.Request.Inputs) == 0 {
+		return latest(state), true
+	}
+	m := state.Committed(p)
+	return m, m != nil
+}
+
+// allowPlan is failure.Foreign if what a plan makes must not come to a destination.
+func (o *Options) allowPlan(state *publish.State, p *manifest.Plan) error {
+	err := state.AllowPlan(p, o.Overwrite)
+	if err == nil && p.Run && !state.Pending() {
+		_, err = alike(p.Dest, state.Outputs(), &p.Request.Options, p.Schema)
+	}
+	return err
 }
 
 // commitment is a commit under way.
@@ -83,12 +106,12 @@ type commitment struct {
 
 func (c *commitment) work(ctx context.Context) error {
 	state := c.claim.State()
-	if state.Finished(&c.plan.Request) {
-		c.out.Nothing, c.out.Manifest = true, state.Success
+	if m, done := committed(state, c.plan); done {
+		c.out.nothing(m)
 		return nil
 	}
-	//guard: an output would be replaced that came after the first look
-	if err := state.AllowPlan(c.plan, c.Overwrite); err != nil {
+	//guard: an output would be replaced, or be beside another, that came after the first look
+	if err := c.allowPlan(state, c.plan); err != nil {
 		return err
 	}
 	// Everything is checked where the tasks left it, so that tasks which still

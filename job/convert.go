@@ -30,18 +30,16 @@ func Convert(ctx context.Context, r Request) (*Outcome, error) {
 }
 
 func convert(ctx context.Context, r *Request) (*Outcome, error) {
-	survey, err := plan.Look(ctx, r.Plan())
-	if err != nil {
-		return nil, err
+	if r.Incremental {
+		return incremental(ctx, r)
 	}
-	dest := publish.At(survey.Dest, r.Destination)
-	state, err := dest.Look(ctx)
+	survey, state, dest, err := look(ctx, r)
 	if err != nil {
 		return nil, err
 	}
 	out := &Outcome{Warnings: slices.Clone(survey.Warnings), Skipped: survey.Skipped}
 	if state.Finished(&survey.Request) {
-		return finished(ctx, dest, state, out)
+		return finished(ctx, dest, state, state.Success, out)
 	}
 	if err := state.Allow(&survey.Request, r.Overwrite); err != nil {
 		return nil, err
@@ -52,14 +50,14 @@ func convert(ctx context.Context, r *Request) (*Outcome, error) {
 	}
 	out.Warnings = slices.Clone(p.Warnings)
 	c := &conversion{Request: r, plan: p, mapping: survey.Mapping, st: survey.Dest.Store, began: time.Now(), out: out}
-	if err := c.run(ctx, dest); err != nil {
+	if err := c.run(ctx, dest, c.work); err != nil {
 		return nil, err
 	}
-	return out, losses(out.Manifest)
+	return out, out.losses()
 }
 
 // finished is the outcome where there is nothing to do but to clear up.
-func finished(ctx context.Context, dest *publish.Destination, state *publish.State, out *Outcome) (*Outcome, error) {
+func finished(ctx context.Context, dest *publish.Destination, state *publish.State, m *manifest.Success, out *Outcome) (*Outcome, error) {
 	if state.Leftovers {
 		if err := dest.Tidy(ctx); err != nil {
 			if ctx.Err() != nil {
@@ -68,7 +66,8 @@ func finished(ctx context.Context, dest *publish.Destination, state *publish.Sta
 			out.Warnings = append(out.Warnings, fmt.Sprintf("leftovers of an earlier run could not be removed: %v", err))
 		}
 	}
-	return out.nothing(state.Success)
+	out.nothing(m)
+	return out, out.losses()
 }
 
 // conversion is a conversion under way.
@@ -84,13 +83,13 @@ type conversion struct {
 	done   bool // all tasks are done, and what failed came behind them
 }
 
-// run does the work under a claim, and gives that back.
-func (c *conversion) run(ctx context.Context, dest *publish.Destination) error {
+// run does work under a claim, and gives that back.
+func (c *conversion) run(ctx context.Context, dest *publish.Destination, work func(context.Context, *publish.Claim) error) error {
 	claim, held, err := dest.Claim(ctx)
 	if err != nil {
 		return err
 	}
-	err = claim.Judge(ctx, c.work(held, claim))
+	err = claim.Judge(ctx, work(held, claim))
 	keep := c.staged && (c.out.Nothing || c.done || mendable(ctx, err))
 	return release(ctx, claim, err, keep, c.out)
 }
@@ -129,7 +128,7 @@ func (c *conversion) work(ctx context.Context, claim *publish.Claim) error {
 	//guard: unfinished runs would be removed by one that does nothing, or is refused
 	c.staged = len(claim.Runs()) > 0
 	if state.Finished(request) {
-		c.out.Nothing, c.out.Manifest = true, state.Success
+		c.out.nothing(state.Success)
 		return nil
 	}
 	//guard: an output would be replaced that came after the first look
@@ -140,6 +139,11 @@ func (c *conversion) work(ctx context.Context, claim *publish.Claim) error {
 	if err != nil {
 		return err
 	}
+	return c.carryOut(ctx, claim, run)
+}
+
+// carryOut runs the tasks of a run that are left, and publishes it.
+func (c *conversion) carryOut(ctx context.Context, claim *publish.Claim, run *publish.Run) error {
 	results, err := c.results(ctx, run)
 	if err != nil {
 		return err
@@ -160,7 +164,7 @@ func (c *conversion) work(ctx context.Context, claim *publish.Claim) error {
 func (c *conversion) resume(ctx context.Context, claim *publish.Claim) (*publish.Run, error) {
 	var own *publish.Run
 	for _, r := range slices.Clone(claim.Runs()) {
-		if own == nil && !c.Restart && r.Plan != nil && len(r.Plan.Request.Differences(&c.plan.Request)) == 0 {
+		if own == nil && !c.Restart && c.resumes(r.Plan) {
 			own = r
 		} else if err := claim.Discard(ctx, r); err != nil {
 			return nil, err

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/rowtocol/rowtocol/budget"
 	"github.com/rowtocol/rowtocol/failure"
@@ -135,19 +136,50 @@ type Progress struct {
 
 // Outcome is what a conversion came to.
 type Outcome struct {
-	Plan     *manifest.Plan // nil if there was nothing to do
-	Manifest *manifest.Success
-	Nothing  bool // the destination already held this output
-	Resumed  int  // tasks that an earlier run had finished
-	Warnings []string
+	Plan     *manifest.Plan    // nil if there was nothing to do
+	Manifest *manifest.Success // nil if there was nothing to do, and the destination holds nothing
+	// Published are what the conversion published, in their order: an incremental one
+	// completes what is left of an earlier one as a run of its own.
+	Published []*manifest.Success
+	Nothing   bool // the destination already held this output, or all inputs
+	// Incremental is whether only new inputs were asked for: with nothing to do,
+	// Manifest is what came last.
+	Incremental bool
+	Resumed     int // tasks that an earlier run had finished
+	Warnings    []string
 	// Skipped are the files and directories that were found and are no inputs.
 	Skipped []input.Skipped
 }
 
-// nothing says that there was nothing to do.
-func (o *Outcome) nothing(m *manifest.Success) (*Outcome, error) {
-	o.Nothing, o.Manifest = true, m
-	return o, losses(m)
+// nothing says that there was nothing to do, unless something was published before
+// there was nothing more.
+func (o *Outcome) nothing(m *manifest.Success) {
+	if len(o.Published) == 0 {
+		o.Nothing, o.Manifest = true, m
+	}
+}
+
+// Told are the outputs that an outcome is about: what was published or, if that is
+// nothing, what the destination held already.
+func (o *Outcome) Told() []*manifest.Success {
+	if o.Nothing && o.Manifest != nil {
+		return []*manifest.Success{o.Manifest}
+	}
+	return o.Published
+}
+
+// losses is the error of an outcome that lacks some of its input.
+func (o *Outcome) losses() error {
+	return losses(o.Told())
+}
+
+// warn adds warnings, each once.
+func (o *Outcome) warn(warnings []string) {
+	for _, w := range warnings {
+		if !slices.Contains(o.Warnings, w) {
+			o.Warnings = append(o.Warnings, w)
+		}
+	}
 }
 
 // publish makes the files of a run the output.
@@ -155,29 +187,33 @@ func (o *Outcome) publish(ctx context.Context, c *publish.Claim, r *publish.Run,
 	if o.Manifest, err = c.Publish(ctx, r, results, made); err != nil {
 		return err
 	}
-	o.Plan = r.Plan
+	o.Plan, o.Published = r.Plan, append(o.Published, o.Manifest)
 	if n := o.Manifest.InvalidUTF8; n > 0 {
 		o.Warnings = append(o.Warnings, fmt.Sprintf("%d strings are not valid UTF-8 and were copied as they are; other readers may replace or refuse them", n))
 	}
 	return nil
 }
 
-// losses is the error of an output that lacks some of its input.
-func losses(m *manifest.Success) error {
-	if len(m.Losses) == 0 {
+// losses is the error of outputs that lack some of their input.
+func losses(outputs []*manifest.Success) error {
+	var lost []manifest.Loss
+	for _, m := range outputs {
+		lost = append(lost, m.Losses...)
+	}
+	if len(lost) == 0 {
 		return nil
 	}
-	rows, known := manifest.LostRows(m.Losses)
+	rows, known := manifest.LostRows(lost)
 	atLeast := "at least "
 	if known {
 		atLeast = ""
 	}
 	text, ending := "%d damaged ranges of the input, with %s%d row%s, are not in the output", "s"
-	if len(m.Losses) == 1 {
+	if len(lost) == 1 {
 		text = "%d damaged range of the input, with %s%d row%s, is not in the output"
 	}
 	if rows == 1 {
 		ending = ""
 	}
-	return failure.New(failure.Losses, text, len(m.Losses), atLeast, rows, ending)
+	return failure.New(failure.Losses, text, len(lost), atLeast, rows, ending)
 }

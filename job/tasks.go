@@ -37,7 +37,7 @@ func runTasks(ctx context.Context, p *manifest.Plan, o Options, numbers []int) (
 		return nil, 0, err
 	}
 	//guard: an output that lost files could never be committed again
-	if state.Success != nil && state.Success.Plan == p.ID && state.Finished(&p.Request) {
+	if m := state.Committed(p); m != nil && m.Plan == p.ID {
 		return nil, len(numbers), nil
 	}
 	options, err := o.taskOptions(p, func(t task.Progress) {

@@ -36,8 +36,11 @@ type Request struct {
 	// Schema is the JSON of a reader's Avro schema, to which the rows of inputs
 	// with other schemas are resolved; empty if all inputs must have one.
 	Schema string
+	// Run makes the plan one of a run beside what the destination holds.
+	Run bool
 	// Known are inputs that the destination has already: those that are still what
-	// they were are left out, and one that changed is refused.
+	// they were are left out, and one that changed is refused with a *Changed. One of
+	// the same size and time of modification is not opened.
 	Known []manifest.Input
 	// AllowEmpty makes the output of no input where there is none: without it,
 	// directories without an Avro file and patterns without a match are refused.
@@ -66,6 +69,7 @@ type Survey struct {
 	Mapping *shred.Mapping
 
 	resolve    input.Resolve
+	run        bool
 	allowEmpty bool
 	first      string // location of the first input that has a header
 	memory     *budget.Pool
@@ -86,7 +90,7 @@ func Look(ctx context.Context, r Request) (*Survey, error) {
 func survey(ctx context.Context, r Request) (*Survey, error) {
 	s := &Survey{
 		Request: manifest.Request{Options: r.Options, Schema: r.Schema},
-		resolve: r.Resolve, allowEmpty: r.AllowEmpty, memory: cmp.Or(r.Memory, budget.New(DefaultMemory)),
+		resolve: r.Resolve, run: r.Run, allowEmpty: r.AllowEmpty, memory: cmp.Or(r.Memory, budget.New(DefaultMemory)),
 	}
 	err := completeOptions(&s.Request.Options)
 	if err != nil {
@@ -110,16 +114,18 @@ func survey(ctx context.Context, r Request) (*Survey, error) {
 		return nil, err
 	}
 	s.Skipped = skipped
-	taken, err := s.readHeaders(ctx, files)
+	taken, err := s.readHeaders(ctx, files, knownInputs(r.Known))
 	if err != nil {
 		return nil, err
 	}
 	if err := s.checkHeld(taken, r.Inputs); err != nil {
 		return nil, err
 	}
-	sound := slices.DeleteFunc(taken, func(h header) bool { return h.lost })
+	sound := slices.DeleteFunc(slices.Clone(taken), func(h header) bool { return h.lost || h.known })
 	if len(sound) == 0 {
-		s.Warnings = append(s.Warnings, "the inputs hold no Avro file")
+		if !slices.ContainsFunc(taken, func(h header) bool { return h.known }) {
+			s.Warnings = append(s.Warnings, "the inputs hold no Avro file")
+		}
 		return s, nil
 	}
 	schema, err := s.schemaOf(sound)
@@ -174,7 +180,7 @@ func (s *Survey) mapColumns(schema *shred.Schema) (err error) {
 // if there is none.
 func (s *Survey) Plan(ctx context.Context, base string) (*manifest.Plan, error) {
 	p := &manifest.Plan{
-		Version: manifest.Version, Request: s.Request, Dest: s.Dest.Origin + s.Dest.Path, Base: base,
+		Version: manifest.Version, Request: s.Request, Dest: s.Dest.Origin + s.Dest.Path, Base: base, Run: s.run,
 		BlockSize: cmp.Or(s.Request.Options.BlockSize, manifest.DefaultBlockSize), Warnings: slices.Clone(s.Warnings),
 	}
 	if s.Mapping != nil {

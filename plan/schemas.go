@@ -23,20 +23,29 @@ type header struct {
 	file   *input.File
 	input  manifest.Input
 	schema string // its text
+	known  bool   // the destination has the file's rows
 	lost   bool   // there is none, and the file is an input of which nothing is left
 	skip   string // why the file is no input; "" if it is one
 	open   bool   // a writer has the file open
 }
 
-// readHeaders takes the files into the request and returns what their headers tell. What was found in a directory and is no Avro file is skipped, and
-// so is a file that is still being written, unless the user named it.
-func (s *Survey) readHeaders(ctx context.Context, files []input.File) ([]header, error) {
+// readHeaders takes the files into the request, but for those that are known, and
+// returns what their headers tell. What was found in a directory and is no Avro file
+// is skipped, and so is a file that is still being written, unless the user named it.
+func (s *Survey) readHeaders(ctx context.Context, files []input.File, known known) ([]header, error) {
 	headers := make([]header, len(files))
 	var shared sharedTexts
 	err := parallel.Do(ctx, len(files), input.Readers, func(ctx context.Context, i int) error {
+		if known.unopened(&files[i]) {
+			headers[i] = header{file: &files[i], known: true}
+			return nil
+		}
 		in, h, err := input.Describe(ctx, s.resolve, files[i].Name)
 		in.ModTime = files[i].ModTime
 		headers[i] = header{file: &files[i], input: in}
+		if headers[i].known, err = known.opened(in, err); headers[i].known {
+			return nil
+		}
 		if err == nil {
 			headers[i].schema = shared.of(h.Schema)
 			return nil
@@ -59,7 +68,10 @@ func (s *Survey) readHeaders(ctx context.Context, files []input.File) ([]header,
 		if !utf8.ValidString(h.file.Name) {
 			return nil, failure.New(failure.Input, "input %q: the name is not UTF-8, and plan and _SUCCESS cannot hold it: give the file, or its directory, another", h.file.Name)
 		}
-		s.Request.Inputs, taken = append(s.Request.Inputs, h.input), append(taken, h)
+		taken = append(taken, h)
+		if !h.known {
+			s.Request.Inputs = append(s.Request.Inputs, h.input)
+		}
 	}
 	slices.SortStableFunc(s.Skipped, func(a, b input.Skipped) int { return strings.Compare(a.Path, b.Path) })
 	return taken, nil

@@ -164,7 +164,10 @@ func (c *Claim) review(ctx context.Context) (err error) {
 	if len(c.state.foreign) > 0 {
 		return nil
 	}
-	return c.clearOut(ctx, c.state)
+	if err := c.clearOut(ctx, c.state); err != nil {
+		return err
+	}
+	return c.clearRuns(ctx, c.state.uncounted)
 }
 
 // fence moves all other holders' directories into the claim's own, so that

@@ -33,16 +33,17 @@ const (
 
 const joinTries = 10
 
-// movers is how many files of an output are renamed at a time: each waits for a
-// name node twice, and there may be thousands.
+// movers is how many files of an output are renamed, and how many runs are read, at
+// a time: each waits for a name node twice, and there may be thousands.
 const movers = 8
 
-// Destination is a directory that holds one output at a time.
+// Destination is a directory that holds one output at a time, and runs beside it.
 type Destination struct {
 	st     store.Store
 	path   string
 	times  Times
 	movers int
+	runs   *knownRuns
 	now    func() time.Time
 	sleep  func(ctx context.Context, d time.Duration) error
 }
@@ -62,7 +63,7 @@ type Options struct {
 // At returns the destination at a place. It need not exist, but its parent must
 // when it is claimed.
 func At(place store.Location, o Options) *Destination {
-	d := &Destination{st: place.Store, path: place.Path, times: o.Times.withDefaults(), movers: cmp.Or(o.Movers, movers), now: o.Now, sleep: o.Sleep}
+	d := &Destination{st: place.Store, path: place.Path, times: o.Times.withDefaults(), movers: cmp.Or(o.Movers, movers), runs: new(knownRuns), now: o.Now, sleep: o.Sleep}
 	if d.now == nil {
 		d.now = time.Now
 	}

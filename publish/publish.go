@@ -125,11 +125,25 @@ func (c *Claim) checkInside(ctx context.Context, dir string, part manifest.Entry
 // carryOut does what a pending manifest says. Every step finds out whether it
 // was done before, by a run that was killed.
 func (c *Claim) carryOut(ctx context.Context, r *Run, s *manifest.Success, staged map[string]string) error {
-	if err := c.retire(ctx, s); err != nil {
+	carryOut := c.replace
+	if s.Run {
+		carryOut = c.addRun
+	}
+	if err := carryOut(ctx, r, s, staged); err != nil {
 		return fmt.Errorf("publish: %w", err)
 	}
-	if err := c.bringAll(ctx, r, s.Entries(), staged); err != nil {
-		return fmt.Errorf("publish: %w", err)
+	return nil
+}
+
+// replace makes staged files the output, in the place of another and of the runs
+// beside that: these do not count any more once the new manifest is there.
+func (c *Claim) replace(ctx context.Context, r *Run, s *manifest.Success, staged map[string]string) error {
+	runs, err := c.retire(ctx, s)
+	if err != nil {
+		return err
+	}
+	if err := c.bringAll(ctx, r, s, staged); err != nil {
+		return err
 	}
 	now := &State{path: c.path, Success: s}
 	infos, err := c.st.List(ctx, c.path)
@@ -138,11 +152,11 @@ func (c *Claim) carryOut(ctx context.Context, r *Run, s *manifest.Success, stage
 	}
 	//guard: an output would be finished of which a file has another length
 	if err == nil && now.damage != "" {
-		err = fmt.Errorf("%s: %w", now.damage, store.ErrMismatch)
+		err = mismatch(now.damage)
 	}
 	//guard: an output would be finished with what others put into the directory of a part
-	if err == nil && len(now.foreign) > 0 {
-		err = now.Allow(&s.Request, true)
+	if err == nil {
+		err = now.refuseForeign()
 	}
 	if err == nil {
 		err = c.clearOut(ctx, now)
@@ -150,65 +164,75 @@ func (c *Claim) carryOut(ctx context.Context, r *Run, s *manifest.Success, stage
 	if err == nil {
 		err = c.finish(ctx, s)
 	}
-	if err != nil {
-		return fmt.Errorf("publish: %w", err)
+	if err == nil {
+		err = c.clearRuns(ctx, runs)
 	}
-	return nil
+	return err
 }
 
+func mismatch(damage string) error { return fmt.Errorf("%s: %w", damage, store.ErrMismatch) }
+
 // retire moves the _SUCCESS of the output that is replaced into the claim's own
-// directory, where it is the record of that output's files.
-func (c *Claim) retire(ctx context.Context, s *manifest.Success) error {
+// directory, where it is the record of that output's files. It returns the names of
+// the runs that will not count any more.
+func (c *Claim) retire(ctx context.Context, s *manifest.Success) (runs []string, err error) {
+	//guard: what others put into a run since it was read would be removed with it
+	c.runs.forget()
 	now, err := c.Look(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	//guard: what others put here meanwhile would be replaced
-	if len(now.foreign) > 0 {
-		return now.Allow(&s.Request, true)
+	if err := now.refuseForeign(); err != nil {
+		return nil, err
+	}
+	runs = now.uncounted
+	for _, r := range now.Runs {
+		runs = append(runs, r.Name)
 	}
 	if now.Success == nil {
-		return nil
+		return runs, nil
 	}
 	to := c.name(retired)
 	if err := c.move(ctx, c.in(manifest.SuccessName), to); err != nil {
-		return err
+		return nil, err
 	}
 	c.found.retired = append(c.found.retired, &record{path: to, success: now.Success})
-	return nil
+	return runs, nil
 }
 
 // bringAll moves staged files and directories to their places, beside each other:
 // none has to come before another, as readers wait for the manifest, and who
 // completes the output finds out which of them are there.
-func (c *Claim) bringAll(ctx context.Context, r *Run, entries []manifest.Entry, staged map[string]string) error {
+func (c *Claim) bringAll(ctx context.Context, r *Run, s *manifest.Success, staged map[string]string) error {
+	entries, place := s.Entries(), c.place(r, s)
 	made := map[string]bool{".": true}
 	for _, e := range entries {
-		if err := c.makeDirs(ctx, path.Dir(e.Name), made); err != nil {
+		if err := c.makeDirs(ctx, place, path.Dir(e.Name), made); err != nil {
 			return err
 		}
 	}
 	return parallel.Do(ctx, len(entries), c.movers, func(ctx context.Context, i int) error {
 		e := entries[i]
-		err := store.ErrNotExist
+		to, err := path.Join(place, e.Name), store.ErrNotExist
 		//guard: the run's directory would be renamed in place of a file
 		if staged[e.Name] != "" {
-			err = c.move(ctx, path.Join(r.Dir, staged[e.Name]), c.in(e.Name))
+			err = c.move(ctx, path.Join(r.Dir, staged[e.Name]), to)
 		}
 		if !errors.Is(err, store.ErrExist) && !errors.Is(err, store.ErrNotExist) {
 			return err
 		}
 		if e.Dir {
-			return c.replaceEmpty(ctx, path.Join(r.Dir, staged[e.Name]), e.Name, err)
+			return c.replaceEmpty(ctx, path.Join(r.Dir, staged[e.Name]), to, err)
 		}
-		return c.arrived(ctx, e, err)
+		return c.arrived(ctx, e, to, err)
 	})
 }
 
 // arrived returns nil in place of err if a file is in its place. No other output
 // has a file of that name, so one that is there is this one.
-func (c *Claim) arrived(ctx context.Context, e manifest.Entry, err error) error {
-	info, statErr := c.st.Stat(ctx, c.in(e.Name))
+func (c *Claim) arrived(ctx context.Context, e manifest.Entry, place string, err error) error {
+	info, statErr := c.st.Stat(ctx, place)
 	//guard: a run that was killed could not be completed
 	if statErr == nil && !info.Dir && info.Size == e.Files[0].Bytes {
 		return nil
@@ -219,8 +243,8 @@ func (c *Claim) arrived(ctx context.Context, e manifest.Entry, err error) error 
 // replaceEmpty returns nil in place of err if a directory is in its place; what it
 // holds is looked at once all are. A rename that was cut short leaves an empty one
 // there: then the staged one still has to come.
-func (c *Claim) replaceEmpty(ctx context.Context, staged, name string, err error) error {
-	infos, listErr := c.st.List(ctx, c.in(name))
+func (c *Claim) replaceEmpty(ctx context.Context, staged, place string, err error) error {
+	infos, listErr := c.st.List(ctx, place)
 	if listErr != nil {
 		return err
 	}
@@ -228,29 +252,29 @@ func (c *Claim) replaceEmpty(ctx context.Context, staged, name string, err error
 	if len(infos) > 0 {
 		return nil
 	}
-	if err := c.move(ctx, c.in(name), c.name(old)); err != nil {
+	if err := c.move(ctx, place, c.name(old)); err != nil {
 		return err
 	}
-	return c.move(ctx, staged, c.in(name))
+	return c.move(ctx, staged, place)
 }
 
-// makeDirs makes a directory in the destination, and those above it, unless they
-// are in made, and notes them there.
-func (c *Claim) makeDirs(ctx context.Context, name string, made map[string]bool) error {
+// makeDirs makes a directory in another, and those between, unless they are in
+// made, and notes them there.
+func (c *Claim) makeDirs(ctx context.Context, in, name string, made map[string]bool) error {
 	if made[name] {
 		return nil
 	}
 	made[name] = true
-	if err := c.makeDirs(ctx, path.Dir(name), made); err != nil {
+	if err := c.makeDirs(ctx, in, path.Dir(name), made); err != nil {
 		return err
 	}
-	info, err := c.entry(ctx, name)
+	info, err := c.below(in).entry(ctx, name)
 	if errors.Is(err, store.ErrNotExist) {
 		dir, err := c.newDir(ctx, old)
 		if err != nil {
 			return err
 		}
-		return c.move(ctx, dir, c.in(name))
+		return c.move(ctx, dir, path.Join(in, name))
 	}
 	//guard: files would go to where a link leads
 	if err == nil && info.Link {
@@ -289,14 +313,20 @@ func (c *Claim) clearOut(ctx context.Context, s *State) error {
 	return nil
 }
 
-// finish gives the manifest its name.
-func (c *Claim) finish(ctx context.Context, s *manifest.Success) error {
+// writeSuccess writes a manifest that is to get its name.
+func (c *Claim) writeSuccess(ctx context.Context, s *manifest.Success) (string, error) {
 	doc, err := s.Encode()
 	if err != nil {
-		return err
+		return "", err
 	}
 	file := c.name("success")
-	if err := c.st.WriteFile(ctx, file, doc, true); err != nil {
+	return file, c.st.WriteFile(ctx, file, doc, true)
+}
+
+// finish gives the manifest its name.
+func (c *Claim) finish(ctx context.Context, s *manifest.Success) error {
+	file, err := c.writeSuccess(ctx, s)
+	if err != nil {
 		return err
 	}
 	//guard: a former holder would commit until its directory is moved away
@@ -317,8 +347,8 @@ func (c *Claim) finish(ctx context.Context, s *manifest.Success) error {
 		return nil
 	}
 	//guard: what others put here meanwhile would be taken for a run's
-	if len(now.foreign) > 0 {
-		return now.Allow(&s.Request, true)
+	if err := now.refuseForeign(); err != nil {
+		return err
 	}
 	return failure.New(failure.Locked, "destination %s: another run committed to it", c.path)
 }

@@ -59,8 +59,12 @@ func (c *Claim) rollOne(ctx context.Context, r *Run, s *manifest.Success) (bool,
 		return false, err
 	}
 	//guard: an older output would replace a newer one
-	if now.Success != nil && (now.Success.ID == s.ID || s.Sequence < now.Success.Sequence) {
+	if done := now.passed(s); done {
 		return true, nil
+	}
+	//guard: a run would be published that counts for nobody
+	if s.Run && s.Base != now.ID() {
+		return false, nil
 	}
 	staged, err := c.staged(ctx, r, s)
 	if err != nil {
@@ -72,6 +76,15 @@ func (c *Claim) rollOne(ctx context.Context, r *Run, s *manifest.Success) (bool,
 		return false, err
 	}
 	return true, c.carryOut(ctx, r, s, staged)
+}
+
+// passed reports whether an output was published, also if it was replaced since.
+func (s *State) passed(m *manifest.Success) bool {
+	if !m.Run {
+		return s.Success != nil && (s.Success.ID == m.ID || m.Sequence < s.Success.Sequence)
+	}
+	name := manifest.RunName(m.Sequence, m.ID)
+	return slices.ContainsFunc(s.Runs, func(r Committed) bool { return r.Name == name })
 }
 
 // giveUp makes a run of which an output was being published one that can be
@@ -173,11 +186,11 @@ func (c *Claim) whole(ctx context.Context, r *Run, s *manifest.Success, staged m
 	} else if err != nil {
 		return false, err
 	}
-	entries := s.Entries()
+	entries, place := s.Entries(), c.place(r, s)
 	sound := make([]bool, len(entries))
 	err := parallel.Do(ctx, len(entries), verifiers, func(ctx context.Context, i int) (err error) {
 		e := entries[i]
-		sound[i], err = c.sound(ctx, c.in(e.Name), e)
+		sound[i], err = c.sound(ctx, path.Join(place, e.Name), e)
 		if name := staged[e.Name]; err == nil && !sound[i] && name != "" {
 			sound[i], err = c.sound(ctx, path.Join(r.Dir, name), e)
 		}

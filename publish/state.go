@@ -32,18 +32,13 @@ type State struct {
 	// unfinished run that is kept for a rerun does not.
 	Leftovers bool
 
-	path     string
-	damage   string   // why the output is not what its manifest says, or empty
-	foreign  []string // names that are not ours
-	debris   []string // names that are ours, but not of the output
-	pending  bool     // an output waits to be published
-	sequence int64    // of the latest output that is known of
-}
-
-// Committed is a run.
-type Committed struct {
-	Name    string // of its directory in the destination
-	Success *manifest.Success
+	path      string
+	damage    string   // why an output is not what its manifest says, or empty
+	foreign   []string // names that are not ours
+	debris    []string // names that are ours, but not of the output
+	uncounted []string // runs that are not of the output, and directories that were to become runs
+	pending   bool     // an output waits to be published
+	sequence  int64    // of the latest output that is known of
 }
 
 // Look reads the state of the destination. It takes no lock: what a holder
@@ -97,7 +92,10 @@ func (d *Destination) look(ctx context.Context) (*State, error) {
 	if s.Success != nil {
 		s.sequence = max(s.sequence, s.Success.Sequence)
 	}
-	return s, d.classify(ctx, s, infos, &found)
+	if err := d.classify(ctx, s, infos, &found); err != nil {
+		return nil, err
+	}
+	return s, d.classifyRuns(ctx, s, infos)
 }
 
 // readSuccess reads the manifest. One that does not decode is not ours.
@@ -159,6 +157,7 @@ func (d *Destination) classify(ctx context.Context, s *State, infos []store.Info
 				parts = append(parts, e)
 			}
 		case info.Name == manifest.SuccessName:
+		case isRun(info): // see classifyRuns
 		case info.Name == manifest.LockName:
 			s.Leftovers = true
 		case info.Name == manifest.WorkName && info.Dir && !info.Link:
@@ -311,26 +310,40 @@ func (d *Destination) classifyAside(ctx context.Context, s *State, dir string, e
 	return nil
 }
 
-// Finished reports whether the destination holds what is asked for, whole, and
-// nothing waits to replace it.
+// Finished reports whether the destination holds what is asked for, whole, without
+// runs beside it, and nothing waits to replace it.
 func (s *State) Finished(r *manifest.Request) bool {
-	return s.Success != nil && s.damage == "" && !s.pending && len(s.Success.Differences(r)) == 0
+	return s.Success != nil && len(s.Runs) == 0 && s.damage == "" && !s.pending && len(s.Success.Differences(r)) == 0
+}
+
+// refuseForeign is failure.Foreign if the destination holds what is not ours.
+func (s *State) refuseForeign() error {
+	n := len(s.foreign)
+	if n == 0 {
+		return nil
+	}
+	return failure.New(failure.Foreign, "destination %s holds what rowtocol did not write: %s; move it away, or choose another destination",
+		s.path, list(s.foreign, namedForeign, ", "))
 }
 
 // Allow is failure.Foreign if the destination must not be filled with what is
 // asked for.
 func (s *State) Allow(r *manifest.Request, overwrite bool) error {
 	//guard: files of others would be taken for ours, or be in the output's way
-	if n := len(s.foreign); n > 0 {
-		return failure.New(failure.Foreign, "destination %s holds what rowtocol did not write: %s; move it away, or choose another destination",
-			s.path, list(s.foreign, namedForeign, ", "))
+	if err := s.refuseForeign(); err != nil {
+		return err
 	}
 	switch {
-	case s.Success == nil || overwrite || s.pending:
+	case s.Success == nil && len(s.Runs) == 0 || overwrite || s.pending:
 		return nil // what is pending is considered once it is published
 	//guard: an output that was changed would be made anew without leave
 	case s.damage != "":
 		return failure.New(failure.Foreign, "destination %s holds an output that was changed: %s; --overwrite makes it anew", s.path, s.damage)
+	}
+	//guard: rows of runs would go without leave
+	if n := len(s.Runs); n > 0 {
+		return failure.New(failure.Foreign, "destination %s holds %d runs of incremental conversions: --incremental adds to them, --overwrite replaces all that is there",
+			s.path, n)
 	}
 	differences := s.Success.Differences(r)
 	if len(differences) == 0 {
@@ -344,6 +357,9 @@ func (s *State) Allow(r *manifest.Request, overwrite bool) error {
 // AllowPlan is what Allow is for a plan that was made earlier: it must not
 // replace an output that the destination got since.
 func (s *State) AllowPlan(p *manifest.Plan, overwrite bool) error {
+	if p.Run {
+		return s.allowRunPlan(p)
+	}
 	//guard: a plan that was left lying would replace newer data
 	if s.Success != nil && !s.pending && s.Success.ID != p.Base && len(s.Success.Differences(&p.Request)) > 0 {
 		return failure.New(failure.Foreign, "destination %s got another output after plan %s was made; make the plan again", s.path, p.ID)

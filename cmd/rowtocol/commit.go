@@ -12,8 +12,8 @@ const commitLong = `Publish what the tasks of a plan left: check that all of the
 their files are what they wrote, and make them the output of the plan's
 destination, at once. It is refused while a task is not done (exit 4), if an
 input changed since the plan was made (exit 3), and if the plan or what a task
-left was altered, or DEST got another output since (exit 9). The same commit
-again does nothing.`
+left was altered, or DEST got another output since, or got an input of an
+incremental plan (exit 9). The same commit again does nothing.`
 
 func (a *app) commitCommand() *cobra.Command {
 	var file string

@@ -23,7 +23,12 @@ Avro's rules. DEST/_SUCCESS is written
 last: a reader that follows it never sees part of a dataset. The same job again
 finds it and does nothing; a job that was interrupted goes on where it stopped.
 A DEST that holds the output of other inputs or options is refused (exit 9),
-unless --overwrite is given.`
+unless --overwrite is given.
+
+With --incremental only the inputs that DEST does not have yet are converted, as
+a run: a directory of its own, with its own _SUCCESS, beside the output and the
+other runs in DEST, which are read together. An input that DEST has, and that
+changed since, is exit 3; one that was deleted since is not missed.`
 
 const convertExample = `  # a directory of files, with the defaults
   rowtocol convert /data/mail /data/mail.columns
@@ -38,6 +43,9 @@ const convertExample = `  # a directory of files, with the defaults
   # files of several generations of a schema, as the latest has them
   rowtocol convert --schema mail-v3.avsc /data/mail /data/mail.columns
 
+  # what has come since the last time
+  rowtocol convert --incremental /data/mail /data/mail.columns
+
   # from a scheduler: go on after damage, keep the damaged bytes, exit 99 when
   # there is nothing to do
   rowtocol convert --config job.yaml --on-damage quarantine --exit-nothing 99 \
@@ -46,8 +54,8 @@ const convertExample = `  # a directory of files, with the defaults
 // convertFlags are the flags of convert as they were given.
 type convertFlags struct {
 	outputFlags
-	overwrite, restart, dryRun, allowEmpty bool
-	nothing                                int
+	overwrite, restart, dryRun, allowEmpty, incremental bool
+	nothing                                             int
 }
 
 func (a *app) convertCommand() *cobra.Command {
@@ -64,7 +72,8 @@ func (a *app) convertCommand() *cobra.Command {
 	}
 	flags := cmd.Flags()
 	f.add(flags)
-	flags.BoolVar(&f.overwrite, "overwrite", false, "replace an earlier output in DEST")
+	flags.BoolVar(&f.overwrite, "overwrite", false, "replace an earlier output in DEST, and all runs beside it")
+	addIncremental(flags, &f.incremental)
 	flags.BoolVar(&f.restart, "restart", false, "plan anew where an unfinished run of the same request could be resumed")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "print the plan and do nothing")
 	addAllowEmpty(flags, &f.allowEmpty)
@@ -76,6 +85,11 @@ func (a *app) convertCommand() *cobra.Command {
 // addAllowEmpty adds the flag that takes inputs which hold no Avro file.
 func addAllowEmpty(flags *pflag.FlagSet, allow *bool) {
 	flags.BoolVar(allow, "allow-empty", false, "take directories without an Avro file, and patterns without a match")
+}
+
+// addIncremental adds the flag that leaves out the inputs which DEST has.
+func addIncremental(flags *pflag.FlagSet, incremental *bool) {
+	flags.BoolVar(incremental, "incremental", false, "convert only inputs that DEST does not have yet, as a run beside what it holds")
 }
 
 // addExitNothing adds the flag that chooses the code of a run with nothing to do.
@@ -114,7 +128,7 @@ func (a *app) convert(cmd *cobra.Command, f *convertFlags, inputs []string, dest
 	if err != nil {
 		return err
 	}
-	req.AllowEmpty, req.Overwrite, req.Restart = f.allowEmpty, f.overwrite, f.restart
+	req.AllowEmpty, req.Overwrite, req.Restart, req.Incremental = f.allowEmpty, f.overwrite, f.restart, f.incremental
 	if f.dryRun {
 		return a.dryRun(ctx, req)
 	}
@@ -169,28 +183,29 @@ func (a *app) warn(warnings []string) {
 }
 
 func (a *app) printOutcome(o *job.Outcome, dest string) {
-	m := o.Manifest
-	if m == nil {
-		m = &manifest.Success{}
+	r := converted{
+		Dest: dest, Nothing: o.Nothing, Resumed: o.Resumed, Parts: []manifest.Part{}, Losses: []manifest.Loss{}, Warnings: orEmpty(o.Warnings), Skipped: len(o.Skipped),
 	}
-	a.result = converted{
-		Dest: dest, Plan: m.Plan, Nothing: o.Nothing, Resumed: o.Resumed, Rows: m.Rows, Bytes: m.Bytes,
-		Inputs: len(m.Request.Inputs), Parts: orEmpty(m.Parts), Losses: orEmpty(m.Losses), Warnings: orEmpty(o.Warnings),
-		Skipped: len(o.Skipped),
+	for _, m := range o.Told() {
+		r.Plan, r.Rows, r.Bytes, r.Inputs = m.Plan, r.Rows+m.Rows, r.Bytes+m.Bytes, r.Inputs+len(m.Request.Inputs)
+		r.Parts, r.Losses = append(r.Parts, m.Parts...), append(r.Losses, m.Losses...)
 	}
-	for _, l := range m.Losses {
+	a.result = r
+	for _, l := range r.Losses {
 		a.log.Warn("lost", "input", l.Input, "start", l.Start, "end", l.End, "rows", l.Rows, "reason", l.Reason, "quarantine", quarantined(l))
 	}
 	switch {
 	case a.json:
+	case o.Nothing && o.Incremental:
+		a.printf("nothing to do: %s already holds all of these inputs\n", dest)
 	case o.Nothing:
-		a.printf("nothing to do: %s already holds the %s of these inputs\n", dest, plural(m.Rows, "row"))
+		a.printf("nothing to do: %s already holds the %s of these inputs\n", dest, plural(r.Rows, "row"))
 	default:
 		files := 0
-		for _, p := range m.Parts {
+		for _, p := range r.Parts {
 			files += len(p.Files)
 		}
-		a.printf("%s: %s in %s, %s%s\n", dest, plural(m.Rows, "row"), plural(files, "file"), human(m.Bytes), doneBefore(o.Resumed))
+		a.printf("%s: %s in %s, %s%s\n", dest, plural(r.Rows, "row"), plural(files, "file"), human(r.Bytes), doneBefore(o.Resumed))
 	}
 }
 

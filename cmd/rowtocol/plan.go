@@ -20,7 +20,8 @@ import (
 const planLong = `Look at the inputs and write down what is to be done, for "rowtocol task" and
 "rowtocol commit": a plan is a JSON document with numbered tasks, each of which
 may run anywhere, any number of times, in any order. Nothing is changed but the
-file of the plan.
+file of the plan. With --incremental the plan is of the inputs that DEST does
+not have yet, and its commit publishes them as a run beside what DEST holds.
 
 A plan that was made while DEST held an output can replace that output only, and
 only with "commit --overwrite": plan says so, and if DEST holds already what the
@@ -35,7 +36,7 @@ const planExample = `  # three steps, for a scheduler of one's own
 
 func (a *app) planCommand() *cobra.Command {
 	f := &outputFlags{}
-	output, allowEmpty := "", false
+	output, allowEmpty, incremental := "", false, false
 	cmd := &cobra.Command{
 		Use:     "plan INPUT... DEST -o FILE",
 		Short:   "Write the plan of a conversion, for task and commit",
@@ -43,13 +44,19 @@ func (a *app) planCommand() *cobra.Command {
 		Example: planExample,
 		Args:    a.takes(cobra.MinimumNArgs(2)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.plan(cmd.Context(), f, args[:len(args)-1], args[len(args)-1], output, allowEmpty)
+			req, err := a.request(cmd.Context(), f, args[:len(args)-1], args[len(args)-1])
+			if err != nil {
+				return err
+			}
+			req.AllowEmpty, req.Incremental = allowEmpty, incremental
+			return a.plan(cmd.Context(), req, output)
 		},
 	}
 	flags := cmd.Flags()
 	f.add(flags)
 	flags.StringVarP(&output, "output", "o", "", "`file` to write the plan to, local or on HDFS, or - for standard output; an existing plan is replaced")
 	addAllowEmpty(flags, &allowEmpty)
+	addIncremental(flags, &incremental)
 	completeOutput(cmd)
 	return cmd
 }
@@ -68,18 +75,13 @@ type planned struct {
 	NeedsOverwrite bool `json:"needs_overwrite"`
 }
 
-func (a *app) plan(ctx context.Context, f *outputFlags, inputs []string, dest, output string, allowEmpty bool) error {
+func (a *app) plan(ctx context.Context, req job.Request, output string) error {
 	if output == "" {
 		return usagef("--output: name the file for the plan")
 	}
 	if output == standardOutput && a.json {
 		return usagef("--output %s and --json both print on standard output", output)
 	}
-	req, err := a.request(ctx, f, inputs, dest)
-	if err != nil {
-		return err
-	}
-	req.AllowEmpty = allowEmpty
 	made, err := makePlan(ctx, req)
 	if err != nil {
 		return err
@@ -96,9 +98,9 @@ func (a *app) plan(ctx context.Context, f *outputFlags, inputs []string, dest, o
 		return fmt.Errorf("--output: %w", err)
 	}
 	result := planned{Plan: p.ID, File: output, Tasks: len(p.Tasks), Inputs: len(p.Request.Inputs), Warnings: orEmpty(p.Warnings), Skipped: len(made.survey.Skipped)}
-	if result.Finished = made.state.Finished(&p.Request); result.Finished {
-		a.log.Info(fmt.Sprintf("destination %s holds the output of this plan already: its commit will do nothing", dest))
-	} else if kept := made.state.Allow(&p.Request, false); kept != nil {
+	if result.Finished = made.finished(); result.Finished {
+		a.log.Info(fmt.Sprintf("destination %s holds the output of this plan already: its commit will do nothing", req.Dest))
+	} else if kept := made.state.AllowPlan(p, false); kept != nil {
 		result.NeedsOverwrite = true
 		a.log.Warn(fmt.Sprintf("commit will need --overwrite: %v", kept))
 	}
@@ -160,11 +162,7 @@ type planning struct {
 // makePlan plans a conversion. The output that the destination holds is part of
 // the plan, as the one that may be replaced.
 func makePlan(ctx context.Context, req job.Request) (*planning, error) {
-	survey, err := plan.Look(ctx, req.Plan())
-	if err != nil {
-		return nil, err
-	}
-	state, err := publish.At(survey.Dest, req.Destination).Look(ctx)
+	survey, state, err := job.Look(ctx, req)
 	if err != nil {
 		return nil, err
 	}
@@ -174,6 +172,12 @@ func makePlan(ctx context.Context, req job.Request) (*planning, error) {
 	}
 	p, err := survey.Plan(ctx, state.ID())
 	return &planning{survey, state, p}, err
+}
+
+// finished reports whether the destination holds what the plan makes, or all inputs
+// of an incremental one.
+func (p *planning) finished() bool {
+	return p.state.Committed(p.plan) != nil || p.plan.Run && len(p.plan.Request.Inputs) == 0
 }
 
 // dryRun shows what convert would do.
@@ -186,9 +190,9 @@ func (a *app) dryRun(ctx context.Context, req job.Request) error {
 	a.warn(made.plan.Warnings)
 	a.tellSkipped(skipped)
 	a.listSkipped("skipped", skipped)
-	if made.state.Finished(&made.plan.Request) {
+	if made.finished() {
 		a.log.Info(fmt.Sprintf("destination %s holds the output of this plan already: convert will do nothing", req.Dest))
-	} else if kept := made.state.Allow(&made.plan.Request, req.Overwrite); kept != nil {
+	} else if kept := made.state.AllowPlan(made.plan, req.Overwrite); kept != nil {
 		a.log.Warn(fmt.Sprintf("convert will be refused: %v", kept))
 	}
 	a.result = dryRun{made.plan, orEmpty(skipped)}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -18,25 +19,39 @@ type Open func(t *testing.T) (st store.Store, dir string)
 
 // pair is two runs that meet.
 type pair struct {
-	before       string // request whose output is there at first; empty for none
+	before       []run // what is there at first
 	first, other run
 	thin         int // one of so many schedules is enough, as other pairs have their like
 }
 
-func (p pair) String() string { return fmt.Sprintf("%s, then %s and %s", p.before, p.first, p.other) }
+func (p pair) String() string { return fmt.Sprintf("%v, then %s and %s", p.before, p.first, p.other) }
+
+var (
+	outputP = []run{{"P", overwrites}}
+	withRun = []run{{"P", overwrites}, {"H", adds}}
+)
 
 var pairs = []pair{
-	{none, run{"P", overwrites}, run{"P", overwrites}, 1},
-	{none, run{"P", overwrites}, run{"Q", overwrites}, 2},
-	{"P", run{"Q", overwrites}, run{"Q", overwrites}, 4},
-	{"P", run{"Q", overwrites}, run{"P", overwrites}, 4},
-	{"P", run{"Q", overwrites}, run{"R", overwrites}, 4},
-	{none, run{"P", keeps}, run{"Q", keeps}, 4},
-	{"P", run{"Q", overwrites}, run{"R", keeps}, 4},
-	{none, run{"P", commits}, run{"P", commits}, 1},
-	{none, run{"P", commits}, run{"Q", keeps}, 2},
-	{"P", run{"Q", commits}, run{"R", overwrites}, 4},
-	{"P", run{"R", overwrites}, run{"Q", commits}, 4},
+	{nil, run{"P", overwrites}, run{"P", overwrites}, 1},
+	{nil, run{"P", overwrites}, run{"Q", overwrites}, 2},
+	{outputP, run{"Q", overwrites}, run{"Q", overwrites}, 4},
+	{outputP, run{"Q", overwrites}, run{"P", overwrites}, 4},
+	{outputP, run{"Q", overwrites}, run{"R", overwrites}, 4},
+	{nil, run{"P", keeps}, run{"Q", keeps}, 4},
+	{outputP, run{"Q", overwrites}, run{"R", keeps}, 4},
+	{nil, run{"P", commits}, run{"P", commits}, 1},
+	{nil, run{"P", commits}, run{"Q", keeps}, 2},
+	{outputP, run{"Q", commits}, run{"R", overwrites}, 4},
+	{outputP, run{"R", overwrites}, run{"Q", commits}, 4},
+	{nil, run{"I", adds}, run{"I", adds}, 4},
+	{withRun, run{"I", adds}, run{"J", adds}, 4},
+	{withRun, run{"I", adds}, run{"Q", overwrites}, 4},
+	{withRun, run{"Q", overwrites}, run{"I", adds}, 4},
+	{[]run{{"H", adds}}, run{"Q", overwrites}, run{"I", adds}, 8},
+	{outputP, run{"I", commitsRun}, run{"I", commitsRun}, 8},
+	{withRun, run{"I", commitsRun}, run{"I", adds}, 8},
+	{withRun, run{"I", commitsRun}, run{"Q", overwrites}, 8},
+	{withRun, run{"Q", overwrites}, run{"I", commitsRun}, 8},
 }
 
 // Pairs runs pairs of troubles: the first run gets into trouble at its n-th call,
@@ -104,18 +119,18 @@ func (s schedule) measure(t *testing.T, open Open) (calls, others int) {
 // run returns how many calls each run made that matter to its trouble.
 func (s schedule) run(t *testing.T, open Open) (calls, others int) {
 	w := newWorld(open(t))
-	if s.before != none {
-		w.mustRun(t, run{s.before, overwrites})
+	for _, r := range s.before {
+		w.mustRun(t, r)
 	}
 	for _, r := range []run{s.first, s.other} {
-		if r.how == commits && w.plan == nil {
-			w.runTasks(t, r.name)
+		if r.how.elsewhere() && w.plan == nil {
+			w.runTasks(t, r)
 		}
 		if r.how == keeps {
 			w.kept = append(w.kept, r.name)
 		}
 	}
-	w.alike = s.first.name == s.other.name
+	w.alike = s.first == s.other
 	first := w.start(t, s.first, s.a, s.n, s.patient)
 	other := w.start(t, s.other, s.b, s.m, s.patient)
 	w.finish(t, first)
@@ -179,7 +194,11 @@ func Random(t *testing.T, open Open, schedules int) {
 			if what != freeze {
 				at = 1 + r.IntN(30)
 			}
-			runs = append(runs, w.start(t, run{requests[r.IntN(3)], overwrites}, what, at, r.IntN(2) == 0))
+			does := run{requests[r.IntN(3)], overwrites}
+			if r.IntN(2) == 0 {
+				does = run{[]string{"I", "J"}[r.IntN(2)], adds}
+			}
+			runs = append(runs, w.start(t, does, what, at, r.IntN(2) == 0))
 			for _, p := range runs {
 				if r.IntN(4) == 0 {
 					p.land()
@@ -200,27 +219,36 @@ func Random(t *testing.T, open Open, schedules int) {
 // Readers freezes a reader at each of its calls, and lets outputs be replaced
 // until it goes on.
 func Readers(t *testing.T, open Open) {
-	for _, between := range []string{"Q", "QP", "QRP"} {
+	add, over := run{"I", adds}, run{"Q", overwrites}
+	for _, between := range [][]run{
+		{over}, {over, {"P", overwrites}}, {over, {"R", overwrites}, {"P", overwrites}},
+		{add}, {add, over}, {over, add}, {add, {"J", adds}, over, {"I", adds}},
+	} {
 		for n, met := 1, true; met; n++ {
 			w := newWorld(open(t))
-			w.mustRun(t, run{"P", overwrites})
+			for _, r := range withRun {
+				w.mustRun(t, r)
+			}
 			g := newGate(w.st, freeze, n)
-			done := make(chan error, 1)
+			done, found, before := make(chan error, 1), "", len(w.states)-1
 			go func() {
-				_, err := w.read(t.Context(), g)
+				var err error
+				found, err = w.read(t.Context(), g)
 				done <- err
 			}()
 			select {
 			case err := <-done:
 				done <- err
 			case <-g.frozen:
-				for _, name := range between {
-					w.mustRun(t, run{string(name), overwrites})
+				for _, r := range between {
+					w.mustRun(t, r)
 				}
 			}
 			close(g.wake)
 			if err := <-done; err != nil && !errors.Is(err, errChanging) {
 				t.Errorf("a reader that stopped at call %d, while %s were made: %v", n, between, err)
+			} else if err == nil && !slices.Contains(w.states[before:], found) {
+				t.Errorf("a reader that stopped at call %d, while %s were made, found %q of %q", n, between, found, w.states[before:])
 			}
 			met = g.met()
 		}
@@ -228,5 +256,5 @@ func Readers(t *testing.T, open Open) {
 }
 
 func (s schedule) String() string {
-	return fmt.Sprintf("%s, then %s (%s at call %d) and %s (%s at call %d), patient: %v", s.before, s.first, s.a, s.n, s.other, s.b, s.m, s.patient)
+	return fmt.Sprintf("%v, then %s (%s at call %d) and %s (%s at call %d), patient: %v", s.before, s.first, s.a, s.n, s.other, s.b, s.m, s.patient)
 }

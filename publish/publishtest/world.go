@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -20,17 +21,22 @@ const (
 	maxFile = 1 << 20
 )
 
-// none is the request of no output.
-const none = "none"
-
 // way is how a run makes the output of a request.
 type way int
 
 const (
-	overwrites way = iota // it converts, and replaces another output
+	overwrites way = iota // it converts, and replaces another output and all runs
 	keeps                 // it converts, and does not
 	commits               // it publishes what tasks left that ran elsewhere
+	adds                  // it converts, as a run beside what is there
+	commitsRun            // it publishes what tasks left, as a run
 )
+
+// elsewhere reports whether the tasks of a run ran elsewhere.
+func (w way) elsewhere() bool { return w == commits || w == commitsRun }
+
+// isRun reports whether a run's output is to be beside others.
+func (w way) isRun() bool { return w == adds || w == commitsRun }
 
 // run is what a process does.
 type run struct {
@@ -38,14 +44,16 @@ type run struct {
 	how  way
 }
 
-func (r run) String() string { return [...]string{"", "keeping ", "commit of "}[r.how] + r.name }
+func (r run) String() string {
+	return [...]string{"", "keeping ", "commit of ", "run of ", "commit of a run of "}[r.how] + r.name
+}
 
 // world is a destination, and what happened to it.
 type world struct {
 	st    store.Store
 	dest  string
 	plan  *manifest.Plan // the one whose tasks ran elsewhere, if any did
-	alike bool           // all runs are of one request
+	alike bool           // all runs do the same
 	kept  []string       // requests whose runs replace nothing
 
 	mu      sync.Mutex
@@ -53,33 +61,23 @@ type world struct {
 	claims  []run // that got the destination, in order
 	done    []int // index in claims of those that published
 	outputs []output
+	top     *manifest.Success            // of the output that is there
+	runs    map[string]*manifest.Success // that are there, by their names
+	added   []string                     // the plans of all runs that came
+	states  []string                     // what counted, one after the other
+	faults  []string                     // what must not happen to runs
 }
 
 // output is what became the output of the destination.
-type output struct{ id, name, plan string }
+type output struct {
+	id, name, plan string
+	beside         bool // a run came beside it
+}
 
 func newWorld(st store.Store, dest string) *world {
-	w := &world{dest: dest, clock: time.Unix(0, 0)}
+	w := &world{dest: dest, clock: time.Unix(0, 0), runs: make(map[string]*manifest.Success), states: []string{""}}
 	w.st = witness{st, w}
 	return w
-}
-
-// witness is a store that notes the outputs.
-type witness struct {
-	store.Store
-	w *world
-}
-
-func (s witness) Rename(ctx context.Context, from, to string) error {
-	err := s.Store.Rename(ctx, from, to)
-	if err == nil && to == path.Join(s.w.dest, manifest.SuccessName) {
-		if m, _ := s.w.success(ctx, s.Store); m != nil {
-			s.w.mu.Lock()
-			defer s.w.mu.Unlock()
-			s.w.outputs = append(s.w.outputs, output{m.ID, m.Request.Inputs[0].Path, m.Plan})
-		}
-	}
-	return err
 }
 
 func (w *world) now() time.Time {
@@ -135,12 +133,11 @@ func content(name string, task int) []string {
 // do is a run: it makes the destination hold the output of a request.
 func (w *world) do(ctx context.Context, st store.Store, r run) (err error) {
 	d := w.destination(st)
-	request := requestOf(r.name)
 	s, err := d.Look(ctx)
 	if err != nil {
 		return err
 	}
-	if s.Finished(&request) && !s.Leftovers {
+	if w.nothing(s, r) && !s.Leftovers {
 		return nil
 	}
 	if err := w.allow(s, r); err != nil {
@@ -162,39 +159,56 @@ func (w *world) do(ctx context.Context, st store.Store, r run) (err error) {
 		w.done = append(w.done, mine)
 		w.mu.Unlock()
 	}
-	_ = c.Release(ctx, err != nil && (unfinished || r.how != commits))
+	_ = c.Release(ctx, err != nil && (unfinished || !r.how.elsewhere()))
 	return err
+}
+
+// nothing reports whether there is nothing to do for a run.
+func (w *world) nothing(s *publish.State, r run) bool {
+	request := requestOf(r.name)
+	switch {
+	case r.how == commitsRun:
+		return s.Committed(w.plan) != nil
+	case r.how == adds:
+		return !s.Pending() && slices.ContainsFunc(s.Outputs(), func(o publish.Committed) bool { return nameOf(o.Success) == r.name })
+	}
+	return s.Finished(&request)
 }
 
 // allow is an error if a run must not fill the destination as it is.
 func (w *world) allow(s *publish.State, r run) error {
-	if r.how == commits {
+	if r.how.elsewhere() {
+		if w.nothing(s, r) {
+			return nil
+		}
 		return s.AllowPlan(w.plan, true)
+	}
+	if r.how == adds {
+		return s.AllowRun()
 	}
 	request := requestOf(r.name)
 	return s.Allow(&request, r.how == overwrites)
 }
 
 func (w *world) work(ctx context.Context, st store.Store, c *publish.Claim, r run) (published bool, err error) {
-	request := requestOf(r.name)
-	if c.State().Finished(&request) {
+	if w.nothing(c.State(), r) {
 		return false, nil
 	}
 	if err := w.allow(c.State(), r); err != nil {
 		return false, err
 	}
 	var into *publish.Run
-	if r.how == commits {
+	if r.how.elsewhere() {
 		into, err = c.Take(ctx, w.plan)
 	} else {
-		into, err = begin(ctx, c, r.name)
+		into, err = begin(ctx, c, r)
 	}
 	if err != nil {
 		return false, err
 	}
 	results := make([]*manifest.TaskResult, tasks)
 	for i := range results {
-		if r.how == commits {
+		if r.how.elsewhere() {
 			results[i], err = result(ctx, st, into, i)
 		} else {
 			results[i], err = stage(ctx, st, into, r.name, i)
@@ -208,17 +222,17 @@ func (w *world) work(ctx context.Context, st store.Store, c *publish.Claim, r ru
 }
 
 // runTasks runs the tasks of a plan elsewhere, before anything happens.
-func (w *world) runTasks(t *testing.T, name string) {
+func (w *world) runTasks(t *testing.T, r run) {
 	t.Helper()
 	d := w.destination(w.st)
 	s, err := d.Look(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if w.plan, err = planOf(name); err != nil {
+	if w.plan, err = planOf(r.name); err != nil {
 		t.Fatal(err)
 	}
-	w.plan.Dest, w.plan.Base = w.dest, s.ID()
+	w.plan.Dest, w.plan.Base, w.plan.Run = w.dest, s.ID(), r.how.isRun()
 	if w.plan.ID, err = w.plan.Sum(); err != nil {
 		t.Fatal(err)
 	}
@@ -227,7 +241,7 @@ func (w *world) runTasks(t *testing.T, name string) {
 		t.Fatal(err)
 	}
 	for i := range tasks {
-		if _, err := stage(t.Context(), w.st, &publish.Run{Dir: dir, Plan: w.plan}, name, i); err != nil {
+		if _, err := stage(t.Context(), w.st, &publish.Run{Dir: dir, Plan: w.plan}, r.name, i); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -242,14 +256,18 @@ func (w *world) mustRun(t *testing.T, r run) {
 }
 
 // begin goes on with a run of the same request, or starts one.
-func begin(ctx context.Context, c *publish.Claim, name string) (*publish.Run, error) {
-	p, err := planOf(name)
+func begin(ctx context.Context, c *publish.Claim, r run) (*publish.Run, error) {
+	p, err := planOf(r.name)
+	if err == nil && r.how.isRun() {
+		p.Run, p.Base = true, c.State().ID()
+		p.ID, err = p.Sum()
+	}
 	if err != nil {
 		return nil, err
 	}
-	for _, r := range c.Runs() {
-		if r.Plan != nil && r.Plan.ID == p.ID {
-			return r, nil
+	for _, unfinished := range c.Runs() {
+		if unfinished.Plan != nil && unfinished.Plan.ID == p.ID {
+			return unfinished, nil
 		}
 	}
 	return c.Begin(ctx, p)
@@ -315,65 +333,6 @@ func stagePart(ctx context.Context, st store.Store, dir string, task int, conten
 		files = append(files, f)
 	}
 	return files, nil
-}
-
-// errChanging is what a reader is told while outputs change.
-var errChanging = errors.New("the output changes")
-
-// read reads the output as readers do, and returns whose it is: the request's
-// name, or nothing if there is no output. An error other than errChanging is a
-// fault of who published.
-func (w *world) read(ctx context.Context, st store.Store) (string, error) {
-	s, err := w.success(ctx, st)
-	if s == nil || err != nil {
-		return "", err
-	}
-	name := s.Request.Inputs[0].Path
-	for _, part := range s.Parts {
-		if err := w.readPart(ctx, st, s, part); err != nil {
-			return "", err
-		}
-	}
-	if len(s.Parts) != tasks {
-		return "", fmt.Errorf("the output has %d parts", len(s.Parts))
-	}
-	return name, nil
-}
-
-// readPart reads the files of a part.
-func (w *world) readPart(ctx context.Context, st store.Store, s *manifest.Success, part manifest.Part) error {
-	want := content(s.Request.Inputs[0].Path, part.Task)
-	if len(part.Files) != len(want) {
-		return fmt.Errorf("part %d has %d files", part.Task, len(part.Files))
-	}
-	for i, f := range part.Files {
-		data, err := st.ReadFile(ctx, path.Join(w.dest, f.Name), maxFile)
-		if errors.Is(err, store.ErrNotExist) {
-			now, err := w.success(ctx, st)
-			if err == nil && (now == nil || now.ID != s.ID) {
-				return errChanging
-			}
-			return fmt.Errorf("%s is missing (%v)", f.Name, err)
-		}
-		if err != nil {
-			return err
-		}
-		if string(data) != want[i] {
-			return fmt.Errorf("%s holds %q", f.Name, data)
-		}
-	}
-	return nil
-}
-
-func (w *world) success(ctx context.Context, st store.Store) (*manifest.Success, error) {
-	text, err := st.ReadFile(ctx, path.Join(w.dest, manifest.SuccessName), maxFile)
-	if errors.Is(err, store.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	return manifest.DecodeSuccess(text)
 }
 
 // harmless reports whether a run may end like this when others are at work.

@@ -1,0 +1,233 @@
+package job
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"time"
+
+	"github.com/rowtocol/rowtocol/failure"
+	"github.com/rowtocol/rowtocol/input"
+	"github.com/rowtocol/rowtocol/manifest"
+	"github.com/rowtocol/rowtocol/plan"
+	"github.com/rowtocol/rowtocol/publish"
+	"github.com/rowtocol/rowtocol/shred"
+)
+
+// Look surveys the inputs of a conversion, and what its destination holds. With
+// Incremental the survey is of the inputs that the destination does not have.
+func Look(ctx context.Context, r Request) (*plan.Survey, *publish.State, error) {
+	survey, state, _, err := look(ctx, &r)
+	return survey, state, failure.Judge(err)
+}
+
+func look(ctx context.Context, r *Request) (survey *plan.Survey, state *publish.State, dest *publish.Destination, err error) {
+	if r.Incremental {
+		if state, dest, err = r.destination(ctx); err == nil {
+			survey, err = r.newInputs(ctx, state)
+		}
+		return survey, state, dest, err
+	}
+	if survey, err = plan.Look(ctx, r.Plan()); err != nil {
+		return nil, nil, nil, err
+	}
+	dest = publish.At(survey.Dest, r.Destination)
+	state, err = dest.Look(ctx)
+	return survey, state, dest, err
+}
+
+// destination looks at the destination of an incremental conversion.
+func (r *Request) destination(ctx context.Context) (*publish.State, *publish.Destination, error) {
+	//guard: a run would replace nothing, and who asked for that would think it did
+	if r.Overwrite {
+		return nil, nil, failure.New(failure.Usage, "an incremental conversion replaces nothing: leave out --overwrite, or --incremental")
+	}
+	place, err := input.Locate(r.Resolve, r.Dest)
+	if err != nil {
+		return nil, nil, err
+	}
+	dest := publish.At(place, r.Destination)
+	state, err := dest.Look(ctx)
+	return state, dest, err
+}
+
+// newInputs surveys the inputs that a destination does not have.
+func (r *Request) newInputs(ctx context.Context, state *publish.State) (*plan.Survey, error) {
+	if err := state.AllowRun(); err != nil {
+		return nil, err
+	}
+	request := r.Plan()
+	request.Run = true
+	outputs := state.Outputs()
+	for _, o := range outputs {
+		request.Known = append(request.Known, o.Success.Request.Inputs...)
+	}
+	schema, err := alike(r.Dest, outputs, &r.Output, r.Schema)
+	if err != nil {
+		return nil, err
+	}
+	request.Schema = schema
+	survey, err := plan.Look(ctx, request)
+	var changed *plan.Changed
+	if errors.As(err, &changed) {
+		err = fmt.Errorf("%w; its rows are in %s", err, path.Join(r.Dest, holderOf(outputs, changed.Path)))
+	}
+	return survey, err
+}
+
+// holderOf is the name of the output that has an input.
+func holderOf(outputs []publish.Committed, name string) string {
+	for _, o := range outputs {
+		if slices.ContainsFunc(o.Success.Request.Inputs, func(in manifest.Input) bool { return in.Path == name }) {
+			return o.Name
+		}
+	}
+	return ""
+}
+
+// alike is failure.Foreign if a run would be of another format, of another schema,
+// or treat recursion otherwise than what the destination holds. It returns the
+// schema that the rows of the run are resolved to; empty if the inputs decide.
+func alike(dest string, outputs []publish.Committed, o *manifest.Options, schema string) (string, error) {
+	differs := func(what string) error {
+		return failure.New(failure.Foreign, "destination %s holds an output of another %s, and all its runs have one; choose another destination, or --overwrite without --incremental", dest, what)
+	}
+	for _, out := range outputs {
+		s := out.Success
+		switch {
+		//guard: readers would find two formats in one destination
+		case s.Request.Options.Format != o.Format:
+			return "", differs("format: " + s.Request.Options.Format)
+		//guard: readers would find other columns in the runs
+		case s.Request.Options.RecursiveBytes != o.RecursiveBytes:
+			return "", differs("kind of recursive columns")
+		case s.Schema == "":
+			continue // it is of no input
+		//guard: readers would find two schemas in one destination
+		case schema != "" && !sameSchema(s.Schema, schema):
+			return "", differs("schema")
+		}
+		return s.Schema, nil
+	}
+	return schema, nil
+}
+
+// sameSchema reports whether two texts are of one schema. One that is none is
+// another; who uses it says why.
+func sameSchema(a, b string) bool {
+	if a == b {
+		return true
+	}
+	x, err := shred.ParseSchema(a)
+	if err != nil {
+		return false
+	}
+	y, err := shred.ParseSchema(b)
+	return err == nil && x.Same(y)
+}
+
+// incremental converts the inputs that the destination does not have. What is left
+// of an earlier conversion of some of them is completed first, as a run of its own.
+func incremental(ctx context.Context, r *Request) (*Outcome, error) {
+	out := &Outcome{Incremental: true}
+	for more := true; more; {
+		state, dest, err := r.destination(ctx)
+		if err != nil {
+			return nil, err
+		}
+		c := &conversion{Request: r, began: time.Now(), out: out}
+		var survey *plan.Survey
+		//guard: inputs would be judged by an output that is being replaced
+		if !state.Pending() {
+			if survey, err = c.survey(ctx, state); err != nil {
+				return nil, err
+			}
+			if len(survey.Request.Inputs) == 0 {
+				return finished(ctx, dest, state, latest(state), out)
+			}
+		}
+		err = c.run(ctx, dest, func(ctx context.Context, claim *publish.Claim) (err error) {
+			//guard: inputs would be converted again that another run committed meanwhile
+			if survey == nil || !claim.State().Same(state) {
+				survey, err = c.survey(ctx, claim.State())
+			}
+			if err == nil {
+				more, err = c.addRun(ctx, claim, survey)
+			}
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return out, out.losses()
+}
+
+// survey is newInputs, for an outcome.
+func (c *conversion) survey(ctx context.Context, state *publish.State) (*plan.Survey, error) {
+	survey, err := c.newInputs(ctx, state)
+	if err != nil {
+		return nil, err
+	}
+	c.st, c.out.Skipped = survey.Dest.Store, survey.Skipped
+	c.out.warn(survey.Warnings)
+	return survey, nil
+}
+
+// addRun publishes the inputs of a survey as a run. more is whether there are any
+// beside those of an unfinished run, which it completed.
+func (c *conversion) addRun(ctx context.Context, claim *publish.Claim, survey *plan.Survey) (more bool, err error) {
+	state := claim.State()
+	c.staged = len(claim.Runs()) > 0
+	//guard: a run would be added to what was changed after the first look
+	if err := state.AllowRun(); err != nil {
+		return false, err
+	}
+	if len(survey.Request.Inputs) == 0 {
+		c.out.nothing(latest(state))
+		return false, nil
+	}
+	if c.plan, err = survey.Plan(ctx, state.ID()); err != nil {
+		return false, err
+	}
+	c.mapping = survey.Mapping
+	c.out.warn(c.plan.Warnings)
+	run, err := c.resume(ctx, claim)
+	if err != nil {
+		return false, err
+	}
+	more = len(c.plan.Request.Inputs) < len(survey.Request.Inputs)
+	return more, c.carryOut(ctx, claim, run)
+}
+
+// latest is the manifest of what came last; nil if there is nothing.
+func latest(state *publish.State) *manifest.Success {
+	outputs := state.Outputs()
+	if len(outputs) == 0 {
+		return nil
+	}
+	return outputs[len(outputs)-1].Success
+}
+
+// resumes reports whether an unfinished run does what the plan says: of a run beside
+// others, for some of its inputs.
+func (c *conversion) resumes(p *manifest.Plan) bool {
+	if p == nil || p.Run != c.plan.Run {
+		return false
+	}
+	now := c.plan.Request
+	if p.Run {
+		//guard: a run would be completed that counts for nobody
+		if p.Base != c.plan.Base {
+			return false
+		}
+		some := make(map[string]bool, len(p.Request.Inputs))
+		for _, in := range p.Request.Inputs {
+			some[in.Path] = true
+		}
+		now.Inputs = slices.DeleteFunc(slices.Clone(now.Inputs), func(in manifest.Input) bool { return !some[in.Path] })
+	}
+	return len(p.Request.Differences(&now)) == 0
+}
