@@ -95,9 +95,9 @@ func ParseRun(name string) (sequence int64, id string, ok bool) {
 	if m == nil {
 		return 0, "", false
 	}
-	sequence, err := strconv.ParseInt(m[1], 10, 64)
+	sequence, _ = strconv.ParseInt(m[1], 10, 64) // 18 digits fit
 	//guard: two names would be those of one run
-	if err != nil || RunName(sequence, m[2]) != name {
+	if RunName(sequence, m[2]) != name {
 		return 0, "", false
 	}
 	return sequence, m[2], true

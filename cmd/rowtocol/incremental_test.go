@@ -1,0 +1,394 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/rowtocol/rowtocol/internal/soak"
+	"github.com/rowtocol/rowtocol/manifest"
+	"github.com/rowtocol/rowtocol/ocf"
+)
+
+// runNames are the names of the runs in dir/out, by their numbers.
+func runNames(t *testing.T, dir string) (names []string) {
+	t.Helper()
+	entries, err := os.ReadDir(filepath.Join(dir, "out"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if _, _, ok := manifest.ParseRun(e.Name()); ok {
+			names = append(names, e.Name())
+		}
+	}
+	return names
+}
+
+// manifestIn reads the manifest in a directory.
+func manifestIn(t *testing.T, dir string) *manifest.Success {
+	t.Helper()
+	s, err := manifest.DecodeSuccess(read(t, filepath.Join(dir, manifest.SuccessName)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// wantIDs requires the rows of dir/out to be those with the IDs, in their order.
+func wantIDs(t *testing.T, dir string, ids ...int) {
+	t.Helper()
+	o := rowtocol(t, dir, nil, "cat", "out", "--columns", "id").want(t, 0)
+	var got []int
+	for _, line := range strings.Fields(o.stdout) {
+		var row struct{ ID int }
+		if err := json.Unmarshal([]byte(line), &row); err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, row.ID)
+	}
+	if !slices.Equal(got, ids) {
+		t.Errorf("the rows are %v, not %v", got, ids)
+	}
+}
+
+func from(first, rows int) (ids []int) {
+	for i := range rows {
+		ids = append(ids, first+i)
+	}
+	return ids
+}
+
+// incremental converts what is new in dir/in.
+func incremental(t *testing.T, dir string, args ...string) output {
+	t.Helper()
+	return rowtocol(t, dir, nil, append([]string{"convert", "--incremental", "in", "out"}, args...)...)
+}
+
+func TestIncremental(t *testing.T) {
+	dir := t.TempDir()
+	pairs(t, dir, "in/a.avro", 0, 30)
+	incremental(t, dir).want(t, 0, "out: 30 rows")
+	pairs(t, dir, "in/0.avro", 100, 20)
+	pairs(t, dir, "in/c.avro", 200, 10)
+	var r converted
+	incremental(t, dir, "--json", "--row-group-size", "1MiB").want(t, 0).object(t, &r)
+	if r.Inputs != 2 || r.Rows != 30 || r.Nothing {
+		t.Errorf("%+v", r)
+	}
+	names := runNames(t, dir)
+	if _, err := os.Stat(dir + "/out/_SUCCESS"); err == nil || len(names) != 2 {
+		t.Fatalf("the runs are %q, and there is an output: %v", names, err)
+	}
+	for i, name := range names {
+		s := manifestIn(t, filepath.Join(dir, "out", name))
+		if s.Sequence != int64(i)+1 || !s.Run || s.Base != "" || name != manifest.RunName(s.Sequence, s.ID) {
+			t.Errorf("%s is run %d, %s, beside %q", name, s.Sequence, s.ID, s.Base)
+		}
+	}
+	wantIDs(t, dir, slices.Concat(from(0, 30), from(100, 20), from(200, 10))...)
+	rowtocol(t, dir, nil, "count", "out").want(t, 0, "60")
+	rowtocol(t, dir, nil, "verify", "out", "--against", "in", "--require-complete").want(t, 0)
+	rowtocol(t, dir, nil, "inspect", "out").want(t, 0, "60 rows")
+
+	before := state(t, dir)
+	incremental(t, dir).want(t, 0, "nothing to do")
+	incremental(t, dir, "--exit-nothing", "99").want(t, 99)
+	rowtocol(t, dir, nil, "convert", "in", "out").want(t, 9, "2 runs", "--incremental adds")
+	incremental(t, dir, "--overwrite").want(t, 1, "--overwrite")
+	incremental(t, dir, "--recursive", "bytes").want(t, 9, "recursive")
+	write(t, dir+"/other.avsc", []byte(`{"type":"record","name":"Pair","namespace":"t","fields":[{"name":"id","type":"long"}]}`))
+	incremental(t, dir, "--schema", "other.avsc").want(t, 9, "schema")
+	write(t, dir+"/same.avsc", []byte(strings.Replace(pairSchema, `"type":"record"`, `"doc":"the same", "type":"record"`, 1)))
+	incremental(t, dir, "--schema", "same.avsc").want(t, 0, "nothing to do")
+	delete(before, "/tmp")
+	after := state(t, dir)
+	delete(after, "/other.avsc")
+	delete(after, "/same.avsc")
+	if len(before) != len(after) {
+		t.Errorf("runs that were refused, or had nothing to do, changed %v to %v", before, after)
+	}
+
+	// What replaces all of it is one output again.
+	rowtocol(t, dir, nil, "convert", "--overwrite", "in", "out").want(t, 0, "60 rows")
+	if names := runNames(t, dir); len(names) > 0 {
+		t.Errorf("%q are left", names)
+	}
+	wantIDs(t, dir, slices.Concat(from(100, 20), from(0, 30), from(200, 10))...)
+	pairs(t, dir, "in/d.avro", 300, 5)
+	incremental(t, dir).want(t, 0, "5 rows")
+	s, out := manifestIn(t, filepath.Join(dir, "out", runNames(t, dir)[0])), manifestIn(t, dir+"/out")
+	if s.Base != out.ID || s.Sequence != 4 || out.Sequence != 3 {
+		t.Errorf("run %d is beside %s; there is output %d, %s", s.Sequence, s.Base, out.Sequence, out.ID)
+	}
+	wantIDs(t, dir, slices.Concat(from(100, 20), from(0, 30), from(200, 10), from(300, 5))...)
+}
+
+// TestKnownInputs are not opened if size and time are the same, and else are known by
+// what they are.
+func TestKnownInputs(t *testing.T) {
+	for _, first := range []string{"--incremental", "--json"} { // a run, and an output
+		dir := t.TempDir()
+		file := dir + "/in/a.avro"
+		whole := pairs(t, dir, "in/a.avro", 0, 30)
+		rowtocol(t, dir, nil, "convert", first, "in", "out").want(t, 0)
+		info, err := os.Stat(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		pairs(t, dir, "in/b.avro", 30, 30)
+		write(t, file, make([]byte, len(whole)))
+		if err := os.Chtimes(file, time.Now(), info.ModTime()); err != nil {
+			t.Fatal(err)
+		}
+		incremental(t, dir).want(t, 0, "30 rows")
+		incremental(t, dir).want(t, 0, "nothing to do")
+		runs := runNames(t, dir)
+		holder := "out"
+		if first == "--incremental" {
+			holder = "out/" + runs[0]
+		}
+
+		write(t, file, whole) // touched
+		incremental(t, dir).want(t, 0, "nothing to do")
+		write(t, file, make([]byte, len(whole)))
+		incremental(t, dir).want(t, 3, file+" changed", "none", holder+`"`)
+		other := bytes.Clone(whole)
+		other[len(other)-20] ^= 1
+		write(t, file, other)
+		incremental(t, dir).want(t, 3, file+" changed", "identity", holder+`"`)
+		pairs(t, dir, "in/a.avro", 0, 31)
+		incremental(t, dir).want(t, 3, file+" changed", "bytes", holder+`"`)
+		write(t, file, nil)
+		incremental(t, dir).want(t, 3, file+" changed", "empty", holder+`"`)
+		if err := os.Remove(file); err != nil {
+			t.Fatal(err)
+		}
+		incremental(t, dir).want(t, 0, "nothing to do")
+		wantIDs(t, dir, from(0, 60)...)
+
+		// A manifest of an older program does not know the time.
+		write(t, file, whole)
+		doc := dir + "/" + holder + "/_SUCCESS"
+		at := fmt.Sprintf(`"mod_time": %q`, info.ModTime().UTC().Format(time.RFC3339Nano))
+		old := bytes.Replace(read(t, doc), []byte(at), []byte(`"x": 0`), 1)
+		if bytes.Equal(old, read(t, doc)) {
+			t.Fatalf("%s is not in %s", at, old)
+		}
+		write(t, doc, old)
+		incremental(t, dir).want(t, 0, "nothing to do")
+	}
+}
+
+// TestSchemaOfRuns resolves inputs of another schema to that of the first run.
+func TestSchemaOfRuns(t *testing.T) {
+	dir := t.TempDir()
+	pairs(t, dir, "in/a.avro", 0, 3)
+	incremental(t, dir).want(t, 0)
+	grown := strings.Replace(pairSchema, `"fields":[`, `"fields":[{"name":"more","type":"long"},`, 1)
+	var b bytes.Buffer
+	w, err := ocf.NewWriter(&b, grown, "null", [16]byte([]byte("sync-sync-sync-s")))
+	if err == nil {
+		err = w.AppendBlock(1, []byte{2, 14, 0}) // more 1, ID 7, no words
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, dir+"/in/b.avro", b.Bytes())
+	incremental(t, dir).want(t, 0, "1 row")
+	wantIDs(t, dir, 0, 1, 2, 7)
+	rowtocol(t, dir, nil, "verify", "out").want(t, 0, "4 rows")
+
+	other := strings.Replace(pairSchema, `"id","type":"long"`, `"id","type":"string"`, 1)
+	b.Reset()
+	if w, err = ocf.NewWriter(&b, other, "null", [16]byte{}); err == nil {
+		err = w.AppendBlock(1, []byte{0, 0})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, dir+"/in/c.avro", b.Bytes())
+	incremental(t, dir).want(t, 3, "in/c.avro")
+}
+
+// TestLossesOfRuns are told again where there is nothing to do, and only then.
+func TestLossesOfRuns(t *testing.T) {
+	dir := t.TempDir()
+	damaged := pairs(t, dir, "in/a.avro", 0, 30)
+	damaged[len(damaged)-20] ^= 0xff
+	write(t, dir+"/in/a.avro", damaged)
+	skip := []string{"--on-damage", "skip"}
+	incremental(t, dir).want(t, 3)
+	incremental(t, dir, skip...).want(t, 8)
+	incremental(t, dir, skip...).want(t, 8, "nothing to do")
+	pairs(t, dir, "in/b.avro", 30, 10)
+	incremental(t, dir, skip...).want(t, 0)
+	incremental(t, dir).want(t, 0, "nothing to do")
+}
+
+// TestForeignRuns finds what others put where runs are.
+func TestForeignRuns(t *testing.T) {
+	for name, spoil := range map[string]func(t *testing.T, out, run string){
+		"name": func(t *testing.T, out, _ string) { write(t, out+"/run=x/a", nil) },
+		"no manifest": func(t *testing.T, out, _ string) {
+			write(t, out+"/"+manifest.RunName(9, "0123456789abcdef")+"/part", nil)
+		},
+		"a copy": func(t *testing.T, out, run string) {
+			write(t, out+"/"+manifest.RunName(9, "0123456789abcdef")+"/_SUCCESS", read(t, out+"/"+run+"/_SUCCESS"))
+		},
+		"a link": func(t *testing.T, out, run string) {
+			if err := os.Symlink(out+"/"+run, out+"/"+manifest.RunName(9, "0123456789abcdef")); err != nil {
+				t.Fatal(err)
+			}
+		},
+		"a file in a run":       func(t *testing.T, out, run string) { write(t, out+"/"+run+"/x", nil) },
+		"a lock in a run":       func(t *testing.T, out, run string) { write(t, out+"/"+run+"/_lock", nil) },
+		"a run in a run":        func(t *testing.T, out, run string) { write(t, out+"/"+run+"/"+run+"/x", nil) },
+		"another part in a run": func(t *testing.T, out, run string) { write(t, out+"/"+run+"/part-00000-0-0123456789abcdef.trv", nil) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			pairs(t, dir, "in/a.avro", 0, 3)
+			incremental(t, dir).want(t, 0)
+			spoil(t, dir+"/out", runNames(t, dir)[0])
+			before := runNames(t, dir)
+			for _, how := range []string{"--incremental", "--overwrite"} {
+				rowtocol(t, dir, nil, "convert", how, "in", "out").want(t, 9, "did not write", "run=")
+			}
+			if after := runNames(t, dir); !slices.Equal(after, before) {
+				t.Errorf("%v became %v", before, after)
+			}
+		})
+	}
+
+	dir := t.TempDir()
+	pairs(t, dir, "in/a.avro", 0, 3)
+	incremental(t, dir).want(t, 0)
+	run := filepath.Join(dir, "out", runNames(t, dir)[0])
+	if err := os.Remove(partOf(t, run, 0)); err != nil {
+		t.Fatal(err)
+	}
+	incremental(t, dir).want(t, 9, filepath.Base(run), "is missing", "anew")
+	rowtocol(t, dir, nil, "convert", "--overwrite", "in", "out").want(t, 0, "3 rows")
+}
+
+// TestStepsOfRuns commits plans of new inputs, in the order in which they can be.
+func TestStepsOfRuns(t *testing.T) {
+	dir := t.TempDir()
+	step := func(code int, args ...string) output {
+		t.Helper()
+		return rowtocol(t, dir, nil, args...).want(t, code)
+	}
+	plan := func(name string, inputs ...string) {
+		t.Helper()
+		step(0, slices.Concat([]string{"plan", "--incremental"}, inputs, []string{"out", "-o", name})...)
+		step(0, "task", "--plan", name, "--task", "0")
+	}
+	pairs(t, dir, "in/a.avro", 0, 10)
+	pairs(t, dir, "more/b.avro", 10, 10)
+	plan("a.json", "in")
+	plan("ab.json", "in", "more")
+	plan("b.json", "more")
+	step(1, "commit", "--plan", "a.json", "--overwrite")
+	step(0, "commit", "--plan", "a.json")
+	step(0, "commit", "--plan", "a.json").want(t, 0, "nothing to do")
+	step(0, "task", "--plan", "a.json", "--task", "0")
+	step(9, "commit", "--plan", "ab.json").want(t, 9, dir+"/in/a.avro was committed after plan", runNames(t, dir)[0])
+	step(0, "commit", "--plan", "b.json")
+	wantIDs(t, dir, from(0, 20)...)
+
+	// Nothing is new: a plan without tasks.
+	var p planned
+	step(0, "plan", "--incremental", "--json", "in", "out", "-o", "none.json").object(t, &p)
+	if !p.Finished || p.Tasks != 0 || p.Inputs != 0 {
+		t.Errorf("%+v", p)
+	}
+	rowtocol(t, dir, nil, "commit", "--plan", "none.json", "--exit-nothing", "99").want(t, 99, "nothing to do")
+
+	// The output that the plan's run was to be beside is another by now.
+	pairs(t, dir, "in/c.avro", 20, 10)
+	plan("c.json", "in")
+	step(0, "convert", "--overwrite", "in/a.avro", "out")
+	step(9, "commit", "--plan", "c.json").want(t, 9, "got another output")
+	plan("c.json", "in")
+	step(0, "commit", "--plan", "c.json")
+	wantIDs(t, dir, slices.Concat(from(0, 10), from(20, 10))...)
+
+	// A plan of the first run of another schema, made before there was one.
+	other := t.TempDir()
+	pairs(t, other, "in/a.avro", 0, 10)
+	write(t, other+"/small.avsc", []byte(`{"type":"record","name":"Pair","namespace":"t","fields":[{"name":"id","type":"long"}]}`))
+	pairs(t, other, "more/b.avro", 10, 10)
+	rowtocol(t, other, nil, "plan", "--incremental", "--schema", "small.avsc", "more", "out", "-o", "p.json").want(t, 0)
+	rowtocol(t, other, nil, "task", "--plan", "p.json", "--task", "0").want(t, 0)
+	incremental(t, other).want(t, 0)
+	rowtocol(t, other, nil, "commit", "--plan", "p.json").want(t, 9, "another schema")
+}
+
+// TestIncrementalKilled kills conversions of new inputs, while more arrive, and
+// demands of the last one that each row is there once.
+func TestIncrementalKilled(t *testing.T) {
+	dir := t.TempDir()
+	args := []string{"convert", "--incremental", "in", "out", "--row-group-size", "6KiB", "--block-size", "512", "--workers", "1"}
+	pairs(t, dir, "in/0000.avro", 0, 1000)
+	began := time.Now()
+	rowtocol(t, dir, nil, args...).want(t, 0)
+	took, rows, struck := time.Since(began), 1000, 0
+	for i := range soak.Rounds(8, 400) {
+		if i%2 == 0 {
+			pairs(t, dir, fmt.Sprintf("in/%04d.avro", i+1), rows, 1000)
+			rows += 1000
+		}
+		cmd := command(t, args...)
+		cmd.Dir = dir
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(rand.N(took))
+		_ = cmd.Process.Kill() // it may have ended
+		if _ = cmd.Wait(); cmd.ProcessState.ExitCode() == -1 {
+			struck++
+		}
+	}
+	o := rowtocol(t, dir, nil, args...).want(t, 0)
+	t.Logf("%d kills, %d runs, %s", struck, len(runNames(t, dir)), strings.TrimSpace(o.stdout))
+	if left, err := os.ReadDir(dir + "/out"); err != nil || len(left) != len(runNames(t, dir)) {
+		t.Errorf("%v is left: %v", left, err)
+	}
+	wantIDs(t, dir, from(0, rows)...)
+}
+
+// TestIncrementalAtOnce starts conversions of the same new inputs at the same time:
+// no row comes twice.
+func TestIncrementalAtOnce(t *testing.T) {
+	dir := t.TempDir()
+	rounds := soak.Rounds(3, 60)
+	for round := range rounds {
+		pairs(t, dir, fmt.Sprintf("in/%04d.avro", round), 100*round, 100)
+		var wg sync.WaitGroup
+		codes := make([]int, 3)
+		for i := range codes {
+			wg.Go(func() {
+				cmd := exec.Command(binary, "convert", "--incremental", "in", "out")
+				cmd.Dir, cmd.Env = dir, command(t).Env
+				_ = cmd.Run() // its exit code says it
+				codes[i] = cmd.ProcessState.ExitCode()
+			})
+		}
+		wg.Wait()
+		if slices.ContainsFunc(codes, func(code int) bool { return code != 0 && code != 5 }) || !slices.Contains(codes, 0) {
+			t.Errorf("the codes are %v", codes)
+		}
+	}
+	incremental(t, dir).want(t, 0)
+	wantIDs(t, dir, from(0, 100*rounds)...)
+}
