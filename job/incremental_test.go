@@ -1,0 +1,290 @@
+package job
+
+import (
+	"context"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/rowtocol/rowtocol/failure"
+	"github.com/rowtocol/rowtocol/failure/failuretest"
+	"github.com/rowtocol/rowtocol/internal/avrotest"
+	"github.com/rowtocol/rowtocol/manifest"
+	"github.com/rowtocol/rowtocol/publish"
+	"github.com/rowtocol/rowtocol/store"
+	"github.com/rowtocol/rowtocol/store/storetest"
+)
+
+// added is an incremental conversion of dir/in to dir/out.
+func added(t *testing.T, dir string) Request {
+	t.Helper()
+	r := request(t, dir+"/out", dir+"/in")
+	r.Incremental = true
+	return r
+}
+
+func mustAdd(t *testing.T, r Request) *Outcome {
+	t.Helper()
+	out, err := Convert(t.Context(), r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// hooked is the local disk, with something done before calls.
+type hooked struct {
+	store.Store
+	open   func(p string)
+	mkdir  func(p string)
+	rename func(to string) error
+}
+
+func (h *hooked) Open(ctx context.Context, p string) (store.File, error) {
+	if h.open != nil {
+		h.open(p)
+	}
+	return h.Store.Open(ctx, p)
+}
+
+func (h *hooked) Mkdir(ctx context.Context, p string) error {
+	if h.mkdir != nil {
+		h.mkdir(p)
+	}
+	return h.Store.Mkdir(ctx, p)
+}
+
+func (h *hooked) Rename(ctx context.Context, from, to string) error {
+	if h.rename != nil {
+		if err := h.rename(to); err != nil {
+			return err
+		}
+	}
+	return h.Store.Rename(ctx, from, to)
+}
+
+// TestKnownInputsAreNotOpened counts the files that are opened.
+func TestKnownInputsAreNotOpened(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"a", "b", "c"} {
+		writeInput(t, dir+"/in/"+name+".avro", 1, 2)
+	}
+	mustAdd(t, added(t, dir))
+	writeInput(t, dir+"/in/d.avro", 2, 2)
+	var opened, others atomic.Int64
+	r := added(t, dir)
+	r.Resolve = storetest.On(&hooked{Store: store.Local(), open: func(p string) {
+		switch {
+		case path.Base(p) == "d.avro":
+			opened.Add(1)
+		case strings.HasPrefix(p, dir+"/in/"):
+			others.Add(1)
+		}
+	}})
+	if out := mustAdd(t, r); len(out.Manifest.Request.Inputs) != 1 || opened.Load() == 0 || others.Load() != 0 {
+		t.Errorf("%d inputs; the new one was opened %d times, others %d times", len(out.Manifest.Request.Inputs), opened.Load(), others.Load())
+	}
+	opened.Store(0)
+	if out := mustAdd(t, r); !out.Nothing || opened.Load()+others.Load() != 0 {
+		t.Errorf("%+v; %d inputs were opened", out, opened.Load()+others.Load())
+	}
+}
+
+// TestResumeSomeInputs completes what an earlier conversion left, and converts the
+// inputs that came since in a run of their own.
+func TestResumeSomeInputs(t *testing.T) {
+	dir := t.TempDir()
+	writeInput(t, dir+"/in/a.avro", 1, 12)
+	left := interrupt(t, added(t, dir), 2)
+	writeInput(t, dir+"/in/b.avro", 2, 3)
+	out := mustAdd(t, added(t, dir))
+	if len(out.Published) != 2 || out.Nothing || out.Manifest != out.Published[1] || out.Resumed != 0 && out.Resumed < len(left) {
+		t.Fatalf("%d runs, nothing: %v, resumed %d of %d", len(out.Published), out.Nothing, out.Resumed, len(left))
+	}
+	for i, name := range []string{"a.avro", "b.avro"} {
+		if in := out.Published[i].Request.Inputs; len(in) != 1 || path.Base(in[0].Path) != name {
+			t.Errorf("run %d is of %+v", i, in)
+		}
+	}
+
+	// Of which an input has changed is not resumed.
+	writeInput(t, dir+"/in/c.avro", 3, 12)
+	interrupt(t, added(t, dir), 2)
+	writeInput(t, dir+"/in/c.avro", 4, 12)
+	if out := mustAdd(t, added(t, dir)); len(out.Published) != 1 || out.Resumed != 0 {
+		t.Errorf("%d runs, %d tasks resumed", len(out.Published), out.Resumed)
+	}
+	// Nor is one of other options.
+	writeInput(t, dir+"/in/d.avro", 5, 12)
+	interrupt(t, added(t, dir), 2)
+	r := added(t, dir)
+	r.Output.RowGroupSize *= 2
+	if out := mustAdd(t, r); len(out.Published) != 1 || out.Resumed != 0 {
+		t.Errorf("%d runs, %d tasks resumed", len(out.Published), out.Resumed)
+	}
+	// Nor is a run by what replaces all.
+	writeInput(t, dir+"/in/e.avro", 6, 12)
+	interrupt(t, added(t, dir), 2)
+	r = request(t, dir+"/out", dir+"/in/e.avro")
+	r.Overwrite = true
+	if out := mustAdd(t, r); out.Resumed != 0 || out.Manifest.Run {
+		t.Errorf("%d tasks resumed: %+v", out.Resumed, out.Manifest)
+	}
+}
+
+func TestResumes(t *testing.T) {
+	input := func(names ...string) (r manifest.Request) {
+		for _, name := range names {
+			r.Inputs = append(r.Inputs, manifest.Input{Path: name, Size: 1})
+		}
+		return r
+	}
+	c := &conversion{plan: &manifest.Plan{Run: true, Base: "x", Request: input("a", "b")}}
+	for name, tc := range map[string]struct {
+		plan *manifest.Plan
+		want bool
+	}{
+		"none":          {nil, false},
+		"the same":      {&manifest.Plan{Run: true, Base: "x", Request: input("a", "b")}, true},
+		"some":          {&manifest.Plan{Run: true, Base: "x", Request: input("b")}, true},
+		"another":       {&manifest.Plan{Run: true, Base: "x", Request: input("b", "c")}, false},
+		"no run":        {&manifest.Plan{Base: "x", Request: input("a", "b")}, false},
+		"another's run": {&manifest.Plan{Run: true, Base: "y", Request: input("a", "b")}, false},
+	} {
+		if got := c.resumes(tc.plan); got != tc.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
+// TestInputsThatCameMeanwhile are committed by another conversion between the
+// choice of inputs and the lock.
+func TestInputsThatCameMeanwhile(t *testing.T) {
+	dir := t.TempDir()
+	writeInput(t, dir+"/in/a.avro", 1, 2)
+	if err := os.Mkdir(dir+"/out", 0o777); err != nil {
+		t.Fatal(err)
+	}
+	r, done := added(t, dir), false
+	st := &hooked{Store: store.Local()}
+	st.mkdir = func(string) {
+		if !done {
+			done = true
+			mustAdd(t, added(t, dir))
+		}
+	}
+	r.Resolve = storetest.On(st)
+	if out := mustAdd(t, r); !done || !out.Nothing {
+		t.Errorf("inputs were converted again: %+v", out)
+	}
+	writeInput(t, dir+"/in/b.avro", 2, 2)
+	done = false
+	writeInput(t, dir+"/in/c.avro", 3, 2)
+	st.mkdir = func(string) {
+		if !done {
+			done = true
+			some := added(t, dir)
+			some.Inputs = []string{dir + "/in/b.avro"}
+			mustAdd(t, some)
+		}
+	}
+	if out := mustAdd(t, r); len(out.Manifest.Request.Inputs) != 1 || path.Base(out.Manifest.Request.Inputs[0].Path) != "c.avro" {
+		t.Errorf("%+v", out.Manifest.Request.Inputs)
+	}
+	// So is what others put there.
+	writeInput(t, dir+"/in/d.avro", 4, 2)
+	st.mkdir = func(string) { write(t, dir+"/out/others", nil) }
+	_, err := Convert(t.Context(), r)
+	failuretest.Want(t, err, failure.Foreign, "others")
+}
+
+// TestIncrementalAfterKilledOverwrite judges inputs by what the output will be.
+func TestIncrementalAfterKilledOverwrite(t *testing.T) {
+	dir := t.TempDir()
+	writeInput(t, dir+"/in/a.avro", 1, 2)
+	write(t, dir+"/in/b.avro", avrotest.File(t, strings.Replace(avrotest.Schema, `"record"`, `"record","aliases":["x"]`, 1), [16]byte{1, 2, 3, 2}, avrotest.BlockRows, avrotest.Blocks(2, 2)...))
+	r := request(t, dir+"/out", dir+"/in")
+	r.Schema = avrotest.Schema
+	mustAdd(t, r)
+	r.Output.RowGroupSize *= 2
+	r.Overwrite = true
+	ctx, cancel := context.WithCancel(t.Context())
+	r.Resolve = storetest.On(&hooked{Store: store.Local(), rename: func(to string) error {
+		if to == dir+"/out/"+manifest.SuccessName {
+			cancel()
+		}
+		return ctx.Err()
+	}})
+	if out, err := Convert(ctx, r); err == nil {
+		t.Fatalf("it was not killed: %+v", out)
+	}
+	if out := mustAdd(t, added(t, dir)); !out.Nothing || out.Manifest.Request.Options.RowGroupSize != r.Output.RowGroupSize {
+		t.Errorf("%+v", out)
+	}
+}
+
+func TestRunsRefused(t *testing.T) {
+	dir := t.TempDir()
+	writeInput(t, dir+"/in/a.avro", 1, 2)
+	mustAdd(t, request(t, dir+"/out", dir+"/in"))
+	r := added(t, dir)
+	r.Overwrite = true
+	_, err := Convert(t.Context(), r)
+	failuretest.Want(t, err, failure.Usage, "--overwrite")
+	_, err = Commit(t.Context(), &manifest.Plan{Run: true, Dest: dir + "/out"}, r.Options)
+	failuretest.Want(t, err, failure.Usage, "--overwrite")
+
+	// A file is damaged that is not what it was.
+	writeInput(t, dir+"/in/b.avro", 2, 2)
+	mustAdd(t, added(t, dir))
+	write(t, dir+"/in/b.avro", []byte("text"))
+	_, err = Convert(t.Context(), added(t, dir))
+	runs, globErr := filepath.Glob(dir + "/out/run=*")
+	if globErr != nil || len(runs) != 1 {
+		t.Fatalf("there are %q: %v", runs, globErr)
+	}
+	failuretest.Want(t, err, failure.Input, "b.avro changed", "none", runs[0])
+}
+
+func TestAlike(t *testing.T) {
+	const a, b = `{"type":"record","name":"A","fields":[{"name":"x","type":"int"}]}`, `{"type":"record","name":"B","fields":[]}`
+	of := func(schema string, o manifest.Options) publish.Committed {
+		return publish.Committed{Success: &manifest.Success{Schema: schema, Request: manifest.Request{Options: o}}}
+	}
+	trevni, bytes := manifest.Options{Format: "trevni"}, manifest.Options{Format: "trevni", RecursiveBytes: true}
+	for name, tc := range map[string]struct {
+		outputs  []publish.Committed
+		o        manifest.Options
+		schema   string
+		want, is string
+	}{
+		"nothing":           {nil, trevni, a, "", a},
+		"of no input":       {[]publish.Committed{of("", trevni), of(b, trevni)}, trevni, "", "", b},
+		"the first":         {[]publish.Committed{of(a, trevni), of(b, trevni)}, trevni, "", "", a},
+		"in other words":    {[]publish.Committed{of(a, trevni)}, trevni, " " + a, "", a},
+		"another schema":    {[]publish.Committed{of(a, trevni)}, trevni, b, "schema", ""},
+		"no schema":         {[]publish.Committed{of(a, trevni)}, trevni, "x", "schema", ""},
+		"another format":    {[]publish.Committed{of(a, trevni)}, manifest.Options{Format: "cfile"}, "", "format: trevni", ""},
+		"another recursion": {[]publish.Committed{of(a, bytes)}, trevni, "", "recursive", ""},
+	} {
+		got, err := alike("/out", tc.outputs, &tc.o, tc.schema)
+		if tc.want == "" {
+			if err != nil || got != tc.is {
+				t.Errorf("%s: %s, %v", name, got, err)
+			}
+			continue
+		}
+		failuretest.Want(t, err, failure.Foreign, tc.want)
+	}
+}
+
+func TestNothingAfterSomething(t *testing.T) {
+	done, before := &manifest.Success{Rows: 1}, &manifest.Success{Rows: 2}
+	out := &Outcome{Published: []*manifest.Success{done}, Manifest: done}
+	if out.nothing(before); out.Nothing || out.Manifest != done || len(out.Told()) != 1 || out.Told()[0] != done {
+		t.Errorf("%+v", out)
+	}
+}
