@@ -7,15 +7,18 @@
 //	                                     every name holds the output's ID
 //	DEST/_quarantine/<id>/…              its copies of damaged input
 //	DEST/_index/<id>/…                   what was made of side files of its tasks
+//	DEST/run=<number>-<id>/              a run: an output beside that one, with all of
+//	                                     these in a directory of its own
 //	DEST/_lock                           names the holder; written once, never changed
 //	DEST/.rowtocol/<holder>/             what a process has here, and it alone
 //	    alive-<n>                        a new name every 10 s: the holder lives
 //	    run-<n>/                         plan.json, results and staged files of a run
-//	        pending-<id>.json            the output that is being published
+//	        pending-<id>                 the output that is being published
+//	        run=<number>-<id>/           a run, while it is put together
 //	    taken-<n>/plan-<plan>/           the work of tasks that ran elsewhere, to be published
 //	    other-<n>                        what was a former holder's
 //	    retired-<n>                      a _SUCCESS that was replaced
-//	    old-<n>                          a part that was replaced
+//	    old-<n>                          a part, or a run, that was replaced
 //	DEST/.rowtocol/plan-<plan>/          results and files of tasks that run elsewhere
 //	DEST/.rowtocol/trash-<n>/            is being removed; nobody looks into it
 //
@@ -39,6 +42,17 @@
 //
 //	pending manifest → old _SUCCESS out → files in → old files out → _SUCCESS
 //
+// A run does not replace anything. Its files and then its _SUCCESS are brought into a
+// directory among its staged files, and that comes to the destination by one rename:
+//
+//	pending manifest → files and _SUCCESS into one directory → that directory in
+//
+// A run names the output that it is beside, its base, or none. It counts only while
+// that is the destination's: so an output that replaces another replaces the runs
+// beside it as well, all at the moment at which its _SUCCESS appears. They are moved
+// out after that. What a run's directory holds never changes, and its name is used
+// once: a process reads each run once.
+//
 // A part that is a directory is like a file: one rename brings all its files in,
 // or takes them out. Directories of copies are made before the files in them, and
 // so are those of an index.
@@ -47,7 +61,7 @@
 //
 // The pending manifest is the commit point: whoever holds the destination next
 // completes it. It is in the same directory as the files that it lists. If one of
-// them is lost, the output is given up: what else its tasks did can be used again,
+// them is lost, or a run's base is, the output is given up: what else its tasks did can be used again,
 // and the manifest of the output that it was to replace is put back, unless files
 // of that one were moved out already.
 package publish
