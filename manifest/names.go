@@ -62,6 +62,7 @@ func IsAside(name string) bool {
 }
 
 const (
+	runPrefix  = "run="
 	stagedSide = "side-"
 	idLength   = 16
 	// maxBase bounds what the name of an input adds to that of a copy of its
@@ -77,30 +78,25 @@ func NewID() string {
 	return hex.EncodeToString(b[:])
 }
 
-var idPattern = regexp.MustCompile(`^[0-9a-f]{16}$`)
-
 // IsID reports whether s is an ID as NewID makes them.
-func IsID(s string) bool { return idPattern.MatchString(s) }
-
-// runPattern has the sequence and the ID.
-var runPattern = regexp.MustCompile(`^run=(\d{8,18})-([0-9a-f]{16})$`)
+func IsID(s string) bool { return len(s) == idLength && strings.Trim(s, "0123456789abcdef") == "" }
 
 // RunName names the directory of a run: an output that is beside others of one
 // destination, and not in their place.
-func RunName(sequence int64, id string) string { return fmt.Sprintf("run=%08d-%s", sequence, id) }
+func RunName(sequence int64, id string) string {
+	return fmt.Sprintf("%s%08d-%s", runPrefix, sequence, id)
+}
 
 // ParseRun returns what RunName was given; ok is false for other names.
 func ParseRun(name string) (sequence int64, id string, ok bool) {
-	m := runPattern.FindStringSubmatch(name)
-	if m == nil {
+	rest, _ := strings.CutPrefix(name, runPrefix)
+	number, id, _ := strings.Cut(rest, "-")
+	sequence, _ = strconv.ParseInt(number, 10, 64) // of what is no number the name is another
+	//guard: what is no run would be taken for one, or two names for those of one run
+	if !IsID(id) || RunName(sequence, id) != name {
 		return 0, "", false
 	}
-	sequence, _ = strconv.ParseInt(m[1], 10, 64) // 18 digits fit
-	//guard: two names would be those of one run
-	if RunName(sequence, m[2]) != name {
-		return 0, "", false
-	}
-	return sequence, m[2], true
+	return sequence, id, true
 }
 
 // TaskName names the result of a task.
