@@ -80,7 +80,7 @@ type conversion struct {
 	out     *Outcome
 
 	staged bool // there is work that a rerun can use
-	done   bool // all tasks are done, and what failed came behind them
+	done   bool // what failed came behind the tasks, which are all done, or before them
 }
 
 // run does work under a claim, and gives that back.

@@ -149,6 +149,8 @@ func incremental(ctx context.Context, r *Request) (*Outcome, error) {
 			}
 		}
 		err = c.run(ctx, dest, func(ctx context.Context, claim *publish.Claim) (err error) {
+			//guard: unfinished runs would be removed by one that does not come to its tasks
+			c.staged, c.done = len(claim.Runs()) > 0, true
 			//guard: inputs would be converted again that another run committed meanwhile
 			if survey == nil || !claim.State().Same(state) {
 				survey, err = c.survey(ctx, claim.State())
@@ -180,7 +182,6 @@ func (c *conversion) survey(ctx context.Context, state *publish.State) (*plan.Su
 // beside those of an unfinished run, which it completed.
 func (c *conversion) addRun(ctx context.Context, claim *publish.Claim, survey *plan.Survey) (more bool, err error) {
 	state := claim.State()
-	c.staged = len(claim.Runs()) > 0
 	//guard: a run would be added to what was changed after the first look
 	if err := state.AllowRun(); err != nil {
 		return false, err
@@ -194,6 +195,7 @@ func (c *conversion) addRun(ctx context.Context, claim *publish.Claim, survey *p
 	}
 	c.mapping = survey.Mapping
 	c.out.warn(c.plan.Warnings)
+	c.done = false
 	run, err := c.resume(ctx, claim)
 	if err != nil {
 		return false, err

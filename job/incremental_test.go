@@ -135,6 +135,24 @@ func TestResumeSomeInputs(t *testing.T) {
 	}
 }
 
+// TestUnfinishedRunStays if who is to go on with it does not come to its tasks.
+func TestUnfinishedRunStays(t *testing.T) {
+	dir := t.TempDir()
+	writeInput(t, dir+"/in/a.avro", 1, 12)
+	interrupt(t, added(t, dir), 2)
+	r := added(t, dir)
+	r.Resolve = storetest.On(&hooked{Store: store.Local(), mkdir: func(string) { _ = os.Remove(dir + "/in/a.avro") }})
+	_, err := Convert(t.Context(), r)
+	failuretest.Want(t, err, failure.Input, "a.avro does not exist")
+	if len(staged(t, dir+"/out", "task-*.json")) < 2 {
+		t.Error("what was done is removed")
+	}
+	writeInput(t, dir+"/in/a.avro", 1, 12)
+	if out := mustAdd(t, added(t, dir)); out.Resumed < 2 {
+		t.Errorf("%d tasks were resumed", out.Resumed)
+	}
+}
+
 func TestResumes(t *testing.T) {
 	input := func(names ...string) (r manifest.Request) {
 		for _, name := range names {

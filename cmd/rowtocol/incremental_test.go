@@ -101,6 +101,7 @@ func TestIncremental(t *testing.T) {
 	rowtocol(t, dir, nil, "inspect", "out").want(t, 0, "60 rows")
 
 	before := state(t, dir)
+	incremental(t, dir, "--dry-run").want(t, 0, "0 inputs", "holds")
 	incremental(t, dir).want(t, 0, "nothing to do")
 	incremental(t, dir, "--exit-nothing", "99").want(t, 99)
 	rowtocol(t, dir, nil, "convert", "in", "out").want(t, 9, "2 runs", "--incremental adds")
