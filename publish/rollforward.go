@@ -105,6 +105,9 @@ func (c *Claim) giveUp(ctx context.Context, r *Run, p *record) error {
 // reinstate puts the manifest back of the latest output whose files are all in
 // their places, if there is none: the output that was to replace it was given up.
 func (c *Claim) reinstate(ctx context.Context) error {
+	if len(c.found.retired) == 0 {
+		return nil
+	}
 	infos, err := c.st.List(ctx, c.path)
 	if err != nil || slices.ContainsFunc(infos, func(i store.Info) bool { return i.Name == manifest.SuccessName }) {
 		return err

@@ -117,8 +117,8 @@ func (d *Destination) readCommitted(ctx context.Context, name string) (*committe
 		return r, nil
 	}
 	s := &State{path: in.path}
-	if slices.ContainsFunc(infos, func(i store.Info) bool { return i.Name == manifest.SuccessName }) {
-		if err := in.readSuccess(ctx, s); err != nil || s.Success == nil && len(s.foreign) == 0 {
+	if i := slices.IndexFunc(infos, func(i store.Info) bool { return i.Name == manifest.SuccessName }); i >= 0 {
+		if err := in.readSuccessAt(ctx, s, infos[i]); err != nil || s.Success == nil && len(s.foreign) == 0 {
 			return nil, err
 		}
 	}

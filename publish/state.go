@@ -107,6 +107,11 @@ func (d *Destination) readSuccess(ctx context.Context, s *State) error {
 	if err != nil {
 		return err
 	}
+	return d.readSuccessAt(ctx, s, info)
+}
+
+// readSuccessAt is readSuccess of a file that was found.
+func (d *Destination) readSuccessAt(ctx context.Context, s *State, info store.Info) error {
 	//guard: the link's target would be taken for the manifest of what is here
 	if info.Dir || info.Link {
 		s.foreign = append(s.foreign, info.Name+" (no regular file)")

@@ -1,0 +1,102 @@
+package plan
+
+import (
+	"errors"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/rowtocol/rowtocol/failure"
+	"github.com/rowtocol/rowtocol/failure/failuretest"
+	"github.com/rowtocol/rowtocol/internal/avrotest"
+	"github.com/rowtocol/rowtocol/manifest"
+)
+
+// TestKnown leaves out what is what it was, and names what is not.
+func TestKnown(t *testing.T) {
+	dir := t.TempDir()
+	file := dir + "/in/a.avro"
+	writeInput(t, file, avrotest.Schema, 1, 2)
+	r := request(dir+"/out", dir+"/in")
+	known := look(t, r).Request.Inputs
+	whole, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := append([]byte(nil), whole...)
+	other[len(other)-20] ^= 1
+	times := []time.Time{known[0].ModTime, known[0].ModTime.Add(time.Hour), {}}
+	for name, tc := range map[string]struct {
+		bytes   []byte
+		touched int // 0: the time is what it was, 1: it is another, 2: it was not noted
+		changed string
+	}{
+		"nothing":              {whole, 0, ""},
+		"not opened":           {make([]byte, len(whole)), 0, ""},
+		"touched":              {whole, 1, ""},
+		"of an older program":  {whole, 2, ""},
+		"other bytes":          {other, 1, "identity"},
+		"other bytes, no time": {other, 2, "identity"},
+		"longer":               {append(other[:len(other):len(other)], 1), 0, "bytes"},
+		"no Avro file":         {make([]byte, len(whole)), 1, "and is none"},
+		"empty":                {nil, 1, "and is none"},
+	} {
+		if err := os.WriteFile(file, tc.bytes, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chtimes(file, times[0], times[tc.touched%2]); err != nil {
+			t.Fatal(err)
+		}
+		again := r
+		again.Known = []manifest.Input{known[0]}
+		if tc.touched == 2 {
+			again.Known[0].ModTime = times[2]
+		}
+		s, err := Look(t.Context(), again)
+		if tc.changed == "" {
+			if err != nil || len(s.Request.Inputs) != 0 || len(s.Warnings) != 0 {
+				t.Errorf("%s: %+v, %v", name, s, err)
+			}
+			continue
+		}
+		failuretest.Want(t, err, failure.Input, file+" changed", tc.changed)
+		if changed := (*Changed)(nil); !errors.As(err, &changed) || changed.Path != file {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestKnownBesideNew are inputs that stand for what the user named, with none new.
+func TestKnownBesideNew(t *testing.T) {
+	dir := t.TempDir()
+	writeInput(t, dir+"/in/a.avro", avrotest.Schema, 1, 2)
+	r := request(dir+"/out", dir+"/in")
+	r.Known = look(t, r).Request.Inputs
+	writeInput(t, dir+"/in/b.avro", avrotest.Schema, 2, 2)
+	r.Run = true
+	p := mustPlan(t, r)
+	if in := p.Request.Inputs; !p.Run || len(in) != 1 || in[0].Path != dir+"/in/b.avro" || in[0].ModTime.IsZero() {
+		t.Errorf("%v: %+v", p.Run, in)
+	}
+	if err := os.Remove(dir + "/in/b.avro"); err != nil {
+		t.Fatal(err)
+	}
+	if p := mustPlan(t, r); len(p.Tasks) != 0 || p.Schema != "" {
+		t.Errorf("%+v", p)
+	}
+	// An empty file that was lost is known to be lost.
+	writeInput(t, dir+"/in/b.avro", avrotest.Schema, 2, 2)
+	if err := os.WriteFile(dir+"/empty.avro", nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	r.Inputs = append(r.Inputs, dir+"/empty.avro")
+	r.Options.OnDamage = "skip"
+	s := look(t, r)
+	r.Known = append(r.Known, s.Request.Inputs...)
+	for i := range r.Known {
+		r.Known[i].ModTime = time.Time{}
+	}
+	if again := look(t, r); len(s.Request.Inputs) != 2 || len(again.Request.Inputs) != 0 {
+		t.Errorf("%+v, then %+v", s.Request.Inputs, again.Request.Inputs)
+	}
+}
