@@ -139,7 +139,7 @@ func (c *commitment) work(ctx context.Context) error {
 	if results, err = c.lastStep(ctx, c.plan, c.st, run.Dir, results); err != nil {
 		return err
 	}
-	return c.out.publish(ctx, c.claim, run, results, manifest.MadeNow(c.Program, c.began))
+	return c.out.publish(ctx, c.claim, run, results, c.made(c.plan, c.began, 0))
 }
 
 // take returns the run of the tasks' work. A plan without inputs has no tasks,

@@ -79,6 +79,8 @@ type conversion struct {
 	began   time.Time
 	out     *Outcome
 
+	resumed int // tasks
+
 	staged bool // there is work that a rerun can use
 	done   bool // what failed came behind the tasks, which are all done, or before them
 }
@@ -156,7 +158,7 @@ func (c *conversion) carryOut(ctx context.Context, claim *publish.Claim, run *pu
 	if err := input.Check(ctx, c.Resolve, c.plan.Request.Inputs); err != nil {
 		return err
 	}
-	return c.out.publish(ctx, claim, run, results, manifest.MadeNow(c.Program, c.began))
+	return c.out.publish(ctx, claim, run, results, c.made(c.plan, c.began, c.resumed))
 }
 
 // resume returns the unfinished run of the same request, whose plan it goes on
@@ -211,7 +213,8 @@ func (c *conversion) results(ctx context.Context, run *publish.Run) ([]*manifest
 			progress.Bytes += bytes
 		}
 	}
-	c.out.Resumed = progress.Tasks
+	c.resumed = progress.Tasks
+	c.out.Resumed, c.out.ResumedBytes = c.out.Resumed+progress.Tasks, c.out.ResumedBytes+progress.Bytes
 	c.staged = progress.Tasks > 0
 	left := missing(results)
 	made, err := c.runTasks(ctx, run, left, lostRows(results), progress)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/rowtocol/rowtocol/budget"
 	"github.com/rowtocol/rowtocol/failure"
@@ -31,8 +32,9 @@ type Options struct {
 	Memory *budget.Pool
 	// TempDir is the local directory for spills; empty is the system's.
 	TempDir string
-	// Program is the version of the program, which documents tell.
-	Program string
+	// Program is the version of the program, and Run the ID of this run of it, which
+	// documents tell.
+	Program, Run string
 	// Resolve finds the store of a location; nil is store.Resolve, which knows
 	// local disks only.
 	Resolve input.Resolve
@@ -44,6 +46,9 @@ type Options struct {
 	Sink func(p *manifest.Plan) (task.Sink, error)
 	// Progress, if set, is told of progress, by one goroutine at a time.
 	Progress func(Progress)
+	// TaskDone, if set, is told of every task that this run did, by one goroutine at
+	// a time.
+	TaskDone func(*manifest.TaskResult)
 }
 
 func (o *Options) memory() *budget.Pool {
@@ -54,7 +59,7 @@ func (o *Options) memory() *budget.Pool {
 func (o *Options) taskOptions(p *manifest.Plan, progress func(task.Progress)) (task.Options, error) {
 	options := task.Options{
 		Formats: o.Formats, Resolve: o.Resolve, Workers: o.Workers, Memory: o.memory(), TempDir: o.TempDir,
-		Program: o.Program, Progress: progress,
+		Program: o.Program, Run: o.Run, Progress: progress, Done: o.TaskDone,
 	}
 	var err error
 	options.Sink, err = o.sink(p)
@@ -145,8 +150,11 @@ type Outcome struct {
 	// Incremental is whether only new inputs were asked for: with nothing to do,
 	// Manifest is what came last.
 	Incremental bool
+	Tasks       int // of what was published
 	Resumed     int // tasks that an earlier run had finished
-	Warnings    []string
+	// ResumedBytes are the input bytes of those tasks.
+	ResumedBytes int64
+	Warnings     []string
 	// Skipped are the files and directories that were found and are no inputs.
 	Skipped []input.Skipped
 }
@@ -182,12 +190,22 @@ func (o *Outcome) warn(warnings []string) {
 	}
 }
 
+// made says how the output of a plan came about.
+func (o *Options) made(p *manifest.Plan, began time.Time, resumed int) *manifest.Made {
+	m := manifest.MadeNow(o.Program, began)
+	m.Run, m.PeakMemory, m.Tasks, m.Resumed = o.Run, budget.PeakResident(), len(p.Tasks), resumed
+	for _, in := range p.Request.Inputs {
+		m.InputBytes += in.Size
+	}
+	return m
+}
+
 // publish makes the files of a run the output.
 func (o *Outcome) publish(ctx context.Context, c *publish.Claim, r *publish.Run, results []*manifest.TaskResult, made *manifest.Made) (err error) {
 	if o.Manifest, err = c.Publish(ctx, r, results, made); err != nil {
 		return err
 	}
-	o.Plan, o.Published = r.Plan, append(o.Published, o.Manifest)
+	o.Plan, o.Published, o.Tasks = r.Plan, append(o.Published, o.Manifest), o.Tasks+len(r.Plan.Tasks)
 	if n := o.Manifest.InvalidUTF8; n > 0 {
 		o.Warnings = append(o.Warnings, fmt.Sprintf("%d strings are not valid UTF-8 and were copied as they are; other readers may replace or refuse them", n))
 	}

@@ -29,6 +29,12 @@ type Made struct {
 	Program string    `json:"program,omitempty"` // version of the program
 	At      time.Time `json:"at,omitzero"`       // by the clock of the machine
 	Seconds float64   `json:"seconds,omitempty"` // that the work took
+	// Run is the ID of the run of the program, as its log has it.
+	Run        string `json:"run,omitempty"`
+	InputBytes int64  `json:"input_bytes,omitempty"`
+	PeakMemory int64  `json:"peak_memory,omitempty"` // bytes that the process had resident at most
+	Tasks      int    `json:"tasks,omitempty"`
+	Resumed    int    `json:"resumed_tasks,omitempty"` // those of Tasks that an earlier run had done
 }
 
 // MadeNow says that a program made something just now, in the time since it

@@ -51,7 +51,9 @@ func OpenFolder(parent string) (*Folder, error) {
 		lock, err := lockDir(dir)
 		if err == nil {
 			spread(lock)
-			return &Folder{dir: dir, lock: lock, budget: int64(files - files/InputFiles)}, nil
+			f := &Folder{dir: dir, lock: lock, budget: int64(files - files/InputFiles)}
+			folders.Store(f, true)
+			return f, nil
 		}
 		// Another process's sweep may find the folder before it is locked.
 		if !errors.Is(err, errTaken) {
@@ -127,6 +129,18 @@ func sweep(parent string) error {
 		_ = lock.Close()
 	}
 	return nil
+}
+
+// folders are those of this process that are not closed.
+var folders sync.Map
+
+// Clear removes the folders of this process with all that is in them, for an end in the
+// midst of the work: whatever still uses them fails.
+func Clear() {
+	folders.Range(func(f, _ any) bool {
+		_ = os.RemoveAll(f.(*Folder).dir) // the next process tries again
+		return true
+	})
 }
 
 // Dir returns the folder's path.
@@ -205,6 +219,7 @@ func (f *Folder) reuse(columns, share int) *Spill {
 // Spills must be closed, or not be used any more. Further calls return the same error.
 func (f *Folder) Close() error {
 	f.once.Do(func() {
+		folders.Delete(f)
 		f.err = errors.Join(os.RemoveAll(f.dir), f.lock.Close())
 		f.mu.Lock()
 		defer f.mu.Unlock()

@@ -51,7 +51,10 @@ func (a *attempt) run(ctx context.Context) (*manifest.TaskResult, error) {
 	res := &manifest.TaskResult{
 		Version: manifest.Version, Plan: a.plan.ID, Task: a.task.ID, Parts: a.parts, RowsIn: stats.Rows,
 		Losses: a.losses(stats), Side: a.side, InvalidUTF8: stats.InvalidUTF8,
-		Made: &manifest.Made{Program: a.options.Program, At: began.UTC(), Seconds: time.Since(began).Seconds()},
+		Made: &manifest.Made{
+			Program: a.options.Program, At: began.UTC(), Seconds: time.Since(began).Seconds(), Run: a.options.Run,
+			InputBytes: a.task.Bytes(), PeakMemory: budget.PeakResident(),
+		},
 	}
 	if a.options.Sink != nil {
 		res.Sink = a.options.Sink.Name()
@@ -61,6 +64,7 @@ func (a *attempt) run(ctx context.Context) (*manifest.TaskResult, error) {
 		return nil, err
 	}
 	a.report(0, a.task.Bytes()-a.reported, 1)
+	a.done(res)
 	return res, nil
 }
 

@@ -37,6 +37,18 @@ const (
 	maxBlockSize = 1 << 30
 )
 
+// Failure is an error that ended a task. Its message is that of the error alone.
+type Failure struct {
+	Plan string // ID
+	Task int
+	Err  error
+}
+
+func (f *Failure) Error() string { return f.Err.Error() }
+
+// Unwrap returns what the task failed of.
+func (f *Failure) Unwrap() error { return f.Err }
+
 // Run runs tasks, by their numbers in the plan, and returns their results in the
 // same order. dir, which exists on st, takes their files. After an error, which
 // ends the others, the results of tasks that did not finish are nil.
@@ -80,7 +92,7 @@ func (r *Runner) Run(ctx context.Context, st store.Store, dir string, numbers []
 		}
 		res, err := a.run(ctx)
 		if err != nil {
-			return err
+			return &Failure{Plan: r.plan.ID, Task: a.task.ID, Err: err}
 		}
 		results[i] = res
 		return r.countLost(res.LostRows())

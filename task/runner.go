@@ -38,8 +38,9 @@ type Options struct {
 	Memory *budget.Pool
 	// TempDir is the local directory for spills; empty is the system's.
 	TempDir string
-	// Program is the version of the program, which results tell.
-	Program string
+	// Program is the version of the program, and Run the ID of this run of it, which
+	// results tell.
+	Program, Run string
 	// Lost is the number of rows that finished tasks of the plan lost to damage.
 	// They count against the most that the plan allows.
 	Lost int64
@@ -47,6 +48,8 @@ type Options struct {
 	Sink Sink
 	// Progress, if set, is told of progress, by one goroutine at a time.
 	Progress func(Progress)
+	// Done, if set, is told of every task that is done, by one goroutine at a time.
+	Done func(*manifest.TaskResult)
 }
 
 // Progress is what a Runner has done.
@@ -173,6 +176,15 @@ func (r *Runner) report(rows, bytes int64, tasks int) {
 	r.progress.Tasks += tasks
 	if r.options.Progress != nil {
 		r.options.Progress(r.progress)
+	}
+}
+
+// done tells the caller of a task that is done.
+func (r *Runner) done(res *manifest.TaskResult) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.options.Done != nil {
+		r.options.Done(res)
 	}
 }
 

@@ -103,17 +103,14 @@ func (a *app) reportAgainst(f *verifyFlags, r *verified, result *witness.Result)
 	case !complete:
 		a.status = "incomplete"
 	}
-	if a.json {
-		return nil
-	}
 	are := "are"
 	if result.Compared == 1 {
 		are = "is"
 	}
-	a.printf("%s of %s %s equal in the columns: compared by goavro %d, by hamba %d, not compared %d\n",
+	a.summary("%s of %s %s equal in the columns: compared by goavro %d, by hamba %d, not compared %d\n",
 		plural(result.Compared, "row"), plural(result.Inputs, "input"), are, result.ByGoavro, result.ByHamba, skipped)
 	if !compared {
-		a.printf("WARNING: NOT compared, because no decoder can read them: %s of %s; only their number was checked\n",
+		a.summary("WARNING: NOT compared, because no decoder can read them: %s of %s; only their number was checked\n",
 			plural(skipped, "row"), plural(len(result.NotCompared), "input"))
 	}
 	return nil

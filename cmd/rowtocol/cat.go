@@ -255,7 +255,7 @@ func (a *app) toFile(ctx context.Context, f *catFlags, names []string, in *catIn
 			p.setOf(s.Rows, s.BytesRead, s.Rows, total)
 		}
 	}
-	return newFile(ctx, at, f.overwrite, write)
+	return a.newFile(ctx, at, f.overwrite, write)
 }
 
 // catted is the result of cat in the final JSON object.

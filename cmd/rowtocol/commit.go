@@ -40,10 +40,15 @@ func (a *app) commitCommand() *cobra.Command {
 }
 
 func (a *app) commit(ctx context.Context, file string, overwrite bool, nothing int) error {
+	if file == "" {
+		return usagef("--plan: name the file with the plan")
+	}
+	a.start("plan_file", file)
 	p, err := a.readPlan(ctx, file)
 	if err != nil {
 		return err
 	}
+	a.about(p, nil)
 	o := a.jobOptions()
 	o.Overwrite = overwrite
 	outcome, err := job.Commit(ctx, p, o)

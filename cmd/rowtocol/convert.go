@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -56,6 +57,7 @@ type convertFlags struct {
 	outputFlags
 	overwrite, restart, dryRun, allowEmpty, incremental bool
 	nothing                                             int
+	maxRuntime                                          time.Duration
 }
 
 func (a *app) convertCommand() *cobra.Command {
@@ -78,6 +80,7 @@ func (a *app) convertCommand() *cobra.Command {
 	flags.BoolVar(&f.dryRun, "dry-run", false, "print the plan and do nothing")
 	addAllowEmpty(flags, &f.allowEmpty)
 	addExitNothing(flags, &f.nothing)
+	addMaxRuntime(flags, &f.maxRuntime)
 	completeOutput(cmd)
 	return cmd
 }
@@ -97,6 +100,11 @@ func addExitNothing(flags *pflag.FlagSet, code *int) {
 	flags.IntVar(code, "exit-nothing", 0, "exit `code` when there was nothing to do")
 }
 
+// addMaxRuntime adds the flag that limits the time of a run.
+func addMaxRuntime(flags *pflag.FlagSet, most *time.Duration) {
+	flags.DurationVar(most, "max-runtime", 0, "end after this time as after SIGTERM, with exit code 4: what is done is kept (default no limit)")
+}
+
 func checkExitNothing(code int) error {
 	if code < 0 || code > 255 {
 		return usagef("--exit-nothing must be an exit code, 0 to 255")
@@ -106,12 +114,15 @@ func checkExitNothing(code int) error {
 
 // converted is the result of convert in the final JSON object.
 type converted struct {
+	*Figures
 	Dest     string          `json:"dest"`
 	Plan     string          `json:"plan"`
 	Nothing  bool            `json:"nothing"`
+	Tasks    int             `json:"tasks"`
 	Resumed  int             `json:"resumed_tasks"`
 	Rows     int64           `json:"rows"`
 	Bytes    int64           `json:"bytes"`
+	Files    int             `json:"files"`
 	Inputs   int             `json:"inputs"`
 	Parts    []manifest.Part `json:"parts"`
 	Losses   []manifest.Loss `json:"losses"`
@@ -123,6 +134,9 @@ func (a *app) convert(cmd *cobra.Command, f *convertFlags, inputs []string, dest
 	if err := checkExitNothing(f.nothing); err != nil {
 		return err
 	}
+	if err := a.limit(f.maxRuntime); err != nil {
+		return err
+	}
 	ctx := cmd.Context()
 	req, err := a.request(ctx, &f.outputFlags, inputs, dest)
 	if err != nil {
@@ -132,9 +146,14 @@ func (a *app) convert(cmd *cobra.Command, f *convertFlags, inputs []string, dest
 	if f.dryRun {
 		return a.dryRun(ctx, req)
 	}
+	a.run.Dest = dest
+	a.start("dest", dest, named(inputs))
 	p, stop := a.startProgress(ctx)
 	defer stop()
-	req.Progress = func(s job.Progress) { p.set(s.Rows, s.Bytes, s.TotalBytes) }
+	req.Progress = func(s job.Progress) {
+		p.set(s.Rows, s.Bytes, s.TotalBytes)
+		p.setTasks(s.Tasks, s.TotalTasks)
+	}
 	outcome, err := job.Convert(ctx, req)
 	stop()
 	return a.report(outcome, damageHelp(err, f.onDamage), dest, f.nothing)
@@ -157,7 +176,7 @@ func (a *app) request(ctx context.Context, f *outputFlags, inputs []string, dest
 func (a *app) jobOptions() job.Options {
 	return job.Options{
 		Formats: formats, Workers: a.workers, Memory: a.pool, TempDir: a.tempDir,
-		Program: version(), Resolve: a.resolve,
+		Program: a.run.Version, Run: a.run.ID, Resolve: a.resolve, TaskDone: a.taskDone,
 	}
 }
 
@@ -167,6 +186,8 @@ func (a *app) report(outcome *job.Outcome, err error, dest string, nothing int) 
 	if outcome == nil || err != nil && !errors.Is(err, failure.Losses) {
 		return err
 	}
+	a.tally(outcome)
+	a.published(outcome)
 	a.warn(outcome.Warnings)
 	a.tellSkipped(outcome.Skipped)
 	a.printOutcome(outcome, dest)
@@ -184,28 +205,26 @@ func (a *app) warn(warnings []string) {
 
 func (a *app) printOutcome(o *job.Outcome, dest string) {
 	r := converted{
-		Dest: dest, Nothing: o.Nothing, Resumed: o.Resumed, Parts: []manifest.Part{}, Losses: []manifest.Loss{}, Warnings: orEmpty(o.Warnings), Skipped: len(o.Skipped),
+		Figures: &a.figures, Dest: dest, Nothing: o.Nothing, Tasks: o.Tasks, Resumed: o.Resumed, Parts: []manifest.Part{}, Losses: []manifest.Loss{}, Warnings: orEmpty(o.Warnings), Skipped: len(o.Skipped),
 	}
 	for _, m := range o.Told() {
 		r.Plan, r.Rows, r.Bytes, r.Inputs = m.Plan, r.Rows+m.Rows, r.Bytes+m.Bytes, r.Inputs+len(m.Request.Inputs)
 		r.Parts, r.Losses = append(r.Parts, m.Parts...), append(r.Losses, m.Losses...)
+	}
+	for _, p := range r.Parts {
+		r.Files += len(p.Files)
 	}
 	a.result = r
 	for _, l := range r.Losses {
 		a.log.Warn("lost", "input", l.Input, "start", l.Start, "end", l.End, "rows", l.Rows, "reason", l.Reason, "quarantine", quarantined(l))
 	}
 	switch {
-	case a.json:
 	case o.Nothing && o.Incremental:
-		a.printf("nothing to do: %s already holds all of these inputs\n", dest)
+		a.summary("nothing to do: %s already holds all of these inputs\n", dest)
 	case o.Nothing:
-		a.printf("nothing to do: %s already holds the %s of these inputs\n", dest, plural(r.Rows, "row"))
+		a.summary("nothing to do: %s already holds the %s of these inputs\n", dest, plural(r.Rows, "row"))
 	default:
-		files := 0
-		for _, p := range r.Parts {
-			files += len(p.Files)
-		}
-		a.printf("%s: %s in %s, %s%s\n", dest, plural(r.Rows, "row"), plural(files, "file"), human(r.Bytes), doneBefore(o.Resumed))
+		a.summary("%s: %s in %s, %s%s\n", dest, plural(r.Rows, "row"), plural(r.Files, "file"), human(r.Bytes), doneBefore(o.Resumed))
 	}
 }
 

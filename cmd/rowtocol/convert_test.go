@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -117,7 +118,7 @@ func TestExitCodes(t *testing.T) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			o := rowtocol(t, dir, []string{c.env}, strings.Fields(c.args)...).want(t, c.code, c.text)
-			if c.code != 0 && len(strings.Split(strings.TrimSpace(o.stderr), "\n")) != 1 {
+			if c.code != 0 && len(o.complaints()) != 1 {
 				t.Errorf("more than one line: %s", o.stderr)
 			}
 			if c.code != 0 && c.args != "" && !strings.Contains(c.args, "--colour") {
@@ -298,11 +299,19 @@ func TestOddNames(t *testing.T) {
 	rowtocol(t, dir, nil, "verify", "--require-complete", "out", "--against", "a.avro").want(t, 0, "20 rows of 1 input are equal")
 }
 
+// heedHangups lets programs that are started hear SIGHUP, also if the tests do not.
+func heedHangups() {
+	if signal.Ignored(syscall.SIGHUP) {
+		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
+	}
+}
+
 // TestSignals stops runs in their middle and lets the next one finish.
 func TestSignals(t *testing.T) {
 	dir := t.TempDir()
 	pairs(t, dir, "a.avro", 0, 400_000)
-	for signal, code := range map[syscall.Signal]int{syscall.SIGINT: 130, syscall.SIGTERM: 143} {
+	heedHangups()
+	for signal, code := range map[syscall.Signal]int{syscall.SIGINT: 130, syscall.SIGTERM: 143, syscall.SIGHUP: 129} {
 		cmd := command(t, "convert", "--codec", "bzip2", "--workers", "1", "--temp-dir", tempDir(t, dir), "a.avro", "out")
 		cmd.Dir = dir
 		if err := cmd.Start(); err != nil {

@@ -60,6 +60,14 @@ func classify(err error) exit {
 	return byCode(2)
 }
 
+// exitCode is the code for an error. That of an interruption tells the signal.
+func exitCode(err error) int {
+	if i := (interrupted{}); errors.As(err, &i) {
+		return 128 + int(i.signal)
+	}
+	return classify(err).code
+}
+
 func byCode(code int) exit {
 	for _, e := range exits {
 		if e.code == code {

@@ -5,14 +5,11 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/signal"
 	"runtime/debug"
 	"syscall"
-
-	"golang.org/x/sys/unix"
 )
 
 func main() {
@@ -25,11 +22,11 @@ func run(args []string, stdout, stderr *os.File) (code int) {
 	a := newApp(args, stdout, stderr)
 	defer func() {
 		if p := recover(); p != nil {
-			code = a.finish(&defect{value: p, stack: debug.Stack()})
+			code = a.conclude(&defect{value: p, stack: debug.Stack()}, a.out, a.result)
 		}
 	}()
 	signal.Ignore(syscall.SIGPIPE) // what nobody reads any more does not end the work
-	ctx, stop := withSignals(context.Background())
+	ctx, stop := a.withSignals(context.Background())
 	defer stop()
 	root := a.rootCommand()
 	root.SetArgs(args)
@@ -49,33 +46,4 @@ type defect struct {
 
 func (d *defect) Error() string {
 	return fmt.Sprintf("this is a defect of rowtocol, please report it with the lines below: %v\n%s", d.value, d.stack)
-}
-
-// interrupted is the cause of a context that a signal cancelled.
-type interrupted struct{ signal syscall.Signal }
-
-func (i interrupted) Error() string {
-	return fmt.Sprintf("stopped by %s: temporary files are removed, and a rerun goes on from here", unix.SignalName(i.signal))
-}
-
-// withSignals returns a context that SIGINT and SIGTERM cancel. A second
-// signal ends the program at once.
-func withSignals(parent context.Context) (ctx context.Context, stop func()) {
-	ctx, cancel := context.WithCancelCause(parent)
-	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
-	go func() {
-		select {
-		case s := <-signals:
-			signal.Stop(signals)
-			if sig, ok := s.(syscall.Signal); ok {
-				cancel(interrupted{sig})
-			}
-		case <-ctx.Done():
-		}
-	}()
-	return ctx, func() {
-		signal.Stop(signals)
-		cancel(errors.New("finished"))
-	}
 }

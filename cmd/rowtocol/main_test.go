@@ -94,10 +94,20 @@ func (o output) want(t *testing.T, code int, texts ...string) output {
 	return o
 }
 
+// complaints are the lines of the log that are worth a mail.
+func (o output) complaints() (lines []string) {
+	for line := range strings.Lines(o.stderr) {
+		if !strings.Contains(line, `"level":"INFO"`) {
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
+
 // object parses the final JSON object into v and returns its frame.
-func (o output) object(t *testing.T, v any) report {
+func (o output) object(t *testing.T, v any) ending {
 	t.Helper()
-	r := report{Result: v}
+	r := ending{Result: v}
 	dec := json.NewDecoder(strings.NewReader(o.stdout))
 	if err := dec.Decode(&r); err != nil {
 		t.Fatalf("%v in %q", err, o.stdout)

@@ -60,16 +60,16 @@ func (a *app) manCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return writeMan(cmd.Context(), dir, cmd.Root())
+			return a.writeMan(cmd.Context(), dir, cmd.Root())
 		},
 	}
 }
 
 // writeMan writes the pages of a command and of all below it that help shows.
-func writeMan(ctx context.Context, dir store.Location, cmd *cobra.Command) error {
+func (a *app) writeMan(ctx context.Context, dir store.Location, cmd *cobra.Command) error {
 	section := manSection(cmd)
 	at := store.Location{Store: dir.Store, Path: path.Join(dir.Path, manName(cmd)+"."+section)}
-	err := newFile(ctx, at, true, func(w io.Writer) error {
+	err := a.newFile(ctx, at, true, func(w io.Writer) error {
 		_, err := w.Write(manPage(cmd))
 		return err
 	})
@@ -78,7 +78,7 @@ func writeMan(ctx context.Context, dir store.Location, cmd *cobra.Command) error
 	}
 	for _, c := range cmd.Commands() {
 		if !c.Hidden && c.Name() != "help" {
-			if err := writeMan(ctx, dir, c); err != nil {
+			if err := a.writeMan(ctx, dir, c); err != nil {
 				return err
 			}
 		}

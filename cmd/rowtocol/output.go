@@ -47,11 +47,15 @@ func (a *app) toStdout(ctx context.Context, write func(io.Writer) error) error {
 
 // newFile writes a file under a temporary name, and gives it its own when it
 // is complete. An existing file is store.ErrExist, unless it is to be replaced.
-func newFile(ctx context.Context, at store.Location, replace bool, write func(io.Writer) error) (err error) {
+func (a *app) newFile(ctx context.Context, at store.Location, replace bool, write func(io.Writer) error) (err error) {
 	if err := checkFree(ctx, at, replace); err != nil {
 		return err
 	}
 	temp := store.TempName(at.Path)
+	hidden := at
+	hidden.Path = temp
+	a.unfinished.add(hidden)
+	defer a.unfinished.done(hidden)
 	out, err := at.Store.Create(ctx, temp, store.CreateOptions{Size: -1})
 	if errors.Is(err, store.ErrNoParent) {
 		return fmt.Errorf("create %s: %w", at.Path, store.ErrNoParent) // nobody knows the temporary name
@@ -70,6 +74,7 @@ func newFile(ctx context.Context, at store.Location, replace bool, write func(io
 	if err := out.Commit(ctx); err != nil {
 		return err
 	}
+	a.unfinished.done(hidden) // from here on it may be all that there is
 	return giveName(ctx, at, temp, replace)
 }
 

@@ -63,6 +63,7 @@ func (a *app) planCommand() *cobra.Command {
 
 // planned is the result of plan in the final JSON object.
 type planned struct {
+	*Figures
 	Plan     string   `json:"plan"`
 	File     string   `json:"file"`
 	Tasks    int      `json:"tasks"`
@@ -82,6 +83,8 @@ func (a *app) plan(ctx context.Context, req job.Request, output string) error {
 	if output == standardOutput && a.json {
 		return usagef("--output %s and --json both print on standard output", output)
 	}
+	a.run.Dest = req.Dest
+	a.start("dest", req.Dest, named(req.Inputs), "plan_file", output)
 	made, err := makePlan(ctx, req)
 	if err != nil {
 		return err
@@ -97,7 +100,9 @@ func (a *app) plan(ctx context.Context, req job.Request, output string) error {
 	if err := a.writePlan(ctx, output, made.survey.Dest, doc); err != nil {
 		return fmt.Errorf("--output: %w", err)
 	}
-	result := planned{Plan: p.ID, File: output, Tasks: len(p.Tasks), Inputs: len(p.Request.Inputs), Warnings: orEmpty(p.Warnings), Skipped: len(made.survey.Skipped)}
+	a.tallyInputs(p.Request.Inputs)
+	a.run.Tasks, a.run.Schema = len(p.Tasks), p.Schema
+	result := planned{Figures: &a.figures, Plan: p.ID, File: output, Tasks: len(p.Tasks), Inputs: len(p.Request.Inputs), Warnings: orEmpty(p.Warnings), Skipped: len(made.survey.Skipped)}
 	if result.Finished = made.finished(); result.Finished {
 		a.log.Info(fmt.Sprintf("destination %s holds the output of this plan already: its commit will do nothing", req.Dest))
 	} else if kept := made.state.AllowPlan(p, false); kept != nil {
@@ -105,8 +110,8 @@ func (a *app) plan(ctx context.Context, req job.Request, output string) error {
 		a.log.Warn(fmt.Sprintf("commit will need --overwrite: %v", kept))
 	}
 	a.result = result
-	if !a.json && output != standardOutput {
-		a.printf("%s: plan %s, %s, %s\n", output, p.ID, plural(len(p.Request.Inputs), "input"), plural(len(p.Tasks), "task"))
+	if output != standardOutput {
+		a.summary("%s: plan %s, %s, %s\n", output, p.ID, plural(len(p.Request.Inputs), "input"), plural(len(p.Tasks), "task"))
 	}
 	return nil
 }

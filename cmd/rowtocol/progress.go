@@ -22,13 +22,15 @@ type console struct {
 	file     *os.File
 	terminal bool
 	redraws  bool // it can clear a line
+	people   bool // its messages are for people
+	quiet    bool // it shows no progress
 	escaper  escaper
 	line     string // the progress line on the screen
 }
 
 func newConsole(f *os.File) *console {
 	terminal := term.IsTerminal(int(f.Fd()))
-	return &console{file: f, terminal: terminal, redraws: terminal && os.Getenv("TERM") != "dumb"}
+	return &console{file: f, terminal: terminal, people: terminal, redraws: terminal && os.Getenv("TERM") != "dumb"}
 }
 
 // Write prints whole lines above the progress line, on a terminal as a screen does.
@@ -70,20 +72,25 @@ func (c *console) width() int {
 	return 80
 }
 
-// logger writes text for people on a terminal and JSON for machines elsewhere.
-func (c *console) logger(level slog.Level) *slog.Logger {
-	if !c.terminal {
-		return slog.New(slog.NewJSONHandler(c, &slog.HandlerOptions{Level: level}))
-	}
-	return slog.New(slog.NewTextHandler(c, &slog.HandlerOptions{
+// logger writes text or JSON; with the format auto, text without times for people on a
+// terminal, and JSON for machines elsewhere. Times are UTC.
+func (c *console) logger(level slog.Level, format string) *slog.Logger {
+	options := &slog.HandlerOptions{
 		Level: level,
 		ReplaceAttr: func(groups []string, a slog.Attr) slog.Attr {
-			if len(groups) == 0 && a.Key == slog.TimeKey {
+			switch {
+			case len(groups) > 0 || a.Key != slog.TimeKey:
+				return a
+			case c.people:
 				return slog.Attr{}
 			}
-			return a
+			return slog.Time(slog.TimeKey, a.Value.Time().UTC())
 		},
-	}))
+	}
+	if format == "text" || c.people {
+		return slog.New(slog.NewTextHandler(c, options))
+	}
+	return slog.New(slog.NewJSONHandler(c, options))
 }
 
 // fail prints the error that ends the program.
@@ -92,7 +99,7 @@ func (c *console) fail(log *slog.Logger, err error, code int) {
 	switch { // nowhere is left to complain
 	case errors.As(err, &d):
 		_, _ = fmt.Fprintf(c, "rowtocol: %v\n", err)
-	case c.terminal:
+	case c.people:
 		_, _ = fmt.Fprintf(c, "rowtocol: %s\n%s", printable(err.Error()), drawing(err))
 	default:
 		log.Error(err.Error(), "exit", code)
@@ -109,11 +116,17 @@ type progress struct {
 	bytes   int64
 	done    int64 // of the work, in whichever unit
 	total   int64 // 0 if not known
+	tasks   int64 // done
+	ofTasks int64 // 0 if the work has no tasks
+	// first is when, and with how much done, the work was first told of.
+	first     time.Time
+	firstDone int64
 }
 
 func (a *app) startProgress(ctx context.Context) (p *progress, stop func()) {
 	p = &progress{console: a.console, start: time.Now()}
-	if !a.console.redraws {
+	a.follow(p)
+	if !a.console.redraws || a.console.quiet {
 		return p, func() {}
 	}
 	ctx, cancel := context.WithCancel(ctx)
@@ -143,6 +156,35 @@ func (p *progress) setOf(rows, bytes, done, total int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.rows, p.bytes, p.done, p.total = rows, bytes, min(done, total), total
+	if p.first.IsZero() {
+		p.first, p.firstDone = time.Now(), p.done
+	}
+}
+
+// setTasks takes how many tasks of the work are done.
+func (p *progress) setTasks(done, total int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.tasks, p.ofTasks = int64(done), int64(total)
+}
+
+// state is how far the work is as of now.
+func (p *progress) state(now time.Time) progressState {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return progressState{at: now, rows: p.rows, bytes: p.bytes, done: p.done, total: p.total, tasks: p.tasks, ofTasks: p.ofTasks}
+}
+
+// left is the time that the rest takes, if all goes on as it went so far; 0 if that is
+// not known.
+func (p *progress) left(now time.Time) time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	done := p.done - p.firstDone
+	if done <= 0 || p.total == 0 {
+		return 0
+	}
+	return time.Duration(float64(now.Sub(p.first)) * float64(p.total-p.done) / float64(done))
 }
 
 const (

@@ -11,12 +11,14 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"golang.org/x/term"
 
 	"github.com/rowtocol/rowtocol/budget"
+	"github.com/rowtocol/rowtocol/report"
 	"github.com/rowtocol/rowtocol/store/location"
 )
 
@@ -34,7 +36,7 @@ type app struct {
 	memory     byteSize
 	pool       *budget.Pool // of memory
 	workers    int
-	logLevel   string
+	logs       logFlags
 	store      storeFlags
 	stores     *location.Resolver
 
@@ -45,6 +47,14 @@ type app struct {
 	rowsOut    bool               // its standard output is for rows
 	stdinTaken bool               // standard input is being read
 	result     any                // its part of the final JSON object
+	run        *report.Run
+	finishing  sync.Mutex // held to the end of the program by who says what came of it
+	stoppable  *stoppable
+	unfinished unfinished
+	journal    *journal // of commands of which the log tells everything
+	toldPlan   bool     // by every line of the log
+	toldTask   bool
+	figures    Figures // of run, when it has ended
 	// status and nothing are the JSON status and the exit code of a success
 	// that is not plainly "done".
 	status  string
@@ -56,9 +66,12 @@ func newApp(args []string, stdout, stderr *os.File) *app {
 	a := &app{
 		out: bufio.NewWriterSize(shown, 64<<10), stdout: shown,
 		console: newConsole(stderr), args: args,
-		memory: 512 << 20, workers: runtime.GOMAXPROCS(0), logLevel: "info",
+		run: newRun(), memory: 512 << 20, workers: runtime.GOMAXPROCS(0),
 	}
-	a.log = a.console.logger(slog.LevelInfo)
+	a.log = a.console.logger(slog.LevelInfo, "auto")
+	if !a.console.people {
+		a.log = a.log.With("run", a.run.ID)
+	}
 	return a
 }
 
@@ -114,15 +127,14 @@ func (a *app) rootCommand() *cobra.Command {
 	flags.IntVar(&a.workers, "workers", a.workers, "number of parallel workers, by default as many as cores; it never changes the output")
 	flags.Lookup("workers").DefValue = "0" // so that help and manual do not name this machine's
 	a.store.add(flags)
-	flags.StringVar(&a.logLevel, "log-level", a.logLevel, "`level` of messages: debug, info, warn or error")
+	a.logs.add(flags)
 	complete(root, "log-level", logLevels...)
+	complete(root, "log-format", logFormats...)
 
 	root.AddCommand(a.convertCommand(), a.planCommand(), a.taskCommand(), a.commitCommand(), a.catCommand(), a.headCommand(), a.countCommand(), a.statsCommand(), a.inspectCommand(), a.schemaCommand(), a.verifyCommand(), a.versionCommand(), a.manCommand(), exitCodesTopic(), conditionsTopic())
 	refuseOthers(root)
 	return root
 }
-
-var logLevels = []string{"debug", "info", "warn", "error"}
 
 // printsRows is the annotation of commands that print rows.
 const printsRows = "rows"
@@ -139,14 +151,9 @@ func (a *app) prepare(cmd *cobra.Command) error {
 	if err := a.configure(cmd); err != nil {
 		return err
 	}
-	if err := checkChoice("log-level", strings.ToLower(a.logLevel), logLevels); err != nil {
+	if err := a.openLog(); err != nil {
 		return err
 	}
-	var level slog.Level
-	if err := level.UnmarshalText([]byte(a.logLevel)); err != nil {
-		return &usageError{err}
-	}
-	a.log = a.console.logger(level)
 	if a.workers < 1 {
 		return usagef("--workers must be at least 1")
 	}
@@ -181,9 +188,10 @@ func complete(cmd *cobra.Command, flag string, choices ...string) {
 	}
 }
 
-// report is the final JSON object of --json: on standard output, or where that
+// ending is the final JSON object of --json: on standard output, or where that
 // is for rows the last line of standard error.
-type report struct {
+type ending struct {
+	Run     string    `json:"run"` // ID of this run of the program
 	Command string    `json:"command"`
 	Exit    int       `json:"exit"`
 	Status  string    `json:"status"`
@@ -195,41 +203,53 @@ type report struct {
 // cannot be printed is a failure of storage like any other; but a reader that has
 // seen enough and leaves, as head does, is none.
 func (a *app) finish(err error) int {
+	a.finishing.Lock()
+	return a.conclude(err, a.out, a.result)
+}
+
+// conclude is finish for one goroutine alone, which has out and result to itself.
+func (a *app) conclude(err error, out *bufio.Writer, result any) int {
 	a.console.clear()
 	if errors.Is(err, errReaderGone) {
 		err = nil
 	}
-	e := classify(err)
-	code, status := e.code, e.name
-	if interruption := (interrupted{}); errors.As(err, &interruption) {
-		code = 128 + int(interruption.signal)
-	}
+	code, status := exitCode(err), classify(err).name
 	if err == nil && a.status != "" {
 		code, status = a.nothing, a.status
 	}
-	r := report{Command: a.command, Exit: code, Status: status, Error: describe(err), Result: a.result}
+	a.endRun(code, status)
+	r := ending{Run: a.run.ID, Command: a.command, Exit: code, Status: status, Error: describe(err), Result: result}
 	if a.json && !a.rowsOut {
-		if jsonErr := r.print(a.out, "  "); jsonErr != nil && !errors.Is(jsonErr, errReaderGone) && err == nil {
+		if jsonErr := r.print(out, "  "); jsonErr != nil && !errors.Is(jsonErr, errReaderGone) && err == nil {
 			err, code = jsonErr, classify(jsonErr).code
 		}
 	}
-	if flushErr := a.out.Flush(); flushErr != nil && !errors.Is(flushErr, errReaderGone) && err == nil {
+	if flushErr := out.Flush(); flushErr != nil && !errors.Is(flushErr, errReaderGone) && err == nil {
 		err, code = flushErr, classify(flushErr).code
 	}
 	if err != nil {
-		a.console.fail(a.log, err, code)
+		a.console.fail(a.ofFailed(err), err, code)
 	}
+	a.run.Exit = code
+	a.end(err)
 	if a.json && a.rowsOut {
 		_ = r.print(a.console, "") // nowhere is left to complain
 	}
 	return code
 }
 
-func (r *report) print(w io.Writer, indent string) error {
+func (r *ending) print(w io.Writer, indent string) error {
 	enc := json.NewEncoder(w)
 	enc.SetIndent("", indent)
 	enc.SetEscapeHTML(false)
 	return enc.Encode(r)
+}
+
+// summary prints what came of the work, unless that is to be JSON or nothing.
+func (a *app) summary(format string, args ...any) {
+	if !a.json && !a.logs.quiet {
+		a.printf(format, args...)
+	}
 }
 
 // printf prints to standard output; finish reports what failed. Texts among args are

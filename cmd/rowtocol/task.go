@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -21,6 +22,7 @@ func (a *app) taskCommand() *cobra.Command {
 	var file string
 	var numbers []int
 	var nothing int
+	var maxRuntime time.Duration
 	cmd := &cobra.Command{
 		Use:     "task --plan FILE --task N",
 		Short:   "Run tasks of a plan",
@@ -31,6 +33,9 @@ func (a *app) taskCommand() *cobra.Command {
 			if err := checkExitNothing(nothing); err != nil {
 				return err
 			}
+			if err := a.limit(maxRuntime); err != nil {
+				return err
+			}
 			return a.task(cmd.Context(), file, numbers, nothing)
 		},
 	}
@@ -38,11 +43,13 @@ func (a *app) taskCommand() *cobra.Command {
 	flags.StringVar(&file, "plan", "", "`file` with the plan")
 	flags.IntSliceVar(&numbers, "task", nil, "`number` of a task, from 0, or several with commas; repeatable")
 	addExitNothing(flags, &nothing)
+	addMaxRuntime(flags, &maxRuntime)
 	return cmd
 }
 
 // tasksDone is the result of task in the final JSON object.
 type tasksDone struct {
+	*Figures
 	Plan  string `json:"plan"`
 	Tasks []int  `json:"tasks"`
 	Done  int    `json:"done_before"`
@@ -55,6 +62,10 @@ func (a *app) task(ctx context.Context, file string, numbers []int, nothing int)
 	if len(numbers) == 0 {
 		return usagef("--task: name a task by its number")
 	}
+	if file == "" {
+		return usagef("--plan: name the file with the plan")
+	}
+	a.start("plan_file", file, "numbers", numbers)
 	plan, err := a.readPlan(ctx, file)
 	if err != nil {
 		return err
@@ -68,30 +79,29 @@ func (a *app) task(ctx context.Context, file string, numbers []int, nothing int)
 		}
 		total += plan.Tasks[n].Bytes()
 	}
+	a.about(plan, numbers)
 	p, stop := a.startProgress(ctx)
 	defer stop()
 	o := a.jobOptions()
-	o.Progress = func(s job.Progress) { p.set(s.Rows, s.Bytes, total) }
+	var converted int64
+	o.Progress = func(s job.Progress) {
+		converted = s.Bytes
+		p.set(s.Rows, s.Bytes, total)
+		p.setTasks(s.Tasks, s.TotalTasks)
+	}
 	results, done, err := job.RunTasks(ctx, plan, o, numbers)
 	stop()
 	if err != nil {
 		return damageHelp(err, plan.Request.Options.OnDamage)
 	}
-	out := tasksDone{Plan: plan.ID, Tasks: numbers, Done: done}
-	for _, r := range results {
-		out.Rows += r.RowsIn
-		for _, f := range r.Files() {
-			out.Files, out.Bytes = out.Files+1, out.Bytes+f.Bytes
-		}
-	}
+	a.tallyTasks(plan, numbers, results, done, converted)
+	out := tasksDone{Figures: &a.figures, Plan: plan.ID, Tasks: numbers, Done: done, Rows: a.run.Rows, Files: a.run.Files, Bytes: a.run.Bytes}
 	a.result = out
 	if done == len(numbers) {
 		a.status, a.nothing = "nothing", nothing
 	}
-	if !a.json {
-		a.printf("%s of plan %s: %s in %s, %s%s\n", plural(len(numbers), "task"), plan.ID,
-			plural(out.Rows, "row"), plural(out.Files, "file"), human(out.Bytes), doneBefore(done))
-	}
+	a.summary("%s of plan %s: %s in %s, %s%s\n", plural(len(numbers), "task"), plan.ID,
+		plural(out.Rows, "row"), plural(out.Files, "file"), human(out.Bytes), doneBefore(done))
 	return nil
 }
 
@@ -119,9 +129,6 @@ func doneBefore(tasks int) string {
 // readPlan reads the document that plan wrote. One that was altered, or is of
 // another program's version, is refused.
 func (a *app) readPlan(ctx context.Context, file string) (*manifest.Plan, error) {
-	if file == "" {
-		return nil, usagef("--plan: name the file with the plan")
-	}
 	at, err := a.resolve(file)
 	if err != nil {
 		return nil, err

@@ -91,6 +91,31 @@ func (o output) wantHarmless(t *testing.T) output {
 // turns around what follows, hides, and is no UTF-8.
 const hostile = "\x1b[2J\u009b2J\u202eevil\u200b\U000e0041\x7f\u2028\r\x80"
 
+// People at a terminal see the summary, and the log of a whole run if they ask for it.
+func TestLogOnTerminal(t *testing.T) {
+	dir := t.TempDir()
+	pairs(t, dir, "a.avro", 0, 100)
+	for i, c := range []struct {
+		flags, stderr string
+		stdout        bool
+	}{
+		{"", "", true},
+		{"--quiet", "", false},
+		{"--verbose", "level=INFO msg=\"convert begins\" run=", true},
+		{"--log-format=text", "Z level=INFO msg=\"convert begins\" run=", true},
+		{"--log-format=json", `"level":"INFO","msg":"convert begins","run":"`, true},
+	} {
+		args := append([]string{"convert", "a.avro", fmt.Sprint("out", i)}, strings.Fields(c.flags)...)
+		o := onTerminal(t, dir, 80, args...).want(t, 0)
+		if (o.stderr == "") != (c.stderr == "") || !strings.Contains(o.stderr, c.stderr) || (o.stdout != "") != c.stdout {
+			t.Errorf("%s: %q, %q", c.flags, o.stdout, o.stderr)
+		}
+	}
+	if o := onTerminal(t, dir, 80, "convert", "--log-format", "json", "none.avro", "out").want(t, 3); !strings.Contains(o.stderr, `"level":"ERROR"`) {
+		t.Errorf("%q", o.stderr)
+	}
+}
+
 // Text from files does not steer the terminal, whichever command shows it.
 func TestTerminalIsNotSteered(t *testing.T) {
 	dir := t.TempDir()
@@ -264,7 +289,7 @@ func TestStatsOfWhatWasRead(t *testing.T) {
 			if text == "" {
 				text = o.stdout
 			}
-			r := report{Result: &catted{}}
+			r := ending{Result: &catted{}}
 			if err := json.Unmarshal([]byte(text), &r); err != nil {
 				t.Fatal(err)
 			}

@@ -279,7 +279,7 @@ func TestFailedReplacement(t *testing.T) {
 	if err := os.WriteFile(at.Path, []byte("old"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	err := newFile(t.Context(), at, true, func(w io.Writer) error {
+	err := new(app).newFile(t.Context(), at, true, func(w io.Writer) error {
 		_, err := io.WriteString(w, "new")
 		return err
 	})

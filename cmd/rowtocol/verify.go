@@ -63,6 +63,7 @@ func (a *app) verifyCommand() *cobra.Command {
 
 // verified is the result of verify in the final JSON object.
 type verified struct {
+	*Figures
 	Path       string          `json:"path"`
 	Files      int             `json:"files"`
 	Bytes      int64           `json:"bytes"`
@@ -88,16 +89,19 @@ func (a *app) verify(ctx context.Context, f *verifyFlags, names []string) error 
 	case f.complete && len(f.against) == 0:
 		return usagef("--require-complete needs --against")
 	}
+	a.run.Dest = names[0]
+	a.start("dest", names[0], named(names), "against", f.against)
 	l, err := a.list(ctx, names)
 	if err != nil {
 		return columnsDiffer(err)
 	}
-	r := &verified{Path: l.Path, Damage: []*reported{}, Unverified: []string{}}
+	r := &verified{Figures: &a.figures, Path: l.Path, Damage: []*reported{}, Unverified: []string{}}
 	a.result = r
 	found, err := a.verifyFiles(ctx, l, r)
 	if err != nil {
 		return err
 	}
+	a.run.Files, a.run.Rows, a.run.Bytes = r.Files, r.Rows, r.Bytes
 	stray, err := strays(ctx, l)
 	if err != nil {
 		return err
@@ -117,9 +121,7 @@ func (a *app) verify(ctx context.Context, f *verifyFlags, names []string) error 
 	if len(found) > 0 {
 		return failure.New(failure.Different, "%s: %s, the first: %w", l.Path, plural(len(found), "difference"), found[0])
 	}
-	if !a.json {
-		a.printf("%s: sound: %s, %s, %s\n", r.Path, plural(r.Files, "file"), plural(r.Rows, "row"), human(r.Bytes))
-	}
+	a.summary("%s: sound: %s, %s, %s\n", r.Path, plural(r.Files, "file"), plural(r.Rows, "row"), human(r.Bytes))
 	if len(f.against) == 0 {
 		return nil
 	}

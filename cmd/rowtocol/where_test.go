@@ -208,7 +208,7 @@ func TestWhereRefused(t *testing.T) {
 		"name = '\x1b[31m' id":                            "column 16: the name id is not expected here",
 		strings.Repeat("(", 100_000):                      "column 251: the condition nests deeper than 250 levels",
 	} {
-		var r report
+		var r ending
 		o := rowtocol(t, dir, nil, "cat", "--json", "--where", condition, "places").want(t, 1)
 		lines := strings.Split(strings.TrimSuffix(o.stderr, "\n"), "\n")
 		if err := json.Unmarshal([]byte(lines[len(lines)-1]), &r); err != nil || r.Error == nil || !strings.Contains(r.Error.Message, reason) || strings.ContainsAny(r.Error.Message, "\n\x1b") {
@@ -231,7 +231,7 @@ func TestWhereReadsLittle(t *testing.T) {
 	rowtocol(t, dir, nil, "convert", "--block-size", "4KiB", "--values", "id", "--values", "day", "--values", "name", "rows.avro", "rows").want(t, 0)
 	read := func(condition string) (c catted) {
 		o := rowtocol(t, dir, nil, "cat", "--json", "--columns", "id", "--where", condition, "rows").want(t, 0)
-		if err := json.Unmarshal([]byte(o.stderr), &report{Result: &c}); err != nil {
+		if err := json.Unmarshal([]byte(o.stderr), &ending{Result: &c}); err != nil {
 			t.Fatal(err, o.stderr)
 		}
 		return c

@@ -1,0 +1,278 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"log/slog"
+	"math"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/rowtocol/rowtocol/job"
+	"github.com/rowtocol/rowtocol/manifest"
+	"github.com/rowtocol/rowtocol/task"
+)
+
+// logFlags are the flags about messages.
+type logFlags struct {
+	level, format  string
+	quiet, verbose bool
+}
+
+var (
+	logLevels  = []string{"debug", "info", "warn", "error"}
+	logFormats = []string{"auto", "text", "json"}
+)
+
+func (f *logFlags) add(flags *pflag.FlagSet) {
+	f.level, f.format = "info", "auto"
+	flags.StringVar(&f.level, "log-level", f.level, "`level` of messages: debug, info, warn or error")
+	flags.StringVar(&f.format, "log-format", f.format, "`format` of messages: text, json, or auto: for people on a terminal, json elsewhere")
+	flags.BoolVarP(&f.quiet, "quiet", "q", false, "warnings and errors only, and no summary")
+	flags.BoolVarP(&f.verbose, "verbose", "v", false, "a message for each task and each published file, too")
+}
+
+// settle checks the flags, and decides between those that contradict each other: what
+// the command line says wins over the environment, and that over the job file.
+func (a *app) settle() (slog.Level, error) {
+	f := &a.logs
+	if err := cmp.Or(checkChoice("log-level", strings.ToLower(f.level), logLevels), checkChoice("log-format", f.format, logFormats)); err != nil {
+		return 0, err
+	}
+	rank := func(flag string, given bool) int {
+		s, elsewhere := a.origins[flag]
+		switch {
+		case !given:
+			return 3
+		case !elsewhere:
+			return 0
+		case s.line == 0:
+			return 1
+		}
+		return 2
+	}
+	quiet, verbose, level := rank("quiet", f.quiet), rank("verbose", f.verbose), rank("log-level", a.flags.Changed("log-level"))
+	best := min(quiet, verbose, level)
+	f.quiet, f.verbose = f.quiet && quiet == best, f.verbose && verbose == best
+	var chosen slog.Level
+	if err := chosen.UnmarshalText([]byte(f.level)); err != nil {
+		return 0, &usageError{err}
+	}
+	if level > best {
+		chosen = slog.LevelInfo
+	}
+	switch {
+	case f.quiet && f.verbose:
+		return 0, usagef("--quiet contradicts --verbose")
+	case f.quiet && level == best && chosen < slog.LevelWarn:
+		return 0, usagef("--log-level contradicts --quiet, which is warn")
+	case f.verbose && level == best && chosen > slog.LevelDebug:
+		return 0, usagef("--log-level contradicts --verbose, which is debug")
+	case f.quiet:
+		chosen = max(chosen, slog.LevelWarn)
+	case f.verbose:
+		chosen = slog.LevelDebug
+	}
+	return chosen, nil
+}
+
+// openLog makes the log of the level and format of the flags.
+func (a *app) openLog() error {
+	level, err := a.settle()
+	if err != nil {
+		return err
+	}
+	a.console.quiet = a.logs.quiet
+	a.console.people = a.console.terminal && a.logs.format == "auto"
+	a.log = a.console.logger(level, a.logs.format)
+	if !a.console.people || a.logs.verbose {
+		a.log = a.log.With("run", a.run.ID)
+	}
+	return nil
+}
+
+// lineEvery is the time between the lines of progress in the log.
+const lineEvery = time.Minute
+
+// journal writes the lines about a whole run: at its start and end, and of its progress
+// in between, also while nothing moves. On a terminal, people have the progress line and
+// the summary instead, but for --verbose. Safe for concurrent use.
+type journal struct {
+	mu       sync.Mutex
+	log      *slog.Logger
+	progress *progress // nil before the first
+	finished chan struct{}
+	stopped  sync.WaitGroup
+}
+
+// start logs the start of a command of which the log tells everything.
+func (a *app) start(attrs ...any) {
+	if a.console.people && !a.logs.verbose {
+		return
+	}
+	j := &journal{log: a.log, finished: make(chan struct{})}
+	a.journal = j
+	a.log.Info(a.command+" begins", append(attrs, "version", a.run.Version, "workers", a.workers, "memory", int64(a.memory), "temp_dir", a.tempDir)...)
+	if a.console.terminal {
+		return
+	}
+	j.stopped.Go(func() {
+		tick := time.NewTicker(lineEvery)
+		defer tick.Stop()
+		last := progressState{at: a.run.Began}
+		for {
+			select {
+			case <-j.finished:
+				return
+			case now := <-tick.C:
+				last = j.tell(now, a.run.Began, last)
+			}
+		}
+	})
+}
+
+// named are the arguments in the log's first line: the first of them, and how many.
+// Attributes of one name are of one type in all lines, for those who index logs.
+func named(inputs []string) slog.Attr {
+	return slog.Group("", slog.Any("from", inputs[:min(len(inputs), listed)]), slog.Int("arguments", len(inputs)))
+}
+
+// about adds a plan to what all lines of the log tell, and its task, if it is one.
+func (a *app) about(p *manifest.Plan, tasks []int) {
+	a.run.Dest = p.Dest
+	if a.console.people && !a.logs.verbose {
+		return
+	}
+	a.log, a.toldPlan = a.log.With("plan", p.ID), true
+	if len(tasks) == 1 {
+		a.log, a.toldTask = a.log.With("task", tasks[0]), true
+	}
+	a.journal.mu.Lock()
+	defer a.journal.mu.Unlock()
+	a.journal.log = a.log
+}
+
+// follow has the log tell of progress.
+func (a *app) follow(p *progress) {
+	if j := a.journal; j != nil {
+		j.mu.Lock()
+		defer j.mu.Unlock()
+		j.progress = p
+	}
+}
+
+// progressState is how far the work was at a time.
+type progressState struct {
+	at                time.Time
+	moved             time.Time // when anything last changed
+	rows, bytes, done int64
+	total             int64
+	tasks, ofTasks    int64
+}
+
+// tell logs the progress as of now, and returns it.
+func (j *journal) tell(now, began time.Time, last progressState) progressState {
+	j.mu.Lock()
+	log, p := j.log, j.progress
+	j.mu.Unlock()
+	if p == nil {
+		p = new(progress)
+	}
+	s := p.state(now)
+	if s.moved = now; s.sameWork(&last) {
+		s.moved = cmp.Or(last.moved, began)
+	}
+	attrs := []any{"rows", s.rows, "bytes_read", s.bytes}
+	if s.ofTasks > 0 {
+		attrs = append(attrs, "tasks_done", s.tasks, "tasks", s.ofTasks)
+	}
+	if s.total > 0 {
+		attrs = append(attrs, "percent", 100*s.done/s.total)
+	}
+	attrs = append(attrs, "bytes_per_second", max(int64(float64(s.bytes-last.bytes)/now.Sub(last.at).Seconds()), 0),
+		"seconds", int64(now.Sub(began).Seconds()))
+	if left := p.left(now); left > 0 {
+		attrs = append(attrs, "seconds_left", int64(left.Seconds()))
+	}
+	if idle := now.Sub(s.moved); idle > 0 {
+		attrs = append(attrs, "seconds_without_progress", int64(idle.Seconds()))
+	}
+	log.Info("progress", attrs...)
+	return s
+}
+
+// sameWork reports whether nothing was done since.
+func (s *progressState) sameWork(last *progressState) bool {
+	return s.rows == last.rows && s.bytes == last.bytes && s.done == last.done && s.tasks == last.tasks
+}
+
+// end logs the end of the run, of which the account was closed.
+func (a *app) end(err error) {
+	j := a.journal
+	if j == nil {
+		return
+	}
+	a.journal = nil
+	close(j.finished)
+	j.stopped.Wait()
+	if p := j.progress; p != nil && err != nil && a.run.Files == 0 && p.state(a.run.Ended).bytes > 0 {
+		// What was under way is all that can be told of the work.
+		j.tell(a.run.Ended, a.run.Began, progressState{at: a.run.Began})
+	}
+	r := a.run
+	attrs := []any{"dest", r.Dest, "inputs", len(r.Inputs), "input_bytes", r.InputBytes, "rows", r.Rows, "bytes", r.Bytes,
+		"files", r.Files, "tasks", r.Tasks, "resumed_tasks", r.Resumed, "losses", r.Losses, "lost_rows", r.LostRows,
+		"seconds", a.figures.Seconds, "bytes_per_second", a.figures.Rate, "peak_memory", r.PeakMemory, "version", r.Version}
+	if r.OutputID != "" {
+		attrs = append(attrs, "output", r.OutputID)
+	}
+	a.log.Info(a.command+" ended", append(attrs, "exit", r.Exit, "status", r.Status)...)
+}
+
+// taskDone logs a task that is done.
+func (a *app) taskDone(res *manifest.TaskResult) {
+	var bytes int64
+	files := res.Files()
+	for _, f := range files {
+		bytes += f.Bytes
+	}
+	attrs := []any{"rows", res.RowsIn, "input_bytes", res.Made.InputBytes, "bytes", bytes, "files", len(files), "losses", len(res.Losses), "seconds", math.Round(1000*res.Made.Seconds) / 1000}
+	a.log.Debug("task done", append(a.ofTask(res.Plan, res.Task), attrs...)...)
+}
+
+// ofTask is what a line about a task has of that and its plan, unless all lines do.
+func (a *app) ofTask(plan string, task int) (attrs []any) {
+	if !a.toldPlan {
+		attrs = append(attrs, "plan", plan)
+	}
+	if !a.toldTask {
+		attrs = append(attrs, "task", task)
+	}
+	return attrs
+}
+
+// ofFailed is the log, which tells what task failed, if one did.
+func (a *app) ofFailed(err error) *slog.Logger {
+	if f := (*task.Failure)(nil); errors.As(err, &f) {
+		return a.log.With(a.ofTask(f.Plan, f.Task)...)
+	}
+	return a.log
+}
+
+// published logs the files of what was made.
+func (a *app) published(o *job.Outcome) {
+	for _, m := range o.Published {
+		log := a.log.With("output", m.ID)
+		for _, p := range m.Parts {
+			for _, f := range p.Files {
+				log.Debug("published", append(a.ofTask(m.Plan, p.Task), "row_group", p.RowGroup, "file", f.Name, "rows", p.Rows, "bytes", f.Bytes)...)
+			}
+		}
+		for _, f := range m.Index {
+			log.Debug("published", "file", f.Name, "bytes", f.Bytes)
+		}
+	}
+}

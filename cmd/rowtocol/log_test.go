@@ -1,0 +1,293 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rowtocol/rowtocol/manifest"
+)
+
+// line is a line of the log in JSON.
+type line map[string]any
+
+// log returns the lines of the log, each of which must have a time in UTC and the same
+// run.
+func (o output) log(t *testing.T) (lines []line) {
+	t.Helper()
+	for text := range strings.Lines(o.stderr) {
+		l := line{}
+		if err := json.Unmarshal([]byte(text), &l); err != nil {
+			t.Fatalf("%v: %s", err, text)
+		}
+		at, _ := l["time"].(string)
+		if _, err := time.Parse(time.RFC3339, at); err != nil || !strings.HasSuffix(at, "Z") {
+			t.Errorf("time %q: %v", at, err)
+		}
+		if run, _ := l["run"].(string); !manifest.IsID(run) || len(lines) > 0 && run != lines[0]["run"] {
+			t.Errorf("run %q: %s", run, text)
+		}
+		lines = append(lines, l)
+	}
+	return lines
+}
+
+// number is an attribute of a line.
+func (l line) number(name string) int64 {
+	n, ok := l[name].(float64)
+	if !ok {
+		return -1
+	}
+	return int64(n)
+}
+
+// wantRun fails the test unless the log has all from the start to the end of a command.
+func (o output) wantRun(t *testing.T, command, status string) (first, last line) {
+	t.Helper()
+	lines := o.log(t)
+	if len(lines) < 2 {
+		t.Fatalf("%s: %s", command, o.stderr)
+	}
+	first, last = lines[0], lines[len(lines)-1]
+	if first["msg"] != command+" begins" || last["msg"] != command+" ended" || last.number("exit") != int64(o.code) || last["status"] != status {
+		t.Errorf("%s, %s: %s", command, status, o.stderr)
+	}
+	if last.number("peak_memory") < 1<<20 || last["version"] == "" || last["seconds"] == nil {
+		t.Errorf("%s: %v", command, last)
+	}
+	return first, last
+}
+
+// The log, the JSON object and the manifest say the same of a conversion.
+func TestLogOfConvert(t *testing.T) {
+	dir := t.TempDir()
+	size := len(pairs(t, dir, "a.avro", 0, 3000)) + len(pairs(t, dir, "b.avro", 0, 50))
+	convert := []string{"convert", "--json", "--row-group-size", "16KiB", "a.avro", "b.avro", "out"}
+	o := rowtocol(t, dir, []string{"TZ=Asia/Tokyo"}, convert...).want(t, 0)
+	first, last := o.wantRun(t, "convert", "done")
+	if len(o.log(t)) != 2 || first["dest"] != "out" || fmt.Sprint(first["from"]) != "[a.avro b.avro]" || first.number("arguments") != 2 {
+		t.Errorf("%s", o.stderr)
+	}
+	var c converted
+	frame := o.object(t, &c)
+	s, err := manifest.DecodeSuccess(read(t, dir+"/out/_SUCCESS"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, made := len(s.Files()), s.Made
+	if frame.Run != last["run"] || made.Run != frame.Run || s.ID != last["output"] {
+		t.Errorf("%+v, %+v, %v", frame, made, last)
+	}
+	if files < 2 || c.Rows != 3050 || c.Rows != s.Rows || c.Rows != last.number("rows") || c.Bytes != s.Bytes || c.Bytes != last.number("bytes") ||
+		c.Files != files || last.number("files") != int64(files) || last.number("inputs") != 2 {
+		t.Errorf("%+v, %+v, %v", c, s, last)
+	}
+	if want := int64(size); c.InputBytes != want || made.InputBytes != want || last.number("input_bytes") != want {
+		t.Errorf("%d input bytes: %+v, %+v, %v", size, c.Figures, made, last)
+	}
+	if c.Tasks < 2 || made.Tasks != c.Tasks || last.number("tasks") != int64(c.Tasks) || last.number("bytes_per_second") != c.Rate || c.Rate <= 0 || made.PeakMemory < 1<<20 {
+		t.Errorf("%+v, %+v, %v", c, made, last)
+	}
+
+	o = rowtocol(t, dir, nil, convert...).want(t, 0)
+	if _, last := o.wantRun(t, "convert", "nothing"); last.number("input_bytes") != 0 || last.number("files") != 0 || last["run"] == first["run"] {
+		t.Errorf("%v", last)
+	}
+}
+
+// Every run that fails says so where it ends, too, and what it lost.
+func TestLogOfFailures(t *testing.T) {
+	dir := t.TempDir()
+	file := pairs(t, dir, "a.avro", 0, 50)
+	file[len(file)-1] ^= 0xff
+	write(t, dir+"/damaged.avro", file)
+	o := rowtocol(t, dir, nil, "convert", "damaged.avro", "out").want(t, 3)
+	o.wantRun(t, "convert", "input")
+	failed := line{}
+	for _, l := range o.log(t) {
+		if l["level"] == "ERROR" {
+			failed = l
+		}
+	}
+	if failed.number("task") != 0 || len(fmt.Sprint(failed["plan"])) != 32 || failed.number("exit") != 3 {
+		t.Errorf("%v", failed)
+	}
+	o = rowtocol(t, dir, nil, "convert", "--on-damage", "skip", "a.avro", "damaged.avro", "out").want(t, 8)
+	if _, last := o.wantRun(t, "convert", "losses"); last.number("losses") != 1 || last.number("rows") != 90 {
+		t.Errorf("%v", last)
+	}
+	part := partOf(t, dir+"/out", 0)
+	write(t, part, read(t, part)[:500])
+	o = rowtocol(t, dir, nil, "verify", "out").want(t, 6)
+	o.wantRun(t, "verify", "different")
+	if o = rowtocol(t, dir, nil, "convert", "--block-size", "no", "a.avro", "new").want(t, 1); len(o.log(t)) != 1 {
+		t.Errorf("wrong use of the command line: %s", o.stderr)
+	}
+}
+
+// The three steps say what they did, and lines about tasks which.
+func TestLogOfSteps(t *testing.T) {
+	dir := t.TempDir()
+	p := plannedSteps(t, dir, 1000)
+	o := rowtocol(t, dir, nil, "plan", "--overwrite=false", "in", "out", "-o", "other.json")
+	o.want(t, 1)
+	o = rowtocol(t, dir, nil, "plan", "in", "new", "-o", "other.json").want(t, 0)
+	if _, last := o.wantRun(t, "plan", "done"); last.number("tasks") < 1 || last.number("inputs") < 1 || last.number("input_bytes") < 1 {
+		t.Errorf("%v", last)
+	}
+	rows, bytes := int64(0), int64(0)
+	for n := range p.Tasks {
+		o := rowtocol(t, dir, nil, "task", "-v", "--plan", "plan.json", "--task", fmt.Sprint(n)).want(t, 0)
+		_, last := o.wantRun(t, "task", "done")
+		lines := o.log(t)
+		if len(lines) != 3 || lines[1]["msg"] != "task done" || lines[1].number("rows") != last.number("rows") {
+			t.Errorf("%s", o.stderr)
+		}
+		for _, l := range lines[1:] {
+			if l["plan"] != p.Plan || l.number("task") != int64(n) {
+				t.Errorf("%v", l)
+			}
+		}
+		if strings.Count(o.stderr, `"task":`) != 2 {
+			t.Errorf("a task is told twice: %s", o.stderr)
+		}
+		rows, bytes = rows+last.number("rows"), bytes+last.number("bytes")
+	}
+	o = rowtocol(t, dir, nil, "commit", "-v", "--plan", "plan.json").want(t, 0)
+	if _, last := o.wantRun(t, "commit", "done"); last.number("rows") != rows || last.number("bytes") != bytes || rows != 1000 || last["plan"] != p.Plan {
+		t.Errorf("%d rows, %d bytes: %v", rows, bytes, last)
+	}
+	if n := strings.Count(o.stderr, `"msg":"published"`); n < p.Tasks {
+		t.Errorf("%d files: %s", n, o.stderr)
+	}
+	o = rowtocol(t, dir, nil, "verify", "out", "--json").want(t, 0)
+	var v verified
+	frame := o.object(t, &v)
+	if _, last := o.wantRun(t, "verify", "done"); last.number("rows") != rows || last.number("bytes") != bytes || v.Rows != rows || frame.Run != last["run"] || v.Rate <= 0 {
+		t.Errorf("%v, %+v", last, v)
+	}
+}
+
+func TestLogFlags(t *testing.T) {
+	dir := t.TempDir()
+	pairs(t, dir, "a.avro", 0, 3000)
+	write(t, dir+"/quiet.yaml", []byte("quiet: true\n"))
+	n := 0
+	run := func(env, args string) output {
+		t.Helper()
+		n++
+		return rowtocol(t, dir, []string{env}, append(strings.Fields(args), "--row-group-size", "16KiB", "a.avro", fmt.Sprint("out", n))...)
+	}
+	for _, c := range []struct {
+		env, args     string
+		lines, stdout bool // some of the log, and the summary
+		detail        bool
+	}{
+		{"", "convert", true, true, false},
+		{"", "convert -q", false, false, false},
+		{"", "convert --quiet --log-level error", false, false, false},
+		{"", "convert -v", true, true, true},
+		{"", "convert --verbose --log-level debug", true, true, true},
+		{"", "convert --log-level debug", true, true, true},
+		{"", "convert --log-level warn", false, true, false},
+		{"", "convert --config quiet.yaml", false, false, false},
+		{"", "convert --config quiet.yaml -v", true, true, true},
+		{"ROWTOCOL_VERBOSE=true", "convert --config quiet.yaml", true, true, true},
+		{"ROWTOCOL_LOG_LEVEL=debug", "convert -q", false, false, false},
+		{"ROWTOCOL_QUIET=true", "convert --log-level info", true, true, false},
+		{"ROWTOCOL_VERBOSE=true", "convert --quiet=false --log-level info", true, true, false},
+	} {
+		o := run(c.env, c.args).want(t, 0)
+		detail := strings.Contains(o.stderr, `"msg":"task done"`) && strings.Contains(o.stderr, `"msg":"published"`)
+		if (o.stderr != "") != c.lines || (o.stdout != "") != c.stdout || detail != c.detail {
+			t.Errorf("%s %s: %s%s", c.env, c.args, o.stdout, o.stderr)
+		}
+	}
+	for _, c := range []struct{ env, args string }{
+		{"", "convert -q -v"}, {"", "convert -q --log-level info"}, {"", "convert -v --log-level info"}, {"", "convert --log-level loud"},
+		{"", "convert --log-format xml"}, {"ROWTOCOL_LOG_LEVEL=info", "convert --config quiet.yaml -q -v"},
+	} {
+		run(c.env, c.args).want(t, 1, "--")
+	}
+	run("", "convert -q --json").want(t, 0, `"rows": 3000`)
+	if o := run("", "convert -q --on-damage no").want(t, 1); len(o.log(t)) != 1 {
+		t.Errorf("quiet hides an error: %s", o.stderr)
+	}
+	o := run("", "convert --log-format text").want(t, 0)
+	if lines := strings.Split(o.stderr, "\n"); len(lines) != 3 || !strings.HasPrefix(lines[0], "time=2") || !strings.Contains(lines[0], `Z level=INFO msg="convert begins" run=`) {
+		t.Errorf("%s", o.stderr)
+	}
+}
+
+// Off a terminal, the log tells every minute how far the work is, also if it does not
+// go on.
+func TestProgressLines(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		name := t.TempDir() + "/log"
+		f, err := os.Create(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = f.Close() }()
+		a := newApp(nil, f, f)
+		a.command = "convert"
+		a.start("dest", "out")
+		time.Sleep(time.Minute + time.Second) // looking at inputs, say
+		p, stop := a.startProgress(t.Context())
+		p.set(0, 0, 6000)
+		time.Sleep(time.Minute)
+		p.set(10, 1200, 6000)
+		p.setTasks(1, 5)
+		time.Sleep(2 * time.Minute)
+		stop()
+		a.endRun(0, "done")
+		a.end(nil)
+		time.Sleep(2 * time.Minute)
+		lines := output{stderr: string(read(t, name))}.log(t)
+		if len(lines) != 6 {
+			t.Fatalf("%v", lines)
+		}
+		for i, want := range []line{
+			1: {"rows": 0., "seconds": 60., "seconds_without_progress": 60.},
+			2: {"rows": 0., "seconds": 120., "seconds_without_progress": 120., "percent": 0.},
+			3: {"rows": 10., "bytes_read": 1200., "seconds": 180., "percent": 20., "tasks_done": 1., "tasks": 5., "bytes_per_second": 20., "seconds_left": 476.},
+			4: {"rows": 10., "seconds": 240., "bytes_per_second": 0., "seconds_without_progress": 60., "seconds_left": 716.},
+		} {
+			for name, v := range want {
+				if lines[i]["msg"] != "progress" || lines[i][name] != v {
+					t.Errorf("%s is not %v: %v", name, v, lines[i])
+				}
+			}
+		}
+		if lines[3]["seconds_without_progress"] != nil {
+			t.Errorf("%v", lines[3])
+		}
+	})
+}
+
+// Of a run beside an output, the log has what the run added.
+func TestLogOfRuns(t *testing.T) {
+	dir := t.TempDir()
+	pairs(t, dir, "in/a.avro", 0, 100)
+	convert := []string{"convert", "--incremental", "--json", "-v", "in", "out"}
+	rowtocol(t, dir, nil, convert...).want(t, 0)
+	size := len(pairs(t, dir, "in/b.avro", 0, 50))
+	o := rowtocol(t, dir, nil, convert...).want(t, 0)
+	_, last := o.wantRun(t, "convert", "done")
+	var c converted
+	o.object(t, &c)
+	if last.number("rows") != 50 || last.number("inputs") != 1 || last.number("input_bytes") != int64(size) || c.Rows != 50 || c.Files != 1 || c.Tasks != 1 {
+		t.Errorf("%v, %+v", last, c)
+	}
+	if strings.Count(o.stderr, `"msg":"published"`) != 1 {
+		t.Errorf("%s", o.stderr)
+	}
+	_, last = rowtocol(t, dir, nil, convert...).want(t, 0).wantRun(t, "convert", "nothing")
+	if last.number("rows") != 0 || last.number("inputs") != 0 {
+		t.Errorf("%v", last)
+	}
+}

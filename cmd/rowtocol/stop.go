@@ -1,0 +1,167 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"slices"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/rowtocol/rowtocol/failure"
+	"github.com/rowtocol/rowtocol/spill"
+	"github.com/rowtocol/rowtocol/store"
+)
+
+const (
+	// stopTime is what the work has to end by itself after it was told to, and
+	// lastTime what is left then to clear up and to say so: together less than the
+	// 10 s after which schedulers kill.
+	stopTime = 7 * time.Second
+	lastTime = time.Second
+)
+
+// interrupted is the cause of a context that a signal cancelled.
+type interrupted struct{ signal syscall.Signal }
+
+func (i interrupted) Error() string {
+	return fmt.Sprintf("stopped by %s: temporary files are removed, and a rerun goes on from here", unix.SignalName(i.signal))
+}
+
+// overtime is the cause of a context that ended with --max-runtime.
+func overtime(limit time.Duration) error {
+	return failure.New(failure.Storage, "stopped after --max-runtime %v: what is done is kept, and a rerun goes on from here", limit)
+}
+
+// stoppable is how the work of the program is told to end.
+type stoppable struct {
+	cancel context.CancelCauseFunc
+	abort  func(cause error) // ends the program if the work does not end
+	once   sync.Once
+	late   *time.Timer
+	runs   *time.Timer // out of --max-runtime
+}
+
+// stop tells the work to end.
+func (s *stoppable) stop(cause error) {
+	s.once.Do(func() {
+		s.cancel(cause)
+		// Storage may hang in a call that cannot be given up, or a library be busy.
+		s.late = time.AfterFunc(stopTime, func() { s.abort(cause) })
+	})
+}
+
+// withSignals returns a context that SIGINT, SIGTERM and SIGHUP cancel, the last unless
+// it was ignored from the start, as nohup does. A second signal ends the program at
+// once.
+func (a *app) withSignals(parent context.Context) (ctx context.Context, stop func()) {
+	ctx, cancel := context.WithCancelCause(parent)
+	a.stoppable = &stoppable{cancel: cancel, abort: a.abort}
+	signals := make(chan os.Signal, 1)
+	heard := []os.Signal{syscall.SIGINT, syscall.SIGTERM}
+	//guard: work that was to outlive its terminal would end with it
+	if !signal.Ignored(syscall.SIGHUP) {
+		heard = append(heard, syscall.SIGHUP)
+	}
+	signal.Notify(signals, heard...)
+	go func() {
+		select {
+		case s := <-signals:
+			signal.Stop(signals)
+			if sig, ok := s.(syscall.Signal); ok {
+				a.stoppable.stop(interrupted{sig})
+			}
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, func() {
+		signal.Stop(signals)
+		a.stoppable.end()
+		cancel(errors.New("finished"))
+	}
+}
+
+// end is to be called when the program has said what came of the work.
+func (s *stoppable) end() {
+	s.once.Do(func() {}) // nothing begins to end it any more
+	for _, t := range []*time.Timer{s.late, s.runs} {
+		if t != nil {
+			t.Stop()
+		}
+	}
+}
+
+// limit tells the work to end after a time; 0 is no limit.
+func (a *app) limit(most time.Duration) error {
+	if most < 0 {
+		return usagef("--max-runtime must not be negative")
+	}
+	if most > 0 {
+		a.stoppable.runs = time.AfterFunc(most, func() { a.stoppable.stop(overtime(most)) })
+	}
+	return nil
+}
+
+// abort ends the program although work is under way that does not end. What it leaves
+// on other machines is cleared up by the next run.
+func (a *app) abort(cause error) {
+	err := fmt.Errorf("%w (something under way did not end within %v and was given up)", cause, stopTime)
+	said := make(chan struct{})
+	go func() {
+		defer close(said)
+		if !a.finishing.TryLock() {
+			return // what came of the work is being said, and nobody takes it
+		}
+		cleared := make(chan struct{})
+		go func() {
+			defer close(cleared)
+			spill.Clear()
+			a.unfinished.clear()
+		}()
+		select { // a disk that hangs must not keep the rest from being said
+		case <-cleared:
+		case <-time.After(lastTime / 2):
+		}
+		a.conclude(err, bufio.NewWriter(a.stdout), nil) // who does not end may be at work on the others
+	}()
+	select {
+	case <-said:
+	case <-time.After(lastTime):
+	}
+	os.Exit(exitCode(err))
+}
+
+// unfinished are files under temporary names that an end in the midst of the work is to
+// remove. It may be used concurrently.
+type unfinished struct {
+	mu    sync.Mutex
+	files []store.Location
+}
+
+func (u *unfinished) add(at store.Location) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.files = append(u.files, at)
+}
+
+func (u *unfinished) done(at store.Location) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.files = slices.DeleteFunc(u.files, func(l store.Location) bool { return l == at })
+}
+
+func (u *unfinished) clear() {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	ctx, cancel := context.WithTimeout(context.Background(), lastTime)
+	defer cancel()
+	for _, at := range u.files {
+		_ = at.Store.Remove(ctx, at.Path) // nobody is left who could mend it
+	}
+}

@@ -1,0 +1,316 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/rowtocol/rowtocol/internal/testenv"
+	"github.com/rowtocol/rowtocol/store"
+)
+
+// hungServer takes connections and never answers.
+func hungServer(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	go func() {
+		for {
+			if _, err := l.Accept(); err != nil {
+				return
+			}
+		}
+	}()
+	return l.Addr().String()
+}
+
+// stuck is a run of the program that waits for what does not come.
+type stuck struct {
+	name   string
+	args   []string
+	signal syscall.Signal
+	stdin  *os.File
+	ready  func() bool // tells that it waits
+	code   int
+	most   time.Duration
+	text   string // in what it logs
+}
+
+// begin starts the program, which await ends.
+func (s *stuck) begin(t *testing.T, dir string) (await func(t *testing.T)) {
+	cmd := command(t, s.args...)
+	cmd.Dir = dir
+	log, err := os.Create(filepath.Join(dir, s.name+".log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd.Stderr = log
+	if s.stdin != nil {
+		cmd.Stdin = s.stdin
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	return func(t *testing.T) {
+		for range 5000 {
+			if s.ready() {
+				break
+			}
+			time.Sleep(time.Millisecond)
+		}
+		began := time.Now()
+		if err := cmd.Process.Signal(s.signal); err != nil {
+			t.Errorf("%s: %v", s.name, err)
+		}
+		_ = cmd.Wait() // the exit code says it
+		took := time.Since(began)
+		text := string(read(t, log.Name()))
+		if code := cmd.ProcessState.ExitCode(); code != s.code || took > s.most || !strings.Contains(text, s.text) {
+			t.Errorf("%s: exit %d after %v\n%s", s.name, code, took, text)
+		}
+	}
+}
+
+// A signal ends the program within 10 s, whatever is under way.
+func TestStopsWithin10Seconds(t *testing.T) {
+	heedHangups()
+	dir := t.TempDir()
+	pairs(t, dir, "a.avro", 0, 3000)
+	rowtocol(t, dir, nil, "convert", "a.avro", "columns").want(t, 0)
+	if err := unix.Mkfifo(filepath.Join(dir, "job.yaml"), 0o600); err != nil {
+		testenv.Skip(t, err.Error())
+	}
+	job, err := os.OpenFile(filepath.Join(dir, "job.yaml"), os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = job.Close() }()
+	stdin, rows, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _, _ = stdin.Close(), rows.Close() }()
+	hung := hungServer(t)
+	logged := func(name, text string) func() bool {
+		return func() bool {
+			b, err := os.ReadFile(filepath.Join(dir, name+".log"))
+			return err == nil && strings.Contains(string(b), text)
+		}
+	}
+	const soon, last = 5 * time.Second, 9900 * time.Millisecond
+	cases := []stuck{
+		// Nothing can tell the reader of the job file not to wait for more.
+		{name: "job file", args: []string{"convert", "--config", "job.yaml", "a.avro", "out1"}, signal: syscall.SIGTERM, ready: taken(t, job), code: 143, most: last, text: "given up"},
+		{name: "reading HDFS", args: []string{"convert", "hdfs://" + hung + "/in", "out2"}, signal: syscall.SIGTERM, ready: logged("reading HDFS", "begins"), code: 143, most: soon, text: "convert ended"},
+		{name: "writing WebHDFS", args: []string{"convert", "a.avro", "webhdfs://" + hung + "/out"}, signal: syscall.SIGINT, ready: logged("writing WebHDFS", "begins"), code: 130, most: soon, text: "convert ended"},
+		{name: "trying again", args: []string{"plan", "hdfs://127.0.0.1:1/in", "out3", "-o", "plan.json"}, signal: syscall.SIGHUP, ready: logged("trying again", "trying again"), code: 129, most: soon, text: "stopped by SIGHUP"},
+		{name: "out of time", args: []string{"convert", "--max-runtime", "1s", "hdfs://" + hung + "/in", "out4"}, signal: 0, ready: func() bool { return true }, code: 4, most: soon, text: "stopped after --max-runtime 1s: what is done is kept"},
+		{name: "stdin", args: []string{"cat", "-", "--output", "out5"}, signal: syscall.SIGTERM, ready: taken(t, rows), code: 143, most: soon, text: "stopped by SIGTERM", stdin: stdin},
+	}
+	awaited := map[string]func(t *testing.T){"blocked": blocked(t, dir), "lock": waiting(t, dir)}
+	for i := range cases {
+		awaited[cases[i].name] = cases[i].begin(t, dir)
+	}
+	t.Run("signal", func(t *testing.T) {
+		for name, await := range awaited {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				await(t)
+			})
+		}
+	})
+	for _, pattern := range []string{"*.tmp*", ".*", "out*/.rowtocol/*/_lock"} {
+		if left, err := filepath.Glob(filepath.Join(dir, pattern)); err != nil || len(left) > 0 {
+			t.Errorf("left: %q, %v", left, err)
+		}
+	}
+}
+
+// taken writes to a pipe, and tells whether somebody has read it.
+func taken(t *testing.T, w *os.File) func() bool {
+	if _, err := w.WriteString("#"); err != nil {
+		t.Fatal(err)
+	}
+	return func() bool {
+		n, err := unix.IoctlGetInt(int(w.Fd()), unix.TIOCINQ)
+		return err == nil && n == 0
+	}
+}
+
+// blocked begins a run that waits for whoever takes its log, in the midst of a task: it
+// ends without being asked twice, and leaves no temporary files.
+func blocked(t *testing.T, dir string) (await func(t *testing.T)) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = r.Close() })
+	size, err := unix.FcntlInt(w.Fd(), unix.F_SETPIPE_SZ, 4096)
+	if err != nil {
+		testenv.Skip(t, err.Error())
+	}
+	temp := tempDir(t, dir)
+	cmd := command(t, "convert", "-v", "--temp-dir", temp, "a.avro", "blocked")
+	cmd.Dir, cmd.Stderr = dir, w
+	// There is room for the first line, and none for that about the task.
+	if _, err := w.Write(make([]byte, size-450)); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	return func(t *testing.T) {
+		waitFor(t, temp)
+		began := time.Now()
+		if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+			t.Error(err)
+		}
+		_ = cmd.Wait() // the exit code says it
+		if code, took := cmd.ProcessState.ExitCode(), time.Since(began); code != 143 || took > 10*time.Second {
+			t.Errorf("blocked: exit %d after %v", code, took)
+		}
+		if left, err := os.ReadDir(temp); err != nil || len(left) > 0 {
+			t.Errorf("left: %v, %v", left, err)
+		}
+	}
+}
+
+// waiting begins a run that waits for the lock of one that is suspended.
+func waiting(t *testing.T, dir string) (await func(t *testing.T)) {
+	pairs(t, dir, "long.avro", 0, 400_000)
+	holder := command(t, "convert", "--codec", "bzip2", "--workers", "1", "--temp-dir", t.TempDir(), "long.avro", "held")
+	holder.Dir = dir
+	if err := holder.Start(); err != nil {
+		t.Fatal(err)
+	}
+	waitForFile(t, dir+"/held/_lock")
+	if err := holder.Process.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	s := stuck{name: "lock", args: []string{"convert", "long.avro", "held"}, signal: syscall.SIGTERM, code: 143, most: 5 * time.Second, text: "stopped by SIGTERM"}
+	began := time.Now()
+	s.ready = func() bool { // it finds the lock soon after it began
+		b, err := os.ReadFile(filepath.Join(dir, s.name+".log"))
+		return err == nil && len(b) > 0 && time.Since(began) > time.Second
+	}
+	ended := s.begin(t, dir)
+	return func(t *testing.T) {
+		ended(t)
+		if err := holder.Process.Signal(syscall.SIGKILL); err != nil {
+			t.Error(err)
+		}
+		_ = holder.Wait() // it was killed
+	}
+}
+
+func waitForFile(t *testing.T, name string) {
+	t.Helper()
+	for range 5000 {
+		if _, err := os.Lstat(name); err == nil {
+			return
+		}
+		time.Sleep(time.Millisecond)
+	}
+	t.Fatalf("%s did not appear", name)
+}
+
+// Time that is up keeps the work, and a rerun goes on.
+func TestMaxRuntime(t *testing.T) {
+	dir := t.TempDir()
+	pairs(t, dir, "a.avro", 0, 400_000)
+	convert := []string{"convert", "--codec", "bzip2", "--workers", "1", "--row-group-size", "64KiB", "a.avro", "out"}
+	o := rowtocol(t, dir, nil, append(convert, "--max-runtime", "700ms")...).want(t, 4, "stopped after --max-runtime 700ms")
+	o.wantRun(t, "convert", "storage")
+	rowtocol(t, dir, nil, append(convert, "--max-runtime", "-1s")...).want(t, 1, "--max-runtime")
+	o = rowtocol(t, dir, nil, append(convert, "--max-runtime", "10m")...).want(t, 0, "400000 rows")
+	_, last := o.wantRun(t, "convert", "done")
+	if last.number("resumed_tasks") < 1 {
+		t.Errorf("%v", last)
+	}
+}
+
+// A program that was started to outlive its terminal does.
+func TestNohup(t *testing.T) {
+	dir := t.TempDir()
+	pairs(t, dir, "a.avro", 0, 100)
+	cmd := exec.CommandContext(t.Context(), "sh", "-c", `trap "" HUP; exec "$0" cat --output out - <rows`, binary)
+	cmd.Env, cmd.Dir = testenv.OfProgram(), dir
+	if err := unix.Mkfifo(dir+"/rows", 0o600); err != nil {
+		testenv.Skip(t, err.Error())
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	rows, err := os.OpenFile(dir+"/rows", os.O_WRONLY, 0) // waits for the shell
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := read(t, dir+"/a.avro")
+	if _, err := rows.Write(file[:len(file)/2]); err != nil {
+		t.Fatal(err)
+	}
+	waitForTemp(t, dir)
+	if err := cmd.Process.Signal(syscall.SIGHUP); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := rows.Write(file[len(file)/2:]); err != nil {
+		t.Fatal(err)
+	}
+	if err := rows.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Error(err)
+	}
+	if n := strings.Count(string(read(t, dir+"/out")), "\n"); n != 100 {
+		t.Errorf("%d rows", n)
+	}
+}
+
+// waitForTemp waits until a file under a temporary name is there.
+func waitForTemp(t *testing.T, dir string) {
+	t.Helper()
+	for range 5000 {
+		if names, err := filepath.Glob(dir + "/.out.*.tmp"); err == nil && len(names) > 0 {
+			return
+		}
+		time.Sleep(time.Millisecond)
+	}
+	t.Fatal("no temporary file")
+}
+
+// What an end in the midst of the work removes are the files under temporary names.
+func TestUnfinished(t *testing.T) {
+	dir := t.TempDir()
+	at := store.Location{Store: store.Local(), Path: dir + "/rows"}
+	a := new(app)
+	if err := a.newFile(t.Context(), at, false, func(w io.Writer) error {
+		a.unfinished.clear()
+		_, err := fmt.Fprint(w, "rows")
+		return err
+	}); err == nil {
+		t.Error("the file stayed")
+	}
+	if err := a.newFile(t.Context(), at, false, func(w io.Writer) error {
+		_, err := fmt.Fprint(w, "rows")
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	a.unfinished.clear()
+	if left, err := os.ReadDir(dir); err != nil || len(left) != 1 || string(read(t, at.Path)) != "rows" {
+		t.Errorf("%v, %v", left, err)
+	}
+}
