@@ -18,6 +18,8 @@ const (
 	// cleanupTime bounds the removal of what was begun, so that a program that
 	// is told to end does so even if the storage hangs.
 	cleanupTime = 30 * time.Second
+	// stoppedTime is what is left of that once the program is told to end.
+	stoppedTime = 3 * time.Second
 )
 
 // Patience says how failures that may pass are waited for. A name node, for
@@ -60,8 +62,19 @@ type hastyKey struct{}
 // Cleanup returns a context for removing what was begun: it lives on when ctx
 // has ended, but for a short time only, and failures in it are not waited for.
 func Cleanup(ctx context.Context) (context.Context, context.CancelFunc) {
-	ctx = context.WithValue(context.WithoutCancel(ctx), hastyKey{}, true)
-	return context.WithTimeout(ctx, cleanupTime)
+	clean, cancel := context.WithTimeout(context.WithValue(context.WithoutCancel(ctx), hastyKey{}, true), cleanupTime)
+	//guard: storage that hangs would hold who stops the program
+	stop := context.AfterFunc(ctx, func() {
+		select {
+		case <-clean.Done():
+		case <-time.After(stoppedTime):
+			cancel()
+		}
+	})
+	return clean, func() {
+		stop()
+		cancel()
+	}
 }
 
 // patient is a store that tries again.

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/rowtocol/rowtocol/store"
@@ -359,4 +360,33 @@ func TestCleanupOutlives(t *testing.T) {
 	if _, bounded := clean.Deadline(); clean.Err() != nil || !bounded {
 		t.Errorf("the context for cleaning up is %v, bounded: %v", clean.Err(), bounded)
 	}
+}
+
+// TestCleanupOfStopped is short once the program is told to end.
+func TestCleanupOfStopped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, first := range []bool{true, false} {
+			ctx, stop := context.WithCancel(t.Context())
+			if first {
+				stop()
+			}
+			clean, end := store.Cleanup(ctx)
+			time.Sleep(time.Second)
+			if clean.Err() != nil {
+				t.Errorf("ended at once: %v", clean.Err())
+			}
+			stop()
+			began := time.Now()
+			<-clean.Done()
+			if took := time.Since(began); took > 5*time.Second {
+				t.Errorf("cleaned up for %v", took)
+			}
+			end()
+		}
+		clean, end := store.Cleanup(t.Context())
+		defer end()
+		if time.Sleep(20 * time.Second); clean.Err() != nil {
+			t.Errorf("nobody stopped it: %v", clean.Err())
+		}
+	})
 }

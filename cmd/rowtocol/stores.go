@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+	"io/fs"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -42,6 +44,9 @@ func (a *app) openStores() {
 			a.log.Warn("storage failed, trying again", "operation", what, "wait", wait.Round(time.Millisecond).String(), "reason", err.Error())
 		}},
 		Replication: a.store.replication, Principal: a.store.principal, Keytab: a.store.keytab,
+		Exposed: func(file string, mode fs.FileMode) {
+			a.log.Warn("others than its owner can read a file of secrets", "file", file, "mode", fmt.Sprintf("%04o", mode.Perm()))
+		},
 	})
 }
 

@@ -63,8 +63,8 @@ func filePath(name string) (string, bool) {
 
 // readCache returns the ticket-granting ticket of a cache's owner that is valid
 // for longest.
-func readCache(path string) (*ticket, error) {
-	data, err := readFile(path)
+func readCache(files *secretFiles, path string) (*ticket, error) {
+	data, err := files.read(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, refused("there is no ticket cache %s: kinit, or use --keytab", path)
 	}

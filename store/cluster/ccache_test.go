@@ -118,9 +118,9 @@ func TestCacheFile(t *testing.T) {
 }
 
 func TestReadCacheErrors(t *testing.T) {
-	_, err := readCache(filepath.Join(t.TempDir(), "none"))
+	_, err := readCache(newSecretFiles(LoginOptions{}), filepath.Join(t.TempDir(), "none"))
 	isRefused(t, err, "there is no ticket cache")
-	_, err = readCache(t.TempDir())
+	_, err = readCache(newSecretFiles(LoginOptions{}), t.TempDir())
 	isRefused(t, err, "ticket cache")
 }
 

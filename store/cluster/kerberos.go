@@ -137,6 +137,29 @@ func (e *credentialsError) Is(target error) bool { return target == fs.ErrPermis
 // for which service it was asked.
 var answers = regexp.MustCompile(`(?:requesting for (\S+): )?KRB Error: (\((\d+)\).*)`)
 
+// ServiceTicket gets a ticket for a service, which the client keeps. The
+// library's exchange obeys no context, so it is left behind when ctx ends, and
+// with it the client; it ends by itself. The error is the library's, see KDCError.
+func ServiceTicket(ctx context.Context, c *client.Client, service string) (messages.Ticket, types.EncryptionKey, error) {
+	type result struct {
+		ticket messages.Ticket
+		key    types.EncryptionKey
+		err    error
+	}
+	done := make(chan result, 1)
+	go func() {
+		var r result
+		r.ticket, r.key, r.err = c.GetServiceTicket(service)
+		done <- r
+	}()
+	select {
+	case r := <-done:
+		return r.ticket, r.key, r.err
+	case <-ctx.Done():
+		return messages.Ticket{}, types.EncryptionKey{}, ctx.Err()
+	}
+}
+
 // KDCError returns, in one line, the answer of a distribution center that an
 // error of the Kerberos library tells of, even if only its text is left: an
 // fs.ErrPermission, or store.ErrUnavailable if a repetition with a new client

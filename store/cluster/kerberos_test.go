@@ -92,7 +92,7 @@ func TestKeytab(t *testing.T) {
 		})
 	}
 	t.Run("fewer keys than the realm", func(t *testing.T) {
-		keys, err := loadKeytab(keytab)
+		keys, err := loadKeytab(newSecretFiles(LoginOptions{}), keytab)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -283,5 +283,33 @@ func TestRenewal(t *testing.T) {
 	}
 	if after, err := os.ReadFile(k.path("cache")); err != nil || string(after) != string(before) {
 		t.Errorf("the user's cache was changed (%v)", err)
+	}
+}
+
+// TestHungDistributionCenter holds nobody whose context ends.
+func TestHungDistributionCenter(t *testing.T) {
+	k := startKDC(t)
+	l := newLogin(t, LoginOptions{Keytab: k.principal("alice", life)})
+	ask := func(ctx context.Context) error {
+		c, err := l.Kerberos(t.Context())
+		if err == nil {
+			_, _, err = ServiceTicket(ctx, c, "HTTP/localhost")
+		}
+		return err
+	}
+	if err := ask(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	k.signal(syscall.SIGSTOP)
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	began := time.Now()
+	err := ask(ctx)
+	if took := time.Since(began); !errors.Is(err, context.DeadlineExceeded) || took > time.Second {
+		t.Errorf("%v after %v", err, took)
+	}
+	k.signal(syscall.SIGCONT)
+	if err := ask(t.Context()); err != nil { // which is answered after the one that was left behind
+		t.Error(err)
 	}
 }

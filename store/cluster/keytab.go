@@ -11,13 +11,18 @@ import (
 
 // loadKeytab reads a keytab. The library's parser panics on some of those that
 // are damaged.
-func loadKeytab(path string) (keys *keytab.Keytab, err error) {
+func loadKeytab(files *secretFiles, path string) (keys *keytab.Keytab, err error) {
 	defer func() {
 		if recover() != nil {
 			keys, err = nil, errors.New("it is damaged")
 		}
 	}()
-	keys, err = keytab.Load(path)
+	data, err := files.read(path)
+	if err != nil {
+		return nil, err
+	}
+	keys = keytab.New()
+	err = keys.Unmarshal(data)
 	//guard: an empty keytab would be the fault of its principal
 	if err == nil && len(keys.Entries) == 0 {
 		err = errors.New("there are no keys in it")

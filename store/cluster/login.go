@@ -3,6 +3,7 @@ package cluster
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"strings"
 )
@@ -16,6 +17,9 @@ type LoginOptions struct {
 	// Keytab is the path of a file with the principal's keys. Empty: tickets
 	// come from the ticket cache.
 	Keytab string
+	// Exposed, if set, is told once of each file of secrets that others than its
+	// owner can read.
+	Exposed func(file string, mode fs.FileMode)
 }
 
 // Login is who we are to the cluster. It may be used concurrently; one is
@@ -23,6 +27,8 @@ type LoginOptions struct {
 type Login struct {
 	user    string
 	tickets *tickets // nil without Kerberos
+	files   *secretFiles
+	secrets secrets
 }
 
 // NewLogin returns the login that a configuration asks for. With simple
@@ -43,18 +49,18 @@ func NewLogin(conf *Conf, o LoginOptions) (*Login, error) {
 		return nil, errors.New("a principal or keytab is given, but hadoop.security.authentication is simple")
 	}
 	if name := os.Getenv("HADOOP_USER_NAME"); name != "" {
-		return simpleLogin(name)
+		return simpleLogin(name, o)
 	}
-	return simpleLogin(osUser())
+	return simpleLogin(osUser(), o)
 }
 
 // simpleLogin is the login of a user who proves nothing.
-func simpleLogin(name string) (*Login, error) {
+func simpleLogin(name string, o LoginOptions) (*Login, error) {
 	//guard: a cluster would be asked in the name of nobody
 	if name == "" {
 		return nil, errors.New("the system has no name for the user of this process (HADOOP_USER_NAME gives one)")
 	}
-	return &Login{user: name}, nil
+	return &Login{user: name, files: newSecretFiles(o)}, nil
 }
 
 // User returns the user's short name: of a principal, what stands before the

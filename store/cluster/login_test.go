@@ -23,7 +23,7 @@ func TestSimpleLogin(t *testing.T) {
 			t.Errorf("HADOOP_USER_NAME: %+v %v", l, err)
 		}
 	}
-	if _, err := simpleLogin(""); err == nil || !strings.Contains(err.Error(), "HADOOP_USER_NAME") {
+	if _, err := simpleLogin("", LoginOptions{}); err == nil || !strings.Contains(err.Error(), "HADOOP_USER_NAME") {
 		t.Errorf("a user without a name: %v", err)
 	}
 	if _, err := NewLogin(simple, LoginOptions{Keytab: "x"}); err == nil || !strings.Contains(err.Error(), "is simple") {

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"slices"
@@ -163,6 +164,10 @@ func (c *Conf) nameservice(p protocol, ns string) ([]string, error) {
 // splitAuthority returns host and port of an authority, or the given port if it
 // has none. A host that is an IPv6 address is in brackets; without them here.
 func splitAuthority(authority, defaultPort string) (host, port string, err error) {
+	//guard: a password would be shown
+	if strings.Contains(authority, "@") {
+		return "", "", errors.New("not a host alone: HADOOP_USER_NAME names the user")
+	}
 	host, port = authority, defaultPort
 	bracket := strings.LastIndexByte(authority, ']')
 	switch {

@@ -107,7 +107,7 @@ func TestNameNodesErrors(t *testing.T) {
 		{nil, "hdfs", "h:65536", "port"},
 		{nil, "hdfs", "h:", "port"},
 		{nil, "hdfs", ":8020", "not a host"},
-		{nil, "hdfs", "user@h", "not a host"},
+		{nil, "hdfs", "user@h", "not a host alone"},
 		{nil, "hdfs", "::1", "too many colons"},
 		{nil, "hdfs", "[::1", "missing"},
 		{nil, "hdfs", "[h]", "not a host"},

@@ -30,7 +30,7 @@ func TestLoadKeytab(t *testing.T) {
 		if err := os.WriteFile(path, []byte(data), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := loadKeytab(path); err == nil {
+		if _, err := loadKeytab(newSecretFiles(LoginOptions{}), path); err == nil {
 			t.Errorf("%s: no error", name)
 		}
 	}

@@ -200,6 +200,7 @@ func (s *keytabSource) ticket(now time.Time, old *ticket) (*ticket, error) {
 // without changing that.
 type cacheSource struct {
 	want   string // principal that the user named, or empty
+	files  *secretFiles
 	config *realms
 	path   string
 	seen   os.FileInfo // of the cache when it was read
@@ -242,7 +243,7 @@ func (s *cacheSource) read(r *realms, old *ticket) (*ticket, error) {
 	if err == nil && old != nil && path == s.path && same(info, s.seen) {
 		return old, nil
 	}
-	t, err := readCache(path)
+	t, err := readCache(s.files, path)
 	if err != nil {
 		return old, err
 	}
@@ -279,14 +280,15 @@ func kerberosLogin(o LoginOptions) (*Login, error) {
 	if err != nil {
 		return nil, err
 	}
+	files := newSecretFiles(o)
 	if o.Keytab != "" {
-		s, err := newKeytabSource(principal, o.Keytab)
+		s, err := newKeytabSource(files, principal, o.Keytab)
 		if err != nil {
 			return nil, err
 		}
-		return &Login{user: s.name.NameString[0], tickets: newTickets(s)}, nil
+		return &Login{user: s.name.NameString[0], tickets: newTickets(s), files: files}, nil
 	}
-	s := &cacheSource{want: principal}
+	s := &cacheSource{want: principal, files: files}
 	user := osUser()
 	if principal != "" {
 		name, _ := types.ParseSPNString(principal)
@@ -296,12 +298,12 @@ func kerberosLogin(o LoginOptions) (*Login, error) {
 			user = t.name.NameString[0]
 		}
 	}
-	return &Login{user: user, tickets: newTickets(s)}, nil
+	return &Login{user: user, tickets: newTickets(s), files: files}, nil
 }
 
 // newKeytabSource reads a keytab and finds out whose it is.
-func newKeytabSource(principal, path string) (*keytabSource, error) {
-	keys, err := loadKeytab(path)
+func newKeytabSource(files *secretFiles, principal, path string) (*keytabSource, error) {
+	keys, err := loadKeytab(files, path)
 	if err != nil {
 		return nil, refused("keytab %s: %v", path, err)
 	}

@@ -35,15 +35,20 @@ func (t Token) String() string { return fmt.Sprintf("%s for %s", t.Kind, t.Servi
 func (t Token) GoString() string { return t.String() }
 
 // DelegationTokens returns the tokens of a file as Hadoop hands it to a job's
-// tasks (HADOOP_TOKEN_FILE_LOCATION), in the file's order.
-func DelegationTokens(path string) ([]Token, error) {
-	data, err := readFile(path)
+// tasks (HADOOP_TOKEN_FILE_LOCATION), in the file's order. They are secrets of
+// the login from then on. A file that cannot be used is an error that only the
+// user can mend.
+func (l *Login) DelegationTokens(path string) ([]Token, error) {
+	data, err := l.files.read(path)
 	if err != nil {
-		return nil, fmt.Errorf("delegation tokens: %w", err)
+		return nil, refused("delegation tokens: %v", err)
 	}
 	tokens, err := parseTokens(data)
 	if err != nil {
-		return nil, fmt.Errorf("delegation tokens: %s: %w", path, err)
+		return nil, refused("delegation tokens: %s: %v", path, err)
+	}
+	for _, t := range tokens {
+		l.hideToken(t)
 	}
 	return tokens, nil
 }

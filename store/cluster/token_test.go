@@ -28,9 +28,18 @@ var javaTokens = []Token{
 	{"zürich", "SWEBHDFS delegation", "", sequence(128, 1), sequence(127, 100)},
 }
 
+func simple(t *testing.T) *Login {
+	t.Helper()
+	l, err := simpleLogin("alice", LoginOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
 func TestDelegationTokens(t *testing.T) {
 	for _, name := range []string{"writable", "protobuf"} {
-		tokens, err := DelegationTokens(filepath.Join("testdata", name+".token"))
+		tokens, err := simple(t).DelegationTokens(filepath.Join("testdata", name+".token"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -107,7 +116,7 @@ func TestDamagedTokens(t *testing.T) {
 			t.Errorf("%q holds %v", text, tokens)
 		}
 	}
-	if _, err := DelegationTokens("testdata/none"); err == nil || !strings.Contains(err.Error(), "testdata/none") {
+	if _, err := simple(t).DelegationTokens("testdata/none"); err == nil || !strings.Contains(err.Error(), "testdata/none") {
 		t.Errorf("no file: %v", err)
 	}
 }

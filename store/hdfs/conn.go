@@ -3,10 +3,14 @@ package hdfs
 import (
 	"bufio"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"time"
+
+	"github.com/rowtocol/rowtocol/store/cluster"
 )
 
 // conn is a connection whose deadlines are its own: the library has none for
@@ -41,17 +45,20 @@ func (c *conn) SetReadDeadline(time.Time) error { return nil }
 // SetWriteDeadline does nothing.
 func (c *conn) SetWriteDeadline(time.Time) error { return nil }
 
-// dataConn is a connection to a data node: each read and each write must be
-// done within the timeout.
+// dataConn is a connection to a data node: each write, which is of a packet at
+// most, must be done within the timeout, and reads must keep pace.
 type dataConn struct {
 	conn
+	pace *cluster.Pace
 	// buffered saves half of the system calls: a packet has three short parts.
 	buffered *bufio.Reader
-	greeted  bool         // something was written
-	sasl     *negotiation // nil if there is none
-	heard    bool         // something was read
-	summed   bool         // a checksum was answered, or something else in its place
-	have     []byte       // what the library has not read yet of a message that was looked at
+	greeted  bool // something was written
+	// requested is whether the operation was, of which the token is known then.
+	requested bool
+	sasl      *negotiation // nil if there is none
+	heard     bool         // something was read
+	answered  bool         // the request was, or that is left to the library
+	have      []byte       // what the library has not read yet of a message that was looked at
 }
 
 const (
@@ -61,7 +68,7 @@ const (
 )
 
 func newDataConn(c conn) *dataConn {
-	d := &dataConn{conn: c}
+	d := &dataConn{conn: c, pace: cluster.NewPace(c.timeout)}
 	d.buffered = bufio.NewReaderSize(readerFunc(d.receive), packetHead)
 	return d
 }
@@ -88,12 +95,18 @@ func (c *dataConn) Read(p []byte) (int, error) {
 // next returns what looks at the message that comes next; nil if that is left to
 // the library.
 func (c *dataConn) next() func(message []byte) error {
+	first := !c.answered
 	switch {
 	case c.sasl != nil && c.sasl.step < 2:
 		return c.sasl.next
-	case c.session.asked != nil && !c.summed:
-		c.summed = true
+	case c.sasl != nil && c.sasl.level == "auth-conf":
+		return nil // encrypted
+	case first && c.session.asked != nil:
+		c.answered = true
 		return c.session.asked.answer
+	case first || c.session.uploads.Load(): // then acknowledgements follow
+		c.answered = true
+		return func([]byte) error { return nil }
 	}
 	return nil
 }
@@ -121,11 +134,21 @@ func (c *dataConn) readMessage(look func(message []byte) error) error {
 }
 
 func (c *dataConn) receive(p []byte) (int, error) {
-	//guard: a silent data node would hang the program
-	if err := c.Conn.SetReadDeadline(time.Now().Add(c.timeout)); err != nil {
+	began := time.Now()
+	//guard: a data node that is silent, or drips, would hang the program
+	if err := c.Conn.SetReadDeadline(began.Add(c.pace.Left())); err != nil {
 		return 0, c.fail(err)
 	}
 	n, err := c.Conn.Read(p)
+	moved := int64(n)
+	//guard: acknowledgements without end would pass for an upload that goes on
+	if c.session.uploads.Load() {
+		moved = 0 // what counts is what the node takes
+	}
+	c.pace.Count(time.Since(began), moved)
+	if errors.Is(err, os.ErrDeadlineExceeded) && c.heard {
+		return n, c.fail(c.pace.Err())
+	}
 	if err != nil {
 		return n, c.fail(c.explain(err))
 	}
@@ -151,6 +174,7 @@ func (c *dataConn) Write(p []byte) (int, error) {
 	c.greet(p)
 	n, err := c.send(p)
 	if err == nil {
+		c.pace.Count(0, int64(n))
 		return n, nil
 	}
 	err = c.fail(err)
@@ -190,6 +214,9 @@ func (c *nameConn) Read(p []byte) (int, error) {
 	//guard: the library would allocate whatever length a name node sends
 	if err == nil {
 		err = c.frames.pass(p[:n])
+	}
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		err = fmt.Errorf("no whole answer for %v: %w", c.timeout, err)
 	}
 	if err != nil {
 		return n, c.fail(err)

@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"io"
 	"path"
+	"time"
 
 	client "github.com/colinmarc/hdfs/v2"
 
 	"github.com/rowtocol/rowtocol/store"
+	"github.com/rowtocol/rowtocol/store/cluster"
 )
 
 // Open implements store.Store.
@@ -92,7 +94,7 @@ type file struct {
 
 // OpenAt implements store.Opener.
 func (f *file) OpenAt(ctx context.Context, off, length int64) (io.ReadCloser, error) {
-	r := &reader{ctx: ctx, file: f, left: length}
+	r := &reader{ctx: ctx, file: f, left: length, pace: cluster.NewPace(streamTimeouts * f.store.dataTimeout)}
 	if length < 0 {
 		r.left = f.size - off
 	}
@@ -143,9 +145,14 @@ type reader struct {
 	file    *file
 	inner   *client.FileReader
 	lease   *lease
-	left    int64 // bytes
-	checked bool  // that it is the file
+	left    int64         // bytes
+	checked bool          // that it is the file
+	pace    *cluster.Pace // of all data nodes
 }
+
+// streamTimeouts is for how many time-outs of a data node a stream may go on
+// without pace: as many nodes as mostly have a block, and one more.
+const streamTimeouts = 4
 
 func (r *reader) Read(p []byte) (n int, err error) {
 	if r.left == 0 {
@@ -158,7 +165,13 @@ func (r *reader) Read(p []byte) (n int, err error) {
 		}
 	}()
 	r.lease.dials.Store(0)
+	began := time.Now()
 	n, err = r.inner.Read(p[:min(int64(len(p)), r.left)])
+	r.pace.Count(time.Since(began), int64(n))
+	// Each data node has a time of its own, but all that drip are too many.
+	if err == nil && r.pace.Left() == 0 {
+		err = r.pace.Err()
+	}
 	//guard: the bytes could be those of another file of the same size
 	if err == nil && !r.checked {
 		// The first read asked for the blocks by name: they are the file's only

@@ -314,3 +314,28 @@ func TestClosedStore(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestTicketFirst asks no name node for which there is no ticket: the library
+// would wait for one.
+func TestTicketFirst(t *testing.T) {
+	_, s := newNameNode(t, answers{})
+	se, err := s.acquire(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer se.close()
+	asked := ""
+	se.ticket = func(address string) error {
+		asked = address
+		return context.Canceled
+	}
+	if c, err := se.dialNameNode(t.Context(), "tcp", s.addresses[0]); !errors.Is(err, context.Canceled) || asked != s.addresses[0] {
+		t.Errorf("%v, %v, asked for %q", c, err, asked)
+	}
+	for principal, want := range map[string]string{"nn/_HOST": "nn/a.b", "nn/c": "nn/c", "nn": "nn"} {
+		s.options.KerberosServicePrincipleName = principal
+		if got := s.service("a.b:8020"); got != want {
+			t.Errorf("%s is %s, want %s", principal, got, want)
+		}
+	}
+}

@@ -13,6 +13,7 @@ import (
 	client "github.com/colinmarc/hdfs/v2"
 
 	"github.com/rowtocol/rowtocol/store"
+	"github.com/rowtocol/rowtocol/store/cluster"
 )
 
 // Bits of a status's flags.
@@ -102,7 +103,9 @@ func (s *Store) List(ctx context.Context, dir string) (infos []store.Info, err e
 // list collects a directory's entries, which come in parts, in their order.
 func (se *session) list(dir string) ([]store.Info, error) {
 	infos := []store.Info{}
+	listing := cluster.NewListing(se.store.callTimeout)
 	for after := ""; ; {
+		began := time.Now()
 		a, err := se.call("getListing", fields{"src": path.Clean(dir), "startAfter": []byte(after), "needLocation": false})
 		if err != nil {
 			return nil, err
@@ -124,7 +127,11 @@ func (se *session) list(dir string) ([]store.Info, error) {
 				return nil, fmt.Errorf("%w: the name node lists %q after %q", store.ErrUnavailable, name, after)
 			}
 			after = name
+			listing.Add(name)
 			infos = append(infos, infoOf(path.Join(dir, name), status))
+		}
+		if err := listing.Page(time.Since(began)); err != nil {
+			return nil, err
 		}
 		if part.field("remainingEntries").Uint() == 0 {
 			return infos, nil

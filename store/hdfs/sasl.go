@@ -2,6 +2,7 @@ package hdfs
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
 	"regexp"
 	"slices"
@@ -105,4 +106,39 @@ func (c *dataConn) greet(p []byte) {
 		c.sasl = &negotiation{conn: c, want: c.session.store.options.DataTransferProtection}
 	}
 	c.greeted = true
+	if !c.requested {
+		c.requested = c.hideToken(p)
+	}
+}
+
+// requests are the messages of what a data node is asked for, by the bytes before
+// them: version and operation.
+var requests = map[[3]byte]string{
+	{0, 28, 0x50}: "hadoop.hdfs.OpWriteBlockProto",
+	{0, 28, 0x51}: "hadoop.hdfs.OpReadBlockProto",
+	{0, 28, 0x55}: "hadoop.hdfs.OpBlockChecksumProto",
+}
+
+// hideToken makes the token of a request a secret, and reports whether it is one.
+func (c *dataConn) hideToken(p []byte) bool {
+	if len(p) < 3 {
+		return false
+	}
+	name, ok := requests[[3]byte(p)]
+	if !ok {
+		return false
+	}
+	m, err := messageOf(name)
+	_, n := binary.Uvarint(p[3:])
+	//guard: bytes of a file that look like a request would be a crash
+	if err != nil || n <= 0 || proto.Unmarshal(p[3+n:], m.Interface()) != nil {
+		return false
+	}
+	header, _ := m.message("header")
+	if base := header.Descriptor().Fields().ByName("baseHeader"); base != nil {
+		header, _ = header.message("baseHeader")
+	}
+	token, _ := header.message("token")
+	c.session.store.login.HideToken(token.field("identifier").Bytes(), token.field("password").Bytes())
+	return true
 }

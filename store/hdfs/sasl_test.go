@@ -110,3 +110,27 @@ func connected(t *testing.T) (here, there net.Conn) {
 	}
 	return here, there
 }
+
+// TestTokenOfRequest is hidden from when a data node is sent it.
+func TestTokenOfRequest(t *testing.T) {
+	const token, checksummed = `"token":{"identifier":"aWRlbnRpZmllci1vZi1hLWJsb2Nr","password":"cGFzc3dvcmQtb2YtYS1ibG9jaw==","kind":"k","service":"s"}`, 0x55
+	const base = `{"block":{"poolId":"p","blockId":"1","generationStamp":"1"},` + token + `}`
+	header := `{"header":{"baseHeader":` + base + `,"clientName":"c"}`
+	for op, text := range map[byte]string{
+		0x50:        header + `,"stage":"DATA_STREAMING","pipelineSize":1,"minBytesRcvd":"0","maxBytesRcvd":"0","latestGenerationStamp":"0","requestedChecksum":{"type":"CHECKSUM_NULL","bytesPerChecksum":1}}`,
+		0x51:        header + `,"offset":"0","len":"1"}`,
+		checksummed: `{"header":` + base + `}`,
+	} {
+		s, err := newStore(t, nil, "127.0.0.1:1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := newDataConn(conn{session: &session{store: s}})
+		c.greet([]byte{1, 2, 3, 4})
+		c.greet([]byte{0, 28, op, 0xff})
+		c.greet(append([]byte{0, 28, op}, appendMessage(jsonMessage(requests[[3]byte{0, 28, op}], text), nil)...))
+		if got := s.login.Redact("no cGFzc3dvcmQtb2YtYS1ibG9jaw==, password-of-a-block"); got != "no (hidden)==, (hidden)" || !c.requested {
+			t.Errorf("operation %#x: %s", op, got)
+		}
+	}
+}

@@ -7,11 +7,14 @@ import (
 	"io"
 	"net"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	client "github.com/colinmarc/hdfs/v2"
+
+	"github.com/rowtocol/rowtocol/store/cluster"
 )
 
 const (
@@ -21,7 +24,7 @@ const (
 	idleTime = 10 * time.Second
 	// maxDials is to how many data nodes one read of the library may connect: far
 	// more than a block has copies.
-	maxDials = 64
+	maxDials = 16
 )
 
 // session is a client of the library with all its connections. One operation
@@ -34,6 +37,9 @@ type session struct {
 	cancel context.CancelFunc
 	// closing makes writes to data nodes never fail: see dataConn.Write.
 	closing atomic.Bool
+	uploads atomic.Bool // a file is written
+	// ticket gets the ticket for a name node at an address; nil without Kerberos.
+	ticket func(address string) error
 	// dials counts the data nodes that were dialed for one read or one upload.
 	dials atomic.Int32
 	idle  *time.Timer // while it is idle
@@ -49,16 +55,23 @@ type session struct {
 func (s *Store) connect(ctx context.Context) (*session, error) {
 	options := s.options
 	options.Addresses = s.nameNodes()
+	se := &session{store: s, conns: make(map[net.Conn]struct{})}
+	se.ctx, se.cancel = context.WithCancel(context.Background())
 	options.User = s.login.User()
 	if s.login.Secure() {
 		kerberos, err := s.login.Kerberos(ctx)
 		if err != nil {
+			se.cancel()
 			return nil, err
 		}
 		options.KerberosClient = kerberos
+		// The library asks for the ticket too, but then the client has it: the
+		// library would wait for a distribution center whatever ends.
+		se.ticket = func(address string) error {
+			_, _, err := cluster.ServiceTicket(se.ctx, kerberos, s.service(address))
+			return err
+		}
 	}
-	se := &session{store: s, conns: make(map[net.Conn]struct{})}
-	se.ctx, se.cancel = context.WithCancel(context.Background())
 	options.NamenodeDialFunc = se.dialNameNode
 	options.DatanodeDialFunc = se.dialDataNode
 	stop := context.AfterFunc(ctx, se.kill)
@@ -73,6 +86,16 @@ func (s *Store) connect(ctx context.Context) (*session, error) {
 		return nil, err
 	}
 	return se, nil
+}
+
+// service returns the principal of the name node at an address.
+func (s *Store) service(address string) string {
+	host, _, _ := net.SplitHostPort(address)
+	principal := s.options.KerberosServicePrincipleName
+	if name, ok := strings.CutSuffix(principal, "/_HOST"); ok {
+		return name + "/" + host
+	}
+	return principal
 }
 
 // nameNodes returns the addresses of the name nodes, the one that is to be
@@ -105,6 +128,12 @@ func (se *session) dialNameNode(_ context.Context, network, address string) (net
 	se.mu.Lock()
 	se.dialed = address
 	se.mu.Unlock()
+	//guard: a distribution center that hangs would hold who stops the program
+	if se.ticket != nil {
+		if err := se.ticket(address); err != nil {
+			return nil, err
+		}
+	}
 	inner, err := se.dial(network, address, se.store.connectTimeout)
 	if err != nil {
 		if se.alive() {
@@ -242,6 +271,7 @@ func (s *Store) acquire(ctx context.Context) (*session, error) {
 			continue
 		}
 		se.dials.Store(0)
+		se.uploads.Store(false)
 		return se, nil
 	}
 }

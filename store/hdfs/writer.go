@@ -16,11 +16,7 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-const (
-	mib = 1 << 20
-	// removeTime bounds the removal of what was aborted.
-	removeTime = 30 * time.Second
-)
+const mib = 1 << 20
 
 // Create implements store.Store. The block size is such that the file is one
 // block, if its size is given; the file must then be of that size.
@@ -47,6 +43,7 @@ func (s *Store) create(ctx context.Context, p string, o store.CreateOptions) (*w
 	}
 	w := &writer{ctx: ctx, store: s, path: p, size: o.Size}
 	w.lease, err = s.begin(ctx, false, func(se *session) (err error) {
+		se.uploads.Store(true)
 		w.file, err = se.create(p, replication, o.Size, d)
 		return err
 	})
@@ -271,7 +268,7 @@ func (w *writer) Abort() error {
 	//guard: the goroutines of a given up upload would stay
 	w.lease.endFile(w.file)
 	w.lease.end()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(w.ctx), removeTime)
+	ctx, cancel := store.Cleanup(w.ctx)
 	defer cancel()
 	return w.store.RemoveAll(ctx, w.path)
 }
@@ -313,7 +310,7 @@ func (s *Store) writeTemp(ctx context.Context, temp string, data []byte) error {
 // removeTemp removes a file of ours, if that can be done soon. What stays is
 // known as temporary by its name.
 func (s *Store) removeTemp(ctx context.Context, temp string) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), removeTime)
+	ctx, cancel := store.Cleanup(ctx)
 	defer cancel()
 	_ = s.RemoveAll(ctx, temp)
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"path"
 	"strings"
 	"sync"
@@ -23,6 +24,9 @@ type Options struct {
 	// Principal and Keytab log in to Kerberos; without them the ticket cache
 	// does.
 	Principal, Keytab string
+	// Exposed, if set, is told once of each file of secrets that others than its
+	// owner can read.
+	Exposed func(file string, mode fs.FileMode)
 }
 
 // Resolver resolves locations. It is safe for concurrent use, and gives the
@@ -47,11 +51,20 @@ func New(o Options) *Resolver {
 // out to the storage. What is wrong with the location, the Hadoop configuration
 // or the login is an error; a scheme that is not served is store.ErrScheme.
 func (r *Resolver) Resolve(location string) (store.Location, error) {
+	l, err := r.resolve(location)
+	return l, store.Conceal(err)
+}
+
+func (r *Resolver) resolve(location string) (store.Location, error) {
 	scheme, rest := store.Scheme(location)
 	switch scheme {
 	case "hdfs", "webhdfs", "swebhdfs":
 	default:
 		return store.Resolve(location)
+	}
+	//guard: a token in a location would be written to plans and logs
+	if _, query, _ := strings.Cut(rest, "?"); strings.Contains(strings.ToLower(query), "delegation=") {
+		return store.Location{}, fmt.Errorf("%s: a location has no token (HADOOP_TOKEN_FILE_LOCATION names a file of them)", location)
 	}
 	authority, p, _ := strings.Cut(rest, "/")
 	r.mu.Lock()
@@ -81,7 +94,7 @@ func (r *Resolver) load() (err error) {
 		}
 	}
 	if r.login == nil {
-		o := cluster.LoginOptions{Principal: r.options.Principal, Keytab: r.options.Keytab}
+		o := cluster.LoginOptions{Principal: r.options.Principal, Keytab: r.options.Keytab, Exposed: r.options.Exposed}
 		r.login, err = cluster.NewLogin(r.conf, o)
 	}
 	return err
@@ -102,7 +115,7 @@ func (r *Resolver) connect(scheme string, addresses []string) (store.Store, erro
 		return nil, err
 	}
 	r.open = append(r.open, st)
-	return store.WithRetry(st, r.options.Patience), nil
+	return store.WithRetry(store.WithRedaction(st, r.login.Redact), r.options.Patience), nil
 }
 
 // Close ends the connections and the login of all stores that it gave.

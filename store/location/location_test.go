@@ -99,6 +99,7 @@ func TestResolveFails(t *testing.T) {
 		class          store.Class
 	}{
 		{"scheme", "s3://bucket/key", nil, store.Unsupported},
+		{"token", "webhdfs://nn/a?op=OPEN&Delegation=x", nil, store.Unknown},
 		{"no default file system", "hdfs:///a", nil, store.Unknown},
 		{"broken configuration", "hdfs://nn/a", map[string]string{"core-site.xml": "<configuration>"}, store.Unknown},
 		{"nameservice with port", "hdfs://ns:8020/a", map[string]string{"hdfs-site.xml": hdfsSite}, store.Unknown},

@@ -171,5 +171,12 @@ func (s *Store) redirect(resp *http.Response) (*url.URL, error) {
 	if err != nil || u.Scheme != s.scheme {
 		return nil, fmt.Errorf("%s redirects to nowhere: %w", resp.Request.URL.Host, store.ErrUnavailable)
 	}
+	for _, key := range secretParameters {
+		s.identity.login.Hide(u.Query().Get(key))
+	}
 	return u, nil
 }
+
+// secretParameters are those that stand for who asks, also where a name node
+// made them for a data node.
+var secretParameters = []string{"delegation", "token", "signature"}

@@ -12,6 +12,7 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -22,6 +23,7 @@ import (
 const (
 	maxFailure = 64 << 10 // bytes of an answer that says what failed
 	maxDrain   = 64 << 10 // bytes that are read to keep a connection
+	drainTime  = time.Second
 	// idle is less than the time after which servers close what is idle, so that
 	// a request seldom meets a connection that ends.
 	idle = 10 * time.Second
@@ -48,25 +50,52 @@ func newTransport(connect time.Duration, cas *x509.CertPool) *http.Transport {
 
 var errSilent = errors.New("silent for too long")
 
-// watch ends a request whose server is silent for too long.
+// watch ends a request whose server is silent, or drips, for too long.
 type watch struct {
 	parent context.Context
 	ctx    context.Context // the request's
 	cancel context.CancelCauseFunc
-	limit  time.Duration
 	timer  *time.Timer
+
+	mu    sync.Mutex // of what follows
+	pace  *cluster.Pace
+	since time.Time // when the server's turn began; zero while it is ours
 }
 
 func newWatch(parent context.Context, limit time.Duration) *watch {
 	ctx, cancel := context.WithCancelCause(parent)
 	timer := time.AfterFunc(limit, func() { cancel(errSilent) })
-	return &watch{parent: parent, ctx: ctx, cancel: cancel, limit: limit, timer: timer}
+	return &watch{parent: parent, ctx: ctx, cancel: cancel, timer: timer, pace: cluster.NewPace(limit), since: time.Now()}
 }
 
-// server says that it is the server's turn, and the time runs anew; client that
-// it is ours, and it does not run.
-func (w *watch) server() { w.timer.Reset(w.limit) }
-func (w *watch) client() { w.timer.Stop() }
+// server says that it is the server's turn, and what is left of its time runs.
+func (w *watch) server() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.since.IsZero() {
+		w.since = time.Now()
+	}
+	w.timer.Reset(w.pace.Left())
+}
+
+// client says that it is our turn, and how many bytes the server moved in its
+// own.
+func (w *watch) client(moved int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.timer.Stop()
+	if !w.since.IsZero() {
+		w.pace.Count(time.Since(w.since), int64(moved))
+		w.since = time.Time{}
+	}
+}
+
+// hurry leaves the server no more than a time.
+func (w *watch) hurry(limit time.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.pace = cluster.NewPace(min(limit, w.pace.Left()))
+}
 
 func (w *watch) end() {
 	w.timer.Stop()
@@ -84,7 +113,8 @@ func (w *watch) explain(err error) error {
 	case w.parent.Err() != nil:
 		return w.parent.Err()
 	case context.Cause(w.ctx) == errSilent:
-		return fmt.Errorf("no answer for %v: %w", w.limit, store.ErrUnavailable)
+		w.client(0)
+		return w.pace.Err()
 	//guard: an untrusted certificate would be tried until patience ends
 	case errors.As(err, &certificate):
 		return fmt.Errorf("its certificate is not trusted (SSL_CERT_FILE names trusted ones): %w: %w", err, fs.ErrPermission)
@@ -101,7 +131,7 @@ type answer struct {
 func (a *answer) Read(p []byte) (int, error) {
 	a.watch.server()
 	n, err := a.ReadCloser.Read(p)
-	a.watch.client()
+	a.watch.client(n)
 	return n, a.watch.explain(err)
 }
 
@@ -115,13 +145,18 @@ func (a *answer) Close() error {
 type question struct {
 	io.ReadCloser
 	watch *watch
+	given int // bytes that the last read gave, for the server to take
 }
 
-func (q *question) Read(p []byte) (int, error) {
-	q.watch.client()
-	n, err := q.ReadCloser.Read(p)
+func (q *question) Read(p []byte) (_ int, err error) {
+	q.watch.client(q.given)
+	q.given, err = q.ReadCloser.Read(p)
+	// The time to store all of it does not count against the time to take it.
+	if err != nil {
+		q.watch.pace.Restart()
+	}
 	q.watch.server()
-	return n, err
+	return q.given, err
 }
 
 // upload is what a request carries.
@@ -150,7 +185,7 @@ func (s *Store) send(ctx context.Context, method, location string, header http.H
 		req.Header.Set("Content-Type", "application/octet-stream")
 		if up.size != 0 {
 			req.Header.Set("Expect", "100-continue")
-			req.Body, req.ContentLength = &question{up.body, w}, up.size
+			req.Body, req.ContentLength = &question{ReadCloser: up.body, watch: w}, up.size
 		}
 	}
 	resp, err := s.transport.RoundTrip(req)
@@ -163,7 +198,8 @@ func (s *Store) send(ctx context.Context, method, location string, header http.H
 		w.end()
 		return nil, fmt.Errorf("%s: %w", req.URL.Host, err)
 	}
-	w.client()
+	w.client(0)
+	w.pace.Restart() // the content has a time of its own
 	resp.Body = &answer{resp.Body, w}
 	return resp, nil
 }
@@ -171,6 +207,10 @@ func (s *Store) send(ctx context.Context, method, location string, header http.H
 // finish ends the reading of an answer so that its connection can be used
 // again.
 func finish(resp *http.Response) {
+	//guard: a server that drips would hold who has its answer already
+	if a, ok := resp.Body.(*answer); ok {
+		a.watch.hurry(drainTime)
+	}
 	_, _ = io.CopyN(io.Discard, resp.Body, maxDrain)
 	_ = resp.Body.Close() // only read
 }

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/jcmturner/gokrb5/v8/client"
 	"github.com/jcmturner/gokrb5/v8/spnego"
 
 	"github.com/rowtocol/rowtocol/store"
@@ -103,7 +102,7 @@ func isTokenRefusal(err error) bool {
 // renews it may have replaced, else by asking for one.
 func (i *identity) obtain(ctx context.Context, refused string) error {
 	if i.file != "" {
-		token, err := i.handedOver()
+		token, err := i.handedOver(ctx)
 		if err != nil {
 			return err
 		}
@@ -116,14 +115,14 @@ func (i *identity) obtain(ctx context.Context, refused string) error {
 }
 
 // handedOver returns the token of the file that is for our name nodes, or "".
-func (i *identity) handedOver() (string, error) {
-	tokens, err := cluster.DelegationTokens(i.file)
+func (i *identity) handedOver(ctx context.Context) (string, error) {
+	tokens, err := i.login.DelegationTokens(i.file)
 	if err != nil {
 		return "", err
 	}
 	best, bestRank := "", 0
 	for _, t := range tokens {
-		if rank := i.rank(t); rank > bestRank {
+		if rank := i.rank(ctx, t); rank > bestRank {
 			best, bestRank = t.URLString(), rank
 		}
 	}
@@ -131,7 +130,7 @@ func (i *identity) handedOver() (string, error) {
 }
 
 // rank says how well a token fits: 0 is not at all.
-func (i *identity) rank(t cluster.Token) int {
+func (i *identity) rank(ctx context.Context, t cluster.Token) int {
 	kind := map[string]int{
 		strings.ToUpper(i.scheme) + " delegation": 3,
 		"HDFS_DELEGATION_TOKEN":                   2,
@@ -156,7 +155,7 @@ func (i *identity) rank(t cluster.Token) int {
 	rank := 0
 	for _, address := range i.store.addresses {
 		ourHost, ourPort, _ := net.SplitHostPort(address)
-		if !sameHost(host, ourHost) {
+		if !sameHost(ctx, host, ourHost) {
 			continue
 		}
 		rank = max(rank, kind)
@@ -179,11 +178,11 @@ func shareAddress(a, b []string) bool {
 }
 
 // sameHost reports whether a token's host, mostly an IP address, is a host.
-func sameHost(tokens, host string) bool {
+func sameHost(ctx context.Context, tokens, host string) bool {
 	if strings.EqualFold(tokens, host) {
 		return true
 	}
-	for _, ip := range resolve(host) {
+	for _, ip := range resolve(ctx, host) {
 		if ip == tokens {
 			return true
 		}
@@ -192,8 +191,8 @@ func sameHost(tokens, host string) bool {
 }
 
 // resolve returns the IP addresses of a host, if it can.
-func resolve(host string) []string {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+func resolve(ctx context.Context, host string) []string {
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
 	ips, err := net.DefaultResolver.LookupHost(ctx, host)
 	if err != nil {
@@ -219,6 +218,7 @@ func (i *identity) fetch(ctx context.Context) error {
 		return fmt.Errorf("the name node gives no delegation token, so it may not be secure: %w", store.ErrUnavailable)
 	}
 	i.token, i.fetched, i.life = answer.Token.URLString, true, 0
+	i.login.Hide(i.token)
 	i.renewAt = time.Now().Add(renewLater)
 	if left, err := i.extend(ctx); err == nil && left > 0 {
 		i.life, i.renewAt = left, time.Now().Add(left/2)
@@ -285,38 +285,33 @@ func (i *identity) negotiate(ctx context.Context, address string) (http.Header, 
 	if err != nil {
 		return nil, err
 	}
-	type result struct {
-		token []byte
-		err   error
-	}
-	done := make(chan result, 1)
-	go func() {
-		token, err := negotiation(kerberos, "HTTP/"+host)
-		done <- result{token, err}
-	}()
-	select {
-	case r := <-done:
-		if r.err != nil {
-			return nil, fmt.Errorf("get a Kerberos ticket for HTTP/%s: %w", host, r.err)
-		}
-		return http.Header{"Authorization": {"Negotiate " + base64.StdEncoding.EncodeToString(r.token)}}, nil
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-}
-
-func negotiation(kerberos *client.Client, service string) ([]byte, error) {
-	ticket, key, err := kerberos.GetServiceTicket(service)
+	ticket, key, err := cluster.ServiceTicket(ctx, kerberos, "HTTP/"+host)
 	if err != nil {
-		if answer := cluster.KDCError(err); answer != nil {
-			return nil, answer
-		}
-		return nil, fmt.Errorf("a Kerberos ticket for %s: %w: %w", service, store.ErrUnavailable, err)
+		return nil, ticketError(ctx, host, err)
 	}
 	init, err := spnego.NewNegTokenInitKRB5(kerberos, ticket, key)
 	if err != nil {
 		return nil, err
 	}
-	token := spnego.SPNEGOToken{Init: true, NegTokenInit: init}
-	return token.Marshal()
+	token, err := (&spnego.SPNEGOToken{Init: true, NegTokenInit: init}).Marshal()
+	if err != nil {
+		return nil, err
+	}
+	proof := base64.StdEncoding.EncodeToString(token)
+	i.login.Hide(proof)
+	return http.Header{"Authorization": {"Negotiate " + proof}}, nil
+}
+
+// ticketError says why there is no ticket for a server.
+func ticketError(ctx context.Context, host string, err error) error {
+	answer := cluster.KDCError(err)
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case answer != nil:
+		err = answer
+	default:
+		err = fmt.Errorf("%w: %w", store.ErrUnavailable, err)
+	}
+	return fmt.Errorf("get a Kerberos ticket for HTTP/%s: %w", host, err)
 }

@@ -53,7 +53,7 @@ func (n *nodes) shunned(address string) bool {
 
 // hosts returns the IP addresses of the nodes to shun: a name node does not
 // recognize them by their name, nor by the port that it redirected to.
-func (n *nodes) hosts() string {
+func (n *nodes) hosts(ctx context.Context) string {
 	n.mu.Lock()
 	var names []string
 	for address, until := range n.until {
@@ -64,7 +64,7 @@ func (n *nodes) hosts() string {
 	n.mu.Unlock()
 	var ips []string
 	for _, name := range names {
-		if found := resolve(name); len(found) > 0 {
+		if found := resolve(ctx, name); len(found) > 0 {
 			ips = append(ips, found[0])
 		}
 	}
@@ -118,7 +118,7 @@ func (s *Store) isNameNode(host string) bool {
 // offer asks a name node for a data node until it names one that has not failed
 // lately, if it has one.
 func (s *Store) offer(ctx context.Context, c call) (*url.URL, *http.Response, error) {
-	excluded := s.nodes.hosts()
+	excluded := s.nodes.hosts(ctx)
 	for offers := 1; ; offers++ {
 		if excluded != "" {
 			c = c.with("excludedatanodes", excluded)

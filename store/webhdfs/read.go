@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/rowtocol/rowtocol/store"
+	"github.com/rowtocol/rowtocol/store/cluster"
 )
 
 // Open implements store.Store.
@@ -67,7 +68,7 @@ func (o *opener) whatBecame(ctx context.Context, failed error) error {
 // OpenAt implements store.Opener. The stream goes on at another data node if
 // one fails.
 func (o *opener) OpenAt(ctx context.Context, off, length int64) (io.ReadCloser, error) {
-	r := &stream{opener: o, ctx: ctx, off: off, left: length}
+	r := &stream{opener: o, ctx: ctx, off: off, left: length, pace: cluster.NewPace((1 + maxNodes) * o.store.silence)}
 	if length < 0 {
 		r.left = max(o.status.Length-off, 0)
 	}
@@ -84,8 +85,9 @@ type stream struct {
 	off   int64
 	left  int64
 	body  io.ReadCloser
-	node  string // that body comes from; empty if from the name node
-	tries int    // since the last byte
+	node  string        // that body comes from; empty if from the name node
+	tries int           // since the last byte
+	pace  *cluster.Pace // of all its servers
 }
 
 func (r *stream) connect() error {
@@ -129,7 +131,9 @@ func (r *stream) Read(p []byte) (int, error) {
 	}
 	p = p[:min(int64(len(p)), r.left)]
 	for {
+		began := time.Now()
 		n, err := r.body.Read(p)
+		r.pace.Count(time.Since(began), int64(n))
 		r.off += int64(n)
 		r.left -= int64(n)
 		if n > 0 {
@@ -143,14 +147,20 @@ func (r *stream) Read(p []byte) (int, error) {
 		if err == nil || r.ctx.Err() != nil || r.tries == maxNodes {
 			return 0, r.whatBecame(r.ctx, err)
 		}
+		//guard: servers that drip in turn would be read from for ever
+		if r.pace.Left() == 0 {
+			return 0, r.whatBecame(r.ctx, err)
+		}
 		r.tries++
 		_ = r.body.Close() // only read
 		if r.node != "" {
 			r.store.nodes.failed(r.node)
 		}
+		began = time.Now()
 		if again := r.connect(); again != nil {
 			return 0, r.whatBecame(r.ctx, again)
 		}
+		r.pace.Count(time.Since(began), 0)
 	}
 }
 

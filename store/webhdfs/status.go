@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/rowtocol/rowtocol/store"
+	"github.com/rowtocol/rowtocol/store/cluster"
 )
 
 // maxListing is the bytes of an answer that lists a directory.
@@ -115,7 +116,9 @@ func (s *Store) List(ctx context.Context, dir string) ([]store.Info, error) {
 // pages, or begins each at the start, for the whole.
 func (s *Store) list(ctx context.Context, dir string) ([]status, error) {
 	var all []status
+	listing := cluster.NewListing(s.silence)
 	for last := ""; ; {
+		began := time.Now()
 		var answer struct {
 			DirectoryListing struct {
 				PartialListing struct {
@@ -144,6 +147,12 @@ func (s *Store) list(ctx context.Context, dir string) ([]status, error) {
 			}
 		}
 		all = append(all, page...)
+		for _, st := range page {
+			listing.Add(st.PathSuffix)
+		}
+		if err := listing.Page(time.Since(began)); err != nil {
+			return nil, err
+		}
 		if answer.DirectoryListing.RemainingEntries <= 0 {
 			return all, nil
 		}

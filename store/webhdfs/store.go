@@ -23,7 +23,7 @@ const (
 	// perNode is what Hadoop's client allows more per node of a pipeline.
 	perNode = 5 * time.Second
 	// closeTime bounds Close: what it does is only polite.
-	closeTime = 5 * time.Second
+	closeTime = 2 * time.Second
 )
 
 // Options say which cluster a Store is on.

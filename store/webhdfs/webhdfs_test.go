@@ -441,8 +441,8 @@ func TestShunnedNodes(t *testing.T) {
 	var n nodes
 	n.failed("127.0.0.1:9864")
 	n.failed("gone.invalid:9864")
-	if !n.shunned("127.0.0.1:9864") || n.shunned("127.0.0.1:1") || n.hosts() != "127.0.0.1" {
-		t.Errorf("shuns %q", n.hosts())
+	if !n.shunned("127.0.0.1:9864") || n.shunned("127.0.0.1:1") || n.hosts(t.Context()) != "127.0.0.1" {
+		t.Errorf("shuns %q", n.hosts(t.Context()))
 	}
 	n.worked("127.0.0.1:9864")
 	if n.shunned("127.0.0.1:9864") {
@@ -460,7 +460,7 @@ func TestTokenRank(t *testing.T) {
 	best := func(tokens ...cluster.Token) (service string) {
 		rank := 0
 		for _, token := range tokens {
-			if r := i.rank(token); r > rank {
+			if r := i.rank(t.Context(), token); r > rank {
 				rank, service = r, token.Kind+" "+token.Service
 			}
 		}

@@ -1,0 +1,198 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rowtocol/rowtocol/store/cluster"
+)
+
+// hadoopConf makes a directory of a Hadoop configuration, and returns the
+// variable that names it.
+func hadoopConf(t *testing.T, dir string, properties map[string]string) string {
+	t.Helper()
+	text := "<configuration>"
+	for name, value := range properties {
+		text += "<property><name>" + name + "</name><value>" + value + "</value></property>"
+	}
+	if err := os.WriteFile(filepath.Join(dir, "core-site.xml"), []byte(text+"</configuration>"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return "HADOOP_CONF_DIR=" + dir
+}
+
+// handOver makes a file of one delegation token, as a scheduler does.
+func handOver(t *testing.T, dir, service string) (token, file string) {
+	t.Helper()
+	k := cluster.Token{Kind: "WEBHDFS delegation", Service: service, Identifier: []byte("\x00\x05alice\x04yarn\x00 of today"), Password: []byte("pass~word>of?20bytes")}
+	data := "HDTS\x00\x01"
+	for _, part := range []string{service, string(k.Identifier), string(k.Password), k.Kind, service} {
+		data += string(rune(len(part))) + part
+	}
+	file = filepath.Join(dir, "token")
+	if err := os.WriteFile(file, []byte(data+"\x00"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(file, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return k.URLString(), file
+}
+
+// TestServerEchoesToken has a server that gives a token back in every way.
+func TestServerEchoesToken(t *testing.T) {
+	var how func(w http.ResponseWriter, token string)
+	seen, op := "", ""
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		seen, op = r.URL.Query().Get("delegation"), r.URL.Query().Get("op")
+		how(w, seen)
+	}))
+	defer server.Close()
+	address := strings.TrimPrefix(server.URL, "http://")
+	dir := t.TempDir()
+	token, file := handOver(t, dir, address)
+	env := []string{hadoopConf(t, dir, map[string]string{"hadoop.security.authentication": "kerberos"}), "HADOOP_TOKEN_FILE_LOCATION=" + file}
+	fails := func(w http.ResponseWriter, message string) {
+		w.WriteHeader(http.StatusForbidden)
+		text, _ := json.Marshal(message)
+		_, _ = fmt.Fprintf(w, `{"RemoteException":{"exception":"IOException","javaClassName":"java.io.IOException","message":%s}}`, text)
+	}
+	for name, echo := range map[string]func(w http.ResponseWriter, token string){
+		"in an error":    func(w http.ResponseWriter, token string) { fails(w, "refused "+token) },
+		"as a parameter": func(w http.ResponseWriter, token string) { fails(w, "GET /x?delegation="+token+"&op=OPEN") },
+		"in upper case":  func(w http.ResponseWriter, token string) { fails(w, strings.ToUpper(token)) },
+		"escaped":        func(w http.ResponseWriter, token string) { fails(w, url.QueryEscape("delegation="+token)) },
+		"cut":            func(w http.ResponseWriter, token string) { fails(w, strings.Repeat("x ", 480)+token) },
+		"in a redirect": func(w http.ResponseWriter, token string) {
+			switch op {
+			case "OPEN":
+				w.Header().Set("Location", "http://"+token+":1/x")
+				w.WriteHeader(http.StatusTemporaryRedirect)
+			case "GETFILESTATUS":
+				_, _ = io.WriteString(w, `{"FileStatus":{"type":"FILE","length":1000}}`)
+			default:
+				w.WriteHeader(http.StatusBadRequest)
+				_, _ = io.WriteString(w, `{"RemoteException":{"exception":"IllegalArgumentException","message":"no such operation"}}`)
+			}
+		},
+		"in a broken head": func(w http.ResponseWriter, token string) { broken(w, "HTTP/1.1 "+token+"\r\n\r\n") },
+		"in a status": func(w http.ResponseWriter, token string) {
+			broken(w, "HTTP/1.1 500 "+token+"\r\nX: "+token+"\r\nContent-Length: 0\r\n\r\n")
+		},
+		"as a file": func(w http.ResponseWriter, token string) {
+			_, _ = fmt.Fprintf(w, `{"FileStatus":{"type":"DIRECTORY"},"FileStatuses":{"FileStatus":[{"type":"FILE","pathSuffix":%q}]},`+
+				`"DirectoryListing":{"partialListing":{"FileStatuses":{"FileStatus":[{"type":"FILE","pathSuffix":%[1]q}]}},"remainingEntries":0}}`, token)
+		},
+	} {
+		how, seen = echo, ""
+		out := rowtocol(t, dir, env, "convert", "--json", "--store-retry", "300ms", "webhdfs://"+address+"/in", filepath.Join(dir, "out"))
+		if out.code != 4 || seen != token {
+			t.Errorf("%s: exit %d\n%s", name, out.code, out.stderr)
+		}
+		all := strings.ToLower(out.stdout + out.stderr)
+		for i := 0; i+16 <= len(token); i++ {
+			if part := strings.ToLower(token[i : i+16]); strings.Contains(all, part) {
+				t.Errorf("%s: %s of the token is shown\n%s", name, part, out.stdout+out.stderr)
+				break
+			}
+		}
+		if n := strings.Count(out.stderr, "others than its owner can read a file of secrets"); n != 1 || !strings.Contains(out.stderr, "0644") {
+			t.Errorf("%s: the mode is told %d times\n%s", name, n, out.stderr)
+		}
+	}
+	if err := os.Chmod(file, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out := rowtocol(t, dir, env, "count", "--store-retry", "0", "webhdfs://"+address+"/in").want(t, 4)
+	if strings.Contains(out.stderr, "others than its owner") {
+		t.Errorf("told of mode 0600\n%s", out.stderr)
+	}
+	if err := os.Truncate(file, 20); err != nil {
+		t.Fatal(err)
+	}
+	rowtocol(t, dir, env, "count", "webhdfs://"+address+"/in").want(t, 7, "delegation tokens", file)
+}
+
+// broken sends an answer that is not HTTP's.
+func broken(w http.ResponseWriter, text string) {
+	c, _, err := w.(http.Hijacker).Hijack()
+	if err != nil {
+		return
+	}
+	_, _ = io.WriteString(c, text)
+	_ = c.Close()
+}
+
+func TestLocationWithPassword(t *testing.T) {
+	for _, location := range []string{"webhdfs://bob:hunter2@nn/x", "hdfs://bob:hunter2@nn:8020/x", "s3://bob:hunter2@b/x", "webhdfs://nn/x?op=OPEN&delegation=hunter2"} {
+		out := rowtocol(t, t.TempDir(), nil, "convert", "--json", location, "out").want(t, 1, "(hidden)")
+		if strings.Contains(out.stdout+out.stderr, "hunter2") {
+			t.Errorf("%s is shown:\n%s%s", location, out.stdout, out.stderr)
+		}
+	}
+}
+
+// TestServerDrips has name nodes that send a byte now and then.
+func TestServerDrips(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var served sync.WaitGroup
+	defer served.Wait()
+	defer func() { _ = l.Close() }()
+	served.Go(func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			served.Go(func() {
+				defer func() { _ = c.Close() }()
+				_, err := io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n")
+				for err == nil {
+					time.Sleep(20 * time.Millisecond)
+					_, err = io.WriteString(c, " ")
+				}
+			})
+		}
+	})
+	dir := t.TempDir()
+	env := []string{hadoopConf(t, dir, map[string]string{"dfs.client.socket-timeout": "200", "ipc.client.rpc-timeout.ms": "200"}), "HADOOP_USER_NAME=alice"}
+	for scheme, says := range map[string]string{"webhdfs": "bytes in 200ms", "hdfs": "name node"} {
+		began := time.Now()
+		rowtocol(t, dir, env, "convert", "--store-retry", "0", scheme+"://"+l.Addr().String()+"/in", "out").want(t, 4, says)
+		if took := time.Since(began); took > 5*time.Second {
+			t.Errorf("%s: ended after %v", scheme, took)
+		}
+	}
+	// With a minute to go, a signal ends it.
+	for _, scheme := range []string{"webhdfs", "hdfs"} {
+		cmd := command(t, "convert", scheme+"://"+l.Addr().String()+"/in", filepath.Join(dir, "out"))
+		cmd.Env = append(cmd.Env, "HADOOP_USER_NAME=alice")
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(300 * time.Millisecond)
+		began := time.Now()
+		if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+			t.Fatal(err)
+		}
+		_ = cmd.Wait() // its code says more
+		if took := time.Since(began); took > 5*time.Second || cmd.ProcessState.ExitCode() != 143 {
+			t.Errorf("%s: exit %d after %v", scheme, cmd.ProcessState.ExitCode(), took)
+		}
+	}
+}

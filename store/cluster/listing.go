@@ -1,0 +1,47 @@
+package cluster
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/rowtocol/rowtocol/store"
+)
+
+const (
+	// maxListing is the bytes of a listing in memory: a directory of some million
+	// files, where Hadoop's name nodes allow one million unless told otherwise.
+	maxListing = 1 << 30
+	// entrySize is about what an entry takes beside its name.
+	entrySize = 128
+)
+
+// Listing bounds what a name node lists of a directory, page by page.
+type Listing struct {
+	pace  *Pace
+	fresh int64 // bytes of this page
+	bytes int64
+}
+
+// NewListing returns the bounds of a listing by a name node that may be silent
+// for a time.
+func NewListing(limit time.Duration) *Listing { return &Listing{pace: NewPace(limit)} }
+
+// Add adds a name to the page.
+func (l *Listing) Add(name string) { l.fresh += int64(len(name)) + entrySize }
+
+// Page ends a page that took a time, and returns an error if the listing must
+// not go on.
+func (l *Listing) Page(took time.Duration) error {
+	l.pace.Count(took, l.fresh)
+	l.bytes += l.fresh
+	l.fresh = 0
+	switch {
+	//guard: a listing without an end would fill the memory
+	case l.bytes > maxListing:
+		return fmt.Errorf("a listing of more than %d bytes: %w", maxListing, store.ErrUnavailable)
+	//guard: a listing of one name at a time would never end
+	case l.pace.Left() == 0:
+		return fmt.Errorf("a listing goes on and on: %w", l.pace.Err())
+	}
+	return nil
+}

@@ -1,0 +1,56 @@
+package cluster
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"runtime"
+	"sync"
+
+	"github.com/rowtocol/rowtocol/store"
+)
+
+// readableByOthers are the permission bits that let others than its owner read
+// a file.
+const readableByOthers = 0o044
+
+// secretFiles reads files that hold secrets.
+type secretFiles struct {
+	exposed func(file string, mode fs.FileMode) // may be nil
+
+	mu   sync.Mutex
+	told map[string]bool // of an exposed file
+}
+
+func newSecretFiles(o LoginOptions) *secretFiles {
+	return &secretFiles{exposed: o.Exposed, told: map[string]bool{}}
+}
+
+// read returns the content of a file of secrets: a regular one, since of another
+// the reading may not end. That others can read it is told once.
+func (s *secretFiles) read(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	//guard: a pipe that nobody writes to would hang the program
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s: %w", path, store.ErrNotRegular)
+	}
+	s.check(path, info.Mode())
+	return readFile(path)
+}
+
+func (s *secretFiles) check(path string, mode fs.FileMode) {
+	// The bits of other systems do not say who may read.
+	if mode&readableByOthers == 0 || s.exposed == nil || runtime.GOOS == "windows" {
+		return
+	}
+	s.mu.Lock()
+	told := s.told[path]
+	s.told[path] = true
+	s.mu.Unlock()
+	if !told {
+		s.exposed(path, mode)
+	}
+}

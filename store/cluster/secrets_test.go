@@ -1,0 +1,141 @@
+package cluster
+
+import (
+	"encoding/base64"
+	"encoding/hex"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// everyEscape is a text of which each byte is a percent escape.
+func everyEscape(text string) string {
+	var b strings.Builder
+	for i := range len(text) {
+		fmt.Fprintf(&b, "%%%02x", text[i])
+	}
+	return b.String()
+}
+
+func TestRedact(t *testing.T) {
+	l := simple(t)
+	token := javaTokens[1]
+	secret := token.URLString()
+	path := filepath.Join("testdata", "writable.token")
+	if got := l.Redact(secret); got != secret {
+		t.Errorf("hidden before it is known: %s", got)
+	}
+	if _, err := l.DelegationTokens(path); err != nil {
+		t.Fatal(err)
+	}
+	l.Hide("x") // would hide every x
+	for name, form := range map[string]string{
+		"itself":               secret,
+		"in upper case":        strings.ToUpper(secret),
+		"in lower case":        strings.ToLower(secret),
+		"escaped":              everyEscape(secret),
+		"escaped, upper case":  strings.ToUpper(everyEscape(secret)),
+		"escaped twice":        url.QueryEscape(everyEscape(secret)),
+		"half":                 secret[:len(secret)/2],
+		"the other half":       secret[len(secret)/2:],
+		"in another alphabet":  strings.NewReplacer("-", "+", "_", "/").Replace(secret),
+		"the password":         base64.StdEncoding.EncodeToString(token.Password),
+		"the password, in hex": hex.EncodeToString(token.Password),
+		"the password, raw":    string(token.Password),
+		"the identifier":       base64.URLEncoding.EncodeToString(token.Identifier),
+	} {
+		got := l.Redact("before, " + form + " after")
+		if !strings.HasPrefix(got, "before, (hidden)") || !strings.HasSuffix(got, " after") || len(got) > 40 {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+	for _, text := range []string{"", "%", "%4", "nothing to hide", "/data/token=1/part-00000-00000.avro", strings.Repeat("%25", 40)} {
+		if got := l.Redact(text); got != text {
+			t.Errorf("%q became %q", text, got)
+		}
+	}
+}
+
+// TestSecretsAreFew forgets the oldest of too many.
+func TestSecretsAreFew(t *testing.T) {
+	l := simple(t)
+	secret := func(i int) string { return strings.Repeat(fmt.Sprintf("%05d", i), 4) }
+	for i := range 2 * maxSecrets {
+		l.Hide(secret(i))
+		l.Hide(secret(0)) // in use all the time
+	}
+	if len(l.secrets.known) != maxSecrets {
+		t.Errorf("%d secrets are kept", len(l.secrets.known))
+	}
+	for i, hidden := range map[int]bool{0: true, 1: false, 2*maxSecrets - 1: true} {
+		if got := l.Redact(secret(i)); (got == "(hidden)") != hidden {
+			t.Errorf("secret %d is shown as %s", i, got)
+		}
+	}
+}
+
+func TestSecretFiles(t *testing.T) {
+	dir := t.TempDir()
+	var told []string
+	l, err := simpleLogin("alice", LoginOptions{Exposed: func(file string, mode fs.FileMode) {
+		told = append(told, fmt.Sprintf("%s %04o", filepath.Base(file), mode.Perm()))
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sound, err := os.ReadFile(filepath.Join("testdata", "writable.token"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := func(name string, data []byte, mode fs.FileMode) string {
+		p := filepath.Join(dir, name)
+		if err := os.WriteFile(p, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chmod(p, mode); err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	for name, mode := range map[string]fs.FileMode{"closed": 0o600, "only": 0o400, "group": 0o640, "all": 0o604, "written": 0o622} {
+		p := file(name, sound, mode)
+		told = nil
+		for range 2 {
+			if tokens, err := l.DelegationTokens(p); err != nil || len(tokens) != 3 {
+				t.Errorf("%s: %v, %v", name, tokens, err)
+			}
+		}
+		want := "[]"
+		if mode&0o044 != 0 {
+			want = fmt.Sprintf("[%s %04o]", name, mode)
+		}
+		if got := fmt.Sprint(told); got != want {
+			t.Errorf("told %s, want %s", got, want)
+		}
+	}
+	pipe := filepath.Join(dir, "pipe")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	huge := file("huge", nil, 0o600)
+	if err := os.Truncate(huge, maxFile+1); err != nil {
+		t.Fatal(err)
+	}
+	for p, says := range map[string]string{
+		pipe:                             "not a regular file",
+		dir:                              "not a regular file",
+		filepath.Join(dir, "none"):       "no such file",
+		huge:                             "more than",
+		file("half", sound[:100], 0o600): "unexpected EOF",
+		file("text", []byte("x"), 0o600): "not a file of Hadoop credentials",
+	} {
+		_, err := l.DelegationTokens(p)
+		isRefused(t, err, says)
+		isRefused(t, err, p)
+	}
+}

@@ -1,0 +1,178 @@
+package hdfs
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/rowtocol/rowtocol/store"
+)
+
+// dripping is how long a silence may be in these tests, and drop the time to the
+// next byte of a node that drips.
+const (
+	dripping = 100 * time.Millisecond
+	drop     = 10 * time.Millisecond
+)
+
+// drip sends bytes one at a time, for ever.
+func drip(c net.Conn, bytes string) error {
+	for i := 0; ; i++ {
+		if _, err := c.Write([]byte{bytes[i%len(bytes)]}); err != nil {
+			return err
+		}
+		time.Sleep(drop)
+	}
+}
+
+// listen lets connection serve a port, and returns that.
+func listen(t *testing.T, connection func(c net.Conn) error) (port int) {
+	t.Helper()
+	d := newDataNode(t, "") // for its end
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.served.Go(func() { serve(l, connection) })
+	t.Cleanup(func() { _ = l.Close() })
+	return l.Addr().(*net.TCPAddr).Port
+}
+
+func within(t *testing.T, most time.Duration, call func() error) {
+	t.Helper()
+	began := time.Now()
+	err := call()
+	if took := time.Since(began); !errors.Is(err, store.ErrUnavailable) || took > most {
+		t.Errorf("%v after %v, at most %v expected", err, took, most)
+	}
+}
+
+// TestDrippingNameNode never is silent for long, and never gets anywhere.
+func TestDrippingNameNode(t *testing.T) {
+	port := listen(t, func(c net.Conn) error { return drip(c, "\x00\x00\xff\xff"+strings.Repeat("x", 60_000)) })
+	s, err := newStore(t, nil, fmt.Sprint("127.0.0.1:", port))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = s.Close() }()
+	s.callTimeout = dripping
+	within(t, 5*dripping, func() error {
+		_, err := s.Stat(bounded(t), "/f")
+		if err == nil || !strings.Contains(err.Error(), "no whole answer for") {
+			t.Error(err)
+		}
+		return err
+	})
+}
+
+// TestDrippingDataNode ends reads.
+func TestDrippingDataNode(t *testing.T) {
+	sound := appendMessage(jsonMessage("hadoop.hdfs.BlockOpResponseProto",
+		`{"status":"SUCCESS","message":"fine","readOpChecksumInfo":{"checksum":{"type":"CHECKSUM_NULL","bytesPerChecksum":512},"chunkOffset":0}}`), nil)
+	whole := packet([]byte(strings.Repeat("x", 60<<10)), false)
+	for name, tt := range map[string]struct{ at, drips string }{
+		"an answer":        {"", "\x20"},
+		"a packet's head":  {string(sound), "\x00"},
+		"a packet's bytes": {string(sound) + string(whole[:1000]), "x"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			port := listen(t, func(c net.Conn) error {
+				if _, err := io.WriteString(c, tt.at); err != nil {
+					return err
+				}
+				return drip(c, tt.drips)
+			})
+			_, s := newNameNode(t, stored(60<<10, port))
+			s.dataTimeout = dripping
+			within(t, 10*dripping, func() error { _, err := s.ReadFile(bounded(t), "/f", 1<<20); return err })
+		})
+	}
+}
+
+// TestHugeMessage ends before the library allocates what it is told.
+func TestHugeMessage(t *testing.T) {
+	port := listen(t, func(c net.Conn) error {
+		_, err := c.Write([]byte("\xff\xff\xff\xff\x7f----------"))
+		time.Sleep(drop)
+		return err
+	})
+	_, s := newNameNode(t, stored(5, port))
+	_, err := s.ReadFile(bounded(t), "/f", 10)
+	if !errors.Is(err, store.ErrUnavailable) || !strings.Contains(err.Error(), "a message of 34359738367 bytes") {
+		t.Error(err)
+	}
+}
+
+// TestUnsoundAcknowledgements has data nodes that take a file, and never say so.
+func TestUnsoundAcknowledgements(t *testing.T) {
+	beat := appendMessage(jsonMessage("hadoop.hdfs.PipelineAckProto", `{"seqno":-1,"reply":["SUCCESS"],"downstreamAckTimeNanos":1000}`), nil)
+	for name, answer := range map[string]func(c net.Conn) error{
+		"dripping": func(c net.Conn) error { return drip(c, "\x70\x08") },
+		"heartbeats without end": func(c net.Conn) error {
+			for {
+				if _, err := c.Write(beat); err != nil {
+					return err
+				}
+				time.Sleep(time.Millisecond)
+			}
+		},
+		"huge": func(c net.Conn) error { _, err := c.Write([]byte("\xff\xff\xff\xff\x7f----------")); return err },
+	} {
+		t.Run(name, func(t *testing.T) {
+			port := listen(t, func(c net.Conn) error {
+				in := bufio.NewReader(c)
+				go func() { _, _ = io.Copy(io.Discard, in) }()
+				response := jsonMessage("hadoop.hdfs.BlockOpResponseProto", `{"status":"SUCCESS","message":"fine"}`)
+				if _, err := c.Write(appendMessage(response, nil)); err != nil {
+					return err
+				}
+				return answer(c)
+			})
+			_, s := newNameNode(t, taken(5, port))
+			s.dataTimeout = dripping
+			within(t, 10*dripping, func() error {
+				w, err := s.Create(bounded(t), "/d/f", store.CreateOptions{Size: 5})
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer func() { _ = w.Abort() }()
+				if _, err = io.WriteString(w, "hello"); err == nil {
+					err = w.Commit(bounded(t))
+				}
+				return err
+			})
+		})
+	}
+}
+
+// endless is a name node that lists always one name more.
+type endless int
+
+func (e *endless) Execute(_ string, _, response proto.Message) error {
+	*e++
+	time.Sleep(2 * dripping) // more often, it would keep pace
+	name := fmt.Sprintf("%09d", *e)
+	return protojson.Unmarshal([]byte(`{"dirList":{"partialListing":[`+aStatus("IS_FILE", name, 1, "")+`],"remainingEntries":1}}`), response)
+}
+
+func TestEndlessListing(t *testing.T) {
+	_, s := newNameNode(t, answers{})
+	se, err := s.acquire(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer se.close()
+	s.callTimeout, se.rpc = 3*dripping, new(endless)
+	within(t, 10*dripping, func() error {
+		_, err := se.list("/d")
+		return err
+	})
+}

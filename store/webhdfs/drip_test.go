@@ -1,0 +1,253 @@
+package webhdfs
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/rowtocol/rowtocol/store"
+)
+
+// dripping is how long a silence may be in these tests, and drop the time to the
+// next byte of a server that drips.
+const (
+	dripping = 100 * time.Millisecond
+	drop     = 10 * time.Millisecond
+)
+
+// drips is a server of raw answers: what it sends at once, and then byte by byte
+// for ever, or until it is asked to end.
+func drips(t *testing.T, at, drips string, pause time.Duration) *httptest.Server {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	stop := make(chan struct{})
+	var served sync.WaitGroup
+	serve := func(c net.Conn) {
+		defer func() { _ = c.Close() }()
+		if _, err := http.ReadRequest(bufio.NewReader(c)); err != nil {
+			return
+		}
+		if _, err := io.WriteString(c, at); err != nil {
+			return
+		}
+		for i := 0; drips != ""; i++ {
+			select {
+			case <-stop:
+				return
+			case <-time.After(pause):
+			}
+			if _, err := c.Write([]byte{drips[i%len(drips)]}); err != nil {
+				return
+			}
+		}
+		<-stop
+	}
+	served.Go(func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			served.Go(func() { serve(c) })
+		}
+	})
+	t.Cleanup(func() {
+		_ = l.Close()
+		close(stop)
+		served.Wait()
+	})
+	return &httptest.Server{URL: "http://" + l.Addr().String()}
+}
+
+// within wants a call to fail as storage does that may recover, in a time.
+func within(t *testing.T, most time.Duration, call func(ctx context.Context) error) {
+	t.Helper()
+	began := time.Now()
+	err := call(bounded(t))
+	if took := time.Since(began); !errors.Is(err, store.ErrUnavailable) || took > most {
+		t.Errorf("%v after %v, at most %v expected", err, took, most)
+	}
+}
+
+// TestDrippingNameNode never is silent for long, and never gets anywhere.
+func TestDrippingNameNode(t *testing.T) {
+	const head = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
+	for name, tt := range map[string]struct{ at, drips string }{
+		"says nothing":         {"", ""},
+		"a head":               {"", "HTTP/1.1 200 OK\r\nX: y"},
+		"a line of a head":     {head, "X"},
+		"a redirect's head":    {"HTTP/1.1 307 Temporary Redirect\r\nLocation: http://", "x"},
+		"nothing after a head": {head + "Content-Length: 1000\r\n\r\n", ""},
+		"an answer":            {head + "Content-Length: 100000\r\n\r\n", " "},
+		"a chunk":              {head + "Transfer-Encoding: chunked\r\n\r\n", "0"},
+		"a failure":            {"HTTP/1.1 500 No\r\nContent-Length: 100000\r\n\r\n", "x"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newClient(t, drips(t, tt.at, tt.drips, drop), Options{})
+			s.silence = dripping
+			within(t, 5*dripping, func(ctx context.Context) error { _, err := s.List(ctx, "/d"); return err })
+		})
+	}
+	// A redirect whose content nobody wants is followed at once.
+	data := httptest.NewServer(alwaysAnswers(http.StatusOK, "hello"))
+	defer data.Close()
+	slow := drips(t, "HTTP/1.1 307 Temporary Redirect\r\nLocation: "+data.URL+"/f\r\nContent-Length: 1000\r\n\r\n", "x", drop)
+	s := newClient(t, slow, Options{})
+	s.silence = time.Hour
+	began := time.Now()
+	resp, _, err := s.get(bounded(t), call{method: http.MethodGet, op: "OPEN", path: "/f"})
+	if err != nil || time.Since(began) > 2*drainTime {
+		t.Errorf("%v after %v", err, time.Since(began))
+	} else {
+		finish(resp)
+	}
+}
+
+// TestDrippingDataNode ends reads, also where the name node has others like it.
+func TestDrippingDataNode(t *testing.T) {
+	redirects := httptest.NewServer(http.RedirectHandler("/f", http.StatusTemporaryRedirect))
+	defer redirects.Close()
+	for name, node := range map[string]*httptest.Server{
+		"a file":   drips(t, "HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n", "x", drop),
+		"a head":   drips(t, "HTTP/1.1 200 OK\r\n", "x", drop),
+		"nothing":  drips(t, "HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n", "", drop),
+		"redirect": redirects,
+	} {
+		t.Run(name, func(t *testing.T) {
+			n, s := newNameNode(t, answers{"OPEN": {"node"}, "GETFILESTATUS": {fileOf(1000000)}, "GET_BLOCK_LOCATIONS": {located(1000000, 1, false, true)}}, nil)
+			n.node = node.URL
+			s.silence = dripping
+			read := func(ctx context.Context) error {
+				f, err := s.Open(ctx, "/f")
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer func() { _ = f.Close() }()
+				_, err = f.ReadAt(make([]byte, 1000000), 0)
+				return err
+			}
+			if name == "redirect" {
+				if err := read(bounded(t)); err == nil {
+					t.Error("read")
+				}
+				return
+			}
+			within(t, 15*dripping, read)
+		})
+	}
+}
+
+// TestDrippingUpload has data nodes that take a file byte by byte, or whose
+// answer drips.
+func TestDrippingUpload(t *testing.T) {
+	over := make(chan struct{})
+	for name, node := range map[string]http.HandlerFunc{
+		"takes drops": func(_ http.ResponseWriter, r *http.Request) {
+			_, _ = r.Body.Read(make([]byte, 1))
+			for {
+				select {
+				case <-over:
+					return
+				case <-time.After(drop):
+					_, _ = r.Body.Read(make([]byte, 1))
+				}
+			}
+		},
+		"answers in drops": func(w http.ResponseWriter, r *http.Request) {
+			_, _ = io.Copy(io.Discard, r.Body)
+			w.WriteHeader(http.StatusInternalServerError)
+			for range 1000 {
+				if _, err := io.WriteString(w, "x"); err != nil || http.NewResponseController(w).Flush() != nil {
+					return
+				}
+				time.Sleep(drop)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, s := newNameNode(t, taken(8<<20), node)
+			if name == "takes drops" {
+				t.Cleanup(func() { close(over) })
+			}
+			s.silence, s.uploadSilence = dripping, dripping
+			within(t, 10*dripping, func(ctx context.Context) error {
+				w, err := s.Create(ctx, "/d/f", store.CreateOptions{Size: 8 << 20})
+				if err != nil {
+					return err
+				}
+				defer func() { _ = w.Abort() }()
+				for part := make([]byte, 1<<20); err == nil && w.(*writer).n < 8<<20; {
+					_, err = w.Write(part)
+				}
+				if err == nil {
+					err = w.Commit(ctx)
+				}
+				return err
+			})
+		})
+	}
+}
+
+// TestSlowLink passes: what is slow gets there.
+func TestSlowLink(t *testing.T) {
+	const size = 40 << 10
+	pieces := func(w io.Writer) {
+		for sent := 0; sent < size; sent += 1 << 10 { // 100 kB/s
+			_, _ = io.WriteString(w, strings.Repeat("x", 1<<10))
+			_ = http.NewResponseController(w.(http.ResponseWriter)).Flush()
+			time.Sleep(10 * time.Millisecond)
+		}
+	}
+	_, s := newNameNode(t, answers{"OPEN": {"node"}, "GETFILESTATUS": {fileOf(size)}, "GET_BLOCK_LOCATIONS": {located(size, 1, false, true)}},
+		func(w http.ResponseWriter, _ *http.Request) { pieces(w) })
+	s.silence = dripping
+	if data, err := s.ReadFile(bounded(t), "/f", size); err != nil || len(data) != size {
+		t.Errorf("%d bytes, %v", len(data), err)
+	}
+	_, s = newNameNode(t, taken(size), func(w http.ResponseWriter, r *http.Request) {
+		for b := make([]byte, 1<<10); ; time.Sleep(10 * time.Millisecond) {
+			if _, err := io.ReadFull(r.Body, b); err != nil {
+				break
+			}
+		}
+		w.WriteHeader(http.StatusCreated)
+	})
+	s.silence, s.uploadSilence = dripping, 20*dripping // of which the kernel's buffers take the most
+	if err := writeParts(t, s, "/d/f", size, strings.Repeat("x", size)); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestEndlessListing has always one name more.
+func TestEndlessListing(t *testing.T) {
+	n := 0
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		n++
+		time.Sleep(2 * dripping) // more often, it would keep pace
+		_, _ = fmt.Fprintf(w, `{"DirectoryListing":{"partialListing":{"FileStatuses":{"FileStatus":[{"type":"FILE","pathSuffix":"%09d"}]}},"remainingEntries":1}}`, n)
+	}))
+	defer server.Close()
+	s := newClient(t, server, Options{})
+	s.silence = 3 * dripping
+	within(t, 10*dripping, func(ctx context.Context) error { _, err := s.List(ctx, "/d"); return err })
+}
+
+// TestEndlessHead is one that goes on fast.
+func TestEndlessHead(t *testing.T) {
+	server := drips(t, "HTTP/1.1 200 OK\r\n"+strings.Repeat("X: "+strings.Repeat("y", 1000)+"\r\n", 20_000), "x", drop)
+	s := newClient(t, server, Options{})
+	within(t, time.Second, func(ctx context.Context) error { _, err := s.Stat(ctx, "/f"); return err })
+}
