@@ -1,0 +1,26 @@
+package lineage
+
+import (
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// TestPipe has a pipe that nobody reads.
+func TestPipe(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "pipe")
+	if err := syscall.Mkfifo(name, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	failed := make(chan error, 1)
+	go func() { failed <- Append(name, Start(ended(""), nil)) }()
+	select {
+	case err := <-failed:
+		if err == nil {
+			t.Error("a pipe was taken")
+		}
+	case <-time.After(10 * time.Second):
+		t.Fatal("the pipe is waited for")
+	}
+}

@@ -1,0 +1,83 @@
+package lineage
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// lines are the events in a file.
+func lines(t *testing.T, name string) []string {
+	t.Helper()
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.HasSuffix(text, []byte("\n")) {
+		t.Errorf("the last line is not ended")
+	}
+	return strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
+}
+
+// TestAppend has several runs that tell of themselves at once: each line is whole.
+func TestAppend(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "runs.jsonl")
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			for range 10 {
+				if err := Append(name, Start(ended(""), named), End(ended("done"), named, "")); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	all.Wait()
+	got := lines(t, name)
+	if len(got) != 160 {
+		t.Errorf("%d lines", len(got))
+	}
+	for i, line := range got {
+		if !json.Valid([]byte(line)) {
+			t.Fatalf("line %d is %s", i, line)
+		}
+	}
+}
+
+func TestAppendTo(t *testing.T) {
+	dir := t.TempDir()
+	for _, tt := range []struct {
+		text string
+		want int // lines; 0 is an error that leaves the file as it is
+	}{
+		{"", 1}, {"{}\n", 2}, {"{\"cut\": \"of", 2}, {"Obj\x01", 0}, {"[]\n", 0},
+	} {
+		name := filepath.Join(dir, "x")
+		if err := os.WriteFile(name, []byte(tt.text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		err := Append(name, Start(ended(""), nil))
+		if (err == nil) != (tt.want > 0) {
+			t.Errorf("%q: %v", tt.text, err)
+		}
+		if text, _ := os.ReadFile(name); tt.want == 0 && string(text) != tt.text {
+			t.Errorf("%q became %q", tt.text, text)
+		}
+		if tt.want > 0 {
+			got := lines(t, name)
+			if len(got) != tt.want || !json.Valid([]byte(got[len(got)-1])) {
+				t.Errorf("%q became %q", tt.text, got)
+			}
+		}
+	}
+	if err := Append(dir, Start(ended(""), nil)); err == nil {
+		t.Error("a directory was taken")
+	}
+	if err := Append(filepath.Join(dir, "none", "x"), Start(ended(""), nil)); err == nil {
+		t.Error("no error without the directory")
+	}
+}

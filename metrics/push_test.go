@@ -1,0 +1,151 @@
+package metrics
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	dto "github.com/prometheus/client_model/go"
+	"github.com/prometheus/common/expfmt"
+)
+
+// received is what a gateway was sent.
+type received struct {
+	method, path, user, password string
+	values                       map[string]float64
+}
+
+// gateway is a push gateway so far as it is sent things.
+func gateway(t *testing.T) (url string, last *received) {
+	last = new(received)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		*last = received{method: r.Method, path: r.URL.EscapedPath(), values: map[string]float64{}}
+		last.user, last.password, _ = r.BasicAuth()
+		dec := expfmt.NewDecoder(r.Body, expfmt.ResponseFormat(r.Header))
+		for {
+			f := new(dto.MetricFamily)
+			if err := dec.Decode(f); err == io.EOF {
+				break
+			} else if err != nil {
+				t.Error(err)
+				break
+			}
+			last.values[f.GetName()] = f.GetMetric()[0].GetGauge().GetValue()
+			for _, l := range f.GetMetric()[0].GetLabel() {
+				if l.GetName() != "version" {
+					t.Errorf("%s has the label %s, which the group has", f.GetName(), l)
+				}
+			}
+		}
+		w.WriteHeader(http.StatusAccepted)
+	}))
+	t.Cleanup(server.Close)
+	return server.URL, last
+}
+
+func TestPush(t *testing.T) {
+	url, last := gateway(t)
+	g, err := NewGateway(strings.Replace(url, "://", "://anna:s3cret@", 1) + "/below/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := ended(5, 0, "done")
+	run.Dest = "out"
+	if err := g.Push(t.Context(), run); err != nil {
+		t.Fatal(err)
+	}
+	if last.method != http.MethodPost || last.user != "anna" || last.password != "s3cret" {
+		t.Errorf("%+v", last)
+	}
+	group := strings.TrimPrefix(last.path, "/below/metrics/job/rowtocol/")
+	if group != "dest/out/command/convert" && group != "command/convert/dest/out" {
+		t.Errorf("path %s", last.path)
+	}
+	if last.values[lastSuccess] != float64(run.Ended.Unix()) || last.values["rowtocol_run_rows"] != 12_000_000 || len(last.values) != len(gauges)+2 {
+		t.Errorf("%v", last.values)
+	}
+	// A gateway replaces metrics by name: what it is not sent stays.
+	if err := g.Push(t.Context(), ended(6, 3, "input")); err != nil {
+		t.Fatal(err)
+	}
+	if _, sent := last.values[lastSuccess]; sent || last.method != http.MethodPost || last.values["rowtocol_run_exit_code"] != 3 {
+		t.Errorf("after a failure: %+v", last)
+	}
+}
+
+// TestPushFails has servers that refuse, echo, send elsewhere, talk without end and say nothing.
+func TestPushFails(t *testing.T) {
+	elsewhere, followed := gateway(t)
+	for what, tt := range map[string]struct {
+		answer http.HandlerFunc
+		word   string
+	}{
+		"refuses": {func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "too old", http.StatusBadRequest) }, "too old"},
+		"echoes": {func(w http.ResponseWriter, r *http.Request) {
+			user, password, _ := r.BasicAuth()
+			http.Error(w, fmt.Sprint(user, password, r.Header, r.URL), http.StatusUnauthorized)
+		}, "401"},
+		"sends elsewhere": {func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Location", elsewhere)
+			w.WriteHeader(http.StatusTemporaryRedirect)
+		}, "307"},
+		"talks without end": {func(w http.ResponseWriter, r *http.Request) {
+			w.WriteHeader(http.StatusInternalServerError)
+			for r.Context().Err() == nil {
+				if _, err := w.Write(make([]byte, 1<<16)); err != nil {
+					return
+				}
+			}
+		}, "500"},
+		"says nothing": {func(_ http.ResponseWriter, r *http.Request) {
+			_, _ = io.Copy(io.Discard, r.Body)
+			<-r.Context().Done()
+		}, "deadline"},
+	} {
+		t.Run(what, func(t *testing.T) {
+			server := httptest.NewServer(tt.answer)
+			defer server.Close()
+			g, err := NewGateway(strings.Replace(server.URL, "://", "://anna:s3cret@", 1) + "/t0ken/")
+			if err != nil {
+				t.Fatal(err)
+			}
+			limit := 5 * time.Second
+			if tt.word == "deadline" {
+				limit = 50 * time.Millisecond
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), limit)
+			defer cancel()
+			err = g.Push(ctx, ended(1, 0, "done"))
+			if err == nil || !strings.Contains(err.Error(), tt.word) || !strings.Contains(err.Error(), server.URL) || len(err.Error()) > 2*maxAnswer {
+				t.Fatalf("error %.2000v", err)
+			}
+			for _, secret := range []string{"s3cret", "YW5uYTpzM2NyZXQ="} {
+				if strings.Contains(err.Error(), secret) {
+					t.Errorf("%s is in %v", secret, err)
+				}
+			}
+			if what == "refuses" && strings.Contains(err.Error(), "t0ken") {
+				t.Errorf("the path is in %v", err)
+			}
+		})
+	}
+	if followed.method != "" {
+		t.Error("a redirection was followed")
+	}
+}
+
+func TestNewGateway(t *testing.T) {
+	for _, address := range []string{"", "localhost:9091", "ftp://host", "http://", "http://host?token=s3cret", "http://host#s3cret", "http://a:s3cret@ho st", "http://a:s3cret@host:x"} {
+		if _, err := NewGateway(address); err == nil || strings.Contains(err.Error(), "s3cret") {
+			t.Errorf("%q: %v", address, err)
+		}
+	}
+	if _, err := NewGateway("https://host:9091/path"); err != nil {
+		t.Error(err)
+	}
+}
