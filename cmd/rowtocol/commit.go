@@ -6,6 +6,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/rowtocol/rowtocol/job"
+	"github.com/rowtocol/rowtocol/lineage"
+	"github.com/rowtocol/rowtocol/manifest"
 )
 
 const commitLong = `Publish what the tasks of a plan left: check that all of them are done and that
@@ -36,6 +38,7 @@ func (a *app) commitCommand() *cobra.Command {
 	flags.StringVar(&file, "plan", "", "`file` with the plan")
 	flags.BoolVar(&overwrite, "overwrite", false, "replace the output that DEST held when the plan was made")
 	addExitNothing(flags, &nothing)
+	a.watchers.add(flags)
 	return cmd
 }
 
@@ -49,8 +52,20 @@ func (a *app) commit(ctx context.Context, file string, overwrite bool, nothing i
 		return err
 	}
 	a.about(p, nil)
+	if err := a.startTelling(p.Dest, lineage.Directories(inputPaths(p))); err != nil {
+		return err
+	}
 	o := a.jobOptions()
 	o.Overwrite = overwrite
 	outcome, err := job.Commit(ctx, p, o)
 	return a.report(outcome, err, p.Dest, nothing)
+}
+
+// inputPaths are the locations of the inputs of a plan.
+func inputPaths(p *manifest.Plan) []string {
+	paths := make([]string, len(p.Request.Inputs))
+	for i, in := range p.Request.Inputs {
+		paths[i] = in.Path
+	}
+	return paths
 }

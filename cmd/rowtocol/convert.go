@@ -79,6 +79,7 @@ func (a *app) convertCommand() *cobra.Command {
 	flags.BoolVar(&f.restart, "restart", false, "plan anew where an unfinished run of the same request could be resumed")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "print the plan and do nothing")
 	addAllowEmpty(flags, &f.allowEmpty)
+	a.watchers.add(flags)
 	addExitNothing(flags, &f.nothing)
 	addMaxRuntime(flags, &f.maxRuntime)
 	completeOutput(cmd)
@@ -131,6 +132,12 @@ type converted struct {
 }
 
 func (a *app) convert(cmd *cobra.Command, f *convertFlags, inputs []string, dest string) error {
+	if f.dryRun {
+		a.watchers = watchers{} // nothing is done
+	}
+	if err := a.startTelling(dest, inputs); err != nil {
+		return err
+	}
 	if err := checkExitNothing(f.nothing); err != nil {
 		return err
 	}

@@ -38,6 +38,7 @@ type app struct {
 	workers    int
 	logs       logFlags
 	store      storeFlags
+	watchers   watchers
 	stores     *location.Resolver
 
 	args       []string
@@ -154,6 +155,9 @@ func (a *app) prepare(cmd *cobra.Command) error {
 	if err := a.openLog(); err != nil {
 		return err
 	}
+	if err := a.watchers.check(); err != nil {
+		return err
+	}
 	if a.workers < 1 {
 		return usagef("--workers must be at least 1")
 	}
@@ -230,8 +234,12 @@ func (a *app) conclude(err error, out *bufio.Writer, result any) int {
 	if err != nil {
 		a.console.fail(a.ofFailed(err), err, code)
 	}
-	a.run.Exit = code
+	if a.run.Exit = code; code != r.Exit {
+		a.run.Status = classify(err).name
+	}
+	a.tell(err)
 	a.end(err)
+	a.push(err)
 	if a.json && a.rowsOut {
 		_ = r.print(a.console, "") // nowhere is left to complain
 	}

@@ -1,0 +1,142 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/rowtocol/rowtocol/input"
+	"github.com/rowtocol/rowtocol/lineage"
+	"github.com/rowtocol/rowtocol/metrics"
+	"github.com/rowtocol/rowtocol/store"
+)
+
+// watchers are those who learn from elsewhere than the log what a run did. That one of
+// them cannot be told is a warning, and never changes what becomes of the run.
+type watchers struct {
+	metricsFile, pushGateway, lineage string
+	gateway                           *metrics.Gateway
+	inputs                            []string // as the user named them
+	started                           bool     // the lineage has the start of the run
+}
+
+func (w *watchers) add(flags *pflag.FlagSet) {
+	flags.StringVar(&w.metricsFile, "metrics-file", "", "`file`, *.prom, to write what the run did to, for Prometheus (node-exporter's textfile collector)")
+	flags.StringVar(&w.pushGateway, "push-gateway", "", "`address` of a Prometheus push gateway to send the same to, http://HOST:PORT")
+	flags.StringVar(&w.lineage, "lineage", "", "`file` to add OpenLineage run events to, a line of JSON each")
+}
+
+// check checks the flags. One that is wrong is not used to tell so.
+func (w *watchers) check() error {
+	if name := w.metricsFile; name != "" {
+		if err := metrics.CheckName(name); err != nil {
+			w.metricsFile = ""
+			return usagef("--metrics-file: %w", err)
+		}
+	}
+	if w.pushGateway == "" {
+		return nil
+	}
+	var err error
+	if w.gateway, err = metrics.NewGateway(w.pushGateway); err != nil {
+		return usagef("flag --push-gateway: %w", err) // the message may not tell the value
+	}
+	return nil
+}
+
+// startTelling tells of a run that begins its work. A file that lies in the destination is
+// refused, for no run would know it.
+func (a *app) startTelling(dest string, inputs []string) error {
+	w := &a.watchers
+	a.run.Command, a.run.Dest, w.inputs = a.command, dest, inputs
+	var wrong error
+	for flag, name := range map[string]*string{"metrics-file": &w.metricsFile, "lineage": &w.lineage} {
+		inside, err := inDestination(*name, dest)
+		//guard: the destination would hold what no run knows
+		if inside {
+			err = usagef("%s is in the destination", *name)
+		}
+		if err != nil {
+			*name, wrong = "", fmt.Errorf("--%s: %w", flag, err)
+		}
+	}
+	if wrong != nil {
+		return wrong
+	}
+	if w.lineage != "" {
+		w.started = true
+		a.told(lineage.Append(w.lineage, lineage.Start(a.run, inputs)), "lineage")
+	}
+	return nil
+}
+
+// inDestination reports whether a local file lies in the destination.
+func inDestination(name, dest string) (bool, error) {
+	if name == "" {
+		return false, nil
+	}
+	at, err := input.Locate(store.Resolve, name)
+	if err != nil {
+		return false, err
+	}
+	if scheme, _, remote := strings.Cut(dest, "://"); remote && scheme != "file" {
+		return false, nil
+	}
+	to, err := input.Locate(store.Resolve, dest)
+	if err != nil {
+		return false, err
+	}
+	file := inRealDirectory(at)
+	return store.Within(file, inRealDirectory(to)) || store.Within(file, store.RealPath(to.Store, to.Path)), nil
+}
+
+const (
+	// pushTime is how long a push gateway has; less if a signal ended the run, for what
+	// sent it waits.
+	pushTime      = 10 * time.Second
+	pushTimeAfter = 2 * time.Second
+)
+
+// push sends to the gateway what became of the run, which err ended. It is the last to be
+// told, for it may take its time.
+func (a *app) push(err error) {
+	if a.watchers.gateway == nil {
+		return
+	}
+	limit := pushTime
+	if isInterrupted(err) {
+		limit = pushTimeAfter
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel()
+	a.told(a.watchers.gateway.Push(ctx, a.run), "metrics")
+}
+
+// tell writes down what became of the run, which err ended.
+func (a *app) tell(err error) {
+	w, r := &a.watchers, a.run
+	if w.metricsFile != "" {
+		a.told(metrics.WriteFile(w.metricsFile, r), "metrics")
+	}
+	if w.lineage != "" {
+		var events []*lineage.Event
+		if !w.started {
+			events = append(events, lineage.Start(r, w.inputs))
+		}
+		failure := ""
+		if err != nil {
+			failure = err.Error()
+		}
+		a.told(lineage.Append(w.lineage, append(events, lineage.End(r, w.inputs, failure))...), "lineage")
+	}
+}
+
+// told warns of what could not be told.
+func (a *app) told(err error, what string) {
+	if err != nil {
+		a.log.Warn(fmt.Sprintf("%s: %v", what, err))
+	}
+}

@@ -1,0 +1,364 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	dto "github.com/prometheus/client_model/go"
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
+
+	"github.com/rowtocol/rowtocol/lineage"
+	"github.com/rowtocol/rowtocol/manifest"
+)
+
+// metricsIn are the gauges in a file by their names without "rowtocol_".
+func metricsIn(t *testing.T, name string) map[string]float64 {
+	t.Helper()
+	parser := expfmt.NewTextParser(model.LegacyValidation)
+	families, err := parser.TextToMetricFamilies(bytes.NewReader(read(t, name)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return gaugesOf(families)
+}
+
+func gaugesOf(families map[string]*dto.MetricFamily) map[string]float64 {
+	all := map[string]float64{}
+	for name, f := range families {
+		all[strings.TrimPrefix(name, "rowtocol_")] = f.GetMetric()[0].GetGauge().GetValue()
+	}
+	return all
+}
+
+// event is what tests want to know of a run event.
+type event struct {
+	EventType string
+	Run       struct {
+		RunID  string
+		Facets struct{ ErrorMessage struct{ Message string } }
+	}
+	Job    struct{ Name string }
+	Inputs []struct {
+		Name        string
+		InputFacets struct {
+			InputStatistics struct{ Size, FileCount int64 }
+		}
+	}
+	Outputs []struct {
+		Name         string
+		Facets       struct{ Schema struct{ Fields []any } }
+		OutputFacets struct {
+			OutputStatistics *struct{ RowCount, Size, FileCount int64 }
+		}
+	}
+}
+
+func eventsIn(t *testing.T, name string) (all []event) {
+	t.Helper()
+	for line := range bytes.Lines(read(t, name)) {
+		var e event
+		if err := json.Unmarshal(line, &e); err != nil {
+			t.Fatalf("%v in %s", err, line)
+		}
+		all = append(all, e)
+	}
+	return all
+}
+
+// told are the figures of a run, as one of those has them who tell.
+type told struct{ rows, bytes, files, inputBytes, losses int64 }
+
+// TestToldAlike has runs of each kind, of which log, JSON object, metrics, lineage and
+// manifest say the same.
+func TestToldAlike(t *testing.T) {
+	dir := t.TempDir()
+	pairs(t, dir, "in/a.avro", 0, 100)
+	pairs(t, dir, "in/b.avro", 100, 50)
+	damaged := pairs(t, dir, "damaged.avro", 0, 30)
+	copy(damaged[len(damaged)-16:], "damaged sync mark")
+	write(t, filepath.Join(dir, "damaged.avro"), damaged)
+	for _, tt := range []struct {
+		what      string
+		args      []string
+		code      int
+		committed bool
+	}{
+		{"a conversion", []string{"in", "out"}, 0, true},
+		{"nothing to do", []string{"in", "out"}, 0, false},
+		{"losses", []string{"--on-damage", "skip", "damaged.avro", "lossy"}, 8, true},
+		{"losses again", []string{"--on-damage", "skip", "damaged.avro", "lossy"}, 8, false},
+		{"a failure", []string{"damaged.avro", "failed"}, 3, false},
+		{"a conflict", []string{"damaged.avro", "out"}, 9, false},
+	} {
+		t.Run(tt.what, func(t *testing.T) {
+			_ = os.Remove(dir + "/runs.jsonl")
+			args := append([]string{"convert", "--json", "--metrics-file", "m.prom", "--lineage", "runs.jsonl"}, tt.args...)
+			o := rowtocol(t, dir, nil, args...).want(t, tt.code)
+			var c converted
+			frame := o.object(t, &c)
+
+			dest := filepath.Join(dir, tt.args[len(tt.args)-1])
+			var want told
+			if tt.committed {
+				s, err := manifest.DecodeSuccess(read(t, filepath.Join(dest, manifest.SuccessName)))
+				if err != nil {
+					t.Fatal(err)
+				}
+				want = told{s.Rows, s.Bytes, int64(len(s.Files())), s.Made.InputBytes, int64(len(s.Losses))}
+				if want.rows == 0 || want.inputBytes == 0 || s.Made.Run != frame.Run {
+					t.Fatalf("%+v of run %s", want, s.Made.Run)
+				}
+				if got := (told{c.Rows, c.Bytes, int64(c.Files), c.InputBytes, int64(len(c.Losses))}); got != want {
+					t.Errorf("--json says %+v, the manifest %+v", got, want)
+				}
+			}
+			ok := tt.code == 0 || tt.code == 8
+			checkMetrics(t, metricsIn(t, dir+"/m.prom"), want, tt.code, ok)
+			checkEvents(t, eventsIn(t, dir+"/runs.jsonl"), want, frame, dest, ok)
+			checkLog(t, o.stderr, want, frame)
+		})
+	}
+}
+
+func checkMetrics(t *testing.T, m map[string]float64, want told, code int, ok bool) {
+	t.Helper()
+	got := told{int64(m["run_rows"]), int64(m["run_output_bytes"]), int64(m["run_files"]), int64(m["run_input_bytes"]), int64(m["run_losses"])}
+	if got != want || m["run_exit_code"] != float64(code) || (m["run_success"] == 1) != ok || (m["run_with_losses"] == 1) != (code == 8) {
+		t.Errorf("metrics say %v, the manifest %+v", m, want)
+	}
+	if fresh := m["last_success_timestamp_seconds"] == m["run_end_timestamp_seconds"]; fresh != ok || m["last_success_timestamp_seconds"] == 0 {
+		t.Errorf("last success %v of %v", m["last_success_timestamp_seconds"], m["run_end_timestamp_seconds"])
+	}
+	if m["run_peak_memory_bytes"] < 1<<20 || m["run_duration_seconds"] <= 0 || m["build_info"] != 1 {
+		t.Errorf("%v", m)
+	}
+}
+
+func checkEvents(t *testing.T, events []event, want told, frame ending, dest string, ok bool) {
+	t.Helper()
+	if len(events) != 2 || events[0].EventType != "START" {
+		t.Fatalf("%+v", events)
+	}
+	end := events[1]
+	kind := map[bool]string{true: "COMPLETE", false: "FAIL"}[ok]
+	if end.EventType != kind || end.Run.RunID != lineage.RunID(frame.Run) || end.Run.RunID != events[0].Run.RunID || end.Outputs[0].Name != dest {
+		t.Errorf("%+v", end)
+	}
+	if (end.Run.Facets.ErrorMessage.Message == "") != (frame.Error == nil) {
+		t.Errorf("%+v, %+v", end.Run.Facets, frame.Error)
+	}
+	var got told
+	if s := end.Outputs[0].OutputFacets.OutputStatistics; s != nil {
+		got = told{rows: s.RowCount, bytes: s.Size, files: s.FileCount}
+	} else if ok {
+		t.Error("no figures")
+	}
+	for _, in := range end.Inputs {
+		got.inputBytes += in.InputFacets.InputStatistics.Size
+	}
+	want.losses = 0 // lineage has no word for them
+	if got != want || (len(end.Outputs[0].Facets.Schema.Fields) == 2) != (want.rows > 0) {
+		t.Errorf("lineage says %+v, the manifest %+v", got, want)
+	}
+}
+
+// checkLog checks the last line of the log that is about the run.
+func checkLog(t *testing.T, log string, want told, frame ending) {
+	t.Helper()
+	var line struct {
+		Msg, Run           string
+		Rows, Bytes, Files int64
+		InputBytes         int64 `json:"input_bytes"`
+		Losses             int64
+	}
+	for text := range strings.Lines(log) {
+		if strings.Contains(text, `"convert ended"`) {
+			if err := json.Unmarshal([]byte(text), &line); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if got := (told{line.Rows, line.Bytes, line.Files, line.InputBytes, line.Losses}); got != want || line.Run != frame.Run {
+		t.Errorf("the log of run %q says %+v, the manifest %+v: %s", line.Run, got, want, log)
+	}
+}
+
+// TestWatchedSteps has a plan that is committed, and is not yet.
+func TestWatchedSteps(t *testing.T) {
+	dir := t.TempDir()
+	p := plannedSteps(t, dir, 1000)
+	write(t, dir+"/job.yaml", []byte("metrics-file: m.prom\nlineage: runs.jsonl\n"))
+	rowtocol(t, dir, nil, "task", "--config", "job.yaml", "--plan", "plan.json", "--task", "0").want(t, 0)
+	if _, err := os.Stat(dir + "/m.prom"); err == nil {
+		t.Error("a task told of itself what commit tells")
+	}
+	rowtocol(t, dir, nil, "commit", "--config", "job.yaml", "--plan", "plan.json").want(t, 4)
+	if m := metricsIn(t, dir+"/m.prom"); m["run_exit_code"] != 4 || m["last_success_timestamp_seconds"] != 0 {
+		t.Errorf("%v", m)
+	}
+	for n := range p.Tasks {
+		rowtocol(t, dir, nil, "task", "--plan", "plan.json", "--task", strconv.Itoa(n)).want(t, 0)
+	}
+	rowtocol(t, dir, nil, "commit", "--config", "job.yaml", "--plan", "plan.json").want(t, 0)
+	m := metricsIn(t, dir+"/m.prom")
+	if m["run_rows"] != 1000 || m["last_success_timestamp_seconds"] == 0 {
+		t.Errorf("%v", m)
+	}
+	events := eventsIn(t, dir+"/runs.jsonl")
+	if len(events) != 4 || events[1].EventType != "FAIL" || events[3].EventType != "COMPLETE" {
+		t.Fatalf("%+v", events)
+	}
+	end := events[3]
+	if len(end.Inputs) != 1 || end.Inputs[0].Name != dir+"/in" || end.Inputs[0].InputFacets.InputStatistics.FileCount != 1 || end.Outputs[0].OutputFacets.OutputStatistics.RowCount != 1000 {
+		t.Errorf("%+v", end)
+	}
+}
+
+// TestWatchedEarly has runs that end before they begin their work.
+func TestWatchedEarly(t *testing.T) {
+	dir := t.TempDir()
+	pairs(t, dir, "in/a.avro", 0, 10)
+	watched := []string{"--metrics-file", "m.prom", "--lineage", "runs.jsonl"}
+	rowtocol(t, dir, nil, append([]string{"convert", "in", "out"}, watched...)...).want(t, 0)
+	success := metricsIn(t, dir+"/m.prom")["last_success_timestamp_seconds"]
+	for _, args := range [][]string{
+		{"in", "out", "--exit-nothing", "300"}, {"in", "out", "--memory", "1MiB"}, {"in"}, {"in", "out", "--codec", "none"}, {"none", "out"},
+	} {
+		_ = os.Remove(dir + "/runs.jsonl")
+		o := rowtocol(t, dir, nil, append(append([]string{"convert"}, watched...), args...)...)
+		m := metricsIn(t, dir+"/m.prom")
+		if o.code == 0 || m["run_exit_code"] != float64(o.code) || m["run_success"] != 0 || m["last_success_timestamp_seconds"] != success {
+			t.Errorf("%v: exit %d: %v", args, o.code, m)
+		}
+		events := eventsIn(t, dir+"/runs.jsonl")
+		if len(events) != 2 || events[0].EventType != "START" || events[1].EventType != "FAIL" || events[1].Run.Facets.ErrorMessage.Message == "" {
+			t.Errorf("%v: %+v", args, events)
+		}
+	}
+	before := state(t, dir)
+	rowtocol(t, dir, nil, append([]string{"convert", "--dry-run", "in", "other"}, watched...)...).want(t, 0)
+	if after := state(t, dir); !maps.Equal(before, after) {
+		t.Errorf("--dry-run changed %v to %v", before, after)
+	}
+}
+
+// TestWatchedFails has nobody who can be told: the run is what it is.
+func TestWatchedFails(t *testing.T) {
+	dir := t.TempDir()
+	pairs(t, dir, "in/a.avro", 0, 10)
+	avro := read(t, dir+"/in/a.avro")
+	closed := httptest.NewServer(nil)
+	closed.Close()
+	gateway := strings.Replace(closed.URL, "://", "://anna:s3cret@", 1)
+	o := rowtocol(t, dir, nil, "convert", "--metrics-file", "none/m.prom", "--lineage", "in/a.avro", "--push-gateway", gateway, "in", "out")
+	o.want(t, 0, "metrics: ", "lineage: ", "something else", "refused", closed.URL)
+	if strings.Contains(o.stderr, "s3cret") {
+		t.Errorf("the password is in %s", o.stderr)
+	}
+	rowtocol(t, dir, nil, "convert", "--metrics-file", "in/a.avro", "in").want(t, 1, "does not end in") // before flags are checked
+	if !bytes.Equal(avro, read(t, dir+"/in/a.avro")) {
+		t.Error("an input was changed")
+	}
+	rowtocol(t, dir, nil, "convert", "--metrics-file", "none/m.prom", "--lineage", "none/runs.jsonl", "in/none.avro", "out").want(t, 3, "metrics: ", "lineage: ")
+	for _, args := range [][]string{
+		{"--metrics-file", "in/a.avro"}, {"--metrics-file", "new/m.prom"}, {"--lineage", "new/runs.jsonl"}, {"--lineage", "hdfs://nn/runs.jsonl"},
+		{"--metrics-file", "new/m.prom", "--lineage", "new/runs.jsonl"}, {"--push-gateway", "anna:s3cret@host"}, {"--push-gateway", "http://anna@host?s3cret"},
+	} {
+		o := rowtocol(t, dir, nil, append(append([]string{"convert"}, args...), "in", "new")...).want(t, 1, "--")
+		if strings.Contains(o.stderr, "s3cret") {
+			t.Errorf("the password is in %s", o.stderr)
+		}
+		if _, err := os.Stat(dir + "/new"); err == nil {
+			t.Errorf("%v made the destination", args)
+		}
+	}
+}
+
+// pushed is a push gateway, and what it was sent.
+type pushed struct {
+	mu     sync.Mutex
+	path   string
+	gauges []map[string]float64
+}
+
+func (p *pushed) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	families := map[string]*dto.MetricFamily{}
+	for dec := expfmt.NewDecoder(r.Body, expfmt.ResponseFormat(r.Header)); ; {
+		f := new(dto.MetricFamily)
+		if dec.Decode(f) != nil {
+			break
+		}
+		families[f.GetName()] = f
+	}
+	p.path, p.gauges = r.Method+" "+r.URL.Path, append(p.gauges, gaugesOf(families))
+	w.WriteHeader(http.StatusAccepted)
+}
+
+func TestPushGateway(t *testing.T) {
+	dir := t.TempDir()
+	pairs(t, dir, "in/a.avro", 0, 10)
+	gateway := new(pushed)
+	server := httptest.NewServer(gateway)
+	defer server.Close()
+	env := []string{"ROWTOCOL_PUSH_GATEWAY=" + server.URL}
+	rowtocol(t, dir, env, "convert", "in", "out").want(t, 0)
+	rowtocol(t, dir, env, "convert", "--codec", "bzip2", "in", "out").want(t, 9)
+	if len(gateway.gauges) != 2 || !strings.HasPrefix(gateway.path, "POST /metrics/job/rowtocol/") || !strings.Contains(gateway.path, "/dest/out") || !strings.Contains(gateway.path, "/command/convert") {
+		t.Fatalf("%s %v", gateway.path, gateway.gauges)
+	}
+	first, second := gateway.gauges[0], gateway.gauges[1]
+	if first["run_rows"] != 10 || first["last_success_timestamp_seconds"] != first["run_end_timestamp_seconds"] {
+		t.Errorf("%v", first)
+	}
+	if _, sent := second["last_success_timestamp_seconds"]; sent || second["run_exit_code"] != 9 {
+		t.Errorf("%v", second)
+	}
+}
+
+// TestWatchedSignal stops a run whose push gateway says nothing.
+func TestWatchedSignal(t *testing.T) {
+	dir := t.TempDir()
+	pairs(t, dir, "a.avro", 0, 400_000)
+	silent := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body) // so that it learns when the client has gone
+		<-r.Context().Done()
+	}))
+	defer silent.Close()
+	cmd := command(t, "convert", "--codec", "bzip2", "--workers", "1", "--temp-dir", tempDir(t, dir),
+		"--metrics-file", "m.prom", "--lineage", "runs.jsonl", "--push-gateway", silent.URL, "a.avro", "out")
+	cmd.Dir = dir
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	waitFor(t, dir+"/tmp")
+	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	stopped := time.Now()
+	_ = cmd.Wait() // the exit code says it
+	if took := time.Since(stopped); took > 8*time.Second || cmd.ProcessState.ExitCode() != 143 {
+		t.Errorf("exit %d after %v", cmd.ProcessState.ExitCode(), took)
+	}
+	if m := metricsIn(t, dir+"/m.prom"); m["run_exit_code"] != 143 || m["run_success"] != 0 || m["last_success_timestamp_seconds"] != 0 {
+		t.Errorf("%v", m)
+	}
+	events := eventsIn(t, dir+"/runs.jsonl")
+	if len(events) != 2 || events[1].EventType != "ABORT" {
+		t.Errorf("%+v", events)
+	}
+}
