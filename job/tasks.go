@@ -65,9 +65,15 @@ func runTasks(ctx context.Context, p *manifest.Plan, o Options, numbers []int) (
 	for i, at := range places {
 		left[i] = numbers[at]
 	}
-	made, err := tasks.Run(ctx, place.Store, dir, left)
+	var made []*manifest.TaskResult
+	if len(left) > 0 {
+		err = dest.KeepPlan(ctx, p)
+	}
+	if err == nil {
+		made, err = tasks.Run(ctx, place.Store, dir, left)
+	}
 	if err != nil && gone(ctx, place.Store, dir) {
-		err = failure.New(failure.Storage, "a commit took what tasks of plan %s left: %w", p.ID, err)
+		err = failure.New(failure.Storage, "a commit took, or clean removed, what tasks of plan %s left: %w", p.ID, err)
 	}
 	for i, res := range made {
 		results[places[i]] = res

@@ -413,15 +413,21 @@ func (c *Claim) Take(ctx context.Context, p *manifest.Plan) (*Run, error) {
 	if err := c.checkStaging(ctx, from); err != nil {
 		return nil, err
 	}
+	r, err := c.take(ctx, from)
+	if err != nil {
+		return nil, fmt.Errorf("destination %s: take the work of plan %s: %w", c.path, p.ID, err)
+	}
+	r.Plan = p
+	return r, nil
+}
+
+func (c *Claim) take(ctx context.Context, from string) (*Run, error) {
 	dir, err := c.newDir(ctx, taken)
-	r := &Run{Dir: path.Join(dir, path.Base(from)), Plan: p}
+	r := &Run{Dir: path.Join(dir, path.Base(from))}
 	if err == nil {
 		//guard: work that was taken, but without an answer, would be removed
 		c.found.runs = append(c.found.runs, r)
 		err = c.move(ctx, from, r.Dir)
 	}
-	if err != nil {
-		return nil, fmt.Errorf("destination %s: take the work of plan %s: %w", c.path, p.ID, err)
-	}
-	return r, nil
+	return r, err
 }

@@ -119,6 +119,23 @@ func (d *Destination) Staging(ctx context.Context, planID string) (string, error
 	}
 }
 
+// KeepPlan leaves a plan beside the work of its tasks, for those who look how far
+// that is. Nothing depends on it.
+func (d *Destination) KeepPlan(ctx context.Context, p *manifest.Plan) error {
+	file := path.Join(d.StagingPath(p.ID), manifest.PlanName)
+	if _, err := d.st.Stat(ctx, file); !errors.Is(err, store.ErrNotExist) {
+		return err
+	}
+	doc, err := p.Encode()
+	if err == nil {
+		err = d.st.WriteFile(ctx, file, doc, true)
+	}
+	if errors.Is(err, store.ErrExist) {
+		return nil // a task wrote it at the same time
+	}
+	return err
+}
+
 // checkStaging refuses what others put in the place of a directory for tasks.
 func (d *Destination) checkStaging(ctx context.Context, dir string) error {
 	info, err := d.entry(ctx, path.Join(manifest.WorkName, path.Base(dir)))

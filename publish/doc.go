@@ -19,7 +19,8 @@
 //	    other-<n>                        what was a former holder's
 //	    retired-<n>                      a _SUCCESS that was replaced
 //	    old-<n>                          a part, or a run, that was replaced
-//	DEST/.rowtocol/plan-<plan>/          results and files of tasks that run elsewhere
+//	DEST/.rowtocol/plan-<plan>/          results and files of tasks that run elsewhere,
+//	                                     and their plan, for those who look
 //	DEST/.rowtocol/trash-<n>/            is being removed; nobody looks into it
 //
 // Several processes may believe that they hold a destination: one that was
@@ -64,4 +65,8 @@
 // them is lost, or a run's base is, the output is given up: what else its tasks did can be used again,
 // and the manifest of the output that it was to replace is put back, unless files
 // of that one were moved out already.
+//
+// Status looks at all that without a lock. Clean, as a holder, removes what dead ones
+// left once it is old enough, by the clock of the storage, and Unlock takes the lock
+// away from a holder that a person knows to be dead.
 package publish

@@ -106,6 +106,7 @@ type sighting struct {
 	holder holder // zero if the lock says nothing of use
 	gone   bool   // the holder's directory is
 	signs  string
+	seen   time.Time // of the last sign, by the clock of the storage: for people
 }
 
 // sight looks at the lock and at its holder's directory.
@@ -117,7 +118,7 @@ func (d *Destination) sight(ctx context.Context) (*sighting, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &sighting{signs: fmt.Sprint(info.FileID, info.Size, info.ModTime.UnixNano())}
+	s := &sighting{signs: fmt.Sprint(info.FileID, info.Size, info.ModTime.UnixNano()), seen: info.ModTime.UTC()}
 	// A link, a directory or a file of other content is nobody's lock, but is
 	// watched like one: an older program may be writing it.
 	//guard: a link that leads nowhere would be taken for no lock
@@ -147,6 +148,9 @@ func (d *Destination) sight(ctx context.Context) (*sighting, error) {
 	signs.WriteString(s.signs)
 	for _, info := range names {
 		signs.WriteString("/" + info.Name)
+		if strings.HasPrefix(info.Name, alive) && info.ModTime.After(s.seen) {
+			s.seen = info.ModTime.UTC()
+		}
 	}
 	s.signs = signs.String()
 	return s, nil
