@@ -1,0 +1,189 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rowtocol/rowtocol/failure"
+	"github.com/rowtocol/rowtocol/input"
+	"github.com/rowtocol/rowtocol/publish"
+	"github.com/rowtocol/rowtocol/store"
+)
+
+const cleanLong = `Remove what dead runs left in DEST, and what tasks left of plans that nobody
+committed. Unfinished runs, which the same convert would resume, and the work of
+plans go only if nothing in them changed for as long as --older-than says, by
+the clock of DEST's storage; what nobody can use again goes at once. Outputs,
+and runs that count, are never removed. An output that waits to be published is
+completed, as by the next run.
+
+It takes the lock: a holder that lives is exit 5. What is not rowtocol's is
+never touched: where there is such a thing, only what is in DEST/.rowtocol is
+cleaned up, and the exit code is 9. Of a tree of directories key=value all
+partitions are cleaned.
+
+--dry-run takes no lock and changes nothing: it lists what could be removed, and
+from when on clean does so. What time it is by the storage's clock can only be
+told by making something there.`
+
+const cleanExample = `  rowtocol clean --dry-run /data/mail.columns
+  rowtocol clean /data/mail.columns
+
+  # everything that is unfinished, now
+  rowtocol clean --older-than 0 /data/mail.columns`
+
+// week is how long work stays by default that can be used again.
+const week = 7 * 24 * time.Hour
+
+// cleaned is the result of clean in the final JSON object: of a tree, with the same
+// for each partition.
+type cleaned struct {
+	Dest string `json:"dest"`
+	// Removed is what was removed; with --dry-run, what could be.
+	Removed []removed `json:"removed"`
+	// Kept is what changed too recently.
+	Kept       []removed  `json:"kept"`
+	Bytes      int64      `json:"bytes"` // of what was, or could be, removed
+	DryRun     bool       `json:"dry_run"`
+	Partitions []*cleaned `json:"partitions,omitempty"`
+	Error      *reported  `json:"error,omitempty"` // of a partition
+}
+
+type removed struct {
+	publish.Leftover
+	// From is when clean removes it, by the clock of the storage; none if at once.
+	From time.Time `json:"removable_from,omitzero"`
+}
+
+func (a *app) cleanCommand() *cobra.Command {
+	age, dryRun := week, false
+	cmd := &cobra.Command{
+		Use:     "clean DEST",
+		Short:   "Remove leftovers of dead runs and of plans",
+		Long:    cleanLong,
+		Example: cleanExample,
+		Args:    a.takes(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if age < 0 {
+				return usagef("--older-than must not be negative")
+			}
+			return a.clean(cmd.Context(), args[0], age, dryRun)
+		},
+	}
+	flags := cmd.Flags()
+	flags.DurationVar(&age, "older-than", age, "how long work that can be used again must have been left alone")
+	flags.BoolVar(&dryRun, "dry-run", false, "list what could be removed, and do nothing")
+	return cmd
+}
+
+func (a *app) clean(ctx context.Context, dest string, age time.Duration, dryRun bool) error {
+	at, err := input.Locate(a.resolve, dest)
+	if err != nil {
+		return err
+	}
+	tree, err := publish.FindTree(ctx, at)
+	if err != nil {
+		return err
+	}
+	if tree == nil {
+		c, err := a.cleanOne(ctx, dest, at, age, dryRun)
+		a.result = c
+		return err
+	}
+	all := &cleaned{Dest: dest, Removed: []removed{}, Kept: []removed{}, DryRun: dryRun}
+	a.result = all
+	var errs []error
+	for _, partition := range tree.Partitions {
+		name := below(dest, at, partition)
+		c, err := a.cleanOne(ctx, name, partition, age, dryRun)
+		if ctx.Err() != nil {
+			return err
+		}
+		if err != nil {
+			c.Error = describe(err)
+			a.tell("%s: %v\n", name, err)
+		}
+		errs = append(errs, err)
+		all.Bytes += c.Bytes
+		all.Partitions = append(all.Partitions, c)
+	}
+	return firstOf(errs)
+}
+
+// cleanOne cleans a destination. What was done is returned beside an error.
+func (a *app) cleanOne(ctx context.Context, dest string, at store.Location, age time.Duration, dryRun bool) (*cleaned, error) {
+	d := publish.At(at, publish.Options{})
+	c := &cleaned{Dest: dest, Removed: []removed{}, Kept: []removed{}, DryRun: dryRun}
+	var err error
+	if dryRun {
+		err = a.wouldClean(ctx, d, c, age)
+	} else {
+		var done *publish.Cleaned
+		if done, err = d.Clean(ctx, age); done != nil {
+			c.Removed, c.Kept = dated(done.Removed, 0), dated(done.Kept, age)
+		}
+	}
+	for _, r := range c.Removed {
+		c.Bytes += r.Bytes
+	}
+	if !a.json && (err == nil || errors.Is(err, failure.Foreign)) {
+		a.printCleaned(c)
+	}
+	return c, err
+}
+
+// wouldClean notes what clean could remove.
+func (a *app) wouldClean(ctx context.Context, d *publish.Destination, c *cleaned, age time.Duration) error {
+	s, err := d.Status(ctx)
+	if err != nil {
+		return err
+	}
+	c.Removed = dated(s.Leftovers(), age)
+	if l := s.Lock; l != nil && !l.Dead {
+		a.log.Warn("clean would be refused (exit 5) while the holder of the lock lives: " + l.String())
+	}
+	return s.Refusal()
+}
+
+// dated notes from when on leftovers can be removed.
+func dated(all []publish.Leftover, age time.Duration) []removed {
+	list := make([]removed, len(all))
+	for i, l := range all {
+		list[i].Leftover = l
+		if l.Useful() && age > 0 {
+			list[i].From = l.Changed.Add(age)
+		}
+	}
+	return list
+}
+
+func (a *app) printCleaned(c *cleaned) {
+	verb := "removed"
+	if c.DryRun {
+		verb = "could be removed"
+	}
+	if len(c.Removed) == 0 {
+		a.printf("%s: nothing %s\n", c.Dest, verb)
+	} else {
+		a.printf("%s: %s %s, %s\n", c.Dest, plural(len(c.Removed), "leftover"), verb, human(c.Bytes))
+		a.printRemoved(c.Removed)
+	}
+	if len(c.Kept) > 0 {
+		a.printf("kept, because it changed too recently:\n")
+		a.printRemoved(c.Kept)
+	}
+}
+
+func (a *app) printRemoved(all []removed) {
+	for _, r := range all {
+		a.printf("  %8s  %s: %s, changed %s", human(r.Bytes), r.Name, r.What, timeText(r.Changed))
+		if r.From.IsZero() {
+			a.printf("\n")
+		} else {
+			a.printf("; clean removes it from %s on\n", timeText(r.From))
+		}
+	}
+}

@@ -1,0 +1,130 @@
+package main
+
+import (
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// age makes what is below a directory older by days.
+func age(t *testing.T, dir string, days int) {
+	t.Helper()
+	then := time.Now().AddDate(0, 0, -days)
+	err := filepath.WalkDir(dir, func(name string, _ os.DirEntry, err error) error {
+		if err == nil {
+			err = os.Chtimes(name, then, then)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// kindsOf are what leftovers are, in a line.
+func kindsOf(all []removed) string {
+	var texts []string
+	for _, r := range all {
+		texts = append(texts, r.What)
+	}
+	return strings.Join(texts, ", ")
+}
+
+func TestClean(t *testing.T) {
+	dir := t.TempDir()
+	rowtocol(t, dir, nil, "clean", "out").want(t, 3, "does not exist")
+	if _, err := os.Stat(dir + "/out"); err == nil {
+		t.Error("clean made the destination")
+	}
+	rowtocol(t, dir, nil, "clean", "--older-than", "-1h", "out").want(t, 1, "--older-than")
+	rowtocol(t, dir, nil, "clean", "--older-than", "week", "out").want(t, 1, "--older-than")
+
+	killed(t, dir, 3000)
+	if err := os.Remove(dir + "/out/_lock"); err != nil {
+		t.Fatal(err)
+	}
+	rowtocol(t, dir, nil, "task", "--plan", "plan.json", "--task", "1").want(t, 0)
+	write(t, dir+"/out/part-00000-0-0123456789abcdef.trv", []byte("abc"))
+	age(t, dir+"/out/.rowtocol/00112233445566aa", 9)
+
+	before := state(t, dir)
+	var c cleaned
+	rowtocol(t, dir, nil, "clean", "--json", "--dry-run", "out").want(t, 0).object(t, &c)
+	if after := state(t, dir); !maps.Equal(before, after) {
+		t.Errorf("%v became %v", before, after)
+	}
+	if kindsOf(c.Removed) != "unfinished run, tasks of a plan, file of no output" || !c.DryRun || c.Bytes == 0 {
+		t.Fatalf("%+v", c)
+	}
+	if old, young := c.Removed[0].From, c.Removed[1].From; !old.Before(time.Now()) || young.Before(time.Now().Add(6*24*time.Hour)) || !c.Removed[2].From.IsZero() {
+		t.Errorf("%+v", c)
+	}
+	rowtocol(t, dir, nil, "clean", "--dry-run", "out").want(t, 0, "3 leftovers could be removed", "clean removes it from")
+
+	would := c.Removed[0]
+	rowtocol(t, dir, nil, "clean", "--json", "out").want(t, 0).object(t, &c)
+	if kindsOf(c.Removed) != "unfinished run, file of no output" || kindsOf(c.Kept) != "tasks of a plan" || c.Removed[0].Name != would.Name || c.Removed[0].Bytes != would.Bytes {
+		t.Errorf("%+v, not %+v", c, would)
+	}
+	rowtocol(t, dir, nil, "clean", "out").want(t, 0, "nothing removed", "kept, because it changed too recently")
+	rowtocol(t, dir, nil, "task", "--plan", "plan.json", "--task", "1").want(t, 0, "was done before")
+	rowtocol(t, dir, nil, "clean", "--older-than", "0s", "out").want(t, 0, "1 leftover removed", "plan-")
+	if entries, err := os.ReadDir(dir + "/out"); err != nil || len(entries) > 0 {
+		t.Errorf("%v %v", entries, err)
+	}
+}
+
+// What counts, what others wrote, and what somebody holds is not removed.
+func TestCleanLeavesAlone(t *testing.T) {
+	dir := t.TempDir()
+	plant(t, dir, "out", 0)
+	pairs(t, dir, "late.avro", 50, 5)
+	rowtocol(t, dir, nil, "convert", "--incremental", "late.avro", "out").want(t, 0)
+	age(t, dir+"/out", 99)
+	before := state(t, dir+"/out")
+	rowtocol(t, dir, nil, "clean", "--older-than", "0s", "out").want(t, 0, "nothing removed")
+	write(t, dir+"/out/.rowtocol/trash-1/x", []byte("abc"))
+	rowtocol(t, dir, nil, "clean", "--older-than", "0s", "out").want(t, 0, "1 leftover removed, 3 B")
+	if after := state(t, dir+"/out"); !maps.Equal(before, after) {
+		t.Errorf("%v became %v", before, after)
+	}
+
+	write(t, dir+"/out/.rowtocol/trash-1/x", []byte("abc"))
+	release := held(t, dir+"/out")
+	rowtocol(t, dir, nil, "clean", "--dry-run", "out").want(t, 0, "exit 5")
+	rowtocol(t, dir, nil, "clean", "out").want(t, 5, "is locked by process")
+	release()
+
+	write(t, dir+"/out/.rowtocol/trash-1/x", []byte("abc"))
+	write(t, dir+"/out/others", nil)
+	write(t, dir+"/out/part-00000-0-0123456789abcdef.trv", nil)
+	before = state(t, dir+"/out")
+	rowtocol(t, dir, nil, "clean", "--dry-run", "out").want(t, 9, "others", "trash-1")
+	if after := state(t, dir+"/out"); !maps.Equal(before, after) {
+		t.Errorf("%v became %v", before, after)
+	}
+	rowtocol(t, dir, nil, "clean", "out").want(t, 9, "others", "1 leftover removed")
+	delete(before, "/.rowtocol/trash-1/x")
+	if after := state(t, dir+"/out"); !maps.Equal(before, after) {
+		t.Errorf("%v became %v", before, after)
+	}
+}
+
+// All partitions of a tree are cleaned, also beside one that is refused.
+func TestCleanTree(t *testing.T) {
+	dir := tree(t, "mail/dt=1", "mail/dt=2")
+	write(t, dir+"/mail/dt=1/others", nil)
+	for _, p := range []string{"dt=1", "dt=2", "dt=3"} {
+		write(t, dir+"/mail/"+p+"/.rowtocol/trash-1/x", []byte("abc"))
+	}
+	var c cleaned
+	rowtocol(t, dir, nil, "clean", "--json", "mail").want(t, 9).object(t, &c)
+	if len(c.Partitions) != 3 || c.Bytes != 9 || c.Partitions[0].Error == nil || c.Partitions[2].Error != nil || kindsOf(c.Partitions[2].Removed) != "remains of a removal" {
+		t.Errorf("%+v", c)
+	}
+	rowtocol(t, dir, nil, "verify", "mail/dt=2").want(t, 0)
+	rowtocol(t, dir, nil, "clean", "mail").want(t, 9, "mail/dt=2: nothing removed", "others")
+}

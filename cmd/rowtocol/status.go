@@ -1,0 +1,317 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rowtocol/rowtocol/input"
+	"github.com/rowtocol/rowtocol/internal/parallel"
+	"github.com/rowtocol/rowtocol/job"
+	"github.com/rowtocol/rowtocol/manifest"
+	"github.com/rowtocol/rowtocol/publish"
+	"github.com/rowtocol/rowtocol/store"
+)
+
+const statusLong = `Show what is in DEST and what is under way: who holds it and when that one gave
+a sign of life, the output and the runs beside it, how far unfinished runs and
+the tasks of plans are, what clean would remove, what is damaged, and what is
+not rowtocol's. It takes no lock and changes nothing.
+
+With --input, and the flags that convert was given, it says what convert would
+do: nothing, resume, add a run, plan anew, or be refused; and how the request
+differs from what is there. The inputs may come from a job file.
+
+Of a tree of directories key=value it shows a line for each partition, and
+totals. A DEST that does not exist is exit 3; one that holds nothing of
+rowtocol's is not. Times are UTC, those of signs of life and of leftovers by the
+clock of DEST's storage.`
+
+const statusExample = `  rowtocol status /data/mail.columns
+
+  # what a conversion would do
+  rowtocol status --incremental --input /data/mail /data/mail.columns
+  rowtocol status --config job.yaml /data/mail.columns
+
+  # whether somebody works on it
+  rowtocol status --json /data/mail.columns | jq .result.lock`
+
+// statusFlags are the flags of status as they were given.
+type statusFlags struct {
+	convertFlags
+	inputs []string
+}
+
+func (a *app) statusCommand() *cobra.Command {
+	f := &statusFlags{}
+	cmd := &cobra.Command{
+		Use:     "status DEST",
+		Short:   "Show what a destination holds, and what is under way",
+		Long:    statusLong,
+		Example: statusExample,
+		Args:    a.takes(cobra.ExactArgs(1)),
+		RunE:    func(cmd *cobra.Command, args []string) error { return a.showStatus(cmd.Context(), f, args[0]) },
+	}
+	flags := cmd.Flags()
+	f.add(flags)
+	flags.StringArrayVar(&f.inputs, "input", nil, "say what a convert of this `input` would do; repeatable")
+	flags.BoolVar(&f.overwrite, "overwrite", false, "as of convert, with --input")
+	flags.BoolVar(&f.restart, "restart", false, "as of convert, with --input")
+	flags.BoolVar(&f.incremental, "incremental", false, "as of convert, with --input")
+	addAllowEmpty(flags, &f.allowEmpty)
+	completeOutput(cmd)
+	return cmd
+}
+
+// statusOf is the result of status in the final JSON object: of a tree, with the
+// same for each partition.
+type statusOf struct {
+	Dest       string             `json:"dest"`
+	Lock       *lockOf            `json:"lock"` // null if nobody holds it
+	Output     *outputOf          `json:"output"`
+	Runs       []outputOf         `json:"runs"`
+	Totals     totals             `json:"totals"` // of output and runs, or of all partitions
+	Unfinished []workOf           `json:"unfinished"`
+	Staging    []workOf           `json:"staging"` // of tasks that ran elsewhere
+	Debris     []publish.Leftover `json:"debris"`
+	Damage     string             `json:"damage,omitempty"`
+	Foreign    []string           `json:"foreign"`
+	Request    *prospectOf        `json:"request,omitempty"`
+	Partitions []*statusOf        `json:"partitions,omitempty"`
+	Error      *reported          `json:"error,omitempty"` // of a partition that could not be looked at
+
+	err error
+}
+
+// lockOf is who holds a destination.
+type lockOf struct {
+	Holder   string    `json:"holder"` // empty if the lock does not tell
+	Host     string    `json:"host"`
+	PID      int       `json:"pid"`
+	Since    time.Time `json:"since,omitzero"`
+	LastSign time.Time `json:"last_sign,omitzero"`
+	Dead     bool      `json:"dead"` // it is known to be
+
+	text string
+}
+
+// totals are figures of outputs.
+type totals struct {
+	Outputs  int   `json:"outputs"`
+	Inputs   int   `json:"inputs"`
+	Rows     int64 `json:"rows"`
+	Bytes    int64 `json:"bytes"`
+	Parts    int   `json:"parts"`
+	Losses   int   `json:"losses"`    // ranges of inputs
+	LostRows int64 `json:"lost_rows"` // so far as known
+}
+
+// outputOf is a committed output.
+type outputOf struct {
+	ID       string    `json:"id"`
+	Sequence int64     `json:"sequence"`
+	Name     string    `json:"name,omitempty"` // of a run's directory
+	Plan     string    `json:"plan"`
+	At       time.Time `json:"at,omitzero"` // by the clock of who made it
+	Version  string    `json:"version,omitempty"`
+	Inputs   int       `json:"inputs"`
+	Rows     int64     `json:"rows"`
+	Bytes    int64     `json:"bytes"`
+	Parts    int       `json:"parts"`
+	Losses   int       `json:"losses"`
+	LostRows int64     `json:"lost_rows"`
+}
+
+// workOf is work of which no output came yet.
+type workOf struct {
+	Name       string    `json:"name"`
+	Plan       string    `json:"plan,omitempty"`
+	Holder     string    `json:"holder,omitempty"`
+	Held       bool      `json:"held"` // by a holder that may live
+	Tasks      int       `json:"tasks_done"`
+	OfTasks    *int      `json:"tasks"` // null if it is not known
+	Rows       int64     `json:"rows"`
+	Input      int64     `json:"input_bytes_done"`
+	OfInput    *int64    `json:"input_bytes"`
+	Publishing string    `json:"publishing,omitempty"` // ID of the output that waits to be published
+	Bytes      int64     `json:"bytes"`
+	Changed    time.Time `json:"changed,omitzero"`
+}
+
+// prospectOf is what convert would do.
+type prospectOf struct {
+	Does        string              `json:"does"`
+	Refusal     string              `json:"refusal,omitempty"`
+	Resumes     string              `json:"resumes,omitempty"`
+	Inputs      int                 `json:"inputs"`
+	Differences []string            `json:"differences"`
+	Unfinished  map[string][]string `json:"unfinished_differences,omitempty"`
+}
+
+func (a *app) showStatus(ctx context.Context, f *statusFlags, dest string) error {
+	at, err := input.Locate(a.resolve, dest)
+	if err != nil {
+		return err
+	}
+	tree, err := publish.FindTree(ctx, at)
+	if err != nil {
+		return err
+	}
+	if tree != nil {
+		return a.showTree(ctx, f, dest, at, tree)
+	}
+	s, err := publish.At(at, publish.Options{}).Status(ctx)
+	if err != nil {
+		return err
+	}
+	r := newStatus(dest, s)
+	a.result = r
+	var failed error
+	if len(f.inputs) > 0 {
+		r.Request, failed = a.foresee(ctx, f, dest, s)
+	}
+	if !a.json {
+		a.printStatus(r)
+	}
+	return failed
+}
+
+// foresee says what a conversion would do.
+func (a *app) foresee(ctx context.Context, f *statusFlags, dest string, s *publish.Status) (*prospectOf, error) {
+	req, err := a.request(ctx, &f.outputFlags, f.inputs, dest)
+	if err != nil {
+		return nil, err
+	}
+	req.AllowEmpty, req.Overwrite, req.Restart, req.Incremental = f.allowEmpty, f.overwrite, f.restart, f.incremental
+	p, err := job.Foresee(ctx, req, s)
+	if err != nil {
+		return nil, fmt.Errorf("convert would fail: %w", err)
+	}
+	r := &prospectOf{Does: p.Does, Inputs: p.Inputs, Differences: orEmpty(p.Differences), Unfinished: p.Unfinished}
+	if p.Refusal != nil {
+		r.Refusal = p.Refusal.Error()
+	}
+	if p.Resumes != nil {
+		r.Resumes = p.Resumes.Name
+	}
+	return r, nil
+}
+
+// statusWorkers is how many partitions are looked at at a time.
+const statusWorkers = 8
+
+// showTree shows the partitions of a tree. One that cannot be looked at hides no
+// other.
+func (a *app) showTree(ctx context.Context, f *statusFlags, dest string, at store.Location, tree *publish.Tree) error {
+	if len(f.inputs) > 0 {
+		return usagef("--input is compared with one destination, and %s is a tree of partitions: name one of them", dest)
+	}
+	r := newStatus(dest, &publish.Status{State: &publish.State{}, Foreign: tree.Beside})
+	r.Partitions = make([]*statusOf, len(tree.Partitions))
+	err := parallel.Do(ctx, len(r.Partitions), statusWorkers, func(ctx context.Context, i int) error {
+		s, err := publish.At(tree.Partitions[i], publish.Options{}).Status(ctx)
+		if err != nil {
+			s = &publish.Status{State: &publish.State{}}
+		}
+		p := newStatus(below(dest, at, tree.Partitions[i]), s)
+		p.err, p.Error = err, describe(err)
+		r.Partitions[i] = p
+		return ctx.Err()
+	})
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, p := range r.Partitions {
+		r.Totals.add(p.Totals)
+		errs = append(errs, p.err)
+	}
+	a.result = r
+	if !a.json {
+		a.printTree(r)
+	}
+	return firstOf(errs)
+}
+
+// below is the name of a partition, in the words in which its tree was named.
+func below(dest string, tree, partition store.Location) string {
+	return dest + partition.Path[len(tree.Path):]
+}
+
+// partitionOrder is which exit code of several counts.
+var partitionOrder = []int{2, 1, 3, 9, 7, 4, 5, 8}
+
+// firstOf returns of the errors of partitions the one that counts; nil if there is
+// none.
+func firstOf(errs []error) error {
+	for _, code := range partitionOrder {
+		for _, err := range errs {
+			if err != nil && classify(err).code == code {
+				return err
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func newStatus(dest string, s *publish.Status) *statusOf {
+	r := &statusOf{
+		Dest: dest, Runs: []outputOf{}, Unfinished: worksOf(s.Unfinished), Staging: worksOf(s.Staging),
+		Debris: orEmpty(s.Debris), Damage: s.Damage, Foreign: orEmpty(s.Foreign),
+	}
+	if l := s.Lock; l != nil {
+		r.Lock = &lockOf{Holder: l.Holder, Host: l.Host, PID: l.PID, Since: l.Since, LastSign: l.Seen, Dead: l.Dead, text: l.String()}
+	}
+	for _, c := range s.Outputs() {
+		o := newOutput(c)
+		r.Totals.add(totals{1, o.Inputs, o.Rows, o.Bytes, o.Parts, o.Losses, o.LostRows})
+		if c.Name == "" {
+			r.Output = &o
+		} else {
+			r.Runs = append(r.Runs, o)
+		}
+	}
+	return r
+}
+
+func newOutput(c publish.Committed) outputOf {
+	m := c.Success
+	made := cmp.Or(m.Made, &manifest.Made{})
+	lost, _ := manifest.LostRows(m.Losses)
+	return outputOf{
+		ID: m.ID, Sequence: m.Sequence, Name: c.Name, Plan: m.Plan, At: made.At, Version: made.Program,
+		Inputs: len(m.Request.Inputs), Rows: m.Rows, Bytes: m.Bytes, Parts: len(m.Parts), Losses: len(m.Losses), LostRows: lost,
+	}
+}
+
+func worksOf(works []publish.Work) []workOf {
+	all := make([]workOf, len(works))
+	for i, w := range works {
+		all[i] = workOf{
+			Name: w.Name, Plan: w.PlanID, Holder: w.Holder, Held: w.Held, Tasks: w.Tasks, Rows: w.Rows, Input: w.Input,
+			Publishing: w.Output, Bytes: w.Bytes, Changed: w.Changed,
+		}
+		if w.Plan != nil {
+			tasks, bytes := len(w.Plan.Tasks), int64(0)
+			for t := range w.Plan.Tasks {
+				bytes += w.Plan.Tasks[t].Bytes()
+			}
+			all[i].OfTasks, all[i].OfInput = &tasks, &bytes
+		}
+	}
+	return all
+}
+
+func (t *totals) add(o totals) {
+	t.Outputs += o.Outputs
+	t.Inputs += o.Inputs
+	t.Rows += o.Rows
+	t.Bytes += o.Bytes
+	t.Parts += o.Parts
+	t.Losses += o.Losses
+	t.LostRows += o.LostRows
+}

@@ -1,0 +1,252 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rowtocol/rowtocol/job"
+	"github.com/rowtocol/rowtocol/manifest"
+	"github.com/rowtocol/rowtocol/publish"
+	"github.com/rowtocol/rowtocol/store"
+)
+
+// statusIn runs status, which must not change anything, and parses what it says.
+func statusIn(t *testing.T, dir string, args ...string) statusOf {
+	t.Helper()
+	before := state(t, dir)
+	var s statusOf
+	rowtocol(t, dir, nil, append([]string{"status", "--json"}, args...)...).want(t, 0).object(t, &s)
+	if after := state(t, dir); !maps.Equal(before, after) {
+		t.Errorf("status changed %v to %v", before, after)
+	}
+	return s
+}
+
+// held makes this process the holder of a destination, with signs of life once a
+// second.
+func held(t *testing.T, dest string) (release func()) {
+	t.Helper()
+	d := publish.At(store.Location{Store: store.Local(), Path: dest}, publish.Options{Times: publish.Times{Heartbeat: time.Second}})
+	c, _, err := d.Claim(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func() {
+		if err := c.Release(t.Context(), false); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// killed leaves in DEST what a convert of in that was killed does: some of the tasks
+// of a plan are done. Its process is not known to be dead.
+func killed(t *testing.T, dir string, rows int) (holder string) {
+	t.Helper()
+	p := plannedSteps(t, dir, rows)
+	rowtocol(t, dir, nil, "task", "--plan", "plan.json", "--task", "0,2").want(t, 0)
+	holder = "00112233445566aa"
+	run := filepath.Join(dir, "out/.rowtocol", holder, "run-00000002")
+	text := fmt.Sprintf(`{"holder":"%s","host":"far","pid":7,"scope":"another machine","since":"2026-01-02T03:04:05Z"}`, holder)
+	err := errors.Join(os.Mkdir(filepath.Dir(run), 0o700), os.Rename(filepath.Join(dir, "out/.rowtocol/plan-"+p.Plan), run), os.WriteFile(dir+"/out/_lock", []byte(text), 0o600))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return holder
+}
+
+func TestStatus(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir+"/file", nil)
+	rowtocol(t, dir, nil, "status", "none").want(t, 3, "does not exist")
+	rowtocol(t, dir, nil, "status", "file").want(t, 1, "is a file")
+	rowtocol(t, dir, nil, "status").want(t, 1, "usage")
+	write(t, dir+"/others/x", nil)
+	rowtocol(t, dir, nil, "status", "others").want(t, 0, "holds nothing of rowtocol's", "not rowtocol's:\n  x")
+
+	pairs(t, dir, "in/a.avro", 0, 1000)
+	args := append([]string{"convert", "in", "out"}, smallTasks...)
+	rowtocol(t, dir, nil, args...).want(t, 0)
+	pairs(t, dir, "in/b.avro", 1000, 10)
+	rowtocol(t, dir, nil, append(args, "--incremental")...).want(t, 0)
+	s := statusIn(t, dir, "out")
+	if o := s.Output; o == nil || o.Rows != 1000 || o.Inputs != 1 || o.Parts < 2 || o.Version == "" || o.At.IsZero() || !manifest.IsID(o.ID) || o.Bytes == 0 || o.Sequence != 1 {
+		t.Errorf("output %+v", o)
+	}
+	if len(s.Runs) != 1 || s.Runs[0].Rows != 10 || s.Runs[0].Inputs != 1 || s.Runs[0].Sequence != 2 || s.Runs[0].Name == "" {
+		t.Errorf("runs %+v", s.Runs)
+	}
+	if s.Totals.Rows != 1010 || s.Totals.Inputs != 2 || s.Totals.Outputs != 2 || s.Lock != nil {
+		t.Errorf("%+v", s)
+	}
+	o := rowtocol(t, dir, nil, "status", "out").want(t, 0, "locked by nobody", "output  ", "run 2   ", "all     1010  ")
+	for _, line := range strings.Split(o.stdout, "\n") {
+		if strings.HasSuffix(line, " ") {
+			t.Errorf("%q", line)
+		}
+	}
+
+	release := held(t, dir+"/out")
+	s = statusIn(t, dir, "out")
+	release()
+	if l := s.Lock; l == nil || l.PID != os.Getpid() || l.Dead || !manifest.IsID(l.Holder) || l.Since.IsZero() || l.LastSign.IsZero() {
+		t.Errorf("lock %+v", l)
+	}
+	part := partOf(t, dir+"/out", 0)
+	if err := os.Truncate(part, 3); err != nil {
+		t.Fatal(err)
+	}
+	rowtocol(t, dir, nil, "status", "out").want(t, 0, "damaged: "+filepath.Base(part)+" has 3 bytes")
+}
+
+// What is unfinished is shown with how far it is, as what is left of tasks that ran
+// elsewhere.
+func TestStatusUnfinished(t *testing.T) {
+	dir := t.TempDir()
+	holder := killed(t, dir, 3000)
+	s := statusIn(t, dir, "out")
+	if l := s.Lock; l == nil || l.Holder != holder || l.Host != "far" || l.Dead {
+		t.Errorf("lock %+v", l)
+	}
+	if len(s.Unfinished) != 1 || s.Output != nil || len(s.Runs) > 0 {
+		t.Fatalf("%+v", s)
+	}
+	w := s.Unfinished[0]
+	if w.OfTasks == nil || *w.OfTasks < 4 || w.Tasks != 2 || w.Rows == 0 || w.Rows >= 3000 || w.Input == 0 || w.OfInput == nil || w.Input >= *w.OfInput || !w.Held || w.Holder != holder {
+		t.Errorf("%+v", w)
+	}
+	rowtocol(t, dir, nil, "status", "out").want(t, 0, "process 7 on \"far\"", "holder "+holder, "since 2026-01-02 03:04:05", fmt.Sprintf("2 of %d tasks done", *w.OfTasks), "somebody works on it")
+
+	rowtocol(t, dir, nil, "task", "--plan", "plan.json", "--task", "1").want(t, 0)
+	s = statusIn(t, dir, "out")
+	if len(s.Staging) != 1 || s.Staging[0].Tasks != 1 || *s.Staging[0].OfTasks != *w.OfTasks || s.Staging[0].Plan != w.Plan || s.Staging[0].Changed.IsZero() {
+		t.Errorf("%+v", s.Staging)
+	}
+	if err := os.Remove(dir + "/out/_lock"); err != nil {
+		t.Fatal(err)
+	}
+	rowtocol(t, dir, nil, "status", "out").want(t, 0, "locked by nobody", "the same convert resumes it", "tasks run elsewhere")
+}
+
+// With inputs it says what convert would do, and that is what convert then does.
+func TestStatusForesees(t *testing.T) {
+	dir := t.TempDir()
+	killed(t, dir, 3000)
+	if err := os.Remove(dir + "/out/_lock"); err != nil {
+		t.Fatal(err)
+	}
+	args := append([]string{"--input", "in", "out"}, smallTasks...)
+	r := statusIn(t, dir, args...).Request
+	if r == nil || r.Does != job.Resume || !strings.Contains(r.Resumes, "run-00000002") || len(r.Differences) > 0 {
+		t.Fatalf("%+v", r)
+	}
+	r = statusIn(t, dir, append(args, "--row-group-size", "7KiB")...).Request
+	if r.Does != job.PlanAnew || r.Inputs != 1 || !slices.Equal(slices.Collect(maps.Values(r.Unfinished))[0], []string{"option row_group_size was 6144 and is 7168"}) {
+		t.Errorf("%+v", r)
+	}
+	if r = statusIn(t, dir, append(args, "--restart")...).Request; r.Does != job.PlanAnew {
+		t.Errorf("%+v", r)
+	}
+	convert := slices.Concat([]string{"convert", "in", "out"}, smallTasks)
+	rowtocol(t, dir, nil, convert...).want(t, 0, "2 tasks were done before")
+	if r = statusIn(t, dir, args...).Request; r.Does != job.DoNothing {
+		t.Errorf("%+v", r)
+	}
+	pairs(t, dir, "in/b.avro", 1, 2)
+	r = statusIn(t, dir, args...).Request
+	if r.Does != job.Refuse || len(r.Differences) != 1 || !strings.Contains(r.Refusal, "b.avro was added; --overwrite replaces it") {
+		t.Errorf("%+v", r)
+	}
+	rowtocol(t, dir, nil, convert...).want(t, 9, r.Refusal)
+	rowtocol(t, dir, nil, append([]string{"status"}, args...)...).want(t, 0, "convert would be refused: ", "the request differs from that of the output:", "b.avro was added")
+	if r = statusIn(t, dir, append(args, "--overwrite")...).Request; r.Does != job.PlanAnew || r.Inputs != 2 {
+		t.Errorf("%+v", r)
+	}
+	write(t, dir+"/job.yaml", []byte("input: [in]\nincremental: true\nrow-group-size: 6KiB\nblock-size: 512\n"))
+	if r = statusIn(t, dir, "--config", "job.yaml", "out").Request; r == nil || r.Does != job.AddRun || r.Inputs != 1 {
+		t.Errorf("%+v", r)
+	}
+	rowtocol(t, dir, nil, append(convert, "--incremental")...).want(t, 0, "2 rows")
+	rowtocol(t, dir, nil, "status", "--config", "job.yaml", "out").want(t, 0, "convert would do nothing")
+	rowtocol(t, dir, nil, "status", "--input", "none", "out").want(t, 3, "run 2", "convert would fail", "none")
+}
+
+// Of a tree there is a line for each partition, whatever is in others.
+func TestStatusTree(t *testing.T) {
+	dir := tree(t, "mail/dt=1", "mail/dt=2/h=1", "mail/dt=2/h=2")
+	pairs(t, dir, "late.avro", 50, 5)
+	rowtocol(t, dir, nil, "convert", "--incremental", "late.avro", "mail/dt=1").want(t, 0)
+	write(t, dir+"/mail/dt=3/x", nil)
+	write(t, dir+"/mail/dt=4/_SUCCESS", []byte("{}"))
+	write(t, dir+"/mail/beside", nil)
+	s := statusIn(t, dir, "mail")
+	var names []string
+	for _, p := range s.Partitions {
+		names = append(names, fmt.Sprint(p.Dest, " ", p.Totals.Rows, " ", len(p.Foreign)))
+	}
+	if got := strings.Join(names, ", "); got != "mail/dt=1 15 0, mail/dt=2/h=1 10 0, mail/dt=2/h=2 10 0, mail/dt=3 0 1, mail/dt=4 0 1" || s.Totals.Rows != 35 || s.Totals.Outputs != 4 || !slices.Equal(s.Foreign, []string{"beside"}) {
+		t.Errorf("%s; %+v", got, s)
+	}
+	rowtocol(t, dir, nil, "status", "mail").want(t, 0, "5 partitions", "dt=2/h=1", "all", "35", "nothing of rowtocol's, what is not rowtocol's", "beside")
+	rowtocol(t, dir, nil, "status", "--input", "late.avro", "mail").want(t, 1, "--input")
+	if err := syscall.Mkfifo(dir+"/mail/dt=3/pipe", 0o600); err != nil {
+		t.Fatal(err)
+	}
+	rowtocol(t, dir, nil, "status", "mail").want(t, 0, "5 partitions")
+}
+
+// copyRuns makes copies of the only run of an output, until there are so many.
+func copyRuns(t *testing.T, dest string, runs int) {
+	t.Helper()
+	found, err := filepath.Glob(dest + "/run=*")
+	if err != nil || len(found) != 1 {
+		t.Fatalf("%v %v", found, err)
+	}
+	first, err := manifest.DecodeSuccess(read(t, found[0]+"/_SUCCESS"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range runs - 1 {
+		m, id := *first, manifest.NewID()
+		m.Sequence += int64(i) + 1
+		doc, err := m.Encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		run := filepath.Join(dest, manifest.RunName(m.Sequence, id))
+		write(t, run+"/_SUCCESS", []byte(strings.ReplaceAll(string(doc), first.ID, id)))
+		for _, f := range m.Files() {
+			if err := os.Link(filepath.Join(found[0], f.Name), filepath.Join(run, strings.ReplaceAll(f.Name, first.ID, id))); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+// A year of daily runs is looked at in less than a second.
+func TestStatusOfManyRuns(t *testing.T) {
+	dir := t.TempDir()
+	plant(t, dir, "out", 0)
+	pairs(t, dir, "late.avro", 50, 5)
+	rowtocol(t, dir, nil, "convert", "--incremental", "late.avro", "out").want(t, 0)
+	copyRuns(t, dir+"/out", 365)
+	cmd := command(t, "status", dir+"/out")
+	text, err := cmd.Output()
+	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
+		t.Fatalf("%s", exit.Stderr)
+	}
+	if lines := strings.Count(string(text), "\nrun "); err != nil || lines != 365 || !strings.Contains(string(text), "all      1835") {
+		t.Errorf("%d runs, %v", lines, err)
+	}
+	if took := cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(); took > time.Second {
+		t.Errorf("it took %v of a processor", took)
+	}
+}

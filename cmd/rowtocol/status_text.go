@@ -1,0 +1,216 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/rowtocol/rowtocol/job"
+	"github.com/rowtocol/rowtocol/publish"
+)
+
+// timeText writes a time to the second, in UTC.
+func timeText(t time.Time) string {
+	if t.IsZero() {
+		return "unknown"
+	}
+	return t.UTC().Format("2006-01-02 15:04:05")
+}
+
+// holds reports whether a destination holds anything of rowtocol's.
+func (r *statusOf) holds() bool {
+	return r.Lock != nil || r.Totals.Outputs > 0 || len(r.Unfinished)+len(r.Staging)+len(r.Debris) > 0
+}
+
+func (a *app) printStatus(r *statusOf) {
+	a.printf("%s\n", r.Dest)
+	if !r.holds() {
+		a.printf("holds nothing of rowtocol's\n")
+	} else {
+		a.printLock(r)
+	}
+	if r.Totals.Outputs > 0 {
+		a.printf("\n")
+		a.printOutputs(r)
+	}
+	for _, w := range r.Unfinished {
+		a.printf("\nunfinished: %s\n", w.Name)
+		a.printWork(&w, w.state())
+	}
+	for _, w := range r.Staging {
+		a.printf("\ntasks run elsewhere: %s\n", w.Name)
+		a.printWork(&w, "rowtocol commit publishes it")
+	}
+	if len(r.Debris) > 0 {
+		a.printf("\nleftovers, which the next run or rowtocol clean removes:\n")
+		a.printLeftovers(r.Debris)
+	}
+	if r.Damage != "" {
+		a.printf("\ndamaged: %s\n", r.Damage)
+	}
+	a.printForeign(r.Foreign)
+	if r.Request != nil {
+		a.printProspect(r.Request)
+	}
+}
+
+func (a *app) printForeign(names []string) {
+	if len(names) > 0 {
+		a.printf("\nnot rowtocol's:\n")
+		for _, name := range names {
+			a.printf("  %s\n", name)
+		}
+	}
+}
+
+func (a *app) printLock(r *statusOf) {
+	l := r.Lock
+	if l == nil {
+		a.printf("locked by nobody\n")
+		return
+	}
+	a.printf("locked by %s\n", l.text)
+	if l.Holder != "" {
+		a.printf("  holder %s, since %s\n", l.Holder, timeText(l.Since))
+	}
+	a.printf("  last sign of life %s\n", timeText(l.LastSign))
+	if l.Dead {
+		a.printf("  it is dead: the next run takes over at once\n")
+	}
+}
+
+// state says in words what becomes of an unfinished run.
+func (w *workOf) state() string {
+	switch {
+	case w.Publishing != "" && w.Held:
+		return "is being published"
+	case w.Publishing != "":
+		return "waits to be published, which the next run does first"
+	case w.Held:
+		return "somebody works on it"
+	case w.OfTasks == nil:
+		return "its plan cannot be read: it will not be resumed"
+	}
+	return "left by a run that ended; the same convert resumes it"
+}
+
+func (a *app) printWork(w *workOf, state string) {
+	if w.OfTasks == nil {
+		a.printf("  %s done, %s", plural(w.Tasks, "task"), plural(w.Rows, "row"))
+	} else {
+		share := 100.0
+		if *w.OfInput > 0 {
+			share = 100 * float64(w.Input) / float64(*w.OfInput)
+		}
+		a.printf("  %d of %s done, %s, %s of %s of input (%.0f %%)", w.Tasks, plural(*w.OfTasks, "task"), plural(w.Rows, "row"),
+			human(w.Input), human(*w.OfInput), share)
+	}
+	a.printf("\n  %s, changed %s\n", human(w.Bytes), timeText(w.Changed))
+	if w.Plan != "" {
+		a.printf("  plan %s\n", w.Plan)
+	}
+	a.printf("  %s\n", state)
+}
+
+func (a *app) printOutputs(r *statusOf) {
+	t := newTable("output", "rows>", "size>", "inputs>", "parts>", "losses>", "made", "by", "id")
+	add := func(name string, o *outputOf) {
+		t.add(name, fmt.Sprint(o.Rows), human(o.Bytes), strconv.Itoa(o.Inputs), strconv.Itoa(o.Parts), strconv.Itoa(o.Losses), timeText(o.At), o.Version, o.ID)
+	}
+	if r.Output != nil {
+		add("output", r.Output)
+	}
+	for i := range r.Runs {
+		add("run "+strconv.FormatInt(r.Runs[i].Sequence, 10), &r.Runs[i])
+	}
+	if s := r.Totals; s.Outputs > 1 {
+		t.add("all", fmt.Sprint(s.Rows), human(s.Bytes), strconv.Itoa(s.Inputs), strconv.Itoa(s.Parts), strconv.Itoa(s.Losses), "", "", "")
+	}
+	t.spare(8, 7)
+	t.print(a.out, 0, a.width())
+}
+
+func (a *app) printLeftovers(all []publish.Leftover) {
+	t := newTable("size>", "changed", "name", "")
+	for _, l := range all {
+		t.add(human(l.Bytes), timeText(l.Changed), l.Name, l.What)
+	}
+	t.print(a.out, 2, a.width())
+}
+
+// does says in words what convert would do.
+var does = map[string]string{
+	job.DoNothing: "do nothing: what is asked for is there",
+	job.Resume:    "go on with %s",
+	job.AddRun:    "add a run of %s",
+	job.PlanAnew:  "plan and convert %s",
+	job.Refuse:    "be refused: %s",
+}
+
+func (a *app) printProspect(p *prospectOf) {
+	text := does[p.Does]
+	if strings.Contains(text, "%s") {
+		object := plural(p.Inputs, "input")
+		switch p.Does {
+		case job.Resume:
+			object = p.Resumes
+		case job.Refuse:
+			object = p.Refusal
+		}
+		text = fmt.Sprintf(text, object)
+	}
+	a.printf("\nconvert would %s\n", text)
+	if len(p.Differences) > 0 {
+		a.printf("the request differs from that of the output:\n")
+		a.printLines(p.Differences)
+	}
+	for _, name := range slices.Sorted(maps.Keys(p.Unfinished)) {
+		a.printf("it differs from that of %s:\n", name)
+		a.printLines(p.Unfinished[name])
+	}
+}
+
+func (a *app) printLines(lines []string) {
+	for _, line := range lines {
+		a.printf("  %s\n", line)
+	}
+}
+
+func (a *app) printTree(r *statusOf) {
+	a.printf("%s: %s\n\n", r.Dest, plural(len(r.Partitions), "partition"))
+	t := newTable("partition", "runs>", "rows>", "size>", "inputs>", "losses>", "")
+	line := func(name string, s totals, runs int, notes string) {
+		t.add(name, strconv.Itoa(runs), fmt.Sprint(s.Rows), human(s.Bytes), strconv.Itoa(s.Inputs), strconv.Itoa(s.Losses), notes)
+	}
+	runs := 0
+	for _, p := range r.Partitions {
+		runs += len(p.Runs)
+		line(strings.TrimPrefix(strings.TrimPrefix(p.Dest, r.Dest), "/"), p.Totals, len(p.Runs), p.notes())
+	}
+	line("all", r.Totals, runs, "")
+	t.print(a.out, 0, a.width())
+	a.printForeign(r.Foreign)
+}
+
+// notes say in a few words what is to be known of a partition beside its figures.
+func (r *statusOf) notes() string {
+	var notes []string
+	note := func(is bool, text string) {
+		if is {
+			notes = append(notes, text)
+		}
+	}
+	note(r.err != nil, "cannot be looked at")
+	note(r.err == nil && !r.holds(), "nothing of rowtocol's")
+	note(r.Lock != nil && !r.Lock.Dead, "locked")
+	note(r.Lock != nil && r.Lock.Dead, "locked by a dead holder")
+	note(len(r.Unfinished) > 0, "unfinished")
+	note(len(r.Staging) > 0, "tasks of plans")
+	note(len(r.Debris) > 0, "leftovers")
+	note(r.Damage != "", "damaged")
+	note(len(r.Foreign) > 0, "what is not rowtocol's")
+	return strings.Join(notes, ", ")
+}

@@ -1,0 +1,84 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rowtocol/rowtocol/input"
+	"github.com/rowtocol/rowtocol/manifest"
+	"github.com/rowtocol/rowtocol/publish"
+)
+
+const unlockLong = `Take the lock of DEST away from a holder that you know to be dead, so that the
+next run need not watch it for 120 seconds. rowtocol status prints the holder's
+ID. unlock looks for a sign of life for 15 seconds first, unless the holder's
+process ran on this machine and has ended; one is exit 5, and so is a lock that
+is another holder's by now.
+
+Nothing is lost if the holder lives after all: it finds out before its next
+change, and ends with exit 5. Its finished work is there for the next run.`
+
+// unlocked is the result of unlock in the final JSON object.
+type unlocked struct {
+	Dest     string    `json:"dest"`
+	Unlocked bool      `json:"unlocked"` // there was a lock
+	Holder   string    `json:"holder"`
+	Host     string    `json:"host,omitempty"`
+	PID      int       `json:"pid,omitempty"`
+	Since    time.Time `json:"since,omitzero"`
+	LastSign time.Time `json:"last_sign,omitzero"`
+	Dead     bool      `json:"dead"` // it is known to be; else it only gave no sign of life
+}
+
+func (a *app) unlockCommand() *cobra.Command {
+	var holder string
+	cmd := &cobra.Command{
+		Use:   "unlock DEST --holder ID",
+		Short: "Take the lock away from a holder that is dead",
+		Long:  unlockLong,
+		Example: `  rowtocol status /data/mail.columns
+  rowtocol unlock /data/mail.columns --holder 0123456789abcdef`,
+		Args: a.takes(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if !manifest.IsID(holder) {
+				return usagef("--holder: name the holder by its ID, as rowtocol status prints it: 16 digits and letters from a to f")
+			}
+			return a.unlock(cmd.Context(), args[0], holder)
+		},
+	}
+	cmd.Flags().StringVar(&holder, "holder", "", "`ID` of the holder, as rowtocol status prints it")
+	return cmd
+}
+
+func (a *app) unlock(ctx context.Context, dest, holder string) error {
+	at, err := input.Locate(a.resolve, dest)
+	if err != nil {
+		return err
+	}
+	l, err := publish.At(at, publish.Options{}).Unlock(ctx, holder)
+	if err != nil {
+		return err
+	}
+	r := unlocked{Dest: dest, Holder: holder}
+	a.result = &r
+	if l == nil {
+		a.tell("%s is not locked: there is nothing to do\n", dest)
+		return nil
+	}
+	r.Unlocked, r.Host, r.PID, r.Since, r.LastSign, r.Dead = true, l.Host, l.PID, l.Since, l.Seen, l.Dead
+	why := "which gave no sign of life"
+	if l.Dead {
+		why = "which is dead"
+	}
+	a.tell("%s: took the lock away from %s, %s; its last sign of life was at %s\n", dest, l, why, timeText(l.Seen))
+	return nil
+}
+
+// tell prints for people.
+func (a *app) tell(format string, args ...any) {
+	if !a.json {
+		a.printf(format, args...)
+	}
+}

@@ -1,0 +1,79 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+)
+
+// A silent holder loses the lock after somewhat more than its next sign of life would
+// have taken, and the next run goes on from its work at once.
+func TestUnlock(t *testing.T) {
+	t.Parallel() // it waits
+	dir := t.TempDir()
+	rowtocol(t, dir, nil, "unlock", "out", "--holder", "00112233445566aa").want(t, 3, "does not exist")
+	holder := killed(t, dir, 3000)
+	before := state(t, dir)
+	rowtocol(t, dir, nil, "unlock", "out").want(t, 1, "--holder")
+	rowtocol(t, dir, nil, "unlock", "out", "--holder", "me").want(t, 1, "--holder")
+	rowtocol(t, dir, nil, "unlock", "out", "--holder", strings.Repeat("f", 16)).want(t, 5, holder)
+	if after := state(t, dir); !maps.Equal(before, after) {
+		t.Errorf("%v became %v", before, after)
+	}
+	var u unlocked
+	began := time.Now()
+	rowtocol(t, dir, nil, "unlock", "--json", "out", "--holder", holder).want(t, 0).object(t, &u)
+	if took := time.Since(began); took < 11*time.Second || took > time.Minute {
+		t.Errorf("it took %v", took)
+	}
+	if !u.Unlocked || u.Holder != holder || u.Host != "far" || u.PID != 7 || u.Dead || u.LastSign.IsZero() {
+		t.Errorf("%+v", u)
+	}
+	rowtocol(t, dir, nil, "unlock", "out", "--holder", holder).want(t, 0, "is not locked")
+	began = time.Now()
+	rowtocol(t, dir, nil, append([]string{"convert", "in", "out"}, smallTasks...)...).want(t, 0, "2 tasks were done before")
+	if took := time.Since(began); took > time.Minute {
+		t.Errorf("the next run took %v", took)
+	}
+}
+
+// A holder that lives keeps the lock; one whose process has ended loses it at once.
+func TestUnlockHolders(t *testing.T) {
+	dir := t.TempDir()
+	plant(t, dir, "out", 0)
+	release := held(t, dir+"/out")
+	rowtocol(t, dir, nil, "unlock", "out", "--holder", statusIn(t, dir, "out").Lock.Holder).want(t, 5, "sign of life")
+	release()
+
+	release = held(t, dir+"/out")
+	var lock struct {
+		Holder string `json:"holder"`
+		PID    int    `json:"pid"`
+	}
+	text := read(t, dir+"/out/_lock")
+	release()
+	ended := exec.CommandContext(t.Context(), "true")
+	if err := errors.Join(json.Unmarshal(text, &lock), ended.Run()); err != nil {
+		t.Fatal(err)
+	}
+	write(t, dir+"/out/_lock", []byte(strings.Replace(string(text), fmt.Sprint(`"pid":`, lock.PID), fmt.Sprint(`"pid":`, ended.Process.Pid), 1)))
+	write(t, dir+"/out/.rowtocol/"+lock.Holder+"/alive-1", nil)
+	if l := statusIn(t, dir, "out").Lock; l == nil || !l.Dead {
+		t.Fatalf("%+v", l)
+	}
+	rowtocol(t, dir, nil, "status", "out").want(t, 0, "it is dead")
+	began := time.Now()
+	rowtocol(t, dir, nil, "unlock", "out", "--holder", lock.Holder).want(t, 0, "which is dead", "took the lock away")
+	if took := time.Since(began); took > 10*time.Second {
+		t.Errorf("it took %v", took)
+	}
+	if _, err := os.Stat(dir + "/out/_lock"); err == nil {
+		t.Error("the lock is there")
+	}
+}

@@ -1,0 +1,73 @@
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"path"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/rowtocol/rowtocol/e2e/hadooptest"
+)
+
+// TestHDFSStatus looks at the work of a plan's tasks by both clients, and cleans it up
+// once it is old by the cluster's clock.
+func TestHDFSStatus(t *testing.T) {
+	f := newFolder(t, hadooptest.Shared(t))
+	input := filepath.Join(t.TempDir(), "mail.avro")
+	writeMail(t, input, 10_000)
+	for client, uri := range map[string]string{"rpc": f.URI(), "web": f.WebURI()} {
+		dest := uri + path.Join(f.path, client)
+		s := newSteps(t, input, dest, "--row-group-size=1MiB")
+		run(t, "status", dest).want(t, 3)
+		run(t, s.task(0)...).want(t, 0)
+		look := func() (tasks int) {
+			t.Helper()
+			var answer struct {
+				Result struct {
+					Lock    *struct{}
+					Staging []struct {
+						Done    int `json:"tasks_done"`
+						Tasks   int
+						Changed time.Time
+					}
+				}
+			}
+			must(t, json.Unmarshal([]byte(run(t, "status", "--json", dest).want(t, 0).stdout), &answer))
+			for _, w := range answer.Result.Staging {
+				tasks += w.Done
+				if w.Tasks != s.tasks || w.Changed.IsZero() || answer.Result.Lock != nil {
+					t.Errorf("%s: %+v", client, answer)
+				}
+			}
+			return tasks
+		}
+		if n := look(); n != 1 {
+			t.Errorf("%s: %d tasks are done", client, n)
+		}
+		run(t, "clean", dest).want(t, 0)
+		if n := look(); n != 1 {
+			t.Errorf("%s: %d tasks are left of young work", client, n)
+		}
+		staging := path.Join(client, ".rowtocol", "plan-"+s.id)
+		then := time.Now().AddDate(0, 0, -8).UnixMilli()
+		var list struct {
+			FileStatuses struct {
+				FileStatus []struct{ PathSuffix string }
+			}
+		}
+		must(t, json.Unmarshal([]byte(f.do(t, "GET", staging, "op=LISTSTATUS")), &list))
+		if len(list.FileStatuses.FileStatus) < 3 {
+			t.Errorf("%s: %+v", client, list)
+		}
+		for _, file := range list.FileStatuses.FileStatus {
+			f.do(t, "PUT", path.Join(staging, file.PathSuffix), fmt.Sprintf("op=SETTIMES&modificationtime=%d", then))
+		}
+		run(t, "clean", dest).want(t, 0)
+		if n := look(); n != 0 {
+			t.Errorf("%s: %d tasks are left of old work", client, n)
+		}
+		run(t, "unlock", dest, "--holder", "0011223344556677").want(t, 0)
+	}
+}

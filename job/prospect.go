@@ -1,0 +1,79 @@
+package job
+
+import (
+	"context"
+	"errors"
+
+	"github.com/rowtocol/rowtocol/failure"
+	"github.com/rowtocol/rowtocol/manifest"
+	"github.com/rowtocol/rowtocol/publish"
+)
+
+// What Convert would do.
+const (
+	DoNothing = "nothing" // what is asked for is there
+	Resume    = "resume"  // go on with an unfinished run
+	AddRun    = "add run" // convert inputs that are new, beside what is there
+	PlanAnew  = "plan"    // plan and convert all of it
+	Refuse    = "refuse"  // see Prospect.Refusal
+)
+
+// Prospect is what a conversion would do.
+type Prospect struct {
+	Does    string
+	Refusal error         // of Refuse
+	Resumes *publish.Work // of Resume: what it would go on with
+	// Inputs is how many are asked for, of which an incremental conversion has those
+	// that are new.
+	Inputs int
+	// Differences are those of the request from that of the output, in words. An
+	// incremental conversion has none.
+	Differences []string
+	// Unfinished are the differences from unfinished runs, by their names: why they are
+	// not resumed.
+	Unfinished map[string][]string
+}
+
+// Foresee says what Convert would do now. s is the status of the request's
+// destination. It changes nothing, and opens the inputs that Convert would open.
+func Foresee(ctx context.Context, r Request, s *publish.Status) (*Prospect, error) {
+	survey, _, err := Look(ctx, r)
+	if errors.Is(err, failure.Foreign) {
+		return &Prospect{Does: Refuse, Refusal: err}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return foresee(&r, &survey.Request, s), nil
+}
+
+func foresee(r *Request, now *manifest.Request, s *publish.Status) *Prospect {
+	p := &Prospect{Does: PlanAnew, Inputs: len(now.Inputs), Unfinished: make(map[string][]string)}
+	if s.Success != nil && !r.Incremental {
+		p.Differences = s.Success.Differences(now)
+	}
+	switch {
+	case r.Incremental && len(now.Inputs) == 0, !r.Incremental && s.Finished(now):
+		p.Does = DoNothing
+		return p
+	case r.Incremental:
+		p.Does = AddRun
+	default:
+		if p.Refusal = s.Allow(now, r.Overwrite); p.Refusal != nil {
+			p.Does = Refuse
+			return p
+		}
+	}
+	c := &conversion{Request: r, plan: &manifest.Plan{Request: *now, Run: r.Incremental, Base: s.ID()}}
+	for i := range s.Unfinished {
+		w := &s.Unfinished[i]
+		switch {
+		case w.Plan == nil:
+		case !c.resumes(w.Plan):
+			p.Unfinished[w.Name] = w.Plan.Request.Differences(now)
+		case p.Resumes == nil && !r.Restart:
+			p.Does, p.Resumes = Resume, w
+		}
+	}
+	return p
+}
