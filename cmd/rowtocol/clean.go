@@ -104,7 +104,7 @@ func (a *app) clean(ctx context.Context, dest string, age time.Duration, dryRun 
 		}
 		if err != nil {
 			c.Error = describe(err)
-			a.tell("%s: %v\n", name, err)
+			a.say("%s: %v\n", name, err)
 		}
 		errs = append(errs, err)
 		all.Bytes += c.Bytes

@@ -64,7 +64,7 @@ func (a *app) unlock(ctx context.Context, dest, holder string) error {
 	r := unlocked{Dest: dest, Holder: holder}
 	a.result = &r
 	if l == nil {
-		a.tell("%s is not locked: there is nothing to do\n", dest)
+		a.say("%s is not locked: there is nothing to do\n", dest)
 		return nil
 	}
 	r.Unlocked, r.Host, r.PID, r.Since, r.LastSign, r.Dead = true, l.Host, l.PID, l.Since, l.Seen, l.Dead
@@ -72,12 +72,12 @@ func (a *app) unlock(ctx context.Context, dest, holder string) error {
 	if l.Dead {
 		why = "which is dead"
 	}
-	a.tell("%s: took the lock away from %s, %s; its last sign of life was at %s\n", dest, l, why, timeText(l.Seen))
+	a.say("%s: took the lock away from %s, %s; its last sign of life was at %s\n", dest, l, why, timeText(l.Seen))
 	return nil
 }
 
-// tell prints for people.
-func (a *app) tell(format string, args ...any) {
+// say prints for people.
+func (a *app) say(format string, args ...any) {
 	if !a.json {
 		a.printf(format, args...)
 	}
