@@ -152,7 +152,7 @@ func incremental(ctx context.Context, r *Request) (*Outcome, error) {
 			//guard: unfinished runs would be removed by one that does not come to its tasks
 			c.staged, c.done = len(claim.Runs()) > 0, true
 			//guard: inputs would be converted again that another run committed meanwhile
-			if survey == nil || !claim.State().Same(state) {
+			if !claim.State().Same(state) {
 				survey, err = c.survey(ctx, claim.State())
 			}
 			if err == nil {

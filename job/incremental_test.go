@@ -217,6 +217,9 @@ func TestInputsThatCameMeanwhile(t *testing.T) {
 	st.mkdir = func(string) { write(t, dir+"/out/others", nil) }
 	_, err := Convert(t.Context(), r)
 	failuretest.Want(t, err, failure.Foreign, "others")
+	if left := staged(t, dir+"/out", "task-*.json"); len(left) > 0 {
+		t.Errorf("tasks were run for nothing: %q", left)
+	}
 }
 
 // TestIncrementalAfterKilledOverwrite judges inputs by what the output will be.

@@ -184,9 +184,10 @@ func (s *State) Outputs() []Committed {
 // destination next completes it.
 func (s *State) Pending() bool { return s.pending }
 
-// Same reports whether what counts in the destination is what counted before.
+// Same reports whether what counts in the destination is what counted before, when
+// nothing waited to change that.
 func (s *State) Same(before *State) bool {
-	return s.ID() == before.ID() && slices.EqualFunc(s.Runs, before.Runs, func(a, b Committed) bool { return a.Name == b.Name })
+	return !before.pending && s.ID() == before.ID() && slices.EqualFunc(s.Runs, before.Runs, func(a, b Committed) bool { return a.Name == b.Name })
 }
 
 // AllowRun is failure.Foreign if no run must be added to what the destination
