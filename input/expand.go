@@ -54,6 +54,8 @@ type Search struct {
 	AllowEmpty bool
 	// Hidden looks for files to skip in hidden directories too.
 	Hidden bool
+	// Filter leaves out some of what is found.
+	Filter Filter
 }
 
 // ErrNoMatch is a pattern that nothing matches.
@@ -70,6 +72,8 @@ type File struct {
 	// Size and ModTime are what the search found. The file may have changed since.
 	Size    int64
 	ModTime time.Time
+
+	marked bool // the filter's marker is beside it
 }
 
 // Skipped is a file or directory that was found and is no input.
@@ -78,6 +82,10 @@ type Skipped struct {
 	Reason string `json:"reason"`
 	// Same is what is taken in its place: a file that both names lead to.
 	Same string `json:"same_as,omitempty"`
+	// By are the search's inputs that led to it, if it is the filter that leaves it
+	// out, and Named is whether it was named by the user.
+	By    []int `json:"-"`
+	Named bool  `json:"-"`
 }
 
 // Expand returns the files that a search finds, each once, sorted by location,
@@ -90,10 +98,14 @@ func Expand(ctx context.Context, s Search) ([]File, []Skipped, error) {
 	if len(s.Inputs) == 0 {
 		return nil, nil, failure.New(failure.Usage, "no input named")
 	}
+	if err := s.Filter.check(); err != nil {
+		return nil, nil, err
+	}
+	now, marks := time.Now(), marks{name: s.Filter.Marker, of: make(map[string]bool)}
 	var all []candidate
 	var skipped []Skipped
 	for i, arg := range s.Inputs {
-		w, err := s.look(ctx, arg)
+		w, err := s.look(ctx, arg, &marks)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -104,11 +116,12 @@ func Expand(ctx context.Context, s Search) ([]File, []Skipped, error) {
 		skipped = append(skipped, w.skipped...)
 	}
 	files, same := unique(all)
-	return files, onlySkipped(files, append(skipped, same...)), nil
+	files, left := s.Filter.apply(files, now)
+	return files, onlySkipped(files, slices.Concat(skipped, same, left)), nil
 }
 
 // look finds the files of one of the inputs.
-func (s *Search) look(ctx context.Context, arg string) (*walker, error) {
+func (s *Search) look(ctx context.Context, arg string, marks *marks) (*walker, error) {
 	in, err := Locate(s.Resolve, arg)
 	if err != nil {
 		return nil, err
@@ -120,13 +133,17 @@ func (s *Search) look(ctx context.Context, arg string) (*walker, error) {
 	if len(found) == 0 && !s.AllowEmpty {
 		return nil, failure.As(failure.Input, fmt.Errorf("input %s: %w", arg, ErrNoMatch))
 	}
-	w := newWalker(in, s.Hidden)
+	w := newWalker(in, s.Hidden, marks)
 	for _, info := range found {
 		if err := disjoint(in, info, s.Dest); err != nil {
 			return nil, err
 		}
 		if !info.Dir {
-			w.take(info, w.real(info.Path), false).named(info.Path == in.Path)
+			marked, err := marks.beside(ctx, in, info.Path)
+			if err != nil {
+				return nil, fault(arg, err)
+			}
+			w.take(info, w.real(info.Path), false, marked).named(info.Path == in.Path)
 		} else if err := w.all(ctx, info.Path); err != nil {
 			return nil, fault(arg, err)
 		}
@@ -146,10 +163,10 @@ func unique(all []candidate) (files []File, same []Skipped) {
 		if !ok {
 			i = len(files)
 			taken[c.real] = i
-			files = append(files, File{Name: c.name, Named: c.rank <= namedLink, Found: c.rank >= walked, Size: c.size, ModTime: c.modTime})
+			files = append(files, File{Name: c.name, Named: c.rank <= namedLink, Found: c.rank >= walked, Size: c.size, ModTime: c.modTime, marked: c.marked})
 		}
 		if files[i].Name != c.name {
-			same = append(same, Skipped{c.name, "the same file as " + files[i].Name, files[i].Name})
+			same = append(same, Skipped{Path: c.name, Reason: "the same file as " + files[i].Name, Same: files[i].Name})
 		}
 		files[i].By = append(files[i].By, c.by)
 	}

@@ -17,6 +17,7 @@ type candidate struct {
 
 	size    int64
 	modTime time.Time
+	marked  bool // the filter's marker is beside it
 }
 
 // The ranks: how a name was come by. Those through a symbolic link come after
@@ -50,6 +51,8 @@ type walker struct {
 	in   store.Location
 	into bool // hidden directories too
 	seen map[string]bool
+	// marks knows the filter's marker.
+	marks *marks
 	// links are directories behind symbolic links, and hidden those that are
 	// hidden. They come last, so that what they lead to is known already if it has
 	// another name.
@@ -59,8 +62,8 @@ type walker struct {
 	skipped []Skipped
 }
 
-func newWalker(in store.Location, hidden bool) *walker {
-	return &walker{in: in, into: hidden, seen: make(map[string]bool)}
+func newWalker(in store.Location, hidden bool, marks *marks) *walker {
+	return &walker{in: in, into: hidden, seen: make(map[string]bool), marks: marks}
 }
 
 // real returns the path that a path leads to; what leads nowhere fails when it is
@@ -68,8 +71,8 @@ func newWalker(in store.Location, hidden bool) *walker {
 func (w *walker) real(p string) string { return store.RealPath(w.in.Store, p) }
 
 // take adds a file that was found in a directory.
-func (w *walker) take(info store.Info, real string, link bool) *candidate {
-	c := candidate{name: w.in.Origin + info.Path, real: w.in.Origin + real, rank: walked, size: info.Size, modTime: modTime(info)}
+func (w *walker) take(info store.Info, real string, link, marked bool) *candidate {
+	c := candidate{name: w.in.Origin + info.Path, real: w.in.Origin + real, rank: walked, size: info.Size, modTime: modTime(info), marked: marked}
 	if link || info.Link {
 		c.rank = walkedLink
 	}
@@ -91,7 +94,7 @@ func modTime(info store.Info) time.Time {
 const Hidden = "hidden"
 
 func (w *walker) skip(p, reason, same string) {
-	w.skipped = append(w.skipped, Skipped{w.in.Origin + p, reason, same})
+	w.skipped = append(w.skipped, Skipped{Path: w.in.Origin + p, Reason: reason, Same: same})
 }
 
 // all goes through a directory and all that is below it.
@@ -129,6 +132,7 @@ func (w *walker) walk(ctx context.Context, d directory) error {
 	if err != nil {
 		return err
 	}
+	marked := w.marks.in(infos)
 	for _, info := range infos {
 		below := directory{path: info.Path, real: path.Join(d.real, info.Name), link: d.link || info.Link, hidden: d.hidden || store.Hidden(info.Name)}
 		if info.Link {
@@ -146,7 +150,7 @@ func (w *walker) walk(ctx context.Context, d directory) error {
 				return err
 			}
 		default:
-			w.take(info, below.real, d.link)
+			w.take(info, below.real, d.link, marked)
 		}
 	}
 	return nil

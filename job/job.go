@@ -114,6 +114,9 @@ type Request struct {
 	// Incremental converts the inputs that the destination does not have yet, as a
 	// run beside its output and its other runs.
 	Incremental bool
+	// Filter leaves out some of what Inputs name. If it leaves nothing, that is
+	// failure.Input, but with Incremental nothing to do yet.
+	Filter input.Filter
 	// AllowEmpty takes directories without an Avro file, and patterns without a
 	// match.
 	AllowEmpty bool
@@ -126,7 +129,7 @@ type Request struct {
 func (r *Request) Plan() plan.Request {
 	return plan.Request{
 		Inputs: r.Inputs, Dest: r.Dest, Options: r.Output, Schema: r.Schema, AllowEmpty: r.AllowEmpty,
-		Formats: r.Formats, Memory: r.memory(), Resolve: r.Resolve,
+		Filter: r.Filter, AllowWaiting: r.Incremental, Formats: r.Formats, Memory: r.memory(), Resolve: r.Resolve,
 	}
 }
 

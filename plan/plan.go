@@ -45,6 +45,11 @@ type Request struct {
 	// AllowEmpty makes the output of no input where there is none: without it,
 	// directories without an Avro file and patterns without a match are refused.
 	AllowEmpty bool
+	// Filter leaves out some of what Inputs name.
+	Filter input.Filter
+	// AllowWaiting takes inputs of which the filter leaves nothing, as AllowEmpty
+	// does, but no others without an Avro file.
+	AllowWaiting bool
 	// Formats are the formats that Options can name.
 	Formats format.Registry
 	// Memory is what planning, and then its tasks, may take; nil is a pool of
@@ -68,13 +73,14 @@ type Survey struct {
 	// Mapping is how the rows fill columns; nil if there are no inputs.
 	Mapping *shred.Mapping
 
-	resolve    input.Resolve
-	run        bool
-	allowEmpty bool
-	first      string // location of the first input that has a header
-	memory     *budget.Pool
-	writer     format.Writer
-	empty      format.RowGroup // of Mapping's columns; nil if there are no inputs
+	resolve      input.Resolve
+	run          bool
+	allowEmpty   bool
+	allowWaiting bool
+	first        string // location of the first input that has a header
+	memory       *budget.Pool
+	writer       format.Writer
+	empty        format.RowGroup // of Mapping's columns; nil if there are no inputs
 }
 
 // Look finds the inputs and reads their headers. It refuses options that make no
@@ -90,7 +96,7 @@ func Look(ctx context.Context, r Request) (*Survey, error) {
 func survey(ctx context.Context, r Request) (*Survey, error) {
 	s := &Survey{
 		Request: manifest.Request{Options: r.Options, Schema: r.Schema},
-		resolve: r.Resolve, run: r.Run, allowEmpty: r.AllowEmpty, memory: cmp.Or(r.Memory, budget.New(DefaultMemory)),
+		resolve: r.Resolve, run: r.Run, allowEmpty: r.AllowEmpty, allowWaiting: r.AllowWaiting, memory: cmp.Or(r.Memory, budget.New(DefaultMemory)),
 	}
 	err := completeOptions(&s.Request.Options)
 	if err != nil {
@@ -106,7 +112,7 @@ func survey(ctx context.Context, r Request) (*Survey, error) {
 	if !utf8.ValidString(s.Dest.Path) {
 		return nil, failure.New(failure.Usage, "destination %q: the name is not UTF-8, and a plan cannot hold it", s.Dest.Path)
 	}
-	files, skipped, err := input.Expand(ctx, input.Search{Resolve: r.Resolve, Inputs: r.Inputs, Dest: &s.Dest, AllowEmpty: r.AllowEmpty})
+	files, skipped, err := input.Expand(ctx, input.Search{Resolve: r.Resolve, Inputs: r.Inputs, Dest: &s.Dest, AllowEmpty: r.AllowEmpty, Filter: r.Filter})
 	if errors.Is(err, input.ErrNoMatch) {
 		err = fmt.Errorf("%w; --allow-empty makes nothing of it", err)
 	}
@@ -114,6 +120,11 @@ func survey(ctx context.Context, r Request) (*Survey, error) {
 		return nil, err
 	}
 	s.Skipped = skipped
+	for _, out := range skipped {
+		if out.Named {
+			s.Warnings = append(s.Warnings, fmt.Sprintf("input %s is left out: %s", out.Path, out.Reason))
+		}
+	}
 	taken, err := s.readHeaders(ctx, files, knownInputs(r.Known))
 	if err != nil {
 		return nil, err
@@ -123,7 +134,7 @@ func survey(ctx context.Context, r Request) (*Survey, error) {
 	}
 	sound := slices.DeleteFunc(slices.Clone(taken), func(h header) bool { return h.lost || h.known })
 	if len(sound) == 0 {
-		if !slices.ContainsFunc(taken, func(h header) bool { return h.known }) {
+		if !s.allowWaiting && !slices.ContainsFunc(taken, func(h header) bool { return h.known }) {
 			s.Warnings = append(s.Warnings, "the inputs hold no Avro file")
 		}
 		return s, nil

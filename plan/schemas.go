@@ -95,12 +95,18 @@ func (s *Survey) without(h *header, err error) error {
 }
 
 // checkHeld refuses a request of which one of the inputs stands for no file, or all
-// for none that has a header.
+// for none that has a header. Files that the filter leaves out do not count, unless
+// that is allowed.
 func (s *Survey) checkHeld(taken []header, args []string) error {
 	if s.allowEmpty {
 		return nil
 	}
-	held, sound := make([]bool, len(args)), false
+	held, waits, sound := make([]bool, len(args)), make([]bool, len(args)), false
+	for _, out := range s.Skipped {
+		for _, i := range out.By {
+			waits[i] = true
+		}
+	}
 	for _, h := range taken {
 		sound = sound || !h.lost
 		for _, i := range h.file.By {
@@ -112,13 +118,18 @@ func (s *Survey) checkHeld(taken []header, args []string) error {
 		beside = fmt.Sprintf(" (skipped: %d, the first is %s: %s)", n, s.Skipped[0].Path, s.Skipped[0].Reason)
 	}
 	for i, arg := range args {
+		switch {
+		case held[i] || waits[i] && s.allowWaiting:
+		//guard: an output would be replaced by less because an input is not complete yet
+		case waits[i]:
+			return failure.New(failure.Input, "input %s holds nothing that is to be converted yet%s; --allow-empty makes nothing of it", arg, beside)
 		//guard: an output would be replaced by less because an input is somewhere else
-		if !held[i] {
+		default:
 			return failure.New(failure.Input, "input %s holds no Avro file%s; --allow-empty makes nothing of it", arg, beside)
 		}
 	}
 	//guard: an output would be replaced by one without rows and columns
-	if !sound {
+	if !sound && len(taken) > 0 {
 		return failure.New(failure.Input, "all inputs are empty files; --allow-empty makes nothing of them")
 	}
 	return nil

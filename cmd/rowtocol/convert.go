@@ -176,7 +176,8 @@ func (a *app) request(ctx context.Context, f *outputFlags, inputs []string, dest
 	if err != nil {
 		return job.Request{}, err
 	}
-	return job.Request{Inputs: inputs, Dest: dest, Output: options, Schema: schema, Options: a.jobOptions()}, nil
+	filter, err := f.filter.filter()
+	return job.Request{Inputs: inputs, Dest: dest, Output: options, Schema: schema, Filter: filter, Options: a.jobOptions()}, err
 }
 
 // jobOptions are what the flags of all commands say about conversions.

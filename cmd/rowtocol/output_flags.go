@@ -23,6 +23,7 @@ type outputFlags struct {
 	blockSize, rowGroup, maxBlock byteSize
 	maxLost                       int64
 	strict                        bool
+	filter                        filterFlags
 }
 
 var onDamageChoices = []string{"fail", "skip", "quarantine"}
@@ -45,6 +46,7 @@ func (f *outputFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.recursive, "recursive", "", "bytes: keep the recursive part of a schema as one column of Avro-encoded bytes")
 	flags.StringVar(&f.schema, "schema", "", "`file` with the Avro schema that the rows of all inputs are resolved to: defaults, aliases, promotions")
 	flags.BoolVar(&f.strict, "strict", false, "refuse schemas that Java readers may refuse, instead of warning")
+	f.filter.add(flags)
 }
 
 // checkRecursive checks the flag of commands that make columns of a schema.

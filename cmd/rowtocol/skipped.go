@@ -29,7 +29,7 @@ func (a *app) tellSkipped(skipped []input.Skipped) {
 		switch {
 		case s.Same != "":
 			reason = "another name of an input"
-		case reason != input.Hidden:
+		case reason != input.Hidden && s.By == nil:
 			level = slog.LevelWarn // it may have been meant
 		}
 		counts[reason]++

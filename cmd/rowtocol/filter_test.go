@@ -1,0 +1,71 @@
+package main
+
+import (
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rowtocol/rowtocol/manifest"
+)
+
+// age makes a file seem to have been modified so long ago.
+func age(t *testing.T, name string, ago time.Duration) {
+	t.Helper()
+	then := time.Now().Add(-ago)
+	if err := os.Chtimes(name, then, then); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestFilteredInputs takes some of the inputs, and says what it does not take.
+func TestFilteredInputs(t *testing.T) {
+	dir := t.TempDir()
+	for name, ago := range map[string]time.Duration{"a": 30 * time.Hour, "b": time.Minute, "sub/c": 30 * time.Hour} {
+		pairs(t, dir, "in/"+name, 0, 10)
+		age(t, dir+"/in/"+name, ago)
+	}
+	write(t, dir+"/in/sub/_SUCCESS", nil)
+	yesterday := time.Now().Add(-24 * time.Hour).UTC().Format(time.RFC3339)
+	for _, tt := range []struct {
+		args string
+		code int
+		want string // names of the inputs, or what is said
+	}{
+		{"--min-age 1h in", 0, "a sub/c"},
+		{"--since 24h in", 0, "b"},
+		{"--since " + yesterday + " in", 0, "b"},
+		{"--until " + yesterday + " in", 0, "a sub/c"},
+		{"--since 2020-01-01 --until 1h in", 0, "a sub/c"},
+		{"--require-marker _SUCCESS in", 0, "sub/c"},
+		{"--min-age 1h in/a in/b", 3, "input in/b holds nothing that is to be converted yet (skipped: 1, the first is"},
+		{"--min-age 1h --allow-empty in/a in/b", 0, "a"},
+		{"--require-marker none in", 3, "waits for none beside it); --allow-empty"},
+		{"--since yesterday in", 1, "times are written"},
+		{"--min-age -1h in", 1, "--min-age"},
+		{"--require-marker a/b in", 1, "the name of a file"},
+		{"--since 1h --until 2h in", 1, "nothing was modified since"},
+	} {
+		args := append([]string{"plan", "-o", "plan.json"}, append(strings.Fields(tt.args), "out")...)
+		if o := rowtocol(t, dir, nil, args...); tt.code != 0 {
+			o.want(t, tt.code, tt.want)
+			continue
+		} else {
+			o.want(t, 0)
+		}
+		p, err := manifest.DecodePlan(read(t, dir+"/plan.json"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, in := range p.Request.Inputs {
+			got = append(got, strings.TrimPrefix(in.Path, dir+"/in/"))
+		}
+		if s := strings.Join(got, " "); s != tt.want {
+			t.Errorf("%s: %s", tt.args, s)
+		}
+	}
+	rowtocol(t, dir, nil, "convert", "--dry-run", "--min-age", "1h", "in", "out").want(t, 0, "waits until it is 1h0m0s old: 1)", "in/b")
+	rowtocol(t, dir, nil, "convert", "--allow-empty", "--min-age", "1h", "in/a", "in/b", "out").want(t, 0, "/in/b is left out: waits until it is 1h0m0s old", "10 rows")
+	rowtocol(t, dir, nil, "convert", "in", "out").want(t, 9, "in/b was added")
+}
