@@ -15,7 +15,8 @@ import (
 // in the order in which they are named. Each is a column file, or a directory of the
 // files of one row group, in which there are no directories; or a directory with
 // _SUCCESS; or one with directories run=… that have each their own, whose rows
-// follow each other in the order of their names, after the directory's own. A path
+// follow each other in the order of their names, after the directory's own: those
+// that rowtocol published beside an output which was replaced since do not count. A path
 // that is nothing of that may be a pattern of store.Glob: what it matches is sorted
 // by path, numbers in it by value. No column file is opened.
 //

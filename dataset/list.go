@@ -116,6 +116,22 @@ type finder struct {
 // addDirectory adds the parts of a directory, and of the runs or the directories of
 // a tree in it.
 func (l *finder) addDirectory(ctx context.Context, dir string, keys []Key) error {
+	sets, runs, parts, strays := len(l.Sets), len(l.Runs), len(l.Parts), len(l.Strays)
+	for try := 1; ; try++ {
+		err := l.lookInto(ctx, dir, keys)
+		switch {
+		case !errors.Is(err, errReplaced):
+			return err
+		case try == listTries:
+			return fmt.Errorf("%s was replaced again and again while it was looked at: %w", dir, ErrChanging)
+		}
+		l.Sets, l.Runs, l.Parts, l.Strays = l.Sets[:sets], l.Runs[:runs], l.Parts[:parts], l.Strays[:strays]
+	}
+}
+
+// lookInto is one try of addDirectory. It fails with errReplaced if what it found may
+// not belong together.
+func (l *finder) lookInto(ctx context.Context, dir string, keys []Key) error {
 	infos, err := l.store.List(ctx, dir)
 	if err != nil {
 		return err
@@ -151,10 +167,14 @@ func (l *finder) addDirectory(ctx context.Context, dir string, keys []Key) error
 			err = &unfinished{fmt.Sprintf("%s is not a finished output: it has no %s; name a file in it to look at that alone", dir, manifest.SuccessName)}
 		}
 	}
-	if err != nil {
+	if err != nil || len(runs) == 0 {
 		return err
 	}
-	return l.addRuns(ctx, runs)
+	base := ""
+	if finished {
+		base = l.Runs[len(l.Runs)-1].ID
+	}
+	return l.addRuns(ctx, &beside{dir: dir, base: base, all: infos, runs: runs, any: l.partial && !finished})
 }
 
 // addTree adds what is in the directories of a directory that are named by keys.
@@ -190,25 +210,17 @@ func (l *finder) addSet(path string, keys []Key) {
 	l.Sets = append(l.Sets, Set{Path: path, Keys: keys, named: l.named})
 }
 
-// addRuns adds the parts of directories of runs.
-func (l *finder) addRuns(ctx context.Context, runs []store.Info) error {
-	for _, run := range runs {
-		err := l.addRun(ctx, run.Path)
-		if l.partial && errors.Is(err, ErrUnfinished) {
-			var infos []store.Info
-			if infos, err = l.store.List(ctx, run.Path); err == nil {
-				err = l.addFiles(ctx, infos)
-			}
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // addRun adds the parts that a _SUCCESS lists.
 func (l *finder) addRun(ctx context.Context, dir string) error {
+	run, s, err := l.readRun(ctx, dir)
+	if err != nil {
+		return err
+	}
+	return l.addListed(run, s)
+}
+
+// readRun reads the _SUCCESS of a directory.
+func (l *finder) readRun(ctx context.Context, dir string) (Run, *manifest.Success, error) {
 	run := Run{Store: l.store, Path: dir}
 	s, err := run.success(ctx)
 	if errors.Is(err, store.ErrNotExist) {
@@ -217,20 +229,22 @@ func (l *finder) addRun(ctx context.Context, dir string) error {
 			err = underWay(ctx, l.store, dir, infos)
 		}
 		if err != nil {
-			return err
+			return run, nil, err
 		}
-		return &unfinished{fmt.Sprintf("%s is not a finished run: it has no %s", dir, manifest.SuccessName)}
+		return run, nil, &unfinished{fmt.Sprintf("%s is not a finished run: it has no %s", dir, manifest.SuccessName)}
 	}
 	//guard: what stands in the place of a manifest would be a matter of storage
 	if store.Absent(err) {
-		return &unfinished{fmt.Sprintf("%s is not a finished run: %v", dir, err)}
+		return run, nil, &unfinished{fmt.Sprintf("%s is not a finished run: %v", dir, err)}
 	}
-	if err != nil {
-		return err
-	}
+	return run, s, err
+}
+
+// addListed adds the parts that the _SUCCESS of an output lists.
+func (l *finder) addListed(run Run, s *manifest.Success) error {
 	of, err := l.Formats.Named(s.Request.Options.Format)
 	if err != nil {
-		d := damage.New(damage.Unsupported, path.Join(dir, manifest.SuccessName), -1, "the output cannot be read by this program")
+		d := damage.New(damage.Unsupported, path.Join(run.Path, manifest.SuccessName), -1, "the output cannot be read by this program")
 		d.Err = err
 		return d
 	}
@@ -242,9 +256,9 @@ func (l *finder) addRun(ctx context.Context, dir string) error {
 	for i := range s.Parts {
 		//guard: files would be read as of a format that they are not of
 		if file := s.Parts[i].Entry().Name; l.Formats.OfName(file) != of {
-			return damage.New(damage.Header, path.Join(dir, manifest.SuccessName), -1, "%s is listed as a part in the format %s", file, of.Name())
+			return damage.New(damage.Header, path.Join(run.Path, manifest.SuccessName), -1, "%s is listed as a part in the format %s", file, of.Name())
 		}
-		l.append(newPart(dir, &s.Parts[i], of), len(l.Runs))
+		l.append(newPart(run.Path, &s.Parts[i], of), len(l.Runs))
 	}
 	l.Runs = append(l.Runs, run)
 	return nil

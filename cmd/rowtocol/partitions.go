@@ -1,0 +1,238 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+
+	"github.com/spf13/pflag"
+
+	"github.com/rowtocol/rowtocol/failure"
+	"github.com/rowtocol/rowtocol/input"
+	"github.com/rowtocol/rowtocol/job"
+)
+
+const partitionedLong = `
+
+With --partitioned SRC and DEST are directories of partitions, which are named
+key=value, in several levels perhaps. Each of the deepest ones in SRC becomes an
+output of its own under the same name in DEST, one after another: a partition
+that DEST does not have is converted whole, and inputs that came to one later
+become a run beside its output, as with --incremental. With --reprocess a
+partition that differs, or has runs, is converted again as one output, which is
+refused (exit 9) if that would lose the rows of an input that is gone. One that
+fails does not stop the others: the exit code is the first that any has of 2, 1,
+3, 9, 7, 4, 5, 8 and 0. Avro files and directories between partitions are exit 3.`
+
+// addPartitioned adds the flags of partitions.
+func addPartitioned(flags *pflag.FlagSet, f *convertFlags) {
+	flags.BoolVar(&f.partitioned, "partitioned", false, "convert each key=value directory of the one INPUT to the same of DEST, and what is new only")
+	flags.BoolVar(&f.reprocess, "reprocess", false, "with --partitioned, convert partitions that differ, or have runs, again as one output")
+}
+
+// partitionCodes are the exit codes of a partition, the weightiest first: that of the
+// run is the first that one of them has.
+var partitionCodes = []int{2, 1, 3, 9, 7, 4, 5, 8, 0}
+
+// partitioned is the result of convert --partitioned in the final JSON object. Rows
+// and bytes are those of what was converted.
+type partitioned struct {
+	Dest       string            `json:"dest"`
+	Rows       int64             `json:"rows"`
+	Bytes      int64             `json:"bytes"`
+	Converted  int               `json:"converted"` // how many partitions were
+	Nothing    bool              `json:"nothing"`   // none was, and none failed
+	Failed     int               `json:"failed"`
+	Partitions []partitionResult `json:"partitions"`
+	Beside     []input.Skipped   `json:"beside"` // what is in no partition
+}
+
+// partitionResult is what became of a partition.
+type partitionResult struct {
+	Partition string    `json:"partition"`
+	Exit      int       `json:"exit"`
+	Status    string    `json:"status"`
+	Error     *reported `json:"error,omitempty"`
+	// Action is what was done, or with --dry-run what would be: "output" if it is
+	// converted whole, "run" if inputs were added, "nothing"; empty if it failed.
+	Action   string   `json:"action"`
+	Inputs   int      `json:"inputs"` // that were, or would be, converted
+	Rows     int64    `json:"rows"`   // of what was converted, as are bytes
+	Bytes    int64    `json:"bytes"`
+	Resumed  int      `json:"resumed_tasks"`
+	Losses   int      `json:"losses"`
+	Warnings []string `json:"warnings"`
+	Skipped  int      `json:"skipped"`
+}
+
+// checkPartitioned refuses what makes no sense beside --partitioned.
+func checkPartitioned(f *convertFlags, inputs []string) error {
+	switch {
+	case f.reprocess && !f.partitioned:
+		return usagef("--reprocess needs --partitioned")
+	case !f.partitioned:
+		return nil
+	case f.overwrite:
+		return usagef("--partitioned takes --reprocess, and not --overwrite")
+	case f.incremental:
+		return usagef("--partitioned is incremental by itself: leave out --incremental")
+	case len(inputs) != 1:
+		return usagef("--partitioned takes one directory of partitions, not %d", len(inputs))
+	}
+	return nil
+}
+
+// convertPartitions converts all partitions. What fails with some does not stop the
+// others, but for a signal.
+func (a *app) convertPartitions(ctx context.Context, f *convertFlags, req job.Request) error {
+	p := &job.Partitions{Request: req, Reprocess: f.reprocess}
+	names, beside, err := p.Find(ctx)
+	if err != nil {
+		return err
+	}
+	r := &partitioned{Dest: req.Dest, Partitions: []partitionResult{}, Beside: orEmpty(beside)}
+	a.result = r
+	worst := worstOf{code: 0}
+	if len(beside) > 0 {
+		a.listSkipped("not in a partition", beside)
+		worst.add("", failure.New(failure.Input, "%s is not converted: %s", beside[0].Path, beside[0].Reason))
+	} else if len(names) == 0 && !f.allowEmpty {
+		return failure.New(failure.Input, "%s holds no directory named key=value; --allow-empty makes nothing of it", req.Inputs[0])
+	}
+	do := a.convertPartition
+	if f.dryRun {
+		do = a.previewPartition
+	}
+	for _, name := range names {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		result, err := do(ctx, p, name)
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		err = damageHelp(err, f.onDamage)
+		worst.add(name, err)
+		a.tellPartition(r, result, err)
+	}
+	return a.reportPartitions(r, &worst, f)
+}
+
+// convertPartition converts one.
+func (a *app) convertPartition(ctx context.Context, p *job.Partitions, name string) (partitionResult, error) {
+	progress, stop := a.startProgress(ctx)
+	defer stop()
+	one := *p
+	one.Progress = func(s job.Progress) { progress.set(s.Rows, s.Bytes, s.TotalBytes) }
+	out, err := one.Convert(ctx, name)
+	stop()
+	result := partitionResult{Partition: name, Warnings: []string{}}
+	if out == nil {
+		return result, err
+	}
+	a.warn(out.Warnings)
+	result.Resumed, result.Warnings, result.Skipped = out.Resumed, orEmpty(out.Warnings), len(out.Skipped)
+	if out.Nothing {
+		result.Action = job.Unchanged
+	}
+	for _, m := range out.Published {
+		result.Rows, result.Bytes = result.Rows+m.Rows, result.Bytes+m.Bytes
+		result.Inputs, result.Losses = result.Inputs+len(m.Request.Inputs), result.Losses+len(m.Losses)
+		if result.Action = job.Whole; m.Run {
+			result.Action = job.Added
+		}
+	}
+	return result, err
+}
+
+// previewPartition finds out what would become of one.
+func (a *app) previewPartition(ctx context.Context, p *job.Partitions, name string) (partitionResult, error) {
+	result := partitionResult{Partition: name, Warnings: []string{}}
+	what, survey, err := p.Preview(ctx, name)
+	if survey == nil {
+		return result, err
+	}
+	a.warn(survey.Warnings)
+	result.Warnings, result.Skipped, result.Inputs = orEmpty(survey.Warnings), len(survey.Skipped), len(survey.Request.Inputs)
+	if result.Action = what; what == job.Unchanged {
+		result.Inputs = 0
+	}
+	return result, err
+}
+
+// tellPartition adds the result of a partition, and says it in one line.
+func (a *app) tellPartition(r *partitioned, p partitionResult, err error) {
+	e := classify(err)
+	p.Exit, p.Status, p.Error = e.code, e.name, describe(err)
+	level, what := slog.LevelInfo, "partition: "+p.Action
+	args := []any{"partition", p.Partition}
+	switch {
+	case err != nil && !errors.Is(err, failure.Losses):
+		level, what, p.Action = slog.LevelError, "partition failed", ""
+		r.Failed++
+	case p.Action == job.Unchanged:
+		if err == nil {
+			p.Status = p.Action
+		}
+	default:
+		r.Converted++
+		args = append(args, "inputs", p.Inputs, "rows", p.Rows, "bytes", p.Bytes)
+	}
+	if err != nil {
+		level = max(level, slog.LevelWarn)
+		args = append(args, "exit", p.Exit, "error", err.Error())
+	}
+	a.log.Log(context.Background(), level, what, args...)
+	r.Rows, r.Bytes = r.Rows+p.Rows, r.Bytes+p.Bytes
+	r.Partitions = append(r.Partitions, p)
+}
+
+// reportPartitions says what all came to.
+func (a *app) reportPartitions(r *partitioned, worst *worstOf, f *convertFlags) error {
+	r.Nothing = r.Converted == 0 && r.Failed == 0
+	if !a.json {
+		did := "converted"
+		if f.dryRun {
+			did = "to be converted"
+		}
+		a.printf("%s: %s %s, %s unchanged, %d failed; %s, %s\n", r.Dest, plural(r.Converted, "partition"), did,
+			fmt.Sprint(len(r.Partitions)-r.Converted-r.Failed), r.Failed, plural(r.Rows, "row"), human(r.Bytes))
+	}
+	if worst.err != nil {
+		return worst.error(len(r.Partitions))
+	}
+	if r.Nothing && !f.dryRun {
+		a.status, a.nothing = "nothing", f.nothing
+	}
+	return nil
+}
+
+// worstOf is the error that decides the exit code of several partitions.
+type worstOf struct {
+	code int
+	name string // of its partition; empty if it is of none
+	err  error
+	n    int // errors
+}
+
+func (w *worstOf) add(name string, err error) {
+	if err == nil {
+		return
+	}
+	w.n++
+	code := classify(err).code
+	//guard: the exit code would be that of a lighter failure
+	if w.err == nil || slices.Index(partitionCodes, code) < slices.Index(partitionCodes, w.code) {
+		w.code, w.name, w.err = code, name, err
+	}
+}
+
+// error is the one error of so many partitions.
+func (w *worstOf) error(of int) error {
+	if w.name == "" {
+		return w.err
+	}
+	return fmt.Errorf("partition %s, with the weightiest of %s in %s: %w", w.name, plural(w.n, "failure"), plural(of, "partition"), w.err)
+}

@@ -1,0 +1,227 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rowtocol/rowtocol/manifest"
+)
+
+// outcomes are what became of partitions: their actions, or the codes of failures.
+func outcomes(t *testing.T, o output) string {
+	t.Helper()
+	var r partitioned
+	o.object(t, &r)
+	var all []string
+	for _, p := range r.Partitions {
+		what := p.Action
+		if what == "" || p.Exit == 8 {
+			what += fmt.Sprint(p.Exit)
+		}
+		all = append(all, p.Partition+":"+what)
+	}
+	return strings.Join(all, " ")
+}
+
+// convertAll runs convert --partitioned src dest, and compares what became of the
+// partitions.
+func convertAll(t *testing.T, dir string, code int, want string, flags ...string) output {
+	t.Helper()
+	args := append(append([]string{"convert", "--json", "--partitioned"}, flags...), "src", "dest")
+	o := rowtocol(t, dir, nil, args...).want(t, code)
+	if got := outcomes(t, o); got != want {
+		t.Errorf("%s: %s, want %s\n%s", flags, got, want, o.stderr)
+	}
+	return o
+}
+
+// numbers are the values of a column of all rows.
+func numbers(t *testing.T, dir string, args ...string) string {
+	t.Helper()
+	return strings.ReplaceAll(cat(t, dir, append([]string{"--columns", "id"}, args...)...), `"id":`, "")
+}
+
+func TestPartitions(t *testing.T) {
+	dir := t.TempDir()
+	pairs(t, dir, "src/dt=1/h=1/a", 0, 2)
+	pairs(t, dir, "src/dt=1/h=2/a", 2, 2)
+	pairs(t, dir, "src/dt=2/h=1/a", 4, 2)
+	write(t, dir+"/src/_SUCCESS", nil)
+	write(t, dir+"/src/dt=1/README", []byte("text"))
+	convertAll(t, dir, 0, "dt=1/h=1:output dt=1/h=2:output dt=2/h=1:output", "--dry-run")
+	if _, err := os.Stat(dir + "/dest"); err == nil {
+		t.Error("a dry run made the destination")
+	}
+	convertAll(t, dir, 0, "dt=1/h=1:output dt=1/h=2:output dt=2/h=1:output")
+	if got := cat(t, dir, "--columns", "id,dt,h", "dest"); !strings.HasPrefix(got, `{"id":0,"dt":1,"h":1}`) || !strings.HasSuffix(got, `{"id":5,"dt":2,"h":1}`) {
+		t.Errorf("%s", got)
+	}
+	before := state(t, dir+"/dest")
+	convertAll(t, dir, 99, "dt=1/h=1:nothing dt=1/h=2:nothing dt=2/h=1:nothing", "--exit-nothing", "99")
+	if after := state(t, dir+"/dest"); !maps.Equal(before, after) {
+		t.Errorf("there was %v, and is %v", before, after)
+	}
+
+	// A late file, a new partition, and one that lost a file.
+	pairs(t, dir, "src/dt=1/h=2/b", 10, 2)
+	pairs(t, dir, "src/dt=3/h=1/a", 12, 2)
+	if err := os.Remove(dir + "/src/dt=1/h=1/a"); err != nil {
+		t.Fatal(err)
+	}
+	pairs(t, dir, "src/dt=1/h=1/b", 14, 2)
+	convertAll(t, dir, 0, "dt=1/h=1:run dt=1/h=2:run dt=2/h=1:nothing dt=3/h=1:output", "--dry-run")
+	convertAll(t, dir, 0, "dt=1/h=1:run dt=1/h=2:run dt=2/h=1:nothing dt=3/h=1:output")
+	if got := numbers(t, dir, "dest"); got != "{0} {1} {14} {15} {2} {3} {10} {11} {4} {5} {12} {13}" {
+		t.Errorf("%s", got)
+	}
+	rowtocol(t, dir, nil, "verify", "dest/dt=1/h=2", "--against", "src/dt=1/h=2", "--require-complete").want(t, 0, "4 rows of 2 inputs are equal")
+	rowtocol(t, dir, nil, "count", "dest").want(t, 0, "12")
+
+	// Again as one output, but for the partition that would lose rows.
+	convertAll(t, dir, 9, "dt=1/h=1:9 dt=1/h=2:output dt=2/h=1:nothing dt=3/h=1:nothing", "--reprocess", "--dry-run")
+	o := convertAll(t, dir, 9, "dt=1/h=1:9 dt=1/h=2:output dt=2/h=1:nothing dt=3/h=1:nothing", "--reprocess")
+	o.want(t, 9, "partition dt=1/h=1", "/src/dt=1/h=1/a, which is not among its inputs any more")
+	if runs, _ := filepath.Glob(dir + "/dest/dt=1/h=2/run=*"); len(runs) > 0 {
+		t.Errorf("runs: %s", runs)
+	}
+	if got := numbers(t, dir, "dest"); got != "{0} {1} {14} {15} {2} {3} {10} {11} {4} {5} {12} {13}" {
+		t.Errorf("again: %s", got)
+	}
+}
+
+// TestPartitionsFail tries all, and ends with the weightiest code.
+func TestPartitionsFail(t *testing.T) {
+	dir := t.TempDir()
+	pairs(t, dir, "src/k=1/a", 0, 2)
+	b := pairs(t, dir, "src/k=2/a", 2, 100)
+	write(t, dir+"/src/k=2/a", b[:len(b)-5]) // damaged
+	pairs(t, dir, "src/k=3/a", 4, 2)
+	pairs(t, dir, "src/k=4/x=1/a", 6, 2)
+	write(t, dir+"/dest/k=3/notes", []byte("text"))
+	write(t, dir+"/src/k=4/x=2/a", nil) // empty
+	if err := os.MkdirAll(dir+"/src/k=5", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	convertAll(t, dir, 3, "k=1:output k=2:3 k=3:9 k=4/x=1:output k=4/x=2:3 k=5:3").want(t, 3, "partition k=2, with the weightiest of 4 failures in 6 partitions")
+	for _, gone := range []string{"k=2", "k=4/x=2", "k=5"} {
+		if _, err := os.Stat(dir + "/dest/" + gone); err == nil {
+			t.Errorf("%s was made", gone)
+		}
+	}
+	if got := cat(t, dir, "--columns", "id", "dest/k=1"); got != `{"id":0} {"id":1}` {
+		t.Errorf("%s", got)
+	}
+	// What damage takes is said each time.
+	if err := os.RemoveAll(dir + "/src/k=5"); err != nil {
+		t.Fatal(err)
+	}
+	pairs(t, dir, "src/k=4/x=2/a", 8, 2)
+	convertAll(t, dir, 9, "k=1:nothing k=2:output8 k=3:9 k=4/x=1:nothing k=4/x=2:output", "--on-damage", "skip")
+	if err := os.RemoveAll(dir + "/dest/k=3"); err != nil {
+		t.Fatal(err)
+	}
+	convertAll(t, dir, 8, "k=1:nothing k=2:nothing8 k=3:output k=4/x=1:nothing k=4/x=2:nothing", "--on-damage", "skip", "--exit-nothing", "99")
+	// An input that changed.
+	pairs(t, dir, "src/k=1/a", 100, 5)
+	convertAll(t, dir, 3, "k=1:3 k=2:nothing8 k=3:nothing k=4/x=1:nothing k=4/x=2:nothing", "--on-damage", "skip").want(t, 3, "k=1", "changed since it was converted")
+	convertAll(t, dir, 8, "k=1:output k=2:nothing8 k=3:nothing k=4/x=1:nothing k=4/x=2:nothing", "--on-damage", "skip", "--reprocess")
+	if got := cat(t, dir, "--columns", "id", "--limit", "1", "dest/k=1"); got != `{"id":100}` {
+		t.Errorf("%s", got)
+	}
+}
+
+// TestPartitionsWait leaves out what is not complete yet.
+func TestPartitionsWait(t *testing.T) {
+	dir := t.TempDir()
+	pairs(t, dir, "src/k=1/a", 0, 2)
+	pairs(t, dir, "src/k=2/a", 2, 2)
+	write(t, dir+"/src/k=2/_SUCCESS", nil)
+	convertAll(t, dir, 0, "k=1:nothing k=2:output", "--require-marker", "_SUCCESS")
+	if _, err := os.Stat(dir + "/dest/k=1"); err == nil {
+		t.Error("k=1 was made")
+	}
+	age(t, dir+"/src/k=1/a", 3*time.Hour)
+	pairs(t, dir, "src/k=1/b", 4, 2)
+	convertAll(t, dir, 0, "k=1:output k=2:nothing", "--min-age", "1h")
+	convertAll(t, dir, 0, "k=1:nothing k=2:nothing", "--min-age", "1h")
+	convertAll(t, dir, 0, "k=1:nothing k=2:nothing", "--reprocess", "--until", "2021-01-01")
+	convertAll(t, dir, 0, "k=1:run k=2:nothing")
+	convertAll(t, dir, 9, "k=1:9 k=2:nothing", "--min-age", "1h", "--reprocess")
+	convertAll(t, dir, 0, "k=1:output k=2:nothing", "--reprocess")
+	convertAll(t, dir, 0, "k=1:nothing k=2:nothing", "--reprocess", "--codec", "null")
+	write(t, dir+"/id.avsc", []byte(`{"type":"record","name":"Pair","namespace":"t","fields":[{"name":"id","type":"long"}]}`))
+	convertAll(t, dir, 9, "k=1:9 k=2:9", "--schema", "id.avsc")
+	convertAll(t, dir, 0, "k=1:output k=2:output", "--reprocess", "--schema", "id.avsc")
+}
+
+// TestPartitionsOfOthers are not guessed at.
+func TestPartitionsOfOthers(t *testing.T) {
+	dir := t.TempDir()
+	pairs(t, dir, "src/k=1/sub/a", 0, 2) // the partition's
+	pairs(t, dir, "src/k=2/a", 2, 2)
+	for _, link := range []string{"latest", "k=last"} {
+		if err := os.Symlink("k=2", dir+"/src/"+link); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Remove(dir + "/src/latest"); err != nil {
+		t.Fatal(err)
+	}
+	convertAll(t, dir, 0, "k=1:output k=2:output")
+	for name, text := range map[string]string{
+		"a.avro": "it is an Avro file that is in no partition", "other/a": "no directory named key=value",
+		"run=1/a": "the key run", "k=3/k=4/a": "its key is twice",
+	} {
+		pairs(t, dir, "src/"+name, 4, 2)
+		convertAll(t, dir, 3, "k=1:nothing k=2:nothing").want(t, 3, text, strings.Split(name, "/")[0])
+		top, _, _ := strings.Cut(name, "/")
+		if err := os.RemoveAll(dir + "/src/" + top); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for args, text := range map[string]string{
+		"--reprocess src dest": "--reprocess needs", "--partitioned --overwrite src dest": "--reprocess", "--partitioned --incremental src dest": "by itself",
+		"--partitioned src/k=1 src/k=2 dest": "one directory", "--partitioned src src/dest": "inside of the input",
+	} {
+		rowtocol(t, dir, nil, append([]string{"convert"}, strings.Fields(args)...)...).want(t, 1, text)
+	}
+	rowtocol(t, dir, nil, "convert", "--partitioned", "none", "dest").want(t, 3, "does not exist")
+	rowtocol(t, dir, nil, "convert", "--partitioned", "src/k=1", "other").want(t, 3, "it is no directory named key=value")
+	if err := os.Mkdir(dir+"/empty", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	rowtocol(t, dir, nil, "convert", "--partitioned", "empty", "other").want(t, 3, "holds no directory named key=value")
+	rowtocol(t, dir, nil, "convert", "--partitioned", "--allow-empty", "--exit-nothing", "9", "empty", "other").want(t, 9, "0 partitions converted")
+	rowtocol(t, dir, nil, "convert", "--partitioned", "src", "no/dest").want(t, 7, "k=1")
+}
+
+// TestInputTwice finds a run that another program put beside an output.
+func TestInputTwice(t *testing.T) {
+	dir := t.TempDir()
+	pairs(t, dir, "src/k=1/a", 0, 2)
+	convertAll(t, dir, 0, "k=1:output")
+	rowtocol(t, dir, nil, "convert", "src/k=1/a", "copy").want(t, 0)
+	top, err := manifest.DecodeSuccess(read(t, dir+"/dest/k=1/_SUCCESS"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := manifest.DecodeSuccess(read(t, dir+"/copy/_SUCCESS"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Run, s.Base, s.Sequence = true, top.ID, 2
+	doc, err := s.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, dir+"/copy/_SUCCESS", doc)
+	if err := os.Rename(dir+"/copy", dir+"/dest/k=1/"+manifest.RunName(2, s.ID)); err != nil {
+		t.Fatal(err)
+	}
+	rowtocol(t, dir, nil, "verify", "dest").want(t, 6, "/src/k=1/a are in", "as well")
+}

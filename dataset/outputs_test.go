@@ -1,0 +1,266 @@
+package dataset_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rowtocol/rowtocol/dataset"
+	"github.com/rowtocol/rowtocol/format"
+	"github.com/rowtocol/rowtocol/manifest"
+	"github.com/rowtocol/rowtocol/store"
+)
+
+// topOf is the ID of the output of a directory; empty if there is none.
+func topOf(t *testing.T, dir string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(dir, manifest.SuccessName))
+	if errors.Is(err, os.ErrNotExist) {
+		return ""
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := manifest.DecodeSuccess(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s.ID
+}
+
+// growRun makes a run of a row, beside the output that is there.
+func (p *forest) growRun(dir string, sequence int64) (run string) {
+	p.t.Helper()
+	dir = filepath.Join(p.root, dir)
+	base := topOf(p.t, dir)
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		p.t.Fatal(err)
+	}
+	p.grow(1, "made")
+	made := filepath.Join(p.root, "made")
+	text, err := os.ReadFile(filepath.Join(made, manifest.SuccessName))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	s, err := manifest.DecodeSuccess(text)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	s.Run, s.Base, s.Sequence = true, base, sequence
+	writeSuccess(p.t, made, s)
+	run = filepath.Join(dir, manifest.RunName(sequence, s.ID))
+	if err := os.Rename(made, run); err != nil {
+		p.t.Fatal(err)
+	}
+	return run
+}
+
+// replace makes an output of a row in the place of the one that is there; the runs
+// stay, as they do for a moment.
+func (p *forest) replace(dir string) {
+	p.t.Helper()
+	p.grow(1, "made")
+	dir = filepath.Join(p.root, dir)
+	for _, d := range []string{"_SUCCESS", "part-*"} {
+		found, err := filepath.Glob(filepath.Join(dir, d))
+		if err != nil {
+			p.t.Fatal(err)
+		}
+		for _, name := range found {
+			remove(p.t, dir, filepath.Base(name))
+		}
+	}
+	found, err := filepath.Glob(filepath.Join(p.root, "made", "*"))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	for _, name := range found {
+		if err := os.Rename(name, filepath.Join(dir, filepath.Base(name))); err != nil {
+			p.t.Fatal(err)
+		}
+	}
+	remove(p.t, p.root, "made")
+}
+
+// ids are rows of these numbers.
+func ids(numbers ...int) string {
+	var all []string
+	for _, n := range numbers {
+		all = append(all, fmt.Sprintf(`{"id":%d}`, n))
+	}
+	return strings.Join(all, " ")
+}
+
+// TestRunsCountWithTheirBase reads what belongs together.
+func TestRunsCountWithTheirBase(t *testing.T) {
+	eachFormat(t, func(t *testing.T, f format.Format) {
+		p := newForest(t, f)
+		dir := filepath.Join(p.root, "d")
+		first := p.growRun("d", 2)
+		p.growRun("d", 10)
+		wantLines(t, ids(1, 2), dir)
+		wantLines(t, ids(2), dir+"/run=00000010-*")
+		p.replace("d")
+		wantLines(t, ids(3), dir)
+		p.growRun("d", 12)
+		p.growRun("d", 11)
+		wantLines(t, ids(3, 5, 4), dir)
+		if err := os.Mkdir(dir+"/"+manifest.RunName(13, manifest.NewID()), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		wantLines(t, ids(3, 5, 4), dir) // it has no rows yet
+
+		// While the output is replaced there is none, and what it was is no dataset.
+		success := filepath.Join(dir, manifest.SuccessName)
+		if err := os.Rename(success, dir+"/_aside"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := openAll(t, dir); !errors.Is(err, dataset.ErrUnfinished) {
+			t.Errorf("runs of an output that is gone: %v", err)
+		}
+		write(t, filepath.Join(dir, manifest.LockName), "")
+		if _, err := openAll(t, dir); !isChanging(err) {
+			t.Errorf("runs of an output that is being replaced: %v", err)
+		}
+		remove(t, dir, manifest.LockName)
+		d, err := dataset.OpenAll(t.Context(), onDisk(dir), dataset.Options{Formats: formats, Partial: true})
+		if err != nil || d.Rows() != -1 && d.Rows() < 5 {
+			t.Errorf("with --partial: %d rows, %v", d.Rows(), err)
+		}
+		if err := os.Rename(dir+"/_aside", success); err != nil {
+			t.Fatal(err)
+		}
+
+		// Each run is read once.
+		if err := os.Rename(first, dir+"/run=1"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := openAll(t, dir); !isDamage(err) || !strings.Contains(err.Error(), filepath.Base(first)) {
+			t.Errorf("a run under another name: %v", err)
+		}
+	})
+}
+
+// TestOnlyAnEmptyRun is no output.
+func TestOnlyAnEmptyRun(t *testing.T) {
+	dir := t.TempDir()
+	run := filepath.Join(dir, manifest.RunName(1, manifest.NewID()))
+	if err := os.Mkdir(run, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := openAll(t, dir); !errors.Is(err, dataset.ErrUnfinished) {
+		t.Errorf("%v", err)
+	}
+	write(t, filepath.Join(run, "x"), "")
+	if _, err := openAll(t, dir); !errors.Is(err, dataset.ErrUnfinished) {
+		t.Errorf("%v", err)
+	}
+}
+
+// meanwhile is a store in which something happens after a manifest was read, or a
+// directory was listed, for the nth time.
+type meanwhile struct {
+	store.Store
+	path  string
+	n     *int
+	event func()
+}
+
+func (m meanwhile) happens(p string) {
+	if p != m.path {
+		return
+	}
+	if *m.n--; *m.n == 0 {
+		m.event()
+	}
+}
+
+func (m meanwhile) List(ctx context.Context, dir string) ([]store.Info, error) {
+	infos, err := m.Store.List(ctx, dir)
+	m.happens(dir)
+	return infos, err
+}
+
+func (m meanwhile) ReadFile(ctx context.Context, p string, most int64) ([]byte, error) {
+	text, err := m.Store.ReadFile(ctx, p, most)
+	m.happens(p)
+	return text, err
+}
+
+// TestReplacedWhileListed gives the rows of one output, or ErrChanging, whenever that
+// is replaced.
+func TestReplacedWhileListed(t *testing.T) {
+	f := formats[0]
+	for _, at := range []string{"", "/" + manifest.SuccessName, "/run", "/run/" + manifest.SuccessName} {
+		for _, top := range []bool{true, false} {
+			for _, gone := range []bool{true, false} {
+				p := newForest(t, f)
+				dir := filepath.Join(p.root, "d")
+				want := map[string]bool{}
+				if top {
+					p.grow(1, "d")
+					want[ids(1, 2)] = true
+				} else {
+					want[ids(1)] = true
+				}
+				run := p.growRun("d", 2)
+				n := 1
+				st := meanwhile{store.Local(), dir + strings.Replace(at, "/run", "/"+filepath.Base(run), 1), &n, func() {
+					p.replace("d")
+					if gone {
+						remove(t, dir, filepath.Base(run))
+					}
+				}}
+				want[ids(int(p.next)+1)] = true
+				d, err := dataset.Open(t.Context(), st, dir, dataset.Options{Formats: formats})
+				var got string
+				if err == nil {
+					got, err = lines(t, d, dataset.Query{Limit: -1})
+				}
+				if (err != nil || !want[got]) && !isChanging(err) {
+					t.Errorf("at %q, an output %v, its run gone %v: %s, %v", at, top, gone, got, err)
+				}
+			}
+		}
+	}
+}
+
+// TestReplacedForEver gives up.
+func TestReplacedForEver(t *testing.T) {
+	p := newForest(t, formats[0])
+	p.grow(1, "d")
+	run := p.growRun("d", 2)
+	for tries, ends := range map[int]bool{3: true, 1000: false} {
+		st := gone{store.Local(), run, &tries}
+		if _, err := dataset.Open(t.Context(), st, filepath.Join(p.root, "d"), dataset.Options{Formats: formats}); (err == nil) != ends || err != nil && !isChanging(err) {
+			t.Errorf("%v", err)
+		}
+	}
+}
+
+// gone is a store in which a directory is listed, and is gone when it is looked into,
+// for so many times.
+type gone struct {
+	store.Store
+	dir   string
+	tries *int
+}
+
+func (g gone) List(ctx context.Context, dir string) ([]store.Info, error) {
+	if dir == g.dir && *g.tries > 0 {
+		*g.tries--
+		return nil, store.ErrNotExist
+	}
+	return g.Store.List(ctx, dir)
+}
+
+func (g gone) ReadFile(ctx context.Context, p string, most int64) ([]byte, error) {
+	if filepath.Dir(p) == g.dir && *g.tries > 0 {
+		return nil, store.ErrNotExist
+	}
+	return g.Store.ReadFile(ctx, p, most)
+}

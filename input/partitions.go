@@ -1,0 +1,147 @@
+package input
+
+import (
+	"context"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/rowtocol/rowtocol/failure"
+	"github.com/rowtocol/rowtocol/store"
+)
+
+// runKey is the key that is no partition's: directories of runs have it.
+const runKey = "run"
+
+// Partitions returns the paths, below the one directory that a search names, of the
+// deepest directories named key=value whose parents are named so, sorted, and what
+// lies beside them and would be left out: Avro files, and directories that are not
+// hidden and are no partitions. A directory that several names lead to by symbolic
+// links is taken under one of them.
+func Partitions(ctx context.Context, s Search) (found []string, beside []Skipped, err error) {
+	arg := s.Inputs[0]
+	in, err := Locate(s.Resolve, arg)
+	if err != nil {
+		return nil, nil, err
+	}
+	info, err := in.Store.Stat(ctx, in.Path)
+	if err != nil {
+		return nil, nil, fault(arg, err)
+	}
+	if !info.Dir {
+		return nil, nil, failure.New(failure.Input, "%s is a file, and no directory of partitions", arg)
+	}
+	if err := disjoint(in, info, s.Dest); err != nil {
+		return nil, nil, err
+	}
+	w := partitionWalker{s: &s, in: in, seen: make(map[string]bool)}
+	err = w.walk(ctx, partition{real: store.RealPath(in.Store, in.Path)})
+	for len(w.links) > 0 && err == nil {
+		link := w.links[0]
+		w.links = w.links[1:]
+		//guard: rows would be there once for each name of a partition
+		if !w.seen[link.real] {
+			err = w.walk(ctx, link)
+		}
+	}
+	if err != nil {
+		return nil, nil, fault(arg, err)
+	}
+	slices.Sort(w.found)
+	return w.found, w.beside, nil
+}
+
+// partition is a directory on the way to a partition, or one.
+type partition struct {
+	below string // its path below the one that was named
+	real  string // the path that it leads to
+	keys  []string
+}
+
+// partitionWalker finds partitions.
+type partitionWalker struct {
+	s      *Search
+	in     store.Location
+	seen   map[string]bool
+	links  []partition // which come last: what they lead to may have another name
+	found  []string
+	beside []Skipped
+}
+
+func (w *partitionWalker) walk(ctx context.Context, d partition) error {
+	//guard: a link to a directory above would lead down for ever
+	if w.seen[d.real] {
+		return nil
+	}
+	w.seen[d.real] = true
+	infos, err := w.in.Store.List(ctx, path.Join(w.in.Path, d.below))
+	if err != nil {
+		return err
+	}
+	infos = slices.DeleteFunc(infos, func(i store.Info) bool { return store.Hidden(i.Name) })
+	if d.below != "" && !slices.ContainsFunc(infos, func(i store.Info) bool { return i.Dir && key(i.Name) != "" }) {
+		w.found = append(w.found, d.below)
+		return nil
+	}
+	for _, info := range infos {
+		k := key(info.Name)
+		switch {
+		case !info.Dir:
+			err = w.file(ctx, info)
+		//guard: rows would be left out without a word
+		case k == "":
+			w.add(info, "it is no directory named key=value, as those beside it are")
+		//guard: readers would take partitions for the runs of one
+		case k == runKey:
+			w.add(info, "the key run is that of directories of runs")
+		//guard: readers would refuse the partition
+		case slices.Contains(d.keys, k):
+			w.add(info, "its key is twice in the path")
+		case info.Link:
+			w.links = append(w.links, w.under(d, info, k))
+		default:
+			err = w.walk(ctx, w.under(d, info, k))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// under is a directory in another.
+func (w *partitionWalker) under(d partition, info store.Info, k string) partition {
+	below := partition{below: path.Join(d.below, info.Name), real: path.Join(d.real, info.Name), keys: append(slices.Clip(d.keys), k)}
+	if info.Link {
+		below.real = store.RealPath(w.in.Store, info.Path)
+	}
+	return below
+}
+
+// file looks at a file beside partitions.
+func (w *partitionWalker) file(ctx context.Context, info store.Info) error {
+	name := w.in.Origin + info.Path
+	_, _, err := Describe(ctx, w.s.Resolve, name)
+	if err != nil {
+		if NotInput(err) == "" {
+			return err
+		}
+		return nil
+	}
+	//guard: rows would be left out without a word
+	w.add(info, "it is an Avro file that is in no partition")
+	return nil
+}
+
+func (w *partitionWalker) add(info store.Info, reason string) {
+	w.beside = append(w.beside, Skipped{Path: w.in.Origin + info.Path, Reason: reason})
+}
+
+// key is that of a directory named key=value; empty if it has none.
+func key(name string) string {
+	k, _, ok := strings.Cut(name, "=")
+	if !ok {
+		return ""
+	}
+	return k
+}

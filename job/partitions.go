@@ -1,0 +1,231 @@
+package job
+
+import (
+	"context"
+	"errors"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/rowtocol/rowtocol/failure"
+	"github.com/rowtocol/rowtocol/input"
+	"github.com/rowtocol/rowtocol/manifest"
+	"github.com/rowtocol/rowtocol/plan"
+	"github.com/rowtocol/rowtocol/publish"
+	"github.com/rowtocol/rowtocol/store"
+)
+
+// Partitions is the conversion of each partition below a directory.
+type Partitions struct {
+	// Request is that of each partition, but for its input and destination: Inputs is
+	// the one directory that the partitions are below, and Dest the one that they come
+	// to, under the same names.
+	Request
+	// Reprocess converts a partition again as one output if its inputs changed, if
+	// some were added, if it has runs, or if another format or schema is asked for.
+	// Without it inputs that were added become a run, and all else is refused.
+	Reprocess bool
+}
+
+// Partition is one of them.
+type Partition struct {
+	// Name is its path below both directories.
+	Name string
+	// Request converts it.
+	Request
+	// First is whether its destination holds nothing yet.
+	First bool
+}
+
+// Find returns the partitions, and what lies beside them.
+func (p *Partitions) Find(ctx context.Context) (names []string, beside []input.Skipped, err error) {
+	dest, err := input.Locate(p.Resolve, p.Dest)
+	if err != nil {
+		return nil, nil, failure.Judge(err)
+	}
+	names, beside, err = input.Partitions(ctx, input.Search{Resolve: p.Resolve, Inputs: p.Inputs, Dest: &dest})
+	return names, beside, failure.Judge(err)
+}
+
+// Partition looks at the destination of a partition, and decides how that is
+// converted: as an output where there is none, and as a run beside it else.
+func (p *Partitions) Partition(ctx context.Context, name string) (*Partition, error) {
+	part := &Partition{Name: name, Request: p.Request}
+	r := &part.Request
+	r.Inputs, r.Dest = []string{below(p.Inputs[0], name)}, below(p.Dest, name)
+	r.parents, r.waits = p.Dest, true
+	if p.Reprocess {
+		r.Overwrite, r.keep = true, true
+		return part, nil
+	}
+	place, err := input.Locate(p.Resolve, r.Dest)
+	if err != nil {
+		return nil, failure.Judge(err)
+	}
+	state, err := publish.At(place, p.Destination).Look(ctx)
+	if err != nil {
+		return nil, failure.Judge(err)
+	}
+	part.First = len(state.Outputs()) == 0 && !state.Pending()
+	r.Incremental = !part.First
+	return part, nil
+}
+
+// Convert converts a partition: see Convert.
+func (p *Partitions) Convert(ctx context.Context, name string) (*Outcome, error) {
+	for {
+		part, err := p.Partition(ctx, name)
+		if err != nil {
+			return nil, err
+		}
+		out, err := Convert(ctx, part.Request)
+		if !part.First || !errors.Is(err, failure.Foreign) {
+			return out, err
+		}
+		// Another process may have made the first output meanwhile.
+		now, again := p.Partition(ctx, name)
+		if again != nil || now.First {
+			return nil, err
+		}
+	}
+}
+
+// What becomes of a partition.
+const (
+	Whole     = "output"  // it is converted whole
+	Added     = "run"     // inputs that were added are, as a run
+	Unchanged = "nothing" // there is nothing to do, or not yet
+)
+
+// Preview says what Convert would do, and of which inputs.
+func (p *Partitions) Preview(ctx context.Context, name string) (what string, survey *plan.Survey, err error) {
+	part, err := p.Partition(ctx, name)
+	if err != nil {
+		return "", nil, err
+	}
+	survey, state, err := Look(ctx, part.Request)
+	switch {
+	case err != nil:
+		return "", nil, err
+	case len(survey.Request.Inputs) == 0 && part.Incremental, survey.Waits(), part.finished(state, &survey.Request):
+		return Unchanged, survey, nil
+	case part.Incremental:
+		return Added, survey, nil
+	}
+	return Whole, survey, part.allow(state, &survey.Request)
+}
+
+// below is a path below a location.
+func below(location, name string) string { return strings.TrimRight(location, "/") + "/" + name }
+
+// finished reports whether the destination holds what is asked for, and nothing
+// beside it. Of a partition that is converted again only if need be, that is what
+// its inputs and its readers decide.
+func (r *Request) finished(state *publish.State, now *manifest.Request) bool {
+	if !r.keep || state.Success == nil {
+		return state.Finished(now)
+	}
+	before := state.Success.Request
+	before.Inputs = now.Inputs
+	_, err := alike(r.Dest, state.Outputs(), &now.Options, now.Schema)
+	return err == nil && state.Finished(&before)
+}
+
+// allow is failure.Foreign if the destination must not be filled with what is asked
+// for.
+func (r *Request) allow(state *publish.State, now *manifest.Request) error {
+	err := state.Allow(now, r.Overwrite)
+	if err != nil || !r.keep || state.Pending() {
+		return err
+	}
+	asked := make(map[string]bool, len(now.Inputs))
+	for _, in := range now.Inputs {
+		asked[in.Path] = true
+	}
+	for _, o := range state.Outputs() {
+		for _, in := range o.Success.Request.Inputs {
+			//guard: rows would go that are nowhere else
+			if !asked[in.Path] {
+				return failure.New(failure.Foreign, "%s holds the rows of %s, which is not among its inputs any more: made anew, it would lack them",
+					path.Join(r.Dest, o.Name), in.Path)
+			}
+		}
+	}
+	return nil
+}
+
+// claimTries is how often parents are made that other processes remove again.
+const claimTries = 3
+
+// claim claims a destination, whose parents it makes if it may.
+func (r *Request) claim(ctx context.Context, dest *publish.Destination) (claim *publish.Claim, held context.Context, made *parents, err error) {
+	for try := 1; ; try++ {
+		if made, err = r.makeParents(ctx); err == nil {
+			claim, held, err = dest.Claim(ctx)
+		}
+		//guard: a destination would be refused whose parent another process just removed
+		if try < claimTries && r.parents != "" && failure.KindOf(failure.Judge(err)) == failure.Refused {
+			if _, gone := made.store.Stat(ctx, path.Dir(made.dest)); errors.Is(gone, store.ErrNotExist) {
+				continue
+			}
+		}
+		return claim, held, made, err
+	}
+}
+
+// parents are directories that were made for a destination, the outermost first.
+type parents struct {
+	store store.Store
+	dest  string
+	paths []string
+}
+
+// remove removes them, unless something came to be in them.
+func (p *parents) remove(ctx context.Context) {
+	if len(p.paths) == 0 {
+		return
+	}
+	ctx, cancel := store.Cleanup(ctx)
+	defer cancel()
+	for _, dir := range slices.Backward(p.paths) {
+		_ = p.store.Remove(ctx, dir)
+	}
+}
+
+// makeParents makes the directories, from that of all partitions down, which the
+// destination is in. Those that were made are returned, after an error too.
+func (r *Request) makeParents(ctx context.Context) (*parents, error) {
+	made := &parents{}
+	if r.parents == "" {
+		return made, nil
+	}
+	top, err := input.Locate(r.Resolve, r.parents)
+	if err != nil {
+		return made, err
+	}
+	dest, err := input.Locate(r.Resolve, r.Dest)
+	if err != nil {
+		return made, err
+	}
+	made.store, made.dest = top.Store, dest.Path
+	var missing []string
+	for dir := path.Dir(dest.Path); store.Within(dir, top.Path); dir = path.Dir(dir) {
+		_, err := top.Store.Stat(ctx, dir)
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, store.ErrNotExist) {
+			return made, err
+		}
+		missing = append(missing, dir)
+	}
+	for _, dir := range slices.Backward(missing) {
+		err := top.Store.Mkdir(ctx, dir)
+		if err == nil {
+			made.paths = append(made.paths, dir)
+		} else if !errors.Is(err, store.ErrExist) {
+			return made, err
+		}
+	}
+	return made, nil
+}
