@@ -38,10 +38,14 @@ func convert(ctx context.Context, r *Request) (*Outcome, error) {
 		return nil, err
 	}
 	out := &Outcome{Warnings: slices.Clone(survey.Warnings), Skipped: survey.Skipped}
-	if state.Finished(&survey.Request) {
+	if r.finished(state, &survey.Request) {
 		return finished(ctx, dest, state, state.Success, out)
 	}
-	if err := state.Allow(&survey.Request, r.Overwrite); err != nil {
+	//guard: an output would be made of no inputs because they are not complete yet
+	if survey.Waits() {
+		return finished(ctx, dest, state, latest(state), out)
+	}
+	if err := r.allow(state, &survey.Request); err != nil {
 		return nil, err
 	}
 	p, err := survey.Plan(ctx, state.ID())
@@ -87,13 +91,16 @@ type conversion struct {
 
 // run does work under a claim, and gives that back.
 func (c *conversion) run(ctx context.Context, dest *publish.Destination, work func(context.Context, *publish.Claim) error) error {
-	claim, held, err := dest.Claim(ctx)
-	if err != nil {
-		return err
+	claim, held, made, err := c.claim(ctx, dest)
+	if err == nil {
+		err = claim.Judge(ctx, work(held, claim))
+		keep := c.staged && (c.out.Nothing || c.done || mendable(ctx, err))
+		err = release(ctx, claim, err, keep, c.out)
 	}
-	err = claim.Judge(ctx, work(held, claim))
-	keep := c.staged && (c.out.Nothing || c.done || mendable(ctx, err))
-	return release(ctx, claim, err, keep, c.out)
+	if err != nil {
+		made.remove(ctx)
+	}
+	return err
 }
 
 // release gives a claim back after work that ended with err, also if ctx has
@@ -129,12 +136,12 @@ func (c *conversion) work(ctx context.Context, claim *publish.Claim) error {
 	state, request := claim.State(), &c.plan.Request
 	//guard: unfinished runs would be removed by one that does nothing, or is refused
 	c.staged = len(claim.Runs()) > 0
-	if state.Finished(request) {
+	if c.finished(state, request) {
 		c.out.nothing(state.Success)
 		return nil
 	}
 	//guard: an output would be replaced that came after the first look
-	if err := state.Allow(request, c.Overwrite); err != nil {
+	if err := c.allow(state, request); err != nil {
 		return err
 	}
 	run, err := c.resume(ctx, claim)

@@ -117,6 +117,10 @@ type Request struct {
 	// Filter leaves out some of what Inputs name. If it leaves nothing, that is
 	// failure.Input, but with Incremental nothing to do yet.
 	Filter input.Filter
+
+	keep    bool   // with Overwrite: nothing is replaced that has other inputs
+	parents string // the directory that, with those down to Dest, is made if it is missing
+	waits   bool   // inputs of which the filter leaves nothing are nothing to do yet
 	// AllowEmpty takes directories without an Avro file, and patterns without a
 	// match.
 	AllowEmpty bool
@@ -129,7 +133,7 @@ type Request struct {
 func (r *Request) Plan() plan.Request {
 	return plan.Request{
 		Inputs: r.Inputs, Dest: r.Dest, Options: r.Output, Schema: r.Schema, AllowEmpty: r.AllowEmpty,
-		Filter: r.Filter, AllowWaiting: r.Incremental, Formats: r.Formats, Memory: r.memory(), Resolve: r.Resolve,
+		Filter: r.Filter, AllowWaiting: r.Incremental || r.waits, Formats: r.Formats, Memory: r.memory(), Resolve: r.Resolve,
 	}
 }
 

@@ -77,6 +77,7 @@ type Survey struct {
 	run          bool
 	allowEmpty   bool
 	allowWaiting bool
+	known        bool   // the destination has inputs
 	first        string // location of the first input that has a header
 	memory       *budget.Pool
 	writer       format.Writer
@@ -96,7 +97,8 @@ func Look(ctx context.Context, r Request) (*Survey, error) {
 func survey(ctx context.Context, r Request) (*Survey, error) {
 	s := &Survey{
 		Request: manifest.Request{Options: r.Options, Schema: r.Schema},
-		resolve: r.Resolve, run: r.Run, allowEmpty: r.AllowEmpty, allowWaiting: r.AllowWaiting, memory: cmp.Or(r.Memory, budget.New(DefaultMemory)),
+		resolve: r.Resolve, run: r.Run, allowEmpty: r.AllowEmpty, allowWaiting: r.AllowWaiting, known: len(r.Known) > 0,
+		memory: cmp.Or(r.Memory, budget.New(DefaultMemory)),
 	}
 	err := completeOptions(&s.Request.Options)
 	if err != nil {
@@ -144,6 +146,12 @@ func survey(ctx context.Context, r Request) (*Survey, error) {
 		return nil, err
 	}
 	return s, s.mapColumns(schema)
+}
+
+// Waits reports whether nothing is left of the inputs because the filter leaves
+// files out.
+func (s *Survey) Waits() bool {
+	return s.allowWaiting && len(s.Request.Inputs) == 0 && slices.ContainsFunc(s.Skipped, func(out input.Skipped) bool { return out.By != nil })
 }
 
 // completeOptions sets defaults and refuses what makes no sense in any format.

@@ -96,7 +96,7 @@ func (s *Survey) without(h *header, err error) error {
 
 // checkHeld refuses a request of which one of the inputs stands for no file, or all
 // for none that has a header. Files that the filter leaves out do not count, unless
-// that is allowed.
+// that is allowed; then files may also be gone that the destination knows.
 func (s *Survey) checkHeld(taken []header, args []string) error {
 	if s.allowEmpty {
 		return nil
@@ -119,7 +119,7 @@ func (s *Survey) checkHeld(taken []header, args []string) error {
 	}
 	for i, arg := range args {
 		switch {
-		case held[i] || waits[i] && s.allowWaiting:
+		case held[i] || s.allowWaiting && (waits[i] || s.known):
 		//guard: an output would be replaced by less because an input is not complete yet
 		case waits[i]:
 			return failure.New(failure.Input, "input %s holds nothing that is to be converted yet%s; --allow-empty makes nothing of it", arg, beside)

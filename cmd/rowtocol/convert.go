@@ -29,7 +29,7 @@ unless --overwrite is given.
 With --incremental only the inputs that DEST does not have yet are converted, as
 a run: a directory of its own, with its own _SUCCESS, beside the output and the
 other runs in DEST, which are read together. An input that DEST has, and that
-changed since, is exit 3; one that was deleted since is not missed.`
+changed since, is exit 3; one that was deleted since is not missed.` + partitionedLong
 
 const convertExample = `  # a directory of files, with the defaults
   rowtocol convert /data/mail /data/mail.columns
@@ -56,6 +56,7 @@ const convertExample = `  # a directory of files, with the defaults
 type convertFlags struct {
 	outputFlags
 	overwrite, restart, dryRun, allowEmpty, incremental bool
+	partitioned, reprocess                              bool
 	nothing                                             int
 	maxRuntime                                          time.Duration
 }
@@ -76,6 +77,7 @@ func (a *app) convertCommand() *cobra.Command {
 	f.add(flags)
 	flags.BoolVar(&f.overwrite, "overwrite", false, "replace an earlier output in DEST, and all runs beside it")
 	addIncremental(flags, &f.incremental)
+	addPartitioned(flags, f)
 	flags.BoolVar(&f.restart, "restart", false, "plan anew where an unfinished run of the same request could be resumed")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "print the plan and do nothing")
 	addAllowEmpty(flags, &f.allowEmpty)
@@ -141,6 +143,9 @@ func (a *app) convert(cmd *cobra.Command, f *convertFlags, inputs []string, dest
 	if err := checkExitNothing(f.nothing); err != nil {
 		return err
 	}
+	if err := checkPartitioned(f, inputs); err != nil {
+		return err
+	}
 	if err := a.limit(f.maxRuntime); err != nil {
 		return err
 	}
@@ -150,6 +155,9 @@ func (a *app) convert(cmd *cobra.Command, f *convertFlags, inputs []string, dest
 		return err
 	}
 	req.AllowEmpty, req.Overwrite, req.Restart, req.Incremental = f.allowEmpty, f.overwrite, f.restart, f.incremental
+	if f.partitioned {
+		return a.convertPartitions(ctx, f, req)
+	}
 	if f.dryRun {
 		return a.dryRun(ctx, req)
 	}

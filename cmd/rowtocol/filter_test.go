@@ -9,8 +9,8 @@ import (
 	"github.com/rowtocol/rowtocol/manifest"
 )
 
-// age makes a file seem to have been modified so long ago.
-func age(t *testing.T, name string, ago time.Duration) {
+// modifiedAgo makes a file seem to have been modified so long ago.
+func modifiedAgo(t *testing.T, name string, ago time.Duration) {
 	t.Helper()
 	then := time.Now().Add(-ago)
 	if err := os.Chtimes(name, then, then); err != nil {
@@ -23,7 +23,7 @@ func TestFilteredInputs(t *testing.T) {
 	dir := t.TempDir()
 	for name, ago := range map[string]time.Duration{"a": 30 * time.Hour, "b": time.Minute, "sub/c": 30 * time.Hour} {
 		pairs(t, dir, "in/"+name, 0, 10)
-		age(t, dir+"/in/"+name, ago)
+		modifiedAgo(t, dir+"/in/"+name, ago)
 	}
 	write(t, dir+"/in/sub/_SUCCESS", nil)
 	yesterday := time.Now().Add(-24 * time.Hour).UTC().Format(time.RFC3339)
@@ -47,11 +47,10 @@ func TestFilteredInputs(t *testing.T) {
 		{"--since 1h --until 2h in", 1, "nothing was modified since"},
 	} {
 		args := append([]string{"plan", "-o", "plan.json"}, append(strings.Fields(tt.args), "out")...)
-		if o := rowtocol(t, dir, nil, args...); tt.code != 0 {
+		o := rowtocol(t, dir, nil, args...).want(t, tt.code)
+		if tt.code != 0 {
 			o.want(t, tt.code, tt.want)
 			continue
-		} else {
-			o.want(t, 0)
 		}
 		p, err := manifest.DecodePlan(read(t, dir+"/plan.json"))
 		if err != nil {
@@ -68,4 +67,37 @@ func TestFilteredInputs(t *testing.T) {
 	rowtocol(t, dir, nil, "convert", "--dry-run", "--min-age", "1h", "in", "out").want(t, 0, "waits until it is 1h0m0s old: 1)", "in/b")
 	rowtocol(t, dir, nil, "convert", "--allow-empty", "--min-age", "1h", "in/a", "in/b", "out").want(t, 0, "/in/b is left out: waits until it is 1h0m0s old", "10 rows")
 	rowtocol(t, dir, nil, "convert", "in", "out").want(t, 9, "in/b was added")
+}
+
+// TestIncrementalWaits has nothing to do as long as inputs wait, or are gone that were
+// converted.
+func TestIncrementalWaits(t *testing.T) {
+	dir := t.TempDir()
+	pairs(t, dir, "in/a", 0, 10)
+	incremental := func(text string, flags ...string) {
+		t.Helper()
+		args := append([]string{"convert", "--incremental", "--exit-nothing", "99"}, flags...)
+		code := 99
+		if text != "nothing to do" {
+			code = 0
+		}
+		rowtocol(t, dir, nil, append(args, "in", "out")...).want(t, code, text)
+	}
+	incremental("nothing to do", "--min-age", "1h")
+	if _, err := os.Stat(dir + "/out"); err == nil {
+		t.Error("out was made")
+	}
+	modifiedAgo(t, dir+"/in/a", 2*time.Hour)
+	incremental("10 rows", "--min-age", "1h")
+	pairs(t, dir, "in/b", 10, 20)
+	incremental("nothing to do", "--min-age", "1h")
+	incremental("nothing to do", "--require-marker", "_SUCCESS")
+	incremental("20 rows")
+	for _, name := range []string{"a", "b"} {
+		if err := os.Remove(dir + "/in/" + name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	incremental("nothing to do")
+	rowtocol(t, dir, nil, "convert", "--incremental", "in", "other").want(t, 3, "holds no Avro file")
 }

@@ -24,7 +24,8 @@ become a run beside its output, as with --incremental. With --reprocess a
 partition that differs, or has runs, is converted again as one output, which is
 refused (exit 9) if that would lose the rows of an input that is gone. One that
 fails does not stop the others: the exit code is the first that any has of 2, 1,
-3, 9, 7, 4, 5, 8 and 0. Avro files and directories between partitions are exit 3.`
+3, 9, 7, 4, 5, 8 and 0. Avro files and directories between partitions are exit
+3.`
 
 // addPartitioned adds the flags of partitions.
 func addPartitioned(flags *pflag.FlagSet, f *convertFlags) {
@@ -39,6 +40,7 @@ var partitionCodes = []int{2, 1, 3, 9, 7, 4, 5, 8, 0}
 // partitioned is the result of convert --partitioned in the final JSON object. Rows
 // and bytes are those of what was converted.
 type partitioned struct {
+	*Figures
 	Dest       string            `json:"dest"`
 	Rows       int64             `json:"rows"`
 	Bytes      int64             `json:"bytes"`
@@ -88,11 +90,15 @@ func checkPartitioned(f *convertFlags, inputs []string) error {
 // others, but for a signal.
 func (a *app) convertPartitions(ctx context.Context, f *convertFlags, req job.Request) error {
 	p := &job.Partitions{Request: req, Reprocess: f.reprocess}
+	if !f.dryRun {
+		a.run.Dest = req.Dest
+		a.start("dest", req.Dest, named(req.Inputs))
+	}
 	names, beside, err := p.Find(ctx)
 	if err != nil {
 		return err
 	}
-	r := &partitioned{Dest: req.Dest, Partitions: []partitionResult{}, Beside: orEmpty(beside)}
+	r := &partitioned{Figures: &a.figures, Dest: req.Dest, Partitions: []partitionResult{}, Beside: orEmpty(beside)}
 	a.result = r
 	worst := worstOf{code: 0}
 	if len(beside) > 0 {
@@ -125,13 +131,17 @@ func (a *app) convertPartition(ctx context.Context, p *job.Partitions, name stri
 	progress, stop := a.startProgress(ctx)
 	defer stop()
 	one := *p
-	one.Progress = func(s job.Progress) { progress.set(s.Rows, s.Bytes, s.TotalBytes) }
+	one.Progress = func(s job.Progress) {
+		progress.set(s.Rows, s.Bytes, s.TotalBytes)
+		progress.setTasks(s.Tasks, s.TotalTasks)
+	}
 	out, err := one.Convert(ctx, name)
 	stop()
 	result := partitionResult{Partition: name, Warnings: []string{}}
 	if out == nil {
 		return result, err
 	}
+	a.tally(out)
 	a.warn(out.Warnings)
 	result.Resumed, result.Warnings, result.Skipped = out.Resumed, orEmpty(out.Warnings), len(out.Skipped)
 	if out.Nothing {

@@ -1,11 +1,13 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -145,7 +147,7 @@ func TestPartitionsWait(t *testing.T) {
 	if _, err := os.Stat(dir + "/dest/k=1"); err == nil {
 		t.Error("k=1 was made")
 	}
-	age(t, dir+"/src/k=1/a", 3*time.Hour)
+	modifiedAgo(t, dir+"/src/k=1/a", 3*time.Hour)
 	pairs(t, dir, "src/k=1/b", 4, 2)
 	convertAll(t, dir, 0, "k=1:output k=2:nothing", "--min-age", "1h")
 	convertAll(t, dir, 0, "k=1:nothing k=2:nothing", "--min-age", "1h")
@@ -224,4 +226,41 @@ func TestInputTwice(t *testing.T) {
 		t.Fatal(err)
 	}
 	rowtocol(t, dir, nil, "verify", "dest").want(t, 6, "/src/k=1/a are in", "as well")
+}
+
+// TestPartitionsStopped ends at once, and goes on with what is left.
+func TestPartitionsStopped(t *testing.T) {
+	dir := t.TempDir()
+	var want []string
+	for i := range 60 {
+		pairs(t, dir, fmt.Sprintf("src/k=%03d/a", i), i, 1)
+		want = append(want, fmt.Sprintf("{%d}", i))
+	}
+	cmd := command(t, "convert", "--json", "--partitioned", "src", "dest")
+	var stdout, stderr bytes.Buffer
+	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, &stdout, &stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for {
+		if _, err := os.Stat(dir + "/dest/k=003/_SUCCESS"); err == nil {
+			break
+		}
+		time.Sleep(time.Millisecond)
+	}
+	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now()
+	_ = cmd.Wait() // the code tells
+	if took := time.Since(began); cmd.ProcessState.ExitCode() != 143 || took > 5*time.Second {
+		t.Errorf("exit %d after %v: %s", cmd.ProcessState.ExitCode(), took, stderr.String())
+	}
+	if done, _ := filepath.Glob(dir + "/dest/*/_SUCCESS"); len(done) < 4 || len(done) == 60 {
+		t.Errorf("%d partitions were converted", len(done))
+	}
+	rowtocol(t, dir, nil, "convert", "--partitioned", "src", "dest").want(t, 0, "0 failed")
+	if got := numbers(t, dir, "dest"); got != strings.Join(want, " ") {
+		t.Errorf("%s", got)
+	}
 }

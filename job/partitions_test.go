@@ -1,0 +1,85 @@
+package job
+
+import (
+	"context"
+	"os"
+	"path"
+	"path/filepath"
+	"testing"
+
+	"github.com/rowtocol/rowtocol/failure"
+	"github.com/rowtocol/rowtocol/failure/failuretest"
+	"github.com/rowtocol/rowtocol/store"
+)
+
+// beforeMkdir is a store in which something happens before directories are made.
+type beforeMkdir struct {
+	store.Store
+	mkdir func(dir string)
+}
+
+func (b beforeMkdir) Mkdir(ctx context.Context, dir string) error {
+	b.mkdir(dir)
+	return b.Store.Mkdir(ctx, dir)
+}
+
+// partitions is a conversion of partitions below a directory of a test.
+func partitions(t *testing.T, dir string, mkdir func(string)) *Partitions {
+	p := &Partitions{Request: request(t, dir+"/dest", dir+"/src")}
+	p.Resolve = func(location string) (store.Location, error) {
+		return store.Location{Store: beforeMkdir{store.Local(), mkdir}, Path: location}, nil
+	}
+	return p
+}
+
+// TestParents are made, also if others remove them, and do not stay for nothing.
+func TestParents(t *testing.T) {
+	dir := t.TempDir()
+	writeInput(t, dir+"/src/k=1/h=1/a.avro", 1, 1)
+	writeInput(t, dir+"/src/k=1/h=2/a.avro", 2, 1)
+	dest := dir + "/dest/k=1/h=1"
+	removed := 0
+	p := partitions(t, dir, func(made string) {
+		if made == dest && removed < 2 {
+			removed++
+			if err := os.Remove(path.Dir(dest)); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	if _, err := p.Convert(t.Context(), "k=1/h=1"); err != nil || removed != 2 {
+		t.Errorf("removed %d times: %v", removed, err)
+	}
+	wantContents(t, store.Local(), dest, contents(t, store.Local(), dest))
+	if err := os.RemoveAll(dir + "/dest"); err != nil {
+		t.Fatal(err)
+	}
+	b := avro(t, 2, 1)
+	damageBlock(t, b, 2, 0)
+	write(t, dir+"/src/k=1/h=2/a.avro", b)
+	_, err := p.Convert(t.Context(), "k=1/h=2")
+	failuretest.Want(t, err, failure.Input, "a.avro")
+	wantNone(t, dir+"/dest")
+	p.Dest = dir + "/none/dest"
+	_, err = p.Convert(t.Context(), "k=1/h=1")
+	failuretest.Want(t, err, failure.Refused, "none/dest")
+}
+
+// TestFirstOfTwo makes a run of what is new, if another process makes the first
+// output meanwhile.
+func TestFirstOfTwo(t *testing.T) {
+	dir := t.TempDir()
+	writeInput(t, dir+"/src/k=1/a.avro", 1, 1)
+	first := true
+	p := partitions(t, dir, func(made string) {
+		if first && made == dir+"/dest/k=1" {
+			first = false
+			mustConvert(t, request(t, made, filepath.Join(dir, "src/k=1/a.avro")))
+		}
+	})
+	writeInput(t, dir+"/src/k=1/b.avro", 2, 1)
+	out, err := p.Convert(t.Context(), "k=1")
+	if err != nil || first || len(out.Published) != 1 || !out.Manifest.Run || len(out.Manifest.Request.Inputs) != 1 {
+		t.Errorf("%+v, %v", out, err)
+	}
+}
