@@ -100,6 +100,14 @@ type Run struct {
 // Schema is the JSON of the schema that the manifest says the rows are of.
 func (r *Run) Schema() string { return r.schema }
 
+// Losses are the ranges of inputs that are not in the outputs, of all of them.
+func (l *Listing) Losses() (all []manifest.Loss) {
+	for i := range l.Runs {
+		all = append(all, l.Runs[i].Losses...)
+	}
+	return all
+}
+
 // List is ListAll of one path.
 func List(ctx context.Context, st store.Store, path string, o Options) (*Listing, error) {
 	return ListAll(ctx, []store.Location{{Store: st, Path: path}}, o)

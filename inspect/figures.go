@@ -98,10 +98,7 @@ type Options struct {
 // tells as a *damage.Error, it returns the figures that could be had, and nil
 // if there are none; after any other error it returns nil.
 func Gather(ctx context.Context, l *dataset.Listing, o Options) (*Figures, error) {
-	f := &Figures{Path: l.Path, Columns: []Column{}, Metadata: []Metadata{}, RowGroups: []RowGroup{}, Losses: []manifest.Loss{}}
-	for _, run := range l.Runs {
-		f.Losses = append(f.Losses, run.Losses...)
-	}
+	f := &Figures{Path: l.Path, Columns: []Column{}, Metadata: []Metadata{}, RowGroups: []RowGroup{}, Losses: append([]manifest.Loss{}, l.Losses()...)}
 	if len(l.Runs) == 1 {
 		f.Made = l.Runs[0].Made
 	}

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/rowtocol/rowtocol/dataset"
 	"github.com/rowtocol/rowtocol/input"
 	"github.com/rowtocol/rowtocol/manifest"
 )
@@ -53,14 +52,6 @@ func (a *app) listSkipped(message string, skipped []input.Skipped) {
 	if more := len(skipped) - listed; more > 0 {
 		a.log.Warn(fmt.Sprintf("%s: and %d more, which --json names", message, more))
 	}
-}
-
-// lossesOf are what the runs of a dataset left out.
-func lossesOf(l *dataset.Listing) (all []manifest.Loss) {
-	for _, run := range l.Runs {
-		all = append(all, run.Losses...)
-	}
-	return all
 }
 
 // listLosses names the first of what an output left out.

@@ -122,7 +122,7 @@ func (a *app) verify(ctx context.Context, f *verifyFlags, names []string) error 
 	for _, name := range r.Unverified {
 		a.log.Warn("the file's blocks carry no valid checksum, damage in them may go unseen", "file", name)
 	}
-	r.Losses = lossesOf(l)
+	r.Losses = l.Losses()
 	a.listLosses(r.Losses)
 	if len(found) > 0 {
 		return failure.New(failure.Different, "%s: %s, the first: %w", l.Path, plural(len(found), "difference"), found[0])
