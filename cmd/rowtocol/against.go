@@ -36,10 +36,7 @@ func (a *app) verifyAgainst(ctx context.Context, f *verifyFlags, l *dataset.List
 		return columnsDiffer(err)
 	}
 	defer rows.Close()
-	schema, err := schemaOf(ctx, l)
-	if err != nil {
-		return columnsDiffer(err)
-	}
+	schema := &outputSchema{schema: d.Schema()}
 	p, stop := a.startProgress(ctx)
 	defer stop()
 	w := witness.New(rows)

@@ -1,9 +1,6 @@
 package main
 
 import (
-	"context"
-
-	"github.com/rowtocol/rowtocol/dataset"
 	"github.com/rowtocol/rowtocol/failure"
 	"github.com/rowtocol/rowtocol/ocf"
 	"github.com/rowtocol/rowtocol/shred"
@@ -17,29 +14,6 @@ type outputSchema struct {
 	last     string        // the schema of the input before
 	same     bool          // last is the same
 	resolved int           // inputs of other schemas, whose rows were resolved to it
-}
-
-// schemaOf returns the schema of outputs that have one.
-func schemaOf(ctx context.Context, l *dataset.Listing) (*outputSchema, error) {
-	text := ""
-	for i := range l.Runs {
-		if text = l.Runs[i].Schema(); text != "" {
-			break
-		}
-	}
-	if text == "" && len(l.Parts) > 0 {
-		p, err := l.Open(ctx, &l.Parts[0])
-		if err != nil {
-			return nil, err
-		}
-		text = p.Schema()
-		p.Close()
-	}
-	if text == "" {
-		return &outputSchema{}, nil
-	}
-	s, err := shred.ParseSchema(text)
-	return &outputSchema{schema: s}, err
 }
 
 // check holds the schema of an input against that of the output. What is wrong with
