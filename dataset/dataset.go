@@ -35,8 +35,8 @@ func Open(ctx context.Context, st store.Store, path string, o Options) (*Dataset
 }
 
 // OpenAll opens what ListAll finds, and Avro object container files, as one dataset. Of
-// committed outputs it reads the manifests, of other files the headers. That all rows are of one schema is
-// found out when it is known what of them is wanted.
+// committed outputs it reads the manifests, of other files the headers. That all rows
+// are of one schema is found out when it is known what of them is wanted.
 func OpenAll(ctx context.Context, at []store.Location, o Options) (*Dataset, error) {
 	l, err := ListAll(ctx, at, o)
 	if err != nil {

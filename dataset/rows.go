@@ -213,7 +213,8 @@ func readTwice(all []column.Column, chosen, condition []int) []bool {
 }
 
 // next returns the next rows that match, at least one, all of one part, which
-// is file; io.EOF after the last of the section. They are the caller's until the next call.
+// is file; io.EOF after the last of the section. They are the caller's until the next
+// call.
 func (s *selection) next() ([]span, error) {
 	for s.left > 0 {
 		if err := s.ctx.Err(); err != nil {
