@@ -15,6 +15,7 @@ import (
 
 	"github.com/rowtocol/rowtocol/internal/memlimit"
 	"github.com/rowtocol/rowtocol/internal/soak"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
 var program string // the built program
@@ -43,7 +44,7 @@ func runLimited(t *testing.T, memory int, args ...string) (done bool) {
 	t.Helper()
 	cmd := exec.Command(program, append(args, "--memory", fmt.Sprintf("%dMiB", memory))...)
 	var stderr bytes.Buffer
-	cmd.Stderr, cmd.Env = &stderr, environment()
+	cmd.Stderr, cmd.Env = &stderr, testenv.OfProgram()
 	u, err := memlimit.Run(cmd, int64(memory+headroom)*mib)
 	if err != nil {
 		t.Fatal(err)

@@ -8,10 +8,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/rowtocol/rowtocol/internal/memlimit"
+	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
 // headroom is what the program may take beside --memory, in MiB.
@@ -78,18 +78,12 @@ func (m *measurement) read(in input, workers, memory int, dest string, command [
 	return err
 }
 
-// environment is the program's: no setting of the caller's shapes it, and variables of
-// tests are none of the program's flags.
-func environment() []string {
-	return slices.DeleteFunc(os.Environ(), func(e string) bool { return strings.HasPrefix(e, "ROWTOCOL_") })
-}
-
 // run measures a call of the program and prints a line.
 func (m *measurement) run(name string, workers, memory int, args ...string) (int, error) {
 	args = append(args, "--workers", fmt.Sprint(workers), "--memory", fmt.Sprintf("%dMiB", memory))
 	cmd := exec.Command(m.program, args...)
 	var stderr bytes.Buffer
-	cmd.Stderr, cmd.Env = &stderr, environment()
+	cmd.Stderr, cmd.Env = &stderr, testenv.OfProgram()
 	u, err := memlimit.Run(cmd, int64(memory+headroom)<<20)
 	if err != nil {
 		return 0, err

@@ -1,5 +1,6 @@
 // Package testenv says what tests do where something that they need is missing:
-// they are left out, or fail if ROWTOCOL_E2E is "required". Only tests import it.
+// they are left out, or fail if ROWTOCOL_E2E is "required". Only tests and
+// measurements import it.
 package testenv
 
 import (
