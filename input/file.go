@@ -100,12 +100,14 @@ func Describe(ctx context.Context, resolve Resolve, name string) (manifest.Input
 		d.Err = ErrEmpty
 		return in, nil, d
 	}
-	h, err := ocf.ReadHeader(f, f.Size(), name)
+	first := keepFront(f)
+	defer first.release()
+	h, err := ocf.ReadHeader(first, f.Size(), name)
 	if err != nil {
 		return in, nil, err
 	}
 	in.HeaderSize = h.Size
-	in.Identity, err = identity(f, in)
+	in.Identity, err = identity(first, in)
 	if err != nil {
 		return in, nil, fmt.Errorf("input %s: %w", name, err)
 	}
@@ -134,11 +136,42 @@ func NotInput(err error) string {
 
 // identityBuffers are for reading the ends of inputs, of which there may be very
 // many.
-var identityBuffers = sync.Pool{New: func() any { return new([identityTail / 4]byte) }}
+var identityBuffers = sync.Pool{New: func() any { return new([identityTail]byte) }}
+
+// front is a file of which the first bytes are read once, for one goroutine: remote
+// storage looks a file up and connects anew for each read, and of a small file the
+// header and both parts of its identity are all there.
+type front struct {
+	store.File
+	buf  *[identityTail]byte
+	kept []byte // the first bytes of the file, once they are read
+}
+
+// keepFront returns the front of a file. The caller releases it.
+func keepFront(f store.File) *front {
+	return &front{File: f, buf: identityBuffers.Get().(*[identityTail]byte)}
+}
+
+func (f *front) release() { identityBuffers.Put(f.buf) }
+
+// ReadAt implements io.ReaderAt.
+func (f *front) ReadAt(b []byte, off int64) (int, error) {
+	end := min(f.Size(), int64(len(f.buf)))
+	if off < 0 || off+int64(len(b)) > end {
+		return f.File.ReadAt(b, off)
+	}
+	if f.kept == nil {
+		if n, err := f.File.ReadAt(f.buf[:end], 0); int64(n) < end {
+			return 0, err
+		}
+		f.kept = f.buf[:end]
+	}
+	return copy(b, f.kept[off:]), nil
+}
 
 // identity returns the CRC-32C of the header and the last bytes of an input.
 func identity(f store.File, in manifest.Input) (uint32, error) {
-	buf := identityBuffers.Get().(*[identityTail / 4]byte)
+	buf := identityBuffers.Get().(*[identityTail]byte)
 	defer identityBuffers.Put(buf)
 	h := crc32.New(castagnoli)
 	tail := max(in.Size-identityTail, 0)
@@ -162,7 +195,9 @@ func Check(ctx context.Context, resolve Resolve, inputs []manifest.Input) error 
 			return err
 		}
 		defer func() { _ = f.Close() }()
-		got, err := identity(f, want)
+		first := keepFront(f)
+		defer first.release()
+		got, err := identity(first, want)
 		if err != nil {
 			return fmt.Errorf("input %s: %w", want.Path, err)
 		}

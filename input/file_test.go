@@ -160,3 +160,45 @@ func TestFaultsOfStores(t *testing.T) {
 	resolve = storetest.On(faulty{Store: store.Local(), read: io.EOF, from: in.HeaderSize})
 	failuretest.Want(t, Check(t.Context(), resolve, []manifest.Input{in}), failure.Input, "changed while it was read")
 }
+
+// counted is a store that counts the reads of its files.
+type counted struct {
+	store.Store
+	reads *int
+}
+
+func (s counted) Open(ctx context.Context, p string) (store.File, error) {
+	f, err := s.Store.Open(ctx, p)
+	return countedFile{f, s.reads}, err
+}
+
+type countedFile struct {
+	store.File
+	reads *int
+}
+
+func (f countedFile) ReadAt(p []byte, off int64) (int, error) {
+	*f.reads++
+	return f.File.ReadAt(p, off)
+}
+
+// TestFewReads: remote storage looks a file up for each.
+func TestFewReads(t *testing.T) {
+	for rows, want := range map[int]int{3: 1, 900: 1, 1000: 2, 3000: 2} {
+		file, reads := t.TempDir()+"/a.avro", 0
+		write(t, file, strings.Repeat("x", 50), rows)
+		resolve := func(location string) (store.Location, error) {
+			at, err := store.Resolve(location)
+			at.Store = counted{at.Store, &reads}
+			return at, err
+		}
+		in, _, err := Describe(t.Context(), resolve, file)
+		if err != nil || reads != want {
+			t.Errorf("%d bytes are described by %d reads, want %d; %v", in.Size, reads, want, err)
+		}
+		reads = 0
+		if err := Check(t.Context(), resolve, []manifest.Input{in}); err != nil || reads != want {
+			t.Errorf("%d bytes are checked by %d reads, want %d; %v", in.Size, reads, want, err)
+		}
+	}
+}
