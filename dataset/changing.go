@@ -75,6 +75,9 @@ func (r *Run) success(ctx context.Context) (*manifest.Success, error) {
 	s, err := manifest.DecodeSuccess(text)
 	if err != nil {
 		d := damage.New(damage.Header, name, -1, "the manifest does not parse")
+		if errors.Is(err, manifest.ErrVersion) {
+			d = damage.New(damage.Unsupported, name, -1, "the output cannot be read by this program")
+		}
 		d.Err = err
 		return nil, d
 	}
