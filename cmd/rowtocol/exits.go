@@ -20,23 +20,69 @@ type exit struct {
 	codes   string // as the table shows it, where that is not code
 	name    string // the JSON object's status
 	meaning string
+	retry   bool   // whether the same command may do better later
+	action  string // what to do
 	is      func(error) bool
 }
 
 // exits is the one table from which exit codes, help and documentation come.
 // Its order is the documentation's; priority is the order of the matching.
 var exits = []exit{
-	{code: 0, name: "done", meaning: "done, or nothing to do (`--exit-nothing N` chooses another code, e.g. Airflow's 99 for \"skipped\")"},
-	{code: 1, name: "usage", meaning: "usage or configuration", is: isUsage},
-	{code: 2, name: "defect", meaning: "a defect of rowtocol (also Go's own crash code)"},
-	{code: 3, name: "input", meaning: "input missing, damaged or not convertible; a damaged column file in cat, inspect, lookup (file, offset and reason are printed)", is: isInput},
-	{code: 4, name: "storage", meaning: "storage or network, and a retry may help: time-out, no node, disk full, safe mode", is: isStorage},
-	{code: 5, name: "locked", meaning: "another run holds the destination: a retry may help", is: isLocked},
-	{code: 6, name: "different", meaning: "`verify` found a difference", is: isDifferent},
-	{code: 7, name: "refused", meaning: "storage refuses for good: permission, quota, read-only, missing parent, encryption zone, erasure coding", is: isRefused},
-	{code: 8, name: "losses", meaning: "committed, but with losses that `--on-damage` allowed (a no-op rerun says 8 again)", is: isLosses},
-	{code: 9, name: "conflict", meaning: "the destination holds something else: another request's output (the message says what differs), or what is not ours", is: isForeign},
-	{code: 130, codes: "130, 143", name: "interrupted", meaning: "interrupted: temporary files removed, a rerun resumes", is: isInterrupted},
+	{
+		code: 0, name: "done",
+		meaning: "done, or nothing to do (`--exit-nothing N` chooses another code, e.g. Airflow's 99 for \"skipped\")",
+		action:  "nothing",
+	},
+	{
+		code: 1, name: "usage", is: isUsage,
+		meaning: "usage or configuration",
+		action:  "mend the command line, the job file or the environment; where the message names a `--memory`, give that",
+	},
+	{
+		code: 2, name: "defect",
+		meaning: "a defect of rowtocol (also Go's own crash code)",
+		action:  "report all that it printed; another version can go on with the same command",
+	},
+	{
+		code: 3, name: "input", is: isInput,
+		meaning: "input missing, damaged or not convertible; a damaged column file in cat or inspect (file, offset and reason are printed)",
+		action:  "look at the file that is named: bring it back or leave it out, or allow `--on-damage`, `--schema`, `--allow-empty`",
+	},
+	{
+		code: 4, name: "storage", is: isStorage, retry: true,
+		meaning: "storage or network, and a retry may help: time-out, no node, disk full, safe mode",
+		action:  "retry with pauses; if it stays, look at the storage that is named, and at the room on `--temp-dir`",
+	},
+	{
+		code: 5, name: "locked", is: isLocked, retry: true,
+		meaning: "another run holds the destination: a retry may help",
+		action:  "retry with pauses; `DEST/_lock` names the run",
+	},
+	{
+		code: 6, name: "different", is: isDifferent,
+		meaning: "`verify` found a difference",
+		action:  "keep the inputs; find out what changed the files, convert with `--overwrite`, verify again",
+	},
+	{
+		code: 7, name: "refused", is: isRefused,
+		meaning: "storage refuses for good: permission, quota, read-only, missing parent, encryption zone, erasure coding",
+		action:  "have that changed, then start the same command again",
+	},
+	{
+		code: 8, name: "losses", is: isLosses,
+		meaning: "committed, but with losses that `--on-damage` allowed (a no-op rerun says 8 again)",
+		action:  "decide whether the rows matter: `_SUCCESS` and `--json` list them",
+	},
+	{
+		code: 9, name: "conflict", is: isForeign,
+		meaning: "the destination holds something else: another request's output (the message says what differs), or what is not ours",
+		action:  "name another DEST, ask for what was asked before, replace it by `--overwrite`, or move away what is not rowtocol's",
+	},
+	{
+		code: 130, codes: "130, 143", name: "interrupted", is: isInterrupted, retry: true,
+		meaning: "interrupted: temporary files removed, a rerun resumes",
+		action:  "start the same command again",
+	},
 }
 
 // priority is the order in which codes claim an error: what the packages said
@@ -163,22 +209,53 @@ func (e exit) label() string {
 	return fmt.Sprint(e.code)
 }
 
-// exitHelp is the table as the help topic shows it, without commands that there are
-// not.
+func (e exit) retries() string {
+	if e.retry {
+		return "yes"
+	}
+	return "no"
+}
+
+// exitHelp is the table as the help topic shows it.
 func exitHelp() string {
 	var s strings.Builder
 	for _, e := range exits {
-		fmt.Fprintf(&s, "  %-8s  %s\n", e.label(), wrap(strings.NewReplacer("`", "", ", lookup (", " (").Replace(e.meaning), 66, strings.Repeat(" ", 12)))
+		indent := strings.Repeat(" ", 12)
+		fmt.Fprintf(&s, "  %-8s  %s\n", e.label(), wrap(plain(e.meaning), 66, indent))
+		if e.code != 0 {
+			fmt.Fprintf(&s, "%s%s\n", indent, wrap("retry: "+e.retries()+"; "+plain(e.action), 66, indent))
+		}
 	}
 	return s.String()
 }
 
-// exitMarkdown is the table as the documentation shows it.
+// plain is a text of the table without the marks of Markdown.
+func plain(text string) string { return strings.ReplaceAll(text, "`", "") }
+
+// exitMarkdown is the table as the README shows it.
 func exitMarkdown() string {
 	var s strings.Builder
-	s.WriteString("| exit | meaning |\n|---|---|\n")
+	s.WriteString("| exit | meaning | retry |\n|---|---|---|\n")
 	for _, e := range exits {
-		fmt.Fprintf(&s, "| %s | %s |\n", e.label(), e.meaning)
+		fmt.Fprintf(&s, "| %s | %s | %s |\n", e.label(), e.meaning, e.retries())
 	}
 	return s.String()
+}
+
+// exitActions is the table as the runbook shows it, with links to what it says of
+// each code.
+func exitActions() string {
+	var s strings.Builder
+	s.WriteString("| exit | `status` | retry | what to do |\n|---|---|---|---|\n")
+	for _, e := range exits {
+		fmt.Fprintf(&s, "| [%s](#%s) | %s | %s | %s |\n", e.label(), e.anchor(), e.name, e.retries(), e.action)
+	}
+	return s.String()
+}
+
+// section is the heading of a code in the runbook, and anchor the link to it.
+func (e exit) section() string { return e.label() + ": " + e.name }
+
+func (e exit) anchor() string {
+	return strings.NewReplacer(" ", "-", ",", "", ":", "").Replace(e.section())
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -14,14 +13,7 @@ import (
 // commands, with a program that has it beside its own.
 func TestAnotherFormat(t *testing.T) {
 	dir := t.TempDir()
-	program := filepath.Join(dir, "program")
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-tags", "testformat", "-o", program, ".").CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
-	usual := binary
-	binary = program // what rowtocol runs
-	defer func() { binary = usual }()
-
+	withTagged(t)
 	pairs(t, dir, "a.avro", 0, 3000)
 	run := func(args ...string) output { t.Helper(); return rowtocol(t, dir, nil, args...) }
 	run("convert", "--row-group-size", "16KiB", "a.avro", "trevni").want(t, 0)

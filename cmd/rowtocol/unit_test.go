@@ -64,20 +64,6 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
-// TestReadmeTable holds the documentation to the table in the program.
-func TestReadmeTable(t *testing.T) {
-	text, err := os.ReadFile("../../README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if want := exitMarkdown(); !strings.Contains(string(text), want) {
-		t.Errorf("README.md does not hold the table of exit codes:\n%s", want)
-	}
-	if help := exitHelp(); strings.Contains(help, "`") || !strings.Contains(help, "130, 143") {
-		t.Errorf("help topic:\n%s", help)
-	}
-}
-
 func TestByteSize(t *testing.T) {
 	cases := []struct {
 		text, shown string

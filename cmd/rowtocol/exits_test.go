@@ -1,0 +1,203 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rowtocol/rowtocol/internal/avrotest"
+)
+
+// taggedBinary builds the program with what tests alone have, once.
+var taggedBinary = sync.OnceValues(func() (string, error) {
+	program := binary + ".tagged"
+	build := exec.Command("go", "build", "-tags", "testformat", "-o", program, ".")
+	build.Stderr = os.Stderr
+	return program, build.Run()
+})
+
+// withTagged lets a test run that program.
+func withTagged(t *testing.T) {
+	t.Helper()
+	program, err := taggedBinary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	usual := binary
+	binary = program
+	t.Cleanup(func() { binary = usual })
+}
+
+// TestExits produces each code of the table by what causes it in use. That of 2 is
+// built in.
+func TestExits(t *testing.T) {
+	dir := exitInputs(t)
+	produced := map[string]bool{}
+	record := func(code int, o output, texts ...string) {
+		t.Helper()
+		o.want(t, code, texts...)
+		produced[fmt.Sprint(code)] = true
+	}
+	// A run that holds a destination is seen to live after 10 s at most. It is slowed
+	// down to take longer, and the others go on meanwhile.
+	large := []string{"convert", "--codec", "bzip2", "--row-group-size", "64KiB", "--workers", "1", "large.avro", "held"}
+	first := started(t, dir, large...)
+	waitFor(t, dir+"/tmp")
+	resume := slow(t, first.Process)
+	second := started(t, dir, large...)
+	for _, c := range []struct {
+		code       int
+		args, text string
+	}{
+		{0, "convert a.avro out", "30 rows"},
+		{0, "convert a.avro out", "nothing to do"},
+		{0, "verify out --against a.avro --require-complete", "30 rows"},
+		{1, "convert a.avro", "usage: rowtocol convert"},
+		{1, "convert --memory 1MiB a.avro new", "--memory"},
+		{1, "convert a.avro s3://bucket/new", "s3"},
+		{3, "convert missing.avro new", "missing.avro"},
+		{3, "convert cut.avro new", "cut.avro: offset"},
+		{3, "convert a.avro strings.avro new", "different schemas"},
+		{3, "cat damaged", "part-"},
+		{4, "commit --plan plan.json", "not done"},
+		{4, "count --store-retry 1s hdfs://127.0.0.1:1/mail", "127.0.0.1:1"},
+		{6, "verify damaged", "part-"},
+		{6, "verify out --against b.avro", "30 rows differ"},
+		{7, "cat out --output none/rows.json", "none"},
+		{7, "convert a.avro a.avro/new", "not a directory"},
+		{8, "convert --on-damage skip cut.avro lossy", ""},
+		{8, "convert --on-damage skip cut.avro lossy", "nothing to do"},
+		{9, "convert b.avro out", "--overwrite"},
+		{9, "convert a.avro full", "mine.txt"},
+	} {
+		record(c.code, rowtocol(t, dir, nil, strings.Fields(c.args)...), c.text)
+	}
+	record(5, ended(t, second), "is locked by process")
+	resume()
+	for _, c := range []struct {
+		code   int
+		signal syscall.Signal
+		text   string
+	}{
+		{130, syscall.SIGINT, "stopped by SIGINT"},
+		{143, syscall.SIGTERM, "stopped by SIGTERM"},
+		{2, syscall.SIGQUIT, "goroutine"}, // the last, as it removes no temporary files
+	} {
+		if first == nil {
+			first = started(t, dir, large...)
+			waitFor(t, dir+"/tmp")
+		}
+		if err := first.Process.Signal(c.signal); err != nil {
+			t.Fatal(err)
+		}
+		record(c.code, ended(t, first), c.text)
+		first = nil
+	}
+	withTagged(t)
+	record(2, rowtocol(t, dir, nil, "convert", "--json", "--format", "panics", "a.avro", "new"), `"status": "defect"`, "please report it")
+	record(2, rowtocol(t, dir, nil, "convert", "--format", "panics-beside", "a.avro", "new"), "panic: a sample of a defect")
+	record(2, rowtocol(t, dir, nil, "convert", "--format", "recurses", "a.avro", "new"), "stack overflow")
+	for _, e := range exits {
+		for code := range strings.SplitSeq(e.label(), ", ") {
+			if !produced[code] {
+				t.Errorf("nothing here exits %s", code)
+			}
+		}
+	}
+}
+
+// exitInputs makes a directory of what TestExits names.
+func exitInputs(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	a := pairs(t, dir, "a.avro", 0, 30)
+	pairs(t, dir, "b.avro", 100, 30)
+	pairs(t, dir, "large.avro", 0, 400_000)
+	write(t, dir+"/cut.avro", a[:len(a)-20])
+	write(t, dir+"/strings.avro", avrotest.File(t, `"string"`, [16]byte{1}, 1, []byte{2, 'x'}))
+	write(t, dir+"/full/mine.txt", []byte("mine"))
+	rowtocol(t, dir, nil, "plan", "a.avro", "planned", "-o", "plan.json").want(t, 0)
+	rowtocol(t, dir, nil, "convert", "a.avro", "damaged").want(t, 0)
+	part := partOf(t, dir+"/damaged", 0)
+	b := read(t, part)
+	b[len(b)-3] ^= 1
+	write(t, part, b)
+	return dir
+}
+
+// started starts the program in dir.
+func started(t *testing.T, dir string, args ...string) *exec.Cmd {
+	t.Helper()
+	cmd := command(t, append(args, "--temp-dir", tempDir(t, dir))...)
+	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, new(bytes.Buffer), new(bytes.Buffer)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	return cmd
+}
+
+// ended waits for a run and returns what it left.
+func ended(t *testing.T, cmd *exec.Cmd) output {
+	t.Helper()
+	if err := cmd.Wait(); err != nil && !errors.As(err, new(*exec.ExitError)) {
+		t.Fatal(err)
+	}
+	return output{cmd.ProcessState.ExitCode(), fmt.Sprint(cmd.Stdout), fmt.Sprint(cmd.Stderr)}
+}
+
+// slow lets a process run for a twentieth of the time, until resume is called.
+func slow(t *testing.T, p *os.Process) (resume func()) {
+	t.Helper()
+	stop, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		for {
+			_ = p.Signal(syscall.SIGSTOP) // whether it ended shows later
+			time.Sleep(95 * time.Millisecond)
+			_ = p.Signal(syscall.SIGCONT)
+			select {
+			case <-stop:
+				return
+			case <-time.After(5 * time.Millisecond):
+			}
+		}
+	}()
+	resume = sync.OnceFunc(func() { close(stop); <-stopped })
+	t.Cleanup(resume)
+	return resume
+}
+
+// TestExitPages holds the documentation to the table in the program.
+func TestExitPages(t *testing.T) {
+	page := func(name string) string { return string(read(t, "../../"+name)) }
+	if want := exitMarkdown(); !strings.Contains(page("README.md"), want) {
+		t.Errorf("README.md does not hold the table of exit codes:\n%s", want)
+	}
+	runbook := page("docs/runbook.md")
+	if want := exitActions(); !strings.Contains(runbook, want) {
+		t.Errorf("docs/runbook.md does not hold the table of what to do:\n%s", want)
+	}
+	for _, e := range exits {
+		_, section, _ := strings.Cut(runbook, "\n## "+e.section()+"\n")
+		section, _, _ = strings.Cut(section, "\n## ")
+		for _, part := range []string{"**What happened.**", "**How to see it.**", "**What to do.**"} {
+			if e.code != 0 && !strings.Contains(section, part) {
+				t.Errorf("docs/runbook.md does not say under %q: %s", e.section(), part)
+			}
+		}
+		if section == "" {
+			t.Errorf("docs/runbook.md has no section %q", e.section())
+		}
+	}
+	help := exitHelp()
+	if strings.Contains(help, "`") || !strings.Contains(rowtocol(t, t.TempDir(), nil, "help", "exit-codes").want(t, 0).stdout, help) {
+		t.Errorf("help topic:\n%s", help)
+	}
+}
