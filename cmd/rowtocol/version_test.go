@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -73,6 +74,45 @@ func TestDocumentedCommands(t *testing.T) {
 	if found < 15 {
 		t.Errorf("only %d examples are found", found)
 	}
+}
+
+// TestDocumentedLinks follows the links from page to page, and to sections of them.
+func TestDocumentedLinks(t *testing.T) {
+	names, err := filepath.Glob("../../docs/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	for _, name := range append(names, "../../README.md", "../../configs/README.md") {
+		for _, link := range regexp.MustCompile(`\]\(([^)]+)\)`).FindAllStringSubmatch(string(read(t, name)), -1) {
+			page, section, _ := strings.Cut(link[1], "#")
+			if strings.Contains(page, "://") {
+				continue
+			}
+			found++
+			to := filepath.Join(filepath.Dir(name), page)
+			if page == "" {
+				to = name
+			}
+			if _, err := os.Stat(to); err != nil {
+				t.Errorf("%s: %v", name, err)
+			} else if section != "" && !slices.Contains(sections(string(read(t, to))), section) {
+				t.Errorf("%s: there is no section %q in %s", name, section, to)
+			}
+		}
+	}
+	if found < 30 {
+		t.Errorf("only %d links are found", found)
+	}
+}
+
+// sections are the names by which links know the headings of a page.
+func sections(page string) (names []string) {
+	for _, heading := range regexp.MustCompile(`(?m)^##+ (.*)$`).FindAllStringSubmatch(page, -1) {
+		name := regexp.MustCompile(`[^a-z0-9 -]`).ReplaceAllString(strings.ToLower(heading[1]), "")
+		names = append(names, strings.ReplaceAll(name, " ", "-"))
+	}
+	return names
 }
 
 // documented is a use of the program in an example, up to what ends it.
