@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/rowtocol/rowtocol/internal/memlimit"
@@ -136,8 +137,8 @@ func (m *measurement) days() error {
 			}
 			again = append(again, u)
 		}
-		name := args[0]
-		if name == "convert" {
+		name := strings.Join(args[:len(args)-1], " ")
+		if args[0] == "convert" {
 			name = "convert --incremental: nothing to do"
 		}
 		printMedian(name, len(runs), again)
