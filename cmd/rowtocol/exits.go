@@ -79,7 +79,7 @@ var exits = []exit{
 		action:  "name another DEST, ask for what was asked before, replace it by `--overwrite`, or move away what is not rowtocol's",
 	},
 	{
-		code: 130, codes: "130, 143", name: "interrupted", is: isInterrupted, retry: true,
+		code: 130, codes: "129, 130, 143", name: "interrupted", is: isInterrupted, retry: true,
 		meaning: "interrupted: temporary files removed, a rerun resumes",
 		action:  "start the same command again",
 	},

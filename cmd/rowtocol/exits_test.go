@@ -39,6 +39,7 @@ func withTagged(t *testing.T) {
 // built in.
 func TestExits(t *testing.T) {
 	dir := exitInputs(t)
+	heedHangups()
 	produced := map[string]bool{}
 	record := func(code int, o output, texts ...string) {
 		t.Helper()
@@ -86,6 +87,7 @@ func TestExits(t *testing.T) {
 		signal syscall.Signal
 		text   string
 	}{
+		{129, syscall.SIGHUP, "stopped by SIGHUP"},
 		{130, syscall.SIGINT, "stopped by SIGINT"},
 		{143, syscall.SIGTERM, "stopped by SIGTERM"},
 		{2, syscall.SIGQUIT, "goroutine"}, // the last, as it removes no temporary files

@@ -29,7 +29,7 @@ func TestStable(t *testing.T) {
 	root := newApp(nil, os.Stdout, os.Stderr).rootCommand()
 	addFlags(there, root, "")
 	for name, v := range map[string]any{
-		"_SUCCESS": manifest.Success{}, "plan": manifest.Plan{}, "--json": report{},
+		"_SUCCESS": manifest.Success{}, "plan": manifest.Plan{}, "--json": ending{},
 		"convert --json": converted{}, "plan --json": planned{}, "task --json": tasksDone{}, "verify --json": verified{},
 		"cat --json": catted{}, "count --json": counted{}, "stats --json": summed{}, "inspect --json": inspected{}, "version --json": build{},
 	} {
