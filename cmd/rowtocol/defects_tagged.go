@@ -22,14 +22,14 @@ func init() {
 		}},
 		{"recurses", func() {
 			debug.SetMaxStack(1 << 20)
-			recurse()
+			var again func(n int) int
+			again = func(n int) int { return again(n+1) + n }
+			again(0)
 		}},
 	} {
 		formats = append(formats, defective{testformat.Format, fail.name, fail.do})
 	}
 }
-
-func recurse() int { return recurse() + 1 }
 
 // defective is a format with a defect, for the exit code of one.
 type defective struct {
