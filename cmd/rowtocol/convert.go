@@ -16,13 +16,14 @@ import (
 const convertLong = `Convert Avro object container files to column files, one per row group.
 
 INPUT is a file, a directory or a quoted glob pattern; DEST is a directory,
-which convert makes. A directory stands for the Avro files in it and below it,
-whatever their names; hidden ones and names that begin with _ are skipped. How
-much was skipped is logged, and --dry-run names it. All inputs must have the
-same schema, unless --schema names one that all of them are resolved to, by
-Avro's rules. DEST/_SUCCESS is written
-last: a reader that follows it never sees part of a dataset. The same job again
-finds it and does nothing; a job that was interrupted goes on where it stopped.
+which convert makes. Both are arguments, or are --input and --dest, so that a
+job file can hold them; arguments win. A directory stands for the Avro files in
+it and below it, whatever their names; hidden ones and names that begin with _
+are skipped. How much was skipped is logged, and --dry-run names it. All inputs
+must have the same schema, unless --schema names one that all of them are
+resolved to, by Avro's rules. DEST/_SUCCESS is written last: a reader that
+follows it never sees part of a dataset. The same job again finds it and does
+nothing; a job that was interrupted goes on where it stopped.
 A DEST that holds the output of other inputs or options is refused (exit 9),
 unless --overwrite is given.
 
@@ -50,10 +51,14 @@ const convertExample = `  # a directory of files, with the defaults
   # from a scheduler: go on after damage, keep the damaged bytes, exit 99 when
   # there is nothing to do
   rowtocol convert --config job.yaml --on-damage quarantine --exit-nothing 99 \
-    /data/mail /data/mail.columns`
+    /data/mail /data/mail.columns
+
+  # what a job file says, inputs and destination too
+  rowtocol convert --config job.yaml`
 
 // convertFlags are the flags of convert as they were given.
 type convertFlags struct {
+	placeFlags
 	outputFlags
 	overwrite, restart, dryRun, allowEmpty, incremental bool
 	partitioned, reprocess                              bool
@@ -64,16 +69,20 @@ type convertFlags struct {
 func (a *app) convertCommand() *cobra.Command {
 	f := &convertFlags{}
 	cmd := &cobra.Command{
-		Use:     "convert INPUT... DEST",
+		Use:     "convert [INPUT... DEST]",
 		Short:   "Convert Avro files to column files",
 		Long:    convertLong,
 		Example: convertExample,
-		Args:    a.takes(cobra.MinimumNArgs(2)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.convert(cmd, f, args[:len(args)-1], args[len(args)-1])
+			inputs, dest, err := a.places(cmd, &f.placeFlags, args)
+			if err != nil {
+				return err
+			}
+			return a.convert(cmd, f, inputs, dest)
 		},
 	}
 	flags := cmd.Flags()
+	f.addPlaces(flags)
 	f.add(flags)
 	flags.BoolVar(&f.overwrite, "overwrite", false, "replace an earlier output in DEST, and all runs beside it")
 	addIncremental(flags, &f.incremental)

@@ -35,16 +35,19 @@ const planExample = `  # three steps, for a scheduler of one's own
   rowtocol commit --plan plan.json`
 
 func (a *app) planCommand() *cobra.Command {
-	f := &outputFlags{}
+	f, p := &outputFlags{}, &placeFlags{}
 	output, allowEmpty, incremental := "", false, false
 	cmd := &cobra.Command{
-		Use:     "plan INPUT... DEST -o FILE",
+		Use:     "plan [INPUT... DEST] -o FILE",
 		Short:   "Write the plan of a conversion, for task and commit",
 		Long:    planLong,
 		Example: planExample,
-		Args:    a.takes(cobra.MinimumNArgs(2)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			req, err := a.request(cmd.Context(), f, args[:len(args)-1], args[len(args)-1])
+			inputs, dest, err := a.places(cmd, p, args)
+			if err != nil {
+				return err
+			}
+			req, err := a.request(cmd.Context(), f, inputs, dest)
 			if err != nil {
 				return err
 			}
@@ -53,6 +56,7 @@ func (a *app) planCommand() *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
+	p.addPlaces(flags)
 	f.add(flags)
 	flags.StringVarP(&output, "output", "o", "", "`file` to write the plan to, local or on HDFS, or - for standard output; an existing plan is replaced")
 	addAllowEmpty(flags, &allowEmpty)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -16,18 +18,20 @@ import (
 const taskLong = `Run tasks of a plan and leave their work beside the destination, under names
 that no reader looks at, for "rowtocol commit". Tasks need no order and know
 nothing of each other: they may run on several machines, twice, or twice at
-once. A task whose work is there already is not run again.`
+once. A task whose work is there already is not run again. --task names tasks,
+and --share each N-th one, whatever number the plan has: shares 0/N to N-1/N are
+all of them.`
 
 func (a *app) taskCommand() *cobra.Command {
 	var file string
-	var numbers []int
+	var which taskFlags
 	var nothing int
 	var maxRuntime time.Duration
 	cmd := &cobra.Command{
 		Use:     "task --plan FILE --task N",
 		Short:   "Run tasks of a plan",
 		Long:    taskLong,
-		Example: "  rowtocol task --plan plan.json --task 0\n  rowtocol task --plan hdfs://nn/plans/mail.json --task 3,4",
+		Example: "  rowtocol task --plan plan.json --task 0\n  rowtocol task --plan hdfs://nn/plans/mail.json --task 3,4\n  rowtocol task --plan plan.json --share 0/8",
 		Args:    a.takes(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := checkExitNothing(nothing); err != nil {
@@ -36,12 +40,13 @@ func (a *app) taskCommand() *cobra.Command {
 			if err := a.limit(maxRuntime); err != nil {
 				return err
 			}
-			return a.task(cmd.Context(), file, numbers, nothing)
+			return a.task(cmd.Context(), file, &which, nothing)
 		},
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&file, "plan", "", "`file` with the plan")
-	flags.IntSliceVar(&numbers, "task", nil, "`number` of a task, from 0, or several with commas; repeatable")
+	flags.IntSliceVar(&which.numbers, "task", nil, "`number` of a task, from 0, or several with commas; repeatable")
+	flags.StringVar(&which.share, "share", "", "`I/N`: of every N tasks the one numbered I, from 0")
 	addExitNothing(flags, &nothing)
 	addMaxRuntime(flags, &maxRuntime)
 	return cmd
@@ -58,25 +63,61 @@ type tasksDone struct {
 	Bytes int64  `json:"bytes"`
 }
 
-func (a *app) task(ctx context.Context, file string, numbers []int, nothing int) error {
-	if len(numbers) == 0 {
-		return usagef("--task: name a task by its number")
+// taskFlags say which tasks of a plan to run.
+type taskFlags struct {
+	numbers []int
+	share   string
+}
+
+// of returns the numbers of the tasks of a plan. A share may have none.
+func (f *taskFlags) of(plan *manifest.Plan) ([]int, error) {
+	if f.share != "" {
+		return shareOf(f.share, len(plan.Tasks))
+	}
+	//guard: the rows of a task that is named twice would be counted twice
+	numbers := slices.DeleteFunc(f.numbers, again())
+	for _, n := range numbers {
+		if n < 0 || n >= len(plan.Tasks) {
+			return nil, usagef("--task: there is no task %d in plan %s, which has %d, numbered from 0", n, plan.ID, len(plan.Tasks))
+		}
+	}
+	return numbers, nil
+}
+
+// shareOf returns the tasks of a share that is written I/N.
+func shareOf(share string, tasks int) (numbers []int, err error) {
+	number, of, _ := strings.Cut(share, "/")
+	i, err := strconv.Atoi(number)
+	n, ofErr := strconv.Atoi(of)
+	if err != nil || ofErr != nil || i < 0 || i >= n {
+		return nil, usagef("--share: %q is not I/N with I from 0 to N-1", share)
+	}
+	for task := range tasks {
+		if task%n == i {
+			numbers = append(numbers, task)
+		}
+	}
+	return numbers, nil
+}
+
+func (a *app) task(ctx context.Context, file string, which *taskFlags, nothing int) error {
+	if (len(which.numbers) == 0) == (which.share == "") {
+		return usagef("--task: name tasks by their numbers, or a share of them by --share")
 	}
 	if file == "" {
 		return usagef("--plan: name the file with the plan")
 	}
-	a.start("plan_file", file, "numbers", numbers)
+	a.start("plan_file", file, "numbers", which.numbers, "share", which.share)
 	plan, err := a.readPlan(ctx, file)
 	if err != nil {
 		return err
 	}
-	//guard: the rows of a task that is named twice would be counted twice
-	numbers = slices.DeleteFunc(numbers, again())
+	numbers, err := which.of(plan)
+	if err != nil {
+		return err
+	}
 	var total int64
 	for _, n := range numbers {
-		if n < 0 || n >= len(plan.Tasks) {
-			return usagef("--task: there is no task %d in plan %s, which has %d, numbered from 0", n, plan.ID, len(plan.Tasks))
-		}
 		total += plan.Tasks[n].Bytes()
 	}
 	a.about(plan, numbers)
@@ -95,7 +136,7 @@ func (a *app) task(ctx context.Context, file string, numbers []int, nothing int)
 		return damageHelp(err, plan.Request.Options.OnDamage)
 	}
 	a.tallyTasks(plan, numbers, results, done, converted)
-	out := tasksDone{Figures: &a.figures, Plan: plan.ID, Tasks: numbers, Done: done, Rows: a.run.Rows, Files: a.run.Files, Bytes: a.run.Bytes}
+	out := tasksDone{Figures: &a.figures, Plan: plan.ID, Tasks: orEmpty(numbers), Done: done, Rows: a.run.Rows, Files: a.run.Files, Bytes: a.run.Bytes}
 	a.result = out
 	if done == len(numbers) {
 		a.status, a.nothing = "nothing", nothing
