@@ -28,8 +28,8 @@ SEQUENTIAL = $(filter-out $(CONCURRENT),$(TESTED))
 # are those whose names begin with it, and the last process has all others.
 AREAS      = HungNodes HungCalls Failover Killed Kerberos HDFS
 E2E        = $(AREAS:%=e2e-%) e2e-others
-# Those that soak alone has.
-SOAK_AREAS = Spark
+# Those that soak alone has, or who asks for one of them: "make e2e-Airflow".
+SOAK_AREAS = Spark Airflow
 
 ifneq ($(filter-out required,$(ROWTOCOL_E2E)),)
 $(error ROWTOCOL_E2E is "$(ROWTOCOL_E2E)": it can be "required" or empty)
@@ -96,6 +96,7 @@ endif
 
 e2e-run: WHICH = -test.run '$(RUN)'
 e2e-others: WHICH = -test.skip '^Test($(subst $(space),|,$(AREAS) $(SOAK_AREAS)))'
+$(SOAK_AREAS:%=e2e-%): export ROWTOCOL_SOAK ?= $(SOAK)
 $(AREAS:%=e2e-%) $(SOAK_AREAS:%=e2e-%): WHICH = -test.run '^Test$(@:e2e-%=%)'
 
 e2e-run: run-matches

@@ -1,92 +1,156 @@
-"""Convert one day of Avro mail to column files every night.
+"""Convert one day of Avro mail to column files every night, on Airflow 2 or 3.
 
-How Airflow should take each exit code of rowtocol (`rowtocol help exit-codes`):
+mail_columns converts in one process. mail_columns_mapped spreads the tasks of
+a plan over mapped tasks, which run on any worker that reaches the data and
+PLANS. Take one of the two.
+
+How Airflow takes each exit code of rowtocol (`rowtocol help exit-codes`):
 
     0        success
     99       nothing to do (--exit-nothing 99): the task is skipped
+    8        committed, but rows were lost: success, with an error in the log
     4, 5     storage trouble, or another run holds the destination: retry
     130, 143 stopped by a signal: retry, the rerun resumes
-    8        committed, but with losses: success, with a loud message
-    others   fail at once, a retry cannot help: 9 says that the destination
-             holds the output of other inputs or options
+    others   fail at once, since a retry cannot help
 
-mail_columns converts in one process. mail_columns_mapped spreads the tasks of
-the plan over mapped tasks, which run on any worker that reaches the data and
-PLANS. Take one of the two.
+The day is that of the start of the run's data interval, in UTC: the run that
+starts at 02:10 on the 5th converts the 4th, and so does one that is triggered
+by hand later on the 5th. mail_columns also looks at the LATE days before, and
+converts what has arrived there since.
 
-It uses only what Airflow 2 and 3 share.
+Each task returns rows, bytes and losses as its XCom. Secrets are in the job
+file, or in files that it names, and in no argument. Airflow's own variables
+(AIRFLOW_CTX_DAG_ID and so on) and OPENLINEAGE_PARENT_ID are in rowtocol's
+environment.
 """
 
 import json
+import os
+import re
+import signal
 import subprocess
-from datetime import datetime, timedelta
+import tempfile
+import time
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
 
-from airflow import DAG
-from airflow.exceptions import AirflowException, AirflowFailException, AirflowSkipException
-from airflow.operators.python import PythonOperator
+try:  # Airflow 3
+    from airflow.sdk import DAG, BaseOperator, CronDataIntervalTimetable
+    from airflow.sdk.exceptions import AirflowException, AirflowFailException, AirflowSkipException
+except ImportError:
+    from airflow import DAG
+    from airflow.exceptions import AirflowException, AirflowFailException, AirflowSkipException
+    from airflow.models import BaseOperator
+    from airflow.timetables.interval import CronDataIntervalTimetable
 
-PLANS = "/data/plans"
-MAPPED = 1000  # Airflow's max_map_length is 1,024
+JOB = "/etc/rowtocol/job.yaml"
+INPUT = "/data/mail/{day}"
+DEST = "/data/mail.columns/{day}"
+PLANS = "/data/plans"  # a local directory, or one that all workers mount
+FIRST = datetime(2026, 1, 1, tzinfo=timezone.utc)  # no day before it is looked at
+LATE = 2  # days
+MAPPED = 100  # tasks of Airflow for a plan; its max_map_length is 1,024
+KEPT = timedelta(days=7)  # plans that nobody committed
+
 NOTHING = 99
 LOSSES = 8
 RETRY = {4, 5, 130, 143}
 
 
-def rowtocol(*args):
-    """Run rowtocol and return its JSON object; raise what Airflow should do."""
-    command = ["rowtocol", "--config", "/etc/rowtocol/job.yaml", "--json", *args]
-    # Standard error is inherited: its JSON lines belong into the task's log.
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+class Rowtocol(BaseOperator):
+    """Run rowtocol. In its arguments {day} is the day, {plan} a file for a plan of this run."""
+
+    def __init__(self, *, arguments, ago=0, **kwargs):
+        super().__init__(**kwargs)
+        self.arguments, self.ago = arguments, ago
+        self.process = None
+
+    def execute(self, context):
+        start = context.get("data_interval_start")
+        if start is None:
+            raise AirflowFailException("the run has no data interval: trigger it with a logical date")
+        self.day = start.astimezone(timezone.utc).date() - timedelta(days=self.ago)
+        if self.day < FIRST.date():
+            raise AirflowSkipException(f"{self.day} is before the first day")
+        # Runs at once do not write each other's plans.
+        self.plan = f"{PLANS}/{self.day}-{re.sub('[^0-9A-Za-z]+', '-', context['run_id'])}.json"
+        code, report = self.run([a.format(day=self.day, plan=self.plan) for a in self.arguments], context)
+        result = report.get("result") or {}
+        figures = self.figures(result)
+        if code == NOTHING:
+            context["ti"].xcom_push(key="return_value", value=figures)
+            raise AirflowSkipException("there was nothing to do")
+        if code == LOSSES:
+            self.log.error("ROWS WERE LOST: %s", json.dumps(result.get("losses"), indent=2))
+        elif code != 0:
+            message = report.get("error", {}).get("message", "")
+            raise (AirflowException if code in RETRY else AirflowFailException)(f"exit code {code}: {message}")
+        return figures
+
+    def run(self, arguments, context):
+        """Run rowtocol to its end, and return its exit code and JSON object."""
+        command = ["rowtocol", "--config", JOB, "--json", *arguments]
+        self.log.info("%s", command)
+        with tempfile.TemporaryFile("w+") as stdout:
+            # A session of its own: of two SIGTERM, one to the process group and one
+            # by on_kill, the second would end rowtocol before it has cleaned up.
+            self.process = subprocess.Popen(
+                command, stdout=stdout, stderr=subprocess.PIPE, text=True, env=self.environment(context), start_new_session=True
+            )
+            try:
+                for line in self.process.stderr:
+                    self.log.info("%s", line.rstrip())
+                code = self.process.wait()
+            finally:
+                self.on_kill()
+            stdout.seek(0)
+            text = stdout.read().strip()
+        return (128 - code if code < 0 else code), (json.loads(text) if text else {})
+
+    def on_kill(self):
+        """Let rowtocol remove its temporary files, which it does within ten seconds."""
+        if self.process and self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+            self.process.wait()
+
+    def environment(self, context):
+        """rowtocol's environment names the run that it belongs to, for lineage."""
         try:
-            stdout, _ = process.communicate()
-        except BaseException:
-            # The task is being stopped. SIGTERM lets rowtocol remove its
-            # temporary files; subprocess.run would have sent SIGKILL.
-            process.terminate()
-            process.wait()
-            raise
-    code = 128 - process.returncode if process.returncode < 0 else process.returncode
-    report = json.loads(stdout) if stdout.strip() else {}
-    message = report.get("error", {}).get("message", f"exit code {code}")
-    if code == NOTHING:
-        raise AirflowSkipException("the output is already there")
-    if code in RETRY:
-        raise AirflowException(message)
-    if code == LOSSES:
-        print("ROWS WERE LOST:", json.dumps(report["result"]["losses"], indent=2))
-        return report
-    if code != 0:
-        raise AirflowFailException(message)
-    return report
+            from airflow.providers.openlineage.plugins.macros import lineage_parent_id
+        except ImportError:  # the provider is not installed
+            return None
+        return {**os.environ, "OPENLINEAGE_PARENT_ID": lineage_parent_id(context["ti"])}
+
+    def figures(self, result):
+        """The XCom of this task, of the result in rowtocol's JSON object."""
+        return {"rows": result.get("rows", 0), "bytes": result.get("bytes", 0), "losses": len(result.get("losses") or [])}
 
 
-def convert(ds):
-    rowtocol("convert", "--exit-nothing", str(NOTHING), f"/data/mail/{ds}", f"/data/mail.columns/{ds}")
+class Plan(Rowtocol):
+    """Make a plan. The XCom is the arguments of each mapped task; there are none for a plan without new inputs."""
+
+    def figures(self, result):
+        tasks = 0 if result.get("finished") else result.get("tasks", 0)
+        shares = min(tasks, MAPPED)
+        return [["task", "--plan", self.plan, "--share", f"{i}/{shares}"] for i in range(shares)]
 
 
-def verify(ds):
-    rowtocol("verify", f"/data/mail.columns/{ds}", "--against", f"/data/mail/{ds}", "--require-complete")
+class Clean(Rowtocol):
+    """Remove this run's plan, and plans that nobody committed in time."""
 
+    def run(self, arguments, context):
+        return 0, {}
 
-def plan(ds):
-    """Write the plan of a day, and return the arguments of its mapped tasks."""
-    inputs, dest, file = f"/data/mail/{ds}", f"/data/mail.columns/{ds}", f"{PLANS}/{ds}.json"
-    report = rowtocol("plan", inputs, dest, "--output", file)
-    tasks = range(report["result"]["tasks"])
-    return [{"file": file, "tasks": list(tasks[first::MAPPED])} for first in tasks[:MAPPED]]
-
-
-def task(file, tasks):
-    rowtocol("task", "--plan", file, "--task", ",".join(map(str, tasks)))
-
-
-def commit(ds):
-    rowtocol("commit", "--exit-nothing", str(NOTHING), "--plan", f"{PLANS}/{ds}.json")
+    def figures(self, result):
+        Path(self.plan).unlink(missing_ok=True)
+        for plan in Path(PLANS).glob("*.json"):
+            if plan.stat().st_mtime < time.time() - KEPT.total_seconds():
+                plan.unlink(missing_ok=True)
 
 
 nightly = {
-    "schedule": "10 2 * * *",
-    "start_date": datetime(2026, 1, 1),
+    "schedule": CronDataIntervalTimetable("10 2 * * *", timezone="UTC"),
+    "start_date": FIRST,
     "catchup": False,
     "max_active_runs": 1,
     "default_args": {
@@ -95,14 +159,24 @@ nightly = {
         "retry_exponential_backoff": True,
     },
 }
+CONVERT = ["convert", "--incremental", "--exit-nothing", str(NOTHING), INPUT, DEST]
+VERIFY = ["verify", DEST, "--against", INPUT, "--require-complete"]
+PLAN = ["plan", "--incremental", INPUT, DEST, "--output", "{plan}"]
+COMMIT = ["commit", "--exit-nothing", str(NOTHING), "--plan", "{plan}"]
 
+# verify runs whatever convert did but fail: what was skipped is there from before. It
+# fails where rows were lost; without --require-complete it says so and succeeds.
 with DAG(dag_id="mail_columns", **nightly):
-    convert_task = PythonOperator(task_id="convert", python_callable=convert, op_kwargs={"ds": "{{ ds }}"})
-    verify_task = PythonOperator(task_id="verify", python_callable=verify, op_kwargs={"ds": "{{ ds }}"})
-    convert_task >> verify_task
+    for ago in range(1 + LATE):
+        late = f"_{ago}_before" if ago else ""
+        convert = Rowtocol(task_id="convert" + late, arguments=CONVERT, ago=ago)
+        verify = Rowtocol(task_id="verify" + late, arguments=VERIFY, ago=ago, trigger_rule="none_failed")
+        convert >> verify
 
 with DAG(dag_id="mail_columns_mapped", **nightly):
-    plan_task = PythonOperator(task_id="plan", python_callable=plan, op_kwargs={"ds": "{{ ds }}"})
-    mapped_tasks = PythonOperator.partial(task_id="task", python_callable=task).expand(op_kwargs=plan_task.output)
-    commit_task = PythonOperator(task_id="commit", python_callable=commit, op_kwargs={"ds": "{{ ds }}"}, trigger_rule="none_failed")
-    mapped_tasks >> commit_task
+    plan = Plan(task_id="plan", arguments=PLAN)
+    tasks = Rowtocol.partial(task_id="task").expand(arguments=plan.output)
+    commit = Rowtocol(task_id="commit", arguments=COMMIT, trigger_rule="none_failed_min_one_success")
+    verify = Rowtocol(task_id="verify", arguments=VERIFY, trigger_rule="none_failed")
+    clean = Clean(task_id="clean", arguments=[], trigger_rule="none_failed")
+    tasks >> commit >> verify >> clean

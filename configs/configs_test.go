@@ -1,7 +1,6 @@
 package configs
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -45,11 +44,14 @@ func program(args ...string) *exec.Cmd {
 	return cmd
 }
 
-// help returns the flags that the program's help names.
-func help(t *testing.T) (flags map[string]bool) {
+// commands are those that the examples run, or set flags of.
+var commands = []string{"convert", "plan", "task", "commit", "inspect", "schema", "verify"}
+
+// help returns the flags that the help of commands names.
+func help(t *testing.T, commands ...string) (flags map[string]bool) {
 	t.Helper()
 	flags = map[string]bool{}
-	for _, command := range []string{"convert", "plan", "task", "commit", "inspect", "schema", "verify"} {
+	for _, command := range commands {
 		out, err := program(command, "--help").Output()
 		if err != nil {
 			t.Fatal(err)
@@ -65,14 +67,11 @@ func help(t *testing.T) (flags map[string]bool) {
 }
 
 // TestJobFile holds job.yaml, its commented keys included, to the flags that
-// exist, and lets the program read it.
+// exist: all of convert are there, and the program reads them.
 func TestJobFile(t *testing.T) {
-	flags := help(t)
-	text, err := os.ReadFile("job.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, variant := range []string{string(text), uncomment(string(text))} {
+	flags, all := help(t, commands...), help(t, "convert")
+	text := text(t, "job.yaml")
+	for _, variant := range []string{text, uncomment(text)} {
 		var keys map[string]any
 		if err := yaml.Unmarshal([]byte(variant), &keys); err != nil {
 			t.Fatal(err)
@@ -81,16 +80,24 @@ func TestJobFile(t *testing.T) {
 			if !flags[key] {
 				t.Errorf("%s is no flag", key)
 			}
+			delete(all, key)
 		}
 		name := filepath.Join(t.TempDir(), "job.yaml")
 		if err := os.WriteFile(name, []byte(variant), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		cmd := program("--config", name, "convert", filepath.Join(t.TempDir(), "none.avro"), t.TempDir()+"/out")
-		out, err := cmd.CombinedOutput()
-		if code := cmd.ProcessState.ExitCode(); code != 3 {
-			t.Errorf("exit %d instead of 3, for input that is missing: %v\n%s", code, err, out)
+		for _, args := range [][]string{nil, {filepath.Join(t.TempDir(), "none.avro"), t.TempDir() + "/out"}} {
+			cmd := program(append([]string{"--config", name, "convert"}, args...)...)
+			out, err := cmd.CombinedOutput()
+			if code := cmd.ProcessState.ExitCode(); code != 3 {
+				t.Errorf("exit %d instead of 3, for input that is missing: %v\n%s", code, err, out)
+			}
 		}
+	}
+	delete(all, "config")
+	delete(all, "help")
+	for flag := range all {
+		t.Errorf("--%s of convert is not in job.yaml", flag)
 	}
 }
 
@@ -111,8 +118,8 @@ func uncomment(text string) string {
 
 // TestExamplesUseRealFlags looks for flags in the scheduler examples.
 func TestExamplesUseRealFlags(t *testing.T) {
-	flags := help(t)
-	for _, name := range []string{"crontab", "airflow_dag.py", "README.md"} {
+	flags := help(t, commands...)
+	for _, name := range []string{"nightly.sh", "airflow_dag.py", "rowtocol.service", "README.md"} {
 		text, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)
@@ -124,48 +131,6 @@ func TestExamplesUseRealFlags(t *testing.T) {
 		for _, m := range used {
 			if !flags[m[1]] {
 				t.Errorf("%s: --%s is no flag", name, m[1])
-			}
-		}
-	}
-}
-
-// TestCrontab runs the commands as cron does: what they print is mailed, so that they
-// print where something has to be looked at, and nothing else.
-func TestCrontab(t *testing.T) {
-	text, err := os.ReadFile("crontab")
-	if err != nil {
-		t.Fatal(err)
-	}
-	commands := regexp.MustCompile(`(?m)^\d.* etl  (.*)$`).FindAllStringSubmatch(string(text), -1)
-	if len(commands) != 2 {
-		t.Fatalf("%d commands", len(commands))
-	}
-	dir := t.TempDir()
-	for _, sub := range []string{"/data", "/log", "/temp"} {
-		if err := os.Mkdir(dir+sub, 0o700); err != nil {
-			t.Fatal(err)
-		}
-	}
-	yesterday := time.Now().AddDate(0, 0, -1).Format(time.DateOnly)
-	mailed := func(line string) string {
-		line = strings.NewReplacer(`\%`, "%", "/data/", dir+"/data/", "/var/log/", dir+"/log/", "$(date -d yesterday +\\%F)", yesterday).Replace(line)
-		cmd := exec.Command("/bin/sh", "-c", line)
-		cmd.Env = []string{"PATH=" + filepath.Dir(binary) + ":/usr/bin:/bin", "TMPDIR=" + dir + "/temp"}
-		out, _ := cmd.CombinedOutput() // cron looks at no exit code
-		return string(out)
-	}
-	for _, c := range commands {
-		if out := mailed(c[1]); !strings.Contains(out, "convert "+yesterday+": exit 3") && !strings.Contains(out, `"exit":3`) {
-			t.Errorf("nothing is there to convert, and %s mails %q", c[1], out)
-		}
-	}
-	if err := errors.Join(os.Mkdir(dir+"/data/mail", 0o700), os.CopyFS(dir+"/data/mail/"+yesterday, os.DirFS("../testdata/mail")), os.Mkdir(dir+"/data/mail.columns", 0o700)); err != nil {
-		t.Fatal(err)
-	}
-	for range 2 {
-		for _, c := range commands {
-			if out := mailed(c[1]); out != "" {
-				t.Errorf("all is well, and %s mails %q", c[1], out)
 			}
 		}
 	}

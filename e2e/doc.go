@@ -1,6 +1,7 @@
 // Package e2e holds the tests of the built binary: what a user would run,
 // judged by Apache Avro's Java Trevni (see java/run.sh), by goavro, by pandas,
-// DuckDB and Polars (see python/), in a soak by Spark (see spark/), and by what is left on disk, or on a real HDFS (see hadooptest),
+// DuckDB and Polars (see python/), in a soak by Spark (see spark/) and
+// run by Airflow (see airflow/), and by what is left on disk, or on a real HDFS (see hadooptest),
 // after kills and failures.
 //
 //	ROWTOCOL_CORPUS=DIR     a folder of Avro files with an INDEX.tsv; default

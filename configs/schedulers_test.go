@@ -1,0 +1,365 @@
+package configs
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/rowtocol/rowtocol/internal/testenv"
+	"github.com/rowtocol/rowtocol/manifest"
+)
+
+// machine is a directory in which the examples find what they name by absolute paths.
+type machine struct {
+	dir string
+}
+
+func newMachine(t *testing.T, job string) machine {
+	t.Helper()
+	m := machine{t.TempDir()}
+	for _, sub := range []string{"/data/mail", "/data/mail.columns", "/data/plans", "/var/log/rowtocol", "/etc/rowtocol", "/temp"} {
+		if err := os.MkdirAll(m.dir+sub, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m.write(t, "/etc/rowtocol/job.yaml", m.here(job))
+	return m
+}
+
+// here returns a text with the absolute paths of the examples inside of the machine.
+func (m machine) here(text string) string {
+	return regexp.MustCompile(`/(data|etc/rowtocol|var/log/rowtocol|temp)\b`).ReplaceAllString(text, m.dir+"/$1")
+}
+
+func (m machine) write(t *testing.T, name, text string) {
+	t.Helper()
+	if err := os.WriteFile(m.dir+name, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// mail puts the sample mail into the inputs of a day.
+func (m machine) mail(t *testing.T, day string) {
+	t.Helper()
+	if err := os.CopyFS(m.dir+"/data/mail/"+day, os.DirFS("../testdata/mail")); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// text returns an example.
+func text(t *testing.T, name string) string {
+	t.Helper()
+	b, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// cron is a line of the crontab, as cron runs it on a machine.
+type cron struct {
+	machine
+	command, path string
+}
+
+// lines returns the commands of the crontab, as cron runs them on the machine.
+func (m machine) lines(t *testing.T) (lines []cron) {
+	t.Helper()
+	m.write(t, "/etc/rowtocol/nightly.sh", m.here(text(t, "nightly.sh")))
+	crontab := text(t, "crontab")
+	path := regexp.MustCompile(`(?m)^PATH=(.*)$`).FindStringSubmatch(crontab)
+	for _, line := range regexp.MustCompile(`(?m)^\d.* etl  (.*)$`).FindAllStringSubmatch(crontab, -1) {
+		if strings.Contains(strings.ReplaceAll(line[1], `\%`, ""), "%") {
+			t.Errorf("cron ends this line at a percent sign: %s", line[1])
+		}
+		command := m.here(strings.ReplaceAll(line[1], `\%`, "%"))
+		lines = append(lines, cron{m, command, filepath.Dir(binary) + ":" + path[1]})
+	}
+	if len(lines) != 2 {
+		t.Fatalf("%d lines", len(lines))
+	}
+	return lines
+}
+
+// mailed runs a line with cron's environment and returns what cron mails. Cron looks at
+// no exit code.
+func (c cron) mailed() string {
+	cmd := exec.Command("/bin/sh", "-c", c.command)
+	cmd.Env = []string{"HOME=" + c.dir, "LOGNAME=etl", "SHELL=/bin/sh", "PATH=" + c.path}
+	out, _ := cmd.CombinedOutput()
+	return string(out)
+}
+
+// Cron mails each failure, with what was said, and nothing else.
+func TestCrontab(t *testing.T) {
+	m := newMachine(t, "temp-dir: /temp\n")
+	lines := m.lines(t)
+	days := []string{time.Now().AddDate(0, 0, -1).Format(time.DateOnly), time.Now().AddDate(0, 0, -3).Format(time.DateOnly)}
+	for i, line := range lines {
+		m.wantMail(t, line, "convert", days[i], "exit code 3", "does not exist")
+		m.mail(t, days[i])
+		for range 2 {
+			if out := line.mailed(); out != "" {
+				t.Errorf("all is well, and this is mailed: %s", out)
+			}
+		}
+		if n := len(m.outputs(t, days[i], "_SUCCESS")); n != 1 {
+			t.Errorf("%d outputs of %s", n, days[i])
+		}
+	}
+	line := lines[0]
+	late := m.dir + "/data/mail/" + days[0] + "/late.avro"
+	if err := os.WriteFile(late, []byte(text(t, "../testdata/mail/archive-1.avro")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out := line.mailed(); out != "" || len(m.outputs(t, days[0], "_SUCCESS")) != 2 {
+		t.Errorf("an input came late, and %q is mailed", out)
+	}
+
+	parts := m.outputs(t, days[0], "part-*")
+	part := []byte(text(t, parts[0]))
+	part[len(part)/2] ^= 1
+	if err := os.WriteFile(parts[0], part, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	m.wantMail(t, line, "verify", days[0], "exit code 6", filepath.Base(parts[0]))
+
+	m.write(t, "/data/mail.columns/"+days[0]+"/_SUCCESS", "not ours")
+	m.wantMail(t, line, "convert", days[0], "exit code 9", "_SUCCESS")
+
+	missing := line
+	missing.path = "/usr/bin:/bin"
+	m.wantMail(t, missing, "convert", days[0], "exit code 127", "rowtocol: not found")
+
+	m.write(t, "/etc/rowtocol/job.yaml", "nonsense: 1\n")
+	m.wantMail(t, line, "convert", days[0], "exit code 1", "nonsense")
+	if log := text(t, m.dir+"/var/log/rowtocol/nightly.log"); strings.Count(log, "does not exist") != len(lines) || !strings.Contains(log, "nonsense") || strings.Contains(log, "\n\n") {
+		t.Errorf("the log is %s", log)
+	}
+	if err := os.RemoveAll(m.dir + "/var/log/rowtocol"); err != nil {
+		t.Fatal(err)
+	}
+	m.wantMail(t, line, "/var/log/rowtocol")
+}
+
+// outputs returns the files of a pattern in the outputs of a day.
+func (m machine) outputs(t *testing.T, day, pattern string) []string {
+	t.Helper()
+	found, err := filepath.Glob(m.dir + "/data/mail.columns/" + day + "/run=*/" + pattern)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+func (m machine) wantMail(t *testing.T, line cron, texts ...string) {
+	t.Helper()
+	out := line.mailed()
+	for _, text := range texts {
+		if !strings.Contains(out, text) {
+			t.Errorf("%q is not in the mail: %s", text, out)
+		}
+	}
+}
+
+// Of two runs at once on a machine one waits.
+func TestCrontabTwice(t *testing.T) {
+	if missing := testenv.MissingTools("flock"); missing != "" {
+		testenv.Skip(t, missing)
+	}
+	m := newMachine(t, "temp-dir: /temp\n")
+	line := m.lines(t)[0]
+	day := time.Now().AddDate(0, 0, -1).Format(time.DateOnly)
+	m.mail(t, day)
+	other := exec.Command("flock", m.dir+"/var/log/rowtocol", "cat")
+	free, err := other.StdinPipe()
+	if err == nil {
+		err = other.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for { // until the other one has the lock
+		if exec.Command("flock", "-n", m.dir+"/var/log/rowtocol", "true").Run() != nil {
+			break
+		}
+		time.Sleep(time.Millisecond)
+	}
+	mail := make(chan string)
+	go func() { mail <- line.mailed() }()
+	time.Sleep(300 * time.Millisecond)
+	if len(m.outputs(t, day, "_SUCCESS")) > 0 {
+		t.Error("the second run did not wait")
+	}
+	if err := errors.Join(free.Close(), other.Wait()); err != nil {
+		t.Fatal(err)
+	}
+	if out := <-mail; out != "" {
+		t.Errorf("mailed: %s", out)
+	}
+	if len(m.outputs(t, day, "_SUCCESS")) != 1 {
+		t.Error("the second run converted nothing")
+	}
+
+	shell := text(t, m.dir+"/etc/rowtocol/nightly.sh")
+	m.write(t, "/etc/rowtocol/nightly.sh", strings.Replace(shell, "flock -w 72000", "flock -w 0", 1))
+	out, err := exec.Command("flock", m.dir+"/var/log/rowtocol", "sh", "-c", line.command).CombinedOutput()
+	if exit := (*exec.ExitError)(nil); !errors.As(err, &exit) || exit.ExitCode() != 5 || !strings.Contains(string(out), day+" was not converted") {
+		t.Errorf("a run that waited in vain: %v, %s", err, out)
+	}
+}
+
+// logrotate takes its file, and moves the log.
+func TestLogrotate(t *testing.T) {
+	logrotate, err := testenv.LookPath("logrotate")
+	if err != nil {
+		t.Skip(err)
+	}
+	m := newMachine(t, "")
+	m.write(t, "/var/log/rowtocol/nightly.log", "a line\n")
+	conf := regexp.MustCompile(`(?m)^\tsu etl etl\n|(?: etl etl)$`).ReplaceAllString(text(t, "logrotate.conf"), "")
+	m.write(t, "/etc/rowtocol/logrotate.conf", m.here(conf))
+	if out, err := exec.Command(logrotate, "--force", "--state", m.dir+"/state", m.dir+"/etc/rowtocol/logrotate.conf").CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+	if log := text(t, m.dir+"/var/log/rowtocol/nightly.log"); log != "" {
+		t.Errorf("the log is %q", log)
+	}
+}
+
+// systemd takes the units, and their memory is what the job file's asks for.
+func TestUnits(t *testing.T) {
+	if missing := testenv.MissingTools("systemd-analyze"); missing != "" {
+		t.Skip(missing)
+	}
+	dir := t.TempDir()
+	names := []string{"rowtocol.service", "rowtocol.timer", "rowtocol-mail@.service"}
+	for _, name := range names {
+		unit := strings.ReplaceAll(text(t, name), "/usr/bin/rowtocol", binary)
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(unit), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{"rowtocol.service", "rowtocol.timer", "rowtocol-mail@rowtocol.service.service"} {
+		cmd := exec.Command("systemd-analyze", "verify", "--man=no", "./"+name)
+		cmd.Dir = dir
+		if out, err := cmd.CombinedOutput(); err != nil || len(out) > 0 {
+			t.Errorf("%s: %v\n%s", name, err, out)
+		}
+	}
+	service := text(t, "rowtocol.service")
+	memory := regexp.MustCompile(`(?m)^memory: (\d+)MiB$`).FindStringSubmatch(text(t, "job.yaml"))
+	mib, err := strconv.Atoi(memory[1])
+	if want := fmt.Sprintf("\nMemoryMax=%dM\n", mib+48); err != nil || !strings.Contains(service, want) {
+		t.Errorf("the unit has not%s", want)
+	}
+}
+
+// podJob is what the test needs of a Kubernetes Job.
+type podJob struct {
+	Kind     string
+	Metadata struct{ Name string }
+	Data     map[string]string
+	Spec     struct {
+		Completions      int
+		PodFailurePolicy struct {
+			Rules []struct {
+				OnExitCodes struct{ Values []int } `yaml:"onExitCodes"`
+			}
+		} `yaml:"podFailurePolicy"`
+		Template struct {
+			Spec struct {
+				Containers []struct {
+					Args      []string
+					Resources struct{ Limits map[string]string }
+				}
+			}
+		}
+	}
+}
+
+// The jobs' commands, run as the kubelet runs them, convert a day; all indexes at once.
+func TestKubernetes(t *testing.T) {
+	var jobs []podJob
+	for dec := yaml.NewDecoder(strings.NewReader(text(t, "kubernetes.yaml"))); ; {
+		var j podJob
+		if err := dec.Decode(&j); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		jobs = append(jobs, j)
+	}
+	if len(jobs) != 4 || jobs[0].Kind != "ConfigMap" {
+		t.Fatalf("%+v", jobs)
+	}
+	const day = "2026-01-04"
+	m := newMachine(t, jobs[0].Data["job.yaml"]+"block-size: 1KiB\n")
+	m.write(t, "/etc/rowtocol/job.yaml", strings.Replace(text(t, m.dir+"/etc/rowtocol/job.yaml"), "128MiB", "64KiB", 1))
+	m.mail(t, day)
+	for _, j := range jobs[1:] {
+		c := j.Spec.Template.Spec.Containers[0]
+		if c.Resources.Limits["memory"] != "560Mi" || !strings.Contains(jobs[0].Data["job.yaml"], "memory: 512MiB\n") {
+			t.Errorf("%s may use %s", j.Metadata.Name, c.Resources.Limits["memory"])
+		}
+		if rules := j.Spec.PodFailurePolicy.Rules; len(rules) != 2 || !slices.Equal(rules[1].OnExitCodes.Values, []int{4, 5, 130, 143}) {
+			t.Errorf("%s tries again after %+v", j.Metadata.Name, rules)
+		}
+		var pods []*exec.Cmd
+		for index := range max(1, j.Spec.Completions) {
+			var args []string
+			for _, arg := range c.Args {
+				args = append(args, m.here(strings.ReplaceAll(arg, "$(JOB_COMPLETION_INDEX)", strconv.Itoa(index))))
+			}
+			pod := program(args...)
+			pod.Stdout, pod.Stderr = &bytes.Buffer{}, &bytes.Buffer{}
+			if err := pod.Start(); err != nil {
+				t.Fatal(err)
+			}
+			pods = append(pods, pod)
+		}
+		for index, pod := range pods {
+			if err := pod.Wait(); err != nil {
+				t.Errorf("%s, index %d: %v\n%s%s", j.Metadata.Name, index, err, pod.Stdout, pod.Stderr)
+			}
+		}
+	}
+	dest := m.dir + "/data/mail.columns/" + day
+	success, err := manifest.DecodeSuccess([]byte(text(t, dest+"/_SUCCESS")))
+	if err != nil || len(success.Parts) < 4 {
+		t.Fatalf("%+v, %v", success, err)
+	}
+	if out, err := program("verify", "--require-complete", "--against", m.dir+"/data/mail/"+day, dest).CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// The DAG file is Python, and what is not Airflow's is Python's own.
+func TestDAG(t *testing.T) {
+	dag := text(t, "airflow_dag.py")
+	allowed := map[string]bool{"json": true, "os": true, "re": true, "signal": true, "subprocess": true, "tempfile": true, "time": true, "datetime": true, "pathlib": true, "airflow": true}
+	for _, m := range regexp.MustCompile(`(?m)^\s*(?:import|from) (\w+)`).FindAllStringSubmatch(dag, -1) {
+		if !allowed[m[1]] {
+			t.Errorf("%s is imported, and not one of %v", m[1], slices.Sorted(maps.Keys(allowed)))
+		}
+	}
+	if missing := testenv.MissingTools("python3"); missing != "" {
+		testenv.Skip(t, missing)
+	}
+	if out, err := exec.Command("python3", "-c", "import sys; compile(open('airflow_dag.py').read(), 'airflow_dag.py', 'exec')").CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+}

@@ -1,0 +1,451 @@
+package e2e
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rowtocol/rowtocol/internal/soak"
+	"github.com/rowtocol/rowtocol/internal/testenv"
+)
+
+// TestAirflow runs the example's DAGs on Airflow 2 and 3, which are 300 MB: only a soak
+// has them.
+func TestAirflow(t *testing.T) {
+	if !soak.Full() {
+		t.Skip("NO AIRFLOW: it is for make soak")
+	}
+	for _, version := range []string{"2", "3"} {
+		t.Run(version, func(t *testing.T) {
+			t.Parallel()
+			requirements := "airflow/requirements-" + version + ".txt"
+			home, err := installed("airflow-"+version, []string{requirements}, func(dir string) error {
+				if err := tool("python3", "-m", "venv", dir); err != nil {
+					return err
+				}
+				return tool(dir+"/bin/python", "-m", "pip", "install", "-q", "--disable-pip-version-check", "-r", requirements)
+			})
+			if err != nil {
+				testenv.Skip(t, "there is no Airflow "+version+": "+err.Error())
+			}
+			python := filepath.Join(home, "bin/python")
+			t.Run("intervals", func(t *testing.T) { airflowIntervals(newAirflow(t, python)) })
+			t.Run("one", func(t *testing.T) { airflowOne(newAirflow(t, python)) })
+			t.Run("exits", func(t *testing.T) { airflowExits(newAirflow(t, python)) })
+			t.Run("stopped", func(t *testing.T) { airflowStopped(newAirflow(t, python)) })
+			t.Run("mapped", func(t *testing.T) { airflowMapped(newAirflow(t, python)) })
+			t.Run("twice", func(t *testing.T) { airflowTwice(newAirflow(t, python)) })
+		})
+	}
+}
+
+// airflow is an Airflow with a home of its own, and directories for the DAGs' data.
+type airflow struct {
+	*testing.T
+	python, home, dir string
+}
+
+func newAirflow(t *testing.T, python string) *airflow {
+	a := &airflow{t, python, t.TempDir(), t.TempDir()}
+	for _, sub := range []string{"/bin", "/dags", "/temp", "/data/mail", "/data/mail.columns", "/data/plans"} {
+		if err := os.MkdirAll(a.dir+sub, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	at, err := filepath.Abs(program)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dag, err := os.ReadFile("../configs/airflow_dag.py")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := strings.NewReplacer(`"/data/`, `"`+a.dir+`/data/`, "/etc/rowtocol/job.yaml", a.dir+"/job.yaml",
+		"minutes=5", "seconds=1", "MAPPED = 100 ", "MAPPED = 3 ").Replace(string(dag))
+	started := "#!/bin/sh\nenv >>" + a.dir + "/environments\nexec " + at + ` "$@"`
+	err = errors.Join(os.WriteFile(a.dir+"/bin/rowtocol", []byte(started), 0o700), os.WriteFile(a.dir+"/dags/mail.py", []byte(text), 0o600))
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.job("")
+	a.migrate()
+	return a
+}
+
+// job writes the job file.
+func (a *airflow) job(more string) {
+	a.Helper()
+	text := fmt.Sprintf("temp-dir: %s/temp\nmemory: 256MiB\n%s", a.dir, more)
+	if err := os.WriteFile(a.dir+"/job.yaml", []byte(text), 0o600); err != nil {
+		a.Fatal(err)
+	}
+}
+
+// beside is another Airflow over the same data.
+func (a *airflow) beside() *airflow {
+	b := *a
+	b.home = a.TempDir()
+	b.migrate()
+	return &b
+}
+
+func (a *airflow) migrate() {
+	a.Helper()
+	if out, err := a.command("-m", "airflow", "db", "migrate").CombinedOutput(); err != nil {
+		a.Fatalf("db migrate: %v\n%s", err, out)
+	}
+}
+
+func (a *airflow) command(args ...string) *exec.Cmd {
+	cmd := exec.Command(a.python, args...)
+	cmd.Env = append(testenv.OfProgram(), "PATH="+a.dir+"/bin:"+os.Getenv("PATH"), "AIRFLOW_HOME="+a.home,
+		"AIRFLOW__CORE__LOAD_EXAMPLES=False", "AIRFLOW__CORE__DAGS_FOLDER="+a.dir+"/dags", "PYTHONWARNINGS=ignore")
+	return cmd
+}
+
+// ask runs airflow.py.
+func (a *airflow) ask(v any, args ...string) {
+	a.Helper()
+	var stderr bytes.Buffer
+	cmd := a.command(append([]string{"-P", "airflow/airflow.py"}, args...)...)
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if lines := bytes.Split(bytes.TrimSpace(out), []byte("\n")); err == nil {
+		err = json.Unmarshal(lines[len(lines)-1], v)
+	}
+	if err != nil {
+		a.Fatalf("airflow.py %s: %v\n%s%s", args, err, out, stderr.Bytes())
+	}
+}
+
+// start starts the run of a DAG of 02:10 on a day. Airflow prints the logs of its tasks.
+func (a *airflow) start(dag, day string, output *bytes.Buffer) *exec.Cmd {
+	a.Helper()
+	cmd := a.command("-m", "airflow", "dags", "test", dag, day+"T02:10:00+00:00")
+	cmd.Stdout, cmd.Stderr = output, output
+	if err := cmd.Start(); err != nil {
+		a.Fatal(err)
+	}
+	return cmd
+}
+
+// run starts a run, waits for its end and returns the tasks and their logs.
+func (a *airflow) run(dag, day string, success bool) (tasks map[string]airflowTask, log string) {
+	a.Helper()
+	var output bytes.Buffer
+	if err := a.start(dag, day, &output).Wait(); (err == nil) != success {
+		a.Fatalf("%s of %s: %v\n%s", dag, day, err, output.Bytes())
+	}
+	a.ask(&tasks, "last", a.home, dag)
+	return tasks, output.String()
+}
+
+type airflowTask struct {
+	State string
+	Tries int
+	XCom  any
+}
+
+// want checks the states of tasks, which are "NAME STATE".
+func (a *airflow) want(tasks map[string]airflowTask, want ...string) {
+	a.Helper()
+	var got []string
+	for name, task := range tasks {
+		got = append(got, name+" "+task.State)
+	}
+	slices.Sort(got)
+	slices.Sort(want)
+	if !slices.Equal(got, want) {
+		a.Fatalf("the tasks are %q, want %q", got, want)
+	}
+}
+
+// figures checks what a task returned.
+func (a *airflow) figures(task airflowTask, rows, losses float64) {
+	a.Helper()
+	f, _ := task.XCom.(map[string]any)
+	if bytes, _ := f["bytes"].(float64); f["rows"] != rows || f["losses"] != losses || len(f) != 3 || bytes <= 0 {
+		a.Errorf("the XCom is %v, want %v rows and %v losses", task.XCom, rows, losses)
+	}
+}
+
+// mail writes a file of mail of a day.
+func (a *airflow) mail(day, name string, rows int) {
+	a.Helper()
+	dir := a.dir + "/data/mail/" + day
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		a.Fatal(err)
+	}
+	writeMail(a.T, dir+"/"+name, int64(rows))
+}
+
+// holds checks that the destinations are those of these days, with so many rows, which are
+// those of the day's inputs.
+func (a *airflow) holds(rows map[string]int) {
+	a.Helper()
+	for day, n := range rows {
+		dest := a.dir + "/data/mail.columns/" + day
+		if out := run(a.T, "count", dest).want(a.T, 0).stdout; !slices.Contains(strings.Fields(out), fmt.Sprint(n)) {
+			a.Errorf("%s has %s rows, want %d", day, out, n)
+		}
+		run(a.T, "verify", dest, "--against", a.dir+"/data/mail/"+day, "--require-complete").want(a.T, 0)
+		for _, name := range []string{"_lock", ".rowtocol"} {
+			if _, err := os.Lstat(filepath.Join(dest, name)); err == nil {
+				a.Errorf("%s has %s", dest, name)
+			}
+		}
+	}
+	entries, err := os.ReadDir(a.dir + "/data/mail.columns")
+	if err != nil {
+		a.Fatal(err)
+	}
+	for _, e := range entries {
+		if _, ok := rows[e.Name()]; !ok {
+			a.Errorf("%s was converted", e.Name())
+		}
+	}
+	wantEmpty(a.T, a.dir+"/temp")
+	wantEmpty(a.T, a.dir+"/data/plans")
+}
+
+// state is the files of all destinations, with their times.
+func (a *airflow) state() map[string]string {
+	a.Helper()
+	files := map[string]string{}
+	err := filepath.WalkDir(a.dir+"/data/mail.columns", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		info, err := d.Info()
+		if err == nil {
+			files[path] = fmt.Sprint(info.Size(), info.ModTime().UnixNano())
+		}
+		return err
+	})
+	if err != nil {
+		a.Fatal(err)
+	}
+	return files
+}
+
+// A scheduled run has the data interval of the day before, and importing needs no network.
+func airflowIntervals(a *airflow) {
+	var intervals map[string][]string
+	a.ask(&intervals, "intervals", a.dir+"/dags/mail.py", "2026-01-04")
+	want := []string{"2026-01-04T02:10:00+00:00", "2026-01-05T02:10:00+00:00", "2026-01-05T02:10:00+00:00"}
+	for _, dag := range []string{"mail_columns", "mail_columns_mapped"} {
+		if !slices.Equal(intervals[dag], want) {
+			a.Errorf("%s: %v, want %v", dag, intervals[dag], want)
+		}
+	}
+}
+
+// A run converts the day before, and what came late for those before it; the same again
+// changes nothing and verifies.
+func airflowOne(a *airflow) {
+	for day := range 6 {
+		a.mail(fmt.Sprintf("2026-01-%02d", day+1), "mail.avro", 100+day)
+	}
+	verified := []string{"verify success", "verify_1_before success", "verify_2_before success"}
+	tasks, _ := a.run("mail_columns", "2026-01-05", true)
+	a.want(tasks, append([]string{"convert success", "convert_1_before success", "convert_2_before success"}, verified...)...)
+	rows := map[string]int{"2026-01-04": 103, "2026-01-03": 102, "2026-01-02": 101}
+	a.holds(rows)
+	a.figures(tasks["convert"], 103, 0)
+	a.figures(tasks["convert_2_before"], 101, 0)
+
+	environments, err := os.ReadFile(a.dir + "/environments")
+	for _, variable := range []string{"DAG_ID=mail_columns", "TASK_ID=convert_1_before", "TRY_NUMBER=1", "_DATE=2026-01-05T02:10:00+00:00"} {
+		if err != nil || !strings.Contains(string(environments), variable) {
+			a.Errorf("rowtocol does not know %s, %v", variable, err)
+		}
+	}
+
+	before := a.state()
+	tasks, _ = a.run("mail_columns", "2026-01-05", true)
+	a.want(tasks, append([]string{"convert skipped", "convert_1_before skipped", "convert_2_before skipped"}, verified...)...)
+	if after := a.state(); !maps.Equal(before, after) {
+		a.Errorf("the same run again changed %v to %v", before, after)
+	}
+
+	a.mail("2026-01-03", "late.avro", 7)
+	tasks, _ = a.run("mail_columns", "2026-01-06", true)
+	a.want(tasks, append([]string{"convert success", "convert_1_before skipped", "convert_2_before success"}, verified...)...)
+	rows["2026-01-05"], rows["2026-01-03"] = 104, 109
+	a.holds(rows)
+	after := a.state()
+	for name, was := range before {
+		if after[name] != was {
+			a.Errorf("%s was changed for a late input", name)
+		}
+	}
+
+	tasks, _ = a.run("mail_columns", "2026-01-02", true)
+	a.want(tasks, "convert success", "convert_1_before skipped", "convert_2_before skipped", "verify success", "verify_1_before skipped", "verify_2_before skipped")
+	rows["2026-01-01"] = 100
+	a.holds(rows)
+}
+
+// Exit codes are retried or not; losses are a success, in words.
+func airflowExits(a *airflow) {
+	dir := a.TempDir()
+	if err := os.WriteFile(dir+"/rowtocol", []byte("#!/bin/sh\nfor code; do :; done\nexit $code\n"), 0o700); err != nil {
+		a.Fatal(err)
+	}
+	var codes map[string]string
+	a.ask(&codes, "codes", a.dir+"/dags/mail.py", dir)
+	want := map[string]string{"0": "success", "8": "success", "99": "AirflowSkipException"}
+	for _, code := range []string{"4", "5", "130", "143"} {
+		want[code] = "AirflowException" // is retried
+	}
+	for _, code := range []string{"1", "2", "3", "6", "7", "9", "10", "137"} {
+		want[code] = "AirflowFailException" // is not
+	}
+	if !maps.Equal(codes, want) {
+		a.Errorf("exit codes are %v, want %v", codes, want)
+	}
+
+	tasks, log := a.run("mail_columns", "2026-01-02", false)
+	a.want(tasks, "convert failed", "convert_1_before skipped", "convert_2_before skipped", "verify upstream_failed", "verify_1_before skipped", "verify_2_before skipped")
+	if tasks["convert"].Tries != 1 || !strings.Contains(log, "exit code 3: ") {
+		a.Errorf("%+v\n%s", tasks["convert"], log)
+	}
+
+	a.job("on-damage: skip\n")
+	a.mail("2026-01-01", "mail.avro", 2000)
+	name := a.dir + "/data/mail/2026-01-01/mail.avro"
+	data, err := os.ReadFile(name)
+	if err == nil {
+		data[len(data)-20] ^= 0xff // in the last block, or its sync marker
+		err = os.WriteFile(name, data, 0o600)
+	}
+	if err != nil {
+		a.Fatal(err)
+	}
+	tasks, log = a.run("mail_columns", "2026-01-02", false)
+	if tasks["convert"].State != "success" || tasks["verify"].State != "failed" || !strings.Contains(log, "ROWS WERE LOST") {
+		a.Errorf("%+v\n%s", tasks, log)
+	}
+	f, _ := tasks["convert"].XCom.(map[string]any)
+	if rows, _ := f["rows"].(float64); f["losses"] != 1.0 || rows <= 0 || rows >= 2000 {
+		a.Errorf("%+v", f)
+	}
+}
+
+// A signal reaches rowtocol, which cleans up, and the next try goes on.
+func airflowStopped(a *airflow) {
+	a.job("workers: 1\ncodec: bzip2\n")
+	const rows = 150_000
+	a.mail("2026-01-01", "mail.avro", rows)
+	var output bytes.Buffer
+	cmd := a.start("mail_columns", "2026-01-02", &output)
+	dest := a.dir + "/data/mail.columns/2026-01-01"
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	for {
+		if _, err := os.Stat(dest + "/_lock"); err == nil {
+			break
+		}
+		select {
+		case err := <-ended:
+			a.Fatalf("it ended before it was stopped: %v\n%s", err, output.Bytes())
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		a.Fatal(err)
+	}
+	// Airflow 3 goes on with the task's next try. Airflow 2 ends "dags test" with the
+	// task, and leaves the next try to a scheduler.
+	if err := <-ended; err != nil {
+		if _, err := os.Stat(dest + "/_SUCCESS"); err == nil {
+			a.Error("the signal came too late")
+		}
+		if _, err := os.Stat(dest + "/_lock"); err == nil {
+			a.Error("rowtocol left its lock")
+		}
+		wantEmpty(a.T, a.dir+"/temp")
+		var tasks map[string]airflowTask
+		if a.ask(&tasks, "last", a.home, "mail_columns"); tasks["convert"].State != "up_for_retry" {
+			a.Errorf("%+v", tasks)
+		}
+		a.run("mail_columns", "2026-01-02", true)
+	} else if !strings.Contains(output.String(), "stopped by SIGTERM") {
+		a.Errorf("rowtocol was not told\n%s", output.Bytes())
+	}
+	a.holds(map[string]int{"2026-01-01": rows})
+}
+
+// The mapped DAG makes the same of a plan's tasks, as many at once as it may.
+func airflowMapped(a *airflow) {
+	a.job("row-group-size: 64KiB\nblock-size: 1KiB\n")
+	a.mail("2026-01-04", "mail.avro", 3000)
+	a.mail("2026-01-03", "mail.avro", 10)
+	tasks, _ := a.run("mail_columns_mapped", "2026-01-05", true)
+	a.want(tasks, "plan success", "task.0 success", "task.1 success", "task.2 success", "commit success", "verify success", "clean success")
+	a.holds(map[string]int{"2026-01-04": 3000})
+	a.figures(tasks["commit"], 3000, 0)
+	rows := 0.0
+	for _, name := range []string{"task.0", "task.1", "task.2"} {
+		f, _ := tasks[name].XCom.(map[string]any)
+		n, _ := f["rows"].(float64)
+		rows += n
+	}
+	if rows != 3000 {
+		a.Errorf("the tasks say %v rows", rows)
+	}
+
+	before := a.state()
+	tasks, _ = a.run("mail_columns_mapped", "2026-01-05", true)
+	a.want(tasks, "plan success", "task skipped", "commit skipped", "verify success", "clean success")
+	if after := a.state(); !maps.Equal(before, after) {
+		a.Errorf("the same run again changed %v to %v", before, after)
+	}
+
+	a.mail("2026-01-04", "late.avro", 5)
+	old := a.dir + "/data/plans/2026-01-01-old.json"
+	long := time.Now().AddDate(0, 0, -8)
+	if err := errors.Join(os.WriteFile(old, nil, 0o600), os.Chtimes(old, long, long)); err != nil {
+		a.Fatal(err)
+	}
+	tasks, _ = a.run("mail_columns_mapped", "2026-01-05", true)
+	a.want(tasks, "plan success", "task.0 success", "commit success", "verify success", "clean success")
+	a.holds(map[string]int{"2026-01-04": 3005})
+}
+
+// Two runs at once of one DAG, and of both, end well: one waits, or is tried again.
+func airflowTwice(a *airflow) {
+	a.mail("2026-01-01", "mail.avro", 20_000)
+	b := a.beside()
+	for round, dags := range [][2]string{{"mail_columns", "mail_columns"}, {"mail_columns_mapped", "mail_columns_mapped"}, {"mail_columns", "mail_columns_mapped"}} {
+		if err := os.RemoveAll(a.dir + "/data/mail.columns/2026-01-01"); err != nil {
+			a.Fatal(err)
+		}
+		var wg sync.WaitGroup
+		var outputs [2]bytes.Buffer
+		var failed [2]error
+		for i, airflow := range []*airflow{a, b} {
+			cmd := airflow.start(dags[i], "2026-01-02", &outputs[i])
+			wg.Go(func() { failed[i] = cmd.Wait() })
+		}
+		wg.Wait()
+		for i := range failed {
+			if failed[i] != nil {
+				a.Fatalf("round %d, %s: %v\n%s", round, dags[i], failed[i], outputs[i].Bytes())
+			}
+		}
+		a.holds(map[string]int{"2026-01-01": 20_000})
+	}
+}
