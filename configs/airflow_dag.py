@@ -50,7 +50,7 @@ PLANS = "/data/plans"  # a local directory, or one that all workers mount
 FIRST = datetime(2026, 1, 1, tzinfo=timezone.utc)  # no day before it is looked at
 LATE = 2  # days
 MAPPED = 100  # tasks of Airflow for a plan; its max_map_length is 1,024
-KEPT = timedelta(days=7)  # plans that nobody committed
+KEPT = timedelta(days=7)  # plans, and work of tasks, that nobody committed
 
 NOTHING = 99
 LOSSES = 8
@@ -136,10 +136,7 @@ class Plan(Rowtocol):
 
 
 class Clean(Rowtocol):
-    """Remove this run's plan, and plans that nobody committed in time."""
-
-    def run(self, arguments, context):
-        return 0, {}
+    """Remove this run's plan, and what of other plans nobody committed in time."""
 
     def figures(self, result):
         Path(self.plan).unlink(missing_ok=True)
@@ -163,6 +160,7 @@ CONVERT = ["convert", "--incremental", "--exit-nothing", str(NOTHING), INPUT, DE
 VERIFY = ["verify", DEST, "--against", INPUT, "--require-complete"]
 PLAN = ["plan", "--incremental", INPUT, DEST, "--output", "{plan}"]
 COMMIT = ["commit", "--exit-nothing", str(NOTHING), "--plan", "{plan}"]
+CLEAN = ["clean", DEST, "--older-than", f"{KEPT.days * 24}h"]
 
 # verify runs whatever convert did but fail: what was skipped is there from before. It
 # fails where rows were lost; without --require-complete it says so and succeeds.
@@ -178,5 +176,5 @@ with DAG(dag_id="mail_columns_mapped", **nightly):
     tasks = Rowtocol.partial(task_id="task").expand(arguments=plan.output)
     commit = Rowtocol(task_id="commit", arguments=COMMIT, trigger_rule="none_failed_min_one_success")
     verify = Rowtocol(task_id="verify", arguments=VERIFY, trigger_rule="none_failed")
-    clean = Clean(task_id="clean", arguments=[], trigger_rule="none_failed")
+    clean = Clean(task_id="clean", arguments=CLEAN, trigger_rule="none_failed")
     tasks >> commit >> verify >> clean
