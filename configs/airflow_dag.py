@@ -10,7 +10,7 @@ How Airflow takes each exit code of rowtocol (`rowtocol help exit-codes`):
     99       nothing to do (--exit-nothing 99): the task is skipped
     8        committed, but rows were lost: success, with an error in the log
     4, 5     storage trouble, or another run holds the destination: retry
-    130, 143 stopped by a signal: retry, the rerun resumes
+    129, 130, 143 stopped by a signal: retry, the rerun resumes
     others   fail at once, since a retry cannot help
 
 The day is that of the start of the run's data interval, in UTC: the run that
@@ -54,7 +54,7 @@ KEPT = timedelta(days=7)  # plans, and work of tasks, that nobody committed
 
 NOTHING = 99
 LOSSES = 8
-RETRY = {4, 5, 130, 143}
+RETRY = {4, 5, 129, 130, 143}
 
 
 class Rowtocol(BaseOperator):

@@ -315,7 +315,7 @@ func TestKubernetes(t *testing.T) {
 		if c.Resources.Limits["memory"] != "560Mi" || !strings.Contains(jobs[0].Data["job.yaml"], "memory: 512MiB\n") {
 			t.Errorf("%s may use %s", j.Metadata.Name, c.Resources.Limits["memory"])
 		}
-		if rules := j.Spec.PodFailurePolicy.Rules; len(rules) != 2 || !slices.Equal(rules[1].OnExitCodes.Values, []int{4, 5, 130, 143}) {
+		if rules := j.Spec.PodFailurePolicy.Rules; len(rules) != 2 || !slices.Equal(rules[1].OnExitCodes.Values, []int{4, 5, 129, 130, 143}) {
 			t.Errorf("%s tries again after %+v", j.Metadata.Name, rules)
 		}
 		var pods []*exec.Cmd
