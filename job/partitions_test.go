@@ -2,6 +2,7 @@ package job
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path"
 	"path/filepath"
@@ -81,5 +82,29 @@ func TestFirstOfTwo(t *testing.T) {
 	out, err := p.Convert(t.Context(), "k=1")
 	if err != nil || first || len(out.Published) != 1 || !out.Manifest.Run || len(out.Manifest.Request.Inputs) != 1 {
 		t.Errorf("%+v, %v", out, err)
+	}
+}
+
+// TestReprocessKeepsRuns whose output's manifest others removed.
+func TestReprocessKeepsRuns(t *testing.T) {
+	dir := t.TempDir()
+	p := partitions(t, dir, func(string) {})
+	for i, name := range []string{"a", "b", "c"} {
+		writeInput(t, dir+"/src/k=1/"+name+".avro", uint64(i+1), 1)
+		if _, err := p.Convert(t.Context(), "k=1"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(os.Remove(dir+"/src/k=1/a.avro"), os.Remove(dir+"/dest/k=1/_SUCCESS")); err != nil {
+		t.Fatal(err)
+	}
+	p.Reprocess = true
+	for range 2 {
+		_, err := p.Convert(t.Context(), "k=1")
+		failuretest.Want(t, err, failure.Foreign, "_SUCCESS", "is missing")
+		p.Reprocess = false
+	}
+	if runs, err := filepath.Glob(dir + "/dest/k=1/run=*/_SUCCESS"); err != nil || len(runs) != 2 {
+		t.Errorf("there are %q, %v", runs, err)
 	}
 }

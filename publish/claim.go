@@ -160,8 +160,8 @@ func (c *Claim) review(ctx context.Context) (err error) {
 	if c.state, err = c.Look(ctx); err != nil {
 		return err
 	}
-	//guard: a destination would be cleared of what is ours that is refused as others'
-	if len(c.state.foreign) > 0 {
+	//guard: a destination would be cleared of what is ours that is refused
+	if len(c.state.foreign) > 0 || c.state.orphaned {
 		return nil
 	}
 	if err := c.clearOut(ctx, c.state); err != nil {

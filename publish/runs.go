@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"path"
 	"slices"
 	"sync"
@@ -65,7 +66,7 @@ func isRun(info store.Info) bool {
 
 // classifyRuns tells the runs in the destination apart: those that count, because
 // the output that they are beside is still the same, and those that do not.
-func (d *Destination) classifyRuns(ctx context.Context, s *State, infos []store.Info) error {
+func (d *Destination) classifyRuns(ctx context.Context, s *State, infos []store.Info, found *contents) error {
 	infos = slices.DeleteFunc(slices.Clone(infos), func(i store.Info) bool { return !isRun(i) })
 	runs := make([]*committed, len(infos))
 	err := parallel.Do(ctx, len(infos), d.movers, func(ctx context.Context, i int) (err error) {
@@ -88,6 +89,10 @@ func (d *Destination) classifyRuns(ctx context.Context, s *State, infos []store.
 		//guard: runs would stay that are beside an output which was replaced
 		case r.Success.Base != s.ID():
 			s.uncounted = append(s.uncounted, r.Name)
+			//guard: runs would be removed because others removed the manifest of their output
+			if s.Success == nil && r.Success.Base != "" && !found.retires(r.Success.Base) {
+				s.orphaned, s.damage = true, fmt.Sprintf("%s of the output that %s is beside is missing", manifest.SuccessName, r.Name)
+			}
 		default:
 			s.damage = cmp.Or(s.damage, r.damage)
 			s.Runs = append(s.Runs, r.Committed)

@@ -2,6 +2,7 @@ package publish
 
 import (
 	"context"
+	"errors"
 	"path"
 	"slices"
 	"strings"
@@ -366,9 +367,13 @@ func TestRunChangedMeanwhile(t *testing.T) {
 // become runs.
 func TestRunsThatDoNotCount(t *testing.T) {
 	d, st := inMemory(t)
-	output(t, d, st, "P")
+	out := output(t, d, st, "P")
 	addedRun(t, d, "I")
-	if err := st.Remove(t.Context(), d.in(manifest.SuccessName)); err != nil {
+	// Who replaced the output was killed, and what it made is lost.
+	part := d.in(out.Parts[0].Files[0].Name)
+	dir := path.Join(d.root(), manifest.NewID())
+	makeAll(t, st, dir)
+	if err := errors.Join(st.Rename(t.Context(), d.in(manifest.SuccessName), path.Join(dir, "retired-00000001")), st.Remove(t.Context(), part)); err != nil {
 		t.Fatal(err)
 	}
 	if err := st.Mkdir(t.Context(), d.in(manifest.RunName(8, manifest.NewID()))); err != nil {
@@ -383,6 +388,31 @@ func TestRunsThatDoNotCount(t *testing.T) {
 		t.Errorf("the run has the number %d", added.Sequence)
 	}
 	wantRun(t, st, d, "00000009")
+}
+
+// TestOrphanedRuns stay, and are not added to, if others removed the manifest of the
+// output that they are beside.
+func TestOrphanedRuns(t *testing.T) {
+	d, st := inMemory(t)
+	output(t, d, st, "P")
+	addedRun(t, d, "I")
+	if err := st.Remove(t.Context(), d.in(manifest.SuccessName)); err != nil {
+		t.Fatal(err)
+	}
+	before := names(t, st, d.path)
+	c, _ := claim(t, at(st, d.path))
+	for _, err := range []error{c.State().AllowRun(), c.State().Allow(requestOf("P"), false), c.State().AllowPlan(runPlan(t, "J", ""), false)} {
+		failuretest.Want(t, err, failure.Foreign, "_SUCCESS of the output that run=", "is missing", "--overwrite")
+	}
+	release(t, c, false)
+	if after := names(t, st, d.path); after != before {
+		t.Errorf("%s became %s", before, after)
+	}
+	if s := status(t, d); s.Damage == "" || len(s.Debris) > 0 {
+		t.Errorf("damage %q, debris %v", s.Damage, s.Debris)
+	}
+	output(t, at(st, d.path), st, "Q")
+	wantNames(t, st, d.path)
 }
 
 // TestPlanOfARun is refused if an input came meanwhile, or another output.

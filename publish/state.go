@@ -37,6 +37,7 @@ type State struct {
 	foreign   []string // names that are not ours
 	debris    []string // names that are ours, but not of the output
 	uncounted []string // runs that are not of the output, and directories that were to become runs
+	orphaned  bool     // others removed the manifest of the output that runs are beside: nothing counts, and nothing goes
 	pending   bool     // an output waits to be published
 	sequence  int64    // of the latest output that is known of
 }
@@ -95,7 +96,7 @@ func (d *Destination) look(ctx context.Context) (*State, error) {
 	if err := d.classify(ctx, s, infos, &found); err != nil {
 		return nil, err
 	}
-	return s, d.classifyRuns(ctx, s, infos)
+	return s, d.classifyRuns(ctx, s, infos, &found)
 }
 
 // readSuccess reads the manifest. One that does not decode is not ours.
@@ -339,7 +340,7 @@ func (s *State) Allow(r *manifest.Request, overwrite bool) error {
 		return err
 	}
 	switch {
-	case s.Success == nil && len(s.Runs) == 0 || overwrite || s.pending:
+	case s.Success == nil && len(s.Runs) == 0 && !s.orphaned || overwrite || s.pending:
 		return nil // what is pending is considered once it is published
 	//guard: an output that was changed would be made anew without leave
 	case s.damage != "":

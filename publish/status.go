@@ -143,8 +143,8 @@ func (d *Destination) survey(ctx context.Context, lock *Lock) (*Status, error) {
 	}
 	s := &Status{State: state, Damage: state.damage, Foreign: slices.Clone(state.foreign)}
 	debris := slices.Concat(state.debris, state.uncounted)
-	//guard: files would be told of as debris that are those of the output to be
-	if state.pending {
+	//guard: files would be told of as debris that are those of the output to be, or that no holder clears up
+	if state.pending || state.orphaned {
 		debris = nil
 	}
 	for _, name := range debris {
