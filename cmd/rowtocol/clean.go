@@ -95,7 +95,7 @@ func (a *app) clean(ctx context.Context, dest string, age time.Duration, dryRun 
 	}
 	all := &cleaned{Dest: dest, Removed: []removed{}, Kept: []removed{}, DryRun: dryRun}
 	a.result = all
-	var errs []error
+	var worst worstOf
 	for _, partition := range tree.Partitions {
 		name := below(dest, at, partition)
 		c, err := a.cleanOne(ctx, name, partition, age, dryRun)
@@ -106,11 +106,11 @@ func (a *app) clean(ctx context.Context, dest string, age time.Duration, dryRun 
 			c.Error = describe(err)
 			a.say("%s: %v\n", name, err)
 		}
-		errs = append(errs, err)
+		worst.add(name, err)
 		all.Bytes += c.Bytes
 		all.Partitions = append(all.Partitions, c)
 	}
-	return firstOf(errs)
+	return worst.err
 }
 
 // cleanOne cleans a destination. What was done is returned beside an error.

@@ -33,9 +33,9 @@ func addPartitioned(flags *pflag.FlagSet, f *convertFlags) {
 	flags.BoolVar(&f.reprocess, "reprocess", false, "with --partitioned, convert partitions that differ, or have runs, again as one output")
 }
 
-// partitionCodes are the exit codes of a partition, the weightiest first: that of the
-// run is the first that one of them has.
-var partitionCodes = []int{2, 1, 3, 9, 7, 4, 5, 8, 0}
+// partitionCodes are the exit codes of a partition that failed, the weightiest first:
+// that of all is the first that one of them has.
+var partitionCodes = []int{2, 1, 3, 9, 7, 4, 5, 8}
 
 // partitioned is the result of convert --partitioned in the final JSON object. Rows
 // and bytes are those of what was converted.
@@ -100,7 +100,7 @@ func (a *app) convertPartitions(ctx context.Context, f *convertFlags, req job.Re
 	}
 	r := &partitioned{Figures: &a.figures, Dest: req.Dest, Partitions: []partitionResult{}, Beside: orEmpty(beside)}
 	a.result = r
-	worst := worstOf{code: 0}
+	var worst worstOf
 	if len(beside) > 0 {
 		a.listSkipped("not in a partition", beside)
 		worst.add("", failure.New(failure.Input, "%s is not converted: %s", beside[0].Path, beside[0].Reason))

@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -225,37 +224,21 @@ func (a *app) showTree(ctx context.Context, f *statusFlags, dest string, at stor
 	if err != nil {
 		return err
 	}
-	var errs []error
+	var worst worstOf
 	for _, p := range r.Partitions {
 		r.Totals.add(p.Totals)
-		errs = append(errs, p.err)
+		worst.add(p.Dest, p.err)
 	}
 	a.result = r
 	if !a.json {
 		a.printTree(r)
 	}
-	return firstOf(errs)
+	return worst.err
 }
 
 // below is the name of a partition, in the words in which its tree was named.
 func below(dest string, tree, partition store.Location) string {
 	return dest + partition.Path[len(tree.Path):]
-}
-
-// partitionOrder is which exit code of several counts.
-var partitionOrder = []int{2, 1, 3, 9, 7, 4, 5, 8}
-
-// firstOf returns of the errors of partitions the one that counts; nil if there is
-// none.
-func firstOf(errs []error) error {
-	for _, code := range partitionOrder {
-		for _, err := range errs {
-			if err != nil && classify(err).code == code {
-				return err
-			}
-		}
-	}
-	return errors.Join(errs...)
 }
 
 func newStatus(dest string, s *publish.Status) *statusOf {
