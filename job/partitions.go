@@ -27,16 +27,6 @@ type Partitions struct {
 	Reprocess bool
 }
 
-// Partition is one of them.
-type Partition struct {
-	// Name is its path below both directories.
-	Name string
-	// Request converts it.
-	Request
-	// First is whether its destination holds nothing yet.
-	First bool
-}
-
 // Find returns the partitions, and what lies beside them.
 func (p *Partitions) Find(ctx context.Context) (names []string, beside []input.Skipped, err error) {
 	dest, err := input.Locate(p.Resolve, p.Dest)
@@ -47,44 +37,43 @@ func (p *Partitions) Find(ctx context.Context) (names []string, beside []input.S
 	return names, beside, failure.Judge(err)
 }
 
-// Partition looks at the destination of a partition, and decides how that is
-// converted: as an output where there is none, and as a run beside it else.
-func (p *Partitions) Partition(ctx context.Context, name string) (*Partition, error) {
-	part := &Partition{Name: name, Request: p.Request}
-	r := &part.Request
+// one looks at the destination of a partition, and decides how that is converted: as
+// an output where there is none, and as a run beside it else. first is whether the
+// destination holds nothing yet.
+func (p *Partitions) one(ctx context.Context, name string) (r Request, first bool, err error) {
+	r = p.Request
 	r.Inputs, r.Dest = []string{below(p.Inputs[0], name)}, below(p.Dest, name)
 	r.parents, r.waits = p.Dest, true
 	if p.Reprocess {
 		r.Overwrite, r.keep = true, true
-		return part, nil
+		return r, false, nil
 	}
 	place, err := input.Locate(p.Resolve, r.Dest)
 	if err != nil {
-		return nil, failure.Judge(err)
+		return r, false, failure.Judge(err)
 	}
 	state, err := publish.At(place, p.Destination).Look(ctx)
 	if err != nil {
-		return nil, failure.Judge(err)
+		return r, false, failure.Judge(err)
 	}
-	part.First = len(state.Outputs()) == 0 && !state.Pending()
-	r.Incremental = !part.First
-	return part, nil
+	first = len(state.Outputs()) == 0 && !state.Pending()
+	r.Incremental = !first
+	return r, first, nil
 }
 
 // Convert converts a partition: see Convert.
 func (p *Partitions) Convert(ctx context.Context, name string) (*Outcome, error) {
 	for {
-		part, err := p.Partition(ctx, name)
+		r, first, err := p.one(ctx, name)
 		if err != nil {
 			return nil, err
 		}
-		out, err := Convert(ctx, part.Request)
-		if !part.First || !errors.Is(err, failure.Foreign) {
+		out, err := Convert(ctx, r)
+		if !first || !errors.Is(err, failure.Foreign) {
 			return out, err
 		}
 		// Another process may have made the first output meanwhile.
-		now, again := p.Partition(ctx, name)
-		if again != nil || now.First {
+		if _, still, again := p.one(ctx, name); again != nil || still {
 			return nil, err
 		}
 	}
@@ -99,20 +88,20 @@ const (
 
 // Preview says what Convert would do, and of which inputs.
 func (p *Partitions) Preview(ctx context.Context, name string) (what string, survey *plan.Survey, err error) {
-	part, err := p.Partition(ctx, name)
+	r, _, err := p.one(ctx, name)
 	if err != nil {
 		return "", nil, err
 	}
-	survey, state, err := Look(ctx, part.Request)
+	survey, state, err := Look(ctx, r)
 	switch {
 	case err != nil:
 		return "", nil, err
-	case len(survey.Request.Inputs) == 0 && part.Incremental, survey.Waits(), part.finished(state, &survey.Request):
+	case len(survey.Request.Inputs) == 0 && r.Incremental, survey.Waits(), r.finished(state, &survey.Request):
 		return Unchanged, survey, nil
-	case part.Incremental:
+	case r.Incremental:
 		return Added, survey, nil
 	}
-	return Whole, survey, part.allow(state, &survey.Request)
+	return Whole, survey, r.allow(state, &survey.Request)
 }
 
 // below is a path below a location.
@@ -168,7 +157,7 @@ func (r *Request) claim(ctx context.Context, dest *publish.Destination) (claim *
 			claim, held, err = dest.Claim(ctx)
 		}
 		//guard: a destination would be refused whose parent another process just removed
-		if try < claimTries && r.parents != "" && failure.KindOf(failure.Judge(err)) == failure.Refused {
+		if try < claimTries && made.store != nil && failure.KindOf(failure.Judge(err)) == failure.Refused {
 			if _, gone := made.store.Stat(ctx, path.Dir(made.dest)); errors.Is(gone, store.ErrNotExist) {
 				continue
 			}

@@ -1,7 +1,6 @@
 package job
 
 import (
-	"context"
 	"errors"
 	"os"
 	"path"
@@ -11,25 +10,13 @@ import (
 	"github.com/rowtocol/rowtocol/failure"
 	"github.com/rowtocol/rowtocol/failure/failuretest"
 	"github.com/rowtocol/rowtocol/store"
+	"github.com/rowtocol/rowtocol/store/storetest"
 )
-
-// beforeMkdir is a store in which something happens before directories are made.
-type beforeMkdir struct {
-	store.Store
-	mkdir func(dir string)
-}
-
-func (b beforeMkdir) Mkdir(ctx context.Context, dir string) error {
-	b.mkdir(dir)
-	return b.Store.Mkdir(ctx, dir)
-}
 
 // partitions is a conversion of partitions below a directory of a test.
 func partitions(t *testing.T, dir string, mkdir func(string)) *Partitions {
 	p := &Partitions{Request: request(t, dir+"/dest", dir+"/src")}
-	p.Resolve = func(location string) (store.Location, error) {
-		return store.Location{Store: beforeMkdir{store.Local(), mkdir}, Path: location}, nil
-	}
+	p.Resolve = storetest.On(&hooked{Store: store.Local(), mkdir: mkdir})
 	return p
 }
 
@@ -88,7 +75,7 @@ func TestFirstOfTwo(t *testing.T) {
 // TestReprocessKeepsRuns whose output's manifest others removed.
 func TestReprocessKeepsRuns(t *testing.T) {
 	dir := t.TempDir()
-	p := partitions(t, dir, func(string) {})
+	p := partitions(t, dir, nil)
 	for i, name := range []string{"a", "b", "c"} {
 		writeInput(t, dir+"/src/k=1/"+name+".avro", uint64(i+1), 1)
 		if _, err := p.Convert(t.Context(), "k=1"); err != nil {
