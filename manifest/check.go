@@ -10,6 +10,10 @@ import (
 
 // check refuses a document that contradicts itself.
 func (s *Success) check() error {
+	//guard: the output after it would have no number
+	if s.Sequence < 0 || s.Sequence > maxSequence {
+		return fmt.Errorf("it is the output number %d", s.Sequence)
+	}
 	if err := checkCounts(s.Parts, s.Entries()); err != nil {
 		return err
 	}

@@ -320,6 +320,8 @@ func TestSuccess(t *testing.T) {
 		"rows":               func(s *Success) { s.Rows -= s.Parts[0].Rows + 5; s.Parts[0].Rows = -5 },
 		"row group":          func(s *Success) { s.Parts[0].RowGroup = -1 },
 		"version":            func(s *Success) { s.Version = 3 },
+		"number":             func(s *Success) { s.Sequence = math.MaxInt64 },
+		"no number":          func(s *Success) { s.Sequence = -1 },
 		"null":               func(s *Success) { s.Parts = nil },
 		"no parts":           func(s *Success) { s.Parts, s.Rows, s.Bytes = nil, 0, 0 },
 		"order":              func(s *Success) { slices.Reverse(s.Parts) },

@@ -65,6 +65,9 @@ const (
 	runPrefix  = "run="
 	stagedSide = "side-"
 	idLength   = 16
+	// maxSequence is the highest number of an output: the last that JSON readers with
+	// numbers of floating point tell from the next.
+	maxSequence = 1<<53 - 1
 	// maxBase bounds what the name of an input adds to that of a copy of its
 	// damaged bytes: file systems take names of 255 bytes.
 	maxBase = 128
@@ -93,7 +96,7 @@ func ParseRun(name string) (sequence int64, id string, ok bool) {
 	number, id, _ := strings.Cut(rest, "-")
 	sequence, _ = strconv.ParseInt(number, 10, 64) // of what is no number the name is another
 	//guard: what is no run would be taken for one, or two names for those of one run
-	if !IsID(id) || RunName(sequence, id) != name {
+	if !IsID(id) || sequence > maxSequence || RunName(sequence, id) != name {
 		return 0, "", false
 	}
 	return sequence, id, true

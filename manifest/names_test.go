@@ -67,7 +67,7 @@ func TestRunNames(t *testing.T) {
 	}
 	for _, name := range []string{
 		"run=1-" + output, "run=000000001-" + output, "run=00000001-" + output + "/", "run=00000001-" + strings.ToUpper(output),
-		"run=00000001", "run-00000001-" + output, "run=999999999999999999999-" + output, "xrun=00000001-" + output,
+		"run=00000001", "run-00000001-" + output, "run=999999999999999999999-" + output, "run=9223372036854775807-" + output, "xrun=00000001-" + output,
 	} {
 		if _, _, ok := ParseRun(name); ok {
 			t.Errorf("%s is taken for the name of a run", name)
