@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/rowtocol/rowtocol/damage"
+	"github.com/rowtocol/rowtocol/manifest"
 	"github.com/rowtocol/rowtocol/shred"
 	"github.com/rowtocol/rowtocol/store"
 )
@@ -23,8 +24,8 @@ const noValue = "__HIVE_DEFAULT_PARTITION__"
 
 // parseKey reads the name of a directory. Directories of runs have no key.
 func parseKey(dir string) (k Key, ok bool) {
-	name, value, ok := strings.Cut(dir, "=")
-	if !ok || name == "" || store.Hidden(dir) || strings.HasPrefix(dir, runPrefix) {
+	name, value, ok := manifest.ParseKey(dir)
+	if !ok || name == manifest.RunKey || store.Hidden(dir) {
 		return k, false
 	}
 	if k = (Key{Name: unescape(name), Value: unescape(value)}); value == noValue {

@@ -17,7 +17,7 @@ import (
 )
 
 // runPrefix begins the names of directories of runs.
-const runPrefix = "run="
+const runPrefix = manifest.RunKey + "="
 
 // ErrUnfinished is a directory without _SUCCESS: whatever makes it may not
 // have ended.

@@ -4,14 +4,11 @@ import (
 	"context"
 	"path"
 	"slices"
-	"strings"
 
 	"github.com/rowtocol/rowtocol/failure"
+	"github.com/rowtocol/rowtocol/manifest"
 	"github.com/rowtocol/rowtocol/store"
 )
-
-// runKey is the key that is no partition's: directories of runs have it.
-const runKey = "run"
 
 // Partitions returns the paths, below the one directory that a search names, of the
 // deepest directories named key=value whose parents are named so, sorted, and what
@@ -79,20 +76,20 @@ func (w *partitionWalker) walk(ctx context.Context, d partition) error {
 		return err
 	}
 	infos = slices.DeleteFunc(infos, func(i store.Info) bool { return store.Hidden(i.Name) })
-	if d.below != "" && !slices.ContainsFunc(infos, func(i store.Info) bool { return i.Dir && key(i.Name) != "" }) {
+	if d.below != "" && !slices.ContainsFunc(infos, isKey) {
 		w.found = append(w.found, d.below)
 		return nil
 	}
 	for _, info := range infos {
-		k := key(info.Name)
+		k, _, ok := manifest.ParseKey(info.Name)
 		switch {
 		case !info.Dir:
 			err = w.file(ctx, info)
 		//guard: rows would be left out without a word
-		case k == "":
+		case !ok:
 			w.add(info, "it is no directory named key=value, as those beside it are")
 		//guard: readers would take partitions for the runs of one
-		case k == runKey:
+		case k == manifest.RunKey:
 			w.add(info, "the key run is that of directories of runs")
 		//guard: readers would refuse the partition
 		case slices.Contains(d.keys, k):
@@ -137,11 +134,8 @@ func (w *partitionWalker) add(info store.Info, reason string) {
 	w.beside = append(w.beside, Skipped{Path: w.in.Origin + info.Path, Reason: reason})
 }
 
-// key is that of a directory named key=value; empty if it has none.
-func key(name string) string {
-	k, _, ok := strings.Cut(name, "=")
-	if !ok {
-		return ""
-	}
-	return k
+// isKey reports whether a directory is named key=value.
+func isKey(i store.Info) bool {
+	_, _, ok := manifest.ParseKey(i.Name)
+	return i.Dir && ok
 }

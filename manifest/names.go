@@ -62,7 +62,6 @@ func IsAside(name string) bool {
 }
 
 const (
-	runPrefix  = "run="
 	stagedSide = "side-"
 	idLength   = 16
 	// maxSequence is the highest number of an output: the last that JSON readers with
@@ -84,16 +83,26 @@ func NewID() string {
 // IsID reports whether s is an ID as NewID makes them.
 func IsID(s string) bool { return len(s) == idLength && strings.Trim(s, "0123456789abcdef") == "" }
 
+// RunKey is the key of directories of runs, whose names have the form of those of
+// partitions.
+const RunKey = "run"
+
+// ParseKey splits the name of a directory, key=value; ok is false for other names.
+func ParseKey(name string) (key, value string, ok bool) {
+	key, value, ok = strings.Cut(name, "=")
+	return key, value, ok && key != ""
+}
+
 // RunName names the directory of a run: an output that is beside others of one
 // destination, and not in their place.
 func RunName(sequence int64, id string) string {
-	return fmt.Sprintf("%s%08d-%s", runPrefix, sequence, id)
+	return fmt.Sprintf("%s=%08d-%s", RunKey, sequence, id)
 }
 
 // ParseRun returns what RunName was given; ok is false for other names.
 func ParseRun(name string) (sequence int64, id string, ok bool) {
-	rest, _ := strings.CutPrefix(name, runPrefix)
-	number, id, _ := strings.Cut(rest, "-")
+	_, value, _ := ParseKey(name)
+	number, id, _ := strings.Cut(value, "-")
 	sequence, _ = strconv.ParseInt(number, 10, 64) // of what is no number the name is another
 	//guard: what is no run would be taken for one, or two names for those of one run
 	if !IsID(id) || sequence > maxSequence || RunName(sequence, id) != name {

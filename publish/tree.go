@@ -50,8 +50,10 @@ func branches(infos []store.Info) (keys bool) {
 	return keys
 }
 
+// isKey reports whether a directory is named key=value, and is none of runs.
 func isKey(info store.Info) bool {
-	return info.Dir && !info.Link && !store.Hidden(info.Name) && strings.Index(info.Name, "=") > 0
+	key, _, ok := manifest.ParseKey(info.Name)
+	return ok && key != manifest.RunKey && info.Dir && !info.Link && !store.Hidden(info.Name)
 }
 
 // grow adds what is in a directory of partitions.
