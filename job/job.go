@@ -117,16 +117,16 @@ type Request struct {
 	// Filter leaves out some of what Inputs name. If it leaves nothing, that is
 	// failure.Input, but with Incremental nothing to do yet.
 	Filter input.Filter
-
-	keep    bool   // with Overwrite: nothing is replaced that has other inputs
-	parents string // the directory that, with those down to Dest, is made if it is missing
-	waits   bool   // inputs of which the filter leaves nothing are nothing to do yet
 	// AllowEmpty takes directories without an Avro file, and patterns without a
 	// match.
 	AllowEmpty bool
 	// Restart plans anew where an unfinished run of the same request could be
 	// resumed.
 	Restart bool
+
+	keep    bool   // with Overwrite: nothing is replaced that has other inputs
+	parents string // the directory that, with those down to Dest, is made if it is missing
+	waits   bool   // inputs of which the filter leaves nothing are nothing to do yet
 }
 
 // Plan is what the planner has to know.

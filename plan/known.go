@@ -13,11 +13,11 @@ import (
 // Changed is the error for an input that is known and is not what it was.
 type Changed struct {
 	Path string
-	How  string // what it was and is
+	how  string // what it was and is
 }
 
 func (c *Changed) Error() string {
-	return fmt.Sprintf("input %s changed since it was converted: %s", c.Path, c.How)
+	return fmt.Sprintf("input %s changed since it was converted: %s", c.Path, c.how)
 }
 
 // known are the inputs that the destination has, by their paths.

@@ -48,8 +48,11 @@ func (d *Destination) Clean(ctx context.Context, olderThan time.Duration) (*Clea
 		ctx, cancel = store.Cleanup(ctx)
 		defer cancel()
 	}
-	//guard: unfinished runs would be removed that are young, or by who failed
-	keep := slices.ContainsFunc(c.found.runs, func(r *Run) bool { return !r.fromElsewhere() })
+	keep := false
+	for _, r := range c.found.runs {
+		//guard: unfinished runs would be removed that are young, or by who failed
+		keep = keep || !r.fromElsewhere()
+	}
 	err = errors.Join(err, c.Release(ctx, keep))
 	if err != nil {
 		return cleaned, err
@@ -107,7 +110,7 @@ func (c *Claim) clean(ctx context.Context, before *Status, olderThan time.Durati
 
 // cleanRun removes an unfinished run, unless it changed after a moment.
 func (c *Claim) cleanRun(ctx context.Context, r *Run, before *Status, limit time.Time, cleaned *Cleaned) error {
-	w, err := c.work(ctx, r, UnfinishedRun)
+	w, err := c.work(ctx, r, unfinishedRun)
 	if err != nil {
 		return err
 	}
@@ -128,7 +131,7 @@ func (c *Claim) cleanRun(ctx context.Context, r *Run, before *Status, limit time
 
 // cleanStaging removes what tasks left of a plan, unless it changed after a moment.
 func (c *Claim) cleanStaging(ctx context.Context, info store.Info, limit time.Time, cleaned *Cleaned) error {
-	l := Leftover{Name: c.relative(info.Path), What: PlanWork}
+	l := Leftover{Name: c.relative(info.Path), What: planWork}
 	if err := c.measure(ctx, &l, info, nil); err != nil {
 		return err
 	}

@@ -113,7 +113,7 @@ func TestCleanBesideOthers(t *testing.T) {
 	if err := os.WriteFile(d.in(manifest.SuccessName), []byte(`{"version":3}`), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Symlink("/", d.root()+"/plan-x"); err != nil {
+	if err := errors.Join(os.Symlink("/", d.root()+"/plan-x"), os.WriteFile(d.root()+"/plan-y", nil, 0o666)); err != nil {
 		t.Fatal(err)
 	}
 	before, err := filepath.Glob(d.path + "/*")
@@ -121,7 +121,7 @@ func TestCleanBesideOthers(t *testing.T) {
 		t.Fatal(err)
 	}
 	cleaned, err := d.Clean(t.Context(), 0)
-	failuretest.Want(t, err, failure.Foreign, "unknown version", "plan-x (no directory)")
+	failuretest.Want(t, err, failure.Foreign, "unknown version", "plan-x (no directory)", "plan-y (no directory)")
 	if got := kinds(cleaned.Removed); got != "unfinished run, tasks of a plan, tasks of a plan, remains of a removal" || len(cleaned.Kept) > 0 {
 		t.Errorf("removed %s, kept %v", got, cleaned.Kept)
 	}
@@ -139,13 +139,13 @@ func TestCleanBesideTasks(t *testing.T) {
 	dir := stagedElsewhere(t, d, planOf(t, "old"))
 	still := d.st
 	d.st = moved{still, dir, func() error { return errors.New("tasks that run lost their directory") }}
-	if cleaned, err := d.Clean(t.Context(), time.Minute); err != nil || kinds(cleaned.Kept) != PlanWork {
+	if cleaned, err := d.Clean(t.Context(), time.Minute); err != nil || kinds(cleaned.Kept) != planWork {
 		t.Fatalf("%+v %v", cleaned, err)
 	}
 	age(t, dir)
 	d.st = moved{still, dir, func() error { return os.WriteFile(dir+"/task-00009.json", nil, 0o666) }}
 	cleaned, err := d.Clean(t.Context(), time.Minute)
-	if err != nil || len(cleaned.Removed) > 0 || kinds(cleaned.Kept) != PlanWork {
+	if err != nil || len(cleaned.Removed) > 0 || kinds(cleaned.Kept) != planWork {
 		t.Fatalf("%+v %v", cleaned, err)
 	}
 	if s := status(t, d); len(s.Staging) != 1 || s.Staging[0].Tasks != 2 || len(s.Unfinished)+len(s.Debris) > 0 {

@@ -7,8 +7,8 @@
 //	                                     every name holds the output's ID
 //	DEST/_quarantine/<id>/…              its copies of damaged input
 //	DEST/_index/<id>/…                   what was made of side files of its tasks
-//	DEST/run=<number>-<id>/              a run: an output beside that one, with all of
-//	                                     these in a directory of its own
+//	DEST/run=<number>-<id>/              a run: an output beside that one, with all
+//	                                     of these in a directory of its own
 //	DEST/_lock                           names the holder; written once, never changed
 //	DEST/.rowtocol/<holder>/             what a process has here, and it alone
 //	    alive-<n>                        a new name every 10 s: the holder lives
@@ -63,9 +63,9 @@
 //
 // The pending manifest is the commit point: whoever holds the destination next
 // completes it. It is in the same directory as the files that it lists. If one of
-// them is lost, or a run's base is, the output is given up: what else its tasks did can be used again,
-// and the manifest of the output that it was to replace is put back, unless files
-// of that one were moved out already.
+// them is lost, or a run's base is, the output is given up: what else its tasks did
+// can be used again, and the manifest of the output that it was to replace is put
+// back, unless files of that one were moved out already.
 //
 // Status looks at all that without a lock. Clean, as a holder, removes what dead ones
 // left once it is old enough, by the clock of the storage, and Unlock takes the lock

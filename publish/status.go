@@ -73,8 +73,8 @@ type Leftover struct {
 
 // Kinds of leftovers. Of the first two the work can be used again.
 const (
-	UnfinishedRun = "unfinished run"
-	PlanWork      = "tasks of a plan"
+	unfinishedRun = "unfinished run"
+	planWork      = "tasks of a plan"
 	replacedRun   = "run of an output that was replaced"
 	strayFile     = "file of no output"
 	formerHolder  = "what a former holder had"
@@ -199,7 +199,7 @@ func (d *Destination) surveyRoot(ctx context.Context, s *Status, info store.Info
 		if err != nil {
 			return err
 		}
-		w, err := d.work(ctx, r, PlanWork)
+		w, err := d.work(ctx, r, planWork)
 		s.Staging = append(s.Staging, w)
 		return err
 	//guard: what stands in the place of tasks' work would be told of as ours
@@ -223,7 +223,7 @@ func (d *Destination) surveyHolder(ctx context.Context, s *Status, info store.In
 	runs := make(map[string]bool)
 	for _, r := range found.runs {
 		runs[r.Dir] = true
-		w, err := d.work(ctx, r, UnfinishedRun)
+		w, err := d.work(ctx, r, unfinishedRun)
 		if err != nil {
 			return err
 		}
@@ -367,4 +367,4 @@ func (s *Status) Leftovers() (all []Leftover) {
 
 // Useful reports whether the work in a leftover can be used again, so that Clean
 // leaves it alone for a while.
-func (l *Leftover) Useful() bool { return l.What == UnfinishedRun || l.What == PlanWork }
+func (l *Leftover) Useful() bool { return l.What == unfinishedRun || l.What == planWork }

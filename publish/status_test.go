@@ -94,14 +94,14 @@ func TestStatus(t *testing.T) {
 		t.Errorf("run %+v of %d tasks", w, len(results))
 	}
 	e := s.Staging[0]
-	if e.What != PlanWork || e.Plan == nil || len(e.Plan.Tasks) != 2 || e.Tasks != 2 || e.Input != 2 || e.Held || e.Changed.IsZero() {
+	if e.What != planWork || e.Plan == nil || len(e.Plan.Tasks) != 2 || e.Tasks != 2 || e.Input != 2 || e.Held || e.Changed.IsZero() {
 		t.Errorf("tasks %+v", e)
 	}
 	if l := s.Debris[1]; l.What != trash && s.Debris[2].What != trash {
 		t.Errorf("debris %+v", s.Debris)
 	}
 	for _, l := range s.Leftovers() {
-		if l.What == UnfinishedRun {
+		if l.What == unfinishedRun {
 			t.Errorf("%s has a holder, and would be removed", l.Name)
 		}
 	}
