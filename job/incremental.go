@@ -132,6 +132,17 @@ func sameSchema(a, b string) bool {
 // of an earlier conversion of some of them is completed first, as a run of its own.
 func incremental(ctx context.Context, r *Request) (*Outcome, error) {
 	out := &Outcome{Incremental: true}
+	done, err := addRuns(ctx, r, out)
+	//guard: nobody would be told of a run that was published before another failed
+	if done == nil && len(out.Published) > 0 {
+		err = fmt.Errorf("after %s was published: %w", manifest.RunName(out.Manifest.Sequence, out.Manifest.ID), err)
+	}
+	return done, err
+}
+
+// addRuns publishes runs until no input is left; nil after an error other than of
+// losses. out is told of each.
+func addRuns(ctx context.Context, r *Request, out *Outcome) (*Outcome, error) {
 	for more := true; more; {
 		state, dest, err := r.destination(ctx)
 		if err != nil {

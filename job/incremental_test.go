@@ -135,6 +135,22 @@ func TestResumeSomeInputs(t *testing.T) {
 	}
 }
 
+// TestRunBeforeAFailure is named, as it came.
+func TestRunBeforeAFailure(t *testing.T) {
+	dir := t.TempDir()
+	writeInput(t, dir+"/in/a.avro", 1, 12)
+	interrupt(t, added(t, dir), 2)
+	b := avro(t, 2, 1)
+	damageBlock(t, b, 2, 0)
+	write(t, dir+"/in/b.avro", b)
+	_, err := Convert(t.Context(), added(t, dir))
+	runs, globErr := filepath.Glob(dir + "/out/run=*")
+	if globErr != nil || len(runs) != 1 {
+		t.Fatalf("there are %q: %v", runs, globErr)
+	}
+	failuretest.Want(t, err, failure.Input, "after "+path.Base(runs[0])+" was published", "b.avro")
+}
+
 // TestUnfinishedRunStays if who is to go on with it does not come to its tasks.
 func TestUnfinishedRunStays(t *testing.T) {
 	dir := t.TempDir()
