@@ -22,7 +22,7 @@ RACE      := $(if $(shell command -v $$($(GO) env CC) 2>/dev/null),-race)
 # the rest is a few times faster without it. The tests of the program run it as
 # it is built, without the detector. Of dataset, only what reads ahead is concurrent.
 TESTED     = $(shell $(GO) list ./... | sed 's|^github.com/rowtocol/rowtocol|.|' | grep -v -e '^\./e2e' -e '^\./bench$$')
-CONCURRENT = $(filter-out ./cmd/rowtocol ./dataset, $(shell grep -lE '^\s+go [a-zA-Z]|\.Go\b|AfterFunc|t\.Parallel|storetest\.Run' $(TESTED:%=%/*.go) | xargs -n 1 dirname | sort -u))
+CONCURRENT = $(filter-out ./cmd/rowtocol ./configs ./dataset, $(shell grep -lE '^\s+go [a-zA-Z]|\.Go\b|AfterFunc|t\.Parallel|storetest\.Run' $(TESTED:%=%/*.go) | xargs -n 1 dirname | sort -u))
 SEQUENTIAL = $(filter-out $(CONCURRENT),$(TESTED))
 # End-to-end tests run in a process per area, beside each other: an area's tests
 # are those whose names begin with it, and the last process has all others.
