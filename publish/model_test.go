@@ -18,17 +18,6 @@ func memory(t *testing.T) (store.Store, string) {
 	return c, "/parent/dest"
 }
 
-func TestPairs(t *testing.T) {
-	stride := soak.Rounds(109, 1)
-	if soak.Race {
-		stride = 109 // make soak runs all of them without it
-	}
-	if testing.Short() {
-		stride = 163
-	}
-	publishtest.Pairs(t, memory, stride)
-}
-
 func TestThree(t *testing.T) {
 	rounds := soak.Rounds(100, 30000)
 	if soak.Race {
