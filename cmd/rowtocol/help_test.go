@@ -29,6 +29,15 @@ func TestHelp(t *testing.T) {
 			t.Errorf("help %s speaks of a command that there is not", name)
 		}
 	}
+	for _, g := range flagTitles {
+		_, listed, _ := strings.Cut(texts["convert"], "\n"+g.title+":\n")
+		listed, _, _ = strings.Cut(listed, "\n\n")
+		for _, name := range g.names {
+			if !strings.Contains(listed, " --"+name+" ") || strings.Count(texts["convert"], "\n      --"+name+" ") != 1 {
+				t.Errorf("help convert does not list --%s once, under %q:\n%s", name, g.title, listed)
+			}
+		}
+	}
 }
 
 // Nothing is written into a committed output, nor over what is read; a file called "-" is

@@ -110,7 +110,12 @@ func (a *app) rootCommand() *cobra.Command {
 		},
 	}
 	root.Flags().BoolVar(&showVersion, "version", false, "print version, commit and platform of the program")
-	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages ", ".FlagUsagesWrapped 80 "))
+	cobra.AddTemplateFunc("flagGroups", flagGroups)
+	root.SetUsageTemplate(strings.NewReplacer(
+		"Flags:\n{{.LocalFlags.FlagUsages |", "{{range $i, $g := flagGroups .}}{{if $i}}\n\n{{end}}{{$g.Title}}:\n{{$g.Flags.FlagUsagesWrapped 80 |",
+		"trimTrailingWhitespaces}}{{end}}{{if .HasAvailableInheritedFlags}}", "trimTrailingWhitespaces}}{{end}}{{end}}{{if .HasAvailableInheritedFlags}}",
+		".FlagUsages ", ".FlagUsagesWrapped 80 ",
+	).Replace(root.UsageTemplate()))
 	root.SetOut(a.out)
 	root.SetErr(a.console)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {

@@ -24,8 +24,8 @@ type watchers struct {
 }
 
 func (w *watchers) add(flags *pflag.FlagSet) {
-	flags.StringVar(&w.metricsFile, "metrics-file", "", "`file`, *.prom, to write what the run did to, for Prometheus (node-exporter's textfile collector)")
-	flags.StringVar(&w.pushGateway, "push-gateway", "", "`address` of a Prometheus push gateway to send the same to, http://HOST:PORT")
+	flags.StringVar(&w.metricsFile, "metrics-file", "", "`file`, *.prom, for the figures of the run, which node-exporter's textfile collector reads for Prometheus")
+	flags.StringVar(&w.pushGateway, "push-gateway", "", "`address` of a Prometheus push gateway for the same figures, http://HOST:PORT")
 	flags.StringVar(&w.lineage, "lineage", "", "`file` to add OpenLineage run events to, a line of JSON each")
 }
 
