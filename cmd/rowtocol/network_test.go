@@ -146,6 +146,7 @@ func TestLocationWithPassword(t *testing.T) {
 
 // TestServerDrips has name nodes that send a byte now and then.
 func TestServerDrips(t *testing.T) {
+	t.Parallel() // it waits
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -85,6 +85,7 @@ func (s *stuck) begin(t *testing.T, dir string) (await func(t *testing.T)) {
 
 // A signal ends the program within 10 s, whatever is under way.
 func TestStopsWithin10Seconds(t *testing.T) {
+	t.Parallel() // it waits
 	heedHangups()
 	dir := t.TempDir()
 	pairs(t, dir, "a.avro", 0, 3000)
