@@ -22,7 +22,8 @@ import (
 // destination already holds the output. An error leaves nothing behind but
 // finished parts that a rerun can use. When damage was allowed and met, the
 // output is committed, the outcome is returned, and so is an error that is
-// failure.Losses. Every error but that of a cancelled context and of a defect has
+// failure.Losses. An incremental conversion that fails behind a run that it published
+// returns an outcome with that, beside the error. Every error but that of a cancelled context and of a defect has
 // a kind of package failure.
 func Convert(ctx context.Context, r Request) (*Outcome, error) {
 	out, err := convert(ctx, &r)

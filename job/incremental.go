@@ -129,13 +129,14 @@ func sameSchema(a, b string) bool {
 }
 
 // incremental converts the inputs that the destination does not have. What is left
-// of an earlier conversion of some of them is completed first, as a run of its own.
+// of an earlier conversion of some of them is completed first, as a run of its own: if
+// what follows fails, there is an outcome beside the error.
 func incremental(ctx context.Context, r *Request) (*Outcome, error) {
 	out := &Outcome{Incremental: true}
 	done, err := addRuns(ctx, r, out)
 	//guard: nobody would be told of a run that was published before another failed
 	if done == nil && len(out.Published) > 0 {
-		err = fmt.Errorf("after %s was published: %w", manifest.RunName(out.Manifest.Sequence, out.Manifest.ID), err)
+		done, err = out, fmt.Errorf("after %s was published: %w", manifest.RunName(out.Manifest.Sequence, out.Manifest.ID), err)
 	}
 	return done, err
 }

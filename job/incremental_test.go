@@ -135,7 +135,7 @@ func TestResumeSomeInputs(t *testing.T) {
 	}
 }
 
-// TestRunBeforeAFailure is named, as it came.
+// TestRunBeforeAFailure is named, and is in the outcome beside the error.
 func TestRunBeforeAFailure(t *testing.T) {
 	dir := t.TempDir()
 	writeInput(t, dir+"/in/a.avro", 1, 12)
@@ -143,10 +143,10 @@ func TestRunBeforeAFailure(t *testing.T) {
 	b := avro(t, 2, 1)
 	damageBlock(t, b, 2, 0)
 	write(t, dir+"/in/b.avro", b)
-	_, err := Convert(t.Context(), added(t, dir))
+	out, err := Convert(t.Context(), added(t, dir))
 	runs, globErr := filepath.Glob(dir + "/out/run=*")
-	if globErr != nil || len(runs) != 1 {
-		t.Fatalf("there are %q: %v", runs, globErr)
+	if globErr != nil || len(runs) != 1 || out == nil || len(out.Published) != 1 {
+		t.Fatalf("there are %q, and told are %+v: %v", runs, out, globErr)
 	}
 	failuretest.Want(t, err, failure.Input, "after "+path.Base(runs[0])+" was published", "b.avro")
 }

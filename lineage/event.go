@@ -78,7 +78,8 @@ func Start(r *report.Run, named []string) *Event {
 	return e
 }
 
-// End is the event of a run that has ended, with what it came to. failure is the
+// End is the event of a run that has ended, with what it came to: figures, unless it
+// failed before it committed anything. failure is the
 // message of the error that ended it; empty without one.
 func End(r *report.Run, named []string, failure string) *Event {
 	e := Start(r, named)
@@ -96,7 +97,7 @@ func End(r *report.Run, named []string, failure string) *Event {
 			"message": shorten(failure, maxMessage), "programmingLanguage": "GO",
 		})
 	}
-	if !r.Succeeded() {
+	if !r.Succeeded() && r.OutputID == "" {
 		return e
 	}
 	count(e.Inputs, r.Inputs)

@@ -123,8 +123,13 @@ func TestEvents(t *testing.T) {
 	for _, tt := range []struct{ status, failure, kind string }{
 		{"done", "", "COMPLETE"}, {"nothing", "", "COMPLETE"}, {"losses", "3 rows were lost", "COMPLETE"},
 		{"input", "a.avro: damaged", "FAIL"}, {"defect", "oh", "FAIL"}, {"storage", "no node", "FAIL"}, {"interrupted", "SIGTERM", "ABORT"},
+		{"committed", "a.avro: damaged behind what was committed", "FAIL"},
 	} {
-		end := object(t, End(ended(tt.status), named, tt.failure))
+		run := ended(tt.status)
+		if tt.kind != "COMPLETE" && tt.status != "committed" {
+			run.OutputID = ""
+		}
+		end := object(t, End(run, named, tt.failure))
 		for _, same := range [][]any{{"run", "runId"}, {"job"}, {"producer"}, {"schemaURL"}, {"inputs", 0, "name"}, {"outputs", 0, "name"}} {
 			if at(t, start, same...) == "" || at(t, start, same...) != at(t, end, same...) {
 				t.Errorf("%s: %v is %s and %s", tt.status, same, at(t, start, same...), at(t, end, same...))
@@ -134,7 +139,7 @@ func TestEvents(t *testing.T) {
 			t.Errorf("%s: %s", tt.status, at(t, end))
 		}
 		counted := at(t, end, "outputs", 0, "outputFacets", "outputStatistics", "rowCount")
-		if (counted == "30") != (tt.kind == "COMPLETE") {
+		if (counted == "30") != (run.OutputID != "") {
 			t.Errorf("%s: rowCount %s", tt.status, counted)
 		}
 	}

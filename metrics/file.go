@@ -34,17 +34,25 @@ func CheckName(name string) error {
 const maxFile = 1 << 20
 
 // WriteFile writes the metrics of a run to a file that appears whole, and for all to
-// read. Of the metrics that were there it keeps the time of the last success, with its
+// read. A link stays one. Of the metrics that were there it keeps the time of the last success, with its
 // labels, if this run is none. A file of anything else is replaced, which the error
 // says although the metrics are written then.
 func WriteFile(name string, r *report.Run) error {
 	if err := CheckName(name); err != nil {
 		return err
 	}
+	name, err := followed(name)
+	if err != nil {
+		return err
+	}
 	before, lost := readLastSuccess(name)
 	//guard: a device would be replaced by a file
 	if errors.Is(lost, errNoFile) {
 		return lost
+	}
+	//guard: a link would lead to a file of the user
+	if err := CheckName(name); err != nil {
+		return err
 	}
 	registry := prometheus.NewRegistry()
 	register(prometheus.WrapRegistererWith(labels(r), registry), r)
@@ -54,6 +62,20 @@ func WriteFile(name string, r *report.Run) error {
 		set(registry, lastSuccess, lastSuccessHelp, before.labels, before.value)
 	}
 	return errors.Join(lost, prometheus.WriteToTextfile(name, registry))
+}
+
+// followed is the file that a name leads to through links: it is that one which is read.
+func followed(name string) (string, error) {
+	info, err := os.Lstat(name)
+	if err != nil || info.Mode()&fs.ModeSymlink == 0 {
+		return name, nil
+	}
+	//guard: the link would be replaced, and who reads what it leads to learn nothing more
+	real, err := filepath.EvalSymlinks(name)
+	if err != nil {
+		return "", fmt.Errorf("the link leads nowhere: %w", err)
+	}
+	return real, nil
 }
 
 // success is when a run succeeded, and which.

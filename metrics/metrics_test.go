@@ -181,6 +181,37 @@ func TestForeignFile(t *testing.T) {
 	}
 }
 
+// TestLink has a link to the file that is read, to one of the user and to none.
+func TestLink(t *testing.T) {
+	dir := t.TempDir()
+	read, link := filepath.Join(dir, "collected.prom"), filepath.Join(dir, "mail.prom")
+	if err := WriteFile(read, ended(5, 0, "done")); err != nil {
+		t.Fatal(err)
+	}
+	for to, word := range map[string]string{"collected.prom": "", "notes.txt": ".prom", "none.prom": "nowhere"} {
+		if err := os.WriteFile(filepath.Join(dir, "notes.txt"), []byte("mine"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_ = os.Remove(link)
+		if err := os.Symlink(to, link); err != nil {
+			t.Fatal(err)
+		}
+		err := WriteFile(link, ended(6, 4, "storage"))
+		if (err == nil) != (word == "") || err != nil && !strings.Contains(err.Error(), word) {
+			t.Errorf("%s: %v", to, err)
+		}
+		if is, err := os.Readlink(link); err != nil || is != to {
+			t.Errorf("%s became %s: %v", to, is, err)
+		}
+	}
+	if got := fileValues(t, read); got["rowtocol_run_exit_code"] != 4 || got[lastSuccess] == 0 {
+		t.Errorf("%v", got)
+	}
+	if text, err := os.ReadFile(filepath.Join(dir, "notes.txt")); err != nil || string(text) != "mine" {
+		t.Errorf("%q, %v", text, err)
+	}
+}
+
 func TestNoFile(t *testing.T) {
 	dir := t.TempDir()
 	device := filepath.Join(dir, "device.prom")

@@ -2,7 +2,6 @@ package metrics
 
 import (
 	"context"
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
@@ -48,7 +47,7 @@ func (g *Gateway) Push(ctx context.Context, r *report.Run) error {
 	if r.Succeeded() {
 		set(registry, lastSuccess, lastSuccessHelp, nil, unix(r.Ended))
 	}
-	p := push.New(g.address, Job).Gatherer(registry).Client(briefly{})
+	p := push.New(g.address, Job).Gatherer(registry).Client(briefly{g.secret()})
 	for name, value := range labels(r) {
 		p.Grouping(name, value)
 	}
@@ -59,37 +58,45 @@ func (g *Gateway) Push(ctx context.Context, r *report.Run) error {
 	return g.redact(p.AddContext(ctx))
 }
 
-// redact takes out of an error what is not for logs: the path of the address, and what a
-// server may echo of the password.
+// secret reports whether the address has what is not for logs: a user, a path.
+func (g *Gateway) secret() bool { return g.user != nil || g.address != g.origin }
+
+// redact takes the path of the address out of an error. What a server answers is not in
+// it where the address has secrets.
 func (g *Gateway) redact(err error) error {
 	if err == nil {
 		return nil
 	}
-	text := strings.ReplaceAll(err.Error(), g.address, g.origin)
-	if password, ok := g.user.Password(); ok && password != "" {
-		sent := base64.StdEncoding.EncodeToString([]byte(g.user.Username() + ":" + password))
-		//guard: a server that echoes what it was sent would put the password into the log
-		text = strings.NewReplacer(sent, "…", password, "…").Replace(text)
+	// net/http quotes what it does not understand of an answer.
+	for _, quoting := range []string{"transport connection broken", "http2: "} {
+		if g.secret() && strings.Contains(err.Error(), quoting) {
+			err = errors.New("its answer is no HTTP")
+		}
 	}
-	return fmt.Errorf("push gateway %s: %s", g.origin, text)
+	return fmt.Errorf("push gateway %s: %s", g.origin, strings.ReplaceAll(err.Error(), g.address, g.origin))
 }
 
 // maxAnswer bounds what is read of an answer, in bytes.
 const maxAnswer = 1 << 10
 
 // briefly is a client that reads little of an answer, and follows it nowhere.
-type briefly struct{}
+type briefly struct{ secret bool }
 
-func (briefly) Do(req *http.Request) (*http.Response, error) {
+func (b briefly) Do(req *http.Request) (*http.Response, error) {
 	transport := &http.Transport{Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true}
 	resp, err := transport.RoundTrip(req)
 	if err != nil {
 		return nil, err
 	}
+	most := int64(maxAnswer)
+	//guard: a server that echoes what it was sent, in whatever form, would put it into the log
+	if b.secret {
+		most = 0
+	}
 	//guard: a server could send a message without end
 	resp.Body = struct {
 		io.Reader
 		io.Closer
-	}{io.LimitReader(resp.Body, maxAnswer), resp.Body}
+	}{io.LimitReader(resp.Body, most), resp.Body}
 	return resp, nil
 }

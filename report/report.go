@@ -5,9 +5,9 @@ package report
 
 import "time"
 
-// Run is what one run of the program did. Inputs and figures are of the output that it
-// made, of the tasks that it was to do, or of what it planned or verified: a run that
-// failed, or had nothing to do, has none.
+// Run is what one run of the program did. Inputs and figures are of the outputs that it
+// made, of the tasks that it was to do, or of what it planned or verified: a run that had
+// nothing to do has none, and one that failed those of what it had committed before.
 type Run struct {
 	ID      string // drawn at the start; log lines have it as "run"
 	Command string

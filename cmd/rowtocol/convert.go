@@ -2,13 +2,11 @@ package main
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/rowtocol/rowtocol/failure"
 	"github.com/rowtocol/rowtocol/job"
 	"github.com/rowtocol/rowtocol/manifest"
 )
@@ -205,10 +203,11 @@ func (a *app) jobOptions() job.Options {
 	}
 }
 
-// report tells what a conversion or a commit came to. err may be about losses,
-// beside an outcome.
+// report tells what a conversion or a commit came to. Beside an outcome, err is about
+// losses, or about what failed behind the run that the outcome has.
 func (a *app) report(outcome *job.Outcome, err error, dest string, nothing int) error {
-	if outcome == nil || err != nil && !errors.Is(err, failure.Losses) {
+	//guard: nobody would be told of a run that was published before a later one failed
+	if outcome == nil {
 		return err
 	}
 	a.tally(outcome)

@@ -116,7 +116,8 @@ func (a *app) convertPartitions(ctx context.Context, f *convertFlags, req job.Re
 			return context.Cause(ctx)
 		}
 		result, err := do(ctx, p, name)
-		if ctx.Err() != nil {
+		r.Rows, r.Bytes = a.run.Rows, a.run.Bytes
+		if err != nil && ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
 		err = damageHelp(err, f.onDamage)
@@ -195,7 +196,6 @@ func (a *app) tellPartition(r *partitioned, p partitionResult, err error) {
 		args = append(args, "exit", p.Exit, "error", err.Error())
 	}
 	a.log.Log(context.Background(), level, what, args...)
-	r.Rows, r.Bytes = r.Rows+p.Rows, r.Bytes+p.Bytes
 	r.Partitions = append(r.Partitions, p)
 }
 

@@ -82,7 +82,7 @@ type Figures struct {
 
 func figuresOf(r *report.Run) Figures {
 	return Figures{
-		Began: r.Began, Seconds: r.Duration().Round(time.Millisecond).Seconds(), InputBytes: r.InputBytes,
+		Began: r.Began, Seconds: float64(r.Duration().Round(time.Millisecond).Milliseconds()) / 1000, InputBytes: r.InputBytes,
 		Rate: int64(r.Rate()), PeakMemory: r.PeakMemory, Version: r.Version,
 	}
 }

@@ -19,6 +19,7 @@ import (
 type watchers struct {
 	metricsFile, pushGateway, lineage string
 	gateway                           *metrics.Gateway
+	noMetrics, noLineage              bool     // the file is refused
 	inputs                            []string // as the user named them
 	started                           bool     // the lineage has the start of the run
 }
@@ -33,7 +34,7 @@ func (w *watchers) add(flags *pflag.FlagSet) {
 func (w *watchers) check() error {
 	if name := w.metricsFile; name != "" {
 		if err := metrics.CheckName(name); err != nil {
-			w.metricsFile = ""
+			w.noMetrics = true
 			return usagef("--metrics-file: %w", err)
 		}
 	}
@@ -53,14 +54,17 @@ func (a *app) startTelling(dest string, inputs []string) error {
 	w := &a.watchers
 	a.run.Command, a.run.Dest, w.inputs = a.command, dest, inputs
 	var wrong error
-	for flag, name := range map[string]*string{"metrics-file": &w.metricsFile, "lineage": &w.lineage} {
-		inside, err := inDestination(*name, dest)
+	for _, f := range []struct {
+		flag, name string
+		refused    *bool
+	}{{"metrics-file", w.metricsFile, &w.noMetrics}, {"lineage", w.lineage, &w.noLineage}} {
+		inside, err := inDestination(f.name, dest)
 		//guard: the destination would hold what no run knows
 		if inside {
-			err = usagef("%s is in the destination", *name)
+			err = usagef("%s is in the destination", f.name)
 		}
 		if err != nil {
-			*name, wrong = "", fmt.Errorf("--%s: %w", flag, err)
+			*f.refused, wrong = true, fmt.Errorf("--%s: %w", f.flag, err)
 		}
 	}
 	if wrong != nil {
@@ -89,8 +93,13 @@ func inDestination(name, dest string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	file := inRealDirectory(at)
-	return store.Within(file, inRealDirectory(to)) || store.Within(file, store.RealPath(to.Store, to.Path)), nil
+	//guard: a link would lead into the destination
+	for _, file := range []string{inRealDirectory(at), store.RealPath(at.Store, at.Path)} {
+		if store.Within(file, inRealDirectory(to)) || store.Within(file, store.RealPath(to.Store, to.Path)) {
+			return true, nil
+		}
+	}
+	return false, nil
 }
 
 const (
@@ -118,10 +127,10 @@ func (a *app) push(err error) {
 // tell writes down what became of the run, which err ended.
 func (a *app) tell(err error) {
 	w, r := &a.watchers, a.run
-	if w.metricsFile != "" {
+	if w.metricsFile != "" && !w.noMetrics {
 		a.told(metrics.WriteFile(w.metricsFile, r), "metrics")
 	}
-	if w.lineage != "" {
+	if w.lineage != "" && !w.noLineage {
 		var events []*lineage.Event
 		if !w.started {
 			events = append(events, lineage.Start(r, w.inputs))

@@ -133,6 +133,61 @@ func TestToldAlike(t *testing.T) {
 	}
 }
 
+// TestToldOfAFailure has runs that commit something before they fail: all tell of that.
+func TestToldOfAFailure(t *testing.T) {
+	dir := t.TempDir()
+	pairs(t, dir, "all/a.avro", 0, 60_000)
+	pairs(t, dir, "parts/k=1/a.avro", 0, 100)
+	damaged := pairs(t, dir, "parts/k=2/a.avro", 0, 30)
+	copy(damaged[len(damaged)-16:], "damaged sync mark")
+	write(t, dir+"/parts/k=2/a.avro", damaged)
+	watched := []string{"--json", "--metrics-file", "m.prom", "--lineage", "runs.jsonl"}
+	incremental := []string{"convert", "--incremental", "--workers", "1", "--block-size", "4KiB", "--row-group-size", "64KiB", "all", "out"}
+	stopped := command(t, incremental...)
+	stopped.Dir = dir
+	if err := stopped.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for tries := 0; len(taskFiles(t, dir)) == 0 && tries < 5000; tries++ {
+		time.Sleep(time.Millisecond)
+	}
+	_ = stopped.Process.Kill()
+	_ = stopped.Wait()
+	if done := runNames(t, dir); len(done) > 0 {
+		t.Fatalf("%v was published before the run could be stopped", done)
+	}
+	write(t, dir+"/all/b.avro", damaged)
+	rowtocol(t, dir, nil, append([]string{"convert", "parts/k=1", "before"}, watched...)...).want(t, 0)
+	for dest, args := range map[string][]string{"out": incremental, "tree": {"convert", "--partitioned", "parts", "tree"}} {
+		_ = os.Remove(dir + "/runs.jsonl")
+		o := rowtocol(t, dir, nil, append(args, watched...)...).want(t, 3)
+		var c converted
+		frame := o.object(t, &c)
+		at := dir + "/tree/k=1"
+		if dest == "out" {
+			at = dir + "/out/" + runNames(t, dir)[0]
+		}
+		s := manifestIn(t, at)
+		want := told{rows: s.Rows, bytes: s.Bytes, files: int64(len(s.Files())), inputBytes: s.Made.InputBytes}
+		if c.Rows != want.rows || c.Bytes != want.bytes || c.InputBytes != want.inputBytes || s.Made.Run != frame.Run {
+			t.Errorf("--json says %+v, the manifest %+v", c, want)
+		}
+		checkMetrics(t, metricsIn(t, dir+"/m.prom"), want, 3, false)
+		checkEvents(t, eventsIn(t, dir+"/runs.jsonl"), want, frame, filepath.Join(dir, dest), false)
+		checkLog(t, o.stderr, want, frame)
+	}
+}
+
+// taskFiles are what tasks left that were done for dir/out.
+func taskFiles(t *testing.T, dir string) []string {
+	t.Helper()
+	files, err := filepath.Glob(dir + "/out/.rowtocol/*/*/task-*.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
 func checkMetrics(t *testing.T, m map[string]float64, want told, code int, ok bool) {
 	t.Helper()
 	got := told{int64(m["run_rows"]), int64(m["run_output_bytes"]), int64(m["run_files"]), int64(m["run_input_bytes"]), int64(m["run_losses"])}
@@ -273,13 +328,18 @@ func TestWatchedFails(t *testing.T) {
 		t.Error("an input was changed")
 	}
 	rowtocol(t, dir, nil, "convert", "--metrics-file", "none/m.prom", "--lineage", "none/runs.jsonl", "in/none.avro", "out").want(t, 3, "metrics: ", "lineage: ")
+	if err := os.Symlink("out/runs.jsonl", dir+"/link"); err != nil {
+		t.Fatal(err)
+	}
+	write(t, dir+"/out/runs.jsonl", nil)
+	rowtocol(t, dir, nil, "convert", "--lineage", "link", "in", "out").want(t, 1, "--lineage", "in the destination")
 	for _, args := range [][]string{
 		{"--metrics-file", "in/a.avro"}, {"--metrics-file", "new/m.prom"}, {"--lineage", "new/runs.jsonl"}, {"--lineage", "hdfs://nn/runs.jsonl"},
 		{"--metrics-file", "new/m.prom", "--lineage", "new/runs.jsonl"}, {"--push-gateway", "anna:s3cret@host"}, {"--push-gateway", "http://anna@host?s3cret"},
 	} {
 		o := rowtocol(t, dir, nil, append(append([]string{"convert"}, args...), "in", "new")...).want(t, 1, "--")
-		if strings.Contains(o.stderr, "s3cret") {
-			t.Errorf("the password is in %s", o.stderr)
+		if strings.Contains(o.stderr, "s3cret") || strings.Contains(o.stderr, "  was given") {
+			t.Errorf("the password is in it, or a value is not: %s", o.stderr)
 		}
 		if _, err := os.Stat(dir + "/new"); err == nil {
 			t.Errorf("%v made the destination", args)
