@@ -25,6 +25,15 @@ func Redact(text string) string {
 	return named.ReplaceAllString(text, "${1}${2}${3}"+Concealed+"${4}")
 }
 
+// Shown is a location that a user named as it may be shown before it is known to be
+// one: that of remote storage without what it calls a secret, a local one as it is.
+func Shown(location string) string {
+	if scheme, _ := Scheme(location); scheme == "" {
+		return location
+	}
+	return Redact(location)
+}
+
 // WithRedaction returns st with errors that show no secrets: redact replaces
 // them in a text. Whatever a server says, or makes others say, passes here. That
 // a file has a secret for a name is an error too, for names go everywhere.

@@ -8,6 +8,7 @@ import (
 	"github.com/rowtocol/rowtocol/job"
 	"github.com/rowtocol/rowtocol/lineage"
 	"github.com/rowtocol/rowtocol/manifest"
+	"github.com/rowtocol/rowtocol/store"
 )
 
 const commitLong = `Publish what the tasks of a plan left: check that all of them are done and that
@@ -46,7 +47,7 @@ func (a *app) commit(ctx context.Context, file string, overwrite bool, nothing i
 	if file == "" {
 		return usagef("--plan: name the file with the plan")
 	}
-	a.start("plan_file", file)
+	a.start("plan_file", store.Shown(file))
 	p, err := a.readPlan(ctx, file)
 	if err != nil {
 		return err

@@ -15,6 +15,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"go.yaml.in/yaml/v3"
+
+	"github.com/rowtocol/rowtocol/store"
 )
 
 // setting is a value of the environment, or one key of a job file with its values; a
@@ -85,12 +87,12 @@ func (a *app) withOrigin(err error) error {
 		return err
 	}
 	if s, ok := a.origins[f.Name]; ok {
-		return fmt.Errorf("%w (%s is %s)", err, s.name, strings.Join(s.values, ","))
+		return fmt.Errorf("%w (%s is %s)", err, s.name, strings.Join(shown(s.values), ","))
 	}
 	if strings.Contains(err.Error(), strconv.Quote(f.Value.String())) {
 		return err
 	}
-	return fmt.Errorf("%w (--%s %s was given)", err, f.Name, f.Value)
+	return fmt.Errorf("%w (--%s %s was given)", err, f.Name, store.Shown(f.Value.String()))
 }
 
 // settings are the names of all flags that the environment and a job file may set. One

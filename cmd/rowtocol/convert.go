@@ -168,8 +168,7 @@ func (a *app) convert(cmd *cobra.Command, f *convertFlags, inputs []string, dest
 	if f.dryRun {
 		return a.dryRun(ctx, req)
 	}
-	a.run.Dest = dest
-	a.start("dest", dest, named(inputs))
+	a.start("dest", a.run.Dest, named(inputs))
 	p, stop := a.startProgress(ctx)
 	defer stop()
 	req.Progress = func(s job.Progress) {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/rowtocol/rowtocol/job"
 	"github.com/rowtocol/rowtocol/manifest"
+	"github.com/rowtocol/rowtocol/store"
 	"github.com/rowtocol/rowtocol/task"
 )
 
@@ -137,7 +138,16 @@ func (a *app) start(attrs ...any) {
 // named are the arguments in the log's first line: the first of them, and how many.
 // Attributes of one name are of one type in all lines, for those who index logs.
 func named(inputs []string) slog.Attr {
-	return slog.Group("", slog.Any("from", inputs[:min(len(inputs), listed)]), slog.Int("arguments", len(inputs)))
+	return slog.Group("", slog.Any("from", shown(inputs[:min(len(inputs), listed)])), slog.Int("arguments", len(inputs)))
+}
+
+// shown are locations as they may be shown.
+func shown(locations []string) []string {
+	all := make([]string, len(locations))
+	for i, l := range locations {
+		all[i] = store.Shown(l)
+	}
+	return all
 }
 
 // about adds a plan to what all lines of the log tell, and its task, if it is one.

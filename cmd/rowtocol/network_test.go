@@ -135,11 +135,35 @@ func broken(w http.ResponseWriter, text string) {
 	_ = c.Close()
 }
 
+// TestLocationWithPassword has locations that are refused for what they hold: nobody is
+// told that.
 func TestLocationWithPassword(t *testing.T) {
-	for _, location := range []string{"webhdfs://bob:hunter2@nn/x", "hdfs://bob:hunter2@nn:8020/x", "s3://bob:hunter2@b/x", "webhdfs://nn/x?op=OPEN&delegation=hunter2"} {
-		out := rowtocol(t, t.TempDir(), nil, "convert", "--json", location, "out").want(t, 1, "(hidden)")
-		if strings.Contains(out.stdout+out.stderr, "hunter2") {
-			t.Errorf("%s is shown:\n%s%s", location, out.stdout, out.stderr)
+	dir := t.TempDir()
+	pairs(t, dir, "in.avro", 0, 1)
+	for i, location := range []string{"webhdfs://bob:hunter2@nn/x", "hdfs://bob:hunter2@nn:8020/x", "s3://bob:hunter2@b/x", "webhdfs://nn/x?op=OPEN&delegation=hunter2"} {
+		for j, args := range [][]string{
+			{"convert", location, "out"}, {"convert", "in.avro", location}, {"convert", "--partitioned", "in.avro", location}, {"plan", "in.avro", location, "--output", "p.json"},
+			{"plan", "in.avro", "out", "--output", location}, {"task", "--task", "0", "--plan", location}, {"commit", "--plan", location},
+			{"verify", location, "--against", location}, {"convert", "in.avro", "out", "--lineage", location}, {"convert", "in.avro", "out", "--metrics-file", location + ".prom"},
+			{"status", "out", "--input", location}, {"convert", "--input", "in.avro", "--dest", location}, {"convert", "in.avro", "out", "--schema", location},
+		} {
+			if i > 0 && j > 1 {
+				break // they are refused in one place
+			}
+			if args[0] == "convert" || args[0] == "commit" {
+				args = append([]string{args[0], "--metrics-file", "m.prom", "--lineage", "runs.jsonl"}, args[1:]...)
+			}
+			out := rowtocol(t, dir, nil, append(args, "--json", "--verbose")...)
+			told := out.stdout + out.stderr
+			for _, file := range []string{"m.prom", "runs.jsonl"} {
+				if text, err := os.ReadFile(filepath.Join(dir, file)); err == nil {
+					told += string(text)
+				}
+				_ = os.Remove(filepath.Join(dir, file))
+			}
+			if out.code != 1 && out.code != 3 || !strings.Contains(told, "(hidden)") && args[0] != "status" || strings.Contains(told, "hunter2") {
+				t.Errorf("%v: exit %d:\n%s", args, out.code, told)
+			}
 		}
 	}
 }

@@ -91,8 +91,7 @@ func checkPartitioned(f *convertFlags, inputs []string) error {
 func (a *app) convertPartitions(ctx context.Context, f *convertFlags, req job.Request) error {
 	p := &job.Partitions{Request: req, Reprocess: f.reprocess}
 	if !f.dryRun {
-		a.run.Dest = req.Dest
-		a.start("dest", req.Dest, named(req.Inputs))
+		a.start("dest", a.run.Dest, named(req.Inputs))
 	}
 	names, beside, err := p.Find(ctx)
 	if err != nil {

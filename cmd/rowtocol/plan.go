@@ -87,8 +87,8 @@ func (a *app) plan(ctx context.Context, req job.Request, output string) error {
 	if output == standardOutput && a.json {
 		return usagef("--output %s and --json both print on standard output", output)
 	}
-	a.run.Dest = req.Dest
-	a.start("dest", req.Dest, named(req.Inputs), "plan_file", output)
+	a.run.Dest = store.Shown(req.Dest)
+	a.start("dest", a.run.Dest, named(req.Inputs), "plan_file", store.Shown(output))
 	made, err := makePlan(ctx, req)
 	if err != nil {
 		return err

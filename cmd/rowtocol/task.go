@@ -13,6 +13,7 @@ import (
 	"github.com/rowtocol/rowtocol/failure"
 	"github.com/rowtocol/rowtocol/job"
 	"github.com/rowtocol/rowtocol/manifest"
+	"github.com/rowtocol/rowtocol/store"
 )
 
 const taskLong = `Run tasks of a plan and leave their work beside the destination, under names
@@ -107,7 +108,7 @@ func (a *app) task(ctx context.Context, file string, which *taskFlags, nothing i
 	if file == "" {
 		return usagef("--plan: name the file with the plan")
 	}
-	a.start("plan_file", file, "numbers", which.numbers, "share", which.share)
+	a.start("plan_file", store.Shown(file), "numbers", which.numbers, "share", which.share)
 	plan, err := a.readPlan(ctx, file)
 	if err != nil {
 		return err

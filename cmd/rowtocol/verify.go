@@ -91,8 +91,8 @@ func (a *app) verify(ctx context.Context, f *verifyFlags, names []string) error 
 	case f.complete && len(f.against) == 0:
 		return usagef("--require-complete needs --against")
 	}
-	a.run.Dest = names[0]
-	a.start("dest", names[0], named(names), "against", f.against)
+	a.run.Dest = store.Shown(names[0])
+	a.start("dest", a.run.Dest, named(names), "against", shown(f.against))
 	l, err := a.list(ctx, names)
 	if d := (*damage.Error)(nil); errors.As(err, &d) && d.Kind == damage.Unsupported {
 		return err // what a newer program made is no difference

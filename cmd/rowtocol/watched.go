@@ -52,7 +52,7 @@ func (w *watchers) check() error {
 // refused, for no run would know it.
 func (a *app) startTelling(dest string, inputs []string) error {
 	w := &a.watchers
-	a.run.Command, a.run.Dest, w.inputs = a.command, dest, inputs
+	a.run.Command, a.run.Dest, w.inputs = a.command, store.Shown(dest), shown(inputs)
 	var wrong error
 	for _, f := range []struct {
 		flag, name string
@@ -64,7 +64,7 @@ func (a *app) startTelling(dest string, inputs []string) error {
 			err = usagef("%s is in the destination", f.name)
 		}
 		if err != nil {
-			*f.refused, wrong = true, fmt.Errorf("--%s: %w", f.flag, err)
+			*f.refused, wrong = true, fmt.Errorf("--%s: %w", f.flag, store.Conceal(err))
 		}
 	}
 	if wrong != nil {
@@ -72,7 +72,7 @@ func (a *app) startTelling(dest string, inputs []string) error {
 	}
 	if w.lineage != "" {
 		w.started = true
-		a.told(lineage.Append(w.lineage, lineage.Start(a.run, inputs)), "lineage")
+		a.told(lineage.Append(w.lineage, lineage.Start(a.run, w.inputs)), "lineage")
 	}
 	return nil
 }
