@@ -70,7 +70,7 @@ func followed(name string) (string, error) {
 	if err != nil || info.Mode()&fs.ModeSymlink == 0 {
 		return name, nil
 	}
-	//guard: the link would be replaced, and who reads what it leads to learn nothing more
+	// Else the link would be replaced, and who reads what it leads to would learn nothing more.
 	real, err := filepath.EvalSymlinks(name)
 	if err != nil {
 		return "", fmt.Errorf("the link leads nowhere: %w", err)
