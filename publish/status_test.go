@@ -278,6 +278,32 @@ func TestStatusMeanwhile(t *testing.T) {
 	}
 }
 
+// TestStatusOfChangingHands looks again while the lock goes from one holder to the
+// next, and not for ever.
+func TestStatusOfChangingHands(t *testing.T) {
+	for changes, want := range map[int]int{0: 1, 2: 3, 100: statusTries} {
+		inner, st := inMemory(t)
+		output(t, inner, st, "P")
+		lockedBy(t, inner, holder{ID: manifest.NewID()})
+		looks := 0
+		d := at(&odd{Store: st, read: func(p string) error {
+			if path.Base(p) != manifest.SuccessName {
+				return nil
+			}
+			if looks++; looks <= changes {
+				if err := st.Remove(t.Context(), inner.in(manifest.LockName)); err != nil {
+					return err
+				}
+				lockedBy(t, inner, holder{ID: manifest.NewID()})
+			}
+			return nil
+		}}, inner.path)
+		if s := status(t, d); looks != want || s.Success == nil || s.Lock == nil {
+			t.Errorf("%d looks at a lock that changed hands %d times: %+v", looks, changes, s)
+		}
+	}
+}
+
 func TestTree(t *testing.T) {
 	st := memstore.New().Client()
 	mkdirs := func(names ...string) {
