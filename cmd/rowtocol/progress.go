@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"golang.org/x/term"
+
+	"github.com/rowtocol/rowtocol/store"
 )
 
 // console is standard error: log lines, and below them, on a terminal, one
@@ -80,7 +82,7 @@ func (c *console) logger(level slog.Level, format string) *slog.Logger {
 		ReplaceAttr: func(groups []string, a slog.Attr) slog.Attr {
 			switch {
 			case len(groups) > 0 || a.Key != slog.TimeKey:
-				return a
+				return redacted(a)
 			case c.people:
 				return slog.Attr{}
 			}
@@ -91,6 +93,22 @@ func (c *console) logger(level slog.Level, format string) *slog.Logger {
 		return slog.New(slog.NewTextHandler(c, options))
 	}
 	return slog.New(slog.NewJSONHandler(c, options))
+}
+
+// redacted is an attribute without what its texts call a secret, such as the password
+// in a location that a user named.
+func redacted(a slog.Attr) slog.Attr {
+	switch v := a.Value.Any().(type) {
+	case string:
+		return slog.String(a.Key, store.Redact(v))
+	case []string:
+		clean := make([]string, len(v))
+		for i, text := range v {
+			clean[i] = store.Redact(text)
+		}
+		return slog.Any(a.Key, clean)
+	}
+	return a
 }
 
 // fail prints the error that ends the program.
