@@ -36,10 +36,7 @@ func Partitions(ctx context.Context, s Search) (found []string, beside []Skipped
 	for len(w.links) > 0 && err == nil {
 		link := w.links[0]
 		w.links = w.links[1:]
-		//guard: rows would be there once for each name of a partition
-		if !w.seen[link.real] {
-			err = w.walk(ctx, link)
-		}
+		err = w.walk(ctx, link)
 	}
 	if err != nil {
 		return nil, nil, fault(arg, err)
@@ -66,7 +63,7 @@ type partitionWalker struct {
 }
 
 func (w *partitionWalker) walk(ctx context.Context, d partition) error {
-	//guard: a link to a directory above would lead down for ever
+	//guard: rows would be there once for each name of a partition, and links upwards lead down for ever
 	if w.seen[d.real] {
 		return nil
 	}
