@@ -93,6 +93,7 @@ type Run struct {
 	// Losses are the ranges of its inputs that are not in it.
 	Losses []manifest.Loss
 
+	sequence       int64
 	schema         string
 	recursiveBytes bool
 }
@@ -178,11 +179,12 @@ func (l *finder) lookInto(ctx context.Context, dir string, keys []Key) error {
 	if err != nil || len(runs) == 0 {
 		return err
 	}
-	base := ""
+	b := &beside{dir: dir, all: infos, runs: runs, any: l.partial && !finished}
 	if finished {
-		base = l.Runs[len(l.Runs)-1].ID
+		top := l.Runs[len(l.Runs)-1]
+		b.base, b.sequence = top.ID, top.sequence
 	}
-	return l.addRuns(ctx, &beside{dir: dir, base: base, all: infos, runs: runs, any: l.partial && !finished})
+	return l.addRuns(ctx, b)
 }
 
 // addTree adds what is in the directories of a directory that are named by keys.
@@ -257,6 +259,7 @@ func (l *finder) addListed(run Run, s *manifest.Success) error {
 		return d
 	}
 	run.ID, run.Made, run.Losses = s.ID, s.Made, s.Losses
+	run.sequence = s.Sequence
 	run.schema, run.recursiveBytes = s.Schema, s.Request.Options.RecursiveBytes
 	if n := len(l.Runs); n > 0 && run.schema == l.Runs[n-1].schema {
 		run.schema = l.Runs[n-1].schema // of many outputs one copy is kept

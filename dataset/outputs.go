@@ -21,6 +21,7 @@ var errReplaced = errors.New("the output was replaced")
 type beside struct {
 	dir       string
 	base      string       // ID of the directory's own output; empty if there is none
+	sequence  int64        // of that
 	all, runs []store.Info // what the directory holds
 	any       bool         // whatever output a run is of, it is taken
 }
@@ -55,7 +56,10 @@ func (l *finder) addRuns(ctx context.Context, b *beside) error {
 			return damage.New(damage.Header, path.Join(info.Path, manifest.SuccessName), -1, "it is of the run %s", manifest.RunName(s.Sequence, s.ID))
 		//guard: rows of an output that was replaced would be read beside those of the new one
 		case s.Run && s.Base != b.base && !b.any:
-			orphan = info.Path
+			//guard: a run that lost its output to an older one would be passed over
+			if b.base == "" || s.Sequence > b.sequence {
+				orphan = info.Path
+			}
 			continue
 		}
 		if err := l.addListed(run, s); err != nil {
@@ -63,8 +67,11 @@ func (l *finder) addRuns(ctx context.Context, b *beside) error {
 		}
 	}
 	//guard: an output that is being replaced would be read as if it held nothing
-	if b.base != "" || b.any || orphan == "" && len(l.Runs) > before {
+	if b.any || orphan == "" && (b.base != "" || len(l.Runs) > before) {
 		return nil
+	}
+	if b.base != "" {
+		return &unfinished{fmt.Sprintf("%s is not a finished output: %s is of an output whose %s is not there", b.dir, orphan, manifest.SuccessName)}
 	}
 	err := underWay(ctx, l.store, b.dir, b.all)
 	if err == nil {

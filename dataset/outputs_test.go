@@ -32,6 +32,20 @@ func topOf(t *testing.T, dir string) string {
 	return s.ID
 }
 
+// successOf reads the manifest in a directory.
+func successOf(t *testing.T, dir string) *manifest.Success {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(dir, manifest.SuccessName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := manifest.DecodeSuccess(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
 // growRun makes a run of a row, beside the output that is there.
 func (p *forest) growRun(dir string, sequence int64) (run string) {
 	p.t.Helper()
@@ -42,14 +56,7 @@ func (p *forest) growRun(dir string, sequence int64) (run string) {
 	}
 	p.grow(1, "made")
 	made := filepath.Join(p.root, "made")
-	text, err := os.ReadFile(filepath.Join(made, manifest.SuccessName))
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	s, err := manifest.DecodeSuccess(text)
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	s := successOf(p.t, made)
 	s.Run, s.Base, s.Sequence = true, base, sequence
 	writeSuccess(p.t, made, s)
 	run = filepath.Join(dir, manifest.RunName(sequence, s.ID))
@@ -64,6 +71,9 @@ func (p *forest) growRun(dir string, sequence int64) (run string) {
 func (p *forest) replace(dir string) {
 	p.t.Helper()
 	p.grow(1, "made")
+	s := successOf(p.t, filepath.Join(p.root, "made"))
+	s.Sequence = 100
+	writeSuccess(p.t, filepath.Join(p.root, "made"), s)
 	dir = filepath.Join(p.root, dir)
 	for _, d := range []string{"_SUCCESS", "part-*"} {
 		found, err := filepath.Glob(filepath.Join(dir, d))
@@ -263,4 +273,31 @@ func (g gone) ReadFile(ctx context.Context, p string, most int64) ([]byte, error
 		return nil, store.ErrNotExist
 	}
 	return g.Store.ReadFile(ctx, p, most)
+}
+
+// TestRunsOfALostOutput are beside an older one: they are not passed over, as nothing
+// replaced them.
+func TestRunsOfALostOutput(t *testing.T) {
+	eachFormat(t, func(t *testing.T, f format.Format) {
+		p := newForest(t, f)
+		dir := filepath.Join(p.root, "d")
+		p.grow(1, "d")
+		run := p.growRun("d", 10)
+		p.replace("d")
+		s := successOf(t, dir)
+		s.Sequence = 9
+		writeSuccess(t, dir, s)
+		if _, err := openAll(t, dir); !errors.Is(err, dataset.ErrUnfinished) || !strings.Contains(err.Error(), filepath.Base(run)) {
+			t.Errorf("beside an older output: %v", err)
+		}
+		write(t, filepath.Join(dir, manifest.LockName), "")
+		if _, err := openAll(t, dir); !errors.Is(err, dataset.ErrUnfinished) {
+			t.Errorf("while somebody works there: %v", err)
+		}
+		s.Sequence = 11
+		writeSuccess(t, dir, s)
+		if _, err := openAll(t, dir); err != nil {
+			t.Errorf("beside a newer one: %v", err)
+		}
+	})
 }

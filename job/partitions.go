@@ -127,9 +127,9 @@ func (r *Request) allow(state *publish.State, now *manifest.Request) error {
 	if err != nil || !r.keep || state.Pending() {
 		return err
 	}
-	//guard: runs would go whose output's manifest others removed
-	if len(state.Outputs()) == 0 {
-		return state.AllowRun()
+	//guard: rows would go that may be nowhere else
+	if err := state.AllowWhole(); err != nil {
+		return err
 	}
 	asked := make(map[string]bool, len(now.Inputs))
 	for _, in := range now.Inputs {

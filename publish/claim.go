@@ -161,7 +161,7 @@ func (c *Claim) review(ctx context.Context) (err error) {
 		return err
 	}
 	//guard: a destination would be cleared of what is ours that is refused
-	if len(c.state.foreign) > 0 || c.state.orphaned {
+	if len(c.state.foreign) > 0 || c.state.damage != "" {
 		return nil
 	}
 	if err := c.clearOut(ctx, c.state); err != nil {

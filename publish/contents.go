@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"path"
-	"slices"
 	"strings"
 
 	"github.com/rowtocol/rowtocol/manifest"
@@ -60,11 +59,6 @@ func (c *contents) sequence() (highest int64) {
 		}
 	}
 	return highest
-}
-
-// retires reports whether an output is among those that were replaced.
-func (c *contents) retires(id string) bool {
-	return slices.ContainsFunc(c.retired, func(r *record) bool { return r.success.ID == id })
 }
 
 // collect looks for runs and retired manifests in a directory and below it.

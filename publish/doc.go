@@ -51,8 +51,11 @@
 // A run names the output that it is beside, its base, or none. It counts only while
 // that is the destination's: so an output that replaces another replaces the runs
 // beside it as well, all at the moment at which its _SUCCESS appears. They are moved
-// out after that. If others removed the base's _SUCCESS, nothing is moved out but by
-// who replaces all. What a run's directory holds never changes, and its name is used
+// out after that, and so are those of a number below the output's which a killed holder
+// left. Runs of another base for which that is not so, and parts without a _SUCCESS,
+// lost their output: somebody deleted it, or brought back an older one. Only an output
+// that replaces all that is there removes them, as their inputs may be gone; until
+// then the destination counts as damaged. What a run's directory holds never changes, and its name is used
 // once: a process reads each run once.
 //
 // A part that is a directory is like a file: one rename brings all its files in,

@@ -186,10 +186,7 @@ func (c *Claim) retire(ctx context.Context, s *manifest.Success) (runs []string,
 	if err := now.refuseForeign(); err != nil {
 		return nil, err
 	}
-	runs = now.uncounted
-	for _, r := range now.Runs {
-		runs = append(runs, r.Name)
-	}
+	runs = now.replaces()
 	if now.Success == nil {
 		return runs, nil
 	}

@@ -88,8 +88,19 @@ func (s *State) passed(m *manifest.Success) bool {
 }
 
 // giveUp makes a run of which an output was being published one that can be
-// resumed, or be committed again.
+// resumed, or be committed again. What came to its place of the output is moved out
+// first, as long as somebody knows whose it is.
 func (c *Claim) giveUp(ctx context.Context, r *Run, p *record) error {
+	if !p.success.Run {
+		var parts []string
+		for i := range p.success.Parts {
+			parts = append(parts, p.success.Parts[i].Entry().Name)
+		}
+		//guard: parts would stay that nobody knows, and the destination be refused
+		if err := c.clearOut(ctx, &State{debris: parts}); err != nil {
+			return err
+		}
+	}
 	if err := c.remove(ctx, p.path); err != nil {
 		return err
 	}

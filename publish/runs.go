@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"path"
 	"slices"
 	"sync"
@@ -66,7 +65,7 @@ func isRun(info store.Info) bool {
 
 // classifyRuns tells the runs in the destination apart: those that count, because
 // the output that they are beside is still the same, and those that do not.
-func (d *Destination) classifyRuns(ctx context.Context, s *State, infos []store.Info, found *contents) error {
+func (d *Destination) classifyRuns(ctx context.Context, s *State, infos []store.Info) error {
 	infos = slices.DeleteFunc(slices.Clone(infos), func(i store.Info) bool { return !isRun(i) })
 	runs := make([]*committed, len(infos))
 	err := parallel.Do(ctx, len(infos), d.movers, func(ctx context.Context, i int) (err error) {
@@ -86,16 +85,14 @@ func (d *Destination) classifyRuns(ctx context.Context, s *State, infos []store.
 			s.foreign = append(s.foreign, r.foreign...)
 		case r.empty:
 			s.uncounted = append(s.uncounted, r.Name)
-		//guard: runs would stay that are beside an output which was replaced
-		case r.Success.Base != s.ID():
-			s.uncounted = append(s.uncounted, r.Name)
-			//guard: runs would be removed because others removed the manifest of their output
-			if s.Success == nil && r.Success.Base != "" && !found.retires(r.Success.Base) {
-				s.orphaned, s.damage = true, fmt.Sprintf("%s of the output that %s is beside is missing", manifest.SuccessName, r.Name)
-			}
-		default:
+		case r.Success.Base == s.ID():
 			s.damage = cmp.Or(s.damage, r.damage)
 			s.Runs = append(s.Runs, r.Committed)
+		//guard: runs would stay that are beside an output which was replaced
+		case s.Success != nil && s.Success.Sequence > sequence:
+			s.uncounted = append(s.uncounted, r.Name)
+		default: // its output was lost
+			s.orphans = append(s.orphans, r.Name)
 		}
 	}
 	slices.SortFunc(s.Runs, func(a, b Committed) int { return cmp.Compare(a.Success.Sequence, b.Success.Sequence) })
@@ -321,6 +318,22 @@ func (c *Claim) assemble(ctx context.Context, r *Run, s *manifest.Success, stage
 		return err
 	}
 	return c.move(ctx, written, file)
+}
+
+// replaces are the runs that do not count any more once an output takes the place of
+// all that is there.
+func (s *State) replaces() []string {
+	runs := slices.Clone(s.uncounted)
+	for _, r := range s.Runs {
+		runs = append(runs, r.Name)
+	}
+	for _, name := range s.orphans {
+		//guard: runs would stay that are of no output
+		if !isPart(name) {
+			runs = append(runs, name)
+		}
+	}
+	return runs
 }
 
 // clearRuns moves directories of runs out of the destination.

@@ -2,7 +2,6 @@ package publish
 
 import (
 	"context"
-	"errors"
 	"path"
 	"slices"
 	"strings"
@@ -367,13 +366,15 @@ func TestRunChangedMeanwhile(t *testing.T) {
 // become runs.
 func TestRunsThatDoNotCount(t *testing.T) {
 	d, st := inMemory(t)
-	out := output(t, d, st, "P")
-	addedRun(t, d, "I")
-	// Who replaced the output was killed, and what it made is lost.
-	part := d.in(out.Parts[0].Files[0].Name)
-	dir := path.Join(d.root(), manifest.NewID())
-	makeAll(t, st, dir)
-	if err := errors.Join(st.Rename(t.Context(), d.in(manifest.SuccessName), path.Join(dir, "retired-00000001")), st.Remove(t.Context(), part)); err != nil {
+	output(t, d, st, "P")
+	i := addedRun(t, d, "I")
+	aside := path.Join("/parent", path.Base(dirOf(d, i)))
+	if err := st.Rename(t.Context(), dirOf(d, i), aside); err != nil {
+		t.Fatal(err)
+	}
+	output(t, d, st, "Q")
+	output(t, d, st, "P")
+	if err := st.Rename(t.Context(), aside, dirOf(d, i)); err != nil {
 		t.Fatal(err)
 	}
 	if err := st.Mkdir(t.Context(), d.in(manifest.RunName(8, manifest.NewID()))); err != nil {
@@ -387,7 +388,12 @@ func TestRunsThatDoNotCount(t *testing.T) {
 	if added.Sequence != 9 {
 		t.Errorf("the run has the number %d", added.Sequence)
 	}
-	wantRun(t, st, d, "00000009")
+	if _, runs := looked(t, d); runs != "J" {
+		t.Errorf("the runs are %s", runs)
+	}
+	if infos, err := st.List(t.Context(), d.path); err != nil || slices.ContainsFunc(infos, func(i store.Info) bool { return isRun(i) && i.Path != dirOf(d, added) }) {
+		t.Errorf("there are %v: %v", infos, err)
+	}
 }
 
 // TestOrphanedRuns stay, and are not added to, if others removed the manifest of the

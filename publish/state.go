@@ -1,6 +1,7 @@
 package publish
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -36,8 +37,9 @@ type State struct {
 	damage    string   // why an output is not what its manifest says, or empty
 	foreign   []string // names that are not ours
 	debris    []string // names that are ours, but not of the output
-	uncounted []string // runs that are not of the output, and directories that were to become runs
-	orphaned  bool     // others removed the manifest of the output that runs are beside: nothing counts, and nothing goes
+	uncounted []string // runs of outputs that were replaced, and directories that were to become runs
+	orphans   []string // runs and parts of an output that is not there, though none replaced it
+	locked    bool     // there is a lock
 	pending   bool     // an output waits to be published
 	sequence  int64    // of the latest output that is known of
 }
@@ -51,9 +53,10 @@ func (d *Destination) Look(ctx context.Context) (*State, error) {
 		if err != nil {
 			return nil, d.wrap(err)
 		}
-		// An output that is published meanwhile looks damaged, once.
+		// An output that is published meanwhile looks damaged, once. One that a holder
+		// replaces may look gone for as long as others take over what that one has.
 		now := s.ID() + s.damage
-		if s.damage == "" || now == before || try == lookTries {
+		if s.damage == "" || now == before && !(s.locked && len(s.orphans) > 0) || try == lookTries {
 			return s, nil
 		}
 		before = now
@@ -96,7 +99,14 @@ func (d *Destination) look(ctx context.Context) (*State, error) {
 	if err := d.classify(ctx, s, infos, &found); err != nil {
 		return nil, err
 	}
-	return s, d.classifyRuns(ctx, s, infos, &found)
+	if err := d.classifyRuns(ctx, s, infos); err != nil {
+		return nil, err
+	}
+	//guard: rows would be passed over that are nowhere else
+	if len(s.orphans) > 0 && !s.pending {
+		s.damage = cmp.Or(s.damage, fmt.Sprintf("%s of the output that %s belongs to is missing", manifest.SuccessName, s.orphans[len(s.orphans)-1]))
+	}
+	return s, nil
 }
 
 // readSuccess reads the manifest. One that does not decode is not ours.
@@ -165,7 +175,7 @@ func (d *Destination) classify(ctx context.Context, s *State, infos []store.Info
 		case info.Name == manifest.SuccessName:
 		case isRun(info): // see classifyRuns
 		case info.Name == manifest.LockName:
-			s.Leftovers = true
+			s.Leftovers, s.locked = true, true
 		case info.Name == manifest.WorkName && info.Dir && !info.Link:
 			if err := d.leftovers(ctx, s, found); err != nil {
 				return err
@@ -174,6 +184,9 @@ func (d *Destination) classify(ctx context.Context, s *State, infos []store.Info
 			if err := d.classifyAside(ctx, s, info.Name, expected, ours); err != nil {
 				return err
 			}
+		//guard: rows would be removed whose inputs may be gone
+		case s.Success == nil && isPart(info.Name):
+			s.orphans = append(s.orphans, info.Name)
 		case isOurs(info.Name) || ours[info.Name] && !info.Dir:
 			s.debris = append(s.debris, info.Name)
 		case info.Link:
@@ -246,6 +259,12 @@ func (d *Destination) classifyParts(ctx context.Context, s *State, parts []manif
 func isOurs(name string) bool {
 	_, ok := manifest.OutputID(name)
 	return ok || store.IsTemp(name)
+}
+
+// isPart knows the names of an output's parts.
+func isPart(name string) bool {
+	_, ok := manifest.OutputID(name)
+	return ok && !strings.Contains(name, "/")
 }
 
 // names are the files of replaced outputs. Those of version 1 do not show by
@@ -340,11 +359,13 @@ func (s *State) Allow(r *manifest.Request, overwrite bool) error {
 		return err
 	}
 	switch {
-	case s.Success == nil && len(s.Runs) == 0 && !s.orphaned || overwrite || s.pending:
+	case overwrite || s.pending:
 		return nil // what is pending is considered once it is published
 	//guard: an output that was changed would be made anew without leave
 	case s.damage != "":
 		return failure.New(failure.Foreign, "destination %s holds an output that was changed: %s; --overwrite makes it anew", s.path, s.damage)
+	case s.Success == nil && len(s.Runs) == 0:
+		return nil
 	}
 	//guard: rows of runs would go without leave
 	if n := len(s.Runs); n > 0 {
@@ -358,6 +379,15 @@ func (s *State) Allow(r *manifest.Request, overwrite bool) error {
 	//guard: the output of another request would be replaced without leave
 	return failure.New(failure.Foreign, "destination %s holds the output of another request: %s; --overwrite replaces it",
 		s.path, list(differences, namedDifferences, "; "))
+}
+
+// AllowWhole is failure.Foreign if the destination holds rows of which it is not known
+// what inputs they are of.
+func (s *State) AllowWhole() error {
+	if len(s.orphans) == 0 || s.pending {
+		return nil
+	}
+	return failure.New(failure.Foreign, "destination %s holds rows of unknown inputs: %s", s.path, s.damage)
 }
 
 // AllowPlan is what Allow is for a plan that was made earlier: it must not

@@ -143,8 +143,8 @@ func (d *Destination) survey(ctx context.Context, lock *Lock) (*Status, error) {
 	}
 	s := &Status{State: state, Damage: state.damage, Foreign: slices.Clone(state.foreign)}
 	debris := slices.Concat(state.debris, state.uncounted)
-	//guard: files would be told of as debris that are those of the output to be, or that no holder clears up
-	if state.pending || state.orphaned {
+	//guard: files would be told of as debris that are those of the output to be, or of one that was lost
+	if state.pending || len(state.orphans) > 0 {
 		debris = nil
 	}
 	for _, name := range debris {

@@ -22,7 +22,7 @@ func timeText(t time.Time) string {
 
 // holds reports whether a destination holds anything of rowtocol's.
 func (r *statusOf) holds() bool {
-	return r.Lock != nil || r.Totals.Outputs > 0 || len(r.Unfinished)+len(r.Staging)+len(r.Debris) > 0
+	return r.Lock != nil || r.Totals.Outputs > 0 || len(r.Unfinished)+len(r.Staging)+len(r.Debris) > 0 || r.Damage != ""
 }
 
 func (a *app) printStatus(r *statusOf) {

@@ -1,0 +1,69 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestLostSuccess loses the _SUCCESS of an output after its inputs were deleted: its
+// rows and those of its runs stay until --overwrite.
+func TestLostSuccess(t *testing.T) {
+	dir := t.TempDir()
+	pairs(t, dir, "in/a.avro", 0, 30)
+	rowtocol(t, dir, nil, "convert", "in", "out").want(t, 0)
+	pairs(t, dir, "in/b.avro", 30, 10)
+	incremental(t, dir).want(t, 0)
+	for _, name := range []string{"in/a.avro", "in/b.avro"} {
+		if err := os.Remove(filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	pairs(t, dir, "in/c.avro", 40, 5)
+	success, saved := filepath.Join(dir, "out/_SUCCESS"), filepath.Join(dir, "saved")
+	if err := os.Rename(success, saved); err != nil {
+		t.Fatal(err)
+	}
+	const lost = "belongs to is missing"
+	for _, args := range [][]string{
+		{"convert", "--incremental", "in", "out"},
+		{"convert", "in", "out"},
+		{"plan", "--incremental", "in", "out", "-o", "plan.json"},
+	} {
+		rowtocol(t, dir, nil, args...).want(t, 9, lost)
+	}
+	rowtocol(t, dir, nil, "clean", "out").want(t, 0)
+	o := rowtocol(t, dir, nil, "status", "out").want(t, 0, "damaged", lost)
+	if strings.Contains(o.stdout, "nothing of rowtocol's") {
+		t.Errorf("status says %s", o.stdout)
+	}
+	rowtocol(t, dir, nil, "count", "out").want(t, 3)
+	if err := os.Rename(saved, success); err != nil {
+		t.Fatal(err)
+	}
+	incremental(t, dir).want(t, 0)
+	wantIDs(t, dir, from(0, 45)...)
+
+	if err := os.Rename(success, saved); err != nil {
+		t.Fatal(err)
+	}
+	rowtocol(t, dir, nil, "convert", "--overwrite", "in", "out").want(t, 0)
+	wantIDs(t, dir, from(40, 5)...)
+	if runs := runNames(t, dir); len(runs) > 0 {
+		t.Errorf("there are %v", runs)
+	}
+}
+
+// TestLostSuccessOfAPartition makes nothing anew whose inputs are not known.
+func TestLostSuccessOfAPartition(t *testing.T) {
+	dir := t.TempDir()
+	pairs(t, dir, "in/k=1/a.avro", 0, 30)
+	rowtocol(t, dir, nil, "convert", "--partitioned", "in", "out").want(t, 0)
+	pairs(t, dir, "in/k=1/a.avro", 30, 10)
+	if err := os.Remove(filepath.Join(dir, "out/k=1/_SUCCESS")); err != nil {
+		t.Fatal(err)
+	}
+	rowtocol(t, dir, nil, "convert", "--partitioned", "in", "out").want(t, 9, "k=1")
+	rowtocol(t, dir, nil, "convert", "--partitioned", "--reprocess", "in", "out").want(t, 9, "rows of unknown inputs")
+}
