@@ -47,7 +47,7 @@ func TestClean(t *testing.T) {
 		t.Fatal(err)
 	}
 	rowtocol(t, dir, nil, "task", "--plan", "plan.json", "--task", "1").want(t, 0)
-	write(t, dir+"/out/part-00000-0-0123456789abcdef.trv", []byte("abc"))
+	write(t, dir+"/out/_index/0123456789abcdef/id", []byte("abc"))
 	age(t, dir+"/out/.rowtocol/00112233445566aa", 9)
 
 	before := state(t, dir)
