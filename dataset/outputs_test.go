@@ -6,8 +6,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/rowtocol/rowtocol/dataset"
 	"github.com/rowtocol/rowtocol/format"
@@ -300,4 +303,96 @@ func TestRunsOfALostOutput(t *testing.T) {
 			t.Errorf("beside a newer one: %v", err)
 		}
 	})
+}
+
+// torn is a store of which a directory's listing lacks, for so many times, what came
+// to be in it and what was moved out of it while the listing went on.
+type torn struct {
+	store.Store
+	dir   string
+	lacks []string
+	tries *int
+}
+
+func (l torn) List(ctx context.Context, dir string) ([]store.Info, error) {
+	infos, err := l.Store.List(ctx, dir)
+	if dir == l.dir && *l.tries > 0 {
+		*l.tries--
+		infos = slices.DeleteFunc(infos, func(i store.Info) bool { return slices.Contains(l.lacks, i.Name) })
+	}
+	return infos, err
+}
+
+// TestTornListing lists again when an output came while a listing went on, and the
+// runs that it replaced went one by one.
+func TestTornListing(t *testing.T) {
+	for _, top := range []bool{true, false} {
+		for tries, ends := range map[int]bool{1: true, 3: true, 1000: false} {
+			p := newForest(t, formats[0])
+			dir := filepath.Join(p.root, "d")
+			if top {
+				p.grow(1, "d")
+			}
+			p.growRun("d", 2)
+			moved := p.growRun("d", 3)
+			p.replace("d")
+			remove(t, dir, filepath.Base(moved))
+			want := ids(int(p.next))
+			d, err := dataset.Open(t.Context(), torn{store.Local(), dir, []string{manifest.SuccessName}, &tries}, dir, dataset.Options{Formats: formats})
+			if !ends {
+				if !isChanging(err) {
+					t.Errorf("an output %v: %v", top, err)
+				}
+				continue
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, err := lines(t, d, dataset.Query{Limit: -1}); err != nil || got != want {
+				t.Errorf("an output %v: %s, %v, want %s", top, got, err, want)
+			}
+		}
+	}
+}
+
+// together is a store in which a manifest of a run is read only while another one is.
+type together struct {
+	store.Store
+	mu      *sync.Mutex
+	reading *int
+	two     chan struct{}
+}
+
+func (s together) ReadFile(ctx context.Context, p string, most int64) ([]byte, error) {
+	if strings.HasPrefix(filepath.Base(filepath.Dir(p)), "run=") {
+		s.mu.Lock()
+		if *s.reading++; *s.reading == 2 {
+			close(s.two)
+		}
+		s.mu.Unlock()
+		select {
+		case <-s.two:
+		case <-time.After(10 * time.Second):
+			return nil, errors.New("the manifests are read one after another")
+		}
+	}
+	return s.Store.ReadFile(ctx, p, most)
+}
+
+// TestManyRuns are read side by side, and stay in their order.
+func TestManyRuns(t *testing.T) {
+	p := newForest(t, formats[0])
+	var want []int
+	for i := range 40 {
+		p.growRun("d", int64(i+1))
+		want = append(want, i+1)
+	}
+	st := together{store.Local(), new(sync.Mutex), new(int), make(chan struct{})}
+	d, err := dataset.Open(t.Context(), st, filepath.Join(p.root, "d"), dataset.Options{Formats: formats})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := lines(t, d, dataset.Query{Limit: -1}); err != nil || got != ids(want...) {
+		t.Errorf("%s, %v", got, err)
+	}
 }
