@@ -198,14 +198,19 @@ func Match(ctx context.Context, at store.Location) ([]store.Info, error) {
 // disjoint refuses a destination in an input directory, where the next run
 // would read what this one leaves, and an input in the destination.
 func disjoint(in store.Location, info store.Info, dest *store.Location) error {
-	switch {
-	case dest == nil || in.Origin != dest.Origin:
+	if dest == nil || in.Origin != dest.Origin {
 		return nil
+	}
+	from, to := store.RealPath(in.Store, info.Path), store.RealPath(dest.Store, dest.Path)
+	if to == dest.Path { // it may be still to be made
+		to = path.Join(store.RealPath(dest.Store, path.Dir(dest.Path)), path.Base(dest.Path))
+	}
+	switch {
 	//guard: the next run would read what this one leaves
-	case info.Dir && store.Within(dest.Path, info.Path):
+	case info.Dir && (store.Within(dest.Path, info.Path) || store.Within(to, from)):
 		return failure.New(failure.Usage, "destination %s is inside of the input directory %s", dest.Path, info.Path)
 	//guard: an input could be replaced by the output
-	case store.Within(info.Path, dest.Path):
+	case store.Within(info.Path, dest.Path) || store.Within(from, to):
 		return failure.New(failure.Usage, "input %s is inside of the destination %s", info.Path, dest.Path)
 	}
 	return nil

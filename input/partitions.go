@@ -10,28 +10,40 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// Partitions returns the paths, below the one directory that a search names, of the
-// deepest directories named key=value whose parents are named so, sorted, and what
-// lies beside them and would be left out: Avro files, and directories that are not
-// hidden and are no partitions. A directory that several names lead to by symbolic
-// links is taken under one of them.
-func Partitions(ctx context.Context, s Search) (found []string, beside []Skipped, err error) {
+// Partitioned is what a directory of partitions holds.
+type Partitioned struct {
+	// Names are the paths, below the directory, of the deepest directories named
+	// key=value whose parents are named so, sorted.
+	Names []string
+	// Failed has why some of them could not be looked into.
+	Failed map[string]error
+	// Beside are Avro files, and directories that are not hidden, which are in no
+	// partition and would be left out.
+	Beside []Skipped
+}
+
+// Partitions finds the partitions below the one directory that a search names. A
+// directory that several names lead to by symbolic links is taken under one of them.
+func Partitions(ctx context.Context, s Search) (*Partitioned, error) {
+	if err := s.Filter.check(); err != nil {
+		return nil, err
+	}
 	arg := s.Inputs[0]
 	in, err := Locate(s.Resolve, arg)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	info, err := in.Store.Stat(ctx, in.Path)
 	if err != nil {
-		return nil, nil, fault(arg, err)
+		return nil, fault(arg, err)
 	}
 	if !info.Dir {
-		return nil, nil, failure.New(failure.Input, "%s is a file, and no directory of partitions", arg)
+		return nil, failure.New(failure.Input, "%s is a file, and no directory of partitions", arg)
 	}
 	if err := disjoint(in, info, s.Dest); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	w := partitionWalker{s: &s, in: in, seen: make(map[string]bool)}
+	w := partitionWalker{s: &s, in: in, seen: make(map[string]bool), found: &Partitioned{Failed: make(map[string]error)}}
 	err = w.walk(ctx, partition{real: store.RealPath(in.Store, in.Path)})
 	for len(w.links) > 0 && err == nil {
 		link := w.links[0]
@@ -39,10 +51,10 @@ func Partitions(ctx context.Context, s Search) (found []string, beside []Skipped
 		err = w.walk(ctx, link)
 	}
 	if err != nil {
-		return nil, nil, fault(arg, err)
+		return nil, fault(arg, err)
 	}
-	slices.Sort(w.found)
-	return w.found, w.beside, nil
+	slices.Sort(w.found.Names)
+	return w.found, nil
 }
 
 // partition is a directory on the way to a partition, or one.
@@ -54,12 +66,11 @@ type partition struct {
 
 // partitionWalker finds partitions.
 type partitionWalker struct {
-	s      *Search
-	in     store.Location
-	seen   map[string]bool
-	links  []partition // which come last: what they lead to may have another name
-	found  []string
-	beside []Skipped
+	s     *Search
+	in    store.Location
+	seen  map[string]bool
+	links []partition // which come last: what they lead to may have another name
+	found *Partitioned
 }
 
 func (w *partitionWalker) walk(ctx context.Context, d partition) error {
@@ -69,19 +80,22 @@ func (w *partitionWalker) walk(ctx context.Context, d partition) error {
 	}
 	w.seen[d.real] = true
 	infos, err := w.in.Store.List(ctx, path.Join(w.in.Path, d.below))
-	if err != nil {
+	if err != nil && d.below == "" {
 		return err
+	}
+	if err != nil {
+		return w.fail(ctx, d.below, fault(w.in.Origin+path.Join(w.in.Path, d.below), err))
 	}
 	infos = slices.DeleteFunc(infos, func(i store.Info) bool { return store.Hidden(i.Name) })
 	if d.below != "" && !slices.ContainsFunc(infos, isKey) {
-		w.found = append(w.found, d.below)
+		w.found.Names = append(w.found.Names, d.below)
 		return nil
 	}
 	for _, info := range infos {
 		k, _, ok := manifest.ParseKey(info.Name)
 		switch {
 		case !info.Dir:
-			err = w.file(ctx, info)
+			err = w.file(ctx, d, info)
 		//guard: rows would be left out without a word
 		case !ok:
 			w.add(info, "it is no directory named key=value, as those beside it are")
@@ -112,23 +126,34 @@ func (w *partitionWalker) under(d partition, info store.Info, k string) partitio
 	return below
 }
 
-// file looks at a file beside partitions.
-func (w *partitionWalker) file(ctx context.Context, info store.Info) error {
-	name := w.in.Origin + info.Path
-	_, _, err := Describe(ctx, w.s.Resolve, name)
-	if err != nil {
-		if NotInput(err) == "" {
-			return err
-		}
-		return nil
+// fail notes that a directory, or a file where one may be, cannot be looked into.
+func (w *partitionWalker) fail(ctx context.Context, below string, err error) error {
+	//guard: one that is removed or forbidden would keep all others from being converted
+	if ctx.Err() != nil {
+		return err
 	}
-	//guard: rows would be left out without a word
-	w.add(info, "it is an Avro file that is in no partition")
+	w.found.Names = append(w.found.Names, below)
+	w.found.Failed[below] = err
 	return nil
 }
 
+// file looks at a file beside partitions.
+func (w *partitionWalker) file(ctx context.Context, d partition, info store.Info) error {
+	name := w.in.Origin + info.Path
+	_, _, err := Describe(ctx, w.s.Resolve, name)
+	if err == nil {
+		//guard: rows would be left out without a word
+		w.add(info, "it is an Avro file that is in no partition")
+		return nil
+	}
+	if NotInput(err) != "" {
+		return nil
+	}
+	return w.fail(ctx, path.Join(d.below, info.Name), err)
+}
+
 func (w *partitionWalker) add(info store.Info, reason string) {
-	w.beside = append(w.beside, Skipped{Path: w.in.Origin + info.Path, Reason: reason})
+	w.found.Beside = append(w.found.Beside, Skipped{Path: w.in.Origin + info.Path, Reason: reason})
 }
 
 // isKey reports whether a directory is named key=value.

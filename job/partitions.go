@@ -25,6 +25,8 @@ type Partitions struct {
 	// some were added, if it has runs, or if another format or schema is asked for.
 	// Without it inputs that were added become a run, and all else is refused.
 	Reprocess bool
+
+	failed map[string]error // why nothing in a directory below both can be converted
 }
 
 // Find returns the partitions, and what lies beside them.
@@ -33,14 +35,57 @@ func (p *Partitions) Find(ctx context.Context) (names []string, beside []input.S
 	if err != nil {
 		return nil, nil, failure.Judge(err)
 	}
-	names, beside, err = input.Partitions(ctx, input.Search{Resolve: p.Resolve, Inputs: p.Inputs, Dest: &dest})
-	return names, beside, failure.Judge(err)
+	found, err := input.Partitions(ctx, input.Search{Resolve: p.Resolve, Inputs: p.Inputs, Dest: &dest, Filter: p.Filter})
+	if err != nil {
+		return nil, nil, failure.Judge(err)
+	}
+	p.failed = found.Failed
+	for _, name := range found.Names {
+		for dir := path.Dir(name); ; dir = path.Dir(dir) {
+			if _, known := p.failed[dir]; !known {
+				p.failed[dir] = inOutput(ctx, dest.Store, path.Join(dest.Path, dir))
+			}
+			if dir == "." {
+				break
+			}
+		}
+	}
+	return found.Names, found.Beside, ctx.Err()
+}
+
+// inOutput is failure.Foreign if a directory in which partitions would be made holds
+// an output or runs.
+func inOutput(ctx context.Context, st store.Store, dir string) error {
+	infos, err := st.List(ctx, dir)
+	if errors.Is(err, store.ErrNotExist) {
+		return nil
+	}
+	for _, info := range infos {
+		_, _, run := manifest.ParseRun(info.Name)
+		//guard: readers would refuse the output and the partitions
+		if info.Name == manifest.SuccessName || run && info.Dir {
+			return failure.New(failure.Foreign, "%s holds %s: partitions in an output could not be read, nor could the output; move it away, or choose another destination", dir, info.Name)
+		}
+	}
+	return err
+}
+
+// failure is why a partition cannot be converted, as Find found it; nil if it can.
+func (p *Partitions) failure(name string) error {
+	for dir := name; ; dir = path.Dir(dir) {
+		if err := p.failed[dir]; err != nil || dir == "." {
+			return failure.Judge(err)
+		}
+	}
 }
 
 // one looks at the destination of a partition, and decides how that is converted: as
 // an output where there is none, and as a run beside it else. first is whether the
 // destination holds nothing yet.
 func (p *Partitions) one(ctx context.Context, name string) (r Request, first bool, err error) {
+	if err := p.failure(name); err != nil {
+		return r, false, err
+	}
 	r = p.Request
 	r.Inputs, r.Dest = []string{below(p.Inputs[0], name)}, below(p.Dest, name)
 	r.parents, r.waits = p.Dest, true

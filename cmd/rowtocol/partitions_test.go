@@ -202,6 +202,61 @@ func TestPartitionsOfOthers(t *testing.T) {
 	rowtocol(t, dir, nil, "convert", "--partitioned", "src", "no/dest").want(t, 7, "k=1")
 }
 
+// TestPartitionsInOutput does not put partitions into what readers take for an output.
+func TestPartitionsInOutput(t *testing.T) {
+	dir := t.TempDir()
+	pairs(t, dir, "one", 100, 2)
+	for _, flag := range []string{"--overwrite", "--incremental"} {
+		for top, level := range map[string]string{"dest": "", "dest/k=1": "k=1/"} {
+			for _, name := range []string{"src", "dest"} {
+				if err := os.RemoveAll(dir + "/" + name); err != nil {
+					t.Fatal(err)
+				}
+			}
+			pairs(t, dir, "src/k=2/h=1/a", 4, 2)
+			if err := os.MkdirAll(filepath.Dir(dir+"/"+top), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			rowtocol(t, dir, nil, "convert", flag, "one", top).want(t, 0)
+			pairs(t, dir, "src/k=1/h=1/a", 2, 2)
+			want, rows := "k=1/h=1:9 k=2/h=1:9", "{100} {101}"
+			if level != "" {
+				want = "k=1/h=1:9 k=2/h=1:output"
+			}
+			convertAll(t, dir, 9, want, "--dry-run")
+			convertAll(t, dir, 9, want).want(t, 9, "partition k=1/h=1", "partitions in an output")
+			if got := numbers(t, dir, top); got != rows {
+				t.Errorf("%s in %s: %s", flag, top, got)
+			}
+		}
+	}
+}
+
+// TestPartitionsGone tries the others.
+func TestPartitionsGone(t *testing.T) {
+	dir := t.TempDir()
+	pairs(t, dir, "src/k=1/a", 0, 2)
+	pairs(t, dir, "src/k=3/a", 2, 2)
+	if err := os.Symlink("nowhere", dir+"/src/k=2"); err != nil {
+		t.Fatal(err)
+	}
+	convertAll(t, dir, 3, "k=1:output k=2:3 k=3:output").want(t, 3, "src/k=2 does not exist")
+	for flags, text := range map[string]string{"--since 2026-01-02 --until 2026-01-01": "nothing was modified", "--require-marker a/b": "name of a file"} {
+		o := rowtocol(t, dir, nil, append([]string{"convert", "--partitioned", "src", "dest"}, strings.Fields(flags)...)...).want(t, 1, text)
+		if strings.Contains(o.stderr, "partition failed") {
+			t.Errorf("a wrong flag is said of each partition: %s", o.stderr)
+		}
+	}
+	for link, to := range map[string]string{"into": "src/k=1", "all": "src"} {
+		if err := os.Symlink(to, dir+"/"+link); err != nil {
+			t.Fatal(err)
+		}
+		for _, dest := range []string{link, link + "/new"} {
+			rowtocol(t, dir, nil, "convert", "--partitioned", "src", dest).want(t, 1, "inside of the input")
+		}
+	}
+}
+
 // TestInputTwice finds a run that another program put beside an output.
 func TestInputTwice(t *testing.T) {
 	dir := t.TempDir()

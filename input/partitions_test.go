@@ -1,0 +1,45 @@
+package input
+
+import (
+	"errors"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/rowtocol/rowtocol/store"
+	"github.com/rowtocol/rowtocol/store/storetest"
+)
+
+// TestPartitionsFailApart names a directory that cannot be listed, and finds the others.
+func TestPartitionsFailApart(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"k=1/h=1", "k=2/h=1", "k=3/h=1"} {
+		if err := os.MkdirAll(filepath.Join(dir, name), 0o777); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for n, want := range []string{"", "k=1 k=2/h=1 k=3/h=1", "k=1/h=1 k=2/h=1 k=3/h=1"} {
+		st := storetest.NewFaulty(store.Local(), storetest.Fault{Op: storetest.List, N: n + 1, Err: syscall.EACCES})
+		resolve := func(location string) (store.Location, error) {
+			return store.Location{Store: st, Path: location}, nil
+		}
+		found, err := Partitions(t.Context(), Search{Resolve: resolve, Inputs: []string{dir}})
+		if n == 0 {
+			if !errors.Is(err, syscall.EACCES) {
+				t.Errorf("the top: %v", err)
+			}
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		failed := slices.Collect(maps.Keys(found.Failed))
+		if got := strings.Join(found.Names, " "); got != want || len(failed) != 1 || failed[0] != found.Names[0] || !errors.Is(found.Failed[failed[0]], syscall.EACCES) {
+			t.Errorf("list %d fails: %s, failed %v", n+1, got, found.Failed)
+		}
+	}
+}
