@@ -200,7 +200,7 @@ func (s *State) AllowRun() error {
 	}
 	//guard: inputs would be passed over whose rows are lost
 	if s.damage != "" && !s.pending {
-		return failure.New(failure.Foreign, "destination %s holds an output that was changed: %s; --overwrite, without --incremental, makes all of it anew", s.path, s.damage)
+		return failure.New(failure.Foreign, "destination %s holds an output that was changed: %s; --overwrite without --incremental, or --reprocess of partitions, makes all of it anew", s.path, s.damage)
 	}
 	return nil
 }

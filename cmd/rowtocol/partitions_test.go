@@ -247,6 +247,12 @@ func TestPartitionsGone(t *testing.T) {
 			t.Errorf("a wrong flag is said of each partition: %s", o.stderr)
 		}
 	}
+	parts, err := filepath.Glob(dir + "/dest/k=1/part-*")
+	if err != nil || len(parts) != 1 {
+		t.Fatal(parts, err)
+	}
+	write(t, parts[0], []byte("cut"))
+	convertAll(t, dir, 3, "k=1:9 k=2:3 k=3:nothing").want(t, 3, "was changed", "--reprocess of partitions")
 	for link, to := range map[string]string{"into": "src/k=1", "all": "src"} {
 		if err := os.Symlink(to, dir+"/"+link); err != nil {
 			t.Fatal(err)
