@@ -17,6 +17,7 @@ import (
 	"github.com/rowtocol/rowtocol/failure/failuretest"
 	"github.com/rowtocol/rowtocol/internal/avrotest"
 	"github.com/rowtocol/rowtocol/manifest"
+	"github.com/rowtocol/rowtocol/publish"
 	"github.com/rowtocol/rowtocol/store"
 	"github.com/rowtocol/rowtocol/store/storetest"
 )
@@ -56,6 +57,26 @@ func TestOverwrite(t *testing.T) {
 	failuretest.Want(t, err, failure.Foreign, filepath.Base(changed)+" has 7 bytes")
 	r.Overwrite = true
 	mustConvert(t, r)
+	wantContents(t, store.Local(), r.Dest, want)
+
+	// One that has its size is not, and is made again by who knows of it.
+	changed = part(t, r.Dest, 0)
+	info, err := os.Stat(changed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, changed, make([]byte, info.Size()))
+	r.Restart = true
+	_, state, err := Look(t.Context(), r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p, err := Foresee(t.Context(), r, &publish.Status{State: state}); err != nil || p.Does != PlanAnew {
+		t.Errorf("foresees %+v, %v", p, err)
+	}
+	if out := mustConvert(t, r); out.Nothing {
+		t.Errorf("outcome %+v", out)
+	}
 	wantContents(t, store.Local(), r.Dest, want)
 }
 

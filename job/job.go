@@ -121,13 +121,17 @@ type Request struct {
 	// match.
 	AllowEmpty bool
 	// Restart plans anew where an unfinished run of the same request could be
-	// resumed.
+	// resumed, and with Overwrite also where the output is there.
 	Restart bool
 
 	keep    bool   // with Overwrite: nothing is replaced that has other inputs
 	parents string // the directory that, with those down to Dest, is made if it is missing
 	waits   bool   // inputs of which the filter leaves nothing are nothing to do yet
 }
+
+// Anew is whether the output is made also where the destination holds it: files
+// that were damaged at their full size look as they should, until they are read.
+func (r *Request) Anew() bool { return r.Overwrite && r.Restart && !r.keep }
 
 // Plan is what the planner has to know.
 func (r *Request) Plan() plan.Request {

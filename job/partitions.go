@@ -156,6 +156,10 @@ func below(location, name string) string { return strings.TrimRight(location, "/
 // beside it. Of a partition that is converted again only if need be, that is what
 // its inputs and its readers decide.
 func (r *Request) finished(state *publish.State, now *manifest.Request) bool {
+	//guard: an output with a damaged file could not be made again
+	if r.Anew() {
+		return false
+	}
 	if !r.keep || state.Success == nil {
 		return state.Finished(now)
 	}

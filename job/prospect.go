@@ -53,7 +53,7 @@ func foresee(r *Request, now *manifest.Request, s *publish.Status) *Prospect {
 		p.Differences = s.Success.Differences(now)
 	}
 	switch {
-	case r.Incremental && len(now.Inputs) == 0, !r.Incremental && s.Finished(now):
+	case r.Incremental && len(now.Inputs) == 0, !r.Incremental && r.finished(s.State, now):
 		p.Does = DoNothing
 		return p
 	case r.Incremental:

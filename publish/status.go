@@ -27,6 +27,9 @@ type Status struct {
 	Staging []Work
 	// Debris is what is ours, and of no use to anybody.
 	Debris []Leftover
+	// LeftAlone is what would be debris if nothing were Foreign: it may be of an output
+	// whose manifest cannot be read, and nobody removes it.
+	LeftAlone []Leftover
 	// Damage says why the output, or a run, is not what its manifest says; empty if
 	// it is.
 	Damage string
@@ -158,7 +161,12 @@ func (d *Destination) survey(ctx context.Context, lock *Lock) (*Status, error) {
 		if _, _, ok := manifest.ParseRun(name); ok {
 			l.What = replacedRun
 		}
-		s.Debris = append(s.Debris, l)
+		//guard: the files of an output whose manifest was damaged would be told of as debris
+		if len(state.foreign) > 0 {
+			s.LeftAlone = append(s.LeftAlone, l)
+		} else {
+			s.Debris = append(s.Debris, l)
+		}
 	}
 	root, err := d.entry(ctx, manifest.WorkName)
 	//guard: directories elsewhere, where a link leads, would be told of as ours
@@ -316,6 +324,14 @@ func (d *Destination) work(ctx context.Context, r *Run, what string) (Work, erro
 	}
 	if err := d.measure(ctx, &w.Leftover, store.Info{Path: r.Dir, Dir: true}, nil); err != nil {
 		return w, err
+	}
+	//guard: work that just began would be told of as older than any
+	if w.Changed.IsZero() {
+		info, err := d.st.Stat(ctx, r.Dir)
+		if err != nil && !store.Absent(err) {
+			return w, err
+		}
+		w.Changed = info.ModTime.UTC()
 	}
 	infos, err := d.list(ctx, r.Dir)
 	if err != nil {

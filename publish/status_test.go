@@ -86,7 +86,7 @@ func TestStatus(t *testing.T) {
 	if l := s.Lock; l == nil || l.Holder != c.id || l.PID != os.Getpid() || l.Dead || l.Since.IsZero() || l.Seen.IsZero() || l.Host == "" {
 		t.Errorf("lock %+v", l)
 	}
-	if len(s.Unfinished) != 1 || len(s.Staging) != 1 || len(s.Debris) != 3 || len(s.Foreign) != 1 || s.Foreign[0] != "other's" {
+	if len(s.Unfinished) != 1 || len(s.Staging) != 1 || len(s.Debris) != 2 || len(s.LeftAlone) != 1 || len(s.Foreign) != 1 || s.Foreign[0] != "other's" {
 		t.Fatalf("%+v", s)
 	}
 	w := s.Unfinished[0]
@@ -97,7 +97,7 @@ func TestStatus(t *testing.T) {
 	if e.What != planWork || e.Plan == nil || len(e.Plan.Tasks) != 2 || e.Tasks != 2 || e.Input != 2 || e.Held || e.Changed.IsZero() {
 		t.Errorf("tasks %+v", e)
 	}
-	if l := s.Debris[1]; l.What != trash && s.Debris[2].What != trash {
+	if s.Debris[0].What != trash && s.Debris[1].What != trash || s.LeftAlone[0].What != strayFile {
 		t.Errorf("debris %+v", s.Debris)
 	}
 	for _, l := range s.Leftovers() {
@@ -107,7 +107,7 @@ func TestStatus(t *testing.T) {
 	}
 	release(t, c, true)
 	s = status(t, d)
-	if s.Lock != nil || len(s.Unfinished) != 1 || s.Unfinished[0].Held || len(s.Leftovers()) != 5 {
+	if s.Lock != nil || len(s.Unfinished) != 1 || s.Unfinished[0].Held || len(s.Leftovers()) != 4 {
 		t.Errorf("%+v", s)
 	}
 }

@@ -85,7 +85,7 @@ func (a *app) convertCommand() *cobra.Command {
 	flags.BoolVar(&f.overwrite, "overwrite", false, "replace an earlier output in DEST, and all runs beside it")
 	addIncremental(flags, &f.incremental)
 	addPartitioned(flags, f)
-	flags.BoolVar(&f.restart, "restart", false, "plan anew where an unfinished run of the same request could be resumed")
+	flags.BoolVar(&f.restart, "restart", false, "plan anew where an unfinished run of the same request could be resumed; with --overwrite, convert again what DEST holds already")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "print the plan and do nothing")
 	addAllowEmpty(flags, &f.allowEmpty)
 	a.watchers.add(flags)

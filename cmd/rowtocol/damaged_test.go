@@ -269,3 +269,24 @@ func TestOlderFiles(t *testing.T) {
 	rowtocol(t, dir, nil, "cat", "--limit=1", "--columns=id", "old.trv").want(t, 0, `{"id":0}`)
 	rowtocol(t, dir, nil, "verify", "old.trv").want(t, 6, "CRC-32C of header and block tables")
 }
+
+// What the runbook says of a column file that was damaged: the same conversion makes
+// it again with --overwrite --restart, for it has the length that it should have.
+func TestDamagedOutputIsMadeAgain(t *testing.T) {
+	dir := t.TempDir()
+	pairs(t, dir, "in/a.avro", 0, 1000)
+	rowtocol(t, dir, nil, "convert", "in", "out").want(t, 0)
+	part := partOf(t, dir+"/out", 0)
+	b := read(t, part)
+	b[len(b)/2] ^= 1
+	write(t, part, b)
+	rowtocol(t, dir, nil, "verify", "out").want(t, 6)
+	rowtocol(t, dir, nil, "convert", "--overwrite", "in", "out").want(t, 0, "nothing to do")
+	again := []string{"convert", "--overwrite", "--restart", "in", "out"}
+	rowtocol(t, dir, nil, "status", "--overwrite", "--restart", "--input", "in", "out").want(t, 0, "convert would plan and convert 1 input")
+	if o := rowtocol(t, dir, nil, append(again, "--dry-run")...).want(t, 0); strings.Contains(o.stderr, "nothing") {
+		t.Error(o.stderr)
+	}
+	rowtocol(t, dir, nil, again...).want(t, 0, "1000 rows")
+	rowtocol(t, dir, nil, "verify", "out", "--against", "in", "--require-complete").want(t, 0)
+}

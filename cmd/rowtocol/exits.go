@@ -61,7 +61,7 @@ var exits = []exit{
 	{
 		code: 6, name: "different", is: isDifferent,
 		meaning: "`verify` found a difference",
-		action:  "keep the inputs; find out what changed the files, convert with `--overwrite`, verify again",
+		action:  "keep the inputs; find out what changed the files, convert with `--overwrite --restart`, verify again",
 	},
 	{
 		code: 7, name: "refused", is: isRefused,

@@ -95,11 +95,25 @@ func (a *app) dump(ctx context.Context, l *dataset.Listing) error {
 		return err
 	}
 	defer f.Close()
-	err = f.Dump(a.out)
+	err = f.Dump(heeding{ctx, a.out})
 	if errors.As(err, new(*budget.Error)) {
 		err = in(l.Path, err)
 	}
 	return err
+}
+
+// heeding is a writer that fails when a context has ended.
+type heeding struct {
+	ctx context.Context
+	w   io.Writer
+}
+
+func (h heeding) Write(b []byte) (int, error) {
+	//guard: a signal would be heeded when all of a file is printed, or the program is given up
+	if h.ctx.Err() != nil {
+		return 0, context.Cause(h.ctx)
+	}
+	return h.w.Write(b)
 }
 
 // inspected is the result of inspect in the final JSON object.

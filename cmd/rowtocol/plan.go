@@ -199,7 +199,7 @@ func (a *app) dryRun(ctx context.Context, req job.Request) error {
 	a.warn(made.plan.Warnings)
 	a.tellSkipped(skipped)
 	a.listSkipped("skipped", skipped)
-	if made.finished() {
+	if made.finished() && !req.Anew() {
 		a.log.Info(fmt.Sprintf("destination %s holds the output of this plan already: convert will do nothing", req.Dest))
 	} else if kept := made.state.AllowPlan(made.plan, req.Overwrite); kept != nil {
 		a.log.Warn(fmt.Sprintf("convert will be refused: %v", kept))

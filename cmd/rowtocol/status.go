@@ -77,6 +77,7 @@ type statusOf struct {
 	Unfinished []workOf           `json:"unfinished"`
 	Staging    []workOf           `json:"staging"` // of tasks that ran elsewhere
 	Debris     []publish.Leftover `json:"debris"`
+	LeftAlone  []publish.Leftover `json:"left_alone"`
 	Damage     string             `json:"damage,omitempty"`
 	Foreign    []string           `json:"foreign"`
 	Request    *prospectOf        `json:"request,omitempty"`
@@ -244,7 +245,7 @@ func below(dest string, tree, partition store.Location) string {
 func newStatus(dest string, s *publish.Status) *statusOf {
 	r := &statusOf{
 		Dest: dest, Runs: []outputOf{}, Unfinished: worksOf(s.Unfinished), Staging: worksOf(s.Staging),
-		Debris: orEmpty(s.Debris), Damage: s.Damage, Foreign: orEmpty(s.Foreign),
+		Debris: orEmpty(s.Debris), LeftAlone: orEmpty(s.LeftAlone), Damage: s.Damage, Foreign: orEmpty(s.Foreign),
 	}
 	if l := s.Lock; l != nil {
 		r.Lock = &lockOf{Holder: l.Holder, Host: l.Host, PID: l.PID, Since: l.Since, LastSign: l.Seen, Dead: l.Dead, text: l.String()}

@@ -250,3 +250,40 @@ func TestStatusOfManyRuns(t *testing.T) {
 		t.Errorf("it took %v of a processor", took)
 	}
 }
+
+// Of an output whose manifest was damaged the files are not told of as leftovers that
+// are removed, for they are not.
+func TestStatusOfDamagedManifest(t *testing.T) {
+	dir := t.TempDir()
+	plant(t, dir, "out", 0)
+	part := filepath.Base(partOf(t, dir+"/out", 0))
+	write(t, dir+"/out/_SUCCESS", nil)
+	before := state(t, dir)
+	o := rowtocol(t, dir, nil, "status", "out").want(t, 0, part, "left alone", "not rowtocol's:\n  _SUCCESS")
+	if strings.Contains(o.stdout, "removes") {
+		t.Errorf("%s", o.stdout)
+	}
+	if s := statusIn(t, dir, "out"); len(s.Debris) != 0 || len(s.LeftAlone) != 1 || s.LeftAlone[0].Name != part {
+		t.Errorf("%+v", s)
+	}
+	for _, args := range [][]string{{"clean", "--dry-run", "out"}, {"clean", "out"}} {
+		if o := rowtocol(t, dir, nil, args...).want(t, 9, "nothing ", "_SUCCESS"); strings.Contains(o.stdout, part) {
+			t.Errorf("%s", o.stdout)
+		}
+	}
+	if after := state(t, dir); !maps.Equal(before, after) {
+		t.Errorf("%v became %v", before, after)
+	}
+}
+
+// Tasks that have left nothing yet began when their directory was made.
+func TestStatusOfTasksThatBegan(t *testing.T) {
+	dir := t.TempDir()
+	plant(t, dir, "out", 0)
+	if err := os.MkdirAll(dir+"/out/.rowtocol/plan-0123456789abcdef0123456789abcdef", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if s := statusIn(t, dir, "out"); len(s.Staging) != 1 || time.Since(s.Staging[0].Changed) > time.Hour {
+		t.Errorf("%+v", s.Staging)
+	}
+}

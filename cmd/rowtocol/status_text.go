@@ -22,7 +22,7 @@ func timeText(t time.Time) string {
 
 // holds reports whether a destination holds anything of rowtocol's.
 func (r *statusOf) holds() bool {
-	return r.Lock != nil || r.Totals.Outputs > 0 || len(r.Unfinished)+len(r.Staging)+len(r.Debris) > 0 || r.Damage != ""
+	return r.Lock != nil || r.Totals.Outputs > 0 || len(r.Unfinished)+len(r.Staging)+len(r.Debris)+len(r.LeftAlone) > 0 || r.Damage != ""
 }
 
 func (a *app) printStatus(r *statusOf) {
@@ -50,6 +50,10 @@ func (a *app) printStatus(r *statusOf) {
 	}
 	if r.Damage != "" {
 		a.printf("\ndamaged: %s\n", r.Damage)
+	}
+	if len(r.LeftAlone) > 0 {
+		a.printf("\nof no output that can be read, and left alone while something here is not rowtocol's:\n")
+		a.printLeftovers(r.LeftAlone)
 	}
 	a.printForeign(r.Foreign)
 	if r.Request != nil {

@@ -216,6 +216,34 @@ func waiting(t *testing.T, dir string) (await func(t *testing.T)) {
 	}
 }
 
+// A file that is printed byte by byte is no longer printed when a signal came.
+func TestStopsPrinting(t *testing.T) {
+	dir := t.TempDir()
+	pairs(t, dir, "a.avro", 0, 100_000)
+	rowtocol(t, dir, nil, "convert", "--codec", "null", "a.avro", "out").want(t, 0)
+	cmd := command(t, "inspect", "--bytes", partOf(t, dir+"/out", 0))
+	text, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	// It has begun, and waits for a reader of more than the pipe takes.
+	if _, err := io.ReadFull(text, make([]byte, 10)); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(100 * time.Millisecond) // the signal is heard meanwhile
+	n, err := io.Copy(io.Discard, text)
+	_ = cmd.Wait() // the exit code says it
+	if code := cmd.ProcessState.ExitCode(); code != 143 || n > 1<<18 || err != nil {
+		t.Errorf("exit %d after %d bytes, %v", code, n, err)
+	}
+}
+
 func waitForFile(t *testing.T, name string) {
 	t.Helper()
 	for range 5000 {
