@@ -129,7 +129,7 @@ func (a *app) cleanOne(ctx context.Context, dest string, at store.Location, age 
 	for _, r := range c.Removed {
 		c.Bytes += r.Bytes
 	}
-	if !a.json && (err == nil || errors.Is(err, failure.Foreign)) {
+	if !a.json && (dryRun || !a.logs.quiet) && (err == nil || errors.Is(err, failure.Foreign)) {
 		a.printCleaned(c)
 	}
 	return c, err

@@ -65,6 +65,9 @@ func TestClean(t *testing.T) {
 	rowtocol(t, dir, nil, "clean", "--dry-run", "out").want(t, 0, "3 leftovers could be removed", "clean removes it from")
 
 	would := c.Removed[0]
+	if o := rowtocol(t, dir, nil, "clean", "--quiet", "--dry-run", "out").want(t, 0, "3 leftovers"); o.stderr != "" {
+		t.Error(o.stderr)
+	}
 	rowtocol(t, dir, nil, "clean", "--json", "out").want(t, 0).object(t, &c)
 	if kindsOf(c.Removed) != "unfinished run, file of no output" || kindsOf(c.Kept) != "tasks of a plan" || c.Removed[0].Name != would.Name || c.Removed[0].Bytes != would.Bytes {
 		t.Errorf("%+v, not %+v", c, would)
@@ -88,6 +91,9 @@ func TestCleanLeavesAlone(t *testing.T) {
 	rowtocol(t, dir, nil, "clean", "--older-than", "0s", "out").want(t, 0, "nothing removed")
 	write(t, dir+"/out/.rowtocol/trash-1/x", []byte("abc"))
 	rowtocol(t, dir, nil, "clean", "--older-than", "0s", "out").want(t, 0, "1 leftover removed, 3 B")
+	if o := rowtocol(t, dir, nil, "clean", "--quiet", "out").want(t, 0); o.stdout+o.stderr != "" {
+		t.Errorf("for cron: %s%s", o.stdout, o.stderr)
+	}
 	if after := state(t, dir+"/out"); !maps.Equal(before, after) {
 		t.Errorf("%v became %v", before, after)
 	}

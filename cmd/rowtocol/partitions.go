@@ -202,11 +202,11 @@ func (a *app) tellPartition(r *partitioned, p partitionResult, err error) {
 func (a *app) reportPartitions(r *partitioned, worst *worstOf, f *convertFlags) error {
 	r.Nothing = r.Converted == 0 && r.Failed == 0
 	if !a.json {
-		did := "converted"
+		did, say := "converted", a.summary
 		if f.dryRun {
-			did = "to be converted"
+			did, say = "to be converted", a.printf
 		}
-		a.printf("%s: %s %s, %s unchanged, %d failed; %s, %s\n", r.Dest, plural(r.Converted, "partition"), did,
+		say("%s: %s %s, %s unchanged, %d failed; %s, %s\n", r.Dest, plural(r.Converted, "partition"), did,
 			fmt.Sprint(len(r.Partitions)-r.Converted-r.Failed), r.Failed, plural(r.Rows, "row"), human(r.Bytes))
 	}
 	if worst.err != nil {

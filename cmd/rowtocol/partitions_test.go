@@ -199,6 +199,9 @@ func TestPartitionsOfOthers(t *testing.T) {
 	}
 	rowtocol(t, dir, nil, "convert", "--partitioned", "empty", "other").want(t, 3, "holds no directory named key=value")
 	rowtocol(t, dir, nil, "convert", "--partitioned", "--allow-empty", "--exit-nothing", "9", "empty", "other").want(t, 9, "0 partitions converted")
+	if o := rowtocol(t, dir, nil, "convert", "--quiet", "--partitioned", "--allow-empty", "empty", "other").want(t, 0); o.stdout+o.stderr != "" {
+		t.Errorf("for cron: %s%s", o.stdout, o.stderr)
+	}
 	rowtocol(t, dir, nil, "convert", "--partitioned", "src", "no/dest").want(t, 7, "k=1")
 }
 

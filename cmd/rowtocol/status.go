@@ -207,7 +207,8 @@ const statusWorkers = 8
 // showTree shows the partitions of a tree. One that cannot be looked at hides no
 // other.
 func (a *app) showTree(ctx context.Context, f *statusFlags, dest string, at store.Location, tree *publish.Tree) error {
-	if len(f.inputs) > 0 {
+	//guard: a job file for all commands would be refused for the inputs of convert
+	if _, elsewhere := a.origins["input"]; len(f.inputs) > 0 && !elsewhere {
 		return usagef("--input is compared with one destination, and %s is a tree of partitions: name one of them", dest)
 	}
 	r := newStatus(dest, &publish.Status{State: &publish.State{}, Foreign: tree.Beside})

@@ -197,6 +197,8 @@ func TestStatusTree(t *testing.T) {
 	}
 	rowtocol(t, dir, nil, "status", "mail").want(t, 0, "5 partitions", "dt=2/h=1", "all", "35", "nothing of rowtocol's, what is not rowtocol's", "beside")
 	rowtocol(t, dir, nil, "status", "--input", "late.avro", "mail").want(t, 1, "--input")
+	write(t, dir+"/job.yaml", []byte("input: late.avro\ndest: mail\n"))
+	rowtocol(t, dir, nil, "status", "--config", "job.yaml", "mail").want(t, 0, "5 partitions")
 	if err := syscall.Mkfifo(dir+"/mail/dt=3/pipe", 0o600); err != nil {
 		t.Fatal(err)
 	}
