@@ -369,7 +369,7 @@ func (s *State) Allow(r *manifest.Request, overwrite bool) error {
 	}
 	//guard: rows of runs would go without leave
 	if n := len(s.Runs); n > 0 {
-		return failure.New(failure.Foreign, "destination %s holds runs of incremental conversions (%d): --incremental adds to them, --overwrite replaces all that is there",
+		return failure.New(failure.Foreign, "destination %s holds %d runs of incremental conversions: --incremental adds to them, --overwrite replaces all that is there",
 			s.path, n)
 	}
 	differences := s.Success.Differences(r)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -243,7 +244,11 @@ func (a *app) printOutcome(o *job.Outcome, dest string) {
 	}
 	switch {
 	case o.Nothing && o.Incremental:
-		a.summary("nothing to do: %s already holds all of these inputs\n", dest)
+		skipped := ""
+		if n := len(o.Skipped); n > 0 {
+			skipped = fmt.Sprintf(" (skipped: %d)", n)
+		}
+		a.summary("nothing to do: no input is new for %s%s\n", dest, skipped)
 	case o.Nothing:
 		a.summary("nothing to do: %s already holds the %s of these inputs\n", dest, plural(r.Rows, "row"))
 	default:

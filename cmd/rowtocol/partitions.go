@@ -243,5 +243,8 @@ func (w *worstOf) error(of int) error {
 	if w.name == "" {
 		return w.err
 	}
+	if w.n == 1 {
+		return fmt.Errorf("partition %s, the only failure in %s: %w", w.name, plural(of, "partition"), w.err)
+	}
 	return fmt.Errorf("partition %s, with the weightiest of %s in %s: %w", w.name, plural(w.n, "failure"), plural(of, "partition"), w.err)
 }

@@ -185,17 +185,26 @@ func (a *app) printLines(lines []string) {
 
 func (a *app) printTree(r *statusOf) {
 	a.printf("%s: %s\n\n", r.Dest, plural(len(r.Partitions), "partition"))
-	t := newTable("partition", "runs>", "rows>", "size>", "inputs>", "losses>", "")
-	line := func(name string, s totals, runs int, notes string) {
-		t.add(name, strconv.Itoa(runs), fmt.Sprint(s.Rows), human(s.Bytes), strconv.Itoa(s.Inputs), strconv.Itoa(s.Losses), notes)
+	t := newTable("partition", "runs>", "rows>", "size>", "inputs>", "losses>")
+	line := func(name string, s totals, runs int) {
+		t.add(name, strconv.Itoa(runs), fmt.Sprint(s.Rows), human(s.Bytes), strconv.Itoa(s.Inputs), strconv.Itoa(s.Losses))
 	}
-	runs := 0
+	// A table leaves out what a terminal has no room for, and notes may not go.
+	runs, notes := 0, []string{}
 	for _, p := range r.Partitions {
 		runs += len(p.Runs)
-		line(strings.TrimPrefix(strings.TrimPrefix(p.Dest, r.Dest), "/"), p.Totals, len(p.Runs), p.notes())
+		name := strings.TrimPrefix(strings.TrimPrefix(p.Dest, r.Dest), "/")
+		line(name, p.Totals, len(p.Runs))
+		if said := p.notes(); said != "" {
+			notes = append(notes, name+": "+said)
+		}
 	}
-	line("all", r.Totals, runs, "")
+	line("all", r.Totals, runs)
 	t.print(a.out, 0, a.width())
+	if len(notes) > 0 {
+		a.printf("\nof these:\n")
+		a.printLines(notes)
+	}
 	a.printForeign(r.Foreign)
 }
 
