@@ -18,12 +18,15 @@ func TestPartitions(t *testing.T) {
 	if err := errors.Join(os.WriteFile(dir+"/k=2/notes", nil, 0o666), os.Symlink("k=1", dir+"/k=0"), os.Symlink(".", dir+"/k=2/up=1"), os.Symlink("k=2", dir+"/l=2")); err != nil {
 		t.Fatal(err)
 	}
-	found, beside, err := Partitions(t.Context(), Search{Inputs: []string{dir}})
-	if got, want := strings.Join(found, " "), "k=1 k=2/h=1 k=2/h=2 k=3/h=1"; got != want || err != nil {
-		t.Errorf("found %s, want %s: %v", got, want, err)
+	found, err := Partitions(t.Context(), Search{Inputs: []string{dir}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := strings.Join(found.Names, " "), "k=1 k=2/h=1 k=2/h=2 k=3/h=1"; got != want || len(found.Failed) > 0 {
+		t.Errorf("found %s, want %s: %v", got, want, found.Failed)
 	}
 	reasons := make(map[string]string)
-	for _, s := range beside {
+	for _, s := range found.Beside {
 		reasons[strings.TrimPrefix(s.Path, dir+"/")] = s.Reason
 	}
 	for name, reason := range map[string]string{

@@ -8,7 +8,10 @@ import (
 	"io/fs"
 	"os"
 	"strings"
+	"time"
 	"unicode/utf8"
+
+	"golang.org/x/sys/unix"
 )
 
 // Append adds events to the end of a file, which is made if there is none, a line
@@ -35,6 +38,7 @@ func Append(name string, events ...*Event) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
+	lock(f)
 	text := lines.Bytes()
 	if info, err = f.Stat(); err != nil {
 		return err
@@ -58,6 +62,25 @@ func Append(name string, events ...*Event) (err error) {
 	}
 	_, err = f.Write(text)
 	return err
+}
+
+// lockTries and lockPause bound the wait for others who write to the file.
+const (
+	lockTries = 50
+	lockPause = 10 * time.Millisecond
+)
+
+// lock keeps other runs from a file until it is closed: one that is in the midst of
+// its line would seem to have been cut off. A file system without locks, or a holder
+// that hangs, is no reason to tell nothing.
+func lock(f *os.File) {
+	for range lockTries {
+		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		if !errors.Is(err, unix.EWOULDBLOCK) && !errors.Is(err, unix.EINTR) {
+			return
+		}
+		time.Sleep(lockPause)
+	}
 }
 
 // shorten cuts a text off after so many bytes, between characters.

@@ -89,8 +89,7 @@ func (a *app) withOrigin(err error) error {
 	if s, ok := a.origins[f.Name]; ok {
 		return fmt.Errorf("%w (%s is %s)", err, s.name, strings.Join(shown(s.values), ","))
 	}
-	// A value that a message already names may have been taken away, so that it is not used.
-	if f.Value.String() == "" || strings.Contains(err.Error(), strconv.Quote(f.Value.String())) {
+	if strings.Contains(err.Error(), strconv.Quote(f.Value.String())) {
 		return err
 	}
 	return fmt.Errorf("%w (--%s %s was given)", err, f.Name, store.Shown(f.Value.String()))

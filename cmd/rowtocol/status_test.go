@@ -253,15 +253,16 @@ func TestStatusOfManyRuns(t *testing.T) {
 	}
 }
 
-// Of an output whose manifest was damaged the files are not told of as leftovers that
-// are removed, for they are not.
-func TestStatusOfDamagedManifest(t *testing.T) {
+// Beside what is not ours nothing is told of as a leftover that is removed, for it is
+// not.
+func TestStatusBesideForeignNames(t *testing.T) {
 	dir := t.TempDir()
 	plant(t, dir, "out", 0)
-	part := filepath.Base(partOf(t, dir+"/out", 0))
-	write(t, dir+"/out/_SUCCESS", nil)
+	part := strings.Replace(filepath.Base(partOf(t, dir+"/out", 0)), "part-00000-0-", "part-00007-0-", 1)
+	write(t, dir+"/out/"+part, []byte("of an output that was replaced"))
+	write(t, dir+"/out/notes", nil)
 	before := state(t, dir)
-	o := rowtocol(t, dir, nil, "status", "out").want(t, 0, part, "left alone", "not rowtocol's:\n  _SUCCESS")
+	o := rowtocol(t, dir, nil, "status", "out").want(t, 0, part, "left alone", "not rowtocol's:\n  notes")
 	if strings.Contains(o.stdout, "removes") {
 		t.Errorf("%s", o.stdout)
 	}
@@ -269,7 +270,7 @@ func TestStatusOfDamagedManifest(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 	for _, args := range [][]string{{"clean", "--dry-run", "out"}, {"clean", "out"}} {
-		if o := rowtocol(t, dir, nil, args...).want(t, 9, "nothing ", "_SUCCESS"); strings.Contains(o.stdout, part) {
+		if o := rowtocol(t, dir, nil, args...).want(t, 9, "nothing ", "notes"); strings.Contains(o.stdout, part) {
 			t.Errorf("%s", o.stdout)
 		}
 	}
