@@ -51,7 +51,7 @@ func wantLocated(t *testing.T, damaged []byte, header bool) {
 		whole := args[0] == "cat" // reads all of the file's columns
 		r := run(t, args...)
 		if r.code == 3 {
-			r.oneLine(t, "damaged.trv")
+			r.oneComplaint(t, "damaged.trv")
 		} else if r.code != 0 || whole || header {
 			t.Errorf("%v: exit %d\n%s", args, r.code, r.stderr)
 		}

@@ -145,7 +145,7 @@ func TestHDFSChecksumsOfSteps(t *testing.T) {
 		staged := s.staged(t)
 		part := listed(t, staged, 1)
 		s.replace(t, part, string(noise(len(staged[part]))))
-		s.commit(t).want(t, 9).oneLine(t, "task 1", part, "CRC-32C")
+		s.commit(t).want(t, 9).oneComplaint(t, "task 1", part, "CRC-32C")
 		s.replace(t, part, staged[part])
 		s.commit(t).want(t, 0)
 	}

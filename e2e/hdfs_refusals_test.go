@@ -104,7 +104,7 @@ func (r refusal) try(t *testing.T, f folder, client, uri, input string) {
 		run(t, "verify", dest, "--against", input).want(t, 0)
 		return
 	}
-	result.want(t, r.code).oneLine(t, r.says)
+	result.want(t, r.code).oneComplaint(t, r.says)
 	if left := f.list(t, name); !slices.Equal(left, r.before) {
 		t.Errorf("%s holds %v, want %v as before", dest, left, r.before)
 	}

@@ -118,7 +118,7 @@ func TestDamage(t *testing.T) {
 				t.Fatal(err)
 			}
 			r := run(t, "convert", "--json", path, dest).want(t, 3)
-			r.oneLine(t, "damaged.avro")
+			r.oneComplaint(t, "damaged.avro")
 			if p := r.report(t); p.Error == nil || p.Error.Offset == nil {
 				t.Errorf("the error has no offset: %s", r.stderr)
 			}

@@ -303,7 +303,7 @@ func (r *realm) refusals(t *testing.T) {
 				cmd := command(append([]string{"convert", "--store-retry=1s", s.input, dest}, c.flags...)...)
 				cmd.Env = append(cmd.Env, c.env...)
 				result := ending(t, cmd).want(t, c.code)
-				lines := strings.Split(strings.TrimSpace(result.stderr), "\n")
+				lines := result.complaints()
 				result.stderr = lines[len(lines)-1] // others are about waiting
 				// A name node that refuses hangs up at once. Who still writes then may
 				// find the connection broken before the refusal can be read, and asks
@@ -311,7 +311,7 @@ func (r *realm) refusals(t *testing.T) {
 				if c.code == 7 && len(lines) != 1 && !(len(lines) == 2 && brokenConnection.MatchString(lines[0])) {
 					t.Errorf("it waited\n%s", strings.Join(lines, "\n"))
 				}
-				result.oneLine(t, c.says...)
+				result.oneComplaint(t, c.says...)
 			})
 		}
 	}
@@ -474,7 +474,7 @@ func (r *realm) protection(t *testing.T) {
 		t.Run(name+", unexpected", func(t *testing.T) {
 			cmd := command("convert", r.sites["hdfs"].input, filepath.Join(t.TempDir(), "out"))
 			cmd.Env = append(cmd.Env, "HADOOP_CONF_DIR="+r.client(t, p.config))
-			ending(t, cmd).want(t, 7).oneLine(t, p.says)
+			ending(t, cmd).want(t, 7).oneComplaint(t, p.says)
 		})
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -148,14 +149,21 @@ func (r result) want(t testing.TB, code int) result {
 	return r
 }
 
-// oneLine fails the test unless standard error is one line that names all of
+// complaints are the lines of standard error that do not just tell what is done.
+func (r result) complaints() []string {
+	lines := strings.Split(strings.TrimSpace(r.stderr), "\n")
+	return slices.DeleteFunc(lines, func(line string) bool { return line == "" || strings.Contains(line, `"level":"INFO"`) })
+}
+
+// oneComplaint fails the test unless there is one line of them, and it names all of
 // these.
-func (r result) oneLine(t *testing.T, names ...string) {
+func (r result) oneComplaint(t *testing.T, names ...string) {
 	t.Helper()
-	text := strings.TrimSuffix(r.stderr, "\n")
-	if text == "" || strings.Contains(text, "\n") {
-		t.Errorf("rowtocol %s: want one line on standard error, got\n%s", strings.Join(r.args, " "), r.stderr)
+	lines := r.complaints()
+	if len(lines) != 1 {
+		t.Errorf("rowtocol %s: want one complaint on standard error, got\n%s", strings.Join(r.args, " "), r.stderr)
 	}
+	text := strings.Join(lines, "\n")
 	for _, n := range names {
 		if !strings.Contains(text, n) {
 			t.Errorf("standard error does not name %s:\n%s", n, text)

@@ -163,7 +163,7 @@ func (s *steps) carryOut(t *testing.T, convert []string) {
 	run(t, s.task(0)...).want(t, 0)
 	s.took = time.Since(began)
 	run(t, append(s.task(0), "--exit-nothing=99")...).want(t, 99)
-	s.commit(t).want(t, 4).oneLine(t, fmt.Sprintf("%d of %d tasks", s.tasks-1, s.tasks))
+	s.commit(t).want(t, 4).oneComplaint(t, fmt.Sprintf("%d of %d tasks", s.tasks-1, s.tasks))
 
 	other := launch(t, command(convert...))
 	if !other.stopAt(t, s.at, ".rowtocol/*/run-*/plan.json") {
@@ -187,18 +187,18 @@ func (s *steps) refuse(t *testing.T) {
 	flipped := []byte(before[part])
 	flipped[len(flipped)/2] ^= 1
 	s.replace(t, part, string(flipped))
-	s.commit(t).want(t, 9).oneLine(t, "task 1", part)
+	s.commit(t).want(t, 9).oneComplaint(t, "task 1", part)
 	run(t, s.task(1)...).want(t, 0)
 
 	s.replace(t, manifest.TaskName(2), before[manifest.TaskName(3)])
-	s.commit(t).want(t, 9).oneLine(t, "task 2")
+	s.commit(t).want(t, 9).oneComplaint(t, "task 2")
 	run(t, s.task(2)...).want(t, 0)
 
 	plan, err := s.plan.Store.ReadFile(t.Context(), s.plan.Path, 1<<20)
 	must(t, err)
 	altered := strings.Replace(string(plan), `"tasks"`, `"ratio": 0.5, "tasks"`, 1)
 	must(t, s.plan.Store.WriteFile(t.Context(), s.plan.Path, []byte(altered), false))
-	s.commit(t).want(t, 9).oneLine(t, "--plan")
+	s.commit(t).want(t, 9).oneComplaint(t, "--plan")
 	run(t, s.task(0)...).want(t, 9)
 	must(t, s.plan.Store.WriteFile(t.Context(), s.plan.Path, plan, false))
 }
@@ -210,7 +210,7 @@ func (s *steps) outdated(t *testing.T, convert []string) {
 	before := s.staged(t)
 	run(t, convert...).want(t, 0)
 	wantSame(t, before, s.staged(t))
-	s.commit(t).want(t, 9).oneLine(t, "another output")
+	s.commit(t).want(t, 9).oneComplaint(t, "another output")
 	s.commit(t, "--overwrite").want(t, 9)
 	wantSame(t, before, s.staged(t))
 }

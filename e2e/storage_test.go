@@ -36,14 +36,14 @@ func mail(t *testing.T, rows int64) string {
 
 func TestFullSpillDisk(t *testing.T) {
 	temp, dest := smallDisk(t, "1024"), filepath.Join(t.TempDir(), "out")
-	run(t, "convert", "--temp-dir", temp, mail(t, 20_000), dest).want(t, 4).oneLine(t, temp)
+	run(t, "convert", "--temp-dir", temp, mail(t, 20_000), dest).want(t, 4).oneComplaint(t, temp)
 	wantEmpty(t, temp)
 	wantEmpty(t, dest)
 }
 
 func TestFullDestination(t *testing.T) {
 	dest, temp := filepath.Join(smallDisk(t, "1024"), "out"), t.TempDir()
-	run(t, "convert", "--temp-dir", temp, mail(t, 20_000), dest).want(t, 4).oneLine(t, dest)
+	run(t, "convert", "--temp-dir", temp, mail(t, 20_000), dest).want(t, 4).oneComplaint(t, dest)
 	wantEmpty(t, temp)
 	wantEmpty(t, dest)
 }
@@ -62,7 +62,7 @@ func TestReadOnlyDestination(t *testing.T) {
 		}
 	}
 	temp := t.TempDir()
-	run(t, "convert", "--temp-dir", temp, mail(t, 100), filepath.Join(parent, "out")).want(t, 7).oneLine(t, parent)
+	run(t, "convert", "--temp-dir", temp, mail(t, 100), filepath.Join(parent, "out")).want(t, 7).oneComplaint(t, parent)
 	wantEmpty(t, temp)
 }
 
@@ -90,7 +90,7 @@ func TestWrongDestination(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			inputBefore, destBefore := tree(t, filepath.Dir(input)), tree(t, filepath.Dir(c.dest))
-			run(t, "convert", "--temp-dir", temp, c.input, c.dest).want(t, c.code).oneLine(t)
+			run(t, "convert", "--temp-dir", temp, c.input, c.dest).want(t, c.code).oneComplaint(t)
 			wantSame(t, inputBefore, tree(t, filepath.Dir(input)))
 			wantSame(t, destBefore, tree(t, filepath.Dir(c.dest)))
 			wantEmpty(t, temp)
@@ -121,7 +121,7 @@ func TestRepeat(t *testing.T) {
 		t.Error("the rerun did something")
 	}
 	run(t, "convert", "--exit-nothing=99", input, dest).want(t, 99)
-	run(t, "convert", "--codec=deflate", input, dest).want(t, 9).oneLine(t, "codec")
+	run(t, "convert", "--codec=deflate", input, dest).want(t, 9).oneComplaint(t, "codec")
 	wantSame(t, before, tree(t, dest))
 	run(t, "convert", "--codec=deflate", "--overwrite", input, dest).want(t, 0)
 	run(t, "convert", "--overwrite", input, dest).want(t, 0)

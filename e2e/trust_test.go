@@ -58,7 +58,7 @@ func TestForeignDestination(t *testing.T) {
 			must(t, prepare(dest, v))
 			before := tree(t, dir)
 			for _, flags := range [][]string{nil, {"--overwrite"}} {
-				run(t, append([]string{"convert", otherInput, dest}, flags...)...).want(t, 9).oneLine(t, dest)
+				run(t, append([]string{"convert", otherInput, dest}, flags...)...).want(t, 9).oneComplaint(t, dest)
 				wantSame(t, before, tree(t, dir))
 			}
 		})

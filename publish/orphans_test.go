@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"path"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/rowtocol/rowtocol/failure"
@@ -114,7 +115,7 @@ func TestNoOrphansWhileReplaced(t *testing.T) {
 		d, inner := inMemory(t)
 		output(t, d, inner, "P")
 		addedRun(t, d, "I")
-		calls := 0
+		var calls atomic.Int64
 		st := &odd{Store: inner}
 		st.rename = func(_, to string, do func() error) error {
 			s, err := at(inner, d.path).Look(t.Context())
@@ -124,7 +125,7 @@ func TestNoOrphansWhileReplaced(t *testing.T) {
 			if err != nil {
 				t.Errorf("before %s: %v", to, err)
 			}
-			if calls++; calls >= kill {
+			if calls.Add(1) >= int64(kill) {
 				return fs.ErrPermission
 			}
 			return do()
@@ -159,9 +160,9 @@ func TestNoOrphansOfWhatIsGivenUp(t *testing.T) {
 	for kill := 1; ; kill++ {
 		d, inner := inMemory(t)
 		failing := func(at int) func(string, string, func() error) error {
-			calls := 0
+			var calls atomic.Int64
 			return func(_, _ string, do func() error) error {
-				if calls++; calls >= at {
+				if calls.Add(1) >= int64(at) {
 					return fs.ErrPermission
 				}
 				return do()

@@ -117,14 +117,18 @@ func words(args []string) (words []string) {
 	return words
 }
 
-// lastMessage is that of the last line of the program's log.
-func lastMessage(log string) string {
-	lines := strings.Split(strings.TrimSpace(log), "\n")
-	var line struct{ Msg string }
-	if err := json.Unmarshal([]byte(lines[len(lines)-1]), &line); err != nil {
-		return lines[len(lines)-1]
+// lastMessage is that of the last line of the program's log that does not just tell
+// what is done; empty if there is none.
+func lastMessage(log string) (last string) {
+	for text := range strings.Lines(log) {
+		var line struct{ Level, Msg string }
+		if err := json.Unmarshal([]byte(text), &line); err != nil {
+			last = strings.TrimSpace(text)
+		} else if line.Level != "INFO" {
+			last = line.Msg
+		}
 	}
-	return line.Msg
+	return last
 }
 
 // prepare makes the files of an input.

@@ -393,32 +393,3 @@ func TestIncrementalAtOnce(t *testing.T) {
 	incremental(t, dir).want(t, 0)
 	wantIDs(t, dir, from(0, 100*rounds)...)
 }
-
-// TestYearOfRuns converts an input a day for a year: the last day costs at most half
-// as much again as the first.
-func TestYearOfRuns(t *testing.T) {
-	if !soak.Full() {
-		t.Skip("it is measured in soak")
-	}
-	day := func(dir string, number int) time.Duration {
-		pairs(t, dir, fmt.Sprintf("in/%04d.avro", number), 0, 20_000)
-		began := time.Now()
-		incremental(t, dir).want(t, 0, "20000 rows")
-		return time.Since(began)
-	}
-	year, days := t.TempDir(), 365
-	for i := range days {
-		day(year, i)
-	}
-	var first, last []time.Duration
-	for i := range 25 {
-		first, last = append(first, day(t.TempDir(), 0)), append(last, day(year, days+i))
-	}
-	slices.Sort(first)
-	slices.Sort(last)
-	a, b := first[len(first)/2], last[len(last)/2]
-	t.Logf("%v on the first day, %v after %d", a, b, days)
-	if b > a*3/2 {
-		t.Errorf("%v on the first day, %v after %d", a, b, days)
-	}
-}
