@@ -1,0 +1,3 @@
+// Package pipes is the child's side of Hadoop Pipes: how the process of a map task
+// talks with the JVM that started it.
+package pipes
