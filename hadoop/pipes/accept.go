@@ -4,10 +4,13 @@ import (
 	"bytes"
 	"crypto/hmac"
 	"crypto/sha1"
+	"crypto/sha256"
+	"crypto/sha512"
 	"encoding/base64"
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash"
 	"io"
 	"math"
 )
@@ -38,51 +41,90 @@ func accept(d *decoder, w io.Writer, secret []byte) (*MapTask, error) {
 	for {
 		switch m := d.next(); {
 		case d.err != nil:
-			return nil, d.err
+			return nil, gone(d.err)
 		case m == start:
-			if v := d.int("protocol version"); d.err == nil && v != 0 {
-				return nil, fmt.Errorf("%s: protocol version %d is not known", m, v)
+			version := d.int("protocol version")
+			//guard: a protocol that is not known would be spoken
+			if d.err == nil && version != 0 {
+				return nil, fmt.Errorf("%s: protocol version %d is not known", m, version)
 			}
 		case m == setJobConf:
 			conf = readConf(d)
-		case m == setInputTypes:
-			return nil, errJavaReader
 		case m == runMap:
 			split, err := readMap(d)
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", m, err)
 			}
 			return &MapTask{Conf: conf, Split: split}, nil
+		case m == setInputTypes:
+			return nil, errJavaReader
+		case m == runReduce:
+			return nil, fmt.Errorf("%s: the job has reduces: it has to be map-only", m)
+		case m == abort:
+			return nil, ErrAborted
 		default:
 			return nil, fmt.Errorf("unexpected %s before RUN_MAP", m)
 		}
 	}
 }
 
+// gone says what an error of reading means for the connection.
+func gone(err error) error {
+	if err == io.EOF {
+		return ErrGone
+	}
+	return fmt.Errorf("%w: %w", ErrGone, err)
+}
+
+// authenticate lets Java show that it knows the job's secret, and shows the same.
 func authenticate(d *decoder, w io.Writer, secret []byte) error {
-	if m := d.next(); d.err == nil && m != authRequest {
+	m := d.next()
+	if d.err == nil && m != authRequest {
 		return fmt.Errorf("unexpected %s", m)
 	}
 	digest := d.bytes("digest", maxDigest)
 	challenge := d.bytes("challenge", maxDigest)
 	if d.err != nil {
-		return d.err
+		return gone(d.err)
 	}
-	if !hmac.Equal(digest, sign(secret, challenge)) {
+	algorithm := algorithmOf(digest)
+	if algorithm == nil {
+		return fmt.Errorf("a digest of %d characters is of no known algorithm", len(digest))
+	}
+	//guard: whoever took the port would be obeyed
+	if !hmac.Equal(digest, sign(algorithm, secret, challenge)) {
 		return errors.New("the other end does not know the job's secret")
 	}
-	_, err := w.Write(appendText(appendLong(nil, int64(authResponse)), string(sign(secret, digest))))
-	return err
+	p := appendText(appendLong(nil, int64(authResponse)), string(sign(algorithm, secret, digest)))
+	if _, err := w.Write(p); err != nil {
+		return gone(err)
+	}
+	return nil
 }
 
-func sign(secret, text []byte) []byte {
-	h := hmac.New(sha1.New, secret)
+// algorithmOf tells the hash by the digest's length. It is SHA-1, unless since Hadoop
+// 3.5 hadoop.security.secret-manager.key-generator.algorithm is set, which a child
+// learns too late.
+func algorithmOf(digest []byte) func() hash.Hash {
+	for _, algorithm := range []func() hash.Hash{sha1.New, sha256.New, sha512.New384, sha512.New} {
+		if base64.StdEncoding.EncodedLen(algorithm().Size()) == len(digest) {
+			return algorithm
+		}
+	}
+	return nil
+}
+
+// sign returns the HMAC of a text as Java writes it.
+func sign(algorithm func() hash.Hash, secret, text []byte) []byte {
+	h := hmac.New(algorithm, secret)
 	h.Write(text)
 	return base64.StdEncoding.AppendEncode(nil, h.Sum(nil))
 }
 
+// readConf reads names and values, one after the other.
 func readConf(d *decoder) map[string]string {
 	n := d.int("number of strings")
+	//guard: names and values would be paired wrongly, or as many as memory holds be kept
 	if n < 0 || n > maxConfStrings || n%2 != 0 {
 		d.fail(fmt.Errorf("SET_JOB_CONF has %d strings: it can be an even number from 0 to %d", n, maxConfStrings))
 	}
@@ -101,30 +143,35 @@ func readConf(d *decoder) map[string]string {
 	return conf
 }
 
+// readMap reads the rest of RUN_MAP.
 func readMap(d *decoder) (Split, error) {
 	raw := d.bytes("split", maxSplit)
 	reduces := d.int("number of reduces")
 	piped := d.int("piped input")
 	switch {
 	case d.err != nil:
-		return Split{}, d.err
+		return Split{}, gone(d.err)
+	//guard: reduces would be started, which the program has none of
 	case reduces != 0:
 		return Split{}, fmt.Errorf("the job has %d reduces: it has to be map-only", reduces)
+	//guard: records of Java would be taken for an unknown message
 	case piped != 0:
 		return Split{}, errJavaReader
 	}
 	return readSplit(raw)
 }
 
-// readSplit reads a FileSplit.
+// readSplit reads a FileSplit. Java tells no class, so what is anything else shows by
+// its length.
 func readSplit(raw []byte) (Split, error) {
-	d := decoderOf(bytes.NewReader(raw))
+	d := newDecoder(bytes.NewReader(raw))
 	path := d.bytes("path", len(raw))
 	var numbers [16]byte
 	d.read("start and length", numbers[:])
 	if d.err != nil {
 		return Split{}, fmt.Errorf("split: %w", d.err)
 	}
+	//guard: a split of another class would be taken for a file's
 	if n := d.r.Buffered(); n > 0 {
 		return Split{}, fmt.Errorf("split: %d bytes are left behind a file's path, start and length", n)
 	}
@@ -133,6 +180,7 @@ func readSplit(raw []byte) (Split, error) {
 		Start:  int64(binary.BigEndian.Uint64(numbers[:8])),
 		Length: int64(binary.BigEndian.Uint64(numbers[8:])),
 	}
+	//guard: a range that no file has would be looked for
 	if s.Path == "" || s.Start < 0 || s.Length < 0 || s.Start > math.MaxInt64-s.Length {
 		return Split{}, fmt.Errorf("split: no part of a file: %+v", s)
 	}

@@ -1,7 +1,6 @@
 package pipes
 
 import (
-	"bufio"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -15,17 +14,18 @@ import (
 	"time"
 )
 
-// What ends a connection's context.
+// What ends a connection, and its context.
 var (
-	// ErrAborted is Java's ABORT: the task has failed or is killed.
-	ErrAborted = errors.New("Java aborted the task")
-	// ErrGone is a connection that Java closed, or that its death did.
+	// ErrAborted is Java's ABORT: the task attempt has failed.
+	ErrAborted = errors.New("the task's JVM aborted the task")
+	// ErrGone is a connection that ended without a word, as when the JVM is killed.
 	ErrGone = errors.New("the task's JVM is gone")
 	// ErrClosed is a connection after Done or Close.
 	ErrClosed = errors.New("the connection to the task's JVM is closed")
 )
 
-// The names of the variables that Java sets for its child, the newest first.
+// The names of the variables that Java sets for its child. Those without dots are
+// Hadoop's since 3.4.3.
 var (
 	portVariables   = []string{"mapreduce_pipes_command_port", "mapreduce.pipes.command.port"}
 	secretVariables = []string{"hadoop_pipes_shared_secret_location", "hadoop.pipes.shared.secret.location"}
@@ -43,30 +43,42 @@ func variable(names []string) string {
 // Started reports whether Hadoop started this process, by its environment.
 func Started() bool { return variable(portVariables) != "" }
 
-// Conn is the connection with the JVM of the task. Its methods may be called at any
-// time by any goroutine.
-type Conn struct {
-	net    net.Conn
-	d      *decoder
-	secret []byte
-	ctx    context.Context
-	end    context.CancelCauseFunc
-	heard  chan struct{} // closed when nothing more is read
+// patience is how long Java may take to hang up after DONE. It takes milliseconds.
+const patience = time.Minute
 
-	mu       sync.Mutex // of writing and what follows
-	accepted bool
-	done     bool
-	counters int
-	err      error
+// Conn is the connection with the task's JVM. Its methods may be called at any time
+// by any goroutine.
+type Conn struct {
+	net      net.Conn
+	d        *decoder
+	secret   []byte
+	patience time.Duration
+	ctx      context.Context
+	end      context.CancelCauseFunc
+	heard    chan struct{} // closed when nothing more is read
+
+	writing  sync.Mutex // held while a message is written, so that it stays whole
+	counters int        // that are registered; writing is held
+
+	mu    sync.Mutex // of stage and err; held for moments only
+	stage stage
+	err   error // what ended the connection
 }
+
+type stage int
+
+const (
+	dialed stage = iota
+	accepted
+	finished // DONE is said
+)
 
 // Dial connects to the JVM that started this process. A child calls it before
 // anything that can fail or last: Java waits for the connection, even of a child that
-// has ended, until the task is out of time. The connection's context is ctx's.
+// has ended, until the task is out of time. The connection's context is one of ctx.
 func Dial(ctx context.Context) (*Conn, error) {
-	port := variable(portVariables)
 	var dialer net.Dialer
-	conn, err := dialer.DialContext(ctx, "tcp", net.JoinHostPort("127.0.0.1", port))
+	conn, err := dialer.DialContext(ctx, "tcp", net.JoinHostPort("127.0.0.1", variable(portVariables)))
 	if err != nil {
 		return nil, fmt.Errorf("the task's JVM: %w", err)
 	}
@@ -75,12 +87,10 @@ func Dial(ctx context.Context) (*Conn, error) {
 		_ = conn.Close()
 		return nil, fmt.Errorf("the job's secret: %w", err)
 	}
-	c := &Conn{net: conn, d: decoderOf(conn), secret: secret, heard: make(chan struct{})}
+	c := &Conn{net: conn, d: newDecoder(conn), secret: secret, patience: patience, heard: make(chan struct{})}
 	c.ctx, c.end = context.WithCancelCause(ctx)
 	return c, nil
 }
-
-func decoderOf(r io.Reader) *decoder { return &decoder{r: bufio.NewReaderSize(r, chunk)} }
 
 func readSecret(name string) ([]byte, error) {
 	f, err := os.Open(name)
@@ -89,6 +99,7 @@ func readSecret(name string) ([]byte, error) {
 	}
 	defer func() { _ = f.Close() }()
 	secret, err := io.ReadAll(io.LimitReader(f, maxSecret))
+	//guard: anyone knows a secret of no bytes
 	if err == nil && len(secret) == 0 {
 		err = fmt.Errorf("%s is empty", name)
 	}
@@ -96,21 +107,71 @@ func readSecret(name string) ([]byte, error) {
 }
 
 // Accept authenticates both ends and returns the task. It is called once. After an
-// error the connection can only be closed.
+// error the connection is of no use; the error is or wraps ErrAborted or ErrGone if
+// Java ended it.
 func (c *Conn) Accept(ctx context.Context) (*MapTask, error) {
 	stop := context.AfterFunc(ctx, func() { _ = c.net.SetDeadline(time.Unix(1, 0)) })
 	task, err := accept(c.d, c.net, c.secret)
+	//guard: an interrupt would be reported as a JVM that is gone
 	if !stop() {
 		err = context.Cause(ctx)
 	}
-	if err != nil {
-		return nil, fmt.Errorf("the task's JVM: %w", err)
+	if err == nil {
+		err = c.advance(accepted)
 	}
-	c.mu.Lock()
-	c.accepted = true
-	c.mu.Unlock()
+	if err != nil {
+		return nil, fmt.Errorf("the task that Hadoop gave: %w", c.fail(err))
+	}
 	go c.listen()
 	return task, nil
+}
+
+// Context ends when the connection does, or the context given to Dial. Its cause is
+// then ErrAborted, ErrGone or ErrClosed, perhaps wrapped, or what is wrong with what
+// Java said. A child whose JVM is gone ends at once: nobody knows of it any more, and
+// another attempt may be under way.
+func (c *Conn) Context() context.Context { return c.ctx }
+
+// Done tells Java that the task is done, and waits until Java has heard it. Nothing
+// may be left to do: Hadoop kills what the task's processes are still at, a moment
+// later. An error means that the attempt has failed, or may have.
+func (c *Conn) Done() error {
+	c.writing.Lock()
+	err := c.usable()
+	if err == nil {
+		err = c.advance(finished)
+	}
+	if err == nil {
+		err = c.send(appendLong(nil, int64(done)))
+	}
+	c.writing.Unlock()
+	if err != nil {
+		return err
+	}
+	//guard: a JVM that hangs would hang the child
+	_ = c.net.SetReadDeadline(time.Now().Add(c.patience))
+	<-c.heard
+	if err := c.failure(); !errors.Is(err, ErrClosed) {
+		return err
+	}
+	return nil
+}
+
+// Close closes the connection. Without Done the attempt has failed, and Java sends the
+// child SIGTERM at once: what is to be said of the failure is said before.
+func (c *Conn) Close() error {
+	_ = c.fail(ErrClosed)
+	c.mu.Lock()
+	listening := c.stage != dialed
+	c.mu.Unlock()
+	err := c.net.Close()
+	if listening {
+		<-c.heard
+	}
+	if errors.Is(err, net.ErrClosed) {
+		return nil
+	}
+	return err
 }
 
 // listen waits for the end that Java makes.
@@ -120,47 +181,103 @@ func (c *Conn) listen() {
 		m := c.d.next()
 		err := c.d.err
 		switch {
-		case errors.Is(err, io.EOF):
-			err = ErrGone
+		case err == io.EOF && c.said(finished):
+			err = ErrClosed
 		case err != nil:
-			err = fmt.Errorf("%w: %w", ErrGone, err)
+			err = gone(err)
 		case m == abort:
 			err = ErrAborted
-		case m == closeInput:
+		case m == closeInput: // the end of Java's records, of which there are none
 			continue
 		default:
 			err = fmt.Errorf("the task's JVM: unexpected %s during a map task", m)
 		}
-		// A write that Java will not read any more has to return.
+		_ = c.fail(err)
+		// A write that Java does not read any more has to return.
 		_ = c.net.SetWriteDeadline(time.Unix(1, 0))
-		c.mu.Lock()
-		c.fail(err)
-		c.mu.Unlock()
 		return
 	}
 }
 
-// fail ends the connection. c.mu is held.
-func (c *Conn) fail(err error) {
+// fail ends the connection, unless it has ended, and returns why it did.
+func (c *Conn) fail(err error) error {
+	c.mu.Lock()
 	if c.err == nil {
 		c.err = err
-		c.end(err)
 	}
+	err = c.err
+	c.mu.Unlock()
+	c.end(err)
+	return err
 }
 
-// Context ends when the connection does, or the context given to Dial. Its cause is
-// then ErrAborted, ErrGone or ErrClosed, perhaps wrapped. A child ends at once: Java
-// has no way to know what became of it later.
-func (c *Conn) Context() context.Context { return c.ctx }
-
-// Counter names a counter of the job.
-type Counter struct{ Group, Name string }
-
-// Register makes the job's counters known, once and before the first Add, which
-// takes their places in the arguments.
-func (c *Conn) Register(counters ...Counter) error {
+// failure returns what ended the connection, if anything did.
+func (c *Conn) failure() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	return c.err
+}
+
+func (c *Conn) said(s stage) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.stage == s
+}
+
+// advance goes on to a stage, unless the connection has ended.
+func (c *Conn) advance(to stage) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.err == nil {
+		c.stage = to
+	}
+	return c.err
+}
+
+// usable returns why nothing can be said now, if that is so.
+func (c *Conn) usable() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case c.err != nil:
+		return c.err
+	//guard: Java would ignore what is said before
+	case c.stage == dialed:
+		return errors.New("no task is accepted yet")
+	//guard: Java would reset the connection, and DONE might be lost with it
+	case c.stage == finished:
+		return ErrClosed
+	}
+	return nil
+}
+
+// send writes whole messages. c.writing is held.
+func (c *Conn) send(p []byte) error {
+	if _, err := c.net.Write(p); err != nil {
+		return c.fail(gone(err))
+	}
+	return nil
+}
+
+// tell sends whole messages if it is the time for them. c.writing is held.
+func (c *Conn) tell(p []byte) error {
+	if err := c.usable(); err != nil {
+		return err
+	}
+	return c.send(p)
+}
+
+// Counter names a counter of the job. Hadoop cuts groups to 128 characters and names
+// to 64, and by default fails a task that has more than 120 counters with its own,
+// which are about 30.
+type Counter struct{ Group, Name string }
+
+// Register makes counters known to Java. It is called once and before the first Add,
+// whose numbers are places in the arguments.
+func (c *Conn) Register(counters ...Counter) error {
+	c.writing.Lock()
+	defer c.writing.Unlock()
+	//guard: the numbers of the first ones would mean others
 	if c.counters > 0 {
 		return errors.New("counters are registered already")
 	}
@@ -169,106 +286,63 @@ func (c *Conn) Register(counters ...Counter) error {
 		p = appendLong(appendLong(p, int64(registerCounter)), int64(i))
 		p = appendText(appendText(p, k.Group), k.Name)
 	}
-	if err := c.write(p); err != nil {
+	if err := c.tell(p); err != nil {
 		return err
 	}
 	c.counters = len(counters)
 	return nil
 }
 
-// Add adds n to a counter.
+// Add adds n to a counter. It does not tell that the task is alive, as Progress and
+// Status do.
 func (c *Conn) Add(counter int, n int64) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	c.writing.Lock()
+	defer c.writing.Unlock()
+	//guard: Java would fail the attempt
 	if counter < 0 || counter >= c.counters {
-		return fmt.Errorf("counter %d is not registered", counter)
+		return fmt.Errorf("counter %d is not one of the %d registered", counter, c.counters)
 	}
 	p := appendLong(nil, int64(incrementCounter))
-	return c.write(appendLong(appendLong(p, int64(counter)), n))
+	return c.tell(appendLong(appendLong(p, int64(counter)), n))
 }
 
-// Progress tells how much of the task is done, from 0 to 1, and that it is alive: call
-// it when something was done, so that Java ends a task that hangs.
+// Progress tells how much of the task is done, from 0 to 1, and that it is alive: it is
+// called when something was done, so that Hadoop ends a task that hangs. Java counts
+// the calls as Map input records.
 func (c *Conn) Progress(fraction float32) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	c.writing.Lock()
+	defer c.writing.Unlock()
+	//guard: no number would be shown as the progress of the job
 	if !(fraction >= 0) {
 		fraction = 0
 	}
 	p := appendLong(nil, int64(progress))
-	return c.write(binary.BigEndian.AppendUint32(p, math.Float32bits(min(fraction, 1))))
+	return c.tell(binary.BigEndian.AppendUint32(p, math.Float32bits(min(fraction, 1))))
 }
 
-// maxStatus is what Java keeps of a status by default, in characters.
+// maxStatus is what Java keeps of a status, in units of UTF-16: by default
+// mapreduce.task.max.status.length is 512. Of more it writes all into its log.
 const maxStatus = 512
 
-// Status shows a text with the task. Java keeps 512 characters of it.
+// Status shows a text with the task, and tells that it is alive. It is for one line:
+// Hadoop keeps the first 512 characters.
 func (c *Conn) Status(text string) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	c.writing.Lock()
+	defer c.writing.Unlock()
+	return c.tell(appendText(appendLong(nil, int64(status)), cut(text, maxStatus)))
+}
+
+// cut returns at most limit units of UTF-16 of a text, and no half of a character.
+func cut(text string, limit int) string {
 	text = strings.ToValidUTF8(text, "\uFFFD")
-	if r := []rune(text); len(r) > maxStatus {
-		text = string(r[:maxStatus])
+	for i, r := range text {
+		if limit--; r > math.MaxUint16 {
+			limit--
+		}
+		//guard: Java would log texts of any length
+		if limit < 0 {
+			return text[:i]
+		}
 	}
-	return c.write(appendText(appendLong(nil, int64(status)), text))
-}
-
-// write sends whole messages. c.mu is held.
-func (c *Conn) write(p []byte) error {
-	switch {
-	case c.err != nil:
-		return c.err
-	case c.done:
-		return ErrClosed
-	case !c.accepted:
-		return errors.New("the task is not accepted yet")
-	}
-	if _, err := c.net.Write(p); err != nil {
-		c.fail(fmt.Errorf("%w: %w", ErrGone, err))
-		return c.err
-	}
-	return nil
-}
-
-// doneWait is how long Java may take to hang up after DONE, which it does at once.
-const doneWait = time.Minute
-
-// Done tells Java that the task is done and waits until it has hung up.
-func (c *Conn) Done() error {
-	c.mu.Lock()
-	err := c.write(appendLong(nil, int64(done)))
-	c.done = err == nil || c.done
-	c.mu.Unlock()
-	if err != nil {
-		return err
-	}
-	timer := time.NewTimer(doneWait)
-	defer timer.Stop()
-	select {
-	case <-c.heard:
-	case <-timer.C:
-		return errors.New("the task's JVM did not hang up after DONE")
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if errors.Is(c.err, ErrAborted) {
-		return c.err
-	}
-	return nil
-}
-
-// Close closes the connection. Without Done, the task attempt has failed.
-func (c *Conn) Close() error {
-	err := c.net.Close()
-	c.mu.Lock()
-	c.fail(ErrClosed)
-	accepted := c.accepted
-	c.mu.Unlock()
-	if accepted {
-		<-c.heard
-	}
-	if errors.Is(err, net.ErrClosed) {
-		return nil
-	}
-	return err
+	return text
 }

@@ -3,7 +3,6 @@ package pipes
 import (
 	"bufio"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -69,6 +68,8 @@ type decoder struct {
 	err error
 }
 
+func newDecoder(r io.Reader) *decoder { return &decoder{r: bufio.NewReaderSize(r, chunk)} }
+
 func (d *decoder) fail(err error) {
 	if d.err == nil {
 		d.err = err
@@ -93,7 +94,8 @@ func (d *decoder) read(what string, p []byte) {
 		return
 	}
 	if _, err := io.ReadFull(d.r, p); err != nil {
-		if errors.Is(err, io.EOF) {
+		//guard: half a message would be taken for a connection that was closed
+		if err == io.EOF {
 			err = io.ErrUnexpectedEOF
 		}
 		d.fail(fmt.Errorf("%s: %w", what, err))
@@ -124,6 +126,7 @@ func (d *decoder) long(what string) int64 {
 // int reads a VInt.
 func (d *decoder) int(what string) int {
 	n := d.long(what)
+	//guard: a number would be cut to another
 	if n < math.MinInt32 || n > math.MaxInt32 {
 		d.fail(fmt.Errorf("%s is %d: it has to fit in 32 bits", what, n))
 		return 0
@@ -134,6 +137,7 @@ func (d *decoder) int(what string) int {
 // bytes reads a VInt n and n bytes.
 func (d *decoder) bytes(what string, limit int) []byte {
 	n := d.int(what)
+	//guard: a length alone would say how much is kept
 	if d.err == nil && (n < 0 || n > limit) {
 		d.fail(fmt.Errorf("%s has a length of %d bytes: it can be from 0 to %d", what, n, limit))
 	}
