@@ -13,6 +13,7 @@ import (
 	"hash"
 	"io"
 	"math"
+	"net"
 )
 
 // MapTask is what Java wants done.
@@ -68,12 +69,17 @@ func accept(d *decoder, w io.Writer, secret []byte) (*MapTask, error) {
 	}
 }
 
-// gone says what an error of reading means for the connection.
+// gone says what an error of reading or writing means for the connection. What is wrong
+// with a message says so itself.
 func gone(err error) error {
-	if err == io.EOF {
+	var network net.Error
+	switch {
+	case err == io.EOF:
 		return ErrGone
+	case errors.Is(err, io.ErrUnexpectedEOF), errors.As(err, &network):
+		return fmt.Errorf("%w: %w", ErrGone, err)
 	}
-	return fmt.Errorf("%w: %w", ErrGone, err)
+	return err
 }
 
 // authenticate lets Java show that it knows the job's secret, and shows the same.
