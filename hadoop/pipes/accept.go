@@ -12,7 +12,6 @@ import (
 	"fmt"
 	"hash"
 	"io"
-	"math"
 	"net"
 )
 
@@ -187,7 +186,7 @@ func readSplit(raw []byte) (Split, error) {
 		Length: int64(binary.BigEndian.Uint64(numbers[8:])),
 	}
 	//guard: a range that no file has would be looked for
-	if s.Path == "" || s.Start < 0 || s.Length < 0 || s.Start > math.MaxInt64-s.Length {
+	if s.Path == "" || s.Start < 0 || s.Start+s.Length < s.Start {
 		return Split{}, fmt.Errorf("split: no part of a file: %+v", s)
 	}
 	return s, nil

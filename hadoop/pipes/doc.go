@@ -72,5 +72,7 @@
 //	the JVM or the attempt is killed    the connection closed without ABORT, and SIGTERM
 //
 // Java hears of no exit code. INCREMENT_COUNTER is no sign of life to it, a number that
-// is not registered fails the attempt, and what comes after DONE is thrown away.
+// is not registered fails the attempt, and what comes after DONE is thrown away. Where
+// mapreduce.task.userlog.limit.kb is set, a shell stands between Java and the child, and
+// gets the SIGTERM of a failed attempt: there only ABORT and the closed connection tell.
 package pipes

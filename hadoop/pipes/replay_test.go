@@ -19,7 +19,7 @@ import (
 
 // recording is an exchange of a child with Hadoop 3.5.0, its configuration shortened.
 // Each line of its file is the job's secret, or what Java (down) or the child (up)
-// sent, or that Java hung up.
+// sent, or that it hung up.
 type recording struct {
 	secret []byte
 	events []event
@@ -27,7 +27,7 @@ type recording struct {
 
 type event struct {
 	up    bool
-	bytes []byte // nil if Java hung up
+	bytes []byte // nil if it hung up
 }
 
 func readRecording(t testing.TB, name string) recording {
@@ -61,6 +61,10 @@ func (r recording) play(java net.Conn) error {
 	defer func() { _ = java.Close() }()
 	for i, e := range r.events {
 		switch {
+		case e.up && e.bytes == nil:
+			if n, err := java.Read(make([]byte, 1)); n > 0 || err == nil {
+				return fmt.Errorf("event %d: the child goes on, and hung up", i)
+			}
 		case e.bytes == nil:
 			return nil
 		case e.up:

@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"os"
+	"os/exec"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -41,6 +44,33 @@ func accept(t *testing.T, j *pipestest.Java) *pipes.Conn {
 	return c
 }
 
+// TestChild is a child of its own: the test's binary, with the variables that Java sets.
+func TestChild(t *testing.T) {
+	if pipes.Started() {
+		c, err := pipes.Dial(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = c.Close() }()
+		if _, err := c.Accept(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Done(); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	j := pipestest.Start(t, task)
+	child := exec.Command(os.Args[0], "-test.run=^TestChild$")
+	child.Env = append(os.Environ(), j.Environ()...)
+	if out, err := child.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	if got := j.Wait(); !got.Done {
+		t.Errorf("Java heard %+v", got)
+	}
+}
+
 func TestDone(t *testing.T) {
 	j := pipestest.Start(t, task)
 	c := accept(t, j)
@@ -52,6 +82,31 @@ func TestDone(t *testing.T) {
 	if !got.Done || got.Err != nil || got.Counters[counters[0]] != 3 || got.Counters[counters[1]] != 1<<40-200 ||
 		!slices.Equal(got.Statuses, []string{"half"}) || !slices.Equal(got.Progress, []float32{0.25}) {
 		t.Errorf("Java heard %+v", got)
+	}
+}
+
+// TestConcurrent holds that messages of many goroutines stay whole.
+func TestConcurrent(t *testing.T) {
+	j := pipestest.Start(t, task)
+	c := accept(t, j)
+	var workers sync.WaitGroup
+	for range 8 {
+		workers.Go(func() {
+			for range 200 {
+				if err := errors.Join(c.Add(0, 1), c.Add(1, 1000), c.Status("at work"), c.Progress(0.5)); err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	workers.Wait()
+	if err := c.Done(); err != nil {
+		t.Fatal(err)
+	}
+	got := j.Wait()
+	if !got.Done || got.Counters[counters[0]] != 1600 || got.Counters[counters[1]] != 1_600_000 || len(got.Statuses) != 1600 {
+		t.Errorf("Java heard %v, %d texts, %v", got.Counters, len(got.Statuses), got.Err)
 	}
 }
 

@@ -1,0 +1,63 @@
+package pipes
+
+import (
+	"bytes"
+	"reflect"
+	"testing"
+)
+
+// FuzzAccept accepts whatever Java might send, after an authentication or from the
+// beginning. What is accepted is accepted again when it is written anew.
+func FuzzAccept(f *testing.F) {
+	for _, name := range []string{"done", "sha256", "leaves", "counter", "killed"} {
+		r := readRecording(f, name)
+		f.Add(false, r.secret, append(bytes.Clone(r.events[0].bytes), r.events[2].bytes...))
+		f.Add(true, []byte{}, r.events[2].bytes)
+	}
+	split := fileSplit("hdfs://n/f", 0, 1)
+	f.Add(true, []byte{}, orders{}.code(start, 0).code(setJobConf, 2).text("a", "b").mapOf(split, 0, 0).p)
+	f.Add(true, []byte{}, orders{}.code(setJobConf, 2, maxConf).p)
+	f.Add(true, []byte{}, orders{}.code(setJobConf, maxConfStrings).p)
+	f.Add(true, []byte{}, orders{}.mapOf(split, 1, 0).p)
+	f.Add(true, []byte{}, orders{}.mapOf(split, 0, 1).p)
+	f.Add(true, []byte{}, orders{}.code(setInputTypes).text("K", "V").p)
+	f.Add(true, []byte{}, orders{}.code(runReduce, 0, 0).p)
+	f.Add(true, []byte{}, orders{}.code(abort).p)
+	f.Fuzz(func(t *testing.T, authentic bool, secret, p []byte) {
+		if authentic {
+			secret, p = []byte("secret"), append(authenticated().p, p...)
+		}
+		task, _, err := acceptFrom(p, string(secret))
+		if err != nil {
+			return
+		}
+		o := authenticated().code(setJobConf, int64(2*len(task.Conf)))
+		for name, value := range task.Conf {
+			o = o.text(name, value)
+		}
+		o = o.mapOf(fileSplit(task.Split.Path, task.Split.Start, task.Split.Length), 0, 0)
+		again, _, err := acceptFrom(o.p, "secret")
+		if err != nil || again.Split != task.Split || len(again.Conf)+len(task.Conf) > 0 && !reflect.DeepEqual(again.Conf, task.Conf) {
+			t.Errorf("%+v is accepted, and then %+v, %v", task, again, err)
+		}
+	})
+}
+
+// FuzzLong writes what it has read.
+func FuzzLong(f *testing.F) {
+	for n := range longs {
+		f.Add(appendLong(nil, n))
+	}
+	f.Add([]byte{0x88, 0, 0, 0, 0, 0, 0, 0, 1}) // longer than it has to be
+	f.Fuzz(func(t *testing.T, p []byte) {
+		d := newDecoder(bytes.NewReader(p))
+		n := d.long("n")
+		if d.err != nil {
+			return
+		}
+		short := appendLong(nil, n)
+		if again := newDecoder(bytes.NewReader(short)).long("n"); again != n || len(short) > len(p) {
+			t.Errorf("%x is %d, which is %x, which is %d", p, n, short, again)
+		}
+	})
+}
