@@ -69,10 +69,13 @@
 //	the child ends before it connects   Java waits until mapreduce.task.timeout
 //	neither PROGRESS nor STATUS for     SIGQUIT, on which a Go program prints its stacks into
 //	mapreduce.task.timeout              the container's stderr and ends, then as if killed
-//	the JVM or the attempt is killed    the connection closed without ABORT, and SIGTERM
+//	the JVM is killed                   the connection closed without ABORT, then SIGTERM
+//	the attempt or the job is killed    SIGTERM to the JVM and the child, SIGKILL a quarter of a
+//	                                    second later (yarn.nodemanager.sleep-delay-before-sigkill.ms)
 //
-// Java hears of no exit code. INCREMENT_COUNTER is no sign of life to it, a number that
-// is not registered fails the attempt, and what comes after DONE is thrown away. Where
+// Java hears of no exit code, and the STATUS of an attempt that fails is not kept.
+// INCREMENT_COUNTER is no sign of life to it, a number that is not registered fails the
+// attempt, and what comes after DONE is thrown away. Where
 // mapreduce.task.userlog.limit.kb is set, a shell stands between Java and the child, and
 // gets the SIGTERM of a failed attempt: there only ABORT and the closed connection tell.
 package pipes
