@@ -1,0 +1,330 @@
+package hadoop
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/rowtocol/rowtocol/failure"
+	"github.com/rowtocol/rowtocol/hadoop/pipes"
+	"github.com/rowtocol/rowtocol/manifest"
+	"github.com/rowtocol/rowtocol/store"
+)
+
+// The task file tells each map task of a job what its split stands for. It is
+// lines of text:
+//
+//	{"version":1,"program":…,"run":…,"settings":{…}}       the header
+//	KEY {"split":…,"plan":0,"task":{…},"inputs":{"7":…}}   of each task
+//	plan 0 {"plan":{…},"inputs":9,"tasks":5,"dest":…,"dir":…}   of each plan
+//
+// A map task looks for the line of its split by the key, and then for that of the
+// plan, so it holds one line at a time of a file that may have 100,000. The plan's
+// document is without tasks and inputs, of which the task's line has its own.
+
+// TasksName is the name of the task file in the working directory of a map task.
+const TasksName = "rowtocol-tasks"
+
+const (
+	tasksVersion = 1
+	keyLength    = 32 // hexadecimal digits
+	// maxTaskLine bounds a line that is read: that of a task of many small inputs, or
+	// of a plan with a large schema.
+	maxTaskLine = 64 << 20
+	// maxNumbers bounds the tasks and the inputs of a plan.
+	maxNumbers = 1 << 22
+)
+
+// TaskFile is what the tasks of a job have in common.
+type TaskFile struct {
+	Program  string // version of the program
+	Run      string // ID of the run of the program that starts the job
+	Settings Settings
+	Plans    []TaskPlan
+}
+
+// Settings are how each task works. None of them shapes the bytes of its files.
+type Settings struct {
+	Memory      int64         `json:"memory"` // bytes
+	Workers     int           `json:"workers"`
+	StoreRetry  time.Duration `json:"store_retry"` // nanoseconds; see store.Patience
+	Replication int           `json:"replication,omitempty"`
+}
+
+// TaskPlan is a plan with tasks in the job.
+type TaskPlan struct {
+	Plan *manifest.Plan
+	Dest string // location of the destination
+	Dir  string // path on its store where the tasks leave their work
+}
+
+// Entry says which split of the job stands for which task.
+type Entry struct {
+	// Split is one of a file's, as Java's input format makes it. No two entries have
+	// the same: see sameSplit.
+	Split pipes.Split
+	Plan  int // index in TaskFile.Plans
+	Task  int // number in the plan
+}
+
+// Assignment is what a split stands for.
+type Assignment struct {
+	Program  string
+	Run      string
+	Settings Settings
+	// Plan has all its tasks and inputs by their numbers, but only this task and
+	// its inputs are more than empty.
+	Plan *manifest.Plan
+	Dest string
+	Dir  string
+	Task int // number in the plan; -1 if no task has the split
+}
+
+// The lines of the file, as JSON.
+type (
+	headerLine struct {
+		Version  int      `json:"version"`
+		Program  string   `json:"program"`
+		Run      string   `json:"run"`
+		Settings Settings `json:"settings"`
+	}
+	planLine struct {
+		Plan   *manifest.Plan `json:"plan"`
+		Inputs int            `json:"inputs"`
+		Tasks  int            `json:"tasks"`
+		Dest   string         `json:"dest"`
+		Dir    string         `json:"dir"`
+	}
+	taskLine struct {
+		Split  splitLine              `json:"split"`
+		Plan   int                    `json:"plan"`
+		Task   manifest.Task          `json:"task"`
+		Inputs map[int]manifest.Input `json:"inputs"`
+	}
+	splitLine struct {
+		Path   string `json:"path"`
+		Start  int64  `json:"start"`
+		Length int64  `json:"length"`
+	}
+)
+
+// planPrefix begins the line of a plan. No key does.
+func planPrefix(number int) string { return fmt.Sprintf("plan %d ", number) }
+
+// barePath is a path without scheme and authority: Java names files in full, and
+// may spell their file system in another way than plans do.
+func barePath(p string) string {
+	if scheme, rest := store.Scheme(p); scheme != "" {
+		_, p, _ = strings.Cut(rest, "/")
+		return "/" + p
+	}
+	return p
+}
+
+// splitKey is the key of a split's line. Equal keys are the same split.
+func splitKey(s pipes.Split) string {
+	h := sha256.Sum256(fmt.Appendf(nil, "%s\x00%d\x00%d", barePath(s.Path), s.Start, s.Length))
+	return hex.EncodeToString(h[:keyLength/2])
+}
+
+// WriteTasks writes the task file of a job.
+func WriteTasks(w io.Writer, f TaskFile, entries []Entry) error {
+	b := bufio.NewWriterSize(w, 64<<10)
+	e := json.NewEncoder(b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(headerLine{Version: tasksVersion, Program: f.Program, Run: f.Run, Settings: f.Settings}); err != nil {
+		return err
+	}
+	seen := make(map[string]bool, len(entries))
+	for _, entry := range entries {
+		key := splitKey(entry.Split)
+		//guard: a map task would do the work of another, and its own be left
+		if seen[key] {
+			return fmt.Errorf("two tasks of the job have the bytes %d to %d of %s", entry.Split.Start, entry.Split.Start+entry.Split.Length, entry.Split.Path)
+		}
+		seen[key] = true
+		_, _ = b.WriteString(key + " ") // b keeps its error
+		if err := e.Encode(entry.line(f.Plans[entry.Plan].Plan)); err != nil {
+			return err
+		}
+	}
+	for i, p := range f.Plans {
+		_, _ = b.WriteString(planPrefix(i))
+		if err := e.Encode(p.line()); err != nil {
+			return err
+		}
+	}
+	return b.Flush()
+}
+
+func (e *Entry) line(p *manifest.Plan) *taskLine {
+	l := &taskLine{
+		Split: splitLine{Path: barePath(e.Split.Path), Start: e.Split.Start, Length: e.Split.Length},
+		Plan:  e.Plan, Task: p.Tasks[e.Task], Inputs: make(map[int]manifest.Input),
+	}
+	for _, piece := range l.Task.Pieces {
+		l.Inputs[piece.Input] = p.Request.Inputs[piece.Input]
+	}
+	return l
+}
+
+func (p *TaskPlan) line() *planLine {
+	bare := *p.Plan
+	bare.Tasks, bare.Request.Inputs, bare.Warnings = nil, nil, nil
+	return &planLine{Plan: &bare, Inputs: len(p.Plan.Request.Inputs), Tasks: len(p.Plan.Tasks), Dest: p.Dest, Dir: p.Dir}
+}
+
+// FindTask finds what a split stands for. For a split that no task has, the error
+// is failure.Input, because its file is not what it was when the plan was made, and
+// beside the error there is an assignment without a task, of the first plan.
+func FindTask(r io.Reader, s pipes.Split) (*Assignment, error) {
+	f := &taskReader{bufio.NewReaderSize(r, 64<<10)}
+	a, err := f.find(s)
+	if err != nil && !failure.Given(err) {
+		err = fmt.Errorf("the file of the job's tasks: %w", err)
+	}
+	return a, err
+}
+
+// taskReader reads a task file from its start to its end.
+type taskReader struct{ *bufio.Reader }
+
+func (r *taskReader) find(s pipes.Split) (*Assignment, error) {
+	var header headerLine
+	if err := r.read(&header, ""); err != nil {
+		return nil, fmt.Errorf("header: %w", err)
+	}
+	//guard: a file of another kind would be misread
+	if header.Version != tasksVersion {
+		return nil, fmt.Errorf("its version is %d, and this program knows %d", header.Version, tasksVersion)
+	}
+	a := &Assignment{Program: header.Program, Run: header.Run, Settings: header.Settings, Task: -1}
+	which, line, err := r.seek(splitKey(s)+" ", planPrefix(0))
+	var of taskLine
+	if err == nil && which == 0 {
+		if err = decodeLine(line, &of); err == nil {
+			_, line, err = r.seek(planPrefix(of.Plan))
+		}
+	}
+	var plan planLine
+	if err == nil {
+		err = decodeLine(line, &plan)
+	}
+	if err == nil {
+		err = plan.check()
+	}
+	if err != nil {
+		return nil, err
+	}
+	a.Plan, a.Dest, a.Dir = plan.Plan, plan.Dest, plan.Dir
+	if which != 0 {
+		return a, failure.New(failure.Input, "no task has the %d bytes from byte %d of %s: the file changed since the plan was made", s.Length, s.Start, s.Path)
+	}
+	a.Task = of.Task.ID
+	return a, of.fill(&plan, s)
+}
+
+// read reads the next line that begins with a prefix.
+func (r *taskReader) read(v any, prefix string) error {
+	_, line, err := r.seek(prefix)
+	if err != nil {
+		return err
+	}
+	return decodeLine(line, v)
+}
+
+// seek returns the next line that begins with one of some prefixes, which are
+// shorter than the buffer, and what follows that prefix.
+func (r *taskReader) seek(prefixes ...string) (which int, line []byte, err error) {
+	for {
+		part, err := r.ReadSlice('\n')
+		for which, prefix := range prefixes {
+			if bytes.HasPrefix(part, []byte(prefix)) {
+				line, err := r.rest(bytes.Clone(part[len(prefix):]), err)
+				return which, line, err
+			}
+		}
+		for errors.Is(err, bufio.ErrBufferFull) {
+			_, err = r.ReadSlice('\n')
+		}
+		if errors.Is(err, io.EOF) {
+			return 0, nil, fmt.Errorf("no line begins with %q", prefixes)
+		}
+		if err != nil {
+			return 0, nil, err
+		}
+	}
+}
+
+// rest returns a line of which a part was read, with an error.
+func (r *taskReader) rest(line []byte, err error) ([]byte, error) {
+	for errors.Is(err, bufio.ErrBufferFull) {
+		var part []byte
+		part, err = r.ReadSlice('\n')
+		//guard: a line without an end would fill the memory
+		if len(line)+len(part) > maxTaskLine {
+			return nil, fmt.Errorf("a line is longer than %d bytes", maxTaskLine)
+		}
+		line = append(line, part...)
+	}
+	if errors.Is(err, io.EOF) {
+		err = io.ErrUnexpectedEOF // the last line has an end, too
+	}
+	return line, err
+}
+
+// decodeLine reads a line that has no fields but v's.
+func decodeLine(line []byte, v any) error {
+	d := json.NewDecoder(bytes.NewReader(line))
+	//guard: what another program asks for would be left out in silence
+	d.DisallowUnknownFields()
+	return d.Decode(v)
+}
+
+// check refuses what cannot be of a plan.
+func (p *planLine) check() error {
+	//guard: a line without a plan would be a crash
+	if p.Plan == nil {
+		return errors.New("a line of a plan has none")
+	}
+	//guard: a plan of another version would be misread
+	if p.Plan.Version != manifest.Version {
+		return fmt.Errorf("plan %s has version %d, and this program knows %d", p.Plan.ID, p.Plan.Version, manifest.Version)
+	}
+	//guard: memory would be taken for numbers that cannot be
+	if p.Tasks < 0 || p.Inputs < 0 || p.Tasks > maxNumbers || p.Inputs > maxNumbers {
+		return fmt.Errorf("plan %s has %d tasks and %d inputs", p.Plan.ID, p.Tasks, p.Inputs)
+	}
+	return nil
+}
+
+// fill puts the task of a split and its inputs into the plan.
+func (l *taskLine) fill(p *planLine, s pipes.Split) error {
+	//guard: a task would be run that another split stands for
+	if l.Split != (splitLine{barePath(s.Path), s.Start, s.Length}) {
+		return fmt.Errorf("the line of %s is of %s", s.Path, l.Split.Path)
+	}
+	//guard: a number that is not the plan's would be a crash
+	if l.Task.ID < 0 || l.Task.ID >= p.Tasks {
+		return fmt.Errorf("plan %s has no task %d", p.Plan.ID, l.Task.ID)
+	}
+	inputs := make([]manifest.Input, p.Inputs)
+	for i, piece := range l.Task.Pieces {
+		in, ok := l.Inputs[piece.Input]
+		//guard: a task could read outside of its inputs, or of none
+		if !ok || piece.Input < 0 || piece.Input >= p.Inputs || piece.Start < 0 || piece.End < piece.Start || piece.End > in.Size {
+			return fmt.Errorf("task %d of plan %s: piece %d is not of an input", l.Task.ID, p.Plan.ID, i)
+		}
+		inputs[piece.Input] = in
+	}
+	p.Plan.Tasks = make([]manifest.Task, p.Tasks)
+	p.Plan.Tasks[l.Task.ID], p.Plan.Request.Inputs = l.Task, inputs
+	return nil
+}
