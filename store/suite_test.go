@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"errors"
+	"slices"
 	"testing"
 
 	"github.com/rowtocol/rowtocol/store"
@@ -21,6 +22,40 @@ func TestFaultyWithoutFaults(t *testing.T) {
 	})
 }
 
+func TestMeteredStore(t *testing.T) {
+	storetest.Run(t, func(t *testing.T) (store.Store, string) {
+		return store.WithMeter(store.Local(), func(int) {}), t.TempDir()
+	})
+}
+
+// What is read and written is counted, whichever way it is read.
+func TestMeter(t *testing.T) {
+	var moved []int
+	st, file := store.WithMeter(memstore.New().Client(), func(n int) { moved = append(moved, n) }), "/f"
+	w, err := st.Create(t.Context(), file, store.CreateOptions{Size: 10})
+	if err == nil {
+		_, err = w.Write(make([]byte, 10))
+	}
+	if err == nil {
+		err = w.Commit(t.Context())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := st.Open(t.Context(), file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = f.Close() }()
+	_, _ = f.ReadAt(make([]byte, 20), 7)
+	if _, err := store.ReadRange(f, make([]byte, 2), 7); err != nil {
+		t.Error(err)
+	}
+	if want := []int{10, 3, 2}; !slices.Equal(moved, want) {
+		t.Errorf("moved %v, want %v", moved, want)
+	}
+}
+
 func TestCapabilities(t *testing.T) {
 	for name, tt := range map[string]struct {
 		st     store.Store
@@ -31,6 +66,7 @@ func TestCapabilities(t *testing.T) {
 		"patient":            {store.WithRetry(store.Local(), patience), true, false},
 		"wrapped":            {storetest.NewFaulty(store.Local()), false, false},
 		"wrapped, patient":   {store.WithRetry(storetest.NewFaulty(store.Local()), patience), false, false},
+		"metered":            {store.WithMeter(store.Local(), func(int) {}), true, false},
 		"in memory":          {memstore.New().Client(), false, true},
 		"in memory, patient": {store.WithRetry(memstore.New().Client(), patience), false, true},
 	} {
