@@ -20,11 +20,16 @@ type Conf struct {
 	env    func(string) (string, bool)
 }
 
-// NewConf returns a configuration of the given properties. The map is copied.
+// NewConf returns a configuration of the given properties. The map is copied. Where
+// one has an old and a new name, the new name's value counts.
 func NewConf(properties map[string]string) *Conf {
 	c := &Conf{values: make(map[string]string, len(properties)), env: os.LookupEnv}
 	for key, value := range properties {
-		c.values[currentName(key)] = strings.TrimSpace(value)
+		name := currentName(key)
+		if _, ok := properties[name]; ok && name != key {
+			continue
+		}
+		c.values[name] = strings.TrimSpace(value)
 	}
 	return c
 }

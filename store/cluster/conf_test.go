@@ -233,3 +233,13 @@ func FuzzConf(f *testing.F) {
 		}
 	})
 }
+
+// Java sends a property by all of its names.
+func TestOldAndNewName(t *testing.T) {
+	for range 20 { // orders of the map
+		c := NewConf(map[string]string{"fs.default.name": "hdfs://old", "fs.defaultFS": "hdfs://new"})
+		if got := c.String("fs.defaultFS", ""); got != "hdfs://new" {
+			t.Fatalf("%s", got)
+		}
+	}
+}

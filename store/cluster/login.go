@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -17,6 +18,9 @@ type LoginOptions struct {
 	// Keytab is the path of a file with the principal's keys. Empty: tickets
 	// come from the ticket cache.
 	Keytab string
+	// User is who we are without Kerberos. Empty: HADOOP_USER_NAME, else the
+	// system's user.
+	User string
 	// Exposed, if set, is told once of each file of secrets that others than its
 	// owner can read.
 	Exposed func(file string, mode fs.FileMode)
@@ -32,7 +36,8 @@ type Login struct {
 }
 
 // NewLogin returns the login that a configuration asks for. With simple
-// authentication the user is HADOOP_USER_NAME, else the system's user. With
+// authentication the user is the options', else HADOOP_USER_NAME, else the system's
+// user. With
 // hadoop.security.authentication=kerberos, or where credentials are named and
 // the configuration says nothing, it is the principal of the keytab or of the
 // ticket cache (KRB5CCNAME, else the system's). NewLogin reads the keytab, but
@@ -48,10 +53,11 @@ func NewLogin(conf *Conf, o LoginOptions) (*Login, error) {
 	case named:
 		return nil, errors.New("a principal or keytab is given, but hadoop.security.authentication is simple")
 	}
-	if name := os.Getenv("HADOOP_USER_NAME"); name != "" {
-		return simpleLogin(name, o)
+	user := cmp.Or(o.User, os.Getenv("HADOOP_USER_NAME"))
+	if user == "" {
+		user = osUser()
 	}
-	return simpleLogin(osUser(), o)
+	return simpleLogin(user, o)
 }
 
 // simpleLogin is the login of a user who proves nothing.

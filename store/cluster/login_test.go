@@ -22,6 +22,9 @@ func TestSimpleLogin(t *testing.T) {
 		if l, err := NewLogin(conf, LoginOptions{}); err != nil || l.User() != "hdfs" {
 			t.Errorf("HADOOP_USER_NAME: %+v %v", l, err)
 		}
+		if l, err := NewLogin(conf, LoginOptions{User: "etl"}); err != nil || l.User() != "etl" {
+			t.Errorf("a user who is named: %+v %v", l, err)
+		}
 	}
 	if _, err := simpleLogin("", LoginOptions{}); err == nil || !strings.Contains(err.Error(), "HADOOP_USER_NAME") {
 		t.Errorf("a user without a name: %v", err)

@@ -24,6 +24,14 @@ type Options struct {
 	// Principal and Keytab log in to Kerberos; without them the ticket cache
 	// does.
 	Principal, Keytab string
+	// User is who we are to a cluster without Kerberos; empty is HADOOP_USER_NAME,
+	// else the system's user.
+	User string
+	// Conf is the Hadoop configuration; nil is that of cluster.LoadConf.
+	Conf *cluster.Conf
+	// Moved, if set, is told of bytes that were read from remote storage or written
+	// to it. It may be called concurrently.
+	Moved func(n int)
 	// Exposed, if set, is told once of each file of secrets that others than its
 	// owner can read.
 	Exposed func(file string, mode fs.FileMode)
@@ -44,7 +52,7 @@ type Resolver struct {
 // New returns a resolver. It reads nothing before a remote location is asked
 // for.
 func New(o Options) *Resolver {
-	return &Resolver{options: o, stores: make(map[string]store.Store)}
+	return &Resolver{options: o, conf: o.Conf, stores: make(map[string]store.Store)}
 }
 
 // Resolve finds the store of a location and its path there. It does not reach
@@ -94,7 +102,7 @@ func (r *Resolver) load() (err error) {
 		}
 	}
 	if r.login == nil {
-		o := cluster.LoginOptions{Principal: r.options.Principal, Keytab: r.options.Keytab, Exposed: r.options.Exposed}
+		o := cluster.LoginOptions{Principal: r.options.Principal, Keytab: r.options.Keytab, User: r.options.User, Exposed: r.options.Exposed}
 		r.login, err = cluster.NewLogin(r.conf, o)
 	}
 	return err
@@ -115,7 +123,11 @@ func (r *Resolver) connect(scheme string, addresses []string) (store.Store, erro
 		return nil, err
 	}
 	r.open = append(r.open, st)
-	return store.WithRetry(store.WithRedaction(st, r.login.Redact), r.options.Patience), nil
+	shown := store.WithRedaction(st, r.login.Redact)
+	if r.options.Moved != nil {
+		shown = store.WithMeter(shown, r.options.Moved)
+	}
+	return store.WithRetry(shown, r.options.Patience), nil
 }
 
 // Close ends the connections and the login of all stores that it gave.

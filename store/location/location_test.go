@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/rowtocol/rowtocol/store"
+	"github.com/rowtocol/rowtocol/store/cluster"
 )
 
 const hdfsSite = `<configuration>
@@ -116,5 +117,19 @@ func TestResolveFails(t *testing.T) {
 				t.Errorf("%v, of class %v", err, store.Classify(err))
 			}
 		})
+	}
+}
+
+// A configuration that is given counts, and not that of the environment.
+func TestGivenConf(t *testing.T) {
+	configure(t, map[string]string{"core-site.xml": coreSite, "hdfs-site.xml": hdfsSite})
+	r := New(Options{Conf: cluster.NewConf(map[string]string{"fs.defaultFS": "hdfs://given:9000"}), User: "job"})
+	defer func() { _ = r.Close() }()
+	got, err := r.Resolve("hdfs:///a")
+	if err != nil || got.Origin != "hdfs://given:9000" {
+		t.Errorf("%s, %v", got.Origin, err)
+	}
+	if user := r.login.User(); user != "job" {
+		t.Errorf("logged in as %s", user)
 	}
 }
