@@ -29,6 +29,7 @@ type Folder struct {
 	lock   *os.File // the directory itself, with an flock
 	budget int64    // of open files
 	open   atomic.Int64
+	stored atomic.Int64 // bytes that all spills wrote to files
 	once   sync.Once
 	err    error // of Close
 
@@ -145,6 +146,9 @@ func Clear() {
 
 // Dir returns the folder's path.
 func (f *Folder) Dir() string { return f.dir }
+
+// Stored is the number of bytes that spills have written to the folder's disk.
+func (f *Folder) Stored() int64 { return f.stored.Load() }
 
 // TempDir makes an empty directory in the folder, for files that belong to no
 // spill. The caller removes it.

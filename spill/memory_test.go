@@ -64,7 +64,8 @@ func TestMemoryThenFile(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			s := newTestSpill(t, openFolder(t), 3, Options{Memory: 3 * tt.share})
+			folder := openFolder(t)
+			s := newTestSpill(t, folder, 3, Options{Memory: 3 * tt.share})
 			sum := 0
 			for _, n := range tt.appends {
 				sum += n
@@ -83,6 +84,9 @@ func TestMemoryThenFile(t *testing.T) {
 				t.Errorf("there is a file: %v", err)
 			case tt.stored > 0 && (err != nil || info.Size() != tt.stored):
 				t.Errorf("the file is not of %d bytes: %v, %v", tt.stored, info, err)
+			}
+			if got := folder.Stored(); got != tt.stored {
+				t.Errorf("the folder counts %d bytes, want %d", got, tt.stored)
 			}
 			checkRanges(t, s, 1, want, tt.stored)
 		})

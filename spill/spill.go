@@ -144,6 +144,7 @@ func (s *Spill) write(col int, p []byte) error {
 		return fmt.Errorf("spill: %w", err)
 	}
 	c.stored += n
+	s.folder.stored.Add(n)
 	c.tail = 0
 	if more := c.stored - c.held; more > 0 {
 		c.held = c.stored

@@ -124,7 +124,7 @@ func (r *Runner) share(numbers []int, waits bool) (share, error) {
 		return share{}, failure.New(failure.Usage, "%d columns with blocks of %d bytes: %s",
 			r.plan.Columns, r.plan.BlockSize, budget.TooLittle(size-memory+open, size))
 	}
-	if r.readsStreams() {
+	if r.readsStreams(numbers) {
 		open += streamMemory
 	}
 	s := divide(len(numbers), r.options.Workers, memory, open, waits)
@@ -136,15 +136,16 @@ func (r *Runner) share(numbers []int, waits bool) (share, error) {
 	return s, r.checkDisk(numbers[:s.running])
 }
 
-// readsStreams reports whether inputs are read ahead from other machines. It looks
-// at the first: others are where that one is, as a rule.
-func (r *Runner) readsStreams() bool {
-	inputs := r.plan.Request.Inputs
-	if len(inputs) == 0 {
-		return false
+// readsStreams reports whether inputs of tasks are read ahead from other machines.
+// It looks at the first: others are where that one is, as a rule.
+func (r *Runner) readsStreams(numbers []int) bool {
+	for _, n := range numbers {
+		for _, p := range r.plan.Tasks[n].Pieces {
+			at, err := input.Locate(r.options.Resolve, r.plan.Request.Inputs[p.Input].Path)
+			return err == nil && waits(at.Store)
+		}
 	}
-	at, err := input.Locate(r.options.Resolve, inputs[0].Path)
-	return err == nil && waits(at.Store)
+	return false
 }
 
 // divide divides workers and memory among some tasks, of each of which open

@@ -15,10 +15,12 @@ import (
 	"github.com/rowtocol/rowtocol/budget"
 	"github.com/rowtocol/rowtocol/failure"
 	"github.com/rowtocol/rowtocol/failure/failuretest"
+	"github.com/rowtocol/rowtocol/internal/avrotest"
 	"github.com/rowtocol/rowtocol/manifest"
 	"github.com/rowtocol/rowtocol/shred"
 	"github.com/rowtocol/rowtocol/spill"
 	"github.com/rowtocol/rowtocol/store"
+	"github.com/rowtocol/rowtocol/store/memstore"
 )
 
 // TestRun runs a plan with different workers and memory, which must make the
@@ -332,5 +334,48 @@ func TestLittleDisk(t *testing.T) {
 		if err != nil || s.running != tt.want {
 			t.Errorf("%d of %d bytes for each: %+v, %v", tt.each, free, s, err)
 		}
+	}
+}
+
+// A task needs of its plan nothing but what is its own: the others and their inputs
+// may be left out. It gets the same memory and makes the same bytes.
+func TestPlanOfOneTask(t *testing.T) {
+	st := memstore.New().Client()
+	resolve := func(name string) (store.Location, error) {
+		if name == "" {
+			return store.Resolve(name)
+		}
+		return store.Location{Store: st, Path: name}, nil
+	}
+	for _, name := range []string{"/a.avro", "/b.avro"} {
+		file := avro(t, avrotest.Schema, inputBlocks(name[1:], 5)...)
+		if err := st.WriteFile(t.Context(), name, file, true); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p, o := newPlanOn(t, resolve, 1<<20, "/a.avro", "/b.avro"), options(t)
+	o.Resolve = resolve
+	bare := *p
+	bare.Tasks, bare.Request.Inputs = make([]manifest.Task, 2), make([]manifest.Input, 2)
+	bare.Tasks[1], bare.Request.Inputs[1] = p.Tasks[1], p.Request.Inputs[1]
+	var shares []share
+	var crcs []uint32
+	for _, p := range []*manifest.Plan{p, &bare} {
+		r := open(t, p, o)
+		s, err := r.share([]int{1}, true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		results, err := r.Run(t.Context(), st, "/", []int{1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		shares, crcs = append(shares, s), append(crcs, results[0].Parts[0].Files[0].CRC32C)
+		if found, err := Finished(t.Context(), p, 1, st, "/"); err != nil || found == nil {
+			t.Errorf("%+v, %v", found, err)
+		}
+	}
+	if shares[0] != shares[1] || crcs[0] != crcs[1] {
+		t.Errorf("shares %+v and bytes %08x", shares, crcs)
 	}
 }

@@ -164,6 +164,10 @@ func tempDirError(tempDir string, err error) error {
 	return err
 }
 
+// Spilled is the number of bytes that were written to the temporary directory for
+// row groups.
+func (r *Runner) Spilled() int64 { return r.spill.Stored() }
+
 // Close removes the spills.
 func (r *Runner) Close() error { return r.spill.Close() }
 
