@@ -1,0 +1,321 @@
+package hadoop
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"github.com/rowtocol/rowtocol/budget"
+	"github.com/rowtocol/rowtocol/failure"
+	"github.com/rowtocol/rowtocol/format"
+	"github.com/rowtocol/rowtocol/hadoop/pipes"
+	"github.com/rowtocol/rowtocol/input"
+	"github.com/rowtocol/rowtocol/manifest"
+	"github.com/rowtocol/rowtocol/spill"
+	"github.com/rowtocol/rowtocol/store"
+	"github.com/rowtocol/rowtocol/store/cluster"
+	"github.com/rowtocol/rowtocol/store/location"
+	"github.com/rowtocol/rowtocol/task"
+)
+
+// ChildOptions are what a child does not have from its job.
+type ChildOptions struct {
+	Formats format.Registry
+	Program string // version of the program
+	// Exit is the exit code for an error.
+	Exit func(error) int
+	// Resolve finds the stores of inputs and destinations; nil is package location
+	// with the job's configuration.
+	Resolve input.Resolve
+}
+
+// stopTime is what the work has to end by itself when Java has ended the task.
+const stopTime = 5 * time.Second
+
+// RunChild runs the map task for which Hadoop started this process: one task of a
+// plan. It returns when Java has heard of the end, or has ended the task itself, and
+// then with an error. The process is to end with it: work that hangs is left alone.
+func RunChild(ctx context.Context, o ChildOptions) error {
+	conn, err := pipes.Dial(ctx)
+	if err != nil {
+		return failure.As(failure.Storage, err)
+	}
+	return runOn(conn, o)
+}
+
+// runOn runs the task of a connection, and closes that.
+func runOn(conn *pipes.Conn, o ChildOptions) (err error) {
+	defer func() { _ = conn.Close() }()
+	c := &child{ChildOptions: o, conn: conn, began: time.Now(), log: slog.New(slog.NewJSONHandler(os.Stderr, nil))}
+	ended := make(chan error, 1)
+	go func() { ended <- c.run(conn.Context()) }()
+	select {
+	case err = <-ended:
+		return err
+	case <-conn.Context().Done():
+	}
+	select {
+	case err = <-ended:
+		return err
+	case <-time.After(stopTime):
+		spill.Clear()
+		return fmt.Errorf("%w (something under way did not end and was given up)", context.Cause(conn.Context()))
+	}
+}
+
+// child is one attempt at a task.
+type child struct {
+	ChildOptions
+	conn    *pipes.Conn
+	log     *slog.Logger
+	logFile string // empty if the log is on standard error
+	conf    *cluster.Conf
+	attempt string // Hadoop's ID of it
+
+	job    *Assignment // nil until it is found
+	stores *location.Resolver
+	place  store.Location // of the destination; its Store is nil until it is found
+	meter  *meter
+	began  time.Time
+}
+
+// run runs the attempt from its start to its end.
+func (c *child) run(ctx context.Context) error {
+	t, err := c.conn.Accept(ctx)
+	if err != nil {
+		return failure.As(failure.Storage, err)
+	}
+	c.conf, c.attempt = cluster.NewConf(t.Conf), t.Conf["mapreduce.task.attempt.id"]
+	defer c.openLog()()
+	defer c.closeStores()
+	err = guarded(func() error {
+		if err := c.prepare(t.Split); err != nil {
+			return err
+		}
+		return c.work(ctx)
+	})
+	if err == nil {
+		err = c.conn.Done()
+	}
+	return c.conclude(ctx, err)
+}
+
+// guarded makes an error of a panic.
+func guarded(do func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("this is a defect of rowtocol, please report it with the lines below: %v\n%s", p, debug.Stack())
+		}
+	}()
+	return do()
+}
+
+// openLog opens the attempt's log in the container's directory of logs, because
+// Java overwrites a part of standard error. The caller calls shut.
+func (c *child) openLog() (shut func()) {
+	shut = func() {}
+	if dir, _, _ := strings.Cut(os.Getenv("LOG_DIRS"), ","); dir != "" {
+		name := filepath.Join(dir, "rowtocol.log")
+		if f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o640); err == nil {
+			c.logFile, c.log = name, slog.New(slog.NewJSONHandler(f, nil))
+			_ = debug.SetCrashOutput(f, debug.CrashOptions{}) // else it is on standard error alone
+			shut = func() {
+				_ = debug.SetCrashOutput(nil, debug.CrashOptions{})
+				_ = f.Close() // nowhere is left to complain
+			}
+		}
+	}
+	c.log = c.log.With("attempt", c.attempt)
+	return shut
+}
+
+// prepare finds out what is to be done, where, and in what bounds.
+func (c *child) prepare(s pipes.Split) error {
+	if err := c.conn.Register(counters[:]...); err != nil {
+		return err
+	}
+	f, err := os.Open(TasksName)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Close() }() // only read
+	job, noTask := FindTask(f, s)
+	if job == nil {
+		return noTask
+	}
+	c.job, c.meter = job, new(meter)
+	if noTask == nil {
+		c.meter.total = job.Plan.Tasks[job.Task].Bytes()
+	}
+	c.log = c.log.With("run", job.Run, "plan", job.Plan.ID, "task", job.Task)
+	c.log.Info("task begins", "split", s.Path, "start", s.Start, "length", s.Length, "host", host(), "container", os.Getenv("CONTAINER_ID"),
+		"version", c.Program, "workers", job.Settings.Workers, "memory", job.Settings.Memory, "temp_dir", tempDir())
+	// What is reserved fits the pool; this keeps garbage out of it.
+	budget.SetLimit(job.Settings.Memory + budget.Headroom)
+	runtime.GOMAXPROCS(job.Settings.Workers)
+	if c.Resolve == nil {
+		c.openStores()
+	}
+	c.place, err = input.Locate(c.Resolve, job.Dest)
+	return cmp.Or(noTask, err)
+}
+
+// openStores makes ready to resolve locations, as the job's user.
+func (c *child) openStores() {
+	s := c.job.Settings
+	c.stores = location.New(location.Options{
+		Conf: c.conf, User: c.conf.String("mapreduce.job.user.name", ""), Replication: s.Replication, Moved: c.meter.move,
+		Patience: store.Patience{Limit: s.StoreRetry, Waiting: func(what string, err error, wait time.Duration) {
+			c.meter.retries.Add(1)
+			c.log.Warn("storage failed, trying again", "operation", what, "wait", wait.Round(time.Millisecond).String(), "reason", err.Error())
+		}},
+	})
+	c.Resolve = c.stores.Resolve
+}
+
+// closeStores ends connections; that one cannot be ended well is no news.
+func (c *child) closeStores() {
+	if c.stores != nil {
+		_ = c.stores.Close()
+	}
+}
+
+// work runs the task, unless that is needless or in vain.
+func (c *child) work(ctx context.Context) error {
+	job, st := c.job, c.place.Store
+	if err := c.repeated(ctx); err != nil {
+		return err
+	}
+	//guard: a directory would be made again that a commit took
+	if _, err := st.Stat(ctx, job.Dir); err != nil {
+		return c.gone(ctx, err)
+	}
+	res, err := task.Finished(ctx, job.Plan, job.Task, st, job.Dir)
+	if err != nil && !errors.Is(err, failure.Foreign) {
+		return c.gone(ctx, err)
+	}
+	if res != nil {
+		c.log.Info("an earlier attempt has done the task")
+		return c.conn.Add(doneBefore, 1)
+	}
+	if res, err = c.convert(ctx); err != nil {
+		return c.gone(ctx, err)
+	}
+	return c.meter.finish(c.conn, res)
+}
+
+// repeated is the failure of an earlier attempt of the same job, if this one would
+// fail of the same.
+func (c *child) repeated(ctx context.Context) error {
+	for _, id := range earlier(c.attempt, c.conf.Int("mapreduce.map.maxattempts", 4)) {
+		f := readFailed(ctx, c.place.Store, path.Join(c.job.Dir, failedName(c.job.Task, id)), c.job.Run)
+		if f != nil && f.lasting() {
+			return &repeatedError{f.cause(), id}
+		}
+	}
+	return nil
+}
+
+// repeatedError is an error of which an earlier attempt left a document.
+type repeatedError struct {
+	error
+	attempt string
+}
+
+func (e *repeatedError) Unwrap() error { return e.error }
+
+// gone is an error of the work, which says so if the directory of the work is gone.
+func (c *child) gone(ctx context.Context, err error) error {
+	clean, cancel := store.Cleanup(ctx)
+	defer cancel()
+	if _, there := c.place.Store.Stat(clean, c.job.Dir); errors.Is(there, store.ErrNotExist) {
+		return failure.New(failure.Storage, "a commit took, or clean removed, what tasks of plan %s left: %w", c.job.Plan.ID, err)
+	}
+	return err
+}
+
+// convert runs the task.
+func (c *child) convert(ctx context.Context) (_ *manifest.TaskResult, err error) {
+	job := c.job
+	tasks, err := task.Open(job.Plan, task.Options{
+		Formats: c.Formats, Resolve: c.Resolve, Workers: job.Settings.Workers, Memory: budget.New(job.Settings.Memory),
+		TempDir: tempDir(), Program: c.Program, Run: job.Run, Progress: c.meter.progress,
+	})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, tasks.Close()) }()
+	defer c.meter.report(c.conn, fmt.Sprintf("task %d of plan %s", job.Task, job.Plan.ID))()
+	results, err := tasks.Run(ctx, c.place.Store, job.Dir, []int{job.Task})
+	c.meter.spilled = tasks.Spilled()
+	return results[0], err
+}
+
+// conclude tells what came of the attempt, and returns the error with its kind.
+func (c *child) conclude(ctx context.Context, err error) error {
+	if err == nil {
+		c.log.Info("task ended", "seconds", time.Since(c.began).Seconds(), "peak_memory", budget.PeakResident())
+		return nil
+	}
+	// After the end of the context Java does not listen, and nothing failed but that.
+	if cause := context.Cause(ctx); cause != nil {
+		err = failure.As(failure.Storage, cause)
+		c.log.Warn("task stopped", "reason", err.Error(), "peak_memory", budget.PeakResident())
+		return err
+	}
+	err = failure.Judge(err)
+	kind, exit := kindName(err), c.Exit(err)
+	log := c.log.With("kind", kind, "exit", exit)
+	if before := (*repeatedError)(nil); errors.As(err, &before) {
+		log.Error("an earlier attempt failed of this: "+err.Error(), "earlier", before.attempt)
+	} else {
+		log.Error(err.Error(), "peak_memory", budget.PeakResident())
+		c.leave(ctx, err, kind, exit)
+	}
+	message, _, _ := strings.Cut(err.Error(), "\n")
+	_ = c.conn.Status(message) // Java may be gone by now
+	return err
+}
+
+// leave leaves a document of the failure, if it can.
+func (c *child) leave(ctx context.Context, err error, kind string, exit int) {
+	id, ok := application(c.attempt)
+	//guard: what is no ID would be the name of a file elsewhere
+	if !ok || c.place.Store == nil {
+		return
+	}
+	message := err.Error()
+	f := &Failed{
+		Version: failedVersion, Run: c.job.Run, Application: id, Attempt: c.attempt, Host: host(), Task: c.job.Task,
+		Kind: kind, Exit: exit, Message: strings.ToValidUTF8(message[:min(len(message), maxMessage)], ""), Log: c.logFile,
+	}
+	clean, cancel := store.Cleanup(ctx)
+	defer cancel()
+	if err := f.write(clean, c.place.Store, c.job.Dir); err != nil {
+		c.log.Warn("no document of the failure could be left", "reason", err.Error())
+	}
+}
+
+// host is this machine as the cluster calls it.
+func host() string {
+	name, _ := os.Hostname()
+	return cmp.Or(os.Getenv("NM_HOST"), name)
+}
+
+// tempDir is the container's directory for temporary files, which goes with it.
+func tempDir() string {
+	dir := os.Getenv("TMPDIR")
+	if info, err := os.Stat(dir); err == nil && info.IsDir() {
+		return dir
+	}
+	return "."
+}

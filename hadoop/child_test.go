@@ -1,0 +1,538 @@
+package hadoop
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/rowtocol/rowtocol/budget"
+	"github.com/rowtocol/rowtocol/failure"
+	"github.com/rowtocol/rowtocol/format"
+	"github.com/rowtocol/rowtocol/hadoop/pipes"
+	"github.com/rowtocol/rowtocol/hadoop/pipes/pipestest"
+	"github.com/rowtocol/rowtocol/input"
+	"github.com/rowtocol/rowtocol/internal/avrotest"
+	"github.com/rowtocol/rowtocol/manifest"
+	"github.com/rowtocol/rowtocol/store"
+	"github.com/rowtocol/rowtocol/store/memstore"
+	"github.com/rowtocol/rowtocol/task"
+	"github.com/rowtocol/rowtocol/trevni"
+)
+
+// testCluster has a plan whose tasks have their directory, and a container for them.
+type testCluster struct {
+	t       *testing.T
+	st      store.Store
+	plan    *manifest.Plan
+	dir     string // of the tasks' work
+	logs    string
+	temp    string
+	resolve input.Resolve
+}
+
+const testRun = "00000000000000aa"
+
+// newCluster has two inputs, a cut one and a small one: three tasks.
+func newCluster(t *testing.T) *testCluster {
+	t.Helper()
+	c := &testCluster{t: t, st: memstore.New().Client(), logs: t.TempDir(), temp: t.TempDir()}
+	c.resolve = func(location string) (store.Location, error) {
+		return store.Location{Store: c.st, Origin: "hdfs://nn", Path: barePath(location)}, nil
+	}
+	c.plan = &manifest.Plan{
+		Version: manifest.Version, Dest: "hdfs://nn/out", Columns: 2, BlockSize: 4 << 10, SplitSize: 12 << 10, Ratio: 1,
+		Request: manifest.Request{Options: manifest.Options{
+			Format: "trevni", FormatOptions: json.RawMessage(`{"codec":"null"}`), RowGroupSize: 1 << 20, OnDamage: "skip", MaxInputBlock: 1 << 20, MaxLostRows: -1,
+		}},
+	}
+	c.must(c.st.Mkdir(t.Context(), "/in"))
+	for i, blocks := range []int{10, 2} {
+		in := fmt.Sprintf("hdfs://nn/in/%d.avro", i)
+		c.must(c.st.WriteFile(t.Context(), barePath(in), avrotest.File(t, avrotest.Schema, [16]byte{1, 2, 3}, avrotest.BlockRows, avrotest.Blocks(uint64(i), blocks)...), true))
+		c.addInput(in)
+	}
+	if len(c.plan.Tasks) != 3 {
+		t.Fatalf("%d tasks", len(c.plan.Tasks))
+	}
+	var err error
+	c.plan.ID, err = c.plan.Sum()
+	c.must(err)
+	c.dir = "/out/.rowtocol/plan-" + c.plan.ID
+	for _, dir := range []string{"/out", "/out/.rowtocol", c.dir} {
+		c.must(c.st.Mkdir(t.Context(), dir))
+	}
+	t.Chdir(t.TempDir())
+	c.writeTasks(c.entries())
+	t.Setenv("LOG_DIRS", c.logs+",/elsewhere")
+	t.Setenv("TMPDIR", c.temp)
+	t.Setenv("NM_HOST", "node7")
+	workers := runtime.GOMAXPROCS(0)
+	t.Cleanup(func() {
+		runtime.GOMAXPROCS(workers)
+		budget.SetLimit(1 << 40)
+	})
+	return c
+}
+
+func (c *testCluster) must(err error) {
+	c.t.Helper()
+	if err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// addInput cuts an input into tasks.
+func (c *testCluster) addInput(name string) {
+	c.t.Helper()
+	in, h, err := input.Describe(c.t.Context(), c.resolve, name)
+	c.must(err)
+	p := c.plan
+	p.Schema = h.Schema
+	for start := int64(0); start < in.Size; start += p.SplitSize {
+		p.Tasks = append(p.Tasks, manifest.Task{ID: len(p.Tasks), Pieces: []manifest.Piece{{Input: len(p.Request.Inputs), Start: start, End: min(start+p.SplitSize, in.Size)}}})
+	}
+	p.Request.Inputs = append(p.Request.Inputs, in)
+}
+
+func (c *testCluster) entries() (entries []Entry) {
+	for n := range c.plan.Tasks {
+		entries = append(entries, Entry{Split: c.split(n), Task: n})
+	}
+	return entries
+}
+
+func (c *testCluster) split(number int) pipes.Split {
+	piece := c.plan.Tasks[number].Pieces[0]
+	return pipes.Split{Path: c.plan.Request.Inputs[piece.Input].Path, Start: piece.Start, Length: piece.End - piece.Start}
+}
+
+// writeTasks puts the task file into the working directory.
+func (c *testCluster) writeTasks(entries []Entry) {
+	c.t.Helper()
+	file := write(c.t, TaskFile{
+		Program: "test", Run: testRun, Settings: Settings{Memory: 64 << 20, Workers: 2},
+		Plans: []TaskPlan{{Plan: c.plan, Dest: c.plan.Dest, Dir: c.dir}},
+	}, entries)
+	c.must(os.WriteFile(TasksName, file, 0o600))
+}
+
+func attemptID(number, try int) string {
+	return fmt.Sprintf("attempt_1700000000000_0003_m_%06d_%d", number, try)
+}
+
+// java begins a task attempt on Java's side.
+func (c *testCluster) java(s pipes.Split, attempt string) *pipestest.Java {
+	c.t.Helper()
+	j := pipestest.Start(c.t, pipes.MapTask{Split: s, Conf: map[string]string{"mapreduce.task.attempt.id": attempt}})
+	j.Setenv()
+	return j
+}
+
+func (c *testCluster) options() ChildOptions {
+	return ChildOptions{Formats: format.Registry{trevni.Format}, Program: "test", Resolve: c.resolve, Exit: func(error) int { return 42 }}
+}
+
+// run runs an attempt at a task and returns what Java heard.
+func (c *testCluster) run(number, try int) (pipestest.Outcome, error) {
+	c.t.Helper()
+	j := c.java(c.split(number), attemptID(number, try))
+	err := RunChild(c.t.Context(), c.options())
+	out := j.Wait()
+	if out.Done != (err == nil) {
+		c.t.Errorf("Java heard %+v after %v", out, err)
+	}
+	return out, err
+}
+
+// names are what the directory of the work holds.
+func (c *testCluster) names() (names []string) {
+	c.t.Helper()
+	infos, err := c.st.List(c.t.Context(), c.dir)
+	c.must(err)
+	for _, i := range infos {
+		names = append(names, i.Name)
+	}
+	return names
+}
+
+// wantNothingLeft fails if there are temporary files of this machine.
+func (c *testCluster) wantNothingLeft() {
+	c.t.Helper()
+	if left, _ := os.ReadDir(c.temp); len(left) > 0 {
+		c.t.Errorf("left in the temporary directory: %v", left)
+	}
+}
+
+// failures are the documents of failures.
+func (c *testCluster) failures() []Failed {
+	c.t.Helper()
+	all, err := readFailures(c.t.Context(), c.st, c.dir, testRun)
+	c.must(err)
+	return all
+}
+
+func (c *testCluster) log() []map[string]any {
+	c.t.Helper()
+	b, err := os.ReadFile(c.logs + "/rowtocol.log")
+	c.must(err)
+	var lines []map[string]any
+	for line := range bytes.Lines(b) {
+		var l map[string]any
+		c.must(json.Unmarshal(line, &l))
+		lines = append(lines, l)
+	}
+	return lines
+}
+
+func counted(out pipestest.Outcome, counter int) int64 { return out.Counters[counters[counter]] }
+
+// Tasks that Hadoop starts leave the same as those of who runs the plan here, and
+// Hadoop's counters are the sums of that.
+func TestChild(t *testing.T) {
+	c := newCluster(t)
+	r, err := task.Open(c.plan, task.Options{Formats: format.Registry{trevni.Format}, Resolve: c.resolve, TempDir: t.TempDir()})
+	c.must(err)
+	defer func() { c.must(r.Close()) }()
+	c.must(c.st.Mkdir(t.Context(), "/here"))
+	want, err := r.Run(t.Context(), c.st, "/here", []int{0, 1, 2})
+	c.must(err)
+	for n := range c.plan.Tasks {
+		out, err := c.run(n, 0)
+		c.must(err)
+		got, err := task.Finished(t.Context(), c.plan, n, c.st, c.dir)
+		if err != nil || got == nil || got.RowsIn != want[n].RowsIn || len(got.Parts) != 1 || got.Made.Run != testRun ||
+			got.Parts[0].Files[0].CRC32C != want[n].Parts[0].Files[0].CRC32C {
+			t.Fatalf("task %d: %+v, %v, want %+v", n, got, err, want[n])
+		}
+		figures := map[int]int64{
+			rowsIn: got.RowsIn, inputBytes: c.plan.Tasks[n].Bytes(), outputBytes: got.Parts[0].Files[0].Bytes, outputFiles: 1,
+			damagedRanges: 0, lostRows: 0, storageRetries: 0, doneBefore: 0, localBytes: 0,
+		}
+		for counter, want := range figures {
+			if got := counted(out, counter); got != want {
+				t.Errorf("task %d: %s are %d, want %d", n, counters[counter].Name, got, want)
+			}
+		}
+	}
+	if names := c.names(); len(names) != 2*len(c.plan.Tasks) {
+		t.Errorf("the directory has %v", names)
+	}
+	c.wantNothingLeft()
+	for i, l := range c.log() {
+		if n := i / 2; l["run"] != testRun || l["attempt"] != attemptID(n, 0) || l["plan"] != c.plan.ID || l["task"] != float64(n) || l["level"] != "INFO" {
+			t.Errorf("line %d of the log is %v", i, l)
+		}
+	}
+}
+
+// Lost rows are counted, and the work of each task is held to the plan.
+func TestChildOfDamagedInput(t *testing.T) {
+	c := newCluster(t)
+	name := "/in/0.avro"
+	file, err := c.st.ReadFile(t.Context(), name, 1<<20)
+	c.must(err)
+	at := len(file)/8 + bytes.Index(file[len(file)/8:], []byte{1, 2, 3, 0, 0, 0}) + 16 + 4
+	copy(file[at:], bytes.Repeat([]byte{0xff}, 10))
+	c.must(c.st.WriteFile(t.Context(), name, file, false))
+	out, err := c.run(0, 0)
+	c.must(err)
+	if counted(out, damagedRanges) != 1 || counted(out, lostRows) == 0 {
+		t.Errorf("counters are %v", out.Counters)
+	}
+}
+
+// What an earlier attempt has done is not done again, if it is still sound.
+func TestChildOfFinishedTask(t *testing.T) {
+	c := newCluster(t)
+	_, err := c.run(1, 0)
+	c.must(err)
+	before := c.names()
+	out, err := c.run(1, 1)
+	c.must(err)
+	if names := c.names(); !slices.Equal(names, before) || counted(out, doneBefore) != 1 || counted(out, rowsIn) != 0 {
+		t.Errorf("%v after %v, counters %v", names, before, out.Counters)
+	}
+	for _, name := range before {
+		if strings.HasPrefix(name, "part-") {
+			c.must(c.st.WriteFile(t.Context(), path.Join(c.dir, name), []byte("no part"), false))
+		}
+	}
+	out, err = c.run(1, 2)
+	c.must(err)
+	if res, err := task.Finished(t.Context(), c.plan, 1, c.st, c.dir); res == nil || counted(out, doneBefore) != 0 || counted(out, outputFiles) != 1 {
+		t.Errorf("%+v, %v, counters %v", res, err, out.Counters)
+	}
+}
+
+// A failure is told in a document and to Java. If it lasts, later attempts of the
+// job fail of the same without a try; those of another job try.
+func TestChildFails(t *testing.T) {
+	c := newCluster(t)
+	const in = "/in/1.avro"
+	last := len(c.plan.Tasks) - 1
+	file, err := c.st.ReadFile(t.Context(), in, 1<<20)
+	c.must(err)
+	c.must(c.st.Remove(t.Context(), in))
+	out, err := c.run(last, 0)
+	if !errors.Is(err, failure.Input) {
+		t.Fatalf("error is %v", err)
+	}
+	if n := len(out.Statuses); n == 0 || out.Statuses[n-1] != err.Error() {
+		t.Errorf("Java heard %q, not %q", out.Statuses, err)
+	}
+	want := Failed{
+		Version: 1, Run: testRun, Application: "application_1700000000000_0003", Attempt: attemptID(last, 0), Host: "node7", Task: last,
+		Kind: "input", Exit: 42, Message: err.Error(), Log: c.logs + "/rowtocol.log",
+	}
+	if all := c.failures(); len(all) != 1 || all[0] != want {
+		t.Errorf("documents are %+v, want %+v", all, want)
+	}
+	c.must(c.st.WriteFile(t.Context(), in, file, true))
+	for _, try := range []int{1, 3, 1000} {
+		_, again := c.run(last, try)
+		if !errors.Is(again, failure.Input) || again.Error() != err.Error() {
+			t.Errorf("attempt %d: %v, want %v", try, again, err)
+		}
+	}
+	if all := c.failures(); len(all) != 1 {
+		t.Errorf("documents are %+v", all)
+	}
+	j := c.java(c.split(last), strings.Replace(attemptID(last, 1), "_0003_", "_0004_", 1))
+	c.must(RunChild(t.Context(), c.options()))
+	j.Wait()
+	c.wantNothingLeft()
+}
+
+// hooked is a store of which the inputs are opened by a function.
+type hooked struct {
+	store.Store
+	open func(ctx context.Context) error
+}
+
+func (h *hooked) Open(ctx context.Context, p string) (store.File, error) {
+	if strings.HasPrefix(p, "/in/") {
+		if err := h.open(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return h.Store.Open(ctx, p)
+}
+
+// A failure that may pass is tried again.
+func TestChildFailsForNow(t *testing.T) {
+	c := newCluster(t)
+	inner := c.st
+	c.st = &hooked{inner, func(context.Context) error { return store.ErrUnavailable }}
+	if _, err := c.run(0, 0); !errors.Is(err, failure.Storage) {
+		t.Errorf("error is %v", err)
+	}
+	c.st = inner
+	if all := c.failures(); len(all) != 1 || all[0].Kind != "storage" {
+		t.Errorf("documents are %+v", all)
+	}
+	if _, err := c.run(0, 1); err != nil {
+		t.Error(err)
+	}
+}
+
+// A panic is told as a defect of the program.
+func TestChildPanics(t *testing.T) {
+	c := newCluster(t)
+	resolve := c.resolve
+	c.resolve = func(location string) (store.Location, error) {
+		if strings.Contains(location, "/in/") {
+			panic("a hole")
+		}
+		return resolve(location)
+	}
+	out, err := c.run(0, 0)
+	if err == nil || !strings.Contains(err.Error(), "a hole") || !strings.Contains(err.Error(), "child_test.go") {
+		t.Errorf("error is %v", err)
+	}
+	if last := out.Statuses[len(out.Statuses)-1]; !strings.HasSuffix(last, "a hole") {
+		t.Errorf("Java heard %q", last)
+	}
+	if all := c.failures(); len(all) != 1 || all[0].Kind != "defect" {
+		t.Errorf("documents are %+v", all)
+	}
+	c.wantNothingLeft()
+}
+
+// A split that stands for no task is told where those of the plan are.
+func TestChildWithoutTask(t *testing.T) {
+	c := newCluster(t)
+	s := c.split(0)
+	s.Length++
+	j := c.java(s, attemptID(9, 0))
+	err := RunChild(t.Context(), c.options())
+	if out := j.Wait(); out.Done || !errors.Is(err, failure.Input) {
+		t.Errorf("%+v, %v", out, err)
+	}
+	if all := c.failures(); len(all) != 1 || all[0].Task != -1 || all[0].Kind != "input" || all[0].Message != err.Error() {
+		t.Errorf("documents are %+v", all)
+	}
+}
+
+// A job without its file fails, and there is nowhere to tell but Java and the log.
+func TestChildWithoutTasks(t *testing.T) {
+	c := newCluster(t)
+	c.must(os.Remove(TasksName))
+	out, err := c.run(0, 0)
+	if err == nil || !strings.Contains(err.Error(), TasksName) || len(out.Statuses) != 1 || !strings.Contains(out.Statuses[0], TasksName) {
+		t.Errorf("%v, and Java heard %q", err, out.Statuses)
+	}
+	if lines := c.log(); len(lines) != 1 || lines[0]["level"] != "ERROR" || lines[0]["attempt"] != attemptID(0, 0) {
+		t.Errorf("the log is %v", lines)
+	}
+}
+
+// A directory that a commit took is not made again, at whatever time it goes.
+func TestChildOfCommittedPlan(t *testing.T) {
+	c := newCluster(t)
+	inner := c.st
+	take := func() { c.must(inner.Rename(t.Context(), c.dir, "/out/.rowtocol/taken")) }
+	c.st = &hooked{inner, func(context.Context) error {
+		take()
+		return nil
+	}}
+	for _, when := range []string{"meanwhile", "before"} {
+		if _, err := c.run(0, 0); !errors.Is(err, failure.Storage) || !strings.Contains(err.Error(), "a commit took") {
+			t.Errorf("%s: %v", when, err)
+		}
+		if _, err := inner.Stat(t.Context(), c.dir); !errors.Is(err, store.ErrNotExist) {
+			t.Errorf("%s: the directory is there again", when)
+		}
+	}
+	c.wantNothingLeft()
+}
+
+// An attempt ends when Java has ended it, or is gone, or the process is told to,
+// leaves nothing and calls it no failure.
+func TestChildIsStopped(t *testing.T) {
+	for name, tt := range map[string]struct {
+		stop func(j *pipestest.Java, cancel func())
+		want error
+	}{
+		"abort":  {func(j *pipestest.Java, _ func()) { j.Abort() }, pipes.ErrAborted},
+		"gone":   {func(j *pipestest.Java, _ func()) { j.Die() }, pipes.ErrGone},
+		"signal": {func(_ *pipestest.Java, cancel func()) { cancel() }, context.Canceled},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newCluster(t)
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			j := c.java(c.split(0), attemptID(0, 0))
+			c.st = &hooked{c.st, func(ctx context.Context) error {
+				go tt.stop(j, cancel)
+				<-ctx.Done()
+				return ctx.Err()
+			}}
+			began := time.Now()
+			if err := RunChild(ctx, c.options()); !errors.Is(err, tt.want) {
+				t.Errorf("error is %v, want %v", err, tt.want)
+			}
+			if took := time.Since(began); took > stopTime/2 {
+				t.Errorf("the end took %v", took)
+			}
+			if out := j.Wait(); out.Done {
+				t.Error("Java heard that the task is done")
+			}
+			c.st = c.st.(*hooked).Store
+			if names := c.names(); len(names) > 0 {
+				t.Errorf("left %v", names)
+			}
+			c.wantNothingLeft()
+		})
+	}
+}
+
+// Work that does not end is left alone, and its temporary files are removed.
+func TestChildThatHangs(t *testing.T) {
+	c := newCluster(t)
+	j := c.java(c.split(0), attemptID(0, 0))
+	release, released := make(chan struct{}), make(chan struct{})
+	c.st = &hooked{c.st, func(context.Context) error {
+		go j.Die()
+		defer close(released)
+		<-release
+		return store.ErrUnavailable
+	}}
+	if err := RunChild(t.Context(), c.options()); !errors.Is(err, pipes.ErrGone) || !strings.Contains(err.Error(), "given up") {
+		t.Errorf("error is %v", err)
+	}
+	c.wantNothingLeft()
+	close(release)
+	<-released
+}
+
+// Java hears of progress while bytes move, and nothing when they do not: so it ends
+// a task that hangs.
+func TestMeter(t *testing.T) {
+	c := newCluster(t)
+	j := c.java(c.split(0), attemptID(0, 0))
+	conn, err := pipes.Dial(t.Context())
+	c.must(err)
+	_, err = conn.Accept(t.Context())
+	c.must(err)
+	c.must(conn.Register(counters[:]...))
+	m := &meter{total: 200}
+	stop := m.report(conn, "task 3")
+	m.progress(task.Progress{Rows: 7, Bytes: 50})
+	time.Sleep(3*tellEvery + tellEvery/2)
+	m.move(1)
+	time.Sleep(3*tellEvery + tellEvery/2)
+	stop()
+	c.must(conn.Done())
+	c.must(conn.Close())
+	out := j.Wait()
+	if !slices.Equal(out.Progress, []float32{0.25, 0.25}) || counted(out, rowsIn) != 7 || counted(out, inputBytes) != 50 ||
+		out.Statuses[0] != "task 3: 50 of 200 input bytes, 7 rows" {
+		t.Errorf("Java heard %+v", out)
+	}
+}
+
+// Two attempts at a task at once leave one that is sound.
+func TestChildTwiceAtOnce(t *testing.T) {
+	c := newCluster(t)
+	inner := c.st
+	var both sync.WaitGroup
+	both.Add(2)
+	c.st = &hooked{inner, func(context.Context) error {
+		both.Done()
+		both.Wait()
+		return nil
+	}}
+	javas := []*pipestest.Java{c.java(c.split(2), attemptID(2, 0)), c.java(c.split(2), attemptID(2, 1))}
+	var running sync.WaitGroup
+	for _, j := range javas {
+		j.Setenv()
+		conn, err := pipes.Dial(t.Context())
+		c.must(err)
+		running.Go(func() {
+			if err := runOn(conn, c.options()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	running.Wait()
+	for _, j := range javas {
+		if out := j.Wait(); !out.Done {
+			t.Errorf("%+v", out)
+		}
+	}
+	c.st = inner
+	if res, err := task.Finished(t.Context(), c.plan, 2, c.st, c.dir); res == nil || err != nil {
+		t.Errorf("%+v, %v", res, err)
+	}
+	c.wantNothingLeft()
+}

@@ -1,0 +1,212 @@
+package hadoop
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/rowtocol/rowtocol/failure"
+	"github.com/rowtocol/rowtocol/internal/parallel"
+	"github.com/rowtocol/rowtocol/store"
+	"github.com/rowtocol/rowtocol/task"
+)
+
+// Failed is the document that an attempt at a task leaves where its work was to be,
+// if it can, because Hadoop tells who started the job nothing but that it failed.
+type Failed struct {
+	Version     int    `json:"version"`
+	Run         string `json:"run"` // of the program that started the job
+	Application string `json:"application"`
+	Attempt     string `json:"attempt"` // Hadoop's ID of it
+	Host        string `json:"host"`
+	Task        int    `json:"task"` // -1 if the attempt's split stands for none
+	Kind        string `json:"kind"` // as the exit code is called
+	Exit        int    `json:"exit"`
+	Message     string `json:"message"`
+	Log         string `json:"log,omitempty"` // file on the host
+}
+
+const (
+	failedVersion = 1
+	failedPrefix  = "failed-"
+	// maxFailed bounds a document in bytes, and maxFailures how many are read.
+	maxFailed   = 64 << 10
+	maxFailures = 1000
+	// maxMessage bounds a message in bytes.
+	maxMessage    = 8 << 10
+	failedReaders = 8
+)
+
+// kinds are the kinds of failure by the names of their exit codes, the weightiest
+// first. What has none of them is a defect, and weighs most.
+var kinds = []struct {
+	name string
+	kind error
+	// lasting is whether another attempt would fail of the same.
+	lasting bool
+}{
+	{"usage", failure.Usage, true},
+	{"conflict", failure.Foreign, true},
+	{"input", failure.Input, true},
+	{"refused", failure.Refused, true},
+	{"storage", failure.Storage, false},
+}
+
+const defect = "defect"
+
+// kindName is the name of an error's kind.
+func kindName(err error) string {
+	kind := failure.KindOf(err)
+	for _, k := range kinds {
+		if kind == k.kind {
+			return k.name
+		}
+	}
+	return defect
+}
+
+// weight orders documents: the one that says most of why a job failed is the least.
+func (f *Failed) weight() int {
+	for i, k := range kinds {
+		if k.name == f.Kind {
+			return i
+		}
+	}
+	return -1
+}
+
+// lasting reports whether another attempt would fail of the same.
+func (f *Failed) lasting() bool {
+	at := f.weight()
+	return at < 0 || kinds[at].lasting
+}
+
+// cause is the error that the attempt failed of.
+func (f *Failed) cause() error {
+	err := errors.New(f.Message)
+	if at := f.weight(); at >= 0 {
+		return failure.As(kinds[at].kind, err)
+	}
+	return err
+}
+
+// err is the error for who started the job, of the plan with an ID.
+func (f *Failed) err(plan string) error {
+	err := fmt.Errorf("%w (%s on %s)", f.cause(), f.Attempt, f.Host)
+	if f.Task < 0 {
+		return err
+	}
+	return &task.Failure{Plan: plan, Task: f.Task, Err: err}
+}
+
+// weightiest is the document that says most of why a job failed; nil without any.
+func weightiest(all []Failed) *Failed {
+	if len(all) == 0 {
+		return nil
+	}
+	least := slices.MinFunc(all, func(a, b Failed) int {
+		return cmp.Or(cmp.Compare(a.weight(), b.weight()), cmp.Compare(a.Task, b.Task), cmp.Compare(a.Attempt, b.Attempt))
+	})
+	return &least
+}
+
+// failedName names the document of an attempt at a task.
+func failedName(task int, attempt string) string {
+	if task < 0 {
+		return failedPrefix + "split-" + attempt + ".json"
+	}
+	return fmt.Sprintf("%s%05d-%s.json", failedPrefix, task, attempt)
+}
+
+var attemptPattern = regexp.MustCompile(`^attempt(_\d{1,20}_\d{1,10})_m_\d{1,10}_(\d{1,9})$`)
+
+// application returns the ID of the application that an attempt is of; ok is false
+// for what is no attempt's ID.
+func application(attempt string) (id string, ok bool) {
+	m := attemptPattern.FindStringSubmatch(attempt)
+	if m == nil {
+		return "", false
+	}
+	return "application" + m[1], true
+}
+
+// incarnation is by how much the numbers of attempts grow when Hadoop starts the
+// job's master again, and maxAttempts how many of each are looked at.
+const (
+	incarnation = 1000
+	maxAttempts = 100
+)
+
+// earlier are the IDs that earlier attempts at the same task can have, of which
+// there were at most so many in each life of the job's master.
+func earlier(attempt string, most int) (ids []string) {
+	at := strings.LastIndexByte(attempt, '_') + 1
+	number, err := strconv.Atoi(attempt[at:])
+	if err != nil {
+		return nil
+	}
+	for n := range min(number, maxAttempts*incarnation) {
+		if n%incarnation < min(most, maxAttempts) {
+			ids = append(ids, attempt[:at]+strconv.Itoa(n))
+		}
+	}
+	return ids
+}
+
+// write leaves the document in a directory.
+func (f *Failed) write(ctx context.Context, st store.Store, dir string) error {
+	doc, err := json.MarshalIndent(f, "", "  ")
+	if err != nil {
+		return err
+	}
+	return st.WriteFile(ctx, path.Join(dir, failedName(f.Task, f.Attempt)), append(doc, '\n'), false)
+}
+
+// readFailed reads a document; nil if there is none that can be read, or it is not
+// of the run: nobody depends on it.
+func readFailed(ctx context.Context, st store.Store, name, run string) *Failed {
+	doc, err := st.ReadFile(ctx, name, maxFailed)
+	if err != nil {
+		return nil
+	}
+	f := new(Failed)
+	//guard: the failure of another job would be told
+	if json.Unmarshal(doc, f) != nil || f.Version != failedVersion || f.Run != run {
+		return nil
+	}
+	return f
+}
+
+// readFailures reads what the attempts of a run's job that failed left in the
+// directory of a plan's work. What cannot be read is left out.
+func readFailures(ctx context.Context, st store.Store, dir, run string) ([]Failed, error) {
+	infos, err := st.List(ctx, dir)
+	if err != nil {
+		return nil, err
+	}
+	infos = slices.DeleteFunc(infos, func(i store.Info) bool {
+		return !strings.HasPrefix(i.Name, failedPrefix) || !strings.HasSuffix(i.Name, ".json")
+	})
+	// Those of earlier jobs are there as well.
+	slices.SortStableFunc(infos, func(a, b store.Info) int { return b.ModTime.Compare(a.ModTime) })
+	infos = infos[:min(len(infos), maxFailures)]
+	found := make([]*Failed, len(infos))
+	err = parallel.Do(ctx, len(infos), failedReaders, func(ctx context.Context, i int) error {
+		found[i] = readFailed(ctx, st, infos[i].Path, run)
+		return ctx.Err()
+	})
+	var all []Failed
+	for _, f := range found {
+		if f != nil {
+			all = append(all, *f)
+		}
+	}
+	return all, err
+}

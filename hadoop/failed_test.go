@@ -1,0 +1,135 @@
+package hadoop
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/rowtocol/rowtocol/failure"
+	"github.com/rowtocol/rowtocol/store"
+	"github.com/rowtocol/rowtocol/store/memstore"
+	"github.com/rowtocol/rowtocol/task"
+)
+
+// A kind of failure is the same for who reads the document of it.
+func TestKinds(t *testing.T) {
+	for name, err := range map[string]error{
+		"usage":    failure.New(failure.Usage, "x"),
+		"conflict": failure.New(failure.Foreign, "x"),
+		"input":    failure.New(failure.Input, "x"),
+		"refused":  fmt.Errorf("x: %w", store.ErrQuota),
+		"storage":  fmt.Errorf("x: %w", store.ErrUnavailable),
+		"defect":   errors.New("x"),
+	} {
+		got := kindName(err)
+		f := Failed{Kind: got, Message: err.Error(), Attempt: "attempt_1_2_m_3_4", Host: "node7", Task: 5}
+		if got != name || failure.KindOf(f.err("plan")) != failure.KindOf(err) {
+			t.Errorf("%v is %s, and then %v", err, got, failure.KindOf(f.err("plan")))
+		}
+		if lasting := name != "storage"; f.lasting() != lasting {
+			t.Errorf("%s lasts: %v", name, f.lasting())
+		}
+		if of := (*task.Failure)(nil); !errors.As(f.err("plan"), &of) || of.Plan != "plan" || of.Task != 5 ||
+			of.Error() != err.Error()+" (attempt_1_2_m_3_4 on node7)" {
+			t.Errorf("%s: %v of %+v", name, f.err("plan"), of)
+		}
+	}
+	f := Failed{Kind: "input", Message: "no task", Task: -1}
+	if err := f.err("plan"); errors.As(err, new(*task.Failure)) || !errors.Is(err, failure.Input) {
+		t.Errorf("without a task: %v", err)
+	}
+}
+
+func TestWeightiest(t *testing.T) {
+	if got := weightiest(nil); got != nil {
+		t.Errorf("of none: %+v", got)
+	}
+	all := []Failed{{Kind: "storage", Task: 0}, {Kind: "input", Task: 3}, {Kind: "input", Task: 1, Attempt: "b"}, {Kind: "input", Task: 1, Attempt: "a"}, {Kind: "refused"}}
+	if got := weightiest(all); *got != all[3] {
+		t.Errorf("got %+v", got)
+	}
+	all = append(all, Failed{Kind: "defect", Task: 9})
+	if got := weightiest(all); *got != all[5] {
+		t.Errorf("got %+v", got)
+	}
+}
+
+func TestEarlier(t *testing.T) {
+	for _, tt := range []struct {
+		attempt string
+		most    int
+		want    string
+	}{
+		{"a_0", 4, ""},
+		{"a_2", 4, "a_0 a_1"},
+		{"a_9", 4, "a_0 a_1 a_2 a_3"},
+		{"a_1001", 2, "a_0 a_1 a_1000"},
+		{"a_x", 4, ""},
+		{"", 4, ""},
+	} {
+		if got := strings.Join(earlier(tt.attempt, tt.most), " "); got != tt.want {
+			t.Errorf("before %s: %s, want %s", tt.attempt, got, tt.want)
+		}
+	}
+	if n := len(earlier("a_999999999", 1<<30)); n != maxAttempts*maxAttempts {
+		t.Errorf("%d earlier attempts", n)
+	}
+}
+
+func TestApplication(t *testing.T) {
+	if id, ok := application("attempt_1700000000000_0003_m_000001_2"); !ok || id != "application_1700000000000_0003" {
+		t.Errorf("%s, %v", id, ok)
+	}
+	for _, id := range []string{"", "attempt_1_2_r_3_4", "attempt_1_2_m_3", "../attempt_1_2_m_3_4", "attempt_1_2_m_3_4/../x"} {
+		if got, ok := application(id); ok {
+			t.Errorf("%q is of %s", id, got)
+		}
+	}
+}
+
+// The documents of a run are found among those of others and whatever else is there.
+func TestReadFailures(t *testing.T) {
+	st := memstore.New().Client()
+	if err := st.Mkdir(t.Context(), "/d"); err != nil {
+		t.Fatal(err)
+	}
+	var want []string
+	for i := range 5 {
+		f := Failed{Version: 1, Run: "mine", Attempt: fmt.Sprint(i), Task: i - 1, Kind: "input"}
+		switch i {
+		case 3:
+			f.Run = "other"
+		case 4:
+			f.Version = 2
+		default:
+			want = append(want, f.Attempt)
+		}
+		if err := f.write(t.Context(), st, "/d"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, text := range map[string]string{
+		"failed-00001-x.json": "{", "failed-00002-x.json": strings.Repeat(" ", maxFailed+1), "task-00001.json": `{"version":1,"run":"mine"}`, "failed-00001.tmp": `{"version":1,"run":"mine"}`,
+	} {
+		if err := st.WriteFile(t.Context(), "/d/"+name, []byte(text), true); err != nil {
+			t.Fatal(err)
+		}
+	}
+	all, err := readFailures(t.Context(), st, "/d", "mine")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, f := range all {
+		got = append(got, f.Attempt)
+	}
+	slices.Sort(got)
+	if !slices.Equal(got, want) {
+		t.Errorf("documents of attempts %v, want %v", got, want)
+	}
+	if _, err := readFailures(t.Context(), st, "/none", "mine"); !errors.Is(err, store.ErrNotExist) {
+		t.Errorf("of a directory that is gone: %v", err)
+	}
+}

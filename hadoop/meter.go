@@ -1,0 +1,133 @@
+package hadoop
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/rowtocol/rowtocol/hadoop/pipes"
+	"github.com/rowtocol/rowtocol/manifest"
+	"github.com/rowtocol/rowtocol/task"
+)
+
+// CounterGroup is the group of the job's counters that tasks count.
+const CounterGroup = "rowtocol"
+
+// The counters, by their places in counters.
+const (
+	rowsIn = iota
+	inputBytes
+	outputBytes
+	outputFiles
+	damagedRanges
+	lostRows
+	storageRetries
+	localBytes
+	doneBefore
+	counterCount
+)
+
+var counters = [counterCount]pipes.Counter{
+	rowsIn:         {Group: CounterGroup, Name: "rows"},
+	inputBytes:     {Group: CounterGroup, Name: "input bytes"},
+	outputBytes:    {Group: CounterGroup, Name: "output bytes"},
+	outputFiles:    {Group: CounterGroup, Name: "files"},
+	damagedRanges:  {Group: CounterGroup, Name: "damaged ranges"},
+	lostRows:       {Group: CounterGroup, Name: "lost rows"},
+	storageRetries: {Group: CounterGroup, Name: "storage retries"},
+	localBytes:     {Group: CounterGroup, Name: "local bytes written"},
+	doneBefore:     {Group: CounterGroup, Name: "tasks done before"},
+}
+
+// tellEvery is the time between reports to Java.
+const tellEvery = time.Second
+
+// meter is how far a task is.
+type meter struct {
+	total   int64        // input bytes of the task
+	moved   atomic.Int64 // bytes from and to storage
+	retries atomic.Int64
+	rows    atomic.Int64
+	bytes   atomic.Int64 // of input
+	spilled int64
+	told    [counterCount]int64 // what Java knows; of one goroutine at a time
+}
+
+// move counts bytes that were read from or written to storage.
+func (m *meter) move(n int) { m.moved.Add(int64(n)) }
+
+// progress takes the progress of the task.
+func (m *meter) progress(p task.Progress) {
+	m.rows.Store(p.Rows)
+	m.bytes.Store(p.Bytes)
+}
+
+// report tells Java of progress until stop is called, which returns when it has
+// ended. While no byte is read or written Java hears nothing, so that it ends a task
+// that hangs.
+func (m *meter) report(conn *pipes.Conn, what string) (stop func()) {
+	finished := make(chan struct{})
+	var running sync.WaitGroup
+	running.Go(func() {
+		tick := time.NewTicker(tellEvery)
+		defer tick.Stop()
+		var last [3]int64
+		for {
+			select {
+			case <-finished:
+				return
+			case <-tick.C:
+			}
+			now := [3]int64{m.moved.Load(), m.rows.Load(), m.bytes.Load()}
+			//guard: a task that hangs would live on
+			if now == last {
+				continue
+			}
+			last = now
+			_ = m.tell(conn, what) // whose context ends
+		}
+	})
+	return func() {
+		close(finished)
+		running.Wait()
+	}
+}
+
+// tell tells Java of the progress.
+func (m *meter) tell(conn *pipes.Conn, what string) error {
+	rows, bytes := m.rows.Load(), m.bytes.Load()
+	return errors.Join(
+		conn.Progress(float32(float64(bytes)/float64(max(m.total, 1)))),
+		m.count(conn, rowsIn, rows), m.count(conn, inputBytes, bytes), m.count(conn, storageRetries, m.retries.Load()),
+		conn.Status(fmt.Sprintf("%s: %d of %d input bytes, %d rows", what, bytes, m.total, rows)))
+}
+
+// count tells Java that a counter of the task has come to n.
+func (m *meter) count(conn *pipes.Conn, counter int, n int64) error {
+	more := n - m.told[counter]
+	if more == 0 {
+		return nil
+	}
+	m.told[counter] = n
+	return conn.Add(counter, more)
+}
+
+// finish tells Java what came of the task.
+func (m *meter) finish(conn *pipes.Conn, res *manifest.TaskResult) error {
+	var bytes int64
+	files := res.Files()
+	for _, f := range files {
+		bytes += f.Bytes
+	}
+	lost, _ := manifest.LostRows(res.Losses)
+	var errs []error
+	for counter, n := range [counterCount]int64{
+		rowsIn: res.RowsIn, inputBytes: m.total, outputBytes: bytes, outputFiles: int64(len(files)), damagedRanges: int64(len(res.Losses)),
+		lostRows: lost, storageRetries: m.retries.Load(), localBytes: m.spilled,
+	} {
+		errs = append(errs, m.count(conn, counter, n))
+	}
+	return errors.Join(errs...)
+}
