@@ -10,9 +10,14 @@ import (
 	"os/signal"
 	"runtime/debug"
 	"syscall"
+
+	"github.com/rowtocol/rowtocol/hadoop/pipes"
 )
 
 func main() {
+	if pipes.Started() {
+		os.Exit(runChild(os.Stderr))
+	}
 	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
 }
 

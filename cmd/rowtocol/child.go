@@ -1,0 +1,24 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/rowtocol/rowtocol/hadoop"
+)
+
+// runChild runs the map task for which Hadoop started the program, and returns the
+// exit code. There are no arguments, and the environment's variables are not settings.
+func runChild(stderr *os.File) int {
+	signal.Ignore(syscall.SIGPIPE)
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+	defer stop()
+	err := hadoop.RunChild(ctx, hadoop.ChildOptions{Formats: formats, Program: version(), Exit: exitCode})
+	if err != nil {
+		_, _ = fmt.Fprintln(stderr, "rowtocol:", err)
+	}
+	return exitCode(err)
+}
