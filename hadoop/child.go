@@ -38,8 +38,9 @@ type ChildOptions struct {
 	Resolve input.Resolve
 }
 
-// stopTime is what the work has to end by itself when Java has ended the task.
-const stopTime = 5 * time.Second
+// stopTime is what the work has to end by itself when Java has ended the task. Tests
+// shorten it.
+var stopTime = 5 * time.Second
 
 // RunChild runs the map task for which Hadoop started this process: one task of a
 // plan. It returns when Java has heard of the end, or has ended the task itself, and
@@ -210,16 +211,26 @@ func (c *child) work(ctx context.Context) error {
 	if res, err = c.convert(ctx); err != nil {
 		return c.gone(ctx, err)
 	}
+	for _, name := range c.earlier() {
+		_ = st.Remove(ctx, name) // the failure that it tells of is mended
+	}
 	return c.meter.finish(c.conn, res)
+}
+
+// earlier are the documents that earlier attempts at the task may have left.
+func (c *child) earlier() (names []string) {
+	for _, id := range earlier(c.attempt, c.conf.Int("mapreduce.map.maxattempts", 4)) {
+		names = append(names, path.Join(c.job.Dir, failedName(c.job.Task, id)))
+	}
+	return names
 }
 
 // repeated is the failure of an earlier attempt of the same job, if this one would
 // fail of the same.
 func (c *child) repeated(ctx context.Context) error {
-	for _, id := range earlier(c.attempt, c.conf.Int("mapreduce.map.maxattempts", 4)) {
-		f := readFailed(ctx, c.place.Store, path.Join(c.job.Dir, failedName(c.job.Task, id)), c.job.Run)
-		if f != nil && f.lasting() {
-			return &repeatedError{f.cause(), id}
+	for _, name := range c.earlier() {
+		if f := readFailed(ctx, c.place.Store, name, c.job.Run); f != nil && f.lasting() {
+			return &repeatedError{f.cause(), f.Attempt}
 		}
 	}
 	return nil

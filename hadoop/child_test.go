@@ -328,7 +328,7 @@ func (h *hooked) Open(ctx context.Context, p string) (store.File, error) {
 	return h.Store.Open(ctx, p)
 }
 
-// A failure that may pass is tried again.
+// A failure that may pass is tried again, and told no more when it has passed.
 func TestChildFailsForNow(t *testing.T) {
 	c := newCluster(t)
 	inner := c.st
@@ -342,6 +342,26 @@ func TestChildFailsForNow(t *testing.T) {
 	}
 	if _, err := c.run(0, 1); err != nil {
 		t.Error(err)
+	}
+	if all := c.failures(); len(all) > 0 {
+		t.Errorf("documents are still %+v", all)
+	}
+}
+
+// Where an attempt has no ID, nothing is named by what it has in its place.
+func TestChildWithoutID(t *testing.T) {
+	c := newCluster(t)
+	c.must(c.st.Remove(t.Context(), "/in/1.avro"))
+	for _, id := range []string{"", "x", "/../../x_1"} {
+		j := c.java(c.split(len(c.plan.Tasks)-1), id)
+		if err := RunChild(t.Context(), c.options()); !errors.Is(err, failure.Input) {
+			t.Errorf("%q: %v", id, err)
+		}
+		j.Wait()
+	}
+	infos, err := c.st.List(t.Context(), path.Dir(c.dir))
+	if names := c.names(); err != nil || len(names) > 0 || len(infos) != 1 {
+		t.Errorf("left %v and %v, %v", names, infos, err)
 	}
 }
 
@@ -458,6 +478,8 @@ func TestChildIsStopped(t *testing.T) {
 
 // Work that does not end is left alone, and its temporary files are removed.
 func TestChildThatHangs(t *testing.T) {
+	defer func(was time.Duration) { stopTime = was }(stopTime)
+	stopTime = 200 * time.Millisecond
 	c := newCluster(t)
 	j := c.java(c.split(0), attemptID(0, 0))
 	release, released := make(chan struct{}), make(chan struct{})
@@ -478,6 +500,8 @@ func TestChildThatHangs(t *testing.T) {
 // Java hears of progress while bytes move, and nothing when they do not: so it ends
 // a task that hangs.
 func TestMeter(t *testing.T) {
+	defer func(was time.Duration) { tellEvery = was }(tellEvery)
+	tellEvery = 100 * time.Millisecond
 	c := newCluster(t)
 	j := c.java(c.split(0), attemptID(0, 0))
 	conn, err := pipes.Dial(t.Context())

@@ -299,7 +299,7 @@ func (p *planLine) check() error {
 		return fmt.Errorf("plan %s has version %d, and this program knows %d", p.Plan.ID, p.Plan.Version, manifest.Version)
 	}
 	//guard: memory would be taken for numbers that cannot be
-	if p.Tasks < 0 || p.Inputs < 0 || p.Tasks > maxNumbers || p.Inputs > maxNumbers {
+	if p.Inputs < 0 || p.Tasks > maxNumbers || p.Inputs > maxNumbers {
 		return fmt.Errorf("plan %s has %d tasks and %d inputs", p.Plan.ID, p.Tasks, p.Inputs)
 	}
 	return nil
