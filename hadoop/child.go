@@ -153,7 +153,7 @@ func (c *child) prepare(s pipes.Split) error {
 	if job == nil {
 		return noTask
 	}
-	c.job, c.meter = job, new(meter)
+	c.job, c.meter = job, &meter{every: tellEvery}
 	if noTask == nil {
 		c.meter.total = job.Plan.Tasks[job.Task].Bytes()
 	}

@@ -500,8 +500,7 @@ func TestChildThatHangs(t *testing.T) {
 // Java hears of progress while bytes move, and nothing when they do not: so it ends
 // a task that hangs.
 func TestMeter(t *testing.T) {
-	defer func(was time.Duration) { tellEvery = was }(tellEvery)
-	tellEvery = 100 * time.Millisecond
+	const every = 100 * time.Millisecond
 	c := newCluster(t)
 	j := c.java(c.split(0), attemptID(0, 0))
 	conn, err := pipes.Dial(t.Context())
@@ -509,12 +508,12 @@ func TestMeter(t *testing.T) {
 	_, err = conn.Accept(t.Context())
 	c.must(err)
 	c.must(conn.Register(counters[:]...))
-	m := &meter{total: 200}
+	m := &meter{total: 200, every: every}
 	stop := m.report(conn, "task 3")
 	m.progress(task.Progress{Rows: 7, Bytes: 50})
-	time.Sleep(3*tellEvery + tellEvery/2)
+	time.Sleep(3*every + every/2)
 	m.move(1)
-	time.Sleep(3*tellEvery + tellEvery/2)
+	time.Sleep(3*every + every/2)
 	stop()
 	c.must(conn.Done())
 	c.must(conn.Close())

@@ -41,12 +41,13 @@ var counters = [counterCount]pipes.Counter{
 	doneBefore:     {Group: CounterGroup, Name: "tasks done before"},
 }
 
-// tellEvery is the time between reports to Java. Tests shorten it.
-var tellEvery = time.Second
+// tellEvery is the time between reports to Java.
+const tellEvery = time.Second
 
 // meter is how far a task is.
 type meter struct {
-	total   int64        // input bytes of the task
+	total   int64 // input bytes of the task
+	every   time.Duration
 	moved   atomic.Int64 // bytes from and to storage
 	retries atomic.Int64
 	rows    atomic.Int64
@@ -71,7 +72,7 @@ func (m *meter) report(conn *pipes.Conn, what string) (stop func()) {
 	finished := make(chan struct{})
 	var running sync.WaitGroup
 	running.Go(func() {
-		tick := time.NewTicker(tellEvery)
+		tick := time.NewTicker(m.every)
 		defer tick.Stop()
 		var last [3]int64
 		for {
