@@ -3,196 +3,23 @@ package hadoop
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"os"
 	"path"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	"github.com/rowtocol/rowtocol/budget"
 	"github.com/rowtocol/rowtocol/failure"
 	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/hadoop/pipes"
 	"github.com/rowtocol/rowtocol/hadoop/pipes/pipestest"
-	"github.com/rowtocol/rowtocol/input"
-	"github.com/rowtocol/rowtocol/internal/avrotest"
-	"github.com/rowtocol/rowtocol/manifest"
 	"github.com/rowtocol/rowtocol/store"
-	"github.com/rowtocol/rowtocol/store/memstore"
 	"github.com/rowtocol/rowtocol/task"
 	"github.com/rowtocol/rowtocol/trevni"
 )
-
-// testCluster has a plan whose tasks have their directory, and a container for them.
-type testCluster struct {
-	t       *testing.T
-	st      store.Store
-	plan    *manifest.Plan
-	dir     string // of the tasks' work
-	logs    string
-	temp    string
-	resolve input.Resolve
-}
-
-const testRun = "00000000000000aa"
-
-// newCluster has two inputs, a cut one and a small one: three tasks.
-func newCluster(t *testing.T) *testCluster {
-	t.Helper()
-	c := &testCluster{t: t, st: memstore.New().Client(), logs: t.TempDir(), temp: t.TempDir()}
-	c.resolve = func(location string) (store.Location, error) {
-		return store.Location{Store: c.st, Origin: "hdfs://nn", Path: barePath(location)}, nil
-	}
-	c.plan = &manifest.Plan{
-		Version: manifest.Version, Dest: "hdfs://nn/out", Columns: 2, BlockSize: 4 << 10, SplitSize: 12 << 10, Ratio: 1,
-		Request: manifest.Request{Options: manifest.Options{
-			Format: "trevni", FormatOptions: json.RawMessage(`{"codec":"null"}`), RowGroupSize: 1 << 20, OnDamage: "skip", MaxInputBlock: 1 << 20, MaxLostRows: -1,
-		}},
-	}
-	c.must(c.st.Mkdir(t.Context(), "/in"))
-	for i, blocks := range []int{10, 2} {
-		in := fmt.Sprintf("hdfs://nn/in/%d.avro", i)
-		c.must(c.st.WriteFile(t.Context(), barePath(in), avrotest.File(t, avrotest.Schema, [16]byte{1, 2, 3}, avrotest.BlockRows, avrotest.Blocks(uint64(i), blocks)...), true))
-		c.addInput(in)
-	}
-	if len(c.plan.Tasks) != 3 {
-		t.Fatalf("%d tasks", len(c.plan.Tasks))
-	}
-	var err error
-	c.plan.ID, err = c.plan.Sum()
-	c.must(err)
-	c.dir = "/out/.rowtocol/plan-" + c.plan.ID
-	for _, dir := range []string{"/out", "/out/.rowtocol", c.dir} {
-		c.must(c.st.Mkdir(t.Context(), dir))
-	}
-	t.Chdir(t.TempDir())
-	c.writeTasks(c.entries())
-	t.Setenv("LOG_DIRS", c.logs+",/elsewhere")
-	t.Setenv("TMPDIR", c.temp)
-	t.Setenv("NM_HOST", "node7")
-	workers := runtime.GOMAXPROCS(0)
-	t.Cleanup(func() {
-		runtime.GOMAXPROCS(workers)
-		budget.SetLimit(1 << 40)
-	})
-	return c
-}
-
-func (c *testCluster) must(err error) {
-	c.t.Helper()
-	if err != nil {
-		c.t.Fatal(err)
-	}
-}
-
-// addInput cuts an input into tasks.
-func (c *testCluster) addInput(name string) {
-	c.t.Helper()
-	in, h, err := input.Describe(c.t.Context(), c.resolve, name)
-	c.must(err)
-	p := c.plan
-	p.Schema = h.Schema
-	for start := int64(0); start < in.Size; start += p.SplitSize {
-		p.Tasks = append(p.Tasks, manifest.Task{ID: len(p.Tasks), Pieces: []manifest.Piece{{Input: len(p.Request.Inputs), Start: start, End: min(start+p.SplitSize, in.Size)}}})
-	}
-	p.Request.Inputs = append(p.Request.Inputs, in)
-}
-
-func (c *testCluster) entries() (entries []Entry) {
-	for n := range c.plan.Tasks {
-		entries = append(entries, Entry{Split: c.split(n), Task: n})
-	}
-	return entries
-}
-
-func (c *testCluster) split(number int) pipes.Split {
-	piece := c.plan.Tasks[number].Pieces[0]
-	return pipes.Split{Path: c.plan.Request.Inputs[piece.Input].Path, Start: piece.Start, Length: piece.End - piece.Start}
-}
-
-// writeTasks puts the task file into the working directory.
-func (c *testCluster) writeTasks(entries []Entry) {
-	c.t.Helper()
-	file := write(c.t, TaskFile{
-		Program: "test", Run: testRun, Settings: Settings{Memory: 64 << 20, Workers: 2},
-		Plans: []TaskPlan{{Plan: c.plan, Dest: c.plan.Dest, Dir: c.dir}},
-	}, entries)
-	c.must(os.WriteFile(TasksName, file, 0o600))
-}
-
-func attemptID(number, try int) string {
-	return fmt.Sprintf("attempt_1700000000000_0003_m_%06d_%d", number, try)
-}
-
-// java begins a task attempt on Java's side.
-func (c *testCluster) java(s pipes.Split, attempt string) *pipestest.Java {
-	c.t.Helper()
-	j := pipestest.Start(c.t, pipes.MapTask{Split: s, Conf: map[string]string{"mapreduce.task.attempt.id": attempt}})
-	j.Setenv()
-	return j
-}
-
-func (c *testCluster) options() ChildOptions {
-	return ChildOptions{Formats: format.Registry{trevni.Format}, Program: "test", Resolve: c.resolve, Exit: func(error) int { return 42 }}
-}
-
-// run runs an attempt at a task and returns what Java heard.
-func (c *testCluster) run(number, try int) (pipestest.Outcome, error) {
-	c.t.Helper()
-	j := c.java(c.split(number), attemptID(number, try))
-	err := RunChild(c.t.Context(), c.options())
-	out := j.Wait()
-	if out.Done != (err == nil) {
-		c.t.Errorf("Java heard %+v after %v", out, err)
-	}
-	return out, err
-}
-
-// names are what the directory of the work holds.
-func (c *testCluster) names() (names []string) {
-	c.t.Helper()
-	infos, err := c.st.List(c.t.Context(), c.dir)
-	c.must(err)
-	for _, i := range infos {
-		names = append(names, i.Name)
-	}
-	return names
-}
-
-// wantNothingLeft fails if there are temporary files of this machine.
-func (c *testCluster) wantNothingLeft() {
-	c.t.Helper()
-	if left, _ := os.ReadDir(c.temp); len(left) > 0 {
-		c.t.Errorf("left in the temporary directory: %v", left)
-	}
-}
-
-// failures are the documents of failures.
-func (c *testCluster) failures() []Failed {
-	c.t.Helper()
-	all, err := readFailures(c.t.Context(), c.st, c.dir, testRun)
-	c.must(err)
-	return all
-}
-
-func (c *testCluster) log() []map[string]any {
-	c.t.Helper()
-	b, err := os.ReadFile(c.logs + "/rowtocol.log")
-	c.must(err)
-	var lines []map[string]any
-	for line := range bytes.Lines(b) {
-		var l map[string]any
-		c.must(json.Unmarshal(line, &l))
-		lines = append(lines, l)
-	}
-	return lines
-}
 
 func counted(out pipestest.Outcome, counter int) int64 { return out.Counters[counters[counter]] }
 
