@@ -25,11 +25,12 @@ const namedTasks = 10
 // holds the output. A destination that got another output since the plan was
 // made is failure.Foreign.
 func Commit(ctx context.Context, p *manifest.Plan, o Options) (*Outcome, error) {
-	out, err := commit(ctx, p, &o)
+	out, err := commit(ctx, p, &o, func(s *publish.State) (*manifest.Success, bool) { return committed(s, p) })
 	return out, failure.Judge(err)
 }
 
-func commit(ctx context.Context, p *manifest.Plan, o *Options) (*Outcome, error) {
+// commit commits a plan, unless it is committed.
+func commit(ctx context.Context, p *manifest.Plan, o *Options, committed func(*publish.State) (*manifest.Success, bool)) (*Outcome, error) {
 	place, err := input.Locate(o.Resolve, p.Dest)
 	if err != nil {
 		return nil, err
@@ -39,35 +40,15 @@ func commit(ctx context.Context, p *manifest.Plan, o *Options) (*Outcome, error)
 	if err != nil {
 		return nil, err
 	}
-	out := &Outcome{Incremental: p.Run && len(p.Request.Inputs) == 0}
 	if p.Run && o.Overwrite {
 		return nil, failure.New(failure.Usage, "plan %s is of an incremental conversion, which replaces nothing: leave out --overwrite", p.ID)
 	}
-	if m, done := committed(state, p); done {
-		if m != nil && m.Plan == p.ID {
-			// Tasks that were tried again after the commit left their work in vain.
-			if err := dest.RemoveStaging(ctx, p.ID); err != nil {
-				out.Warnings = append(out.Warnings, fmt.Sprintf("leftovers of the plan's tasks could not be removed: %v", err))
-			}
-		}
-		return finished(ctx, dest, state, m, out)
+	out := &Outcome{Incremental: p.Run && len(p.Request.Inputs) == 0}
+	c := &commitment{
+		Options: o, plan: p, st: place.Store, dest: dest, out: out, began: time.Now(), claims: dest.Claim,
+		committed: committed, allow: func(s *publish.State) error { return o.allowPlan(s, p) },
 	}
-	if err := o.allowPlan(state, p); err != nil {
-		return nil, err
-	}
-	began := time.Now()
-	claim, held, err := dest.Claim(ctx)
-	if err != nil {
-		return nil, err
-	}
-	c := &commitment{Options: o, plan: p, st: place.Store, dest: dest, claim: claim, out: out, began: began}
-	unfinished, keep := len(claim.Runs()) > 0, false
-	err = claim.Judge(ctx, c.work(held))
-	//guard: unfinished runs would be removed by a commit that fails, or does nothing
-	if err != nil || out.Nothing {
-		keep = unfinished
-	}
-	if err := release(ctx, claim, err, keep, out); err != nil {
+	if err := c.run(ctx, state); err != nil {
 		return nil, err
 	}
 	return out, out.losses()
@@ -102,21 +83,61 @@ type commitment struct {
 	claim *publish.Claim
 	out   *Outcome
 	began time.Time
+
+	// before are the results of the tasks that were done before, which were checked;
+	// nil if none was looked for.
+	before []*manifest.TaskResult
+	// claims takes the destination's lock.
+	claims func(context.Context) (*publish.Claim, context.Context, error)
+	// committed reports whether there is nothing to commit, and returns what the
+	// destination holds in its place.
+	committed func(*publish.State) (*manifest.Success, bool)
+	// allow is failure.Foreign if what the plan makes must not come to a destination.
+	allow func(*publish.State) error
+}
+
+// run commits, unless a look at the destination says that there is nothing to do.
+func (c *commitment) run(ctx context.Context, state *publish.State) error {
+	if m, done := c.committed(state); done {
+		if m != nil && m.Plan == c.plan.ID {
+			// Tasks that were tried again after the commit left their work in vain.
+			if err := c.dest.RemoveStaging(ctx, c.plan.ID); err != nil {
+				c.out.Warnings = append(c.out.Warnings, fmt.Sprintf("leftovers of the plan's tasks could not be removed: %v", err))
+			}
+		}
+		c.out.nothing(m)
+		return tidy(ctx, c.dest, state, c.out)
+	}
+	if err := c.allow(state); err != nil {
+		return err
+	}
+	claim, held, err := c.claims(ctx)
+	if err != nil {
+		return err
+	}
+	c.claim = claim
+	unfinished, keep := len(claim.Runs()) > 0, false
+	err = claim.Judge(ctx, c.work(held))
+	//guard: unfinished runs would be removed by a commit that fails, or does nothing
+	if err != nil || c.out.Nothing {
+		keep = unfinished
+	}
+	return release(ctx, claim, err, keep, c.out)
 }
 
 func (c *commitment) work(ctx context.Context) error {
 	state := c.claim.State()
-	if m, done := committed(state, c.plan); done {
+	if m, done := c.committed(state); done {
 		c.out.nothing(m)
 		return nil
 	}
 	//guard: an output would be replaced, or be beside another, that came after the first look
-	if err := c.allowPlan(state, c.plan); err != nil {
+	if err := c.allow(state); err != nil {
 		return err
 	}
 	// Everything is checked where the tasks left it, so that tasks which still
 	// run are not disturbed by a commit that comes too early.
-	checked, err := c.check(ctx, c.dest.StagingPath(c.plan.ID), nil)
+	checked, err := c.check(ctx, c.dest.StagingPath(c.plan.ID), c.before)
 	if err != nil {
 		return err
 	}
@@ -139,7 +160,7 @@ func (c *commitment) work(ctx context.Context) error {
 	if results, err = c.lastStep(ctx, c.plan, c.st, run.Dir, results); err != nil {
 		return err
 	}
-	return c.out.publish(ctx, c.claim, run, results, c.made(c.plan, c.began, 0))
+	return c.out.publish(ctx, c.claim, run, results, c.made(c.plan, c.began, len(c.before)-len(missing(c.before))))
 }
 
 // take returns the run of the tasks' work. A plan without inputs has no tasks,
@@ -160,7 +181,7 @@ func (c *commitment) check(ctx context.Context, dir string, before []*manifest.T
 	}
 	results := make([]*manifest.TaskResult, len(c.plan.Tasks))
 	err = parallel.Do(ctx, len(results), checkers, func(ctx context.Context, i int) error {
-		if before != nil {
+		if before != nil && before[i] != nil {
 			res, err := task.Result(ctx, c.plan, i, c.st, dir)
 			if err == nil && reflect.DeepEqual(res, before[i]) {
 				results[i] = res

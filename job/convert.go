@@ -63,16 +63,27 @@ func convert(ctx context.Context, r *Request) (*Outcome, error) {
 
 // finished is the outcome where there is nothing to do but to clear up.
 func finished(ctx context.Context, dest *publish.Destination, state *publish.State, m *manifest.Success, out *Outcome) (*Outcome, error) {
-	if state.Leftovers {
-		if err := dest.Tidy(ctx); err != nil {
-			if ctx.Err() != nil {
-				return nil, err
-			}
-			out.Warnings = append(out.Warnings, fmt.Sprintf("leftovers of an earlier run could not be removed: %v", err))
-		}
+	if err := tidy(ctx, dest, state, out); err != nil {
+		return nil, err
 	}
 	out.nothing(m)
 	return out, out.losses()
+}
+
+// tidy clears up what an earlier run left in a destination. That it could not is no
+// more than a warning.
+func tidy(ctx context.Context, dest *publish.Destination, state *publish.State, out *Outcome) error {
+	if !state.Leftovers {
+		return nil
+	}
+	err := dest.Tidy(ctx)
+	if ctx.Err() != nil {
+		return err
+	}
+	if err != nil {
+		out.Warnings = append(out.Warnings, fmt.Sprintf("leftovers of an earlier run could not be removed: %v", err))
+	}
+	return nil
 }
 
 // conversion is a conversion under way.
@@ -184,18 +195,23 @@ func (c *conversion) resume(ctx context.Context, claim *publish.Claim) (*publish
 		c.staged = false
 		return claim.Begin(ctx, c.plan)
 	}
+	return own, c.adopt(own.Plan)
+}
+
+// adopt goes on with the plan of an earlier run of the same request.
+func (c *conversion) adopt(p *manifest.Plan) error {
 	//guard: a plan would be resumed that needs more memory than there is
-	if err := plan.Fits(own.Plan, c.Formats, c.memory().Size()); err != nil {
-		return nil, err
+	if err := plan.Fits(p, c.Formats, c.memory().Size()); err != nil {
+		return err
 	}
-	if own.Plan.Schema != c.plan.Schema {
+	if p.Schema != c.plan.Schema {
 		c.mapping = nil // of the same schema in other words, which part files repeat
 	}
-	if had, now := own.Plan.BlockSize, c.plan.BlockSize; had != now {
+	if had, now := p.BlockSize, c.plan.BlockSize; had != now {
 		c.out.Warnings = append(c.out.Warnings, fmt.Sprintf("the run that is resumed keeps its column blocks of %d bytes; --restart plans anew, with %d", had, now))
 	}
-	c.plan = own.Plan
-	return own, nil
+	c.plan = p
+	return nil
 }
 
 // results runs the tasks that have no sound result yet, and returns those of all.

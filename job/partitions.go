@@ -201,9 +201,18 @@ const claimTries = 3
 
 // claim claims a destination, whose parents it makes if it may.
 func (r *Request) claim(ctx context.Context, dest *publish.Destination) (claim *publish.Claim, held context.Context, made *parents, err error) {
+	made, err = r.withParents(ctx, func() (err error) {
+		claim, held, err = dest.Claim(ctx)
+		return err
+	})
+	return claim, held, made, err
+}
+
+// withParents does what makes a destination, once it has made the parents if it may.
+func (r *Request) withParents(ctx context.Context, do func() error) (made *parents, err error) {
 	for try := 1; ; try++ {
 		if made, err = r.makeParents(ctx); err == nil {
-			claim, held, err = dest.Claim(ctx)
+			err = do()
 		}
 		//guard: a destination would be refused whose parent another process just removed
 		if try < claimTries && made.store != nil && failure.KindOf(failure.Judge(err)) == failure.Refused {
@@ -211,7 +220,7 @@ func (r *Request) claim(ctx context.Context, dest *publish.Destination) (claim *
 				continue
 			}
 		}
-		return claim, held, made, err
+		return made, err
 	}
 }
 

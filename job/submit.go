@@ -3,42 +3,380 @@ package job
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
+	"time"
 
 	"github.com/rowtocol/rowtocol/failure"
+	"github.com/rowtocol/rowtocol/input"
+	"github.com/rowtocol/rowtocol/manifest"
+	"github.com/rowtocol/rowtocol/plan"
+	"github.com/rowtocol/rowtocol/publish"
+	"github.com/rowtocol/rowtocol/store"
 	"github.com/rowtocol/rowtocol/task"
 )
+
+// storedPlans is how many plans are read to find one to go on with: those that nobody
+// went on with wait for clean.
+const storedPlans = 16
 
 // Elsewhere runs tasks on other machines.
 type Elsewhere interface {
 	// Run runs the tasks of batches, whose plans differ, and tells progress of what
 	// they did, by one goroutine at a time. A task may run twice, also after Run has
 	// returned. nil is no promise that all tasks are done: the results that they leave
-	// tell. An error that is a *task.Failure is of the plan that it names, and another
-	// one of all. After task.ErrDetached the tasks run on.
+	// tell. An error that is or joins a *task.Failure is of the plans that are named, and
+	// another one of all. After task.ErrDetached the tasks run on.
 	Run(ctx context.Context, batches []task.Batch, progress func(task.Progress)) error
 }
 
 // Submit does what Convert does, but its tasks run elsewhere, and no lock is held
 // meanwhile. They leave their work where Commit finds it: also after an error, so that a
-// rerun of the same request has only those run that are left. After task.ErrDetached
-// the outcome has the plan.
-func Submit(ctx context.Context, r Request, e Elsewhere) (*Outcome, error) {
-	out, err := submit(ctx, &r, e)
-	if errors.Is(err, task.ErrDetached) {
-		return out, err
-	}
-	return out, failure.Judge(err)
+// rerun of the same request has only those run that are left. The inputs and the
+// destination must be where other machines find them. After task.ErrDetached the outcome
+// has the plan.
+func Submit(ctx context.Context, r Request, e Elsewhere) (out *Outcome, err error) {
+	s := &submission{request: func(context.Context) (Request, bool, error) { return r, false, nil }}
+	submitAll(ctx, []*submission{s}, e, r.Progress, func(_ *submission, o *Outcome, failed error) { out, err = o, failed })
+	return out, err
 }
 
-func submit(context.Context, *Request, Elsewhere) (*Outcome, error) {
-	return nil, failure.New(failure.Usage, "tasks cannot run elsewhere yet")
+// submission is a conversion whose tasks run elsewhere.
+type submission struct {
+	conversion
+	name string // of the partition; empty if it is of none
+	// request says what to convert, once it is to be. first is whether another process
+	// may make that another request.
+	request func(context.Context) (r Request, first bool, err error)
+	first   bool
+	dest    *publish.Destination
+	state   *publish.State         // that the plan was made for
+	results []*manifest.TaskResult // of the tasks that were done before
+	batch   *task.Batch            // nil if no task is left to run
+	inputs  int                    // that there are to convert, those of the plan included
+	dirs    []*parents             // directories that were made for the destination
+	renewed bool                   // what Restart discards was discarded
 }
 
-// Submit is Convert of partitions, by their names, whose tasks run elsewhere, those of
-// all partitions at once: see the function Submit. each is told what came of every
-// partition, in the order of names.
-func (p *Partitions) Submit(ctx context.Context, names []string, e Elsewhere, each func(name string, out *Outcome, err error)) {
-	for _, name := range names {
-		each(name, nil, failure.New(failure.Usage, "tasks cannot run elsewhere yet"))
+// begin finds out what is asked for, unless it did.
+func (s *submission) begin(ctx context.Context) error {
+	if s.Request != nil && !s.first {
+		return nil
 	}
+	r, first, err := s.request(ctx)
+	if err != nil {
+		return err
+	}
+	if err := r.reachable(); err != nil {
+		return err
+	}
+	s.Request, s.first, s.began = &r, first, time.Now()
+	s.out = &Outcome{Incremental: r.Incremental}
+	return nil
+}
+
+// reachable is failure.Usage if other machines would not find the inputs and the
+// destination.
+func (r *Request) reachable() error {
+	for i, location := range append([]string{r.Dest}, r.Inputs...) {
+		at, err := input.Locate(r.Resolve, location)
+		if err != nil {
+			return err
+		}
+		//guard: tasks would look for inputs, and leave their work, on disks of their own machines
+		if store.CapabilitiesOf(at.Store).Local {
+			what := "destination"
+			if i > 0 {
+				what = "input"
+			}
+			return failure.New(failure.Usage, "%s %s is on a local disk, which the machines that run the tasks do not have", what, location)
+		}
+	}
+	return nil
+}
+
+// prepare plans what is left to convert, and finds out which tasks of that are left.
+// done is whether there was nothing to do.
+func (s *submission) prepare(ctx context.Context) (done bool, err error) {
+	if err := s.begin(ctx); err != nil {
+		return false, err
+	}
+	s.plan = nil
+	survey, m, err := s.survey(ctx)
+	if err != nil {
+		return false, err
+	}
+	if survey == nil {
+		_, err := finished(ctx, s.dest, s.state, m, s.out)
+		return true, err
+	}
+	s.st, s.inputs = survey.Dest.Store, len(survey.Request.Inputs)
+	if err := s.choose(ctx, survey); err != nil {
+		return false, err
+	}
+	return false, s.stage(ctx)
+}
+
+// survey looks at the inputs and the destination. Without a survey there is nothing to
+// do, and the destination holds m.
+func (s *submission) survey(ctx context.Context) (survey *plan.Survey, m *manifest.Success, err error) {
+	if s.Incremental {
+		return s.surveyNew(ctx)
+	}
+	if survey, s.state, s.dest, err = look(ctx, s.Request); err != nil {
+		return nil, nil, err
+	}
+	s.out.Skipped = survey.Skipped
+	s.out.warn(survey.Warnings)
+	for settled := false; ; settled = true {
+		if s.Request.finished(s.state, &survey.Request) {
+			return nil, s.state.Success, nil
+		}
+		//guard: an output would be made of no inputs because they are not complete yet
+		if survey.Waits() {
+			return nil, latest(s.state), nil
+		}
+		if err := s.Request.allow(s.state, &survey.Request); err != nil {
+			return nil, nil, err
+		}
+		if settled || !unsettled(s.state) {
+			return survey, nil, nil
+		}
+		if s.state, err = settle(ctx, s.dest, s.out); err != nil {
+			return nil, nil, err
+		}
+	}
+}
+
+// surveyNew is survey of the inputs that the destination does not have.
+func (s *submission) surveyNew(ctx context.Context) (survey *plan.Survey, m *manifest.Success, err error) {
+	if s.state, s.dest, err = s.destination(ctx); err != nil {
+		return nil, nil, err
+	}
+	//guard: a destination would be cleared of what is ours that is refused
+	if err := s.state.AllowRun(); err != nil {
+		return nil, nil, err
+	}
+	if unsettled(s.state) {
+		if s.state, err = settle(ctx, s.dest, s.out); err != nil {
+			return nil, nil, err
+		}
+	}
+	if survey, err = s.conversion.survey(ctx, s.state); err != nil {
+		return nil, nil, err
+	}
+	if len(survey.Request.Inputs) == 0 {
+		return nil, latest(s.state), nil
+	}
+	return survey, nil, nil
+}
+
+// unsettled reports whether a former holder of the destination left something that
+// may be an output, or the work of tasks.
+func unsettled(state *publish.State) bool { return state.Leftovers || state.Pending() }
+
+// settle lets what others left in a destination come to its end: an output that was
+// being published, and the work of tasks that somebody took to commit it. It looks at
+// the destination again.
+func settle(ctx context.Context, dest *publish.Destination, out *Outcome) (*publish.State, error) {
+	claim, held, err := dest.Claim(ctx)
+	if err != nil {
+		return nil, err
+	}
+	err = claim.Judge(ctx, context.Cause(held))
+	if err := release(ctx, claim, err, len(claim.Runs()) > 0, out); err != nil {
+		return nil, err
+	}
+	return dest.Look(ctx)
+}
+
+// choose decides on the plan: that of an earlier submission of the same request, of
+// some of its inputs perhaps, or a new one.
+func (s *submission) choose(ctx context.Context, survey *plan.Survey) error {
+	fresh, err := survey.Plan(ctx, s.state.ID())
+	if err != nil {
+		return err
+	}
+	s.plan = fresh
+	s.out.warn(fresh.Warnings)
+	ids, err := s.dest.StagedPlans(ctx)
+	if err != nil {
+		return err
+	}
+	if s.Restart && !s.renewed {
+		s.renewed = true
+		_, err := s.stored(ctx, ids, func(id string) error { return s.dest.RemoveStaging(ctx, id) })
+		return err
+	}
+	if slices.Contains(ids, fresh.ID) {
+		return nil
+	}
+	earlier, err := s.stored(ctx, ids, nil)
+	if err != nil || earlier == nil {
+		return err
+	}
+	return s.adopt(earlier)
+}
+
+// stored returns the first of some stored plans that can be gone on with in place of
+// the one that was made anew; nil if there is none. With discard, it is told of all.
+func (s *submission) stored(ctx context.Context, ids []string, discard func(id string) error) (*manifest.Plan, error) {
+	for _, id := range ids[:min(len(ids), storedPlans)] {
+		p := s.plan
+		if id != p.ID {
+			var err error
+			if p, err = s.dest.StagedPlan(ctx, id); err != nil {
+				return nil, err
+			}
+		}
+		//guard: work would be gone on with that can never be committed
+		if !s.resumes(p) || p.Base != s.plan.Base {
+			continue
+		}
+		if discard == nil {
+			return p, nil
+		}
+		if err := discard(id); err != nil {
+			return nil, err
+		}
+	}
+	return nil, nil
+}
+
+// stage makes the directory for the work of the plan's tasks, and finds out which of
+// them are left.
+func (s *submission) stage(ctx context.Context) error {
+	s.batch, s.results = nil, nil
+	if len(s.plan.Tasks) == 0 {
+		return nil
+	}
+	var dir string
+	made, err := s.withParents(ctx, func() (err error) {
+		dir, err = s.dest.Staging(ctx, s.plan.ID)
+		return err
+	})
+	s.dirs = append(s.dirs, made)
+	if err == nil {
+		err = s.dest.KeepPlan(ctx, s.plan)
+	}
+	if err != nil {
+		return err
+	}
+	sink, err := s.sink(s.plan)
+	if err != nil {
+		return err
+	}
+	numbers := make([]int, len(s.plan.Tasks))
+	for i := range numbers {
+		numbers[i] = i
+	}
+	if s.results, err = finishedTasks(ctx, s.plan, numbers, sink, s.st, dir); err != nil {
+		return err
+	}
+	if left := missing(s.results); len(left) > 0 {
+		s.batch = &task.Batch{Plan: s.plan, Dest: s.plan.Dest, Store: s.st, Dir: dir, Numbers: left}
+	}
+	return task.CheckLost(s.plan, lostRows(s.results))
+}
+
+// progress is how far the tasks of the plan are that were done before.
+func (s *submission) progress() (p Progress) {
+	for i := range s.results {
+		bytes := s.plan.Tasks[i].Bytes()
+		p.TotalTasks, p.TotalBytes = p.TotalTasks+1, p.TotalBytes+bytes
+		if s.results[i] != nil {
+			p.Tasks, p.Bytes = p.Tasks+1, p.Bytes+bytes
+		}
+	}
+	return p
+}
+
+// publish commits the work of all tasks. more is whether there are inputs left then.
+func (s *submission) publish(ctx context.Context) (more bool, err error) {
+	state, err := s.dest.Look(ctx)
+	if err == nil {
+		err = s.commitment().run(ctx, state)
+	}
+	if err != nil {
+		return false, err
+	}
+	p := s.progress()
+	s.out.Resumed, s.out.ResumedBytes = s.out.Resumed+p.Tasks, s.out.ResumedBytes+p.Bytes
+	return s.Incremental && len(s.plan.Request.Inputs) < s.inputs, nil
+}
+
+// overtaken reports whether what failed would be another thing to do now, because
+// another process changed what the destination holds.
+func (s *submission) overtaken(ctx context.Context, err error) bool {
+	if !errors.Is(err, failure.Foreign) || s.Request == nil {
+		return false
+	}
+	if s.first {
+		_, still, err := s.request(ctx)
+		return err == nil && !still
+	}
+	if !s.Incremental || s.plan == nil {
+		return false
+	}
+	now, err := s.dest.Look(ctx)
+	//guard: inputs would be refused because another run committed some of them meanwhile
+	return err == nil && !now.Same(s.state)
+}
+
+// published reports whether others committed what the tasks were to make.
+func (s *submission) published(ctx context.Context) bool {
+	state, err := s.dest.Look(ctx)
+	if err != nil {
+		return false
+	}
+	_, done := s.committed(state)
+	return done
+}
+
+// commitment is what is to be done once the tasks are.
+func (s *submission) commitment() *commitment {
+	return &commitment{
+		Options: &s.Options, plan: s.plan, st: s.st, dest: s.dest, out: s.out, began: s.began, before: s.results,
+		committed: s.committed,
+		allow: func(state *publish.State) error {
+			if err := s.allowPlan(state, s.plan); err != nil || s.plan.Run {
+				return err
+			}
+			return s.Request.allow(state, &s.plan.Request)
+		},
+		claims: func(ctx context.Context) (*publish.Claim, context.Context, error) {
+			claim, held, made, err := s.claim(ctx, s.dest)
+			s.dirs = append(s.dirs, made)
+			return claim, held, err
+		},
+	}
+}
+
+// committed is what the destination holds if nothing of the plan is left to commit.
+func (s *submission) committed(state *publish.State) (*manifest.Success, bool) {
+	m, done := committed(state, s.plan)
+	if s.plan.Run || done && m.Plan == s.plan.ID {
+		return m, done
+	}
+	return state.Success, s.Request.finished(state, &s.plan.Request)
+}
+
+// end is what a submission came to.
+func (s *submission) end(ctx context.Context, err error) (*Outcome, error) {
+	switch {
+	case err == nil:
+		return s.out, failure.Judge(s.out.losses())
+	case errors.Is(err, task.ErrDetached):
+		s.out.Plan = s.plan
+		return s.out, err
+	}
+	for _, made := range s.dirs {
+		made.remove(ctx)
+	}
+	//guard: nobody would be told of a run that was published before another failed
+	if s.out != nil && len(s.out.Published) > 0 {
+		m := s.out.Manifest
+		return s.out, failure.Judge(fmt.Errorf("after %s was published: %w", manifest.RunName(m.Sequence, m.ID), err))
+	}
+	return nil, failure.Judge(err)
 }

@@ -1,0 +1,128 @@
+package job
+
+import (
+	"context"
+	"errors"
+	"maps"
+
+	"github.com/rowtocol/rowtocol/task"
+)
+
+// Submit is Convert of partitions, by their names, whose tasks run elsewhere, those of
+// all partitions at once: see the function Submit. A partition that fails does not stop
+// the others. each is told what came of every one as soon as that is known, by one
+// goroutine at a time.
+func (p *Partitions) Submit(ctx context.Context, names []string, e Elsewhere, each func(name string, out *Outcome, err error)) {
+	all := make([]*submission, len(names))
+	for i, name := range names {
+		all[i] = &submission{name: name, request: func(ctx context.Context) (Request, bool, error) { return p.one(ctx, name) }}
+	}
+	submitAll(ctx, all, e, p.Progress, func(s *submission, out *Outcome, err error) { each(s.name, out, err) })
+}
+
+// errSpared is the error of tasks that ended with those of another plan, one of which
+// failed.
+var errSpared = errors.New("tasks of another plan failed")
+
+// submitAll carries submissions out in rounds, until nothing is left of them: it
+// prepares all, runs the tasks of all at once, and publishes what is done. The next
+// round has those of which there is more to do.
+func submitAll(ctx context.Context, all []*submission, e Elsewhere, report func(Progress), each func(*submission, *Outcome, error)) {
+	end := func(s *submission, err error) {
+		out, err := s.end(ctx, err)
+		each(s, out, err)
+	}
+	for len(all) > 0 {
+		var ready, next []*submission
+		for _, s := range all {
+			switch done, err := s.prepare(ctx); {
+			case err != nil && s.overtaken(ctx, err):
+				next = append(next, s)
+			case err != nil || done:
+				end(s, err)
+			default:
+				ready = append(ready, s)
+			}
+		}
+		failed := runElsewhere(ctx, ready, e, report)
+		for _, s := range ready {
+			err, more := failed[s], false
+			switch {
+			case errors.Is(err, errSpared):
+				next = append(next, s)
+				continue
+			case err == nil, ctx.Err() == nil && !errors.Is(err, task.ErrDetached) && s.published(ctx):
+				more, err = s.publish(ctx)
+			}
+			if more || err != nil && s.overtaken(ctx, err) {
+				next = append(next, s)
+			} else {
+				end(s, err)
+			}
+		}
+		all = next
+	}
+}
+
+// runElsewhere runs the tasks that are left of submissions, and returns those that
+// failed.
+func runElsewhere(ctx context.Context, all []*submission, e Elsewhere, report func(Progress)) map[*submission]error {
+	var batches []task.Batch
+	var before Progress
+	plans := make(map[string]*submission)
+	for _, s := range all {
+		p := s.progress()
+		before.Tasks, before.TotalTasks = before.Tasks+p.Tasks, before.TotalTasks+p.TotalTasks
+		before.Bytes, before.TotalBytes = before.Bytes+p.Bytes, before.TotalBytes+p.TotalBytes
+		if s.batch != nil {
+			batches = append(batches, *s.batch)
+			plans[s.plan.ID] = s
+		}
+	}
+	if len(batches) == 0 {
+		return nil
+	}
+	err := e.Run(ctx, batches, func(p task.Progress) {
+		if report != nil {
+			now := before
+			now.Rows, now.Bytes, now.Tasks = p.Rows, before.Bytes+p.Bytes, before.Tasks+p.Tasks
+			report(now)
+		}
+	})
+	failed := make(map[*submission]error)
+	if err == nil {
+		return failed
+	}
+	for _, f := range taskFailures(err) {
+		if s := plans[f.Plan]; s != nil && failed[s] == nil {
+			failed[s] = f
+		}
+	}
+	rest := err
+	//guard: a partition would fail of what is wrong with another
+	if len(failed) > 0 {
+		rest = errSpared
+	}
+	for s := range maps.Values(plans) {
+		if failed[s] == nil {
+			failed[s] = rest
+		}
+	}
+	return failed
+}
+
+// taskFailures are the failures of tasks that an error is or joins.
+func taskFailures(err error) (all []*task.Failure) {
+	if f, ok := err.(*task.Failure); ok {
+		return []*task.Failure{f}
+	}
+	switch e := err.(type) {
+	case interface{ Unwrap() error }:
+		return taskFailures(e.Unwrap())
+	case interface{ Unwrap() []error }:
+		for _, err := range e.Unwrap() {
+			all = append(all, taskFailures(err)...)
+		}
+	}
+	return all
+}

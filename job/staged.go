@@ -1,0 +1,64 @@
+package job
+
+import (
+	"context"
+	"slices"
+
+	"github.com/rowtocol/rowtocol/failure"
+	"github.com/rowtocol/rowtocol/input"
+	"github.com/rowtocol/rowtocol/manifest"
+	"github.com/rowtocol/rowtocol/publish"
+)
+
+// CommitStaged is Commit of a plan that Submit left in a destination beside the work of
+// its tasks, by its ID. Who submitted it had leave to replace what the destination held
+// then. It does nothing if the destination holds the plan's output.
+func CommitStaged(ctx context.Context, dest, id string, o Options) (*Outcome, error) {
+	out, err := commitStaged(ctx, dest, id, &o)
+	return out, failure.Judge(err)
+}
+
+func commitStaged(ctx context.Context, dest, id string, o *Options) (*Outcome, error) {
+	place, err := input.Locate(o.Resolve, dest)
+	if err != nil {
+		return nil, err
+	}
+	d, out := publish.At(place, o.Destination), new(Outcome)
+	p, err := d.StagedPlan(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	if p == nil {
+		state, err := d.Look(ctx)
+		if err == nil && unsettled(state) {
+			// It may be in the hands of who died while committing it.
+			if state, err = settle(ctx, d, out); err == nil {
+				p, err = d.StagedPlan(ctx, id)
+			}
+		}
+		if err != nil {
+			return nil, err
+		}
+		outputs := state.Outputs()
+		i := slices.IndexFunc(outputs, func(o publish.Committed) bool { return o.Success.Plan == id })
+		switch {
+		case i >= 0:
+			return finished(ctx, d, state, outputs[i].Success, out)
+		case p == nil:
+			return nil, failure.New(failure.Foreign, "destination %s holds neither the output of plan %s nor the work of its tasks: another output replaced it, or clean removed it", dest, id)
+		}
+	}
+	//guard: the work of tasks that are elsewhere would be looked for
+	if at, err := input.Locate(o.Resolve, p.Dest); err != nil || at.Origin != place.Origin || at.Path != place.Path {
+		return nil, failure.New(failure.Foreign, "destination %s holds a plan that is for %s", dest, p.Dest)
+	}
+	o.Overwrite = p.Base != "" && !p.Run
+	return commit(ctx, p, o, func(s *publish.State) (*manifest.Success, bool) {
+		m, done := committed(s, p)
+		//guard: an output that was to be made anew would stay as it is
+		if done && !p.Run && m.Plan != p.ID && m.ID == p.Base {
+			return nil, false
+		}
+		return m, done
+	})
+}
