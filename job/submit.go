@@ -107,8 +107,8 @@ func (s *submission) prepare(ctx context.Context) (done bool, err error) {
 		return false, err
 	}
 	if survey == nil {
-		_, err := finished(ctx, s.dest, s.state, m, s.out)
-		return true, err
+		s.out.nothing(m)
+		return true, tidy(ctx, s.dest, s.state, s.out)
 	}
 	s.st, s.inputs = survey.Dest.Store, len(survey.Request.Inputs)
 	if err := s.choose(ctx, survey); err != nil {

@@ -1,0 +1,278 @@
+package job
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"testing"
+
+	"github.com/rowtocol/rowtocol/failure"
+	"github.com/rowtocol/rowtocol/failure/failuretest"
+	"github.com/rowtocol/rowtocol/manifest"
+	"github.com/rowtocol/rowtocol/store"
+	"github.com/rowtocol/rowtocol/store/memstore"
+	"github.com/rowtocol/rowtocol/store/storetest"
+	"github.com/rowtocol/rowtocol/task"
+)
+
+// shared is a store in memory with inputs that tests add.
+type shared struct {
+	disk *memstore.Disk
+	st   store.Store
+	r    Request
+	e    *elsewhere
+}
+
+// newShared is a request to convert what is in /in.
+func newShared(t *testing.T) *shared {
+	t.Helper()
+	s := &shared{disk: memstore.New()}
+	s.st = s.disk.Client()
+	s.r = request(t, "/out", "/in")
+	s.r.Resolve = storetest.On(s.st)
+	s.e = &elsewhere{options: s.r.Options}
+	return s
+}
+
+// input writes an input of so many blocks.
+func (s *shared) input(t *testing.T, name string, seed uint64, blocks int) {
+	t.Helper()
+	err := storetest.MkdirAll(t.Context(), s.st, path.Dir(name))
+	if err == nil {
+		err = s.st.WriteFile(t.Context(), name, avro(t, seed, blocks), false)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// inputsOf are the names of the inputs of outputs.
+func inputsOf(outputs []*manifest.Success) (names [][]string) {
+	for _, m := range outputs {
+		var some []string
+		for _, in := range m.Request.Inputs {
+			some = append(some, path.Base(in.Path))
+		}
+		names = append(names, some)
+	}
+	return names
+}
+
+// TestSubmitIncremental completes what an earlier submission left, and then submits
+// the inputs that came since; a failure of these tells of that.
+func TestSubmitIncremental(t *testing.T) {
+	s := newShared(t)
+	s.r.Incremental = true
+	s.input(t, "/in/a.avro", 1, 12)
+	s.e.order = func(n []int) []int { return n[:1] }
+	_, err := Submit(t.Context(), s.r, s.e)
+	failuretest.Want(t, err, failure.Storage, "are not done")
+	s.input(t, "/in/b.avro", 2, 12)
+	s.e.order = nil
+	s.e.after = func(err error) error {
+		if s.e.runs == 3 {
+			return failure.New(failure.Refused, "no queue")
+		}
+		return err
+	}
+	out, err := Submit(t.Context(), s.r, s.e)
+	failuretest.Want(t, err, failure.Refused, "after run=00000001-", "was published: no queue")
+	if out == nil || fmt.Sprint(inputsOf(out.Published)) != "[[a.avro]]" || out.Resumed != 1 {
+		t.Fatalf("%+v", out)
+	}
+	s.e.after = nil
+	out = mustSubmit(t, s.r, s.e)
+	if fmt.Sprint(inputsOf(out.Published)) != "[[b.avro]]" || s.e.runs != 3 || !out.Manifest.Run {
+		t.Errorf("%+v, %d runs", out, s.e.runs)
+	}
+	if out := mustSubmit(t, s.r, s.e); !out.Nothing || !out.Incremental || s.e.runs != 3 {
+		t.Errorf("%+v, %d runs", out, s.e.runs)
+	}
+
+	// Both in one call.
+	s.input(t, "/in/c.avro", 3, 12)
+	s.e.order = func(n []int) []int { return n[:1] }
+	if _, err := Submit(t.Context(), s.r, s.e); !errors.Is(err, failure.Storage) {
+		t.Fatal(err)
+	}
+	s.input(t, "/in/d.avro", 4, 12)
+	s.e.order = nil
+	if out := mustSubmit(t, s.r, s.e); fmt.Sprint(inputsOf(out.Published)) != "[[c.avro] [d.avro]]" {
+		t.Errorf("%v", inputsOf(out.Published))
+	}
+}
+
+// TestSubmitIncrementalMeanwhile lets another process commit some of the inputs while
+// the tasks run: the others are submitted again.
+func TestSubmitIncrementalMeanwhile(t *testing.T) {
+	s := newShared(t)
+	s.r.Incremental = true
+	s.input(t, "/in/a.avro", 1, 3)
+	s.input(t, "/in/b.avro", 2, 3)
+	s.e.after = func(err error) error {
+		if s.e.runs == 1 {
+			some := s.r
+			some.Inputs = []string{"/in/a.avro"}
+			mustConvert(t, some)
+		}
+		return err
+	}
+	out := mustSubmit(t, s.r, s.e)
+	if fmt.Sprint(inputsOf(out.Published)) != "[[b.avro]]" || s.e.runs != 2 {
+		t.Errorf("%v, %d runs", inputsOf(out.Published), s.e.runs)
+	}
+	s.input(t, "/in/c.avro", 3, 3)
+	s.e.after = func(err error) error { return errors.Join(err, s.st.WriteFile(t.Context(), "/out/others", nil, false)) }
+	_, err := Submit(t.Context(), s.r, s.e)
+	failuretest.Want(t, err, failure.Foreign, "others")
+	if s.e.runs != 3 {
+		t.Errorf("%d runs", s.e.runs)
+	}
+}
+
+// ended is what became of a partition.
+type ended struct {
+	out *Outcome
+	err error
+}
+
+// submit submits partitions, of which each is to end once.
+func (s *shared) submit(t *testing.T, p *Partitions, names ...string) map[string]ended {
+	t.Helper()
+	all := make(map[string]ended)
+	p.Submit(t.Context(), names, s.e, func(name string, out *Outcome, err error) {
+		if _, twice := all[name]; twice || !slices.Contains(names, name) {
+			t.Errorf("partition %s ended twice, or is none", name)
+		}
+		all[name] = ended{out, err}
+	})
+	if len(all) != len(names) {
+		t.Errorf("%d partitions ended of %d", len(all), len(names))
+	}
+	return all
+}
+
+// TestSubmitPartitions runs the tasks of all at once, whatever becomes of some.
+func TestSubmitPartitions(t *testing.T) {
+	s := newShared(t)
+	names := []string{"k=1/h=1", "k=1/h=2", "k=2/h=1", "k=2/h=2"}
+	for i, name := range names {
+		s.input(t, "/in/"+name+"/a.avro", uint64(i+1), 6)
+	}
+	if err := s.st.WriteFile(t.Context(), "/in/k=2/h=1/a.avro", []byte("no Avro file"), false); err != nil {
+		t.Fatal(err)
+	}
+	p := &Partitions{Request: s.r}
+	found, _, err := p.Find(t.Context())
+	if err != nil || !slices.Equal(found, names) {
+		t.Fatal(found, err)
+	}
+	ends := s.submit(t, p, names...)
+	for _, name := range names {
+		if name == "k=2/h=1" {
+			failuretest.Want(t, ends[name].err, failure.Input, "/in/k=2/h=1")
+			if _, err := s.st.Stat(t.Context(), "/out/k=2/h=1"); !errors.Is(err, store.ErrNotExist) {
+				t.Errorf("a partition that failed has a destination: %v", err)
+			}
+			continue
+		}
+		if e := ends[name]; e.err != nil || e.out.Nothing {
+			t.Fatalf("%s: %+v", name, e)
+		}
+		r := s.r
+		r.Inputs, r.Dest = []string{"/in/" + name}, "/reference"
+		wantContents(t, s.st, "/out/"+name, reference(t, s.st, r))
+		if err := s.st.RemoveAll(t.Context(), "/reference.reference"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if s.e.runs != 1 || len(s.e.asked) != 3 {
+		t.Errorf("%d runs of %d batches", s.e.runs, len(s.e.asked))
+	}
+
+	// What is new becomes runs, in one go.
+	s.input(t, "/in/k=1/h=1/b.avro", 7, 2)
+	s.input(t, "/in/k=2/h=2/b.avro", 8, 2)
+	ends = s.submit(t, p, "k=1/h=1", "k=1/h=2", "k=2/h=2")
+	if !ends["k=1/h=2"].out.Nothing || !ends["k=1/h=1"].out.Manifest.Run || !ends["k=2/h=2"].out.Manifest.Run || s.e.runs != 2 {
+		t.Errorf("%+v, %d runs", ends, s.e.runs)
+	}
+	p.Reprocess = true
+	ends = s.submit(t, p, "k=1/h=1", "k=1/h=2")
+	if !ends["k=1/h=2"].out.Nothing || ends["k=1/h=1"].out.Manifest.Run || s.e.runs != 3 {
+		t.Errorf("%+v, %d runs", ends, s.e.runs)
+	}
+}
+
+// TestSubmitPartitionsThatFail leaves the others to another round, if the engine says
+// whose tasks failed, and else none.
+func TestSubmitPartitionsThatFail(t *testing.T) {
+	s := newShared(t)
+	names := []string{"k=1", "k=2", "k=3"}
+	for i, name := range names {
+		s.input(t, "/in/"+name+"/a.avro", uint64(i+1), 20)
+	}
+	p := &Partitions{Request: s.r}
+	s.e.order = func(n []int) []int { return n[:1] }
+	s.e.after = func(error) error { return failure.New(failure.Storage, "no nodes") }
+	for name, e := range s.submit(t, p, names...) {
+		failuretest.Want(t, e.err, failure.Storage, "no nodes")
+		if s.e.runs != 1 {
+			t.Errorf("%s: %d runs", name, s.e.runs)
+		}
+	}
+	// The second of them fails, and takes the third along.
+	failing := &failingPlans{s.e, map[string]error{"/out/k=2": failure.New(failure.Input, "damaged")}}
+	s.e.after = nil
+	s.e.order = func(n []int) []int {
+		if s.e.runs == 2 && len(s.e.asked) == 3+3 {
+			return nil
+		}
+		return n
+	}
+	all := make(map[string]ended)
+	p.Submit(t.Context(), names, failing, func(name string, out *Outcome, err error) { all[name] = ended{out, err} })
+	failuretest.Want(t, all["k=2"].err, failure.Input, "damaged")
+	if all["k=1"].err != nil || all["k=3"].err != nil || all["k=1"].out.Resumed < 1 || s.e.runs != 3 || len(s.e.asked) != 3+3+1 {
+		t.Errorf("%+v after %d runs of %v", all, s.e.runs, s.e.asked)
+	}
+}
+
+// failingPlans is an engine that ends with the failure of tasks of plans for some
+// destinations.
+type failingPlans struct {
+	*elsewhere
+	of map[string]error
+}
+
+func (f *failingPlans) Run(ctx context.Context, batches []task.Batch, progress func(task.Progress)) error {
+	err := f.elsewhere.Run(ctx, batches, progress)
+	for _, b := range batches {
+		if of := f.of[b.Dest]; of != nil {
+			err = fmt.Errorf("the job failed: %w", errors.Join(err, &task.Failure{Plan: b.Plan.ID, Task: 0, Err: of}))
+		}
+	}
+	return err
+}
+
+// TestSubmitFirstOfTwo makes a run of what is new, if another process makes the first
+// output of a partition while the tasks run.
+func TestSubmitFirstOfTwo(t *testing.T) {
+	s := newShared(t)
+	s.input(t, "/in/k=1/a.avro", 1, 2)
+	s.input(t, "/in/k=1/b.avro", 2, 2)
+	s.e.after = func(err error) error {
+		if s.e.runs == 1 {
+			r := s.r
+			r.Inputs, r.Dest = []string{"/in/k=1/a.avro"}, "/out/k=1"
+			mustConvert(t, r)
+		}
+		return err
+	}
+	e := s.submit(t, &Partitions{Request: s.r}, "k=1")["k=1"]
+	if e.err != nil || fmt.Sprint(inputsOf(e.out.Published)) != "[[b.avro]]" || !e.out.Manifest.Run || s.e.runs != 2 {
+		t.Errorf("%+v, %d runs", e, s.e.runs)
+	}
+}

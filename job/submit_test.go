@@ -1,0 +1,504 @@
+package job
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"path"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/rowtocol/rowtocol/budget"
+	"github.com/rowtocol/rowtocol/failure"
+	"github.com/rowtocol/rowtocol/failure/failuretest"
+	"github.com/rowtocol/rowtocol/manifest"
+	"github.com/rowtocol/rowtocol/store"
+	"github.com/rowtocol/rowtocol/store/memstore"
+	"github.com/rowtocol/rowtocol/store/storetest"
+	"github.com/rowtocol/rowtocol/task"
+)
+
+// elsewhere runs tasks in this process, as machines elsewhere would.
+type elsewhere struct {
+	options Options
+	// order says which tasks run, and in which order; nil is all of them once.
+	order func(numbers []int) []int
+	// after, if set, is called when the tasks of all batches have run, with the error
+	// that they came to.
+	after func(err error) error
+	// asked are the numbers of each batch that Run was given.
+	asked [][]int
+	runs  int
+}
+
+func (e *elsewhere) Run(ctx context.Context, batches []task.Batch, progress func(task.Progress)) (err error) {
+	e.runs++
+	for _, b := range batches {
+		e.asked = append(e.asked, slices.Clone(b.Numbers))
+		numbers := b.Numbers
+		if e.order != nil {
+			numbers = e.order(numbers)
+		}
+		if p, readErr := b.Store.ReadFile(ctx, path.Join(b.Dir, manifest.PlanName), maxFile); readErr != nil {
+			err = errors.Join(err, readErr)
+		} else if decoded, decodeErr := manifest.DecodePlan(p); decodeErr != nil || decoded.ID != b.Plan.ID || b.Dest != b.Plan.Dest {
+			err = errors.Join(err, errors.New("the plan beside the work is another"), decodeErr)
+		}
+		for _, n := range numbers {
+			_, _, taskErr := RunTasks(ctx, b.Plan, e.options, []int{n})
+			err = errors.Join(err, taskErr)
+			if taskErr == nil {
+				progress(task.Progress{Tasks: 1, Bytes: b.Plan.Tasks[n].Bytes()})
+			}
+		}
+	}
+	if e.after != nil {
+		return e.after(err)
+	}
+	return err
+}
+
+// submitted is a scene, and the machines that run its tasks.
+func submitted(t *testing.T, overwrite bool) (*planned, *elsewhere) {
+	s := newPlanned(t, overwrite)
+	return s, &elsewhere{options: s.r.Options}
+}
+
+func mustSubmit(t *testing.T, r Request, e Elsewhere) *Outcome {
+	t.Helper()
+	out, err := Submit(t.Context(), r, e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// TestSubmit gives the bytes of Convert, in whatever order tasks run, and how often.
+func TestSubmit(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	for name, order := range map[string]func([]int) []int{
+		"in order": nil,
+		"random": func(n []int) []int {
+			n = slices.Clone(n)
+			random.Shuffle(len(n), func(i, j int) { n[i], n[j] = n[j], n[i] })
+			return n
+		},
+		"twice": func(n []int) []int { return append(slices.Clone(n), n...) },
+	} {
+		for _, overwrite := range []bool{false, true} {
+			s, e := submitted(t, overwrite)
+			e.order = order
+			var last Progress
+			s.r.Progress = func(p Progress) { last = p }
+			out := mustSubmit(t, s.r, e)
+			if out.Nothing || out.Plan == nil || out.Plan.ID != s.plan.ID || out.Resumed != 0 || out.Tasks != 9 || e.runs != 1 || last.TotalTasks != 9 || last.Tasks == 0 {
+				t.Errorf("%s: outcome %+v after %d runs, progress %+v", name, out, e.runs, last)
+			}
+			s.complete(t)
+			if out := mustSubmit(t, s.r, e); !out.Nothing || e.runs != 1 {
+				t.Errorf("%s: again: %+v, %d runs", name, out, e.runs)
+			}
+			if out := mustConvert(t, s.r); !out.Nothing {
+				t.Errorf("%s: the same conversion was done again", name)
+			}
+		}
+	}
+}
+
+// TestSubmitLateTasks finds tasks that are not done when the engine says that all are
+// over, and has the next submission run these alone.
+func TestSubmitLateTasks(t *testing.T) {
+	for _, overwrite := range []bool{false, true} {
+		s, e := submitted(t, overwrite)
+		e.order = func(n []int) []int { return n[:5] }
+		_, err := Submit(t.Context(), s.r, e)
+		failuretest.Want(t, err, failure.Storage, "4 of 9 tasks", "are not done: 5, 6, 7, 8")
+		if err := s.st.RemoveAll(t.Context(), path.Join(s.staging(), s.result(t, 2).Files()[0].Name)); err != nil {
+			t.Fatal(err)
+		}
+		e.order = nil
+		var first Progress
+		s.r.Progress = func(p Progress) {
+			if first.TotalTasks == 0 {
+				first = p
+			}
+		}
+		out := mustSubmit(t, s.r, e)
+		if want := []int{2, 5, 6, 7, 8}; !slices.Equal(e.asked[1], want) || out.Resumed != 4 || out.Manifest.Made.Resumed != 4 || first.Tasks != 5 || first.TotalBytes <= first.Bytes {
+			t.Errorf("the tasks %v were run, not %v; resumed %d; progress %+v", e.asked[1], want, out.Resumed, first)
+		}
+		s.complete(t)
+	}
+}
+
+// TestSubmitNeverRun has nothing run at all, and then finds all done.
+func TestSubmitNeverRun(t *testing.T) {
+	s, e := submitted(t, false)
+	e.order = func([]int) []int { return nil }
+	_, err := Submit(t.Context(), s.r, e)
+	failuretest.Want(t, err, failure.Storage, "9 of 9 tasks")
+	s.run(t)
+	if out := mustSubmit(t, s.r, e); e.runs != 1 || out.Resumed != 9 {
+		t.Errorf("resumed %d tasks, %d runs", out.Resumed, e.runs)
+	}
+	s.complete(t)
+}
+
+// TestSubmitGoesOn with a plan that was made with more memory, or of other blocks; but
+// not if tasks have too little memory for it, unless it is to be planned anew.
+func TestSubmitGoesOn(t *testing.T) {
+	s, e := submitted(t, false)
+	e.order = func(n []int) []int { return n[:4] }
+	small := s.r
+	small.Memory = budget.New(tooSmall)
+	if _, err := Submit(t.Context(), small, e); !errors.Is(err, failure.Storage) {
+		t.Fatal(err)
+	}
+	e.order = nil
+	out := mustSubmit(t, s.r, e)
+	if out.Resumed != 4 || !slices.ContainsFunc(out.Warnings, func(w string) bool { return strings.Contains(w, "keeps its column blocks of ") }) {
+		t.Errorf("resumed %d tasks: %q", out.Resumed, out.Warnings)
+	}
+
+	s, e = submitted(t, false)
+	e.order = func(n []int) []int { return n[:4] }
+	if _, err := Submit(t.Context(), s.r, e); !errors.Is(err, failure.Storage) {
+		t.Fatal(err)
+	}
+	small = s.r
+	small.Memory = budget.New(tooSmall)
+	_, err := Submit(t.Context(), small, e)
+	failuretest.Want(t, err, failure.Usage, "needs --memory 1MiB", "--restart")
+	small.Restart, e.order = true, nil
+	out = mustSubmit(t, small, e)
+	if out.Resumed != 0 || out.Plan.BlockSize >= 64<<10 || len(names(t, s.st, "/out/"+manifest.WorkName)) > 0 {
+		t.Errorf("resumed %d tasks, with blocks of %d bytes; %q is left", out.Resumed, out.Plan.BlockSize, names(t, s.st, "/out/"+manifest.WorkName))
+	}
+}
+
+// TestSubmitRestart runs all tasks again, those of an output that is there, too, with
+// leave.
+func TestSubmitRestart(t *testing.T) {
+	s, e := submitted(t, false)
+	e.order = func(n []int) []int { return n[:4] }
+	if _, err := Submit(t.Context(), s.r, e); !errors.Is(err, failure.Storage) {
+		t.Fatal(err)
+	}
+	e.order, s.r.Restart = nil, true
+	first := mustSubmit(t, s.r, e)
+	if first.Resumed != 0 || len(e.asked[1]) != 9 {
+		t.Errorf("resumed %d tasks", first.Resumed)
+	}
+	s.complete(t)
+	s.r.Overwrite = true
+	again := mustSubmit(t, s.r, e)
+	if again.Nothing || again.Manifest.ID == first.Manifest.ID || len(e.asked[2]) != 9 {
+		t.Errorf("%+v", again)
+	}
+	s.complete(t)
+}
+
+// TestSubmitAfterOtherOutputs does not go on with work for an output that is not there
+// any more.
+func TestSubmitAfterOtherOutputs(t *testing.T) {
+	s, e := submitted(t, true)
+	e.order = func(n []int) []int { return n[:4] }
+	if _, err := Submit(t.Context(), s.r, e); !errors.Is(err, failure.Storage) {
+		t.Fatal(err)
+	}
+	other := s.other()
+	other.Output.RowGroupSize *= 2
+	mustConvert(t, other)
+	e.order = nil
+	if out := mustSubmit(t, s.r, e); out.Resumed != 0 || out.Nothing {
+		t.Errorf("%+v", out)
+	}
+	wantContents(t, s.st, "/out", s.want)
+}
+
+// TestSubmitRefuses what other machines do not have, and what Convert refuses.
+func TestSubmitRefuses(t *testing.T) {
+	s, e := submitted(t, false)
+	for what, local := range map[string]func(string) bool{
+		"destination /out":   func(at string) bool { return at == "/out" },
+		"input /a.avro is o": func(at string) bool { return at == "/a.avro" },
+	} {
+		r := s.r
+		r.Resolve = func(location string) (store.Location, error) {
+			at, err := s.r.Resolve(location)
+			if local(location) {
+				at.Store = oneByOne{at.Store}
+			}
+			return at, err
+		}
+		_, err := Submit(t.Context(), r, e)
+		failuretest.Want(t, err, failure.Usage, what, "local disk")
+	}
+	r := s.r
+	r.Incremental, r.Overwrite = true, true
+	_, err := Submit(t.Context(), r, e)
+	failuretest.Want(t, err, failure.Usage, "--overwrite")
+	mustConvert(t, s.other())
+	_, err = Submit(t.Context(), s.r, e)
+	failuretest.Want(t, err, failure.Foreign, "--overwrite replaces it")
+	if e.runs > 0 || len(names(t, s.st, "/out/"+manifest.WorkName)) > 0 {
+		t.Errorf("%d runs; %q is left", e.runs, names(t, s.st, "/out/"+manifest.WorkName))
+	}
+	if err := s.st.WriteFile(t.Context(), "/out/others", nil, true); err == nil {
+		err = s.st.Mkdir(t.Context(), "/out/"+manifest.WorkName)
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	r = s.r
+	r.Incremental = true
+	_, err = Submit(t.Context(), r, e)
+	failuretest.Want(t, err, failure.Foreign, "others")
+	if _, err := s.st.Stat(t.Context(), "/out/"+manifest.WorkName); err != nil {
+		t.Errorf("a destination that is refused was cleared: %v", err)
+	}
+}
+
+// TestSubmitOfChangedInputs is refused when the tasks have run, and their work stays.
+func TestSubmitOfChangedInputs(t *testing.T) {
+	s, e := submitted(t, false)
+	e.after = func(err error) error {
+		s.writeInput(t, 2)
+		return err
+	}
+	_, err := Submit(t.Context(), s.r, e)
+	failuretest.Want(t, err, failure.Input, "a.avro changed during the job")
+	s.writeInput(t, 1)
+	mustSubmit(t, s.r, e)
+	if e.runs != 1 {
+		t.Error("the tasks were run again")
+	}
+	s.complete(t)
+}
+
+// TestSubmitOfNothing publishes what needs no tasks, and asks nobody to run any.
+func TestSubmitOfNothing(t *testing.T) {
+	s, e := submitted(t, false)
+	if err := s.st.Mkdir(t.Context(), "/none"); err != nil {
+		t.Fatal(err)
+	}
+	s.r.Inputs = []string{"/none"}
+	_, err := Submit(t.Context(), s.r, e)
+	failuretest.Want(t, err, failure.Input, "none")
+	s.r.AllowEmpty, s.want = true, nil
+	out := mustSubmit(t, s.r, e)
+	if e.runs != 0 || out.Nothing || out.Manifest == nil {
+		t.Errorf("%d runs: %+v", e.runs, out)
+	}
+	s.complete(t)
+}
+
+// TestSubmitLosses ends with what the output lacks, and stops at too many of them.
+func TestSubmitLosses(t *testing.T) {
+	s, e := submitted(t, false)
+	b := avro(t, 1, 60)
+	damageBlock(t, b, 1, len(b)/10)
+	damageBlock(t, b, 1, len(b)*9/10)
+	if err := s.st.WriteFile(t.Context(), "/a.avro", b, false); err != nil {
+		t.Fatal(err)
+	}
+	s.r.Output.OnDamage, s.r.Output.MaxLostRows = "skip", 199
+	for range 2 {
+		_, err := Submit(t.Context(), s.r, e)
+		failuretest.Want(t, err, failure.Input, "200 rows were lost to damage, more than the 199 allowed")
+	}
+	if e.runs != 1 {
+		t.Error("tasks were run though those that are done lost too much")
+	}
+	s.r.Output.MaxLostRows = 200
+	for i := range 2 {
+		out, err := Submit(t.Context(), s.r, e)
+		failuretest.Want(t, err, failure.Losses, "2 damaged ranges", "200 rows")
+		if out == nil || out.Nothing != (i == 1) || out.Manifest.Rows != 5800 || e.runs != 2 {
+			t.Errorf("outcome %+v, %d runs", out, e.runs)
+		}
+	}
+}
+
+// TestSubmitDetached leaves the tasks to themselves. Their plan can be committed by
+// its ID, in whatever place the work is.
+func TestSubmitDetached(t *testing.T) {
+	for _, overwrite := range []bool{false, true} {
+		s, e := submitted(t, overwrite)
+		e.after = func(error) error { return errors.Join(task.ErrDetached) }
+		e.order = func(n []int) []int { return n[1:] }
+		out, err := Submit(t.Context(), s.r, e)
+		if !errors.Is(err, task.ErrDetached) || out == nil || out.Plan.ID != s.plan.ID || len(out.Published) > 0 {
+			t.Fatalf("%+v, %v", out, err)
+		}
+		o := s.r.Options
+		o.Overwrite = false
+		_, err = CommitStaged(t.Context(), "/out", s.plan.ID, o)
+		failuretest.Want(t, err, failure.Storage, "1 of 9 tasks")
+		s.run(t)
+		client := s.disk.Client()
+		client.StopAt(30)
+		dead := s.on(client)
+		if _, err := CommitStaged(t.Context(), "/out", s.plan.ID, dead); err == nil || !client.Stopped() {
+			t.Fatalf("the commit ended with %v", err)
+		}
+		for i := range 2 {
+			out, err := CommitStaged(t.Context(), "/out", s.plan.ID, o)
+			if err != nil || out.Manifest.Plan != s.plan.ID || i == 1 && !out.Nothing {
+				t.Fatalf("%+v, %v", out, err)
+			}
+			s.complete(t)
+		}
+		mustConvert(t, func() Request { r := s.other(); r.Overwrite = true; return r }())
+		_, err = CommitStaged(t.Context(), "/out", s.plan.ID, o)
+		failuretest.Want(t, err, failure.Foreign, "neither the output of plan "+s.plan.ID)
+	}
+}
+
+// TestCommitStagedAnew replaces the same output, if the plan was made for that; and
+// refuses a plan for another place.
+func TestCommitStagedAnew(t *testing.T) {
+	s, e := submitted(t, false)
+	before := mustConvert(t, s.r)
+	s.r.Overwrite, s.r.Restart = true, true
+	e.after = func(error) error { return task.ErrDetached }
+	out, err := Submit(t.Context(), s.r, e)
+	if !errors.Is(err, task.ErrDetached) {
+		t.Fatal(err)
+	}
+	done, err := CommitStaged(t.Context(), "/out", out.Plan.ID, s.r.Options)
+	if err != nil || done.Nothing || done.Manifest.ID == before.Manifest.ID {
+		t.Errorf("%+v, %v", done, err)
+	}
+	s.complete(t)
+	again := mustConvert(t, func() Request { r := s.r; r.Restart = false; return r }())
+	if !again.Nothing {
+		t.Errorf("%+v", again)
+	}
+	if _, err = Submit(t.Context(), s.r, e); !errors.Is(err, task.ErrDetached) {
+		t.Fatal(err)
+	}
+	if err := s.st.Rename(t.Context(), "/out", "/moved"); err != nil {
+		t.Fatal(err)
+	}
+	infos, err := s.st.List(t.Context(), "/moved/"+manifest.WorkName)
+	if err != nil || len(infos) != 1 {
+		t.Fatal(infos, err)
+	}
+	_, err = CommitStaged(t.Context(), "/moved", strings.TrimPrefix(infos[0].Name, "plan-"), s.r.Options)
+	failuretest.Want(t, err, failure.Foreign, "for /out")
+}
+
+// TestSubmitBesideOthers finds that another process published what its tasks were to
+// make, whatever became of them; and is refused if that was another output.
+func TestSubmitBesideOthers(t *testing.T) {
+	for _, failed := range []error{nil, failure.New(failure.Storage, "the directory is gone")} {
+		s, e := submitted(t, false)
+		e.after = func(error) error {
+			mustConvert(t, s.r)
+			return failed
+		}
+		if out := mustSubmit(t, s.r, e); !out.Nothing {
+			t.Errorf("%+v", out)
+		}
+		wantContents(t, s.st, "/out", s.want)
+	}
+	s, e := submitted(t, false)
+	e.after = func(err error) error {
+		mustConvert(t, s.other())
+		return err
+	}
+	_, err := Submit(t.Context(), s.r, e)
+	failuretest.Want(t, err, failure.Foreign, "got another output after plan")
+}
+
+// TestSubmitFails with what the engine says, and keeps the work.
+func TestSubmitFails(t *testing.T) {
+	s, e := submitted(t, false)
+	e.order = func(n []int) []int { return n[:3] }
+	e.after = func(error) error {
+		return &task.Failure{Plan: s.plan.ID, Task: 4, Err: failure.New(failure.Refused, "no quota")}
+	}
+	_, err := Submit(t.Context(), s.r, e)
+	failuretest.Want(t, err, failure.Refused, "no quota")
+	var of *task.Failure
+	if !errors.As(err, &of) || of.Task != 4 {
+		t.Errorf("the error does not tell its task: %v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	e.after = func(error) error {
+		cancel()
+		return context.Cause(ctx)
+	}
+	if _, err := Submit(ctx, s.r, e); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+	e.order, e.after = nil, nil
+	if out := mustSubmit(t, s.r, e); out.Resumed != 6 {
+		t.Errorf("resumed %d tasks", out.Resumed)
+	}
+	s.complete(t)
+}
+
+// TestSubmitCrashes ends a submission at each point of its work, and the next one at
+// others. A last one completes, and runs no task again.
+func TestSubmitCrashes(t *testing.T) {
+	for _, overwrite := range []bool{false, true} {
+		first, ended := newPlanned(t, overwrite), false
+		first.run(t)
+		for n := 1; !ended; n++ {
+			s := first.fork(t)
+			ended = !s.crashSubmit(t, n)
+			if second := n*7%60 + 1; n%3 == 0 {
+				s.crashSubmit(t, second)
+			}
+			e := &elsewhere{options: s.r.Options}
+			mustSubmit(t, s.r, e)
+			if e.runs > 0 {
+				t.Errorf("tasks were run again: %v", e.asked)
+			}
+			s.complete(t)
+			if t.Failed() {
+				t.Fatalf("after a crash at point %d (overwrite: %v)", n, overwrite)
+			}
+		}
+	}
+}
+
+// crashSubmit submits in a process that ends, and reports whether it did before it
+// was done.
+func (s *planned) crashSubmit(t *testing.T, at int) bool {
+	t.Helper()
+	client := s.disk.Client()
+	client.StopAt(at)
+	r := s.r
+	r.Resolve = storetest.On(client)
+	_, err := Submit(t.Context(), r, &elsewhere{options: r.Options})
+	stopped := client.Stopped()
+	if err != nil && !stopped {
+		t.Fatalf("crash at point %d: %v", at, err)
+	}
+	return stopped
+}
+
+// TestSubmitFaults fails calls to the storage; the next submission completes.
+func TestSubmitFaults(t *testing.T) {
+	for _, op := range []storetest.Op{storetest.Stat, storetest.List, storetest.Mkdir, storetest.Rename, storetest.ReadFile, storetest.WriteFile} {
+		for n := 1; n < 200; n += 3 {
+			s, e := submitted(t, n%2 == 0)
+			faulty := storetest.NewFaulty(s.st, storetest.Fault{Op: op, N: n, Err: syscall.EIO, Late: n%4 < 2})
+			r := s.r
+			r.Resolve = storetest.On(faulty)
+			if _, err := Submit(t.Context(), r, e); err != nil && failure.KindOf(err) != failure.Storage && !errors.Is(err, memstore.ErrStopped) {
+				t.Errorf("%s %d: %v of kind %v", op, n, err, failure.KindOf(err))
+			}
+			mustSubmit(t, s.r, e)
+			s.complete(t)
+			if faulty.Calls(op) < n {
+				break
+			}
+		}
+	}
+}
