@@ -22,7 +22,7 @@ const identityTail = 64 << 10
 
 // Readers is the number of inputs that are worth describing at a time. It hides
 // the latency of remote storage and is not a matter of processors.
-const Readers = 8
+const Readers = 32
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 

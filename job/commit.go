@@ -84,9 +84,8 @@ type commitment struct {
 	out   *Outcome
 	began time.Time
 
-	// before are the results of the tasks that were done before, which were checked;
-	// nil if none was looked for.
-	before []*manifest.TaskResult
+	// before are the results of the tasks that were done before.
+	before checked
 	// claims takes the destination's lock.
 	claims func(context.Context) (*publish.Claim, context.Context, error)
 	// committed reports whether there is nothing to commit, and returns what the
@@ -94,6 +93,12 @@ type commitment struct {
 	committed func(*publish.State) (*manifest.Success, bool)
 	// allow is failure.Foreign if what the plan makes must not come to a destination.
 	allow func(*publish.State) error
+}
+
+// checked are results of tasks whose files were checked, nil for tasks that have none.
+type checked struct {
+	results []*manifest.TaskResult
+	seen    []store.Info // the files of the results, as they were listed
 }
 
 // run commits, unless a look at the destination says that there is nothing to do.
@@ -137,12 +142,12 @@ func (c *commitment) work(ctx context.Context) error {
 	}
 	// Everything is checked where the tasks left it, so that tasks which still
 	// run are not disturbed by a commit that comes too early.
-	checked, err := c.check(ctx, c.dest.StagingPath(c.plan.ID), c.before)
+	before, err := c.check(ctx, c.dest.StagingPath(c.plan.ID), c.before)
 	if err != nil {
 		return err
 	}
 	//guard: tasks would lose more rows together than are allowed
-	if err := task.CheckLost(c.plan, lostRows(checked)); err != nil {
+	if err := task.CheckLost(c.plan, lostRows(before.results)); err != nil {
 		return err
 	}
 	//guard: an output would be published of inputs that changed meanwhile
@@ -153,14 +158,15 @@ func (c *commitment) work(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	results, err := c.check(ctx, run.Dir, checked)
+	now, err := c.check(ctx, run.Dir, before)
 	if err != nil {
 		return err
 	}
-	if results, err = c.lastStep(ctx, c.plan, c.st, run.Dir, results); err != nil {
+	results, err := c.lastStep(ctx, c.plan, c.st, run.Dir, now.results)
+	if err != nil {
 		return err
 	}
-	return c.out.publish(ctx, c.claim, run, results, c.made(c.plan, c.began, len(c.before)-len(missing(c.before))))
+	return c.out.publish(ctx, c.claim, run, results, c.made(c.plan, c.began, len(c.before.results)-len(missing(c.before.results))))
 }
 
 // take returns the run of the tasks' work. A plan without inputs has no tasks,
@@ -174,27 +180,52 @@ func (c *commitment) take(ctx context.Context) (*publish.Run, error) {
 
 // check returns the results of all tasks, after it has checked all their files
 // but those of results that are the same as when they were checked before.
-func (c *commitment) check(ctx context.Context, dir string, before []*manifest.TaskResult) ([]*manifest.TaskResult, error) {
+func (c *commitment) check(ctx context.Context, dir string, before checked) (now checked, err error) {
 	sink, err := c.sink(c.plan)
 	if err != nil {
-		return nil, err
+		return now, err
 	}
-	results := make([]*manifest.TaskResult, len(c.plan.Tasks))
-	err = parallel.Do(ctx, len(results), checkers, func(ctx context.Context, i int) error {
-		if before != nil && before[i] != nil {
-			res, err := task.Result(ctx, c.plan, i, c.st, dir)
-			if err == nil && reflect.DeepEqual(res, before[i]) {
-				results[i] = res
+	work := task.WorkIn(c.plan, c.st, dir)
+	if err := work.List(ctx); err != nil {
+		return now, err
+	}
+	n := len(c.plan.Tasks)
+	now = checked{make([]*manifest.TaskResult, n), make([]store.Info, n)}
+	err = parallel.Do(ctx, n, checkersOf(c.st), func(ctx context.Context, i int) error {
+		now.seen[i] = work.Listed(i)
+		if before.results != nil && before.results[i] != nil {
+			if same(before.seen[i], now.seen[i]) {
+				now.results[i] = before.results[i]
+				return nil
+			}
+			res, err := work.Result(ctx, i)
+			if err == nil && reflect.DeepEqual(res, before.results[i]) {
+				now.results[i] = before.results[i]
 				return nil
 			}
 		}
-		res, err := task.Finished(ctx, c.plan, i, c.st, dir)
-		results[i] = of(sink, res)
+		res, err := work.Finished(ctx, i)
+		now.results[i] = of(sink, res)
 		return err
 	})
 	if err != nil {
-		return nil, err
+		return now, err
 	}
+	return now, c.complete(now.results)
+}
+
+// same reports whether a file is the one that it was: a file that is written anew is
+// another one to the storage, and one that is renamed is not.
+func same(before, now store.Info) bool {
+	//guard: a result that was written again would be taken for the one that was checked
+	if before.FileID == 0 || before.FileID != now.FileID {
+		return false
+	}
+	return before.Size == now.Size && before.ModTime.Equal(now.ModTime)
+}
+
+// complete is failure.Storage if tasks are not done.
+func (c *commitment) complete(results []*manifest.TaskResult) error {
 	left := missing(results)
 	//guard: an output would be published without the rows of some tasks
 	if n := len(left); n > 0 {
@@ -206,7 +237,7 @@ func (c *commitment) check(ctx context.Context, dir string, before []*manifest.T
 		for i, number := range left {
 			named[i] = fmt.Sprint(number)
 		}
-		return nil, failure.New(failure.Storage, "%d of %d tasks of plan %s are not done: %s%s", n, len(results), c.plan.ID, strings.Join(named, ", "), more)
+		return failure.New(failure.Storage, "%d of %d tasks of plan %s are not done: %s%s", n, len(results), c.plan.ID, strings.Join(named, ", "), more)
 	}
-	return results, nil
+	return nil
 }

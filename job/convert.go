@@ -224,7 +224,7 @@ func (c *conversion) results(ctx context.Context, run *publish.Run) ([]*manifest
 	if err != nil {
 		return nil, err
 	}
-	results, err := finishedTasks(ctx, c.plan, numbers, sink, c.st, run.Dir)
+	results, _, err := finishedTasks(ctx, c.plan, numbers, sink, c.st, run.Dir)
 	if err != nil {
 		return nil, err
 	}

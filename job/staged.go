@@ -49,7 +49,7 @@ func commitStaged(ctx context.Context, dest, id string, o *Options) (*Outcome, e
 		}
 	}
 	//guard: the work of tasks that are elsewhere would be looked for
-	if at, err := input.Locate(o.Resolve, p.Dest); err != nil || at.Origin != place.Origin || at.Path != place.Path {
+	if at, _ := input.Locate(o.Resolve, p.Dest); at.Origin != place.Origin || at.Path != place.Path {
 		return nil, failure.New(failure.Foreign, "destination %s holds a plan that is for %s", dest, p.Dest)
 	}
 	o.Overwrite = p.Base != "" && !p.Run

@@ -52,6 +52,7 @@ type submission struct {
 	dest    *publish.Destination
 	state   *publish.State         // that the plan was made for
 	results []*manifest.TaskResult // of the tasks that were done before
+	seen    []store.Info           // their files
 	batch   *task.Batch            // nil if no task is left to run
 	inputs  int                    // that there are to convert, those of the plan included
 	dirs    []*parents             // directories that were made for the destination
@@ -246,7 +247,7 @@ func (s *submission) stored(ctx context.Context, ids []string, discard func(id s
 // stage makes the directory for the work of the plan's tasks, and finds out which of
 // them are left.
 func (s *submission) stage(ctx context.Context) error {
-	s.batch, s.results = nil, nil
+	s.batch, s.results, s.seen = nil, nil, nil
 	if len(s.plan.Tasks) == 0 {
 		return nil
 	}
@@ -270,7 +271,7 @@ func (s *submission) stage(ctx context.Context) error {
 	for i := range numbers {
 		numbers[i] = i
 	}
-	if s.results, err = finishedTasks(ctx, s.plan, numbers, sink, s.st, dir); err != nil {
+	if s.results, s.seen, err = finishedTasks(ctx, s.plan, numbers, sink, s.st, dir); err != nil {
 		return err
 	}
 	if left := missing(s.results); len(left) > 0 {
@@ -319,7 +320,6 @@ func (s *submission) overtaken(ctx context.Context, err error) bool {
 		return false
 	}
 	now, err := s.dest.Look(ctx)
-	//guard: inputs would be refused because another run committed some of them meanwhile
 	return err == nil && !now.Same(s.state)
 }
 
@@ -336,7 +336,7 @@ func (s *submission) published(ctx context.Context) bool {
 // commitment is what is to be done once the tasks are.
 func (s *submission) commitment() *commitment {
 	return &commitment{
-		Options: &s.Options, plan: s.plan, st: s.st, dest: s.dest, out: s.out, began: s.began, before: s.results,
+		Options: &s.Options, plan: s.plan, st: s.st, dest: s.dest, out: s.out, began: s.began, before: checked{s.results, s.seen},
 		committed: s.committed,
 		allow: func(state *publish.State) error {
 			if err := s.allowPlan(state, s.plan); err != nil || s.plan.Run {

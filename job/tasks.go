@@ -13,8 +13,23 @@ import (
 	"github.com/rowtocol/rowtocol/task"
 )
 
-// checkers is how many tasks' files are checked at a time.
-const checkers = 4
+// How many tasks' files are checked at a time: on local disk those that keep its
+// processors busy. Other storage is waited for, by a few calls for each of perhaps
+// 100,000 tasks; its name node answers more than one client's calls at a time.
+const (
+	localCheckers = 4
+	checkers      = 32
+)
+
+// listFrom is how many tasks are worth a listing of the directory of all tasks' work.
+const listFrom = 64
+
+func checkersOf(st store.Store) int {
+	if store.CapabilitiesOf(st).Local {
+		return localCheckers
+	}
+	return checkers
+}
 
 // RunTasks runs tasks of a plan, by their numbers, and leaves their files and
 // results where Commit finds them. A task that is done already is not run again;
@@ -57,7 +72,7 @@ func runTasks(ctx context.Context, p *manifest.Plan, o Options, numbers []int) (
 	if err != nil {
 		return nil, 0, err
 	}
-	if results, err = finishedTasks(ctx, p, numbers, options.Sink, place.Store, dir); err != nil {
+	if results, _, err = finishedTasks(ctx, p, numbers, options.Sink, place.Store, dir); err != nil {
 		return nil, 0, err
 	}
 	places := missing(results)
@@ -83,18 +98,25 @@ func runTasks(ctx context.Context, p *manifest.Plan, o Options, numbers []int) (
 
 // finishedTasks returns the results that tasks, by their numbers, left in a
 // directory; nil for a task that is to be run, because it left none, or none that
-// is sound, or is not the plan's, or was made with another sink.
-func finishedTasks(ctx context.Context, p *manifest.Plan, numbers []int, sink task.Sink, st store.Store, dir string) ([]*manifest.TaskResult, error) {
-	results := make([]*manifest.TaskResult, len(numbers))
-	return results, parallel.Do(ctx, len(numbers), checkers, func(ctx context.Context, i int) error {
+// is sound, or is not the plan's, or was made with another sink. seen are the files of
+// the results where the directory was listed.
+func finishedTasks(ctx context.Context, p *manifest.Plan, numbers []int, sink task.Sink, st store.Store, dir string) (results []*manifest.TaskResult, seen []store.Info, err error) {
+	work := task.WorkIn(p, st, dir)
+	if len(numbers) >= listFrom {
+		if err := work.List(ctx); err != nil {
+			return nil, nil, err
+		}
+	}
+	results, seen = make([]*manifest.TaskResult, len(numbers)), make([]store.Info, len(numbers))
+	return results, seen, parallel.Do(ctx, len(numbers), checkersOf(st), func(ctx context.Context, i int) error {
 		if numbers[i] < 0 || numbers[i] >= len(p.Tasks) {
 			return nil
 		}
-		res, err := task.Finished(ctx, p, numbers[i], st, dir)
+		res, err := work.Finished(ctx, numbers[i])
 		if errors.Is(err, failure.Foreign) {
 			return nil
 		}
-		results[i] = of(sink, res)
+		results[i], seen[i] = of(sink, res), work.Listed(numbers[i])
 		return err
 	})
 }

@@ -33,9 +33,24 @@ const (
 
 const joinTries = 10
 
-// movers is how many files of an output are renamed, and how many runs are read, at
-// a time: each waits for a name node twice, and there may be thousands.
-const movers = 8
+// How many files of an output are renamed, and how many runs are read, at a time. Each
+// waits for a name node, and there may be 100,000; a name node answers more than one
+// client's calls at a time, and a local disk gains nothing from more.
+const (
+	localMovers = 8
+	movers      = 32
+)
+
+func moversOf(st store.Store) int {
+	if store.CapabilitiesOf(st).Local {
+		return localMovers
+	}
+	return movers
+}
+
+// lockEvery is of how many files that are moved one after another each first has a look
+// at the lock.
+const lockEvery = 16
 
 // Destination is a directory that holds one output at a time, and runs beside it.
 type Destination struct {
@@ -53,7 +68,7 @@ type Options struct {
 	// Times are the times of the lock; zero fields take the defaults.
 	Times Times
 	// Movers is how many files are renamed at a time when an output changes; 0
-	// is 8. With 1, calls to the store have one order.
+	// is 32, and 8 on local disk. With 1, calls to the store have one order.
 	Movers int
 	// Now and Sleep are the clock by which a lock is watched; nil but in tests.
 	Now   func() time.Time
@@ -63,7 +78,7 @@ type Options struct {
 // At returns the destination at a place. It need not exist, but its parent must
 // when it is claimed.
 func At(place store.Location, o Options) *Destination {
-	d := &Destination{st: place.Store, path: place.Path, times: o.Times.withDefaults(), movers: cmp.Or(o.Movers, movers), runs: new(knownRuns), now: o.Now, sleep: o.Sleep}
+	d := &Destination{st: place.Store, path: place.Path, times: o.Times.withDefaults(), movers: cmp.Or(o.Movers, moversOf(place.Store)), runs: new(knownRuns), now: o.Now, sleep: o.Sleep}
 	if d.now == nil {
 		d.now = time.Now
 	}

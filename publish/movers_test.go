@@ -118,7 +118,8 @@ func TestFileThatFailsEndsTheRest(t *testing.T) {
 	release(t, c, false)
 }
 
-// TestNoFileWithoutTheLock loses the lock between two files: no further one moves.
+// TestNoFileWithoutTheLock loses the lock between two files: only those move that come
+// before the next look at it.
 func TestNoFileWithoutTheLock(t *testing.T) {
 	_, inner := inMemory(t)
 	st := &odd{Store: inner}
@@ -138,7 +139,7 @@ func TestNoFileWithoutTheLock(t *testing.T) {
 		}
 		return do()
 	}
-	if _, err := c.Publish(held, r, results, nil); err == nil || moved != 3 {
+	if _, err := c.Publish(held, r, results, nil); err == nil || moved != lockEvery {
 		t.Errorf("%d files were moved: %v", moved, err)
 	}
 	abandon(c)

@@ -214,7 +214,7 @@ func (c *Claim) bringAll(ctx context.Context, r *Run, s *manifest.Success, stage
 		to, err := path.Join(place, e.Name), store.ErrNotExist
 		//guard: the run's directory would be renamed in place of a file
 		if staged[e.Name] != "" {
-			err = c.move(ctx, path.Join(r.Dir, staged[e.Name]), to)
+			err = c.moveOne(ctx, i, path.Join(r.Dir, staged[e.Name]), to)
 		}
 		if !errors.Is(err, store.ErrExist) && !errors.Is(err, store.ErrNotExist) {
 			return err
@@ -283,7 +283,7 @@ func (c *Claim) makeDirs(ctx context.Context, in, name string, made map[string]b
 // clearOut moves what is ours, but not of the output, out of the destination.
 func (c *Claim) clearOut(ctx context.Context, s *State) error {
 	err := parallel.Do(ctx, len(s.debris), c.movers, func(ctx context.Context, i int) error {
-		err := c.move(ctx, c.in(s.debris[i]), c.name(old))
+		err := c.moveOne(ctx, i, c.in(s.debris[i]), c.name(old))
 		if errors.Is(err, store.ErrNotExist) {
 			return nil
 		}

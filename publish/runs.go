@@ -339,7 +339,7 @@ func (s *State) replaces() []string {
 // clearRuns moves directories of runs out of the destination.
 func (c *Claim) clearRuns(ctx context.Context, names []string) error {
 	return parallel.Do(ctx, len(names), c.movers, func(ctx context.Context, i int) error {
-		err := c.move(ctx, c.in(names[i]), c.name(old))
+		err := c.moveOne(ctx, i, c.in(names[i]), c.name(old))
 		if errors.Is(err, store.ErrNotExist) {
 			return nil
 		}

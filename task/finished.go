@@ -12,23 +12,66 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// Finished returns the result that an earlier run of a task left in dir, nil if
-// it left none. One that is not sound is failure.Foreign: it is not of this task
-// of this plan, or its files have not the length and the CRC-32C that it says.
-// The files may have changed since, so every byte is read of those for which the
-// storage cannot vouch.
+// Work is what tasks of a plan leave in a directory.
+type Work struct {
+	plan   *manifest.Plan
+	st     store.Store
+	dir    string
+	listed map[string]store.Info // by name; nil if each file is to be looked up
+}
+
+// WorkIn returns the work in a directory.
+func WorkIn(p *manifest.Plan, st store.Store, dir string) *Work {
+	return &Work{plan: p, st: st, dir: dir}
+}
+
+// List looks at all that is in the directory, once for all tasks, where there are many:
+// looking up the files of each is a call, or several, to the name node of a cluster.
+// Tasks that leave a result later are none that are finished.
+func (w *Work) List(ctx context.Context) error {
+	infos, err := w.st.List(ctx, w.dir)
+	if err != nil && !store.Absent(err) {
+		return err
+	}
+	w.listed = make(map[string]store.Info, len(infos))
+	for _, info := range infos {
+		w.listed[info.Name] = info
+	}
+	return nil
+}
+
+// Listed describes the file of a task's result as it was listed; zero if there was none.
+func (w *Work) Listed(number int) store.Info { return w.listed[manifest.TaskName(number)] }
+
+// stat describes a file in the directory, as it was listed if it was.
+func (w *Work) stat(ctx context.Context, name string) (store.Info, error) {
+	if info, ok := w.listed[name]; ok {
+		return info, nil
+	}
+	return w.st.Stat(ctx, path.Join(w.dir, name))
+}
+
+// Finished is Work.Finished of a single task.
 func Finished(ctx context.Context, p *manifest.Plan, number int, st store.Store, dir string) (*manifest.TaskResult, error) {
-	res, err := Result(ctx, p, number, st, dir)
+	return WorkIn(p, st, dir).Finished(ctx, number)
+}
+
+// Finished returns the result that an earlier run of a task left, nil if it left
+// none. One that is not sound is failure.Foreign: it is not of this task of this plan,
+// or its files have not the length and the CRC-32C that it says. The files may have
+// changed since, so every byte is read of those for which the storage cannot vouch.
+func (w *Work) Finished(ctx context.Context, number int) (*manifest.TaskResult, error) {
+	res, err := w.Result(ctx, number)
 	if err != nil || res == nil {
 		return nil, err
 	}
 	for _, e := range res.Entries() {
-		if err := checkDirectory(ctx, st, dir, e); err != nil {
+		if err := w.checkDirectory(ctx, e); err != nil {
 			return nil, unsound(number, err)
 		}
 	}
 	for _, f := range res.Files() {
-		info, err := st.Stat(ctx, path.Join(dir, f.Name))
+		info, err := w.stat(ctx, f.Name)
 		if err != nil {
 			return nil, unsound(number, err)
 		}
@@ -36,17 +79,17 @@ func Finished(ctx context.Context, p *manifest.Plan, number int, st store.Store,
 		if info.Link {
 			return nil, altered(number, fmt.Errorf("%s is a link", info.Path))
 		}
-		if vouched(ctx, st, info, f) {
+		if vouched(ctx, w.st, info, f) {
 			continue
 		}
-		size, crc, err := store.Sum(ctx, st, path.Join(dir, f.Name), f.Bytes)
+		size, crc, err := store.Sum(ctx, w.st, path.Join(w.dir, f.Name), f.Bytes)
 		if err != nil {
 			return nil, unsound(number, err)
 		}
 		//guard: bytes would be published that changed since they were written
 		if size != f.Bytes || crc != f.CRC32C {
 			return nil, altered(number, fmt.Errorf("%s is not the file of %d bytes with CRC-32C %08x that the task wrote",
-				path.Join(dir, f.Name), f.Bytes, f.CRC32C))
+				path.Join(w.dir, f.Name), f.Bytes, f.CRC32C))
 		}
 	}
 	return res, nil
@@ -54,12 +97,12 @@ func Finished(ctx context.Context, p *manifest.Plan, number int, st store.Store,
 
 // checkDirectory requires that a part which is a directory holds nothing but its
 // files, as it will be moved as a whole.
-func checkDirectory(ctx context.Context, st store.Store, dir string, part manifest.Entry) error {
+func (w *Work) checkDirectory(ctx context.Context, part manifest.Entry) error {
 	if !part.Dir {
 		return nil
 	}
-	at := path.Join(dir, part.Name)
-	info, err := st.Stat(ctx, at)
+	at := path.Join(w.dir, part.Name)
+	info, err := w.stat(ctx, part.Name)
 	if err != nil {
 		return err
 	}
@@ -71,7 +114,7 @@ func checkDirectory(ctx context.Context, st store.Store, dir string, part manife
 	if !info.Dir {
 		return failure.New(failure.Foreign, "%s is no directory", at)
 	}
-	infos, err := st.List(ctx, at)
+	infos, err := w.st.List(ctx, at)
 	if err != nil {
 		return err
 	}
@@ -106,24 +149,28 @@ func vouched(ctx context.Context, st store.Store, now store.Info, f manifest.Fil
 // Result reads the result of a task, and does not look at its files. It returns
 // nil if there is none, and failure.Foreign if it is not of this task of this
 // plan.
-func Result(ctx context.Context, p *manifest.Plan, number int, st store.Store, dir string) (*manifest.TaskResult, error) {
-	name := path.Join(dir, manifest.TaskName(number))
-	doc, err := st.ReadFile(ctx, name, manifest.MaxSize)
+func (w *Work) Result(ctx context.Context, number int) (*manifest.TaskResult, error) {
+	base := manifest.TaskName(number)
+	if _, there := w.listed[base]; w.listed != nil && !there {
+		return nil, nil
+	}
+	name := path.Join(w.dir, base)
+	doc, err := w.st.ReadFile(ctx, name, manifest.MaxSize)
 	if errors.Is(err, store.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, unsound(number, err)
 	}
-	res, err := manifest.DecodeTaskResult(doc, p.ID, number)
+	res, err := manifest.DecodeTaskResult(doc, w.plan.ID, number)
 	if err != nil {
 		return nil, altered(number, err)
 	}
 	//guard: parts would be published that are no task's, or an index of one task
-	if last := number == len(p.Tasks); last && len(res.Parts)+len(res.Losses)+len(res.Side) > 0 || !last && len(res.Index) > 0 {
+	if last := number == len(w.plan.Tasks); last && len(res.Parts)+len(res.Losses)+len(res.Side) > 0 || !last && len(res.Index) > 0 {
 		return nil, altered(number, fmt.Errorf("%s is not of a task, or not of the last step", name))
 	}
-	info, err := st.Stat(ctx, name)
+	info, err := w.stat(ctx, base)
 	//guard: a document that others can change would be published
 	if err == nil && info.Link {
 		err = failure.New(failure.Foreign, "%s is a link", name)
