@@ -1,0 +1,133 @@
+package main
+
+import (
+	"context"
+	"path"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/rowtocol/rowtocol/manifest"
+	"github.com/rowtocol/rowtocol/store"
+)
+
+// counted is a store that counts calls, and takes some time for each as a name node
+// does. It tells from them what step of a submission they are of.
+type counted struct {
+	store.Store
+	delay time.Duration
+
+	mu      sync.Mutex
+	step    *step
+	next    func(call, name string) string // the name of the step that a call begins; empty if it begins none
+	began   func(name string)
+	running int
+}
+
+// calls are how often each call was made.
+type calls map[string]int
+
+// count counts a call.
+func (c *counted) count(call, name string) {
+	c.mu.Lock()
+	if s := c.next(call, name); s != "" {
+		c.began(s)
+	}
+	c.step.calls[call]++
+	c.running++
+	c.step.atATime = max(c.step.atATime, c.running)
+	c.mu.Unlock()
+	if c.delay > 0 {
+		time.Sleep(c.delay)
+	}
+	c.mu.Lock()
+	c.running--
+	c.mu.Unlock()
+}
+
+// Capabilities are those of the store within.
+func (c *counted) Capabilities() store.Capabilities {
+	within := store.CapabilitiesOf(c.Store)
+	sum := within.Checksum
+	within.Checksum = func(ctx context.Context, name string) (string, error) {
+		c.count("checksum", name)
+		return sum(ctx, name)
+	}
+	return within
+}
+
+// Open implements store.Store.
+func (c *counted) Open(ctx context.Context, name string) (store.File, error) {
+	c.count("open", name)
+	return c.Store.Open(ctx, name)
+}
+
+// Create implements store.Store.
+func (c *counted) Create(ctx context.Context, name string, o store.CreateOptions) (store.Writer, error) {
+	c.count("create", name)
+	return c.Store.Create(ctx, name, o)
+}
+
+// Stat implements store.Store.
+func (c *counted) Stat(ctx context.Context, name string) (store.Info, error) {
+	c.count("stat", name)
+	return c.Store.Stat(ctx, name)
+}
+
+// List implements store.Store.
+func (c *counted) List(ctx context.Context, name string) ([]store.Info, error) {
+	c.count("list", name)
+	return c.Store.List(ctx, name)
+}
+
+// Rename implements store.Store.
+func (c *counted) Rename(ctx context.Context, from, to string) error {
+	c.count("rename", to)
+	return c.Store.Rename(ctx, from, to)
+}
+
+// Remove implements store.Store.
+func (c *counted) Remove(ctx context.Context, name string) error {
+	c.count("remove", name)
+	return c.Store.Remove(ctx, name)
+}
+
+// RemoveAll implements store.Store.
+func (c *counted) RemoveAll(ctx context.Context, name string) error {
+	c.count("remove all", name)
+	return c.Store.RemoveAll(ctx, name)
+}
+
+// Mkdir implements store.Store.
+func (c *counted) Mkdir(ctx context.Context, name string) error {
+	c.count("mkdir", name)
+	return c.Store.Mkdir(ctx, name)
+}
+
+// ReadFile implements store.Store.
+func (c *counted) ReadFile(ctx context.Context, name string, most int64) ([]byte, error) {
+	c.count("read", name)
+	return c.Store.ReadFile(ctx, name, most)
+}
+
+// WriteFile implements store.Store.
+func (c *counted) WriteFile(ctx context.Context, name string, data []byte, exclusive bool) error {
+	c.count("write", name)
+	return c.Store.WriteFile(ctx, name, data, exclusive)
+}
+
+// stepOf names the step that a call to the destination's store begins.
+func stepOf(call, name string) string {
+	base := path.Base(name)
+	switch {
+	case call == "mkdir" && strings.HasPrefix(base, "plan-"):
+		return "which tasks are done"
+	case call == "rename" && strings.HasPrefix(path.Base(path.Dir(name)), "taken-"):
+		return "take the work, and look again"
+	case call == "write" && strings.HasPrefix(base, manifest.PendingPrefix):
+		return "pending manifest, and renames"
+	case call == "write" && strings.HasPrefix(base, "success"):
+		return "_SUCCESS, and clearing up"
+	}
+	return ""
+}

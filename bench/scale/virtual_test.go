@@ -1,0 +1,114 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"strings"
+	"time"
+
+	"github.com/rowtocol/rowtocol/internal/mailgen"
+	"github.com/rowtocol/rowtocol/ocf"
+	"github.com/rowtocol/rowtocol/store"
+)
+
+// inputDir is where virtual inputs are.
+const inputDir = "/in"
+
+// virtual is a store of input files that are as large as one likes: each is a small
+// file of mails whose blocks follow each other again and again. Nothing else is on it.
+type virtual struct {
+	store.Store
+	head, blocks []byte
+	sizes        []int64 // of the files
+}
+
+// newVirtual makes files of so many bytes each, or a little more.
+func newVirtual(files int, size int64) (*virtual, error) {
+	var b bytes.Buffer
+	if err := mailgen.Write(&b, mailgen.Options{Rows: 10_000, Seed: 1, Codec: "snappy"}); err != nil {
+		return nil, err
+	}
+	h, err := ocf.ReadHeader(bytes.NewReader(b.Bytes()), int64(b.Len()), "mails")
+	if err != nil {
+		return nil, err
+	}
+	v := &virtual{head: b.Bytes()[:h.Size], blocks: b.Bytes()[h.Size:]}
+	times := max((size-h.Size)/int64(len(v.blocks)), 1)
+	for range files {
+		v.sizes = append(v.sizes, h.Size+times*int64(len(v.blocks)))
+	}
+	return v, nil
+}
+
+func (v *virtual) file(name string) (i int, err error) {
+	if _, err := fmt.Sscanf(path.Base(name), "mail-%d.avro", &i); err != nil || i >= len(v.sizes) {
+		return 0, &fs.PathError{Op: "open", Path: name, Err: store.ErrNotExist}
+	}
+	return i, nil
+}
+
+func (v *virtual) info(i int) store.Info {
+	name := fmt.Sprintf("mail-%07d.avro", i)
+	return store.Info{Name: name, Path: path.Join(inputDir, name), Size: v.sizes[i], ModTime: time.Unix(1e9, 0), FileID: uint64(i + 1)}
+}
+
+// Stat implements store.Store.
+func (v *virtual) Stat(_ context.Context, name string) (store.Info, error) {
+	if strings.TrimRight(name, "/") == inputDir {
+		return store.Info{Name: path.Base(inputDir), Path: inputDir, Dir: true}, nil
+	}
+	i, err := v.file(name)
+	if err != nil {
+		return store.Info{}, err
+	}
+	return v.info(i), nil
+}
+
+// List implements store.Store.
+func (v *virtual) List(context.Context, string) (infos []store.Info, _ error) {
+	for i := range v.sizes {
+		infos = append(infos, v.info(i))
+	}
+	return infos, nil
+}
+
+// Open implements store.Store.
+func (v *virtual) Open(_ context.Context, name string) (store.File, error) {
+	i, err := v.file(name)
+	if err != nil {
+		return nil, err
+	}
+	return &virtualFile{v, name, v.sizes[i]}, nil
+}
+
+// virtualFile is one of the files.
+type virtualFile struct {
+	*virtual
+	name string
+	size int64
+}
+
+func (f *virtualFile) Name() string { return f.name }
+func (f *virtualFile) Size() int64  { return f.size }
+func (f *virtualFile) Close() error { return nil }
+
+// ReadAt implements io.ReaderAt.
+func (f *virtualFile) ReadAt(p []byte, off int64) (n int, err error) {
+	for n < len(p) && off < f.size {
+		from := f.head
+		at := off
+		if head := int64(len(f.head)); off >= head {
+			from, at = f.blocks, (off-head)%int64(len(f.blocks))
+		}
+		c := copy(p[n:], from[at:])
+		n, off = n+c, off+int64(c)
+	}
+	if n < len(p) {
+		err = io.EOF
+	}
+	return n, err
+}
