@@ -27,8 +27,8 @@ type counted struct {
 // calls are how often each call was made.
 type calls map[string]int
 
-// count counts a call.
-func (c *counted) count(call, name string) {
+// count counts a call, until it is done.
+func (c *counted) count(call, name string) (done func()) {
 	c.mu.Lock()
 	if s := c.next(call, name); s != "" {
 		c.began(s)
@@ -40,9 +40,11 @@ func (c *counted) count(call, name string) {
 	if c.delay > 0 {
 		time.Sleep(c.delay)
 	}
-	c.mu.Lock()
-	c.running--
-	c.mu.Unlock()
+	return func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.running--
+	}
 }
 
 // Capabilities are those of the store within.
@@ -50,7 +52,7 @@ func (c *counted) Capabilities() store.Capabilities {
 	within := store.CapabilitiesOf(c.Store)
 	sum := within.Checksum
 	within.Checksum = func(ctx context.Context, name string) (string, error) {
-		c.count("checksum", name)
+		defer c.count("checksum", name)()
 		return sum(ctx, name)
 	}
 	return within
@@ -58,61 +60,61 @@ func (c *counted) Capabilities() store.Capabilities {
 
 // Open implements store.Store.
 func (c *counted) Open(ctx context.Context, name string) (store.File, error) {
-	c.count("open", name)
+	defer c.count("open", name)()
 	return c.Store.Open(ctx, name)
 }
 
 // Create implements store.Store.
 func (c *counted) Create(ctx context.Context, name string, o store.CreateOptions) (store.Writer, error) {
-	c.count("create", name)
+	defer c.count("create", name)()
 	return c.Store.Create(ctx, name, o)
 }
 
 // Stat implements store.Store.
 func (c *counted) Stat(ctx context.Context, name string) (store.Info, error) {
-	c.count("stat", name)
+	defer c.count("stat", name)()
 	return c.Store.Stat(ctx, name)
 }
 
 // List implements store.Store.
 func (c *counted) List(ctx context.Context, name string) ([]store.Info, error) {
-	c.count("list", name)
+	defer c.count("list", name)()
 	return c.Store.List(ctx, name)
 }
 
 // Rename implements store.Store.
 func (c *counted) Rename(ctx context.Context, from, to string) error {
-	c.count("rename", to)
+	defer c.count("rename", to)()
 	return c.Store.Rename(ctx, from, to)
 }
 
 // Remove implements store.Store.
 func (c *counted) Remove(ctx context.Context, name string) error {
-	c.count("remove", name)
+	defer c.count("remove", name)()
 	return c.Store.Remove(ctx, name)
 }
 
 // RemoveAll implements store.Store.
 func (c *counted) RemoveAll(ctx context.Context, name string) error {
-	c.count("remove all", name)
+	defer c.count("remove all", name)()
 	return c.Store.RemoveAll(ctx, name)
 }
 
 // Mkdir implements store.Store.
 func (c *counted) Mkdir(ctx context.Context, name string) error {
-	c.count("mkdir", name)
+	defer c.count("mkdir", name)()
 	return c.Store.Mkdir(ctx, name)
 }
 
 // ReadFile implements store.Store.
 func (c *counted) ReadFile(ctx context.Context, name string, most int64) ([]byte, error) {
-	c.count("read", name)
+	defer c.count("read", name)()
 	return c.Store.ReadFile(ctx, name, most)
 }
 
 // WriteFile implements store.Store.
 func (c *counted) WriteFile(ctx context.Context, name string, data []byte, exclusive bool) error {
-	c.count("write", name)
+	defer c.count("write", name)()
 	return c.Store.WriteFile(ctx, name, data, exclusive)
 }
 

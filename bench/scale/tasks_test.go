@@ -22,6 +22,7 @@ import (
 	"github.com/rowtocol/rowtocol/manifest"
 	"github.com/rowtocol/rowtocol/publish"
 	"github.com/rowtocol/rowtocol/store"
+	"github.com/rowtocol/rowtocol/store/location"
 	"github.com/rowtocol/rowtocol/store/memstore"
 	"github.com/rowtocol/rowtocol/task"
 	"github.com/rowtocol/rowtocol/trevni"
@@ -33,6 +34,7 @@ import (
 var (
 	tasks = flag.Int("tasks", 0, "about how many `tasks` to submit, on stores in memory")
 	files = flag.Int("files", 1000, "of -tasks: input files, which are not on any disk either")
+	dest  = flag.String("dest", "", "of -tasks: what to make on HDFS, in a directory that exists; empty is in memory")
 	delay = flag.Duration("delay", 0, "of -tasks: how long each call of the destination's store takes")
 )
 
@@ -42,6 +44,15 @@ func TestTasks(t *testing.T) {
 		return // see TestCallsPerTask
 	}
 	c := &cluster{tasks: *tasks, files: *files, delay: *delay}
+	if *dest != "" {
+		resolver := location.New(location.Options{})
+		defer func() { _ = resolver.Close() }()
+		at, err := resolver.Resolve(*dest)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.disk, c.dest = at.Store, at.Path
+	}
 	if err := c.prepare(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +73,8 @@ type cluster struct {
 	delay time.Duration
 
 	inputs  *virtual
-	disk    store.Store // as the machines see it that run the tasks
+	disk    store.Store // as the machines see it that run the tasks; nil is one in memory
+	dest    string      // on it
 	store   *counted
 	request job.Request
 	half    bool // only every second task is done
@@ -90,10 +102,12 @@ func (c *cluster) prepare(ctx context.Context) (err error) {
 	if c.inputs, err = newVirtual(c.files, perTask*int64(c.tasks)/int64(c.files)); err != nil {
 		return err
 	}
-	c.disk = memstore.New().Client()
+	if c.disk == nil {
+		c.disk, c.dest = memstore.New().Client(), "/out"
+	}
 	c.store = &counted{Store: c.disk, delay: c.delay, next: stepOf, began: c.beginLocked}
 	c.request = job.Request{
-		Inputs: []string{inputDir}, Dest: "/out",
+		Inputs: []string{inputDir}, Dest: c.dest,
 		Output: manifest.Options{Format: "trevni", FormatOptions: []byte(`{"codec":"snappy","checksum":"crc32"}`), MaxLostRows: -1},
 		Options: job.Options{
 			Formats: format.Registry{trevni.Format}, Memory: budget.New(512 << 20),
@@ -145,7 +159,7 @@ func (c *cluster) documents(ctx context.Context, out *job.Outcome) error {
 		return err
 	}
 	request := c.request
-	request.Dest = "/other"
+	request.Dest += ".other"
 	survey, _, err := job.Look(ctx, request)
 	if err != nil {
 		return err
@@ -175,7 +189,7 @@ func (c *cluster) Run(ctx context.Context, batches []task.Batch, _ func(task.Pro
 	c.begin("")
 	defer c.begin("check")
 	for _, b := range batches {
-		err := parallel.Do(ctx, len(b.Numbers), runtime.GOMAXPROCS(0), func(ctx context.Context, i int) error {
+		err := parallel.Do(ctx, len(b.Numbers), 8, func(ctx context.Context, i int) error {
 			if c.half && i%2 == 1 {
 				return nil
 			}
