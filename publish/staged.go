@@ -16,7 +16,7 @@ import (
 func (d *Destination) StagedPlans(ctx context.Context) (ids []string, err error) {
 	root, err := d.entry(ctx, manifest.WorkName)
 	//guard: directories elsewhere, where a link leads, would be looked at
-	if errors.Is(err, store.ErrNotExist) || err == nil && (root.Link || !root.Dir) {
+	if errors.Is(err, store.ErrNotExist) || err == nil && root.Link {
 		return nil, nil
 	}
 	if err != nil {
