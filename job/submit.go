@@ -244,12 +244,28 @@ func (s *submission) stored(ctx context.Context, ids []string, discard func(id s
 	return nil, nil
 }
 
+// maxWork is how many files a name node takes in one directory, unless it is told
+// otherwise (dfs.namenode.fs-limits.max-directory-items).
+const maxWork = 1 << 20
+
+// tooMany warns of more tasks than leave their work in one directory: each leaves a
+// part and a result. It is empty if there are not so many.
+func tooMany(tasks int) string {
+	if tasks <= maxWork/2 {
+		return ""
+	}
+	return fmt.Sprintf("%d tasks leave more files in one directory than the %d that a name node takes by default (dfs.namenode.fs-limits.max-directory-items): a larger --row-group-size makes fewer", tasks, maxWork)
+}
+
 // stage makes the directory for the work of the plan's tasks, and finds out which of
 // them are left.
 func (s *submission) stage(ctx context.Context) error {
 	s.batch, s.results, s.seen = nil, nil, nil
 	if len(s.plan.Tasks) == 0 {
 		return nil
+	}
+	if warning := tooMany(len(s.plan.Tasks)); warning != "" {
+		s.out.warn([]string{warning})
 	}
 	var dir string
 	made, err := s.withParents(ctx, func() (err error) {

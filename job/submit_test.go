@@ -502,3 +502,13 @@ func TestSubmitFaults(t *testing.T) {
 		}
 	}
 }
+
+// TestTooManyTasks are those that leave more files than a directory takes.
+func TestTooManyTasks(t *testing.T) {
+	if text := tooMany(1 << 19); text != "" {
+		t.Error(text)
+	}
+	if text := tooMany(1<<19 + 1); !strings.Contains(text, "524289 tasks") || !strings.Contains(text, "--row-group-size") {
+		t.Error(text)
+	}
+}
