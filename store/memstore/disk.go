@@ -116,7 +116,11 @@ func (d *Disk) sync(dir *node) {
 			now = append(now, c)
 		}
 	}
-	d.pending = slices.DeleteFunc(d.pending, func(c *change) bool { return slices.Contains(now, c) })
+	done := make(map[*change]bool, len(now))
+	for _, c := range now {
+		done[c] = true
+	}
+	d.pending = slices.DeleteFunc(d.pending, func(c *change) bool { return done[c] })
 	for _, c := range slices.Backward(now) {
 		c.store()
 	}
