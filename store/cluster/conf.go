@@ -34,17 +34,17 @@ func NewConf(properties map[string]string) *Conf {
 	return c
 }
 
-// LoadConf reads core-site.xml and hdfs-site.xml from HADOOP_CONF_DIR, else
-// from etc/hadoop or conf below HADOOP_HOME. Without any of these directories
-// the configuration is empty; without one of the files too. A HADOOP_CONF_DIR
-// that is no directory is an error, and errors name the file.
-func LoadConf() (*Conf, error) {
+// LoadConf reads core-site.xml, hdfs-site.xml and more files of their kind from
+// HADOOP_CONF_DIR, else from etc/hadoop or conf below HADOOP_HOME. Without any of
+// these directories the configuration is empty; without one of the files too. A
+// HADOOP_CONF_DIR that is no directory is an error, and errors name the file.
+func LoadConf(more ...string) (*Conf, error) {
 	dir, err := confDir()
 	if err != nil || dir == "" {
 		return NewConf(nil), err
 	}
 	l := loader{values: map[string]string{}, final: map[string]bool{}}
-	for _, name := range []string{"core-site.xml", "hdfs-site.xml"} {
+	for _, name := range append([]string{"core-site.xml", "hdfs-site.xml"}, more...) {
 		err := l.file(filepath.Join(dir, name), 0)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, err

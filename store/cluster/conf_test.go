@@ -243,3 +243,21 @@ func TestOldAndNewName(t *testing.T) {
 		}
 	}
 }
+
+func TestLoadMore(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("HADOOP_CONF_DIR", dir)
+	site := `<configuration><property><name>mapreduce.map.java.opts</name><value>-Xmx1g</value></property></configuration>`
+	if err := os.WriteFile(filepath.Join(dir, "mapred-site.xml"), []byte(site), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for want, files := range map[string][]string{"": nil, "-Xmx1g": {"absent.xml", "mapred-site.xml"}} {
+		c, err := LoadConf(files...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := c.String("mapreduce.map.java.opts", ""); got != want {
+			t.Errorf("with %v: %q, want %q", files, got, want)
+		}
+	}
+}
