@@ -1,6 +1,9 @@
 package store
 
-import "context"
+import (
+	"context"
+	"io/fs"
+)
 
 // Capabilities say what a kind of store can do, and what that costs. The zero
 // value is that of a store of which nothing is known.
@@ -19,6 +22,17 @@ type Capabilities struct {
 	// file, the text is empty, and the file is to be read instead. So no failure
 	// is waited for, also by a store with patience.
 	Checksum func(ctx context.Context, path string) (string, error)
+	// Access tells who owns a file or directory, and SetMode, for its owner, says who
+	// may do what with it. Both are nil if others share nothing with us there, or
+	// cannot be kept out.
+	Access  func(ctx context.Context, path string) (Access, error)
+	SetMode func(ctx context.Context, path string, mode fs.FileMode) error
+}
+
+// Access is who may do what with a file or directory.
+type Access struct {
+	Owner string
+	Mode  fs.FileMode // the permission bits alone
 }
 
 // CapabilitiesOf returns what a store says of itself by a method Capabilities.

@@ -86,6 +86,15 @@ func (d *discreet) Capabilities() Capabilities {
 			return sum, d.clean(err)
 		}
 	}
+	if access, setMode := c.Access, c.SetMode; access != nil {
+		c.Access = func(ctx context.Context, path string) (Access, error) {
+			a, err := access(ctx, path)
+			return a, d.clean(err)
+		}
+		c.SetMode = func(ctx context.Context, path string, mode fs.FileMode) error {
+			return d.clean(setMode(ctx, path, mode))
+		}
+	}
 	return c
 }
 

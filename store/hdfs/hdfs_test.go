@@ -36,6 +36,7 @@ func TestLibraryFits(t *testing.T) {
 		"rename2":           {"src": "/a", "dst": "/b", "overwriteDest": false},
 		"delete":            {"src": "/", "recursive": true},
 		"mkdirs":            {"src": "/", "masked": fields{"perm": uint32(0o755)}, "createParent": true},
+		"setPermission":     {"src": "/", "permission": fields{"perm": uint32(0o700)}},
 		"checkAccess":       {"path": "/", "mode": protoreflect.EnumNumber(3)},
 	}
 	for method, args := range requests {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"path"
 	"slices"
 	"strings"
@@ -85,6 +86,33 @@ func (s *Store) Stat(ctx context.Context, p string) (info store.Info, err error)
 		return store.Info{}, pathError("stat", p, err)
 	}
 	return info, nil
+}
+
+// access tells who may do what with a file or directory.
+func (s *Store) access(ctx context.Context, p string) (a store.Access, err error) {
+	err = s.ask(ctx, func(se *session) error {
+		status, err := se.status(p)
+		if err == nil {
+			a = store.Access{Owner: status.GetOwner(), Mode: fs.FileMode(status.GetPermission().GetPerm()) & fs.ModePerm}
+		}
+		return err
+	})
+	if err != nil {
+		return store.Access{}, pathError("stat", p, err)
+	}
+	return a, nil
+}
+
+// setMode says who may do what with a file or directory.
+func (s *Store) setMode(ctx context.Context, p string, mode fs.FileMode) error {
+	err := s.ask(ctx, func(se *session) error {
+		_, err := se.call("setPermission", fields{"src": path.Clean(p), "permission": fields{"perm": uint32(mode.Perm())}})
+		return err
+	})
+	if err != nil {
+		return pathError("chmod", p, err)
+	}
+	return nil
 }
 
 // List implements store.Store.

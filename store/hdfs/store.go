@@ -93,8 +93,10 @@ func New(conf *cluster.Conf, login *cluster.Login, o Options) (*Store, error) {
 	return s, nil
 }
 
-// Capabilities say that HDFS has checksums of its files.
-func (s *Store) Capabilities() store.Capabilities { return store.Capabilities{Checksum: s.checksum} }
+// Capabilities say that HDFS has checksums of its files, and owners of them.
+func (s *Store) Capabilities() store.Capabilities {
+	return store.Capabilities{Checksum: s.checksum, Access: s.access, SetMode: s.setMode}
+}
 
 // timeout returns a configured duration. 0, which in Hadoop is none, is the
 // default here: nothing may hang.

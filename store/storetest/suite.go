@@ -43,6 +43,7 @@ func Run(t *testing.T, open func(t *testing.T) (st store.Store, dir string)) {
 		{"ended context", testContext},
 		{"glob", testGlob},
 		{"checksum", testChecksum},
+		{"access", testAccess},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

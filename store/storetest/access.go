@@ -1,0 +1,28 @@
+package storetest
+
+import (
+	"io/fs"
+
+	"github.com/rowtocol/rowtocol/store"
+)
+
+// testAccess is of stores that tell who may do what.
+func testAccess(e env) {
+	c := store.CapabilitiesOf(e.st)
+	if c.Access == nil {
+		return
+	}
+	e.ok(e.st.Mkdir(e.ctx, e.path("d")))
+	e.write("d/f", []byte("file"))
+	for name, mode := range map[string]fs.FileMode{"d": 0o700, "d/f": 0o500} {
+		e.ok(c.SetMode(e.ctx, e.path(name), mode))
+		got, err := c.Access(e.ctx, e.path(name))
+		e.ok(err)
+		if got.Mode != mode || got.Owner == "" {
+			e.Errorf("%s has %+v, want mode %o", name, got, mode)
+		}
+	}
+	_, err := c.Access(e.ctx, e.path("absent"))
+	e.is(err, store.ErrNotExist)
+	e.is(c.SetMode(e.ctx, e.path("absent"), 0o700), store.ErrNotExist)
+}
