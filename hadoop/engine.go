@@ -3,10 +3,17 @@ package hadoop
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
+	"maps"
+	"os"
+	"regexp"
+	"slices"
 	"time"
 
+	"github.com/rowtocol/rowtocol/failure"
 	"github.com/rowtocol/rowtocol/input"
+	"github.com/rowtocol/rowtocol/store/cluster"
 	"github.com/rowtocol/rowtocol/task"
 )
 
@@ -67,26 +74,234 @@ type Attached struct {
 	PlanID string
 }
 
-// Engine runs tasks of plans as one job on a Hadoop cluster. It is used by one
+// Engine runs tasks of plans as jobs on a Hadoop cluster. It is used by one
 // goroutine at a time.
-type Engine struct{ o Options }
+type Engine struct {
+	o      Options
+	client *client
+	site   *cluster.Conf
+	user   []property
+	jobs   int // that were started
+}
 
 // New returns an engine. It refuses options that no job could have, and a machine
 // without Hadoop's client, with failure.Usage; it asks no server.
 func New(o Options) (*Engine, error) {
-	return &Engine{o}, nil
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Told == nil {
+		o.Told = func(Application) {}
+	}
+	user, err := parseProperties(o.Properties)
+	if err != nil {
+		return nil, err
+	}
+	if !isXML(o.Queue) {
+		return nil, failure.New(failure.Usage, "--queue %q has characters that no queue's name has", o.Queue)
+	}
+	if o.Executable == "" {
+		if o.Executable, err = os.Executable(); err != nil {
+			return nil, fmt.Errorf("this program, to be uploaded: %w", err)
+		}
+	}
+	site, err := cluster.LoadConf("mapred-site.xml")
+	if err != nil {
+		return nil, failure.As(failure.Usage, err)
+	}
+	mapred, yarn, err := findClient()
+	if err != nil {
+		return nil, err
+	}
+	c := &client{
+		runner: &commands{environment(o.Environ)}, mapred: mapred, yarn: yarn,
+		patience: max(o.Patience, leastPatience), log: o.Log,
+	}
+	return &Engine{o: o, client: c, site: site, user: user}, nil
 }
+
+const (
+	// leastPatience is for how long a cluster is waited for at least: Hadoop's client
+	// tells of a first try to connect again after a second.
+	leastPatience = 10 * time.Second
+	// killTime bounds how long a job is being killed when the program is told to end.
+	killTime = 5500 * time.Millisecond
+	// forgotten is the age at which the directory of a job is removed that is not under
+	// way: until then it may be about to start, or be attached to.
+	forgotten = 7 * 24 * time.Hour
+)
 
 // Run runs the tasks of batches, and returns when the job has ended: with nil if it
 // succeeded. The error of a task is a task.Failure. Tasks that an earlier run's
 // job is still running are not started again; that job is followed to its end.
 // When ctx ends, the job is killed.
 func (e *Engine) Run(ctx context.Context, batches []task.Batch, progress func(task.Progress)) error {
-	return errors.ErrUnsupported
+	batches = slices.DeleteFunc(slices.Clone(batches), func(b task.Batch) bool { return len(b.Numbers) == 0 })
+	if len(batches) == 0 {
+		return nil
+	}
+	h, err := openHome(ctx, e.o.Resolve, e.o.Home)
+	if err != nil {
+		return err
+	}
+	m := &jobProgress{tell: progress}
+	for _, b := range batches {
+		m.total += b.Bytes()
+	}
+	earlier, err := e.earlier(ctx, h, batches)
+	if err != nil {
+		return err
+	}
+	for _, j := range earlier {
+		n := len(batches)
+		batches = slices.DeleteFunc(batches, func(b task.Batch) bool { return j.plans.has(&b) })
+		if len(batches) == n {
+			continue
+		}
+		e.o.Log.Info("an earlier run's job is still running", "application", j.app.ID, "run", j.plans.Run)
+		if err := e.follow(ctx, h, j, m); err != nil && !errors.Is(err, task.ErrDetached) {
+			return err
+		}
+	}
+	if len(batches) > 0 {
+		return e.start(ctx, h, batches, m)
+	}
+	if e.o.Detach {
+		return task.ErrDetached
+	}
+	return nil
 }
 
 // Attach follows the job with an ID, of an application or a job, to its end, and
 // returns the plans whose tasks it ran. When ctx ends, the job is killed.
 func (e *Engine) Attach(ctx context.Context, id string, progress func(task.Progress)) ([]Attached, error) {
-	return nil, errors.ErrUnsupported
+	application := applicationID(id)
+	if application == "" {
+		return nil, failure.New(failure.Usage, "%s is no ID of an application or a job, such as application_1700000000000_0001", id)
+	}
+	h, err := openHome(ctx, e.o.Resolve, e.o.Home)
+	if err != nil {
+		return nil, err
+	}
+	r, err := e.client.status(ctx, application)
+	if errors.Is(err, errGone) {
+		return nil, failure.As(failure.Usage, err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	key := keyOf(r.name)
+	if key == "" {
+		return nil, failure.New(failure.Usage, "%s is not a job of rowtocol, but %q", application, r.name)
+	}
+	plans, err := h.readPlans(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	if plans == nil {
+		return nil, failure.New(failure.Usage, "%s was followed to its end before, or is another user's: %s is not there; a submit of the same INPUT and DEST goes on from what it did", application, h.Origin+h.jobDir(key))
+	}
+	j := &running{key: key, plans: plans, app: r.application()}
+	j.app.Found = true
+	var attached []Attached
+	for _, p := range plans.Plans {
+		attached = append(attached, Attached{Dest: p.Dest, PlanID: p.ID})
+	}
+	return attached, e.follow(ctx, h, j, &jobProgress{total: plans.Bytes, tell: progress})
+}
+
+// running is a job under way.
+type running struct {
+	key    string // of its directory and tag
+	plans  *jobPlans
+	app    Application
+	reason []string // why it failed
+}
+
+// tag is the tag of the job with a key.
+func tag(key string) string { return "rowtocol-" + key }
+
+// jobName is the name of a job, which keyOf reads.
+func jobName(key, dest string) string { return "rowtocol " + key + " " + plainText(dest) }
+
+var keyPattern = regexp.MustCompile(`^rowtocol ([0-9A-Za-z-]{1,80}) `)
+
+// keyOf is the key in a job's name; empty for the names of other jobs.
+func keyOf(name string) string {
+	if m := keyPattern.FindStringSubmatch(name + " "); m != nil {
+		return m[1]
+	}
+	return ""
+}
+
+func (r *report) application() Application {
+	app := Application{ID: r.id, Job: jobID(r.id), URL: r.url}
+	if r.ended() {
+		app.State = r.final
+	}
+	return app
+}
+
+// earlier finds the jobs of earlier runs that are under way for some of the batches.
+// It removes the directories of those that have ended, and of any that are forgotten.
+func (e *Engine) earlier(ctx context.Context, h *home, batches []task.Batch) ([]*running, error) {
+	made, err := h.jobs(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var ours []*running
+	var tags []string
+	for _, key := range slices.Sorted(maps.Keys(made)) {
+		plans, err := h.readPlans(ctx, key)
+		if err != nil {
+			return nil, err
+		}
+		switch {
+		case plans != nil && slices.ContainsFunc(batches, func(b task.Batch) bool { return plans.has(&b) }):
+			ours = append(ours, &running{key: key, plans: plans})
+		case time.Since(made[key]) < forgotten:
+			continue
+		}
+		tags = append(tags, tag(key))
+	}
+	if len(tags) == 0 {
+		return nil, nil
+	}
+	reports, err := e.client.find(ctx, tags...)
+	if err != nil {
+		return nil, err
+	}
+	known := latest(reports)
+	for key, since := range made {
+		r := known[key]
+		old := time.Since(since) >= forgotten && slices.Contains(tags, tag(key))
+		//guard: a job under way would lose its files
+		if r == nil && !old || r != nil && !r.ended() {
+			continue
+		}
+		if err := h.removeJob(ctx, key); err != nil {
+			return nil, err
+		}
+	}
+	return slices.DeleteFunc(ours, func(j *running) bool {
+		r := known[j.key]
+		if r != nil {
+			j.app = r.application()
+			j.app.Found = true
+		}
+		return r == nil || r.ended()
+	}), nil
+}
+
+// latest are the applications of jobs by their keys, of several the one that has not
+// ended.
+func latest(reports []*report) map[string]*report {
+	known := make(map[string]*report)
+	for _, r := range reports {
+		key := keyOf(r.name)
+		if other := known[key]; key != "" && (other == nil || other.ended()) {
+			known[key] = r
+		}
+	}
+	return known
 }

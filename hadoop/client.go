@@ -1,0 +1,227 @@
+package hadoop
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/rowtocol/rowtocol/failure"
+)
+
+const (
+	maxLine = 64 << 10 // bytes of a line of output that are looked at
+	// maxOutput is how many lines of an answer are kept.
+	maxOutput = 20_000
+	// endTime is what a command has to end by itself after it was told to.
+	endTime = 2 * time.Second
+)
+
+// errGone says that the cluster does not know an application.
+var errGone = errors.New("the cluster does not know it (any more)")
+
+// runner runs commands.
+type runner interface {
+	// run runs a command until it ends, or ctx does, which ends it. Each line that
+	// the command prints on either stream is given to line, by one goroutine at a
+	// time, and is cut at maxLine bytes.
+	run(ctx context.Context, line func(text string), name string, args ...string) error
+}
+
+// client is Hadoop's client on this machine.
+type client struct {
+	runner       runner
+	mapred, yarn string // paths of its commands
+	// patience is for how long a cluster is waited for that does not answer.
+	patience time.Duration
+	log      *slog.Logger
+}
+
+// findClient finds the commands of Hadoop's client.
+func findClient() (mapred, yarn string, err error) {
+	if mapred, err = findCommand("mapred", "HADOOP_HOME", "HADOOP_MAPRED_HOME"); err != nil {
+		return "", "", err
+	}
+	yarn, err = findCommand("yarn", "HADOOP_HOME", "HADOOP_YARN_HOME")
+	return mapred, yarn, err
+}
+
+func findCommand(name string, homes ...string) (string, error) {
+	for _, home := range homes {
+		dir := os.Getenv(home)
+		if dir == "" {
+			continue
+		}
+		if file, err := exec.LookPath(filepath.Join(dir, "bin", name)); err == nil {
+			return file, nil
+		}
+	}
+	file, err := exec.LookPath(name)
+	if err != nil {
+		return "", failure.New(failure.Usage, "Hadoop's client is not to be found on this machine: no %s in the folder bin of %s, nor on the PATH", name, strings.Join(homes, " or "))
+	}
+	return file, nil
+}
+
+// run runs a command of the client. When the cluster did not answer it for the time
+// of the client's patience, the command is ended with failure.Storage.
+func (c *client) run(ctx context.Context, line func(text string), name string, args ...string) error {
+	ctx, give := context.WithCancelCause(ctx)
+	defer give(nil)
+	var silent time.Time // since then the cluster does not answer
+	command := filepath.Base(name)
+	err := c.runner.run(ctx, func(text string) {
+		c.log.Debug("hadoop", "command", command, "line", text)
+		switch {
+		case !retryLine.MatchString(text):
+			silent = time.Time{}
+		case silent.IsZero():
+			silent = time.Now()
+			c.log.Warn("the cluster does not answer, trying again", "command", command, "reason", text)
+		//guard: a cluster that is gone would be waited for as long as Hadoop likes
+		case time.Since(silent) > c.patience:
+			give(failure.New(failure.Storage, "the cluster did not answer Hadoop's client (%s) for %v: %s", command, c.patience, text))
+		}
+		line(text)
+	}, name, args...)
+	if cause := context.Cause(ctx); cause != nil {
+		return cause
+	}
+	return err
+}
+
+// ask runs a command of yarn and returns the lines that it printed.
+func (c *client) ask(ctx context.Context, args ...string) (lines []string, end tail, err error) {
+	err = c.run(ctx, func(text string) {
+		end.line(text)
+		//guard: output without an end would fill the memory
+		if len(lines) < maxOutput {
+			lines = append(lines, text)
+		}
+	}, c.yarn, args...)
+	return lines, end, err
+}
+
+// submit runs a job to its end by the properties in a file.
+func (c *client) submit(ctx context.Context, file string, line func(text string)) error {
+	return c.run(ctx, line, c.mapred, "pipes", "-conf", file)
+}
+
+// status asks for an application; errGone if the cluster does not know it.
+func (c *client) status(ctx context.Context, id string) (*report, error) {
+	lines, end, err := c.ask(ctx, "application", "-status", id)
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	if r := parseReport(lines); r != nil {
+		return r, nil
+	}
+	for _, line := range end.lines {
+		if strings.Contains(line, "doesn't exist in RM") || strings.Contains(line, "ApplicationNotFoundException") {
+			return nil, fmt.Errorf("%s: %w", id, errGone)
+		}
+	}
+	if err == nil {
+		err = errors.New("no report")
+	}
+	return nil, failure.As(failure.Storage, fmt.Errorf("yarn application -status %s: %w: %s", id, err, end.reason()))
+}
+
+// find lists the applications that have one of some tags, also those that ended.
+func (c *client) find(ctx context.Context, tags ...string) ([]*report, error) {
+	lines, end, err := c.ask(ctx, "application", "-list", "-appStates", "ALL", "-appTags", strings.Join(tags, ","))
+	if err != nil {
+		return nil, failure.As(failure.Storage, fmt.Errorf("yarn application -list: %w: %s", err, end.reason()))
+	}
+	return parseList(lines), nil
+}
+
+// kill ends an application, and returns when the cluster has.
+func (c *client) kill(ctx context.Context, id string) error {
+	_, end, err := c.ask(ctx, "application", "-kill", id)
+	if err != nil {
+		return failure.As(failure.Storage, fmt.Errorf("yarn application -kill %s: %w: %s", id, err, end.reason()))
+	}
+	return nil
+}
+
+// commands runs commands as processes.
+type commands struct{ environ []string }
+
+// environment is that of Hadoop's client: ours without our own settings, with a log
+// of which something can be understood.
+func environment(more []string) []string {
+	var env []string
+	for _, v := range os.Environ() {
+		if !strings.HasPrefix(v, "ROWTOCOL_") {
+			env = append(env, v)
+		}
+	}
+	return append(append(env, more...), "HADOOP_ROOT_LOGGER=INFO,console")
+}
+
+// run implements runner. The process ends with this one, where the system can see
+// to it.
+func (c *commands) run(ctx context.Context, line func(text string), name string, args ...string) error {
+	// It ends with the thread that started it.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.Env = c.environ
+	cmd.SysProcAttr = endsWithUs()
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	cmd.WaitDelay = endTime
+	out := &lineWriter{line: line}
+	cmd.Stdout, cmd.Stderr = out, out // one pipe, and one goroutine that writes
+	err := cmd.Run()
+	out.end()
+	if errors.Is(err, exec.ErrWaitDelay) {
+		err = nil // it ended well; what it left running still has its output
+	}
+	return err
+}
+
+// lineWriter cuts what is written to it into lines.
+type lineWriter struct {
+	line func(text string)
+	part []byte // of a line; at most maxLine bytes
+}
+
+var _ io.Writer = (*lineWriter)(nil)
+
+// Write implements io.Writer.
+func (w *lineWriter) Write(p []byte) (int, error) {
+	n := len(p)
+	for {
+		part, rest, ok := bytes.Cut(p, []byte{'\n'})
+		//guard: a line without an end would fill the memory
+		part = part[:min(len(part), maxLine-len(w.part))]
+		w.part = append(w.part, part...)
+		if !ok {
+			return n, nil
+		}
+		w.flush()
+		p = rest
+	}
+}
+
+// end is to be called when all is written.
+func (w *lineWriter) end() {
+	if len(w.part) > 0 {
+		w.flush()
+	}
+}
+
+func (w *lineWriter) flush() {
+	w.line(strings.ToValidUTF8(strings.TrimSuffix(string(w.part), "\r"), "\uFFFD"))
+	w.part = w.part[:0]
+}

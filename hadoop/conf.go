@@ -1,0 +1,224 @@
+package hadoop
+
+import (
+	"bufio"
+	"encoding/xml"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/rowtocol/rowtocol/budget"
+	"github.com/rowtocol/rowtocol/failure"
+	"github.com/rowtocol/rowtocol/store/cluster"
+)
+
+// What the container of a map task has for its JVM, which only waits for the
+// program: a heap of javaHeap, and all else that it holds resident.
+const (
+	javaHeap   = 96 << 20
+	javaMemory = 256 << 20
+)
+
+// containerMemory is the memory of a map task's container: its JVM's and the
+// program's.
+func containerMemory(task int64) int64 { return javaMemory + task + budget.Headroom }
+
+// property is one of a job.
+type property struct{ name, value string }
+
+// owned are the properties on which the job depends, by their present names and by
+// those that Hadoop still takes for them, and the flag that is there instead, if
+// there is one.
+var owned = map[string]string{
+	"mapreduce.framework.name":                            "",
+	"mapreduce.job.queuename":                             "--queue",
+	"mapred.job.queue.name":                               "--queue",
+	"mapreduce.map.memory.mb":                             "--memory",
+	"mapred.job.map.memory.mb":                            "--memory",
+	"mapreduce.map.resource.memory":                       "--memory",
+	"mapreduce.map.resource.memory-mb":                    "--memory",
+	"mapreduce.map.cpu.vcores":                            "--workers",
+	"mapreduce.map.resource.vcores":                       "--workers",
+	"mapreduce.job.name":                                  "",
+	"mapred.job.name":                                     "",
+	"mapreduce.job.reduces":                               "",
+	"mapred.reduce.tasks":                                 "",
+	"mapreduce.job.maps":                                  "",
+	"mapred.map.tasks":                                    "",
+	"mapred.map.runner.class":                             "",
+	"mapred.mapper.class":                                 "",
+	"mapred.mapper.new-api":                               "",
+	"mapred.input.format.class":                           "",
+	"mapred.output.format.class":                          "",
+	"mapreduce.job.inputformat.class":                     "",
+	"mapreduce.job.outputformat.class":                    "",
+	"mapreduce.job.map.class":                             "",
+	"mapreduce.input.pathFilter.class":                    "",
+	"mapred.input.pathFilter.class":                       "",
+	"mapreduce.input.fileinputformat.inputdir":            "",
+	"mapred.input.dir":                                    "",
+	"mapreduce.input.fileinputformat.split.minsize":       "",
+	"mapred.min.split.size":                               "",
+	"mapreduce.job.split.metainfo.maxsize":                "",
+	"mapreduce.jobtracker.split.metainfo.maxsize":         "",
+	"mapreduce.input.fileinputformat.input.dir.recursive": "",
+	"mapred.input.dir.recursive":                          "",
+	"mapreduce.input.fileinputformat.input.dir.nonrecursive.ignore.subdirs": "",
+	"mapreduce.job.ubertask.enable":                                         "",
+	"mapreduce.job.cache.files":                                             "",
+	"mapred.cache.files":                                                    "",
+	"mapreduce.job.cache.files.visibilities":                                "",
+	"mapreduce.job.cache.files.timestamps":                                  "",
+	"mapreduce.job.cache.files.filesizes":                                   "",
+	"hadoop.pipes.executable":                                               "",
+	"hadoop.pipes.java.recordreader":                                        "",
+	"hadoop.pipes.java.recordwriter":                                        "",
+	"hadoop.pipes.java.mapper":                                              "",
+	"hadoop.pipes.java.reducer":                                             "",
+	"hadoop.pipes.partitioner":                                              "",
+	"hadoop.pipes.command.file":                                             "",
+}
+
+const pipesPrefix = "mapreduce.pipes."
+
+// Properties that are added to what the user or the site says.
+const (
+	tagsKey = "mapreduce.job.tags"
+	optsKey = "mapreduce.map.java.opts"
+)
+
+// parseProperties reads properties that the user gave, in their order.
+func parseProperties(texts []string) ([]property, error) {
+	var out []property
+	for _, text := range texts {
+		name, value, ok := strings.Cut(text, "=")
+		name = strings.TrimSpace(name)
+		if !ok || name == "" {
+			return nil, failure.New(failure.Usage, "-D %s: a property is written key=value", text)
+		}
+		flag, known := owned[name]
+		//guard: the job would run something else, or with other splits than the plan's
+		if known || strings.HasPrefix(name, pipesPrefix) {
+			if flag != "" {
+				return nil, failure.New(failure.Usage, "-D %s: use %s", text, flag)
+			}
+			return nil, failure.New(failure.Usage, "-D %s: %s cannot be chosen, because the job depends on it", text, name)
+		}
+		//guard: the file of properties could not be read, or would say something else
+		if !isXML(name) || !isXML(value) {
+			return nil, failure.New(failure.Usage, "-D %q has characters that a property cannot have", text)
+		}
+		out = append(out, property{name, value})
+	}
+	return out, nil
+}
+
+// lastOf returns the last value of a property, and takes all of it out.
+func lastOf(props []property, name string) (value string, rest []property) {
+	rest = slices.DeleteFunc(slices.Clone(props), func(p property) bool {
+		if p.name == name {
+			value = p.value
+		}
+		return p.name == name
+	})
+	return value, rest
+}
+
+// request is what a job is to be.
+type request struct {
+	name       string
+	tag        string
+	queue      string
+	executable string // URI
+	tasks      string // URI of the task file
+	memory     int64  // of a container
+	workers    int
+	layout     *layout
+	servers    []string // file systems of which tasks need tokens
+}
+
+// properties are those of a job: ours, and then the user's.
+func (r *request) properties(site *cluster.Conf, user []property) []property {
+	opts, user := lastOf(user, optsKey)
+	tags, user := lastOf(user, tagsKey)
+	if opts == "" {
+		opts = site.String(optsKey, site.String("mapred.child.java.opts", ""))
+	}
+	// The last -Xmx counts.
+	opts = strings.TrimSpace(opts + fmt.Sprintf(" -Xmx%dm", javaHeap>>20))
+	if tags != "" {
+		tags = "," + tags
+	}
+	props := []property{
+		{"mapreduce.framework.name", "yarn"},
+		{"mapreduce.job.name", r.name},
+		{tagsKey, r.tag + tags},
+		{pipesPrefix + "executable", r.executable},
+		{pipesPrefix + "isjavarecordreader", "false"},
+		{pipesPrefix + "isjavarecordwriter", "false"},
+		// It only computes splits, and unlike that of text cuts files whatever their names.
+		{"mapred.input.format.class", "org.apache.hadoop.mapred.SequenceFileInputFormat"},
+		{"mapred.output.format.class", "org.apache.hadoop.mapred.lib.NullOutputFormat"},
+		{"mapreduce.input.fileinputformat.inputdir", r.layout.inputs()},
+		{"mapreduce.input.fileinputformat.input.dir.recursive", "false"},
+		{"mapreduce.input.fileinputformat.list-status.num-threads", "8"},
+		{"mapreduce.input.fileinputformat.split.minsize", strconv.FormatInt(r.layout.splitSize, 10)},
+		{"mapreduce.job.maps", strconv.Itoa(r.layout.maps())},
+		{"mapreduce.job.reduces", "0"},
+		// 10 MB by default, which ends at about 100,000 splits.
+		{"mapreduce.job.split.metainfo.maxsize", "-1"},
+		// It would run tasks in the container of the application master.
+		{"mapreduce.job.ubertask.enable", "false"},
+		{"mapreduce.job.cache.files", r.tasks + "#" + TasksName},
+		{"mapreduce.map.memory.mb", strconv.FormatInt((r.memory+1<<20-1)>>20, 10)},
+		{"mapreduce.map.cpu.vcores", strconv.Itoa(r.workers)},
+		{optsKey, opts},
+	}
+	if r.queue != "" {
+		props = append(props, property{"mapreduce.job.queuename", r.queue})
+	}
+	if len(r.servers) > 0 {
+		props = append(props, property{"mapreduce.job.hdfs-servers", strings.Join(r.servers, ",")})
+	}
+	return append(props, user...)
+}
+
+// writeProperties writes a file of properties as Hadoop reads it. Later ones
+// override earlier ones.
+func writeProperties(w io.Writer, props []property) error {
+	b := bufio.NewWriter(w) // keeps its error
+	_, _ = b.WriteString(xml.Header + "<configuration>\n")
+	for _, p := range props {
+		_, _ = b.WriteString("<property><name>")
+		_ = xml.EscapeText(b, []byte(p.name))
+		_, _ = b.WriteString("</name><value>")
+		_ = xml.EscapeText(b, []byte(p.value))
+		_, _ = b.WriteString("</value></property>\n")
+	}
+	_, _ = b.WriteString("</configuration>\n")
+	return b.Flush()
+}
+
+// isXML reports whether XML 1.0 can hold a text, and a reader of it gives the same
+// text back.
+func isXML(text string) bool {
+	if !utf8.ValidString(text) {
+		return false
+	}
+	return !strings.ContainsFunc(text, func(r rune) bool {
+		return r < ' ' && r != '\t' || r == 0x7f || r == 0xfffe || r == 0xffff
+	})
+}
+
+// plainText is a text as one that XML can hold.
+func plainText(text string) string {
+	return strings.Map(func(r rune) rune {
+		if !isXML(string(r)) {
+			return '?'
+		}
+		return r
+	}, strings.ToValidUTF8(text, "?"))
+}

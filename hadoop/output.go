@@ -1,0 +1,244 @@
+package hadoop
+
+import (
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// States of an application that has ended.
+const (
+	succeeded = "SUCCEEDED"
+	failed    = "FAILED"
+	killed    = "KILLED"
+)
+
+const (
+	lastLines   = 20 // of a command that are kept for errors
+	maxReason   = 20 // lines of why a job failed
+	maxCounters = 1000
+)
+
+var (
+	applicationLine = regexp.MustCompile(`Submitted application (application_\d+_\d+)`)
+	urlLine         = regexp.MustCompile(`The url to track the job: (\S+)`)
+	jobLine         = regexp.MustCompile(`Running job: (job_\d+_\d+)`)
+	percentLine     = regexp.MustCompile(` map (\d+)% reduce \d+%$`)
+	doneLine        = regexp.MustCompile(`Job job_\d+_\d+ completed successfully$`)
+	stateLine       = regexp.MustCompile(`Job job_\d+_\d+ failed with state ([A-Z]+) due to: (.*)$`)
+	countersLine    = regexp.MustCompile(`Counters: \d+$`)
+	counterGroup    = regexp.MustCompile(`^\t([^\t].*?) *$`)
+	counterValue    = regexp.MustCompile(`^\t\t(.+)=(-?\d+)$`)
+	exceptionLine   = regexp.MustCompile(`(?:^|\s)((?:[a-z]\w*\.)+[A-Z][\w$]*(?:Exception|Error)(?:\([^)]*\))?: .*)$`)
+	retryLine       = regexp.MustCompile(`Retrying connect to server|Retrying after sleeping`)
+	unreachable     = regexp.MustCompile(`ConnectException|NoRouteToHostException|ConnectTimeoutException|SocketTimeoutException|UnknownHostException`)
+	idPattern       = regexp.MustCompile(`^(?:application|job)(_\d{1,20}_\d{1,10})$`)
+)
+
+// tail is the end of what a command said, and the first exception of it.
+type tail struct {
+	lines     []string
+	exception string
+}
+
+func (t *tail) line(text string) {
+	if len(t.lines) == lastLines {
+		t.lines = slices.Delete(t.lines, 0, 1)
+	}
+	t.lines = append(t.lines, text)
+	if m := exceptionLine.FindStringSubmatch(text); m != nil && t.exception == "" {
+		t.exception = m[1]
+	}
+}
+
+// reason says why the command failed, as far as it can be told.
+func (t *tail) reason() string {
+	if t.exception != "" {
+		return t.exception
+	}
+	for _, line := range slices.Backward(t.lines) {
+		if strings.TrimSpace(line) != "" {
+			return strings.TrimSpace(line)
+		}
+	}
+	return "it said nothing"
+}
+
+// output is what Hadoop's client says while it runs a job.
+type output struct {
+	tail
+	app Application
+	// running is whether the job was handed over, and the client only watches it.
+	running bool
+	percent int
+	why     []string // the job failed
+
+	explains bool   // the next lines are of why
+	counts   bool   // the next lines are counters
+	group    string // of counters
+	counters int
+}
+
+// line takes a line. It reports whether that said how far the job is, or what it is.
+func (o *output) line(text string) (news bool) {
+	o.tail.line(text)
+	switch {
+	case o.explains && text != "" && !countersLine.MatchString(text):
+		if len(o.why) < maxReason {
+			o.why = append(o.why, text)
+		}
+		return false
+	case o.counts && o.counter(text):
+		return false
+	}
+	o.explains, o.counts = false, false
+	if m := applicationLine.FindStringSubmatch(text); m != nil {
+		o.app.ID = m[1]
+	} else if m := urlLine.FindStringSubmatch(text); m != nil {
+		o.app.URL = m[1]
+	} else if m := jobLine.FindStringSubmatch(text); m != nil {
+		o.app.Job, o.running = m[1], true
+		o.app.ID = applicationID(m[1])
+		return true
+	} else if m := percentLine.FindStringSubmatch(text); m != nil {
+		o.percent, _ = strconv.Atoi(m[1]) // of digits; what is absurd counts as 100
+		return true
+	} else if doneLine.MatchString(text) {
+		o.app.State = succeeded
+	} else if m := stateLine.FindStringSubmatch(text); m != nil {
+		o.app.State, o.why, o.explains = m[1], []string{m[2]}, true
+	} else if countersLine.MatchString(text) {
+		o.counts, o.app.Counters = true, make(map[string]map[string]int64)
+	}
+	return false
+}
+
+// counter takes a line of counters; false if it is none.
+func (o *output) counter(text string) bool {
+	if m := counterValue.FindStringSubmatch(text); m != nil {
+		value, err := strconv.ParseInt(m[2], 10, 64)
+		//guard: output without an end would fill the memory
+		if err != nil || o.counters >= maxCounters {
+			return true
+		}
+		o.counters++
+		if o.app.Counters[o.group] == nil {
+			o.app.Counters[o.group] = make(map[string]int64)
+		}
+		o.app.Counters[o.group][m[1]] = value
+		return true
+	}
+	if m := counterGroup.FindStringSubmatch(text); m != nil {
+		o.group = m[1]
+		return true
+	}
+	return false
+}
+
+// applicationID is the ID of the application with a job's ID or its own; empty for
+// what is neither.
+func applicationID(id string) string {
+	if m := idPattern.FindStringSubmatch(id); m != nil {
+		return "application" + m[1]
+	}
+	return ""
+}
+
+// jobID is the ID of the job that an application is.
+func jobID(application string) string {
+	return "job" + strings.TrimPrefix(application, "application")
+}
+
+// report is what `yarn application` says of an application.
+type report struct {
+	id, name, state, url string
+	percent              int
+	final                string // its state, once it has ended
+	reason               []string
+}
+
+// ended reports whether the application has.
+func (r *report) ended() bool {
+	return r.state == "FINISHED" || r.state == failed || r.state == killed
+}
+
+// parseReport reads what `yarn application -status` says; nil if that is no report.
+func parseReport(lines []string) *report {
+	r := &report{}
+	explains := false
+	for _, line := range lines {
+		key, value, ok := strings.Cut(strings.TrimPrefix(line, "\t"), " : ")
+		if !ok {
+			key, ok = strings.CutSuffix(strings.TrimPrefix(line, "\t"), " :")
+		}
+		if explains && !(ok && key == "Unmanaged Application") {
+			if line != "" && len(r.reason) < maxReason {
+				r.reason = append(r.reason, line)
+			}
+			continue
+		}
+		explains = false
+		if !ok || !strings.HasPrefix(line, "\t") {
+			continue
+		}
+		switch value = strings.TrimSpace(value); key {
+		case "Application-Id":
+			r.id = value
+		case "Application-Name":
+			r.name = value
+		case "State":
+			r.state = value
+		case "Final-State":
+			r.final = value
+		case "Tracking-URL":
+			r.url = urlOf(value)
+		case "Progress":
+			r.percent = percentOf(value)
+		case "Diagnostics":
+			explains = true
+			if value != "" {
+				r.reason = []string{value}
+			}
+		}
+	}
+	if applicationID(r.id) == "" || r.state == "" {
+		return nil
+	}
+	return r
+}
+
+// parseList reads what `yarn application -list` says.
+func parseList(lines []string) (reports []*report) {
+	for _, line := range lines {
+		cells := strings.Split(line, "\t")
+		for i := range cells {
+			cells[i] = strings.TrimSpace(cells[i])
+		}
+		// A name could have tabs in it, so the others are counted from the end.
+		n := len(cells)
+		if n < 9 || applicationID(cells[0]) != cells[0] {
+			continue
+		}
+		reports = append(reports, &report{
+			id: cells[0], name: cells[1], state: cells[n-4], final: cells[n-3], percent: percentOf(cells[n-2]), url: urlOf(cells[n-1]),
+		})
+	}
+	return reports
+}
+
+// urlOf is the URL of an application, which has none at first.
+func urlOf(text string) string {
+	if text == "N/A" {
+		return ""
+	}
+	return text
+}
+
+func percentOf(text string) int {
+	f, err := strconv.ParseFloat(strings.TrimSuffix(text, "%"), 64)
+	if err != nil {
+		return 0
+	}
+	return int(min(max(f, 0), 100))
+}

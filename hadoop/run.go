@@ -1,0 +1,374 @@
+package hadoop
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/rowtocol/rowtocol/failure"
+	"github.com/rowtocol/rowtocol/input"
+	"github.com/rowtocol/rowtocol/store"
+	"github.com/rowtocol/rowtocol/task"
+)
+
+const (
+	// lookAfter is for how long the client may say nothing until the job is looked for
+	// by its tag: the log of the client may be turned off.
+	lookAfter = 20 * time.Second
+	// A job whose client is gone, or was another run's, is asked for after a share of
+	// the time for which it was followed: each time starts a JVM.
+	leastPause = 3 * time.Second
+	mostPause  = 30 * time.Second
+)
+
+// start makes a job of batches and runs it to its end.
+func (e *Engine) start(ctx context.Context, h *home, batches []task.Batch, m *jobProgress) error {
+	j, file, err := e.prepare(ctx, h, batches)
+	if file != "" {
+		defer func() { _ = os.Remove(file) }() // it has no secrets
+	}
+	if err == nil {
+		err = e.watch(ctx, j, file, m)
+	}
+	if ctx.Err() != nil {
+		e.kill(ctx, h, j)
+		return context.Cause(ctx)
+	}
+	if err != nil && j.app.ID == "" {
+		// It did not begin, so nobody needs its files.
+		return errors.Join(err, ignoreAbsent(h.removeJob(ctx, j.key)))
+	}
+	if err != nil || j.app.State == "" {
+		return err
+	}
+	return e.settle(ctx, h, j, m)
+}
+
+// prepare uploads what a job needs, and writes the file of its properties.
+func (e *Engine) prepare(ctx context.Context, h *home, batches []task.Batch) (j *running, file string, err error) {
+	e.jobs++
+	j = &running{key: e.o.Run}
+	if e.jobs > 1 {
+		j.key = fmt.Sprintf("%s-%d", e.o.Run, e.jobs)
+	}
+	j.plans = plansOf(j.key, e.o.Run, batches)
+	program, err := h.program(ctx, e.o.Executable)
+	if err != nil {
+		return j, "", err
+	}
+	dir := h.jobDir(j.key)
+	l := layOut(batches, h.Origin+path.Join(dir, carriers))
+	if err := h.makeJob(ctx, e.taskFile(batches), l, j.plans); err != nil {
+		return j, "", err
+	}
+	r := &request{
+		name: jobName(j.key, batches[0].Dest), tag: tag(j.key), queue: e.o.Queue,
+		executable: h.uri(program), tasks: h.uri(path.Join(dir, tasksFile)),
+		memory: containerMemory(e.o.Memory), workers: e.o.Workers,
+		layout: l, servers: e.servers(h, batches),
+	}
+	f, err := os.CreateTemp("", "rowtocol-job-*.xml")
+	if err != nil {
+		return j, "", failure.As(failure.Storage, err)
+	}
+	err = errors.Join(writeProperties(f, r.properties(e.site, e.user)), f.Close())
+	e.o.Log.Info("the job is prepared", "tasks", j.plans.Tasks, "bytes", j.plans.Bytes,
+		"not_local", len(l.carriers), "split_size", l.splitSize, "container_memory", r.memory)
+	return j, f.Name(), failure.As(failure.Storage, err)
+}
+
+func (e *Engine) taskFile(batches []task.Batch) TaskFile {
+	f := TaskFile{Program: e.o.Program, Run: e.o.Run, Settings: Settings{
+		Memory: e.o.Memory, Workers: e.o.Workers, StoreRetry: e.o.Patience, Replication: e.o.Replication,
+	}}
+	for _, b := range batches {
+		f.Plans = append(f.Plans, TaskPlan{Plan: b.Plan, Dest: b.Dest, Dir: b.Dir})
+	}
+	return f
+}
+
+// servers are the file systems, besides the default one, that tasks read and write.
+func (e *Engine) servers(h *home, batches []task.Batch) []string {
+	var origins []string
+	add := func(location string) {
+		if scheme, rest := store.Scheme(location); scheme != "" {
+			authority, _, _ := strings.Cut(rest, "/")
+			if origin := scheme + "://" + authority; origin != h.Origin && !slices.Contains(origins, origin) {
+				origins = append(origins, origin)
+			}
+		}
+	}
+	for _, b := range batches {
+		add(b.Dest)
+		for i := range b.Plan.Request.Inputs {
+			add(b.Plan.Request.Inputs[i].Path)
+		}
+	}
+	return origins
+}
+
+// watch runs Hadoop's client until the job has ended, or with Detach until it is
+// started: then the error is task.ErrDetached. The job's state is empty if only the
+// client ended.
+func (e *Engine) watch(ctx context.Context, j *running, file string, m *jobProgress) error {
+	client, detach := context.WithCancel(ctx)
+	defer detach()
+	lines, ended := make(chan string), make(chan error, 1)
+	go func() { ended <- e.client.submit(client, file, func(text string) { lines <- text }) }()
+	look := time.NewTicker(lookAfter)
+	defer look.Stop()
+	o, told := &output{}, false
+	for {
+		select {
+		case text := <-lines:
+			look.Reset(lookAfter)
+			if o.line(text) {
+				m.percent(o.percent)
+			}
+		case <-look.C:
+			if o.app.ID == "" {
+				o.app, _ = e.lookFor(ctx, j.key) // again later, if it fails now
+				o.running = o.app.ID != ""
+			}
+		case err := <-ended:
+			if told && e.o.Detach {
+				return task.ErrDetached
+			}
+			return e.judge(ctx, j, o, m, err)
+		}
+		j.app = o.app
+		if o.running && !told {
+			told = true
+			e.o.Told(j.app)
+			if e.o.Detach {
+				detach()
+			}
+		}
+	}
+}
+
+// judge finds out what became of a job whose client ended with err.
+func (e *Engine) judge(ctx context.Context, j *running, o *output, m *jobProgress, err error) error {
+	j.app, j.reason = o.app, o.why
+	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case j.app.ID == "" && failure.Given(err):
+		return err
+	case j.app.ID == "" && unreachable.MatchString(o.exception):
+		return submitError(&o.tail, err)
+	case j.app.ID == "":
+		// One that the cluster refused has an ID as well.
+		found, _ := e.lookFor(ctx, j.key)
+		if found.ID == "" || found.State != "" && found.State != succeeded {
+			return submitError(&o.tail, err)
+		}
+		j.app = found
+		e.o.Told(j.app)
+	case err == nil && j.app.State == succeeded || j.app.State == failed || j.app.State == killed:
+		return nil
+	default:
+		j.app.State = ""
+	}
+	e.o.Log.Warn("Hadoop's client left its job alone, which is followed without it", "application", j.app.ID, "reason", o.tail.reason())
+	return e.wait(ctx, j, m)
+}
+
+// lookFor finds the application of a job; one without an ID if there is none.
+func (e *Engine) lookFor(ctx context.Context, key string) (Application, error) {
+	reports, err := e.client.find(ctx, tag(key))
+	if r := latest(reports)[key]; err == nil && r != nil {
+		return r.application(), nil
+	}
+	return Application{}, err
+}
+
+// follow follows a job that another run started to its end.
+func (e *Engine) follow(ctx context.Context, h *home, j *running, m *jobProgress) error {
+	e.o.Told(j.app)
+	if e.o.Detach {
+		return task.ErrDetached
+	}
+	err := e.wait(ctx, j, m)
+	if ctx.Err() != nil {
+		e.kill(ctx, h, j)
+		return context.Cause(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	return e.settle(ctx, h, j, m)
+}
+
+// wait asks for a job until it has ended.
+func (e *Engine) wait(ctx context.Context, j *running, m *jobProgress) error {
+	began, answered := time.Now(), time.Now()
+	for j.app.State == "" {
+		r, err := e.client.status(ctx, j.app.ID)
+		switch {
+		case err == nil:
+			answered = time.Now()
+			j.app.State, j.reason = r.application().State, r.reason
+			if j.app.URL == "" {
+				j.app.URL = r.url
+			}
+			m.percent(r.percent)
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case errors.Is(err, errGone):
+			return failure.New(failure.Storage, "what became of %s is not known: %w; a rerun goes on from what it did", j.app.ID, err)
+		case time.Since(answered) > e.client.patience:
+			return fmt.Errorf("%w; %s goes on by itself, and a rerun follows it", err, j.app.ID)
+		}
+		if j.app.State != "" {
+			return nil
+		}
+		pause := min(max(time.Since(began)/20, leastPause), mostPause)
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(pause):
+		}
+	}
+	return nil
+}
+
+// kill ends a job, as the program is told to end, and removes its files.
+func (e *Engine) kill(ctx context.Context, h *home, j *running) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), killTime)
+	defer cancel()
+	var err error
+	if j.app.ID == "" {
+		// The client may have handed it over, and not said so yet.
+		j.app, err = e.lookFor(ctx, j.key)
+	}
+	if j.app.ID != "" && err == nil {
+		err = e.client.kill(ctx, j.app.ID)
+	}
+	if err != nil {
+		e.o.Log.Warn("the job may be running on; a rerun follows it, or `yarn application -kill` ends it", "application", j.app.ID, "tag", tag(j.key), "reason", err.Error())
+		return
+	}
+	if err := h.removeJob(ctx, j.key); err != nil {
+		e.o.Log.Warn("the job's directory is left, and a rerun removes it", "directory", h.Origin+h.jobDir(j.key), "reason", err.Error())
+	}
+}
+
+// settle says what came of a job that has ended, and removes its files.
+func (e *Engine) settle(ctx context.Context, h *home, j *running, m *jobProgress) error {
+	err := e.outcome(ctx, j)
+	if err == nil {
+		m.done(j.app.Counters[CounterGroup][counters[rowsIn].Name], j.plans)
+	}
+	e.o.Told(j.app)
+	if left := h.removeJob(ctx, j.key); left != nil {
+		e.o.Log.Warn("the job's directory is left, and a rerun removes it", "directory", h.Origin+h.jobDir(j.key), "reason", left.Error())
+	}
+	return err
+}
+
+// outcome is the error of a job that has ended.
+func (e *Engine) outcome(ctx context.Context, j *running) error {
+	if j.app.State == succeeded {
+		return nil
+	}
+	if err := e.failure(ctx, j); err != nil {
+		return err
+	}
+	reason := strings.Join(j.reason, " ")
+	logs := "yarn logs -applicationId " + j.app.ID
+	switch {
+	case strings.Contains(reason, "more than the supported max container capability"):
+		return failure.New(failure.Usage, "the cluster has no containers as large as tasks need with this --memory and --workers: %s", reason)
+	case j.app.State == killed:
+		return failure.New(failure.Storage, "%s was killed: %s (%s shows more)", j.app.ID, reason, logs)
+	}
+	return failure.New(failure.Storage, "%s failed: %s (%s shows more)", j.app.ID, reason, logs)
+}
+
+// failure is the weightiest of what the job's tasks failed of; nil if none said.
+func (e *Engine) failure(ctx context.Context, j *running) error {
+	var all []Failed
+	plans := make(map[string]string) // by attempt
+	for _, p := range j.plans.Plans {
+		at, err := input.Locate(e.o.Resolve, p.Dest)
+		if err != nil {
+			return err
+		}
+		found, err := readFailures(ctx, at.Store, p.Dir, j.plans.Run)
+		if err != nil {
+			e.o.Log.Warn("what tasks failed of cannot be read", "directory", at.Origin+p.Dir, "reason", err.Error())
+		}
+		for _, f := range found {
+			if f.Application == j.app.ID {
+				all = append(all, f)
+				plans[f.Attempt] = p.ID
+			}
+		}
+	}
+	if f := weightiest(all); f != nil {
+		return f.err(plans[f.Attempt])
+	}
+	return nil
+}
+
+// submitError is the error of a client that could not hand its job over.
+func submitError(end *tail, err error) error {
+	reason := end.reason()
+	has := func(texts ...string) bool {
+		return slices.ContainsFunc(texts, func(t string) bool { return strings.Contains(reason, t) })
+	}
+	kind := failure.Storage
+	switch {
+	case has("InvalidResourceRequestException"):
+		kind = failure.Usage
+	case has("unknown queue", "AccessControlException", "does not have permission", "Permission denied", "cannot submit", "is STOPPED", "not a leaf queue", "AuthorizationException"):
+		kind = failure.Refused
+	}
+	if err == nil {
+		err = errors.New("no job was started")
+	}
+	return failure.New(kind, "the cluster took no job: %s (mapred pipes: %w)", reason, err)
+}
+
+func ignoreAbsent(err error) error {
+	if store.Absent(err) {
+		return nil
+	}
+	return err
+}
+
+// jobProgress tells how far the tasks are, and never that they are less far than before.
+type jobProgress struct {
+	total int64 // bytes of input
+	tell  func(task.Progress)
+	now   task.Progress // that was told
+	base  task.Progress // of jobs that have ended
+}
+
+// percent tells that the job under way is done to a part. Also one that fails has all
+// of its tasks behind it in the end, so that it is done is for done to say.
+func (m *jobProgress) percent(n int) {
+	bytes := m.base.Bytes + int64(float64(m.total-m.base.Bytes)*float64(min(n, 99))/100)
+	m.set(task.Progress{Rows: m.now.Rows, Bytes: bytes, Tasks: m.now.Tasks})
+}
+
+// done tells that a job is done.
+func (m *jobProgress) done(rows int64, plans *jobPlans) {
+	m.base = task.Progress{Rows: m.base.Rows + rows, Bytes: min(m.base.Bytes+plans.Bytes, m.total), Tasks: m.base.Tasks + plans.Tasks}
+	m.set(m.base)
+}
+
+func (m *jobProgress) set(p task.Progress) {
+	p.Bytes = max(p.Bytes, m.now.Bytes)
+	if m.tell == nil || p == m.now {
+		return
+	}
+	m.now = p
+	m.tell(p)
+}

@@ -1,0 +1,197 @@
+package hadoop
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/rowtocol/rowtocol/hadoop/pipes"
+	"github.com/rowtocol/rowtocol/manifest"
+	"github.com/rowtocol/rowtocol/store"
+	"github.com/rowtocol/rowtocol/task"
+)
+
+const (
+	// minSplit is the least size of splits that SequenceFileInputFormat makes.
+	minSplit = 100 << 10
+	// splitSlop is by how much the last split of a file may be larger than others.
+	splitSlop = 1.1
+	// maxInputs bounds the text that names the files of a job, in bytes: each map
+	// task's JVM and the application master hold all properties of the job.
+	maxInputs = 4 << 20
+	// carrierText is what carriers hold; that it is something makes a split of it.
+	carrierText = "a carrier\n"
+)
+
+// layout is how Java's splits stand for tasks.
+type layout struct {
+	entries []Entry
+	// files are the locations of inputs that the job is to cut, each once.
+	files []string
+	// carriers are the names of files in carrierDir, a location, which the job is
+	// given besides: each stands for a task that no split of an input can stand for.
+	carriers   []string
+	carrierDir string
+	splitSize  int64
+	total      int64 // bytes of all files
+}
+
+// claim is a file that splits are to be made of, for a plan.
+type claim struct {
+	batch, input int
+}
+
+// layOut finds the splits of tasks: for each the one that Java makes where its
+// first piece is, so that it runs beside these bytes; or else a carrier. Java cuts
+// all files by one size, so it is the size of most tasks that are parts of files.
+func layOut(batches []task.Batch, carrierDir string) *layout {
+	l := &layout{carrierDir: carrierDir, splitSize: max(commonSize(batches), minSplit)}
+	claims := l.claim(batches)
+	for i, b := range batches {
+		for _, number := range b.Numbers {
+			piece := b.Plan.Tasks[number].Pieces[0]
+			in := &b.Plan.Request.Inputs[piece.Input]
+			split := pipes.Split{Path: in.Path, Start: piece.Start, Length: piece.End - piece.Start}
+			if at, ok := claims[barePath(in.Path)]; !ok || at != (claim{i, piece.Input}) {
+				name := fmt.Sprintf("%d-%05d", i, number)
+				l.carriers = append(l.carriers, name)
+				l.total += int64(len(carrierText))
+				split = pipes.Split{Path: carrierDir + "/" + name, Length: int64(len(carrierText))}
+			}
+			l.entries = append(l.entries, Entry{Split: split, Plan: i, Task: number})
+		}
+	}
+	return l
+}
+
+// claim finds the files of which Java makes just the splits that tasks have, and
+// lists them.
+func (l *layout) claim(batches []task.Batch) map[string]claim {
+	claims := make(map[string]claim)
+	var order []claim
+	for i, b := range batches {
+		missing := partly(&b)
+		for _, number := range b.Numbers {
+			piece := b.Plan.Tasks[number].Pieces[0]
+			at := claim{i, piece.Input}
+			in := &b.Plan.Request.Inputs[piece.Input]
+			if missing[piece.Input] || !l.carries(b.Plan, in, piece) {
+				continue
+			}
+			bare := barePath(in.Path)
+			other, taken := claims[bare]
+			switch {
+			case !taken:
+				claims[bare] = at
+				order = append(order, at)
+			//guard: one split would stand for two tasks, of files with one path on two clusters
+			case other != at:
+				claims[bare] = claim{-1, -1}
+			}
+		}
+	}
+	room := maxInputs
+	for _, at := range order {
+		in := &batches[at.batch].Plan.Request.Inputs[at.input]
+		bare := barePath(in.Path)
+		if claims[bare] != at {
+			continue
+		}
+		room -= len(escapeInput(in.Path)) + 1
+		//guard: the properties of a job of very many files would not fit the JVM of a task
+		if room < 0 {
+			delete(claims, bare)
+			continue
+		}
+		l.files = append(l.files, in.Path)
+		l.total += in.Size
+	}
+	return claims
+}
+
+// partly returns the inputs that are cut into tasks of which some are not to run:
+// Java would make splits for these, too.
+func partly(b *task.Batch) map[int]bool {
+	runs := make(map[int]bool, len(b.Numbers))
+	for _, number := range b.Numbers {
+		runs[number] = true
+	}
+	inputs := make(map[int]bool)
+	for i := range b.Plan.Tasks {
+		if piece := b.Plan.Tasks[i].Pieces[0]; !runs[i] && !whole(&b.Plan.Request.Inputs[piece.Input], piece) {
+			inputs[piece.Input] = true
+		}
+	}
+	return inputs
+}
+
+// whole reports whether a piece is all of its input.
+func whole(in *manifest.Input, piece manifest.Piece) bool {
+	return piece.Start == 0 && piece.End == in.Size
+}
+
+// carries reports whether a piece is one of the splits that Java makes of its file.
+func (l *layout) carries(p *manifest.Plan, in *manifest.Input, piece manifest.Piece) bool {
+	name := in.Path[strings.LastIndexByte(in.Path, '/')+1:]
+	//guard: no split would be made, because Java's input format passes such names over
+	if store.Hidden(name) {
+		return false
+	}
+	//guard: the job's properties would name another file, or could not be read
+	if !isXML(in.Path) {
+		return false
+	}
+	if whole(in, piece) {
+		return float64(in.Size)/float64(l.splitSize) <= splitSlop
+	}
+	return p.SplitSize == l.splitSize
+}
+
+// commonSize is the size of splits that most parts of files have; if no file is
+// cut, the largest.
+func commonSize(batches []task.Batch) (size int64) {
+	counts := make(map[int64]int)
+	for _, b := range batches {
+		size = max(size, b.Plan.SplitSize)
+		for _, number := range b.Numbers {
+			piece := b.Plan.Tasks[number].Pieces[0]
+			if !whole(&b.Plan.Request.Inputs[piece.Input], piece) {
+				counts[b.Plan.SplitSize]++
+			}
+		}
+	}
+	most := 0
+	for s, n := range counts {
+		if n > most || n == most && s > size {
+			size, most = s, n
+		}
+	}
+	return size
+}
+
+// maps is the number of map tasks that Java is asked for: the least with which the
+// size that it computes from it is below splitSize. It makes a list of that length.
+func (l *layout) maps() int { return int(min(l.total/l.splitSize+1, math.MaxInt32-8)) }
+
+// inputs is the property that names the job's files.
+func (l *layout) inputs() string {
+	var b strings.Builder
+	for _, file := range l.files {
+		b.WriteString(escapeInput(file))
+		b.WriteByte(',')
+	}
+	if len(l.carriers) > 0 {
+		b.WriteString(escapeInput(l.carrierDir))
+		b.WriteByte(',')
+	}
+	return strings.TrimSuffix(b.String(), ",")
+}
+
+var (
+	globEscaper = strings.NewReplacer(`{`, `\{`, `}`, `\}`, `[`, `\[`, `]`, `\]`, `*`, `\*`, `?`, `\?`, `\`, `\\`, `^`, `\^`)
+	listEscaper = strings.NewReplacer(`\`, `\\`, `,`, `\,`)
+)
+
+// escapeInput writes a location as an element of the list of a job's inputs, which
+// are patterns.
+func escapeInput(location string) string { return listEscaper.Replace(globEscaper.Replace(location)) }

@@ -1,0 +1,309 @@
+package hadoop
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"path"
+	"strings"
+	"time"
+
+	"github.com/rowtocol/rowtocol/failure"
+	"github.com/rowtocol/rowtocol/input"
+	"github.com/rowtocol/rowtocol/internal/parallel"
+	"github.com/rowtocol/rowtocol/store"
+	"github.com/rowtocol/rowtocol/task"
+)
+
+const (
+	homeName   = ".rowtocol" // in the user's home directory
+	jobPrefix  = "job-"
+	tasksFile  = "tasks"
+	plansFile  = "plans.json"
+	carriers   = "carriers"
+	maxPlans   = 64 << 20 // bytes of plansFile
+	maxHash    = 32       // digits of the program's hash in its name
+	uploads    = 16       // carriers that are written at a time
+	privateDir = 0o700
+	privateExe = 0o500
+)
+
+// home is the directory of the program and of jobs on the cluster, which belongs
+// to the user and which nobody else can enter.
+type home struct {
+	store.Location
+	access store.Capabilities
+	owner  string
+}
+
+// openHome finds the directory, or makes it.
+func openHome(ctx context.Context, resolve input.Resolve, location string) (*home, error) {
+	at, err := input.Locate(resolve, location)
+	if err != nil {
+		return nil, err
+	}
+	h := &home{Location: at, access: store.CapabilitiesOf(at.Store)}
+	//guard: a crash, or files of secrets that anybody reads
+	if at.Origin == "" || h.access.Access == nil || h.access.SetMode == nil {
+		return nil, failure.New(failure.Usage, "the home directory %s is not on HDFS: the default file system of the configuration (fs.defaultFS) must be", location)
+	}
+	h.Path = path.Join(at.Path, homeName)
+	if err := mkdirs(ctx, h.Store, h.Path); err != nil {
+		return nil, fmt.Errorf("the directory of the program and of jobs on the cluster: %w", err)
+	}
+	return h, h.secure(ctx)
+}
+
+// secure makes sure that nobody else can change what is in the directory. Whoever
+// made it, what we make in it is ours, and tells who we are.
+func (h *home) secure(ctx context.Context) error {
+	var mine, now store.Access
+	err := store.Retry(ctx, h.Store, "look at "+h.Path, func(ctx context.Context) (err error) {
+		probe := store.TempName(path.Join(h.Path, "owner"))
+		if err = h.Store.Mkdir(ctx, probe); err != nil {
+			return err
+		}
+		clean, cancel := store.Cleanup(ctx)
+		defer cancel()
+		defer func() { _ = h.Store.Remove(clean, probe) }() // jobs knows what it leaves
+		if mine, err = h.access.Access(ctx, probe); err != nil {
+			return err
+		}
+		now, err = h.access.Access(ctx, h.Path)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	h.owner = mine.Owner
+	//guard: another could have tasks run a program of his own in our name
+	if now.Owner != h.owner {
+		return failure.New(failure.Refused, "%s belongs to %s, not to %s: it cannot hold the program that tasks run", h.Origin+h.Path, now.Owner, h.owner)
+	}
+	//guard: others could read the tasks' plans, or put a program of theirs there
+	if now.Mode != privateDir {
+		return h.access.SetMode(ctx, h.Path, privateDir)
+	}
+	return nil
+}
+
+// mkdirs makes a directory and those above it.
+func mkdirs(ctx context.Context, st store.Store, dir string) error {
+	info, err := st.Stat(ctx, dir)
+	if err == nil && !info.Dir {
+		return failure.New(failure.Foreign, "%s is not a directory", dir)
+	}
+	if !errors.Is(err, store.ErrNotExist) {
+		return err
+	}
+	if parent := path.Dir(dir); parent != dir {
+		if err := mkdirs(ctx, st, parent); err != nil {
+			return err
+		}
+	}
+	if err := st.Mkdir(ctx, dir); err != nil && !errors.Is(err, store.ErrExist) {
+		return err
+	}
+	return nil
+}
+
+// uri is the location of a file as a URI, which unlike locations is escaped.
+func (h *home) uri(p string) string {
+	scheme, authority := store.Scheme(h.Origin)
+	return (&url.URL{Scheme: scheme, Host: authority, Path: p}).String()
+}
+
+// program uploads the program, unless it is there, and returns its path.
+func (h *home) program(ctx context.Context, executable string) (string, error) {
+	f, err := os.Open(executable)
+	if err != nil {
+		return "", failure.As(failure.Usage, fmt.Errorf("this program, to be uploaded: %w", err))
+	}
+	defer func() { _ = f.Close() }() // only read
+	hash := sha256.New()
+	size, err := io.Copy(hash, f)
+	if err != nil {
+		return "", fmt.Errorf("this program, to be uploaded: %w", err)
+	}
+	p := path.Join(h.Path, "rowtocol-"+hex.EncodeToString(hash.Sum(nil))[:maxHash])
+	if ok, err := h.sound(ctx, p, size); ok || err != nil {
+		return p, err
+	}
+	err = store.Retry(ctx, h.Store, "upload the program", func(ctx context.Context) error {
+		return h.upload(ctx, f, size, p)
+	})
+	return p, err
+}
+
+// sound reports whether the program is there. What has its name and is another
+// file is removed.
+func (h *home) sound(ctx context.Context, p string, size int64) (bool, error) {
+	info, err := h.Store.Stat(ctx, p)
+	if errors.Is(err, store.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	access, err := h.access.Access(ctx, p)
+	if err != nil {
+		return false, err
+	}
+	//guard: tasks would run half a program, or another's
+	if !info.Dir && info.Size == size && access.Owner == h.owner && access.Mode&0o022 == 0 {
+		return true, nil
+	}
+	return false, h.Store.RemoveAll(ctx, p)
+}
+
+func (h *home) upload(ctx context.Context, f io.ReaderAt, size int64, p string) error {
+	temp := store.TempName(p)
+	w, err := h.Store.Create(ctx, temp, store.CreateOptions{Size: size})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = w.Abort() }() // jobs knows what it leaves
+	if _, err := io.Copy(w, io.NewSectionReader(f, 0, size)); err != nil {
+		return err
+	}
+	if err := w.Commit(ctx); err != nil {
+		return err
+	}
+	if err := h.access.SetMode(ctx, temp, privateExe); err != nil {
+		return err
+	}
+	err = h.Store.Rename(ctx, temp, p)
+	if errors.Is(err, store.ErrExist) { // another run was faster
+		clean, cancel := store.Cleanup(ctx)
+		defer cancel()
+		return h.Store.Remove(clean, temp)
+	}
+	return err
+}
+
+// jobPlans is the document that says which plans the job in a directory is for.
+type jobPlans struct {
+	Version int       `json:"version"`
+	Key     string    `json:"key"` // of the job: the end of the name of its directory
+	Run     string    `json:"run"`
+	Tasks   int       `json:"tasks"`
+	Bytes   int64     `json:"bytes"`
+	Plans   []jobPlan `json:"plans"`
+}
+
+type jobPlan struct {
+	ID   string `json:"id"`
+	Dest string `json:"dest"`
+	Dir  string `json:"dir"`
+}
+
+func plansOf(key, run string, batches []task.Batch) *jobPlans {
+	j := &jobPlans{Version: 1, Key: key, Run: run}
+	for _, b := range batches {
+		j.Tasks += len(b.Numbers)
+		j.Bytes += b.Bytes()
+		j.Plans = append(j.Plans, jobPlan{ID: b.Plan.ID, Dest: b.Dest, Dir: b.Dir})
+	}
+	return j
+}
+
+// has reports whether the job is for a plan.
+func (j *jobPlans) has(b *task.Batch) bool {
+	for _, p := range j.Plans {
+		if p.ID == b.Plan.ID && p.Dest == b.Dest {
+			return true
+		}
+	}
+	return false
+}
+
+func (h *home) jobDir(key string) string { return path.Join(h.Path, jobPrefix+key) }
+
+// makeJob makes the directory of a job.
+func (h *home) makeJob(ctx context.Context, f TaskFile, l *layout, plans *jobPlans) error {
+	dir := h.jobDir(plans.Key)
+	if err := h.Store.Mkdir(ctx, dir); err != nil {
+		return err
+	}
+	doc, err := json.Marshal(plans)
+	if err != nil {
+		return err
+	}
+	if err := h.Store.WriteFile(ctx, path.Join(dir, plansFile), doc, true); err != nil {
+		return err
+	}
+	if len(l.carriers) > 0 {
+		if err := h.Store.Mkdir(ctx, path.Join(dir, carriers)); err != nil {
+			return err
+		}
+	}
+	err = parallel.Do(ctx, len(l.carriers), uploads, func(ctx context.Context, i int) error {
+		return h.Store.WriteFile(ctx, path.Join(dir, carriers, l.carriers[i]), []byte(carrierText), false)
+	})
+	if err != nil {
+		return err
+	}
+	return store.Retry(ctx, h.Store, "write the job's tasks", func(ctx context.Context) error {
+		temp := store.TempName(path.Join(dir, tasksFile))
+		w, err := h.Store.Create(ctx, temp, store.CreateOptions{Size: -1})
+		if err != nil {
+			return err
+		}
+		defer func() { _ = w.Abort() }() // it goes with the directory
+		if err := WriteTasks(w, f, l.entries); err != nil {
+			return err
+		}
+		if err := w.Commit(ctx); err != nil {
+			return err
+		}
+		return h.Store.Rename(ctx, temp, path.Join(dir, tasksFile))
+	})
+}
+
+// readPlans reads which plans the job with a key is for; nil if it cannot be known.
+func (h *home) readPlans(ctx context.Context, key string) (*jobPlans, error) {
+	doc, err := h.Store.ReadFile(ctx, path.Join(h.jobDir(key), plansFile), maxPlans)
+	if store.Absent(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var j jobPlans
+	if err := json.Unmarshal(doc, &j); err != nil || j.Version != 1 || j.Key != key {
+		return nil, nil
+	}
+	return &j, nil
+}
+
+// jobs lists the keys of jobs that have a directory, and when that was last changed. It removes what uploads left that were cut short long ago.
+func (h *home) jobs(ctx context.Context) (map[string]time.Time, error) {
+	infos, err := h.Store.List(ctx, h.Path)
+	if err != nil {
+		return nil, err
+	}
+	jobs := make(map[string]time.Time)
+	for _, info := range infos {
+		key, ok := strings.CutPrefix(info.Name, jobPrefix)
+		switch {
+		case ok && info.Dir:
+			jobs[key] = info.ModTime
+		case store.IsTemp(info.Name) && time.Since(info.ModTime) > forgotten:
+			_ = h.Store.RemoveAll(ctx, info.Path) // the next run tries again
+		}
+	}
+	return jobs, nil
+}
+
+// removeJob removes the directory of a job, also when ctx has ended.
+func (h *home) removeJob(ctx context.Context, key string) error {
+	clean, cancel := store.Cleanup(ctx)
+	defer cancel()
+	return h.Store.RemoveAll(clean, h.jobDir(key))
+}
