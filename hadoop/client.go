@@ -81,15 +81,16 @@ func (c *client) run(ctx context.Context, line func(text string), name string, a
 	command := filepath.Base(name)
 	err := c.runner.run(ctx, func(text string) {
 		c.log.Debug("hadoop", "command", command, "line", text)
+		retry := retryLine.FindString(text)
 		switch {
-		case !retryLine.MatchString(text):
+		case retry == "":
 			silent = time.Time{}
 		case silent.IsZero():
 			silent = time.Now()
-			c.log.Warn("the cluster does not answer, trying again", "command", command, "reason", text)
+			c.log.Warn("the cluster does not answer, trying again", "command", command, "reason", retry)
 		//guard: a cluster that is gone would be waited for as long as Hadoop likes
 		case time.Since(silent) > c.patience:
-			give(failure.New(failure.Storage, "the cluster did not answer Hadoop's client (%s) for %v: %s", command, c.patience, text))
+			give(failure.New(failure.Storage, "the cluster did not answer Hadoop's client (%s) for %v: %s", command, c.patience, retry))
 		}
 		line(text)
 	}, name, args...)

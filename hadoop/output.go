@@ -31,7 +31,7 @@ var (
 	counterGroup    = regexp.MustCompile(`^\t([^\t].*?) *$`)
 	counterValue    = regexp.MustCompile(`^\t\t(.+)=(-?\d+)$`)
 	exceptionLine   = regexp.MustCompile(`(?:^|\s)((?:[a-z]\w*\.)+[A-Z][\w$]*(?:Exception|Error)(?:\([^)]*\))?: .*)$`)
-	retryLine       = regexp.MustCompile(`Retrying connect to server|Retrying after sleeping`)
+	retryLine       = regexp.MustCompile(`Retrying connect to server: \S*[^.\s]|Retrying connect to server|Retrying after sleeping`)
 	unreachable     = regexp.MustCompile(`ConnectException|NoRouteToHostException|ConnectTimeoutException|SocketTimeoutException|UnknownHostException`)
 	idPattern       = regexp.MustCompile(`^(?:application|job)(_\d{1,20}_\d{1,10})$`)
 )
@@ -154,8 +154,8 @@ func jobID(application string) string {
 type report struct {
 	id, name, state, url string
 	percent              int
-	final                string // its state, once it has ended
-	reason               []string
+	final                string   // its state, once it has ended
+	why                  []string // it ended so
 }
 
 // ended reports whether the application has.
@@ -173,8 +173,8 @@ func parseReport(lines []string) *report {
 			key, ok = strings.CutSuffix(strings.TrimPrefix(line, "\t"), " :")
 		}
 		if explains && !(ok && key == "Unmanaged Application") {
-			if line != "" && len(r.reason) < maxReason {
-				r.reason = append(r.reason, line)
+			if line != "" && len(r.why) < maxReason {
+				r.why = append(r.why, line)
 			}
 			continue
 		}
@@ -198,7 +198,7 @@ func parseReport(lines []string) *report {
 		case "Diagnostics":
 			explains = true
 			if value != "" {
-				r.reason = []string{value}
+				r.why = []string{value}
 			}
 		}
 	}

@@ -213,7 +213,7 @@ func (e *Engine) wait(ctx context.Context, j *running, m *jobProgress) error {
 		switch {
 		case err == nil:
 			answered = time.Now()
-			j.app.State, j.reason = r.application().State, r.reason
+			j.app.State, j.reason = r.application().State, r.why
 			if j.app.URL == "" {
 				j.app.URL = r.url
 			}
