@@ -1,0 +1,134 @@
+package hadoop
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rowtocol/rowtocol/failure"
+	"github.com/rowtocol/rowtocol/hadoop/pipes"
+	"github.com/rowtocol/rowtocol/store/cluster"
+)
+
+func TestParseProperties(t *testing.T) {
+	got, err := parseProperties([]string{"a.b=c=d", " a.b = e ", "empty="})
+	if err != nil || len(got) != 3 || got[0] != (property{"a.b", "c=d"}) || got[1] != (property{"a.b", " e "}) || got[2] != (property{"empty", ""}) {
+		t.Errorf("%q, %v", got, err)
+	}
+	for text, words := range map[string]string{
+		"nothing": "key=value", "=x": "key=value",
+		"mapreduce.job.queuename=q":                       "--queue",
+		"mapred.job.queue.name=q":                         "--queue",
+		"mapreduce.map.memory.mb=1":                       "--memory",
+		"mapreduce.map.cpu.vcores=9":                      "--workers",
+		"mapreduce.pipes.executable=x":                    "depends on it",
+		"hadoop.pipes.executable=x":                       "depends on it",
+		"mapreduce.job.reduces=3":                         "depends on it",
+		"mapreduce.input.fileinputformat.split.minsize=1": "depends on it",
+		" mapreduce.job.cache.files =x":                   "depends on it",
+		"mapreduce.framework.name=local":                  "depends on it",
+		"a=\x00":                                          "characters",
+		"a\x01b=c":                                        "characters",
+	} {
+		_, err := parseProperties([]string{"fine=1", text})
+		if !errors.Is(err, failure.Usage) || !strings.Contains(err.Error(), words) {
+			t.Errorf("-D %q: %v, want words with %q", text, err, words)
+		}
+	}
+}
+
+// loaded is what a reader of Hadoop's configuration takes from properties.
+func loaded(t *testing.T, props []property) *cluster.Conf {
+	t.Helper()
+	dir := t.TempDir()
+	t.Setenv("HADOOP_CONF_DIR", dir)
+	f, err := os.Create(filepath.Join(dir, "core-site.xml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(writeProperties(f, props), f.Close()); err != nil {
+		t.Fatal(err)
+	}
+	c, err := cluster.LoadConf()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func sampleRequest() *request {
+	l := &layout{splitSize: 1 << 20, total: 10 << 20, files: []string{"hdfs://nn/a,<&>\t\"é{1}"}, carriers: []string{"0-00001"}, carrierDir: "hdfs://nn/c"}
+	return &request{name: "rowtocol ab hdfs://nn/out", tag: "rowtocol-ab", queue: "etl", executable: "hdfs://nn/x", tasks: "hdfs://nn/t",
+		memory: 300<<20 + 1, workers: 3, layout: l, servers: []string{"hdfs://b", "webhdfs://c:1"}}
+}
+
+func TestJobProperties(t *testing.T) {
+	user, err := parseProperties([]string{"mapreduce.map.maxattempts=9", "mapreduce.map.maxattempts=2", "mapreduce.job.tags=mine,two"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	site := cluster.NewConf(map[string]string{"mapred.child.java.opts": "-Xmx1g -Da=b"})
+	c := loaded(t, sampleRequest().properties(site, user))
+	for key, want := range map[string]string{
+		"mapreduce.job.name":                            "rowtocol ab hdfs://nn/out",
+		"mapreduce.job.tags":                            "rowtocol-ab,mine,two",
+		"mapreduce.map.maxattempts":                     "2",
+		"mapreduce.map.memory.mb":                       "301",
+		"mapreduce.map.cpu.vcores":                      "3",
+		"mapreduce.map.java.opts":                       "-Xmx1g -Da=b -Xmx96m",
+		"mapreduce.job.queuename":                       "etl",
+		"mapreduce.job.maps":                            "11",
+		"mapreduce.job.reduces":                         "0",
+		"mapreduce.job.cache.files":                     "hdfs://nn/t#rowtocol-tasks",
+		"mapreduce.pipes.executable":                    "hdfs://nn/x",
+		"mapreduce.job.hdfs-servers":                    "hdfs://b,webhdfs://c:1",
+		"mapreduce.input.fileinputformat.split.minsize": "1048576",
+		"mapreduce.input.fileinputformat.inputdir":      "hdfs://nn/a\\,<&>\t\"é\\\\{1\\\\},hdfs://nn/c",
+	} {
+		if got := c.String(key, ""); got != want {
+			t.Errorf("%s is %q, want %q", key, got, want)
+		}
+	}
+}
+
+func TestJavaOptions(t *testing.T) {
+	both := map[string]string{"mapred.child.java.opts": "-Da=old", "mapreduce.map.java.opts": "-Da=new"}
+	for want, tt := range map[string]struct {
+		site map[string]string
+		user []string
+	}{
+		"-Xmx96m":         {nil, nil},
+		"-Da=new -Xmx96m": {both, nil},
+		"-Dc=d -Xmx96m":   {both, []string{"mapreduce.map.java.opts=-Db=c", "mapreduce.map.java.opts=-Dc=d"}},
+	} {
+		user, err := parseProperties(tt.user)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := loaded(t, sampleRequest().properties(cluster.NewConf(tt.site), user))
+		if got := c.String("mapreduce.map.java.opts", ""); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+func TestPlainText(t *testing.T) {
+	for in, want := range map[string]string{"a é\t": "a é\t", "a\x00b\xffc\uFFFE": "a?b?c?"} {
+		if got := plainText(in); got != want || !isXML(got) {
+			t.Errorf("%q becomes %q, want %q", in, got, want)
+		}
+	}
+	// The replacement character is what readers make of what they cannot read.
+	if in := (pipes.Split{Path: "a\uFFFD"}); !isXML(in.Path) {
+		t.Error("a character that XML has is refused")
+	}
+}
+
+// TestContainer holds the container of the default --memory to what it was measured for.
+func TestContainer(t *testing.T) {
+	if got := containerMemory(512 << 20); got != (256+512+48)<<20 {
+		t.Errorf("%d MiB", got>>20)
+	}
+}
