@@ -41,6 +41,8 @@ type Options struct {
 	// is the number of replicas of the files that tasks make; 0 is the cluster's.
 	Patience    time.Duration
 	Replication int
+	// TempDir is the local directory of temporary files; empty is the system's.
+	TempDir string
 	// Detach has Run return task.ErrDetached once the job is started.
 	Detach bool
 	// Environ are variables, as key=value, that Hadoop's client gets besides those

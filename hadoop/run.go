@@ -72,7 +72,7 @@ func (e *Engine) prepare(ctx context.Context, h *home, batches []task.Batch) (j 
 		memory: containerMemory(e.o.Memory), workers: e.o.Workers,
 		layout: l, servers: e.servers(h, batches),
 	}
-	f, err := os.CreateTemp("", "rowtocol-job-*.xml")
+	f, err := os.CreateTemp(e.o.TempDir, "rowtocol-job-*.xml")
 	if err != nil {
 		return j, "", failure.As(failure.Storage, err)
 	}

@@ -1,0 +1,117 @@
+package hadoop
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rowtocol/rowtocol/failure"
+)
+
+// script makes a program of the shell.
+func script(t *testing.T, dir, name, text string) string {
+	t.Helper()
+	file := filepath.Join(dir, name)
+	if err := errors.Join(os.MkdirAll(dir, 0o700), os.WriteFile(file, []byte("#!/bin/sh\n"+text), 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+func TestFindClient(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"home/bin/mapred", "home/bin/yarn", "mr/bin/mapred", "yarn/bin/yarn", "path/mapred", "path/yarn"} {
+		script(t, filepath.Dir(filepath.Join(dir, name)), filepath.Base(name), "")
+	}
+	for name, tt := range map[string]struct {
+		env          map[string]string
+		mapred, yarn string
+		words        string
+	}{
+		"home":        {map[string]string{"HADOOP_HOME": dir + "/home", "HADOOP_MAPRED_HOME": dir + "/mr", "PATH": dir + "/path"}, "/home/bin/mapred", "/home/bin/yarn", ""},
+		"two homes":   {map[string]string{"HADOOP_HOME": dir + "/none", "HADOOP_MAPRED_HOME": dir + "/mr", "HADOOP_YARN_HOME": dir + "/yarn"}, "/mr/bin/mapred", "/yarn/bin/yarn", ""},
+		"path":        {map[string]string{"PATH": dir + "/path"}, "/path/mapred", "/path/yarn", ""},
+		"only a half": {map[string]string{"HADOOP_MAPRED_HOME": dir + "/mr"}, "", "", "no yarn in the folder bin of HADOOP_HOME or HADOOP_YARN_HOME"},
+		"none":        {nil, "", "", "Hadoop's client is not to be found on this machine: no mapred"},
+	} {
+		for _, key := range []string{"HADOOP_HOME", "HADOOP_MAPRED_HOME", "HADOOP_YARN_HOME", "PATH"} {
+			t.Setenv(key, tt.env[key])
+		}
+		mapred, yarn, err := findClient()
+		if tt.words != "" {
+			if !errors.Is(err, failure.Usage) || !strings.Contains(err.Error(), tt.words) {
+				t.Errorf("%s: %v, want %q", name, err, tt.words)
+			}
+			continue
+		}
+		if err != nil || mapred != dir+tt.mapred || yarn != dir+tt.yarn {
+			t.Errorf("%s: %s and %s, %v", name, mapred, yarn, err)
+		}
+	}
+}
+
+func TestNew(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("HADOOP_HOME", dir)
+	t.Setenv("HADOOP_CONF_DIR", dir)
+	script(t, dir+"/bin", "mapred", "")
+	script(t, dir+"/bin", "yarn", "")
+	if e, err := New(Options{Properties: []string{"a=b"}}); err != nil || len(e.user) != 1 || e.o.Executable == "" {
+		t.Errorf("%v", err)
+	}
+	for name, o := range map[string]Options{"a property": {Properties: []string{"x"}}, "a queue": {Queue: "a\x00"}} {
+		if _, err := New(o); !errors.Is(err, failure.Usage) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	t.Setenv("HADOOP_CONF_DIR", dir+"/none")
+	if _, err := New(Options{}); !errors.Is(err, failure.Usage) {
+		t.Errorf("no configuration: %v", err)
+	}
+}
+
+func TestCommands(t *testing.T) {
+	t.Setenv("ROWTOCOL_MEMORY", "1GiB")
+	c := &commands{environment([]string{"KRB5CCNAME=/c"})}
+	run := func(text string, args ...string) (lines []string, err error) {
+		t.Helper()
+		err = c.run(t.Context(), func(l string) { lines = append(lines, l) }, script(t, t.TempDir(), "x", text), args...)
+		return lines, err
+	}
+	lines, err := run(`echo "out $1"; echo "err" >&2; printf 'last\r\n\nno end'; exit 3`, "a b")
+	if err == nil || err.Error() != "exit status 3" || !slices.Equal(lines, []string{"out a b", "err", "last", "", "no end"}) {
+		t.Errorf("%q, %v", lines, err)
+	}
+	lines, err = run(`echo "$HADOOP_ROOT_LOGGER $ROWTOCOL_MEMORY $KRB5CCNAME"`)
+	if err != nil || !slices.Equal(lines, []string{"INFO,console  /c"}) {
+		t.Errorf("%q, %v", lines, err)
+	}
+	lines, err = run(`head -c 1000000 /dev/zero | tr '\0' x; echo; echo end`)
+	if err != nil || len(lines) != 2 || len(lines[0]) != maxLine || lines[1] != "end" {
+		t.Errorf("%d lines, %v", len(lines), err)
+	}
+	// What a command leaves running has its output, but is not waited for.
+	began := time.Now()
+	if lines, err = run(`sleep 20 & echo $!`); err != nil || len(lines) != 1 || time.Since(began) > 15*time.Second {
+		t.Errorf("%q, %v after %v", lines, err, time.Since(began))
+	} else if _, err := run("kill " + lines[0]); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestCommandEnds tells a command to end that does, and one that does not.
+func TestCommandEnds(t *testing.T) {
+	for name, text := range map[string]string{"at once": "echo go; exec sleep 60", "never": "trap '' TERM; echo go; while :; do sleep 0.1; done"} {
+		ctx, cancel := context.WithCancel(t.Context())
+		began := time.Now()
+		err := (&commands{os.Environ()}).run(ctx, func(string) { cancel() }, script(t, t.TempDir(), "x", text))
+		if took := time.Since(began); err == nil || took > endTime+5*time.Second {
+			t.Errorf("%s: %v after %v", name, err, took)
+		}
+	}
+}

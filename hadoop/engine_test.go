@@ -1,0 +1,431 @@
+package hadoop
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rowtocol/rowtocol/failure"
+	"github.com/rowtocol/rowtocol/manifest"
+	"github.com/rowtocol/rowtocol/store/cluster"
+	"github.com/rowtocol/rowtocol/task"
+)
+
+// fakeClient plays Hadoop's client: with what it printed on a real cluster, and with
+// a cluster that has applications.
+type fakeClient struct {
+	t *testing.T
+	// pipes is what `mapred pipes` does.
+	pipes func(ctx context.Context, line func(string)) error
+	// reports are what `yarn application -status` says of an application, the last
+	// again and again.
+	reports map[string][]*report
+
+	mu     sync.Mutex
+	calls  []string
+	job    string // the properties of the job that was submitted
+	killed []string
+}
+
+var errExit = errors.New("exit status 1")
+
+func (f *fakeClient) run(ctx context.Context, line func(string), name string, args ...string) error {
+	f.mu.Lock()
+	f.calls = append(f.calls, strings.Join(append([]string{filepath.Base(name)}, args...), " "))
+	f.mu.Unlock()
+	switch {
+	case args[0] == "pipes":
+		b, err := os.ReadFile(args[2])
+		if err != nil {
+			f.t.Error(err)
+		}
+		f.job = string(b)
+		return f.pipes(ctx, line)
+	case args[1] == "-kill":
+		f.killed = append(f.killed, args[2])
+		return nil
+	case args[1] == "-list":
+		line("Total number of applications")
+		for _, all := range f.reports {
+			if r := all[0]; slices.Contains(strings.Split(args[5], ","), tag(keyOf(r.name))) {
+				line(strings.Join([]string{r.id, r.name, "MAPREDUCE", "etl", "q", r.state, r.final, fmt.Sprint(r.percent, "%"), "N/A"}, "\t"))
+			}
+		}
+		return nil
+	}
+	all := f.reports[args[2]]
+	if len(all) == 0 {
+		line("Application with id '" + args[2] + "' doesn't exist in RM or Timeline Server.")
+		return errExit
+	}
+	r := all[0]
+	if len(all) > 1 {
+		f.reports[args[2]] = all[1:]
+	}
+	for _, l := range []string{"Application Report : ", "\tApplication-Id : " + r.id, "\tApplication-Name : " + r.name, "\tProgress : " + fmt.Sprint(r.percent, "%"),
+		"\tState : " + r.state, "\tFinal-State : " + r.final, "\tTracking-URL : N/A", "\tDiagnostics : " + strings.Join(r.why, "\n"), "\tUnmanaged Application : false"} {
+		line(l)
+	}
+	return nil
+}
+
+// says is a client that prints what was recorded, and ends so.
+func says(t *testing.T, name string, err error) func(context.Context, func(string)) error {
+	return func(_ context.Context, line func(string)) error {
+		for _, l := range recorded(t, name) {
+			line(l)
+		}
+		return err
+	}
+}
+
+// saysUntil is a client that prints what was recorded up to a line that has a text,
+// and then waits for its end.
+func saysUntil(t *testing.T, name, text string) func(context.Context, func(string)) error {
+	return func(ctx context.Context, line func(string)) error {
+		for _, l := range recorded(t, name) {
+			line(l)
+			if strings.Contains(l, text) {
+				break
+			}
+		}
+		<-ctx.Done()
+		return ctx.Err()
+	}
+}
+
+// rig is an engine on a cluster that is played.
+type rig struct {
+	*Engine
+	t      *testing.T
+	client *fakeClient
+	st     *ownedStore
+	batch  task.Batch
+	told   []Application
+	seen   []task.Progress
+	log    bytes.Buffer
+}
+
+const rigKey = "c0ffee"
+
+func newRig(t *testing.T, change func(*Options)) *rig {
+	t.Helper()
+	r := &rig{t: t, client: &fakeClient{t: t, reports: map[string][]*report{}}, st: newOwned()}
+	exe := filepath.Join(t.TempDir(), "exe")
+	if err := os.WriteFile(exe, []byte("a program"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	o := Options{
+		Resolve: resolveTo(r.st), Home: homeLocation, Executable: exe, Program: "1.2.3", Run: rigKey,
+		Memory: 64 << 20, Workers: 2, Patience: time.Minute, TempDir: t.TempDir(),
+		Log: slog.New(slog.NewTextHandler(&r.log, nil)), Told: func(a Application) { r.told = append(r.told, a) },
+	}
+	if change != nil {
+		change(&o)
+	}
+	c := &client{runner: r.client, mapred: "/h/bin/mapred", yarn: "/h/bin/yarn", patience: o.Patience, log: o.Log}
+	r.Engine = &Engine{o: o, client: c, site: cluster.NewConf(nil)}
+	const s = 1 << 20
+	r.batch = planned("00ff", s, manifest.Input{Path: "hdfs://nn/in/a", Size: 3 * s}, manifest.Input{Path: "hdfs://nn/in/_b", Size: s})
+	if err := mkdirs(t.Context(), r.st, r.batch.Dir); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func (r *rig) run(ctx context.Context) error {
+	return r.Run(ctx, []task.Batch{{Plan: &manifest.Plan{ID: "done"}}, r.batch}, func(p task.Progress) { r.seen = append(r.seen, p) })
+}
+
+// jobs are the directories of jobs that are there.
+func (r *rig) jobs() (names []string) {
+	r.t.Helper()
+	infos, err := r.st.List(context.Background(), "/user/etl/.rowtocol")
+	if err != nil {
+		r.t.Error(err)
+	}
+	for _, info := range infos {
+		if info.Dir {
+			names = append(names, info.Name)
+		}
+	}
+	return names
+}
+
+func (r *rig) report(id, key, state, final string, percent int) *report {
+	return &report{id: id, name: jobName(key, r.batch.Dest), state: state, final: final, percent: percent}
+}
+
+// leave leaves a document of a task that failed.
+func (r *rig) leave(f Failed) {
+	r.t.Helper()
+	f.Version, f.Run = failedVersion, rigKey
+	if err := f.write(context.Background(), r.st, r.batch.Dir); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+func TestRun(t *testing.T) {
+	r := newRig(t, func(o *Options) { o.Queue = "etl" })
+	look := says(t, "success", nil)
+	r.client.pipes = func(ctx context.Context, line func(string)) error {
+		if got := r.jobs(); !slices.Equal(got, []string{"job-" + rigKey}) {
+			t.Errorf("there are %v", got)
+		}
+		for _, p := range []string{"tasks", "plans.json", "carriers/0-00003"} {
+			if info, err := r.st.Stat(ctx, path.Join("/user/etl/.rowtocol/job-"+rigKey, p)); err != nil || info.Size == 0 {
+				t.Errorf("%s: %+v, %v", p, info, err)
+			}
+		}
+		return look(ctx, line)
+	}
+	if err := r.run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"<value>rowtocol-c0ffee</value>", "<value>etl</value>", "/carriers</value>", "job-c0ffee/tasks#rowtocol-tasks"} {
+		if !strings.Contains(r.client.job, want) {
+			t.Errorf("the job has no %s:\n%s", want, r.client.job)
+		}
+	}
+	if len(r.told) != 2 || r.told[0].State != "" || r.told[0].ID != "application_1795425022941_0003" || r.told[1].State != succeeded || r.told[1].Counters["rowtocol"]["rows"] != 82 {
+		t.Errorf("told %+v", r.told)
+	}
+	if last := r.seen[len(r.seen)-1]; last != (task.Progress{Rows: 82, Bytes: 4 << 20, Tasks: 4}) {
+		t.Errorf("progress ends with %+v", last)
+	}
+	if !slices.IsSortedFunc(r.seen, func(a, b task.Progress) int { return int(a.Bytes - b.Bytes) }) {
+		t.Errorf("progress goes backwards: %v", r.seen)
+	}
+	if len(r.jobs()) != 0 || len(r.client.calls) != 1 {
+		t.Errorf("left %v after %q", r.jobs(), r.client.calls)
+	}
+	if left, err := os.ReadDir(r.o.TempDir); err != nil || len(left) != 0 {
+		t.Errorf("left %v, %v", left, err)
+	}
+	r.client.pipes = look
+	// Another job of the same run has another name.
+	if err := r.run(t.Context()); err != nil || !strings.Contains(r.client.job, "<value>rowtocol-c0ffee-2</value>") {
+		t.Errorf("%v:\n%s", err, r.client.job)
+	}
+	if err := r.Run(t.Context(), nil, nil); err != nil {
+		t.Errorf("nothing to do: %v", err)
+	}
+}
+
+// TestRunFails has the client end as it did on a real cluster.
+func TestRunFails(t *testing.T) {
+	attempt := func(n int) string { return fmt.Sprintf("attempt_1795425022941_0004_m_%06d_0", n) }
+	for name, tt := range map[string]struct {
+		recording string
+		left      []Failed
+		kind      error
+		words     string
+		task      int // -1: no task's
+	}{
+		"task": {"failed", []Failed{
+			{Application: "application_1795425022941_0004", Attempt: attempt(2), Host: "node7", Task: 2, Kind: "storage", Message: "no data node"},
+			{Application: "application_1795425022941_0004", Attempt: attempt(1), Host: "node8", Task: 1, Kind: "input", Message: "block 3 is damaged"},
+			{Application: "application_1795425022941_0003", Attempt: "attempt_1795425022941_0003_m_000000_0", Task: 0, Kind: "usage", Message: "of another job"},
+		}, failure.Input, "block 3 is damaged (" + attempt(1) + " on node8)", 1},
+		"tasks say nothing": {"failed", nil, failure.Storage, "yarn logs -applicationId application_1795425022941_0004", -1},
+		"killed":            {"killed", nil, failure.Storage, "was killed: Application application_1795425022941_0005 was killed by user", -1},
+		"containers":        {"toolarge", nil, failure.Usage, "--memory and --workers", -1},
+		"master":            {"amlarge", nil, failure.Usage, "Requested resource type=[memory-mb]", -1},
+		"queue":             {"queue", nil, failure.Refused, "unknown queue: nosuch", -1},
+		"no cluster":        {"rmdown", nil, failure.Storage, "Connection refused", -1},
+	} {
+		r := newRig(t, nil)
+		r.client.pipes = says(t, tt.recording, errExit)
+		for _, f := range tt.left {
+			r.leave(f)
+		}
+		// YARN knows an application that it refused.
+		r.client.reports["application_1795425022941_0007"] = []*report{r.report("application_1795425022941_0007", rigKey, failed, failed, 0)}
+		err := r.run(t.Context())
+		if !errors.Is(err, tt.kind) || !strings.Contains(err.Error(), tt.words) {
+			t.Errorf("%s: %v, of kind %v, want %v with %q", name, err, failure.KindOf(err), tt.kind, tt.words)
+		}
+		if f := (*task.Failure)(nil); errors.As(err, &f) != (tt.task >= 0) || f != nil && (f.Task != tt.task || f.Plan != "00ff") {
+			t.Errorf("%s: %#v", name, f)
+		}
+		if len(r.jobs()) != 0 {
+			t.Errorf("%s: left %v", name, r.jobs())
+		}
+	}
+}
+
+// TestSilentCluster has a cluster that never answers.
+func TestSilentCluster(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, nil)
+		r.client.pipes = func(ctx context.Context, line func(string)) error {
+			for ctx.Err() == nil {
+				line("INFO ipc.Client: Retrying connect to server: rm/10.0.0.1:8032. Already tried 3 time(s)")
+				time.Sleep(time.Second)
+			}
+			return ctx.Err()
+		}
+		began := time.Now()
+		err := r.run(t.Context())
+		if !errors.Is(err, failure.Storage) || !strings.Contains(err.Error(), "did not answer") || time.Since(began) > 70*time.Second {
+			t.Errorf("%v, after %v", err, time.Since(began))
+		}
+		if len(r.client.calls) != 1 || len(r.jobs()) != 0 {
+			t.Errorf("%q, left %v", r.client.calls, r.jobs())
+		}
+	})
+}
+
+// TestClientGone has a client that ends long before its job.
+func TestClientGone(t *testing.T) {
+	const id = "application_1795425022941_0005"
+	for name, tt := range map[string]struct {
+		until string // the last line of the recording that the client printed
+		last  *report
+		kind  error
+		words string
+	}{
+		"succeeded":          {"map 0%", &report{state: "FINISHED", final: succeeded}, nil, ""},
+		"killed":             {"map 0%", &report{state: killed, final: killed, why: []string{"by somebody"}}, failure.Storage, "by somebody"},
+		"no ID":              {"number of splits", &report{state: "FINISHED", final: succeeded}, nil, ""},
+		"nothing more known": {"map 0%", nil, failure.Storage, "is not known"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			r := newRig(t, nil)
+			r.client.pipes = func(_ context.Context, line func(string)) error {
+				for _, l := range recorded(t, "killed") {
+					line(l)
+					if strings.Contains(l, tt.until) {
+						break
+					}
+				}
+				return errors.New("signal: killed")
+			}
+			if tt.last != nil {
+				tt.last.id, tt.last.name = id, jobName(rigKey, "x")
+				r.client.reports[id] = []*report{r.report(id, rigKey, "RUNNING", "UNDEFINED", 50), r.report(id, rigKey, "RUNNING", "UNDEFINED", 30), tt.last}
+			}
+			err := r.run(t.Context())
+			if failure.KindOf(err) != tt.kind || err != nil && !strings.Contains(err.Error(), tt.words) {
+				t.Errorf("%s: %v, want %v with %q", name, err, tt.kind, tt.words)
+			}
+			if tt.last != nil && (len(r.jobs()) != 0 || len(r.seen) == 0 || r.seen[0].Bytes != 2<<20) {
+				t.Errorf("%s: left %v, progress %v", name, r.jobs(), r.seen)
+			}
+		})
+	}
+}
+
+func TestInterrupt(t *testing.T) {
+	const id = "application_1795425022941_0005"
+	stop := errors.New("stopped")
+	for name, until := range map[string]string{"running": "map 0%", "handed over, and not said": "number of splits"} {
+		synctest.Test(t, func(t *testing.T) {
+			r := newRig(t, nil)
+			r.client.pipes = saysUntil(t, "killed", until)
+			r.client.reports[id] = []*report{r.report(id, rigKey, "RUNNING", "UNDEFINED", 50)}
+			ctx, cancel := context.WithCancelCause(t.Context())
+			time.AfterFunc(10*time.Second, func() { cancel(stop) })
+			if err := r.run(ctx); err != stop {
+				t.Errorf("%s: %v", name, err)
+			}
+			if !slices.Equal(r.client.killed, []string{id}) || len(r.jobs()) != 0 {
+				t.Errorf("%s: killed %v, left %v", name, r.client.killed, r.jobs())
+			}
+		})
+	}
+}
+
+// TestEarlierJob has jobs of runs that ended without their jobs.
+func TestEarlierJob(t *testing.T) {
+	const id = "application_1_0001"
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, nil)
+		r.client.pipes = says(t, "success", nil)
+		other := r.batch
+		other.Plan = &manifest.Plan{ID: "another", Dest: "hdfs://nn/x"}
+		other.Numbers = nil
+		h, err := openHome(t.Context(), r.o.Resolve, r.o.Home)
+		if err != nil {
+			t.Fatal(err)
+		}
+		make := func(key string, b task.Batch, reports ...*report) {
+			if err := h.makeJob(t.Context(), TaskFile{Run: key}, &layout{}, plansOf(key, key, []task.Batch{b})); err != nil {
+				t.Fatal(err)
+			}
+			if len(reports) > 0 {
+				r.client.reports[reports[0].id] = reports
+			}
+		}
+		make("ended", r.batch, r.report("application_1_0002", "ended", "FINISHED", failed, 100))
+		make("other", other, r.report("application_1_0003", "other", "RUNNING", "UNDEFINED", 1))
+		make("attachable", other, r.report("application_1_0004", "attachable", "FINISHED", succeeded, 100))
+		make("about", r.batch)
+		make("ours", r.batch, r.report(id, "ours", "RUNNING", "UNDEFINED", 10), r.report(id, "ours", "RUNNING", "UNDEFINED", 60), r.report(id, "ours", "FINISHED", succeeded, 100))
+		if err := r.run(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if len(r.told) != 2 || !r.told[0].Found || r.told[0].ID != id || r.told[1].State != succeeded || r.client.job != "" {
+			t.Errorf("told %+v, and started %q", r.told, r.client.job)
+		}
+		if got := r.jobs(); !slices.Equal(got, []string{"job-about", "job-attachable", "job-other"}) {
+			t.Errorf("left %v", got)
+		}
+		// What nobody came back for is removed at last, but no job loses its files.
+		time.Sleep(forgotten + time.Hour)
+		if err := r.run(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if got := r.jobs(); !slices.Equal(got, []string{"job-other"}) || r.client.job == "" {
+			t.Errorf("left %v", got)
+		}
+	})
+}
+
+func TestDetachAndAttach(t *testing.T) {
+	const id = "application_1795425022941_0005"
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, func(o *Options) { o.Detach = true })
+		r.client.pipes = saysUntil(t, "killed", "Running job")
+		if err := r.run(t.Context()); err != task.ErrDetached {
+			t.Fatal(err)
+		}
+		if len(r.told) != 1 || r.told[0].ID != id || !slices.Equal(r.jobs(), []string{"job-" + rigKey}) || len(r.client.killed) != 0 {
+			t.Errorf("told %+v, left %v, killed %v", r.told, r.jobs(), r.client.killed)
+		}
+		r.client.reports[id] = []*report{r.report(id, rigKey, "RUNNING", "UNDEFINED", 10)}
+		if err := r.run(t.Context()); err != task.ErrDetached || len(r.told) != 2 || !r.told[1].Found {
+			t.Errorf("once more: %v, told %+v", err, r.told)
+		}
+		r.o.Detach, r.o.Run = false, "another"
+		r.client.reports[id] = []*report{r.report(id, rigKey, "RUNNING", "UNDEFINED", 10), r.report(id, rigKey, "FINISHED", failed, 100)}
+		r.leave(Failed{Application: id, Attempt: "attempt_1795425022941_0005_m_000001_0", Task: 1, Kind: "input", Message: "damaged"})
+		got, err := r.Attach(t.Context(), jobID(id), nil)
+		if f := (*task.Failure)(nil); !errors.As(err, &f) || f.Plan != "00ff" || f.Task != 1 {
+			t.Errorf("%v", err)
+		}
+		if len(got) != 1 || got[0] != (Attached{"hdfs://nn/00ff", "00ff"}) || len(r.jobs()) != 0 {
+			t.Errorf("%+v, left %v", got, r.jobs())
+		}
+		if _, err := r.Attach(t.Context(), id, nil); !errors.Is(err, failure.Usage) || !strings.Contains(err.Error(), "was followed to its end before") {
+			t.Errorf("a job that was followed: %v", err)
+		}
+		r.client.reports["application_1_0009"] = []*report{{id: "application_1_0009", name: "word count", state: "RUNNING"}}
+		for id, words := range map[string]string{"application_1_0009": "not a job of rowtocol", "application_9_9999": "does not know it", "plan-1": "no ID"} {
+			if _, err := r.Attach(t.Context(), id, nil); !errors.Is(err, failure.Usage) || !strings.Contains(err.Error(), words) {
+				t.Errorf("%s: %v, want %q", id, err, words)
+			}
+		}
+	})
+}

@@ -1,0 +1,61 @@
+package hadoop
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+const helperVariable = "TEST_RUNS_COMMAND"
+
+// TestEndsWithUs kills a process that runs a command.
+func TestEndsWithUs(t *testing.T) {
+	if file := os.Getenv(helperVariable); file != "" {
+		err := (&commands{os.Environ()}).run(t.Context(), func(l string) { fmt.Println("pid", l) }, file)
+		t.Fatal("the command ended", err)
+	}
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	us := exec.Command(exe, "-test.run=^TestEndsWithUs$", "-test.v")
+	us.Env = append(os.Environ(), helperVariable+"="+script(t, t.TempDir(), "x", "echo $$; exec sleep 60"))
+	out, err := us.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := us.Start(); err != nil {
+		t.Fatal(err)
+	}
+	pid := 0
+	for s := bufio.NewScanner(out); pid == 0 && s.Scan(); {
+		if text, ok := strings.CutPrefix(s.Text(), "pid "); ok {
+			pid, _ = strconv.Atoi(text)
+		}
+	}
+	_ = us.Process.Kill()
+	_ = us.Wait() // it was killed
+	if pid == 0 {
+		t.Fatal("the command did not begin")
+	}
+	for range 100 {
+		if syscall.Kill(pid, 0) != nil || isZombie(pid) {
+			return
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	_ = syscall.Kill(pid, syscall.SIGKILL)
+	t.Error("the command goes on without who ran it")
+}
+
+// isZombie reports whether a process has ended, and nobody asked for it yet.
+func isZombie(pid int) bool {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	return err == nil && strings.Contains(string(b), ") Z ")
+}
