@@ -117,10 +117,13 @@ func (o *output) line(text string) (news bool) {
 // counter takes a line of counters; false if it is none.
 func (o *output) counter(text string) bool {
 	if m := counterValue.FindStringSubmatch(text); m != nil {
-		value, err := strconv.ParseInt(m[2], 10, 64)
 		//guard: output without an end would fill the memory
-		if err != nil || o.counters >= maxCounters {
+		if o.counters >= maxCounters {
 			return true
+		}
+		value, err := strconv.ParseInt(m[2], 10, 64)
+		if err != nil {
+			return true // no number of ours
 		}
 		o.counters++
 		if o.app.Counters[o.group] == nil {

@@ -50,7 +50,7 @@ func openHome(ctx context.Context, resolve input.Resolve, location string) (*hom
 	}
 	h := &home{Location: at, access: store.CapabilitiesOf(at.Store)}
 	//guard: a crash, or files of secrets that anybody reads
-	if at.Origin == "" || h.access.Access == nil || h.access.SetMode == nil {
+	if h.access.Access == nil {
 		return nil, failure.New(failure.Usage, "the home directory %s is not on HDFS: the default file system of the configuration (fs.defaultFS) must be", location)
 	}
 	h.Path = path.Join(at.Path, homeName)
@@ -155,11 +155,11 @@ func (h *home) sound(ctx context.Context, p string, size int64) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	//guard: tasks would run half a program, or another's
-	if !info.Dir && info.Size == size && access.Owner == h.owner && access.Mode&0o022 == 0 {
-		return true, nil
+	//guard: tasks would run half a program, or another's; a directory has no size
+	if info.Size != size || access.Owner != h.owner || access.Mode&0o022 != 0 {
+		return false, h.Store.RemoveAll(ctx, p)
 	}
-	return false, h.Store.RemoveAll(ctx, p)
+	return true, nil
 }
 
 func (h *home) upload(ctx context.Context, f io.ReaderAt, size int64, p string) error {
