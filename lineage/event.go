@@ -87,6 +87,11 @@ func End(r *report.Run, named []string, failure string) *Event {
 	switch {
 	case r.Succeeded():
 		e.Type = "COMPLETE"
+	case r.Status == "detached":
+		e.Type = "COMPLETE" // of what it was to do
+		if r.OutputID == "" {
+			e.Outputs = []dataset{} // which another run makes
+		}
 	case r.Status == "interrupted":
 		e.Type = "ABORT"
 	default:

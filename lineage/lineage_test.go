@@ -259,3 +259,16 @@ func name(i int) string {
 	}
 	return `"R` + strconv.Itoa(i-1) + `"`
 }
+
+// A run that leaves its tasks to themselves ends well, and makes no output yet.
+func TestEndDetached(t *testing.T) {
+	r := ended("detached")
+	r.OutputID = ""
+	v := object(t, End(r, named, ""))
+	if at(t, v, "eventType") != `"COMPLETE"` || at(t, v, "outputs") != "[]" || at(t, v, "inputs", 0, "inputFacets") != "" {
+		t.Errorf("%v", v)
+	}
+	if v := object(t, End(ended("detached"), named, "")); at(t, v, "outputs", 0, "outputFacets", "outputStatistics", "rowCount") != "30" {
+		t.Errorf("what was committed before is not told: %v", v)
+	}
+}

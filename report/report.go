@@ -16,7 +16,7 @@ type Run struct {
 	Began   time.Time
 	Ended   time.Time // zero while the run works
 	Exit    int
-	Status  string // "done", "nothing", or the name of the exit code
+	Status  string // "done", "nothing", "detached", or the name of the exit code
 
 	Inputs     []Input
 	InputBytes int64 // of Inputs together

@@ -6,7 +6,7 @@ func TestSucceeded(t *testing.T) {
 	for status, want := range map[string]bool{
 		"done": true, "nothing": true, "losses": true,
 		"usage": false, "defect": false, "input": false, "storage": false, "locked": false, "different": false,
-		"refused": false, "conflict": false, "interrupted": false, "": false,
+		"refused": false, "conflict": false, "interrupted": false, "detached": false, "": false,
 	} {
 		if got := (&Run{Status: status}).Succeeded(); got != want {
 			t.Errorf("%q: %v", status, got)
