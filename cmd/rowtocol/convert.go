@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 
 	"github.com/rowtocol/rowtocol/job"
 	"github.com/rowtocol/rowtocol/manifest"
+	"github.com/rowtocol/rowtocol/task"
 )
 
 const convertLong = `Convert Avro object container files to column files, one per row group.
@@ -77,9 +79,15 @@ func (a *app) convertCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.convert(cmd, f, inputs, dest)
+			return a.convert(cmd.Context(), f, inputs, dest, &here{a})
 		},
 	}
+	a.addConversion(cmd, f)
+	return cmd
+}
+
+// addConversion adds the flags that every command has which converts.
+func (a *app) addConversion(cmd *cobra.Command, f *convertFlags) {
 	flags := cmd.Flags()
 	f.addPlaces(flags)
 	f.add(flags)
@@ -93,7 +101,6 @@ func (a *app) convertCommand() *cobra.Command {
 	addExitNothing(flags, &f.nothing)
 	addMaxRuntime(flags, &f.maxRuntime)
 	completeOutput(cmd)
-	return cmd
 }
 
 // addAllowEmpty adds the flag that takes inputs which hold no Avro file.
@@ -141,7 +148,45 @@ type converted struct {
 	Skipped  int             `json:"skipped"` // files and directories that were found and are no inputs
 }
 
-func (a *app) convert(cmd *cobra.Command, f *convertFlags, inputs []string, dest string) error {
+// engine carries out a conversion: in this process, or elsewhere.
+type engine interface {
+	// ready refuses what the engine cannot convert, before anything is done.
+	ready(ctx context.Context, inputs []string, dest string) error
+	convert(ctx context.Context, req job.Request) (*job.Outcome, error)
+	// partitions tells each what came of every partition, until ctx ends.
+	partitions(ctx context.Context, p *job.Partitions, names []string, each func(name string, out *job.Outcome, err error))
+}
+
+// here is the engine that is this process.
+type here struct{ *app }
+
+func (h *here) ready(context.Context, []string, string) error { return nil }
+
+func (h *here) convert(ctx context.Context, req job.Request) (*job.Outcome, error) {
+	p, stop := h.startProgress(ctx)
+	defer stop()
+	req.Progress = p.ofJob
+	return job.Convert(ctx, req)
+}
+
+func (h *here) partitions(ctx context.Context, p *job.Partitions, names []string, each func(string, *job.Outcome, error)) {
+	for _, name := range names {
+		if ctx.Err() != nil {
+			return
+		}
+		out, err := h.partition(ctx, *p, name)
+		each(name, out, err)
+	}
+}
+
+func (h *here) partition(ctx context.Context, p job.Partitions, name string) (*job.Outcome, error) {
+	progress, stop := h.startProgress(ctx)
+	defer stop()
+	p.Progress = progress.ofJob
+	return p.Convert(ctx, name)
+}
+
+func (a *app) convert(ctx context.Context, f *convertFlags, inputs []string, dest string, e engine) error {
 	if f.dryRun {
 		a.watchers = watchers{} // nothing is done
 	}
@@ -157,27 +202,26 @@ func (a *app) convert(cmd *cobra.Command, f *convertFlags, inputs []string, dest
 	if err := a.limit(f.maxRuntime); err != nil {
 		return err
 	}
-	ctx := cmd.Context()
+	if err := e.ready(ctx, inputs, dest); err != nil {
+		return err
+	}
 	req, err := a.request(ctx, &f.outputFlags, inputs, dest)
 	if err != nil {
 		return err
 	}
 	req.AllowEmpty, req.Overwrite, req.Restart, req.Incremental = f.allowEmpty, f.overwrite, f.restart, f.incremental
 	if f.partitioned {
-		return a.convertPartitions(ctx, f, req)
+		return a.convertPartitions(ctx, f, req, e)
 	}
 	if f.dryRun {
 		return a.dryRun(ctx, req)
 	}
 	a.start("dest", a.run.Dest, named(inputs))
-	p, stop := a.startProgress(ctx)
-	defer stop()
-	req.Progress = func(s job.Progress) {
-		p.set(s.Rows, s.Bytes, s.TotalBytes)
-		p.setTasks(s.Tasks, s.TotalTasks)
+	outcome, err := e.convert(ctx, req)
+	if errors.Is(err, task.ErrDetached) {
+		a.reportDetached(outcome, dest)
+		return nil
 	}
-	outcome, err := job.Convert(ctx, req)
-	stop()
 	return a.report(outcome, damageHelp(err, f.onDamage), dest, f.nothing)
 }
 
@@ -210,11 +254,20 @@ func (a *app) report(outcome *job.Outcome, err error, dest string, nothing int) 
 	if outcome == nil {
 		return err
 	}
-	a.tally(outcome)
-	a.published(outcome)
-	a.warn(outcome.Warnings)
-	a.tellSkipped(outcome.Skipped)
-	a.printOutcome(outcome, dest)
+	r := a.account(outcome, dest)
+	a.result = r
+	switch {
+	case outcome.Nothing && outcome.Incremental:
+		skipped := ""
+		if n := len(outcome.Skipped); n > 0 {
+			skipped = fmt.Sprintf(" (skipped: %d)", n)
+		}
+		a.summary("nothing to do: no input is new for %s%s\n", dest, skipped)
+	case outcome.Nothing:
+		a.summary("nothing to do: %s already holds the %s of these inputs\n", dest, plural(r.Rows, "row"))
+	default:
+		a.summary("%s: %s in %s, %s%s\n", dest, plural(r.Rows, "row"), plural(r.Files, "file"), human(r.Bytes), doneBefore(outcome.Resumed))
+	}
 	if outcome.Nothing && err == nil {
 		a.status, a.nothing = "nothing", nothing
 	}
@@ -227,7 +280,13 @@ func (a *app) warn(warnings []string) {
 	}
 }
 
-func (a *app) printOutcome(o *job.Outcome, dest string) {
+// account adds an outcome to the account of the run, logs what is to be said of it, and
+// returns the result that it makes.
+func (a *app) account(o *job.Outcome, dest string) converted {
+	a.tally(o)
+	a.published(o)
+	a.warn(o.Warnings)
+	a.tellSkipped(o.Skipped)
 	r := converted{
 		Figures: &a.figures, Dest: dest, Nothing: o.Nothing, Tasks: o.Tasks, Resumed: o.Resumed, Parts: []manifest.Part{}, Losses: []manifest.Loss{}, Warnings: orEmpty(o.Warnings), Skipped: len(o.Skipped),
 	}
@@ -238,22 +297,10 @@ func (a *app) printOutcome(o *job.Outcome, dest string) {
 	for _, p := range r.Parts {
 		r.Files += len(p.Files)
 	}
-	a.result = r
 	for _, l := range r.Losses {
 		a.log.Warn("lost", "input", l.Input, "start", l.Start, "end", l.End, "rows", l.Rows, "reason", l.Reason, "quarantine", quarantined(l))
 	}
-	switch {
-	case o.Nothing && o.Incremental:
-		skipped := ""
-		if n := len(o.Skipped); n > 0 {
-			skipped = fmt.Sprintf(" (skipped: %d)", n)
-		}
-		a.summary("nothing to do: no input is new for %s%s\n", dest, skipped)
-	case o.Nothing:
-		a.summary("nothing to do: %s already holds the %s of these inputs\n", dest, plural(r.Rows, "row"))
-	default:
-		a.summary("%s: %s in %s, %s%s\n", dest, plural(r.Rows, "row"), plural(r.Files, "file"), human(r.Bytes), doneBefore(o.Resumed))
-	}
+	return r
 }
 
 // quarantined is the name of the copy of lost bytes; empty without one.

@@ -24,6 +24,7 @@ var flagTitles = []struct {
 	{"How inputs are read", []string{"schema", "recursive", "strict", "max-input-block", "on-damage", "max-lost-rows"}},
 	{outputTitle, []string{"format", "row-group-size", "block-size"}},
 	{"Reruns and data that grows", []string{"incremental", "partitioned", "reprocess", "overwrite", "restart"}},
+	{"The cluster", []string{"queue", "property", "memory", "workers", "detach", "attach"}},
 	{"Schedulers and watchers", []string{"exit-nothing", "max-runtime", "metrics-file", "push-gateway", "lineage"}},
 }
 

@@ -30,11 +30,11 @@ func TestHelp(t *testing.T) {
 		}
 	}
 	for _, g := range flagTitles {
-		_, listed, _ := strings.Cut(texts["convert"], "\n"+g.title+":\n")
+		_, listed, _ := strings.Cut(texts["submit"], "\n"+g.title+":\n")
 		listed, _, _ = strings.Cut(listed, "\n\n")
 		for _, name := range g.names {
-			if !strings.Contains(listed, " --"+name+" ") || strings.Count(texts["convert"], "\n      --"+name+" ") != 1 {
-				t.Errorf("help convert does not list --%s once, under %q:\n%s", name, g.title, listed)
+			if !strings.Contains(listed, " --"+name+" ") || strings.Count(texts["submit"], "\n      --"+name+" ")+strings.Count(texts["submit"], ", --"+name+" ") != 1 {
+				t.Errorf("help submit does not list --%s once, under %q:\n%s", name, g.title, listed)
 			}
 		}
 	}

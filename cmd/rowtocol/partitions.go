@@ -12,6 +12,7 @@ import (
 	"github.com/rowtocol/rowtocol/failure"
 	"github.com/rowtocol/rowtocol/input"
 	"github.com/rowtocol/rowtocol/job"
+	"github.com/rowtocol/rowtocol/task"
 )
 
 const partitionedLong = `
@@ -49,6 +50,8 @@ type partitioned struct {
 	Failed     int               `json:"failed"`
 	Partitions []partitionResult `json:"partitions"`
 	Beside     []input.Skipped   `json:"beside"` // what is in no partition
+
+	detached int // partitions whose tasks run on
 }
 
 // partitionResult is what became of a partition.
@@ -58,7 +61,8 @@ type partitionResult struct {
 	Status    string    `json:"status"`
 	Error     *reported `json:"error,omitempty"`
 	// Action is what was done, or with --dry-run what would be: "output" if it is
-	// converted whole, "run" if inputs were added, "nothing"; empty if it failed.
+	// converted whole, "run" if inputs were added, "nothing", "detached" if its tasks run
+	// on; empty if it failed.
 	Action   string   `json:"action"`
 	Inputs   int      `json:"inputs"` // that were, or would be, converted
 	Rows     int64    `json:"rows"`   // of what was converted, as are bytes
@@ -88,7 +92,7 @@ func checkPartitioned(f *convertFlags, inputs []string) error {
 
 // convertPartitions converts all partitions. What fails with some does not stop the
 // others, but for a signal.
-func (a *app) convertPartitions(ctx context.Context, f *convertFlags, req job.Request) error {
+func (a *app) convertPartitions(ctx context.Context, f *convertFlags, req job.Request, e engine) error {
 	p := &job.Partitions{Request: req, Reprocess: f.reprocess}
 	if !f.dryRun {
 		a.start("dest", a.run.Dest, named(req.Inputs))
@@ -106,40 +110,33 @@ func (a *app) convertPartitions(ctx context.Context, f *convertFlags, req job.Re
 	} else if len(names) == 0 && !f.allowEmpty {
 		return failure.New(failure.Input, "%s holds no directory named key=value; --allow-empty makes nothing of it", req.Inputs[0])
 	}
-	do := a.convertPartition
-	if f.dryRun {
-		do = a.previewPartition
-	}
-	for _, name := range names {
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
-		result, err := do(ctx, p, name)
+	tell := func(result partitionResult, err error) {
 		r.Rows, r.Bytes = a.run.Rows, a.run.Bytes
 		if err != nil && ctx.Err() != nil {
-			return context.Cause(ctx)
+			return // nothing came of it
 		}
 		err = damageHelp(err, f.onDamage)
-		worst.add(name, err)
+		if !errors.Is(err, task.ErrDetached) {
+			worst.add(result.Partition, err)
+		}
 		a.tellPartition(r, result, err)
+	}
+	if f.dryRun {
+		a.previewPartitions(ctx, p, names, tell)
+	} else {
+		e.partitions(ctx, p, names, func(name string, out *job.Outcome, err error) { tell(a.accountPartition(name, out), err) })
+	}
+	if len(r.Partitions) < len(names) && ctx.Err() != nil {
+		return context.Cause(ctx)
 	}
 	return a.reportPartitions(r, &worst, f)
 }
 
-// convertPartition converts one.
-func (a *app) convertPartition(ctx context.Context, p *job.Partitions, name string) (partitionResult, error) {
-	progress, stop := a.startProgress(ctx)
-	defer stop()
-	one := *p
-	one.Progress = func(s job.Progress) {
-		progress.set(s.Rows, s.Bytes, s.TotalBytes)
-		progress.setTasks(s.Tasks, s.TotalTasks)
-	}
-	out, err := one.Convert(ctx, name)
-	stop()
+// accountPartition adds what came of one to the account of the run.
+func (a *app) accountPartition(name string, out *job.Outcome) partitionResult {
 	result := partitionResult{Partition: name, Warnings: []string{}}
 	if out == nil {
-		return result, err
+		return result
 	}
 	a.tally(out)
 	a.warn(out.Warnings)
@@ -154,7 +151,16 @@ func (a *app) convertPartition(ctx context.Context, p *job.Partitions, name stri
 			result.Action = job.Added
 		}
 	}
-	return result, err
+	return result
+}
+
+func (a *app) previewPartitions(ctx context.Context, p *job.Partitions, names []string, tell func(partitionResult, error)) {
+	for _, name := range names {
+		if ctx.Err() != nil {
+			return
+		}
+		tell(a.previewPartition(ctx, p, name))
+	}
 }
 
 // previewPartition finds out what would become of one.
@@ -174,6 +180,11 @@ func (a *app) previewPartition(ctx context.Context, p *job.Partitions, name stri
 
 // tellPartition adds the result of a partition, and says it in one line.
 func (a *app) tellPartition(r *partitioned, p partitionResult, err error) {
+	runsOn := errors.Is(err, task.ErrDetached)
+	if runsOn {
+		p.Action, err = statusDetached, nil
+		r.detached++
+	}
 	e := classify(err)
 	p.Exit, p.Status, p.Error = e.code, e.name, describe(err)
 	level, what := slog.LevelInfo, "partition: "+p.Action
@@ -186,6 +197,8 @@ func (a *app) tellPartition(r *partitioned, p partitionResult, err error) {
 		if err == nil {
 			p.Status = p.Action
 		}
+	case runsOn:
+		p.Status = p.Action
 	default:
 		r.Converted++
 		args = append(args, "inputs", p.Inputs, "rows", p.Rows, "bytes", p.Bytes)
@@ -200,19 +213,26 @@ func (a *app) tellPartition(r *partitioned, p partitionResult, err error) {
 
 // reportPartitions says what all came to.
 func (a *app) reportPartitions(r *partitioned, worst *worstOf, f *convertFlags) error {
-	r.Nothing = r.Converted == 0 && r.Failed == 0
+	r.Nothing = r.Converted == 0 && r.Failed == 0 && r.detached == 0
 	if !a.json {
 		did, say := "converted", a.summary
 		if f.dryRun {
 			did, say = "to be converted", a.printf
 		}
-		say("%s: %s %s, %s unchanged, %d failed; %s, %s\n", r.Dest, plural(r.Converted, "partition"), did,
-			fmt.Sprint(len(r.Partitions)-r.Converted-r.Failed), r.Failed, plural(r.Rows, "row"), human(r.Bytes))
+		runOn := ""
+		if r.detached > 0 {
+			runOn = fmt.Sprintf(", %d detached", r.detached)
+		}
+		say("%s: %s %s%s, %s unchanged, %d failed; %s, %s\n", r.Dest, plural(r.Converted, "partition"), did, runOn,
+			fmt.Sprint(len(r.Partitions)-r.Converted-r.Failed-r.detached), r.Failed, plural(r.Rows, "row"), human(r.Bytes))
 	}
 	if worst.err != nil {
 		return worst.error(len(r.Partitions))
 	}
-	if r.Nothing && !f.dryRun {
+	switch {
+	case r.detached > 0:
+		a.detach()
+	case r.Nothing && !f.dryRun:
 		a.status, a.nothing = "nothing", f.nothing
 	}
 	return nil

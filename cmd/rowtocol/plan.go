@@ -189,7 +189,7 @@ func (p *planning) finished() bool {
 	return p.state.Committed(p.plan) != nil || p.plan.Run && len(p.plan.Request.Inputs) == 0
 }
 
-// dryRun shows what convert would do.
+// dryRun shows what a conversion would do.
 func (a *app) dryRun(ctx context.Context, req job.Request) error {
 	made, err := makePlan(ctx, req)
 	if err != nil {
@@ -200,9 +200,9 @@ func (a *app) dryRun(ctx context.Context, req job.Request) error {
 	a.tellSkipped(skipped)
 	a.listSkipped("skipped", skipped)
 	if made.finished() && !req.Anew() {
-		a.log.Info(fmt.Sprintf("destination %s holds the output of this plan already: convert will do nothing", req.Dest))
+		a.log.Info(fmt.Sprintf("destination %s holds the output of this plan already: %s will do nothing", req.Dest, a.command))
 	} else if kept := made.state.AllowPlan(made.plan, req.Overwrite); kept != nil {
-		a.log.Warn(fmt.Sprintf("convert will be refused: %v", kept))
+		a.log.Warn(fmt.Sprintf("%s will be refused: %v", a.command, kept))
 	}
 	a.result = dryRun{made.plan, orEmpty(skipped)}
 	if !a.json {
@@ -211,7 +211,7 @@ func (a *app) dryRun(ctx context.Context, req job.Request) error {
 	return nil
 }
 
-// dryRun is the result of convert --dry-run in the final JSON object.
+// dryRun is the result of --dry-run in the final JSON object.
 type dryRun struct {
 	*manifest.Plan
 	Skipped []input.Skipped `json:"skipped_files"` // and directories

@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/term"
 
+	"github.com/rowtocol/rowtocol/job"
 	"github.com/rowtocol/rowtocol/store"
 )
 
@@ -184,6 +185,12 @@ func (p *progress) setTasks(done, total int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.tasks, p.ofTasks = int64(done), int64(total)
+}
+
+// ofJob takes the state of a conversion.
+func (p *progress) ofJob(s job.Progress) {
+	p.set(s.Rows, s.Bytes, s.TotalBytes)
+	p.setTasks(s.Tasks, s.TotalTasks)
 }
 
 // state is how far the work is as of now.

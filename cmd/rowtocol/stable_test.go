@@ -30,7 +30,7 @@ func TestStable(t *testing.T) {
 	addFlags(there, root, "")
 	for name, v := range map[string]any{
 		"_SUCCESS": manifest.Success{}, "plan": manifest.Plan{}, "--json": ending{},
-		"convert --json": converted{}, "plan --json": planned{}, "task --json": tasksDone{}, "verify --json": verified{},
+		"convert --json": converted{}, "submit --json": submitted{}, "plan --json": planned{}, "task --json": tasksDone{}, "verify --json": verified{},
 		"cat --json": catted{}, "count --json": counted{}, "stats --json": summed{}, "inspect --json": inspected{}, "version --json": build{},
 	} {
 		addFields(there, name, reflect.TypeOf(v), nil)

@@ -1,0 +1,206 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/rowtocol/rowtocol/hadoop"
+	"github.com/rowtocol/rowtocol/input"
+	"github.com/rowtocol/rowtocol/job"
+	"github.com/rowtocol/rowtocol/lineage"
+	"github.com/rowtocol/rowtocol/manifest"
+	"github.com/rowtocol/rowtocol/store"
+	"github.com/rowtocol/rowtocol/task"
+)
+
+// submission is the engine that is a Hadoop cluster.
+type submission struct {
+	*app
+	own      submitFlags
+	engine   *hadoop.Engine
+	last     hadoop.Application // the last job
+	detached bool
+}
+
+// ready refuses what no node could reach, and a machine without Hadoop's client.
+func (s *submission) ready(_ context.Context, inputs []string, dest string) error {
+	for _, name := range append([]string{dest}, inputs...) {
+		at, err := s.resolve(name)
+		if err != nil {
+			return err
+		}
+		//guard: the nodes would look on their own disks
+		if at.Origin == "" {
+			return usagef("%s is on this machine, where the nodes of a cluster cannot reach it: submit takes inputs and a destination on hdfs://, webhdfs:// or swebhdfs://", store.Shown(name))
+		}
+	}
+	return s.open()
+}
+
+// open makes the engine.
+func (s *submission) open() error {
+	home, err := s.stores.Home()
+	if err != nil {
+		return &usageError{err}
+	}
+	s.engine, err = hadoop.New(hadoop.Options{
+		Resolve: s.resolve, Home: home, Program: s.run.Version, Run: s.run.ID,
+		Queue: s.own.queue, Properties: s.own.properties, Memory: int64(s.memory), Workers: s.own.workers,
+		Patience: s.store.retry, Replication: s.store.replication, Detach: s.own.detach,
+		Log: s.log, Told: s.tellJob,
+	})
+	return err
+}
+
+// tellJob logs that a job was started or found, and that it has ended.
+func (s *submission) tellJob(j hadoop.Application) {
+	s.last = j
+	attrs := []any{"application", j.ID, "job", j.Job, "url", j.URL}
+	switch {
+	case j.State != "":
+		s.log.Info("job ended", append(attrs, "state", j.State)...)
+	case j.Found:
+		s.log.Info("job of an earlier run found, and followed", attrs...)
+	default:
+		s.log.Info("job started", attrs...)
+	}
+}
+
+func (s *submission) convert(ctx context.Context, req job.Request) (*job.Outcome, error) {
+	p, stop := s.startProgress(ctx)
+	defer stop()
+	req.Progress = p.ofJob
+	out, err := job.Submit(ctx, req, s.engine)
+	s.detached = errors.Is(err, task.ErrDetached)
+	return out, err
+}
+
+func (s *submission) partitions(ctx context.Context, p *job.Partitions, names []string, each func(string, *job.Outcome, error)) {
+	progress, stop := s.startProgress(ctx)
+	defer stop()
+	p.Progress = progress.ofJob
+	p.Submit(ctx, names, s.engine, func(name string, out *job.Outcome, err error) {
+		s.detached = s.detached || errors.Is(err, task.ErrDetached)
+		each(name, out, err)
+	})
+}
+
+// follow follows a job to its end, and publishes the outputs of the plans whose tasks it
+// ran.
+func (s *submission) follow(ctx context.Context, f *convertFlags) error {
+	if err := cmp.Or(checkExitNothing(f.nothing), s.limit(f.maxRuntime), s.open()); err != nil {
+		return err
+	}
+	s.start("application", s.own.attach)
+	p, stop := s.startProgress(ctx)
+	defer stop()
+	plans, err := s.engine.Attach(ctx, s.own.attach, func(t task.Progress) { p.set(t.Rows, t.Bytes, 0) })
+	stop()
+	if err != nil {
+		return err
+	}
+	o := s.jobOptions()
+	if len(plans) == 1 {
+		outcome, err := s.publish(ctx, plans[0], o)
+		s.run.Dest = store.Shown(plans[0].Dest)
+		return s.report(outcome, err, plans[0].Dest, f.nothing)
+	}
+	return s.publishAll(ctx, plans, o, f)
+}
+
+// publish publishes the output of a plan, and has those who watch learn of its inputs.
+func (s *submission) publish(ctx context.Context, p hadoop.Attached, o job.Options) (*job.Outcome, error) {
+	out, err := job.CommitStaged(ctx, p.Dest, p.PlanID, o)
+	if out != nil && out.Plan != nil {
+		s.watchers.inputs = append(s.watchers.inputs, shown(lineage.Directories(inputPaths(out.Plan)))...)
+	}
+	return out, err
+}
+
+// publishAll publishes the outputs of the plans of several partitions. What fails with
+// some does not stop the others, but for a signal.
+func (s *submission) publishAll(ctx context.Context, plans []hadoop.Attached, o job.Options, f *convertFlags) error {
+	dest, names := partitionsOf(plans)
+	s.run.Dest = store.Shown(dest)
+	r := &partitioned{Figures: &s.figures, Dest: dest, Partitions: []partitionResult{}, Beside: []input.Skipped{}}
+	s.result = r
+	var worst worstOf
+	for i, p := range plans {
+		out, err := s.publish(ctx, p, o)
+		result := s.accountPartition(names[i], out)
+		r.Rows, r.Bytes = s.run.Rows, s.run.Bytes
+		if ctx.Err() != nil && err != nil {
+			return context.Cause(ctx)
+		}
+		worst.add(names[i], err)
+		s.tellPartition(r, result, err)
+	}
+	return s.reportPartitions(r, &worst, f)
+}
+
+// partitionsOf returns the directory that the destinations of plans are below, and their
+// names there.
+func partitionsOf(plans []hadoop.Attached) (dest string, names []string) {
+	common := strings.Split(plans[0].Dest, "/")
+	for _, p := range plans {
+		parts := strings.Split(p.Dest, "/")
+		n := 0
+		for n < min(len(common), len(parts)) && common[n] == parts[n] {
+			n++
+		}
+		common = common[:n]
+	}
+	// All may be of one year.
+	if i := slices.IndexFunc(common, func(part string) bool { return strings.Contains(part, "=") }); i >= 0 {
+		common = common[:i]
+	}
+	dest = strings.Join(common, "/")
+	for _, p := range plans {
+		names = append(names, strings.TrimPrefix(p.Dest[len(dest):], "/"))
+	}
+	return dest, names
+}
+
+// statusDetached is the JSON status, and the action of a partition, where tasks run on
+// that nobody waits for.
+const statusDetached = "detached"
+
+// detach ends a run whose tasks run on. Who watches for results is told by the run that
+// publishes them.
+func (a *app) detach() {
+	a.status = statusDetached
+	a.watchers.metricsFile, a.watchers.gateway = "", nil
+}
+
+// reportDetached tells of a conversion whose tasks run on.
+func (a *app) reportDetached(o *job.Outcome, dest string) {
+	r := a.account(o, dest)
+	r.Plan, r.Tasks, r.Inputs = o.Plan.ID, len(o.Plan.Tasks), len(o.Plan.Request.Inputs)
+	a.result = r
+	a.detach()
+}
+
+// reportJob adds the job to what is told of a conversion.
+func (s *submission) reportJob() {
+	on := &onCluster{Application: s.last.ID, Job: s.last.Job, TrackingURL: s.last.URL, Detached: s.detached, Counters: s.last.Counters}
+	if on.Counters == nil {
+		on.Counters = map[string]map[string]int64{}
+	}
+	if s.detached {
+		s.summary("%s runs on: %s\n\"rowtocol submit --attach %s\" publishes what it makes\n", on.Application, on.TrackingURL, on.Application)
+	}
+	switch r := s.result.(type) {
+	case converted:
+		s.result = submitted{r, on}
+	case *partitioned:
+		s.result = submittedPartitions{r, on}
+	case nil:
+		if on.Application != "" { // it failed, and the job tells more
+			none := converted{Figures: &s.figures, Dest: s.run.Dest, Parts: []manifest.Part{}, Losses: []manifest.Loss{}, Warnings: []string{}}
+			s.result = submitted{none, on}
+		}
+	}
+}

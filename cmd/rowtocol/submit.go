@@ -1,0 +1,127 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+const submitLong = `Do what convert does, with the tasks of the plan on the nodes of a Hadoop
+cluster: they are the map tasks of one MapReduce job on YARN, each where its
+input is. INPUT and DEST are on HDFS (hdfs://, webhdfs://), and Hadoop's client,
+"mapred" and "yarn", is on this machine. Nothing is installed on the nodes. The
+output, the exit codes and the other flags are those of convert.
+
+--memory and --workers are those of each task: its container has --memory, 48
+MiB and what Java takes, and as many vcores as --workers.
+
+The same command again goes on where this one stopped: it follows the job that
+is under way, and starts one for the tasks that are not done. A signal, or the
+end of --max-runtime, kills the job. With --detach it runs on, and nothing is
+published until "submit --attach ID", or the same command again, has followed it
+to its end.`
+
+const submitExample = `  # a directory on HDFS, by the nodes that hold it
+  rowtocol submit hdfs:///data/mail hdfs:///data/mail.columns
+
+  # in a queue, two cores for each task, and a property of Hadoop's
+  rowtocol submit --queue etl --workers 2 -D mapreduce.job.priority=LOW \
+    hdfs:///data/mail hdfs:///data/mail.columns
+
+  # start it, and come back later
+  rowtocol submit --detach hdfs:///data/mail hdfs:///data/mail.columns
+  rowtocol submit --attach application_1767500000000_0042`
+
+// submitFlags are those of submit alone.
+type submitFlags struct {
+	queue, attach string
+	properties    []string
+	detach        bool
+	workers       int
+}
+
+func (f *submitFlags) add(flags *pflag.FlagSet, memory pflag.Value) {
+	flags.StringVar(&f.queue, "queue", "", "YARN `queue` of the job (default the cluster's)")
+	flags.StringArrayVarP(&f.properties, "property", "D", nil, "Hadoop property of the job, `KEY=VALUE`, which wins over all others; repeatable")
+	flags.BoolVar(&f.detach, "detach", false, "start the job, print its ID and where to follow it, and publish nothing")
+	flags.StringVar(&f.attach, "attach", "", "follow the application or job of this `ID`, and publish what it made; without INPUT and DEST")
+	// These two are flags of all commands, and mean the tasks here.
+	flags.Var(memory, "memory", "most memory of each task; its container has 48 MiB more, and what Java takes")
+	flags.IntVar(&f.workers, "workers", 1, "workers of each task, and vcores of its container; it never changes the output")
+}
+
+func (a *app) submitCommand() *cobra.Command {
+	f, s := &convertFlags{}, &submission{app: a}
+	cmd := &cobra.Command{
+		Use:     "submit [INPUT... DEST]",
+		Short:   "Convert Avro files on the nodes of a Hadoop cluster",
+		Long:    submitLong,
+		Example: submitExample,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			defer s.reportJob()
+			return s.do(cmd, f, args)
+		},
+	}
+	a.addConversion(cmd, f)
+	s.own.add(cmd.Flags(), &a.memory)
+	return cmd
+}
+
+func (s *submission) do(cmd *cobra.Command, f *convertFlags, args []string) error {
+	if s.own.workers < 1 {
+		return usagef("--workers must be at least 1")
+	}
+	s.workers = s.own.workers
+	if s.own.attach != "" {
+		if err := s.checkAttach(cmd, f, args); err != nil {
+			return err
+		}
+		return s.follow(cmd.Context(), f)
+	}
+	inputs, dest, err := s.places(cmd, &f.placeFlags, args)
+	if err != nil {
+		return err
+	}
+	return s.app.convert(cmd.Context(), f, inputs, dest, s)
+}
+
+// checkAttach refuses what the command line says beside --attach. A job file may say
+// more, for it serves other runs too.
+func (s *submission) checkAttach(cmd *cobra.Command, f *convertFlags, args []string) error {
+	for _, name := range []string{"input", "dest"} {
+		if _, elsewhere := s.origins[name]; cmd.Flags().Changed(name) && !elsewhere {
+			return usagef("--attach knows inputs and destination from the job: leave out --%s", name)
+		}
+	}
+	switch {
+	case len(args) > 0:
+		return usagef("--attach knows inputs and destination from the job: leave out the arguments")
+	case s.own.detach:
+		return usagef("--attach follows a job, and --detach does not: leave out one of them")
+	case f.dryRun:
+		return usagef("--attach follows a job that is there: leave out --dry-run")
+	}
+	return nil
+}
+
+// onCluster is what the final JSON object of submit has beside that of convert: of the
+// last job, where there were several. All is empty if no job was needed.
+type onCluster struct {
+	Application string `json:"application"`
+	Job         string `json:"job"`
+	TrackingURL string `json:"tracking_url"`
+	// Detached is set if the job runs on, and nothing of it is published.
+	Detached bool                        `json:"detached"`
+	Counters map[string]map[string]int64 `json:"counters"` // by group and name
+}
+
+// submitted is the result of submit in the final JSON object.
+type submitted struct {
+	converted
+	*onCluster
+}
+
+// submittedPartitions is that of submit --partitioned.
+type submittedPartitions struct {
+	*partitioned
+	*onCluster
+}

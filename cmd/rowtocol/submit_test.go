@@ -1,0 +1,208 @@
+package main
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/spf13/pflag"
+
+	"github.com/rowtocol/rowtocol/failure"
+	"github.com/rowtocol/rowtocol/hadoop"
+	"github.com/rowtocol/rowtocol/job"
+	"github.com/rowtocol/rowtocol/manifest"
+	"github.com/rowtocol/rowtocol/task"
+)
+
+// Whatever convert can be asked for, submit can, in the same words.
+func TestSubmitFlags(t *testing.T) {
+	root := newApp(nil, os.Stdout, os.Stderr).rootCommand()
+	convert, _, err := root.Find([]string{"convert"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	submit, _, err := root.Find([]string{"submit"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	convert.LocalFlags().VisitAll(func(f *pflag.Flag) {
+		n++
+		if g := submit.Flags().Lookup(f.Name); g == nil || g.Usage != f.Usage || g.DefValue != f.DefValue || g.Value.Type() != f.Value.Type() || g.Shorthand != f.Shorthand {
+			t.Errorf("--%s of submit is %+v, that of convert %+v", f.Name, g, f)
+		}
+	})
+	if n < 30 {
+		t.Errorf("only %d flags", n)
+	}
+}
+
+// clusterConf makes a configuration of a cluster that nobody listens for, and returns the
+// environment that has it and no Hadoop client.
+func clusterConf(t *testing.T, dir string) []string {
+	t.Helper()
+	write(t, dir+"/conf/core-site.xml", []byte("<configuration><property><name>fs.defaultFS</name><value>hdfs://127.0.0.1:1</value></property></configuration>"))
+	return []string{"HADOOP_CONF_DIR=" + dir + "/conf", "HADOOP_USER_NAME=etl", "PATH="}
+}
+
+// What no job can be made of is refused before any server is asked.
+func TestSubmitRefuses(t *testing.T) {
+	dir := t.TempDir()
+	pairs(t, dir, "a.avro", 0, 10)
+	env := clusterConf(t, dir)
+	write(t, dir+"/places.yaml", []byte("input: [hdfs:///in]\ndest: hdfs:///out\n"))
+	write(t, dir+"/list.yaml", []byte("property:\n- mapreduce.job.acl-view-job=a,b c\n- nonsense\n"))
+	write(t, dir+"/map.yaml", []byte("property: {mapreduce.job.acl-view-job: \"a,b c\", \"\": x}\n"))
+	for _, c := range []struct{ args, text string }{
+		{"a.avro hdfs:///out", "a.avro is on this machine"},
+		{"hdfs:///in out", "out is on this machine"},
+		{"--dry-run hdfs:///in file:///out", "/out is on this machine"},
+		{"--partitioned hdfs:///in out", "out is on this machine"},
+		{"hdfs:///in", "cannot run with 1 argument"},
+		{"s3://in hdfs:///out", "s3"},
+		{"--workers 0 hdfs:///in hdfs:///out", "--workers must be at least 1"},
+		{"--memory 1MiB hdfs:///in hdfs:///out", "--memory must be at least 16MiB"},
+		{"-D nonsense hdfs:///in hdfs:///out", "-D nonsense: a property is written key=value"},
+		{"-D =x hdfs:///in hdfs:///out", "-D =x: a property is written key=value"},
+		{"--config list.yaml hdfs:///in hdfs:///out", "-D nonsense: a property is written key=value"},
+		{"--config map.yaml hdfs:///in hdfs:///out", "-D =x: a property is written key=value"},
+		{"-D mapreduce.job.queuename=x hdfs:///in hdfs:///out", "use --queue"},
+		{"--attach application_1_1 hdfs:///in hdfs:///out", "leave out the arguments"},
+		{"--attach application_1_1 --dest hdfs:///out", "leave out --dest"},
+		{"--attach application_1_1 --detach", "leave out one of them"},
+		{"--attach application_1_1 --dry-run", "leave out --dry-run"},
+		{"--attach application_1_1 --exit-nothing 256", "--exit-nothing"},
+		{"--partitioned --overwrite hdfs:///in hdfs:///out", "--reprocess, and not --overwrite"},
+		{"hdfs:///in hdfs:///out", "no mapred in"},
+		{"--config places.yaml", "no mapred in"},
+		{"--config places.yaml --attach application_1_1", "no mapred in"},
+	} {
+		rowtocol(t, dir, env, append([]string{"submit"}, strings.Fields(c.args)...)...).want(t, 1, c.text)
+	}
+}
+
+// endSubmit ends a run, and returns its final JSON object.
+func endSubmit(t *testing.T, s *submission, result any, err error) ending {
+	t.Helper()
+	s.reportJob()
+	o := output{code: s.finish(err)}
+	o.stdout = string(read(t, s.stdout.file.Name()))
+	return o.object(t, result)
+}
+
+// newSubmission is a submission whose job has started.
+func newSubmission(t *testing.T) *submission {
+	t.Helper()
+	var files [2]*os.File
+	for i := range files {
+		f, err := os.CreateTemp(t.TempDir(), "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = f.Close() })
+		files[i] = f
+	}
+	s := &submission{app: newApp(nil, files[0], files[1])}
+	s.json = true
+	s.tellJob(hadoop.Application{ID: "application_1_2", Job: "job_1_2", URL: "http://rm/proxy/application_1_2/"})
+	return s
+}
+
+// samplePlan is a plan of two tasks.
+var samplePlan = &manifest.Plan{ID: "p", Dest: "hdfs://nn/out", Tasks: make([]manifest.Task, 2), Request: manifest.Request{Inputs: make([]manifest.Input, 3)}}
+
+func TestSubmitDetached(t *testing.T) {
+	s := newSubmission(t)
+	s.detached = true
+	s.watchers.metricsFile = t.TempDir() + "/none.prom"
+	s.reportDetached(&job.Outcome{Plan: samplePlan}, samplePlan.Dest)
+	var r submittedFlat
+	e := endSubmit(t, s, &r, nil)
+	if e.Exit != 0 || e.Status != statusDetached || !r.Detached || r.Application != "application_1_2" || r.Job != "job_1_2" || r.TrackingURL == "" ||
+		r.Plan != "p" || r.Tasks != 2 || r.Inputs != 3 || r.Rows != 0 || r.Nothing || r.Counters == nil {
+		t.Errorf("%+v: %+v", e, r)
+	}
+	if s.watchers.metricsFile != "" {
+		t.Error("a success is told before there is one")
+	}
+}
+
+// submittedFlat is submitted as a reader of JSON sees it.
+type submittedFlat struct {
+	converted
+	onCluster
+}
+
+func TestSubmitResult(t *testing.T) {
+	s := newSubmission(t)
+	s.tellJob(hadoop.Application{ID: "application_1_2", Job: "job_1_2", State: "SUCCEEDED", Counters: map[string]map[string]int64{"rowtocol": {"rows": 7}}})
+	err := s.report(&job.Outcome{Published: []*manifest.Success{{Plan: "p", Rows: 7}}, Tasks: 2}, nil, "hdfs://nn/out", 0)
+	var r submittedFlat
+	e := endSubmit(t, s, &r, err)
+	if e.Exit != 0 || e.Status != "done" || r.Detached || r.Rows != 7 || r.Tasks != 2 || r.Counters["rowtocol"]["rows"] != 7 || r.Dest != "hdfs://nn/out" {
+		t.Errorf("%+v: %+v", e, r)
+	}
+
+	// Who looks for the job of a run that failed finds it in the same place.
+	s = newSubmission(t)
+	r = submittedFlat{}
+	if e := endSubmit(t, s, &r, failure.New(failure.Storage, "no node")); e.Exit != 4 || r.Application != "application_1_2" || r.Parts == nil {
+		t.Errorf("%+v: %+v", e, r)
+	}
+	s = newSubmission(t)
+	s.last = hadoop.Application{}
+	if e := endSubmit(t, s, nil, failure.New(failure.Storage, "no node")); e.Result != nil {
+		t.Errorf("%+v", e)
+	}
+}
+
+// Of partitions some run on, and some had nothing to do.
+func TestSubmitPartitions(t *testing.T) {
+	for _, c := range []struct {
+		detached bool
+		status   string
+		exit     int
+	}{{true, statusDetached, 0}, {false, "nothing", 99}} {
+		s := newSubmission(t)
+		r := &partitioned{Figures: &s.figures, Partitions: []partitionResult{}}
+		s.result = r
+		if c.detached {
+			s.detached = true
+			s.tellPartition(r, s.accountPartition("k=1", &job.Outcome{Plan: samplePlan}), task.ErrDetached)
+		}
+		s.tellPartition(r, s.accountPartition("k=2", &job.Outcome{Nothing: true}), nil)
+		err := s.reportPartitions(r, &worstOf{}, &convertFlags{nothing: 99})
+		var got struct {
+			partitioned
+			onCluster
+		}
+		e := endSubmit(t, s, &got, err)
+		if e.Exit != c.exit || e.Status != c.status || got.Detached != c.detached || got.Nothing == c.detached || got.Failed != 0 || got.Converted != 0 {
+			t.Errorf("%+v: %+v", e, got)
+		}
+		if last := got.Partitions[len(got.Partitions)-1]; last.Action != "nothing" || c.detached && got.Partitions[0].Action != statusDetached {
+			t.Errorf("%+v", got.Partitions)
+		}
+	}
+}
+
+func TestPartitionsOf(t *testing.T) {
+	for _, c := range []struct {
+		dests []string
+		dest  string
+		names []string
+	}{
+		{[]string{"hdfs://nn/out/k=1", "hdfs://nn/out/k=2"}, "hdfs://nn/out", []string{"k=1", "k=2"}},
+		{[]string{"hdfs://nn/out/y=1/m=1", "hdfs://nn/out/y=1/m=12"}, "hdfs://nn/out", []string{"y=1/m=1", "y=1/m=12"}},
+		{[]string{"hdfs://nn/a/out", "hdfs://nn/b"}, "hdfs://nn", []string{"a/out", "b"}},
+	} {
+		var plans []hadoop.Attached
+		for _, d := range c.dests {
+			plans = append(plans, hadoop.Attached{Dest: d})
+		}
+		if dest, names := partitionsOf(plans); dest != c.dest || !slices.Equal(names, c.names) {
+			t.Errorf("%s: %s in %s", c.dests, names, dest)
+		}
+	}
+}
