@@ -2,7 +2,9 @@
 
 mail_columns converts in one process. mail_columns_mapped spreads the tasks of
 a plan over mapped tasks, which run on any worker that reaches the data and
-PLANS. Take one of the two.
+PLANS. mail_columns_cluster has the nodes of a Hadoop cluster do the work, and
+waits; mail_columns_deferred waits without a worker's slot. These two need
+Hadoop's client on the workers, and data on HDFS. Take one of the four.
 
 How Airflow takes each exit code of rowtocol (`rowtocol help exit-codes`):
 
@@ -35,18 +37,21 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 try:  # Airflow 3
-    from airflow.sdk import DAG, BaseOperator, CronDataIntervalTimetable
+    from airflow.sdk import DAG, BaseOperator, BaseSensorOperator, CronDataIntervalTimetable
     from airflow.sdk.exceptions import AirflowException, AirflowFailException, AirflowSkipException
 except ImportError:
     from airflow import DAG
     from airflow.exceptions import AirflowException, AirflowFailException, AirflowSkipException
     from airflow.models import BaseOperator
+    from airflow.sensors.base import BaseSensorOperator
     from airflow.timetables.interval import CronDataIntervalTimetable
 
 JOB = "/etc/rowtocol/job.yaml"
 INPUT = "/data/mail/{day}"
 DEST = "/data/mail.columns/{day}"
 PLANS = "/data/plans"  # a local directory, or one that all workers mount
+HDFS_INPUT = "hdfs:///data/mail/{day}"
+HDFS_DEST = "hdfs:///data/mail.columns/{day}"
 FIRST = datetime(2026, 1, 1, tzinfo=timezone.utc)  # no day before it is looked at
 LATE = 2  # days
 MAPPED = 100  # tasks of Airflow for a plan; its max_map_length is 1,024
@@ -145,6 +150,32 @@ class Clean(Rowtocol):
                 plan.unlink(missing_ok=True)
 
 
+class Start(Rowtocol):
+    """Start a job on YARN. The XCom is the application's ID; there is none where there was nothing to do."""
+
+    def figures(self, result):
+        return result.get("application")
+
+
+class Ended(BaseSensorOperator):
+    """Wait until an application on YARN has ended, however it did."""
+
+    template_fields = ("application",)
+
+    def __init__(self, *, application, **kwargs):
+        super().__init__(mode="reschedule", poke_interval=60, **kwargs)
+        self.application = application
+
+    def poke(self, context):
+        report = subprocess.run(["yarn", "application", "-status", self.application], capture_output=True, text=True)
+        state = re.search(r"^\s*State : (\w+)", report.stdout, re.MULTILINE)
+        if state:
+            self.log.info("%s is %s", self.application, state[1])
+            return state[1] in {"FINISHED", "FAILED", "KILLED"}
+        # YARN forgets what ended long ago.
+        return "doesn't exist" in report.stdout + report.stderr
+
+
 nightly = {
     "schedule": CronDataIntervalTimetable("10 2 * * *", timezone="UTC"),
     "start_date": FIRST,
@@ -178,3 +209,20 @@ with DAG(dag_id="mail_columns_mapped", **nightly):
     verify = Rowtocol(task_id="verify", arguments=VERIFY, trigger_rule="none_failed")
     clean = Clean(task_id="clean", arguments=CLEAN, trigger_rule="none_failed")
     tasks >> commit >> verify >> clean
+
+SUBMIT = ["submit", "--incremental", "--exit-nothing", str(NOTHING), HDFS_INPUT, HDFS_DEST]
+VERIFY_HDFS = ["verify", HDFS_DEST, "--against", HDFS_INPUT, "--require-complete"]
+
+with DAG(dag_id="mail_columns_cluster", **nightly):
+    submit = Rowtocol(task_id="submit", arguments=SUBMIT)
+    verify = Rowtocol(task_id="verify", arguments=VERIFY_HDFS, trigger_rule="none_failed")
+    submit >> verify
+
+# publish is the command of start again, which finds the job and what it did: if the job
+# failed, it says why, and starts one for the rest when it is tried again.
+with DAG(dag_id="mail_columns_deferred", **nightly):
+    start = Start(task_id="start", arguments=[*SUBMIT, "--detach"])
+    ended = Ended(task_id="ended", application=start.output)
+    publish = Rowtocol(task_id="publish", arguments=SUBMIT, trigger_rule="none_failed")
+    verify = Rowtocol(task_id="verify", arguments=VERIFY_HDFS, trigger_rule="none_failed")
+    ended >> publish >> verify

@@ -45,7 +45,7 @@ func program(args ...string) *exec.Cmd {
 }
 
 // commands are those that the examples run, or set flags of.
-var commands = []string{"convert", "plan", "task", "commit", "clean", "inspect", "schema", "verify"}
+var commands = []string{"convert", "submit", "plan", "task", "commit", "clean", "inspect", "schema", "verify"}
 
 // help returns the flags that the help of commands names.
 func help(t *testing.T, commands ...string) (flags map[string]bool) {
@@ -67,9 +67,9 @@ func help(t *testing.T, commands ...string) (flags map[string]bool) {
 }
 
 // TestJobFile holds job.yaml, its commented keys included, to the flags that
-// exist: all of convert are there, and the program reads them.
+// exist: all of convert and submit are there, and the program reads them.
 func TestJobFile(t *testing.T) {
-	flags, all := help(t, commands...), help(t, "convert")
+	flags, all := help(t, commands...), help(t, "convert", "submit")
 	text := text(t, "job.yaml")
 	for _, variant := range []string{text, uncomment(text)} {
 		var keys map[string]any
@@ -97,7 +97,7 @@ func TestJobFile(t *testing.T) {
 	delete(all, "config")
 	delete(all, "help")
 	for flag := range all {
-		t.Errorf("--%s of convert is not in job.yaml", flag)
+		t.Errorf("--%s is not in job.yaml", flag)
 	}
 }
 

@@ -1,4 +1,5 @@
 # Convert one day of mail and check it: sh nightly.sh 2026-01-04
+# The same by the nodes of a Hadoop cluster, on HDFS: sh nightly.sh 2026-01-04 submit
 #
 # What rowtocol says goes to the log. cron mails whatever a command prints, and so
 # this prints nothing but what somebody has to look at: the exit code, and what was
@@ -11,6 +12,13 @@
 # destination itself, and one of them ends with 5.
 set -u
 day=$1
+how=${2:-convert}
+mail=/data/mail/$day
+columns=/data/mail.columns/$day
+if [ "$how" = submit ]; then
+	mail=hdfs://$mail
+	columns=hdfs://$columns
+fi
 logs=/var/log/rowtocol
 
 exec 9<"$logs" || exit 1
@@ -28,5 +36,5 @@ step() {
 	[ $code -eq 8 ] || exit $code
 }
 
-step convert --incremental "/data/mail/$day" "/data/mail.columns/$day"
-step verify "/data/mail.columns/$day" --against "/data/mail/$day" --require-complete
+step "$how" --incremental "$mail" "$columns"
+step verify "$columns" --against "$mail" --require-complete

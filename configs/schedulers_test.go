@@ -144,6 +144,10 @@ func TestCrontab(t *testing.T) {
 	missing.path = "/usr/bin:/bin"
 	m.wantMail(t, missing, "convert", days[0], "exit code 127", "rowtocol: not found")
 
+	cluster := line
+	cluster.command += " submit"
+	m.wantMail(t, cluster, "submit", "hdfs://"+m.dir+"/data/mail/"+days[0], "exit code 1", "fs.defaultFS")
+
 	m.write(t, "/etc/rowtocol/job.yaml", "nonsense: 1\n")
 	m.wantMail(t, line, "convert", days[0], "exit code 1", "nonsense")
 	if log := text(t, m.dir+"/var/log/rowtocol/nightly.log"); strings.Count(log, "does not exist") != len(lines) || !strings.Contains(log, "nonsense") || strings.Contains(log, "\n\n") {

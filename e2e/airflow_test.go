@@ -245,7 +245,7 @@ func airflowIntervals(a *airflow) {
 	var intervals map[string][]string
 	a.ask(&intervals, "intervals", a.dir+"/dags/mail.py", "2026-01-04")
 	want := []string{"2026-01-04T02:10:00+00:00", "2026-01-05T02:10:00+00:00", "2026-01-05T02:10:00+00:00"}
-	for _, dag := range []string{"mail_columns", "mail_columns_mapped"} {
+	for _, dag := range []string{"mail_columns", "mail_columns_mapped", "mail_columns_cluster", "mail_columns_deferred"} {
 		if !slices.Equal(intervals[dag], want) {
 			a.Errorf("%s: %v, want %v", dag, intervals[dag], want)
 		}

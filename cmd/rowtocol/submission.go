@@ -190,7 +190,7 @@ func (s *submission) reportJob() {
 		on.Counters = map[string]map[string]int64{}
 	}
 	if s.detached {
-		s.summary("%s runs on: %s\n\"rowtocol submit --attach %s\" publishes what it makes\n", on.Application, on.TrackingURL, on.Application)
+		s.summary("%s runs on%s; \"rowtocol submit --attach %s\" publishes what it makes\n", on.Application, atURL(on.TrackingURL), on.Application)
 	}
 	switch r := s.result.(type) {
 	case converted:
@@ -203,4 +203,12 @@ func (s *submission) reportJob() {
 			s.result = submitted{none, on}
 		}
 	}
+}
+
+// atURL is the address of a job in a sentence; the cluster gives it one when it begins.
+func atURL(url string) string {
+	if url == "" {
+		return ""
+	}
+	return ": " + url
 }
