@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net"
@@ -96,6 +97,71 @@ func (c *Conf) counterpart(p protocol, address string, other protocol) string {
 		}
 	}
 	return net.JoinHostPort(host, other.port)
+}
+
+// WebNodes returns where the name nodes of an authority of hdfs, as NameNodes
+// spells it, speak WebHDFS, and by which scheme: swebhdfs where dfs.http.policy
+// offers TLS, else webhdfs. A configuration that asks for encrypted transfers
+// and offers none is an error, and so is one that tells of other name nodes only.
+func (c *Conf) WebNodes(authority string) (scheme string, addrs []string, err error) {
+	if scheme, err = c.webScheme(); err != nil {
+		return "", nil, err
+	}
+	p := protocols[scheme]
+	if c.isNameservice(authority) {
+		addrs, err = c.nameservice(p, authority)
+		return scheme, addrs, err
+	}
+	host, _, err := net.SplitHostPort(authority)
+	if err != nil {
+		return "", nil, err
+	}
+	standard := net.JoinHostPort(host, p.port)
+	for _, suffix := range append([]string{""}, c.suffixes()...) {
+		if strings.EqualFold(c.address(protocols["hdfs"], suffix, host), authority) {
+			return scheme, []string{cmp.Or(c.address(p, suffix, host), standard)}, nil
+		}
+	}
+	address := cmp.Or(c.address(p, "", host), standard)
+	//guard: a token would be shown to the name node of another cluster
+	if h, _, _ := net.SplitHostPort(address); !strings.EqualFold(h, host) {
+		return "", nil, fmt.Errorf("the configuration does not say where the name node %s serves HTTP: "+
+			"%s is %s, and no dfs.namenode.rpc-address.NAME, with NAME in dfs.nameservices and its %s.NAME, is %[1]s",
+			authority, p.key, address, p.key)
+	}
+	return scheme, []string{address}, nil
+}
+
+// webScheme returns the safest scheme by which name nodes speak WebHDFS.
+func (c *Conf) webScheme() (string, error) {
+	const policy = "dfs.http.policy"
+	switch value := strings.ToUpper(c.String(policy, "HTTP_ONLY")); value {
+	case "HTTPS_ONLY", "HTTP_AND_HTTPS":
+		return "swebhdfs", nil
+	case "HTTP_ONLY":
+		//guard: what is to be encrypted would travel in the clear
+		if key := c.asksForPrivacy(); key != "" {
+			return "", fmt.Errorf("%s asks for encrypted transfers, and by %s=%s there are none over HTTP "+
+				"(a location that begins with webhdfs:// does without)", key, policy, value)
+		}
+		return "webhdfs", nil
+	default:
+		return "", fmt.Errorf("%s is %s, which is not known", policy, value)
+	}
+}
+
+// asksForPrivacy returns the setting by which all transfers of data are to be
+// encrypted, or "".
+func (c *Conf) asksForPrivacy() string {
+	if c.Bool("dfs.encrypt.data.transfer", false) {
+		return "dfs.encrypt.data.transfer=true"
+	}
+	const key = "dfs.data.transfer.protection"
+	levels := list(strings.ToLower(c.String(key, "")))
+	if len(levels) > 0 && !slices.ContainsFunc(levels, func(l string) bool { return l != "privacy" }) {
+		return key + "=privacy"
+	}
+	return ""
 }
 
 // suffixes returns what the keys of the name nodes of all nameservices end in.

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -121,5 +122,54 @@ func TestNameNodesErrors(t *testing.T) {
 	}
 	if _, _, err := NewConf(nil).NameNodes("s3a", "x"); !errors.Is(err, store.ErrScheme) {
 		t.Errorf("another scheme: %v", err)
+	}
+}
+
+func TestWebNodes(t *testing.T) {
+	more := func(conf map[string]string, properties ...string) map[string]string {
+		m := maps.Clone(conf)
+		for i := 0; i < len(properties); i += 2 {
+			m[properties[i]] = properties[i+1]
+		}
+		return m
+	}
+	const policy, protection = "dfs.http.policy", "dfs.data.transfer.protection"
+	for _, test := range []struct {
+		name        string
+		conf        map[string]string
+		authority   string
+		want, fails string
+	}{
+		{name: "two name nodes", conf: federation, authority: "ns1", want: "webhdfs a.example.com:9999 b.example.com:9870"},
+		{name: "by TLS", conf: more(federation, policy, "HTTPS_ONLY"), authority: "ns1", want: "swebhdfs a.example.com:9871 B.example.com:50470"},
+		{name: "TLS if there is a choice", conf: more(federation, policy, "http_and_https"), authority: "ns2", want: "swebhdfs c.example.com:9871"},
+		{name: "one of a pair", conf: federation, authority: "a.example.com:8030", want: "webhdfs a.example.com:9999"},
+		{name: "another cluster's", conf: federation, authority: "c.example.com:8020", want: "webhdfs c.example.com:9870"},
+		{name: "the only one", conf: single, authority: "nn.example.com:8020", want: "webhdfs nn.example.com:50070"},
+		{name: "the only one, on another host", conf: more(single, policy, "HTTPS_ONLY"), authority: "nn.example.com:8020", want: "swebhdfs elsewhere.example.com:1"},
+		{name: "the same host", conf: map[string]string{"dfs.namenode.http-address": "NN:1"}, authority: "nn:8020", want: "webhdfs NN:1"},
+		{name: "all defaults", authority: "nn:8020", want: "webhdfs nn:9870"},
+		{name: "the defaults of a job", conf: map[string]string{"dfs.namenode.http-address": "0.0.0.0:9870"}, authority: "[fe80::1]:8020", want: "webhdfs [fe80::1]:9870"},
+		{name: "all interfaces", conf: map[string]string{"dfs.namenode.rpc-address": "0.0.0.0:8020", "dfs.namenode.http-address": "0.0.0.0:1"}, authority: "nn:8020", want: "webhdfs nn:1"},
+		{name: "not all is to be encrypted", conf: more(single, protection, "privacy,authentication"), authority: "nn.example.com:8020", want: "webhdfs nn.example.com:50070"},
+		{name: "all is encrypted", conf: more(single, protection, "privacy", policy, "HTTPS_ONLY"), authority: "nn.example.com:8020", want: "swebhdfs elsewhere.example.com:1"},
+		{name: "no address", conf: federation, authority: "bare", fails: "dfs.namenode.http-address.bare"},
+		{name: "a stranger", conf: map[string]string{"dfs.namenode.http-address": "nn:9870"}, authority: "other:8020", fails: "name node other:8020 serves HTTP: dfs.namenode.http-address is nn:9870"},
+		{name: "a policy", conf: map[string]string{policy: "FTP_ONLY"}, authority: "nn:8020", fails: "dfs.http.policy is FTP_ONLY"},
+		{name: "privacy", conf: more(single, protection, "Privacy"), authority: "nn.example.com:8020", fails: "dfs.data.transfer.protection=privacy"},
+		{name: "encryption", conf: more(single, "dfs.encrypt.data.transfer", "true"), authority: "nn.example.com:8020", fails: "dfs.encrypt.data.transfer=true"},
+		{name: "no port", authority: "nn", fails: "missing port"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			scheme, addrs, err := NewConf(test.conf).WebNodes(test.authority)
+			switch got := strings.Join(append([]string{scheme}, addrs...), " "); {
+			case test.fails != "":
+				if err == nil || !strings.Contains(err.Error(), test.fails) {
+					t.Errorf("got %s, %v, want an error that says %q", got, err, test.fails)
+				}
+			case err != nil || got != test.want:
+				t.Errorf("got %s, %v, want %s", got, err, test.want)
+			}
+		})
 	}
 }

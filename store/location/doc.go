@@ -1,7 +1,7 @@
 // Package location turns the locations that users write into stores:
 //
 //	/a/b  file:///a/b      local disk
-//	hdfs://AUTHORITY/a/b   HDFS by its own protocols (package hdfs)
+//	hdfs://AUTHORITY/a/b   HDFS by its own protocols (package hdfs); by HTTP for who has but tokens
 //	webhdfs://… swebhdfs://…  HDFS by HTTP, also through HttpFS (package webhdfs)
 //
 // AUTHORITY is a nameservice of the Hadoop configuration, a name node's host

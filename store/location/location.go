@@ -32,6 +32,10 @@ type Options struct {
 	// Moved, if set, is told of bytes that were read from remote storage or written
 	// to it. It may be called concurrently.
 	Moved func(n int)
+	// Tokens is for a process whose only credentials are the delegation tokens of
+	// HADOOP_TOKEN_FILE_LOCATION, such as a job's task: it reaches hdfs:// locations
+	// of a secure cluster by WebHDFS, because no HDFS client in Go can show a token.
+	Tokens bool
 	// Exposed, if set, is told once of each file of secrets that others than its
 	// owner can read.
 	Exposed func(file string, mode fs.FileMode)
@@ -86,7 +90,7 @@ func (r *Resolver) resolve(location string) (store.Location, error) {
 	}
 	st := r.stores[origin]
 	if st == nil {
-		if st, err = r.connect(scheme, addresses); err != nil {
+		if st, err = r.connect(origin, addresses); err != nil {
 			return store.Location{}, fmt.Errorf("%s: %w", location, err)
 		}
 		r.stores[origin] = st
@@ -108,16 +112,22 @@ func (r *Resolver) load() (err error) {
 	return err
 }
 
-func (r *Resolver) connect(scheme string, addresses []string) (store.Store, error) {
+func (r *Resolver) connect(origin string, addresses []string) (store.Store, error) {
 	var st interface {
 		store.Store
 		io.Closer
 	}
 	var err error
-	if scheme == "hdfs" {
-		st, err = hdfs.New(r.conf, r.login, hdfs.Options{Addresses: addresses, Replication: r.options.Replication})
-	} else {
+	switch scheme, authority := store.Scheme(origin); {
+	case scheme != "hdfs":
 		st, err = webhdfs.New(r.conf, r.login, webhdfs.Options{Scheme: scheme, Addresses: addresses, Replication: r.options.Replication})
+	case r.options.Tokens && r.login.Secure():
+		o := webhdfs.Options{RPC: addresses, Replication: r.options.Replication}
+		if o.Scheme, o.Addresses, err = r.conf.WebNodes(authority); err == nil {
+			st, err = webhdfs.New(r.conf, r.login, o)
+		}
+	default:
+		st, err = hdfs.New(r.conf, r.login, hdfs.Options{Addresses: addresses, Replication: r.options.Replication})
 	}
 	if err != nil {
 		return nil, err

@@ -1,8 +1,14 @@
 package location
 
 import (
+	"io"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 
@@ -131,5 +137,55 @@ func TestGivenConf(t *testing.T) {
 	}
 	if user := r.login.User(); user != "job" {
 		t.Errorf("logged in as %s", user)
+	}
+}
+
+// TestTokens looks at hdfs:// locations with a file of delegation tokens that
+// Hadoop wrote, one of which is for the nameservice mycluster.
+func TestTokens(t *testing.T) {
+	t.Setenv("HADOOP_TOKEN_FILE_LOCATION", filepath.Join("..", "cluster", "testdata", "writable.token"))
+	asked := make(chan url.Values, 1)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked <- r.URL.Query()
+		_, _ = io.WriteString(w, `{"FileStatus":{"type":"FILE","length":7,"fileId":9}}`)
+	}))
+	defer server.Close()
+	at := server.Listener.Addr().String()
+	for _, tt := range []struct {
+		name, location string
+		conf           map[string]string
+		token          bool
+		says           string
+	}{
+		{"secure", "hdfs://mycluster/a", map[string]string{"dfs.namenode.rpc-address.mycluster": "nn:8020", "dfs.namenode.http-address.mycluster": at}, true, ""},
+		{"another name node", "hdfs://other/a", map[string]string{"dfs.namenode.http-address": "nn:9870"}, false, "hdfs://other/a: the configuration does not say"},
+		{"not secure", "hdfs://other:8020/a", map[string]string{"dfs.namenode.http-address": "nn:9870", "hadoop.security.authentication": "simple"}, false, ""},
+		{"by HTTP anyway", "webhdfs://other:9870/a", nil, false, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			conf := map[string]string{"hadoop.security.authentication": "kerberos"}
+			maps.Copy(conf, tt.conf)
+			r := New(Options{Tokens: true, Conf: cluster.NewConf(conf)})
+			defer func() { _ = r.Close() }()
+			l, err := r.Resolve(tt.location)
+			if tt.says != "" {
+				if err == nil || !strings.HasPrefix(err.Error(), tt.says) {
+					t.Errorf("%v, want an error that says %q", err, tt.says)
+				}
+				return
+			}
+			if err != nil || l.Origin+l.Path != tt.location {
+				t.Fatalf("%s is %s and %s, %v", tt.location, l.Origin, l.Path, err)
+			}
+			if !tt.token {
+				return
+			}
+			if info, err := l.Store.Stat(t.Context(), l.Path); err != nil || info.Size != 7 {
+				t.Fatal(info, err)
+			}
+			if query := <-asked; !query.Has("delegation") {
+				t.Errorf("asked without a token: %v", query)
+			}
+		})
 	}
 }

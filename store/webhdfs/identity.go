@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -153,15 +154,16 @@ func (i *identity) rank(ctx context.Context, t cluster.Token) int {
 		return 0
 	}
 	rank := 0
-	for _, address := range i.store.addresses {
+	// Two name nodes may be on one host, of which the port tells which it is.
+	for _, address := range slices.Concat(i.store.addresses, i.store.rpc) {
 		ourHost, ourPort, _ := net.SplitHostPort(address)
 		if !sameHost(ctx, host, ourHost) {
 			continue
 		}
-		rank = max(rank, kind)
 		if port == ourPort {
-			rank = kind + 3
+			return kind + 3
 		}
+		rank = kind
 	}
 	return rank
 }

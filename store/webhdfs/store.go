@@ -33,6 +33,9 @@ type Options struct {
 	// Addresses are the name nodes' (host:port) of one file system, of which one
 	// is active, or an HttpFS server's.
 	Addresses []string
+	// RPC are where the name nodes speak HDFS's own protocol (host:port), if that
+	// is known: delegation tokens may be made out to it.
+	RPC []string
 	// Replication is that of new files; 0 leaves it to dfs.replication, else to
 	// the server.
 	Replication int
@@ -48,6 +51,7 @@ type Store struct {
 	conf        *cluster.Conf
 	scheme      string // http or https
 	addresses   []string
+	rpc         []string
 	active      atomic.Int32 // index of the address that answered last
 	transport   *http.Transport
 	identity    *identity
@@ -79,7 +83,7 @@ func New(conf *cluster.Conf, login *cluster.Login, o Options) (*Store, error) {
 	silence := positive(conf.Duration("dfs.webhdfs.socket.read-timeout", 0), conf.Duration("dfs.client.socket-timeout", 0), defaultSilence)
 	replication := cmp.Or(o.Replication, conf.Int("dfs.replication", 0))
 	s := &Store{
-		conf: conf, scheme: scheme, addresses: o.Addresses,
+		conf: conf, scheme: scheme, addresses: o.Addresses, rpc: o.RPC,
 		transport: newTransport(connect, o.CAs), replication: replication,
 		silence: silence, uploadSilence: 2*silence + perNode*time.Duration(max(replication, 3)), settle: settleTime,
 	}

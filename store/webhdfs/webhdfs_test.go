@@ -456,7 +456,7 @@ func TestTokenRank(t *testing.T) {
 		"dfs.namenode.http-address.ours.a": "127.0.0.1:9870", "dfs.namenode.http-address.ours.b": "127.0.0.2:9870",
 		"dfs.namenode.http-address.theirs.a": "127.0.0.3:9870",
 	})
-	i := identity{store: &Store{conf: conf, addresses: []string{"127.0.0.1:9870", "127.0.0.2:9870"}}, scheme: "webhdfs"}
+	i := identity{store: &Store{conf: conf, addresses: []string{"127.0.0.1:9870", "127.0.0.2:9870"}, rpc: []string{"127.0.0.2:9000"}}, scheme: "webhdfs"}
 	best := func(tokens ...cluster.Token) (service string) {
 		rank := 0
 		for _, token := range tokens {
@@ -474,6 +474,8 @@ func TestTokenRank(t *testing.T) {
 		{nil, ""},
 		{[]cluster.Token{{Kind: "RM_DELEGATION_TOKEN", Service: "127.0.0.1:9870"}}, ""},
 		{[]cluster.Token{{Kind: rpc, Service: "127.0.0.9:8020"}, {Kind: rpc, Service: "127.0.0.2:8020"}}, rpc + " 127.0.0.2:8020"},
+		{[]cluster.Token{{Kind: rpc, Service: "127.0.0.2:8020"}, {Kind: rpc, Service: "127.0.0.2:9000"}}, rpc + " 127.0.0.2:9000"},
+		{[]cluster.Token{{Kind: rpc, Service: "127.0.0.1:9000"}, {Kind: rpc, Service: "127.0.0.2:9000"}}, rpc + " 127.0.0.2:9000"},
 		{[]cluster.Token{{Kind: rpc, Service: "ha-hdfs:theirs"}}, ""},
 		{[]cluster.Token{{Kind: rpc, Service: "ha-hdfs:theirs"}, {Kind: rpc, Service: "ha-hdfs:ours"}}, rpc + " ha-hdfs:ours"},
 		{[]cluster.Token{{Kind: rpc, Service: "127.0.0.1:8020"}, {Kind: web, Service: "127.0.0.1:9870"}}, web + " 127.0.0.1:9870"},
