@@ -31,8 +31,10 @@ type LoginOptions struct {
 type Login struct {
 	user    string
 	tickets *tickets // nil without Kerberos
-	files   *secretFiles
-	secrets secrets
+	// principal and keytab are those of tickets; either may be empty.
+	principal, keytab string
+	files             *secretFiles
+	secrets           secrets
 }
 
 // NewLogin returns the login that a configuration asks for. With simple
@@ -75,3 +77,19 @@ func (l *Login) User() string { return l.user }
 
 // Secure reports whether the cluster asks for Kerberos.
 func (l *Login) Secure() bool { return l.tickets != nil }
+
+// Credentials returns what a login with Kerberos rests on, so that another program
+// can log in as the same user: the principal, if the login is bound to one, and the
+// paths of its keytab or, without one, of the ticket cache. What there is not is
+// empty.
+func (l *Login) Credentials() (principal, keytab, cache string) {
+	if l.tickets == nil || l.keytab != "" {
+		return l.principal, l.keytab, ""
+	}
+	configured := ""
+	if r, err := loadRealms(); err == nil {
+		configured = r.cacheName
+	}
+	cache, _ = cacheFile(configured) // who asks for tickets is told why there are none
+	return l.principal, "", cache
+}

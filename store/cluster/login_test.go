@@ -2,8 +2,15 @@ package cluster
 
 import (
 	"context"
+	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/jcmturner/gokrb5/v8/iana/etypeID"
+	"github.com/jcmturner/gokrb5/v8/keytab"
 )
 
 func TestSimpleLogin(t *testing.T) {
@@ -68,4 +75,56 @@ func TestNoDistributionCenter(t *testing.T) {
 	t.Setenv("KRB5_CONFIG", k.path("none.conf"))
 	_, err := newLogin(t, LoginOptions{Keytab: keytab}).Kerberos(context.Background())
 	isRefused(t, err, "krb5.conf")
+}
+
+// TestCredentials wants a keytab's principal in full, and a ticket cache where we
+// read it.
+func TestCredentials(t *testing.T) {
+	dir := t.TempDir()
+	krb5 := filepath.Join(dir, "krb5.conf")
+	write := func(name, text string) {
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Setenv("KRB5_CONFIG", krb5)
+	keys := keytab.New()
+	if err := keys.AddEntry("alice", "R", "secret", time.Now(), 1, etypeID.AES256_CTS_HMAC_SHA1_96); err != nil {
+		t.Fatal(err)
+	}
+	data, err := keys.Marshal()
+	if err != nil {
+		t.Fatal(err)
+	}
+	table := filepath.Join(dir, "keytab")
+	write(table, string(data))
+	for _, tt := range []struct {
+		name                     string
+		conf                     *Conf
+		o                        LoginOptions
+		ccname, configured       string
+		principal, keytab, cache string
+	}{
+		{"keytab", secure, LoginOptions{Keytab: table}, "", "", "alice@R", table, ""},
+		{"keytab of a principal", secure, LoginOptions{Principal: "alice", Keytab: table}, "FILE:/c", "", "alice@R", table, ""},
+		{"cache", secure, LoginOptions{}, "FILE:/c", "", "", "", "/c"},
+		{"cache of a principal", secure, LoginOptions{Principal: "alice"}, "/c", "", "alice", "", "/c"},
+		{"cache of krb5.conf", secure, LoginOptions{}, "", " default_ccache_name = FILE:/run/%{uid}\n", "", "", fmt.Sprint("/run/", os.Getuid())},
+		{"a cache that cannot be read", secure, LoginOptions{}, "KCM:", "", "", "", ""},
+		{"not secure", NewConf(nil), LoginOptions{}, "FILE:/c", "", "", "", ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			write(krb5, "[libdefaults]\n default_realm = R\n"+tt.configured)
+			t.Setenv("KRB5CCNAME", tt.ccname)
+			l, err := NewLogin(tt.conf, tt.o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer l.Close()
+			principal, keytab, cache := l.Credentials()
+			if principal != tt.principal || keytab != tt.keytab || cache != tt.cache {
+				t.Errorf("%q, %q, %q", principal, keytab, cache)
+			}
+		})
+	}
 }

@@ -286,7 +286,8 @@ func kerberosLogin(o LoginOptions) (*Login, error) {
 		if err != nil {
 			return nil, err
 		}
-		return &Login{user: s.name.NameString[0], tickets: newTickets(s), files: files}, nil
+		principal = s.name.PrincipalNameString() + "@" + s.realm
+		return &Login{user: s.name.NameString[0], tickets: newTickets(s), principal: principal, keytab: o.Keytab, files: files}, nil
 	}
 	s := &cacheSource{want: principal, files: files}
 	user := osUser()
@@ -298,7 +299,7 @@ func kerberosLogin(o LoginOptions) (*Login, error) {
 			user = t.name.NameString[0]
 		}
 	}
-	return &Login{user: user, tickets: newTickets(s), files: files}, nil
+	return &Login{user: user, tickets: newTickets(s), principal: principal, files: files}, nil
 }
 
 // newKeytabSource reads a keytab and finds out whose it is.
