@@ -21,6 +21,9 @@ import (
 type Options struct {
 	// Resolve finds the stores of locations.
 	Resolve input.Resolve
+	// Login is whose job it is: Hadoop's client logs in as it does. Nil leaves that to
+	// the environment.
+	Login *cluster.Login
 	// Home is the location of the user's home directory on the cluster's default
 	// file system, in which the program and the files of jobs are: hdfs:///user/NAME.
 	Home string
@@ -115,8 +118,12 @@ func New(o Options) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
+	environ := environment(o.Environ)
+	if o.Login != nil {
+		environ = loginEnviron(environ, o.Login)
+	}
 	c := &client{
-		runner: &commands{environment(o.Environ)}, mapred: mapred, yarn: yarn,
+		runner: &commands{environ}, mapred: mapred, yarn: yarn,
 		patience: max(o.Patience, leastPatience), log: o.Log,
 	}
 	return &Engine{o: o, client: c, site: site, user: user}, nil

@@ -11,6 +11,9 @@ func TestHome(t *testing.T) {
 		if err != nil || home != want {
 			t.Errorf("%s, %v, want %s", home, err, want)
 		}
+		if login, err := r.Login(); err != nil || login.User() != "etl" || login.Secure() {
+			t.Errorf("%+v, %v", login, err)
+		}
 		if err := r.Close(); err != nil {
 			t.Error(err)
 		}
