@@ -60,10 +60,14 @@ func (a *app) closeStores() {
 // resolve finds the store of a location that the user named.
 func (a *app) resolve(name string) (store.Location, error) {
 	l, err := a.stores.Resolve(name)
-	if err != nil {
-		if c := store.Classify(err); c != store.Retryable && c != store.Final {
-			return l, &usageError{err}
-		}
+	return l, ofSettings(err)
+}
+
+// ofSettings is an error about a location, the configuration of a cluster or the login
+// to it: of wrong use, unless it is storage that refuses, or may do better later.
+func ofSettings(err error) error {
+	if c := store.Classify(err); err == nil || c == store.Retryable || c == store.Final {
+		return err
 	}
-	return l, err
+	return &usageError{err}
 }

@@ -42,12 +42,16 @@ func (s *submission) ready(_ context.Context, inputs []string, dest string) erro
 
 // open makes the engine.
 func (s *submission) open() error {
+	login, err := s.stores.Login()
+	if err != nil {
+		return ofSettings(err)
+	}
 	home, err := s.stores.Home()
 	if err != nil {
-		return &usageError{err}
+		return ofSettings(err)
 	}
 	s.engine, err = hadoop.New(hadoop.Options{
-		Resolve: s.resolve, Home: home, Program: s.run.Version, Run: s.run.ID,
+		Resolve: s.resolve, Home: home, Login: login, Program: s.run.Version, Run: s.run.ID,
 		Queue: s.own.queue, Properties: s.own.properties, Memory: int64(s.memory), Workers: s.own.workers,
 		Patience: s.store.retry, Replication: s.store.replication, Detach: s.own.detach,
 		Log: s.log, Told: s.tellJob,
