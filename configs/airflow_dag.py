@@ -218,8 +218,8 @@ with DAG(dag_id="mail_columns_cluster", **nightly):
     verify = Rowtocol(task_id="verify", arguments=VERIFY_HDFS, trigger_rule="none_failed")
     submit >> verify
 
-# publish is the command of start again, which finds the job and what it did: if the job
-# failed, it says why, and starts one for the rest when it is tried again.
+# publish is the command of start again, which finds what the job did. If that is not all,
+# it starts a job for the rest and waits for that, or says why there can be none.
 with DAG(dag_id="mail_columns_deferred", **nightly):
     start = Start(task_id="start", arguments=[*SUBMIT, "--detach"])
     ended = Ended(task_id="ended", application=start.output)
