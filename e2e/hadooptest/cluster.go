@@ -18,18 +18,22 @@ const nameservice = "pair"
 
 // Config describes a cluster.
 type Config struct {
+	Version    string // of Hadoop: "" is the newest, or Oldest
 	DataNodes  int
 	HA         bool              // two name nodes, of which the first is made active
 	HTTPFS     bool              // an HttpFS gateway as well
+	YARN       *YARN             // runs jobs as well
 	Kerberos   *KDC              // makes the cluster secure
 	Core, HDFS map[string]string // further properties of core-site and hdfs-site
 	Java       []string          // further flags of the daemons' Java
 }
 
-// Cluster is a running HDFS.
+// Cluster is a running HDFS, and YARN if that is configured.
 type Cluster struct {
-	NameNodes []*Daemon
-	DataNodes []*Daemon
+	NameNodes       []*Daemon
+	DataNodes       []*Daemon
+	ResourceManager *Daemon // nil without YARN
+	NodeManagers    []*Daemon
 
 	kit    kit
 	dir    string
@@ -38,13 +42,14 @@ type Cluster struct {
 	uri    string
 	httpfs *Daemon
 	keytab string // of the services, if it is secure
+	leash  *leash // of the containers, if there is YARN
 }
 
 // Start starts a cluster that keeps everything in dir, and returns when it
 // serves. If it fails, the error holds the end of the log of the daemon that is
 // to blame.
 func Start(ctx context.Context, dir string, config Config) (*Cluster, error) {
-	kit, err := theKit()
+	kit, err := kitOf(config.Version)
 	if err != nil {
 		return nil, err
 	}
@@ -94,6 +99,11 @@ func (c *Cluster) start(ctx context.Context) error {
 	if err := c.configure(ctx, ports); err != nil {
 		return err
 	}
+	if c.config.YARN != nil {
+		if c.leash, err = newLeash(c.containers()); err != nil {
+			return err
+		}
+	}
 	for _, d := range c.daemons() {
 		if err := d.Start(ctx); err != nil {
 			return err
@@ -109,7 +119,10 @@ func (c *Cluster) start(ctx context.Context) error {
 	if err := c.waitLive(ctx, c.config.DataNodes, c.daemons()); err != nil {
 		return err
 	}
-	return c.waitHTTPFS(ctx)
+	if err := c.waitHTTPFS(ctx); err != nil {
+		return err
+	}
+	return c.waitYARN(ctx)
 }
 
 // layout makes the directories, which hold the name nodes' first state, and
@@ -132,7 +145,7 @@ func (c *Cluster) layout() ([]int, error) {
 	if err := os.WriteFile(filepath.Join(c.dir, "keys.jceks"), keys, 0o600); err != nil {
 		return nil, err
 	}
-	return freePorts(4 + 3*c.config.DataNodes + 1)
+	return freePorts(4 + 3*c.config.DataNodes + 1 + c.config.YARN.ports())
 }
 
 // nameDirs are the directories of the name nodes' state. A pair shares its
@@ -167,8 +180,15 @@ func (c *Cluster) configure(ctx context.Context, ports []int) error {
 			return err
 		}
 	}
+	others := ports[4+3*c.config.DataNodes:]
 	if c.config.HTTPFS {
-		if err := c.addHTTPFS(core, ports[len(ports)-1]); err != nil {
+		if err := c.addHTTPFS(core, others[0]); err != nil {
+			return err
+		}
+	}
+	all := sites{"core": core, "hdfs": hdfs}
+	if c.config.YARN != nil {
+		if err := c.addYARN(all, others[1:]); err != nil {
 			return err
 		}
 	}
@@ -181,7 +201,7 @@ func (c *Cluster) configure(ctx context.Context, ports []int) error {
 	for i := range c.config.DataNodes {
 		c.addDataNode(i, ports[4+3*i:])
 	}
-	return writeConf(c.ConfDir(), core, hdfs)
+	return writeConf(c.ConfDir(), all)
 }
 
 // configureNames sets how the name nodes are reached, and composes them.
@@ -250,6 +270,9 @@ func (c *Cluster) daemons() []*Daemon {
 	if c.httpfs != nil {
 		all = append(all, c.httpfs)
 	}
+	if c.ResourceManager != nil {
+		all = append(append(all, c.ResourceManager), c.NodeManagers...)
+	}
 	return all
 }
 
@@ -259,11 +282,13 @@ func (c *Cluster) path(name ...string) string {
 	return filepath.Join(append([]string{c.dir}, name...)...)
 }
 
-// Stop kills all daemons. Their files stay.
+// Stop kills all daemons, and then what still runs in containers. Their files
+// stay.
 func (c *Cluster) Stop() {
 	for _, d := range c.daemons() {
 		d.Kill()
 	}
+	c.leash.pull()
 }
 
 // ConfDir returns the directory for HADOOP_CONF_DIR.
@@ -288,7 +313,7 @@ func (c *Cluster) HTTPFS() string { return "webhdfs://" + c.httpfs.http }
 // and as its superuser. It returns standard output, and standard error in the
 // error if the class fails.
 func (c *Cluster) Java(ctx context.Context, class string, args ...string) (string, error) {
-	flags := append(c.javaFlags(), "-Xmx512m", "-Dhadoop.root.logger=WARN")
+	flags := append(c.javaFlags(), "-Xmx512m", "-Dhadoop.root.logger=WARN,console")
 	cmd := exec.CommandContext(ctx, "java", c.kit.javaArgs(c.ConfDir(), flags, append([]string{class}, args...)...)...)
 	cmd.Env = environment()
 	if k := c.config.Kerberos; k != nil {

@@ -19,27 +19,28 @@ import (
 
 type properties map[string]string
 
-// writeConf writes a directory of Hadoop configuration.
-func writeConf(dir string, core, hdfs properties) error {
+// sites are the files of a configuration: "hdfs" is hdfs-site.xml.
+type sites map[string]properties
+
+// writeConf writes a directory of Hadoop configuration. Its log4j.properties obeys
+// the same property as Hadoop's.
+func writeConf(dir string, all sites) error {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return err
 	}
-	const log = `log4j.rootLogger=INFO,A
-log4j.appender.A=org.apache.log4j.ConsoleAppender
-log4j.appender.A.target=System.err
-log4j.appender.A.layout=org.apache.log4j.PatternLayout
-log4j.appender.A.layout.ConversionPattern=%d{ISO8601} %-5p %c{2} - %m%n
+	const log = `hadoop.root.logger=INFO,console
+log4j.rootLogger=${hadoop.root.logger}
+log4j.appender.console=org.apache.log4j.ConsoleAppender
+log4j.appender.console.target=System.err
+log4j.appender.console.layout=org.apache.log4j.PatternLayout
+log4j.appender.console.layout.ConversionPattern=%d{ISO8601} %p %c{2}: %m%n
 `
-	for name, text := range map[string]string{
-		"core-site.xml":    core.xml(),
-		"hdfs-site.xml":    hdfs.xml(),
-		"log4j.properties": log,
-	} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
+	for name, site := range all {
+		if err := os.WriteFile(filepath.Join(dir, name+"-site.xml"), []byte(site.xml()), 0o666); err != nil {
 			return err
 		}
 	}
-	return nil
+	return os.WriteFile(filepath.Join(dir, "log4j.properties"), []byte(log), 0o666)
 }
 
 func (p properties) xml() string {

@@ -23,6 +23,7 @@ type Daemon struct {
 	path string
 	args []string
 	env  []string
+	dir  string // where it works; "" is where this process does
 	log  string
 	http string // host:port of its web server, or ""
 
@@ -59,7 +60,7 @@ func (d *Daemon) Start(ctx context.Context) error {
 	}
 	defer func() { _ = out.Close() }()
 	cmd := exec.Command(d.path, d.args...)
-	cmd.Env, cmd.Stdout, cmd.Stderr = d.env, out, out
+	cmd.Env, cmd.Dir, cmd.Stdout, cmd.Stderr = d.env, d.dir, out, out
 	cmd.SysProcAttr = dieWithParent()
 	if err := spawn(cmd); err != nil {
 		return err

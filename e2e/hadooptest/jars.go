@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
 	"syscall"
 
@@ -23,20 +24,37 @@ type kit struct {
 	keys   string // a key store with EncryptionKey, to be copied
 }
 
-var theKit = sync.OnceValues(buildKit)
+// Oldest is the oldest version of Hadoop that is tested. The pom names the newest.
+const Oldest = "3.3.6"
+
+var (
+	newestKit = sync.OnceValues(func() (kit, error) { return buildKit("") })
+	oldestKit = sync.OnceValues(func() (kit, error) { return buildKit(Oldest) })
+)
+
+// kitOf returns the kit of a version of Hadoop.
+func kitOf(version string) (kit, error) {
+	switch version {
+	case "":
+		return newestKit()
+	case Oldest:
+		return oldestKit()
+	}
+	return kit{}, fmt.Errorf("hadooptest: Hadoop %s is not tested", version)
+}
 
 // Missing says why no cluster can run here, or "". Its first call downloads the
 // jars where they are not there yet.
 func Missing() string {
-	if _, err := theKit(); err != nil {
+	if _, err := newestKit(); err != nil {
 		return err.Error()
 	}
 	return ""
 }
 
-// buildKit fetches and builds what is missing or older than its sources. A lock
-// keeps other processes from doing the same.
-func buildKit() (kit, error) {
+// buildKit fetches and builds what is missing or older than its sources; the
+// version "" is that of the pom. A lock keeps other processes from doing the same.
+func buildKit(version string) (kit, error) {
 	if missing := testenv.MissingTools("java", "mvn"); missing != "" {
 		return kit{}, errors.New(missing)
 	}
@@ -44,7 +62,7 @@ func buildKit() (kit, error) {
 	if err != nil {
 		return kit{}, err
 	}
-	target := filepath.Join(home, "target")
+	target := filepath.Join(home, "target", version)
 	k := kit{target: target, name: filepath.Join(target, "name"), keys: filepath.Join(target, "keys.jceks")}
 	if err := os.MkdirAll(target, 0o777); err != nil {
 		return kit{}, err
@@ -54,7 +72,11 @@ func buildKit() (kit, error) {
 		return kit{}, err
 	}
 	defer unlock()
-	if err := fetch(home, target); err != nil {
+	var flags []string
+	if version != "" {
+		flags = []string{"-Dhadoop.version=" + version, "-Dhadoop.target=" + target}
+	}
+	if err := fetch(home, target, flags...); err != nil {
 		return kit{}, err
 	}
 	return k, k.prepare()
@@ -103,9 +125,9 @@ func lock(path string) (unlock func(), err error) {
 	return func() { _ = f.Close() }, nil
 }
 
-// fetch lets Maven do what the pom in home says, which is to fill target, unless
-// that was done.
-func fetch(home, target string) error {
+// fetch lets Maven do what the pom in home says, with further flags, which is to
+// fill target, unless that was done.
+func fetch(home, target string, flags ...string) error {
 	built := filepath.Join(target, "built")
 	if newer(built, home) {
 		return nil
@@ -115,7 +137,7 @@ func fetch(home, target string) error {
 			return err
 		}
 	}
-	mvn := exec.Command("mvn", "-B", "-q", "-f", filepath.Join(home, "pom.xml"), "compile")
+	mvn := exec.Command("mvn", append([]string{"-B", "-q", "-f", filepath.Join(home, "pom.xml"), "compile"}, flags...)...)
 	if out, err := mvn.CombinedOutput(); err != nil {
 		return fmt.Errorf("mvn compile: %w\n%s", err, tail(out))
 	}
@@ -153,7 +175,7 @@ func (k kit) prepare() error {
 	}
 	core := properties{"fs.defaultFS": "hdfs://127.0.0.1:8020", "hadoop.tmp.dir": dir}
 	hdfs := properties{"dfs.namenode.name.dir": fileURI(k.name)}
-	if err := writeConf(dir, core, hdfs); err != nil {
+	if err := writeConf(dir, sites{"core": core, "hdfs": hdfs}); err != nil {
 		return err
 	}
 	keys := filepath.Join(dir, "keys.jceks")
@@ -171,20 +193,33 @@ func (k kit) prepare() error {
 }
 
 // javaArgs returns the arguments of a Java program that reads the configuration
-// in conf. The flags choose a quick start and a small footprint over speed.
+// in conf.
 func (k kit) javaArgs(conf string, flags []string, args ...string) []string {
-	all := []string{
-		"-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:-UsePerfData", "-Xshare:auto", "-Xmx256m",
-		"-Djava.net.preferIPv4Stack=true",
-		"-Dhadoop.home.dir=" + k.target, "-Dhadoop.log.dir=" + conf,
-	}
+	all := append(k.javaFlags(), "-Dhadoop.log.dir="+conf)
+	all = append(all, flags...)
+	all = append(all, "-cp", conf+":"+strings.Join(k.classPath(), ":"))
+	return append(all, args...)
+}
+
+// classPath returns what holds the classes of Hadoop, and those of e2e/hadoop/src.
+func (k kit) classPath() []string {
+	return []string{filepath.Join(k.target, "classes"), filepath.Join(k.target, "lib") + "/*"}
+}
+
+// javaFlags returns what every Java program of Hadoop is started with.
+func (k kit) javaFlags() []string {
+	return append(quickJava(), "-Xmx256m", "-Djava.net.preferIPv4Stack=true", "-Dhadoop.home.dir="+k.target)
+}
+
+// quickJava returns flags that choose a quick start and a small footprint over
+// speed, and let Hadoop use what Java 17 hides.
+func quickJava() []string {
+	all := []string{"-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:-UsePerfData", "-Xshare:auto"}
 	for _, p := range []string{"lang", "io", "math", "net", "text", "util", "util.zip"} {
 		all = append(all, "--add-opens=java.base/java."+p+"=ALL-UNNAMED")
 	}
 	for _, p := range []string{"sun.security.util", "sun.security.x509"} {
 		all = append(all, "--add-opens=java.base/"+p+"=ALL-UNNAMED")
 	}
-	all = append(all, flags...)
-	all = append(all, "-cp", conf+":"+filepath.Join(k.target, "classes")+":"+filepath.Join(k.target, "lib")+"/*")
-	return append(all, args...)
+	return all
 }

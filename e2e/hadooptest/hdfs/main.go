@@ -17,7 +17,12 @@ func main() {
 	flag.IntVar(&c.DataNodes, "datanodes", 3, "number of data nodes")
 	flag.BoolVar(&c.HA, "ha", false, "run a pair of name nodes")
 	flag.BoolVar(&c.HTTPFS, "httpfs", false, "run an HttpFS gateway as well")
+	yarn := flag.Bool("yarn", false, "run jobs as well: a resource manager and a node manager")
+	flag.StringVar(&c.Version, "version", "", "version of Hadoop: the newest, or "+hadooptest.Oldest)
 	flag.Parse()
+	if *yarn {
+		c.YARN = &hadooptest.YARN{}
+	}
 	if err := run(c); err != nil {
 		fmt.Fprintln(os.Stderr, "hdfs:", err)
 		os.Exit(1)
@@ -39,6 +44,10 @@ func run(config hadooptest.Config) error {
 	}
 	defer c.Stop()
 	fmt.Println("export HADOOP_CONF_DIR=" + c.ConfDir())
+	if config.YARN != nil {
+		fmt.Println("export HADOOP_HOME=" + c.Home() + " PATH=" + c.Home() + "/bin:$PATH")
+		fmt.Println("#", c.JobsURL())
+	}
 	fmt.Println("#", c.URI())
 	fmt.Println("#", c.WebURI())
 	if config.HTTPFS {

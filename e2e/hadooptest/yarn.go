@@ -1,0 +1,215 @@
+package hadooptest
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// OtherQueue is a queue that every resource manager has beside "default".
+const OtherQueue = "other"
+
+// YARN describes what runs jobs in a cluster.
+type YARN struct {
+	NodeManagers    int               // default 1
+	Memory          int               // MiB of each for containers, default 3072
+	Site, MapReduce map[string]string // further properties of yarn-site and mapred-site
+}
+
+const (
+	managerPorts = 5 // of a resource manager
+	nodePorts    = 4 // of a node manager
+)
+
+func (y *YARN) nodes() int { return max(1, y.NodeManagers) }
+
+// ports returns how many ports it needs.
+func (y *YARN) ports() int {
+	if y == nil {
+		return 0
+	}
+	return managerPorts + nodePorts*y.nodes()
+}
+
+// containers returns the directory in which all processes of containers work.
+func (c *Cluster) containers() string { return c.path("nodes") }
+
+// addYARN writes and composes what runs jobs, and the launchers of its clients.
+func (c *Cluster) addYARN(all sites, ports []int) error {
+	y := c.config.YARN
+	memory := y.Memory
+	if memory == 0 {
+		memory = 3072
+	}
+	site := properties{
+		"yarn.resourcemanager.hostname":                            c.host,
+		"yarn.nodemanager.hostname":                                c.host,
+		"yarn.resourcemanager.scheduler.class":                     "org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.CapacityScheduler",
+		"yarn.resourcemanager.nodemanagers.heartbeat-interval-ms":  "200",
+		"yarn.nm.liveness-monitor.expiry-interval-ms":              "20000",
+		"yarn.scheduler.minimum-allocation-mb":                     "64",
+		"yarn.scheduler.maximum-allocation-mb":                     strconv.Itoa(memory),
+		"yarn.nodemanager.resource.memory-mb":                      strconv.Itoa(memory),
+		"yarn.nodemanager.resource.cpu-vcores":                     "8",
+		"yarn.nodemanager.pmem-check-enabled":                      "true",
+		"yarn.nodemanager.vmem-check-enabled":                      "false",
+		"yarn.nodemanager.container-monitor.interval-ms":           "500",
+		"yarn.nodemanager.aux-services":                            "mapreduce_shuffle", // asked for also by jobs that do not shuffle
+		"yarn.nodemanager.delete.debug-delay-sec":                  "0",
+		"yarn.nodemanager.disk-health-checker.min-healthy-disks":   "0",
+		"yarn.nodemanager.disk-health-checker.enable":              "false",
+		"yarn.application.classpath":                               c.ConfDir() + "," + strings.Join(c.kit.classPath(), ","),
+		"yarn.nodemanager.localizer.cache.target-size-mb":          "1024",
+		"yarn.nodemanager.sleep-delay-before-sigkill.ms":           "250",
+		"yarn.resourcemanager.am.max-attempts":                     "2",
+		"yarn.nodemanager.log.retain-seconds":                      "86400",
+		"yarn.client.application-client-protocol.poll-interval-ms": "100",
+		"yarn.client.app-submission.poll-interval":                 "100",
+	}
+	for i, name := range []string{"address", "scheduler.address", "resource-tracker.address", "admin.address", "webapp.address"} {
+		site["yarn.resourcemanager."+name] = c.address(ports[i])
+	}
+	java := strings.Join(quickJava(), " ")
+	jobs := properties{
+		"mapreduce.framework.name":                              "yarn",
+		"mapreduce.application.classpath":                       strings.Join(c.kit.classPath(), ","),
+		"mapreduce.admin.map.child.java.opts":                   java,
+		"mapred.child.java.opts":                                "-Xmx200m",
+		"mapreduce.map.memory.mb":                               "384",
+		"yarn.app.mapreduce.am.admin-command-opts":              java,
+		"yarn.app.mapreduce.am.command-opts":                    "-Xmx200m",
+		"yarn.app.mapreduce.am.resource.mb":                     "384",
+		"yarn.app.mapreduce.am.staging-dir":                     "/tmp/hadoop-yarn/staging",
+		"yarn.app.mapreduce.am.scheduler.heartbeat.interval-ms": "200",
+		"mapreduce.client.completion.pollinterval":              "500",
+	}
+	maps.Copy(site, y.Site)
+	maps.Copy(jobs, y.MapReduce)
+	all["yarn"], all["mapred"] = site, jobs
+	if err := c.writeQueues(); err != nil {
+		return err
+	}
+	c.ResourceManager = c.daemon("rm", "org.apache.hadoop.yarn.server.resourcemanager.ResourceManager", nil)
+	c.ResourceManager.http = c.address(ports[managerPorts-1])
+	if err := os.MkdirAll(c.containers(), 0o777); err != nil {
+		return err
+	}
+	for i := range y.nodes() {
+		if err := c.addNodeManager(i, ports[managerPorts+nodePorts*i:]); err != nil {
+			return err
+		}
+	}
+	return c.writeHome()
+}
+
+// writeQueues writes what the scheduler knows of queues. A small cluster's
+// application masters would not get a tenth of it, which is the default.
+func (c *Cluster) writeQueues() error {
+	const prefix = "yarn.scheduler.capacity."
+	queues := properties{
+		prefix + "root.queues":                               "default," + OtherQueue,
+		prefix + "root.default.capacity":                     "50",
+		prefix + "root.default.maximum-capacity":             "100",
+		prefix + "root.default.user-limit-factor":            "2",
+		prefix + "root." + OtherQueue + ".capacity":          "50",
+		prefix + "root." + OtherQueue + ".maximum-capacity":  "100",
+		prefix + "root." + OtherQueue + ".user-limit-factor": "2",
+		prefix + "maximum-am-resource-percent":               "0.9",
+		prefix + "resource-calculator":                       "org.apache.hadoop.yarn.util.resource.DefaultResourceCalculator",
+		prefix + "node-locality-delay":                       "40",
+	}
+	if err := os.MkdirAll(c.ConfDir(), 0o777); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(c.ConfDir(), "capacity-scheduler.xml"), []byte(queues.xml()), 0o666)
+}
+
+func (c *Cluster) addNodeManager(i int, ports []int) error {
+	home, err := javaHome()
+	if err != nil {
+		return err
+	}
+	name := fmt.Sprintf("nm%d", i+1)
+	nm := c.daemon(name, "org.apache.hadoop.yarn.server.nodemanager.NodeManager", properties{
+		"yarn.nodemanager.address":           c.address(ports[0]),
+		"yarn.nodemanager.localizer.address": c.address(ports[1]),
+		"yarn.nodemanager.webapp.address":    c.address(ports[2]),
+		"mapreduce.shuffle.port":             strconv.Itoa(ports[3]),
+		"yarn.nodemanager.local-dirs":        filepath.Join(c.containers(), name),
+		"yarn.nodemanager.log-dirs":          c.path("logs", name),
+	})
+	nm.dir = c.containers()
+	nm.env = environment("JAVA_HOME=" + home) // by which containers start Java
+	c.NodeManagers = append(c.NodeManagers, nm)
+	return nil
+}
+
+// javaHome returns what JAVA_HOME is, or would be.
+func javaHome() (string, error) {
+	if home := os.Getenv("JAVA_HOME"); home != "" {
+		return home, nil
+	}
+	java, err := exec.LookPath("java")
+	if err == nil {
+		java, err = filepath.EvalSymlinks(java)
+	}
+	return filepath.Dir(filepath.Dir(java)), err
+}
+
+// waitYARN waits until all node managers are in service, and makes the
+// directories that a cluster has for its users.
+func (c *Cluster) waitYARN(ctx context.Context) error {
+	if c.config.YARN == nil {
+		return nil
+	}
+	for path, mode := range map[string]string{"/tmp": "1777", "/user/" + superuser(): "755"} {
+		if _, err := c.Do(ctx, http.MethodPut, path, "op=MKDIRS&permission="+mode); err != nil {
+			return err
+		}
+	}
+	return c.WaitNodes(ctx, c.config.YARN.nodes())
+}
+
+// JobsURL returns the page of the resource manager that lists jobs.
+func (c *Cluster) JobsURL() string { return "http://" + c.ResourceManager.http + "/cluster" }
+
+// WaitNodes waits until so many node managers are in service. It fails if the
+// resource manager ends.
+func (c *Cluster) WaitNodes(ctx context.Context, n int) error {
+	for {
+		serving, err := c.activeNodes(ctx)
+		if err == nil && serving == n {
+			return nil
+		}
+		for _, d := range append([]*Daemon{c.ResourceManager}, c.NodeManagers[:min(n, len(c.NodeManagers))]...) {
+			if failed := d.failure(); failed != nil {
+				return failed
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("waiting for %d node managers, there are %d: %w: %w", n, serving, ctx.Err(), err)
+		case <-time.After(poll):
+		}
+	}
+}
+
+func (c *Cluster) activeNodes(ctx context.Context) (int, error) {
+	body, err := c.request(ctx, http.MethodGet, "http://"+c.ResourceManager.http+"/ws/v1/cluster/metrics")
+	if err != nil {
+		return 0, err
+	}
+	var answer struct {
+		ClusterMetrics struct{ ActiveNodes int }
+	}
+	err = json.Unmarshal(body, &answer)
+	return answer.ClusterMetrics.ActiveNodes, err
+}

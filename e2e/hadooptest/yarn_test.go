@@ -1,0 +1,186 @@
+package hadooptest
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// sleeper is a program that Pipes starts, and that says nothing to it.
+const sleeper = "#!/bin/sh\nsleep 1000 & wait\n"
+
+// submitSleeper submits a job of one map task, whose child sleeps, by the
+// launchers, and returns the client.
+func submitSleeper(t *testing.T, c *Cluster) *exec.Cmd {
+	t.Helper()
+	ctx := within(t, 5*time.Minute)
+	dir := t.TempDir()
+	for name, text := range map[string]string{"sleeper": sleeper, "input": "a line\n"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o777); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put := c.launch(ctx, "hdfs", "dfs", "-put", "-f", filepath.Join(dir, "sleeper"), filepath.Join(dir, "input"), "/tmp")
+	if out, err := put.CombinedOutput(); err != nil {
+		t.Fatalf("put: %v\n%s", err, out)
+	}
+	job := properties{
+		"mapreduce.pipes.executable":               c.URI() + "/tmp/sleeper",
+		"mapreduce.pipes.isjavarecordreader":       "false",
+		"mapreduce.pipes.isjavarecordwriter":       "false",
+		"mapred.input.format.class":                "org.apache.hadoop.mapred.SequenceFileInputFormat",
+		"mapred.output.format.class":               "org.apache.hadoop.mapred.lib.NullOutputFormat",
+		"mapreduce.input.fileinputformat.inputdir": "/tmp/input",
+		"mapreduce.job.reduces":                    "0",
+		"mapreduce.job.queuename":                  OtherQueue,
+	}
+	conf := filepath.Join(dir, "job.xml")
+	if err := os.WriteFile(conf, []byte(job.xml()), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	client := c.launch(ctx, "mapred", "pipes", "-conf", conf)
+	if err := client.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = client.Process.Kill() // it may have ended
+		_ = client.Wait()
+	})
+	return client
+}
+
+// launch prepares a launcher of the client installation.
+func (c *Cluster) launch(ctx context.Context, name string, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, filepath.Join(c.Home(), "bin", name), args...)
+	cmd.Env = environment("HADOOP_CONF_DIR="+c.ConfDir(), "HADOOP_ROOT_LOGGER=WARN,console")
+	return cmd
+}
+
+// childOf waits until a Pipes child runs.
+func childOf(t *testing.T, c *Cluster) (child Process) {
+	t.Helper()
+	for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); time.Sleep(poll) {
+		all, err := c.Processes()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range all {
+			if p.Child() {
+				return p
+			}
+		}
+	}
+	t.Fatal("no child of Pipes ran")
+	return child
+}
+
+// gone waits until no process works in a directory.
+func gone(t *testing.T, c *Cluster) {
+	t.Helper()
+	var all []Process
+	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(poll) {
+		if all, _ = c.Processes(); len(all) == 0 {
+			return
+		}
+	}
+	t.Errorf("still there: %v", all)
+}
+
+// TestYARN runs a job on each version, sees who runs in its containers, and lets
+// nothing of it outlive the cluster.
+func TestYARN(t *testing.T) {
+	for _, version := range []string{"", Oldest} {
+		t.Run("version "+version, func(t *testing.T) {
+			c := New(t, Config{Version: version, DataNodes: 1, YARN: &YARN{}})
+			out, err := c.launch(t.Context(), "yarn", "version").Output()
+			if err != nil || version != "" && !strings.HasPrefix(string(out), "Hadoop "+version) {
+				t.Errorf("version: %v\n%s", err, out)
+			}
+			submitSleeper(t, c)
+			child := childOf(t, c)
+			all, err := c.Processes()
+			if err != nil {
+				t.Fatal(err)
+			}
+			masters, attempts := 0, ""
+			for _, p := range all {
+				if p.Master() {
+					masters++
+				}
+				if a := p.MapTask(); a != "" && p.Container == child.Container {
+					attempts += a
+				}
+			}
+			if masters != 1 || !strings.HasPrefix(attempts, "attempt_") || strings.Count(attempts, "attempt_") != 1 {
+				t.Errorf("%d masters, attempts %q in %v", masters, attempts, all)
+			}
+			c.Stop()
+			gone(t, c)
+		})
+	}
+}
+
+// TestKilledProgram kills the program that has the cluster, as kill -9 does.
+func TestKilledProgram(t *testing.T) {
+	Need(t)
+	program := filepath.Join(t.TempDir(), "hdfs")
+	if out, err := exec.Command("go", "build", "-o", program, "./hdfs").CombinedOutput(); err != nil {
+		t.Fatalf("build: %v\n%s", err, out)
+	}
+	temp := t.TempDir()
+	var stdout, stderr bytes.Buffer
+	cmd := exec.Command(program, "-datanodes", "1", "-yarn")
+	cmd.Env = append(environment(), "TMPDIR="+temp)
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	if err := spawn(cmd); err != nil {
+		t.Fatal(err)
+	}
+	var dir string
+	for end := time.Now().Add(3 * time.Minute); dir == "" && time.Now().Before(end); time.Sleep(poll) {
+		found, _ := filepath.Glob(filepath.Join(temp, "*", "home", "bin", "yarn"))
+		if len(found) == 1 {
+			dir = filepath.Dir(filepath.Dir(filepath.Dir(found[0])))
+		}
+	}
+	if dir == "" {
+		_ = cmd.Process.Kill()
+		t.Fatalf("%v\n%s", cmd.Wait(), &stderr)
+	}
+	c := &Cluster{dir: dir}
+	site, err := os.ReadFile(filepath.Join(c.ConfDir(), "core-site.xml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := bytes.Cut(site, []byte("<name>fs.defaultFS</name><value>"))
+	uri, _, _ := bytes.Cut(rest, []byte("<"))
+	c.uri = string(uri)
+	waitUp(t, c)
+	submitSleeper(t, c)
+	childOf(t, c)
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait() // it was killed
+	gone(t, c)
+}
+
+// waitUp waits until a cluster of another process takes jobs.
+func waitUp(t *testing.T, c *Cluster) {
+	t.Helper()
+	ctx := within(t, 3*time.Minute)
+	for ctx.Err() == nil {
+		out, err := c.launch(ctx, "yarn", "node", "-list").Output()
+		if err == nil && bytes.Contains(out, []byte("Total Nodes:1")) {
+			return
+		}
+		time.Sleep(poll)
+	}
+	t.Fatal("no node manager")
+}
