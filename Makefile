@@ -112,7 +112,7 @@ e2e-run $(E2E) $(SOAK_AREAS:%=e2e-%): bin/rowtocol bin/e2e.test
 slowest:
 	@$(GO) run ./internal/cmd/slowest $(wildcard bin/test/*.json)
 
-# A real HDFS for trying by hand, until Ctrl-C: HDFS="-ha -httpfs" for more.
+# A real HDFS for trying by hand, until Ctrl-C: HDFS="-ha -httpfs -yarn" for more.
 hdfs:
 	@$(GO) run ./e2e/hadooptest/hdfs $(HDFS)
 

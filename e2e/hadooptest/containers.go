@@ -37,7 +37,8 @@ func (p Process) MapTask() string {
 // way to it.
 func (p Process) Child() bool {
 	for _, e := range p.env {
-		if strings.HasPrefix(e, "mapreduce_pipes_command_port=") {
+		// Older Hadoop has dots in the name.
+		if strings.HasPrefix(strings.ReplaceAll(e, ".", "_"), "mapreduce_pipes_command_port=") {
 			return !p.java()
 		}
 	}
