@@ -181,6 +181,29 @@ func (c *Cluster) waitYARN(ctx context.Context) error {
 // JobsURL returns the page of the resource manager that lists jobs.
 func (c *Cluster) JobsURL() string { return "http://" + c.ResourceManager.http + "/cluster" }
 
+// Application is a job as the resource manager knows it.
+type Application struct {
+	ID, Name, Queue, State, FinalStatus string
+}
+
+// Applications returns all jobs that there were, in no order.
+func (c *Cluster) Applications(ctx context.Context) ([]Application, error) {
+	var answer struct {
+		Apps struct{ App []Application }
+	}
+	err := c.ask(ctx, "apps", &answer)
+	return answer.Apps.App, err
+}
+
+// ask asks the resource manager about its cluster.
+func (c *Cluster) ask(ctx context.Context, what string, answer any) error {
+	body, err := c.request(ctx, http.MethodGet, "http://"+c.ResourceManager.http+"/ws/v1/cluster/"+what)
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(body, answer)
+}
+
 // WaitNodes waits until so many node managers are in service. It fails if the
 // resource manager ends.
 func (c *Cluster) WaitNodes(ctx context.Context, n int) error {
@@ -203,13 +226,9 @@ func (c *Cluster) WaitNodes(ctx context.Context, n int) error {
 }
 
 func (c *Cluster) activeNodes(ctx context.Context) (int, error) {
-	body, err := c.request(ctx, http.MethodGet, "http://"+c.ResourceManager.http+"/ws/v1/cluster/metrics")
-	if err != nil {
-		return 0, err
-	}
 	var answer struct {
 		ClusterMetrics struct{ ActiveNodes int }
 	}
-	err = json.Unmarshal(body, &answer)
+	err := c.ask(ctx, "metrics", &answer)
 	return answer.ClusterMetrics.ActiveNodes, err
 }
