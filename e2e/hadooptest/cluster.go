@@ -260,7 +260,7 @@ func (c *Cluster) daemon(name, class string, own properties) *Daemon {
 func (c *Cluster) javaFlags() []string {
 	flags := []string{"-Djava.io.tmpdir=" + c.path("tmp")}
 	if c.config.Kerberos != nil {
-		flags = append(flags, "-Djava.security.krb5.conf="+c.config.Kerberos.Conf())
+		flags = append(flags, c.config.Kerberos.javaFlag())
 	}
 	return flags
 }

@@ -62,7 +62,7 @@ func (c *Cluster) launcher(name string, commands map[string]string) string {
 	for command, class := range commands {
 		fmt.Fprintf(&cases, "%s) set -- %s \"$@\" ;;\n", command, class)
 	}
-	flags := append(c.kit.javaFlags(), c.javaFlags()...)
+	flags := append(c.kit.javaFlags(), "-Djava.io.tmpdir="+c.path("tmp")) // where the KDC is, only clients say
 	for i, f := range flags {
 		flags[i] = quoted(f)
 	}

@@ -230,14 +230,18 @@ func (k *KDC) authenticate(req *http.Request, path string) error {
 // configureKerberos makes the cluster secure.
 func (c *Cluster) configureKerberos(ctx context.Context, core, hdfs properties) error {
 	k := c.config.Kerberos
-	keytab, err := k.Keytab(ctx, "nn/localhost", "dn/localhost", "HTTP/localhost")
+	services := []string{"nn/localhost", "dn/localhost", "HTTP/localhost"}
+	if c.config.YARN != nil {
+		services = append(services, "rm/localhost", "nm/localhost")
+	}
+	keytab, err := k.Keytab(ctx, services...)
 	if err != nil {
 		return err
 	}
 	c.keytab = keytab
 	core["hadoop.security.authentication"] = "kerberos"
 	core["hadoop.security.authorization"] = "true"
-	core["hadoop.security.auth_to_local"] = "RULE:[2:$1@$0]([nd]n@" + Realm + ")s/.*/" + superuser() + "/\nDEFAULT"
+	core["hadoop.security.auth_to_local"] = "RULE:[2:$1@$0]([ndr][nm]@" + Realm + ")s/.*/" + superuser() + "/\nDEFAULT"
 	for _, service := range []string{"namenode", "datanode"} {
 		hdfs["dfs."+service+".kerberos.principal"] = service[:1] + "n/localhost@" + Realm
 		hdfs["dfs."+service+".keytab.file"] = keytab
@@ -252,3 +256,18 @@ func (c *Cluster) configureKerberos(ctx context.Context, core, hdfs properties) 
 	hdfs["ignore.secure.ports.for.testing"] = "true" // data nodes insist on a port below 1024
 	return nil
 }
+
+// secureYARN makes what runs jobs secure. Containers still run as the user of the
+// node manager: the executor that changes the user is native, and not Maven's.
+func (c *Cluster) secureYARN(site, jobs properties) {
+	for _, service := range []string{"resourcemanager", "nodemanager"} {
+		site["yarn."+service+".principal"] = service[:1] + "m/localhost@" + Realm
+		site["yarn."+service+".keytab"] = c.keytab
+	}
+	for _, flags := range []string{"mapreduce.admin.map.child.java.opts", "yarn.app.mapreduce.am.admin-command-opts"} {
+		jobs[flags] += " " + c.config.Kerberos.javaFlag()
+	}
+}
+
+// javaFlag is the flag of a Java program that talks to the KDC.
+func (k *KDC) javaFlag() string { return "-Djava.security.krb5.conf=" + k.Conf() }

@@ -91,6 +91,9 @@ func (c *Cluster) addYARN(all sites, ports []int) error {
 		"yarn.app.mapreduce.am.scheduler.heartbeat.interval-ms": "200",
 		"mapreduce.client.completion.pollinterval":              "500",
 	}
+	if c.config.Kerberos != nil {
+		c.secureYARN(site, jobs)
+	}
 	maps.Copy(site, y.Site)
 	maps.Copy(jobs, y.MapReduce)
 	all["yarn"], all["mapred"] = site, jobs
@@ -171,8 +174,16 @@ func (c *Cluster) waitYARN(ctx context.Context) error {
 		return nil
 	}
 	for path, mode := range map[string]string{"/tmp": "1777", "/user/" + superuser(): "755"} {
-		if _, err := c.Do(ctx, http.MethodPut, path, "op=MKDIRS&permission="+mode); err != nil {
-			return err
+		for {
+			_, err := c.Do(ctx, http.MethodPut, path, "op=MKDIRS&permission="+mode)
+			if err == nil {
+				break
+			}
+			// A name node that has just started may be so slow that a proof of who asks is too old.
+			if c.config.Kerberos == nil || ctx.Err() != nil {
+				return err
+			}
+			time.Sleep(poll)
 		}
 	}
 	return c.WaitNodes(ctx, c.config.YARN.nodes())

@@ -16,8 +16,8 @@ import (
 const sleeper = "#!/bin/sh\nsleep 1000 & wait\n"
 
 // submitSleeper submits a job of one map task, whose child sleeps, by the
-// launchers, and returns the client.
-func submitSleeper(t *testing.T, c *Cluster) *exec.Cmd {
+// launchers with further variables, and returns the client.
+func submitSleeper(t *testing.T, c *Cluster, env ...string) *exec.Cmd {
 	t.Helper()
 	ctx := within(t, 5*time.Minute)
 	dir := t.TempDir()
@@ -27,6 +27,7 @@ func submitSleeper(t *testing.T, c *Cluster) *exec.Cmd {
 		}
 	}
 	put := c.launch(ctx, "hdfs", "dfs", "-put", "-f", filepath.Join(dir, "sleeper"), filepath.Join(dir, "input"), "/tmp")
+	put.Env = append(put.Env, env...)
 	if out, err := put.CombinedOutput(); err != nil {
 		t.Fatalf("put: %v\n%s", err, out)
 	}
@@ -45,6 +46,7 @@ func submitSleeper(t *testing.T, c *Cluster) *exec.Cmd {
 		t.Fatal(err)
 	}
 	client := c.launch(ctx, "mapred", "pipes", "-conf", conf)
+	client.Env = append(client.Env, env...)
 	if err := client.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -183,4 +185,41 @@ func waitUp(t *testing.T, c *Cluster) {
 		time.Sleep(poll)
 	}
 	t.Fatal("no node manager")
+}
+
+// TestSecureYARN lets alice, who has nothing but her keys, run a job on a secure
+// cluster, and looks at what its child has got.
+func TestSecureYARN(t *testing.T) {
+	NeedKerberos(t)
+	k, err := StartKDC(t.Context(), t.TempDir(), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(k.Stop)
+	for _, version := range []string{"", Oldest} {
+		t.Run("version "+version, func(t *testing.T) {
+			c := New(t, Config{Version: version, DataNodes: 1, YARN: &YARN{}, Kerberos: k})
+			keytab, err := k.Keytab(t.Context(), "alice")
+			if err != nil {
+				t.Fatal(err)
+			}
+			submitSleeper(t, c, "KRB5PRINCIPAL=alice@"+Realm, "KRB5KEYTAB="+keytab, "HADOOP_CLIENT_OPTS="+k.javaFlag())
+			child := childOf(t, c)
+			user, tokens := "", ""
+			for _, e := range child.env {
+				if value, ok := strings.CutPrefix(e, "USER="); ok {
+					user = value
+				}
+				if value, ok := strings.CutPrefix(e, "HADOOP_TOKEN_FILE_LOCATION="); ok {
+					tokens = value
+				}
+			}
+			text, err := os.ReadFile(tokens)
+			if user != "alice" || err != nil || !bytes.HasPrefix(text, []byte("HDTS")) || !bytes.Contains(text, []byte("HDFS_DELEGATION_TOKEN")) {
+				t.Errorf("user %q, tokens %q: %v\n%q", user, tokens, err, text)
+			}
+			c.Stop()
+			gone(t, c)
+		})
+	}
 }
