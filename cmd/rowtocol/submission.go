@@ -148,6 +148,10 @@ func (s *submission) publishAll(ctx context.Context, plans []hadoop.Attached, o 
 // partitionsOf returns the directory that the destinations of plans are below, and their
 // names there.
 func partitionsOf(plans []hadoop.Attached) (dest string, names []string) {
+	//guard: a job of no plans would be a crash
+	if len(plans) == 0 {
+		return "", nil
+	}
 	common := strings.Split(plans[0].Dest, "/")
 	for _, p := range plans {
 		parts := strings.Split(p.Dest, "/")

@@ -195,6 +195,7 @@ func TestPartitionsOf(t *testing.T) {
 	}{
 		{[]string{"hdfs://nn/out/k=1", "hdfs://nn/out/k=2"}, "hdfs://nn/out", []string{"k=1", "k=2"}},
 		{[]string{"hdfs://nn/out/y=1/m=1", "hdfs://nn/out/y=1/m=12"}, "hdfs://nn/out", []string{"y=1/m=1", "y=1/m=12"}},
+		{nil, "", nil},
 		{[]string{"hdfs://nn/a/out", "hdfs://nn/b"}, "hdfs://nn", []string{"a/out", "b"}},
 	} {
 		var plans []hadoop.Attached
