@@ -265,6 +265,38 @@ func TestRunFails(t *testing.T) {
 	}
 }
 
+// TestTokens starts no job on a secure cluster where tasks could not reach their files
+// with tokens, by the configuration as the job has it.
+func TestTokens(t *testing.T) {
+	t.Setenv("KRB5_CONFIG", filepath.Join(t.TempDir(), "none"))
+	nn := map[string]string{"dfs.nameservices": "nn", "dfs.namenode.rpc-address.nn": "h:8020"}
+	for name, tt := range map[string]struct {
+		method string
+		site   map[string]string
+		user   []property
+		words  string
+	}{
+		"reached":         {"kerberos", nn, nil, ""},
+		"unknown":         {"kerberos", map[string]string{"dfs.namenode.http-address": "other:9870"}, nil, "hdfs://nn"},
+		"a user's policy": {"kerberos", nn, []property{{"dfs.http.policy", "NONE"}}, "dfs.http.policy is NONE"},
+		"not secure":      {"simple", nn, []property{{"dfs.http.policy", "NONE"}}, ""},
+	} {
+		login, err := cluster.NewLogin(cluster.NewConf(map[string]string{"hadoop.security.authentication": tt.method}), cluster.LoginOptions{User: "etl"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer login.Close()
+		r := newRig(t, func(o *Options) { o.Login = login })
+		r.site, r.user = cluster.NewConf(tt.site), tt.user
+		r.client.pipes = says(t, "killed", errExit)
+		err = r.run(t.Context())
+		refused := errors.Is(err, failure.Usage) && strings.Contains(err.Error(), tt.words)
+		if submitted := len(r.client.calls) > 0; submitted != (tt.words == "") || refused != (tt.words != "") || len(r.jobs()) != 0 {
+			t.Errorf("%s: %v, submitted %v, left %v", name, err, submitted, r.jobs())
+		}
+	}
+}
+
 // TestSilentCluster has a cluster that never answers.
 func TestSilentCluster(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -1,11 +1,14 @@
 package hadoop
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/rowtocol/rowtocol/failure"
+	"github.com/rowtocol/rowtocol/store"
 	"github.com/rowtocol/rowtocol/store/cluster"
 )
 
@@ -38,6 +41,24 @@ func loginEnviron(env []string, login *cluster.Login) []string {
 		env = setVariable(env, "HADOOP_CLIENT_OPTS", strings.TrimSpace(options+" -D"+java+"="+conf))
 	}
 	return env
+}
+
+// checkTokens refuses, with failure.Usage, what tasks could not reach with the
+// tokens of their job, so that no job is started for it.
+func checkTokens(login *cluster.Login, conf *cluster.Conf, origins []string) error {
+	if login == nil || !login.Secure() {
+		return nil
+	}
+	for _, origin := range origins {
+		scheme, authority := store.Scheme(origin)
+		if scheme != "hdfs" {
+			continue
+		}
+		if _, _, err := conf.WebNodes(authority); err != nil {
+			return failure.As(failure.Usage, fmt.Errorf("on a secure cluster, tasks reach %s by HTTP: %w", origin, err))
+		}
+	}
+	return nil
 }
 
 // kerberosConf returns the first file of a list that exists: Java reads only one.

@@ -13,6 +13,7 @@ import (
 	"github.com/rowtocol/rowtocol/failure"
 	"github.com/rowtocol/rowtocol/input"
 	"github.com/rowtocol/rowtocol/store"
+	"github.com/rowtocol/rowtocol/store/cluster"
 	"github.com/rowtocol/rowtocol/task"
 )
 
@@ -57,6 +58,11 @@ func (e *Engine) prepare(ctx context.Context, h *home, batches []task.Batch) (j 
 		j.key = fmt.Sprintf("%s-%d", e.o.Run, e.jobs)
 	}
 	j.plans = plansOf(j.key, e.o.Run, batches)
+	servers := e.servers(h, batches)
+	//guard: a job of which no task can reach its files would be started
+	if err := checkTokens(e.o.Login, e.conf(), append(servers, h.Origin)); err != nil {
+		return j, "", err
+	}
 	program, err := h.program(ctx, e.o.Executable)
 	if err != nil {
 		return j, "", err
@@ -70,7 +76,7 @@ func (e *Engine) prepare(ctx context.Context, h *home, batches []task.Batch) (j 
 		name: jobName(j.key, batches[0].Dest), tag: tag(j.key), queue: e.o.Queue,
 		executable: h.uri(program), tasks: h.uri(path.Join(dir, tasksFile)),
 		memory: containerMemory(e.o.Memory), workers: e.o.Workers,
-		layout: l, servers: e.servers(h, batches),
+		layout: l, servers: servers,
 	}
 	f, err := os.CreateTemp(e.o.TempDir, "rowtocol-job-*.xml")
 	if err != nil {
@@ -90,6 +96,15 @@ func (e *Engine) taskFile(batches []task.Batch) TaskFile {
 		f.Plans = append(f.Plans, TaskPlan{Plan: b.Plan, Dest: b.Dest, Dir: b.Dir})
 	}
 	return f
+}
+
+// conf is the configuration as the job has it.
+func (e *Engine) conf() *cluster.Conf {
+	user := make(map[string]string, len(e.user))
+	for _, p := range e.user {
+		user[p.name] = p.value
+	}
+	return e.site.With(user)
 }
 
 // servers are the file systems, besides the default one, that tasks read and write.

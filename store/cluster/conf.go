@@ -34,6 +34,18 @@ func NewConf(properties map[string]string) *Conf {
 	return c
 }
 
+// With returns the configuration with further properties, which replace its own.
+func (c *Conf) With(properties map[string]string) *Conf {
+	n := NewConf(properties)
+	for key, value := range c.values {
+		if _, ok := n.values[key]; !ok {
+			n.values[key] = value
+		}
+	}
+	n.env = c.env
+	return n
+}
+
 // LoadConf reads core-site.xml, hdfs-site.xml and more files of their kind from
 // HADOOP_CONF_DIR, else from etc/hadoop or conf below HADOOP_HOME. Without any of
 // these directories the configuration is empty; without one of the files too. A

@@ -261,3 +261,16 @@ func TestLoadMore(t *testing.T) {
 		}
 	}
 }
+
+func TestWith(t *testing.T) {
+	c := NewConf(map[string]string{"a": "1", "fs.defaultFS": "hdfs://old", "b": "${a}"})
+	with := c.With(map[string]string{"a": " 2", "fs.default.name": "hdfs://new"})
+	for key, want := range map[string]string{"a": "2", "b": "2", "fs.defaultFS": "hdfs://new"} {
+		if got := with.String(key, ""); got != want {
+			t.Errorf("%s is %s, want %s", key, got, want)
+		}
+	}
+	if got := c.String("a", ""); got != "1" {
+		t.Errorf("it changed: a is %s", got)
+	}
+}
