@@ -29,7 +29,7 @@ SEQUENTIAL = $(filter-out $(CONCURRENT),$(TESTED))
 AREAS      = HungNodes HungCalls Failover Killed Kerberos HDFS
 E2E        = $(AREAS:%=e2e-%) e2e-others
 # Those that soak alone has, or who asks for one of them: "make e2e-Airflow".
-SOAK_AREAS = Spark Airflow
+SOAK_AREAS = Spark Airflow SecureYARN
 
 ifneq ($(filter-out required,$(ROWTOCOL_E2E)),)
 $(error ROWTOCOL_E2E is "$(ROWTOCOL_E2E)": it can be "required" or empty)

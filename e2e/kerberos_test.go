@@ -43,7 +43,8 @@ type realm struct {
 	keytab string           // alice's
 }
 
-func newRealm(t *testing.T) *realm {
+// newRealm starts a cluster of a configuration, with one data node.
+func newRealm(t *testing.T, config hadooptest.Config) *realm {
 	t.Helper()
 	hadooptest.NeedKerberos(t)
 	kdc, err := hadooptest.StartKDC(t.Context(), t.TempDir(), 0)
@@ -53,10 +54,8 @@ func newRealm(t *testing.T) *realm {
 	must(t, kdc.Kinit(t.Context(), "alice", cache))
 	t.Setenv("KRB5_CONFIG", kdc.Conf())
 	t.Setenv("KRB5CCNAME", "FILE:"+cache)
-	s := newSite(t, hadooptest.New(t, hadooptest.Config{DataNodes: 1, Kerberos: kdc, HDFS: map[string]string{
-		"dfs.namenode.delegation.token.renew-interval": fmt.Sprint(life.Milliseconds()),
-		"dfs.namenode.delegation.token.max-lifetime":   fmt.Sprint(2 * life.Milliseconds()),
-	}}), 12_000, "--row-group-size=2MiB", "--workers=1", "--store-retry=1m")
+	config.DataNodes, config.Kerberos = 1, kdc
+	s := newSite(t, hadooptest.New(t, config), 12_000, "--row-group-size=2MiB", "--workers=1", "--store-retry=1m")
 	r := &realm{Cluster: s.Cluster, kdc: kdc, sites: map[string]*site{}}
 	r.keytab, err = kdc.Keytab(t.Context(), "alice")
 	must(t, err)
@@ -81,6 +80,15 @@ func newRealm(t *testing.T) *realm {
 		r.sites[client] = &of
 	}
 	return r
+}
+
+// tokens are the settings of delegation tokens that live so long until they are
+// renewed, and at most.
+func tokens(life, longest time.Duration) map[string]string {
+	return map[string]string{
+		"dfs.namenode.delegation.token.renew-interval": fmt.Sprint(life.Milliseconds()),
+		"dfs.namenode.delegation.token.max-lifetime":   fmt.Sprint(longest.Milliseconds()),
+	}
 }
 
 // bearer is what a user has to prove with who he is.
@@ -169,7 +177,7 @@ func (r *realm) krb5(t *testing.T, key, value string) string {
 
 // TestKerberos reads from and writes to a cluster that trusts only Kerberos.
 func TestKerberos(t *testing.T) {
-	r := newRealm(t)
+	r := newRealm(t, hadooptest.Config{HDFS: tokens(life, 2*life)})
 	suspended := r.suspend(t)
 	enough := time.Now().Add(beyond)
 	t.Run("credentials", r.credentials)

@@ -1,0 +1,207 @@
+package e2e
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rowtocol/rowtocol/e2e/hadooptest"
+	"github.com/rowtocol/rowtocol/internal/soak"
+	"github.com/rowtocol/rowtocol/store/cluster"
+)
+
+// Delegation tokens of the cluster of TestSecureYARN live tokenLife until they are
+// renewed, and tokenEnd at most. The clocks of both run from the submission.
+const (
+	tokenLife = 75 * time.Second
+	tokenEnd  = 4 * time.Minute
+)
+
+// TestSecureYARN has tasks run on a cluster that trusts only Kerberos, by the tokens
+// of their job.
+func TestSecureYARN(t *testing.T) {
+	if !soak.Full() {
+		t.Skip("NO SECURE YARN: it is for make soak")
+	}
+	for _, version := range []string{"", hadooptest.Oldest} {
+		t.Run("version "+version, func(t *testing.T) {
+			r := newRealm(t, hadooptest.Config{Version: version, YARN: &hadooptest.YARN{}, HDFS: tokens(tokenLife, tokenEnd)})
+			t.Setenv("HADOOP_HOME", r.Home())
+			for _, op := range []string{"PUT /user/alice op=MKDIRS", "PUT /user/alice op=SETOWNER&owner=alice"} {
+				f := strings.Fields(op)
+				_, err := r.Do(t.Context(), f[0], f[1], f[2])
+				must(t, err)
+			}
+			cached, _ := r.withCache(t)
+			t.Run("keytab", func(t *testing.T) { r.submitted(t, "hdfs", r.withKeytab()) })
+			t.Run("ticket cache", func(t *testing.T) { r.submitted(t, "webhdfs", cached) })
+			t.Run("private", r.private)
+			t.Run("no credentials", r.submitNobody)
+			if version == "" {
+				t.Run("renewal", r.outlastToken)
+				t.Run("expiry", r.outliveToken)
+			}
+		})
+	}
+}
+
+// submission prepares a submit.
+func (r *realm) submission(s *site, dest string, b bearer) *exec.Cmd {
+	cmd := b.as(s, dest, "--memory=64MiB", "--json")
+	cmd.Args[1] = "submit"
+	return cmd
+}
+
+// submitted submits a conversion, of which no secret but the job's tokens comes to
+// the nodes.
+func (r *realm) submitted(t *testing.T, client string, b bearer) {
+	s, dest := r.sites[client], "/alice/submitted-"+client
+	uri := s.clients()[client] + dest
+	run := launch(t, r.submission(s, uri, b))
+	env := r.childEnviron(t, run)
+	for _, name := range []string{"KRB5KEYTAB", "KRB5PRINCIPAL", "KRB5CCNAME"} {
+		if strings.Contains(env, "\x00"+name+"=") {
+			t.Errorf("a child has %s", name)
+		}
+	}
+	if !strings.Contains(env, "\x00HADOOP_TOKEN_FILE_LOCATION=") {
+		t.Errorf("a child has no tokens: %q", env)
+	}
+	run.want(t, 0)
+	s.complete(t, uri)
+	r.owned(t, dest, "alice")
+}
+
+// childEnviron returns the variables of a child of Pipes, once there is one.
+func (r *realm) childEnviron(t *testing.T, run *running) string {
+	t.Helper()
+	var env []byte
+	r.aChild(t, run, func(pid int) (err error) {
+		env, err = os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
+		return err
+	})
+	return "\x00" + string(env)
+}
+
+// aChild waits for a child of Pipes with which something can be done.
+func (r *realm) aChild(t *testing.T, run *running, do func(pid int) error) (pid int) {
+	t.Helper()
+	for end := time.Now().Add(3 * time.Minute); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+		all, err := r.Processes()
+		must(t, err)
+		for _, p := range all {
+			if p.Child() && do(p.PID) == nil {
+				return p.PID
+			}
+		}
+		select {
+		case <-run.ended:
+			t.Fatalf("it ended before there was a child\n%s", tail(run.stderr.String()))
+		default:
+		}
+	}
+	t.Fatalf("there is no child\n%s", tail(run.stderr.String()))
+	return 0
+}
+
+// private fails the test unless what is uploaded for jobs is for its owner alone.
+func (r *realm) private(t *testing.T) {
+	const dir = "/user/alice/.rowtocol"
+	text, err := r.Do(t.Context(), "GET", dir, "op=LISTSTATUS")
+	must(t, err)
+	program := regexp.MustCompile(`"pathSuffix":"(rowtocol-[0-9a-f]{32})"`).FindStringSubmatch(text)
+	if program == nil {
+		t.Fatalf("no program in %s: %s", dir, text)
+	}
+	conf, login := secureCluster{r.Cluster, r.kdc}.login(t, "bob")
+	bob := openWebStore(t, r.WebURI(), conf, login)
+	if _, err := bob.ReadFile(t.Context(), path.Join(dir, program[1]), 1); !errors.Is(err, fs.ErrPermission) {
+		t.Errorf("bob reads the program: %v", err)
+	}
+	if _, err := bob.List(t.Context(), dir); !errors.Is(err, fs.ErrPermission) {
+		t.Errorf("bob lists %s: %v", dir, err)
+	}
+	alice := openWebStore(t, r.WebURI(), conf, loginOf(t, conf, cluster.LoginOptions{Principal: "alice", Keytab: r.keytab}))
+	var names []string
+	infos, err := alice.List(t.Context(), dir)
+	must(t, err)
+	for _, i := range infos {
+		names = append(names, i.Name)
+	}
+	if len(names) != 1 {
+		t.Errorf("after the jobs there are %v", names)
+	}
+}
+
+func loginOf(t *testing.T, conf *cluster.Conf, o cluster.LoginOptions) *cluster.Login {
+	t.Helper()
+	login, err := cluster.NewLogin(conf, o)
+	must(t, err)
+	t.Cleanup(login.Close)
+	return login
+}
+
+// submitNobody has nothing to show.
+func (r *realm) submitNobody(t *testing.T) {
+	s := r.sites["hdfs"]
+	b := bearer{env: []string{"KRB5CCNAME=FILE:/nonexistent"}}
+	ending(t, r.submission(s, s.URI()+"/alice/nobody", b)).want(t, 7)
+}
+
+// hold submits a conversion, and suspends the first child of it for a time. No other
+// attempt is to do its task meanwhile.
+func (r *realm) hold(t *testing.T, dest string, d time.Duration) *running {
+	t.Helper()
+	cmd := r.submission(r.sites["hdfs"], dest, r.withKeytab())
+	cmd.Args = slices.Insert(cmd.Args, 2, "-D", "mapreduce.map.speculative=false")
+	run := launch(t, cmd)
+	child := r.aChild(t, run, func(pid int) error { return syscall.Kill(pid, syscall.SIGSTOP) })
+	select {
+	case <-run.ended:
+		t.Errorf("it was not held\n%s", tail(run.stderr.String()))
+	case <-time.After(d):
+	}
+	_ = syscall.Kill(child, syscall.SIGCONT) // the cluster may have lost patience with it
+	return run
+}
+
+// outlastToken holds a job for longer than its tokens live unrenewed.
+func (r *realm) outlastToken(t *testing.T) {
+	s, dest := r.sites["hdfs"], r.URI()+"/alice/renewal"
+	r.hold(t, dest, tokenLife+30*time.Second).want(t, 0)
+	s.complete(t, dest)
+}
+
+// outliveToken holds a job for longer than its tokens live at all. The same command
+// again does what is left, by new tokens.
+func (r *realm) outliveToken(t *testing.T) {
+	s, dest := r.sites["hdfs"], r.URI()+"/alice/expiry"
+	r.hold(t, dest, tokenEnd+20*time.Second).want(t, 4)
+	s.nothing(t, dest)
+	again := r.submission(s, dest, r.withKeytab())
+	var stdout bytes.Buffer
+	again.Stdout = &stdout
+	launch(t, again).want(t, 0)
+	s.complete(t, dest)
+	var report struct {
+		Result struct {
+			Tasks        int
+			ResumedTasks int `json:"resumed_tasks"`
+		}
+	}
+	must(t, json.Unmarshal(stdout.Bytes(), &report))
+	if r := report.Result; r.ResumedTasks == 0 || r.ResumedTasks == r.Tasks {
+		t.Errorf("%d of %d tasks were not done again", r.ResumedTasks, r.Tasks)
+	}
+}
