@@ -33,13 +33,16 @@ func (p Process) MapTask() string {
 	return ""
 }
 
-// Child reports whether it is what Pipes started: not Java, nor a shell on the
-// way to it.
+// Child reports whether it is what Pipes started: neither Java, nor the shell that
+// is to start it.
 func (p Process) Child() bool {
+	if p.java() || len(p.Args) > 1 && p.Args[1] == "-c" {
+		return false
+	}
 	for _, e := range p.env {
 		// Older Hadoop has dots in the name.
 		if strings.HasPrefix(strings.ReplaceAll(e, ".", "_"), "mapreduce_pipes_command_port=") {
-			return !p.java()
+			return true
 		}
 	}
 	return false

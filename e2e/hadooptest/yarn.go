@@ -1,6 +1,7 @@
 package hadooptest
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -45,35 +46,7 @@ func (c *Cluster) containers() string { return c.path("nodes") }
 // addYARN writes and composes what runs jobs, and the launchers of its clients.
 func (c *Cluster) addYARN(all sites, ports []int) error {
 	y := c.config.YARN
-	memory := y.Memory
-	if memory == 0 {
-		memory = 3072
-	}
-	site := properties{
-		"yarn.resourcemanager.hostname":                            c.host,
-		"yarn.nodemanager.hostname":                                c.host,
-		"yarn.resourcemanager.scheduler.class":                     "org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.CapacityScheduler",
-		"yarn.resourcemanager.nodemanagers.heartbeat-interval-ms":  "200",
-		"yarn.nm.liveness-monitor.expiry-interval-ms":              "20000",
-		"yarn.scheduler.minimum-allocation-mb":                     "64",
-		"yarn.scheduler.maximum-allocation-mb":                     strconv.Itoa(memory),
-		"yarn.nodemanager.resource.memory-mb":                      strconv.Itoa(memory),
-		"yarn.nodemanager.resource.cpu-vcores":                     "8",
-		"yarn.nodemanager.pmem-check-enabled":                      "true",
-		"yarn.nodemanager.vmem-check-enabled":                      "false",
-		"yarn.nodemanager.container-monitor.interval-ms":           "500",
-		"yarn.nodemanager.aux-services":                            "mapreduce_shuffle", // asked for also by jobs that do not shuffle
-		"yarn.nodemanager.delete.debug-delay-sec":                  "0",
-		"yarn.nodemanager.disk-health-checker.min-healthy-disks":   "0",
-		"yarn.nodemanager.disk-health-checker.enable":              "false",
-		"yarn.application.classpath":                               c.ConfDir() + "," + strings.Join(c.kit.classPath(), ","),
-		"yarn.nodemanager.localizer.cache.target-size-mb":          "1024",
-		"yarn.nodemanager.sleep-delay-before-sigkill.ms":           "250",
-		"yarn.resourcemanager.am.max-attempts":                     "2",
-		"yarn.nodemanager.log.retain-seconds":                      "86400",
-		"yarn.client.application-client-protocol.poll-interval-ms": "100",
-		"yarn.client.app-submission.poll-interval":                 "100",
-	}
+	site := c.yarnSite()
 	for i, name := range []string{"address", "scheduler.address", "resource-tracker.address", "admin.address", "webapp.address"} {
 		site["yarn.resourcemanager."+name] = c.address(ports[i])
 	}
@@ -111,6 +84,32 @@ func (c *Cluster) addYARN(all sites, ports []int) error {
 		}
 	}
 	return c.writeHome()
+}
+
+// yarnSite returns what all that have to do with YARN are to know. The limits of
+// containers' memory are real, and what happens is soon noticed.
+func (c *Cluster) yarnSite() properties {
+	memory := strconv.Itoa(cmp.Or(c.config.YARN.Memory, 3072))
+	return properties{
+		"yarn.resourcemanager.hostname":                            c.host,
+		"yarn.nodemanager.hostname":                                c.host,
+		"yarn.resourcemanager.scheduler.class":                     "org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.CapacityScheduler",
+		"yarn.resourcemanager.nodemanagers.heartbeat-interval-ms":  "200",
+		"yarn.nm.liveness-monitor.expiry-interval-ms":              "20000",
+		"yarn.scheduler.minimum-allocation-mb":                     "16",
+		"yarn.scheduler.maximum-allocation-mb":                     memory,
+		"yarn.nodemanager.resource.memory-mb":                      memory,
+		"yarn.nodemanager.resource.cpu-vcores":                     "8",
+		"yarn.nodemanager.pmem-check-enabled":                      "true",
+		"yarn.nodemanager.vmem-check-enabled":                      "false",
+		"yarn.nodemanager.container-monitor.interval-ms":           "500",
+		"yarn.nodemanager.aux-services":                            "mapreduce_shuffle", // asked for also by jobs that do not shuffle
+		"yarn.nodemanager.delete.debug-delay-sec":                  "0",
+		"yarn.nodemanager.disk-health-checker.enable":              "false", // which a nearly full disk would fail
+		"yarn.application.classpath":                               c.ConfDir() + "," + strings.Join(c.kit.classPath(), ","),
+		"yarn.client.application-client-protocol.poll-interval-ms": "100",
+		"yarn.client.app-submission.poll-interval":                 "100",
+	}
 }
 
 // writeQueues writes what the scheduler knows of queues. A small cluster's
