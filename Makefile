@@ -26,7 +26,7 @@ CONCURRENT = $(filter-out ./cmd/rowtocol ./configs ./dataset, $(shell grep -lE '
 SEQUENTIAL = $(filter-out $(CONCURRENT),$(TESTED))
 # End-to-end tests run in a process per area, beside each other: an area's tests
 # are those whose names begin with it, and the last process has all others.
-AREAS      = HungNodes HungCalls Failover Killed Kerberos HDFS
+AREAS      = YARN HungNodes HungCalls Failover Killed Kerberos HDFS
 E2E        = $(AREAS:%=e2e-%) e2e-others
 # Those that soak alone has, or who asks for one of them: "make e2e-Airflow".
 SOAK_AREAS = Spark Airflow SecureYARN

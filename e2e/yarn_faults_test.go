@@ -1,0 +1,292 @@
+package e2e
+
+import (
+	"bytes"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rowtocol/rowtocol/e2e/hadooptest"
+	"github.com/rowtocol/rowtocol/internal/mailgen"
+)
+
+// all are the tests of a soak by name.
+func (y *yarn) all() map[string]func(t *testing.T) {
+	return map[string]func(t *testing.T){
+		"mixed": y.mixed, "deserted": y.deserted, "detached": y.detached, "interrupted": y.interrupted,
+		"killed child": func(t *testing.T) { y.childEnds(t, syscall.SIGKILL) },
+		"child ends":   func(t *testing.T) { y.childEnds(t, syscall.SIGTERM) },
+		"hung child":   y.hungChild, "killed Java": y.killedJava, "duplicate": y.duplicate, "killed master": y.killedMaster,
+		"damaged": y.damaged, "incremental": y.incremental, "partitioned": y.partitioned,
+	}
+}
+
+// same fails the test unless a destination holds the output alone, and the cluster
+// nothing.
+func (s *submittable) same(t *testing.T, dest string) {
+	t.Helper()
+	s.complete(t, dest)
+	s.y.nothingBeside(t, dest)
+	s.y.clean(t)
+}
+
+// childEnds ends a child before it said that it is done.
+func (y *yarn) childEnds(t *testing.T, signal syscall.Signal) {
+	s := y.mail(t)
+	dest := y.dir(t) + "/out"
+	job := s.start(t, dest, "-D", "mapreduce.map.speculative=false")
+	child := y.stop(t, job)
+	must(t, syscall.Kill(child.PID, signal))
+	must(t, syscall.Kill(child.PID, syscall.SIGCONT))
+	if r := job.end(t, 0); r.counter("Failed map tasks") < 1 {
+		t.Errorf("no attempt failed: %v", r.Result.Counters)
+	}
+	s.same(t, dest)
+}
+
+// hungChild suspends a child for good: as it makes no progress, its attempt is given
+// up.
+func (y *yarn) hungChild(t *testing.T) {
+	s := y.mail(t)
+	dest := y.dir(t) + "/out"
+	job := s.start(t, dest, "-D", "mapreduce.task.timeout=15000", "-D", "mapreduce.task.timeout.check-interval-ms=1000",
+		"-D", "mapreduce.map.speculative=false")
+	child := y.stop(t, job)
+	if r := job.end(t, 0); r.counter("Failed map tasks") < 1 {
+		t.Errorf("no attempt failed: %v", r.Result.Counters)
+	}
+	if !endedProcess(child.PID) {
+		t.Error("the child that hung is still there")
+	}
+	s.same(t, dest)
+}
+
+// killedJava kills the Java of a map task: its child must not live on.
+func (y *yarn) killedJava(t *testing.T) {
+	s := y.mail(t)
+	dest := y.dir(t) + "/out"
+	job := s.start(t, dest)
+	child := y.stop(t, job)
+	must(t, syscall.Kill(y.attempt(t, child.Container).PID, syscall.SIGKILL))
+	_ = syscall.Kill(child.PID, syscall.SIGCONT) // the node manager may have killed it
+	job.until(t, "the child has ended", func() bool { return endedProcess(child.PID) })
+	job.end(t, 0)
+	s.same(t, dest)
+}
+
+// duplicate suspends a child until there is another attempt of its task, and then lets
+// both run on.
+func (y *yarn) duplicate(t *testing.T) {
+	s := y.mail(t)
+	dest := y.dir(t) + "/out"
+	job := s.start(t, dest, "-D", "mapreduce.map.speculative=true",
+		"-D", "mapreduce.job.speculative.retry-after-no-speculate=500", "-D", "mapreduce.job.speculative.retry-after-speculate=1000")
+	child := y.stop(t, job)
+	java := y.attempt(t, child.Container)
+	task, ok := strings.CutSuffix(java.MapTask(), "_0")
+	if !ok {
+		t.Fatal(java.MapTask())
+	}
+	other := y.find(t, job, "a second attempt of "+task, func(p hadooptest.Process) bool {
+		if p.Container == child.Container || !p.Child() {
+			return false
+		}
+		for _, q := range y.inContainer(t, p.Container) {
+			if strings.HasPrefix(q.MapTask(), task) {
+				return true
+			}
+		}
+		return false
+	})
+	_ = syscall.Kill(child.PID, syscall.SIGCONT) // the other one may have been the faster
+	t.Logf("%d and %d are of one task", child.PID, other.PID)
+	r := job.end(t, 0)
+	if got, want := r.counter("Launched map tasks"), int64(s.tasks); got <= want {
+		t.Errorf("%d attempts of %d tasks", got, want)
+	}
+	s.same(t, dest)
+}
+
+// inContainer returns the processes of a container.
+func (y *yarn) inContainer(t *testing.T, container string) (in []hadooptest.Process) {
+	t.Helper()
+	all, err := y.Processes()
+	must(t, err)
+	for _, p := range all {
+		if p.Container == container {
+			in = append(in, p)
+		}
+	}
+	return in
+}
+
+// killedMaster kills the application master when a task is done and another is not.
+func (y *yarn) killedMaster(t *testing.T) {
+	s := y.mail(t)
+	dest := y.dir(t) + "/out"
+	job := s.start(t, dest)
+	y.hold(t, job, dest, 1)
+	master := y.find(t, job, "the master", hadooptest.Process.Master)
+	jobs := y.jobs(t)
+	must(t, syscall.Kill(master.PID, syscall.SIGKILL))
+	job.end(t, 0)
+	if y.jobs(t) != jobs {
+		t.Errorf("%d jobs, not %d", y.jobs(t), jobs)
+	}
+	s.same(t, dest)
+}
+
+// interrupted sends the signals that a scheduler sends first: the job ends, nothing
+// shows, and the rerun has the tasks run that are left.
+func (y *yarn) interrupted(t *testing.T) {
+	for signal, code := range map[syscall.Signal]int{syscall.SIGINT: 130, syscall.SIGTERM: 143} {
+		t.Run(signal.String(), func(t *testing.T) {
+			s := y.mail(t)
+			dest := y.dir(t) + "/out"
+			job := s.start(t, dest)
+			y.hold(t, job, dest, 2)
+			client, began := clients(t, job), time.Now()
+			must(t, job.cmd.Process.Signal(signal))
+			job.running.want(t, code)
+			goneSoon(t, client)
+			if took := time.Since(began); took > 10*time.Second {
+				t.Errorf("it ended after %v", took)
+			}
+			s.nothing(t, dest)
+			y.clean(t)
+			if a := y.newest(t); a.State != "KILLED" {
+				t.Errorf("the job is %+v", a)
+			}
+			done := y.done(t, dest)
+			if done < 2 {
+				t.Errorf("%d tasks are done", done)
+			}
+			r := s.submit(t, dest, 0)
+			if r.Result.ResumedTasks != done || r.counter("Launched map tasks") > int64(s.tasks-done) {
+				t.Errorf("%d tasks were resumed, want %d; %v", r.Result.ResumedTasks, done, r.Result.Counters)
+			}
+			s.same(t, dest)
+		})
+	}
+}
+
+// detached leaves a job alone, which --attach publishes; by another way, the same
+// command does.
+func (y *yarn) detached(t *testing.T) {
+	for _, way := range []string{"attach", "again"} {
+		t.Run(way, func(t *testing.T) {
+			s := y.mail(t)
+			dest := y.dir(t) + "/out"
+			r := s.submit(t, dest, 0, "--detach", "--queue", hadooptest.OtherQueue)
+			if !r.Result.Detached || r.Result.TrackingURL == "" {
+				t.Errorf("%+v", r)
+			}
+			a := y.newest(t)
+			if a.ID != r.Result.Application || !strings.HasSuffix(a.Queue, hadooptest.OtherQueue) || !strings.Contains(a.Name, "/out") {
+				t.Errorf("%s was the job, the newest is %+v", r.Result.Application, a)
+			}
+			s.nothing(t, dest)
+			jobs := y.jobs(t)
+			if way == "attach" {
+				startSubmit(t, "submit", "--json", "--attach", a.ID).end(t, 0)
+			} else {
+				s.submit(t, dest, 0)
+			}
+			if y.jobs(t) != jobs {
+				t.Error("another job was started")
+			}
+			s.same(t, dest)
+		})
+	}
+}
+
+// damaged converts a file of which a block is damaged: where that is comes back from
+// the cluster.
+func (y *yarn) damaged(t *testing.T) {
+	in := y.dir(t)
+	var file bytes.Buffer
+	must(t, mailgen.Write(&file, mailgen.Options{Rows: 20_000, Seed: 3, Codec: "snappy"}))
+	bad := bytes.Clone(file.Bytes())
+	bad[len(bad)/2] ^= 0xff
+	y.put(t, in, "good.avro", file.Bytes())
+	y.put(t, in, "bad.avro", bad)
+	s := y.prepared([]string{in}, "--row-group-size=2MiB")
+	local := run(t, append(append([]string{"convert", "--json"}, s.flags...), in, filepath.Join(t.TempDir(), "out"))...).want(t, 3).report(t)
+	dest := y.dir(t) + "/out"
+	r := s.submit(t, dest, 3)
+	if where := fmt.Sprintf("/bad.avro: offset %d: ", *local.Error.Offset); r.Error == nil || !strings.Contains(r.Error.Message, where) {
+		t.Errorf("%+v, want %s", r.Error, where)
+	}
+	s.nothing(t, dest)
+	s.flags = append(s.flags, "--on-damage=skip")
+	s.local(t, 8)
+	dest = y.dir(t) + "/out"
+	s.submit(t, dest, 8)
+	s.same(t, dest)
+}
+
+// incremental converts what came since.
+func (y *yarn) incremental(t *testing.T) {
+	in, local, dest := y.dir(t), filepath.Join(t.TempDir(), "out"), y.dir(t)+"/out"
+	s := y.prepared([]string{in}, "--incremental")
+	for round := range 2 {
+		for i := range 5 {
+			y.put(t, in, fmt.Sprintf("mail-%d-%d.avro", round, i), mailFile(uint64(round*5+i), 50, "deflate"))
+		}
+		r := s.submit(t, dest, 0)
+		if r.Result.Rows != 250 {
+			t.Errorf("round %d: %d rows", round, r.Result.Rows)
+		}
+		run(t, append(append([]string{"convert"}, s.flags...), in, local)...).want(t, 0)
+	}
+	run(t, "verify", dest, "--against", in).want(t, 0)
+	y.wantLocal(t, local, dest)
+	y.clean(t)
+}
+
+// partitioned converts a tree of partitions by one job.
+func (y *yarn) partitioned(t *testing.T) {
+	in, local, dest := y.dir(t), filepath.Join(t.TempDir(), "out"), y.dir(t)+"/out"
+	for i := range 3 {
+		day := fmt.Sprintf("%s/day=%d", in, i)
+		at := y.at(t, day)
+		must(t, at.Store.Mkdir(t.Context(), at.Path))
+		y.put(t, day, "mail.avro", mailFile(uint64(i), 200, "snappy"))
+	}
+	s := y.prepared([]string{in}, "--partitioned")
+	jobs := y.jobs(t)
+	s.submit(t, dest, 0)
+	if y.jobs(t) != jobs+1 {
+		t.Errorf("%d jobs for all partitions", y.jobs(t)-jobs)
+	}
+	run(t, append(append([]string{"convert"}, s.flags...), in, local)...).want(t, 0)
+	y.wantLocal(t, local, dest)
+	y.clean(t)
+}
+
+// wantLocal fails the test unless a destination on the cluster has the column files
+// of one on this machine.
+func (y *yarn) wantLocal(t *testing.T, local, dest string) {
+	t.Helper()
+	want, got := map[string]int{}, map[string]int{}
+	for name, content := range tree(t, local) {
+		if strings.HasSuffix(name, ".trv") {
+			want[digest([]byte(content))]++
+		}
+	}
+	s := site{Cluster: y.Cluster, resolver: y.resolver}
+	for name, d := range s.tree(t, dest) {
+		if strings.HasSuffix(name, ".trv") {
+			got[d]++
+		}
+		if strings.Contains(name, ".rowtocol") {
+			t.Errorf("left behind: %s", name)
+		}
+	}
+	if len(want) == 0 || fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("column files\n%v\nwant\n%v", got, want)
+	}
+}

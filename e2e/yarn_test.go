@@ -1,0 +1,238 @@
+package e2e
+
+import (
+	"bytes"
+	"compress/flate"
+	"encoding/binary"
+	"fmt"
+	"hash/crc32"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/klauspost/compress/snappy"
+	"github.com/klauspost/compress/zstd"
+	"github.com/ulikunitz/xz"
+
+	"github.com/rowtocol/rowtocol/e2e/hadooptest"
+	"github.com/rowtocol/rowtocol/internal/mailgen"
+	"github.com/rowtocol/rowtocol/internal/soak"
+)
+
+// TestYARN has the tasks of conversions run on a cluster, disturbed and not. In a
+// soak it does so with all faults, on the oldest Hadoop as well.
+func TestYARN(t *testing.T) {
+	if !soak.Full() {
+		y := newYARN(t, "")
+		t.Run("mixed", y.mixed)
+		t.Run("deserted", y.deserted)
+		y.small(t)
+		return
+	}
+	for _, version := range []string{"", hadooptest.Oldest} {
+		t.Run("version "+version, func(t *testing.T) {
+			y := newYARN(t, version)
+			for name, test := range y.all() {
+				t.Run(name, test)
+			}
+			y.small(t)
+		})
+	}
+}
+
+// codecs compress the blocks of Avro files.
+var codecs = map[string]func([]byte) []byte{
+	"null": func(b []byte) []byte { return b },
+	"deflate": func(b []byte) []byte {
+		var out bytes.Buffer
+		w, _ := flate.NewWriter(&out, 6) // the level is one
+		_, _ = w.Write(b)                // a Buffer takes everything
+		_ = w.Close()
+		return out.Bytes()
+	},
+	"snappy": func(b []byte) []byte {
+		return binary.BigEndian.AppendUint32(snappy.Encode(nil, b), crc32.ChecksumIEEE(b))
+	},
+	"zstandard": func(b []byte) []byte {
+		w, _ := zstd.NewWriter(nil) // without options
+		return w.EncodeAll(b, nil)
+	},
+	"xz": func(b []byte) []byte {
+		var out bytes.Buffer
+		w, _ := xz.NewWriter(&out) // a Buffer takes everything
+		_, _ = w.Write(b)
+		_ = w.Close()
+		return out.Bytes()
+	},
+}
+
+// mailFile returns an Avro file of mail, as a codec compresses it.
+func mailFile(seed uint64, rows int, codec string) []byte {
+	g := mailgen.New(seed)
+	var data []byte
+	for range rows {
+		data = g.Append(data)
+	}
+	sync := fmt.Sprintf("sync%012d", seed)
+	file := varints([]byte("Obj\x01"), 2)
+	for key, value := range map[string]string{"avro.schema": mailgen.Schema, "avro.codec": codec} {
+		file = sized(sized(file, key), value)
+	}
+	file = append(append(file, 0), sync...)
+	block := codecs[codec](data)
+	file = append(varints(file, int64(rows), int64(len(block))), block...)
+	return append(file, sync...)
+}
+
+// mixed converts many small files of all kinds of codecs and names, which travel
+// in groups, and two that are cut, in one job. It is also told what that cost.
+func (y *yarn) mixed(t *testing.T) {
+	in := y.dir(t)
+	names := []string{"hive=000000_0", `we{ir},d [x]*?^ \ é.avro`, "a{b,c}.avro", "x.avro.snappy", "y.bz2", "z.gz", "_hidden.avro", "a b%20+c.avro"}
+	kinds := []string{"null", "deflate", "snappy", "zstandard", "xz"}
+	const files = 200
+	for i := range files {
+		name := fmt.Sprintf("mail-%03d.avro", i)
+		if i < len(names) {
+			name = names[i]
+		}
+		y.put(t, in, name, mailFile(uint64(i), 20, kinds[i%len(kinds)]))
+	}
+	rows := int64(soak.Rounds(10_000, 150_000))
+	var big bytes.Buffer
+	must(t, mailgen.Write(&big, mailgen.Options{Rows: rows, Seed: 7, Codec: "snappy"}))
+	y.put(t, in, "large.avro.snappy", big.Bytes())
+	y.put(t, in, "large.avro", big.Bytes())
+	s := y.submittable(t, []string{in, in + "/_hidden.avro"}, "--row-group-size", fmt.Sprint(big.Len()*3/4))
+	if s.rows != files*20+2*rows || s.tasks < 4 {
+		t.Fatalf("%d rows in %d tasks", s.rows, s.tasks)
+	}
+	dest, began := y.dir(t)+"/out", time.Now()
+	r := s.submit(t, dest, 0, "-D", "mapreduce.map.speculative=false")
+	s.complete(t, dest)
+	y.nothingBeside(t, dest)
+	if r.counter("Data-local map tasks") < 1 {
+		t.Errorf("no task was where its data is: %v", r.Result.Counters)
+	}
+	if a := y.newest(t); r.Result.Application != a.ID || a.FinalStatus != "SUCCEEDED" || a.Queue != "default" && a.Queue != "root.default" {
+		t.Errorf("%s was the job, the newest is %+v", r.Result.Application, a)
+	}
+	y.overhead(t, s, r, began)
+	jobs := y.jobs(t)
+	needJava(t)
+	count, err := y.Java(t.Context(), "TrevniCount", dest)
+	must(t, err)
+	if strings.TrimSpace(count) != fmt.Sprint(s.rows) {
+		t.Errorf("Java counts %s rows, want %d", count, s.rows)
+	}
+	if y.jobs(t) != jobs+1 {
+		t.Error("Java did not count on the cluster")
+	}
+	y.clean(t)
+	if again := s.submit(t, dest, 0); !again.Result.Nothing || y.jobs(t) != jobs+1 {
+		t.Error("the rerun did something")
+	}
+}
+
+// javaShare is what the container of a task has besides --memory and what a program
+// needs in any case, in MiB.
+const javaShare = 256
+
+// overhead tells what a job cost besides the work of its tasks, and fails the test if
+// it asked for more memory, or wrote more to local disks, than it is to.
+func (y *yarn) overhead(t *testing.T, s *submittable, r submitReport, began time.Time) {
+	t.Helper()
+	attempts := r.counter("Total time spent by all map tasks (ms)")
+	_, lived, _, wrote := y.measured(began)
+	perByte := float64(r.counter("local bytes written")) / float64(s.size)
+	t.Logf("overhead: a job of %.1f s; %d attempts of %.1f s together, their children of %.1f s; %d bytes of output, for each of which tasks wrote %.2f to local disk, the disk took %.2f",
+		r.Result.Seconds, r.counter("Launched map tasks"), float64(attempts)/1000, lived.Seconds(), s.size, perByte, float64(wrote)/float64(s.size))
+	if perByte > 1.1 || float64(wrote) > 1.1*float64(s.size) {
+		t.Error("too much was written to local disk")
+	}
+	memory := r.counter("Total megabyte-milliseconds taken by all map tasks") / max(attempts, 1)
+	if want := int64(javaShare + (taskMemory+processMemory)>>20); memory > want || memory == 0 {
+		t.Errorf("containers of %d MiB, want %d", memory, want)
+	}
+}
+
+// nothingBeside fails the test if a destination holds a work directory.
+func (y *yarn) nothingBeside(t *testing.T, dest string) {
+	t.Helper()
+	if found := glob(t.Context(), y.at(t, dest), ".rowtocol"); len(found) > 0 {
+		t.Errorf("left behind: %v", found)
+	}
+}
+
+// mail is a conversion of several tasks of about a second each.
+func (y *yarn) mail(t *testing.T, flags ...string) *submittable {
+	t.Helper()
+	in, file := y.dir(t), filepath.Join(t.TempDir(), "mail.avro")
+	writeMail(t, file, int64(soak.Rounds(20_000, 40_000)))
+	y.putFile(t, in, "mail.avro", file)
+	s := y.submittable(t, []string{in}, append([]string{"--row-group-size=2MiB"}, flags...)...)
+	if s.tasks < 3 {
+		t.Fatalf("%d tasks are too few", s.tasks)
+	}
+	return s
+}
+
+// deserted kills the submit of a job of which a task is done and another is not. The
+// same command follows that job, in which the child is killed, and publishes.
+func (y *yarn) deserted(t *testing.T) {
+	s := y.mail(t)
+	dest := y.dir(t) + "/out"
+	first := s.start(t, dest)
+	held := y.hold(t, first, dest, 1)
+	client := clients(t, first)
+	must(t, first.cmd.Process.Kill())
+	first.running.want(t, -1)
+	goneSoon(t, client)
+	s.nothing(t, dest)
+	job, jobs := y.newest(t), y.jobs(t)
+	second := s.start(t, dest)
+	second.until(t, "the job was found", func() bool { return strings.Contains(second.stderr.String(), job.ID) })
+	must(t, syscall.Kill(held.PID, syscall.SIGKILL))
+	r := second.end(t, 0)
+	s.complete(t, dest)
+	y.nothingBeside(t, dest)
+	if r.Result.Application != job.ID || y.jobs(t) != jobs {
+		t.Errorf("%s was followed, not %s; %d jobs, not %d", r.Result.Application, job.ID, y.jobs(t), jobs)
+	}
+	y.clean(t)
+}
+
+// clients returns the processes that a submit started: Hadoop's client.
+func clients(t *testing.T, s *submission) (pids []int) {
+	t.Helper()
+	lists, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", s.cmd.Process.Pid))
+	must(t, err)
+	for _, list := range lists {
+		text, _ := os.ReadFile(list) // a thread may have ended
+		for _, field := range strings.Fields(string(text)) {
+			pid, err := strconv.Atoi(field)
+			must(t, err)
+			pids = append(pids, pid)
+		}
+	}
+	if len(pids) == 0 {
+		t.Error("it has no client of Hadoop's")
+	}
+	return pids
+}
+
+// goneSoon fails the test unless processes end.
+func goneSoon(t *testing.T, pids []int) {
+	t.Helper()
+	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+		if !slices.ContainsFunc(pids, func(pid int) bool { return !endedProcess(pid) }) {
+			return
+		}
+	}
+	t.Errorf("still there: %v", pids)
+}
