@@ -284,13 +284,12 @@ func (c *child) conclude(ctx context.Context, err error) error {
 		return err
 	}
 	err = failure.Judge(err)
-	kind, exit := kindName(err), c.Exit(err)
-	log := c.log.With("kind", kind, "exit", exit)
+	log := c.log.With("kind", kindName(err), "exit", c.Exit(err))
 	if before := (*repeatedError)(nil); errors.As(err, &before) {
 		log.Error("an earlier attempt failed of this: "+err.Error(), "earlier", before.attempt)
 	} else {
 		log.Error(err.Error(), "peak_memory", budget.PeakResident())
-		c.leave(ctx, err, kind, exit)
+		c.leave(ctx, err)
 	}
 	message, _, _ := strings.Cut(err.Error(), "\n")
 	_ = c.conn.Status(message) // Java may be gone by now
@@ -298,17 +297,15 @@ func (c *child) conclude(ctx context.Context, err error) error {
 }
 
 // leave leaves a document of the failure, if it can.
-func (c *child) leave(ctx context.Context, err error, kind string, exit int) {
+func (c *child) leave(ctx context.Context, err error) {
 	id, ok := application(c.attempt)
 	//guard: what is no ID would be the name of a file elsewhere
 	if !ok || c.place.Store == nil {
 		return
 	}
-	message := err.Error()
-	f := &Failed{
-		Version: failedVersion, Run: c.job.Run, Application: id, Attempt: c.attempt, Host: host(), Task: c.job.Task,
-		Kind: kind, Exit: exit, Message: strings.ToValidUTF8(message[:min(len(message), maxMessage)], ""), Log: c.logFile,
-	}
+	f := failedOf(err)
+	f.Run, f.Application, f.Attempt, f.Host = c.job.Run, id, c.attempt, host()
+	f.Task, f.Exit, f.Log = c.job.Task, c.Exit(err), c.logFile
 	clean, cancel := store.Cleanup(ctx)
 	defer cancel()
 	if err := f.write(clean, c.place.Store, c.job.Dir); err != nil {

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rowtocol/rowtocol/damage"
 	"github.com/rowtocol/rowtocol/failure"
 	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/hadoop/pipes"
@@ -62,19 +63,54 @@ func TestChild(t *testing.T) {
 	}
 }
 
-// Lost rows are counted, and the work of each task is held to the plan.
-func TestChildOfDamagedInput(t *testing.T) {
-	c := newCluster(t)
+// damageInput damages a block of task 0.
+func (c *testCluster) damageInput() {
+	c.t.Helper()
 	name := "/in/0.avro"
-	file, err := c.st.ReadFile(t.Context(), name, 1<<20)
+	file, err := c.st.ReadFile(c.t.Context(), name, 1<<20)
 	c.must(err)
 	at := len(file)/8 + bytes.Index(file[len(file)/8:], []byte{1, 2, 3, 0, 0, 0}) + 16 + 4
 	copy(file[at:], bytes.Repeat([]byte{0xff}, 10))
-	c.must(c.st.WriteFile(t.Context(), name, file, false))
+	c.must(c.st.WriteFile(c.t.Context(), name, file, false))
+}
+
+// Lost rows are counted, and the work of each task is held to the plan.
+func TestChildOfDamagedInput(t *testing.T) {
+	c := newCluster(t)
+	c.damageInput()
 	out, err := c.run(0, 0)
 	c.must(err)
 	if counted(out, damagedRanges) != 1 || counted(out, lostRows) == 0 {
 		t.Errorf("counters are %v", out.Counters)
+	}
+}
+
+// Where an input is damaged is known to who started the job, and to later attempts.
+func TestChildFailsOfDamage(t *testing.T) {
+	c := newCluster(t)
+	c.damageInput()
+	c.plan.Request.Options.OnDamage = "fail"
+	c.writeTasks(c.entries())
+	_, err := c.run(0, 0)
+	var want *damage.Error
+	if !errors.As(err, &want) || want.Offset <= 0 {
+		t.Fatalf("%v", err)
+	}
+	all := c.failures()
+	if len(all) != 1 {
+		t.Fatalf("%d documents", len(all))
+	}
+	_, again := c.run(0, 1)
+	for who, err := range map[string]error{"who started the job": all[0].err("plan"), "the next attempt": again} {
+		var got *damage.Error
+		if !errors.As(err, &got) || !errors.Is(err, failure.Input) {
+			t.Errorf("%s: %v", who, err)
+			continue
+		}
+		got.Err = want.Err // its words are in the message
+		if *got != *want || !strings.HasPrefix(err.Error(), all[0].Message) {
+			t.Errorf("%s: %+v, want %+v", who, got, want)
+		}
 	}
 }
 

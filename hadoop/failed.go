@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/rowtocol/rowtocol/damage"
 	"github.com/rowtocol/rowtocol/failure"
 	"github.com/rowtocol/rowtocol/internal/parallel"
 	"github.com/rowtocol/rowtocol/store"
@@ -30,17 +31,33 @@ type Failed struct {
 	Kind        string `json:"kind"` // as the exit code is called
 	Exit        int    `json:"exit"`
 	Message     string `json:"message"`
-	Log         string `json:"log,omitempty"` // file on the host
+	// Damage is where the input is damaged, if the attempt failed of that.
+	Damage *damaged `json:"damage,omitempty"`
+	Log    string   `json:"log,omitempty"` // file on the host
+}
+
+// damaged is a damage.Error in a document, without its cause, of which the message
+// tells.
+type damaged struct {
+	Kind   damage.Kind `json:"kind"`
+	File   string      `json:"file"`
+	Offset int64       `json:"offset"` // -1, as the next two, if it does not apply
+	Row    int64       `json:"row"`
+	Block  int64       `json:"block"`
+	Column string      `json:"column,omitempty"`
+	Path   string      `json:"path,omitempty"`
+	Reason string      `json:"reason"`
 }
 
 const (
 	failedVersion = 1
 	failedPrefix  = "failed-"
 	// maxFailed bounds a document in bytes, and maxFailures how many are read.
-	maxFailed   = 64 << 10
+	maxFailed   = 256 << 10
 	maxFailures = 1000
-	// maxMessage bounds a message in bytes.
-	maxMessage    = 8 << 10
+	// maxText bounds each of its five texts of any length, in bytes, of which JSON may
+	// make six times as many.
+	maxText       = 8 << 10
 	failedReaders = 8
 )
 
@@ -88,9 +105,37 @@ func (f *Failed) lasting() bool {
 	return at < 0 || kinds[at].lasting
 }
 
+// failedOf is a document of an error: of its message, and of where it is about damage.
+func failedOf(err error) *Failed {
+	f := &Failed{Version: failedVersion, Kind: kindName(err), Message: brief(err.Error())}
+	if d := (*damage.Error)(nil); errors.As(err, &d) {
+		f.Damage = &damaged{
+			Kind: d.Kind, File: brief(d.File), Offset: d.Offset, Row: d.Row, Block: d.Block,
+			Column: brief(d.Column), Path: brief(d.Path), Reason: brief(d.Reason),
+		}
+	}
+	return f
+}
+
+// brief is as much of a text as a document has.
+func brief(text string) string { return strings.ToValidUTF8(text[:min(len(text), maxText)], "") }
+
+// located is an error in other words than those of the damage.Error that it is.
+type located struct {
+	error
+	at *damage.Error
+}
+
+func (e *located) Unwrap() []error { return []error{e.error, e.at} }
+
 // cause is the error that the attempt failed of.
 func (f *Failed) cause() error {
 	err := errors.New(f.Message)
+	if d := f.Damage; d != nil {
+		err = &located{err, &damage.Error{
+			Kind: d.Kind, File: d.File, Offset: d.Offset, Row: d.Row, Block: d.Block, Column: d.Column, Path: d.Path, Reason: d.Reason,
+		}}
+	}
 	if at := f.weight(); at >= 0 {
 		return failure.As(kinds[at].kind, err)
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rowtocol/rowtocol/damage"
 	"github.com/rowtocol/rowtocol/failure"
 	"github.com/rowtocol/rowtocol/store"
 	"github.com/rowtocol/rowtocol/store/memstore"
@@ -86,6 +87,19 @@ func TestApplication(t *testing.T) {
 		if got, ok := application(id); ok {
 			t.Errorf("%q is of %s", id, got)
 		}
+	}
+}
+
+// A document of an error of very many words can be read.
+func TestLongFailure(t *testing.T) {
+	st, long := memstore.New().Client(), strings.Repeat("<\x01é", maxFailed)
+	f := failedOf(&damage.Error{File: long, Column: long, Path: long, Reason: long})
+	f.Run = "mine"
+	if err := f.write(t.Context(), st, "/"); err != nil {
+		t.Fatal(err)
+	}
+	if all, err := readFailures(t.Context(), st, "/", "mine"); err != nil || len(all) != 1 || !strings.HasPrefix(all[0].Message, "<\x01é<") {
+		t.Errorf("%d documents, %v", len(all), err)
 	}
 }
 
