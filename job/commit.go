@@ -3,7 +3,6 @@ package job
 import (
 	"context"
 	"fmt"
-	"reflect"
 	"strings"
 	"time"
 
@@ -98,7 +97,7 @@ type commitment struct {
 // checked are results of tasks whose files were checked, nil for tasks that have none.
 type checked struct {
 	results []*manifest.TaskResult
-	seen    []store.Info // the files of the results, as they were listed
+	work    *task.Work // in which they were found
 }
 
 // run commits, unless a look at the destination says that there is nothing to do.
@@ -178,8 +177,8 @@ func (c *commitment) take(ctx context.Context) (*publish.Run, error) {
 	return c.claim.Take(ctx, c.plan)
 }
 
-// check returns the results of all tasks, after it has checked all their files
-// but those of results that are the same as when they were checked before.
+// check returns the results of all tasks, after it has checked all their files but
+// those that are the same as when they were checked before.
 func (c *commitment) check(ctx context.Context, dir string, before checked) (now checked, err error) {
 	sink, err := c.sink(c.plan)
 	if err != nil {
@@ -189,20 +188,11 @@ func (c *commitment) check(ctx context.Context, dir string, before checked) (now
 	if err := work.List(ctx); err != nil {
 		return now, err
 	}
-	n := len(c.plan.Tasks)
-	now = checked{make([]*manifest.TaskResult, n), make([]store.Info, n)}
-	err = parallel.Do(ctx, n, checkersOf(c.st), func(ctx context.Context, i int) error {
-		now.seen[i] = work.Listed(i)
-		if before.results != nil && before.results[i] != nil {
-			if same(before.seen[i], now.seen[i]) {
-				now.results[i] = before.results[i]
-				return nil
-			}
-			res, err := work.Result(ctx, i)
-			if err == nil && reflect.DeepEqual(res, before.results[i]) {
-				now.results[i] = before.results[i]
-				return nil
-			}
+	now = checked{make([]*manifest.TaskResult, len(c.plan.Tasks)), work}
+	err = parallel.Do(ctx, len(now.results), checkersOf(c.st), func(ctx context.Context, i int) error {
+		if before.results != nil && before.results[i] != nil && work.Still(ctx, before.work, before.results[i]) {
+			now.results[i] = before.results[i]
+			return nil
 		}
 		res, err := work.Finished(ctx, i)
 		now.results[i] = of(sink, res)
@@ -212,16 +202,6 @@ func (c *commitment) check(ctx context.Context, dir string, before checked) (now
 		return now, err
 	}
 	return now, c.complete(now.results)
-}
-
-// same reports whether a file is the one that it was: a file that is written anew is
-// another one to the storage, and one that is renamed is not.
-func same(before, now store.Info) bool {
-	//guard: a result that was written again would be taken for the one that was checked
-	if before.FileID == 0 || before.FileID != now.FileID {
-		return false
-	}
-	return before.Size == now.Size && before.ModTime.Equal(now.ModTime)
 }
 
 // complete is failure.Storage if tasks are not done.

@@ -224,19 +224,11 @@ func (c *conversion) results(ctx context.Context, run *publish.Run) ([]*manifest
 	if err != nil {
 		return nil, err
 	}
-	results, _, err := finishedTasks(ctx, c.plan, numbers, sink, c.st, run.Dir)
+	found, err := finishedTasks(ctx, c.plan, numbers, sink, c.st, run.Dir)
 	if err != nil {
 		return nil, err
 	}
-	progress := Progress{TotalTasks: len(results)}
-	for i := range c.plan.Tasks {
-		bytes := c.plan.Tasks[i].Bytes()
-		progress.TotalBytes += bytes
-		if results[i] != nil {
-			progress.Tasks++
-			progress.Bytes += bytes
-		}
-	}
+	results, progress := found.results, progressOf(c.plan, found.results)
 	c.resumed = progress.Tasks
 	c.out.Resumed, c.out.ResumedBytes = c.out.Resumed+progress.Tasks, c.out.ResumedBytes+progress.Bytes
 	c.staged = progress.Tasks > 0
@@ -248,6 +240,18 @@ func (c *conversion) results(ctx context.Context, run *publish.Run) ([]*manifest
 		c.staged = c.staged || res != nil
 	}
 	return results, err
+}
+
+// progressOf is how far a plan is with the tasks that have results.
+func progressOf(p *manifest.Plan, results []*manifest.TaskResult) (now Progress) {
+	for i, res := range results {
+		bytes := p.Tasks[i].Bytes()
+		now.TotalTasks, now.TotalBytes = now.TotalTasks+1, now.TotalBytes+bytes
+		if res != nil {
+			now.Tasks, now.Bytes = now.Tasks+1, now.Bytes+bytes
+		}
+	}
+	return now
 }
 
 // runTasks runs tasks into the directory of a run.

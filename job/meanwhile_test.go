@@ -4,12 +4,10 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/rowtocol/rowtocol/failure"
 	"github.com/rowtocol/rowtocol/failure/failuretest"
 	"github.com/rowtocol/rowtocol/manifest"
-	"github.com/rowtocol/rowtocol/store"
 	"github.com/rowtocol/rowtocol/store/storetest"
 )
 
@@ -178,27 +176,5 @@ func TestCommitThatIsOvertaken(t *testing.T) {
 		_, err := Commit(t.Context(), s.plan, s.on(s.beforeTaking(func() { s.commit(t) })))
 		failuretest.Want(t, err, failure.Locked, "the lock was taken over")
 		s.complete(t)
-	}
-}
-
-// TestSameFile takes a file for what it was only if the storage has a number for it,
-// and nothing shows that it was written since.
-func TestSameFile(t *testing.T) {
-	at := time.Unix(1, 0)
-	was := store.Info{Name: "a", FileID: 1, Size: 2, ModTime: at}
-	for name, tc := range map[string]struct {
-		before, now store.Info
-		want        bool
-	}{
-		"the same":   {was, was, true},
-		"renamed":    {was, store.Info{Name: "b", FileID: 1, Size: 2, ModTime: at}, true},
-		"another":    {was, store.Info{Name: "a", FileID: 2, Size: 2, ModTime: at}, false},
-		"longer":     {was, store.Info{Name: "a", FileID: 1, Size: 3, ModTime: at}, false},
-		"later":      {was, store.Info{Name: "a", FileID: 1, Size: 2, ModTime: at.Add(1)}, false},
-		"no numbers": {store.Info{Size: 2, ModTime: at}, store.Info{Size: 2, ModTime: at}, false},
-	} {
-		if got := same(tc.before, tc.now); got != tc.want {
-			t.Errorf("%s: %v", name, got)
-		}
 	}
 }

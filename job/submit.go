@@ -50,13 +50,12 @@ type submission struct {
 	request func(context.Context) (r Request, first bool, err error)
 	first   bool
 	dest    *publish.Destination
-	state   *publish.State         // that the plan was made for
-	results []*manifest.TaskResult // of the tasks that were done before
-	seen    []store.Info           // their files
-	batch   *task.Batch            // nil if no task is left to run
-	inputs  int                    // that there are to convert, those of the plan included
-	dirs    []*parents             // directories that were made for the destination
-	renewed bool                   // what Restart discards was discarded
+	state   *publish.State // that the plan was made for
+	done    checked        // the tasks that were done before
+	batch   *task.Batch    // nil if no task is left to run
+	inputs  int            // that there are to convert, those of the plan included
+	dirs    []*parents     // directories that were made for the destination
+	renewed bool           // what Restart discards was discarded
 }
 
 // begin finds out what is asked for, unless it did.
@@ -260,7 +259,7 @@ func tooMany(tasks int) string {
 // stage makes the directory for the work of the plan's tasks, and finds out which of
 // them are left.
 func (s *submission) stage(ctx context.Context) error {
-	s.batch, s.results, s.seen = nil, nil, nil
+	s.batch, s.done = nil, checked{}
 	if len(s.plan.Tasks) == 0 {
 		return nil
 	}
@@ -287,25 +286,13 @@ func (s *submission) stage(ctx context.Context) error {
 	for i := range numbers {
 		numbers[i] = i
 	}
-	if s.results, s.seen, err = finishedTasks(ctx, s.plan, numbers, sink, s.st, dir); err != nil {
+	if s.done, err = finishedTasks(ctx, s.plan, numbers, sink, s.st, dir); err != nil {
 		return err
 	}
-	if left := missing(s.results); len(left) > 0 {
+	if left := missing(s.done.results); len(left) > 0 {
 		s.batch = &task.Batch{Plan: s.plan, Dest: s.plan.Dest, Store: s.st, Dir: dir, Numbers: left}
 	}
-	return task.CheckLost(s.plan, lostRows(s.results))
-}
-
-// progress is how far the tasks of the plan are that were done before.
-func (s *submission) progress() (p Progress) {
-	for i := range s.results {
-		bytes := s.plan.Tasks[i].Bytes()
-		p.TotalTasks, p.TotalBytes = p.TotalTasks+1, p.TotalBytes+bytes
-		if s.results[i] != nil {
-			p.Tasks, p.Bytes = p.Tasks+1, p.Bytes+bytes
-		}
-	}
-	return p
+	return task.CheckLost(s.plan, lostRows(s.done.results))
 }
 
 // publish commits the work of all tasks. more is whether there are inputs left then.
@@ -317,7 +304,7 @@ func (s *submission) publish(ctx context.Context) (more bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	p := s.progress()
+	p := progressOf(s.plan, s.done.results)
 	s.out.Resumed, s.out.ResumedBytes = s.out.Resumed+p.Tasks, s.out.ResumedBytes+p.Bytes
 	return s.Incremental && len(s.plan.Request.Inputs) < s.inputs, nil
 }
@@ -352,7 +339,7 @@ func (s *submission) published(ctx context.Context) bool {
 // commitment is what is to be done once the tasks are.
 func (s *submission) commitment() *commitment {
 	return &commitment{
-		Options: &s.Options, plan: s.plan, st: s.st, dest: s.dest, out: s.out, began: s.began, before: checked{s.results, s.seen},
+		Options: &s.Options, plan: s.plan, st: s.st, dest: s.dest, out: s.out, began: s.began, before: s.done,
 		committed: s.committed,
 		allow: func(state *publish.State) error {
 			if err := s.allowPlan(state, s.plan); err != nil || s.plan.Run {

@@ -200,6 +200,35 @@ func TestSubmitRestart(t *testing.T) {
 	s.complete(t)
 }
 
+// TestSubmitWorkThatGoes finds, before it touches the output that is there, that work
+// which it saw done is not there any more.
+func TestSubmitWorkThatGoes(t *testing.T) {
+	s, e := submitted(t, true)
+	e.order = func(n []int) []int { return n[:4] }
+	if _, err := Submit(t.Context(), s.r, e); !errors.Is(err, failure.Storage) {
+		t.Fatal(err)
+	}
+	had, err := s.st.ReadFile(t.Context(), "/out/"+manifest.SuccessName, maxFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.order = nil
+	e.after = func(err error) error {
+		return errors.Join(err, s.st.Remove(t.Context(), path.Join(s.staging(), s.result(t, 2).Files()[0].Name)))
+	}
+	_, err = Submit(t.Context(), s.r, e)
+	failuretest.Want(t, err, failure.Foreign, "what task 2 left is not sound")
+	if now, err := s.st.ReadFile(t.Context(), "/out/"+manifest.SuccessName, maxFile); err != nil || string(now) != string(had) {
+		t.Errorf("the output that was there is gone or another: %v", err)
+	}
+	e.after = nil
+	mustSubmit(t, s.r, e)
+	if !slices.Equal(e.asked[2], []int{2}) {
+		t.Errorf("the tasks %v were run", e.asked[2])
+	}
+	s.complete(t)
+}
+
 // TestSubmitAfterOtherOutputs does not go on with work for an output that is not there
 // any more.
 func TestSubmitAfterOtherOutputs(t *testing.T) {

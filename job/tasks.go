@@ -21,8 +21,9 @@ const (
 	checkers      = 32
 )
 
-// listFrom is how many tasks are worth a listing of the directory of all tasks' work.
-const listFrom = 64
+// listShare is the share of a plan's tasks from which on one listing of the directory of
+// all tasks' work is cheaper than a few calls for each of them.
+const listShare = 8
 
 func checkersOf(st store.Store) int {
 	if store.CapabilitiesOf(st).Local {
@@ -72,9 +73,11 @@ func runTasks(ctx context.Context, p *manifest.Plan, o Options, numbers []int) (
 	if err != nil {
 		return nil, 0, err
 	}
-	if results, _, err = finishedTasks(ctx, p, numbers, options.Sink, place.Store, dir); err != nil {
+	found, err := finishedTasks(ctx, p, numbers, options.Sink, place.Store, dir)
+	if err != nil {
 		return nil, 0, err
 	}
+	results = found.results
 	places := missing(results)
 	left := make([]int, len(places))
 	for i, at := range places {
@@ -98,17 +101,16 @@ func runTasks(ctx context.Context, p *manifest.Plan, o Options, numbers []int) (
 
 // finishedTasks returns the results that tasks, by their numbers, left in a
 // directory; nil for a task that is to be run, because it left none, or none that
-// is sound, or is not the plan's, or was made with another sink. seen are the files of
-// the results where the directory was listed.
-func finishedTasks(ctx context.Context, p *manifest.Plan, numbers []int, sink task.Sink, st store.Store, dir string) (results []*manifest.TaskResult, seen []store.Info, err error) {
+// is sound, or is not the plan's, or was made with another sink.
+func finishedTasks(ctx context.Context, p *manifest.Plan, numbers []int, sink task.Sink, st store.Store, dir string) (found checked, err error) {
 	work := task.WorkIn(p, st, dir)
-	if len(numbers) >= listFrom {
+	if len(numbers)*listShare >= len(p.Tasks) {
 		if err := work.List(ctx); err != nil {
-			return nil, nil, err
+			return found, err
 		}
 	}
-	results, seen = make([]*manifest.TaskResult, len(numbers)), make([]store.Info, len(numbers))
-	return results, seen, parallel.Do(ctx, len(numbers), checkersOf(st), func(ctx context.Context, i int) error {
+	found = checked{make([]*manifest.TaskResult, len(numbers)), work}
+	return found, parallel.Do(ctx, len(numbers), checkersOf(st), func(ctx context.Context, i int) error {
 		if numbers[i] < 0 || numbers[i] >= len(p.Tasks) {
 			return nil
 		}
@@ -116,7 +118,7 @@ func finishedTasks(ctx context.Context, p *manifest.Plan, numbers []int, sink ta
 		if errors.Is(err, failure.Foreign) {
 			return nil
 		}
-		results[i], seen[i] = of(sink, res), work.Listed(numbers[i])
+		found.results[i] = of(sink, res)
 		return err
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"reflect"
 	"slices"
 
 	"github.com/rowtocol/rowtocol/failure"
@@ -40,8 +41,32 @@ func (w *Work) List(ctx context.Context) error {
 	return nil
 }
 
-// Listed describes the file of a task's result as it was listed; zero if there was none.
-func (w *Work) Listed(number int) store.Info { return w.listed[manifest.TaskName(number)] }
+// Still reports whether the task of a result that was found finished when before was
+// listed is so still: whether the result and the files that it names are what they were.
+func (w *Work) Still(ctx context.Context, before *Work, res *manifest.TaskResult) bool {
+	for _, e := range res.Entries() {
+		if !unchanged(before.listed[e.Name], w.listed[e.Name]) {
+			return false
+		}
+	}
+	name := manifest.TaskName(res.Task)
+	//guard: a result could have been written again since, in the same moment
+	if now := w.listed[name]; now.FileID != 0 && unchanged(before.listed[name], now) {
+		return true
+	}
+	again, err := w.Result(ctx, res.Task)
+	return err == nil && reflect.DeepEqual(again, res)
+}
+
+// unchanged reports whether a file is the one that it was: a file that is written anew
+// is another one to the storage, and one that is renamed is not.
+func unchanged(before, now store.Info) bool {
+	//guard: what is gone, or was not looked at before, would be taken for what was checked
+	if now.Name == "" {
+		return false
+	}
+	return before.FileID == now.FileID && before.Size == now.Size && before.ModTime.Equal(now.ModTime)
+}
 
 // stat describes a file in the directory, as it was listed if it was.
 func (w *Work) stat(ctx context.Context, name string) (store.Info, error) {

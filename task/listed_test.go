@@ -1,10 +1,13 @@
 package task
 
 import (
+	"bytes"
 	"context"
 	"slices"
 	"testing"
+	"time"
 
+	"github.com/rowtocol/rowtocol/manifest"
 	"github.com/rowtocol/rowtocol/store"
 	"github.com/rowtocol/rowtocol/store/memstore"
 )
@@ -23,7 +26,8 @@ func (l *lookups) Stat(ctx context.Context, p string) (store.Info, error) {
 // TestListedWork is found without a lookup of each file; and so are tasks that are done
 // again after the listing, but not those that are done for the first time.
 func TestListedWork(t *testing.T) {
-	p, st := newPlan(t, 5000, func() string { file, _ := writeInput(t, t.TempDir(), "a", 40); return file }()), &lookups{Client: memstore.New().Client()}
+	input, _ := writeInput(t, t.TempDir(), "a", 40)
+	p, st := newPlan(t, 5000, input), &lookups{Client: memstore.New().Client()}
 	r := open(t, p, options(t))
 	w := WorkIn(p, st, "/none")
 	if err := w.List(t.Context()); err != nil {
@@ -50,8 +54,8 @@ func TestListedWork(t *testing.T) {
 	st.n = 0
 	for i := range p.Tasks {
 		res, err := w.Finished(t.Context(), i)
-		if err != nil || (res == nil) != (i == 0) || w.Listed(i).FileID == 0 != (i == 0) {
-			t.Errorf("task %d: %+v, %v, listed as %+v", i, res, err, w.Listed(i))
+		if err != nil || (res == nil) != (i == 0) {
+			t.Errorf("task %d: %+v, %v", i, res, err)
 		}
 		if i == 1 && !slices.Equal(res.Files(), again[1].Files()) {
 			t.Errorf("the task that ran again left %+v, not %+v", res.Files(), again[1].Files())
@@ -59,5 +63,82 @@ func TestListedWork(t *testing.T) {
 	}
 	if st.n != 1 { // of the part that is not listed
 		t.Errorf("%d files were looked up", st.n)
+	}
+}
+
+// bare is a store whose listings tell nothing of files but their names and sizes, and
+// that counts what is read.
+type bare struct {
+	*memstore.Client
+	numbers bool // files have numbers nevertheless
+	reads   int
+}
+
+func (b *bare) List(ctx context.Context, dir string) ([]store.Info, error) {
+	infos, err := b.Client.List(ctx, dir)
+	for i := range infos {
+		infos[i].ModTime = time.Time{}
+		if !b.numbers {
+			infos[i].FileID = 0
+		}
+	}
+	return infos, err
+}
+
+func (b *bare) ReadFile(ctx context.Context, p string, most int64) ([]byte, error) {
+	b.reads++
+	return b.Client.ReadFile(ctx, p, most)
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestStillFinished is a task whose result and part are the files that they were, also
+// in another place.
+func TestStillFinished(t *testing.T) {
+	input, _ := writeInput(t, t.TempDir(), "a", 40)
+	p := newPlan(t, 5000, input)
+	nothing := func(store.Store, string, string) error { return nil }
+	for _, numbers := range []bool{true, false} {
+		for name, tt := range map[string]struct {
+			change func(st store.Store, result, part string) error
+			want   bool
+		}{
+			"nothing":      {nothing, true},
+			"part is gone": {func(st store.Store, _, part string) error { return st.Remove(t.Context(), part) }, false},
+			"a longer part": {func(st store.Store, _, part string) error {
+				return st.WriteFile(t.Context(), part, make([]byte, 1<<20), false)
+			}, false},
+			"no result": {func(st store.Store, result, _ string) error { return st.Remove(t.Context(), result) }, false},
+			"another result": {func(st store.Store, result, _ string) error {
+				b, err := st.ReadFile(t.Context(), result, manifest.MaxSize)
+				if err == nil {
+					err = st.WriteFile(t.Context(), result, bytes.Replace(b, []byte(`"rows_in": `), []byte(`"rows_in":1`), 1), false)
+				}
+				return err
+			}, false},
+		} {
+			st := &bare{Client: memstore.New().Client(), numbers: numbers}
+			must(t, st.Mkdir(t.Context(), "/work"))
+			results, err := open(t, p, options(t)).Run(t.Context(), st, "/work", []int{1})
+			must(t, err)
+			res, before := results[0], WorkIn(p, st, "/work")
+			must(t, before.List(t.Context()))
+			must(t, tt.change(st, "/work/"+manifest.TaskName(1), "/work/"+res.Files()[0].Name))
+			must(t, st.Rename(t.Context(), "/work", "/taken"))
+			now := WorkIn(p, st, "/taken")
+			must(t, now.List(t.Context()))
+			st.reads = 0
+			if got := now.Still(t.Context(), before, res); got != tt.want || numbers && tt.want && st.reads > 0 {
+				t.Errorf("%s, numbers %v: %v after %d reads", name, numbers, got, st.reads)
+			}
+			if now.Still(t.Context(), WorkIn(p, st, "/work"), res) {
+				t.Errorf("%s: what was not listed is as it was", name)
+			}
+		}
 	}
 }
