@@ -83,8 +83,10 @@ type commitment struct {
 	out   *Outcome
 	began time.Time
 
-	// before are the results of the tasks that were done before.
-	before checked
+	// before are the results of the tasks of which this process saw that they are done,
+	// and resumed is how many of all were not run for it.
+	before  checked
+	resumed int
 	// claims takes the destination's lock.
 	claims func(context.Context) (*publish.Claim, context.Context, error)
 	// committed reports whether there is nothing to commit, and returns what the
@@ -165,7 +167,7 @@ func (c *commitment) work(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return c.out.publish(ctx, c.claim, run, results, c.made(c.plan, c.began, len(c.before.results)-len(missing(c.before.results))))
+	return c.out.publish(ctx, c.claim, run, results, c.made(c.plan, c.began, c.resumed))
 }
 
 // take returns the run of the tasks' work. A plan without inputs has no tasks,

@@ -15,7 +15,7 @@ import (
 func (p *Partitions) Submit(ctx context.Context, names []string, e Elsewhere, each func(name string, out *Outcome, err error)) {
 	all := make([]*submission, len(names))
 	for i, name := range names {
-		all[i] = &submission{name: name, request: func(ctx context.Context) (Request, bool, error) { return p.one(ctx, name) }}
+		all[i] = newSubmission(name, func(ctx context.Context) (Request, bool, error) { return p.one(ctx, name) })
 	}
 	submitAll(ctx, all, e, p.Progress, func(s *submission, out *Outcome, err error) { each(s.name, out, err) })
 }

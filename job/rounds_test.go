@@ -235,7 +235,7 @@ func TestSubmitPartitionsThatFail(t *testing.T) {
 	all := make(map[string]ended)
 	p.Submit(t.Context(), names, failing, func(name string, out *Outcome, err error) { all[name] = ended{out, err} })
 	failuretest.Want(t, all["k=2"].err, failure.Input, "damaged")
-	if all["k=1"].err != nil || all["k=3"].err != nil || all["k=1"].out.Resumed < 1 || s.e.runs != 3 || len(s.e.asked) != 3+3+1 {
+	if all["k=1"].err != nil || all["k=3"].err != nil || all["k=1"].out.Resumed != 1 || all["k=1"].out.Manifest.Made.Resumed != 1 || s.e.runs != 3 || len(s.e.asked) != 3+3+1 {
 		t.Errorf("%+v after %d runs of %v", all, s.e.runs, s.e.asked)
 	}
 }

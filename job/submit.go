@@ -36,7 +36,7 @@ type Elsewhere interface {
 // destination must be where other machines find them. After task.ErrDetached the outcome
 // has the plan.
 func Submit(ctx context.Context, r Request, e Elsewhere) (out *Outcome, err error) {
-	s := &submission{request: func(context.Context) (Request, bool, error) { return r, false, nil }}
+	s := newSubmission("", func(context.Context) (Request, bool, error) { return r, false, nil })
 	submitAll(ctx, []*submission{s}, e, r.Progress, func(_ *submission, o *Outcome, failed error) { out, err = o, failed })
 	return out, err
 }
@@ -45,8 +45,9 @@ func Submit(ctx context.Context, r Request, e Elsewhere) (out *Outcome, err erro
 type submission struct {
 	conversion
 	name string // of the partition; empty if it is of none
-	// request says what to convert, once it is to be. first is whether another process
-	// may make that another request.
+	// request says what to convert, once it is to be. first is whether it would be the
+	// first output of a partition: if another process makes one meanwhile, the request is
+	// another.
 	request func(context.Context) (r Request, first bool, err error)
 	first   bool
 	dest    *publish.Destination
@@ -56,6 +57,12 @@ type submission struct {
 	inputs  int            // that there are to convert, those of the plan included
 	dirs    []*parents     // directories that were made for the destination
 	renewed bool           // what Restart discards was discarded
+	// resumed is how far plans were when they were staged first, by their IDs.
+	resumed map[string]Progress
+}
+
+func newSubmission(partition string, request func(context.Context) (Request, bool, error)) *submission {
+	return &submission{name: partition, request: request, resumed: make(map[string]Progress)}
 }
 
 // begin finds out what is asked for, unless it did.
@@ -289,6 +296,10 @@ func (s *submission) stage(ctx context.Context) error {
 	if s.done, err = finishedTasks(ctx, s.plan, numbers, sink, s.st, dir); err != nil {
 		return err
 	}
+	//guard: what was done for an earlier round of this submission would count as resumed
+	if _, again := s.resumed[s.plan.ID]; !again {
+		s.resumed[s.plan.ID] = progressOf(s.plan, s.done.results)
+	}
 	if left := missing(s.done.results); len(left) > 0 {
 		s.batch = &task.Batch{Plan: s.plan, Dest: s.plan.Dest, Store: s.st, Dir: dir, Numbers: left}
 	}
@@ -304,7 +315,7 @@ func (s *submission) publish(ctx context.Context) (more bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	p := progressOf(s.plan, s.done.results)
+	p := s.resumed[s.plan.ID]
 	s.out.Resumed, s.out.ResumedBytes = s.out.Resumed+p.Tasks, s.out.ResumedBytes+p.Bytes
 	return s.Incremental && len(s.plan.Request.Inputs) < s.inputs, nil
 }
@@ -340,6 +351,7 @@ func (s *submission) published(ctx context.Context) bool {
 func (s *submission) commitment() *commitment {
 	return &commitment{
 		Options: &s.Options, plan: s.plan, st: s.st, dest: s.dest, out: s.out, began: s.began, before: s.done,
+		resumed:   s.resumed[s.plan.ID].Tasks,
 		committed: s.committed,
 		allow: func(state *publish.State) error {
 			if err := s.allowPlan(state, s.plan); err != nil || s.plan.Run {
