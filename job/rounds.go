@@ -71,7 +71,7 @@ func runElsewhere(ctx context.Context, all []*submission, e Elsewhere, report fu
 	var before Progress
 	plans := make(map[string]*submission)
 	for _, s := range all {
-		p := progressOf(s.plan, s.done.results)
+		p := progressOf(s.plan, s.before.results)
 		before.Tasks, before.TotalTasks = before.Tasks+p.Tasks, before.TotalTasks+p.TotalTasks
 		before.Bytes, before.TotalBytes = before.Bytes+p.Bytes, before.TotalBytes+p.TotalBytes
 		if s.batch != nil {

@@ -52,7 +52,7 @@ type submission struct {
 	first   bool
 	dest    *publish.Destination
 	state   *publish.State // that the plan was made for
-	done    checked        // the tasks that were done before
+	before  checked        // the tasks that were done before
 	batch   *task.Batch    // nil if no task is left to run
 	inputs  int            // that there are to convert, those of the plan included
 	dirs    []*parents     // directories that were made for the destination
@@ -266,7 +266,7 @@ func tooMany(tasks int) string {
 // stage makes the directory for the work of the plan's tasks, and finds out which of
 // them are left.
 func (s *submission) stage(ctx context.Context) error {
-	s.batch, s.done = nil, checked{}
+	s.batch, s.before = nil, checked{}
 	if len(s.plan.Tasks) == 0 {
 		return nil
 	}
@@ -293,17 +293,17 @@ func (s *submission) stage(ctx context.Context) error {
 	for i := range numbers {
 		numbers[i] = i
 	}
-	if s.done, err = finishedTasks(ctx, s.plan, numbers, sink, s.st, dir); err != nil {
+	if s.before, err = finishedTasks(ctx, s.plan, numbers, sink, s.st, dir); err != nil {
 		return err
 	}
 	//guard: what was done for an earlier round of this submission would count as resumed
 	if _, again := s.resumed[s.plan.ID]; !again {
-		s.resumed[s.plan.ID] = progressOf(s.plan, s.done.results)
+		s.resumed[s.plan.ID] = progressOf(s.plan, s.before.results)
 	}
-	if left := missing(s.done.results); len(left) > 0 {
+	if left := missing(s.before.results); len(left) > 0 {
 		s.batch = &task.Batch{Plan: s.plan, Dest: s.plan.Dest, Store: s.st, Dir: dir, Numbers: left}
 	}
-	return task.CheckLost(s.plan, lostRows(s.done.results))
+	return task.CheckLost(s.plan, lostRows(s.before.results))
 }
 
 // publish commits the work of all tasks. more is whether there are inputs left then.
@@ -350,7 +350,7 @@ func (s *submission) published(ctx context.Context) bool {
 // commitment is what is to be done once the tasks are.
 func (s *submission) commitment() *commitment {
 	return &commitment{
-		Options: &s.Options, plan: s.plan, st: s.st, dest: s.dest, out: s.out, began: s.began, before: s.done,
+		Options: &s.Options, plan: s.plan, st: s.st, dest: s.dest, out: s.out, began: s.began, before: s.before,
 		resumed:   s.resumed[s.plan.ID].Tasks,
 		committed: s.committed,
 		allow: func(state *publish.State) error {

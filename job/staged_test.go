@@ -1,0 +1,81 @@
+package job
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/rowtocol/rowtocol/failure"
+	"github.com/rowtocol/rowtocol/failure/failuretest"
+	"github.com/rowtocol/rowtocol/manifest"
+	"github.com/rowtocol/rowtocol/task"
+)
+
+// TestSubmitDetached leaves the tasks to themselves. Their plan can be committed by
+// its ID, in whatever place the work is.
+func TestSubmitDetached(t *testing.T) {
+	for _, overwrite := range []bool{false, true} {
+		s, e := submitted(t, overwrite)
+		e.after = func(error) error { return errors.Join(task.ErrDetached) }
+		e.order = func(n []int) []int { return n[1:] }
+		out, err := Submit(t.Context(), s.r, e)
+		if !errors.Is(err, task.ErrDetached) || out == nil || out.Plan.ID != s.plan.ID || len(out.Published) > 0 {
+			t.Fatalf("%+v, %v", out, err)
+		}
+		o := s.r.Options
+		o.Overwrite = false
+		_, err = CommitStaged(t.Context(), "/out", s.plan.ID, o)
+		failuretest.Want(t, err, failure.Storage, "1 of 9 tasks")
+		s.run(t)
+		client := s.disk.Client()
+		client.StopAt(30)
+		dead := s.on(client)
+		if _, err := CommitStaged(t.Context(), "/out", s.plan.ID, dead); err == nil || !client.Stopped() {
+			t.Fatalf("the commit ended with %v", err)
+		}
+		for i := range 2 {
+			out, err := CommitStaged(t.Context(), "/out", s.plan.ID, o)
+			if err != nil || out.Manifest.Plan != s.plan.ID || i == 1 && !out.Nothing {
+				t.Fatalf("%+v, %v", out, err)
+			}
+			s.complete(t)
+		}
+		mustConvert(t, func() Request { r := s.other(); r.Overwrite = true; return r }())
+		_, err = CommitStaged(t.Context(), "/out", s.plan.ID, o)
+		failuretest.Want(t, err, failure.Foreign, "neither the output of plan "+s.plan.ID)
+	}
+}
+
+// TestCommitStagedAnew replaces the same output, if the plan was made for that; and
+// refuses a plan for another place.
+func TestCommitStagedAnew(t *testing.T) {
+	s, e := submitted(t, false)
+	before := mustConvert(t, s.r)
+	s.r.Overwrite, s.r.Restart = true, true
+	e.after = func(error) error { return task.ErrDetached }
+	out, err := Submit(t.Context(), s.r, e)
+	if !errors.Is(err, task.ErrDetached) {
+		t.Fatal(err)
+	}
+	done, err := CommitStaged(t.Context(), "/out", out.Plan.ID, s.r.Options)
+	if err != nil || done.Nothing || done.Manifest.ID == before.Manifest.ID {
+		t.Errorf("%+v, %v", done, err)
+	}
+	s.complete(t)
+	again := mustConvert(t, func() Request { r := s.r; r.Restart = false; return r }())
+	if !again.Nothing {
+		t.Errorf("%+v", again)
+	}
+	if _, err = Submit(t.Context(), s.r, e); !errors.Is(err, task.ErrDetached) {
+		t.Fatal(err)
+	}
+	if err := s.st.Rename(t.Context(), "/out", "/moved"); err != nil {
+		t.Fatal(err)
+	}
+	infos, err := s.st.List(t.Context(), "/moved/"+manifest.WorkName)
+	if err != nil || len(infos) != 1 {
+		t.Fatal(infos, err)
+	}
+	_, err = CommitStaged(t.Context(), "/moved", strings.TrimPrefix(infos[0].Name, "plan-"), s.r.Options)
+	failuretest.Want(t, err, failure.Foreign, "for /out")
+}
