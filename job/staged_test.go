@@ -8,6 +8,7 @@ import (
 	"github.com/rowtocol/rowtocol/failure"
 	"github.com/rowtocol/rowtocol/failure/failuretest"
 	"github.com/rowtocol/rowtocol/manifest"
+	"github.com/rowtocol/rowtocol/store"
 	"github.com/rowtocol/rowtocol/task"
 )
 
@@ -66,9 +67,20 @@ func TestCommitStagedAnew(t *testing.T) {
 	if !again.Nothing {
 		t.Errorf("%+v", again)
 	}
-	if _, err = Submit(t.Context(), s.r, e); !errors.Is(err, task.ErrDetached) {
+	if out, err = Submit(t.Context(), s.r, e); !errors.Is(err, task.ErrDetached) {
 		t.Fatal(err)
 	}
+	elsewhere := s.r.Options
+	elsewhere.Resolve = func(location string) (store.Location, error) {
+		bare, other := strings.CutPrefix(location, "hdfs://other")
+		at, err := s.r.Resolve(bare)
+		if other {
+			at.Origin = "hdfs://other"
+		}
+		return at, err
+	}
+	_, err = CommitStaged(t.Context(), "hdfs://other/out", out.Plan.ID, elsewhere)
+	failuretest.Want(t, err, failure.Foreign, "for /out")
 	if err := s.st.Rename(t.Context(), "/out", "/moved"); err != nil {
 		t.Fatal(err)
 	}

@@ -134,8 +134,8 @@ func (d *Destination) Staging(ctx context.Context, planID string) (string, error
 	}
 }
 
-// KeepPlan leaves a plan beside the work of its tasks, for those who look how far
-// that is. Nothing depends on it.
+// KeepPlan leaves a plan beside the work of its tasks, for those who look how far that
+// is, and for who goes on with it: see StagedPlan.
 func (d *Destination) KeepPlan(ctx context.Context, p *manifest.Plan) error {
 	file := path.Join(d.StagingPath(p.ID), manifest.PlanName)
 	if _, err := d.st.Stat(ctx, file); !errors.Is(err, store.ErrNotExist) {
