@@ -276,3 +276,24 @@ func TestSubmitFirstOfTwo(t *testing.T) {
 		t.Errorf("%+v, %d runs", e, s.e.runs)
 	}
 }
+
+// TestSubmitThatWaits makes no output of a partition whose inputs are not complete yet.
+func TestSubmitThatWaits(t *testing.T) {
+	s := newShared(t)
+	s.input(t, "/in/k=1/a.avro", 1, 2)
+	p := &Partitions{Request: s.r}
+	p.Filter.Marker = "_READY"
+	e := s.submit(t, p, "k=1")["k=1"]
+	if e.err != nil || !e.out.Nothing || s.e.runs > 0 {
+		t.Errorf("%+v, %d runs", e, s.e.runs)
+	}
+	if _, err := s.st.Stat(t.Context(), "/out/k=1"); !errors.Is(err, store.ErrNotExist) {
+		t.Errorf("the partition has a destination: %v", err)
+	}
+	if err := s.st.WriteFile(t.Context(), "/in/k=1/_READY", nil, true); err != nil {
+		t.Fatal(err)
+	}
+	if e := s.submit(t, p, "k=1")["k=1"]; e.err != nil || e.out.Nothing || s.e.runs != 1 {
+		t.Errorf("%+v, %d runs", e, s.e.runs)
+	}
+}
