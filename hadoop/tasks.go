@@ -137,9 +137,7 @@ func splitKey(s pipes.Split) string {
 // WriteTasks writes the task file of a job.
 func WriteTasks(w io.Writer, f TaskFile, entries []Entry) error {
 	b := bufio.NewWriterSize(w, 64<<10)
-	e := json.NewEncoder(b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(headerLine{Version: tasksVersion, Program: f.Program, Run: f.Run, Settings: f.Settings}); err != nil {
+	if err := writeLine(b, "", headerLine{Version: tasksVersion, Program: f.Program, Run: f.Run, Settings: f.Settings}); err != nil {
 		return err
 	}
 	seen := make(map[string]bool, len(entries))
@@ -150,18 +148,32 @@ func WriteTasks(w io.Writer, f TaskFile, entries []Entry) error {
 			return fmt.Errorf("two tasks of the job have the bytes %d to %d of %s", entry.Split.Start, entry.Split.Start+entry.Split.Length, entry.Split.Path)
 		}
 		seen[key] = true
-		_, _ = b.WriteString(key + " ") // b keeps its error
-		if err := e.Encode(entry.line(f.Plans[entry.Plan].Plan)); err != nil {
+		if err := writeLine(b, key+" ", entry.line(f.Plans[entry.Plan].Plan)); err != nil {
 			return err
 		}
 	}
 	for i, p := range f.Plans {
-		_, _ = b.WriteString(planPrefix(i))
-		if err := e.Encode(p.line()); err != nil {
+		if err := writeLine(b, planPrefix(i), p.line()); err != nil {
 			return err
 		}
 	}
 	return b.Flush()
+}
+
+// writeLine writes a line of a prefix and a document.
+func writeLine(w io.Writer, prefix string, v any) error {
+	line := bytes.NewBufferString(prefix)
+	e := json.NewEncoder(line)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return err
+	}
+	//guard: a job would be started of which every task fails
+	if line.Len() > maxTaskLine {
+		return failure.New(failure.Usage, "the schema, or the list of the files of a task, takes %d bytes, and tasks on a cluster are told at most %d", line.Len(), maxTaskLine)
+	}
+	_, err := w.Write(line.Bytes())
+	return err
 }
 
 func (e *Entry) line(p *manifest.Plan) *taskLine {

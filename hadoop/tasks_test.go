@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/rowtocol/rowtocol/failure"
+	"github.com/rowtocol/rowtocol/failure/failuretest"
 	"github.com/rowtocol/rowtocol/hadoop/pipes"
 	"github.com/rowtocol/rowtocol/manifest"
 )
@@ -113,6 +114,13 @@ func TestWriteSameSplitTwice(t *testing.T) {
 	if err := WriteTasks(new(bytes.Buffer), f, append(entries, again)); err == nil {
 		t.Error("two tasks have one split")
 	}
+}
+
+// No job is started with what its tasks refuse to read.
+func TestWriteLongLine(t *testing.T) {
+	f, entries := sampleJob()
+	f.Plans[1].Plan.Schema = strings.Repeat(" ", maxTaskLine)
+	failuretest.Want(t, WriteTasks(new(bytes.Buffer), f, entries), failure.Usage, "the schema")
 }
 
 // What a file of tasks should not have is refused, and no crash.
