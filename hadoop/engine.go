@@ -13,6 +13,7 @@ import (
 
 	"github.com/rowtocol/rowtocol/failure"
 	"github.com/rowtocol/rowtocol/input"
+	"github.com/rowtocol/rowtocol/store"
 	"github.com/rowtocol/rowtocol/store/cluster"
 	"github.com/rowtocol/rowtocol/task"
 )
@@ -260,15 +261,19 @@ func (e *Engine) earlier(ctx context.Context, h *home, batches []task.Batch) ([]
 	}
 	var ours []*running
 	var tags []string
+	old := make(map[string]bool)
 	for _, key := range slices.Sorted(maps.Keys(made)) {
 		plans, err := h.readPlans(ctx, key)
 		if err != nil {
 			return nil, err
 		}
+		old[key] = time.Since(made[key]) >= forgotten
 		switch {
 		case plans != nil && slices.ContainsFunc(batches, func(b task.Batch) bool { return plans.has(&b) }):
 			ours = append(ours, &running{key: key, plans: plans})
-		case time.Since(made[key]) < forgotten:
+		case old[key] || e.vanished(ctx, plans):
+			old[key] = true
+		default:
 			continue
 		}
 		tags = append(tags, tag(key))
@@ -281,11 +286,10 @@ func (e *Engine) earlier(ctx context.Context, h *home, batches []task.Batch) ([]
 		return nil, err
 	}
 	known := latest(reports)
-	for key, since := range made {
+	for key := range made {
 		r := known[key]
-		old := time.Since(since) >= forgotten && slices.Contains(tags, tag(key))
 		//guard: a job under way would lose its files
-		if r == nil && !old || r != nil && !r.ended() {
+		if r == nil && !old[key] || r != nil && !r.ended() {
 			continue
 		}
 		if err := h.removeJob(ctx, key); err != nil {
@@ -300,6 +304,27 @@ func (e *Engine) earlier(ctx context.Context, h *home, batches []task.Batch) ([]
 		}
 		return r == nil || r.ended()
 	}), nil
+}
+
+// vanished reports whether nothing is left to publish of what a job was for: somebody
+// did, without the job.
+func (e *Engine) vanished(ctx context.Context, plans *jobPlans) bool {
+	if plans == nil {
+		return false
+	}
+	// A cluster that is away is not waited for.
+	ctx, cancel := store.Cleanup(ctx)
+	defer cancel()
+	for _, p := range plans.Plans {
+		at, err := input.Locate(e.o.Resolve, p.Dest)
+		if err != nil {
+			return false
+		}
+		if _, err := at.Store.Stat(ctx, p.Dir); !errors.Is(err, store.ErrNotExist) {
+			return false
+		}
+	}
+	return true
 }
 
 // latest are the applications of jobs by their keys, of several the one that has not

@@ -387,7 +387,9 @@ func TestEarlierJob(t *testing.T) {
 		r.client.pipes = says(t, "success", nil)
 		other := r.batch
 		other.Plan = &manifest.Plan{ID: "another", Dest: "hdfs://nn/x"}
-		other.Numbers = nil
+		other.Numbers, other.Dir = nil, r.batch.Dir
+		published := other
+		published.Dir = "/elsewhere/.rowtocol/plan-another"
 		h, err := openHome(t.Context(), r.o.Resolve, r.o.Home)
 		if err != nil {
 			t.Fatal(err)
@@ -403,6 +405,9 @@ func TestEarlierJob(t *testing.T) {
 		make("ended", r.batch, r.report("application_1_0002", "ended", "FINISHED", failed, 100))
 		make("other", other, r.report("application_1_0003", "other", "RUNNING", "UNDEFINED", 1))
 		make("attachable", other, r.report("application_1_0004", "attachable", "FINISHED", succeeded, 100))
+		make("published", published, r.report("application_1_0005", "published", "FINISHED", succeeded, 100))
+		make("lost", published)
+		make("going", published, r.report("application_1_0006", "going", "RUNNING", "UNDEFINED", 100))
 		make("about", r.batch)
 		make("ours", r.batch, r.report(id, "ours", "RUNNING", "UNDEFINED", 10), r.report(id, "ours", "RUNNING", "UNDEFINED", 60), r.report(id, "ours", "FINISHED", succeeded, 100))
 		if err := r.run(t.Context()); err != nil {
@@ -411,7 +416,7 @@ func TestEarlierJob(t *testing.T) {
 		if len(r.told) != 2 || !r.told[0].Found || r.told[0].ID != id || r.told[1].State != succeeded || r.client.job != "" {
 			t.Errorf("told %+v, and started %q", r.told, r.client.job)
 		}
-		if got := r.jobs(); !slices.Equal(got, []string{"job-about", "job-attachable", "job-other"}) {
+		if got := r.jobs(); !slices.Equal(got, []string{"job-about", "job-attachable", "job-going", "job-other"}) {
 			t.Errorf("left %v", got)
 		}
 		// What nobody came back for is removed at last, but no job loses its files.
@@ -419,7 +424,7 @@ func TestEarlierJob(t *testing.T) {
 		if err := r.run(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if got := r.jobs(); !slices.Equal(got, []string{"job-other"}) || r.client.job == "" {
+		if got := r.jobs(); !slices.Equal(got, []string{"job-going", "job-other"}) || r.client.job == "" {
 			t.Errorf("left %v", got)
 		}
 	})
