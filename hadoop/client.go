@@ -19,9 +19,13 @@ import (
 )
 
 const (
-	maxLine = 64 << 10 // bytes of a line of output that are looked at
-	// maxOutput is how many lines of an answer are kept.
+	maxLine = 8 << 10 // bytes of a line of output that are looked at
+	// maxOutput is how many lines and maxAnswer how many bytes of an answer are kept.
 	maxOutput = 20_000
+	maxAnswer = 16 << 20
+	// silence is for how long a command may say nothing that is to answer at once: by
+	// then Java has given up a connection, and says so.
+	silence = 3 * time.Minute
 	// endTime is what a command has to end by itself after it was told to.
 	endTime = 2 * time.Second
 )
@@ -102,10 +106,18 @@ func (c *client) run(ctx context.Context, line func(text string), name string, a
 
 // ask runs a command of yarn and returns the lines that it printed.
 func (c *client) ask(ctx context.Context, args ...string) (lines []string, end tail, err error) {
+	ctx, give := context.WithCancelCause(ctx)
+	defer give(nil)
+	//guard: a command that hangs would be waited for without an end
+	hangs := time.AfterFunc(silence, func() { give(fmt.Errorf("it said nothing for %v and was ended", silence)) })
+	defer hangs.Stop()
+	size := 0
 	err = c.run(ctx, func(text string) {
+		hangs.Reset(silence)
 		end.line(text)
+		size += len(text)
 		//guard: output without an end would fill the memory
-		if len(lines) < maxOutput {
+		if len(lines) < maxOutput && size <= maxAnswer {
 			lines = append(lines, text)
 		}
 	}, c.yarn, args...)
@@ -179,11 +191,15 @@ func (c *commands) run(ctx context.Context, line func(text string), name string,
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Env = c.environ
 	cmd.SysProcAttr = endsWithUs()
-	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	// Scripts may have started it.
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
 	cmd.WaitDelay = endTime
 	out := &lineWriter{line: line}
 	cmd.Stdout, cmd.Stderr = out, out // one pipe, and one goroutine that writes
 	err := cmd.Run()
+	if ctx.Err() != nil && cmd.Process != nil {
+		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // nothing of it is left, mostly
+	}
 	out.end()
 	if errors.Is(err, exec.ErrWaitDelay) {
 		err = nil // it ended well; what it left running still has its output

@@ -3,11 +3,13 @@ package hadoop
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/rowtocol/rowtocol/failure"
@@ -102,6 +104,46 @@ func TestCommands(t *testing.T) {
 	} else if _, err := run("kill " + lines[0]); err != nil {
 		t.Error(err)
 	}
+}
+
+// runs is a runner that does one thing.
+type runs func(ctx context.Context, line func(string)) error
+
+func (r runs) run(ctx context.Context, line func(string), _ string, _ ...string) error {
+	return r(ctx, line)
+}
+
+// TestAnswers asks a cluster whose answer has no end.
+func TestAnswers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := &client{log: slog.New(slog.DiscardHandler), patience: time.Hour, yarn: "yarn"}
+		c.runner = runs(func(ctx context.Context, line func(string)) error {
+			line("Total number of applications")
+			<-ctx.Done()
+			return ctx.Err()
+		})
+		began := time.Now()
+		if _, err := c.find(t.Context(), "a"); !errors.Is(err, failure.Storage) || !strings.Contains(err.Error(), "said nothing for 3m") || time.Since(began) != silence {
+			t.Errorf("a command that hangs: %v after %v", err, time.Since(began))
+		}
+		long := strings.Repeat("y", maxLine)
+		for text, n := range map[string]int{long: 2 * maxAnswer / maxLine, "x": 2 * maxOutput} {
+			c.runner = runs(func(_ context.Context, line func(string)) error {
+				for range n {
+					line(text)
+				}
+				return nil
+			})
+			lines, _, err := c.ask(t.Context())
+			size := 0
+			for _, l := range lines {
+				size += len(l)
+			}
+			if err != nil || len(lines) == 0 || len(lines) > maxOutput || size > maxAnswer {
+				t.Errorf("%.1s: %d lines, %d bytes, %v", text, len(lines), size, err)
+			}
+		}
+	})
 }
 
 // TestCommandEnds tells a command to end that does, and one that does not.

@@ -93,6 +93,9 @@ const (
 	optsKey = "mapreduce.map.java.opts"
 )
 
+// stagingKey names where Hadoop's client leaves what the master of a job reads.
+const stagingKey = "yarn.app.mapreduce.am.staging-dir"
+
 // parseProperties reads properties that the user gave, in their order.
 func parseProperties(texts []string) ([]property, error) {
 	var out []property

@@ -17,12 +17,14 @@ const (
 const (
 	lastLines   = 20 // of a command that are kept for errors
 	maxReason   = 20 // lines of why a job failed
+	maxText     = 2 << 10
 	maxCounters = 1000
 )
 
 var (
 	applicationLine = regexp.MustCompile(`Submitted application (application_\d+_\d+)`)
 	urlLine         = regexp.MustCompile(`The url to track the job: (\S+)`)
+	tokensLine      = regexp.MustCompile(`Submitting tokens for job: (job_\d+_\d+)$`)
 	jobLine         = regexp.MustCompile(`Running job: (job_\d+_\d+)`)
 	percentLine     = regexp.MustCompile(` map (\d+)% reduce \d+%$`)
 	doneLine        = regexp.MustCompile(`Job job_\d+_\d+ completed successfully$`)
@@ -55,14 +57,23 @@ func (t *tail) line(text string) {
 // reason says why the command failed, as far as it can be told.
 func (t *tail) reason() string {
 	if t.exception != "" {
-		return t.exception
+		return legible(t.exception)
 	}
 	for _, line := range slices.Backward(t.lines) {
 		if strings.TrimSpace(line) != "" {
-			return strings.TrimSpace(line)
+			return legible(strings.TrimSpace(line))
 		}
 	}
 	return "it said nothing"
+}
+
+// legible is what others said as a part of a message.
+func legible(text string) string {
+	//guard: a message would be as long as whatever the client says in a line
+	if len(text) > maxText {
+		text = text[:maxText] + "…"
+	}
+	return plainText(text)
 }
 
 // output is what Hadoop's client says while it runs a job.
@@ -93,7 +104,9 @@ func (o *output) line(text string) (news bool) {
 		return false
 	}
 	o.explains, o.counts = false, false
-	if m := applicationLine.FindStringSubmatch(text); m != nil {
+	if m := tokensLine.FindStringSubmatch(text); m != nil {
+		o.app.Job = m[1]
+	} else if m := applicationLine.FindStringSubmatch(text); m != nil {
 		o.app.ID = m[1]
 	} else if m := urlLine.FindStringSubmatch(text); m != nil {
 		o.app.URL = m[1]

@@ -167,3 +167,21 @@ func FuzzOutput(f *testing.F) {
 		latest(parseList(lines))
 	})
 }
+
+func TestReason(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                             "it said nothing",
+		" no space \n\n":               "no space",
+		"\x1b[2Jgone\x00":              "?[2Jgone?",
+		strings.Repeat("x", maxLine):   strings.Repeat("x", maxText) + "…",
+		"a.b.CException: \x07 is down": "a.b.CException: ? is down",
+	} {
+		var end tail
+		for line := range strings.SplitSeq(text, "\n") {
+			end.line(line)
+		}
+		if got := end.reason(); got != want {
+			t.Errorf("%.40q: %.100q", text, got)
+		}
+	}
+}

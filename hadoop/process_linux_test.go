@@ -2,6 +2,7 @@ package hadoop
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -52,6 +53,28 @@ func TestEndsWithUs(t *testing.T) {
 	}
 	_ = syscall.Kill(pid, syscall.SIGKILL)
 	t.Error("the command goes on without who ran it")
+}
+
+// TestCommandOfScripts ends a command that a script has started.
+func TestCommandOfScripts(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	pid := 0
+	err := (&commands{os.Environ()}).run(ctx, func(l string) {
+		pid, _ = strconv.Atoi(l)
+		cancel()
+	}, script(t, t.TempDir(), "x", "sh -c 'trap \"\" TERM; echo $$; while :; do sleep 0.1; done' & wait"))
+	if err == nil || pid == 0 {
+		t.Fatalf("%v, process %d", err, pid)
+	}
+	for range 100 {
+		if syscall.Kill(pid, 0) != nil || isZombie(pid) {
+			return
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	_ = syscall.Kill(pid, syscall.SIGKILL)
+	t.Error("what the script started goes on")
 }
 
 // isZombie reports whether a process has ended, and nobody asked for it yet.

@@ -4,5 +4,5 @@ package hadoop
 
 import "syscall"
 
-// endsWithUs does nothing: only Linux ends a process with another.
-func endsWithUs() *syscall.SysProcAttr { return nil }
+// endsWithUs gives a process a group of its own. Only Linux ends one with another.
+func endsWithUs() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }

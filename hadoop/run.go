@@ -1,6 +1,7 @@
 package hadoop
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,8 +20,13 @@ import (
 
 const (
 	// lookAfter is for how long the client may say nothing until the job is looked for
-	// by its tag: the log of the client may be turned off.
+	// by its tag: the log of the client may be turned off. One that is known is asked
+	// for after askAfter such times: the client may hang.
 	lookAfter = 20 * time.Second
+	askAfter  = 3
+	// leastStart is for how long at least the client may say nothing while there is no
+	// job: it may be listing the inputs.
+	leastStart = 10 * time.Minute
 	// A job whose client is gone, or was another run's, is asked for after a share of
 	// the time for which it was followed: each time starts a JVM.
 	leastPause = 3 * time.Second
@@ -131,24 +137,24 @@ func (e *Engine) servers(h *home, batches []task.Batch) []string {
 // started: then the error is task.ErrDetached. The job's state is empty if only the
 // client ended.
 func (e *Engine) watch(ctx context.Context, j *running, file string, m *jobProgress) error {
-	client, detach := context.WithCancel(ctx)
-	defer detach()
+	client, end := context.WithCancelCause(ctx)
+	defer end(nil)
 	lines, ended := make(chan string), make(chan error, 1)
 	go func() { ended <- e.client.submit(client, file, func(text string) { lines <- text }) }()
 	look := time.NewTicker(lookAfter)
 	defer look.Stop()
-	o, told := &output{}, false
+	o, told, s := &output{}, false, &quiet{}
 	for {
 		select {
 		case text := <-lines:
 			look.Reset(lookAfter)
+			s = &quiet{}
 			if o.line(text) {
 				m.percent(o.percent)
 			}
 		case <-look.C:
-			if o.app.ID == "" {
-				o.app, _ = e.lookFor(ctx, j.key) // again later, if it fails now
-				o.running = o.app.ID != ""
+			if hangs, cause := e.whileQuiet(ctx, j.key, o, s); hangs {
+				end(cause)
 			}
 		case err := <-ended:
 			if told && e.o.Detach {
@@ -161,10 +167,42 @@ func (e *Engine) watch(ctx context.Context, j *running, file string, m *jobProgr
 			told = true
 			e.o.Told(j.app)
 			if e.o.Detach {
-				detach()
+				end(nil)
 			}
 		}
 	}
+}
+
+// quiet is for how long the client has said nothing.
+type quiet struct {
+	looks int  // times of lookAfter
+	over  bool // the job had ended when it was last asked for
+}
+
+// whileQuiet looks after the job of a client that says nothing. hangs is whether that
+// is to be ended, and cause, if it started no job, the error then.
+func (e *Engine) whileQuiet(ctx context.Context, key string, o *output, s *quiet) (hangs bool, cause error) {
+	s.looks++
+	if o.app.ID == "" {
+		o.app, _ = e.lookFor(ctx, key) // again later, if it fails now
+		o.running = o.app.ID != ""
+		//guard: a client that hangs would be waited for without an end
+		if most := max(e.client.patience, leastStart); !o.running && time.Duration(s.looks)*lookAfter >= most {
+			return true, failure.New(failure.Storage, "Hadoop's client started no job, and said nothing for %v", most)
+		}
+		return false, nil
+	}
+	if s.looks%askAfter != 0 {
+		return false, nil
+	}
+	r, err := e.client.status(ctx, o.app.ID)
+	if err != nil {
+		return false, nil // again later
+	}
+	o.running = true
+	// The client has the time to find that out, too, and to get the counters.
+	hangs, s.over = s.over && r.ended(), r.ended()
+	return hangs, nil
 }
 
 // judge finds out what became of a job whose client ended with err.
@@ -183,12 +221,20 @@ func (e *Engine) judge(ctx context.Context, j *running, o *output, m *jobProgres
 		if found.ID == "" || found.State != "" && found.State != succeeded {
 			return submitError(&o.tail, err)
 		}
-		j.app = found
-		e.o.Told(j.app)
+		if j.app = found; !e.o.Detach {
+			e.o.Told(j.app)
+		}
 	case err == nil && j.app.State == succeeded || j.app.State == failed || j.app.State == killed:
 		return nil
 	default:
 		j.app.State = ""
+	}
+	if e.o.Detach {
+		// The cluster may have refused it.
+		if r, err := e.client.status(ctx, j.app.ID); err == nil && !r.ended() {
+			e.o.Told(j.app)
+			return task.ErrDetached
+		}
 	}
 	e.o.Log.Warn("Hadoop's client left its job alone, which is followed without it", "application", j.app.ID, "reason", o.tail.reason())
 	return e.wait(ctx, j, m)
@@ -260,7 +306,10 @@ func (e *Engine) kill(ctx context.Context, h *home, j *running) {
 	var err error
 	if j.app.ID == "" {
 		// The client may have handed it over, and not said so yet.
-		j.app, err = e.lookFor(ctx, j.key)
+		job := j.app.Job
+		if j.app, err = e.lookFor(ctx, j.key); j.app.ID == "" {
+			j.app.Job = job
+		}
 	}
 	if j.app.ID != "" && err == nil {
 		err = e.client.kill(ctx, j.app.ID)
@@ -269,9 +318,35 @@ func (e *Engine) kill(ctx context.Context, h *home, j *running) {
 		e.o.Log.Warn("the job may be running on; a rerun follows it, or `yarn application -kill` ends it", "application", j.app.ID, "tag", tag(j.key), "reason", err.Error())
 		return
 	}
+	e.tidy(ctx, h, j)
+}
+
+// tidy removes the files of a job that has ended.
+func (e *Engine) tidy(ctx context.Context, h *home, j *running) {
 	if err := h.removeJob(ctx, j.key); err != nil {
 		e.o.Log.Warn("the job's directory is left, and a rerun removes it", "directory", h.Origin+h.jobDir(j.key), "reason", err.Error())
 	}
+	dir := e.submitted(h, j.app.Job)
+	if dir == "" || j.app.State == succeeded {
+		return
+	}
+	clean, cancel := store.Cleanup(ctx)
+	defer cancel()
+	if err := ignoreAbsent(h.Store.RemoveAll(clean, dir)); err != nil {
+		e.o.Log.Warn("Hadoop's files of the job are left", "directory", h.Origin+dir, "reason", err.Error())
+	}
+}
+
+// submitted is the directory of what Hadoop's client leaves for the master of a job,
+// who removes it: one that was killed does not. It is empty if it cannot be told.
+func (e *Engine) submitted(h *home, job string) string {
+	root, _ := lastOf(e.user, stagingKey)
+	root = cmp.Or(root, e.site.String(stagingKey, "/tmp/hadoop-yarn/staging"))
+	//guard: what lies in that place on another file system, or beside it, is not the job's
+	if bare := barePath(root); strings.Contains(root, "$") || !path.IsAbs(bare) || bare != root && !strings.HasPrefix(root, h.Origin+"/") || applicationID(job) == "" {
+		return ""
+	}
+	return path.Join(barePath(root), path.Base(path.Dir(h.Path)), ".staging", job)
 }
 
 // settle says what came of a job that has ended, and removes its files.
@@ -281,9 +356,7 @@ func (e *Engine) settle(ctx context.Context, h *home, j *running, m *jobProgress
 		m.done(j.app.Counters[CounterGroup][counters[rowsIn].Name], j.plans)
 	}
 	e.o.Told(j.app)
-	if left := h.removeJob(ctx, j.key); left != nil {
-		e.o.Log.Warn("the job's directory is left, and a rerun removes it", "directory", h.Origin+h.jobDir(j.key), "reason", left.Error())
-	}
+	e.tidy(ctx, h, j)
 	return err
 }
 
@@ -295,7 +368,7 @@ func (e *Engine) outcome(ctx context.Context, j *running) error {
 	if err := e.failure(ctx, j); err != nil {
 		return err
 	}
-	reason := strings.Join(j.reason, " ")
+	reason := legible(strings.Join(j.reason, " "))
 	logs := "yarn logs -applicationId " + j.app.ID
 	switch {
 	case strings.Contains(reason, "more than the supported max container capability"):

@@ -1,0 +1,125 @@
+package hadoop
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rowtocol/rowtocol/failure"
+	"github.com/rowtocol/rowtocol/store/cluster"
+	"github.com/rowtocol/rowtocol/task"
+)
+
+// TestClientHangs has a client that says nothing any more, and never ends.
+func TestClientHangs(t *testing.T) {
+	const id = "application_1795425022941_0005"
+	for name, tt := range map[string]struct {
+		until   string // the last line of the recording that the client prints
+		job     bool   // there is one
+		kind    error
+		words   string
+		longest time.Duration
+	}{
+		"with a job":         {"map 0%", true, nil, "", 4 * time.Minute},
+		"before it says so":  {"number of splits", true, nil, "", 4 * time.Minute},
+		"without a job":      {"number of splits", false, failure.Storage, "started no job", leastStart + time.Minute},
+		"without a word":     {"", false, failure.Storage, "started no job", leastStart + time.Minute},
+		"in a wrong cluster": {"Connecting to ResourceManager", false, failure.Storage, "started no job", leastStart + time.Minute},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			r := newRig(t, nil)
+			r.client.pipes = saysUntil(t, "killed", tt.until)
+			if tt.job {
+				running := r.report(id, rigKey, "RUNNING", "UNDEFINED", 50)
+				r.client.reports[id] = []*report{running, running, r.report(id, rigKey, "FINISHED", succeeded, 100)}
+			}
+			began := time.Now()
+			err := r.run(t.Context())
+			if failure.KindOf(err) != tt.kind || err != nil && !strings.Contains(err.Error(), tt.words) {
+				t.Errorf("%s: %v, want %v with %q", name, err, tt.kind, tt.words)
+			}
+			if took := time.Since(began); took > tt.longest || len(r.jobs()) != 0 {
+				t.Errorf("%s: took %v, left %v", name, took, r.jobs())
+			}
+		})
+	}
+}
+
+// TestDetachWithoutClient has the client go before it says that the job runs.
+func TestDetachWithoutClient(t *testing.T) {
+	const id = "application_1795425022941_0005"
+	for name, tt := range map[string]struct {
+		until string
+		state string
+		want  error
+	}{
+		"the job runs":     {"number of splits", "RUNNING", task.ErrDetached},
+		"it was submitted": {"Submitted application", "ACCEPTED", task.ErrDetached},
+		"it was refused":   {"Submitted application", failed, failure.Storage},
+	} {
+		r := newRig(t, func(o *Options) { o.Detach = true })
+		r.client.pipes = func(_ context.Context, line func(string)) error {
+			for _, l := range recorded(t, "killed") {
+				if line(l); strings.Contains(l, tt.until) {
+					break
+				}
+			}
+			return errExit
+		}
+		r.client.reports[id] = []*report{r.report(id, rigKey, tt.state, tt.state, 0)}
+		if err := r.run(t.Context()); !errors.Is(err, tt.want) || len(r.told) != 1 || r.told[0].ID != id {
+			t.Errorf("%s: %v, told %+v", name, err, r.told)
+		}
+		if detached := tt.want == task.ErrDetached; detached != (len(r.jobs()) == 1) {
+			t.Errorf("%s: left %v", name, r.jobs())
+		}
+	}
+}
+
+// TestHadoopsFiles looks for what Hadoop's client left for the master of a job.
+func TestHadoopsFiles(t *testing.T) {
+	const job = "job_1795425022941_0005"
+	for name, tt := range map[string]struct {
+		until, site, user string
+		reports           bool
+		dir               string
+		stays             bool
+	}{
+		"killed":               {"map 0%", "", "", true, "/tmp/hadoop-yarn/staging/etl/.staging/" + job, false},
+		"not handed over":      {"Submitting tokens", "", "", false, "/tmp/hadoop-yarn/staging/etl/.staging/" + job, false},
+		"of the site":          {"map 0%", "/s", "", true, "/s/etl/.staging/" + job, false},
+		"of the user":          {"map 0%", "/s", "hdfs://nn/user", true, "/user/etl/.staging/" + job, false},
+		"on another cluster":   {"map 0%", "hdfs://other/s", "", true, "/s/etl/.staging/" + job, true},
+		"nobody knows where":   {"map 0%", "/s/${user.dir}", "", true, "/s/etl/.staging/" + job, true},
+		"of another job":       {"map 0%", "", "", true, "/tmp/hadoop-yarn/staging/etl/.staging/job_1795425022941_0006", true},
+		"of another user":      {"map 0%", "", "", true, "/tmp/hadoop-yarn/staging/other/.staging/" + job, true},
+		"of a job not started": {"number of splits", "", "", false, "/tmp/hadoop-yarn/staging/etl/.staging/" + job, true},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			r := newRig(t, nil)
+			r.site = cluster.NewConf(map[string]string{stagingKey: tt.site})
+			if tt.user != "" {
+				r.user = []property{{stagingKey, tt.user}}
+			}
+			if err := mkdirs(t.Context(), r.st, tt.dir); err != nil {
+				t.Fatal(err)
+			}
+			r.client.pipes = saysUntil(t, "killed", tt.until)
+			if id := applicationID(job); tt.reports {
+				r.client.reports[id] = []*report{r.report(id, rigKey, "RUNNING", "UNDEFINED", 50)}
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+			defer cancel()
+			if err := r.run(ctx); !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("%s: %v", name, err)
+			}
+			if _, err := r.st.Stat(t.Context(), tt.dir); (err == nil) != tt.stays || slices.Contains(r.jobs(), "job-"+rigKey) {
+				t.Errorf("%s: %v, left %v", name, err, r.jobs())
+			}
+		})
+	}
+}
