@@ -47,6 +47,9 @@ type Options struct {
 	Replication int
 	// TempDir is the local directory of temporary files; empty is the system's.
 	TempDir string
+	// Restart has Run end the jobs that earlier runs started for the same plans: what
+	// they did is discarded.
+	Restart bool
 	// Detach has Run return task.ErrDetached once the job is started.
 	Detach bool
 	// Environ are variables, as key=value, that Hadoop's client gets besides those
@@ -163,12 +166,20 @@ func (e *Engine) Run(ctx context.Context, batches []task.Batch, progress func(ta
 		return err
 	}
 	for _, j := range earlier {
+		if e.o.Restart {
+			e.o.Log.Info("an earlier run's job is ended, to start anew", "application", j.app.ID, "run_of_job", j.plans.Run)
+			if err := e.client.kill(ctx, j.app.ID); err != nil {
+				return err
+			}
+			e.tidy(ctx, h, j)
+			continue
+		}
 		n := len(batches)
 		batches = slices.DeleteFunc(batches, func(b task.Batch) bool { return j.plans.has(&b) })
 		if len(batches) == n {
 			continue
 		}
-		e.o.Log.Info("an earlier run's job is still running", "application", j.app.ID, "run", j.plans.Run)
+		e.o.Log.Info("an earlier run's job is still running", "application", j.app.ID, "run_of_job", j.plans.Run)
 		if err := e.follow(ctx, h, j, m); err != nil && !errors.Is(err, task.ErrDetached) {
 			return err
 		}

@@ -379,10 +379,10 @@ func (e *Engine) outcome(ctx context.Context, j *running) error {
 	return failure.New(failure.Storage, "%s failed: %s (%s shows more)", j.app.ID, reason, logs)
 }
 
-// failure is the weightiest of what the job's tasks failed of; nil if none said.
+// failure is the weightiest of what the job's tasks failed of, of each plan; nil if
+// none said.
 func (e *Engine) failure(ctx context.Context, j *running) error {
-	var all []Failed
-	plans := make(map[string]string) // by attempt
+	var errs []error
 	for _, p := range j.plans.Plans {
 		at, err := input.Locate(e.o.Resolve, p.Dest)
 		if err != nil {
@@ -392,17 +392,15 @@ func (e *Engine) failure(ctx context.Context, j *running) error {
 		if err != nil {
 			e.o.Log.Warn("what tasks failed of cannot be read", "directory", at.Origin+p.Dir, "reason", err.Error())
 		}
-		for _, f := range found {
-			if f.Application == j.app.ID {
-				all = append(all, f)
-				plans[f.Attempt] = p.ID
-			}
+		found = slices.DeleteFunc(found, func(f Failed) bool { return f.Application != j.app.ID })
+		if f := weightiest(found); f != nil {
+			errs = append(errs, f.err(p.ID))
 		}
 	}
-	if f := weightiest(all); f != nil {
-		return f.err(plans[f.Attempt])
+	if len(errs) == 1 {
+		return errs[0]
 	}
-	return nil
+	return errors.Join(errs...)
 }
 
 // submitError is the error of a client that could not hand its job over.

@@ -22,6 +22,7 @@ type submission struct {
 	own      submitFlags
 	engine   *hadoop.Engine
 	last     hadoop.Application // the last job
+	restart  bool
 	detached bool
 }
 
@@ -53,7 +54,7 @@ func (s *submission) open() error {
 	s.engine, err = hadoop.New(hadoop.Options{
 		Resolve: s.resolve, Home: home, Login: login, Program: s.run.Version, Run: s.run.ID,
 		Queue: s.own.queue, Properties: s.own.properties, Memory: int64(s.memory), Workers: s.own.workers,
-		Patience: s.store.retry, Replication: s.store.replication, Detach: s.own.detach,
+		Patience: s.store.retry, Replication: s.store.replication, Detach: s.own.detach, Restart: s.restart,
 		Log: s.log, Told: s.tellJob,
 	})
 	return err

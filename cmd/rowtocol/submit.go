@@ -70,7 +70,7 @@ func (s *submission) do(cmd *cobra.Command, f *convertFlags, args []string) erro
 	if s.own.workers < 1 {
 		return usagef("--workers must be at least 1")
 	}
-	s.workers = s.own.workers
+	s.workers, s.restart = s.own.workers, f.restart
 	if s.own.attach != "" {
 		if err := s.checkAttach(cmd, f, args); err != nil {
 			return err
