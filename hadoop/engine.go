@@ -1,6 +1,7 @@
 package hadoop
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"os"
 	"regexp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/rowtocol/rowtocol/failure"
@@ -69,6 +71,9 @@ type Application struct {
 	URL string // where the cluster shows it
 	// Found is whether an earlier run started it.
 	Found bool
+	// Tasks are how many it has, and Bytes those of their inputs.
+	Tasks int
+	Bytes int64
 	// State is what became of it, as YARN has it: SUCCEEDED, FAILED, KILLED; empty
 	// until it has ended.
 	State string
@@ -114,7 +119,7 @@ func New(o Options) (*Engine, error) {
 			return nil, fmt.Errorf("this program, to be uploaded: %w", err)
 		}
 	}
-	site, err := cluster.LoadConf("mapred-site.xml")
+	site, err := cluster.LoadConf("mapred-site.xml", "yarn-site.xml")
 	if err != nil {
 		return nil, failure.As(failure.Usage, err)
 	}
@@ -222,7 +227,7 @@ func (e *Engine) Attach(ctx context.Context, id string, progress func(task.Progr
 	if plans == nil {
 		return nil, failure.New(failure.Usage, "%s was followed to its end before, or is another user's: %s is not there; a submit of the same INPUT and DEST goes on from what it did", application, h.Origin+h.jobDir(key))
 	}
-	j := &running{key: key, plans: plans, app: r.application()}
+	j := &running{key: key, plans: plans, app: e.application(r)}
 	j.app.Found = true
 	var attached []Attached
 	for _, p := range plans.Plans {
@@ -255,12 +260,40 @@ func keyOf(name string) string {
 	return ""
 }
 
-func (r *report) application() Application {
-	app := Application{ID: r.id, Job: jobID(r.id), URL: r.url}
+// application is what a report says of an application.
+func (e *Engine) application(r *report) Application {
+	app := Application{ID: r.id, Job: jobID(r.id), URL: cmp.Or(e.proxied(r.id), r.url)}
 	if r.ended() {
 		app.State = r.final
 	}
 	return app
+}
+
+// proxied is where the cluster shows an application, as its client says of one that
+// it starts. A report has the address that the application's master gave, which
+// there is only while that runs. Empty if the configuration does not tell.
+func (e *Engine) proxied(id string) string {
+	scheme, key := "http", "yarn.resourcemanager.webapp.address"
+	if e.site.String("yarn.http.policy", "") == "HTTPS_ONLY" {
+		scheme, key = "https", "yarn.resourcemanager.webapp.https.address"
+	}
+	address := e.site.String("yarn.web-proxy.address", "")
+	if host := e.site.String("yarn.resourcemanager.hostname", ""); address == "" {
+		if address = e.site.String(key, ""); address == "" && host != "" {
+			address = host + map[string]string{"http": ":8088", "https": ":8090"}[scheme]
+		}
+	}
+	if address == "" || strings.Contains(address, "$") || strings.HasPrefix(address, "0.0.0.0:") {
+		return ""
+	}
+	return scheme + "://" + address + "/proxy/" + id + "/"
+}
+
+// tell tells of a job.
+func (e *Engine) tell(j *running) {
+	app := j.app
+	app.Tasks, app.Bytes = j.plans.Tasks, j.plans.Bytes
+	e.o.Told(app)
 }
 
 // earlier finds the jobs of earlier runs that are under way for some of the batches.
@@ -310,7 +343,7 @@ func (e *Engine) earlier(ctx context.Context, h *home, batches []task.Batch) ([]
 	return slices.DeleteFunc(ours, func(j *running) bool {
 		r := known[j.key]
 		if r != nil {
-			j.app = r.application()
+			j.app = e.application(r)
 			j.app.Found = true
 		}
 		return r == nil || r.ended()

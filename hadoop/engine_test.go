@@ -198,7 +198,7 @@ func TestRun(t *testing.T) {
 			t.Errorf("the job has no %s:\n%s", want, r.client.job)
 		}
 	}
-	if len(r.told) != 2 || r.told[0].State != "" || r.told[0].ID != "application_1795425022941_0003" || r.told[1].State != succeeded || r.told[1].Counters["rowtocol"]["rows"] != 82 {
+	if len(r.told) != 2 || r.told[0].State != "" || r.told[0].ID != "application_1795425022941_0003" || r.told[0].Tasks != 4 || r.told[0].Bytes != 4<<20 || r.told[1].State != succeeded || r.told[1].Counters["rowtocol"]["rows"] != 82 {
 		t.Errorf("told %+v", r.told)
 	}
 	if last := r.seen[len(r.seen)-1]; last != (task.Progress{Rows: 82, Bytes: 4 << 20, Tasks: 4}) {
@@ -428,53 +428,6 @@ func TestEarlierJob(t *testing.T) {
 			t.Errorf("left %v", got)
 		}
 	})
-}
-
-// TestRestart ends the job of an earlier run, whose work is discarded.
-func TestRestart(t *testing.T) {
-	const id = "application_1_0001"
-	r := newRig(t, func(o *Options) { o.Restart = true })
-	r.client.pipes = says(t, "success", nil)
-	h, err := openHome(t.Context(), r.o.Resolve, r.o.Home)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := h.makeJob(t.Context(), TaskFile{Run: "ours"}, &layout{}, plansOf("ours", "ours", []task.Batch{r.batch})); err != nil {
-		t.Fatal(err)
-	}
-	r.client.reports[id] = []*report{r.report(id, "ours", "RUNNING", "UNDEFINED", 10)}
-	if err := r.run(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if !slices.Equal(r.client.killed, []string{id}) || r.client.job == "" || len(r.jobs()) != 0 || r.told[0].Found {
-		t.Errorf("killed %v, started %q, left %v, told %+v", r.client.killed, r.client.job, r.jobs(), r.told)
-	}
-}
-
-// TestFailuresOfPlans has tasks of two plans fail.
-func TestFailuresOfPlans(t *testing.T) {
-	const id = "application_1795425022941_0004"
-	r := newRig(t, nil)
-	r.client.pipes = says(t, "failed", errExit)
-	other := planned("00aa", 1<<20, manifest.Input{Path: "hdfs://nn/in/c", Size: 1 << 20})
-	if err := mkdirs(t.Context(), r.st, other.Dir); err != nil {
-		t.Fatal(err)
-	}
-	r.leave(Failed{Application: id, Attempt: "attempt_1795425022941_0004_m_000001_0", Task: 1, Kind: "storage", Message: "no data node"})
-	f := Failed{Version: failedVersion, Run: rigKey, Application: id, Attempt: "attempt_1795425022941_0004_m_000004_0", Task: 0, Kind: "input", Message: "damaged"}
-	if err := f.write(t.Context(), r.st, other.Dir); err != nil {
-		t.Fatal(err)
-	}
-	err := r.Run(t.Context(), []task.Batch{r.batch, other}, nil)
-	joined, ok := err.(interface{ Unwrap() []error })
-	if !ok || len(joined.Unwrap()) != 2 {
-		t.Fatalf("%v", err)
-	}
-	for i, want := range []task.Failure{{Plan: "00ff", Task: 1}, {Plan: "00aa"}} {
-		if f := (*task.Failure)(nil); !errors.As(joined.Unwrap()[i], &f) || f.Plan != want.Plan || f.Task != want.Task {
-			t.Errorf("%#v", joined.Unwrap()[i])
-		}
-	}
 }
 
 func TestDetachAndAttach(t *testing.T) {

@@ -24,18 +24,19 @@ const (
 var (
 	applicationLine = regexp.MustCompile(`Submitted application (application_\d+_\d+)`)
 	urlLine         = regexp.MustCompile(`The url to track the job: (\S+)`)
-	tokensLine      = regexp.MustCompile(`Submitting tokens for job: (job_\d+_\d+)$`)
-	jobLine         = regexp.MustCompile(`Running job: (job_\d+_\d+)`)
-	percentLine     = regexp.MustCompile(` map (\d+)% reduce \d+%$`)
-	doneLine        = regexp.MustCompile(`Job job_\d+_\d+ completed successfully$`)
-	stateLine       = regexp.MustCompile(`Job job_\d+_\d+ failed with state ([A-Z]+) due to: (.*)$`)
-	countersLine    = regexp.MustCompile(`Counters: \d+$`)
-	counterGroup    = regexp.MustCompile(`^\t([^\t].*?) *$`)
-	counterValue    = regexp.MustCompile(`^\t\t(.+)=(-?\d+)$`)
-	exceptionLine   = regexp.MustCompile(`(?:^|\s)((?:[a-z]\w*\.)+[A-Z][\w$]*(?:Exception|Error)(?:\([^)]*\))?: .*)$`)
-	retryLine       = regexp.MustCompile(`Retrying connect to server: \S*[^.\s]|Retrying connect to server|Retrying after sleeping`)
-	unreachable     = regexp.MustCompile(`ConnectException|NoRouteToHostException|ConnectTimeoutException|SocketTimeoutException|UnknownHostException`)
-	idPattern       = regexp.MustCompile(`^(?:application|job)(_\d{1,20}_\d{1,10})$`)
+	// What the client says once it has made the job's directory, and before it hands the job over.
+	preparedLine  = regexp.MustCompile(`(?:Disabling Erasure Coding for path: \S*/|Submitting tokens for job: )(job_\d+_\d+)$`)
+	jobLine       = regexp.MustCompile(`Running job: (job_\d+_\d+)`)
+	percentLine   = regexp.MustCompile(` map (\d+)% reduce \d+%$`)
+	doneLine      = regexp.MustCompile(`Job job_\d+_\d+ completed successfully$`)
+	stateLine     = regexp.MustCompile(`Job job_\d+_\d+ failed with state ([A-Z]+) due to: (.*)$`)
+	countersLine  = regexp.MustCompile(`Counters: \d+$`)
+	counterGroup  = regexp.MustCompile(`^\t([^\t].*?) *$`)
+	counterValue  = regexp.MustCompile(`^\t\t(.+)=(-?\d+)$`)
+	exceptionLine = regexp.MustCompile(`(?:^|\s)((?:[a-z]\w*\.)+[A-Z][\w$]*(?:Exception|Error)(?:\([^)]*\))?: .*)$`)
+	retryLine     = regexp.MustCompile(`Retrying connect to server: \S*[^.\s]|Retrying connect to server|Retrying after sleeping`)
+	unreachable   = regexp.MustCompile(`ConnectException|NoRouteToHostException|ConnectTimeoutException|SocketTimeoutException|UnknownHostException`)
+	idPattern     = regexp.MustCompile(`^(?:application|job)(_\d{1,20}_\d{1,10})$`)
 )
 
 // tail is the end of what a command said, and the first exception of it.
@@ -104,7 +105,7 @@ func (o *output) line(text string) (news bool) {
 		return false
 	}
 	o.explains, o.counts = false, false
-	if m := tokensLine.FindStringSubmatch(text); m != nil {
+	if m := preparedLine.FindStringSubmatch(text); m != nil {
 		o.app.Job = m[1]
 	} else if m := applicationLine.FindStringSubmatch(text); m != nil {
 		o.app.ID = m[1]

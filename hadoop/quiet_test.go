@@ -90,6 +90,7 @@ func TestHadoopsFiles(t *testing.T) {
 		stays             bool
 	}{
 		"killed":               {"map 0%", "", "", true, "/tmp/hadoop-yarn/staging/etl/.staging/" + job, false},
+		"about to be cut":      {"Disabling Erasure", "", "", false, "/tmp/hadoop-yarn/staging/etl/.staging/" + job, false},
 		"not handed over":      {"Submitting tokens", "", "", false, "/tmp/hadoop-yarn/staging/etl/.staging/" + job, false},
 		"of the site":          {"map 0%", "/s", "", true, "/s/etl/.staging/" + job, false},
 		"of the user":          {"map 0%", "/s", "hdfs://nn/user", true, "/user/etl/.staging/" + job, false},
@@ -97,7 +98,7 @@ func TestHadoopsFiles(t *testing.T) {
 		"nobody knows where":   {"map 0%", "/s/${user.dir}", "", true, "/s/etl/.staging/" + job, true},
 		"of another job":       {"map 0%", "", "", true, "/tmp/hadoop-yarn/staging/etl/.staging/job_1795425022941_0006", true},
 		"of another user":      {"map 0%", "", "", true, "/tmp/hadoop-yarn/staging/other/.staging/" + job, true},
-		"of a job not started": {"number of splits", "", "", false, "/tmp/hadoop-yarn/staging/etl/.staging/" + job, true},
+		"of a job not started": {"Connecting to", "", "", false, "/tmp/hadoop-yarn/staging/etl/.staging/" + job, true},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			r := newRig(t, nil)

@@ -165,7 +165,7 @@ func (e *Engine) watch(ctx context.Context, j *running, file string, m *jobProgr
 		j.app = o.app
 		if o.running && !told {
 			told = true
-			e.o.Told(j.app)
+			e.tell(j)
 			if e.o.Detach {
 				end(nil)
 			}
@@ -222,7 +222,7 @@ func (e *Engine) judge(ctx context.Context, j *running, o *output, m *jobProgres
 			return submitError(&o.tail, err)
 		}
 		if j.app = found; !e.o.Detach {
-			e.o.Told(j.app)
+			e.tell(j)
 		}
 	case err == nil && j.app.State == succeeded || j.app.State == failed || j.app.State == killed:
 		return nil
@@ -232,7 +232,7 @@ func (e *Engine) judge(ctx context.Context, j *running, o *output, m *jobProgres
 	if e.o.Detach {
 		// The cluster may have refused it.
 		if r, err := e.client.status(ctx, j.app.ID); err == nil && !r.ended() {
-			e.o.Told(j.app)
+			e.tell(j)
 			return task.ErrDetached
 		}
 	}
@@ -244,14 +244,14 @@ func (e *Engine) judge(ctx context.Context, j *running, o *output, m *jobProgres
 func (e *Engine) lookFor(ctx context.Context, key string) (Application, error) {
 	reports, err := e.client.find(ctx, tag(key))
 	if r := latest(reports)[key]; err == nil && r != nil {
-		return r.application(), nil
+		return e.application(r), nil
 	}
 	return Application{}, err
 }
 
 // follow follows a job that another run started to its end.
 func (e *Engine) follow(ctx context.Context, h *home, j *running, m *jobProgress) error {
-	e.o.Told(j.app)
+	e.tell(j)
 	if e.o.Detach {
 		return task.ErrDetached
 	}
@@ -274,7 +274,7 @@ func (e *Engine) wait(ctx context.Context, j *running, m *jobProgress) error {
 		switch {
 		case err == nil:
 			answered = time.Now()
-			j.app.State, j.reason = r.application().State, r.why
+			j.app.State, j.reason = e.application(r).State, r.why
 			if j.app.URL == "" {
 				j.app.URL = r.url
 			}
@@ -355,7 +355,7 @@ func (e *Engine) settle(ctx context.Context, h *home, j *running, m *jobProgress
 	if err == nil {
 		m.done(j.app.Counters[CounterGroup][counters[rowsIn].Name], j.plans)
 	}
-	e.o.Told(j.app)
+	e.tell(j)
 	e.tidy(ctx, h, j)
 	return err
 }

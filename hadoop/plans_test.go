@@ -1,0 +1,79 @@
+package hadoop
+
+import (
+	"errors"
+	"slices"
+	"testing"
+
+	"github.com/rowtocol/rowtocol/manifest"
+	"github.com/rowtocol/rowtocol/store/cluster"
+	"github.com/rowtocol/rowtocol/task"
+)
+
+func TestProxied(t *testing.T) {
+	const id = "application_1_0001"
+	for name, tt := range map[string]struct {
+		conf map[string]string
+		want string
+	}{
+		"host":        {map[string]string{"yarn.resourcemanager.hostname": "rm"}, "http://rm:8088/proxy/" + id + "/"},
+		"secure host": {map[string]string{"yarn.resourcemanager.hostname": "rm", "yarn.http.policy": "HTTPS_ONLY"}, "https://rm:8090/proxy/" + id + "/"},
+		"address":     {map[string]string{"yarn.resourcemanager.hostname": "rm", "yarn.resourcemanager.webapp.address": "web:80"}, "http://web:80/proxy/" + id + "/"},
+		"proxy":       {map[string]string{"yarn.web-proxy.address": "p:1", "yarn.resourcemanager.webapp.address": "web:80"}, "http://p:1/proxy/" + id + "/"},
+		"nothing":     {nil, "http://master:4"},
+		"no host":     {map[string]string{"yarn.resourcemanager.webapp.address": "${yarn.resourcemanager.hostname}:8088"}, "http://master:4"},
+		"any host":    {map[string]string{"yarn.resourcemanager.webapp.address": "0.0.0.0:8088"}, "http://master:4"},
+	} {
+		e := &Engine{site: cluster.NewConf(tt.conf)}
+		if got := e.application(&report{id: id, url: "http://master:4"}).URL; got != tt.want {
+			t.Errorf("%s: %s, want %s", name, got, tt.want)
+		}
+	}
+}
+
+// TestRestart ends the job of an earlier run, whose work is discarded.
+func TestRestart(t *testing.T) {
+	const id = "application_1_0001"
+	r := newRig(t, func(o *Options) { o.Restart = true })
+	r.client.pipes = says(t, "success", nil)
+	h, err := openHome(t.Context(), r.o.Resolve, r.o.Home)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := h.makeJob(t.Context(), TaskFile{Run: "ours"}, &layout{}, plansOf("ours", "ours", []task.Batch{r.batch})); err != nil {
+		t.Fatal(err)
+	}
+	r.client.reports[id] = []*report{r.report(id, "ours", "RUNNING", "UNDEFINED", 10)}
+	if err := r.run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(r.client.killed, []string{id}) || r.client.job == "" || len(r.jobs()) != 0 || r.told[0].Found {
+		t.Errorf("killed %v, started %q, left %v, told %+v", r.client.killed, r.client.job, r.jobs(), r.told)
+	}
+}
+
+// TestFailuresOfPlans has tasks of two plans fail.
+func TestFailuresOfPlans(t *testing.T) {
+	const id = "application_1795425022941_0004"
+	r := newRig(t, nil)
+	r.client.pipes = says(t, "failed", errExit)
+	other := planned("00aa", 1<<20, manifest.Input{Path: "hdfs://nn/in/c", Size: 1 << 20})
+	if err := mkdirs(t.Context(), r.st, other.Dir); err != nil {
+		t.Fatal(err)
+	}
+	r.leave(Failed{Application: id, Attempt: "attempt_1795425022941_0004_m_000001_0", Task: 1, Kind: "storage", Message: "no data node"})
+	f := Failed{Version: failedVersion, Run: rigKey, Application: id, Attempt: "attempt_1795425022941_0004_m_000004_0", Task: 0, Kind: "input", Message: "damaged"}
+	if err := f.write(t.Context(), r.st, other.Dir); err != nil {
+		t.Fatal(err)
+	}
+	err := r.Run(t.Context(), []task.Batch{r.batch, other}, nil)
+	joined, ok := err.(interface{ Unwrap() []error })
+	if !ok || len(joined.Unwrap()) != 2 {
+		t.Fatalf("%v", err)
+	}
+	for i, want := range []task.Failure{{Plan: "00ff", Task: 1}, {Plan: "00aa"}} {
+		if f := (*task.Failure)(nil); !errors.As(joined.Unwrap()[i], &f) || f.Plan != want.Plan || f.Task != want.Task {
+			t.Errorf("%#v", joined.Unwrap()[i])
+		}
+	}
+}
