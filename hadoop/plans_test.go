@@ -4,6 +4,7 @@ import (
 	"errors"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/rowtocol/rowtocol/manifest"
 	"github.com/rowtocol/rowtocol/store/cluster"
@@ -74,6 +75,36 @@ func TestFailuresOfPlans(t *testing.T) {
 	for i, want := range []task.Failure{{Plan: "00ff", Task: 1}, {Plan: "00aa"}} {
 		if f := (*task.Failure)(nil); !errors.As(joined.Unwrap()[i], &f) || f.Plan != want.Plan || f.Task != want.Task {
 			t.Errorf("%#v", joined.Unwrap()[i])
+		}
+	}
+}
+
+// TestTaskPatience has tasks give storage up before Java gives them up.
+func TestTaskPatience(t *testing.T) {
+	for name, tt := range map[string]struct {
+		site, user string
+		patience   time.Duration
+		want       time.Duration
+	}{
+		"default":        {"", "", 15 * time.Minute, 7*time.Minute + 30*time.Second},
+		"less":           {"", "", time.Minute, time.Minute},
+		"of the site":    {"60000", "", 15 * time.Minute, 45 * time.Second},
+		"of the user":    {"60000", "120000", 15 * time.Minute, 90 * time.Second},
+		"none":           {"0", "", 15 * time.Minute, 15 * time.Minute},
+		"no number":      {"x", "", 15 * time.Minute, 15 * time.Minute},
+		"of many years":  {"9223372036854775807", "", 15 * time.Minute, 15 * time.Minute},
+		"of a few years": {"100000000000", "", 15 * time.Minute, 15 * time.Minute},
+	} {
+		conf := map[string]string{}
+		if tt.site != "" {
+			conf["mapreduce.task.timeout"] = tt.site
+		}
+		e := &Engine{o: Options{Patience: tt.patience}, site: cluster.NewConf(conf)}
+		if tt.user != "" {
+			e.user = []property{{"mapreduce.task.timeout", tt.user}}
+		}
+		if got := e.taskFile(nil).Settings.StoreRetry; got != tt.want {
+			t.Errorf("%s: %v, want %v", name, got, tt.want)
 		}
 	}
 }

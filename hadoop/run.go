@@ -5,9 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -96,7 +98,7 @@ func (e *Engine) prepare(ctx context.Context, h *home, batches []task.Batch) (j 
 
 func (e *Engine) taskFile(batches []task.Batch) TaskFile {
 	f := TaskFile{Program: e.o.Program, Run: e.o.Run, Settings: Settings{
-		Memory: e.o.Memory, Workers: e.o.Workers, StoreRetry: e.o.Patience, Replication: e.o.Replication,
+		Memory: e.o.Memory, Workers: e.o.Workers, StoreRetry: e.taskPatience(), Replication: e.o.Replication,
 	}}
 	for _, b := range batches {
 		f.Plans = append(f.Plans, TaskPlan{Plan: b.Plan, Dest: b.Dest, Dir: b.Dir})
@@ -111,6 +113,18 @@ func (e *Engine) conf() *cluster.Conf {
 		user[p.name] = p.value
 	}
 	return e.site.With(user)
+}
+
+// taskPatience is for how long a task waits for storage. Java hears nothing of one that
+// waits, and ends it after a time, which would leave no words of why.
+func (e *Engine) taskPatience() time.Duration {
+	const key = "mapreduce.task.timeout"
+	value, _ := lastOf(e.user, key)
+	ms, err := strconv.ParseInt(strings.TrimSpace(cmp.Or(value, e.site.String(key, "600000"))), 10, 64)
+	if err != nil || ms <= 0 || ms > math.MaxInt64/int64(time.Second) {
+		return e.o.Patience // there is no such time
+	}
+	return min(e.o.Patience, time.Duration(ms)*time.Millisecond/4*3)
 }
 
 // servers are the file systems, besides the default one, that tasks read and write.
@@ -343,7 +357,7 @@ func (e *Engine) submitted(h *home, job string) string {
 	root, _ := lastOf(e.user, stagingKey)
 	root = cmp.Or(root, e.site.String(stagingKey, "/tmp/hadoop-yarn/staging"))
 	//guard: what lies in that place on another file system, or beside it, is not the job's
-	if bare := barePath(root); strings.Contains(root, "$") || !path.IsAbs(bare) || bare != root && !strings.HasPrefix(root, h.Origin+"/") || applicationID(job) == "" {
+	if bare := barePath(root); strings.Contains(root, "$") || bare != root && !strings.HasPrefix(root, h.Origin+"/") || applicationID(job) == "" {
 		return ""
 	}
 	return path.Join(barePath(root), path.Base(path.Dir(h.Path)), ".staging", job)
