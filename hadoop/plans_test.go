@@ -3,9 +3,11 @@ package hadoop
 import (
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/rowtocol/rowtocol/failure"
 	"github.com/rowtocol/rowtocol/manifest"
 	"github.com/rowtocol/rowtocol/store/cluster"
 	"github.com/rowtocol/rowtocol/task"
@@ -76,6 +78,18 @@ func TestFailuresOfPlans(t *testing.T) {
 		if f := (*task.Failure)(nil); !errors.As(joined.Unwrap()[i], &f) || f.Plan != want.Plan || f.Task != want.Task {
 			t.Errorf("%#v", joined.Unwrap()[i])
 		}
+	}
+}
+
+// TestWorkRemoved has somebody remove what tasks did while their job runs.
+func TestWorkRemoved(t *testing.T) {
+	r := newRig(t, nil)
+	r.client.pipes = says(t, "failed", errExit)
+	if err := r.st.RemoveAll(t.Context(), r.batch.Dir); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.run(t.Context()); !errors.Is(err, failure.Storage) || !strings.Contains(err.Error(), "or somebody removed hdfs://nn"+r.batch.Dir) {
+		t.Errorf("%v", err)
 	}
 }
 
