@@ -95,7 +95,7 @@ func TestHadoopsFiles(t *testing.T) {
 		"of the site":          {"map 0%", "/s", "", true, "/s/etl/.staging/" + job, false},
 		"of the user":          {"map 0%", "/s", "hdfs://nn/user", true, "/user/etl/.staging/" + job, false},
 		"on another cluster":   {"map 0%", "hdfs://other/s", "", true, "/s/etl/.staging/" + job, true},
-		"nobody knows where":   {"map 0%", "/s/${user.dir}", "", true, "/s/etl/.staging/" + job, true},
+		"nobody knows where":   {"map 0%", "/s/${user.dir}", "", true, "/s/${user.dir}/etl/.staging/" + job, true},
 		"of another job":       {"map 0%", "", "", true, "/tmp/hadoop-yarn/staging/etl/.staging/job_1795425022941_0006", true},
 		"of another user":      {"map 0%", "", "", true, "/tmp/hadoop-yarn/staging/other/.staging/" + job, true},
 		"of a job not started": {"Connecting to", "", "", false, "/tmp/hadoop-yarn/staging/etl/.staging/" + job, true},
