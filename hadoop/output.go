@@ -17,7 +17,7 @@ const (
 const (
 	lastLines   = 20 // of a command that are kept for errors
 	maxReason   = 20 // lines of why a job failed
-	maxText     = 2 << 10
+	maxShown    = 2 << 10
 	maxCounters = 1000
 )
 
@@ -71,8 +71,8 @@ func (t *tail) reason() string {
 // legible is what others said as a part of a message.
 func legible(text string) string {
 	//guard: a message would be as long as whatever the client says in a line
-	if len(text) > maxText {
-		text = text[:maxText] + "…"
+	if len(text) > maxShown {
+		text = text[:maxShown] + "…"
 	}
 	return plainText(text)
 }

@@ -173,7 +173,7 @@ func TestReason(t *testing.T) {
 		"":                             "it said nothing",
 		" no space \n\n":               "no space",
 		"\x1b[2Jgone\x00":              "?[2Jgone?",
-		strings.Repeat("x", maxLine):   strings.Repeat("x", maxText) + "…",
+		strings.Repeat("x", maxLine):   strings.Repeat("x", maxShown) + "…",
 		"a.b.CException: \x07 is down": "a.b.CException: ? is down",
 	} {
 		var end tail
