@@ -205,11 +205,19 @@ func (p *progress) state(now time.Time) progressState {
 func (p *progress) left(now time.Time) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	left, _ := p.estimate(now)
+	return left
+}
+
+// estimate is left of a progress that is locked. known is whether any work was seen to
+// be done: what an earlier run did took no time, and a job that waits in a queue does
+// nothing.
+func (p *progress) estimate(now time.Time) (left time.Duration, known bool) {
 	done := p.done - p.firstDone
 	if done <= 0 || p.total == 0 {
-		return 0
+		return 0, false
 	}
-	return time.Duration(float64(now.Sub(p.first)) * float64(p.total-p.done) / float64(done))
+	return time.Duration(float64(now.Sub(p.first)) * float64(p.total-p.done) / float64(done)), true
 }
 
 const (
@@ -231,8 +239,8 @@ func (p *progress) text(now time.Time, columns int) string {
 	if p.total > 0 {
 		share := float64(p.done) / float64(p.total)
 		percent, left := fmt.Sprintf("%3.0f%%", math.Floor(100*share)), ""
-		if p.done > 0 {
-			left = "  " + time.Duration(float64(elapsed)*(1-share)/share).Round(time.Second).String() + " left"
+		if rest, known := p.estimate(now); known {
+			left = "  " + rest.Round(time.Second).String() + " left"
 		}
 		line = percent + "  " + line + left
 		if textWidth(line) > room {
@@ -240,7 +248,11 @@ func (p *progress) text(now time.Time, columns int) string {
 		}
 		room -= leastBar + tableGap
 	}
-	for _, more := range []string{plural(p.rows, "row"), human(p.bytes)} {
+	figures := []string{human(p.bytes)}
+	if p.rows > 0 { // a cluster tells of rows when all is done
+		figures = []string{plural(p.rows, "row"), human(p.bytes)}
+	}
+	for _, more := range figures {
 		if textWidth(line)+tableGap+len(more) <= room {
 			line += "  " + more
 		}

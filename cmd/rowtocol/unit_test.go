@@ -13,6 +13,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 	"unicode/utf8"
 
@@ -186,33 +187,55 @@ func TestBar(t *testing.T) {
 }
 
 func TestProgressText(t *testing.T) {
-	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	p := &progress{start: start}
 	for _, c := range []struct {
-		bytes, done, total int64
-		columns            int
-		want               string
+		rows, bytes, done, total int64
+		columns                  int
+		want                     string
 	}{
-		{10 << 20, 10 << 20, 40 << 20, 80, "███████▌░░░░░░░░░░░░░░░░░░░░░░   25%  1.00 MiB/s  30s left  300 rows  10.0 MiB"},
-		{10 << 20, 10 << 20, 40 << 20, 40, "██▊░░░░░░░░   25%  1.00 MiB/s  30s left"},
-		{10 << 20, 10 << 20, 40 << 20, 30, "▎   25%  1.00 MiB/s  30s left"},
-		{900 << 30, 1, 100_000, 40, "░░░░    0%  90.0 GiB/s  277h46m30s left"},
-		{10 << 20, 50, 100, 200, strings.Repeat("█", 15) + strings.Repeat("░", 15) + "   50%  1.00 MiB/s  10s left  300 rows  10.0 MiB"},
-		{10 << 20, 120, 100, 80, strings.Repeat("█", 30) + "  100%  1.00 MiB/s  0s left  300 rows  10.0 MiB"},
-		{0, 0, 100, 80, strings.Repeat("░", 30) + "    0%  0 B/s  300 rows  0 B"},
-		{10 << 20, 0, 0, 80, "1.00 MiB/s  300 rows  10.0 MiB"},
-		{10 << 20, 10 << 20, 40 << 20, 20, "▊░░   25%  30s left"},
-		{10 << 20, 10 << 20, 40 << 20, 10, " 2…s left"},
-		{10 << 20, 0, 0, 24, "1.00 MiB/s  300 rows"},
+		{300, 10 << 20, 10 << 20, 40 << 20, 80, "███████▌░░░░░░░░░░░░░░░░░░░░░░   25%  1.00 MiB/s  30s left  300 rows  10.0 MiB"},
+		{300, 10 << 20, 10 << 20, 40 << 20, 40, "██▊░░░░░░░░   25%  1.00 MiB/s  30s left"},
+		{300, 10 << 20, 10 << 20, 40 << 20, 30, "▎   25%  1.00 MiB/s  30s left"},
+		{300, 900 << 30, 1, 100_000, 40, "░░░░    0%  90.0 GiB/s  277h46m30s left"},
+		{300, 10 << 20, 50, 100, 200, strings.Repeat("█", 15) + strings.Repeat("░", 15) + "   50%  1.00 MiB/s  10s left  300 rows  10.0 MiB"},
+		{300, 10 << 20, 120, 100, 80, strings.Repeat("█", 30) + "  100%  1.00 MiB/s  0s left  300 rows  10.0 MiB"},
+		{300, 0, 0, 100, 80, strings.Repeat("░", 30) + "    0%  0 B/s  300 rows  0 B"},
+		{300, 10 << 20, 0, 0, 80, "1.00 MiB/s  300 rows  10.0 MiB"},
+		{300, 10 << 20, 10 << 20, 40 << 20, 20, "▊░░   25%  30s left"},
+		{300, 10 << 20, 10 << 20, 40 << 20, 10, " 2…s left"},
+		{300, 10 << 20, 0, 0, 24, "1.00 MiB/s  300 rows"},
+		{0, 10 << 20, 10 << 20, 40 << 20, 80, "███████▌░░░░░░░░░░░░░░░░░░░░░░   25%  1.00 MiB/s  30s left  10.0 MiB"},
 	} {
-		p.setOf(300, c.bytes, c.done, c.total)
-		if got := p.text(start.Add(10*time.Second), c.columns); got != c.want || textWidth(got) >= c.columns {
-			t.Errorf("%+v: got %q", c, got)
+		synctest.Test(t, func(t *testing.T) {
+			p := &progress{start: time.Now()}
+			if got := p.text(time.Now(), 80); got != "" {
+				t.Errorf("at the start: %q", got)
+			}
+			p.setOf(0, 0, 0, c.total)
+			time.Sleep(10 * time.Second)
+			p.setOf(c.rows, c.bytes, c.done, c.total)
+			if got := p.text(time.Now(), c.columns); got != c.want || textWidth(got) >= c.columns {
+				t.Errorf("%+v: got %q", c, got)
+			}
+		})
+	}
+}
+
+// The time that is left is told from the work that was seen, and neither from that of an
+// earlier run nor from a wait before it.
+func TestProgressLeft(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &progress{start: time.Now()}
+		time.Sleep(time.Hour) // in a queue
+		p.set(0, 50, 100)
+		if got := p.text(time.Now(), 200); strings.Contains(got, "left") {
+			t.Errorf("of an earlier run: %q", got)
 		}
-	}
-	if got := p.text(start, 80); got != "" {
-		t.Errorf("at the start: %q", got)
-	}
+		time.Sleep(10 * time.Second)
+		p.set(0, 75, 100)
+		if got := p.text(time.Now(), 200); !strings.Contains(got, "  10s left") {
+			t.Errorf("half of the rest is done: %q", got)
+		}
+	})
 }
 
 func TestReadConfig(t *testing.T) {
