@@ -89,11 +89,15 @@ func (a *app) openLog() error {
 	a.console.quiet = a.logs.quiet
 	a.console.people = a.console.terminal && a.logs.format == "auto"
 	a.log = a.console.logger(level, a.logs.format)
-	if !a.console.people || a.logs.verbose {
+	if !a.forPeople() {
 		a.log = a.log.With("run", a.run.ID)
 	}
 	return nil
 }
+
+// forPeople reports whether messages are for people at a terminal, who did not ask for the
+// log.
+func (a *app) forPeople() bool { return a.console.people && !a.logs.verbose }
 
 // lineEvery is the time between the lines of progress in the log.
 const lineEvery = time.Minute
@@ -111,7 +115,7 @@ type journal struct {
 
 // start logs the start of a command of which the log tells everything.
 func (a *app) start(attrs ...any) {
-	if a.console.people && !a.logs.verbose {
+	if a.forPeople() {
 		return
 	}
 	j := &journal{log: a.log, finished: make(chan struct{})}
@@ -153,7 +157,7 @@ func shown(locations []string) []string {
 // about adds a plan to what all lines of the log tell, and its task, if it is one.
 func (a *app) about(p *manifest.Plan, tasks []int) {
 	a.run.Dest = p.Dest
-	if a.console.people && !a.logs.verbose {
+	if a.forPeople() {
 		return
 	}
 	a.log, a.toldPlan = a.log.With("plan", p.ID), true

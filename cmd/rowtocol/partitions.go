@@ -126,6 +126,7 @@ func (a *app) convertPartitions(ctx context.Context, f *convertFlags, req job.Re
 	} else {
 		e.partitions(ctx, p, names, func(name string, out *job.Outcome, err error) { tell(a.accountPartition(name, out), err) })
 	}
+	r.order(names)
 	if len(r.Partitions) < len(names) && ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -209,6 +210,16 @@ func (a *app) tellPartition(r *partitioned, p partitionResult, err error) {
 	}
 	a.log.Log(context.Background(), level, what, args...)
 	r.Partitions = append(r.Partitions, p)
+}
+
+// order brings the results of partitions into the order of their names: an engine that
+// works on all at once ends them as it comes.
+func (r *partitioned) order(names []string) {
+	at := make(map[string]int, len(names))
+	for i, name := range names {
+		at[name] = i
+	}
+	slices.SortStableFunc(r.Partitions, func(a, b partitionResult) int { return at[a.Partition] - at[b.Partition] })
 }
 
 // reportPartitions says what all came to.

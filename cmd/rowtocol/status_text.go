@@ -42,7 +42,7 @@ func (a *app) printStatus(r *statusOf) {
 	}
 	for _, w := range r.Staging {
 		a.printf("\ntasks run elsewhere: %s\n", w.Name)
-		a.printWork(&w, "rowtocol commit publishes it")
+		a.printWork(&w, "rowtocol commit, or the same submit, publishes it")
 	}
 	if len(r.Debris) > 0 {
 		a.printf("\nleftovers, which the next run or rowtocol clean removes:\n")

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 
@@ -55,14 +57,30 @@ func (s *submission) open() error {
 		Resolve: s.resolve, Home: home, Login: login, Program: s.run.Version, Run: s.run.ID,
 		Queue: s.own.queue, Properties: s.own.properties, Memory: int64(s.memory), Workers: s.own.workers,
 		Patience: s.store.retry, Replication: s.store.replication, Detach: s.own.detach, Restart: s.restart,
-		Log: s.log, Told: s.tellJob,
+		Log: s.engineLog(), Told: s.tellJob,
 	})
 	return err
 }
 
-// tellJob logs that a job was started or found, and that it has ended.
+// engineLog is the log of what the engine does, of which people at a terminal are told
+// what they have to know.
+func (s *submission) engineLog() *slog.Logger {
+	if s.forPeople() && s.log.Enabled(context.Background(), slog.LevelInfo) {
+		return s.console.logger(slog.LevelWarn, s.logs.format)
+	}
+	return s.log
+}
+
+// tellJob tells that a job was started or found, and that it has ended.
 func (s *submission) tellJob(j hadoop.Application) {
 	s.last = j
+	if s.forPeople() {
+		//guard: who asked for no messages would get one
+		if j.State == "" && !s.own.detach && s.log.Enabled(context.Background(), slog.LevelInfo) {
+			s.showJob(j)
+		}
+		return
+	}
 	attrs := []any{"application", j.ID, "job", j.Job, "url", j.URL}
 	switch {
 	case j.State != "":
@@ -72,6 +90,18 @@ func (s *submission) tellJob(j hadoop.Application) {
 	default:
 		s.log.Info("job started", attrs...)
 	}
+}
+
+// showJob shows where people can follow a job.
+func (s *submission) showJob(j hadoop.Application) {
+	text := printable(j.ID) + " runs"
+	if j.Found {
+		text = printable(j.ID) + ", which an earlier run started, is followed"
+	}
+	if j.URL != "" { // a line of its own, to be copied
+		text += ":\n  " + printable(j.URL)
+	}
+	_, _ = fmt.Fprintln(s.console, text) // nowhere is left to complain
 }
 
 func (s *submission) convert(ctx context.Context, req job.Request) (*job.Outcome, error) {
@@ -199,7 +229,7 @@ func (s *submission) reportJob() {
 		on.Counters = map[string]map[string]int64{}
 	}
 	if s.detached {
-		s.summary("%s runs on%s; \"rowtocol submit --attach %s\" publishes what it makes\n", on.Application, atURL(on.TrackingURL), on.Application)
+		s.summary("%s runs on%s\n\"rowtocol submit --attach %s\" publishes what it makes\n", on.Application, atURL(on.TrackingURL), on.Application)
 	}
 	switch r := s.result.(type) {
 	case converted:

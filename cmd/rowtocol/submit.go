@@ -71,7 +71,7 @@ func (s *submission) do(cmd *cobra.Command, f *convertFlags, args []string) erro
 		return usagef("--workers must be at least 1")
 	}
 	s.workers, s.restart = s.own.workers, f.restart
-	if s.own.attach != "" {
+	if cmd.Flags().Changed("attach") {
 		if err := s.checkAttach(cmd, f, args); err != nil {
 			return err
 		}
@@ -93,6 +93,8 @@ func (s *submission) checkAttach(cmd *cobra.Command, f *convertFlags, args []str
 		}
 	}
 	switch {
+	case s.own.attach == "": // a variable of a script, which was not set
+		return usagef("--attach needs the ID of an application or a job")
 	case len(args) > 0:
 		return usagef("--attach knows inputs and destination from the job: leave out the arguments")
 	case s.own.detach:

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"log/slog"
 	"os"
 	"slices"
 	"strings"
@@ -70,6 +71,8 @@ func TestSubmitRefuses(t *testing.T) {
 		{"-D mapreduce.job.queuename=x hdfs:///in hdfs:///out", "use --queue"},
 		{"--attach application_1_1 hdfs:///in hdfs:///out", "leave out the arguments"},
 		{"--attach application_1_1 --dest hdfs:///out", "leave out --dest"},
+		{"--attach=", "needs the ID"},
+		{"--config places.yaml --attach=", "needs the ID"},
 		{"--attach application_1_1 --detach", "leave out one of them"},
 		{"--attach application_1_1 --dry-run", "leave out --dry-run"},
 		{"--attach application_1_1 --exit-nothing 256", "--exit-nothing"},
@@ -183,6 +186,60 @@ func TestSubmitPartitions(t *testing.T) {
 		}
 		if last := got.Partitions[len(got.Partitions)-1]; last.Action != "nothing" || c.detached && got.Partitions[0].Action != statusDetached {
 			t.Errorf("%+v", got.Partitions)
+		}
+	}
+}
+
+// What an engine that works on all partitions at once ends in any order is told in that of
+// their names.
+func TestSubmitPartitionsInOrder(t *testing.T) {
+	r := &partitioned{}
+	for _, name := range []string{"k=2", "k=10", "k=1"} {
+		r.Partitions = append(r.Partitions, partitionResult{Partition: name})
+	}
+	names := []string{"k=1", "k=10", "k=2"}
+	r.order(names)
+	for i, p := range r.Partitions {
+		if p.Partition != names[i] {
+			t.Errorf("%s is number %d", p.Partition, i)
+		}
+	}
+}
+
+// People at a terminal are told where the job is, and no more.
+func TestSubmitTellsPeople(t *testing.T) {
+	const at = "http://rm/proxy/application_1_2/"
+	for _, c := range []struct {
+		people, verbose, quiet, detach, found bool
+		want                                  string
+	}{
+		{people: true, want: "application_1_2 runs:\n  " + at + "\n"},
+		{people: true, found: true, want: "application_1_2, which an earlier run started, is followed:\n  " + at + "\n"},
+		{people: true, detach: true}, // which the summary tells
+		{people: true, quiet: true},
+		{people: true, verbose: true, want: "job started"},
+		{want: "job started"},
+	} {
+		f, err := os.CreateTemp(t.TempDir(), "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := &submission{app: newApp(nil, f, f)}
+		s.console.people, s.logs.verbose, s.own.detach = c.people, c.verbose, c.detach
+		if c.quiet {
+			s.log = s.console.logger(slog.LevelWarn, "auto")
+		}
+		s.engineLog().Info("the job is prepared")
+		s.tellJob(hadoop.Application{ID: "application_1_2", URL: at, Found: c.found})
+		if plain := !c.people || c.verbose; !plain {
+			s.tellJob(hadoop.Application{ID: "application_1_2", URL: at, State: "SUCCEEDED"})
+		}
+		got := string(read(t, f.Name()))
+		if logged := strings.Contains(got, c.want) && strings.Contains(got, "is prepared"); got != c.want && !(strings.HasPrefix(c.want, "job") && logged) {
+			t.Errorf("%+v: %q", c, got)
+		}
+		if err := f.Close(); err != nil {
+			t.Fatal(err)
 		}
 	}
 }
