@@ -1,6 +1,7 @@
 package lineage
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/rowtocol/rowtocol/report"
@@ -56,7 +57,8 @@ func facet(version, definition string, fields facets) facets {
 // maxMessage bounds the message of an error, in bytes.
 const maxMessage = 4 << 10
 
-// Start is the event of a run that begins. named are the inputs as the user named them.
+// Start is the event of a run that begins. named are the inputs as the user named
+// them, with their authorities.
 func Start(r *report.Run, named []string) *Event {
 	e := &Event{
 		Type: "START", Time: timestamp(r.Began), Producer: producer, SchemaURL: events,
@@ -73,7 +75,7 @@ func Start(r *report.Run, named []string) *Event {
 	}
 	if r.Dest != "" {
 		e.Job.Name += " " + absolute(r.Dest)
-		e.Outputs = append(e.Outputs, datasetOf(absolute(r.Dest)))
+		e.Outputs = append(e.Outputs, datasetOf(absolute(cmp.Or(r.Place, r.Dest))))
 	}
 	return e
 }

@@ -12,7 +12,8 @@ type Run struct {
 	ID      string // drawn at the start; log lines have it as "run"
 	Command string
 	Version string // of the program
-	Dest    string // of convert, plan, task and commit; what verify read
+	Dest    string // of convert, submit, plan, task and commit; what verify read
+	Place   string // of Dest, where that leaves the authority to the configuration; else empty
 	Began   time.Time
 	Ended   time.Time // zero while the run works
 	Exit    int

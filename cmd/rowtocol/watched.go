@@ -20,7 +20,7 @@ type watchers struct {
 	metricsFile, pushGateway, lineage string
 	gateway                           *metrics.Gateway
 	noMetrics, noLineage              bool     // the file is refused
-	inputs                            []string // as the user named them
+	inputs                            []string // as the user named them, with their authorities
 	started                           bool     // the lineage has the start of the run
 }
 
@@ -52,7 +52,10 @@ func (w *watchers) check() error {
 // refused, for no run would know it.
 func (a *app) startTelling(dest string, inputs []string) error {
 	w := &a.watchers
-	a.run.Command, a.run.Dest, w.inputs = a.command, store.Shown(dest), shown(inputs)
+	a.run.Command, a.run.Dest, a.run.Place = a.command, store.Shown(dest), store.Shown(a.place(dest))
+	for _, name := range inputs {
+		w.inputs = append(w.inputs, store.Shown(a.place(name)))
+	}
 	var wrong error
 	for _, f := range []struct {
 		flag, name string
@@ -75,6 +78,20 @@ func (a *app) startTelling(dest string, inputs []string) error {
 		a.told(lineage.Append(w.lineage, lineage.Start(a.run, w.inputs)), "lineage")
 	}
 	return nil
+}
+
+// place is a location with the authority that its scheme alone stands for: plans and other
+// programs know a dataset by that.
+func (a *app) place(name string) string {
+	scheme, p := store.Scheme(name)
+	if scheme == "" || !strings.HasPrefix(p, "/") {
+		return name
+	}
+	at, err := a.resolve(name)
+	if err != nil || at.Origin == "" {
+		return name // the run will say what is wrong
+	}
+	return at.Origin + p
 }
 
 // inDestination reports whether a local file lies in the destination.

@@ -52,15 +52,15 @@ type event struct {
 	}
 	Job    struct{ Name string }
 	Inputs []struct {
-		Name        string
-		InputFacets struct {
+		Namespace, Name string
+		InputFacets     struct {
 			InputStatistics struct{ Size, FileCount int64 }
 		}
 	}
 	Outputs []struct {
-		Name         string
-		Facets       struct{ Schema struct{ Fields []any } }
-		OutputFacets struct {
+		Namespace, Name string
+		Facets          struct{ Schema struct{ Fields []any } }
+		OutputFacets    struct {
 			OutputStatistics *struct{ RowCount, Size, FileCount int64 }
 		}
 	}
@@ -279,6 +279,18 @@ func TestWatchedSteps(t *testing.T) {
 	end := events[3]
 	if len(end.Inputs) != 1 || end.Inputs[0].Name != dir+"/in" || end.Inputs[0].InputFacets.InputStatistics.FileCount != 1 || end.Outputs[0].OutputFacets.OutputStatistics.RowCount != 1000 {
 		t.Errorf("%+v", end)
+	}
+}
+
+// Datasets on the default file system are told of by its authority, which plans have.
+func TestWatchedPlaces(t *testing.T) {
+	dir := t.TempDir()
+	env := clusterConf(t, dir)
+	rowtocol(t, dir, env, "convert", "--store-retry", "1ms", "--lineage", "runs.jsonl", "hdfs:///in/*.avro", "hdfs:///out").want(t, 4)
+	for _, e := range eventsIn(t, dir+"/runs.jsonl") {
+		if len(e.Inputs) != 1 || e.Inputs[0].Namespace != "hdfs://127.0.0.1:1" || e.Inputs[0].Name != "/in" || e.Outputs[0].Namespace != "hdfs://127.0.0.1:1" || e.Outputs[0].Name != "/out" {
+			t.Errorf("%+v", e)
+		}
 	}
 }
 
