@@ -25,6 +25,9 @@ const (
 	// 10 s after which schedulers kill.
 	stopTime = 7 * time.Second
 	lastTime = time.Second
+	// echoTime is for how long after a signal others are the same one again: timeout(1)
+	// sends it to the program and then to its group, which the program is in.
+	echoTime = 300 * time.Millisecond
 )
 
 // interrupted is the cause of a context that a signal cancelled.
@@ -58,8 +61,8 @@ func (s *stoppable) stop(cause error) {
 }
 
 // withSignals returns a context that SIGINT, SIGTERM and SIGHUP cancel, the last unless
-// it was ignored from the start, as nohup does. A second signal ends the program at
-// once.
+// it was ignored from the start, as nohup does. A second signal that is no echo of the
+// first ends the program at once.
 func (a *app) withSignals(parent context.Context) (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(parent)
 	a.stoppable = &stoppable{cancel: cancel, abort: a.abort}
@@ -73,10 +76,12 @@ func (a *app) withSignals(parent context.Context) (ctx context.Context, stop fun
 	go func() {
 		select {
 		case s := <-signals:
-			signal.Stop(signals)
 			if sig, ok := s.(syscall.Signal); ok {
 				a.stoppable.stop(interrupted{sig})
 			}
+			//guard: the echo of the signal would end the program before it has cleared up
+			time.Sleep(echoTime)
+			signal.Stop(signals)
 		case <-ctx.Done():
 		}
 	}()

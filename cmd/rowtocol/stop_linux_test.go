@@ -41,6 +41,7 @@ type stuck struct {
 	name   string
 	args   []string
 	signal syscall.Signal
+	again  time.Duration // after which it comes once more; 0 is never
 	stdin  *os.File
 	ready  func() bool // tells that it waits
 	code   int
@@ -74,6 +75,12 @@ func (s *stuck) begin(t *testing.T, dir string) (await func(t *testing.T)) {
 		if err := cmd.Process.Signal(s.signal); err != nil {
 			t.Errorf("%s: %v", s.name, err)
 		}
+		if s.again > 0 {
+			time.Sleep(s.again)
+			if err := cmd.Process.Signal(s.signal); err != nil {
+				t.Errorf("%s: %v", s.name, err)
+			}
+		}
 		_ = cmd.Wait() // the exit code says it
 		took := time.Since(began)
 		text := string(read(t, log.Name()))
@@ -90,14 +97,18 @@ func TestStopsWithin10Seconds(t *testing.T) {
 	dir := t.TempDir()
 	pairs(t, dir, "a.avro", 0, 3000)
 	rowtocol(t, dir, nil, "convert", "a.avro", "columns").want(t, 0)
-	if err := unix.Mkfifo(filepath.Join(dir, "job.yaml"), 0o600); err != nil {
-		testenv.Skip(t, err.Error())
+	fifo := func(name string) *os.File {
+		name = filepath.Join(dir, name)
+		if err := unix.Mkfifo(name, 0o600); err != nil {
+			testenv.Skip(t, err.Error())
+		}
+		f, err := os.OpenFile(name, os.O_RDWR, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = f.Close() })
+		return f
 	}
-	job, err := os.OpenFile(filepath.Join(dir, "job.yaml"), os.O_RDWR, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = job.Close() }()
 	stdin, rows, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
@@ -113,7 +124,8 @@ func TestStopsWithin10Seconds(t *testing.T) {
 	const soon, last = 5 * time.Second, 9900 * time.Millisecond
 	cases := []stuck{
 		// Nothing can tell the reader of the job file not to wait for more.
-		{name: "job file", args: []string{"convert", "--config", "job.yaml", "a.avro", "out1"}, signal: syscall.SIGTERM, ready: taken(t, job), code: 143, most: last, text: "given up"},
+		{name: "job file", args: []string{"convert", "--config", "job.yaml", "a.avro", "out1"}, signal: syscall.SIGTERM, again: 50 * time.Millisecond, ready: taken(t, fifo("job.yaml")), code: 143, most: last, text: "given up"},
+		{name: "asked twice", args: []string{"convert", "--config", "job2.yaml", "a.avro", "out6"}, signal: syscall.SIGTERM, again: time.Second, ready: taken(t, fifo("job2.yaml")), code: -1, most: soon},
 		{name: "reading HDFS", args: []string{"convert", "hdfs://" + hung + "/in", "out2"}, signal: syscall.SIGTERM, ready: logged("reading HDFS", "begins"), code: 143, most: soon, text: "convert ended"},
 		{name: "writing WebHDFS", args: []string{"convert", "a.avro", "webhdfs://" + hung + "/out"}, signal: syscall.SIGINT, ready: logged("writing WebHDFS", "begins"), code: 130, most: soon, text: "convert ended"},
 		{name: "trying again", args: []string{"plan", "hdfs://127.0.0.1:1/in", "out3", "-o", "plan.json"}, signal: syscall.SIGHUP, ready: logged("trying again", "trying again"), code: 129, most: soon, text: "stopped by SIGHUP"},
