@@ -193,6 +193,10 @@ func (p *progress) ofJob(s job.Progress) {
 	p.setTasks(s.Tasks, s.TotalTasks)
 }
 
+// ofCluster takes the state of a conversion by a cluster, which tells what part of a job
+// is done, and not how many tasks that are.
+func (p *progress) ofCluster(s job.Progress) { p.set(s.Rows, s.Bytes, s.TotalBytes) }
+
 // state is how far the work is as of now.
 func (p *progress) state(now time.Time) progressState {
 	p.mu.Lock()

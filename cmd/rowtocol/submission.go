@@ -107,7 +107,7 @@ func (s *submission) showJob(j hadoop.Application) {
 func (s *submission) convert(ctx context.Context, req job.Request) (*job.Outcome, error) {
 	p, stop := s.startProgress(ctx)
 	defer stop()
-	req.Progress = p.ofJob
+	req.Progress = p.ofCluster
 	out, err := job.Submit(ctx, req, s.engine)
 	s.detached = errors.Is(err, task.ErrDetached)
 	return out, err
@@ -116,7 +116,7 @@ func (s *submission) convert(ctx context.Context, req job.Request) (*job.Outcome
 func (s *submission) partitions(ctx context.Context, p *job.Partitions, names []string, each func(string, *job.Outcome, error)) {
 	progress, stop := s.startProgress(ctx)
 	defer stop()
-	p.Progress = progress.ofJob
+	p.Progress = progress.ofCluster
 	p.Submit(ctx, names, s.engine, func(name string, out *job.Outcome, err error) {
 		s.detached = s.detached || errors.Is(err, task.ErrDetached)
 		each(name, out, err)

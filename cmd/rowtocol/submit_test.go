@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/spf13/pflag"
 
@@ -203,6 +204,15 @@ func TestSubmitPartitionsInOrder(t *testing.T) {
 		if p.Partition != names[i] {
 			t.Errorf("%s is number %d", p.Partition, i)
 		}
+	}
+}
+
+// A cluster does not tell how many tasks are done, and none is what nobody may say then.
+func TestSubmitProgress(t *testing.T) {
+	p := &progress{}
+	p.ofCluster(job.Progress{Bytes: 50, TotalBytes: 100, TotalTasks: 5})
+	if s := p.state(time.Now()); s.done != 50 || s.total != 100 || s.ofTasks != 0 {
+		t.Errorf("%+v", s)
 	}
 }
 
