@@ -452,6 +452,9 @@ func TestDetachAndAttach(t *testing.T) {
 		if f := (*task.Failure)(nil); !errors.As(err, &f) || f.Plan != "00ff" || f.Task != 1 {
 			t.Errorf("%v", err)
 		}
+		if a := r.told[2]; !a.Found || a.Bytes == 0 {
+			t.Errorf("whoever follows it cannot tell how far it is: %+v", a)
+		}
 		if len(got) != 1 || got[0] != (Attached{"hdfs://nn/00ff", "00ff"}) || len(r.jobs()) != 0 {
 			t.Errorf("%+v, left %v", got, r.jobs())
 		}

@@ -132,10 +132,10 @@ func (s *submission) follow(ctx context.Context, f *convertFlags) error {
 	s.start("application", s.own.attach)
 	p, stop := s.startProgress(ctx)
 	defer stop()
-	plans, err := s.engine.Attach(ctx, s.own.attach, func(t task.Progress) { p.set(t.Rows, t.Bytes, 0) })
+	plans, err := s.engine.Attach(ctx, s.own.attach, func(t task.Progress) { p.set(t.Rows, t.Bytes, s.last.Bytes) })
 	stop()
 	if err != nil {
-		return err
+		return damageHelp(err, f.onDamage)
 	}
 	o := s.jobOptions()
 	if len(plans) == 1 {
