@@ -156,7 +156,7 @@ func ended(t *testing.T, cmd *exec.Cmd) output {
 	return output{cmd.ProcessState.ExitCode(), fmt.Sprint(cmd.Stdout), fmt.Sprint(cmd.Stderr)}
 }
 
-// slow lets a process run for a twentieth of the time, until resume is called.
+// slow lets a process run for a fiftieth of the time, until resume is called.
 func slow(t *testing.T, p *os.Process) (resume func()) {
 	t.Helper()
 	stop, stopped := make(chan struct{}), make(chan struct{})
@@ -164,7 +164,7 @@ func slow(t *testing.T, p *os.Process) (resume func()) {
 		defer close(stopped)
 		for {
 			_ = p.Signal(syscall.SIGSTOP) // whether it ended shows later
-			time.Sleep(95 * time.Millisecond)
+			time.Sleep(245 * time.Millisecond)
 			_ = p.Signal(syscall.SIGCONT)
 			select {
 			case <-stop:
