@@ -265,6 +265,27 @@ func TestRunFails(t *testing.T) {
 	}
 }
 
+// TestClientCannotRun has the scripts of Hadoop's client find no Java.
+func TestClientCannotRun(t *testing.T) {
+	for name, script := range map[string]string{
+		"no java on the PATH": "echo 'mapred: line 3: java: command not found' >&2; exit 127",
+		"not executable":      "echo 'mapred: java: Permission denied' >&2; exit 126",
+		"no JAVA_HOME":        "echo 'ERROR: JAVA_HOME is not set and could not be found.' >&2; exit 1",
+	} {
+		r := newRig(t, nil)
+		r.client.pipes = func(ctx context.Context, line func(string)) error {
+			return (&commands{os.Environ()}).run(ctx, line, "/bin/sh", "-c", script)
+		}
+		err := r.run(t.Context())
+		if !errors.Is(err, failure.Usage) || !strings.Contains(err.Error(), "does not run on this machine") || !strings.Contains(strings.ToLower(err.Error()), "java") {
+			t.Errorf("%s: %v, of kind %v", name, err, failure.KindOf(err))
+		}
+		if len(r.jobs()) != 0 {
+			t.Errorf("%s: left %v", name, r.jobs())
+		}
+	}
+}
+
 // TestTokens starts no job on a secure cluster where tasks could not reach their files
 // with tokens, by the configuration as the job has it.
 func TestTokens(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"os/exec"
 	"path"
 	"slices"
 	"strconv"
@@ -292,7 +293,9 @@ func (e *Engine) wait(ctx context.Context, j *running, m *jobProgress) error {
 			if j.app.URL == "" {
 				j.app.URL = r.url
 			}
-			m.percent(r.percent)
+			if j.app.State == "" { // all of a job that failed is over, and not done
+				m.percent(r.percent)
+			}
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
 		case errors.Is(err, errGone):
@@ -427,6 +430,8 @@ func submitError(end *tail, err error) error {
 	}
 	kind := failure.Storage
 	switch {
+	case cannotRun(err, reason):
+		return failure.New(failure.Usage, "Hadoop's client does not run on this machine: %s (mapred pipes: %w)", reason, err)
 	case has("InvalidResourceRequestException"):
 		kind = failure.Usage
 	case has("unknown queue", "AccessControlException", "does not have permission", "Permission denied", "cannot submit", "is STOPPED", "not a leaf queue", "AuthorizationException"):
@@ -436,6 +441,13 @@ func submitError(end *tail, err error) error {
 		err = errors.New("no job was started")
 	}
 	return failure.New(kind, "the cluster took no job: %s (mapred pipes: %w)", reason, err)
+}
+
+// cannotRun reports whether Hadoop's client ended as shells do with a command that they
+// cannot run, or as Hadoop's scripts do without Java.
+func cannotRun(err error, reason string) bool {
+	var exit *exec.ExitError
+	return errors.As(err, &exit) && (exit.ExitCode() == 126 || exit.ExitCode() == 127 || strings.Contains(reason, "JAVA_HOME"))
 }
 
 func ignoreAbsent(err error) error {
