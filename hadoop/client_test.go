@@ -127,7 +127,7 @@ func TestAnswers(t *testing.T) {
 			t.Errorf("a command that hangs: %v after %v", err, time.Since(began))
 		}
 		long := strings.Repeat("y", maxLine)
-		for text, n := range map[string]int{long: 2 * maxAnswer / maxLine, "x": 2 * maxOutput} {
+		for text, n := range map[string]int{long: maxAnswer/maxLine + 100, "x": maxOutput + 100} {
 			c.runner = runs(func(_ context.Context, line func(string)) error {
 				for range n {
 					line(text)

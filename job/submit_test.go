@@ -13,6 +13,7 @@ import (
 	"github.com/rowtocol/rowtocol/budget"
 	"github.com/rowtocol/rowtocol/failure"
 	"github.com/rowtocol/rowtocol/failure/failuretest"
+	"github.com/rowtocol/rowtocol/internal/soak"
 	"github.com/rowtocol/rowtocol/manifest"
 	"github.com/rowtocol/rowtocol/store"
 	"github.com/rowtocol/rowtocol/store/memstore"
@@ -408,10 +409,10 @@ func TestSubmitCrashes(t *testing.T) {
 	for _, overwrite := range []bool{false, true} {
 		first, ended := newPlanned(t, overwrite), false
 		first.run(t)
-		for n := 1; !ended; n++ {
+		for n := 1; !ended; n += soak.Rounds(3, 1) {
 			s := first.fork(t)
 			ended = !s.crashSubmit(t, n)
-			if second := n*7%60 + 1; n%3 == 0 {
+			if second := n*7%60 + 1; n%2 == 0 {
 				s.crashSubmit(t, second)
 			}
 			e := &elsewhere{options: s.r.Options}
