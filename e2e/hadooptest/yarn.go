@@ -51,13 +51,16 @@ func (c *Cluster) addYARN(all sites, ports []int) error {
 		site["yarn.resourcemanager."+name] = c.address(ports[i])
 	}
 	java := strings.Join(quickJava(), " ")
+	// A master reads what the one before it left by means of Avro, and of a newer one here
+	// than Hadoop's own, which trusts no classes of Hadoop's unless it is told to.
+	const trusting = " -Dorg.apache.avro.SERIALIZABLE_PACKAGES=*"
 	jobs := properties{
 		"mapreduce.framework.name":                              "yarn",
 		"mapreduce.application.classpath":                       strings.Join(c.kit.classPath(), ","),
 		"mapreduce.admin.map.child.java.opts":                   java,
 		"mapred.child.java.opts":                                "-Xmx200m",
 		"mapreduce.map.memory.mb":                               "384",
-		"yarn.app.mapreduce.am.admin-command-opts":              java,
+		"yarn.app.mapreduce.am.admin-command-opts":              java + trusting,
 		"yarn.app.mapreduce.am.command-opts":                    "-Xmx200m",
 		"yarn.app.mapreduce.am.resource.mb":                     "384",
 		"yarn.app.mapreduce.am.staging-dir":                     "/tmp/hadoop-yarn/staging",
