@@ -108,13 +108,6 @@ func codecs() []library {
 	}
 }
 
-func must[T any](v T, err error) T {
-	if err != nil {
-		panic(err) // the arguments are constants
-	}
-	return v
-}
-
 // compressor is what the writers of the streaming codecs have in common.
 type compressor interface {
 	io.WriteCloser

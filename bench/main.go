@@ -1,9 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"flag"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -27,12 +29,14 @@ type bench struct {
 	explained []string // lines of the table of where time goes
 }
 
-// benchCase is a data set and the codec of its input and output.
+// benchCase is a data set, the codec of its input and output, and the format of the
+// output.
 type benchCase struct {
 	set, codec string
-	memory     int64 // --memory; 0 is the default
-	rowGroup   int64 // --row-group-size; 0 is the default
-	files      int   // most open files; 0 is the system's limit
+	format     string // empty for Trevni; other formats have their own defaults for codecs
+	memory     int64  // --memory; 0 is the default
+	rowGroup   int64  // --row-group-size; 0 is the default
+	files      int    // most open files; 0 is the system's limit
 }
 
 var benchCases = []benchCase{
@@ -40,16 +44,18 @@ var benchCases = []benchCase{
 	{set: "mail", codec: "null"},
 	{set: "mail", codec: "deflate"},
 	{set: "mail", codec: "zstandard"},
+	{set: "mail", codec: "snappy", format: "cfile"},
 	{set: "mails", codec: "snappy"},
 	{set: "tiny", codec: "snappy"},
 	{set: "flat400", codec: "snappy"},
+	{set: "flat400", codec: "snappy", format: "cfile"},
 	{set: "flat1000", codec: "snappy"},
 	{set: "sparse", codec: "snappy", memory: 256 << 20, files: 256},
 	{set: "strings", codec: "snappy"},
 	{set: "deep", codec: "snappy"},
 }
 
-func (c benchCase) name() string { return c.set + "/" + c.codec }
+func (c benchCase) name() string { return c.set + "/" + cmp.Or(c.format, c.codec) }
 
 // wants reports whether -only admits a case of another table than the first.
 func (b *bench) wants(table string, c benchCase) bool {
@@ -58,7 +64,7 @@ func (b *bench) wants(table string, c benchCase) bool {
 
 func main() {
 	memlimit.Main()
-	if len(os.Args) == 7 && os.Args[1] == profileCommand {
+	if len(os.Args) == 8 && os.Args[1] == profileCommand {
 		exit(profiled(os.Args[2:]))
 	}
 	b := bench{}
@@ -66,7 +72,7 @@ func main() {
 	flag.StringVar(&b.program, "program", "bin/rowtocol", "the program to measure")
 	flag.IntVar(&b.runs, "runs", 5, "rounds; the tables show medians")
 	flag.Float64Var(&b.scale, "scale", 1, "share of each set's rows")
-	only := flag.String("only", "", "regular expression of the cases to run, such as ^mail/; those of the other tables\nbegin with cp/, saturation/, workers/ and memory/")
+	only := flag.String("only", "", "regular expression of the cases to run, such as ^mail/; those of the other tables\nbegin with formats/, cp/, saturation/, workers/ and memory/")
 	flag.StringVar(&b.profile, "profile", "", "directory for a CPU profile per case and stage")
 	flag.StringVar(&b.dir, "dir", "", "directory for data, on the disk to measure; 5 GB (default: a temporary one)")
 	flag.Parse()
@@ -112,7 +118,7 @@ func (b *bench) run() (err error) {
 		}
 	}
 	b.printExplained()
-	return errors.Join(b.runCopies(), b.runSaturation(), b.runWorkers(), b.runGrowth())
+	return errors.Join(b.runFormats(), b.runCopies(), b.runSaturation(), b.runWorkers(), b.runGrowth())
 }
 
 // rows is the number of rows of a set at the scale of the flags.
@@ -136,10 +142,20 @@ func (b *bench) generate(name, codec string, rows int64) (string, error) {
 
 // convert runs the program on an input with so many workers and cores.
 func (b *bench) convert(c benchCase, input string, workers int) (usage, error) {
+	u, _, err := b.convertSized(c, input, workers)
+	return u, err
+}
+
+// convertSized is convert, and says how many bytes the output has.
+func (b *bench) convertSized(c benchCase, input string, workers int) (u usage, size int64, err error) {
 	out := filepath.Join(b.dir, "out")
 	args := []string{
-		b.program, "convert", "--log-level", "error", "--temp-dir", b.dir, "--codec", c.codec,
-		"--workers", strconv.Itoa(workers),
+		b.program, "convert", "--log-level", "error", "--temp-dir", b.dir, "--workers", strconv.Itoa(workers),
+	}
+	if c.format == "" {
+		args = append(args, "--codec", c.codec)
+	} else {
+		args = append(args, "--format", c.format)
 	}
 	if c.memory > 0 {
 		args = append(args, "--memory", strconv.FormatInt(c.memory, 10))
@@ -147,8 +163,24 @@ func (b *bench) convert(c benchCase, input string, workers int) (usage, error) {
 	if c.rowGroup > 0 {
 		args = append(args, "--row-group-size", strconv.FormatInt(c.rowGroup, 10))
 	}
-	u, err := measure([]string{"GOMAXPROCS=" + strconv.Itoa(workers)}, c.files, append(args, input, out)...)
-	return u, errors.Join(err, os.RemoveAll(out))
+	if u, err = measure([]string{"GOMAXPROCS=" + strconv.Itoa(workers)}, c.files, append(args, input, out)...); err == nil {
+		size, err = sizeOf(out)
+	}
+	return u, size, errors.Join(err, os.RemoveAll(out))
+}
+
+// sizeOf returns the bytes of the files in a directory.
+func sizeOf(dir string) (size int64, err error) {
+	return size, filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		info, err := d.Info()
+		if err == nil {
+			size += info.Size()
+		}
+		return err
+	})
 }
 
 // round is what one round of a case measured.
@@ -166,7 +198,7 @@ func (b *bench) runCase(c benchCase) error {
 	if err != nil {
 		return err
 	}
-	w, err := load(conversion{input: input, dir: b.dir, columns: c.codec, memory: c.memory})
+	w, err := load(conversion{input: input, dir: b.dir, format: c.format, columns: c.codec, memory: c.memory})
 	if err != nil {
 		return err
 	}

@@ -142,8 +142,8 @@ func newFreeFormat(w *workload) *freeFormat {
 	return f
 }
 
-func (f *freeFormat) NewRowGroup(schema string, cols []column.Column) (format.RowGroup, error) {
-	rg, err := f.Writer.NewRowGroup(schema, cols)
+func (f *freeFormat) NewRowGroup(schema string, cols []column.Column, blockSize int) (format.RowGroup, error) {
+	rg, err := f.Writer.NewRowGroup(schema, cols, blockSize)
 	return &freeRowGroup{rg, f.stored}, err
 }
 

@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -27,18 +28,18 @@ func (c *conversion) profile(name string) error {
 	if err != nil {
 		return err
 	}
-	cmd := exec.Command(self, profileCommand, name, c.input, c.dir, c.columns, strconv.FormatInt(c.memory, 10))
+	cmd := exec.Command(self, profileCommand, name, c.input, c.dir, c.format, c.columns, strconv.FormatInt(c.memory, 10))
 	cmd.Env, cmd.Stderr = append(os.Environ(), "GOMAXPROCS=1"), os.Stderr
 	return cmd.Run()
 }
 
 // profiled is the process that profile starts.
 func profiled(args []string) error {
-	memory, err := strconv.ParseInt(args[4], 10, 64)
+	memory, err := strconv.ParseInt(args[5], 10, 64)
 	if err != nil {
 		return err
 	}
-	c := conversion{input: args[1], dir: args[2], columns: args[3], memory: memory}
+	c := conversion{input: args[1], dir: args[2], format: args[3], columns: args[4], memory: memory}
 	return profileOf(args[0], func() error {
 		_, err := c.run(new(clock), c.writer())
 		return err
@@ -73,7 +74,10 @@ type part struct {
 
 // parts are what a conversion is made of; the last one is everything else.
 var parts = []part{
-	{"codec", []string{"github.com/golang/snappy.", "github.com/klauspost/compress/", "hash/crc32."}},
+	{"codec", []string{
+		"github.com/golang/snappy.", "github.com/klauspost/compress/", "github.com/pierrec/lz4/", "hash/crc32.",
+		"github.com/rowtocol/rowtocol/cfile/encoding.",
+	}},
 	{"walk", []string{"github.com/rowtocol/rowtocol/shred.", "github.com/rowtocol/rowtocol/column."}},
 	{"files", []string{
 		"os.OpenFile", "os.Mkdir", "os.Remove", "os.Truncate", "os.Rename", "os.(*File).Truncate", "os.(*File).Close", "os.(*File).close",
@@ -199,7 +203,7 @@ func (b *bench) printExplained() {
 }
 
 func profileName(dir string, c benchCase, what string) string {
-	return filepath.Join(dir, fmt.Sprintf("%s-%s-%s.pprof", c.set, c.codec, what))
+	return filepath.Join(dir, fmt.Sprintf("%s-%s-%s.pprof", c.set, cmp.Or(c.format, c.codec), what))
 }
 
 // profileStages writes a CPU profile of each stage alone.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,6 +12,7 @@ import (
 	"sync"
 
 	"github.com/rowtocol/rowtocol/budget"
+	"github.com/rowtocol/rowtocol/cfile"
 	"github.com/rowtocol/rowtocol/column"
 	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/job"
@@ -39,13 +41,36 @@ type workload struct {
 // conversion is a call of job.Convert with the program's defaults.
 type conversion struct {
 	input, dir string // a file or a directory; a place for temporary files
-	columns    string // codec of the columns
+	format     string // empty for Trevni
+	columns    string // codec of Trevni's columns
 	memory     int64
 	workers    int // 0 is one
 }
 
+// must is for arguments that are constants.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// writers are those of the other formats, as they are by default.
+var writers = map[string]format.Writer{"cfile": must(cfile.Format.Writer(nil))}
+
 func (c *conversion) writer() format.Writer {
+	if c.format != "" {
+		return writers[c.format]
+	}
 	return trevni.NewGroupWriter(trevni.Options{Codec: c.columns, Checksum: trevni.ChecksumJava})
+}
+
+// formats has the format of the conversion with a writer of its own.
+func (c *conversion) formats(w format.Writer) format.Registry {
+	if c.format == "cfile" {
+		return format.Registry{withWriter{cfile.Format, w}}
+	}
+	return format.Registry{withWriter{trevni.Format, w}}
 }
 
 // pool is the memory of the conversion; nil is the default.
@@ -65,10 +90,10 @@ func (c *conversion) run(t *clock, f format.Writer) (plan *manifest.Plan, err er
 			Inputs: []string{c.input}, Dest: out,
 			Options: job.Options{
 				Workers: max(c.workers, 1), Memory: c.pool(), TempDir: c.dir,
-				Formats: format.Registry{withWriter{trevni.Format, f}},
+				Formats: c.formats(f),
 			},
 			Output: manifest.Options{
-				Format: "trevni", RowGroupSize: 128 << 20, OnDamage: "fail", MaxInputBlock: maxInputBlock, MaxLostRows: -1,
+				Format: cmp.Or(c.format, "trevni"), RowGroupSize: 128 << 20, OnDamage: "fail", MaxInputBlock: maxInputBlock, MaxLostRows: -1,
 			},
 		})
 		if err == nil {
@@ -195,9 +220,9 @@ type recorder struct {
 	groups []*rowGroup
 }
 
-func (r *recorder) NewRowGroup(schema string, cols []column.Column) (format.RowGroup, error) {
-	rg, err := r.Writer.NewRowGroup(schema, cols)
-	return &recording{RowGroup: rg, to: r, group: &rowGroup{schema: schema, columns: cols}}, err
+func (r *recorder) NewRowGroup(schema string, cols []column.Column, blockSize int) (format.RowGroup, error) {
+	rg, err := r.Writer.NewRowGroup(schema, cols, blockSize)
+	return &recording{RowGroup: rg, to: r, group: &rowGroup{schema: schema, columns: cols, blockSize: blockSize}}, err
 }
 
 type recording struct {
@@ -208,7 +233,7 @@ type recording struct {
 
 func (g *recording) Begin(col int, b *column.Block) (format.EncodeJob, error) {
 	kept := *b
-	kept.Data = slices.Clone(b.Data)
+	kept.Data, kept.Lengths = slices.Clone(b.Data), slices.Clone(b.Lengths)
 	g.group.blocks = append(g.group.blocks, rawBlock{col, kept})
 	return g.RowGroup.Begin(col, b)
 }
@@ -224,12 +249,13 @@ func (g *recording) Finish(rows int64) ([]format.Output, error) {
 // rowGroup is the raw and the stored blocks of a row group, in the order in
 // which they were begun, and the outputs made of them.
 type rowGroup struct {
-	schema  string
-	columns []column.Column
-	rows    int64
-	blocks  []rawBlock
-	stored  [][]byte
-	outputs []format.Output
+	schema    string
+	columns   []column.Column
+	blockSize int
+	rows      int64
+	blocks    []rawBlock
+	stored    [][]byte
+	outputs   []format.Output
 }
 
 type rawBlock struct {
@@ -249,7 +275,7 @@ func (g *rowGroup) store(f format.Writer) error {
 // encode compresses and checksums all blocks. What each gets is valid during
 // the call.
 func (g *rowGroup) encode(f format.Writer, each func(stored []byte)) (format.RowGroup, error) {
-	rg, err := f.NewRowGroup(g.schema, g.columns)
+	rg, err := f.NewRowGroup(g.schema, g.columns, g.blockSize)
 	if err != nil {
 		return nil, err
 	}

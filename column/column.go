@@ -52,6 +52,9 @@ type Column struct {
 	// Optional is set on an Array column whose lengths are only 0 and 1: a
 	// branch of a union.
 	Optional bool
+	// Nullable is set on an Optional column if null is the only other branch.
+	// Like what the values stand for, it is of the schema.
+	Nullable bool
 	// Parent is the index of the nearest enclosing Array column, always
 	// smaller than the column's own, or -1 at the top.
 	Parent int

@@ -1,6 +1,9 @@
 package column
 
-import "encoding/hex"
+import (
+	"encoding/hex"
+	"slices"
+)
 
 // Logical is a logical type of the Avro specification.
 type Logical uint8
@@ -32,6 +35,12 @@ var logicalNames = [...]string{
 // String returns the name that the Avro specification gives the type; it is empty for
 // LogicalNone.
 func (l Logical) String() string { return logicalNames[l] }
+
+// ParseLogical is the inverse of String; ok is false for an unknown name.
+func ParseLogical(name string) (l Logical, ok bool) {
+	i := slices.Index(logicalNames[:], name)
+	return Logical(max(i, 0)), i >= 0
+}
 
 // AppendUUID appends the text of a UUID of 16 bytes, in lower case; of a damaged value
 // what there is of it.

@@ -2,6 +2,17 @@ package column
 
 import "testing"
 
+func TestParseLogical(t *testing.T) {
+	for l := LogicalNone; l <= LogicalDuration; l++ {
+		if got, ok := ParseLogical(l.String()); got != l || !ok {
+			t.Errorf("%q: %d, %v", l, got, ok)
+		}
+	}
+	if got, ok := ParseLogical("era"); got != LogicalNone || ok {
+		t.Errorf("an unknown name: %d, %v", got, ok)
+	}
+}
+
 func TestAppendUUID(t *testing.T) {
 	const text = "00ff1122-3344-5566-7788-99aabbccddee"
 	whole := []byte{0, 0xff, 0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77, 0x88, 0x99, 0xaa, 0xbb, 0xcc, 0xdd, 0xee}

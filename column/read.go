@@ -239,7 +239,7 @@ func (r *Reader) decodeRun(v *Vector, k int64) (whole int64, err error) {
 	r.bit = 0
 	if err != nil && r.runLength > 1 {
 		// Of the sequence that failed nothing is to be left.
-		v.truncate(r.typ, values)
+		v.Truncate(r.typ, values)
 		r.pos = pos
 	}
 	v.Lengths = slices.Grow(v.Lengths, int(whole))[:lengths+int(whole)]

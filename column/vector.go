@@ -1,6 +1,9 @@
 package column
 
-import "errors"
+import (
+	"errors"
+	"math"
+)
 
 // maxVector bounds the lengths and the values of a Vector, and the bytes of
 // its Data: a few bytes of runs can stand for any number of lengths.
@@ -46,6 +49,15 @@ func (v *Vector) most() int {
 	return maxVector
 }
 
+// Room is how many more lengths, values and bytes of text the vector may have; of
+// nulls any number. More than that is ErrFull.
+func (v *Vector) Room(t Type) (lengths, values, text int) {
+	if values = math.MaxInt; t != Null {
+		values = max(v.most()-v.Values, 0)
+	}
+	return maxVector - len(v.Lengths), values, maxVectorBytes - len(v.Data)
+}
+
 // Reset empties the vector and keeps its memory.
 func (v *Vector) Reset() {
 	v.Lengths, v.Ints, v.Longs = v.Lengths[:0], v.Ints[:0], v.Longs[:0]
@@ -56,8 +68,8 @@ func (v *Vector) Reset() {
 	}
 }
 
-// truncate drops all but the first values.
-func (v *Vector) truncate(t Type, values int) {
+// Truncate drops all but the first values, and no length.
+func (v *Vector) Truncate(t Type, values int) {
 	switch {
 	case t == Boolean:
 		v.Bools = v.Bools[:values]
@@ -71,7 +83,7 @@ func (v *Vector) truncate(t Type, values int) {
 		v.Floats = v.Floats[:values]
 	case t == Double:
 		v.Doubles = v.Doubles[:values]
-	case t == String || t == Bytes:
+	case len(v.Offsets) > 0 && (t == String || t == Bytes):
 		v.Offsets = v.Offsets[:values+1]
 		v.Data = v.Data[:v.Offsets[values]]
 	}

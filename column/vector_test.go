@@ -2,6 +2,7 @@ package column
 
 import (
 	"errors"
+	"math"
 	"reflect"
 	"testing"
 )
@@ -60,5 +61,25 @@ func TestExtendOfFullVectors(t *testing.T) {
 	}
 	if full := (Vector{Values: maxVector}); full.Extend(Null, nil, &one, 0, 1) != nil || full.Values != maxVector+1 {
 		t.Error("nulls are bounded")
+	}
+}
+
+func TestRoom(t *testing.T) {
+	v := Vector{Most: 5, Lengths: make([]int32, 7), Values: 3, Data: make([]byte, 11)}
+	lengths, values, text := v.Room(String)
+	if lengths != 1<<27-7 || values != 2 || text != 1<<30-11 {
+		t.Errorf("%d lengths, %d values, %d bytes", lengths, values, text)
+	}
+	v.Values = 9
+	if _, values, _ = v.Room(Int); values != 0 {
+		t.Errorf("%d values", values)
+	}
+	if _, values, _ = v.Room(Null); values != math.MaxInt {
+		t.Errorf("%d nulls", values)
+	}
+	v = Vector{}
+	v.Truncate(String, 0)
+	if _, values, _ = v.Room(Long); values != 1<<27 || v.Offsets != nil {
+		t.Errorf("%d values, %+v", values, v)
 	}
 }

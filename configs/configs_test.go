@@ -2,10 +2,12 @@ package configs
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -82,16 +84,8 @@ func TestJobFile(t *testing.T) {
 			}
 			delete(all, key)
 		}
-		name := filepath.Join(t.TempDir(), "job.yaml")
-		if err := os.WriteFile(name, []byte(toNobody.ReplaceAllString(variant, "")), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		for _, args := range [][]string{nil, {filepath.Join(t.TempDir(), "none.avro"), t.TempDir() + "/out"}} {
-			cmd := program(append([]string{"--config", name, "convert"}, args...)...)
-			out, err := cmd.CombinedOutput()
-			if code := cmd.ProcessState.ExitCode(); code != 3 {
-				t.Errorf("exit %d instead of 3, for input that is missing: %v\n%s", code, err, out)
-			}
+		for format := range ofFormat {
+			checkJob(t, forFormat(t, keys, format))
 		}
 	}
 	delete(all, "config")
@@ -101,9 +95,51 @@ func TestJobFile(t *testing.T) {
 	}
 }
 
-// toNobody are the lines of a job file that write or send to places that are not
-// this machine's.
-var toNobody = regexp.MustCompile(`(?m)^(metrics-file|push-gateway|lineage):.*\n`)
+// checkJob holds the program to reading a job file, by what it says of missing input.
+func checkJob(t *testing.T, text []byte) {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "job.yaml")
+	if err := os.WriteFile(name, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{nil, {filepath.Join(t.TempDir(), "none.avro"), t.TempDir() + "/out"}} {
+		cmd := program(append([]string{"--config", name, "convert"}, args...)...)
+		out, err := cmd.CombinedOutput()
+		if code := cmd.ProcessState.ExitCode(); code != 3 {
+			t.Errorf("exit %d instead of 3, for input that is missing: %v\n%s", code, err, out)
+		}
+	}
+}
+
+// ofFormat are the keys that only a format knows.
+var ofFormat = map[string][]string{
+	"trevni": {"codec", "checksum", "values", "meta"},
+	"cfile":  {"compression", "encoding", "sorted-by", "many-files"},
+}
+
+// toNobody are the keys of what is written or sent to places that are not this machine's.
+var toNobody = []string{"metrics-file", "push-gateway", "lineage"}
+
+// forFormat is the job file of a format and of this machine.
+func forFormat(t *testing.T, keys map[string]any, format string) []byte {
+	t.Helper()
+	keys = maps.Clone(keys)
+	keys["format"] = format
+	without := slices.Clone(toNobody)
+	for other, names := range ofFormat {
+		if other != format {
+			without = append(without, names...)
+		}
+	}
+	for _, name := range without {
+		delete(keys, name)
+	}
+	text, err := yaml.Marshal(keys)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
 
 // TestSchema plans the sample mail under the example of a reader's schema.
 func TestSchema(t *testing.T) {

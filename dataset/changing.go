@@ -12,13 +12,14 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// Lost says what it means that a listed part cannot be read because of err: if
-// the file is gone, or something else is in its place, and the output was replaced
-// since, ErrChanging; if the output still lists it, damage; else it means err.
-func (l *Listing) Lost(ctx context.Context, p *Part, err error) error {
+// Lost says what it means that a file of a listed part, or the part, cannot be read
+// because of err: if it is gone, or something else is in its place, and the output was
+// replaced since, ErrChanging; if the output still lists it, damage of what has this
+// name; else it means err.
+func (l *Listing) Lost(ctx context.Context, p *Part, name string, err error) error {
 	if p.Run < 0 {
 		if errors.Is(err, store.ErrNotRegular) {
-			return damage.New(damage.Magic, p.Name, -1, "what is there is no file: %v", err)
+			return damage.New(damage.Magic, name, -1, "what is there is no file: %v", err)
 		}
 		return err
 	}
@@ -29,10 +30,10 @@ func (l *Listing) Lost(ctx context.Context, p *Part, err error) error {
 	if err := l.Runs[p.Run].unchanged(ctx); err != nil {
 		return err
 	}
-	if store.Classify(err) == store.NotFound {
-		return damage.New(damage.Truncated, p.Name, -1, "the file is missing, %s lists it", manifest.SuccessName)
+	if errors.Is(err, store.ErrNotExist) {
+		return damage.New(damage.Truncated, name, -1, "the file is missing, %s lists it", manifest.SuccessName)
 	}
-	return damage.New(damage.Truncated, p.Name, -1, "what is there is not the file that %s lists: %v", manifest.SuccessName, err)
+	return damage.New(damage.Truncated, name, -1, "what is there is not the file that %s lists: %v", manifest.SuccessName, err)
 }
 
 // Unchanged is ErrChanging if an output was replaced since it was listed.

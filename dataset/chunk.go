@@ -223,7 +223,7 @@ func (c *chunk) Give(b []byte) { c.heap.Release(int64(cap(b))) }
 // part makes the rows a part, which comes behind so many rows.
 func (c *chunk) part(first int64) (*queryPart, error) {
 	c.bufs.ClearDue()
-	group, err := c.writer.NewRowGroup(c.mapping.Schema.JSON(), c.mapping.Columns)
+	group, err := c.writer.NewRowGroup(c.mapping.Schema.JSON(), c.mapping.Columns, c.limit)
 	if err != nil {
 		return nil, in(c.name, err)
 	}
@@ -260,7 +260,7 @@ func (c *chunk) encode(group format.RowGroup, memory *budget.Heap) (stored [][]b
 	for i := range c.blocks {
 		b := &c.blocks[i]
 		c.bufs.Cols[i].Finish(c.rows, b)
-		need += group.Bound(i, len(b.Data), len(b.Lengths))
+		need += group.Bound(i, b.Rows, len(b.Data), len(b.Lengths))
 		held += cap(b.Data)
 	}
 	if err := memory.Reserve(need); err != nil {

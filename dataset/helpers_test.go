@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rowtocol/rowtocol/cfile"
 	"github.com/rowtocol/rowtocol/column"
 	"github.com/rowtocol/rowtocol/dataset"
 	"github.com/rowtocol/rowtocol/format"
@@ -52,7 +53,7 @@ func writeAvro(t testing.TB, name, schema string, rows [][]byte) {
 
 // formats are those that the tests run over: one with a file per part, one with
 // a file per column.
-var formats = format.Registry{trevni.Format, testformat.Format}
+var formats = format.Registry{trevni.Format, testformat.Format, cfile.Format}
 
 // eachFormat runs a test for each format.
 func eachFormat(t *testing.T, test func(t *testing.T, f format.Format)) {

@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -58,7 +59,7 @@ func (l *Listing) Open(ctx context.Context, p *Part) (*OpenPart, error) {
 }
 
 func (l *Listing) open(ctx context.Context, p *Part, read *Stats) (_ *OpenPart, err error) {
-	reading, end := context.WithCancel(ctx)
+	until, end := context.WithCancel(ctx)
 	o := &OpenPart{Format: p.format, name: p.Name, read: read, end: end, memory: l.memory.NewHeap()}
 	if !store.CapabilitiesOf(p.Store).Local {
 		o.ahead = newAhead(o.memory, l.memory.Left()/4)
@@ -72,12 +73,13 @@ func (l *Listing) open(ctx context.Context, p *Part, read *Stats) (_ *OpenPart, 
 	for i := range p.Files {
 		f := &p.Files[i]
 		s := &source{read: read, ahead: o.ahead, memory: o.memory, lost: func(err error) error {
-			if reading.Err() != nil && ctx.Err() == nil {
+			if until.Err() != nil && ctx.Err() == nil {
 				return &fs.PathError{Op: "read", Path: f.Name, Err: fs.ErrClosed}
 			}
-			return l.Lost(ctx, p, err)
+			return l.Lost(ctx, p, f.Name, err)
 		}}
-		s.name, s.size, s.open = f.Name, f.Bytes, func() (store.File, error) { return p.Store.Open(reading, f.Name) }
+		s.name, s.size, s.among = f.Name, f.Bytes, reading()
+		s.open = func() (store.File, error) { return p.Store.Open(until, f.Name) }
 		o.files, files[i] = append(o.files, s), s
 	}
 	if o.Format == nil {
@@ -114,12 +116,19 @@ func (o *OpenPart) Meanings() []column.Column {
 	return m.Columns
 }
 
-// Verify implements format.Part.
+// Verify implements format.Part, and checks that the schema, if there is one, is that of
+// the columns.
 func (o *OpenPart) Verify(ctx context.Context) error {
 	if o.ahead != nil {
 		o.ahead.all()
 	}
-	return o.Part.Verify(ctx)
+	err := o.Part.Verify(ctx)
+	if o.Schema() == "" || err != nil && !errors.As(err, new(*damage.Error)) {
+		return err
+	}
+	//guard: a part would pass whose columns cannot become rows, or become others
+	_, mapped := mapPart(o)
+	return errors.Join(err, mapped)
 }
 
 // Close ends the use of the part, and what is being read of it.
@@ -196,15 +205,22 @@ func checkColumns(p *OpenPart, m *shred.Mapping) error {
 	for i := range cols {
 		//guard: columns would be taken for fields that they are not
 		if want := &m.Columns[i]; !sameColumn(&cols[i].Column, want) {
+			if want.Name == cols[i].Name {
+				return damage.New(damage.Schema, p.name, -1, "column %d %q is of another type in the schema than in the file", i, want.Name)
+			}
 			return damage.New(damage.Schema, p.name, -1, "the schema makes column %d %q, the file has %q", i, want.Name, cols[i].Name)
 		}
 	}
 	return nil
 }
 
-// sameColumn compares columns but for what files need not say.
-func sameColumn(a, b *column.Column) bool {
-	return a.Name == b.Name && a.Type == b.Type && a.Array == b.Array && a.Parent == b.Parent
+// sameColumn compares a column of a file with that of the schema, so far as the file says
+// what its values mean.
+func sameColumn(is, want *column.Column) bool {
+	return is.Name == want.Name && is.Type == want.Type && is.Array == want.Array && is.Parent == want.Parent &&
+		(is.Logical == column.LogicalNone || is.Logical == want.Logical && is.Precision == want.Precision && is.Scale == want.Scale) &&
+		(is.FixedSize == 0 || is.FixedSize == want.FixedSize) &&
+		(is.Symbols == nil || slices.Equal(is.Symbols, want.Symbols))
 }
 
 // in names the file that an error is about, if it does not.

@@ -29,7 +29,7 @@ type slow struct {
 
 func newSlow() (*slow, *file) {
 	s := &slow{gate: make(chan struct{})}
-	return s, &file{name: "slow", size: 1 << 40, open: func() (store.File, error) { return s, nil }}
+	return s, &file{name: "slow", size: 1 << 40, among: newOpenFiles(1), open: func() (store.File, error) { return s, nil }}
 }
 
 func (s *slow) Size() int64 { return 1 << 40 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rowtocol/rowtocol/cfile"
 	"github.com/rowtocol/rowtocol/column"
 	"github.com/rowtocol/rowtocol/damage"
 	"github.com/rowtocol/rowtocol/dataset"
@@ -75,7 +76,7 @@ func TestManifestsAreChecked(t *testing.T) {
 			{"negative rows", func(s *manifest.Success) { s.Parts[0].Rows = -1 }, damage.Header},
 			{"negative bytes", func(s *manifest.Success) { s.Parts[0].Files[0].Bytes = -1 }, damage.Header},
 			{"a part of another format", func(s *manifest.Success) { rename(s, manifest.StagedPart(0, 0, s.ID, ".orc")) }, damage.Header},
-			{"another format", func(s *manifest.Success) { s.Request.Options.Format = "cfile" }, damage.Unsupported},
+			{"another format", func(s *manifest.Success) { s.Request.Options.Format = "lists" }, damage.Unsupported},
 		} {
 			t.Run(test.name, func(t *testing.T) {
 				_, err := dataset.Open(t.Context(), store.Local(), output(t, f, test.change), dataset.Options{Formats: formats})
@@ -157,9 +158,50 @@ func TestColumnsOfAnotherSchema(t *testing.T) {
 				})
 				_, err := dataset.Open(t.Context(), store.Local(), file, dataset.Options{Formats: formats})
 				wantKind(t, err, damage.Schema)
+				p := openPart(t, store.Local(), file)
+				defer p.Close()
+				wantKind(t, p.Verify(t.Context()), damage.Schema)
 			})
 		}
 	})
+}
+
+// What a format says of the values of its columns has to be what the schema says.
+func TestValuesOfAnotherSchema(t *testing.T) {
+	const schema = `{"type":"record","name":"R","fields":[
+		{"name":"e","type":{"type":"enum","name":"E","symbols":["A","B"]}},
+		{"name":"d","type":{"type":"fixed","name":"D","size":2,"logicalType":"decimal","precision":3,"scale":1}}]}`
+	file := func(change func(e, d *column.Column)) string {
+		cols := []column.Column{
+			{Name: "e", Type: column.Int, Parent: -1, Symbols: []string{"A", "B"}},
+			{Name: "d", Type: column.Bytes, Parent: -1, FixedSize: 2, Logical: column.LogicalDecimal, Precision: 3, Scale: 1},
+		}
+		change(&cols[0], &cols[1])
+		return columnPart(t, cfile.Format, schema, cols, 1, func(to *column.Buffers, _ int) {
+			to.Cols[0].AppendVarint(1)
+			to.Cols[1].AppendSized(make([]byte, cols[1].FixedSize))
+		})
+	}
+	p := openPart(t, store.Local(), file(func(_, _ *column.Column) {}))
+	defer p.Close()
+	if err := p.Verify(t.Context()); err != nil {
+		t.Error(err)
+	}
+	for name, change := range map[string]func(e, d *column.Column){
+		"other symbols":   func(e, _ *column.Column) { e.Symbols = []string{"A", "C"} },
+		"another size":    func(_, d *column.Column) { d.FixedSize = 3 },
+		"another scale":   func(_, d *column.Column) { d.Scale = 2 },
+		"another meaning": func(e, _ *column.Column) { e.Symbols, e.Logical = nil, column.LogicalDate },
+	} {
+		t.Run(name, func(t *testing.T) {
+			file := file(change)
+			_, err := dataset.Open(t.Context(), store.Local(), file, dataset.Options{Formats: formats})
+			wantKind(t, err, damage.Schema)
+			p := openPart(t, store.Local(), file)
+			defer p.Close()
+			wantKind(t, p.Verify(t.Context()), damage.Schema)
+		})
+	}
 }
 
 // readAll reads all batches of a file and returns what ended them.
@@ -209,10 +251,11 @@ func TestItemsAreBounded(t *testing.T) {
 
 func TestBranchOfTwoValues(t *testing.T) {
 	eachFormat(t, func(t *testing.T, f format.Format) {
-		name := columnPart(t, f, `["null","long"]`, nil, 2, func(to *column.Buffers, row int) {
-			to.Cols[0].Length(uint32(row + 1))
+		name := columnPart(t, f, `["int","long"]`, nil, 2, func(to *column.Buffers, row int) {
+			to.Cols[0].Length(0)
+			to.Cols[1].Length(uint32(row + 1))
 			for range row + 1 {
-				to.Cols[0].AppendVarint(7)
+				to.Cols[1].AppendVarint(7)
 			}
 		})
 		wantKind(t, readAll(t, name), damage.Count)

@@ -137,6 +137,7 @@ func TestOrderOfParts(t *testing.T) {
 // Whatever is wrong with a part is damage at a place.
 func TestDamagedParts(t *testing.T) {
 	eachFormat(t, func(t *testing.T, f format.Format) {
+		dir, _ := mailSet(t, f, 600)
 		for name, change := range map[string]func(file string, b []byte) error{
 			"missing":   func(file string, _ []byte) error { return os.Remove(file) },
 			"truncated": func(file string, b []byte) error { return os.WriteFile(file, b[:len(b)/2], 0o666) },
@@ -145,7 +146,6 @@ func TestDamagedParts(t *testing.T) {
 			"block":     func(file string, b []byte) error { b[len(b)-100] ^= 1; return os.WriteFile(file, b, 0o666) },
 		} {
 			t.Run(name, func(t *testing.T) {
-				dir, _ := mailSet(t, f, 600)
 				d := open(t, dir, dataset.Options{Formats: formats})
 				part := &d.Parts()[1]
 				for _, f := range []string{part.Files[0].Name, part.Files[len(part.Files)-1].Name} {

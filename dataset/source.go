@@ -2,7 +2,6 @@ package dataset
 
 import (
 	"io"
-	"sync"
 
 	"github.com/rowtocol/rowtocol/budget"
 	"github.com/rowtocol/rowtocol/damage"
@@ -25,18 +24,6 @@ type source struct {
 	memory *budget.Heap
 }
 
-// file is a stored file that is opened when it is read first: of a part with a
-// file per column a query needs few.
-type file struct {
-	name string
-	size int64
-	open func() (store.File, error)
-
-	once   sync.Once
-	stored store.File
-	err    error // why it is not open
-}
-
 func (f *file) Name() string { return f.name }
 
 func (f *file) Size() int64 { return f.size }
@@ -44,19 +31,23 @@ func (f *file) Size() int64 { return f.size }
 // ReadAt is for tables and single blocks: storage reads a stream where these follow
 // each other closely, as they do where there are many small columns.
 func (f *file) ReadAt(p []byte, off int64) (int, error) {
-	if err := f.opened(); err != nil {
+	stored, err := f.take()
+	if err != nil {
 		return 0, err
 	}
-	n, err := f.stored.ReadAt(p, off)
+	defer f.giveBack()
+	n, err := stored.ReadAt(p, off)
 	return n, shrunk(f.name, f.size, n, len(p), off, err)
 }
 
 // readRange is ReadAt for what is a request of its own.
 func (f *file) readRange(p []byte, off int64) (int, error) {
-	if err := f.opened(); err != nil {
+	stored, err := f.take()
+	if err != nil {
 		return 0, err
 	}
-	return store.ReadRange(f.stored, p, off)
+	defer f.giveBack()
+	return store.ReadRange(stored, p, off)
 }
 
 // shrunk is the error of a read of n bytes instead of want at off: damage if a file
@@ -68,29 +59,6 @@ func shrunk(name string, size int64, n, want int, off int64, err error) error {
 		return damage.New(damage.Truncated, name, at, "the file ends here, and had %d bytes when it was opened", size)
 	}
 	return err
-}
-
-// opened opens the file at its first use, and returns why it is not open.
-func (f *file) opened() error {
-	f.once.Do(f.begin)
-	return f.err
-}
-
-func (f *file) begin() {
-	if f.stored, f.err = f.open(); f.err != nil {
-		return
-	}
-	//guard: a file that was cut or replaced would be read
-	if size := f.stored.Size(); size != f.size {
-		f.err = damage.New(damage.Size, f.name, min(size, f.size), "the file has %d bytes, expected %d", size, f.size)
-	}
-}
-
-// Close ends the use of the file.
-func (f *file) Close() {
-	if f.stored != nil {
-		_ = f.stored.Close() // only read
-	}
 }
 
 // keptBlock is what was read at an offset, for a column.

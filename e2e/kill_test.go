@@ -20,16 +20,19 @@ import (
 // interruptible is a conversion that lasts long enough to be disturbed, and
 // what it makes when it is not.
 type interruptible struct {
+	target
 	input string
 	want  map[string]string
 	took  time.Duration
 	flags []string
 }
 
-func newInterruptible(t *testing.T, rows int64) *interruptible {
+func newInterruptible(t *testing.T, f target, rows int64) *interruptible {
 	t.Helper()
 	dir := t.TempDir()
-	c := &interruptible{input: filepath.Join(dir, "mail.avro"), flags: []string{"--row-group-size=2MiB", "--workers=2"}}
+	c := &interruptible{
+		target: f, input: filepath.Join(dir, "mail.avro"), flags: append([]string{f.rowGroups("2MiB", "4MiB"), "--workers=2"}, f.flags...),
+	}
 	writeMail(t, c.input, rows)
 	dest := filepath.Join(dir, "reference")
 	r := run(t, c.args(dest, dir)...).want(t, 0)
@@ -54,10 +57,23 @@ func (c *interruptible) check(t *testing.T, dest string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	var names []string
+	for _, e := range entries {
+		if e.IsDir() && !strings.HasPrefix(e.Name(), ".") {
+			files, err := os.ReadDir(filepath.Join(dest, e.Name()))
+			if err != nil {
+				t.Errorf("%s: %v", e.Name(), err)
+			}
+			for _, f := range files {
+				names = append(names, e.Name()+"/"+f.Name())
+			}
+		} else {
+			names = append(names, e.Name())
+		}
+	}
 	committed := false
 	visible := map[string]bool{}
-	for _, e := range entries {
-		name := e.Name()
+	for _, name := range names {
 		if name == "_lock" || strings.HasPrefix(name, ".") {
 			continue
 		}
@@ -139,9 +155,12 @@ func kills(t *testing.T) int {
 }
 
 func TestKill(t *testing.T) {
-	c := newInterruptible(t, 40_000)
+	newInterruptible(t, trevniFiles, 40_000).killed(t, kills(t))
+}
+
+// killed kills runs n times, and some of the reruns.
+func (c *interruptible) killed(t *testing.T, n int) {
 	struck := 0
-	n := kills(t)
 	for range n {
 		dir := t.TempDir()
 		dest, temp := filepath.Join(dir, "out"), filepath.Join(dir, "tmp")
@@ -171,9 +190,12 @@ func TestKill(t *testing.T) {
 	t.Logf("%d runs, %d kills hit", n, struck)
 }
 
-// TestInterrupt sends the signals that a scheduler sends first.
 func TestInterrupt(t *testing.T) {
-	c := newInterruptible(t, 40_000)
+	newInterruptible(t, trevniFiles, 40_000).interrupted(t)
+}
+
+// interrupted sends the signals that a scheduler sends first.
+func (c *interruptible) interrupted(t *testing.T) {
 	for sig, code := range map[syscall.Signal]int{syscall.SIGINT: 130, syscall.SIGTERM: 143} {
 		dir := t.TempDir()
 		dest, temp := filepath.Join(dir, "out"), filepath.Join(dir, "tmp")
@@ -207,7 +229,11 @@ func waitFor(t *testing.T, pattern string) {
 }
 
 func TestTogether(t *testing.T) {
-	c := newInterruptible(t, 40_000)
+	newInterruptible(t, trevniFiles, 40_000).together(t)
+}
+
+// together starts two runs at once.
+func (c *interruptible) together(t *testing.T) {
 	dir := t.TempDir()
 	dest, temp := filepath.Join(dir, "out"), filepath.Join(dir, "tmp")
 	if err := os.Mkdir(temp, 0o777); err != nil {
@@ -222,13 +248,15 @@ func TestTogether(t *testing.T) {
 	c.complete(t, dest, temp)
 }
 
-// TestStoppedHolder wakes a job after another has taken its lock over and
-// finished.
 func TestStoppedHolder(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		testenv.Skip(t, "it needs Linux")
 	}
-	c := newInterruptible(t, 40_000)
+	newInterruptible(t, trevniFiles, 40_000).stoppedHolder(t)
+}
+
+// stoppedHolder wakes a job after another has taken its lock over and finished.
+func (c *interruptible) stoppedHolder(t *testing.T) {
 	for _, stopAt := range []string{".rowtocol/*/run-*/plan.json", ".rowtocol/*/run-*/task-*", "part-*"} {
 		t.Run(stopAt, func(t *testing.T) {
 			dir := t.TempDir()

@@ -70,7 +70,13 @@ func runTests(m *testing.M) (int, error) {
 		}
 		fmt.Fprintf(os.Stderr, "e2e: SKIPPED: NO HADOOP, nothing is tested on HDFS: %s\n", why)
 	}
-	fmt.Printf("set-up: Java's classes and Hadoop's: %v\n", time.Since(began).Round(10*time.Millisecond))
+	if _, err := kuduHome(); err != nil {
+		if required() {
+			return 1, errors.New("ROWTOCOL_E2E=required, but there is no Kudu: " + err.Error())
+		}
+		fmt.Fprintf(os.Stderr, "e2e: SKIPPED: NO KUDU, its judgment is missing: %s\n", err)
+	}
+	fmt.Printf("set-up: Java's classes, Hadoop's and Kudu's tool: %v\n", time.Since(began).Round(10*time.Millisecond))
 	defer hadooptest.StopShared()
 	return m.Run(), nil
 }

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"bytes"
+	"os/exec"
 	"testing"
 
 	"github.com/rowtocol/rowtocol/internal/memlimit"
@@ -11,7 +12,13 @@ import (
 // had, in bytes.
 func runMeasured(t *testing.T, args ...string) (result, int64) {
 	t.Helper()
-	cmd := command(args...)
+	return measured(t, command(args...))
+}
+
+// measured is finish with the most memory that was had, in bytes.
+func measured(t *testing.T, cmd *exec.Cmd) (result, int64) {
+	t.Helper()
+	args := cmd.Args[1:]
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	u, err := memlimit.Run(cmd, 0)

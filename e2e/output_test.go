@@ -7,11 +7,59 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rowtocol/rowtocol/internal/soak"
 	"github.com/rowtocol/rowtocol/manifest"
 	"github.com/rowtocol/rowtocol/store"
 )
 
-var partName = regexp.MustCompile(`^(part-\d+-\d+)-[0-9a-f]{16}(\.trv)$`)
+// target is a format to convert to.
+type target struct {
+	name  string
+	flags []string
+	plain []string // flags for files that are not compressed
+	other string   // a flag that makes another output than flags
+}
+
+var (
+	trevniFiles = target{name: "trevni", plain: []string{"--codec=null"}, other: "--codec=deflate"}
+	cFiles      = target{
+		name: "cfile", flags: []string{"--format=cfile"}, plain: []string{"--format=cfile", "--compression=none"}, other: "--compression=zlib",
+	}
+	targets = []target{trevniFiles, cFiles}
+)
+
+// convert returns the arguments that convert to the format.
+func (f target) convert(args ...string) []string {
+	return append(append([]string{"convert"}, f.flags...), args...)
+}
+
+// rowGroups returns the flag for row groups of a size. A column of CFiles may need nine
+// bytes for each that it has before it is encoded, and a row group must hold that: the
+// same rows are as few parts only if they may be larger.
+func (f target) rowGroups(trevni, cfiles string) string {
+	if f.name == trevniFiles.name {
+		return "--row-group-size=" + trevni
+	}
+	return "--row-group-size=" + cfiles
+}
+
+// rounds is soak.Rounds, with fewer for the formats that came later.
+func (f target) rounds(few, all int) int {
+	if f.name != trevniFiles.name {
+		few, all = 1, max(1, all/4)
+	}
+	return soak.Rounds(few, all)
+}
+
+// inEachFormat runs a test for every format.
+func inEachFormat(t *testing.T, test func(t *testing.T, f target)) {
+	for _, f := range targets {
+		t.Run(f.name, func(t *testing.T) { test(t, f) })
+	}
+}
+
+// partName is the name of a part, or of a file of one that is a directory.
+var partName = regexp.MustCompile(`^(part-\d+-\d+)-[0-9a-f]{16}(\.trv|\.cfiles(?:/.+)?)$`)
 
 // plainName is a name in a destination without the ID of the output, which
 // differs between two outputs of the same rows.
@@ -73,10 +121,17 @@ func glob(ctx context.Context, at store.Location, pattern string) []string {
 	return dirs
 }
 
-// runs returns what is in each directory of a run under way.
+// runs returns what is in each directory of a run under way, and in those of its
+// parts that are directories.
 func runs(ctx context.Context, at store.Location) (all [][]store.Info) {
 	for _, dir := range glob(ctx, at, manifest.WorkName+"/*/run-*") {
 		infos, _ := at.Store.List(ctx, dir)
+		for _, info := range infos {
+			if info.Dir {
+				files, _ := at.Store.List(ctx, info.Path)
+				infos = append(infos, files...)
+			}
+		}
 		all = append(all, infos)
 	}
 	return all

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/rowtocol/rowtocol/e2e/hadooptest"
+	"github.com/rowtocol/rowtocol/internal/soak"
 	"github.com/rowtocol/rowtocol/manifest"
 	"github.com/rowtocol/rowtocol/store"
 	"github.com/rowtocol/rowtocol/store/location"
@@ -122,17 +123,26 @@ func (s *steps) all() (numbers []int) {
 // killed.
 func (s *steps) staged(t *testing.T) map[string]string {
 	t.Helper()
-	infos, err := s.at.Store.List(t.Context(), s.dir())
-	must(t, err)
 	files := map[string]string{}
-	for _, info := range infos {
-		b, err := s.at.Store.ReadFile(t.Context(), info.Path, 1<<30)
-		if errors.Is(err, store.ErrBeingWritten) {
-			continue
-		}
+	var walk func(below string)
+	walk = func(below string) {
+		infos, err := s.at.Store.List(t.Context(), path.Join(s.dir(), below))
 		must(t, err)
-		files[info.Name] = string(b)
+		for _, info := range infos {
+			name := path.Join(below, info.Name)
+			if info.Dir {
+				walk(name)
+				continue
+			}
+			b, err := s.at.Store.ReadFile(t.Context(), info.Path, 1<<30)
+			if errors.Is(err, store.ErrBeingWritten) {
+				continue
+			}
+			must(t, err)
+			files[name] = string(b)
+		}
 	}
+	walk("")
 	return files
 }
 
@@ -218,33 +228,46 @@ func (s *steps) outdated(t *testing.T, convert []string) {
 const otherInput = "../testdata/real/list-columns.avro"
 
 func TestSteps(t *testing.T) {
-	c := newInterruptible(t, 40_000)
+	newInterruptible(t, trevniFiles, 40_000).inSteps(t)
+}
+
+// inSteps converts as a scheduler does it.
+func (c *interruptible) inSteps(t *testing.T) {
 	dir := t.TempDir()
 	dest := filepath.Join(dir, "out")
-	s := newSteps(t, c.input, dest, "--row-group-size=2MiB")
-	s.carryOut(t, append(c.args(dest, t.TempDir()), "--codec=bzip2"))
+	flags := append([]string{c.rowGroups("2MiB", "4MiB")}, c.target.flags...)
+	s := newSteps(t, c.input, dest, flags...)
+	s.carryOut(t, append(c.args(dest, t.TempDir()), c.other))
 	c.complete(t, dest, s.temp)
 	run(t, "verify", dest, "--against", c.input).want(t, 0)
 
 	dest = filepath.Join(dir, "older")
-	s = newSteps(t, c.input, dest, "--row-group-size=2MiB")
+	s = newSteps(t, c.input, dest, flags...)
 	s.outdated(t, []string{"convert", otherInput, dest})
 	run(t, "verify", dest, "--against", otherInput).want(t, 0)
 }
 
 func TestHDFSSteps(t *testing.T) {
-	c := newSite(t, hadooptest.Shared(t), 20_000, "--row-group-size=2MiB")
-	for client, uri := range c.clients() {
-		t.Run(client, func(t *testing.T) {
-			dest := uri + "/steps-" + client
-			s := newSteps(t, c.input, dest, "--row-group-size=2MiB")
-			s.carryOut(t, c.args(dest, "--codec=bzip2"))
-			c.complete(t, dest)
-
-			dest = uri + "/older-" + client
-			s = newSteps(t, c.input, dest, "--row-group-size=2MiB")
-			s.outdated(t, []string{"convert", otherInput, dest})
-			run(t, "verify", dest, "--against", otherInput).want(t, 0)
-		})
+	for _, f := range targets {
+		if f.name != trevniFiles.name && !soak.Full() {
+			continue // "plan", "task" and "commit" know no formats
+		}
+		flags := append(f.flags, f.rowGroups("2MiB", "4MiB"))
+		c := newSite(t, hadooptest.Shared(t), 20_000, flags...)
+		for client, uri := range c.clients() {
+			t.Run(f.name+" "+client, func(t *testing.T) { stepsOnHDFS(t, c, uri+"/"+f.name+"-"+client, f.other, flags) })
+		}
 	}
+}
+
+func stepsOnHDFS(t *testing.T, c *site, base, other string, flags []string) {
+	dest := base + "-steps"
+	s := newSteps(t, c.input, dest, flags...)
+	s.carryOut(t, c.args(dest, other))
+	c.complete(t, dest)
+
+	dest = base + "-older"
+	s = newSteps(t, c.input, dest, flags...)
+	s.outdated(t, []string{"convert", otherInput, dest})
+	run(t, "verify", dest, "--against", otherInput).want(t, 0)
 }

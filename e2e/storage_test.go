@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/rowtocol/rowtocol/internal/testenv"
@@ -35,17 +36,21 @@ func mail(t *testing.T, rows int64) string {
 }
 
 func TestFullSpillDisk(t *testing.T) {
-	temp, dest := smallDisk(t, "1024"), filepath.Join(t.TempDir(), "out")
-	run(t, "convert", "--temp-dir", temp, mail(t, 20_000), dest).want(t, 4).oneComplaint(t, temp)
-	wantEmpty(t, temp)
-	wantEmpty(t, dest)
+	inEachFormat(t, func(t *testing.T, f target) {
+		temp, dest := smallDisk(t, "1024"), filepath.Join(t.TempDir(), "out")
+		run(t, f.convert("--temp-dir", temp, mail(t, 20_000), dest)...).want(t, 4).oneComplaint(t, temp)
+		wantEmpty(t, temp)
+		wantEmpty(t, dest)
+	})
 }
 
 func TestFullDestination(t *testing.T) {
-	dest, temp := filepath.Join(smallDisk(t, "1024"), "out"), t.TempDir()
-	run(t, "convert", "--temp-dir", temp, mail(t, 20_000), dest).want(t, 4).oneComplaint(t, dest)
-	wantEmpty(t, temp)
-	wantEmpty(t, dest)
+	inEachFormat(t, func(t *testing.T, f target) {
+		dest, temp := filepath.Join(smallDisk(t, "1024"), "out"), t.TempDir()
+		run(t, f.convert("--temp-dir", temp, mail(t, 20_000), dest)...).want(t, 4).oneComplaint(t, dest)
+		wantEmpty(t, temp)
+		wantEmpty(t, dest)
+	})
 }
 
 func TestReadOnlyDestination(t *testing.T) {
@@ -114,32 +119,37 @@ func wantSame(t *testing.T, before, after map[string]string) {
 
 // TestRepeat does nothing the second time, and the same with --overwrite.
 func TestRepeat(t *testing.T) {
-	input, dest := "../testdata/mail", filepath.Join(t.TempDir(), "out")
-	run(t, "convert", input, dest).want(t, 0)
-	before := tree(t, dest)
-	if p := run(t, "convert", "--json", input, dest).want(t, 0).report(t); !p.Result.Nothing {
-		t.Error("the rerun did something")
-	}
-	run(t, "convert", "--exit-nothing=99", input, dest).want(t, 99)
-	run(t, "convert", "--codec=deflate", input, dest).want(t, 9).oneComplaint(t, "codec")
-	wantSame(t, before, tree(t, dest))
-	run(t, "convert", "--codec=deflate", "--overwrite", input, dest).want(t, 0)
-	run(t, "convert", "--overwrite", input, dest).want(t, 0)
-	wantSame(t, plain(t, before), plain(t, tree(t, dest)))
+	inEachFormat(t, func(t *testing.T, f target) {
+		input, dest := "../testdata/mail", filepath.Join(t.TempDir(), "out")
+		run(t, f.convert(input, dest)...).want(t, 0)
+		before := tree(t, dest)
+		if p := run(t, f.convert("--json", input, dest)...).want(t, 0).report(t); !p.Result.Nothing {
+			t.Error("the rerun did something")
+		}
+		run(t, f.convert("--exit-nothing=99", input, dest)...).want(t, 99)
+		option, _, _ := strings.Cut(strings.TrimPrefix(f.other, "--"), "=")
+		run(t, f.convert(f.other, input, dest)...).want(t, 9).oneComplaint(t, option)
+		wantSame(t, before, tree(t, dest))
+		run(t, f.convert(f.other, "--overwrite", input, dest)...).want(t, 0)
+		run(t, f.convert("--overwrite", input, dest)...).want(t, 0)
+		wantSame(t, plain(t, before), plain(t, tree(t, dest)))
+	})
 }
 
 // TestWorkers makes the same bytes with any number of workers.
 func TestWorkers(t *testing.T) {
-	input := mail(t, 20_000)
-	var first map[string]string
-	for _, workers := range []string{"1", "2", "8"} {
-		dest := filepath.Join(t.TempDir(), "out")
-		run(t, "convert", "--row-group-size=1MiB", "--workers", workers, input, dest).want(t, 0)
-		if files := plain(t, tree(t, dest)); first == nil {
-			first = files
-		} else {
-			wantSame(t, first, files)
+	inEachFormat(t, func(t *testing.T, f target) {
+		input := mail(t, 20_000)
+		var first map[string]string
+		for _, workers := range []string{"1", "2", "8"} {
+			dest := filepath.Join(t.TempDir(), "out")
+			run(t, f.convert(f.rowGroups("1MiB", "4MiB"), "--workers", workers, input, dest)...).want(t, 0)
+			if files := plain(t, tree(t, dest)); first == nil {
+				first = files
+			} else {
+				wantSame(t, first, files)
+			}
+			run(t, "verify", dest, "--against", input).want(t, 0)
 		}
-		run(t, "verify", dest, "--against", input).want(t, 0)
-	}
+	})
 }

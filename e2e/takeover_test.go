@@ -112,13 +112,16 @@ func (o overtaken) try(t *testing.T, stop string) {
 	run(t, "verify", o.dest).want(t, 0)
 }
 
-// TestOvertaken stops a run at its moments on local disk, while another run makes
-// another output.
 func TestOvertaken(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("needs Linux")
 	}
-	c := newInterruptible(t, 40_000)
+	newInterruptible(t, trevniFiles, 40_000).overtaken(t)
+}
+
+// overtaken stops a run at its moments on local disk, while another run makes
+// another output.
+func (c *interruptible) overtaken(t *testing.T) {
 	stopped := mail(t, 12_000)
 	for _, stop := range stops {
 		t.Run(stop, func(t *testing.T) {
@@ -126,8 +129,8 @@ func TestOvertaken(t *testing.T) {
 			dest, temp := filepath.Join(dir, "out"), t.TempDir()
 			overtaken{
 				at: store.Location{Store: store.Local(), Path: dest}, dest: dest,
-				before:   []string{"convert", "--overwrite", "../testdata/mail", dest},
-				stopped:  []string{"convert", "--overwrite", "--temp-dir", temp, "--row-group-size=256KiB", stopped, dest},
+				before:   c.convert("--overwrite", "../testdata/mail", dest),
+				stopped:  c.convert("--overwrite", "--temp-dir", temp, c.rowGroups("256KiB", "3MiB"), stopped, dest),
 				other:    append(c.args(dest, temp), "--overwrite"),
 				complete: func(t *testing.T) { c.complete(t, dest, t.TempDir()) },
 			}.try(t, stop)
@@ -138,18 +141,22 @@ func TestOvertaken(t *testing.T) {
 
 // TestHDFSOvertaken does the same on HDFS, at half of the moments with either client.
 func TestHDFSOvertaken(t *testing.T) {
-	s := newSite(t, hadooptest.Shared(t), 12_000, "--row-group-size=2MiB")
-	for client, uri := range s.clients() {
+	inEachFormat(t, overtakenOnHDFS)
+}
+
+func overtakenOnHDFS(t *testing.T, f target) {
+	s := newSite(t, hadooptest.Shared(t), 12_000, append(f.flags, f.rowGroups("2MiB", "4MiB"))...)
+	for client, uri := range s.clientsFor(f) {
 		for i, stop := range stops {
-			if !soak.Full() && (client == "hdfs") == (i%2 == 0) {
+			if !soak.Full() && ((client == "hdfs") == (i%2 == 0) || f.name != trevniFiles.name && i > 1) {
 				continue
 			}
 			t.Run(client+" "+stop, func(t *testing.T) {
-				dest := fmt.Sprintf("%s/overtaken-%s-%d", uri, client, i)
+				dest := fmt.Sprintf("%s/overtaken-%s-%s-%d", uri, f.name, client, i)
 				overtaken{
 					at: s.at(t, dest), dest: dest,
 					before:   []string{"convert", "--overwrite", otherInput, dest},
-					stopped:  []string{"convert", "--overwrite", "--row-group-size=64KiB", "../testdata/mail", dest},
+					stopped:  f.convert("--overwrite", f.rowGroups("64KiB", "512KiB"), "../testdata/mail", dest),
 					other:    s.args(dest, "--overwrite"),
 					complete: func(t *testing.T) { s.complete(t, dest) },
 				}.try(t, stop)

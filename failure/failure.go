@@ -5,6 +5,7 @@
 package failure
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,7 +26,60 @@ var (
 	Foreign   = errors.New("the destination holds something else")
 )
 
-var kinds = []error{Usage, Input, Storage, Locked, Different, Refused, Losses, Foreign}
+// kinds are all kinds in the order in which given looks for them, each with the name
+// that documents know it by, and its weight: of several failures, that of the least
+// weight says most of what went wrong, and 0 is that of a defect.
+var kinds = []struct {
+	kind   error
+	name   string
+	weight int
+}{
+	{Usage, "usage", 1},
+	{Input, "input", 2},
+	{Storage, "storage", 5},
+	{Locked, "locked", 6},
+	{Different, "different", 8},
+	{Refused, "refused", 4},
+	{Losses, "losses", 7},
+	{Foreign, "conflict", 3},
+}
+
+// Defect is the name of a failure that is of no kind.
+const Defect = "defect"
+
+// Name returns the name of a kind in documents and final JSON objects; Defect if kind
+// is nil.
+func Name(kind error) string {
+	for _, k := range kinds {
+		if k.kind == kind {
+			return k.name
+		}
+	}
+	return Defect
+}
+
+// Named returns the kind with a name; nil if there is none.
+func Named(name string) error {
+	for _, k := range kinds {
+		if k.name == name {
+			return k.kind
+		}
+	}
+	return nil
+}
+
+// Compare orders kinds, the weightiest first: of several failures, that says most of
+// what went wrong. nil, a defect, comes before all.
+func Compare(a, b error) int { return cmp.Compare(weight(a), weight(b)) }
+
+func weight(kind error) int {
+	for _, k := range kinds {
+		if k.kind == kind {
+			return k.weight
+		}
+	}
+	return 0
+}
 
 // failure is an error with its kind, which its message does not repeat.
 type failure struct {
@@ -54,8 +108,8 @@ func Given(err error) bool { return given(err) != nil }
 
 func given(err error) error {
 	for _, k := range kinds {
-		if errors.Is(err, k) {
-			return k
+		if errors.Is(err, k.kind) {
+			return k.kind
 		}
 	}
 	return nil

@@ -45,3 +45,22 @@ func TestKindOf(t *testing.T) {
 		t.Error("nothing became a failure")
 	}
 }
+
+// Each kind has a name of its own, by which it is found again.
+func TestNames(t *testing.T) {
+	// The weightiest first.
+	kinds := []error{failure.Usage, failure.Input, failure.Foreign, failure.Refused, failure.Storage, failure.Locked, failure.Losses, failure.Different}
+	before := error(nil)
+	for _, kind := range kinds {
+		if name := failure.Name(kind); failure.Named(name) != kind {
+			t.Errorf("%v is called %s, which is %v", kind, name, failure.Named(name))
+		}
+		if failure.Compare(before, kind) >= 0 || failure.Compare(kind, before) <= 0 {
+			t.Errorf("%v does not weigh more than %v", before, kind)
+		}
+		before = kind
+	}
+	if name := failure.Name(nil); name != failure.Defect || failure.Named(name) != nil || failure.Compare(nil, nil) != 0 {
+		t.Errorf("a defect is called %s", name)
+	}
+}

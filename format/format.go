@@ -41,6 +41,9 @@ type Choice struct {
 	Default string
 	// Repeatable is whether it can be given more than once.
 	Repeatable bool
+	// Switch is whether it needs no value on the command line. Options gets "true"
+	// then, or "false", which is the default.
+	Switch bool
 	// Values are suggestions for the shell's completion.
 	Values []string
 }

@@ -6,17 +6,14 @@ import "github.com/rowtocol/rowtocol/column"
 type Writer interface {
 	// Layout is how the shredder must arrange the blocks.
 	Layout() column.Layout
-	// NewRowGroup starts a row group of the given columns. schema is the
-	// rows' Avro schema as JSON. Errors are the options' not fitting the
-	// columns.
-	NewRowGroup(schema string, cols []column.Column) (RowGroup, error)
+	// NewRowGroup starts a row group of the given columns, whose raw blocks are
+	// closed at blockSize bytes. schema is the rows' Avro schema as JSON. Errors
+	// are the options' not fitting the columns.
+	NewRowGroup(schema string, cols []column.Column, blockSize int) (RowGroup, error)
 	// Memory is the most bytes that a row group of so many columns, with blocks
 	// of so many bytes, takes beside its open blocks and those being encoded.
 	Memory(columns, blockSize int) int64
 }
-
-// MaxGrowth is the most by which one more byte of data raises RowGroup.Bound.
-const MaxGrowth = 3
 
 // RowGroup is the state of one row group. Its methods are called by one
 // goroutine at a time; only EncodeJob.Encode runs elsewhere.
@@ -28,20 +25,28 @@ type RowGroup interface {
 	// End takes the number of bytes that the job's result has in the spill.
 	// It is called once per job, in the order of Begin.
 	End(col int, job EncodeJob, stored int) error
-	// Size is the exact size of all outputs if no further block came: headers
-	// and tables, and the stored bytes of the ended blocks.
+	// Size is the size of all outputs if no further block came: headers and
+	// tables, and the stored bytes of the ended blocks. It may be from above until
+	// Finish, and is exact then. It depends on the ended blocks alone.
 	Size() int64
-	// Bound is the most by which a block of so many raw bytes of data and
-	// split lengths can raise Size, its share of tables included. A byte more
-	// raises it by MaxGrowth at most, a length more by four times as much.
-	Bound(col int, data, lengths int) int64
+	// Bound is the most by which a block of so many rows, raw bytes of data and
+	// split lengths can raise Size, its share of tables included. It is the same
+	// whatever blocks came before, or less.
+	Bound(col int, rows int64, data, lengths int) int64
+	// Growth is the most by which a row more raises Bound, for each byte of data
+	// that it has; for each length it is four times as much.
+	Growth() int64
 	// Finish names the outputs of the complete row group.
 	Finish(rows int64) ([]Output, error)
 }
 
-// EncodeJob compresses and checksums one block. Encode may run on any
-// goroutine, concurrently with other jobs; it appends to dst and returns it.
+// EncodeJob compresses and checksums one block. Its methods may run on any
+// goroutine, concurrently with other jobs.
 type EncodeJob interface {
+	// Bound is the most bytes that Encode appends. Of a block that is larger than
+	// others it counts what Encode works with, too.
+	Bound() int64
+	// Encode appends the stored block to dst and returns it.
 	Encode(dst []byte) ([]byte, error)
 }
 

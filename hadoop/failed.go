@@ -28,7 +28,7 @@ type Failed struct {
 	Attempt     string `json:"attempt"` // Hadoop's ID of it
 	Host        string `json:"host"`
 	Task        int    `json:"task"` // -1 if the attempt's split stands for none
-	Kind        string `json:"kind"` // as the exit code is called
+	Kind        string `json:"kind"` // as failure.Name has it
 	Exit        int    `json:"exit"`
 	Message     string `json:"message"`
 	// Damage is where the input is damaged, if the attempt failed of that.
@@ -61,49 +61,22 @@ const (
 	failedReaders = 8
 )
 
-// kinds are the kinds of failure by the names of their exit codes, the weightiest
-// first. What has none of them is a defect, and weighs most.
-var kinds = []struct {
-	name string
-	kind error
-	// lasting is whether another attempt would fail of the same.
-	lasting bool
-}{
-	{"usage", failure.Usage, true},
-	{"conflict", failure.Foreign, true},
-	{"input", failure.Input, true},
-	{"refused", failure.Refused, true},
-	{"storage", failure.Storage, false},
-}
-
-const defect = "defect"
-
 // kindName is the name of an error's kind.
-func kindName(err error) string {
-	kind := failure.KindOf(err)
-	for _, k := range kinds {
-		if kind == k.kind {
-			return k.name
-		}
-	}
-	return defect
-}
+func kindName(err error) string { return failure.Name(failure.KindOf(err)) }
 
-// weight orders documents: the one that says most of why a job failed is the least.
-func (f *Failed) weight() int {
-	for i, k := range kinds {
-		if k.name == f.Kind {
-			return i
-		}
+// kind is the kind of what the attempt failed of; nil for a defect.
+func (f *Failed) kind() error {
+	switch kind := failure.Named(f.Kind); kind {
+	//guard: a document that no task leaves would make a failure a success with losses
+	case failure.Locked, failure.Different, failure.Losses:
+		return nil
+	default:
+		return kind
 	}
-	return -1
 }
 
 // lasting reports whether another attempt would fail of the same.
-func (f *Failed) lasting() bool {
-	at := f.weight()
-	return at < 0 || kinds[at].lasting
-}
+func (f *Failed) lasting() bool { return f.kind() != failure.Storage }
 
 // failedOf is a document of an error: of its message, and of where it is about damage.
 func failedOf(err error) *Failed {
@@ -136,8 +109,8 @@ func (f *Failed) cause() error {
 			Kind: d.Kind, File: d.File, Offset: d.Offset, Row: d.Row, Block: d.Block, Column: d.Column, Path: d.Path, Reason: d.Reason,
 		}}
 	}
-	if at := f.weight(); at >= 0 {
-		return failure.As(kinds[at].kind, err)
+	if kind := f.kind(); kind != nil {
+		return failure.As(kind, err)
 	}
 	return err
 }
@@ -157,7 +130,7 @@ func weightiest(all []Failed) *Failed {
 		return nil
 	}
 	least := slices.MinFunc(all, func(a, b Failed) int {
-		return cmp.Or(cmp.Compare(a.weight(), b.weight()), cmp.Compare(a.Task, b.Task), cmp.Compare(a.Attempt, b.Attempt))
+		return cmp.Or(failure.Compare(a.kind(), b.kind()), cmp.Compare(a.Task, b.Task), cmp.Compare(a.Attempt, b.Attempt))
 	})
 	return &least
 }

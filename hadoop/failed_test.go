@@ -37,6 +37,12 @@ func TestKinds(t *testing.T) {
 			t.Errorf("%s: %v of %+v", name, f.err("plan"), of)
 		}
 	}
+	for _, name := range []string{"locked", "different", "losses", "unheard of"} {
+		f := Failed{Kind: name, Message: "x"}
+		if err := f.err("plan"); failure.KindOf(err) != nil || !f.lasting() {
+			t.Errorf("%s, of which no task fails, is told as %v", name, failure.KindOf(err))
+		}
+	}
 	f := Failed{Kind: "input", Message: "no task", Task: -1}
 	if err := f.err("plan"); errors.As(err, new(*task.Failure)) || !errors.Is(err, failure.Input) {
 		t.Errorf("without a task: %v", err)

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/url"
 	"os"
 	"path"
@@ -135,8 +136,9 @@ func (h *home) program(ctx context.Context, executable string) (string, error) {
 	if ok, err := h.sound(ctx, p, size); ok || err != nil {
 		return p, err
 	}
-	err = store.Retry(ctx, h.Store, "upload the program", func(ctx context.Context) error {
-		return h.upload(ctx, f, size, p)
+	err = h.put(ctx, "upload the program", p, size, privateExe, func(w io.Writer) error {
+		_, err := io.Copy(w, io.NewSectionReader(f, 0, size))
+		return err
 	})
 	return p, err
 }
@@ -162,29 +164,36 @@ func (h *home) sound(ctx context.Context, p string, size int64) (bool, error) {
 	return true, nil
 }
 
-func (h *home) upload(ctx context.Context, f io.ReaderAt, size int64, p string) error {
-	temp := store.TempName(p)
-	w, err := h.Store.Create(ctx, temp, store.CreateOptions{Size: size})
-	if err != nil {
+// put makes a file that is there whole or not at all, and tries again as long as that
+// may help. What has its name by then has its content: another run or an earlier try
+// was faster. A mode of 0 leaves the permissions that the cluster gives the file.
+func (h *home) put(ctx context.Context, what, p string, size int64, mode fs.FileMode, write func(io.Writer) error) error {
+	return store.Retry(ctx, h.Store, what, func(ctx context.Context) error {
+		temp := store.TempName(p)
+		w, err := h.Store.Create(ctx, temp, store.CreateOptions{Size: size})
+		if err != nil {
+			return err
+		}
+		defer func() { _ = w.Abort() }() // jobs knows what it leaves
+		if err := write(w); err != nil {
+			return err
+		}
+		if err := w.Commit(ctx); err != nil {
+			return err
+		}
+		if mode != 0 {
+			if err := h.access.SetMode(ctx, temp, mode); err != nil {
+				return err
+			}
+		}
+		err = h.Store.Rename(ctx, temp, p)
+		if errors.Is(err, store.ErrExist) {
+			clean, cancel := store.Cleanup(ctx)
+			defer cancel()
+			return h.Store.Remove(clean, temp)
+		}
 		return err
-	}
-	defer func() { _ = w.Abort() }() // jobs knows what it leaves
-	if _, err := io.Copy(w, io.NewSectionReader(f, 0, size)); err != nil {
-		return err
-	}
-	if err := w.Commit(ctx); err != nil {
-		return err
-	}
-	if err := h.access.SetMode(ctx, temp, privateExe); err != nil {
-		return err
-	}
-	err = h.Store.Rename(ctx, temp, p)
-	if errors.Is(err, store.ErrExist) { // another run was faster
-		clean, cancel := store.Cleanup(ctx)
-		defer cancel()
-		return h.Store.Remove(clean, temp)
-	}
-	return err
+	})
 }
 
 // jobPlans is the document that says which plans the job in a directory is for.
@@ -249,20 +258,8 @@ func (h *home) makeJob(ctx context.Context, f TaskFile, l *layout, plans *jobPla
 	if err != nil {
 		return err
 	}
-	return store.Retry(ctx, h.Store, "write the job's tasks", func(ctx context.Context) error {
-		temp := store.TempName(path.Join(dir, tasksFile))
-		w, err := h.Store.Create(ctx, temp, store.CreateOptions{Size: -1})
-		if err != nil {
-			return err
-		}
-		defer func() { _ = w.Abort() }() // it goes with the directory
-		if err := WriteTasks(w, f, l.entries); err != nil {
-			return err
-		}
-		if err := w.Commit(ctx); err != nil {
-			return err
-		}
-		return h.Store.Rename(ctx, temp, path.Join(dir, tasksFile))
+	return h.put(ctx, "write the job's tasks", path.Join(dir, tasksFile), -1, 0, func(w io.Writer) error {
+		return WriteTasks(w, f, l.entries)
 	})
 }
 

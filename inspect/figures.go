@@ -112,7 +112,7 @@ func Gather(ctx context.Context, l *dataset.Listing, o Options) (*Figures, error
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		err := l.Lost(ctx, &part, f.add(ctx, l, &part, o.Count))
+		err := l.Lost(ctx, &part, part.Name, f.add(ctx, l, &part, o.Count))
 		if d := (*damage.Error)(nil); err != nil && (!errors.As(err, &d) || len(f.Columns) == 0) {
 			return nil, err
 		}

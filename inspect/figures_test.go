@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rowtocol/rowtocol/cfile"
 	"github.com/rowtocol/rowtocol/damage"
 	"github.com/rowtocol/rowtocol/store"
 	"github.com/rowtocol/rowtocol/trevni"
@@ -43,11 +44,14 @@ func TestGather(t *testing.T) {
 			if math.Abs(share-1) > 1e-9 || stored != f.Stored || f.Blocks != 8 {
 				t.Errorf("shares sum to %v, row groups to %d of %d, %d blocks", share, stored, f.Stored, f.Blocks)
 			}
-			codec := "snappy"
-			if of == trevni.Format {
-				codec = "null" // it has codecs of columns
+			codec, last := "snappy", "snappy"
+			switch of { // that have codecs of columns
+			case trevni.Format:
+				codec = "null"
+			case cfile.Format:
+				codec, last = "bitshuffle", "bitshuffle"
 			}
-			if c := f.Columns[3]; c.Parent != "hops[]" || c.Codec != "snappy" || f.Columns[0].Codec != codec || f.Columns[1].TypeName != "null[]" {
+			if c := f.Columns[3]; c.Parent != "hops[]" || c.Codec != last || f.Columns[0].Codec != codec || f.Columns[1].TypeName != "null[]" {
 				t.Errorf("%+v", f.Columns)
 			}
 		})

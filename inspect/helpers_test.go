@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/rowtocol/rowtocol/cfile"
 	"github.com/rowtocol/rowtocol/column"
 	"github.com/rowtocol/rowtocol/dataset"
 	"github.com/rowtocol/rowtocol/format"
@@ -18,7 +19,7 @@ import (
 const hopsSchema = `{"type":"record","name":"M","fields":[{"name":"id","type":"long"},{"name":"hops","type":{"type":"array","items":` +
 	`{"type":"record","name":"H","fields":[{"name":"host","type":"string"},{"name":"port","type":"int"}]}}}]}`
 
-var formats = format.Registry{trevni.Format, testformat.Format}
+var formats = format.Registry{trevni.Format, testformat.Format, cfile.Format}
 
 // files are those of a part: their bytes by their names, "" for a part that is
 // one file.

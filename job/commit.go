@@ -191,7 +191,7 @@ func (c *commitment) check(ctx context.Context, dir string, before checked) (now
 		return now, err
 	}
 	now = checked{make([]*manifest.TaskResult, len(c.plan.Tasks)), work}
-	err = parallel.Do(ctx, len(now.results), checkersOf(c.st), func(ctx context.Context, i int) error {
+	err = parallel.Do(ctx, len(now.results), task.Checkers(c.st), func(ctx context.Context, i int) error {
 		if before.results != nil && before.results[i] != nil && work.Still(ctx, before.work, before.results[i]) {
 			now.results[i] = before.results[i]
 			return nil

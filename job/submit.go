@@ -74,7 +74,7 @@ func (s *submission) begin(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := r.reachable(); err != nil {
+	if err := Reachable(r.Resolve, r.Dest, r.Inputs); err != nil {
 		return err
 	}
 	s.Request, s.first, s.began = &r, first, time.Now()
@@ -82,21 +82,17 @@ func (s *submission) begin(ctx context.Context) error {
 	return nil
 }
 
-// reachable is failure.Usage if other machines would not find the inputs and the
-// destination.
-func (r *Request) reachable() error {
-	for i, location := range append([]string{r.Dest}, r.Inputs...) {
-		at, err := input.Locate(r.Resolve, location)
+// Reachable is failure.Usage if other machines would not find the destination or an
+// input. It asks no server.
+func Reachable(resolve input.Resolve, dest string, inputs []string) error {
+	for _, location := range append([]string{dest}, inputs...) {
+		at, err := input.Locate(resolve, location)
 		if err != nil {
 			return err
 		}
 		//guard: tasks would look for inputs, and leave their work, on disks of their own machines
 		if store.CapabilitiesOf(at.Store).Local {
-			what := "destination"
-			if i > 0 {
-				what = "input"
-			}
-			return failure.New(failure.Usage, "%s %s is on a local disk, which the machines that run the tasks do not have", what, location)
+			return failure.New(failure.Usage, "%s is on this machine, where the machines that run the tasks cannot reach it: inputs and destination must be on hdfs://, webhdfs:// or swebhdfs://", store.Shown(location))
 		}
 	}
 	return nil

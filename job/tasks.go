@@ -13,24 +13,9 @@ import (
 	"github.com/rowtocol/rowtocol/task"
 )
 
-// How many tasks' files are checked at a time: on local disk those that keep its
-// processors busy. Other storage is waited for, by a few calls for each of perhaps
-// 100,000 tasks; its name node answers more than one client's calls at a time.
-const (
-	localCheckers = 4
-	checkers      = 32
-)
-
 // listShare is the share of a plan's tasks from which on one listing of the directory of
 // all tasks' work is cheaper than a few calls for each of them.
 const listShare = 8
-
-func checkersOf(st store.Store) int {
-	if store.CapabilitiesOf(st).Local {
-		return localCheckers
-	}
-	return checkers
-}
 
 // RunTasks runs tasks of a plan, by their numbers, and leaves their files and
 // results where Commit finds them. A task that is done already is not run again;
@@ -110,7 +95,7 @@ func finishedTasks(ctx context.Context, p *manifest.Plan, numbers []int, sink ta
 		}
 	}
 	found = checked{make([]*manifest.TaskResult, len(numbers)), work}
-	return found, parallel.Do(ctx, len(numbers), checkersOf(st), func(ctx context.Context, i int) error {
+	return found, parallel.Do(ctx, len(numbers), task.Checkers(st), func(ctx context.Context, i int) error {
 		if numbers[i] < 0 || numbers[i] >= len(p.Tasks) {
 			return nil
 		}

@@ -2,6 +2,7 @@ package manifest
 
 import (
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 )
@@ -18,6 +19,15 @@ type Entry struct {
 func (p *Part) Entry() Entry {
 	name, _, dir := strings.Cut(p.Files[0].Name, "/")
 	return Entry{Name: name, Dir: dir, Files: p.Files}
+}
+
+// Inside are the names that the files of a directory have in it.
+func (e *Entry) Inside() map[string]bool {
+	names := make(map[string]bool, len(e.Files))
+	for _, f := range e.Files {
+		names[path.Base(f.Name)] = true
+	}
+	return names
 }
 
 // Entries are what the result's files are moved as, the parts first.

@@ -108,25 +108,24 @@ func (g *group) closeBlock(col int) error {
 	}
 	b := e.take(col)
 	g.t.bufs.Cols[col].Finish(g.rows, &b.block)
-	if err := g.makeRoom(b); err != nil {
-		return err
-	}
 	job, err := g.rg.Begin(col, &b.block)
 	if err != nil {
+		return g.locate(err, &b.block)
+	}
+	if err := g.makeRoom(b, job.Bound()); err != nil {
 		return err
 	}
 	e.begin(b, job)
-	g.upper += g.rg.Bound(col, 0, 0)
+	g.upper += g.rg.Bound(col, 0, 0, 0)
 	return nil
 }
 
 // makeRoom takes memory for what a block beyond the usual size is encoded to.
-func (g *group) makeRoom(b *encodeBlock) (err error) {
+func (g *group) makeRoom(b *encodeBlock, bound int64) (err error) {
 	data, usual := len(b.block.Data), column.BlockMemory(g.t.cfg.BlockSize)
 	if cap(b.block.Data) <= usual {
 		return nil
 	}
-	bound := g.rg.Bound(b.col, data, len(b.block.Lengths))
 	if b.room, err = g.t.memory.take(int(bound)); err != nil {
 		return fmt.Errorf("column %s: values of %d bytes: %w", g.t.cfg.Mapping.Columns[b.col].Name, data, err)
 	}

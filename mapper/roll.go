@@ -45,11 +45,11 @@ func (t *task) row(datum []byte, last *inputBlock) error {
 func (g *group) size() int64 {
 	size := g.rg.Size()
 	for _, b := range g.t.encoders.begun() {
-		size += g.rg.Bound(b.col, len(b.block.Data), len(b.block.Lengths))
+		size += g.rg.Bound(b.col, b.block.Rows, len(b.block.Data), len(b.block.Lengths))
 	}
 	for i := range g.t.bufs.Cols {
 		data, lengths := g.t.bufs.Cols[i].Size()
-		size += g.rg.Bound(i, data, lengths)
+		size += g.rg.Bound(i, g.rows-g.t.bufs.Cols[i].FirstRow(), data, lengths)
 	}
 	return size
 }

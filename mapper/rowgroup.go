@@ -1,6 +1,8 @@
 package mapper
 
 import (
+	"fmt"
+
 	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/spill"
 )
@@ -17,17 +19,21 @@ type group struct {
 	upper int64
 	// perByte is the most bytes of outputs per byte of row; 0 is no bound.
 	perByte int64
+	// origins say where the rows come from, for errors that find a value unfit for
+	// the format.
+	origins []origin
+	fewest  int // origins that were left when some were given up, twice
 }
 
 func newGroup(t *task) (*group, error) {
 	cols := t.cfg.Mapping.Columns
-	rg, err := t.cfg.Writer.NewRowGroup(t.cfg.Mapping.Schema.JSON(), cols)
+	rg, err := t.cfg.Writer.NewRowGroup(t.cfg.Mapping.Schema.JSON(), cols, t.cfg.BlockSize)
 	if err != nil {
 		return nil, err
 	}
 	g := &group{t: t, rg: rg}
 	if factor, ok := t.shredder.Growth(); ok {
-		g.perByte = int64(factor) * format.MaxGrowth
+		g.perByte = int64(factor) * rg.Growth()
 	}
 	for i := range cols {
 		t.bufs.Cols[i].Start(0)
@@ -59,5 +65,9 @@ func (g *group) finish() ([]format.Output, error) {
 	if err := g.storeAll(); err != nil {
 		return nil, err
 	}
-	return g.rg.Finish(g.rows)
+	outputs, err := g.rg.Finish(g.rows)
+	if err != nil {
+		return nil, fmt.Errorf("finish row group of %d rows: %w", g.rows, err)
+	}
+	return outputs, nil
 }

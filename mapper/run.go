@@ -2,7 +2,6 @@ package mapper
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/rowtocol/rowtocol/shred"
 )
@@ -173,7 +172,7 @@ func (t *task) finishGroup() (RowGroup, error) {
 	g := t.group
 	outputs, err := g.finish()
 	if err != nil {
-		return RowGroup{}, fmt.Errorf("finish row group of %d rows: %w", g.rows, err)
+		return RowGroup{}, err
 	}
 	t.group = nil
 	return RowGroup{Rows: g.rows, Outputs: outputs, Spill: g.spill}, nil

@@ -3,7 +3,6 @@ package mapper
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"math"
 
@@ -26,8 +25,8 @@ type SampleColumn struct {
 	Blocks  int64
 	Data    int64 // raw bytes
 	Lengths int64 // number of split lengths
-	Stored  int64 // bytes of the encoded blocks
-	Tables  int64 // bytes that the outputs grew beyond the encoded blocks
+	Stored  int64 // bytes of the encoded blocks, and of what grows with their data beside them: dictionaries
+	Tables  int64 // bytes that the outputs grew beyond that
 }
 
 // SampleMemory is what a sample takes beside the open blocks, in bytes, which its
@@ -122,7 +121,7 @@ func (s *Sample) Finish(ctx context.Context) ([]SampleColumn, error) {
 	s.t.workers.ctx, s.t.memory.ctx = ctx, ctx
 	if s.t.group != nil {
 		if _, err := s.t.finishGroup(); err != nil {
-			return nil, fmt.Errorf("sample: %w", err)
+			return nil, err
 		}
 	}
 	return s.t.sampled, nil
@@ -141,7 +140,9 @@ func (g *group) measure(b *encodeBlock) error {
 	c.Blocks++
 	c.Data += int64(len(b.block.Data))
 	c.Lengths += int64(len(b.block.Lengths))
-	c.Stored += int64(len(b.stored))
-	c.Tables += g.rg.Size() - before - int64(len(b.stored))
+	grown := g.rg.Size() - before
+	tables := min(grown-int64(len(b.stored)), g.rg.Bound(b.col, 0, 0, 0))
+	c.Stored += grown - tables
+	c.Tables += tables
 	return nil
 }

@@ -35,7 +35,7 @@ func TestSampleTakesWhatTasksTake(t *testing.T) {
 	src := source(t, "mail.avro", mail(t, 1500))
 	f := trevni.NewGroupWriter(trevni.Options{Codec: "snappy", Values: []string{"id"}})
 	cfg := config(t, src, f)
-	rg, err := f.NewRowGroup(cfg.Mapping.Schema.JSON(), cfg.Mapping.Columns)
+	rg, err := f.NewRowGroup(cfg.Mapping.Schema.JSON(), cfg.Mapping.Columns, cfg.BlockSize)
 	if err != nil {
 		t.Fatal(err)
 	}

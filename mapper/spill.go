@@ -3,15 +3,17 @@ package mapper
 // storeFirst waits for the block that was begun first and spills it.
 func (g *group) storeFirst() error {
 	b, err := g.t.encoders.first()
-	if err == nil {
-		err = b.err
-	}
 	if err != nil {
 		return err
 	}
-	err = g.end(b)
+	if err = b.err; err == nil {
+		err = g.end(b)
+	}
+	if err != nil {
+		return g.locate(err, &b.block)
+	}
 	g.t.encoders.release(b, &g.t.memory)
-	return err
+	return nil
 }
 
 // end takes an encoded block.

@@ -21,7 +21,7 @@ type split struct{}
 func (split) Memory(_, _ int) int64 { return 0 }
 func (split) Layout() column.Layout { return column.Split }
 
-func (split) NewRowGroup(_ string, cols []column.Column) (format.RowGroup, error) {
+func (split) NewRowGroup(_ string, cols []column.Column, _ int) (format.RowGroup, error) {
 	g := &splitGroup{cols: make([]splitColumn, len(cols))}
 	return g, nil
 }
@@ -82,6 +82,8 @@ func (g *splitGroup) Begin(col int, b *column.Block) (format.EncodeJob, error) {
 	return &splitJob{block: b, chain: c.chain, end: c.begun, ended: splitBlock{values: int64(len(b.Data)), lengths: 4 * int64(len(b.Lengths))}}, nil
 }
 
+func (j *splitJob) Bound() int64 { return 4 + j.ended.values + j.ended.lengths }
+
 func (j *splitJob) Encode(dst []byte) ([]byte, error) {
 	dst = binary.LittleEndian.AppendUint32(dst, j.chain)
 	dst = append(dst, j.block.Data...)
@@ -106,7 +108,11 @@ func (g *splitGroup) End(col int, job format.EncodeJob, stored int) error {
 
 func (g *splitGroup) Size() int64 { return int64(16*len(g.cols)) + g.size }
 
-func (g *splitGroup) Bound(_, data, lengths int) int64 { return int64(4 + data + 4*lengths) }
+func (g *splitGroup) Bound(_ int, _ int64, data, lengths int) int64 {
+	return int64(4 + data + 4*lengths)
+}
+
+func (g *splitGroup) Growth() int64 { return 1 }
 
 func (g *splitGroup) Finish(rows int64) ([]format.Output, error) {
 	values := format.Output{Name: "values"}

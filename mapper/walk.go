@@ -38,6 +38,9 @@ func (t *task) walk(b *inputBlock, src Source, s *shred.Shredder, report *task) 
 			if err := report.open(); err != nil {
 				return err
 			}
+			if row == 0 || report.group.rows == 0 {
+				report.group.enter(src.Name, b.block.Offset, row)
+			}
 		}
 		datum, n, err := t.shredRow(s, rest)
 		//guard: rows would be left out for want of memory, as if they were damaged

@@ -25,6 +25,7 @@ const (
 type filling struct {
 	empty   format.RowGroup // for its size and its bounds
 	columns []rates
+	rows    float64 // per byte of input
 	stored  float64 // of all columns
 	largest int64   // bytes of the largest input block
 }
@@ -53,6 +54,7 @@ func newFilling(empty format.RowGroup, blockSize int, sample *mapper.Sample, col
 	}
 	f.columns = make([]rates, len(columns))
 	per := float64(sample.Bytes())
+	f.rows = float64(sample.Rows()) / per
 	for i, c := range columns {
 		f.columns[i] = rates{
 			fill: float64(max(c.Data, lengthSize*c.Lengths)) / per / float64(blockSize),
@@ -112,7 +114,7 @@ func (f *filling) open(col int, part float64) float64 {
 	if part > 0 {
 		part /= c.fill // bytes of input
 	}
-	return float64(f.empty.Bound(col, int(part*c.data), int(part*c.lengths)))
+	return float64(f.empty.Bound(col, int64(part*f.rows), int(part*c.data), int(part*c.lengths)))
 }
 
 // ratio returns the output bytes per input byte of a row group of so many.

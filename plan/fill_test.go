@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/rowtocol/rowtocol/cfile"
+	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/input"
 	"github.com/rowtocol/rowtocol/internal/datagen"
 	"github.com/rowtocol/rowtocol/manifest"
@@ -49,7 +51,11 @@ func rowGroups(t testing.TB, s *Survey, p *manifest.Plan) (sizes [][]int64) {
 		}
 		var groups []int64
 		if _, err := mapper.Run(t.Context(), sources, cfg, func(g mapper.RowGroup) error {
-			groups = append(groups, g.Outputs[0].Size)
+			size := int64(0)
+			for _, out := range g.Outputs {
+				size += out.Size
+			}
+			groups = append(groups, size)
 			return g.Spill.Close()
 		}); err != nil {
 			t.Fatal(err)
@@ -128,6 +134,29 @@ func TestRowGroupsFillUp(t *testing.T) {
 	}
 	if over*50 >= all {
 		t.Errorf("%d of %d tasks make a second file", over, all)
+	}
+}
+
+// TestRowGroupsWithDictionaries has a format whose files begin with dictionaries, of which
+// a sample of few rows sees the least part.
+func TestRowGroupsWithDictionaries(t *testing.T) {
+	const scale = 8
+	file := filepath.Join(t.TempDir(), "a.avro")
+	writeFlat(t, file, 400, 128<<20/scale*4)
+	r := request(file+".out", file)
+	r.Formats = format.Registry{cfile.Format}
+	r.Options.Format, r.Options.FormatOptions = "cfile", nil
+	r.Options.RowGroupSize, r.Options.BlockSize = 128<<20/scale, manifest.DefaultBlockSize/scale
+	s := look(t, r)
+	p, err := s.Plan(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, groups := range rowGroups(t, s, p) {
+		filled := float64(groups[0]) / float64(r.Options.RowGroupSize)
+		if len(groups) > 1 || filled < 0.7 && i < len(p.Tasks)-1 {
+			t.Errorf("task %d makes files of %d bytes, filled to %.2f", i, groups, filled)
+		}
 	}
 }
 

@@ -190,7 +190,13 @@ func (s *Survey) mapColumns(schema *shred.Schema) (err error) {
 		}
 		return s.schemaFault(err)
 	}
-	s.empty, err = s.writer.NewRowGroup(schema.JSON(), s.Mapping.Columns)
+	return s.newGroup(cmp.Or(s.Request.Options.BlockSize, manifest.DefaultBlockSize))
+}
+
+// newGroup makes a row group for its sizes. It fails if the options do not fit the
+// columns.
+func (s *Survey) newGroup(blockSize int) (err error) {
+	s.empty, err = s.writer.NewRowGroup(s.Mapping.Schema.JSON(), s.Mapping.Columns, blockSize)
 	return failure.As(failure.Usage, err)
 }
 
@@ -224,6 +230,9 @@ func (s *Survey) fit(ctx context.Context, p *manifest.Plan) error {
 	//guard: tasks would take more memory than there is
 	if need := leastMemory(s.writer, p.BlockSize, p.Columns); need > s.memory.Size() {
 		return failure.New(failure.Usage, "%d columns with blocks of %d bytes: %s", p.Columns, p.BlockSize, budget.TooLittle(need, s.memory.Size()))
+	}
+	if err := s.newGroup(p.BlockSize); err != nil {
+		return err
 	}
 	f, err := s.sample(ctx, p.BlockSize)
 	if err != nil {

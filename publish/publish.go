@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"path"
-	"slices"
 
 	"github.com/rowtocol/rowtocol/failure"
 	"github.com/rowtocol/rowtocol/internal/parallel"
@@ -109,13 +108,14 @@ func (c *Claim) checkInside(ctx context.Context, dir string, part manifest.Entry
 	if err != nil {
 		return fmt.Errorf("publish: %w", err)
 	}
+	inside := part.Inside()
 	for _, info := range infos {
 		//guard: a link to a file elsewhere would become part of the output
 		if info.Link {
 			return failure.New(failure.Foreign, "%s is a link", info.Path)
 		}
 		//guard: what no task made would become part of the output
-		if !slices.ContainsFunc(part.Files, func(f manifest.File) bool { return path.Base(f.Name) == info.Name }) {
+		if !inside[info.Name] {
 			return failure.New(failure.Foreign, "%s is of no task", info.Path)
 		}
 	}

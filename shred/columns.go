@@ -1,6 +1,7 @@
 package shred
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/rowtocol/rowtocol/column"
@@ -149,6 +150,7 @@ func (m *mapper) mapType(s *step, above int) error {
 
 func (m *mapper) union(s *step, above int) error {
 	s.branches = make([]branch, len(s.node.Branches))
+	nullable := len(s.branches) == 2 && slices.ContainsFunc(s.node.Branches, func(n *Node) bool { return n.Kind == KindNull })
 	for i, n := range s.node.Branches {
 		b := &s.branches[i]
 		b.col = -1
@@ -157,7 +159,7 @@ func (m *mapper) union(s *step, above int) error {
 		}
 		leave := m.enter("/", n.FullName(), "")
 		var err error
-		b.col, b.step, err = m.sequence(n, s.node, column.Column{Parent: above, Array: true, Optional: true})
+		b.col, b.step, err = m.sequence(n, s.node, column.Column{Parent: above, Array: true, Optional: true, Nullable: nullable})
 		if err != nil {
 			return err
 		}

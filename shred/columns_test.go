@@ -17,11 +17,12 @@ func TestColumnsTellWhatTheyHold(t *testing.T) {
 		{"name":"too","type":{"type":"fixed","name":"T","size":4,"logicalType":"decimal","precision":99,"scale":2}},
 		{"name":"suit","type":{"type":"map","values":{"type":"enum","name":"S","symbols":["A","B"]}}},
 		{"name":"id","type":{"type":"string","logicalType":"uuid"}},
-		{"name":"n","type":"long"}]}`, shred.Options{})
+		{"name":"n","type":"long"},{"name":"more","type":["null","int","string"]},{"name":"last","type":["A","null"]}]}`, shred.Options{})
 	want := map[string]column.Column{
-		"day/int": {Logical: column.LogicalDate}, "price[]": {Logical: column.LogicalDecimal, Precision: 9, Scale: 2},
+		"day/int": {Nullable: true, Logical: column.LogicalDate}, "price[]": {Logical: column.LogicalDecimal, Precision: 9, Scale: 2},
 		"amount": {Logical: column.LogicalDecimal, Precision: 9, FixedSize: 4}, "too": {FixedSize: 4},
 		"suit>value": {Symbols: []string{"A", "B"}}, "id": {Logical: column.LogicalUUID}, "n": {}, "suit>": {}, "suit>key": {},
+		"more/int": {}, "more/string": {}, "last/A": {Nullable: true, Logical: column.LogicalDecimal, Precision: 9, FixedSize: 4},
 	}
 	if len(m.Columns) != len(want) {
 		t.Fatalf("columns %+v", m.Columns)

@@ -42,7 +42,7 @@ func (local) Open(ctx context.Context, path string) (File, error) {
 		_ = f.Close()
 		return nil, err
 	}
-	return &localFile{File: f, size: info.Size()}, nil
+	return &localFile{File: f, size: info.Size(), is: localIdentity(info)}, nil
 }
 
 // kindOf is in words what is no regular file.
@@ -64,9 +64,25 @@ func kindOf(m fs.FileMode) string {
 type localFile struct {
 	*os.File
 	size int64
+	is   Identity
 }
 
 func (f *localFile) Size() int64 { return f.size }
+
+// Identity implements Identified. Numbers of removed files are given to others at once,
+// so the time is needed, too.
+func (f *localFile) Identity() Identity { return f.is }
+
+func localIdentity(info fs.FileInfo) Identity {
+	return Identity{ID: fileID(info), Changed: info.ModTime().UnixNano()}
+}
+
+func fileID(info fs.FileInfo) uint64 {
+	if s, ok := info.Sys().(*syscall.Stat_t); ok {
+		return s.Ino
+	}
+	return 0
+}
 
 func (local) Stat(ctx context.Context, p string) (Info, error) {
 	if err := ctx.Err(); err != nil {
@@ -95,12 +111,9 @@ func leadsNowhere(err error) error {
 }
 
 func localInfo(p string, info fs.FileInfo) Info {
-	i := Info{Name: path.Base(p), Path: p, Dir: info.IsDir(), ModTime: info.ModTime()}
+	i := Info{Name: path.Base(p), Path: p, Dir: info.IsDir(), ModTime: info.ModTime(), FileID: fileID(info)}
 	if !i.Dir {
 		i.Size = info.Size()
-	}
-	if s, ok := info.Sys().(*syscall.Stat_t); ok {
-		i.FileID = s.Ino
 	}
 	return i
 }

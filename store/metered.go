@@ -51,6 +51,9 @@ func (f *meteredFile) ReadRange(p []byte, off int64) (int, error) {
 	return n, err
 }
 
+// Identity implements Identified.
+func (f *meteredFile) Identity() Identity { return IdentityOf(f.File) }
+
 type meteredWriter struct {
 	Writer
 	moved func(n int)

@@ -185,6 +185,9 @@ func (f *discreetFile) ReadRange(p []byte, off int64) (int, error) {
 	return n, f.clean(err)
 }
 
+// Identity implements Identified.
+func (f *discreetFile) Identity() Identity { return IdentityOf(f.File) }
+
 func (f *discreetFile) clean(err error) error {
 	if err == io.EOF {
 		return err

@@ -286,6 +286,9 @@ func (f *patientFile) ReadRange(b []byte, off int64) (int, error) {
 	return f.read(func(file File) (int, error) { return ReadRange(file, b, off) })
 }
 
+// Identity implements Identified.
+func (f *patientFile) Identity() Identity { return IdentityOf(f.current()) }
+
 // read reads from the file, and from the one that is opened again.
 func (f *patientFile) read(from func(File) (int, error)) (n int, err error) {
 	err = f.store.retry(f.ctx, "read "+f.current().Name(), func(context.Context) error {
@@ -324,7 +327,7 @@ func (f *patientFile) reopen(failed File) error {
 		return err
 	}
 	//guard: the end of one file would be read after the start of another
-	if again.Size() != failed.Size() {
+	if again.Size() != failed.Size() || IdentityOf(again) != IdentityOf(failed) {
 		_ = again.Close() // only read
 		return &fs.PathError{Op: "read", Path: failed.Name(), Err: ErrReplaced}
 	}

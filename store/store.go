@@ -100,6 +100,29 @@ func ReadRange(f File, p []byte, off int64) (int, error) {
 	return f.ReadAt(p, off)
 }
 
+// Identity tells a file from others that have its name at other times. It compares
+// with ==; what the storage does not know is 0.
+type Identity struct {
+	ID      uint64 // as Info.FileID
+	Changed int64  // the time at which it was changed last, in nanoseconds since 1970
+}
+
+// Identified is a File, or an Opener, that knows which file it is.
+type Identified interface {
+	Identity() Identity
+}
+
+// IdentityOf returns what a file knows of which file it is: of two that were opened
+// under the same name and have different identities, one replaced the other.
+func IdentityOf(f File) Identity { return identityOf(f) }
+
+func identityOf(of any) Identity {
+	if i, ok := of.(Identified); ok {
+		return i.Identity()
+	}
+	return Identity{}
+}
+
 // CreateOptions tell a store about a file to be.
 type CreateOptions struct {
 	// Size is the exact final length in bytes, or -1 if it is not known. A

@@ -60,6 +60,9 @@ func (f *streamFile) Name() string { return f.name }
 
 func (f *streamFile) Size() int64 { return f.size }
 
+// Identity implements Identified.
+func (f *streamFile) Identity() Identity { return identityOf(f.opener) }
+
 func (f *streamFile) ReadAt(p []byte, off int64) (int, error) { return f.checked(p, off, f.read) }
 
 // ReadRange implements RangeReader.

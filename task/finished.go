@@ -2,16 +2,35 @@ package task
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"path"
 	"reflect"
-	"slices"
+	"sync"
 
 	"github.com/rowtocol/rowtocol/failure"
+	"github.com/rowtocol/rowtocol/internal/parallel"
 	"github.com/rowtocol/rowtocol/manifest"
 	"github.com/rowtocol/rowtocol/store"
 )
+
+// How many files, and tasks, are checked at a time: on local disk those that keep its
+// processors busy. Other storage is waited for, by a few calls for each file of perhaps
+// 100,000 tasks; its name node answers more than one client's calls at a time.
+const (
+	localCheckers = 4
+	checkers      = 32
+)
+
+// Checkers is how many files of a store Work checks at a time, and so how many tasks
+// are worth checking beside each other.
+func Checkers(st store.Store) int {
+	if store.CapabilitiesOf(st).Local {
+		return localCheckers
+	}
+	return checkers
+}
 
 // Work is what tasks of a plan leave in a directory.
 type Work struct {
@@ -19,11 +38,26 @@ type Work struct {
 	st     store.Store
 	dir    string
 	listed map[string]store.Info // by name; nil if each file is to be looked up
+	places chan struct{}         // taken by files that are being checked
+	inside sync.Map              // of directories of parts that were looked at: name to its imprint
+}
+
+// imprint stands for what a directory holds, as little as there is to be known of each
+// file: a plan may have a thousand directories of a thousand files.
+type imprint [sha256.Size]byte
+
+func imprintOf(infos []store.Info) (sum imprint) {
+	h := sha256.New()
+	for _, i := range infos {
+		fmt.Fprintf(h, "%q %d %d %d %t\n", i.Name, i.FileID, i.Size, i.ModTime.UnixNano(), i.Link)
+	}
+	h.Sum(sum[:0])
+	return sum
 }
 
 // WorkIn returns the work in a directory.
 func WorkIn(p *manifest.Plan, st store.Store, dir string) *Work {
-	return &Work{plan: p, st: st, dir: dir}
+	return &Work{plan: p, st: st, dir: dir, places: make(chan struct{}, Checkers(st))}
 }
 
 // List looks at all that is in the directory, once for all tasks, where there are many:
@@ -48,6 +82,10 @@ func (w *Work) Still(ctx context.Context, before *Work, res *manifest.TaskResult
 		if !unchanged(before.listed[e.Name], w.listed[e.Name]) {
 			return false
 		}
+		//guard: a file that is written over in its directory would be taken for what was checked
+		if e.Dir && !w.stillInside(ctx, before, e.Name) {
+			return false
+		}
 	}
 	name := manifest.TaskName(res.Task)
 	//guard: a result could have been written again since, in the same moment
@@ -56,6 +94,14 @@ func (w *Work) Still(ctx context.Context, before *Work, res *manifest.TaskResult
 	}
 	again, err := w.Result(ctx, res.Task)
 	return err == nil && reflect.DeepEqual(again, res)
+}
+
+// stillInside is Still of the files in the directory of a part, whose writing does not
+// change the directory.
+func (w *Work) stillInside(ctx context.Context, before *Work, part string) bool {
+	infos, err := w.st.List(ctx, path.Join(w.dir, part))
+	was, known := before.inside.Load(part)
+	return err == nil && known && was == imprintOf(infos)
 }
 
 // unchanged reports whether a file is the one that it was: a file that is written anew
@@ -91,65 +137,88 @@ func (w *Work) Finished(ctx context.Context, number int) (*manifest.TaskResult, 
 		return nil, err
 	}
 	for _, e := range res.Entries() {
-		if err := w.checkDirectory(ctx, e); err != nil {
+		if err := w.checkEntry(ctx, e); err != nil {
 			return nil, unsound(number, err)
-		}
-	}
-	for _, f := range res.Files() {
-		info, err := w.stat(ctx, f.Name)
-		if err != nil {
-			return nil, unsound(number, err)
-		}
-		//guard: a link would be published, to bytes that anybody may change
-		if info.Link {
-			return nil, altered(number, fmt.Errorf("%s is a link", info.Path))
-		}
-		if vouched(ctx, w.st, info, f) {
-			continue
-		}
-		size, crc, err := store.Sum(ctx, w.st, path.Join(w.dir, f.Name), f.Bytes)
-		if err != nil {
-			return nil, unsound(number, err)
-		}
-		//guard: bytes would be published that changed since they were written
-		if size != f.Bytes || crc != f.CRC32C {
-			return nil, altered(number, fmt.Errorf("%s is not the file of %d bytes with CRC-32C %08x that the task wrote",
-				path.Join(w.dir, f.Name), f.Bytes, f.CRC32C))
 		}
 	}
 	return res, nil
 }
 
-// checkDirectory requires that a part which is a directory holds nothing but its
-// files, as it will be moved as a whole.
-func (w *Work) checkDirectory(ctx context.Context, part manifest.Entry) error {
-	if !part.Dir {
+// checkEntry requires that a file, or each of a directory, is what its task wrote.
+func (w *Work) checkEntry(ctx context.Context, e manifest.Entry) error {
+	var inside map[string]store.Info
+	if e.Dir {
+		var err error
+		if inside, err = w.checkDirectory(ctx, e); err != nil {
+			return err
+		}
+	}
+	return parallel.Do(ctx, len(e.Files), cap(w.places), func(ctx context.Context, i int) error {
+		w.places <- struct{}{}
+		defer func() { <-w.places }()
+		f := e.Files[i]
+		info, there := inside[path.Base(f.Name)]
+		if !there {
+			var err error
+			if info, err = w.stat(ctx, f.Name); err != nil {
+				return err
+			}
+		}
+		return w.checkFile(ctx, info, f)
+	})
+}
+
+// checkFile requires that a file has the bytes that its task wrote.
+func (w *Work) checkFile(ctx context.Context, info store.Info, f manifest.File) error {
+	//guard: a link would be published, to bytes that anybody may change
+	if info.Link {
+		return failure.New(failure.Foreign, "%s is a link", info.Path)
+	}
+	if vouched(ctx, w.st, info, f) {
 		return nil
 	}
+	at := path.Join(w.dir, f.Name)
+	size, crc, err := store.Sum(ctx, w.st, at, f.Bytes)
+	if err != nil {
+		return err
+	}
+	//guard: bytes would be published that changed since they were written
+	if size != f.Bytes || crc != f.CRC32C {
+		return failure.New(failure.Foreign, "%s is not the file of %d bytes with CRC-32C %08x that the task wrote", at, f.Bytes, f.CRC32C)
+	}
+	return nil
+}
+
+// checkDirectory requires that a part which is a directory holds nothing but its
+// files, as it will be moved as a whole, and returns what it holds, by name.
+func (w *Work) checkDirectory(ctx context.Context, part manifest.Entry) (map[string]store.Info, error) {
 	at := path.Join(w.dir, part.Name)
 	info, err := w.stat(ctx, part.Name)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	//guard: a link would be published, to files that anybody may change
 	if info.Link {
-		return failure.New(failure.Foreign, "%s is a link", at)
+		return nil, failure.New(failure.Foreign, "%s is a link", at)
 	}
 	//guard: a file in the place of a directory would be taken for a storage that refuses
 	if !info.Dir {
-		return failure.New(failure.Foreign, "%s is no directory", at)
+		return nil, failure.New(failure.Foreign, "%s is no directory", at)
 	}
 	infos, err := w.st.List(ctx, at)
 	if err != nil {
-		return err
+		return nil, err
 	}
+	names, inside := part.Inside(), make(map[string]store.Info, len(infos))
 	for _, info := range infos {
 		//guard: a file would be published that no task made
-		if !slices.ContainsFunc(part.Files, func(f manifest.File) bool { return path.Base(f.Name) == info.Name }) {
-			return failure.New(failure.Foreign, "%s is none of the files of the part", info.Path)
+		if !names[info.Name] {
+			return nil, failure.New(failure.Foreign, "%s is none of the files of the part", info.Path)
 		}
+		inside[info.Name] = info
 	}
-	return nil
+	w.inside.Store(part.Name, imprintOf(infos))
+	return inside, nil
 }
 
 // vouched reports whether a file has the length and the storage's checksum that it

@@ -3,6 +3,8 @@ package task
 import (
 	"bytes"
 	"context"
+	"os"
+	"path/filepath"
 	"slices"
 	"testing"
 	"time"
@@ -140,5 +142,73 @@ func TestStillFinished(t *testing.T) {
 				t.Errorf("%s: what was not listed is as it was", name)
 			}
 		}
+	}
+}
+
+// TestStillFinishedDirectory is a part of several files, which are listed once to be
+// checked, and once more to see that they are what they were.
+func TestStillFinishedDirectory(t *testing.T) {
+	input, _ := writeInput(t, t.TempDir(), "a", 1)
+	p := newPlan(t, 1<<20, input)
+	for name, tt := range map[string]struct {
+		change func(st store.Store, part string) error
+		want   bool
+	}{
+		"nothing":           {func(store.Store, string) error { return nil }, true},
+		"a file is gone":    {func(st store.Store, part string) error { return st.Remove(t.Context(), part+"/second") }, false},
+		"another file":      {func(st store.Store, part string) error { return st.WriteFile(t.Context(), part+"/third", nil, true) }, false},
+		"a file is changed": {func(st store.Store, part string) error { alter(t, st, part+"/second", flipped); return nil }, false},
+		"a file is another's": {func(st store.Store, part string) error {
+			must(t, st.Rename(t.Context(), part+"/first", part+"/third"))
+			must(t, st.Rename(t.Context(), part+"/second", part+"/first"))
+			return st.Rename(t.Context(), part+"/third", part+"/second")
+		}, false},
+	} {
+		st := &lookups{Client: memstore.New().Client()}
+		must(t, st.Mkdir(t.Context(), "/work"))
+		_, err := open(t, p, splitOptions(t)).Run(t.Context(), st, "/work", []int{0})
+		must(t, err)
+		before := WorkIn(p, st, "/work")
+		must(t, before.List(t.Context()))
+		st.n = 0
+		res, err := before.Finished(t.Context(), 0)
+		must(t, err)
+		if st.n != 0 {
+			t.Errorf("%s: %d files were looked up", name, st.n)
+		}
+		must(t, tt.change(st, "/work/"+res.Entries()[0].Name))
+		must(t, st.Rename(t.Context(), "/work", "/taken"))
+		now := WorkIn(p, st, "/taken")
+		must(t, now.List(t.Context()))
+		if got := now.Still(t.Context(), before, res); got != tt.want {
+			t.Errorf("%s: %v", name, got)
+		}
+		if _, err := now.Finished(t.Context(), 0); (err == nil) != tt.want {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestWrittenOver is a file of a part that is written over where it is, which does not
+// change its directory.
+func TestWrittenOver(t *testing.T) {
+	input, _ := writeInput(t, t.TempDir(), "a", 1)
+	p := newPlan(t, 1<<20, input)
+	dir, results := mustRun(t, p, splitOptions(t))
+	before, now := WorkIn(p, store.Local(), dir), WorkIn(p, store.Local(), dir)
+	must(t, before.List(t.Context()))
+	res, err := before.Finished(t.Context(), 0)
+	must(t, err)
+	must(t, now.List(t.Context()))
+	if !now.Still(t.Context(), before, res) {
+		t.Error("it is not what it was before")
+	}
+	file := filepath.Join(dir, results[0].Files()[1].Name)
+	b, err := os.ReadFile(file)
+	must(t, err)
+	must(t, os.WriteFile(file, flipped(b), 0o666))
+	must(t, os.Chtimes(file, time.Time{}, time.Now().Add(time.Second))) // whatever the clock's steps are
+	if now.Still(t.Context(), before, res) {
+		t.Error("it is as it was")
 	}
 }

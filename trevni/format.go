@@ -100,7 +100,7 @@ type groupWriter struct{ o Options }
 
 func (groupWriter) Layout() column.Layout { return column.Interleaved }
 
-func (w groupWriter) NewRowGroup(schema string, cols []column.Column) (format.RowGroup, error) {
+func (w groupWriter) NewRowGroup(schema string, cols []column.Column, _ int) (format.RowGroup, error) {
 	return newRowGroup(w.o, schema, cols)
 }
 

@@ -21,7 +21,7 @@ import (
 func TestRowGroup(t *testing.T) {
 	for _, codec := range codecNames {
 		cols := []column.Column{{Name: "a", Type: column.Long, Parent: -1}, {Name: "b", Type: column.Bytes, Parent: -1}, {Name: "c", Type: column.Null, Parent: -1}}
-		g, err := NewGroupWriter(Options{Codec: codec, ColumnCodecs: map[string]string{"b": "null"}, Values: []string{"b"}}).NewRowGroup("{}", cols)
+		g, err := NewGroupWriter(Options{Codec: codec, ColumnCodecs: map[string]string{"b": "null"}, Values: []string{"b"}}).NewRowGroup("{}", cols, BlockSize)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -69,7 +69,7 @@ func store(t testing.TB, g format.RowGroup, col int, buf *column.Buffer, next in
 	var b column.Block
 	before := g.Size()
 	data, lengths := buf.Size()
-	bound := g.Bound(col, data, lengths)
+	bound := g.Bound(col, next, data, lengths)
 	buf.Finish(next, &b)
 	job, err := g.Begin(col, &b)
 	if err != nil {
@@ -170,7 +170,7 @@ func TestIndexRefuses(t *testing.T) {
 
 func TestRowGroupRefuses(t *testing.T) {
 	cols := []column.Column{{Name: "a", Type: column.Null, Parent: -1}}
-	g, err := NewGroupWriter(Options{}).NewRowGroup("{}", cols)
+	g, err := NewGroupWriter(Options{}).NewRowGroup("{}", cols, BlockSize)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -214,7 +214,7 @@ func TestRowGroupRefuses(t *testing.T) {
 	if _, err := g.Finish(1); err == nil {
 		t.Error("a row group with a block too many was finished")
 	}
-	if _, err := NewGroupWriter(Options{Codec: "lzo"}).NewRowGroup("{}", cols); err == nil {
+	if _, err := NewGroupWriter(Options{Codec: "lzo"}).NewRowGroup("{}", cols, BlockSize); err == nil {
 		t.Error("an unknown codec was taken")
 	}
 	if _, err := Format.Writer([]byte(`{"codec": "lz4", "checksum": "null"}`)); err == nil {

@@ -95,6 +95,11 @@ type encodeJob struct {
 	sorted      bool
 }
 
+// Bound is the codec's worst case.
+func (j *encodeJob) Bound() int64 {
+	return int64(j.encoder.bound(j.raw) + checksumSize(j.checksum))
+}
+
 // Encode appends the compressed block and its checksum.
 func (j *encodeJob) Encode(dst []byte) ([]byte, error) {
 	if j.values {
@@ -194,7 +199,7 @@ func (g *rowGroup) End(col int, job format.EncodeJob, stored int) error {
 
 func (g *rowGroup) Size() int64 { return g.size }
 
-func (g *rowGroup) Bound(col int, data, _ int) int64 {
+func (g *rowGroup) Bound(col int, _ int64, data, _ int) int64 {
 	c := &g.columns[col]
 	n := int64(descriptorSize + c.encoder.bound(data) + checksumSize(c.checksum))
 	if c.values {
@@ -202,6 +207,10 @@ func (g *rowGroup) Bound(col int, data, _ int) int64 {
 	}
 	return n
 }
+
+// Growth is that of a byte which is stored as itself, in a codec's worst case, and
+// in the table as a value.
+func (g *rowGroup) Growth() int64 { return 3 }
 
 func (g *rowGroup) Finish(rows int64) ([]format.Output, error) {
 	for i := range g.columns {

@@ -14,7 +14,9 @@ import (
 	"github.com/rowtocol/rowtocol/task"
 )
 
-const convertLong = `Convert Avro object container files to column files, one per row group.
+const convertLong = `Convert Avro object container files to column files, one per row group, or with
+--format cfile to a directory of Kudu CFiles, one per column, for each row
+group.
 
 INPUT is a file, a directory or a quoted glob pattern; DEST is a directory,
 which convert makes. Both are arguments, or are --input and --dest, so that a
@@ -41,6 +43,10 @@ const convertExample = `  # a directory of files, with the defaults
 
   # one column stored with another codec, and an index of first values
   rowtocol convert --codec snappy --codec body=bzip2 --values date \
+    /data/mail /data/mail.columns
+
+  # Kudu CFiles, with an index of a column whose values ascend
+  rowtocol convert --format cfile --sorted-by id --encoding body=plain \
     /data/mail /data/mail.columns
 
   # files of several generations of a schema, as the latest has them

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,7 +19,8 @@ import (
 type exit struct {
 	code    int
 	codes   string // as the table shows it, where that is not code
-	name    string // the JSON object's status
+	status  string // in the JSON object; empty for the name of kind
+	kind    error  // of failure; nil if it is none
 	meaning string
 	retry   bool   // whether the same command may do better later
 	action  string // what to do
@@ -29,57 +31,57 @@ type exit struct {
 // Its order is the documentation's; priority is the order of the matching.
 var exits = []exit{
 	{
-		code: 0, name: "done",
+		code: 0, status: "done",
 		meaning: "done, or nothing to do (`--exit-nothing N` chooses another code, e.g. Airflow's 99 for \"skipped\")",
 		action:  "nothing",
 	},
 	{
-		code: 1, name: "usage", is: isUsage,
+		code: 1, kind: failure.Usage, is: isUsage,
 		meaning: "usage or configuration",
 		action:  "mend the command line, the job file or the environment; where the message names a `--memory`, give that",
 	},
 	{
-		code: 2, name: "defect",
+		code: 2, status: failure.Defect,
 		meaning: "a defect of rowtocol (also Go's own crash code)",
 		action:  "report all that it printed; another version can go on with the same command",
 	},
 	{
-		code: 3, name: "input", is: isInput,
+		code: 3, kind: failure.Input, is: isInput,
 		meaning: "input missing, damaged or not convertible; a damaged column file in cat or inspect (file, offset and reason are printed)",
 		action:  "look at the file that is named: bring it back or leave it out, or allow `--on-damage`, `--schema`, `--allow-empty`",
 	},
 	{
-		code: 4, name: "storage", is: isStorage, retry: true,
+		code: 4, kind: failure.Storage, is: isStorage, retry: true,
 		meaning: "storage or network, and a retry may help: time-out, no node, disk full, safe mode",
 		action:  "retry with pauses; if it stays, look at the storage that is named, and at the room on `--temp-dir`",
 	},
 	{
-		code: 5, name: "locked", is: isLocked, retry: true,
+		code: 5, kind: failure.Locked, is: isLocked, retry: true,
 		meaning: "another run holds the destination: a retry may help",
 		action:  "retry with pauses; `DEST/_lock` names the run",
 	},
 	{
-		code: 6, name: "different", is: isDifferent,
+		code: 6, kind: failure.Different, is: isDifferent,
 		meaning: "`verify` found a difference",
 		action:  "keep the inputs; find out what changed the files, convert with `--overwrite --restart`, verify again",
 	},
 	{
-		code: 7, name: "refused", is: isRefused,
+		code: 7, kind: failure.Refused, is: isRefused,
 		meaning: "storage refuses for good: permission, quota, read-only, missing parent, encryption zone, erasure coding",
 		action:  "have that changed, then start the same command again",
 	},
 	{
-		code: 8, name: "losses", is: isLosses,
+		code: 8, kind: failure.Losses, is: isLosses,
 		meaning: "committed, but with losses that `--on-damage` allowed (a no-op rerun says 8 again)",
 		action:  "decide whether the rows matter: `_SUCCESS` and `--json` list them",
 	},
 	{
-		code: 9, name: "conflict", is: isForeign,
+		code: 9, kind: failure.Foreign, is: isForeign,
 		meaning: "the destination holds something else: another request's output (the message says what differs), or what is not ours",
 		action:  "name another DEST, ask for what was asked before, replace it by `--overwrite`, or move away what is not rowtocol's",
 	},
 	{
-		code: 130, codes: "129, 130, 143", name: "interrupted", is: isInterrupted, retry: true,
+		code: 130, codes: "129, 130, 143", status: "interrupted", is: isInterrupted, retry: true,
 		meaning: "interrupted: temporary files removed, a rerun resumes",
 		action:  "start the same command again",
 	},
@@ -122,6 +124,9 @@ func byCode(code int) exit {
 	}
 	panic(fmt.Sprintf("exit code %d is not in the table", code))
 }
+
+// name is what the JSON object's status says.
+func (e exit) name() string { return cmp.Or(e.status, failure.Name(e.kind)) }
 
 // usageError is wrong use of the command line or a wrong configuration.
 type usageError struct{ err error }
@@ -186,7 +191,7 @@ func describe(err error) *reported {
 	if err == nil {
 		return nil
 	}
-	f := &reported{Kind: classify(err).name, Message: err.Error()}
+	f := &reported{Kind: classify(err).name(), Message: err.Error()}
 	var d *damage.Error
 	if errors.As(err, &d) {
 		f.Kind, f.File, f.Column, f.Path, f.Reason = string(d.Kind), d.File, d.Column, d.Path, d.Reason
@@ -248,13 +253,13 @@ func exitActions() string {
 	var s strings.Builder
 	s.WriteString("| exit | `status` | retry | what to do |\n|---|---|---|---|\n")
 	for _, e := range exits {
-		fmt.Fprintf(&s, "| [%s](#%s) | %s | %s | %s |\n", e.label(), e.anchor(), e.name, e.retries(), e.action)
+		fmt.Fprintf(&s, "| [%s](#%s) | %s | %s | %s |\n", e.label(), e.anchor(), e.name(), e.retries(), e.action)
 	}
 	return s.String()
 }
 
 // section is the heading of a code in the runbook, and anchor the link to it.
-func (e exit) section() string { return e.label() + ": " + e.name }
+func (e exit) section() string { return e.label() + ": " + e.name() }
 
 func (e exit) anchor() string {
 	return strings.NewReplacer(" ", "-", ",", "", ":", "").Replace(e.section())

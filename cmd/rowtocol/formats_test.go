@@ -17,6 +17,7 @@ func TestAnotherFormat(t *testing.T) {
 	pairs(t, dir, "a.avro", 0, 3000)
 	run := func(args ...string) output { t.Helper(); return rowtocol(t, dir, nil, args...) }
 	run("convert", "--row-group-size", "16KiB", "a.avro", "trevni").want(t, 0)
+	run("convert", "--help").want(t, 0, "trevni or ", "trevni: column to keep")
 	run("convert", "--format", "split", "--values", "id", "a.avro", "split").want(t, 1, "--values is no option of the format split")
 	run("convert", "--format", "split", "--codec", "bzip2", "a.avro", "split").want(t, 1, "bzip2")
 	run("convert", "--format", "split", "--dry-run", "a.avro", "split").want(t, 0, "split")

@@ -46,7 +46,8 @@ func (a *app) inspectCommand() *cobra.Command {
   rowtocol inspect --sort stored mail.columns/part-00000-0-*.trv
   rowtocol inspect --html mail.html mail.columns
   rowtocol inspect mail.avro
-  rowtocol inspect --bytes mail.columns/part-00000-0-*.trv | less`,
+  rowtocol inspect --bytes mail.columns/part-00000-0-*.trv | less
+  rowtocol inspect --bytes mail.columns/part-00000-0-*.cfiles/00004.cf | less`,
 		Args: a.takes(cobra.MinimumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := o.check(); err != nil {

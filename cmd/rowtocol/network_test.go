@@ -178,6 +178,7 @@ func TestServerDrips(t *testing.T) {
 	var served sync.WaitGroup
 	defer served.Wait()
 	defer func() { _ = l.Close() }()
+	asked := make(chan struct{}, 100) // one for each connection with a question
 	served.Go(func() {
 		for {
 			c, err := l.Accept()
@@ -188,6 +189,7 @@ func TestServerDrips(t *testing.T) {
 				defer func() { _ = c.Close() }()
 				_, err := c.Read(make([]byte, 1)) // an answer before the question is refused
 				if err == nil {
+					asked <- struct{}{}
 					_, err = io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n")
 				}
 				for err == nil {
@@ -210,10 +212,13 @@ func TestServerDrips(t *testing.T) {
 	for _, scheme := range []string{"webhdfs", "hdfs"} {
 		cmd := command(t, "convert", scheme+"://"+l.Addr().String()+"/in", filepath.Join(dir, "out"))
 		cmd.Env = append(cmd.Env, "HADOOP_USER_NAME=alice")
+		for len(asked) > 0 {
+			<-asked // of the runs before
+		}
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(300 * time.Millisecond)
+		<-asked // it is up, and its handlers of signals with it
 		began := time.Now()
 		if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
 			t.Fatal(err)

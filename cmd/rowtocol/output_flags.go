@@ -30,16 +30,19 @@ var onDamageChoices = []string{"fail", "skip", "quarantine"}
 
 func (f *outputFlags) add(flags *pflag.FlagSet) {
 	f.given, f.rowGroup, f.maxBlock = flags, 128<<20, 512<<20
-	flags.StringVar(&f.format, "format", formats[0].Name(), "`format` of the output")
+	flags.StringVar(&f.format, "format", formats[0].Name(), "`format` of the output: "+strings.Join(formats.Names(), " or "))
 	for name, c := range choices() {
-		if c.Repeatable {
+		switch {
+		case c.Switch:
+			flags.Bool(name, false, c.Usage)
+		case c.Repeatable:
 			flags.StringArray(name, nil, c.Usage)
-		} else {
+		default:
 			flags.String(name, c.Default, c.Usage)
 		}
 	}
 	flags.Var(&f.blockSize, "block-size", "bytes of a column at which its block is closed (default 64KiB, less where --memory is too small for the columns)")
-	flags.Var(&f.rowGroup, "row-group-size", "ceiling of an output file")
+	flags.Var(&f.rowGroup, "row-group-size", "ceiling of a row group, which is a file or, of cfile, a directory of files")
 	flags.StringVar(&f.onDamage, "on-damage", "fail", "what damaged input does: fail, skip (go on after it) or quarantine (skip, and keep its bytes in DEST)")
 	flags.Int64Var(&f.maxLost, "max-lost-rows", -1, "stop when damage has cost more rows than this; -1 is no limit")
 	flags.Var(&f.maxBlock, "max-input-block", "largest decompressed input block, and row resolved to --schema")
@@ -70,12 +73,22 @@ func completeOutput(cmd *cobra.Command) {
 }
 
 // choices are the options of all formats, by name. What one calls as another
-// does is described as the first does.
+// does is described as the first does, and what not all have, with the names of
+// those that do.
 func choices() map[string]format.Choice {
-	all := make(map[string]format.Choice)
-	for _, f := range slices.Backward(formats) {
+	all, of := make(map[string]format.Choice), make(map[string][]string)
+	for _, f := range formats {
 		for _, c := range f.Choices() {
-			all[c.Name] = c
+			if of[c.Name] == nil {
+				all[c.Name] = c
+			}
+			of[c.Name] = append(of[c.Name], f.Name())
+		}
+	}
+	for name, c := range all {
+		if len(of[name]) < len(formats) {
+			c.Usage = strings.Join(of[name], ", ") + ": " + c.Usage
+			all[name] = c
 		}
 	}
 	return all

@@ -34,10 +34,6 @@ func addPartitioned(flags *pflag.FlagSet, f *convertFlags) {
 	flags.BoolVar(&f.reprocess, "reprocess", false, "with --partitioned, convert partitions that differ, or have runs, again as one output")
 }
 
-// partitionCodes are the exit codes of a partition that failed, the weightiest first:
-// that of all is the first that one of them has.
-var partitionCodes = []int{2, 1, 3, 9, 7, 4, 5, 8}
-
 // partitioned is the result of convert --partitioned in the final JSON object. Rows
 // and bytes are those of what was converted.
 type partitioned struct {
@@ -187,7 +183,7 @@ func (a *app) tellPartition(r *partitioned, p partitionResult, err error) {
 		r.detached++
 	}
 	e := classify(err)
-	p.Exit, p.Status, p.Error = e.code, e.name, describe(err)
+	p.Exit, p.Status, p.Error = e.code, e.name(), describe(err)
 	level, what := slog.LevelInfo, "partition: "+p.Action
 	args := []any{"partition", p.Partition}
 	switch {
@@ -251,7 +247,7 @@ func (a *app) reportPartitions(r *partitioned, worst *worstOf, f *convertFlags) 
 
 // worstOf is the error that decides the exit code of several partitions.
 type worstOf struct {
-	code int
+	kind error  // of failure
 	name string // of its partition; empty if it is of none
 	err  error
 	n    int // errors
@@ -262,10 +258,10 @@ func (w *worstOf) add(name string, err error) {
 		return
 	}
 	w.n++
-	code := classify(err).code
+	kind := classify(err).kind
 	//guard: the exit code would be that of a lighter failure
-	if w.err == nil || slices.Index(partitionCodes, code) < slices.Index(partitionCodes, w.code) {
-		w.code, w.name, w.err = code, name, err
+	if w.err == nil || failure.Compare(kind, w.kind) < 0 {
+		w.kind, w.name, w.err = kind, name, err
 	}
 }
 

@@ -6,11 +6,13 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/rowtocol/rowtocol/failure"
 	"github.com/rowtocol/rowtocol/manifest"
 )
 
@@ -326,5 +328,21 @@ func TestPartitionsStopped(t *testing.T) {
 	rowtocol(t, dir, nil, "convert", "--partitioned", "src", "dest").want(t, 0, "0 failed")
 	if got := numbers(t, dir, "dest"); got != strings.Join(want, " ") {
 		t.Errorf("%s", got)
+	}
+}
+
+// The help tells which exit code of several partitions' is that of all.
+func TestPartitionsHelp(t *testing.T) {
+	failures := slices.DeleteFunc(slices.Clone(exits), func(e exit) bool {
+		return e.code == 0 || e.code == 130 || e.code == 6 // of no conversion that failed
+	})
+	slices.SortStableFunc(failures, func(a, b exit) int { return failure.Compare(a.kind, b.kind) })
+	var codes []string
+	for _, e := range failures {
+		codes = append(codes, e.label())
+	}
+	help := strings.ReplaceAll(partitionedLong, "\n", " ")
+	if want := "the first that any has of " + strings.Join(codes, ", ") + " and 0."; !strings.Contains(help, want) {
+		t.Errorf("the help does not say: %s", want)
 	}
 }

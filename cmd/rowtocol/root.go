@@ -222,7 +222,7 @@ func (a *app) conclude(err error, out *bufio.Writer, result any) int {
 	if errors.Is(err, errReaderGone) {
 		err = nil
 	}
-	code, status := exitCode(err), classify(err).name
+	code, status := exitCode(err), classify(err).name()
 	if err == nil && a.status != "" {
 		code, status = a.nothing, a.status
 	}
@@ -240,7 +240,7 @@ func (a *app) conclude(err error, out *bufio.Writer, result any) int {
 		a.console.fail(a.ofFailed(err), err, code)
 	}
 	if a.run.Exit = code; code != r.Exit {
-		a.run.Status = classify(err).name
+		a.run.Status = classify(err).name()
 	}
 	a.tell(err)
 	a.end(err)

@@ -37,7 +37,7 @@ func TestStable(t *testing.T) {
 	}
 	for _, e := range exits {
 		for code := range strings.SplitSeq(e.label(), ", ") {
-			there["exit "+code+" "+e.name] = true
+			there["exit "+code+" "+e.name()] = true
 		}
 	}
 	promised := map[string]bool{}

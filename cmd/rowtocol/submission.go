@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -30,15 +29,8 @@ type submission struct {
 
 // ready refuses what no node could reach, and a machine without Hadoop's client.
 func (s *submission) ready(_ context.Context, inputs []string, dest string) error {
-	for _, name := range append([]string{dest}, inputs...) {
-		at, err := s.resolve(name)
-		if err != nil {
-			return err
-		}
-		//guard: the nodes would look on their own disks
-		if at.Origin == "" {
-			return usagef("%s is on this machine, where the nodes of a cluster cannot reach it: submit takes inputs and a destination on hdfs://, webhdfs:// or swebhdfs://", store.Shown(name))
-		}
+	if err := job.Reachable(s.resolve, dest, inputs); err != nil {
+		return err
 	}
 	return s.open()
 }
@@ -126,7 +118,13 @@ func (s *submission) partitions(ctx context.Context, p *job.Partitions, names []
 // follow follows a job to its end, and publishes the outputs of the plans whose tasks it
 // ran.
 func (s *submission) follow(ctx context.Context, f *convertFlags) error {
-	if err := cmp.Or(checkExitNothing(f.nothing), s.limit(f.maxRuntime), s.open()); err != nil {
+	if err := checkExitNothing(f.nothing); err != nil {
+		return err
+	}
+	if err := s.limit(f.maxRuntime); err != nil {
+		return err
+	}
+	if err := s.open(); err != nil {
 		return err
 	}
 	s.start("application", s.own.attach)

@@ -217,11 +217,11 @@ func check(ctx context.Context, l *dataset.Listing, part *dataset.Part) (f fileC
 	for i := range part.Files {
 		size, err := checkStored(ctx, part.Store, &part.Files[i])
 		f.bytes += size
-		f.sort(l.Lost(ctx, part, err))
+		f.sort(l.Lost(ctx, part, part.Files[i].Name, err))
 	}
 	p, err := l.Open(ctx, part)
 	if err != nil {
-		f.sort(l.Lost(ctx, part, err))
+		f.sort(l.Lost(ctx, part, part.Name, err))
 		return f
 	}
 	defer p.Close()
@@ -230,7 +230,7 @@ func check(ctx context.Context, l *dataset.Listing, part *dataset.Part) (f fileC
 	if errors.As(err, new(*budget.Error)) {
 		err = fmt.Errorf("%s: %w", part.Name, err)
 	}
-	f.sort(l.Lost(ctx, part, err))
+	f.sort(l.Lost(ctx, part, part.Name, err))
 	f.unverified = p.Unverified()
 	if part.Run >= 0 {
 		f.sort(checkSchema(part, p.Schema(), l.Runs[part.Run].Schema()))

@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
-	"syscall"
 
+	"github.com/rowtocol/rowtocol/e2e/maven"
 	"github.com/rowtocol/rowtocol/internal/testenv"
 )
 
@@ -23,6 +23,9 @@ type kit struct {
 	name   string // a formatted name directory, to be copied
 	keys   string // a key store with EncryptionKey, to be copied
 }
+
+// products are what Maven makes of the poms.
+var products = []string{"lib", "classes"}
 
 // Oldest is the oldest version of Hadoop that is tested. The pom names the newest.
 const Oldest = "3.3.6"
@@ -64,10 +67,7 @@ func buildKit(version string) (kit, error) {
 	}
 	target := filepath.Join(home, "target", version)
 	k := kit{target: target, name: filepath.Join(target, "name"), keys: filepath.Join(target, "keys.jceks")}
-	if err := os.MkdirAll(target, 0o777); err != nil {
-		return kit{}, err
-	}
-	unlock, err := lock(filepath.Join(target, "lock"))
+	unlock, err := maven.Lock(target)
 	if err != nil {
 		return kit{}, err
 	}
@@ -76,7 +76,7 @@ func buildKit(version string) (kit, error) {
 	if version != "" {
 		flags = []string{"-Dhadoop.version=" + version, "-Dhadoop.target=" + target}
 	}
-	if err := fetch(home, target, flags...); err != nil {
+	if err := maven.Build(home, target, products, flags...); err != nil {
 		return kit{}, err
 	}
 	return k, k.prepare()
@@ -89,12 +89,12 @@ var fetchHTTPFS = sync.OnceValue(func() error {
 	if err != nil {
 		return err
 	}
-	unlock, err := lock(filepath.Join(home, "target", "lock"))
+	unlock, err := maven.Lock(filepath.Join(home, "target"))
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	return fetch(filepath.Join(home, "httpfs"), filepath.Join(home, "target", "httpfs"))
+	return maven.Build(filepath.Join(home, "httpfs"), filepath.Join(home, "target", "httpfs"), products)
 })
 
 // home returns the directory of the pom, which lies beside this package.
@@ -111,52 +111,6 @@ func home() (string, error) {
 		dir = filepath.Dir(dir)
 	}
 	return "", err
-}
-
-func lock(path string) (unlock func(), err error) {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o666)
-	if err != nil {
-		return nil, err
-	}
-	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX); err != nil {
-		_ = f.Close()
-		return nil, fmt.Errorf("lock %s: %w", path, err)
-	}
-	return func() { _ = f.Close() }, nil
-}
-
-// fetch lets Maven do what the pom in home says, with further flags, which is to
-// fill target, unless that was done.
-func fetch(home, target string, flags ...string) error {
-	built := filepath.Join(target, "built")
-	if newer(built, home) {
-		return nil
-	}
-	for _, stale := range []string{"lib", "classes"} {
-		if err := os.RemoveAll(filepath.Join(target, stale)); err != nil {
-			return err
-		}
-	}
-	mvn := exec.Command("mvn", append([]string{"-B", "-q", "-f", filepath.Join(home, "pom.xml"), "compile"}, flags...)...)
-	if out, err := mvn.CombinedOutput(); err != nil {
-		return fmt.Errorf("mvn compile: %w\n%s", err, tail(out))
-	}
-	return os.WriteFile(built, nil, 0o666)
-}
-
-// newer reports whether file is newer than all sources under home.
-func newer(file, home string) bool {
-	stamp, err := os.Stat(file)
-	if err != nil {
-		return false
-	}
-	sources, _ := filepath.Glob(filepath.Join(home, "src", "*.java"))
-	for _, source := range append(sources, filepath.Join(home, "pom.xml")) {
-		if info, err := os.Stat(source); err != nil || info.ModTime().After(stamp.ModTime()) {
-			return false
-		}
-	}
-	return true
 }
 
 // prepare makes what would cost each cluster a few seconds of Java: formatting

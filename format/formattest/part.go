@@ -54,7 +54,7 @@ func (s Source) Files(t testing.TB) map[string][]byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g, err := w.NewRowGroup(s.Schema, s.Columns)
+	g, err := w.NewRowGroup(s.Schema, s.Columns, s.BlockSize)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,15 +107,19 @@ func (p *maker) store(cols []int, next int64) {
 	var err error
 	for i, col := range cols {
 		p.bufs.Cols[col].Finish(next, &blocks[i])
-		bound += p.group.Bound(col, len(blocks[i].Data), len(blocks[i].Lengths))
+		bound += p.group.Bound(col, blocks[i].Rows, len(blocks[i].Data), len(blocks[i].Lengths))
 		if jobs[i], err = p.group.Begin(col, &blocks[i]); err != nil {
 			p.t.Fatal(err)
 		}
 	}
 	stored := make([][]byte, len(cols))
 	for i := len(jobs) - 1; i >= 0; i-- {
+		bound := jobs[i].Bound()
 		if stored[i], err = jobs[i].Encode(nil); err != nil {
 			p.t.Fatal(err)
+		}
+		if n := int64(len(stored[i])); n > bound {
+			p.t.Errorf("a block of column %d has %d bytes, its bound is %d", cols[i], n, bound)
 		}
 	}
 	for i, col := range cols {

@@ -37,8 +37,8 @@ type writer struct {
 	split Split
 }
 
-func (w writer) NewRowGroup(schema string, cols []column.Column) (format.RowGroup, error) {
-	g, err := w.Writer.NewRowGroup(schema, cols)
+func (w writer) NewRowGroup(schema string, cols []column.Column, blockSize int) (format.RowGroup, error) {
+	g, err := w.Writer.NewRowGroup(schema, cols, blockSize)
 	if err != nil {
 		return nil, err
 	}

@@ -321,7 +321,7 @@ func group(t *testing.T) format.RowGroup {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g, err := w.NewRowGroup("", []column.Column{{Name: "a", Type: column.Double, Parent: -1}})
+	g, err := w.NewRowGroup("", []column.Column{{Name: "a", Type: column.Double, Parent: -1}}, 64<<10)
 	if err != nil {
 		t.Fatal(err)
 	}

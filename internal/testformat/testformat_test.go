@@ -122,7 +122,7 @@ func TestCursorsAgreeWithTrevni(t *testing.T) {
 		}
 		for col, c := range p.Columns() {
 			w := want.Columns()[col].Column
-			w.Optional = false // Trevni does not keep it
+			w.Optional, w.Nullable = false, false // Trevni does not keep it
 			if !reflect.DeepEqual(c.Column, w) {
 				t.Errorf("column %+v, want %+v", c.Column, w)
 			}

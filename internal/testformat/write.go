@@ -29,7 +29,7 @@ func (writer) Layout() column.Layout { return column.Split }
 // bytes per block.
 func (writer) Memory(columns, _ int) int64 { return 256 * int64(columns) }
 
-func (w writer) NewRowGroup(schema string, cols []column.Column) (format.RowGroup, error) {
+func (w writer) NewRowGroup(schema string, cols []column.Column, _ int) (format.RowGroup, error) {
 	g := &rowGroup{codec: w.o.Codec, columns: make([]columnState, len(cols))}
 	g.head = append(append(g.head, magic...), version)
 	g.rowsAt = len(g.head)
@@ -120,6 +120,8 @@ type job struct {
 	block  block
 }
 
+func (j *job) Bound() int64 { return int64(sums + maxCompressed(j.codec, int(j.block.payload))) }
+
 func (j *job) Encode(dst []byte) ([]byte, error) {
 	b := &j.block
 	count, least, greatest, err := bounds(j.column.Type, j.raw.Data)
@@ -162,9 +164,11 @@ func (g *rowGroup) End(col int, ended format.EncodeJob, stored int) error {
 
 func (g *rowGroup) Size() int64 { return g.size }
 
-func (g *rowGroup) Bound(_, data, lengths int) int64 {
+func (g *rowGroup) Bound(_ int, _ int64, data, lengths int) int64 {
 	return int64(maxEntry + sums + maxCompressed(g.codec, data+4*lengths))
 }
+
+func (g *rowGroup) Growth() int64 { return 2 }
 
 func (g *rowGroup) Finish(rows int64) ([]format.Output, error) {
 	index := slices.Clone(g.head)

@@ -50,6 +50,7 @@ func (s *Store) open(ctx context.Context, p string) (*file, error) {
 			return store.ErrBeingWritten
 		}
 		f.id, f.size = status.GetFileId(), int64(status.GetLength())
+		f.changed = time.UnixMilli(int64(status.GetModificationTime()))
 		return nil
 	})
 	if err != nil {
@@ -90,6 +91,13 @@ type file struct {
 	path  string
 	id    uint64
 	size  int64
+
+	changed time.Time
+}
+
+// Identity implements store.Identified.
+func (f *file) Identity() store.Identity {
+	return store.Identity{ID: f.id, Changed: f.changed.UnixNano()}
 }
 
 // OpenAt implements store.Opener.

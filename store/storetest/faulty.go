@@ -114,6 +114,8 @@ type faultyFile struct {
 	f *Faulty
 }
 
+func (r *faultyFile) Identity() store.Identity { return store.IdentityOf(r.File) }
+
 func (r *faultyFile) ReadAt(p []byte, off int64) (int, error) {
 	t := r.f.fault(ReadAt)
 	if t != nil && t.Err != nil {

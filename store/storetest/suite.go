@@ -38,6 +38,7 @@ func Run(t *testing.T, open func(t *testing.T) (st store.Store, dir string)) {
 		{"remove", testRemove},
 		{"make a directory", testMkdir},
 		{"small files", testSmallFiles},
+		{"identity", testIdentity},
 		{"exclusive small file has one winner", testExclusiveRace},
 		{"replaced small file is always whole", testReplace},
 		{"ended context", testContext},
@@ -90,6 +91,28 @@ func testCreate(e env) {
 
 	e.write("empty", nil)
 	e.holds("empty", nil)
+}
+
+// testIdentity opens files of one name and length, one of them twice. A store may know
+// no identities.
+func testIdentity(e env) {
+	identity := func() store.Identity {
+		f, err := e.st.Open(e.ctx, e.path("f"))
+		e.ok(err)
+		defer func() { e.ok(f.Close()) }()
+		return store.IdentityOf(f)
+	}
+	e.write("f", []byte("first"))
+	first := identity()
+	if again := identity(); again != first {
+		e.Errorf("a file is %+v, then %+v", first, again)
+	}
+	e.ok(e.st.Remove(e.ctx, e.path("f")))
+	time.Sleep(20 * time.Millisecond) // more than local disk's clock takes to go on
+	e.write("f", []byte("other"))
+	if other := identity(); other == first && other != (store.Identity{}) {
+		e.Errorf("another file is %+v, too", other)
+	}
 }
 
 func testUnknownSize(e env) {

@@ -48,6 +48,11 @@ type opener struct {
 	status status // of the file when it was opened
 }
 
+// Identity implements store.Identified.
+func (o *opener) Identity() store.Identity {
+	return store.Identity{ID: o.status.FileID, Changed: time.UnixMilli(o.status.ModificationTime).UnixNano()}
+}
+
 // whatBecame returns the reason of a failed read, which is storage that fails,
 // or a file that was removed or replaced: then the data nodes may be the first to
 // know, and they only say that they do not have the block.

@@ -1,0 +1,240 @@
+package cfile
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"github.com/rowtocol/rowtocol/cfile/encoding"
+)
+
+// blockEncoder makes data blocks of rows: null bitmap, encoding, compression, checksum. It
+// keeps memory between calls and is for one goroutine. The zero blockEncoder wants use
+// first.
+type blockEncoder struct {
+	o        *Options
+	physical Type
+	width    int // bytes of a value, 0 for BINARY
+	shuffler encoding.Shuffler
+	bits     []byte // scratch: a null bitmap
+	raw      []byte // scratch: a block before compression
+}
+
+// use makes e encode blocks of a file with those options, which are valid, have their
+// defaults and stay as they are.
+func (e *blockEncoder) use(o *Options) {
+	e.o, e.physical, e.width = o, o.Type.Physical(), o.Type.Width()
+}
+
+// writtenBlocks are data blocks as they stand in a file, one behind the other.
+type writtenBlocks struct {
+	stored []byte
+	list   []writtenBlock
+	keys   []byte // memory of the keys in list
+}
+
+// reset empties b and keeps its memory.
+func (b *writtenBlocks) reset() {
+	b.stored, b.list, b.keys = b.stored[:0], b.list[:0], b.keys[:0]
+}
+
+// writtenBlock is what an assembly, and a table of blocks, want to know of a block.
+type writtenBlock struct {
+	rows        int    // nulls included
+	values      int    // that are not null
+	raw         int    // bytes before compression
+	size        int    // bytes stored, with the checksum
+	crc         uint32 // the checksum, if there is one
+	first, last []byte // keys of its first and last value; nil without a value index
+}
+
+// coded is the numbers that a dictionary gave to values of Rows.
+type coded struct {
+	codes []byte // UINT32, of values from the first one on
+	// full says that the dictionary took no more behind these values: the block ends
+	// there, and later ones hold strings.
+	full bool
+}
+
+// span is a part of Rows: n of them, and those of their values that are not null.
+type span struct {
+	row, n        int
+	value, values int
+}
+
+// append appends to b the blocks of rows of which the first has the number ordinal. They
+// end by Kudu's rules, as if rows came one by one, and behind the last row. With open, the
+// rows behind the last block that is full are left out. It returns the number of rows and
+// of values that it appended. For a file with a dictionary, c has what that made of the
+// values; if it has numbers for them all, and there is no value index, r may go without
+// them. No value is longer than MaxValue.
+func (e *blockEncoder) append(b *writtenBlocks, ordinal int64, r *Rows, c coded, open bool) (rows, values int, err error) {
+	n, err := e.count(r, &c)
+	if err != nil {
+		return 0, 0, err
+	}
+	for rows < n.n {
+		s, full := e.next(r, n, rows, values, &c)
+		if !full && open {
+			break
+		}
+		if err := e.block(b, ordinal+int64(rows), r, s, &c); err != nil {
+			return rows, values, err
+		}
+		rows, values = rows+s.n, values+s.values
+	}
+	return rows, values, nil
+}
+
+// count returns how many rows and values r has.
+func (e *blockEncoder) count(r *Rows, c *coded) (span, error) {
+	s := span{values: max(r.BinaryLen(), len(c.codes)/codeWidth)}
+	if e.physical != Binary {
+		s.values = len(r.Fixed) / e.width
+	}
+	s.n = s.values
+	if e.o.Nullable {
+		s.n = len(r.Valid)
+	}
+	//guard: rows would be written that the values do not belong to
+	if e.physical != Binary && len(r.Fixed)%e.width != 0 ||
+		e.o.Nullable && ones(r.Valid) != s.values || !e.o.Nullable && len(r.Valid) > 0 {
+		return s, fmt.Errorf("%d values of %v do not fit %d marks of rows", s.values, e.o.Type, len(r.Valid))
+	}
+	return s, nil
+}
+
+// next returns the next block of r, which begins at a row and a value, and whether it is
+// full; if not, it is what is left.
+func (e *blockEncoder) next(r *Rows, all span, row, value int, c *coded) (s span, full bool) {
+	s = span{row: row, n: all.n - row, value: value}
+	s.values, full = e.cut(&r.Values, value, all.values-value, c)
+	switch {
+	case !e.o.Nullable:
+		s.n = s.values
+	case full:
+		s.n = rowsOf(r.Valid[row:], s.values)
+	}
+	if s.n > maxRows {
+		s.n, full = maxRows, true
+		if e.o.Nullable {
+			s.values = ones(r.Valid[row : row+maxRows])
+		} else {
+			s.values = maxRows
+		}
+	}
+	return s, full
+}
+
+// block appends one block to b.
+func (e *blockEncoder) block(b *writtenBlocks, ordinal int64, r *Rows, s span, c *coded) error {
+	raw := e.raw[:0]
+	if e.o.Nullable {
+		e.bits = encoding.AppendBits(e.bits[:0], r.Valid[s.row:s.row+s.n])
+		raw = binary.AppendUvarint(raw, uint64(s.n))
+		raw = binary.AppendUvarint(raw, uint64(len(e.bits)))
+		raw = append(raw, e.bits...)
+	}
+	raw, err := e.encode(raw, uint32(ordinal), &r.Values, s.value, s.values, c)
+	e.raw = raw
+	if err != nil {
+		return err
+	}
+	before := len(b.stored)
+	if b.stored, err = appendStored(b.stored, e.o, raw); err != nil {
+		return err
+	}
+	w := writtenBlock{rows: s.n, values: s.values, raw: len(raw), size: len(b.stored) - before, crc: lastWord(b.stored)}
+	if e.o.ValueIndex {
+		if w.first, err = e.key(b, &r.Values, s.value); err == nil {
+			w.last, err = e.key(b, &r.Values, s.value+s.values-1)
+		}
+	}
+	b.list = append(b.list, w)
+	return err
+}
+
+// encode appends n values, which are those of v from the first on.
+func (e *blockEncoder) encode(dst []byte, ordinal uint32, v *encoding.Values, first, n int, c *coded) ([]byte, error) {
+	if e.physical == Binary {
+		return e.encodeBinary(dst, ordinal, v, first, n, c)
+	}
+	fixed := v.Fixed[first*e.width : (first+n)*e.width]
+	switch e.o.Encoding {
+	case RLE:
+		if e.physical == Bool {
+			return encoding.AppendRLEBool(dst, ordinal, fixed), nil
+		}
+		return encoding.AppendRLE(dst, ordinal, e.width, fixed), nil
+	case Bitshuffle:
+		if e.physical == Uint32 {
+			return e.shuffler.AppendNarrow(dst, ordinal, fixed)
+		}
+		return e.shuffler.Append(dst, ordinal, e.width, fixed)
+	case GroupVarint:
+		return encoding.AppendGroupVarint(dst, ordinal, fixed), nil
+	}
+	if e.physical == Bool {
+		return encoding.AppendPlainBool(dst, ordinal, fixed), nil
+	}
+	return encoding.AppendPlain(dst, ordinal, e.width, fixed), nil
+}
+
+func (e *blockEncoder) encodeBinary(dst []byte, ordinal uint32, v *encoding.Values, first, n int, c *coded) ([]byte, error) {
+	if numbered := len(c.codes) / codeWidth; e.o.Encoding == Dict && (first < numbered || n == 0 && !c.full) {
+		codes := c.codes[min(first, numbered)*codeWidth:]
+		return encoding.AppendDictCodes(dst, &e.shuffler, ordinal, codes[:n*codeWidth])
+	}
+	var offsets []uint32
+	if n > 0 {
+		offsets = v.Offsets[first : first+n+1]
+	}
+	switch e.o.Encoding {
+	case Dict:
+		return encoding.AppendDictPlain(dst, ordinal, offsets, v.Data), nil
+	case Prefix:
+		return encoding.AppendPrefix(dst, ordinal, offsets, v.Data), nil
+	}
+	return encoding.AppendPlainBinary(dst, ordinal, offsets, v.Data), nil
+}
+
+// key returns the key of a value, in the memory of b.
+func (e *blockEncoder) key(b *writtenBlocks, v *encoding.Values, i int) ([]byte, error) {
+	value := v.Fixed
+	if e.physical == Binary {
+		value = v.Binary(i)
+	} else {
+		value = value[i*e.width : (i+1)*e.width]
+	}
+	before := len(b.keys)
+	var err error
+	if b.keys, err = e.o.appendKey(b.keys, value); err != nil {
+		return nil, err
+	}
+	return b.keys[before:len(b.keys):len(b.keys)], nil
+}
+
+// ones is how many of the bytes, which are 0 or 1, are 1.
+func ones(b []byte) int {
+	n := 0
+	for ; len(b) >= 8; b = b[8:] {
+		// The highest byte of the product is the sum of all eight.
+		n += int(binary.LittleEndian.Uint64(b) * 0x0101010101010101 >> 56)
+	}
+	for _, v := range b {
+		n += int(v)
+	}
+	return n
+}
+
+// rowsOf is how many of the first rows have n values; valid has a 1 for each value and 0
+// for each null, and rows that are null and come behind these values are not among them.
+func rowsOf(valid []byte, n int) int {
+	row := 0
+	for ; n > 8; row += 8 {
+		n -= ones(valid[row : row+8])
+	}
+	for ; n > 0; row++ {
+		n -= int(valid[row])
+	}
+	return row
+}

@@ -1,0 +1,192 @@
+package cfile
+
+import (
+	"encoding/binary"
+
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/rowtocol/rowtocol/cfile/encoding"
+)
+
+// Limits of a data block beside its size.
+const (
+	// maxRows is the most rows of a block. Kudu has no such limit; without one, nulls and
+	// long runs, which take no room, would make a block of a whole file, and a writer
+	// would hold them all.
+	maxRows = 1 << 20
+	// valueOverhead is the most bytes that a block of one value has beside it.
+	valueOverhead = 64
+	// rowsOverhead is the most bytes that a block has for its rows whatever their values
+	// are: the null bitmap, and restarts of the PREFIX encoding.
+	rowsOverhead = maxRows/4 + 4*maxRows/16 + valueOverhead
+)
+
+// cut returns after how many of the values from the first one on a block is full by Kudu's
+// rule for the encoding. It is false if they all leave room for more. For BINARY values it
+// is also the value before one with which the block would be too large for a reader. Kudu
+// no longer has a rule for GROUP_VARINT, which has that of PLAIN here.
+func (e *blockEncoder) cut(v *encoding.Values, first, n int, c *coded) (values int, full bool) {
+	size := e.o.BlockSize
+	switch e.o.Encoding {
+	case Dict:
+		coded := len(c.codes)/codeWidth - first
+		if coded <= 0 {
+			return cutPlainBinary(v.Offsets, first, n, size)
+		}
+		limit := max(1, size/codeWidth)
+		if coded >= limit {
+			return limit, true
+		}
+		return coded, c.full
+	case Prefix:
+		return cutPrefix(v, first, n, size)
+	case RLE:
+		return e.cutRLE(v, first, n)
+	}
+	switch {
+	case e.physical == Binary:
+		return cutPlainBinary(v.Offsets, first, n, size)
+	case e.o.Encoding == Bitshuffle:
+		return atMost(n, max(1, size/e.width))
+	case e.physical == Bool:
+		return atMost(n, max(0, size-countAndOrdinal)*8+1)
+	}
+	return atMost(n, max(0, size-countAndOrdinal)/e.width+1)
+}
+
+const (
+	countAndOrdinal = 8 // bytes at the beginning of PLAIN and RLE blocks
+	codeWidth       = 4 // bytes of a code of a dictionary
+)
+
+// atMost cuts behind limit values, if there are as many.
+func atMost(n, limit int) (values int, full bool) { return min(n, limit), n >= limit }
+
+func cutPlainBinary(offsets []uint32, first, n, blockSize int) (values int, full bool) {
+	block := emptyBlock
+	for i := range n {
+		size := int(offsets[first+i+1] - offsets[first+i])
+		//guard: the block would be refused, here and by every reader
+		if i > 0 && int(block)+size+rowsOverhead > maxBlock {
+			return i, true
+		}
+		block.add(i, int(offsets[first+i]-offsets[first]), size)
+		if int(block) > blockSize {
+			return i + 1, true
+		}
+	}
+	return n, false
+}
+
+func cutPrefix(v *encoding.Values, first, n, blockSize int) (values int, full bool) {
+	block := 0
+	var before []byte
+	for i := range n {
+		value := v.Binary(first + i)
+		//guard: the block would be refused, here and by every reader
+		if i > 0 && block+len(value)+rowsOverhead > maxBlock {
+			return i, true
+		}
+		shared := 0
+		if i%encoding.RestartInterval != 0 {
+			shared = encoding.CommonPrefix(before, value)
+		}
+		block += protowire.SizeVarint(uint64(shared)) + protowire.SizeVarint(uint64(len(value)-shared)) + len(value) - shared
+		if block > blockSize {
+			return i + 1, true
+		}
+		before = value
+	}
+	return n, false
+}
+
+func (e *blockEncoder) cutRLE(v *encoding.Values, first, n int) (values int, full bool) {
+	if countAndOrdinal+runsBound(e.physical, n) <= e.o.BlockSize {
+		return n, false
+	}
+	fixed := v.Fixed[first*e.width : (first+n)*e.width]
+	m := newRunMeter(e.physical)
+	for i := range n {
+		m.put(integer(fixed[i*e.width:], e.width))
+		if m.size > e.o.BlockSize {
+			return i + 1, true
+		}
+	}
+	return n, false
+}
+
+// integer is the little-endian number of width bytes at the beginning of b.
+func integer(b []byte, width int) uint64 {
+	switch width {
+	case 1:
+		return uint64(b[0])
+	case 2:
+		return uint64(binary.LittleEndian.Uint16(b))
+	case 4:
+		return uint64(binary.LittleEndian.Uint32(b))
+	}
+	return binary.LittleEndian.Uint64(b)
+}
+
+// runsBound is the most bytes of the runs of n values: the worst is a run for every eight.
+func runsBound(physical Type, n int) int {
+	if physical == Bool {
+		return n/4 + 8
+	}
+	return n*physical.Width() + n/8 + 16*physical.Width()
+}
+
+// runMeter follows the size of RLE runs as Kudu's encoder has it while values come: those
+// of a run that repeats, and of a group of eight that is not full, do not count yet.
+type runMeter struct {
+	size     int // bytes written
+	value    int // bytes of the value that a run repeats
+	group    int // bytes of eight values side by side
+	last     uint64
+	repeated int // how often last came, since the run or group of it began
+	buffered int // values of the group that is not full
+	groups   int // of the literal run that is open
+}
+
+// newRunMeter returns the meter of an empty RLE block.
+func newRunMeter(physical Type) *runMeter {
+	m := &runMeter{size: countAndOrdinal, value: physical.Width(), group: 8 * physical.Width()}
+	if physical == Bool {
+		m.group = 1
+	}
+	return m
+}
+
+func (m *runMeter) put(v uint64) {
+	if v == m.last {
+		m.repeated++
+		if m.repeated > 8 {
+			return
+		}
+	} else {
+		if m.repeated >= 8 {
+			m.size += protowire.SizeVarint(uint64(m.repeated)<<1) + m.value
+		}
+		m.last, m.repeated = v, 1
+	}
+	m.buffered++
+	if m.buffered == 8 {
+		m.endGroup()
+	}
+}
+
+// endGroup makes eight buffered values the beginning of a run that repeats, if they are
+// alike, or else a group of the literal run.
+func (m *runMeter) endGroup() {
+	m.buffered = 0
+	if m.repeated >= 8 {
+		m.groups = 0
+		return
+	}
+	if m.groups == 0 {
+		m.size++
+	}
+	m.size += m.group
+	m.groups = (m.groups + 1) % encoding.MaxGroups
+	m.repeated = 0
+}

@@ -1,0 +1,137 @@
+package cfile
+
+import (
+	"bytes"
+	"encoding/binary"
+	"hash/maphash"
+	"math/bits"
+
+	"github.com/rowtocol/rowtocol/cfile/encoding"
+)
+
+// dictionary numbers the distinct strings of a file from 0 on in the order in which they
+// are first seen, until it is full by Kudu's rule: its estimate of the size of the
+// dictionary block is above the block size. It takes memory for about five times the block
+// size at most, or one value that is longer.
+type dictionary struct {
+	blockSize int
+	most      int // bytes of the block that no string may pass
+	seed      maphash.Seed
+	// slots is the hash table: in the slot of a string's hash, or the next free one, is
+	// its number and 1 more. Its length is a power of two, and at most three quarters of
+	// it are taken.
+	slots []uint32
+	words encoding.Values // the strings by number
+	last  uint32          // the number of the string seen last, which often comes again
+	block blockEstimate
+	// overflow is set by a string that would make the block larger than it may be.
+	overflow bool
+}
+
+// firstSlots is the length of the hash table of an empty dictionary.
+const firstSlots = 64
+
+// newDictionary returns an empty dictionary of a file with blocks of that size.
+func newDictionary(blockSize int) *dictionary {
+	return &dictionary{
+		blockSize: blockSize, most: maxBlock, seed: maphash.MakeSeed(), slots: make([]uint32, firstSlots),
+		block: emptyBlock,
+	}
+}
+
+// code appends the numbers of BINARY values (as in encoding.Values) to codes, UINT32 each,
+// and returns for how many values. If these are not all, the dictionary is full.
+func (d *dictionary) code(codes []byte, offsets []uint32, data []byte) ([]byte, int) {
+	n := max(0, len(offsets)-1)
+	for i := range n {
+		if d.full() {
+			return codes, i
+		}
+		number, ok := d.number(data[offsets[i]:offsets[i+1]])
+		if !ok {
+			return codes, i
+		}
+		codes = binary.LittleEndian.AppendUint32(codes, number)
+	}
+	return codes, n
+}
+
+// number returns the number of a string, which it adds if it is new. It is false, and the
+// dictionary full, if there is no room for it.
+func (d *dictionary) number(word []byte) (uint32, bool) {
+	if d.words.BinaryLen() > 0 && bytes.Equal(word, d.words.Binary(int(d.last))) {
+		return d.last, true
+	}
+	slot := d.find(word)
+	if d.slots[slot] == 0 {
+		//guard: the file could not be closed, since the block would be refused
+		if int(d.block)+len(word)+valueOverhead > d.most {
+			d.overflow = true
+			return 0, false
+		}
+		d.block.add(d.words.BinaryLen(), len(d.words.Data), len(word))
+		d.words.AppendBinary(word)
+		d.slots[slot] = uint32(d.words.BinaryLen())
+		d.last = d.slots[slot] - 1
+		if d.words.BinaryLen()*4 > len(d.slots)*3 {
+			d.grow()
+		}
+		return d.last, true
+	}
+	d.last = d.slots[slot] - 1
+	return d.last, true
+}
+
+// find returns the slot of a string, or the free one where it belongs.
+func (d *dictionary) find(word []byte) int {
+	mask := len(d.slots) - 1
+	slot := int(maphash.Bytes(d.seed, word)) & mask
+	for d.slots[slot] != 0 && !bytes.Equal(word, d.words.Binary(int(d.slots[slot]-1))) {
+		slot = (slot + 1) & mask
+	}
+	return slot
+}
+
+// grow doubles the hash table.
+func (d *dictionary) grow() {
+	d.slots = make([]uint32, 2*len(d.slots))
+	mask := len(d.slots) - 1
+	for i := range d.words.BinaryLen() {
+		slot := int(maphash.Bytes(d.seed, d.words.Binary(i))) & mask
+		for d.slots[slot] != 0 {
+			slot = (slot + 1) & mask
+		}
+		d.slots[slot] = uint32(i + 1)
+	}
+}
+
+// full is true once the dictionary takes no more: not even strings that it has.
+func (d *dictionary) full() bool { return d.overflow || int(d.block) > d.blockSize }
+
+// size is the most bytes that appendBlock appends now.
+func (d *dictionary) size() int { return int(d.block) + groupPadding }
+
+// appendBlock appends the dictionary block, before compression.
+func (d *dictionary) appendBlock(dst []byte) []byte {
+	return encoding.AppendPlainBinary(dst, 0, d.words.Offsets, d.words.Data)
+}
+
+// blockEstimate is Kudu's estimate of the size of a PLAIN block of BINARY values, which
+// decides when the block, or a dictionary, is full. It is exact but for groupPadding.
+type blockEstimate int
+
+const (
+	// emptyBlock is the estimate of an empty block: its header.
+	emptyBlock blockEstimate = 12
+	// groupPadding is the most bytes that pad the last group of offsets.
+	groupPadding = 3
+)
+
+// add adds a value of size bytes, the one with the number n, behind size bytes of data.
+func (e *blockEstimate) add(n, data, size int) {
+	if n%4 == 0 {
+		*e++ // the tag of a group of offsets
+	}
+	offset := uint32(int(emptyBlock) + data)
+	*e += blockEstimate((bits.Len32(offset|1)+7)/8 + size)
+}

@@ -1,0 +1,407 @@
+package cfile
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"hash/crc32"
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/rowtocol/rowtocol/column"
+	"github.com/rowtocol/rowtocol/damage"
+)
+
+// documentName is the file of a part that describes the others.
+const documentName = "columns.json"
+
+const (
+	documentVersion = 1
+	// maxDocument is the most bytes of a document that are read.
+	maxDocument = 256 << 20
+	// maxItems is the most items of a column: what one file counts.
+	maxItems = math.MaxUint32
+	// maxBytes is more than a column has, raw or stored. What all columns have fits a number.
+	maxBytes = 1 << 45
+)
+
+// document is what a part says of its files and rows, in columns.json.
+type document struct {
+	Rows    int64
+	Schema  string // the rows' Avro schema as JSON, empty if there is none
+	Columns []documentColumn
+}
+
+// documentColumn is a column and its files.
+type documentColumn struct {
+	column.Column
+	Lengths *documentFile // nil if there is none
+	Values  *documentFile // nil for a column of type null
+	Blocks  []documentBlock
+}
+
+// documentFile is a CFile of a column.
+type documentFile struct {
+	Name        string
+	Type        Type
+	Encoding    Encoding
+	Compression Compression
+	Nullable    bool
+	Sorted      bool   // it has a value index
+	BlocksCRC   uint32 // what its footer has for BlocksCRCKey
+}
+
+// documentBlock is some rows of a column: those of one raw block when they were written.
+// It has whole data blocks of each of the column's files.
+type documentBlock struct {
+	Rows  int64 // of the part
+	Units int64 // lengths, or values, nulls included, where there are none
+	Items int64 // values that are not null; of a column of type null the sum of the lengths
+	// Raw is the bytes of lengths and values when they are decoded: 4 for each length, and
+	// for each value its width, or 4 and its bytes.
+	Raw    int64
+	Stored int64 // bytes of all data blocks
+}
+
+// append appends the block as JSON: an array of its fields.
+func (b *documentBlock) append(dst []byte) []byte {
+	dst = append(dst, '[')
+	for i, n := range [...]int64{b.Rows, b.Units, b.Items, b.Raw, b.Stored} {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = strconv.AppendInt(dst, n, 10)
+	}
+	return append(dst, ']')
+}
+
+// maxDocumentBlock is the most bytes that a block takes in a document, with a comma.
+const maxDocumentBlock = 3*10 + 2*20 + 7
+
+// UnmarshalJSON is the inverse of append.
+func (b *documentBlock) UnmarshalJSON(text []byte) error {
+	var n []int64
+	if err := json.Unmarshal(text, &n); err != nil {
+		return err
+	}
+	//guard: a block could have fewer rows, or bytes, than none
+	if len(n) != 5 || slices.Min(n) < 0 {
+		return fmt.Errorf("a block of %d, expected 5 numbers that are not negative", n)
+	}
+	*b = documentBlock{Rows: n[0], Units: n[1], Items: n[2], Raw: n[3], Stored: n[4]}
+	return nil
+}
+
+// documentLine is a file in the document's text; of a column of type null without lengths
+// the line has no file. Of two lines of a column the last has what is of the column.
+type documentLine struct {
+	Path        string          `json:"path"`
+	File        string          `json:"file,omitempty"`
+	Holds       string          `json:"holds"`
+	Type        string          `json:"type,omitempty"`
+	Encoding    string          `json:"encoding,omitempty"`
+	Compression string          `json:"compression,omitempty"`
+	Nullable    bool            `json:"nullable,omitempty"`
+	Sorted      bool            `json:"sorted,omitempty"`
+	BlocksCRC   string          `json:"crc32c,omitempty"` // of the checksums of the file's blocks
+	Parent      string          `json:"parent"`           // path of the array that the values are items of
+	Avro        *documentType   `json:"avro,omitempty"`
+	Blocks      []documentBlock `json:"blocks,omitempty"`
+}
+
+// documentType is what Avro's schema says of a column.
+type documentType struct {
+	Type      string   `json:"type"`
+	Array     bool     `json:"array,omitempty"`
+	Optional  bool     `json:"optional,omitempty"`
+	Nullable  bool     `json:"nullable,omitempty"`
+	Logical   string   `json:"logical,omitempty"`
+	Precision int      `json:"precision,omitempty"`
+	Scale     int      `json:"scale,omitempty"`
+	Size      int      `json:"size,omitempty"`
+	Symbols   []string `json:"symbols,omitzero"`
+}
+
+// documentEnd is the end of a document. The checksum is that of all of the document with
+// these zeros in its place.
+const (
+	documentEnd = "],\n\"crc32c\":\"" + sumZeros + sumEnd
+	sumZeros    = "00000000"
+	sumEnd      = "\"}\n"
+)
+
+// documentSum returns the checksum of a document, and where it is.
+func documentSum(text []byte) (sum uint32, at int) {
+	at = len(text) - len(sumZeros) - len(sumEnd)
+	sum = crc32.Update(checksum(text[:at]), castagnoli, []byte(sumZeros))
+	return crc32.Update(sum, castagnoli, text[at+len(sumZeros):]), at
+}
+
+// append appends the text of the document: a line for each file.
+func (d *document) append(dst []byte) ([]byte, error) {
+	from := len(dst)
+	dst = fmt.Appendf(dst, `{"format":"cfile","version":%d,"rows":%d,`, documentVersion, d.Rows)
+	if d.Schema != "" {
+		dst = append(append(append(dst, `"schema":`...), d.Schema...), ',')
+	}
+	dst = append(dst, `"columns":[`...)
+	for i := range d.Columns {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		var err error
+		if dst, err = d.appendColumn(dst, i); err != nil {
+			return dst, err
+		}
+	}
+	dst = append(dst, documentEnd...)
+	sum, at := documentSum(dst[from:])
+	copy(dst[from+at:], fmt.Sprintf("%08x", sum))
+	return dst, nil
+}
+
+// appendColumn appends the lines of a column.
+func (d *document) appendColumn(dst []byte, col int) ([]byte, error) {
+	c := &d.Columns[col]
+	lines := c.lines()
+	var line bytes.Buffer
+	encoder := json.NewEncoder(&line)
+	encoder.SetEscapeHTML(false)
+	for i := range lines {
+		if c.Parent >= 0 {
+			lines[i].Parent = d.Columns[c.Parent].Name
+		}
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		line.Reset()
+		if err := encoder.Encode(&lines[i]); err != nil {
+			return dst, fmt.Errorf("cfile: column %q: %w", c.Name, err)
+		}
+		dst = append(append(dst, '\n'), line.Bytes()[:line.Len()-len("}\n")]...)
+		if i == len(lines)-1 && len(c.Blocks) > 0 {
+			dst = append(dst, `,"blocks":[`...)
+			for j := range c.Blocks {
+				if j > 0 {
+					dst = append(dst, ',')
+				}
+				dst = c.Blocks[j].append(dst)
+			}
+			dst = append(dst, ']')
+		}
+		dst = append(dst, '}')
+	}
+	return dst, nil
+}
+
+// lines are those of a column but for blocks and parent.
+func (c *documentColumn) lines() []documentLine {
+	lines := make([]documentLine, 0, 2)
+	add := func(f *documentFile, holds string) {
+		lines = append(lines, documentLine{Path: c.Name, Holds: holds})
+		if l := &lines[len(lines)-1]; f != nil {
+			l.File, l.Type, l.Encoding, l.Compression = f.Name, f.Type.String(), f.Encoding.String(), f.Compression.String()
+			l.Nullable, l.Sorted, l.BlocksCRC = f.Nullable, f.Sorted, fmt.Sprintf("%08x", f.BlocksCRC)
+		}
+	}
+	s := shapeOf(&c.Column)
+	if s.lengths {
+		add(c.Lengths, holdsLengths)
+	}
+	if holds := s.holds(&c.Column); holds != holdsLengths {
+		add(c.Values, holds)
+	}
+	lines[len(lines)-1].Avro = &documentType{
+		Type: c.Type.String(), Array: c.Array, Optional: c.Optional, Nullable: c.Nullable, Logical: c.Logical.String(),
+		Precision: c.Precision, Scale: c.Scale, Size: c.FixedSize, Symbols: c.Symbols,
+	}
+	return lines
+}
+
+// documentReader checks a document while it reads it.
+type documentReader struct {
+	file string
+	d    *document
+	at   map[string]int // of the columns
+}
+
+func (r *documentReader) fail(kind damage.Kind, reason string, args ...any) error {
+	return damage.New(kind, r.file, -1, reason, args...)
+}
+
+// parseDocument reads the text of a file of that name. What it says of files is as
+// trustworthy as they are; for itself it is consistent. Errors are *damage.Error.
+func parseDocument(text []byte, file string) (*document, error) {
+	r := &documentReader{file: file, d: new(document), at: map[string]int{}}
+	//guard: a changed document would be believed
+	if err := r.checkSum(text); err != nil {
+		return nil, err
+	}
+	var doc struct {
+		Format  string          `json:"format"`
+		Version int             `json:"version"`
+		Rows    int64           `json:"rows"`
+		Schema  json.RawMessage `json:"schema"`
+		Columns []documentLine  `json:"columns"`
+	}
+	if err := json.Unmarshal(text, &doc); err != nil {
+		return nil, r.fail(damage.Header, "no document of a part: %v", err)
+	}
+	switch {
+	case doc.Format != "cfile":
+		return nil, r.fail(damage.Magic, "a document of the format %.40q", doc.Format)
+	case doc.Version != documentVersion:
+		return nil, r.fail(damage.Unsupported, "version %d of the document", doc.Version)
+	//guard: rows could be fewer than none
+	case doc.Rows < 0:
+		return nil, r.fail(damage.Count, "%d rows", doc.Rows)
+	}
+	r.d.Rows, r.d.Schema = doc.Rows, string(doc.Schema)
+	for lines := doc.Columns; len(lines) > 0; {
+		n, err := r.column(lines)
+		if err != nil {
+			return nil, err
+		}
+		lines = lines[n:]
+	}
+	return r.d, nil
+}
+
+// checkSum compares the checksum in the document's last line with its own.
+func (r *documentReader) checkSum(text []byte) error {
+	//guard: what is shorter than its checksum would crash the program
+	if len(text) < len(documentEnd) || text[0] != '{' {
+		return r.fail(damage.Magic, "%d bytes that are no document of a part", len(text))
+	}
+	sum, at := documentSum(text)
+	stored := string(text[at : at+len(sumZeros)])
+	if own := fmt.Sprintf("%08x", sum); own != stored {
+		return damage.New(damage.Checksum, r.file, int64(at), "the document's CRC-32C is said to be %q, its own is %s", stored, own)
+	}
+	return nil
+}
+
+// column reads the next column, and returns how many of the lines it has.
+func (r *documentReader) column(lines []documentLine) (n int, err error) {
+	if lines[0].Holds == holdsLengths && lines[0].Avro == nil {
+		n = 1
+	}
+	//guard: a line that is missing would crash the program, and one of another column be taken for it
+	if n == len(lines) || lines[n].Avro == nil || lines[n].Path != lines[0].Path || lines[n].Parent != lines[0].Parent {
+		return 0, r.fail(damage.Header, "the column %.100q is not complete", lines[0].Path)
+	}
+	last := &lines[n]
+	c := documentColumn{Blocks: last.Blocks}
+	if c.Column, err = r.describe(last); err != nil {
+		return 0, err
+	}
+	s := shapeOf(&c.Column)
+	//guard: a file could hold other than the column's type lets it
+	if last.Holds != s.holds(&c.Column) || n == 1 != (s.lengths && s.values) {
+		return 0, r.fail(damage.Header, "the column %.100q has no files that hold what a column of its type does", c.Name)
+	}
+	if s.lengths {
+		c.Lengths, err = r.open(&lines[0], Int32, Int32, true, false)
+	}
+	if s.values && err == nil {
+		meant, _ := typeOf(&c.Column, false)
+		plain, _ := typeOf(&c.Column, true)
+		c.Values, err = r.open(last, meant, plain, false, s.nullable)
+	}
+	if err == nil {
+		err = r.count(&c)
+	}
+	r.at[c.Name] = len(r.d.Columns)
+	r.d.Columns = append(r.d.Columns, c)
+	return n + 1, err
+}
+
+// describe is the column of a line.
+func (r *documentReader) describe(l *documentLine) (c column.Column, err error) {
+	t := l.Avro
+	c = column.Column{
+		Name: l.Path, Array: t.Array, Optional: t.Optional, Nullable: t.Nullable, Parent: -1,
+		Precision: t.Precision, Scale: t.Scale, FixedSize: t.Size, Symbols: t.Symbols,
+	}
+	var ok bool
+	//guard: a column of no type would crash the program
+	if c.Type, ok = column.ParseType(t.Type); !ok {
+		return c, r.fail(damage.Header, "the column %.100q is of the type %.40q", l.Path, t.Type)
+	}
+	if _, ok = typeOf(&c, true); !ok && c.Type != column.Null {
+		return c, r.fail(damage.Header, "the column %.100q is of the type %s, which Avro has not", l.Path, t.Type)
+	}
+	if c.Logical, ok = column.ParseLogical(t.Logical); !ok {
+		return c, r.fail(damage.Header, "the column %.100q is of the logical type %.40q", l.Path, t.Logical)
+	}
+	if _, twice := r.at[l.Path]; twice {
+		return c, r.fail(damage.Header, "two columns are called %.100q", l.Path)
+	}
+	if l.Parent != "" {
+		//guard: a column could be its own parent, or have one without lengths
+		if c.Parent, ok = r.at[l.Parent]; !ok || !r.d.Columns[c.Parent].Array {
+			return c, r.fail(damage.Header, "the column %.100q has no array %.100q before it as parent", l.Path, l.Parent)
+		}
+	}
+	return c, nil
+}
+
+// open checks what a line says of a file, whose type is one of two.
+func (r *documentReader) open(l *documentLine, meant, plain Type, lengths, nullable bool) (*documentFile, error) {
+	crc, err := strconv.ParseUint(l.BlocksCRC, 16, 32)
+	//guard: a file without a checksum of its blocks would be taken for any other
+	if err != nil || len(l.BlocksCRC) != len(sumZeros) {
+		return nil, r.fail(damage.Header, "the file %.40q of the column %.100q has the checksum %.40q", l.File, l.Path, l.BlocksCRC)
+	}
+	f := &documentFile{Name: l.File, Nullable: l.Nullable, Sorted: l.Sorted, BlocksCRC: uint32(crc)}
+	var ok [3]bool
+	f.Type, ok[0] = ParseType(l.Type)
+	f.Encoding, ok[1] = ParseEncoding(l.Encoding)
+	f.Compression, ok[2] = ParseCompression(l.Compression)
+	//guard: values of another type would be taken for the column's
+	if slices.Contains(ok[:], false) || f.Type != meant && f.Type != plain || f.Nullable != nullable {
+		return nil, r.fail(damage.Header, "the file %.40q of the column %.100q is of type %.40q, nullable %v, encoding %.40q, compression %.40q",
+			l.File, l.Path, l.Type, l.Nullable, l.Encoding, l.Compression)
+	}
+	//guard: a file of another column, or outside the part, would be read
+	if want := fileName(len(r.d.Columns), lengths); l.File != want {
+		return nil, r.fail(damage.Header, "the column %.100q is said to be in %.40q, expected %s", l.Path, l.File, want)
+	}
+	return f, nil
+}
+
+// count checks the blocks of a column against each other and against its parent's.
+func (r *documentReader) count(c *documentColumn) error {
+	s := shapeOf(&c.Column)
+	var rows, units, items, raw, stored int64
+	for i := range c.Blocks {
+		b := &c.Blocks[i]
+		none := !s.lengths && !s.values
+		switch {
+		//guard: a seek would not find the block of a row, or the rows' values would be others'
+		case b.Rows == 0, none && b.Units+b.Items != 0,
+			!none && c.Parent < 0 && b.Units != b.Rows,
+			!none && !c.Array && b.Items != b.Units,
+			s.nullable && b.Items > b.Units,
+			b.Rows > r.d.Rows-rows, b.Units > maxItems-units, b.Items > maxItems-items:
+			return r.fail(damage.Count, "block %d of the column %.100q has %d rows, %d units and %d items", i, c.Name, b.Rows, b.Units, b.Items)
+		//guard: sums of sizes would become negative
+		case b.Raw > maxBytes-raw, b.Stored > maxBytes-stored:
+			return r.fail(damage.Size, "block %d of the column %.100q is of %d bytes, stored in %d", i, c.Name, b.Raw, b.Stored)
+		}
+		rows, units, items, raw, stored = rows+b.Rows, units+b.Units, items+b.Items, raw+b.Raw, stored+b.Stored
+	}
+	want := units
+	if c.Parent >= 0 && (s.lengths || s.values) {
+		want = 0
+		for _, b := range r.d.Columns[c.Parent].Blocks {
+			want += b.Items
+		}
+	}
+	//guard: a column could have other rows than the part
+	if rows != r.d.Rows || units != want {
+		return r.fail(damage.Count, "the column %.100q has %d rows and %d units, expected %d and %d", c.Name, rows, units, r.d.Rows, want)
+	}
+	return nil
+}

@@ -1,0 +1,164 @@
+package encoding
+
+import (
+	"encoding/binary"
+	"io"
+
+	"github.com/rowtocol/rowtocol/damage"
+)
+
+// Dictionary is the words of a file that its dictionary blocks number.
+type Dictionary struct {
+	offsets []uint32 // of the words in the block, and of the end of the last
+	block   []byte
+}
+
+// NewDictionary returns the words of a plain BINARY block, which must stay as
+// it is. What it takes is a small multiple of the block's size.
+func NewDictionary(block []byte) (*Dictionary, error) {
+	var d plainBinary
+	if err := d.Reset(block); err != nil {
+		return nil, err
+	}
+	offsets := append(make([]uint32, 0, d.count+1), d.start)
+	offsets, err := d.ends(offsets, d.count)
+	if err == nil {
+		err = d.groups.finish()
+	}
+	if err != io.EOF {
+		return nil, err
+	}
+	return &Dictionary{offsets: offsets, block: block}, nil
+}
+
+// Len returns the number of words.
+func (d *Dictionary) Len() int { return len(d.offsets) - 1 }
+
+// Word returns the word with a number from 0. It is a part of the block.
+func (d *Dictionary) Word(i int) []byte { return d.block[d.offsets[i]:d.offsets[i+1]] }
+
+// The modes of dictionary blocks, which they begin with: 4 bytes.
+const (
+	modeCodes = 1
+	modePlain = 2
+	modeSize  = 4
+)
+
+// AppendDictCodes appends a dictionary block of numbers of words: UINT32, as
+// in Values.Fixed.
+func AppendDictCodes(dst []byte, s *Shuffler, ordinal uint32, codes []byte) ([]byte, error) {
+	return s.AppendNarrow(binary.LittleEndian.AppendUint32(dst, modeCodes), ordinal, codes)
+}
+
+// AppendDictPlain appends a dictionary block of values that are not in the
+// full dictionary, which are as those of AppendPlainBinary.
+func AppendDictPlain(dst []byte, ordinal uint32, offsets []uint32, data []byte) []byte {
+	return AppendPlainBinary(binary.LittleEndian.AppendUint32(dst, modePlain), ordinal, offsets, data)
+}
+
+// codesAtOnce is how many numbers of words are decoded at a time.
+const codesAtOnce = 1024
+
+// dict decodes dictionary blocks.
+type dict struct {
+	Decoder // of the present block: codes or plain
+	words   *Dictionary
+	codes   Decoder
+	plain   Decoder
+	read    Values // codes in Fixed
+	next    int    // of them that is not given yet, in bytes
+}
+
+// NewDict returns a Decoder of the dictionary blocks of a file with those
+// words.
+func NewDict(words *Dictionary) Decoder {
+	d := &dict{words: words, codes: NewBitshuffleNarrow(), plain: NewPlainBinary()}
+	d.Decoder = d.plain
+	return d
+}
+
+func (d *dict) Reset(body []byte) error {
+	d.read.Reset()
+	d.next = 0
+	//guard: the mode of a cut block would be read past its end
+	if len(body) < modeSize {
+		return damaged(damage.Truncated, 0, "%d bytes, and the mode of the block takes %d", len(body), modeSize)
+	}
+	switch mode := binary.LittleEndian.Uint32(body); mode {
+	case modeCodes:
+		d.Decoder = d.codes
+	case modePlain:
+		d.Decoder = d.plain
+	default:
+		return damaged(damage.Header, 0, "a dictionary block of mode %d", mode)
+	}
+	return shifted(d.Decoder.Reset(body[modeSize:]), modeSize)
+}
+
+func (d *dict) Read(v *Values, n int) (int, error) {
+	if d.Decoder == d.plain {
+		read, err := d.plain.Read(v, n)
+		return read, shifted(err, modeSize)
+	}
+	n = min(n, readLimit/4) // offsets, if words are empty
+	first, read := len(v.Data), 0
+	for read < n && len(v.Data)-first < readLimit {
+		if d.next == len(d.read.Fixed) {
+			if err := d.load(); err == io.EOF && read > 0 {
+				break
+			} else if err != nil {
+				return 0, err
+			}
+		}
+		m, err := d.look(v, n-read, first+readLimit)
+		if err != nil {
+			return 0, err
+		}
+		read += m
+	}
+	return read, nil
+}
+
+// load decodes the next codes.
+func (d *dict) load() error {
+	d.read.Reset()
+	d.next = 0
+	_, err := d.codes.Read(&d.read, codesAtOnce)
+	return shifted(err, modeSize)
+}
+
+// look appends the words of at most n of the codes that are decoded, and ends
+// when v.Data is longer than limit. It returns how many words that are.
+func (d *dict) look(v *Values, n, limit int) (int, error) {
+	codes := d.read.Fixed[d.next:]
+	codes = codes[:min(len(codes), 4*n)]
+	bounds, block := d.words.offsets, d.words.block
+	if len(v.Offsets) == 0 {
+		v.Offsets = append(v.Offsets, 0)
+	}
+	offsets, data := v.Offsets, v.Data
+	i := 0
+	//guard: long words would take memory without limit
+	for ; i < len(codes) && len(data) < limit; i += 4 {
+		code := uint64(binary.LittleEndian.Uint32(codes[i:])) + 1
+		//guard: a word would be read that the dictionary does not have
+		if code >= uint64(len(bounds)) {
+			return 0, damaged(damage.Value, modeSize, "the word %d of a dictionary of %d", code-1, len(bounds)-1)
+		}
+		data = append(data, block[bounds[code-1]:bounds[code]]...)
+		offsets = append(offsets, uint32(len(data)))
+	}
+	v.Offsets, v.Data = offsets, data
+	d.next += i
+	return i / 4, nil
+}
+
+func (d *dict) Skip(n int) error {
+	if decoded := (len(d.read.Fixed) - d.next) / 4; n < 0 || n > decoded {
+		n -= decoded
+		d.next = len(d.read.Fixed)
+		return shifted(d.Decoder.Skip(n), modeSize)
+	}
+	d.next += 4 * n
+	return nil
+}

@@ -1,0 +1,49 @@
+package encoding
+
+import (
+	"errors"
+	"io"
+
+	"github.com/rowtocol/rowtocol/damage"
+)
+
+// header is what a block says of itself, and how many of its values are unread.
+type header struct {
+	count   int
+	ordinal uint32
+	left    int
+}
+
+func newHeader(count, ordinal uint32) header {
+	return header{count: int(count), ordinal: ordinal, left: int(count)}
+}
+
+func (h *header) Count() int      { return h.count }
+func (h *header) Ordinal() uint32 { return h.ordinal }
+
+// within returns damage if fewer than n values are left.
+func (h *header) within(n int) error {
+	//guard: a row of another block would be looked for in this one
+	if n < 0 || n > h.left {
+		return damaged(damage.Count, 0, "%d values are to be skipped, and %d of %d are left", n, h.left, h.count)
+	}
+	return nil
+}
+
+// damaged returns damage at an offset in the body.
+func damaged(kind damage.Kind, offset int, reason string, args ...any) error {
+	return damage.New(kind, "", int64(offset), reason, args...)
+}
+
+// shifted returns err, which is of a body within a body, with the offset in
+// the outer one.
+func shifted(err error, by int64) error {
+	if err == nil || err == io.EOF {
+		return err
+	}
+	var e *damage.Error
+	if errors.As(err, &e) && e.Offset >= 0 {
+		e.Offset += by
+	}
+	return err
+}

@@ -1,0 +1,184 @@
+package encoding
+
+import (
+	"encoding/binary"
+	"io"
+
+	"github.com/rowtocol/rowtocol/damage"
+)
+
+// RestartInterval is the number of values from one that is stored whole to the
+// next one that is, in what Kudu writes.
+const RestartInterval = 16
+
+// AppendPrefix appends the prefix block of BINARY values, which are as those of
+// AppendPlainBinary, with Kudu's restart interval of 16.
+func AppendPrefix(dst []byte, ordinal uint32, offsets []uint32, data []byte) []byte {
+	body := len(dst)
+	count := max(0, len(offsets)-1)
+	dst = appendGroup(dst, uint32(count), ordinal, RestartInterval, 0)
+	// The restarts are gathered in front of the entries, and moved behind them
+	// at the end: they need no memory of their own.
+	restarts := len(dst)
+	size := 4 * ((max(1, count) - 1) / RestartInterval)
+	dst = append(dst, make([]byte, size)...)
+	next := restarts
+	var last []byte
+	for i := range count {
+		value := data[offsets[i]:offsets[i+1]]
+		shared := 0
+		if i%RestartInterval != 0 {
+			shared = CommonPrefix(last, value)
+		} else if i > 0 {
+			binary.LittleEndian.PutUint32(dst[next:], uint32(len(dst)-size-body))
+			next += 4
+		}
+		dst = binary.AppendUvarint(dst, uint64(shared))
+		dst = binary.AppendUvarint(dst, uint64(len(value)-shared))
+		dst = append(dst, value[shared:]...)
+		last = value
+	}
+	dst = append(dst, dst[restarts:restarts+size]...)
+	dst = append(dst[:restarts], dst[restarts+size:]...)
+	return binary.LittleEndian.AppendUint32(dst, uint32(size/4))
+}
+
+// prefix decodes prefix blocks.
+type prefix struct {
+	header
+	body     []byte
+	at       int    // of the next entry
+	end      int    // of the entries
+	restart  int    // where the place of the next restart is
+	interval uint32 // between restarts
+	until    uint32 // entries before the next restart
+	last     []byte // the value before the next entry, in memory of its own
+}
+
+// NewPrefix returns a Decoder of prefix blocks.
+func NewPrefix() Decoder { return &prefix{} }
+
+func (d *prefix) Reset(body []byte) error {
+	g, err := groupHeader(body)
+	if err != nil {
+		return err
+	}
+	d.header = newHeader(g.group[0], g.group[1])
+	d.body, d.at, d.last = body, g.end, d.last[:0]
+	d.interval, d.until = g.group[2], g.group[2]
+	end := len(body) - 4
+	//guard: the number of restarts would be read past the end
+	if end < d.at {
+		return damaged(damage.Truncated, d.at, "no number of restarts")
+	}
+	//guard: values would be divided into intervals of none
+	if d.interval == 0 {
+		return damaged(damage.Header, 0, "a restart interval of 0")
+	}
+	listed := binary.LittleEndian.Uint32(body[end:])
+	//guard: restarts would be looked for that are not there
+	if uint64(max(1, d.count)-1)/uint64(d.interval) != uint64(listed) {
+		return damaged(damage.Count, end, "%d restarts, and %d values in intervals of %d", listed, d.count, d.interval)
+	}
+	//guard: restarts would be read from before the body
+	if uint64(listed)*4 > uint64(end-d.at) {
+		return damaged(damage.Truncated, end, "%d restarts in %d bytes", listed, end-d.at)
+	}
+	d.end = end - 4*int(listed)
+	d.restart = d.end
+	return nil
+}
+
+// entry passes over the next entry and returns how many bytes its value shares
+// with the value before, which has length bytes, and the others.
+func (d *prefix) entry(length int) (shared int, others []byte, err error) {
+	x, y, n := lengths(d.body[d.at:d.end])
+	start := d.at + n
+	//guard: bytes of a value would be read past the end of the entries
+	if n == 0 || uint64(y) > uint64(d.end-start) {
+		return 0, nil, damaged(damage.Truncated, d.at, "no whole entry")
+	}
+	//guard: bytes would be shared that the value before does not have
+	if uint64(x) > uint64(length) {
+		return 0, nil, damaged(damage.Value, d.at, "%d bytes shared with a value of %d", x, length)
+	}
+	if d.until == 0 {
+		//guard: who seeks by restarts would read other values
+		if place := binary.LittleEndian.Uint32(d.body[d.restart:]); uint64(place) != uint64(d.at) || x > 0 {
+			return 0, nil, damaged(damage.Value, d.restart, "a restart at %d, and at %d is one that shares %d bytes", place, d.at, x)
+		}
+		d.restart += 4
+		d.until = d.interval
+	}
+	d.until--
+	d.at = start + int(y)
+	return int(x), d.body[start:d.at], nil
+}
+
+// lengths reads the two lengths that an entry begins with, and returns how many
+// bytes they take: none if they are not whole.
+func lengths(b []byte) (shared, others uint32, n int) {
+	if len(b) >= 2 && b[0]|b[1] < 0x80 {
+		return uint32(b[0]), uint32(b[1]), 2
+	}
+	shared, n = uvarint32(b)
+	others, m := uvarint32(b[n:])
+	if n == 0 || m == 0 {
+		return 0, 0, 0
+	}
+	return shared, others, n + m
+}
+
+func (d *prefix) Read(v *Values, n int) (int, error) {
+	if d.left == 0 {
+		return 0, d.finish()
+	}
+	n = min(n, d.left)
+	if len(v.Offsets) == 0 {
+		v.Offsets = append(v.Offsets, 0)
+	}
+	offsets, data, last := v.Offsets, v.Data, d.last
+	limit := len(data) + readLimit
+	read := 0
+	//guard: values that share long prefixes would take memory without limit
+	for read < n && len(data) < limit {
+		shared, others, err := d.entry(len(last))
+		if err != nil {
+			return 0, err
+		}
+		start := len(data)
+		data = append(data, last[:shared]...)
+		data = append(data, others...)
+		offsets = append(offsets, uint32(len(data)))
+		last = data[start:]
+		read++
+	}
+	v.Offsets, v.Data = offsets, data
+	d.last = append(d.last[:0], last...)
+	d.left -= read
+	return read, nil
+}
+
+func (d *prefix) Skip(n int) error {
+	if err := d.within(n); err != nil {
+		return err
+	}
+	d.left -= n
+	for range n {
+		shared, others, err := d.entry(len(d.last))
+		if err != nil {
+			return err
+		}
+		d.last = append(d.last[:shared], others...)
+	}
+	return nil
+}
+
+// finish returns io.EOF if the entries end with the last value.
+func (d *prefix) finish() error {
+	//guard: bytes of no value would be passed over
+	if d.at != d.end {
+		return damaged(damage.Trailing, d.at, "%d bytes behind the last entry", d.end-d.at)
+	}
+	return io.EOF
+}

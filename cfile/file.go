@@ -1,0 +1,322 @@
+package cfile
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+
+	"github.com/rowtocol/rowtocol/cfile/encoding"
+	"github.com/rowtocol/rowtocol/column"
+	"github.com/rowtocol/rowtocol/damage"
+)
+
+// File is an open CFile. It is safe for concurrent use; the cursors that it hands out are
+// not.
+type File struct {
+	r          io.ReaderAt
+	readBlock  readBlock
+	memory     column.Account
+	name       string
+	size       int64
+	headerSize int64  // with the checksum
+	header     []Pair // metadata
+	footerAt   int64  // with the checksum
+	footer     *Footer
+	held       int64            // bytes accounted for of header and footer
+	crcs       map[int64]uint32 // checksums of the blocks that are read, by their offsets; nil if nobody wants them
+
+	mu    sync.Mutex // held while the dictionary is read
+	words *encoding.Dictionary
+}
+
+// readBlock reads stored data blocks at an offset. The blocks of the file end at end.
+type readBlock func(p []byte, off, end int64) (int, error)
+
+// Open reads and checks the header and the footer of the file of size bytes behind r; name
+// is for messages. Errors are *damage.Error, or wrap what r reported.
+func Open(r io.ReaderAt, size int64, name string) (*File, error) {
+	read := func(p []byte, off, _ int64) (int, error) { return r.ReadAt(p, off) }
+	return newFile(r, size, name, read, unlimited{})
+}
+
+// newFile is Open with a way of its own of reading data blocks, and an account of the memory
+// for header, footer, dictionary and the blocks of cursors.
+func newFile(r io.ReaderAt, size int64, name string, read readBlock, memory column.Account) (*File, error) {
+	f := &File{r: r, readBlock: read, memory: memory, name: name, size: size}
+	if err := f.open(); err != nil {
+		memory.Release(f.held)
+		damage.SetFile(err, name)
+		return nil, err
+	}
+	return f, nil
+}
+
+// unlimited is memory without an account.
+type unlimited struct{}
+
+func (unlimited) Reserve(int64) error { return nil }
+func (unlimited) Release(int64)       {}
+
+// Name is the name given to Open.
+func (f *File) Name() string { return f.name }
+
+// Size is the file's length in bytes.
+func (f *File) Size() int64 { return f.size }
+
+// Footer is what the file says of itself. It must not be changed.
+func (f *File) Footer() *Footer { return f.footer }
+
+// Header is the metadata of the header, in the order of the file. Kudu writes none.
+func (f *File) Header() []Pair { return f.header }
+
+// HeaderSize is the bytes of the header, with its checksum. Behind it is the first block.
+func (f *File) HeaderSize() int64 { return f.headerSize }
+
+// FooterStart is the offset of the footer, with its checksum. The blocks end there.
+func (f *File) FooterStart() int64 { return f.footerAt }
+
+// unverified tells whether the file has no checksums.
+func (f *File) unverified() bool { return !f.footer.checksums() }
+
+// firstRead is what is read of a file's end at first: more than most footers have.
+const firstRead = 1 << 10
+
+func (f *File) open() error {
+	//guard: header and footer would be read that are one
+	if f.size < 2*int64(frameSize) {
+		return damage.New(damage.Truncated, "", f.size, "a file of %d bytes, expected at least %d", f.size, 2*frameSize)
+	}
+	tail := make([]byte, min(f.size, firstRead))
+	if err := readFull(f.r, tail, f.size-int64(len(tail)), f.name); err != nil {
+		return err
+	}
+	frame := tail[len(tail)-frameSize:]
+	length, version, err := parseFrame(frame, f.size-int64(frameSize))
+	if err != nil {
+		return err
+	}
+	// The checksum is in front of the message.
+	need := int64(checksumSize + length + frameSize)
+	//guard: a footer would be read before the file
+	if need > f.size-int64(frameSize) {
+		return damage.New(damage.Truncated, "", f.size-4, "a footer of %d bytes in a file of %d", length, f.size)
+	}
+	if err := f.reserve(need); err != nil {
+		return err
+	}
+	if int64(len(tail)) < need {
+		tail = make([]byte, need)
+		if err := readFull(f.r, tail, f.size-need, f.name); err != nil {
+			return err
+		}
+	}
+	if err := f.readFooter(tail[int64(len(tail))-need:], version); err != nil {
+		return err
+	}
+	if err := f.readHeader(version); err != nil {
+		return err
+	}
+	return f.check()
+}
+
+// reserve reserves memory for a message of n bytes: as text, and as what is made of it.
+func (f *File) reserve(n int64) error {
+	if err := f.memory.Reserve(2 * n); err != nil {
+		return err
+	}
+	f.held += 2 * n
+	return nil
+}
+
+// parseFrame reads a magic and the length of a message, at an offset.
+func parseFrame(b []byte, at int64) (length, version int, err error) {
+	magic, n := b[:magicSize], binary.LittleEndian.Uint32(b[magicSize:])
+	switch string(magic) {
+	case magic1:
+		version = 1
+	case magic2:
+		version = 2
+	default:
+		return 0, 0, damage.New(damage.Magic, "", at, "found %q, expected %q or %q", magic, magic1, magic2)
+	}
+	//guard: memory would be taken for a length that no writer makes
+	if n > maxMessage {
+		return 0, 0, damage.New(damage.Size, "", at+int64(magicSize), "a message of %d bytes, at most %d", n, maxMessage)
+	}
+	return int(n), version, nil
+}
+
+// readFooter reads the footer from the end of the file, which begins with a checksum if the
+// footer says that there are some.
+func (f *File) readFooter(tail []byte, version int) (err error) {
+	message := tail[checksumSize : len(tail)-frameSize]
+	f.footerAt = f.size - int64(len(tail)-checksumSize)
+	if f.footer, err = parseFooter(message, f.footerAt); err != nil {
+		return err
+	}
+	f.footer.Version = version
+	if f.footer.checksums() {
+		f.footerAt -= checksumSize
+		if err := checkSum(tail[checksumSize:], tail, f.footerAt, "footer"); err != nil {
+			return err
+		}
+	}
+	//guard: blocks would be read that are something else
+	if unknown := f.footer.Incompatible &^ (FeatureChecksums | FeatureArrays); unknown != 0 {
+		return damage.New(damage.Unsupported, "", f.footerAt, "the incompatible features %#x, which are unknown", unknown)
+	}
+	//guard: elements of arrays would be read as values of rows
+	if f.footer.Array || f.footer.Incompatible&FeatureArrays != 0 {
+		return damage.New(damage.Unsupported, "", f.footerAt, "array data blocks (incompatible feature %#x)", FeatureArrays)
+	}
+	return nil
+}
+
+// checkSum compares the checksum that stored begins with with that of b, which is of what at
+// an offset.
+func checkSum(b, stored []byte, at int64, what string) error {
+	want, got := binary.LittleEndian.Uint32(stored), checksum(b)
+	//guard: damaged bytes would be read
+	if want != got {
+		return damage.New(damage.Checksum, "", at, "the stored CRC-32C is %08x, that of the %s is %08x", want, what, got)
+	}
+	return nil
+}
+
+// readHeader reads the header. The version is that of the footer.
+func (f *File) readHeader(version int) error {
+	head := make([]byte, frameSize+checksumSize)
+	head = head[:min(int64(len(head)), f.size)]
+	if err := readFull(f.r, head, 0, f.name); err != nil {
+		return err
+	}
+	length, own, err := parseFrame(head, 0)
+	if err != nil {
+		return err
+	}
+	//guard: compressed blocks would be read by the rules of another version
+	if own != version {
+		return damage.New(damage.Magic, "", 0, "the magic is of version %d at the beginning and %d at the end", own, version)
+	}
+	f.headerSize = int64(frameSize + length + f.footer.checksumSize())
+	//guard: a header would be read into the footer
+	if f.headerSize > f.footerAt {
+		return damage.New(damage.Size, "", int64(magicSize), "the header ends at %d, the footer begins at %d", f.headerSize, f.footerAt)
+	}
+	whole := frameSize + length + checksumSize // a footer has at least as many bytes more
+	if err := f.reserve(int64(whole)); err != nil {
+		return err
+	}
+	if len(head) < whole {
+		head = make([]byte, whole)
+		if err := readFull(f.r, head, 0, f.name); err != nil {
+			return err
+		}
+	}
+	message, sum := head[:frameSize+length], head[frameSize+length:whole]
+	if f.footer.checksums() {
+		if err := checkSum(message, sum, 0, "header"); err != nil {
+			return err
+		}
+	} else if checkSum(message, sum, 0, "header") == nil {
+		//guard: a damaged bit could turn off all checks
+		return damage.New(damage.Header, "", f.footerAt, "the footer says that there are no checksums, but the header has one")
+	}
+	f.header, err = parseHeader(message[frameSize:], int64(frameSize))
+	return err
+}
+
+// check checks what the footer says.
+func (f *File) check() error {
+	o := f.footer
+	//guard: values would be decoded by a decoder that is not there
+	if !o.Type.allows(o.Encoding) {
+		return damage.New(damage.Unsupported, "", f.footerAt, "values of %s with the encoding %s", o.Type, o.Encoding)
+	}
+	//guard: there would be no way to the blocks
+	if o.Positional == nil && o.Value == nil {
+		return damage.New(damage.Header, "", f.footerAt, "no index")
+	}
+	for _, p := range []*Pointer{o.Positional, o.Value, o.Dictionary} {
+		//guard: a block would be read where none can be
+		if p != nil && (p.Offset < f.headerSize || int64(p.Size) < f.leastBlock() || p.Offset > f.footerAt-int64(p.Size)) {
+			return damage.New(damage.Size, "", f.footerAt, "a block of %d bytes at %d, expected at least %d from %d to %d",
+				p.Size, p.Offset, f.leastBlock(), f.headerSize, f.footerAt)
+		}
+	}
+	//guard: words would be looked up that are not there
+	if o.Encoding.resolve(o.Type) == Dict && o.Dictionary == nil {
+		return damage.New(damage.Header, "", f.footerAt, "no dictionary, but the encoding %s", Dict)
+	}
+	return nil
+}
+
+// leastBlock is the least that a stored block of the file has, in bytes.
+func (f *File) leastBlock() int64 { return leastBlock + int64(f.footer.checksumSize()) }
+
+// dictionary returns the words of the file, which has a dictionary. It is read once.
+func (f *File) dictionary() (*encoding.Dictionary, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.words != nil {
+		return f.words, nil
+	}
+	b := blockReader{f: f, from: f.readAt}
+	p := *f.footer.Dictionary
+	raw, err := b.read(p)
+	if err != nil {
+		return nil, err
+	}
+	words, err := encoding.NewDictionary(raw)
+	if err == nil {
+		err = f.memory.Reserve(4 * int64(words.Len()))
+	}
+	if err != nil {
+		b.close()
+		return nil, f.locate(err, p)
+	}
+	f.words = words
+	return words, nil
+}
+
+// readAt is a readBlock for blocks that are not data blocks.
+func (f *File) readAt(p []byte, off, _ int64) (int, error) { return f.r.ReadAt(p, off) }
+
+// locate makes damage that was found in the raw bytes of a block that of the file.
+func (f *File) locate(err error, p Pointer) error {
+	if err == nil {
+		return nil
+	}
+	var d *damage.Error
+	if errors.As(err, &d) && d.File == "" {
+		d.File = f.name
+		if f.footer.Compression != NoCompression {
+			d.Offset = 0 // the block's start is as near as one can get
+		}
+		d.Offset = p.Offset + max(d.Offset, 0)
+	}
+	return err
+}
+
+// readFull fills buf from offset off. Its errors are the reader's, never damage: the caller
+// has compared the range with the file's size.
+func readFull(r io.ReaderAt, buf []byte, off int64, file string) error {
+	n, err := r.ReadAt(buf, off)
+	return full(n, err, len(buf), off, file)
+}
+
+// full returns what kept a read from its want bytes.
+func full(n int, err error, want int, off int64, file string) error {
+	if n == want {
+		return nil
+	}
+	if d := (*damage.Error)(nil); errors.As(err, &d) {
+		return err // it says all
+	}
+	if err == nil || errors.Is(err, io.EOF) {
+		err = io.ErrUnexpectedEOF
+	}
+	return fmt.Errorf("%s: reading %d bytes at offset %d: %w", file, want, off, err)
+}

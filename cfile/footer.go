@@ -1,0 +1,287 @@
+package cfile
+
+import (
+	"encoding/binary"
+	"hash/crc32"
+	"math"
+
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/rowtocol/rowtocol/damage"
+)
+
+// The magics of the container's versions, at both ends of a file.
+const (
+	magic1    = "kuducfil"
+	magic2    = "kuducfl2"
+	magicSize = len(magic1)
+)
+
+const (
+	// frameSize is the magic and the length of a message.
+	frameSize = magicSize + 4
+	// checksumSize is the bytes of a checksum: a CRC-32C, little-endian.
+	checksumSize = 4
+	// maxMessage is the most that the message of a header or footer may have.
+	maxMessage = 64 << 10
+)
+
+// Field numbers of CFileFooterPB, and of the messages in it.
+const (
+	footerType         = 1
+	footerEncoding     = 2
+	footerValues       = 3
+	footerPositional   = 4
+	footerValue        = 5
+	footerCompression  = 6
+	footerMetadata     = 7
+	footerNullable     = 8
+	footerDictionary   = 9
+	footerIncompatible = 10
+	footerCompatible   = 11
+	footerArray        = 12
+
+	headerMetadata = 3 // of CFileHeaderPB
+	treeRoot       = 1 // of BTreeInfoPB
+	pointerOffset  = 1 // of BlockPointerPB
+	pointerSize    = 2
+	pairKey        = 1 // of FileMetadataPairPB
+	pairValue      = 2
+)
+
+// Pointer says where a block is in the file. Its size includes the checksum.
+type Pointer struct {
+	Offset int64
+	Size   int32
+}
+
+// end is the offset behind the block.
+func (p Pointer) end() int64 { return p.Offset + int64(p.Size) }
+
+// Feature bits of Footer.Incompatible. A reader refuses what it does not know.
+const (
+	// FeatureChecksums says that header, footer and blocks have checksums.
+	FeatureChecksums uint32 = 1 << iota
+	// FeatureArrays says that data blocks are those of arrays.
+	FeatureArrays
+)
+
+// Pair is a piece of metadata.
+type Pair struct {
+	Key   string
+	Value []byte
+}
+
+// Footer is what a file says of itself at its end: CFileFooterPB.
+type Footer struct {
+	Version      int // of the container: 1 or 2
+	Type         Type
+	Encoding     Encoding // as stored, so that it may be Auto
+	Compression  Compression
+	Nullable     bool
+	Array        bool
+	Values       int64    // rows, of nullable files with the nulls
+	Positional   *Pointer // root of the positional index, nil if there is none
+	Value        *Pointer // root of the value index, nil if there is none
+	Dictionary   *Pointer // nil if there is none
+	Metadata     []Pair   // in the order of the file
+	Incompatible uint32   // features that a reader has to know
+	Compatible   uint32   // features that it may pass over
+}
+
+// Get returns the value of a key of the metadata.
+func (f *Footer) Get(key string) (value []byte, ok bool) {
+	for i := range f.Metadata {
+		if f.Metadata[i].Key == key {
+			return f.Metadata[i].Value, true
+		}
+	}
+	return nil, false
+}
+
+// checksums tells whether the file has checksums.
+func (f *Footer) checksums() bool { return f.Incompatible&FeatureChecksums != 0 }
+
+// checksumSize is the bytes of each checksum of the file: 0 if it has none.
+func (f *Footer) checksumSize() int {
+	if f.checksums() {
+		return checksumSize
+	}
+	return 0
+}
+
+// append appends the end of a file of version 2: if Incompatible has FeatureChecksums the
+// checksum, then the message, the magic and the message's length. Fields are in the order
+// of their numbers, and those that Kudu always writes are always there.
+func (f *Footer) append(dst []byte) []byte {
+	start := len(dst)
+	dst = append(dst, make([]byte, f.checksumSize())...)
+	message := len(dst)
+	dst = f.appendMessage(dst)
+	size := len(dst) - message
+	dst = append(dst, magic2...)
+	dst = binary.LittleEndian.AppendUint32(dst, uint32(size))
+	if f.checksums() {
+		binary.LittleEndian.PutUint32(dst[start:], checksum(dst[message:]))
+	}
+	return dst
+}
+
+func (f *Footer) appendMessage(dst []byte) []byte {
+	dst = appendVarintField(dst, footerType, uint64(f.Type))
+	dst = appendVarintField(dst, footerEncoding, uint64(f.Encoding))
+	dst = appendVarintField(dst, footerValues, uint64(f.Values))
+	if f.Positional != nil {
+		dst = appendBytesField(dst, footerPositional, appendBytesField(nil, treeRoot, f.Positional.append(nil)))
+	}
+	if f.Value != nil {
+		dst = appendBytesField(dst, footerValue, appendBytesField(nil, treeRoot, f.Value.append(nil)))
+	}
+	dst = appendVarintField(dst, footerCompression, uint64(f.Compression))
+	for _, p := range f.Metadata {
+		pair := appendBytesField(nil, pairKey, p.Key)
+		dst = appendBytesField(dst, footerMetadata, appendBytesField(pair, pairValue, p.Value))
+	}
+	dst = appendVarintField(dst, footerNullable, protowire.EncodeBool(f.Nullable))
+	if f.Dictionary != nil {
+		dst = appendBytesField(dst, footerDictionary, f.Dictionary.append(nil))
+	}
+	dst = appendVarintField(dst, footerIncompatible, uint64(f.Incompatible))
+	if f.Compatible != 0 {
+		dst = appendVarintField(dst, footerCompatible, uint64(f.Compatible))
+	}
+	if f.Array {
+		dst = appendVarintField(dst, footerArray, 1)
+	}
+	return dst
+}
+
+// append appends the message of the pointer.
+func (p Pointer) append(dst []byte) []byte {
+	dst = appendVarintField(dst, pointerOffset, uint64(p.Offset))
+	return appendVarintField(dst, pointerSize, uint64(p.Size))
+}
+
+// parseFooter reads the message of a footer, which begins at an offset of the file.
+func parseFooter(b []byte, base int64) (*Footer, error) {
+	f := &Footer{Compression: NoCompression}
+	m := message{what: "footer", base: base, buf: b}
+	for m.next() {
+		switch m.number {
+		case footerType:
+			f.Type = Type(m.enum(damage.Unsupported, "type", func(v uint64) bool { return v < endOfTypes && Type(v).valid() }))
+		case footerEncoding:
+			f.Encoding = Encoding(m.enum(damage.Unsupported, "encoding", func(v uint64) bool { return v < uint64(len(encodingNames)) }))
+		case footerCompression:
+			f.Compression = Compression(m.enum(damage.Codec, "compression", func(v uint64) bool { return v < math.MaxUint8 && Compression(v).valid() }))
+		case footerValues:
+			f.Values = int64(m.varint(maxValues))
+		case footerPositional:
+			f.Positional = m.tree()
+		case footerValue:
+			f.Value = m.tree()
+		case footerMetadata:
+			f.Metadata = append(f.Metadata, m.pair())
+		case footerNullable:
+			f.Nullable = m.varint(1) == 1
+		case footerDictionary:
+			f.Dictionary = m.pointer()
+		case footerIncompatible:
+			f.Incompatible = uint32(m.varint(math.MaxUint32))
+		case footerCompatible:
+			f.Compatible = uint32(m.varint(math.MaxUint32))
+		case footerArray:
+			f.Array = m.varint(1) == 1
+		}
+	}
+	return f, m.end(footerType, footerEncoding, footerValues)
+}
+
+// maxValues is the most rows that a file may have: their ordinals have 32 bits.
+const maxValues = 1 << 32
+
+// parseHeader reads the message of a header, which begins at an offset of the file.
+func parseHeader(b []byte, base int64) (metadata []Pair, err error) {
+	m := message{what: "header", base: base, buf: b}
+	for m.next() {
+		if m.number == headerMetadata {
+			metadata = append(metadata, m.pair())
+		}
+	}
+	return metadata, m.end()
+}
+
+// enum is the field's value, a number that known knows.
+func (m *message) enum(kind damage.Kind, what string, known func(uint64) bool) uint64 {
+	v := m.varint(math.MaxUint64)
+	//guard: values would be taken for those of another kind, or a table be left
+	if m.err == nil && !known(v) {
+		m.fail(kind, m.at, "the unknown %s %d", what, int64(v))
+		return 0
+	}
+	return v
+}
+
+// tree is the field's value, a BTreeInfoPB: its root.
+func (m *message) tree() (p *Pointer) {
+	t := m.inner()
+	for t.next() {
+		if t.number == treeRoot {
+			p = t.pointer()
+		}
+	}
+	m.err = t.end(treeRoot)
+	return p
+}
+
+// pointer is the field's value, a BlockPointerPB.
+func (m *message) pointer() *Pointer {
+	p, b := new(Pointer), m.inner()
+	for b.next() {
+		switch b.number {
+		case pointerOffset:
+			p.Offset = int64(b.varint(math.MaxInt64))
+		case pointerSize:
+			p.Size = int32(b.varint(math.MaxInt32))
+		}
+	}
+	m.err = b.end(pointerOffset, pointerSize)
+	return p
+}
+
+// pair is the field's value, a FileMetadataPairPB.
+func (m *message) pair() (p Pair) {
+	b := m.inner()
+	for b.next() {
+		switch b.number {
+		case pairKey:
+			p.Key = string(b.bytes())
+		case pairValue:
+			p.Value = append([]byte{}, b.bytes()...)
+		}
+	}
+	m.err = b.end(pairKey, pairValue)
+	return p
+}
+
+// appendHeader appends the beginning of a file of version 2, of 16 bytes with a checksum
+// and 12 without.
+func appendHeader(dst []byte, checksums bool) []byte {
+	start := len(dst)
+	dst = append(dst, magic2...)
+	dst = append(dst, 0, 0, 0, 0) // the length of an empty message
+	if checksums {
+		dst = appendChecksum(dst, dst[start:])
+	}
+	return dst
+}
+
+// appendChecksum appends the checksum of block, which may be the end of dst.
+func appendChecksum(dst, block []byte) []byte {
+	return binary.LittleEndian.AppendUint32(dst, checksum(block))
+}
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// checksum is the CRC-32C of b.
+func checksum(b []byte) uint32 { return crc32.Checksum(b, castagnoli) }

@@ -1,0 +1,60 @@
+package cfile
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"testing"
+
+	"github.com/rowtocol/rowtocol/column"
+)
+
+// FuzzPart opens and reads a part of one column of arrays. The document gets the checksum
+// that it should have.
+func FuzzPart(f *testing.F) {
+	const schema = `{"type":"record","name":"R","fields":[{"name":"a","type":{"type":"array","items":"string"}}]}`
+	rows := [][]byte{{4, 2, 'a', 0, 0}, {0}, {2, 4, 'b', 'c', 0}}
+	for _, chosen := range []map[string][]string{{"compression": {"none"}}, {"encoding": {"a[]=prefix"}}} {
+		files := writePart(f, Format, chosen, schema, rows, 4)
+		f.Add(files[documentName], files[fileName(0, true)], files[fileName(0, false)])
+	}
+	f.Fuzz(func(t *testing.T, document, lengths, values []byte) {
+		document = bytes.Clone(document)
+		if len(document) < 16 || len(document) > 1<<16 {
+			return
+		}
+		if sum, at := documentSum(document); at >= 0 {
+			copy(document[at:], fmt.Sprintf("%08x", sum))
+		}
+		p, err := openFiles(Format, map[string][]byte{documentName: document, fileName(0, true): lengths, fileName(0, false): values})
+		if err == nil {
+			err = p.Verify(t.Context())
+			if dumped := p.Dump(io.Discard); dumped != nil && !partDamage(dumped) {
+				t.Fatal(dumped)
+			}
+			fuzzCursors(t, p.(*part))
+		}
+		if err != nil && !partDamage(err) {
+			t.Fatal(err)
+		}
+	})
+}
+
+// fuzzCursors reads columns from their middle.
+func fuzzCursors(t *testing.T, p *part) {
+	for i := range p.columns {
+		if _, err := p.Blocks(i); err != nil && !partDamage(err) {
+			t.Fatal(err)
+		}
+		c := p.cursor(i)
+		err := c.SeekRow(p.rows / 2)
+		for n := 0; err == nil && n < 100; n++ {
+			_, _, err = c.Read(&column.Vector{Most: 1 << 10}, 10)
+		}
+		if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, column.ErrFull) && !partDamage(err) {
+			t.Fatal(err)
+		}
+		c.close()
+	}
+}

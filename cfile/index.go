@@ -1,0 +1,233 @@
+package cfile
+
+import (
+	"bytes"
+	"encoding/binary"
+	"math"
+
+	"github.com/rowtocol/rowtocol/damage"
+)
+
+// Field numbers and values of IndexBlockTrailerPB.
+const (
+	trailerEntries = 1
+	trailerType    = 2
+
+	indexLeaf  = 0
+	indexInner = 1
+)
+
+const (
+	// ordinalKeySize is the bytes of a key in a positional index.
+	ordinalKeySize = 4
+	// trailerEstimate is what Kudu reckons for the trailer of an index block.
+	trailerEstimate = 16
+	// leastEntry is the least that an entry takes of an index block: the length of an empty
+	// key, an offset and a size of a byte each, and its place.
+	leastEntry = 3 + 4
+	// leastBlock is the least that a block may have before its checksum. All blocks begin
+	// with more; an index would be long with less.
+	leastBlock = 4
+)
+
+// indexBlock is an index block that is being made, entry by entry. The zero indexBlock is
+// empty. An empty one is a leaf that a file without values has.
+type indexBlock struct {
+	entries []byte
+	offsets []uint32 // of the entries
+}
+
+// add adds an entry. Keys are not less than the one before.
+func (b *indexBlock) add(key []byte, p Pointer) {
+	b.offsets = append(b.offsets, uint32(len(b.entries)))
+	b.entries = binary.AppendUvarint(b.entries, uint64(len(key)))
+	b.entries = append(b.entries, key...)
+	b.entries = binary.AppendUvarint(b.entries, uint64(p.Offset))
+	b.entries = binary.AppendUvarint(b.entries, uint64(p.Size))
+}
+
+// len is the number of entries.
+func (b *indexBlock) len() int { return len(b.offsets) }
+
+// estimate is the block's size by Kudu's reckoning, which decides when it is full.
+func (b *indexBlock) estimate() int { return len(b.entries) + 4*len(b.offsets) + trailerEstimate }
+
+// firstKey is the key of the first entry, which there must be. It is valid until reset.
+func (b *indexBlock) firstKey() []byte {
+	n, start := binary.Uvarint(b.entries)
+	return b.entries[start : start+int(n)]
+}
+
+// append appends the block, a leaf (which points to data blocks) or an inner one, as it is
+// before compression.
+func (b *indexBlock) append(dst []byte, leaf bool) []byte {
+	dst = append(dst, b.entries...)
+	for _, o := range b.offsets {
+		dst = binary.LittleEndian.AppendUint32(dst, o)
+	}
+	kind := uint64(indexInner)
+	if leaf {
+		kind = indexLeaf
+	}
+	start := len(dst)
+	dst = appendVarintField(dst, trailerEntries, uint64(len(b.offsets)))
+	dst = appendVarintField(dst, trailerType, kind)
+	return binary.LittleEndian.AppendUint32(dst, uint32(len(dst)-start))
+}
+
+// reset empties the block and keeps its memory.
+func (b *indexBlock) reset() { b.entries, b.offsets = b.entries[:0], b.offsets[:0] }
+
+// appendOrdinalKey appends the key of a block in a positional index: the ordinal of its
+// first row, 4 bytes big-endian.
+func appendOrdinalKey(dst []byte, ordinal uint32) []byte {
+	return binary.BigEndian.AppendUint32(dst, ordinal)
+}
+
+// index is an index block that was read and checked. It refers to the block's bytes.
+type index struct {
+	entries []byte
+	offsets []byte // of the entries, 4 bytes each
+	leaf    bool
+}
+
+// len is the number of entries.
+func (x *index) len() int { return len(x.offsets) / 4 }
+
+// entry returns an entry. The key is a part of the block.
+func (x *index) entry(i int) (key []byte, p Pointer) {
+	key, p, _ = parseEntry(x.entries[binary.LittleEndian.Uint32(x.offsets[4*i:]):])
+	return key, p
+}
+
+// indexRules are what the place of an index block in a file demands of it.
+type indexRules struct {
+	positional bool
+	values     int64  // of the file: ordinals are less
+	from, to   int64  // entries point to blocks in this range of the file
+	least      int64  // bytes of a block
+	first      []byte // key of the entry that points to the block; nil for a root
+	below      []byte // key of the entry behind that one; nil for none
+}
+
+// parseIndex reads an index block. Offsets of damage are those in raw.
+func parseIndex(raw []byte, rules *indexRules) (x index, err error) {
+	entries, n, leaf, err := parseTrailer(raw)
+	if err != nil {
+		return x, err
+	}
+	//guard: entries would be read beyond the block
+	if n > len(entries)/leastEntry {
+		return x, damage.New(damage.Count, "", 0, "%d entries in %d bytes of an index block", n, len(entries))
+	}
+	//guard: a block without entries would be taken for a way on
+	if n == 0 && (rules.first != nil || !leaf) {
+		return x, damage.New(damage.Count, "", 0, "an index block without entries")
+	}
+	split := len(entries) - 4*n
+	x = index{entries[:split], entries[split:], leaf}
+	return x, x.check(rules)
+}
+
+// parseTrailer reads the trailer of an index block: the number of entries, and whether the
+// block is a leaf. entries are the bytes before it.
+func parseTrailer(raw []byte) (entries []byte, n int, leaf bool, err error) {
+	//guard: a trailer would be read before the block
+	if len(raw) < 4 {
+		return nil, 0, false, damage.New(damage.Truncated, "", 0, "an index block of %d bytes", len(raw))
+	}
+	end := len(raw) - 4
+	size := binary.LittleEndian.Uint32(raw[end:])
+	//guard: a trailer would be read that begins before the block
+	if uint64(size) > uint64(end) {
+		return nil, 0, false, damage.New(damage.Size, "", int64(end), "the trailer of an index block has %d bytes of %d", size, end)
+	}
+	start := end - int(size)
+	m := message{what: "trailer of an index block", base: int64(start), buf: raw[start:end]}
+	for m.next() {
+		switch m.number {
+		case trailerEntries:
+			n = int(m.varint(math.MaxInt32))
+		case trailerType:
+			leaf = m.varint(indexInner) == indexLeaf
+		}
+	}
+	return raw[:start], n, leaf, m.end(trailerEntries, trailerType)
+}
+
+// check checks that the entries fill the block, ascend, and point to where blocks may be.
+func (x *index) check(rules *indexRules) error {
+	end, last := rules.from, []byte(nil)
+	pos := 0
+	for i := range x.len() {
+		at := int64(binary.LittleEndian.Uint32(x.offsets[4*i:]))
+		//guard: entries would be read where none are
+		if at != int64(pos) {
+			return damage.New(damage.Size, "", int64(len(x.entries)+4*i), "entry %d of an index block is at %d, expected %d", i, at, pos)
+		}
+		key, p, n := parseEntry(x.entries[pos:])
+		//guard: an entry would be read beyond the block
+		if n == 0 {
+			return damage.New(damage.Truncated, "", at, "entry %d of an index block is cut", i)
+		}
+		//guard: two blocks could be one, or blocks point to each other, without end
+		if p.Offset < end || int64(p.Size) < rules.least || p.end() > rules.to {
+			return damage.New(damage.Size, "", at, "an index points to %d bytes at %d, expected at least %d from %d to %d",
+				p.Size, p.Offset, rules.least, end, rules.to)
+		}
+		if err := rules.checkKey(i, key, last); err != nil {
+			err.Offset = at
+			return err
+		}
+		end, last = p.end(), key
+		pos += n
+	}
+	//guard: bytes could be hidden behind the entries
+	if pos != len(x.entries) {
+		return damage.New(damage.Trailing, "", int64(pos), "%d bytes behind the entries of an index block", len(x.entries)-pos)
+	}
+	return nil
+}
+
+// checkKey checks the key of entry i behind the last one.
+func (r *indexRules) checkKey(i int, key, last []byte) *damage.Error {
+	//guard: a seek would end in another block than reading in order
+	if i == 0 && r.first != nil && !bytes.Equal(key, r.first) {
+		return damage.New(damage.Value, "", 0, "an index block begins with the key %x, expected %x", key, r.first)
+	}
+	if !r.positional {
+		return nil
+	}
+	//guard: an ordinal would be read of another size
+	if len(key) != ordinalKeySize {
+		return damage.New(damage.Value, "", 0, "the ordinal of a block has %d bytes, expected %d", len(key), ordinalKeySize)
+	}
+	//guard: rows could be in two blocks, or be missed by a seek
+	if i > 0 && bytes.Compare(last, key) >= 0 || r.below != nil && bytes.Compare(key, r.below) >= 0 {
+		return damage.New(damage.Value, "", 0, "the ordinal %x of a block is not between %x and %x", key, last, r.below)
+	}
+	//guard: rows would be looked for that the file does not have
+	if int64(binary.BigEndian.Uint32(key)) >= r.values {
+		return damage.New(damage.Count, "", 0, "the ordinal of a block is %d, the file has %d rows", binary.BigEndian.Uint32(key), r.values)
+	}
+	return nil
+}
+
+// parseEntry reads the entry that b begins with, of n bytes; 0 if it is none.
+func parseEntry(b []byte) (key []byte, p Pointer, n int) {
+	length, head := binary.Uvarint(b)
+	if head <= 0 || length > uint64(len(b)-head) {
+		return nil, p, 0
+	}
+	n = head + int(length)
+	key = b[head:n]
+	offset, o := binary.Uvarint(b[n:])
+	if o <= 0 || offset > math.MaxInt64-math.MaxInt32 {
+		return nil, p, 0
+	}
+	size, s := binary.Uvarint(b[n+o:])
+	if s <= 0 || size > math.MaxInt32 {
+		return nil, p, 0
+	}
+	return key, Pointer{int64(offset), int32(size)}, n + o + s
+}

@@ -1,0 +1,471 @@
+package cfile
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"sync"
+
+	"github.com/rowtocol/rowtocol/column"
+	"github.com/rowtocol/rowtocol/damage"
+)
+
+// encodeJob is a raw block on its way to data blocks.
+type encodeJob struct {
+	col   *groupColumn
+	block *column.Block
+	// unit and item are the numbers of its first length and of its first value in their
+	// files.
+	unit, item int64
+	units      int64 // lengths
+	items      int64 // values that are not null; of a column of type null the sum of the lengths
+	// codes are the numbers that the dictionary has for the first values. Behind the
+	// last one it is full, or there are too many.
+	codes []byte
+	full  bool  // the dictionary is, behind this block
+	words int   // its size then
+	text  int64 // bytes of all BINARY values
+	// The data blocks; Encode has given their bytes away.
+	lengths, values writtenBlocks
+}
+
+// begin makes j the job of a block; it keeps its memory.
+func (j *encodeJob) begin(c *groupColumn, block *column.Block) {
+	j.lengths.reset()
+	j.values.reset()
+	if cap(j.codes) > keptScratch {
+		j.codes = nil
+	}
+	*j = encodeJob{
+		col: c, block: block, unit: c.begunUnits, item: c.begunItems,
+		codes: j.codes[:0], lengths: j.lengths, values: j.values,
+	}
+}
+
+// count counts the lengths and the values.
+func (j *encodeJob) count() (err error) {
+	c, n := j.col, 0
+	j.units = int64(len(j.block.Lengths))
+	switch {
+	case c.Array:
+		for _, n := range j.block.Lengths {
+			j.items += int64(n)
+		}
+		return nil
+	case c.Type == column.Null:
+		return nil
+	case c.Parent < 0:
+		j.items = j.block.Rows
+		return nil
+	}
+	n, err = c.avro.count(j.block.Data)
+	j.items = int64(n)
+	return err
+}
+
+// documented is what the part's document says of the block.
+func (j *encodeJob) documented() documentBlock {
+	c := j.col
+	b := documentBlock{Rows: j.block.Rows, Units: j.units, Items: j.items, Raw: j.text}
+	if !c.Array {
+		b.Units = b.Items
+	}
+	if c.lengths != nil {
+		b.Raw += lengthWidth * j.units
+	}
+	if c.values != nil {
+		b.Raw += int64(cmp.Or(c.avro.width, offsetWidth)) * j.items
+	}
+	for _, list := range [][]writtenBlock{j.lengths.list, j.values.list} {
+		for i := range list {
+			b.Stored += int64(list[i].size)
+		}
+	}
+	return b
+}
+
+// Widths of what a document counts of a raw block beside values of a fixed width and text.
+const (
+	lengthWidth = 4
+	offsetWidth = 4
+)
+
+// locate completes the error of a value, or of what is about one.
+func (j *encodeJob) locate(err error) error {
+	var v *valueError
+	if !errors.As(err, &v) {
+		return fmt.Errorf("cfile: column %q: %w", j.col.Name, err)
+	}
+	e := damage.New(damage.Unsupported, "", -1, "%s", v.reason)
+	e.Column, e.Row = j.col.Name, j.row(v.index)
+	return e
+}
+
+// row is the number, in the row group, of the row that a value belongs to; -1 if the
+// column does not tell.
+func (j *encodeJob) row(value int64) int64 {
+	switch {
+	case j.col.Parent >= 0:
+		return -1
+	case !j.col.Array:
+		return j.block.FirstRow + value
+	}
+	for i, n := range j.block.Lengths {
+		if value -= int64(n); value < 0 {
+			return j.block.FirstRow + int64(i)
+		}
+	}
+	return -1
+}
+
+// maxCodes is the most values of a raw block that get numbers of a dictionary: later ones
+// of a row of that many take less memory as strings. Then come numbers again.
+const maxCodes = 1 << 20
+
+// number gives the values of the block their numbers, until the dictionary is full.
+func (j *encodeJob) number() error {
+	d, data := j.col.dictionary, j.block.Data
+	for i := range int(min(j.items, maxCodes)) {
+		value, size, err := j.col.avro.text(data)
+		if err != nil {
+			return shifted(err, int64(i))
+		}
+		if d.full() {
+			return nil
+		}
+		n, ok := d.number(value)
+		if !ok {
+			return nil
+		}
+		j.codes = binary.LittleEndian.AppendUint32(j.codes, n)
+		j.text += int64(len(value))
+		data = data[size:]
+	}
+	return nil
+}
+
+const (
+	// chunkBytes is how much of a raw block is converted at a time, if it is huge.
+	chunkBytes = 1 << 20
+	// keptScratch is the most bytes of a buffer that is kept for other blocks.
+	keptScratch = 4 << 20
+)
+
+// scratch is what an Encode works with. As many are in use as there are workers.
+type scratch struct {
+	encoder blockEncoder
+	rows    Rows
+	codes   []byte // in place of values of rows: ordinals of an enum that are numbers of its dictionary
+	valid   []byte // of all rows of the raw block
+	last    []byte // the value before those of rows, if they are to ascend
+}
+
+var scratches = sync.Pool{New: func() any { return new(scratch) }}
+
+// release keeps the memory for others, unless a huge value took much.
+func (s *scratch) release() {
+	if cap(s.rows.Data)+cap(s.rows.Fixed)+cap(s.encoder.raw) <= keptScratch {
+		scratches.Put(s)
+	}
+}
+
+// Bound is the most that Encode appends, and of a large block what is held beside it.
+func (j *encodeJob) Bound() int64 {
+	c := j.col
+	coded := int64(len(j.codes) / codeWidth)
+	n := 2*blockOverhead + j.units*c.bound.length + coded*codeBound
+	if coded < j.items {
+		n += c.bound.values(j.items-coded, len(j.block.Data))
+	}
+	if len(j.block.Data) > chunkBytes {
+		n += int64(cap(j.codes)) + 2*int64(j.longest()) // of the longest a copy, and its block before compression
+	}
+	return n
+}
+
+// longest is the size of the longest string or bytes.
+func (j *encodeJob) longest() (n int) {
+	if j.col.values == nil || j.col.avro.width > 0 || j.col.avro.symbols != nil {
+		return 0
+	}
+	for data := j.block.Data; ; {
+		size, at := textSize(data)
+		if size < 0 {
+			return n
+		}
+		n, data = max(n, size), data[at+size:]
+	}
+}
+
+// Encode appends the data blocks, of lengths first.
+func (j *encodeJob) Encode(dst []byte) (_ []byte, err error) {
+	s := scratches.Get().(*scratch)
+	defer s.release()
+	if j.col.lengths != nil {
+		if dst, err = s.encodeLengths(j, dst); err != nil {
+			return dst, j.locate(err)
+		}
+	}
+	if j.col.values != nil {
+		if dst, err = s.encodeValues(j, dst); err != nil {
+			return dst, j.locate(err)
+		}
+	}
+	return dst, nil
+}
+
+// encodeLengths appends the blocks of lengths.
+func (s *scratch) encodeLengths(j *encodeJob, dst []byte) ([]byte, error) {
+	b := &j.lengths
+	b.stored = dst
+	s.begin(&j.col.lengths.o)
+	at, read := j.unit, int64(0)
+	for left := j.block.Lengths; len(left) > 0; {
+		n := min(len(left), s.room())
+		for _, length := range left[:n] {
+			//guard: a length would be read as a negative one
+			if length > math.MaxInt32 {
+				return b.stored, unfit(read, "a list of %d items", length)
+			}
+			s.rows.Fixed = binary.LittleEndian.AppendUint32(s.rows.Fixed, length)
+			read += int64(length)
+		}
+		left = left[n:]
+		rows, err := s.flush(b, at, false, len(left) == 0)
+		if err != nil {
+			return b.stored, err
+		}
+		at += int64(rows)
+	}
+	dst, b.stored = b.stored, nil
+	return dst, nil
+}
+
+// begin makes the scratch one for a file with those options.
+func (s *scratch) begin(o *Options) {
+	s.encoder.use(o)
+	s.rows.Reset()
+	s.codes, s.last = s.codes[:0], s.last[:0]
+}
+
+// values is how many values the rows have.
+func (s *scratch) values() int {
+	if width := s.encoder.width; width > 0 {
+		return len(s.rows.Fixed) / width
+	}
+	return max(s.rows.BinaryLen(), len(s.codes)/codeWidth)
+}
+
+// chunk is the most bytes of values to convert at a time: some blocks of them.
+func (s *scratch) chunk() int { return max(chunkBytes, 2*s.encoder.o.BlockSize) }
+
+// room is how many values to add to the rows.
+func (s *scratch) room() int {
+	return max(s.chunk()/max(s.encoder.width, codeWidth)-s.values(), 1)
+}
+
+// flush appends the blocks of rows that are full, or all if no more rows come or if there
+// is no room for more. It returns how many rows went into blocks. full is whether the
+// dictionary is, if there is one.
+func (s *scratch) flush(b *writtenBlocks, at int64, full, last bool) (int, error) {
+	c := coded{s.codes, full}
+	rows, values, err := s.encoder.append(b, at, &s.rows, c, !last)
+	if err == nil && rows == 0 && !last {
+		rows, values, err = s.encoder.append(b, at, &s.rows, c, false)
+	}
+	if err != nil || last {
+		return rows, err
+	}
+	s.rows.drop(rows, values, s.encoder.width)
+	if len(s.codes) > 0 {
+		s.codes = s.codes[:copy(s.codes, s.codes[values*codeWidth:])]
+	}
+	return rows, nil
+}
+
+// encodeValues appends the blocks of values: first those that have numbers of the
+// dictionary.
+func (s *scratch) encodeValues(j *encodeJob, dst []byte) ([]byte, error) {
+	c, b := j.col, &j.values
+	b.stored = dst
+	s.begin(&c.values.o)
+	s.valid = s.valid[:0]
+	if c.nullable {
+		for _, n := range j.block.Lengths {
+			s.valid = append(s.valid, byte(n))
+		}
+	}
+	p := &pass{scratch: s, j: j, data: j.block.Data, valid: s.valid, left: j.items, at: j.item}
+	err := p.numbered()
+	for err == nil && (p.left > 0 || len(p.valid) > 0) {
+		err = p.next()
+	}
+	//guard: values would be left out
+	if err == nil && len(p.data) > 0 {
+		err = fmt.Errorf("%d bytes behind the values of a block", len(p.data))
+	}
+	if err != nil {
+		return b.stored, err
+	}
+	dst, b.stored = b.stored, nil
+	return dst, nil
+}
+
+// pass is a way through the values of a raw block.
+type pass struct {
+	*scratch
+	j     *encodeJob
+	data  []byte // what follows the values read
+	valid []byte // of the rows that follow
+	left  int64  // values that follow
+	read  int64  // values read
+	at    int64  // number of the first of the rows in scratch
+}
+
+// numbered appends the blocks of the values that have numbers.
+func (p *pass) numbered() error {
+	j := p.j
+	n := len(j.codes) / codeWidth
+	if n == 0 {
+		return nil
+	}
+	if p.encoder.o.ValueIndex {
+		j.text = 0 // it is counted again
+		if err := p.take(n, math.MaxInt); err != nil {
+			return err
+		}
+	} else {
+		if err := p.pass(n); err != nil {
+			return err
+		}
+	}
+	rows, _, err := p.encoder.append(&j.values, p.at, &p.rows, coded{j.codes, j.full && p.left > 0}, false)
+	p.at += int64(rows)
+	p.rows.Reset()
+	return err
+}
+
+// pass passes over n values, of which the rows get marks only.
+func (p *pass) pass(n int) error {
+	if int64(n) == p.left {
+		p.data = nil
+	} else {
+		for range n {
+			size, at := p.j.col.avro.size(p.data)
+			if size < 0 {
+				return errCut
+			}
+			p.data = p.data[at+size:]
+		}
+	}
+	p.mark(n)
+	return nil
+}
+
+// mark makes n values read ones, and adds their rows' marks.
+func (p *pass) mark(n int) {
+	p.left, p.read = p.left-int64(n), p.read+int64(n)
+	if len(p.valid) == 0 {
+		return
+	}
+	rows := len(p.valid) // nulls behind the last value included
+	if p.left > 0 {
+		rows = rowsOf(p.valid, n)
+	}
+	p.rows.Valid, p.valid = append(p.rows.Valid, p.valid[:rows]...), p.valid[rows:]
+}
+
+// take adds the next values to the rows: n, or those up to limit bytes.
+func (p *pass) take(n, limit int) error {
+	if p.j.col.ordinals {
+		return p.takeOrdinals(n)
+	}
+	before, text := p.values(), len(p.rows.Data)
+	read, rest, err := p.j.col.avro.append(&p.rows.Values, p.data, n, limit)
+	if err != nil {
+		return shifted(err, p.read)
+	}
+	if p.encoder.o.ValueIndex {
+		if err := p.ascending(before, read); err != nil {
+			return shifted(err, p.read)
+		}
+	}
+	p.data = rest
+	p.j.text += int64(len(p.rows.Data) - text)
+	p.mark(read)
+	return nil
+}
+
+// takeOrdinals adds the next ordinals of an enum, which are numbers of its dictionary.
+func (p *pass) takeOrdinals(n int) (err error) {
+	symbols, at := p.j.col.avro.symbols, len(p.codes)
+	if p.codes, _, p.data, err = appendInts(p.codes, p.data, n); err != nil {
+		return err
+	}
+	for ordinals := p.codes[at:]; len(ordinals) > 0; ordinals = ordinals[codeWidth:] {
+		ordinal := binary.LittleEndian.Uint32(ordinals)
+		//guard: an ordinal without symbol would crash whoever reads it
+		if int(ordinal) >= len(symbols) {
+			return errCut
+		}
+		p.j.text += int64(len(symbols[ordinal]))
+	}
+	p.mark(n)
+	return nil
+}
+
+// next appends the blocks of some of the values, or of all of them.
+func (p *pass) next() error {
+	if err := p.take(int(min(p.left, int64(p.room()))), p.chunk()); err != nil {
+		return err
+	}
+	rows, err := p.flush(&p.j.values, p.at, p.j.full, p.left == 0)
+	p.at += int64(rows)
+	return err
+}
+
+// ascending compares each of the last n values, from the one with the number before on,
+// with the one before it.
+func (p *pass) ascending(before, n int) error {
+	t, width, last := p.encoder.physical, p.encoder.width, p.last
+	for i := range n {
+		var value []byte
+		if t == Binary {
+			value = p.rows.Binary(before + i)
+		} else {
+			value = p.rows.Fixed[(before+i)*width : (before+i+1)*width]
+		}
+		//guard: no reader would take the index
+		if t == Binary && len(value) > MaxKey {
+			return unfit(int64(i), "a value of %d bytes in a sorted column: an index holds values of %d bytes at most", len(value), MaxKey)
+		}
+		//guard: rows would not be found by an index that does not ascend
+		if p.read+int64(i) > 0 && compareValues(t, last, value) > 0 {
+			return descends(int64(i))
+		}
+		last = value
+	}
+	p.last = append(p.last[:0], last...) // of memory of its own: that of the rows is used again
+	return nil
+}
+
+func descends(value int64) error {
+	return unfit(value, "the value is less than the one before it, and the column is declared sorted by --"+optionSortedBy)
+}
+
+// compareValues orders two values of a physical type that is Keyed.
+func compareValues(t Type, a, b []byte) int {
+	switch t {
+	case Int32:
+		return cmp.Compare(int32(binary.LittleEndian.Uint32(a)), int32(binary.LittleEndian.Uint32(b)))
+	case Int64:
+		return cmp.Compare(int64(binary.LittleEndian.Uint64(a)), int64(binary.LittleEndian.Uint64(b)))
+	case Int128:
+		return cmp.Or(cmp.Compare(int64(binary.LittleEndian.Uint64(a[8:])), int64(binary.LittleEndian.Uint64(b[8:]))),
+			cmp.Compare(binary.LittleEndian.Uint64(a), binary.LittleEndian.Uint64(b)))
+	}
+	return bytes.Compare(a, b)
+}

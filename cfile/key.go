@@ -1,0 +1,72 @@
+package cfile
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+
+	"github.com/rowtocol/rowtocol/cfile/encoding"
+)
+
+// AppendKey appends a value of the type t to dst in an encoding whose bytes sort as the
+// values do: integers big-endian, signed ones with the sign bit inverted; BINARY as it is.
+// The value is one as in encoding.Values. Types that are not Keyed are an error, as is a
+// value of another length than the type's.
+func AppendKey(dst []byte, t Type, value []byte) ([]byte, error) {
+	if err := checkKeyed(t, value); err != nil {
+		return dst, err
+	}
+	return appendKey(dst, t, value), nil
+}
+
+func checkKeyed(t Type, value []byte) error {
+	if !t.Keyed() {
+		return fmt.Errorf("cfile: values of %s have no key encoding", t)
+	}
+	if w := t.Width(); w != 0 && len(value) != w {
+		return fmt.Errorf("cfile: a value of %d bytes as a key of %s", len(value), t)
+	}
+	return nil
+}
+
+// appendKey is AppendKey of what was checked.
+func appendKey(dst []byte, t Type, value []byte) []byte {
+	start := len(dst)
+	dst = append(dst, value...)
+	if t.Width() == 0 {
+		return dst
+	}
+	slices.Reverse(dst[start:])
+	if types[t].signed {
+		dst[start] ^= 0x80
+	}
+	return dst
+}
+
+// AppendComposite appends the value of one column to a key of several, of which it is the
+// last or not: a BINARY value that is not the last has each zero byte followed by a one and
+// ends in two zeros, so that a value sorts before those that it begins. Errors are those of
+// AppendKey.
+func AppendComposite(dst []byte, t Type, value []byte, last bool) ([]byte, error) {
+	if err := checkKeyed(t, value); err != nil {
+		return dst, err
+	}
+	if last || t.Width() != 0 {
+		return appendKey(dst, t, value), nil
+	}
+	for {
+		zero := bytes.IndexByte(value, 0)
+		if zero < 0 {
+			return append(append(dst, value...), 0, 0), nil
+		}
+		dst = append(append(dst, value[:zero+1]...), 1)
+		value = value[zero+1:]
+	}
+}
+
+// shorten cuts the first key of a block to what tells it from the last key of the block
+// before, which is empty for the first block: what they have in common and one byte more,
+// if there is one. The result is a part of first.
+func shorten(last, first []byte) []byte {
+	return first[:min(encoding.CommonPrefix(last, first)+1, len(first))]
+}

@@ -1,0 +1,133 @@
+package cfile
+
+import (
+	"fmt"
+
+	"github.com/rowtocol/rowtocol/column"
+)
+
+// shape is the files that a column of a part has.
+//
+//	column                                   files
+//	without lengths, top-level               n.cf            a value for each row
+//	without lengths, of an array's items     n.cf            a value for each item
+//	one branch of a union with null, top     n.cf, nullable  a value or null for each row
+//	any other with lengths                   n.lengths.cf    a length for each row, or item above
+//	                                         n.cf            the items
+//
+// A column of type null has lengths at most.
+type shape struct {
+	lengths, values bool
+	nullable        bool // values has the nulls
+}
+
+func shapeOf(c *column.Column) shape {
+	values := c.Type != column.Null
+	nullable := values && c.Parent < 0 && c.Array && c.Optional && c.Nullable
+	return shape{lengths: c.Array && !nullable, values: values, nullable: nullable}
+}
+
+// What the files of a column hold, as a part's document calls it.
+const (
+	holdsValues  = "values"
+	holdsItems   = "items"
+	holdsLengths = "lengths"
+	holdsNulls   = "nulls" // of no file
+)
+
+// holds says what the last, or only, file of a column holds.
+func (s shape) holds(c *column.Column) string {
+	switch {
+	case !s.values && s.lengths:
+		return holdsLengths
+	case !s.values:
+		return holdsNulls
+	case s.lengths || c.Parent >= 0:
+		return holdsItems
+	}
+	return holdsValues
+}
+
+// fileName is the name of a file of a column in its part.
+func fileName(col int, lengths bool) string {
+	if lengths {
+		return fmt.Sprintf("%05d.lengths.cf", col)
+	}
+	return fmt.Sprintf("%05d.cf", col)
+}
+
+// The most digits that the decimals of Kudu have.
+const (
+	maxDecimal32  = 9
+	maxDecimal64  = 18
+	maxDecimal128 = 38
+)
+
+// typeOf is the type of a column's values: by what they mean, or, physical, by how Avro
+// stores them. ok is false for types that no schema of Avro gives.
+func typeOf(c *column.Column, physical bool) (t Type, ok bool) {
+	if !physical {
+		if t, ok := logicalType(c); ok {
+			return t, true
+		}
+	}
+	switch c.Type {
+	case column.Boolean:
+		return Bool, true
+	case column.Int:
+		return Int32, true
+	case column.Long:
+		return Int64, true
+	case column.Float:
+		return Float, true
+	case column.Double:
+		return Double, true
+	case column.String:
+		return String, true
+	case column.Bytes:
+		return Binary, true
+	}
+	return 0, false
+}
+
+// logicalType is the type of values that mean more to Kudu than how they are stored. ok
+// is false for others.
+func logicalType(c *column.Column) (t Type, ok bool) {
+	switch {
+	case c.Type == column.Int && c.Logical == column.LogicalDate:
+		return Date, true
+	case c.Type == column.Int && c.Symbols != nil:
+		// A symbol that stands for two ordinals could not come back as what it was.
+		return String, distinct(c.Symbols)
+	case c.Type == column.Long && c.Logical == column.LogicalTimestampMicros:
+		return UnixtimeMicros, true
+	// Of bytes that are not of a fixed size there are several for one number.
+	case c.Type == column.Bytes && c.Logical == column.LogicalDecimal && c.FixedSize > 0:
+		switch {
+		case c.Precision <= maxDecimal32:
+			return Decimal32, true
+		case c.Precision <= maxDecimal64:
+			return Decimal64, true
+		case c.Precision <= maxDecimal128:
+			return Decimal128, true
+		}
+	}
+	return 0, false
+}
+
+func distinct(symbols []string) bool {
+	seen := make(map[string]bool, len(symbols))
+	for _, s := range symbols {
+		if seen[s] {
+			return false
+		}
+		seen[s] = true
+	}
+	return true
+}
+
+// The days that Kudu takes for dates: 0001-01-01 to 9999-12-31.
+const (
+	minDate = -719162
+	maxDate = 2932896
+)

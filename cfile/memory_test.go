@@ -1,0 +1,176 @@
+package cfile
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"testing"
+)
+
+// account is memory with a limit, 0 for none.
+type account struct{ held, peak, limit int64 }
+
+var errNoMemory = errors.New("no memory")
+
+func (a *account) Reserve(n int64) error {
+	if a.limit > 0 && a.held+n > a.limit {
+		return errNoMemory
+	}
+	a.held += n
+	a.peak = max(a.peak, a.held)
+	return nil
+}
+
+func (a *account) Release(n int64) { a.held -= n }
+
+func openAccounted(t testing.TB, b []byte, memory *account) *File {
+	t.Helper()
+	r := bytes.NewReader(b)
+	f, err := newFile(r, int64(len(b)), "test.cf", func(p []byte, off, _ int64) (int, error) { return r.ReadAt(p, off) }, memory)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// Memory is reserved for what a cursor holds, and given back by Close but for header, footer
+// and dictionary.
+func TestMemory(t *testing.T) {
+	for name, b := range samples(t) {
+		var memory account
+		f := openAccounted(t, b, &memory)
+		if f.footer.Dictionary != nil {
+			if _, err := f.dictionary(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		before := memory.held
+		if before <= 0 || before > 4<<10 {
+			t.Errorf("%s: %d bytes held when open", name, before)
+		}
+		c := f.Cursor()
+		if err := c.Skip(f.footer.Values / 2); err != nil {
+			t.Fatal(err)
+		}
+		_, _ = c.SeekValue([]byte{0x80})
+		if memory.held == before && f.footer.Values > 0 {
+			t.Errorf("%s: no bytes held by a cursor", name)
+		}
+		c.Close()
+		if _, err := c.Read(new(Rows), 1); err == nil || errors.Is(err, io.EOF) {
+			t.Errorf("%s: read of a closed cursor: %v", name, err)
+		}
+		if err := walk(f); err != nil {
+			t.Fatal(err)
+		}
+		blocks := f.BlockCursor()
+		for {
+			b, err := blocks.Next()
+			if err != nil {
+				break
+			}
+			if _, err := blocks.Read(b); err != nil {
+				t.Fatal(err)
+			}
+		}
+		blocks.Close()
+		if _, err := f.Blocks(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := f.Height(true); err != nil {
+			t.Fatal(err)
+		}
+		if memory.held != before {
+			t.Errorf("%s: %d bytes held, %d before", name, memory.held, before)
+		}
+	}
+}
+
+// A reader's error about memory is none about the file.
+func TestRefusedMemory(t *testing.T) {
+	for name, b := range samples(t) {
+		var free account
+		if err := walk(openAccounted(t, b, &free)); err != nil {
+			t.Fatal(err)
+		}
+		for limit := free.peak - 1; limit > 0; limit = limit * 3 / 4 {
+			memory := account{limit: limit}
+			r := bytes.NewReader(b)
+			f, err := newFile(r, int64(len(b)), name, func(p []byte, off, _ int64) (int, error) { return r.ReadAt(p, off) }, &memory)
+			if err == nil {
+				err = walk(f)
+			} else if memory.held != 0 {
+				t.Errorf("%s: %d bytes held of a file that is not open", name, memory.held)
+			}
+			if !errors.Is(err, errNoMemory) || isDamage(err) {
+				t.Fatalf("%s with %d bytes: %v", name, limit, err)
+			}
+		}
+	}
+}
+
+// Large blocks are accounted for as they are stored, too, and small ones take the place of
+// large ones in memory.
+func TestLargeBlocks(t *testing.T) {
+	for _, c := range []Compression{NoCompression, Snappy} {
+		const large = 3 << 20
+		var values [][]byte
+		for i := range 3 {
+			values = append(values, randomBytes(uint64(i), []int{100, large, 100}[i]))
+		}
+		raw := &rawFile{fan: 9, order: "p", Footer: Footer{Type: Binary, Encoding: Plain, Compression: c, Values: 3}}
+		for i, v := range values {
+			raw.blocks = append(raw.blocks, rawBlock{ordinal: uint32(i), raw: binaryBlock(uint32(i), v)})
+		}
+		var memory account
+		f := openAccounted(t, raw.bytes(t), &memory)
+		cursor := f.Cursor()
+		for i, v := range values {
+			var r Rows
+			if _, err := cursor.Read(&r, 1); err != nil || !bytes.Equal(r.Data, v) {
+				t.Fatalf("%s: row %d: %d bytes, %v", c, i, len(r.Data), err)
+			}
+			least, most := int64(len(v)), int64(len(v))+2*roundBlock
+			if memory.held < least || memory.held > most {
+				t.Errorf("%s: %d bytes held in a block of %d", c, memory.held, len(v))
+			}
+		}
+		if least := int64(large); memory.peak < least || c != NoCompression && memory.peak < 2*least {
+			t.Errorf("%s: at most %d bytes held", c, memory.peak)
+		}
+		cursor.Close()
+	}
+}
+
+// Blocks are decoded in the memory of those before.
+func TestNoAllocationForEachBlock(t *testing.T) {
+	values := make([]int64, 64_000)
+	for i := range values {
+		values[i] = int64(i)
+	}
+	words := make([]string, 4000)
+	for i := range words {
+		words[i] = "word"
+	}
+	nullable, _ := nullableRows(400, 100)
+	for name, raw := range map[string]*rawFile{
+		"plain": int64File(values, 100), "prefix": stringFile(words, 10), "nullable": nullable,
+	} {
+		raw.fan = 20
+		f := openBytes(t, raw.bytes(t))
+		var rows Rows
+		allocations := testing.AllocsPerRun(5, func() {
+			c := f.Cursor()
+			for {
+				rows.Reset()
+				if _, err := c.Read(&rows, 1000); err != nil {
+					break
+				}
+			}
+			c.Close()
+		})
+		if allocations > 60 {
+			t.Errorf("%s: %.0f allocations for %d blocks", name, allocations, len(raw.blocks))
+		}
+	}
+}

@@ -1,0 +1,356 @@
+package cfile
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/rowtocol/rowtocol/column"
+)
+
+// partOptions are the choices of parts to write: the document of options in a plan.
+// Columns are named as they are, or more simply: see simpler.
+type partOptions struct {
+	// Compression is that of all files; empty for none where values are bit-shuffled,
+	// and so compressed already, and Snappy elsewhere.
+	Compression string `json:"compression,omitempty"`
+	// Compressions overrides it for the files of the named columns.
+	Compressions map[string]string `json:"column_compressions,omitempty"`
+	// Encodings of columns' values, or of the lengths of columns that have no values.
+	Encodings map[string]string `json:"encodings,omitempty"`
+	// Physical are columns whose values are stored as Avro stores them, whatever they
+	// mean.
+	Physical []string `json:"physical,omitempty"`
+	// SortedBy are columns whose values ascend.
+	SortedBy []string `json:"sorted_by,omitempty"`
+	// ManyFiles lets a part have more than maxFiles.
+	ManyFiles bool `json:"many_files,omitempty"`
+}
+
+// maxFiles is the most CFiles of a part that nobody has to ask for.
+const maxFiles = 1000
+
+// The options, as the command line has them.
+const (
+	optionCompression = "compression"
+	optionEncoding    = "encoding"
+	optionSortedBy    = "sorted-by"
+	optionManyFiles   = "many-files"
+)
+
+// physical is an encoding to the command line alone.
+const physical = "physical"
+
+var compressionChoices = map[string]Compression{"none": NoCompression, "snappy": Snappy, "lz4": LZ4, "zlib": Zlib}
+
+var encodingChoices = map[string]Encoding{"plain": Plain, "rle": RLE, "dict": Dict, "prefix": Prefix, "bitshuffle": Bitshuffle}
+
+// encodingsOf are the encodings of a type as the command line has them.
+func encodingsOf(t Type) string {
+	var names []string
+	for _, name := range encodingNamesChosen() {
+		if e := encodingChoices[name]; e != Auto && t.allows(e) {
+			names = append(names, name)
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
+// parseChoices makes options of what was given on the command line.
+func parseChoices(chosen map[string][]string) (o partOptions, err error) {
+	var errs []error
+	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+	for _, c := range chosen[optionCompression] {
+		path, name, one := cutLast(c)
+		switch {
+		case !one:
+			o.Compression = c
+		case path == "":
+			bad("--%s %q: the column before = is missing", optionCompression, c)
+		default:
+			set(&o.Compressions, path, name)
+		}
+	}
+	for _, c := range chosen[optionEncoding] {
+		switch path, name, _ := cutLast(c); {
+		case path == "":
+			bad("--%s %q is not of the form PATH=ENCODING", optionEncoding, c)
+		case name == physical:
+			o.Physical = append(o.Physical, path)
+		default:
+			set(&o.Encodings, path, name)
+		}
+	}
+	o.Physical, o.SortedBy = distinctSorted(o.Physical), distinctSorted(chosen[optionSortedBy])
+	for _, c := range chosen[optionManyFiles] {
+		if o.ManyFiles, err = strconv.ParseBool(c); err != nil {
+			bad("--%s %q is neither true nor false", optionManyFiles, c)
+		}
+	}
+	return o, errors.Join(append(errs, o.validate())...)
+}
+
+// cutLast cuts a text at its last =: columns may have one in their names.
+func cutLast(s string) (before, after string, ok bool) {
+	if i := strings.LastIndexByte(s, '='); i >= 0 {
+		return s[:i], s[i+1:], true
+	}
+	return "", s, false
+}
+
+func set(m *map[string]string, key, value string) {
+	if *m == nil {
+		*m = make(map[string]string)
+	}
+	(*m)[key] = value
+}
+
+func distinctSorted(s []string) []string { return slices.Compact(slices.Sorted(slices.Values(s))) }
+
+// parseOptions reads the document of options in a plan. What it does not know is refused:
+// bytes would be other than those that were asked for.
+func parseOptions(doc []byte) (o partOptions, err error) {
+	if len(doc) == 0 {
+		return o, nil
+	}
+	d := json.NewDecoder(bytes.NewReader(doc))
+	//guard: an option that only a later program knows would be left out in silence
+	d.DisallowUnknownFields()
+	if err = d.Decode(&o); err == nil {
+		//guard: options of a later program would be found unknown by a task, as a defect
+		err = o.validate()
+	}
+	if err != nil {
+		return o, fmt.Errorf("cfile: options: %w", err)
+	}
+	return o, nil
+}
+
+// validate checks the options by themselves. The error names everything that is wrong.
+func (o *partOptions) validate() error {
+	var errs []error
+	known := func(option, of, name string, ok bool, names []string) {
+		if !ok {
+			errs = append(errs, fmt.Errorf("--%s %s%q is not one of %s", option, of, name, strings.Join(names, ", ")))
+		}
+	}
+	if o.Compression != "" {
+		known(optionCompression, "", o.Compression, compressionChoices[o.Compression] != 0, compressionNamesChosen())
+	}
+	for _, path := range slices.Sorted(maps.Keys(o.Compressions)) {
+		c := o.Compressions[path]
+		known(optionCompression, path+"=", c, compressionChoices[c] != 0, compressionNamesChosen())
+	}
+	for _, path := range slices.Sorted(maps.Keys(o.Encodings)) {
+		e := o.Encodings[path]
+		known(optionEncoding, path+"=", e, encodingChoices[e] != 0, encodingNamesChosen())
+	}
+	return errors.Join(errs...)
+}
+
+// compressionNamesChosen are the names of compressions on the command line.
+func compressionNamesChosen() []string { return []string{"none", "snappy", "lz4", "zlib"} }
+
+// encodingNamesChosen are the names of encodings on the command line.
+func encodingNamesChosen() []string {
+	return []string{"plain", "rle", "dict", "prefix", "bitshuffle", physical}
+}
+
+// columnFiles are the files of a column of a part to write; nil where there is none.
+type columnFiles struct {
+	lengths, values *Options
+}
+
+// files decides on the files of all columns, whose raw blocks are closed at blockSize
+// bytes. The error names all options that do not fit the columns.
+func (o *partOptions) files(cols []column.Column, blockSize int) ([]columnFiles, error) {
+	r := &optionsResolver{o: o, cols: cols}
+	r.find()
+	all, n := make([]columnFiles, len(cols)), 0
+	for i := range cols {
+		all[i] = r.column(i, dataBlockSize(blockSize))
+		for _, f := range []*Options{all[i].lengths, all[i].values} {
+			if f != nil {
+				n++
+			}
+		}
+	}
+	if n > maxFiles && !o.ManyFiles {
+		r.bad("a part of these columns has %d files; --%s allows more than %d", n, optionManyFiles, maxFiles)
+	}
+	return all, errors.Join(r.errs...)
+}
+
+// leastDataBlock is the size of data blocks where raw blocks are smaller than that.
+const leastDataBlock = 4 << 10
+
+// dataBlockSize is where data blocks end, if raw blocks do at blockSize.
+func dataBlockSize(blockSize int) int { return min(max(blockSize, leastDataBlock), maxBlockSize) }
+
+// optionsResolver applies options to columns.
+type optionsResolver struct {
+	o    *partOptions
+	cols []column.Column
+	errs []error
+
+	compressions map[int]Compression
+	encodings    map[int]Encoding
+	physical     map[int]bool
+	sorted       map[int]bool
+}
+
+func (r *optionsResolver) bad(format string, args ...any) {
+	r.errs = append(r.errs, fmt.Errorf("cfile: "+format, args...))
+}
+
+// find finds the columns that options name.
+func (r *optionsResolver) find() {
+	r.compressions, r.encodings = map[int]Compression{}, map[int]Encoding{}
+	r.physical, r.sorted = map[int]bool{}, map[int]bool{}
+	names := newColumnNames(r.cols)
+	named := func(option, path, value string, use func(col int)) {
+		col, err := names.find(path)
+		if err != nil {
+			r.bad("--%s %s%s: %w", option, path, value, err)
+			return
+		}
+		use(col)
+	}
+	for _, path := range slices.Sorted(maps.Keys(r.o.Compressions)) {
+		name := r.o.Compressions[path]
+		named(optionCompression, path, "="+name, func(col int) { r.compressions[col] = compressionChoices[name] })
+	}
+	for _, path := range slices.Sorted(maps.Keys(r.o.Encodings)) {
+		name := r.o.Encodings[path]
+		named(optionEncoding, path, "="+name, func(col int) { r.encodings[col] = encodingChoices[name] })
+	}
+	for _, path := range r.o.Physical {
+		named(optionEncoding, path, "="+physical, func(col int) { r.physical[col] = true })
+	}
+	for _, path := range r.o.SortedBy {
+		named(optionSortedBy, path, "", func(col int) { r.sorted[col] = true })
+	}
+}
+
+// column decides on the files of a column.
+func (r *optionsResolver) column(col, blockSize int) (f columnFiles) {
+	c := &r.cols[col]
+	s := shapeOf(c)
+	//guard: a file would be written that its own reader refuses
+	if p := c.Parent; p >= col || p >= 0 && !r.cols[p].Array {
+		r.bad("column %q has no array column before it as parent", c.Name)
+	}
+	if s.lengths {
+		f.lengths = r.file(col, Int32, !s.values, blockSize)
+	}
+	if s.values {
+		t, ok := typeOf(c, r.physical[col])
+		if !ok {
+			r.bad("column %q is of the type %s, which no schema of Avro gives", c.Name, c.Type)
+			return f
+		}
+		f.values = r.file(col, t, true, blockSize)
+		f.values.Nullable = s.nullable
+	}
+	if _, ok := r.encodings[col]; ok && !s.values && !s.lengths || r.physical[col] && !s.values {
+		r.bad("column %q can have no encoding: it has no values", c.Name)
+	}
+	if r.sorted[col] {
+		if why := unsortable(c, f.values); why != "" {
+			r.bad("--%s %s: %s", optionSortedBy, c.Name, why)
+			return f
+		}
+		f.values.ValueIndex, f.values.KeyBounds = true, true
+	}
+	return f
+}
+
+// unsortable says why the values of a column cannot be declared to ascend; empty if they
+// can.
+func unsortable(c *column.Column, values *Options) string {
+	switch {
+	case c.Array || c.Parent >= 0:
+		return "the column does not have exactly one value per row"
+	case values == nil || !values.Type.Keyed():
+		return "a value index is not for columns of the type " + c.SchemaType()
+	}
+	return ""
+}
+
+// file decides on a file of a column. chosen is whether the column's encoding is for this
+// file.
+func (r *optionsResolver) file(col int, t Type, chosen bool, blockSize int) *Options {
+	o := &Options{Type: t, Encoding: Auto.resolve(t), BlockSize: blockSize, Positional: true, BlocksCRC: true}
+	if e, ok := r.encodings[col]; ok && chosen {
+		o.Encoding = e
+		if !t.allows(e) {
+			r.bad("--%s: values of column %q are of the type %s, which has the encodings %s", optionEncoding, r.cols[col].Name, t, encodingsOf(t))
+		}
+	}
+	o.Compression = Snappy
+	if o.Encoding == Bitshuffle {
+		o.Compression = NoCompression // the encoding compresses
+	}
+	o.Compression = cmp.Or(r.compressions[col], compressionChoices[r.o.Compression], o.Compression)
+	return o
+}
+
+// columnNames finds columns by their names.
+type columnNames struct {
+	exact  map[string]int
+	simple map[string][]string // names by what is simpler
+}
+
+func newColumnNames(cols []column.Column) *columnNames {
+	n := &columnNames{make(map[string]int, len(cols)), make(map[string][]string, len(cols))}
+	for i := range cols {
+		name := cols[i].Name
+		n.exact[name] = i
+		n.simple[simpler(name)] = append(n.simple[simpler(name)], name)
+	}
+	return n
+}
+
+// simpler is a column's name with dots, and without the branches of unions and the
+// brackets of arrays: a.b for a[]#b/int.
+func simpler(name string) string {
+	var s strings.Builder
+	branch := false
+	for i := range len(name) {
+		switch c := name[i]; {
+		case c == '#':
+			s.WriteByte('.')
+			branch = false
+		case c == '/':
+			branch = true
+		case c == '[' || c == ']':
+			branch = false
+		case c == '>':
+			s.WriteByte(c)
+			branch = false
+		case !branch:
+			s.WriteByte(c)
+		}
+	}
+	return s.String()
+}
+
+func (n *columnNames) find(path string) (int, error) {
+	if i, ok := n.exact[path]; ok {
+		return i, nil
+	}
+	switch names := n.simple[path]; len(names) {
+	case 0:
+		return 0, errors.New("there is no such column")
+	case 1:
+		return n.exact[names[0]], nil
+	default:
+		return 0, fmt.Errorf("it is one of the columns %s", strings.Join(names, ", "))
+	}
+}

@@ -1,0 +1,325 @@
+package cfile
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/rowtocol/rowtocol/column"
+	"github.com/rowtocol/rowtocol/damage"
+	"github.com/rowtocol/rowtocol/format"
+)
+
+// part implements format.Part: the files of a directory and the document that describes
+// them, or a lone file.
+type part struct {
+	document   format.File // nil of a lone file
+	rows       int64
+	schema     string
+	columns    []partColumn
+	files      []*partFile // in the order of the columns
+	places     []place     // by column
+	memory     column.Account
+	max        int64 // bytes of a raw block
+	unverified atomic.Bool
+}
+
+// partColumn is a column of a part and where it is.
+type partColumn struct {
+	column.Column
+	shape
+	blocks []partBlock
+	// units are what a cursor reads: lengths in an array column, else values. items are
+	// what they give to the column's children.
+	units, items int64
+	// The column's files; nil for those that it does not need.
+	lengthsFile, valuesFile *partFile
+}
+
+// partBlock is what a raw block of the row group became. In each file of its column it
+// is some whole data blocks.
+type partBlock struct {
+	firstRow, rows   int64
+	firstUnit, units int64
+	firstItem, items int64
+	raw, stored      int64 // bytes
+}
+
+// uncounted reports whether the column has neither lengths nor values.
+func (of *partColumn) uncounted() bool { return !of.values && !of.lengths }
+
+// file is the one that tables and errors are about; nil of a column that has none.
+func (of *partColumn) file() *partFile {
+	if of.valuesFile == nil {
+		return of.lengthsFile
+	}
+	return of.valuesFile
+}
+
+// partFile is a file of a part, which is opened when something of it is needed.
+type partFile struct {
+	documentFile
+	stored format.File
+	column int
+	rows   int64 // that it has to have
+
+	mu     sync.Mutex
+	opened *File
+}
+
+// open opens the file, or returns it if that was done.
+func (f *partFile) open(p *part) (*File, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.opened != nil {
+		return f.opened, nil
+	}
+	opened, err := f.openBy(p, p.memory)
+	if err == nil {
+		f.opened = opened
+	}
+	return opened, err
+}
+
+// openBy opens the file whether or not that was done, with an account of its own, and
+// compares it with what the document says.
+func (f *partFile) openBy(p *part, memory column.Account) (*File, error) {
+	opened, err := newFile(f.stored, f.stored.Size(), f.stored.Name(), func(b []byte, off, end int64) (int, error) {
+		return f.stored.ReadBlock(b, f.column, off, end)
+	}, memory)
+	if err != nil {
+		return nil, err
+	}
+	if opened.unverified() {
+		p.unverified.Store(true)
+	}
+	if p.document == nil {
+		return opened, nil
+	}
+	return opened, f.check(opened.Footer())
+}
+
+// check compares a footer with the document.
+func (f *partFile) check(is *Footer) error {
+	fail := func(what string, is, want any) error {
+		return damage.New(damage.Header, f.stored.Name(), -1, "the file has %s %v, its part says %v", what, is, want)
+	}
+	switch {
+	//guard: values of another type would be taken for the column's
+	case is.Type != f.Type:
+		return fail("the type", is.Type, f.Type)
+	//guard: a damaged file would tell other than its part
+	case is.Encoding != f.Encoding:
+		return fail("the encoding", is.Encoding, f.Encoding)
+	//guard: a damaged file would tell other than its part
+	case is.Compression != f.Compression:
+		return fail("the compression", is.Compression, f.Compression)
+	//guard: nulls would be taken for values
+	case is.Nullable != f.Nullable:
+		return fail("nullable", is.Nullable, f.Nullable)
+	//guard: a column could have other rows than the part
+	case is.Values != f.rows:
+		return damage.New(damage.Count, f.stored.Name(), -1, "the file has %d rows, its part says %d", is.Values, f.rows)
+	//guard: a file without checksums would pass for one whose checksums are right
+	case is.Incompatible != FeatureChecksums:
+		return fail("the features", is.Incompatible, FeatureChecksums)
+	//guard: a seek would read all that is before the row
+	case is.Positional == nil:
+		return damage.New(damage.Header, f.stored.Name(), -1, "the file has no positional index")
+	case is.Value != nil != f.Sorted:
+		return fail("a value index", is.Value != nil, f.Sorted)
+	}
+	want := binary.LittleEndian.AppendUint32(nil, f.BlocksCRC)
+	//guard: values of another file of the same layout would be taken for the column's
+	if crc, _ := is.Get(BlocksCRCKey); !bytes.Equal(crc, want) {
+		return damage.New(damage.Checksum, f.stored.Name(), -1, "the file has the checksum %x of its blocks, its part says %x", crc, want)
+	}
+	return nil
+}
+
+// openPart opens a part: the directory of a row group, which has the file documentName,
+// or a lone CFile, which is a part of one column. Files are opened when their columns are
+// asked for. Errors are *damage.Error, or wrap what reading reported.
+func openPart(files []format.File, o format.OpenOptions) (format.Part, error) {
+	p := &part{max: format.DefaultMaxBlock, memory: unlimited{}}
+	if o.MaxBlock > 0 {
+		p.max = o.MaxBlock
+	}
+	if o.Memory != nil {
+		p.memory = o.Memory
+	}
+	named := make(map[string]format.File, len(files))
+	for _, f := range files {
+		named[path.Base(f.Name())] = f
+	}
+	if p.document = named[documentName]; p.document != nil {
+		return p, p.openDirectory(named)
+	}
+	//guard: rows of all files but one would be lost
+	if len(files) != 1 {
+		return nil, damage.New(damage.Header, files[0].Name(), -1, "the part has no file %q", documentName)
+	}
+	return p, p.openLone(files[0])
+}
+
+// readDocument reads the document and its bytes.
+func (p *part) readDocument() (*document, []byte, error) {
+	f := p.document
+	//guard: memory would be taken for a document of any size
+	if f.Size() > maxDocument {
+		return nil, nil, damage.New(damage.Unsupported, f.Name(), -1, "a document of %d bytes exceeds the limit of %d", f.Size(), maxDocument)
+	}
+	if err := p.memory.Reserve(documentMemory * f.Size()); err != nil {
+		return nil, nil, fmt.Errorf("%s: %d bytes: %w", f.Name(), f.Size(), err)
+	}
+	text := make([]byte, f.Size())
+	n, err := f.ReadAt(text, 0)
+	if n < len(text) {
+		p.memory.Release(documentMemory * f.Size())
+		if err == nil || errors.Is(err, io.EOF) {
+			err = io.ErrUnexpectedEOF
+		}
+		return nil, nil, fmt.Errorf("%s: reading %d bytes: %w", f.Name(), len(text), err)
+	}
+	d, err := parseDocument(text, f.Name())
+	if err != nil {
+		p.memory.Release(documentMemory * f.Size())
+	}
+	return d, text, err
+}
+
+// documentMemory is what each byte of a document takes: the text, and what is made of it,
+// which of a block of ten digits is eight numbers.
+const documentMemory = 8
+
+// openDirectory opens a part with a document.
+func (p *part) openDirectory(named map[string]format.File) error {
+	d, _, err := p.readDocument()
+	if err != nil {
+		return err
+	}
+	p.rows, p.schema = d.Rows, d.Schema
+	p.columns, p.places = make([]partColumn, len(d.Columns)), make([]place, len(d.Columns))
+	for i := range d.Columns {
+		if err := p.addColumn(i, &d.Columns[i], named); err != nil {
+			return err
+		}
+	}
+	//guard: a file that belongs to nothing would pass
+	if len(named) != 1+len(p.files) {
+		return damage.New(damage.Trailing, p.document.Name(), -1, "the part has %d files, expected %d", len(named), 1+len(p.files))
+	}
+	return nil
+}
+
+// addColumn adds a column that the document describes.
+func (p *part) addColumn(i int, d *documentColumn, named map[string]format.File) (err error) {
+	of := &p.columns[i]
+	of.Column, of.shape = d.Column, shapeOf(&d.Column)
+	of.blocks = make([]partBlock, len(d.Blocks))
+	row := int64(0)
+	for k, b := range d.Blocks {
+		of.blocks[k] = partBlock{row, b.Rows, of.units, b.Units, of.items, b.Items, b.Raw, b.Stored}
+		row, of.units, of.items = row+b.Rows, of.units+b.Units, of.items+b.Items
+	}
+	if of.uncounted() {
+		if of.units = p.rows; of.Parent >= 0 {
+			of.units = p.columns[of.Parent].items
+		}
+		of.items = of.units
+	}
+	if of.lengths {
+		if of.lengthsFile, err = p.addFile(i, d.Lengths, of.units, named); err != nil {
+			return err
+		}
+	}
+	if of.values {
+		rows := of.items
+		if of.nullable {
+			rows = of.units
+		}
+		of.valuesFile, err = p.addFile(i, d.Values, rows, named)
+	}
+	return err
+}
+
+func (p *part) addFile(col int, d *documentFile, rows int64, named map[string]format.File) (*partFile, error) {
+	f := named[d.Name]
+	//guard: a part without a column's file would crash the program
+	if f == nil {
+		return nil, damage.New(damage.Truncated, p.document.Name(), -1, "the file %q of the part is missing", d.Name)
+	}
+	of := &partFile{documentFile: *d, stored: f, column: col, rows: rows}
+	p.files = append(p.files, of)
+	return of, nil
+}
+
+// Version is that of the container: all files of a directory have the same.
+func (p *part) Version() int {
+	if p.document == nil {
+		return p.files[0].opened.footer.Version
+	}
+	return 2
+}
+
+func (p *part) Rows() int64      { return p.rows }
+func (p *part) Schema() string   { return p.schema }
+func (p *part) Unverified() bool { return p.unverified.Load() }
+
+// Metadata is that of a lone file: a directory has none of its own.
+func (p *part) Metadata() (all []format.Metadata) {
+	if p.document != nil {
+		return []format.Metadata{{Key: "schema", Value: []byte(p.schema), Schema: true}}
+	}
+	file := p.files[0].opened
+	for _, pairs := range [][]Pair{file.header, file.footer.Metadata} {
+		for _, m := range pairs {
+			all = append(all, format.Metadata{Key: m.Key, Value: m.Value, Binary: true})
+		}
+	}
+	return all
+}
+
+func (p *part) Columns() []format.Column {
+	all := make([]format.Column, len(p.columns))
+	for i := range p.columns {
+		of := &p.columns[i]
+		all[i] = format.Column{Column: of.Column, Checksum: "crc-32c"}
+		if f := of.file(); f != nil {
+			all[i].Codec, all[i].Indexed = f.codec(), f.Sorted
+		}
+	}
+	return all
+}
+
+// codec is how the values are stored, as tables show it.
+func (f *partFile) codec() string {
+	name := strings.ToLower(strings.ReplaceAll(f.Encoding.String(), "_", ""))
+	if f.Compression != NoCompression {
+		name += "+" + strings.ToLower(f.Compression.String())
+	}
+	return name
+}
+
+func (p *part) Blocks(col int) ([]format.Block, error) {
+	if p.document == nil {
+		return p.loneBlocks()
+	}
+	of := &p.columns[col]
+	blocks := make([]format.Block, len(of.blocks))
+	for i, b := range of.blocks {
+		blocks[i] = format.Block{FirstRow: b.firstRow, Rows: b.rows, RawSize: max(b.raw, b.items*int64(of.FixedSize)), StoredSize: b.stored}
+	}
+	if f := of.valuesFile; f != nil && f.Sorted {
+		return blocks, p.setBounds(blocks, f)
+	}
+	return blocks, nil
+}
+
+func (p *part) Cursor(col int) (format.Cursor, error) { return p.cursor(col), nil }

@@ -1,0 +1,102 @@
+package cfile
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/binary"
+	"slices"
+
+	"github.com/rowtocol/rowtocol/damage"
+)
+
+// regionKind is what a region of a file is.
+type regionKind uint8
+
+const (
+	headerRegion regionKind = iota
+	dataRegion
+	indexRegion
+	dictionaryRegion
+	footerRegion
+)
+
+// region is a run of bytes of a file that belong together.
+type region struct {
+	offset, size int64
+	kind         regionKind
+	positional   bool // of an index block
+	level        int  // of an index block: 0 is the root
+	ordinal      int64
+	data         int // number of a data block
+}
+
+func (r *region) pointer() Pointer { return Pointer{r.offset, int32(r.size)} }
+
+// mapped is a file with what all of its bytes are.
+type mapped struct {
+	regions []region    // in the order of the file
+	blocks  []DataBlock // with their ordinals and keys, so far as there are such indexes
+}
+
+// mapFile walks the indexes of a file. After an error, what could be found is in m.
+func (f *File) mapFile() (m mapped, err error) {
+	m.add(region{size: f.headerSize, kind: headerRegion})
+	if f.footer.Positional != nil {
+		err = f.mapIndex(&m, *f.footer.Positional, true)
+	}
+	if f.footer.Value != nil {
+		err = cmp.Or(err, f.mapIndex(&m, *f.footer.Value, false))
+	}
+	for i, b := range m.blocks {
+		m.add(region{offset: b.Offset, size: int64(b.Size), kind: dataRegion, ordinal: b.Ordinal, data: i})
+	}
+	if p := f.footer.Dictionary; p != nil {
+		m.add(region{offset: p.Offset, size: int64(p.Size), kind: dictionaryRegion})
+	}
+	m.add(region{offset: f.footerAt, size: f.size - f.footerAt, kind: footerRegion})
+	slices.SortStableFunc(m.regions, func(a, b region) int { return cmp.Compare(a.offset, b.offset) })
+	return m, err
+}
+
+func (m *mapped) add(r region) { m.regions = append(m.regions, r) }
+
+// mapIndex adds the blocks of an index, and its data blocks unless the other index had
+// them.
+func (f *File) mapIndex(m *mapped, root Pointer, positional bool) error {
+	known := !positional && f.footer.Positional != nil
+	next := 0
+	err := f.visit(root, func(n node) error {
+		switch {
+		case n.index != nil:
+			m.add(region{offset: n.Offset, size: int64(n.Size), kind: indexRegion, positional: positional, level: n.level})
+			return nil
+		case positional:
+			b := DataBlock{Pointer: n.Pointer, Ordinal: int64(binary.BigEndian.Uint32(n.key))}
+			m.blocks = append(m.blocks, b)
+			return nil
+		case !known:
+			m.blocks = append(m.blocks, DataBlock{Pointer: n.Pointer, Ordinal: -1, Key: bytes.Clone(n.key)})
+			return nil
+		//guard: a key would be taken for that of another block
+		case next == len(m.blocks) || m.blocks[next].Pointer != n.Pointer:
+			return damage.New(damage.Header, f.name, n.Offset, "the indexes do not agree on data block %d", next)
+		}
+		m.blocks[next].Key = bytes.Clone(n.key)
+		next++
+		return nil
+	})
+	//guard: blocks without a key would be taken for part of the one before
+	if err == nil && known && next < len(m.blocks) {
+		err = damage.New(damage.Header, f.name, m.blocks[next].Offset, "the value index has %d data blocks, the positional index %d", next, len(m.blocks))
+	}
+	return err
+}
+
+// gap returns the damage of bytes from an offset up to a region that belong to nothing, or
+// to two.
+func (f *File) gap(at int64, r *region) error {
+	if r.offset < at {
+		return damage.New(damage.Size, f.name, r.offset, "%d bytes belong to two blocks", at-r.offset)
+	}
+	return damage.New(damage.Trailing, f.name, at, "%d bytes belong to nothing", r.offset-at)
+}

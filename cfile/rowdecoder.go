@@ -1,0 +1,238 @@
+package cfile
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"io"
+	"math"
+
+	"github.com/rowtocol/rowtocol/cfile/encoding"
+	"github.com/rowtocol/rowtocol/damage"
+)
+
+// bitsAhead is how many bits of a null bitmap are decoded at once.
+const bitsAhead = 4096
+
+// rowDecoder decodes the rows of one data block of a file after the other. Offsets of damage
+// are those in the block. After an error it is good for nothing but another reset.
+type rowDecoder struct {
+	f      *File
+	values encoding.Decoder // made for the first block
+	body   int              // where the values begin in the block
+	rows   int
+	left   int // rows that are not read yet
+
+	bits  encoding.Bits
+	ahead encoding.Values // bits that are decoded: Fixed
+	used  int             // of them
+	rest  encoding.Values // what follows the last row: nothing, in a sound block
+}
+
+// reset makes d begin with a block, which must stay as it is until the next reset.
+func (d *rowDecoder) reset(raw []byte) error {
+	if d.values == nil {
+		values, err := d.f.newDecoder()
+		if err != nil {
+			return err
+		}
+		d.values = values
+	}
+	d.rows, d.left, d.body, d.used = 0, 0, 0, 0
+	d.ahead.Reset()
+	rows, bitmap := -1, []byte(nil)
+	if d.f.footer.Nullable {
+		var err error
+		if rows, bitmap, d.body, err = parseNullable(raw); err != nil {
+			return err
+		}
+		d.bits.Reset(bitmap, rows)
+	}
+	if err := d.values.Reset(raw[d.body:]); err != nil {
+		return d.inBody(err)
+	}
+	if !d.f.footer.Nullable {
+		rows = d.values.Count()
+	}
+	//guard: a cursor would go on from a block to itself
+	if rows == 0 {
+		return damage.New(damage.Count, "", 0, "a data block without rows")
+	}
+	d.rows, d.left = rows, rows
+	return nil
+}
+
+// parseNullable reads what is in front of the values of a nullable block: the number of rows
+// and their bitmap. The values begin at body.
+func parseNullable(raw []byte) (rows int, bitmap []byte, body int, err error) {
+	count, n := binary.Uvarint(raw)
+	//guard: a number of rows would be read beyond the block
+	if n <= 0 || count > math.MaxUint32 {
+		return 0, nil, 0, damage.New(damage.Count, "", 0, "no number of rows")
+	}
+	size, m := binary.Uvarint(raw[n:])
+	body = n + m
+	//guard: a bitmap would be read beyond the block
+	if m <= 0 || size > uint64(len(raw)-body) {
+		return 0, nil, 0, damage.New(damage.Size, "", int64(n), "a null bitmap of %d bytes, %d remain", size, len(raw)-n)
+	}
+	bitmap = raw[body : body+int(size)]
+	return int(count), bitmap, body + int(size), nil
+}
+
+// newDecoder returns a decoder of the file's values.
+func (f *File) newDecoder() (encoding.Decoder, error) {
+	t := f.footer.Type.Physical()
+	switch e := f.footer.Encoding.resolve(t); {
+	case e == Dict:
+		words, err := f.dictionary()
+		if err != nil {
+			return nil, err
+		}
+		return encoding.NewDict(words), nil
+	case e == Prefix:
+		return encoding.NewPrefix(), nil
+	case e == GroupVarint:
+		return encoding.NewGroupVarint(), nil
+	case e == RLE && t == Bool:
+		return encoding.NewRLEBool(), nil
+	case e == RLE:
+		return encoding.NewRLE(t.Width()), nil
+	case e == Bitshuffle && t == Uint32:
+		return encoding.NewBitshuffleNarrow(), nil
+	case e == Bitshuffle:
+		return encoding.NewBitshuffle(t.Width()), nil
+	case t == Bool:
+		return encoding.NewPlainBool(), nil
+	case t == Binary:
+		return encoding.NewPlainBinary(), nil
+	default:
+		return encoding.NewPlain(t.Width()), nil
+	}
+}
+
+// ordinal is that of the first row, as the block says.
+func (d *rowDecoder) ordinal() int64 { return int64(d.values.Ordinal()) }
+
+// read appends up to n > 0 of the rows that are left to r and returns how many: not none.
+func (d *rowDecoder) read(r *Rows, n int) (int, error) {
+	n = min(n, d.left)
+	var err error
+	if d.f.footer.Nullable {
+		n, err = d.readNullable(r, n)
+	} else {
+		n, err = d.readValues(&r.Values, n)
+	}
+	d.left -= n
+	return n, err
+}
+
+// readValues reads up to n values, and at least one unless n is 0.
+func (d *rowDecoder) readValues(v *encoding.Values, n int) (int, error) {
+	if n == 0 {
+		return 0, nil
+	}
+	n, err := d.values.Read(v, n)
+	if errors.Is(err, io.EOF) {
+		return 0, damage.New(damage.Count, "", 0, "more rows with a value than the %d values", d.values.Count())
+	}
+	return n, d.inBody(err)
+}
+
+func (d *rowDecoder) readNullable(r *Rows, n int) (int, error) {
+	valid, err := d.validity(n)
+	if err != nil {
+		return 0, err
+	}
+	want := bytes.Count(valid, []byte{1})
+	got, err := d.readValues(&r.Values, want)
+	if err != nil {
+		return 0, err
+	}
+	if got < want {
+		valid = valid[:nth(valid, got)]
+	}
+	r.Valid = append(r.Valid, valid...)
+	d.used += len(valid)
+	return len(valid), nil
+}
+
+// validity returns up to n > 0 bits, and at least one, a byte each. They are used up by
+// d.used.
+func (d *rowDecoder) validity(n int) ([]byte, error) {
+	if d.used == len(d.ahead.Fixed) {
+		d.ahead.Reset()
+		d.used = 0
+		if _, err := d.bits.Read(&d.ahead, bitsAhead); err != nil {
+			return nil, d.inBitmap(err)
+		}
+	}
+	bits := d.ahead.Fixed[d.used:]
+	return bits[:min(n, len(bits))], nil
+}
+
+// nth returns the index of the 1 that n others come before; there are more than n.
+func nth(valid []byte, n int) int {
+	for i, v := range valid {
+		if n -= int(v); n < 0 {
+			return i
+		}
+	}
+	return len(valid)
+}
+
+// skip passes over n rows of those that are left and returns how many of them have a value.
+func (d *rowDecoder) skip(n int) (values int, err error) {
+	d.left -= n
+	values = n
+	if d.f.footer.Nullable {
+		ahead := d.ahead.Fixed[d.used:]
+		ahead = ahead[:min(n, len(ahead))]
+		d.used += len(ahead)
+		if values, err = d.bits.Skip(n - len(ahead)); err != nil {
+			return 0, d.inBitmap(err)
+		}
+		values += bytes.Count(ahead, []byte{1})
+	}
+	return values, d.inBody(d.values.Skip(values))
+}
+
+// end checks that a block ends where its rows do, all of which were read.
+func (d *rowDecoder) end() error {
+	d.rest.Reset()
+	n, err := d.values.Read(&d.rest, 1)
+	//guard: values would be dropped
+	if n > 0 {
+		return damage.New(damage.Count, "", int64(d.body), "more values than the rows that have one, of %d", d.rows)
+	}
+	if !errors.Is(err, io.EOF) {
+		return d.inBody(err)
+	}
+	if d.f.footer.Nullable {
+		if _, err := d.bits.Read(&d.rest, 1); !errors.Is(err, io.EOF) {
+			return d.inBitmap(err)
+		}
+	}
+	return nil
+}
+
+// inBody makes damage of the values that of the block.
+func (d *rowDecoder) inBody(err error) error {
+	if err == nil {
+		return nil
+	}
+	if e := (*damage.Error)(nil); errors.As(err, &e) && e.File == "" && e.Offset >= 0 {
+		e.Offset += int64(d.body)
+	}
+	return err
+}
+
+// inBitmap makes damage of the null bitmap, or its end, that of the block.
+func (d *rowDecoder) inBitmap(err error) error {
+	var e *damage.Error
+	if errors.Is(err, io.EOF) || !errors.As(err, &e) {
+		return damage.New(damage.Count, "", 0, "the null bitmap is not that of %d rows", d.rows)
+	}
+	e.Reason = "null bitmap: " + e.Reason
+	return err
+}

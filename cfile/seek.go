@@ -1,0 +1,194 @@
+package cfile
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"sort"
+
+	"github.com/rowtocol/rowtocol/damage"
+)
+
+// SeekRow moves before the row with the ordinal; the number of rows is a valid one, the end. It
+// reads the index blocks on the way to the row's data block and that block, so far as the
+// cursor does not have them yet, and the file's dictionary if nobody has yet. A file without
+// positional index is read from its start, or from where the cursor is.
+func (c *Cursor) SeekRow(row int64) error {
+	if row < 0 || row > c.f.footer.Values {
+		return fmt.Errorf("cfile: seek to row %d of %d", row, c.f.footer.Values)
+	}
+	c.err = nil
+	if row == c.f.footer.Values {
+		c.toEnd()
+		return nil
+	}
+	if !c.inside || row < c.first || row >= c.first+int64(c.rows.rows) {
+		if err := c.find(row); err != nil {
+			return c.fail(err)
+		}
+	}
+	return c.move(row)
+}
+
+// toEnd moves behind the last row.
+func (c *Cursor) toEnd() {
+	c.at, c.inside, c.err = c.f.footer.Values, false, io.EOF
+}
+
+// find loads the block that holds a row.
+func (c *Cursor) find(row int64) error {
+	if c.positional == nil {
+		return c.search(row)
+	}
+	c.way, c.inside = c.positional, false
+	c.key = appendOrdinalKey(c.key[:0], uint32(row))
+	ok, err := c.way.seek(c.key, false)
+	if err != nil {
+		return err
+	}
+	//guard: there is no block to load
+	if !ok {
+		return damage.New(damage.Count, c.f.name, c.way.root.Offset, "the positional index has no block with row %d", row)
+	}
+	key, p := c.way.block()
+	if err := c.load(p, c.way.ordinal(key)); err != nil {
+		return err
+	}
+	//guard: a seek would end behind the block
+	if end := c.first + int64(c.rows.rows); row >= end {
+		return damage.New(damage.Count, c.f.name, p.Offset, "row %d should be in the block with the rows %d to %d", row, c.first, end-1)
+	}
+	return nil
+}
+
+// search loads the block that holds a row in a file without positional index.
+func (c *Cursor) search(row int64) error {
+	if !c.inside || row < c.first {
+		c.way.reset()
+		c.at, c.inside = 0, false
+	} else {
+		c.at = c.first + int64(c.rows.rows)
+	}
+	for {
+		if err := c.advance(); err != nil {
+			return err
+		}
+		if end := c.first + int64(c.rows.rows); row >= end {
+			c.at = end
+			continue
+		}
+		return nil
+	}
+}
+
+// move moves before a row of the loaded block.
+func (c *Cursor) move(row int64) error {
+	if row < c.at {
+		if err := c.rows.reset(c.raw); err != nil {
+			return c.damaged(err)
+		}
+		c.at = c.first
+	}
+	if row > c.at {
+		if _, err := c.rows.skip(int(row - c.at)); err != nil {
+			return c.damaged(err)
+		}
+		c.at = row
+	}
+	return nil
+}
+
+// SeekValue moves, by the value index, before the first value that is not less than the one
+// of the key, which AppendKey made, and tells whether it is equal. If there is none the
+// cursor is at the end, and the error is io.EOF. The values of the file must ascend; they may
+// be equal.
+//
+// It reads the index blocks on the way to a data block and that block, so far as the cursor
+// does not have them yet. Where the key is that of a block in the index, that is the block
+// before, which equal values may end; of BINARY values, of which the index may have the
+// beginning only, the next one is read then as well.
+func (c *Cursor) SeekValue(key []byte) (exact bool, err error) {
+	if c.value == nil || c.f.footer.Nullable || !c.f.footer.Type.Keyed() {
+		return false, errors.New("cfile: no index of values that are never null")
+	}
+	c.err = nil
+	if exact, err = c.seekValue(key); err != nil {
+		return false, c.fail(err)
+	}
+	return exact, c.err
+}
+
+func (c *Cursor) seekValue(key []byte) (exact bool, err error) {
+	c.way, c.inside = c.value, false
+	// A block's key is greater than all values before, or equal to the last of them, and
+	// not greater than its first value.
+	ok, err := c.way.seek(key, true)
+	if err != nil {
+		return false, err
+	}
+	c.at = 0
+	if ok {
+		found, exact, err := c.scanBlock(key)
+		if found || err != nil {
+			return exact, err
+		}
+	}
+	next := c.way.peek()
+	if next == nil {
+		c.toEnd()
+		return false, nil
+	}
+	// The cursor is before the first row of the next block, which is not less than next.
+	if !bytes.Equal(next, key) {
+		return false, nil
+	}
+	if w := c.f.footer.Type.Width(); w != 0 {
+		return len(key) == w, nil
+	}
+	if _, err := c.way.next(); err != nil {
+		return false, err
+	}
+	_, exact, err = c.scanBlock(key)
+	return exact, err
+}
+
+// scanRows is how many rows are decoded at once on the way to a value.
+const scanRows = 512
+
+// scanBlock loads the block of c.way and moves before its first value that is not less than
+// that of the key, or else, and then it is not found, behind the block.
+func (c *Cursor) scanBlock(key []byte) (found, exact bool, err error) {
+	_, p := c.way.block()
+	if err := c.load(p, -1); err != nil {
+		return false, false, err
+	}
+	for c.rows.left > 0 {
+		c.scratch.Reset()
+		n, err := c.rows.read(&c.scratch, scanRows)
+		if err != nil {
+			return false, false, c.damaged(err)
+		}
+		row := c.at
+		c.at += int64(n)
+		if i, equal := c.scratchFind(n, key); i < n {
+			return true, equal, c.move(row + int64(i))
+		}
+	}
+	return false, false, nil
+}
+
+// scratchFind returns the first of the n values of scratch that is not less than that of the
+// key, n if there is none, and whether it is equal.
+func (c *Cursor) scratchFind(n int, key []byte) (i int, equal bool) {
+	t := c.f.footer.Type
+	compare := func(i int) int {
+		if w := t.Width(); w != 0 {
+			c.key = appendKey(c.key[:0], t, c.scratch.Fixed[i*w:][:w])
+			return bytes.Compare(c.key, key)
+		}
+		return bytes.Compare(c.scratch.Binary(i), key)
+	}
+	i = sort.Search(n, func(i int) bool { return compare(i) >= 0 })
+	return i, i < n && compare(i) == 0
+}

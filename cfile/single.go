@@ -1,0 +1,115 @@
+package cfile
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/rowtocol/rowtocol/column"
+	"github.com/rowtocol/rowtocol/damage"
+	"github.com/rowtocol/rowtocol/format"
+)
+
+// loneType is the type that values of a lone file have in Avro.
+type loneType struct {
+	of     column.Column // Type and FixedSize
+	schema string
+	branch string // what the type is called in a union
+}
+
+var loneTypes = func() (all [endOfTypes]loneType) {
+	plain := func(name string, to column.Type, types ...Type) {
+		for _, t := range types {
+			all[t] = loneType{column.Column{Type: to}, `"` + name + `"`, name}
+		}
+	}
+	logical := func(name, logical string, to column.Type, t Type) {
+		all[t] = loneType{column.Column{Type: to}, fmt.Sprintf(`{"type":%q,"logicalType":%q}`, name, logical), name}
+	}
+	plain("boolean", column.Boolean, Bool)
+	plain("int", column.Int, Uint8, Int8, Uint16, Int16, Int32, Decimal32)
+	plain("long", column.Long, Uint32, Uint64, Int64, Decimal64)
+	plain("float", column.Float, Float)
+	plain("double", column.Double, Double)
+	plain("string", column.String, String, Varchar)
+	plain("bytes", column.Bytes, Binary)
+	logical("int", "date", column.Int, Date)
+	logical("long", "timestamp-micros", column.Long, UnixtimeMicros)
+	for _, t := range []Type{Int128, Decimal128} {
+		all[t] = loneType{column.Column{Type: column.Bytes, FixedSize: 16}, `{"type":"fixed","name":"int128","size":16}`, "int128"}
+	}
+	return all
+}()
+
+// loneColumn is the column of a lone file, and the Avro schema of its rows: records with
+// the one field value. Decimals are their unscaled values, of 16 bytes the most
+// significant first: the file does not know the scale.
+func loneColumn(f *Footer) (of column.Column, schema string) {
+	t := &loneTypes[f.Type]
+	of, schema = t.of, t.schema
+	of.Name, of.Parent = "value", -1
+	if f.Nullable {
+		of.Name, of.Array, of.Optional, of.Nullable = "value/"+t.branch, true, true, true
+		schema = `["null",` + schema + "]"
+	}
+	return of, `{"type":"record","name":"row","fields":[{"name":"value","type":` + schema + `}]}`
+}
+
+// openLone opens a lone file as a part of one column.
+func (p *part) openLone(stored format.File) error {
+	f := &partFile{stored: stored}
+	file, err := f.open(p)
+	if err != nil {
+		return err
+	}
+	is := file.Footer()
+	f.documentFile = documentFile{
+		Type: is.Type, Encoding: is.Encoding.resolve(is.Type), Compression: is.Compression, Nullable: is.Nullable,
+		Sorted: is.Value != nil && is.Positional != nil && !is.Nullable,
+	}
+	f.rows, p.rows = is.Values, is.Values
+	of := partColumn{units: p.rows, items: p.rows, valuesFile: f}
+	of.Column, p.schema = loneColumn(is)
+	of.shape = shapeOf(&of.Column)
+	if p.rows > 0 {
+		of.blocks = []partBlock{{rows: p.rows, units: p.rows, items: p.rows, raw: math.MaxInt64, stored: stored.Size()}}
+	}
+	p.files, p.columns, p.places = []*partFile{f}, []partColumn{of}, make([]place, 1)
+	return nil
+}
+
+// loneBlocks are the data blocks of a lone file. How large they are uncompressed shows
+// only when they are read.
+func (p *part) loneBlocks() ([]format.Block, error) {
+	f := p.files[0]
+	file, err := f.open(p)
+	if err != nil || p.rows == 0 {
+		return nil, err
+	}
+	data, err := file.Blocks()
+	if err != nil {
+		return nil, err
+	}
+	if file.Footer().Positional == nil {
+		stored := int64(0)
+		for _, b := range data {
+			stored += int64(b.Size)
+		}
+		return []format.Block{{Rows: p.rows, RawSize: stored, StoredSize: stored}}, nil
+	}
+	blocks := make([]format.Block, len(data))
+	for i, b := range data {
+		end := p.rows
+		if i+1 < len(data) {
+			end = data[i+1].Ordinal
+		}
+		//guard: a block would have fewer rows than none
+		if end <= b.Ordinal || i == 0 && b.Ordinal != 0 {
+			return nil, damage.New(damage.Header, f.stored.Name(), b.Offset, "data block %d holds the rows %d to %d", i, b.Ordinal, end)
+		}
+		blocks[i] = format.Block{FirstRow: b.Ordinal, Rows: end - b.Ordinal, RawSize: int64(b.Size), StoredSize: int64(b.Size)}
+	}
+	if f.Sorted {
+		return blocks, p.setBounds(blocks, f)
+	}
+	return blocks, nil
+}

@@ -1,0 +1,440 @@
+package cfile
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+
+	"github.com/rowtocol/rowtocol/cfile/encoding"
+	"github.com/rowtocol/rowtocol/column"
+	"github.com/rowtocol/rowtocol/damage"
+)
+
+// Verify decodes the whole part and checks it: the document, every file's header, footer,
+// indexes, dictionary and blocks, that its bytes are these and nothing else, and that
+// lengths, values and indexes agree with each other and with the document. It reports the
+// first damage of each file, joined; errors.As finds a *damage.Error in it. A failing
+// reader or a cancelled ctx ends it at once.
+func (p *part) Verify(ctx context.Context) error {
+	var found []error
+	seen := make(map[string]bool)
+	keep := func(err error) error {
+		var d *damage.Error
+		if err == nil || !errors.As(err, &d) {
+			return err
+		}
+		// Damage of a parent is found by its children again.
+		if text := d.Error(); !seen[text] {
+			seen[text] = true
+			found = append(found, d)
+		}
+		return nil
+	}
+	if p.document != nil {
+		if err := keep(p.verifyDocument()); err != nil {
+			return err
+		}
+	}
+	for i := range p.columns {
+		before, sizes := len(found), make([]blockSize, len(p.columns[i].blocks))
+		for _, verify := range []func(context.Context, int, []blockSize) error{p.verifyLengths, p.verifyValues} {
+			if err := keep(verify(ctx, i, sizes)); err != nil {
+				return err
+			}
+		}
+		if len(found) > before || p.document == nil {
+			continue
+		}
+		for _, verify := range []func(context.Context, int, []blockSize) error{p.verifySizes, p.verifyRows} {
+			if err := keep(verify(ctx, i, sizes)); err != nil {
+				return err
+			}
+		}
+	}
+	return errors.Join(found...)
+}
+
+// blockSize is what a block of the document has in all files of its column, in bytes.
+type blockSize struct{ raw, stored int64 }
+
+// verifySizes compares the sizes of blocks with the document.
+func (p *part) verifySizes(_ context.Context, col int, sizes []blockSize) error {
+	of := &p.columns[col]
+	for i := range of.blocks {
+		b := &of.blocks[i]
+		//guard: a block would pass that no reader takes
+		if b.raw > p.max {
+			return p.damaged(of, i, damage.Unsupported, "a block of %d bytes exceeds the limit of %d", b.raw, p.max)
+		}
+		//guard: readers would take too little, or too much, memory for a block
+		if is := (blockSize{b.raw, b.stored}); is != sizes[i] {
+			return p.damaged(of, i, damage.Size, "a block of %d bytes, stored in %d, but the files have %d, stored in %d",
+				is.raw, is.stored, sizes[i].raw, sizes[i].stored)
+		}
+	}
+	return nil
+}
+
+// damaged returns damage of what the document says of a block.
+func (p *part) damaged(of *partColumn, i int, kind damage.Kind, reason string, args ...any) error {
+	d := damage.New(kind, p.document.Name(), -1, reason, args...)
+	d.Column, d.Block = of.Name, int64(i)
+	return d
+}
+
+// verifyDocument reads the document again: it may be another one by now.
+func (p *part) verifyDocument() error {
+	_, _, err := p.readDocument()
+	if err == nil {
+		p.memory.Release(documentMemory * p.document.Size())
+	}
+	return err
+}
+
+// verifyRows checks that the blocks of a child column begin with the items of the rows
+// that they are said to begin with.
+func (p *part) verifyRows(ctx context.Context, col int, _ []blockSize) error {
+	of := &p.columns[col]
+	if of.Parent < 0 || of.uncounted() {
+		return nil
+	}
+	for i := range of.blocks {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		b := &of.blocks[i]
+		unit, err := p.unitOf(of, b.firstRow)
+		if err != nil {
+			return err
+		}
+		//guard: rows would get the items of other rows
+		if unit != b.firstUnit {
+			return p.damaged(of, i, damage.Count, "the block begins with unit %d, its first row with %d", b.firstUnit, unit)
+		}
+	}
+	return nil
+}
+
+// verifyLengths checks the file of a column's lengths.
+func (p *part) verifyLengths(ctx context.Context, col int, sizes []blockSize) error {
+	of := &p.columns[col]
+	if !of.lengths {
+		return nil
+	}
+	sums := &blockSums{blocks: of.blocks, sizes: sizes, end: func(b *partBlock) int64 { return b.firstUnit + b.units }}
+	return p.verifyFile(ctx, of.lengthsFile, sums, func(r *Rows) error {
+		sums.size.raw += int64(len(r.Fixed))
+		for b := r.Fixed; len(b) > 0; b = b[4:] {
+			n := int64(int32(binary.LittleEndian.Uint32(b)))
+			//guard: a cursor would go backwards
+			if n < 0 {
+				return damage.New(damage.Value, "", -1, "length %d", n)
+			}
+			//guard: a branch of a union could have two values
+			if n > 1 && of.Optional {
+				return damage.New(damage.Count, "", -1, "length %d in a branch of a union", n)
+			}
+			sums.items += n
+		}
+		return nil
+	})
+}
+
+// verifyValues checks the file of a column's values.
+func (p *part) verifyValues(ctx context.Context, col int, sizes []blockSize) error {
+	of := &p.columns[col]
+	if !of.values {
+		return nil
+	}
+	sums := &blockSums{blocks: of.blocks, sizes: sizes, end: func(b *partBlock) int64 { return b.firstItem + b.items }}
+	switch {
+	case p.document == nil:
+		sums.blocks = nil // there is nothing that the file can be held against
+	case of.nullable:
+		sums.end = func(b *partBlock) int64 { return b.firstUnit + b.units }
+	}
+	restore, v := newRestorer(&of.Column, of.valuesFile.Type), new(column.Vector)
+	return p.verifyFile(ctx, of.valuesFile, sums, func(r *Rows) error {
+		n := int64(countValues(&r.Values, of.valuesFile.Type))
+		sums.items += n
+		sums.size.raw += int64(len(r.Fixed)+len(r.Data)) + n*offsetBytes(of.valuesFile.Type)
+		if restore.text() {
+			return nil
+		}
+		v.Reset()
+		return restore.end(v, r)
+	})
+}
+
+// offsetBytes is what a value takes beside its bytes when it is decoded.
+func offsetBytes(t Type) int64 {
+	if t.Width() > 0 {
+		return 0
+	}
+	return offsetWidth
+}
+
+// blockSums compares the data blocks of a file with the blocks of the document.
+type blockSums struct {
+	blocks []partBlock
+	end    func(*partBlock) int64 // the row of the file behind a block
+	sizes  []blockSize            // take in those of the blocks
+	next   int                    // block
+	items  int64                  // that were found up to now
+	size   blockSize              // since the block before
+}
+
+// reach is told that all rows before one were read, with which a data block begins.
+func (s *blockSums) reach(row int64) error {
+	for ; s.next < len(s.blocks) && s.end(&s.blocks[s.next]) <= row; s.next++ {
+		b := &s.blocks[s.next]
+		//guard: values would be given to other rows
+		if s.end(b) != row || s.items != b.firstItem+b.items {
+			d := damage.New(damage.Count, "", -1, "%d rows with %d items end here, the part says %d with %d", row, s.items, s.end(b), b.firstItem+b.items)
+			d.Block = int64(s.next)
+			return d
+		}
+		s.sizes[s.next].raw += s.size.raw
+		s.sizes[s.next].stored += s.size.stored
+		s.size = blockSize{}
+	}
+	return nil
+}
+
+// verifyFile checks a file of the part, whose rows it gives to check.
+func (p *part) verifyFile(ctx context.Context, f *partFile, sums *blockSums, check func(*Rows) error) error {
+	memory := &tally{of: p.memory}
+	defer memory.end()
+	file, err := f.openBy(p, memory)
+	if err == nil {
+		v := fileVerifier{f: file, sums: sums, check: check}
+		err = v.verify(ctx)
+	}
+	if d := (*damage.Error)(nil); errors.As(err, &d) {
+		damage.SetFile(d, f.stored.Name())
+		d.Column = p.columns[f.column].Name
+	}
+	return err
+}
+
+// tally is an account that gives back at the end what was not.
+type tally struct {
+	of   column.Account
+	held int64
+}
+
+func (t *tally) Reserve(n int64) error {
+	err := t.of.Reserve(n)
+	if err == nil {
+		t.held += n
+	}
+	return err
+}
+
+func (t *tally) Release(n int64) {
+	t.of.Release(n)
+	t.held -= n
+}
+
+func (t *tally) end() { t.Release(t.held) }
+
+// fileVerifier checks one file.
+type fileVerifier struct {
+	f     *File
+	sums  *blockSums
+	check func(*Rows) error
+	rows  rowDecoder
+	batch Rows
+	keys  *keyVerifier // nil for a file without a value index
+}
+
+func (v *fileVerifier) verify(ctx context.Context) error {
+	v.f.crcs = make(map[int64]uint32)
+	m, err := v.f.mapFile()
+	if err != nil {
+		return err
+	}
+	at := int64(0)
+	for i := range m.regions {
+		r := &m.regions[i]
+		//guard: bytes that belong to nothing would pass
+		if r.offset != at {
+			return v.f.gap(at, r)
+		}
+		at += r.size
+	}
+	if p := v.f.footer.Dictionary; p != nil {
+		if _, err := v.f.dictionary(); err != nil {
+			return err
+		}
+	}
+	if v.f.footer.Value != nil && v.f.footer.Type.Keyed() {
+		v.keys = &keyVerifier{f: v.f}
+	}
+	if err := v.blocks(ctx, m.blocks); err != nil {
+		return err
+	}
+	return v.checksums(m.regions)
+}
+
+// checksums compares the checksums of the blocks, which were read, with that of all of
+// them, if the file has it.
+func (v *fileVerifier) checksums(regions []region) error {
+	want, ok := v.f.footer.Get(BlocksCRCKey)
+	if !ok {
+		return nil
+	}
+	sum := uint32(0)
+	for i := range regions {
+		if r := &regions[i]; r.kind != headerRegion && r.kind != footerRegion {
+			sum = updateBlocksCRC(sum, v.f.crcs[r.offset])
+		}
+	}
+	//guard: blocks of another file of the same layout would pass for the file's
+	if is := binary.LittleEndian.AppendUint32(nil, sum); !bytes.Equal(is, want) {
+		return damage.New(damage.Checksum, v.f.name, v.f.footerAt, "the checksum of the blocks is %x, the footer says %x", is, want)
+	}
+	return nil
+}
+
+// blocks reads all data blocks.
+func (v *fileVerifier) blocks(ctx context.Context, blocks []DataBlock) error {
+	reader := blockReader{f: v.f, from: v.f.readBlock}
+	defer reader.close()
+	v.rows.f = v.f
+	row, footer := int64(0), v.f.footer
+	for i := range blocks {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		b := &blocks[i]
+		raw, err := reader.read(b.Pointer)
+		if err != nil {
+			return err
+		}
+		if footer.Values == 0 && footer.Positional == nil {
+			continue // a block of something else than rows, as those of a BloomFile
+		}
+		if err := v.sums.reach(row); err != nil {
+			return err
+		}
+		if err := v.block(raw, b, row); err != nil {
+			return v.f.locate(err, b.Pointer)
+		}
+		row += int64(v.rows.rows)
+		v.sums.size.stored += int64(b.Size)
+	}
+	//guard: a file could lack rows
+	if row != footer.Values {
+		return damage.New(damage.Count, v.f.name, v.f.footerAt, "the data blocks have %d rows, the footer says %d", row, footer.Values)
+	}
+	if err := v.keys.end(); err != nil {
+		return err
+	}
+	return v.sums.reach(row)
+}
+
+// verifyBatch is how many rows are decoded at a time.
+const verifyBatch = 4096
+
+// block decodes a block, which is to begin with a row.
+func (v *fileVerifier) block(raw []byte, b *DataBlock, row int64) error {
+	if err := v.rows.reset(raw); err != nil {
+		return err
+	}
+	//guard: a seek would end at another row
+	if own := v.rows.ordinal(); own != row || b.Ordinal >= 0 && b.Ordinal != row {
+		return damage.New(damage.Count, "", 0, "the block says that it begins with row %d, the index %d, expected %d", own, b.Ordinal, row)
+	}
+	v.keys.begin(b.Key)
+	for v.rows.left > 0 {
+		v.batch.Reset()
+		_, err := v.rows.read(&v.batch, verifyBatch)
+		if err == nil {
+			err = v.keys.values(&v.batch.Values)
+		}
+		if err == nil {
+			err = v.check(&v.batch)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return v.rows.end()
+}
+
+// keyVerifier compares the values of a file with its value index. A nil keyVerifier finds
+// nothing wrong.
+type keyVerifier struct {
+	f           *File
+	first, last []byte // keys of the first value of the file and of the last one so far
+	this        []byte
+	index       []byte // what the index has for the block that begins; nil inside a block
+}
+
+func (k *keyVerifier) begin(key []byte) {
+	if k != nil {
+		k.index = key
+	}
+}
+
+// values goes on with values.
+func (k *keyVerifier) values(s *encoding.Values) (err error) {
+	if k == nil {
+		return nil
+	}
+	t := k.f.footer.Type
+	for i := range countValues(s, t) {
+		value := []byte(nil)
+		if w := t.Width(); w > 0 {
+			value = s.Fixed[i*w : (i+1)*w]
+		} else {
+			value = s.Binary(i)
+		}
+		if k.this, err = AppendKey(k.this[:0], t, value); err != nil {
+			return err
+		}
+		if err := k.compare(); err != nil {
+			return err
+		}
+		k.index = nil
+		k.last, k.this = k.this, k.last
+	}
+	return nil
+}
+
+// compare holds the key of the next value against the one before it, and against the index.
+// A file that has no other index may be of keys that are not the whole value, and need not
+// ascend: a delta file.
+func (k *keyVerifier) compare() error {
+	if k.first == nil {
+		k.first = append([]byte{}, k.this...)
+	}
+	ordered := k.f.footer.Positional != nil
+	//guard: an index of values that do not ascend would hide rows
+	if ordered && bytes.Compare(k.last, k.this) > 0 {
+		return damage.New(damage.Value, "", -1, "a value is less than the one before it, but the file has a value index")
+	}
+	is := k.index == nil || bytes.Equal(k.index, shorten(k.last, k.this)) || bytes.Equal(k.index, k.this) ||
+		!ordered && bytes.HasPrefix(k.this, k.index)
+	//guard: a wrong index would hide rows
+	if !is {
+		return damage.New(damage.Value, "", -1, "the block's key in the value index is %x, its first value has %x", k.index, k.this)
+	}
+	return nil
+}
+
+// end compares the keys in the metadata with the first and the last value.
+func (k *keyVerifier) end() error {
+	if k == nil {
+		return nil
+	}
+	for _, own := range []Pair{{minKey, k.first}, {maxKey, k.last}} {
+		//guard: wrong bounds would hide rows
+		if key, ok := k.f.footer.Get(own.Key); ok && !bytes.Equal(key, own.Value) {
+			return damage.New(damage.Value, k.f.name, k.f.footerAt, "%s is %x, expected %x", own.Key, key, own.Value)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,151 @@
+package cfile
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Sizes of blocks, those of Kudu.
+const (
+	DefaultBlockSize      = 256 << 10 // Options.BlockSize
+	DefaultIndexBlockSize = 32 << 10  // Options.IndexBlockSize
+	maxBlockSize          = 8 << 20   // leaves room below maxBlock for what a block has beside its values
+)
+
+// MaxValue is the most bytes of a BINARY value that a file can hold: a block takes 16 MiB
+// before compression, of which this leaves room for what stands beside one value.
+const MaxValue = maxBlock - valueOverhead
+
+// BlocksCRCKey is the key in the metadata of the CRC-32C, little-endian, of the checksums
+// of all blocks in the order of the file. Without it two files of which the blocks have
+// the same sizes would have the same CRC-32C as a whole, whatever is in the blocks: bytes
+// with their own checksum behind them add nothing to one of the same kind.
+const BlocksCRCKey = "rowtocol.blocks"
+
+// Options say what a file is to be. They are for a Writer and, in the adapter, for each
+// column.
+type Options struct {
+	Type        Type
+	Encoding    Encoding    // Auto: the type's default
+	Compression Compression // 0: NoCompression
+	Nullable    bool        // rows have Valid
+
+	// BlockSize is where a data block ends, by the rules of each encoding: it is about
+	// the bytes of its encoded values (of BIT_SHUFFLE and of the codes of DICT: of the
+	// values), and also those of the dictionary. 0 is DefaultBlockSize; at most 8 MiB.
+	BlockSize int
+	// IndexBlockSize is where an index block of two or more entries ends, before
+	// compression. 0 is DefaultIndexBlockSize; at most 8 MiB.
+	IndexBlockSize int
+
+	Positional bool // a positional index; a file needs this index or the next
+	ValueIndex bool // a value index: values ascend, which the writer takes on trust, and are not null
+	// Key appends the key that the value index has for a value (as in Rows). nil is
+	// AppendKey, for types that it takes. A key has at most MaxKey bytes.
+	Key func(dst, value []byte) ([]byte, error)
+	// WholeKeys keeps the keys of the value index as long as they are. Kudu does so in
+	// delta files only; else a key ends behind the first byte that sets it off from the
+	// last key of the block before.
+	WholeKeys bool
+	// KeyBounds adds the first and the last key of the value index to the metadata, as
+	// min_key and max_key, if there are any rows.
+	KeyBounds bool
+	// BlocksCRC adds BlocksCRCKey to the metadata.
+	BlocksCRC bool
+
+	NoChecksums bool
+	Metadata    []Pair // goes to the footer
+}
+
+// Validate returns what is wrong with o. The defaults need not be filled in.
+func (o *Options) Validate() error {
+	switch {
+	case !o.Type.valid():
+		return fmt.Errorf("%v is no type of a CFile", o.Type)
+	case !o.Type.allows(o.Encoding):
+		return fmt.Errorf("%v cannot be encoded as %v", o.Type, o.Encoding)
+	case o.Compression != 0 && !o.Compression.valid():
+		return fmt.Errorf("%v is no compression of a CFile", o.Compression)
+	case o.BlockSize < 0 || o.BlockSize > maxBlockSize:
+		return fmt.Errorf("a block size of %d bytes: it is at most %d", o.BlockSize, maxBlockSize)
+	case o.IndexBlockSize < 0 || o.IndexBlockSize > maxBlockSize:
+		return fmt.Errorf("an index block size of %d bytes: it is at most %d", o.IndexBlockSize, maxBlockSize)
+	case !o.Positional && !o.ValueIndex:
+		return errors.New("a CFile without any index cannot be read")
+	case o.ValueIndex && o.Nullable:
+		return errors.New("nulls have no place in a value index")
+	case o.ValueIndex && o.Key == nil && !o.Type.Keyed():
+		return fmt.Errorf("%v has no key for a value index", o.Type)
+	case o.KeyBounds && !o.ValueIndex:
+		return errors.New("bounds of keys need a value index")
+	case o.BlocksCRC && o.NoChecksums:
+		return errors.New("a checksum of checksums needs checksums")
+	}
+	return nil
+}
+
+// withDefaults returns o with the defaults in place of zeros.
+func (o Options) withDefaults() Options {
+	o.Encoding = o.Encoding.resolve(o.Type)
+	if o.Compression == 0 {
+		o.Compression = NoCompression
+	}
+	if o.BlockSize == 0 {
+		o.BlockSize = DefaultBlockSize
+	}
+	if o.IndexBlockSize == 0 {
+		o.IndexBlockSize = DefaultIndexBlockSize
+	}
+	return o
+}
+
+// appendKey appends the key of a value in the value index.
+func (o *Options) appendKey(dst, value []byte) ([]byte, error) {
+	before := len(dst)
+	var err error
+	if o.Key != nil {
+		dst, err = o.Key(dst, value)
+	} else {
+		dst, err = AppendKey(dst, o.Type, value)
+	}
+	//guard: index blocks, and the footer with its bounds, would get too large for readers
+	if size := len(dst) - before; err == nil && size > MaxKey {
+		err = &TooLongError{Row: -1, Size: size, Limit: MaxKey}
+	}
+	return dst, err
+}
+
+// TooLongError is about a value that is longer than MaxValue, or than MaxKey in a value
+// index.
+type TooLongError struct {
+	Row         int64 // its number in the file, from 0, or -1 if that is not known
+	Size, Limit int   // bytes that it has, and that it may have
+}
+
+func (e *TooLongError) Error() string {
+	s := fmt.Sprintf("a value of %d bytes, and a CFile takes %d", e.Size, e.Limit)
+	if e.Row >= 0 {
+		s = fmt.Sprintf("row %d: ", e.Row) + s
+	}
+	return s
+}
+
+// checkLengths returns an error if one of the values is too long for a file, or for its
+// value index. ordinal is that of the first of the rows.
+func (o *Options) checkLengths(ordinal int64, r *Rows) error {
+	limit := MaxValue
+	if o.ValueIndex && o.Key == nil {
+		limit = MaxKey
+	}
+	for i := range r.BinaryLen() {
+		//guard: a block would be begun that cannot be written
+		if size := int(r.Offsets[i+1] - r.Offsets[i]); size > limit {
+			row := i
+			if o.Nullable {
+				row = rowsOf(r.Valid, i+1) - 1
+			}
+			return &TooLongError{Row: ordinal + int64(row), Size: size, Limit: limit}
+		}
+	}
+	return nil
+}

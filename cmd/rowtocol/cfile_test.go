@@ -1,0 +1,84 @@
+package main
+
+import (
+	"bytes"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rowtocol/rowtocol/ocf"
+)
+
+// TestFormatOfManyFiles takes the options of a format that has a file for each column
+// through the commands.
+func TestFormatOfManyFiles(t *testing.T) {
+	dir := t.TempDir()
+	pairs(t, dir, "a.avro", 0, 3000)
+	write(t, dir+"/job.yaml", []byte("input: a.avro\ndest: out\nformat: cfile\nrow-group-size: 16KiB\nblock-size: 2KiB\n"+
+		"compression: [lz4, words=zlib]\nencoding:\n  id: plain\nsorted-by: id\nmany-files: true\n"))
+	run := func(args ...string) output { t.Helper(); return rowtocol(t, dir, nil, args...) }
+	run("convert", "--config", "job.yaml", "--dry-run").want(t, 0, "compression lz4, sorted by id")
+	run("convert", "--config", "job.yaml", "--workers", "1").want(t, 0, "3000 rows")
+	run("convert", "--config", "job.yaml", "--workers", "1").want(t, 0, "already")
+	run("convert", "--config", "job.yaml", "--dest", "again", "--workers", "5").want(t, 0, "3000 rows")
+	files, err := filepath.Glob(dir + "/out/part-*.cfiles/*")
+	again, err2 := filepath.Glob(dir + "/again/part-*.cfiles/*")
+	if err != nil || err2 != nil || len(files) < 12 || len(files) != len(again) {
+		t.Fatalf("%d and %d files, %v, %v", len(files), len(again), err, err2)
+	}
+	for i := range files {
+		if !bytes.Equal(read(t, files[i]), read(t, again[i])) {
+			t.Errorf("%s and %s differ", files[i], again[i])
+		}
+	}
+	run("verify", "out", "--against", "a.avro", "--require-complete").want(t, 0, "3000 rows")
+	run("cat", "out", "--where", "id = 1234", "--columns", "id").want(t, 0, `{"id":1234}`)
+	run("inspect", "out").want(t, 0, "words[]", "cfile")
+
+	convert := func(code int, words []string, args ...string) {
+		t.Helper()
+		run(append([]string{"convert", "a.avro", "other", "--format", "cfile"}, args...)...).want(t, code, words...)
+	}
+	convert(1, []string{"--encoding di=rle: there is no such column", "--sorted-by words[]"}, "--encoding", "di=rle", "--sorted-by", "words")
+	convert(1, []string{"bitshufle", "did you mean bitshuffle?"}, "--encoding", "id=bitshufle")
+	convert(1, []string{"--codec is no option of the format cfile"}, "--codec", "snappy")
+	convert(1, []string{"which has the encodings plain, rle, bitshuffle"}, "--encoding", "id=prefix")
+}
+
+// Values that the format cannot hold are found where they are in the input.
+func TestUnfitValues(t *testing.T) {
+	dir := t.TempDir()
+	var file bytes.Buffer
+	w, err := ocf.NewWriter(&file, `{"type":"record","name":"R","fields":[{"name":"id","type":"long"},
+		{"name":"day","type":["null",{"type":"int","logicalType":"date"}]}]}`, "null", [16]byte{1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for block := range 5 {
+		var data []byte
+		for row := range 100 {
+			day := row
+			if block == 3 && row == 42 {
+				day = 3_000_000
+			}
+			data = appendVarint(data, 100-row)
+			data = appendVarint(append(data, 2), day)
+		}
+		if err := w.AppendBlock(100, data); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(t, dir+"/a.avro", file.Bytes())
+	run := func(args ...string) output {
+		t.Helper()
+		return rowtocol(t, dir, nil, append([]string{"convert", "--format", "cfile", "a.avro", "out"}, args...)...)
+	}
+	refused := run().want(t, 3, "a.avro: column day/int: row 42: offset ", "--encoding day/int=physical")
+	if strings.Contains(refused.stderr, "--on-damage") {
+		t.Errorf("the block is not damaged: %s", refused.stderr)
+	}
+	run("--on-damage", "skip").want(t, 3, "row 42")
+	run("--sorted-by", "id", "--encoding", "day=physical").want(t, 3, "a.avro: column id: row 1: offset ", "--sorted-by")
+	run("--encoding", "day=physical").want(t, 0, "500 rows")
+	rowtocol(t, dir, nil, "verify", "out", "--against", "a.avro").want(t, 0)
+}

@@ -1,0 +1,64 @@
+// Package maven has other people's software fetched and built by Maven, once for
+// all processes of tests.
+package maven
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+)
+
+// Lock waits until no other process holds the lock file of a directory of built
+// things, which it makes if it is missing.
+func Lock(target string) (unlock func(), err error) {
+	if err := os.MkdirAll(target, 0o777); err != nil {
+		return nil, err
+	}
+	path := filepath.Join(target, "lock")
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o666)
+	if err != nil {
+		return nil, err
+	}
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX); err != nil {
+		_ = f.Close()
+		return nil, fmt.Errorf("lock %s: %w", path, err)
+	}
+	return func() { _ = f.Close() }, nil
+}
+
+// Build lets Maven do what the pom in home says, with further flags, unless that
+// was done since the pom and the sources beside it were changed. That fills the
+// directories products of target. The caller holds the lock of target.
+func Build(home, target string, products []string, flags ...string) error {
+	built := filepath.Join(target, "built")
+	if newer(built, home) {
+		return nil
+	}
+	for _, stale := range products {
+		if err := os.RemoveAll(filepath.Join(target, stale)); err != nil {
+			return err
+		}
+	}
+	mvn := exec.Command("mvn", append([]string{"-B", "-q", "-f", filepath.Join(home, "pom.xml"), "compile"}, flags...)...)
+	if out, err := mvn.CombinedOutput(); err != nil {
+		return fmt.Errorf("mvn compile: %w\n%s", err, out[max(0, len(out)-4000):])
+	}
+	return os.WriteFile(built, nil, 0o666)
+}
+
+// newer reports whether file is newer than all sources under home.
+func newer(file, home string) bool {
+	stamp, err := os.Stat(file)
+	if err != nil {
+		return false
+	}
+	sources, _ := filepath.Glob(filepath.Join(home, "src", "*.java"))
+	for _, source := range append(sources, filepath.Join(home, "pom.xml")) {
+		if info, err := os.Stat(source); err != nil || info.ModTime().After(stamp.ModTime()) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,60 @@
+package mapper
+
+import (
+	"errors"
+	"fmt"
+	"sort"
+
+	"github.com/rowtocol/rowtocol/column"
+	"github.com/rowtocol/rowtocol/damage"
+)
+
+// origin is where rows of a row group come from: a run of rows of an input block.
+type origin struct {
+	first  int64  // row of the row group
+	source string // name of the input
+	offset int64  // of the block
+	before int64  // rows of the block that are in row groups before
+}
+
+// manyOrigins is how many are kept before some are given up.
+const manyOrigins = 4 << 10
+
+// enter says that the next rows are those of an input block from a row on.
+func (g *group) enter(source string, offset, row int64) {
+	//guard: what is known of small blocks would outgrow their row group
+	if len(g.origins) >= max(manyOrigins, g.fewest) {
+		g.thin()
+	}
+	g.origins = append(g.origins, origin{g.rows, source, offset, row})
+}
+
+// thin gives up every other origin: rows are then counted from a block of the same input
+// before theirs. Inputs keep one each.
+func (g *group) thin() {
+	kept := g.origins[:0]
+	for i, o := range g.origins {
+		if i%2 == 0 || o.source != kept[len(kept)-1].source {
+			kept = append(kept, o)
+		}
+	}
+	g.origins, g.fewest = kept, 2*len(kept)
+}
+
+// locate completes what a format says of a value that it cannot hold. It knows the row
+// of the row group, or, of items in lists, nothing but the block, and the user the input.
+func (g *group) locate(err error, b *column.Block) error {
+	var d *damage.Error
+	if !errors.As(err, &d) || d.File != "" || len(g.origins) == 0 {
+		return err
+	}
+	at, row := *d, d.Row
+	if row < 0 {
+		row = b.FirstRow
+		at.Reason = fmt.Sprintf("%s (in one of %d rows from this one on)", d.Reason, b.Rows)
+	}
+	i := sort.Search(len(g.origins), func(i int) bool { return g.origins[i].first > row }) - 1
+	from := &g.origins[i]
+	at.File, at.Offset, at.Row = from.source, from.offset, from.before+row-from.first
+	return &at
+}

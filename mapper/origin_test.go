@@ -1,0 +1,157 @@
+package mapper_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/rowtocol/rowtocol/column"
+	"github.com/rowtocol/rowtocol/damage"
+	"github.com/rowtocol/rowtocol/format"
+	"github.com/rowtocol/rowtocol/mapper"
+	"github.com/rowtocol/rowtocol/ocf"
+)
+
+// picky is a format that takes no negative longs. At says where it finds them out; it
+// knows the row unless it is blind.
+type picky struct {
+	split
+	at    string
+	blind bool
+}
+
+func (p picky) NewRowGroup(schema string, cols []column.Column, blockSize int) (format.RowGroup, error) {
+	g, err := p.split.NewRowGroup(schema, cols, blockSize)
+	return &pickyGroup{g, p}, err
+}
+
+type pickyGroup struct {
+	format.RowGroup
+	picky
+}
+
+type pickyJob struct {
+	format.EncodeJob
+	picky
+	block *column.Block
+}
+
+func (p picky) look(at string, b *column.Block) error {
+	for data, row := b.Data, b.FirstRow; at == p.at && len(data) > 0; row++ {
+		v, n := binary.Varint(data)
+		if v < 0 {
+			err := damage.New(damage.Unsupported, "", -1, "%d", v)
+			if !p.blind {
+				err.Row = row
+			}
+			return fmt.Errorf("picky: %w", err)
+		}
+		data = data[n:]
+	}
+	return nil
+}
+
+func (g *pickyGroup) Begin(col int, b *column.Block) (format.EncodeJob, error) {
+	job, err := g.RowGroup.Begin(col, b)
+	if err == nil {
+		err = g.look("begin", b)
+	}
+	return &pickyJob{job, g.picky, b}, err
+}
+
+func (j *pickyJob) Encode(dst []byte) ([]byte, error) {
+	if err := j.look("encode", j.block); err != nil {
+		return dst, err
+	}
+	return j.EncodeJob.Encode(dst)
+}
+
+func (g *pickyGroup) End(col int, job format.EncodeJob, stored int) error {
+	j := job.(*pickyJob)
+	if err := g.look("end", j.block); err != nil {
+		return err
+	}
+	return g.RowGroup.End(col, j.EncodeJob, stored)
+}
+
+// A value that the format cannot hold is said to be in the input, whatever row group it
+// came to.
+func TestUnfitValuesAreLocated(t *testing.T) {
+	var file bytes.Buffer
+	w, err := ocf.NewWriter(&file, `{"type":"record","name":"r","fields":[{"name":"id","type":"long"}]}`, "null", [16]byte{1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for block := range 40 {
+		var data []byte
+		for row := range 100 {
+			v := int64(1) << 40
+			if block == 33 && row == 66 {
+				v = -1
+			}
+			data = binary.AppendVarint(data, v)
+		}
+		if err := w.AppendBlock(100, data); err != nil {
+			t.Fatal(err)
+		}
+	}
+	src := source(t, "in.avro", file.Bytes())
+	var offset int64
+	s := ocf.NewScanner(src.R, src.Size, src.Name, src.Header, src.Range)
+	for range 34 {
+		var b ocf.Block
+		if err := s.Next(t.Context(), &b); err != nil {
+			t.Fatal(err)
+		}
+		offset = b.Offset
+	}
+	for _, at := range []string{"begin", "encode", "end"} {
+		for _, group := range []int64{1 << 20, 5000, 900} {
+			cfg := config(t, src, picky{at: at})
+			cfg.RowGroupSize, cfg.BlockSize = group, 256
+			_, err := mapper.Run(t.Context(), []mapper.Source{src}, cfg, func(g mapper.RowGroup) error { return g.Spill.Close() })
+			var d *damage.Error
+			if !errors.As(err, &d) || d.File != "in.avro" || d.Offset != offset || d.Row != 66 || d.Reason != "-1" {
+				t.Errorf("%s, row groups of %d: %v, want row 66 of the block at %d", at, group, err, offset)
+			}
+			cfg.Writer = picky{at: at, blind: true}
+			_, err = mapper.Run(t.Context(), []mapper.Source{src}, cfg, func(g mapper.RowGroup) error { return g.Spill.Close() })
+			if !errors.As(err, &d) || d.File != "in.avro" || d.Offset > offset || d.Reason == "-1" {
+				t.Errorf("%s, row groups of %d: %v, want a row before row 66 of the block at %d", at, group, err, offset)
+			}
+		}
+	}
+}
+
+// What is known of where rows come from does not grow with the number of input blocks.
+func TestOriginsAreFew(t *testing.T) {
+	const blocks = 100_000
+	var file bytes.Buffer
+	w, err := ocf.NewWriter(&file, `{"type":"record","name":"r","fields":[{"name":"id","type":"long"}]}`, "null", [16]byte{1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for row := range blocks {
+		v := int64(1)
+		if row == blocks-7 {
+			v = -1
+		}
+		if err := w.AppendBlock(1, binary.AppendVarint(nil, v)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	src := source(t, "in.avro", file.Bytes())
+	cfg := config(t, src, picky{at: "encode"})
+	cfg.RowGroupSize = 1 << 30
+	_, err = mapper.Run(t.Context(), []mapper.Source{src}, cfg, func(g mapper.RowGroup) error { return g.Spill.Close() })
+	var d *damage.Error
+	if !errors.As(err, &d) || d.File != "in.avro" {
+		t.Fatal(err)
+	}
+	// A block is 19 bytes, and each says in order which row it has.
+	if at := int64(file.Len()) - 19*7; d.Offset+19*d.Row != at || d.Row > blocks/1000 {
+		t.Errorf("%v, want a block at most %d rows before that at %d", err, blocks/1000, at)
+	}
+}
