@@ -1,0 +1,324 @@
+package hfile
+
+import (
+	"encoding/binary"
+	"errors"
+	"hash/crc32"
+	"io"
+
+	"github.com/rowtocol/rowtocol/column"
+	"github.com/rowtocol/rowtocol/damage"
+)
+
+// The magics of blocks.
+const (
+	magicData         = "DATABLK*"
+	magicEncodedData  = "DATABLKE"
+	magicLeaf         = "IDXLEAF2"
+	magicIntermediate = "IDXINTE2"
+	magicRoot         = "IDXROOT2"
+	magicBloomChunk   = "BLMFBLK2"
+	magicBloomMeta    = "BLMFMET2"
+	magicDeleteBloom  = "DFBLMET2"
+	magicMeta         = "METABLKc"
+	magicInfo         = "FILEINF2"
+	magicSize         = len(magicData)
+)
+
+// headerSize is the bytes of a block's header.
+const headerSize = 33
+
+// checksumSize is the bytes of a checksum.
+const checksumSize = 4
+
+// DefaultBytesPerChecksum is how many bytes of a block a checksum covers in files of HBase
+// and of this package.
+const DefaultBytesPerChecksum = 16 << 10
+
+// Checksum is the kind of the checksums of blocks.
+type Checksum uint8
+
+// The kinds of checksums. Of NoChecksum there are bytes in the file, too, but they say nothing.
+const (
+	NoChecksum Checksum = 0
+	CRC32      Checksum = 1
+	CRC32C     Checksum = 2
+)
+
+// String is the name that HBase has for the kind.
+func (c Checksum) String() string {
+	switch c {
+	case NoChecksum:
+		return "NULL"
+	case CRC32:
+		return "CRC32"
+	case CRC32C:
+		return "CRC32C"
+	}
+	return "unknown"
+}
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+func (c Checksum) of(b []byte) uint32 {
+	if c == CRC32C {
+		return crc32.Checksum(b, castagnoli)
+	}
+	return crc32.ChecksumIEEE(b)
+}
+
+// blockHeader is the header of a block. Sizes are in bytes.
+type blockHeader struct {
+	magic       string
+	stored      int   // payload as it is in the file and checksums
+	raw         int   // payload before compression
+	previous    int64 // offset of the block of the same magic before this one; -1 if there is none
+	checksum    Checksum
+	perChecksum int // bytes that a checksum covers
+	covered     int // header and payload as it is in the file
+}
+
+// size is the block's length in the file.
+func (h *blockHeader) size() int { return headerSize + h.stored }
+
+// payload is the bytes of the payload as it is in the file.
+func (h *blockHeader) payload() int { return h.covered - headerSize }
+
+// chunks is how many checksums n bytes have.
+func chunks(n, perChecksum int) int { return (n + perChecksum - 1) / perChecksum }
+
+// put writes the header to the first headerSize bytes of b.
+func (h *blockHeader) put(b []byte) {
+	copy(b, h.magic)
+	binary.BigEndian.PutUint32(b[8:], uint32(h.stored))
+	binary.BigEndian.PutUint32(b[12:], uint32(h.raw))
+	binary.BigEndian.PutUint64(b[16:], uint64(h.previous))
+	b[24] = byte(h.checksum)
+	binary.BigEndian.PutUint32(b[25:], uint32(h.perChecksum))
+	binary.BigEndian.PutUint32(b[29:], uint32(h.covered))
+}
+
+// parseBlockHeader reads the header of a block at an offset, of which at most room bytes can
+// be in the file.
+func parseBlockHeader(b []byte, offset, room int64) (h blockHeader, err error) {
+	//guard: fields would be read beyond the file
+	if len(b) < headerSize {
+		return h, damage.New(damage.Truncated, "", offset, "%d bytes where a block's header has %d", len(b), headerSize)
+	}
+	h = blockHeader{
+		magic:    string(b[:magicSize]),
+		previous: int64(binary.BigEndian.Uint64(b[16:])),
+		checksum: Checksum(b[24]),
+	}
+	stored, raw := int32(binary.BigEndian.Uint32(b[8:])), int32(binary.BigEndian.Uint32(b[12:]))
+	per, covered := int32(binary.BigEndian.Uint32(b[25:])), int32(binary.BigEndian.Uint32(b[29:]))
+	//guard: a checksum of no known kind would be passed over
+	if h.checksum > CRC32C {
+		return h, damage.New(damage.Unsupported, "", offset+24, "checksums of kind %d; known are NULL, CRC32 and CRC32C", h.checksum)
+	}
+	//guard: a block would be read beyond the file, or backwards
+	if stored < 0 || int64(stored) > room-headerSize {
+		return h, damage.New(damage.Size, "", offset+8, "a block of %d bytes and its header where %d are left", stored, room)
+	}
+	//guard: memory would be asked for by a negative size
+	if raw < 0 {
+		return h, damage.New(damage.Size, "", offset+12, "a block of %d bytes", raw)
+	}
+	//guard: the number of checksums would be divided by zero
+	if per < headerSize {
+		return h, damage.New(damage.Size, "", offset+25, "a checksum for each %d bytes, at least %d", per, headerSize)
+	}
+	//guard: a payload would be read beyond its block
+	if covered < headerSize || int64(covered) > headerSize+int64(stored) {
+		return h, damage.New(damage.Size, "", offset+29, "%d bytes with checksums in a block of %d", covered, headerSize+int64(stored))
+	}
+	h.stored, h.raw, h.perChecksum, h.covered = int(stored), int(raw), int(per), int(covered)
+	//guard: checksums would be read beyond the block, or bytes left over
+	if want := h.payload() + checksumSize*chunks(h.covered, h.perChecksum); h.stored != want {
+		return h, damage.New(damage.Size, "", offset+8, "%d bytes behind the header, its fields give %d", h.stored, want)
+	}
+	return h, nil
+}
+
+// verify checks the block's checksums; b is the whole block. It is false if there are none.
+func (h *blockHeader) verify(b []byte, offset int64) (verified bool, err error) {
+	if h.checksum == NoChecksum {
+		return false, nil
+	}
+	sums := b[h.covered:h.size()]
+	for at := 0; at < h.covered; at += h.perChecksum {
+		got := h.checksum.of(b[at:min(at+h.perChecksum, h.covered)])
+		want := binary.BigEndian.Uint32(sums)
+		//guard: changed bytes would be taken for sound ones
+		if got != want {
+			return false, damage.New(damage.Checksum, "", offset+int64(at), "the %s of the bytes is %08x, the block has %08x", h.checksum, got, want)
+		}
+		sums = sums[checksumSize:]
+	}
+	return true, nil
+}
+
+// mostChecksums is the most checksums of a block that is written. Hudi's reader looks for no
+// cell in as many bytes at the end of the payload as the checksums have, which is harmless
+// while a cell has more.
+const mostChecksums = 5
+
+// seal fills in the header of a block whose payload, as it is to be stored, follows the place
+// of its header in b, and appends the checksums.
+func (h *blockHeader) seal(b []byte) []byte {
+	h.checksum = CRC32C
+	h.covered = len(b)
+	h.perChecksum = max(DefaultBytesPerChecksum, (h.covered+mostChecksums-1)/mostChecksums)
+	h.stored = h.payload() + checksumSize*chunks(h.covered, h.perChecksum)
+	h.put(b)
+	for at := 0; at < h.covered; at += h.perChecksum {
+		b = binary.BigEndian.AppendUint32(b, h.checksum.of(b[at:min(at+h.perChecksum, h.covered)]))
+	}
+	return b
+}
+
+// blockReader reads blocks of a file into memory that it uses again.
+type blockReader struct {
+	r      io.ReaderAt
+	codec  Codec
+	end    int64 // the blocks' end
+	most   int64 // largest block that is decoded
+	memory column.Account
+	held   int64 // bytes accounted for
+	stored []byte
+	raw    []byte
+	// unverified is called if a block has no checksum.
+	unverified func()
+}
+
+// read returns the header and the payload of the block at an offset, which has one of some
+// magics and, unless size is negative, that many bytes. The payload is valid until the next
+// call.
+func (b *blockReader) read(offset int64, size int, magics ...string) (h blockHeader, payload []byte, err error) {
+	//guard: a block would be read outside of where blocks are
+	if offset < 0 || offset > b.end-headerSize {
+		return h, nil, damage.New(damage.Value, "", offset, "a block is said to be at %d, the blocks end at %d", offset, b.end)
+	}
+	room := b.end - offset
+	if size < 0 {
+		if h, err = b.header(offset); err != nil {
+			return h, nil, err
+		}
+		size = h.size()
+	}
+	//guard: a block would be read beyond where blocks are
+	if size < headerSize || int64(size) > room {
+		return h, nil, damage.New(damage.Size, "", offset, "a block of %d bytes where %d are left", size, room)
+	}
+	if b.stored, err = b.grow(b.stored, size); err != nil {
+		return h, nil, err
+	}
+	if err = readFull(b.r, b.stored, offset); err != nil {
+		return h, nil, err
+	}
+	if h, err = parseBlockHeader(b.stored, offset, room); err != nil {
+		return h, nil, err
+	}
+	payload, err = b.decode(&h, offset, size, magics)
+	return h, payload, err
+}
+
+// header reads the header of the block at an offset.
+func (b *blockReader) header(offset int64) (blockHeader, error) {
+	var buf [headerSize]byte
+	if err := readFull(b.r, buf[:], offset); err != nil {
+		return blockHeader{}, err
+	}
+	return parseBlockHeader(buf[:], offset, b.end-offset)
+}
+
+// decode checks the block in b.stored and returns its payload.
+func (b *blockReader) decode(h *blockHeader, offset int64, size int, magics []string) ([]byte, error) {
+	//guard: the index would lead to something else than it says
+	if h.size() != size {
+		return nil, damage.New(damage.Size, "", offset+8, "a block of %d bytes where the index says %d", h.size(), size)
+	}
+	//guard: a block would be taken for one of another kind
+	if !isOneOf(h.magic, magics) {
+		if h.magic == magicEncodedData {
+			return nil, damage.New(damage.Unsupported, "", offset, "a data block with an encoding (DATA_BLOCK_ENCODING)")
+		}
+		return nil, damage.New(damage.Magic, "", offset, "a block begins with %q, expected %q", h.magic, magics)
+	}
+	verified, err := h.verify(b.stored, offset)
+	if err != nil {
+		return nil, err
+	}
+	if !verified && b.unverified != nil {
+		b.unverified()
+	}
+	payload := b.stored[headerSize:h.covered]
+	if b.codec == None {
+		//guard: a payload would have another length than the header says
+		if h.raw != len(payload) {
+			return nil, damage.New(damage.Size, "", offset+12, "%d bytes of payload where the header says %d", len(payload), h.raw)
+		}
+		return payload, nil
+	}
+	//guard: memory without end would be asked for
+	if int64(h.raw) > b.most {
+		return nil, damage.New(damage.Unsupported, "", offset+12, "a block of %d bytes, at most %d are decoded", h.raw, b.most)
+	}
+	//guard: memory would be asked for that no payload of this size can fill
+	if int64(h.raw) > mostDecoded(b.codec, len(payload)) {
+		return nil, damage.New(damage.Size, "", offset+12, "%d bytes of %s cannot give %d", len(payload), b.codec, h.raw)
+	}
+	if b.raw, err = b.grow(b.raw, h.raw); err != nil {
+		return nil, err
+	}
+	if err := decompress(b.codec, b.raw, payload); err != nil {
+		e := damage.New(damage.Codec, "", offset+headerSize, "%d bytes of %s do not decompress to %d", len(payload), b.codec, h.raw)
+		e.Err = err
+		return nil, e
+	}
+	return b.raw, nil
+}
+
+// grow returns n bytes in the memory of buf if they fit.
+func (b *blockReader) grow(buf []byte, n int) ([]byte, error) {
+	if n <= cap(buf) {
+		return buf[:n], nil
+	}
+	//guard: memory without end would be asked for
+	if int64(n) > b.most {
+		return buf, damage.New(damage.Unsupported, "", -1, "a block of %d bytes, at most %d are read", n, b.most)
+	}
+	if err := b.memory.Reserve(int64(n)); err != nil {
+		return buf, err
+	}
+	b.memory.Release(int64(cap(buf)))
+	b.held += int64(n) - int64(cap(buf))
+	return make([]byte, n), nil
+}
+
+// close gives the memory back.
+func (b *blockReader) close() {
+	b.memory.Release(b.held)
+	b.held, b.stored, b.raw = 0, nil, nil
+}
+
+func isOneOf(magic string, magics []string) bool {
+	for _, m := range magics {
+		if m == magic {
+			return true
+		}
+	}
+	return false
+}
+
+// readFull fills p with the bytes at an offset.
+func readFull(r io.ReaderAt, p []byte, offset int64) error {
+	n, err := r.ReadAt(p, offset)
+	if n == len(p) {
+		return nil
+	}
+	if err == nil || errors.Is(err, io.EOF) {
+		return damage.New(damage.Truncated, "", offset+int64(n), "the file ends, %d bytes more were expected", len(p)-n)
+	}
+	return err
+}

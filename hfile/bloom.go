@@ -1,0 +1,251 @@
+package hfile
+
+import (
+	"bytes"
+	"encoding/binary"
+	"math/bits"
+
+	"github.com/rowtocol/rowtocol/damage"
+)
+
+// The hash functions of Bloom filters, by their numbers.
+const (
+	hashJenkins = 0
+	hashMurmur  = 1
+	hashMurmur3 = 2
+)
+
+const (
+	// bloomVersion is the version of compound Bloom filters.
+	bloomVersion = 3
+	// bloomMetaSize is the bytes of a filter's meta block in front of its comparator.
+	bloomMetaSize = 4 + 8 + 4 + 4 + 8 + 8 + 4
+	// maxHashes is the most hash functions of a filter that is used.
+	maxHashes = 128
+)
+
+// bloomFilter is a compound Bloom filter: chunks, each a filter of the keys from its first
+// one up to the next chunk's.
+type bloomFilter struct {
+	hashes  int
+	hash    func(b []byte, seed uint32) uint32
+	keys    int64
+	bytes   int64 // of all chunks
+	maxKeys int64
+	rows    bool // the keys are rows
+	chunks  []indexEntry
+}
+
+// parseBloom reads the payload of a filter's meta block, which is at an offset:
+//
+//	| version: 4 | bytes: 8 | hash functions: 4 | kind of them: 4 | keys: 8 | most keys: 8 |
+//	| chunks: 4 | comparator, behind its length: VInt | index of the chunks, as in roots |
+func parseBloom(b []byte, info Info, offset int64) (*bloomFilter, error) {
+	//guard: fields would be read beyond the block
+	if len(b) < bloomMetaSize {
+		return nil, damage.New(damage.Truncated, "", offset, "%d bytes of a Bloom filter, at least %d", len(b), bloomMetaSize)
+	}
+	u32 := func(at int) int64 { return int64(int32(binary.BigEndian.Uint32(b[at:]))) }
+	f := &bloomFilter{
+		bytes: int64(binary.BigEndian.Uint64(b[4:])), hashes: int(u32(12)),
+		keys: int64(binary.BigEndian.Uint64(b[20:])), maxKeys: int64(binary.BigEndian.Uint64(b[28:])),
+	}
+	//guard: another layout would be taken for this one
+	if v := u32(0); v != bloomVersion {
+		return nil, damage.New(damage.Unsupported, "", offset, "version %d of a Bloom filter, version %d is read", v, bloomVersion)
+	}
+	//guard: a query would take time without end, or hash nothing and find all keys
+	if f.hashes < 1 || f.hashes > maxHashes {
+		return nil, damage.New(damage.Value, "", offset+12, "%d hash functions", f.hashes)
+	}
+	switch kind := u32(16); kind {
+	case hashJenkins:
+		f.hash = jenkins
+	case hashMurmur:
+		f.hash = murmur
+	case hashMurmur3:
+		f.hash = murmur3
+	default:
+		return nil, damage.New(damage.Unsupported, "", offset+16, "hash function %d", kind)
+	}
+	chunks := u32(36)
+	name, size := vintKey(b[bloomMetaSize:])
+	//guard: the comparator would be read beyond the block
+	if size == 0 || chunks < 0 {
+		return nil, damage.New(damage.Size, "", offset+bloomMetaSize-4, "%d chunks, and a comparator that does not fit", chunks)
+	}
+	at := bloomMetaSize + size
+	entries, rest, err := rootEntries(b[at:], int(chunks), offset+int64(at), vintKey)
+	if err != nil {
+		return nil, err
+	}
+	//guard: bytes behind the entries would be passed over
+	if len(rest) != 0 {
+		return nil, damage.New(damage.Trailing, "", offset+int64(len(b)-len(rest)), "%d bytes behind the %d chunks of a Bloom filter", len(rest), chunks)
+	}
+	f.chunks = entries
+	switch kind := string(info.Value(infoBloomType)); kind {
+	case "ROW":
+		f.rows = true
+	case "":
+		f.rows = len(name) == 0
+	}
+	return f, nil
+}
+
+// MayContainRow asks the file's Bloom filter whether it has a row. It is true if the filter
+// does not know, and if there is none, or none of rows. A chunk of the filter is read.
+func (s *Scanner) MayContainRow(row []byte) (bool, error) {
+	f := s.f.bloom
+	if f == nil || !f.rows {
+		return true, nil
+	}
+	low, high := 0, len(f.chunks)
+	for low < high {
+		mid := int(uint(low+high) / 2)
+		if bytes.Compare(f.chunks[mid].key, row) <= 0 {
+			low = mid + 1
+		} else {
+			high = mid
+		}
+	}
+	if low == 0 {
+		return false, nil
+	}
+	array, err := s.bloomChunk(f.chunks[low-1])
+	if err != nil {
+		return false, s.f.located(err)
+	}
+	return bloomHas(array, row, f.hashes, f.hash), nil
+}
+
+// bloomChunk reads a chunk of the Bloom filter.
+func (s *Scanner) bloomChunk(e indexEntry) ([]byte, error) {
+	if s.chunk == nil {
+		s.chunk = s.f.blocks()
+	}
+	if s.chunkAt == e.offset && s.chunkBits != nil {
+		return s.chunkBits, nil
+	}
+	s.chunkBits = nil
+	_, payload, err := s.chunk.read(e.offset, e.size, magicBloomChunk)
+	if err != nil {
+		return nil, err
+	}
+	//guard: the place of a bit would be taken modulo zero
+	if len(payload) == 0 {
+		return nil, damage.New(damage.Size, "", e.offset, "a Bloom filter's chunk of no bytes")
+	}
+	s.chunkAt, s.chunkBits = e.offset, payload
+	return payload, nil
+}
+
+// bloomHas tells whether all bits of a key are set.
+func bloomHas(array, key []byte, hashes int, hash func(b []byte, seed uint32) uint32) bool {
+	h := hash(key, 0)
+	step := hash(key, h)
+	n := int64(len(array)) * 8
+	for range hashes {
+		at := bloomBit(h, n)
+		if array[at/8]&(1<<(at%8)) == 0 {
+			return false
+		}
+		h += step
+	}
+	return true
+}
+
+// bloomBit is the place of a hash among n bits.
+func bloomBit(hash uint32, n int64) int64 {
+	at := int64(int32(hash)) % n
+	if at < 0 {
+		return -at
+	}
+	return at
+}
+
+// murmur is the 32-bit MurmurHash2 of HBase, whose last bytes, of a length that is no
+// multiple of four, are taken with their signs.
+func murmur(b []byte, seed uint32) uint32 {
+	const m, r = 0x5bd1e995, 24
+	h := seed ^ uint32(len(b))
+	for ; len(b) >= 4; b = b[4:] {
+		k := binary.LittleEndian.Uint32(b) * m
+		h = h*m ^ (k^k>>r)*m
+	}
+	if n := len(b); n > 0 {
+		if n >= 3 {
+			h ^= uint32(int32(int8(b[2]))) << 16
+		}
+		if n >= 2 {
+			h ^= uint32(int32(int8(b[1]))) << 8
+		}
+		h ^= uint32(int32(int8(b[0])))
+		h *= m
+	}
+	h ^= h >> 13
+	h *= m
+	return h ^ h>>15
+}
+
+// murmur3 is the 32-bit MurmurHash3.
+func murmur3(b []byte, seed uint32) uint32 {
+	const c1, c2 = 0xcc9e2d51, 0x1b873593
+	h, n := seed, uint32(len(b))
+	for ; len(b) >= 4; b = b[4:] {
+		k := binary.LittleEndian.Uint32(b) * c1
+		k = (k<<15 | k>>17) * c2
+		h ^= k
+		h = (h<<13|h>>19)*5 + 0xe6546b64
+	}
+	if len(b) > 0 {
+		var k uint32
+		for i := len(b) - 1; i >= 0; i-- {
+			k = k<<8 | uint32(b[i])
+		}
+		k *= c1
+		h ^= (k<<15 | k>>17) * c2
+	}
+	h ^= n
+	h = (h ^ h>>16) * 0x85ebca6b
+	h = (h ^ h>>13) * 0xc2b2ae35
+	return h ^ h>>16
+}
+
+// jenkins is Bob Jenkins' lookup3 (hashlittle) as HBase has it.
+func jenkins(data []byte, seed uint32) uint32 {
+	a := 0xdeadbeef + uint32(len(data)) + seed
+	b, c := a, a
+	for ; len(data) > 12; data = data[12:] {
+		a += binary.LittleEndian.Uint32(data)
+		b += binary.LittleEndian.Uint32(data[4:])
+		c += binary.LittleEndian.Uint32(data[8:])
+		a = (a - c) ^ bits.RotateLeft32(c, 4)
+		c += b
+		b = (b - a) ^ bits.RotateLeft32(a, 6)
+		a += c
+		c = (c - b) ^ bits.RotateLeft32(b, 8)
+		b += a
+		a = (a - c) ^ bits.RotateLeft32(c, 16)
+		c += b
+		b = (b - a) ^ bits.RotateLeft32(a, 19)
+		a += c
+		c = (c - b) ^ bits.RotateLeft32(b, 4)
+		b += a
+	}
+	if len(data) == 0 {
+		return c
+	}
+	var last [12]byte
+	copy(last[:], data)
+	a += binary.LittleEndian.Uint32(last[:])
+	b += binary.LittleEndian.Uint32(last[4:])
+	c += binary.LittleEndian.Uint32(last[8:])
+	c = (c ^ b) - bits.RotateLeft32(b, 14)
+	a = (a ^ c) - bits.RotateLeft32(c, 11)
+	b = (b ^ a) - bits.RotateLeft32(a, 25)
+	c = (c ^ b) - bits.RotateLeft32(b, 16)
+	a = (a ^ c) - bits.RotateLeft32(c, 4)
+	b = (b ^ a) - bits.RotateLeft32(a, 14)
+	return (c ^ b) - bits.RotateLeft32(b, 24)
+}

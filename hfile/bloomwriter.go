@@ -1,0 +1,128 @@
+package hfile
+
+import (
+	"bytes"
+	"encoding/binary"
+	"math"
+)
+
+const (
+	// bloomChunkSize is the bytes of a chunk of a Bloom filter, HBase's default.
+	bloomChunkSize = 128 << 10
+	// bloomHashes is the number of hash functions for one false positive among a hundred
+	// keys that are not there, HBase's default.
+	bloomHashes = 7
+	// bloomBitsPerKey is what that takes: -ln 0.01 / (ln 2)².
+	bloomBitsPerKey = 9.585058377
+)
+
+// bloomChunkKeys is the number of keys of a chunk.
+var bloomChunkKeys = int(math.Floor(bloomChunkSize * 8 / bloomBitsPerKey))
+
+// bloomWriter makes a compound Bloom filter of rows.
+type bloomWriter struct {
+	chunk []byte // behind the place of its header
+	first []byte // its first key
+	count int    // its keys
+	ready [][]byte
+
+	keys    int64
+	maxKeys int64
+	bytes   int64
+	chunks  []indexEntry
+	pending []indexEntry // of ready
+}
+
+func newBloomWriter() *bloomWriter { return &bloomWriter{} }
+
+// add adds a row that is not the last one.
+func (f *bloomWriter) add(row []byte) {
+	if f.count == bloomChunkKeys {
+		f.finish()
+	}
+	if f.count == 0 {
+		f.chunk = make([]byte, headerSize+bloomChunkSize, headerSize+bloomChunkSize+checksumSize*mostChecksums)
+		f.first = bytes.Clone(row)
+	}
+	array := f.chunk[headerSize:]
+	h := murmur(row, 0)
+	step := murmur(row, h)
+	for range bloomHashes {
+		at := bloomBit(h, bloomChunkSize*8)
+		array[at/8] |= 1 << (at % 8)
+		h += step
+	}
+	f.count++
+	f.keys++
+}
+
+// finish ends the chunk, folded to the smallest size that has room for its keys.
+func (f *bloomWriter) finish() {
+	size, most := bloomChunkSize, bloomChunkKeys
+	for size%2 == 0 && f.count <= most/2 {
+		size, most = size/2, most/2
+	}
+	array := f.chunk[headerSize:]
+	for i := size; i < len(array); i++ {
+		array[i%size] |= array[i]
+	}
+	f.ready = append(f.ready, f.chunk[:headerSize+size])
+	f.pending = append(f.pending, indexEntry{key: f.first})
+	f.maxKeys += int64(most)
+	f.bytes += int64(size)
+	f.chunk, f.first, f.count = nil, nil, 0
+}
+
+// full returns a chunk that is to be written, behind the place of its header; nil if none is.
+// At last it is the one that is not full, too.
+func (f *bloomWriter) full(last bool) []byte {
+	if last && f.count > 0 {
+		f.finish()
+	}
+	if len(f.ready) == 0 {
+		return nil
+	}
+	return f.ready[0]
+}
+
+// at takes note of where the chunk was written that full returned.
+func (f *bloomWriter) at(offset int64, size int) {
+	e := f.pending[0]
+	e.offset, e.size = offset, size
+	f.chunks = append(f.chunks, e)
+	f.ready, f.pending = f.ready[1:], f.pending[1:]
+}
+
+// appendMeta appends the payload of the filter's meta block, see parseBloom.
+func (f *bloomWriter) appendMeta(dst []byte) []byte {
+	dst = binary.BigEndian.AppendUint32(dst, bloomVersion)
+	dst = binary.BigEndian.AppendUint64(dst, uint64(f.bytes))
+	dst = binary.BigEndian.AppendUint32(dst, bloomHashes)
+	dst = binary.BigEndian.AppendUint32(dst, hashMurmur)
+	dst = binary.BigEndian.AppendUint64(dst, uint64(f.keys))
+	dst = binary.BigEndian.AppendUint64(dst, uint64(f.maxKeys))
+	dst = binary.BigEndian.AppendUint32(dst, uint32(len(f.chunks)))
+	dst = appendVInt(dst, 0) // no comparator: rows are bytes
+	return appendRootEntries(dst, f.chunks)
+}
+
+// bound is the most bytes that the filter adds to the file if a key more is added, of so many
+// bytes. stored is the most bytes of a block.
+func (f *bloomWriter) bound(key int, stored func(int64) int64) int64 {
+	n := stored(int64(bloomMetaSize + 1))
+	for _, e := range f.chunks {
+		n += rootEntrySize(e)
+	}
+	for i, c := range f.ready {
+		n += stored(int64(len(c)-headerSize)) + rootEntrySize(f.pending[i])
+	}
+	if f.count > 0 {
+		n += rootEntrySize(indexEntry{key: f.first})
+	}
+	// What is open is folded; a key more may take another chunk, of the smallest size.
+	size, most := int64(bloomChunkSize), bloomChunkKeys
+	for size%2 == 0 && f.count+1 <= most/2 {
+		size, most = size/2, most/2
+	}
+	return n + stored(size) + stored(64) + int64(pointerSize+9+key)
+}

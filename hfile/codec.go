@@ -1,0 +1,228 @@
+package hfile
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"sync"
+
+	"github.com/golang/snappy"
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+	"github.com/pierrec/lz4/v4"
+)
+
+// Codec is the compression of all blocks of a file, by its number in the trailer.
+type Codec uint32
+
+// The codecs that are read. None and GZ are written, too.
+const (
+	GZ     Codec = 1
+	None   Codec = 2
+	Snappy Codec = 3
+	LZ4    Codec = 4
+	ZSTD   Codec = 6
+)
+
+var codecNames = []string{"LZO", "GZ", "NONE", "SNAPPY", "LZ4", "BZIP2", "ZSTD"}
+
+// String is the name that HBase has for the codec.
+func (c Codec) String() string {
+	if int64(c) < int64(len(codecNames)) {
+		return codecNames[c]
+	}
+	return fmt.Sprintf("codec %d", uint32(c))
+}
+
+// readable tells whether blocks of the codec can be decompressed.
+func (c Codec) readable() bool {
+	return slices.Contains([]Codec{GZ, None, Snappy, LZ4, ZSTD}, c)
+}
+
+// mostDecoded is the most bytes that n compressed ones can give: Deflate makes 258 bytes of
+// two bits, LZ4 255 of one in a long match, Snappy 64 of three. Of ZSTD there is no limit
+// that helps: a block of three bytes can repeat a byte 128 KiB times.
+func mostDecoded(c Codec, n int) int64 {
+	switch c {
+	case GZ:
+		return 1032 * int64(n)
+	case Snappy:
+		return 22 * int64(n)
+	case LZ4:
+		return 255 * int64(n)
+	case ZSTD:
+		return 128 << 10 * int64(n)
+	}
+	return int64(n)
+}
+
+var errLength = errors.New("another length")
+
+// decompress fills raw with what a payload stands for. It is safe for concurrent use.
+func decompress(c Codec, raw, payload []byte) error {
+	switch c {
+	case GZ:
+		return gunzip(raw, payload)
+	case ZSTD:
+		return unzstd(raw, payload)
+	case Snappy:
+		return unframe(raw, payload, func(dst, src []byte) (int, error) {
+			n, err := snappy.DecodedLen(src)
+			if err != nil || n > len(dst) {
+				return 0, errors.Join(errLength, err)
+			}
+			_, err = snappy.Decode(dst[:n], src)
+			return n, err
+		})
+	case LZ4:
+		return unframe(raw, payload, func(dst, src []byte) (int, error) { return lz4.UncompressBlock(src, dst) })
+	}
+	return fmt.Errorf("%s is not supported", c)
+}
+
+// unframe undoes the framing of Hadoop's block codecs: blocks, each of its length before
+// compression and, until there are so many bytes, chunks of their compressed length and
+// bytes. Lengths are four bytes, big-endian.
+func unframe(raw, payload []byte, chunk func(dst, src []byte) (int, error)) error {
+	length := func() (int, error) {
+		//guard: a length would be read beyond the payload
+		if len(payload) < 4 {
+			return 0, io.ErrUnexpectedEOF
+		}
+		n := int32(binary.BigEndian.Uint32(payload))
+		payload = payload[4:]
+		//guard: a slice would have a negative length
+		if n < 0 {
+			return 0, errLength
+		}
+		return int(n), nil
+	}
+	at := 0
+	for len(payload) > 0 {
+		block, err := length()
+		if err != nil {
+			return err
+		}
+		//guard: more would be written than the block holds
+		if block > len(raw)-at {
+			return errLength
+		}
+		for end := at + block; at < end; {
+			size, err := length()
+			if err != nil {
+				return err
+			}
+			//guard: a chunk would be read beyond the payload
+			if size > len(payload) {
+				return io.ErrUnexpectedEOF
+			}
+			n, err := chunk(raw[at:end], payload[:size])
+			if err != nil {
+				return err
+			}
+			//guard: chunks of nothing would be read without end
+			if n == 0 {
+				return errLength
+			}
+			at, payload = at+n, payload[size:]
+		}
+	}
+	//guard: bytes of an earlier block would be left in this one
+	if at != len(raw) {
+		return errLength
+	}
+	return nil
+}
+
+type inflater struct {
+	z   *gzip.Reader
+	src bytes.Reader
+}
+
+var inflaters = sync.Pool{New: func() any { return &inflater{z: new(gzip.Reader)} }}
+
+func gunzip(raw, payload []byte) error {
+	d := inflaters.Get().(*inflater)
+	defer inflaters.Put(d)
+	d.src.Reset(payload)
+	if err := d.z.Reset(&d.src); err != nil {
+		return err
+	}
+	if _, err := io.ReadFull(d.z, raw); err != nil {
+		return err
+	}
+	var more [1]byte
+	switch n, err := d.z.Read(more[:]); {
+	//guard: bytes behind the block would be passed over
+	case n > 0:
+		return errLength
+	//guard: a checksum of the member that is wrong would be passed over
+	case !errors.Is(err, io.EOF):
+		return err
+	}
+	return nil
+}
+
+var zstdDecoders = sync.Pool{New: func() any {
+	d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true))
+	if err != nil {
+		panic(err) // the options are right
+	}
+	return d
+}}
+
+// unzstd decompresses frames, bare or in the framing of Hadoop's block codecs, as HBase's
+// modules for Zstandard differ.
+func unzstd(raw, payload []byte) error {
+	d := zstdDecoders.Get().(*zstd.Decoder)
+	defer zstdDecoders.Put(d)
+	frame := func(dst, src []byte) (int, error) {
+		out, err := d.DecodeAll(src, dst[:0:len(dst)])
+		if err == nil && len(out) > len(dst) {
+			err = errLength
+		}
+		return len(out), err
+	}
+	if len(payload) >= 4 && binary.LittleEndian.Uint32(payload) == 0xFD2FB528 {
+		n, err := frame(raw, payload)
+		if err == nil && n != len(raw) {
+			err = errLength
+		}
+		return err
+	}
+	return unframe(raw, payload, frame)
+}
+
+// deflater is a gzip compressor and what it writes to.
+type deflater struct {
+	z   *gzip.Writer
+	out []byte
+}
+
+func (d *deflater) Write(p []byte) (int, error) {
+	d.out = append(d.out, p...)
+	return len(p), nil
+}
+
+var deflaters = sync.Pool{New: func() any { return &deflater{z: gzip.NewWriter(nil)} }}
+
+// appendGzip appends a gzip member of raw, with a header as Java writes it: no name, no time.
+func appendGzip(dst, raw []byte) ([]byte, error) {
+	d := deflaters.Get().(*deflater)
+	defer deflaters.Put(d)
+	d.out = dst
+	d.z.Reset(d)
+	d.z.OS = 0
+	_, err := d.z.Write(raw)
+	if err == nil {
+		err = d.z.Close()
+	}
+	dst, d.out = d.out, nil
+	return dst, err
+}
+
+// gzipBound is the most bytes that a gzip member of n bytes has.
+func gzipBound(n int) int { return n + n/64 + 256 }

@@ -1,0 +1,206 @@
+package hfile
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/rowtocol/rowtocol/damage"
+)
+
+// pointerSize is the bytes of an index entry in front of its key: an offset and a size.
+const pointerSize = 8 + 4
+
+// midKeySize is the bytes behind the entries of a root above other index blocks: the offset,
+// the size and an entry of the leaf that has the file's middle.
+const midKeySize = 8 + 4 + 4
+
+// indexEntry is a block that an index leads to.
+type indexEntry struct {
+	offset int64
+	size   int    // of the block, with its header
+	key    []byte // not above the block's first key
+}
+
+// rootEntries reads n entries in the form of roots from the front of a payload, whose first
+// byte is at an offset of the file before compression, and returns what is behind them.
+func rootEntries(payload []byte, n int, offset int64, parse func(b []byte) (key []byte, size int)) (entries []indexEntry, rest []byte, err error) {
+	//guard: memory would be asked for more entries than the block can have
+	if n > len(payload)/(pointerSize+1) {
+		return nil, nil, damage.New(damage.Count, "", offset, "%d index entries in %d bytes", n, len(payload))
+	}
+	entries = make([]indexEntry, n)
+	rest = payload
+	for i := range entries {
+		at := offset + int64(len(payload)-len(rest))
+		//guard: an entry would be read beyond the block
+		if len(rest) < pointerSize {
+			return nil, nil, damage.New(damage.Truncated, "", at, "index entry %d of %d is cut", i, n)
+		}
+		key, size := parse(rest[pointerSize:])
+		//guard: a key would be read beyond the block
+		if size == 0 {
+			return nil, nil, damage.New(damage.Size, "", at+pointerSize, "the key of index entry %d does not fit its block", i)
+		}
+		entries[i] = pointer(rest)
+		entries[i].key = key
+		rest = rest[pointerSize+size:]
+	}
+	return entries, rest, nil
+}
+
+// pointer reads offset and size of an entry.
+func pointer(b []byte) indexEntry {
+	return indexEntry{offset: int64(binary.BigEndian.Uint64(b)), size: int(int32(binary.BigEndian.Uint32(b[8:])))}
+}
+
+// vintKey reads a key behind its length as Hadoop writes it, and how many bytes both have; 0
+// if they do not fit.
+func vintKey(b []byte) (key []byte, size int) {
+	length, n := consumeVInt(b)
+	if n == 0 || length < 0 || length > int64(len(b)-n) {
+		return nil, 0
+	}
+	return b[n : n+int(length)], n + int(length)
+}
+
+// protobufKey is vintKey for a length as protobuf writes it.
+func protobufKey(b []byte) (key []byte, size int) {
+	length, n := protowire.ConsumeVarint(b)
+	if n < 0 || length > uint64(len(b)-n) {
+		return nil, 0
+	}
+	return b[n : n+int(length)], n + int(length)
+}
+
+// dialect is how a root index has its keys.
+type dialect struct {
+	name string
+	read func(b []byte) (key []byte, size int)
+	// rowOnly is whether a key is the row behind its length, without what else is in a key.
+	rowOnly bool
+}
+
+// The dialects: the one of HBase, which Hudi writes since 2026, and the one of Hudi before.
+var dialects = [...]dialect{
+	{name: "HBase", read: vintKey},
+	{name: "Hudi before 1.2", read: protobufKey, rowOnly: true},
+}
+
+// dataRoot reads the payload of the data index's root. Keys become whole ones in every
+// dialect.
+func dataRoot(payload []byte, n, levels int, offset int64) (entries []indexEntry, d dialect, err error) {
+	var first error
+	for _, d := range dialects {
+		entries, err := dataRootOf(d, payload, n, levels, offset)
+		if err == nil {
+			return entries, d, nil
+		}
+		if first == nil {
+			first = err
+		}
+	}
+	return nil, dialect{}, first
+}
+
+func dataRootOf(d dialect, payload []byte, n, levels int, offset int64) ([]indexEntry, error) {
+	entries, rest, err := rootEntries(payload, n, offset, d.read)
+	if err != nil {
+		return nil, err
+	}
+	behind := offset + int64(len(payload)-len(rest))
+	//guard: bytes behind the entries would be passed over
+	if len(rest) != 0 && (levels == 1 || len(rest) != midKeySize) {
+		return nil, damage.New(damage.Trailing, "", behind, "%d bytes behind the index's %d entries", len(rest), n)
+	}
+	for i := range entries {
+		if err := entries[i].complete(d, offset); err != nil {
+			return nil, fmt.Errorf("index entry %d: %w", i, err)
+		}
+	}
+	return entries, nil
+}
+
+// complete makes the entry's key a whole one.
+func (e *indexEntry) complete(d dialect, offset int64) error {
+	if !d.rowOnly {
+		return checkKey(e.key, offset)
+	}
+	//guard: a row would be taken for another one
+	if len(e.key) < rowLengthSize || int(binary.BigEndian.Uint16(e.key)) != len(e.key)-rowLengthSize || len(e.key)-rowLengthSize > MaxRow {
+		return damage.New(damage.Size, "", offset, "a key of %d bytes that is no row", len(e.key))
+	}
+	e.key = AppendRowKey(nil, e.key[rowLengthSize:])
+	return nil
+}
+
+// indexBlock is an index block below the root, in its payload:
+//
+//	| entries n: 4 | place of each entry and of the end: 4 (n + 1) | entry | … |
+//
+// Places count from the end of the places. An entry is the offset and the size of a block,
+// and a key, which ends where the next entry begins.
+type indexBlock struct {
+	n       int
+	places  []byte
+	entries []byte
+}
+
+// parseIndexBlock reads the payload of an index block at an offset.
+func parseIndexBlock(payload []byte, offset int64) (b indexBlock, err error) {
+	//guard: the count would be read beyond the block
+	if len(payload) < 8 {
+		return b, damage.New(damage.Truncated, "", offset, "an index block of %d bytes", len(payload))
+	}
+	n := int64(int32(binary.BigEndian.Uint32(payload)))
+	//guard: the places would be read beyond the block
+	if n < 1 || 4*(n+2) > int64(len(payload)) {
+		return b, damage.New(damage.Count, "", offset, "%d entries in an index block of %d bytes", n, len(payload))
+	}
+	b = indexBlock{n: int(n), places: payload[4 : 4*(n+2)], entries: payload[4*(n+2):]}
+	last := int64(0)
+	for i := range b.n {
+		from, to := b.place(i), b.place(i+1)
+		//guard: a key would be read outside of its entry
+		if from != last || to-from < pointerSize || to > int64(len(b.entries)) {
+			return b, damage.New(damage.Size, "", offset, "index entry %d is said to be at %d up to %d, expected at %d, of %d bytes", i, from, to, last, len(b.entries))
+		}
+		if err := checkKey(b.entries[from+pointerSize:to], offset); err != nil {
+			return b, fmt.Errorf("index entry %d: %w", i, err)
+		}
+		last = to
+	}
+	//guard: bytes behind the entries would be passed over
+	if last != int64(len(b.entries)) {
+		return b, damage.New(damage.Trailing, "", offset, "%d bytes behind the entries of an index block", int64(len(b.entries))-last)
+	}
+	return b, nil
+}
+
+func (b *indexBlock) place(i int) int64 {
+	return int64(int32(binary.BigEndian.Uint32(b.places[4*i:])))
+}
+
+// entry is the entry of a number. Its key is a part of the payload.
+func (b *indexBlock) entry(i int) indexEntry {
+	e := b.entries[b.place(i):b.place(i+1)]
+	p := pointer(e)
+	p.key = e[pointerSize:]
+	return p
+}
+
+// lastNotAbove is the number of the last of n entries in order whose key is not above a key; 0
+// if all are.
+func lastNotAbove(n int, key Key, at func(i int) []byte) int {
+	low, high := 0, n // keys before low are not above, from high on they are
+	for low < high {
+		mid := int(uint(low+high) / 2)
+		if Key(at(mid)).Compare(key) <= 0 {
+			low = mid + 1
+		} else {
+			high = mid
+		}
+	}
+	return max(low-1, 0)
+}

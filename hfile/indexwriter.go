@@ -1,0 +1,159 @@
+package hfile
+
+import "encoding/binary"
+
+// indexWriter makes the data index from below: leaves while the data is written, and at the
+// end, over them, as many levels as it takes until a root is small enough.
+type indexWriter struct {
+	limit  int // bytes of an index block
+	leaves bool
+	size   int64 // bytes of the blocks below the root, before compression
+
+	open  []indexEntry // of the leaf that is not written
+	bytes int          // of open, in the form below the root
+	count int          // data blocks
+
+	root   []indexEntry
+	inRoot int64         // bytes of root
+	starts []int         // number of the first data block of each leaf
+	lists  []leafPointer // where the leaves are
+	buf    []byte
+}
+
+// leafPointer says where a leaf is.
+type leafPointer struct {
+	offset int64
+	size   int
+}
+
+// add adds a data block.
+func (x *indexWriter) add(offset int64, size int, key Key) {
+	x.open = append(x.open, indexEntry{offset: offset, size: size, key: append([]byte(nil), key...)})
+	x.bytes += 4 + pointerSize + len(key)
+	x.count++
+}
+
+// leaf returns the leaf that is to be written, behind the place of its header; nil if none is.
+// The last one is written only if there are others.
+func (x *indexWriter) leaf(last bool) []byte {
+	if len(x.open) == 0 || x.bytes+8 < x.limit && (!last || !x.leaves) || last && !x.leaves {
+		return nil
+	}
+	x.leaves = true
+	return x.block(x.open)
+}
+
+// block makes an index block of entries.
+func (x *indexWriter) block(entries []indexEntry) []byte {
+	b := append(x.buf[:0], make([]byte, headerSize)...)
+	b = binary.BigEndian.AppendUint32(b, uint32(len(entries)))
+	place := 0
+	for _, e := range entries {
+		b = binary.BigEndian.AppendUint32(b, uint32(place))
+		place += pointerSize + len(e.key)
+	}
+	b = binary.BigEndian.AppendUint32(b, uint32(place))
+	for _, e := range entries {
+		b = binary.BigEndian.AppendUint64(b, uint64(e.offset))
+		b = binary.BigEndian.AppendUint32(b, uint32(e.size))
+		b = append(b, e.key...)
+	}
+	x.buf = b
+	x.size += int64(len(b) - headerSize)
+	return b
+}
+
+// leafAt takes note of where the leaf was written.
+func (x *indexWriter) leafAt(offset int64, size int) {
+	x.starts = append(x.starts, x.count-len(x.open))
+	x.lists = append(x.lists, leafPointer{offset, size})
+	x.addRoot(indexEntry{offset: offset, size: size, key: x.open[0].key})
+	x.open, x.bytes = x.open[:0], 0
+}
+
+func (x *indexWriter) addRoot(e indexEntry) {
+	x.root = append(x.root, e)
+	x.inRoot += rootEntrySize(e)
+}
+
+// rootEntrySize is the most bytes of an entry in the form of roots.
+func rootEntrySize(e indexEntry) int64 { return int64(pointerSize + 9 + len(e.key)) }
+
+// intermediate writes the levels between leaves and root, and returns how many there are in
+// all.
+func (x *indexWriter) intermediate(write func(b []byte) (offset int64, size int, err error)) (levels int, err error) {
+	if !x.leaves {
+		for _, e := range x.open {
+			x.addRoot(e)
+		}
+		return 1, nil
+	}
+	levels = 2
+	// A level has at most half as many blocks as the one below it, so that this ends.
+	for x.inRoot > int64(x.limit) && len(x.root) > 2 {
+		below := x.root
+		x.root, x.inRoot = nil, 0
+		for len(below) > 0 {
+			n, bytes := 0, 8
+			for n < len(below) && (n < 2 || bytes < x.limit) {
+				bytes += 4 + pointerSize + len(below[n].key)
+				n++
+			}
+			if len(below)-n == 1 {
+				n++
+			}
+			offset, size, err := write(x.block(below[:n]))
+			if err != nil {
+				return 0, err
+			}
+			x.addRoot(indexEntry{offset: offset, size: size, key: below[0].key})
+			below = below[n:]
+		}
+		levels++
+	}
+	return levels, nil
+}
+
+// appendRoot appends the root, and of an index of several levels the middle data block: the
+// leaf that has it, and its number there.
+func (x *indexWriter) appendRoot(dst []byte) []byte {
+	dst = appendRootEntries(dst, x.root)
+	if !x.leaves {
+		return dst
+	}
+	middle, leaf := (x.count-1)/2, 0
+	for leaf+1 < len(x.starts) && x.starts[leaf+1] <= middle {
+		leaf++
+	}
+	dst = binary.BigEndian.AppendUint64(dst, uint64(x.lists[leaf].offset))
+	dst = binary.BigEndian.AppendUint32(dst, uint32(x.lists[leaf].size))
+	return binary.BigEndian.AppendUint32(dst, uint32(middle-x.starts[leaf]))
+}
+
+// appendRootEntries appends entries in the form of roots.
+func appendRootEntries(dst []byte, entries []indexEntry) []byte {
+	for _, e := range entries {
+		dst = binary.BigEndian.AppendUint64(dst, uint64(e.offset))
+		dst = binary.BigEndian.AppendUint32(dst, uint32(e.size))
+		dst = append(appendVInt(dst, len(e.key)), e.key...)
+	}
+	return dst
+}
+
+// bound is the most bytes of the index blocks that are not written. Each level above the
+// leaves has at most half of the entries of the one below.
+func (x *indexWriter) bound() int64 {
+	n := int64(x.bytes) + 8 + midKeySize
+	n += 2 * x.inRoot
+	if !x.leaves {
+		for _, e := range x.open {
+			n += rootEntrySize(e)
+		}
+	}
+	return n
+}
+
+// blocks is the most index blocks that are not written.
+func (x *indexWriter) blocks() int64 {
+	return 4 + int64(len(x.root))
+}

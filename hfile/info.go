@@ -1,0 +1,125 @@
+package hfile
+
+import (
+	"bytes"
+	"slices"
+
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/rowtocol/rowtocol/damage"
+)
+
+// Keys of the file info that mean something to readers.
+const (
+	infoLastKey         = "hfile.LASTKEY"
+	infoAverageKey      = "hfile.AVG_KEY_LEN"
+	infoAverageValue    = "hfile.AVG_VALUE_LEN"
+	infoMaxTags         = "hfile.MAX_TAGS_LEN"
+	infoVersion         = "KEY_VALUE_VERSION"
+	infoMaxMemstore     = "MAX_MEMSTORE_TS_KEY"
+	infoEncoding        = "DATA_BLOCK_ENCODING"
+	infoBloomType       = "BLOOM_FILTER_TYPE"
+	infoLastBloomKey    = "LAST_BLOOM_KEY"
+	infoSchema          = "schema"
+	infoMinRecord       = "minRecordKey"
+	infoMaxRecord       = "maxRecordKey"
+	infoHudiBloomFilter = "bloomFilterTypeCode"
+)
+
+// protobufMagic is in front of messages that HBase keeps.
+const protobufMagic = "PBUF"
+
+// Field numbers of FileInfoProto, and of the BytesBytesPair in it.
+const (
+	infoEntry  = 1
+	pairFirst  = 1
+	pairSecond = 2
+)
+
+// Pair is an entry of the file info.
+type Pair struct {
+	Key   string
+	Value []byte
+}
+
+// Info is the file info, in the order of the file.
+type Info []Pair
+
+// Value is the value of a key, nil if there is none.
+func (f Info) Value(key string) []byte {
+	for _, p := range f {
+		if p.Key == key {
+			return p.Value
+		}
+	}
+	return nil
+}
+
+// number is the value of a key whose value is a big-endian integer of 4 or 8 bytes. ok is
+// false if there is none.
+func (f Info) number(key string) (n int64, ok bool) {
+	v := f.Value(key)
+	if len(v) != 4 && len(v) != 8 {
+		return 0, false
+	}
+	for i, c := range v {
+		if i == 0 {
+			n = int64(int8(c))
+		} else {
+			n = n<<8 | int64(c)
+		}
+	}
+	return n, true
+}
+
+// sorted is the info in the order in which HBase writes it, by the bytes of the keys.
+func (f Info) sorted() Info {
+	f = slices.Clone(f)
+	slices.SortStableFunc(f, func(a, b Pair) int { return bytes.Compare([]byte(a.Key), []byte(b.Key)) })
+	return f
+}
+
+// append appends the payload of a file info block.
+func (f Info) append(dst []byte) []byte {
+	var message, pair []byte
+	for _, p := range f {
+		pair = appendBytesField(pair[:0], pairFirst, p.Key)
+		pair = appendBytesField(pair, pairSecond, p.Value)
+		message = appendBytesField(message, infoEntry, pair)
+	}
+	dst = append(dst, protobufMagic...)
+	return append(protowire.AppendVarint(dst, uint64(len(message))), message...)
+}
+
+// parseInfo reads the payload of a file info block, whose first byte stands for the offset.
+func parseInfo(payload []byte, offset int64) (Info, error) {
+	//guard: the message would be looked for in what has none
+	if !bytes.HasPrefix(payload, []byte(protobufMagic)) {
+		return nil, damage.New(damage.Magic, "", offset, "the file info does not begin with %q", protobufMagic)
+	}
+	m, err := delimited("file info", payload, len(protobufMagic), offset)
+	if err != nil {
+		return nil, err
+	}
+	var info Info
+	for m.next() {
+		if m.number != infoEntry {
+			continue
+		}
+		pair := m.inner()
+		var p Pair
+		for pair.next() {
+			switch pair.number {
+			case pairFirst:
+				p.Key = string(pair.bytes())
+			case pairSecond:
+				p.Value = bytes.Clone(pair.bytes())
+			}
+		}
+		if err := pair.end(pairFirst, pairSecond); err != nil {
+			return nil, err
+		}
+		info = append(info, p)
+	}
+	return info, m.end()
+}

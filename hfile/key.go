@@ -1,0 +1,191 @@
+package hfile
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/binary"
+	"fmt"
+	"math"
+
+	"github.com/rowtocol/rowtocol/damage"
+)
+
+// KeyType is what a cell does to the column that it names.
+type KeyType uint8
+
+// The types of cells. Of cells that agree in everything else the one with the greater type
+// comes first.
+const (
+	Minimum             KeyType = 0
+	Put                 KeyType = 4
+	Delete              KeyType = 8
+	DeleteFamilyVersion KeyType = 10
+	DeleteColumn        KeyType = 12
+	DeleteFamily        KeyType = 14
+	Maximum             KeyType = 255
+)
+
+// String is the name that HBase has for the type.
+func (t KeyType) String() string {
+	switch t {
+	case Minimum:
+		return "Minimum"
+	case Put:
+		return "Put"
+	case Delete:
+		return "Delete"
+	case DeleteFamilyVersion:
+		return "DeleteFamilyVersion"
+	case DeleteColumn:
+		return "DeleteColumn"
+	case DeleteFamily:
+		return "DeleteFamily"
+	case Maximum:
+		return "Maximum"
+	}
+	return fmt.Sprintf("type %d", uint8(t))
+}
+
+// LatestTimestamp is the timestamp of cells that have none of their own. It sorts first.
+const LatestTimestamp = math.MaxInt64
+
+// MaxRow and MaxFamily are the most bytes that a row and a family may have, by the widths of
+// their lengths.
+const (
+	MaxRow    = math.MaxInt16
+	MaxFamily = math.MaxInt8
+)
+
+// Bytes of a key beside its row, its family and its qualifier.
+const (
+	rowLengthSize = 2
+	timestampSize = 8
+	keyOverhead   = rowLengthSize + 1 + timestampSize + 1
+)
+
+// Key is the key of a cell as a file has it, integers big-endian:
+//
+//	| row length: 2 | row | family length: 1 | family | qualifier | timestamp: 8 | type: 1 |
+//
+// Its methods are for keys of AppendKey and of readers, which are sound.
+type Key []byte
+
+// AppendKey appends the key of a cell. It panics if the row has more than MaxRow bytes or the
+// family more than MaxFamily.
+func AppendKey(dst, row, family, qualifier []byte, timestamp int64, t KeyType) Key {
+	if len(row) > MaxRow || len(family) > MaxFamily {
+		panic(fmt.Sprintf("hfile: a row of %d bytes, a family of %d", len(row), len(family)))
+	}
+	dst = binary.BigEndian.AppendUint16(dst, uint16(len(row)))
+	dst = append(dst, row...)
+	dst = append(dst, byte(len(family)))
+	dst = append(dst, family...)
+	dst = append(dst, qualifier...)
+	dst = binary.BigEndian.AppendUint64(dst, uint64(timestamp))
+	return append(dst, byte(t))
+}
+
+// AppendRowKey appends a key that sorts before every cell of a row: one to seek to.
+func AppendRowKey(dst, row []byte) Key {
+	return AppendKey(dst, row, nil, nil, LatestTimestamp, Maximum)
+}
+
+func (k Key) rowEnd() int    { return rowLengthSize + int(binary.BigEndian.Uint16(k)) }
+func (k Key) familyEnd() int { end := k.rowEnd(); return end + 1 + int(k[end]) }
+
+// Row is the row, a part of the key.
+func (k Key) Row() []byte { return k[rowLengthSize:k.rowEnd()] }
+
+// Family is the column family, a part of the key.
+func (k Key) Family() []byte { return k[k.rowEnd()+1 : k.familyEnd()] }
+
+// Qualifier is the column qualifier, a part of the key.
+func (k Key) Qualifier() []byte { return k[k.familyEnd() : len(k)-timestampSize-1] }
+
+// Timestamp is the cell's time in milliseconds, or whatever its writer counts.
+func (k Key) Timestamp() int64 {
+	return int64(binary.BigEndian.Uint64(k[len(k)-timestampSize-1:]))
+}
+
+// Type is the cell's type.
+func (k Key) Type() KeyType { return KeyType(k[len(k)-1]) }
+
+// Compare is negative, 0 or positive as k sorts before, like or after other: by row, family
+// and qualifier ascending, then timestamp and type descending. A key of the type Minimum
+// without family and qualifier is the last of its row.
+func (k Key) Compare(other Key) int {
+	if c := bytes.Compare(k.Row(), other.Row()); c != 0 {
+		return c
+	}
+	return k.compareColumns(other)
+}
+
+// compareColumns is Compare for keys of one row.
+func (k Key) compareColumns(other Key) int {
+	family, otherFamily := k.Family(), other.Family()
+	qualifier, otherQualifier := k.Qualifier(), other.Qualifier()
+	last := len(family)+len(qualifier) == 0 && k.Type() == Minimum
+	otherLast := len(otherFamily)+len(otherQualifier) == 0 && other.Type() == Minimum
+	if last != otherLast {
+		if last {
+			return 1
+		}
+		return -1
+	}
+	if c := bytes.Compare(family, otherFamily); c != 0 {
+		return c
+	}
+	if c := bytes.Compare(qualifier, otherQualifier); c != 0 {
+		return c
+	}
+	if c := cmp.Compare(other.Timestamp(), k.Timestamp()); c != 0 {
+		return c
+	}
+	return cmp.Compare(other.Type(), k.Type())
+}
+
+// String shows the key as HBase does, bytes other than printable ASCII as \xHH. It is for
+// messages, of a nil key, too.
+func (k Key) String() string {
+	if len(k) == 0 {
+		return "no key"
+	}
+	b := appendPrintable(nil, k.Row())
+	b = append(b, '/')
+	b = appendPrintable(b, k.Family())
+	b = append(b, ':')
+	b = appendPrintable(b, k.Qualifier())
+	return fmt.Sprintf("%s/%d/%s", b, k.Timestamp(), k.Type())
+}
+
+// appendPrintable appends bytes as HBase's Bytes.toStringBinary shows them, with the
+// backslash escaped as well.
+func appendPrintable(dst, b []byte) []byte {
+	const digits = "0123456789ABCDEF"
+	for _, c := range b {
+		if c >= ' ' && c <= '~' && c != '\\' {
+			dst = append(dst, c)
+		} else {
+			dst = append(dst, '\\', 'x', digits[c>>4], digits[c&15])
+		}
+	}
+	return dst
+}
+
+// checkKey says what is wrong with a key at an offset, nil if nothing is.
+func checkKey(k []byte, offset int64) error {
+	//guard: parts of a key would be looked for beyond it
+	if len(k) < keyOverhead {
+		return damage.New(damage.Size, "", offset, "a key of %d bytes, at least %d are needed", len(k), keyOverhead)
+	}
+	rest := len(k) - keyOverhead - int(binary.BigEndian.Uint16(k))
+	//guard: a row would be read beyond its key
+	if rest < 0 {
+		return damage.New(damage.Size, "", offset, "a row of %d bytes in a key of %d", binary.BigEndian.Uint16(k), len(k))
+	}
+	//guard: a family would be read beyond its key
+	if family := int(k[Key(k).rowEnd()]); family > rest {
+		return damage.New(damage.Size, "", offset, "a family of %d bytes in a key of %d", family, len(k))
+	}
+	return nil
+}

@@ -1,0 +1,294 @@
+package hfile
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"strings"
+	"sync/atomic"
+
+	"github.com/rowtocol/rowtocol/column"
+	"github.com/rowtocol/rowtocol/damage"
+)
+
+// DefaultMaxBlock is the default of OpenOptions.MaxBlock, in bytes.
+const DefaultMaxBlock = 512 << 20
+
+// tailSize is how much of the end of a file is read at first: of most files all that
+// opening them takes.
+const tailSize = 32 << 10
+
+// OpenOptions say how a file is read.
+type OpenOptions struct {
+	// Name is the file's name in messages.
+	Name string
+	// MaxBlock is the size in bytes of the largest block that is read and of what it
+	// decompresses to; a file that claims more is reported as damage.Unsupported. 0 is
+	// DefaultMaxBlock.
+	MaxBlock int64
+	// Memory accounts for the indexes and for the blocks of scanners; nil if nobody does.
+	Memory column.Account
+}
+
+// Reader is an open file. It is safe for concurrent use; its scanners are not.
+type Reader struct {
+	r       io.ReaderAt
+	name    string
+	size    int64
+	most    int64
+	memory  column.Account
+	held    int64 // bytes accounted for
+	trailer *Trailer
+	info    Info
+	dialect dialect
+	root    []indexEntry // of the data index
+	meta    []indexEntry
+	bloom   *bloomFilter // of rows or cells; nil if there is none
+
+	tags       bool // each cell has tags
+	versions   bool // each cell has a version (mvcc)
+	unverified atomic.Bool
+}
+
+// unlimited is memory without an account.
+type unlimited struct{}
+
+func (unlimited) Reserve(int64) error { return nil }
+func (unlimited) Release(int64)       {}
+
+// Open reads and checks what the file of size bytes behind r says of itself: the trailer, the
+// roots of the indexes and the file info. Errors are *damage.Error, or wrap what r or the
+// account reported. The caller closes the Reader.
+func Open(r io.ReaderAt, size int64, o OpenOptions) (*Reader, error) {
+	f := &Reader{r: r, name: o.Name, size: size, most: o.MaxBlock, memory: o.Memory}
+	if f.most == 0 {
+		f.most = DefaultMaxBlock
+	}
+	if f.memory == nil {
+		f.memory = unlimited{}
+	}
+	if err := f.open(); err != nil {
+		f.Close()
+		return nil, f.located(err)
+	}
+	return f, nil
+}
+
+// located names the file in damage that does not.
+func (f *Reader) located(err error) error {
+	damage.SetFile(err, f.name)
+	return err
+}
+
+func (f *Reader) open() error {
+	//guard: the trailer would be looked for before the file
+	if f.size < trailerSize {
+		return damage.New(damage.Truncated, "", 0, "%d bytes, an HFile has at least %d", f.size, trailerSize)
+	}
+	tail := &tail{r: f.r, start: max(f.size-tailSize, 0)}
+	if err := tail.load(f, f.size); err != nil {
+		return err
+	}
+	trailerAt := f.size - trailerSize
+	var err error
+	if f.trailer, err = parseTrailer(tail.buf[trailerAt-tail.start:], trailerAt); err != nil {
+		return err
+	}
+	if f.trailer.LoadOnOpen < tail.start {
+		tail.start = f.trailer.LoadOnOpen
+		if err := tail.load(f, f.size); err != nil {
+			return err
+		}
+	}
+	blocks := f.blocks()
+	blocks.r, blocks.end, blocks.memory = tail, trailerAt, unlimited{}
+	return f.loadOnOpen(blocks)
+}
+
+// blocks returns a reader of the file's blocks.
+func (f *Reader) blocks() *blockReader {
+	return &blockReader{
+		r: f.r, codec: f.trailer.Codec, end: f.size - trailerSize, most: f.most, memory: f.memory,
+		unverified: func() { f.unverified.Store(true) },
+	}
+}
+
+// tail is the end of a file in memory.
+type tail struct {
+	r     io.ReaderAt
+	start int64
+	buf   []byte
+}
+
+// load reads up to the end of the file. Twice the bytes are accounted for, as what is made of
+// them refers to a second copy.
+func (t *tail) load(f *Reader, end int64) error {
+	n := end - t.start
+	//guard: memory without end would be asked for
+	if n > f.most {
+		return damage.New(damage.Unsupported, "", t.start, "%d bytes of indexes, at most %d are read", n, f.most)
+	}
+	if err := f.memory.Reserve(2 * n); err != nil {
+		return err
+	}
+	f.memory.Release(f.held)
+	f.held = 2 * n
+	t.buf = make([]byte, n)
+	return readFull(t.r, t.buf, t.start)
+}
+
+// ReadAt reads from memory, which has all that is asked for.
+func (t *tail) ReadAt(p []byte, off int64) (int, error) {
+	if off < t.start || off > t.start+int64(len(t.buf)) {
+		return 0, io.EOF
+	}
+	n := copy(p, t.buf[off-t.start:])
+	if n < len(p) {
+		return n, io.EOF
+	}
+	return n, nil
+}
+
+// loadOnOpen reads the blocks between the data and the trailer.
+func (f *Reader) loadOnOpen(blocks *blockReader) error {
+	t := f.trailer
+	at := t.LoadOnOpen
+	read := func(magic string) ([]byte, int64, error) {
+		start := at
+		h, payload, err := blocks.read(at, -1, magic)
+		at += int64(h.size())
+		return bytes.Clone(payload), start + headerSize, err
+	}
+	payload, offset, err := read(magicRoot)
+	if err != nil {
+		return fmt.Errorf("data index: %w", err)
+	}
+	if f.root, f.dialect, err = dataRoot(payload, t.DataIndex, t.Levels, offset); err != nil {
+		return fmt.Errorf("data index: %w", err)
+	}
+	if payload, offset, err = read(magicRoot); err != nil {
+		return fmt.Errorf("meta index: %w", err)
+	}
+	if err := f.metaRoot(payload, offset); err != nil {
+		return fmt.Errorf("meta index: %w", err)
+	}
+	//guard: another block would be taken for the file info
+	if at != t.FileInfo {
+		return damage.New(damage.Value, "", t.FileInfo, "the file info is said to be there, expected at %d", at)
+	}
+	if payload, offset, err = read(magicInfo); err != nil {
+		return err
+	}
+	if f.info, err = parseInfo(payload, offset); err != nil {
+		return err
+	}
+	if err := f.useInfo(offset); err != nil {
+		return err
+	}
+	for at < blocks.end {
+		h, payload, err := blocks.read(at, -1, magicBloomMeta, magicDeleteBloom)
+		if err != nil {
+			return err
+		}
+		if h.magic == magicBloomMeta {
+			if f.bloom, err = parseBloom(bytes.Clone(payload), f.info, at+headerSize); err != nil {
+				return err
+			}
+		}
+		at += int64(h.size())
+	}
+	return nil
+}
+
+// metaRoot reads the payload of the meta index.
+func (f *Reader) metaRoot(payload []byte, offset int64) (err error) {
+	var rest []byte
+	for _, d := range dialects {
+		f.meta, rest, err = rootEntries(payload, f.trailer.MetaIndex, offset, d.read)
+		if err == nil && len(rest) == 0 {
+			return nil
+		}
+	}
+	//guard: bytes behind the entries would be passed over
+	if err == nil {
+		err = damage.New(damage.Trailing, "", offset, "%d bytes behind the %d entries", len(rest), f.trailer.MetaIndex)
+	}
+	return err
+}
+
+// useInfo takes from the file info what the cells look like.
+func (f *Reader) useInfo(offset int64) error {
+	//guard: encoded cells would be taken for damaged ones
+	if e := string(f.info.Value(infoEncoding)); e != "" && e != "NONE" {
+		return damage.New(damage.Unsupported, "", offset, "data blocks have the encoding %s", e)
+	}
+	f.tags = f.info.Value(infoMaxTags) != nil
+	version, _ := f.info.number(infoVersion)
+	f.versions = version == 1
+	return nil
+}
+
+// Close gives back the memory that the indexes take. Scanners are closed on their own.
+func (f *Reader) Close() {
+	f.memory.Release(f.held)
+	f.held = 0
+}
+
+// Name is the name given to Open.
+func (f *Reader) Name() string { return f.name }
+
+// Size is the file's length in bytes.
+func (f *Reader) Size() int64 { return f.size }
+
+// Trailer is the end of the file. It must not be changed.
+func (f *Reader) Trailer() *Trailer { return f.trailer }
+
+// Info is the file info. It must not be changed.
+func (f *Reader) Info() Info { return f.info }
+
+// Entries is the number of cells, by the trailer.
+func (f *Reader) Entries() int64 { return f.trailer.Entries }
+
+// Unverified reports whether a block was read so far that has no checksum.
+func (f *Reader) Unverified() bool { return f.unverified.Load() }
+
+// LastKey is the key of the last cell, nil if the file does not say, or has none.
+func (f *Reader) LastKey() Key {
+	k := f.info.Value(infoLastKey)
+	if checkKey(k, 0) == nil {
+		return k
+	}
+	if len(k) > rowLengthSize && len(k) == rowLengthSize+int(k[0])<<8+int(k[1]) {
+		return AppendRowKey(nil, k[rowLengthSize:])
+	}
+	return nil
+}
+
+// MetaNames are the names of the meta blocks, in the order of the index.
+func (f *Reader) MetaNames() []string {
+	names := make([]string, len(f.meta))
+	for i, e := range f.meta {
+		names[i] = string(e.key)
+	}
+	return names
+}
+
+// Meta reads the meta block of a name; nil if there is none.
+func (f *Reader) Meta(name string) ([]byte, error) {
+	for _, e := range f.meta {
+		if string(e.key) != name {
+			continue
+		}
+		blocks := f.blocks()
+		defer blocks.close()
+		_, payload, err := blocks.read(e.offset, e.size, magicMeta)
+		if err != nil {
+			return nil, f.located(fmt.Errorf("meta block %q: %w", name, err))
+		}
+		return append(make([]byte, 0, len(payload)), payload...), nil
+	}
+	return nil, nil
+}
+
+// ByHudi tells whether Hudi's own writer made the file, which differs in small ways.
+func (f *Reader) ByHudi() bool { return strings.HasPrefix(f.trailer.Comparator, "org.apache.hudi.") }

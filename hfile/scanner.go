@@ -1,0 +1,252 @@
+package hfile
+
+import (
+	"encoding/binary"
+
+	"github.com/rowtocol/rowtocol/damage"
+)
+
+// Scanner goes through the cells of a file in their order. It belongs to one goroutine and is
+// closed by who made it. After an error it stays where it is until it seeks.
+type Scanner struct {
+	f      *Reader
+	data   *blockReader
+	levels []level // index blocks below the root, the topmost first
+
+	offset  int64 // of the data block; -1 before one is read
+	next    int64 // behind it
+	payload []byte
+	at      int // of the next cell in the payload
+	key     Key
+	value   []byte
+	begun   bool // key and value are those of a cell
+	err     error
+
+	chunk     *blockReader // of the Bloom filter
+	chunkAt   int64
+	chunkBits []byte
+}
+
+// level is the index block last read of a level.
+type level struct {
+	blocks *blockReader
+	offset int64
+	block  indexBlock
+}
+
+// Scan returns a scanner before the first cell.
+func (f *Reader) Scan() *Scanner {
+	s := &Scanner{f: f, data: f.blocks(), offset: -1, levels: make([]level, f.trailer.Levels-1)}
+	for i := range s.levels {
+		s.levels[i] = level{blocks: f.blocks(), offset: -1}
+	}
+	return s
+}
+
+// Close gives the scanner's memory back.
+func (s *Scanner) Close() {
+	s.data.close()
+	for i := range s.levels {
+		s.levels[i].blocks.close()
+	}
+	if s.chunk != nil {
+		s.chunk.close()
+	}
+	s.payload, s.key, s.value, s.chunkBits, s.offset, s.begun = nil, nil, nil, nil, -1, false
+}
+
+// Key is the key of the cell. It is valid until the scanner moves.
+func (s *Scanner) Key() Key { return s.key }
+
+// Value is the value of the cell. It is valid until the scanner moves.
+func (s *Scanner) Value() []byte { return s.value }
+
+// Err is what ended the scan, nil if it was the end of the file.
+func (s *Scanner) Err() error { return s.err }
+
+// fail ends the scan.
+func (s *Scanner) fail(err error) bool {
+	s.err, s.begun = s.f.located(err), false
+	return false
+}
+
+// Next moves to the next cell. It is false at the end and after an error.
+func (s *Scanner) Next() bool {
+	if s.err != nil {
+		return false
+	}
+	for s.at == len(s.payload) {
+		if more, err := s.nextBlock(); err != nil {
+			return s.fail(err)
+		} else if !more {
+			s.begun = false
+			return false
+		}
+	}
+	if err := s.cell(); err != nil {
+		return s.fail(err)
+	}
+	s.begun = true
+	return true
+}
+
+// Seek moves to the first cell that is not before a key: to an exact one, or the next. It is
+// false if there is none, and after an error. Going forward within a block reads nothing.
+func (s *Scanner) Seek(key Key) bool {
+	s.err = nil
+	e, ok, err := s.find(key)
+	if err != nil {
+		return s.fail(err)
+	}
+	if !ok {
+		s.begun = false
+		s.at = len(s.payload)
+		s.next = s.f.trailer.LoadOnOpen
+		return false
+	}
+	switch {
+	case e.offset != s.offset:
+		if err := s.readBlock(e.offset, e.size); err != nil {
+			return s.fail(err)
+		}
+	case s.begun && s.key.Compare(key) < 0:
+		// The cell is in front of the one that is sought.
+	default:
+		s.at = 0
+	}
+	for s.Next() {
+		if s.key.Compare(key) >= 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// SeekRow moves to the first cell of a row, or else of the next one, like Seek.
+func (s *Scanner) SeekRow(row []byte) bool {
+	//guard: AppendRowKey would panic
+	if len(row) > MaxRow {
+		row = row[:MaxRow]
+	}
+	return s.Seek(AppendRowKey(nil, row))
+}
+
+// find walks the index to the data block in which a key is if it is in the file. ok is false
+// if the file has no blocks.
+func (s *Scanner) find(key Key) (e indexEntry, ok bool, err error) {
+	root := s.f.root
+	if len(root) == 0 {
+		return e, false, nil
+	}
+	e = root[lastNotAbove(len(root), key, func(i int) []byte { return root[i].key })]
+	for i := range s.levels {
+		l := &s.levels[i]
+		if err := s.descend(l, e, i == len(s.levels)-1); err != nil {
+			return e, false, err
+		}
+		e = l.block.entry(lastNotAbove(l.block.n, key, func(i int) []byte { return l.block.entry(i).key }))
+	}
+	return e, true, nil
+}
+
+// descend reads the index block that an entry points to.
+func (s *Scanner) descend(l *level, e indexEntry, leaf bool) error {
+	if l.offset == e.offset {
+		return nil
+	}
+	l.offset = -1
+	magic := magicIntermediate
+	if leaf {
+		magic = magicLeaf
+	}
+	_, payload, err := l.blocks.read(e.offset, e.size, magic)
+	if err != nil {
+		return err
+	}
+	if l.block, err = parseIndexBlock(payload, e.offset+headerSize); err != nil {
+		return err
+	}
+	l.offset = e.offset
+	return nil
+}
+
+// readBlock reads the data block at an offset; a negative size is one that is not known.
+func (s *Scanner) readBlock(offset int64, size int) error {
+	s.offset, s.payload, s.at, s.begun = -1, nil, 0, false
+	h, payload, err := s.data.read(offset, size, magicData)
+	if err != nil {
+		return err
+	}
+	s.offset, s.next, s.payload = offset, offset+int64(h.size()), payload
+	return nil
+}
+
+// nextBlock reads the next data block. more is false if there is none.
+func (s *Scanner) nextBlock() (more bool, err error) {
+	at := s.next
+	if s.offset < 0 && at == 0 {
+		at = max(s.f.trailer.FirstData, 0)
+	}
+	for at < s.f.trailer.LoadOnOpen {
+		h, err := s.data.header(at)
+		if err != nil {
+			return false, err
+		}
+		switch h.magic {
+		case magicLeaf, magicBloomChunk:
+			at += int64(h.size())
+			continue
+		case magicMeta, magicIntermediate:
+			at = s.f.trailer.LoadOnOpen
+			continue
+		}
+		return true, s.readBlock(at, h.size())
+	}
+	s.next = at
+	s.payload, s.at, s.offset = nil, 0, -1
+	return false, nil
+}
+
+// cell reads the cell at s.at:
+//
+//	| key length: 4 | value length: 4 | key | value | tags length: 2 | tags | version: VInt |
+//
+// Files without tags have no length of them, and files without versions no version.
+func (s *Scanner) cell() error {
+	b := s.payload[s.at:]
+	//guard: lengths would be read beyond the block
+	if len(b) < 8 {
+		return s.damaged("%d bytes where a cell begins", len(b))
+	}
+	key, value := int32(binary.BigEndian.Uint32(b)), int32(binary.BigEndian.Uint32(b[4:]))
+	//guard: a cell would be read beyond the block
+	if key < 0 || value < 0 || int64(key)+int64(value) > int64(len(b)-8) {
+		return s.damaged("a key of %d bytes and a value of %d where %d are left", key, value, len(b)-8)
+	}
+	s.key = b[8 : 8+key]
+	if err := checkKey(s.key, s.offset); err != nil {
+		return err
+	}
+	end := 8 + int(key) + int(value)
+	s.value = b[8+key : end]
+	if s.f.tags {
+		//guard: tags would be read beyond the block
+		if len(b)-end < 2 || len(b)-end-2 < int(binary.BigEndian.Uint16(b[end:])) {
+			return s.damaged("a cell's tags do not fit the block")
+		}
+		end += 2 + int(binary.BigEndian.Uint16(b[end:]))
+	}
+	if s.f.versions {
+		//guard: a version would be read beyond the block
+		if len(b) == end || len(b)-end < vintSize(b[end]) {
+			return s.damaged("a cell's version does not fit the block")
+		}
+		end += vintSize(b[end])
+	}
+	s.at += end
+	return nil
+}
+
+func (s *Scanner) damaged(reason string, args ...any) error {
+	return damage.New(damage.Size, "", s.offset, reason, args...)
+}

@@ -1,0 +1,181 @@
+package hfile
+
+import (
+	"bytes"
+	"encoding/binary"
+	"math"
+
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/rowtocol/rowtocol/damage"
+)
+
+const (
+	magicTrailer = "TRABLK\"$"
+	// trailerSize is the bytes of the trailer, whatever is in it.
+	trailerSize = 4096
+	// versionSize is the bytes of the version at its end: the minor one in the first byte,
+	// the major one in the others.
+	versionSize = 4
+	// majorVersion is that of files that are read and written, minorVersion that of HBase's.
+	majorVersion = 3
+	minorVersion = 3
+)
+
+// comparatorName is the order of the cells, by the name that HBase and Hudi know.
+const comparatorName = "org.apache.hadoop.hbase.KeyValue$KVComparator"
+
+// Field numbers of FileTrailerProto.
+const (
+	trailerInfo        = 1
+	trailerLoadOnOpen  = 2
+	trailerIndexSize   = 3
+	trailerTotal       = 4
+	trailerDataIndex   = 5
+	trailerMetaIndex   = 6
+	trailerEntries     = 7
+	trailerLevels      = 8
+	trailerFirstData   = 9
+	trailerLastData    = 10
+	trailerComparator  = 11
+	trailerCompression = 12
+	trailerEncryption  = 13
+)
+
+// Trailer is the end of a file, which says where everything else is. Offsets are from the
+// file's beginning, sizes in bytes.
+type Trailer struct {
+	Major, Minor int
+	FileInfo     int64 // offset of the block with the file info
+	LoadOnOpen   int64 // offset of the root of the data index
+	IndexSize    int64 // index blocks before compression, of Hudi the cells
+	Total        int64 // blocks before compression
+	DataIndex    int   // entries of the data index's root
+	MetaIndex    int   // entries of the meta index
+	Entries      int64 // cells
+	Levels       int   // of the data index
+	FirstData    int64 // offset of the first data block; -1 if there is none
+	LastData     int64 // offset of the last data block; -1 if there is none, or 0 by Hudi
+	Comparator   string
+	Codec        Codec
+}
+
+// append appends the trailer in trailerSize bytes.
+func (t *Trailer) append(dst []byte) []byte {
+	var m []byte
+	m = appendVarintField(m, trailerInfo, uint64(t.FileInfo))
+	m = appendVarintField(m, trailerLoadOnOpen, uint64(t.LoadOnOpen))
+	m = appendVarintField(m, trailerIndexSize, uint64(t.IndexSize))
+	m = appendVarintField(m, trailerTotal, uint64(t.Total))
+	m = appendVarintField(m, trailerDataIndex, uint64(t.DataIndex))
+	m = appendVarintField(m, trailerMetaIndex, uint64(t.MetaIndex))
+	m = appendVarintField(m, trailerEntries, uint64(t.Entries))
+	m = appendVarintField(m, trailerLevels, uint64(t.Levels))
+	m = appendVarintField(m, trailerFirstData, uint64(t.FirstData))
+	m = appendVarintField(m, trailerLastData, uint64(t.LastData))
+	m = appendBytesField(m, trailerComparator, t.Comparator)
+	m = appendVarintField(m, trailerCompression, uint64(t.Codec))
+
+	start := len(dst)
+	dst = append(dst, magicTrailer...)
+	dst = protowire.AppendVarint(dst, uint64(len(m)))
+	dst = append(dst, m...)
+	dst = append(dst, make([]byte, start+trailerSize-versionSize-len(dst))...)
+	return binary.BigEndian.AppendUint32(dst, uint32(t.Minor)<<24|uint32(t.Major))
+}
+
+// parseTrailer reads the trailer in b, which is at an offset.
+func parseTrailer(b []byte, offset int64) (*Trailer, error) {
+	version := binary.BigEndian.Uint32(b[trailerSize-versionSize:])
+	t := &Trailer{Major: int(version & 0xFFFFFF), Minor: int(version >> 24), FirstData: -1, LastData: -1, Codec: None, Levels: 1}
+	//guard: what is no HFile would be read as one
+	if !bytes.HasPrefix(b, []byte(magicTrailer)) {
+		return nil, damage.New(damage.Magic, "", offset, "the trailer begins with %q, expected %q", b[:magicSize], magicTrailer)
+	}
+	//guard: another version's fields would be taken for this one's
+	if t.Major != majorVersion {
+		return nil, damage.New(damage.Unsupported, "", offset+trailerSize-versionSize, "version %d of HFile; version %d is read", t.Major, majorVersion)
+	}
+	m, err := delimited("trailer", b[:trailerSize-versionSize], magicSize, offset)
+	if err != nil {
+		return nil, err
+	}
+	//guard: a changed byte behind the message would be passed over
+	if i := bytes.IndexFunc(b[m.base-offset+int64(m.size()):trailerSize-versionSize], func(r rune) bool { return r != 0 }); i >= 0 {
+		return nil, damage.New(damage.Trailing, "", m.base+int64(m.size()+i), "the trailer's padding is not zero")
+	}
+	if err := t.parse(&m); err != nil {
+		return nil, err
+	}
+	return t, t.check(offset)
+}
+
+// parse reads the fields.
+func (t *Trailer) parse(m *message) error {
+	offset := func() int64 { return int64(m.varint()) }
+	count := func() int {
+		v := m.varint()
+		//guard: a number would be cut
+		if v > math.MaxInt32 {
+			m.fail(m.at, "field %d is %d", m.number, v)
+			return 0
+		}
+		return int(v)
+	}
+	for m.next() {
+		switch m.number {
+		case trailerInfo:
+			t.FileInfo = offset()
+		case trailerLoadOnOpen:
+			t.LoadOnOpen = offset()
+		case trailerIndexSize:
+			t.IndexSize = offset()
+		case trailerTotal:
+			t.Total = offset()
+		case trailerDataIndex:
+			t.DataIndex = count()
+		case trailerMetaIndex:
+			t.MetaIndex = count()
+		case trailerEntries:
+			t.Entries = offset()
+		case trailerLevels:
+			t.Levels = count()
+		case trailerFirstData:
+			t.FirstData = offset()
+		case trailerLastData:
+			t.LastData = offset()
+		case trailerComparator:
+			t.Comparator = string(m.bytes())
+		case trailerCompression:
+			t.Codec = Codec(count())
+		case trailerEncryption:
+			//guard: encrypted blocks would be taken for damaged ones
+			if m.err == nil {
+				m.err = damage.New(damage.Unsupported, "", m.at, "the file is encrypted")
+			}
+		}
+	}
+	return m.end(trailerInfo, trailerLoadOnOpen)
+}
+
+// check says what cannot be in a file whose trailer is at an offset.
+func (t *Trailer) check(offset int64) error {
+	switch {
+	//guard: a codec would be reported block by block, or as damage
+	case !t.Codec.readable():
+		return damage.New(damage.Unsupported, "", offset, "blocks are compressed with %s; NONE, GZ, SNAPPY, LZ4 and ZSTD are read", t.Codec)
+	//guard: blocks would be looked for outside of the file
+	case t.LoadOnOpen < 0 || t.LoadOnOpen > t.FileInfo || t.FileInfo > offset-headerSize:
+		return damage.New(damage.Value, "", offset, "the indexes are said to be at %d, the file info at %d, the trailer is at %d", t.LoadOnOpen, t.FileInfo, offset)
+	//guard: a negative number of cells would be reported
+	case t.Entries < 0:
+		return damage.New(damage.Value, "", offset, "%d cells", t.Entries)
+	//guard: an index would be walked without end
+	case t.Levels < 1 || t.Levels > maxLevels:
+		return damage.New(damage.Value, "", offset, "an index of %d levels", t.Levels)
+	}
+	return nil
+}
+
+// maxLevels is the most levels of an index that is walked. HBase's has rarely more than three.
+const maxLevels = 32

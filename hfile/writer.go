@@ -1,0 +1,336 @@
+package hfile
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+)
+
+// DefaultBlockSize is the default of WriterOptions.BlockSize, in bytes, HBase's.
+const DefaultBlockSize = 64 << 10
+
+// DefaultIndexBlockSize is the default of WriterOptions.IndexBlockSize, in bytes, HBase's.
+const DefaultIndexBlockSize = 128 << 10
+
+// MaxDataBlock is the most bytes that a data block may grow to by cells with equal keys, which
+// are always in one block.
+const MaxDataBlock = 64 << 20
+
+// WriterOptions say how a file is written.
+type WriterOptions struct {
+	// BlockSize is the size in bytes, before compression, at which a data block is closed;
+	// 0 is DefaultBlockSize.
+	BlockSize int
+	// IndexBlockSize is the same for index blocks; 0 is DefaultIndexBlockSize.
+	IndexBlockSize int
+	// Codec is None or GZ; 0 is None.
+	Codec Codec
+	// RowBloom adds a Bloom filter of the rows, in HBase's form.
+	RowBloom bool
+	// Info are further pairs of the file info.
+	Info Info
+	// Meta are meta blocks, in any order.
+	Meta []Pair
+}
+
+// Writer writes a file that both HBase and Hudi read. It keeps one block and the upper levels
+// of the index in memory.
+//
+// The bytes depend on the options and the cells alone.
+type Writer struct {
+	w       io.Writer
+	o       WriterOptions
+	written int64
+	err     error
+
+	buf      []byte // the data block, behind the place of its header
+	stored   []byte // the last compressed block
+	first    Key    // of the block; empty before its first cell
+	last     Key    // of all cells
+	previous map[string]int64
+	index    indexWriter
+	bloom    *bloomWriter
+
+	cells       int64
+	keys        int64 // bytes
+	values      int64 // bytes
+	total       int64 // of all blocks that the trailer counts, before compression
+	firstData   int64
+	lastData    int64
+	metaEntries []indexEntry
+}
+
+// NewWriter returns a writer of a file to w, which is written to from its beginning to its
+// end.
+func NewWriter(w io.Writer, o WriterOptions) (*Writer, error) {
+	if o.BlockSize == 0 {
+		o.BlockSize = DefaultBlockSize
+	}
+	if o.IndexBlockSize == 0 {
+		o.IndexBlockSize = DefaultIndexBlockSize
+	}
+	if o.Codec == 0 {
+		o.Codec = None
+	}
+	if o.Codec != None && o.Codec != GZ {
+		return nil, fmt.Errorf("hfile: files with %s are not written", o.Codec)
+	}
+	if o.BlockSize < 0 || o.BlockSize > MaxDataBlock || o.IndexBlockSize < 0 || o.IndexBlockSize > MaxDataBlock {
+		return nil, fmt.Errorf("hfile: blocks of %d and %d bytes; at most %d are written", o.BlockSize, o.IndexBlockSize, MaxDataBlock)
+	}
+	f := &Writer{w: w, o: o, previous: map[string]int64{}, firstData: -1, lastData: -1}
+	f.buf = make([]byte, headerSize, headerSize+o.BlockSize)
+	f.index.limit = o.IndexBlockSize
+	if o.RowBloom {
+		f.bloom = newBloomWriter()
+	}
+	return f, nil
+}
+
+// ErrOrder is the error for a cell that sorts before the one in front of it.
+var ErrOrder = errors.New("hfile: the cells are not in order")
+
+// Append writes a cell, which is not before the last one. key is a sound key, of AppendKey.
+// After an error the file cannot be completed.
+func (f *Writer) Append(key Key, value []byte) error {
+	if f.err != nil {
+		return f.err
+	}
+	if f.err = f.append(key, value); f.err != nil {
+		return f.err
+	}
+	return nil
+}
+
+func (f *Writer) append(key Key, value []byte) error {
+	order := -1
+	if f.cells > 0 {
+		order = f.last.Compare(key)
+	}
+	//guard: searches would miss cells
+	if order > 0 {
+		return fmt.Errorf("%w: %s behind %s", ErrOrder, key, f.last)
+	}
+	size := cellSize(len(key), len(value))
+	if len(f.buf)-headerSize >= f.o.BlockSize && order != 0 {
+		if err := f.flush(false); err != nil {
+			return err
+		}
+	}
+	//guard: a block would take memory without end, or have a negative size
+	if room := int64(MaxDataBlock - (len(f.buf) - headerSize)); size > room {
+		if len(f.buf) > headerSize && order != 0 {
+			if err := f.flush(false); err != nil {
+				return err
+			}
+			room = MaxDataBlock
+		}
+		if size > room {
+			return fmt.Errorf("hfile: cells of %s take more than the %d bytes of a block", key, MaxDataBlock)
+		}
+	}
+	if len(f.buf) == headerSize {
+		f.first = append(f.first[:0], key...)
+	}
+	if f.bloom != nil && (f.cells == 0 || !bytes.Equal(f.last.Row(), key.Row())) {
+		f.bloom.add(key.Row())
+	}
+	f.buf = binary.BigEndian.AppendUint32(f.buf, uint32(len(key)))
+	f.buf = binary.BigEndian.AppendUint32(f.buf, uint32(len(value)))
+	f.buf = append(f.buf, key...)
+	f.buf = append(f.buf, value...)
+	f.buf = append(f.buf, 0) // version, which Hudi expects of every cell
+	f.last = append(f.last[:0], key...)
+	f.cells++
+	f.keys += int64(len(key))
+	f.values += int64(len(value))
+	return nil
+}
+
+// cellSize is the bytes of a cell in a block.
+func cellSize(key, value int) int64 { return 4 + 4 + int64(key) + int64(value) + 1 }
+
+// Cells is the number of cells appended.
+func (f *Writer) Cells() int64 { return f.cells }
+
+// LastKey is the key of the last cell, valid until the next; nil if there is none.
+func (f *Writer) LastKey() Key { return f.last }
+
+// flush writes the data block, and the blocks of index and Bloom filter that are full.
+func (f *Writer) flush(last bool) error {
+	if len(f.buf) > headerSize {
+		offset, size, err := f.write(magicData, f.buf)
+		if err != nil {
+			return err
+		}
+		if f.firstData < 0 {
+			f.firstData = offset
+		}
+		f.lastData = offset
+		f.index.add(offset, size, f.first)
+		f.buf, f.first = f.buf[:headerSize], f.first[:0]
+	}
+	if leaf := f.index.leaf(last); leaf != nil {
+		offset, size, err := f.write(magicLeaf, leaf)
+		if err != nil {
+			return err
+		}
+		f.index.leafAt(offset, size)
+	}
+	if f.bloom == nil {
+		return nil
+	}
+	for {
+		chunk := f.bloom.full(last)
+		if chunk == nil {
+			return nil
+		}
+		offset, size, err := f.write(magicBloomChunk, chunk)
+		if err != nil {
+			return err
+		}
+		f.bloom.at(offset, size)
+	}
+}
+
+// write writes a block whose payload is in b, behind the place of its header, and returns
+// where it is. It may grow b by its checksums only.
+func (f *Writer) write(magic string, b []byte) (offset int64, size int, err error) {
+	h := blockHeader{magic: magic, raw: len(b) - headerSize, previous: -1}
+	if at, ok := f.previous[magic]; ok {
+		h.previous = at
+	}
+	if f.o.Codec == GZ {
+		f.stored = append(f.stored[:0], b[:headerSize]...)
+		if f.stored, err = appendGzip(f.stored, b[headerSize:]); err != nil {
+			return 0, 0, fmt.Errorf("hfile: %w", err)
+		}
+		b = f.stored
+	}
+	sealed := h.seal(b)
+	if f.o.Codec == GZ {
+		f.stored = sealed
+	}
+	offset = f.written
+	f.previous[magic] = offset
+	if magic != magicIntermediate && (magic != magicRoot || h.previous >= 0) {
+		f.total += headerSize + int64(h.raw)
+	}
+	return offset, len(sealed), f.put(sealed)
+}
+
+// put writes bytes as they are.
+func (f *Writer) put(b []byte) error {
+	n, err := f.w.Write(b)
+	f.written += int64(n)
+	if err != nil {
+		return fmt.Errorf("hfile: %w", err)
+	}
+	return nil
+}
+
+// Close writes what is left: the last block, the meta blocks, the indexes, the file info and
+// the trailer. It does not close what is written to.
+func (f *Writer) Close() error {
+	if f.err != nil {
+		return f.err
+	}
+	f.err = errors.New("hfile: the writer is closed")
+	if err := f.flush(true); err != nil {
+		return err
+	}
+	if err := f.writeMeta(); err != nil {
+		return err
+	}
+	levels, err := f.index.intermediate(func(b []byte) (int64, int, error) { return f.write(magicIntermediate, b) })
+	if err != nil {
+		return err
+	}
+	t := Trailer{
+		Major: majorVersion, Minor: minorVersion, LoadOnOpen: f.written, Levels: levels, Entries: f.cells,
+		DataIndex: len(f.index.root), MetaIndex: len(f.metaEntries), FirstData: f.firstData, LastData: f.lastData,
+		Comparator: comparatorName, Codec: f.o.Codec,
+	}
+	root := f.index.appendRoot(make([]byte, headerSize))
+	t.IndexSize = f.index.size + int64(len(root)-headerSize)
+	if _, _, err := f.write(magicRoot, root); err != nil {
+		return err
+	}
+	if _, _, err := f.write(magicRoot, appendRootEntries(make([]byte, headerSize), f.metaEntries)); err != nil {
+		return err
+	}
+	t.FileInfo = f.written
+	if _, _, err := f.write(magicInfo, f.fileInfo().append(make([]byte, headerSize))); err != nil {
+		return err
+	}
+	if f.bloom != nil && f.cells > 0 {
+		if _, _, err := f.write(magicBloomMeta, f.bloom.appendMeta(make([]byte, headerSize))); err != nil {
+			return err
+		}
+	}
+	t.Total = f.total + trailerSize
+	return f.put(t.append(nil))
+}
+
+// writeMeta writes the meta blocks, in the order of their names.
+func (f *Writer) writeMeta() error {
+	for _, m := range Info(f.o.Meta).sorted() {
+		offset, size, err := f.write(magicMeta, append(make([]byte, headerSize), m.Value...))
+		if err != nil {
+			return err
+		}
+		f.metaEntries = append(f.metaEntries, indexEntry{offset: offset, size: size, key: []byte(m.Key)})
+	}
+	return nil
+}
+
+// fileInfo is what the file says of its cells, and what was given.
+func (f *Writer) fileInfo() Info {
+	info := append(Info{}, f.o.Info...)
+	average := func(bytes int64) []byte {
+		return binary.BigEndian.AppendUint32(nil, uint32(min(bytes/max(f.cells, 1), math.MaxInt32)))
+	}
+	info = append(info,
+		Pair{infoAverageKey, average(f.keys)},
+		Pair{infoAverageValue, average(f.values)},
+		Pair{infoVersion, binary.BigEndian.AppendUint32(nil, 1)},
+		Pair{infoMaxMemstore, make([]byte, 8)})
+	if f.cells > 0 {
+		info = append(info, Pair{infoLastKey, f.last})
+		if f.bloom != nil {
+			info = append(info, Pair{infoBloomType, []byte("ROW")}, Pair{infoLastBloomKey, f.last.Row()})
+		}
+	}
+	return info.sorted()
+}
+
+// Bound is the most bytes that the file has if a cell more is appended, with a key and a value
+// of so many bytes, and the file is closed then.
+func (f *Writer) Bound(key, value int) int64 {
+	stored := func(n int64) int64 {
+		n += headerSize + checksumSize*mostChecksums
+		if f.o.Codec == GZ {
+			n += n/64 + 256
+		}
+		return n
+	}
+	// The cell may be in a block of its own, and each of the blocks in a leaf of its own.
+	entry := int64(pointerSize + 9 + key)
+	n := f.written + stored(int64(len(f.buf)-headerSize)) + stored(cellSize(key, value))
+	n += stored(f.index.bound()+4*entry) + 4*stored(0)
+	n += f.index.blocks() * stored(0)
+	if f.bloom != nil {
+		n += f.bloom.bound(key, stored)
+	}
+	for _, m := range f.o.Meta {
+		n += stored(int64(len(m.Value))) + stored(int64(pointerSize+9+len(m.Key)))
+	}
+	info := int64(512 + 2*key)
+	for _, p := range f.o.Info {
+		info += int64(len(p.Key) + len(p.Value) + 32)
+	}
+	return n + stored(info) + stored(0) + trailerSize
+}
