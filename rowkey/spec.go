@@ -1,0 +1,212 @@
+package rowkey
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/rowtocol/rowtocol/shred"
+)
+
+// Spec is the fields that make a key.
+type Spec struct {
+	fields []field
+}
+
+// field is a field of a key.
+type field struct {
+	path    string
+	kind    shred.Kind
+	symbols []string // of an enum
+	size    int      // of a fixed type
+	// null is the branch that is null where the field is a union of that and a simple type;
+	// -1 where it is not.
+	null int
+}
+
+// Parse returns the key of some fields of the rows of a schema, by their paths with commas
+// between: "id", or "sender.name,date". A path leads through records to a field of a simple
+// type, or of one or null.
+func Parse(schema *shred.Schema, paths string) (*Spec, error) {
+	s := &Spec{}
+	for path := range strings.SplitSeq(paths, ",") {
+		//guard: a field would be compared twice, and be two columns of an index
+		if slices.ContainsFunc(s.fields, func(f field) bool { return f.path == path }) {
+			return nil, fmt.Errorf("key %q has the field %q twice", paths, path)
+		}
+		f, err := find(schema.Root(), path)
+		if err != nil {
+			return nil, fmt.Errorf("key %q: %w", paths, err)
+		}
+		s.fields = append(s.fields, f)
+	}
+	return s, nil
+}
+
+// find returns the field of a path from a record.
+func find(node *shred.Node, path string) (f field, err error) {
+	if path == "" {
+		return f, fmt.Errorf("a field without a name")
+	}
+	at := ""
+	for name := range strings.SplitSeq(path, ".") {
+		if node.Kind != shred.KindRecord {
+			return f, fmt.Errorf("%q is %s, which has no field %q", at, article(node), name)
+		}
+		i := slices.IndexFunc(node.Fields, func(f shred.Field) bool { return f.Name == name })
+		if i < 0 {
+			return f, fmt.Errorf("there is no field %q%s", path, fieldsOf(node, at))
+		}
+		node, at = node.Fields[i].Type, strings.TrimPrefix(at+"."+name, ".")
+	}
+	f = field{path: path, null: -1}
+	if node.Kind == shred.KindUnion && len(node.Branches) == 2 {
+		if f.null = slices.IndexFunc(node.Branches, func(n *shred.Node) bool { return n.Kind == shred.KindNull }); f.null >= 0 {
+			node = node.Branches[1-f.null]
+		}
+	}
+	f.kind, f.symbols, f.size = node.Kind, node.Symbols, node.Size
+	switch node.Kind {
+	case shred.KindInt, shred.KindLong, shred.KindFloat, shred.KindDouble, shred.KindBoolean,
+		shred.KindString, shred.KindBytes, shred.KindFixed, shred.KindEnum:
+		return f, nil
+	}
+	return f, fmt.Errorf("%q is %s; a field of a key is a number, boolean, string, bytes, fixed or enum, or one of these or null", path, article(node))
+}
+
+// article names the kind of a type in a sentence.
+func article(n *shred.Node) string {
+	name := n.Kind.String()
+	if strings.ContainsRune("aeiou", rune(name[0])) && n.Kind != shred.KindUnion {
+		return "an " + name
+	}
+	return "a " + name
+}
+
+// fieldsOf lists the first fields of a record, for who mistyped one.
+func fieldsOf(n *shred.Node, at string) string {
+	const most = 10
+	var names []string
+	for _, f := range n.Fields[:min(len(n.Fields), most)] {
+		names = append(names, f.Name)
+	}
+	more := ""
+	if len(n.Fields) > most {
+		more = ", …"
+	}
+	where := ""
+	if at != "" {
+		where = " of " + at
+	}
+	return fmt.Sprintf("; the fields%s are %s%s", where, strings.Join(names, ", "), more)
+}
+
+// Paths are the paths of the fields, in order.
+func (s *Spec) Paths() []string {
+	paths := make([]string, len(s.fields))
+	for i, f := range s.fields {
+		paths[i] = f.path
+	}
+	return paths
+}
+
+// String is the paths as Parse takes them.
+func (s *Spec) String() string { return strings.Join(s.Paths(), ",") }
+
+// Kind is the type of a field's values.
+func (s *Spec) Kind(i int) shred.Kind { return s.fields[i].kind }
+
+// Text tells whether the field of a number is text or bytes, of which there are prefixes.
+func (s *Spec) Text(i int) bool { return s.fields[i].text() }
+
+func (f *field) text() bool {
+	switch f.kind {
+	case shred.KindString, shred.KindBytes, shred.KindFixed, shred.KindEnum:
+		return true
+	}
+	return false
+}
+
+// Append appends the key of a row to dst. values are those of the fields, as Avro encodes
+// them; they come from a datum that was checked. ok is false if one is null, and dst is
+// returned as it was.
+func (s *Spec) Append(dst []byte, values [][]byte) (key []byte, ok bool) {
+	start := len(dst)
+	for i := range s.fields {
+		f, v := &s.fields[i], values[i]
+		if f.null >= 0 {
+			branch, n := binary.Varint(v)
+			//guard: null would be a key
+			if int(branch) == f.null {
+				return dst[:start], false
+			}
+			v = v[n:]
+		}
+		dst = f.append(dst, v, i == len(s.fields)-1)
+	}
+	return dst, true
+}
+
+// append appends a value as Avro encodes it.
+func (f *field) append(dst, v []byte, last bool) []byte {
+	switch f.kind {
+	case shred.KindInt, shred.KindLong:
+		n, _ := binary.Varint(v)
+		return appendInteger(dst, n)
+	case shred.KindFloat:
+		return appendDouble(dst, float64(math.Float32frombits(binary.LittleEndian.Uint32(v))))
+	case shred.KindDouble:
+		return appendDouble(dst, math.Float64frombits(binary.LittleEndian.Uint64(v)))
+	case shred.KindBoolean:
+		return append(dst, v[0])
+	case shred.KindEnum:
+		n, _ := binary.Varint(v)
+		return appendText(dst, f.symbols[n], last)
+	case shred.KindFixed:
+		return appendText(dst, v, last)
+	}
+	_, n := binary.Varint(v)
+	return appendText(dst, v[n:], last)
+}
+
+const signBit = 1 << 63
+
+func appendInteger(dst []byte, n int64) []byte {
+	return binary.BigEndian.AppendUint64(dst, uint64(n)^signBit)
+}
+
+func appendDouble(dst []byte, d float64) []byte {
+	bits := math.Float64bits(d)
+	switch {
+	case d == 0:
+		bits = signBit
+	case math.IsNaN(d):
+		bits = math.MaxUint64
+	case bits&signBit != 0:
+		bits = ^bits
+	default:
+		bits ^= signBit
+	}
+	return binary.BigEndian.AppendUint64(dst, bits)
+}
+
+// appendText appends text, and its end unless it is the last field.
+func appendText[T string | []byte](dst []byte, v T, last bool) []byte {
+	if last {
+		return append(dst, v...)
+	}
+	return append(appendEscaped(dst, v), 0, 0)
+}
+
+// appendEscaped appends text in which the end of a field does not occur.
+func appendEscaped[T string | []byte](dst []byte, v T) []byte {
+	for i := range len(v) {
+		dst = append(dst, v[i])
+		if v[i] == 0 {
+			dst = append(dst, 0xFF)
+		}
+	}
+	return dst
+}

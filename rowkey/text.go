@@ -1,0 +1,212 @@
+package rowkey
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/rowtocol/rowtocol/shred"
+)
+
+// Range is the keys from From to before To. To is nil where there is no end.
+type Range struct{ From, To []byte }
+
+// after is the first key that does not begin with a prefix; nil if there is none.
+func after(prefix []byte) []byte {
+	end := bytes.Clone(prefix)
+	for len(end) > 0 {
+		if end[len(end)-1]++; end[len(end)-1] != 0 {
+			return end
+		}
+		end = end[:len(end)-1]
+	}
+	return nil
+}
+
+// beginning is the range of the keys that begin with a prefix.
+func beginning(prefix []byte) Range { return Range{prefix, after(prefix)} }
+
+// Exactly is the range of the keys of values that are written as text: that of the field, or of
+// some of the first fields as a JSON array or with commas between.
+func (s *Spec) Exactly(text string) (Range, error) {
+	values, err := s.split(text)
+	if err != nil {
+		return Range{}, err
+	}
+	key, err := s.key(values)
+	if err != nil {
+		return Range{}, err
+	}
+	if len(values) < len(s.fields) {
+		return beginning(key), nil
+	}
+	return Range{key, append(bytes.Clone(key), 0)}, nil
+}
+
+// Beginning is the range of the keys of which the last given value, which is text, begins as
+// it is written.
+func (s *Spec) Beginning(text string) (Range, error) {
+	values, err := s.split(text)
+	if err != nil {
+		return Range{}, err
+	}
+	i := len(values) - 1
+	if !s.fields[i].text() {
+		return Range{}, fmt.Errorf("%s is of the type %s, which has no prefixes", s.fields[i].path, s.fields[i].kind)
+	}
+	key, err := s.key(values[:i])
+	if err != nil {
+		return Range{}, err
+	}
+	prefix, err := s.fields[i].parseText(values[i], true)
+	if err != nil {
+		return Range{}, err
+	}
+	if i == len(s.fields)-1 {
+		return beginning(append(key, prefix...)), nil
+	}
+	return beginning(appendEscaped(key, prefix)), nil
+}
+
+// Between is the range from the keys of a text to those of another, both included. An empty
+// text is no bound.
+func (s *Spec) Between(from, to string) (r Range, err error) {
+	if from != "" {
+		first, err := s.Exactly(from)
+		if err != nil {
+			return r, err
+		}
+		r.From = first.From
+	}
+	if to != "" {
+		last, err := s.Exactly(to)
+		if err != nil {
+			return r, err
+		}
+		r.To = last.To
+	}
+	return r, nil
+}
+
+// split takes a text apart into values of the first fields.
+func (s *Spec) split(text string) ([]string, error) {
+	if len(s.fields) == 1 {
+		return []string{text}, nil
+	}
+	values := strings.Split(text, ",")
+	if strings.HasPrefix(text, "[") {
+		var err error
+		if values, err = splitJSON(text); err != nil {
+			return nil, fmt.Errorf("key %s: %w", text, err)
+		}
+	}
+	if len(values) == 0 || len(values) > len(s.fields) {
+		return nil, fmt.Errorf("key %s has %d values, the fields are %s", text, len(values), s)
+	}
+	return values, nil
+}
+
+// splitJSON returns the texts of the strings, numbers and booleans of a JSON array.
+func splitJSON(text string) (values []string, err error) {
+	d := json.NewDecoder(strings.NewReader(text))
+	d.UseNumber()
+	var all []any
+	if err := d.Decode(&all); err != nil {
+		return nil, fmt.Errorf("no JSON array: %w", err)
+	}
+	if _, err := d.Token(); err != io.EOF {
+		return nil, fmt.Errorf("there is more behind the JSON array")
+	}
+	for _, v := range all {
+		switch v := v.(type) {
+		case string:
+			values = append(values, v)
+		case json.Number:
+			values = append(values, v.String())
+		case bool:
+			values = append(values, strconv.FormatBool(v))
+		default:
+			return nil, fmt.Errorf("%v is no string, number or boolean", v)
+		}
+	}
+	return values, nil
+}
+
+// key makes a key of texts, or what it begins with if they are fewer than the fields.
+func (s *Spec) key(values []string) (key []byte, err error) {
+	for i, text := range values {
+		if key, err = s.AppendValue(key, i, text); err != nil {
+			return nil, err
+		}
+	}
+	return key, nil
+}
+
+// AppendValue appends the value of a field that is written as text.
+func (s *Spec) AppendValue(dst []byte, i int, text string) ([]byte, error) {
+	f, last := &s.fields[i], i == len(s.fields)-1
+	wrong := func() ([]byte, error) {
+		return nil, fmt.Errorf("%s is of the type %s, which %q is not", f.path, f.kind, text)
+	}
+	switch f.kind {
+	case shred.KindInt, shred.KindLong:
+		n, err := strconv.ParseInt(text, 10, 64)
+		if err != nil || f.kind == shred.KindInt && int64(int32(n)) != n {
+			return wrong()
+		}
+		return appendInteger(dst, n), nil
+	case shred.KindFloat, shred.KindDouble:
+		bits := 64
+		if f.kind == shred.KindFloat {
+			bits = 32
+		}
+		d, err := strconv.ParseFloat(text, bits)
+		if err != nil && !math.IsInf(d, 0) {
+			return wrong()
+		}
+		return appendDouble(dst, d), nil
+	case shred.KindBoolean:
+		if text != "true" && text != "false" {
+			return wrong()
+		}
+		value := byte(0)
+		if text == "true" {
+			value = 1
+		}
+		return append(dst, value), nil
+	}
+	v, err := f.parseText(text, false)
+	if err != nil {
+		return nil, err
+	}
+	return appendText(dst, v, last), nil
+}
+
+// parseText returns what a text stands for in a field that is text: in bytes, as in Avro's
+// JSON, each character is a byte.
+func (f *field) parseText(text string, prefix bool) ([]byte, error) {
+	switch f.kind {
+	case shred.KindEnum:
+		if !prefix && !slices.Contains(f.symbols, text) {
+			return nil, fmt.Errorf("%s has no symbol %q; it has %s", f.path, text, strings.Join(f.symbols, ", "))
+		}
+	case shred.KindBytes, shred.KindFixed:
+		b := make([]byte, 0, len(text))
+		for _, r := range text {
+			if r > 0xFF {
+				return nil, fmt.Errorf("%s is bytes, each of which is a character up to U+00FF, and %q has others", f.path, text)
+			}
+			b = append(b, byte(r))
+		}
+		if f.kind == shred.KindFixed && !prefix && len(b) != f.size {
+			return nil, fmt.Errorf("%s has %d bytes, %q has %d", f.path, f.size, text, len(b))
+		}
+		return b, nil
+	}
+	return []byte(text), nil
+}
