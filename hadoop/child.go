@@ -18,6 +18,7 @@ import (
 	"github.com/rowtocol/rowtocol/failure"
 	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/hadoop/pipes"
+	"github.com/rowtocol/rowtocol/index"
 	"github.com/rowtocol/rowtocol/input"
 	"github.com/rowtocol/rowtocol/manifest"
 	"github.com/rowtocol/rowtocol/spill"
@@ -257,9 +258,13 @@ func (c *child) gone(ctx context.Context, err error) error {
 // convert runs the task.
 func (c *child) convert(ctx context.Context) (_ *manifest.TaskResult, err error) {
 	job := c.job
+	sink, err := index.Of(job.Plan, job.Settings.Memory)
+	if err != nil {
+		return nil, err
+	}
 	tasks, err := task.Open(job.Plan, task.Options{
 		Formats: c.Formats, Resolve: c.Resolve, Workers: job.Settings.Workers, Memory: budget.New(job.Settings.Memory),
-		TempDir: tempDir(), Program: c.Program, Run: job.Run, Progress: c.meter.progress,
+		TempDir: tempDir(), Program: c.Program, Run: job.Run, Progress: c.meter.progress, Sink: sink,
 	})
 	if err != nil {
 		return nil, err

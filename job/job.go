@@ -10,6 +10,7 @@ import (
 	"github.com/rowtocol/rowtocol/budget"
 	"github.com/rowtocol/rowtocol/failure"
 	"github.com/rowtocol/rowtocol/format"
+	"github.com/rowtocol/rowtocol/index"
 	"github.com/rowtocol/rowtocol/input"
 	"github.com/rowtocol/rowtocol/manifest"
 	"github.com/rowtocol/rowtocol/plan"
@@ -40,9 +41,9 @@ type Options struct {
 	Resolve input.Resolve
 	// Destination is what may be chosen about the destination.
 	Destination publish.Options
-	// Sink, if set, returns what takes the rows of a plan along; nil for none. It is
-	// asked where tasks run and where their work is published, and must give a sink
-	// of the same name there.
+	// Sink, if set, returns what takes the rows of a plan along in place of the
+	// indexes that the plan asks for; nil for none. It is asked where tasks run and
+	// where their work is published, and must give a sink of the same name there.
 	Sink func(p *manifest.Plan) (task.Sink, error)
 	// Progress, if set, is told of progress, by one goroutine at a time.
 	Progress func(Progress)
@@ -68,10 +69,10 @@ func (o *Options) taskOptions(p *manifest.Plan, progress func(task.Progress)) (t
 
 // sink returns what takes the rows of a plan along; nil if nothing does.
 func (o *Options) sink(p *manifest.Plan) (task.Sink, error) {
-	if o.Sink == nil {
-		return nil, nil
+	if o.Sink != nil {
+		return o.Sink(p)
 	}
-	return o.Sink(p)
+	return index.Of(p, o.memory().Size())
 }
 
 // of returns a result, or nil if it was left with another sink than the options

@@ -34,8 +34,8 @@ func TestTasksOfAnotherSink(t *testing.T) {
 // failing is a sink that cannot merge.
 type failing struct{ tasktest.Keys }
 
-func (failing) Merge(context.Context, []task.SideFile, string) ([]task.NewFile, error) {
-	return nil, errors.New("it cannot")
+func (failing) Merge(context.Context, []task.SideFile, string, func(task.NewFile) error) error {
+	return errors.New("it cannot")
 }
 
 // What tasks did is kept where the last step fails, whatever of.

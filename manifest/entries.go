@@ -48,9 +48,24 @@ func entries(parts []Part, losses []Loss, others ...[]File) (all []Entry) {
 		}
 	}
 	for _, f := range slices.Concat(others...) {
-		all = append(all, Entry{Name: f.Name, Files: []File{f}})
+		all = appendFile(all, f)
 	}
 	return all
+}
+
+// appendFile adds a file that is no part's. What is in one directory is one entry, as an
+// index of several files is. A name has a directory of its own behind the one of its kind and
+// output, or, of a staged file, in front.
+func appendFile(all []Entry, f File) []Entry {
+	dir := path.Dir(f.Name)
+	if dir == "." || IsAside(path.Dir(path.Dir(f.Name))) {
+		return append(all, Entry{Name: f.Name, Files: []File{f}})
+	}
+	if n := len(all) - 1; n >= 0 && all[n].Dir && all[n].Name == dir {
+		all[n].Files = append(all[n].Files, f)
+		return all
+	}
+	return append(all, Entry{Name: dir, Dir: true, Files: []File{f}})
 }
 
 // check refuses files that are not those of one entry, are there twice, or have

@@ -39,7 +39,7 @@ type aside struct {
 
 var (
 	quarantine = aside{QuarantineDir, "quarantine-", regexp.MustCompile(`^\d{5,9}-[^/\x00]{0,128}@\d{1,19}-\d{1,19}$`)}
-	index      = aside{IndexDir, "index-", fileNamePattern}
+	index      = aside{IndexDir, "index-", regexp.MustCompile(`^` + fileNames + `(/` + fileNames + `)?$`)}
 	asides     = []aside{quarantine, index}
 )
 
@@ -157,8 +157,8 @@ func SideName(staged string) string {
 	return name
 }
 
-// StagedIndex names a file that is made of side files. name is as IsFileName
-// wants it.
+// StagedIndex names a file that is made of side files, or a directory of such files.
+// name is as IsFileName wants it.
 func StagedIndex(attempt, name string) string { return index.prefix + attempt + "-" + name }
 
 // Published returns the name, relative to the destination, under which a staged
@@ -179,7 +179,10 @@ func Published(staged, id string) string {
 // partPattern has the task, the row group, the ID and the suffix.
 var partPattern = regexp.MustCompile(`^part-(\d{5,9})-(\d{1,9})-([0-9a-f]{16})(\.[a-z0-9]{1,16})$`)
 
-var fileNamePattern = regexp.MustCompile(`^[A-Za-z0-9=-][A-Za-z0-9._=-]{0,127}$`)
+// fileNames is the pattern of what IsFileName takes.
+const fileNames = `[A-Za-z0-9=-][A-Za-z0-9._=-]{0,127}`
+
+var fileNamePattern = regexp.MustCompile(`^` + fileNames + `$`)
 
 // parsePart takes the name of a part, or of a file in one, apart as partPattern
 // does.

@@ -58,6 +58,9 @@ type Options struct {
 	MaxLostRows    int64           `json:"max_lost_rows"`        // a job that lost more rows stops; negative is no limit
 	RecursiveBytes bool            `json:"recursive_bytes,omitempty"`
 	Strict         bool            `json:"strict,omitempty"` // odd schemas are errors, not warnings
+	// Index are the key indexes beside the parts, each by the fields of its keys: see
+	// rowkey.Parse.
+	Index []string `json:"index,omitempty"`
 }
 
 // Differences says in words how a request differs from r, which is what was

@@ -53,6 +53,15 @@ type File struct {
 	// StoreChecksum is the storage's own, which it had when the task had read the
 	// file back. Empty if the storage gave none, and in _SUCCESS.
 	StoreChecksum string `json:"store_checksum,omitempty"`
+	// Keys are those of a file of an index.
+	Keys *KeyRange `json:"keys,omitempty"`
+}
+
+// KeyRange is the keys of a file of an index, in which they are in order.
+type KeyRange struct {
+	First   []byte `json:"first"`
+	Last    []byte `json:"last"`
+	Entries int64  `json:"entries"` // one for each row
 }
 
 // Loss is a range of an input that is not in the output.

@@ -14,6 +14,7 @@ import (
 	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/input"
 	"github.com/rowtocol/rowtocol/manifest"
+	"github.com/rowtocol/rowtocol/rowkey"
 	"github.com/rowtocol/rowtocol/shred"
 	"github.com/rowtocol/rowtocol/store"
 )
@@ -189,6 +190,9 @@ func (s *Survey) mapColumns(schema *shred.Schema) (err error) {
 			return fmt.Errorf("%w; --recursive bytes keeps that part as one column of bytes", s.schemaFault(err))
 		}
 		return s.schemaFault(err)
+	}
+	if _, err := rowkey.ParseAll(schema, s.Request.Options.Index); err != nil {
+		return failure.New(failure.Usage, "--index: %w", err)
 	}
 	return s.newGroup(cmp.Or(s.Request.Options.BlockSize, manifest.DefaultBlockSize))
 }

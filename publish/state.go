@@ -155,21 +155,12 @@ func (d *Destination) classify(ctx context.Context, s *State, infos []store.Info
 		}
 	}
 	ours := found.names()
-	var parts []manifest.Entry // that are directories
+	var parts []manifest.Entry // directories, of parts and of indexes
 	for _, info := range infos {
 		switch e, listed := expected[info.Name]; {
 		case listed:
 			delete(expected, info.Name)
-			switch {
-			case !e.Dir:
-				s.compare(info.Name, info, e.Files[0])
-			//guard: what is elsewhere would be taken for the output's
-			case info.Link:
-				s.damage = info.Name + " is a link"
-			//guard: a destination could not be looked at that has a file in the place of a directory
-			case !info.Dir:
-				s.damage = info.Name + " is no directory"
-			default:
+			if s.compareEntry(info, e) {
 				parts = append(parts, e)
 			}
 		case info.Name == manifest.SuccessName:
@@ -181,9 +172,11 @@ func (d *Destination) classify(ctx context.Context, s *State, infos []store.Info
 				return err
 			}
 		case manifest.IsAside(info.Name) && info.Dir && !info.Link:
-			if err := d.classifyAside(ctx, s, info.Name, expected, ours); err != nil {
+			dirs, err := d.classifyAside(ctx, s, info.Name, expected, ours)
+			if err != nil {
 				return err
 			}
+			parts = append(parts, dirs...)
 		//guard: rows would be removed whose inputs may be gone
 		case s.Success == nil && isPart(info.Name):
 			s.orphans = append(s.orphans, info.Name)
@@ -205,6 +198,24 @@ func (d *Destination) classify(ctx context.Context, s *State, infos []store.Info
 	}
 	s.Leftovers = s.Leftovers || len(s.debris) > 0
 	return nil
+}
+
+// compareEntry notes how what has the name of an entry differs from it. It is true of a
+// directory, in which there is more to compare.
+func (s *State) compareEntry(info store.Info, e manifest.Entry) (inside bool) {
+	switch {
+	case !e.Dir:
+		s.compare(e.Name, info, e.Files[0])
+	//guard: what is elsewhere would be taken for the output's
+	case info.Link:
+		s.damage = e.Name + " is a link"
+	//guard: a destination could not be looked at that has a file in the place of a directory
+	case !info.Dir:
+		s.damage = e.Name + " is no directory"
+	default:
+		return true
+	}
+	return false
 }
 
 // compare notes how a file differs from what the manifest says.
@@ -296,11 +307,12 @@ func (d *Destination) leftovers(ctx context.Context, s *State, found *contents) 
 	return nil
 }
 
-// classifyAside does what classify does, in a directory of files that are no parts.
-func (d *Destination) classifyAside(ctx context.Context, s *State, dir string, expected map[string]manifest.Entry, ours map[string]bool) error {
+// classifyAside does what classify does, in a directory of files that are no parts. It
+// returns the directories of the output in it.
+func (d *Destination) classifyAside(ctx context.Context, s *State, dir string, expected map[string]manifest.Entry, ours map[string]bool) (dirs []manifest.Entry, err error) {
 	infos, err := d.st.List(ctx, d.in(dir))
 	if err != nil && !errors.Is(err, store.ErrNotExist) {
-		return err
+		return nil, err
 	}
 	for _, info := range infos {
 		name := dir + "/" + info.Name
@@ -311,7 +323,7 @@ func (d *Destination) classifyAside(ctx context.Context, s *State, dir string, e
 		case s.Success != nil && info.Name == s.Success.ID && info.Dir && !info.Link:
 			inside, err := d.st.List(ctx, info.Path)
 			if err != nil && !errors.Is(err, store.ErrNotExist) {
-				return err
+				return nil, err
 			}
 			for _, i := range inside {
 				e, listed := expected[name+"/"+i.Name]
@@ -321,7 +333,9 @@ func (d *Destination) classifyAside(ctx context.Context, s *State, dir string, e
 					continue
 				}
 				delete(expected, e.Name)
-				s.compare(e.Name, i, e.Files[0])
+				if s.compareEntry(i, e) {
+					dirs = append(dirs, e)
+				}
 			}
 		case isOurs(name) || ours[name] && !info.Dir:
 			s.debris = append(s.debris, name)
@@ -332,7 +346,7 @@ func (d *Destination) classifyAside(ctx context.Context, s *State, dir string, e
 	if len(infos) == 0 {
 		s.debris = append(s.debris, dir)
 	}
-	return nil
+	return dirs, nil
 }
 
 // Finished reports whether the destination holds what is asked for, whole, without

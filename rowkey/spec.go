@@ -45,6 +45,22 @@ func Parse(schema *shred.Schema, paths string) (*Spec, error) {
 	return s, nil
 }
 
+// ParseAll returns several keys, of which no two are of the same fields.
+func ParseAll(schema *shred.Schema, keys []string) ([]*Spec, error) {
+	specs := make([]*Spec, len(keys))
+	for i, paths := range keys {
+		//guard: two indexes would have one name
+		if slices.Contains(keys[:i], paths) {
+			return nil, fmt.Errorf("key %q is given twice", paths)
+		}
+		var err error
+		if specs[i], err = Parse(schema, paths); err != nil {
+			return nil, err
+		}
+	}
+	return specs, nil
+}
+
 // find returns the field of a path from a record.
 func find(node *shred.Node, path string) (f field, err error) {
 	if path == "" {

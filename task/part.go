@@ -29,7 +29,7 @@ func (a *attempt) writePart(ctx context.Context, rowGroup int, outs []format.Out
 	if err := checkOutputs(outs); err != nil {
 		return nil, fmt.Errorf("format %s: %w", a.format.Name(), err)
 	}
-	dir, err := a.makeDir(ctx, rowGroup)
+	dir, err := makeDir(ctx, a.st, a.dir, func() string { return a.newName(rowGroup) })
 	if err != nil {
 		return nil, err
 	}
@@ -77,20 +77,20 @@ func checkNames(names []string) error {
 	return nil
 }
 
-// makeDir makes the directory of a row group. A try that failed may still land:
-// the next has another name.
-func (a *attempt) makeDir(ctx context.Context, rowGroup int) (name string, err error) {
-	err = store.Retry(ctx, a.st, "make a directory in "+a.dir, func(ctx context.Context) error {
-		name = a.newName(rowGroup)
-		err := a.st.Mkdir(ctx, path.Join(a.dir, name))
+// makeDir makes a directory in dir under a name that newName gives. A try that failed may
+// still land: the next has another name.
+func makeDir(ctx context.Context, st store.Store, dir string, newName func() string) (name string, err error) {
+	err = store.Retry(ctx, st, "make a directory in "+dir, func(ctx context.Context) error {
+		name = newName()
+		err := st.Mkdir(ctx, path.Join(dir, name))
 		if err != nil {
 			//guard: a directory would stay whose answer was lost
-			a.remove(ctx, name)
+			removeAll(ctx, st, dir, []manifest.File{{Name: name}})
 		}
 		return err
 	})
 	if err != nil {
-		return "", fmt.Errorf("make a directory in %s: %w", a.dir, err)
+		return "", fmt.Errorf("make a directory in %s: %w", dir, err)
 	}
 	return name, nil
 }

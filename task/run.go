@@ -124,6 +124,9 @@ func (r *Runner) share(numbers []int, waits bool) (share, error) {
 		return share{}, failure.New(failure.Usage, "%d columns with blocks of %d bytes: %s",
 			r.plan.Columns, r.plan.BlockSize, budget.TooLittle(size-memory+open, size))
 	}
+	if r.options.Sink != nil {
+		open += r.options.Sink.Memory()
+	}
 	if r.readsStreams(numbers) {
 		open += streamMemory
 	}

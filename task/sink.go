@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path"
+	"strings"
 
 	"github.com/rowtocol/rowtocol/failure"
 	"github.com/rowtocol/rowtocol/manifest"
@@ -27,10 +28,13 @@ type Sink interface {
 	// Begin begins an attempt at a task. dir is an empty local directory, which is
 	// removed when the attempt has ended.
 	Begin(task int, dir string) (AttemptSink, error)
+	// Memory is how many bytes an attempt takes at most.
+	Memory() int64
 	// Merge makes an index of side files, which are in the order of the tasks and
-	// each task's as it returned them. dir is as for Begin, and is removed when the
-	// index is stored.
-	Merge(ctx context.Context, side []SideFile, dir string) ([]NewFile, error)
+	// each task's as it returned them, and calls store with each of its files. Files of
+	// one directory follow each other. dir is as for Begin, and is removed when Merge
+	// has returned.
+	Merge(ctx context.Context, side []SideFile, dir string, store func(NewFile) error) error
 }
 
 // AttemptSink is the sink of one attempt at a task.
@@ -45,8 +49,12 @@ type AttemptSink interface {
 
 // NewFile is a file that a sink made and that is to be stored.
 type NewFile struct {
-	Name    string // as manifest.IsFileName wants it, and one of its own
+	// Name is as manifest.IsFileName wants it, and one of its own. Of an index it may
+	// be in a directory that has such a name: "id/00000".
+	Name    string
 	Content *io.SectionReader
+	// Keys are those of a file of an index; nil if it does not say.
+	Keys *manifest.KeyRange
 }
 
 // SideFile is a stored side file.
@@ -166,9 +174,72 @@ func merge(ctx context.Context, o Options, st store.Store, dir string, side []Si
 	if err != nil {
 		return nil, err
 	}
-	files, err := o.Sink.Merge(ctx, side, local)
+	k := &indexKeeper{st: st, dir: dir, seen: make(map[string]bool)}
+	err = o.Sink.Merge(ctx, side, local, func(f NewFile) error { return k.keep(ctx, f) })
 	if err != nil {
+		k.removeAll(ctx)
 		return nil, err
 	}
-	return storeAll(ctx, st, dir, files, func(name string) string { return manifest.StagedIndex(manifest.NewID(), name) })
+	return k.files, nil
+}
+
+// indexKeeper stores the files of an index.
+type indexKeeper struct {
+	st    store.Store
+	dir   string
+	files []manifest.File
+	seen  map[string]bool // names
+	from  string // directory of the last file, as the sink has it
+	to    string // and as it is staged
+}
+
+// keep stores a file.
+func (k *indexKeeper) keep(ctx context.Context, f NewFile) error {
+	dir, name, inside := strings.Cut(f.Name, "/")
+	if !inside {
+		dir, name = "", f.Name
+	}
+	//guard: a file would be put elsewhere, or in the place of another
+	if !manifest.IsFileName(name) || inside && !manifest.IsFileName(dir) || k.seen[f.Name] {
+		return fmt.Errorf("%q is no name of a file of an index, or is there twice", f.Name)
+	}
+	k.seen[f.Name] = true
+	w, err := reducer.Copy(ctx, k.st, func() string { return path.Join(k.dir, manifest.StagedIndex(manifest.NewID(), name)) }, f.Content)
+	if err != nil {
+		return err
+	}
+	kept := stored(ctx, k.st, w, "")
+	kept.Keys = f.Keys
+	k.files = append(k.files, kept)
+	if !inside {
+		return nil
+	}
+	if dir != k.from {
+		if k.to, err = makeDir(ctx, k.st, k.dir, func() string { return manifest.StagedIndex(manifest.NewID(), dir) }); err != nil {
+			return err
+		}
+		k.from = dir
+	}
+	to := manifest.InPart(k.to, name)
+	if err := store.Move(ctx, k.st, path.Join(k.dir, kept.Name), path.Join(k.dir, to)); err != nil {
+		return err
+	}
+	k.files[len(k.files)-1].Name = to
+	return nil
+}
+
+// removeAll removes what was stored, also if ctx has ended. What cannot be removed is left.
+func (k *indexKeeper) removeAll(ctx context.Context) {
+	removeAll(ctx, k.st, k.dir, k.files)
+	clean, cancel := store.Cleanup(ctx)
+	defer cancel()
+	for _, f := range k.files {
+		if dir := path.Dir(f.Name); dir != "." {
+			//guard: files would stay that no result names
+			_ = k.st.RemoveAll(clean, path.Join(k.dir, dir))
+		}
+	}
+	if k.to != "" {
+		_ = k.st.RemoveAll(clean, path.Join(k.dir, k.to))
+	}
 }

@@ -26,13 +26,14 @@ import (
 type firsts struct {
 	fails  string
 	names  [2]string
+	index  string
 	merged atomic.Int64
 }
 
 var errSink = errors.New("the sink fails")
 
 func newFirsts(fails string) *firsts {
-	return &firsts{fails: fails, names: [2]string{"firsts", "count"}}
+	return &firsts{fails: fails, names: [2]string{"firsts", "count"}, index: "firsts/all"}
 }
 
 func (s *firsts) fail(at string) error {
@@ -49,7 +50,9 @@ func (s *firsts) Begin(number int, dir string) (AttemptSink, error) {
 	return &taskFirsts{firsts: s, number: number}, errors.Join(err, s.fail("begin"))
 }
 
-func (s *firsts) Merge(ctx context.Context, side []SideFile, dir string) ([]NewFile, error) {
+func (s *firsts) Memory() int64 { return 1 << 10 }
+
+func (s *firsts) Merge(ctx context.Context, side []SideFile, dir string, store func(NewFile) error) error {
 	s.merged.Add(1)
 	var all strings.Builder
 	for _, f := range side {
@@ -58,15 +61,18 @@ func (s *firsts) Merge(ctx context.Context, side []SideFile, dir string) ([]NewF
 		}
 		file, err := f.Open(ctx)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		_, err = io.Copy(&all, io.NewSectionReader(file, 0, file.Size()))
 		if err := errors.Join(err, file.Close()); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	err := os.WriteFile(filepath.Join(dir, "spilled"), nil, 0o666)
-	return []NewFile{newFile("all", all.String())}, errors.Join(err, s.fail("merge"))
+	if err == nil {
+		err = store(newFile(s.index, all.String()))
+	}
+	return errors.Join(err, s.fail("merge"))
 }
 
 type taskFirsts struct {

@@ -23,6 +23,7 @@ type outputFlags struct {
 	blockSize, rowGroup, maxBlock byteSize
 	maxLost                       int64
 	strict                        bool
+	index                         []string
 	filter                        filterFlags
 }
 
@@ -48,6 +49,7 @@ func (f *outputFlags) add(flags *pflag.FlagSet) {
 	flags.Var(&f.maxBlock, "max-input-block", "largest decompressed input block, and row resolved to --schema")
 	flags.StringVar(&f.recursive, "recursive", "", "bytes: keep the recursive part of a schema as one column of Avro-encoded bytes")
 	flags.StringVar(&f.schema, "schema", "", "`file` with the Avro schema that the rows of all inputs are resolved to: defaults, aliases, promotions")
+	flags.StringArrayVar(&f.index, "index", nil, "`fields` of which a key index is made, for lookup: paths of simple fields with commas between; repeatable")
 	flags.BoolVar(&f.strict, "strict", false, "refuse schemas that Java readers may refuse, instead of warning")
 	f.filter.add(flags)
 }
@@ -161,6 +163,7 @@ func (f *outputFlags) options() (manifest.Options, error) {
 		Format: f.format, RowGroupSize: int64(f.rowGroup), BlockSize: int(f.blockSize),
 		OnDamage: f.onDamage, MaxInputBlock: int64(f.maxBlock),
 		MaxLostRows: max(f.maxLost, -1), RecursiveBytes: f.recursive == "bytes", Strict: f.strict,
+		Index: f.index,
 	}
 	switch {
 	case f.rowGroup == 0:

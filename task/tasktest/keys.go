@@ -34,31 +34,34 @@ func (k Keys) Begin(number int, dir string) (task.AttemptSink, error) {
 	return &taskKeys{of: k, task: number, file: f, lines: bufio.NewWriter(f)}, err
 }
 
+// Memory implements task.Sink.
+func (k Keys) Memory() int64 { return 0 }
+
 // Merge implements task.Sink. Tasks come in order, so lines only have to be sorted
 // by their values.
-func (k Keys) Merge(ctx context.Context, side []task.SideFile, _ string) ([]task.NewFile, error) {
+func (k Keys) Merge(ctx context.Context, side []task.SideFile, _ string, store func(task.NewFile) error) error {
 	if len(side) == 0 {
-		return nil, nil
+		return nil
 	}
 	var lines [][]byte
 	for i, s := range side {
 		if want := fmt.Sprintf("%s-%d", k.Field, s.Task); s.Name != want || i > 0 && s.Task <= side[i-1].Task {
-			return nil, fmt.Errorf("side file %q is not %q", s.Name, want)
+			return fmt.Errorf("side file %q is not %q", s.Name, want)
 		}
 		f, err := s.Open(ctx)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		text, err := io.ReadAll(io.NewSectionReader(f, 0, f.Size()))
 		_ = f.Close() // only read
 		if err != nil {
-			return nil, err
+			return err
 		}
 		lines = append(lines, bytes.SplitAfter(text, []byte("\n"))...)
 	}
 	slices.SortStableFunc(lines, bytes.Compare)
 	text := bytes.Join(lines, nil)
-	return []task.NewFile{{Name: k.Field, Content: io.NewSectionReader(bytes.NewReader(text), 0, int64(len(text)))}}, nil
+	return store(task.NewFile{Name: k.Field, Content: io.NewSectionReader(bytes.NewReader(text), 0, int64(len(text)))})
 }
 
 // IndexOf returns the index of the field s that the parts of an output should have

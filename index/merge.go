@@ -1,0 +1,235 @@
+package index
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/rowtocol/rowtocol/hfile"
+)
+
+// source is a run to be merged.
+type source struct {
+	name string
+	open func(ctx context.Context) (file, error)
+	// remove is called when the run is merged to another one; nil if it stays.
+	remove func() error
+}
+
+// file is an open run.
+type file interface {
+	io.ReaderAt
+	Size() int64
+	Close() error
+}
+
+// localRun is a run on the local disk, which is removed when it is merged.
+func localRun(name string) source {
+	return source{
+		name:   name,
+		open:   func(context.Context) (file, error) { return openLocal(name) },
+		remove: func() error { return os.Remove(name) },
+	}
+}
+
+type localFile struct {
+	*os.File
+	size int64
+}
+
+func (f localFile) Size() int64 { return f.size }
+
+func openLocal(name string) (file, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return localFile{f, info.Size()}, nil
+}
+
+// mergeMemory is about what an open run takes: a block, an index and the buffers of a
+// remote file.
+const mergeMemory = 128 << 10
+
+// Bounds of how many runs are merged at a time, as each is an open file.
+const (
+	leastFanIn = 4
+	mostFanIn  = 128
+)
+
+// fanIn is how many runs are merged at a time in some bytes of memory.
+func fanIn(memory int) int { return max(leastFanIn, min(memory/mergeMemory, mostFanIn)) }
+
+// merger merges runs, in as many passes as it takes.
+type merger struct {
+	dir     string // for runs between passes
+	most    int    // runs at a time
+	sources []source
+	passes  int
+}
+
+// run calls emit with all keys of the runs in their order.
+func (m *merger) run(ctx context.Context, emit func(key hfile.Key) error) error {
+	for len(m.sources) > m.most {
+		m.passes++
+		var next []source
+		for i := 0; i < len(m.sources); i += m.most {
+			group := m.sources[i:min(i+m.most, len(m.sources))]
+			merged, err := m.toRun(ctx, fmt.Sprintf("pass-%d-%06d", m.passes, i), group)
+			if err != nil {
+				return err
+			}
+			next = append(next, merged)
+		}
+		m.sources = next
+	}
+	if err := mergeRuns(ctx, m.sources, emit); err != nil {
+		return err
+	}
+	return removeRuns(m.sources)
+}
+
+// toRun merges some runs to one.
+func (m *merger) toRun(ctx context.Context, name string, group []source) (source, error) {
+	path := filepath.Join(m.dir, name)
+	err := writeRun(path, hfile.WriterOptions{BlockSize: runBlock}, func(w *cellWriter) error {
+		return mergeRuns(ctx, group, func(key hfile.Key) error { return w.w.Append(key, nil) })
+	})
+	if err != nil {
+		return source{}, err
+	}
+	return localRun(path), removeRuns(group)
+}
+
+// countNulls is the sum of the rows without a key of some runs.
+func countNulls(ctx context.Context, group []source) (n int64, err error) {
+	for _, s := range group {
+		r, err := openRun(ctx, s)
+		if err != nil {
+			return 0, err
+		}
+		nulls, err := nullsOf(r.r)
+		if err := errors.Join(err, r.close()); err != nil {
+			return 0, err
+		}
+		n += nulls
+	}
+	return n, nil
+}
+
+func removeRuns(group []source) error {
+	for _, s := range group {
+		if s.remove == nil {
+			continue
+		}
+		if err := s.remove(); err != nil {
+			return fmt.Errorf("index: %w", err)
+		}
+	}
+	return nil
+}
+
+// openedRun is a run at one of its cells.
+type openedRun struct {
+	file  file
+	r     *hfile.Reader
+	s     *hfile.Scanner
+	order int // among the runs
+}
+
+func openRun(ctx context.Context, s source) (*openedRun, error) {
+	f, err := s.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	r, err := hfile.Open(f, f.Size(), hfile.OpenOptions{Name: s.name})
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return &openedRun{file: f, r: r, s: r.Scan()}, nil
+}
+
+func (r *openedRun) close() error {
+	r.s.Close()
+	r.r.Close()
+	return r.file.Close()
+}
+
+// mergeRuns calls emit with all keys of some runs in their order.
+func mergeRuns(ctx context.Context, sources []source, emit func(key hfile.Key) error) (err error) {
+	var heap runHeap
+	var open []*openedRun
+	defer func() {
+		for _, r := range open {
+			err = errors.Join(err, r.close())
+		}
+	}()
+	for i, s := range sources {
+		r, err := openRun(ctx, s)
+		if err != nil {
+			return err
+		}
+		r.order = i
+		open = append(open, r)
+		if r.s.Next() {
+			heap = append(heap, r)
+		} else if err := r.s.Err(); err != nil {
+			return err
+		}
+	}
+	for i := len(heap)/2 - 1; i >= 0; i-- {
+		heap.down(i)
+	}
+	for n := 0; len(heap) > 0; n++ {
+		if n%4096 == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		r := heap[0]
+		if err := emit(r.s.Key()); err != nil {
+			return err
+		}
+		if !r.s.Next() {
+			if err := r.s.Err(); err != nil {
+				return err
+			}
+			heap[0] = heap[len(heap)-1]
+			heap = heap[:len(heap)-1]
+		}
+		heap.down(0)
+	}
+	return nil
+}
+
+// runHeap has the run with the least key first.
+type runHeap []*openedRun
+
+func (h runHeap) less(i, j int) bool {
+	if c := h[i].s.Key().Compare(h[j].s.Key()); c != 0 {
+		return c < 0
+	}
+	return h[i].order < h[j].order
+}
+
+// down puts the run of a place where it belongs below it.
+func (h runHeap) down(i int) {
+	for {
+		least := i
+		for child := 2*i + 1; child <= 2*i+2 && child < len(h); child++ {
+			if h.less(child, least) {
+				least = child
+			}
+		}
+		if least == i {
+			return
+		}
+		h[i], h[least] = h[least], h[i]
+		i = least
+	}
+}

@@ -1,0 +1,154 @@
+package index
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"path"
+	"slices"
+
+	"github.com/rowtocol/rowtocol/column"
+	"github.com/rowtocol/rowtocol/damage"
+	"github.com/rowtocol/rowtocol/hfile"
+	"github.com/rowtocol/rowtocol/manifest"
+	"github.com/rowtocol/rowtocol/rowkey"
+	"github.com/rowtocol/rowtocol/store"
+)
+
+// Index is a key index of an output.
+type Index struct {
+	Fields string          // as rowkey.Parse takes them
+	Files  []manifest.File // in the order of their keys
+}
+
+// In are the indexes of an output, in the order in which they were asked for.
+func In(s *manifest.Success) (all []Index) {
+	for _, f := range s.Index {
+		fields, ok := fieldsOf(path.Base(path.Dir(f.Name)))
+		if !ok || f.Keys == nil {
+			continue // of another sink
+		}
+		if n := len(all) - 1; n >= 0 && all[n].Fields == fields {
+			all[n].Files = append(all[n].Files, f)
+		} else {
+			all = append(all, Index{fields, []manifest.File{f}})
+		}
+	}
+	return all
+}
+
+// Entries is the number of rows that have a key.
+func (x *Index) Entries() (n int64) {
+	for _, f := range x.Files {
+		n += f.Keys.Entries
+	}
+	return n
+}
+
+// Reader finds keys in an index. It belongs to one goroutine.
+type Reader struct {
+	index  Index
+	open   func(ctx context.Context, name string) (store.File, error)
+	memory column.Account
+	files  []*openFile // by number; nil of one that is not open
+}
+
+// openFile is a file of an index.
+type openFile struct {
+	file store.File
+	r    *hfile.Reader
+	s    *hfile.Scanner
+}
+
+// NewReader returns a reader of an index, which opens its files when it needs them, by their
+// names in the manifest. memory accounts for what is read. The caller closes the reader.
+func NewReader(x Index, open func(ctx context.Context, name string) (store.File, error), memory column.Account) *Reader {
+	return &Reader{index: x, open: open, memory: memory, files: make([]*openFile, len(x.Files))}
+}
+
+// Find calls visit with the rows whose keys are in a range, in the order of the keys, and of
+// equal ones in that of the rows. key is valid during the call. An error of visit ends it.
+// Only those blocks are read on the way to the keys and in which they are. Other errors are
+// *damage.Error, or wrap what opening or reading reported.
+func (r *Reader) Find(ctx context.Context, keys rowkey.Range, visit func(key []byte, p Position) error) error {
+	for i, f := range r.index.Files {
+		if f.Keys.Entries == 0 || bytes.Compare(f.Keys.Last, keys.From) < 0 {
+			continue
+		}
+		if keys.To != nil && bytes.Compare(f.Keys.First, keys.To) >= 0 {
+			break
+		}
+		if err := r.findIn(ctx, i, keys, visit); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *Reader) findIn(ctx context.Context, number int, keys rowkey.Range, visit func(key []byte, p Position) error) error {
+	f, err := r.file(ctx, number)
+	if err != nil {
+		return err
+	}
+	if isOne(keys) {
+		if has, err := f.s.MayContainRow(keys.From); err != nil || !has {
+			return err
+		}
+	}
+	for ok := f.s.SeekRow(keys.From); ok; ok = f.s.Next() {
+		key := f.s.Key()
+		if keys.To != nil && bytes.Compare(key.Row(), keys.To) >= 0 {
+			return nil
+		}
+		//guard: a position would be read beyond its cell
+		if len(key.Qualifier()) != positionSize {
+			return damage.New(damage.Value, f.r.Name(), -1, "the cell %s has no position of %d bytes", key, positionSize)
+		}
+		if err := visit(key.Row(), parsePosition(key.Qualifier())); err != nil {
+			return err
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+	}
+	return f.s.Err()
+}
+
+// isOne tells whether a range has one key.
+func isOne(keys rowkey.Range) bool {
+	n := len(keys.From)
+	return len(keys.To) == n+1 && keys.To[n] == 0 && bytes.Equal(keys.To[:n], keys.From)
+}
+
+// file opens the file of a number.
+func (r *Reader) file(ctx context.Context, number int) (*openFile, error) {
+	if f := r.files[number]; f != nil {
+		return f, nil
+	}
+	of := r.index.Files[number]
+	in, err := r.open(ctx, of.Name)
+	if err != nil {
+		return nil, err
+	}
+	//guard: another file would be taken for the index
+	if in.Size() != of.Bytes {
+		return nil, errors.Join(damage.New(damage.Size, in.Name(), -1, "the file has %d bytes, the manifest says %d", in.Size(), of.Bytes), in.Close())
+	}
+	reader, err := hfile.Open(in, in.Size(), hfile.OpenOptions{Name: in.Name(), Memory: r.memory})
+	if err != nil {
+		return nil, errors.Join(err, in.Close())
+	}
+	f := &openFile{in, reader, reader.Scan()}
+	r.files[number] = f
+	return f, nil
+}
+
+// Close closes the files.
+func (r *Reader) Close() {
+	for _, f := range slices.DeleteFunc(r.files, func(f *openFile) bool { return f == nil }) {
+		f.s.Close()
+		f.r.Close()
+		_ = f.file.Close() // only read
+	}
+	r.files = nil
+}

@@ -1,0 +1,303 @@
+package index
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/rowtocol/rowtocol/damage"
+	"github.com/rowtocol/rowtocol/failure"
+	"github.com/rowtocol/rowtocol/hfile"
+	"github.com/rowtocol/rowtocol/manifest"
+	"github.com/rowtocol/rowtocol/mapper"
+	"github.com/rowtocol/rowtocol/rowkey"
+	"github.com/rowtocol/rowtocol/shred"
+	"github.com/rowtocol/rowtocol/task"
+)
+
+// Bounds of what an attempt at a task takes for sorting the keys of an index, in bytes, and
+// the part of the memory that is for all of them.
+const (
+	leastMemory = 256 << 10
+	mostMemory  = 8 << 20
+	memoryShare = 16
+)
+
+// Sink makes the indexes of a plan. It implements task.Sink.
+type Sink struct {
+	specs  []*rowkey.Spec
+	memory int   // bytes for each index of an attempt
+	size   int64 // ceiling of a file of an index, in bytes
+	merge  int   // bytes for merging
+}
+
+// Of returns the Sink that makes the indexes that a plan asks for; nil if it asks for none.
+// memory is what the process may take, in bytes. Fields that can be no key are failure.Usage.
+func Of(p *manifest.Plan, memory int64) (task.Sink, error) {
+	o := &p.Request.Options
+	if len(o.Index) == 0 {
+		return nil, nil
+	}
+	n := int64(len(o.Index))
+	s := &Sink{
+		memory: int(min(max(memory/memoryShare/n, leastMemory), mostMemory)), size: o.RowGroupSize,
+		merge: int(min(memory/4, mostFanIn*mergeMemory)),
+	}
+	if p.Schema == "" {
+		return s, nil // there are no rows
+	}
+	schema, err := shred.ParseSchema(p.Schema)
+	if err != nil {
+		return nil, failure.As(failure.Input, err)
+	}
+	s.specs, err = rowkey.ParseAll(schema, o.Index)
+	for _, spec := range s.specs {
+		if name := dirName(spec.String()); err == nil && !manifest.IsFileName(name) {
+			err = fmt.Errorf("key %q is too long for the name of a directory", spec)
+		}
+	}
+	if err != nil {
+		return nil, failure.As(failure.Usage, err)
+	}
+	return s, nil
+}
+
+// Name implements task.Sink.
+func (s *Sink) Name() string {
+	names := make([]string, len(s.specs))
+	for i, spec := range s.specs {
+		names[i] = spec.String()
+	}
+	return "index " + strings.Join(names, " ")
+}
+
+// Memory implements task.Sink.
+func (s *Sink) Memory() int64 { return int64(len(s.specs)) * int64(s.memory) }
+
+// Begin implements task.Sink.
+func (s *Sink) Begin(number int, dir string) (task.AttemptSink, error) {
+	a := &attempt{sink: s, task: number, dir: dir}
+	for i, spec := range s.specs {
+		sorted := filepath.Join(dir, fmt.Sprint(i))
+		if err := os.Mkdir(sorted, 0o700); err != nil {
+			return nil, fmt.Errorf("index: %w", err)
+		}
+		a.indexes = append(a.indexes, keys{spec: spec, first: len(a.paths), sorter: newSorter(sorted, s.memory)})
+		a.paths = append(a.paths, spec.Paths()...)
+	}
+	return a, nil
+}
+
+// attempt takes the keys of the rows of a task.
+type attempt struct {
+	sink    *Sink
+	task    int
+	dir     string
+	paths   []string
+	indexes []keys
+	files   []*os.File
+}
+
+// keys are those of one index.
+type keys struct {
+	spec   *rowkey.Spec
+	first  int // of its fields among all
+	sorter *sorter
+	nulls  int64
+	buf    []byte
+}
+
+// Keys implements mapper.RowSink.
+func (a *attempt) Keys() []string { return a.paths }
+
+// Row implements mapper.RowSink.
+func (a *attempt) Row(r *mapper.Row) error {
+	p, err := positionOf(a.task, r.Group, r.Number)
+	if err != nil {
+		return err
+	}
+	for i := range a.indexes {
+		k := &a.indexes[i]
+		var ok bool
+		k.buf, ok = k.spec.Append(k.buf[:0], r.Keys[k.first:])
+		if !ok {
+			k.nulls++
+			continue
+		}
+		//guard: the key would not fit its cell
+		if len(k.buf) > hfile.MaxRow {
+			return damage.New(damage.Unsupported, "", -1, "row %d of row group %d of task %d: the key %s has %d bytes, an index takes %d",
+				r.Number, r.Group, a.task, k.spec, len(k.buf), hfile.MaxRow)
+		}
+		if err := k.sorter.add(k.buf, p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Finish implements task.AttemptSink.
+func (a *attempt) Finish() ([]task.NewFile, error) {
+	files := make([]task.NewFile, len(a.indexes))
+	for i := range a.indexes {
+		k := &a.indexes[i]
+		name := filepath.Join(a.dir, dirName(k.spec.String())+suffix)
+		info := hfile.Info{{Key: infoFields, Value: []byte(k.spec.String())}, nullsPair(k.nulls)}
+		if err := k.sorter.finish(context.Background(), name, info); err != nil {
+			return nil, err
+		}
+		f, err := os.Open(name)
+		if err != nil {
+			return nil, fmt.Errorf("index: %w", err)
+		}
+		a.files = append(a.files, f)
+		if files[i], err = newFile(filepath.Base(name), f); err != nil {
+			return nil, err
+		}
+	}
+	return files, nil
+}
+
+// newFile is a local file that is to be stored under a name.
+func newFile(name string, f *os.File) (task.NewFile, error) {
+	info, err := f.Stat()
+	if err != nil {
+		return task.NewFile{}, fmt.Errorf("index: %w", err)
+	}
+	return task.NewFile{Name: name, Content: io.NewSectionReader(f, 0, info.Size())}, nil
+}
+
+// Close implements task.AttemptSink.
+func (a *attempt) Close() error {
+	var err error
+	for _, f := range a.files {
+		err = errors.Join(err, f.Close())
+	}
+	return err
+}
+
+// Merge implements task.Sink.
+func (s *Sink) Merge(ctx context.Context, side []task.SideFile, dir string, store func(task.NewFile) error) error {
+	for _, spec := range s.specs {
+		if err := s.mergeIndex(ctx, spec, side, dir, store); err != nil {
+			return fmt.Errorf("%s: %w", spec, err)
+		}
+	}
+	return nil
+}
+
+// mergeIndex makes the files of one index.
+func (s *Sink) mergeIndex(ctx context.Context, spec *rowkey.Spec, side []task.SideFile, dir string, store func(task.NewFile) error) error {
+	name := dirName(spec.String()) + suffix
+	m := &merger{dir: dir, most: fanIn(s.merge)}
+	for _, f := range side {
+		if f.Name == name {
+			m.sources = append(m.sources, source{
+				name: fmt.Sprintf("the keys of task %d", f.Task),
+				open: func(ctx context.Context) (file, error) { return f.Open(ctx) },
+			})
+		}
+	}
+	nulls, err := countNulls(ctx, m.sources)
+	if err != nil {
+		return err
+	}
+	w := &fileWriter{
+		dir: dir, name: dirName(spec.String()), limit: s.size, store: store,
+		info: hfile.Info{{Key: infoFields, Value: []byte(spec.String())}, nullsPair(nulls)},
+	}
+	if err := m.run(ctx, w.add); err != nil {
+		return errors.Join(err, w.abandon())
+	}
+	if w.out == nil && w.number == 0 {
+		if err := w.begin(); err != nil {
+			return err
+		}
+	}
+	return w.end()
+}
+
+// fileWriter writes the files of an index, one after the other.
+type fileWriter struct {
+	dir   string
+	name  string
+	limit int64
+	info  hfile.Info
+	store func(task.NewFile) error
+
+	number int
+	f      *os.File
+	out    *buffered
+	w      *hfile.Writer
+	first  []byte // key
+}
+
+// add writes a cell. A file ends where its size would pass the limit, but not between equal
+// keys unless it has no others.
+func (w *fileWriter) add(key hfile.Key) error {
+	if w.out != nil && w.w.Cells() > 0 && w.w.Bound(len(key), 0) > w.limit &&
+		(!bytes.Equal(w.w.LastKey().Row(), key.Row()) || bytes.Equal(w.first, key.Row())) {
+		if err := w.end(); err != nil {
+			return err
+		}
+	}
+	if w.out == nil {
+		if err := w.begin(); err != nil {
+			return err
+		}
+		w.first = append(w.first[:0], key.Row()...)
+	}
+	return w.w.Append(key, nil)
+}
+
+func (w *fileWriter) begin() (err error) {
+	if w.f, err = os.Create(filepath.Join(w.dir, "index"+suffix)); err != nil {
+		return fmt.Errorf("index: %w", err)
+	}
+	w.out = &buffered{f: w.f}
+	w.w, err = hfile.NewWriter(w.out, hfile.WriterOptions{RowBloom: true, Info: w.info})
+	return err
+}
+
+// end stores the file.
+func (w *fileWriter) end() error {
+	if w.out == nil {
+		return nil
+	}
+	err := w.w.Close()
+	if err == nil {
+		err = w.out.flush()
+	}
+	if err == nil {
+		err = w.keep()
+	}
+	return errors.Join(err, w.abandon())
+}
+
+func (w *fileWriter) keep() error {
+	f, err := newFile(manifest.InPart(w.name, fileName(w.number)), w.f)
+	if err != nil {
+		return err
+	}
+	f.Keys = &manifest.KeyRange{Entries: w.w.Cells()}
+	if w.w.Cells() > 0 {
+		f.Keys.First, f.Keys.Last = bytes.Clone(w.first), bytes.Clone(w.w.LastKey().Row())
+	}
+	w.number++
+	return w.store(f)
+}
+
+// abandon removes the local file.
+func (w *fileWriter) abandon() error {
+	if w.f == nil {
+		return nil
+	}
+	err := errors.Join(w.f.Close(), os.Remove(w.f.Name()))
+	w.f, w.out = nil, nil
+	return err
+}
