@@ -7,8 +7,9 @@
 //
 //	_index/<output id>/<fields>/00000.hfile, 00001.hfile, …
 //
-// Each is an HFile of at most about the size of a row group, so that it is one block of HDFS,
-// and their ranges of keys follow each other. Runs are HFiles, too. A cell stands for a row:
+// Each is an HFile of at most the size of a row group, so that it is one block of HDFS. Their
+// ranges of keys follow each other: a key is in two of them only if the rows that have it go on
+// where the first one is full. Runs are HFiles, too. A cell stands for a row:
 //
 //	row        the key
 //	family     empty

@@ -237,11 +237,9 @@ type fileWriter struct {
 	first  []byte // key
 }
 
-// add writes a cell. A file ends where its size would pass the limit, but not between equal
-// keys unless it has no others.
+// add writes a cell. A file ends where its size would pass the limit.
 func (w *fileWriter) add(key hfile.Key) error {
-	if w.out != nil && w.w.Cells() > 0 && w.w.Bound(len(key), 0) > w.limit &&
-		(!bytes.Equal(w.w.LastKey().Row(), key.Row()) || bytes.Equal(w.first, key.Row())) {
+	if w.out != nil && w.w.Cells() > 0 && w.w.Bound(len(key), 0) > w.limit {
 		if err := w.end(); err != nil {
 			return err
 		}

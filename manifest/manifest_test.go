@@ -252,6 +252,13 @@ func TestLastResult(t *testing.T) {
 		"elsewhere":   {func(r *TaskResult) { r.Index[0].Name += "/../../x" }, false},
 		"no attempt":  {func(r *TaskResult) { r.Index[0].Name = "index-id" }, false},
 		"hidden":      {func(r *TaskResult) { r.Index[0].Name = StagedIndex(attempt, ".id") }, false},
+		"directory":   {func(r *TaskResult) { r.Index[0].Name += "/00000" }, true},
+		"hidden in":   {func(r *TaskResult) { r.Index[0].Name += "/.id" }, false},
+		"too deep":    {func(r *TaskResult) { r.Index[0].Name += "/a/b" }, false},
+		"twice in": {func(r *TaskResult) {
+			r.Index[0].Name += "/a"
+			r.Index[1].Name = r.Index[0].Name
+		}, false},
 		"one of both": {func(r *TaskResult) { r.Index[0].Name = StagedIndex(output, "name") }, false},
 	} {
 		r := lastResult()
@@ -307,7 +314,7 @@ func TestSuccess(t *testing.T) {
 		"ID":                 func(s *Success) { s.ID = "../../etc" },
 		"out of the way":     func(s *Success) { s.Parts[0].Files[0].Name = "sub/x" },
 		"another output":     func(s *Success) { s.Parts[0].Files[0].Name = StagedPart(3, 0, attempt, ".trv") },
-		"an index":           func(s *Success) { s.Index[0].Name = "_index/" + output + "/x/y" },
+		"an index":           func(s *Success) { s.Index[0].Name = "_index/" + output + "/x/y/z" },
 		"another's":          func(s *Success) { s.Index[0].Name = "_index/" + attempt + "/id" },
 		"a part as an index": func(s *Success) { s.Index[0].Name = "part-00009-0-" + output + ".trv" },
 		"an index as a part": func(s *Success) { s.Parts[0].Files[0].Name = "_index/" + output + "/x" },

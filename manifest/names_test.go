@@ -15,7 +15,7 @@ func TestNames(t *testing.T) {
 	for _, name := range []string{
 		StagedPart(0, 0, attempt, ".trv"), StagedPart(123456, 17, attempt, ".trv"),
 		StagedQuarantine(attempt, 7, "hdfs://nn/a/b c.avro", 0, 1<<62), StagedQuarantine(attempt, 0, long, 1, 2),
-		StagedIndex(attempt, "id.hfile"),
+		StagedIndex(attempt, "id.hfile"), InPart(StagedIndex(attempt, "id=2Cdate"), "00000.hfile"),
 	} {
 		published := Published(name, output)
 		if len(name) > 255 || !isPublished(published, output) || isPublished(published, attempt) || isPublished(name, output) {
