@@ -61,7 +61,7 @@ func (k Keys) Merge(ctx context.Context, side []task.SideFile, _ string, store f
 	}
 	slices.SortStableFunc(lines, bytes.Compare)
 	text := bytes.Join(lines, nil)
-	return store(task.NewFile{Name: k.Field, Content: io.NewSectionReader(bytes.NewReader(text), 0, int64(len(text)))})
+	return store(task.NewFile{Name: k.Field + "/lines", Content: io.NewSectionReader(bytes.NewReader(text), 0, int64(len(text)))})
 }
 
 // IndexOf returns the index of the field s that the parts of an output should have
