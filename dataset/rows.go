@@ -9,6 +9,7 @@ import (
 
 	"github.com/rowtocol/rowtocol/column"
 	"github.com/rowtocol/rowtocol/dataset/where"
+	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/shred"
 )
 
@@ -321,6 +322,14 @@ func (s *selection) nextListed() error {
 		s.made, err = s.dataset.makeParts(s.ctx, s.section, p)
 	} else {
 		s.file, err = s.dataset.openPart(s.ctx, s.section, s.part, s.inFiles > 0, &s.stats)
+	}
+	if err != nil || s.file == nil {
+		return err
+	}
+	if rows, ok := s.file.Part.(format.RowPart); ok {
+		opened := s.file
+		s.file = nil
+		s.made, err = s.dataset.makePartsOf(s.section, &parts[s.part], opened.OpenPart, rows)
 	}
 	return err
 }

@@ -12,10 +12,15 @@
 // At the end a row group names its files as sizes and pieces, so that every size
 // is known before the first byte is written, and one reducer serves all formats.
 //
+// A format that keeps rows whole has a RowWriter. Its row groups take no blocks but the
+// rows themselves, which whoever shreds them sorts by a key:
+//
+//	Rows: Admit each row ─► Start ─► Append each row, by key ─► Finish
+//
 // # Reading
 //
 //	Format.Open(files) ──► Part ──► Cursor ──► vectors
 //
 // A part is the files of one row group. A cursor reads one column of it: one
-// call gives some hundred values.
+// call gives some hundred values. A RowPart has a RowReader in place of cursors.
 package format

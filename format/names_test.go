@@ -15,7 +15,7 @@ import (
 // named are the places in which formats may be named: their own packages, the
 // list of those that the program has, and what reads the documents of a time when
 // there was one format only. The program's help may name them in its examples.
-var named = []string{"trevni/", "cfile/", "cmd/rowtocol/formats.go", "manifest/version1.go", "bench/", "e2e/"}
+var named = []string{"trevni/", "cfile/", "hfile/", "cmd/rowtocol/formats.go", "manifest/version1.go", "bench/", "e2e/"}
 
 const help = "cmd/rowtocol/"
 

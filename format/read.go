@@ -66,6 +66,23 @@ type Part interface {
 	Dump(w io.Writer) error
 }
 
+// RowPart is a Part of a format that keeps rows whole. Schema is that of the data that
+// its readers give. Its columns say how the rows are stored, and have no cursors.
+type RowPart interface {
+	Part
+	// Read returns a reader before the first row.
+	Read() (RowReader, error)
+}
+
+// RowReader gives the rows of a part one after another. It belongs to one goroutine.
+type RowReader interface {
+	// Next returns the Avro bytes of the next row, which are valid until the next call;
+	// io.EOF after the last. After an error it keeps failing.
+	Next() ([]byte, error)
+	// Close gives the reader's memory back.
+	Close()
+}
+
 // Metadata is a pair of a key and what stands for it.
 type Metadata struct {
 	Key    string

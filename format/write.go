@@ -1,6 +1,10 @@
 package format
 
-import "github.com/rowtocol/rowtocol/column"
+import (
+	"io"
+
+	"github.com/rowtocol/rowtocol/column"
+)
 
 // Writer makes row groups of one format with one set of options.
 type Writer interface {
@@ -38,6 +42,29 @@ type RowGroup interface {
 	Growth() int64
 	// Finish names the outputs of the complete row group.
 	Finish(rows int64) ([]Output, error)
+}
+
+// RowWriter is a Writer of a format that keeps rows whole: its row groups are Rows.
+type RowWriter interface {
+	Writer
+	// Key are the fields by which the rows are sorted, by their paths; at least one.
+	Key() []string
+}
+
+// Rows is a row group of whole rows, in the order of their keys. It takes no blocks:
+// Begin, End, Bound and Growth are of no use. First Admit is called with each row in the
+// order of the input, then Start, and then Append with each row in the order of the keys,
+// before Finish. The bytes that it writes are the spill's column 0.
+type Rows interface {
+	RowGroup
+	// Admit makes Size count a row that is to come. Until Finish that is from above. A
+	// *damage.Error says why the format cannot hold the row.
+	Admit(key, datum []byte) error
+	// Start begins the output, whose bytes are written to w.
+	Start(w io.Writer) error
+	// Append takes the row whose key comes next, or is the last one's: its key as
+	// package rowkey makes it, and its Avro bytes, which both are valid during the call.
+	Append(key, datum []byte) error
 }
 
 // EncodeJob compresses and checksums one block. Its methods may run on any

@@ -26,6 +26,9 @@ const (
 	infoHudiBloomFilter = "bloomFilterTypeCode"
 )
 
+// infoReserved begins the keys that are HBase's own.
+const infoReserved = "hfile."
+
 // protobufMagic is in front of messages that HBase keeps.
 const protobufMagic = "PBUF"
 

@@ -163,7 +163,7 @@ func (k Key) String() string {
 func appendPrintable(dst, b []byte) []byte {
 	const digits = "0123456789ABCDEF"
 	for _, c := range b {
-		if c >= ' ' && c <= '~' && c != '\\' {
+		if printable(c) {
 			dst = append(dst, c)
 		} else {
 			dst = append(dst, '\\', 'x', digits[c>>4], digits[c&15])
@@ -171,6 +171,9 @@ func appendPrintable(dst, b []byte) []byte {
 	}
 	return dst
 }
+
+// printable reports whether a byte is shown as it is.
+func printable(c byte) bool { return c >= ' ' && c <= '~' && c != '\\' }
 
 // checkKey says what is wrong with a key at an offset, nil if nothing is.
 func checkKey(k []byte, offset int64) error {

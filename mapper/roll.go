@@ -8,6 +8,9 @@ const maxGroupRows = 1 << 30
 // group is finished if it is full. It may be the last of an input block, whose
 // memory is then left to the column blocks.
 func (t *task) row(datum []byte, last *inputBlock) error {
+	if t.whole != nil {
+		return t.wholeRow(datum, last)
+	}
 	g := t.group
 	if t.cfg.RowSink != nil {
 		if err := t.sink(datum); err != nil {
@@ -31,6 +34,11 @@ func (t *task) row(datum []byte, last *inputBlock) error {
 	if err != nil || !full {
 		return err
 	}
+	return t.emitGroup()
+}
+
+// emitGroup finishes the row group, with others to follow.
+func (t *task) emitGroup() error {
 	done, err := t.finishGroup()
 	if err != nil {
 		return err

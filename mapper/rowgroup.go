@@ -11,6 +11,7 @@ import (
 type group struct {
 	t     *task
 	rg    format.RowGroup
+	whole format.Rows  // rg, if the format keeps rows whole
 	spill *spill.Spill // nil if the row group is a sample
 	rows  int64
 	// upper is never less than what the outputs would take if the row group
@@ -26,12 +27,18 @@ type group struct {
 }
 
 func newGroup(t *task) (*group, error) {
+	if t.unsound != nil {
+		return nil, t.unsound
+	}
 	cols := t.cfg.Mapping.Columns
 	rg, err := t.cfg.Writer.NewRowGroup(t.cfg.Mapping.Schema.JSON(), cols, t.cfg.BlockSize)
 	if err != nil {
 		return nil, err
 	}
 	g := &group{t: t, rg: rg}
+	if t.whole != nil {
+		g.whole = rg.(format.Rows)
+	}
 	if factor, ok := t.shredder.Growth(); ok {
 		g.perByte = int64(factor) * rg.Growth()
 	}
@@ -42,8 +49,15 @@ func newGroup(t *task) (*group, error) {
 	if t.sampled != nil {
 		return g, nil
 	}
-	if g.spill, err = t.cfg.Spill.New(len(cols), t.cfg.SpillOptions); err != nil {
+	spilled := len(cols)
+	if g.whole != nil {
+		spilled = rowsColumns
+	}
+	if g.spill, err = t.cfg.Spill.New(spilled, t.cfg.SpillOptions); err != nil {
 		return nil, err
+	}
+	if g.whole != nil {
+		t.sorter.start(g.spill)
 	}
 	return g, nil
 }
@@ -53,6 +67,9 @@ func (g *group) close() error { return g.spill.Close() }
 
 // finish closes what is open and returns the outputs.
 func (g *group) finish() ([]format.Output, error) {
+	if g.whole != nil {
+		return g.finishRows()
+	}
 	for col := range g.t.bufs.Cols {
 		if g.t.bufs.Cols[col].FirstRow() == g.rows {
 			continue

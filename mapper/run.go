@@ -3,6 +3,7 @@ package mapper
 import (
 	"context"
 
+	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/shred"
 )
 
@@ -27,6 +28,8 @@ type task struct {
 	stats      Stats
 	lostRows   int64
 	given      Row         // to the sink
+	whole      *wholeRows  // nil if the format takes columns
+	unsound    error       // why no row group can be begun
 	undecoded  *inputBlock // that the shredder waited for when the context ended
 	// sampled takes the place of the spill if the task is a sample: what each
 	// column took.
@@ -40,6 +43,9 @@ func newTask(cfg *Config, sources []Source, emit func(RowGroup) error) *task {
 	}
 	t.memory.flush, t.memory.err = t.flush, nil
 	t.shredder = shred.NewShredder(cfg.Mapping, t.bufs)
+	if w, ok := cfg.Writer.(format.RowWriter); ok {
+		t.unsound = t.openRows(w)
+	}
 	if t.trialBufs != nil {
 		t.trial = shred.NewShredder(cfg.Mapping, t.trialBufs)
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/rowtocol/rowtocol/budget"
 	"github.com/rowtocol/rowtocol/column"
+	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/ocf"
 )
 
@@ -25,6 +26,7 @@ type workspace struct {
 	blocks   *admission
 	scanner  ocf.Scanner
 	encoders *encoders
+	sorter   *sorter // of rows that are kept whole; nil if the format takes columns
 	bufs     *column.Buffers
 	// trialBufs take what a trial walk makes; nil if damage ends the task.
 	trialBufs *column.Buffers
@@ -45,6 +47,10 @@ func newWorkspace(cfg *Config) *workspace {
 	blocks := cfg.Workers * blocksPerWorker
 	// A block under way is held raw and stored.
 	fit := max(cfg.Memory/4, int64(len(cfg.Mapping.Columns)*cfg.BlockSize/2)) / int64(2*cfg.BlockSize)
+	_, whole := cfg.Writer.(format.RowWriter)
+	if whole {
+		fit = 0 // the sorter has the memory
+	}
 	blocks = max(int(min(int64(blocks), fit)), 2)
 	w := &workspace{
 		workers: workers{
@@ -58,6 +64,9 @@ func newWorkspace(cfg *Config) *workspace {
 	w.blocks = newAdmission(ahead, cfg.Memory/4, w.memory.share)
 	w.encoders = newEncoders(&w.workers, blocks)
 	w.provide(cfg.BlockSize)
+	if whole && cfg.Spill != nil {
+		w.sorter = newSorter(&w.memory, cfg.Memory/4)
+	}
 	if cfg.OnDamage != Fail {
 		w.trialBufs = column.NewBuffers(cfg.Mapping.Columns, cfg.Writer.Layout(), trialBlock)
 		w.trialBufs.Provide(nil, trialBlock, &w.memory)

@@ -200,6 +200,12 @@ func (s *Survey) mapColumns(schema *shred.Schema) (err error) {
 // newGroup makes a row group for its sizes. It fails if the options do not fit the
 // columns.
 func (s *Survey) newGroup(blockSize int) (err error) {
+	if w, ok := s.writer.(format.RowWriter); ok {
+		//guard: a task would be the first to find that rows have no such key
+		if _, err := rowkey.Parse(s.Mapping.Schema, strings.Join(w.Key(), ",")); err != nil {
+			return failure.As(failure.Usage, err)
+		}
+	}
 	s.empty, err = s.writer.NewRowGroup(s.Mapping.Schema.JSON(), s.Mapping.Columns, blockSize)
 	return failure.As(failure.Usage, err)
 }

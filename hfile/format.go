@@ -1,0 +1,69 @@
+package hfile
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/rowtocol/rowtocol/format"
+)
+
+// Format is the format.Format of this package: parts are single files of whole rows, sorted
+// by a key. Writing is configured by the document of Options.
+var Format format.Format = adapter{}
+
+type adapter struct{}
+
+func (adapter) Name() string   { return "hfile" }
+func (adapter) Suffix() string { return ".hfile" }
+
+// Recognizes knows the block that a file begins with: data, also encoded, which is refused
+// by its name; of a file without cells a meta block or the root of the index.
+func (adapter) Recognizes(head []byte) bool {
+	if len(head) < magicSize {
+		return false
+	}
+	switch string(head[:magicSize]) {
+	case magicData, magicEncodedData, magicMeta, magicRoot:
+		return true
+	}
+	return false
+}
+
+func (adapter) Choices() []format.Choice {
+	return []format.Choice{
+		{Name: "key", Usage: "`PATH[,PATH…]` of the fields that rows are sorted and found by"},
+		{Name: "column", Usage: "`FAMILY:QUALIFIER` of the cells, for HBase (default none, as Hudi has it)"},
+		{Name: "timestamp", Usage: "`milliseconds` of the cells; HBase shows no later ones behind the default (default the latest there can be, as Hudi has it)"},
+		{Name: "block-codec", Default: "none", Values: []string{"none", "gz"}, Usage: "`codec` of blocks: none or gz"},
+		{Name: "bloom", Switch: true, Usage: "keep a Bloom filter of the keys, in HBase's form"},
+	}
+}
+
+func (adapter) Options(chosen map[string][]string) (json.RawMessage, error) {
+	o, err := choose(chosen)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(o)
+}
+
+func (adapter) Describe(options json.RawMessage) string {
+	o, err := ParseOptions(options)
+	if err != nil {
+		return "unknown options"
+	}
+	return fmt.Sprintf("key %s, codec %s", strings.Join(o.Key, ","), o.codecName())
+}
+
+func (adapter) Writer(options json.RawMessage) (format.Writer, error) {
+	o, err := ParseOptions(options)
+	if err == nil {
+		//guard: options of a later program would be found unknown by a task, as a defect
+		err = o.Validate()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return rowWriter{o}, nil
+}

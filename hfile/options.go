@@ -1,0 +1,120 @@
+package hfile
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Options are the choices of files of rows. As JSON they are the document of options in a
+// plan.
+type Options struct {
+	// Key are the paths of the fields that make the rows' keys; at least one.
+	Key []string `json:"key"`
+	// Family and Qualifier are those of all cells; Hudi has none.
+	Family    string `json:"family,omitempty"`
+	Qualifier string `json:"qualifier,omitempty"`
+	// Timestamp is that of all cells, in milliseconds; nil is LatestTimestamp.
+	Timestamp *int64 `json:"timestamp,omitempty"`
+	// BlockCodec is none or gz. Empty means none.
+	BlockCodec string `json:"block_codec,omitempty"`
+	// Bloom adds a Bloom filter of the keys, in HBase's form.
+	Bloom bool `json:"bloom,omitempty"`
+}
+
+// choose makes Options of what was given on the command line.
+func choose(chosen map[string][]string) (o Options, err error) {
+	for _, k := range chosen["key"] {
+		o.Key = strings.Split(k, ",")
+	}
+	for _, c := range chosen["column"] {
+		family, qualifier, ok := strings.Cut(c, ":")
+		//guard: a family would be taken for a qualifier, or none be written
+		if !ok || family == "" {
+			return o, fmt.Errorf("--column %q is not of the form FAMILY:QUALIFIER", c)
+		}
+		o.Family, o.Qualifier = family, qualifier
+	}
+	for _, t := range chosen["timestamp"] {
+		n, err := strconv.ParseInt(t, 10, 64)
+		if err != nil {
+			return o, fmt.Errorf("--timestamp %q is no number of milliseconds", t)
+		}
+		o.Timestamp = &n
+	}
+	for _, c := range chosen["block-codec"] {
+		o.BlockCodec = c
+	}
+	for _, b := range chosen["bloom"] {
+		o.Bloom = b == "true"
+	}
+	return o, o.Validate()
+}
+
+// ParseOptions reads the document of options in a plan. What it does not know is refused:
+// bytes would be other than those that were asked for.
+func ParseOptions(doc []byte) (o Options, err error) {
+	d := json.NewDecoder(bytes.NewReader(doc))
+	//guard: an option that only a later program knows would be left out in silence
+	d.DisallowUnknownFields()
+	if err := d.Decode(&o); err != nil {
+		return o, fmt.Errorf("hfile: options: %w", err)
+	}
+	return o, nil
+}
+
+// Validate says what is wrong with the options.
+func (o Options) Validate() error {
+	//guard: rows would be written in no order
+	if len(o.Key) == 0 {
+		return errors.New("--format hfile needs --key, the field that rows are sorted and found by")
+	}
+	for _, path := range o.Key {
+		if path == "" {
+			return fmt.Errorf("--key %q names an empty field", strings.Join(o.Key, ","))
+		}
+	}
+	if len(o.Family) > MaxFamily {
+		return fmt.Errorf("--column: a family of %d bytes, at most %d can be written", len(o.Family), MaxFamily)
+	}
+	if len(o.Qualifier) > maxQualifier {
+		return fmt.Errorf("--column: a qualifier of %d bytes, at most %d are written", len(o.Qualifier), maxQualifier)
+	}
+	if o.Timestamp != nil && *o.Timestamp < 0 {
+		return fmt.Errorf("--timestamp %d is negative", *o.Timestamp)
+	}
+	if _, err := o.codec(); err != nil {
+		return err
+	}
+	return nil
+}
+
+// maxQualifier keeps the keys of cells small beside their blocks.
+const maxQualifier = 4 << 10
+
+func (o *Options) codecName() string {
+	if o.BlockCodec == "" {
+		return "none"
+	}
+	return o.BlockCodec
+}
+
+func (o *Options) codec() (Codec, error) {
+	switch o.codecName() {
+	case "none":
+		return None, nil
+	case "gz":
+		return GZ, nil
+	}
+	return 0, fmt.Errorf("unknown block codec %q, expected none or gz", o.BlockCodec)
+}
+
+func (o *Options) timestamp() int64 {
+	if o.Timestamp == nil {
+		return LatestTimestamp
+	}
+	return *o.Timestamp
+}

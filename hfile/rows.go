@@ -1,0 +1,141 @@
+package hfile
+
+import (
+	"errors"
+	"io"
+	"strings"
+
+	"github.com/rowtocol/rowtocol/column"
+	"github.com/rowtocol/rowtocol/damage"
+	"github.com/rowtocol/rowtocol/format"
+)
+
+// rowWriter makes row groups of rows with the same options. It is a format.RowWriter.
+type rowWriter struct{ o Options }
+
+func (rowWriter) Layout() column.Layout { return column.Interleaved }
+func (w rowWriter) Key() []string       { return w.o.Key }
+
+// writerMemory is about what a Writer takes beside the index: its blocks, a chunk of the
+// Bloom filter and the state of the codec.
+const writerMemory = 2 << 20
+
+func (rowWriter) Memory(_, _ int) int64 { return writerMemory }
+
+func (w rowWriter) NewRowGroup(schema string, _ []column.Column, _ int) (format.RowGroup, error) {
+	codec, err := w.o.codec()
+	if err != nil {
+		return nil, err
+	}
+	g := &rowGroup{o: &w.o, codec: codec, schema: schema}
+	empty, err := NewWriter(io.Discard, g.options())
+	if err != nil {
+		return nil, err
+	}
+	g.bound.fixed = empty.Bound(keyOverhead+len(w.o.Family)+len(w.o.Qualifier), 0)
+	return g, nil
+}
+
+// rowGroup is a file of rows. It is a format.Rows.
+type rowGroup struct {
+	o      *Options
+	codec  Codec
+	schema string
+	bound  sizeBound
+	out    *Writer
+	key    Key
+}
+
+func (g *rowGroup) options() WriterOptions {
+	return WriterOptions{
+		Codec: g.codec, RowBloom: g.o.Bloom,
+		Info: Info{{infoSchema, []byte(g.schema)}, {infoRows, []byte(strings.Join(g.o.Key, ","))}},
+	}
+}
+
+// Admit refuses what no cell can hold.
+func (g *rowGroup) Admit(key, datum []byte) error {
+	//guard: AppendKey would panic
+	if len(key) > MaxRow {
+		return damage.New(damage.Unsupported, "", -1, "a key of %d bytes, at most %d can be written", len(key), MaxRow)
+	}
+	full := keyOverhead + len(key) + len(g.o.Family) + len(g.o.Qualifier)
+	//guard: a cell could be in no block
+	if most := MaxDataBlock - int(cellSize(full, 0)); len(datum) > most {
+		return damage.New(damage.Unsupported, "", -1, "a row of %d bytes, at most %d can be written", len(datum), most)
+	}
+	g.bound.add(full, len(datum))
+	return nil
+}
+
+// Size is from above until the file is complete.
+func (g *rowGroup) Size() int64 {
+	if g.out != nil {
+		return g.out.written
+	}
+	return g.bound.size(g.codec, g.o.Bloom)
+}
+
+// Start implements format.Rows.
+func (g *rowGroup) Start(w io.Writer) (err error) {
+	g.out, err = NewWriter(w, g.options())
+	return err
+}
+
+// Append implements format.Rows.
+func (g *rowGroup) Append(key, datum []byte) error {
+	g.key = AppendKey(g.key[:0], key, []byte(g.o.Family), []byte(g.o.Qualifier), g.o.timestamp(), Put)
+	return g.out.Append(g.key, datum)
+}
+
+// Finish implements format.RowGroup.
+func (g *rowGroup) Finish(int64) ([]format.Output, error) {
+	if err := g.out.Close(); err != nil {
+		return nil, err
+	}
+	size := g.out.written
+	return []format.Output{{Role: "rows", Size: size, Pieces: []format.Piece{format.Spilled(0, 0, size)}}}, nil
+}
+
+// errRows is the error for blocks of columns, which a file of rows has none of.
+var errRows = errors.New("hfile: rows are not taken as blocks of columns")
+
+func (*rowGroup) Begin(int, *column.Block) (format.EncodeJob, error) { return nil, errRows }
+func (*rowGroup) End(int, format.EncodeJob, int) error               { return errRows }
+func (*rowGroup) Bound(int, int64, int, int) int64                   { return 0 }
+func (*rowGroup) Growth() int64                                      { return 0 }
+
+// sizeBound is the most bytes that a file of some cells has, whatever their order.
+type sizeBound struct {
+	fixed int64 // of a file without cells
+	rows  int64
+	cells int64 // bytes
+	most  int64 // bytes of the longest key
+}
+
+func (b *sizeBound) add(key, value int) {
+	b.rows++
+	b.cells += cellSize(key, value)
+	b.most = max(b.most, int64(key))
+}
+
+// size is what the cells take; blocks of DefaultBlockSize at least but for the last; for each
+// an entry of a leaf, and for each two at most one above it; and a filter of twice the bits
+// that its keys need, in chunks.
+func (b *sizeBound) size(codec Codec, bloom bool) int64 {
+	blocks := b.cells/DefaultBlockSize + 1
+	entry := 4 + pointerSize + 9 + b.most
+	index := 3 * blocks * entry
+	leaves := 2*index/DefaultIndexBlockSize + 2
+	n := b.cells + index
+	if bloom {
+		chunks := b.rows/int64(bloomChunkKeys) + 1
+		n += min(chunks*bloomChunkSize, b.rows*8) + chunks*entry
+		leaves += chunks
+	}
+	n += (blocks + leaves) * (headerSize + checksumSize*mostChecksums)
+	if codec == GZ {
+		n += n/64 + (blocks+leaves)*256
+	}
+	return b.fixed + 2*b.most + n
+}

@@ -1,0 +1,133 @@
+package mapper
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/rowtocol/rowtocol/column"
+	"github.com/rowtocol/rowtocol/damage"
+	"github.com/rowtocol/rowtocol/format"
+	"github.com/rowtocol/rowtocol/rowkey"
+	"github.com/rowtocol/rowtocol/shred"
+)
+
+// The columns of the spill of a row group of whole rows: the output, and the rows on their
+// way to it.
+const (
+	outputColumn = iota
+	runsColumn
+	rowsColumns // how many there are
+)
+
+// wholeRows is what a task has for a format that keeps rows whole. The shredder checks the
+// rows and finds the fields of their keys; what it appends to the columns is thrown away.
+type wholeRows struct {
+	spec   *rowkey.Spec
+	fields [][]byte
+	key    []byte
+}
+
+var errSink = errors.New("mapper: rows that are sorted have no positions for a sink")
+
+// openRows makes the shredder one that knows where the key is.
+func (t *task) openRows(w format.RowWriter) (err error) {
+	if t.cfg.RowSink != nil {
+		return errSink
+	}
+	r := new(wholeRows)
+	if r.spec, err = rowkey.Parse(t.cfg.Mapping.Schema, strings.Join(w.Key(), ",")); err != nil {
+		return err
+	}
+	r.fields = make([][]byte, len(r.spec.Paths()))
+	t.shredder, err = shred.NewKeyShredder(t.cfg.Mapping, t.bufs, r.spec.Paths())
+	t.whole = r
+	return err
+}
+
+// wholeRow gives the row group the row that was shredded last, and finishes it if it is
+// full.
+func (t *task) wholeRow(datum []byte, last *inputBlock) error {
+	if len(t.bufs.Due()) > 0 {
+		t.bufs.Reset()
+	}
+	g := t.group
+	if err := g.admit(datum); err != nil {
+		return err
+	}
+	if last != nil {
+		last.releaseRows(&t.memory)
+	}
+	g.rows++
+	t.stats.Rows++
+	if g.rows < maxGroupRows && g.rg.Size() <= t.cfg.RowGroupSize {
+		return nil
+	}
+	return t.emitGroup()
+}
+
+// admit takes a row into the row group.
+func (g *group) admit(datum []byte) error {
+	w := g.t.whole
+	for i := range w.fields {
+		from, to := g.t.shredder.Key(i)
+		w.fields[i] = datum[from:to]
+	}
+	key, ok := w.spec.Append(w.key[:0], w.fields)
+	w.key = key
+	before := g.rg.Size()
+	var err error
+	//guard: a row would be left out, or be found under the key of another
+	if !ok {
+		err = damage.New(damage.Value, "", -1, "the key %s is null", w.spec)
+	} else {
+		err = g.whole.Admit(key, datum)
+	}
+	if d := (*damage.Error)(nil); errors.As(err, &d) {
+		d.Row = g.rows
+	}
+	if err != nil {
+		return g.locate(err, &column.Block{FirstRow: g.rows, Rows: 1})
+	}
+	if g.t.sampled != nil {
+		c := &g.t.sampled[0]
+		c.Blocks, c.Data, c.Stored = 1, c.Data+int64(len(datum)), c.Stored+g.rg.Size()-before
+		return nil
+	}
+	return g.t.sorter.add(key, datum)
+}
+
+// finishRows writes the rows in the order of their keys and returns the outputs.
+func (g *group) finishRows() ([]format.Output, error) {
+	g.t.bufs.Reset()
+	if g.t.sampled != nil {
+		return nil, nil
+	}
+	if err := g.whole.Start(spillWriter{g}); err != nil {
+		return nil, err
+	}
+	rows := 0
+	err := g.t.sorter.each(func(key, datum []byte) error {
+		if rows++; rows%checkEvery == 0 && g.t.workers.ctx.Err() != nil {
+			return context.Cause(g.t.workers.ctx)
+		}
+		return g.whole.Append(key, datum)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return g.rg.Finish(g.rows)
+}
+
+// checkEvery is the number of rows that are merged between two looks at the context.
+const checkEvery = 1024
+
+// spillWriter writes the output of a row group of whole rows.
+type spillWriter struct{ g *group }
+
+func (w spillWriter) Write(p []byte) (int, error) {
+	if err := w.g.spill.Append(outputColumn, p); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
