@@ -25,7 +25,7 @@ func newFilter(s *selection) (*filter, error) {
 	} else if err != nil {
 		return nil, err
 	}
-	spans, err := prune(s.where, s.file)
+	spans, err := prune(s.where, s.file, s.rest)
 	if err != nil {
 		return nil, err
 	}
@@ -76,10 +76,9 @@ func (f *filter) evaluate() error {
 	return nil
 }
 
-// prune returns the rows of a part without those of blocks that the bounds of
+// prune returns the given rows of a part without those of blocks that the bounds of
 // columns rule out.
-func prune(p *where.Predicate, q *queryPart) ([]span, error) {
-	spans := []span{{0, q.Rows()}}
+func prune(p *where.Predicate, q *queryPart, spans []span) ([]span, error) {
 	for _, b := range p.Bounds() {
 		blocks, err := q.blocksOf(b.Column)
 		if err != nil {

@@ -92,6 +92,8 @@ type Run struct {
 	Made  *manifest.Made
 	// Losses are the ranges of its inputs that are not in it.
 	Losses []manifest.Loss
+	// Index are the files of its key indexes, by their names in Path.
+	Index []manifest.File
 
 	sequence       int64
 	schema         string
@@ -258,7 +260,7 @@ func (l *finder) addListed(run Run, s *manifest.Success) error {
 		d.Err = err
 		return d
 	}
-	run.ID, run.Made, run.Losses = s.ID, s.Made, s.Losses
+	run.ID, run.Made, run.Losses, run.Index = s.ID, s.Made, s.Losses, s.Index
 	run.sequence = s.Sequence
 	run.schema, run.recursiveBytes = s.Schema, s.Request.Options.RecursiveBytes
 	if n := len(l.Runs); n > 0 && run.schema == l.Runs[n-1].schema {

@@ -27,6 +27,8 @@ type Part struct {
 	Files []File
 	Set   int // index in Listing.Sets
 	Run   int // index in Listing.Runs of the one that lists it; -1 if none does
+	// Task and RowGroup are what the run's indexes know the part by.
+	Task, RowGroup int
 
 	format format.Format // nil where only the file knows
 	avro   bool          // is an Avro file, as far as that was looked at
@@ -258,7 +260,7 @@ func partFiles(ctx context.Context, st store.Store, dir string) (files []File, b
 
 // newPart returns the part that _SUCCESS describes.
 func newPart(dir string, p *manifest.Part, of format.Format) Part {
-	part := Part{Rows: p.Rows, format: of}
+	part := Part{Rows: p.Rows, Task: p.Task, RowGroup: p.RowGroup, format: of}
 	for i := range p.Files {
 		f := &p.Files[i]
 		part.Files = append(part.Files, File{Name: path.Join(dir, f.Name), Bytes: f.Bytes, Entry: f})

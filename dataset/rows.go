@@ -21,6 +21,10 @@ type Query struct {
 	// Where is a condition on the rows, in the language of package where; empty
 	// is none.
 	Where string
+	// Only are the rows to be looked at, by the number of their part in Dataset.Parts,
+	// ascending and each once; nil is all. Other parts are not opened, and of these only
+	// blocks with such rows are read. Avro files have no rows to seek.
+	Only map[int][]int64
 	// Offset is how many of the rows that match are passed over.
 	Offset int64
 	// Limit is the most rows that are read; negative is no limit.
@@ -132,6 +136,9 @@ func (d *Dataset) newSelection(ctx context.Context, q Query, bind func(*selectio
 		if s.left = 0; q.Columns != nil {
 			return nil, queryf("the dataset is the output of no input, and has no columns")
 		}
+	}
+	if err := d.checkOnly(q.Only); err != nil {
+		return nil, err
 	}
 	var later *shred.Schema
 	for i := len(d.sections) - 1; i >= 0; i-- {
@@ -279,7 +286,7 @@ func (s *selection) nextPart() error {
 	}
 	var err error
 	s.file.prepare(s.twice, s.inFiles)
-	s.rest = []span{{0, s.file.Rows()}}
+	s.rest = s.candidates()
 	if s.where != nil {
 		s.find, err = newFilter(s)
 	}
@@ -337,9 +344,12 @@ func (s *selection) nextListed() error {
 // wants reports whether a part can have rows to give, and passes over it if the
 // offset does.
 func (s *selection) wants(p *Part) (bool, error) {
+	if s.query.Only != nil && len(s.query.Only[s.part]) == 0 {
+		return false, nil
+	}
 	switch {
 	// A part of no rows is opened: its file may have some.
-	case s.where == nil && p.Rows > 0 && s.skip >= p.Rows:
+	case s.where == nil && s.query.Only == nil && p.Rows > 0 && s.skip >= p.Rows:
 		s.pass(p.Rows)
 		return false, nil
 	case s.where == nil || len(s.section.keys) == 0:

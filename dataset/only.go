@@ -1,0 +1,38 @@
+package dataset
+
+// checkOnly checks the rows that a query is to look at.
+func (d *Dataset) checkOnly(only map[int][]int64) error {
+	for number, rows := range only {
+		if number < 0 || number >= len(d.list.Parts) {
+			return queryf("there is no part %d among %d", number, len(d.list.Parts))
+		}
+		p := &d.list.Parts[number]
+		if p.avro {
+			return queryf("%s: rows of an Avro file cannot be sought", p.Name)
+		}
+		last := int64(-1)
+		for _, row := range rows {
+			if row <= last || row >= p.Rows {
+				return queryf("%s: row %d does not follow row %d, or is not among %d", p.Name, row, last, p.Rows)
+			}
+			last = row
+		}
+	}
+	return nil
+}
+
+// candidates are the rows of the open part that the query looks at.
+func (s *selection) candidates() []span {
+	if s.query.Only == nil {
+		return []span{{0, s.file.Rows()}}
+	}
+	var spans []span
+	for _, row := range s.query.Only[s.part] {
+		if n := len(spans) - 1; n >= 0 && spans[n].to == row {
+			spans[n].to++
+		} else {
+			spans = append(spans, span{row, row + 1})
+		}
+	}
+	return spans
+}
