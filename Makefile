@@ -26,7 +26,7 @@ CONCURRENT = $(filter-out ./cmd/rowtocol ./configs ./dataset, $(shell grep -lE '
 SEQUENTIAL = $(filter-out $(CONCURRENT),$(TESTED))
 # End-to-end tests run in a process per area, beside each other: an area's tests
 # are those whose names begin with it, and the last process has all others.
-AREAS      = YARN HungNodes HungCalls Failover Killed Kerberos HDFS CFile
+AREAS      = YARN HungNodes HungCalls Failover Killed Kerberos HDFS CFile HFile
 E2E        = $(AREAS:%=e2e-%) e2e-others
 # Those that soak alone has, or who asks for one of them: "make e2e-Airflow".
 SOAK_AREAS = Spark Airflow SecureYARN
@@ -178,4 +178,4 @@ lint:
 	"$(LINT)" run --allow-parallel-runners ./...
 
 clean:
-	rm -rf bin e2e/java/target e2e/hadoop/target e2e/kudu/target
+	rm -rf bin e2e/java/target e2e/hadoop/target e2e/kudu/target e2e/hfile/target

@@ -76,7 +76,13 @@ func runTests(m *testing.M) (int, error) {
 		}
 		fmt.Fprintf(os.Stderr, "e2e: SKIPPED: NO KUDU, its judgment is missing: %s\n", err)
 	}
-	fmt.Printf("set-up: Java's classes, Hadoop's and Kudu's tool: %v\n", time.Since(began).Round(10*time.Millisecond))
+	if _, err := hfileHome(); err != nil {
+		if required() {
+			return 1, errors.New("ROWTOCOL_E2E=required, but there is no HBase: " + err.Error())
+		}
+		fmt.Fprintf(os.Stderr, "e2e: SKIPPED: NO HBASE AND HUDI, their judgment is missing: %s\n", err)
+	}
+	fmt.Printf("set-up: Java's classes, Hadoop's, Kudu's and HBase's tools: %v\n", time.Since(began).Round(10*time.Millisecond))
 	defer hadooptest.StopShared()
 	return m.Run(), nil
 }

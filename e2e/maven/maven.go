@@ -55,7 +55,8 @@ func newer(file, home string) bool {
 		return false
 	}
 	sources, _ := filepath.Glob(filepath.Join(home, "src", "*.java"))
-	for _, source := range append(sources, filepath.Join(home, "pom.xml")) {
+	conf, _ := filepath.Glob(filepath.Join(home, "conf", "*"))
+	for _, source := range append(append(sources, conf...), filepath.Join(home, "pom.xml")) {
 		if info, err := os.Stat(source); err != nil || info.ModTime().After(stamp.ModTime()) {
 			return false
 		}

@@ -1,0 +1,268 @@
+import java.io.BufferedReader;
+import java.io.File;
+import java.io.InputStreamReader;
+import java.io.PrintStream;
+import java.lang.management.ManagementFactory;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.security.MessageDigest;
+import java.util.HexFormat;
+import java.util.List;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.FileSystem;
+import org.apache.hadoop.fs.Path;
+import org.apache.hadoop.hbase.Cell;
+import org.apache.hadoop.hbase.HBaseConfiguration;
+import org.apache.hadoop.hbase.HConstants;
+import org.apache.hadoop.hbase.KeyValue;
+import org.apache.hadoop.hbase.fs.HFileSystem;
+import org.apache.hadoop.hbase.io.compress.Compression;
+import org.apache.hadoop.hbase.io.hfile.CacheConfig;
+import org.apache.hadoop.hbase.io.hfile.HFile;
+import org.apache.hadoop.hbase.io.hfile.HFileContextBuilder;
+import org.apache.hadoop.hbase.io.hfile.HFileScanner;
+import org.apache.hadoop.hbase.regionserver.BloomType;
+import org.apache.hadoop.hbase.util.BloomFilter;
+import org.apache.hadoop.hbase.util.BloomFilterFactory;
+import org.apache.hadoop.hbase.util.BloomFilterWriter;
+import org.apache.hudi.io.ByteArraySeekableDataInputStream;
+import org.apache.hudi.io.ByteBufferBackedInputStream;
+import org.apache.hudi.io.hfile.HFileReader;
+import org.apache.hudi.io.hfile.HFileReaderImpl;
+import org.apache.hudi.io.hfile.UTF8StringKey;
+
+/**
+ * HBase's and Hudi's HFile code, which answers requests until its input ends. A request is a
+ * line of fields with tabs between, an answer some lines and an empty one. Keys are in hex.
+ *
+ * <pre>
+ *   scan READER FILE              cells, SHA-256 of them, blocks whose checksum was wrong
+ *   seek READER FILE ROW...       per row: whether it is there, and the row of the first cell from there on
+ *   bloom FILE ROW...             per row: whether HBase's Bloom filter may have it
+ *   meta FILE NAME                Hudi's reader's meta block
+ *   write FILE CODEC BLOCK N      HBase writes a file of N cells: see row and value
+ *   time READER|write CODEC FILE N TIMES   CPU seconds of each time, of the thread that does it
+ * </pre>
+ */
+public final class HFileOracle {
+  private static final byte[] NONE = {};
+  private static final Configuration conf = HBaseConfiguration.create();
+  private static final HexFormat hex = HexFormat.of();
+  private static FileSystem fs;
+
+  public static void main(String[] args) throws Exception {
+    conf.set("fs.defaultFS", "file:///");
+    // Without .crc files beside what is written, and with HBase's own checksums, not those.
+    conf.set("fs.file.impl", "org.apache.hadoop.fs.RawLocalFileSystem");
+    fs = new HFileSystem(conf, true);
+    PrintStream out = new PrintStream(System.out, false, StandardCharsets.UTF_8);
+    BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
+    for (String line; (line = in.readLine()) != null; ) {
+      try {
+        answer(line.split("\t", -1), out);
+      } catch (Throwable e) {
+        out.println("ERROR\t" + (e + (e.getCause() == null ? "" : " / " + e.getCause())).replace('\n', ' '));
+      }
+      out.println();
+      out.flush();
+    }
+    System.exit(0); // threads of HBase stay otherwise
+  }
+
+  private static void answer(String[] a, PrintStream out) throws Exception {
+    switch (a[0] + " " + (a.length > 1 ? a[1] : "")) {
+      case "scan hbase" -> scanHBase(a[2], out);
+      case "scan hudi" -> scanHudi(a[2], out);
+      case "seek hbase" -> seekHBase(a[2], List.of(a).subList(3, a.length), out);
+      case "seek hudi" -> seekHudi(a[2], List.of(a).subList(3, a.length), out);
+      case "time hbase" -> timeScan(a[3], Integer.parseInt(a[5]), out);
+      case "time write" -> timeWrite(a[2], a[3], Integer.parseInt(a[4]), Integer.parseInt(a[5]), out);
+      default -> {
+        switch (a[0]) {
+          case "bloom" -> bloom(a[1], List.of(a).subList(2, a.length), out);
+          case "meta" -> meta(a[1], a[2], out);
+          case "write" -> write(a[1], a[2], Integer.parseInt(a[3]), Integer.parseInt(a[4]));
+          default -> throw new IllegalArgumentException("unknown request " + a[0]);
+        }
+      }
+    }
+  }
+
+  private static HFile.Reader open(String file) throws Exception {
+    HFile.getAndResetChecksumFailuresCount();
+    return HFile.createReader(fs, new Path(new File(file).toURI()), CacheConfig.DISABLED, true, conf);
+  }
+
+  private static HFileScanner scanner(HFile.Reader reader) {
+    return reader.getScanner(conf, false, false);
+  }
+
+  /** Digest of what is put into it, each run of bytes behind its length. */
+  private static final class Digest {
+    final MessageDigest sha;
+    long n;
+
+    Digest() throws Exception {
+      sha = MessageDigest.getInstance("SHA-256");
+    }
+
+    void put(byte[] b, int offset, int length) {
+      sha.update(ByteBuffer.allocate(4).putInt(length).array());
+      sha.update(b, offset, length);
+    }
+
+    @Override
+    public String toString() {
+      return n + "\t" + hex.formatHex(sha.digest());
+    }
+  }
+
+  private static void scanHBase(String file, PrintStream out) throws Exception {
+    Digest d = new Digest();
+    try (HFile.Reader reader = open(file)) {
+      HFileScanner s = scanner(reader);
+      for (boolean more = s.seekTo(); more; more = s.next()) {
+        Cell c = s.getCell();
+        d.n++;
+        d.put(c.getRowArray(), c.getRowOffset(), c.getRowLength());
+        d.put(c.getFamilyArray(), c.getFamilyOffset(), c.getFamilyLength());
+        d.put(c.getQualifierArray(), c.getQualifierOffset(), c.getQualifierLength());
+        d.sha.update(ByteBuffer.allocate(9).putLong(c.getTimestamp()).put(c.getTypeByte()).array());
+        d.put(c.getValueArray(), c.getValueOffset(), c.getValueLength());
+      }
+      if (reader.getEntries() != d.n) throw new IllegalStateException(reader.getEntries() + " cells by the trailer, " + d.n);
+    }
+    out.println(d + "\t" + HFile.getAndResetChecksumFailuresCount());
+  }
+
+  /** A seek stops at the last cell that is not behind the key. */
+  private static void seekHBase(String file, List<String> rows, PrintStream out) throws Exception {
+    try (HFile.Reader reader = open(file)) {
+      for (String row : rows) {
+        HFileScanner s = scanner(reader);
+        int where = s.seekTo(new KeyValue(hex.parseHex(row), NONE, NONE, HConstants.LATEST_TIMESTAMP, KeyValue.Type.Put, NONE));
+        boolean more = where == 0 || (where < 0 ? s.seekTo() : s.next());
+        Cell c = more ? s.getCell() : null;
+        out.println((where == 0) + "\t" + (more ? hex.formatHex(c.getRowArray(), c.getRowOffset(), c.getRowOffset() + c.getRowLength()) : "-"));
+      }
+    }
+  }
+
+  private static HFileReader openHudi(String file) throws Exception {
+    byte[] bytes = Files.readAllBytes(new File(file).toPath());
+    HFileReader r = new HFileReaderImpl(
+        new ByteArraySeekableDataInputStream(new ByteBufferBackedInputStream(bytes)), bytes.length);
+    r.initializeMetadata();
+    return r;
+  }
+
+  /** Hudi knows rows and values alone. */
+  private static void scanHudi(String file, PrintStream out) throws Exception {
+    Digest d = new Digest();
+    try (HFileReader r = openHudi(file)) {
+      for (boolean more = r.seekTo(); more; more = r.next()) {
+        var kv = r.getKeyValue().get();
+        d.n++;
+        d.put(kv.getBytes(), kv.getKeyContentOffset(), kv.getKeyContentLength());
+        d.put(kv.getBytes(), kv.getValueOffset(), kv.getValueLength());
+      }
+      if (r.getNumKeyValueEntries() != d.n) throw new IllegalStateException(r.getNumKeyValueEntries() + " rows by the trailer, " + d.n);
+    }
+    out.println(d + "\t0");
+  }
+
+  /** Rows are sought in ascending order, as Hudi's reader goes forward only. */
+  private static void seekHudi(String file, List<String> rows, PrintStream out) throws Exception {
+    try (HFileReader r = openHudi(file)) {
+      boolean any = r.seekTo(); // without which every key is behind the end
+      for (String row : rows) {
+        int where = any ? r.seekTo(new UTF8StringKey(hex.parseHex(row))) : HFileReader.SEEK_TO_EOF;
+        boolean found = where == HFileReader.SEEK_TO_FOUND;
+        var kv = found ? r.getKeyValue().get() : null;
+        out.println(found + "\t" + (found ? hex.formatHex(kv.getBytes(), kv.getKeyContentOffset(), kv.getKeyContentOffset() + kv.getKeyContentLength()) : "-"));
+      }
+    }
+  }
+
+  private static void bloom(String file, List<String> rows, PrintStream out) throws Exception {
+    try (HFile.Reader reader = open(file)) {
+      BloomFilter filter = BloomFilterFactory.createFromMeta(reader.getGeneralBloomFilterMetadata(), reader);
+      for (String row : rows) {
+        byte[] b = hex.parseHex(row);
+        out.println(filter.contains(b, 0, b.length, null));
+      }
+    }
+  }
+
+  private static void meta(String file, String name, PrintStream out) throws Exception {
+    try (HFileReader r = openHudi(file)) {
+      ByteBuffer block = r.getMetaBlock(name).get();
+      byte[] b = new byte[block.remaining()];
+      block.duplicate().get(b);
+      out.println(hex.formatHex(b));
+    }
+  }
+
+  /** The row of a number: 16 bytes that the number begins. */
+  private static void row(byte[] b, long i) {
+    ByteBuffer.wrap(b).putLong(i).putLong(0x3839616263646566L);
+  }
+
+  /** The value of a number: 40 bytes, of which 8 are hard to guess. */
+  private static void value(byte[] b, long i) {
+    ByteBuffer.wrap(b).putLong(i * 0x9E3779B97F4A7C15L);
+  }
+
+  private static void write(String file, String codec, int blockSize, int n) throws Exception {
+    var context = new HFileContextBuilder().withBlockSize(blockSize)
+        .withCompression(Compression.getCompressionAlgorithmByName(codec.toLowerCase())).build();
+    byte[] row = new byte[16];
+    byte[] value = new byte[40];
+    CacheConfig cache = new CacheConfig(conf);
+    try (HFile.Writer w = HFile.getWriterFactory(conf, CacheConfig.DISABLED)
+        .withPath(fs, new Path(new File(file).getAbsoluteFile().toURI())).withFileContext(context).create()) {
+      BloomFilterWriter bloom = BloomFilterFactory.createGeneralBloomAtWrite(conf, cache, BloomType.ROW, n, w);
+      for (long i = 0; i < n; i++) {
+        row(row, i);
+        value(value, i);
+        KeyValue cell = new KeyValue(row, NONE, NONE, HConstants.LATEST_TIMESTAMP, KeyValue.Type.Put, value);
+        bloom.append(cell);
+        w.append(cell);
+      }
+      if (n > 0) {
+        bloom.compactBloom();
+        w.addGeneralBloomFilter(bloom);
+      }
+    }
+  }
+
+  private static double cpu() {
+    return ManagementFactory.getPlatformMXBean(com.sun.management.OperatingSystemMXBean.class).getProcessCpuTime() / 1e9;
+  }
+
+  private static void timeScan(String file, int times, PrintStream out) throws Exception {
+    for (int i = 0; i < times; i++) {
+      double before = cpu();
+      long n = 0;
+      long bytes = 0;
+      try (HFile.Reader reader = open(file)) {
+        HFileScanner s = scanner(reader);
+        for (boolean more = s.seekTo(); more; more = s.next()) {
+          Cell c = s.getCell();
+          n++;
+          bytes += c.getRowLength() + c.getValueLength();
+        }
+      }
+      out.println((cpu() - before) + "\t" + n + "\t" + bytes);
+    }
+  }
+
+  private static void timeWrite(String codec, String file, int n, int times, PrintStream out) throws Exception {
+    for (int i = 0; i < times; i++) {
+      double before = cpu();
+      write(file, codec, 65536, n);
+      out.println((cpu() - before) + "\t" + n + "\t" + new File(file).length());
+    }
+  }
+}
