@@ -100,6 +100,13 @@ type Comparer struct {
 	ended  bool
 	result Result
 	codecs map[[2]string]*codecs // by the writer's schema and the reader's
+	// AnyOrder says that the columns have the rows of all inputs together in an order of
+	// their own. Their number and what they are is compared then, in bounded memory, which
+	// does not tell which of them differ.
+	AnyOrder  bool
+	want, got multiset
+	by        string // the decoder of the rows in both
+	mixed     bool   // there was another one
 	// Progress, if set, is told now and then how many rows were compared.
 	Progress func(rows int64)
 }
@@ -237,6 +244,9 @@ func (c *Comparer) check(name string, row int64, want any, datum []byte, by deco
 			d.Got = fmt.Sprintf("a row that %s cannot decode: %v", by.name(), err)
 		case len(rest) != 0:
 			d.Got = fmt.Sprintf("a row and %d bytes more", len(rest))
+		case c.AnyOrder:
+			c.tally(want, got, by)
+			d = Difference{}
 		default:
 			path, w, g, same := differ("", want, got)
 			if d = (Difference{Input: name, Row: row, Path: path, Want: render(w), Got: render(g)}); same {
@@ -327,6 +337,9 @@ func (c *Comparer) End(ctx context.Context) (Result, error) {
 	if extra := c.row - first; extra > 0 {
 		c.result.Different += extra - 1
 		c.differs(Difference{Row: first, Want: "no row", Got: fmt.Sprintf("%d rows more", extra)})
+	}
+	if c.AnyOrder {
+		c.endTally()
 	}
 	return c.result, nil
 }

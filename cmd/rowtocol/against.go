@@ -40,6 +40,7 @@ func (a *app) verifyAgainst(ctx context.Context, f *verifyFlags, l *dataset.List
 	p, stop := a.startProgress(ctx)
 	defer stop()
 	w := witness.New(rows)
+	w.AnyOrder = r.sorted
 	w.Progress = func(n int64) { p.setOf(n, rows.Stats().BytesRead, n, r.Rows) }
 	for i := range inputs {
 		err := a.compareInput(ctx, w, &inputs[i], schema, int64(f.maxBlock))

@@ -16,7 +16,7 @@ import (
 
 const convertLong = `Convert Avro object container files to column files, one per row group, or with
 --format cfile to a directory of Kudu CFiles, one per column, for each row
-group.
+group, or with --format hfile to HFiles of whole rows, sorted by --key.
 
 INPUT is a file, a directory or a quoted glob pattern; DEST is a directory,
 which convert makes. Both are arguments, or are --input and --dest, so that a
@@ -48,6 +48,9 @@ const convertExample = `  # a directory of files, with the defaults
   # Kudu CFiles, with an index of a column whose values ascend
   rowtocol convert --format cfile --sorted-by id --encoding body=plain \
     /data/mail /data/mail.columns
+
+  # HFiles, for HBase and Hudi
+  rowtocol convert --format hfile --key id /data/mail /data/mail.hfiles
 
   # files of several generations of a schema, as the latest has them
   rowtocol convert --schema mail-v3.avsc /data/mail /data/mail.columns

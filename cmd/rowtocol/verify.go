@@ -15,6 +15,7 @@ import (
 	"github.com/rowtocol/rowtocol/damage"
 	"github.com/rowtocol/rowtocol/dataset"
 	"github.com/rowtocol/rowtocol/failure"
+	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/input"
 	"github.com/rowtocol/rowtocol/manifest"
 	"github.com/rowtocol/rowtocol/shred"
@@ -81,6 +82,8 @@ type verified struct {
 	NotContained []input.Skipped `json:"not_contained,omitempty"`
 	NotNamed     []string        `json:"not_named,omitempty"`
 	Losses       []manifest.Loss `json:"losses,omitempty"` // that --on-damage allowed
+
+	sorted bool // the files keep rows whole, by their keys
 }
 
 func (a *app) verify(ctx context.Context, f *verifyFlags, names []string) error {
@@ -177,6 +180,7 @@ func (a *app) verifyFiles(ctx context.Context, l *dataset.Listing, r *verified) 
 	for i, check := range checks {
 		found = append(found, check.found...)
 		r.Files, r.Bytes, r.Rows = r.Files+len(l.Parts[i].Files), r.Bytes+check.bytes, r.Rows+check.rows
+		r.sorted = r.sorted || check.sorted
 		if check.unverified {
 			r.Unverified = append(r.Unverified, l.Parts[i].Name)
 		}
@@ -188,6 +192,7 @@ func (a *app) verifyFiles(ctx context.Context, l *dataset.Listing, r *verified) 
 type fileCheck struct {
 	bytes, rows int64
 	unverified  bool
+	sorted      bool    // the file keeps rows whole, by their keys
 	found       []error // what is wrong with the file
 	failed      error   // what kept it from being checked
 }
@@ -232,6 +237,7 @@ func check(ctx context.Context, l *dataset.Listing, part *dataset.Part) (f fileC
 	}
 	f.sort(l.Lost(ctx, part, part.Name, err))
 	f.unverified = p.Unverified()
+	_, f.sorted = p.Part.(format.RowPart)
 	if part.Run >= 0 {
 		f.sort(checkSchema(part, p.Schema(), l.Runs[part.Run].Schema()))
 	}

@@ -1,0 +1,81 @@
+package main
+
+import (
+	"bytes"
+	"path/filepath"
+	"testing"
+
+	"github.com/rowtocol/rowtocol/ocf"
+)
+
+// TestFormatOfRows takes a format that keeps rows whole, sorted by a key, through the
+// commands.
+func TestFormatOfRows(t *testing.T) {
+	dir := t.TempDir()
+	pairs(t, dir, "a.avro", 0, 3000)
+	pairs(t, dir, "b.avro", 1, 3000)
+	run := func(args ...string) output { t.Helper(); return rowtocol(t, dir, nil, args...) }
+	convert := func(dest string, args ...string) output {
+		t.Helper()
+		return run(append([]string{"convert", "a.avro", dest, "--format", "hfile", "--row-group-size", "32KiB"}, args...)...)
+	}
+	convert("out", "--key", "id", "--workers", "1").want(t, 0, "3000 rows")
+	convert("out", "--key", "id").want(t, 0, "already")
+	convert("again", "--key", "id", "--workers", "5", "--memory", "16MiB").want(t, 0, "3000 rows")
+	files, err := filepath.Glob(dir + "/out/part-*.hfile")
+	again, err2 := filepath.Glob(dir + "/again/part-*.hfile")
+	if err != nil || err2 != nil || len(files) < 3 || len(files) != len(again) {
+		t.Fatalf("%d and %d files, %v, %v", len(files), len(again), err, err2)
+	}
+	for i := range files {
+		if size := len(read(t, files[i])); !bytes.Equal(read(t, files[i]), read(t, again[i])) || size > 33<<10 {
+			t.Errorf("%s of %d bytes differs from %s, or is too large", files[i], size, again[i])
+		}
+	}
+	run("verify", "out", "--against", "a.avro", "--require-complete").want(t, 0, "3000 rows of 1 input are equal")
+	run("verify", files[0], "--against", "a.avro").want(t, 6, "the input has a row")
+	run("cat", "out", "--where", "id = 1234", "--columns", "id").want(t, 0, `{"id":1234}`)
+	run("count", "out").want(t, 0, "3000")
+	run("inspect", "out").want(t, 0, "hfile", "cells", "rowtocol.key = id")
+	run("inspect", "--bytes", files[0]).want(t, 0, "trailer")
+	run("schema", files[0]).want(t, 0, `"words"`)
+	run("stats", "out").want(t, 0, "2999")
+
+	convert("sorted", "--key", "id", "--column", "f:q", "--timestamp", "5", "--block-codec", "gz", "--bloom").want(t, 0, "3000 rows")
+	run("convert", "b.avro", "other", "--format", "hfile", "--key", "id").want(t, 0)
+	run("verify", "other/"+filepath.Base(glob(t, dir+"/other/part-*.hfile")), "--against", "a.avro").want(t, 6, "digests")
+
+	convert("refused").want(t, 1, "needs --key")
+	convert("refused", "--key", "words").want(t, 1, `is an array; a field of a key`)
+	convert("refused", "--key", "idd").want(t, 1, "the fields are id, words")
+	convert("refused", "--key", "id", "--column", "q").want(t, 1, "FAMILY:QUALIFIER")
+	convert("refused", "--key", "id", "--codec", "snappy").want(t, 1, "--codec is no option of the format hfile")
+	run("convert", "a.avro", "refused", "--key", "id").want(t, 1, "--key is no option of the format trevni")
+}
+
+func glob(t *testing.T, pattern string) string {
+	t.Helper()
+	files, err := filepath.Glob(pattern)
+	if err != nil || len(files) != 1 {
+		t.Fatalf("%d files, %v", len(files), err)
+	}
+	return files[0]
+}
+
+// A row without a key is found where it is in the input.
+func TestRowsWithoutKey(t *testing.T) {
+	dir := t.TempDir()
+	var file bytes.Buffer
+	w, err := ocf.NewWriter(&file, `{"type":"record","name":"R","fields":[{"name":"name","type":["null","string"]}]}`, "null", [16]byte{1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, block := range []string{"\x02\x02b\x02\x02a", "\x02\x02c\x00"} {
+		if err := w.AppendBlock(2, []byte(block)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(t, dir+"/a.avro", file.Bytes())
+	rowtocol(t, dir, nil, "convert", "--format", "hfile", "--key", "name", "a.avro", "out").
+		want(t, 3, "a.avro: row 1: offset ", "the key name is null")
+}

@@ -1,0 +1,119 @@
+package hfile
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/rowtocol/rowtocol/format"
+)
+
+// TestRowsKeepTheirBound writes rows of many sizes and holds the file against what was said
+// of it while they came, in another order.
+func TestRowsKeepTheirBound(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	for _, document := range []string{`{"key":["id"]}`, `{"key":["id"],"bloom":true}`, `{"key":["id"],"block_codec":"gz","bloom":true,"family":"f","qualifier":"q","timestamp":7}`} {
+		for _, rows := range []int{0, 1, 10, 3000} {
+			for _, most := range []int{1, 40, 2000} {
+				t.Run(fmt.Sprint(document, rows, most), func(t *testing.T) {
+					w, err := Format.Writer([]byte(document))
+					if err != nil {
+						t.Fatal(err)
+					}
+					g, err := w.NewRowGroup(`"bytes"`, nil, 0)
+					if err != nil {
+						t.Fatal(err)
+					}
+					group := g.(format.Rows)
+					keys := make([][]byte, rows)
+					value := make([]byte, most)
+					for i := range value {
+						value[i] = byte(random.Uint32()) // gzip makes it larger
+					}
+					for i := range keys {
+						keys[i] = fmt.Appendf(nil, "%08d%*d", random.IntN(rows), random.IntN(most)+1, 0)
+						before := group.Size()
+						if err := group.Admit(keys[i], value); err != nil {
+							t.Fatal(err)
+						}
+						if group.Size() <= before {
+							t.Fatal("a row takes nothing")
+						}
+					}
+					bound := group.Size()
+					slices.SortFunc(keys, bytes.Compare)
+					var file bytes.Buffer
+					if err := group.Start(&file); err != nil {
+						t.Fatal(err)
+					}
+					for _, k := range keys {
+						if err := group.Append(k, value); err != nil {
+							t.Fatal(err)
+						}
+					}
+					out, err := group.Finish(int64(rows))
+					if err != nil || len(out) != 1 || out[0].Size != int64(file.Len()) {
+						t.Fatalf("%v, %v", out, err)
+					}
+					if size := int64(file.Len()); size > bound || document[len(document)-2] == ']' && bound > size*5/4+20<<10 {
+						t.Errorf("%d bytes, they were said to be %d at most", size, bound)
+					}
+					readBack(t, &file, keys, value)
+				})
+			}
+		}
+	}
+}
+
+// memoryFile is a format.File in memory.
+type memoryFile struct{ *bytes.Reader }
+
+func (memoryFile) Name() string { return "f" }
+func (f memoryFile) ReadBlock(p []byte, _ int, off, _ int64) (int, error) {
+	return f.ReadAt(p, off)
+}
+
+func readBack(t *testing.T, file *bytes.Buffer, keys [][]byte, value []byte) {
+	t.Helper()
+	p, err := Format.Open([]format.File{memoryFile{bytes.NewReader(file.Bytes())}}, format.OpenOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Verify(t.Context()); err != nil || p.Rows() != int64(len(keys)) || p.Schema() != `"bytes"` || !Format.Recognizes(file.Bytes()[:format.HeadSize]) {
+		t.Errorf("%d rows of %s, %v", p.Rows(), p.Schema(), err)
+	}
+	rows, err := p.(format.RowPart).Read()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	for range keys {
+		if datum, err := rows.Next(); err != nil || !bytes.Equal(datum, value) {
+			t.Fatalf("a row of %d bytes, %v", len(datum), err)
+		}
+	}
+	if _, err := rows.Next(); err != io.EOF {
+		t.Errorf("behind the rows: %v", err)
+	}
+}
+
+func TestRowsThatDoNotFit(t *testing.T) {
+	w, err := Format.Writer([]byte(`{"key":["id"]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, err := w.NewRowGroup(`"bytes"`, nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	group := g.(format.Rows)
+	if err := group.Admit(make([]byte, MaxRow+1), nil); err == nil {
+		t.Error("a key of more bytes than a row can have is taken")
+	}
+	if err := group.Admit(make([]byte, 8), make([]byte, MaxDataBlock)); err == nil {
+		t.Error("a row is taken that no block can hold")
+	}
+}
