@@ -85,7 +85,13 @@ func (g *rowGroup) Start(w io.Writer) (err error) {
 // Append implements format.Rows.
 func (g *rowGroup) Append(key, datum []byte) error {
 	g.key = AppendKey(g.key[:0], key, []byte(g.o.Family), []byte(g.o.Qualifier), g.o.timestamp(), Put)
-	return g.out.Append(g.key, datum)
+	err := g.out.Append(g.key, datum)
+	if errors.Is(err, ErrBlock) {
+		e := damage.New(damage.Unsupported, "", -1, "rows with equal keys are too many; --key takes more fields")
+		e.Err = err
+		return e
+	}
+	return err
 }
 
 // Finish implements format.RowGroup.

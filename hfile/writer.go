@@ -93,6 +93,10 @@ func NewWriter(w io.Writer, o WriterOptions) (*Writer, error) {
 // ErrOrder is the error for a cell that sorts before the one in front of it.
 var ErrOrder = errors.New("hfile: the cells are not in order")
 
+// ErrBlock is the error for cells with equal keys that do not fit a block, in which they are
+// together.
+var ErrBlock = errors.New("hfile: the cells do not fit a block")
+
 // Append writes a cell, which is not before the last one. key is a sound key, of AppendKey.
 // After an error the file cannot be completed.
 func (f *Writer) Append(key Key, value []byte) error {
@@ -129,7 +133,7 @@ func (f *Writer) append(key Key, value []byte) error {
 			room = MaxDataBlock
 		}
 		if size > room {
-			return fmt.Errorf("hfile: cells of %s take more than the %d bytes of a block", key, MaxDataBlock)
+			return fmt.Errorf("%w: those of %s take more than %d bytes", ErrBlock, key, MaxDataBlock)
 		}
 	}
 	if len(f.buf) == headerSize {

@@ -79,7 +79,7 @@ func (g *group) admit(datum []byte) error {
 	var err error
 	//guard: a row would be left out, or be found under the key of another
 	if !ok {
-		err = damage.New(damage.Value, "", -1, "the key %s is null", w.spec)
+		err = damage.New(damage.Unsupported, "", -1, "the key %s is null", w.spec)
 	} else {
 		err = g.whole.Admit(key, datum)
 	}

@@ -39,6 +39,7 @@ func TestFormatOfRows(t *testing.T) {
 	run("inspect", "out").want(t, 0, "hfile", "cells", "rowtocol.key = id")
 	run("inspect", "--bytes", files[0]).want(t, 0, "trailer")
 	run("schema", files[0]).want(t, 0, `"words"`)
+	run("schema", "--shredded", files[0]).want(t, 0, "words[]")
 	run("stats", "out").want(t, 0, "2999")
 
 	convert("sorted", "--key", "id", "--column", "f:q", "--timestamp", "5", "--block-codec", "gz", "--bloom").want(t, 0, "3000 rows")
@@ -49,6 +50,7 @@ func TestFormatOfRows(t *testing.T) {
 	convert("refused", "--key", "words").want(t, 1, `is an array; a field of a key`)
 	convert("refused", "--key", "idd").want(t, 1, "the fields are id, words")
 	convert("refused", "--key", "id", "--column", "q").want(t, 1, "FAMILY:QUALIFIER")
+	convert("refused", "--key", "id", "--index", "id").want(t, 1, "--index is for formats of columns")
 	convert("refused", "--key", "id", "--codec", "snappy").want(t, 1, "--codec is no option of the format hfile")
 	run("convert", "a.avro", "refused", "--key", "id").want(t, 1, "--key is no option of the format trevni")
 }

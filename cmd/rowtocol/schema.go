@@ -11,6 +11,7 @@ import (
 	"github.com/rowtocol/rowtocol/column"
 	"github.com/rowtocol/rowtocol/damage"
 	"github.com/rowtocol/rowtocol/dataset"
+	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/inspect"
 	"github.com/rowtocol/rowtocol/shred"
 )
@@ -88,6 +89,9 @@ func (a *app) readSchema(ctx context.Context, names []string) (text string, cols
 		return "", nil, fmt.Errorf("%w (nor is it an Avro object container file)", err)
 	}
 	defer p.Close()
+	if _, ok := p.Part.(format.RowPart); ok {
+		return p.Schema(), nil, nil // its columns are not those of the rows
+	}
 	if cols = p.Meanings(); cols == nil {
 		for _, c := range p.Columns() {
 			cols = append(cols, c.Column)
