@@ -180,6 +180,9 @@ func (d *Dataset) Rows() int64 { return d.rows }
 // Parts are the files, in the order of their rows. They must not be changed.
 func (d *Dataset) Parts() []Part { return d.list.Parts }
 
+// Runs are the committed outputs of the dataset, which Part.Run counts.
+func (d *Dataset) Runs() []Run { return d.list.Runs }
+
 // project returns the mapping of the fields that paths name, all if nil, and
 // which columns of the section it takes.
 func (s *section) project(paths []string) (*shred.Mapping, []int, error) {

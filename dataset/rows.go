@@ -55,6 +55,17 @@ type Stats struct {
 	Passed int64
 }
 
+// Plus are the figures of two queries of the same dataset together.
+func (s Stats) Plus(t Stats) Stats {
+	t.Rows += s.Rows
+	t.Skipped += s.Skipped
+	t.BytesRead += s.BytesRead
+	t.BlocksRead += s.BlocksRead
+	t.Blocks += s.Blocks
+	t.Passed += s.Passed
+	return t
+}
+
 // span is a range of rows of a part.
 type span struct{ from, to int64 }
 

@@ -22,6 +22,9 @@ type catInput struct {
 	schema *shred.Schema // of the rows as they are printed; nil if nothing has one
 	stats  dataset.Stats
 	memory *budget.Pool
+	// found gives the queries whose rows are printed, one after another, with io.EOF after
+	// the last; nil for query alone. It takes back what the one before took.
+	found func(context.Context) (dataset.Query, error)
 	// progress is told now and then what was read; nil for nobody.
 	progress func(dataset.Stats)
 }
@@ -141,12 +144,32 @@ func writeRow(w export.Writer, row []byte, memory *budget.Heap) error {
 const progressEvery = 4096
 
 func (c *catInput) copyRows(ctx context.Context, w export.Writer) error {
-	s, err := c.data.Scan(ctx, c.query)
+	if c.found == nil {
+		c.stats = dataset.Stats{}
+		return c.copyQuery(ctx, w, c.query)
+	}
+	for {
+		q, err := c.found(ctx)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err == nil {
+			err = c.copyQuery(ctx, w, q)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// copyQuery writes the rows of a query, and adds what it reads to the figures.
+func (c *catInput) copyQuery(ctx context.Context, w export.Writer, q dataset.Query) error {
+	s, err := c.data.Scan(ctx, q)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
-	defer func() { c.stats = s.Stats() }()
+	defer func() { c.stats = c.stats.Plus(s.Stats()) }()
 	memory := c.memory.NewHeap()
 	defer memory.Close()
 	var row []byte

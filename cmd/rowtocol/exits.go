@@ -12,6 +12,7 @@ import (
 	"github.com/rowtocol/rowtocol/dataset"
 	"github.com/rowtocol/rowtocol/dataset/export"
 	"github.com/rowtocol/rowtocol/failure"
+	"github.com/rowtocol/rowtocol/index/lookup"
 	"github.com/rowtocol/rowtocol/store"
 )
 
@@ -140,7 +141,7 @@ func usagef(format string, args ...any) error {
 
 func isUsage(err error) bool {
 	var u *usageError
-	return errors.As(err, &u) || errors.As(err, new(*budget.Error)) || errors.Is(err, failure.Usage) || errors.Is(err, dataset.ErrQuery) || errors.Is(err, export.ErrNotSimple) || store.Classify(err) == store.Unsupported
+	return errors.As(err, &u) || errors.As(err, new(*budget.Error)) || errors.Is(err, failure.Usage) || errors.Is(err, dataset.ErrQuery) || errors.Is(err, export.ErrNotSimple) || errors.Is(err, lookup.ErrNoIndex) || store.Classify(err) == store.Unsupported
 }
 
 func isDifferent(err error) bool { return errors.Is(err, failure.Different) }

@@ -1,0 +1,233 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rowtocol/rowtocol/dataset"
+	"github.com/rowtocol/rowtocol/index/lookup"
+	"github.com/rowtocol/rowtocol/rowkey"
+)
+
+const lookupLong = `Print the rows with the given keys, by a key index that convert --index made:
+of the index and of each column that is asked for, only the blocks on the way
+to the rows are read. DEST is a committed output, with its runs, or a tree of
+outputs; all of them need the index.
+
+A key is the value of the index's field. Of an index on several fields it is
+their values with commas between or as a JSON array, or those of the first of
+them: 7,SPAM or '["a,b",3]'. Put -- before keys that begin with -. The key -
+stands for keys on standard input, a line for each. --range FROM..TO are the keys from
+FROM to TO, both included; without FROM or TO there is no bound. --prefix is for
+fields that are text.
+
+The rows of one key after another are printed, each key's in the order of the
+dataset, and so are those of a range or a prefix, all of which are found before
+the first is read. Keys that are not there print nothing, and are no failure:
+--exit-nothing gives it a code if there is no row at all. --columns, --limit and
+--to are those of cat. --stats tells what was read, the index included.`
+
+const lookupExample = `  rowtocol convert --index id mail.avro mail.columns
+  rowtocol lookup mail.columns 4711 4712
+  rowtocol lookup --columns from,subject --to csv mail.columns - < ids
+  rowtocol lookup --index folder,date --prefix SP mail.columns
+  rowtocol lookup --range 100..199 --to avro mail.columns > some.avro`
+
+// lookupForms are the forms of rows that lookup prints.
+var lookupForms = []string{"json", "csv", "table", "avro"}
+
+// maxKeyLine bounds a key on standard input, in bytes.
+const maxKeyLine = 1 << 20
+
+// lookupFlags are the flags of lookup.
+type lookupFlags struct {
+	catFlags
+	index, keys, prefix string
+	ranged, prefixed    bool
+	nothing             int
+}
+
+func (a *app) lookupCommand() *cobra.Command {
+	f := &lookupFlags{catFlags: catFlags{times: "exact"}}
+	cmd := &cobra.Command{
+		Use:         "lookup DEST [KEY...]",
+		Short:       "Print the rows with some keys, by an index",
+		Long:        lookupLong,
+		Example:     lookupExample,
+		Annotations: map[string]string{printsRows: "yes"},
+		Args:        a.takes(cobra.MinimumNArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			f.ranged, f.prefixed = cmd.Flags().Changed("range"), cmd.Flags().Changed("prefix")
+			return a.lookup(cmd.Context(), f, args[0], args[1:])
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.index, "index", "", "`fields` of the index to use (default the only one)")
+	flags.StringVar(&f.keys, "range", "", "the keys `FROM..TO`, both included")
+	flags.StringVar(&f.prefix, "prefix", "", "the keys that begin with a `text`")
+	flags.StringArrayVar(&f.columns, "columns", nil, "`fields` to read, separated by commas; repeatable (default all)")
+	flags.Int64Var(&f.limit, "limit", -1, "most rows to print; -1 is no limit")
+	flags.StringVar(&f.to, "to", "json", "`format`: "+strings.Join(lookupForms, ", "))
+	flags.BoolVar(&f.tagged, "json-unions", false, "JSON as Avro encodes it, with the types of unions")
+	flags.StringVar(&f.codec, "output-codec", "snappy", "`codec` of Avro output: "+strings.Join(avroCodecs, ", "))
+	flags.BoolVar(&f.stats, "stats", false, "print on standard error what was read")
+	flags.IntVar(&f.nothing, "exit-nothing", 0, "exit `code` when no row was found")
+	complete(cmd, "to", lookupForms...)
+	complete(cmd, "output-codec", avroCodecs...)
+	return cmd
+}
+
+func (f *lookupFlags) checkLookup(keys []string) error {
+	if err := checkExitNothing(f.nothing); err != nil {
+		return err
+	}
+	if err := checkChoice("to", f.to, lookupForms); err != nil {
+		return err
+	}
+	ways := 0
+	for _, given := range []bool{len(keys) > 0, f.ranged, f.prefixed} {
+		if given {
+			ways++
+		}
+	}
+	switch {
+	case ways != 1:
+		return usagef("give keys, --range or --prefix, one of them")
+	case f.ranged && !strings.Contains(f.keys, ".."):
+		return usagef("--range: %q is not FROM..TO", f.keys)
+	case slices.Contains(keys, stdinName) && len(keys) > 1:
+		return usagef("- reads all keys from standard input; give no others beside it")
+	}
+	return f.check()
+}
+
+func (a *app) lookup(ctx context.Context, f *lookupFlags, dest string, keys []string) error {
+	if err := f.checkLookup(keys); err != nil {
+		return err
+	}
+	format := catFormats[slices.Index(formatNames(), f.to)]
+	if a.stdout.terminal && format.binary {
+		return usagef("--to %s is not for a terminal; redirect it", f.to)
+	}
+	f.width = a.width()
+	in, err := a.openInput(ctx, &f.catFlags, []string{dest})
+	if err != nil {
+		return err
+	}
+	table, err := lookup.Open(in.data, f.index, a.pool)
+	if err != nil {
+		return err
+	}
+	defer table.Close()
+	finder := &finder{in: in, table: table, left: f.limit, next: a.asks(ctx, f, keys)}
+	in.found = finder.find
+	err = a.toStdout(ctx, func(w io.Writer) error { return format.write(ctx, in, &f.catFlags, w) })
+	in.stats.BytesRead += table.BytesRead()
+	for _, r := range in.data.Runs() {
+		for _, x := range r.Index {
+			in.stats.FileBytes += x.Bytes
+		}
+	}
+	a.reportRead(&f.catFlags, in)
+	if err == nil && in.stats.Rows == 0 {
+		a.status, a.nothing = "nothing", f.nothing
+	}
+	return err
+}
+
+// ask makes a range of keys for the fields of an index.
+type ask func(*rowkey.Spec) (rowkey.Range, error)
+
+// asks returns what gives one ask after another, and io.EOF after the last.
+func (a *app) asks(ctx context.Context, f *lookupFlags, keys []string) func() (ask, error) {
+	exactly := func(key string) ask {
+		return func(s *rowkey.Spec) (rowkey.Range, error) { return usable(s.Exactly(key)) }
+	}
+	var all []ask
+	switch {
+	case f.ranged:
+		from, to, _ := strings.Cut(f.keys, "..")
+		all = append(all, func(s *rowkey.Spec) (rowkey.Range, error) { return usable(s.Between(from, to)) })
+	case f.prefixed:
+		all = append(all, func(s *rowkey.Spec) (rowkey.Range, error) { return usable(s.Beginning(f.prefix)) })
+	case keys[0] == stdinName:
+		lines := bufio.NewScanner(&stdin{ctx: ctx, file: os.Stdin})
+		lines.Buffer(nil, maxKeyLine)
+		return func() (ask, error) {
+			if lines.Scan() {
+				return exactly(lines.Text()), nil
+			}
+			if err := lines.Err(); errors.Is(err, bufio.ErrTooLong) {
+				return nil, usagef("standard input: a line is longer than a key of %d bytes", maxKeyLine)
+			} else if err != nil {
+				return nil, fmt.Errorf("standard input: %w", err)
+			}
+			return nil, io.EOF
+		}
+	default:
+		for _, key := range keys {
+			all = append(all, exactly(key))
+		}
+	}
+	return func() (ask, error) {
+		if len(all) == 0 {
+			return nil, io.EOF
+		}
+		next := all[0]
+		all = all[1:]
+		return next, nil
+	}
+}
+
+// usable makes an error in a key one of usage.
+func usable(r rowkey.Range, err error) (rowkey.Range, error) {
+	if err != nil {
+		return r, &usageError{err}
+	}
+	return r, nil
+}
+
+// finder turns keys into the queries of the rows that have them.
+type finder struct {
+	in    *catInput
+	table *lookup.Table
+	rows  *lookup.Rows // of the query before
+	left  int64        // rows yet to be printed; negative is no limit
+	next  func() (ask, error)
+}
+
+// find returns the query for the next key that has rows; io.EOF after the last.
+func (f *finder) find(ctx context.Context) (dataset.Query, error) {
+	if f.rows != nil {
+		f.rows.Release()
+		f.rows = nil
+	}
+	q := f.in.query
+	for f.left != 0 {
+		next, err := f.next()
+		if err != nil {
+			return q, err
+		}
+		rows, err := f.table.Find(ctx, next)
+		if err != nil {
+			return q, err
+		}
+		if rows.Count == 0 {
+			continue
+		}
+		f.rows, q.Only, q.Limit = rows, rows.Only, f.left
+		if f.left > 0 {
+			f.left -= min(f.left, rows.Count)
+		}
+		return q, nil
+	}
+	return q, io.EOF
+}
