@@ -30,6 +30,7 @@ type bloomWriter struct {
 	maxKeys int64
 	bytes   int64
 	chunks  []indexEntry
+	index   int64        // most bytes of chunks in the form of roots
 	pending []indexEntry // of ready
 }
 
@@ -90,6 +91,7 @@ func (f *bloomWriter) at(offset int64, size int) {
 	e := f.pending[0]
 	e.offset, e.size = offset, size
 	f.chunks = append(f.chunks, e)
+	f.index += rootEntrySize(e)
 	f.ready, f.pending = f.ready[1:], f.pending[1:]
 }
 
@@ -109,10 +111,7 @@ func (f *bloomWriter) appendMeta(dst []byte) []byte {
 // bound is the most bytes that the filter adds to the file if a key more is added, of so many
 // bytes. stored is the most bytes of a block.
 func (f *bloomWriter) bound(key int, stored func(int64) int64) int64 {
-	n := stored(int64(bloomMetaSize + 1))
-	for _, e := range f.chunks {
-		n += rootEntrySize(e)
-	}
+	n := stored(int64(bloomMetaSize+1)) + f.index
 	for i, c := range f.ready {
 		n += stored(int64(len(c)-headerSize)) + rootEntrySize(f.pending[i])
 	}

@@ -9,9 +9,10 @@ type indexWriter struct {
 	leaves bool
 	size   int64 // bytes of the blocks below the root, before compression
 
-	open  []indexEntry // of the leaf that is not written
-	bytes int          // of open, in the form below the root
-	count int          // data blocks
+	open   []indexEntry // of the leaf that is not written
+	bytes  int          // of open, in the form below the root
+	asRoot int64        // most bytes of open in the form of roots
+	count  int          // data blocks
 
 	root   []indexEntry
 	inRoot int64         // bytes of root
@@ -28,8 +29,10 @@ type leafPointer struct {
 
 // add adds a data block.
 func (x *indexWriter) add(offset int64, size int, key Key) {
-	x.open = append(x.open, indexEntry{offset: offset, size: size, key: append([]byte(nil), key...)})
+	e := indexEntry{offset: offset, size: size, key: append([]byte(nil), key...)}
+	x.open = append(x.open, e)
 	x.bytes += 4 + pointerSize + len(key)
+	x.asRoot += rootEntrySize(e)
 	x.count++
 }
 
@@ -68,7 +71,7 @@ func (x *indexWriter) leafAt(offset int64, size int) {
 	x.starts = append(x.starts, x.count-len(x.open))
 	x.lists = append(x.lists, leafPointer{offset, size})
 	x.addRoot(indexEntry{offset: offset, size: size, key: x.open[0].key})
-	x.open, x.bytes = x.open[:0], 0
+	x.open, x.bytes, x.asRoot = x.open[:0], 0, 0
 }
 
 func (x *indexWriter) addRoot(e indexEntry) {
@@ -146,9 +149,7 @@ func (x *indexWriter) bound() int64 {
 	n := int64(x.bytes) + 8 + midKeySize
 	n += 2 * x.inRoot
 	if !x.leaves {
-		for _, e := range x.open {
-			n += rootEntrySize(e)
-		}
+		n += x.asRoot
 	}
 	return n
 }

@@ -61,6 +61,7 @@ type Writer struct {
 	firstData   int64
 	lastData    int64
 	metaEntries []indexEntry
+	given       int64 // see givenBound
 }
 
 // NewWriter returns a writer of a file to w, which is written to from its beginning to its
@@ -81,7 +82,7 @@ func NewWriter(w io.Writer, o WriterOptions) (*Writer, error) {
 	if o.BlockSize < 0 || o.BlockSize > MaxDataBlock || o.IndexBlockSize < 0 || o.IndexBlockSize > MaxDataBlock {
 		return nil, fmt.Errorf("hfile: blocks of %d and %d bytes; at most %d are written", o.BlockSize, o.IndexBlockSize, MaxDataBlock)
 	}
-	f := &Writer{w: w, o: o, previous: map[string]int64{}, firstData: -1, lastData: -1}
+	f := &Writer{w: w, o: o, previous: map[string]int64{}, firstData: -1, lastData: -1, given: o.givenBound()}
 	f.buf = make([]byte, headerSize, headerSize+o.BlockSize)
 	f.index.limit = o.IndexBlockSize
 	if o.RowBloom {
@@ -314,13 +315,7 @@ func (f *Writer) fileInfo() Info {
 // Bound is the most bytes that the file has if a cell more is appended, with a key and a value
 // of so many bytes, and the file is closed then.
 func (f *Writer) Bound(key, value int) int64 {
-	stored := func(n int64) int64 {
-		n += headerSize + checksumSize*mostChecksums
-		if f.o.Codec == GZ {
-			n += n/64 + 256
-		}
-		return n
-	}
+	stored := f.o.Codec.stored
 	// The cell may be in a block of its own, and each of the blocks in a leaf of its own.
 	entry := int64(pointerSize + 9 + key)
 	n := f.written + stored(int64(len(f.buf)-headerSize)) + stored(cellSize(key, value))
@@ -329,12 +324,26 @@ func (f *Writer) Bound(key, value int) int64 {
 	if f.bloom != nil {
 		n += f.bloom.bound(key, stored)
 	}
-	for _, m := range f.o.Meta {
-		n += stored(int64(len(m.Value))) + stored(int64(pointerSize+9+len(m.Key)))
-	}
-	info := int64(512 + 2*key)
-	for _, p := range f.o.Info {
+	return n + f.given + stored(int64(512+2*key)) + stored(0) + trailerSize
+}
+
+// givenBound is the most bytes of the file that the meta blocks and pairs of the options take.
+func (o *WriterOptions) givenBound() (n int64) {
+	info := int64(0)
+	for _, p := range o.Info {
 		info += int64(len(p.Key) + len(p.Value) + 32)
 	}
-	return n + stored(info) + stored(0) + trailerSize
+	for _, m := range o.Meta {
+		n += o.Codec.stored(int64(len(m.Value))) + o.Codec.stored(int64(pointerSize+9+len(m.Key)))
+	}
+	return n + o.Codec.stored(info)
+}
+
+// stored is the most bytes that a block of n bytes takes in a file.
+func (c Codec) stored(n int64) int64 {
+	n += headerSize + checksumSize*mostChecksums
+	if c == GZ {
+		n += n/64 + 256
+	}
+	return n
 }
