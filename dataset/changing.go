@@ -39,14 +39,19 @@ func (l *Listing) Lost(ctx context.Context, p *Part, name string, err error) err
 // OpenListed opens a file beside the parts that the manifest of a run lists, such as one of
 // an index, by its name in it; of a lost one the error is that of Listing.Lost. The caller
 // closes it.
-func (d *Dataset) OpenListed(ctx context.Context, run int, name string) (store.File, error) {
-	r := &d.list.Runs[run]
+func (l *Listing) OpenListed(ctx context.Context, run int, name string) (store.File, error) {
+	r := &l.Runs[run]
 	name = path.Join(r.Path, name)
 	f, err := r.Store.Open(ctx, name)
 	if err != nil {
-		return nil, d.list.Lost(ctx, &Part{Run: run}, name, err)
+		return nil, l.Lost(ctx, &Part{Run: run}, name, err)
 	}
 	return f, nil
+}
+
+// OpenListed is that of the listing.
+func (d *Dataset) OpenListed(ctx context.Context, run int, name string) (store.File, error) {
+	return d.list.OpenListed(ctx, run, name)
 }
 
 // Unchanged is ErrChanging if an output was replaced since it was listed.

@@ -223,6 +223,3 @@ func appendGzip(dst, raw []byte) ([]byte, error) {
 	dst, d.out = d.out, nil
 	return dst, err
 }
-
-// gzipBound is the most bytes that a gzip member of n bytes has.
-func gzipBound(n int) int { return n + n/64 + 256 }

@@ -57,7 +57,7 @@ func TestIndexHasAllRows(t *testing.T) {
 			}
 			o.merge(t, s)
 			o.verify(t)
-			indexes := In(&o.success)
+			indexes := In(o.success.Index)
 			if len(indexes) != 2 || indexes[0].Fields != "id" || indexes[1].Fields != "name" {
 				t.Fatalf("indexes %+v", indexes)
 			}
@@ -112,7 +112,7 @@ func TestFind(t *testing.T) {
 	var o output
 	o.run(t, s, 0, rows)
 	o.merge(t, s)
-	x := In(&o.success)[0]
+	x := In(o.success.Index)[0]
 	if len(x.Files) < 3 {
 		t.Fatalf("%d files", len(x.Files))
 	}
@@ -143,7 +143,7 @@ func TestDamagedIndex(t *testing.T) {
 	var o output
 	o.run(t, s, 0, []row{{1, ""}, {2, ""}})
 	o.merge(t, s)
-	x := In(&o.success)[0]
+	x := In(o.success.Index)[0]
 	name := x.Files[0].Name
 	for what, change := range map[string]func(b []byte) []byte{
 		"a bit of a cell": func(b []byte) []byte { b[50] ^= 1; return b },
@@ -166,7 +166,7 @@ func TestNoRows(t *testing.T) {
 	var o output
 	o.run(t, s, 0, nil)
 	o.merge(t, s)
-	x := In(&o.success)
+	x := In(o.success.Index)
 	if len(x) != 1 || x[0].Fields != "id,name" || len(x[0].Files) != 1 || x[0].Entries() != 0 {
 		t.Fatalf("%+v", x)
 	}
@@ -274,7 +274,7 @@ func TestManyRuns(t *testing.T) {
 		}
 	}
 	o.merge(t, s)
-	if got, want := o.find(t, In(&o.success)[0], rowkey.Range{}), wanted("id", tasks...); !slices.Equal(got, want) {
+	if got, want := o.find(t, In(o.success.Index)[0], rowkey.Range{}), wanted("id", tasks...); !slices.Equal(got, want) {
 		t.Errorf("%d rows, want %d", len(got), len(want))
 	}
 	if open != 0 || most > leastFanIn {

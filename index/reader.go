@@ -21,9 +21,10 @@ type Index struct {
 	Files  []manifest.File // in the order of their keys
 }
 
-// In are the indexes of an output, in the order in which they were asked for.
-func In(s *manifest.Success) (all []Index) {
-	for _, f := range s.Index {
+// In are the indexes of an output, of which files are given as its manifest lists them, in the
+// order in which they were asked for.
+func In(files []manifest.File) (all []Index) {
+	for _, f := range files {
 		fields, ok := fieldsOf(path.Base(path.Dir(f.Name)))
 		if !ok || f.Keys == nil {
 			continue // of another sink

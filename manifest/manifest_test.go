@@ -246,15 +246,15 @@ func TestLastResult(t *testing.T) {
 		change func(*TaskResult)
 		want   bool
 	}{
-		"as it is":    {func(*TaskResult) {}, true},
-		"of nothing":  {func(r *TaskResult) { r.Index = nil }, true},
-		"a part":      {func(r *TaskResult) { r.Index[0].Name = StagedPart(3, 0, attempt, ".trv") }, false},
-		"elsewhere":   {func(r *TaskResult) { r.Index[0].Name += "/../../x" }, false},
-		"no attempt":  {func(r *TaskResult) { r.Index[0].Name = "index-id" }, false},
-		"hidden":      {func(r *TaskResult) { r.Index[0].Name = StagedIndex(attempt, ".id") }, false},
-		"directory":   {func(r *TaskResult) { r.Index[0].Name += "/00000" }, true},
-		"hidden in":   {func(r *TaskResult) { r.Index[0].Name += "/.id" }, false},
-		"too deep":    {func(r *TaskResult) { r.Index[0].Name += "/a/b" }, false},
+		"as it is":   {func(*TaskResult) {}, true},
+		"of nothing": {func(r *TaskResult) { r.Index = nil }, true},
+		"a part":     {func(r *TaskResult) { r.Index[0].Name = StagedPart(3, 0, attempt, ".trv") }, false},
+		"elsewhere":  {func(r *TaskResult) { r.Index[0].Name += "/../../x" }, false},
+		"no attempt": {func(r *TaskResult) { r.Index[0].Name = "index-id" }, false},
+		"hidden":     {func(r *TaskResult) { r.Index[0].Name = StagedIndex(attempt, ".id") }, false},
+		"directory":  {func(r *TaskResult) { r.Index[0].Name += "/00000" }, true},
+		"hidden in":  {func(r *TaskResult) { r.Index[0].Name += "/.id" }, false},
+		"too deep":   {func(r *TaskResult) { r.Index[0].Name += "/a/b" }, false},
 		"twice in": {func(r *TaskResult) {
 			r.Index[0].Name += "/a"
 			r.Index[1].Name = r.Index[0].Name

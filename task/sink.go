@@ -189,8 +189,8 @@ type indexKeeper struct {
 	dir   string
 	files []manifest.File
 	seen  map[string]bool // names
-	from  string // directory of the last file, as the sink has it
-	to    string // and as it is staged
+	from  string          // directory of the last file, as the sink has it
+	to    string          // and as it is staged
 }
 
 // keep stores a file.

@@ -25,7 +25,8 @@ import (
 
 const verifyLong = `Decode every block of a column file and check every size, count and checksum. Of
 a directory, also compare the files with _SUCCESS: names, sizes, rows, schema,
-and the CRC-32C of the stored bytes. Of several arguments, patterns and trees of
+and the CRC-32C of the stored bytes, and check that key indexes lead to all rows.
+Of several arguments, patterns and trees of
 directories (see rowtocol cat --help) all outputs are checked, and what lies
 between the directories of a tree is reported.
 
@@ -71,6 +72,7 @@ type verified struct {
 	Files      int             `json:"files"`
 	Bytes      int64           `json:"bytes"`
 	Rows       int64           `json:"rows"`
+	Indexes    int             `json:"indexes"`    // key indexes, each of one output
 	Damage     []*reported     `json:"damage"`     // all that was found, in file order
 	Unverified []string        `json:"unverified"` // files whose blocks have no valid checksum
 	Against    *witness.Result `json:"against,omitempty"`
@@ -109,6 +111,10 @@ func (a *app) verify(ctx context.Context, f *verifyFlags, names []string) error 
 	if err != nil {
 		return err
 	}
+	indexes, err := a.verifyIndexes(ctx, l, r)
+	if err != nil {
+		return err
+	}
 	a.run.Files, a.run.Rows, a.run.Bytes = r.Files, r.Rows, r.Bytes
 	stray, err := strays(ctx, l)
 	if err != nil {
@@ -118,7 +124,7 @@ func (a *app) verify(ctx context.Context, f *verifyFlags, names []string) error 
 	if err != nil {
 		return err
 	}
-	found = slices.Concat(found, stray, twice)
+	found = slices.Concat(found, indexes, stray, twice)
 	for _, d := range found {
 		r.Damage = append(r.Damage, describe(d))
 		if !a.json {
@@ -133,7 +139,7 @@ func (a *app) verify(ctx context.Context, f *verifyFlags, names []string) error 
 	if len(found) > 0 {
 		return failure.New(failure.Different, "%s: %s, the first: %w", l.Path, plural(len(found), "difference"), found[0])
 	}
-	a.summary("%s: sound: %s, %s, %s\n", r.Path, plural(r.Files, "file"), plural(r.Rows, "row"), human(r.Bytes))
+	a.summary("%s: sound: %s, %s, %s%s\n", r.Path, plural(r.Files, "file"), plural(r.Rows, "row"), human(r.Bytes), withIndexes(r.Indexes))
 	if len(f.against) == 0 {
 		return nil
 	}

@@ -13,7 +13,6 @@ import (
 	"github.com/rowtocol/rowtocol/damage"
 	"github.com/rowtocol/rowtocol/dataset"
 	"github.com/rowtocol/rowtocol/index"
-	"github.com/rowtocol/rowtocol/manifest"
 	"github.com/rowtocol/rowtocol/rowkey"
 	"github.com/rowtocol/rowtocol/shred"
 	"github.com/rowtocol/rowtocol/store"
@@ -101,7 +100,7 @@ func choose(d *dataset.Dataset, fields string) (string, error) {
 	return fields, nil
 }
 
-func indexes(r *dataset.Run) []index.Index { return index.In(&manifest.Success{Index: r.Index}) }
+func indexes(r *dataset.Run) []index.Index { return index.In(r.Index) }
 
 // add adds the index of an output if that has one.
 func (t *Table) add(d *dataset.Dataset, number int) error {

@@ -1,0 +1,74 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"path"
+
+	"github.com/rowtocol/rowtocol/dataset"
+	"github.com/rowtocol/rowtocol/index"
+	"github.com/rowtocol/rowtocol/manifest"
+	"github.com/rowtocol/rowtocol/store"
+)
+
+// verifyIndexes checks the key indexes of all outputs. What is wrong with them is found; err
+// is what stopped the work.
+func (a *app) verifyIndexes(ctx context.Context, l *dataset.Listing, r *verified) (found []error, err error) {
+	for i := range l.Runs {
+		for _, x := range index.In(l.Runs[i].Index) {
+			var check fileCheck
+			a.verifyIndex(ctx, l, i, x, &check)
+			if check.failed != nil {
+				return nil, check.failed
+			}
+			r.Indexes++
+			r.Files += len(x.Files)
+			r.Bytes += check.bytes
+			found = append(found, check.found...)
+		}
+	}
+	return found, nil
+}
+
+// verifyIndex checks an index of a run.
+func (a *app) verifyIndex(ctx context.Context, l *dataset.Listing, run int, x index.Index, check *fileCheck) {
+	of := &l.Runs[run]
+	for i := range x.Files {
+		f := &x.Files[i]
+		name := path.Join(of.Path, f.Name)
+		size, err := checkStored(ctx, of.Store, &dataset.File{Name: name, Bytes: f.Bytes, Entry: f})
+		check.bytes += size
+		check.sort(l.Lost(ctx, &dataset.Part{Run: run}, name, err))
+	}
+	if len(check.found) > 0 || check.failed != nil {
+		return // what is wrong with the files is said
+	}
+	memory := a.pool.NewHeap()
+	defer memory.Close()
+	v := index.Verifier{
+		Index: x, Parts: partsOf(l, run), Memory: memory,
+		Open: func(ctx context.Context, name string) (store.File, error) { return l.OpenListed(ctx, run, name) },
+	}
+	check.sort(v.Verify(ctx))
+}
+
+// partsOf are the row groups of a run, without their files.
+func partsOf(l *dataset.Listing, run int) (parts []manifest.Part) {
+	for i := range l.Parts {
+		if p := &l.Parts[i]; p.Run == run {
+			parts = append(parts, manifest.Part{Task: p.Task, RowGroup: p.RowGroup, Rows: p.Rows})
+		}
+	}
+	return parts
+}
+
+// withIndexes tells in a summary how many indexes there are; nothing of none.
+func withIndexes(n int) string {
+	switch n {
+	case 0:
+		return ""
+	case 1:
+		return ", 1 key index"
+	}
+	return fmt.Sprintf(", %d key indexes", n)
+}
