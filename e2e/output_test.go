@@ -25,6 +25,9 @@ var (
 	cFiles      = target{
 		name: "cfile", flags: []string{"--format=cfile"}, plain: []string{"--format=cfile", "--compression=none"}, other: "--compression=zlib",
 	}
+	hFiles = target{
+		name: "hfile", flags: []string{"--format=hfile", "--key=from,id"}, plain: []string{"--format=hfile", "--key=from,id"}, other: "--block-codec=gz",
+	}
 	targets = []target{trevniFiles, cFiles}
 )
 
@@ -59,7 +62,7 @@ func inEachFormat(t *testing.T, test func(t *testing.T, f target)) {
 }
 
 // partName is the name of a part, or of a file of one that is a directory.
-var partName = regexp.MustCompile(`^(part-\d+-\d+)-[0-9a-f]{16}(\.trv|\.cfiles(?:/.+)?)$`)
+var partName = regexp.MustCompile(`^(part-\d+-\d+)-[0-9a-f]{16}(\.trv|\.hfile|\.cfiles(?:/.+)?)$`)
 
 // plainName is a name in a destination without the ID of the output, which
 // differs between two outputs of the same rows.
