@@ -25,9 +25,9 @@ outputs; all of them need the index.
 A key is the value of the index's field. Of an index on several fields it is
 their values with commas between or as a JSON array, or those of the first of
 them: 7,SPAM or '["a,b",3]'. Put -- before keys that begin with -. The key -
-stands for keys on standard input, a line for each. --range FROM..TO are the keys from
-FROM to TO, both included; without FROM or TO there is no bound. --prefix is for
-fields that are text.
+stands for keys on standard input, a line for each. --range FROM..TO are the
+keys from FROM to TO, both included; without FROM or TO there is no bound.
+--prefix is for fields that are text.
 
 The rows of one key after another are printed, each key's in the order of the
 dataset, and so are those of a range or a prefix, all of which are found before
