@@ -169,9 +169,17 @@ func bloomBit(hash uint32, n int64) int64 {
 func murmur(b []byte, seed uint32) uint32 {
 	const m, r = 0x5bd1e995, 24
 	h := seed ^ uint32(len(b))
-	for ; len(b) >= 4; b = b[4:] {
+	for ; len(b) >= 8; b = b[8:] {
+		both := binary.LittleEndian.Uint64(b)
+		k := uint32(both) * m
+		h = h*m ^ (k^k>>r)*m
+		k = uint32(both>>32) * m
+		h = h*m ^ (k^k>>r)*m
+	}
+	if len(b) >= 4 {
 		k := binary.LittleEndian.Uint32(b) * m
 		h = h*m ^ (k^k>>r)*m
+		b = b[4:]
 	}
 	if n := len(b); n > 0 {
 		if n >= 3 {

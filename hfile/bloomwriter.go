@@ -45,16 +45,22 @@ func (f *bloomWriter) add(row []byte) {
 		f.chunk = make([]byte, headerSize+bloomChunkSize, headerSize+bloomChunkSize+checksumSize*mostChecksums)
 		f.first = bytes.Clone(row)
 	}
-	array := f.chunk[headerSize:]
+	array := (*[bloomChunkSize]byte)(f.chunk[headerSize:])
 	h := murmur(row, 0)
 	step := murmur(row, h)
 	for range bloomHashes {
-		at := bloomBit(h, bloomChunkSize*8)
+		at := bloomChunkBit(h)
 		array[at/8] |= 1 << (at % 8)
 		h += step
 	}
 	f.count++
 	f.keys++
+}
+
+// bloomChunkBit is bloomBit for the bits of a chunk, whose number is a power of two.
+func bloomChunkBit(hash uint32) uint32 {
+	sign := uint32(int32(hash) >> 31)
+	return (hash ^ sign - sign) & (bloomChunkSize*8 - 1)
 }
 
 // finish ends the chunk, folded to the smallest size that has room for its keys.

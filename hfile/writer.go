@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 )
 
 // DefaultBlockSize is the default of WriterOptions.BlockSize, in bytes, HBase's.
@@ -49,7 +50,7 @@ type Writer struct {
 	buf      []byte // the data block, behind the place of its header
 	stored   []byte // the last compressed block
 	first    Key    // of the block; empty before its first cell
-	last     Key    // of all cells
+	last     Key    // of all cells, a part of buf, until the next cell also behind its end
 	previous map[string]int64
 	index    indexWriter
 	bloom    *bloomWriter
@@ -111,9 +112,12 @@ func (f *Writer) Append(key Key, value []byte) error {
 }
 
 func (f *Writer) append(key Key, value []byte) error {
-	order := -1
+	order, newRow := -1, true
 	if f.cells > 0 {
-		order = f.last.Compare(key)
+		order = bytes.Compare(f.last.Row(), key.Row())
+		if newRow = order != 0; !newRow {
+			order = f.last.compareColumns(key)
+		}
 	}
 	//guard: searches would miss cells
 	if order > 0 {
@@ -140,15 +144,18 @@ func (f *Writer) append(key Key, value []byte) error {
 	if len(f.buf) == headerSize {
 		f.first = append(f.first[:0], key...)
 	}
-	if f.bloom != nil && (f.cells == 0 || !bytes.Equal(f.last.Row(), key.Row())) {
+	if f.bloom != nil && newRow {
 		f.bloom.add(key.Row())
 	}
-	f.buf = binary.BigEndian.AppendUint32(f.buf, uint32(len(key)))
-	f.buf = binary.BigEndian.AppendUint32(f.buf, uint32(len(value)))
-	f.buf = append(f.buf, key...)
-	f.buf = append(f.buf, value...)
-	f.buf = append(f.buf, 0) // version, which Hudi expects of every cell
-	f.last = append(f.last[:0], key...)
+	at := len(f.buf)
+	f.buf = slices.Grow(f.buf, int(size))[:at+int(size)]
+	b := f.buf[at:]
+	binary.BigEndian.PutUint32(b, uint32(len(key)))
+	binary.BigEndian.PutUint32(b[4:], uint32(len(value)))
+	f.last = Key(b[8 : 8+len(key)])
+	copy(f.last, key)
+	copy(b[8+len(key):], value)
+	b[len(b)-1] = 0 // version, which Hudi expects of every cell
 	f.cells++
 	f.keys += int64(len(key))
 	f.values += int64(len(value))
