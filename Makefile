@@ -9,6 +9,8 @@ SOAK_FUZZ ?= 2m
 SAMPLE    ?= bin/sample
 # Processes of tests at once; most of them wait most of the time.
 JOBS      ?= 5
+# The core of bench-hfile.
+CORE      ?= 0
 E2E_TIME   = 30m
 UNIT_TIME  = 20m
 LINT       = golangci-lint
@@ -38,7 +40,7 @@ endif
 empty     :=
 space     := $(empty) $(empty)
 
-.PHONY: build sample test unit race gate e2e e2e-run run-matches $(E2E) $(SOAK_AREAS:%=e2e-%) slowest hdfs soak clusters fuzz mutants bench bench-peers memory mail dist dist-check lint clean
+.PHONY: build sample test unit race gate e2e e2e-run run-matches $(E2E) $(SOAK_AREAS:%=e2e-%) slowest hdfs soak clusters fuzz mutants bench bench-peers bench-hfile memory mail dist dist-check lint clean
 
 build: bin/rowtocol
 
@@ -155,6 +157,12 @@ memory: build
 # The same files converted by other programs; bench/peers/README.md says how.
 bench-peers: build
 	cd bench/peers && $(GO) run . $(PEERS)
+
+# HFiles written and scanned by package hfile and by HBase in Java, on one core;
+# BENCH="-runs 15" for more passes.
+bench-hfile:
+	@$(GO) build -o bin/bench-hfile ./bench/hfiles
+	@taskset -c $(CORE) bin/bench-hfile $(BENCH)
 
 # The large mail set of the benchmarks: about 200 MB of rows, snappy.
 mail: bin/mail/mail.avro
