@@ -187,6 +187,8 @@ type blockReader struct {
 	held   int64 // bytes accounted for
 	stored []byte
 	raw    []byte
+	// checked is whether the file's blocks have checksums, as far as is known.
+	checked bool
 	// unverified is called if a block has no checksum.
 	unverified func()
 }
@@ -248,6 +250,10 @@ func (b *blockReader) decode(h *blockHeader, offset int64, size int, magics []st
 	verified, err := h.verify(b.stored, offset)
 	if err != nil {
 		return nil, err
+	}
+	//guard: a changed byte would do away with the checksums
+	if !verified && b.checked {
+		return nil, damage.New(damage.Checksum, "", offset+24, "a block without checksums, others have them")
 	}
 	if !verified && b.unverified != nil {
 		b.unverified()

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"strings"
 	"sync/atomic"
 
 	"github.com/rowtocol/rowtocol/column"
@@ -45,6 +44,7 @@ type Reader struct {
 	meta    []indexEntry
 	bloom   *bloomFilter // of rows or cells; nil if there is none
 
+	checked    bool // the blocks have checksums
 	tags       bool // each cell has tags
 	versions   bool // each cell has a version (mvcc)
 	unverified atomic.Bool
@@ -108,7 +108,7 @@ func (f *Reader) open() error {
 // blocks returns a reader of the file's blocks.
 func (f *Reader) blocks() *blockReader {
 	return &blockReader{
-		r: f.r, codec: f.trailer.Codec, end: f.size - trailerSize, most: f.most, memory: f.memory,
+		r: f.r, codec: f.trailer.Codec, end: f.size - trailerSize, most: f.most, memory: f.memory, checked: f.checked,
 		unverified: func() { f.unverified.Store(true) },
 	}
 }
@@ -157,6 +157,8 @@ func (f *Reader) loadOnOpen(blocks *blockReader) error {
 		start := at
 		h, payload, err := blocks.read(at, -1, magic)
 		at += int64(h.size())
+		f.checked = f.checked || h.checksum != NoChecksum
+		blocks.checked = f.checked
 		return bytes.Clone(payload), start + headerSize, err
 	}
 	payload, offset, err := read(magicRoot)
@@ -290,5 +292,6 @@ func (f *Reader) Meta(name string) ([]byte, error) {
 	return nil, nil
 }
 
-// ByHudi tells whether Hudi's own writer made the file, which differs in small ways.
-func (f *Reader) ByHudi() bool { return strings.HasPrefix(f.trailer.Comparator, "org.apache.hudi.") }
+// ByHudi tells whether Hudi's own writer made the file, which differs in small ways from what
+// HBase's writer makes for Hudi.
+func (f *Reader) ByHudi() bool { return f.trailer.byHudi() }

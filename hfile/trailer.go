@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/binary"
 	"math"
+	"slices"
+	"strings"
 
 	"google.golang.org/protobuf/encoding/protowire"
 
@@ -158,12 +160,37 @@ func (t *Trailer) parse(m *message) error {
 	return m.end(trailerInfo, trailerLoadOnOpen)
 }
 
+// hudiPackage begins the name of the order in files for Hudi.
+const hudiPackage = "org.apache.hudi."
+
+// byHudi tells whether Hudi's own writer made the file, which has no minor version.
+func (t *Trailer) byHudi() bool {
+	return t.Minor == 0 && strings.HasPrefix(t.Comparator, hudiPackage)
+}
+
+// ordered tells whether the cells are in the order of Key.Compare. HBase has it under several
+// names, and Hudi under its own; files of the table hbase:meta and of bytes have another.
+func (t *Trailer) ordered() bool {
+	switch name, ok := strings.CutPrefix(t.Comparator, "org.apache.hadoop.hbase."); {
+	case t.Comparator == "", strings.HasPrefix(t.Comparator, hudiPackage):
+		return true
+	case ok:
+		return slices.Contains([]string{
+			"KeyValue$KVComparator", "KeyValue$KeyComparator", "CellComparator", "CellComparatorImpl", "InnerStoreCellComparator",
+		}, name)
+	}
+	return false
+}
+
 // check says what cannot be in a file whose trailer is at an offset.
 func (t *Trailer) check(offset int64) error {
 	switch {
 	//guard: a codec would be reported block by block, or as damage
 	case !t.Codec.readable():
 		return damage.New(damage.Unsupported, "", offset, "blocks are compressed with %s; NONE, GZ, SNAPPY, LZ4 and ZSTD are read", t.Codec)
+	//guard: seeks would miss cells that are in another order
+	case !t.ordered():
+		return damage.New(damage.Unsupported, "", offset, "the cells are in the order %q, which is not known", t.Comparator)
 	//guard: blocks would be looked for outside of the file
 	case t.LoadOnOpen < 0 || t.LoadOnOpen > t.FileInfo || t.FileInfo > offset-headerSize:
 		return damage.New(damage.Value, "", offset, "the indexes are said to be at %d, the file info at %d, the trailer is at %d", t.LoadOnOpen, t.FileInfo, offset)

@@ -1,0 +1,224 @@
+package hfile
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/rowtocol/rowtocol/damage"
+)
+
+// file is the bytes of a file that are changed.
+type file []byte
+
+// madeFile is a file of n cells, each of a row of its own.
+func madeFile(t testing.TB, o WriterOptions, n int) file {
+	t.Helper()
+	var b bytes.Buffer
+	w, err := NewWriter(&b, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range n {
+		key := AppendKey(nil, fmt.Appendf(nil, "row%04d", 2*i), nil, nil, LatestTimestamp, Put)
+		if err := w.Append(key, fmt.Appendf(nil, "value %d", i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// everything is a file that has all that is written, in little.
+func everything(t testing.TB, codec Codec) file {
+	o := WriterOptions{
+		BlockSize: 150, IndexBlockSize: 150, Codec: codec, RowBloom: true,
+		Meta: []Pair{{"meta", []byte("block")}}, Info: Info{{"a key", []byte("a value")}},
+	}
+	return madeFile(t, o, 60)
+}
+
+// open opens the file.
+func (f file) open() (*Reader, error) {
+	return Open(bytes.NewReader(f), int64(len(f)), OpenOptions{Name: "f"})
+}
+
+// verify opens and verifies the file.
+func (f file) verify() error {
+	r, err := f.open()
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	return r.Verify(context.Background())
+}
+
+// content is all that is read of the file.
+func (f file) content() (string, error) {
+	r, err := f.open()
+	if err != nil {
+		return "", err
+	}
+	defer r.Close()
+	var all bytes.Buffer
+	fmt.Fprintln(&all, r.Info(), r.Entries())
+	for _, name := range r.MetaNames() {
+		b, err := r.Meta(name)
+		if err != nil {
+			return "", err
+		}
+		fmt.Fprintf(&all, "%s %q\n", name, b)
+	}
+	s := r.Scan()
+	defer s.Close()
+	for s.Next() {
+		fmt.Fprintf(&all, "%s %q\n", s.Key(), s.Value())
+	}
+	return all.String(), s.Err()
+}
+
+// header is the header of the block at an offset.
+func (f file) header(t testing.TB, at int64) blockHeader {
+	t.Helper()
+	h, err := parseBlockHeader(f[at:], at, int64(len(f))-trailerSize-at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+// offsets are those of the blocks of a magic.
+func (f file) offsets(t testing.TB, magic string) (found []int64) {
+	t.Helper()
+	for at := int64(0); at < int64(len(f)-trailerSize); {
+		h := f.header(t, at)
+		if h.magic == magic {
+			found = append(found, at)
+		}
+		at += int64(h.size())
+	}
+	return found
+}
+
+// changed is a copy of the file whose n-th block of a magic was changed, and its checksums
+// with it.
+func (f file) changed(t testing.TB, magic string, n int, change func(block []byte)) file {
+	t.Helper()
+	at := f.offsets(t, magic)[n]
+	h := f.header(t, at)
+	f = slices.Clone(f)
+	change(f[at:])
+	for i := range chunks(h.covered, h.perChecksum) {
+		covered := f[at : at+int64(h.covered)]
+		sum := h.checksum.of(covered[i*h.perChecksum : min((i+1)*h.perChecksum, len(covered))])
+		binary.BigEndian.PutUint32(f[at+int64(h.covered+i*checksumSize):], sum)
+	}
+	return f
+}
+
+// withTrailer is a copy of the file with another trailer.
+func (f file) withTrailer(t testing.TB, change func(*Trailer)) file {
+	t.Helper()
+	end := len(f) - trailerSize
+	trailer, err := parseTrailer(f[end:], int64(end))
+	if err != nil {
+		t.Fatal(err)
+	}
+	change(trailer)
+	return trailer.append(slices.Clone(f[:end]))
+}
+
+// kindOf is the kind of damage that an error reports of the file, empty if of none.
+func kindOf(err error) damage.Kind {
+	var d *damage.Error
+	if errors.As(err, &d) && d.File == "f" {
+		return d.Kind
+	}
+	return ""
+}
+
+// TestEveryByte changes each byte of a file. Of blocks this is reported. The trailer has no
+// checksum: what is not reported of it changes nothing that is read.
+func TestEveryByte(t *testing.T) {
+	for _, codec := range []Codec{None, GZ} {
+		sound := everything(t, codec)
+		want, err := sound.content()
+		if err == nil {
+			err = sound.verify()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		end := len(sound) - trailerSize
+		for i := range sound {
+			f := slices.Clone(sound)
+			f[i] ^= 1 << (i % 8)
+			err := f.verify()
+			if err != nil {
+				if kindOf(err) == "" {
+					t.Fatalf("byte %d: %v", i, err)
+				}
+				continue
+			}
+			if got, err := f.content(); i < end || err != nil || got != want {
+				t.Errorf("%s: a change of byte %d of %d is not reported", codec, i, len(f))
+			}
+		}
+	}
+}
+
+// TestEveryLength cuts a file everywhere.
+func TestEveryLength(t *testing.T) {
+	f := everything(t, None)
+	for n := range f {
+		if err := f[:n].verify(); kindOf(err) == "" {
+			t.Fatalf("of the first %d of %d bytes nothing is reported: %v", n, len(f), err)
+		}
+	}
+}
+
+// TestDump puts a file together again of what is written of it.
+func TestDump(t *testing.T) {
+	files := samples(t)
+	files["none"], files["gzip"] = everything(t, None), everything(t, GZ)
+	files["columns"] = madeFile(t, WriterOptions{}, 0)
+	for name, f := range files {
+		if len(f) > 20_000 {
+			continue
+		}
+		r, err := f.open()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var dump bytes.Buffer
+		if err := r.Dump(&dump); err != nil {
+			t.Fatal(err)
+		}
+		var claimed file
+		for line := range bytes.Lines(dump.Bytes()) {
+			var at int
+			if _, err := fmt.Sscanf(string(line[:min(len(line), 8)]), "%08x", &at); err != nil || len(line) < 10 || line[8] != ' ' {
+				continue
+			}
+			if at != len(claimed) {
+				t.Fatalf("%s: bytes at %d are written behind %d", name, at, len(claimed))
+			}
+			for field := range bytes.FieldsSeq(line[10:min(len(line), 10+3*dumpWidth-1)]) {
+				var b byte
+				if _, err := fmt.Sscanf(string(field), "%02x", &b); err != nil {
+					t.Fatalf("%s: %q", name, line)
+				}
+				claimed = append(claimed, b)
+			}
+		}
+		if !bytes.Equal(claimed, f) {
+			t.Errorf("%s: %d bytes are written of %d, or others", name, len(claimed), len(f))
+		}
+	}
+}
