@@ -167,8 +167,14 @@ func bloomBit(hash uint32, n int64) int64 {
 // murmur is the 32-bit MurmurHash2 of HBase, whose last bytes, of a length that is no
 // multiple of four, are taken with their signs.
 func murmur(b []byte, seed uint32) uint32 {
+	n := len(b) &^ 3
+	return murmurOf(b[:n], b[n:], seed)
+}
+
+// murmurOf is murmur of the bytes in front of the last ones, and of these.
+func murmurOf(b, last []byte, seed uint32) uint32 {
 	const m, r = 0x5bd1e995, 24
-	h := seed ^ uint32(len(b))
+	h := seed ^ uint32(len(b)+len(last))
 	for ; len(b) >= 8; b = b[8:] {
 		both := binary.LittleEndian.Uint64(b)
 		k := uint32(both) * m
@@ -181,14 +187,10 @@ func murmur(b []byte, seed uint32) uint32 {
 		h = h*m ^ (k^k>>r)*m
 		b = b[4:]
 	}
-	if n := len(b); n > 0 {
-		if n >= 3 {
-			h ^= uint32(int32(int8(b[2]))) << 16
-		}
-		if n >= 2 {
-			h ^= uint32(int32(int8(b[1]))) << 8
-		}
-		h ^= uint32(int32(int8(b[0])))
+	for i, c := range last {
+		h ^= uint32(int32(int8(c))) << (8 * i)
+	}
+	if len(last) > 0 {
 		h *= m
 	}
 	h ^= h >> 13

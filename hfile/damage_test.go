@@ -38,7 +38,7 @@ func madeFile(t testing.TB, o WriterOptions, n int) file {
 // everything is a file that has all that is written, in little.
 func everything(t testing.TB, codec Codec) file {
 	o := WriterOptions{
-		BlockSize: 150, IndexBlockSize: 150, Codec: codec, RowBloom: true,
+		BlockSize: 150, IndexBlockSize: 100, Codec: codec, RowBloom: true,
 		Meta: []Pair{{"meta", []byte("block")}}, Info: Info{{"a key", []byte("a value")}},
 	}
 	return madeFile(t, o, 60)

@@ -11,19 +11,16 @@ import (
 
 // Keys of the file info that mean something to readers.
 const (
-	infoLastKey         = "hfile.LASTKEY"
-	infoAverageKey      = "hfile.AVG_KEY_LEN"
-	infoAverageValue    = "hfile.AVG_VALUE_LEN"
-	infoMaxTags         = "hfile.MAX_TAGS_LEN"
-	infoVersion         = "KEY_VALUE_VERSION"
-	infoMaxMemstore     = "MAX_MEMSTORE_TS_KEY"
-	infoEncoding        = "DATA_BLOCK_ENCODING"
-	infoBloomType       = "BLOOM_FILTER_TYPE"
-	infoLastBloomKey    = "LAST_BLOOM_KEY"
-	infoSchema          = "schema"
-	infoMinRecord       = "minRecordKey"
-	infoMaxRecord       = "maxRecordKey"
-	infoHudiBloomFilter = "bloomFilterTypeCode"
+	infoLastKey      = "hfile.LASTKEY"
+	infoAverageKey   = "hfile.AVG_KEY_LEN"
+	infoAverageValue = "hfile.AVG_VALUE_LEN"
+	infoMaxTags      = "hfile.MAX_TAGS_LEN"
+	infoVersion      = "KEY_VALUE_VERSION"
+	infoMaxMemstore  = "MAX_MEMSTORE_TS_KEY"
+	infoEncoding     = "DATA_BLOCK_ENCODING"
+	infoBloomType    = "BLOOM_FILTER_TYPE"
+	infoLastBloomKey = "LAST_BLOOM_KEY"
+	infoSchema       = "schema"
 )
 
 // infoReserved begins the keys that are HBase's own.

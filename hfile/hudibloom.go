@@ -1,0 +1,238 @@
+package hfile
+
+import (
+	"encoding/base64"
+	"encoding/binary"
+	"math"
+	"strings"
+
+	"github.com/rowtocol/rowtocol/damage"
+)
+
+// Names by which Hudi finds its Bloom filter: a meta block, and in the file info the filter's
+// kind and the least and the greatest row.
+const (
+	metaHudiBloom     = "bloomFilter"
+	infoHudiBloomType = "bloomFilterTypeCode"
+	infoMinRecord     = "minRecordKey"
+	infoMaxRecord     = "maxRecordKey"
+)
+
+// The kinds of Hudi's Bloom filters, by their names in the file info.
+const (
+	hudiSimple  = "SIMPLE"
+	hudiDynamic = "DYNAMIC_V0"
+)
+
+const (
+	// hudiVersion begins a filter that says its kind of hash function.
+	hudiVersion = -1
+	// hudiHeadSize is the bytes of a filter in front of its bits.
+	hudiHeadSize = 4 + 4 + 1 + 4
+)
+
+// HudiBloom is a Bloom filter of rows as Hudi keeps it, in Base64, in the meta block
+// bloomFilter of a file:
+//
+//	simple   | version -1: 4 | hash functions: 4 | kind of them: 1 | bits: 4 | bits, least first |
+//	dynamic  | as a simple one without bits | keys of each filter: 4 | keys of the last: 4 |
+//	         | filters: 4 | simple filter | … |
+//
+// A row may be in it if it may be in one of its filters.
+type HudiBloom struct {
+	filters []hudiFilter
+}
+
+// hudiFilter is a simple filter.
+type hudiFilter struct {
+	hashes int
+	hash   func(b []byte, seed uint32) uint32
+	kind   byte
+	bits   int64
+	array  []byte
+}
+
+// HudiBloom reads Hudi's Bloom filter of the file; nil if there is none.
+func (f *Reader) HudiBloom() (*HudiBloom, error) {
+	text, err := f.Meta(metaHudiBloom)
+	if text == nil || err != nil {
+		return nil, err
+	}
+	b, err := ParseHudiBloom(string(text), string(f.info.Value(infoHudiBloomType)))
+	return b, f.located(err)
+}
+
+// ParseHudiBloom reads a filter of a kind, SIMPLE or DYNAMIC_V0, from its Base64.
+func ParseHudiBloom(text, kind string) (*HudiBloom, error) {
+	b, err := base64.StdEncoding.DecodeString(text)
+	if err != nil {
+		return nil, damage.New(damage.Value, "", -1, "%s: no Base64: %v", metaHudiBloom, err)
+	}
+	d := &hudiDecoder{b: b}
+	h := &HudiBloom{}
+	switch {
+	case strings.EqualFold(kind, hudiSimple):
+		h.filters = append(h.filters, d.filter())
+	case strings.EqualFold(kind, hudiDynamic):
+		d.head()
+		d.number() // keys of each filter
+		d.number() // keys of the last one
+		n := d.number()
+		//guard: memory would be asked for more filters than there are bytes for
+		if n < 0 || n > len(d.b)/hudiHeadSize {
+			d.fail("%d filters in %d bytes", n, len(d.b))
+		}
+		for i := 0; i < n && d.err == nil; i++ {
+			h.filters = append(h.filters, d.filter())
+		}
+	default:
+		return nil, damage.New(damage.Unsupported, "", -1, "%s: the kind %q", metaHudiBloom, kind)
+	}
+	//guard: bytes behind the filter would be passed over
+	if len(d.b) > 0 {
+		d.fail("%d bytes behind it", len(d.b))
+	}
+	if d.err != nil {
+		return nil, d.err
+	}
+	return h, nil
+}
+
+// MayContain tells whether a row may be among those of the filter.
+func (h *HudiBloom) MayContain(row []byte) bool {
+	for i := range h.filters {
+		if h.filters[i].has(row) {
+			return true
+		}
+	}
+	return false
+}
+
+func (f *hudiFilter) has(row []byte) bool {
+	h := uint32(0)
+	for range f.hashes {
+		h = f.hash(row, h)
+		at := bloomBit(h, f.bits)
+		if f.array[at/8]&(1<<(at%8)) == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+func (f *hudiFilter) add(row []byte) {
+	h := uint32(0)
+	for range f.hashes {
+		h = f.hash(row, h)
+		at := bloomBit(h, f.bits)
+		f.array[at/8] |= 1 << (at % 8)
+	}
+}
+
+// hudiDecoder reads a filter. The first failure sticks.
+type hudiDecoder struct {
+	b   []byte
+	err error
+}
+
+func (d *hudiDecoder) fail(reason string, args ...any) {
+	if d.err == nil {
+		e := damage.New(damage.Value, "", -1, reason, args...)
+		e.Reason = metaHudiBloom + ": " + e.Reason
+		d.err = e
+	}
+}
+
+// take returns the next n bytes, nil after a failure.
+func (d *hudiDecoder) take(n int64) []byte {
+	//guard: bytes would be read beyond the filter
+	if n > int64(len(d.b)) {
+		d.fail("it ends %d bytes before", n-int64(len(d.b)))
+	}
+	if d.err != nil {
+		d.b = nil
+		return nil
+	}
+	b := d.b[:n]
+	d.b = d.b[n:]
+	return b
+}
+
+func (d *hudiDecoder) number() int {
+	b := d.take(4)
+	if b == nil {
+		return 0
+	}
+	return int(int32(binary.BigEndian.Uint32(b)))
+}
+
+// head reads what is in front of a filter's bits.
+func (d *hudiDecoder) head() (f hudiFilter) {
+	version := d.number()
+	f.hashes, f.kind = version, hashJenkins // Hadoop's before it had versions
+	if version == hudiVersion {
+		f.hashes = d.number()
+		if b := d.take(1); b != nil {
+			f.kind = b[0]
+		}
+	}
+	f.bits = int64(d.number())
+	switch f.kind {
+	case hashJenkins:
+		f.hash = jenkins
+	case hashMurmur:
+		f.hash = murmurByHudi
+	default:
+		d.fail("hash function %d", f.kind)
+	}
+	//guard: a query would take time without end, or hash nothing and find all rows
+	if f.hashes < 1 || f.hashes > maxHashes {
+		d.fail("%d hash functions", f.hashes)
+	}
+	//guard: the place of a bit would be taken modulo zero
+	if f.bits < 1 {
+		d.fail("%d bits", f.bits)
+	}
+	return f
+}
+
+// filter reads a simple filter.
+func (d *hudiDecoder) filter() hudiFilter {
+	f := d.head()
+	f.array = d.take((f.bits + 7) / 8)
+	return f
+}
+
+// newHudiFilter returns a simple filter for some keys, of which one absent row among a
+// billion is found, as by Hudi's default.
+func newHudiFilter(keys int) hudiFilter {
+	const rate = 1e-9
+	bits := math.Ceil(float64(keys) * -math.Log(rate) / (math.Ln2 * math.Ln2))
+	return hudiFilter{
+		hashes: int(math.Ceil(math.Ln2 * bits / float64(keys))), hash: murmurByHudi, kind: hashMurmur,
+		bits: int64(bits), array: make([]byte, (int64(bits)+7)/8),
+	}
+}
+
+// appendHead appends what is in front of the bits.
+func (f *hudiFilter) appendHead(dst []byte) []byte {
+	version := int32(hudiVersion)
+	dst = binary.BigEndian.AppendUint32(dst, uint32(version))
+	dst = binary.BigEndian.AppendUint32(dst, uint32(f.hashes))
+	dst = append(dst, f.kind)
+	return binary.BigEndian.AppendUint32(dst, uint32(f.bits))
+}
+
+// append appends the filter.
+func (f *hudiFilter) append(dst []byte) []byte { return append(f.appendHead(dst), f.array...) }
+
+// murmurByHudi is the 32-bit MurmurHash2 of Hadoop and Hudi. It takes the last bytes, of a
+// length that is no multiple of four, in the other order than HBase's, and with their signs.
+func murmurByHudi(b []byte, seed uint32) uint32 {
+	var last [4]byte
+	n := len(b) &^ 3
+	for i := range b[n:] {
+		last[i] = b[len(b)-1-i]
+	}
+	return murmurOf(b[:n], last[:len(b)-n], seed)
+}
