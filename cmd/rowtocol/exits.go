@@ -48,7 +48,7 @@ var exits = []exit{
 	},
 	{
 		code: 3, kind: failure.Input, is: isInput,
-		meaning: "input missing, damaged or not convertible; a damaged column file in cat or inspect (file, offset and reason are printed)",
+		meaning: "input missing, damaged or not convertible; a damaged column file in cat, inspect or lookup (file, offset and reason are printed)",
 		action:  "look at the file that is named: bring it back or leave it out, or allow `--on-damage`, `--schema`, `--allow-empty`",
 	},
 	{
