@@ -325,3 +325,28 @@ func TestHFileSamples(t *testing.T) {
 		found.Close()
 	}
 }
+
+// TestHFileConverted lets HBase and Hudi read what convert makes: rows sorted by a key, and key
+// indexes, whose rows are numbers and texts and whose cells have qualifiers.
+func TestHFileConverted(t *testing.T) {
+	j := newHFileJudge(t)
+	sorted, indexed := filepath.Join(t.TempDir(), "sorted"), filepath.Join(t.TempDir(), "indexed")
+	run(t, "convert", "--format", "hfile", "--key", "from,id", "--block-codec", "gz", "--bloom", "../testdata/mail", sorted).want(t, 0)
+	run(t, "convert", "--index", "id", "--index", "from,date", "../testdata/mail", indexed).want(t, 0)
+	files := []string{}
+	for _, pattern := range []string{sorted + "/part-*.hfile", indexed + "/_index/*/*/*.hfile"} {
+		found, err := filepath.Glob(pattern)
+		must(t, err)
+		if len(found) == 0 {
+			t.Fatalf("there is no %s", pattern)
+		}
+		files = append(files, found...)
+	}
+	for i, file := range files {
+		hbase, hudi := scanned(t, file)
+		checkScan(t, j, "hbase", file, hbase)
+		if i == 0 {
+			checkScan(t, j, "hudi", file, hudi)
+		}
+	}
+}
