@@ -3,7 +3,6 @@ package hfile
 import (
 	"encoding/base64"
 	"encoding/binary"
-	"math"
 	"strings"
 
 	"github.com/rowtocol/rowtocol/damage"
@@ -98,8 +97,12 @@ func ParseHudiBloom(text, kind string) (*HudiBloom, error) {
 	return h, nil
 }
 
-// MayContain tells whether a row may be among those of the filter.
+// MayContain tells whether a row may be among those of the filter. Rows without bytes are not
+// added to filters: of them nothing is known.
 func (h *HudiBloom) MayContain(row []byte) bool {
+	if len(row) == 0 {
+		return true
+	}
 	for i := range h.filters {
 		if h.filters[i].has(row) {
 			return true
@@ -118,15 +121,6 @@ func (f *hudiFilter) has(row []byte) bool {
 		}
 	}
 	return true
-}
-
-func (f *hudiFilter) add(row []byte) {
-	h := uint32(0)
-	for range f.hashes {
-		h = f.hash(row, h)
-		at := bloomBit(h, f.bits)
-		f.array[at/8] |= 1 << (at % 8)
-	}
 }
 
 // hudiDecoder reads a filter. The first failure sticks.
@@ -202,29 +196,6 @@ func (d *hudiDecoder) filter() hudiFilter {
 	f.array = d.take((f.bits + 7) / 8)
 	return f
 }
-
-// newHudiFilter returns a simple filter for some keys, of which one absent row among a
-// billion is found, as by Hudi's default.
-func newHudiFilter(keys int) hudiFilter {
-	const rate = 1e-9
-	bits := math.Ceil(float64(keys) * -math.Log(rate) / (math.Ln2 * math.Ln2))
-	return hudiFilter{
-		hashes: int(math.Ceil(math.Ln2 * bits / float64(keys))), hash: murmurByHudi, kind: hashMurmur,
-		bits: int64(bits), array: make([]byte, (int64(bits)+7)/8),
-	}
-}
-
-// appendHead appends what is in front of the bits.
-func (f *hudiFilter) appendHead(dst []byte) []byte {
-	version := int32(hudiVersion)
-	dst = binary.BigEndian.AppendUint32(dst, uint32(version))
-	dst = binary.BigEndian.AppendUint32(dst, uint32(f.hashes))
-	dst = append(dst, f.kind)
-	return binary.BigEndian.AppendUint32(dst, uint32(f.bits))
-}
-
-// append appends the filter.
-func (f *hudiFilter) append(dst []byte) []byte { return append(f.appendHead(dst), f.array...) }
 
 // murmurByHudi is the 32-bit MurmurHash2 of Hadoop and Hudi. It takes the last bytes, of a
 // length that is no multiple of four, in the other order than HBase's, and with their signs.

@@ -1,6 +1,7 @@
 package hfile
 
 import (
+	"bytes"
 	"encoding/base64"
 	"encoding/binary"
 	"fmt"
@@ -118,4 +119,84 @@ func FuzzHudiBloom(f *testing.F) {
 			h.MayContain(b)
 		}
 	})
+}
+
+// TestHudiBloomWritten writes rows with a filter of each number of filters.
+func TestHudiBloomWritten(t *testing.T) {
+	for _, rows := range []int{0, 1, 200, hudiKeys + 100} {
+		var b bytes.Buffer
+		w, err := NewWriter(&b, WriterOptions{HudiBloom: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		bound := int64(0)
+		for i := range rows {
+			bound = w.Bound(keyOverhead+8, 1)
+			for ts := range int64(2) {
+				if err := w.Append(AppendKey(nil, fmt.Appendf(nil, "%08d", i), nil, nil, 9-ts, Put), nil); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		f := file(b.Bytes())
+		if err := f.verify(); err != nil {
+			t.Fatal(err)
+		}
+		r, err := f.open()
+		if err != nil {
+			t.Fatal(err)
+		}
+		h, err := r.HudiBloom()
+		if err != nil || (h != nil) != (rows > 0) {
+			t.Fatalf("%d rows: %v", rows, err)
+		}
+		if rows == 0 {
+			continue
+		}
+		if len(h.filters) != 1+rows/hudiKeys || int64(len(f)) > bound+100 {
+			t.Errorf("%d rows: %d filters, %d bytes, of which %d were expected", rows, len(h.filters), len(f), bound)
+		}
+		least, greatest := string(r.Info().Value(infoMinRecord)), string(r.Info().Value(infoMaxRecord))
+		if least != "00000000" || greatest != fmt.Sprintf("%08d", rows-1) {
+			t.Errorf("rows from %s to %s", least, greatest)
+		}
+		for i := range rows {
+			if i%97 == 0 && (!h.MayContain(fmt.Appendf(nil, "%08d", i)) || h.MayContain(fmt.Appendf(nil, "%08d-", i))) {
+				t.Fatalf("row %d of %d is not there, or another is", i, rows)
+			}
+		}
+		r.Close()
+	}
+}
+
+// Rows beyond what the filters are for are in one of them, too.
+func TestHudiBloomIsBounded(t *testing.T) {
+	w := &hudiBloomWriter{count: hudiKeys}
+	for range maxHudiFilters {
+		w.filters = append(w.filters, hudiFilter{hashes: 3, hash: murmurByHudi, kind: hashMurmur, bits: 800, array: make([]byte, 100)})
+	}
+	w.add(nil) // which Hudi refuses to ask for
+	size := w.size()
+	for i := range 100 {
+		w.add(fmt.Append(nil, "row", i))
+	}
+	b := w.block()
+	if w.size() != size || int64(len(b)) != size {
+		t.Errorf("the filter has %d bytes, it was said to have %d", len(b), size)
+	}
+	h, err := ParseHudiBloom(string(b), hudiDynamic)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 100 {
+		if !h.MayContain(fmt.Append(nil, "row", i)) {
+			t.Errorf("row %d is not there", i)
+		}
+	}
+	if !h.MayContain(nil) {
+		t.Error("a row without bytes is said not to be there")
+	}
 }

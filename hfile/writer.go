@@ -31,6 +31,9 @@ type WriterOptions struct {
 	Codec Codec
 	// RowBloom adds a Bloom filter of the rows, in HBase's form.
 	RowBloom bool
+	// HudiBloom adds a Bloom filter of the rows in Hudi's form, and the range of the rows, which
+	// Hudi looks for along with it. It takes up to 6 MB of memory.
+	HudiBloom bool
 	// Info are further pairs of the file info.
 	Info Info
 	// Meta are meta blocks, in any order.
@@ -54,6 +57,7 @@ type Writer struct {
 	previous map[string]int64
 	index    indexWriter
 	bloom    *bloomWriter
+	hudi     *hudiBloomWriter
 
 	cells       int64
 	keys        int64 // bytes
@@ -88,6 +92,9 @@ func NewWriter(w io.Writer, o WriterOptions) (*Writer, error) {
 	f.index.limit = o.IndexBlockSize
 	if o.RowBloom {
 		f.bloom = newBloomWriter()
+	}
+	if o.HudiBloom {
+		f.hudi = newHudiBloomWriter()
 	}
 	return f, nil
 }
@@ -144,8 +151,8 @@ func (f *Writer) append(key Key, value []byte) error {
 	if len(f.buf) == headerSize {
 		f.first = append(f.first[:0], key...)
 	}
-	if f.bloom != nil && newRow {
-		f.bloom.add(key.Row())
+	if newRow {
+		f.addRow(key.Row())
 	}
 	at := len(f.buf)
 	f.buf = slices.Grow(f.buf, int(size))[:at+int(size)]
@@ -160,6 +167,16 @@ func (f *Writer) append(key Key, value []byte) error {
 	f.keys += int64(len(key))
 	f.values += int64(len(value))
 	return nil
+}
+
+// addRow adds a row to the Bloom filters.
+func (f *Writer) addRow(row []byte) {
+	if f.bloom != nil {
+		f.bloom.add(row)
+	}
+	if f.hudi != nil {
+		f.hudi.add(row)
+	}
 }
 
 // cellSize is the bytes of a cell in a block.
@@ -289,7 +306,11 @@ func (f *Writer) Close() error {
 
 // writeMeta writes the meta blocks, in the order of their names.
 func (f *Writer) writeMeta() error {
-	for _, m := range Info(f.o.Meta).sorted() {
+	meta := slices.Clone(Info(f.o.Meta))
+	if f.hudi != nil && f.cells > 0 {
+		meta = append(meta, Pair{metaHudiBloom, f.hudi.block()})
+	}
+	for _, m := range meta.sorted() {
 		offset, size, err := f.write(magicMeta, append(make([]byte, headerSize), m.Value...))
 		if err != nil {
 			return err
@@ -315,6 +336,9 @@ func (f *Writer) fileInfo() Info {
 		if f.bloom != nil {
 			info = append(info, Pair{infoBloomType, []byte("ROW")}, Pair{infoLastBloomKey, f.last.Row()})
 		}
+		if f.hudi != nil {
+			info = append(info, f.hudi.info(f.last.Row())...)
+		}
 	}
 	return info.sorted()
 }
@@ -330,6 +354,9 @@ func (f *Writer) Bound(key, value int) int64 {
 	n += f.index.blocks() * stored(0)
 	if f.bloom != nil {
 		n += f.bloom.bound(key, stored)
+	}
+	if f.hudi != nil {
+		n += stored(f.hudi.size()) + stored(int64(256+len(f.hudi.first)+2*key))
 	}
 	return n + f.given + stored(int64(512+2*key)) + stored(0) + trailerSize
 }
