@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/rowtocol/rowtocol/damage"
+	"github.com/rowtocol/rowtocol/dataset/where"
 	"github.com/rowtocol/rowtocol/shred"
 	"github.com/rowtocol/rowtocol/store"
 )
@@ -182,6 +183,19 @@ func (d *Dataset) Parts() []Part { return d.list.Parts }
 
 // Runs are the committed outputs of the dataset, which Part.Run counts.
 func (d *Dataset) Runs() []Run { return d.list.Runs }
+
+// Spans are what a condition on all rows demands of single fields; none if the rows are of
+// several schemas. The error is that of a condition that does not fit the rows.
+func (d *Dataset) Spans(condition string) ([]where.Span, error) {
+	if len(d.sections) != 1 {
+		return nil, nil
+	}
+	p, err := where.Parse(condition, d.sections[0].mapping)
+	if err != nil {
+		return nil, &queryError{err}
+	}
+	return p.Spans(), nil
+}
 
 // project returns the mapping of the fields that paths name, all if nil, and
 // which columns of the section it takes.

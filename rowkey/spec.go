@@ -1,6 +1,7 @@
 package rowkey
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"math"
@@ -225,4 +226,32 @@ func appendEscaped[T string | []byte](dst []byte, v T) []byte {
 		}
 	}
 	return dst
+}
+
+// Span is the range of the keys whose first field is from one value to another, both included,
+// as Avro encodes the field's type, without the branch of a union. nil is no bound.
+func (s *Spec) Span(low, high []byte) (r Range) {
+	f, last := &s.fields[0], len(s.fields) == 1
+	if low != nil {
+		r.From = f.append(nil, low, last)
+	}
+	switch {
+	case high == nil:
+	case last:
+		r.To = append(f.append(nil, high, true), 0)
+	default:
+		r.To = after(f.append(nil, high, false))
+	}
+	return r
+}
+
+// Intersect is the keys that are in both ranges.
+func (r Range) Intersect(other Range) Range {
+	if bytes.Compare(r.From, other.From) < 0 {
+		r.From = other.From
+	}
+	if r.To == nil || other.To != nil && bytes.Compare(other.To, r.To) < 0 {
+		r.To = other.To
+	}
+	return r
 }

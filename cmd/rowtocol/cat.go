@@ -223,6 +223,7 @@ func (a *app) cat(ctx context.Context, f *catFlags, names []string) error {
 	if err != nil {
 		return err
 	}
+	defer in.close()
 	write := func(w io.Writer) error { return format.write(ctx, in, f, w) }
 	if a.rowsOut {
 		err = a.toStdout(ctx, write)
@@ -266,23 +267,30 @@ type catted struct {
 	FileBytes  int64  `json:"file_bytes"`
 	BlocksRead int64  `json:"blocks_read"`
 	Blocks     int64  `json:"blocks"` // of the columns in question, in the files that were opened
+	Index      string `json:"index,omitempty"` // fields of the index that found the rows
 	Output     string `json:"output,omitempty"`
 }
 
 func (a *app) reportRead(f *catFlags, in *catInput) {
-	s := in.stats
+	s, index, by := in.stats, "", ""
+	if in.by != nil {
+		index = in.by.Fields()
+		by = ", by the index " + index
+		s.BytesRead += in.by.BytesRead()
+		s.FileBytes += indexBytes(in.data)
+	}
 	// What is read again, as the start of a file whose header is long, is counted once.
 	s.BlocksRead = min(s.BlocksRead, s.Blocks)
 	if s.FileBytes > 0 { // else it is a stream
 		s.BytesRead = min(s.BytesRead, s.FileBytes)
 	}
-	a.result = catted{s.Rows, in.total(), s.BytesRead, s.FileBytes, s.BlocksRead, s.Blocks, f.output}
+	a.result = catted{s.Rows, in.total(), s.BytesRead, s.FileBytes, s.BlocksRead, s.Blocks, index, f.output}
 	if !f.stats || a.json {
 		return
 	}
 	if total := in.total(); total != nil {
-		fmt.Fprintf(a.console, "%d of %s; read %s of %s, %d of %s of these columns\n",
-			s.Rows, plural(*total, "row"), human(s.BytesRead), human(s.FileBytes), s.BlocksRead, plural(s.Blocks, "block"))
+		fmt.Fprintf(a.console, "%d of %s%s; read %s of %s, %d of %s of these columns\n",
+			s.Rows, plural(*total, "row"), by, human(s.BytesRead), human(s.FileBytes), s.BlocksRead, plural(s.Blocks, "block"))
 	} else {
 		fmt.Fprintf(a.console, "%s; read %s of Avro\n", plural(s.Rows, "row"), human(s.BytesRead))
 	}

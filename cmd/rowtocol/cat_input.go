@@ -12,6 +12,7 @@ import (
 	"github.com/rowtocol/rowtocol/dataset"
 	"github.com/rowtocol/rowtocol/dataset/export"
 	"github.com/rowtocol/rowtocol/dataset/where"
+	"github.com/rowtocol/rowtocol/index/lookup"
 	"github.com/rowtocol/rowtocol/shred"
 )
 
@@ -25,6 +26,8 @@ type catInput struct {
 	// found gives the queries whose rows are printed, one after another, with io.EOF after
 	// the last; nil for query alone. It takes back what the one before took.
 	found func(context.Context) (dataset.Query, error)
+	// by is what an index found for the condition; nil if all rows are looked at.
+	by *lookup.Narrowed
 	// progress is told now and then what was read; nil for nobody.
 	progress func(dataset.Stats)
 }
@@ -46,7 +49,25 @@ func (a *app) openInput(ctx context.Context, f *catFlags, names []string) (*catI
 	}
 	defer s.Close()
 	c.schema, c.stats = s.Schema(), s.Stats()
-	return c, nil
+	return c, c.narrow(ctx)
+}
+
+// narrow leaves it to an index, if one helps, which rows are looked at for the condition.
+func (c *catInput) narrow(ctx context.Context) (err error) {
+	if c.query.Where == "" {
+		return nil
+	}
+	if c.by, err = lookup.Narrow(ctx, c.data, c.query.Where, c.memory); err == nil && c.by != nil {
+		c.query.Only = c.by.Only
+	}
+	return err
+}
+
+// close gives back what finding rows by an index took.
+func (c *catInput) close() {
+	if c.by != nil {
+		c.by.Close()
+	}
 }
 
 // ofFiles adds to the error for a name that is of no field whose names are meant.

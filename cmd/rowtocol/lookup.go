@@ -131,11 +131,7 @@ func (a *app) lookup(ctx context.Context, f *lookupFlags, dest string, keys []st
 	in.found = finder.find
 	err = a.toStdout(ctx, func(w io.Writer) error { return format.write(ctx, in, &f.catFlags, w) })
 	in.stats.BytesRead += table.BytesRead()
-	for _, r := range in.data.Runs() {
-		for _, x := range r.Index {
-			in.stats.FileBytes += x.Bytes
-		}
-	}
+	in.stats.FileBytes += indexBytes(in.data)
 	a.reportRead(&f.catFlags, in)
 	if err == nil && in.stats.Rows == 0 {
 		a.status, a.nothing = "nothing", f.nothing
@@ -230,4 +226,14 @@ func (f *finder) find(ctx context.Context) (dataset.Query, error) {
 		return q, nil
 	}
 	return q, io.EOF
+}
+
+// indexBytes is the size of all indexes of a dataset.
+func indexBytes(d *dataset.Dataset) (n int64) {
+	for _, r := range d.Runs() {
+		for _, x := range r.Index {
+			n += x.Bytes
+		}
+	}
+	return n
 }

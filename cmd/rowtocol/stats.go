@@ -52,6 +52,7 @@ func (a *app) stats(ctx context.Context, f *catFlags, names []string) error {
 	if err != nil {
 		return err
 	}
+	defer in.close()
 	r := &summed{Columns: []stats.Column{}}
 	if in.schema != nil {
 		if err := a.sumUp(ctx, in, r); err != nil {

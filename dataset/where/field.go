@@ -12,7 +12,7 @@ import (
 // field is a field that the condition names, and its values in a batch. Of the
 // items of an array it sees some at a time, in order.
 type field struct {
-	path   string
+	path   string // from the row
 	kind   kind
 	typ    *shred.Node // of the values; nil of a group
 	place  shred.Place // of a group

@@ -68,11 +68,12 @@ func (t *translator) field(n *node) (*field, error) {
 	if f := t.scope.fields[path]; f != nil {
 		return f, nil
 	}
-	w := &walk{translator: t, n: n, f: &field{path: path, column: -1}, place: t.scope.place}
+	w := &walk{translator: t, n: n, f: &field{column: -1}, place: t.scope.place}
 	if err := w.walk(n.parts); err != nil {
 		return nil, err
 	}
 	f := w.f
+	f.path = w.path
 	t.need(f.optional...)
 	if l := f.lookup; l != nil {
 		t.need(l.column, l.keys)

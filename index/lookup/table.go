@@ -29,6 +29,7 @@ type Table struct {
 	runs   []*run
 	memory *budget.Heap
 	read   int64
+	most   int64 // rows to be found; more are errMany. 0 is no limit
 }
 
 // run is the index of one output.
@@ -185,7 +186,7 @@ func (t *Table) Find(ctx context.Context, ask func(*rowkey.Spec) (rowkey.Range, 
 	for _, r := range t.runs {
 		keys, err := ask(r.spec)
 		if err == nil {
-			err = r.find(ctx, keys, found)
+			err = r.find(ctx, keys, t.most, found)
 		}
 		if err != nil {
 			found.Release()
@@ -195,12 +196,15 @@ func (t *Table) Find(ctx context.Context, ask func(*rowkey.Spec) (rowkey.Range, 
 	return found, nil
 }
 
-func (r *run) find(ctx context.Context, keys rowkey.Range, found *Rows) error {
+func (r *run) find(ctx context.Context, keys rowkey.Range, most int64, found *Rows) error {
 	err := r.reader.Find(ctx, keys, func(key []byte, p index.Position) error {
 		in, ok := r.parts[place{p.Task, p.Group}]
 		//guard: a damaged index would be taken for a wrong query
 		if !ok || int64(p.Row) >= in.rows {
 			return r.damaged(key, fmt.Sprintf("a key leads to row %d of row group %d of task %d, which is not there", p.Row, p.Group, p.Task))
+		}
+		if most > 0 && found.Count == most {
+			return errMany
 		}
 		if err := found.memory.Reserve(positionMemory); err != nil {
 			return fmt.Errorf("more than %d rows are found, which are too many: %w", found.Count, err)
