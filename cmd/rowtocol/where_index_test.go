@@ -1,0 +1,64 @@
+package main
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestWhereByIndex asks for the same rows with a condition that an index bounds, and with one
+// that none does: an alternative that holds for no row is enough for that.
+func TestWhereByIndex(t *testing.T) {
+	mail, err := filepath.Abs("../../testdata/mail")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	rowtocol(t, dir, nil, "convert", "--row-group-size", "40000", "--block-size", "4096",
+		"--index", "id", "--index", "from,date", "--index", "score", "--index", "subject", mail, "out").want(t, 0)
+	random := rand.New(rand.NewPCG(1, 2))
+	operators := []string{"=", "<", "<=", ">", ">=", "!="}
+	demand := func() string {
+		o := operators[random.IntN(len(operators))]
+		switch random.IntN(6) {
+		case 0:
+			return fmt.Sprintf("id %s %d", o, random.IntN(810)-5)
+		case 1:
+			return fmt.Sprintf("score %s %g", o, random.Float64())
+		case 2:
+			return fmt.Sprintf("subject %s '%c'", o, 'a'+rune(random.IntN(26)))
+		case 3:
+			return fmt.Sprintf("from %s 'k%c'", o, 'a'+rune(random.IntN(26)))
+		case 4:
+			return fmt.Sprintf("id in (%d, %d)", random.IntN(800), random.IntN(800))
+		}
+		return fmt.Sprintf("date %s '2010-0%d-01T00:00:00Z'", o, 1+random.IntN(9))
+	}
+	used := 0
+	for range 25 {
+		where := demand()
+		for range random.IntN(3) {
+			where += " and " + demand()
+		}
+		got := rowtocol(t, dir, nil, "cat", "--columns", "id", "--stats", "--where", where, "out").want(t, 0)
+		want := rowtocol(t, dir, nil, "cat", "--columns", "id", "--stats", "--where", "("+where+") or id = -1", "out").want(t, 0)
+		if got.stdout != want.stdout {
+			t.Errorf("%s: %q, want %q", where, got.stdout, want.stdout)
+		}
+		if strings.Contains(got.stderr, "by the index") {
+			used++
+		}
+		if strings.Contains(want.stderr, "by the index") {
+			t.Fatalf("an index is used for an alternative to %s", where)
+		}
+	}
+	if used < 5 {
+		t.Errorf("an index was used for %d conditions", used)
+	}
+	rowtocol(t, dir, nil, "cat", "--stats", "--columns", "id", "--where", "id = 5", "out").want(t, 0, "by the index id")
+	rowtocol(t, dir, nil, "cat", "--stats", "--columns", "id", "--where", "id > 5", "out").want(t, 0)
+	rowtocol(t, dir, nil, "head", "--columns", "id", "--where", "id = 5", "out").want(t, 0, "5")
+	rowtocol(t, dir, nil, "stats", "--columns", "id", "--where", "id = 5", "out").want(t, 0)
+}
