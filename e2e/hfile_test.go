@@ -247,6 +247,37 @@ func checkBloom(t *testing.T, j *hfileJudge, name, file string, cells []hfileCel
 	}
 }
 
+// TestHFileHudiBloom has the code that Hudi's filter is made of ask for rows in ours.
+func TestHFileHudiBloom(t *testing.T) {
+	j := newHFileJudge(t)
+	for _, n := range []int{1, 1000, 130_000} {
+		cells := numberedCells(n)
+		file := filepath.Join(t.TempDir(), "x.hfile")
+		writeHFile(t, file, hfile.WriterOptions{HudiBloom: true, Codec: hfile.GZ}, cells)
+		filter, err := openHFile(t, file).HudiBloom()
+		must(t, err)
+		rows := sought(cells)
+		request := []string{"hudi-bloom", file}
+		for _, row := range rows {
+			request = append(request, hex.EncodeToString(row))
+		}
+		answers := j.ask(t, request...)
+		first, last := string(cells[0].key.Row()), string(cells[n-1].key.Row())
+		if len(answers) != 1+len(rows) || !slices.Equal(answers[0], []string{"DYNAMIC_V0", first, last}) {
+			t.Fatalf("of %d rows Hudi finds %v", n, answers)
+		}
+		there := func(row []byte) bool {
+			_, found := slices.BinarySearchFunc(cells, row, func(c hfileCell, row []byte) int { return bytes.Compare(c.key.Row(), row) })
+			return found
+		}
+		for i, row := range rows { // of a billion absent rows one would be found
+			if want := strconv.FormatBool(there(row)); answers[1+i][0] != want || strconv.FormatBool(filter.MayContain(row)) != want {
+				t.Errorf("of %d rows Hudi's filter says %s of %q, ours %v", n, answers[1+i], row, filter.MayContain(row))
+			}
+		}
+	}
+}
+
 // HBase itself notices a byte that changed.
 func TestHFileChecksumsByHBase(t *testing.T) {
 	j := newHFileJudge(t)

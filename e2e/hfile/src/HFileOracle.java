@@ -1,4 +1,6 @@
 import java.io.BufferedReader;
+import java.io.ByteArrayInputStream;
+import java.io.DataInputStream;
 import java.io.File;
 import java.io.InputStreamReader;
 import java.io.PrintStream;
@@ -7,6 +9,7 @@ import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.security.MessageDigest;
+import java.util.Base64;
 import java.util.HexFormat;
 import java.util.List;
 import org.apache.hadoop.conf.Configuration;
@@ -26,6 +29,9 @@ import org.apache.hadoop.hbase.regionserver.BloomType;
 import org.apache.hadoop.hbase.util.BloomFilter;
 import org.apache.hadoop.hbase.util.BloomFilterFactory;
 import org.apache.hadoop.hbase.util.BloomFilterWriter;
+import org.apache.hadoop.util.bloom.DynamicBloomFilter;
+import org.apache.hadoop.util.bloom.Filter;
+import org.apache.hadoop.util.bloom.Key;
 import org.apache.hudi.io.ByteArraySeekableDataInputStream;
 import org.apache.hudi.io.ByteBufferBackedInputStream;
 import org.apache.hudi.io.hfile.HFileReader;
@@ -41,6 +47,7 @@ import org.apache.hudi.io.hfile.UTF8StringKey;
  *   seek READER FILE ROW...       per row: whether it is there, and the row of the first cell from there on
  *   bloom FILE ROW...             per row: whether HBase's Bloom filter may have it
  *   meta FILE NAME                Hudi's reader's meta block
+ *   hudi-bloom FILE ROW...        the range of the rows, and per row: whether Hudi's Bloom filter may have it
  *   write FILE CODEC BLOCK N      HBase writes a file of N cells: see row and value
  *   time READER|write CODEC FILE N TIMES   CPU seconds of each time, of the thread that does it
  * </pre>
@@ -81,6 +88,7 @@ public final class HFileOracle {
       default -> {
         switch (a[0]) {
           case "bloom" -> bloom(a[1], List.of(a).subList(2, a.length), out);
+          case "hudi-bloom" -> hudiBloom(a[1], List.of(a).subList(2, a.length), out);
           case "meta" -> meta(a[1], a[2], out);
           case "write" -> write(a[1], a[2], Integer.parseInt(a[3]), Integer.parseInt(a[4]));
           default -> throw new IllegalArgumentException("unknown request " + a[0]);
@@ -191,6 +199,26 @@ public final class HFileOracle {
       for (String row : rows) {
         byte[] b = hex.parseHex(row);
         out.println(filter.contains(b, 0, b.length, null));
+      }
+    }
+  }
+
+  /** Hudi's filter is made of Hadoop's, and has its bytes. */
+  private static void hudiBloom(String file, List<String> rows, PrintStream out) throws Exception {
+    try (HFileReader r = openHudi(file)) {
+      String[] info = new String[3];
+      String[] keys = {"bloomFilterTypeCode", "minRecordKey", "maxRecordKey"};
+      for (int i = 0; i < info.length; i++) {
+        info[i] = new String(r.getMetaInfo(new UTF8StringKey(keys[i])).get(), StandardCharsets.UTF_8);
+      }
+      Filter filter = info[0].equals("SIMPLE") ? new org.apache.hadoop.util.bloom.BloomFilter() : new DynamicBloomFilter();
+      ByteBuffer block = r.getMetaBlock("bloomFilter").get();
+      byte[] b = new byte[block.remaining()];
+      block.duplicate().get(b);
+      filter.readFields(new DataInputStream(new ByteArrayInputStream(Base64.getDecoder().decode(b))));
+      out.println(String.join("\t", info));
+      for (String row : rows) {
+        out.println(filter.membershipTest(new Key(hex.parseHex(row))));
       }
     }
   }
