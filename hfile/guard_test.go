@@ -1,0 +1,314 @@
+package hfile
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/rowtocol/rowtocol/damage"
+)
+
+// says fails unless err is damage whose reason has some text.
+func says(t *testing.T, what string, err error, text string) {
+	t.Helper()
+	var d *damage.Error
+	if !errors.As(err, &d) || !strings.Contains(err.Error(), text) {
+		t.Errorf("%s: %v, expected damage: %s", what, err, text)
+	}
+}
+
+// be32 and be64 write a number at a place.
+func be32(at int, v int64) func([]byte) {
+	return func(b []byte) { binary.BigEndian.PutUint32(b[at:], uint32(v)) }
+}
+
+func be64(at int, v int64) func([]byte) {
+	return func(b []byte) { binary.BigEndian.PutUint64(b[at:], uint64(v)) }
+}
+
+func TestBlockHeaderDamage(t *testing.T) {
+	f := everything(t, None)
+	h := f.header(t, 0)
+	size := h.size()
+	block := f[:size]
+	covered := int64(h.covered)
+	for _, c := range []struct {
+		change func([]byte)
+		text   string
+	}{
+		{func(b []byte) { b[24] = 3 }, "checksums of kind 3"},
+		{be32(8, -1), "a block of -1 bytes and its header"},
+		{be32(8, 1<<20), "a block of 1048576 bytes and its header"},
+		{be32(12, -1), "a block of -1 bytes"},
+		{be32(25, headerSize-1), "a checksum for each 32 bytes"},
+		{be32(25, -1), "a checksum for each -1 bytes"},
+		{be32(29, headerSize-1), "32 bytes with checksums"},
+		{be32(29, int64(size)+1), "bytes with checksums in a block"},
+		{be32(29, covered-1), "its fields give"},
+	} {
+		b := slices.Clone(block)
+		c.change(b)
+		_, err := parseBlockHeader(b, 0, int64(len(b)))
+		says(t, c.text, err, c.text)
+	}
+	_, err := parseBlockHeader(block[:headerSize-1], 0, 1000)
+	says(t, "cut", err, "32 bytes where a block's header has 33")
+}
+
+// blocksOf returns a reader of the blocks of a file.
+func blocksOf(f file, codec Codec) *blockReader {
+	return &blockReader{r: bytes.NewReader(f), codec: codec, end: int64(len(f) - trailerSize), most: 1 << 20, memory: unlimited{}}
+}
+
+func TestBlockDamage(t *testing.T) {
+	for _, codec := range []Codec{None, GZ} {
+		f := everything(t, codec)
+		end := int64(len(f) - trailerSize)
+		h := f.header(t, 0)
+	size := h.size()
+		for _, c := range []struct {
+			text   string
+			offset int64
+			size   int
+			change func(*blockReader)
+		}{
+			{"the blocks end at", -1, size, nil},
+			{"the blocks end at", end - headerSize + 1, -1, nil},
+			{"are left", 0, headerSize - 1, nil},
+			{"are left", 0, int(end) + 1, nil},
+			{"where the index says", 0, size + 1, nil},
+			{"at most", 0, size, func(b *blockReader) { b.most = int64(size) - 1 }},
+		} {
+			b := blocksOf(f, codec)
+			if c.change != nil {
+				c.change(b)
+			}
+			_, _, err := b.read(c.offset, c.size, magicData)
+			says(t, c.text, err, c.text)
+		}
+		_, _, err := blocksOf(f, codec).read(0, size, magicLeaf)
+		says(t, "another magic", err, "expected [\"IDXLEAF2\"]")
+		encoded := f.changed(t, magicData, 0, func(b []byte) { copy(b, magicEncodedData) })
+		_, _, err = blocksOf(encoded, codec).read(0, size, magicData)
+		says(t, "an encoding", err, "DATA_BLOCK_ENCODING")
+		other := f.changed(t, magicData, 0, be32(12, 1))
+		_, _, err = blocksOf(other, codec).read(0, size, magicData)
+		says(t, "another size", err, map[Codec]string{None: "bytes of payload where the header says 1", GZ: "do not decompress to 1"}[codec])
+		large := f.changed(t, magicData, 0, be32(12, 2<<20))
+		_, _, err = blocksOf(large, codec).read(0, size, magicData)
+		says(t, "a large one", err, map[Codec]string{None: "header says 2097152", GZ: "at most 1048576 are decoded"}[codec])
+	}
+}
+
+func TestTrailerDamage(t *testing.T) {
+	f := everything(t, None)
+	end := int64(len(f) - trailerSize)
+	for text, change := range map[string]func(*Trailer){
+		"with LZO;":                           func(tr *Trailer) { tr.Codec = 0 },
+		"codec 99;":                           func(tr *Trailer) { tr.Codec = 99 },
+		"the indexes are said to be at -1":    func(tr *Trailer) { tr.LoadOnOpen = -1 },
+		"the file info at 5,":                 func(tr *Trailer) { tr.FileInfo = 5 },
+		"the trailer is at":                   func(tr *Trailer) { tr.FileInfo = end - headerSize + 1 },
+		"-1 cells":                            func(tr *Trailer) { tr.Entries = -1 },
+		"an index of 0 levels":                func(tr *Trailer) { tr.Levels = 0 },
+		"an index of 33 levels":               func(tr *Trailer) { tr.Levels = maxLevels + 1 },
+		"version 2 of HFile":                  func(tr *Trailer) { tr.Major = 2 },
+		"field 8 is 2147483648":               func(tr *Trailer) { tr.Levels = 1 << 31 },
+		"in the order \"org.apache.hadoop.hb": func(tr *Trailer) { tr.Comparator = "org.apache.hadoop.hbase.KeyValue$RawBytesComparator" },
+		"in the order \"KVComparator\"":       func(tr *Trailer) { tr.Comparator = "KVComparator" },
+		"the file info is said to be there":   func(tr *Trailer) { tr.FileInfo-- },
+	} {
+		_, err := f.withTrailer(t, change).open()
+		says(t, text, err, text)
+	}
+	for _, name := range []string{"", "org.apache.hadoop.hbase.CellComparatorImpl", "org.apache.hudi.io.storage.HoodieHBaseKVComparator"} {
+		if _, err := f.withTrailer(t, func(tr *Trailer) { tr.Comparator = name }).open(); err != nil {
+			t.Error(err)
+		}
+	}
+	encrypted := (&Trailer{Major: 3, Levels: 1, Codec: None}).append(nil)
+	copy(encrypted[magicSize+1+int(encrypted[magicSize]):], []byte{trailerEncryption<<3 | 2, 1, 'k'})
+	encrypted[magicSize] += 3
+	_, err := parseTrailer(encrypted, 1<<20)
+	says(t, "encrypted", err, "the file is encrypted")
+	wrong := (&Trailer{Major: 3, Levels: 1, Codec: None}).append(nil)
+	wrong[0] ^= 1
+	_, err = parseTrailer(wrong, 1<<20)
+	says(t, "magic", err, "the trailer begins with")
+	_, err = f[:trailerSize-1].open()
+	says(t, "short", err, "an HFile has at least")
+}
+
+// messageOf is a message of fields.
+func messageOf(b []byte) *message { return &message{what: "m", buf: b} }
+
+func TestMessageDamage(t *testing.T) {
+	field := appendVarintField(nil, 1, 300)
+	for text, b := range map[string][]byte{
+		"no protobuf field":             field[:len(field)-1],
+		"no protobuf field: unexpected": {0x80},
+	} {
+		m := messageOf(b)
+		for m.next() {
+			m.varint()
+		}
+		says(t, text, m.end(), text)
+	}
+	m := messageOf(field)
+	if !m.next() || m.bytes() != nil {
+		t.Error("a number is read as bytes")
+	}
+	says(t, "wire type", m.end(), "has the wire type 0, expected 2")
+	m = messageOf(field)
+	for m.next() {
+		m.varint()
+	}
+	says(t, "missing", m.end(1, 2), "field 2 is missing")
+	for text, b := range map[string][]byte{"cut": {0x80}, "long": protowire.AppendVarint(nil, 1)} {
+		_, err := delimited("m", b, 0, 0)
+		says(t, text, err, "its length does not fit")
+	}
+	_, err := parseInfo([]byte("PBUG\x00"), 0)
+	says(t, "magic", err, "does not begin with")
+}
+
+func TestKeyDamage(t *testing.T) {
+	key := AppendKey(nil, []byte("row"), []byte("f"), []byte("q"), 1, Put)
+	for text, change := range map[string]func([]byte) []byte{
+		"a key of 11 bytes":     func(b []byte) []byte { return b[:keyOverhead-1] },
+		"a row of 6 bytes":      func(b []byte) []byte { b[1] = 6; return b },
+		"a family of 3 bytes":   func(b []byte) []byte { b[5] = 3; return b },
+		"a row of 65535 bytes":  func(b []byte) []byte { b[0], b[1] = 255, 255; return b },
+		"a family of 255 bytes": func(b []byte) []byte { b[5] = 255; return b },
+	} {
+		says(t, text, checkKey(change(slices.Clone(key)), 0), text)
+	}
+}
+
+func TestVIntDamage(t *testing.T) {
+	for _, b := range [][]byte{nil, {0x8f}, {0x8e, 1}} {
+		if _, n := consumeVInt(b); n != 0 {
+			t.Errorf("% x is read as a number of %d bytes", b, n)
+		}
+	}
+	for _, v := range []int{0, 127, 128, 300, 1 << 20, 1 << 40} {
+		b := appendVInt(nil, v)
+		if got, n := consumeVInt(b); got != int64(v) || n != len(b) || vintSize(b[0]) != n {
+			t.Errorf("%d became %d of %d bytes", v, got, n)
+		}
+	}
+	if v, n := consumeVInt([]byte{0x87, 1}); v != -2 || n != 2 {
+		t.Errorf("%d of %d bytes", v, n)
+	}
+}
+
+// entryOf is an entry in the form of roots.
+func entryOf(key []byte) []byte {
+	return appendRootEntries(nil, []indexEntry{{offset: 1, size: 2, key: key}})
+}
+
+func TestIndexDamage(t *testing.T) {
+	row := AppendRowKey(nil, []byte("row"))
+	entry := entryOf(row)
+	for _, c := range []struct {
+		text      string
+		b         []byte
+		n, levels int
+	}{
+		{"9 index entries", entry, 9, 1},
+		{"is cut", append(slices.Clone(entry), make([]byte, 4)...), 2, 1},
+		{"does not fit its block", entry[:len(entry)-1], 1, 1},
+		{"2 bytes behind the index's 1", append(slices.Clone(entry), 0, 0), 1, 1},
+		{"16 bytes behind the index's 1", append(slices.Clone(entry), make([]byte, 16)...), 1, 1},
+		{"2 bytes behind the index's 1", append(slices.Clone(entry), 0, 0), 1, 2},
+		{"a key of 3 bytes", entryOf([]byte("row")), 1, 1},
+	} {
+		_, _, err := dataRoot(c.b, c.n, c.levels, 0)
+		says(t, c.text, err, c.text)
+	}
+	if _, _, err := dataRoot(append(slices.Clone(entry), make([]byte, midKeySize)...), 1, 2, 0); err != nil {
+		t.Error(err)
+	}
+	long := append([]byte{0x80, 0}, make([]byte, 1<<15)...)
+	for _, key := range [][]byte{{0}, {0, 2, 'r'}, {0, 0, 'r'}, long} {
+		e := indexEntry{key: key}
+		says(t, "row", e.complete(dialects[1], 0), "that is no row")
+	}
+
+	var b []byte // two entries
+	b = binary.BigEndian.AppendUint32(b, 2)
+	size := uint32(pointerSize + len(row))
+	for _, place := range []uint32{0, size, 2 * size} {
+		b = binary.BigEndian.AppendUint32(b, place)
+	}
+	for range 2 {
+		b = append(append(b, make([]byte, pointerSize)...), row...)
+	}
+	if _, err := parseIndexBlock(b, 0); err != nil {
+		t.Error(err)
+	}
+	for _, c := range []struct {
+		text   string
+		change func(b []byte) []byte
+	}{
+		{"an index block of 7 bytes", func(b []byte) []byte { return b[:7] }},
+		{"0 entries", func(b []byte) []byte { be32(0, 0)(b); return b }},
+		{"-2 entries", func(b []byte) []byte { be32(0, -2)(b); return b }},
+		{"1000 entries", func(b []byte) []byte { be32(0, 1000)(b); return b }},
+		{"index entry 0 is said to be at 1", func(b []byte) []byte { be32(4, 1)(b); return b }},
+		{"index entry 0 is said to be at 0 up to 11", func(b []byte) []byte { be32(8, pointerSize-1)(b); return b }},
+		{"index entry 1 is said", func(b []byte) []byte { be32(12, 1000)(b); return b }},
+		{"index entry 1: ", func(b []byte) []byte { b[len(b)-len(row)] = 1; return b }},
+		{"1 bytes behind the entries", func(b []byte) []byte { return append(b, 0) }},
+	} {
+		_, err := parseIndexBlock(c.change(slices.Clone(b)), 0)
+		says(t, c.text, err, c.text)
+	}
+}
+
+func TestCellDamage(t *testing.T) {
+	key := AppendRowKey(nil, []byte("row"))
+	cell := func(keySize, valueSize int, rest ...byte) []byte {
+		b := binary.BigEndian.AppendUint32(nil, uint32(keySize))
+		b = binary.BigEndian.AppendUint32(b, uint32(valueSize))
+		return append(append(b, key...), rest...)
+	}
+	n := len(key)
+	for _, c := range []struct {
+		text           string
+		tags, versions bool
+		b              []byte
+	}{
+		{"7 bytes where a cell begins", false, false, cell(n, 0)[:7]},
+		{"a key of -1 bytes", false, false, cell(-1, 0)},
+		{"a value of -1", false, false, cell(n, -1)},
+		{"a value of 2", false, false, cell(n, 2, 0)},
+		{"a key of 11 bytes", false, false, cell(11, 0)},
+		{"tags do not fit", true, false, cell(n, 0, 0)},
+		{"tags do not fit", true, false, cell(n, 0, 0, 2, 9)},
+		{"version does not fit", false, true, cell(n, 0)},
+		{"version does not fit", false, true, cell(n, 0, 0x8f)},
+		{"", true, true, cell(n, 1, 'v', 0, 2, 9, 9, 0x8f, 200)},
+	} {
+		s := &Scanner{f: &Reader{tags: c.tags, versions: c.versions}, payload: c.b}
+		err := s.cell()
+		if c.text != "" {
+			says(t, c.text, err, c.text)
+		} else if err != nil || s.at != len(c.b) || !bytes.Equal(s.Value(), []byte("v")) {
+			t.Errorf("%v, %d of %d bytes, the value %q", err, s.at, len(c.b), s.Value())
+		}
+	}
+	r, err := everything(t, None).open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := r.Scan()
+	if s.SeekRow(bytes.Repeat([]byte{'~'}, MaxRow+1)) || s.Err() != nil {
+		t.Error("a row that is too long is found", s.Err())
+	}
+}
