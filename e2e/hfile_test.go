@@ -250,7 +250,7 @@ func checkBloom(t *testing.T, j *hfileJudge, name, file string, cells []hfileCel
 // TestHFileHudiBloom has the code that Hudi's filter is made of ask for rows in ours.
 func TestHFileHudiBloom(t *testing.T) {
 	j := newHFileJudge(t)
-	for _, n := range []int{1, 1000, 130_000} {
+	for _, n := range []int{1, 1000, 70_000} {
 		cells := numberedCells(n)
 		file := filepath.Join(t.TempDir(), "x.hfile")
 		writeHFile(t, file, hfile.WriterOptions{HudiBloom: true, Codec: hfile.GZ}, cells)

@@ -49,23 +49,25 @@ func TestBloomDamage(t *testing.T) {
 	put := func(at int, v uint32) func(b []byte) []byte {
 		return func(b []byte) []byte { binary.BigEndian.PutUint32(b[at:], v); return b }
 	}
-	for name, change := range map[string]func(b []byte) []byte{
-		"version":            put(0, 2),
-		"no hash functions":  put(12, 0),
-		"many":               put(12, maxHashes+1),
-		"unknown ones":       put(16, 3),
-		"negative chunks":    put(36, 0xFFFFFFFF),
-		"more chunks":        put(36, 1000),
-		"fewer":              put(36, 0),
-		"cut":                func(b []byte) []byte { return b[:bloomMetaSize-1] },
-		"no comparator":      func(b []byte) []byte { return b[:bloomMetaSize] },
-		"a longer one":       func(b []byte) []byte { b[bloomMetaSize] = 127; return b },
-		"bytes behind":       func(b []byte) []byte { return append(b, 0) },
-		"a chunk that's cut": func(b []byte) []byte { return b[:len(b)-1] },
+	for _, c := range []struct {
+		text   string
+		change func(b []byte) []byte
+	}{
+		{"version 2", put(0, 2)},
+		{"0 hash functions", put(12, 0)},
+		{"129 hash functions", put(12, maxHashes+1)},
+		{"hash function 3", put(16, 3)},
+		{"-1 chunks", put(36, 0xFFFFFFFF)},
+		{"1000 index entries", put(36, 1000)},
+		{"bytes behind the 0 chunks", put(36, 0)},
+		{"39 bytes of a Bloom filter", func(b []byte) []byte { return b[:bloomMetaSize-1] }},
+		{"a comparator that does not fit", func(b []byte) []byte { return b[:bloomMetaSize] }},
+		{"a comparator that does not fit", func(b []byte) []byte { b[bloomMetaSize] = 127; return b }},
+		{"1 bytes behind the 1 chunks", func(b []byte) []byte { return append(b, 0) }},
+		{"does not fit its block", func(b []byte) []byte { return b[:len(b)-1] }},
 	} {
-		if _, err := parseBloom(change(append([]byte(nil), meta...)), nil, 0); err == nil {
-			t.Errorf("%s: nothing is reported", name)
-		}
+		_, err := parseBloom(c.change(append([]byte(nil), meta...)), nil, 0)
+		says(t, c.text, err, c.text)
 	}
 	for kind, rows := range map[string]bool{"": true, "ROW": true, "ROWCOL": false} {
 		filter, err := parseBloom(meta, Info{{infoBloomType, []byte(kind)}}, 0)

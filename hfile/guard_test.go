@@ -70,7 +70,7 @@ func TestBlockDamage(t *testing.T) {
 		f := everything(t, codec)
 		end := int64(len(f) - trailerSize)
 		h := f.header(t, 0)
-	size := h.size()
+		size := h.size()
 		for _, c := range []struct {
 			text   string
 			offset int64

@@ -81,16 +81,10 @@ func (v *verifier) block(at int64) (int, error) {
 	if h.previous != before && !v.f.ByHudi() {
 		return 0, damage.New(damage.Value, "", at+16, "the block before of its kind is said to be at %d, it is at %d", h.previous, before)
 	}
-	scanned := at < v.f.trailer.LoadOnOpen
 	switch h.magic {
-	case magicData, magicLeaf, magicIntermediate, magicBloomChunk, magicMeta:
-		//guard: cells would be where readers do not look for them
-		if !scanned {
-			return 0, damage.New(damage.Magic, "", at, "a block %q behind the indexes' beginning", h.magic)
-		}
-	default:
+	case magicRoot, magicInfo, magicBloomMeta, magicDeleteBloom:
 		//guard: an index would be where readers do not look for it
-		if scanned {
+		if at < v.f.trailer.LoadOnOpen {
 			return 0, damage.New(damage.Magic, "", at, "a block %q before the indexes' beginning", h.magic)
 		}
 	}

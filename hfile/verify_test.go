@@ -1,0 +1,226 @@
+package hfile
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"testing"
+)
+
+// madeBy is a file of a writer that is interfered with before it is closed.
+func madeBy(t *testing.T, o WriterOptions, rows int, interfere func(w *Writer)) file {
+	t.Helper()
+	var b bytes.Buffer
+	w, err := NewWriter(&b, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range rows {
+		if err := w.Append(AppendKey(nil, fmt.Appendf(nil, "row%04d", 2*i), nil, nil, LatestTimestamp, Put), []byte("value")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	interfere(w)
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// block writes a block of no bytes, and returns an entry that leads to it.
+func (f *Writer) block(t *testing.T, magic string) indexEntry {
+	t.Helper()
+	offset, size, err := f.write(magic, make([]byte, headerSize, headerSize+checksumSize))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return indexEntry{offset: offset, size: size, key: []byte("~")}
+}
+
+// rootEntry is the place of an entry in the block of a root whose keys have keyOverhead and
+// seven bytes, and rootKey that of the key in it.
+func rootEntry(i int) int { return headerSize + i*(pointerSize+1+keyOverhead+7) }
+
+const rootKey = pointerSize + 1
+
+// TestVerify damages what is around the bytes in ways that no checksum shows.
+func TestVerify(t *testing.T) {
+	flat := madeBy(t, WriterOptions{BlockSize: 150, RowBloom: true}, 30, func(*Writer) {})
+	deep, wide := everything(t, None), madeFile(t, WriterOptions{BlockSize: 150, IndexBlockSize: 150}, 60)
+	if err := flat.verify(); err != nil {
+		t.Fatal(err)
+	}
+	data := flat.offsets(t, magicData)
+	last := len(data) - 1
+	lastKey := AppendKey(nil, []byte("row0058"), nil, nil, LatestTimestamp, Put)
+	inInfo := func(what string, at int, c byte) file {
+		return flat.changed(t, magicInfo, 0, func(b []byte) { b[bytes.Index(b, []byte(what))+at] = c })
+	}
+	lastKeyAt := len(infoLastKey) + 2 // behind tag and length
+	small := WriterOptions{RowBloom: true}
+
+	for _, c := range []struct {
+		what, text string
+		f          file
+	}{
+		{"chain", "the block before of its kind is said to be at 5", flat.changed(t, magicData, 1, be64(16, 5))},
+		{"a root among the data", "before the indexes' beginning", flat.changed(t, magicData, 0, func(b []byte) { copy(b, magicRoot) })},
+		{"order", "is before the one in front of it", flat.changed(t, magicData, 1, func(b []byte) { b[headerSize+8+rowLengthSize+3] = '/' })},
+		{"no bits", "the Bloom filter does not have the row", flat.changed(t, magicBloomChunk, 0, func(b []byte) {
+			h, _ := parseBlockHeader(b, 0, int64(len(b)))
+			clear(b[headerSize:h.covered])
+		})},
+		{"a chunk twice", "the Bloom filter has a chunk", madeBy(t, small, 3, func(w *Writer) {
+			flushed(t, w)
+			w.bloom.chunks = append(w.bloom.chunks, indexEntry{offset: 7, size: 70, key: []byte("~")})
+		})},
+		{"another chunk", "the Bloom filter has a chunk", madeBy(t, small, 3, func(w *Writer) {
+			flushed(t, w)
+			e := w.block(t, magicBloomChunk)
+			e.offset--
+			w.bloom.chunks = append(w.bloom.chunks, e)
+		})},
+		{"a chunk's size", "the Bloom filter has a chunk", madeBy(t, small, 3, func(w *Writer) {
+			flushed(t, w)
+			e := w.block(t, magicBloomChunk)
+			e.size--
+			w.bloom.chunks = append(w.bloom.chunks, e)
+		})},
+		{"an index block twice", "which is none or was met before", wide.changed(t, magicRoot, 0, func(b []byte) {
+			copy(b[rootEntry(1):][:pointerSize], b[rootEntry(0):])
+		})},
+		{"an index block's size", "which is none or was met before", deep.changed(t, magicRoot, 0, func(b []byte) { b[rootEntry(0)+pointerSize-1]++ })},
+		{"the key above", "the entry above has", deep.changed(t, magicRoot, 0, func(b []byte) { b[rootEntry(1)-1] = byte(Delete) })},
+		{"a block without an index", "the index has", madeBy(t, small, 3, func(w *Writer) { flushed(t, w); w.block(t, magicData) })},
+		{"a block too few", "the index has data block", flat.changed(t, magicData, last, func(b []byte) {
+			copy(b, magicMeta)
+			be64(16, -1)(b)
+		})},
+		{"another block", "the index has data block 2", flat.changed(t, magicRoot, 0, func(b []byte) {
+			copy(b[rootEntry(2):][:8], b[rootEntry(3):])
+		})},
+		{"a block's size", "the index has data block 2", flat.changed(t, magicRoot, 0, func(b []byte) { b[rootEntry(2)+pointerSize-1]++ })},
+		{"a key above the block's", "for a block that begins with", flat.changed(t, magicRoot, 0, func(b []byte) {
+			b[rootEntry(1)+rootKey+rowLengthSize+6]++
+		})},
+		{"a block of nothing", "for a block that begins with no key", madeBy(t, small, 3, func(w *Writer) {
+			flushed(t, w)
+			e := w.block(t, magicData)
+			w.index.add(e.offset, e.size, AppendRowKey(nil, []byte("row9999")))
+		})},
+		{"a key below the block before", "for a block behind", flat.changed(t, magicRoot, 0, func(b []byte) {
+			b[rootEntry(2)+rootKey+rowLengthSize] = 'a'
+		})},
+		{"a meta block too few", "the meta index has block", madeBy(t, small, 3, func(w *Writer) {
+			w.metaEntries = append(w.metaEntries, indexEntry{offset: 7, size: 70, key: []byte("m")})
+		})},
+		{"another meta block", "the meta index has block", madeBy(t, small, 3, func(w *Writer) {
+			e := w.block(t, magicMeta)
+			e.offset--
+			w.metaEntries = append(w.metaEntries, e)
+		})},
+		{"a meta block's size", "the meta index has block", madeBy(t, small, 3, func(w *Writer) {
+			e := w.block(t, magicMeta)
+			e.size--
+			w.metaEntries = append(w.metaEntries, e)
+		})},
+		{"a meta block without an index", "no index leads to the meta block", madeBy(t, small, 3, func(w *Writer) { w.block(t, magicMeta) })},
+		{"no last key", "is said to be no key", inInfo(infoLastKey, lastKeyAt, 1)},
+		{"another last row", "is said to be row", inInfo(infoLastKey, lastKeyAt+rowLengthSize+6, '9')},
+		{"another last type", "is said to be row", inInfo(infoLastKey, lastKeyAt+len(lastKey)-1, byte(Delete))},
+		{"no average", infoAverageKey + " is said to be 0", inInfo(infoAverageKey, 0, 'x')},
+		{"another average", infoAverageValue + " is said to be 9", inInfo(infoAverageValue, len(infoAverageValue)+2+3, 9)},
+		{"cells", "30 cells, the trailer has 31", flat.withTrailer(t, func(tr *Trailer) { tr.Entries++ })},
+		{"the first block", "the data blocks are said", flat.withTrailer(t, func(tr *Trailer) { tr.FirstData = data[1] })},
+		{"the last block", "the data blocks are said", flat.withTrailer(t, func(tr *Trailer) { tr.LastData = data[1] })},
+		{"a block over two parts", "where the indexes begin", overlapping(t)},
+		{"meta blocks", "bytes behind the 0 entries", deep.withTrailer(t, func(tr *Trailer) { tr.MetaIndex = 0 })},
+		{"encoding", "data blocks have the encoding PREFIX", madeFile(t, WriterOptions{Info: Info{{infoEncoding, []byte("PREFIX")}}}, 1)},
+	} {
+		says(t, c.what, c.f.verify(), c.text)
+	}
+}
+
+// flushed writes what is left before the file is closed.
+func flushed(t *testing.T, w *Writer) {
+	t.Helper()
+	if err := w.flush(true); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// overlapping is a file without checksums whose last meta block goes on to the trailer.
+func overlapping(t *testing.T) file {
+	f := madeFile(t, WriterOptions{RowBloom: true, Meta: []Pair{{"m", []byte("block")}}}, 3)
+	end := len(f) - trailerSize
+	at := int(f.offsets(t, magicMeta)[0])
+	for i := 0; i < end; {
+		h := f.header(t, int64(i))
+		f[i+24] = byte(NoChecksum)
+		i += h.size()
+	}
+	stored := int64(end - at - headerSize)
+	for _, change := range []func([]byte){be32(8, stored), be32(12, stored-checksumSize), be32(29, headerSize+stored-checksumSize)} {
+		change(f[at:])
+	}
+	return f
+}
+
+// TestBlocksInACircle has a root lead to an index block twice.
+func TestBlocksInACircle(t *testing.T) {
+	f := madeFile(t, WriterOptions{BlockSize: 150, IndexBlockSize: 150}, 60).changed(t, magicRoot, 0, func(b []byte) { copy(b[rootEntry(1):][:pointerSize], b[rootEntry(0):]) })
+	r, err := f.open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	says(t, "circle", r.Blocks(func(int64, int, Key) error { return nil }), "before the last one")
+}
+
+func TestEmptyChunk(t *testing.T) {
+	var e indexEntry
+	f := madeBy(t, WriterOptions{}, 1, func(w *Writer) { e = w.block(t, magicBloomChunk) })
+	r, err := f.open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = r.Scan().bloomChunk(e)
+	says(t, "chunk", err, "of no bytes")
+}
+
+// TestMemory opens a file with less memory than its indexes take, and with a smaller limit.
+func TestMemory(t *testing.T) {
+	f := everything(t, None)
+	_, err := Open(bytes.NewReader(f), int64(len(f)), OpenOptions{MaxBlock: 100})
+	says(t, "limit", err, "bytes of indexes, at most 100 are read")
+	for limit := int64(0); limit < 3*tailSize; limit += 100 {
+		memory := &fuzzAccount{limit: limit}
+		r, err := Open(bytes.NewReader(f), int64(len(f)), OpenOptions{Memory: memory})
+		if err == nil {
+			s := r.Scan()
+			for s.Next() {
+			}
+			s.SeekRow([]byte("row0005"))
+			_, err = s.MayContainRow([]byte("row0005"))
+			s.Close()
+			r.Close()
+		}
+		if memory.held != 0 {
+			t.Fatalf("with %d bytes, %d are held, %v", limit, memory.held, err)
+		}
+	}
+}
+
+// TestLargeTail opens a file whose indexes are more than what is read of it at first.
+func TestLargeTail(t *testing.T) {
+	f := madeFile(t, WriterOptions{BlockSize: 1, Info: Info{{"large", make([]byte, 2*tailSize)}}}, 100)
+	if err := f.verify(); err != nil {
+		t.Error(err)
+	}
+	want, _ := f.content()
+	other := slices.Clone(f)
+	binary.BigEndian.PutUint32(other[len(other)-4:], 3) // the minor version of Hudi
+	if got, err := other.content(); err != nil || got != want {
+		t.Error(err)
+	}
+}
