@@ -156,7 +156,11 @@ func TestEveryByte(t *testing.T) {
 			t.Fatal(err)
 		}
 		end := len(sound) - trailerSize
+		padding := end + 200 // zeros, of which some are tried
 		for i := range sound {
+			if i > padding && i < len(sound)-versionSize && i%100 > 0 {
+				continue
+			}
 			f := slices.Clone(sound)
 			f[i] ^= 1 << (i % 8)
 			err := f.verify()

@@ -269,7 +269,7 @@ func TestRandomCells(t *testing.T) {
 		}
 		return b
 	}
-	for range 30 {
+	for range 10 {
 		cells := make([]cell, random.IntN(400))
 		for i := range cells {
 			key := hfile.AppendKey(nil, part(5), part(3), part(3), int64(random.IntN(3)-1), hfile.KeyType(random.IntN(3)*4))
