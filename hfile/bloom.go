@@ -185,7 +185,6 @@ func murmurOf(b, last []byte, seed uint32) uint32 {
 	if len(b) >= 4 {
 		k := binary.LittleEndian.Uint32(b) * m
 		h = h*m ^ (k^k>>r)*m
-		b = b[4:]
 	}
 	for i, c := range last {
 		h ^= uint32(int32(int8(c))) << (8 * i)
