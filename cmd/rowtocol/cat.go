@@ -266,7 +266,7 @@ type catted struct {
 	BytesRead  int64  `json:"bytes_read"`
 	FileBytes  int64  `json:"file_bytes"`
 	BlocksRead int64  `json:"blocks_read"`
-	Blocks     int64  `json:"blocks"` // of the columns in question, in the files that were opened
+	Blocks     int64  `json:"blocks"`          // of the columns in question, in the files that were opened
 	Index      string `json:"index,omitempty"` // fields of the index that found the rows
 	Output     string `json:"output,omitempty"`
 }
