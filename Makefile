@@ -26,6 +26,8 @@ RACE      := $(if $(shell command -v $$($(GO) env CC) 2>/dev/null),-race)
 TESTED     = $(shell $(GO) list ./... | sed 's|^github.com/rowtocol/rowtocol|.|' | grep -v -e '^\./e2e' -e '^\./bench$$')
 CONCURRENT = $(filter-out ./cmd/rowtocol ./configs ./dataset, $(shell grep -lE '^\s+go [a-zA-Z]|\.Go\b|AfterFunc|t\.Parallel|storetest\.Run' $(TESTED:%=%/*.go) | xargs -n 1 dirname | sort -u))
 SEQUENTIAL = $(filter-out $(CONCURRENT),$(TESTED))
+# Tests of job that the race detector thins.
+MATRICES   = Faults|Patience|Crash|PowerCuts
 # End-to-end tests run in a process per area, beside each other: an area's tests
 # are those whose names begin with it, and the last process has all others.
 AREAS      = YARN HungNodes HungCalls Failover Killed Kerberos HDFS CFile HFile
@@ -75,13 +77,15 @@ race:
 
 # The race detector allocates, too, so tests that count run here as well, and
 # must be there in all these packages. So do the schedules of publishing, which are
-# many: with the detector they take five times as long.
+# many: with the detector they take five times as long; of the failures of whole
+# jobs the detector has some, and all are here.
 unit:
 	$(if $(TESTED),,$(error go list finds no packages))
 	@mkdir -p bin/test
 	nice $(TESTS) -- -timeout $(UNIT_TIME) $(SEQUENTIAL)
 	nice $(GO) test -run Alloc ./trevni ./mapper ./dataset | awk '{ print } /^ok/ && !/no tests to run/ { n++ } END { exit n != 3 }'
 	nice $(GO) test -timeout $(UNIT_TIME) -run 'Pairs|Three' ./publish
+	nice $(GO) test -timeout $(UNIT_TIME) -run '$(MATRICES)' ./job
 
 gate:
 	@mkdir -p bin/test

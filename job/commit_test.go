@@ -12,6 +12,7 @@ import (
 
 	"github.com/rowtocol/rowtocol/failure"
 	"github.com/rowtocol/rowtocol/failure/failuretest"
+	"github.com/rowtocol/rowtocol/internal/soak"
 	"github.com/rowtocol/rowtocol/manifest"
 	"github.com/rowtocol/rowtocol/store"
 	"github.com/rowtocol/rowtocol/store/storetest"
@@ -223,7 +224,7 @@ func TestCommitCrashes(t *testing.T) {
 	for _, overwrite := range []bool{false, true} {
 		first, ended := newPlanned(t, overwrite), false
 		first.run(t)
-		for n := 1; !ended; n++ {
+		for n := 1; !ended; n += soak.Stride(5) {
 			s := first.fork(t)
 			ended = !s.crash(t, n)
 			if second := n*7%40 + 1; n%3 == 0 {

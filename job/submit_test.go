@@ -406,7 +406,7 @@ func TestSubmitCrashes(t *testing.T) {
 	for _, overwrite := range []bool{false, true} {
 		first, ended := newPlanned(t, overwrite), false
 		first.run(t)
-		for n := 1; !ended; n += soak.Rounds(3, 1) {
+		for n := 1; !ended; n += soak.Rounds(3, 1) * soak.Stride(5) {
 			s := first.fork(t)
 			ended = !s.crashSubmit(t, n)
 			if second := n*7%60 + 1; n%2 == 0 {
@@ -444,7 +444,7 @@ func (s *planned) crashSubmit(t *testing.T, at int) bool {
 // TestSubmitFaults fails calls to the storage; the next submission completes.
 func TestSubmitFaults(t *testing.T) {
 	for _, op := range []storetest.Op{storetest.Stat, storetest.List, storetest.Mkdir, storetest.Rename, storetest.ReadFile, storetest.WriteFile} {
-		for n := 1; n < 200; n += 3 {
+		for n := 1; n < 200; n += 3 * soak.Stride(5) {
 			s, e := submitted(t, n%2 == 0)
 			faulty := storetest.NewFaulty(s.st, storetest.Fault{Op: op, N: n, Err: syscall.EIO, Late: n%4 < 2})
 			r := s.r
