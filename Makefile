@@ -3,7 +3,7 @@
 # tests, where they are present.
 
 GO        ?= go
-FUZZ      ?= 2s
+FUZZ      ?= 1s
 SOAK      ?= 100
 SOAK_FUZZ ?= 2m
 SAMPLE    ?= bin/sample
