@@ -171,7 +171,7 @@ func murmur(b []byte, seed uint32) uint32 {
 	return murmurOf(b[:n], b[n:], seed)
 }
 
-// murmurOf is murmur of the bytes in front of the last ones, and of these.
+// murmurOf is murmur of the bytes in front of the last ones, a multiple of four, and of these.
 func murmurOf(b, last []byte, seed uint32) uint32 {
 	const m, r = 0x5bd1e995, 24
 	h := seed ^ uint32(len(b)+len(last))

@@ -64,5 +64,5 @@
 //
 // A compound filter has chunks, each with the bits of the rows from its first one up to the
 // next chunk's. Bit i of a key is |h + i·g| modulo the chunk's bits, where h is its hash with the
-// seed 0, and g with the seed h. Hudi's filter is another one, a meta block named bloomFilter.
+// seed 0, and g with the seed h. Hudi's filter is another one, a meta block: see HudiBloom.
 package hfile
