@@ -256,7 +256,7 @@ func TestIndexDamage(t *testing.T) {
 		text   string
 		change func(b []byte) []byte
 	}{
-		{"an index block of 7 bytes", func(b []byte) []byte { return b[:7] }},
+		{"an index block of 3 bytes", func(b []byte) []byte { return b[:3] }},
 		{"0 entries", func(b []byte) []byte { be32(0, 0)(b); return b }},
 		{"-2 entries", func(b []byte) []byte { be32(0, -2)(b); return b }},
 		{"1000 entries", func(b []byte) []byte { be32(0, 1000)(b); return b }},
