@@ -50,33 +50,28 @@ func (c *interruptible) args(dest, temp string) []string {
 // check fails the test if a name that a reader would see has incomplete bytes.
 func (c *interruptible) check(t *testing.T, dest string) {
 	t.Helper()
-	entries, err := os.ReadDir(dest)
-	if errors.Is(err, os.ErrNotExist) {
-		return
-	}
+	var names []string
+	err := filepath.WalkDir(dest, func(path string, d os.DirEntry, err error) error {
+		if errors.Is(err, os.ErrNotExist) {
+			return nil // it comes later, or was moved
+		}
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && strings.HasPrefix(d.Name(), ".") {
+			return filepath.SkipDir
+		}
+		if name, _ := filepath.Rel(dest, path); !d.IsDir() && name != "_lock" && !strings.HasPrefix(name, ".") {
+			names = append(names, name)
+		}
+		return nil
+	})
 	if err != nil {
 		t.Fatal(err)
-	}
-	var names []string
-	for _, e := range entries {
-		if e.IsDir() && !strings.HasPrefix(e.Name(), ".") {
-			files, err := os.ReadDir(filepath.Join(dest, e.Name()))
-			if err != nil {
-				t.Errorf("%s: %v", e.Name(), err)
-			}
-			for _, f := range files {
-				names = append(names, e.Name()+"/"+f.Name())
-			}
-		} else {
-			names = append(names, e.Name())
-		}
 	}
 	committed := false
 	visible := map[string]bool{}
 	for _, name := range names {
-		if name == "_lock" || strings.HasPrefix(name, ".") {
-			continue
-		}
 		got, err := os.ReadFile(filepath.Join(dest, name))
 		if err != nil {
 			t.Errorf("%s: %v", name, err)

@@ -28,6 +28,10 @@ var (
 	hFiles = target{
 		name: "hfile", flags: []string{"--format=hfile", "--key=from,id"}, plain: []string{"--format=hfile", "--key=from,id"}, other: "--block-codec=gz",
 	}
+	// indexed are column files with two key indexes beside them.
+	indexed = target{
+		name: "indexed", flags: []string{"--index=id", "--index=from,date"}, plain: []string{"--codec=null"}, other: "--index=subject",
+	}
 	targets = []target{trevniFiles, cFiles}
 )
 
@@ -40,7 +44,7 @@ func (f target) convert(args ...string) []string {
 // bytes for each that it has before it is encoded, and a row group must hold that: the
 // same rows are as few parts only if they may be larger.
 func (f target) rowGroups(trevni, cfiles string) string {
-	if f.name == trevniFiles.name {
+	if f.name == trevniFiles.name || f.name == indexed.name {
 		return "--row-group-size=" + trevni
 	}
 	return "--row-group-size=" + cfiles
@@ -64,9 +68,14 @@ func inEachFormat(t *testing.T, test func(t *testing.T, f target)) {
 // partName is the name of a part, or of a file of one that is a directory.
 var partName = regexp.MustCompile(`^(part-\d+-\d+)-[0-9a-f]{16}(\.trv|\.hfile|\.cfiles(?:/.+)?)$`)
 
+// indexName is the name of a file of a key index.
+var indexName = regexp.MustCompile(`^(_index)/[0-9a-f]{16}(/.+)$`)
+
 // plainName is a name in a destination without the ID of the output, which
 // differs between two outputs of the same rows.
-func plainName(name string) string { return partName.ReplaceAllString(name, "$1$2") }
+func plainName(name string) string {
+	return indexName.ReplaceAllString(partName.ReplaceAllString(name, "$1$2"), "$1$2")
+}
 
 // plainContent is the content of a file of a destination without what differs
 // between two outputs of the same rows: in _SUCCESS the output's ID, how many
@@ -84,6 +93,9 @@ func plainContent(t *testing.T, name string, content []byte) []byte {
 		for i := range p.Files {
 			p.Files[i].Name = plainName(p.Files[i].Name)
 		}
+	}
+	for i := range s.Index {
+		s.Index[i].Name = plainName(s.Index[i].Name)
 	}
 	content, err = s.Encode()
 	must(t, err)

@@ -1,0 +1,61 @@
+package e2e
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/rowtocol/rowtocol/e2e/hadooptest"
+	"github.com/rowtocol/rowtocol/internal/soak"
+)
+
+// TestIndexFaults disturbs conversions that make key indexes: an index is part of the output,
+// and never one of other rows.
+func TestIndexFaults(t *testing.T) {
+	c := newInterruptible(t, indexed, 40_000)
+	t.Run("killed", func(t *testing.T) { c.killed(t, soak.Rounds(2, 30)) })
+	t.Run("interrupted", c.interrupted)
+	t.Run("in steps", c.inSteps)
+	dest := filepath.Join(t.TempDir(), "out")
+	run(t, c.args(dest, t.TempDir())...).want(t, 0)
+	run(t, "verify", dest).want(t, 0)
+	run(t, append(c.args(dest, t.TempDir()), "--index=score")...).want(t, 9)
+}
+
+// TestIndexInLittleMemory makes an index that is larger than the memory.
+func TestIndexInLittleMemory(t *testing.T) {
+	const memory = 16 << 20
+	dir := t.TempDir()
+	input, dest := filepath.Join(dir, "mail.avro"), filepath.Join(dir, "out")
+	writeMail(t, input, int64(soak.Rounds(60_000, 400_000)))
+	cmd := command("convert", "--memory", "16MiB", "--temp-dir", dir, "--index", "body", "--index", "id", "--index", "from,subject,id", input, dest)
+	r, peak := measured(t, cmd)
+	r.want(t, 0)
+	if peak > memory+48<<20 {
+		t.Errorf("%d MiB of memory, want at most %d", peak>>20, (memory+48<<20)>>20)
+	}
+	files, err := filepath.Glob(filepath.Join(dest, "_index", "*", "*", "*.hfile"))
+	must(t, err)
+	size := int64(0)
+	for _, f := range files {
+		size += int64(len(readFile(t, f)))
+	}
+	if size < memory {
+		t.Errorf("the indexes have %d bytes, which fit the memory", size)
+	}
+	run(t, "verify", dest).want(t, 0)
+}
+
+// TestHDFSIndex makes an index on HDFS and looks rows up there. Each file of it is one block.
+func TestHDFSIndex(t *testing.T) {
+	c := newSite(t, hadooptest.Shared(t), 20_000, "--index=id", "--index=from,date", "--row-group-size=2MiB", "--workers=2")
+	for client, uri := range c.clients() {
+		dest := uri + "/indexed-" + client
+		run(t, c.args(dest)...).want(t, 0)
+		c.complete(t, dest) // each file is one block
+		run(t, "verify", dest).want(t, 0)
+		want := run(t, "cat", "--columns", "id,subject", "--where", "id = 777 or id = -1", dest).want(t, 0).stdout
+		if got := run(t, "lookup", "--index", "id", "--columns", "id,subject", dest, "777").want(t, 0).stdout; got != want || got == "" {
+			t.Errorf("%s: the row is %q, want %q", client, got, want)
+		}
+	}
+}
