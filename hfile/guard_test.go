@@ -140,6 +140,10 @@ func TestTrailerDamage(t *testing.T) {
 	wrong[0] ^= 1
 	_, err = parseTrailer(wrong, 1<<20)
 	says(t, "magic", err, "the trailer begins with")
+	padded := (&Trailer{Major: 3, Levels: 1, Codec: None}).append(nil)
+	padded[trailerSize-versionSize-1] = 1
+	_, err = parseTrailer(padded, 1<<20)
+	says(t, "padding", err, "the trailer's padding is not zero")
 	_, err = f[:trailerSize-1].open()
 	says(t, "short", err, "an HFile has at least")
 }

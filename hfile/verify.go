@@ -157,7 +157,7 @@ func (v *verifier) checkIndex() error {
 				continue
 			}
 			//guard: an index would be walked in a circle
-			if size, ok := v.index[e.offset]; !ok || size != e.size {
+			if v.index[e.offset] != e.size {
 				return damage.New(damage.Value, "", e.offset, "the index leads to an index block of %d bytes there, which is none or was met before", e.size)
 			}
 			delete(v.index, e.offset)

@@ -128,6 +128,9 @@ func TestVerify(t *testing.T) {
 		{"a meta block without an index", "no index leads to the meta block", madeBy(t, small, 3, func(w *Writer) { w.block(t, magicMeta) })},
 		{"no last key", "is said to be no key", inInfo(infoLastKey, lastKeyAt, 1)},
 		{"another last row", "is said to be row", inInfo(infoLastKey, lastKeyAt+rowLengthSize+6, '9')},
+		{"another last row by Hudi", "is said to be row", inInfo(infoLastKey, lastKeyAt+rowLengthSize+6, '9').withTrailer(t, func(tr *Trailer) {
+			tr.Minor, tr.Comparator = 0, hudiPackage+"Order"
+		})},
 		{"another last type", "is said to be row", inInfo(infoLastKey, lastKeyAt+len(lastKey)-1, byte(Delete))},
 		{"no average", infoAverageKey + " is said to be 0", inInfo(infoAverageKey, 0, 'x')},
 		{"another average", infoAverageValue + " is said to be 9", inInfo(infoAverageValue, len(infoAverageValue)+2+3, 9)},
