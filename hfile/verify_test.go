@@ -133,6 +133,11 @@ func TestVerify(t *testing.T) {
 		})},
 		{"another last type", "is said to be row", inInfo(infoLastKey, lastKeyAt+len(lastKey)-1, byte(Delete))},
 		{"no average", infoAverageKey + " is said to be 0", inInfo(infoAverageKey, 0, 'x')},
+		{"no average of nothing", infoAverageValue + " is said to be 0", madeBy(t, small, 0, func(w *Writer) {
+			if err := w.Append(lastKey, nil); err != nil {
+				t.Fatal(err)
+			}
+		}).changed(t, magicInfo, 0, func(b []byte) { b[bytes.Index(b, []byte(infoAverageValue))] = 'x' })},
 		{"another average", infoAverageValue + " is said to be 9", inInfo(infoAverageValue, len(infoAverageValue)+2+3, 9)},
 		{"cells", "30 cells, the trailer has 31", flat.withTrailer(t, func(tr *Trailer) { tr.Entries++ })},
 		{"the first block", "the data blocks are said", flat.withTrailer(t, func(tr *Trailer) { tr.FirstData = data[1] })},
