@@ -229,4 +229,3 @@ func TestFindBounded(t *testing.T) {
 		found.Release()
 	}
 }
-
