@@ -108,7 +108,7 @@ func (y *yarn) mixed(t *testing.T) {
 	must(t, mailgen.Write(&big, mailgen.Options{Rows: rows, Seed: 7, Codec: "snappy"}))
 	y.put(t, in, "large.avro.snappy", big.Bytes())
 	y.put(t, in, "large.avro", big.Bytes())
-	s := y.submittable(t, []string{in, in + "/_hidden.avro"}, "--row-group-size", fmt.Sprint(big.Len()*3/4))
+	s := y.submittable(t, []string{in, in + "/_hidden.avro"}, "--row-group-size", fmt.Sprint(big.Len()*3/4), "--index", "id")
 	if s.rows != files*20+2*rows || s.tasks < 4 {
 		t.Fatalf("%d rows in %d tasks", s.rows, s.tasks)
 	}
