@@ -23,9 +23,9 @@ type catInput struct {
 	schema *shred.Schema // of the rows as they are printed; nil if nothing has one
 	stats  dataset.Stats
 	memory *budget.Pool
-	// found gives the queries whose rows are printed, one after another, with io.EOF after
-	// the last; nil for query alone. It takes back what the one before took.
-	found func(context.Context) (dataset.Query, error)
+	// answer writes the rows that are asked for in another way than by query; nil for those
+	// of query.
+	answer func(context.Context, export.Writer) error
 	// by is what an index found for the condition; nil if all rows are looked at.
 	by *lookup.Narrowed
 	// progress is told now and then what was read; nil for nobody.
@@ -165,22 +165,11 @@ func writeRow(w export.Writer, row []byte, memory *budget.Heap) error {
 const progressEvery = 4096
 
 func (c *catInput) copyRows(ctx context.Context, w export.Writer) error {
-	if c.found == nil {
-		c.stats = dataset.Stats{}
-		return c.copyQuery(ctx, w, c.query)
+	if c.answer != nil {
+		return c.answer(ctx, w)
 	}
-	for {
-		q, err := c.found(ctx)
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err == nil {
-			err = c.copyQuery(ctx, w, q)
-		}
-		if err != nil {
-			return err
-		}
-	}
+	c.stats = dataset.Stats{}
+	return c.copyQuery(ctx, w, c.query)
 }
 
 // copyQuery writes the rows of a query, and adds what it reads to the figures.

@@ -1,10 +1,7 @@
 package main
 
 import (
-	"bufio"
 	"context"
-	"errors"
-	"fmt"
 	"io"
 	"os"
 	"slices"
@@ -14,7 +11,6 @@ import (
 
 	"github.com/rowtocol/rowtocol/dataset"
 	"github.com/rowtocol/rowtocol/index/lookup"
-	"github.com/rowtocol/rowtocol/rowkey"
 )
 
 const lookupLong = `Print the rows with the given keys, by a key index that convert --index made:
@@ -44,9 +40,6 @@ const lookupExample = `  rowtocol convert --index id mail.avro mail.columns
 // lookupForms are the forms of rows that lookup prints.
 var lookupForms = []string{"json", "csv", "table", "avro"}
 
-// maxKeyLine bounds a key on standard input, in bytes.
-const maxKeyLine = 1 << 20
-
 // lookupFlags are the flags of lookup.
 type lookupFlags struct {
 	catFlags
@@ -70,7 +63,7 @@ func (a *app) lookupCommand() *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.index, "index", "", "`fields` of the index to use (default the only one)")
+	flags.StringVar(&f.index, "index", "", "`fields` of the index to use (default the only one that the keys fit)")
 	flags.StringVar(&f.keys, "range", "", "the keys `FROM..TO`, both included")
 	flags.StringVar(&f.prefix, "prefix", "", "the keys that begin with a `text`")
 	flags.StringArrayVar(&f.columns, "columns", nil, "`fields` to read, separated by commas; repeatable (default all)")
@@ -122,13 +115,20 @@ func (a *app) lookup(ctx context.Context, f *lookupFlags, dest string, keys []st
 	if err != nil {
 		return err
 	}
+	asks := f.asks(keys)
+	if f.index == "" {
+		f.index = lookup.Choose(in.data, asks)
+	}
 	table, err := lookup.Open(in.data, f.index, a.pool)
 	if err != nil {
 		return err
 	}
 	defer table.Close()
-	finder := &finder{in: in, table: table, left: f.limit, next: a.asks(ctx, f, keys)}
-	in.found = finder.find
+	finder := &finder{in: in, table: table, left: f.limit, next: oneByOne(asks)}
+	if asks == nil {
+		finder.next = keysOf(&stdin{ctx: ctx, file: os.Stdin})
+	}
+	in.answer = finder.answer
 	err = a.toStdout(ctx, func(w io.Writer) error { return format.write(ctx, in, &f.catFlags, w) })
 	in.stats.BytesRead += table.BytesRead()
 	in.stats.FileBytes += indexBytes(in.data)
@@ -137,95 +137,6 @@ func (a *app) lookup(ctx context.Context, f *lookupFlags, dest string, keys []st
 		a.status, a.nothing = "nothing", f.nothing
 	}
 	return err
-}
-
-// ask makes a range of keys for the fields of an index.
-type ask func(*rowkey.Spec) (rowkey.Range, error)
-
-// asks returns what gives one ask after another, and io.EOF after the last.
-func (a *app) asks(ctx context.Context, f *lookupFlags, keys []string) func() (ask, error) {
-	exactly := func(key string) ask {
-		return func(s *rowkey.Spec) (rowkey.Range, error) { return usable(s.Exactly(key)) }
-	}
-	var all []ask
-	switch {
-	case f.ranged:
-		from, to, _ := strings.Cut(f.keys, "..")
-		all = append(all, func(s *rowkey.Spec) (rowkey.Range, error) { return usable(s.Between(from, to)) })
-	case f.prefixed:
-		all = append(all, func(s *rowkey.Spec) (rowkey.Range, error) { return usable(s.Beginning(f.prefix)) })
-	case keys[0] == stdinName:
-		lines := bufio.NewScanner(&stdin{ctx: ctx, file: os.Stdin})
-		lines.Buffer(nil, maxKeyLine)
-		return func() (ask, error) {
-			if lines.Scan() {
-				return exactly(lines.Text()), nil
-			}
-			if err := lines.Err(); errors.Is(err, bufio.ErrTooLong) {
-				return nil, usagef("standard input: a line is longer than a key of %d bytes", maxKeyLine)
-			} else if err != nil {
-				return nil, fmt.Errorf("standard input: %w", err)
-			}
-			return nil, io.EOF
-		}
-	default:
-		for _, key := range keys {
-			all = append(all, exactly(key))
-		}
-	}
-	return func() (ask, error) {
-		if len(all) == 0 {
-			return nil, io.EOF
-		}
-		next := all[0]
-		all = all[1:]
-		return next, nil
-	}
-}
-
-// usable makes an error in a key one of usage.
-func usable(r rowkey.Range, err error) (rowkey.Range, error) {
-	if err != nil {
-		return r, &usageError{err}
-	}
-	return r, nil
-}
-
-// finder turns keys into the queries of the rows that have them.
-type finder struct {
-	in    *catInput
-	table *lookup.Table
-	rows  *lookup.Rows // of the query before
-	left  int64        // rows yet to be printed; negative is no limit
-	next  func() (ask, error)
-}
-
-// find returns the query for the next key that has rows; io.EOF after the last.
-func (f *finder) find(ctx context.Context) (dataset.Query, error) {
-	if f.rows != nil {
-		f.rows.Release()
-		f.rows = nil
-	}
-	q := f.in.query
-	for f.left != 0 {
-		next, err := f.next()
-		if err != nil {
-			return q, err
-		}
-		rows, err := f.table.Find(ctx, next)
-		if err != nil {
-			return q, err
-		}
-		if rows.Count == 0 {
-			continue
-		}
-		f.rows, q.Only, q.Limit = rows, rows.Only, f.left
-		if f.left > 0 {
-			f.left -= min(f.left, rows.Count)
-		}
-		return q, nil
-	}
-	return q, io.EOF
 }
 
 // indexBytes is the size of all indexes of a dataset.

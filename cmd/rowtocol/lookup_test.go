@@ -110,3 +110,73 @@ func TestLookupDamaged(t *testing.T) {
 	write(t, files[0], whole)
 	rowtocol(t, dir, nil, "lookup", "out", "60").want(t, 0, fmt.Sprint(60))
 }
+
+// TestLookupManyKeys reads the rows of many keys together, and prints them key by key.
+func TestLookupManyKeys(t *testing.T) {
+	dir := indexedPairs(t)
+	var keys, want strings.Builder
+	for i := range 1200 { // more than a batch, and keys that come again
+		id := i * 7 % 160
+		fmt.Fprintln(&keys, id)
+		for range map[bool]int{id < 150: 1}[true] + map[bool]int{id >= 50 && id < 100: 1}[true] {
+			fmt.Fprintf(&want, "{\"id\":%d}\n", id)
+		}
+	}
+	ask := func(stdin string, args ...string) (stdout, stderr string, err error) {
+		cmd := command(t, append([]string{"lookup", "--columns", "id", "--json", "out", "-"}, args...)...)
+		var printed bytes.Buffer
+		cmd.Dir, cmd.Stdin, cmd.Stderr = dir, strings.NewReader(stdin), &printed
+		out, err := cmd.Output()
+		return string(out), printed.String(), err
+	}
+	out, said, err := ask(keys.String())
+	if err != nil || out != want.String() {
+		t.Errorf("%v, %s: %d bytes, want %d", err, said, len(out), want.Len())
+	}
+	if rows := fmt.Sprintf(`"rows":%d,`, strings.Count(out, "\n")); !strings.Contains(said, rows) {
+		t.Errorf("%s: %s", rows, said)
+	}
+	if out, _, err = ask(keys.String(), "--limit", "700"); err != nil || out != strings.Join(strings.SplitAfter(want.String(), "\n")[:700], "") {
+		t.Errorf("%v: %d rows of 700", err, strings.Count(out, "\n"))
+	}
+	// What comes before an error is printed, and what was read together too.
+	if out, said, err = ask("3\n4\nx\n5\n"); err == nil || out != "{\"id\":3}\n{\"id\":4}\n" || !strings.Contains(said, "long") {
+		t.Errorf("%v, %s: %q", err, said, out)
+	}
+}
+
+// TestLookupDamagedRows prints the rows of the keys before the one whose row is damaged.
+func TestLookupDamagedRows(t *testing.T) {
+	dir := indexedPairs(t)
+	parts, err := filepath.Glob(filepath.Join(dir, "out", "run=*", "part-*"))
+	if err != nil || len(parts) < 2 {
+		t.Fatal(parts, err)
+	}
+	if err := os.Remove(parts[len(parts)-1]); err != nil { // of row 149
+		t.Fatal(err)
+	}
+	if o := rowtocol(t, dir, nil, "lookup", "--columns", "id", "out", "5", "149", "3").want(t, 3); o.stdout != "{\"id\":5}\n" {
+		t.Errorf("%q", o.stdout)
+	}
+}
+
+// TestLookupChooses takes the index that the keys fit, if it is one.
+func TestLookupChooses(t *testing.T) {
+	dir := t.TempDir()
+	mail, err := filepath.Abs("../../testdata/mail/archive-1.avro")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rowtocol(t, dir, nil, "convert", "--index", "id", "--index", "folder,id", "--index", "size,id", mail, "out").want(t, 0)
+	for args, index := range map[string]string{
+		"SPAM,7":      "folder,id",
+		"--prefix SP": "folder,id",
+	} {
+		want := rowtocol(t, dir, nil, append([]string{"lookup", "--index", index, "out"}, strings.Fields(args)...)...).want(t, 0).stdout
+		if got := rowtocol(t, dir, nil, append([]string{"lookup", "out"}, strings.Fields(args)...)...).want(t, 0).stdout; got != want {
+			t.Errorf("%s: %q, want %q", args, got, want)
+		}
+	}
+	rowtocol(t, dir, nil, "lookup", "out", "7").want(t, 1, "id and folder,id and size,id")
+	rowtocol(t, dir, nil, "lookup", "out", "-").want(t, 1, "choose")
+}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -30,7 +31,11 @@ type Table struct {
 	memory *budget.Heap
 	read   int64
 	most   int64 // rows to be found; more are errMany. 0 is no limit
+	first  int64 // how many of the rows are wanted, the first of the dataset; 0 is all
 }
+
+// Limit has Find find no more than the first rows of the dataset; negative is no limit.
+func (t *Table) Limit(rows int64) { t.first = max(rows, 0) }
 
 // run is the index of one output.
 type run struct {
@@ -178,32 +183,56 @@ func (r *Rows) Release() {
 	r.Only, r.Count = nil, 0
 }
 
+// trim leaves the first rows of the dataset.
+func (r *Rows) trim(first int64) {
+	left := first
+	for _, number := range slices.Sorted(maps.Keys(r.Only)) {
+		rows := r.Only[number]
+		slices.Sort(rows)
+		n := min(left, int64(len(rows)))
+		if r.Only[number] = rows[:n]; n == 0 {
+			delete(r.Only, number)
+		}
+		left -= n
+	}
+	kept := first - left
+	r.memory.Release((r.Count - kept) * positionMemory)
+	r.Count = kept
+}
+
+// trimFrom is the least number of rows at which those that are not wanted are left out, and
+// they are at least half of them then.
+const trimFrom = 1024
+
 // Find finds the rows with keys in the range that ask makes for the key's fields, which have
 // the types of each output's schema. An error of ask is returned as it is; more rows than
 // there is memory for are a *budget.Error, and a position where no row is a *damage.Error.
-func (t *Table) Find(ctx context.Context, ask func(*rowkey.Spec) (rowkey.Range, error)) (*Rows, error) {
+func (t *Table) Find(ctx context.Context, ask Ask) (*Rows, error) {
 	found := &Rows{Only: map[int][]int64{}, memory: t.memory}
 	for _, r := range t.runs {
 		keys, err := ask(r.spec)
 		if err == nil {
-			err = r.find(ctx, keys, t.most, found)
+			err = r.find(ctx, keys, t, found)
 		}
 		if err != nil {
 			found.Release()
 			return nil, err
 		}
 	}
+	if t.first > 0 && found.Count > t.first {
+		found.trim(t.first)
+	}
 	return found, nil
 }
 
-func (r *run) find(ctx context.Context, keys rowkey.Range, most int64, found *Rows) error {
+func (r *run) find(ctx context.Context, keys rowkey.Range, t *Table, found *Rows) error {
 	err := r.reader.Find(ctx, keys, func(key []byte, p index.Position) error {
 		in, ok := r.parts[place{p.Task, p.Group}]
 		//guard: a damaged index would be taken for a wrong query
 		if !ok || int64(p.Row) >= in.rows {
 			return r.damaged(key, fmt.Sprintf("a key leads to row %d of row group %d of task %d, which is not there", p.Row, p.Group, p.Task))
 		}
-		if most > 0 && found.Count == most {
+		if t.most > 0 && found.Count == t.most {
 			return errMany
 		}
 		if err := found.memory.Reserve(positionMemory); err != nil {
@@ -211,6 +240,9 @@ func (r *run) find(ctx context.Context, keys rowkey.Range, most int64, found *Ro
 		}
 		found.Count++
 		found.Only[in.number] = append(found.Only[in.number], int64(p.Row))
+		if t.first > 0 && found.Count >= trimFrom && found.Count/2 >= t.first {
+			found.trim(t.first)
+		}
 		return nil
 	})
 	if err != nil {

@@ -1,0 +1,256 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/rowtocol/rowtocol/dataset"
+	"github.com/rowtocol/rowtocol/dataset/export"
+	"github.com/rowtocol/rowtocol/index/lookup"
+	"github.com/rowtocol/rowtocol/rowkey"
+)
+
+// maxKeyLine bounds a key on standard input, in bytes.
+const maxKeyLine = 1 << 20
+
+// asks are what is asked of the index; nil if it comes from standard input.
+func (f *lookupFlags) asks(keys []string) (all []lookup.Ask) {
+	switch {
+	case f.ranged:
+		from, to, _ := strings.Cut(f.keys, "..")
+		return []lookup.Ask{func(s *rowkey.Spec) (rowkey.Range, error) { return usable(s.Between(from, to)) }}
+	case f.prefixed:
+		return []lookup.Ask{func(s *rowkey.Spec) (rowkey.Range, error) { return usable(s.Beginning(f.prefix)) }}
+	case keys[0] == stdinName:
+		return nil
+	}
+	for _, key := range keys {
+		all = append(all, exactly(key))
+	}
+	return all
+}
+
+// exactly asks for a key.
+func exactly(key string) lookup.Ask {
+	return func(s *rowkey.Spec) (rowkey.Range, error) { return usable(s.Exactly(key)) }
+}
+
+// usable makes an error in a key one of usage.
+func usable(r rowkey.Range, err error) (rowkey.Range, error) {
+	if err != nil {
+		return r, &usageError{err}
+	}
+	return r, nil
+}
+
+// oneByOne returns what gives one after another, and io.EOF after the last.
+func oneByOne(all []lookup.Ask) func() (lookup.Ask, error) {
+	return func() (lookup.Ask, error) {
+		if len(all) == 0 {
+			return nil, io.EOF
+		}
+		next := all[0]
+		all = all[1:]
+		return next, nil
+	}
+}
+
+// keysOf returns what asks for the key on each line, and io.EOF after the last.
+func keysOf(in io.Reader) func() (lookup.Ask, error) {
+	lines := bufio.NewScanner(in)
+	lines.Buffer(nil, maxKeyLine)
+	return func() (lookup.Ask, error) {
+		if lines.Scan() {
+			return exactly(lines.Text()), nil
+		}
+		if err := lines.Err(); errors.Is(err, bufio.ErrTooLong) {
+			return nil, usagef("standard input: a line is longer than a key of %d bytes", maxKeyLine)
+		} else if err != nil {
+			return nil, fmt.Errorf("standard input: %w", err)
+		}
+		return nil, io.EOF
+	}
+}
+
+// finder writes the rows of one key after another.
+type finder struct {
+	in    *catInput
+	table *lookup.Table
+	left  int64 // rows yet to be found; negative is no limit
+	next  func() (lookup.Ask, error)
+}
+
+// A batch are keys whose rows are read together, so that a part is opened once for all of them.
+// It is full with so many keys or rows.
+const (
+	batchKeys = 1000
+	batchRows = 1000
+)
+
+// batchMemory is the most that the rows of a batch may take while they are put in order.
+const batchMemory = 16 << 20
+
+// answer writes all rows. Those before an error are written too.
+func (f *finder) answer(ctx context.Context, w export.Writer) error {
+	for {
+		batch, err := f.batch(ctx)
+		writeErr := f.write(ctx, w, batch)
+		for _, rows := range batch {
+			rows.Release()
+		}
+		switch {
+		case writeErr != nil:
+			return writeErr
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return err
+		}
+	}
+}
+
+// batch finds the rows of some keys. An error, io.EOF after the last key, is that of the key
+// after them.
+func (f *finder) batch(ctx context.Context) (batch []*lookup.Rows, err error) {
+	for found := int64(0); len(batch) < batchKeys && found < batchRows; {
+		if f.left == 0 {
+			return batch, io.EOF
+		}
+		next, err := f.next()
+		if err != nil {
+			return batch, err
+		}
+		f.table.Limit(f.left)
+		rows, err := f.table.Find(ctx, next)
+		if err != nil {
+			return batch, err
+		}
+		if f.left > 0 {
+			f.left -= rows.Count
+		}
+		if rows.Count > 0 {
+			batch = append(batch, rows)
+			found += rows.Count
+		}
+	}
+	return batch, nil
+}
+
+// write writes the rows of a batch, key by key. If they cannot be read together, for damage or
+// for want of memory, they are in halves, so that all rows before the one that fails are
+// written.
+func (f *finder) write(ctx context.Context, w export.Writer, batch []*lookup.Rows) error {
+	q := f.in.query
+	q.Limit = -1 // they are not more than are wanted
+	switch len(batch) {
+	case 0:
+		return nil
+	case 1:
+		q.Only = batch[0].Only
+		return f.in.copyQuery(ctx, w, q)
+	}
+	h := &heldRows{at: map[rowAt]int{}}
+	q.Only = merged(batch)
+	memory := f.in.memory.NewHeap()
+	defer memory.Close()
+	err := f.in.hold(ctx, h, q, memory.Reserve)
+	switch {
+	case ctx.Err() != nil:
+		return err
+	case err == nil:
+		for _, rows := range batch {
+			f.in.stats.Rows += rows.Count
+		}
+		return h.write(w, batch)
+	}
+	memory.Close()
+	if err := f.write(ctx, w, batch[:len(batch)/2]); err != nil {
+		return err
+	}
+	return f.write(ctx, w, batch[len(batch)/2:])
+}
+
+// merged are all rows of a batch, each once.
+func merged(batch []*lookup.Rows) map[int][]int64 {
+	all := map[int][]int64{}
+	for _, rows := range batch {
+		for part, numbers := range rows.Only {
+			all[part] = append(all[part], numbers...)
+		}
+	}
+	for part, numbers := range all {
+		slices.Sort(numbers)
+		all[part] = slices.Compact(numbers)
+	}
+	return all
+}
+
+// rowAt is where a row is in a dataset.
+type rowAt struct {
+	part   int
+	number int64
+}
+
+// heldRows are rows that are held to be written in another order.
+type heldRows struct {
+	data []byte
+	ends []int         // of each row in data
+	at   map[rowAt]int // which row it is
+}
+
+// hold reads the rows of a query.
+func (c *catInput) hold(ctx context.Context, h *heldRows, q dataset.Query, reserve func(int64) error) error {
+	const each = 128 // of ends and at, with the room that they grow by
+	s, err := c.data.Scan(ctx, q)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	defer func() {
+		read := s.Stats()
+		read.Rows = 0 // they are counted when they are written
+		c.stats = c.stats.Plus(read)
+	}()
+	var row []byte
+	for _, part := range slices.Sorted(maps.Keys(q.Only)) {
+		for _, number := range q.Only[part] {
+			if row, err = s.Next(row[:0]); err == nil && len(h.data)+len(row) > batchMemory {
+				err = fmt.Errorf("the rows of several keys take more than %d bytes", batchMemory)
+			}
+			if err == nil {
+				err = reserve(3*int64(len(row)) + each) // data may be copied as it grows
+			}
+			if err != nil {
+				return err
+			}
+			h.at[rowAt{part, number}] = len(h.ends)
+			h.data = append(h.data, row...)
+			h.ends = append(h.ends, len(h.data))
+		}
+	}
+	return nil
+}
+
+// write writes the rows of one key after another, each key's in the order of the dataset.
+func (h *heldRows) write(w export.Writer, batch []*lookup.Rows) error {
+	for _, rows := range batch {
+		for _, part := range slices.Sorted(maps.Keys(rows.Only)) {
+			for _, number := range rows.Only[part] {
+				i, start := h.at[rowAt{part, number}], 0
+				if i > 0 {
+					start = h.ends[i-1]
+				}
+				if err := w.Write(h.data[start:h.ends[i]]); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
