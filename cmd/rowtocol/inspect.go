@@ -120,7 +120,8 @@ func (h heeding) Write(b []byte) (int, error) {
 // inspected is the result of inspect in the final JSON object.
 type inspected struct {
 	*inspect.Figures
-	HTML string `json:"html,omitempty"` // where the page was written
+	HTML    string    `json:"html,omitempty"`    // where the page was written
+	Indexes []indexOf `json:"indexes,omitempty"` // of all outputs
 }
 
 var sortOrders = []string{"file", "stored", "name"}
@@ -173,6 +174,9 @@ func (a *app) inspect(ctx context.Context, l *dataset.Listing, o *inspectOptions
 		return damaged
 	}
 	result := &inspected{Figures: figures}
+	for i := range l.Runs {
+		result.Indexes = addIndexes(result.Indexes, l.Runs[i].Index)
+	}
 	a.result = result
 	if o.html != "" && damaged == nil {
 		if err := a.writePage(ctx, page, figures, o.names); err != nil {
@@ -250,6 +254,9 @@ func (a *app) printInspected(r *inspected) {
 	a.printTitled(r.Path, facts)
 	if len(r.Losses) > 0 {
 		a.printf("  LOSSES: %s\n", sumOfLosses(r.Losses))
+	}
+	if len(r.Indexes) > 0 {
+		a.printIndented(indexText(r.Indexes))
 	}
 	if r.HTML != "" {
 		a.printf("  drawn in %s\n", r.HTML)

@@ -180,3 +180,12 @@ func TestLookupChooses(t *testing.T) {
 	rowtocol(t, dir, nil, "lookup", "out", "7").want(t, 1, "id and folder,id and size,id")
 	rowtocol(t, dir, nil, "lookup", "out", "-").want(t, 1, "choose")
 }
+
+// TestIndexesShown has status and inspect tell of the indexes of all runs.
+func TestIndexesShown(t *testing.T) {
+	dir := indexedPairs(t)
+	for _, name := range []string{"status", "inspect"} {
+		rowtocol(t, dir, nil, name, "out").want(t, 0, "key indexes: id (200 keys, ")
+		rowtocol(t, dir, nil, name, "--json", "out").want(t, 0, `"indexes":`, `"fields":`, `"entries":`)
+	}
+}

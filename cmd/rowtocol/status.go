@@ -124,6 +124,7 @@ type outputOf struct {
 	Parts    int       `json:"parts"`
 	Losses   int       `json:"losses"`
 	LostRows int64     `json:"lost_rows"`
+	Indexes  []indexOf `json:"indexes,omitempty"`
 }
 
 // workOf is work of which no output came yet.
@@ -270,6 +271,7 @@ func newOutput(c publish.Committed) outputOf {
 	return outputOf{
 		ID: m.ID, Sequence: m.Sequence, Name: c.Name, Plan: m.Plan, At: made.At, Version: made.Program,
 		Inputs: len(m.Request.Inputs), Rows: m.Rows, Bytes: m.Bytes, Parts: len(m.Parts), Losses: len(m.Losses), LostRows: lost,
+		Indexes: addIndexes(nil, m.Index),
 	}
 }
 

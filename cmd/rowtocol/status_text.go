@@ -135,6 +135,22 @@ func (a *app) printOutputs(r *statusOf) {
 	}
 	t.spare(8, 7)
 	t.print(a.out, 0, a.width())
+	if all := r.indexes(); len(all) > 0 {
+		a.printf("%s\n", indexText(all))
+	}
+}
+
+// indexes are those of the output and its runs together.
+func (r *statusOf) indexes() (all []indexOf) {
+	if r.Output != nil {
+		all = append(all, r.Output.Indexes...)
+	}
+	for i := range r.Runs {
+		for _, x := range r.Runs[i].Indexes {
+			all = x.addTo(all)
+		}
+	}
+	return all
 }
 
 func (a *app) printLeftovers(all []publish.Leftover) {

@@ -1,0 +1,50 @@
+package main
+
+import (
+	"strings"
+
+	"github.com/rowtocol/rowtocol/index"
+	"github.com/rowtocol/rowtocol/manifest"
+)
+
+// indexOf is a key index of outputs.
+type indexOf struct {
+	Fields  string `json:"fields"`
+	Files   int    `json:"files"`
+	Entries int64  `json:"entries"` // rows that have a key
+	Bytes   int64  `json:"bytes"`
+}
+
+// addIndexes adds the indexes of an output to those of others, by their fields.
+func addIndexes(all []indexOf, files []manifest.File) []indexOf {
+	for _, x := range index.In(files) {
+		o := indexOf{Fields: x.Fields, Files: len(x.Files), Entries: x.Entries()}
+		for _, f := range x.Files {
+			o.Bytes += f.Bytes
+		}
+		all = o.addTo(all)
+	}
+	return all
+}
+
+// addTo adds the figures to those of the same fields.
+func (o indexOf) addTo(all []indexOf) []indexOf {
+	for i := range all {
+		if all[i].Fields == o.Fields {
+			all[i].Files += o.Files
+			all[i].Entries += o.Entries
+			all[i].Bytes += o.Bytes
+			return all
+		}
+	}
+	return append(all, o)
+}
+
+// indexText says in words what indexes there are.
+func indexText(all []indexOf) string {
+	var said []string
+	for _, x := range all {
+		said = append(said, x.Fields+" ("+plural(x.Entries, "key")+", "+human(x.Bytes)+" in "+plural(x.Files, "file")+")")
+	}
+	return "key indexes: " + strings.Join(said, "; ")
+}
