@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rowtocol/rowtocol/internal/soak"
 	"github.com/rowtocol/rowtocol/trevni"
 )
 
@@ -81,8 +82,9 @@ func TestDamagedColumns(t *testing.T) {
 	})
 	wantLocated(t, append(f.data[:len(f.data):len(f.data)], 0), false)
 	bits := 8 * len(f.data)
-	each(150, func(i int) {
-		bit := i * bits / 150
+	flips := soak.Rounds(50, 150)
+	each(flips, func(i int) {
+		bit := i * bits / flips
 		damaged := append([]byte(nil), f.data...)
 		damaged[bit/8] ^= 1 << (bit % 8)
 		wantLocated(t, damaged, int64(bit/8) < cols[0].Start)

@@ -17,7 +17,7 @@ import (
 	"github.com/rowtocol/rowtocol/store/location"
 )
 
-// checksummers are the roads to a cluster that give checksums of its files.
+// checksummers are the ways to a cluster that give checksums of its files.
 func checksummers(t *testing.T, c *hadooptest.Cluster) map[string]func(context.Context, string) (string, error) {
 	t.Helper()
 	all := map[string]func(context.Context, string) (string, error){}

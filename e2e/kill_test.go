@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -14,6 +15,7 @@ import (
 	"time"
 
 	"github.com/rowtocol/rowtocol/internal/testenv"
+	"github.com/rowtocol/rowtocol/manifest"
 	"github.com/rowtocol/rowtocol/store"
 )
 
@@ -247,7 +249,30 @@ func TestStoppedHolder(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		testenv.Skip(t, "it needs Linux")
 	}
-	newInterruptible(t, trevniFiles, 40_000).stoppedHolder(t)
+	f := trevniFiles
+	f.flags = append(slices.Clip(f.flags), "--row-group-size=256KiB") // there is time to stop between the first file and the last
+	newInterruptible(t, f, 40_000).stoppedHolder(t)
+}
+
+// startAndStop starts a conversion and freezes it once there is a file of a pattern, before
+// all of its output is in place. A job that was too quick is started again.
+func (c *interruptible) startAndStop(t *testing.T, dest, temp, pattern string) (cmd *exec.Cmd, wait func() int) {
+	t.Helper()
+	for range 20 {
+		cmd, wait = start(t, c.args(dest, temp)...)
+		waitFor(t, filepath.Join(dest, pattern))
+		stopped := cmd.Process.Signal(syscall.SIGSTOP)
+		time.Sleep(10 * time.Millisecond) // a stop is not immediate
+		if _, err := os.Stat(filepath.Join(dest, manifest.SuccessName)); err != nil {
+			must(t, stopped)
+			return cmd, wait
+		}
+		_ = cmd.Process.Signal(syscall.SIGCONT) // it may have ended
+		wait()
+		must(t, os.RemoveAll(dest))
+	}
+	t.Fatalf("no conversion could be frozen at %s", pattern)
+	return nil, nil
 }
 
 // stoppedHolder wakes a job after another has taken its lock over and finished.
@@ -259,12 +284,7 @@ func (c *interruptible) stoppedHolder(t *testing.T) {
 			if err := os.Mkdir(temp, 0o777); err != nil {
 				t.Fatal(err)
 			}
-			cmd, wait := start(t, c.args(dest, temp)...)
-			waitFor(t, filepath.Join(dest, stopAt))
-			if err := cmd.Process.Signal(syscall.SIGSTOP); err != nil {
-				t.Fatal(err)
-			}
-			time.Sleep(10 * time.Millisecond) // a stop is not immediate
+			cmd, wait := c.startAndStop(t, dest, temp, stopAt)
 			_, err := orphan(t.Context(), store.Location{Store: store.Local(), Path: dest})
 			must(t, err)
 			run(t, c.args(dest, temp)...).want(t, 0)

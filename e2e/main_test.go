@@ -56,6 +56,10 @@ func runTests(m *testing.M) (int, error) {
 		return 1, err
 	}
 	defer remove()
+	if whole.dir, err = os.MkdirTemp("", "rowtocol-e2e-"); err != nil {
+		return 1, err
+	}
+	defer func() { _ = os.RemoveAll(whole.dir) }() // scratch
 	began := time.Now()
 	if java, err = findJava(); err != nil {
 		return 1, err

@@ -34,19 +34,21 @@ func on(uri string) jobtest.Open {
 // them in a soak.
 func TestHDFSFailures(t *testing.T) {
 	c := hadooptest.Shared(t)
-	stride := 41
-	if soak.Full() {
-		stride = 1
-	}
-	for name, uri := range map[string]string{"hdfs": c.URI(), "webhdfs": c.WebURI()} {
-		t.Run(name, func(t *testing.T) {
-			open := on(uri)
+	for _, client := range []struct {
+		name, uri string
+		stride    int // calls over HTTP take three times as long
+	}{{"hdfs", c.URI(), 59}, {"webhdfs", c.WebURI(), 149}} {
+		t.Run(client.name, func(t *testing.T) {
+			open, stride := on(client.uri), client.stride
+			if soak.Full() {
+				stride = 1
+			}
 			t.Run("faults", func(t *testing.T) { jobtest.Faults(t, open, stride) })
 			t.Run("patience", func(t *testing.T) { jobtest.Patience(t, open, stride) })
 			t.Run("crashes", func(t *testing.T) { jobtest.Crashes(t, open, stride) })
 			t.Run("crash, then another", func(t *testing.T) { jobtest.CrashThenOther(t, open, stride) })
 			t.Run("refusals", func(t *testing.T) { jobtest.Refusals(t, open) })
-			t.Run("three runs", func(t *testing.T) { publishtest.Random(t, publishtest.Open(open), soak.Rounds(6, 100)) })
+			t.Run("three runs", func(t *testing.T) { publishtest.Random(t, publishtest.Open(open), soak.Rounds(3, 100)) })
 			t.Run("corruption", func(t *testing.T) { jobtest.Corruption(t, open) })
 		})
 	}
