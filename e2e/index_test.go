@@ -54,7 +54,7 @@ func TestHDFSIndex(t *testing.T) {
 		c.complete(t, dest) // each file is one block
 		run(t, "verify", dest).want(t, 0)
 		want := run(t, "cat", "--columns", "id,subject", "--where", "id = 777 or id = -1", dest).want(t, 0).stdout
-		if got := run(t, "lookup", "--index", "id", "--columns", "id,subject", dest, "777").want(t, 0).stdout; got != want || got == "" {
+		if got := run(t, "lookup", "--by", "id", "--columns", "id,subject", dest, "777").want(t, 0).stdout; got != want || got == "" {
 			t.Errorf("%s: the row is %q, want %q", client, got, want)
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"path"
-	"slices"
 
 	"github.com/rowtocol/rowtocol/column"
 	"github.com/rowtocol/rowtocol/damage"
@@ -144,12 +143,14 @@ func (r *Reader) file(ctx context.Context, number int) (*openFile, error) {
 	return f, nil
 }
 
-// Close closes the files.
+// Close closes the files. Find would open them again.
 func (r *Reader) Close() {
-	for _, f := range slices.DeleteFunc(r.files, func(f *openFile) bool { return f == nil }) {
-		f.s.Close()
-		f.r.Close()
-		_ = f.file.Close() // only read
+	for i, f := range r.files {
+		if f != nil {
+			f.s.Close()
+			f.r.Close()
+			_ = f.file.Close() // only read
+		}
+		r.files[i] = nil
 	}
-	r.files = nil
 }

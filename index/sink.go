@@ -131,8 +131,9 @@ func (a *attempt) Row(r *mapper.Row) error {
 		}
 		//guard: the key would not fit its cell
 		if len(k.buf) > hfile.MaxRow {
-			return damage.New(damage.Unsupported, "", -1, "row %d of row group %d of task %d: the key %s has %d bytes, an index takes %d",
-				r.Number, r.Group, a.task, k.spec, len(k.buf), hfile.MaxRow)
+			err := damage.New(damage.Unsupported, "", -1, "the key %s has %d bytes, of which an index takes %d", k.spec, len(k.buf), hfile.MaxRow)
+			err.Row = r.Number
+			return err
 		}
 		if err := k.sorter.add(k.buf, p); err != nil {
 			return err

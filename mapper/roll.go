@@ -1,5 +1,7 @@
 package mapper
 
+import "github.com/rowtocol/rowtocol/column"
+
 // maxGroupRows ends a row group whatever its size; Java's signed arithmetic sets
 // it.
 const maxGroupRows = 1 << 30
@@ -14,7 +16,7 @@ func (t *task) row(datum []byte, last *inputBlock) error {
 	g := t.group
 	if t.cfg.RowSink != nil {
 		if err := t.sink(datum); err != nil {
-			return err
+			return g.locate(err, &column.Block{FirstRow: g.rows, Rows: 1})
 		}
 	}
 	if last != nil {

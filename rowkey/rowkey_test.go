@@ -20,6 +20,11 @@ const schema = `{"type":"record","name":"R","fields":[
  {"name":"x","type":{"type":"fixed","name":"X","size":2}},{"name":"e","type":{"type":"enum","name":"E","symbols":["zero","one"]}},
  {"name":"n","type":["null","long"]},{"name":"m","type":["string","null"]},
  {"name":"in","type":{"type":"record","name":"In","fields":[{"name":"s","type":"string"}]}},
+  {"name":"c","type":{"type":"bytes","logicalType":"decimal","precision":12,"scale":2}},
+ {"name":"day","type":{"type":"int","logicalType":"date"}},{"name":"clock","type":{"type":"int","logicalType":"time-millis"}},
+ {"name":"at","type":{"type":"long","logicalType":"timestamp-micros"}},{"name":"ns","type":{"type":"long","logicalType":"timestamp-nanos"}},
+ {"name":"there","type":["null",{"type":"long","logicalType":"local-timestamp-millis"}]},
+ {"name":"dot.ted","type":"int"},{"name":"dot","type":{"type":"record","name":"D","fields":[{"name":"ted","type":"int"},{"name":"x.y","type":"int"}]}},
  {"name":"list","type":{"type":"array","items":"int"}},{"name":"u","type":["int","string"]},
  {"name":"o","type":["null",{"type":"record","name":"O","fields":[{"name":"s","type":"string"}]}]}]}`
 
@@ -43,14 +48,15 @@ func TestParse(t *testing.T) {
 	}
 	for paths, want := range map[string]string{
 		"i": "", "in.s,l": "", "n,m": "",
-		"":      "without a name",
-		"i,":    "without a name",
-		"none":  "the fields are i, l, f, d, b, s, y, x, e, n, …",
-		"in.x":  "the fields of in are s",
-		"i.j":   `"i" is an int, which has no field "j"`,
-		"list":  `"list" is an array`,
-		"in":    `"in" is a record`,
-		"u":     `"u" is a union`,
+		"":        "without a name",
+		"i,":      "without a name",
+		"none":    "the fields are i, l, f, d, b, s, y, x, e, n, …",
+		"in.x":    "the fields of in are s",
+		"i.j":     `"i" is an int, which has no field "j"`,
+		"list":    `"list" is an array`,
+		"in":      `"in" is a record`,
+		"u":       `"u" is a union`,
+		"dot.ted": "has a dot", "dot.x.y": `"x.y" has a dot`, "dot.x": `no field "dot.x"`,
 		"o.s":   `"o" is a union, which has no field "s"`,
 		"i,l,i": "twice",
 	} {
@@ -69,6 +75,9 @@ func long(n int64) []byte     { return binary.AppendVarint(nil, n) }
 func text(s string) []byte    { return append(long(int64(len(s))), s...) }
 func double(d float64) []byte { return binary.LittleEndian.AppendUint64(nil, math.Float64bits(d)) }
 func float(d float32) []byte  { return binary.LittleEndian.AppendUint32(nil, math.Float32bits(d)) }
+
+// unscaled is a decimal of four bytes.
+func unscaled(n int32) []byte { return text(string(binary.BigEndian.AppendUint32(nil, uint32(n)))) }
 
 func key(t testing.TB, s *rowkey.Spec, values ...[]byte) []byte {
 	t.Helper()
@@ -90,7 +99,7 @@ func ascending(t *testing.T, name string, keys ...[]byte) {
 }
 
 func TestOrder(t *testing.T) {
-	var longs, ints, doubles, floats, strings, fixed [][]byte
+	var longs, ints, doubles, floats, strings, fixed, decimals [][]byte
 	for _, n := range []int64{math.MinInt64, math.MinInt32, -300, -1, 0, 1, 127, 128, math.MaxInt32, math.MaxInt64} {
 		longs = append(longs, key(t, spec(t, "l"), long(n)))
 		if int64(int32(n)) == n {
@@ -113,6 +122,10 @@ func TestOrder(t *testing.T) {
 	ascending(t, "ints", ints...)
 	ascending(t, "doubles", doubles...)
 	ascending(t, "floats", floats...)
+	for _, n := range []int32{math.MinInt32, -1 << 24, -40000, -129, -128, -37, -1, 0, 1, 127, 128, 255, 256, 40000, 1 << 24, math.MaxInt32} {
+		decimals = append(decimals, key(t, spec(t, "c,i"), unscaled(n), long(-1)), key(t, spec(t, "c,i"), unscaled(n), long(1)))
+	}
+	ascending(t, "decimals and ints", decimals...)
 	ascending(t, "text and ints", strings...)
 	ascending(t, "fixed and booleans", fixed...)
 	ascending(t, "symbols", key(t, spec(t, "e"), long(1)), key(t, spec(t, "e"), long(0)))
@@ -180,9 +193,23 @@ func TestTexts(t *testing.T) {
 		{paths: "s", text: "a,b", in: [][]byte{[]byte("a,b")}, out: [][]byte{[]byte("a,b\x00"), []byte("a")}},
 		{paths: "d", text: "1e3", in: [][]byte{key(t, spec(t, "d"), double(1000))}},
 		{paths: "f", text: "0.1", in: [][]byte{key(t, spec(t, "f"), float(0.1))}},
+		{paths: "f", text: "-Infinity", in: [][]byte{key(t, spec(t, "f"), float(float32(math.Inf(-1))))}},
 		{paths: "b", text: "true", in: [][]byte{{1}}, out: [][]byte{{0}}},
 		{paths: "b", text: "false", in: [][]byte{{0}}, out: [][]byte{{1}}},
-		{paths: "y", text: "aÿ", in: [][]byte{{'a', 0xFF}}},
+		{paths: "y", text: "Yf8=", in: [][]byte{{'a', 0xFF}}, out: [][]byte{[]byte("Yf8=")}},
+		{paths: "y", text: "x'61fF'", in: [][]byte{{'a', 0xFF}}},
+		{paths: "x", text: "AP8=", in: [][]byte{{0, 0xFF}}},
+		{paths: "c", text: "-0.37", in: [][]byte{key(t, spec(t, "c"), unscaled(-37)), key(t, spec(t, "c"), text("\xFF\xFF\xDB"))}, out: [][]byte{key(t, spec(t, "c"), unscaled(37))}},
+		{paths: "c", text: "1.5", in: [][]byte{key(t, spec(t, "c"), unscaled(150))}},
+		{paths: "c", text: "0", in: [][]byte{key(t, spec(t, "c"), text("")), key(t, spec(t, "c"), text("\x00"))}},
+		{paths: "c", text: "-12345678.9000", in: [][]byte{key(t, spec(t, "c"), unscaled(-1234567890))}},
+		{paths: "day", text: "1970-01-03", in: [][]byte{key(t, spec(t, "day"), long(2))}},
+		{paths: "day", text: "-2", in: [][]byte{key(t, spec(t, "day"), long(-2))}},
+		{paths: "clock", text: "01:00:00.007", in: [][]byte{key(t, spec(t, "clock"), long(3600007))}},
+		{paths: "at", text: "1969-12-31T23:59:59.999999Z", in: [][]byte{key(t, spec(t, "at"), long(-1))}},
+		{paths: "at", text: "1970-01-01T01:00:00+01:00", in: [][]byte{key(t, spec(t, "at"), long(0))}},
+		{paths: "ns", text: "1970-01-01T00:00:01.000000007Z", in: [][]byte{key(t, spec(t, "ns"), long(1e9+7))}},
+		{paths: "there", text: "1970-01-01T00:00:01.5", in: [][]byte{key(t, spec(t, "there"), append(long(1), long(1500)...))}},
 		{paths: "e", text: "one", in: [][]byte{[]byte("one")}},
 		{paths: "s,l", text: "a,5", in: [][]byte{key(t, spec(t, "s,l"), text("a"), long(5))}, out: [][]byte{key(t, spec(t, "s,l"), text("a"), long(6))}},
 		{paths: "s,l", text: `["a,b", 5]`, in: [][]byte{key(t, spec(t, "s,l"), text("a,b"), long(5))}},
@@ -205,7 +232,9 @@ func TestTexts(t *testing.T) {
 		}
 	}
 	for _, c := range [][2]string{
-		{"l", "x"}, {"l", "1.5"}, {"i", "2147483648"}, {"b", "yes"}, {"e", "two"}, {"x", "abc"}, {"y", "\u0100"}, {"d", "one"},
+		{"l", "x"}, {"l", "1.5"}, {"i", "2147483648"}, {"b", "yes"}, {"e", "two"}, {"x", "YWJj"}, {"x", "a"}, {"y", "aÿ"}, {"y", "x'0'"},
+		{"c", "0.123"}, {"c", "1e3"}, {"c", "+1"}, {"c", "--1"}, {"c", "-"}, {"c", ""}, {"c", "."}, {"c", "1.2.3"}, {"c", strings.Repeat("9", 20_000)},
+		{"day", "1970-02-30"}, {"day", "31.1.1970"}, {"clock", "25:00:00"}, {"clock", "01:00:00.0001"}, {"at", "1970-01-01"}, {"there", "1970-01-01T00:00:00Z"}, {"ns", "9999-01-01T00:00:00Z"}, {"d", "one"}, {"d", "1_0"}, {"d", "1e999"}, {"f", "1e300"},
 		{"s,l", "a,5,6"}, {"s,l", "[1"}, {"s,l", "[[1]]"}, {"s,l", "[]"}, {"s,l", `["a"] 1`}, {"s,l", "a,b"},
 	} {
 		if r, err := spec(t, c[0]).Exactly(c[1]); err == nil {
@@ -244,8 +273,13 @@ func TestPrefixesAndRanges(t *testing.T) {
 			t.Errorf("prefix %s: % x, %v", prefix, r, err)
 		}
 	}
-	if _, err := spec(t, "l").Beginning("1"); err == nil {
-		t.Error("a number has a prefix")
+	for _, number := range []string{"l", "c"} {
+		if _, err := spec(t, number).Beginning("1"); err == nil {
+			t.Errorf("%s has a prefix", number)
+		}
+	}
+	if r, err := spec(t, "x").Beginning("x'61'"); err != nil || !within(r, []byte("az")) {
+		t.Errorf("% x, %v", r, err)
 	}
 	l := spec(t, "l")
 	r, err := l.Between("-5", "7")
@@ -256,6 +290,13 @@ func TestPrefixesAndRanges(t *testing.T) {
 		if within(r, key(t, l, long(n))) != (n >= -5 && n <= 7) {
 			t.Errorf("%d in the range: %v", n, fmt.Sprintf("% x", r))
 		}
+	}
+	if r, err := l.Between("7", "-5"); err == nil {
+		t.Errorf("from 7 to -5: % x", r)
+	}
+	d := spec(t, "d,i")
+	if r, err := d.Between("1e300", ""); err != nil || !within(r, key(t, d, double(math.Inf(1)), long(1))) || within(r, key(t, d, double(math.NaN()), long(1))) {
+		t.Errorf("from 1e300 on: % x, %v", r, err)
 	}
 	if r, err := l.Between("", ""); err != nil || r.From != nil || r.To != nil {
 		t.Errorf("% x, %v", r, err)

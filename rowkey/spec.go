@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/rowtocol/rowtocol/column"
 	"github.com/rowtocol/rowtocol/shred"
 )
 
@@ -20,6 +21,8 @@ type Spec struct {
 type field struct {
 	path    string
 	kind    shred.Kind
+	logical column.Logical
+	scale   int      // of a decimal
 	symbols []string // of an enum
 	size    int      // of a fixed type
 	// null is the branch that is null where the field is a union of that and a simple type;
@@ -69,6 +72,13 @@ func find(node *shred.Node, path string) (f field, err error) {
 	}
 	at := ""
 	for name := range strings.SplitSeq(path, ".") {
+		rest := strings.TrimPrefix(strings.TrimPrefix(path, at), ".")
+		for _, f := range node.Fields {
+			//guard: a condition on that field would be taken for one on another
+			if strings.Contains(f.Name, ".") && strings.HasPrefix(rest+".", f.Name+".") {
+				return field{}, fmt.Errorf("the name of the field %q has a dot, which those of a key have not", f.Name)
+			}
+		}
 		if node.Kind != shred.KindRecord {
 			return f, fmt.Errorf("%q is %s, which has no field %q", at, article(node), name)
 		}
@@ -85,6 +95,7 @@ func find(node *shred.Node, path string) (f field, err error) {
 		}
 	}
 	f.kind, f.symbols, f.size = node.Kind, node.Symbols, node.Size
+	f.logical, f.scale = node.LogicalType(), node.Scale
 	switch node.Kind {
 	case shred.KindInt, shred.KindLong, shred.KindFloat, shred.KindDouble, shred.KindBoolean,
 		shred.KindString, shred.KindBytes, shred.KindFixed, shred.KindEnum:
@@ -141,10 +152,12 @@ func (s *Spec) Text(i int) bool { return s.fields[i].text() }
 func (f *field) text() bool {
 	switch f.kind {
 	case shred.KindString, shred.KindBytes, shred.KindFixed, shred.KindEnum:
-		return true
+		return !f.decimal()
 	}
 	return false
 }
+
+func (f *field) decimal() bool { return f.logical == column.LogicalDecimal }
 
 // Append appends the key of a row to dst. values are those of the fields, as Avro encodes
 // them; they come from a datum that was checked. ok is false if one is null, and dst is
@@ -181,11 +194,14 @@ func (f *field) append(dst, v []byte, last bool) []byte {
 	case shred.KindEnum:
 		n, _ := binary.Varint(v)
 		return appendText(dst, f.symbols[n], last)
-	case shred.KindFixed:
-		return appendText(dst, v, last)
+	case shred.KindBytes, shred.KindString:
+		_, n := binary.Varint(v)
+		v = v[n:]
 	}
-	_, n := binary.Varint(v)
-	return appendText(dst, v[n:], last)
+	if f.decimal() {
+		return appendDecimal(dst, v)
+	}
+	return appendText(dst, v, last)
 }
 
 const signBit = 1 << 63
@@ -207,6 +223,18 @@ func appendDouble(dst []byte, d float64) []byte {
 		bits ^= signBit
 	}
 	return binary.BigEndian.AppendUint64(dst, bits)
+}
+
+// appendDecimal appends a two's complement number, of which the length is below 2^15: a longer
+// one is no key. Of two that are not negative the one that takes more bytes is greater, of
+// negative ones it is less.
+func appendDecimal(dst, v []byte) []byte {
+	v = column.ShortestDecimal(v)
+	size := uint16(min(len(v), 1<<15-1))
+	if len(v) > 0 && v[0] >= 0x80 {
+		return append(binary.BigEndian.AppendUint16(dst, 1<<15-1-size), v...)
+	}
+	return append(binary.BigEndian.AppendUint16(dst, 1<<15+size), v...)
 }
 
 // appendText appends text, and its end unless it is the last field.

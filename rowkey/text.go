@@ -6,11 +6,8 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/rowtocol/rowtocol/shred"
 )
 
 // Range is the keys from From to before To. To is nil where there is no end.
@@ -74,7 +71,7 @@ func (s *Spec) Beginning(text string) (Range, error) {
 }
 
 // Between is the range from the keys of a text to those of another, both included. An empty
-// text is no bound.
+// text is no bound; what is no number is in no range of numbers.
 func (s *Spec) Between(from, to string) (r Range, err error) {
 	if from != "" {
 		first, err := s.Exactly(from)
@@ -83,12 +80,18 @@ func (s *Spec) Between(from, to string) (r Range, err error) {
 		}
 		r.From = first.From
 	}
-	if to != "" {
+	switch {
+	case to != "":
 		last, err := s.Exactly(to)
 		if err != nil {
 			return r, err
 		}
 		r.To = last.To
+	case from != "" && s.fields[0].float():
+		r.To = appendDouble(nil, math.NaN())
+	}
+	if r.To != nil && bytes.Compare(r.From, r.To) >= 0 {
+		return r, fmt.Errorf("nothing is from %s to %s", shown(from), shown(to))
 	}
 	return r, nil
 }
@@ -102,11 +105,11 @@ func (s *Spec) split(text string) ([]string, error) {
 	if strings.HasPrefix(text, "[") {
 		var err error
 		if values, err = splitJSON(text); err != nil {
-			return nil, fmt.Errorf("key %s: %w", text, err)
+			return nil, fmt.Errorf("key %s: %w", shown(text), err)
 		}
 	}
 	if len(values) == 0 || len(values) > len(s.fields) {
-		return nil, fmt.Errorf("key %s has %d values, the fields are %s", text, len(values), s)
+		return nil, fmt.Errorf("key %s has %d values, the fields are %s", shown(text), len(values), s)
 	}
 	return values, nil
 }
@@ -130,6 +133,8 @@ func splitJSON(text string) (values []string, err error) {
 			values = append(values, v.String())
 		case bool:
 			values = append(values, strconv.FormatBool(v))
+		case nil:
+			return nil, fmt.Errorf("no key has null")
 		default:
 			return nil, fmt.Errorf("%v is no string, number or boolean", v)
 		}
@@ -145,68 +150,4 @@ func (s *Spec) key(values []string) (key []byte, err error) {
 		}
 	}
 	return key, nil
-}
-
-// AppendValue appends the value of a field that is written as text.
-func (s *Spec) AppendValue(dst []byte, i int, text string) ([]byte, error) {
-	f, last := &s.fields[i], i == len(s.fields)-1
-	wrong := func() ([]byte, error) {
-		return nil, fmt.Errorf("%s is of the type %s, which %q is not", f.path, f.kind, text)
-	}
-	switch f.kind {
-	case shred.KindInt, shred.KindLong:
-		n, err := strconv.ParseInt(text, 10, 64)
-		if err != nil || f.kind == shred.KindInt && int64(int32(n)) != n {
-			return wrong()
-		}
-		return appendInteger(dst, n), nil
-	case shred.KindFloat, shred.KindDouble:
-		bits := 64
-		if f.kind == shred.KindFloat {
-			bits = 32
-		}
-		d, err := strconv.ParseFloat(text, bits)
-		if err != nil && !math.IsInf(d, 0) {
-			return wrong()
-		}
-		return appendDouble(dst, d), nil
-	case shred.KindBoolean:
-		if text != "true" && text != "false" {
-			return wrong()
-		}
-		value := byte(0)
-		if text == "true" {
-			value = 1
-		}
-		return append(dst, value), nil
-	}
-	v, err := f.parseText(text, false)
-	if err != nil {
-		return nil, err
-	}
-	return appendText(dst, v, last), nil
-}
-
-// parseText returns what a text stands for in a field that is text: in bytes, as in Avro's
-// JSON, each character is a byte.
-func (f *field) parseText(text string, prefix bool) ([]byte, error) {
-	switch f.kind {
-	case shred.KindEnum:
-		if !prefix && !slices.Contains(f.symbols, text) {
-			return nil, fmt.Errorf("%s has no symbol %q; it has %s", f.path, text, strings.Join(f.symbols, ", "))
-		}
-	case shred.KindBytes, shred.KindFixed:
-		b := make([]byte, 0, len(text))
-		for _, r := range text {
-			if r > 0xFF {
-				return nil, fmt.Errorf("%s is bytes, each of which is a character up to U+00FF, and %q has others", f.path, text)
-			}
-			b = append(b, byte(r))
-		}
-		if f.kind == shred.KindFixed && !prefix && len(b) != f.size {
-			return nil, fmt.Errorf("%s has %d bytes, %q has %d", f.path, f.size, text, len(b))
-		}
-		return b, nil
-	}
-	return []byte(text), nil
 }

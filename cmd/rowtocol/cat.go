@@ -279,9 +279,9 @@ func (a *app) reportRead(f *catFlags, in *catInput) {
 		s.BytesRead += in.by.BytesRead()
 		s.FileBytes += indexBytes(in.data)
 	}
-	// What is read again, as the start of a file whose header is long, is counted once.
-	s.BlocksRead = min(s.BlocksRead, s.Blocks)
-	if s.FileBytes > 0 { // else it is a stream
+	// What is read again, as the start of a file whose header is long, is counted once,
+	// except where keys are found one after another.
+	if s.BlocksRead = min(s.BlocksRead, s.Blocks); s.FileBytes > 0 && in.answer == nil { // else it is a stream
 		s.BytesRead = min(s.BytesRead, s.FileBytes)
 	}
 	a.result = catted{s.Rows, in.total(), s.BytesRead, s.FileBytes, s.BlocksRead, s.Blocks, index, f.output}

@@ -49,18 +49,20 @@ func (a *app) openInput(ctx context.Context, f *catFlags, names []string) (*catI
 	}
 	defer s.Close()
 	c.schema, c.stats = s.Schema(), s.Stats()
-	return c, c.narrow(ctx)
-}
-
-// narrow leaves it to an index, if one helps, which rows are looked at for the condition.
-func (c *catInput) narrow(ctx context.Context) (err error) {
 	if c.query.Where == "" {
-		return nil
+		return c, nil
 	}
-	if c.by, err = lookup.Narrow(ctx, c.data, c.query.Where, c.memory); err == nil && c.by != nil {
+	// An index may tell which rows are to be looked at for the condition. Without one, or if
+	// it cannot be read, they all are.
+	if c.by, err = lookup.Narrow(ctx, c.data, c.query.Where, c.memory); err != nil {
+		if ctx.Err() != nil {
+			return nil, err
+		}
+		a.log.Warn("the index is not used, all rows are read: " + err.Error())
+	} else if c.by != nil {
 		c.query.Only = c.by.Only
 	}
-	return err
+	return c, nil
 }
 
 // close gives back what finding rows by an index took.

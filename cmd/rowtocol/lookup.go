@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"os"
 	"slices"
@@ -18,12 +19,13 @@ of the index and of each column that is asked for, only the blocks on the way
 to the rows are read. DEST is a committed output, with its runs, or a tree of
 outputs; all of them need the index.
 
-A key is the value of the index's field. Of an index on several fields it is
-their values with commas between or as a JSON array, or those of the first of
-them: 7,SPAM or '["a,b",3]'. Put -- before keys that begin with -. The key -
+A key is the value of the index's field, as cat prints it. Of an index on
+several fields it is their values with commas between or as a JSON array, or
+those of the first of them: 7,SPAM or '["a,b",3]'. Times may be the number that
+is stored, bytes be x'0aff'. Put -- before keys that begin with -. The key -
 stands for keys on standard input, a line for each. --range FROM..TO are the
 keys from FROM to TO, both included; without FROM or TO there is no bound.
---prefix is for fields that are text.
+--prefix is for fields that are text or bytes.
 
 The rows of one key after another are printed, each key's in the order of the
 dataset, and so are those of a range or a prefix, all of which are found before
@@ -34,7 +36,7 @@ the first is read. Keys that are not there print nothing, and are no failure:
 const lookupExample = `  rowtocol convert --index id mail.avro mail.columns
   rowtocol lookup mail.columns 4711 4712
   rowtocol lookup --columns from,subject --to csv mail.columns - < ids
-  rowtocol lookup --index folder,date --prefix SP mail.columns
+  rowtocol lookup --by folder,date --prefix SP mail.columns
   rowtocol lookup --range 100..199 --to avro mail.columns > some.avro`
 
 // lookupForms are the forms of rows that lookup prints.
@@ -43,9 +45,9 @@ var lookupForms = []string{"json", "csv", "table", "avro"}
 // lookupFlags are the flags of lookup.
 type lookupFlags struct {
 	catFlags
-	index, keys, prefix string
-	ranged, prefixed    bool
-	nothing             int
+	by, keys, prefix string
+	ranged, prefixed bool
+	nothing          int
 }
 
 func (a *app) lookupCommand() *cobra.Command {
@@ -63,7 +65,7 @@ func (a *app) lookupCommand() *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.index, "index", "", "`fields` of the index to use (default the only one that the keys fit)")
+	flags.StringVar(&f.by, "by", "", "`fields` of the index to use (default the only one that the keys fit)")
 	flags.StringVar(&f.keys, "range", "", "the keys `FROM..TO`, both included")
 	flags.StringVar(&f.prefix, "prefix", "", "the keys that begin with a `text`")
 	flags.StringArrayVar(&f.columns, "columns", nil, "`fields` to read, separated by commas; repeatable (default all)")
@@ -116,14 +118,23 @@ func (a *app) lookup(ctx context.Context, f *lookupFlags, dest string, keys []st
 		return err
 	}
 	asks := f.asks(keys)
-	if f.index == "" {
-		f.index = lookup.Choose(in.data, asks)
+	f.by = strings.Join(strings.FieldsFunc(f.by, func(r rune) bool { return r == ',' || r == ' ' }), ",")
+	if f.by == "" {
+		f.by = lookup.Choose(in.data, asks)
 	}
-	table, err := lookup.Open(in.data, f.index, a.pool)
+	table, err := lookup.Open(in.data, f.by, a.pool)
 	if err != nil {
 		return err
 	}
 	defer table.Close()
+	for _, ask := range asks {
+		if err := table.Check(ask); err != nil {
+			return err
+		}
+	}
+	if n := table.Without(); n > 0 {
+		a.log.Warn(fmt.Sprintf("%s with null in one of the fields %s cannot be found by them", plural(n, "row"), table.Fields()))
+	}
 	finder := &finder{in: in, table: table, left: f.limit, next: oneByOne(asks)}
 	if asks == nil {
 		finder.next = keysOf(&stdin{ctx: ctx, file: os.Stdin})

@@ -65,12 +65,21 @@ func oneByOne(all []lookup.Ask) func() (lookup.Ask, error) {
 func keysOf(in io.Reader) func() (lookup.Ask, error) {
 	lines := bufio.NewScanner(in)
 	lines.Buffer(nil, maxKeyLine)
+	number := 0
 	return func() (lookup.Ask, error) {
+		number++
 		if lines.Scan() {
-			return exactly(lines.Text()), nil
+			ask, line := exactly(lines.Text()), number
+			return func(s *rowkey.Spec) (rowkey.Range, error) {
+				r, err := ask(s)
+				if err != nil {
+					return r, fmt.Errorf("line %d of standard input: %w", line, err)
+				}
+				return r, nil
+			}, nil
 		}
 		if err := lines.Err(); errors.Is(err, bufio.ErrTooLong) {
-			return nil, usagef("standard input: a line is longer than a key of %d bytes", maxKeyLine)
+			return nil, usagef("line %d of standard input is longer than a key of %d bytes", number, maxKeyLine)
 		} else if err != nil {
 			return nil, fmt.Errorf("standard input: %w", err)
 		}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -9,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/rowtocol/rowtocol/manifest"
+	"github.com/rowtocol/rowtocol/ocf"
 )
 
 // indexedPairs makes an output of two runs, with an index of the rows 0 to 99, in several
@@ -36,7 +38,7 @@ func TestLookup(t *testing.T) {
 		{"--range ..3", "id <= 3"},
 		{"--range 147..", "id >= 147"},
 		{"--columns id --to csv 8", "id == 8"},
-		{"--index id 9", "id == 9"},
+		{"--by id 9", "id == 9"},
 	} {
 		args := strings.Fields(test.args)
 		// With an alternative, which holds for no row, no index helps.
@@ -68,16 +70,19 @@ func TestLookupRefused(t *testing.T) {
 	dir := indexedPairs(t)
 	rowtocol(t, dir, nil, "convert", "a.avro", "none").want(t, 0)
 	for args, text := range map[string]string{
-		"none 1":              "convert --index",
-		"a.avro 1":            "no such index",
-		"--index other out 1": "convert --index other",
-		"out":                 "--range or --prefix",
-		"--range 1..2 out 1":  "one of them",
-		"--range 12 out":      "FROM..TO",
-		"out x":               "long",
-		"--prefix 1 out":      "prefix",
-		"out 1 -":             "standard input",
-		"--to parquet out 1":  "--to",
+		"none 1":             "convert --index",
+		"a.avro 1":           "not of a committed output",
+		"--by other out 1":   "no index on other, only on id",
+		"--range 9..3 out":   `nothing is from \"9\" to \"3\"`,
+		"out 1 x":            "long",
+		"out -5":             "put -- before keys",
+		"out":                "--range or --prefix",
+		"--range 1..2 out 1": "one of them",
+		"--range 12 out":     "FROM..TO",
+		"out x":              "long",
+		"--prefix 1 out":     "prefix",
+		"out 1 -":            "standard input",
+		"--to parquet out 1": "--to",
 	} {
 		rowtocol(t, dir, nil, append([]string{"lookup"}, strings.Fields(args)...)...).want(t, 1, text)
 	}
@@ -172,13 +177,13 @@ func TestLookupChooses(t *testing.T) {
 		"SPAM,7":      "folder,id",
 		"--prefix SP": "folder,id",
 	} {
-		want := rowtocol(t, dir, nil, append([]string{"lookup", "--index", index, "out"}, strings.Fields(args)...)...).want(t, 0).stdout
+		want := rowtocol(t, dir, nil, append([]string{"lookup", "--by", index, "out"}, strings.Fields(args)...)...).want(t, 0).stdout
 		if got := rowtocol(t, dir, nil, append([]string{"lookup", "out"}, strings.Fields(args)...)...).want(t, 0).stdout; got != want {
 			t.Errorf("%s: %q, want %q", args, got, want)
 		}
 	}
 	rowtocol(t, dir, nil, "lookup", "out", "7").want(t, 1, "id and folder,id and size,id")
-	rowtocol(t, dir, nil, "lookup", "out", "-").want(t, 1, "choose")
+	rowtocol(t, dir, nil, "lookup", "out", "-").want(t, 1, "--by")
 }
 
 // TestIndexesShown has status and inspect tell of the indexes of all runs.
@@ -187,5 +192,72 @@ func TestIndexesShown(t *testing.T) {
 	for _, name := range []string{"status", "inspect"} {
 		rowtocol(t, dir, nil, name, "out").want(t, 0, "key indexes: id (200 keys, ")
 		rowtocol(t, dir, nil, name, "--json", "out").want(t, 0, `"indexes":`, `"fields":`, `"entries":`)
+	}
+}
+
+// TestLookupAsPrinted finds rows by keys as cat prints them, of all types that are not
+// printed as they are stored.
+func TestLookupAsPrinted(t *testing.T) {
+	const schema = `{"type":"record","name":"R","fields":[
+		{"name":"dec","type":{"type":"bytes","logicalType":"decimal","precision":6,"scale":2}},
+		{"name":"raw","type":"bytes"},
+		{"name":"id","type":{"type":"fixed","name":"U","size":16,"logicalType":"uuid"}},
+		{"name":"at","type":{"type":"long","logicalType":"timestamp-micros"}},
+		{"name":"day","type":{"type":"int","logicalType":"date"}},
+		{"name":"clock","type":["null",{"type":"long","logicalType":"time-micros"}]},
+		{"name":"local","type":{"type":"long","logicalType":"local-timestamp-millis"}}]}`
+	var rows []byte
+	for i := range int64(9) {
+		rows = append(rows, 2, byte(25*i-100))
+		rows = append(rows, 4, 0, byte(255-i))
+		rows = append(rows, bytes.Repeat([]byte{byte(16 * i)}, 16)...)
+		for _, n := range []int64{1577934245123456 + i, 18000 + i, 1, 3_600_000_000*i + 7, 1577934245123 + i} {
+			rows = appendVarint(rows, int(n))
+		}
+	}
+	var b bytes.Buffer
+	w, err := ocf.NewWriter(&b, schema, "null", [16]byte{})
+	if err == nil {
+		err = w.AppendBlock(9, rows)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "in.avro"), b.Bytes())
+	fields := []string{"dec", "raw", "id", "at", "day", "clock", "local"}
+	args := []string{"convert", "in.avro", "out"}
+	for _, f := range fields {
+		args = append(args, "--index", f)
+	}
+	rowtocol(t, dir, nil, args...).want(t, 0)
+	lines := strings.SplitAfter(rowtocol(t, dir, nil, "cat", "out").want(t, 0).stdout, "\n")
+	for i, f := range fields {
+		var row map[string]string
+		if err := json.Unmarshal([]byte(lines[i]), &row); err != nil {
+			t.Fatal(err)
+		}
+		if got := rowtocol(t, dir, nil, "lookup", "--by", f, "out", "--", row[f]).want(t, 0).stdout; got != lines[i] {
+			t.Errorf("%s %s: %q, want %q", f, row[f], got, lines[i])
+		}
+	}
+	if got := rowtocol(t, dir, nil, "lookup", "--by", "dec", "--range=-0.60..0.25", "--columns", "dec", "--to", "csv", "out").want(t, 0).stdout; got != "dec\n-0.50\n-0.25\n0.00\n0.25\n" {
+		t.Errorf("%q", got)
+	}
+}
+
+// TestWhereWithoutItsIndex reads all rows if the index is damaged.
+func TestWhereWithoutItsIndex(t *testing.T) {
+	dir := indexedPairs(t)
+	files, err := filepath.Glob(filepath.Join(dir, "out", "run=*", manifest.IndexDir, "*", "id", "*.hfile"))
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	for _, f := range files {
+		write(t, f, nil)
+	}
+	o := rowtocol(t, dir, nil, "cat", "--columns", "id", "--where", "id = 60", "out").want(t, 0, "index is not used")
+	if o.stdout != "{\"id\":60}\n{\"id\":60}\n" {
+		t.Errorf("%q", o.stdout)
 	}
 }

@@ -117,6 +117,8 @@ func wrongFlag(cmd *cobra.Command, err error) error {
 		var names []string
 		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
 		nearest = didYouMean(unknown.GetSpecifiedName(), "--", names)
+	} else if unknown != nil && cmd.Flags().Lookup("prefix") != nil {
+		nearest = "; put -- before keys that begin with -"
 	}
 	if wrong := (*pflag.InvalidValueError)(nil); errors.As(err, &wrong) {
 		err = fmt.Errorf("--%s: %w", wrong.GetFlag().Name, wrongValue(wrong))

@@ -62,3 +62,30 @@ func TestWhereByIndex(t *testing.T) {
 	rowtocol(t, dir, nil, "head", "--columns", "id", "--where", "id = 5", "out").want(t, 0, "5")
 	rowtocol(t, dir, nil, "stats", "--columns", "id", "--where", "id = 5", "out").want(t, 0)
 }
+
+// TestWhereNullInIndex reads all rows where an index on several fields lacks those in which
+// one of them is null, and lookup says that it lacks them.
+func TestWhereNullInIndex(t *testing.T) {
+	mail, err := filepath.Abs("../../testdata/mail")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	rowtocol(t, dir, nil, "convert", "--index", "from,score", mail, "out").want(t, 0)
+	o := rowtocol(t, dir, nil, "cat", "--columns", "id", "--where", "from = 'clara.wei@example.net'", "out").want(t, 0)
+	if rows := strings.Count(o.stdout, "\n"); rows != 8 {
+		t.Errorf("%d rows, want 8", rows)
+	}
+	rowtocol(t, dir, nil, "lookup", "--columns", "id", "out", "clara.wei@example.net").want(t, 0, "with null in one of the fields from,score")
+}
+
+// TestWhereTriesIndexes uses the index that finds few rows, in whatever order there are.
+func TestWhereTriesIndexes(t *testing.T) {
+	dir := t.TempDir()
+	mail, err := filepath.Abs("../../testdata/mail")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rowtocol(t, dir, nil, "convert", "--index", "folder", "--index", "id", mail, "out").want(t, 0)
+	rowtocol(t, dir, nil, "cat", "--stats", "--columns", "id", "--where", "folder >= 'A' and folder <= 'Z' and id = 5", "out").want(t, 0, "by the index id")
+}

@@ -1,8 +1,10 @@
 package lookup
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/rowtocol/rowtocol/budget"
@@ -37,57 +39,82 @@ var errMany = errors.New("too many rows")
 // the condition bounds; nil if there is none, or if these rows are too many to be sought. The
 // condition is one that fits the dataset. The caller closes what it returns.
 func Narrow(ctx context.Context, d *dataset.Dataset, condition string, memory *budget.Pool) (*Narrowed, error) {
-	fields, spans, err := bounded(d, condition)
-	if err != nil || fields == "" {
+	spans, err := d.Spans(condition)
+	if err != nil || len(spans) == 0 || !alike(d) {
 		return nil, err
 	}
-	t, err := Open(d, fields, memory)
+	for _, c := range candidates(d, spans) {
+		n, err := c.find(ctx, d, memory)
+		if n != nil || err != nil {
+			return n, err
+		}
+	}
+	return nil, nil
+}
+
+// alike tells whether all outputs have the schema that the spans are of.
+func alike(d *dataset.Dataset) bool {
+	runs := d.Runs()
+	//guard: a bound of one type would be taken for one of another
+	return !slices.ContainsFunc(runs, func(r dataset.Run) bool { return r.Schema() != runs[0].Schema() })
+}
+
+// candidate is an index whose first field a condition bounds.
+type candidate struct {
+	fields string
+	spans  []where.Span // what is demanded of the first field
+}
+
+// candidates are the indexes of the first output that has any whose first field is bounded,
+// those on which most is demanded first.
+func candidates(d *dataset.Dataset, spans []where.Span) (all []candidate) {
+	for _, r := range d.Runs() {
+		for _, x := range indexes(&r) {
+			if c := (candidate{x.Fields, demands(spans, x.Fields)}); len(c.spans) > 0 {
+				all = append(all, c)
+			}
+		}
+		if len(all) > 0 {
+			break
+		}
+	}
+	slices.SortStableFunc(all, func(a, b candidate) int { return cmp.Compare(bounds(b.spans), bounds(a.spans)) })
+	return all
+}
+
+// find finds the rows by the index; nil if not all outputs have it with all
+// rows, or they are too many.
+func (c candidate) find(ctx context.Context, d *dataset.Dataset, memory *budget.Pool) (*Narrowed, error) {
+	t, err := Open(d, c.fields, memory)
 	if errors.Is(err, ErrNoIndex) {
-		return nil, nil // not all outputs have it
+		return nil, nil
 	}
 	if err != nil {
 		return nil, err
+	}
+	//guard: rows that have the first field and not another would be left out
+	if t.Without() > 0 {
+		t.Close()
+		return nil, nil
 	}
 	for _, p := range d.Parts() {
 		t.most += p.Rows
 	}
 	t.most = max(t.most/scanShare, 1)
 	rows, err := t.Find(ctx, func(s *rowkey.Spec) (r rowkey.Range, err error) {
-		for _, span := range spans {
+		for _, span := range c.spans {
 			r = r.Intersect(s.Span(span.Low, span.High))
 		}
 		return r, nil
 	})
-	if err != nil {
-		t.Close()
-		if errors.Is(err, errMany) || errors.As(err, new(*budget.Error)) {
-			return nil, nil
-		}
-		return nil, err
+	if err == nil {
+		return &Narrowed{rows, t}, nil
 	}
-	return &Narrowed{rows, t}, nil
-}
-
-// bounded returns the fields of an index of the first output whose first field the condition
-// bounds, and how; none if there is no such index. Of several it is the one on which most is
-// demanded.
-func bounded(d *dataset.Dataset, condition string) (fields string, spans []where.Span, err error) {
-	all, err := d.Spans(condition)
-	if err != nil || len(all) == 0 {
-		return "", nil, err
+	t.Close()
+	if errors.Is(err, errMany) || errors.As(err, new(*budget.Error)) {
+		return nil, nil
 	}
-	for _, r := range d.Runs() {
-		for _, x := range indexes(&r) {
-			of := demands(all, x.Fields)
-			if bounds(of) > bounds(spans) {
-				fields, spans = x.Fields, of
-			}
-		}
-		if fields != "" {
-			break
-		}
-	}
-	return fields, spans, nil
+	return nil, err
 }
 
 // bounds is how many values bound a field.

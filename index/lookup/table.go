@@ -20,8 +20,14 @@ import (
 )
 
 // ErrNoIndex is a dataset without the index that is asked for, or with several of which one
-// is to be chosen.
+// is to be chosen. Errors that are it say more.
 var ErrNoIndex = errors.New("no such index")
+
+// noIndex is ErrNoIndex, with the reason.
+type noIndex string
+
+func (e noIndex) Error() string        { return string(e) }
+func (e noIndex) Is(target error) bool { return target == ErrNoIndex }
 
 // Table is one key index of a dataset: those of all its outputs on the same fields. It
 // belongs to one goroutine.
@@ -75,12 +81,15 @@ func Open(d *dataset.Dataset, fields string, memory *budget.Pool) (*Table, error
 	return t, nil
 }
 
+// remedy is how an output comes to an index.
+const remedy = "; convert --index makes one with an output, with --overwrite again with one that is there"
+
 // choose returns the fields of the index to use, which each output with rows has.
 func choose(d *dataset.Dataset, fields string) (string, error) {
 	filled := map[int]bool{}
 	for _, p := range d.Parts() {
 		if p.Run < 0 {
-			return "", fmt.Errorf("%s is not of a committed output, which alone has an index: %w", p.Name, ErrNoIndex)
+			return "", noIndex(p.Name + " is not of a committed output, which alone has an index")
 		}
 		filled[p.Run] = true
 	}
@@ -92,15 +101,17 @@ func choose(d *dataset.Dataset, fields string) (string, error) {
 		for _, x := range indexes(&r) {
 			names = append(names, x.Fields)
 		}
+		all := strings.Join(names, " and ")
 		switch {
+		case slices.Contains(names, fields):
 		case fields == "" && len(names) == 1:
-			fields = names[0]
+			fields = all
 		case fields == "" && len(names) > 1:
-			return "", fmt.Errorf("%s has the indexes %s: choose one: %w", r.Path, strings.Join(names, " and "), ErrNoIndex)
-		case fields == "":
-			return "", fmt.Errorf("%s has no index, which convert --index FIELD makes: %w", r.Path, ErrNoIndex)
-		case !slices.Contains(names, fields):
-			return "", fmt.Errorf("%s has no index on %s, which convert --index %s makes: %w", r.Path, fields, fields, ErrNoIndex)
+			return "", noIndex(fmt.Sprintf("%s has the indexes %s, of which --by is to name one", r.Path, all))
+		case len(names) > 0:
+			return "", noIndex(fmt.Sprintf("%s has no index on %s, only on %s%s", r.Path, fields, all, remedy))
+		default:
+			return "", noIndex(r.Path + " has no index" + remedy)
 		}
 	}
 	return fields, nil
@@ -155,6 +166,16 @@ func (c *counted) ReadAt(p []byte, off int64) (int, error) {
 	return n, err
 }
 
+// Check fails as Find does if what is asked for does not fit the key's fields.
+func (t *Table) Check(ask Ask) error {
+	for _, r := range t.runs {
+		if _, err := ask(r.spec); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Fields are those of the index.
 func (t *Table) Fields() string { return t.fields }
 
@@ -204,6 +225,24 @@ func (r *Rows) trim(first int64) {
 // they are at least half of them then.
 const trimFrom = 1024
 
+// Without is the number of rows that have no key of several fields, because one of them is
+// null: no range of the other fields finds them. Of one field it is 0: null is in no range.
+func (t *Table) Without() (rows int64) {
+	if !strings.Contains(t.fields, ",") {
+		return 0
+	}
+	for _, r := range t.runs {
+		for _, p := range r.parts {
+			rows += p.rows
+		}
+		rows -= r.index.Entries()
+	}
+	return rows
+}
+
+// mostOpen is the most outputs of which indexes stay open between two searches.
+const mostOpen = 16
+
 // Find finds the rows with keys in the range that ask makes for the key's fields, which have
 // the types of each output's schema. An error of ask is returned as it is; more rows than
 // there is memory for are a *budget.Error, and a position where no row is a *damage.Error.
@@ -213,6 +252,9 @@ func (t *Table) Find(ctx context.Context, ask Ask) (*Rows, error) {
 		keys, err := ask(r.spec)
 		if err == nil {
 			err = r.find(ctx, keys, t, found)
+		}
+		if len(t.runs) > mostOpen {
+			r.reader.Close()
 		}
 		if err != nil {
 			found.Release()
