@@ -1,6 +1,19 @@
 package column
 
-import "bytes"
+import (
+	"bytes"
+	"math/big"
+)
+
+// DecimalOf returns the shortest two's complement number, most significant byte first, that is
+// an unscaled value.
+func DecimalOf(n *big.Int) []byte {
+	size := n.BitLen()/8 + 1
+	if n.Sign() < 0 {
+		n = new(big.Int).Add(n, new(big.Int).Lsh(big.NewInt(1), uint(8*size)))
+	}
+	return ShortestDecimal(n.FillBytes(make([]byte, size)))
+}
 
 // ShortestDecimal drops the bytes of a two's complement number, most significant byte
 // first, that only repeat the sign; zero has none. The result is part of b.

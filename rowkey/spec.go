@@ -143,12 +143,7 @@ func (s *Spec) Paths() []string {
 // String is the paths as Parse takes them.
 func (s *Spec) String() string { return strings.Join(s.Paths(), ",") }
 
-// Kind is the type of a field's values.
-func (s *Spec) Kind(i int) shred.Kind { return s.fields[i].kind }
-
-// Text tells whether the field of a number is text or bytes, of which there are prefixes.
-func (s *Spec) Text(i int) bool { return s.fields[i].text() }
-
+// text tells whether the field is text or bytes, of which there are prefixes.
 func (f *field) text() bool {
 	switch f.kind {
 	case shred.KindString, shred.KindBytes, shred.KindFixed, shred.KindEnum:

@@ -49,7 +49,7 @@ func (s *Spec) AppendValue(dst []byte, i int, text string) ([]byte, error) {
 		if !ok {
 			return nil, f.wrong(text)
 		}
-		return appendDecimal(dst, twosComplement(n)), nil
+		return appendDecimal(dst, column.DecimalOf(n)), nil
 	}
 	v, err := f.parseText(text, false)
 	if err != nil {
@@ -139,15 +139,6 @@ func (f *field) parseDecimal(text string) (unscaled *big.Int, ok bool) {
 		n.Neg(n)
 	}
 	return n, ok
-}
-
-// twosComplement returns a two's complement number, most significant byte first.
-func twosComplement(n *big.Int) []byte {
-	size := n.BitLen()/8 + 1
-	if n.Sign() < 0 {
-		n = new(big.Int).Add(n, new(big.Int).Lsh(big.NewInt(1), uint(8*size)))
-	}
-	return n.FillBytes(make([]byte, size))
 }
 
 // parseText returns what a text stands for in a field that is text or bytes, or what it begins

@@ -8,15 +8,6 @@ import (
 	"github.com/rowtocol/rowtocol/column"
 )
 
-// twosComplement returns the shortest two's complement number, most significant byte first.
-func twosComplement(n *big.Int) []byte {
-	size := n.BitLen()/8 + 1
-	if n.Sign() < 0 {
-		n = new(big.Int).Add(n, new(big.Int).Lsh(big.NewInt(1), uint(8*size)))
-	}
-	return column.ShortestDecimal(n.FillBytes(make([]byte, size)))
-}
-
 // decimals is a test of a decimal field: the unscaled number is from lo to hi,
 // or, with a set, in it; turned around if not is set.
 type decimals struct {
@@ -55,10 +46,10 @@ func decimalTest(f *field, o operator, r *big.Rat, negated bool) condition {
 		o, negated = equal, !negated
 	}
 	floor, exact := unscaled(r, f.typ.Scale)
-	above := twosComplement(new(big.Int).Add(floor, big.NewInt(1)))
-	below := twosComplement(new(big.Int).Sub(floor, big.NewInt(1)))
+	above := column.DecimalOf(new(big.Int).Add(floor, big.NewInt(1)))
+	below := column.DecimalOf(new(big.Int).Sub(floor, big.NewInt(1)))
 	c := decimals{f: f, not: negated}
-	switch at := twosComplement(floor); {
+	switch at := column.DecimalOf(floor); {
 	case o == equal && exact:
 		c.lo, c.hi = at, at
 	case o == equal:
