@@ -92,8 +92,10 @@ type Run struct {
 	Made  *manifest.Made
 	// Losses are the ranges of its inputs that are not in it.
 	Losses []manifest.Loss
-	// Index are the files of its key indexes, by their names in Path.
-	Index []manifest.File
+	// Index are the files of its key indexes, by their names in Path, and Fingerprint tells
+	// the row groups that they are of: see manifest.Fingerprint. Without an index it is empty.
+	Index       []manifest.File
+	Fingerprint string
 
 	sequence       int64
 	schema         string
@@ -102,6 +104,23 @@ type Run struct {
 
 // Schema is the JSON of the schema that the manifest says the rows are of.
 func (r *Run) Schema() string { return r.schema }
+
+// Of is the part of the listing that is of one run, whose rows are without the keys of
+// directories.
+func (l *Listing) Of(run int) *Listing {
+	of := &Listing{
+		Path: l.Runs[run].Path, Dir: true, Runs: l.Runs[run : run+1], Formats: l.Formats,
+		maxBlock: l.maxBlock, memory: l.memory,
+	}
+	for _, p := range l.Parts {
+		if p.Run == run {
+			of.Sets = []Set{{Path: l.Sets[p.Set].Path}}
+			p.Run, p.Set = 0, 0
+			of.Parts = append(of.Parts, p)
+		}
+	}
+	return of
+}
 
 // Losses are the ranges of inputs that are not in the outputs, of all of them.
 func (l *Listing) Losses() (all []manifest.Loss) {
@@ -261,6 +280,9 @@ func (l *finder) addListed(run Run, s *manifest.Success) error {
 		return d
 	}
 	run.ID, run.Made, run.Losses, run.Index = s.ID, s.Made, s.Losses, s.Index
+	if len(s.Index) > 0 {
+		run.Fingerprint = manifest.Fingerprint(s.Parts)
+	}
 	run.sequence = s.Sequence
 	run.schema, run.recursiveBytes = s.Schema, s.Request.Options.RecursiveBytes
 	if n := len(l.Runs); n > 0 && run.schema == l.Runs[n-1].schema {

@@ -18,7 +18,8 @@
 //	value      empty
 //
 // So equal keys have a cell for each of their rows, in the order of the rows. The file info
-// has the fields (rowtocol.index) and how many rows have no key, because a field is null
-// (rowtocol.nulls); a Bloom filter of the keys says of most keys that are not there that they
-// are not.
+// has the fields (rowtocol.index), how many rows have no key, because a field is null
+// (rowtocol.nulls), and which row groups the positions are of (rowtocol.fingerprint: see
+// manifest.Fingerprint). A Bloom filter of the keys says of most keys that are not there that
+// they are not.
 package index

@@ -41,6 +41,9 @@ func (r row) encoded() (id, name []byte) {
 	return id, append(binary.AppendVarint(nil, int64(len(r.name))), r.name...)
 }
 
+// fingerprint is that of the output of which the indexes are.
+const fingerprint = "of this output"
+
 // output is what a Sink makes of tasks, in memory.
 type output struct {
 	side    []task.SideFile
@@ -87,7 +90,7 @@ func (o *output) run(t testing.TB, s task.Sink, number int, groups ...[]row) {
 			}
 		}
 	}
-	files, err := a.Finish()
+	files, err := a.Finish(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,7 +110,7 @@ func (o *output) merge(t testing.TB, s task.Sink) {
 	t.Helper()
 	dir := t.TempDir()
 	o.files, o.success.Index = make(map[string][]byte), nil
-	err := s.Merge(t.Context(), o.side, dir, func(f task.NewFile) error {
+	err := s.Merge(t.Context(), task.Output{Fingerprint: fingerprint, Side: o.side}, dir, func(f task.NewFile) error {
 		b := content(t, f)
 		name := path.Join(manifest.IndexDir, "0123456789abcdef", f.Name)
 		o.files[name] = b

@@ -15,6 +15,7 @@ import (
 	"github.com/rowtocol/rowtocol/failure"
 	"github.com/rowtocol/rowtocol/failure/failuretest"
 	"github.com/rowtocol/rowtocol/hfile"
+	"github.com/rowtocol/rowtocol/manifest"
 	"github.com/rowtocol/rowtocol/mapper"
 	"github.com/rowtocol/rowtocol/rowkey"
 	"github.com/rowtocol/rowtocol/store"
@@ -57,7 +58,7 @@ func TestIndexHasAllRows(t *testing.T) {
 			}
 			o.merge(t, s)
 			o.verify(t)
-			indexes := In(o.success.Index)
+			indexes := In(o.success.Index, fingerprint)
 			if len(indexes) != 2 || indexes[0].Fields != "id" || indexes[1].Fields != "name" {
 				t.Fatalf("indexes %+v", indexes)
 			}
@@ -112,7 +113,7 @@ func TestFind(t *testing.T) {
 	var o output
 	o.run(t, s, 0, rows)
 	o.merge(t, s)
-	x := In(o.success.Index)[0]
+	x := In(o.success.Index, fingerprint)[0]
 	if len(x.Files) < 3 {
 		t.Fatalf("%d files", len(x.Files))
 	}
@@ -143,7 +144,7 @@ func TestDamagedIndex(t *testing.T) {
 	var o output
 	o.run(t, s, 0, []row{{1, ""}, {2, ""}})
 	o.merge(t, s)
-	x := In(o.success.Index)[0]
+	x := In(o.success.Index, fingerprint)[0]
 	name := x.Files[0].Name
 	for what, change := range map[string]func(b []byte) []byte{
 		"a bit of a cell": func(b []byte) []byte { b[50] ^= 1; return b },
@@ -161,12 +162,43 @@ func TestDamagedIndex(t *testing.T) {
 	}
 }
 
+// An index is not searched that the manifest describes otherwise.
+func TestIndexOfAnotherOutput(t *testing.T) {
+	s := mustSink(t, newPlan("id"), 1<<30)
+	var o output
+	o.run(t, s, 0, []row{{1, ""}, {2, ""}})
+	o.merge(t, s)
+	for what, change := range map[string]func(x *Index, keys *manifest.KeyRange){
+		"another output": func(x *Index, _ *manifest.KeyRange) { x.Fingerprint += "x" },
+		"other fields":   func(x *Index, _ *manifest.KeyRange) { x.Fields = "name" },
+		"entries":        func(_ *Index, keys *manifest.KeyRange) { keys.Entries++ },
+		"the last key":   func(_ *Index, keys *manifest.KeyRange) { keys.Last = append(bytes.Clone(keys.Last), 0) },
+		"size":           func(x *Index, _ *manifest.KeyRange) { x.Files[0].Bytes++ },
+	} {
+		x := In(slices.Clone(o.success.Index), fingerprint)[0]
+		keys := *x.Files[0].Keys
+		x.Files[0].Keys = &keys
+		change(&x, &keys)
+		open := 0
+		r := NewReader(x, func(_ context.Context, name string) (store.File, error) {
+			open++
+			return closing{newFileOf(o.files[name], name), &open}, nil
+		}, nil)
+		err := r.Find(t.Context(), rowkey.Range{}, func([]byte, Position) error { return nil })
+		r.Close()
+		var d *damage.Error
+		if !errors.As(err, &d) || d.File != x.Files[0].Name || open != 0 {
+			t.Errorf("%s: %v; %d files stay open", what, err, open)
+		}
+	}
+}
+
 func TestNoRows(t *testing.T) {
 	s := mustSink(t, newPlan("id,name"), 1<<30)
 	var o output
 	o.run(t, s, 0, nil)
 	o.merge(t, s)
-	x := In(o.success.Index)
+	x := In(o.success.Index, fingerprint)
 	if len(x) != 1 || x[0].Fields != "id,name" || len(x[0].Files) != 1 || x[0].Entries() != 0 {
 		t.Fatalf("%+v", x)
 	}
@@ -236,22 +268,6 @@ func TestOf(t *testing.T) {
 	}
 }
 
-func TestDirNames(t *testing.T) {
-	for fields, want := range map[string]string{
-		"id": "id", "sender.name,date": "sender.name=2Cdate", "_a": "=5Fa", "naïve": "na=C3=AFve", "a=b": "a=3Db", "a_b-c": "a_b-c",
-	} {
-		got := dirName(fields)
-		if back, ok := fieldsOf(got); got != want || !ok || back != fields {
-			t.Errorf("%q is %q, which is %q, %v", fields, got, back, ok)
-		}
-	}
-	for _, name := range []string{"=", "=2", "=zz", "=2c", "a,b", "_a", "=41"} {
-		if fields, ok := fieldsOf(name); ok {
-			t.Errorf("%q stands for %q", name, fields)
-		}
-	}
-}
-
 // TestManyRuns merges more runs than may be open at a time.
 func TestManyRuns(t *testing.T) {
 	s := mustSink(t, newPlan("id"), 1<<30)
@@ -274,11 +290,55 @@ func TestManyRuns(t *testing.T) {
 		}
 	}
 	o.merge(t, s)
-	if got, want := o.find(t, In(o.success.Index)[0], rowkey.Range{}), wanted("id", tasks...); !slices.Equal(got, want) {
+	if got, want := o.find(t, In(o.success.Index, fingerprint)[0], rowkey.Range{}), wanted("id", tasks...); !slices.Equal(got, want) {
 		t.Errorf("%d rows, want %d", len(got), len(want))
 	}
 	if open != 0 || most > leastFanIn {
 		t.Errorf("%d runs stay open, %d were at a time", open, most)
+	}
+}
+
+// TestSorterMemory sorts keys of all lengths, and takes no more memory than it may.
+func TestSorterMemory(t *testing.T) {
+	for name, size := range map[string]int{"none": 0, "short": 8, "long": 4000} {
+		const limit = 64 << 10
+		s := newSorter(t.TempDir(), limit)
+		key := bytes.Repeat([]byte("k"), size)
+		for i := range 3 * limit / (size + positionSize) {
+			if err := s.add(key, Position{Row: uint32(i)}); err != nil {
+				t.Fatal(err)
+			}
+			if taken := cap(s.memory) + entrySize*cap(s.entries); taken > limit {
+				t.Fatalf("%s: %d bytes are taken of %d", name, taken, limit)
+			}
+		}
+		if len(s.runs) < 2 {
+			t.Errorf("%s: %d runs", name, len(s.runs))
+		}
+	}
+}
+
+// TestInterrupted ends an attempt whose context has ended while its runs are merged.
+func TestInterrupted(t *testing.T) {
+	s := mustSink(t, newPlan("id"), 1<<30)
+	s.memory = 1000
+	a, err := s.Begin(0, t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	id, _ := row{1, ""}.encoded()
+	for i := range int64(500) {
+		if err := a.Row(&mapper.Row{Number: i, Keys: [][]byte{id}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := a.Finish(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v", err)
+	}
+	if err := a.Close(); err != nil {
+		t.Error(err)
 	}
 }
 
@@ -312,7 +372,7 @@ func BenchmarkSort(b *testing.B) {
 				b.Fatal(err)
 			}
 		}
-		if _, err := a.Finish(); err != nil {
+		if _, err := a.Finish(b.Context()); err != nil {
 			b.Fatal(err)
 		}
 		_ = a.Close()

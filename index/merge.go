@@ -70,18 +70,19 @@ func fanIn(memory int) int { return max(leastFanIn, min(memory/mergeMemory, most
 // merger merges runs, in as many passes as it takes.
 type merger struct {
 	dir     string // for runs between passes
-	most    int    // runs at a time
+	maxOpen int    // runs at a time
 	sources []source
 	passes  int
 }
 
-// run calls emit with all keys of the runs in their order.
-func (m *merger) run(ctx context.Context, emit func(key hfile.Key) error) error {
-	for len(m.sources) > m.most {
+// run calls begin with how many rows have no key, and then emit with all keys of the runs in
+// their order.
+func (m *merger) run(ctx context.Context, begin func(nulls int64) error, emit func(key hfile.Key) error) error {
+	for len(m.sources) > m.maxOpen {
 		m.passes++
 		var next []source
-		for i := 0; i < len(m.sources); i += m.most {
-			group := m.sources[i:min(i+m.most, len(m.sources))]
+		for i := 0; i < len(m.sources); i += m.maxOpen {
+			group := m.sources[i:min(i+m.maxOpen, len(m.sources))]
 			merged, err := m.toRun(ctx, fmt.Sprintf("pass-%d-%06d", m.passes, i), group)
 			if err != nil {
 				return err
@@ -90,38 +91,17 @@ func (m *merger) run(ctx context.Context, emit func(key hfile.Key) error) error 
 		}
 		m.sources = next
 	}
-	if err := mergeRuns(ctx, m.sources, emit); err != nil {
-		return err
-	}
-	return removeRuns(m.sources)
+	return merge(ctx, m.sources, begin, emit)
 }
 
 // toRun merges some runs to one.
 func (m *merger) toRun(ctx context.Context, name string, group []source) (source, error) {
 	path := filepath.Join(m.dir, name)
-	err := writeRun(path, hfile.WriterOptions{BlockSize: runBlock}, func(w *cellWriter) error {
-		return mergeRuns(ctx, group, func(key hfile.Key) error { return w.w.Append(key, nil) })
-	})
-	if err != nil {
-		return source{}, err
-	}
-	return localRun(path), removeRuns(group)
-}
-
-// countNulls is the sum of the rows without a key of some runs.
-func countNulls(ctx context.Context, group []source) (n int64, err error) {
-	for _, s := range group {
-		r, err := openRun(ctx, s)
-		if err != nil {
-			return 0, err
-		}
-		nulls, err := nullsOf(r.r)
-		if err := errors.Join(err, r.close()); err != nil {
-			return 0, err
-		}
-		n += nulls
-	}
-	return n, nil
+	w := &runWriter{path: path}
+	err := merge(ctx, group, func(nulls int64) error {
+		return w.begin(hfile.Info{nullsPair(nulls)})
+	}, w.append)
+	return localRun(path), w.end(err)
 }
 
 func removeRuns(group []source) error {
@@ -162,22 +142,45 @@ func (r *openedRun) close() error {
 	return r.file.Close()
 }
 
-// mergeRuns calls emit with all keys of some runs in their order.
-func mergeRuns(ctx context.Context, sources []source, emit func(key hfile.Key) error) (err error) {
-	var heap runHeap
-	var open []*openedRun
+// merge merges some runs: see merger.run. They are removed then.
+func merge(ctx context.Context, sources []source, begin func(nulls int64) error, emit func(key hfile.Key) error) error {
+	if err := mergeOpen(ctx, sources, begin, emit); err != nil {
+		return err
+	}
+	return removeRuns(sources)
+}
+
+func mergeOpen(ctx context.Context, sources []source, begin func(nulls int64) error, emit func(key hfile.Key) error) (err error) {
+	var runs []*openedRun
 	defer func() {
-		for _, r := range open {
+		for _, r := range runs {
 			err = errors.Join(err, r.close())
 		}
 	}()
+	nulls := int64(0)
 	for i, s := range sources {
 		r, err := openRun(ctx, s)
 		if err != nil {
 			return err
 		}
 		r.order = i
-		open = append(open, r)
+		runs = append(runs, r)
+		n, err := nullsOf(r.r)
+		if err != nil {
+			return err
+		}
+		nulls += n
+	}
+	if err := begin(nulls); err != nil {
+		return err
+	}
+	return mergeCells(ctx, runs, emit)
+}
+
+// mergeCells calls emit with all keys of some runs in their order.
+func mergeCells(ctx context.Context, runs []*openedRun, emit func(key hfile.Key) error) error {
+	var heap runHeap
+	for _, r := range runs {
 		if r.s.Next() {
 			heap = append(heap, r)
 		} else if err := r.s.Err(); err != nil {
@@ -188,7 +191,7 @@ func mergeRuns(ctx context.Context, sources []source, emit func(key hfile.Key) e
 		heap.down(i)
 	}
 	for n := 0; len(heap) > 0; n++ {
-		if n%4096 == 0 && ctx.Err() != nil {
+		if n%checkEvery == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
 		r := heap[0]
@@ -217,7 +220,7 @@ func (h runHeap) less(i, j int) bool {
 	return h[i].order < h[j].order
 }
 
-// down puts the run of a place where it belongs below it.
+// down moves run i down to where it belongs.
 func (h runHeap) down(i int) {
 	for {
 		least := i

@@ -3,7 +3,6 @@ package index
 import (
 	"bytes"
 	"context"
-	"errors"
 	"path"
 
 	"github.com/rowtocol/rowtocol/column"
@@ -16,22 +15,23 @@ import (
 
 // Index is a key index of an output.
 type Index struct {
-	Fields string          // as rowkey.Parse takes them
-	Files  []manifest.File // in the order of their keys
+	Fields      string          // as rowkey.Parse takes them
+	Files       []manifest.File // in the order of their keys
+	Fingerprint string          // of the output: see manifest.Fingerprint
 }
 
-// In are the indexes of an output, of which files are given as its manifest lists them, in the
-// order in which they were asked for.
-func In(files []manifest.File) (all []Index) {
+// In are the indexes of an output with a fingerprint, of which files are given as its manifest
+// lists them, in the order in which they were asked for.
+func In(files []manifest.File, fingerprint string) (all []Index) {
 	for _, f := range files {
-		fields, ok := fieldsOf(path.Base(path.Dir(f.Name)))
+		fields, ok := manifest.IndexFields(path.Base(path.Dir(f.Name)))
 		if !ok || f.Keys == nil {
 			continue // of another sink
 		}
 		if n := len(all) - 1; n >= 0 && all[n].Fields == fields {
 			all[n].Files = append(all[n].Files, f)
 		} else {
-			all = append(all, Index{fields, []manifest.File{f}})
+			all = append(all, Index{fields, []manifest.File{f}, fingerprint})
 		}
 	}
 	return all
@@ -45,10 +45,13 @@ func (x *Index) Entries() (n int64) {
 	return n
 }
 
+// OpenFunc opens a file of an index by its name in the manifest.
+type OpenFunc func(ctx context.Context, name string) (store.File, error)
+
 // Reader finds keys in an index. It belongs to one goroutine.
 type Reader struct {
 	index  Index
-	open   func(ctx context.Context, name string) (store.File, error)
+	open   OpenFunc
 	memory column.Account
 	files  []*openFile // by number; nil of one that is not open
 }
@@ -60,9 +63,54 @@ type openFile struct {
 	s    *hfile.Scanner
 }
 
-// NewReader returns a reader of an index, which opens its files when it needs them, by their
-// names in the manifest. memory accounts for what is read. The caller closes the reader.
-func NewReader(x Index, open func(ctx context.Context, name string) (store.File, error), memory column.Account) *Reader {
+// open opens a file of the index and checks that it is the one that is listed.
+func (x *Index) open(ctx context.Context, number int, open OpenFunc, memory column.Account) (_ *openFile, err error) {
+	listed := &x.Files[number]
+	in, err := open(ctx, listed.Name)
+	if err != nil {
+		return nil, err
+	}
+	f := &openFile{file: in}
+	defer func() {
+		if err != nil {
+			f.close()
+		}
+	}()
+	//guard: another file would be taken for the index
+	if in.Size() != listed.Bytes {
+		return nil, damage.New(damage.Size, in.Name(), -1, "the file has %d bytes, the manifest says %d", in.Size(), listed.Bytes)
+	}
+	if f.r, err = hfile.Open(in, in.Size(), hfile.OpenOptions{Name: in.Name(), Memory: memory}); err != nil {
+		return nil, err
+	}
+	f.s = f.r.Scan()
+	if err = x.check(f.r, listed); err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+// position is that of the row of the cell that the scanner is at.
+func (f *openFile) position() (Position, error) {
+	key := f.s.Key()
+	//guard: a position would be read beyond its cell
+	if len(key.Qualifier()) != positionSize {
+		return Position{}, damage.New(damage.Value, f.r.Name(), -1, "the cell %s has no position of %d bytes", key, positionSize)
+	}
+	return parsePosition(key.Qualifier()), nil
+}
+
+func (f *openFile) close() {
+	if f.r != nil {
+		f.s.Close()
+		f.r.Close()
+	}
+	_ = f.file.Close() // only read
+}
+
+// NewReader returns a reader of an index, which opens its files when it needs them. memory
+// accounts for what is read. The caller closes the reader.
+func NewReader(x Index, open OpenFunc, memory column.Account) *Reader {
 	return &Reader{index: x, open: open, memory: memory, files: make([]*openFile, len(x.Files))}
 }
 
@@ -90,7 +138,7 @@ func (r *Reader) findIn(ctx context.Context, number int, keys rowkey.Range, visi
 	if err != nil {
 		return err
 	}
-	if isOne(keys) {
+	if isSingleKey(keys) {
 		if has, err := f.s.MayContainRow(keys.From); err != nil || !has {
 			return err
 		}
@@ -100,11 +148,11 @@ func (r *Reader) findIn(ctx context.Context, number int, keys rowkey.Range, visi
 		if keys.To != nil && bytes.Compare(key.Row(), keys.To) >= 0 {
 			return nil
 		}
-		//guard: a position would be read beyond its cell
-		if len(key.Qualifier()) != positionSize {
-			return damage.New(damage.Value, f.r.Name(), -1, "the cell %s has no position of %d bytes", key, positionSize)
+		p, err := f.position()
+		if err == nil {
+			err = visit(key.Row(), p)
 		}
-		if err := visit(key.Row(), parsePosition(key.Qualifier())); err != nil {
+		if err != nil {
 			return err
 		}
 		if err := ctx.Err(); err != nil {
@@ -114,8 +162,8 @@ func (r *Reader) findIn(ctx context.Context, number int, keys rowkey.Range, visi
 	return f.s.Err()
 }
 
-// isOne tells whether a range has one key.
-func isOne(keys rowkey.Range) bool {
+// isSingleKey tells whether a range is that of one key.
+func isSingleKey(keys rowkey.Range) bool {
 	n := len(keys.From)
 	return len(keys.To) == n+1 && keys.To[n] == 0 && bytes.Equal(keys.To[:n], keys.From)
 }
@@ -125,31 +173,18 @@ func (r *Reader) file(ctx context.Context, number int) (*openFile, error) {
 	if f := r.files[number]; f != nil {
 		return f, nil
 	}
-	of := r.index.Files[number]
-	in, err := r.open(ctx, of.Name)
-	if err != nil {
-		return nil, err
+	f, err := r.index.open(ctx, number, r.open, r.memory)
+	if err == nil {
+		r.files[number] = f
 	}
-	//guard: another file would be taken for the index
-	if in.Size() != of.Bytes {
-		return nil, errors.Join(damage.New(damage.Size, in.Name(), -1, "the file has %d bytes, the manifest says %d", in.Size(), of.Bytes), in.Close())
-	}
-	reader, err := hfile.Open(in, in.Size(), hfile.OpenOptions{Name: in.Name(), Memory: r.memory})
-	if err != nil {
-		return nil, errors.Join(err, in.Close())
-	}
-	f := &openFile{in, reader, reader.Scan()}
-	r.files[number] = f
-	return f, nil
+	return f, err
 }
 
 // Close closes the files. Find would open them again.
 func (r *Reader) Close() {
 	for i, f := range r.files {
 		if f != nil {
-			f.s.Close()
-			f.r.Close()
-			_ = f.file.Close() // only read
+			f.close()
 		}
 		r.files[i] = nil
 	}

@@ -23,7 +23,7 @@ import (
 // Bounds of what an attempt at a task takes for sorting the keys of an index, in bytes, and
 // the part of the memory that is for all of them.
 const (
-	leastMemory = 256 << 10
+	leastMemory = leastFanIn * mergeMemory
 	mostMemory  = 8 << 20
 	memoryShare = 16
 )
@@ -57,7 +57,7 @@ func Of(p *manifest.Plan, memory int64) (task.Sink, error) {
 	}
 	s.specs, err = rowkey.ParseAll(schema, o.Index)
 	for _, spec := range s.specs {
-		if name := dirName(spec.String()); err == nil && !manifest.IsFileName(name) {
+		if name := manifest.IndexName(spec.String()); err == nil && !manifest.IsFileName(name) {
 			err = fmt.Errorf("key %q is too long for the name of a directory", spec)
 		}
 	}
@@ -87,7 +87,7 @@ func (s *Sink) Begin(number int, dir string) (task.AttemptSink, error) {
 		if err := os.Mkdir(sorted, 0o700); err != nil {
 			return nil, fmt.Errorf("index: %w", err)
 		}
-		a.indexes = append(a.indexes, keys{spec: spec, first: len(a.paths), sorter: newSorter(sorted, s.memory)})
+		a.indexes = append(a.indexes, keys{spec: spec, field: len(a.paths), sorter: newSorter(sorted, s.memory)})
 		a.paths = append(a.paths, spec.Paths()...)
 	}
 	return a, nil
@@ -106,7 +106,7 @@ type attempt struct {
 // keys are those of one index.
 type keys struct {
 	spec   *rowkey.Spec
-	first  int // of its fields among all
+	field  int // of its first field among those of all indexes
 	sorter *sorter
 	nulls  int64
 	buf    []byte
@@ -124,7 +124,7 @@ func (a *attempt) Row(r *mapper.Row) error {
 	for i := range a.indexes {
 		k := &a.indexes[i]
 		var ok bool
-		k.buf, ok = k.spec.Append(k.buf[:0], r.Keys[k.first:])
+		k.buf, ok = k.spec.Append(k.buf[:0], r.Keys[k.field:])
 		if !ok {
 			k.nulls++
 			continue
@@ -143,13 +143,13 @@ func (a *attempt) Row(r *mapper.Row) error {
 }
 
 // Finish implements task.AttemptSink.
-func (a *attempt) Finish() ([]task.NewFile, error) {
+func (a *attempt) Finish(ctx context.Context) ([]task.NewFile, error) {
 	files := make([]task.NewFile, len(a.indexes))
 	for i := range a.indexes {
 		k := &a.indexes[i]
-		name := filepath.Join(a.dir, dirName(k.spec.String())+suffix)
-		info := hfile.Info{{Key: infoFields, Value: []byte(k.spec.String())}, nullsPair(k.nulls)}
-		if err := k.sorter.finish(context.Background(), name, info); err != nil {
+		name := filepath.Join(a.dir, runName(k.spec))
+		info := hfile.Info{fieldsPair(k.spec.String()), nullsPair(k.nulls)}
+		if err := k.sorter.finish(ctx, name, info); err != nil {
 			return nil, err
 		}
 		f, err := os.Open(name)
@@ -183,9 +183,9 @@ func (a *attempt) Close() error {
 }
 
 // Merge implements task.Sink.
-func (s *Sink) Merge(ctx context.Context, side []task.SideFile, dir string, store func(task.NewFile) error) error {
+func (s *Sink) Merge(ctx context.Context, of task.Output, dir string, store func(task.NewFile) error) error {
 	for _, spec := range s.specs {
-		if err := s.mergeIndex(ctx, spec, side, dir, store); err != nil {
+		if err := s.mergeIndex(ctx, spec, of, dir, store); err != nil {
 			return fmt.Errorf("%s: %w", spec, err)
 		}
 	}
@@ -193,41 +193,39 @@ func (s *Sink) Merge(ctx context.Context, side []task.SideFile, dir string, stor
 }
 
 // mergeIndex makes the files of one index.
-func (s *Sink) mergeIndex(ctx context.Context, spec *rowkey.Spec, side []task.SideFile, dir string, store func(task.NewFile) error) error {
-	name := dirName(spec.String()) + suffix
-	m := &merger{dir: dir, most: fanIn(s.merge)}
-	for _, f := range side {
-		if f.Name == name {
+func (s *Sink) mergeIndex(ctx context.Context, spec *rowkey.Spec, of task.Output, dir string, store func(task.NewFile) error) (err error) {
+	m := &merger{dir: dir, maxOpen: fanIn(s.merge)}
+	for _, f := range of.Side {
+		if f.Name == runName(spec) {
 			m.sources = append(m.sources, source{
 				name: fmt.Sprintf("the keys of task %d", f.Task),
 				open: func(ctx context.Context) (file, error) { return f.Open(ctx) },
 			})
 		}
 	}
-	nulls, err := countNulls(ctx, m.sources)
-	if err != nil {
-		return err
-	}
-	w := &fileWriter{
-		dir: dir, name: dirName(spec.String()), limit: s.size, store: store,
-		info: hfile.Info{{Key: infoFields, Value: []byte(spec.String())}, nullsPair(nulls)},
-	}
-	if err := m.run(ctx, w.add); err != nil {
-		return errors.Join(err, w.abandon())
-	}
-	if w.out == nil && w.number == 0 {
-		if err := w.begin(); err != nil {
-			return err
+	w := &fileWriter{dir: dir, name: manifest.IndexName(spec.String()), limit: s.size, store: store}
+	defer func() { err = errors.Join(err, w.abandon()) }()
+	begin := func(nulls int64) error {
+		w.info = hfile.Info{
+			fieldsPair(spec.String()), nullsPair(nulls),
+			{Key: infoFingerprint, Value: []byte(of.Fingerprint)},
 		}
+		return w.begin()
+	}
+	if err := m.run(ctx, begin, w.add); err != nil {
+		return err
 	}
 	return w.end()
 }
 
-// fileWriter writes the files of an index, one after the other.
+// runName is the name of the side file with the sorted keys of a task.
+func runName(spec *rowkey.Spec) string { return manifest.IndexName(spec.String()) + ".hfile" }
+
+// fileWriter writes the files of an index, one after the other, of which there is always one.
 type fileWriter struct {
 	dir   string
-	name  string
-	limit int64
+	name  string // of the index's directory
+	limit int64  // bytes of a file
 	info  hfile.Info
 	store func(task.NewFile) error
 
@@ -240,22 +238,23 @@ type fileWriter struct {
 
 // add writes a cell. A file ends where its size would pass the limit.
 func (w *fileWriter) add(key hfile.Key) error {
-	if w.out != nil && w.w.Cells() > 0 && w.w.Bound(len(key), 0) > w.limit {
-		if err := w.end(); err != nil {
+	if w.w.Cells() > 0 && w.w.Bound(len(key), 0) > w.limit {
+		if err := errors.Join(w.end(), w.abandon()); err != nil {
 			return err
 		}
-	}
-	if w.out == nil {
 		if err := w.begin(); err != nil {
 			return err
 		}
+	}
+	if w.w.Cells() == 0 {
 		w.first = append(w.first[:0], key.Row()...)
 	}
 	return w.w.Append(key, nil)
 }
 
+// begin begins a file.
 func (w *fileWriter) begin() (err error) {
-	if w.f, err = os.Create(filepath.Join(w.dir, "index"+suffix)); err != nil {
+	if w.f, err = os.Create(filepath.Join(w.dir, "index")); err != nil {
 		return fmt.Errorf("index: %w", err)
 	}
 	w.out = &buffered{f: w.f}
@@ -265,21 +264,13 @@ func (w *fileWriter) begin() (err error) {
 
 // end stores the file.
 func (w *fileWriter) end() error {
-	if w.out == nil {
-		return nil
+	if err := w.w.Close(); err != nil {
+		return err
 	}
-	err := w.w.Close()
-	if err == nil {
-		err = w.out.flush()
+	if err := w.out.flush(); err != nil {
+		return err
 	}
-	if err == nil {
-		err = w.keep()
-	}
-	return errors.Join(err, w.abandon())
-}
-
-func (w *fileWriter) keep() error {
-	f, err := newFile(manifest.InPart(w.name, fileName(w.number)), w.f)
+	f, err := newFile(manifest.InPart(w.name, manifest.IndexFile(w.number)), w.f)
 	if err != nil {
 		return err
 	}
@@ -291,12 +282,12 @@ func (w *fileWriter) keep() error {
 	return w.store(f)
 }
 
-// abandon removes the local file.
+// abandon removes the local file, if there is one.
 func (w *fileWriter) abandon() error {
 	if w.f == nil {
 		return nil
 	}
 	err := errors.Join(w.f.Close(), os.Remove(w.f.Name()))
-	w.f, w.out = nil, nil
+	w.f = nil
 	return err
 }

@@ -25,8 +25,8 @@ const diskReserve = 16 << 20
 // entry is a key in the memory of a sorter.
 type entry struct {
 	prefix uint64 // the key's first bytes, filled up with zeros: most comparisons end there
-	at     uint32 // of the key in the memory, behind it the position
-	size   uint32 // of the key
+	offset uint32 // of the key in the memory; the position follows it
+	size   uint32 // of the key, in bytes
 }
 
 const entrySize = 16
@@ -38,22 +38,22 @@ type sorter struct {
 	limit   int // bytes of memory and entries together
 	memory  []byte
 	entries []entry
-	runs    []string // paths
-	made    int      // runs so far, for their names
+	runs    []source
 }
 
 func newSorter(dir string, limit int) *sorter { return &sorter{dir: dir, limit: limit} }
 
 // add takes the key of a row. Rows come in the order of their positions.
 func (s *sorter) add(key []byte, p Position) error {
-	if len(s.memory)+len(key)+positionSize+entrySize*(len(s.entries)+1) > s.limit && len(s.entries) > 0 {
-		if err := s.flush(); err != nil {
-			return err
-		}
-	}
 	if s.memory == nil {
 		s.memory = make([]byte, 0, s.limit/2)
 		s.entries = make([]entry, 0, s.limit/2/entrySize)
+	}
+	//guard: the memory would grow beyond its limit
+	if len(s.memory)+len(key)+positionSize > cap(s.memory) || len(s.entries) == cap(s.entries) {
+		if err := s.flush(); err != nil {
+			return err
+		}
 	}
 	var first [8]byte
 	copy(first[:], key)
@@ -69,91 +69,94 @@ func (s *sorter) sort() {
 		if a.prefix != b.prefix {
 			return cmp.Compare(a.prefix, b.prefix)
 		}
-		if c := bytes.Compare(s.memory[a.at:a.at+a.size], s.memory[b.at:b.at+b.size]); c != 0 {
+		if c := bytes.Compare(s.memory[a.offset:a.offset+a.size], s.memory[b.offset:b.offset+b.size]); c != 0 {
 			return c
 		}
-		return cmp.Compare(a.at, b.at)
+		return cmp.Compare(a.offset, b.offset)
 	})
 }
 
 // flush writes what is in memory to a run.
 func (s *sorter) flush() error {
-	s.sort()
-	name := s.newRun()
-	if err := writeRun(name, hfile.WriterOptions{BlockSize: runBlock}, func(w *cellWriter) error {
-		for _, e := range s.entries {
-			end := e.at + e.size
-			if err := w.write(s.memory[e.at:end], s.memory[end:end+positionSize]); err != nil {
-				return err
-			}
-		}
-		return nil
-	}); err != nil {
+	path := filepath.Join(s.dir, fmt.Sprintf("run-%06d", len(s.runs)))
+	if err := s.write(path, nil); err != nil {
 		return err
 	}
-	s.runs = append(s.runs, name)
+	s.runs = append(s.runs, localRun(path))
 	s.memory, s.entries = s.memory[:0], s.entries[:0]
 	return nil
 }
 
-func (s *sorter) newRun() string {
-	s.made++
-	return filepath.Join(s.dir, fmt.Sprintf("run-%06d", s.made))
+// write writes what is in memory to a file.
+func (s *sorter) write(path string, info hfile.Info) error {
+	s.sort()
+	w := &runWriter{path: path}
+	err := w.begin(info)
+	var key hfile.Key
+	for _, e := range s.entries {
+		if err != nil {
+			break
+		}
+		end := e.offset + e.size
+		key = hfile.AppendKey(key[:0], s.memory[e.offset:end], nil, s.memory[end:end+positionSize], hfile.LatestTimestamp, hfile.Put)
+		err = w.append(key)
+	}
+	return w.end(err)
 }
 
 // finish writes all keys in their order to a file, with some file info, and gives the memory
 // back.
-func (s *sorter) finish(ctx context.Context, name string, info hfile.Info) error {
-	if len(s.entries) > 0 || len(s.runs) == 0 {
-		if err := s.flush(); err != nil {
-			return err
-		}
+func (s *sorter) finish(ctx context.Context, path string, info hfile.Info) error {
+	defer func() { s.memory, s.entries = nil, nil }()
+	if len(s.runs) == 0 {
+		return s.write(path, info)
 	}
-	s.memory, s.entries = nil, nil
-	sources := make([]source, len(s.runs))
-	for i, run := range s.runs {
-		sources[i] = localRun(run)
-	}
-	m := &merger{dir: s.dir, most: fanIn(s.limit), sources: sources}
-	return writeRun(name, hfile.WriterOptions{BlockSize: runBlock, Info: info}, func(w *cellWriter) error {
-		return m.run(ctx, func(key hfile.Key) error { return w.w.Append(key, nil) })
-	})
-}
-
-// cellWriter writes the cells of a run.
-type cellWriter struct {
-	w   *hfile.Writer
-	key hfile.Key
-}
-
-// write writes the cell of a row.
-func (c *cellWriter) write(key, position []byte) error {
-	c.key = hfile.AppendKey(c.key[:0], key, nil, position, hfile.LatestTimestamp, hfile.Put)
-	return c.w.Append(c.key, nil)
-}
-
-// writeRun writes a local file of the cells that fill writes.
-func writeRun(name string, o hfile.WriterOptions, fill func(w *cellWriter) error) error {
-	//guard: the disk would be filled to its last byte
-	if err := spill.CheckFree(filepath.Dir(name), diskReserve); err != nil {
+	if err := s.flush(); err != nil {
 		return err
 	}
-	f, err := os.Create(name)
-	if err != nil {
+	s.memory, s.entries = nil, nil // for the runs that are open
+	m := &merger{dir: s.dir, maxOpen: fanIn(s.limit), sources: s.runs}
+	w := &runWriter{path: path}
+	return w.end(m.run(ctx, func(int64) error { return w.begin(info) }, w.append))
+}
+
+// runWriter writes a run, a local file.
+type runWriter struct {
+	path string
+	f    *os.File
+	out  *buffered
+	w    *hfile.Writer
+}
+
+// begin creates the file.
+func (r *runWriter) begin(info hfile.Info) (err error) {
+	//guard: the disk would be filled to its last byte
+	if err := spill.CheckFree(filepath.Dir(r.path), diskReserve); err != nil {
+		return err
+	}
+	if r.f, err = os.Create(r.path); err != nil {
 		return fmt.Errorf("index: %w", err)
 	}
-	out := &buffered{f: f}
-	w, err := hfile.NewWriter(out, o)
-	if err == nil {
-		err = fill(&cellWriter{w: w})
+	r.out = &buffered{f: r.f}
+	r.w, err = hfile.NewWriter(r.out, hfile.WriterOptions{BlockSize: runBlock, Info: info})
+	return err
+}
+
+// append writes a cell.
+func (r *runWriter) append(key hfile.Key) error { return r.w.Append(key, nil) }
+
+// end completes and closes the file. err is what writing ended with.
+func (r *runWriter) end(err error) error {
+	if r.f == nil {
+		return err
 	}
 	if err == nil {
-		err = w.Close()
+		err = r.w.Close()
 	}
 	if err == nil {
-		err = out.flush()
+		err = r.out.flush()
 	}
-	return errors.Join(err, f.Close())
+	return errors.Join(err, r.f.Close())
 }
 
 // buffered is a file that is written in large pieces.
@@ -164,8 +167,8 @@ type buffered struct {
 }
 
 const (
-	writeSize  = 64 << 10
-	checkEvery = 16 << 20
+	writeSize      = 64 << 10
+	checkFreeEvery = 16 << 20
 )
 
 func (b *buffered) Write(p []byte) (int, error) {
@@ -185,7 +188,7 @@ func (b *buffered) flush() error {
 	if err != nil {
 		return fmt.Errorf("index: %w", err)
 	}
-	if b.unchecked >= checkEvery {
+	if b.unchecked >= checkFreeEvery {
 		b.unchecked = 0
 		//guard: the disk would be filled to its last byte
 		return spill.CheckFree(filepath.Dir(b.f.Name()), diskReserve)

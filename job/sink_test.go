@@ -34,7 +34,7 @@ func TestTasksOfAnotherSink(t *testing.T) {
 // failing is a sink that cannot merge.
 type failing struct{ tasktest.Keys }
 
-func (failing) Merge(context.Context, []task.SideFile, string, func(task.NewFile) error) error {
+func (failing) Merge(context.Context, task.Output, string, func(task.NewFile) error) error {
 	return errors.New("it cannot")
 }
 

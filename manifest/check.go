@@ -20,6 +20,9 @@ func (s *Success) check() error {
 	if err := s.checkParts(); err != nil {
 		return err
 	}
+	if err := s.checkIndex(); err != nil {
+		return err
+	}
 	return s.checkLosses()
 }
 

@@ -22,6 +22,8 @@ type TaskResult struct {
 	Index []File `json:"index,omitempty"`
 	// Sink says what made them: results of another sink, or of none, do not count.
 	Sink string `json:"sink,omitempty"`
+	// Fingerprint is that of the parts of which Index is.
+	Fingerprint string `json:"fingerprint,omitempty"`
 	// InvalidUTF8 counts string values that are not UTF-8 and were copied as
 	// they are.
 	InvalidUTF8 int64 `json:"invalid_utf8,omitempty"`

@@ -2,6 +2,7 @@ package task
 
 import (
 	"context"
+	"fmt"
 	"sync"
 
 	"github.com/rowtocol/rowtocol/budget"
@@ -117,15 +118,16 @@ type share struct {
 // share divides workers, memory and the temporary directory's disk among tasks.
 func (r *Runner) share(numbers []int, waits bool) (share, error) {
 	open := mapper.OpenBlocks(r.writer, r.plan.BlockSize, r.plan.Columns)
+	what := fmt.Sprintf("%d columns with blocks of %d bytes", r.plan.Columns, r.plan.BlockSize)
+	if r.options.Sink != nil {
+		open += r.options.Sink.Memory()
+		what += " and " + r.options.Sink.Name()
+	}
 	memory := r.options.Memory.Left()
 	//guard: the open blocks of a single task would take more than the memory
 	if open > memory {
 		size := r.options.Memory.Size()
-		return share{}, failure.New(failure.Usage, "%d columns with blocks of %d bytes: %s",
-			r.plan.Columns, r.plan.BlockSize, budget.TooLittle(size-memory+open, size))
-	}
-	if r.options.Sink != nil {
-		open += r.options.Sink.Memory()
+		return share{}, failure.New(failure.Usage, "%s: %s", what, budget.TooLittle(size-memory+open, size))
 	}
 	if r.readsStreams(numbers) {
 		open += streamMemory

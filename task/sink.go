@@ -30,18 +30,17 @@ type Sink interface {
 	Begin(task int, dir string) (AttemptSink, error)
 	// Memory is how many bytes an attempt takes at most.
 	Memory() int64
-	// Merge makes an index of side files, which are in the order of the tasks and
-	// each task's as it returned them, and calls store with each of its files. Files of
-	// one directory follow each other. dir is as for Begin, and is removed when Merge
-	// has returned.
-	Merge(ctx context.Context, side []SideFile, dir string, store func(NewFile) error) error
+	// Merge makes an index of what all tasks left, and calls store with each of its
+	// files. Files of one directory follow each other. dir is as for Begin, and is
+	// removed when Merge has returned.
+	Merge(ctx context.Context, of Output, dir string, store func(NewFile) error) error
 }
 
 // AttemptSink is the sink of one attempt at a task.
 type AttemptSink interface {
 	mapper.RowSink
-	// Finish returns the side files, after the last row.
-	Finish() ([]NewFile, error)
+	// Finish returns the side files, after the last row. ctx bounds the work.
+	Finish(ctx context.Context) ([]NewFile, error)
 	// Close ends the use of the sink, and of the files that Finish returned. It
 	// comes once, whether or not Finish did.
 	Close() error
@@ -55,6 +54,15 @@ type NewFile struct {
 	Content *io.SectionReader
 	// Keys are those of a file of an index; nil if it does not say.
 	Keys *manifest.KeyRange
+}
+
+// Output is what the tasks of a plan left.
+type Output struct {
+	// Fingerprint is manifest.Fingerprint of the parts.
+	Fingerprint string
+	// Side are the side files in the order of the tasks, and each task's as it
+	// returned them.
+	Side []SideFile
 }
 
 // SideFile is a stored side file.
@@ -85,7 +93,7 @@ func (a *attempt) storeSide(ctx context.Context) error {
 	if a.sink == nil {
 		return nil
 	}
-	files, err := a.sink.Finish()
+	files, err := a.sink.Finish(ctx)
 	if err == nil {
 		a.side, err = storeAll(ctx, a.st, a.dir, files, func(name string) string {
 			return manifest.StagedSide(manifest.NewID(), a.task.ID, name)
@@ -132,29 +140,21 @@ func removeAll(ctx context.Context, st store.Store, dir string, files []manifest
 // Last carries out the last step before the output of a plan is published: of the
 // side files of all tasks, whose results are given in their order, the sink of the
 // options makes an index, which a result of its own describes. dir, on st, has the
-// files and takes the result. A step that was done is not done again. Of the options
-// Sink and TempDir are used.
+// files and takes the result. A step that was done is not done again, unless tasks were
+// since: their rows may be elsewhere now. Of the options Sink and TempDir are used.
 func Last(ctx context.Context, p *manifest.Plan, o Options, st store.Store, dir string, results []*manifest.TaskResult) (*manifest.TaskResult, error) {
 	number := len(p.Tasks)
 	res, err := Finished(ctx, p, number, st, dir)
 	if err != nil && !errors.Is(err, failure.Foreign) {
 		return nil, err
 	}
-	if res != nil && res.Sink == o.Sink.Name() {
+	of := outputOf(st, dir, results)
+	//guard: an index would be published that does not fit the output
+	if res != nil && res.Sink == o.Sink.Name() && res.Fingerprint == of.Fingerprint {
 		return res, nil
 	}
-	var side []SideFile
-	for _, res := range results {
-		for _, f := range res.Side {
-			name := path.Join(dir, f.Name)
-			side = append(side, SideFile{
-				Task: res.Task, Name: manifest.SideName(f.Name),
-				Open: func(ctx context.Context) (store.File, error) { return st.Open(ctx, name) },
-			})
-		}
-	}
-	res = &manifest.TaskResult{Version: manifest.Version, Plan: p.ID, Task: number, Sink: o.Sink.Name()}
-	if res.Index, err = merge(ctx, o, st, dir, side); err != nil {
+	res = &manifest.TaskResult{Version: manifest.Version, Plan: p.ID, Task: number, Sink: o.Sink.Name(), Fingerprint: of.Fingerprint}
+	if res.Index, err = merge(ctx, o, st, dir, of); err != nil {
 		return nil, fmt.Errorf("index of the output: %w", err)
 	}
 	if err := writeResult(ctx, st, dir, res); err != nil {
@@ -163,8 +163,25 @@ func Last(ctx context.Context, p *manifest.Plan, o Options, st store.Store, dir 
 	return res, nil
 }
 
+// outputOf is what tasks left in a directory.
+func outputOf(st store.Store, dir string, results []*manifest.TaskResult) (of Output) {
+	var parts []manifest.Part
+	for _, res := range results {
+		parts = append(parts, res.Parts...)
+		for _, f := range res.Side {
+			name := path.Join(dir, f.Name)
+			of.Side = append(of.Side, SideFile{
+				Task: res.Task, Name: manifest.SideName(f.Name),
+				Open: func(ctx context.Context) (store.File, error) { return st.Open(ctx, name) },
+			})
+		}
+	}
+	of.Fingerprint = manifest.Fingerprint(parts)
+	return of
+}
+
 // merge makes and stores the index.
-func merge(ctx context.Context, o Options, st store.Store, dir string, side []SideFile) (_ []manifest.File, err error) {
+func merge(ctx context.Context, o Options, st store.Store, dir string, of Output) (_ []manifest.File, err error) {
 	folder, err := openSpill(cmp.Or(o.TempDir, os.TempDir()))
 	if err != nil {
 		return nil, err
@@ -175,7 +192,7 @@ func merge(ctx context.Context, o Options, st store.Store, dir string, side []Si
 		return nil, err
 	}
 	k := &indexKeeper{st: st, dir: dir, seen: make(map[string]bool)}
-	err = o.Sink.Merge(ctx, side, local, func(f NewFile) error { return k.keep(ctx, f) })
+	err = o.Sink.Merge(ctx, of, local, func(f NewFile) error { return k.keep(ctx, f) })
 	if err != nil {
 		k.removeAll(ctx)
 		return nil, err

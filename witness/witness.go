@@ -104,7 +104,7 @@ type Comparer struct {
 	// their own. Their number and what they are is compared then, in bounded memory, which
 	// does not tell which of them differ.
 	AnyOrder  bool
-	want, got multiset
+	want, got rowSet
 	by        string // the decoder of the rows in both
 	mixed     bool   // there was another one
 	// Progress, if set, is told now and then how many rows were compared.

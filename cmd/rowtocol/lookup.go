@@ -132,7 +132,7 @@ func (a *app) lookup(ctx context.Context, f *lookupFlags, dest string, keys []st
 			return err
 		}
 	}
-	if n := table.Without(); n > 0 {
+	if n := table.RowsWithoutKey(); n > 0 {
 		a.log.Warn(fmt.Sprintf("%s with null in one of the fields %s cannot be found by them", plural(n, "row"), table.Fields()))
 	}
 	finder := &finder{in: in, table: table, left: f.limit, next: oneByOne(asks)}

@@ -116,6 +116,59 @@ func TestLookupDamaged(t *testing.T) {
 	rowtocol(t, dir, nil, "lookup", "out", "60").want(t, 0, fmt.Sprint(60))
 }
 
+// TestIndexOfAnotherOutput puts the index of an output in the place of another's, of the same
+// size, and has the manifest describe it: it is damage, and no row is found by it.
+func TestIndexOfAnotherOutput(t *testing.T) {
+	dir := t.TempDir()
+	success := map[string][]byte{}
+	index := map[string]string{}
+	for from, out := range map[int]string{0: "a", 1000: "b"} {
+		pairs(t, dir, out+".avro", from, 100)
+		rowtocol(t, dir, nil, "convert", "--index", "id", out+".avro", out).want(t, 0)
+		files, err := filepath.Glob(filepath.Join(dir, out, manifest.IndexDir, "*", "id", "*.hfile"))
+		if err != nil || len(files) != 1 {
+			t.Fatalf("%d files, %v", len(files), err)
+		}
+		index[out] = files[0]
+		if success[out], err = os.ReadFile(filepath.Join(dir, out, manifest.SuccessName)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b, err := os.ReadFile(index["b"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, index["a"], b)
+	a, err := manifest.DecodeSuccess(success["a"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := manifest.DecodeSuccess(success["b"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	other.Index[0].Name = a.Index[0].Name
+	a.Index = other.Index
+	doc, err := a.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(dir, "a", manifest.SuccessName), doc)
+	if o := rowtocol(t, dir, nil, "lookup", "a", "1007").want(t, 3, "other row groups"); o.stdout != "" {
+		t.Errorf("%q", o.stdout)
+	}
+	rowtocol(t, dir, nil, "verify", "a").want(t, 6, "other row groups")
+	if o := rowtocol(t, dir, nil, "cat", "--where", "id = 1007", "a").want(t, 0, "index is not used"); o.stdout != "" {
+		t.Errorf("%q", o.stdout)
+	}
+	a.Index = nil
+	if doc, err = a.Encode(); err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(dir, "a", manifest.SuccessName), doc)
+	rowtocol(t, dir, nil, "lookup", "a", "7").want(t, 3, "the index id is not listed")
+}
+
 // TestLookupManyKeys reads the rows of many keys together, and prints them key by key.
 func TestLookupManyKeys(t *testing.T) {
 	dir := indexedPairs(t)

@@ -25,10 +25,10 @@ import (
 
 const verifyLong = `Decode every block of a column file and check every size, count and checksum. Of
 a directory, also compare the files with _SUCCESS: names, sizes, rows, schema,
-and the CRC-32C of the stored bytes, and check that key indexes lead to all
-rows. Of several arguments, patterns and trees of directories (see rowtocol cat
---help) all outputs are checked, and what lies between the directories of a tree
-is reported.
+and the CRC-32C of the stored bytes, and check that key indexes lead from the
+keys of all rows to these. Of several arguments, patterns and trees of
+directories (see rowtocol cat --help) all outputs are checked, and what lies
+between the directories of a tree is reported.
 
 With --against, decode the Avro files again with another implementation (goavro,
 and hamba where goavro cannot or where convert --schema resolved the rows) and
@@ -111,7 +111,7 @@ func (a *app) verify(ctx context.Context, f *verifyFlags, names []string) error 
 	if err != nil {
 		return err
 	}
-	indexes, err := a.verifyIndexes(ctx, l, r)
+	indexes, err := a.verifyIndexes(ctx, l, r, len(found) == 0)
 	if err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path"
+	"strings"
 
 	"github.com/rowtocol/rowtocol/dataset"
 	"github.com/rowtocol/rowtocol/index"
@@ -11,13 +12,14 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// verifyIndexes checks the key indexes of all outputs. What is wrong with them is found; err
-// is what stopped the work.
-func (a *app) verifyIndexes(ctx context.Context, l *dataset.Listing, r *verified) (found []error, err error) {
+// verifyIndexes checks the key indexes of all outputs, and holds them against the rows if
+// these are sound. What is wrong with them is found; err is what stopped the work.
+func (a *app) verifyIndexes(ctx context.Context, l *dataset.Listing, r *verified, sound bool) (found []error, err error) {
 	for i := range l.Runs {
-		for _, x := range index.In(l.Runs[i].Index) {
+		of := &l.Runs[i]
+		for _, x := range index.In(of.Index, of.Fingerprint) {
 			var check fileCheck
-			a.verifyIndex(ctx, l, i, x, &check)
+			a.verifyIndex(ctx, l, i, x, &check, sound)
 			if check.failed != nil {
 				return nil, check.failed
 			}
@@ -31,7 +33,7 @@ func (a *app) verifyIndexes(ctx context.Context, l *dataset.Listing, r *verified
 }
 
 // verifyIndex checks an index of a run.
-func (a *app) verifyIndex(ctx context.Context, l *dataset.Listing, run int, x index.Index, check *fileCheck) {
+func (a *app) verifyIndex(ctx context.Context, l *dataset.Listing, run int, x index.Index, check *fileCheck, sound bool) {
 	of := &l.Runs[run]
 	for i := range x.Files {
 		f := &x.Files[i]
@@ -49,7 +51,19 @@ func (a *app) verifyIndex(ctx context.Context, l *dataset.Listing, run int, x in
 		Index: x, Parts: partsOf(l, run), Memory: memory,
 		Open: func(ctx context.Context, name string) (store.File, error) { return l.OpenListed(ctx, run, name) },
 	}
+	if sound {
+		v.Rows = func(ctx context.Context) (index.Rows, error) { return keyRows(ctx, l.Of(run), x.Fields) }
+	}
 	check.sort(v.Verify(ctx))
+}
+
+// keyRows reads some fields of the rows of a listing.
+func keyRows(ctx context.Context, l *dataset.Listing, fields string) (index.Rows, error) {
+	d, err := l.Dataset(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return d.Scan(ctx, dataset.Query{Columns: strings.Split(fields, ","), Limit: -1})
 }
 
 // partsOf are the row groups of a run, without their files.

@@ -40,7 +40,7 @@ var errMany = errors.New("too many rows")
 // condition is one that fits the dataset. The caller closes what it returns.
 func Narrow(ctx context.Context, d *dataset.Dataset, condition string, memory *budget.Pool) (*Narrowed, error) {
 	spans, err := d.Spans(condition)
-	if err != nil || len(spans) == 0 || !alike(d) {
+	if err != nil || len(spans) == 0 || !sameSchema(d) {
 		return nil, err
 	}
 	for _, c := range candidates(d, spans) {
@@ -52,8 +52,8 @@ func Narrow(ctx context.Context, d *dataset.Dataset, condition string, memory *b
 	return nil, nil
 }
 
-// alike tells whether all outputs have the schema that the spans are of.
-func alike(d *dataset.Dataset) bool {
+// sameSchema tells whether all outputs have the schema that the spans are of.
+func sameSchema(d *dataset.Dataset) bool {
 	runs := d.Runs()
 	//guard: a bound of one type would be taken for one of another
 	return !slices.ContainsFunc(runs, func(r dataset.Run) bool { return r.Schema() != runs[0].Schema() })
@@ -62,15 +62,15 @@ func alike(d *dataset.Dataset) bool {
 // candidate is an index whose first field a condition bounds.
 type candidate struct {
 	fields string
-	spans  []where.Span // what is demanded of the first field
+	spans  []where.Span // of the first field
 }
 
 // candidates are the indexes of the first output that has any whose first field is bounded,
-// those on which most is demanded first.
+// those with the most bounds first.
 func candidates(d *dataset.Dataset, spans []where.Span) (all []candidate) {
 	for _, r := range d.Runs() {
 		for _, x := range indexes(&r) {
-			if c := (candidate{x.Fields, demands(spans, x.Fields)}); len(c.spans) > 0 {
+			if c := (candidate{x.Fields, spansOnFirstField(spans, x.Fields)}); len(c.spans) > 0 {
 				all = append(all, c)
 			}
 		}
@@ -78,7 +78,7 @@ func candidates(d *dataset.Dataset, spans []where.Span) (all []candidate) {
 			break
 		}
 	}
-	slices.SortStableFunc(all, func(a, b candidate) int { return cmp.Compare(bounds(b.spans), bounds(a.spans)) })
+	slices.SortStableFunc(all, func(a, b candidate) int { return cmp.Compare(boundCount(b.spans), boundCount(a.spans)) })
 	return all
 }
 
@@ -93,14 +93,14 @@ func (c candidate) find(ctx context.Context, d *dataset.Dataset, memory *budget.
 		return nil, err
 	}
 	//guard: rows that have the first field and not another would be left out
-	if t.Without() > 0 {
+	if t.RowsWithoutKey() > 0 {
 		t.Close()
 		return nil, nil
 	}
 	for _, p := range d.Parts() {
-		t.most += p.Rows
+		t.maxRows += p.Rows
 	}
-	t.most = max(t.most/scanShare, 1)
+	t.maxRows = max(t.maxRows/scanShare, 1)
 	rows, err := t.Find(ctx, func(s *rowkey.Spec) (r rowkey.Range, err error) {
 		for _, span := range c.spans {
 			r = r.Intersect(s.Span(span.Low, span.High))
@@ -117,8 +117,8 @@ func (c candidate) find(ctx context.Context, d *dataset.Dataset, memory *budget.
 	return nil, err
 }
 
-// bounds is how many values bound a field.
-func bounds(spans []where.Span) (n int) {
+// boundCount is how many values bound a field.
+func boundCount(spans []where.Span) (n int) {
 	for _, s := range spans {
 		if s.Low != nil {
 			n++
@@ -130,8 +130,8 @@ func bounds(spans []where.Span) (n int) {
 	return n
 }
 
-// demands are those of the first of some fields.
-func demands(all []where.Span, fields string) (of []where.Span) {
+// spansOnFirstField are the spans that are of the first of some fields.
+func spansOnFirstField(all []where.Span, fields string) (of []where.Span) {
 	first, _, _ := strings.Cut(fields, ",")
 	for _, s := range all {
 		if s.Path == first {

@@ -32,16 +32,17 @@ func (e noIndex) Is(target error) bool { return target == ErrNoIndex }
 // Table is one key index of a dataset: those of all its outputs on the same fields. It
 // belongs to one goroutine.
 type Table struct {
-	fields string
-	runs   []*run
-	memory *budget.Heap
-	read   int64
-	most   int64 // rows to be found; more are errMany. 0 is no limit
-	first  int64 // how many of the rows are wanted, the first of the dataset; 0 is all
+	fields  string
+	parts   []dataset.Part // of the dataset
+	runs    []*run
+	memory  *budget.Heap
+	read    int64
+	maxRows int64 // that may be found; more are errMany. 0 is no limit
+	limit   int64 // rows that are wanted, the first of the dataset; 0 is all
 }
 
 // Limit has Find find no more than the first rows of the dataset; negative is no limit.
-func (t *Table) Limit(rows int64) { t.first = max(rows, 0) }
+func (t *Table) Limit(rows int64) { t.limit = max(rows, 0) }
 
 // run is the index of one output.
 type run struct {
@@ -71,7 +72,7 @@ func Open(d *dataset.Dataset, fields string, memory *budget.Pool) (*Table, error
 	if err != nil {
 		return nil, err
 	}
-	t := &Table{fields: fields, memory: memory.NewHeap()}
+	t := &Table{fields: fields, parts: d.Parts(), memory: memory.NewHeap()}
 	for number := range d.Runs() {
 		if err := t.add(d, number); err != nil {
 			t.Close()
@@ -117,7 +118,7 @@ func choose(d *dataset.Dataset, fields string) (string, error) {
 	return fields, nil
 }
 
-func indexes(r *dataset.Run) []index.Index { return index.In(r.Index) }
+func indexes(r *dataset.Run) []index.Index { return index.In(r.Index, r.Fingerprint) }
 
 // add adds the index of an output if that has one.
 func (t *Table) add(d *dataset.Dataset, number int) error {
@@ -204,9 +205,9 @@ func (r *Rows) Release() {
 	r.Only, r.Count = nil, 0
 }
 
-// trim leaves the first rows of the dataset.
-func (r *Rows) trim(first int64) {
-	left := first
+// trim leaves the first rows of the dataset, as many as a limit says.
+func (r *Rows) trim(limit int64) {
+	left := limit
 	for _, number := range slices.Sorted(maps.Keys(r.Only)) {
 		rows := r.Only[number]
 		slices.Sort(rows)
@@ -216,7 +217,7 @@ func (r *Rows) trim(first int64) {
 		}
 		left -= n
 	}
-	kept := first - left
+	kept := limit - left
 	r.memory.Release((r.Count - kept) * positionMemory)
 	r.Count = kept
 }
@@ -225,9 +226,10 @@ func (r *Rows) trim(first int64) {
 // they are at least half of them then.
 const trimFrom = 1024
 
-// Without is the number of rows that have no key of several fields, because one of them is
-// null: no range of the other fields finds them. Of one field it is 0: null is in no range.
-func (t *Table) Without() (rows int64) {
+// RowsWithoutKey is the number of rows that have no key of several fields, because one of
+// them is null: no range of the other fields finds them. Of one field it is 0: null is in no
+// range.
+func (t *Table) RowsWithoutKey() (rows int64) {
 	if !strings.Contains(t.fields, ",") {
 		return 0
 	}
@@ -261,20 +263,39 @@ func (t *Table) Find(ctx context.Context, ask Ask) (*Rows, error) {
 			return nil, err
 		}
 	}
-	if t.first > 0 && found.Count > t.first {
-		found.trim(t.first)
+	if t.limit > 0 && found.Count > t.limit {
+		found.trim(t.limit)
+	}
+	if err := t.order(found); err != nil {
+		found.Release()
+		return nil, err
 	}
 	return found, nil
 }
 
+// order puts the rows of each part in their order.
+func (t *Table) order(found *Rows) error {
+	for number, rows := range found.Only {
+		slices.Sort(rows)
+		for i := 1; i < len(rows); i++ {
+			//guard: a row would be given twice, or the query refused as wrong
+			if rows[i] == rows[i-1] {
+				p := t.parts[number]
+				return damage.New(damage.Value, p.Name, -1, "two keys of the index %s lead to row %d", t.fields, rows[i])
+			}
+		}
+	}
+	return nil
+}
+
 func (r *run) find(ctx context.Context, keys rowkey.Range, t *Table, found *Rows) error {
-	err := r.reader.Find(ctx, keys, func(key []byte, p index.Position) error {
+	return r.reader.Find(ctx, keys, func(key []byte, p index.Position) error {
 		in, ok := r.parts[place{p.Task, p.Group}]
 		//guard: a damaged index would be taken for a wrong query
 		if !ok || int64(p.Row) >= in.rows {
 			return r.damaged(key, fmt.Sprintf("a key leads to row %d of row group %d of task %d, which is not there", p.Row, p.Group, p.Task))
 		}
-		if t.most > 0 && found.Count == t.most {
+		if t.maxRows > 0 && found.Count == t.maxRows {
 			return errMany
 		}
 		if err := found.memory.Reserve(positionMemory); err != nil {
@@ -282,24 +303,11 @@ func (r *run) find(ctx context.Context, keys rowkey.Range, t *Table, found *Rows
 		}
 		found.Count++
 		found.Only[in.number] = append(found.Only[in.number], int64(p.Row))
-		if t.first > 0 && found.Count >= trimFrom && found.Count/2 >= t.first {
-			found.trim(t.first)
+		if t.limit > 0 && found.Count >= trimFrom && found.Count/2 >= t.limit {
+			found.trim(t.limit)
 		}
 		return nil
 	})
-	if err != nil {
-		return err
-	}
-	for _, rows := range found.Only {
-		slices.Sort(rows)
-		for i := 1; i < len(rows); i++ {
-			//guard: a row would be given twice, or the query refused as wrong
-			if rows[i] == rows[i-1] {
-				return r.damaged(keys.From, fmt.Sprintf("two keys lead to row %d of a part", rows[i]))
-			}
-		}
-	}
-	return nil
 }
 
 // damaged is damage of the file in which a key is.

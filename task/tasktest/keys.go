@@ -39,7 +39,8 @@ func (k Keys) Memory() int64 { return 0 }
 
 // Merge implements task.Sink. Tasks come in order, so lines only have to be sorted
 // by their values.
-func (k Keys) Merge(ctx context.Context, side []task.SideFile, _ string, store func(task.NewFile) error) error {
+func (k Keys) Merge(ctx context.Context, of task.Output, _ string, store func(task.NewFile) error) error {
+	side := of.Side
 	if len(side) == 0 {
 		return nil
 	}
@@ -101,7 +102,7 @@ func (k *taskKeys) Row(r *mapper.Row) error {
 }
 
 // Finish implements task.AttemptSink.
-func (k *taskKeys) Finish() ([]task.NewFile, error) {
+func (k *taskKeys) Finish(context.Context) ([]task.NewFile, error) {
 	if err := k.lines.Flush(); err != nil || k.rows == 0 {
 		return nil, err
 	}

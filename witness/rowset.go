@@ -1,35 +1,27 @@
 package witness
 
 import (
-	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
 	"math"
-	"math/bits"
 	"slices"
+
+	"github.com/rowtocol/rowtocol/internal/multiset"
 )
 
-// multiset is rows in no order: the sum of their digests of 128 bits. Two of them are equal
-// if they have the same rows as often, and else by a chance that is none.
-type multiset struct {
-	high, low uint64
-	buf       []byte
+// rowSet is rows in no order.
+type rowSet struct {
+	sum multiset.Sum
+	buf []byte
 }
 
 // add adds a row that a decoder gave.
-func (m *multiset) add(row any) {
+func (m *rowSet) add(row any) {
 	m.buf = appendValue(m.buf[:0], row)
-	digest := sha256.Sum256(m.buf)
-	var carry uint64
-	m.low, carry = bits.Add64(m.low, binary.BigEndian.Uint64(digest[8:]), 0)
-	m.high, _ = bits.Add64(m.high, binary.BigEndian.Uint64(digest[:]), carry)
+	m.sum.Add(m.buf)
 }
 
-func (m *multiset) equal(other *multiset) bool { return m.high == other.high && m.low == other.low }
-
-func (m *multiset) String() string {
-	return fmt.Sprintf("rows whose digests add up to %016x%016x", m.high, m.low)
-}
+func (m *rowSet) String() string { return fmt.Sprintf("rows whose digests add up to %s", m.sum) }
 
 // appendValue appends bytes that only values have which differ takes for the same.
 func appendValue(dst []byte, v any) []byte {
@@ -91,7 +83,7 @@ func (c *Comparer) tally(want, got any, by decoder) {
 
 // endTally compares the rows in no order.
 func (c *Comparer) endTally() {
-	if c.want.equal(&c.got) || c.result.Different > 0 {
+	if c.want.sum == c.got.sum || c.result.Different > 0 {
 		return
 	}
 	reason := ""

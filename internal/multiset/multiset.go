@@ -1,0 +1,24 @@
+// Package multiset compares sequences whose order does not matter.
+package multiset
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"math/bits"
+)
+
+// Sum stands for items in no order: the sum of their digests of 128 bits. Two sums are equal
+// if they are of the same items, each as often, and else by a chance that is none. The zero
+// value is the sum of no items.
+type Sum struct{ high, low uint64 }
+
+// Add adds an item.
+func (s *Sum) Add(item []byte) {
+	digest := sha256.Sum256(item)
+	var carry uint64
+	s.low, carry = bits.Add64(s.low, binary.BigEndian.Uint64(digest[8:]), 0)
+	s.high, _ = bits.Add64(s.high, binary.BigEndian.Uint64(digest[:]), carry)
+}
+
+func (s Sum) String() string { return fmt.Sprintf("%016x%016x", s.high, s.low) }

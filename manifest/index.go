@@ -1,0 +1,119 @@
+package manifest
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"path"
+	"strconv"
+	"strings"
+)
+
+// IndexName is the name of the directory of a key index: its fields, with bytes other than
+// letters, digits, dots, hyphens and underlines as =XX.
+func IndexName(fields string) string {
+	const digits = "0123456789ABCDEF"
+	var b strings.Builder
+	for i := range len(fields) {
+		switch c := fields[i]; {
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == '-', i > 0 && (c == '.' || c == '_'):
+			b.WriteByte(c)
+		default:
+			b.Write([]byte{'=', digits[c>>4], digits[c&15]})
+		}
+	}
+	return b.String()
+}
+
+// IndexFields is the reverse of IndexName. ok is false for names that it does not make.
+func IndexFields(name string) (fields string, ok bool) {
+	var b strings.Builder
+	for i := 0; i < len(name); i++ {
+		c := name[i]
+		if c == '=' {
+			n, err := strconv.ParseUint(name[i+1:min(i+3, len(name))], 16, 8)
+			if err != nil {
+				return "", false
+			}
+			c, i = byte(n), i+2
+		}
+		b.WriteByte(c)
+	}
+	return b.String(), IndexName(b.String()) == name
+}
+
+// IndexFile is the name of a file of a key index in its directory, by its number from 0.
+func IndexFile(number int) string { return fmt.Sprintf("%05d.hfile", number) }
+
+// Fingerprint tells row groups from others: the SHA-256, in hexadecimal digits, of how many
+// rows they have and of the lengths and checksums of their files. It is the same of the
+// results of tasks and of the output that they become: names do not count, nor do row groups
+// without rows.
+func Fingerprint(parts []Part) string {
+	h := sha256.New()
+	for i := range parts {
+		p := &parts[i]
+		if p.Rows == 0 {
+			continue
+		}
+		fmt.Fprintf(h, "%d %d %d\n", p.Task, p.RowGroup, p.Rows)
+		for _, f := range p.Files {
+			fmt.Fprintf(h, " %q %d %08x\n", f.Role, f.Bytes, f.CRC32C)
+		}
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// checkIndex refuses key indexes that are not those that were asked for, or whose keys cannot
+// be as they are listed.
+func (s *Success) checkIndex() error {
+	files := s.Index
+	for _, fields := range s.Request.Options.Index {
+		if s.Schema == "" {
+			break // there are no rows
+		}
+		dir := path.Join(IndexDir, s.ID, IndexName(fields))
+		n := 0
+		for n < len(files) && path.Dir(files[n].Name) == dir {
+			n++
+		}
+		if err := s.checkKeys(fields, files[:n]); err != nil {
+			return err
+		}
+		files = files[n:]
+	}
+	for _, f := range files {
+		//guard: an index would be asked that nothing says the output has
+		if f.Keys != nil {
+			return fmt.Errorf("%q is of no index that was asked for", f.Name)
+		}
+	}
+	return nil
+}
+
+// checkKeys holds the files of an index against each other.
+func (s *Success) checkKeys(fields string, files []File) error {
+	//guard: rows would be looked for in a part of the index, or in none
+	if len(files) == 0 {
+		return fmt.Errorf("the index %s is not listed", fields)
+	}
+	rows := s.Rows
+	for i, f := range files {
+		k := f.Keys
+		//guard: keys of a file that is not listed would not be found
+		if path.Base(f.Name) != IndexFile(i) || k == nil {
+			return fmt.Errorf("%q is listed as file %d of the index %s, or without its keys", f.Name, i, fields)
+		}
+		//guard: a sum of rows would be right that is not
+		if k.Entries < 0 || k.Entries == 0 && len(files) > 1 || k.Entries > rows {
+			return fmt.Errorf("%q has %d keys, of an output of %d rows", f.Name, k.Entries, s.Rows)
+		}
+		rows -= k.Entries
+		//guard: a search would pass over files that have the key
+		if bytes.Compare(k.First, k.Last) > 0 || i > 0 && bytes.Compare(files[i-1].Keys.Last, k.First) > 0 {
+			return fmt.Errorf("the keys of %q are not behind those of the file in front of it", f.Name)
+		}
+	}
+	return nil
+}
