@@ -316,3 +316,34 @@ func TestCellDamage(t *testing.T) {
 		t.Error("a row that is too long is found", s.Err())
 	}
 }
+
+// TestSeekLongRow seeks to rows longer than any in a file, which has the longest that they
+// begin with.
+func TestSeekLongRow(t *testing.T) {
+	longest := strings.Repeat("m", MaxRow)
+	for _, rows := range [][]string{{"a", longest, "z"}, {"a", longest}} {
+		f := madeBy(t, WriterOptions{}, 0, func(w *Writer) {
+			for _, row := range rows {
+				for _, qualifier := range []string{"1", "2"} {
+					if err := w.Append(AppendKey(nil, []byte(row), nil, []byte(qualifier), 1, Put), nil); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+		})
+		r, err := f.open()
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := r.Scan()
+		for _, beyond := range []string{"\x00", "m", "mmmm"} {
+			found := s.SeekRow([]byte(longest + beyond))
+			if s.Err() != nil || found != (len(rows) == 3) || found && s.Key().String() != "z/:1/1/Put" {
+				t.Errorf("%d bytes more: %v, %d rows: %.9s, %v", len(beyond), found, len(rows), s.Key(), s.Err())
+			}
+		}
+		if !s.SeekRow([]byte(longest)) || string(s.Key().Row()) != longest {
+			t.Errorf("the longest row is not found: %.9s, %v", s.Key(), s.Err())
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package hfile
 
 import (
+	"bytes"
 	"encoding/binary"
 
 	"github.com/rowtocol/rowtocol/damage"
@@ -122,13 +123,20 @@ func (s *Scanner) Seek(key Key) bool {
 	return false
 }
 
-// SeekRow moves to the first cell of a row, or else of the next one, like Seek.
+// SeekRow moves to the first cell of a row, or else of the next one, like Seek. The row may
+// have more than MaxRow bytes.
 func (s *Scanner) SeekRow(row []byte) bool {
+	start := row
 	//guard: AppendRowKey would panic
 	if len(row) > MaxRow {
-		row = row[:MaxRow]
+		start = row[:MaxRow]
 	}
-	return s.Seek(AppendRowKey(nil, row))
+	ok := s.Seek(AppendRowKey(nil, start))
+	//guard: a row that a longer one begins with would be taken for it
+	for ok && bytes.Compare(s.key.Row(), row) < 0 {
+		ok = s.Next()
+	}
+	return ok
 }
 
 // find walks the index to the data block in which a key is if it is in the file. ok is false
