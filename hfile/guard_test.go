@@ -192,6 +192,9 @@ func TestKeyDamage(t *testing.T) {
 	} {
 		says(t, text, checkKey(change(slices.Clone(key)), 0), text)
 	}
+	long := make([]byte, keyOverhead+MaxRow+1)
+	binary.BigEndian.PutUint16(long, MaxRow+1)
+	says(t, "long", checkKey(long, 0), "a row of 32768 bytes")
 }
 
 func TestVIntDamage(t *testing.T) {

@@ -127,12 +127,22 @@ func (e *indexEntry) complete(d dialect, offset int64) error {
 	if !d.rowOnly {
 		return checkKey(e.key, offset)
 	}
-	//guard: a row would be taken for another one
-	if len(e.key) < rowLengthSize || int(binary.BigEndian.Uint16(e.key)) != len(e.key)-rowLengthSize || len(e.key)-rowLengthSize > MaxRow {
+	row, ok := lengthAndRow(e.key)
+	if !ok {
 		return damage.New(damage.Size, "", offset, "a key of %d bytes that is no row", len(e.key))
 	}
-	e.key = AppendRowKey(nil, e.key[rowLengthSize:])
+	e.key = AppendRowKey(nil, row)
 	return nil
+}
+
+// lengthAndRow reads a row behind its length, which are all that is in b. ok is false if they
+// are not.
+func lengthAndRow(b []byte) (row []byte, ok bool) {
+	//guard: a row would be cut or be another one, or be longer than AppendKey takes
+	if len(b) < rowLengthSize || int(binary.BigEndian.Uint16(b)) != len(b)-rowLengthSize || len(b)-rowLengthSize > MaxRow {
+		return nil, false
+	}
+	return b[rowLengthSize:], true
 }
 
 // indexBlock is an index block below the root, in its payload:

@@ -181,10 +181,11 @@ func checkKey(k []byte, offset int64) error {
 	if len(k) < keyOverhead {
 		return damage.New(damage.Size, "", offset, "a key of %d bytes, at least %d are needed", len(k), keyOverhead)
 	}
-	rest := len(k) - keyOverhead - int(binary.BigEndian.Uint16(k))
-	//guard: a row would be read beyond its key
-	if rest < 0 {
-		return damage.New(damage.Size, "", offset, "a row of %d bytes in a key of %d", binary.BigEndian.Uint16(k), len(k))
+	row := int(binary.BigEndian.Uint16(k))
+	rest := len(k) - keyOverhead - row
+	//guard: a row would be read beyond its key, or be longer than AppendKey takes
+	if rest < 0 || row > MaxRow {
+		return damage.New(damage.Size, "", offset, "a row of %d bytes in a key of %d", row, len(k))
 	}
 	//guard: a family would be read beyond its key
 	if family := int(k[Key(k).rowEnd()]); family > rest {

@@ -254,14 +254,15 @@ func (f *Reader) Entries() int64 { return f.trailer.Entries }
 // Unverified reports whether a block was read so far that has no checksum.
 func (f *Reader) Unverified() bool { return f.unverified.Load() }
 
-// LastKey is the key of the last cell, nil if the file does not say, or has none.
+// LastKey is the key of the last cell, nil if the file does not say, or has none. Hudi's
+// writer keeps the row alone.
 func (f *Reader) LastKey() Key {
 	k := f.info.Value(infoLastKey)
 	if checkKey(k, 0) == nil {
 		return k
 	}
-	if len(k) > rowLengthSize && len(k) == rowLengthSize+int(k[0])<<8+int(k[1]) {
-		return AppendRowKey(nil, k[rowLengthSize:])
+	if row, ok := lengthAndRow(k); ok {
+		return AppendRowKey(nil, row)
 	}
 	return nil
 }

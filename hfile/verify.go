@@ -103,6 +103,10 @@ func (v *verifier) block(at int64) (int, error) {
 
 // dataBlock verifies the cells of a data block.
 func (v *verifier) dataBlock(at int64, size int, payload []byte) error {
+	//guard: the index's key would be compared with that of no cell
+	if len(payload) == 0 {
+		return damage.New(damage.Size, "", at, "a data block without cells")
+	}
 	s := v.s
 	s.offset, s.payload, s.at = at, payload, 0
 	block := dataBlock{offset: at, size: size, before: bytes.Clone(v.last)}
@@ -204,7 +208,7 @@ func (v *verifier) leads(e indexEntry, n int) error {
 		first = AppendRowKey(nil, first.Row())
 	}
 	//guard: a search would begin behind the key
-	if first == nil || first.Compare(e.key) < 0 {
+	if first.Compare(e.key) < 0 {
 		return damage.New(damage.Value, "", e.offset, "the index has %s for a block that begins with %s", Key(e.key), b.first)
 	}
 	//guard: a search would begin before the key's block, and end there

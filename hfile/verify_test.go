@@ -92,7 +92,10 @@ func TestVerify(t *testing.T) {
 		})},
 		{"an index block's size", "which is none or was met before", deep.changed(t, magicRoot, 0, func(b []byte) { b[rootEntry(0)+pointerSize-1]++ })},
 		{"the key above", "the entry above has", deep.changed(t, magicRoot, 0, func(b []byte) { b[rootEntry(1)-1] = byte(Delete) })},
-		{"a block without an index", "the index has", madeBy(t, small, 3, func(w *Writer) { flushed(t, w); w.block(t, magicData) })},
+		{"a block without an index", "the index has 3 data blocks, the file 4", madeBy(t, WriterOptions{BlockSize: 1}, 4, func(w *Writer) {
+			flushed(t, w)
+			w.index.open = w.index.open[:3]
+		})},
 		{"a block too few", "the index has data block", flat.changed(t, magicData, last, func(b []byte) {
 			copy(b, magicMeta)
 			be64(16, -1)(b)
@@ -104,7 +107,7 @@ func TestVerify(t *testing.T) {
 		{"a key above the block's", "for a block that begins with", flat.changed(t, magicRoot, 0, func(b []byte) {
 			b[rootEntry(1)+rootKey+rowLengthSize+6]++
 		})},
-		{"a block of nothing", "for a block that begins with no key", madeBy(t, small, 3, func(w *Writer) {
+		{"a block of nothing", "a data block without cells", madeBy(t, small, 3, func(w *Writer) {
 			flushed(t, w)
 			e := w.block(t, magicData)
 			w.index.add(e.offset, e.size, AppendRowKey(nil, []byte("row9999")))
@@ -173,6 +176,21 @@ func overlapping(t *testing.T) file {
 		change(f[at:])
 	}
 	return f
+}
+
+// TestLastKey reads the last key as HBase has it and as Hudi has it, and what is neither.
+func TestLastKey(t *testing.T) {
+	key := AppendRowKey(nil, []byte("row"))
+	long := append([]byte{0x80, 0}, make([]byte, MaxRow+1)...)
+	for _, c := range []struct {
+		stored []byte
+		want   Key
+	}{{nil, nil}, {key, key}, {key[:rowLengthSize+3], key}, {[]byte{0, 0}, AppendRowKey(nil, nil)}, {key[:4], nil}, {[]byte{0}, nil}, {long, nil}} {
+		r := &Reader{info: Info{{infoLastKey, c.stored}}}
+		if got := r.LastKey(); !bytes.Equal(got, c.want) {
+			t.Errorf("%.9x is read as %s", c.stored, got)
+		}
+	}
 }
 
 // TestBlocksInACircle has a root lead to an index block twice.
