@@ -177,14 +177,40 @@ func (h *blockHeader) seal(b []byte) []byte {
 	return b
 }
 
+// holding is memory that is accounted for piece by piece, and given back as a whole.
+type holding struct {
+	account column.Account
+	held    int64 // bytes
+}
+
+// reserve is called before so many bytes are allocated. Its error is the account's.
+func (h *holding) reserve(n int64) error {
+	if err := h.account.Reserve(n); err != nil {
+		return err
+	}
+	h.held += n
+	return nil
+}
+
+// shrink gives back all but so many bytes.
+func (h *holding) shrink(to int64) {
+	h.account.Release(h.held - to)
+	h.held = to
+}
+
+// unlimited is memory without an account.
+type unlimited struct{}
+
+func (unlimited) Reserve(int64) error { return nil }
+func (unlimited) Release(int64)       {}
+
 // blockReader reads blocks of a file into memory that it uses again.
 type blockReader struct {
 	r      io.ReaderAt
 	codec  Codec
 	end    int64 // the blocks' end
 	most   int64 // largest block that is decoded
-	memory column.Account
-	held   int64 // bytes accounted for
+	memory holding
 	stored []byte
 	raw    []byte
 	// checked is whether the file's blocks have checksums, as far as is known.
@@ -285,27 +311,43 @@ func (b *blockReader) decode(h *blockHeader, offset int64, size int, magics []st
 	return b.raw, nil
 }
 
-// grow returns n bytes in the memory of buf if they fit.
+// grow returns n bytes in the memory of buf if they fit. They are never nil.
 func (b *blockReader) grow(buf []byte, n int) ([]byte, error) {
-	if n <= cap(buf) {
+	if buf != nil && n <= cap(buf) {
 		return buf[:n], nil
 	}
 	//guard: memory without end would be asked for
 	if int64(n) > b.most {
 		return buf, damage.New(damage.Unsupported, "", -1, "a block of %d bytes, at most %d are read", n, b.most)
 	}
-	if err := b.memory.Reserve(int64(n)); err != nil {
+	if err := b.memory.reserve(int64(n)); err != nil {
 		return buf, err
 	}
-	b.memory.Release(int64(cap(buf)))
-	b.held += int64(n) - int64(cap(buf))
+	b.memory.shrink(b.memory.held - int64(cap(buf)))
 	return make([]byte, n), nil
+}
+
+// readInto is read for a payload that stays valid: the memory that it is in is accounted for
+// by keep from now on.
+func (b *blockReader) readInto(keep *holding, offset int64, magics ...string) (h blockHeader, payload []byte, err error) {
+	if h, payload, err = b.read(offset, -1, magics...); err != nil {
+		return h, nil, err
+	}
+	buf := &b.raw
+	if b.codec == None {
+		buf = &b.stored
+	}
+	n := int64(cap(*buf))
+	*buf = nil
+	b.memory.held -= n
+	keep.held += n
+	return h, payload, nil
 }
 
 // close gives the memory back.
 func (b *blockReader) close() {
-	b.memory.Release(b.held)
-	b.held, b.stored, b.raw = 0, nil, nil
+	b.memory.shrink(0)
+	b.stored, b.raw = nil, nil
 }
 
 func isOneOf(magic string, magics []string) bool {

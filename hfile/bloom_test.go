@@ -66,11 +66,11 @@ func TestBloomDamage(t *testing.T) {
 		{"1 bytes behind the 1 chunks", func(b []byte) []byte { return append(b, 0) }},
 		{"does not fit its block", func(b []byte) []byte { return b[:len(b)-1] }},
 	} {
-		_, err := parseBloom(c.change(append([]byte(nil), meta...)), nil, 0)
+		_, err := parseBloom(unaccounted(), c.change(append([]byte(nil), meta...)), nil, 0)
 		says(t, c.text, err, c.text)
 	}
 	for kind, rows := range map[string]bool{"": true, "ROW": true, "ROWCOL": false} {
-		filter, err := parseBloom(meta, Info{{infoBloomType, []byte(kind)}}, 0)
+		filter, err := parseBloom(unaccounted(), meta, Info{{infoBloomType, []byte(kind)}}, 0)
 		if err != nil || filter.rows != rows {
 			t.Errorf("%s: %v", kind, err)
 		}

@@ -14,21 +14,6 @@ import (
 // fuzzMemory is the most memory that a fuzz target lets a file have.
 const fuzzMemory = 4 << 20
 
-// fuzzAccount refuses memory beyond a limit, and knows what was not given back.
-type fuzzAccount struct{ limit, held int64 }
-
-var errMemory = errors.New("no more memory")
-
-func (a *fuzzAccount) Reserve(n int64) error {
-	if a.held+n > a.limit {
-		return errMemory
-	}
-	a.held += n
-	return nil
-}
-
-func (a *fuzzAccount) Release(n int64) { a.held -= n }
-
 // damageOnly fails for errors that are no damage.
 func damageOnly(t *testing.T, err error) {
 	t.Helper()
@@ -53,8 +38,12 @@ func FuzzFile(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		memory := &fuzzAccount{limit: fuzzMemory}
-		r, err := Open(bytes.NewReader(b), int64(len(b)), OpenOptions{Name: "fuzz", MaxBlock: 1 << 20, Memory: memory})
+		memory := &limitedMemory{limit: fuzzMemory}
+		var r *Reader
+		var err error
+		withinAccount(t, memory, func() {
+			r, err = Open(bytes.NewReader(b), int64(len(b)), OpenOptions{Name: "fuzz", MaxBlock: 1 << 20, Memory: memory})
+		})
 		if err != nil {
 			damageOnly(t, err)
 			if memory.held != 0 {
@@ -131,13 +120,16 @@ func FuzzTrailer(f *testing.F) {
 func FuzzInfo(f *testing.F) {
 	f.Add(Info{{"a", nil}, {"b", []byte{0, 0, 0, 1}}}.append(nil))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		info, err := parseInfo(b, 0)
+		memory := &limitedMemory{limit: fuzzMemory}
+		var info Info
+		var err error
+		withinAccount(t, memory, func() { info, err = parseInfo(&holding{account: memory}, b, 0) })
 		if err != nil {
 			damageOnly(t, err)
 			return
 		}
 		info.number(infoVersion)
-		if again, err := parseInfo(info.append(nil), 0); err != nil || !slices.EqualFunc(info, again, func(a, b Pair) bool {
+		if again, err := parseInfo(unaccounted(), info.append(nil), 0); err != nil || !slices.EqualFunc(info, again, func(a, b Pair) bool {
 			return a.Key == b.Key && bytes.Equal(a.Value, b.Value)
 		}) {
 			t.Fatalf("%v became %v, %v", info, again, err)
@@ -160,15 +152,17 @@ func FuzzBlock(f *testing.F) {
 		if !c.readable() {
 			return
 		}
-		memory := &fuzzAccount{limit: fuzzMemory}
-		blocks := &blockReader{r: bytes.NewReader(b), codec: c, end: int64(len(b)), most: 1 << 20, memory: memory}
-		_, _, err := blocks.read(0, -1, magicData)
-		damageOnly(t, err)
+		memory := &limitedMemory{limit: fuzzMemory}
+		blocks := &blockReader{r: bytes.NewReader(b), codec: c, end: int64(len(b)), most: 1 << 20, memory: holding{account: memory}}
+		withinAccount(t, memory, func() {
+			_, _, err := blocks.read(0, -1, magicData)
+			damageOnly(t, err)
+		})
 		blocks.close()
 		if memory.held != 0 {
 			t.Fatalf("%d bytes are held", memory.held)
 		}
-		_ = decompress(c, make([]byte, 100), b) // ends
+		withinAccount(t, memory, func() { _ = decompress(c, make([]byte, 100), b) })
 	})
 }
 
@@ -181,8 +175,13 @@ func FuzzIndex(f *testing.F) {
 		f.Add([]byte(made[at+headerSize : at+int64(h.covered)]))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
+		memory := &limitedMemory{limit: fuzzMemory}
+		withinAccount(t, memory, func() {
+			_, _, err := dataRoot(&holding{account: memory}, b, len(b)/(pointerSize+1), 1, 0)
+			damageOnly(t, err)
+		})
 		for levels := 1; levels < 3; levels++ {
-			entries, _, err := dataRoot(b, 2, levels, 0)
+			entries, _, err := dataRoot(unaccounted(), b, 2, levels, 0)
 			damageOnly(t, err)
 			for _, e := range entries {
 				if err := checkKey(e.key, 0); err != nil {
@@ -219,7 +218,10 @@ func FuzzBloom(f *testing.F) {
 	h := made.header(f, at)
 	f.Add([]byte(made[at+headerSize : at+int64(h.covered)]))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		filter, err := parseBloom(b, nil, 0)
+		memory := &limitedMemory{limit: fuzzMemory}
+		var filter *bloomFilter
+		var err error
+		withinAccount(t, memory, func() { filter, err = parseBloom(&holding{account: memory}, b, nil, 0) })
 		if err != nil {
 			damageOnly(t, err)
 			return

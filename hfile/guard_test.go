@@ -62,7 +62,7 @@ func TestBlockHeaderDamage(t *testing.T) {
 
 // blocksOf returns a reader of the blocks of a file.
 func blocksOf(f file, codec Codec) *blockReader {
-	return &blockReader{r: bytes.NewReader(f), codec: codec, end: int64(len(f) - trailerSize), most: 1 << 20, memory: unlimited{}}
+	return &blockReader{r: bytes.NewReader(f), codec: codec, end: int64(len(f) - trailerSize), most: 1 << 20, memory: holding{account: unlimited{}}}
 }
 
 func TestBlockDamage(t *testing.T) {
@@ -177,7 +177,7 @@ func TestMessageDamage(t *testing.T) {
 		_, err := delimited("m", b, 0, 0)
 		says(t, text, err, "its length does not fit")
 	}
-	_, err := parseInfo([]byte("PBUG\x00"), 0)
+	_, err := parseInfo(unaccounted(), []byte("PBUG\x00"), 0)
 	says(t, "magic", err, "does not begin with")
 }
 
@@ -235,16 +235,16 @@ func TestIndexDamage(t *testing.T) {
 		{"2 bytes behind the index's 1", append(slices.Clone(entry), 0, 0), 1, 2},
 		{"a key of 3 bytes", entryOf([]byte("row")), 1, 1},
 	} {
-		_, _, err := dataRoot(c.b, c.n, c.levels, 0)
+		_, _, err := dataRoot(unaccounted(), c.b, c.n, c.levels, 0)
 		says(t, c.text, err, c.text)
 	}
-	if _, _, err := dataRoot(append(slices.Clone(entry), make([]byte, midKeySize)...), 1, 2, 0); err != nil {
+	if _, _, err := dataRoot(unaccounted(), append(slices.Clone(entry), make([]byte, midKeySize)...), 1, 2, 0); err != nil {
 		t.Error(err)
 	}
 	long := append([]byte{0x80, 0}, make([]byte, 1<<15)...)
 	for _, key := range [][]byte{{0}, {0, 2, 'r'}, {0, 0, 'r'}, long} {
 		e := indexEntry{key: key}
-		says(t, "row", e.complete(dialects[1], 0), "that is no row")
+		says(t, "row", e.complete(unaccounted(), dialects[1], 0), "that is no row")
 	}
 
 	var b []byte // two entries

@@ -3,6 +3,7 @@ package hfile
 import (
 	"encoding/binary"
 	"fmt"
+	"unsafe"
 
 	"google.golang.org/protobuf/encoding/protowire"
 
@@ -24,11 +25,15 @@ type indexEntry struct {
 }
 
 // rootEntries reads n entries in the form of roots from the front of a payload, whose first
-// byte is at an offset of the file before compression, and returns what is behind them.
-func rootEntries(payload []byte, n int, offset int64, parse func(b []byte) (key []byte, size int)) (entries []indexEntry, rest []byte, err error) {
+// byte is at an offset of the file before compression, and returns what is behind them. The
+// entries' keys are parts of the payload.
+func rootEntries(memory *holding, payload []byte, n int, offset int64, parse func(b []byte) (key []byte, size int)) (entries []indexEntry, rest []byte, err error) {
 	//guard: memory would be asked for more entries than the block can have
 	if n > len(payload)/(pointerSize+1) {
 		return nil, nil, damage.New(damage.Count, "", offset, "%d index entries in %d bytes", n, len(payload))
+	}
+	if err := memory.reserve(int64(n) * int64(unsafe.Sizeof(indexEntry{}))); err != nil {
+		return nil, nil, err
 	}
 	entries = make([]indexEntry, n)
 	rest = payload
@@ -90,22 +95,24 @@ var dialects = [...]dialect{
 
 // dataRoot reads the payload of the data index's root. Keys become whole ones in every
 // dialect.
-func dataRoot(payload []byte, n, levels int, offset int64) (entries []indexEntry, d dialect, err error) {
+func dataRoot(memory *holding, payload []byte, n, levels int, offset int64) (entries []indexEntry, d dialect, err error) {
 	var first error
+	held := memory.held
 	for _, d := range dialects {
-		entries, err := dataRootOf(d, payload, n, levels, offset)
+		entries, err := dataRootOf(memory, d, payload, n, levels, offset)
 		if err == nil {
 			return entries, d, nil
 		}
 		if first == nil {
 			first = err
 		}
+		memory.shrink(held)
 	}
 	return nil, dialect{}, first
 }
 
-func dataRootOf(d dialect, payload []byte, n, levels int, offset int64) ([]indexEntry, error) {
-	entries, rest, err := rootEntries(payload, n, offset, d.read)
+func dataRootOf(memory *holding, d dialect, payload []byte, n, levels int, offset int64) ([]indexEntry, error) {
+	entries, rest, err := rootEntries(memory, payload, n, offset, d.read)
 	if err != nil {
 		return nil, err
 	}
@@ -115,7 +122,7 @@ func dataRootOf(d dialect, payload []byte, n, levels int, offset int64) ([]index
 		return nil, damage.New(damage.Trailing, "", behind, "%d bytes behind the index's %d entries", len(rest), n)
 	}
 	for i := range entries {
-		if err := entries[i].complete(d, offset); err != nil {
+		if err := entries[i].complete(memory, d, offset); err != nil {
 			return nil, fmt.Errorf("index entry %d: %w", i, err)
 		}
 	}
@@ -123,7 +130,7 @@ func dataRootOf(d dialect, payload []byte, n, levels int, offset int64) ([]index
 }
 
 // complete makes the entry's key a whole one.
-func (e *indexEntry) complete(d dialect, offset int64) error {
+func (e *indexEntry) complete(memory *holding, d dialect, offset int64) error {
 	if !d.rowOnly {
 		return checkKey(e.key, offset)
 	}
@@ -131,7 +138,11 @@ func (e *indexEntry) complete(d dialect, offset int64) error {
 	if !ok {
 		return damage.New(damage.Size, "", offset, "a key of %d bytes that is no row", len(e.key))
 	}
-	e.key = AppendRowKey(nil, row)
+	size := keyOverhead + len(row)
+	if err := memory.reserve(int64(size)); err != nil {
+		return err
+	}
+	e.key = AppendRowKey(make([]byte, 0, size), row)
 	return nil
 }
 

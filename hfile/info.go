@@ -3,6 +3,7 @@ package hfile
 import (
 	"bytes"
 	"slices"
+	"unsafe"
 
 	"google.golang.org/protobuf/encoding/protowire"
 
@@ -92,7 +93,8 @@ func (f Info) append(dst []byte) []byte {
 }
 
 // parseInfo reads the payload of a file info block, whose first byte stands for the offset.
-func parseInfo(payload []byte, offset int64) (Info, error) {
+// The values are parts of the payload.
+func parseInfo(memory *holding, payload []byte, offset int64) (Info, error) {
 	//guard: the message would be looked for in what has none
 	if !bytes.HasPrefix(payload, []byte(protobufMagic)) {
 		return nil, damage.New(damage.Magic, "", offset, "the file info does not begin with %q", protobufMagic)
@@ -101,7 +103,14 @@ func parseInfo(payload []byte, offset int64) (Info, error) {
 	if err != nil {
 		return nil, err
 	}
-	var info Info
+	n := 0
+	for counted := m; counted.next(); {
+		n++
+	}
+	if err := memory.reserve(int64(n) * int64(unsafe.Sizeof(Pair{}))); err != nil {
+		return nil, err
+	}
+	info := make(Info, 0, n)
 	for m.next() {
 		if m.number != infoEntry {
 			continue
@@ -111,9 +120,12 @@ func parseInfo(payload []byte, offset int64) (Info, error) {
 		for pair.next() {
 			switch pair.number {
 			case pairFirst:
+				if err := memory.reserve(int64(len(pair.bytes()))); err != nil {
+					return nil, err
+				}
 				p.Key = string(pair.bytes())
 			case pairSecond:
-				p.Value = bytes.Clone(pair.bytes())
+				p.Value = pair.bytes()
 			}
 		}
 		if err := pair.end(pairFirst, pairSecond); err != nil {

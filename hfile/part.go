@@ -216,7 +216,7 @@ func (r *rowReader) reserve(n int) error {
 	if n <= cap(r.datum) {
 		return nil
 	}
-	if err := r.part.memory.Reserve(int64(n) - r.held); err != nil {
+	if err := r.part.memory.account.Reserve(int64(n) - r.held); err != nil {
 		return err
 	}
 	r.held, r.datum = int64(n), make([]byte, 0, n)
@@ -225,6 +225,6 @@ func (r *rowReader) reserve(n int) error {
 
 func (r *rowReader) Close() {
 	r.cells.Close()
-	r.part.memory.Release(r.held)
+	r.part.memory.account.Release(r.held)
 	r.held, r.datum = 0, nil
 }

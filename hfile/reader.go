@@ -1,7 +1,6 @@
 package hfile
 
 import (
-	"bytes"
 	"fmt"
 	"io"
 	"sync/atomic"
@@ -13,6 +12,11 @@ import (
 // DefaultMaxBlock is the default of OpenOptions.MaxBlock, in bytes.
 const DefaultMaxBlock = 512 << 20
 
+// maxLoadOnOpen is the size in bytes of the largest block that is read on opening, and of what
+// it decompresses to. Roots of indexes have 128 KiB, Hudi's some MiB, and what a file info has
+// of schemas is no more.
+const maxLoadOnOpen = 64 << 20
+
 // tailSize is how much of the end of a file is read at first: of most files all that
 // opening them takes.
 const tailSize = 32 << 10
@@ -23,9 +27,10 @@ type OpenOptions struct {
 	Name string
 	// MaxBlock is the size in bytes of the largest block that is read and of what it
 	// decompresses to; a file that claims more is reported as damage.Unsupported. 0 is
-	// DefaultMaxBlock.
+	// DefaultMaxBlock. Of what is read on opening it is at most 64 MiB.
 	MaxBlock int64
-	// Memory accounts for the indexes and for the blocks of scanners; nil if nobody does.
+	// Memory accounts for the indexes and for the blocks of scanners; nil if nobody does. Its
+	// error is that of whoever wanted them.
 	Memory column.Account
 }
 
@@ -35,8 +40,7 @@ type Reader struct {
 	name    string
 	size    int64
 	most    int64
-	memory  column.Account
-	held    int64 // bytes accounted for
+	memory  holding // of what is kept
 	trailer *Trailer
 	info    Info
 	dialect dialect
@@ -50,22 +54,16 @@ type Reader struct {
 	unverified atomic.Bool
 }
 
-// unlimited is memory without an account.
-type unlimited struct{}
-
-func (unlimited) Reserve(int64) error { return nil }
-func (unlimited) Release(int64)       {}
-
 // Open reads and checks what the file of size bytes behind r says of itself: the trailer, the
 // roots of the indexes and the file info. Errors are *damage.Error, or wrap what r or the
 // account reported. The caller closes the Reader.
 func Open(r io.ReaderAt, size int64, o OpenOptions) (*Reader, error) {
-	f := &Reader{r: r, name: o.Name, size: size, most: o.MaxBlock, memory: o.Memory}
+	f := &Reader{r: r, name: o.Name, size: size, most: o.MaxBlock, memory: holding{account: o.Memory}}
 	if f.most == 0 {
 		f.most = DefaultMaxBlock
 	}
-	if f.memory == nil {
-		f.memory = unlimited{}
+	if o.Memory == nil {
+		f.memory.account = unlimited{}
 	}
 	if err := f.open(); err != nil {
 		f.Close()
@@ -85,7 +83,8 @@ func (f *Reader) open() error {
 	if f.size < trailerSize {
 		return damage.New(damage.Truncated, "", 0, "%d bytes, an HFile has at least %d", f.size, trailerSize)
 	}
-	tail := &tail{r: f.r, start: max(f.size-tailSize, 0)}
+	tail := &tail{r: f.r, start: max(f.size-tailSize, 0), memory: holding{account: f.memory.account}}
+	defer tail.memory.shrink(0)
 	if err := tail.load(f, f.size); err != nil {
 		return err
 	}
@@ -101,38 +100,39 @@ func (f *Reader) open() error {
 		}
 	}
 	blocks := f.blocks()
-	blocks.r, blocks.end, blocks.memory = tail, trailerAt, unlimited{}
+	defer blocks.close()
+	blocks.r, blocks.most = tail, min(f.most, maxLoadOnOpen)
 	return f.loadOnOpen(blocks)
 }
 
 // blocks returns a reader of the file's blocks.
 func (f *Reader) blocks() *blockReader {
 	return &blockReader{
-		r: f.r, codec: f.trailer.Codec, end: f.size - trailerSize, most: f.most, memory: f.memory, checked: f.checked,
+		r: f.r, codec: f.trailer.Codec, end: f.size - trailerSize, most: f.most, memory: holding{account: f.memory.account}, checked: f.checked,
 		unverified: func() { f.unverified.Store(true) },
 	}
 }
 
 // tail is the end of a file in memory.
 type tail struct {
-	r     io.ReaderAt
-	start int64
-	buf   []byte
+	r      io.ReaderAt
+	start  int64
+	buf    []byte
+	memory holding
 }
 
-// load reads up to the end of the file. Twice the bytes are accounted for, as what is made of
-// them refers to a second copy.
+// load reads up to the end of the file.
 func (t *tail) load(f *Reader, end int64) error {
 	n := end - t.start
 	//guard: memory without end would be asked for
 	if n > f.most {
 		return damage.New(damage.Unsupported, "", t.start, "%d bytes of indexes, at most %d are read", n, f.most)
 	}
-	if err := f.memory.Reserve(2 * n); err != nil {
+	t.buf = nil
+	t.memory.shrink(0)
+	if err := t.memory.reserve(n); err != nil {
 		return err
 	}
-	f.memory.Release(f.held)
-	f.held = 2 * n
 	t.buf = make([]byte, n)
 	return readFull(t.r, t.buf, t.start)
 }
@@ -155,17 +155,17 @@ func (f *Reader) loadOnOpen(blocks *blockReader) error {
 	at := t.LoadOnOpen
 	read := func(magic string) ([]byte, int64, error) {
 		start := at
-		h, payload, err := blocks.read(at, -1, magic)
+		h, payload, err := blocks.readInto(&f.memory, at, magic)
 		at += int64(h.size())
 		f.checked = f.checked || h.checksum != NoChecksum
 		blocks.checked = f.checked
-		return bytes.Clone(payload), start + headerSize, err
+		return payload, start + headerSize, err
 	}
 	payload, offset, err := read(magicRoot)
 	if err != nil {
 		return fmt.Errorf("data index: %w", err)
 	}
-	if f.root, f.dialect, err = dataRoot(payload, t.DataIndex, t.Levels, offset); err != nil {
+	if f.root, f.dialect, err = dataRoot(&f.memory, payload, t.DataIndex, t.Levels, offset); err != nil {
 		return fmt.Errorf("data index: %w", err)
 	}
 	if payload, offset, err = read(magicRoot); err != nil {
@@ -181,19 +181,19 @@ func (f *Reader) loadOnOpen(blocks *blockReader) error {
 	if payload, offset, err = read(magicInfo); err != nil {
 		return err
 	}
-	if f.info, err = parseInfo(payload, offset); err != nil {
+	if f.info, err = parseInfo(&f.memory, payload, offset); err != nil {
 		return err
 	}
 	if err := f.useInfo(offset); err != nil {
 		return err
 	}
 	for at < blocks.end {
-		h, payload, err := blocks.read(at, -1, magicBloomMeta, magicDeleteBloom)
+		h, payload, err := blocks.readInto(&f.memory, at, magicBloomMeta, magicDeleteBloom)
 		if err != nil {
 			return err
 		}
 		if h.magic == magicBloomMeta {
-			if f.bloom, err = parseBloom(bytes.Clone(payload), f.info, at+headerSize); err != nil {
+			if f.bloom, err = parseBloom(&f.memory, payload, f.info, at+headerSize); err != nil {
 				return err
 			}
 		}
@@ -205,8 +205,10 @@ func (f *Reader) loadOnOpen(blocks *blockReader) error {
 // metaRoot reads the payload of the meta index.
 func (f *Reader) metaRoot(payload []byte, offset int64) (err error) {
 	var rest []byte
+	held := f.memory.held
 	for _, d := range dialects {
-		f.meta, rest, err = rootEntries(payload, f.trailer.MetaIndex, offset, d.read)
+		f.memory.shrink(held)
+		f.meta, rest, err = rootEntries(&f.memory, payload, f.trailer.MetaIndex, offset, d.read)
 		if err == nil && len(rest) == 0 {
 			return nil
 		}
@@ -232,8 +234,7 @@ func (f *Reader) useInfo(offset int64) error {
 
 // Close gives back the memory that the indexes take. Scanners are closed on their own.
 func (f *Reader) Close() {
-	f.memory.Release(f.held)
-	f.held = 0
+	f.memory.shrink(0)
 }
 
 // Name is the name given to Open.
@@ -288,7 +289,7 @@ func (f *Reader) Meta(name string) ([]byte, error) {
 		if err != nil {
 			return nil, f.located(fmt.Errorf("meta block %q: %w", name, err))
 		}
-		return append(make([]byte, 0, len(payload)), payload...), nil
+		return payload, nil // which nothing else refers to
 	}
 	return nil, nil
 }

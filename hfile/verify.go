@@ -3,7 +3,7 @@ package hfile
 import (
 	"bytes"
 	"context"
-	"slices"
+	"unsafe"
 
 	"github.com/rowtocol/rowtocol/damage"
 )
@@ -13,8 +13,9 @@ import (
 // fits it, that the Bloom filter has each row, and what file info and trailer say. It
 // returns the first damage that it finds, and ends at what is none, such as the end of ctx.
 func (f *Reader) Verify(ctx context.Context) error {
-	v := &verifier{f: f, s: f.Scan(), previous: map[string]int64{}}
+	v := &verifier{f: f, s: f.Scan(), previous: map[string]int64{}, memory: holding{account: f.memory.account}}
 	defer v.s.Close()
+	defer v.memory.shrink(0)
 	return f.located(v.run(ctx))
 }
 
@@ -31,6 +32,7 @@ type verifier struct {
 	s        *Scanner
 	previous map[string]int64 // offset of the last block of a magic
 	data     []dataBlock
+	memory   holding       // of data
 	index    map[int64]int // sizes of the index blocks below the root, by their offsets
 	chunks   []indexEntry  // Bloom filter's, without keys
 	meta     []indexEntry
@@ -109,6 +111,9 @@ func (v *verifier) dataBlock(at int64, size int, payload []byte) error {
 	}
 	s := v.s
 	s.offset, s.payload, s.at = at, payload, 0
+	if err := v.reserve(len(v.last)); err != nil {
+		return err
+	}
 	block := dataBlock{offset: at, size: size, before: bytes.Clone(v.last)}
 	for s.at < len(payload) {
 		start := s.at
@@ -120,6 +125,9 @@ func (v *verifier) dataBlock(at int64, size int, payload []byte) error {
 			return damage.New(damage.Value, "", at, "the cell at %d of the block, %s, is before the one in front of it, %s", start, s.key, v.last)
 		}
 		if block.first == nil {
+			if err := v.reserve(len(s.key)); err != nil {
+				return err
+			}
 			block.first = bytes.Clone(s.key)
 		}
 		v.last = append(v.last[:0], s.key...)
@@ -132,6 +140,11 @@ func (v *verifier) dataBlock(at int64, size int, payload []byte) error {
 	}
 	v.data = append(v.data, block)
 	return nil
+}
+
+// reserve reserves the memory of a data block's key, and of what else is kept of the block.
+func (v *verifier) reserve(key int) error {
+	return v.memory.reserve(int64(key) + int64(unsafe.Sizeof(dataBlock{})))
 }
 
 // row checks that the Bloom filter has the cell's row.
@@ -150,9 +163,10 @@ func (v *verifier) row() error {
 // checkIndex checks that the data index leads to each data block, in their order.
 func (v *verifier) checkIndex() error {
 	n := 0
-	var walk func(entries []indexEntry, depth int) error
-	walk = func(entries []indexEntry, depth int) error {
-		for _, e := range entries {
+	var walk func(entries int, entry func(i int) indexEntry, depth int) error
+	walk = func(entries int, entry func(i int) indexEntry, depth int) error {
+		for i := range entries {
+			e := entry(i)
 			if depth == len(v.s.levels) {
 				if err := v.leads(e, n); err != nil {
 					return err
@@ -169,21 +183,17 @@ func (v *verifier) checkIndex() error {
 			if err := v.s.descend(l, e, depth == len(v.s.levels)-1); err != nil {
 				return err
 			}
-			below := make([]indexEntry, l.block.n)
-			for i := range below {
-				below[i] = l.block.entry(i)
-			}
 			//guard: a search from above would end in front of the block
-			if Key(below[0].key).Compare(e.key) != 0 {
-				return damage.New(damage.Value, "", e.offset, "the index block begins with %s, the entry above has %s", Key(below[0].key), Key(e.key))
+			if first := Key(l.block.entry(0).key); first.Compare(e.key) != 0 {
+				return damage.New(damage.Value, "", e.offset, "the index block begins with %s, the entry above has %s", first, Key(e.key))
 			}
-			if err := walk(below, depth+1); err != nil {
+			if err := walk(l.block.n, l.block.entry, depth+1); err != nil {
 				return err
 			}
 		}
 		return nil
 	}
-	if err := walk(v.f.root, 0); err != nil {
+	if err := walk(len(v.f.root), v.f.rootEntry, 0); err != nil {
 		return err
 	}
 	//guard: data blocks would not be found by a search
@@ -297,18 +307,17 @@ func (v *verifier) checkTrailer() error {
 func (f *Reader) Blocks(visit func(offset int64, size int, key Key) error) error {
 	s := f.Scan()
 	defer s.Close()
-	var walk func(entries []indexEntry, depth int) error
-	walk = func(entries []indexEntry, depth int) error {
-		if depth == len(s.levels) {
-			for _, e := range entries {
+	var walk func(entries int, entry func(i int) indexEntry, depth int) error
+	walk = func(entries int, entry func(i int) indexEntry, depth int) error {
+		last := int64(-1)
+		for i := range entries {
+			e := entry(i)
+			if depth == len(s.levels) {
 				if err := visit(e.offset, e.size, e.key); err != nil {
 					return err
 				}
+				continue
 			}
-			return nil
-		}
-		last := int64(-1)
-		for _, e := range entries {
 			//guard: an index would be walked in a circle
 			if e.offset <= last {
 				return damage.New(damage.Value, "", e.offset, "the index leads to an index block before the last one")
@@ -318,15 +327,14 @@ func (f *Reader) Blocks(visit func(offset int64, size int, key Key) error) error
 			if err := s.descend(l, e, depth == len(s.levels)-1); err != nil {
 				return err
 			}
-			below := make([]indexEntry, l.block.n)
-			for i := range below {
-				below[i] = l.block.entry(i)
-			}
-			if err := walk(below, depth+1); err != nil {
+			if err := walk(l.block.n, l.block.entry, depth+1); err != nil {
 				return err
 			}
 		}
 		return nil
 	}
-	return f.located(walk(slices.Clone(f.root), 0))
+	return f.located(walk(len(f.root), f.rootEntry, 0))
 }
+
+// rootEntry is the entry of a number of the data index's root.
+func (f *Reader) rootEntry(i int) indexEntry { return f.root[i] }

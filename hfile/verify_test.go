@@ -220,7 +220,7 @@ func TestMemory(t *testing.T) {
 	_, err := Open(bytes.NewReader(f), int64(len(f)), OpenOptions{MaxBlock: 100})
 	says(t, "limit", err, "bytes of indexes, at most 100 are read")
 	for limit := int64(0); limit < 3*tailSize; limit += 100 {
-		memory := &fuzzAccount{limit: limit}
+		memory := &limitedMemory{limit: limit}
 		r, err := Open(bytes.NewReader(f), int64(len(f)), OpenOptions{Memory: memory})
 		if err == nil {
 			s := r.Scan()

@@ -1,0 +1,213 @@
+package hfile
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"runtime/metrics"
+	"slices"
+	"testing"
+	"unsafe"
+
+	"github.com/klauspost/compress/zstd"
+	"google.golang.org/protobuf/encoding/protowire"
+)
+
+// limitedMemory refuses memory beyond a limit, and knows what was not given back and how much
+// was reserved in all.
+type limitedMemory struct{ limit, held, total int64 }
+
+var errMemory = errors.New("no more memory")
+
+func (m *limitedMemory) Reserve(n int64) error {
+	if m.held+n > m.limit {
+		return errMemory
+	}
+	m.held += n
+	m.total += n
+	return nil
+}
+
+func (m *limitedMemory) Release(n int64) { m.held -= n }
+
+// unaccounted is memory that nobody accounts for.
+func unaccounted() *holding { return &holding{account: unlimited{}} }
+
+// uncounted is the most bytes that are allocated without an account: what a Reader is, and the
+// decoders of codecs.
+const uncounted = 1 << 20
+
+// allocatedBytes is how many bytes were allocated so far.
+func allocatedBytes() int64 {
+	sample := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}}
+	metrics.Read(sample)
+	return int64(sample[0].Value.Uint64())
+}
+
+// withinAccount fails if more is allocated than was reserved of some memory.
+func withinAccount(t *testing.T, memory *limitedMemory, allocate func()) {
+	t.Helper()
+	reserved, allocated := memory.total, allocatedBytes()
+	allocate()
+	reserved, allocated = memory.total-reserved, allocatedBytes()-allocated
+	if allocated > reserved*9/8+uncounted { // sizes are rounded up
+
+		t.Fatalf("%d bytes were allocated, %d reserved", allocated, reserved)
+	}
+}
+
+// loadedFile is a file of the blocks that are read on opening, compressed with ZSTD. The one of
+// a number claims to have so many bytes more.
+func loadedFile(t *testing.T, number, more int) file {
+	t.Helper()
+	z, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var f file
+	trailer := Trailer{Major: majorVersion, Codec: ZSTD, Levels: 1, DataIndex: 1}
+	for i, block := range []struct {
+		magic   string
+		payload []byte
+	}{
+		{magicRoot, appendRootEntries(nil, []indexEntry{{key: AppendRowKey(nil, nil)}})},
+		{magicRoot, nil},
+		{magicInfo, Info{{"a", nil}}.append(nil)},
+		{magicBloomMeta, new(bloomWriter).appendMeta(nil)},
+	} {
+		if block.magic == magicInfo {
+			trailer.FileInfo = int64(len(f))
+		}
+		h := blockHeader{magic: block.magic, raw: len(block.payload), previous: -1}
+		payload := z.EncodeAll(block.payload, nil)
+		if i == number {
+			h.raw += more
+			payload = append(payload, make([]byte, 1000)...) // a few bytes cannot give as many
+		}
+		f = append(f, h.seal(append(make([]byte, headerSize), payload...))...)
+	}
+	return trailer.append(f)
+}
+
+// TestOpenIsBounded opens files of a few KB, of which a block is said to decompress to many MB.
+func TestOpenIsBounded(t *testing.T) {
+	if r, err := loadedFile(t, -1, 0).open(); err != nil {
+		t.Fatal(err)
+	} else {
+		r.Close()
+	}
+	for number := range 4 {
+		f := loadedFile(t, number, 16<<20)
+		memory := &limitedMemory{limit: 1 << 20}
+		withinAccount(t, memory, func() {
+			_, err := Open(bytes.NewReader(f), int64(len(f)), OpenOptions{Memory: memory})
+			if !errors.Is(err, errMemory) || memory.held != 0 {
+				t.Errorf("block %d: %d bytes are held, %v", number, memory.held, err)
+			}
+		})
+		f = loadedFile(t, number, maxLoadOnOpen+1)
+		withinAccount(t, memory, func() {
+			_, err := f.open()
+			says(t, "no account", err, "at most 67108864 are decoded")
+		})
+	}
+}
+
+// hudiRow is the bytes of each row of hudiEntries, too many to be read as HBase has them.
+const hudiRow = 200
+
+// hudiEntries are so many entries of a root as Hudi's older files have it.
+func hudiEntries(n int) (b []byte) {
+	for range n {
+		b = append(b, make([]byte, pointerSize)...)
+		b = protowire.AppendVarint(b, rowLengthSize+hudiRow)
+		b = append(append(b, 0, hudiRow), make([]byte, hudiRow)...)
+	}
+	return b
+}
+
+// hudiIndex is a file of no cells with a root of so many entries, as Hudi's older files have it.
+func hudiIndex(t *testing.T, n int) file {
+	t.Helper()
+	f := madeFile(t, WriterOptions{}, 0)
+	payload := hudiEntries(n)
+	h := blockHeader{magic: magicRoot, raw: len(payload), previous: -1}
+	root := h.seal(append(make([]byte, headerSize), payload...))
+	at := f.offsets(t, magicRoot)[0]
+	empty := f.header(t, at)
+	end := at + int64(empty.size())
+	f = slices.Concat(f[:at], root, f[end:])
+	return f.withTrailer(t, func(tr *Trailer) {
+		tr.DataIndex, tr.FileInfo = n, tr.FileInfo+int64(len(root))-(end-at)
+	})
+}
+
+// TestOpenReserves opens files of much that is small, which takes more in memory than in the
+// file.
+func TestOpenReserves(t *testing.T) {
+	const n = 40_000
+	var many Info
+	for range n {
+		many = append(many, Pair{"k", []byte("v")})
+	}
+	for name, f := range map[string]file{
+		"info":  madeFile(t, WriterOptions{Info: many}, 1),
+		"root":  madeFile(t, WriterOptions{BlockSize: 1, IndexBlockSize: MaxDataBlock}, 4999),
+		"rows":  hudiIndex(t, n/4),
+		"tail":  madeFile(t, WriterOptions{Info: Info{{"k", make([]byte, 4<<20)}}}, 1),
+		"bloom": madeFile(t, WriterOptions{RowBloom: true}, 1000),
+	} {
+		memory := &limitedMemory{limit: 1 << 30}
+		withinAccount(t, memory, func() {
+			r, err := Open(bytes.NewReader(f), int64(len(f)), OpenOptions{Memory: memory})
+			if err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			r.Close()
+		})
+		if memory.held != 0 {
+			t.Errorf("%s: %d bytes are held", name, memory.held)
+		}
+	}
+}
+
+// What is reserved for entries as one dialect has them is given back before another is tried.
+func TestDialectsReserve(t *testing.T) {
+	const n = 10
+	memory, payload := unaccounted(), hudiEntries(n)
+	entry := int64(unsafe.Sizeof(indexEntry{}))
+	if _, _, err := dataRoot(memory, payload, n, 1, 0); err != nil || memory.held != n*(entry+keyOverhead+hudiRow) {
+		t.Errorf("%d bytes are held for the data index, %v", memory.held, err)
+	}
+	r := &Reader{trailer: &Trailer{MetaIndex: n}, memory: *unaccounted()}
+	if err := r.metaRoot(payload, 0); err != nil || r.memory.held != n*entry {
+		t.Errorf("%d bytes are held for the meta index, %v", r.memory.held, err)
+	}
+}
+
+// TestVerifyIsBounded verifies a file of long keys.
+func TestVerifyIsBounded(t *testing.T) {
+	f := madeBy(t, WriterOptions{BlockSize: 1, Codec: GZ}, 0, func(w *Writer) {
+		for i := range 100 {
+			key := AppendKey(nil, fmt.Appendf(nil, "%0*d", 30_000, i), nil, nil, 0, Put)
+			if err := w.Append(key, nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+	memory := &limitedMemory{limit: 1 << 30}
+	r, err := Open(bytes.NewReader(f), int64(len(f)), OpenOptions{Memory: memory})
+	if err != nil {
+		t.Fatal(err)
+	}
+	withinAccount(t, memory, func() {
+		if err := r.Verify(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+	})
+	r.Close()
+	if memory.held != 0 {
+		t.Errorf("%d bytes are held", memory.held)
+	}
+}
