@@ -167,7 +167,8 @@ func gunzip(raw, payload []byte) error {
 }
 
 var zstdDecoders = sync.Pool{New: func() any {
-	d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true))
+	d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
+		zstd.WithDecodeAllCapLimit(true)) // frames may claim any size
 	if err != nil {
 		panic(err) // the options are right
 	}

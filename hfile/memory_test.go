@@ -211,3 +211,16 @@ func TestVerifyIsBounded(t *testing.T) {
 		t.Errorf("%d bytes are held", memory.held)
 	}
 }
+
+// A frame of ZSTD says how large it is, which may be anything.
+func TestZstdFrameSize(t *testing.T) {
+	frame := append([]byte{0x28, 0xB5, 0x2F, 0xFD, 0b1010_0000}, 0, 0, 0, 16) // 256 MiB, one segment
+	frame = append(frame, 3, 0, 0, 'v')                                       // the last block, RLE
+	withinAccount(t, &limitedMemory{}, func() {
+		for _, payload := range [][]byte{frame, chunk(100, chunk(len(frame), frame))} {
+			if err := decompress(ZSTD, make([]byte, 100), payload); err == nil {
+				t.Error("a frame that is larger than its block is decompressed")
+			}
+		}
+	})
+}
