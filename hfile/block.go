@@ -223,17 +223,16 @@ type blockReader struct {
 // magics and, unless size is negative, that many bytes. The payload is valid until the next
 // call.
 func (b *blockReader) read(offset int64, size int, magics ...string) (h blockHeader, payload []byte, err error) {
-	//guard: a block would be read outside of where blocks are
-	if offset < 0 || offset > b.end-headerSize {
-		return h, nil, damage.New(damage.Value, "", offset, "a block is said to be at %d, the blocks end at %d", offset, b.end)
-	}
-	room := b.end - offset
 	if size < 0 {
 		if h, err = b.header(offset); err != nil {
 			return h, nil, err
 		}
 		size = h.size()
 	}
+	if err = b.within(offset); err != nil {
+		return h, nil, err
+	}
+	room := b.end - offset
 	//guard: a block would be read beyond where blocks are
 	if size < headerSize || int64(size) > room {
 		return h, nil, damage.New(damage.Size, "", offset, "a block of %d bytes where %d are left", size, room)
@@ -251,8 +250,20 @@ func (b *blockReader) read(offset int64, size int, magics ...string) (h blockHea
 	return h, payload, err
 }
 
+// within checks that a block can be at an offset.
+func (b *blockReader) within(offset int64) error {
+	//guard: a block would be read outside of where blocks are
+	if offset < 0 || offset > b.end-headerSize {
+		return damage.New(damage.Value, "", offset, "a block is said to be at %d, the blocks end at %d", offset, b.end)
+	}
+	return nil
+}
+
 // header reads the header of the block at an offset.
 func (b *blockReader) header(offset int64) (blockHeader, error) {
+	if err := b.within(offset); err != nil {
+		return blockHeader{}, err
+	}
 	var buf [headerSize]byte
 	if err := readFull(b.r, buf[:], offset); err != nil {
 		return blockHeader{}, err

@@ -85,13 +85,13 @@ func (p *part) Columns() []format.Column {
 func (p *part) Blocks(int) (blocks []format.Block, err error) {
 	headers := p.blocks()
 	err = p.Reader.Blocks(func(offset int64, size int, key Key) error {
-		//guard: a block's header would be looked for outside of the file
-		if offset < 0 || size < headerSize || offset > headers.end-int64(size) {
-			return damage.New(damage.Value, p.name, offset, "a block of %d bytes is said to be at %d", size, offset)
-		}
 		h, err := headers.header(offset)
 		if err != nil {
 			return err
+		}
+		//guard: sizes would be shown that are not those of the block to which the index leads
+		if h.size() != size {
+			return damage.New(damage.Size, "", offset, "a block of %d bytes where the index says %d", h.size(), size)
 		}
 		blocks = append(blocks, format.Block{RawSize: int64(h.raw), StoredSize: int64(h.payload())})
 		return nil

@@ -1,0 +1,91 @@
+package hfile
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/rowtocol/rowtocol/format"
+)
+
+// refused fails unless an error has some text.
+func refused(t *testing.T, what string, err error, text string) {
+	t.Helper()
+	if err == nil || !strings.Contains(err.Error(), text) {
+		t.Errorf("%s: %v, expected: %s", what, err, text)
+	}
+}
+
+func TestOptionsOfTheCommandLine(t *testing.T) {
+	key := []string{"id"}
+	for _, c := range []struct {
+		chosen map[string][]string
+		want   string // document, or a part of what is wrong
+	}{
+		{map[string][]string{"key": key}, `{"key":["id"]}`},
+		{map[string][]string{"key": {"a,b"}, "column": {"f:q:r"}, "timestamp": {"7"}, "block-codec": {"gz"}, "bloom": {"true"}},
+			`{"key":["a","b"],"family":"f","qualifier":"q:r","timestamp":7,"block_codec":"gz","bloom":true}`},
+		{map[string][]string{"key": key, "column": {"f:"}}, `{"key":["id"],"family":"f"}`},
+		{map[string][]string{}, "needs --key"},
+		{map[string][]string{"key": {"a,"}}, "names an empty field"},
+		{map[string][]string{"key": key, "column": {"q"}}, "not of the form FAMILY:QUALIFIER"},
+		{map[string][]string{"key": key, "column": {":q"}}, "not of the form FAMILY:QUALIFIER"},
+		{map[string][]string{"key": key, "column": {strings.Repeat("f", MaxFamily+1) + ":q"}}, "a family of 128 bytes"},
+		{map[string][]string{"key": key, "column": {"f:" + strings.Repeat("q", maxQualifier+1)}}, "a qualifier of 4097 bytes"},
+		{map[string][]string{"key": key, "timestamp": {"now"}}, "no number of milliseconds"},
+		{map[string][]string{"key": key, "timestamp": {"-1"}}, "is negative"},
+		{map[string][]string{"key": key, "block-codec": {"zstd"}}, "unknown block codec"},
+	} {
+		document, err := Format.Options(c.chosen)
+		if strings.HasPrefix(c.want, "{") {
+			if err != nil || string(document) != c.want {
+				t.Errorf("%v became %s, %v", c.chosen, document, err)
+			}
+		} else {
+			refused(t, c.want, err, c.want)
+		}
+	}
+}
+
+// TestOptionsOfAPlan has a task refuse a document that its planner did not make.
+func TestOptionsOfAPlan(t *testing.T) {
+	for document, text := range map[string]string{
+		`{"key":["id"],"later":1}`:           `unknown field "later"`,
+		`{"key":["id"],"block_codec":"lzo"}`: "unknown block codec",
+		`{}`:                                 "needs --key",
+	} {
+		_, err := Format.Writer([]byte(document))
+		refused(t, document, err, text)
+	}
+}
+
+func TestPartOfSeveralFiles(t *testing.T) {
+	f := memoryFile{bytes.NewReader(madeFile(t, WriterOptions{}, 1))}
+	_, err := Format.Open([]format.File{f, f}, format.OpenOptions{})
+	says(t, "two files", err, "a part of 2 files")
+}
+
+// TestBlocksOfAPart lists the blocks of a part, also where the index leads nowhere.
+func TestBlocksOfAPart(t *testing.T) {
+	f := madeFile(t, WriterOptions{BlockSize: 150}, 30)
+	for _, c := range []struct {
+		text   string
+		change func(root []byte)
+	}{
+		{"", func([]byte) {}},
+		{"a block is said to be at -1", be64(rootEntry(1), -1)},
+		{"a block is said to be at 1048576", be64(rootEntry(1), 1<<20)},
+		{"bytes where the index says 100", be32(rootEntry(1)+8, 100)},
+	} {
+		p, err := Format.Open([]format.File{memoryFile{bytes.NewReader(f.changed(t, magicRoot, 0, c.change))}}, format.OpenOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		blocks, err := p.Blocks(0)
+		if c.text != "" {
+			says(t, c.text, err, c.text)
+		} else if n := len(f.offsets(t, magicData)); err != nil || len(blocks) != n {
+			t.Errorf("%d blocks of %d, %v", len(blocks), n, err)
+		}
+	}
+}
