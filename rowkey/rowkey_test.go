@@ -191,6 +191,11 @@ func TestTexts(t *testing.T) {
 	}{
 		{paths: "l", text: "-7", in: [][]byte{key(t, spec(t, "l"), long(-7))}, out: [][]byte{key(t, spec(t, "l"), long(-6))}},
 		{paths: "s", text: "a,b", in: [][]byte{[]byte("a,b")}, out: [][]byte{[]byte("a,b\x00"), []byte("a")}},
+		{paths: "s", text: `["a\nb"]`, in: [][]byte{[]byte("a\nb")}, out: [][]byte{[]byte(`["a\nb"]`)}},
+		{paths: "s", text: `["[1]"]`, in: [][]byte{[]byte("[1]")}, out: [][]byte{[]byte("1")}},
+		{paths: "s", text: `["a","b"]`, in: [][]byte{[]byte(`["a","b"]`)}},
+		{paths: "s", text: "[a", in: [][]byte{[]byte("[a")}},
+		{paths: "l", text: "[7]", in: [][]byte{key(t, spec(t, "l"), long(7))}},
 		{paths: "d", text: "1e3", in: [][]byte{key(t, spec(t, "d"), double(1000))}},
 		{paths: "f", text: "0.1", in: [][]byte{key(t, spec(t, "f"), float(0.1))}},
 		{paths: "f", text: "-Infinity", in: [][]byte{key(t, spec(t, "f"), float(float32(math.Inf(-1))))}},
@@ -323,4 +328,29 @@ func FuzzText(f *testing.F) {
 		}
 		_, _ = s.Beginning(text)
 	})
+}
+
+func TestCutRange(t *testing.T) {
+	for text, want := range map[string][2]string{
+		"1..2":                {"1", "2"},
+		"..2":                 {"", "2"},
+		"1..":                 {"1", ""},
+		"..":                  {"", ""},
+		`["a..b",1]..["c",2]`: {`["a..b",1]`, `["c",2]`},
+		`["a"]..["b..c"]`:     {`["a"]`, `["b..c"]`},
+		`["a..b"]..`:          {`["a..b"]`, ""},
+		`..["a..b"]`:          {"", `["a..b"]`},
+		`[a..b`:               {"[a", "b"},
+		`["a"]x..b`:           {`["a"]x`, "b"},
+		`it"s..b`:             {`it"s`, "b"},
+	} {
+		if from, to, ok := rowkey.CutRange(text); !ok || from != want[0] || to != want[1] {
+			t.Errorf("%s: from %q to %q, %v", text, from, to, ok)
+		}
+	}
+	for _, text := range []string{"", "1.2", `["a",1]`} {
+		if from, to, ok := rowkey.CutRange(text); ok {
+			t.Errorf("%s is a range from %q to %q", text, from, to)
+		}
+	}
 }

@@ -28,8 +28,25 @@ func after(prefix []byte) []byte {
 // beginning is the range of the keys that begin with a prefix.
 func beginning(prefix []byte) Range { return Range{prefix, after(prefix)} }
 
+// CutRange splits a text at the .. between two keys, either of which may be empty. A key that is
+// a JSON array may have .. in its texts. ok is false where there is no such place.
+func CutRange(text string) (from, to string, ok bool) {
+	if strings.HasPrefix(text, "[") {
+		d := json.NewDecoder(strings.NewReader(text))
+		var key json.RawMessage
+		if d.Decode(&key) == nil {
+			end := d.InputOffset()
+			if to, ok = strings.CutPrefix(text[end:], ".."); ok {
+				return text[:end], to, true
+			}
+		}
+	}
+	return strings.Cut(text, "..")
+}
+
 // Exactly is the range of the keys of values that are written as text: that of the field, or of
-// some of the first fields as a JSON array or with commas between.
+// some of the first fields as a JSON array or with commas between. The value of a single field
+// may be in a JSON array, too.
 func (s *Spec) Exactly(text string) (Range, error) {
 	values, err := s.split(text)
 	if err != nil {
@@ -99,6 +116,11 @@ func (s *Spec) Between(from, to string) (r Range, err error) {
 // split takes a text apart into values of the first fields.
 func (s *Spec) split(text string) ([]string, error) {
 	if len(s.fields) == 1 {
+		if strings.HasPrefix(text, "[") {
+			if values, err := splitJSON(text); err == nil && len(values) == 1 {
+				return values, nil
+			}
+		}
 		return []string{text}, nil
 	}
 	values := strings.Split(text, ",")

@@ -12,6 +12,7 @@ import (
 
 	"github.com/rowtocol/rowtocol/dataset"
 	"github.com/rowtocol/rowtocol/index/lookup"
+	"github.com/rowtocol/rowtocol/rowkey"
 )
 
 const lookupLong = `Print the rows with the given keys, by a key index that convert --index made:
@@ -96,12 +97,17 @@ func (f *lookupFlags) checkLookup(keys []string) error {
 	switch {
 	case ways != 1:
 		return usagef("give keys, --range or --prefix, one of them")
-	case f.ranged && !strings.Contains(f.keys, ".."):
+	case f.ranged && !isRange(f.keys):
 		return usagef("--range: %q is not FROM..TO", f.keys)
 	case slices.Contains(keys, stdinName) && len(keys) > 1:
 		return usagef("- reads all keys from standard input; give no others beside it")
 	}
 	return f.check()
+}
+
+func isRange(text string) bool {
+	_, _, ok := rowkey.CutRange(text)
+	return ok
 }
 
 func (a *app) lookup(ctx context.Context, f *lookupFlags, dest string, keys []string) error {

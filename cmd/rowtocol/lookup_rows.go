@@ -8,7 +8,6 @@ import (
 	"io"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/rowtocol/rowtocol/dataset"
 	"github.com/rowtocol/rowtocol/dataset/export"
@@ -23,7 +22,7 @@ const maxKeyLine = 1 << 20
 func (f *lookupFlags) asks(keys []string) (all []lookup.Ask) {
 	switch {
 	case f.ranged:
-		from, to, _ := strings.Cut(f.keys, "..")
+		from, to, _ := rowkey.CutRange(f.keys)
 		return []lookup.Ask{func(s *rowkey.Spec) (rowkey.Range, error) { return usable(s.Between(from, to)) }}
 	case f.prefixed:
 		return []lookup.Ask{func(s *rowkey.Spec) (rowkey.Range, error) { return usable(s.Beginning(f.prefix)) }}
