@@ -51,7 +51,7 @@ type ahead struct {
 	tracks  map[place]*track
 	held    int64 // bytes of all pieces
 	running int   // pieces that are being read in the background
-	read    int64 // bytes that were read and not yet told
+	read    int64 // bytes that were read and not yet counted
 	closed  bool
 }
 
@@ -278,8 +278,8 @@ func (a *ahead) count(bytes int) {
 	a.read += int64(bytes)
 }
 
-// told returns how many bytes were read since the last call.
-func (a *ahead) told() int64 {
+// bytesRead returns how many bytes were read since the last call.
+func (a *ahead) bytesRead() int64 {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	n := a.read

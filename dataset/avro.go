@@ -127,7 +127,7 @@ func (l *Listing) countRows(ctx context.Context, p *Part, read *Stats) (rows int
 	if err == nil && more {
 		err = damage.New(damage.Count, p.Name, -1, "the blocks have more rows together than can be counted")
 	}
-	read.BytesRead += r.told()
+	read.BytesRead += r.bytesRead()
 	return rows, err
 }
 
@@ -139,7 +139,7 @@ type avroRows struct {
 	reader *ocf.Reader
 	memory *budget.Heap
 	taken  atomic.Bool
-	given  int64 // bytes that were told
+	given  int64 // bytes that bytesRead returned
 
 	block ocf.Block
 	rows  []byte // of the block
@@ -222,7 +222,7 @@ func (a *avroRows) next(ctx context.Context, least int) error {
 	return nil
 }
 
-func (a *avroRows) told() int64 {
+func (a *avroRows) bytesRead() int64 {
 	n := a.in.bytes - a.given
 	a.given = a.in.bytes
 	return n

@@ -39,8 +39,8 @@ type rowSource interface {
 	// fill adds rows to a chunk until it is full. io.EOF says that these were the
 	// last; what was added before any error counts.
 	fill(ctx context.Context, c *chunk) error
-	// told returns how many stored bytes were read since the last call.
-	told() int64
+	// bytesRead returns how many stored bytes were read since the last call.
+	bytesRead() int64
 	close()
 }
 
@@ -63,7 +63,7 @@ func newChunks(name string, m *shred.Mapping, l *Listing, source rowSource) (*ch
 }
 
 func (m *chunks) next(ctx context.Context, skip, most int64, read *Stats) (p *queryPart, passed int64, err error) {
-	defer func() { read.BytesRead += m.source.told() }()
+	defer func() { read.BytesRead += m.source.bytesRead() }()
 	if m.err == nil && skip > 0 {
 		passed, m.err = m.source.skip(ctx, skip)
 		m.rows += passed

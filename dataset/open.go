@@ -70,7 +70,7 @@ func (f *file) take() (store.File, error) {
 	return stored, nil
 }
 
-func (f *file) giveBack() { f.among.giveBack(f) }
+func (f *file) release() { f.among.release(f) }
 
 // begin opens the file, which must be the one that is expected.
 func (f *file) begin() (store.File, error) {
@@ -119,8 +119,8 @@ func (o *openFiles) take(f *file) store.File {
 	return f.stored
 }
 
-// giveBack ends a read.
-func (o *openFiles) giveBack(f *file) {
+// release ends a read.
+func (o *openFiles) release(f *file) {
 	o.mu.Lock()
 	f.readers--
 	surplus := o.surplus()

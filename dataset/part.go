@@ -143,7 +143,7 @@ func (o *OpenPart) Close() {
 	if o.ahead != nil {
 		o.ahead.close()
 		if o.read != nil {
-			o.read.BytesRead += o.ahead.told()
+			o.read.BytesRead += o.ahead.bytesRead()
 		}
 	}
 	for _, f := range o.files {

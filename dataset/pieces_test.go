@@ -211,7 +211,7 @@ func TestPiecesOverlap(t *testing.T) {
 				t.Fatalf("the byte at %d was read %d times", off, n)
 			}
 		}
-		if _, bytes := s.asked(0); bytes != r.end-1000 || r.a.told() != bytes || r.a.held != 0 {
+		if _, bytes := s.asked(0); bytes != r.end-1000 || r.a.bytesRead() != bytes || r.a.held != 0 {
 			t.Errorf("%d bytes read of %d, %d held", bytes, r.end-1000, r.a.held)
 		}
 	})
@@ -272,7 +272,7 @@ func TestPieceIsDropped(t *testing.T) {
 		r.off = r.end - 10
 		r.next()
 		r.a.close()
-		if _, bytes := s.asked(0); r.a.told() != bytes || r.a.held != 0 {
+		if _, bytes := s.asked(0); r.a.bytesRead() != bytes || r.a.held != 0 {
 			t.Errorf("%d bytes counted wrongly, or %d held", bytes, r.a.held)
 		}
 	})
@@ -402,7 +402,7 @@ func TestPiecesAtRandom(t *testing.T) {
 	}
 	wg.Wait()
 	a.close()
-	if _, bytes := s.asked(0); a.told() != bytes {
+	if _, bytes := s.asked(0); a.bytesRead() != bytes {
 		t.Errorf("%d bytes counted wrongly", bytes)
 	}
 	held := int64(0)

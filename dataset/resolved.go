@@ -45,7 +45,7 @@ func (d *Dataset) resolvedBatches(ctx context.Context, q Query) (*Batches, error
 type scanRows struct {
 	scan  *Scan
 	row   []byte
-	given int64 // bytes read that were told
+	given int64 // bytes that bytesRead returned
 }
 
 func (r *scanRows) skip(context.Context, int64) (int64, error) { return 0, nil }
@@ -68,7 +68,7 @@ func (r *scanRows) fill(_ context.Context, c *chunk) (err error) {
 // keptRow is the memory that is kept for the next row whatever that takes.
 const keptRow = 1 << 20
 
-func (r *scanRows) told() int64 {
+func (r *scanRows) bytesRead() int64 {
 	n := r.scan.rows.stats.BytesRead - r.given
 	r.given += n
 	return n

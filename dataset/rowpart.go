@@ -97,8 +97,8 @@ func inRow(err error, file string, row int64) error {
 	return &at
 }
 
-// told is nothing: what is read of the part's files is counted there.
-func (p *partRows) told() int64 { return 0 }
+// bytesRead is nothing: what is read of the part's files is counted there.
+func (p *partRows) bytesRead() int64 { return 0 }
 
 func (p *partRows) close() {
 	p.rows.Close()

@@ -35,7 +35,7 @@ func (f *file) ReadAt(p []byte, off int64) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	defer f.giveBack()
+	defer f.release()
 	n, err := stored.ReadAt(p, off)
 	return n, shrunk(f.name, f.size, n, len(p), off, err)
 }
@@ -46,7 +46,7 @@ func (f *file) readRange(p []byte, off int64) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	defer f.giveBack()
+	defer f.release()
 	return store.ReadRange(stored, p, off)
 }
 
@@ -88,7 +88,7 @@ func (s *source) ReadBlock(p []byte, col int, off, end int64) (n int, err error)
 		read = n
 	} else {
 		n, err = s.ahead.readBlock(&s.file, col, p, off, end)
-		read = int(s.ahead.told())
+		read = int(s.ahead.bytesRead())
 	}
 	s.count(read, 1)
 	if s.twice != nil && s.twice[col] && err == nil && s.memory.Reserve(int64(len(p))) == nil {

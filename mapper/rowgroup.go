@@ -27,8 +27,8 @@ type group struct {
 }
 
 func newGroup(t *task) (*group, error) {
-	if t.unsound != nil {
-		return nil, t.unsound
+	if t.openErr != nil {
+		return nil, t.openErr
 	}
 	cols := t.cfg.Mapping.Columns
 	rg, err := t.cfg.Writer.NewRowGroup(t.cfg.Mapping.Schema.JSON(), cols, t.cfg.BlockSize)

@@ -29,7 +29,7 @@ type task struct {
 	lostRows   int64
 	given      Row         // to the sink
 	whole      *wholeRows  // nil if the format takes columns
-	unsound    error       // why no row group can be begun
+	openErr    error       // why no row group can be begun
 	undecoded  *inputBlock // that the shredder waited for when the context ended
 	// sampled takes the place of the spill if the task is a sample: what each
 	// column took.
@@ -44,7 +44,7 @@ func newTask(cfg *Config, sources []Source, emit func(RowGroup) error) *task {
 	t.memory.flush, t.memory.err = t.flush, nil
 	t.shredder = shred.NewShredder(cfg.Mapping, t.bufs)
 	if w, ok := cfg.Writer.(format.RowWriter); ok {
-		t.unsound = t.openRows(w)
+		t.openErr = t.openRows(w)
 	}
 	if t.trialBufs != nil {
 		t.trial = shred.NewShredder(cfg.Mapping, t.trialBufs)
