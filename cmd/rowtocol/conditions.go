@@ -71,7 +71,9 @@ neither less nor greater, so that not (x < 1) selects it.
 
 Blocks of a column that convert --values names are passed over if their first
 and last values rule the condition out: of numbers, text, dates and timestamps
-outside of unions, arrays and maps.`
+outside of unions, arrays and maps. cat, head and stats find rows by a key index
+that convert --index made if the condition bounds its first field: see rowtocol
+help lookup.`
 
 // conditionExamples are conditions on the messages of internal/mailgen.
 var conditionExamples = []string{
