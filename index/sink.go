@@ -219,7 +219,10 @@ func (s *Sink) mergeIndex(ctx context.Context, spec *rowkey.Spec, of task.Output
 }
 
 // runName is the name of the side file with the sorted keys of a task.
-func runName(spec *rowkey.Spec) string { return manifest.IndexName(spec.String()) + ".hfile" }
+func runName(spec *rowkey.Spec) string { return manifest.IndexName(spec.String()) + suffix }
+
+// suffix ends the names of files of an index and of runs.
+const suffix = ".hfile"
 
 // fileWriter writes the files of an index, one after the other, of which there is always one.
 type fileWriter struct {
@@ -270,7 +273,7 @@ func (w *fileWriter) end() error {
 	if err := w.out.flush(); err != nil {
 		return err
 	}
-	f, err := newFile(manifest.InPart(w.name, manifest.IndexFile(w.number)), w.f)
+	f, err := newFile(manifest.InPart(w.name, manifest.IndexFile(w.number, suffix)), w.f)
 	if err != nil {
 		return err
 	}

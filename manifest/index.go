@@ -44,7 +44,8 @@ func IndexFields(name string) (fields string, ok bool) {
 }
 
 // IndexFile is the name of a file of a key index in its directory, by its number from 0.
-func IndexFile(number int) string { return fmt.Sprintf("%05d.hfile", number) }
+// suffix begins with a dot.
+func IndexFile(number int, suffix string) string { return fmt.Sprintf("%05d%s", number, suffix) }
 
 // Fingerprint tells row groups from others: the SHA-256, in hexadecimal digits, of how many
 // rows they have and of the lengths and checksums of their files. It is the same of the
@@ -102,7 +103,7 @@ func (s *Success) checkKeys(fields string, files []File) error {
 	for i, f := range files {
 		k := f.Keys
 		//guard: keys of a file that is not listed would not be found
-		if path.Base(f.Name) != IndexFile(i) || k == nil {
+		if name := path.Base(f.Name); name != IndexFile(i, path.Ext(name)) || k == nil {
 			return fmt.Errorf("%q is listed as file %d of the index %s, or without its keys", f.Name, i, fields)
 		}
 		//guard: a sum of rows would be right that is not

@@ -25,7 +25,7 @@ func TestIndexNames(t *testing.T) {
 func indexed(id string) *Success {
 	file := func(fields string, number int, first, last string, entries int64) File {
 		return File{
-			Name: "_index/" + id + "/" + IndexName(fields) + "/" + IndexFile(number), Bytes: 100,
+			Name: "_index/" + id + "/" + IndexName(fields) + "/" + IndexFile(number, ".keys"), Bytes: 100,
 			Keys: &KeyRange{First: []byte(first), Last: []byte(last), Entries: entries},
 		}
 	}
