@@ -330,6 +330,21 @@ func FuzzText(f *testing.F) {
 	})
 }
 
+func TestParseAll(t *testing.T) {
+	parsed, err := shred.ParseSchema(schema)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if all, err := rowkey.ParseAll(parsed, []string{"i", "i,l", "l,i"}); err != nil || len(all) != 3 || all[2].String() != "l,i" {
+		t.Errorf("%v, %v", all, err)
+	}
+	for _, keys := range [][]string{{"i", "l", "i"}, {"i,l", "i,l"}, {"i", "nobody"}} {
+		if _, err := rowkey.ParseAll(parsed, keys); err == nil {
+			t.Errorf("%q is taken", keys)
+		}
+	}
+}
+
 func TestCutRange(t *testing.T) {
 	for text, want := range map[string][2]string{
 		"1..2":                {"1", "2"},
