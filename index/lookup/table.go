@@ -33,7 +33,6 @@ func (e noIndex) Is(target error) bool { return target == ErrNoIndex }
 // belongs to one goroutine.
 type Table struct {
 	fields  string
-	parts   []dataset.Part // of the dataset
 	runs    []*run
 	memory  *budget.Heap
 	read    int64
@@ -72,7 +71,7 @@ func Open(d *dataset.Dataset, fields string, memory *budget.Pool) (*Table, error
 	if err != nil {
 		return nil, err
 	}
-	t := &Table{fields: fields, parts: d.Parts(), memory: memory.NewHeap()}
+	t := &Table{fields: fields, memory: memory.NewHeap()}
 	for number := range d.Runs() {
 		if err := t.add(d, number); err != nil {
 			t.Close()
@@ -280,12 +279,23 @@ func (t *Table) order(found *Rows) error {
 		for i := 1; i < len(rows); i++ {
 			//guard: a row would be given twice, or the query refused as wrong
 			if rows[i] == rows[i-1] {
-				p := t.parts[number]
-				return damage.New(damage.Value, p.Name, -1, "two keys of the index %s lead to row %d", t.fields, rows[i])
+				return t.runOf(number).damaged(nil, fmt.Sprintf("two keys lead to row %d of a part", rows[i]))
 			}
 		}
 	}
 	return nil
+}
+
+// runOf is the run that has the part of a number.
+func (t *Table) runOf(number int) *run {
+	return t.runs[slices.IndexFunc(t.runs, func(r *run) bool {
+		for _, p := range r.parts {
+			if p.number == number {
+				return true
+			}
+		}
+		return false
+	})]
 }
 
 func (r *run) find(ctx context.Context, keys rowkey.Range, t *Table, found *Rows) error {
@@ -310,7 +320,7 @@ func (r *run) find(ctx context.Context, keys rowkey.Range, t *Table, found *Rows
 	})
 }
 
-// damaged is damage of the file in which a key is.
+// damaged is damage of the file in which a key is, or of the first one.
 func (r *run) damaged(key []byte, reason string) error {
 	name := r.index.Files[0].Name
 	for _, f := range r.index.Files {
