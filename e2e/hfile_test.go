@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"hash"
 	"os"
@@ -253,7 +254,7 @@ func TestHFileHudiBloom(t *testing.T) {
 	for _, n := range []int{1, 1000, 70_000} {
 		cells := numberedCells(n)
 		file := filepath.Join(t.TempDir(), "x.hfile")
-		writeHFile(t, file, hfile.WriterOptions{HudiBloom: true, Codec: hfile.GZ}, cells)
+		writeHFile(t, file, hfile.WriterOptions{HudiBloom: true, HudiRange: true, Codec: hfile.GZ}, cells)
 		filter, err := openHFile(t, file).HudiBloom()
 		must(t, err)
 		rows := sought(cells)
@@ -362,7 +363,7 @@ func TestHFileSamples(t *testing.T) {
 func TestHFileConverted(t *testing.T) {
 	j := newHFileJudge(t)
 	sorted, indexed := filepath.Join(t.TempDir(), "sorted"), filepath.Join(t.TempDir(), "indexed")
-	run(t, "convert", "--format", "hfile", "--key", "from,id", "--block-codec", "gz", "--bloom", "../testdata/mail", sorted).want(t, 0)
+	run(t, "convert", "--format", "hfile", "--key", "from,id", "--block-codec", "gz", "--bloom", "hbase", "../testdata/mail", sorted).want(t, 0)
 	run(t, "convert", "--index", "id", "--index", "from,date", "../testdata/mail", indexed).want(t, 0)
 	files := []string{}
 	for _, pattern := range []string{sorted + "/part-*.hfile", indexed + "/_index/*/*/*.hfile"} {
@@ -380,4 +381,81 @@ func TestHFileConverted(t *testing.T) {
 			checkScan(t, j, "hudi", file, hudi)
 		}
 	}
+}
+
+// TestHFileLoaded has rows that convert wrote read as a file of a Hudi table, with its filter,
+// and loaded into a region of HBase.
+func TestHFileLoaded(t *testing.T) {
+	j := newHFileJudge(t)
+	hudi, hbase := filepath.Join(t.TempDir(), "hudi"), filepath.Join(t.TempDir(), "hbase")
+	run(t, "convert", "--format", "hfile", "--key", "from", "--block-codec", "gz", "--bloom", "hudi", "../testdata/mail", hudi).want(t, 0)
+	run(t, "convert", "--format", "hfile", "--key", "from,id,date", "--column", "f:row", "--timestamp", "7", "--bloom", "hbase", "../testdata/mail", hbase).want(t, 0)
+
+	byKey := map[string][]mailRow{}
+	var keys []string
+	for _, row := range mailRows(t, run(t, "cat", hudi).want(t, 0).stdout) {
+		if byKey[row.From] == nil {
+			keys = append(keys, row.From)
+		}
+		byKey[row.From] = append(byKey[row.From], row)
+	}
+	answers := j.ask(t, append([]string{"hudi-table", only(t, hudi+"/part-*.hfile"), "absent"}, keys...)...)
+	if want := []string{"600", keys[0], keys[len(keys)-1]}; len(answers) != 2+len(keys) || !slices.Equal(answers[0], want) || !slices.Equal(answers[1], []string{"false", ""}) {
+		t.Fatalf("Hudi's table has %v", answers[:2])
+	}
+	for i, key := range keys { // of equal keys Hudi finds the first: in a table they are unique
+		got := answers[2+i]
+		if got[0] != "true" || !slices.Equal(mailRows(t, got[1]), byKey[key][:1]) {
+			t.Errorf("Hudi finds %v of %s", got, key)
+		}
+	}
+
+	file := only(t, hbase+"/part-*.hfile")
+	request := []string{"bulk-load", "f", file, "00"}
+	var want []string
+	s := openHFile(t, file).Scan()
+	defer s.Close()
+	for s.Next() {
+		request = append(request, hex.EncodeToString(s.Key().Row()))
+		want = append(want, hex.EncodeToString(s.Value()))
+	}
+	must(t, s.Err())
+	answers = j.ask(t, request...)
+	cells, _ := scanned(t, file)
+	if len(answers) != 2+len(want) || strings.Join(answers[0], " ") != cells || answers[1][0] != "-" {
+		t.Fatalf("HBase answers %v after a bulk load of %s", answers[0], cells)
+	}
+	for i, value := range want {
+		if answers[2+i][0] != value {
+			t.Errorf("HBase has another value in row %s", request[4+i])
+		}
+	}
+}
+
+// mailRow is what tells a row of the mails.
+type mailRow struct {
+	ID            int64
+	From, Subject string
+}
+
+// mailRows are the rows of JSON objects.
+func mailRows(t *testing.T, objects string) (rows []mailRow) {
+	t.Helper()
+	for d := json.NewDecoder(strings.NewReader(objects)); d.More(); {
+		var row mailRow
+		must(t, d.Decode(&row))
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// only is the one file of a pattern.
+func only(t *testing.T, pattern string) string {
+	t.Helper()
+	files, err := filepath.Glob(pattern)
+	must(t, err)
+	if len(files) != 1 {
+		t.Fatalf("there are %d %s", len(files), pattern)
+	}
+	return files[0]
 }

@@ -9,12 +9,10 @@ import (
 )
 
 // Names by which Hudi finds its Bloom filter: a meta block, and in the file info the filter's
-// kind and the least and the greatest row.
+// kind.
 const (
 	metaHudiBloom     = "bloomFilter"
 	infoHudiBloomType = "bloomFilterTypeCode"
-	infoMinRecord     = "minRecordKey"
-	infoMaxRecord     = "maxRecordKey"
 )
 
 // The kinds of Hudi's Bloom filters, by their names in the file info.

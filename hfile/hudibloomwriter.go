@@ -1,9 +1,11 @@
 package hfile
 
 import (
+	"bytes"
 	"encoding/base64"
 	"encoding/binary"
 	"math"
+	"slices"
 )
 
 const (
@@ -21,15 +23,14 @@ type hudiBloomWriter struct {
 	filters []hudiFilter
 	count   int // rows of the last one
 	turn    int // rows added since all filters are full
-	first   []byte
 }
 
 // newHudiFilter returns a simple filter for hudiKeys rows.
 func newHudiFilter() hudiFilter {
-	bits := math.Ceil(hudiKeys * -math.Log(hudiRate) / (math.Ln2 * math.Ln2))
+	bits := hudiBits()
 	return hudiFilter{
-		hashes: int(math.Ceil(math.Ln2 * bits / hudiKeys)), hash: murmurByHudi, kind: hashMurmur,
-		bits: int64(bits), array: make([]byte, (int64(bits)+7)/8),
+		hashes: int(math.Ceil(math.Ln2 * float64(bits) / hudiKeys)), hash: murmurByHudi, kind: hashMurmur,
+		bits: bits, array: make([]byte, (bits+7)/8),
 	}
 }
 
@@ -39,9 +40,6 @@ func newHudiBloomWriter() *hudiBloomWriter {
 
 // add adds a row that is not the last one. Hudi refuses rows without bytes.
 func (w *hudiBloomWriter) add(row []byte) {
-	if w.first == nil {
-		w.first = append([]byte{}, row...)
-	}
 	if len(row) == 0 {
 		return
 	}
@@ -65,24 +63,37 @@ func (w *hudiBloomWriter) size() int64 {
 	if w.count == hudiKeys && n < maxHudiFilters {
 		n++
 	}
-	return int64(base64.StdEncoding.EncodedLen(hudiHeadSize + 3*4 + n*(hudiHeadSize+len(w.filters[0].array))))
+	return hudiBloomSize(n)
 }
 
-// block is the meta block.
-func (w *hudiBloomWriter) block() []byte {
+// hudiBloomSize is the bytes of the meta block of so many filters.
+func hudiBloomSize(filters int) int64 {
+	array := int(hudiBits()+7) / 8
+	return int64(base64.StdEncoding.EncodedLen(hudiHeadSize + 3*4 + filters*(hudiHeadSize+array)))
+}
+
+// hudiBits are the bits of a filter for hudiKeys rows.
+func hudiBits() int64 {
+	return int64(math.Ceil(hudiKeys * -math.Log(hudiRate) / (math.Ln2 * math.Ln2)))
+}
+
+// appendBlock appends the payload of the meta block. The filters are gone then: they and their
+// text would take twice the memory.
+func (w *hudiBloomWriter) appendBlock(dst []byte) []byte {
+	text := bytes.NewBuffer(slices.Grow(dst, int(w.size())))
+	encoder := base64.NewEncoder(base64.StdEncoding, text)
 	b := w.filters[0].appendHead(nil)
 	b = binary.BigEndian.AppendUint32(b, hudiKeys)
 	b = binary.BigEndian.AppendUint32(b, uint32(w.count))
 	b = binary.BigEndian.AppendUint32(b, uint32(len(w.filters)))
 	for i := range w.filters {
-		b = w.filters[i].append(b)
+		b = w.filters[i].appendHead(b)
+		_, _ = encoder.Write(b) // to memory
+		_, _ = encoder.Write(w.filters[i].array)
+		b, w.filters[i].array = b[:0], nil
 	}
-	return base64.StdEncoding.AppendEncode(nil, b)
-}
-
-// info is what the file info has of the filter, of a file with a last row.
-func (w *hudiBloomWriter) info(last []byte) Info {
-	return Info{{infoHudiBloomType, []byte(hudiDynamic)}, {infoMinRecord, w.first}, {infoMaxRecord, last}}
+	_ = encoder.Close()
+	return text.Bytes()
 }
 
 func (f *hudiFilter) add(row []byte) {
@@ -93,9 +104,6 @@ func (f *hudiFilter) add(row []byte) {
 		f.array[at/8] |= 1 << (at % 8)
 	}
 }
-
-// append appends the filter.
-func (f *hudiFilter) append(dst []byte) []byte { return append(f.appendHead(dst), f.array...) }
 
 // appendHead appends what is in front of the bits.
 func (f *hudiFilter) appendHead(dst []byte) []byte {

@@ -21,7 +21,9 @@ const (
 	infoEncoding     = "DATA_BLOCK_ENCODING"
 	infoBloomType    = "BLOOM_FILTER_TYPE"
 	infoLastBloomKey = "LAST_BLOOM_KEY"
-	infoSchema       = "schema"
+	infoSchema       = "schema"       // Hudi's, as are the next two
+	infoMinRecord    = "minRecordKey" // the least row
+	infoMaxRecord    = "maxRecordKey" // the greatest row
 )
 
 // infoReserved begins the keys that are HBase's own.

@@ -21,9 +21,16 @@ type Options struct {
 	Timestamp *int64 `json:"timestamp,omitempty"`
 	// BlockCodec is none or gz. Empty means none.
 	BlockCodec string `json:"block_codec,omitempty"`
-	// Bloom adds a Bloom filter of the keys, in HBase's form.
-	Bloom bool `json:"bloom,omitempty"`
+	// Bloom adds a Bloom filter of the keys: bloomHBase or bloomHudi, whose form it has. Empty
+	// means none.
+	Bloom string `json:"bloom,omitempty"`
 }
+
+// The values of Options.Bloom.
+const (
+	bloomHBase = "hbase"
+	bloomHudi  = "hudi"
+)
 
 // choose makes Options of what was given on the command line.
 func choose(chosen map[string][]string) (o Options, err error) {
@@ -49,7 +56,7 @@ func choose(chosen map[string][]string) (o Options, err error) {
 		o.BlockCodec = c
 	}
 	for _, b := range chosen["bloom"] {
-		o.Bloom = b == "true"
+		o.Bloom = b
 	}
 	return o, o.Validate()
 }
@@ -85,6 +92,9 @@ func (o Options) Validate() error {
 	}
 	if o.Timestamp != nil && *o.Timestamp < 0 {
 		return fmt.Errorf("--timestamp %d is negative", *o.Timestamp)
+	}
+	if o.Bloom != "" && o.Bloom != bloomHBase && o.Bloom != bloomHudi {
+		return fmt.Errorf("unknown form %q of a Bloom filter, expected %s or %s", o.Bloom, bloomHBase, bloomHudi)
 	}
 	if _, err := o.codec(); err != nil {
 		return err

@@ -23,8 +23,8 @@ func TestOptionsOfTheCommandLine(t *testing.T) {
 		want   string // document, or a part of what is wrong
 	}{
 		{map[string][]string{"key": key}, `{"key":["id"]}`},
-		{map[string][]string{"key": {"a,b"}, "column": {"f:q:r"}, "timestamp": {"7"}, "block-codec": {"gz"}, "bloom": {"true"}},
-			`{"key":["a","b"],"family":"f","qualifier":"q:r","timestamp":7,"block_codec":"gz","bloom":true}`},
+		{map[string][]string{"key": {"a,b"}, "column": {"f:q:r"}, "timestamp": {"7"}, "block-codec": {"gz"}, "bloom": {"hudi"}},
+			`{"key":["a","b"],"family":"f","qualifier":"q:r","timestamp":7,"block_codec":"gz","bloom":"hudi"}`},
 		{map[string][]string{"key": key, "column": {"f:"}}, `{"key":["id"],"family":"f"}`},
 		{map[string][]string{}, "needs --key"},
 		{map[string][]string{"key": {"a,"}}, "names an empty field"},
@@ -35,6 +35,7 @@ func TestOptionsOfTheCommandLine(t *testing.T) {
 		{map[string][]string{"key": key, "timestamp": {"now"}}, "no number of milliseconds"},
 		{map[string][]string{"key": key, "timestamp": {"-1"}}, "is negative"},
 		{map[string][]string{"key": key, "block-codec": {"zstd"}}, "unknown block codec"},
+		{map[string][]string{"key": key, "bloom": {"true"}}, `unknown form "true" of a Bloom filter`},
 	} {
 		document, err := Format.Options(c.chosen)
 		if strings.HasPrefix(c.want, "{") {

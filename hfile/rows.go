@@ -16,11 +16,19 @@ type rowWriter struct{ o Options }
 func (rowWriter) Layout() column.Layout { return column.Interleaved }
 func (w rowWriter) Key() []string       { return w.o.Key }
 
-// writerMemory is about what a Writer takes beside the index: its blocks, a chunk of the
-// Bloom filter and the state of the codec.
-const writerMemory = 2 << 20
+// writerMemory is about what a Writer takes beside the index: its blocks, a chunk of HBase's
+// Bloom filter and the state of the codec. hudiBloomMemory is what Hudi's takes besides.
+const (
+	writerMemory    = 2 << 20
+	hudiBloomMemory = 14 << 20
+)
 
-func (rowWriter) Memory(_, _ int) int64 { return writerMemory }
+func (w rowWriter) Memory(_, _ int) int64 {
+	if w.o.Bloom == bloomHudi {
+		return writerMemory + hudiBloomMemory
+	}
+	return writerMemory
+}
 
 func (w rowWriter) NewRowGroup(schema string, _ []column.Column, _ int) (format.RowGroup, error) {
 	codec, err := w.o.codec()
@@ -48,7 +56,7 @@ type rowGroup struct {
 
 func (g *rowGroup) options() WriterOptions {
 	return WriterOptions{
-		Codec: g.codec, RowBloom: g.o.Bloom,
+		Codec: g.codec, RowBloom: g.o.Bloom == bloomHBase, HudiBloom: g.o.Bloom == bloomHudi, HudiRange: true,
 		Info: Info{{infoSchema, []byte(g.schema)}, {infoRows, []byte(strings.Join(g.o.Key, ","))}},
 	}
 }
@@ -128,20 +136,23 @@ func (b *sizeBound) add(key, value int) {
 // size is what the cells take; blocks of DefaultBlockSize at least but for the last; for each
 // an entry of a leaf, and for each two at most one above it; and a filter of twice the bits
 // that its keys need, in chunks.
-func (b *sizeBound) size(codec Codec, bloom bool) int64 {
+func (b *sizeBound) size(codec Codec, bloom string) int64 {
 	blocks := b.cells/DefaultBlockSize + 1
 	entry := 4 + pointerSize + 9 + b.most
 	index := 3 * blocks * entry
 	leaves := 2*index/DefaultIndexBlockSize + 2
 	n := b.cells + index
-	if bloom {
+	switch bloom {
+	case bloomHBase:
 		chunks := b.rows/int64(bloomChunkKeys) + 1
 		n += min(chunks*bloomChunkSize, b.rows*8) + chunks*entry
 		leaves += chunks
+	case bloomHudi:
+		n += hudiBloomSize(int(min(b.rows/hudiKeys+1, maxHudiFilters)))
 	}
 	n += (blocks + leaves) * (headerSize + checksumSize*mostChecksums)
 	if codec == GZ {
 		n += n/64 + (blocks+leaves)*256
 	}
-	return b.fixed + 2*b.most + n
+	return b.fixed + 4*b.most + n
 }

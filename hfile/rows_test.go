@@ -15,7 +15,7 @@ import (
 // of it while they came, in another order.
 func TestRowsKeepTheirBound(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
-	for _, document := range []string{`{"key":["id"]}`, `{"key":["id"],"bloom":true}`, `{"key":["id"],"block_codec":"gz","bloom":true,"family":"f","qualifier":"q","timestamp":7}`} {
+	for _, document := range []string{`{"key":["id"]}`, `{"key":["id"],"bloom":"hbase"}`, `{"key":["id"],"bloom":"hudi"}`, `{"key":["id"],"block_codec":"gz","bloom":"hudi"}`, `{"key":["id"],"block_codec":"gz","bloom":"hbase","family":"f","qualifier":"q","timestamp":7}`} {
 		for _, rows := range []int{0, 1, 10, 3000} {
 			for _, most := range []int{1, 40, 2000} {
 				t.Run(fmt.Sprint(document, rows, most), func(t *testing.T) {

@@ -31,9 +31,11 @@ type WriterOptions struct {
 	Codec Codec
 	// RowBloom adds a Bloom filter of the rows, in HBase's form.
 	RowBloom bool
-	// HudiBloom adds a Bloom filter of the rows in Hudi's form, and the range of the rows, which
-	// Hudi looks for along with it. It takes up to 6 MB of memory.
+	// HudiBloom adds a Bloom filter of the rows in Hudi's form. It takes up to 14 MiB
+	// of memory.
 	HudiBloom bool
+	// HudiRange adds the least and the greatest row to the file info, where Hudi looks for them.
+	HudiRange bool
 	// Info are further pairs of the file info.
 	Info Info
 	// Meta are meta blocks, in any order.
@@ -54,6 +56,7 @@ type Writer struct {
 	stored   []byte // the last compressed block
 	first    Key    // of the block; empty before its first cell
 	last     Key    // of all cells, a part of buf, until the next cell also behind its end
+	least    []byte // row of all cells, for HudiRange
 	previous map[string]int64
 	index    indexWriter
 	bloom    *bloomWriter
@@ -169,8 +172,11 @@ func (f *Writer) append(key Key, value []byte) error {
 	return nil
 }
 
-// addRow adds a row to the Bloom filters.
+// addRow adds a row to the Bloom filters and to the range.
 func (f *Writer) addRow(row []byte) {
+	if f.o.HudiRange && f.cells == 0 {
+		f.least = append(f.least, row...)
+	}
 	if f.bloom != nil {
 		f.bloom.add(row)
 	}
@@ -308,10 +314,16 @@ func (f *Writer) Close() error {
 func (f *Writer) writeMeta() error {
 	meta := slices.Clone(Info(f.o.Meta))
 	if f.hudi != nil && f.cells > 0 {
-		meta = append(meta, Pair{metaHudiBloom, f.hudi.block()})
+		meta = append(meta, Pair{Key: metaHudiBloom})
 	}
 	for _, m := range meta.sorted() {
-		offset, size, err := f.write(magicMeta, append(make([]byte, headerSize), m.Value...))
+		block := make([]byte, headerSize)
+		if m.Key == metaHudiBloom && f.hudi != nil {
+			block = f.hudi.appendBlock(block)
+		} else {
+			block = append(block, m.Value...)
+		}
+		offset, size, err := f.write(magicMeta, block)
 		if err != nil {
 			return err
 		}
@@ -337,7 +349,10 @@ func (f *Writer) fileInfo() Info {
 			info = append(info, Pair{infoBloomType, []byte("ROW")}, Pair{infoLastBloomKey, f.last.Row()})
 		}
 		if f.hudi != nil {
-			info = append(info, f.hudi.info(f.last.Row())...)
+			info = append(info, Pair{infoHudiBloomType, []byte(hudiDynamic)})
+		}
+		if f.o.HudiRange {
+			info = append(info, Pair{infoMinRecord, f.least}, Pair{infoMaxRecord, f.last.Row()})
 		}
 	}
 	return info.sorted()
@@ -356,9 +371,13 @@ func (f *Writer) Bound(key, value int) int64 {
 		n += f.bloom.bound(key, stored)
 	}
 	if f.hudi != nil {
-		n += stored(f.hudi.size()) + stored(int64(256+len(f.hudi.first)+2*key))
+		n += stored(f.hudi.size()) + stored(int64(256))
 	}
-	return n + f.given + stored(int64(512+2*key)) + stored(0) + trailerSize
+	info := 512 + 2*key
+	if f.o.HudiRange {
+		info += len(f.least) + 2*key
+	}
+	return n + f.given + stored(int64(info)) + stored(0) + trailerSize
 }
 
 // givenBound is the most bytes of the file that the meta blocks and pairs of the options take.

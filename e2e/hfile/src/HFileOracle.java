@@ -9,16 +9,27 @@ import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.security.MessageDigest;
+import java.util.ArrayList;
 import java.util.Base64;
 import java.util.HexFormat;
 import java.util.List;
+import java.util.Map;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FileSystem;
+import org.apache.hadoop.fs.FileUtil;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.hbase.Cell;
 import org.apache.hadoop.hbase.HBaseConfiguration;
 import org.apache.hadoop.hbase.HConstants;
 import org.apache.hadoop.hbase.KeyValue;
+import org.apache.hadoop.hbase.TableName;
+import org.apache.hadoop.hbase.client.ColumnFamilyDescriptorBuilder;
+import org.apache.hadoop.hbase.client.Get;
+import org.apache.hadoop.hbase.client.RegionInfo;
+import org.apache.hadoop.hbase.client.RegionInfoBuilder;
+import org.apache.hadoop.hbase.client.Scan;
+import org.apache.hadoop.hbase.client.TableDescriptor;
+import org.apache.hadoop.hbase.client.TableDescriptorBuilder;
 import org.apache.hadoop.hbase.fs.HFileSystem;
 import org.apache.hadoop.hbase.io.compress.Compression;
 import org.apache.hadoop.hbase.io.hfile.CacheConfig;
@@ -26,9 +37,17 @@ import org.apache.hadoop.hbase.io.hfile.HFile;
 import org.apache.hadoop.hbase.io.hfile.HFileContextBuilder;
 import org.apache.hadoop.hbase.io.hfile.HFileScanner;
 import org.apache.hadoop.hbase.regionserver.BloomType;
+import org.apache.hadoop.hbase.regionserver.ChunkCreator;
+import org.apache.hadoop.hbase.regionserver.HRegion;
+import org.apache.hadoop.hbase.regionserver.MemStoreLAB;
+import org.apache.hadoop.hbase.regionserver.RegionScanner;
 import org.apache.hadoop.hbase.util.BloomFilter;
 import org.apache.hadoop.hbase.util.BloomFilterFactory;
 import org.apache.hadoop.hbase.util.BloomFilterWriter;
+import org.apache.hadoop.hbase.util.CommonFSUtils;
+import org.apache.hadoop.hbase.util.Pair;
+import org.apache.hadoop.hbase.wal.WAL;
+import org.apache.hadoop.hbase.wal.WALFactory;
 import org.apache.hadoop.util.bloom.DynamicBloomFilter;
 import org.apache.hadoop.util.bloom.Filter;
 import org.apache.hadoop.util.bloom.Key;
@@ -37,6 +56,11 @@ import org.apache.hudi.io.ByteBufferBackedInputStream;
 import org.apache.hudi.io.hfile.HFileReader;
 import org.apache.hudi.io.hfile.HFileReaderImpl;
 import org.apache.hudi.io.hfile.UTF8StringKey;
+import org.apache.hudi.io.storage.HFileReaderFactory;
+import org.apache.hudi.io.storage.HoodieNativeAvroHFileReader;
+import org.apache.hudi.storage.StoragePath;
+import org.apache.hudi.storage.hadoop.HadoopStorageConfiguration;
+import org.apache.hudi.storage.hadoop.HoodieHadoopStorage;
 
 /**
  * HBase's and Hudi's HFile code, which answers requests until its input ends. A request is a
@@ -48,6 +72,10 @@ import org.apache.hudi.io.hfile.UTF8StringKey;
  *   bloom FILE ROW...             per row: whether HBase's Bloom filter may have it
  *   meta FILE NAME                Hudi's reader's meta block
  *   hudi-bloom FILE ROW...        the range of the rows, and per row: whether Hudi's Bloom filter may have it
+ *   hudi-table FILE KEY...        as a file of a Hudi table: rows, the range of their keys, and per key: whether the
+ *                                 filter has it and its rows as JSON
+ *   bulk-load FAMILY FILE ROW...  what a region of HBase has when the file is loaded: cells and SHA-256 as of scan, and
+ *                                 per row: its value in hex
  *   write FILE CODEC BLOCK N      HBase writes a file of N cells: see row and value
  *   time READER|write CODEC FILE N TIMES   CPU seconds of each time, of the thread that does it
  * </pre>
@@ -89,6 +117,8 @@ public final class HFileOracle {
         switch (a[0]) {
           case "bloom" -> bloom(a[1], List.of(a).subList(2, a.length), out);
           case "hudi-bloom" -> hudiBloom(a[1], List.of(a).subList(2, a.length), out);
+          case "hudi-table" -> hudiTable(a[1], List.of(a).subList(2, a.length), out);
+          case "bulk-load" -> bulkLoad(a[1], a[2], List.of(a).subList(3, a.length), out);
           case "meta" -> meta(a[1], a[2], out);
           case "write" -> write(a[1], a[2], Integer.parseInt(a[3]), Integer.parseInt(a[4]));
           default -> throw new IllegalArgumentException("unknown request " + a[0]);
@@ -120,6 +150,15 @@ public final class HFileOracle {
       sha.update(b, offset, length);
     }
 
+    void put(Cell c) {
+      n++;
+      put(c.getRowArray(), c.getRowOffset(), c.getRowLength());
+      put(c.getFamilyArray(), c.getFamilyOffset(), c.getFamilyLength());
+      put(c.getQualifierArray(), c.getQualifierOffset(), c.getQualifierLength());
+      sha.update(ByteBuffer.allocate(9).putLong(c.getTimestamp()).put(c.getTypeByte()).array());
+      put(c.getValueArray(), c.getValueOffset(), c.getValueLength());
+    }
+
     @Override
     public String toString() {
       return n + "\t" + hex.formatHex(sha.digest());
@@ -131,13 +170,7 @@ public final class HFileOracle {
     try (HFile.Reader reader = open(file)) {
       HFileScanner s = scanner(reader);
       for (boolean more = s.seekTo(); more; more = s.next()) {
-        Cell c = s.getCell();
-        d.n++;
-        d.put(c.getRowArray(), c.getRowOffset(), c.getRowLength());
-        d.put(c.getFamilyArray(), c.getFamilyOffset(), c.getFamilyLength());
-        d.put(c.getQualifierArray(), c.getQualifierOffset(), c.getQualifierLength());
-        d.sha.update(ByteBuffer.allocate(9).putLong(c.getTimestamp()).put(c.getTypeByte()).array());
-        d.put(c.getValueArray(), c.getValueOffset(), c.getValueLength());
+        d.put(s.getCell());
       }
       if (reader.getEntries() != d.n) throw new IllegalStateException(reader.getEntries() + " cells by the trailer, " + d.n);
     }
@@ -220,6 +253,67 @@ public final class HFileOracle {
       for (String row : rows) {
         out.println(filter.membershipTest(new Key(hex.parseHex(row))));
       }
+    }
+  }
+
+  /** Hudi's reader of tables, which takes the schema, the range and the filter from the file. */
+  private static void hudiTable(String file, List<String> keys, PrintStream out) throws Exception {
+    StoragePath path = new StoragePath(new File(file).toURI());
+    HFileReaderFactory factory = HFileReaderFactory.builder().withStorage(new HoodieHadoopStorage(path, new HadoopStorageConfiguration(conf))).withPath(path).build();
+    try (var r = HoodieNativeAvroHFileReader.builder().readerFactory(factory).path(path).useBloomFilter(true).build()) {
+      String[] range = r.readMinMaxRecordKeys();
+      long n = 0;
+      try (var rows = r.getIndexedRecordIterator(r.getSchema(), r.getSchema(), Map.of())) {
+        for (; rows.hasNext(); rows.next()) n++;
+      }
+      if (n != r.getTotalRecords()) throw new IllegalStateException(n + " of " + r.getTotalRecords() + " rows");
+      out.println(n + "\t" + range[0] + "\t" + range[1]);
+      var filter = r.readBloomFilter();
+      for (String key : keys) {
+        StringBuilder found = new StringBuilder();
+        try (var rows = r.getIndexedRecordsByKeysIterator(List.of(key), r.getSchema())) {
+          while (rows.hasNext()) found.append(rows.next());
+        }
+        out.println(filter.mightContain(key) + "\t" + found);
+      }
+    }
+  }
+
+  /** The code that a region server runs for a bulk load, with its checks. */
+  private static void bulkLoad(String family, String file, List<String> rows, PrintStream out) throws Exception {
+    byte[] name = family.getBytes(StandardCharsets.UTF_8);
+    java.nio.file.Path dir = Files.createTempDirectory("region");
+    Configuration c = new Configuration(conf);
+    c.setBoolean("hbase.hstore.bulkload.verify", true);
+    ChunkCreator.initialize(MemStoreLAB.CHUNK_SIZE_DEFAULT, false, 0, 0, 0, null, MemStoreLAB.INDEX_CHUNK_SIZE_PERCENTAGE_DEFAULT);
+    TableDescriptor table = TableDescriptorBuilder.newBuilder(TableName.valueOf("loaded")).setColumnFamily(ColumnFamilyDescriptorBuilder.of(name)).build();
+    RegionInfo info = RegionInfoBuilder.newBuilder(table.getTableName()).build();
+    Path root = new Path(dir.toUri());
+    CommonFSUtils.setRootDir(c, root);
+    CommonFSUtils.setWALRootDir(c, root);
+    WAL wal = new WALFactory(c, "judge").getWAL(info);
+    HRegion region = HRegion.createHRegion(info, root, c, table, wal);
+    try {
+      // What is loaded is moved.
+      java.nio.file.Path copy = Files.copy(new File(file).toPath(), dir.resolve("loaded.hfile"));
+      if (region.bulkLoadHFiles(List.of(Pair.newPair(name, copy.toString())), true, null) == null) throw new IllegalStateException("it is not loaded");
+      Digest d = new Digest();
+      try (RegionScanner s = region.getScanner(new Scan())) {
+        List<Cell> cells = new ArrayList<>();
+        for (boolean more = true; more; cells.clear()) {
+          more = s.next(cells);
+          for (Cell cell : cells) d.put(cell);
+        }
+      }
+      out.println(d);
+      for (String row : rows) {
+        byte[] value = region.get(new Get(hex.parseHex(row))).value();
+        out.println(value == null ? "-" : hex.formatHex(value));
+      }
+    } finally {
+      region.close();
+      wal.close();
+      FileUtil.fullyDelete(dir.toFile());
     }
   }
 
