@@ -15,6 +15,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rowtocol/rowtocol/e2e/hadooptest"
 	"github.com/rowtocol/rowtocol/hfile"
 	"github.com/rowtocol/rowtocol/internal/soak"
 )
@@ -429,6 +430,17 @@ func TestHFileLoaded(t *testing.T) {
 		if answers[2+i][0] != value {
 			t.Errorf("HBase has another value in row %s", request[4+i])
 		}
+	}
+}
+
+// TestHDFSHFile converts rows to HFiles on HDFS. Each is one block.
+func TestHDFSHFile(t *testing.T) {
+	c := newSite(t, hadooptest.Shared(t), 20_000, append(hFiles.flags, "--bloom=hudi", "--row-group-size=2MiB", "--workers=2")...)
+	for client, uri := range c.clients() {
+		dest := uri + "/hfiles-" + client
+		run(t, c.args(dest)...).want(t, 0)
+		c.complete(t, dest)
+		run(t, "verify", "--against", c.input, dest).want(t, 0)
 	}
 }
 

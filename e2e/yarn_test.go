@@ -108,7 +108,7 @@ func (y *yarn) mixed(t *testing.T) {
 	must(t, mailgen.Write(&big, mailgen.Options{Rows: rows, Seed: 7, Codec: "snappy"}))
 	y.put(t, in, "large.avro.snappy", big.Bytes())
 	y.put(t, in, "large.avro", big.Bytes())
-	s := y.submittable(t, []string{in, in + "/_hidden.avro"}, "--row-group-size", fmt.Sprint(big.Len()*3/4), "--index", "id")
+	s := y.submittable(t, []string{in, in + "/_hidden.avro"}, "--row-group-size", fmt.Sprint(big.Len()*3/4), "--index", "id", "--index", "folder,id")
 	if s.rows != files*20+2*rows || s.tasks < 4 {
 		t.Fatalf("%d rows in %d tasks", s.rows, s.tasks)
 	}
@@ -183,9 +183,10 @@ func (y *yarn) mail(t *testing.T, flags ...string) *submittable {
 }
 
 // deserted kills the submit of a job of which a task is done and another is not. The
-// same command follows that job, in which the child is killed, and publishes.
+// same command follows that job, in which the child is killed, and publishes: HFiles,
+// whose rows each task sorts.
 func (y *yarn) deserted(t *testing.T) {
-	s := y.mail(t)
+	s := y.mail(t, hFiles.flags...)
 	dest := y.dir(t) + "/out"
 	first := s.start(t, dest)
 	held := y.hold(t, first, dest, 1)
