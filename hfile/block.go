@@ -5,6 +5,7 @@ import (
 	"errors"
 	"hash/crc32"
 	"io"
+	"slices"
 
 	"github.com/rowtocol/rowtocol/column"
 	"github.com/rowtocol/rowtocol/damage"
@@ -24,6 +25,11 @@ const (
 	magicInfo         = "FILEINF2"
 	magicSize         = len(magicData)
 )
+
+// magics are those of the blocks that are read.
+var magics = []string{
+	magicData, magicLeaf, magicIntermediate, magicRoot, magicBloomChunk, magicBloomMeta, magicDeleteBloom, magicMeta, magicInfo,
+}
 
 // headerSize is the bytes of a block's header.
 const headerSize = 33
@@ -278,7 +284,7 @@ func (b *blockReader) decode(h *blockHeader, offset int64, size int, magics []st
 		return nil, damage.New(damage.Size, "", offset+8, "a block of %d bytes where the index says %d", h.size(), size)
 	}
 	//guard: a block would be taken for one of another kind
-	if !isOneOf(h.magic, magics) {
+	if !slices.Contains(magics, h.magic) {
 		if h.magic == magicEncodedData {
 			return nil, damage.New(damage.Unsupported, "", offset, "a data block with an encoding (DATA_BLOCK_ENCODING)")
 		}
@@ -359,15 +365,6 @@ func (b *blockReader) readInto(keep *holding, offset int64, magics ...string) (h
 func (b *blockReader) close() {
 	b.memory.shrink(0)
 	b.stored, b.raw = nil, nil
-}
-
-func isOneOf(magic string, magics []string) bool {
-	for _, m := range magics {
-		if m == magic {
-			return true
-		}
-	}
-	return false
 }
 
 // readFull fills p with the bytes at an offset.

@@ -27,13 +27,10 @@ const (
 // bloomFilter is a compound Bloom filter: chunks, each a filter of the keys from its first
 // one up to the next chunk's.
 type bloomFilter struct {
-	hashes  int
-	hash    func(b []byte, seed uint32) uint32
-	keys    int64
-	bytes   int64 // of all chunks
-	maxKeys int64
-	rows    bool // the keys are rows
-	chunks  []indexEntry
+	hashes int
+	hash   func(b []byte, seed uint32) uint32
+	rows   bool // the keys are rows
+	chunks []indexEntry
 }
 
 // parseBloom reads the payload of a filter's meta block, which is at an offset:
@@ -46,10 +43,7 @@ func parseBloom(memory *holding, b []byte, info Info, offset int64) (*bloomFilte
 		return nil, damage.New(damage.Truncated, "", offset, "%d bytes of a Bloom filter, at least %d", len(b), bloomMetaSize)
 	}
 	u32 := func(at int) int64 { return int64(int32(binary.BigEndian.Uint32(b[at:]))) }
-	f := &bloomFilter{
-		bytes: int64(binary.BigEndian.Uint64(b[4:])), hashes: int(u32(12)),
-		keys: int64(binary.BigEndian.Uint64(b[20:])), maxKeys: int64(binary.BigEndian.Uint64(b[28:])),
-	}
+	f := &bloomFilter{hashes: int(u32(12))}
 	//guard: another layout would be taken for this one
 	if v := u32(0); v != bloomVersion {
 		return nil, damage.New(damage.Unsupported, "", offset, "version %d of a Bloom filter, version %d is read", v, bloomVersion)

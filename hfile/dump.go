@@ -2,7 +2,6 @@ package hfile
 
 import (
 	"bufio"
-	"bytes"
 	"encoding/binary"
 	"fmt"
 	"io"
@@ -55,8 +54,7 @@ func (d *dumper) claim(n int, label string, args ...any) {
 // block dumps the block at d.at.
 func (d *dumper) block() {
 	blocks := d.s.data
-	h, payload, err := blocks.read(d.at, -1, magicData, magicLeaf, magicIntermediate, magicRoot,
-		magicBloomChunk, magicBloomMeta, magicDeleteBloom, magicMeta, magicInfo)
+	h, payload, err := blocks.read(d.at, -1, magics...)
 	if err != nil {
 		d.err = err
 		return
@@ -64,7 +62,7 @@ func (d *dumper) block() {
 	if _, d.err = fmt.Fprintf(d.w, "\nblock %q: %d bytes, %d before compression\n", h.magic, h.size(), h.raw); d.err != nil {
 		return
 	}
-	d.buf = bytes.Clone(blocks.stored)
+	d.buf = blocks.stored
 	d.claim(magicSize, "magic")
 	d.claim(4, "bytes behind the header: %d", h.stored)
 	d.claim(4, "bytes before compression: %d", h.raw)

@@ -193,7 +193,7 @@ func FuzzIndex(f *testing.F) {
 		damageOnly(t, err)
 		key := AppendRowKey(nil, []byte("row"))
 		if err == nil {
-			lastNotAbove(block.n, key, func(i int) []byte { return block.entry(i).key })
+			lastBelow(block.n, key, func(i int) []byte { return block.entry(i).key })
 		}
 		for _, r := range []*Reader{{}, {tags: true, versions: true}} {
 			s := &Scanner{f: r, payload: b}

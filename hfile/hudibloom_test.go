@@ -201,3 +201,14 @@ func TestHudiBloomIsBounded(t *testing.T) {
 		t.Error("a row without bytes is said not to be there")
 	}
 }
+
+// TestHudiBloomVerified verifies files whose filter, or range, does not have a row.
+func TestHudiBloomVerified(t *testing.T) {
+	for text, interfere := range map[string]func(w *Writer){
+		"the Bloom filter does not have": func(w *Writer) { w.hudi = newHudiBloomWriter() },
+		infoMinRecord:                    func(w *Writer) { w.least = []byte("row0002") },
+	} {
+		f := madeBy(t, WriterOptions{HudiBloom: true, HudiRange: true}, 3, interfere)
+		says(t, text, f.verify(), text)
+	}
+}

@@ -81,16 +81,15 @@ func protobufKey(b []byte) (key []byte, size int) {
 
 // dialect is how a root index has its keys.
 type dialect struct {
-	name string
 	read func(b []byte) (key []byte, size int)
 	// rowOnly is whether a key is the row behind its length, without what else is in a key.
 	rowOnly bool
 }
 
-// The dialects: the one of HBase, which Hudi writes since 2026, and the one of Hudi before.
+// The dialects: the one of HBase, which Hudi writes since 1.2, and the one of Hudi before.
 var dialects = [...]dialect{
-	{name: "HBase", read: vintKey},
-	{name: "Hudi before 1.2", read: protobufKey, rowOnly: true},
+	{read: vintKey},
+	{read: protobufKey, rowOnly: true},
 }
 
 // dataRoot reads the payload of the data index's root. Keys become whole ones in every
@@ -211,13 +210,13 @@ func (b *indexBlock) entry(i int) indexEntry {
 	return p
 }
 
-// lastNotAbove is the number of the last of n entries in order whose key is not above a key; 0
-// if all are.
-func lastNotAbove(n int, key Key, at func(i int) []byte) int {
-	low, high := 0, n // keys before low are not above, from high on they are
+// lastBelow is the number of the last of n entries in order whose key is below a key; 0 if none
+// is.
+func lastBelow(n int, key Key, at func(i int) []byte) int {
+	low, high := 0, n // keys before low are below, from high on they are not
 	for low < high {
 		mid := int(uint(low+high) / 2)
-		if Key(at(mid)).Compare(key) <= 0 {
+		if Key(at(mid)).Compare(key) < 0 {
 			low = mid + 1
 		} else {
 			high = mid

@@ -224,3 +224,25 @@ func TestZstdFrameSize(t *testing.T) {
 		}
 	})
 }
+
+// TestManyIndexBlocks verifies a file of many index blocks of no bytes.
+func TestManyIndexBlocks(t *testing.T) {
+	f := madeBy(t, WriterOptions{}, 3, func(w *Writer) {
+		flushed(t, w)
+		for range 20_000 {
+			w.block(t, magicLeaf)
+		}
+	})
+	memory := &limitedMemory{limit: 64 << 20}
+	withinAccount(t, memory, func() {
+		r, err := Open(bytes.NewReader(f), int64(len(f)), OpenOptions{Memory: memory})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.Close()
+		says(t, "unused", r.Verify(t.Context()), "no index leads to the index block")
+	})
+	if memory.held != 0 {
+		t.Errorf("%d bytes are held", memory.held)
+	}
+}

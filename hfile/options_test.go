@@ -74,7 +74,7 @@ func TestBlocksOfAPart(t *testing.T) {
 		change func(root []byte)
 	}{
 		{"", func([]byte) {}},
-		{"a block is said to be at -1", be64(rootEntry(1), -1)},
+		{"leads back to a block before 33", be64(rootEntry(1), -1)},
 		{"a block is said to be at 1048576", be64(rootEntry(1), 1<<20)},
 		{"bytes where the index says 100", be32(rootEntry(1)+8, 100)},
 	} {

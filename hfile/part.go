@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"io"
 	"strings"
+	"unsafe"
 
 	"github.com/rowtocol/rowtocol/column"
 	"github.com/rowtocol/rowtocol/damage"
@@ -81,9 +82,11 @@ func (p *part) Columns() []format.Column {
 	}}
 }
 
-// Blocks are the data blocks. How many rows they have is not known before they are read.
+// Blocks are the data blocks, of which there are as many as fit the part's memory. How many rows they have is not known before they are read.
 func (p *part) Blocks(int) (blocks []format.Block, err error) {
 	headers := p.blocks()
+	memory := holding{account: p.memory.account}
+	defer memory.shrink(0)
 	err = p.Reader.Blocks(func(offset int64, size int, key Key) error {
 		h, err := headers.header(offset)
 		if err != nil {
@@ -92,6 +95,10 @@ func (p *part) Blocks(int) (blocks []format.Block, err error) {
 		//guard: sizes would be shown that are not those of the block to which the index leads
 		if h.size() != size {
 			return damage.New(damage.Size, "", offset, "a block of %d bytes where the index says %d", h.size(), size)
+		}
+		//guard: many small blocks would take more memory than there is
+		if err := memory.reserve(2 * int64(unsafe.Sizeof(format.Block{}))); err != nil { // the list is copied as it grows
+			return err
 		}
 		blocks = append(blocks, format.Block{RawSize: int64(h.raw), StoredSize: int64(h.payload())})
 		return nil

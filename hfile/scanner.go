@@ -20,7 +20,8 @@ type Scanner struct {
 	at      int // of the next cell in the payload
 	key     Key
 	value   []byte
-	begun   bool // key and value are those of a cell
+	begun   bool  // key and value are those of a cell
+	cells   int64 // met since the file's beginning; negative after a seek
 	err     error
 
 	chunk     *blockReader // of the Bloom filter
@@ -81,20 +82,32 @@ func (s *Scanner) Next() bool {
 			return s.fail(err)
 		} else if !more {
 			s.begun = false
-			return false
+			return s.complete()
 		}
 	}
 	if err := s.cell(); err != nil {
 		return s.fail(err)
 	}
 	s.begun = true
+	if s.cells >= 0 {
+		s.cells++
+	}
 	return true
+}
+
+// complete ends a scan at the end of the file. It returns false.
+func (s *Scanner) complete() bool {
+	//guard: rows would be lost without notice
+	if n := s.f.trailer.Entries; s.cells >= 0 && s.cells != n {
+		return s.fail(damage.New(damage.Count, "", s.f.size-trailerSize, "%d cells, the trailer has %d", s.cells, n))
+	}
+	return false
 }
 
 // Seek moves to the first cell that is not before a key: to an exact one, or the next. It is
 // false if there is none, and after an error. Going forward within a block reads nothing.
 func (s *Scanner) Seek(key Key) bool {
-	s.err = nil
+	s.err, s.cells = nil, -1
 	e, ok, err := s.find(key)
 	if err != nil {
 		return s.fail(err)
@@ -139,22 +152,58 @@ func (s *Scanner) SeekRow(row []byte) bool {
 	return ok
 }
 
-// find walks the index to the data block in which a key is if it is in the file. ok is false
-// if the file has no blocks.
+// find walks the index to the first data block that can have a key, or what is behind it. A key
+// that an entry of the index has can be in the block before, too: the last cell there may have
+// the same one. ok is false if the file has no blocks.
 func (s *Scanner) find(key Key) (e indexEntry, ok bool, err error) {
 	root := s.f.root
 	if len(root) == 0 {
 		return e, false, nil
 	}
-	e = root[lastNotAbove(len(root), key, func(i int) []byte { return root[i].key })]
+	e = root[lastBelow(len(root), key, func(i int) []byte { return root[i].key })]
 	for i := range s.levels {
 		l := &s.levels[i]
 		if err := s.descend(l, e, i == len(s.levels)-1); err != nil {
 			return e, false, err
 		}
-		e = l.block.entry(lastNotAbove(l.block.n, key, func(i int) []byte { return l.block.entry(i).key }))
+		e = l.block.entry(lastBelow(l.block.n, key, func(i int) []byte { return l.block.entry(i).key }))
 	}
 	return e, true, nil
+}
+
+// walkIndex calls index with the entry of each index block below the root and the block's first
+// key, and data with that of each data block, in their order.
+func (s *Scanner) walkIndex(index func(e indexEntry, first Key) error, data func(e indexEntry) error) error {
+	least := make([]int64, len(s.levels)+1) // offset of the next block of each level
+	var walk func(entries int, entry func(i int) indexEntry, depth int) error
+	walk = func(entries int, entry func(i int) indexEntry, depth int) error {
+		for i := range entries {
+			e := entry(i)
+			//guard: an index would be walked in a circle
+			if e.offset < least[depth] {
+				return damage.New(damage.Value, "", e.offset, "the index leads back to a block before %d", least[depth])
+			}
+			least[depth] = e.offset + headerSize
+			if depth == len(s.levels) {
+				if err := data(e); err != nil {
+					return err
+				}
+				continue
+			}
+			l := &s.levels[depth]
+			if err := s.descend(l, e, depth == len(s.levels)-1); err != nil {
+				return err
+			}
+			if err := index(e, l.block.entry(0).key); err != nil {
+				return err
+			}
+			if err := walk(l.block.n, l.block.entry, depth+1); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return walk(len(s.f.root), func(i int) indexEntry { return s.f.root[i] }, 0)
 }
 
 // descend reads the index block that an entry points to.
@@ -191,10 +240,9 @@ func (s *Scanner) readBlock(offset int64, size int) error {
 
 // nextBlock reads the next data block. more is false if there is none.
 func (s *Scanner) nextBlock() (more bool, err error) {
+	// A file begins with data blocks, if it has any. Where the trailer says that the first one
+	// is has no checksum.
 	at := s.next
-	if s.offset < 0 && at == 0 {
-		at = max(s.f.trailer.FirstData, 0)
-	}
 	for at < s.f.trailer.LoadOnOpen {
 		h, err := s.data.header(at)
 		if err != nil {

@@ -32,10 +32,12 @@ type verifier struct {
 	s        *Scanner
 	previous map[string]int64 // offset of the last block of a magic
 	data     []dataBlock
-	memory   holding       // of data
-	index    map[int64]int // sizes of the index blocks below the root, by their offsets
-	chunks   []indexEntry  // Bloom filter's, without keys
-	meta     []indexEntry
+	memory   holding        // of what is kept of the blocks
+	index    map[int64]bool // offsets of the index blocks below the root that nothing led to yet
+	chunks   int            // met of the Bloom filter
+	meta     int            // blocks met
+	hudi     *HudiBloom
+	least    []byte // the first row
 	last     Key
 	cells    int64
 	keys     int64 // bytes
@@ -43,8 +45,10 @@ type verifier struct {
 }
 
 func (v *verifier) run(ctx context.Context) error {
-	t := v.f.trailer
-	v.index = map[int64]int{}
+	v.index = map[int64]bool{}
+	if err := v.openHudi(); err != nil {
+		return err
+	}
 	for at := int64(0); at < v.f.size-trailerSize; {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -53,13 +57,9 @@ func (v *verifier) run(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		//guard: a block would be counted to two parts of the file
-		if next := at + int64(size); at < t.LoadOnOpen && next > t.LoadOnOpen {
-			return damage.New(damage.Size, "", at, "a block goes beyond %d, where the indexes begin", t.LoadOnOpen)
-		}
 		at += int64(size)
 	}
-	for _, check := range []func() error{v.checkIndex, v.checkMeta, v.checkBloom, v.checkInfo, v.checkTrailer} {
+	for _, check := range []func() error{v.checkIndex, v.checkMeta, v.checkInfo, v.checkTrailer} {
 		if err := check(); err != nil {
 			return err
 		}
@@ -67,12 +67,34 @@ func (v *verifier) run(ctx context.Context) error {
 	return nil
 }
 
+// openHudi reads Hudi's Bloom filter, if the file says of which kind it is.
+func (v *verifier) openHudi() error {
+	kind := v.f.info.Value(infoHudiBloomType)
+	if kind == nil {
+		return nil
+	}
+	text, err := v.f.Meta(metaHudiBloom)
+	if text == nil || err != nil {
+		return err
+	}
+	//guard: the filter would take memory beside the account
+	if err := v.memory.reserve(4 * int64(len(text))); err != nil {
+		return err
+	}
+	v.hudi, err = ParseHudiBloom(string(text), string(kind))
+	return err
+}
+
 // block verifies the block at an offset and returns its size.
 func (v *verifier) block(at int64) (int, error) {
-	h, payload, err := v.s.data.read(at, -1, magicData, magicLeaf, magicIntermediate, magicRoot,
-		magicBloomChunk, magicBloomMeta, magicDeleteBloom, magicMeta, magicInfo)
+	h, payload, err := v.s.data.read(at, -1, magics...)
 	if err != nil {
 		return 0, err
+	}
+	begin := v.f.trailer.LoadOnOpen
+	//guard: a block would be counted to two parts of the file
+	if at < begin && at+int64(h.size()) > begin {
+		return 0, damage.New(damage.Size, "", at, "a block goes beyond %d, where the indexes begin", begin)
 	}
 	before, ok := v.previous[h.magic]
 	if !ok {
@@ -86,7 +108,7 @@ func (v *verifier) block(at int64) (int, error) {
 	switch h.magic {
 	case magicRoot, magicInfo, magicBloomMeta, magicDeleteBloom:
 		//guard: an index would be where readers do not look for it
-		if at < v.f.trailer.LoadOnOpen {
+		if at < begin {
 			return 0, damage.New(damage.Magic, "", at, "a block %q before the indexes' beginning", h.magic)
 		}
 	}
@@ -94,13 +116,42 @@ func (v *verifier) block(at int64) (int, error) {
 	case magicData:
 		err = v.dataBlock(at, h.size(), payload)
 	case magicLeaf, magicIntermediate:
-		v.index[at] = h.size()
+		if err = v.memory.reserve(mapEntryMemory); err == nil {
+			v.index[at] = true
+		}
 	case magicBloomChunk:
-		v.chunks = append(v.chunks, indexEntry{offset: at, size: h.size()})
+		err = v.chunk(at, h.size())
 	case magicMeta:
-		v.meta = append(v.meta, indexEntry{offset: at, size: h.size()})
+		err = v.metaBlock(at, h.size())
 	}
 	return h.size(), err
+}
+
+// mapEntryMemory is more than an entry of a map of two numbers takes, with the room that the map
+// grows by.
+const mapEntryMemory = 80
+
+// metaBlock checks that the meta index has a meta block.
+func (v *verifier) metaBlock(at int64, size int) error {
+	v.meta++
+	//guard: a meta block would belong to nothing, or be another one
+	if i := v.meta - 1; i >= len(v.f.meta) || v.f.meta[i].offset != at || v.f.meta[i].size != size {
+		return damage.New(damage.Value, "", at, "the meta index does not have meta block %d of %d bytes there", i, size)
+	}
+	return nil
+}
+
+// chunk checks that the Bloom filter has a chunk, if there is a filter.
+func (v *verifier) chunk(at int64, size int) error {
+	if v.f.bloom == nil {
+		return nil
+	}
+	v.chunks++
+	//guard: a chunk would be another one, or none
+	if i := v.chunks - 1; i >= len(v.f.bloom.chunks) || v.f.bloom.chunks[i].offset != at || v.f.bloom.chunks[i].size != size {
+		return damage.New(damage.Value, "", at, "the Bloom filter does not have chunk %d of %d bytes there", i, size)
+	}
+	return nil
 }
 
 // dataBlock verifies the cells of a data block.
@@ -142,17 +193,23 @@ func (v *verifier) dataBlock(at int64, size int, payload []byte) error {
 	return nil
 }
 
-// reserve reserves the memory of a data block's key, and of what else is kept of the block.
+// reserve reserves the memory of a data block's key, and of what else is kept of the block, in a
+// list that is copied as it grows.
 func (v *verifier) reserve(key int) error {
-	return v.memory.reserve(int64(key) + int64(unsafe.Sizeof(dataBlock{})))
+	return v.memory.reserve(int64(key) + 2*int64(unsafe.Sizeof(dataBlock{})))
 }
 
-// row checks that the Bloom filter has the cell's row.
+// row checks that the Bloom filters have the cell's row.
 func (v *verifier) row() error {
-	has, err := v.s.MayContainRow(v.s.key.Row())
+	row := v.s.key.Row()
+	if v.cells == 1 {
+		v.least = bytes.Clone(row)
+	}
+	has, err := v.s.MayContainRow(row)
 	if err != nil {
 		return err
 	}
+	has = has && (v.hudi == nil || v.hudi.MayContain(row))
 	//guard: a look-up would miss a row
 	if !has {
 		return damage.New(damage.Value, "", v.s.offset, "the Bloom filter does not have the row of %s", v.s.key)
@@ -163,37 +220,18 @@ func (v *verifier) row() error {
 // checkIndex checks that the data index leads to each data block, in their order.
 func (v *verifier) checkIndex() error {
 	n := 0
-	var walk func(entries int, entry func(i int) indexEntry, depth int) error
-	walk = func(entries int, entry func(i int) indexEntry, depth int) error {
-		for i := range entries {
-			e := entry(i)
-			if depth == len(v.s.levels) {
-				if err := v.leads(e, n); err != nil {
-					return err
-				}
-				n++
-				continue
-			}
-			//guard: an index would be walked in a circle
-			if v.index[e.offset] != e.size {
-				return damage.New(damage.Value, "", e.offset, "the index leads to an index block of %d bytes there, which is none or was met before", e.size)
-			}
-			delete(v.index, e.offset)
-			l := &v.s.levels[depth]
-			if err := v.s.descend(l, e, depth == len(v.s.levels)-1); err != nil {
-				return err
-			}
-			//guard: a search from above would end in front of the block
-			if first := Key(l.block.entry(0).key); first.Compare(e.key) != 0 {
-				return damage.New(damage.Value, "", e.offset, "the index block begins with %s, the entry above has %s", first, Key(e.key))
-			}
-			if err := walk(l.block.n, l.block.entry, depth+1); err != nil {
-				return err
-			}
+	err := v.s.walkIndex(func(e indexEntry, first Key) error {
+		delete(v.index, e.offset)
+		//guard: a search from above would end in front of the block
+		if first.Compare(e.key) != 0 {
+			return damage.New(damage.Value, "", e.offset, "the index block begins with %s, the entry above has %s", first, Key(e.key))
 		}
 		return nil
-	}
-	if err := walk(len(v.f.root), v.f.rootEntry, 0); err != nil {
+	}, func(e indexEntry) error {
+		n++
+		return v.leads(e, n-1)
+	})
+	if err != nil {
 		return err
 	}
 	//guard: data blocks would not be found by a search
@@ -221,39 +259,29 @@ func (v *verifier) leads(e indexEntry, n int) error {
 	if first.Compare(e.key) < 0 {
 		return damage.New(damage.Value, "", e.offset, "the index has %s for a block that begins with %s", Key(e.key), b.first)
 	}
-	//guard: a search would begin before the key's block, and end there
-	if b.before != nil && !v.f.dialect.rowOnly && b.before.Compare(e.key) > 0 {
+	above := b.before != nil && b.before.Compare(e.key) > 0
+	if b.before != nil && v.f.dialect.rowOnly {
+		above = bytes.Compare(b.before.Row(), Key(e.key).Row()) > 0
+	}
+	//guard: a search would begin behind cells of the key
+	if above {
 		return damage.New(damage.Value, "", e.offset, "the index has %s for a block behind %s", Key(e.key), b.before)
 	}
 	return nil
 }
 
-// checkMeta checks that the meta index has all meta blocks.
+// checkMeta checks that the file has all blocks of the meta index and of the Bloom filter.
 func (v *verifier) checkMeta() error {
-	for i, e := range v.f.meta {
-		//guard: a meta block would be another one, or none
-		if i >= len(v.meta) || v.meta[i].offset != e.offset || v.meta[i].size != e.size {
-			return damage.New(damage.Value, "", e.offset, "the meta index has block %q of %d bytes there", e.key, e.size)
-		}
+	//guard: a meta block would be missing
+	if n := len(v.f.meta); v.meta < n {
+		return damage.New(damage.Count, "", v.f.meta[v.meta].offset, "the meta index has %d blocks, the file %d", n, v.meta)
 	}
-	//guard: a meta block would belong to nothing
-	if len(v.meta) > len(v.f.meta) {
-		return damage.New(damage.Count, "", v.meta[len(v.f.meta)].offset, "no index leads to the meta block")
+	if v.f.bloom == nil {
+		return nil
 	}
-	return nil
-}
-
-// checkBloom checks that the Bloom filter has all its chunks.
-func (v *verifier) checkBloom() error {
-	var chunks []indexEntry
-	if v.f.bloom != nil {
-		chunks = v.f.bloom.chunks
-	}
-	for i, e := range chunks {
-		//guard: a chunk would be another one, or none
-		if i >= len(v.chunks) || v.chunks[i].offset != e.offset || v.chunks[i].size != e.size {
-			return damage.New(damage.Value, "", e.offset, "the Bloom filter has a chunk of %d bytes there", e.size)
-		}
+	//guard: a chunk would be missing
+	if all := v.f.bloom.chunks; v.chunks < len(all) {
+		return damage.New(damage.Count, "", all[v.chunks].offset, "the Bloom filter has %d chunks, the file %d", len(all), v.chunks)
 	}
 	return nil
 }
@@ -268,7 +296,19 @@ func (v *verifier) checkInfo() error {
 	case last == nil || !bytes.Equal(last.Row(), v.last.Row()) || !v.f.ByHudi() && last.Compare(v.last) != 0:
 		return damage.New(damage.Value, "", at, "%s is said to be %s, it is %s", infoLastKey, last, v.last)
 	}
-	if v.cells == 0 || v.f.ByHudi() {
+	if v.cells == 0 {
+		return nil
+	}
+	for _, end := range []struct {
+		key string
+		row []byte
+	}{{infoMinRecord, v.least}, {infoMaxRecord, v.last.Row()}} {
+		//guard: Hudi would not look for rows in the file
+		if said := v.f.info.Value(end.key); said != nil && !bytes.Equal(said, end.row) {
+			return damage.New(damage.Value, "", at, "%s is said to be %q, it is %q", end.key, said, end.row)
+		}
+	}
+	if v.f.ByHudi() {
 		return nil
 	}
 	for _, average := range []struct {
@@ -307,34 +347,7 @@ func (v *verifier) checkTrailer() error {
 func (f *Reader) Blocks(visit func(offset int64, size int, key Key) error) error {
 	s := f.Scan()
 	defer s.Close()
-	var walk func(entries int, entry func(i int) indexEntry, depth int) error
-	walk = func(entries int, entry func(i int) indexEntry, depth int) error {
-		last := int64(-1)
-		for i := range entries {
-			e := entry(i)
-			if depth == len(s.levels) {
-				if err := visit(e.offset, e.size, e.key); err != nil {
-					return err
-				}
-				continue
-			}
-			//guard: an index would be walked in a circle
-			if e.offset <= last {
-				return damage.New(damage.Value, "", e.offset, "the index leads to an index block before the last one")
-			}
-			last = e.offset
-			l := &s.levels[depth]
-			if err := s.descend(l, e, depth == len(s.levels)-1); err != nil {
-				return err
-			}
-			if err := walk(l.block.n, l.block.entry, depth+1); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	return f.located(walk(len(f.root), f.rootEntry, 0))
+	return f.located(s.walkIndex(func(indexEntry, Key) error { return nil }, func(e indexEntry) error {
+		return visit(e.offset, e.size, e.key)
+	}))
 }
-
-// rootEntry is the entry of a number of the data index's root.
-func (f *Reader) rootEntry(i int) indexEntry { return f.root[i] }

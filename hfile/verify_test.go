@@ -71,32 +71,32 @@ func TestVerify(t *testing.T) {
 			h, _ := parseBlockHeader(b, 0, int64(len(b)))
 			clear(b[headerSize:h.covered])
 		})},
-		{"a chunk twice", "the Bloom filter has a chunk", madeBy(t, small, 3, func(w *Writer) {
+		{"a chunk twice", "the Bloom filter has 2 chunks, the file 1", madeBy(t, small, 3, func(w *Writer) {
 			flushed(t, w)
 			w.bloom.chunks = append(w.bloom.chunks, indexEntry{offset: 7, size: 70, key: []byte("~")})
 		})},
-		{"another chunk", "the Bloom filter has a chunk", madeBy(t, small, 3, func(w *Writer) {
+		{"another chunk", "the Bloom filter does not have chunk 1", madeBy(t, small, 3, func(w *Writer) {
 			flushed(t, w)
 			e := w.block(t, magicBloomChunk)
 			e.offset--
 			w.bloom.chunks = append(w.bloom.chunks, e)
 		})},
-		{"a chunk's size", "the Bloom filter has a chunk", madeBy(t, small, 3, func(w *Writer) {
+		{"a chunk's size", "the Bloom filter does not have chunk 1", madeBy(t, small, 3, func(w *Writer) {
 			flushed(t, w)
 			e := w.block(t, magicBloomChunk)
 			e.size--
 			w.bloom.chunks = append(w.bloom.chunks, e)
 		})},
-		{"an index block twice", "which is none or was met before", wide.changed(t, magicRoot, 0, func(b []byte) {
+		{"an index block twice", "the index leads back to a block before", wide.changed(t, magicRoot, 0, func(b []byte) {
 			copy(b[rootEntry(1):][:pointerSize], b[rootEntry(0):])
 		})},
-		{"an index block's size", "which is none or was met before", deep.changed(t, magicRoot, 0, func(b []byte) { b[rootEntry(0)+pointerSize-1]++ })},
+		{"an index block's size", "a block of 185 bytes where the index says 186", deep.changed(t, magicRoot, 0, func(b []byte) { b[rootEntry(0)+pointerSize-1]++ })},
 		{"the key above", "the entry above has", deep.changed(t, magicRoot, 0, func(b []byte) { b[rootEntry(1)-1] = byte(Delete) })},
 		{"a block without an index", "the index has 3 data blocks, the file 4", madeBy(t, WriterOptions{BlockSize: 1}, 4, func(w *Writer) {
 			flushed(t, w)
 			w.index.open = w.index.open[:3]
 		})},
-		{"a block too few", "the index has data block", flat.changed(t, magicData, last, func(b []byte) {
+		{"a meta block for a data block", "the meta index does not have meta block 0", flat.changed(t, magicData, last, func(b []byte) {
 			copy(b, magicMeta)
 			be64(16, -1)(b)
 		})},
@@ -115,20 +115,20 @@ func TestVerify(t *testing.T) {
 		{"a key below the block before", "for a block behind", flat.changed(t, magicRoot, 0, func(b []byte) {
 			b[rootEntry(2)+rootKey+rowLengthSize] = 'a'
 		})},
-		{"a meta block too few", "the meta index has block", madeBy(t, small, 3, func(w *Writer) {
+		{"a meta block too few", "the meta index has 1 blocks, the file 0", madeBy(t, small, 3, func(w *Writer) {
 			w.metaEntries = append(w.metaEntries, indexEntry{offset: 7, size: 70, key: []byte("m")})
 		})},
-		{"another meta block", "the meta index has block", madeBy(t, small, 3, func(w *Writer) {
+		{"another meta block", "the meta index does not have meta block 0", madeBy(t, small, 3, func(w *Writer) {
 			e := w.block(t, magicMeta)
 			e.offset--
 			w.metaEntries = append(w.metaEntries, e)
 		})},
-		{"a meta block's size", "the meta index has block", madeBy(t, small, 3, func(w *Writer) {
+		{"a meta block's size", "the meta index does not have meta block 0", madeBy(t, small, 3, func(w *Writer) {
 			e := w.block(t, magicMeta)
 			e.size--
 			w.metaEntries = append(w.metaEntries, e)
 		})},
-		{"a meta block without an index", "no index leads to the meta block", madeBy(t, small, 3, func(w *Writer) { w.block(t, magicMeta) })},
+		{"a meta block without an index", "the meta index does not have meta block 0", madeBy(t, small, 3, func(w *Writer) { w.block(t, magicMeta) })},
 		{"no last key", "is said to be no key", inInfo(infoLastKey, lastKeyAt, 1)},
 		{"another last row", "is said to be row", inInfo(infoLastKey, lastKeyAt+rowLengthSize+6, '9')},
 		{"another last row by Hudi", "is said to be row", inInfo(infoLastKey, lastKeyAt+rowLengthSize+6, '9').withTrailer(t, func(tr *Trailer) {
@@ -193,14 +193,114 @@ func TestLastKey(t *testing.T) {
 	}
 }
 
-// TestBlocksInACircle has a root lead to an index block twice.
+// TestBlocksInACircle has an index lead to the same blocks again and again.
 func TestBlocksInACircle(t *testing.T) {
 	f := madeFile(t, WriterOptions{BlockSize: 150, IndexBlockSize: 150}, 60).changed(t, magicRoot, 0, func(b []byte) { copy(b[rootEntry(1):][:pointerSize], b[rootEntry(0):]) })
 	r, err := f.open()
 	if err != nil {
 		t.Fatal(err)
 	}
-	says(t, "circle", r.Blocks(func(int64, int, Key) error { return nil }), "before the last one")
+	says(t, "circle", r.Blocks(func(int64, int, Key) error { return nil }), "leads back to a block before")
+
+	const levels = 20
+	f = madeBy(t, WriterOptions{}, 1, func(w *Writer) {
+		flushed(t, w)
+		below := w.index.open
+		for level := range levels - 1 {
+			magic, twice := magicIntermediate, []indexEntry{}
+			if level == 0 {
+				magic = magicLeaf
+			}
+			for range 2 {
+				offset, size, err := w.write(magic, w.index.block(below))
+				if err != nil {
+					t.Fatal(err)
+				}
+				twice = append(twice, indexEntry{offset, size, below[0].key})
+			}
+			below = twice
+		}
+		w.index = indexWriter{limit: w.index.limit, open: below}
+	}).withTrailer(t, func(tr *Trailer) { tr.Levels, tr.DataIndex = levels, 2 })
+	if r, err = f.open(); err != nil {
+		t.Fatal(err)
+	}
+	visits := 0
+	says(t, "blocks of several above", r.Blocks(func(int64, int, Key) error { visits++; return nil }), "leads back to a block before")
+	if visits > 1 {
+		t.Errorf("the one block was met %d times", visits)
+	}
+}
+
+// TestEqualKeysOverBlocks finds all cells of a key that is in two blocks.
+func TestEqualKeysOverBlocks(t *testing.T) {
+	key := func(row string) Key { return AppendKey(nil, []byte(row), nil, nil, LatestTimestamp, Put) }
+	f := madeBy(t, WriterOptions{}, 0, func(w *Writer) {
+		for _, row := range []string{"a", "b", "", "b", "c"} {
+			if row == "" {
+				flushed(t, w)
+			} else if err := w.Append(key(row), nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+	if err := f.verify(); err != nil {
+		t.Fatal(err)
+	}
+	r, err := f.open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := r.Scan()
+	defer s.Close()
+	n := 0
+	for ok := s.Seek(key("b")); ok && string(s.Key().Row()) == "b"; ok = s.Next() {
+		n++
+	}
+	if n != 2 {
+		t.Errorf("%d of 2 cells are found", n)
+	}
+}
+
+// TestVerifyRowOnly has an index of rows lead behind cells.
+func TestVerifyRowOnly(t *testing.T) {
+	r, err := madeFile(t, WriterOptions{BlockSize: 150}, 30).open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.dialect = dialects[1]
+	for i := range r.root {
+		r.root[i].key = AppendRowKey(nil, Key(r.root[i].key).Row())
+	}
+	if err := r.Verify(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	r.root[1].key = AppendRowKey(nil, Key(r.root[0].key).Row())
+	says(t, "a row too low", r.Verify(t.Context()), "for a block behind")
+}
+
+// TestScanOfAll scans files whose trailers, which have no checksums, lead elsewhere.
+func TestScanOfAll(t *testing.T) {
+	f := madeFile(t, WriterOptions{BlockSize: 150}, 30)
+	scan := func(change func(*Trailer)) (n int, err error) {
+		r, err := f.withTrailer(t, change).open()
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := r.Scan()
+		defer s.Close()
+		for s.Next() {
+			n++
+		}
+		return n, s.Err()
+	}
+	for _, first := range []int64{f.offsets(t, magicData)[1], 1 << 40} {
+		if n, err := scan(func(tr *Trailer) { tr.FirstData = first }); n != 30 || err != nil {
+			t.Errorf("%d cells with the first block at %d, %v", n, first, err)
+		}
+	}
+	_, err := scan(func(tr *Trailer) { tr.Entries++ })
+	says(t, "a cell that is not there", err, "30 cells, the trailer has 31")
 }
 
 func TestEmptyChunk(t *testing.T) {

@@ -273,7 +273,14 @@ func (f *Writer) Close() error {
 	if f.err != nil {
 		return f.err
 	}
+	if f.err = f.close(); f.err != nil {
+		return f.err
+	}
 	f.err = errors.New("hfile: the writer is closed")
+	return nil
+}
+
+func (f *Writer) close() error {
 	if err := f.flush(true); err != nil {
 		return err
 	}

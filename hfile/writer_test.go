@@ -344,3 +344,23 @@ func BenchmarkScan(b *testing.B) {
 type discard struct{}
 
 func (discard) Write(p []byte) (int, error) { return len(p), nil }
+
+// fullDisk takes nothing.
+type fullDisk struct{}
+
+var errFull = errors.New("disk full")
+
+func (fullDisk) Write([]byte) (int, error) { return 0, errFull }
+
+// The first error stays that of the file.
+func TestCloseOfAFailedFile(t *testing.T) {
+	w, err := hfile.NewWriter(fullDisk{}, hfile.WriterOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := w.Close(); !errors.Is(err, errFull) {
+			t.Errorf("closed with %v", err)
+		}
+	}
+}
