@@ -2,6 +2,7 @@ package hfile
 
 import (
 	"bytes"
+	"errors"
 	"strings"
 	"testing"
 
@@ -88,5 +89,23 @@ func TestBlocksOfAPart(t *testing.T) {
 		} else if n := len(f.offsets(t, magicData)); err != nil || len(blocks) != n {
 			t.Errorf("%d blocks of %d, %v", len(blocks), n, err)
 		}
+	}
+}
+
+// TestBlocksFitMemory refuses a list of blocks that is too long.
+func TestBlocksFitMemory(t *testing.T) {
+	f := madeFile(t, WriterOptions{BlockSize: 1}, 2000)
+	memory := &limitedMemory{limit: 1 << 30}
+	p, err := Format.Open([]format.File{memoryFile{bytes.NewReader(f)}}, format.OpenOptions{Memory: memory})
+	if err != nil {
+		t.Fatal(err)
+	}
+	memory.limit = memory.held + 16<<10
+	if _, err := p.Blocks(0); !errors.Is(err, errMemory) {
+		t.Errorf("the blocks are listed: %v", err)
+	}
+	memory.limit = 1 << 30
+	if blocks, err := p.Blocks(0); err != nil || len(blocks) != 2000 {
+		t.Errorf("%d blocks, %v", len(blocks), err)
 	}
 }

@@ -96,8 +96,9 @@ func (p *part) Blocks(int) (blocks []format.Block, err error) {
 		if h.size() != size {
 			return damage.New(damage.Size, "", offset, "a block of %d bytes where the index says %d", h.size(), size)
 		}
+		// The list is copied as it grows.
 		//guard: many small blocks would take more memory than there is
-		if err := memory.reserve(2 * int64(unsafe.Sizeof(format.Block{}))); err != nil { // the list is copied as it grows
+		if err := memory.reserve(2 * int64(unsafe.Sizeof(format.Block{}))); err != nil {
 			return err
 		}
 		blocks = append(blocks, format.Block{RawSize: int64(h.raw), StoredSize: int64(h.payload())})

@@ -27,7 +27,8 @@ type OpenOptions struct {
 	Name string
 	// MaxBlock is the size in bytes of the largest block that is read and of what it
 	// decompresses to; a file that claims more is reported as damage.Unsupported. 0 is
-	// DefaultMaxBlock. Of what is read on opening it is at most 64 MiB.
+	// DefaultMaxBlock. A block that is read on opening has at most 64 MiB, all of them together
+	// the size of the largest block.
 	MaxBlock int64
 	// Memory accounts for the indexes and for the blocks of scanners; nil if nobody does. Its
 	// error is that of whoever wanted them.

@@ -131,7 +131,7 @@ func TestFind(t *testing.T) {
 		}
 	}
 	stop := errors.New("enough")
-	r := NewReader(x, func(_ context.Context, name string) (store.File, error) { return newFileOf(o.files[name], name), nil }, nil)
+	r := NewReader(x, func(_ context.Context, name string) (store.File, error) { return newFileOf(o.files[name], name), nil }, 2, nil)
 	defer r.Close()
 	if err := r.Find(t.Context(), rowkey.Range{}, func([]byte, Position) error { return stop }); !errors.Is(err, stop) {
 		t.Errorf("%v", err)
@@ -152,7 +152,7 @@ func TestDamagedIndex(t *testing.T) {
 	} {
 		r := NewReader(x, func(context.Context, string) (store.File, error) {
 			return newFileOf(change(bytes.Clone(o.files[name])), name), nil
-		}, nil)
+		}, 2, nil)
 		err := r.Find(t.Context(), rowkey.Range{}, func([]byte, Position) error { return nil })
 		r.Close()
 		var d *damage.Error
@@ -183,13 +183,48 @@ func TestIndexOfAnotherOutput(t *testing.T) {
 		r := NewReader(x, func(_ context.Context, name string) (store.File, error) {
 			open++
 			return closing{newFileOf(o.files[name], name), &open}, nil
-		}, nil)
+		}, 2, nil)
 		err := r.Find(t.Context(), rowkey.Range{}, func([]byte, Position) error { return nil })
 		r.Close()
 		var d *damage.Error
 		if !errors.As(err, &d) || d.File != x.Files[0].Name || open != 0 {
 			t.Errorf("%s: %v; %d files stay open", what, err, open)
 		}
+	}
+}
+
+// TestOpenFiles finds keys in an index of more files than are open at a time.
+func TestOpenFiles(t *testing.T) {
+	s := mustSink(t, newPlan("id"), 1<<30)
+	s.size = 20_000
+	var o output
+	rows := make([]row, 2000)
+	for i := range rows {
+		rows[i].id = int64(i)
+	}
+	o.run(t, s, 0, rows)
+	o.merge(t, s)
+	x := In(o.success.Index, fingerprint)[0]
+	const most = 2
+	if len(x.Files) <= most {
+		t.Fatalf("%d files are too few", len(x.Files))
+	}
+	open := 0
+	r := NewReader(x, func(_ context.Context, name string) (store.File, error) {
+		if open++; open > most {
+			t.Fatalf("%d files are open", open)
+		}
+		return closing{newFileOf(o.files[name], name), &open}, nil
+	}, most, nil)
+	for range 2 {
+		n := 0
+		if err := r.Find(t.Context(), rowkey.Range{}, func([]byte, Position) error { n++; return nil }); err != nil || n != len(rows) {
+			t.Errorf("%d of %d keys, %v", n, len(rows), err)
+		}
+	}
+	r.Close()
+	if open != 0 {
+		t.Errorf("%d files stay open", open)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"github.com/rowtocol/rowtocol/hfile"
+	"github.com/rowtocol/rowtocol/internal/kway"
 )
 
 // source is a run to be merged.
@@ -57,6 +58,10 @@ func openLocal(name string) (file, error) {
 // mergeMemory is about what an open run takes: a block, an index and the buffers of a
 // remote file.
 const mergeMemory = 128 << 10
+
+// maxRunBlock is more than a block of a run has, also with the longest key, and than all that is
+// read on opening it.
+const maxRunBlock = 1 << 20
 
 // Bounds of how many runs are merged at a time, as each is an open file.
 const (
@@ -129,7 +134,7 @@ func openRun(ctx context.Context, s source) (*openedRun, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, err := hfile.Open(f, f.Size(), hfile.OpenOptions{Name: s.name})
+	r, err := hfile.Open(f, f.Size(), hfile.OpenOptions{Name: s.name, MaxBlock: maxRunBlock})
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
@@ -179,7 +184,7 @@ func mergeOpen(ctx context.Context, sources []source, begin func(nulls int64) er
 
 // mergeCells calls emit with all keys of some runs in their order.
 func mergeCells(ctx context.Context, runs []*openedRun, emit func(key hfile.Key) error) error {
-	var heap runHeap
+	var heap kway.Heap[*openedRun]
 	for _, r := range runs {
 		if r.s.Next() {
 			heap = append(heap, r)
@@ -187,9 +192,7 @@ func mergeCells(ctx context.Context, runs []*openedRun, emit func(key hfile.Key)
 			return err
 		}
 	}
-	for i := len(heap)/2 - 1; i >= 0; i-- {
-		heap.down(i)
-	}
+	heap.Order()
 	for n := 0; len(heap) > 0; n++ {
 		if n%checkEvery == 0 && ctx.Err() != nil {
 			return ctx.Err()
@@ -198,41 +201,19 @@ func mergeCells(ctx context.Context, runs []*openedRun, emit func(key hfile.Key)
 		if err := emit(r.s.Key()); err != nil {
 			return err
 		}
-		if !r.s.Next() {
-			if err := r.s.Err(); err != nil {
-				return err
-			}
-			heap[0] = heap[len(heap)-1]
-			heap = heap[:len(heap)-1]
+		more := r.s.Next()
+		if err := r.s.Err(); err != nil {
+			return err
 		}
-		heap.down(0)
+		heap.Advance(more)
 	}
 	return nil
 }
 
-// runHeap has the run with the least key first.
-type runHeap []*openedRun
-
-func (h runHeap) less(i, j int) bool {
-	if c := h[i].s.Key().Compare(h[j].s.Key()); c != 0 {
+// Before implements kway.Run. Equal keys are in the order of their runs.
+func (r *openedRun) Before(other *openedRun) bool {
+	if c := r.s.Key().Compare(other.s.Key()); c != 0 {
 		return c < 0
 	}
-	return h[i].order < h[j].order
-}
-
-// down moves run i down to where it belongs.
-func (h runHeap) down(i int) {
-	for {
-		least := i
-		for child := 2*i + 1; child <= 2*i+2 && child < len(h); child++ {
-			if h.less(child, least) {
-				least = child
-			}
-		}
-		if least == i {
-			return
-		}
-		h[i], h[least] = h[least], h[i]
-		i = least
-	}
+	return r.order < other.order
 }

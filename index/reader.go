@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"path"
+	"slices"
 
 	"github.com/rowtocol/rowtocol/column"
 	"github.com/rowtocol/rowtocol/damage"
@@ -54,6 +55,8 @@ type Reader struct {
 	open   OpenFunc
 	memory column.Account
 	files  []*openFile // by number; nil of one that is not open
+	opened []int       // numbers of those that are open, the oldest first
+	most   int         // of them
 }
 
 // openFile is a file of an index.
@@ -108,10 +111,10 @@ func (f *openFile) close() {
 	_ = f.file.Close() // only read
 }
 
-// NewReader returns a reader of an index, which opens its files when it needs them. memory
-// accounts for what is read. The caller closes the reader.
-func NewReader(x Index, open OpenFunc, memory column.Account) *Reader {
-	return &Reader{index: x, open: open, memory: memory, files: make([]*openFile, len(x.Files))}
+// NewReader returns a reader of an index, which opens its files when it needs them, and keeps
+// at most so many open, or one. memory accounts for what is read. The caller closes the reader.
+func NewReader(x Index, open OpenFunc, most int, memory column.Account) *Reader {
+	return &Reader{index: x, open: open, memory: memory, files: make([]*openFile, len(x.Files)), most: max(most, 1)}
 }
 
 // Find calls visit with the rows whose keys are in a range, in the order of the keys, and of
@@ -173,19 +176,28 @@ func (r *Reader) file(ctx context.Context, number int) (*openFile, error) {
 	if f := r.files[number]; f != nil {
 		return f, nil
 	}
+	//guard: an index may have more files than can be open
+	if len(r.opened) == r.most {
+		r.closeOldest()
+	}
 	f, err := r.index.open(ctx, number, r.open, r.memory)
 	if err == nil {
 		r.files[number] = f
+		r.opened = append(r.opened, number)
 	}
 	return f, err
 }
 
+func (r *Reader) closeOldest() {
+	oldest := r.opened[0]
+	r.opened = slices.Delete(r.opened, 0, 1)
+	r.files[oldest].close()
+	r.files[oldest] = nil
+}
+
 // Close closes the files. Find would open them again.
 func (r *Reader) Close() {
-	for i, f := range r.files {
-		if f != nil {
-			f.close()
-		}
-		r.files[i] = nil
+	for len(r.opened) > 0 {
+		r.closeOldest()
 	}
 }

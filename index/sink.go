@@ -257,8 +257,8 @@ func (w *fileWriter) add(key hfile.Key) error {
 
 // begin begins a file.
 func (w *fileWriter) begin() (err error) {
-	if w.f, err = os.Create(filepath.Join(w.dir, "index")); err != nil {
-		return fmt.Errorf("index: %w", err)
+	if w.f, err = create(filepath.Join(w.dir, "index")); err != nil {
+		return err
 	}
 	w.out = &buffered{f: w.f}
 	w.w, err = hfile.NewWriter(w.out, hfile.WriterOptions{RowBloom: true, Info: w.info})

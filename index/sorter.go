@@ -130,12 +130,8 @@ type runWriter struct {
 
 // begin creates the file.
 func (r *runWriter) begin(info hfile.Info) (err error) {
-	//guard: the disk would be filled to its last byte
-	if err := spill.CheckFree(filepath.Dir(r.path), diskReserve); err != nil {
+	if r.f, err = create(r.path); err != nil {
 		return err
-	}
-	if r.f, err = os.Create(r.path); err != nil {
-		return fmt.Errorf("index: %w", err)
 	}
 	r.out = &buffered{f: r.f}
 	r.w, err = hfile.NewWriter(r.out, hfile.WriterOptions{BlockSize: runBlock, Info: info})
@@ -157,6 +153,19 @@ func (r *runWriter) end(err error) error {
 		err = r.out.flush()
 	}
 	return errors.Join(err, r.f.Close())
+}
+
+// create creates a local file, if the disk has room for one.
+func create(path string) (*os.File, error) {
+	//guard: the disk would be filled to its last byte
+	if err := spill.CheckFree(filepath.Dir(path), diskReserve); err != nil {
+		return nil, err
+	}
+	f, err := os.Create(path)
+	if err != nil {
+		return nil, fmt.Errorf("index: %w", err)
+	}
+	return f, nil
 }
 
 // buffered is a file that is written in large pieces.

@@ -8,6 +8,7 @@ import (
 	"io"
 	"slices"
 
+	"github.com/rowtocol/rowtocol/internal/kway"
 	"github.com/rowtocol/rowtocol/spill"
 )
 
@@ -19,11 +20,12 @@ import (
 //
 //	| bytes of the key: 4 | bytes of the datum: 4 | key | datum |
 type sorter struct {
-	memory  *memory // for rows that are larger than a run, or their share of the merge
+	memory  *memory // for what is larger than a run's share of the merge
 	spill   *spill.Spill
 	records []byte
 	order   []place
 	runs    []run
+	large   []byte // of memory, for the datum of the row that comes next
 }
 
 // place is a record in memory.
@@ -159,11 +161,12 @@ func (s *sorter) each(visit func(key, datum []byte) error) error {
 	return s.merge(visit)
 }
 
-// merge merges the runs. Each reads through its share of the memory.
+// merge merges the runs. Each reads through its share of the memory; a datum that does not fit
+// there is read when its row comes.
 func (s *sorter) merge(visit func(key, datum []byte) error) error {
 	memory := s.records[:cap(s.records)]
 	share := len(memory) / len(s.runs)
-	heap := make(mergeHeap, 0, len(s.runs))
+	heap := make(kway.Heap[*run], 0, len(s.runs))
 	for i := range s.runs {
 		r := &s.runs[i]
 		r.window = memory[i*share : i*share : (i+1)*share]
@@ -172,33 +175,33 @@ func (s *sorter) merge(visit func(key, datum []byte) error) error {
 		}
 		heap = append(heap, r)
 	}
-	for i := len(heap)/2 - 1; i >= 0; i-- {
-		heap.down(i)
-	}
+	heap.Order()
 	for len(heap) > 0 {
 		r := heap[0]
-		if err := visit(r.key, r.datum); err != nil {
+		datum, err := r.datum()
+		if err == nil {
+			err = visit(r.key, datum)
+		}
+		more := r.more()
+		if err == nil && more {
+			err = r.read()
+		}
+		if err != nil {
 			return err
 		}
-		if r.more() {
-			if err := r.read(); err != nil {
-				return err
-			}
-		} else {
-			heap[0] = heap[len(heap)-1]
-			heap = heap[:len(heap)-1]
-		}
-		heap.down(0)
+		heap.Advance(more)
 	}
 	return nil
 }
 
-// giveBack gives back the memory that runs took beyond their share.
+// giveBack gives back the memory that was taken beyond the runs' shares.
 func (s *sorter) giveBack() {
 	for i := range s.runs {
 		s.memory.Give(s.runs[i].taken)
 		s.runs[i].taken, s.runs[i].window = nil, nil
 	}
+	s.memory.Give(s.large)
+	s.large = nil
 }
 
 // run is a sorted run, and the place in it.
@@ -210,26 +213,72 @@ type run struct {
 	at        int
 	taken     []byte // memory of the task for window; nil if that is the sorter's
 
-	prefix     uint64
-	key, datum []byte
+	prefix uint64
+	key    []byte
+	size   int // of the datum, which begins at at
+}
+
+// Before implements kway.Run. Rows of equal keys are in the order of their runs.
+func (r *run) Before(other *run) bool {
+	if r.prefix != other.prefix {
+		return r.prefix < other.prefix
+	}
+	if c := bytes.Compare(r.key, other.key); c != 0 {
+		return c < 0
+	}
+	return r.number < other.number
 }
 
 func (r *run) more() bool { return r.at < len(r.window) || r.next < r.end }
 
-// read goes to the next record.
+// read goes to the next record, of which it reads the key.
 func (r *run) read() error {
 	if err := r.have(recordHead); err != nil {
 		return err
 	}
-	head := r.window[r.at:]
-	size := recordHead + int(binary.BigEndian.Uint32(head)) + int(binary.BigEndian.Uint32(head[4:]))
-	if err := r.have(size); err != nil {
+	key := int(binary.BigEndian.Uint32(r.window[r.at:]))
+	r.size = int(binary.BigEndian.Uint32(r.window[r.at+4:]))
+	if err := r.have(recordHead + key); err != nil {
 		return err
 	}
-	r.key, r.datum, _ = record(r.window[r.at:])
+	r.at += recordHead + key
+	r.key = r.window[r.at-key : r.at]
 	r.prefix = prefixOf(r.key)
-	r.at += size
 	return nil
+}
+
+// datum reads the datum of the record and goes behind it. Datum and key are valid until the
+// next record is read.
+func (r *run) datum() ([]byte, error) {
+	if end := r.at + r.size; end <= len(r.window) {
+		r.at = end
+		return r.window[end-r.size : end], nil
+	}
+	if held := len(r.key) + r.size; held <= cap(r.window) {
+		r.at -= len(r.key) // which stays beside the datum
+		if err := r.have(held); err != nil {
+			return nil, err
+		}
+		r.key = r.window[r.at : r.at+len(r.key)]
+		r.at += held
+		return r.window[r.at-r.size : r.at], nil
+	}
+	if cap(r.sorter.large) < r.size {
+		r.sorter.memory.Give(r.sorter.large)
+		r.sorter.large = nil
+		large, err := r.sorter.memory.take(r.size)
+		if err != nil {
+			return nil, fmt.Errorf("a row of %d bytes: %w", r.size, err)
+		}
+		r.sorter.large = large
+	}
+	datum := append(r.sorter.large[:0], r.window[r.at:]...)
+	r.at = len(r.window)
+	err := r.fill((*windowWriter)(&datum), r.size-len(datum))
+	if err == nil && len(datum) < r.size {
+		err = io.ErrUnexpectedEOF
+	}
+	return datum, err
 }
 
 // have reads until the window has so many bytes of what was not given.
@@ -241,7 +290,7 @@ func (r *run) have(n int) error {
 	if n > cap(r.window) {
 		memory, err := r.sorter.memory.take(max(n, leastWindow))
 		if err != nil {
-			return fmt.Errorf("a row of %d bytes: %w", n, err)
+			return fmt.Errorf("a key of %d bytes: %w", n, err)
 		}
 		rest = memory[:copy(memory[:cap(memory)], rest)]
 		r.sorter.memory.Give(r.taken)
@@ -250,29 +299,34 @@ func (r *run) have(n int) error {
 		r.window = r.window[:copy(r.window[:cap(r.window)], rest)]
 	}
 	r.at = 0
-	more := min(int64(cap(r.window)-len(r.window)), r.end-r.next)
-	got, err := r.sorter.spill.CopyTo((*windowWriter)(r), runsColumn, r.next, more)
-	r.next += got
+	err := r.fill((*windowWriter)(&r.window), cap(r.window)-len(r.window))
 	if err == nil && len(r.window) < n {
 		err = io.ErrUnexpectedEOF
 	}
 	return err
 }
 
-// windowWriter fills the window of a run.
-type windowWriter run
+// fill reads at most so many bytes more of the run.
+func (r *run) fill(w *windowWriter, n int) error {
+	got, err := r.sorter.spill.CopyTo(w, runsColumn, r.next, min(int64(n), r.end-r.next))
+	r.next += got
+	return err
+}
+
+// windowWriter fills memory to its capacity.
+type windowWriter []byte
 
 // Write implements io.Writer.
 func (w *windowWriter) Write(p []byte) (int, error) {
-	w.window = append(w.window, p...)
+	*w = append(*w, p...)
 	return len(p), nil
 }
 
 // ReadFrom implements io.ReaderFrom, which saves a copy.
 func (w *windowWriter) ReadFrom(from io.Reader) (total int64, err error) {
-	for len(w.window) < cap(w.window) {
-		n, err := from.Read(w.window[len(w.window):cap(w.window)])
-		w.window = w.window[:len(w.window)+n]
+	for len(*w) < cap(*w) {
+		n, err := from.Read((*w)[len(*w):cap(*w)])
+		*w = (*w)[:len(*w)+n]
 		total += int64(n)
 		if err == io.EOF {
 			return total, nil
@@ -282,35 +336,4 @@ func (w *windowWriter) ReadFrom(from io.Reader) (total int64, err error) {
 		}
 	}
 	return total, nil
-}
-
-// mergeHeap has the run with the first record at its front.
-type mergeHeap []*run
-
-func (h mergeHeap) before(i, j int) bool {
-	a, b := h[i], h[j]
-	if a.prefix != b.prefix {
-		return a.prefix < b.prefix
-	}
-	if c := bytes.Compare(a.key, b.key); c != 0 {
-		return c < 0
-	}
-	return a.number < b.number
-}
-
-// down moves the run at i behind those that come before it.
-func (h mergeHeap) down(i int) {
-	for {
-		first := i
-		for child := 2*i + 1; child <= 2*i+2 && child < len(h); child++ {
-			if h.before(child, first) {
-				first = child
-			}
-		}
-		if first == i {
-			return
-		}
-		h[i], h[first] = h[first], h[i]
-		i = first
-	}
 }

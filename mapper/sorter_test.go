@@ -69,3 +69,41 @@ func TestSorter(t *testing.T) {
 		})
 	}
 }
+
+// TestSorterOfLargeRows merges rows that have runs of their own and together more bytes than
+// there is memory: only that of the row that comes next is held.
+func TestSorterOfLargeRows(t *testing.T) {
+	const rows, size = 40, 100 << 10
+	folder, err := spill.OpenFolder(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = folder.Close() }()
+	pool := budget.New(3 * size)
+	m := &memory{share: pool.NewShare(0), flush: func() error { return nil }, ctx: t.Context()}
+	defer m.share.Close()
+	s := newSorter(m, 16<<10)
+	to, err := folder.New(rowsColumns, spill.Options{Memory: 8 << 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = to.Close() }()
+	s.start(to)
+	for i := range rows {
+		if err := s.add(fmt.Appendf(nil, "%02d", rows-1-i), bytes.Repeat([]byte{byte(i)}, size+i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	n := 0
+	err = s.each(func(key, datum []byte) error {
+		i := rows - 1 - n
+		if string(key) != fmt.Sprintf("%02d", n) || !bytes.Equal(datum, bytes.Repeat([]byte{byte(i)}, size+i)) {
+			return fmt.Errorf("row %d is %s of %d bytes", n, key, len(datum))
+		}
+		n++
+		return nil
+	})
+	if err != nil || n != rows {
+		t.Errorf("%d of %d rows, %v", n, rows, err)
+	}
+}

@@ -203,7 +203,7 @@ func (s *Survey) newGroup(blockSize int) (err error) {
 	if w, ok := s.writer.(format.RowWriter); ok {
 		//guard: a task would be the first to find that sorted rows have no positions
 		if len(s.Request.Options.Index) > 0 {
-			return failure.New(failure.Usage, "--index is for formats of columns; rows in the format %s are found by their key", s.Request.Options.Format)
+			return failure.New(failure.Usage, "--index is for formats of columns; rows in the format %s are sorted by their key, and cat --where finds them", s.Request.Options.Format)
 		}
 		//guard: a task would be the first to find that rows have no such key
 		if _, err := rowkey.Parse(s.Mapping.Schema, strings.Join(w.Key(), ",")); err != nil {

@@ -9,6 +9,8 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/rowtocol/rowtocol/budget"
+	"github.com/rowtocol/rowtocol/damage"
 	"github.com/rowtocol/rowtocol/dataset"
 	"github.com/rowtocol/rowtocol/dataset/export"
 	"github.com/rowtocol/rowtocol/index/lookup"
@@ -104,6 +106,8 @@ const (
 // batchMemory is the most that the rows of a batch may take while they are put in order.
 const batchMemory = 16 << 20
 
+var errBatchMemory = fmt.Errorf("the rows of several keys take more than %d bytes", batchMemory)
+
 // answer writes all rows. Those before an error are written too.
 func (f *finder) answer(ctx context.Context, w export.Writer) error {
 	for {
@@ -169,19 +173,27 @@ func (f *finder) write(ctx context.Context, w export.Writer, batch []*lookup.Row
 	defer memory.Close()
 	err := f.in.hold(ctx, h, q, memory.Reserve)
 	switch {
-	case ctx.Err() != nil:
-		return err
 	case err == nil:
 		for _, rows := range batch {
 			f.in.stats.Rows += rows.Count
 		}
 		return h.write(w, batch)
+	case !dividesBatch(err):
+		return err
 	}
 	memory.Close()
 	if err := f.write(ctx, w, batch[:len(batch)/2]); err != nil {
 		return err
 	}
 	return f.write(ctx, w, batch[len(batch)/2:])
+}
+
+// dividesBatch tells whether some rows of a batch may be read after an error. Storage that fails
+// would be tried, and waited for, again and again.
+func dividesBatch(err error) bool {
+	var damaged *damage.Error
+	var refused *budget.Error
+	return errors.As(err, &damaged) || errors.As(err, &refused) || errors.Is(err, errBatchMemory)
 }
 
 // merged are all rows of a batch, each once.
@@ -229,7 +241,7 @@ func (c *catInput) hold(ctx context.Context, h *heldRows, q dataset.Query, reser
 	for _, part := range slices.Sorted(maps.Keys(q.Only)) {
 		for _, number := range q.Only[part] {
 			if row, err = s.Next(row[:0]); err == nil && len(h.data)+len(row) > batchMemory {
-				err = fmt.Errorf("the rows of several keys take more than %d bytes", batchMemory)
+				err = errBatchMemory
 			}
 			if err == nil {
 				err = reserve(3*int64(len(row)) + each) // data may be copied as it grows

@@ -2,13 +2,17 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
+	"github.com/rowtocol/rowtocol/budget"
+	"github.com/rowtocol/rowtocol/damage"
 	"github.com/rowtocol/rowtocol/manifest"
 	"github.com/rowtocol/rowtocol/ocf"
 )
@@ -312,5 +316,23 @@ func TestWhereWithoutItsIndex(t *testing.T) {
 	o := rowtocol(t, dir, nil, "cat", "--columns", "id", "--where", "id = 60", "out").want(t, 0, "index is not used")
 	if o.stdout != "{\"id\":60}\n{\"id\":60}\n" {
 		t.Errorf("%q", o.stdout)
+	}
+}
+
+// A batch is read in halves if that may help.
+func TestDividesBatch(t *testing.T) {
+	for _, c := range []struct {
+		err  error
+		want bool
+	}{
+		{damage.New(damage.Checksum, "part", 7, "damaged"), true},
+		{fmt.Errorf("a row: %w", &budget.Error{}), true},
+		{errBatchMemory, true},
+		{syscall.EIO, false},
+		{context.Canceled, false},
+	} {
+		if dividesBatch(c.err) != c.want {
+			t.Errorf("%v: want %v", c.err, c.want)
+		}
 	}
 }

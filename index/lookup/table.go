@@ -82,7 +82,7 @@ func Open(d *dataset.Dataset, fields string, memory *budget.Pool) (*Table, error
 }
 
 // remedy is how an output comes to an index.
-const remedy = "; convert --index makes one with an output, with --overwrite again with one that is there"
+const remedy = "; convert --index makes one with an output of columns, with --overwrite again with one that is there"
 
 // choose returns the fields of the index to use, which each output with rows has.
 func choose(d *dataset.Dataset, fields string) (string, error) {
@@ -149,7 +149,7 @@ func (t *Table) add(d *dataset.Dataset, number int) error {
 			return nil, err
 		}
 		return &counted{f, t}, nil
-	}, t.memory)
+	}, budget.OpenFiles()/fileShare/min(len(d.Runs()), mostOpen), t.memory)
 	t.runs = append(t.runs, r)
 	return nil
 }
@@ -241,8 +241,12 @@ func (t *Table) RowsWithoutKey() (rows int64) {
 	return rows
 }
 
-// mostOpen is the most outputs of which indexes stay open between two searches.
-const mostOpen = 16
+const (
+	// mostOpen is the most outputs of which indexes stay open between two searches.
+	mostOpen = 16
+	// fileShare is the part of all open files that those of indexes are: one of so many.
+	fileShare = 8
+)
 
 // Find finds the rows with keys in the range that ask makes for the key's fields, which have
 // the types of each output's schema. An error of ask is returned as it is; more rows than
