@@ -183,14 +183,14 @@ func (h *blockHeader) seal(b []byte) []byte {
 	return b
 }
 
-// holding is memory that is accounted for piece by piece, and given back as a whole.
-type holding struct {
+// reservation is memory that is accounted for piece by piece, and given back as a whole.
+type reservation struct {
 	account column.Account
 	held    int64 // bytes
 }
 
 // reserve is called before so many bytes are allocated. Its error is the account's.
-func (h *holding) reserve(n int64) error {
+func (h *reservation) reserve(n int64) error {
 	if err := h.account.Reserve(n); err != nil {
 		return err
 	}
@@ -198,8 +198,8 @@ func (h *holding) reserve(n int64) error {
 	return nil
 }
 
-// shrink gives back all but so many bytes.
-func (h *holding) shrink(to int64) {
+// shrinkTo gives back all but so many bytes.
+func (h *reservation) shrinkTo(to int64) {
 	h.account.Release(h.held - to)
 	h.held = to
 }
@@ -216,11 +216,11 @@ type blockReader struct {
 	codec  Codec
 	end    int64 // the blocks' end
 	most   int64 // largest block that is decoded
-	memory holding
+	memory reservation
 	stored []byte
 	raw    []byte
-	// checked is whether the file's blocks have checksums, as far as is known.
-	checked bool
+	// hasChecksums is whether the file's blocks have checksums, as far as is known.
+	hasChecksums bool
 	// unverified is called if a block has no checksum.
 	unverified func()
 }
@@ -295,7 +295,7 @@ func (b *blockReader) decode(h *blockHeader, offset int64, size int, magics []st
 		return nil, err
 	}
 	//guard: a changed byte would do away with the checksums
-	if !verified && b.checked {
+	if !verified && b.hasChecksums {
 		return nil, damage.New(damage.Checksum, "", offset+24, "a block without checksums, others have them")
 	}
 	if !verified && b.unverified != nil {
@@ -340,13 +340,13 @@ func (b *blockReader) grow(buf []byte, n int) ([]byte, error) {
 	if err := b.memory.reserve(int64(n)); err != nil {
 		return buf, err
 	}
-	b.memory.shrink(b.memory.held - int64(cap(buf)))
+	b.memory.shrinkTo(b.memory.held - int64(cap(buf)))
 	return make([]byte, n), nil
 }
 
 // readInto is read for a payload that stays valid: the memory that it is in is accounted for
 // by keep from now on.
-func (b *blockReader) readInto(keep *holding, offset int64, magics ...string) (h blockHeader, payload []byte, err error) {
+func (b *blockReader) readInto(keep *reservation, offset int64, magics ...string) (h blockHeader, payload []byte, err error) {
 	if h, payload, err = b.read(offset, -1, magics...); err != nil {
 		return h, nil, err
 	}
@@ -363,7 +363,7 @@ func (b *blockReader) readInto(keep *holding, offset int64, magics ...string) (h
 
 // close gives the memory back.
 func (b *blockReader) close() {
-	b.memory.shrink(0)
+	b.memory.shrinkTo(0)
 	b.stored, b.raw = nil, nil
 }
 

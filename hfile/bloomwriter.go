@@ -36,7 +36,7 @@ type bloomWriter struct {
 
 func newBloomWriter() *bloomWriter { return &bloomWriter{} }
 
-// add adds a row that is not the last one.
+// add adds a row that differs from the one before.
 func (f *bloomWriter) add(row []byte) {
 	if f.count == bloomChunkKeys {
 		f.finish()

@@ -123,7 +123,7 @@ func FuzzInfo(f *testing.F) {
 		memory := &limitedMemory{limit: fuzzMemory}
 		var info Info
 		var err error
-		withinAccount(t, memory, func() { info, err = parseInfo(&holding{account: memory}, b, 0) })
+		withinAccount(t, memory, func() { info, err = parseInfo(&reservation{account: memory}, b, 0) })
 		if err != nil {
 			damageOnly(t, err)
 			return
@@ -153,7 +153,7 @@ func FuzzBlock(f *testing.F) {
 			return
 		}
 		memory := &limitedMemory{limit: fuzzMemory}
-		blocks := &blockReader{r: bytes.NewReader(b), codec: c, end: int64(len(b)), most: 1 << 20, memory: holding{account: memory}}
+		blocks := &blockReader{r: bytes.NewReader(b), codec: c, end: int64(len(b)), most: 1 << 20, memory: reservation{account: memory}}
 		withinAccount(t, memory, func() {
 			_, _, err := blocks.read(0, -1, magicData)
 			damageOnly(t, err)
@@ -177,7 +177,7 @@ func FuzzIndex(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte) {
 		memory := &limitedMemory{limit: fuzzMemory}
 		withinAccount(t, memory, func() {
-			_, _, err := dataRoot(&holding{account: memory}, b, len(b)/(pointerSize+1), 1, 0)
+			_, _, err := dataRoot(&reservation{account: memory}, b, len(b)/(pointerSize+1), 1, 0)
 			damageOnly(t, err)
 		})
 		for levels := 1; levels < 3; levels++ {
@@ -195,7 +195,7 @@ func FuzzIndex(f *testing.F) {
 		if err == nil {
 			lastBelow(block.n, key, func(i int) []byte { return block.entry(i).key })
 		}
-		for _, r := range []*Reader{{}, {tags: true, versions: true}} {
+		for _, r := range []*Reader{{}, {hasTags: true, hasVersions: true}} {
 			s := &Scanner{f: r, payload: b}
 			for s.at < len(b) {
 				at := s.at
@@ -221,7 +221,7 @@ func FuzzBloom(f *testing.F) {
 		memory := &limitedMemory{limit: fuzzMemory}
 		var filter *bloomFilter
 		var err error
-		withinAccount(t, memory, func() { filter, err = parseBloom(&holding{account: memory}, b, nil, 0) })
+		withinAccount(t, memory, func() { filter, err = parseBloom(&reservation{account: memory}, b, nil, 0) })
 		if err != nil {
 			damageOnly(t, err)
 			return

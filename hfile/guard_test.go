@@ -62,7 +62,7 @@ func TestBlockHeaderDamage(t *testing.T) {
 
 // blocksOf returns a reader of the blocks of a file.
 func blocksOf(f file, codec Codec) *blockReader {
-	return &blockReader{r: bytes.NewReader(f), codec: codec, end: int64(len(f) - trailerSize), most: 1 << 20, memory: holding{account: unlimited{}}}
+	return &blockReader{r: bytes.NewReader(f), codec: codec, end: int64(len(f) - trailerSize), most: 1 << 20, memory: reservation{account: unlimited{}}}
 }
 
 func TestBlockDamage(t *testing.T) {
@@ -302,7 +302,7 @@ func TestCellDamage(t *testing.T) {
 		{"version does not fit", false, true, cell(n, 0, 0x8f)},
 		{"", true, true, cell(n, 1, 'v', 0, 2, 9, 9, 0x8f, 200)},
 	} {
-		s := &Scanner{f: &Reader{tags: c.tags, versions: c.versions}, payload: c.b}
+		s := &Scanner{f: &Reader{hasTags: c.tags, hasVersions: c.versions}, payload: c.b}
 		err := s.cell()
 		if c.text != "" {
 			says(t, c.text, err, c.text)

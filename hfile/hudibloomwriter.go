@@ -20,9 +20,9 @@ const (
 
 // hudiBloomWriter makes a dynamic Bloom filter of Hudi.
 type hudiBloomWriter struct {
-	filters []hudiFilter
-	count   int // rows of the last one
-	turn    int // rows added since all filters are full
+	filters  []hudiFilter
+	count    int // rows of the last one
+	overflow int // rows added since all filters are full
 }
 
 // newHudiFilter returns a simple filter for hudiKeys rows.
@@ -38,7 +38,7 @@ func newHudiBloomWriter() *hudiBloomWriter {
 	return &hudiBloomWriter{filters: []hudiFilter{newHudiFilter()}}
 }
 
-// add adds a row that is not the last one. Hudi refuses rows without bytes.
+// add adds a row that differs from the one before. Hudi refuses rows without bytes.
 func (w *hudiBloomWriter) add(row []byte) {
 	if len(row) == 0 {
 		return
@@ -51,8 +51,8 @@ func (w *hudiBloomWriter) add(row []byte) {
 		w.filters = append(w.filters, newHudiFilter())
 		f, w.count = &w.filters[len(w.filters)-1], 1
 	default:
-		f = &w.filters[w.turn%maxHudiFilters]
-		w.turn++
+		f = &w.filters[w.overflow%maxHudiFilters]
+		w.overflow++
 	}
 	f.add(row)
 }

@@ -27,7 +27,7 @@ type indexEntry struct {
 // rootEntries reads n entries in the form of roots from the front of a payload, whose first
 // byte is at an offset of the file before compression, and returns what is behind them. The
 // entries' keys are parts of the payload.
-func rootEntries(memory *holding, payload []byte, n int, offset int64, parse func(b []byte) (key []byte, size int)) (entries []indexEntry, rest []byte, err error) {
+func rootEntries(memory *reservation, payload []byte, n int, offset int64, parse func(b []byte) (key []byte, size int)) (entries []indexEntry, rest []byte, err error) {
 	//guard: memory would be asked for more entries than the block can have
 	if n > len(payload)/(pointerSize+1) {
 		return nil, nil, damage.New(damage.Count, "", offset, "%d index entries in %d bytes", n, len(payload))
@@ -94,7 +94,7 @@ var dialects = [...]dialect{
 
 // dataRoot reads the payload of the data index's root. Keys become whole ones in every
 // dialect.
-func dataRoot(memory *holding, payload []byte, n, levels int, offset int64) (entries []indexEntry, d dialect, err error) {
+func dataRoot(memory *reservation, payload []byte, n, levels int, offset int64) (entries []indexEntry, d dialect, err error) {
 	var first error
 	held := memory.held
 	for _, d := range dialects {
@@ -105,12 +105,12 @@ func dataRoot(memory *holding, payload []byte, n, levels int, offset int64) (ent
 		if first == nil {
 			first = err
 		}
-		memory.shrink(held)
+		memory.shrinkTo(held)
 	}
 	return nil, dialect{}, first
 }
 
-func dataRootOf(memory *holding, d dialect, payload []byte, n, levels int, offset int64) ([]indexEntry, error) {
+func dataRootOf(memory *reservation, d dialect, payload []byte, n, levels int, offset int64) ([]indexEntry, error) {
 	entries, rest, err := rootEntries(memory, payload, n, offset, d.read)
 	if err != nil {
 		return nil, err
@@ -129,7 +129,7 @@ func dataRootOf(memory *holding, d dialect, payload []byte, n, levels int, offse
 }
 
 // complete makes the entry's key a whole one.
-func (e *indexEntry) complete(memory *holding, d dialect, offset int64) error {
+func (e *indexEntry) complete(memory *reservation, d dialect, offset int64) error {
 	if !d.rowOnly {
 		return checkKey(e.key, offset)
 	}

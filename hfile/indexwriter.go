@@ -5,20 +5,20 @@ import "encoding/binary"
 // indexWriter makes the data index from below: leaves while the data is written, and at the
 // end, over them, as many levels as it takes until a root is small enough.
 type indexWriter struct {
-	limit  int // bytes of an index block
-	leaves bool
-	size   int64 // bytes of the blocks below the root, before compression
+	limit     int // bytes of an index block
+	hasLeaves bool
+	size      int64 // bytes of the blocks below the root, before compression
 
-	open   []indexEntry // of the leaf that is not written
-	bytes  int          // of open, in the form below the root
-	asRoot int64        // most bytes of open in the form of roots
-	count  int          // data blocks
+	pending      []indexEntry // of the leaf that is not written yet
+	pendingBytes int          // of pending, in the form below the root
+	pendingRoot  int64        // the most bytes of pending in the form of roots
+	count        int          // data blocks
 
-	root   []indexEntry
-	inRoot int64         // bytes of root
-	starts []int         // number of the first data block of each leaf
-	lists  []leafPointer // where the leaves are
-	buf    []byte
+	root       []indexEntry
+	rootBytes  int64
+	leafStarts []int         // number of the first data block of each leaf
+	leaves     []leafPointer // where they are
+	buf        []byte
 }
 
 // leafPointer says where a leaf is.
@@ -30,20 +30,24 @@ type leafPointer struct {
 // add adds a data block.
 func (x *indexWriter) add(offset int64, size int, key Key) {
 	e := indexEntry{offset: offset, size: size, key: append([]byte(nil), key...)}
-	x.open = append(x.open, e)
-	x.bytes += 4 + pointerSize + len(key)
-	x.asRoot += rootEntrySize(e)
+	x.pending = append(x.pending, e)
+	x.pendingBytes += 4 + pointerSize + len(key)
+	x.pendingRoot += rootEntrySize(e)
 	x.count++
 }
 
 // leaf returns the leaf that is to be written, behind the place of its header; nil if none is.
 // The last one is written only if there are others.
 func (x *indexWriter) leaf(last bool) []byte {
-	if len(x.open) == 0 || x.bytes+8 < x.limit && (!last || !x.leaves) || last && !x.leaves {
+	due := x.pendingBytes+8 >= x.limit
+	if last {
+		due = x.hasLeaves
+	}
+	if len(x.pending) == 0 || !due {
 		return nil
 	}
-	x.leaves = true
-	return x.block(x.open)
+	x.hasLeaves = true
+	return x.block(x.pending)
 }
 
 // block makes an index block of entries.
@@ -66,17 +70,17 @@ func (x *indexWriter) block(entries []indexEntry) []byte {
 	return b
 }
 
-// leafAt takes note of where the leaf was written.
-func (x *indexWriter) leafAt(offset int64, size int) {
-	x.starts = append(x.starts, x.count-len(x.open))
-	x.lists = append(x.lists, leafPointer{offset, size})
-	x.addRoot(indexEntry{offset: offset, size: size, key: x.open[0].key})
-	x.open, x.bytes, x.asRoot = x.open[:0], 0, 0
+// leafWritten takes note of where the leaf was written.
+func (x *indexWriter) leafWritten(offset int64, size int) {
+	x.leafStarts = append(x.leafStarts, x.count-len(x.pending))
+	x.leaves = append(x.leaves, leafPointer{offset, size})
+	x.addRoot(indexEntry{offset: offset, size: size, key: x.pending[0].key})
+	x.pending, x.pendingBytes, x.pendingRoot = x.pending[:0], 0, 0
 }
 
 func (x *indexWriter) addRoot(e indexEntry) {
 	x.root = append(x.root, e)
-	x.inRoot += rootEntrySize(e)
+	x.rootBytes += rootEntrySize(e)
 }
 
 // rootEntrySize is the most bytes of an entry in the form of roots.
@@ -85,17 +89,17 @@ func rootEntrySize(e indexEntry) int64 { return int64(pointerSize + 9 + len(e.ke
 // intermediate writes the levels between leaves and root, and returns how many there are in
 // all.
 func (x *indexWriter) intermediate(write func(b []byte) (offset int64, size int, err error)) (levels int, err error) {
-	if !x.leaves {
-		for _, e := range x.open {
+	if !x.hasLeaves {
+		for _, e := range x.pending {
 			x.addRoot(e)
 		}
 		return 1, nil
 	}
 	levels = 2
 	// A level has at most half as many blocks as the one below it, so that this ends.
-	for x.inRoot > int64(x.limit) && len(x.root) > 2 {
+	for x.rootBytes > int64(x.limit) && len(x.root) > 2 {
 		below := x.root
-		x.root, x.inRoot = nil, 0
+		x.root, x.rootBytes = nil, 0
 		for len(below) > 0 {
 			n, bytes := 0, 8
 			for n < len(below) && (n < 2 || bytes < x.limit) {
@@ -121,16 +125,16 @@ func (x *indexWriter) intermediate(write func(b []byte) (offset int64, size int,
 // leaf that has it, and its number there.
 func (x *indexWriter) appendRoot(dst []byte) []byte {
 	dst = appendRootEntries(dst, x.root)
-	if !x.leaves {
+	if !x.hasLeaves {
 		return dst
 	}
 	middle, leaf := (x.count-1)/2, 0
-	for leaf+1 < len(x.starts) && x.starts[leaf+1] <= middle {
+	for leaf+1 < len(x.leafStarts) && x.leafStarts[leaf+1] <= middle {
 		leaf++
 	}
-	dst = binary.BigEndian.AppendUint64(dst, uint64(x.lists[leaf].offset))
-	dst = binary.BigEndian.AppendUint32(dst, uint32(x.lists[leaf].size))
-	return binary.BigEndian.AppendUint32(dst, uint32(middle-x.starts[leaf]))
+	dst = binary.BigEndian.AppendUint64(dst, uint64(x.leaves[leaf].offset))
+	dst = binary.BigEndian.AppendUint32(dst, uint32(x.leaves[leaf].size))
+	return binary.BigEndian.AppendUint32(dst, uint32(middle-x.leafStarts[leaf]))
 }
 
 // appendRootEntries appends entries in the form of roots.
@@ -146,10 +150,10 @@ func appendRootEntries(dst []byte, entries []indexEntry) []byte {
 // bound is the most bytes of the index blocks that are not written. Each level above the
 // leaves has at most half of the entries of the one below.
 func (x *indexWriter) bound() int64 {
-	n := int64(x.bytes) + 8 + midKeySize
-	n += 2 * x.inRoot
-	if !x.leaves {
-		n += x.asRoot
+	n := int64(x.pendingBytes) + 8 + midKeySize
+	n += 2 * x.rootBytes
+	if !x.hasLeaves {
+		n += x.pendingRoot
 	}
 	return n
 }

@@ -32,7 +32,7 @@ func (m *limitedMemory) Reserve(n int64) error {
 func (m *limitedMemory) Release(n int64) { m.held -= n }
 
 // unaccounted is memory that nobody accounts for.
-func unaccounted() *holding { return &holding{account: unlimited{}} }
+func unaccounted() *reservation { return &reservation{account: unlimited{}} }
 
 // uncounted is the most bytes that are allocated without an account: what a Reader is, and the
 // decoders of codecs.

@@ -85,8 +85,8 @@ func (p *part) Columns() []format.Column {
 // Blocks are the data blocks, of which there are as many as fit the part's memory. How many rows they have is not known before they are read.
 func (p *part) Blocks(int) (blocks []format.Block, err error) {
 	headers := p.blocks()
-	memory := holding{account: p.memory.account}
-	defer memory.shrink(0)
+	memory := reservation{account: p.memory.account}
+	defer memory.shrinkTo(0)
 	err = p.Reader.Blocks(func(offset int64, size int, key Key) error {
 		h, err := headers.header(offset)
 		if err != nil {
@@ -176,15 +176,15 @@ func (r *rowReader) Next() ([]byte, error) {
 	if r.part.shape == shapeRows {
 		return r.cells.Value(), nil
 	}
-	if r.err = r.reserve(shownSize*len(r.cells.Key()) + len(r.cells.Value()) + rowOverhead); r.err != nil {
+	if r.err = r.reserve(maxEscaped*len(r.cells.Key()) + len(r.cells.Value()) + rowOverhead); r.err != nil {
 		return nil, r.err
 	}
 	r.datum = r.part.shape.append(r.datum[:0], r.cells.Key(), r.cells.Value())
 	return r.datum, nil
 }
 
-// shownSize is the most bytes that a byte is shown as.
-const shownSize = len("\\xHH")
+// maxEscaped is the most bytes that a byte is shown as.
+const maxEscaped = len("\\xHH")
 
 // rowOverhead is more than what a row has beside a cell's key and value: lengths, the
 // timestamp and the name of the type.
@@ -192,12 +192,12 @@ const rowOverhead = 128
 
 // append appends the row that a cell is.
 func (s shape) append(dst []byte, key Key, value []byte) []byte {
-	dst = appendShown(dst, key.Row())
+	dst = appendEscaped(dst, key.Row())
 	if s == shapeKeyed {
 		return append(dst, value...)
 	}
-	dst = appendShown(dst, key.Family())
-	dst = appendShown(dst, key.Qualifier())
+	dst = appendEscaped(dst, key.Family())
+	dst = appendEscaped(dst, key.Qualifier())
 	dst = binary.AppendVarint(dst, key.Timestamp())
 	dst = appendBytes(dst, key.Type().String())
 	return appendBytes(dst, value)
@@ -208,12 +208,12 @@ func appendBytes[T string | []byte](dst []byte, b T) []byte {
 	return append(binary.AppendVarint(dst, int64(len(b))), b...)
 }
 
-// appendShown appends as a string what bytes are shown as.
-func appendShown(dst, b []byte) []byte {
+// appendEscaped appends as a string what bytes are shown as.
+func appendEscaped(dst, b []byte) []byte {
 	size := len(b)
 	for _, c := range b {
 		if !printable(c) {
-			size += shownSize - 1
+			size += maxEscaped - 1
 		}
 	}
 	return appendPrintable(binary.AppendVarint(dst, int64(size)), b)

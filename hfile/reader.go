@@ -41,7 +41,7 @@ type Reader struct {
 	name    string
 	size    int64
 	most    int64
-	memory  holding // of what is kept
+	memory  reservation // of what is kept
 	trailer *Trailer
 	info    Info
 	dialect dialect
@@ -49,17 +49,17 @@ type Reader struct {
 	meta    []indexEntry
 	bloom   *bloomFilter // of rows or cells; nil if there is none
 
-	checked    bool // the blocks have checksums
-	tags       bool // each cell has tags
-	versions   bool // each cell has a version (mvcc)
-	unverified atomic.Bool
+	hasChecksums bool // the blocks have checksums
+	hasTags      bool // each cell has tags
+	hasVersions  bool // each cell has a version (mvcc)
+	unverified   atomic.Bool
 }
 
 // Open reads and checks what the file of size bytes behind r says of itself: the trailer, the
 // roots of the indexes and the file info. Errors are *damage.Error, or wrap what r or the
 // account reported. The caller closes the Reader.
 func Open(r io.ReaderAt, size int64, o OpenOptions) (*Reader, error) {
-	f := &Reader{r: r, name: o.Name, size: size, most: o.MaxBlock, memory: holding{account: o.Memory}}
+	f := &Reader{r: r, name: o.Name, size: size, most: o.MaxBlock, memory: reservation{account: o.Memory}}
 	if f.most == 0 {
 		f.most = DefaultMaxBlock
 	}
@@ -84,8 +84,8 @@ func (f *Reader) open() error {
 	if f.size < trailerSize {
 		return damage.New(damage.Truncated, "", 0, "%d bytes, an HFile has at least %d", f.size, trailerSize)
 	}
-	tail := &tail{r: f.r, start: max(f.size-tailSize, 0), memory: holding{account: f.memory.account}}
-	defer tail.memory.shrink(0)
+	tail := &tail{r: f.r, start: max(f.size-tailSize, 0), memory: reservation{account: f.memory.account}}
+	defer tail.memory.shrinkTo(0)
 	if err := tail.load(f, f.size); err != nil {
 		return err
 	}
@@ -109,7 +109,7 @@ func (f *Reader) open() error {
 // blocks returns a reader of the file's blocks.
 func (f *Reader) blocks() *blockReader {
 	return &blockReader{
-		r: f.r, codec: f.trailer.Codec, end: f.size - trailerSize, most: f.most, memory: holding{account: f.memory.account}, checked: f.checked,
+		r: f.r, codec: f.trailer.Codec, end: f.size - trailerSize, most: f.most, memory: reservation{account: f.memory.account}, hasChecksums: f.hasChecksums,
 		unverified: func() { f.unverified.Store(true) },
 	}
 }
@@ -119,7 +119,7 @@ type tail struct {
 	r      io.ReaderAt
 	start  int64
 	buf    []byte
-	memory holding
+	memory reservation
 }
 
 // load reads up to the end of the file.
@@ -130,7 +130,7 @@ func (t *tail) load(f *Reader, end int64) error {
 		return damage.New(damage.Unsupported, "", t.start, "%d bytes of indexes, at most %d are read", n, f.most)
 	}
 	t.buf = nil
-	t.memory.shrink(0)
+	t.memory.shrinkTo(0)
 	if err := t.memory.reserve(n); err != nil {
 		return err
 	}
@@ -158,8 +158,8 @@ func (f *Reader) loadOnOpen(blocks *blockReader) error {
 		start := at
 		h, payload, err := blocks.readInto(&f.memory, at, magic)
 		at += int64(h.size())
-		f.checked = f.checked || h.checksum != NoChecksum
-		blocks.checked = f.checked
+		f.hasChecksums = f.hasChecksums || h.checksum != NoChecksum
+		blocks.hasChecksums = f.hasChecksums
 		return payload, start + headerSize, err
 	}
 	payload, offset, err := read(magicRoot)
@@ -208,7 +208,7 @@ func (f *Reader) metaRoot(payload []byte, offset int64) (err error) {
 	var rest []byte
 	held := f.memory.held
 	for _, d := range dialects {
-		f.memory.shrink(held)
+		f.memory.shrinkTo(held)
 		f.meta, rest, err = rootEntries(&f.memory, payload, f.trailer.MetaIndex, offset, d.read)
 		if err == nil && len(rest) == 0 {
 			return nil
@@ -227,15 +227,15 @@ func (f *Reader) useInfo(offset int64) error {
 	if e := string(f.info.Value(infoEncoding)); e != "" && e != "NONE" {
 		return damage.New(damage.Unsupported, "", offset, "data blocks have the encoding %s", e)
 	}
-	f.tags = f.info.Value(infoMaxTags) != nil
+	f.hasTags = f.info.Value(infoMaxTags) != nil
 	version, _ := f.info.number(infoVersion)
-	f.versions = version == 1
+	f.hasVersions = version == 1
 	return nil
 }
 
 // Close gives back the memory that the indexes take. Scanners are closed on their own.
 func (f *Reader) Close() {
-	f.memory.shrink(0)
+	f.memory.shrinkTo(0)
 }
 
 // Name is the name given to Open.

@@ -121,16 +121,16 @@ func (*rowGroup) Growth() int64                                      { return 0 
 
 // sizeBound is the most bytes that a file of some cells has, whatever their order.
 type sizeBound struct {
-	fixed int64 // of a file without cells
-	rows  int64
-	cells int64 // bytes
-	most  int64 // bytes of the longest key
+	fixed      int64 // of a file without cells
+	rows       int64
+	cells      int64 // bytes
+	longestKey int64 // bytes
 }
 
 func (b *sizeBound) add(key, value int) {
 	b.rows++
 	b.cells += cellSize(key, value)
-	b.most = max(b.most, int64(key))
+	b.longestKey = max(b.longestKey, int64(key))
 }
 
 // size is what the cells take; blocks of DefaultBlockSize at least but for the last; for each
@@ -138,7 +138,7 @@ func (b *sizeBound) add(key, value int) {
 // that its keys need, in chunks.
 func (b *sizeBound) size(codec Codec, bloom string) int64 {
 	blocks := b.cells/DefaultBlockSize + 1
-	entry := 4 + pointerSize + 9 + b.most
+	entry := 4 + pointerSize + 9 + b.longestKey
 	index := 3 * blocks * entry
 	leaves := 2*index/DefaultIndexBlockSize + 2
 	n := b.cells + index
@@ -154,5 +154,5 @@ func (b *sizeBound) size(codec Codec, bloom string) int64 {
 	if codec == GZ {
 		n += n/64 + (blocks+leaves)*256
 	}
-	return b.fixed + 4*b.most + n
+	return b.fixed + 4*b.longestKey + n
 }

@@ -285,14 +285,14 @@ func (s *Scanner) cell() error {
 	}
 	end := 8 + int(key) + int(value)
 	s.value = b[8+key : end]
-	if s.f.tags {
+	if s.f.hasTags {
 		//guard: tags would be read beyond the block
 		if len(b)-end < 2 || len(b)-end-2 < int(binary.BigEndian.Uint16(b[end:])) {
 			return s.damaged("a cell's tags do not fit the block")
 		}
 		end += 2 + int(binary.BigEndian.Uint16(b[end:]))
 	}
-	if s.f.versions {
+	if s.f.hasVersions {
 		//guard: a version would be read beyond the block
 		if len(b) == end || len(b)-end < vintSize(b[end]) {
 			return s.damaged("a cell's version does not fit the block")

@@ -13,18 +13,18 @@ import (
 // fits it, that the Bloom filter has each row, and what file info and trailer say. It
 // returns the first damage that it finds, and ends at what is none, such as the end of ctx.
 func (f *Reader) Verify(ctx context.Context) error {
-	v := &verifier{f: f, s: f.Scan(), previous: map[string]int64{}, memory: holding{account: f.memory.account}}
+	v := &verifier{f: f, s: f.Scan(), previous: map[string]int64{}, memory: reservation{account: f.memory.account}}
 	defer v.s.Close()
-	defer v.memory.shrink(0)
+	defer v.memory.shrinkTo(0)
 	return f.located(v.run(ctx))
 }
 
 // dataBlock is a data block that was read.
 type dataBlock struct {
-	offset int64
-	size   int
-	first  Key // of its first cell
-	before Key // the key in front of that; nil for the first block
+	offset      int64
+	size        int
+	first       Key // of its first cell
+	previousKey Key // the key before that; nil for the first block
 }
 
 type verifier struct {
@@ -32,7 +32,7 @@ type verifier struct {
 	s        *Scanner
 	previous map[string]int64 // offset of the last block of a magic
 	data     []dataBlock
-	memory   holding        // of what is kept of the blocks
+	memory   reservation    // of what is kept of the blocks
 	index    map[int64]bool // offsets of the index blocks below the root that nothing led to yet
 	chunks   int            // met of the Bloom filter
 	meta     int            // blocks met
@@ -165,7 +165,7 @@ func (v *verifier) dataBlock(at int64, size int, payload []byte) error {
 	if err := v.reserve(len(v.last)); err != nil {
 		return err
 	}
-	block := dataBlock{offset: at, size: size, before: bytes.Clone(v.last)}
+	block := dataBlock{offset: at, size: size, previousKey: bytes.Clone(v.last)}
 	for s.at < len(payload) {
 		start := s.at
 		if err := s.cell(); err != nil {
@@ -229,7 +229,7 @@ func (v *verifier) checkIndex() error {
 		return nil
 	}, func(e indexEntry) error {
 		n++
-		return v.leads(e, n-1)
+		return v.checkEntry(e, n-1)
 	})
 	if err != nil {
 		return err
@@ -244,8 +244,8 @@ func (v *verifier) checkIndex() error {
 	return nil
 }
 
-// leads checks an entry of the index against the data block of a number.
-func (v *verifier) leads(e indexEntry, n int) error {
+// checkEntry checks an entry of the index against the data block of a number.
+func (v *verifier) checkEntry(e indexEntry, n int) error {
 	//guard: a search would find other cells than a scan
 	if n >= len(v.data) || v.data[n].offset != e.offset || v.data[n].size != e.size {
 		return damage.New(damage.Value, "", e.offset, "the index has data block %d of %d bytes there", n, e.size)
@@ -259,13 +259,13 @@ func (v *verifier) leads(e indexEntry, n int) error {
 	if first.Compare(e.key) < 0 {
 		return damage.New(damage.Value, "", e.offset, "the index has %s for a block that begins with %s", Key(e.key), b.first)
 	}
-	above := b.before != nil && b.before.Compare(e.key) > 0
-	if b.before != nil && v.f.dialect.rowOnly {
-		above = bytes.Compare(b.before.Row(), Key(e.key).Row()) > 0
+	above := b.previousKey != nil && b.previousKey.Compare(e.key) > 0
+	if b.previousKey != nil && v.f.dialect.rowOnly {
+		above = bytes.Compare(b.previousKey.Row(), Key(e.key).Row()) > 0
 	}
 	//guard: a search would begin behind cells of the key
 	if above {
-		return damage.New(damage.Value, "", e.offset, "the index has %s for a block behind %s", Key(e.key), b.before)
+		return damage.New(damage.Value, "", e.offset, "the index has %s for a block behind %s", Key(e.key), b.previousKey)
 	}
 	return nil
 }

@@ -94,7 +94,7 @@ func TestVerify(t *testing.T) {
 		{"the key above", "the entry above has", deep.changed(t, magicRoot, 0, func(b []byte) { b[rootEntry(1)-1] = byte(Delete) })},
 		{"a block without an index", "the index has 3 data blocks, the file 4", madeBy(t, WriterOptions{BlockSize: 1}, 4, func(w *Writer) {
 			flushed(t, w)
-			w.index.open = w.index.open[:3]
+			w.index.pending = w.index.pending[:3]
 		})},
 		{"a meta block for a data block", "the meta index does not have meta block 0", flat.changed(t, magicData, last, func(b []byte) {
 			copy(b, magicMeta)
@@ -205,7 +205,7 @@ func TestBlocksInACircle(t *testing.T) {
 	const levels = 20
 	f = madeBy(t, WriterOptions{}, 1, func(w *Writer) {
 		flushed(t, w)
-		below := w.index.open
+		below := w.index.pending
 		for level := range levels - 1 {
 			magic, twice := magicIntermediate, []indexEntry{}
 			if level == 0 {
@@ -220,7 +220,7 @@ func TestBlocksInACircle(t *testing.T) {
 			}
 			below = twice
 		}
-		w.index = indexWriter{limit: w.index.limit, open: below}
+		w.index = indexWriter{limit: w.index.limit, pending: below}
 	}).withTrailer(t, func(tr *Trailer) { tr.Levels, tr.DataIndex = levels, 2 })
 	if r, err = f.open(); err != nil {
 		t.Fatal(err)

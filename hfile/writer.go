@@ -69,7 +69,7 @@ type Writer struct {
 	firstData   int64
 	lastData    int64
 	metaEntries []indexEntry
-	given       int64 // see givenBound
+	optionsSize int64 // see optionsBound
 }
 
 // NewWriter returns a writer of a file to w, which is written to from its beginning to its
@@ -90,7 +90,7 @@ func NewWriter(w io.Writer, o WriterOptions) (*Writer, error) {
 	if o.BlockSize < 0 || o.BlockSize > MaxDataBlock || o.IndexBlockSize < 0 || o.IndexBlockSize > MaxDataBlock {
 		return nil, fmt.Errorf("hfile: blocks of %d and %d bytes; at most %d are written", o.BlockSize, o.IndexBlockSize, MaxDataBlock)
 	}
-	f := &Writer{w: w, o: o, previous: map[string]int64{}, firstData: -1, lastData: -1, given: o.givenBound()}
+	f := &Writer{w: w, o: o, previous: map[string]int64{}, firstData: -1, lastData: -1, optionsSize: o.optionsBound()}
 	f.buf = make([]byte, headerSize, headerSize+o.BlockSize)
 	f.index.limit = o.IndexBlockSize
 	if o.RowBloom {
@@ -213,7 +213,7 @@ func (f *Writer) flush(last bool) error {
 		if err != nil {
 			return err
 		}
-		f.index.leafAt(offset, size)
+		f.index.leafWritten(offset, size)
 	}
 	if f.bloom == nil {
 		return nil
@@ -384,11 +384,11 @@ func (f *Writer) Bound(key, value int) int64 {
 	if f.o.HudiRange {
 		info += len(f.least) + 2*key
 	}
-	return n + f.given + stored(int64(info)) + stored(0) + trailerSize
+	return n + f.optionsSize + stored(int64(info)) + stored(0) + trailerSize
 }
 
-// givenBound is the most bytes of the file that the meta blocks and pairs of the options take.
-func (o *WriterOptions) givenBound() (n int64) {
+// optionsBound is the most bytes of the file that the meta blocks and pairs of the options take.
+func (o *WriterOptions) optionsBound() (n int64) {
 	info := int64(0)
 	for _, p := range o.Info {
 		info += int64(len(p.Key) + len(p.Value) + 32)
