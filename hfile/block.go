@@ -141,7 +141,7 @@ func parseBlockHeader(b []byte, offset, room int64) (h blockHeader, err error) {
 	h.stored, h.raw, h.perChecksum, h.covered = int(stored), int(raw), int(per), int(covered)
 	//guard: checksums would be read beyond the block, or bytes left over
 	if want := h.payload() + checksumSize*chunks(h.covered, h.perChecksum); h.stored != want {
-		return h, damage.New(damage.Size, "", offset+8, "%d bytes behind the header, its fields give %d", h.stored, want)
+		return h, damage.New(damage.Size, "", offset+8, "%d bytes after the header, its fields give %d", h.stored, want)
 	}
 	return h, nil
 }

@@ -18,7 +18,7 @@ const (
 const (
 	// bloomVersion is the version of compound Bloom filters.
 	bloomVersion = 3
-	// bloomMetaSize is the bytes of a filter's meta block in front of its comparator.
+	// bloomMetaSize is the bytes of a filter's meta block before its comparator.
 	bloomMetaSize = 4 + 8 + 4 + 4 + 8 + 8 + 4
 	// maxHashes is the most hash functions of a filter that is used.
 	maxHashes = 128
@@ -36,7 +36,7 @@ type bloomFilter struct {
 // parseBloom reads the payload of a filter's meta block, which is at an offset:
 //
 //	| version: 4 | bytes: 8 | hash functions: 4 | kind of them: 4 | keys: 8 | most keys: 8 |
-//	| chunks: 4 | comparator, behind its length: VInt | index of the chunks, as in roots |
+//	| chunks: 4 | comparator, after its length: VInt | index of the chunks, as in roots |
 func parseBloom(memory *reservation, b []byte, info Info, offset int64) (*bloomFilter, error) {
 	//guard: fields would be read beyond the block
 	if len(b) < bloomMetaSize {
@@ -73,9 +73,9 @@ func parseBloom(memory *reservation, b []byte, info Info, offset int64) (*bloomF
 	if err != nil {
 		return nil, err
 	}
-	//guard: bytes behind the entries would be passed over
+	//guard: bytes after the entries would be passed over
 	if len(rest) != 0 {
-		return nil, damage.New(damage.Trailing, "", offset+int64(len(b)-len(rest)), "%d bytes behind the %d chunks of a Bloom filter", len(rest), chunks)
+		return nil, damage.New(damage.Trailing, "", offset+int64(len(b)-len(rest)), "%d bytes after the %d chunks of a Bloom filter", len(rest), chunks)
 	}
 	f.chunks = entries
 	switch kind := string(info.Value(infoBloomType)); kind {
@@ -165,7 +165,7 @@ func murmur(b []byte, seed uint32) uint32 {
 	return murmurOf(b[:n], b[n:], seed)
 }
 
-// murmurOf is murmur of the bytes in front of the last ones, a multiple of four, and of these.
+// murmurOf is murmur of the bytes before the last ones, a multiple of four, and of these.
 func murmurOf(b, last []byte, seed uint32) uint32 {
 	const m, r = 0x5bd1e995, 24
 	h := seed ^ uint32(len(b)+len(last))

@@ -59,11 +59,11 @@ func TestBloomDamage(t *testing.T) {
 		{"hash function 3", put(16, 3)},
 		{"-1 chunks", put(36, 0xFFFFFFFF)},
 		{"1000 index entries", put(36, 1000)},
-		{"bytes behind the 0 chunks", put(36, 0)},
+		{"bytes after the 0 chunks", put(36, 0)},
 		{"39 bytes of a Bloom filter", func(b []byte) []byte { return b[:bloomMetaSize-1] }},
 		{"a comparator that does not fit", func(b []byte) []byte { return b[:bloomMetaSize] }},
 		{"a comparator that does not fit", func(b []byte) []byte { b[bloomMetaSize] = 127; return b }},
-		{"1 bytes behind the 1 chunks", func(b []byte) []byte { return append(b, 0) }},
+		{"1 bytes after the 1 chunks", func(b []byte) []byte { return append(b, 0) }},
 		{"does not fit its block", func(b []byte) []byte { return b[:len(b)-1] }},
 	} {
 		_, err := parseBloom(unaccounted(), c.change(append([]byte(nil), meta...)), nil, 0)

@@ -21,7 +21,7 @@ var bloomChunkKeys = int(math.Floor(bloomChunkSize * 8 / bloomBitsPerKey))
 
 // bloomWriter makes a compound Bloom filter of rows.
 type bloomWriter struct {
-	chunk []byte // behind the place of its header
+	chunk []byte // after the place of its header
 	first []byte // its first key
 	count int    // its keys
 	ready [][]byte
@@ -80,7 +80,7 @@ func (f *bloomWriter) finish() {
 	f.chunk, f.first, f.count = nil, nil, 0
 }
 
-// full returns a chunk that is to be written, behind the place of its header; nil if none is.
+// full returns a chunk that is to be written, after the place of its header; nil if none is.
 // At last it is the one that is not full, too.
 func (f *bloomWriter) full(last bool) []byte {
 	if last && f.count > 0 {

@@ -156,7 +156,7 @@ func gunzip(raw, payload []byte) error {
 	}
 	var more [1]byte
 	switch n, err := d.z.Read(more[:]); {
-	//guard: bytes behind the block would be passed over
+	//guard: bytes after the block would be passed over
 	case n > 0:
 		return errLength
 	//guard: a checksum of the member that is wrong would be passed over

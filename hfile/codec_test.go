@@ -11,7 +11,7 @@ import (
 	"github.com/pierrec/lz4/v4"
 )
 
-// chunk is bytes behind their length, or behind another one.
+// chunk is bytes after their length, or after another one.
 func chunk(n int, b []byte) []byte {
 	return append(binary.BigEndian.AppendUint32(nil, uint32(n)), b...)
 }
@@ -69,8 +69,8 @@ func TestDecompress(t *testing.T) {
 		for n := range payload {
 			check("cut", payload[:n], len(raw), false)
 		}
-		check("bytes behind it", append(slices.Clone(payload), 0), len(raw), false)
-		check("again behind it", slices.Concat(payload, payload), len(raw), false)
+		check("bytes after it", append(slices.Clone(payload), 0), len(raw), false)
+		check("again after it", slices.Concat(payload, payload), len(raw), false)
 	}
 	// HBase's own ZSTD codec has no frame around it.
 	bare := z.EncodeAll(raw, nil)

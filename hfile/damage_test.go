@@ -211,7 +211,7 @@ func TestDump(t *testing.T) {
 				continue
 			}
 			if at != len(claimed) {
-				t.Fatalf("%s: bytes at %d are written behind %d", name, at, len(claimed))
+				t.Fatalf("%s: bytes at %d are written after %d", name, at, len(claimed))
 			}
 			for field := range bytes.FieldsSeq(line[10:min(len(line), 10+3*dumpWidth-1)]) {
 				var b byte

@@ -52,7 +52,7 @@
 // # Indexes
 //
 // An index is a B-tree, of one level while its root is small. An entry's key is not above the
-// first one of what it leads to, and not below the last one of what is in front of that.
+// first one of what it leads to, and not below the last one of what is before that.
 //
 //	root      | offset: 8 | size: 4 | key length: VInt | key | …
 //	          | of several levels also the middle data block: leaf's offset: 8, size: 4, entry: 4 |

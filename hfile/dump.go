@@ -9,7 +9,7 @@ import (
 
 // Dump writes every byte of the file with what it means: the fields of each block's header,
 // its payload, of data that is not compressed cell by cell, its checksums, and the trailer. A
-// block that cannot be read ends the dump with its error. Bytes behind an offset are those of
+// block that cannot be read ends the dump with its error. Bytes after an offset are those of
 // the file.
 func (f *Reader) Dump(w io.Writer) error {
 	d := &dumper{f: f, w: bufio.NewWriter(w), s: f.Scan()}
@@ -64,7 +64,7 @@ func (d *dumper) block() {
 	}
 	d.buf = blocks.stored
 	d.claim(magicSize, "magic")
-	d.claim(4, "bytes behind the header: %d", h.stored)
+	d.claim(4, "bytes after the header: %d", h.stored)
 	d.claim(4, "bytes before compression: %d", h.raw)
 	d.claim(8, "block before of its kind: %d", h.previous)
 	d.claim(1, "checksums: %s", h.checksum)

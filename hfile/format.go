@@ -34,7 +34,7 @@ func (adapter) Choices() []format.Choice {
 	return []format.Choice{
 		{Name: "key", Usage: "`PATH[,PATH…]` of the fields that rows are sorted and found by"},
 		{Name: "column", Usage: "`FAMILY:QUALIFIER` of the cells, for HBase (default none, as Hudi has it)"},
-		{Name: "timestamp", Usage: "`milliseconds` of the cells; HBase shows no later ones behind the default (default the latest there can be, as Hudi has it)"},
+		{Name: "timestamp", Usage: "`milliseconds` of the cells; HBase hides what is put later (default the latest there can be, as Hudi has it)"},
 		{Name: "block-codec", Default: "none", Values: []string{"none", "gz"}, Usage: "`codec` of blocks: none or gz"},
 		{Name: "bloom", Values: []string{bloomHBase, bloomHudi}, Usage: "add a Bloom filter of the keys in the `form` of hbase or hudi (default none)"},
 	}

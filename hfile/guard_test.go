@@ -230,9 +230,9 @@ func TestIndexDamage(t *testing.T) {
 		{"9 index entries", entry, 9, 1},
 		{"is cut", append(slices.Clone(entry), make([]byte, 4)...), 2, 1},
 		{"does not fit its block", entry[:len(entry)-1], 1, 1},
-		{"2 bytes behind the index's 1", append(slices.Clone(entry), 0, 0), 1, 1},
-		{"16 bytes behind the index's 1", append(slices.Clone(entry), make([]byte, 16)...), 1, 1},
-		{"2 bytes behind the index's 1", append(slices.Clone(entry), 0, 0), 1, 2},
+		{"2 bytes after the index's 1", append(slices.Clone(entry), 0, 0), 1, 1},
+		{"16 bytes after the index's 1", append(slices.Clone(entry), make([]byte, 16)...), 1, 1},
+		{"2 bytes after the index's 1", append(slices.Clone(entry), 0, 0), 1, 2},
 		{"a key of 3 bytes", entryOf([]byte("row")), 1, 1},
 	} {
 		_, _, err := dataRoot(unaccounted(), c.b, c.n, c.levels, 0)
@@ -271,7 +271,7 @@ func TestIndexDamage(t *testing.T) {
 		{"index entry 0 is said to be at 0 up to 11", func(b []byte) []byte { be32(8, pointerSize-1)(b); return b }},
 		{"index entry 1 is said", func(b []byte) []byte { be32(12, 1000)(b); return b }},
 		{"index entry 1: ", func(b []byte) []byte { b[len(b)-len(row)] = 1; return b }},
-		{"1 bytes behind the entries", func(b []byte) []byte { return append(b, 0) }},
+		{"1 bytes after the entries", func(b []byte) []byte { return append(b, 0) }},
 	} {
 		_, err := parseIndexBlock(c.change(slices.Clone(b)), 0)
 		says(t, c.text, err, c.text)

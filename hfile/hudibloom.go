@@ -24,7 +24,7 @@ const (
 const (
 	// hudiVersion begins a filter that says its kind of hash function.
 	hudiVersion = -1
-	// hudiHeadSize is the bytes of a filter in front of its bits.
+	// hudiHeadSize is the bytes of a filter before its bits.
 	hudiHeadSize = 4 + 4 + 1 + 4
 )
 
@@ -85,9 +85,9 @@ func ParseHudiBloom(text, kind string) (*HudiBloom, error) {
 	default:
 		return nil, damage.New(damage.Unsupported, "", -1, "%s: the kind %q", metaHudiBloom, kind)
 	}
-	//guard: bytes behind the filter would be passed over
+	//guard: bytes after the filter would be passed over
 	if len(d.b) > 0 {
-		d.fail("%d bytes behind it", len(d.b))
+		d.fail("%d bytes after it", len(d.b))
 	}
 	if d.err != nil {
 		return nil, d.err
@@ -158,7 +158,7 @@ func (d *hudiDecoder) number() int {
 	return int(int32(binary.BigEndian.Uint32(b)))
 }
 
-// head reads what is in front of a filter's bits.
+// head reads what is before a filter's bits.
 func (d *hudiDecoder) head() (f hudiFilter) {
 	version := d.number()
 	f.hashes, f.kind = version, hashJenkins // Hadoop's before it had versions

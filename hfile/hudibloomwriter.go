@@ -105,7 +105,7 @@ func (f *hudiFilter) add(row []byte) {
 	}
 }
 
-// appendHead appends what is in front of the bits.
+// appendHead appends what is before the bits.
 func (f *hudiFilter) appendHead(dst []byte) []byte {
 	version := int32(hudiVersion)
 	dst = binary.BigEndian.AppendUint32(dst, uint32(version))

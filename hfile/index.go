@@ -10,10 +10,10 @@ import (
 	"github.com/rowtocol/rowtocol/damage"
 )
 
-// pointerSize is the bytes of an index entry in front of its key: an offset and a size.
+// pointerSize is the bytes of an index entry before its key: an offset and a size.
 const pointerSize = 8 + 4
 
-// midKeySize is the bytes behind the entries of a root above other index blocks: the offset,
+// midKeySize is the bytes after the entries of a root above other index blocks: the offset,
 // the size and an entry of the leaf that has the file's middle.
 const midKeySize = 8 + 4 + 4
 
@@ -25,7 +25,7 @@ type indexEntry struct {
 }
 
 // rootEntries reads n entries in the form of roots from the front of a payload, whose first
-// byte is at an offset of the file before compression, and returns what is behind them. The
+// byte is at an offset of the file before compression, and returns what is after them. The
 // entries' keys are parts of the payload.
 func rootEntries(memory *reservation, payload []byte, n int, offset int64, parse func(b []byte) (key []byte, size int)) (entries []indexEntry, rest []byte, err error) {
 	//guard: memory would be asked for more entries than the block can have
@@ -60,7 +60,7 @@ func pointer(b []byte) indexEntry {
 	return indexEntry{offset: int64(binary.BigEndian.Uint64(b)), size: int(int32(binary.BigEndian.Uint32(b[8:])))}
 }
 
-// vintKey reads a key behind its length as Hadoop writes it, and how many bytes both have; 0
+// vintKey reads a key after its length as Hadoop writes it, and how many bytes both have; 0
 // if they do not fit.
 func vintKey(b []byte) (key []byte, size int) {
 	length, n := consumeVInt(b)
@@ -82,7 +82,7 @@ func protobufKey(b []byte) (key []byte, size int) {
 // dialect is how a root index has its keys.
 type dialect struct {
 	read func(b []byte) (key []byte, size int)
-	// rowOnly is whether a key is the row behind its length, without what else is in a key.
+	// rowOnly is whether a key is the row after its length, without what else is in a key.
 	rowOnly bool
 }
 
@@ -115,10 +115,10 @@ func dataRootOf(memory *reservation, d dialect, payload []byte, n, levels int, o
 	if err != nil {
 		return nil, err
 	}
-	behind := offset + int64(len(payload)-len(rest))
-	//guard: bytes behind the entries would be passed over
+	after := offset + int64(len(payload)-len(rest))
+	//guard: bytes after the entries would be passed over
 	if len(rest) != 0 && (levels == 1 || len(rest) != midKeySize) {
-		return nil, damage.New(damage.Trailing, "", behind, "%d bytes behind the index's %d entries", len(rest), n)
+		return nil, damage.New(damage.Trailing, "", after, "%d bytes after the index's %d entries", len(rest), n)
 	}
 	for i := range entries {
 		if err := entries[i].complete(memory, d, offset); err != nil {
@@ -145,7 +145,7 @@ func (e *indexEntry) complete(memory *reservation, d dialect, offset int64) erro
 	return nil
 }
 
-// lengthAndRow reads a row behind its length, which are all that is in b. ok is false if they
+// lengthAndRow reads a row after its length, which are all that is in b. ok is false if they
 // are not.
 func lengthAndRow(b []byte) (row []byte, ok bool) {
 	//guard: a row would be cut or be another one, or be longer than AppendKey takes
@@ -191,9 +191,9 @@ func parseIndexBlock(payload []byte, offset int64) (b indexBlock, err error) {
 		}
 		last = to
 	}
-	//guard: bytes behind the entries would be passed over
+	//guard: bytes after the entries would be passed over
 	if last != int64(len(b.entries)) {
-		return b, damage.New(damage.Trailing, "", offset, "%d bytes behind the entries of an index block", int64(len(b.entries))-last)
+		return b, damage.New(damage.Trailing, "", offset, "%d bytes after the entries of an index block", int64(len(b.entries))-last)
 	}
 	return b, nil
 }

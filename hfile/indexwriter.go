@@ -36,7 +36,7 @@ func (x *indexWriter) add(offset int64, size int, key Key) {
 	x.count++
 }
 
-// leaf returns the leaf that is to be written, behind the place of its header; nil if none is.
+// leaf returns the leaf that is to be written, after the place of its header; nil if none is.
 // The last one is written only if there are others.
 func (x *indexWriter) leaf(last bool) []byte {
 	due := x.pendingBytes+8 >= x.limit

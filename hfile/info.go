@@ -29,7 +29,7 @@ const (
 // infoReserved begins the keys that are HBase's own.
 const infoReserved = "hfile."
 
-// protobufMagic is in front of messages that HBase keeps.
+// protobufMagic is before messages that HBase keeps.
 const protobufMagic = "PBUF"
 
 // Field numbers of FileInfoProto, and of the BytesBytesPair in it.

@@ -22,7 +22,7 @@ type message struct {
 	value  []byte
 }
 
-// delimited returns the message whose length is at a place in b, as a varint in front of it.
+// delimited returns the message whose length is at a place in b, as a varint before it.
 // The first byte of b is at an offset.
 func delimited(what string, b []byte, at int, offset int64) (message, error) {
 	length, n := protowire.ConsumeVarint(b[at:])

@@ -55,7 +55,7 @@ type Reader struct {
 	unverified   atomic.Bool
 }
 
-// Open reads and checks what the file of size bytes behind r says of itself: the trailer, the
+// Open reads and checks what the file of size bytes in r says of itself: the trailer, the
 // roots of the indexes and the file info. Errors are *damage.Error, or wrap what r or the
 // account reported. The caller closes the Reader.
 func Open(r io.ReaderAt, size int64, o OpenOptions) (*Reader, error) {
@@ -214,9 +214,9 @@ func (f *Reader) metaRoot(payload []byte, offset int64) (err error) {
 			return nil
 		}
 	}
-	//guard: bytes behind the entries would be passed over
+	//guard: bytes after the entries would be passed over
 	if err == nil {
-		err = damage.New(damage.Trailing, "", offset, "%d bytes behind the %d entries", len(rest), f.trailer.MetaIndex)
+		err = damage.New(damage.Trailing, "", offset, "%d bytes after the %d entries", len(rest), f.trailer.MetaIndex)
 	}
 	return err
 }

@@ -96,7 +96,7 @@ func readBack(t *testing.T, file *bytes.Buffer, keys [][]byte, value []byte) {
 		}
 	}
 	if _, err := rows.Next(); err != io.EOF {
-		t.Errorf("behind the rows: %v", err)
+		t.Errorf("after the rows: %v", err)
 	}
 }
 

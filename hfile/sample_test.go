@@ -82,7 +82,7 @@ func TestSamples(t *testing.T) {
 			t.Errorf("%q: %q, // %v", name, got, s.Err())
 		}
 		if found.SeekRow([]byte("~")) || found.Err() != nil || found.Next() {
-			t.Errorf("%s: %s is behind the last cell, %v", name, found.Key(), found.Err())
+			t.Errorf("%s: %s is after the last cell, %v", name, found.Key(), found.Err())
 		}
 		s.Close()
 		found.Close()

@@ -15,7 +15,7 @@ type Scanner struct {
 	levels []level // index blocks below the root, the topmost first
 
 	offset  int64 // of the data block; -1 before one is read
-	next    int64 // behind it
+	next    int64 // after it
 	payload []byte
 	at      int // of the next cell in the payload
 	key     Key
@@ -124,7 +124,7 @@ func (s *Scanner) Seek(key Key) bool {
 			return s.fail(err)
 		}
 	case s.begun && s.key.Compare(key) < 0:
-		// The cell is in front of the one that is sought.
+		// The cell comes before the one that is sought.
 	default:
 		s.at = 0
 	}
@@ -152,7 +152,7 @@ func (s *Scanner) SeekRow(row []byte) bool {
 	return ok
 }
 
-// find walks the index to the first data block that can have a key, or what is behind it. A key
+// find walks the index to the first data block that can have a key, or what is after it. A key
 // that an entry of the index has can be in the block before, too: the last cell there may have
 // the same one. ok is false if the file has no blocks.
 func (s *Scanner) find(key Key) (e indexEntry, ok bool, err error) {

@@ -102,7 +102,7 @@ func parseTrailer(b []byte, offset int64) (*Trailer, error) {
 	if err != nil {
 		return nil, err
 	}
-	//guard: a changed byte behind the message would be passed over
+	//guard: a changed byte after the message would be passed over
 	if i := bytes.IndexFunc(b[m.base-offset+int64(m.size()):trailerSize-versionSize], func(r rune) bool { return r != 0 }); i >= 0 {
 		return nil, damage.New(damage.Trailing, "", m.base+int64(m.size()+i), "the trailer's padding is not zero")
 	}

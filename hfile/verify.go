@@ -173,7 +173,7 @@ func (v *verifier) dataBlock(at int64, size int, payload []byte) error {
 		}
 		//guard: a search would miss cells
 		if v.last != nil && v.last.Compare(s.key) > 0 {
-			return damage.New(damage.Value, "", at, "the cell at %d of the block, %s, is before the one in front of it, %s", start, s.key, v.last)
+			return damage.New(damage.Value, "", at, "the cell at %d of the block, %s, sorts before the previous one, %s", start, s.key, v.last)
 		}
 		if block.first == nil {
 			if err := v.reserve(len(s.key)); err != nil {
@@ -222,7 +222,7 @@ func (v *verifier) checkIndex() error {
 	n := 0
 	err := v.s.walkIndex(func(e indexEntry, first Key) error {
 		delete(v.index, e.offset)
-		//guard: a search from above would end in front of the block
+		//guard: a search from above would end before the block
 		if first.Compare(e.key) != 0 {
 			return damage.New(damage.Value, "", e.offset, "the index block begins with %s, the entry above has %s", first, Key(e.key))
 		}
@@ -255,7 +255,7 @@ func (v *verifier) checkEntry(e indexEntry, n int) error {
 	if v.f.dialect.rowOnly {
 		first = AppendRowKey(nil, first.Row())
 	}
-	//guard: a search would begin behind the key
+	//guard: a search would begin after the key
 	if first.Compare(e.key) < 0 {
 		return damage.New(damage.Value, "", e.offset, "the index has %s for a block that begins with %s", Key(e.key), b.first)
 	}
@@ -263,9 +263,9 @@ func (v *verifier) checkEntry(e indexEntry, n int) error {
 	if b.previousKey != nil && v.f.dialect.rowOnly {
 		above = bytes.Compare(b.previousKey.Row(), Key(e.key).Row()) > 0
 	}
-	//guard: a search would begin behind cells of the key
+	//guard: a search would begin after cells of the key
 	if above {
-		return damage.New(damage.Value, "", e.offset, "the index has %s for a block behind %s", Key(e.key), b.previousKey)
+		return damage.New(damage.Value, "", e.offset, "the index has %s for a block after %s", Key(e.key), b.previousKey)
 	}
 	return nil
 }
@@ -335,7 +335,7 @@ func (v *verifier) checkTrailer() error {
 		return nil
 	}
 	first, last := v.data[0], v.data[len(v.data)-1]
-	//guard: a scan would begin behind the first cell, or end before the last
+	//guard: a scan would begin after the first cell, or end before the last
 	if t.FirstData != first.offset || t.LastData != last.offset && t.LastData != last.offset+int64(last.size) {
 		return damage.New(damage.Value, "", at, "the data blocks are said to be at %d to %d, they are at %d to %d", t.FirstData, t.LastData, first.offset, last.offset)
 	}

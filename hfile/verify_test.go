@@ -57,7 +57,7 @@ func TestVerify(t *testing.T) {
 	inInfo := func(what string, at int, c byte) file {
 		return flat.changed(t, magicInfo, 0, func(b []byte) { b[bytes.Index(b, []byte(what))+at] = c })
 	}
-	lastKeyAt := len(infoLastKey) + 2 // behind tag and length
+	lastKeyAt := len(infoLastKey) + 2 // after tag and length
 	small := WriterOptions{RowBloom: true}
 
 	for _, c := range []struct {
@@ -66,7 +66,7 @@ func TestVerify(t *testing.T) {
 	}{
 		{"chain", "the block before of its kind is said to be at 5", flat.changed(t, magicData, 1, be64(16, 5))},
 		{"a root among the data", "before the indexes' beginning", flat.changed(t, magicData, 0, func(b []byte) { copy(b, magicRoot) })},
-		{"order", "is before the one in front of it", flat.changed(t, magicData, 1, func(b []byte) { b[headerSize+8+rowLengthSize+3] = '/' })},
+		{"order", "sorts before the previous one", flat.changed(t, magicData, 1, func(b []byte) { b[headerSize+8+rowLengthSize+3] = '/' })},
 		{"no bits", "the Bloom filter does not have the row", flat.changed(t, magicBloomChunk, 0, func(b []byte) {
 			h, _ := parseBlockHeader(b, 0, int64(len(b)))
 			clear(b[headerSize:h.covered])
@@ -112,7 +112,7 @@ func TestVerify(t *testing.T) {
 			e := w.block(t, magicData)
 			w.index.add(e.offset, e.size, AppendRowKey(nil, []byte("row9999")))
 		})},
-		{"a key below the block before", "for a block behind", flat.changed(t, magicRoot, 0, func(b []byte) {
+		{"a key below the block before", "for a block after", flat.changed(t, magicRoot, 0, func(b []byte) {
 			b[rootEntry(2)+rootKey+rowLengthSize] = 'a'
 		})},
 		{"a meta block too few", "the meta index has 1 blocks, the file 0", madeBy(t, small, 3, func(w *Writer) {
@@ -146,7 +146,7 @@ func TestVerify(t *testing.T) {
 		{"the first block", "the data blocks are said", flat.withTrailer(t, func(tr *Trailer) { tr.FirstData = data[1] })},
 		{"the last block", "the data blocks are said", flat.withTrailer(t, func(tr *Trailer) { tr.LastData = data[1] })},
 		{"a block over two parts", "where the indexes begin", overlapping(t)},
-		{"meta blocks", "bytes behind the 0 entries", deep.withTrailer(t, func(tr *Trailer) { tr.MetaIndex = 0 })},
+		{"meta blocks", "bytes after the 0 entries", deep.withTrailer(t, func(tr *Trailer) { tr.MetaIndex = 0 })},
 		{"encoding", "data blocks have the encoding PREFIX", madeFile(t, WriterOptions{Info: Info{{infoEncoding, []byte("PREFIX")}}}, 1)},
 	} {
 		says(t, c.what, c.f.verify(), c.text)
@@ -262,7 +262,7 @@ func TestEqualKeysOverBlocks(t *testing.T) {
 	}
 }
 
-// TestVerifyRowOnly has an index of rows lead behind cells.
+// TestVerifyRowOnly has an index of rows lead after cells.
 func TestVerifyRowOnly(t *testing.T) {
 	r, err := madeFile(t, WriterOptions{BlockSize: 150}, 30).open()
 	if err != nil {
@@ -276,7 +276,7 @@ func TestVerifyRowOnly(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.root[1].key = AppendRowKey(nil, Key(r.root[0].key).Row())
-	says(t, "a row too low", r.Verify(t.Context()), "for a block behind")
+	says(t, "a row too low", r.Verify(t.Context()), "for a block after")
 }
 
 // TestScanOfAll scans files whose trailers, which have no checksums, lead elsewhere.

@@ -52,10 +52,10 @@ type Writer struct {
 	written int64
 	err     error
 
-	buf      []byte // the data block, behind the place of its header
+	buf      []byte // the data block, after the place of its header
 	stored   []byte // the last compressed block
 	first    Key    // of the block; empty before its first cell
-	last     Key    // of all cells, a part of buf, until the next cell also behind its end
+	last     Key    // of all cells, a part of buf, until the next cell also beyond its end
 	least    []byte // row of all cells, for HudiRange
 	previous map[string]int64
 	index    indexWriter
@@ -102,7 +102,7 @@ func NewWriter(w io.Writer, o WriterOptions) (*Writer, error) {
 	return f, nil
 }
 
-// ErrOrder is the error for a cell that sorts before the one in front of it.
+// ErrOrder is the error for a cell that sorts before the previous one.
 var ErrOrder = errors.New("hfile: the cells are not in order")
 
 // ErrBlock is the error for cells with equal keys that do not fit a block, in which they are
@@ -131,7 +131,7 @@ func (f *Writer) append(key Key, value []byte) error {
 	}
 	//guard: searches would miss cells
 	if order > 0 {
-		return fmt.Errorf("%w: %s behind %s", ErrOrder, key, f.last)
+		return fmt.Errorf("%w: %s after %s", ErrOrder, key, f.last)
 	}
 	size := cellSize(len(key), len(value))
 	if len(f.buf)-headerSize >= f.o.BlockSize && order != 0 {
@@ -231,7 +231,7 @@ func (f *Writer) flush(last bool) error {
 	}
 }
 
-// write writes a block whose payload is in b, behind the place of its header, and returns
+// write writes a block whose payload is in b, after the place of its header, and returns
 // where it is. It may grow b by its checksums only.
 func (f *Writer) write(magic string, b []byte) (offset int64, size int, err error) {
 	h := blockHeader{magic: magic, raw: len(b) - headerSize, previous: -1}

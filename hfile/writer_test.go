@@ -157,7 +157,7 @@ func TestWritten(t *testing.T) {
 }
 
 // checkSeeks seeks to cells in turn and at random, to rows between them, before the first and
-// behind the last, and asks the Bloom filter.
+// after the last, and asks the Bloom filter.
 func checkSeeks(t *testing.T, r *hfile.Reader, cells []cell) {
 	t.Helper()
 	s := r.Scan()
@@ -187,7 +187,7 @@ func checkSeeks(t *testing.T, r *hfile.Reader, cells []cell) {
 				t.Fatalf("round %d: seek to %s found %s, want %s", round, target, s.Key(), cells[i].key)
 			}
 			if found && i+1 < len(cells) && (!s.Next() || !bytes.Equal(s.Key(), cells[i+1].key)) {
-				t.Fatalf("round %d: behind %s comes %s, want %s", round, cells[i].key, s.Key(), cells[i+1].key)
+				t.Fatalf("round %d: after %s comes %s, want %s", round, cells[i].key, s.Key(), cells[i+1].key)
 			}
 		}
 		random.Shuffle(len(targets), func(i, j int) { targets[i], targets[j] = targets[j], targets[i] })

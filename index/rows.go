@@ -36,7 +36,7 @@ type rowKeys struct {
 	nulls int64
 }
 
-// add adds a key, which it has in a buffer with the position behind it.
+// add adds a key, which it has in a buffer with the position after it.
 func (k *rowKeys) add(keyAndPosition []byte) {
 	k.keys++
 	k.sum.Add(keyAndPosition)

@@ -85,7 +85,7 @@ func (v *Verifier) file(ctx context.Context, number int) (name string, err error
 	}
 	//guard: the files of two indexes would be taken for those of one
 	if number > 0 && nulls != v.cells.nulls {
-		return "", damage.New(damage.Value, f.r.Name(), f.r.Trailer().FileInfo, "the file is of an index with %d rows without a key, those in front of it of one with %d", nulls, v.cells.nulls)
+		return "", damage.New(damage.Value, f.r.Name(), f.r.Trailer().FileInfo, "the file is of an index with %d rows without a key, those before it of one with %d", nulls, v.cells.nulls)
 	}
 	v.cells.nulls = nulls
 	return f.r.Name(), v.keys(f, v.Index.Files[number].Keys)
@@ -112,7 +112,7 @@ func (v *Verifier) keys(f *openFile, listed *manifest.KeyRange) error {
 		}
 		//guard: a row could be there twice, in the place of another
 		if v.cells.keys > 0 && (bytes.Compare(v.last, key.Row()) > 0 || bytes.Equal(v.last, key.Row()) && !v.lastAt.before(p)) {
-			return wrong("the cell %s is not behind the one in front of it", key)
+			return wrong("the cell %s does not sort after the previous one", key)
 		}
 		v.last, v.lastAt = append(v.last[:0], key.Row()...), p
 		v.buf = p.append(append(v.buf[:0], key.Row()...))
@@ -121,7 +121,7 @@ func (v *Verifier) keys(f *openFile, listed *manifest.KeyRange) error {
 	return f.s.Err()
 }
 
-// before reports whether a row is in front of another.
+// before reports whether a row comes before another.
 func (p Position) before(q Position) bool {
 	if p.Task != q.Task {
 		return p.Task < q.Task

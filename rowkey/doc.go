@@ -8,7 +8,7 @@
 //	decimal         2 bytes, big-endian, and the shortest two's complement number that is its
 //	                unscaled value: 0x8000 and its length, or, of negative ones, 0x7FFF less that
 //	string, bytes,  the last field of a key as it is; else each byte 0 as 00 FF, and 00 00
-//	fixed, enum     behind the end; an enum is its symbol
+//	fixed, enum     after the end; an enum is its symbol
 //
 // Other logical types do not count: a date is an int. So a key of one field that is text is
 // that text, which begins with each of its prefixes. A row in which one of the fields is null

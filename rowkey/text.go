@@ -145,7 +145,7 @@ func splitJSON(text string) (values []string, err error) {
 		return nil, fmt.Errorf("no JSON array: %w", err)
 	}
 	if _, err := d.Token(); err != io.EOF {
-		return nil, fmt.Errorf("there is more behind the JSON array")
+		return nil, fmt.Errorf("there is more after the JSON array")
 	}
 	for _, v := range all {
 		switch v := v.(type) {

@@ -69,7 +69,7 @@ func (f *field) wrong(text string) error {
 	if t, ok := times[f.logical]; ok {
 		example = ", such as " + t.example + " or the number that is stored"
 	} else if f.decimal() {
-		example = fmt.Sprintf(" with up to %d digits behind the point", f.scale)
+		example = fmt.Sprintf(" with up to %d digits after the point", f.scale)
 	}
 	return fmt.Errorf("%s is of the type %s%s, which %s is not", f.path, kind, example, shown(text))
 }
