@@ -9,6 +9,7 @@ import (
 
 	"github.com/rowtocol/rowtocol/damage"
 	"github.com/rowtocol/rowtocol/format"
+	"github.com/rowtocol/rowtocol/internal/protobuf"
 )
 
 // Dump writes every byte of the part with what it means: the lines of the document, then
@@ -268,14 +269,14 @@ func (d *dumper) footer() {
 		return
 	}
 	pairs := d.f.footer.Metadata
-	m := message{buf: text}
-	for from := 0; m.next(); from = m.pos {
-		label := d.footerField(int(m.number))
-		if m.number == footerMetadata && len(pairs) > 0 {
+	m := protobuf.New("footer", text, d.at)
+	for from := 0; m.Next(); from = m.Read() {
+		label := d.footerField(int(m.Number))
+		if m.Number == footerMetadata && len(pairs) > 0 {
 			label = fmt.Sprintf("metadata %s: %s", quote([]byte(pairs[0].Key)), quote(pairs[0].Value))
 			pairs = pairs[1:]
 		}
-		d.claim(int64(m.pos-from), "%s", label)
+		d.claim(int64(m.Read()-from), "%s", label)
 	}
 	d.claim(int64(magicSize), "magic, version %d", d.f.footer.Version)
 	d.claim(4, "%d bytes of message", size)

@@ -8,6 +8,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/rowtocol/rowtocol/damage"
+	"github.com/rowtocol/rowtocol/internal/protobuf"
 )
 
 // The magics of the container's versions, at both ends of a file.
@@ -128,73 +129,73 @@ func (f *Footer) append(dst []byte) []byte {
 }
 
 func (f *Footer) appendMessage(dst []byte) []byte {
-	dst = appendVarintField(dst, footerType, uint64(f.Type))
-	dst = appendVarintField(dst, footerEncoding, uint64(f.Encoding))
-	dst = appendVarintField(dst, footerValues, uint64(f.Values))
+	dst = protobuf.AppendVarint(dst, footerType, uint64(f.Type))
+	dst = protobuf.AppendVarint(dst, footerEncoding, uint64(f.Encoding))
+	dst = protobuf.AppendVarint(dst, footerValues, uint64(f.Values))
 	if f.Positional != nil {
-		dst = appendBytesField(dst, footerPositional, appendBytesField(nil, treeRoot, f.Positional.append(nil)))
+		dst = protobuf.AppendBytes(dst, footerPositional, protobuf.AppendBytes(nil, treeRoot, f.Positional.append(nil)))
 	}
 	if f.Value != nil {
-		dst = appendBytesField(dst, footerValue, appendBytesField(nil, treeRoot, f.Value.append(nil)))
+		dst = protobuf.AppendBytes(dst, footerValue, protobuf.AppendBytes(nil, treeRoot, f.Value.append(nil)))
 	}
-	dst = appendVarintField(dst, footerCompression, uint64(f.Compression))
+	dst = protobuf.AppendVarint(dst, footerCompression, uint64(f.Compression))
 	for _, p := range f.Metadata {
-		pair := appendBytesField(nil, pairKey, p.Key)
-		dst = appendBytesField(dst, footerMetadata, appendBytesField(pair, pairValue, p.Value))
+		pair := protobuf.AppendBytes(nil, pairKey, p.Key)
+		dst = protobuf.AppendBytes(dst, footerMetadata, protobuf.AppendBytes(pair, pairValue, p.Value))
 	}
-	dst = appendVarintField(dst, footerNullable, protowire.EncodeBool(f.Nullable))
+	dst = protobuf.AppendVarint(dst, footerNullable, protowire.EncodeBool(f.Nullable))
 	if f.Dictionary != nil {
-		dst = appendBytesField(dst, footerDictionary, f.Dictionary.append(nil))
+		dst = protobuf.AppendBytes(dst, footerDictionary, f.Dictionary.append(nil))
 	}
-	dst = appendVarintField(dst, footerIncompatible, uint64(f.Incompatible))
+	dst = protobuf.AppendVarint(dst, footerIncompatible, uint64(f.Incompatible))
 	if f.Compatible != 0 {
-		dst = appendVarintField(dst, footerCompatible, uint64(f.Compatible))
+		dst = protobuf.AppendVarint(dst, footerCompatible, uint64(f.Compatible))
 	}
 	if f.Array {
-		dst = appendVarintField(dst, footerArray, 1)
+		dst = protobuf.AppendVarint(dst, footerArray, 1)
 	}
 	return dst
 }
 
 // append appends the message of the pointer.
 func (p Pointer) append(dst []byte) []byte {
-	dst = appendVarintField(dst, pointerOffset, uint64(p.Offset))
-	return appendVarintField(dst, pointerSize, uint64(p.Size))
+	dst = protobuf.AppendVarint(dst, pointerOffset, uint64(p.Offset))
+	return protobuf.AppendVarint(dst, pointerSize, uint64(p.Size))
 }
 
 // parseFooter reads the message of a footer, which begins at an offset of the file.
 func parseFooter(b []byte, base int64) (*Footer, error) {
 	f := &Footer{Compression: NoCompression}
-	m := message{what: "footer", base: base, buf: b}
-	for m.next() {
-		switch m.number {
+	m := protobuf.New("footer", b, base)
+	for m.Next() {
+		switch m.Number {
 		case footerType:
-			f.Type = Type(m.enum(damage.Unsupported, "type", func(v uint64) bool { return v < endOfTypes && Type(v).valid() }))
+			f.Type = Type(readEnum(&m, damage.Unsupported, "type", func(v uint64) bool { return v < endOfTypes && Type(v).valid() }))
 		case footerEncoding:
-			f.Encoding = Encoding(m.enum(damage.Unsupported, "encoding", func(v uint64) bool { return v < uint64(len(encodingNames)) }))
+			f.Encoding = Encoding(readEnum(&m, damage.Unsupported, "encoding", func(v uint64) bool { return v < uint64(len(encodingNames)) }))
 		case footerCompression:
-			f.Compression = Compression(m.enum(damage.Codec, "compression", func(v uint64) bool { return v < math.MaxUint8 && Compression(v).valid() }))
+			f.Compression = Compression(readEnum(&m, damage.Codec, "compression", func(v uint64) bool { return v < math.MaxUint8 && Compression(v).valid() }))
 		case footerValues:
-			f.Values = int64(m.varint(maxValues))
+			f.Values = int64(m.Varint(maxValues))
 		case footerPositional:
-			f.Positional = m.tree()
+			f.Positional = readTree(&m)
 		case footerValue:
-			f.Value = m.tree()
+			f.Value = readTree(&m)
 		case footerMetadata:
-			f.Metadata = append(f.Metadata, m.pair())
+			f.Metadata = append(f.Metadata, readPair(&m))
 		case footerNullable:
-			f.Nullable = m.varint(1) == 1
+			f.Nullable = m.Varint(1) == 1
 		case footerDictionary:
-			f.Dictionary = m.pointer()
+			f.Dictionary = readPointer(&m)
 		case footerIncompatible:
-			f.Incompatible = uint32(m.varint(math.MaxUint32))
+			f.Incompatible = uint32(m.Varint(math.MaxUint32))
 		case footerCompatible:
-			f.Compatible = uint32(m.varint(math.MaxUint32))
+			f.Compatible = uint32(m.Varint(math.MaxUint32))
 		case footerArray:
-			f.Array = m.varint(1) == 1
+			f.Array = m.Varint(1) == 1
 		}
 	}
-	return f, m.end(footerType, footerEncoding, footerValues)
+	return f, m.End(footerType, footerEncoding, footerValues)
 }
 
 // maxValues is the most rows that a file may have: their ordinals have 32 bits.
@@ -202,65 +203,65 @@ const maxValues = 1 << 32
 
 // parseHeader reads the message of a header, which begins at an offset of the file.
 func parseHeader(b []byte, base int64) (metadata []Pair, err error) {
-	m := message{what: "header", base: base, buf: b}
-	for m.next() {
-		if m.number == headerMetadata {
-			metadata = append(metadata, m.pair())
+	m := protobuf.New("header", b, base)
+	for m.Next() {
+		if m.Number == headerMetadata {
+			metadata = append(metadata, readPair(&m))
 		}
 	}
-	return metadata, m.end()
+	return metadata, m.End()
 }
 
-// enum is the field's value, a number that known knows.
-func (m *message) enum(kind damage.Kind, what string, known func(uint64) bool) uint64 {
-	v := m.varint(math.MaxUint64)
+// readEnum is the field's value, a number that known knows.
+func readEnum(m *protobuf.Message, kind damage.Kind, what string, known func(uint64) bool) uint64 {
+	v := m.Varint(math.MaxUint64)
 	//guard: values would be taken for those of another kind, or a table be left
-	if m.err == nil && !known(v) {
-		m.fail(kind, m.at, "the unknown %s %d", what, int64(v))
+	if !known(v) {
+		m.Fail(kind, m.At, "the unknown %s %d", what, int64(v))
 		return 0
 	}
 	return v
 }
 
-// tree is the field's value, a BTreeInfoPB: its root.
-func (m *message) tree() (p *Pointer) {
-	t := m.inner()
-	for t.next() {
-		if t.number == treeRoot {
-			p = t.pointer()
+// readTree is the field's value, a BTreeInfoPB: its root.
+func readTree(m *protobuf.Message) (p *Pointer) {
+	t := m.Inner()
+	for t.Next() {
+		if t.Number == treeRoot {
+			p = readPointer(&t)
 		}
 	}
-	m.err = t.end(treeRoot)
+	m.EndInner(&t, treeRoot)
 	return p
 }
 
-// pointer is the field's value, a BlockPointerPB.
-func (m *message) pointer() *Pointer {
-	p, b := new(Pointer), m.inner()
-	for b.next() {
-		switch b.number {
+// readPointer is the field's value, a BlockPointerPB.
+func readPointer(m *protobuf.Message) *Pointer {
+	p, b := new(Pointer), m.Inner()
+	for b.Next() {
+		switch b.Number {
 		case pointerOffset:
-			p.Offset = int64(b.varint(math.MaxInt64))
+			p.Offset = int64(b.Varint(math.MaxInt64))
 		case pointerSize:
-			p.Size = int32(b.varint(math.MaxInt32))
+			p.Size = int32(b.Varint(math.MaxInt32))
 		}
 	}
-	m.err = b.end(pointerOffset, pointerSize)
+	m.EndInner(&b, pointerOffset, pointerSize)
 	return p
 }
 
-// pair is the field's value, a FileMetadataPairPB.
-func (m *message) pair() (p Pair) {
-	b := m.inner()
-	for b.next() {
-		switch b.number {
+// readPair is the field's value, a FileMetadataPairPB.
+func readPair(m *protobuf.Message) (p Pair) {
+	b := m.Inner()
+	for b.Next() {
+		switch b.Number {
 		case pairKey:
-			p.Key = string(b.bytes())
+			p.Key = string(b.Bytes())
 		case pairValue:
-			p.Value = append([]byte{}, b.bytes()...)
+			p.Value = append([]byte{}, b.Bytes()...)
 		}
 	}
-	m.err = b.end(pairKey, pairValue)
+	m.EndInner(&b, pairKey, pairValue)
 	return p
 }
 

@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/rowtocol/rowtocol/damage"
+	"github.com/rowtocol/rowtocol/internal/protobuf"
 )
 
 // Field numbers and values of IndexBlockTrailerPB.
@@ -70,8 +71,8 @@ func (b *indexBlock) append(dst []byte, leaf bool) []byte {
 		kind = indexLeaf
 	}
 	start := len(dst)
-	dst = appendVarintField(dst, trailerEntries, uint64(len(b.offsets)))
-	dst = appendVarintField(dst, trailerType, kind)
+	dst = protobuf.AppendVarint(dst, trailerEntries, uint64(len(b.offsets)))
+	dst = protobuf.AppendVarint(dst, trailerType, kind)
 	return binary.LittleEndian.AppendUint32(dst, uint32(len(dst)-start))
 }
 
@@ -143,16 +144,16 @@ func parseTrailer(raw []byte) (entries []byte, n int, leaf bool, err error) {
 		return nil, 0, false, damage.New(damage.Size, "", int64(end), "the trailer of an index block has %d bytes of %d", size, end)
 	}
 	start := end - int(size)
-	m := message{what: "trailer of an index block", base: int64(start), buf: raw[start:end]}
-	for m.next() {
-		switch m.number {
+	m := protobuf.New("trailer of an index block", raw[start:end], int64(start))
+	for m.Next() {
+		switch m.Number {
 		case trailerEntries:
-			n = int(m.varint(math.MaxInt32))
+			n = int(m.Varint(math.MaxInt32))
 		case trailerType:
-			leaf = m.varint(indexInner) == indexLeaf
+			leaf = m.Varint(indexInner) == indexLeaf
 		}
 	}
-	return raw[:start], n, leaf, m.end(trailerEntries, trailerType)
+	return raw[:start], n, leaf, m.End(trailerEntries, trailerType)
 }
 
 // check checks that the entries fill the block, ascend, and point to where blocks may be.

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/rowtocol/rowtocol/damage"
+	"github.com/rowtocol/rowtocol/internal/protobuf"
 )
 
 // Vectors of Kudu's: an empty leaf, and a leaf of a positional index.
@@ -52,7 +53,7 @@ func entryOf(key string, offset, size uint64) []byte {
 
 func TestParseIndexRefuses(t *testing.T) {
 	trailer := func(n, kind uint64) []byte {
-		return appendVarintField(appendVarintField(nil, trailerEntries, n), trailerType, kind)
+		return protobuf.AppendVarint(protobuf.AppendVarint(nil, trailerEntries, n), trailerType, kind)
 	}
 	// block is of entries with right places.
 	block := func(kind uint64, entries ...[]byte) []byte {

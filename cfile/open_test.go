@@ -12,6 +12,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/rowtocol/rowtocol/damage"
+	"github.com/rowtocol/rowtocol/internal/protobuf"
 )
 
 // small is a file of a few values with both indexes.
@@ -29,21 +30,21 @@ func withFooter(message []byte) []byte {
 
 // footerFields is the message of a footer to which pointers can be added.
 func footerFields(typ, encoding, values uint64) []byte {
-	b := appendVarintField(nil, footerType, typ)
-	b = appendVarintField(b, footerEncoding, encoding)
-	return appendVarintField(b, footerValues, values)
+	b := protobuf.AppendVarint(nil, footerType, typ)
+	b = protobuf.AppendVarint(b, footerEncoding, encoding)
+	return protobuf.AppendVarint(b, footerValues, values)
 }
 
 func indexAt(dst []byte, field int, offset, size uint64) []byte {
-	p := appendVarintField(appendVarintField(nil, pointerOffset, offset), pointerSize, size)
-	return appendBytesField(dst, protowire.Number(field), appendBytesField(nil, treeRoot, p))
+	p := protobuf.AppendVarint(protobuf.AppendVarint(nil, pointerOffset, offset), pointerSize, size)
+	return protobuf.AppendBytes(dst, protowire.Number(field), protobuf.AppendBytes(nil, treeRoot, p))
 }
 
 // sound is the message of a footer that can be read.
 func sound() []byte { return indexAt(footerFields(5, 1, 0), footerPositional, 12, 20) }
 
 func TestOpenReadsWhatWritersLeaveOut(t *testing.T) {
-	f := openBytes(t, withFooter(appendVarintField(sound(), 99, 7)))
+	f := openBytes(t, withFooter(protobuf.AppendVarint(sound(), 99, 7)))
 	if f.footer.Compression != NoCompression || f.footer.Nullable || !f.unverified() {
 		t.Errorf("%+v", f.footer)
 	}
@@ -71,10 +72,10 @@ func TestMetadata(t *testing.T) {
 
 // A header may have metadata, in version 1 also what is of no use any more.
 func TestHeaderMetadata(t *testing.T) {
-	message := appendVarintField(appendVarintField(nil, 1, 1), 2, 0)
-	pair := appendBytesField(appendBytesField(nil, pairKey, "key"), pairValue, "value")
-	message = appendBytesField(message, headerMetadata, pair)
-	message = appendBytesField(message, 100, make([]byte, 200))
+	message := protobuf.AppendVarint(protobuf.AppendVarint(nil, 1, 1), 2, 0)
+	pair := protobuf.AppendBytes(protobuf.AppendBytes(nil, pairKey, "key"), pairValue, "value")
+	message = protobuf.AppendBytes(message, headerMetadata, pair)
+	message = protobuf.AppendBytes(message, 100, make([]byte, 200))
 	head := binary.LittleEndian.AppendUint32([]byte(magic2), uint32(len(message)))
 	head = append(head, message...)
 	b := append(head, withFooter(indexAt(footerFields(5, 1, 0), footerPositional, uint64(len(head)), 20))[12:]...)
@@ -113,10 +114,10 @@ func TestOpenRefuses(t *testing.T) {
 	}
 	without := func(field int) []byte {
 		var b []byte
-		for m := (message{buf: sound()}); m.next(); {
-			if m.number != protowire.Number(field) {
-				b = protowire.AppendTag(b, m.number, m.wire)
-				b = append(b, m.value...)
+		for m := protobuf.New("", sound(), 0); m.Next(); {
+			if m.Number != protowire.Number(field) {
+				b = protowire.AppendTag(b, m.Number, m.Wire)
+				b = append(b, m.Value...)
 			}
 		}
 		return withFooter(b)
@@ -145,7 +146,7 @@ func TestOpenRefuses(t *testing.T) {
 		"feature 3":               {features(1 << 3), damage.Unsupported, "0x8"},
 		"features 3 and 1":        {features(1<<3 | 2), damage.Unsupported, "0x8"},
 		"arrays by feature":       {features(FeatureArrays), damage.Unsupported, "array data blocks"},
-		"arrays by field":         {withFooter(appendVarintField(sound(), footerArray, 1)), damage.Unsupported, "array data blocks"},
+		"arrays by field":         {withFooter(protobuf.AppendVarint(sound(), footerArray, 1)), damage.Unsupported, "array data blocks"},
 		"no type":                 {without(footerType), damage.Header, "field 1 is missing"},
 		"no encoding":             {without(footerEncoding), damage.Header, "field 2 is missing"},
 		"no number of values":     {without(footerValues), damage.Header, "field 3 is missing"},
@@ -158,13 +159,13 @@ func TestOpenRefuses(t *testing.T) {
 		"STRING, no dictionary":   {withFooter(indexAt(footerFields(8, 0, 0), footerPositional, 12, 20)), damage.Header, "no dictionary"},
 		"2^32+1 values":           {withFooter(footerFields(5, 1, maxValues+1)), damage.Value, "field 3"},
 		"-1 values":               {withFooter(footerFields(5, 1, math.MaxUint64)), damage.Value, "field 3 is -1"},
-		"compression 0":           {withFooter(appendVarintField(sound(), footerCompression, 0)), damage.Codec, "compression 0"},
-		"compression 257":         {withFooter(appendVarintField(sound(), footerCompression, 257)), damage.Codec, "compression 257"},
-		"type with bytes":         {withFooter(appendBytesField(sound(), footerType, "x")), damage.Header, "wire type"},
-		"metadata with a number":  {withFooter(appendVarintField(sound(), footerMetadata, 1)), damage.Header, "wire type"},
-		"half a pair":             {withFooter(appendBytesField(sound(), footerMetadata, appendBytesField(nil, pairKey, "k"))), damage.Header, "field 2 is missing"},
-		"index without root":      {withFooter(appendBytesField(sound(), footerValue, "")), damage.Header, "field 1 is missing"},
-		"root without size":       {withFooter(appendBytesField(sound(), footerValue, appendBytesField(nil, treeRoot, appendVarintField(nil, pointerOffset, 9)))), damage.Header, "field 2 is missing"},
+		"compression 0":           {withFooter(protobuf.AppendVarint(sound(), footerCompression, 0)), damage.Codec, "compression 0"},
+		"compression 257":         {withFooter(protobuf.AppendVarint(sound(), footerCompression, 257)), damage.Codec, "compression 257"},
+		"type with bytes":         {withFooter(protobuf.AppendBytes(sound(), footerType, "x")), damage.Header, "wire type"},
+		"metadata with a number":  {withFooter(protobuf.AppendVarint(sound(), footerMetadata, 1)), damage.Header, "wire type"},
+		"half a pair":             {withFooter(protobuf.AppendBytes(sound(), footerMetadata, protobuf.AppendBytes(nil, pairKey, "k"))), damage.Header, "field 2 is missing"},
+		"index without root":      {withFooter(protobuf.AppendBytes(sound(), footerValue, "")), damage.Header, "field 1 is missing"},
+		"root without size":       {withFooter(protobuf.AppendBytes(sound(), footerValue, protobuf.AppendBytes(nil, treeRoot, protobuf.AppendVarint(nil, pointerOffset, 9)))), damage.Header, "field 2 is missing"},
 		"cut field":               {withFooter(append(sound(), 0x3a, 5, 1)), damage.Header, "protobuf"},
 		"cut tag":                 {withFooter(append(sound(), 0x80)), damage.Header, "protobuf"},
 		"root in the header":      {withFooter(indexAt(footerFields(5, 1, 0), footerPositional, 11, 20)), damage.Size, "20 bytes at 11"},
@@ -172,7 +173,7 @@ func TestOpenRefuses(t *testing.T) {
 		"root far away":           {withFooter(indexAt(footerFields(5, 1, 0), footerPositional, math.MaxInt64, 20)), damage.Size, "at 9223372036854775807"},
 		"root of nothing":         {withFooter(indexAt(footerFields(5, 1, 0), footerPositional, 12, 3)), damage.Size, "3 bytes at 12"},
 		"root of 2 GiB":           {withFooter(indexAt(footerFields(5, 1, 0), footerPositional, 12, 1<<31)), damage.Value, "field 2"},
-		"dictionary far away":     {withFooter(appendBytesField(sound(), footerDictionary, Pointer{1 << 40, 20}.append(nil))), damage.Size, "20 bytes at"},
+		"dictionary far away":     {withFooter(protobuf.AppendBytes(sound(), footerDictionary, Pointer{1 << 40, 20}.append(nil))), damage.Size, "20 bytes at"},
 		"value index in a header": {withFooter(indexAt(sound(), footerValue, 0, 20)), damage.Size, "20 bytes at 0"},
 	} {
 		_, err := Open(bytes.NewReader(c.b), int64(len(c.b)), "damaged.cf")

@@ -8,8 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"google.golang.org/protobuf/encoding/protowire"
-
 	"github.com/rowtocol/rowtocol/damage"
 )
 
@@ -148,35 +146,7 @@ func TestTrailerDamage(t *testing.T) {
 	says(t, "short", err, "an HFile has at least")
 }
 
-// messageOf is a message of fields.
-func messageOf(b []byte) *message { return &message{what: "m", buf: b} }
-
-func TestMessageDamage(t *testing.T) {
-	field := appendVarintField(nil, 1, 300)
-	for text, b := range map[string][]byte{
-		"no protobuf field":             field[:len(field)-1],
-		"no protobuf field: unexpected": {0x80},
-	} {
-		m := messageOf(b)
-		for m.next() {
-			m.varint()
-		}
-		says(t, text, m.end(), text)
-	}
-	m := messageOf(field)
-	if !m.next() || m.bytes() != nil {
-		t.Error("a number is read as bytes")
-	}
-	says(t, "wire type", m.end(), "has the wire type 0, expected 2")
-	m = messageOf(field)
-	for m.next() {
-		m.varint()
-	}
-	says(t, "missing", m.end(1, 2), "field 2 is missing")
-	for text, b := range map[string][]byte{"cut": {0x80}, "long": protowire.AppendVarint(nil, 1)} {
-		_, err := delimited("m", b, 0, 0)
-		says(t, text, err, "its length does not fit")
-	}
+func TestInfoMagic(t *testing.T) {
 	_, err := parseInfo(unaccounted(), []byte("PBUG\x00"), 0)
 	says(t, "magic", err, "does not begin with")
 }

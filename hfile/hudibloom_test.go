@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"slices"
 	"testing"
@@ -210,5 +211,23 @@ func TestHudiBloomVerified(t *testing.T) {
 	} {
 		f := madeBy(t, WriterOptions{HudiBloom: true, HudiRange: true}, 3, interfere)
 		says(t, text, f.verify(), text)
+	}
+}
+
+// TestHudiBloomFitsMemory verifies a file whose filter does not.
+func TestHudiBloomFitsMemory(t *testing.T) {
+	f := madeFile(t, WriterOptions{HudiBloom: true}, 3)
+	memory := &limitedMemory{limit: 1 << 20}
+	r, err := Open(bytes.NewReader(f), int64(len(f)), OpenOptions{Memory: memory})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	if err := r.Verify(t.Context()); !errors.Is(err, errMemory) {
+		t.Errorf("a filter of %d bytes: %v", hudiBloomSize(1), err)
+	}
+	memory.limit = 8 << 20
+	if err := r.Verify(t.Context()); err != nil {
+		t.Error(err)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/rowtocol/rowtocol/damage"
+	"github.com/rowtocol/rowtocol/internal/protobuf"
 )
 
 // Keys of the file info that mean something to readers.
@@ -86,9 +87,9 @@ func (f Info) sorted() Info {
 func (f Info) append(dst []byte) []byte {
 	var message, pair []byte
 	for _, p := range f {
-		pair = appendBytesField(pair[:0], pairFirst, p.Key)
-		pair = appendBytesField(pair, pairSecond, p.Value)
-		message = appendBytesField(message, infoEntry, pair)
+		pair = protobuf.AppendBytes(pair[:0], pairFirst, p.Key)
+		pair = protobuf.AppendBytes(pair, pairSecond, p.Value)
+		message = protobuf.AppendBytes(message, infoEntry, pair)
 	}
 	dst = append(dst, protobufMagic...)
 	return append(protowire.AppendVarint(dst, uint64(len(message))), message...)
@@ -101,39 +102,39 @@ func parseInfo(memory *reservation, payload []byte, offset int64) (Info, error) 
 	if !bytes.HasPrefix(payload, []byte(protobufMagic)) {
 		return nil, damage.New(damage.Magic, "", offset, "the file info does not begin with %q", protobufMagic)
 	}
-	m, err := delimited("file info", payload, len(protobufMagic), offset)
+	m, err := protobuf.Delimited("file info", payload, len(protobufMagic), offset)
 	if err != nil {
 		return nil, err
 	}
 	n := 0
-	for counted := m; counted.next(); {
+	for counted := m; counted.Next(); {
 		n++
 	}
 	if err := memory.reserve(int64(n) * int64(unsafe.Sizeof(Pair{}))); err != nil {
 		return nil, err
 	}
 	info := make(Info, 0, n)
-	for m.next() {
-		if m.number != infoEntry {
+	for m.Next() {
+		if m.Number != infoEntry {
 			continue
 		}
-		pair := m.inner()
+		pair := m.Inner()
 		var p Pair
-		for pair.next() {
-			switch pair.number {
+		for pair.Next() {
+			switch pair.Number {
 			case pairFirst:
-				if err := memory.reserve(int64(len(pair.bytes()))); err != nil {
+				if err := memory.reserve(int64(len(pair.Bytes()))); err != nil {
 					return nil, err
 				}
-				p.Key = string(pair.bytes())
+				p.Key = string(pair.Bytes())
 			case pairSecond:
-				p.Value = pair.bytes()
+				p.Value = pair.Bytes()
 			}
 		}
-		if err := pair.end(pairFirst, pairSecond); err != nil {
+		if err := pair.End(pairFirst, pairSecond); err != nil {
 			return nil, err
 		}
 		info = append(info, p)
 	}
-	return info, m.end()
+	return info, m.End()
 }

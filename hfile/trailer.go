@@ -10,6 +10,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/rowtocol/rowtocol/damage"
+	"github.com/rowtocol/rowtocol/internal/protobuf"
 )
 
 const (
@@ -65,18 +66,18 @@ type Trailer struct {
 // append appends the trailer in trailerSize bytes.
 func (t *Trailer) append(dst []byte) []byte {
 	var m []byte
-	m = appendVarintField(m, trailerInfo, uint64(t.FileInfo))
-	m = appendVarintField(m, trailerLoadOnOpen, uint64(t.LoadOnOpen))
-	m = appendVarintField(m, trailerIndexSize, uint64(t.IndexSize))
-	m = appendVarintField(m, trailerTotal, uint64(t.Total))
-	m = appendVarintField(m, trailerDataIndex, uint64(t.DataIndex))
-	m = appendVarintField(m, trailerMetaIndex, uint64(t.MetaIndex))
-	m = appendVarintField(m, trailerEntries, uint64(t.Entries))
-	m = appendVarintField(m, trailerLevels, uint64(t.Levels))
-	m = appendVarintField(m, trailerFirstData, uint64(t.FirstData))
-	m = appendVarintField(m, trailerLastData, uint64(t.LastData))
-	m = appendBytesField(m, trailerComparator, t.Comparator)
-	m = appendVarintField(m, trailerCompression, uint64(t.Codec))
+	m = protobuf.AppendVarint(m, trailerInfo, uint64(t.FileInfo))
+	m = protobuf.AppendVarint(m, trailerLoadOnOpen, uint64(t.LoadOnOpen))
+	m = protobuf.AppendVarint(m, trailerIndexSize, uint64(t.IndexSize))
+	m = protobuf.AppendVarint(m, trailerTotal, uint64(t.Total))
+	m = protobuf.AppendVarint(m, trailerDataIndex, uint64(t.DataIndex))
+	m = protobuf.AppendVarint(m, trailerMetaIndex, uint64(t.MetaIndex))
+	m = protobuf.AppendVarint(m, trailerEntries, uint64(t.Entries))
+	m = protobuf.AppendVarint(m, trailerLevels, uint64(t.Levels))
+	m = protobuf.AppendVarint(m, trailerFirstData, uint64(t.FirstData))
+	m = protobuf.AppendVarint(m, trailerLastData, uint64(t.LastData))
+	m = protobuf.AppendBytes(m, trailerComparator, t.Comparator)
+	m = protobuf.AppendVarint(m, trailerCompression, uint64(t.Codec))
 
 	start := len(dst)
 	dst = append(dst, magicTrailer...)
@@ -98,13 +99,13 @@ func parseTrailer(b []byte, offset int64) (*Trailer, error) {
 	if t.Major != majorVersion {
 		return nil, damage.New(damage.Unsupported, "", offset+trailerSize-versionSize, "version %d of HFile; version %d is read", t.Major, majorVersion)
 	}
-	m, err := delimited("trailer", b[:trailerSize-versionSize], magicSize, offset)
+	m, err := protobuf.Delimited("trailer", b[:trailerSize-versionSize], magicSize, offset)
 	if err != nil {
 		return nil, err
 	}
 	//guard: a changed byte after the message would be passed over
-	if i := bytes.IndexFunc(b[m.base-offset+int64(m.size()):trailerSize-versionSize], func(r rune) bool { return r != 0 }); i >= 0 {
-		return nil, damage.New(damage.Trailing, "", m.base+int64(m.size()+i), "the trailer's padding is not zero")
+	if i := bytes.IndexFunc(b[m.After()-offset:trailerSize-versionSize], func(r rune) bool { return r != 0 }); i >= 0 {
+		return nil, damage.New(damage.Trailing, "", m.After()+int64(i), "the trailer's padding is not zero")
 	}
 	if err := t.parse(&m); err != nil {
 		return nil, err
@@ -113,19 +114,11 @@ func parseTrailer(b []byte, offset int64) (*Trailer, error) {
 }
 
 // parse reads the fields.
-func (t *Trailer) parse(m *message) error {
-	offset := func() int64 { return int64(m.varint()) }
-	count := func() int {
-		v := m.varint()
-		//guard: a number would be cut
-		if v > math.MaxInt32 {
-			m.fail(m.at, "field %d is %d", m.number, v)
-			return 0
-		}
-		return int(v)
-	}
-	for m.next() {
-		switch m.number {
+func (t *Trailer) parse(m *protobuf.Message) error {
+	offset := func() int64 { return int64(m.Varint(math.MaxUint64)) }
+	count := func() int { return int(m.Varint(math.MaxInt32)) }
+	for m.Next() {
+		switch m.Number {
 		case trailerInfo:
 			t.FileInfo = offset()
 		case trailerLoadOnOpen:
@@ -147,17 +140,15 @@ func (t *Trailer) parse(m *message) error {
 		case trailerLastData:
 			t.LastData = offset()
 		case trailerComparator:
-			t.Comparator = string(m.bytes())
+			t.Comparator = string(m.Bytes())
 		case trailerCompression:
 			t.Codec = Codec(count())
 		case trailerEncryption:
-			//guard: encrypted blocks would be taken for damaged ones
-			if m.err == nil {
-				m.err = damage.New(damage.Unsupported, "", m.at, "the file is encrypted")
-			}
+			// Encrypted blocks would be taken for damaged ones.
+			m.Fail(damage.Unsupported, m.At, "the file is encrypted")
 		}
 	}
-	return m.end(trailerInfo, trailerLoadOnOpen)
+	return m.End(trailerInfo, trailerLoadOnOpen)
 }
 
 // hudiPackage begins the name of the order in files for Hudi.
