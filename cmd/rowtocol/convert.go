@@ -150,6 +150,7 @@ type converted struct {
 	Rows     int64           `json:"rows"`
 	Bytes    int64           `json:"bytes"`
 	Files    int             `json:"files"`
+	Index    int64           `json:"index_bytes"` // of key indexes
 	Inputs   int             `json:"inputs"`
 	Parts    []manifest.Part `json:"parts"`
 	Losses   []manifest.Loss `json:"losses"`
@@ -275,12 +276,20 @@ func (a *app) report(outcome *job.Outcome, err error, dest string, nothing int) 
 	case outcome.Nothing:
 		a.summary("nothing to do: %s already holds the %s of these inputs\n", dest, plural(r.Rows, "row"))
 	default:
-		a.summary("%s: %s in %s, %s%s\n", dest, plural(r.Rows, "row"), plural(r.Files, "file"), human(r.Bytes), doneBefore(outcome.Resumed))
+		a.summary("%s: %s in %s, %s%s%s\n", dest, plural(r.Rows, "row"), plural(r.Files, "file"), human(r.Bytes), indexed(r.Index), doneBefore(outcome.Resumed))
 	}
 	if outcome.Nothing && err == nil {
 		a.status, a.nothing = "nothing", nothing
 	}
 	return err
+}
+
+// indexed tells of the bytes of key indexes.
+func indexed(bytes int64) string {
+	if bytes == 0 {
+		return ""
+	}
+	return ", and " + human(bytes) + " of key indexes"
 }
 
 func (a *app) warn(warnings []string) {
@@ -302,6 +311,9 @@ func (a *app) account(o *job.Outcome, dest string) converted {
 	for _, m := range o.Told() {
 		r.Plan, r.Rows, r.Bytes, r.Inputs = m.Plan, r.Rows+m.Rows, r.Bytes+m.Bytes, r.Inputs+len(m.Request.Inputs)
 		r.Parts, r.Losses = append(r.Parts, m.Parts...), append(r.Losses, m.Losses...)
+		for _, f := range m.Index {
+			r.Index += f.Bytes
+		}
 	}
 	for _, p := range r.Parts {
 		r.Files += len(p.Files)
