@@ -8,13 +8,13 @@ import (
 	"log/slog"
 	"maps"
 	"os"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/rowtocol/rowtocol/failure"
 	"github.com/rowtocol/rowtocol/input"
+	"github.com/rowtocol/rowtocol/internal/lazyregexp"
 	"github.com/rowtocol/rowtocol/store"
 	"github.com/rowtocol/rowtocol/store/cluster"
 	"github.com/rowtocol/rowtocol/task"
@@ -250,7 +250,7 @@ func tag(key string) string { return "rowtocol-" + key }
 // jobName is the name of a job, which keyOf reads.
 func jobName(key, dest string) string { return "rowtocol " + key + " " + plainText(dest) }
 
-var keyPattern = regexp.MustCompile(`^rowtocol ([0-9A-Za-z-]{1,80}) `)
+var keyPattern = lazyregexp.New(`^rowtocol ([0-9A-Za-z-]{1,80}) `)
 
 // keyOf is the key in a job's name; empty for the names of other jobs.
 func keyOf(name string) string {

@@ -7,13 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"path"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/rowtocol/rowtocol/damage"
 	"github.com/rowtocol/rowtocol/failure"
+	"github.com/rowtocol/rowtocol/internal/lazyregexp"
 	"github.com/rowtocol/rowtocol/internal/parallel"
 	"github.com/rowtocol/rowtocol/store"
 	"github.com/rowtocol/rowtocol/task"
@@ -143,7 +143,7 @@ func failedName(task int, attempt string) string {
 	return fmt.Sprintf("%s%05d-%s.json", failedPrefix, task, attempt)
 }
 
-var attemptPattern = regexp.MustCompile(`^attempt(_\d{1,20}_\d{1,10})_m_\d{1,10}_(\d{1,9})$`)
+var attemptPattern = lazyregexp.New(`^attempt(_\d{1,20}_\d{1,10})_m_\d{1,10}_(\d{1,9})$`)
 
 // application returns the ID of the application that an attempt is of; ok is false
 // for what is no attempt's ID.

@@ -1,10 +1,11 @@
 package hadoop
 
 import (
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/rowtocol/rowtocol/internal/lazyregexp"
 )
 
 // States of an application that has ended.
@@ -22,21 +23,21 @@ const (
 )
 
 var (
-	applicationLine = regexp.MustCompile(`Submitted application (application_\d+_\d+)`)
-	urlLine         = regexp.MustCompile(`The url to track the job: (\S+)`)
+	applicationLine = lazyregexp.New(`Submitted application (application_\d+_\d+)`)
+	urlLine         = lazyregexp.New(`The url to track the job: (\S+)`)
 	// What the client says once it has made the job's directory, and before it hands the job over.
-	preparedLine  = regexp.MustCompile(`(?:Disabling Erasure Coding for path: \S*/|Submitting tokens for job: )(job_\d+_\d+)$`)
-	jobLine       = regexp.MustCompile(`Running job: (job_\d+_\d+)`)
-	percentLine   = regexp.MustCompile(` map (\d+)% reduce \d+%$`)
-	doneLine      = regexp.MustCompile(`Job job_\d+_\d+ completed successfully$`)
-	stateLine     = regexp.MustCompile(`Job job_\d+_\d+ failed with state ([A-Z]+) due to: (.*)$`)
-	countersLine  = regexp.MustCompile(`Counters: \d+$`)
-	counterGroup  = regexp.MustCompile(`^\t([^\t].*?) *$`)
-	counterValue  = regexp.MustCompile(`^\t\t(.+)=(-?\d+)$`)
-	exceptionLine = regexp.MustCompile(`(?:^|\s)((?:[a-z]\w*\.)+[A-Z][\w$]*(?:Exception|Error)(?:\([^)]*\))?: .*)$`)
-	retryLine     = regexp.MustCompile(`Retrying connect to server: \S*[^.\s]|Retrying connect to server|Retrying after sleeping`)
-	unreachable   = regexp.MustCompile(`ConnectException|NoRouteToHostException|ConnectTimeoutException|SocketTimeoutException|UnknownHostException`)
-	idPattern     = regexp.MustCompile(`^(?:application|job)(_\d{1,20}_\d{1,10})$`)
+	preparedLine  = lazyregexp.New(`(?:Disabling Erasure Coding for path: \S*/|Submitting tokens for job: )(job_\d+_\d+)$`)
+	jobLine       = lazyregexp.New(`Running job: (job_\d+_\d+)`)
+	percentLine   = lazyregexp.New(` map (\d+)% reduce \d+%$`)
+	doneLine      = lazyregexp.New(`Job job_\d+_\d+ completed successfully$`)
+	stateLine     = lazyregexp.New(`Job job_\d+_\d+ failed with state ([A-Z]+) due to: (.*)$`)
+	countersLine  = lazyregexp.New(`Counters: \d+$`)
+	counterGroup  = lazyregexp.New(`^\t([^\t].*?) *$`)
+	counterValue  = lazyregexp.New(`^\t\t(.+)=(-?\d+)$`)
+	exceptionLine = lazyregexp.New(`(?:^|\s)((?:[a-z]\w*\.)+[A-Z][\w$]*(?:Exception|Error)(?:\([^)]*\))?: .*)$`)
+	retryLine     = lazyregexp.New(`Retrying connect to server: \S*[^.\s]|Retrying connect to server|Retrying after sleeping`)
+	unreachable   = lazyregexp.New(`ConnectException|NoRouteToHostException|ConnectTimeoutException|SocketTimeoutException|UnknownHostException`)
+	idPattern     = lazyregexp.New(`^(?:application|job)(_\d{1,20}_\d{1,10})$`)
 )
 
 // tail is the end of what a command said, and the first exception of it.

@@ -5,10 +5,11 @@ import (
 	"encoding/hex"
 	"fmt"
 	"path"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/rowtocol/rowtocol/internal/lazyregexp"
 )
 
 // Names in a destination, and of documents.
@@ -32,14 +33,14 @@ const (
 
 // aside is a kind of published files that are no parts.
 type aside struct {
-	dir     string         // where they are published
-	prefix  string         // of their names before that: then come an ID, "-", and a name
-	pattern *regexp.Regexp // of that name
+	dir     string            // where they are published
+	prefix  string            // of their names before that: then come an ID, "-", and a name
+	pattern lazyregexp.Regexp // of that name
 }
 
 var (
-	quarantine = aside{QuarantineDir, "quarantine-", regexp.MustCompile(`^\d{5,9}-[^/\x00]{0,128}@\d{1,19}-\d{1,19}$`)}
-	index      = aside{IndexDir, "index-", regexp.MustCompile(`^` + fileNames + `(/` + fileNames + `)?$`)}
+	quarantine = aside{QuarantineDir, "quarantine-", lazyregexp.New(`^\d{5,9}-[^/\x00]{0,128}@\d{1,19}-\d{1,19}$`)}
+	index      = aside{IndexDir, "index-", lazyregexp.New(`^` + fileNames + `(/` + fileNames + `)?$`)}
 	asides     = []aside{quarantine, index}
 )
 
@@ -170,19 +171,19 @@ func Published(staged, id string) string {
 		}
 	}
 	part, _, _ := strings.Cut(staged, "/")
-	if m := partPattern.FindStringSubmatchIndex(part); m != nil {
+	if m := partPattern().FindStringSubmatchIndex(part); m != nil {
 		return staged[:m[6]] + id + staged[m[7]:]
 	}
 	return staged // which no output lists
 }
 
 // partPattern has the task, the row group, the ID and the suffix.
-var partPattern = regexp.MustCompile(`^part-(\d{5,9})-(\d{1,9})-([0-9a-f]{16})(\.[a-z0-9]{1,16})$`)
+var partPattern = lazyregexp.New(`^part-(\d{5,9})-(\d{1,9})-([0-9a-f]{16})(\.[a-z0-9]{1,16})$`)
 
 // fileNames is the pattern of what IsFileName takes.
 const fileNames = `[A-Za-z0-9=-][A-Za-z0-9._=-]{0,127}`
 
-var fileNamePattern = regexp.MustCompile(`^` + fileNames + `$`)
+var fileNamePattern = lazyregexp.New(`^` + fileNames + `$`)
 
 // parsePart takes the name of a part, or of a file in one, apart as partPattern
 // does.

@@ -4,8 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"strings"
+
+	"github.com/rowtocol/rowtocol/internal/lazyregexp"
 )
 
 // success1 is the _SUCCESS document of version 1.
@@ -59,8 +60,8 @@ type loss1 struct {
 
 // Names of version 1: they hold no ID.
 var (
-	partPattern1       = regexp.MustCompile(`^part-\d{5,9}(-\d{1,9})?\.trv$`)
-	quarantinePattern1 = regexp.MustCompile(`^\d{5,9}-[^/\x00]*@\d{1,19}-\d{1,19}$`)
+	partPattern1       = lazyregexp.New(`^part-\d{5,9}(-\d{1,9})?\.trv$`)
+	quarantinePattern1 = lazyregexp.New(`^\d{5,9}-[^/\x00]*@\d{1,19}-\d{1,19}$`)
 )
 
 func isPublished1(name string) bool {

@@ -5,13 +5,14 @@ import (
 	"fmt"
 	"io/fs"
 	"net/http"
-	"regexp"
 	"syscall"
+
+	"github.com/rowtocol/rowtocol/internal/lazyregexp"
 )
 
 // crcChecksum is a checksum that is made of the CRCs of all bytes of a file. Of
 // files without CRCs, or without bytes, there are others.
-var crcChecksum = regexp.MustCompile(`^(MD5-of-\d+MD5-of-[1-9]\d*|COMPOSITE-)CRC32C?:[0-9a-f]{8,64}$`)
+var crcChecksum = lazyregexp.New(`^(MD5-of-\d+MD5-of-[1-9]\d*|COMPOSITE-)CRC32C?:[0-9a-f]{8,64}$`)
 
 // checksum returns what "hdfs dfs -checksum" shows of a file, algorithm and
 // bytes. Which algorithm that is, the server's configuration says.

@@ -11,11 +11,12 @@ import (
 	"net/http"
 	"net/url"
 	"path"
-	"regexp"
 	"strconv"
 	"time"
 
 	"github.com/rowtocol/rowtocol/store"
+
+	"github.com/rowtocol/rowtocol/internal/lazyregexp"
 )
 
 const (
@@ -76,7 +77,7 @@ func blockSize(size, minimum int64) int64 {
 	return (min(n, math.MaxInt64-blockUnit) + blockUnit - 1) / blockUnit * blockUnit
 }
 
-var minBlockSize = regexp.MustCompile(`min-block-size\D.*?(\d+)\D*$`)
+var minBlockSize = lazyregexp.New(`min-block-size\D.*?(\d+)\D*$`)
 
 // minimumBlock returns the least block size of the server, if that is why it
 // refused a file.

@@ -1,0 +1,25 @@
+package lazyregexp
+
+import (
+	"slices"
+	"testing"
+)
+
+func TestRegexp(t *testing.T) {
+	r := New(`a(\d+)`)
+	if !r.MatchString("xa12") || r.MatchString("b") {
+		t.Error("other texts match")
+	}
+	if s := r.FindString("xa12y"); s != "a12" {
+		t.Errorf("found %q", s)
+	}
+	if s := r.FindStringSubmatch("xa12y"); !slices.Equal(s, []string{"a12", "12"}) {
+		t.Errorf("found %q", s)
+	}
+	defer func() {
+		if recover() == nil {
+			t.Error("what is no regular expression is compiled")
+		}
+	}()
+	New(`(`)()
+}
