@@ -82,7 +82,8 @@ func (p *part) Columns() []format.Column {
 	}}
 }
 
-// Blocks are the data blocks, of which there are as many as fit the part's memory. How many rows they have is not known before they are read.
+// Blocks are the data blocks, of which there are as many as fit the part's memory. How many
+// rows they have is not known before they are read.
 func (p *part) Blocks(int) (blocks []format.Block, err error) {
 	headers := p.blocks()
 	memory := reservation{account: p.memory.account}
