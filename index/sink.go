@@ -257,7 +257,7 @@ func (w *fileWriter) add(key hfile.Key) error {
 
 // begin begins a file.
 func (w *fileWriter) begin() (err error) {
-	if w.f, err = create(filepath.Join(w.dir, "index")); err != nil {
+	if w.f, err = create(filepath.Join(w.dir, "index"), diskReserve); err != nil {
 		return err
 	}
 	w.out = &buffered{f: w.f}

@@ -130,7 +130,7 @@ type runWriter struct {
 
 // begin creates the file.
 func (r *runWriter) begin(info hfile.Info) (err error) {
-	if r.f, err = create(r.path); err != nil {
+	if r.f, err = create(r.path, diskReserve); err != nil {
 		return err
 	}
 	r.out = &buffered{f: r.f}
@@ -155,10 +155,10 @@ func (r *runWriter) end(err error) error {
 	return errors.Join(err, r.f.Close())
 }
 
-// create creates a local file, if the disk has room for one.
-func create(path string) (*os.File, error) {
+// create creates a local file, if so many bytes of its disk are free.
+func create(path string, free int64) (*os.File, error) {
 	//guard: the disk would be filled to its last byte
-	if err := spill.CheckFree(filepath.Dir(path), diskReserve); err != nil {
+	if err := spill.CheckFree(filepath.Dir(path), free); err != nil {
 		return nil, err
 	}
 	f, err := os.Create(path)

@@ -5,6 +5,10 @@ import (
 	"context"
 	"errors"
 	"io"
+	"math"
+	"path/filepath"
+	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/rowtocol/rowtocol/damage"
@@ -19,30 +23,35 @@ func TestVerify(t *testing.T) {
 	rows := []row{{1, ""}, {2, ""}, {2, ""}, {-1, ""}}
 	for name, c := range map[string]struct {
 		change func(v *Verifier, o *output)
-		sound  bool
+		text   string // of what is wrong; empty if nothing is
 	}{
-		"as it is":                    {func(*Verifier, *output) {}, true},
-		"a row more":                  {func(v *Verifier, _ *output) { v.Parts[0].Rows++ }, false},
-		"a row less":                  {func(v *Verifier, _ *output) { v.Parts[0].Rows-- }, false},
-		"no such part":                {func(v *Verifier, _ *output) { v.Parts[0].RowGroup = 7 }, false},
-		"no such row":                 {func(v *Verifier, _ *output) { v.Parts = []manifest.Part{{Rows: 1}, {Task: 1, Rows: 3}} }, false},
-		"first key":                   {func(v *Verifier, _ *output) { v.Index.Files[0].Keys.First = []byte{1} }, false},
-		"last key":                    {func(v *Verifier, _ *output) { v.Index.Files[0].Keys.Last = []byte{1} }, false},
-		"entries":                     {func(v *Verifier, _ *output) { v.Index.Files[0].Keys.Entries++ }, false},
-		"size":                        {func(v *Verifier, _ *output) { v.Index.Files[0].Bytes-- }, false},
-		"other fields":                {func(v *Verifier, _ *output) { v.Index.Fields = "name" }, false},
-		"a file twice":                {func(v *Verifier, _ *output) { v.Index.Files = append(v.Index.Files, v.Index.Files[0]) }, false},
-		"a changed bit":               {func(v *Verifier, o *output) { o.files[v.Index.Files[0].Name][40] ^= 1 }, false},
-		"a row twice":                 {func(v *Verifier, o *output) { replace(t, v, o, Position{}, Position{}, Position{Row: 1}) }, false},
-		"short":                       {func(v *Verifier, o *output) { replace(t, v, o) }, false},
-		"another output":              {func(v *Verifier, _ *output) { v.Index.Fingerprint = "another" }, false},
-		"other rows":                  {func(v *Verifier, _ *output) { v.Rows = readRows([]row{{1, ""}, {2, ""}, {3, ""}, {-1, ""}}) }, false},
-		"rows in another order":       {func(v *Verifier, _ *output) { v.Rows = readRows([]row{{2, ""}, {1, ""}, {2, ""}, {-1, ""}}) }, false},
-		"equal rows in another order": {func(v *Verifier, _ *output) { v.Rows = readRows([]row{{1, "x"}, {2, "y"}, {2, "z"}, {-1, ""}}) }, true},
-		"another null":                {func(v *Verifier, _ *output) { v.Rows = readRows([]row{{-1, ""}, {2, ""}, {2, ""}, {1, ""}}) }, false},
-		"no null":                     {func(v *Verifier, _ *output) { v.Rows = readRows([]row{{1, ""}, {2, ""}, {2, ""}, {2, ""}}) }, false},
-		"rows that end":               {func(v *Verifier, _ *output) { v.Rows = readRows(rows[:2]) }, false},
-		"rows unread":                 {func(v *Verifier, _ *output) { v.Rows = nil }, true},
+		"as it is":      {func(*Verifier, *output) {}, ""},
+		"a row more":    {func(v *Verifier, _ *output) { v.Parts[0].Rows++ }, "the rows end at row 4"},
+		"a row less":    {func(v *Verifier, _ *output) { v.Parts[0].Rows-- }, "3 keys and 1 rows without one, the output 3 and 0"},
+		"no such part":  {func(v *Verifier, _ *output) { v.Parts[0].RowGroup = 7 }, "which is not there"},
+		"no such row":   {func(v *Verifier, _ *output) { v.Parts = []manifest.Part{{Rows: 1}, {Task: 1, Rows: 3}} }, "which is not there"},
+		"first key":     {func(v *Verifier, _ *output) { v.Index.Files[0].Keys.First = []byte{1} }, "the manifest says 01"},
+		"last key":      {func(v *Verifier, _ *output) { v.Index.Files[0].Keys.Last = []byte{1} }, "the manifest says 3 up to 01"},
+		"entries":       {func(v *Verifier, _ *output) { v.Index.Files[0].Keys.Entries++ }, "the manifest says 4 up to"},
+		"size":          {func(v *Verifier, _ *output) { v.Index.Files[0].Bytes-- }, "the manifest says"},
+		"other fields":  {func(v *Verifier, _ *output) { v.Index.Fields = "name" }, `not of "name"`},
+		"a file twice":  {func(v *Verifier, _ *output) { v.Index.Files = append(v.Index.Files, v.Index.Files[0]) }, "does not sort after the previous one"},
+		"a changed bit": {func(v *Verifier, o *output) { o.files[v.Index.Files[0].Name][40] ^= 1 }, "the CRC32C"},
+		"a row twice":   {func(v *Verifier, o *output) { replace(t, v, o, Position{}, Position{}, Position{Row: 1}) }, "does not sort after the previous one"},
+		"a key more": {func(v *Verifier, _ *output) {
+			v.Parts[0].Rows++
+			v.Rows = readRows([]row{{1, ""}, {2, ""}, {2, ""}, {-1, ""}, {2, ""}})
+		}, "3 keys and 1 rows without one, the output 4 and 1"},
+		"other nulls":                 {func(v *Verifier, o *output) { secondFile(t, v, o) }, "an index with 2 rows without a key"},
+		"short":                       {func(v *Verifier, o *output) { replace(t, v, o) }, "has no position of 12 bytes"},
+		"another output":              {func(v *Verifier, _ *output) { v.Index.Fingerprint = "another" }, "an index of other row groups"},
+		"other rows":                  {func(v *Verifier, _ *output) { v.Rows = readRows([]row{{1, ""}, {2, ""}, {3, ""}, {-1, ""}}) }, "has other keys than the rows"},
+		"rows in another order":       {func(v *Verifier, _ *output) { v.Rows = readRows([]row{{2, ""}, {1, ""}, {2, ""}, {-1, ""}}) }, "has other keys than the rows"},
+		"equal rows in another order": {func(v *Verifier, _ *output) { v.Rows = readRows([]row{{1, "x"}, {2, "y"}, {2, "z"}, {-1, ""}}) }, ""},
+		"another null":                {func(v *Verifier, _ *output) { v.Rows = readRows([]row{{-1, ""}, {2, ""}, {2, ""}, {1, ""}}) }, "has other keys than the rows"},
+		"no null":                     {func(v *Verifier, _ *output) { v.Rows = readRows([]row{{1, ""}, {2, ""}, {2, ""}, {2, ""}}) }, "the output 4 and 0"},
+		"rows that end":               {func(v *Verifier, _ *output) { v.Rows = readRows(rows[:2]) }, "the rows end at row 2"},
+		"rows unread":                 {func(v *Verifier, _ *output) { v.Rows = nil }, ""},
 	} {
 		s := mustSink(t, newPlan("id"), 1<<30)
 		var o output
@@ -56,8 +65,8 @@ func TestVerify(t *testing.T) {
 		c.change(v, &o)
 		err := v.Verify(t.Context())
 		var d *damage.Error
-		if c.sound && err != nil || !c.sound && !errors.As(err, &d) {
-			t.Errorf("%s: %v", name, err)
+		if c.text == "" && err != nil || c.text != "" && (!errors.As(err, &d) || !strings.Contains(d.Reason, c.text)) {
+			t.Errorf("%s: %v, expected damage: %s", name, err, c.text)
 		}
 	}
 }
@@ -85,6 +94,73 @@ func (m *memoryRows) Next(dst []byte) ([]byte, error) {
 	id, name := m.rows[0].encoded()
 	m.rows = m.rows[1:]
 	return append(append(dst, id...), name...), nil
+}
+
+// secondFile adds a file to the index, of another number of rows without a key.
+func secondFile(t *testing.T, v *Verifier, o *output) {
+	t.Helper()
+	var b bytes.Buffer
+	w, err := hfile.NewWriter(&b, hfile.WriterOptions{Info: hfile.Info{fieldsPair("id"), nullsPair(2), {Key: infoFingerprint, Value: []byte(fingerprint)}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	f := manifest.File{Name: "second", Bytes: int64(b.Len()), Keys: &manifest.KeyRange{}}
+	o.files[f.Name] = b.Bytes()
+	v.Index.Files = append(v.Index.Files, f)
+}
+
+// TestNullsOf reads what is no number of rows.
+func TestNullsOf(t *testing.T) {
+	for _, value := range [][]byte{{}, {1, 2, 3}, make([]byte, 9), bytes.Repeat([]byte{0x80}, 8)} {
+		var b bytes.Buffer
+		w, err := hfile.NewWriter(&b, hfile.WriterOptions{Info: hfile.Info{{Key: infoNulls, Value: value}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		r, err := hfile.Open(bytes.NewReader(b.Bytes()), int64(b.Len()), hfile.OpenOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var d *damage.Error
+		if n, err := nullsOf(r); !errors.As(err, &d) {
+			t.Errorf("% x is %d rows, %v", value, n, err)
+		}
+		r.Close()
+	}
+}
+
+// TestPositionOf refuses positions that do not fit an index.
+func TestPositionOf(t *testing.T) {
+	const most = math.MaxUint32
+	if p, err := positionOf(most, most, most); err != nil || p != (Position{most, most, most}) {
+		t.Errorf("%v, %v", p, err)
+	}
+	for _, p := range [][3]int{{most + 1, 0, 0}, {0, most + 1, 0}, {0, 0, most + 1}} {
+		if got, err := positionOf(p[0], p[1], int64(p[2])); err == nil {
+			t.Errorf("%v became %v", p, got)
+		}
+	}
+}
+
+// TestCreate leaves a full disk as it is.
+func TestCreate(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x")
+	if _, err := create(path, math.MaxInt64); !errors.Is(err, syscall.ENOSPC) {
+		t.Errorf("created with %v", err)
+	}
+	f, err := create(path, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Error(err)
+	}
 }
 
 // replace puts a file with one key and some positions in the place of the index, or, of none,
