@@ -103,7 +103,7 @@ func (v *Verifier) keys(f *openFile, listed *manifest.KeyRange) error {
 			return err
 		}
 		//guard: a search would end in a row that is not there
-		if rows, ok := v.rows[[2]uint32{p.Task, p.Group}]; !ok || int64(p.Row) >= rows {
+		if int64(p.Row) >= v.rows[[2]uint32{p.Task, p.Group}] { // 0 of a row group that is not there
 			return wrong("the cell %s leads to row %d of row group %d of task %d, which is not there", key, p.Row, p.Group, p.Task)
 		}
 		//guard: searches would leave out the file, and rows in it
