@@ -87,6 +87,14 @@ func TestVerify(t *testing.T) {
 			e.size--
 			w.bloom.chunks = append(w.bloom.chunks, e)
 		})},
+		{"a chunk more", "the Bloom filter does not have chunk 1", madeBy(t, small, 3, func(w *Writer) {
+			flushed(t, w)
+			w.block(t, magicBloomChunk)
+		})},
+		{"an entry more", "the index has data block 1 of 70 bytes there", madeBy(t, small, 3, func(w *Writer) {
+			flushed(t, w)
+			w.index.add(w.written, 70, AppendRowKey(nil, []byte("row9999")))
+		})},
 		{"an index block twice", "the index leads back to a block before", wide.changed(t, magicRoot, 0, func(b []byte) {
 			copy(b[rootEntry(1):][:pointerSize], b[rootEntry(0):])
 		})},
