@@ -98,7 +98,7 @@ unit:
 	@mkdir -p bin/test
 	nice $(TESTS) -- -timeout $(UNIT_TIME) $(SEQUENTIAL)
 	nice $(GO) test -run Alloc ./trevni ./mapper ./dataset | awk '{ print } /^ok/ && !/no tests to run/ { n++ } END { exit n != 3 }'
-	nice $(GO) test -timeout $(UNIT_TIME) -run 'Pairs|Three' ./publish
+	nice $(GO) test -timeout $(UNIT_TIME) -run 'Pairs|Three|Protocol' ./publish
 	nice $(GO) test -timeout $(UNIT_TIME) -run '$(MATRICES)' ./job
 
 gate:

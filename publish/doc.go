@@ -70,6 +70,9 @@
 // can be used again, and the manifest of the output that it was to replace is put
 // back, unless files of that one were moved out already.
 //
+// protocol/model.py explores these rules: runs in a random order, paused, killed, taken
+// over and repeated late, and the rules without one of them each.
+//
 // Status looks at all that without a lock. Clean, as a holder, removes what dead ones
 // left once it is old enough, by the clock of the storage, and Unlock takes the lock
 // away from a holder that a person knows to be dead.

@@ -1,0 +1,50 @@
+//go:build !race
+
+package publish_test
+
+import (
+	"errors"
+	"fmt"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/rowtocol/rowtocol/internal/soak"
+	"github.com/rowtocol/rowtocol/internal/testenv"
+)
+
+// runModel runs the model of the protocol, and reports what it prints and whether all
+// schedules kept their promises.
+func runModel(t *testing.T, args ...string) (string, bool) {
+	t.Helper()
+	if missing := testenv.MissingTools("python3"); missing != "" {
+		testenv.Skip(t, missing)
+	}
+	out, err := exec.CommandContext(t.Context(), "python3", append([]string{"protocol/model.py"}, args...)...).CombinedOutput()
+	var exit *exec.ExitError
+	if err != nil && (!errors.As(err, &exit) || exit.ExitCode() != 1 || strings.Contains(string(out), "Traceback")) {
+		t.Fatalf("model.py %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+	return string(out), err == nil
+}
+
+// TestProtocol explores the rules that package publish follows, and then the rules
+// without one of them each: a model that finds nothing then would prove nothing. The
+// race detector does not see Python.
+func TestProtocol(t *testing.T) {
+	t.Run("kept", func(t *testing.T) {
+		t.Parallel()
+		if out, kept := runModel(t, fmt.Sprint(soak.Rounds(5000, 600000))); !kept {
+			t.Errorf("a promise is broken:\n%s", out)
+		}
+	})
+	mutants, _ := runModel(t, "mutants")
+	for _, mutant := range strings.Fields(mutants) {
+		t.Run(mutant, func(t *testing.T) {
+			t.Parallel()
+			if out, kept := runModel(t, "60000", "0", mutant); kept {
+				t.Errorf("the model does not miss the rule:\n%s", out)
+			}
+		})
+	}
+}
