@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/rowtocol/rowtocol/manifest"
+	"github.com/rowtocol/rowtocol/manifest/manifesttest"
 )
 
 // victim makes a directory with a file and a directory in it that no conversion
@@ -29,12 +30,9 @@ func victim(t *testing.T, dir string) string {
 // --overwrite, and nothing changes, in them or elsewhere.
 func TestForeignDestination(t *testing.T) {
 	// success is a manifest that lists a file of another name.
-	success := func(version int, name string) string {
+	success := func(name string) string {
 		file := fmt.Sprintf(`{"name": %q, "bytes": 4, "crc32c": 0}`, name)
-		if version == 1 {
-			return fmt.Sprintf(`{"version": 1, "plan": "p", "parts": [%s]}`, file)
-		}
-		return fmt.Sprintf(`{"version": 2, "id": "0123456789abcdef", "parts": [{"task": 0, "rows": 1, "files": [%s]}]}`, file)
+		return string(manifesttest.Seal(fmt.Appendf(nil, `{"version": 2, "id": "0123456789abcdef", "parts": [{"task": 0, "rows": 1, "files": [%s]}]}`, file)))
 	}
 	for name, prepare := range map[string]func(dest, victim string) error{
 		"link .rowtocol":   func(dest, v string) error { return os.Symlink(v, filepath.Join(dest, ".rowtocol")) },
@@ -43,13 +41,12 @@ func TestForeignDestination(t *testing.T) {
 			return os.Symlink(filepath.Join(v, "x"), filepath.Join(dest, "_SUCCESS"))
 		},
 		"empty _SUCCESS":     func(dest, _ string) error { return writeSuccess(dest, "") },
-		"truncated _SUCCESS": func(dest, _ string) error { return writeSuccess(dest, success(2, "x")[:40]) },
+		"truncated _SUCCESS": func(dest, _ string) error { return writeSuccess(dest, success("x")[:40]) },
 		"binary _SUCCESS":    func(dest, _ string) error { return writeSuccess(dest, "\x00\xff\x00") },
 		"_SUCCESS lists a path through a link": func(dest, v string) error {
-			return errors.Join(os.Symlink(v, filepath.Join(dest, "sub")), writeSuccess(dest, success(2, "sub/x")))
+			return errors.Join(os.Symlink(v, filepath.Join(dest, "sub")), writeSuccess(dest, success("sub/x")))
 		},
-		"_SUCCESS lists a path outside":              func(dest, _ string) error { return writeSuccess(dest, success(2, "../victim/x")) },
-		"_SUCCESS of version 1 lists a path outside": func(dest, _ string) error { return writeSuccess(dest, success(1, "../victim/x")) },
+		"_SUCCESS lists a path outside": func(dest, _ string) error { return writeSuccess(dest, success("../victim/x")) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -122,7 +119,7 @@ func (c *interruptible) forgedStaging(t *testing.T) {
 		"a result lists a path outside": func(task, part, v string) error {
 			text, err := os.ReadFile(task)
 			forged := strings.ReplaceAll(string(text), filepath.Base(part), "../../../../victim/x")
-			return errors.Join(err, os.WriteFile(task, []byte(forged), 0o644))
+			return errors.Join(err, os.WriteFile(task, manifesttest.Seal([]byte(forged)), 0o644))
 		},
 		"a part is a link": func(_, part, v string) error {
 			copied := filepath.Join(v, "copy")

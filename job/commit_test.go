@@ -14,6 +14,7 @@ import (
 	"github.com/rowtocol/rowtocol/failure/failuretest"
 	"github.com/rowtocol/rowtocol/internal/soak"
 	"github.com/rowtocol/rowtocol/manifest"
+	"github.com/rowtocol/rowtocol/manifest/manifesttest"
 	"github.com/rowtocol/rowtocol/store"
 	"github.com/rowtocol/rowtocol/store/storetest"
 )
@@ -90,14 +91,19 @@ func TestAlteredWork(t *testing.T) {
 		change func(b []byte) []byte // nil removes the file
 		text   string
 	}{
-		"a bit":          {file, func(b []byte) []byte { b[len(b)-1] ^= 1; return b }, "CRC-32C"},
-		"cut off":        {file, func(b []byte) []byte { return b[:5] }, "is not the file of"},
-		"gone":           {file, nil, file},
-		"no result":      {"task-00002.json", func([]byte) []byte { return []byte("{") }, "task 2"},
-		"another":        {"task-00002.json", func([]byte) []byte { return foreign }, "it is of task 2 of plan"},
-		"another's":      {"task-00002.json", func(b []byte) []byte { return []byte(strings.Replace(string(b), `"task": 2`, `"task": 3`, 1)) }, "task 3"},
-		"outside":        {"task-00002.json", func(b []byte) []byte { return []byte(strings.Replace(string(b), file, "../x", 1)) }, "../x"},
-		"another length": {"task-00002.json", func(b []byte) []byte { return []byte(strings.Replace(string(b), `"bytes": `, `"bytes": 1`, 1)) }, "bytes with CRC-32C"},
+		"a bit":     {file, func(b []byte) []byte { b[len(b)-1] ^= 1; return b }, "CRC-32C"},
+		"cut off":   {file, func(b []byte) []byte { return b[:5] }, "is not the file of"},
+		"gone":      {file, nil, file},
+		"no result": {"task-00002.json", func([]byte) []byte { return []byte("{") }, "task 2"},
+		"another":   {"task-00002.json", func([]byte) []byte { return foreign }, "it is of task 2 of plan"},
+		"another's": {"task-00002.json", func(b []byte) []byte {
+			return manifesttest.Seal([]byte(strings.Replace(string(b), `"task": 2`, `"task": 3`, 1)))
+		}, "task 3"},
+		"outside":        {"task-00002.json", func(b []byte) []byte { return manifesttest.Seal([]byte(strings.Replace(string(b), file, "../x", 1))) }, "../x"},
+		"a changed byte": {"task-00002.json", func(b []byte) []byte { b[len(b)/2] ^= 1; return b }, "the document is damaged"},
+		"another length": {"task-00002.json", func(b []byte) []byte {
+			return manifesttest.Seal([]byte(strings.Replace(string(b), `"bytes": `, `"bytes": 1`, 1)))
+		}, "bytes with CRC-32C"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			file := path.Join(s.staging(), tc.file)

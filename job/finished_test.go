@@ -1,6 +1,7 @@
 package job
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -8,7 +9,6 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -17,6 +17,7 @@ import (
 	"github.com/rowtocol/rowtocol/failure/failuretest"
 	"github.com/rowtocol/rowtocol/internal/avrotest"
 	"github.com/rowtocol/rowtocol/manifest"
+	"github.com/rowtocol/rowtocol/manifest/manifesttest"
 	"github.com/rowtocol/rowtocol/publish"
 	"github.com/rowtocol/rowtocol/store"
 	"github.com/rowtocol/rowtocol/store/storetest"
@@ -132,92 +133,6 @@ func TestAnotherRequest(t *testing.T) {
 	wantContents(t, store.Local(), r.Dest, want)
 }
 
-// makeVersion1 makes an output what a program of version 1 would have made of the
-// same request, and returns its names.
-func makeVersion1(t *testing.T, dest string) []string {
-	t.Helper()
-	s := success(t, store.Local(), dest)
-	options := map[string]any{"block_size": 64 << 10}
-	for _, doc := range []any{s.Request.Options.FormatOptions, s.Request.Options} {
-		b, err := json.Marshal(doc)
-		if err == nil {
-			err = json.Unmarshal(b, &options)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	delete(options, "format_options")
-	parts := []map[string]any{}
-	listed := []string{manifest.SuccessName}
-	for _, p := range s.Parts {
-		f := p.Files[0]
-		name := fmt.Sprintf("part-%05d.trv", p.Task)
-		parts = append(parts, map[string]any{
-			"name": name, "task": p.Task, "row_group": p.RowGroup, "rows": p.Rows, "bytes": f.Bytes, "crc32c": f.CRC32C,
-		})
-		if err := os.Rename(filepath.Join(dest, f.Name), filepath.Join(dest, name)); err != nil {
-			t.Fatal(err)
-		}
-		listed = append(listed, name)
-	}
-	b, err := json.Marshal(map[string]any{
-		"version": 1, "plan": s.Plan, "format": "trevni", "schema": s.Schema, "options": options,
-		"inputs": s.Request.Inputs, "parts": parts, "rows": s.Rows, "bytes": s.Bytes,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	write(t, filepath.Join(dest, manifest.SuccessName), b)
-	return listed
-}
-
-func TestOutputOfVersion1(t *testing.T) {
-	r, want := scene(t)
-	mustConvert(t, r)
-	listed := makeVersion1(t, r.Dest)
-	out := mustConvert(t, r)
-	if !out.Nothing || out.Manifest.Version != 1 || out.Manifest.Rows != 6000 {
-		t.Errorf("outcome %+v", out)
-	}
-	if got := names(t, store.Local(), r.Dest); !slices.Equal(got, listed) {
-		t.Errorf("there are %q, not %q", got, listed)
-	}
-	r.Output.RowGroupSize *= 2
-	_, err := Convert(t.Context(), r)
-	failuretest.Want(t, err, failure.Foreign, "row_group_size was 16384 and is 32768")
-
-	// Made anew, by the same request.
-	r.Output.RowGroupSize /= 2
-	if err := os.Truncate(filepath.Join(r.Dest, listed[1]), 7); err != nil {
-		t.Fatal(err)
-	}
-	r.Overwrite = true
-	mustConvert(t, r)
-	wantContents(t, store.Local(), r.Dest, want)
-}
-
-// TestWorkOfVersion1 is removed, and not resumed.
-func TestWorkOfVersion1(t *testing.T) {
-	r, want := scene(t)
-	mustConvert(t, r)
-	work := filepath.Join(r.Dest, manifest.WorkName, "0123456789ab")
-	if err := os.MkdirAll(work, 0o777); err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range makeVersion1(t, r.Dest) {
-		if err := os.Rename(filepath.Join(r.Dest, name), filepath.Join(work, name)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	write(t, filepath.Join(work, manifest.PlanName), []byte(`{"version": 1, "id": "0123456789ab"}`))
-	write(t, filepath.Join(work, manifest.TaskName(0)), []byte(`{"version": 1, "task": 0}`))
-	if out := mustConvert(t, r); out.Nothing || out.Resumed != 0 {
-		t.Errorf("outcome %+v", out)
-	}
-	wantContents(t, store.Local(), r.Dest, want)
-}
-
 // TestUnreadableSuccess is not ours, whatever is allowed.
 func TestUnreadableSuccess(t *testing.T) {
 	r, _ := scene(t)
@@ -233,7 +148,7 @@ func TestUnreadableSuccess(t *testing.T) {
 		"truncated": string(whole[:len(whole)/2]),
 		"binary":    "\x00\x01\xfe\xff",
 		"other":     `{"stats": []}`,
-		"newer":     strings.Replace(string(whole), `"version": 2`, `"version": 3`, 1),
+		"newer":     string(manifesttest.Seal(bytes.Replace(whole, []byte(`"version": 2`), []byte(`"version": 3`), 1))),
 	} {
 		for _, overwrite := range []bool{false, true} {
 			t.Run(fmt.Sprint(name, " ", overwrite), func(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"github.com/rowtocol/rowtocol/failure"
 	"github.com/rowtocol/rowtocol/failure/failuretest"
 	"github.com/rowtocol/rowtocol/manifest"
+	"github.com/rowtocol/rowtocol/manifest/manifesttest"
 	"github.com/rowtocol/rowtocol/store/storetest"
 )
 
@@ -39,7 +40,7 @@ func TestAlteredWorkMeanwhile(t *testing.T) {
 		file := s.staging() + "/task-00005.json"
 		b, err := s.st.ReadFile(t.Context(), file, maxFile)
 		if err == nil {
-			err = s.st.WriteFile(t.Context(), file, []byte(strings.Replace(string(b), `"crc32c": `, `"crc32c": 1`, 1)), false)
+			err = s.st.WriteFile(t.Context(), file, manifesttest.Seal([]byte(strings.Replace(string(b), `"crc32c": `, `"crc32c": 1`, 1))), false)
 		}
 		if err != nil {
 			t.Fatal(err)

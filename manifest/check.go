@@ -37,7 +37,7 @@ func (s *Success) checkParts() error {
 			return fmt.Errorf("row group %d of task %d stands behind row group %d of task %d", p.RowGroup, p.Task, s.Parts[i-1].RowGroup, s.Parts[i-1].Task)
 		}
 		//guard: a file could be taken for that of another task
-		if m := parsePart(p.Files[0].Name); s.Version > 1 && (number(m[1]) != p.Task || number(m[2]) != p.RowGroup) {
+		if m := parsePart(p.Files[0].Name); number(m[1]) != p.Task || number(m[2]) != p.RowGroup {
 			return fmt.Errorf("%q is listed as row group %d of task %d", p.Files[0].Name, p.RowGroup, p.Task)
 		}
 		//guard: a sum would be right that is not

@@ -1,8 +1,9 @@
 // Package manifest holds the documents of a conversion: the plan that every
 // task reads, the result that every task leaves, and the _SUCCESS document that
-// says what was committed. They are versioned JSON. The same content always
-// encodes to the same bytes, and what does not decide the bytes of an output
-// (times, the program's version) stands apart, in Made.
+// says what was committed. They are versioned JSON that ends with a checksum of
+// its own bytes. The same content always encodes to the same bytes, and what does
+// not decide the bytes of an output (times, the program's version) stands apart,
+// in Made.
 //
 //	DEST/_SUCCESS                                    Success, written last
 //	DEST/part-00012-0-<output>.trv                   a published part: a file

@@ -5,6 +5,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/rowtocol/rowtocol/manifest/manifesttest"
 )
 
 // severalFiles is a result with a part that is a directory.
@@ -76,7 +78,7 @@ func TestPartOfSeveralFiles(t *testing.T) {
 	if f := s.Parts[1].Files; f[0].Name != other+"/0.data" || f[1].Name != other+"/a=b-c_d" || s.Bytes != 30 {
 		t.Errorf("it is published as %+v", s.Parts[1])
 	}
-	if _, err := DecodeSuccess(bytes.Replace(b, []byte("/0.data"), []byte("/.data"), 1)); err == nil {
+	if _, err := DecodeSuccess(manifesttest.Seal(bytes.Replace(b, []byte("/0.data"), []byte("/.data"), 1))); err == nil {
 		t.Error("a hidden name: no error")
 	}
 }

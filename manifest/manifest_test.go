@@ -5,12 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"math"
-	"os"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/rowtocol/rowtocol/manifest/manifesttest"
 )
 
 const (
@@ -149,17 +150,13 @@ func TestPlanOfANewerProgram(t *testing.T) {
 		if bytes.Equal(newer, b) {
 			t.Fatalf("there is no %s", place)
 		}
-		if _, err := DecodePlan(newer); err == nil || !strings.Contains(err.Error(), "newer program") || !strings.Contains(err.Error(), `"shuffle"`) {
+		if _, err := DecodePlan(manifesttest.Seal(newer)); err == nil || !strings.Contains(err.Error(), "newer program") || !strings.Contains(err.Error(), `"shuffle"`) {
 			t.Errorf("%s: %v", with, err)
 		}
 	}
-	for _, rest := range []string{"}", "{}", string(b)} {
-		if _, err := DecodePlan(append(bytes.Clone(b), rest...)); err == nil || strings.Contains(err.Error(), "newer") {
-			t.Errorf("%.10q follows the plan: %v", rest, err)
-		}
-	}
-	if _, err := DecodePlan(append(bytes.Clone(b), " \n"...)); err != nil {
-		t.Error(err)
+	twice := slices.Concat(b, b)
+	if _, err := DecodePlan(manifesttest.Seal(twice)); err == nil || strings.Contains(err.Error(), "newer") {
+		t.Errorf("two plans: %v", err)
 	}
 }
 
@@ -307,7 +304,7 @@ func TestSuccess(t *testing.T) {
 		t.Errorf("it is not the plan's: %q", d)
 	}
 	more := bytes.Replace(b, []byte(`"version": 2`), []byte(`"later": {"x": 1}, "version": 2`), 1)
-	if _, err := DecodeSuccess(more); err != nil {
+	if _, err := DecodeSuccess(manifesttest.Seal(more)); err != nil {
 		t.Errorf("a field of a later program: %v", err)
 	}
 	for name, change := range map[string]func(*Success){
@@ -363,50 +360,42 @@ func TestSuccess(t *testing.T) {
 	}
 }
 
-func TestVersion1(t *testing.T) {
-	b, err := os.ReadFile("testdata/success-1.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := DecodeSuccess(b)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var names []string
-	for _, f := range s.Files() {
-		names = append(names, f.Name)
-	}
-	want := []string{"part-00000.trv", "part-00000-1.trv", "_quarantine/00000-a.avro@1000-2000"}
-	if !reflect.DeepEqual(names, want) || s.Parts[0].Bytes() != 5262 || s.Losses[0].Quarantine.Bytes != 1000 {
-		t.Errorf("files %q of %+v", names, s)
-	}
-	now := Request{
-		Inputs: s.Request.Inputs,
-		Options: Options{
-			Format: "trevni", RowGroupSize: 16384, OnDamage: "quarantine", MaxInputBlock: 536870912, MaxLostRows: -1,
-			FormatOptions: json.RawMessage(`{"codec":"snappy","column_codecs":{"s":"null"},"checksum":"crc32","meta":[{"key":"k","value":"v"}]}`),
-		},
-	}
-	if d := s.Differences(&now); len(d) > 0 {
-		t.Errorf("the same request differs: %q", d)
-	}
-	now.Options.BlockSize = 4096
-	if d := s.Differences(&now); len(d) != 1 || !strings.Contains(d[0], "block_size was 65536 and is 4096") {
-		t.Errorf("another block size: %q", d)
-	}
-	for name, change := range map[string][2]string{
-		"a field":       {`"rows": 2400`, `"rows": 2400, "more": 1`},
-		"negative rows": {`"rows": 400`, `"rows": -1`},
-		"row group":     {`"row_group": 0`, `"row_group": -1`},
-		"a copy":        {"_quarantine/00000-a", "_quarantine/../00000-a"},
-		"a part":        {"part-00000.trv", "sub/part-00000.trv"},
+// TestChecksum: a document is read as it was written, and not if any byte of it was
+// changed, removed or added, other than white space at its end.
+func TestChecksum(t *testing.T) {
+	p := samplePlan(t)
+	for name, doc := range map[string]struct {
+		encode func() ([]byte, error)
+		decode func([]byte) error
+	}{
+		"plan":        {p.Encode, func(b []byte) error { _, err := DecodePlan(b); return err }},
+		"task result": {sampleResult().Encode, func(b []byte) error { _, err := DecodeTaskResult(b, "p", 3); return err }},
+		"_SUCCESS":    {NewSuccess(p, output, []*TaskResult{sampleResult()}).Encode, func(b []byte) error { _, err := DecodeSuccess(b); return err }},
 	} {
-		if _, err := DecodeSuccess(bytes.Replace(b, []byte(change[0]), []byte(change[1]), 1)); err == nil {
-			t.Errorf("%s: no error", name)
+		b, err := doc.encode()
+		if err != nil {
+			t.Fatal(err)
 		}
-	}
-	if _, err := DecodePlan([]byte(`{"version":1,"id":"x"}`)); !errors.Is(err, ErrVersion) {
-		t.Errorf("a plan of version 1: %v", err)
+		if err := doc.decode(b); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if sealed := manifesttest.Seal(b); !bytes.Equal(sealed, b) {
+			t.Errorf("%s ends with %q, not %q", name, b[len(b)-20:], sealed[len(sealed)-20:])
+		}
+		for i := range len(b) - 1 {
+			changed := bytes.Clone(b)
+			changed[i] ^= 1
+			for what, altered := range map[string][]byte{"changed": changed, "removed": slices.Delete(bytes.Clone(b), i, i+1), "the last": b[:i]} {
+				if err := doc.decode(altered); !errors.Is(err, ErrAltered) {
+					t.Fatalf("%s: byte %d of %d is %s: %v", name, i, len(b), what, err)
+				}
+			}
+		}
+		for rest, ok := range map[string]bool{" \r\n\t": true, "}": false, "\x00": false, string(b): false} {
+			if err := doc.decode(append(bytes.Clone(b), rest...)); (err == nil) != ok {
+				t.Errorf("%s: %.10q follows it: %v", name, rest, err)
+			}
+		}
 	}
 }
 
@@ -416,15 +405,15 @@ func TestVersions(t *testing.T) {
 		`{"version":2,"plan":"p","task":3,"parts":null,"rows_in":0,"later":1}`: false,
 		`{"version":3,"plan":["new"]}`:                                         true,
 		`{"version":1}`:                                                        true,
-		`{}`:                                                                   true,
+		`{"plan":"p"}`:                                                         true,
 	} {
-		_, err := DecodeTaskResult([]byte(doc), "p", 3)
+		_, err := DecodeTaskResult(manifesttest.Seal([]byte(doc)), "p", 3)
 		if errors.Is(err, ErrVersion) != other || (err != nil) != other {
 			t.Errorf("%s: %v", doc, err)
 		}
 	}
-	for _, doc := range []string{``, "\x00", `[]`, `{"version":2}`, `{"version":2} {}`, `{"version":2`, `{"version":1,"x":1}`} {
-		if _, err := DecodeSuccess([]byte(doc)); err == nil {
+	for _, doc := range []string{``, "\x00", `[]`, `{"version":2}`, `{"version":2} {}`, `{"version":2`, `{"version":"2"}`, `{"version":1,"x":1}`} {
+		if _, err := DecodeSuccess(manifesttest.Seal([]byte(doc))); err == nil {
 			t.Errorf("%s: no error", doc)
 		}
 	}
@@ -485,14 +474,15 @@ func TestDifferences(t *testing.T) {
 
 func FuzzDecode(f *testing.F) {
 	f.Add([]byte(`{"version":2,"id":"x","tasks":[{"id":0,"pieces":[{"input":0,"start":0,"end":1}]}]}`))
-	f.Add([]byte(`{"version":1,"plan":"x","parts":[{"name":"part-00000.trv"}]}`))
 	f.Add([]byte(`{"version":2,"id":"` + output + `","parts":[{"files":[{"name":"part-00000-0-` + output + `.trv"}]}]}`))
 	f.Add([]byte(`{"version":2,"id":"` + output + `","parts":[{"files":[{"name":"part-00000-0-` + output + `.cfiles/a"}]}]}`))
 	f.Fuzz(func(t *testing.T, b []byte) {
+		_, _ = DecodeSuccess(b)
+		b = manifesttest.Seal(b)
 		_, _ = DecodePlan(b)
 		_, _ = DecodeTaskResult(b, "x", 0)
 		s, err := DecodeSuccess(b)
-		if err != nil || s.Version == 1 {
+		if err != nil {
 			return
 		}
 		again, err := s.Encode()

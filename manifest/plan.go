@@ -60,7 +60,7 @@ func (p *Plan) Sum() (string, error) {
 	for i := range q.Request.Inputs {
 		q.Request.Inputs[i].ModTime = time.Time{}
 	}
-	b, err := q.Encode()
+	b, err := encodeJSON(q)
 	if err != nil {
 		return "", err
 	}

@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 )
@@ -8,7 +9,7 @@ import (
 // Success is the _SUCCESS document of a committed output.
 type Success struct {
 	Version int    `json:"version"`
-	ID      string `json:"id"` // of the output: see NewID; in version 1, the plan's
+	ID      string `json:"id"` // of the output: see NewID
 	// Sequence counts the outputs that one destination had.
 	Sequence int64 `json:"sequence"`
 	// Run is whether the output is a run, in a directory of its own beside the
@@ -33,16 +34,8 @@ type Success struct {
 func (s *Success) Files() []File { return files(s.Parts, s.Losses, s.Index) }
 
 // Differences says in words how a request differs from that of the output;
-// empty if the output is what is asked for. A document of version 1 has the
-// block size that was chosen in place of the one that was asked for, so one is
-// only compared with it if it is asked for now.
-func (s *Success) Differences(now *Request) []string {
-	before := s.Request
-	if s.Version == 1 && now.Options.BlockSize == 0 {
-		before.Options.BlockSize = 0
-	}
-	return before.Differences(now)
-}
+// empty if the output is what is asked for.
+func (s *Success) Differences(now *Request) []string { return s.Request.Differences(now) }
 
 // NewSuccess makes the document of an output from the results of all tasks, in
 // their order. It lists their files by the names that Published gives them.
@@ -99,18 +92,15 @@ func published(f File, id string) File {
 // Encode returns the document's bytes.
 func (s *Success) Encode() ([]byte, error) { return encode(s) }
 
-// DecodeSuccess reads a _SUCCESS document of any version, and checks that its
-// files have the names of output files.
+// DecodeSuccess reads a _SUCCESS document, and checks that its files have the
+// names of output files.
 func DecodeSuccess(b []byte) (*Success, error) {
-	version, err := versionOf("_SUCCESS", b)
-	if err != nil {
-		return nil, err
-	}
-	if version == 1 {
-		return decodeSuccess1(b)
-	}
 	s := new(Success)
-	if err := decode("_SUCCESS", b, s); err != nil {
+	err := decode("_SUCCESS", b, s)
+	if errors.Is(err, ErrAltered) {
+		err = fmt.Errorf("%w; put a copy of it back, or remove it and make the output again with --overwrite", err)
+	}
+	if err != nil {
 		return nil, err
 	}
 	//guard: a document could be taken for that of any output

@@ -13,6 +13,7 @@ import (
 	"github.com/rowtocol/rowtocol/failure"
 	"github.com/rowtocol/rowtocol/failure/failuretest"
 	"github.com/rowtocol/rowtocol/manifest"
+	"github.com/rowtocol/rowtocol/manifest/manifesttest"
 	"github.com/rowtocol/rowtocol/store"
 )
 
@@ -110,7 +111,7 @@ func TestCleanWhatIsHeld(t *testing.T) {
 // the output of a program that is newer.
 func TestCleanBesideOthers(t *testing.T) {
 	d, _ := littered(t)
-	if err := os.WriteFile(d.in(manifest.SuccessName), []byte(`{"version":3}`), 0o666); err != nil {
+	if err := os.WriteFile(d.in(manifest.SuccessName), manifesttest.Seal([]byte(`{"version":3}`)), 0o666); err != nil {
 		t.Fatal(err)
 	}
 	if err := errors.Join(os.Symlink("/", d.root()+"/plan-x"), os.WriteFile(d.root()+"/plan-y", nil, 0o666)); err != nil {

@@ -105,11 +105,9 @@ func (d *Destination) collect(ctx context.Context, dir string, to *contents) err
 	return nil
 }
 
-// isRecord knows the files that may be manifests of replaced outputs, those of
-// version 1 among them: replaced-<sum>, which the next holder calls other-<n>,
-// and success.json.
+// isRecord knows the files that may be manifests of replaced outputs.
 func isRecord(name string) bool {
-	return strings.HasPrefix(name, retired) || strings.HasPrefix(name, other) || strings.HasPrefix(name, "replaced-") || name == "success.json"
+	return strings.HasPrefix(name, retired) || strings.HasPrefix(name, other)
 }
 
 // readRun reads the documents in a run's directory.

@@ -135,32 +135,10 @@ func (c *Claim) reinstate(ctx context.Context) error {
 		if s.damage != "" {
 			continue
 		}
-		named, err := c.named(ctx, r.success)
-		if err != nil {
-			return err
-		}
-		//guard: an output would be back whose names are those of another's files
-		if named {
-			c.found.retired = slices.DeleteFunc(c.found.retired, func(other *record) bool { return other == r })
-			return c.move(ctx, r.path, c.in(manifest.SuccessName))
-		}
+		c.found.retired = slices.DeleteFunc(c.found.retired, func(other *record) bool { return other == r })
+		return c.move(ctx, r.path, c.in(manifest.SuccessName))
 	}
 	return nil
-}
-
-// named reports whether files in their places are an output's because of their
-// names, or, as those of version 1 are alike in all outputs, because of their bytes.
-func (c *Claim) named(ctx context.Context, s *manifest.Success) (bool, error) {
-	if s.Version > 1 {
-		return true, nil
-	}
-	for i := range s.Parts {
-		e := s.Parts[i].Entry()
-		if sound, err := c.sound(ctx, c.in(e.Name), e); !sound {
-			return false, err
-		}
-	}
-	return true, nil
 }
 
 // staged reads from the results in a run's directory where the files are that an

@@ -128,7 +128,11 @@ func (d *Destination) readCommitted(ctx context.Context, name string) (*committe
 	m := s.Success
 	//guard: a directory of others, or one that was copied, would be taken for a run
 	if m == nil || !m.Run || m.ID != id || m.Sequence != sequence {
-		r.foreign = []string{name + " (no run of rowtocol)"}
+		why := name + " (no run of rowtocol)"
+		if len(s.foreign) > 0 {
+			why = path.Join(name, s.foreign[0])
+		}
+		r.foreign = []string{why}
 		return r, nil
 	}
 	r.Success = m

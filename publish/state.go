@@ -154,7 +154,6 @@ func (d *Destination) classify(ctx context.Context, s *State, infos []store.Info
 			expected[e.Name] = e
 		}
 	}
-	ours := found.names()
 	var parts []manifest.Entry // directories, of parts and of indexes
 	for _, info := range infos {
 		switch e, listed := expected[info.Name]; {
@@ -172,7 +171,7 @@ func (d *Destination) classify(ctx context.Context, s *State, infos []store.Info
 				return err
 			}
 		case manifest.IsAside(info.Name) && info.Dir && !info.Link:
-			dirs, err := d.classifyAside(ctx, s, info.Name, expected, ours)
+			dirs, err := d.classifyAside(ctx, s, info.Name, expected)
 			if err != nil {
 				return err
 			}
@@ -180,7 +179,7 @@ func (d *Destination) classify(ctx context.Context, s *State, infos []store.Info
 		//guard: rows would be removed whose inputs may be gone
 		case s.Success == nil && isPart(info.Name):
 			s.orphans = append(s.orphans, info.Name)
-		case isOurs(info.Name) || ours[info.Name] && !info.Dir:
+		case isOurs(info.Name):
 			s.debris = append(s.debris, info.Name)
 		case info.Link:
 			s.foreign = append(s.foreign, info.Name+" (a link)")
@@ -278,18 +277,6 @@ func isPart(name string) bool {
 	return ok && !strings.Contains(name, "/")
 }
 
-// names are the files of replaced outputs. Those of version 1 do not show by
-// their names alone that they are ours.
-func (c *contents) names() map[string]bool {
-	names := make(map[string]bool)
-	for _, r := range c.retired {
-		for _, f := range r.success.Files() {
-			names[f.Name] = true
-		}
-	}
-	return names
-}
-
 // leftovers finds out whether holders left something besides runs that can be
 // resumed.
 func (d *Destination) leftovers(ctx context.Context, s *State, found *contents) error {
@@ -309,17 +296,14 @@ func (d *Destination) leftovers(ctx context.Context, s *State, found *contents) 
 
 // classifyAside does what classify does, in a directory of files that are no parts. It
 // returns the directories of the output in it.
-func (d *Destination) classifyAside(ctx context.Context, s *State, dir string, expected map[string]manifest.Entry, ours map[string]bool) (dirs []manifest.Entry, err error) {
+func (d *Destination) classifyAside(ctx context.Context, s *State, dir string, expected map[string]manifest.Entry) (dirs []manifest.Entry, err error) {
 	infos, err := d.st.List(ctx, d.in(dir))
 	if err != nil && !errors.Is(err, store.ErrNotExist) {
 		return nil, err
 	}
 	for _, info := range infos {
 		name := dir + "/" + info.Name
-		_, listed := expected[name]
 		switch {
-		case listed: // version 1
-			delete(expected, name)
 		case s.Success != nil && info.Name == s.Success.ID && info.Dir && !info.Link:
 			inside, err := d.st.List(ctx, info.Path)
 			if err != nil && !errors.Is(err, store.ErrNotExist) {
@@ -337,7 +321,7 @@ func (d *Destination) classifyAside(ctx context.Context, s *State, dir string, e
 					dirs = append(dirs, e)
 				}
 			}
-		case isOurs(name) || ours[name] && !info.Dir:
+		case isOurs(name):
 			s.debris = append(s.debris, name)
 		default:
 			s.foreign = append(s.foreign, name)

@@ -3,7 +3,6 @@ package publish
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,6 +12,7 @@ import (
 	"github.com/rowtocol/rowtocol/failure"
 	"github.com/rowtocol/rowtocol/failure/failuretest"
 	"github.com/rowtocol/rowtocol/manifest"
+	"github.com/rowtocol/rowtocol/manifest/manifesttest"
 	"github.com/rowtocol/rowtocol/store"
 )
 
@@ -129,6 +129,7 @@ func TestNotOurs(t *testing.T) {
 			return errors.Join(os.RemoveAll(filepath.Join(dir, name)), os.Symlink(victim, filepath.Join(dir, name)))
 		}
 	}
+	sealed := func(text string) string { return string(manifesttest.Seal([]byte(text))) }
 	for name, tc := range map[string]struct {
 		do   func(dir, victim string) error
 		text string
@@ -137,10 +138,11 @@ func TestNotOurs(t *testing.T) {
 		"a hidden file":      {write(".notes", "mine"), ".notes"},
 		"Spark's part":       {write("part-00000-8a6bd39c-0000-0000-0000-1f8a9d7e0000-c000.avro", ""), "part-00000-8a6b"},
 		"Spark's _SUCCESS":   {write("_SUCCESS", ""), "_SUCCESS (no manifest"},
+		"no checksum":        {write("_SUCCESS", `{"version": 2, "id": "00112233445566ff"}`), "put a copy of it back"},
 		"a torn _SUCCESS":    {write("_SUCCESS", `{"version": 2, "id"`), "_SUCCESS (no manifest"},
 		"a binary _SUCCESS":  {write("_SUCCESS", "\x00\xff"), "_SUCCESS (no manifest"},
-		"a later _SUCCESS":   {write("_SUCCESS", `{"version": 99}`), "it has 99"},
-		"a way out":          {write("_SUCCESS", `{"version": 2, "id": "00112233445566ff", "parts": [{"files": [{"name": "sub/x"}]}]}`), `"sub/x" is not the name`},
+		"a later _SUCCESS":   {write("_SUCCESS", sealed(`{"version": 99}`)), "it has 99"},
+		"a way out":          {write("_SUCCESS", sealed(`{"version": 2, "id": "00112233445566ff", "parts": [{"files": [{"name": "sub/x"}]}]}`)), `"sub/x" is not the name`},
 		"_SUCCESS is a link": {link("_SUCCESS"), "_SUCCESS (no regular file)"},
 		"_SUCCESS is a link to a file": {func(dir, victim string) error {
 			return errors.Join(os.Remove(dir+"/_SUCCESS"), os.Symlink(victim+"/dir/file", dir+"/_SUCCESS"))
@@ -202,82 +204,6 @@ func TestFileInPlace(t *testing.T) {
 	nowhere := at(st, "/none/dest")
 	_, _, err = nowhere.Claim(t.Context())
 	failuretest.Want(t, err, failure.Refused, "its parent directory does not exist")
-}
-
-// TestVersion1 replaces an output of version 1, whose names hold no ID, and one
-// that a program of version 1 was publishing when it was killed.
-func TestVersion1(t *testing.T) {
-	const doc = `{"version": 1, "plan": "0123456789abcdef0123456789abcdef", "format": "trevni", "schema": "", "options": {"format": "trevni"},
-		"inputs": [{"path": "P", "size": 2, "identity": 0, "header_size": 0}],
-		"parts": [{"name": "part-00000.trv", "task": 0, "row_group": 0, "rows": 1, "bytes": 3, "crc32c": 0}],
-		"losses": [{"input": "P", "start": 0, "end": 2, "quarantine": "_quarantine/00000-P@0-2"}], "rows": 1, "bytes": 3}`
-	for _, killed := range []bool{false, true} {
-		dir := filepath.Join(t.TempDir(), "dest")
-		d := at(store.Local(), dir)
-		success := dir + "/_SUCCESS"
-		if killed {
-			success = dir + "/.rowtocol/0123456789abcdef0123456789abcdef/success.json"
-		}
-		err := errors.Join(os.MkdirAll(filepath.Dir(success), 0o777), os.MkdirAll(dir+"/_quarantine", 0o777))
-		for name, text := range map[string]string{
-			success: doc, dir + "/part-00000.trv": "abc", dir + "/_quarantine/00000-P@0-2": "in", dir + "/._lock.0123456789abcdef.tmp": "",
-		} {
-			err = errors.Join(err, os.WriteFile(name, []byte(text), 0o666))
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		s := look(t, d)
-		if !s.Leftovers {
-			t.Error("nothing is left over")
-		}
-		if !killed {
-			r := requestOf("P")
-			r.Options.FormatOptions = []byte(`{"codec":"","checksum":""}`)
-			if !s.Finished(r) {
-				t.Errorf("an output of version 1 is not finished: %q", s.Success.Differences(r))
-			}
-			failuretest.Want(t, s.Allow(requestOf("Q"), false), failure.Foreign, "another request")
-		}
-		if err := s.Allow(requestOf("Q"), true); err != nil {
-			t.Error(err)
-		}
-		output(t, d, store.Local(), "Q")
-		wantNames(t, store.Local(), dir)
-	}
-}
-
-// TestFormerOutputOfVersion1 finds what a program of version 1 left that was killed
-// while it replaced an output: names tell nothing there, so bytes do.
-func TestFormerOutputOfVersion1(t *testing.T) {
-	doc := func(plan string, crc uint32) []byte {
-		return fmt.Appendf(nil, `{"version": 1, "plan": "%[1]s0123456789abcde0123456789abcdef", "format": "trevni", "schema": "", "options": {"format": "trevni"},
-			"inputs": [{"path": "%[1]s", "size": 2, "identity": 0, "header_size": 0}],
-			"parts": [{"name": "part-00000.trv", "task": 0, "row_group": 0, "rows": 1, "bytes": 3, "crc32c": %d}], "rows": 1, "bytes": 3}`, plan, crc)
-	}
-	sums := map[bool]uint32{true: 910901175, false: 1} // of "abc", and not
-	for _, former := range []bool{true, false} {
-		for _, latter := range []bool{true, false} {
-			d := at(store.Local(), filepath.Join(t.TempDir(), "dest"))
-			dir := d.root() + "/0123456789abcdef0123456789abcdef"
-			err := errors.Join(os.MkdirAll(dir, 0o777), os.WriteFile(d.in("part-00000.trv"), []byte("abc"), 0o666),
-				os.WriteFile(dir+"/success.json", doc("b", sums[latter]), 0o666), os.WriteFile(dir+"/replaced-0123", doc("a", sums[former]), 0o666))
-			if err != nil {
-				t.Fatal(err)
-			}
-			c, _ := claim(t, d)
-			switch s := c.State().Success; {
-			case former || latter:
-				if s == nil || s.Plan[0] == 'a' && !former || s.Plan[0] == 'b' && !latter {
-					t.Errorf("former is whole: %t, latter: %t, there is %+v", former, latter, s)
-				}
-			case s != nil:
-				t.Errorf("there is the output of plan %s, of whose bytes nothing is there", s.Plan)
-			}
-			release(t, c, false)
-			output(t, d, store.Local(), "Q")
-		}
-	}
 }
 
 // TestTidy clears up what a dead holder left of a finished output.

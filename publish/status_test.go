@@ -205,7 +205,7 @@ func TestStatusOfOddThings(t *testing.T) {
 		"link in a run": {func(dir string) error {
 			return errors.Join(os.MkdirAll(dir+"/.rowtocol/h/run-1", 0o777), os.Symlink(big, dir+"/.rowtocol/h/run-1/x"))
 		}, "[.rowtocol/h/run-1 0] [] [] []"},
-		"foreign _SUCCESS":   {func(dir string) error { return os.WriteFile(dir+"/_SUCCESS", nil, 0o666) }, "[] [] [] [_SUCCESS (no manifest of rowtocol: _SUCCESS: EOF)]"},
+		"foreign _SUCCESS":   {func(dir string) error { return os.Mkdir(dir+"/_SUCCESS", 0o777) }, "[] [] [] [_SUCCESS (no regular file)]"},
 		"directory of locks": {func(dir string) error { return os.MkdirAll(dir+"/_lock/a", 0o777) }, "[] [] [] []"},
 	} {
 		dir := t.TempDir()

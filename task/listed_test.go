@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/rowtocol/rowtocol/manifest"
+	"github.com/rowtocol/rowtocol/manifest/manifesttest"
 	"github.com/rowtocol/rowtocol/store"
 	"github.com/rowtocol/rowtocol/store/memstore"
 )
@@ -119,7 +120,7 @@ func TestStillFinished(t *testing.T) {
 			"another result": {func(st store.Store, result, _ string) error {
 				b, err := st.ReadFile(t.Context(), result, manifest.MaxSize)
 				if err == nil {
-					err = st.WriteFile(t.Context(), result, bytes.Replace(b, []byte(`"rows_in": `), []byte(`"rows_in":1`), 1), false)
+					err = st.WriteFile(t.Context(), result, manifesttest.Seal(bytes.Replace(b, []byte(`"rows_in": `), []byte(`"rows_in":1`), 1)), false)
 				}
 				return err
 			}, false},

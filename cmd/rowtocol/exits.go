@@ -13,6 +13,7 @@ import (
 	"github.com/rowtocol/rowtocol/dataset/export"
 	"github.com/rowtocol/rowtocol/failure"
 	"github.com/rowtocol/rowtocol/index/lookup"
+	"github.com/rowtocol/rowtocol/manifest"
 	"github.com/rowtocol/rowtocol/store"
 )
 
@@ -151,7 +152,7 @@ func isLosses(err error) bool { return errors.Is(err, failure.Losses) }
 func isLocked(err error) bool { return errors.Is(err, failure.Locked) }
 
 func isForeign(err error) bool {
-	return errors.Is(err, failure.Foreign) || !failure.Given(err) && store.Classify(err) == store.Exists
+	return errors.Is(err, failure.Foreign) || !failure.Given(err) && (errors.Is(err, manifest.ErrAltered) || store.Classify(err) == store.Exists)
 }
 
 func isInput(err error) bool {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/rowtocol/rowtocol/internal/soak"
 	"github.com/rowtocol/rowtocol/manifest"
+	"github.com/rowtocol/rowtocol/manifest/manifesttest"
 	"github.com/rowtocol/rowtocol/ocf"
 )
 
@@ -185,7 +186,7 @@ func TestKnownInputs(t *testing.T) {
 		if bytes.Equal(old, read(t, doc)) {
 			t.Fatalf("%s is not in %s", at, old)
 		}
-		write(t, doc, old)
+		write(t, doc, manifesttest.Seal(old))
 		incremental(t, dir).want(t, 0, "nothing to do")
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/rowtocol/rowtocol/manifest"
+	"github.com/rowtocol/rowtocol/manifest/manifesttest"
 )
 
 var update = flag.Bool("update", false, "add what is new to "+stableFile)
@@ -128,7 +129,7 @@ func TestNewerDocuments(t *testing.T) {
 		if !strings.Contains(text, version) {
 			t.Fatalf("%s has no %s", name, version)
 		}
-		write(t, filepath.Join(dir, name), []byte(strings.Replace(text, version, by, 1)))
+		write(t, filepath.Join(dir, name), manifesttest.Seal([]byte(strings.Replace(text, version, by, 1))))
 	}
 	const more = `"version": 2, "colour": {"red": 1},`
 	change("out/_SUCCESS", more)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/rowtocol/rowtocol/job"
 	"github.com/rowtocol/rowtocol/manifest"
+	"github.com/rowtocol/rowtocol/manifest/manifesttest"
 	"github.com/rowtocol/rowtocol/publish"
 	"github.com/rowtocol/rowtocol/store"
 )
@@ -224,7 +225,7 @@ func copyRuns(t *testing.T, dest string, runs int) {
 			t.Fatal(err)
 		}
 		run := filepath.Join(dest, manifest.RunName(m.Sequence, id))
-		write(t, run+"/_SUCCESS", []byte(strings.ReplaceAll(string(doc), first.ID, id)))
+		write(t, run+"/_SUCCESS", manifesttest.Seal([]byte(strings.ReplaceAll(string(doc), first.ID, id))))
 		for _, f := range m.Files() {
 			if err := os.Link(filepath.Join(found[0], f.Name), filepath.Join(run, strings.ReplaceAll(f.Name, first.ID, id))); err != nil {
 				t.Fatal(err)

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/rowtocol/rowtocol/manifest"
+	"github.com/rowtocol/rowtocol/manifest/manifesttest"
 )
 
 // smallTasks are flags with which a thousand pairs make several tasks.
@@ -135,8 +136,9 @@ func TestStepsRefused(t *testing.T) {
 	doc := read(t, dir+"/plan.json")
 	write(t, dir+"/altered.json", altered(t, doc, false, func(p *manifest.Plan) { p.Dest += "2" }))
 	write(t, dir+"/short.json", altered(t, doc, true, func(p *manifest.Plan) { p.Tasks = p.Tasks[1:] }))
-	write(t, dir+"/older.json", bytes.Replace(doc, []byte(`"version": 2`), []byte(`"version": 1`), 1))
-	write(t, dir+"/newer.json", bytes.Replace(doc, []byte(`"dest": `), []byte(`"shuffle": true, "dest": `), 1))
+	write(t, dir+"/older.json", manifesttest.Seal(bytes.Replace(doc, []byte(`"version": 2`), []byte(`"version": 1`), 1)))
+	write(t, dir+"/changed.json", bytes.Replace(doc, []byte(`"mod_time": "2`), []byte(`"mod_time": "1`), 1))
+	write(t, dir+"/newer.json", manifesttest.Seal(bytes.Replace(doc, []byte(`"dest": `), []byte(`"shuffle": true, "dest": `), 1)))
 	write(t, dir+"/cut.json", doc[:len(doc)/2])
 	write(t, dir+"/options.json", altered(t, doc, true, func(p *manifest.Plan) {
 		p.Request.Options.FormatOptions = json.RawMessage(`{"codec":"null","colour":"blue"}`)
@@ -174,7 +176,8 @@ func TestStepsRefused(t *testing.T) {
 		{"task --plan short.json --task 0", 9, "short.json"},
 		{"task --plan older.json --task 0", 9, "version"},
 		{"task --plan newer.json --task 0", 9, "newer.json: plan: a newer program made it"},
-		{"task --plan cut.json --task 0", 9, "cut.json"},
+		{"task --plan changed.json --task 0", 9, "changed.json: plan: the document is damaged"},
+		{"task --plan cut.json --task 0", 9, "cut.json: plan: the document is damaged"},
 		{"task --plan in/a.avro --task 0", 9, "in/a.avro"},
 		{"task --plan options.json --task 0", 1, "colour"},
 		{"commit", 1, "--plan"},
@@ -184,6 +187,7 @@ func TestStepsRefused(t *testing.T) {
 		{"commit --plan none.json", 3, "none.json"},
 		{"commit --plan altered.json", 9, "altered.json"},
 		{"commit --plan older.json", 9, "version"},
+		{"commit --plan changed.json", 9, "changed.json: plan: the document is damaged"},
 		{"commit --plan newer.json", 9, "shuffle"},
 	}
 	before := state(t, dir)

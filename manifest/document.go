@@ -1,0 +1,132 @@
+package manifest
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"strings"
+)
+
+// Every document ends with its checksum, in the last field of its JSON object: the CRC-32C of
+// all bytes before the digits, as eight hexadecimal digits. Only documentEnd and white space
+// follow them.
+const (
+	checksumField  = ",\n  \"crc32c\": \""
+	checksumDigits = 8
+	documentEnd    = "\"\n}"
+)
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// encode writes the JSON of a document, and its checksum.
+func encode(v any) ([]byte, error) {
+	b, err := encodeJSON(v)
+	if err != nil {
+		return nil, err
+	}
+	b = append(bytes.TrimSuffix(b, []byte("\n}\n")), checksumField...)
+	return fmt.Appendf(b, "%08x%s\n", crc32.Checksum(b, castagnoli), documentEnd), nil
+}
+
+// encodeJSON writes indented JSON, readable by people, with a newline at its end.
+// Struct fields keep their order and map keys are sorted, so equal documents
+// have equal bytes.
+func encodeJSON(v any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	if err := e.Encode(v); err != nil {
+		return nil, err
+	}
+	return b.Bytes(), nil
+}
+
+// decode reads a document of this version, and passes over fields that v does not have.
+func decode(what string, b []byte, v any) error {
+	_, err := verify(b)
+	if err == nil {
+		err = json.Unmarshal(b, v)
+	}
+	return inDocument(what, err)
+}
+
+// decodeKnown reads a document of this version that has no fields but v's.
+func decodeKnown(what string, b []byte, v any) error {
+	body, err := verify(b)
+	if err != nil {
+		return inDocument(what, err)
+	}
+	d := json.NewDecoder(io.MultiReader(bytes.NewReader(body), strings.NewReader("}")))
+	//guard: what a newer program asks for would be left out in silence
+	d.DisallowUnknownFields()
+	err = d.Decode(v)
+	if err != nil && json.Unmarshal(b, v) == nil {
+		return fmt.Errorf("%s: a newer program made it, or it was altered: this one does not know all that is in it: %w", what, err)
+	}
+	//guard: what follows the document would be left out in silence
+	if err == nil && d.InputOffset() <= int64(len(body)) {
+		err = errors.New("something follows it")
+	}
+	return inDocument(what, err)
+}
+
+// verify checks the checksum and the version of a document, and returns what comes before the
+// field of the checksum.
+func verify(b []byte) (body []byte, err error) {
+	sealed, ended := bytes.CutSuffix(bytes.TrimSpace(b), []byte(documentEnd))
+	n := len(sealed) - checksumDigits
+	//guard: accepts a document that was cut short, or that another program wrote
+	if !ended || n < 0 || !bytes.HasSuffix(sealed[:n], []byte(checksumField)) {
+		return nil, fmt.Errorf("%w: it does not end with a checksum", ErrAltered)
+	}
+	sum := fmt.Sprintf("%08x", crc32.Checksum(sealed[:n], castagnoli))
+	//guard: accepts a document of which a byte was changed
+	if digits := string(sealed[n:]); digits != sum {
+		return nil, fmt.Errorf("%w: its CRC-32C is %s, and it says %s", ErrAltered, sum, digits)
+	}
+	version, err := versionOf(b)
+	if err != nil {
+		return nil, err
+	}
+	//guard: misreads a document of another version
+	if version != Version {
+		return nil, fmt.Errorf("%w: it has %d, this program knows %d", ErrVersion, version, Version)
+	}
+	return sealed[:n-len(checksumField)], nil
+}
+
+// versionOf looks at the version alone: a newer document may well not fit the
+// types of this program, and "too new" is what its reader has to know. It stands
+// first, so the rest is not read for it.
+func versionOf(b []byte) (version int, err error) {
+	d := json.NewDecoder(bytes.NewReader(b))
+	if _, err = d.Token(); err != nil {
+		return 0, err
+	}
+	for d.More() {
+		key, err := d.Token()
+		if err == nil && key == "version" {
+			err = d.Decode(&version)
+			return version, err
+		}
+		var skipped json.RawMessage
+		if err == nil {
+			err = d.Decode(&skipped)
+		}
+		if err != nil {
+			return 0, err
+		}
+	}
+	return 0, nil
+}
+
+func inDocument(what string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", what, err)
+}
