@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"hash/crc32"
 	"math"
 	"reflect"
 	"slices"
@@ -154,8 +156,11 @@ func TestPlanOfANewerProgram(t *testing.T) {
 			t.Errorf("%s: %v", with, err)
 		}
 	}
-	twice := slices.Concat(b, b)
-	if _, err := DecodePlan(manifesttest.Seal(twice)); err == nil || strings.Contains(err.Error(), "newer") {
+	bare, err := encodeJSON(samplePlan(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := DecodePlan(manifesttest.Seal(slices.Concat(bare, bare))); err == nil || strings.Contains(err.Error(), "newer") {
 		t.Errorf("two plans: %v", err)
 	}
 }
@@ -360,6 +365,12 @@ func TestSuccess(t *testing.T) {
 	}
 }
 
+// resummed returns a document with the checksum of its bytes, whatever its last field is.
+func resummed(b []byte) []byte {
+	n := len(b) - len(documentEnd+"\n") - checksumDigits
+	return fmt.Appendf(bytes.Clone(b[:n]), "%08x%s\n", crc32.Checksum(b[:n], castagnoli), documentEnd)
+}
+
 // TestChecksum: a document is read as it was written, and not if any byte of it was
 // changed, removed or added, other than white space at its end.
 func TestChecksum(t *testing.T) {
@@ -389,6 +400,12 @@ func TestChecksum(t *testing.T) {
 				if err := doc.decode(altered); !errors.Is(err, ErrAltered) {
 					t.Fatalf("%s: byte %d of %d is %s: %v", name, i, len(b), what, err)
 				}
+			}
+		}
+		other := resummed(bytes.ReplaceAll(b, []byte(`"crc32c": "`), []byte(`"crc32d": "`)))
+		for _, altered := range [][]byte{nil, []byte(documentEnd), []byte(checksumField + documentEnd), other} {
+			if err := doc.decode(altered); !errors.Is(err, ErrAltered) {
+				t.Errorf("%s: %.20q: %v", name, altered, err)
 			}
 		}
 		for rest, ok := range map[string]bool{" \r\n\t": true, "}": false, "\x00": false, string(b): false} {

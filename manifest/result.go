@@ -173,7 +173,7 @@ func DecodeTaskResult(b []byte, plan string, task int) (*TaskResult, error) {
 func checkCounts(parts []Part, all []Entry) error {
 	for _, p := range parts {
 		//guard: readers would compute with what cannot be
-		if p.Rows < 0 || p.RowGroup < 0 || len(p.Files) == 0 {
+		if p.Rows < 0 || len(p.Files) == 0 {
 			return fmt.Errorf("row group %d of task %d: %d rows in %d files cannot be", p.RowGroup, p.Task, p.Rows, len(p.Files))
 		}
 	}
