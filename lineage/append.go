@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"strings"
 	"time"
@@ -14,16 +13,35 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Append adds events to the end of a file, which is made if there is none, a line
+// Check returns an error if a file is something else than the events of runs, to which Append
+// would not add. Whether it can be written is for Append to tell.
+func Check(name string) error {
+	info, err := os.Stat(name)
+	if err != nil {
+		//guard: makes a file where the link leads, which was not checked
+		if _, linkErr := os.Lstat(name); linkErr == nil {
+			return fmt.Errorf("the link leads nowhere: %w", err)
+		}
+		return nil
+	}
+	//guard: waits for a pipe
+	if !info.Mode().IsRegular() {
+		return fmt.Errorf("%s is no file", name)
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return nil
+	}
+	defer func() { _ = f.Close() }() // only read
+	_, err = checkEvents(f)
+	return err
+}
+
+// Append adds events to the end of a file of events, which is made if there is none, a line
 // for each. All are written at once, so that several runs can share a file on a local disk.
 func Append(name string, events ...*Event) (err error) {
-	info, err := os.Stat(name)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := Check(name); err != nil {
 		return err
-	}
-	//guard: a pipe would be waited for
-	if err == nil && !info.Mode().IsRegular() {
-		return fmt.Errorf("%s is no file", name)
 	}
 	var lines bytes.Buffer
 	enc := json.NewEncoder(&lines)
@@ -39,29 +57,66 @@ func Append(name string, events ...*Event) (err error) {
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
 	lock(f)
-	text := lines.Bytes()
-	if info, err = f.Stat(); err != nil {
+	ended, err := checkEvents(f)
+	if err != nil {
 		return err
 	}
-	if size := info.Size(); size > 0 {
-		var first, last [1]byte
-		if _, err := f.ReadAt(first[:], 0); err != nil {
-			return err
-		}
-		if _, err := f.ReadAt(last[:], size-1); err != nil {
-			return err
-		}
-		//guard: an input that is named by mistake would be spoilt
-		if first[0] != '{' {
-			return fmt.Errorf("%s holds something else than lines of JSON", name)
-		}
-		//guard: an event would be added to a line that was cut off
-		if last[0] != '\n' {
-			text = append([]byte("\n"), text...)
-		}
+	text := lines.Bytes()
+	//guard: an event would be added to a line that was cut off
+	if !ended {
+		text = append([]byte("\n"), text...)
 	}
 	_, err = f.Write(text)
 	return err
+}
+
+// The longest line in which an event is looked for, and how much of the end of a file is read
+// first.
+const (
+	maxLine   = 16 << 20
+	firstLook = 64 << 10
+)
+
+// checkEvents refuses a file whose last line is no event. A line that was cut off may follow
+// one; then ended is false.
+func checkEvents(f *os.File) (ended bool, err error) {
+	info, err := f.Stat()
+	if err != nil || info.Size() == 0 {
+		return true, err
+	}
+	size := info.Size()
+	for n := min(size, firstLook); ; n = min(size, 4*n) {
+		end := make([]byte, n)
+		if _, err := f.ReadAt(end, size-n); err != nil {
+			return false, err
+		}
+		ended = end[n-1] == '\n'
+		before, last := cutLine(end)
+		if isEvent(last) {
+			return ended, nil
+		}
+		if _, last = cutLine(before); !ended && isEvent(last) {
+			return false, nil
+		}
+		//guard: adds to a file that is named by mistake
+		if n == size || n >= maxLine {
+			return false, fmt.Errorf("%s holds something else than OpenLineage events: its last line is none", f.Name())
+		}
+	}
+}
+
+// cutLine returns the last line of a text, and what is before it.
+func cutLine(text []byte) (before, last []byte) {
+	text = bytes.TrimRight(text, "\r\n")
+	i := bytes.LastIndexByte(text, '\n') + 1
+	return text[:i], text[i:]
+}
+
+// isEvent reports whether a line is a run event, of whatever producer.
+func isEvent(line []byte) bool {
+	var e Event
+	return json.Unmarshal(line, &e) == nil && e.Type != "" && e.Time != "" && e.Run.ID != "" && e.Job.Name != "" && e.Producer != "" &&
+		strings.Contains(e.SchemaURL, "/OpenLineage.json")
 }
 
 // lockTries and lockPause bound the wait for others who write to the file.

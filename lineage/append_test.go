@@ -50,11 +50,21 @@ func TestAppend(t *testing.T) {
 
 func TestAppendTo(t *testing.T) {
 	dir := t.TempDir()
+	const event = `{"eventType": "START", "eventTime": "2026-01-02T03:04:05Z", "run": {"runId": "x"}, "job": {"name": "j"}, ` +
+		`"producer": "https://airflow.apache.org", "schemaURL": "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/RunEvent"}`
+	long := strings.Replace(event, `"producer"`, `"inputs": [{"name": "`+strings.Repeat("x", 3*firstLook)+`"}], "producer"`, 1)
+	for _, field := range []string{"eventType", "eventTime", "runId", "name", "producer", "schemaURL", "OpenLineage.json"} {
+		if isEvent([]byte(strings.Replace(event, field, "other", 1))) {
+			t.Errorf("a line without %s is an event", field)
+		}
+	}
 	for _, tt := range []struct {
 		text string
 		want int // lines; 0 is an error that leaves the file as it is
 	}{
-		{"", 1}, {"{}\n", 2}, {"{\"cut\": \"of", 2}, {"Obj\x01", 0}, {"[]\n", 0},
+		{"", 1}, {event, 2}, {event + "\n", 2}, {event + "\n\n", 3}, {"x\n" + event + "\n", 3}, {event + "\n{\"cut\": \"of", 3}, {long + "\n", 2},
+		{event + "\n{\"cut\": \"of\n", 0}, {event + "\n{}\n", 0}, {"{}\n", 0}, {"{}", 0}, {"{\"cut\": \"of", 0}, {"Obj\x01", 0}, {"[]\n", 0}, {"\n", 0},
+		{"{\n" + event[1:] + "\n", 0}, {strings.Repeat("x", maxLine+1), 0}, {event + strings.Repeat(" ", maxLine), 0},
 	} {
 		name := filepath.Join(dir, "x")
 		if err := os.WriteFile(name, []byte(tt.text), 0o600); err != nil {
@@ -76,6 +86,12 @@ func TestAppendTo(t *testing.T) {
 	}
 	if err := Append(dir, Start(ended(""), nil)); err == nil {
 		t.Error("a directory was taken")
+	}
+	if err := os.Symlink("new", dir+"/link"); err != nil {
+		t.Fatal(err)
+	}
+	if err := Append(dir+"/link", Start(ended(""), nil)); err == nil {
+		t.Error("a link that leads nowhere was followed")
 	}
 	if err := Append(filepath.Join(dir, "none", "x"), Start(ended(""), nil)); err == nil {
 		t.Error("no error without the directory")

@@ -53,7 +53,7 @@ func (a *app) commit(ctx context.Context, file string, overwrite bool, nothing i
 		return err
 	}
 	a.about(p, nil)
-	if err := a.startTelling(p.Dest, lineage.Directories(inputPaths(p))); err != nil {
+	if err := a.startTelling(ctx, p.Dest, lineage.Directories(inputPaths(p))); err != nil {
 		return err
 	}
 	o := a.jobOptions()

@@ -200,7 +200,7 @@ func (a *app) convert(ctx context.Context, f *convertFlags, inputs []string, des
 	if f.dryRun {
 		a.watchers = watchers{} // nothing is done
 	}
-	if err := a.startTelling(dest, inputs); err != nil {
+	if err := a.startTelling(ctx, dest, inputs); err != nil {
 		return err
 	}
 	if err := checkExitNothing(f.nothing); err != nil {

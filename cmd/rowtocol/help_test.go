@@ -40,7 +40,7 @@ func TestHelp(t *testing.T) {
 	}
 }
 
-// Nothing is written into a committed output, nor over what is read; a file called "-" is
+// Nothing is written into a destination, nor over what is read; a file called "-" is
 // standard output.
 func TestOutputsApart(t *testing.T) {
 	dir := catPairs(t)
@@ -49,21 +49,27 @@ func TestOutputsApart(t *testing.T) {
 	}
 	rowtocol(t, dir, nil, "convert", "a.avro", "runs/run=1").want(t, 0)
 	write(t, dir+"/a/page.html", read(t, dir+"/a.avro")[:0])
+	write(t, dir+"/partial/alone.trv", read(t, partOf(t, dir+"/b", 0)))
 	write(t, dir+"/alone.trv", read(t, partOf(t, dir+"/b", 0)))
 	before := state(t, dir)
-	for _, c := range []struct{ args, text string }{
-		{"cat --output a/rows.json b", "committed output"},
-		{"cat --output a/_SUCCESS --overwrite b", "committed output"},
-		{"cat --output a/page.html --overwrite b", "committed output"},
-		{"cat --output a/below/rows.json b", "committed output"},
-		{"cat --output runs/run=1/rows.json a", "committed output"},
-		{"cat --output runs/rows.json runs", "which is read"},
-		{"cat --output alone.trv --overwrite alone.trv", "which is read"},
-		{"inspect --html a/page.html b", "committed output"},
-		{"inspect --html a/new.html b", "committed output"},
-		{"inspect --html runs/page.html runs", "which is read"},
+	for _, c := range []struct {
+		code       int
+		args, text string
+	}{
+		{1, "cat --output a/rows.json b", "is a destination"},
+		{1, "cat --output a/_SUCCESS --overwrite b", "is a destination"},
+		{1, "cat --output a/page.html --overwrite b", "is a destination"},
+		{1, "cat --output a/below/rows.json b", "is a destination"},
+		{1, "cat --output runs/run=1/rows.json a", "is a destination"},
+		{1, "cat --output runs/rows.json runs", "is a destination"},
+		{9, "cat --partial --output partial/rows.json partial", "which is read"},
+		{9, "cat --output alone.trv --overwrite alone.trv", "which is read"},
+		{1, "inspect --html a/page.html b", "is a destination"},
+		{1, "inspect --html a/new.html b", "is a destination"},
+		{1, "inspect --html runs/page.html runs", "is a destination"},
+		{9, "inspect --partial --html partial/page.html partial", "which is read"},
 	} {
-		rowtocol(t, dir, nil, strings.Fields(c.args)...).want(t, 9, c.text)
+		rowtocol(t, dir, nil, strings.Fields(c.args)...).want(t, c.code, c.text)
 	}
 	rowtocol(t, dir, nil, "inspect", "--html", "-", "a").want(t, 1, "--html")
 	rowtocol(t, dir, nil, "plan", "--json", "a.avro", "new", "-o", "-").want(t, 1, "standard output")

@@ -11,7 +11,6 @@ import (
 	"github.com/rowtocol/rowtocol/failure"
 	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/input"
-	"github.com/rowtocol/rowtocol/manifest"
 	"github.com/rowtocol/rowtocol/store"
 )
 
@@ -110,9 +109,11 @@ func giveName(ctx context.Context, at store.Location, temp string, replace bool)
 // standardOutput is the name of standard output where a file is named.
 const standardOutput = "-"
 
-// checkOutput refuses a place in what is read under these names, or in a committed
-// output: its readers, and the next run, would find a file there that no run knows.
+// checkOutput refuses a place in what is read under these names, or in a destination.
 func (a *app) checkOutput(ctx context.Context, at store.Location, names []string) error {
+	if err := checkOutside(ctx, at); err != nil {
+		return err
+	}
 	file := inRealDirectory(at)
 	for _, name := range names {
 		if isStream(name) {
@@ -137,19 +138,7 @@ func (a *app) checkOutput(ctx context.Context, at store.Location, names []string
 			}
 		}
 	}
-	for dir := path.Dir(file); ; dir = path.Dir(dir) {
-		_, err := at.Store.Stat(ctx, path.Join(dir, manifest.SuccessName))
-		//guard: a committed output would hold what no run knows
-		if err == nil {
-			return failure.New(failure.Foreign, "%s is a place in %s, which is a committed output", at.Path, dir)
-		}
-		if !store.Absent(err) {
-			return err
-		}
-		if dir == path.Dir(dir) {
-			return nil
-		}
-	}
+	return nil
 }
 
 // inRealDirectory is the path of a file without links but the file itself: a file

@@ -88,6 +88,10 @@ func (a *app) plan(ctx context.Context, req job.Request, output string) error {
 		return usagef("--output %s and --json both print on standard output", output)
 	}
 	a.run.Dest = store.Shown(req.Dest)
+	file, err := a.planFile(ctx, output, req.Dest)
+	if err != nil {
+		return fmt.Errorf("--output: %w", err)
+	}
 	a.start("dest", a.run.Dest, named(req.Inputs), "plan_file", store.Shown(output))
 	made, err := makePlan(ctx, req)
 	if err != nil {
@@ -101,7 +105,12 @@ func (a *app) plan(ctx context.Context, req job.Request, output string) error {
 	}
 	a.warn(p.Warnings)
 	a.tellSkipped(made.survey.Skipped)
-	if err := a.writePlan(ctx, output, made.survey.Dest, doc); err != nil {
+	if output == standardOutput {
+		_, err = a.out.Write(doc)
+	} else {
+		err = file.Store.WriteFile(ctx, file.Path, doc, false)
+	}
+	if err != nil {
 		return fmt.Errorf("--output: %w", err)
 	}
 	a.tallyInputs(p.Request.Inputs)
@@ -120,45 +129,34 @@ func (a *app) plan(ctx context.Context, req job.Request, output string) error {
 	return nil
 }
 
-// writePlan writes the document of a plan for a destination.
-func (a *app) writePlan(ctx context.Context, output string, dest store.Location, doc []byte) error {
+// planFile returns where the plan goes. It refuses a file in a destination, and one that is
+// there and is something else than a plan.
+func (a *app) planFile(ctx context.Context, output, dest string) (at store.Location, err error) {
 	if output == standardOutput {
-		_, err := a.out.Write(doc)
-		return err
+		return at, nil
 	}
-	at, err := input.Locate(a.resolve, output)
+	if at, err = input.Locate(a.resolve, output); err != nil {
+		return at, err
+	}
+	to, err := input.Locate(a.resolve, dest)
 	if err != nil {
-		return err
+		return at, err
 	}
-	if err := checkPlanFile(ctx, at, dest); err != nil {
-		return err
-	}
-	return at.Store.WriteFile(ctx, at.Path, doc, false)
-}
-
-// checkPlanFile refuses a file for the plan that is the destination or in it, or that
-// is there and is something else: an input, say.
-func checkPlanFile(ctx context.Context, at, dest store.Location) error {
-	//guard: a file would be where the destination is to be
-	if at.Origin == dest.Origin && inRealDirectory(at) == inRealDirectory(dest) {
-		return usagef("%s is the destination", at.Path)
-	}
-	//guard: the destination would hold what no run knows
-	if at.Origin == dest.Origin && (store.Within(inRealDirectory(at), inRealDirectory(dest)) || store.Within(inRealDirectory(at), store.RealPath(dest.Store, dest.Path))) {
-		return usagef("%s is inside of the destination", at.Path)
+	if err := checkOutside(ctx, at, to); err != nil {
+		return at, err
 	}
 	doc, err := at.Store.ReadFile(ctx, at.Path, manifest.MaxSize)
 	if errors.Is(err, store.ErrNotExist) {
-		return nil
+		return at, nil
 	}
 	if err == nil {
 		_, err = manifest.DecodePlan(doc)
 	}
 	//guard: a file of the user would be overwritten
 	if err != nil {
-		return failure.New(failure.Foreign, "%s is there and is no plan, and is not replaced: %w", at.Path, err)
+		return at, failure.New(failure.Foreign, "%s is there and is no plan, and is not replaced: %w", at.Path, err)
 	}
-	return nil
+	return at, nil
 }
 
 // planning is a plan and what it was made from.

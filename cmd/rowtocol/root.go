@@ -160,7 +160,7 @@ func (a *app) prepare(cmd *cobra.Command) error {
 	if err := a.openLog(); err != nil {
 		return err
 	}
-	if err := a.watchers.check(); err != nil {
+	if err := a.watchers.check(cmd.Context()); err != nil {
 		return err
 	}
 	if a.workers < 1 {

@@ -126,8 +126,8 @@ func TestPlanBehindLink(t *testing.T) {
 	if err := errors.Join(os.Mkdir(dir+"/out", 0o700), os.Symlink("out", dir+"/link")); err != nil {
 		t.Fatal(err)
 	}
-	rowtocol(t, dir, nil, "plan", "a.avro", "out", "-o", "link/plan.json").want(t, 1, "inside of the destination")
-	rowtocol(t, dir, nil, "plan", "a.avro", "link", "-o", "out/plan.json").want(t, 1, "inside of the destination")
+	rowtocol(t, dir, nil, "plan", "a.avro", "out", "-o", "link/plan.json").want(t, 1, "in the destination")
+	rowtocol(t, dir, nil, "plan", "a.avro", "link", "-o", "out/plan.json").want(t, 1, "in the destination")
 }
 
 func TestStepsRefused(t *testing.T) {
@@ -160,9 +160,9 @@ func TestStepsRefused(t *testing.T) {
 		{"plan in out -o none/other.json", 7, "none"},
 		{"plan in out -o in", 9, "in"},
 		{"plan in out -o in/a.avro", 9, "is no plan"},
-		{"plan in out -o out/plan.json", 1, "inside of the destination"},
-		{"plan in out -o out", 1, "is the destination"},
-		{"plan in out/ -o ./out", 1, "is the destination"},
+		{"plan in out -o out/plan.json", 1, "in the destination"},
+		{"plan in out -o out", 1, "in the destination"},
+		{"plan in out/ -o ./out", 1, "in the destination"},
 		{"task --task 0", 1, "--plan"},
 		{"task --plan plan.json", 1, "--task"},
 		{"task --plan plan.json 0", 1, "usage"},

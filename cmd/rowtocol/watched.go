@@ -22,6 +22,7 @@ type watchers struct {
 	noMetrics, noLineage              bool     // the file is refused
 	inputs                            []string // as the user named them, with their authorities
 	started                           bool     // the lineage has the start of the run
+	checked                           bool     // the flags were
 }
 
 func (w *watchers) add(flags *pflag.FlagSet) {
@@ -31,12 +32,23 @@ func (w *watchers) add(flags *pflag.FlagSet) {
 }
 
 // check checks the flags. One that is wrong is not used to tell so.
-func (w *watchers) check() error {
+func (w *watchers) check(ctx context.Context) error {
+	w.checked = true
 	if name := w.metricsFile; name != "" {
 		if err := metrics.CheckName(name); err != nil {
 			w.noMetrics = true
 			return usagef("--metrics-file: %w", err)
 		}
+	}
+	if name := w.lineage; name != "" {
+		//guard: fails after the work, or spoils a file that is named by mistake
+		if err := lineage.Check(name); err != nil {
+			w.noLineage = true
+			return usagef("--lineage: %w", err)
+		}
+	}
+	if err := w.checkPlaces(ctx); err != nil {
+		return err
 	}
 	if w.pushGateway == "" {
 		return nil
@@ -48,30 +60,41 @@ func (w *watchers) check() error {
 	return nil
 }
 
-// startTelling tells of a run that begins its work. A file that lies in the destination is
-// refused, for no run would know it.
-func (a *app) startTelling(dest string, inputs []string) error {
-	w := &a.watchers
-	a.run.Command, a.run.Dest, a.run.Place = a.command, store.Shown(dest), store.Shown(a.place(dest))
-	for _, name := range inputs {
-		w.inputs = append(w.inputs, store.Shown(a.place(name)))
-	}
-	var wrong error
+// checkPlaces refuses files in destinations, that of the run or others.
+func (w *watchers) checkPlaces(ctx context.Context, dests ...store.Location) (wrong error) {
 	for _, f := range []struct {
 		flag, name string
 		refused    *bool
 	}{{"metrics-file", w.metricsFile, &w.noMetrics}, {"lineage", w.lineage, &w.noLineage}} {
-		inside, err := inDestination(f.name, dest)
-		//guard: the destination would hold what no run knows
-		if inside {
-			err = usagef("%s is in the destination", f.name)
+		if f.name == "" {
+			continue
+		}
+		at, err := input.Locate(store.Resolve, f.name)
+		if err == nil {
+			err = checkOutside(ctx, at, dests...)
 		}
 		if err != nil {
 			*f.refused, wrong = true, fmt.Errorf("--%s: %w", f.flag, store.Conceal(err))
 		}
 	}
-	if wrong != nil {
-		return wrong
+	return wrong
+}
+
+// startTelling tells of a run that begins its work.
+func (a *app) startTelling(ctx context.Context, dest string, inputs []string) error {
+	w := &a.watchers
+	a.run.Command, a.run.Dest, a.run.Place = a.command, store.Shown(dest), store.Shown(a.place(dest))
+	for _, name := range inputs {
+		w.inputs = append(w.inputs, store.Shown(a.place(name)))
+	}
+	if scheme, _, remote := strings.Cut(dest, "://"); !remote || scheme == "file" {
+		at, err := input.Locate(store.Resolve, dest)
+		if err == nil {
+			err = w.checkPlaces(ctx, at)
+		}
+		if err != nil {
+			return err
+		}
 	}
 	if w.lineage != "" {
 		w.started = true
@@ -92,31 +115,6 @@ func (a *app) place(name string) string {
 		return name // the run will say what is wrong
 	}
 	return at.Origin + p
-}
-
-// inDestination reports whether a local file lies in the destination.
-func inDestination(name, dest string) (bool, error) {
-	if name == "" {
-		return false, nil
-	}
-	at, err := input.Locate(store.Resolve, name)
-	if err != nil {
-		return false, err
-	}
-	if scheme, _, remote := strings.Cut(dest, "://"); remote && scheme != "file" {
-		return false, nil
-	}
-	to, err := input.Locate(store.Resolve, dest)
-	if err != nil {
-		return false, err
-	}
-	//guard: a link would lead into the destination
-	for _, file := range []string{inRealDirectory(at), store.RealPath(at.Store, at.Path)} {
-		if store.Within(file, inRealDirectory(to)) || store.Within(file, store.RealPath(to.Store, to.Path)) {
-			return true, nil
-		}
-	}
-	return false, nil
 }
 
 const (
@@ -144,6 +142,10 @@ func (a *app) push(err error) {
 // tell writes down what became of the run, which err ended.
 func (a *app) tell(err error) {
 	w, r := &a.watchers, a.run
+	//guard: writes files that were not checked after a wrong flag
+	if !w.checked {
+		_ = w.check(context.Background()) // the run has failed already
+	}
 	if w.metricsFile != "" && !w.noMetrics {
 		a.told(metrics.WriteFile(w.metricsFile, r), "metrics")
 	}

@@ -330,8 +330,8 @@ func TestWatchedFails(t *testing.T) {
 	closed := httptest.NewServer(nil)
 	closed.Close()
 	gateway := strings.Replace(closed.URL, "://", "://anna:s3cret@", 1)
-	o := rowtocol(t, dir, nil, "convert", "--metrics-file", "none/m.prom", "--lineage", "in/a.avro", "--push-gateway", gateway, "in", "out")
-	o.want(t, 0, "metrics: ", "lineage: ", "something else", "refused", closed.URL)
+	o := rowtocol(t, dir, nil, "convert", "--metrics-file", "none/m.prom", "--lineage", "none/runs.jsonl", "--push-gateway", gateway, "in", "out")
+	o.want(t, 0, "metrics: ", "lineage: ", "refused", closed.URL)
 	if strings.Contains(o.stderr, "s3cret") {
 		t.Errorf("the password is in %s", o.stderr)
 	}
@@ -344,7 +344,7 @@ func TestWatchedFails(t *testing.T) {
 		t.Fatal(err)
 	}
 	write(t, dir+"/out/runs.jsonl", nil)
-	rowtocol(t, dir, nil, "convert", "--lineage", "link", "in", "out").want(t, 1, "--lineage", "in the destination")
+	rowtocol(t, dir, nil, "convert", "--lineage", "link", "in", "out").want(t, 1, "--lineage", "is a destination")
 	for _, args := range [][]string{
 		{"--metrics-file", "in/a.avro"}, {"--metrics-file", "new/m.prom"}, {"--lineage", "new/runs.jsonl"}, {"--lineage", "hdfs://nn/runs.jsonl"},
 		{"--metrics-file", "new/m.prom", "--lineage", "new/runs.jsonl"}, {"--push-gateway", "anna:s3cret@host"}, {"--push-gateway", "http://anna@host?s3cret"},

@@ -1,0 +1,84 @@
+package main
+
+import (
+	"context"
+	"path"
+	"slices"
+
+	"github.com/rowtocol/rowtocol/manifest"
+	"github.com/rowtocol/rowtocol/store"
+)
+
+// destinationNames are in a directory that is a destination, at some time or at all times.
+var destinationNames = []string{manifest.SuccessName, manifest.WorkName, manifest.LockName}
+
+// checkOutside refuses a file that would be in a destination: in one of dests, which are the
+// run's, or in any other. No run would know the file there, and the next would be refused.
+func checkOutside(ctx context.Context, at store.Location, dests ...store.Location) error {
+	// A link to the file is replaced by some writers, and followed by others.
+	for _, file := range []string{inRealDirectory(at), store.RealPath(at.Store, at.Path)} {
+		for _, dest := range dests {
+			//guard: writes a file into the destination of this run, or in its place
+			if at.Origin == dest.Origin && (store.Within(file, inRealDirectory(dest)) || store.Within(file, store.RealPath(dest.Store, dest.Path))) {
+				return usagef("%s is in the destination %s", at.Path, dest.Path)
+			}
+		}
+		dir, err := destinationAround(ctx, at.Store, path.Dir(file))
+		if err != nil {
+			return err
+		}
+		//guard: writes a file into the destination of another run
+		if dir != "" {
+			return usagef("%s is in %s, which is a destination of rowtocol", at.Path, dir)
+		}
+	}
+	return nil
+}
+
+// destinationAround returns which of a directory and those above it is a destination; empty
+// if none is.
+func destinationAround(ctx context.Context, st store.Store, dir string) (string, error) {
+	//guard: writes a file between increments or partitions, where no marker is
+	if holds, err := holdsOutputs(ctx, st, dir); holds || err != nil {
+		return dir, err
+	}
+	for ; ; dir = path.Dir(dir) {
+		for _, name := range destinationNames {
+			_, err := st.Stat(ctx, path.Join(dir, name))
+			//guard: writes a file into a committed output, or beside one that a run makes
+			if err == nil {
+				return dir, nil
+			}
+			if !store.Absent(err) {
+				return "", err
+			}
+		}
+		if dir == path.Dir(dir) {
+			return "", nil
+		}
+	}
+}
+
+// holdsOutputs reports whether a directory is a destination, or a tree of partitions that are.
+func holdsOutputs(ctx context.Context, st store.Store, dir string) (bool, error) {
+	infos, err := st.List(ctx, dir)
+	if err != nil {
+		if store.Absent(err) || store.Classify(err) == store.Final {
+			return false, nil // nothing is written there, or the writer says why not
+		}
+		return false, err
+	}
+	partition := ""
+	for _, info := range infos {
+		if _, _, run := manifest.ParseRun(info.Name); run || slices.Contains(destinationNames, info.Name) {
+			return true, nil
+		}
+		if _, _, key := manifest.ParseKey(info.Name); key && info.Dir {
+			partition = info.Path
+		}
+	}
+	if partition == "" {
+		return false, nil
+	}
+	return holdsOutputs(ctx, st, partition)
+}

@@ -1,0 +1,66 @@
+package main
+
+import (
+	"maps"
+	"os"
+	"testing"
+)
+
+// TestWatchersOutside has a run tell of itself in files that are something else, or in
+// destinations: it is refused before it does anything, and so is a run with a wrong flag.
+func TestWatchersOutside(t *testing.T) {
+	dir := t.TempDir()
+	pairs(t, dir, "in/a.avro", 0, 10)
+	pairs(t, dir, "days/dt=1/a.avro", 0, 10)
+	rowtocol(t, dir, nil, "convert", "in", "out").want(t, 0)
+	rowtocol(t, dir, nil, "convert", "--incremental", "in", "grown").want(t, 0)
+	rowtocol(t, dir, nil, "convert", "--partitioned", "days", "tree").want(t, 0)
+	rowtocol(t, dir, nil, "plan", "in", "new", "-o", "plan.json").want(t, 0)
+	rowtocol(t, dir, nil, "convert", "--lineage", "runs.jsonl", "in", "out").want(t, 0)
+	write(t, dir+"/job.json", []byte(`{"codec": "snappy"}`))
+	write(t, dir+"/pairs.avsc", []byte(pairSchema))
+	write(t, dir+"/working/.rowtocol/0123456789abcdef/x", nil)
+	write(t, dir+"/locked/_lock", nil)
+	if err := os.Symlink("out/_SUCCESS", dir+"/link"); err != nil {
+		t.Fatal(err)
+	}
+	before := state(t, dir)
+	for _, c := range []struct{ flag, name, text string }{
+		{"--lineage", "out/_SUCCESS", "something else"},
+		{"--lineage", "link", "something else"},
+		{"--lineage", "plan.json", "something else"},
+		{"--lineage", "job.json", "something else"},
+		{"--lineage", "pairs.avsc", "something else"},
+		{"--lineage", "in/a.avro", "something else"},
+		{"--lineage", "in", "is no file"},
+		{"--lineage", "out/runs.jsonl", "is a destination"},
+		{"--lineage", "grown/runs.jsonl", "is a destination"},
+		{"--lineage", "tree/runs.jsonl", "is a destination"},
+		{"--lineage", "tree/dt=1/runs.jsonl", "is a destination"},
+		{"--lineage", "working/runs.jsonl", "is a destination"},
+		{"--lineage", "locked/below/runs.jsonl", "is a destination"},
+		{"--lineage", "new/runs.jsonl", "in the destination"},
+		{"--metrics-file", "out/m.prom", "is a destination"},
+		{"--metrics-file", "grown/m.prom", "is a destination"},
+		{"--metrics-file", "tree/m.prom", "is a destination"},
+		{"--metrics-file", "new/dt=1/m.prom", "in the destination"},
+	} {
+		rowtocol(t, dir, nil, "convert", c.flag, c.name, "in", "new").want(t, 1, c.flag, c.text)
+		if c.text != "in the destination" {
+			rowtocol(t, dir, nil, "convert", c.flag, c.name, "--memory", "none", "in", "new").want(t, 1, "--memory")
+		}
+		rowtocol(t, dir, nil, "commit", c.flag, c.name, "--plan", "plan.json").want(t, 1, c.flag, c.text)
+	}
+	for _, out := range []string{"out/p.json", "grown/p.json", "tree/p.json", "tree/dt=1/p.json", "working/p.json", "locked/p.json"} {
+		rowtocol(t, dir, nil, "plan", "in", "new", "-o", out).want(t, 1, "--output", "is a destination")
+		rowtocol(t, dir, nil, "cat", "out", "--output", out).want(t, 1, "--output", "is a destination")
+		rowtocol(t, dir, nil, "inspect", "grown", "--html", out).want(t, 1, "--html", "is a destination")
+	}
+	if after := state(t, dir); !maps.Equal(before, after) {
+		t.Errorf("%v, was %v", after, before)
+	}
+	if err := os.Symlink("out/runs.jsonl", dir+"/nowhere"); err != nil {
+		t.Fatal(err)
+	}
+	rowtocol(t, dir, nil, "convert", "--lineage", "nowhere", "in", "new").want(t, 1, "--lineage", "leads nowhere")
+}
