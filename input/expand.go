@@ -91,8 +91,9 @@ type Skipped struct {
 // Expand returns the files that a search finds, each once, sorted by location,
 // so that the order of its inputs does not matter, and what was found beside
 // them. A directory stands for the files in it and below it, except for what is
-// hidden or starts with an underscore; a file named itself or by a pattern is
-// taken as it is. On a local disk a file that several names lead to by symbolic
+// hidden, starts with an underscore or is an unfinished copy, and a pattern for the
+// files that it matches, except for unfinished copies; a file named itself is
+// taken as it is, and so is an unfinished copy by a pattern of such names. On a local disk a file that several names lead to by symbolic
 // links is taken under one of them, one without a link if there is one.
 func Expand(ctx context.Context, s Search) ([]File, []Skipped, error) {
 	if len(s.Inputs) == 0 {
@@ -137,6 +138,11 @@ func (s *Search) look(ctx context.Context, arg string, marks *marks) (*walker, e
 	for _, info := range found {
 		if err := disjoint(in, info, s.Dest); err != nil {
 			return nil, err
+		}
+		//guard: converts half of a file that a pattern matches, and the whole of it once more after its rename
+		if !info.Dir && isUnfinished(info.Path) && !isUnfinished(in.Path) {
+			w.skip(info.Path, Unfinished, "")
+			continue
 		}
 		if !info.Dir {
 			marked, err := marks.beside(ctx, in, info.Path)

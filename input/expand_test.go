@@ -16,7 +16,8 @@ import (
 
 func TestExpand(t *testing.T) {
 	dir := t.TempDir()
-	for _, name := range []string{"d/a.avro", "d/sub/z.avro", "d/_skip/x.avro", "d/.skip/x.avro", "d/_x.avro", "d/.x.avro", "d/text", "e/b.avro"} {
+	for _, name := range []string{"d/a.avro", "d/sub/z.avro", "d/_skip/x.avro", "d/.skip/x.avro", "d/_x.avro", "d/.x.avro", "d/text", "e/b.avro",
+		"f/a.avro", "f/a.avro._COPYING_", "f/b.avro.filepart", "f/c.part", "f/d.tmp", "f/e.avro~", "f/f.avro.BAK", "f/g.avro.crdownload", "f/.h.swp", "f/h.swp", "f/old.bak/x"} {
 		write(t, filepath.Join(dir, name), "", 0)
 	}
 	// A file that the user named has a + before it.
@@ -26,9 +27,13 @@ func TestExpand(t *testing.T) {
 		{"e/b.avro e", "+e/b.avro"},
 		{"d/text", "+d/text"},
 		{"d/t*", "d/text"},
-		{"?/*.avro", "d/_x.avro d/a.avro e/b.avro"},
+		{"[de]/*.avro", "d/_x.avro d/a.avro e/b.avro"},
 		{"d/_x.avro d/.x.avro", "+d/.x.avro +d/_x.avro"},
-		{"*", "d/a.avro d/sub/z.avro d/text e/b.avro"},
+		{"[de]", "d/a.avro d/sub/z.avro d/text e/b.avro"},
+		{"f", "f/a.avro f/old.bak/x"},
+		{"f/*", "f/a.avro f/old.bak/x"},
+		{"f f/d.tmp", "f/a.avro +f/d.tmp f/old.bak/x"},
+		{"f/*.tmp f/e*~", "f/d.tmp f/e.avro~"},
 	} {
 		var args []string
 		for _, a := range strings.Fields(tc.args) {

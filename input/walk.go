@@ -3,6 +3,8 @@ package input
 import (
 	"context"
 	"path"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/rowtocol/rowtocol/store"
@@ -90,8 +92,21 @@ func modTime(info store.Info) time.Time {
 	return t
 }
 
-// Hidden is the reason why hidden files and directories are skipped.
-const Hidden = "hidden"
+// The reasons why hidden files and directories, and unfinished copies, are skipped.
+const (
+	Hidden     = "hidden"
+	Unfinished = "the name of an unfinished copy or of a backup"
+)
+
+// unfinishedSuffixes end the names that programs give files while they copy, download or edit
+// them, and backups.
+var unfinishedSuffixes = []string{"._copying_", ".filepart", ".part", ".tmp", ".bak", ".crdownload", ".swp", "~"}
+
+// isUnfinished reports whether a file has the name of an unfinished copy or of a backup.
+func isUnfinished(p string) bool {
+	name := strings.ToLower(path.Base(p))
+	return slices.ContainsFunc(unfinishedSuffixes, func(suffix string) bool { return strings.HasSuffix(name, suffix) })
+}
 
 func (w *walker) skip(p, reason, same string) {
 	w.skipped = append(w.skipped, Skipped{Path: w.in.Origin + p, Reason: reason, Same: same})
@@ -149,6 +164,9 @@ func (w *walker) walk(ctx context.Context, d directory) error {
 			if err := w.walk(ctx, below); err != nil {
 				return err
 			}
+		//guard: converts half of a file, and the whole of it once more after its rename
+		case isUnfinished(info.Name):
+			w.skip(info.Path, Unfinished, "")
 		default:
 			w.take(info, below.real, d.link, marked)
 		}

@@ -21,12 +21,13 @@ group, or with --format hfile to HFiles of whole rows, sorted by --key.
 INPUT is a file, a directory or a quoted glob pattern; DEST is a directory,
 which convert makes. Both are arguments, or are --input and --dest, so that a
 job file can hold them; arguments win. A directory stands for the Avro files in
-it and below it, whatever their names; hidden ones and names that begin with _
-are skipped. How much was skipped is logged, and --dry-run names it. All inputs
-must have the same schema, unless --schema names one that all of them are
-resolved to, by Avro's rules. DEST/_SUCCESS is written last: a reader that
-follows it never sees part of a dataset. The same job again finds it and does
-nothing; a job that was interrupted goes on where it stopped.
+it and below it, whatever their names; hidden ones, names that begin with _ and
+unfinished copies, such as a.avro._COPYING_, are skipped. How much was skipped
+is logged, and --dry-run names it. All inputs must have the same schema, unless
+--schema names one that all of them are resolved to, by Avro's rules.
+DEST/_SUCCESS is written last: a reader that follows it never sees part of a
+dataset. The same job again finds it and does nothing; a job that was
+interrupted goes on where it stopped.
 A DEST that holds the output of other inputs or options is refused (exit 9),
 unless --overwrite is given.
 

@@ -67,7 +67,6 @@ func TestOutputsApart(t *testing.T) {
 		{1, "inspect --html a/page.html b", "is a destination"},
 		{1, "inspect --html a/new.html b", "is a destination"},
 		{1, "inspect --html runs/page.html runs", "is a destination"},
-		{9, "inspect --partial --html partial/page.html partial", "which is read"},
 	} {
 		rowtocol(t, dir, nil, strings.Fields(c.args)...).want(t, c.code, c.text)
 	}

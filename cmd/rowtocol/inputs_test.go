@@ -67,6 +67,35 @@ func TestInputsByContent(t *testing.T) {
 	}
 }
 
+// TestUnfinishedCopies converts a directory while files are copied into it: their rows are
+// there once, when they are complete, and a file that is named is taken as it is.
+func TestUnfinishedCopies(t *testing.T) {
+	dir := t.TempDir()
+	pairs(t, dir, "in/a.avro", 0, 10)
+	names := []string{"b.avro._COPYING_", "c.avro.filepart", "d.avro.part", "e.avro.tmp", "f.avro.bak", "g.avro.crdownload", "h.avro.swp", "i.avro~"}
+	for i, name := range names {
+		pairs(t, dir, "in/"+name, 10+i, 1)
+	}
+	rowtocol(t, dir, nil, "convert", "--incremental", "in", "out").
+		want(t, 0, "8 files or directories among the inputs are skipped (the name of an unfinished copy or of a backup: 8, ", "in/b.avro._COPYING_")
+	rowtocol(t, dir, nil, "convert", "--incremental", "in/*", "out").want(t, 0, "nothing to do", "8 files or directories")
+	rowtocol(t, dir, nil, "count", "out").want(t, 0, "10")
+	for _, name := range names {
+		if err := os.Rename(dir+"/in/"+name, dir+"/in/"+name[:6]); err != nil {
+			t.Fatal(err)
+		}
+		rowtocol(t, dir, nil, "convert", "--incremental", "in", "out").want(t, 0)
+	}
+	rowtocol(t, dir, nil, "convert", "--incremental", "in", "out").want(t, 0, "nothing to do")
+	rowtocol(t, dir, nil, "count", "out").want(t, 0, "18")
+	rowtocol(t, dir, nil, "verify", "out", "--against", "in", "--require-complete").want(t, 0)
+
+	pairs(t, dir, "in/j.avro.tmp", 90, 1)
+	rowtocol(t, dir, nil, "verify", "out", "--against", "in", "--require-complete").want(t, 6, "in/j.avro.tmp")
+	rowtocol(t, dir, nil, "convert", "in/j.avro.tmp", "named").want(t, 0)
+	rowtocol(t, dir, nil, "convert", "in/*.tmp", "named").want(t, 0, "nothing to do")
+}
+
 // TestManySkipped names no more than a few in the log, and all in JSON.
 func TestManySkipped(t *testing.T) {
 	dir := t.TempDir()

@@ -16,6 +16,9 @@ import (
 // all.
 const listed = 10
 
+// namedUnfinished is the number of unfinished copies that the line about skipped files names.
+const namedUnfinished = 3
+
 // tellSkipped says how much of what was found is no input, and why.
 func (a *app) tellSkipped(skipped []input.Skipped) {
 	if len(skipped) == 0 {
@@ -23,6 +26,7 @@ func (a *app) tellSkipped(skipped []input.Skipped) {
 	}
 	level := slog.LevelInfo
 	counts := make(map[string]int)
+	var unfinished []string
 	for _, s := range skipped {
 		reason := s.Reason
 		switch {
@@ -31,11 +35,18 @@ func (a *app) tellSkipped(skipped []input.Skipped) {
 		case reason != input.Hidden && s.By == nil:
 			level = slog.LevelWarn // it may have been meant
 		}
+		if reason == input.Unfinished {
+			unfinished = append(unfinished, s.Path)
+		}
 		counts[reason]++
 	}
 	var reasons []string
 	for _, reason := range slices.Sorted(maps.Keys(counts)) {
-		reasons = append(reasons, fmt.Sprintf("%s: %d", reason, counts[reason]))
+		text := fmt.Sprintf("%s: %d", reason, counts[reason])
+		if reason == input.Unfinished {
+			text += ", " + strings.Join(unfinished[:min(len(unfinished), namedUnfinished)], ", ")
+		}
+		reasons = append(reasons, text)
 	}
 	what := fmt.Sprintf("%d files or directories among the inputs are skipped (%s); convert --dry-run names them", len(skipped), strings.Join(reasons, ", "))
 	if len(skipped) == 1 {
