@@ -30,6 +30,9 @@ var (
 	// ErrUnavailable is storage that does not answer, or not with sense, for
 	// now.
 	ErrUnavailable = errors.New("storage is not available")
+	// ErrUnresolved is a server without a host: nobody knows its name, and never did. It is
+	// not waited for: the name may be wrong.
+	ErrUnresolved = errors.New("no host has this name")
 	// ErrQuota is the end of a quota.
 	ErrQuota = errors.New("a quota is used up")
 	// ErrEncrypted is an encryption zone, reached by a protocol that cannot encrypt.
@@ -90,6 +93,7 @@ var sentinels = []struct {
 	{ErrNotRegular, Final},
 	{ErrTooLarge, Final},
 	{ErrMismatch, Retryable},
+	{ErrUnresolved, Retryable},
 	{ErrReplaced, NotFound},
 	{ErrBeingWritten, Final},
 	{ErrQuota, Final},

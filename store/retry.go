@@ -128,6 +128,10 @@ func (p *patient) retry(ctx context.Context, what string, do func(ctx context.Co
 	}
 	for wait := firstWait; ; wait = min(2*wait, maxWait) {
 		err := do(ctx)
+		//guard: a host whose name is misspelt would be waited for
+		if errors.Is(err, ErrUnresolved) {
+			return err
+		}
 		if err == nil || Classify(err) != Retryable || ctx.Err() != nil || ctx.Value(hastyKey{}) != nil {
 			return err
 		}

@@ -236,6 +236,7 @@ func TestRetryEnds(t *testing.T) {
 	}{
 		{"no patience", 0, always, context.WithCancel, syscall.ECONNREFUSED, 1},
 		{"final", time.Hour, storetest.Fault{Op: storetest.Stat, Err: syscall.EACCES}, context.WithCancel, syscall.EACCES, 1},
+		{"no host", time.Hour, storetest.Fault{Op: storetest.Stat, Err: store.ErrUnresolved}, context.WithCancel, store.ErrUnresolved, 1},
 		{"context", time.Hour, always, context.WithCancel, context.Canceled, 1},
 		{"clean-up", time.Hour, always, store.Cleanup, syscall.ECONNREFUSED, 1},
 	}

@@ -229,3 +229,18 @@ func TestServerDrips(t *testing.T) {
 		}
 	}
 }
+
+// TestUnknownHost is refused at once: its name never was known.
+func TestUnknownHost(t *testing.T) {
+	dir := t.TempDir()
+	pairs(t, dir, "a.avro", 0, 10)
+	for _, scheme := range []string{"hdfs", "webhdfs", "swebhdfs"} {
+		began := time.Now()
+		rowtocol(t, dir, nil, "count", scheme+"://no..such-host/out").want(t, 4, "no host has this name", "no..such-host")
+		rowtocol(t, dir, nil, "convert", scheme+"://no..such-host/in", "out").want(t, 4, "no host has this name", "no..such-host")
+		rowtocol(t, dir, nil, "convert", "a.avro", scheme+"://no..such-host/out").want(t, 4, "no host has this name", "no..such-host")
+		if took := time.Since(began); took > time.Minute {
+			t.Errorf("%s: after %v", scheme, took)
+		}
+	}
+}

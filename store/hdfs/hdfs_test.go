@@ -316,6 +316,24 @@ func TestClosedStore(t *testing.T) {
 	}
 }
 
+// TestUnresolved is not waited for, unless the host had a name before.
+func TestUnresolved(t *testing.T) {
+	const address = "no..such-host:8020" // which no server is asked for
+	s, err := newStore(t, nil, address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if _, err := s.Stat(t.Context(), "/f"); !errors.Is(err, store.ErrUnresolved) || store.Classify(err) != store.Retryable {
+			t.Errorf("a host without a name: %v", err)
+		}
+	}
+	s.names.Note(address, nil)
+	if _, err := s.Stat(t.Context(), "/f"); errors.Is(err, store.ErrUnresolved) || store.Classify(err) != store.Retryable {
+		t.Errorf("a host that had a name: %v", err)
+	}
+}
+
 // TestTicketFirst asks no name node for which there is no ticket: the library
 // would wait for one.
 func TestTicketFirst(t *testing.T) {

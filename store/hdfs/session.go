@@ -135,6 +135,7 @@ func (se *session) dialNameNode(_ context.Context, network, address string) (net
 		}
 	}
 	inner, err := se.dial(network, address, se.store.connectTimeout)
+	se.store.names.Note(address, err)
 	if err != nil {
 		if se.alive() {
 			se.store.avoid(address)
@@ -332,11 +333,11 @@ func (s *Store) begin(ctx context.Context, again bool, do func(se *session) erro
 func (s *Store) try(ctx context.Context, do func(se *session) error) (*lease, error) {
 	se, err := s.acquire(ctx)
 	if err != nil {
-		return nil, translate(ctx, nil, err)
+		return nil, s.names.Judge(s.addresses, translate(ctx, nil, err))
 	}
 	l := &lease{session: se, stop: context.AfterFunc(ctx, se.kill)}
 	if err := do(se); err != nil {
-		err = translate(ctx, se, err)
+		err = s.names.Judge(s.addresses, translate(ctx, se, err))
 		if isUnavailable(err) || errors.Is(err, errRefused) {
 			l.kill() // whatever it is, a new session may be free of it
 		}

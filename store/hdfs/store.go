@@ -41,6 +41,7 @@ type Store struct {
 	// confirmTime bounds the wait for a data node to confirm the last block to
 	// the name node, which takes milliseconds unless the cluster is busy.
 	confirmTime time.Duration
+	names       cluster.HostNames // of the name nodes
 
 	mu       sync.Mutex // of what follows
 	closed   bool

@@ -51,19 +51,20 @@ func (s *Store) call(ctx context.Context, c call) (*http.Response, error) {
 	for i := range s.addresses {
 		n := (first + i) % len(s.addresses)
 		resp, err := s.authorized(ctx, s.addresses[n], c)
+		s.names.Note(s.addresses[n], err)
 		if err == nil {
 			s.active.Store(int32(n))
 			return resp, nil
 		}
 		if !c.elsewhere(ctx, err) {
-			return nil, err
+			return nil, s.names.Judge(s.addresses, err)
 		}
 		// That one is not the active one says less than why the other is silent.
 		if failed == nil || isStandby(failed) {
 			failed = err
 		}
 	}
-	return nil, failed
+	return nil, s.names.Judge(s.addresses, failed)
 }
 
 // elsewhere reports whether another name node may be asked after an error.

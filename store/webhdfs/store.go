@@ -56,6 +56,7 @@ type Store struct {
 	transport   *http.Transport
 	identity    *identity
 	nodes       nodes
+	names       cluster.HostNames // of the name nodes
 	replication int
 	silence     time.Duration // at most, of a server whose turn it is
 	// uploadSilence is longer, because while a data node mends its pipeline, for
