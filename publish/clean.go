@@ -39,6 +39,10 @@ func (d *Destination) Clean(ctx context.Context, olderThan time.Duration) (*Clea
 		return cleaned, before.Refusal()
 	}
 	c, held, err := d.Claim(ctx)
+	//guard: nothing frees names where a quota leaves none for the lock
+	if errors.Is(err, store.ErrQuota) {
+		c, held, err = d.claimWithinQuota(ctx, before)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -67,6 +71,30 @@ func (d *Destination) Clean(ctx context.Context, olderThan time.Duration) (*Clea
 		}
 	}
 	return cleaned, after.Refusal()
+}
+
+// claimWithinQuota is Claim where a quota left no room for the lock. It makes room first: what
+// is being removed belongs to nobody, so that needs no lock. If that is not enough, the error
+// says what can be removed by hand.
+func (d *Destination) claimWithinQuota(ctx context.Context, before *Status) (*Claim, context.Context, error) {
+	infos, err := d.list(ctx, d.root())
+	if err != nil {
+		return nil, nil, d.wrap(err)
+	}
+	for _, info := range infos {
+		if !strings.HasPrefix(info.Name, trashPrefix) {
+			continue
+		}
+		if err := d.st.RemoveAll(ctx, info.Path); err != nil {
+			return nil, nil, d.wrap(err)
+		}
+	}
+	c, held, err := d.Claim(ctx)
+	left := slices.DeleteFunc(before.Leftovers(), func(l Leftover) bool { return l.What == trash })
+	if errors.Is(err, store.ErrQuota) && len(left) > 0 {
+		err = fmt.Errorf("%w; remove %s (%s) by hand while no run works on the destination, and clean again", err, d.in(left[0].Name), left[0].What)
+	}
+	return c, held, err
 }
 
 // Refusal is failure.Foreign if the destination holds what is not ours: Clean ends

@@ -289,3 +289,66 @@ func TestUnlockedHolderLives(t *testing.T) {
 	}
 	release(t, next, true)
 }
+
+// namespace is a store with a quota of names.
+type namespace struct {
+	store.Store
+	t     *testing.T
+	dir   string
+	quota int
+}
+
+// full is store.ErrQuota if there is no room for another name.
+func (n *namespace) full() error {
+	if len(strings.Fields(names(n.t, n.Store, n.dir))) >= n.quota {
+		return store.ErrQuota
+	}
+	return nil
+}
+
+func (n *namespace) Mkdir(ctx context.Context, dir string) error {
+	if _, err := n.Store.Stat(ctx, dir); err != nil {
+		if err := n.full(); err != nil {
+			return err
+		}
+	}
+	return n.Store.Mkdir(ctx, dir)
+}
+
+func (n *namespace) WriteFile(ctx context.Context, p string, b []byte, exclusive bool) error {
+	if err := n.full(); err != nil {
+		return err
+	}
+	return n.Store.WriteFile(ctx, p, b, exclusive)
+}
+
+// TestCleanWithinQuota cleans a destination in which there is no name left for a lock: what is
+// being removed goes first, and without such a thing the error says what to remove.
+func TestCleanWithinQuota(t *testing.T) {
+	d, _ := littered(t)
+	full := func() *Destination {
+		n := &namespace{Store: store.Local(), t: t, dir: d.path}
+		n.quota = len(strings.Fields(names(t, n.Store, d.path)))
+		return at(n, d.path)
+	}
+	for i := range 4 {
+		if err := os.MkdirAll(d.root()+"/trash-"+strings.Repeat("x", i+1), 0o777); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cleaned, err := full().Clean(t.Context(), 30*time.Minute)
+	if err != nil || len(cleaned.Kept) != 1 || !strings.Contains(kinds(cleaned.Removed), "unfinished run") || !strings.Contains(kinds(cleaned.Removed), "remains of a removal") {
+		t.Errorf("removed %v, kept %v, %v", cleaned.Removed, cleaned.Kept, err)
+	}
+	_, err = full().Clean(t.Context(), 0)
+	failuretest.Want(t, err, failure.Refused, "a quota is used up", "remove "+d.root()+"/plan-", "(tasks of a plan) by hand")
+	if s := status(t, d); len(s.Staging) != 1 || s.Lock != nil {
+		t.Errorf("%+v", s)
+	}
+	if err := os.RemoveAll(d.StagingPath(planOf(t, "new").ID)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := full().Clean(t.Context(), 0); err != nil {
+		t.Error(err)
+	}
+}
