@@ -109,11 +109,11 @@ func (g *group) closeBlock(col int) error {
 	b := e.take(col)
 	g.t.bufs.Cols[col].Finish(g.rows, &b.block)
 	job, err := g.rg.Begin(col, &b.block)
-	if err != nil {
-		return g.locate(err, &b.block)
+	if err == nil {
+		err = g.makeRoom(b, job.Bound())
 	}
-	if err := g.makeRoom(b, job.Bound()); err != nil {
-		return err
+	if err != nil {
+		return g.fail(err, &b.block)
 	}
 	e.begin(b, job)
 	g.upper += g.rg.Bound(col, 0, 0, 0)

@@ -14,6 +14,7 @@ type group struct {
 	whole format.Rows  // rg, if the format keeps rows whole
 	spill *spill.Spill // nil if the row group is a sample
 	rows  int64
+	err   error // of a column block; the row group then takes no more
 	// upper is never less than what the outputs would take if the row group
 	// ended now. It is kept with an addition per row, and made exact only
 	// when it passes the ceiling.
@@ -60,6 +61,15 @@ func newGroup(t *task) (*group, error) {
 		t.sorter.start(g.spill)
 	}
 	return g, nil
+}
+
+// cause returns why the row group failed, if it did: whoever then asks for memory fails
+// with an error that names something else. Otherwise it returns err.
+func (t *task) cause(err error) error {
+	if t.group != nil && t.group.err != nil {
+		return t.group.err
+	}
+	return err
 }
 
 // close removes the spill of a row group that was not finished.

@@ -113,7 +113,7 @@ func (t *task) shred(in *reader) (*RowGroup, error) {
 		err := t.take(in, b)
 		t.blocks.giveBack(b)
 		if err != nil {
-			return nil, err
+			return nil, t.cause(err)
 		}
 	}
 	if err := context.Cause(t.workers.ctx); err != nil {

@@ -72,7 +72,7 @@ func (s *Sample) Read(ctx context.Context, src Source, bytes int64) (int64, erro
 			return pos, nil
 		}
 		if ended, err := s.next(ctx, &src); err != nil {
-			return pos, err
+			return pos, t.cause(err)
 		} else if ended {
 			return src.Range.End, nil
 		}
@@ -84,7 +84,12 @@ func (s *Sample) Read(ctx context.Context, src Source, bytes int64) (int64, erro
 func (s *Sample) next(ctx context.Context, src *Source) (ended bool, err error) {
 	t, b := s.t, &s.block
 	defer b.empty(t.memory.share)
-	if err := b.load(ctx, &t.scanner, &t.memory, src.Name); err != nil {
+	refused, err := b.load(ctx, &t.scanner, &t.memory, src.Name)
+	//guard: takes the end of memory for the end of the source
+	if refused != nil {
+		return false, refused
+	}
+	if err != nil {
 		if d := (*damage.Error)(nil); err == io.EOF || errors.As(err, &d) {
 			return true, nil
 		}

@@ -1,7 +1,15 @@
 package mapper
 
-// storeFirst waits for the block that was begun first and spills it.
+import "github.com/rowtocol/rowtocol/column"
+
+// storeFirst waits for the block that was begun first and spills it. Once the group has
+// failed it returns that error: a block that failed stays first, and cannot be waited
+// for again.
 func (g *group) storeFirst() error {
+	//guard: waits forever for a block that failed before
+	if g.err != nil {
+		return g.err
+	}
 	b, err := g.t.encoders.first()
 	if err != nil {
 		return err
@@ -10,10 +18,17 @@ func (g *group) storeFirst() error {
 		err = g.end(b)
 	}
 	if err != nil {
-		return g.locate(err, &b.block)
+		return g.fail(err, &b.block)
 	}
 	g.t.encoders.release(b, &g.t.memory)
 	return nil
+}
+
+// fail ends the group with an error of a column block, and returns the error with its
+// place in the input.
+func (g *group) fail(err error, b *column.Block) error {
+	g.err = g.locate(err, b)
+	return g.err
 }
 
 // end takes an encoded block.
@@ -34,5 +49,5 @@ func (g *group) storeAll() error {
 			return err
 		}
 	}
-	return nil
+	return g.err
 }

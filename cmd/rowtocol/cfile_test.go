@@ -82,3 +82,30 @@ func TestUnfitValues(t *testing.T) {
 	run("--encoding", "day=physical").want(t, 0, "500 rows")
 	rowtocol(t, dir, nil, "verify", "out", "--against", "a.avro").want(t, 0)
 }
+
+// Values that the format cannot hold are refused whatever else there was no memory for
+// when they were found.
+func TestUnfitLargeValues(t *testing.T) {
+	dir := t.TempDir()
+	for _, codec := range []string{"null", "deflate"} {
+		var file bytes.Buffer
+		w, err := ocf.NewWriter(&file, `{"type":"record","name":"R","fields":[{"name":"id","type":"long"},{"name":"X","type":"bytes"}]}`, codec, [16]byte{1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		const size = 16_777_153 // a byte too many
+		row := append(appendVarint([]byte{2}, size), make([]byte, size)...)
+		for range 2 {
+			if err := w.AppendBlock(1, row); err != nil {
+				t.Fatal(err)
+			}
+		}
+		write(t, dir+"/"+codec+".avro", file.Bytes())
+		for _, encoding := range []string{"plain", "prefix"} {
+			for _, command := range [][]string{{"plan", "-o", "plan.json"}, {"convert"}, {"convert", "--dry-run"}, {"convert", "--on-damage", "skip"}} {
+				args := append(command, "--format", "cfile", "--encoding", "X="+encoding, codec+".avro", "out")
+				rowtocol(t, dir, nil, args...).want(t, 3, codec+".avro: column X: row 0: offset ", "a value of 16777153 bytes")
+			}
+		}
+	}
+}

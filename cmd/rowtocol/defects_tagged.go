@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"runtime/debug"
 
+	"github.com/rowtocol/rowtocol/column"
 	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/internal/testformat"
 )
@@ -26,6 +27,7 @@ func init() {
 			again = func(n int) int { return again(n+1) + n }
 			again(0)
 		}},
+		{"panics-encoding", func() {}},
 	} {
 		formats = append(formats, defective{testformat.Format, fail.name, fail.do})
 	}
@@ -42,7 +44,27 @@ func (d defective) Name() string           { return d.name }
 func (d defective) Suffix() string         { return "." + d.name }
 func (d defective) Recognizes([]byte) bool { return false }
 
-func (d defective) Writer(json.RawMessage) (format.Writer, error) {
+func (d defective) Writer(options json.RawMessage) (format.Writer, error) {
 	d.fail()
-	return nil, nil
+	w, err := d.Format.Writer(options)
+	return defectiveWriter{w}, err
 }
+
+// defectiveWriter is a writer whose encode jobs panic.
+type defectiveWriter struct{ format.Writer }
+
+func (w defectiveWriter) NewRowGroup(schema string, cols []column.Column, blockSize int) (format.RowGroup, error) {
+	g, err := w.Writer.NewRowGroup(schema, cols, blockSize)
+	return defectiveGroup{g}, err
+}
+
+type defectiveGroup struct{ format.RowGroup }
+
+func (g defectiveGroup) Begin(col int, b *column.Block) (format.EncodeJob, error) {
+	j, err := g.RowGroup.Begin(col, b)
+	return defectiveJob{j}, err
+}
+
+type defectiveJob struct{ format.EncodeJob }
+
+func (defectiveJob) Encode([]byte) ([]byte, error) { panic("a sample of a defect") }

@@ -107,6 +107,7 @@ func TestExits(t *testing.T) {
 	withTagged(t)
 	record(2, rowtocol(t, dir, nil, "convert", "--json", "--format", "panics", "a.avro", "new"), `"status": "defect"`, "please report it")
 	record(2, rowtocol(t, dir, nil, "convert", "--format", "panics-beside", "a.avro", "new"), "panic: a sample of a defect")
+	record(2, rowtocol(t, dir, nil, "convert", "--format", "panics-encoding", "a.avro", "new"), "a sample of a defect", "defectiveJob.Encode")
 	record(2, rowtocol(t, dir, nil, "convert", "--format", "recurses", "a.avro", "new"), "stack overflow")
 	for _, e := range exits {
 		for code := range strings.SplitSeq(e.label(), ", ") {

@@ -10,7 +10,9 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -62,12 +64,25 @@ func rowtocol(t *testing.T, dir string, env []string, args ...string) output {
 	var stdout, stderr bytes.Buffer
 	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, &stdout, &stderr
 	cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "TMPDIR=" + tempDir(t, dir)}, env...)
-	if err := cmd.Run(); err != nil {
+	if err := runWatched(cmd); err != nil {
 		if exit := (*exec.ExitError)(nil); !errors.As(err, &exit) {
 			t.Fatal(err)
 		}
 	}
 	return output{cmd.ProcessState.ExitCode(), stdout.String(), stderr.String()}
+}
+
+// hung is how long a run of the program may take: the slowest takes seconds.
+const hung = 5 * time.Minute
+
+// runWatched runs a command. One that hangs prints the stacks of its goroutines and ends,
+// so that its test fails with them.
+func runWatched(cmd *exec.Cmd) error {
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	defer time.AfterFunc(hung, func() { _ = cmd.Process.Signal(syscall.SIGQUIT) }).Stop()
+	return cmd.Wait()
 }
 
 func tempDir(t *testing.T, dir string) string {

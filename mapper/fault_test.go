@@ -1,0 +1,278 @@
+package mapper_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rowtocol/rowtocol/budget"
+	"github.com/rowtocol/rowtocol/column"
+	"github.com/rowtocol/rowtocol/damage"
+	"github.com/rowtocol/rowtocol/format"
+	"github.com/rowtocol/rowtocol/mapper"
+	"github.com/rowtocol/rowtocol/shred"
+	"github.com/rowtocol/rowtocol/trevni"
+)
+
+// faulty is a writer of which one encode job fails.
+type faulty struct {
+	format.Writer
+	at    int // number of the job, from 0; negative for none
+	fault fault
+	// slow and others are how long the job that fails, and each of the others, takes.
+	slow, others time.Duration
+	begun        int
+}
+
+// fault is where and how a job fails.
+type fault struct{ begin, bound, encode, end func() error }
+
+// NewRowGroup implements format.Writer.
+func (f *faulty) NewRowGroup(schema string, cols []column.Column, blockSize int) (format.RowGroup, error) {
+	rg, err := f.Writer.NewRowGroup(schema, cols, blockSize)
+	return &faultyGroup{rg, f}, err
+}
+
+type faultyGroup struct {
+	format.RowGroup
+	f *faulty
+}
+
+type faultyJob struct {
+	format.EncodeJob
+	fault fault
+	takes time.Duration
+}
+
+func (g *faultyGroup) Begin(col int, block *column.Block) (format.EncodeJob, error) {
+	job, err := g.RowGroup.Begin(col, block)
+	if err != nil {
+		return nil, err
+	}
+	j := &faultyJob{EncodeJob: job, takes: g.f.others}
+	if g.f.begun == g.f.at {
+		j.fault, j.takes = g.f.fault, g.f.slow
+	}
+	g.f.begun++
+	return j, failing(j.fault.begin)
+}
+
+func (g *faultyGroup) End(col int, job format.EncodeJob, stored int) error {
+	j := job.(*faultyJob)
+	if err := failing(j.fault.end); err != nil {
+		return err
+	}
+	return g.RowGroup.End(col, j.EncodeJob, stored)
+}
+
+func (j *faultyJob) Bound() int64 {
+	if j.fault.bound != nil {
+		return 1 << 40
+	}
+	return j.EncodeJob.Bound()
+}
+
+func (j *faultyJob) Encode(dst []byte) ([]byte, error) {
+	time.Sleep(j.takes)
+	if err := failing(j.fault.encode); err != nil {
+		return dst, err
+	}
+	return j.EncodeJob.Encode(dst)
+}
+
+func failing(f func() error) error {
+	if f == nil {
+		return nil
+	}
+	return f()
+}
+
+func unfit() error {
+	return damage.New(damage.Unsupported, "", -1, "a value that does not fit")
+}
+
+func refused() error { return &budget.Error{Need: 2, Have: 1} }
+
+// watched runs test so that it fails with the stacks of all goroutines as soon as
+// they all wait for each other, and time passes only while they all sleep.
+func watched(t *testing.T, name string, test func(t *testing.T)) {
+	t.Helper()
+	t.Run(name, func(t *testing.T) { synctest.Test(t, test) })
+}
+
+// drop is an emit that takes row groups and throws them away.
+func drop(g mapper.RowGroup) error { return g.Spill.Close() }
+
+// runBoth converts src as a task does and as a sample does, and returns their errors.
+func runBoth(t *testing.T, cfg mapper.Config, f *faulty, src mapper.Source) map[string]error {
+	t.Helper()
+	errs := map[string]error{}
+	f.begun = 0
+	_, errs["task"] = mapper.Run(t.Context(), []mapper.Source{src}, cfg, drop)
+	f.begun = 0
+	s := mapper.NewSample(cfg)
+	defer s.Close()
+	_, errs["sample"] = s.Read(t.Context(), src, src.Size)
+	// A sample is asked again, whatever it said: it must say the same.
+	if _, err := s.Finish(t.Context()); errs["sample"] == nil {
+		errs["sample"] = err
+	} else if !errors.Is(err, errs["sample"]) {
+		t.Errorf("the sample ends with %v after %v", err, errs["sample"])
+	}
+	return errs
+}
+
+// TestFailedJobs has a job that fails, in each place where it can, while other jobs
+// are behind it, before it and not yet begun.
+func TestFailedJobs(t *testing.T) {
+	file := texts(t, "deflate", 3, outliers(3, 12, 10, 60<<10, 3))
+	f := &faulty{Writer: trevni.NewGroupWriter(trevni.Options{Codec: "snappy"}), at: -1}
+	src := source(t, "in.avro", file)
+	cfg := config(t, src, f)
+	cfg.RowGroupSize, cfg.MaxInputBlock, cfg.OnDamage = 100<<10, 32<<20, mapper.Skip
+	if _, err := mapper.Run(t.Context(), []mapper.Source{src}, cfg, drop); err != nil || f.begun < 20 {
+		t.Fatalf("%d jobs, %v", f.begun, err)
+	}
+	last := f.begun - 1
+	for name, fault := range map[string]fault{
+		"begin is refused": {begin: refused}, "begin finds a value unfit": {begin: unfit},
+		"encode is refused": {encode: refused}, "encode finds a value unfit": {encode: unfit},
+		"end is refused": {end: refused}, "end finds a value unfit": {end: unfit},
+	} {
+		for _, at := range []int{0, 1, last / 2, last - 1, last} {
+			for _, workers := range []int{1, 2, 5} {
+				for _, memory := range []int64{16 << 10, 0} {
+					for _, slow := range []time.Duration{0, time.Hour} {
+						watched(t, fmt.Sprintf("%s/job %d/%d workers/%d bytes/%s", name, at, workers, memory, slow), func(t *testing.T) {
+							f := &faulty{Writer: f.Writer, at: at, fault: fault, slow: slow, others: time.Minute}
+							cfg := cfg
+							cfg.Writer, cfg.Workers, cfg.Memory, cfg.Pool = f, workers, memory, budget.New(64<<20)
+							for who, err := range runBoth(t, cfg, f, src) {
+								if who == "sample" && f.begun <= at {
+									continue // its row group has fewer blocks
+								}
+								d, unfit := (*damage.Error)(nil), strings.Contains(name, "unfit")
+								if errors.As(err, &d) != unfit || errors.As(err, new(*budget.Error)) == unfit {
+									t.Errorf("the %s ends with %v", who, err)
+								} else if unfit && (d.File != "in.avro" || d.Offset <= 0 || d.Error() != err.Error()) {
+									t.Errorf("the %s does not say where the value is: %v", who, err)
+								}
+							}
+							if left := cfg.Pool.Left(); left != cfg.Pool.Size() {
+								t.Errorf("%d of %d bytes are left in the pool", left, cfg.Pool.Size())
+							}
+						})
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestFailedJobsAndMemory has blocks of which the next finds no memory before a job of
+// the one before has failed: to be read, to be decoded, for its values, to be encoded.
+func TestFailedJobsAndMemory(t *testing.T) {
+	const large = 6 << 20
+	rows := [][][]int{{{large}}, {{10}, {large}}, {{large}}}
+	for _, codec := range []string{"null", "deflate"} {
+		file := texts(t, codec, 1, rows)
+		for at := range rows {
+			for name, fault := range map[string]fault{"encode": {encode: unfit}, "end": {end: unfit}, "bound": {bound: refused}} {
+				for _, memory := range []int64{16 << 10, 8 << 20} {
+					for _, workers := range []int{1, 3} {
+						watched(t, fmt.Sprintf("%s/job %d/%s/%d bytes/%d workers", codec, at, name, memory, workers), func(t *testing.T) {
+							f := &faulty{Writer: trevni.NewGroupWriter(trevni.Options{}), at: at, fault: fault, others: time.Minute}
+							src := source(t, "in.avro", file)
+							cfg := config(t, src, f)
+							cfg.MaxInputBlock, cfg.OnDamage, cfg.Workers, cfg.Memory, cfg.Pool = 32<<20, mapper.Skip, workers, memory, budget.New(64<<20)
+							for who, err := range runBoth(t, cfg, f, src) {
+								if d := (*damage.Error)(nil); name == "bound" && !errors.As(err, new(*budget.Error)) ||
+									name != "bound" && (!errors.As(err, &d) || d.File != "in.avro" || d.Error() != err.Error()) {
+									t.Errorf("the %s ends with %v", who, err)
+								}
+							}
+						})
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestFailedJobBeforeLargeRow resolves a row to a large one after a job has failed.
+func TestFailedJobBeforeLargeRow(t *testing.T) {
+	reader, err := shred.ParseSchema(strings.Replace(textSchema(1), `]}`, `,{"name":"d","type":"string","default":"`+strings.Repeat("x", 1<<20)+`"}]}`, 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	writer, err := shred.ParseSchema(textSchema(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for at := range 4 {
+		watched(t, strconv.Itoa(at), func(t *testing.T) {
+			f := &faulty{Writer: trevni.NewGroupWriter(trevni.Options{}), at: at, fault: fault{encode: unfit}}
+			src := source(t, "in.avro", texts(t, "null", 1, [][][]int{{{10}, {5000}}, {{10}}, {{10}, {10}}}))
+			cfg := config(t, src, f)
+			cfg.MaxInputBlock, cfg.Memory, cfg.Pool = 32<<20, 16<<10, budget.New(64<<20)
+			var err error
+			if src.Resolution, err = shred.Resolve(writer, reader); err != nil {
+				t.Fatal(err)
+			}
+			if cfg.Mapping, err = shred.Map(reader, shred.Options{}); err != nil {
+				t.Fatal(err)
+			}
+			for who, err := range runBoth(t, cfg, f, src) {
+				if d := (*damage.Error)(nil); !errors.As(err, &d) || d.File != "in.avro" {
+					t.Errorf("the %s ends with %v", who, err)
+				}
+			}
+		})
+	}
+}
+
+// panicking says, as "worker count,job number", which job is to panic in this process.
+const panicking = "ROWTOCOL_TEST_PANICKING"
+
+// TestPanicEndsTheProcess runs itself, with a job that panics: on the goroutine of the
+// shredder, or on another while that one waits.
+func TestPanicEndsTheProcess(t *testing.T) {
+	if at := os.Getenv(panicking); at != "" {
+		panicIn(t, at)
+		return
+	}
+	for _, workers := range []int{1, 2, 5} {
+		for _, at := range []int{0, 10, 20} {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			cmd := exec.CommandContext(ctx, os.Args[0], "-test.run=^TestPanicEndsTheProcess$")
+			cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGQUIT) } // shows who waits for whom
+			cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%d,%d", panicking, workers, at))
+			out, err := cmd.CombinedOutput()
+			if ctx.Err() != nil || cmd.ProcessState.ExitCode() != 2 || !strings.Contains(string(out), "a defect of a job") || !strings.Contains(string(out), "faultyJob).Encode") {
+				t.Errorf("%d workers, job %d: %v\n%s", workers, at, err, out)
+			}
+		}
+	}
+}
+
+func panicIn(t *testing.T, what string) {
+	var workers, at int
+	if _, err := fmt.Sscanf(what, "%d,%d", &workers, &at); err != nil {
+		t.Fatal(err)
+	}
+	f := &faulty{Writer: trevni.NewGroupWriter(trevni.Options{}), at: at, others: time.Millisecond, fault: fault{encode: func() error { panic("a defect of a job") }}}
+	src := source(t, "in.avro", texts(t, "deflate", 3, outliers(3, 12, 10, 60<<10, 3)))
+	cfg := config(t, src, f)
+	cfg.Workers, cfg.MaxInputBlock = workers, 32<<20
+	_, err := mapper.Run(t.Context(), []mapper.Source{src}, cfg, drop)
+	t.Log(err)
+}
