@@ -41,6 +41,9 @@ func (w rowWriter) NewRowGroup(schema string, _ []column.Column, _ int) (format.
 		return nil, err
 	}
 	g.bound.fixed = empty.Bound(keyOverhead+len(w.o.Family)+len(w.o.Qualifier), 0)
+	if empty.hudi != nil {
+		g.bound.fixed -= empty.hudi.size() // which the bound counts by the rows
+	}
 	return g, nil
 }
 
