@@ -50,7 +50,7 @@ func TestRandomProjections(t *testing.T) {
 			}
 			dir := t.TempDir()
 			writeAvro(t, filepath.Join(dir, "in.avro"), schema, rows)
-			convert(t, f, filepath.Join(dir, "in.avro"), filepath.Join(dir, "out"), settings{})
+			convert(t, f, filepath.Join(dir, "in.avro"), filepath.Join(dir, "out"), settings{rowGroup: 1 << 20})
 			d := open(t, filepath.Join(dir, "out"), dataset.Options{Formats: formats})
 			for range 5 {
 				var paths []string

@@ -70,7 +70,18 @@ func newFilling(empty format.RowGroup, blockSize int, sample *mapper.Sample, col
 // most returns how many bytes of input a row group of a ceiling takes without
 // passing it before the last row.
 func (f *filling) most(ceiling int64) int64 {
-	limit := float64(ceiling) * aim
+	fits := f.fits(float64(ceiling) * aim)
+	if fits == maxSplit {
+		return maxSplit
+	}
+	// A range of an input has blocks that begin in it, and so up to one more
+	// than its size says.
+	return max(int64(fits)-f.largest, int64(fits/2), minSplit)
+}
+
+// fits returns how many bytes of input a row group takes before it counts for more
+// than limit.
+func (f *filling) fits(limit float64) float64 {
 	// Stored bytes alone must not pass the limit, and count at any point.
 	end := max(limit-float64(f.empty.Size()), limit*least) / f.stored
 	if f.stored == 0 || end > maxSplit {
@@ -84,9 +95,7 @@ func (f *filling) most(ceiling int64) int64 {
 		}
 		fits = max(fits, to)
 	}
-	// A range of an input has blocks that begin in it, and so up to one more
-	// than its size says.
-	return max(int64(fits)-f.largest, int64(fits/2), minSplit)
+	return fits
 }
 
 // counted bounds what the mapper counts for the outputs after any row between

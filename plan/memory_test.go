@@ -57,6 +57,7 @@ func TestMemoryForColumns(t *testing.T) {
 	}
 	writeInput(t, in, `{"type":"record","name":"R","fields":[`+strings.Join(fields, ",")+`]}`, 1, 0)
 	r := request(filepath.Join(dir, "out"), in)
+	r.Options.RowGroupSize = 0
 	r.Memory = budget.New(17 << 20)
 	_, err := look(t, r).Plan(t.Context(), "")
 	failuretest.Want(t, err, failure.Usage, "needs --memory 18MiB")

@@ -83,6 +83,7 @@ type Survey struct {
 	memory       *budget.Pool
 	writer       format.Writer
 	empty        format.RowGroup // of Mapping's columns; nil if there are no inputs
+	filling      *filling        // of the last plan's row groups; nil if there are no inputs
 }
 
 // Look finds the inputs and reads their headers. It refuses options that make no
@@ -248,29 +249,17 @@ func (s *Survey) fit(ctx context.Context, p *manifest.Plan) error {
 	if err := s.newGroup(p.BlockSize); err != nil {
 		return err
 	}
+	if err := s.checkFixed(p); err != nil {
+		return err
+	}
 	f, err := s.sample(ctx, p.BlockSize)
 	if err != nil {
 		return err
 	}
+	s.filling = f
 	room := f.most(p.Request.Options.RowGroupSize)
 	p.SplitSize = splitSize(p.Request.Inputs, room)
 	p.Ratio = f.ratio(p.SplitSize)
 	p.Tasks = cut(p.Request.Inputs, p.SplitSize)
 	return nil
-}
-
-// Sizes returns how many bytes of output to expect of each task of a plan of
-// this survey's inputs.
-func (s *Survey) Sizes(p *manifest.Plan) []int64 {
-	sizes := make([]int64, len(p.Tasks))
-	for i, t := range p.Tasks {
-		bytes := t.Bytes()
-		for _, piece := range t.Pieces {
-			if piece.Start == 0 {
-				bytes -= min(p.Request.Inputs[piece.Input].HeaderSize, piece.End)
-			}
-		}
-		sizes[i] = s.empty.Size() + int64(float64(bytes)*p.Ratio)
-	}
-	return sizes
 }

@@ -172,7 +172,7 @@ func TestEmptyInputs(t *testing.T) {
 	r.AllowEmpty = true
 	s := look(t, r)
 	p, err := s.Plan(t.Context(), "")
-	if err != nil || s.Mapping != nil || p.ID == "" || len(p.Tasks) != 0 || len(s.Sizes(p)) != 0 || p.BlockSize != manifest.DefaultBlockSize {
+	if err != nil || s.Mapping != nil || p.ID == "" || len(p.Tasks) != 0 || len(s.Expect(p)) != 0 || p.BlockSize != manifest.DefaultBlockSize {
 		t.Errorf("of no inputs: %+v, %+v, %v", s, p, err)
 	}
 	if len(p.Warnings) != 1 || p.Warnings[0] != "the inputs hold no Avro file" {
@@ -191,7 +191,7 @@ func TestEmptyInputs(t *testing.T) {
 	writeInput(t, dir+"/zero/b.avro", avrotest.Schema, 2, 0)
 	s = look(t, request(dir+"/out", dir+"/zero"))
 	p, err = s.Plan(t.Context(), "")
-	if err != nil || len(p.Tasks) != 1 || p.Ratio != 1 || s.Sizes(p)[0] != s.empty.Size() {
+	if err != nil || len(p.Tasks) != 1 || p.Ratio != 1 || s.Expect(p)[0] != (Expected{1, s.empty.Size()}) {
 		t.Errorf("of no rows: %+v, %v", p, err)
 	}
 }

@@ -144,7 +144,7 @@ func TestRandomInputs(t *testing.T) {
 			block /= 2
 		}
 		flags := []string{
-			"--block-size", fmt.Sprint(block), "--row-group-size", fmt.Sprint(logUniform(rng, 256<<10, 64*mib)),
+			"--block-size", fmt.Sprint(block), "--row-group-size", fmt.Sprint(logUniform(rng, max(256<<10, len(in.columns)<<10), 64*mib)),
 			"--codec", []string{"snappy", "deflate", "null", "zstandard"}[rng.IntN(4)],
 		}
 		convert := func(name string, memory int, more ...string) bool {

@@ -52,7 +52,7 @@ func stamps(t *testing.T, dir, name string, row int, ms, ns int64) {
 		}
 	}
 	write(t, filepath.Join(dir, name+".avro"), b.Bytes())
-	rowtocol(t, dir, nil, "convert", "--row-group-size", "2500", "--block-size", "256", name+".avro", name).want(t, 0)
+	rowtocol(t, dir, nil, "convert", "--row-group-size", "4000", "--block-size", "256", name+".avro", name).want(t, 0)
 }
 
 // records reads what cat has written as an Arrow stream or a Parquet file.

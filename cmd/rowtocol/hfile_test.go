@@ -42,7 +42,7 @@ func TestFormatOfRows(t *testing.T) {
 	run("schema", "--shredded", files[0]).want(t, 0, "words[]")
 	run("stats", "out").want(t, 0, "2999")
 
-	convert("sorted", "--key", "id", "--column", "f:q", "--timestamp", "5", "--block-codec", "gz", "--bloom", "hudi").want(t, 0, "3000 rows")
+	convert("sorted", "--key", "id", "--column", "f:q", "--timestamp", "5", "--block-codec", "gz", "--bloom", "hudi", "--row-group-size", "1MiB").want(t, 0, "3000 rows")
 	run("convert", "b.avro", "other", "--format", "hfile", "--key", "id").want(t, 0)
 	run("verify", "other/"+filepath.Base(glob(t, dir+"/other/part-*.hfile")), "--against", "a.avro").want(t, 6, "digests")
 

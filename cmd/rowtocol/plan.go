@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
+	"math"
 
 	"github.com/spf13/cobra"
 
@@ -78,6 +78,7 @@ type planned struct {
 	// NeedsOverwrite if it holds what a commit replaces with --overwrite only.
 	Finished       bool `json:"finished"`
 	NeedsOverwrite bool `json:"needs_overwrite"`
+	RowGroups      int  `json:"row_groups"` // about how many there will be
 }
 
 func (a *app) plan(ctx context.Context, req job.Request, output string) error {
@@ -115,7 +116,8 @@ func (a *app) plan(ctx context.Context, req job.Request, output string) error {
 	}
 	a.tallyInputs(p.Request.Inputs)
 	a.run.Tasks, a.run.Schema = len(p.Tasks), p.Schema
-	result := planned{Figures: &a.figures, Plan: p.ID, File: output, Tasks: len(p.Tasks), Inputs: len(p.Request.Inputs), Warnings: orEmpty(p.Warnings), Skipped: len(made.survey.Skipped)}
+	result := planned{Figures: &a.figures, Plan: p.ID, File: output, Tasks: len(p.Tasks), Inputs: len(p.Request.Inputs), Warnings: orEmpty(p.Warnings), Skipped: len(made.survey.Skipped),
+		RowGroups: rowGroups(made.survey.Expect(p))}
 	if result.Finished = made.finished(); result.Finished {
 		a.log.Info(fmt.Sprintf("destination %s holds the output of this plan already: its commit will do nothing", req.Dest))
 	} else if kept := made.state.AllowPlan(p, false); kept != nil {
@@ -202,9 +204,10 @@ func (a *app) dryRun(ctx context.Context, req job.Request) error {
 	} else if kept := made.state.AllowPlan(made.plan, req.Overwrite); kept != nil {
 		a.log.Warn(fmt.Sprintf("%s will be refused: %v", a.command, kept))
 	}
-	a.result = dryRun{made.plan, orEmpty(skipped)}
+	expected := made.survey.Expect(made.plan)
+	a.result = dryRun{made.plan, orEmpty(skipped), rowGroups(expected)}
 	if !a.json {
-		a.printPlan(made.plan, made.survey.Sizes(made.plan))
+		a.printPlan(made.plan, expected)
 	}
 	return nil
 }
@@ -213,10 +216,22 @@ func (a *app) dryRun(ctx context.Context, req job.Request) error {
 type dryRun struct {
 	*manifest.Plan
 	Skipped []input.Skipped `json:"skipped_files"` // and directories
+	// RowGroups is about how many there will be.
+	RowGroups int `json:"row_groups"`
+}
+
+// rowGroups is about how many row groups the tasks of a plan make: one at least, if there
+// are tasks.
+func rowGroups(expected []plan.Expected) int {
+	sum := 0.0
+	for _, e := range expected {
+		sum += e.RowGroups
+	}
+	return max(int(math.Round(sum)), min(len(expected), 1))
 }
 
 // printPlan prints what --dry-run shows.
-func (a *app) printPlan(p *manifest.Plan, sizes []int64) {
+func (a *app) printPlan(p *manifest.Plan, expected []plan.Expected) {
 	var bytes int64
 	for _, in := range p.Request.Inputs {
 		bytes += in.Size
@@ -227,11 +242,15 @@ func (a *app) printPlan(p *manifest.Plan, sizes []int64) {
 	a.printf("  %s; files of more than about %s are cut\n", tasksText(p.Tasks), human(p.SplitSize))
 	a.printf("  output ratio %.2f, row groups up to %s\n", p.Ratio, byteSize(o.RowGroupSize))
 	a.printf("  %s, column blocks of %s, on damage %s\n", formatText(o), byteSize(p.BlockSize), o.OnDamage)
-	if n := len(sizes); n > 0 {
-		a.printf("  about %s of %s\n", plural(n, "row group"), between(slices.Min(sizes), slices.Max(sizes)))
+	if len(expected) > 0 {
+		least, most := expected[0].Bytes, expected[0].Bytes
+		for _, e := range expected {
+			least, most = min(least, e.Bytes), max(most, e.Bytes)
+		}
+		a.printf("  about %s of %s\n", plural(rowGroups(expected), "row group"), between(least, most))
 	}
 	for _, t := range p.Tasks {
-		a.printf("task %d, a row group of about %s\n", t.ID, human(sizes[t.ID]))
+		a.printf("task %d, a row group of about %s\n", t.ID, human(expected[t.ID].Bytes))
 		for _, piece := range t.Pieces {
 			in := p.Request.Inputs[piece.Input]
 			if piece.Start == 0 && piece.End >= in.Size {

@@ -65,7 +65,7 @@ func (p *polled) run(parts []*partitionHistory, args ...string) {
 		h.states = append(h.states, stateOf(slices.Collect(maps.Values(h.kept))))
 	}
 	p.mu.Unlock()
-	args = append([]string{"convert", "--row-group-size", "1KiB", "--block-size", "256"}, args...)
+	args = append([]string{"convert", "--row-group-size", "2KiB", "--block-size", "256"}, args...)
 	rowtocol(p.t, p.dir, nil, args...).want(p.t, 0)
 	p.mu.Lock()
 	defer p.mu.Unlock()

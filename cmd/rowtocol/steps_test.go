@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rowtocol/rowtocol/internal/datagen"
 	"github.com/rowtocol/rowtocol/manifest"
 	"github.com/rowtocol/rowtocol/manifest/manifesttest"
 )
@@ -294,6 +295,40 @@ func TestPlanOfAnOutputThatIsThere(t *testing.T) {
 		t.Fatal(err)
 	}
 	plan("a.avro", "is missing; --overwrite", false, true)
+}
+
+// Row groups that would be made of little else than headers are refused, and a dry run
+// counts what all of them have.
+func TestRowGroupsOfFewRows(t *testing.T) {
+	dir := t.TempDir()
+	set := datagen.Flat(79, 0)
+	if err := set.WriteFile(dir+"/wide.avro", datagen.Options{Rows: 2000, Seed: 1}); err != nil {
+		t.Fatal(err)
+	}
+	args := func(size string, command ...string) []string {
+		return append(command, "--format", "cfile", "--row-group-size", size, "wide.avro", "out")
+	}
+	for _, command := range [][]string{{"plan", "-o", "plan.json"}, {"convert"}, {"convert", "--dry-run"}} {
+		rowtocol(t, dir, nil, args("64KiB", command...)...).want(t, 1, "do not depend on its rows (79 columns), more than half of --row-group-size, which is 65536 bytes", "use --row-group-size 1MiB")
+	}
+	rowtocol(t, dir, nil, "convert", "--format", "hfile", "--key", "c0001", "--bloom", "hudi", "--row-group-size", "800KiB", "wide.avro", "out").want(t, 1,
+		"more than half of --row-group-size")
+	for _, name := range []string{"out", "plan.json"} {
+		if _, err := os.Stat(dir + "/" + name); err == nil {
+			t.Errorf("%s is there", name)
+		}
+	}
+	const warning = "more than a quarter of --row-group-size"
+	var dry dryRun
+	rowtocol(t, dir, nil, args("120KiB", "convert", "--json", "--dry-run")...).want(t, 0, warning).object(t, &dry)
+	rowtocol(t, dir, nil, args("120KiB", "convert", "--dry-run")...).want(t, 0, fmt.Sprintf("about %d row groups of ", dry.RowGroups))
+	var p planned
+	rowtocol(t, dir, nil, args("120KiB", "plan", "--json", "-o", "plan.json")...).want(t, 0, warning).object(t, &p)
+	var c converted
+	rowtocol(t, dir, nil, args("120KiB", "convert", "--json")...).want(t, 0, warning).object(t, &c)
+	if n := len(c.Parts); n < 10 || dry.RowGroups < n*9/10 || dry.RowGroups > n*11/10 || p.RowGroups != dry.RowGroups {
+		t.Errorf("the plan expects %d row groups, the dry run %d; there are %d", p.RowGroups, dry.RowGroups, n)
+	}
 }
 
 // A dry run says how many files to expect, and how large.
