@@ -1,11 +1,14 @@
 package mapper_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -275,4 +278,93 @@ func panicIn(t *testing.T, what string) {
 	cfg.Workers, cfg.MaxInputBlock = workers, 32<<20
 	_, err := mapper.Run(t.Context(), []mapper.Source{src}, cfg, drop)
 	t.Log(err)
+}
+
+var errBroken = errors.New("broken")
+
+// breaker fails from its n-th call on. It stands for what a task waits for.
+type breaker struct {
+	calls, n int
+	in       io.ReaderAt
+}
+
+func (b *breaker) call() error {
+	if b.calls++; b.calls > b.n {
+		return errBroken
+	}
+	return nil
+}
+
+// ReadAt implements io.ReaderAt.
+func (b *breaker) ReadAt(p []byte, off int64) (int, error) {
+	if err := b.call(); err != nil {
+		return 0, err
+	}
+	return b.in.ReadAt(p, off)
+}
+
+// Keys implements mapper.RowSink.
+func (*breaker) Keys() []string { return nil }
+
+// Row implements mapper.RowSink.
+func (b *breaker) Row(*mapper.Row) error { return b.call() }
+
+// TestFailedTasks has everything else that a task waits for fail, early and late: what
+// opens and reads its input, decodes blocks, takes rows and row groups, and its context.
+func TestFailedTasks(t *testing.T) {
+	file := texts(t, "deflate", 3, outliers(3, 12, 10, 60<<10, 3))
+	// run is a task of several sources that b breaks in one place.
+	run := func(t *testing.T, where string, b *breaker, cfg mapper.Config) error {
+		src, emit := source(t, "in.avro", file), drop
+		ctx, cancel := context.WithCancelCause(t.Context())
+		defer cancel(nil)
+		switch where {
+		case "open":
+			opened := src
+			src.Open = func(context.Context) (mapper.Source, error) { return opened, b.call() }
+		case "read":
+			b.in, src.R = src.R, b
+		case "decode":
+			damaged := bytes.Clone(file)
+			damaged[len(damaged)*(b.n+1)/12] ^= 0x41
+			src.R = bytes.NewReader(damaged)
+		case "sink":
+			cfg.RowSink = b
+		case "emit":
+			emit = func(g mapper.RowGroup) error { return errors.Join(b.call(), g.Spill.Close()) }
+		case "context":
+			cfg.Writer = &faulty{Writer: cfg.Writer, at: -1, others: time.Minute}
+			time.AfterFunc(time.Duration(b.n)*time.Minute/2, func() { cancel(nil) })
+		}
+		_, err := mapper.Run(ctx, []mapper.Source{src, src, src}, cfg, emit)
+		return err
+	}
+	for where, most := range map[string]int{"open": 2, "read": 2, "decode": 10, "sink": 100, "emit": 1, "context": 40} {
+		for _, at := range slices.Compact([]int{0, most / 2, most}) {
+			for _, workers := range []int{1, 2, 5} {
+				for _, memory := range []int64{16 << 10, 0} {
+					watched(t, fmt.Sprintf("%s/%d/%d workers/%d bytes", where, at, workers, memory), func(t *testing.T) {
+						cfg := config(t, source(t, "in.avro", file), trevni.NewGroupWriter(trevni.Options{Codec: "snappy"}))
+						cfg.RowGroupSize, cfg.MaxInputBlock, cfg.MaxOpen = 100<<10, 32<<20, 1
+						cfg.Workers, cfg.Memory, cfg.Pool = workers, memory, budget.New(64<<20)
+						b := &breaker{n: at}
+						err := run(t, where, b, cfg)
+						broken := errors.Is(err, errBroken)
+						switch where {
+						case "decode":
+							broken = errors.As(err, new(*damage.Error))
+						case "context":
+							broken = errors.Is(err, context.Canceled)
+						}
+						if !broken {
+							t.Errorf("error %v after %d calls", err, b.calls)
+						}
+						if left := cfg.Pool.Left(); left != cfg.Pool.Size() {
+							t.Errorf("%d of %d bytes are left in the pool", left, cfg.Pool.Size())
+						}
+					})
+				}
+			}
+		}
+	}
 }

@@ -343,9 +343,9 @@ func (s *stream) resume() {
 	filling := make(chan struct{})
 	s.filling = filling
 	go func() {
-		defer close(filling)
 		for s.fill() {
 		}
+		close(filling) // not after a panic: the reader would go on
 	}()
 }
 

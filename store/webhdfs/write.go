@@ -299,13 +299,13 @@ func (s *Store) put(ctx context.Context, to *url.URL, size int64) *put {
 	// A request that ended waits for the reader of its body.
 	context.AfterFunc(ctx, func() { _ = r.CloseWithError(ctx.Err()) }) // a pipe's never fails
 	go func() {
-		defer close(p.done)
-		defer cancel()
 		p.err = s.carry(ctx, to.String(), &upload{r, size})
 		if whose(p.err) != notTheNodes && !s.isNameNode(to.Host) {
 			s.nodes.failed(to.Host)
 		}
 		_ = r.CloseWithError(cmp.Or(p.err, errEarly)) // a pipe's never fails
+		cancel()
+		close(p.done) // not after a panic: the file would be taken for stored
 	}()
 	return p
 }
