@@ -49,7 +49,7 @@ func convert(ctx context.Context, r *Request) (*Outcome, error) {
 	if err := r.allow(state, &survey.Request); err != nil {
 		return nil, err
 	}
-	p, err := survey.Plan(ctx, state.ID())
+	p, err := survey.Plan(ctx, state.ID(), state.Holds()...)
 	if err != nil {
 		return nil, err
 	}
@@ -145,15 +145,21 @@ func mendable(ctx context.Context, err error) bool {
 
 // work runs the tasks that are left and publishes.
 func (c *conversion) work(ctx context.Context, claim *publish.Claim) error {
-	state, request := claim.State(), &c.plan.Request
+	state := claim.State()
 	//guard: unfinished runs would be removed by one that does nothing, or is refused
 	c.staged = len(claim.Runs()) > 0
-	if c.finished(state, request) {
+	if c.finished(state, &c.plan.Request) {
 		c.out.nothing(state.Success)
 		return nil
 	}
-	//guard: an output would be replaced that came after the first look
-	if err := c.allow(state, request); err != nil {
+	//guard: an output or a run would be replaced that came after the first look
+	if len(state.Unseen(c.plan)) > 0 {
+		if err := c.lookAgain(ctx, state); err != nil || c.out.Nothing {
+			return err
+		}
+	}
+	//guard: an output would be replaced that must not be
+	if err := c.allow(state, &c.plan.Request); err != nil {
 		return err
 	}
 	run, err := c.resume(ctx, claim)
@@ -161,6 +167,41 @@ func (c *conversion) work(ctx context.Context, claim *publish.Claim) error {
 		return err
 	}
 	return c.carryOut(ctx, claim, run)
+}
+
+// lookAgain plans for the inputs that there are now, as something came to the destination
+// after the first look at it. What came is replaced only if all its inputs are still there.
+func (c *conversion) lookAgain(ctx context.Context, state *publish.State) error {
+	//guard: unfinished runs would be removed by one that does not come to its tasks
+	c.done = true
+	survey, err := plan.Look(ctx, c.Request.Plan())
+	if err != nil {
+		return err
+	}
+	c.out.Skipped = survey.Skipped
+	c.out.warn(survey.Warnings)
+	switch {
+	case c.finished(state, &survey.Request):
+		c.out.nothing(state.Success)
+		return nil
+	//guard: an output would be made of no inputs because they are not complete yet
+	case survey.Waits():
+		c.out.nothing(latest(state))
+		return nil
+	}
+	if err := c.allow(state, &survey.Request); err != nil {
+		return err
+	}
+	//guard: rows that came after the first look would go, and are nowhere else
+	if err := c.covers(state.Unseen(c.plan), &survey.Request); err != nil {
+		return fmt.Errorf("another run was faster: %w", err)
+	}
+	if c.plan, err = survey.Plan(ctx, state.ID(), state.Holds()...); err != nil {
+		return err
+	}
+	c.out.warn(c.plan.Warnings)
+	c.mapping, c.done = survey.Mapping, false
+	return nil
 }
 
 // carryOut runs the tasks of a run that are left, and publishes it.

@@ -18,7 +18,6 @@ import (
 	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/internal/avrotest"
 	"github.com/rowtocol/rowtocol/manifest"
-	"github.com/rowtocol/rowtocol/plan"
 	"github.com/rowtocol/rowtocol/publish"
 	"github.com/rowtocol/rowtocol/store"
 	"github.com/rowtocol/rowtocol/trevni"
@@ -168,15 +167,11 @@ func reference(t testing.TB, st store.Store, r Request) []string {
 // newPlan makes the plan of a request, and passes it on as a document.
 func newPlan(t testing.TB, r Request) *manifest.Plan {
 	t.Helper()
-	s, err := plan.Look(t.Context(), r.Plan())
+	s, state, err := Look(t.Context(), r)
 	if err != nil {
 		t.Fatal(err)
 	}
-	state, err := publish.At(s.Dest, r.Destination).Look(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := s.Plan(t.Context(), state.ID())
+	p, err := s.Plan(t.Context(), state.ID(), state.Holds()...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,24 +24,23 @@ func Look(ctx context.Context, r Request) (*plan.Survey, *publish.State, error) 
 }
 
 func look(ctx context.Context, r *Request) (survey *plan.Survey, state *publish.State, dest *publish.Destination, err error) {
-	if r.Incremental {
-		if state, dest, err = r.destination(ctx); err == nil {
-			survey, err = r.newInputs(ctx, state)
-		}
-		return survey, state, dest, err
-	}
-	if survey, err = plan.Look(ctx, r.Plan()); err != nil {
+	// The destination comes first: inputs that are committed after the look at it are
+	// among those that are found then.
+	if state, dest, err = r.destination(ctx); err != nil {
 		return nil, nil, nil, err
 	}
-	dest = publish.At(survey.Dest, r.Destination)
-	state, err = dest.Look(ctx)
+	if r.Incremental {
+		survey, err = r.newInputs(ctx, state)
+	} else {
+		survey, err = plan.Look(ctx, r.Plan())
+	}
 	return survey, state, dest, err
 }
 
-// destination looks at the destination of an incremental conversion.
+// destination looks at the destination of a conversion.
 func (r *Request) destination(ctx context.Context) (*publish.State, *publish.Destination, error) {
 	//guard: a run would replace nothing, and who asked for that would think it did
-	if r.Overwrite {
+	if r.Incremental && r.Overwrite {
 		return nil, nil, failure.New(failure.Usage, "an incremental conversion replaces nothing: leave out --overwrite, or --incremental")
 	}
 	place, err := input.Locate(r.Resolve, r.Dest)

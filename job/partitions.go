@@ -180,11 +180,21 @@ func (r *Request) allow(state *publish.State, now *manifest.Request) error {
 	if err := state.AllowWhole(); err != nil {
 		return err
 	}
+	return r.covers(state.Outputs(), now)
+}
+
+// covers is failure.Foreign if outputs hold rows of inputs that are not among those asked
+// for: an output in their place would lack them.
+func (r *Request) covers(outputs []publish.Committed, now *manifest.Request) error {
 	asked := make(map[string]bool, len(now.Inputs))
 	for _, in := range now.Inputs {
 		asked[in.Path] = true
 	}
-	for _, o := range state.Outputs() {
+	for _, o := range outputs {
+		//guard: rows would go that may be nowhere else
+		if o.Success == nil {
+			return failure.New(failure.Foreign, "%s holds rows of unknown inputs", path.Join(r.Dest, o.Name))
+		}
 		for _, in := range o.Success.Request.Inputs {
 			//guard: rows would go that are nowhere else
 			if !asked[in.Path] {

@@ -52,7 +52,7 @@ func commitStaged(ctx context.Context, dest, id string, o *Options) (*Outcome, e
 	if at, _ := input.Locate(o.Resolve, p.Dest); at.Origin != place.Origin || at.Path != place.Path {
 		return nil, failure.New(failure.Foreign, "destination %s holds a plan that is for %s", dest, p.Dest)
 	}
-	o.Overwrite = p.Base != "" && !p.Run
+	o.Overwrite = len(p.Replaces) > 0
 	return commit(ctx, p, o, func(s *publish.State) (*manifest.Success, bool) {
 		m, done := committed(s, p)
 		//guard: an output that was to be made anew would stay as it is

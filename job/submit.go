@@ -196,7 +196,7 @@ func settle(ctx context.Context, dest *publish.Destination, out *Outcome) (*publ
 // choose decides on the plan: that of an earlier submission of the same request, of
 // some of its inputs perhaps, or a new one.
 func (s *submission) choose(ctx context.Context, survey *plan.Survey) error {
-	fresh, err := survey.Plan(ctx, s.state.ID())
+	fresh, err := survey.Plan(ctx, s.state.ID(), s.state.Holds()...)
 	if err != nil {
 		return err
 	}
@@ -233,7 +233,7 @@ func (s *submission) stored(ctx context.Context, ids []string, discard func(id s
 			}
 		}
 		//guard: work would be gone on with that can never be committed
-		if !s.resumes(p) || p.Base != s.plan.Base {
+		if !s.resumes(p) || p.Base != s.plan.Base || len(s.state.Unseen(p)) > 0 {
 			continue
 		}
 		if discard == nil {
@@ -326,7 +326,7 @@ func (s *submission) overtaken(ctx context.Context, err error) bool {
 		_, still, err := s.request(ctx)
 		return err == nil && !still
 	}
-	if !s.Incremental || s.plan == nil {
+	if !s.Incremental && !s.keep || s.plan == nil {
 		return false
 	}
 	now, err := s.dest.Look(ctx)

@@ -17,6 +17,9 @@ type Plan struct {
 	// that it held; empty if there was none.
 	Dest string `json:"dest"`
 	Base string `json:"base,omitempty"`
+	// Replaces are the IDs of all outputs and runs that the destination held, in order:
+	// the plan's output may replace these and no others. It is empty if Run is set.
+	Replaces []string `json:"replaces,omitempty"`
 	// Run is whether the plan's output is to be a run beside that output, and not
 	// to replace it.
 	Run       bool     `json:"run,omitempty"`

@@ -15,16 +15,19 @@ type Success struct {
 	// Run is whether the output is a run, in a directory of its own beside the
 	// output whose ID is Base; empty if there was none. It counts only while that
 	// is still so.
-	Run     bool    `json:"run,omitempty"`
-	Base    string  `json:"base,omitempty"`
-	Plan    string  `json:"plan"` // Plan.ID
-	Request Request `json:"request"`
-	Schema  string  `json:"schema"`
-	Parts   []Part  `json:"parts"` // in row order
-	Rows    int64   `json:"rows"`
-	Bytes   int64   `json:"bytes"`
-	Losses  []Loss  `json:"losses,omitempty"`
-	Index   []File  `json:"index,omitempty"`
+	Run  bool   `json:"run,omitempty"`
+	Base string `json:"base,omitempty"`
+	// Replaces are the IDs of all that the destination held before, in order: whoever
+	// publishes the output removes these and no others. It is empty if Run is set.
+	Replaces []string `json:"replaces,omitempty"`
+	Plan     string   `json:"plan"` // Plan.ID
+	Request  Request  `json:"request"`
+	Schema   string   `json:"schema"`
+	Parts    []Part   `json:"parts"` // in row order
+	Rows     int64    `json:"rows"`
+	Bytes    int64    `json:"bytes"`
+	Losses   []Loss   `json:"losses,omitempty"`
+	Index    []File   `json:"index,omitempty"`
 	// InvalidUTF8 is the sum of the tasks'.
 	InvalidUTF8 int64 `json:"invalid_utf8,omitempty"`
 	Made        *Made `json:"made,omitempty"`

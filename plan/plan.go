@@ -217,11 +217,15 @@ func (s *Survey) newGroup(blockSize int) (err error) {
 
 // Plan decides sizes and cuts the inputs into tasks, after it has converted a
 // sample of them. base is the ID of the output that the destination holds; empty
-// if there is none.
-func (s *Survey) Plan(ctx context.Context, base string) (*manifest.Plan, error) {
+// if there is none. holds are the IDs of all that it holds, which an output that is
+// no run replaces.
+func (s *Survey) Plan(ctx context.Context, base string, holds ...string) (*manifest.Plan, error) {
 	p := &manifest.Plan{
 		Version: manifest.Version, Request: s.Request, Dest: s.Dest.Origin + s.Dest.Path, Base: base, Run: s.run,
 		BlockSize: cmp.Or(s.Request.Options.BlockSize, manifest.DefaultBlockSize), Warnings: slices.Clone(s.Warnings),
+	}
+	if !s.run {
+		p.Replaces = holds
 	}
 	if s.Mapping != nil {
 		if err := s.fit(ctx, p); err != nil {

@@ -39,13 +39,16 @@ type contents struct {
 }
 
 // pending reports whether an output waits to be published.
-func (c *contents) pending() bool {
+func (c *contents) pending() bool { return len(c.waiting()) > 0 }
+
+// waiting are the IDs of the outputs that wait to be published.
+func (c *contents) waiting() (ids []string) {
 	for _, r := range c.runs {
-		if len(r.pending) > 0 {
-			return true
+		for _, p := range r.pending {
+			ids = append(ids, p.success.ID)
 		}
 	}
-	return false
+	return ids
 }
 
 // sequence is the highest number of an output.

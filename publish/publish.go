@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 
 	"github.com/rowtocol/rowtocol/failure"
 	"github.com/rowtocol/rowtocol/internal/parallel"
@@ -18,6 +19,9 @@ import (
 func (c *Claim) Publish(ctx context.Context, r *Run, results []*manifest.TaskResult, made *manifest.Made) (*manifest.Success, error) {
 	s := manifest.NewSuccess(r.Plan, manifest.NewID(), results)
 	s.Sequence, s.Made = c.state.sequence+1, made
+	if !s.Run {
+		s.Replaces = c.state.all()
+	}
 	doc, err := s.Encode()
 	if err == nil {
 		//guard: an output would be published that nobody can read
@@ -185,6 +189,10 @@ func (c *Claim) retire(ctx context.Context, s *manifest.Success) (runs []string,
 	//guard: what others put here meanwhile would be replaced
 	if err := now.refuseForeign(); err != nil {
 		return nil, err
+	}
+	//guard: what came back here meanwhile would be removed
+	if came := now.unseen(append(slices.Clone(s.Replaces), s.ID)); len(came) > 0 {
+		return nil, now.overtook(s.Plan, came)
 	}
 	runs = now.replaces()
 	if now.Success == nil {

@@ -41,6 +41,7 @@ type State struct {
 	orphans   []string // runs and parts of an output that is not there, though none replaced it
 	locked    bool     // there is a lock
 	pending   bool     // an output waits to be published
+	waiting   []string // the IDs of those that do
 	sequence  int64    // of the latest output that is known of
 }
 
@@ -92,7 +93,7 @@ func (d *Destination) look(ctx context.Context) (*State, error) {
 			return nil, err
 		}
 	}
-	s.pending, s.sequence = found.pending(), found.sequence()
+	s.pending, s.waiting, s.sequence = found.pending(), found.waiting(), found.sequence()
 	if s.Success != nil {
 		s.sequence = max(s.sequence, s.Success.Sequence)
 	}
@@ -389,14 +390,14 @@ func (s *State) AllowWhole() error {
 }
 
 // AllowPlan is what Allow is for a plan that was made earlier: it must not
-// replace an output that the destination got since.
+// replace what the destination got since.
 func (s *State) AllowPlan(p *manifest.Plan, overwrite bool) error {
 	if p.Run {
 		return s.allowRunPlan(p)
 	}
 	//guard: a plan that was left lying would replace newer data
-	if s.Success != nil && !s.pending && s.Success.ID != p.Base && len(s.Success.Differences(&p.Request)) > 0 {
-		return failure.New(failure.Foreign, "destination %s got another output after plan %s was made; make the plan again", s.path, p.ID)
+	if came := s.Unseen(p); len(came) > 0 && !s.pending {
+		return s.overtook(p.ID, came)
 	}
 	return s.Allow(&p.Request, overwrite)
 }

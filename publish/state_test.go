@@ -55,10 +55,10 @@ func TestFinished(t *testing.T) {
 		t.Errorf("output %d came after output %d", again.Sequence, m.Sequence)
 	}
 	wantNames(t, st, d.path)
-	old, now := planOf(t, "P"), planOf(t, "R")
-	old.Base, now.Base = m.ID, again.ID
 	s = look(t, d)
-	failuretest.Want(t, s.AllowPlan(old, true), failure.Foreign, "got another output after plan")
+	old, now := planOf(t, "P"), planOf(t, "R")
+	old.Replaces, now.Replaces = []string{m.ID}, s.Holds()
+	failuretest.Want(t, s.AllowPlan(old, true), failure.Foreign, "got another output after plan", ": output "+again.ID)
 	failuretest.Want(t, s.AllowPlan(now, false), failure.Foreign, "--overwrite")
 	if err := s.AllowPlan(now, true); err != nil {
 		t.Error(err)

@@ -179,7 +179,7 @@ func makePlan(ctx context.Context, req job.Request) (*planning, error) {
 	if err := state.Allow(&survey.Request, true); err != nil {
 		return nil, err
 	}
-	p, err := survey.Plan(ctx, state.ID())
+	p, err := survey.Plan(ctx, state.ID(), state.Holds()...)
 	return &planning{survey, state, p}, err
 }
 

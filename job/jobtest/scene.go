@@ -238,7 +238,7 @@ func (s *scene) read(ctx context.Context, dest string) (out output, err error) {
 		out.files = append(out.files, digest(b))
 	}
 	id := m.ID
-	m.ID, m.Plan, m.Sequence, m.Made = "", "", 0, nil
+	m.ID, m.Plan, m.Sequence, m.Replaces, m.Made = "", "", 0, nil, nil
 	for i := range m.Request.Inputs {
 		m.Request.Inputs[i].ModTime = time.Time{}
 	}

@@ -8,6 +8,7 @@
 //     whole, as they were at one moment, or is told why not;
 //   - a finished output is replaced by a later run only, and only with leave, and runs
 //     beside it go after it;
+//   - nothing is replaced that came after the look of the run which replaces it;
 //   - no rows come twice, in two runs;
 //   - what tasks left that ran elsewhere is published, or stays where they left it;
 //   - afterwards any run completes, and leaves its output and nothing else.

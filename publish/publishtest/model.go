@@ -52,6 +52,8 @@ var pairs = []pair{
 	{withRun, run{"I", commitsRun}, run{"I", adds}, 8},
 	{withRun, run{"I", commitsRun}, run{"Q", overwrites}, 8},
 	{withRun, run{"Q", overwrites}, run{"I", commitsRun}, 8},
+	{withRun, run{"I", adds}, run{"Q", commits}, 8},
+	{withRun, run{"Q", commits}, run{"I", adds}, 8},
 }
 
 // Pairs runs pairs of troubles: the first run gets into trouble at its n-th call,
@@ -187,6 +189,13 @@ func Random(t *testing.T, open Open, schedules int) {
 		if r.IntN(4) > 0 {
 			w.mustRun(t, run{"P", overwrites})
 		}
+		planned := run{"Q", commits}
+		if r.IntN(2) == 0 {
+			planned = run{"I", commitsRun}
+		}
+		if r.IntN(2) == 0 {
+			w.runTasks(t, planned)
+		}
 		var runs []process
 		for range 3 {
 			what := trouble(r.IntN(int(troubles)))
@@ -197,6 +206,9 @@ func Random(t *testing.T, open Open, schedules int) {
 			does := run{requests[r.IntN(3)], overwrites}
 			if r.IntN(2) == 0 {
 				does = run{[]string{"I", "J"}[r.IntN(2)], adds}
+			}
+			if w.plan != nil && r.IntN(4) == 0 {
+				does = planned
 			}
 			runs = append(runs, w.start(t, does, what, at, r.IntN(2) == 0))
 			for _, p := range runs {

@@ -88,7 +88,7 @@ func (w *world) commitAgain(t *testing.T) {
 	if name := w.mustRead(t); err == nil && !again.in(name) {
 		t.Errorf("after another commit there is the output of %q", name)
 	}
-	replaced := w.plan.Run || slices.ContainsFunc(w.outputs, func(o output) bool { return o.name != again.name })
+	replaced := w.plan.Run || len(w.added) > 0 || slices.ContainsFunc(w.outputs, func(o output) bool { return o.name != again.name })
 	if err != nil && !(replaced && errors.Is(err, failure.Foreign)) {
 		t.Errorf("another commit: %v", err)
 	}

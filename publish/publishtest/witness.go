@@ -40,6 +40,7 @@ func (w *world) comes(ctx context.Context, st store.Store, name string) {
 	case name == manifest.SuccessName:
 		if m, _ := success(ctx, st, w.dest); m != nil {
 			w.top = m
+			w.replaces(m)
 			w.outputs = append(w.outputs, output{id: m.ID, name: nameOf(m), plan: m.Plan})
 		}
 	case run:
@@ -55,8 +56,23 @@ func (w *world) comes(ctx context.Context, st store.Store, name string) {
 			w.outputs[len(w.outputs)-1].beside = true
 		}
 		w.runs[name], w.added = m, append(w.added, m.Plan)
+		w.present[m.ID] = nameOf(m)
 	}
 	w.note()
+}
+
+// replaces notes that an output came in the place of all that was there. The process
+// that published it must have seen all of that; one that is put back replaces nothing.
+func (w *world) replaces(m *manifest.Success) {
+	if _, back := w.present[m.ID]; back {
+		return
+	}
+	for id, name := range w.present {
+		if !slices.Contains(w.seen[m.Made.Run], id) {
+			w.faults = append(w.faults, fmt.Sprintf("the rows of %s went, which came after the run of %s had looked", name, nameOf(m)))
+		}
+	}
+	w.present = map[string]string{m.ID: nameOf(m)}
 }
 
 // goes notes what lost its name in the destination.

@@ -66,6 +66,8 @@ type world struct {
 	added   []string                     // the plans of all runs that came
 	states  []string                     // what counted, one after the other
 	faults  []string                     // what must not happen to runs
+	present map[string]string            // the requests of what came and was not replaced, by IDs
+	seen    map[string][]string          // the IDs that processes saw before they planned, by processes
 }
 
 // output is what became the output of the destination.
@@ -75,7 +77,7 @@ type output struct {
 }
 
 func newWorld(st store.Store, dest string) *world {
-	w := &world{dest: dest, clock: time.Unix(0, 0), runs: make(map[string]*manifest.Success), states: []string{""}}
+	w := &world{dest: dest, clock: time.Unix(0, 0), runs: make(map[string]*manifest.Success), states: []string{""}, present: make(map[string]string), seen: make(map[string][]string)}
 	w.st = witness{st, w}
 	return w
 }
@@ -137,6 +139,11 @@ func (w *world) do(ctx context.Context, st store.Store, r run) (err error) {
 	if err != nil {
 		return err
 	}
+	saw := s.Holds()
+	if r.how.elsewhere() {
+		saw = w.plan.Replaces
+	}
+	me := w.sees("", saw)
 	if w.nothing(s, r) && !s.Leftovers {
 		return nil
 	}
@@ -152,7 +159,7 @@ func (w *world) do(ctx context.Context, st store.Store, r run) (err error) {
 	mine := len(w.claims) - 1
 	w.mu.Unlock()
 	unfinished := len(c.Runs()) > 0
-	published, err := w.work(held, st, c, r)
+	published, err := w.work(held, st, c, r, me)
 	err = c.Judge(ctx, err)
 	if published && err == nil {
 		w.mu.Lock()
@@ -190,9 +197,28 @@ func (w *world) allow(s *publish.State, r run) error {
 	return s.Allow(&request, r.how == overwrites)
 }
 
-func (w *world) work(ctx context.Context, st store.Store, c *publish.Claim, r run) (published bool, err error) {
+// sees notes what a process saw before it planned, and returns its name; with an empty
+// name it is a new one.
+func (w *world) sees(process string, ids []string) string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if process == "" {
+		process = fmt.Sprint(len(w.seen))
+	}
+	w.seen[process] = ids
+	return process
+}
+
+func (w *world) work(ctx context.Context, st store.Store, c *publish.Claim, r run, me string) (published bool, err error) {
 	if w.nothing(c.State(), r) {
 		return false, nil
+	}
+	// A conversion looks again if something came meanwhile; a commit is refused.
+	w.mu.Lock()
+	saw := &manifest.Plan{Run: r.how.isRun(), Replaces: w.seen[me]}
+	w.mu.Unlock()
+	if !r.how.elsewhere() && len(c.State().Unseen(saw)) > 0 {
+		w.sees(me, c.State().Holds())
 	}
 	if err := w.allow(c.State(), r); err != nil {
 		return false, err
@@ -217,7 +243,7 @@ func (w *world) work(ctx context.Context, st store.Store, c *publish.Claim, r ru
 			return false, err
 		}
 	}
-	_, err = c.Publish(ctx, into, results, nil)
+	_, err = c.Publish(ctx, into, results, &manifest.Made{Run: me})
 	return err == nil, err
 }
 
@@ -233,6 +259,9 @@ func (w *world) runTasks(t *testing.T, r run) {
 		t.Fatal(err)
 	}
 	w.plan.Dest, w.plan.Base, w.plan.Run = w.dest, s.ID(), r.how.isRun()
+	if !w.plan.Run {
+		w.plan.Replaces = s.Holds()
+	}
 	if w.plan.ID, err = w.plan.Sum(); err != nil {
 		t.Fatal(err)
 	}

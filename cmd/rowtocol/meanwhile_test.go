@@ -1,0 +1,152 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rowtocol/rowtocol/manifest"
+)
+
+// stopped starts the program in dir, and stops it once it waits for the lock of dir/out:
+// it has looked at the destination then, and found its inputs. await lets it go on.
+func stopped(t *testing.T, dir string, args ...string) (await func() output) {
+	t.Helper()
+	lock := filepath.Join(dir, "out", manifest.LockName)
+	write(t, lock, []byte("of nobody"))
+	cmd := command(t, args...)
+	var stdout, stderr bytes.Buffer
+	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, &stdout, &stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	waiting := func() bool {
+		holders, err := filepath.Glob(filepath.Join(dir, "out", manifest.WorkName, "*", "lock-*"))
+		return err == nil && len(holders) > 0
+	}
+	for range 3000 {
+		if waiting() {
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	if err := cmd.Process.Signal(syscall.SIGSTOP); err != nil || !waiting() {
+		t.Fatalf("it does not wait for the lock (%v): %s", err, &stderr)
+	}
+	if err := os.Remove(lock); err != nil {
+		t.Fatal(err)
+	}
+	return func() output {
+		t.Helper()
+		if err := cmd.Process.Signal(syscall.SIGCONT); err != nil {
+			t.Fatal(err)
+		}
+		err := cmd.Wait()
+		if _, exited := err.(*exec.ExitError); err != nil && !exited {
+			t.Fatal(err)
+		}
+		return output{cmd.ProcessState.ExitCode(), stdout.String(), stderr.String()}
+	}
+}
+
+// TestOverwriteLooksAgain has others publish between the look of a conversion that
+// replaces all that is there, and its lock. It takes their inputs as well, or leaves what
+// they published as it is.
+func TestOverwriteLooksAgain(t *testing.T) {
+	for name, tc := range map[string]struct {
+		convert []string // of the other
+		gone    bool     // its input, after that
+		code    int
+		text    string
+		ids     []int
+	}{
+		"a run": {[]string{"--incremental", "in"}, false, 0, "20 rows", from(0, 20)},
+		"a run whose input is gone": {
+			[]string{"--incremental", "in"}, true, 9, "in/b.avro, which is not among its inputs any more", from(0, 20),
+		},
+		"an output": {[]string{"--overwrite", "in/b.avro"}, false, 0, "20 rows", from(0, 20)},
+		"an output whose input is gone": {
+			[]string{"--overwrite", "in/b.avro"}, true, 9, "in/b.avro, which is not among its inputs any more", from(10, 10),
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			pairs(t, dir, "in/a.avro", 0, 10)
+			rowtocol(t, dir, nil, "convert", "in", "out").want(t, 0)
+			await := stopped(t, dir, "convert", "--overwrite", "--row-group-size", "1MiB", "in", "out")
+			pairs(t, dir, "in/b.avro", 10, 10)
+			rowtocol(t, dir, nil, slices.Concat([]string{"convert"}, tc.convert, []string{"out"})...).want(t, 0)
+			if tc.gone {
+				if err := os.Remove(dir + "/in/b.avro"); err != nil {
+					t.Fatal(err)
+				}
+			}
+			await().want(t, tc.code, tc.text)
+			wantIDs(t, dir, tc.ids...)
+			rowtocol(t, dir, nil, "verify", "out").want(t, 0)
+		})
+	}
+}
+
+// TestCommitReplacesWhatItsPlanSaw is refused once a run or an output came, and its work
+// stays.
+func TestCommitReplacesWhatItsPlanSaw(t *testing.T) {
+	for name, other := range map[string][]string{
+		"run=00000003-": {"--incremental", "in"}, "output ": {"--overwrite", "in"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			step := func(code int, args ...string) output {
+				t.Helper()
+				return rowtocol(t, dir, nil, args...).want(t, code)
+			}
+			pairs(t, dir, "in/a.avro", 0, 10)
+			step(0, "convert", "in", "out")
+			pairs(t, dir, "in/b.avro", 10, 10)
+			step(0, "convert", "--incremental", "in", "out")
+			step(0, "plan", "in", "out", "-o", "p.json")
+			step(0, "task", "--plan", "p.json", "--task", "0")
+			pairs(t, dir, "in/c.avro", 20, 10)
+			step(0, slices.Concat([]string{"convert"}, other, []string{"out"})...)
+			step(9, "commit", "--overwrite", "--plan", "p.json").want(t, 9, "got another output after plan", name)
+			wantIDs(t, dir, from(0, 30)...)
+			step(0, "plan", "in", "out", "-o", "p.json")
+			step(0, "task", "--plan", "p.json", "--task", "0")
+			if name != "output " {
+				step(9, "commit", "--plan", "p.json").want(t, 9, "--overwrite")
+			}
+			step(0, "commit", "--overwrite", "--plan", "p.json")
+			wantIDs(t, dir, from(0, 30)...)
+		})
+	}
+}
+
+// TestReprocessLooksAgain has an ordinary run publish inputs that came after those of
+// the partition were found: they are among its inputs, and nobody says that they are not.
+func TestReprocessLooksAgain(t *testing.T) {
+	dir := t.TempDir()
+	pairs(t, dir, "in/k=1/a.avro", 0, 10)
+	rowtocol(t, dir, nil, "convert", "--partitioned", "in", "parts").want(t, 0)
+	if err := os.Symlink("parts/k=1", dir+"/out"); err != nil {
+		t.Fatal(err)
+	}
+	pairs(t, dir, "in/k=1/b.avro", 10, 10)
+	await := stopped(t, dir, "convert", "--partitioned", "--reprocess", "in", "parts")
+	pairs(t, dir, "in/k=1/c.avro", 20, 10)
+	rowtocol(t, dir, nil, "convert", "--partitioned", "in", "parts").want(t, 0)
+	if o := await().want(t, 0); strings.Contains(o.stderr, "not among") {
+		t.Error(o.stderr)
+	}
+	wantIDs(t, dir, from(0, 30)...)
+	if _, err := os.Stat(dir + "/parts/k=1/_SUCCESS"); err != nil {
+		t.Error(err)
+	}
+}
