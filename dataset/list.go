@@ -140,7 +140,8 @@ type finder struct {
 	*Listing
 	store   store.Store
 	partial bool
-	named   int // keys in the path that the user named
+	named   int              // keys in the path that the user named
+	held    manifest.Holders // of the inputs of the output, and its runs, that is looked at
 }
 
 // addDirectory adds the parts of a directory, and of the runs or the directories of
@@ -185,6 +186,7 @@ func (l *finder) lookInto(ctx context.Context, dir string, keys []Key) error {
 		return l.addTree(ctx, infos, keys)
 	}
 	l.addSet(dir, keys)
+	l.held = manifest.Holders{}
 	switch {
 	case finished:
 		err = l.addRun(ctx, dir)
@@ -244,10 +246,22 @@ func (l *finder) addSet(path string, keys []Key) {
 // addRun adds the parts that a _SUCCESS lists.
 func (l *finder) addRun(ctx context.Context, dir string) error {
 	run, s, err := l.readRun(ctx, dir)
+	if err == nil {
+		err = l.hold(&run, s)
+	}
 	if err != nil {
 		return err
 	}
 	return l.addListed(run, s)
+}
+
+// hold is an error if an output holds rows that another one of the same directory has.
+func (l *finder) hold(run *Run, s *manifest.Success) error {
+	//guard: rows would be read twice, as a run was restored whose inputs were converted again
+	if twice := l.held.Add(run.Path, s); twice != nil {
+		return damage.New(damage.Count, path.Join(run.Path, manifest.SuccessName), -1, "%s", twice)
+	}
+	return nil
 }
 
 // readRun reads the _SUCCESS of a directory.

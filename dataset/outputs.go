@@ -56,7 +56,12 @@ func (l *finder) addRuns(ctx context.Context, b *beside) error {
 					orphan = infos[i].Path
 				}
 			case r.success != nil:
-				err = l.addListed(r.run, r.success)
+				if r.success.Run && !b.any {
+					err = l.hold(&r.run, r.success)
+				}
+				if err == nil {
+					err = l.addListed(r.run, r.success)
+				}
 			default:
 				err = l.addFiles(ctx, r.files)
 			}

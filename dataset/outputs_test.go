@@ -396,3 +396,38 @@ func TestManyRuns(t *testing.T) {
 		t.Errorf("%s, %v", got, err)
 	}
 }
+
+// TestRunThatCameBack has the rows of an input, or the number, of the output or of
+// another run: nothing is read of any of them, unless it is named alone.
+func TestRunThatCameBack(t *testing.T) {
+	eachFormat(t, func(t *testing.T, f format.Format) {
+		p := newForest(t, f)
+		p.grow(1, "d")
+		dir := filepath.Join(p.root, "d")
+		p.growRun("d", 2)
+		last := p.growRun("d", 4)
+		wantLines(t, ids(1, 2, 3), dir)
+		was := successOf(t, last)
+		for _, other := range []string{dir, dir + "/run=00000002-*"} {
+			found, err := filepath.Glob(other)
+			if err != nil {
+				t.Fatal(err)
+			}
+			input := successOf(t, found[0]).Request.Inputs[0].Path
+			s := *was
+			s.Request.Inputs = []manifest.Input{{Path: "before", Size: 1}, {Path: input, Size: 1}}
+			writeSuccess(t, last, &s)
+			_, err = openAll(t, dir)
+			if !isDamage(err) || !strings.Contains(err.Error(), last+"/_SUCCESS: count: the rows of "+input+" are in "+found[0]+" as well") {
+				t.Errorf("its rows are in %s: %v", other, err)
+			}
+			wantLines(t, ids(3), last)
+		}
+		writeSuccess(t, last, was)
+		again := p.growRun("d", 4)
+		if _, err := openAll(t, dir); !isDamage(err) || !strings.Contains(err.Error(), "has the number 4 as well") ||
+			!strings.Contains(err.Error(), filepath.Base(last)) || !strings.Contains(err.Error(), filepath.Base(again)) {
+			t.Errorf("its number is another's: %v", err)
+		}
+	})
+}

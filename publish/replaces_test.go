@@ -161,3 +161,53 @@ func TestPendingOutputComesBack(t *testing.T) {
 	}
 	release(t, c, false)
 }
+
+// TestPendingRunComesBack is not published, as its input was converted again.
+func TestPendingRunComesBack(t *testing.T) {
+	d := at(store.Local(), filepath.Join(t.TempDir(), "dest"))
+	st := &endsAtRename{Store: store.Local(), left: 1, end: func() {}}
+	c, held := claim(t, at(st, d.path))
+	r, results := begunRun(t, c, "I")
+	st.counts = true
+	if _, err := c.Publish(held, r, results, nil); err == nil {
+		t.Fatal("it was not killed")
+	}
+	abandon(c)
+	back := aside(t, staged(t, d, "run-")[0])
+	again := addedRun(t, d, "I")
+	back()
+	c, _ = claim(t, d)
+	if s := c.State(); len(s.Runs) != 1 || s.Runs[0].Success.ID != again.ID || s.AllowRun() != nil {
+		t.Errorf("there are the runs %+v: %v", s.Runs, s.AllowRun())
+	}
+	release(t, c, false)
+}
+
+// TestRunsThatCameBack have rows of an input, or the number, of another run: nothing is
+// added to that until one of the two is gone.
+func TestRunsThatCameBack(t *testing.T) {
+	for name, again := range map[string]string{
+		"the rows of I are in ": "I", "has the number 2 as well": "J",
+	} {
+		d, _ := onDisk(t)
+		first := addedRun(t, d, "I")
+		back := aside(t, dirOf(d, first))
+		addedRun(t, d, again)
+		if again == "I" {
+			addedRun(t, d, "K")
+		}
+		back()
+		s, _ := looked(t, d)
+		failuretest.Want(t, s.AllowRun(), failure.Foreign, name, dirOf(d, first))
+		if status(t, d).Damage == "" || s.Finished(requestOf("P")) {
+			t.Errorf("%s: status shows nothing", name)
+		}
+		if err := s.Allow(requestOf("P"), true); err != nil {
+			t.Error(err)
+		}
+		aside(t, dirOf(d, first))
+		if s, _ := looked(t, d); s.AllowRun() != nil {
+			t.Error(s.AllowRun())
+		}
+	}
+}

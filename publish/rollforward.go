@@ -66,6 +66,10 @@ func (c *Claim) rollOne(ctx context.Context, r *Run, s *manifest.Success) (bool,
 	if s.Run && s.Base != now.ID() {
 		return false, nil
 	}
+	//guard: rows would be there twice, as a run that was restored waits to be published
+	if in, _ := now.heldOf(s.Request.Inputs); s.Run && in != "" {
+		return false, nil
+	}
 	//guard: what came since would be removed, as an output that was restored waits to be published
 	if !s.Run && len(now.unseen(append(slices.Clone(s.Replaces), s.ID))) > 0 {
 		return false, nil

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"path"
 	"slices"
 	"sync"
@@ -96,6 +97,13 @@ func (d *Destination) classifyRuns(ctx context.Context, s *State, infos []store.
 		}
 	}
 	slices.SortFunc(s.Runs, func(a, b Committed) int { return cmp.Compare(a.Success.Sequence, b.Success.Sequence) })
+	for _, o := range s.Outputs() {
+		name := path.Join(s.path, o.Name)
+		//guard: a run that was restored would have its rows there twice
+		if twice := s.holders.Add(name, o.Success); twice != nil {
+			s.damage = cmp.Or(s.damage, fmt.Sprintf("%s: %s", name, twice))
+		}
+	}
 	s.Leftovers = s.Leftovers || len(s.uncounted) > 0
 	return nil
 }
@@ -218,19 +226,21 @@ func (s *State) allowRunPlan(p *manifest.Plan) error {
 	if s.ID() != p.Base {
 		return failure.New(failure.Foreign, "destination %s got another output after plan %s was made; make the plan again", s.path, p.ID)
 	}
-	names := make(map[string]bool, len(p.Request.Inputs))
-	for _, in := range p.Request.Inputs {
-		names[in.Path] = true
-	}
-	for _, o := range s.Outputs() {
-		for _, in := range o.Success.Request.Inputs {
-			//guard: rows of an input would be there twice
-			if names[in.Path] {
-				return failure.New(failure.Foreign, "input %s was committed after plan %s was made, in %s; make the plan again", in.Path, p.ID, path.Join(s.path, o.Name))
-			}
-		}
+	//guard: rows of an input would be there twice
+	if in, holder := s.heldOf(p.Request.Inputs); in != "" {
+		return failure.New(failure.Foreign, "input %s was committed after plan %s was made, in %s; make the plan again", in, p.ID, holder)
 	}
 	return nil
+}
+
+// heldOf returns the first of some inputs whose rows an output has, and that output.
+func (s *State) heldOf(inputs []manifest.Input) (input, holder string) {
+	for i := range inputs {
+		if holder, ok := s.holders.Of(&inputs[i]); ok {
+			return inputs[i].Path, holder
+		}
+	}
+	return "", ""
 }
 
 // Committed returns the manifest of what a plan makes, if the destination holds

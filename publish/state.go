@@ -43,6 +43,8 @@ type State struct {
 	pending   bool     // an output waits to be published
 	waiting   []string // the IDs of those that do
 	sequence  int64    // of the latest output that is known of
+
+	holders manifest.Holders // of the outputs
 }
 
 // Look reads the state of the destination. It takes no lock: what a holder

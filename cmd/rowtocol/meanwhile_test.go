@@ -150,3 +150,61 @@ func TestReprocessLooksAgain(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestRestoredRun brings a run back whose inputs were converted again: nobody reads rows
+// twice, or calls them whole.
+func TestRestoredRun(t *testing.T) {
+	dir := t.TempDir()
+	pairs(t, dir, "in/a.avro", 0, 10)
+	incremental(t, dir, "--index", "id").want(t, 0)
+	pairs(t, dir, "in/b.avro", 10, 5)
+	incremental(t, dir, "--index", "id").want(t, 0)
+	pairs(t, dir, "in/c.avro", 15, 5)
+	incremental(t, dir, "--index", "id").want(t, 0)
+	run := runNames(t, dir)[1]
+	if err := os.Rename(dir+"/out/"+run, dir+"/trash"); err != nil {
+		t.Fatal(err)
+	}
+	incremental(t, dir, "--index", "id").want(t, 0, "5 rows")
+	wantIDs(t, dir, slices.Concat(from(0, 10), from(15, 5), from(10, 5))...)
+	if err := os.Rename(dir+"/trash", dir+"/out/"+run); err != nil {
+		t.Fatal(err)
+	}
+	again := runNames(t, dir)[3]
+	for _, args := range [][]string{
+		{"count", "out"}, {"cat", "out"}, {"head", "out"}, {"lookup", "out", "12"}, {"inspect", "out"}, {"stats", "out"}, {"schema", "out"},
+		{"cat", "out", "--where", "id = 12"},
+	} {
+		rowtocol(t, dir, nil, args...).want(t, 3, "the rows of "+dir+"/in/b.avro are in ", run, again)
+	}
+	rowtocol(t, dir, nil, "verify", "out").want(t, 6, dir+"/in/b.avro")
+	incremental(t, dir, "--index", "id").want(t, 9, dir+"/in/b.avro", run, again)
+	rowtocol(t, dir, nil, "status", "out").want(t, 0, dir+"/in/b.avro", run)
+	rowtocol(t, dir, nil, "plan", "--incremental", "in", "out", "-o", "p.json").want(t, 9, "in/b.avro")
+	if err := os.RemoveAll(dir + "/out/" + run); err != nil {
+		t.Fatal(err)
+	}
+	incremental(t, dir, "--index", "id").want(t, 0, "nothing to do")
+	wantIDs(t, dir, slices.Concat(from(0, 10), from(15, 5), from(10, 5))...)
+	rowtocol(t, dir, nil, "lookup", "out", "12").want(t, 0)
+}
+
+// TestNumberGivenTwice to a run while another one was away that comes back.
+func TestNumberGivenTwice(t *testing.T) {
+	dir := t.TempDir()
+	pairs(t, dir, "in/a.avro", 0, 10)
+	incremental(t, dir).want(t, 0)
+	run := runNames(t, dir)[0]
+	if err := os.Rename(dir+"/out/"+run, dir+"/trash"); err != nil {
+		t.Fatal(err)
+	}
+	pairs(t, dir, "more/b.avro", 10, 10)
+	rowtocol(t, dir, nil, "convert", "--incremental", "more", "out").want(t, 0)
+	if err := os.Rename(dir+"/trash", dir+"/out/"+run); err != nil {
+		t.Fatal(err)
+	}
+	rowtocol(t, dir, nil, "count", "out").want(t, 3, "has the number 1 as well", run)
+	incremental(t, dir).want(t, 9, "has the number 1 as well", run)
+	rowtocol(t, dir, nil, "status", "out").want(t, 0, "has the number 1 as well")
+	rowtocol(t, dir, nil, "verify", "out").want(t, 6, "has the number 1 as well")
+}

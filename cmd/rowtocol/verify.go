@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -120,11 +119,7 @@ func (a *app) verify(ctx context.Context, f *verifyFlags, names []string) error 
 	if err != nil {
 		return err
 	}
-	twice, err := inputsTwice(ctx, l)
-	if err != nil {
-		return err
-	}
-	found = slices.Concat(found, indexes, stray, twice)
+	found = slices.Concat(found, indexes, stray)
 	for _, d := range found {
 		r.Damage = append(r.Damage, describe(d))
 		if !a.json {
@@ -355,33 +350,6 @@ func straysOf(ctx context.Context, run *dataset.Run, parts []dataset.Part) (foun
 		}
 		if err := look(p.Name, func(store.Info) bool { return true }); err != nil && !store.Absent(err) { // that it is gone was found
 			return nil, err
-		}
-	}
-	return found, nil
-}
-
-// inputsTwice finds inputs that more than one output of a destination has: its own and
-// its runs take each input once.
-func inputsTwice(ctx context.Context, l *dataset.Listing) (found []error, err error) {
-	type place struct{ dest, input string }
-	taken := make(map[place]string) // by which output
-	for i := range l.Runs {
-		run := &l.Runs[i]
-		dest := run.Path
-		if _, _, ok := manifest.ParseRun(path.Base(dest)); ok {
-			dest = path.Dir(dest)
-		}
-		s, err := run.Success(ctx)
-		if err != nil {
-			return nil, err
-		}
-		for _, in := range s.Request.Inputs {
-			at := place{dest, in.Path}
-			//guard: rows that are there twice would pass
-			if first, ok := taken[at]; ok {
-				found = append(found, damage.New(damage.Count, path.Join(run.Path, manifest.SuccessName), -1, "the rows of %s are in %s as well", in.Path, first))
-			}
-			taken[at] = run.Path
 		}
 	}
 	return found, nil

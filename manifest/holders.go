@@ -1,0 +1,71 @@
+package manifest
+
+import (
+	"crypto/sha256"
+	"fmt"
+)
+
+// Holders tells which output of one destination holds the rows of an input. The zero
+// value holds none.
+type Holders struct {
+	names   []string
+	inputs  map[inputKey]int // places in names
+	numbers map[int64]int
+}
+
+// inputKey is equal for inputs that are the same. It is shorter than a path, as a
+// destination may have millions of inputs.
+type inputKey [16]byte
+
+// keyOf decides which inputs are the same: those of one path.
+func keyOf(in *Input) inputKey {
+	sum := sha256.Sum256([]byte(in.Path))
+	return inputKey(sum[:])
+}
+
+// Conflict is why two outputs do not belong into one destination: a run that was
+// converted again came back, say.
+type Conflict struct {
+	Other  string // the output that was there first
+	Input  string // whose rows both have; empty if both have one number
+	Number int64  // the Sequence of both, or 0
+}
+
+func (c *Conflict) String() string {
+	if c.Input == "" {
+		return fmt.Sprintf("%s has the number %d as well; if one of the two was restored, move it away", c.Other, c.Number)
+	}
+	return fmt.Sprintf("the rows of %s are in %s as well; if one of the two was restored, move it away", c.Input, c.Other)
+}
+
+// Add adds an output by its name. It returns the first conflict with one that was added
+// before; nil if there is none.
+func (h *Holders) Add(name string, s *Success) (found *Conflict) {
+	if h.inputs == nil {
+		h.inputs, h.numbers = make(map[inputKey]int, len(s.Request.Inputs)), make(map[int64]int)
+	}
+	now := len(h.names)
+	h.names = append(h.names, name)
+	if other, ok := h.numbers[s.Sequence]; ok {
+		found = &Conflict{Other: h.names[other], Number: s.Sequence}
+	}
+	h.numbers[s.Sequence] = now
+	for i := range s.Request.Inputs {
+		in := &s.Request.Inputs[i]
+		key := keyOf(in)
+		if other, ok := h.inputs[key]; ok && (found == nil || found.Input == "") {
+			found = &Conflict{Other: h.names[other], Input: in.Path}
+		}
+		h.inputs[key] = now
+	}
+	return found
+}
+
+// Of returns the name of the output that holds the rows of an input.
+func (h *Holders) Of(in *Input) (name string, ok bool) {
+	i, ok := h.inputs[keyOf(in)]
+	if ok {
+		name = h.names[i]
+	}
+	return name, ok
+}
