@@ -174,12 +174,10 @@ func (c *conversion) work(ctx context.Context, claim *publish.Claim) error {
 func (c *conversion) lookAgain(ctx context.Context, state *publish.State) error {
 	//guard: unfinished runs would be removed by one that does not come to its tasks
 	c.done = true
-	survey, err := plan.Look(ctx, c.Request.Plan())
+	survey, err := c.surveyAll(ctx)
 	if err != nil {
 		return err
 	}
-	c.out.Skipped = survey.Skipped
-	c.out.warn(survey.Warnings)
 	switch {
 	case c.finished(state, &survey.Request):
 		c.out.nothing(state.Success)
@@ -202,6 +200,16 @@ func (c *conversion) lookAgain(ctx context.Context, state *publish.State) error 
 	c.out.warn(c.plan.Warnings)
 	c.mapping, c.done = survey.Mapping, false
 	return nil
+}
+
+// surveyAll finds all inputs that are asked for, for an outcome.
+func (c *conversion) surveyAll(ctx context.Context) (*plan.Survey, error) {
+	survey, err := plan.Look(ctx, c.Request.Plan())
+	if err == nil {
+		c.out.Skipped = survey.Skipped
+		c.out.warn(survey.Warnings)
+	}
+	return survey, err
 }
 
 // carryOut runs the tasks of a run that are left, and publishes it.

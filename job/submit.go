@@ -145,8 +145,15 @@ func (s *submission) survey(ctx context.Context) (survey *plan.Survey, m *manife
 		if settled || !unsettled(s.state) {
 			return survey, nil, nil
 		}
+		before := s.state
 		if s.state, err = settle(ctx, s.dest, s.out); err != nil {
 			return nil, nil, err
+		}
+		//guard: inputs would be missing that another run published after they were found
+		if !s.state.Same(before) {
+			if survey, err = s.surveyAll(ctx); err != nil {
+				return nil, nil, err
+			}
 		}
 	}
 }

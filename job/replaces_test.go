@@ -1,0 +1,301 @@
+package job
+
+import (
+	"context"
+	"path"
+	"slices"
+	"testing"
+
+	"github.com/rowtocol/rowtocol/failure"
+	"github.com/rowtocol/rowtocol/failure/failuretest"
+	"github.com/rowtocol/rowtocol/input"
+	"github.com/rowtocol/rowtocol/manifest"
+	"github.com/rowtocol/rowtocol/store"
+	"github.com/rowtocol/rowtocol/store/storetest"
+)
+
+// holding is a destination that holds the output of /in/a.avro, and a request to replace
+// it by another of what is in /in.
+func holding(t *testing.T) *shared {
+	t.Helper()
+	s := newShared(t)
+	s.input(t, "/in/a.avro", 1, 3)
+	mustConvert(t, s.r)
+	s.r.Overwrite = true
+	s.r.Output.RowGroupSize *= 2
+	s.e.options.Overwrite = true
+	return s
+}
+
+// adds converts what is new in /in, or in another directory, as a run.
+func (s *shared) adds(t *testing.T, dir string) {
+	t.Helper()
+	r := s.r
+	r.Inputs, r.Overwrite, r.Incremental, r.Resolve = []string{dir}, false, true, storetest.On(s.st)
+	mustAdd(t, r)
+}
+
+// all are the names of the inputs of all that the destination holds.
+func (s *shared) all(t *testing.T, dest string) (names []string) {
+	t.Helper()
+	infos, err := s.st.List(t.Context(), dest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, info := range infos {
+		dir := ""
+		if _, _, run := manifest.ParseRun(info.Name); run {
+			dir = info.Path
+		} else if info.Name == manifest.SuccessName {
+			dir = dest
+		} else {
+			continue
+		}
+		names = slices.Concat(names, slices.Concat(inputsOf([]*manifest.Success{success(t, s.st, dir)})...))
+	}
+	slices.Sort(names)
+	return names
+}
+
+func (s *shared) want(t *testing.T, dest string, names ...string) {
+	t.Helper()
+	if got := s.all(t, dest); !slices.Equal(got, names) {
+		t.Errorf("%s holds the rows of %q, not of %q", dest, got, names)
+	}
+}
+
+// meanwhile has something done before the request takes the lock of a destination.
+func (s *shared) meanwhile(dest string, do func()) {
+	s.r.Resolve = storetest.On(before(s.st, path.Join(dest, manifest.WorkName), do))
+}
+
+// TestConvertLooksAgain once others published after its first look.
+func TestConvertLooksAgain(t *testing.T) {
+	remove := func(t *testing.T, s *shared, name string) {
+		if err := s.st.Remove(t.Context(), name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, tc := range map[string]struct {
+		others func(t *testing.T, s *shared)
+		text   string // of the error
+		want   []string
+	}{
+		"a run": {func(t *testing.T, s *shared) {
+			s.input(t, "/in/b.avro", 2, 3)
+			s.adds(t, "/in")
+		}, "", []string{"a.avro", "b.avro"}},
+		"a run of another input": {func(t *testing.T, s *shared) {
+			s.input(t, "/more/b.avro", 2, 3)
+			s.adds(t, "/more")
+		}, "another run was faster: /out/run=00000002-", []string{"a.avro", "b.avro"}},
+		"a run whose input is gone": {func(t *testing.T, s *shared) {
+			s.input(t, "/in/b.avro", 2, 3)
+			s.adds(t, "/in")
+			remove(t, s, "/in/b.avro")
+		}, "holds the rows of /in/b.avro, which is not among its inputs", []string{"a.avro", "b.avro"}},
+		"an output without its manifest": {func(t *testing.T, s *shared) {
+			r := s.r
+			r.Resolve, r.Inputs = storetest.On(s.st), []string{"/in/a.avro"}
+			mustConvert(t, r)
+			remove(t, s, "/out/"+manifest.SuccessName)
+		}, "holds rows of unknown inputs", nil},
+		"an input that cannot be read": {func(t *testing.T, s *shared) {
+			s.input(t, "/in/b.avro", 2, 3)
+			s.adds(t, "/in")
+			if err := s.st.WriteFile(t.Context(), "/in/b.avro", []byte("Obj\x01\x00"), false); err != nil {
+				t.Fatal(err)
+			}
+		}, "b.avro", []string{"a.avro", "b.avro"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := holding(t)
+			s.meanwhile("/out", func() { tc.others(t, s) })
+			out, err := Convert(t.Context(), s.r)
+			switch {
+			case tc.text == "" && (err != nil || out.Nothing || len(out.Manifest.Request.Inputs) != len(tc.want) || len(out.Manifest.Replaces) != 2):
+				t.Errorf("%+v, %v", out, err)
+			case tc.text != "" && tc.want != nil && failure.KindOf(err) == failure.Input:
+				failuretest.Want(t, err, failure.Input, tc.text)
+			case tc.text != "":
+				failuretest.Want(t, err, failure.Foreign, tc.text)
+			}
+			s.want(t, "/out", tc.want...)
+		})
+	}
+}
+
+// TestConvertLooksAgainForNothing finds that another run published what is asked for, also
+// where that has inputs which came after the first look, or that all inputs wait.
+func TestConvertLooksAgainForNothing(t *testing.T) {
+	for name, others := range map[string]func(t *testing.T, s *shared){
+		"the same": func(*testing.T, *shared) {},
+		"one more": func(t *testing.T, s *shared) { s.input(t, "/in/b.avro", 2, 3) },
+	} {
+		s := holding(t)
+		s.meanwhile("/out", func() {
+			others(t, s)
+			r := s.r
+			r.Resolve = storetest.On(s.st)
+			mustConvert(t, r)
+		})
+		if out := mustConvert(t, s.r); !out.Nothing || out.Manifest == nil {
+			t.Errorf("%s: %+v", name, out)
+		}
+	}
+
+	s := newShared(t)
+	s.input(t, "/in/k=1/a.avro", 1, 3)
+	p := &Partitions{Request: s.r, Reprocess: true}
+	s.input(t, "/in/k=1/_READY", 1, 1)
+	p.Filter = input.Filter{Marker: "_READY"}
+	p.Output.RowGroupSize *= 2
+	p.Resolve = storetest.On(before(s.st, "/out/k=1/"+manifest.WorkName, func() {
+		r := s.r
+		r.Inputs, r.Dest = []string{"/in/k=1/a.avro"}, "/out/k=1"
+		if err := storetest.MkdirAll(t.Context(), s.st, "/out"); err != nil {
+			t.Fatal(err)
+		}
+		mustConvert(t, r)
+		if err := s.st.Remove(t.Context(), "/in/k=1/_READY"); err != nil {
+			t.Fatal(err)
+		}
+	}))
+	if out, err := p.Convert(t.Context(), "k=1"); err != nil || !out.Nothing {
+		t.Errorf("while all inputs wait: %+v, %v", out, err)
+	}
+}
+
+// TestLookAgainKeepsWork of an unfinished run, whatever that look finds.
+func TestLookAgainKeepsWork(t *testing.T) {
+	s := newPlanned(t, true)
+	s.r.Workers = 1
+	r := s.r
+	r.Resolve = storetest.On(before(s.st, "/out/"+manifest.WorkName, func() {
+		other := s.other()
+		other.Output.RowGroupSize *= 2
+		mustConvert(t, other)
+		s.kill(t, s.r, 140)
+		if err := s.st.WriteFile(t.Context(), "/a.avro", []byte("Obj\x01\x00"), false); err != nil {
+			t.Fatal(err)
+		}
+	}))
+	_, err := Convert(t.Context(), r)
+	failuretest.Want(t, err, failure.Input, "a.avro")
+	s.writeInput(t, 1)
+	if out := mustConvert(t, s.r); out.Resumed == 0 {
+		t.Error("no task was resumed")
+	}
+	s.complete(t)
+}
+
+// TestSubmitReplacesWhatItSaw is refused once a run came while its tasks ran; the next
+// submission sees that run.
+func TestSubmitReplacesWhatItSaw(t *testing.T) {
+	s := holding(t)
+	s.e.after = func(err error) error {
+		s.input(t, "/in/b.avro", 2, 3)
+		s.adds(t, "/in")
+		return err
+	}
+	_, err := Submit(t.Context(), s.r, s.e)
+	failuretest.Want(t, err, failure.Foreign, "got another output after plan", "run=00000002-")
+	s.want(t, "/out", "a.avro", "b.avro")
+	s.e.after = nil
+	if out := mustSubmit(t, s.r, s.e); out.Resumed != 0 || len(out.Manifest.Replaces) != 2 {
+		t.Errorf("%+v", out)
+	}
+	s.want(t, "/out", "a.avro", "b.avro")
+}
+
+// TestSubmitGoesOnWithWhatItSaw does not resume a plan of which the destination holds
+// more by now, though the inputs and the output are the same.
+func TestSubmitGoesOnWithWhatItSaw(t *testing.T) {
+	s := holding(t)
+	s.e.after = func(err error) error {
+		s.input(t, "/more/b.avro", 2, 3)
+		s.adds(t, "/more")
+		return failure.New(failure.Refused, "no queue")
+	}
+	_, err := Submit(t.Context(), s.r, s.e)
+	failuretest.Want(t, err, failure.Refused)
+	s.e.after = nil
+	if out := mustSubmit(t, s.r, s.e); out.Resumed != 0 {
+		t.Errorf("%d tasks were resumed", out.Resumed)
+	}
+	s.want(t, "/out", "a.avro")
+}
+
+// TestSubmitFindsInputsAgain if a run published while the leftovers of another were
+// cleared up.
+func TestSubmitFindsInputsAgain(t *testing.T) {
+	s := holding(t)
+	for _, dir := range []string{"/out/" + manifest.WorkName, "/out/" + manifest.WorkName + "/0123456789abcdef"} {
+		if err := s.st.Mkdir(t.Context(), dir); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.meanwhile("/out", func() {
+		s.input(t, "/in/b.avro", 2, 3)
+		s.adds(t, "/in")
+	})
+	mustSubmit(t, s.r, s.e)
+	s.want(t, "/out", "a.avro", "b.avro")
+}
+
+// listing is a store on which something happens after a directory was listed, too.
+type listing struct{ meanwhile }
+
+func (l listing) List(ctx context.Context, p string) ([]store.Info, error) {
+	infos, err := l.meanwhile.List(ctx, p)
+	l.happen(p)
+	return infos, err
+}
+
+// TestReprocessLooksAgain where an ordinary run publishes an input that came after those
+// of the partition were found: while it looks, before it has the lock, or while its tasks
+// run elsewhere.
+func TestReprocessLooksAgain(t *testing.T) {
+	for name, submits := range map[string]bool{"/in/k=1": false, "/out/k=1/" + manifest.WorkName: false, "": true} {
+		s := newShared(t)
+		if err := s.st.Mkdir(t.Context(), "/out"); err != nil {
+			t.Fatal(err)
+		}
+		s.input(t, "/in/k=1/a.avro", 1, 3)
+		ordinary := &Partitions{Request: s.r}
+		add := func() {
+			if _, err := ordinary.Convert(t.Context(), "k=1"); err != nil {
+				t.Error(err)
+			}
+		}
+		add()
+		s.input(t, "/in/k=1/b.avro", 2, 3)
+		more := func() {
+			s.input(t, "/in/k=1/c.avro", 3, 3)
+			add()
+		}
+		p := &Partitions{Request: s.r, Reprocess: true}
+		if submits {
+			s.e.after = func(err error) error {
+				if s.e.runs == 1 {
+					more()
+				}
+				return err
+			}
+			p.Submit(t.Context(), []string{"k=1"}, s.e, func(_ string, _ *Outcome, err error) {
+				if err != nil {
+					t.Errorf("submit: %v", err)
+				}
+			})
+		} else {
+			p.Resolve = storetest.On(listing{before(s.st, name, more)})
+			if _, err := p.Convert(t.Context(), "k=1"); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		s.want(t, "/out/k=1", "a.avro", "b.avro", "c.avro")
+		if m := success(t, s.st, "/out/k=1"); len(m.Request.Inputs) != 3 {
+			t.Errorf("%s: its inputs are %+v", name, m.Request.Inputs)
+		}
+	}
+}
