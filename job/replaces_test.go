@@ -152,7 +152,8 @@ func TestConvertLooksAgainForNothing(t *testing.T) {
 	p.Output.RowGroupSize *= 2
 	p.Resolve = storetest.On(before(s.st, "/out/k=1/"+manifest.WorkName, func() {
 		r := s.r
-		r.Inputs, r.Dest = []string{"/in/k=1/a.avro"}, "/out/k=1"
+		s.input(t, "/in/k=1/b.avro", 2, 3)
+		r.Inputs, r.Dest = []string{"/in/k=1/a.avro", "/in/k=1/b.avro"}, "/out/k=1"
 		if err := storetest.MkdirAll(t.Context(), s.st, "/out"); err != nil {
 			t.Fatal(err)
 		}

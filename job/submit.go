@@ -240,7 +240,7 @@ func (s *submission) stored(ctx context.Context, ids []string, discard func(id s
 			}
 		}
 		//guard: work would be gone on with that can never be committed
-		if !s.resumes(p) || p.Base != s.plan.Base || len(s.state.Unseen(p)) > 0 {
+		if !s.resumes(p) || len(s.state.Unseen(p)) > 0 {
 			continue
 		}
 		if discard == nil {
