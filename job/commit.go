@@ -21,8 +21,8 @@ const namedTasks = 10
 // Commit publishes what the tasks of a plan left: all of them must be done
 // (else failure.Storage, as they may be yet), and their files must be what the
 // results say (else failure.Foreign). It does nothing if the destination already
-// holds the output. A destination that got another output since the plan was
-// made is failure.Foreign.
+// holds the output. A destination that got another output or run since the plan was
+// made is failure.Foreign: with Overwrite, only what the plan saw is replaced.
 func Commit(ctx context.Context, p *manifest.Plan, o Options) (*Outcome, error) {
 	out, err := commit(ctx, p, &o, func(s *publish.State) (*manifest.Success, bool) { return committed(s, p) })
 	return out, failure.Judge(err)

@@ -58,6 +58,15 @@
 // then the destination counts as damaged. What a run's directory holds never changes, and its name is used
 // once: a process reads each run once.
 //
+// An output that replaces others names them, by their IDs: all that its destination held
+// when its inputs were looked for, also what waited to be published. Whoever publishes or
+// completes it removes nothing else. If anything else is there, a commit is refused, a
+// conversion looks again, and an output that waits to be published is given up.
+//
+// Two outputs of a destination that have the rows of one input, or one number, are
+// damage: a run that was converted again came back, and nobody knows which of the two is
+// to go.
+//
 // A part that is a directory is like a file: one rename brings all its files in,
 // or takes them out. Directories of copies are made before the files in them, and
 // so are those of an index.

@@ -23,10 +23,10 @@ may run anywhere, any number of times, in any order. Nothing is changed but the
 file of the plan. With --incremental the plan is of the inputs that DEST does
 not have yet, and its commit publishes them as a run beside what DEST holds.
 
-A plan that was made while DEST held an output can replace that output only, and
-only with "commit --overwrite": plan says so, and if DEST holds already what the
-plan would make. A DEST that holds what rowtocol did not write is refused (exit
-9).`
+A plan can replace only the output and the runs that DEST held when it was made,
+and only with "commit --overwrite": plan says so, and if DEST holds already what
+the plan would make. A DEST that holds what rowtocol did not write is refused
+(exit 9).`
 
 const planExample = `  # three steps, for a scheduler of one's own
   rowtocol plan /data/mail hdfs://nn/mail.columns -o plan.json
