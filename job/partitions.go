@@ -186,10 +186,8 @@ func (r *Request) allow(state *publish.State, now *manifest.Request) error {
 // covers is failure.Foreign if outputs hold rows of inputs that are not among those asked
 // for: an output in their place would lack them.
 func (r *Request) covers(outputs []publish.Committed, now *manifest.Request) error {
-	asked := make(map[string]bool, len(now.Inputs))
-	for _, in := range now.Inputs {
-		asked[in.Path] = true
-	}
+	var asked manifest.Holders
+	asked.Add(r.Dest, &manifest.Success{Request: *now})
 	for _, o := range outputs {
 		//guard: rows would go that may be nowhere else
 		if o.Success == nil {
@@ -197,7 +195,7 @@ func (r *Request) covers(outputs []publish.Committed, now *manifest.Request) err
 		}
 		for _, in := range o.Success.Request.Inputs {
 			//guard: rows would go that are nowhere else
-			if !asked[in.Path] {
+			if _, ok := asked.Of(&in); !ok {
 				return failure.New(failure.Foreign, "%s holds the rows of %s, which is not among its inputs any more: made anew, it would lack them",
 					path.Join(r.Dest, o.Name), in.Path)
 			}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"path"
-	"slices"
 
 	"github.com/rowtocol/rowtocol/failure"
 	"github.com/rowtocol/rowtocol/internal/parallel"
@@ -191,7 +190,7 @@ func (c *Claim) retire(ctx context.Context, s *manifest.Success) (runs []string,
 		return nil, err
 	}
 	//guard: what came back here meanwhile would be removed
-	if came := now.unseen(append(slices.Clone(s.Replaces), s.ID)); len(came) > 0 {
+	if came := now.unseenBy(s); len(came) > 0 {
 		return nil, now.overtook(s.Plan, came)
 	}
 	runs = now.replaces()

@@ -59,6 +59,11 @@ func (s *State) Unseen(p *manifest.Plan) []Committed {
 	return s.unseen(seen)
 }
 
+// unseenBy is what came to the destination after an output was begun that is published now.
+func (s *State) unseenBy(m *manifest.Success) []Committed {
+	return s.unseen(append(slices.Clone(m.Replaces), m.ID))
+}
+
 // unseen is Unseen of who saw outputs with some IDs.
 func (s *State) unseen(seen []string) (came []Committed) {
 	known := make(map[string]bool, len(seen))

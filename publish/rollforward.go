@@ -71,7 +71,7 @@ func (c *Claim) rollOne(ctx context.Context, r *Run, s *manifest.Success) (bool,
 		return false, nil
 	}
 	//guard: what came since would be removed, as an output that was restored waits to be published
-	if !s.Run && len(now.unseen(append(slices.Clone(s.Replaces), s.ID))) > 0 {
+	if !s.Run && len(now.unseenBy(s)) > 0 {
 		return false, nil
 	}
 	staged, err := c.staged(ctx, r, s)
