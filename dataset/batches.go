@@ -8,6 +8,7 @@ import (
 	"io"
 	"slices"
 
+	"github.com/rowtocol/rowtocol/budget"
 	"github.com/rowtocol/rowtocol/column"
 	"github.com/rowtocol/rowtocol/shred"
 )
@@ -27,6 +28,8 @@ type Batches struct {
 	rest    []span // rows found and not read
 	origins []origin
 	scan    *Scan // that resolves the rows; nil if they are read as they are
+	reader  *budget.Heap // of the reader of the batches
+	made    int64 // bytes that ReserveBatch reserved of reader
 	err     error
 }
 
@@ -55,7 +58,7 @@ func (d *Dataset) Batches(ctx context.Context, q Query) (*Batches, error) {
 func ownSchema(s *selection) (*shred.Schema, error) { return s.mapping.Schema, nil }
 
 func newBatches(s *selection, q Query) (*Batches, error) {
-	b := &Batches{rows: s, most: q.BatchRows}
+	b := &Batches{rows: s, most: q.BatchRows, reader: s.dataset.list.memory.NewHeap()}
 	if b.most == 0 {
 		b.most = defaultBatchRows
 	}
@@ -82,6 +85,19 @@ func (b *Batches) bind() error {
 // Mapping returns the columns that are read, in the order of the schema; nil for the output of no input.
 func (b *Batches) Mapping() *shred.Mapping { return b.rows.mapping }
 
+// Reserve accounts for n bytes that the reader of the batches keeps until Close.
+func (b *Batches) Reserve(n int64) error { return b.reader.Reserve(n) }
+
+// ReserveBatch accounts for n bytes that the reader makes of this batch beyond copies
+// of its vectors. Next releases them.
+func (b *Batches) ReserveBatch(n int64) error {
+	if err := b.reader.Reserve(n); err != nil {
+		return err
+	}
+	b.made += n
+	return nil
+}
+
 // Next reads the next batch, and reports whether there was one. The vectors of
 // the batch before are used again. A batch has as many rows as were asked for,
 // or fewer if they are large, and at the end.
@@ -94,6 +110,8 @@ func (b *Batches) Next() bool {
 		return false
 	}
 	b.columns.reset()
+	b.reader.Release(b.made)
+	b.made = 0
 	b.origins = b.origins[:0]
 	b.err = b.fill()
 	if b.err != nil && !errors.Is(b.err, io.EOF) {
@@ -199,6 +217,7 @@ func (b *Batches) Stats() Stats {
 // Close ends the reading. The vectors stay valid.
 func (b *Batches) Close() {
 	b.rows.end()
+	b.reader.Close()
 	if b.columns != nil {
 		b.columns.memory.heap.Close()
 	}

@@ -138,7 +138,7 @@ var catFormats = []struct {
 	{"arrow", true, newBatchWriter{arrow.Unions, arrow.Copies, func(w io.Writer, s *arrowgo.Schema, _ *catFlags, _ *budget.Pool) (arrow.Writer, error) {
 		return arrow.NewStream(w, s), nil
 	}}.write},
-	{"parquet", true, newBatchWriter{arrow.Structs, arrow.ParquetCopies, func(w io.Writer, s *arrowgo.Schema, f *catFlags, memory *budget.Pool) (arrow.Writer, error) {
+	{"parquet", true, newBatchWriter{arrow.Parquet, arrow.ParquetCopies, func(w io.Writer, s *arrowgo.Schema, f *catFlags, memory *budget.Pool) (arrow.Writer, error) {
 		return arrow.NewParquet(w, s, f.codec, memory)
 	}}.write},
 }

@@ -82,6 +82,7 @@ func (n newBatchWriter) write(ctx context.Context, c *catInput, f *catFlags, out
 	defer func() { c.stats = b.Stats() }()
 	r, err := arrow.NewRecords(b, n.form|f.form(), memory.DefaultAllocator)
 	if err != nil {
+		damage.SetFile(err, c.data.Path())
 		return err
 	}
 	w, err := n.open(out, r.Schema(), f, c.memory)

@@ -1,6 +1,7 @@
 package arrow
 
 import (
+	"fmt"
 	"math"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -11,20 +12,65 @@ import (
 	"github.com/rowtocol/rowtocol/shred"
 )
 
-// newEnum returns the maker of an enum: a dictionary, in which a symbol that
-// the schema has twice is once.
-func newEnum(n *shred.Node, col int) maker {
-	e := &enum{col: col, node: n, ordinals: make([]int32, len(n.Symbols)), ends: []int32{0}}
+// dictionary is the dictionary of an enum type, which all its fields and batches
+// share. A symbol that the schema has twice is in it once.
+type dictionary struct {
+	values   *array.Data
+	ordinals []int32 // index in values of each of the schema's symbols
+	dataType *arrow.DictionaryType
+}
+
+// What a dictionary takes beside its text was seen to be, for each symbol, and in
+// each column of Parquet: copies of the text, and for each symbol.
+const (
+	symbolMemory  = 128
+	parquetTexts  = 3
+	parquetSymbol = 48
+)
+
+// enum returns the maker of an enum, for whose dictionary it reserves memory.
+func (c *compiler) enum(n *shred.Node, col int) (maker, error) {
+	d, need := c.dictionaries[n], int64(0)
+	size, symbols := textSize(n), int64(len(n.Symbols))
+	if d == nil {
+		need = size + symbols*symbolMemory
+	}
+	if c.form&Parquet == Parquet {
+		need += size*parquetTexts + symbols*parquetSymbol
+	}
+	//guard: dictionaries would take memory that nobody reserved
+	if err := c.reserve(need); err != nil {
+		return nil, fmt.Errorf("enum %s of %d symbols: %w", n.Name, symbols, err)
+	}
+	if d == nil {
+		d = newDictionary(n, size)
+		c.dictionaries[n] = d
+	}
+	return &enum{d, col, n}, nil
+}
+
+// textSize is how many bytes the symbols of an enum have.
+func textSize(n *shred.Node) (size int64) {
+	for _, s := range n.Symbols {
+		size += int64(len(s))
+	}
+	return size
+}
+
+// newDictionary makes the dictionary of symbols with so many bytes of text.
+func newDictionary(n *shred.Node, size int64) *dictionary {
+	d := &dictionary{ordinals: make([]int32, len(n.Symbols))}
+	text, ends := make([]byte, 0, size), make([]int32, 1, len(n.Symbols)+1)
 	known := make(map[string]int32, len(n.Symbols))
 	for i, s := range n.Symbols {
 		at, ok := known[s]
 		if !ok {
 			at = int32(len(known))
 			known[s] = at
-			e.text = append(e.text, s...)
-			e.ends = append(e.ends, int32(len(e.text)))
+			text = append(text, s...)
+			ends = append(ends, int32(len(text)))
 		}
-		e.ordinals[i] = at
+		d.ordinals[i] = at
 	}
 	index := arrow.PrimitiveTypes.Int32
 	switch {
@@ -33,8 +79,10 @@ func newEnum(n *shred.Node, col int) maker {
 	case len(known) <= math.MaxInt16+1:
 		index = arrow.PrimitiveTypes.Int16
 	}
-	e.dataType = &arrow.DictionaryType{IndexType: index, ValueType: arrow.BinaryTypes.String}
-	return e
+	d.dataType = &arrow.DictionaryType{IndexType: index, ValueType: arrow.BinaryTypes.String}
+	buffers := []*memory.Buffer{nil, memory.NewBufferBytes(arrow.GetBytes(ends)), memory.NewBufferBytes(text)}
+	d.values = array.NewData(arrow.BinaryTypes.String, len(known), buffers, nil, 0, 0)
+	return d
 }
 
 // ordinals returns the n values of an enum's column.
@@ -54,14 +102,9 @@ func (b *batch) ordinals(node *shred.Node, col, n int) ([]int32, error) {
 
 // enum makes dictionaries of symbols.
 type enum struct {
-	dataType *arrow.DictionaryType
-	col      int
-	node     *shred.Node
-	ordinals []int32 // index in the dictionary of each of the schema's symbols
-	// The dictionary: each symbol once, all in one text, and where they end
-	// behind a 0.
-	text []byte
-	ends []int32
+	*dictionary
+	col  int
+	node *shred.Node
 }
 
 func (m *enum) typ() arrow.DataType { return m.dataType }
@@ -81,10 +124,8 @@ func (m *enum) data(b *batch, s slots) (arrow.ArrayData, error) {
 	default:
 		place(arrow.GetData[int32](buffer.Bytes()), m.ordinals, values, s.present)
 	}
-	dictionary := m.dictionary(b.mem)
-	defer dictionary.Release()
 	d := b.newData(m.dataType, s, nil, buffer).(*array.Data)
-	d.SetDictionary(dictionary)
+	d.SetDictionary(m.values)
 	return d, nil
 }
 
@@ -98,18 +139,6 @@ func place[T int8 | int16 | int32](dst []T, ordinals, values, present []int32) {
 			j++
 		}
 	}
-}
-
-// dictionary copies the dictionary: what a batch holds is of its allocator, and
-// its own to release.
-func (m *enum) dictionary(mem memory.Allocator) *array.Data {
-	offsets, text := newBuffer(mem, 4*len(m.ends)), newBuffer(mem, len(m.text))
-	copy(arrow.GetData[int32](offsets.Bytes()), m.ends)
-	copy(text.Bytes(), m.text)
-	d := array.NewData(arrow.BinaryTypes.String, len(m.ends)-1, []*memory.Buffer{nil, offsets, text}, nil, 0, 0)
-	offsets.Release()
-	text.Release()
-	return d
 }
 
 // symbols makes strings of an enum.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"math/big"
 	"strings"
 	"testing"
@@ -17,8 +18,8 @@ import (
 	"github.com/rowtocol/rowtocol/shred"
 )
 
-// single returns the array of one field of a type, whose columns hold vectors.
-func single(t *testing.T, typ string, n int, form Form, vectors ...column.Vector) (arrow.Array, error) {
+// mapping returns that of a record with one field of a type.
+func mapping(t *testing.T, typ string) *shred.Mapping {
 	t.Helper()
 	s, err := shred.ParseSchema(`{"type":"record","name":"R","fields":[{"name":"f","type":` + typ + `}]}`)
 	if err != nil {
@@ -28,13 +29,27 @@ func single(t *testing.T, typ string, n int, form Form, vectors ...column.Vector
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, makers, err := rows(m, form)
+	return m
+}
+
+// single returns the array of one field of a type, whose columns hold vectors.
+func single(t *testing.T, typ string, n int, form Form, vectors ...column.Vector) (arrow.Array, error) {
+	t.Helper()
+	return reserving(t, typ, n, form, func(int64) error { return nil }, vectors...)
+}
+
+// reserving is single with memory.
+func reserving(t *testing.T, typ string, n int, form Form, reserve func(int64) error, vectors ...column.Vector) (arrow.Array, error) {
+	t.Helper()
+	m := mapping(t, typ)
+	c := compiler{form: form, reserve: reserve, dictionaries: map[*shred.Node]*dictionary{}}
+	_, makers, err := c.rows(m)
 	if err != nil {
 		return nil, err
 	}
 	mem := memory.NewCheckedAllocator(memory.NewGoAllocator())
 	t.Cleanup(func() { mem.AssertSize(t, 0) })
-	b := batch{columns: m.Columns, vector: func(i int) *column.Vector { return &vectors[i] }, mem: mem}
+	b := batch{columns: m.Columns, vector: func(i int) *column.Vector { return &vectors[i] }, mem: mem, reserve: reserve}
 	data, err := b.children(makers, all(n))
 	if err != nil {
 		return nil, err
@@ -191,6 +206,119 @@ func TestManySymbols(t *testing.T) {
 	}
 }
 
+// Absent values take memory that the vectors do not have.
+func TestAbsentValuesAreReserved(t *testing.T) {
+	const size, n = 1 << 10, 100
+	refused := errors.New("no memory")
+	var reserved int64
+	_, err := reserving(t, fmt.Sprintf(`["null",{"type":"fixed","name":"F","size":%d}]`, size), n, Unions, func(n int64) error {
+		if reserved += n; n >= size {
+			return refused
+		}
+		return nil
+	}, lengths(texts(), make([]int32, n)...))
+	if !errors.Is(err, refused) || reserved != size*n {
+		t.Errorf("%d bytes reserved, %v", reserved, err)
+	}
+}
+
+// A dictionary is there once, however many fields and batches have it; Parquet has it
+// in each field.
+func TestDictionariesAreReserved(t *testing.T) {
+	typ := `{"type":"record","name":"In","fields":[{"name":"a","type":{"type":"enum","name":"E","symbols":["one","two"]}},` +
+		`{"name":"b","type":"E"},{"name":"c","type":["null","E"]}]}`
+	one := column.Vector{Ints: []int32{1}, Values: 1}
+	const once, each = 6 + 2*symbolMemory, 6*parquetTexts + 2*parquetSymbol
+	for form, want := range map[Form]int64{Unions: once, Structs: once, Parquet: once + 3*each} {
+		var reserved int64
+		a, err := reserving(t, typ, 1, form, func(n int64) error {
+			reserved += n
+			return nil
+		}, one, one, lengths(one, 1))
+		if err != nil || reserved != want {
+			t.Fatalf("form %d: %d bytes reserved, want %d: %v", form, reserved, want, err)
+		}
+		in := a.(*array.Struct)
+		for i := range in.NumField() {
+			of := in.Field(i).(*array.Dictionary)
+			if of.Data().Dictionary() != in.Field(0).Data().Dictionary() || of.Dictionary().ValueStr(of.GetValueIndex(0)) != "two" {
+				t.Errorf("form %d: field %d has the dictionary %v", form, i, of.Dictionary())
+			}
+		}
+	}
+	refused := errors.New("no memory")
+	if _, err := reserving(t, typ, 1, Unions, func(int64) error { return refused }, one, one, lengths(one, 1)); !errors.Is(err, refused) {
+		t.Error(err)
+	}
+}
+
+// Types are nested as deep as Arrow's streams can have them, which a writer finds out
+// only when it has written the schema.
+func TestDepth(t *testing.T) {
+	for _, c := range []struct {
+		name, around, path string
+		most               int
+	}{
+		{"record", `{"type":"record","name":"R%d","fields":[{"name":"g","type":%s}]}`, ".g", 63},
+		{"array", `{"type":"array","items":%[2]s}`, "[]", 63},
+		{"map in a record", `{"type":"record","name":"R%d","fields":[{"name":"g","type":%s}]}`, ".g", 61},
+		{"union", `["null","string",{"type":"record","name":"R%d","fields":[{"name":"g","type":%s}]}]`, ".g", 31},
+		{"nullable", `["null",{"type":"record","name":"R%d","fields":[{"name":"g","type":%s}]}]`, ".g", 63},
+	} {
+		typ := `"int"`
+		if c.name == "map in a record" {
+			typ = `{"type":"map","values":"int"}`
+		}
+		for i := range c.most {
+			typ = fmt.Sprintf(c.around, i, typ)
+		}
+		for _, form := range []Form{Unions, Structs} {
+			if err := written(t, typ, form); err != nil {
+				t.Errorf("%s, form %d: %v", c.name, form, err)
+			}
+			err := written(t, fmt.Sprintf(c.around, c.most, typ), form)
+			if e := (*damage.Error)(nil); !errors.As(err, &e) || e.Kind != damage.Unsupported || !strings.HasPrefix(e.Path, "f"+strings.Repeat(c.path, c.most+1)) {
+				t.Errorf("%s, form %d: %v", c.name, form, err)
+			}
+		}
+	}
+}
+
+// Each map around a type doubles what its arrays take of the library.
+func TestNestedMaps(t *testing.T) {
+	typ := `{"type":"array","items":"int"}`
+	for range maxMaps {
+		typ = `{"type":"map","values":` + typ + `}`
+	}
+	if err := written(t, typ, Unions); err != nil {
+		t.Error(err)
+	}
+	err := written(t, `{"type":"map","values":`+typ+`}`, Structs)
+	if e := (*damage.Error)(nil); !errors.As(err, &e) || e.Kind != damage.Unsupported || e.Path != "f"+strings.Repeat("{}", maxMaps) {
+		t.Error(err)
+	}
+}
+
+// written writes an empty batch of one field of a type, as a stream.
+func written(t *testing.T, typ string, form Form) error {
+	t.Helper()
+	c := compiler{form: form}
+	fields, makers, err := c.rows(mapping(t, typ))
+	if err != nil {
+		return err
+	}
+	b := batch{mem: memory.NewGoAllocator(), vector: func(int) *column.Vector { return &column.Vector{} }}
+	data, err := b.children(makers, all(0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := NewStream(io.Discard, arrow.NewSchema(fields, nil))
+	if err := w.Write(array.NewRecordBatch(arrow.NewSchema(fields, nil), []arrow.Array{array.MakeFromData(data[0])}, 0)); err != nil {
+		t.Errorf("what is not too deep cannot be written: %v", err)
+	}
+	return w.Close()
+}
+
 // A dense union has at most 128 branches; a struct any number.
 func TestManyBranches(t *testing.T) {
 	branches, vectors := []string{`"null"`}, []column.Vector{}
@@ -225,7 +353,8 @@ func TestRowsOfOtherTypes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		fields, makers, err := rows(m, Structs)
+		c := compiler{form: Structs}
+		fields, makers, err := c.rows(m)
 		if err != nil || len(fields) != 1 || len(makers) != 1 || fields[0].String() != want {
 			t.Errorf("%s: %v, %v", typ, fields, err)
 		}

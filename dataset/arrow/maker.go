@@ -1,6 +1,7 @@
 package arrow
 
 import (
+	"fmt"
 	"sort"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -24,6 +25,7 @@ type batch struct {
 	columns []column.Column
 	vector  func(col int) *column.Vector
 	mem     memory.Allocator
+	reserve func(n int64) error // for arrays that are larger than the vectors
 	scratch scratch
 }
 
@@ -38,11 +40,16 @@ func (b *batch) damaged(col int, kind damage.Kind, reason string, args ...any) e
 // bound: symbols are written out, and of fixed types also what is absent.
 const maxArray = 1 << 30
 
-// bounded refuses an array of n slots of size bytes that is beyond maxArray.
+// bounded reserves memory for an array of n slots of size bytes. It refuses one that
+// is beyond maxArray.
 func (b *batch) bounded(col, n, size int) error {
 	//guard: absent values of a large fixed type could fill memory
 	if size > 0 && n > maxArray/size {
 		return b.damaged(col, damage.Unsupported, "an array of %d times %d bytes in one batch; fewer rows may fit", n, size)
+	}
+	//guard: absent values of a large fixed type would take memory that nobody reserved
+	if err := b.reserve(int64(n) * int64(size)); err != nil {
+		return fmt.Errorf("column %s: %w", b.columns[col].Name, err)
 	}
 	return nil
 }

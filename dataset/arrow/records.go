@@ -31,40 +31,32 @@ type Records struct {
 
 // NewRecords returns the record batches of b, which stays the caller's to
 // close. A mapping that has no Arrow schema is a *damage.Error of kind
-// damage.Unsupported.
+// damage.Unsupported, and too little memory for its dictionaries a *budget.Error.
 func NewRecords(b *dataset.Batches, form Form, mem memory.Allocator) (*Records, error) {
 	r := &Records{source: b, schema: arrow.NewSchema(nil, nil)}
 	m := b.Mapping()
 	if m == nil {
 		return r, nil
 	}
-	fields, makers, err := rows(m, form)
+	c := compiler{form: form, reserve: b.Reserve, dictionaries: make(map[*shred.Node]*dictionary)}
+	fields, makers, err := c.rows(m)
 	if err != nil {
 		return nil, err
 	}
 	r.schema, r.makers = arrow.NewSchema(fields, nil), makers
-	r.batch = batch{columns: m.Columns, vector: b.Vector, mem: mem}
+	r.batch = batch{columns: m.Columns, vector: b.Vector, mem: mem, reserve: b.ReserveBatch}
 	return r, nil
 }
 
 // rows returns the fields of a mapping's rows, with what makes their arrays:
 // those of their record, or else one called value.
-func rows(m *shred.Mapping, form Form) ([]arrow.Field, []maker, error) {
-	c := compiler{form: form}
+func (c *compiler) rows(m *shred.Mapping) ([]arrow.Field, []maker, error) {
 	root := m.Root()
 	if root.Leaf() || root.Type().Kind != shred.KindRecord {
 		field, value, err := c.field("value", root)
 		return []arrow.Field{field}, []maker{value}, err
 	}
-	names := root.Type().Fields
-	fields, makers := make([]arrow.Field, len(names)), make([]maker, len(names))
-	for i, f := range names {
-		var err error
-		if fields[i], makers[i], err = c.field(f.Name, root.Field(i)); err != nil {
-			return nil, nil, err
-		}
-	}
-	return fields, makers, nil
+	return c.fields(root, 0)
 }
 
 // Schema returns the schema of the record batches, which has no fields for the

@@ -2,6 +2,8 @@ package arrow
 
 import (
 	"math"
+	"slices"
+	"strings"
 
 	"github.com/apache/arrow-go/v18/arrow"
 
@@ -24,15 +26,39 @@ const (
 	// Spark has what Spark knows: timestamps are in microseconds, and times of day
 	// are integers. A timestamp that this would change is an error.
 	Spark Form = 2
+	// Parquet has what NewParquet writes: Structs, with memory for a copy of its
+	// dictionary in each field of an enum.
+	Parquet Form = Structs | 4
 )
 
 // maxBranches is the most children of a dense union.
 const maxBranches = math.MaxInt8 + 1
 
+// maxDepth is how deep arrays may be nested: implementations of Arrow write and
+// read no more.
+const maxDepth = 64
+
+// maxMaps is how many maps may be nested in each other: the library makes the arrays
+// of a map's items twice, so that each map around them doubles time and memory.
+const maxMaps = 6
+
 // compiler makes the makers of a mapping's places.
 type compiler struct {
-	form   Form
-	inside int // arrays and maps around the place
+	form         Form
+	reserve      func(n int64) error
+	dictionaries map[*shred.Node]*dictionary
+	inside       int      // arrays and maps around the place
+	maps         int      // maps around the place
+	depth        int      // Arrow arrays around the place
+	path         []string // of the place
+}
+
+// below runs f for what is nested in a place, so many Arrow arrays deeper.
+func (c *compiler) below(component string, levels int, f func() error) error {
+	c.path, c.depth = append(c.path, component), c.depth+levels
+	err := f()
+	c.path, c.depth = c.path[:len(c.path)-1], c.depth-levels
+	return err
 }
 
 // field returns a place as a field, with what makes its arrays.
@@ -44,25 +70,40 @@ func (c *compiler) field(name string, p shred.Place) (arrow.Field, maker, error)
 	return arrow.Field{Name: name, Type: m.typ(), Nullable: nullable}, m, nil
 }
 
+// unsupported is the error for a place that Arrow does not take.
+func (c *compiler) unsupported(reason string, args ...any) error {
+	e := damage.New(damage.Unsupported, "", -1, reason, args...)
+	e.Path = strings.TrimPrefix(strings.Join(c.path, ""), ".")
+	return e
+}
+
 // place returns the maker of a place, and whether its values can be null.
 func (c *compiler) place(p shred.Place) (m maker, nullable bool, err error) {
 	n := p.Type()
 	switch {
+	//guard: rows would be refused when the first of their bytes are written
+	case c.depth >= maxDepth:
+		return nil, false, c.unsupported("types nested deeper than the %d levels of Arrow", maxDepth)
+	//guard: arrays of nested maps would take time and memory without end
+	case n.Kind == shred.KindMap && c.maps == maxMaps:
+		return nil, false, c.unsupported("more than %d maps nested in each other; more are not written to Arrow or Parquet", maxMaps)
 	case p.Leaf():
-		m = c.leaf(p)
-		return m, n.Kind == shred.KindNull && !p.Raw(), nil
+		m, err = c.leaf(p)
+		return m, n.Kind == shred.KindNull && !p.Raw(), err
 	case n.Kind == shred.KindRecord:
 		m, err = c.record(p)
 	case n.Kind == shred.KindArray:
 		var item arrow.Field
 		var items maker
-		if item, items, err = c.items("item", p); err == nil {
+		if item, items, err = c.items("item", "[]", 1, p); err == nil {
 			m = &list{arrow.ListOfField(item), p.Column(), []maker{items}, false}
 		}
 	case n.Kind == shred.KindMap:
+		c.maps++
+		defer func() { c.maps-- }()
 		var value arrow.Field
 		var values maker
-		if value, values, err = c.items("value", p); err == nil {
+		if value, values, err = c.items("value", "{}", 2, p); err == nil {
 			key := arrow.Field{Name: "key", Type: arrow.BinaryTypes.String}
 			m = &list{arrow.MapOfFields(key, value), p.Column(), []maker{&text{arrow.BinaryTypes.String, p.Key()}, values}, true}
 		}
@@ -73,36 +114,60 @@ func (c *compiler) place(p shred.Place) (m maker, nullable bool, err error) {
 }
 
 // items is field for the items of an array or a map.
-func (c *compiler) items(name string, p shred.Place) (arrow.Field, maker, error) {
+func (c *compiler) items(name, component string, levels int, p shred.Place) (item arrow.Field, m maker, err error) {
 	c.inside++
 	defer func() { c.inside-- }()
-	return c.field(name, p.Items())
+	err = c.below(component, levels, func() error {
+		item, m, err = c.field(name, p.Items())
+		return err
+	})
+	return item, m, err
+}
+
+// fields returns the fields of a record, which are so many Arrow arrays deeper.
+func (c *compiler) fields(p shred.Place, levels int) ([]arrow.Field, []maker, error) {
+	of := p.Type().Fields
+	fields, makers := make([]arrow.Field, len(of)), make([]maker, len(of))
+	for i, f := range of {
+		err := c.below("."+f.Name, levels, func() (err error) {
+			fields[i], makers[i], err = c.field(f.Name, p.Field(i))
+			return err
+		})
+		if err != nil {
+			return nil, nil, err
+		}
+	}
+	return fields, makers, nil
 }
 
 func (c *compiler) record(p shred.Place) (maker, error) {
-	n := p.Type()
-	if len(n.Fields) == 0 && c.form&Structs != 0 {
+	if len(p.Type().Fields) == 0 && c.form&Structs != 0 {
 		return truth{}, nil
 	}
-	fields, makers := make([]arrow.Field, len(n.Fields)), make([]maker, len(n.Fields))
-	for i, f := range n.Fields {
-		var err error
-		if fields[i], makers[i], err = c.field(f.Name, p.Field(i)); err != nil {
-			return nil, err
-		}
+	fields, makers, err := c.fields(p, 1)
+	if err != nil {
+		return nil, err
 	}
 	return &record{arrow.StructOf(fields...), makers}, nil
 }
 
 func (c *compiler) union(p shred.Place) (m maker, nullable bool, err error) {
 	branches := make([]branch, 0, len(p.Type().Branches))
-	null := -1
+	null := slices.IndexFunc(p.Type().Branches, func(n *shred.Node) bool { return n.Kind == shred.KindNull })
+	levels := 1
+	if len(p.Type().Branches) == 1 || len(p.Type().Branches) == 2 && null >= 0 {
+		levels = 0 // the only branch has no array around it
+	}
 	for i := range p.Type().Branches {
 		lengths, place := p.Branch(i)
-		b := branch{lengths: lengths}
-		if lengths < 0 {
-			null, b.maker = i, nothing{}
-		} else if b.maker, _, err = c.place(place); err != nil {
+		b := branch{lengths: lengths, maker: nothing{}}
+		if i != null {
+			err = c.below("", levels, func() error {
+				b.maker, _, err = c.place(place)
+				return err
+			})
+		}
+		if err != nil {
 			return nil, false, err
 		}
 		branches = append(branches, b)
@@ -127,7 +192,7 @@ func (c *compiler) union(p shred.Place) (m maker, nullable bool, err error) {
 	}
 	//guard: codes of a union's branches would not fit a byte
 	if len(branches) > maxBranches {
-		return nil, false, damage.New(damage.Unsupported, "", -1, "a union of %d types; Arrow's have at most %d", len(branches), maxBranches)
+		return nil, false, c.unsupported("a union of %d types; Arrow's have at most %d", len(branches), maxBranches)
 	}
 	codes := make([]arrow.UnionTypeCode, len(branches))
 	for i := range codes {
@@ -153,43 +218,43 @@ func branchNames(n *shred.Node) []string {
 }
 
 // leaf returns the maker of values in one column.
-func (c *compiler) leaf(p shred.Place) maker {
+func (c *compiler) leaf(p shred.Place) (maker, error) {
 	n, col := p.Type(), p.Column()
 	if p.Raw() {
-		return &text{arrow.BinaryTypes.Binary, col}
+		return &text{arrow.BinaryTypes.Binary, col}, nil
 	}
 	switch n.Kind {
 	case shred.KindNull:
-		return nothing{}
+		return nothing{}, nil
 	case shred.KindBoolean:
-		return &booleans{col}
+		return &booleans{col}, nil
 	case shred.KindInt, shred.KindLong:
-		return c.integer(n, col)
+		return c.integer(n, col), nil
 	case shred.KindFloat:
-		return &numbers[float32]{arrow.PrimitiveTypes.Float32, col, floats}
+		return &numbers[float32]{arrow.PrimitiveTypes.Float32, col, floats}, nil
 	case shred.KindDouble:
-		return &numbers[float64]{arrow.PrimitiveTypes.Float64, col, doubles}
+		return &numbers[float64]{arrow.PrimitiveTypes.Float64, col, doubles}, nil
 	case shred.KindEnum:
 		if c.inside > 0 { // DuckDB 1.5 breaks its memory over null entries of dictionaries in lists
-			return &symbols{n, col}
+			return &symbols{n, col}, nil
 		}
-		return newEnum(n, col)
+		return c.enum(n, col)
 	case shred.KindString:
-		return &text{arrow.BinaryTypes.String, col}
+		return &text{arrow.BinaryTypes.String, col}, nil
 	}
 	if n.LogicalType() == column.LogicalDecimal {
 		precision, scale := int32(n.Precision), int32(n.Scale)
 		switch {
 		case precision <= 38:
-			return &decimals{&arrow.Decimal128Type{Precision: precision, Scale: scale}, n, col, precision}
+			return &decimals{&arrow.Decimal128Type{Precision: precision, Scale: scale}, n, col, precision}, nil
 		case precision <= 76:
-			return &decimals{&arrow.Decimal256Type{Precision: precision, Scale: scale}, n, col, precision}
+			return &decimals{&arrow.Decimal256Type{Precision: precision, Scale: scale}, n, col, precision}, nil
 		}
 	}
 	if n.Kind == shred.KindFixed && n.Size > 0 {
-		return &fixed{&arrow.FixedSizeBinaryType{ByteWidth: n.Size}, col}
+		return &fixed{&arrow.FixedSizeBinaryType{ByteWidth: n.Size}, col}, nil
 	}
-	return &text{arrow.BinaryTypes.Binary, col}
+	return &text{arrow.BinaryTypes.Binary, col}, nil
 }
 
 // integer returns the maker of an int or a long.
