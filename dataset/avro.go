@@ -69,7 +69,7 @@ func (d *Dataset) addAvro(i int, p *Part, h *ocf.Header) error {
 	if err != nil {
 		return in(p.Name, err)
 	}
-	m, err := shred.Map(schema, shred.Options{RecursiveBytes: true})
+	m, err := shred.Map(schema, shred.Options{RecursiveBytes: true, Memory: d.list.memory.NewHeap()})
 	if err != nil {
 		return in(p.Name, err)
 	}

@@ -94,7 +94,7 @@ func (d *Dataset) addSchema(r *Run, i int) error {
 	if err != nil {
 		return in(r.Path, err)
 	}
-	m, err := shred.Map(schema, shred.Options{RecursiveBytes: r.recursiveBytes})
+	m, err := shred.Map(schema, shred.Options{RecursiveBytes: r.recursiveBytes, Memory: d.list.memory.NewHeap()})
 	if err != nil {
 		return in(r.Path, err)
 	}

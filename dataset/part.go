@@ -105,7 +105,7 @@ func (o *OpenPart) Meanings() []column.Column {
 	if err != nil {
 		return nil
 	}
-	m, err := shred.Map(s, shred.Options{RecursiveBytes: true})
+	m, err := shred.Map(s, shred.Options{RecursiveBytes: true, Memory: o.memory})
 	if err != nil {
 		return nil
 	}
@@ -191,9 +191,9 @@ func mapPart(p *OpenPart) (*shred.Mapping, error) {
 	if err != nil {
 		return nil, in(p.name, err)
 	}
-	m, err := shred.Map(schema, shred.Options{})
+	m, err := shred.Map(schema, shred.Options{Memory: p.memory})
 	if err != nil {
-		if m, err = shred.Map(schema, shred.Options{RecursiveBytes: true}); err != nil {
+		if m, err = shred.Map(schema, shred.Options{RecursiveBytes: true, Memory: p.memory}); err != nil {
 			return nil, in(p.name, err)
 		}
 	}

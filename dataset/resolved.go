@@ -9,7 +9,7 @@ import (
 // resolvedBatches reads rows that are resolved to the schema of a query, and then
 // made columns.
 func (d *Dataset) resolvedBatches(ctx context.Context, q Query) (*Batches, error) {
-	m, err := shred.Map(q.Schema, shred.Options{RecursiveBytes: true})
+	m, err := shred.Map(q.Schema, shred.Options{RecursiveBytes: true, Memory: d.list.memory.NewHeap()})
 	if err != nil {
 		return nil, in(d.list.Path, err)
 	}

@@ -61,7 +61,17 @@ func TestMemoryForColumns(t *testing.T) {
 	r.Memory = budget.New(17 << 20)
 	_, err := look(t, r).Plan(t.Context(), "")
 	failuretest.Want(t, err, failure.Usage, "needs --memory 18MiB")
+	// Nor is a row group made of what does not fit.
+	if s := look(t, r); s.empty != nil {
+		t.Error("a row group was made")
+	}
+	r.Memory = budget.New(1 << 20) // not even the mapping fits
+	_, err = Look(t.Context(), r)
+	failuretest.Want(t, err, failure.Usage, "schema of 3000 columns: too little memory")
 	r.Memory = budget.New(18 << 20)
+	if s := look(t, r); s.empty == nil {
+		t.Error("no row group was made")
+	}
 	mustPlan(t, r)
 }
 

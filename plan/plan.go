@@ -185,9 +185,13 @@ func (s *Survey) mapColumns(schema *shred.Schema) (err error) {
 	if s.Request.Options.Strict && len(odd) > 0 {
 		return s.schemaFault(fmt.Errorf("with --strict: %s", strings.Join(odd, "; ")))
 	}
-	s.Mapping, err = shred.Map(schema, shred.Options{RecursiveBytes: s.Request.Options.RecursiveBytes})
+	memory := s.memory.NewHeap()
+	s.Mapping, err = shred.Map(schema, shred.Options{RecursiveBytes: s.Request.Options.RecursiveBytes, Memory: memory})
+	if errors.As(err, new(*budget.Error)) {
+		return failure.As(failure.Usage, err)
+	}
 	if err != nil {
-		if _, again := shred.Map(schema, shred.Options{RecursiveBytes: true}); again == nil {
+		if _, again := shred.Map(schema, shred.Options{RecursiveBytes: true, Memory: memory}); again == nil {
 			return fmt.Errorf("%w; --recursive bytes keeps that part as one column of bytes", s.schemaFault(err))
 		}
 		return s.schemaFault(err)
@@ -195,7 +199,12 @@ func (s *Survey) mapColumns(schema *shred.Schema) (err error) {
 	if _, err := rowkey.ParseAll(schema, s.Request.Options.Index); err != nil {
 		return failure.New(failure.Usage, "--index: %w", err)
 	}
-	return s.newGroup(cmp.Or(s.Request.Options.BlockSize, manifest.DefaultBlockSize))
+	columns, want := len(s.Mapping.Columns), cmp.Or(s.Request.Options.BlockSize, manifest.DefaultBlockSize)
+	//guard: the row group of columns that Plan refuses would take more memory than there is
+	if leastMemory(s.writer, min(want, minBlock), columns) > s.memory.Size() {
+		return nil
+	}
+	return s.newGroup(want)
 }
 
 // newGroup makes a row group for its sizes. It fails if the options do not fit the

@@ -1,6 +1,7 @@
 package shred
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -24,6 +25,9 @@ type Options struct {
 	// column of bytes that holds the Avro encoding; otherwise a recursive
 	// schema is an error.
 	RecursiveBytes bool
+	// Memory, if set, is asked before columns are made, by about what they take in
+	// bytes. Map returns its error.
+	Memory interface{ Check(bytes int64) error }
 }
 
 // Mapping is a schema with the columns that its rows fill, in the order and
@@ -58,11 +62,18 @@ type branch struct {
 // damage.Unsupported whose Path is the dotted path of the type in question:
 // the schema is recursive, has no columns, gives two columns the same name, or
 // expands beyond 100,000 columns or 1,000 levels. Expansion is measured before
-// anything is allocated for it.
+// anything is allocated for it, and held against the memory of the options.
 func Map(s *Schema, opts Options) (*Mapping, error) {
 	sz := sizer{recursive: map[*Node]int{}, sizes: map[*Node]size{}}
-	if err := sz.check(s.root); err != nil {
+	expanded, err := sz.check(s.root)
+	if err != nil {
 		return nil, err
+	}
+	if opts.Memory != nil {
+		//guard: a schema of a few bytes could expand to more columns than there is memory for
+		if err := opts.Memory.Check(expanded.memory()); err != nil {
+			return nil, fmt.Errorf("schema of %d columns: %w", expanded.columns, err)
+		}
 	}
 	m := &mapper{
 		mapping: &Mapping{Schema: s},

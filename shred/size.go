@@ -6,9 +6,34 @@ import (
 	"github.com/rowtocol/rowtocol/damage"
 )
 
+// itemsName is the longest component of names of items.
+const itemsName = ">value"
+
 // size is what a type expands to. Counts stop at one more than their limit.
 type size struct {
 	columns, steps, levels int
+	names                  int // bytes of names and paths, about
+}
+
+// What a mapping takes in memory of a column beside its names, while it is made, and
+// of a type at a place.
+const (
+	mappedColumn = 640
+	mappedStep   = 160
+)
+
+// memory is about what the mapping of a type takes while it is made, in bytes.
+func (s *size) memory() int64 {
+	return int64(s.columns)*mappedColumn + int64(s.steps)*mappedStep + int64(s.names)
+}
+
+// add adds a part of the type, whose columns have a component of so many bytes in
+// their names.
+func (s *size) add(part size, component int) {
+	s.columns = min(s.columns+part.columns, maxColumns+1)
+	s.steps = min(s.steps+part.steps, maxSteps+1)
+	s.levels = max(s.levels, part.levels)
+	s.names = min(s.names+part.names+part.columns*2*(component+1), maxNames+1)
 }
 
 // sizer measures the expansion of every type once, however often it is used,
@@ -23,23 +48,24 @@ type sizer struct {
 	stack []*Node
 }
 
-func (z *sizer) check(root *Node) error {
+// check returns what a schema expands to, or an error if that is too much.
+func (z *sizer) check(root *Node) (s size, err error) {
 	z.order, z.low = map[*Node]int{}, map[*Node]int{}
 	if !z.connect(root, 1) {
-		return tooDeep()
+		return s, tooDeep()
 	}
-	switch s := z.measure(root); {
+	switch s = z.measure(root); {
 	//guard: nested types could take the whole stack
 	case s.levels > maxLevels:
-		return tooDeep()
+		return s, tooDeep()
 	//guard: a schema could expand to columns without end
 	case s.columns > maxColumns:
-		return damage.New(damage.Unsupported, "", -1, "schema expands to more than %d columns", maxColumns)
+		return s, damage.New(damage.Unsupported, "", -1, "schema expands to more than %d columns", maxColumns)
 	//guard: a schema could expand to types without end
 	case s.steps > maxSteps:
-		return damage.New(damage.Unsupported, "", -1, "schema expands to more than %d types", maxSteps)
+		return s, damage.New(damage.Unsupported, "", -1, "schema expands to more than %d types", maxSteps)
 	}
-	return nil
+	return s, nil
 }
 
 // recurs reports whether the record n, used in the type in, closes a cycle.
@@ -119,6 +145,7 @@ func (z *sizer) measure(n *Node) size {
 	if n.Kind == KindMap {
 		s.columns = 2
 	}
+	field := 0
 	for c := range n.children {
 		leaf := c.Kind.Simple()
 		child := size{columns: 1, steps: 1, levels: 1}
@@ -127,15 +154,21 @@ func (z *sizer) measure(n *Node) size {
 		} else {
 			child = z.measure(c)
 		}
+		component := len(itemsName)
+		switch {
+		case n.Kind == KindRecord:
+			component = len(n.Fields[field].Name)
+			field++
+		case n.Kind == KindUnion:
+			component = len(c.FullName())
+		}
 		switch {
 		case n.Kind == KindUnion && c.Kind == KindNull:
 			child.columns = 0
 		case !leaf && (n.Kind == KindArray || n.Kind == KindUnion):
 			child.columns++
 		}
-		s.columns = min(s.columns+child.columns, maxColumns+1)
-		s.steps = min(s.steps+child.steps, maxSteps+1)
-		s.levels = max(s.levels, child.levels)
+		s.add(child, component)
 	}
 	s.levels++
 	z.sizes[n] = s

@@ -119,7 +119,7 @@ func (r *Runner) openSchema() error {
 		if err != nil {
 			return err
 		}
-		r.mapping, err = shred.Map(schema, shred.Options{RecursiveBytes: p.Request.Options.RecursiveBytes})
+		r.mapping, err = shred.Map(schema, shred.Options{RecursiveBytes: p.Request.Options.RecursiveBytes, Memory: r.options.Memory.NewHeap()})
 		if err != nil {
 			return err
 		}

@@ -42,3 +42,21 @@ func TestManyEnumFields(t *testing.T) {
 	rowtocol(t, dir, nil, "cat", "--to", "parquet", "--memory", "256MiB", "a.avro").want(t, 1, "enum E of 5000 symbols", "too little memory")
 	rowtocol(t, dir, nil, "cat", "--to", "arrow", "--memory", "32MiB", "--columns", "f0", "a.avro").want(t, 0)
 }
+
+// A schema of few bytes that stands for many columns is refused before they are made,
+// whoever reads it.
+func TestExpandedSchema(t *testing.T) {
+	dir := t.TempDir()
+	schema := `{"type":"record","name":"R0","fields":[{"name":"a","type":"int"},{"name":"b","type":"int"}]}`
+	for i := 1; i < 16; i++ {
+		schema = fmt.Sprintf(`{"type":"record","name":"R%d","fields":[{"name":"a","type":%s},{"name":"b","type":"R%d"}]}`, i, schema, i-1)
+	}
+	write(t, filepath.Join(dir, "a.avro"), file(t, schema, make([]byte, 1<<16)))
+	for _, args := range []string{
+		"convert a.avro out", "plan a.avro out -o plan.json", "cat a.avro", "cat --to arrow a.avro", "stats a.avro", "count a.avro",
+		"head a.avro", "schema --shredded a.avro",
+	} {
+		rowtocol(t, dir, nil, append(strings.Fields(args), "--memory", "32MiB")...).want(t, 1, "65536 columns: too little memory: it needs --memory ")
+	}
+	rowtocol(t, dir, nil, "count", "--memory", "256MiB", "a.avro").want(t, 0, "1")
+}

@@ -141,9 +141,9 @@ func (a *app) shredded(name, text string, recursiveBytes bool) ([]column.Column,
 		return nil, in(name, err)
 	}
 	a.warn(schema.Warnings())
-	m, err := shred.Map(schema, shred.Options{RecursiveBytes: recursiveBytes})
+	m, err := shred.Map(schema, shred.Options{RecursiveBytes: recursiveBytes, Memory: a.pool.NewHeap()})
 	if err != nil {
-		if _, again := shred.Map(schema, shred.Options{RecursiveBytes: true}); again == nil {
+		if _, again := shred.Map(schema, shred.Options{RecursiveBytes: true, Memory: a.pool.NewHeap()}); again == nil {
 			err = fmt.Errorf("%w; --recursive bytes keeps that part as one column of bytes", err)
 		}
 		return nil, in(name, err)

@@ -1,0 +1,79 @@
+package shred
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+)
+
+var errNoMemory = errors.New("no memory")
+
+// asked notes for how much memory it was asked, and has a limit.
+type asked struct{ bytes, limit int64 }
+
+func (a *asked) Check(n int64) error {
+	if a.bytes = n; n > a.limit {
+		return errNoMemory
+	}
+	return nil
+}
+
+// doubling is a schema of so many levels, each of which has twice the columns of the
+// one before.
+func doubling(levels int, name string, wrap string) string {
+	s := `"int"`
+	for i := range levels {
+		again := `"int"`
+		if i > 0 {
+			again = fmt.Sprintf(`"R%d"`, i-1)
+		}
+		s = fmt.Sprintf(`{"type":"record","name":"R%d","fields":[{"name":"a%s","type":`+wrap+`},{"name":"b%s","type":%s}]}`, i, name, s, name, again)
+	}
+	return s
+}
+
+// A schema of a few bytes asks for memory before it expands, and for as much as its
+// mapping takes, about.
+func TestExpansionAsksForMemory(t *testing.T) {
+	const levels = 15
+	for _, c := range []struct{ what, schema string }{
+		{"records", doubling(levels, "", "%s")},
+		{"long names", doubling(levels, strings.Repeat("n", 40), "%s")},
+		{"arrays", doubling(levels-1, "", `{"type":"array","items":%s}`)},
+		{"maps", doubling(levels-1, "", `{"type":"map","values":%s}`)},
+		{"unions", doubling(levels-1, "", `["null",%s]`)},
+		{"records without fields", strings.Replace(doubling(levels-1, "", "%s"), `{"name":"a","type":"int"}`,
+			`{"name":"a","type":"int"},{"name":"e","type":{"type":"record","name":"E","fields":[]}},{"name":"f","type":"E"},{"name":"g","type":"E"}`, 1)},
+	} {
+		t.Run(c.what, func(t *testing.T) {
+			s, err := ParseSchema(c.schema)
+			if err != nil {
+				t.Fatal(err)
+			}
+			memory := &asked{}
+			if _, err := Map(s, Options{Memory: memory}); !errors.Is(err, errNoMemory) {
+				t.Fatalf("%d bytes: %v", memory.bytes, err)
+			}
+			before := heap()
+			m, err := Map(s, Options{Memory: &asked{limit: memory.bytes}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			took := heap() - before
+			runtime.KeepAlive(m)
+			if took > memory.bytes || took < memory.bytes/5 {
+				t.Errorf("%d columns took %d bytes, and asked for %d", len(m.Columns), took, memory.bytes)
+			}
+		})
+	}
+}
+
+// heap is what is in use after a collection.
+func heap() int64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}
