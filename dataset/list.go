@@ -92,9 +92,11 @@ type Run struct {
 	Made  *manifest.Made
 	// Losses are the ranges of its inputs that are not in it.
 	Losses []manifest.Loss
-	// Index are the files of its key indexes, by their names in Path, and Fingerprint tells
-	// the row groups that they are of: see manifest.Fingerprint. Without an index it is empty.
+	// Index are the files of its key indexes, by their names in Path, IndexFields the fields
+	// of each index, and Fingerprint tells the row groups that they are of: see
+	// manifest.Fingerprint. Without an index it is empty.
 	Index       []manifest.File
+	IndexFields []string
 	Fingerprint string
 
 	sequence       int64
@@ -293,7 +295,8 @@ func (l *finder) addListed(run Run, s *manifest.Success) error {
 		d.Err = err
 		return d
 	}
-	run.ID, run.Made, run.Losses, run.Index = s.ID, s.Made, s.Losses, s.Index
+	run.ID, run.Made, run.Losses = s.ID, s.Made, s.Losses
+	run.Index, run.IndexFields = s.Index, s.Request.Options.Index
 	if len(s.Index) > 0 {
 		run.Fingerprint = manifest.Fingerprint(s.Parts)
 	}

@@ -105,11 +105,20 @@ func (o *output) run(t testing.TB, s task.Sink, number int, groups ...[]row) {
 	}
 }
 
+// indexes are those that merge made.
+func (o *output) indexes() []Index {
+	return In(o.success.Request.Options.Index, o.success.Index, fingerprint)
+}
+
 // merge makes the indexes.
 func (o *output) merge(t testing.TB, s task.Sink) {
 	t.Helper()
 	dir := t.TempDir()
 	o.files, o.success.Index = make(map[string][]byte), nil
+	o.success.Request.Options.Index = nil
+	for _, spec := range s.(*Sink).specs {
+		o.success.Request.Options.Index = append(o.success.Request.Options.Index, spec.String())
+	}
 	err := s.Merge(t.Context(), task.Output{Fingerprint: fingerprint, Side: o.side}, dir, func(f task.NewFile) error {
 		b := content(t, f)
 		name := path.Join(manifest.IndexDir, "0123456789abcdef", f.Name)

@@ -58,7 +58,7 @@ func TestIndexHasAllRows(t *testing.T) {
 			}
 			o.merge(t, s)
 			o.verify(t)
-			indexes := In(o.success.Index, fingerprint)
+			indexes := o.indexes()
 			if len(indexes) != 2 || indexes[0].Fields != "id" || indexes[1].Fields != "name" {
 				t.Fatalf("indexes %+v", indexes)
 			}
@@ -113,7 +113,7 @@ func TestFind(t *testing.T) {
 	var o output
 	o.run(t, s, 0, rows)
 	o.merge(t, s)
-	x := In(o.success.Index, fingerprint)[0]
+	x := o.indexes()[0]
 	if len(x.Files) < 3 {
 		t.Fatalf("%d files", len(x.Files))
 	}
@@ -144,7 +144,7 @@ func TestDamagedIndex(t *testing.T) {
 	var o output
 	o.run(t, s, 0, []row{{1, ""}, {2, ""}})
 	o.merge(t, s)
-	x := In(o.success.Index, fingerprint)[0]
+	x := o.indexes()[0]
 	name := x.Files[0].Name
 	for what, change := range map[string]func(b []byte) []byte{
 		"a bit of a cell": func(b []byte) []byte { b[50] ^= 1; return b },
@@ -175,7 +175,7 @@ func TestIndexOfAnotherOutput(t *testing.T) {
 		"the last key":   func(_ *Index, keys *manifest.KeyRange) { keys.Last = append(bytes.Clone(keys.Last), 0) },
 		"size":           func(x *Index, _ *manifest.KeyRange) { x.Files[0].Bytes++ },
 	} {
-		x := In(slices.Clone(o.success.Index), fingerprint)[0]
+		x := o.indexes()[0]
 		keys := *x.Files[0].Keys
 		x.Files[0].Keys = &keys
 		change(&x, &keys)
@@ -204,7 +204,7 @@ func TestOpenFiles(t *testing.T) {
 	}
 	o.run(t, s, 0, rows)
 	o.merge(t, s)
-	x := In(o.success.Index, fingerprint)[0]
+	x := o.indexes()[0]
 	const most = 2
 	if len(x.Files) <= most {
 		t.Fatalf("%d files are too few", len(x.Files))
@@ -233,7 +233,7 @@ func TestNoRows(t *testing.T) {
 	var o output
 	o.run(t, s, 0, nil)
 	o.merge(t, s)
-	x := In(o.success.Index, fingerprint)
+	x := o.indexes()
 	if len(x) != 1 || x[0].Fields != "id,name" || len(x[0].Files) != 1 || x[0].Entries() != 0 {
 		t.Fatalf("%+v", x)
 	}
@@ -325,7 +325,7 @@ func TestManyRuns(t *testing.T) {
 		}
 	}
 	o.merge(t, s)
-	if got, want := o.find(t, In(o.success.Index, fingerprint)[0], rowkey.Range{}), wanted("id", tasks...); !slices.Equal(got, want) {
+	if got, want := o.find(t, o.indexes()[0], rowkey.Range{}), wanted("id", tasks...); !slices.Equal(got, want) {
 		t.Errorf("%d rows, want %d", len(got), len(want))
 	}
 	if open != 0 || most > leastFanIn {

@@ -21,18 +21,19 @@ type Index struct {
 	Fingerprint string          // of the output: see manifest.Fingerprint
 }
 
-// In are the indexes of an output with a fingerprint, of which files are given as its manifest
-// lists them, in the order in which they were asked for.
-func In(files []manifest.File, fingerprint string) (all []Index) {
-	for _, f := range files {
-		fields, ok := manifest.IndexFields(path.Base(path.Dir(f.Name)))
-		if !ok || f.Keys == nil {
-			continue // of another sink
+// In returns the indexes on some fields of an output with a fingerprint, of which files are
+// given as its manifest lists them. An output without rows has none.
+func In(fields []string, files []manifest.File, fingerprint string) (all []Index) {
+	for _, key := range fields {
+		x := Index{Fields: key, Fingerprint: fingerprint}
+		name := manifest.IndexName(key)
+		for _, f := range files {
+			if path.Base(path.Dir(f.Name)) == name {
+				x.Files = append(x.Files, f)
+			}
 		}
-		if n := len(all) - 1; n >= 0 && all[n].Fields == fields {
-			all[n].Files = append(all[n].Files, f)
-		} else {
-			all = append(all, Index{fields, []manifest.File{f}, fingerprint})
+		if len(x.Files) > 0 {
+			all = append(all, x)
 		}
 	}
 	return all

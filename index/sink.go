@@ -56,11 +56,6 @@ func Of(p *manifest.Plan, memory int64) (task.Sink, error) {
 		return nil, failure.As(failure.Input, err)
 	}
 	s.specs, err = rowkey.ParseAll(schema, o.Index)
-	for _, spec := range s.specs {
-		if name := manifest.IndexName(spec.String()); err == nil && !manifest.IsFileName(name) {
-			err = fmt.Errorf("key %q is too long for the name of a directory", spec)
-		}
-	}
 	if err != nil {
 		return nil, failure.As(failure.Usage, err)
 	}

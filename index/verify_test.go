@@ -58,7 +58,7 @@ func TestVerify(t *testing.T) {
 		o.run(t, s, 0, rows)
 		o.merge(t, s)
 		v := &Verifier{
-			Index: In(o.success.Index, fingerprint)[0], Parts: []manifest.Part{{Rows: int64(len(rows))}},
+			Index: o.indexes()[0], Parts: []manifest.Part{{Rows: int64(len(rows))}},
 			Rows: readRows(rows),
 			Open: func(_ context.Context, name string) (store.File, error) { return newFileOf(o.files[name], name), nil },
 		}

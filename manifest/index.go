@@ -6,13 +6,28 @@ import (
 	"encoding/hex"
 	"fmt"
 	"path"
-	"strconv"
 	"strings"
 )
 
+// maxIndexName bounds the name of a key index, in bytes, so that with a suffix it is a file
+// name, too.
+const maxIndexName = 100
+
 // IndexName is the name of the directory of a key index: its fields, with bytes other than
-// letters, digits, dots, hyphens and underlines as =XX.
+// letters, digits, dots, hyphens and underlines as =XX. A long name is cut and ends with a
+// hash of the fields.
 func IndexName(fields string) string {
+	name := escapeIndexName(fields)
+	//guard: keeps the name of an index below what file systems take
+	if len(name) > maxIndexName {
+		hash := sha256.Sum256([]byte(fields))
+		end := "==" + hex.EncodeToString(hash[:16])
+		name = name[:maxIndexName-len(end)] + end
+	}
+	return name
+}
+
+func escapeIndexName(fields string) string {
 	const digits = "0123456789ABCDEF"
 	var b strings.Builder
 	for i := range len(fields) {
@@ -24,23 +39,6 @@ func IndexName(fields string) string {
 		}
 	}
 	return b.String()
-}
-
-// IndexFields is the reverse of IndexName. ok is false for names that it does not make.
-func IndexFields(name string) (fields string, ok bool) {
-	var b strings.Builder
-	for i := 0; i < len(name); i++ {
-		c := name[i]
-		if c == '=' {
-			n, err := strconv.ParseUint(name[i+1:min(i+3, len(name))], 16, 8)
-			if err != nil {
-				return "", false
-			}
-			c, i = byte(n), i+2
-		}
-		b.WriteByte(c)
-	}
-	return b.String(), IndexName(b.String()) == name
 }
 
 // IndexFile is the name of a file of a key index in its directory, by its number from 0.

@@ -171,9 +171,11 @@ type Location struct {
 
 // TempName returns a name beside path, new at each call, for a file that will
 // be renamed to path when it is complete. The name is hidden, and IsTemp knows
-// it.
+// it. It is no longer than file systems take, however long the name of path is.
 func TempName(p string) string {
+	const most = 200 // of the 255 bytes that file systems take
 	dir, base := path.Split(p)
+	base = strings.ToValidUTF8(base[:min(len(base), most)], "")
 	return fmt.Sprintf("%s.%s.%016x.tmp", dir, base, rand.Uint64())
 }
 

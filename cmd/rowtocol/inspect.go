@@ -175,7 +175,7 @@ func (a *app) inspect(ctx context.Context, l *dataset.Listing, o *inspectOptions
 	}
 	result := &inspected{Figures: figures}
 	for i := range l.Runs {
-		result.Indexes = addIndexes(result.Indexes, l.Runs[i].Index)
+		result.Indexes = addIndexes(result.Indexes, l.Runs[i].IndexFields, l.Runs[i].Index)
 	}
 	a.result = result
 	if o.html != "" && damaged == nil {

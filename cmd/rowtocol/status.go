@@ -271,7 +271,7 @@ func newOutput(c publish.Committed) outputOf {
 	return outputOf{
 		ID: m.ID, Sequence: m.Sequence, Name: c.Name, Plan: m.Plan, At: made.At, Version: made.Program,
 		Inputs: len(m.Request.Inputs), Rows: m.Rows, Bytes: m.Bytes, Parts: len(m.Parts), Losses: len(m.Losses), LostRows: lost,
-		Indexes: addIndexes(nil, m.Index),
+		Indexes: addIndexes(nil, m.Request.Options.Index, m.Index),
 	}
 }
 

@@ -17,7 +17,7 @@ import (
 func (a *app) verifyIndexes(ctx context.Context, l *dataset.Listing, r *verified, sound bool) (found []error, err error) {
 	for i := range l.Runs {
 		of := &l.Runs[i]
-		for _, x := range index.In(of.Index, of.Fingerprint) {
+		for _, x := range index.In(of.IndexFields, of.Index, of.Fingerprint) {
 			var check fileCheck
 			a.verifyIndex(ctx, l, i, x, &check, sound)
 			if check.failed != nil {

@@ -117,7 +117,7 @@ func choose(d *dataset.Dataset, fields string) (string, error) {
 	return fields, nil
 }
 
-func indexes(r *dataset.Run) []index.Index { return index.In(r.Index, r.Fingerprint) }
+func indexes(r *dataset.Run) []index.Index { return index.In(r.IndexFields, r.Index, r.Fingerprint) }
 
 // add adds the index of an output if that has one.
 func (t *Table) add(d *dataset.Dataset, number int) error {
