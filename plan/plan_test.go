@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -71,6 +72,28 @@ func TestPlan(t *testing.T) {
 	}
 	if sum, err := p.Sum(); err != nil || sum != p.ID {
 		t.Errorf("the plan has the ID %s, not %s, %v", p.ID, sum, err)
+	}
+}
+
+// TestPlanNamesWhatItReplaces, which is part of its ID, unless it is of a run.
+func TestPlanNamesWhatItReplaces(t *testing.T) {
+	dir := t.TempDir()
+	writeInput(t, dir+"/a.avro", avrotest.Schema, 1, 2)
+	const output, added = "00112233445566ff", "2233445566ff0011"
+	for _, run := range []bool{false, true} {
+		r := request(dir+"/out", dir+"/a.avro")
+		r.Run = run
+		var plans []*manifest.Plan
+		for _, holds := range [][]string{{output}, {output, added}} {
+			p, err := look(t, r).Plan(t.Context(), output, holds...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			plans = append(plans, p)
+		}
+		if slices.Equal(plans[1].Replaces, []string{output, added}) == run || (plans[0].ID == plans[1].ID) != run {
+			t.Errorf("run: %v; the plans are %+v and %+v", run, plans[0], plans[1])
+		}
 	}
 }
 
