@@ -165,10 +165,9 @@ func (in *reader) leave(ctx context.Context, b *inputBlock) bool {
 // readNow reads a block that was left, and lets reading ahead go on. It returns
 // what ends the task.
 func (in *reader) readNow(ctx context.Context, b *inputBlock) error {
-	refused, err := b.load(ctx, in.scanner, in.memory, b.src.Name)
-	//guard: drops a sound block as damaged when there is no memory for it
-	if refused != nil {
-		return refused
+	err := b.load(ctx, in.scanner, in.memory, b.src.Name)
+	if errors.As(err, new(*budget.Error)) {
+		return err
 	}
 	if err != nil {
 		in.fail(ctx, b, err)
@@ -178,26 +177,23 @@ func (in *reader) readNow(ctx context.Context, b *inputBlock) error {
 	return nil
 }
 
-// load reads the next block, for which it waits for memory. refused says why there is no
-// memory, which ends the task; err is the scanner's, and may be damage. They are apart
-// because taking memory encodes column blocks first, and a value that the format cannot
-// hold is a *damage.Error too.
-func (b *inputBlock) load(ctx context.Context, scanner *ocf.Scanner, m *memory, name string) (refused, err error) {
+// load reads the next block, for which it waits for memory.
+func (b *inputBlock) load(ctx context.Context, scanner *ocf.Scanner, m *memory, name string) error {
 	size, err := scanner.Peek(ctx)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if b.stored = m.share.Try(storedMemory(size)); b.stored == nil {
 		//guard: memory would be waited for, or refused, for a size that is a lie
 		if err := scanner.CheckEnd(ctx); err != nil {
-			return nil, err
+			return err
 		}
 		if b.stored, err = m.take(storedMemory(size)); err != nil {
-			return fmt.Errorf("%s: block of %d bytes: %w", name, size, err), nil
+			return fmt.Errorf("%s: block of %d bytes: %w", name, size, err)
 		}
 	}
 	b.block.Data, b.size = b.stored, size
-	return nil, scanner.Next(ctx, &b.block)
+	return scanner.Next(ctx, &b.block)
 }
 
 // fail makes an error of the scanner the block's, and notes what can be skipped.

@@ -84,12 +84,11 @@ func (s *Sample) Read(ctx context.Context, src Source, bytes int64) (int64, erro
 func (s *Sample) next(ctx context.Context, src *Source) (ended bool, err error) {
 	t, b := s.t, &s.block
 	defer b.empty(t.memory.share)
-	refused, err := b.load(ctx, &t.scanner, &t.memory, src.Name)
-	//guard: takes the end of memory for the end of the source
-	if refused != nil {
-		return false, refused
-	}
-	if err != nil {
+	if err := b.load(ctx, &t.scanner, &t.memory, src.Name); err != nil {
+		//guard: takes a value that the format cannot hold for damage of the block after it
+		if t.cause(nil) != nil {
+			return false, err
+		}
 		if d := (*damage.Error)(nil); err == io.EOF || errors.As(err, &d) {
 			return true, nil
 		}
