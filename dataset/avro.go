@@ -145,6 +145,7 @@ type avroRows struct {
 	rows  []byte // of the block
 	at    int    // where the next row is
 	left  int64  // rows of the block from there on
+	items int64  // without bytes, of rows before
 }
 
 // header reads the header of a stream, once.
@@ -166,12 +167,18 @@ func (a *avroRows) skip(ctx context.Context, most int64) (rows int64, err error)
 }
 
 func (a *avroRows) fill(ctx context.Context, c *chunk) error {
+	items := c.shredder.EmptyItems()
+	defer func() { a.items += c.shredder.EmptyItems() - items }()
 	for !c.full() {
 		if a.left == 0 {
-			if err := a.next(ctx, c.mapping.MinRowSize()); err != nil {
+			if err := a.next(ctx); err != nil {
 				return err
 			}
 		}
+		if err := a.reader.Grow(a.items); err != nil {
+			return err
+		}
+		a.items = 0
 		c.mark()
 		at, left := a.at, a.left
 		err := a.add(c)
@@ -204,19 +211,11 @@ func (a *avroRows) add(c *chunk) error {
 	return nil
 }
 
-// maxEmptyRows bounds the rows of a block that may take no bytes: their count is not
-// bounded by the block's size.
-const maxEmptyRows = 1 << 24
-
-// next goes to the next block. A row has at least so many bytes.
-func (a *avroRows) next(ctx context.Context, least int) error {
+// next goes to the next block.
+func (a *avroRows) next(ctx context.Context) error {
 	b, rows, err := a.reader.Next(ctx)
 	if err != nil {
 		return err
-	}
-	//guard: a few bytes could claim rows without end
-	if least == 0 && b.Rows > maxEmptyRows {
-		return damage.New(damage.Count, a.name, b.Offset, "block says %d rows that may take no bytes; at most %d are taken", b.Rows, maxEmptyRows)
 	}
 	a.block, a.rows, a.at, a.left = *b, rows, 0, b.Rows
 	return nil

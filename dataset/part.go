@@ -89,8 +89,11 @@ func (l *Listing) open(ctx context.Context, p *Part, read *Stats) (_ *OpenPart, 
 			return nil, err
 		}
 	}
-	o.Part, err = o.Format.Open(files, format.OpenOptions{MaxBlock: l.maxBlock, Memory: o.memory})
-	return o, err
+	if o.Part, err = o.Format.Open(files, format.OpenOptions{MaxBlock: l.maxBlock, Memory: o.memory}); err != nil {
+		return nil, err
+	}
+	growth := damage.Growth{Stored: p.Bytes, Rows: o.Rows()}
+	return o, growth.Check(p.Name, -1)
 }
 
 // unopened returns a part of which no file will be read.

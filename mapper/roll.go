@@ -2,9 +2,9 @@ package mapper
 
 import "github.com/rowtocol/rowtocol/column"
 
-// maxGroupRows ends a row group whatever its size; Java's signed arithmetic sets
-// it.
-const maxGroupRows = 1 << 30
+// maxGroupRows ends a row group whatever its size: so many rows may any file stand
+// for, whoever reads it (see damage.Growth).
+const maxGroupRows = 1 << 28
 
 // row accounts for a shredded row: blocks that are due are closed, and the row
 // group is finished if it is full. It may be the last of an input block, whose

@@ -3,6 +3,7 @@ package mapper
 import (
 	"context"
 
+	"github.com/rowtocol/rowtocol/damage"
 	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/shred"
 )
@@ -27,6 +28,8 @@ type task struct {
 	groups     int    // emitted
 	stats      Stats
 	lostRows   int64
+	growth     damage.Growth // of what was read of the source
+	growing    string        // name of the source
 	given      Row         // to the sink
 	whole      *wholeRows  // nil if the format takes columns
 	openErr    error       // why no row group can be begun

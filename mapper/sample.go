@@ -18,6 +18,7 @@ type Sample struct {
 	block   inputBlock
 	bytes   int64 // of the input blocks that were converted
 	largest int64 // of these
+	fails   bool  // tasks fail at the first damage
 }
 
 // SampleColumn is what a column of a sample took, in all its blocks.
@@ -34,8 +35,9 @@ type SampleColumn struct {
 const SampleMemory = 8 << 20
 
 // NewSample returns a sample without rows. Of the configuration it uses Mapping,
-// Writer, BlockSize, MaxInputBlock and Pool. The caller closes it.
+// Writer, BlockSize, MaxInputBlock, OnDamage and Pool. The caller closes it.
 func NewSample(cfg Config) *Sample {
+	fails := cfg.OnDamage == Fail
 	cfg.Workers, cfg.Memory, cfg.Workspaces, cfg.Spill = 1, SampleMemory, new(Workspaces), nil
 	if cfg.Pool == nil {
 		cfg.Pool = budget.New(math.MaxInt64)
@@ -45,19 +47,25 @@ func NewSample(cfg Config) *Sample {
 	t := newTask(&cfg, nil, nil)
 	t.sampled = make([]SampleColumn, len(cfg.Mapping.Columns))
 	in := &reader{cfg: t.cfg, workers: &t.workers, blocks: t.blocks, memory: &t.memory, scanner: &t.scanner}
-	return &Sample{t: t, in: in}
+	return &Sample{t: t, in: in, fails: fails}
 }
 
 // MaxSampleRows is the number of rows from which on a sample takes no further
 // block: rows of no bytes are not bounded by what is read.
 const MaxSampleRows = 1 << 22
 
+// Ended reports whether the sample takes no further block: it has rows enough, or has
+// met damage at which the tasks fail.
+func (s *Sample) Ended() bool {
+	return s.Rows() >= MaxSampleRows || s.fails && len(s.t.stats.Losses) > 0
+}
+
 // maxSampleSize is a row group that no sample fills.
 const maxSampleSize = 1 << 60
 
 // Read converts the blocks that start in the source's range, until they have
-// taken so many bytes of it or the sample has MaxSampleRows, and returns the
-// offset of what follows. Damaged blocks are left out, and damage between blocks
+// taken so many bytes of it or the sample has ended, and returns the offset of what
+// follows. Damaged blocks are left out, and damage between blocks
 // ends the source.
 func (s *Sample) Read(ctx context.Context, src Source, bytes int64) (int64, error) {
 	t, b := s.t, &s.block
@@ -67,8 +75,8 @@ func (s *Sample) Read(ctx context.Context, src Source, bytes int64) (int64, erro
 	t.scanner.LimitBlocks(t.cfg.MaxInputBlock)
 	pos := src.Range.Start
 	for stop := pos + bytes; pos < stop; pos = b.lost.End {
-		//guard: a few bytes of input could take very long, with rows of no bytes
-		if s.Rows() >= MaxSampleRows {
+		//guard: a few bytes of input could take very long, with rows of no bytes or damage
+		if s.Ended() {
 			return pos, nil
 		}
 		if ended, err := s.next(ctx, &src); err != nil {

@@ -79,11 +79,23 @@ func TestSampleLeavesDamageOut(t *testing.T) {
 	b := file.Bytes()
 	b[len(b)-27] ^= 1 // in the sync marker of the block before the last
 	src := source(t, "bad.avro", b)
-	s := mapper.NewSample(config(t, src, trevni.NewGroupWriter(trevni.Options{})))
+	cfg := config(t, src, trevni.NewGroupWriter(trevni.Options{}))
+	cfg.OnDamage = mapper.Quarantine
+	s := mapper.NewSample(cfg)
 	defer s.Close()
 	columns := read(t, s, src, src.Size)
-	if s.Rows() != 4 || s.Bytes() != 2*24 || columns[0].Data != 4 || columns[1].Data != 8 {
+	if s.Ended() || s.Rows() != 4 || s.Bytes() != 2*24 || columns[0].Data != 4 || columns[1].Data != 8 {
 		t.Errorf("%d rows of %d bytes, columns %+v; want those of two blocks", s.Rows(), s.Bytes(), columns)
+	}
+
+	// What follows damage that ends the tasks is not decoded for nothing.
+	cfg.OnDamage = mapper.Fail
+	fails := mapper.NewSample(cfg)
+	defer fails.Close()
+	for range 2 {
+		if _, err := fails.Read(t.Context(), src, src.Size); err != nil || !fails.Ended() || fails.Rows() != 2 {
+			t.Errorf("%d rows, ended: %v, %v", fails.Rows(), fails.Ended(), err)
+		}
 	}
 }
 

@@ -13,6 +13,11 @@ func (t *task) block(b *inputBlock, src Source) error {
 	if b.err == nil {
 		b.err = t.checkRows(b, src)
 	}
+	if b.err == nil {
+		if err := t.grow(b, src); err != nil {
+			return err
+		}
+	}
 	if b.err == nil && t.trial != nil {
 		b.err = t.walk(b, src, t.trial, nil)
 		t.trialBufs.Reset()
@@ -24,7 +29,22 @@ func (t *task) block(b *inputBlock, src Source) error {
 		return t.lose(src, b.lost, b.block.Rows, b.err)
 	}
 	t.stats.Bytes += b.lost.Len()
-	return t.walk(b, src, t.shredder, t)
+	items := t.shredder.EmptyItems()
+	err := t.walk(b, src, t.shredder, t)
+	t.growth.Rows += t.shredder.EmptyItems() - items
+	return err
+}
+
+// grow adds a block to what its source stands for. Its error ends the task, whatever
+// damage is allowed.
+func (t *task) grow(b *inputBlock, src Source) error {
+	if t.growing != src.Name {
+		t.growing, t.growth = src.Name, damage.Growth{}
+	}
+	t.growth.Stored += b.lost.Len()
+	t.growth.Bytes += int64(len(b.rows))
+	t.growth.Rows += b.block.Rows
+	return t.growth.Check(src.Name, b.block.Offset)
 }
 
 // walk shreds the rows of a block and checks that they fill it. Each row is

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"math"
+
+	"github.com/rowtocol/rowtocol/damage"
 )
 
 // Account accounts for the memory of blocks.
@@ -28,6 +30,7 @@ type Reader struct {
 	memory  Account
 	block   Block
 	rows    []byte
+	growth  damage.Growth
 }
 
 // NewReader returns a reader of all blocks of the file that r holds. The name appears
@@ -104,7 +107,20 @@ func (r *Reader) Next(ctx context.Context) (*Block, []byte, error) {
 	if err := r.decode(); err != nil {
 		return nil, nil, err
 	}
+	r.growth.Stored += r.block.Range().Len()
+	r.growth.Bytes += int64(len(r.rows))
+	if err := r.Grow(r.block.Rows); err != nil {
+		return nil, nil, err
+	}
 	return &r.block, r.rows, nil
+}
+
+// Grow adds rows to what the file stands for so far, or items of the last block's rows
+// that take no bytes. If that is too much, its error is a *damage.Error: see
+// damage.Growth.
+func (r *Reader) Grow(rows int64) error {
+	r.growth.Rows += min(rows, math.MaxInt64-r.growth.Rows)
+	return r.growth.Check(r.name, r.block.Offset)
 }
 
 // decode decodes the block. Where its codec does not say how much that is, it tries

@@ -67,9 +67,13 @@ func (s *Survey) newSampler(blockSize int) *sampler {
 		reader = s.Mapping.Schema
 	}
 	r.resolutions = input.NewResolutions(reader)
+	onDamage := mapper.Skip
+	if s.Request.Options.OnDamage == "fail" {
+		onDamage = mapper.Fail
+	}
 	r.sample = mapper.NewSample(mapper.Config{
 		Mapping: s.Mapping, Writer: s.writer, BlockSize: blockSize,
-		MaxInputBlock: s.Request.Options.MaxInputBlock, Pool: s.memory,
+		MaxInputBlock: s.Request.Options.MaxInputBlock, Pool: s.memory, OnDamage: onDamage,
 	})
 	for _, in := range r.inputs {
 		r.starts = append(r.starts, r.total)
@@ -102,7 +106,7 @@ func (s *sampler) readAll(ctx context.Context) error {
 }
 
 func (s *sampler) wantsMore(most int64) bool {
-	return s.sample.Bytes() < most && s.sample.Rows() < mapper.MaxSampleRows
+	return s.sample.Bytes() < most && !s.sample.Ended()
 }
 
 // readFrom converts blocks of one input from pos on until quota bytes are

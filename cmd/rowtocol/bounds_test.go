@@ -1,10 +1,16 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/rowtocol/rowtocol/column"
+	"github.com/rowtocol/rowtocol/ocf"
+	"github.com/rowtocol/rowtocol/shred"
+	"github.com/rowtocol/rowtocol/trevni"
 )
 
 // Types that are nested deeper than Arrow takes are refused before the first byte.
@@ -59,4 +65,92 @@ func TestExpandedSchema(t *testing.T) {
 		rowtocol(t, dir, nil, append(strings.Fields(args), "--memory", "32MiB")...).want(t, 1, "65536 columns: too little memory: it needs --memory ")
 	}
 	rowtocol(t, dir, nil, "count", "--memory", "256MiB", "a.avro").want(t, 0, "1")
+}
+
+// empties makes an Avro file of so many blocks that say that they hold rows, with the
+// same data each.
+func empties(t *testing.T, name, field string, blocks int, rows int64, data []byte) {
+	t.Helper()
+	var b bytes.Buffer
+	w, err := ocf.NewWriter(&b, `{"type":"record","name":"R","fields":[{"name":"f","type":`+field+`}]}`, "null", [16]byte{1, 2, 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range blocks {
+		if err := w.AppendBlock(rows, data); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(t, name, b.Bytes())
+}
+
+// What a few bytes stand for is bounded: rows, items of arrays, and bytes.
+func TestWhatAFileStandsFor(t *testing.T) {
+	dir := t.TempDir()
+	const million = 1 << 20
+	items := append(appendVarint(nil, million), 0)
+	empties(t, filepath.Join(dir, "rows.avro"), `"null"`, 20_000, 16*million, nil)
+	empties(t, filepath.Join(dir, "items.avro"), `{"type":"array","items":"null"}`, 100, 16, bytes.Repeat(items, 16))
+	for _, args := range []string{"convert items.avro out", "convert --on-damage skip items.avro out", "stats items.avro"} {
+		rowtocol(t, dir, nil, strings.Fields(args)...).want(t, 3, "items.avro: offset ", "a file may stand for")
+	}
+	rowtocol(t, dir, nil, "inspect", "rows.avro").want(t, 3, "rows.avro: offset ", "a file may stand for")
+	rowtocol(t, dir, nil, "count", "rows.avro").want(t, 0, fmt.Sprint(20_000*16*million))
+}
+
+// A column file of nulls has no more rows than its bytes may stand for.
+func TestColumnOfManyNulls(t *testing.T) {
+	dir := t.TempDir()
+	nulls(t, filepath.Join(dir, "most.trv"), 1<<28)
+	nulls(t, filepath.Join(dir, "more.trv"), 1<<30)
+	rowtocol(t, dir, nil, "count", "most.trv").want(t, 0, fmt.Sprint(1<<28))
+	rowtocol(t, dir, nil, "verify", "most.trv").want(t, 0, "sound")
+	for _, args := range []string{"cat", "head", "stats", "inspect", "verify", "count"} {
+		code := 3
+		if args == "verify" {
+			code = 6
+		}
+		rowtocol(t, dir, nil, args, "more.trv").want(t, code, "more.trv: unsupported: ", "stand for 1073741824 rows", "a file may stand for")
+	}
+}
+
+// nulls makes a Trevni file of one column of nulls.
+func nulls(t *testing.T, name string, rows int64) {
+	t.Helper()
+	schema, err := shred.ParseSchema(`{"type":"record","name":"R","fields":[{"name":"f","type":"null"}]}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := shred.Map(schema, shred.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	group, err := trevni.NewGroupWriter(trevni.Options{}).NewRowGroup(schema.JSON(), m.Columns, 64<<10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	job, err := group.Begin(0, &column.Block{Rows: rows})
+	if err != nil {
+		t.Fatal(err)
+	}
+	stored, err := job.Encode(nil)
+	if err == nil {
+		err = group.End(0, job, len(stored))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	outputs, err := group.Finish(rows)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b []byte
+	for _, p := range outputs[0].Pieces {
+		if p.Column < 0 {
+			b = append(b, p.Literal...)
+		} else {
+			b = append(b, stored[p.Offset:p.Offset+p.Length]...)
+		}
+	}
+	write(t, name, b)
 }

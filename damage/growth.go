@@ -1,0 +1,33 @@
+package damage
+
+import "math"
+
+// What a file may stand for: freeGrowth bytes, and mostGrowth for each of its own. A
+// row counts as leastRow bytes at least. Rows that differ at all take more of a file,
+// whatever compresses them; what takes less are a few bytes that would keep a reader
+// busy for hours.
+const (
+	freeGrowth = 1 << 30
+	mostGrowth = 4 << 10
+	leastRow   = 4
+)
+
+// Growth is what a file, or what was read of it so far, stands for.
+type Growth struct {
+	Stored int64 // bytes of the file
+	Bytes  int64 // of its rows, decompressed
+	Rows   int64 // and items of arrays that take no bytes
+}
+
+// Check returns an *Error of kind Unsupported, at an offset of the file or -1, if the
+// bytes stand for more than they may.
+func (g *Growth) Check(file string, offset int64) error {
+	most := freeGrowth + min(g.Stored, math.MaxInt64/(2*mostGrowth))*mostGrowth
+	//guard: a few bytes could keep a reader busy without end
+	if g.Bytes > most || g.Rows > most/leastRow {
+		return New(Unsupported, file, offset,
+			"%d bytes of the file stand for %d rows of %d bytes; a file may stand for %d bytes and %d for each of its own, where a row, or an item without bytes, counts as %d",
+			g.Stored, g.Rows, g.Bytes, freeGrowth, mostGrowth, leastRow)
+	}
+	return nil
+}

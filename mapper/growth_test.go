@@ -1,0 +1,21 @@
+package mapper
+
+import (
+	"testing"
+
+	"github.com/rowtocol/rowtocol/ocf"
+)
+
+// What blocks stand for is added up for each source by itself.
+func TestGrowthIsOfASource(t *testing.T) {
+	task := &task{}
+	block := &inputBlock{block: ocf.Block{Rows: 100 << 20}, lost: ocf.Range{Start: 100, End: 120}}
+	for i, step := range []struct {
+		source  string
+		refused bool
+	}{{"a", false}, {"a", false}, {"a", true}, {"b", false}, {"b", false}, {"b", true}} {
+		if err := task.grow(block, Source{Name: step.source}); (err != nil) != step.refused {
+			t.Errorf("step %d: %v", i, err)
+		}
+	}
+}
