@@ -53,6 +53,8 @@ type Stats struct {
 	Blocks int64
 	// Passed is how many rows of the dataset it has looked at for a condition.
 	Passed int64
+	// Inexact counts values that the types of Query.Schema do not hold as they were.
+	Inexact shred.Inexact
 }
 
 // Plus are the figures of two queries of the same dataset together.
@@ -63,6 +65,7 @@ func (s Stats) Plus(t Stats) Stats {
 	t.BlocksRead += s.BlocksRead
 	t.Blocks += s.Blocks
 	t.Passed += s.Passed
+	t.Inexact = s.Inexact.Plus(t.Inexact)
 	return t
 }
 

@@ -63,7 +63,7 @@ func (s *Scan) bind(rows *selection) (*shred.Schema, error) {
 	if err != nil {
 		return nil, err
 	}
-	by, err := shred.Resolve(s.schema, reader)
+	by, err := shred.Resolve(s.schema, reader, shred.AllowChanges)
 	if err != nil {
 		return nil, in(rows.section.name, err)
 	}
@@ -170,6 +170,7 @@ func (s *Scan) row(dst []byte) (_ []byte, err error) {
 			if d := (*damage.Error)(nil); errors.As(err, &d) {
 				d.Offset = -1 // in the row, not in the file
 			}
+			s.rows.stats.Inexact = s.rows.stats.Inexact.Plus(s.resolver.TakeInexact())
 			return row, err
 		}
 		if dst, err = s.grow(dst); err != nil {

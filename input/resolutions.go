@@ -18,15 +18,26 @@ const maxKnown = 1 << 20
 // used concurrently.
 type Resolutions struct {
 	reader *shred.Schema // nil: all inputs have the same
+	rules  shred.Rules
 
 	mu    sync.Mutex
 	known map[string]*shred.Resolution // by the schema that the rows were written with
 	bytes int                          // of the keys of known
 }
 
-// NewResolutions returns how rows become rows of reader's schema; with nil they
-// are taken as they are.
-func NewResolutions(reader *shred.Schema) *Resolutions { return &Resolutions{reader: reader} }
+// NewResolutions returns how rows become rows of reader's schema, which is the one of
+// a request; with nil they are taken as they are.
+func NewResolutions(r *manifest.Request, reader *shred.Schema) *Resolutions {
+	if r.Schema == "" {
+		return &Resolutions{}
+	}
+	rules := shred.AllowChanges
+	//guard: keeps values as they are where only an earlier output asks for its schema
+	if r.SchemaKept {
+		rules = shred.KeepMeaning
+	}
+	return &Resolutions{reader: reader, rules: rules}
+}
 
 // Of returns how the rows of an input are resolved; nil if they can be taken as
 // they are.
@@ -39,13 +50,9 @@ func (r *Resolutions) Of(name, schema string) (*shred.Resolution, error) {
 	if by, ok := r.known[schema]; ok {
 		return by, nil
 	}
-	writer, err := shred.ParseSchema(schema)
+	by, err := r.resolve(name, schema)
 	if err != nil {
-		return nil, failure.As(failure.Input, InFile(name, err))
-	}
-	by, err := shred.Resolve(writer, r.reader)
-	if err != nil {
-		return nil, failure.As(failure.Input, InFile(name, err))
+		return nil, err
 	}
 	if by.Identity() {
 		by = nil
@@ -57,20 +64,17 @@ func (r *Resolutions) Of(name, schema string) (*shred.Resolution, error) {
 	return by, nil
 }
 
-// ReaderSchema parses the schema that the request asks for, and checks that the
-// schemas of all inputs resolve to it.
-func ReaderSchema(text string, inputs []manifest.Input, schemas []string) (*shred.Schema, error) {
-	reader, err := shred.ParseSchema(text)
+// resolve returns how the rows of an input become rows of the reader's schema.
+func (r *Resolutions) resolve(name, schema string) (*shred.Resolution, error) {
+	writer, err := shred.ParseSchema(schema)
 	if err != nil {
-		return nil, failure.As(failure.Usage, fmt.Errorf("the reader's schema: %w", err))
+		return nil, failure.As(failure.Input, InFile(name, err))
 	}
-	r := NewResolutions(reader)
-	for i, schema := range schemas {
-		if _, err := r.Of(inputs[i].Path, schema); err != nil {
-			return nil, err
-		}
+	by, err := shred.Resolve(writer, r.reader, r.rules)
+	if err != nil {
+		return nil, failure.As(failure.Input, InFile(name, err))
 	}
-	return reader, nil
+	return by, nil
 }
 
 // InFile names the input whose schema err is about.

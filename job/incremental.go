@@ -1,6 +1,7 @@
 package job
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -67,7 +68,7 @@ func (r *Request) newInputs(ctx context.Context, state *publish.State) (*plan.Su
 	if err != nil {
 		return nil, err
 	}
-	request.Schema = schema
+	request.Schema, request.SchemaKept = schema, r.Schema == "" && schema != ""
 	survey, err := plan.Look(ctx, request)
 	var changed *plan.Changed
 	if errors.As(err, &changed) {
@@ -108,7 +109,7 @@ func alike(dest string, outputs []publish.Committed, o *manifest.Options, schema
 		case schema != "" && !sameSchema(s.Schema, schema):
 			return "", differs("schema")
 		}
-		return s.Schema, nil
+		return cmp.Or(schema, s.Schema), nil
 	}
 	return schema, nil
 }

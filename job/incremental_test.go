@@ -301,7 +301,7 @@ func TestAlike(t *testing.T) {
 		"nothing":           {nil, trevni, a, "", a},
 		"of no input":       {[]publish.Committed{of("", trevni), of(b, trevni)}, trevni, "", "", b},
 		"the first":         {[]publish.Committed{of(a, trevni), of(b, trevni)}, trevni, "", "", a},
-		"in other words":    {[]publish.Committed{of(a, trevni)}, trevni, " " + a, "", a},
+		"in other words":    {[]publish.Committed{of(a, trevni)}, trevni, " " + a, "", " " + a},
 		"another schema":    {[]publish.Committed{of(a, trevni)}, trevni, b, "schema", ""},
 		"no schema":         {[]publish.Committed{of(a, trevni)}, trevni, "x", "schema", ""},
 		"another format":    {[]publish.Committed{of(a, trevni)}, manifest.Options{Format: "cfile"}, "", "format: trevni", ""},

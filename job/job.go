@@ -221,6 +221,9 @@ func (o *Outcome) publish(ctx context.Context, c *publish.Claim, r *publish.Run,
 	if n := o.Manifest.InvalidUTF8; n > 0 {
 		o.Warnings = append(o.Warnings, fmt.Sprintf("%d strings are not valid UTF-8 and were copied as they are; other readers may replace or refuse them", n))
 	}
+	if n := o.Manifest.Inexact; n.Values() > 0 {
+		o.Warnings = append(o.Warnings, fmt.Sprintf("%d values are not what they were: %d symbols are taken for the default of the schema's enum, %d numbers are rounded", n.Values(), n.EnumDefaults, n.Rounded))
+	}
 	return nil
 }
 

@@ -474,6 +474,9 @@ func TestDifferences(t *testing.T) {
 	if d := a.Differences(b); len(d) != 1 {
 		t.Errorf("two schemas: %q", d)
 	}
+	if d := a.Differences(&Request{Schema: "x", SchemaKept: true}); len(d) != 1 || !strings.Contains(d[0], "asked for") {
+		t.Errorf("a schema that nobody asks for any more: %q", d)
+	}
 	if d := a.Differences(&Request{}); len(d) != 1 {
 		t.Errorf("no schema any more: %q", d)
 	}
@@ -486,6 +489,19 @@ func TestDifferences(t *testing.T) {
 	}
 	if d := b.Differences(&Request{Schema: "w", SchemaCanonical: "z"}); len(d) != 0 {
 		t.Errorf("one schema in other words: %q", d)
+	}
+}
+
+// TestWhatDiffersFromInputs is in the document of the output.
+func TestWhatDiffersFromInputs(t *testing.T) {
+	p := samplePlan(t)
+	p.LeftOut = []LeftOut{{Field: "a.b", Input: "a.avro", Inputs: 1}}
+	resum(t, p)
+	one, two := sampleResult(), sampleResult()
+	one.Inexact, two.Inexact = Inexact{EnumDefaults: 1, Rounded: 2}, Inexact{Rounded: 4}
+	s := NewSuccess(p, output, []*TaskResult{one, two})
+	if !reflect.DeepEqual(s.LeftOut, p.LeftOut) || s.Inexact != (Inexact{EnumDefaults: 1, Rounded: 6}) || s.Inexact.Values() != 7 {
+		t.Errorf("%+v, %+v", s.LeftOut, s.Inexact)
 	}
 }
 

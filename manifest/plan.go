@@ -22,15 +22,17 @@ type Plan struct {
 	Replaces []string `json:"replaces,omitempty"`
 	// Run is whether the plan's output is to be a run beside that output, and not
 	// to replace it.
-	Run       bool     `json:"run,omitempty"`
-	Schema    string   `json:"schema"`     // Avro schema JSON of all rows; empty without inputs
-	Columns   int      `json:"columns"`    // number of columns of Schema
-	BlockSize int      `json:"block_size"` // column block size, bytes
-	SplitSize int64    `json:"split_size"` // S: input bytes aimed at per task
-	Ratio     float64  `json:"ratio"`      // sampled output bytes per input byte
-	Tasks     []Task   `json:"tasks"`
-	Warnings  []string `json:"warnings,omitempty"`
-	Made      *Made    `json:"made,omitempty"`
+	Run       bool    `json:"run,omitempty"`
+	Schema    string  `json:"schema"`     // Avro schema JSON of all rows; empty without inputs
+	Columns   int     `json:"columns"`    // number of columns of Schema
+	BlockSize int     `json:"block_size"` // column block size, bytes
+	SplitSize int64   `json:"split_size"` // S: input bytes aimed at per task
+	Ratio     float64 `json:"ratio"`      // sampled output bytes per input byte
+	Tasks     []Task  `json:"tasks"`
+	// LeftOut are the fields of inputs that Schema lacks.
+	LeftOut  []LeftOut `json:"left_out,omitempty"`
+	Warnings []string  `json:"warnings,omitempty"`
+	Made     *Made     `json:"made,omitempty"`
 }
 
 // Task is the input of one row group, in order.
@@ -52,6 +54,13 @@ type Piece struct {
 	Input int   `json:"input"` // index in Request.Inputs
 	Start int64 `json:"start"`
 	End   int64 `json:"end"`
+}
+
+// LeftOut is a field that inputs have and the output does not.
+type LeftOut struct {
+	Field  string `json:"field"`  // its path
+	Input  string `json:"input"`  // the first input that has it
+	Inputs int    `json:"inputs"` // how many inputs have it
 }
 
 // Sum returns the plan's ID: a hash of all in it but the warnings, how it was made,

@@ -20,6 +20,10 @@ type Request struct {
 	// resolved from the schema that they were written with; empty if all inputs
 	// must have one.
 	Schema string `json:"schema,omitempty"`
+	// SchemaKept says that Schema is that of an earlier output, beside which the new
+	// one is put, and that nobody asked for it. Values keep their meaning then: see
+	// shred.KeepMeaning.
+	SchemaKept bool `json:"schema_kept,omitempty"`
 	// SchemaCanonical is a text that is equal for schemas that are the same,
 	// however they are written; empty without a schema, and in documents that do
 	// not have it, whose schemas are compared as they are written.
@@ -168,6 +172,9 @@ func text(v any) string {
 
 func schemaDifferences(before, now *Request) []string {
 	switch {
+	//guard: a run would be resumed whose tasks may change what values mean
+	case before.SchemaKept != now.SchemaKept:
+		return []string{"the schema to resolve to was asked for in one run and not in the other"}
 	case before.Schema == now.Schema:
 		return nil
 	case before.Schema == "":

@@ -27,7 +27,24 @@ type TaskResult struct {
 	// InvalidUTF8 counts string values that are not UTF-8 and were copied as
 	// they are.
 	InvalidUTF8 int64 `json:"invalid_utf8,omitempty"`
-	Made        *Made `json:"made,omitempty"`
+	// Inexact counts the values that could not be kept as they were.
+	Inexact Inexact `json:"inexact,omitzero"`
+	Made    *Made   `json:"made,omitempty"`
+}
+
+// Inexact counts values that were resolved to the schema that was asked for, and are
+// not what they were.
+type Inexact struct {
+	EnumDefaults int64 `json:"enum_defaults,omitempty"` // symbols that the schema lacks, taken for its default
+	Rounded      int64 `json:"rounded,omitempty"`       // numbers that a float or a double does not hold exactly
+}
+
+// Values is the number of all such values.
+func (i Inexact) Values() int64 { return i.EnumDefaults + i.Rounded }
+
+// Plus returns the sum of two counts.
+func (i Inexact) Plus(other Inexact) Inexact {
+	return Inexact{i.EnumDefaults + other.EnumDefaults, i.Rounded + other.Rounded}
 }
 
 // Part is a row group of the output: one file, or the files of a directory.

@@ -28,9 +28,12 @@ type Success struct {
 	Bytes    int64    `json:"bytes"`
 	Losses   []Loss   `json:"losses,omitempty"`
 	Index    []File   `json:"index,omitempty"`
-	// InvalidUTF8 is the sum of the tasks'.
-	InvalidUTF8 int64 `json:"invalid_utf8,omitempty"`
-	Made        *Made `json:"made,omitempty"`
+	// LeftOut are the fields of inputs that Schema lacks.
+	LeftOut []LeftOut `json:"left_out,omitempty"`
+	// InvalidUTF8 and Inexact are the sums of the tasks'.
+	InvalidUTF8 int64   `json:"invalid_utf8,omitempty"`
+	Inexact     Inexact `json:"inexact,omitzero"`
+	Made        *Made   `json:"made,omitempty"`
 }
 
 // Files are the files of the output, those of the parts first.
@@ -46,7 +49,7 @@ func (s *Success) Differences(now *Request) []string { return s.Request.Differen
 // left out, except for the one that an output without any rows needs to show its
 // columns.
 func NewSuccess(p *Plan, id string, results []*TaskResult) *Success {
-	s := &Success{Version: Version, ID: id, Run: p.Run, Plan: p.ID, Request: p.Request, Schema: p.Schema}
+	s := &Success{Version: Version, ID: id, Run: p.Run, Plan: p.ID, Request: p.Request, Schema: p.Schema, LeftOut: p.LeftOut}
 	if p.Run {
 		s.Base = p.Base
 	}
@@ -61,6 +64,7 @@ func NewSuccess(p *Plan, id string, results []*TaskResult) *Success {
 	}
 	for _, r := range results {
 		s.InvalidUTF8 += r.InvalidUTF8
+		s.Inexact = s.Inexact.Plus(r.Inexact)
 		for _, f := range r.Index {
 			s.Index = append(s.Index, published(f, id))
 		}

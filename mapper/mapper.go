@@ -104,6 +104,8 @@ type Stats struct {
 	// InvalidUTF8 counts string values that are not UTF-8 and were copied as
 	// they are.
 	InvalidUTF8 int64
+	// Inexact counts values that were resolved and are not what they were.
+	Inexact shred.Inexact
 }
 
 // Run reads the sources in order and calls emit with each row group, in

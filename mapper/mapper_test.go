@@ -356,6 +356,36 @@ func TestFalseSizesAreSkipped(t *testing.T) {
 	}
 }
 
+// TestInexactValuesCountOnce walks blocks twice, as damaged ones are left out whole.
+func TestInexactValuesCountOnce(t *testing.T) {
+	var file bytes.Buffer
+	w, err := ocf.NewWriter(&file, `"long"`, "null", [16]byte{2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	large := string(binary.AppendVarint(nil, 1<<53+1))
+	for _, block := range []string{large + "\x02", large + "\x80", large + large} { // the second ends early
+		if err := w.AppendBlock(2, []byte(block)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	src := source(t, "rows.avro", file.Bytes())
+	writer, _ := shred.ParseSchema(`"long"`)
+	reader, _ := shred.ParseSchema(`"double"`)
+	if src.Resolution, err = shred.Resolve(writer, reader, shred.AllowChanges); err != nil {
+		t.Fatal(err)
+	}
+	cfg := config(t, src, trevni.NewGroupWriter(trevni.Options{}))
+	cfg.OnDamage = mapper.Skip
+	if cfg.Mapping, err = shred.Map(reader, shred.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	stats, err := mapper.Run(context.Background(), []mapper.Source{src}, cfg, func(g mapper.RowGroup) error { return g.Spill.Close() })
+	if err != nil || stats.Rows != 4 || len(stats.Losses) != 1 || stats.Inexact != (shred.Inexact{Rounded: 3}) {
+		t.Errorf("%+v, %v", stats, err)
+	}
+}
+
 // TestRowsBeyondTheMemory resolves a row of few bytes to one of many.
 func TestRowsBeyondTheMemory(t *testing.T) {
 	const empty = `{"type":"array","items":{"type":"record","name":"E","fields":[]}}`
@@ -379,7 +409,7 @@ func TestRowsBeyondTheMemory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if src.Resolution, err = shred.Resolve(writer, reader); err != nil {
+	if src.Resolution, err = shred.Resolve(writer, reader, shred.AllowChanges); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct{ max, memory, rows int64 }{{1 << 20, 1 << 20, 2}, {10_000, 1 << 20, 1}, {10_000, 100_000, 1}, {1 << 20, 100_000, -1}} {

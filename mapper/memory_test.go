@@ -235,7 +235,7 @@ func TestLargeResolvedRows(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if src.Resolution, err = shred.Resolve(writer, reader); err != nil {
+		if src.Resolution, err = shred.Resolve(writer, reader, shred.AllowChanges); err != nil {
 			t.Fatal(err)
 		}
 		cfg := config(t, src, trevni.NewGroupWriter(trevni.Options{Codec: "snappy"}))

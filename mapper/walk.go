@@ -52,6 +52,12 @@ func (t *task) grow(b *inputBlock, src Source) error {
 func (t *task) walk(b *inputBlock, src Source, s *shred.Shredder, report *task) error {
 	t.resolveBy(src.Resolution)
 	defer t.shrinkRow()
+	defer func() {
+		//guard: counts values of the trial walk once more
+		if inexact := t.resolver.TakeInexact(); report != nil {
+			t.stats.Inexact = t.stats.Inexact.Plus(inexact)
+		}
+	}()
 	rest, empty, tried := b.rows, s.EmptyItems(), 0
 	for row := range b.block.Rows {
 		if report != nil {

@@ -37,6 +37,9 @@ type Request struct {
 	// Schema is the JSON of a reader's Avro schema, to which the rows of inputs
 	// with other schemas are resolved; empty if all inputs must have one.
 	Schema string
+	// SchemaKept says that Schema is that of what the destination holds, and nobody
+	// asked for it: see manifest.Request.
+	SchemaKept bool
 	// Run makes the plan one of a run beside what the destination holds.
 	Run bool
 	// Known are inputs that the destination has already: those that are still what
@@ -80,6 +83,7 @@ type Survey struct {
 	allowWaiting bool
 	known        bool   // the destination has inputs
 	first        string // location of the first input that has a header
+	leftOut      []manifest.LeftOut
 	memory       *budget.Pool
 	writer       format.Writer
 	empty        format.RowGroup // of Mapping's columns; nil if there are no inputs
@@ -98,7 +102,7 @@ func Look(ctx context.Context, r Request) (*Survey, error) {
 
 func survey(ctx context.Context, r Request) (*Survey, error) {
 	s := &Survey{
-		Request: manifest.Request{Options: r.Options, Schema: r.Schema},
+		Request: manifest.Request{Options: r.Options, Schema: r.Schema, SchemaKept: r.SchemaKept},
 		resolve: r.Resolve, run: r.Run, allowEmpty: r.AllowEmpty, allowWaiting: r.AllowWaiting, known: len(r.Known) > 0,
 		memory: cmp.Or(r.Memory, budget.New(DefaultMemory)),
 	}
@@ -231,7 +235,7 @@ func (s *Survey) newGroup(blockSize int) (err error) {
 func (s *Survey) Plan(ctx context.Context, base string, holds ...string) (*manifest.Plan, error) {
 	p := &manifest.Plan{
 		Version: manifest.Version, Request: s.Request, Dest: s.Dest.Origin + s.Dest.Path, Base: base, Run: s.run,
-		BlockSize: cmp.Or(s.Request.Options.BlockSize, manifest.DefaultBlockSize), Warnings: slices.Clone(s.Warnings),
+		BlockSize: cmp.Or(s.Request.Options.BlockSize, manifest.DefaultBlockSize), Warnings: slices.Clone(s.Warnings), LeftOut: s.leftOut,
 	}
 	if !s.run {
 		p.Replaces = holds

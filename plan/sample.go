@@ -11,7 +11,6 @@ import (
 	"github.com/rowtocol/rowtocol/manifest"
 	"github.com/rowtocol/rowtocol/mapper"
 	"github.com/rowtocol/rowtocol/ocf"
-	"github.com/rowtocol/rowtocol/shred"
 )
 
 // The sample is a fixed share of the input at fixed fractions of it, so that
@@ -62,11 +61,7 @@ func (s *Survey) sample(ctx context.Context, blockSize int) (*filling, error) {
 // newSampler returns a sampler whose sample the caller closes.
 func (s *Survey) newSampler(blockSize int) *sampler {
 	r := &sampler{resolve: s.resolve, inputs: s.Request.Inputs, columns: len(s.Mapping.Columns)}
-	var reader *shred.Schema
-	if s.Request.Schema != "" {
-		reader = s.Mapping.Schema
-	}
-	r.resolutions = input.NewResolutions(reader)
+	r.resolutions = input.NewResolutions(&s.Request, s.Mapping.Schema)
 	onDamage := mapper.Skip
 	if s.Request.Options.OnDamage == "fail" {
 		onDamage = mapper.Fail

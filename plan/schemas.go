@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"slices"
 	"strings"
 	"sync"
@@ -142,15 +141,21 @@ func (s *Survey) schemaOf(sound []header) (*shred.Schema, error) {
 		inputs[i], texts[i] = h.input, h.schema
 	}
 	s.first = inputs[0].Path
+	var fit *input.Fit
+	var err error
 	if s.Request.Schema == "" {
-		return oneSchema(inputs, texts)
+		fit, err = input.FitFirst(inputs, texts)
+	} else {
+		fit, err = input.FitRequest(&s.Request, inputs, texts)
 	}
-	reader, err := input.ReaderSchema(s.Request.Schema, inputs, texts)
 	if err != nil {
 		return nil, err
 	}
-	s.Request.SchemaCanonical = reader.Canonical()
-	return reader, nil
+	if s.Request.Schema != "" {
+		s.Request.SchemaCanonical = fit.Schema.Canonical()
+	}
+	s.Warnings, s.leftOut = append(s.Warnings, fit.Warnings...), fit.LeftOut
+	return fit.Schema, nil
 }
 
 // sharedTexts keeps one copy of equal texts: many inputs have few schemas. It may
@@ -179,64 +184,4 @@ func (s *Survey) schemaFault(err error) error {
 		return failure.As(failure.Usage, fmt.Errorf("the reader's schema: %w", err))
 	}
 	return failure.As(failure.Input, input.InFile(s.first, err))
-}
-
-// oneSchema parses the schemas of the inputs and returns it if they are the
-// same; nil if there are none.
-func oneSchema(inputs []manifest.Input, texts []string) (*shred.Schema, error) {
-	var groups []schemaGroup
-	known := make(map[string]int) // schema text → index in groups
-	same := make(map[string]int)  // what is equal for all texts of a schema → the same
-	for i, text := range texts {
-		g, ok := known[text]
-		if !ok {
-			s, err := shred.ParseSchema(text)
-			if err != nil {
-				return nil, failure.As(failure.Input, input.InFile(inputs[i].Path, err))
-			}
-			identity := s.Identity()
-			if g, ok = same[identity]; !ok {
-				g = len(groups)
-				groups, same[identity] = append(groups, schemaGroup{schema: s}), g
-			}
-			known[text] = g
-		}
-		groups[g].files = append(groups[g].files, inputs[i].Path)
-	}
-	switch len(groups) {
-	case 0:
-		return nil, nil
-	case 1:
-		return groups[0].schema, nil
-	}
-	return nil, schemasDiffer(groups)
-}
-
-// schemaGroup is the inputs of one schema.
-type schemaGroup struct {
-	schema *shred.Schema
-	files  []string
-}
-
-// listedFiles is the number of files of a schema that a refusal names.
-const listedFiles = 10
-
-func schemasDiffer(groups []schemaGroup) error {
-	var s strings.Builder
-	fmt.Fprintf(&s, "the inputs have %d different schemas, but a job takes one (--schema names one that all are resolved to):", len(groups))
-	for _, g := range groups {
-		root := g.schema.Root()
-		name := root.Kind.String()
-		if root.Name != "" {
-			name += " " + root.FullName()
-		}
-		fmt.Fprintf(&s, "\n  %s (%08x), %d files:", name, crc32.ChecksumIEEE([]byte(g.schema.Canonical())), len(g.files))
-		for _, f := range g.files[:min(len(g.files), listedFiles)] {
-			fmt.Fprintf(&s, "\n    %s", f)
-		}
-		if more := len(g.files) - listedFiles; more > 0 {
-			fmt.Fprintf(&s, "\n    and %d more", more)
-		}
-	}
-	return failure.New(failure.Input, "%s", s.String())
 }

@@ -2,6 +2,7 @@ package shred
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
 
 	"github.com/rowtocol/rowtocol/column"
@@ -39,6 +40,15 @@ func (n *Node) LogicalType() column.Logical {
 		}
 	}
 	return column.LogicalNone
+}
+
+// logicalText is the logical type with what belongs to it, as in decimal(10,2).
+func (n *Node) logicalText() string {
+	l := n.LogicalType()
+	if l == column.LogicalDecimal {
+		return fmt.Sprintf("%s(%d,%d)", l, n.Precision, n.Scale)
+	}
+	return l.String()
 }
 
 // fits checks what a logical type asks beyond the kind.

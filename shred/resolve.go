@@ -2,10 +2,12 @@ package shred
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/rowtocol/rowtocol/column"
 	"github.com/rowtocol/rowtocol/damage"
 )
 
@@ -17,6 +19,7 @@ const (
 	resolveMismatch                    // nothing: the types do not match
 	resolveFloat                       // an int or long becomes a float
 	resolveDouble                      // an int, long or float becomes a double
+	resolveUnit                        // a time is multiplied to be of a finer unit
 	resolveEnum                        // the ordinal is another
 	resolveInOrder                     // a record whose kept fields keep their order
 	resolveReorder                     // any other record
@@ -29,12 +32,12 @@ const (
 // immutable.
 type Resolution struct {
 	root     *action
+	rules    Rules
 	reorders bool // some record's fields come in another order
-}
 
-// Identity reports whether the schemas code all rows alike, so that there is
-// nothing to resolve and nothing to check that the reader's schema would not.
-func (r *Resolution) Identity() bool { return r.root.exact && r.root.code == resolveCopy }
+	leftOut, changes, differences []string
+	converts                      bool
+}
 
 // MinRowSize is the least number of bytes of one row that was written; 0 where
 // rows may take none.
@@ -51,7 +54,10 @@ type action struct {
 	index    int            // resolveIndex: the reader's branch
 	literal  []byte         // resolveIndex: the same, encoded; resolveInOrder: defaults behind the last field
 	sub      *action        // of items, or of the reader's branch
-	ordinals []int          // the reader's, per symbol of the writer; -1 where there is none
+	ordinals []int          // the reader's, per symbol of the writer; takenForDefault, or -1 where there is none
+	instead  int            // the ordinal of the reader's default
+	factor   int64          // resolveUnit: of the units
+	change   string         // what becomes of the meaning of values; "" if it stays
 	branches []*action      // per branch of the writer's union
 	fields   []fieldAction  // per field of the writer
 	order    []orderedField // resolveReorder: the reader's fields
@@ -64,6 +70,7 @@ type fieldAction struct {
 	node    *Node
 	sub     *action // nil: the reader has no such field
 	literal []byte  // resolveInOrder: defaults that stand before it
+	change  string  // as of an action
 }
 
 // orderedField is a field of the reader's record: the nth of the writer's
@@ -76,6 +83,7 @@ type orderedField struct {
 // matcher compiles the resolution of two schemas. Each pair of types is
 // resolved once, however often it occurs.
 type matcher struct {
+	rules    Rules
 	pairs    map[typePair]*action
 	all      []*action // parts before what they are part of, but for cycles
 	defaults defaults
@@ -90,20 +98,30 @@ type typePair struct{ writer, reader *Node }
 // of the same name in another namespace, and both before a promotion; a default
 // belongs to the first branch of a union that it fits. But records must have a
 // name in common, as the specification says and that class does not ask.
-// Logical types are resolved as the types that they annotate.
+//
+// What the resolution may do to the meaning of values is up to the rules. Rows of
+// the same schema (see Same) are copied. Types with a change of meaning that the
+// rules do not allow do not resolve, not even in a branch of a union.
 //
 // The error is a *damage.Error of kind damage.Schema that names the path, in
-// the reader's terms, and both types. A branch of a writer's union that does
+// the reader's terms, and both types. Another branch of a writer's union that does
 // not resolve is an error only if none does, and else of the rows that take it.
-func Resolve(writer, reader *Schema) (*Resolution, error) {
-	m := matcher{pairs: map[typePair]*action{}}
+func Resolve(writer, reader *Schema, rules Rules) (*Resolution, error) {
+	//guard: copies rows of the same schema, whatever its aliases and defaults say
+	if writer.Same(reader) {
+		return &Resolution{root: &action{writer: writer.root, exact: true}, differences: reader.Differences(writer)}, nil
+	}
+	m := matcher{rules: rules, pairs: map[typePair]*action{}}
 	root, mismatch := m.resolve(writer.root, reader.root)
 	if mismatch != nil {
 		return nil, mismatch
 	}
 	m.simplify()
-	reorders := slices.ContainsFunc(m.all, func(a *action) bool { return a.code == resolveReorder })
-	return &Resolution{root, reorders}, nil
+	r := &Resolution{root: root, rules: rules}
+	r.reorders = slices.ContainsFunc(m.all, func(a *action) bool { return a.code == resolveReorder })
+	r.converts = slices.ContainsFunc(m.all, func(a *action) bool { return a.code == resolveUnit })
+	r.describe("", root, map[*action]bool{})
+	return r, nil
 }
 
 // resolve returns the action for two types, and why there is none.
@@ -126,6 +144,9 @@ func (m *matcher) resolve(w, r *Node) (*action, *damage.Error) {
 		if a.code, ok = promotion(w.Kind, r.Kind); !ok {
 			a.mismatch = mismatched(w, r, "")
 		}
+	}
+	if a.mismatch == nil {
+		a.mismatch = m.meaning(a, r)
 	}
 	if a.mismatch != nil {
 		a.code = resolveMismatch
@@ -151,11 +172,26 @@ func describe(n *Node) string {
 		}
 		return "union of " + strings.Join(names, ", ")
 	case KindFixed:
-		return fmt.Sprintf("fixed %s of %d bytes", n.Name, n.Size)
+		return fmt.Sprintf("fixed %s of %d bytes", n.Name, n.Size) + n.annotations()
 	case KindEnum, KindRecord:
-		return n.Kind.String() + " " + n.Name
+		return n.Kind.String() + " " + n.Name + n.annotations()
 	}
-	return n.Kind.String()
+	return n.Kind.String() + n.annotations()
+}
+
+// annotations names what says how the values of a type are meant, for an error.
+func (n *Node) annotations() string {
+	var all []string
+	if n.LogicalType() != column.LogicalNone {
+		all = append(all, n.logicalText())
+	}
+	if len(n.meanings) > 0 {
+		all = append(all, clip(n.meanings.text()))
+	}
+	if len(all) == 0 {
+		return ""
+	}
+	return " (" + strings.Join(all, ", ") + ")"
 }
 
 // maxNamed bounds the branches of a union that an error names.
@@ -186,20 +222,22 @@ func promotion(w, r Kind) (resolveCode, bool) {
 func (m *matcher) sameKind(a *action, r *Node) *damage.Error {
 	w := a.writer
 	switch w.Kind {
-	case KindFixed:
-		if !sameName(w, r) || w.Size != r.Size {
-			return mismatched(w, r, "")
-		}
-	case KindEnum:
-		if !sameName(w, r) {
-			return mismatched(w, r, "")
-		}
-		return matchSymbols(a, r)
-	case KindRecord:
-		if !sameName(w, r) {
+	case KindFixed, KindEnum, KindRecord:
+		switch {
+		case !sameName(w, r) && w.Kind == KindRecord:
 			return mismatched(w, r, ", which could name it as an alias")
+		case !sameName(w, r) || w.Size != r.Size:
+			return mismatched(w, r, "")
+		//guard: keeps what an alias would rename apart, unless a schema was asked for
+		case m.rules == KeepMeaning && !sameSimpleName(w, r):
+			return notAllowed(w, r, ": an alias renames it, which takes --schema")
 		}
-		return m.record(a, r)
+		switch w.Kind {
+		case KindEnum:
+			matchSymbols(a, r)
+		case KindRecord:
+			return m.record(a, r)
+		}
 	case KindArray, KindMap:
 		sub, err := m.resolve(w.Items, r.Items)
 		if err != nil {
@@ -220,26 +258,34 @@ func itemPath(n *Node) string {
 
 // sameName reports whether named types match: by their names without
 // namespaces, or by an alias of the reader's.
-func sameName(w, r *Node) bool {
+func sameName(w, r *Node) bool { return sameSimpleName(w, r) || slices.Contains(r.Aliases, w.Name) }
+
+func sameSimpleName(w, r *Node) bool {
 	_, written := SplitName(w.Name)
 	_, read := SplitName(r.Name)
-	return written == read || slices.Contains(r.Aliases, w.Name)
+	return written == read
 }
+
+// takenForDefault stands for the ordinal of a symbol that the reader lacks, if it has
+// a default.
+const takenForDefault = -2
 
 // matchSymbols maps the writer's symbols to the reader's. One that the reader
 // lacks is its default, or an error of the row that has it.
-func matchSymbols(a *action, r *Node) *damage.Error {
+func matchSymbols(a *action, r *Node) {
 	known := make(map[string]int, len(r.Symbols))
 	for i, s := range slices.Backward(r.Symbols) {
 		known[s] = i
 	}
 	alike := true
-	a.ordinals = make([]int, len(a.writer.Symbols))
+	a.ordinals, a.instead = make([]int, len(a.writer.Symbols)), r.Default
 	for i, s := range a.writer.Symbols {
 		to, ok := known[s]
 		switch {
+		case !ok && r.Default >= 0:
+			to = takenForDefault
 		case !ok:
-			to = r.Default
+			to = -1
 		case i < len(r.Symbols) && r.Symbols[i] == s:
 			to = i // of symbols that are there twice, which Java refuses
 		}
@@ -250,7 +296,6 @@ func matchSymbols(a *action, r *Node) *damage.Error {
 		a.code = resolveEnum
 	}
 	a.exact = alike && len(r.Symbols) == len(a.writer.Symbols)
-	return nil
 }
 
 // writerUnion resolves each branch of the writer's union.
@@ -262,6 +307,10 @@ func (m *matcher) writerUnion(a *action, r *Node) *damage.Error {
 	for i, b := range a.writer.Branches {
 		branch, err := m.resolve(b, r)
 		a.branches[i] = branch
+		//guard: refuses a changed meaning before any row has the branch
+		if err != nil && errors.Is(err, ErrMeaning) {
+			return err
+		}
 		fit = fit || err == nil
 		if first == nil {
 			first = err
@@ -332,6 +381,9 @@ func (m *matcher) record(a *action, r *Node) *damage.Error {
 			continue
 		}
 		sub, err := m.resolve(a.writer.Fields[from].Type, f.Type)
+		if err == nil {
+			err = m.field(&a.fields[from], &a.writer.Fields[from], f)
+		}
 		if err != nil {
 			return under(f.Name, err)
 		}
@@ -409,87 +461,4 @@ func (a *action) placeDefaults() {
 		a.fields[o.nth].literal, literal = literal, nil
 	}
 	a.literal, a.order = literal, nil
-}
-
-// simplify finds the types whose data is copied as it is. Each is taken for one
-// until a part of it is not, so that a recursive type can be one too.
-func (m *matcher) simplify() {
-	copied := make(map[*action]bool, len(m.all))
-	wholes := make(map[*action][]*action, len(m.all))
-	for _, a := range m.all {
-		copied[a] = true
-		for part := range a.parts {
-			wholes[part] = append(wholes[part], a)
-		}
-	}
-	for todo := slices.Clone(m.all); len(todo) > 0; {
-		a := todo[len(todo)-1]
-		todo = todo[:len(todo)-1]
-		same := copied[a] && a.copies(copied)
-		exact := a.exact && same && a.partsExact()
-		if same == copied[a] && exact == a.exact {
-			continue
-		}
-		for _, whole := range wholes[a] {
-			if copied[whole] && !same || whole.exact {
-				todo = append(todo, whole)
-			}
-		}
-		copied[a], a.exact = same, exact
-	}
-	for _, a := range m.all {
-		if copied[a] {
-			a.code = resolveCopy
-		}
-	}
-}
-
-// parts yields what an action is made of. A branch stands for what it holds,
-// since it has no bytes of its own.
-func (a *action) parts(yield func(*action) bool) {
-	if a.sub != nil && !yield(a.sub) {
-		return
-	}
-	for _, f := range a.fields {
-		if f.sub != nil && !yield(f.sub) {
-			return
-		}
-	}
-	for _, b := range a.branches {
-		if b.sub != nil && !yield(b.sub) {
-			return
-		}
-	}
-}
-
-// copies reports whether the data stays as it is, given which parts do.
-func (a *action) copies(copied map[*action]bool) bool {
-	switch a.code {
-	case resolveCopy:
-		return true
-	case resolveInOrder:
-		return len(a.literal) == 0 && !slices.ContainsFunc(a.fields, func(f fieldAction) bool {
-			return f.sub == nil || len(f.literal) > 0 || !copied[f.sub]
-		})
-	case resolveItems:
-		return copied[a.sub]
-	case resolveBranch:
-		for i, b := range a.branches {
-			if b.code != resolveIndex || b.index != i || !copied[b.sub] {
-				return false
-			}
-		}
-		return true
-	}
-	return false
-}
-
-// partsExact reports whether all parts of what is copied are exact.
-func (a *action) partsExact() bool {
-	for part := range a.parts {
-		if !part.exact {
-			return false
-		}
-	}
-	return true
 }

@@ -30,7 +30,7 @@ func generations(t testing.TB, seed uint64) (w, r *shred.Schema, v *shred.Resolu
 		t.Fatal(err)
 	}
 	var located *damage.Error
-	if v, err = shred.Resolve(w, r); err != nil && !(errors.As(err, &located) && located.Kind == damage.Schema) {
+	if v, err = shred.Resolve(w, r, shred.AllowChanges); err != nil && !(errors.As(err, &located) && located.Kind == damage.Schema) {
 		t.Fatalf("%s -> %s: %v", w.JSON(), r.JSON(), err)
 	}
 	return w, r, v
@@ -39,7 +39,7 @@ func generations(t testing.TB, seed uint64) (w, r *shred.Schema, v *shred.Resolu
 // identity returns the resolver of a schema to itself, which takes exactly its rows.
 func identity(t testing.TB, s *shred.Schema) *shred.Resolver {
 	t.Helper()
-	v, err := shred.Resolve(s, s)
+	v, err := shred.Resolve(s, s, shred.AllowChanges)
 	if err != nil || !v.Identity() {
 		t.Fatalf("%s to itself: %v", s.JSON(), err)
 	}
@@ -132,7 +132,7 @@ func FuzzResolver(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if v, err := shred.Resolve(w, r); err == nil {
+		if v, err := shred.Resolve(w, r, shred.AllowChanges); err == nil {
 			_, _ = resolved(t, r, v, datum)
 		}
 	})
@@ -168,7 +168,7 @@ func benchmarkResolve(b *testing.B, reader string, blocks [][]byte) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	by, err := shred.Resolve(w, s)
+	by, err := shred.Resolve(w, s, shred.AllowChanges)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -29,11 +29,37 @@ type Resolver struct {
 	over   bool  // the row would have more
 	halves bool  // memory is for the row and for moved
 
+	strict  bool    // an inexact value is an error of its row
+	row     Inexact // of the row that is being resolved
+	inexact Inexact // of those before, since it was taken
+
 	// kept are the fields of the records that are being reordered, the inner
 	// ones last; moved holds what of them is not in the writer's datum.
-	kept  []keptField
-	moved []byte
-	row   []byte // of Shred
+	kept     []keptField
+	moved    []byte
+	shredded []byte // the row of Shred
+}
+
+// Inexact counts values that a resolution could not keep as they were.
+type Inexact struct {
+	EnumDefaults int64 // symbols that the reader's enum lacks, taken for its default
+	Rounded      int64 // numbers that a float or a double does not hold exactly
+}
+
+// Plus returns the sum of two counts.
+func (i Inexact) Plus(other Inexact) Inexact {
+	return Inexact{i.EnumDefaults + other.EnumDefaults, i.Rounded + other.Rounded}
+}
+
+// TakeInexact returns what was counted in the rows since it was taken before. A nil
+// Resolver has nothing.
+func (r *Resolver) TakeInexact() Inexact {
+	if r == nil {
+		return Inexact{}
+	}
+	taken := r.inexact
+	r.inexact = Inexact{}
+	return taken
 }
 
 // keptField is where the data of a field lies: in the writer's datum, or in
@@ -49,7 +75,7 @@ func NewResolver(by *Resolution, most int64) *Resolver {
 	if by == nil {
 		return nil
 	}
-	return &Resolver{root: by.root, limit: most, most: most, halves: by.reorders}
+	return &Resolver{root: by.root, strict: by.rules == KeepMeaning, limit: most, most: most, halves: by.reorders}
 }
 
 // Within makes Shred keep to memory: a row that takes more is ErrRoom. If records
@@ -60,7 +86,7 @@ func (r *Resolver) Within(memory []byte) {
 		room /= 2
 		r.moved = memory[room:room]
 	}
-	r.row = memory[:0:room]
+	r.shredded = memory[:0:room]
 	r.Limit(room)
 }
 
@@ -88,7 +114,7 @@ const resolverSlack = 64
 // ErrTooLarge for a row of too many bytes.
 func (r *Resolver) Row(dst, datum []byte) (out []byte, n int, err error) {
 	r.walk.b, r.walk.empty = datum, 0
-	r.out, r.from, r.over, r.kept = dst, len(dst), false, r.kept[:0]
+	r.out, r.from, r.over, r.kept, r.row = dst, len(dst), false, r.kept[:0], Inexact{}
 	p := r.run(r.root, 0, 0)
 	//guard: a row could resolve to more than the limit
 	if p >= 0 && r.full() {
@@ -100,6 +126,7 @@ func (r *Resolver) Row(dst, datum []byte) (out []byte, n int, err error) {
 		r.walk.err = nil
 		return dst, 0, failure
 	}
+	r.inexact = r.inexact.Plus(r.row)
 	return out, p, nil
 }
 
@@ -112,10 +139,10 @@ func (r *Resolver) Shred(s *Shredder, rows []byte) (datum []byte, n int, err err
 		n, err = s.Row(rows)
 		return rows[:n], n, err
 	}
-	if r.row, n, err = r.Row(r.row[:0], rows); err == nil {
-		_, err = s.Row(r.row)
+	if r.shredded, n, err = r.Row(r.shredded[:0], rows); err == nil {
+		_, err = s.Row(r.shredded)
 	}
-	return r.row, n, err
+	return r.shredded, n, err
 }
 
 // full reports whether the row has more bytes than allowed, or would have. It is
@@ -157,7 +184,7 @@ func (r *Resolver) run(a *action, p, depth int) int {
 			r.put(r.walk.b[p:q])
 		}
 		return q
-	case resolveFloat, resolveDouble:
+	case resolveFloat, resolveDouble, resolveUnit:
 		return r.number(a, p)
 	case resolveEnum:
 		return r.enum(a, p)
@@ -184,32 +211,53 @@ func (r *Resolver) run(a *action, p, depth int) int {
 }
 
 // number widens a number to float or double, as Java's casts do: to the
-// nearest, ties to even.
+// nearest, ties to even. Or it converts a time to a finer unit.
 func (r *Resolver) number(a *action, p int) int {
-	var v float64
-	var q int
-	switch a.writer.Kind {
-	case KindFloat:
-		if q = r.walk.skipBytes(p, 4); q < 0 {
-			return q
+	if a.writer.Kind == KindFloat {
+		q := r.walk.skipBytes(p, 4)
+		if q >= 0 {
+			v := float64(math.Float32frombits(binary.LittleEndian.Uint32(r.walk.b[p:q])))
+			r.out = binary.LittleEndian.AppendUint64(r.out, math.Float64bits(v))
 		}
-		v = float64(math.Float32frombits(binary.LittleEndian.Uint32(r.walk.b[p:q])))
-	default:
-		width := maxLong
-		if a.writer.Kind == KindInt {
-			width = maxInt
-		}
-		if q = r.walk.varintEnd(p, width); q < 0 {
-			return q
-		}
-		n, _ := binary.Varint(r.walk.b[p:q])
-		if a.code == resolveFloat {
-			r.out = binary.LittleEndian.AppendUint32(r.out, math.Float32bits(float32(n)))
-			return q
-		}
-		v = float64(n)
+		return q
 	}
-	r.out = binary.LittleEndian.AppendUint64(r.out, math.Float64bits(v))
+	width := maxLong
+	if a.writer.Kind == KindInt {
+		width = maxInt
+	}
+	q := r.walk.varintEnd(p, width)
+	if q < 0 {
+		return q
+	}
+	n, _ := binary.Varint(r.walk.b[p:q])
+	switch a.code {
+	case resolveUnit:
+		//guard: a time would become another one
+		if n > math.MaxInt64/a.factor || n < math.MinInt64/a.factor {
+			return r.walk.fail(damage.Value, p, "the %s %d is too large for the reader's finer unit", a.writer.LogicalType(), n)
+		}
+		r.out = binary.AppendVarint(r.out, n*a.factor)
+		return q
+	case resolveFloat:
+		v := float32(n)
+		r.out = binary.LittleEndian.AppendUint32(r.out, math.Float32bits(v))
+		return r.rounded(p, q, n, float64(v), "float")
+	}
+	r.out = binary.LittleEndian.AppendUint64(r.out, math.Float64bits(float64(n)))
+	return r.rounded(p, q, n, float64(n), "double")
+}
+
+// rounded counts an integer that is not what it became, or refuses it. It returns q, the
+// position behind it.
+func (r *Resolver) rounded(p, q int, n int64, v float64, kind string) int {
+	if v < 1<<63 && int64(v) == n {
+		return q
+	}
+	//guard: refuses a rounded number unless a schema was asked for
+	if r.strict {
+		return r.walk.fail(damage.Value, p, "the reader's %s does not hold %d exactly; only with --schema it is rounded", kind, n)
+	}
+	r.row.Rounded++
 	return q
 }
 
@@ -218,11 +266,20 @@ func (r *Resolver) enum(a *action, p int) int {
 	if q < 0 {
 		return q
 	}
+	to := a.ordinals[i]
 	//guard: a symbol that the reader lacks would become another
-	if a.ordinals[i] < 0 {
+	if to == -1 {
 		return r.walk.fail(damage.Value, p, "the reader's enum has neither the symbol %s nor a default", quote(a.writer.Symbols[i]))
 	}
-	r.out = binary.AppendVarint(r.out, int64(a.ordinals[i]))
+	if to == takenForDefault {
+		//guard: refuses another symbol unless a schema was asked for
+		if r.strict {
+			return r.walk.fail(damage.Value, p, "the reader's enum lacks the symbol %s; only with --schema it is taken for the default", quote(a.writer.Symbols[i]))
+		}
+		r.row.EnumDefaults++
+		to = a.instead
+	}
+	r.out = binary.AppendVarint(r.out, int64(to))
 	return q
 }
 

@@ -35,7 +35,7 @@ func tryResolve(t testing.TB, writer, reader string) (*Resolution, error) {
 	if err != nil {
 		t.Fatalf("%s: %v", reader, err)
 	}
-	return Resolve(w, r)
+	return Resolve(w, r, AllowChanges)
 }
 
 const (
@@ -48,6 +48,9 @@ const (
 	chainLong = `{"type":"record","name":"L","fields":[{"name":"v","type":"long"},{"name":"next","type":["null","L"]}]}`
 )
 
+func typed(kind, logical string) string {
+	return fmt.Sprintf(`{"type":%q,"logicalType":%q}`, kind, logical)
+}
 func array(items string) string { return `{"type":"array","items":` + items + `}` }
 func mapOf(items string) string { return `{"type":"map","values":` + items + `}` }
 func withDefault(name, typ, value string) string {
@@ -75,7 +78,8 @@ func TestResolve(t *testing.T) {
 		{"enum by symbol", enumAB, enumBA, "\x00", "\x02"},
 		{"enum's default", enumAB, enumB, "\x00", "\x00"},
 		{"enum's symbol before default", enumAB, enumB, "\x02", "\x02"},
-		{"logical types are theirs below", `{"type":"int","logicalType":"date"}`, `{"type":"long","logicalType":"timestamp-micros"}`, "\x02", "\x02"},
+		{"millis to micros", array(typed("int", "time-millis")), array(typed("long", "time-micros")), "\x04\x02\x03\x00", "\x04\xd0\x0f\x9f\x1f\x00"},
+		{"millis to nanos", typed("long", "timestamp-millis"), typed("long", "timestamp-nanos"), "\x02", "\x80\x89\x7a"},
 
 		{"field dropped", three, rec("R", field("a", `"int"`)+","+field("c", `"long"`)), "\x02\x02x\x04", "\x02\x04"},
 		{"all fields dropped", three, rec("R", ""), "\x02\x02x\x04", ""},

@@ -79,7 +79,9 @@ type Node struct {
 	// Precision and Scale are of a decimal, as written; see LogicalType.
 	Precision, Scale int
 
-	least int // bytes of a datum
+	least    int // bytes of a datum
+	meanings properties
+	others   properties
 }
 
 // Field is a field of a record.
@@ -92,6 +94,8 @@ type Field struct {
 	// no such field, so it need not fit the type.
 	value      any
 	hasDefault bool
+
+	meanings, others properties
 }
 
 // FullName returns the name by which a union's column path calls the type: the
@@ -125,9 +129,9 @@ func (s *Schema) Root() *Node { return s.root }
 // JSON returns the text that was parsed, byte for byte.
 func (s *Schema) JSON() string { return s.text }
 
-// Canonical returns a text that is equal for schemas that are the same: the
-// JSON without doc and with its keys in order. Unlike Avro's parsing canonical
-// form it keeps logical types, defaults and all other properties.
+// Canonical returns the JSON without doc and with its keys in order. It is equal
+// for schemas that resolve rows alike when they are the reader's: unlike Identity
+// it keeps defaults, aliases and all other properties.
 func (s *Schema) Canonical() string { return s.canonical }
 
 // Warnings says, one entry per finding, what in the schema other readers may
@@ -263,6 +267,7 @@ func (b *builder) build(raw any, sn *avro.SchemaNode, namespace string) *Node {
 			f, _ := fields[i].(map[string]any)
 			n.Fields[i] = Field{Name: sn.Fields[i].Name, Type: b.build(f["type"], &sn.Fields[i].Type, namespace), Aliases: texts(f["aliases"])}
 			n.Fields[i].value, n.Fields[i].hasDefault = f["default"]
+			n.Fields[i].meanings, n.Fields[i].others = sortProperties(f, fieldAttributes)
 		}
 	case KindArray:
 		n.Items = b.build(object["items"], sn.Items, namespace)
@@ -286,5 +291,6 @@ func (b *builder) build(raw any, sn *avro.SchemaNode, namespace string) *Node {
 			b.err = damage.New(damage.Unsupported, "", -1, "fixed %s of %d bytes, at most %d are supported", n.Name, n.Size, math.MaxInt32)
 		}
 	}
+	n.meanings, n.others = sortProperties(object, n.attributes())
 	return n
 }

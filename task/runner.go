@@ -132,11 +132,7 @@ func (r *Runner) openSchema() error {
 	if p.BlockSize <= 0 || p.BlockSize > maxBlockSize || p.Request.Options.RowGroupSize <= 0 {
 		return fmt.Errorf("column blocks of %d bytes and row groups of %d bytes cannot be", p.BlockSize, p.Request.Options.RowGroupSize)
 	}
-	var reader *shred.Schema
-	if p.Request.Schema != "" {
-		reader = r.mapping.Schema
-	}
-	r.resolutions = input.NewResolutions(reader)
+	r.resolutions = input.NewResolutions(&p.Request, r.mapping.Schema)
 	return nil
 }
 

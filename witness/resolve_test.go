@@ -49,7 +49,7 @@ func TestResolveRandom(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		v, err := shred.Resolve(w, r)
+		v, err := shred.Resolve(w, r, shred.AllowChanges)
 		if err != nil {
 			continue
 		}
@@ -143,5 +143,20 @@ func TestResolve(t *testing.T) {
 				t.Errorf("% x passes for % x: %+v", test.other, test.want, r)
 			}
 		})
+	}
+}
+
+// TestNotCompared counts rows whose values no decoder converts.
+func TestNotCompared(t *testing.T) {
+	rows := [][]byte{{2}, {4}}
+	in := input(ocfFile(t, `"long"`, "null", []any{int64(1), int64(2)}), rows)
+	in.NotCompared = "of another unit"
+	if r := compare(t, in, &list{rows: [][]byte{{0x7f}, {0x7d}}}); r.Different != 0 || r.Compared != 0 || r.Skipped() != 2 || r.NotCompared[0].Reason != "of another unit" {
+		t.Errorf("%+v", r)
+	}
+	in.R = bytes.NewReader(nil)
+	in.Blocks = func() (Blocks, error) { return &oneRowBlocks{rows}, nil }
+	if r := compare(t, in, &list{rows: [][]byte{{0x7f}}}); r.Different != 1 {
+		t.Errorf("%+v", r)
 	}
 }

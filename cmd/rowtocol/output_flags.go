@@ -50,7 +50,7 @@ func (f *outputFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.recursive, "recursive", "", "bytes: keep the recursive part of a schema as one column of Avro-encoded bytes")
 	flags.StringVar(&f.schema, "schema", "", "`file` with the Avro schema that the rows of all inputs are resolved to: defaults, aliases, promotions")
 	flags.StringArrayVar(&f.index, "index", nil, "`fields` of which a key index is made, for lookup: paths of simple fields with commas between; repeatable")
-	flags.BoolVar(&f.strict, "strict", false, "refuse schemas that Java readers may refuse, instead of warning")
+	flags.BoolVar(&f.strict, "strict", false, "refuse schemas that Java readers may refuse, and inputs with fields that the output lacks, instead of warning")
 	f.filter.add(flags)
 }
 

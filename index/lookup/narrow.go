@@ -40,7 +40,7 @@ var errMany = errors.New("too many rows")
 // condition is one that fits the dataset. The caller closes what it returns.
 func Narrow(ctx context.Context, d *dataset.Dataset, condition string, memory *budget.Pool) (*Narrowed, error) {
 	spans, err := d.Spans(condition)
-	if err != nil || len(spans) == 0 || !sameSchema(d) {
+	if err != nil || len(spans) == 0 {
 		return nil, err
 	}
 	for _, c := range candidates(d, spans) {
@@ -50,13 +50,6 @@ func Narrow(ctx context.Context, d *dataset.Dataset, condition string, memory *b
 		}
 	}
 	return nil, nil
-}
-
-// sameSchema tells whether all outputs have the schema that the spans are of.
-func sameSchema(d *dataset.Dataset) bool {
-	runs := d.Runs()
-	//guard: a bound of one type would be taken for one of another
-	return !slices.ContainsFunc(runs, func(r dataset.Run) bool { return r.Schema() != runs[0].Schema() })
 }
 
 // candidate is an index whose first field a condition bounds.

@@ -1,0 +1,86 @@
+package shred
+
+import "slices"
+
+// simplify finds the types whose data is copied as it is. Each is taken for one
+// until a part of it is not, so that a recursive type can be one too.
+func (m *matcher) simplify() {
+	copied := make(map[*action]bool, len(m.all))
+	wholes := make(map[*action][]*action, len(m.all))
+	for _, a := range m.all {
+		copied[a] = true
+		for part := range a.parts {
+			wholes[part] = append(wholes[part], a)
+		}
+	}
+	for todo := slices.Clone(m.all); len(todo) > 0; {
+		a := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		same := copied[a] && a.copies(copied)
+		exact := a.exact && same && a.partsExact()
+		if same == copied[a] && exact == a.exact {
+			continue
+		}
+		for _, whole := range wholes[a] {
+			if copied[whole] && !same || whole.exact {
+				todo = append(todo, whole)
+			}
+		}
+		copied[a], a.exact = same, exact
+	}
+	for _, a := range m.all {
+		if copied[a] {
+			a.code = resolveCopy
+		}
+	}
+}
+
+// parts yields what an action is made of. A branch stands for what it holds,
+// since it has no bytes of its own.
+func (a *action) parts(yield func(*action) bool) {
+	if a.sub != nil && !yield(a.sub) {
+		return
+	}
+	for _, f := range a.fields {
+		if f.sub != nil && !yield(f.sub) {
+			return
+		}
+	}
+	for _, b := range a.branches {
+		if b.sub != nil && !yield(b.sub) {
+			return
+		}
+	}
+}
+
+// copies reports whether the data stays as it is, given which parts do.
+func (a *action) copies(copied map[*action]bool) bool {
+	switch a.code {
+	case resolveCopy:
+		return true
+	case resolveInOrder:
+		return len(a.literal) == 0 && !slices.ContainsFunc(a.fields, func(f fieldAction) bool {
+			return f.sub == nil || len(f.literal) > 0 || !copied[f.sub]
+		})
+	case resolveItems:
+		return copied[a.sub]
+	case resolveBranch:
+		for i, b := range a.branches {
+			if b.code != resolveIndex || b.index != i || !copied[b.sub] {
+				return false
+			}
+		}
+		return true
+	}
+	return false
+}
+
+// partsExact reports whether all parts of what is copied are exact.
+func (a *action) partsExact() bool {
+	for part := range a.parts {
+		if !part.exact {
+			return false
+		}
+	}
+	return true
+}
