@@ -12,6 +12,7 @@ import (
 	"github.com/rowtocol/rowtocol/dataset"
 	"github.com/rowtocol/rowtocol/failure"
 	"github.com/rowtocol/rowtocol/input"
+	"github.com/rowtocol/rowtocol/manifest"
 	"github.com/rowtocol/rowtocol/ocf"
 	"github.com/rowtocol/rowtocol/shred"
 	"github.com/rowtocol/rowtocol/store"
@@ -56,10 +57,8 @@ func (a *app) verifyAgainst(ctx context.Context, f *verifyFlags, l *dataset.List
 		return columnsDiffer(err)
 	}
 	stop()
-	if schema.resolved > 0 {
-		a.log.Warn("rows were resolved to the schema of convert --schema: fields that it does not have are not in the output",
-			"inputs", schema.resolved)
-	}
+	r.LeftOut, r.Changed = schema.leftOut, schema.changed
+	a.tellChanges(r)
 	return a.reportAgainst(f, r, &result)
 }
 
@@ -73,8 +72,8 @@ func columnsDiffer(err error) error {
 }
 
 func (a *app) reportAgainst(f *verifyFlags, r *verified, result *witness.Result) error {
-	compared := len(result.NotCompared) == 0
-	complete := compared && len(r.NotContained) == 0 && len(r.Losses) == 0
+	lacking := lacks(r, result)
+	complete := lacking == nil
 	r.Against, r.Complete = result, &complete
 	for _, d := range result.First {
 		if !a.json {
@@ -84,23 +83,15 @@ func (a *app) reportAgainst(f *verifyFlags, r *verified, result *witness.Result)
 	for _, n := range result.NotCompared {
 		a.log.Warn("not compared", "input", n.Input, "from_row", n.Row, "rows", n.Rows, "reason", n.Reason)
 	}
-	skipped := result.Skipped()
 	switch {
 	case result.Different > 0:
 		return failure.New(failure.Different, "%s from the inputs; the first: %v", differ(result.Different), result.First[0])
-	//guard: inputs could be deleted of which rows were not compared
-	case !compared && f.complete:
-		return failure.New(failure.Different, "%s of %s could not be compared", plural(skipped, "row"), plural(len(result.NotCompared), "input"))
-	//guard: files could be deleted that are nowhere else
-	case len(r.NotContained) > 0 && f.complete:
-		return failure.New(failure.Different, "what --against names holds %s that the output does not; the first is %s: %s",
-			plural(len(r.NotContained), "file"), r.NotContained[0].Path, r.NotContained[0].Reason)
-	//guard: inputs could be deleted of which the output has not all
-	case len(r.Losses) > 0 && f.complete:
-		return failure.New(failure.Different, "%s; the first is of %s", sumOfLosses(r.Losses), r.Losses[0].Input)
+	case !complete && f.complete:
+		return failure.As(failure.Different, lacking)
 	case !complete:
 		a.status = "incomplete"
 	}
+	compared, skipped := len(result.NotCompared) == 0, result.Skipped()
 	are := "are"
 	if result.Compared == 1 {
 		are = "is"
@@ -112,6 +103,54 @@ func (a *app) reportAgainst(f *verifyFlags, r *verified, result *witness.Result)
 			plural(skipped, "row"), plural(len(result.NotCompared), "input"))
 	}
 	return nil
+}
+
+// lacks is why the inputs cannot be deleted, although all rows that were compared are
+// equal; nil if they can.
+func lacks(r *verified, result *witness.Result) error {
+	switch {
+	//guard: inputs could be deleted of which rows were not compared
+	case len(result.NotCompared) > 0:
+		return fmt.Errorf("%s of %s could not be compared", plural(result.Skipped(), "row"), plural(len(result.NotCompared), "input"))
+	//guard: files could be deleted that are nowhere else
+	case len(r.NotContained) > 0:
+		return fmt.Errorf("what --against names holds %s that the output does not; the first is %s: %s",
+			plural(len(r.NotContained), "file"), r.NotContained[0].Path, r.NotContained[0].Reason)
+	//guard: inputs could be deleted of which the output has not all
+	case len(r.Losses) > 0:
+		return fmt.Errorf("%s; the first is of %s", sumOfLosses(r.Losses), r.Losses[0].Input)
+	//guard: inputs could be deleted with fields that are nowhere else
+	case len(r.LeftOut) > 0:
+		return fmt.Errorf("the output lacks %s of the inputs; the first is %s of %s", plural(len(r.LeftOut), "field"), r.LeftOut[0].Field, r.LeftOut[0].Input)
+	//guard: inputs could be deleted whose values mean something else in the output
+	case len(r.Changed) > 0:
+		return fmt.Errorf("values mean something else in the output: %s", r.Changed[0])
+	//guard: inputs could be deleted whose values are not what they were
+	case r.Inexact.Values() > 0:
+		return fmt.Errorf("the output does not hold %s as the inputs have them: %s", plural(r.Inexact.Values(), "value"), inexactText(r.Inexact))
+	}
+	return nil
+}
+
+// inexactText says what became of values that are not what they were.
+func inexactText(n manifest.Inexact) string {
+	return fmt.Sprintf("symbols taken for the default of an enum %d, rounded numbers %d", n.EnumDefaults, n.Rounded)
+}
+
+// tellChanges warns of what the output does not have as its inputs do.
+func (a *app) tellChanges(r *verified) {
+	for _, l := range r.LeftOut[:min(len(r.LeftOut), listed)] {
+		a.log.Warn("the output lacks a field", "field", l.Field, "input", l.Input, "inputs", l.Inputs)
+	}
+	if more := len(r.LeftOut) - listed; more > 0 {
+		a.log.Warn(fmt.Sprintf("the output lacks %d fields more, which --json names", more))
+	}
+	for _, change := range r.Changed[:min(len(r.Changed), listed)] {
+		a.log.Warn("values mean something else in the output: " + change)
+	}
+	if r.Inexact.Values() > 0 {
+		a.log.Warn("the output does not hold all values as the inputs have them: " + inexactText(r.Inexact))
+	}
 }
 
 // differ says that rows do.
@@ -132,7 +171,11 @@ func (a *app) compareInput(ctx context.Context, w *witness.Comparer, of *compare
 	if in.Size() == 0 && of.empty {
 		return nil // a loss of nothing
 	}
-	if err := schema.check(in, of); err != nil {
+	compared := witness.Input{
+		Name: of.name, R: in, Size: in.Size(), Lossy: len(of.lost) > 0, Schema: of.schema,
+		Blocks: func() (witness.Blocks, error) { return newInputBlocks(in, of.name, of.lost, maxBlock) },
+	}
+	if err := schema.check(in, of, &compared); err != nil {
 		return err
 	}
 	memory := a.pool.NewHeap()
@@ -140,10 +183,7 @@ func (a *app) compareInput(ctx context.Context, w *witness.Comparer, of *compare
 	if err := reserveWitnesses(ctx, in, of.name, maxBlock, memory); err != nil {
 		return err
 	}
-	return w.Input(ctx, witness.Input{
-		Name: of.name, R: in, Size: in.Size(), Lossy: len(of.lost) > 0, Schema: of.schema,
-		Blocks: func() (witness.Blocks, error) { return newInputBlocks(in, of.name, of.lost, maxBlock) },
-	})
+	return w.Input(ctx, compared)
 }
 
 // What the libraries that decode an input were seen to have of its largest block:

@@ -1,24 +1,35 @@
 package main
 
 import (
+	"errors"
+	"fmt"
+
 	"github.com/rowtocol/rowtocol/failure"
+	"github.com/rowtocol/rowtocol/manifest"
 	"github.com/rowtocol/rowtocol/ocf"
 	"github.com/rowtocol/rowtocol/shred"
 	"github.com/rowtocol/rowtocol/store"
+	"github.com/rowtocol/rowtocol/witness"
 )
 
 // outputSchema is the schema of an output, which is to be that of its inputs: bytes
 // that are equal mean something else under other names, symbols or scales.
 type outputSchema struct {
-	schema   *shred.Schema // nil: nothing tells it
-	last     string        // the schema of the input before
-	same     bool          // last is the same
-	resolved int           // inputs of other schemas, whose rows were resolved to it
+	schema *shred.Schema // nil: nothing tells it
+	// last are the schemas of the input before and of what its rows were resolved to, and
+	// same and how are how the two relate.
+	last [2]string
+	same bool
+	how  *shred.Resolution // nil if the rows do not resolve
+
+	leftOut []manifest.LeftOut // fields of inputs that the output lacks
+	fields  map[string]int     // index in leftOut
+	changed []string           // what means something else in the output
 }
 
-// check holds the schema of an input against that of the output. What is wrong with
-// the input itself is left to the comparison.
-func (o *outputSchema) check(in store.File, of *comparedInput) error {
+// check holds the schema of an input against that of the output, and says how its rows
+// are compared. What is wrong with the input itself is left to the comparison.
+func (o *outputSchema) check(in store.File, of *comparedInput, compared *witness.Input) error {
 	if o.schema == nil {
 		return nil
 	}
@@ -26,20 +37,68 @@ func (o *outputSchema) check(in store.File, of *comparedInput) error {
 	if err != nil {
 		return nil
 	}
-	if h.Schema != o.last {
-		s, err := shred.ParseSchema(h.Schema)
-		if err != nil {
-			return nil
+	if texts := [2]string{h.Schema, of.schema}; texts != o.last {
+		if err := o.relate(h.Schema, of.schema); err != nil {
+			return err
 		}
-		o.last, o.same = h.Schema, s.Same(o.schema)
+		o.last = texts
 	}
 	switch {
 	case o.same:
-	case of.schema != "":
-		o.resolved++
+		compared.Schema = "" // the rows were copied
+		return nil
+	case of.extra:
+		return nil
 	//guard: rows would be called equal whose values mean something else
-	case !of.extra:
+	case of.schema == "":
 		return failure.New(failure.Different, "its rows are of another schema than those of the output")
+	case o.how == nil:
+		return nil
+	}
+	for _, field := range o.how.LeftOut() {
+		o.leaveOut(of.name, field)
+	}
+	for _, change := range o.how.Changes() {
+		o.changed = append(o.changed, of.name+": "+change)
+	}
+	if o.how.Converts() {
+		compared.NotCompared = "times were converted to a finer unit, which neither goavro nor hamba does"
 	}
 	return nil
+}
+
+// relate finds out how the schema of an input relates to the output's, or to the one that
+// its rows were resolved to.
+func (o *outputSchema) relate(written, resolved string) error {
+	o.same, o.how = true, nil
+	writer, err := shred.ParseSchema(written)
+	if err != nil {
+		return nil
+	}
+	if o.same = writer.Same(o.schema); o.same || resolved == "" {
+		return nil
+	}
+	reader, err := shred.ParseSchema(resolved)
+	if err != nil {
+		return fmt.Errorf("the schema of the output: %w", err)
+	}
+	o.how, err = shred.Resolve(writer, reader, shred.AllowChanges)
+	//guard: rows would be called equal whose values mean something else
+	if errors.Is(err, shred.ErrMeaning) {
+		return failure.New(failure.Different, "its rows mean something else in the output: %w", err)
+	}
+	return nil
+}
+
+// leaveOut adds a field that an input has and the output does not.
+func (o *outputSchema) leaveOut(input, field string) {
+	i, ok := o.fields[field]
+	if !ok {
+		if o.fields == nil {
+			o.fields = map[string]int{}
+		}
+		i = len(o.leftOut)
+		o.fields[field], o.leftOut = i, append(o.leftOut, manifest.LeftOut{Field: field, Input: input})
+	}
+	o.leftOut[i].Inputs++
 }

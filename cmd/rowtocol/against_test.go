@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rowtocol/rowtocol/manifest"
 	"github.com/rowtocol/rowtocol/ocf"
 	"github.com/rowtocol/rowtocol/shred"
 	"github.com/rowtocol/rowtocol/trevni"
@@ -63,7 +64,8 @@ func TestAgainstResolved(t *testing.T) {
 	write(t, dir+"/in/b.avro", file(t, later, []byte{0, 0, 0x80, 0x3f, 2, 'x'}))
 	write(t, dir+"/in/c.avro", file(t, reader, []byte{2, 2, 'x', 4, 2, 'y'}, []byte{0, 0}))
 	rowtocol(t, dir, nil, "convert", "--schema", "reader.avsc", "in", "out").want(t, 0, "33 rows")
-	rowtocol(t, dir, nil, "verify", "out", "--against", "in", "--require-complete").
+	rowtocol(t, dir, nil, "verify", "out", "--against", "in", "--require-complete").want(t, 6, "the first is words of ")
+	rowtocol(t, dir, nil, "verify", "out", "--against", "in").
 		want(t, 0, "33 rows of 3 inputs are equal in the columns: compared by goavro 2, by hamba 31, not compared 0")
 
 	write(t, dir+"/in/b.avro", file(t, later, []byte{0, 0, 0x80, 0x40, 2, 'x'}))
@@ -164,13 +166,19 @@ func TestAgainstSchemas(t *testing.T) {
 	rowtocol(t, dir, nil, "verify", "out/day=2", "--against", "b", "--require-complete").want(t, 0)
 }
 
-// TestAgainstFewerFields says that an output may have less than its inputs.
+// TestAgainstFewerFields tells that an output has less than its inputs.
 func TestAgainstFewerFields(t *testing.T) {
 	dir := t.TempDir()
 	pairs(t, dir, "a", 0, 3)
 	write(t, dir+"/narrow", []byte(`{"type":"record","name":"Pair","fields":[{"name":"id","type":"long"}]}`))
 	rowtocol(t, dir, nil, "convert", "--schema", "narrow", "a", "out").want(t, 0)
-	rowtocol(t, dir, nil, "verify", "out", "--against", "a").want(t, 0, "3 rows", "fields that it does not have are not in the output")
+	rowtocol(t, dir, nil, "verify", "out", "--against", "a").want(t, 0, "3 rows", "the output lacks a field", "words")
+	rowtocol(t, dir, nil, "verify", "out", "--against", "a", "--require-complete").want(t, 6, "lacks 1 field", "words of ", "/a")
+	var v verified
+	o := rowtocol(t, dir, nil, "verify", "out", "--against", "a", "--json").want(t, 0)
+	if r := o.object(t, &v); r.Status != "incomplete" || *v.Complete || len(v.LeftOut) != 1 || v.LeftOut[0] != (manifest.LeftOut{Field: "words", Input: dir + "/a", Inputs: 1}) {
+		t.Errorf("%+v", v)
+	}
 }
 
 // TestAgainstNoFile compares with what is no file, or not there.

@@ -16,6 +16,7 @@ import (
 	"github.com/rowtocol/rowtocol/dataset/arrow"
 	"github.com/rowtocol/rowtocol/dataset/export"
 	"github.com/rowtocol/rowtocol/input"
+	"github.com/rowtocol/rowtocol/manifest"
 	"github.com/rowtocol/rowtocol/shred"
 )
 
@@ -271,6 +272,13 @@ type catted struct {
 	Output     string `json:"output,omitempty"`
 }
 
+// tellInexact warns of values that were resolved to --schema.
+func (a *app) tellInexact(n shred.Inexact) {
+	if n != (shred.Inexact{}) {
+		a.log.Warn("the types of --schema do not hold all values as they were: " + inexactText(manifest.Inexact(n)))
+	}
+}
+
 func (a *app) reportRead(f *catFlags, in *catInput) {
 	s, index, by := in.stats, "", ""
 	if in.by != nil {
@@ -284,6 +292,7 @@ func (a *app) reportRead(f *catFlags, in *catInput) {
 	if s.BlocksRead = min(s.BlocksRead, s.Blocks); s.FileBytes > 0 && in.answer == nil { // else it is a stream
 		s.BytesRead = min(s.BytesRead, s.FileBytes)
 	}
+	a.tellInexact(s.Inexact)
 	a.result = catted{s.Rows, in.total(), s.BytesRead, s.FileBytes, s.BlocksRead, s.Blocks, index, f.output}
 	if !f.stats || a.json {
 		return

@@ -31,7 +31,7 @@ func (a *app) findCompared(ctx context.Context, l *dataset.Listing, against []st
 	if err != nil {
 		return nil, err
 	}
-	made, schema, err := madeFrom(ctx, l)
+	made, schema, err := madeFrom(ctx, l, r)
 	if err != nil {
 		return nil, err
 	}
@@ -113,13 +113,15 @@ func (a *app) onlyAvro(ctx context.Context, files []input.File, known map[string
 }
 
 // madeFrom returns the inputs of all outputs, in the order in which these took them,
-// and the schema of the last that has one to which rows were resolved.
-func madeFrom(ctx context.Context, l *dataset.Listing) (made []comparedInput, schema string, err error) {
+// and the schema of the last that has one to which rows were resolved. It adds to r the
+// values that are not what they were.
+func madeFrom(ctx context.Context, l *dataset.Listing, r *verified) (made []comparedInput, schema string, err error) {
 	for i := range l.Runs {
 		s, err := l.Runs[i].Success(ctx)
 		if err != nil {
 			return nil, "", err
 		}
+		r.Inexact = r.Inexact.Plus(s.Inexact)
 		took := comparedInput{}
 		if s.Request.Schema != "" {
 			took.schema = s.Schema

@@ -143,20 +143,24 @@ func checkExitNothing(code int) error {
 // converted is the result of convert in the final JSON object.
 type converted struct {
 	*Figures
-	Dest     string          `json:"dest"`
-	Plan     string          `json:"plan"`
-	Nothing  bool            `json:"nothing"`
-	Tasks    int             `json:"tasks"`
-	Resumed  int             `json:"resumed_tasks"`
-	Rows     int64           `json:"rows"`
-	Bytes    int64           `json:"bytes"`
-	Files    int             `json:"files"`
-	Index    int64           `json:"index_bytes"` // of key indexes
-	Inputs   int             `json:"inputs"`
-	Parts    []manifest.Part `json:"parts"`
-	Losses   []manifest.Loss `json:"losses"`
-	Warnings []string        `json:"warnings"`
-	Skipped  int             `json:"skipped"` // files and directories that were found and are no inputs
+	Dest    string          `json:"dest"`
+	Plan    string          `json:"plan"`
+	Nothing bool            `json:"nothing"`
+	Tasks   int             `json:"tasks"`
+	Resumed int             `json:"resumed_tasks"`
+	Rows    int64           `json:"rows"`
+	Bytes   int64           `json:"bytes"`
+	Files   int             `json:"files"`
+	Index   int64           `json:"index_bytes"` // of key indexes
+	Inputs  int             `json:"inputs"`
+	Parts   []manifest.Part `json:"parts"`
+	Losses  []manifest.Loss `json:"losses"`
+	// LeftOut are fields of inputs that the schema of the output lacks, and Inexact counts
+	// values that its types do not hold as they were.
+	LeftOut  []manifest.LeftOut `json:"left_out"`
+	Inexact  manifest.Inexact   `json:"inexact"`
+	Warnings []string           `json:"warnings"`
+	Skipped  int                `json:"skipped"` // files and directories that were found and are no inputs
 }
 
 // engine carries out a conversion: in this process, or elsewhere.
@@ -307,11 +311,12 @@ func (a *app) account(o *job.Outcome, dest string) converted {
 	a.warn(o.Warnings)
 	a.tellSkipped(o.Skipped)
 	r := converted{
-		Figures: &a.figures, Dest: dest, Nothing: o.Nothing, Tasks: o.Tasks, Resumed: o.Resumed, Parts: []manifest.Part{}, Losses: []manifest.Loss{}, Warnings: orEmpty(o.Warnings), Skipped: len(o.Skipped),
+		Figures: &a.figures, Dest: dest, Nothing: o.Nothing, Tasks: o.Tasks, Resumed: o.Resumed, Parts: []manifest.Part{}, Losses: []manifest.Loss{}, LeftOut: []manifest.LeftOut{}, Warnings: orEmpty(o.Warnings), Skipped: len(o.Skipped),
 	}
 	for _, m := range o.Told() {
 		r.Plan, r.Rows, r.Bytes, r.Inputs = m.Plan, r.Rows+m.Rows, r.Bytes+m.Bytes, r.Inputs+len(m.Request.Inputs)
 		r.Parts, r.Losses = append(r.Parts, m.Parts...), append(r.Losses, m.Losses...)
+		r.LeftOut, r.Inexact = append(r.LeftOut, m.LeftOut...), r.Inexact.Plus(m.Inexact)
 		for _, f := range m.Index {
 			r.Index += f.Bytes
 		}

@@ -86,6 +86,7 @@ func (a *app) sumUp(ctx context.Context, in *catInput, r *summed) error {
 		}
 		p.set(b.Stats().Rows, b.Stats().BytesRead, 0)
 	}
+	a.tellInexact(b.Stats().Inexact)
 	r.Rows, r.BytesRead, r.Columns = b.Stats().Rows, b.Stats().BytesRead, c.Columns()
 	return b.Err()
 }

@@ -236,7 +236,7 @@ func (s *submission) reportJob() {
 		s.result = submittedPartitions{r, on}
 	case nil:
 		if on.Application != "" { // it failed, and the job tells more
-			none := converted{Figures: &s.figures, Dest: s.run.Dest, Parts: []manifest.Part{}, Losses: []manifest.Loss{}, Warnings: []string{}}
+			none := converted{Figures: &s.figures, Dest: s.run.Dest, Parts: []manifest.Part{}, Losses: []manifest.Loss{}, LeftOut: []manifest.LeftOut{}, Warnings: []string{}}
 			s.result = submitted{none, on}
 		}
 	}

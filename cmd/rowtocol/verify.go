@@ -83,6 +83,12 @@ type verified struct {
 	NotContained []input.Skipped `json:"not_contained,omitempty"`
 	NotNamed     []string        `json:"not_named,omitempty"`
 	Losses       []manifest.Loss `json:"losses,omitempty"` // that --on-damage allowed
+	// LeftOut are fields of --against that the output lacks, Changed are places where values
+	// mean something else in the output, and Inexact counts values that it does not hold as
+	// they were.
+	LeftOut []manifest.LeftOut `json:"left_out,omitempty"`
+	Changed []string           `json:"changed,omitempty"`
+	Inexact manifest.Inexact   `json:"inexact,omitzero"`
 
 	sorted bool // the files keep rows whole, by their keys
 }

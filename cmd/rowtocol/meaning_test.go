@@ -1,0 +1,191 @@
+package main
+
+import (
+	varints "encoding/binary"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/rowtocol/rowtocol/manifest"
+)
+
+// recordOf is the schema of a record with a field f of a type.
+func recordOf(typ string) string {
+	return `{"type":"record","name":"R","fields":[{"name":"f","type":` + typ + `}]}`
+}
+
+func logical(kind, logical string) string {
+	return fmt.Sprintf(`{"type":%q,"logicalType":%s}`, kind, logical)
+}
+
+func varint(n int64) []byte { return varints.AppendVarint(nil, n) }
+
+// TestChangedMeaning adds an input whose values mean something else than those of the
+// destination, as a run and as a late file of a partition.
+func TestChangedMeaning(t *testing.T) {
+	decimal, text := `{"type":"bytes","logicalType":"decimal","precision":10,"scale":2}`, []byte("\x1a540916767918")
+	for _, tt := range []struct {
+		what, first, second string
+		row                 []byte
+		refusals            []string // none if the run is allowed
+	}{
+		{"decimal to string", `"string"`, decimal, []byte{4, 1, 2}, []string{"field f: ", "bytes (decimal(10,2))", "string"}},
+		{"string to decimal", decimal, `"string"`, text, []string{"field f: ", "bytes (decimal(10,2))", "string"}},
+		{"optional string to decimal", `["null",` + decimal + `]`, `["null","string"]`, append([]byte{2}, text...), []string{"field f: ", "bytes (decimal(10,2))"}},
+		{"scale", decimal, strings.Replace(decimal, `:2}`, `:3}`, 1), []byte{4, 1, 2}, []string{"decimal(10,3)", "decimal(10,2)"}},
+		{"less precision", decimal, strings.Replace(decimal, `10`, `12`, 1), []byte{4, 1, 2}, []string{"decimal(12,2)", "decimal(10,2)"}},
+		{"more precision", strings.Replace(decimal, `10`, `12`, 1), decimal, []byte{4, 1, 2}, nil},
+		{"unit", logical("long", `"timestamp-micros"`), logical("long", `"timestamp-millis"`), varint(5), []string{"timestamp-millis", "timestamp-micros", "without --schema"}},
+		{"date", logical("long", `"timestamp-millis"`), logical("int", `"date"`), varint(5), []string{"int (date)", "long (timestamp-millis)"}},
+		{"local", logical("long", `"timestamp-millis"`), logical("long", `"local-timestamp-millis"`), varint(5), []string{"local-timestamp-millis"}},
+		{"a logical type", `"long"`, logical("long", `"timestamp-millis"`), varint(5), []string{"timestamp-millis", "without --schema"}},
+		{"uuid", `"string"`, logical("string", `"uuid"`), []byte("\x02x"), nil},
+		{"connect.name", `{"type":"long","connect.name":"Timestamp"}`, `{"type":"long","connect.name":"MicroTimestamp"}`, varint(5), []string{"MicroTimestamp", "connect.name differs"}},
+		{"rounded", `"double"`, `"long"`, varint(1<<53 + 1), []string{"row 0", "field f: ", "does not hold 9007199254740993 exactly"}},
+		{"exact", `"double"`, `"long"`, varint(1 << 53), nil},
+		{"symbol", `{"type":"enum","name":"E","symbols":["A","B"],"default":"A"}`, `{"type":"enum","name":"E","symbols":["A","B","C"]}`, []byte{4}, []string{"row 0", "field f: ", "lacks the symbol"}},
+	} {
+		t.Run(tt.what, func(t *testing.T) {
+			dir := t.TempDir()
+			write(t, dir+"/in/dt=1/a.avro", file(t, recordOf(tt.first)))
+			rowtocol(t, dir, nil, "convert", "--incremental", "in", "out").want(t, 0)
+			rowtocol(t, dir, nil, "convert", "--partitioned", "in", "tree").want(t, 0)
+			write(t, dir+"/in/dt=1/b.avro", file(t, recordOf(tt.second), tt.row))
+			code := 0
+			if tt.refusals != nil {
+				code = 3
+			}
+			rowtocol(t, dir, nil, "convert", "--incremental", "in", "out").want(t, code, tt.refusals...)
+			rowtocol(t, dir, nil, "convert", "--partitioned", "in", "tree").want(t, code, tt.refusals...)
+			if code == 0 {
+				rowtocol(t, dir, nil, "verify", "out", "--against", "in", "--require-complete").want(t, 0, "1 row")
+			}
+		})
+	}
+}
+
+// TestMeaningOfSchema resolves to a schema that was asked for.
+func TestMeaningOfSchema(t *testing.T) {
+	dir := t.TempDir()
+	convert := func(reader string, args ...string) output {
+		t.Helper()
+		write(t, dir+"/r.avsc", []byte(recordOf(reader)))
+		return rowtocol(t, dir, nil, append([]string{"convert", "--overwrite", "--schema", "r.avsc", "a.avro", "out"}, args...)...)
+	}
+	verify := func(code int, says ...string) {
+		t.Helper()
+		rowtocol(t, dir, nil, "verify", "out", "--against", "a.avro").want(t, 0)
+		rowtocol(t, dir, nil, "verify", "out", "--against", "a.avro", "--require-complete").want(t, code, says...)
+	}
+	write(t, dir+"/a.avro", file(t, recordOf(logical("long", `"timestamp-millis"`)), varint(1500), varint(-1)))
+
+	convert(logical("long", `"timestamp-micros"`)).want(t, 0, "2 rows")
+	if o := rowtocol(t, dir, nil, "cat", "out").want(t, 0); o.stdout != `{"f":"1970-01-01T00:00:01.500000Z"}`+"\n"+`{"f":"1969-12-31T23:59:59.999000Z"}`+"\n" {
+		t.Errorf("the times are %s", o.stdout)
+	}
+	verify(6, "could not be compared")
+	// A dropped logical type is told.
+	told := "the writer's long (timestamp-millis) is taken for the reader's long"
+	convert(`"long"`).want(t, 0, "field f: "+told)
+	verify(6, "mean something else", told)
+	convert(logical("long", `"local-timestamp-millis"`)).want(t, 3, "a.avro: field f: ", "local-timestamp-millis")
+	convert(`"string"`).want(t, 3, "field f: ", "long (timestamp-millis)")
+	rowtocol(t, dir, nil, "cat", "--schema", "r.avsc", "a.avro").want(t, 3, "field f: ")
+
+	write(t, dir+"/a.avro", file(t, recordOf(logical("long", `"timestamp-millis"`)), varint(0), varint(1<<62)))
+	convert(logical("long", `"timestamp-micros"`)).want(t, 3, "a.avro: row 0", "field f: ", "too large for the reader's finer unit")
+}
+
+// TestAgainstAnotherMeaning has an input in the place of one whose rows were resolved. The bytes
+// of its rows resolve to those of the output, and mean something else.
+func TestAgainstAnotherMeaning(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir+"/r.avsc", []byte(recordOf(`"string"`)))
+	write(t, dir+"/a.avro", file(t, recordOf(`"bytes"`), []byte{2, 5}))
+	rowtocol(t, dir, nil, "convert", "--schema", "r.avsc", "a.avro", "out").want(t, 0)
+	rowtocol(t, dir, nil, "verify", "out", "--against", "a.avro", "--require-complete").want(t, 0)
+	write(t, dir+"/a.avro", file(t, recordOf(`{"type":"bytes","logicalType":"decimal","precision":9,"scale":2}`), []byte{2, 5}))
+	rowtocol(t, dir, nil, "verify", "out", "--against", "a.avro").want(t, 6, "a.avro", "mean something else", "field f: ", "decimal(9,2)")
+}
+
+// TestInexactValues counts values that are not what they were.
+func TestInexactValues(t *testing.T) {
+	dir := t.TempDir()
+	enum := `{"type":"enum","name":"E","symbols":["A","B"],"default":"A"}`
+	in := `{"type":"record","name":"R","fields":[{"name":"n","type":"long"},{"name":"e","type":` + strings.Replace(enum, `"B"`, `"B","C"`, 1) + `}]}`
+	out := `{"type":"record","name":"R","fields":[{"name":"n","type":"double"},{"name":"e","type":` + enum + `}]}`
+	large := varint(1<<53 + 1)
+	write(t, dir+"/in/a.avro", file(t, in, append(slices.Clone(large), 2), append(slices.Clone(large), 4), []byte{2, 0}))
+	write(t, dir+"/in/b.avro", file(t, in, append(slices.Clone(large), 4)))
+	write(t, dir+"/r.avsc", []byte(out))
+	var c converted
+	o := rowtocol(t, dir, nil, "convert", "--schema", "r.avsc", "in", "out", "--json").want(t, 0, "5 values are not what they were")
+	o.object(t, &c)
+	want := manifest.Inexact{EnumDefaults: 2, Rounded: 3}
+	if s := manifestIn(t, dir+"/out"); c.Inexact != want || s.Inexact != want {
+		t.Errorf("told are %+v and %+v", c.Inexact, s.Inexact)
+	}
+	rowtocol(t, dir, nil, "verify", "out", "--against", "in").want(t, 0, "4 rows")
+	rowtocol(t, dir, nil, "verify", "out", "--against", "in", "--require-complete").want(t, 6, "does not hold 5 values")
+	rowtocol(t, dir, nil, "cat", "--schema", "r.avsc", "in/a.avro").want(t, 0, "symbols taken for the default of an enum 1, rounded numbers 2")
+	rowtocol(t, dir, nil, "stats", "--schema", "r.avsc", "in/a.avro").want(t, 0, "rounded numbers 2")
+	// In tasks of their own.
+	rowtocol(t, dir, nil, "plan", "--schema", "r.avsc", "in", "steps", "-o", "p.json").want(t, 0)
+	rowtocol(t, dir, nil, "task", "--plan", "p.json", "--share", "0/1").want(t, 0)
+	rowtocol(t, dir, nil, "commit", "--plan", "p.json").want(t, 0, "5 values are not what they were")
+}
+
+// TestLeftOut has inputs with fields that the output lacks.
+func TestLeftOut(t *testing.T) {
+	narrow := `{"type":"record","name":"R","fields":[{"name":"id","type":"long"}]}`
+	wide := `{"type":"record","name":"R","fields":[{"name":"id","type":"long"},{"name":"country","type":"string"}]}`
+	for _, kind := range []string{"--incremental", "--partitioned", "--schema=narrow.avsc"} {
+		t.Run(kind, func(t *testing.T) {
+			dir := t.TempDir()
+			write(t, dir+"/narrow.avsc", []byte(narrow))
+			write(t, dir+"/in/dt=1/a.avro", file(t, narrow, varint(1)))
+			rowtocol(t, dir, nil, "convert", kind, "in", "out").want(t, 0)
+			rowtocol(t, dir, nil, "verify", "out", "--against", "in", "--require-complete").want(t, 0)
+			for _, name := range []string{"b", "c"} {
+				write(t, dir+"/in/dt=1/"+name+".avro", file(t, wide, []byte{4, 4, 'd', 'e'}))
+			}
+			args := []string{"convert", kind, "in", "out"}
+			if kind == "--schema=narrow.avsc" {
+				args = append(args, "--overwrite")
+			}
+			rowtocol(t, dir, nil, append(args, "--strict")...).want(t, 3, "--strict", "in/dt=1/b.avro", "country")
+			o := rowtocol(t, dir, nil, append(args, "--json")...).want(t, 0, "in/dt=1/b.avro (the first of 2)", "country", "left out")
+			if kind != "--partitioned" {
+				var c converted
+				o.object(t, &c)
+				if len(c.LeftOut) != 1 || c.LeftOut[0].Field != "country" || c.LeftOut[0].Inputs != 2 || !strings.HasSuffix(c.LeftOut[0].Input, "in/dt=1/b.avro") {
+					t.Errorf("left out are %+v", c.LeftOut)
+				}
+			}
+			rowtocol(t, dir, nil, "verify", "out", "--against", "in").want(t, 0, "3 rows", "the output lacks a field")
+			rowtocol(t, dir, nil, "verify", "out", "--against", "in", "--require-complete").want(t, 6, "lacks 1 field", "country of ")
+		})
+	}
+}
+
+// TestSameSchemaInOtherWords has inputs whose schemas differ in what changes no row.
+func TestSameSchemaInOtherWords(t *testing.T) {
+	dir := t.TempDir()
+	const plain = `{"type":"record","name":"R","fields":[{"name":"f","type":"string"}]}`
+	const java = `{"type":"record","name":"R","fields":[{"name":"f","type":{"type":"string","avro.java.string":"String"}}]}`
+	const connect = `{"type":"record","name":"R","connect.version":2,"fields":[{"name":"f","type":"string","default":""}]}`
+	row := []byte("\x02x")
+	write(t, dir+"/in/a.avro", file(t, plain, row))
+	write(t, dir+"/in/b.avro", file(t, java, row))
+	rowtocol(t, dir, nil, "convert", "in", "out").want(t, 0, "2 rows")
+	rowtocol(t, dir, nil, "verify", "out", "--against", "in", "--require-complete").want(t, 0, "by goavro 2")
+	rowtocol(t, dir, nil, "verify", partOf(t, dir+"/out", 0), "--against", "in", "--require-complete").want(t, 0)
+	write(t, dir+"/in/c.avro", file(t, connect, row))
+	rowtocol(t, dir, nil, "convert", "--incremental", "in", "out").want(t, 0, "1 row", "in/c.avro", "its default")
+	rowtocol(t, dir, nil, "verify", "out", "--against", "in", "--require-complete").want(t, 0, "by goavro 3")
+	rowtocol(t, dir, nil, "cat", "in/a.avro", "in/b.avro", "in/c.avro").want(t, 0)
+	if s := manifestIn(t, dir+"/out"); s.Schema != plain {
+		t.Errorf("the output has the schema %s", s.Schema)
+	}
+}
