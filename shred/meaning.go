@@ -54,8 +54,8 @@ func (r *Resolution) Converts() bool { return r.converts }
 
 // describe collects what is left out and changed at a path and below.
 func (r *Resolution) describe(path string, a *action, seen map[*action]bool) {
-	if seen[a] {
-		return
+	if seen[a] || a.code == resolveMismatch {
+		return // rows of types that do not resolve are refused
 	}
 	seen[a] = true
 	r.note(path, a.change)

@@ -175,6 +175,11 @@ func TestLeftOut(t *testing.T) {
 			t.Errorf("%q, %v", by.LeftOut(), err)
 		}
 	}
+	// A branch that does not resolve leaves out no field: its rows are refused.
+	two := func(name, kind string) string { return rec(name, field("x", kind)+","+field("y", `"int"`)) }
+	if by := resolution(t, "["+two("a.S", `"string"`)+","+two("b.S", `"int"`)+"]", two("c.S", `"int"`)); len(by.LeftOut()) > 0 {
+		t.Errorf("%q", by.LeftOut())
+	}
 	by := resolution(t, w, strings.Replace(r, field("x", `"int"`), field("x", `["null",{"type":"int","logicalType":"date"}]`), 1))
 	if len(by.Changes()) != 1 || by.Changes()[0] != "field a[].x: the writer's int is taken for the reader's int (date)" {
 		t.Errorf("%q", by.Changes())
