@@ -49,9 +49,6 @@ func (r *Resolution) Changes() []string { return r.changes }
 // Schema.Differences.
 func (r *Resolution) Differences() []string { return r.differences }
 
-// Converts reports whether times are converted to a finer unit.
-func (r *Resolution) Converts() bool { return r.converts }
-
 // describe collects what is left out and changed at a path and below.
 func (r *Resolution) describe(path string, a *action, seen map[*action]bool) {
 	if seen[a] || a.code == resolveMismatch {

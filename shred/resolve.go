@@ -36,7 +36,6 @@ type Resolution struct {
 	reorders bool // some record's fields come in another order
 
 	leftOut, changes, differences []string
-	converts                      bool
 }
 
 // MinRowSize is the least number of bytes of one row that was written; 0 where
@@ -119,7 +118,6 @@ func Resolve(writer, reader *Schema, rules Rules) (*Resolution, error) {
 	m.simplify()
 	r := &Resolution{root: root, rules: rules}
 	r.reorders = slices.ContainsFunc(m.all, func(a *action) bool { return a.code == resolveReorder })
-	r.converts = slices.ContainsFunc(m.all, func(a *action) bool { return a.code == resolveUnit })
 	r.describe("", root, map[*action]bool{})
 	return r, nil
 }

@@ -71,16 +71,23 @@ func newCodecs(writer, reader string) (*codecs, error) {
 	}
 	c := &codecs{}
 	if reader != "" {
-		if reader, err = reduce(reader, noise); err != nil {
+		written, err := reduceForReader(writer)
+		if err != nil {
+			return nil, err
+		}
+		if reader, err = reduceForReader(reader); err != nil {
 			return nil, err
 		}
 		read, err := reduce(reader, forReaders)
 		if err != nil {
 			return nil, err
 		}
-		if read != plain {
+		if written, err = reduce(written, forReaders); err != nil {
+			return nil, err
+		}
+		if read != written {
 			c.rejected = errors.New("it does not resolve rows to another schema")
-			c.hamba = sync.OnceValues(func() (*hambaCodec, error) { return newHambaResolving(plain, reader) })
+			c.hamba = sync.OnceValues(func() (*hambaCodec, error) { return newHambaResolving(written, reader) })
 			return c, nil
 		}
 	}

@@ -19,6 +19,7 @@ type hambaCodec struct {
 	writer   avro.Schema // of the input's rows
 	resolved avro.Schema // reads the input's rows as rows of the columns
 	reader   avro.Schema // of the columns' rows
+	factors  factors     // of times in the input's rows
 	bytes    *avro.Reader
 }
 
@@ -51,11 +52,11 @@ func newHambaResolving(writer, reader string) (*hambaCodec, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the reader's schema: %w", err)
 	}
-	resolved, err := resolve(r, w)
+	resolved, units, err := resolve(r, w)
 	if err != nil {
 		return nil, err
 	}
-	return &hambaCodec{writer: w, resolved: resolved, reader: r, bytes: newBytes()}, nil
+	return &hambaCodec{writer: w, resolved: resolved, reader: r, factors: units, bytes: newBytes()}, nil
 }
 
 func parseHamba(schema string) (s avro.Schema, err error) {
@@ -86,21 +87,21 @@ func recovered(err *error) {
 func (*hambaCodec) name() string { return hambaName }
 
 func (h *hambaCodec) input(data []byte) (any, []byte, error) {
-	return h.decode(h.writer, h.resolved, data)
+	return h.decode(h.writer, h.resolved, h.factors, data)
 }
 func (h *hambaCodec) columns(datum []byte) (any, []byte, error) {
-	return h.decode(h.reader, h.reader, datum)
+	return h.decode(h.reader, h.reader, nil, datum)
 }
 
 // decode takes the first row of a schema from data, and reads it as another
-// does. Once the row is measured, rest is what follows it, even with an error.
-func (h *hambaCodec) decode(written, as avro.Schema, data []byte) (v any, rest []byte, err error) {
+// does, with times in the units of that. Once the row is measured, rest is what follows it, even with an error.
+func (h *hambaCodec) decode(written, as avro.Schema, units factors, data []byte) (v any, rest []byte, err error) {
 	n, err := measure(written, data)
 	if err != nil && !errors.Is(err, errTwice) {
 		return nil, nil, err
 	}
 	if err == nil {
-		v, err = h.read(as, data[:n:n])
+		v, err = h.read(as, units, data[:n:n])
 	}
 	if err != nil {
 		err = fmt.Errorf("%w: %v", errUnable, err)
@@ -113,7 +114,7 @@ func (h *hambaCodec) decode(written, as avro.Schema, data []byte) (v any, rest [
 var errUnable = errors.New("cannot read the row")
 
 // read reads a whole row.
-func (h *hambaCodec) read(as avro.Schema, row []byte) (v any, err error) {
+func (h *hambaCodec) read(as avro.Schema, units factors, row []byte) (v any, err error) {
 	defer recovered(&err)
 	r := h.bytes.Reset(row)
 	r.Error = nil
@@ -125,7 +126,7 @@ func (h *hambaCodec) read(as avro.Schema, row []byte) (v any, err error) {
 	if r.Peek(); !errors.Is(r.Error, io.EOF) {
 		return nil, errors.New("the row is read before its end")
 	}
-	return tagged(as, native)
+	return units.tagged(as, native)
 }
 
 // named is a value of a named type. hamba gives no more than the text of an
@@ -139,17 +140,18 @@ var errShape = errors.New("a value is not of its schema's type")
 
 // tagged returns hamba's value in a form that tells apart values of all types
 // that a union may have, so that it needs no unions: a value is the same, was
-// it resolved to a branch of the reader's union or to its only type.
-func tagged(s avro.Schema, v any) (any, error) {
+// it resolved to a branch of the reader's union or to its only type. Times are
+// multiplied by their factors.
+func (u factors) tagged(s avro.Schema, v any) (any, error) {
 	switch s := s.(type) {
 	case *avro.RefSchema:
-		return tagged(s.Schema(), v)
+		return u.tagged(s.Schema(), v)
 	case *avro.UnionSchema:
 		branch, v, err := chosen(s, v)
 		if err != nil || branch == nil {
 			return nil, err
 		}
-		return tagged(branch, v)
+		return u.tagged(branch, v)
 	case *avro.RecordSchema:
 		m, _ := v.(map[string]any)
 		out := make(map[string]any, len(m))
@@ -159,7 +161,7 @@ func tagged(s avro.Schema, v any) (any, error) {
 				continue // the writer's alone
 			}
 			var err error
-			if out[f.Name()], err = tagged(f.Type(), v); err != nil {
+			if out[f.Name()], err = u.tagged(f.Type(), v); err != nil {
 				return nil, err
 			}
 		}
@@ -169,7 +171,7 @@ func tagged(s avro.Schema, v any) (any, error) {
 		out := make(map[string]any, len(m))
 		for k, v := range m {
 			var err error
-			if out[k], err = tagged(s.Values(), v); err != nil {
+			if out[k], err = u.tagged(s.Values(), v); err != nil {
 				return nil, err
 			}
 		}
@@ -179,11 +181,16 @@ func tagged(s avro.Schema, v any) (any, error) {
 		out := make([]any, len(list))
 		for i, v := range list {
 			var err error
-			if out[i], err = tagged(s.Items(), v); err != nil {
+			if out[i], err = u.tagged(s.Items(), v); err != nil {
 				return nil, err
 			}
 		}
 		return out, nil
+	}
+	if p, ok := s.(*avro.PrimitiveSchema); ok && u[p] > 1 {
+		if n, ok := v.(int64); ok {
+			v = n * u[p]
+		}
 	}
 	return taggedLeaf(s, v)
 }

@@ -37,6 +37,47 @@ var (
 	forReaders = []string{"default", "aliases"}
 )
 
+// unitAttribute is how a schema that is shown to hamba says how many units of a time are
+// a second. hamba keeps attributes that it does not know.
+const unitAttribute = "perSecond"
+
+var perSecond = map[string]int64{
+	"timestamp-millis": 1e3, "timestamp-micros": 1e6, "timestamp-nanos": 1e9,
+	"local-timestamp-millis": 1e3, "local-timestamp-micros": 1e6, "local-timestamp-nanos": 1e9,
+	"time-millis": 1e3, "time-micros": 1e6,
+}
+
+// reduceForReader is reduce of noise, but for the units of times.
+func reduceForReader(schema string) (string, error) {
+	tree, err := parse(schema)
+	if err != nil {
+		return "", err
+	}
+	markUnits(tree)
+	b, err := json.Marshal(tree)
+	if err != nil {
+		return "", err
+	}
+	return reduce(string(b), noise)
+}
+
+func markUnits(tree any) {
+	switch t := tree.(type) {
+	case []any:
+		for _, branch := range t {
+			markUnits(branch)
+		}
+	case map[string]any:
+		logical, _ := t["logicalType"].(string)
+		if units := perSecond[logical]; units > 0 && (t["type"] == "long" || t["type"] == "int" && logical == "time-millis") {
+			t[unitAttribute] = units
+		}
+		for _, key := range []string{"type", "items", "values", "fields"} {
+			markUnits(t[key])
+		}
+	}
+}
+
 func reduceTree(tree any, attributes []string) {
 	switch t := tree.(type) {
 	case []any:

@@ -11,24 +11,29 @@ import (
 // followed, as hamba does.
 const maxExpanded = 200_000
 
-// resolve returns hamba's schema that reads the writer's rows as the reader's.
+// factors are how many units of the columns one unit of the input is, by the type that
+// the columns' time has. hamba leaves the conversion to who reads the values.
+type factors map[*avro.PrimitiveSchema]int64
+
+// resolve returns hamba's schema that reads the writer's rows as the reader's, and
+// the factors of the times in it.
 // It refuses what hamba would never finish, and what hamba is known to resolve
 // in another way than the specification says: that is no difference of the
 // columns.
-func resolve(reader, writer avro.Schema) (s avro.Schema, err error) {
+func resolve(reader, writer avro.Schema) (s avro.Schema, units factors, err error) {
 	defer recovered(&err)
 	for _, s := range []avro.Schema{reader, writer} {
 		x := expansion{open: map[string]bool{}}
 		if err := x.add(s); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
 	c := avro.NewSchemaCompatibility()
 	if s, err = c.Resolve(reader, writer); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	p := pairs{compatibility: c, left: maxExpanded}
-	return s, p.check(reader, writer)
+	p := pairs{compatibility: c, left: maxExpanded, factors: factors{}}
+	return s, p.factors, p.check(reader, writer)
 }
 
 // expansion counts types, with every reference followed.
@@ -88,6 +93,7 @@ func parts(s avro.Schema) []avro.Schema {
 type pairs struct {
 	compatibility *avro.SchemaCompatibility
 	left          int // how many pairs may follow
+	factors       factors
 }
 
 func (p *pairs) check(reader, writer avro.Schema) error {
@@ -116,7 +122,32 @@ func (p *pairs) check(reader, writer avro.Schema) error {
 		return p.check(r.Values(), writer.(*avro.MapSchema).Values())
 	case *avro.RecordSchema:
 		return p.fields(r, writer.(*avro.RecordSchema))
+	case *avro.PrimitiveSchema:
+		return p.time(r, writer)
 	}
+	return nil
+}
+
+// time notes the factor of a time of the reader's. It refuses what cannot be told by the
+// type that hamba reads as: that of a promotion is a new one each time.
+func (p *pairs) time(r *avro.PrimitiveSchema, writer avro.Schema) error {
+	factor := int64(1)
+	if w, ok := writer.(*avro.PrimitiveSchema); ok {
+		from, _ := w.Prop(unitAttribute).(float64)
+		to, _ := r.Prop(unitAttribute).(float64)
+		if from > 0 && to > 0 {
+			factor = int64(to / from)
+		}
+		//guard: calls times different that were converted as an int became a long
+		if factor != 1 && w.Type() != r.Type() {
+			return errors.New("an int of one unit is read as a long of another")
+		}
+	}
+	//guard: calls times different of which others of the same type were converted
+	if before, ok := p.factors[r]; ok && before != factor {
+		return errors.New("times of several units are read as of one")
+	}
+	p.factors[r] = factor
 	return nil
 }
 
