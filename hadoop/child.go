@@ -201,8 +201,8 @@ func (c *child) work(ctx context.Context) error {
 	if _, err := st.Stat(ctx, job.Dir); err != nil {
 		return c.gone(ctx, err)
 	}
-	res, err := task.Finished(ctx, job.Plan, job.Task, st, job.Dir)
-	if err != nil && !errors.Is(err, failure.Foreign) {
+	res, err := task.WorkIn(job.Plan, st, job.Dir).Usable(ctx, c.Resolve, job.Task)
+	if err != nil {
 		return c.gone(ctx, err)
 	}
 	if res != nil {

@@ -17,6 +17,7 @@ import (
 	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/hadoop/pipes"
 	"github.com/rowtocol/rowtocol/hadoop/pipes/pipestest"
+	"github.com/rowtocol/rowtocol/input"
 	"github.com/rowtocol/rowtocol/store"
 	"github.com/rowtocol/rowtocol/task"
 	"github.com/rowtocol/rowtocol/trevni"
@@ -37,7 +38,7 @@ func TestChild(t *testing.T) {
 	for n := range c.plan.Tasks {
 		out, err := c.run(n, 0)
 		c.must(err)
-		got, err := task.Finished(t.Context(), c.plan, n, c.st, c.dir)
+		got, err := task.WorkIn(c.plan, c.st, c.dir).Finished(t.Context(), n)
 		if err != nil || got == nil || got.RowsIn != want[n].RowsIn || len(got.Parts) != 1 || got.Made.Run != testRun ||
 			got.Parts[0].Files[0].CRC32C != want[n].Parts[0].Files[0].CRC32C {
 			t.Fatalf("task %d: %+v, %v, want %+v", n, got, err, want[n])
@@ -72,6 +73,10 @@ func (c *testCluster) damageInput() {
 	at := len(file)/8 + bytes.Index(file[len(file)/8:], []byte{1, 2, 3, 0, 0, 0}) + 16 + 4
 	copy(file[at:], bytes.Repeat([]byte{0xff}, 10))
 	c.must(c.st.WriteFile(c.t.Context(), name, file, false))
+	in := &c.plan.Request.Inputs[0]
+	*in, _, err = input.Describe(c.t.Context(), c.resolve, in.Path)
+	c.must(err)
+	c.writeTasks(c.entries())
 }
 
 // Lost rows are counted, and the work of each task is held to the plan.
@@ -132,7 +137,7 @@ func TestChildOfFinishedTask(t *testing.T) {
 	}
 	out, err = c.run(1, 2)
 	c.must(err)
-	if res, err := task.Finished(t.Context(), c.plan, 1, c.st, c.dir); res == nil || counted(out, doneBefore) != 0 || counted(out, outputFiles) != 1 {
+	if res, err := task.WorkIn(c.plan, c.st, c.dir).Finished(t.Context(), 1); res == nil || counted(out, doneBefore) != 0 || counted(out, outputFiles) != 1 {
 		t.Errorf("%+v, %v, counters %v", res, err, out.Counters)
 	}
 }
@@ -417,7 +422,7 @@ func TestChildTwiceAtOnce(t *testing.T) {
 		}
 	}
 	c.st = inner
-	if res, err := task.Finished(t.Context(), c.plan, 2, c.st, c.dir); res == nil || err != nil {
+	if res, err := task.WorkIn(c.plan, c.st, c.dir).Finished(t.Context(), 2); res == nil || err != nil {
 		t.Errorf("%+v, %v", res, err)
 	}
 	c.wantNothingLeft()

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/rowtocol/rowtocol/failure"
-	"github.com/rowtocol/rowtocol/manifest"
 	"github.com/rowtocol/rowtocol/ocf"
 	"github.com/rowtocol/rowtocol/store"
 	"github.com/rowtocol/rowtocol/store/storetest"
@@ -21,7 +20,7 @@ func TestChangesWhileRead(t *testing.T) {
 	}
 	gone := storetest.NewFaulty(store.Local(), storetest.Fault{Op: storetest.ReadAt, N: 2, Err: store.ErrNotExist})
 	resolve := func(string) (store.Location, error) { return store.Location{Store: gone, Path: path}, nil }
-	f, err := Open(t.Context(), resolve, manifest.Input{Path: path, Size: 100})
+	f, err := OpenNamed(t.Context(), resolve, path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,10 +57,7 @@ func TestChangedSince(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	in, _, err := Describe(t.Context(), nil, path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	in := describe(t, path)
 	longer := bytes.Clone(file.Bytes())
 	other := bytes.Clone(file.Bytes())
 	other[len(other)-17] ^= 8 // of the last row
@@ -72,16 +68,16 @@ func TestChangedSince(t *testing.T) {
 	}{
 		{"as it was", file.Bytes(), true, true},
 		{"longer", append(longer, 0), false, false},
-		{"another row", other, true, false},
+		{"another row", other, false, false},
 	} {
 		if err := os.WriteFile(path, tt.data, 0o666); err != nil {
 			t.Fatal(err)
 		}
-		f, err := Open(t.Context(), nil, in)
+		f, _, err := Open(t.Context(), nil, in)
 		if err == nil {
 			_ = f.Close()
 		}
-		checked := Check(t.Context(), nil, []manifest.Input{in})
+		checked := checkRead(t, nil, in)
 		if (err == nil) != tt.opens || (checked == nil) != tt.sound {
 			t.Errorf("%s: open: %v, check: %v", tt.name, err, checked)
 		}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/rowtocol/rowtocol/failure"
+	"github.com/rowtocol/rowtocol/manifest"
 	"github.com/rowtocol/rowtocol/store"
 )
 
@@ -69,9 +70,8 @@ type File struct {
 	// an Avro file.
 	Found bool
 	By    []int // which of the search's inputs name it or lead to it
-	// Size and ModTime are what the search found. The file may have changed since.
-	Size    int64
-	ModTime time.Time
+	// Facts are what the search found, unopened. The file may have changed since.
+	Facts manifest.Input
 
 	marked bool // the filter's marker is beside it
 }
@@ -127,6 +127,7 @@ func (s *Search) look(ctx context.Context, arg string, marks *marks) (*walker, e
 	if err != nil {
 		return nil, err
 	}
+	looked := time.Now()
 	found, err := Match(ctx, in)
 	if err != nil {
 		return nil, fault(arg, err)
@@ -149,6 +150,7 @@ func (s *Search) look(ctx context.Context, arg string, marks *marks) (*walker, e
 			if err != nil {
 				return nil, fault(arg, err)
 			}
+			w.looked = looked
 			w.take(info, w.real(info.Path), false, marked).named(info.Path == in.Path)
 		} else if err := w.all(ctx, info.Path); err != nil {
 			return nil, fault(arg, err)
@@ -169,7 +171,7 @@ func unique(all []candidate) (files []File, same []Skipped) {
 		if !ok {
 			i = len(files)
 			taken[c.real] = i
-			files = append(files, File{Name: c.name, Named: c.rank <= namedLink, Found: c.rank >= walked, Size: c.size, ModTime: c.modTime, marked: c.marked})
+			files = append(files, File{Name: c.name, Named: c.rank <= namedLink, Found: c.rank >= walked, Facts: c.facts(), marked: c.marked})
 		}
 		if files[i].Name != c.name {
 			same = append(same, Skipped{Path: c.name, Reason: "the same file as " + files[i].Name, Same: files[i].Name})

@@ -7,10 +7,10 @@ import (
 	"hash/crc32"
 	"io"
 	"sync"
+	"time"
 
 	"github.com/rowtocol/rowtocol/damage"
 	"github.com/rowtocol/rowtocol/failure"
-	"github.com/rowtocol/rowtocol/internal/parallel"
 	"github.com/rowtocol/rowtocol/manifest"
 	"github.com/rowtocol/rowtocol/ocf"
 	"github.com/rowtocol/rowtocol/store"
@@ -37,19 +37,60 @@ func fault(name string, err error) error {
 	return fmt.Errorf("input %s: %w", name, err)
 }
 
-// Open opens an input, which must still have the length that it had. The caller
-// closes the file.
-func Open(ctx context.Context, resolve Resolve, in manifest.Input) (store.File, error) {
+// Open opens an input, which must still be what it was as far as its length, its
+// header and its end tell; if it was modified since, what is read decides, see Check.
+// It returns the input as it is now too. The caller closes the file.
+func Open(ctx context.Context, resolve Resolve, in manifest.Input) (store.File, manifest.Input, error) {
+	f, now, err := reopen(ctx, resolve, in)
+	if err == nil && !now.Settled(&in) {
+		if err = checkEnds(f, &in); err != nil {
+			_ = f.Close() // only read
+		}
+	}
+	return f, now, err
+}
+
+// reopen opens an input that has the length that it had.
+func reopen(ctx context.Context, resolve Resolve, in manifest.Input) (store.File, manifest.Input, error) {
+	began := time.Now()
 	f, err := OpenNamed(ctx, resolve, in.Path)
 	if err != nil {
-		return nil, err
+		return nil, in, err
 	}
 	//guard: rows of a file that changed would be mixed with those before
 	if f.Size() != in.Size {
 		_ = f.Close() // only read
-		return nil, failure.New(failure.Input, "input %s changed during the job: it had %d bytes and has %d", in.Path, in.Size, f.Size())
+		return nil, in, failure.New(failure.Input, "input %s changed during the job: it had %d bytes and has %d", in.Path, in.Size, f.Size())
 	}
-	return f, nil
+	now := in
+	identify(&now, f, began)
+	return f, now, nil
+}
+
+// identify notes which file an input is, and when it was modified, as it was opened at
+// a time.
+func identify(in *manifest.Input, f store.File, began time.Time) {
+	is := store.IdentityOf(f)
+	in.FileID = is.ID
+	in.SetModified(time.Unix(0, is.Changed), began)
+	if is.Changed == 0 {
+		in.ModTime = time.Time{}
+	}
+}
+
+// checkEnds requires that the header and the end of an input are what they were.
+func checkEnds(f store.File, in *manifest.Input) error {
+	first := keepFront(f)
+	defer first.release()
+	got, err := identity(first, *in)
+	if err != nil {
+		return fmt.Errorf("input %s: %w", in.Path, err)
+	}
+	//guard: rows of a file that changed would be mixed with those before
+	if got != in.Identity {
+		return failure.New(failure.Input, "input %s changed during the job: its identity was %08x and is %08x", in.Path, in.Identity, got)
+	}
+	return nil
 }
 
 // OpenNamed opens an input, whatever its length. The caller closes the file.
@@ -72,6 +113,9 @@ type file struct {
 	input string // its location
 }
 
+// Identity implements store.Identified.
+func (f file) Identity() store.Identity { return store.IdentityOf(f.File) }
+
 // ReadAt implements io.ReaderAt.
 func (f file) ReadAt(b []byte, off int64) (int, error) {
 	n, err := f.File.ReadAt(b, off)
@@ -89,12 +133,13 @@ func (f file) ReadAt(b []byte, off int64) (int, error) {
 // Describe opens an input, reads its header and describes it. If it cannot, only
 // the input's path is sure.
 func Describe(ctx context.Context, resolve Resolve, name string) (manifest.Input, *ocf.Header, error) {
-	in := manifest.Input{Path: name}
+	in, began := manifest.Input{Path: name}, time.Now()
 	f, err := OpenNamed(ctx, resolve, name)
 	if err != nil {
 		return in, nil, err
 	}
 	defer func() { _ = f.Close() }()
+	identify(&in, f, began)
 	if in.Size = f.Size(); in.Size == 0 {
 		d := damage.New(damage.Magic, name, 0, "not an Avro object container file")
 		d.Err = ErrEmpty
@@ -184,27 +229,4 @@ func identity(f store.File, in manifest.Input) (uint32, error) {
 		}
 	}
 	return h.Sum32(), nil
-}
-
-// Check finds out whether the inputs are still what they were.
-func Check(ctx context.Context, resolve Resolve, inputs []manifest.Input) error {
-	return parallel.Do(ctx, len(inputs), Readers, func(ctx context.Context, i int) error {
-		want := inputs[i]
-		f, err := Open(ctx, resolve, want)
-		if err != nil {
-			return err
-		}
-		defer func() { _ = f.Close() }()
-		first := keepFront(f)
-		defer first.release()
-		got, err := identity(first, want)
-		if err != nil {
-			return fmt.Errorf("input %s: %w", want.Path, err)
-		}
-		//guard: rows of a file that changed would be mixed with those before
-		if got != want.Identity {
-			return failure.New(failure.Input, "input %s changed during the job: its identity was %08x and is %08x", want.Path, want.Identity, got)
-		}
-		return nil
-	})
 }

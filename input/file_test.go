@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -58,8 +59,8 @@ func TestDescribe(t *testing.T) {
 	if in.Path != file || in.Size != info.Size() || in.HeaderSize != h.Size || h.Schema != `"string"` || in.Identity == 0 {
 		t.Errorf("%+v of %+v", in, h)
 	}
-	if again := describe(t, file); again != in {
-		t.Errorf("%+v, and again %+v", in, again)
+	if again, _, err := Describe(t.Context(), nil, file); again != in {
+		t.Errorf("%+v, and again %+v, %v", in, again, err)
 	}
 	if err := os.WriteFile(file, []byte("not Avro"), 0o666); err != nil {
 		t.Fatal(err)
@@ -90,11 +91,11 @@ func TestIdentity(t *testing.T) {
 			t.Fatal(err)
 		}
 		b[at] ^= 1
-		err := Check(t.Context(), nil, []manifest.Input{want})
+		err := checkRead(t, nil, want)
 		if covered {
 			failuretest.Want(t, err, failure.Input, "a.avro changed during the job: its identity was")
-		} else if err != nil {
-			t.Errorf("byte %d: %v", at, err)
+		} else {
+			failuretest.Want(t, err, failure.Input, "a.avro changed during the job: the CRC-32C of its bytes was")
 		}
 	}
 }
@@ -107,10 +108,10 @@ func TestInputsThatChange(t *testing.T) {
 		write(t, file, "x", i)
 		inputs = append(inputs, describe(t, file))
 	}
-	if err := Check(t.Context(), nil, inputs); err != nil {
+	if err := checkRead(t, nil, slices.Clone(inputs)...); err != nil {
 		t.Error(err)
 	}
-	f, err := Open(t.Context(), nil, inputs[3])
+	f, _, err := Open(t.Context(), nil, inputs[3])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,13 +119,13 @@ func TestInputsThatChange(t *testing.T) {
 		t.Errorf("%d bytes, want %d; %v", f.Size(), inputs[3].Size, err)
 	}
 	write(t, inputs[3].Path, "x", 30) // same header and end
-	_, err = Open(t.Context(), nil, inputs[3])
+	_, _, err = Open(t.Context(), nil, inputs[3])
 	failuretest.Want(t, err, failure.Input, "03.avro changed during the job: it had")
-	failuretest.Want(t, Check(t.Context(), nil, inputs), failure.Input, "03.avro changed during the job")
+	failuretest.Want(t, checkRead(t, nil, slices.Clone(inputs)...), failure.Input, "03.avro changed during the job")
 	if err := os.Remove(inputs[3].Path); err != nil {
 		t.Fatal(err)
 	}
-	failuretest.Want(t, Check(t.Context(), nil, inputs), failure.Input, "03.avro does not exist")
+	failuretest.Want(t, checkRead(t, nil, slices.Clone(inputs)...), failure.Input, "03.avro does not exist")
 }
 
 func TestFaultsOfStores(t *testing.T) {
@@ -142,7 +143,7 @@ func TestFaultsOfStores(t *testing.T) {
 		{syscall.EIO, failure.Storage, "a.avro"},
 	} {
 		resolve := storetest.On(faulty{Store: store.Local(), open: tc.err})
-		_, err := Open(t.Context(), resolve, in)
+		_, _, err := Open(t.Context(), resolve, in)
 		failuretest.Want(t, err, tc.kind, tc.text)
 		_, _, err = Describe(t.Context(), resolve, file)
 		failuretest.Want(t, err, tc.kind, tc.text)
@@ -153,12 +154,12 @@ func TestFaultsOfStores(t *testing.T) {
 	if !errors.Is(err, refused) || !strings.Contains(err.Error(), file) {
 		t.Errorf("error %v", err)
 	}
-	if err := Check(t.Context(), resolve, []manifest.Input{in}); !errors.Is(err, refused) || !strings.Contains(err.Error(), file) {
+	if err := checkRead(t, resolve, in); !errors.Is(err, refused) || !strings.Contains(err.Error(), file) {
 		t.Errorf("error %v", err)
 	}
 	// A file that ends before its size.
 	resolve = storetest.On(faulty{Store: store.Local(), read: io.EOF, from: in.HeaderSize})
-	failuretest.Want(t, Check(t.Context(), resolve, []manifest.Input{in}), failure.Input, "changed while it was read")
+	failuretest.Want(t, checkRead(t, resolve, in), failure.Input, "changed while it was read")
 }
 
 // counted is a store that counts the reads of its files.
@@ -177,6 +178,8 @@ type countedFile struct {
 	reads *int
 }
 
+func (f countedFile) Identity() store.Identity { return store.IdentityOf(f.File) }
+
 func (f countedFile) ReadAt(p []byte, off int64) (int, error) {
 	*f.reads++
 	return f.File.ReadAt(p, off)
@@ -192,12 +195,13 @@ func TestFewReads(t *testing.T) {
 			at.Store = counted{at.Store, &reads}
 			return at, err
 		}
+		whole := describe(t, file)
 		in, _, err := Describe(t.Context(), resolve, file)
 		if err != nil || reads != want {
 			t.Errorf("%d bytes are described by %d reads, want %d; %v", in.Size, reads, want, err)
 		}
-		reads = 0
-		if err := Check(t.Context(), resolve, []manifest.Input{in}); err != nil || reads != want {
+		reads, in.CRC32C = 0, whole.CRC32C
+		if err := checkRead(t, resolve, in); err != nil || reads != want {
 			t.Errorf("%d bytes are checked by %d reads, want %d; %v", in.Size, reads, want, err)
 		}
 	}

@@ -61,11 +61,11 @@ func (f *Filter) reason(file *File, now time.Time) string {
 	case !file.marked:
 		return "waits for " + f.Marker + " beside it"
 	//guard: a file would be read that is being copied
-	case f.MinAge > 0 && file.ModTime.After(now.Add(-f.MinAge)):
+	case f.MinAge > 0 && file.Facts.ModTime.After(now.Add(-f.MinAge)):
 		return fmt.Sprintf("waits until it is %v old", f.MinAge)
-	case file.ModTime.Before(f.Since):
+	case file.Facts.ModTime.Before(f.Since):
 		return "modified before " + stamp(f.Since)
-	case !f.Until.IsZero() && !file.ModTime.Before(f.Until):
+	case !f.Until.IsZero() && !file.Facts.ModTime.Before(f.Until):
 		return "modified at " + stamp(f.Until) + " or later"
 	}
 	return ""

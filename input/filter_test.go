@@ -27,6 +27,9 @@ func TestFilter(t *testing.T) {
 		t.Fatal(err)
 	}
 	write(t, dir+"/d/not/DONE/x", "", 0)
+	if err := os.Chtimes(dir+"/d/not/DONE/x", now, now); err != nil {
+		t.Fatal(err)
+	}
 	for _, tc := range []struct {
 		name, args string
 		filter     Filter

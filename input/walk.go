@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/rowtocol/rowtocol/manifest"
 	"github.com/rowtocol/rowtocol/store"
 )
 
@@ -17,9 +18,19 @@ type candidate struct {
 	rank int    // of the names of a file the one of the lowest rank is taken
 	by   int    // which of the search's inputs led to it
 
-	size    int64
-	modTime time.Time
-	marked  bool // the filter's marker is beside it
+	info   store.Info
+	looked time.Time // before info was asked for
+	marked bool      // the filter's marker is beside it
+}
+
+// facts is the candidate as it was found.
+func (c *candidate) facts() manifest.Input {
+	in := manifest.Input{Path: c.name, Size: c.info.Size, FileID: c.info.FileID}
+	if c.real != c.name {
+		in.Real = c.real
+	}
+	in.SetModified(c.info.ModTime, c.looked)
+	return in
 }
 
 // The ranks: how a name was come by. Those through a symbolic link come after
@@ -53,6 +64,8 @@ type walker struct {
 	in   store.Location
 	into bool // hidden directories too
 	seen map[string]bool
+	// looked is when what is taken was looked at.
+	looked time.Time
 	// marks knows the filter's marker.
 	marks *marks
 	// links are directories behind symbolic links, and hidden those that are
@@ -74,22 +87,12 @@ func (w *walker) real(p string) string { return store.RealPath(w.in.Store, p) }
 
 // take adds a file that was found in a directory.
 func (w *walker) take(info store.Info, real string, link, marked bool) *candidate {
-	c := candidate{name: w.in.Origin + info.Path, real: w.in.Origin + real, rank: walked, size: info.Size, modTime: modTime(info), marked: marked}
+	c := candidate{name: w.in.Origin + info.Path, real: w.in.Origin + real, rank: walked, info: info, looked: w.looked, marked: marked}
 	if link || info.Link {
 		c.rank = walkedLink
 	}
 	w.files = append(w.files, c)
 	return &w.files[len(w.files)-1]
-}
-
-// modTime is the time of a file as documents can hold it; zero if they cannot.
-func modTime(info store.Info) time.Time {
-	t := info.ModTime.UTC()
-	//guard: a file with a time of nonsense could not be converted
-	if t.Year() < 1 || t.Year() > 9999 {
-		return time.Time{}
-	}
-	return t
 }
 
 // The reasons why hidden files and directories, and unfinished copies, are skipped.
@@ -143,6 +146,7 @@ func (w *walker) walk(ctx context.Context, d directory) error {
 		return nil
 	}
 	w.seen[d.real] = true
+	looked := time.Now()
 	infos, err := w.in.Store.List(ctx, d.path)
 	if err != nil {
 		return err
@@ -168,6 +172,7 @@ func (w *walker) walk(ctx context.Context, d directory) error {
 		case isUnfinished(info.Name):
 			w.skip(info.Path, Unfinished, "")
 		default:
+			w.looked = looked
 			w.take(info, below.real, d.link, marked)
 		}
 	}

@@ -3,6 +3,7 @@ package job
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -104,6 +105,9 @@ type checked struct {
 
 // run commits, unless a look at the destination says that there is nothing to do.
 func (c *commitment) run(ctx context.Context, state *publish.State) error {
+	if err := c.comparePlan(ctx, c.plan, state); err != nil {
+		return err
+	}
 	if m, done := c.committed(state); done {
 		if m != nil && m.Plan == c.plan.ID {
 			// Tasks that were tried again after the commit left their work in vain.
@@ -133,6 +137,10 @@ func (c *commitment) run(ctx context.Context, state *publish.State) error {
 
 func (c *commitment) work(ctx context.Context) error {
 	state := c.claim.State()
+	//guard: an output that came after the first look would be taken for another request's
+	if err := c.comparePlan(ctx, c.plan, state); err != nil {
+		return err
+	}
 	if m, done := c.committed(state); done {
 		c.out.nothing(m)
 		return nil
@@ -151,8 +159,7 @@ func (c *commitment) work(ctx context.Context) error {
 	if err := task.CheckLost(c.plan, lostRows(before.results)); err != nil {
 		return err
 	}
-	//guard: an output would be published of inputs that changed meanwhile
-	if err := input.Check(ctx, c.Resolve, c.plan.Request.Inputs); err != nil {
+	if err := c.checkInputs(ctx, c.plan, before.results, state); err != nil {
 		return err
 	}
 	run, err := c.take(ctx)
@@ -162,6 +169,12 @@ func (c *commitment) work(ctx context.Context) error {
 	now, err := c.check(ctx, run.Dir, before)
 	if err != nil {
 		return err
+	}
+	//guard: what a task that ran late read would be published unchecked
+	if !slices.Equal(now.results, before.results) {
+		if err := c.checkInputs(ctx, c.plan, now.results, state); err != nil {
+			return err
+		}
 	}
 	results, err := c.lastStep(ctx, c.plan, c.st, run.Dir, now.results)
 	if err != nil {

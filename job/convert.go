@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/rowtocol/rowtocol/failure"
-	"github.com/rowtocol/rowtocol/input"
 	"github.com/rowtocol/rowtocol/manifest"
 	"github.com/rowtocol/rowtocol/plan"
 	"github.com/rowtocol/rowtocol/publish"
@@ -39,6 +38,7 @@ func convert(ctx context.Context, r *Request) (*Outcome, error) {
 		return nil, err
 	}
 	out := &Outcome{Warnings: slices.Clone(survey.Warnings), Skipped: survey.Skipped}
+	out.keepAnswers(ctx, dest, survey)
 	if r.finished(state, &survey.Request) {
 		return finished(ctx, dest, state, state.Success, out)
 	}
@@ -53,8 +53,8 @@ func convert(ctx context.Context, r *Request) (*Outcome, error) {
 	if err != nil {
 		return nil, err
 	}
-	out.Warnings = slices.Clone(p.Warnings)
-	c := &conversion{Request: r, plan: p, mapping: survey.Mapping, st: survey.Dest.Store, began: time.Now(), out: out}
+	out.warn(p.Warnings)
+	c := &conversion{Request: r, looked: survey, plan: p, mapping: survey.Mapping, st: survey.Dest.Store, began: time.Now(), out: out}
 	if err := c.run(ctx, dest, c.work); err != nil {
 		return nil, err
 	}
@@ -89,6 +89,7 @@ func tidy(ctx context.Context, dest *publish.Destination, state *publish.State, 
 // conversion is a conversion under way.
 type conversion struct {
 	*Request
+	looked  *plan.Survey // of the inputs, without the lock; nil of an incremental conversion
 	plan    *manifest.Plan
 	mapping *shred.Mapping // of the plan's schema; nil if there are no inputs, or tasks are to find out
 	st      store.Store    // of the destination
@@ -148,6 +149,10 @@ func (c *conversion) work(ctx context.Context, claim *publish.Claim) error {
 	state := claim.State()
 	//guard: unfinished runs would be removed by one that does nothing, or is refused
 	c.staged = len(claim.Runs()) > 0
+	//guard: an output that came after the first look would be taken for another request's
+	if err := compare(ctx, c.looked, state); err != nil {
+		return err
+	}
 	if c.finished(state, &c.plan.Request) {
 		c.out.nothing(state.Success)
 		return nil
@@ -174,7 +179,7 @@ func (c *conversion) work(ctx context.Context, claim *publish.Claim) error {
 func (c *conversion) lookAgain(ctx context.Context, state *publish.State) error {
 	//guard: unfinished runs would be removed by one that does not come to its tasks
 	c.done = true
-	survey, err := c.surveyAll(ctx)
+	survey, err := c.surveyAll(ctx, state)
 	if err != nil {
 		return err
 	}
@@ -202,14 +207,16 @@ func (c *conversion) lookAgain(ctx context.Context, state *publish.State) error 
 	return nil
 }
 
-// surveyAll finds all inputs that are asked for, for an outcome.
-func (c *conversion) surveyAll(ctx context.Context) (*plan.Survey, error) {
-	survey, err := plan.Look(ctx, c.Request.Plan())
-	if err == nil {
-		c.out.Skipped = survey.Skipped
-		c.out.warn(survey.Warnings)
+// surveyAll finds all inputs that are asked for, for an outcome, and which of them the
+// destination has.
+func (c *conversion) surveyAll(ctx context.Context, state *publish.State) (*plan.Survey, error) {
+	survey, err := c.findInputs(ctx)
+	if err != nil {
+		return nil, err
 	}
-	return survey, err
+	c.out.Skipped = survey.Skipped
+	c.out.warn(survey.Warnings)
+	return survey, compare(ctx, survey, state)
 }
 
 // carryOut runs the tasks of a run that are left, and publishes it.
@@ -222,8 +229,7 @@ func (c *conversion) carryOut(ctx context.Context, claim *publish.Claim, run *pu
 		c.done = true
 		return err
 	}
-	//guard: an output would be published of inputs that changed meanwhile
-	if err := input.Check(ctx, c.Resolve, c.plan.Request.Inputs); err != nil {
+	if err := c.checkInputs(ctx, c.plan, results, claim.State()); err != nil {
 		return err
 	}
 	return c.out.publish(ctx, claim, run, results, c.made(c.plan, c.began, c.resumed))
@@ -259,6 +265,13 @@ func (c *conversion) adopt(p *manifest.Plan) error {
 	if had, now := p.BlockSize, c.plan.BlockSize; had != now {
 		c.out.Warnings = append(c.out.Warnings, fmt.Sprintf("the run that is resumed keeps its column blocks of %d bytes; --restart plans anew, with %d", had, now))
 	}
+	now := make(map[string]manifest.Input, len(c.plan.Request.Inputs))
+	for _, in := range c.plan.Request.Inputs {
+		now[in.Path] = in
+	}
+	for i, in := range p.Request.Inputs {
+		p.Request.Inputs[i] = now[in.Path] // they may have been modified since
+	}
 	c.plan = p
 	return nil
 }
@@ -273,7 +286,7 @@ func (c *conversion) results(ctx context.Context, run *publish.Run) ([]*manifest
 	if err != nil {
 		return nil, err
 	}
-	found, err := finishedTasks(ctx, c.plan, numbers, sink, c.st, run.Dir)
+	found, err := finishedTasks(ctx, c.plan, c.Resolve, numbers, sink, c.st, run.Dir)
 	if err != nil {
 		return nil, err
 	}

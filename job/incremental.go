@@ -32,10 +32,17 @@ func look(ctx context.Context, r *Request) (survey *plan.Survey, state *publish.
 	}
 	if r.Incremental {
 		survey, err = r.newInputs(ctx, state)
-	} else {
-		survey, err = plan.Look(ctx, r.Plan())
+	} else if survey, err = r.findInputs(ctx); err == nil {
+		err = compare(ctx, survey, state)
 	}
 	return survey, state, dest, err
+}
+
+// findInputs surveys all inputs that are asked for.
+func (r *Request) findInputs(ctx context.Context) (*plan.Survey, error) {
+	request := r.Plan()
+	request.Sums = r.answers(ctx)
+	return plan.Look(ctx, request)
 }
 
 // destination looks at the destination of a conversion.
@@ -59,7 +66,7 @@ func (r *Request) newInputs(ctx context.Context, state *publish.State) (*plan.Su
 		return nil, err
 	}
 	request := r.Plan()
-	request.Run = true
+	request.Run, request.Sums = true, r.answers(ctx)
 	outputs := state.Outputs()
 	for _, o := range outputs {
 		request.Known = append(request.Known, o.Success.Request.Inputs...)
@@ -156,6 +163,7 @@ func addRuns(ctx context.Context, r *Request, out *Outcome) (*Outcome, error) {
 			if survey, err = c.survey(ctx, state); err != nil {
 				return nil, err
 			}
+			out.keepAnswers(ctx, dest, survey)
 			if len(survey.Request.Inputs) == 0 {
 				return finished(ctx, dest, state, latest(state), out)
 			}
@@ -243,5 +251,5 @@ func (c *conversion) resumes(p *manifest.Plan) bool {
 		}
 		now.Inputs = slices.DeleteFunc(slices.Clone(now.Inputs), func(in manifest.Input) bool { return !some[in.Path] })
 	}
-	return len(p.Request.Differences(&now)) == 0
+	return p.Request.Resumes(&now)
 }

@@ -125,6 +125,11 @@ type Request struct {
 	// resumed, and with Overwrite also where the output is there.
 	Restart bool
 
+	// partition is the name of the partition that this is of, and taken are the inputs
+	// of all.
+	partition string
+	taken     *plan.Taken
+
 	keep    bool   // with Overwrite: nothing is replaced that has other inputs
 	parents string // the directory that, with those down to Dest, is made if it is missing
 	waits   bool   // inputs of which the filter leaves nothing are nothing to do yet
@@ -138,7 +143,7 @@ func (r *Request) Anew() bool { return r.Overwrite && r.Restart && !r.keep }
 func (r *Request) Plan() plan.Request {
 	return plan.Request{
 		Inputs: r.Inputs, Dest: r.Dest, Options: r.Output, Schema: r.Schema, AllowEmpty: r.AllowEmpty,
-		Filter: r.Filter, AllowWaiting: r.Incremental || r.waits, Formats: r.Formats, Memory: r.memory(), Resolve: r.Resolve,
+		Filter: r.Filter, AllowWaiting: r.Incremental || r.waits, Taken: r.taken, Partition: r.partition, Formats: r.Formats, Memory: r.memory(), Resolve: r.Resolve,
 	}
 }
 
@@ -167,6 +172,8 @@ type Outcome struct {
 	// ResumedBytes are the input bytes of those tasks.
 	ResumedBytes int64
 	Warnings     []string
+	// Copies is how many inputs of what was published have the content of another.
+	Copies int
 	// Skipped are the files and directories that were found and are no inputs.
 	Skipped []input.Skipped
 }
@@ -217,6 +224,7 @@ func (o *Outcome) publish(ctx context.Context, c *publish.Claim, r *publish.Run,
 	if o.Manifest, err = c.Publish(ctx, r, results, made); err != nil {
 		return err
 	}
+	o.countCopies(o.Manifest, c.State().Outputs())
 	o.Plan, o.Published, o.Tasks = r.Plan, append(o.Published, o.Manifest), o.Tasks+len(r.Plan.Tasks)
 	if n := o.Manifest.InvalidUTF8; n > 0 {
 		o.Warnings = append(o.Warnings, fmt.Sprintf("%d strings are not valid UTF-8 and were copied as they are; other readers may replace or refuse them", n))

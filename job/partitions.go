@@ -3,12 +3,14 @@ package job
 import (
 	"context"
 	"errors"
+	"maps"
 	"path"
 	"slices"
 	"strings"
 
 	"github.com/rowtocol/rowtocol/failure"
 	"github.com/rowtocol/rowtocol/input"
+	"github.com/rowtocol/rowtocol/internal/parallel"
 	"github.com/rowtocol/rowtocol/manifest"
 	"github.com/rowtocol/rowtocol/plan"
 	"github.com/rowtocol/rowtocol/publish"
@@ -27,6 +29,9 @@ type Partitions struct {
 	Reprocess bool
 
 	failed map[string]error // why nothing in a directory below both can be converted
+	// states are what the destinations of partitions held when they were found, until they
+	// are used.
+	states map[string]*publish.State
 }
 
 // Find returns the partitions, and what lies beside them.
@@ -40,6 +45,9 @@ func (p *Partitions) Find(ctx context.Context) (names []string, beside []input.S
 		return nil, nil, failure.Judge(err)
 	}
 	p.failed = found.Failed
+	if err := p.look(ctx, dest, found.Names); err != nil {
+		return nil, nil, failure.Judge(err)
+	}
 	for _, name := range found.Names {
 		for dir := path.Dir(name); ; dir = path.Dir(dir) {
 			if _, known := p.failed[dir]; !known {
@@ -51,6 +59,50 @@ func (p *Partitions) Find(ctx context.Context) (names []string, beside []input.S
 		}
 	}
 	return found.Names, found.Beside, ctx.Err()
+}
+
+// look looks at the destinations of partitions, and notes what inputs they have: those of
+// other partitions included, whose directories of inputs are gone. One that cannot be
+// looked at is left for its own conversion to fail.
+func (p *Partitions) look(ctx context.Context, dest store.Location, names []string) error {
+	places := make(map[string]store.Location, len(names))
+	for _, name := range names {
+		places[name] = store.Location{Store: dest.Store, Origin: dest.Origin, Path: path.Join(dest.Path, name)}
+	}
+	if tree, err := publish.FindTree(ctx, dest); err == nil && tree != nil {
+		for _, place := range tree.Partitions {
+			places[strings.TrimPrefix(place.Path, dest.Path+"/")] = place
+		}
+	}
+	all := slices.Sorted(maps.Keys(places))
+	states := make([]*publish.State, len(all))
+	err := parallel.Do(ctx, len(all), input.Readers, func(ctx context.Context, i int) error {
+		states[i], _ = publish.At(places[all[i]], p.Destination).Look(ctx)
+		return ctx.Err()
+	})
+	if err != nil {
+		return err
+	}
+	p.taken, p.states = new(plan.Taken), make(map[string]*publish.State)
+	for i, name := range all {
+		if states[i] == nil {
+			continue
+		}
+		p.states[name] = states[i]
+		for _, o := range states[i].Outputs() {
+			p.taken.Add(name, o.Success.Request.Inputs)
+		}
+	}
+	return nil
+}
+
+// state is what the destination of a partition holds: at first as it was found.
+func (p *Partitions) state(ctx context.Context, name string, place store.Location) (*publish.State, error) {
+	if s := p.states[name]; s != nil {
+		delete(p.states, name)
+		return s, nil
+	}
+	return publish.At(place, p.Destination).Look(ctx)
 }
 
 // inOutput is failure.Foreign if a directory in which partitions would be made holds
@@ -88,7 +140,7 @@ func (p *Partitions) one(ctx context.Context, name string) (r Request, first boo
 	}
 	r = p.Request
 	r.Inputs, r.Dest = []string{below(p.Inputs[0], name)}, below(p.Dest, name)
-	r.parents, r.waits = p.Dest, true
+	r.parents, r.waits, r.partition = p.Dest, true, name
 	if p.Reprocess {
 		r.Overwrite, r.keep = true, true
 		return r, false, nil
@@ -97,7 +149,7 @@ func (p *Partitions) one(ctx context.Context, name string) (r Request, first boo
 	if err != nil {
 		return r, false, failure.Judge(err)
 	}
-	state, err := publish.At(place, p.Destination).Look(ctx)
+	state, err := p.state(ctx, name, place)
 	if err != nil {
 		return r, false, failure.Judge(err)
 	}
@@ -186,8 +238,7 @@ func (r *Request) allow(state *publish.State, now *manifest.Request) error {
 // covers is failure.Foreign if outputs hold rows of inputs that are not among those asked
 // for: an output in their place would lack them.
 func (r *Request) covers(outputs []publish.Committed, now *manifest.Request) error {
-	var asked manifest.Holders
-	asked.Add(r.Dest, &manifest.Success{Request: *now})
+	asked := manifest.NewKnown(now.Inputs...)
 	for _, o := range outputs {
 		//guard: rows would go that may be nowhere else
 		if o.Success == nil {
@@ -195,7 +246,7 @@ func (r *Request) covers(outputs []publish.Committed, now *manifest.Request) err
 		}
 		for _, in := range o.Success.Request.Inputs {
 			//guard: rows would go that are nowhere else
-			if _, ok := asked.Of(&in); !ok {
+			if asked.Find(&in, "", false).Relation == manifest.Unrelated {
 				return failure.New(failure.Foreign, "%s holds the rows of %s, which is not among its inputs any more: made anew, it would lack them",
 					path.Join(r.Dest, o.Name), in.Path)
 			}

@@ -131,6 +131,7 @@ func (s *submission) survey(ctx context.Context) (survey *plan.Survey, m *manife
 	}
 	s.out.Skipped = survey.Skipped
 	s.out.warn(survey.Warnings)
+	s.out.keepAnswers(ctx, s.dest, survey)
 	for settled := false; ; settled = true {
 		if s.Request.finished(s.state, &survey.Request) {
 			return nil, s.state.Success, nil
@@ -151,7 +152,7 @@ func (s *submission) survey(ctx context.Context) (survey *plan.Survey, m *manife
 		}
 		//guard: inputs would be missing that another run published after they were found
 		if !s.state.Same(before) {
-			if survey, err = s.surveyAll(ctx); err != nil {
+			if survey, err = s.surveyAll(ctx, s.state); err != nil {
 				return nil, nil, err
 			}
 		}
@@ -175,6 +176,7 @@ func (s *submission) surveyNew(ctx context.Context) (survey *plan.Survey, m *man
 	if survey, err = s.conversion.survey(ctx, s.state); err != nil {
 		return nil, nil, err
 	}
+	s.out.keepAnswers(ctx, s.dest, survey)
 	if len(survey.Request.Inputs) == 0 {
 		return nil, latest(s.state), nil
 	}
@@ -296,7 +298,7 @@ func (s *submission) stage(ctx context.Context) error {
 	for i := range numbers {
 		numbers[i] = i
 	}
-	if s.before, err = finishedTasks(ctx, s.plan, numbers, sink, s.st, dir); err != nil {
+	if s.before, err = finishedTasks(ctx, s.plan, s.Resolve, numbers, sink, s.st, dir); err != nil {
 		return err
 	}
 	//guard: what was done for an earlier round of this submission would count as resumed

@@ -58,7 +58,7 @@ func runTasks(ctx context.Context, p *manifest.Plan, o Options, numbers []int) (
 	if err != nil {
 		return nil, 0, err
 	}
-	found, err := finishedTasks(ctx, p, numbers, options.Sink, place.Store, dir)
+	found, err := finishedTasks(ctx, p, o.Resolve, numbers, options.Sink, place.Store, dir)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -86,8 +86,8 @@ func runTasks(ctx context.Context, p *manifest.Plan, o Options, numbers []int) (
 
 // finishedTasks returns the results that tasks, by their numbers, left in a
 // directory; nil for a task that is to be run, because it left none, or none that
-// is sound, or is not the plan's, or was made with another sink.
-func finishedTasks(ctx context.Context, p *manifest.Plan, numbers []int, sink task.Sink, st store.Store, dir string) (found checked, err error) {
+// is sound, or is not the plan's, or was made with another sink or of other bytes.
+func finishedTasks(ctx context.Context, p *manifest.Plan, resolve input.Resolve, numbers []int, sink task.Sink, st store.Store, dir string) (found checked, err error) {
 	work := task.WorkIn(p, st, dir)
 	if len(numbers)*listShare >= len(p.Tasks) {
 		if err := work.List(ctx); err != nil {
@@ -99,10 +99,7 @@ func finishedTasks(ctx context.Context, p *manifest.Plan, numbers []int, sink ta
 		if numbers[i] < 0 || numbers[i] >= len(p.Tasks) {
 			return nil
 		}
-		res, err := work.Finished(ctx, numbers[i])
-		if errors.Is(err, failure.Foreign) {
-			return nil
-		}
+		res, err := work.Usable(ctx, resolve, numbers[i])
 		found.results[i] = of(sink, res)
 		return err
 	})

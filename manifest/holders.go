@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// Holders tells which output of one destination holds the rows of an input. The zero
-// value holds none.
+// Holders finds outputs of one destination that do not belong together. The zero value
+// has no outputs.
 type Holders struct {
 	names   []string
 	inputs  map[inputKey]int // places in names
@@ -17,7 +17,8 @@ type Holders struct {
 // destination may have millions of inputs.
 type inputKey [16]byte
 
-// keyOf decides which inputs are the same: those of one path.
+// keyOf decides which inputs are the same: those of one path. A run that was restored has
+// the paths that it had.
 func keyOf(in *Input) inputKey {
 	sum := sha256.Sum256([]byte(in.Path))
 	return inputKey(sum[:])
@@ -59,13 +60,4 @@ func (h *Holders) Add(name string, s *Success) (found *Conflict) {
 		h.inputs[key] = now
 	}
 	return found
-}
-
-// Of returns the name of the output that holds the rows of an input.
-func (h *Holders) Of(in *Input) (name string, ok bool) {
-	i, ok := h.inputs[keyOf(in)]
-	if ok {
-		name = h.names[i]
-	}
-	return name, ok
 }

@@ -15,17 +15,9 @@ func TestHolders(t *testing.T) {
 		return s
 	}
 	var h Holders
-	if name, ok := h.Of(&Input{Path: "a"}); ok || name != "" {
-		t.Errorf("nothing holds an input: %q", name)
-	}
 	for name, s := range map[string]*Success{"x": output(1, "a", "b"), "y": output(2, "c"), "z": output(3)} {
 		if found := h.Add(name, s); found != nil {
 			t.Errorf("%s: %v", name, found)
-		}
-	}
-	for input, want := range map[string]string{"a": "x", "b": "x", "c": "y", "d": ""} {
-		if name, ok := h.Of(&Input{Path: input, Size: 7}); name != want || ok != (want != "") {
-			t.Errorf("%s is in %q, not %q", input, name, want)
 		}
 	}
 	for want, s := range map[string]*Success{

@@ -22,7 +22,7 @@ func TestLongIndexNames(t *testing.T) {
 		for _, end := range []string{"a", "b", "ä", ",a"} {
 			fields := strings.Repeat("x", n) + end
 			name := IndexName(fields)
-			if !IsFileName(name + ".hfile") || seen[name] != "" {
+			if !IsFileName(name+".hfile") || seen[name] != "" {
 				t.Fatalf("%q and %q are %q", fields, seen[name], name)
 			}
 			seen[name] = fields

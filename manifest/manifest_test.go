@@ -437,18 +437,30 @@ func TestVersions(t *testing.T) {
 }
 
 func TestDifferences(t *testing.T) {
-	request := func() *Request { r := samplePlan(t).Request; return &r }
+	modified := time.Unix(1e9, 0).UTC()
+	sum := func(crc uint32) *uint32 { return &crc }
+	request := func() *Request {
+		r := samplePlan(t).Request
+		for i := range r.Inputs {
+			r.Inputs[i].ModTime = modified
+		}
+		return &r
+	}
 	for name, tc := range map[string]struct {
 		change func(*Request)
 		want   string
 	}{
-		"nothing":        {func(*Request) {}, ""},
-		"other spacing":  {func(r *Request) { r.Options.FormatOptions = append([]byte("\n "), r.Options.FormatOptions...) }, ""},
-		"input added":    {func(r *Request) { r.Inputs = append(r.Inputs, Input{Path: "c.avro"}) }, "input c.avro was added"},
-		"input removed":  {func(r *Request) { r.Inputs = r.Inputs[:1] }, "input b.avro was removed"},
-		"input grew":     {func(r *Request) { r.Inputs[1].Size = 31 }, "input b.avro changed: it had 30 bytes and has 31"},
-		"input changed":  {func(r *Request) { r.Inputs[1].Identity = 255 }, "input b.avro changed: its identity was 00000000 and is 000000ff"},
-		"input touched":  {func(r *Request) { r.Inputs[1].ModTime = time.Now() }, ""},
+		"nothing":       {func(*Request) {}, ""},
+		"other spacing": {func(r *Request) { r.Options.FormatOptions = append([]byte("\n "), r.Options.FormatOptions...) }, ""},
+		"input added":   {func(r *Request) { r.Inputs = append(r.Inputs, Input{Path: "c.avro"}) }, "input c.avro was added"},
+		"input removed": {func(r *Request) { r.Inputs = r.Inputs[:1] }, "input b.avro was removed"},
+		"input grew":    {func(r *Request) { r.Inputs[1].Size = 31 }, "input b.avro changed: it had 30 bytes and has 31"},
+		"input changed": {func(r *Request) { r.Inputs[1].Identity = 255 }, "input b.avro changed: its identity was 00000000 and is 000000ff"},
+		"input touched": {func(r *Request) { r.Inputs[1].ModTime, r.Inputs[1].CRC32C = time.Now(), sum(7) }, ""},
+		"input rewritten": {func(r *Request) { r.Inputs[1].ModTime, r.Inputs[1].CRC32C = time.Now(), sum(8) },
+			"input b.avro changed: the CRC-32C of its bytes was 00000007 and is 00000008"},
+		"input not read": {func(r *Request) { r.Inputs[1].ModTime = modified.Add(time.Second) },
+			"input b.avro changed: it was modified at 2001-09-09T01:46:40Z and at 2001-09-09T01:46:41Z"},
 		"option":         {func(r *Request) { r.Options.RowGroupSize = 1 << 20 }, "option row_group_size was 134217728 and is 1048576"},
 		"option not set": {func(r *Request) { r.Options.Strict = true }, "option strict was not set and is true"},
 		"format's option": {func(r *Request) {
@@ -466,6 +478,9 @@ func TestDifferences(t *testing.T) {
 		before, now := request(), request()
 		now.Inputs = append([]Input(nil), now.Inputs...)
 		tc.change(now)
+		for i := range before.Inputs {
+			before.Inputs[i].CRC32C = sum(7)
+		}
 		if got := strings.Join(before.Differences(now), "|"); strings.ReplaceAll(got, `\u003c`, "<") != tc.want {
 			t.Errorf("%s: %q, want %q", name, got, tc.want)
 		}

@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"slices"
-	"time"
 )
 
 // Plan says everything that a task needs to make its bytes.
@@ -64,13 +63,13 @@ type LeftOut struct {
 }
 
 // Sum returns the plan's ID: a hash of all in it but the warnings, how it was made,
-// and when its inputs were modified.
+// and what tells whether its inputs have to be opened.
 func (p *Plan) Sum() (string, error) {
 	q := *p
 	q.ID, q.Warnings, q.Made = "", nil, nil
 	q.Request.Inputs = slices.Clone(q.Request.Inputs)
 	for i := range q.Request.Inputs {
-		q.Request.Inputs[i].ModTime = time.Time{}
+		q.Request.Inputs[i] = q.Request.Inputs[i].bare()
 	}
 	b, err := encodeJSON(q)
 	if err != nil {

@@ -36,17 +36,28 @@ type Input struct {
 	Size       int64  `json:"size"`
 	Identity   uint32 `json:"identity"`    // CRC-32C of the header and of the last 64 KiB
 	HeaderSize int64  `json:"header_size"` // offset of the first block; 0 of an empty file, which has no header
-	// ModTime is when the file was modified last, as the search found it. It is no
-	// part of what the input is: with the same path and size, it says that the file
-	// need not be opened to know it again. Zero in documents that do not have it.
+	// What follows is no part of what the input is. It tells whether a file has to be
+	// opened, or read, to know it again: see Relate.
+
+	// Real is the path that Path leads to through symbolic links; empty if it is Path.
+	Real string `json:"real,omitempty"`
+	// FileID is the storage's number of the file; 0 where there is none.
+	FileID uint64 `json:"file_id,omitempty"`
+	// ModTime is when the file was modified last; zero if that is not known. Recent is
+	// whether that was at the time of the look: see SetModified.
 	ModTime time.Time `json:"mod_time,omitzero"`
+	Recent  bool      `json:"recent,omitempty"`
+	// CRC32C is that of all bytes of the file; nil if it is not known. In _SUCCESS it is
+	// that of the bytes which the tasks read.
+	CRC32C *uint32 `json:"crc32c,omitempty"`
 }
 
-// Same reports whether an input is what it was: all but the time of its
-// modification.
-func (in Input) Same(other Input) bool {
-	in.ModTime, other.ModTime = time.Time{}, time.Time{}
-	return in == other
+// Same reports whether a plan made for one input makes the same tasks of the other.
+func (in Input) Same(other Input) bool { return in.bare() == other.bare() }
+
+// bare is an input without what decides no byte of a plan.
+func (in Input) bare() Input {
+	return Input{Path: in.Path, Size: in.Size, Identity: in.Identity, HeaderSize: in.HeaderSize}
 }
 
 // Options are all the options that shape output bytes or decide which rows
@@ -62,6 +73,9 @@ type Options struct {
 	MaxLostRows    int64           `json:"max_lost_rows"`        // a job that lost more rows stops; negative is no limit
 	RecursiveBytes bool            `json:"recursive_bytes,omitempty"`
 	Strict         bool            `json:"strict,omitempty"` // odd schemas are errors, not warnings
+	// Copies says what becomes of inputs with the same bytes as another: skip or
+	// refuse; empty takes them.
+	Copies string `json:"copies,omitempty"`
 	// Index are the key indexes beside the parts, each by the fields of its keys: see
 	// rowkey.Parse.
 	Index []string `json:"index,omitempty"`
@@ -73,27 +87,57 @@ func (r *Request) Differences(now *Request) []string {
 	return slices.Concat(inputDifferences(r.Inputs, now.Inputs), optionDifferences(&r.Options, &now.Options), schemaDifferences(r, now))
 }
 
+// Resumes reports whether a plan for r can be gone on with for another request: its
+// inputs must have the names that it opens them by. What tasks read of inputs that
+// were modified since is compared when it is used.
+func (r *Request) Resumes(now *Request) bool {
+	return slices.EqualFunc(r.Inputs, now.Inputs, Input.Same) &&
+		len(optionDifferences(&r.Options, &now.Options)) == 0 && len(schemaDifferences(r, now)) == 0
+}
+
 func inputDifferences(before, now []Input) (texts []string) {
-	known := make(map[string]Input, len(before))
-	for _, in := range before {
-		known[in.Path] = in
-	}
-	for _, in := range now {
-		old, ok := known[in.Path]
-		delete(known, in.Path)
+	known := NewKnown(before...)
+	found := make(map[string]bool, len(before))
+	for i := range now {
+		in := &now[i]
+		m := known.Find(in, "", false)
+		if m.Relation != Unrelated {
+			found[m.Path] = true
+		}
 		switch {
-		case !ok:
+		case m.Relation == SameFile:
+		case m.Relation == Unrelated:
 			texts = append(texts, fmt.Sprintf("input %s was added", in.Path))
-		case old.Size != in.Size:
-			texts = append(texts, fmt.Sprintf("input %s changed: it had %d bytes and has %d", in.Path, old.Size, in.Size))
-		case !old.Same(in):
-			texts = append(texts, fmt.Sprintf("input %s changed: its identity was %08x and is %08x", in.Path, old.Identity, in.Identity))
+		default:
+			texts = append(texts, fmt.Sprintf("input %s changed: %s", in.Path, m.How(in)))
 		}
 	}
-	for _, path := range slices.Sorted(maps.Keys(known)) {
-		texts = append(texts, fmt.Sprintf("input %s was removed", path))
+	for _, in := range before {
+		if !found[in.Path] {
+			texts = append(texts, fmt.Sprintf("input %s was removed", in.Path))
+		}
 	}
 	return texts
+}
+
+// How says in words how an input differs from what it was.
+func (in *Input) How(now *Input) string {
+	switch {
+	case in.Size != now.Size:
+		return fmt.Sprintf("it had %d bytes and has %d", in.Size, now.Size)
+	case now.Opened() && !in.sameEnds(now):
+		return fmt.Sprintf("its identity was %08x and is %08x", in.Identity, now.Identity)
+	case in.CRC32C != nil && now.CRC32C != nil:
+		return fmt.Sprintf("the CRC-32C of its bytes was %08x and is %08x", *in.CRC32C, *now.CRC32C)
+	}
+	return fmt.Sprintf("it was modified at %s and at %s", stamp(in.ModTime), stamp(now.ModTime))
+}
+
+func stamp(t time.Time) string {
+	if t.IsZero() {
+		return "an unknown time"
+	}
+	return t.Format(time.RFC3339Nano)
 }
 
 func optionDifferences(before, now *Options) []string {

@@ -3,6 +3,7 @@ package manifest
 import (
 	"fmt"
 	"slices"
+	"time"
 )
 
 // TaskResult is what a finished task made. Its files have the names under which
@@ -14,7 +15,9 @@ type TaskResult struct {
 	Task    int    `json:"task"`
 	Parts   []Part `json:"parts"`
 	RowsIn  int64  `json:"rows_in"`
-	Losses  []Loss `json:"losses,omitempty"`
+	// Reads are what the task read for each of its pieces, in their order.
+	Reads  []Read `json:"reads,omitempty"`
+	Losses []Loss `json:"losses,omitempty"`
 	// Side are the files that were made of rows on their way to the parts. They
 	// are not published, but what the last step before that makes of those of all
 	// tasks: Index, in a result of its own, whose Task is behind the plan's.
@@ -45,6 +48,20 @@ func (i Inexact) Values() int64 { return i.EnumDefaults + i.Rounded }
 // Plus returns the sum of two counts.
 func (i Inexact) Plus(other Inexact) Inexact {
 	return Inexact{i.EnumDefaults + other.EnumDefaults, i.Rounded + other.Rounded}
+}
+
+// Read is the bytes of a piece as a task read them, and the file as it opened it.
+type Read struct {
+	CRC32C  uint32    `json:"crc32c"` // of all stored bytes of the piece
+	FileID  uint64    `json:"file_id,omitempty"`
+	ModTime time.Time `json:"mod_time,omitzero"`
+	Recent  bool      `json:"recent,omitempty"`
+}
+
+// Input is an input as it was when the piece was read.
+func (r *Read) Input(in Input) Input {
+	in.FileID, in.ModTime, in.Recent = r.FileID, r.ModTime, r.Recent
+	return in
 }
 
 // Part is a row group of the output: one file, or the files of a directory.

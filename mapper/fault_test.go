@@ -230,7 +230,7 @@ func TestFailedJobBeforeLargeRow(t *testing.T) {
 			cfg := config(t, src, f)
 			cfg.MaxInputBlock, cfg.Memory, cfg.Pool = 32<<20, 16<<10, budget.New(64<<20)
 			var err error
-			if src.Resolution, err = shred.Resolve(writer, reader); err != nil {
+			if src.Resolution, err = shred.Resolve(writer, reader, shred.KeepMeaning); err != nil {
 				t.Fatal(err)
 			}
 			if cfg.Mapping, err = shred.Map(reader, shred.Options{}); err != nil {

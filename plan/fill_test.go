@@ -38,7 +38,7 @@ func rowGroups(t testing.TB, s *Survey, p *manifest.Plan) (sizes [][]int64) {
 		var sources []mapper.Source
 		for _, piece := range task.Pieces {
 			in := p.Request.Inputs[piece.Input]
-			f, err := input.Open(t.Context(), nil, in)
+			f, _, err := input.Open(t.Context(), nil, in)
 			if err != nil {
 				t.Fatal(err)
 			}

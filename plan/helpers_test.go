@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/internal/avrotest"
@@ -26,6 +27,10 @@ func writeBlocks(t testing.TB, file, schema string, rows int64, blocks ...[]byte
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(file, avrotest.File(t, schema, [16]byte{1, 2, 3}, rows, blocks...), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	old := time.Now().Add(-time.Hour)
+	if err := os.Chtimes(file, old, old); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -1,61 +1,205 @@
 package plan
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"sync"
 
 	"github.com/rowtocol/rowtocol/failure"
 	"github.com/rowtocol/rowtocol/input"
+	"github.com/rowtocol/rowtocol/internal/parallel"
 	"github.com/rowtocol/rowtocol/manifest"
 	"github.com/rowtocol/rowtocol/store"
 )
 
 // Changed is the error for an input that is known and is not what it was.
 type Changed struct {
-	Path string
+	Path string // under which it is known
+	name string
 	how  string // what it was and is
 }
 
 func (c *Changed) Error() string {
-	return fmt.Sprintf("input %s changed since it was converted: %s", c.Path, c.how)
+	return fmt.Sprintf("input %s changed since it was converted: %s", c.name, c.how)
 }
 
-// known are the inputs that the destination has, by their paths.
-type known map[string]manifest.Input
+// Taken are the inputs of the partitions of one conversion, so that a file which is in
+// several of them is converted once. It may be used concurrently.
+type Taken struct {
+	mu    sync.Mutex
+	known *manifest.Known
+}
 
-func knownInputs(inputs []manifest.Input) known {
-	k := make(known, len(inputs))
-	for _, in := range inputs {
-		k[in.Path] = in
+// Add notes that a partition has inputs.
+func (t *Taken) Add(partition string, inputs []manifest.Input) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.known == nil {
+		t.known = manifest.NewKnown()
 	}
-	return k
+	for _, in := range inputs {
+		t.known.Add(partition, in)
+	}
+}
+
+// find finds an input among those of other partitions than one.
+func (t *Taken) find(in *manifest.Input, partition string) (m manifest.Match) {
+	if t == nil {
+		return m
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.known == nil {
+		return m
+	}
+	return t.known.Find(in, partition, false)
+}
+
+// known are the inputs that the destination has, and those that other partitions have.
+type known struct {
+	survey    *Survey
+	inputs    *manifest.Known
+	taken     *Taken
+	partition string
+}
+
+// without an index no input is known.
+func (s *Survey) knownInputs(r *Request) *known {
+	return &known{survey: s, inputs: manifest.NewKnown(r.Known...), taken: r.Taken, partition: r.Partition}
+}
+
+// find returns the input that is known, by whatever name. It reads the whole file if
+// nothing else decides.
+func (k *known) find(ctx context.Context, in *manifest.Input) (m manifest.Match, err error) {
+	search := func() manifest.Match {
+		if m := k.inputs.Find(in, "", false); m.Relation != manifest.Unrelated {
+			return m
+		}
+		return k.taken.find(in, k.partition)
+	}
+	if m = search(); m.Relation == manifest.Unopened && k.survey.answered(in) {
+		m = search()
+	}
+	if m.Relation == manifest.Unread && in.CRC32C == nil {
+		if err := k.survey.sum(ctx, in); err != nil {
+			return m, err
+		}
+		m = search()
+	}
+	return m, nil
 }
 
 // unopened reports whether a file is known to be what it was without a look into
-// it: by its size and the time of its modification.
-func (k known) unopened(f *input.File) bool {
-	in, ok := k[f.Name]
-	return ok && in.Size == f.Size && !in.ModTime.IsZero() && in.ModTime.Equal(f.ModTime)
+// it.
+func (k *known) unopened(ctx context.Context, h *header) (bool, error) {
+	m, err := k.find(ctx, &h.input)
+	if err != nil || m.Relation != manifest.SameFile {
+		return false, err
+	}
+	h.is(m)
+	return true, nil
 }
 
 // opened reports whether a file that was described, or could not be because of err,
-// is a known input. One that is not what it was is an error.
-func (k known) opened(now manifest.Input, err error) (bool, error) {
-	before, ok := k[now.Path]
+// is known. One that is not what it was is an error.
+func (k *known) opened(ctx context.Context, h *header, err error) (bool, error) {
+	now := &h.input
+	before := k.inputs.Named(now)
 	switch {
-	case !ok, errors.Is(err, store.ErrBeingWritten):
+	case err != nil && (before == nil || errors.Is(err, store.ErrBeingWritten)):
 		return false, err
 	case errors.Is(err, input.ErrEmpty) && before.Size == 0:
 		return true, nil
 	//guard: a file that was replaced by another would be skipped in silence
 	case err != nil && input.NotInput(err) != "":
-		return false, failure.As(failure.Input, &Changed{now.Path, fmt.Sprintf("it was an Avro file, and is none: %v", err)})
+		return false, failure.As(failure.Input, &Changed{before.Path, now.Path, fmt.Sprintf("it was an Avro file, and is none: %v", err)})
 	case err != nil:
 		return false, err
-	case before.Same(now):
-		return true, nil
-	case before.Size != now.Size:
-		return false, failure.As(failure.Input, &Changed{now.Path, fmt.Sprintf("it had %d bytes and has %d", before.Size, now.Size)})
 	}
-	return false, failure.As(failure.Input, &Changed{now.Path, fmt.Sprintf("its identity was %08x and is %08x", before.Identity, now.Identity)})
+	m, err := k.find(ctx, now)
+	switch {
+	case err != nil || m.Relation == manifest.Unrelated:
+		return false, err
+	//guard: rows of a file that changed would be left out in silence
+	case m.Owner == "" && m.Relation != manifest.SameFile:
+		return false, failure.As(failure.Input, &Changed{m.Path, now.Path, m.How(now)})
+	}
+	h.is(m)
+	return true, nil
+}
+
+// is notes that a file is a known input.
+func (h *header) is(m manifest.Match) {
+	h.known = true
+	switch {
+	case m.Owner != "":
+		h.same, h.skip = m.Path, fmt.Sprintf("the same file as %s, which partition %s has", m.Path, m.Owner)
+	case m.Path != h.file.Name:
+		h.same, h.skip = m.Path, fmt.Sprintf("the same file as %s, which the destination has", m.Path)
+	}
+}
+
+// Compare reads the inputs that may be those of an output, if nothing else decides, so
+// that their requests can be compared.
+func (s *Survey) Compare(ctx context.Context, before []manifest.Input) error {
+	known := manifest.NewKnown(before...)
+	inputs := s.Request.Inputs
+	return parallel.Do(ctx, len(inputs), input.Readers, func(ctx context.Context, i int) error {
+		if known.Find(&inputs[i], "", false).Relation == manifest.Unread {
+			return s.sum(ctx, &inputs[i])
+		}
+		return nil
+	})
+}
+
+// Answers returns the whole CRC-32C of inputs, with which this survey decided what they
+// are; none if it learned nothing new.
+func (s *Survey) Answers() []manifest.Input {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.learned {
+		return nil
+	}
+	return slices.Clone(s.answers)
+}
+
+// answered sets the whole CRC-32C of an input if an earlier survey read it.
+func (s *Survey) answered(in *manifest.Input) bool {
+	if s.sums == nil {
+		return false
+	}
+	before := s.sums().Named(in)
+	if before == nil || before.CRC32C == nil || !before.Settled(in) {
+		return false
+	}
+	in.CRC32C = before.CRC32C
+	s.keep(in, false)
+	return true
+}
+
+// sum sets the whole CRC-32C of an input, which was opened.
+func (s *Survey) sum(ctx context.Context, in *manifest.Input) error {
+	if in.CRC32C != nil || s.answered(in) {
+		return nil
+	}
+	crc, err := input.Sum(ctx, s.resolve, *in)
+	if err != nil {
+		return err
+	}
+	in.CRC32C = &crc
+	s.keep(in, true)
+	return nil
+}
+
+// keep notes an answer for later surveys.
+func (s *Survey) keep(in *manifest.Input, learned bool) {
+	//guard: a change right after the look would never be seen
+	if in.Recent || in.ModTime.IsZero() {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.answers, s.learned = append(s.answers, *in), s.learned || learned
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/rowtocol/rowtocol/budget"
@@ -44,8 +45,14 @@ type Request struct {
 	Run bool
 	// Known are inputs that the destination has already: those that are still what
 	// they were are left out, and one that changed is refused with a *Changed. One of
-	// the same size and time of modification is not opened.
+	// the same size and time of modification is not opened: see manifest.Input.Relate.
 	Known []manifest.Input
+	// Taken, if set, are the inputs of all partitions, of which this is Partition: files
+	// that another has are left out, and those that are taken are noted.
+	Taken     *Taken
+	Partition string
+	// Sums, if set, gives inputs that earlier surveys read, with their whole CRC-32C.
+	Sums func() *manifest.Known
 	// AllowEmpty makes the output of no input where there is none: without it,
 	// directories without an Avro file and patterns without a match are refused.
 	AllowEmpty bool
@@ -88,6 +95,11 @@ type Survey struct {
 	writer       format.Writer
 	empty        format.RowGroup // of Mapping's columns; nil if there are no inputs
 	filling      *filling        // of the last plan's row groups; nil if there are no inputs
+	sums         func() *manifest.Known
+
+	mu      sync.Mutex       // of what follows
+	answers []manifest.Input // see Answers
+	learned bool
 }
 
 // Look finds the inputs and reads their headers. It refuses options that make no
@@ -104,7 +116,7 @@ func survey(ctx context.Context, r Request) (*Survey, error) {
 	s := &Survey{
 		Request: manifest.Request{Options: r.Options, Schema: r.Schema, SchemaKept: r.SchemaKept},
 		resolve: r.Resolve, run: r.Run, allowEmpty: r.AllowEmpty, allowWaiting: r.AllowWaiting, known: len(r.Known) > 0,
-		memory: cmp.Or(r.Memory, budget.New(DefaultMemory)),
+		memory: cmp.Or(r.Memory, budget.New(DefaultMemory)), sums: r.Sums,
 	}
 	err := completeOptions(&s.Request.Options)
 	if err != nil {
@@ -133,9 +145,12 @@ func survey(ctx context.Context, r Request) (*Survey, error) {
 			s.Warnings = append(s.Warnings, fmt.Sprintf("input %s is left out: %s", out.Path, out.Reason))
 		}
 	}
-	taken, err := s.readHeaders(ctx, files, knownInputs(r.Known))
+	taken, err := s.readHeaders(ctx, files, s.knownInputs(&r))
 	if err != nil {
 		return nil, err
+	}
+	if r.Taken != nil {
+		r.Taken.Add(r.Partition, s.Request.Inputs)
 	}
 	if err := s.checkHeld(taken, r.Inputs); err != nil {
 		return nil, err
@@ -175,6 +190,9 @@ func completeOptions(o *manifest.Options) error {
 	//guard: sizes would be computed from what cannot be
 	case o.BlockSize < 0 || o.BlockSize > 1<<30:
 		return failure.New(failure.Usage, "column blocks of %d bytes", o.BlockSize)
+	//guard: a plan would be made that no task understands
+	case !slices.Contains([]string{"", SkipCopies, RefuseCopies}, o.Copies):
+		return failure.New(failure.Usage, "copies %q: they are taken, or it is one of skip, refuse", o.Copies)
 	//guard: a plan would be made that no task understands
 	case !slices.Contains([]string{"fail", "skip", "quarantine"}, o.OnDamage):
 		return failure.New(failure.Usage, "on damage %q: it is one of fail, skip, quarantine", o.OnDamage)

@@ -115,7 +115,7 @@ func (s *sampler) readFrom(ctx context.Context, pos, quota int64) (int64, error)
 		i++ // inputs without blocks
 	}
 	in := s.inputs[i]
-	f, err := input.Open(ctx, s.resolve, in)
+	f, _, err := input.Open(ctx, s.resolve, in)
 	if err != nil {
 		return 0, err
 	}

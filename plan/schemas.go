@@ -25,32 +25,34 @@ type header struct {
 	known  bool   // the destination has the file's rows
 	lost   bool   // there is none, and the file is an input of which nothing is left
 	skip   string // why the file is no input; "" if it is one
+	same   string // of a file that is skipped: what has its rows
 	open   bool   // a writer has the file open
 }
 
 // readHeaders takes the files into the request, but for those that are known, and
 // returns what their headers tell. What was found in a directory and is no Avro file
 // is skipped, and so is a file that is still being written, unless the user named it.
-func (s *Survey) readHeaders(ctx context.Context, files []input.File, known known) ([]header, error) {
+func (s *Survey) readHeaders(ctx context.Context, files []input.File, known *known) ([]header, error) {
 	headers := make([]header, len(files))
 	var shared sharedTexts
-	err := parallel.Do(ctx, len(files), input.Readers, func(ctx context.Context, i int) error {
-		if known.unopened(&files[i]) {
-			headers[i] = header{file: &files[i], known: true}
-			return nil
+	err := parallel.Do(ctx, len(files), input.Readers, func(ctx context.Context, i int) (err error) {
+		h := &headers[i]
+		*h = header{file: &files[i], input: files[i].Facts}
+		if done, err := known.unopened(ctx, h); done || err != nil {
+			return err
 		}
-		in, h, err := input.Describe(ctx, s.resolve, files[i].Name)
-		in.ModTime = files[i].ModTime
-		headers[i] = header{file: &files[i], input: in}
-		if headers[i].known, err = known.opened(in, err); headers[i].known {
-			return nil
+		in, first, err := input.Describe(ctx, s.resolve, files[i].Name)
+		in.Real = files[i].Facts.Real
+		h.input = in
+		if done, err := known.opened(ctx, h, err); done || err != nil {
+			return s.without(h, err)
 		}
-		if err == nil {
-			headers[i].schema = shared.of(h.Schema)
-			return nil
-		}
-		return s.without(&headers[i], err)
+		h.schema = shared.of(first.Schema)
+		return nil
 	})
+	if err == nil {
+		err = s.once(ctx, headers, known.inputs)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +62,9 @@ func (s *Survey) readHeaders(ctx context.Context, files []input.File, known know
 			if h.open {
 				s.Warnings = append(s.Warnings, fmt.Sprintf("input %s is left out: %v", h.file.Name, store.ErrBeingWritten))
 			}
-			s.Skipped = append(s.Skipped, input.Skipped{Path: h.file.Name, Reason: h.skip})
+			s.Skipped = append(s.Skipped, input.Skipped{Path: h.file.Name, Reason: h.skip, Same: h.same, By: h.by(), Named: h.file.Named})
+		}
+		if h.skip != "" && !h.known {
 			continue
 		}
 		//guard: plan and _SUCCESS would have another name, and no rerun would know the file
@@ -76,11 +80,21 @@ func (s *Survey) readHeaders(ctx context.Context, files []input.File, known know
 	return taken, nil
 }
 
+// by are the inputs that led to a file which is left out because its rows are elsewhere.
+func (h *header) by() []int {
+	if h.same == "" {
+		return nil
+	}
+	return h.file.By
+}
+
 // without decides about a file whose header cannot be read because of err, which
 // it returns if that ends the job.
 func (s *Survey) without(h *header, err error) error {
 	h.open = errors.Is(err, store.ErrBeingWritten)
 	switch {
+	case err == nil:
+		return nil
 	case h.file.Found || h.open && !h.file.Named:
 		if h.skip = input.NotInput(err); h.skip == "" {
 			return err

@@ -58,6 +58,7 @@ type Destination struct {
 	path   string
 	times  Times
 	movers int
+	moved  []manifest.Move
 	runs   *knownRuns
 	now    func() time.Time
 	sleep  func(ctx context.Context, d time.Duration) error
@@ -70,6 +71,8 @@ type Options struct {
 	// Movers is how many files are renamed at a time when an output changes; 0
 	// is 32, and 8 on local disk. With 1, calls to the store have one order.
 	Movers int
+	// Moved are trees of inputs that are somewhere else than when they were converted.
+	Moved []manifest.Move
 	// Now and Sleep are the clock by which a lock is watched; nil but in tests.
 	Now   func() time.Time
 	Sleep func(ctx context.Context, d time.Duration) error
@@ -78,7 +81,7 @@ type Options struct {
 // At returns the destination at a place. It need not exist, but its parent must
 // when it is claimed.
 func At(place store.Location, o Options) *Destination {
-	d := &Destination{st: place.Store, path: place.Path, times: o.Times.withDefaults(), movers: cmp.Or(o.Movers, moversOf(place.Store)), runs: new(knownRuns), now: o.Now, sleep: o.Sleep}
+	d := &Destination{st: place.Store, path: place.Path, times: o.Times.withDefaults(), movers: cmp.Or(o.Movers, moversOf(place.Store)), moved: o.Moved, runs: new(knownRuns), now: o.Now, sleep: o.Sleep}
 	if d.now == nil {
 		d.now = time.Now
 	}

@@ -47,7 +47,7 @@ func inMemory(t *testing.T) (*Destination, store.Store) {
 }
 
 func requestOf(name string) *manifest.Request {
-	return &manifest.Request{Inputs: []manifest.Input{{Path: name, Size: 2}}, Options: manifest.Options{Format: "trevni"}}
+	return &manifest.Request{Inputs: []manifest.Input{{Path: name, Size: 2, CRC32C: new(uint32)}}, Options: manifest.Options{Format: "trevni"}}
 }
 
 func planOf(t *testing.T, name string) *manifest.Plan { return planOfTasks(t, name, 2) }

@@ -97,10 +97,11 @@ func (d *Destination) classifyRuns(ctx context.Context, s *State, infos []store.
 		}
 	}
 	slices.SortFunc(s.Runs, func(a, b Committed) int { return cmp.Compare(a.Success.Sequence, b.Success.Sequence) })
+	var holders manifest.Holders
 	for _, o := range s.Outputs() {
 		name := path.Join(s.path, o.Name)
 		//guard: a run that was restored would have its rows there twice
-		if twice := s.holders.Add(name, o.Success); twice != nil {
+		if twice := holders.Add(name, o.Success); twice != nil {
 			s.damage = cmp.Or(s.damage, fmt.Sprintf("%s: %s", name, twice))
 		}
 	}
@@ -171,7 +172,7 @@ func (d *Destination) below(dir string) *Destination {
 func (d *Destination) inspect(ctx context.Context, s *State, infos []store.Info) error {
 	listed := slices.DeleteFunc(slices.Clone(infos), func(i store.Info) bool {
 		//guard: what has a meaning at the top of a destination only would be passed over
-		if i.Name == manifest.LockName || i.Name == manifest.WorkName || isRun(i) {
+		if i.Name == manifest.LockName || i.Name == manifest.InputsName || i.Name == manifest.WorkName || isRun(i) {
 			s.foreign = append(s.foreign, i.Name)
 			return true
 		}
@@ -235,9 +236,10 @@ func (s *State) allowRunPlan(p *manifest.Plan) error {
 
 // heldOf returns the first of some inputs whose rows an output has, and that output.
 func (s *State) heldOf(inputs []manifest.Input) (input, holder string) {
+	known := Inputs(s.Outputs())
 	for i := range inputs {
-		if holder, ok := s.holders.Of(&inputs[i]); ok {
-			return inputs[i].Path, holder
+		if m := known.Find(&inputs[i], "", false); m.Relation != manifest.Unrelated {
+			return inputs[i].Path, path.Join(s.path, m.Owner)
 		}
 	}
 	return "", ""
@@ -247,7 +249,7 @@ func (s *State) heldOf(inputs []manifest.Input) (input, holder string) {
 // it, whole, and nothing waits to replace it; else nil.
 func (s *State) Committed(p *manifest.Plan) *manifest.Success {
 	if !p.Run {
-		if s.Finished(&p.Request) {
+		if s.Finished(&p.Request) || s.whole() && s.Success.Plan == p.ID {
 			return s.Success
 		}
 		return nil

@@ -43,8 +43,6 @@ type State struct {
 	pending   bool     // an output waits to be published
 	waiting   []string // the IDs of those that do
 	sequence  int64    // of the latest output that is known of
-
-	holders manifest.Holders // of the outputs
 }
 
 // Look reads the state of the destination. It takes no lock: what a holder
@@ -145,6 +143,8 @@ func (d *Destination) readSuccessAt(ctx context.Context, s *State, info store.In
 	}
 	if s.Success, err = manifest.DecodeSuccess(text); err != nil {
 		s.foreign = append(s.foreign, fmt.Sprintf("%s (no manifest of rowtocol: %v)", info.Name, err))
+	} else {
+		s.Success.Request.MoveInputs(d.moved)
 	}
 	return nil
 }
@@ -166,6 +166,7 @@ func (d *Destination) classify(ctx context.Context, s *State, infos []store.Info
 				parts = append(parts, e)
 			}
 		case info.Name == manifest.SuccessName:
+		case info.Name == manifest.InputsName && !info.Dir && !info.Link:
 		case isRun(info): // see classifyRuns
 		case info.Name == manifest.LockName:
 			s.Leftovers, s.locked = true, true
@@ -339,7 +340,13 @@ func (d *Destination) classifyAside(ctx context.Context, s *State, dir string, e
 // Finished reports whether the destination holds what is asked for, whole, without
 // runs beside it, and nothing waits to replace it.
 func (s *State) Finished(r *manifest.Request) bool {
-	return s.Success != nil && len(s.Runs) == 0 && s.damage == "" && !s.pending && len(s.Success.Differences(r)) == 0
+	return s.whole() && len(s.Success.Differences(r)) == 0
+}
+
+// whole reports whether the destination holds an output that is what its manifest says,
+// without runs beside it, and nothing waits to replace it.
+func (s *State) whole() bool {
+	return s.Success != nil && len(s.Runs) == 0 && s.damage == "" && !s.pending
 }
 
 // refuseForeign is failure.Foreign if the destination holds what is not ours.

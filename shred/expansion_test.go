@@ -10,10 +10,10 @@ import (
 
 var errNoMemory = errors.New("no memory")
 
-// asked notes for how much memory it was asked, and has a limit.
-type asked struct{ bytes, limit int64 }
+// gauge notes for how much memory it was asked, and has a limit.
+type gauge struct{ bytes, limit int64 }
 
-func (a *asked) Check(n int64) error {
+func (a *gauge) Check(n int64) error {
 	if a.bytes = n; n > a.limit {
 		return errNoMemory
 	}
@@ -52,12 +52,12 @@ func TestExpansionAsksForMemory(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			memory := &asked{}
+			memory := &gauge{}
 			if _, err := Map(s, Options{Memory: memory}); !errors.Is(err, errNoMemory) {
 				t.Fatalf("%d bytes: %v", memory.bytes, err)
 			}
 			before := heap()
-			m, err := Map(s, Options{Memory: &asked{limit: memory.bytes}})
+			m, err := Map(s, Options{Memory: &gauge{limit: memory.bytes}})
 			if err != nil {
 				t.Fatal(err)
 			}

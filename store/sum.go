@@ -24,21 +24,59 @@ func Sum(ctx context.Context, st Store, path string, want int64) (size int64, cr
 	if want >= 0 && f.Size() != want {
 		return f.Size(), 0, nil
 	}
-	buf := make([]byte, max(min(f.Size(), sumBuffer), 1))
-	for size < f.Size() {
+	size, crc, err = SumRange(ctx, f, 0, f.Size())
+	if err != nil {
+		return 0, 0, fmt.Errorf("read %s: %w", path, err)
+	}
+	return size, crc, nil
+}
+
+// SumRange reads the bytes [start, end) of a file, which may end earlier, and returns
+// how many there are and their CRC-32C.
+func SumRange(ctx context.Context, r io.ReaderAt, start, end int64) (size int64, crc uint32, err error) {
+	buf := make([]byte, max(min(end-start, sumBuffer), 1))
+	for pos := start; pos < end; pos = start + size {
 		//guard: reading would go on to the end of the file after an interruption
 		if err := ctx.Err(); err != nil {
 			return 0, 0, err
 		}
-		n, err := f.ReadAt(buf[:min(f.Size()-size, sumBuffer)], size)
+		n, err := r.ReadAt(buf[:min(end-pos, sumBuffer)], pos)
 		crc = crc32.Update(crc, castagnoli, buf[:n])
 		size += int64(n)
 		if err == io.EOF {
 			break
 		}
 		if err != nil {
-			return 0, 0, fmt.Errorf("read %s: %w", path, err)
+			return 0, 0, err
 		}
 	}
 	return size, crc, nil
+}
+
+// JoinSums returns the CRC-32C of some bytes followed by size others, from the CRC-32C
+// of both. Appending a byte multiplies the first one, as a polynomial over GF(2), by
+// x^8; squaring gives the factor of twice as many bytes.
+func JoinSums(first, second uint32, size int64) uint32 {
+	power := uint32(1) << (31 - 8) // x^8; the highest bit is x^0
+	for ; size > 0; size >>= 1 {
+		if size&1 == 1 {
+			first = multiply(first, power)
+		}
+		power = multiply(power, power)
+	}
+	return first ^ second
+}
+
+// multiply multiplies two polynomials modulo that of CRC-32C.
+func multiply(a, b uint32) (product uint32) {
+	for bit := uint32(1) << 31; bit != 0; bit >>= 1 {
+		if a&bit != 0 {
+			product ^= b
+		}
+		carry := b & 1
+		if b >>= 1; carry != 0 {
+			b ^= crc32.Castagnoli
+		}
+	}
+	return product
 }

@@ -71,3 +71,17 @@ func (s canceling) Open(_ context.Context, path string) (store.File, error) {
 	s.cancel()
 	return s.Store.Open(context.Background(), path)
 }
+
+func TestJoinSums(t *testing.T) {
+	table := crc32.MakeTable(crc32.Castagnoli)
+	data := make([]byte, 70_000)
+	for i := range data {
+		data[i] = byte(i * i >> 3)
+	}
+	for _, at := range []int{0, 1, 7, 8, 255, 4096, 65_537, len(data)} {
+		first, second := crc32.Checksum(data[:at], table), crc32.Checksum(data[at:], table)
+		if got, want := store.JoinSums(first, second, int64(len(data)-at)), crc32.Checksum(data, table); got != want {
+			t.Errorf("cut at %d: %08x, want %08x", at, got, want)
+		}
+	}
+}

@@ -31,6 +31,7 @@ type attempt struct {
 	mapped func() // to be called before the upload of the last row group
 
 	inputs   map[string]int // numbers of the task's inputs, by path
+	summed   []*summed      // of each piece, once it was opened
 	parts    []manifest.Part
 	copies   []manifest.File // of damaged ranges, one for each loss
 	sink     AttemptSink     // nil if there is none
@@ -43,13 +44,17 @@ type attempt struct {
 func (a *attempt) run(ctx context.Context) (*manifest.TaskResult, error) {
 	began := time.Now()
 	stats, err := a.convert(ctx)
+	var reads []manifest.Read
+	if err == nil {
+		reads, err = a.reads(ctx)
+	}
 	if err != nil {
 		//guard: files would stay that no result names
 		a.removeFiles(ctx)
 		return nil, err
 	}
 	res := &manifest.TaskResult{
-		Version: manifest.Version, Plan: a.plan.ID, Task: a.task.ID, Parts: a.parts, RowsIn: stats.Rows,
+		Version: manifest.Version, Plan: a.plan.ID, Task: a.task.ID, Parts: a.parts, RowsIn: stats.Rows, Reads: reads,
 		Losses: a.losses(stats), Side: a.side, InvalidUTF8: stats.InvalidUTF8, Inexact: manifest.Inexact(stats.Inexact),
 		Made: &manifest.Made{
 			Program: a.options.Program, At: began.UTC(), Seconds: time.Since(began).Seconds(), Run: a.options.Run,
@@ -123,23 +128,26 @@ func refused(err error, mapping int) error {
 // sources are the pieces of the task.
 func (a *attempt) sources() (sources []mapper.Source) {
 	a.inputs = make(map[string]int, len(a.task.Pieces))
-	for _, p := range a.task.Pieces {
+	a.summed = make([]*summed, len(a.task.Pieces))
+	for i, p := range a.task.Pieces {
 		in := a.plan.Request.Inputs[p.Input]
 		a.inputs[in.Path] = p.Input
 		sources = append(sources, mapper.Source{
 			Name: in.Path,
-			Open: func(ctx context.Context) (mapper.Source, error) { return a.open(ctx, in, p) },
+			Open: func(ctx context.Context) (mapper.Source, error) { return a.open(ctx, in, i, p) },
 		})
 	}
 	return sources
 }
 
-// open opens a piece of an input.
-func (a *attempt) open(ctx context.Context, in manifest.Input, p manifest.Piece) (_ mapper.Source, err error) {
-	f, err := input.Open(ctx, a.options.Resolve, in)
+// open opens a piece of an input, by the number of the piece in the task.
+func (a *attempt) open(ctx context.Context, in manifest.Input, number int, p manifest.Piece) (_ mapper.Source, err error) {
+	opened, found, err := input.Open(ctx, a.options.Resolve, in)
 	if err != nil {
 		return mapper.Source{}, err
 	}
+	f := &summed{File: opened, found: found, next: p.Start, end: p.End}
+	a.summed[number] = f
 	shut := func() { _ = f.Close() } // only read
 	defer func() {
 		if err != nil {

@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/rowtocol/rowtocol/failure"
+	"github.com/rowtocol/rowtocol/input"
 	"github.com/rowtocol/rowtocol/internal/parallel"
 	"github.com/rowtocol/rowtocol/manifest"
 	"github.com/rowtocol/rowtocol/store"
@@ -122,11 +123,6 @@ func (w *Work) stat(ctx context.Context, name string) (store.Info, error) {
 	return w.st.Stat(ctx, path.Join(w.dir, name))
 }
 
-// Finished is Work.Finished of a single task.
-func Finished(ctx context.Context, p *manifest.Plan, number int, st store.Store, dir string) (*manifest.TaskResult, error) {
-	return WorkIn(p, st, dir).Finished(ctx, number)
-}
-
 // Finished returns the result that an earlier run of a task left, nil if it left
 // none. One that is not sound is failure.Foreign: it is not of this task of this plan,
 // or its files have not the length and the CRC-32C that it says. The files may have
@@ -140,6 +136,22 @@ func (w *Work) Finished(ctx context.Context, number int) (*manifest.TaskResult, 
 		if err := w.checkEntry(ctx, e); err != nil {
 			return nil, unsound(number, err)
 		}
+	}
+	return res, nil
+}
+
+// Usable is Finished of a task that need not be run: nil also of a result that is not
+// sound, and of one whose inputs were modified and hold other bytes now.
+func (w *Work) Usable(ctx context.Context, resolve input.Resolve, number int) (*manifest.TaskResult, error) {
+	res, err := w.Finished(ctx, number)
+	if errors.Is(err, failure.Foreign) {
+		return nil, nil
+	}
+	if err != nil || res == nil {
+		return nil, err
+	}
+	if still, err := input.StillRead(ctx, resolve, w.plan, res); !still {
+		return nil, err
 	}
 	return res, nil
 }
@@ -263,6 +275,10 @@ func (w *Work) Result(ctx context.Context, number int) (*manifest.TaskResult, er
 	//guard: parts would be published that are no task's, or an index of one task
 	if last := number == len(w.plan.Tasks); last && len(res.Parts)+len(res.Losses)+len(res.Side) > 0 || !last && len(res.Index) > 0 {
 		return nil, altered(number, fmt.Errorf("%s is not of a task, or not of the last step", name))
+	}
+	//guard: what a task read would be taken for another piece
+	if number < len(w.plan.Tasks) && len(res.Reads) != len(w.plan.Tasks[number].Pieces) {
+		return nil, altered(number, fmt.Errorf("%s says what was read for %d pieces, and there are %d", name, len(res.Reads), len(w.plan.Tasks[number].Pieces)))
 	}
 	info, err := w.stat(ctx, base)
 	//guard: a document that others can change would be published

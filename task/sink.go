@@ -144,7 +144,7 @@ func removeAll(ctx context.Context, st store.Store, dir string, files []manifest
 // since: their rows may be elsewhere now. Of the options Sink and TempDir are used.
 func Last(ctx context.Context, p *manifest.Plan, o Options, st store.Store, dir string, results []*manifest.TaskResult) (*manifest.TaskResult, error) {
 	number := len(p.Tasks)
-	res, err := Finished(ctx, p, number, st, dir)
+	res, err := WorkIn(p, st, dir).Finished(ctx, number)
 	if err != nil && !errors.Is(err, failure.Foreign) {
 		return nil, err
 	}

@@ -158,7 +158,7 @@ func TestSink(t *testing.T) {
 	if err := flipBit(filepath.Join(dir, results[1].Side[1].Name)); err != nil {
 		t.Fatal(err)
 	}
-	_, err = Finished(t.Context(), p, 1, store.Local(), dir)
+	_, err = WorkIn(p, store.Local(), dir).Finished(t.Context(), 1)
 	failuretest.Want(t, err, failure.Foreign, results[1].Side[1].Name)
 }
 
@@ -216,7 +216,7 @@ func TestResultsOfAnotherKind(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = Finished(t.Context(), p, 0, store.Local(), dir)
+	_, err = WorkIn(p, store.Local(), dir).Finished(t.Context(), 0)
 	failuretest.Want(t, err, failure.Foreign, "not of a task")
 }
 

@@ -92,7 +92,7 @@ func TestVouched(t *testing.T) {
 			}
 			st.checksum = tt.now
 			st.read.Store(0)
-			res, err := Finished(t.Context(), p, 0, st, "/")
+			res, err := WorkIn(p, st, "/").Finished(t.Context(), 0)
 			if (res != nil) != tt.sound || !tt.sound && !errors.Is(err, failure.Foreign) || tt.sound && err != nil {
 				t.Errorf("%v, %v", res, err)
 			}

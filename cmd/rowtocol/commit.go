@@ -21,6 +21,7 @@ incremental plan (exit 9). The same commit again does nothing.`
 func (a *app) commitCommand() *cobra.Command {
 	var file string
 	var overwrite bool
+	var moved []string
 	var nothing int
 	cmd := &cobra.Command{
 		Use:     "commit --plan FILE",
@@ -32,18 +33,23 @@ func (a *app) commitCommand() *cobra.Command {
 			if err := checkExitNothing(nothing); err != nil {
 				return err
 			}
-			return a.commit(cmd.Context(), file, overwrite, nothing)
+			moves, err := a.moves(moved)
+			if err != nil {
+				return err
+			}
+			return a.commit(cmd.Context(), file, overwrite, moves, nothing)
 		},
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&file, "plan", "", "`file` with the plan")
 	flags.BoolVar(&overwrite, "overwrite", false, "replace the output and the runs that DEST held when the plan was made")
+	addMoved(flags, &moved)
 	addExitNothing(flags, &nothing)
 	a.watchers.add(flags)
 	return cmd
 }
 
-func (a *app) commit(ctx context.Context, file string, overwrite bool, nothing int) error {
+func (a *app) commit(ctx context.Context, file string, overwrite bool, moves []manifest.Move, nothing int) error {
 	if file == "" {
 		return usagef("--plan: name the file with the plan")
 	}
@@ -57,7 +63,7 @@ func (a *app) commit(ctx context.Context, file string, overwrite bool, nothing i
 		return err
 	}
 	o := a.jobOptions()
-	o.Overwrite = overwrite
+	o.Overwrite, o.Destination.Moved = overwrite, moves
 	outcome, err := job.Commit(ctx, p, o)
 	return a.report(outcome, err, p.Dest, nothing)
 }

@@ -153,6 +153,7 @@ type converted struct {
 	Files   int             `json:"files"`
 	Index   int64           `json:"index_bytes"` // of key indexes
 	Inputs  int             `json:"inputs"`
+	Copies  int             `json:"copies"` // of Inputs, those that have the content of another
 	Parts   []manifest.Part `json:"parts"`
 	Losses  []manifest.Loss `json:"losses"`
 	// LeftOut are fields of inputs that the schema of the output lacks, and Inexact counts
@@ -251,7 +252,12 @@ func (a *app) request(ctx context.Context, f *outputFlags, inputs []string, dest
 		return job.Request{}, err
 	}
 	filter, err := f.filter.filter()
-	return job.Request{Inputs: inputs, Dest: dest, Output: options, Schema: schema, Filter: filter, Options: a.jobOptions()}, err
+	if err != nil {
+		return job.Request{}, err
+	}
+	req := job.Request{Inputs: inputs, Dest: dest, Output: options, Schema: schema, Filter: filter, Options: a.jobOptions()}
+	req.Destination.Moved, err = a.moves(f.moved)
+	return req, err
 }
 
 // jobOptions are what the flags of all commands say about conversions.
@@ -281,7 +287,11 @@ func (a *app) report(outcome *job.Outcome, err error, dest string, nothing int) 
 	case outcome.Nothing:
 		a.summary("nothing to do: %s already holds the %s of these inputs\n", dest, plural(r.Rows, "row"))
 	default:
-		a.summary("%s: %s in %s, %s%s%s\n", dest, plural(r.Rows, "row"), plural(r.Files, "file"), human(r.Bytes), indexed(r.Index), doneBefore(outcome.Resumed))
+		copies := ""
+		if r.Copies > 0 {
+			copies = fmt.Sprintf(" (copies among the inputs: %d)", r.Copies)
+		}
+		a.summary("%s: %s in %s, %s%s%s%s\n", dest, plural(r.Rows, "row"), plural(r.Files, "file"), human(r.Bytes), indexed(r.Index), doneBefore(outcome.Resumed), copies)
 	}
 	if outcome.Nothing && err == nil {
 		a.status, a.nothing = "nothing", nothing
@@ -310,8 +320,9 @@ func (a *app) account(o *job.Outcome, dest string) converted {
 	a.published(o)
 	a.warn(o.Warnings)
 	a.tellSkipped(o.Skipped)
+	a.tellSame(o.Skipped)
 	r := converted{
-		Figures: &a.figures, Dest: dest, Nothing: o.Nothing, Tasks: o.Tasks, Resumed: o.Resumed, Parts: []manifest.Part{}, Losses: []manifest.Loss{}, LeftOut: []manifest.LeftOut{}, Warnings: orEmpty(o.Warnings), Skipped: len(o.Skipped),
+		Figures: &a.figures, Dest: dest, Nothing: o.Nothing, Tasks: o.Tasks, Resumed: o.Resumed, Parts: []manifest.Part{}, Losses: []manifest.Loss{}, LeftOut: []manifest.LeftOut{}, Warnings: orEmpty(o.Warnings), Skipped: len(o.Skipped), Copies: o.Copies,
 	}
 	for _, m := range o.Told() {
 		r.Plan, r.Rows, r.Bytes, r.Inputs = m.Plan, r.Rows+m.Rows, r.Bytes+m.Bytes, r.Inputs+len(m.Request.Inputs)

@@ -13,6 +13,7 @@ import (
 	"github.com/rowtocol/rowtocol/damage"
 	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/manifest"
+	"github.com/rowtocol/rowtocol/plan"
 )
 
 // outputFlags are the flags that shape an output, as they were given.
@@ -23,11 +24,18 @@ type outputFlags struct {
 	blockSize, rowGroup, maxBlock byteSize
 	maxLost                       int64
 	strict                        bool
-	index                         []string
+	index, moved                  []string
+	copies                        string
 	filter                        filterFlags
 }
 
-var onDamageChoices = []string{"fail", "skip", "quarantine"}
+var (
+	onDamageChoices = []string{"fail", "skip", "quarantine"}
+	copiesChoices   = []string{takeCopies, plan.SkipCopies, plan.RefuseCopies}
+)
+
+// takeCopies is the choice of --copies that plans leave out.
+const takeCopies = "take"
 
 func (f *outputFlags) add(flags *pflag.FlagSet) {
 	f.given, f.rowGroup, f.maxBlock = flags, 128<<20, 512<<20
@@ -51,6 +59,8 @@ func (f *outputFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.schema, "schema", "", "`file` with the Avro schema that the rows of all inputs are resolved to: defaults, aliases, promotions")
 	flags.StringArrayVar(&f.index, "index", nil, "`fields` of which a key index is made, for lookup: paths of simple fields with commas between; repeatable")
 	flags.BoolVar(&f.strict, "strict", false, "refuse schemas that Java readers may refuse, and inputs with fields that the output lacks, instead of warning")
+	flags.StringVar(&f.copies, "copies", takeCopies, "what an input does that has the same bytes as another, or as one that DEST has: take (convert it, with a warning), skip or refuse")
+	addMoved(flags, &f.moved)
 	f.filter.add(flags)
 }
 
@@ -72,6 +82,7 @@ func completeOutput(cmd *cobra.Command) {
 	}
 	complete(cmd, "on-damage", onDamageChoices...)
 	complete(cmd, "recursive", "bytes")
+	complete(cmd, "copies", copiesChoices...)
 }
 
 // choices are the options of all formats, by name. What one calls as another
@@ -176,6 +187,12 @@ func (f *outputFlags) options() (manifest.Options, error) {
 	err := checkRecursive(f.recursive)
 	if err == nil {
 		err = checkChoice("on-damage", f.onDamage, onDamageChoices)
+	}
+	if err == nil {
+		err = checkChoice("copies", f.copies, copiesChoices)
+	}
+	if f.copies != takeCopies {
+		o.Copies = f.copies
 	}
 	if err == nil {
 		o.FormatOptions, err = f.formatOptions()

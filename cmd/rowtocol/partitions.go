@@ -137,6 +137,7 @@ func (a *app) accountPartition(name string, out *job.Outcome) partitionResult {
 	}
 	a.tally(out)
 	a.warn(out.Warnings)
+	a.tellSame(out.Skipped)
 	result.Resumed, result.Warnings, result.Skipped = out.Resumed, orEmpty(out.Warnings), len(out.Skipped)
 	if out.Nothing {
 		result.Action = job.Unchanged

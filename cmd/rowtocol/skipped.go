@@ -31,7 +31,7 @@ func (a *app) tellSkipped(skipped []input.Skipped) {
 		reason := s.Reason
 		switch {
 		case s.Same != "":
-			reason = "another name of an input"
+			reason = "another name, or a copy, of an input"
 		case reason != input.Hidden && s.By == nil:
 			level = slog.LevelWarn // it may have been meant
 		}
@@ -53,6 +53,23 @@ func (a *app) tellSkipped(skipped []input.Skipped) {
 		what = fmt.Sprintf("1 file or directory among the inputs is skipped (%s); convert --dry-run names it", reasons[0])
 	}
 	a.log.Log(context.Background(), level, what)
+}
+
+// tellSame names the first of the files that are left out because their rows are, or
+// come, from elsewhere.
+func (a *app) tellSame(skipped []input.Skipped) {
+	told := 0
+	for _, s := range skipped {
+		if s.Same == "" {
+			continue
+		}
+		if told++; told <= listed {
+			a.log.Info("skipped", "path", s.Path, "reason", s.Reason)
+		}
+	}
+	if more := told - listed; more > 0 {
+		a.log.Info(fmt.Sprintf("skipped: and %d more that are other names, or copies, of inputs", more))
+	}
 }
 
 // listSkipped names the first of what was skipped.

@@ -240,7 +240,8 @@ func (s *scene) read(ctx context.Context, dest string) (out output, err error) {
 	id := m.ID
 	m.ID, m.Plan, m.Sequence, m.Replaces, m.Made = "", "", 0, nil, nil
 	for i := range m.Request.Inputs {
-		m.Request.Inputs[i].ModTime = time.Time{}
+		in := &m.Request.Inputs[i]
+		in.FileID, in.ModTime, in.Recent = 0, time.Time{}, false
 	}
 	b, err := json.Marshal(m) // without a checksum, which depends on the ID
 	out.manifest = digest(bytes.ReplaceAll(b, []byte(id), nil))

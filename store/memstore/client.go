@@ -108,7 +108,7 @@ func (c *Client) Open(ctx context.Context, p string) (f store.File, err error) {
 			err = store.ErrNotRegular
 		}
 		if err == nil {
-			f = &file{ctx: ctx, c: c, name: p, data: n.data}
+			f = &file{ctx: ctx, c: c, name: p, data: n.data, is: store.Identity{ID: n.id, Changed: n.changed.UnixNano()}}
 		}
 		return err
 	})

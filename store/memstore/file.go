@@ -18,10 +18,14 @@ type file struct {
 	c      *Client
 	name   string
 	data   []byte
+	is     store.Identity
 	closed bool
 }
 
 func (f *file) Name() string { return f.name }
+
+// Identity implements store.Identified.
+func (f *file) Identity() store.Identity { return f.is }
 
 func (f *file) Size() int64 { return int64(len(f.data)) }
 

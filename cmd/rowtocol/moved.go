@@ -1,0 +1,42 @@
+package main
+
+import (
+	"regexp"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/rowtocol/rowtocol/input"
+	"github.com/rowtocol/rowtocol/manifest"
+)
+
+// addMoved adds the flag that says where inputs are which DEST knows under other names.
+func addMoved(flags *pflag.FlagSet, moved *[]string) {
+	flags.StringArrayVar(moved, "moved", nil, "`OLD=NEW`: the inputs that DEST knows below OLD, a directory or the root of a cluster, are below NEW now; repeatable")
+}
+
+// newPlace is where the second path of a pair begins: paths may hold a = themselves.
+var newPlace = regexp.MustCompile(`=(/|[A-Za-z][A-Za-z0-9+.-]*:/)`)
+
+// moves are the pairs of --moved, as documents name locations. What was in a place that
+// cannot be reached any more is taken as it is given.
+func (a *app) moves(pairs []string) (moves []manifest.Move, err error) {
+	for _, pair := range pairs {
+		from, to, ok := strings.Cut(pair, "=")
+		if at := newPlace.FindStringIndex(pair); at != nil {
+			from, to = pair[:at[0]], pair[at[0]+1:]
+		}
+		if !ok || from == "" || to == "" {
+			return nil, usagef("--moved %s: it is OLD=NEW", pair)
+		}
+		if at, err := input.Locate(a.resolve, from); err == nil {
+			from = at.Origin + at.Path
+		}
+		at, err := input.Locate(a.resolve, to)
+		if err != nil {
+			return nil, usagef("--moved %s: %w", pair, err)
+		}
+		moves = append(moves, manifest.Move{From: from, To: at.Origin + at.Path})
+	}
+	return moves, nil
+}

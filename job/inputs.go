@@ -1,0 +1,117 @@
+package job
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/rowtocol/rowtocol/failure"
+	"github.com/rowtocol/rowtocol/input"
+	"github.com/rowtocol/rowtocol/internal/parallel"
+	"github.com/rowtocol/rowtocol/manifest"
+	"github.com/rowtocol/rowtocol/plan"
+	"github.com/rowtocol/rowtocol/publish"
+)
+
+// answers returns what finds inputs that earlier surveys for the destination read, once
+// they are needed.
+func (r *Request) answers(ctx context.Context) func() *manifest.Known {
+	return sync.OnceValue(func() *manifest.Known {
+		place, err := input.Locate(r.Resolve, r.Dest)
+		if err != nil {
+			return manifest.NewKnown()
+		}
+		return publish.At(place, r.Destination).KnownInputs(ctx)
+	})
+}
+
+// keepAnswers keeps what a survey read for later ones. That it could not is no more than
+// a warning.
+func (o *Outcome) keepAnswers(ctx context.Context, dest *publish.Destination, survey *plan.Survey) {
+	read := survey.Answers()
+	if len(read) == 0 {
+		return
+	}
+	if err := dest.KeepInputs(ctx, read); err != nil && ctx.Err() == nil {
+		o.warn([]string{fmt.Sprintf("%d inputs were read to find out whether they changed, and will be again: that could not be noted in the destination: %v", len(read), err)})
+	}
+}
+
+// compare finds out which inputs of a survey are those of the output that the destination
+// holds.
+func compare(ctx context.Context, survey *plan.Survey, state *publish.State) error {
+	if survey == nil || state.Success == nil {
+		return nil
+	}
+	return survey.Compare(ctx, state.Success.Request.Inputs)
+}
+
+// comparePlan is compare of the inputs of a plan. What is gone, or changed its length, is
+// not read.
+func (o *Options) comparePlan(ctx context.Context, p *manifest.Plan, state *publish.State) error {
+	if state.Success == nil || p.Run {
+		return nil
+	}
+	known := manifest.NewKnown(state.Success.Request.Inputs...)
+	return parallel.Do(ctx, len(p.Request.Inputs), input.Readers, func(ctx context.Context, i int) error {
+		in := &p.Request.Inputs[i]
+		if in.CRC32C != nil || known.Find(in, "", false).Relation != manifest.Unread {
+			return nil
+		}
+		crc, err := input.Sum(ctx, o.Resolve, *in)
+		if errors.Is(err, failure.Input) {
+			return nil
+		}
+		in.CRC32C = &crc
+		return err
+	})
+}
+
+// checkInputs requires that the inputs of a plan are what its tasks read, and notes in
+// the plan what they are.
+func (o *Options) checkInputs(ctx context.Context, p *manifest.Plan, results []*manifest.TaskResult, state *publish.State) error {
+	found, err := input.Check(ctx, o.Resolve, p, results)
+	//guard: an output would be published of inputs that changed meanwhile
+	if err != nil {
+		return err
+	}
+	p.Request.Inputs = found
+	if !p.Run || p.Request.Options.Copies == "" {
+		return nil
+	}
+	known := publish.Inputs(state.Outputs())
+	for i := range found {
+		//guard: rows would be there twice that were to be left out
+		if m := known.Find(&found[i], "", true); m.Relation == manifest.SameContent {
+			return failure.New(failure.Foreign, "input %s has the same content as %s, which was committed after plan %s was made; make the plan again", found[i].Path, m.Path, p.ID)
+		}
+	}
+	return nil
+}
+
+// countCopies counts the inputs of an output that have the content of another one, of
+// it or of those that it is beside, and warns of them.
+func (o *Outcome) countCopies(m *manifest.Success, beside []publish.Committed) {
+	if !m.Run {
+		beside = nil // they are replaced
+	}
+	known, copies, first := publish.Inputs(beside), 0, ""
+	for _, in := range m.Request.Inputs {
+		same := known.Find(&in, "", true)
+		if same.Relation == manifest.SameContent {
+			if copies++; copies == 1 {
+				first = fmt.Sprintf("input %s has the same content as %s", in.Path, same.Path)
+			}
+		}
+		known.Add("", in)
+	}
+	if copies == 0 {
+		return
+	}
+	o.Copies += copies
+	if copies > 1 {
+		first += fmt.Sprintf(", and %d more inputs are copies", copies-1)
+	}
+	o.warn([]string{first + "; their rows are there twice (--copies skip leaves such files out)"})
+}

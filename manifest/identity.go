@@ -1,0 +1,284 @@
+package manifest
+
+import (
+	"slices"
+	"strings"
+	"time"
+)
+
+// Relation is how an input is related to one that is known.
+type Relation int
+
+// The relations.
+const (
+	// Unrelated is another file with other bytes.
+	Unrelated Relation = iota
+	// SameFile is the known input, under whatever name.
+	SameFile
+	// SameContent is another file with the same bytes.
+	SameContent
+	// Changed has the known input's name and other bytes.
+	Changed
+	// Unopened is undecided until the header and the end of the input are read.
+	Unopened
+	// Unread is undecided until the whole CRC-32C of both inputs is known.
+	Unread
+)
+
+// timeGrain is how close to a look a modification may be for a later one to get the
+// same time.
+const timeGrain = 2 * time.Second
+
+// SetModified notes when a file was modified, and whether that was so close to a look
+// at it, which began at a time and is over, that a later change may not show.
+func (in *Input) SetModified(modified, began time.Time) {
+	//guard: a file with a time of nonsense could not be converted
+	if y := modified.UTC().Year(); y < 1 || y > 9999 {
+		modified = time.Time{}
+	}
+	in.ModTime = modified.UTC()
+	in.Recent = modified.After(began.Add(-timeGrain)) && modified.Before(time.Now().Add(timeGrain))
+}
+
+// Location is the path that an input's path leads to through symbolic links.
+func (in *Input) Location() string {
+	if in.Real != "" {
+		return in.Real
+	}
+	return in.Path
+}
+
+// Opened reports whether the header and the end of an input were read. An empty
+// file has neither.
+func (in *Input) Opened() bool { return in.HeaderSize > 0 || in.Size == 0 }
+
+// Settled reports whether two looks at a file saw the same, and no change in
+// between can have been missed: the bytes need not be compared.
+func (in *Input) Settled(other *Input) bool {
+	return in.Size == other.Size && in.sameTime(other) && !in.otherID(other)
+}
+
+// sameTime reports whether both were modified last at the same known time.
+func (in *Input) sameTime(other *Input) bool {
+	return !in.ModTime.IsZero() && !in.Recent && !other.Recent && in.ModTime.Equal(other.ModTime)
+}
+
+func (in *Input) sameID(other *Input) bool { return in.FileID != 0 && in.FileID == other.FileID }
+
+// otherID reports whether the storage says that it is another file.
+func (in *Input) otherID(other *Input) bool {
+	return in.FileID != 0 && other.FileID != 0 && in.FileID != other.FileID
+}
+
+func (in *Input) sameEnds(other *Input) bool {
+	return in.HeaderSize == other.HeaderSize && in.Identity == other.Identity
+}
+
+// sameName reports whether one of the names of an input is one of the other's.
+func (in *Input) sameName(other *Input) bool {
+	return in.Path == other.Path || in.Location() == other.Location()
+}
+
+// origin splits a location into the storage, empty for local disk, and the path.
+func origin(location string) (storage, path string) {
+	scheme, rest, ok := strings.Cut(location, "://")
+	if !ok || strings.HasPrefix(location, "/") {
+		return "", location
+	}
+	host, path, _ := strings.Cut(rest, "/")
+	return scheme + "://" + host, "/" + path
+}
+
+// sameRemotePath reports whether two locations may be one file, by another client
+// or another name of its storage's host.
+func (in *Input) sameRemotePath(other *Input) bool {
+	a, path := origin(in.Location())
+	b, same := origin(other.Location())
+	return a != "" && b != "" && path == same
+}
+
+// sameStore reports whether the IDs of two files are of one kind of storage.
+func (in *Input) sameStore(other *Input) bool {
+	a, _ := origin(in.Location())
+	b, _ := origin(other.Location())
+	return (a == "") == (b == "")
+}
+
+// Relate decides how an input is related to a known one. It is the only place that
+// does: whoever needs to know opens or reads the input when it says so, and asks
+// again.
+func (in *Input) Relate(known *Input) Relation {
+	name, remote := in.sameName(known), in.sameRemotePath(known)
+	id := in.sameID(known) && in.sameStore(known)
+	switch {
+	case in.Size != known.Size || in.Opened() && known.Opened() && !in.sameEnds(known):
+		return in.byName(known, Changed, Unrelated)
+	case name && in.Settled(known), remote && id && in.Settled(known):
+		return SameFile
+	case name && in.CRC32C != nil && known.CRC32C != nil: // an earlier answer: the input was not opened
+		return in.byContent(known, SameFile, Changed)
+	case !in.Opened() && known.Opened():
+		return Unopened
+	case in.Size == 0, known.CRC32C == nil && known.ModTime.IsZero(): // nothing else was noted
+		return in.byName(known, SameFile, Unrelated)
+	case in.sameTime(known) && (name || id || remote && (in.FileID == 0 || known.FileID == 0)):
+		return SameFile
+	case name:
+		return in.byContent(known, SameFile, Changed)
+	case id:
+		return in.byContent(known, SameFile, Unrelated)
+	}
+	return in.byContent(known, SameContent, Unrelated)
+}
+
+// byName lets the names decide.
+func (in *Input) byName(known *Input, same, other Relation) Relation {
+	if in.sameName(known) {
+		return same
+	}
+	return other
+}
+
+// byContent lets the whole CRC-32C decide.
+func (in *Input) byContent(known *Input, same, other Relation) Relation {
+	switch {
+	case in.CRC32C == nil || known.CRC32C == nil:
+		return Unread
+	case *in.CRC32C == *known.CRC32C:
+		return same
+	}
+	return other
+}
+
+// Known finds known inputs. It must not be changed while it is used concurrently.
+type Known struct {
+	inputs []Input
+	owners []string
+	names  map[string][]int
+	remote map[string][]int // by the path without its storage
+	ids    map[uint64][]int
+	ends   map[ends][]int
+}
+
+// ends are what inputs with the same bytes share.
+type ends struct {
+	size     int64
+	identity uint32
+}
+
+// NewKnown returns an index of inputs, which have no owner.
+func NewKnown(inputs ...Input) *Known {
+	k := &Known{names: make(map[string][]int), remote: make(map[string][]int), ids: make(map[uint64][]int), ends: make(map[ends][]int)}
+	for _, in := range inputs {
+		k.Add("", in)
+	}
+	return k
+}
+
+// Add adds an input that an owner has.
+func (k *Known) Add(owner string, in Input) {
+	i := len(k.inputs)
+	k.inputs, k.owners = append(k.inputs, in), append(k.owners, owner)
+	k.names[in.Path] = append(k.names[in.Path], i)
+	if in.Location() != in.Path {
+		k.names[in.Location()] = append(k.names[in.Location()], i)
+	}
+	if storage, path := origin(in.Location()); storage != "" {
+		k.remote[path] = append(k.remote[path], i)
+	}
+	if in.FileID != 0 {
+		k.ids[in.FileID] = append(k.ids[in.FileID], i)
+	}
+	of := ends{in.Size, in.Identity}
+	k.ends[of] = append(k.ends[of], i)
+}
+
+// Named returns the known input that has one of the names of in; nil if there is none.
+func (k *Known) Named(in *Input) *Input {
+	for _, name := range []string{in.Location(), in.Path} {
+		if found := k.names[name]; len(found) > 0 {
+			return &k.inputs[found[0]]
+		}
+	}
+	return nil
+}
+
+// Alike is how many known inputs have the length, the header and the end of in, which
+// has rows.
+func (k *Known) Alike(in *Input) int {
+	if in.Size == 0 {
+		return 0
+	}
+	return len(k.ends[ends{in.Size, in.Identity}])
+}
+
+// Match is a known input that another is related to.
+type Match struct {
+	Input
+	Owner    string
+	Relation Relation
+}
+
+// Find returns the known input that tells most about in, among those of other
+// owners than not: the one of its name or, if there is none, the same file under
+// another name. Files with the same content are looked for last, if content is set.
+func (k *Known) Find(in *Input, not string, content bool) (m Match) {
+	_, path := origin(in.Location())
+	for _, candidates := range [][]int{k.names[in.Location()], k.names[in.Path], k.remote[path], k.ids[in.FileID]} {
+		if m = k.best(in, candidates, not, SameFile, Unread, Unopened, Changed); m.Relation != Unrelated {
+			return m
+		}
+	}
+	if content && in.Opened() {
+		return k.best(in, k.ends[ends{in.Size, in.Identity}], not, SameContent, Unread)
+	}
+	return m
+}
+
+// best returns the first candidate of the first of some relations.
+func (k *Known) best(in *Input, candidates []int, not string, relations ...Relation) (best Match) {
+	rank := len(relations)
+	for _, i := range candidates {
+		if not != "" && k.owners[i] == not {
+			continue
+		}
+		r := in.Relate(&k.inputs[i])
+		if at := slices.Index(relations, r); at >= 0 && at < rank {
+			rank, best = at, Match{k.inputs[i], k.owners[i], r}
+		}
+		if rank == 0 {
+			break
+		}
+	}
+	return best
+}
+
+// Move is a tree, or a cluster, that is somewhere else now.
+type Move struct{ From, To string }
+
+// moved returns what a location is after some moves.
+func moved(location string, moves []Move) string {
+	for _, m := range moves {
+		from := strings.TrimSuffix(m.From, "/")
+		if rest, ok := strings.CutPrefix(location, from); ok && (rest == "" || rest[0] == '/') {
+			return strings.TrimSuffix(m.To, "/") + rest
+		}
+	}
+	return location
+}
+
+// MoveInputs gives the inputs of an output the names that they have after some
+// moves. In another place the storage gives other IDs.
+func (r *Request) MoveInputs(moves []Move) {
+	for i := range r.Inputs {
+		in := &r.Inputs[i]
+		was := *in
+		in.Path = moved(was.Path, moves)
+		if was.Real != "" {
+			in.Real = moved(was.Real, moves)
+		}
+		if in.Path != was.Path || in.Real != was.Real {
+			in.FileID = 0
+		}
+	}
+}

@@ -1,0 +1,87 @@
+package plan
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/rowtocol/rowtocol/failure"
+	"github.com/rowtocol/rowtocol/input"
+	"github.com/rowtocol/rowtocol/internal/parallel"
+	"github.com/rowtocol/rowtocol/manifest"
+)
+
+// What becomes of an input with the same bytes as another: see manifest.Options.
+const (
+	SkipCopies   = "skip"
+	RefuseCopies = "refuse"
+)
+
+// once leaves out new files that are the same as others among them, and files with the
+// same bytes as another if that is asked for.
+func (s *Survey) once(ctx context.Context, headers []header, known *manifest.Known) error {
+	mine := manifest.NewKnown()
+	for i := range headers {
+		h := &headers[i]
+		if !h.isNew() {
+			continue
+		}
+		in := h.input
+		in.Recent = false // both were looked at just now
+		m := mine.Find(&in, "", false)
+		//guard: rows of a file would be there once for each of its names
+		if m.Relation == manifest.SameFile || m.Relation == manifest.Unread && m.FileID == in.FileID {
+			h.known, h.same, h.skip = true, m.Path, "the same file as "+m.Path
+			continue
+		}
+		mine.Add("", in)
+	}
+	if s.Request.Options.Copies == "" {
+		return nil
+	}
+	return s.leaveCopies(ctx, headers, known)
+}
+
+// leaveCopies skips or refuses files with the same bytes as a known one, or as another.
+// It reads those of the same length, header and end.
+func (s *Survey) leaveCopies(ctx context.Context, headers []header, known *manifest.Known) error {
+	alike := manifest.NewKnown()
+	for i := range headers {
+		if headers[i].isNew() {
+			alike.Add("", headers[i].input)
+		}
+	}
+	err := parallel.Do(ctx, len(headers), input.Readers, func(ctx context.Context, i int) error {
+		in := &headers[i].input
+		if headers[i].isNew() && (known.Alike(in) > 0 || alike.Alike(in) > 1) {
+			return s.sum(ctx, in)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	mine := manifest.NewKnown()
+	for i := range headers {
+		h := &headers[i]
+		if !h.isNew() {
+			continue
+		}
+		m := known.Find(&h.input, "", true)
+		if m.Relation != manifest.SameContent {
+			m = mine.Find(&h.input, "", true)
+		}
+		switch {
+		case m.Relation != manifest.SameContent:
+			mine.Add("", h.input)
+		//guard: rows would be there twice that were to be refused
+		case s.Request.Options.Copies == RefuseCopies:
+			return failure.New(failure.Input, "input %s has the same content as %s; --copies skip leaves such files out, and take converts them", h.file.Name, m.Path)
+		default:
+			h.known, h.same, h.skip = true, m.Path, fmt.Sprintf("the same content as %s", m.Path)
+		}
+	}
+	return nil
+}
+
+// isNew reports whether a file is an input with rows that nothing is known of yet.
+func (h *header) isNew() bool { return !h.known && !h.lost && h.skip == "" }

@@ -1,0 +1,68 @@
+package task
+
+import (
+	"context"
+	"hash/crc32"
+	"sync"
+
+	"github.com/rowtocol/rowtocol/input"
+	"github.com/rowtocol/rowtocol/manifest"
+	"github.com/rowtocol/rowtocol/store"
+)
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// summed is an input whose bytes in a piece are summed up as they are read, each once:
+// the reader goes from the start to the end, looks ahead, and goes back after damage.
+type summed struct {
+	store.File
+	found manifest.Input // as it was opened
+	end   int64          // of the piece
+
+	mu   sync.Mutex
+	crc  uint32
+	next int64 // the first byte that is not in crc
+}
+
+// ReadAt implements io.ReaderAt.
+func (s *summed) ReadAt(p []byte, off int64) (int, error) {
+	n, err := s.File.ReadAt(p, off)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if to := min(off+int64(n), s.end); off <= s.next && s.next < to {
+		s.crc = crc32.Update(s.crc, castagnoli, p[s.next-off:to-off])
+		s.next = to
+	}
+	return n, err
+}
+
+// reads returns what was read for each piece of the task.
+func (a *attempt) reads(ctx context.Context) ([]manifest.Read, error) {
+	reads := make([]manifest.Read, len(a.summed))
+	for i, s := range a.summed {
+		//guard: bytes that hold no block would not be in the sum
+		if err := a.readRest(ctx, s); err != nil {
+			return nil, err
+		}
+		reads[i] = manifest.Read{CRC32C: s.crc, FileID: s.found.FileID, ModTime: s.found.ModTime, Recent: s.found.Recent}
+	}
+	return reads, nil
+}
+
+// readRest reads what is left of a piece, such as bytes at its end in which no block
+// can begin. The file is opened again for that.
+func (a *attempt) readRest(ctx context.Context, s *summed) error {
+	if s.next == s.end {
+		return nil
+	}
+	f, now, err := input.Open(ctx, a.options.Resolve, s.found)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Close() }()
+	n, crc, err := store.SumRange(ctx, f, s.next, s.end)
+	s.crc = store.JoinSums(s.crc, crc, n)
+	//guard: a file that was replaced in between would be taken for the one that was read
+	s.found.Recent = s.found.Recent || !now.Settled(&s.found)
+	return err
+}
