@@ -80,7 +80,9 @@
 // A Resolution turns rows that were written with one schema into rows of
 // another, by Avro's rules of schema resolution. What both code alike is copied
 // in one piece, and only what differs is coded anew. It is compiled once; each
-// goroutine has a Resolver that applies it.
+// goroutine has a Resolver that applies it. Rows of the same schema, which
+// Schema.Same defines, are copied; Rules say what may become of the meaning of
+// others.
 //
 // # Hostile schemas
 //

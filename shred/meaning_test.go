@@ -231,7 +231,7 @@ func TestInexact(t *testing.T) {
 				}
 				return
 			}
-			wantDamage(t, err, damage.Value, "only with --schema")
+			wantDamage(t, err, damage.Value, "only --schema allows")
 		})
 	}
 	// A row that is tried again for want of room counts once.

@@ -255,7 +255,7 @@ func (r *Resolver) rounded(p, q int, n int64, v float64, kind string) int {
 	}
 	//guard: refuses a rounded number unless a schema was asked for
 	if r.strict {
-		return r.walk.fail(damage.Value, p, "the reader's %s does not hold %d exactly; only with --schema it is rounded", kind, n)
+		return r.walk.fail(damage.Value, p, "the reader's %s does not hold %d exactly, and only --schema allows to round it", kind, n)
 	}
 	r.row.Rounded++
 	return q
@@ -274,7 +274,7 @@ func (r *Resolver) enum(a *action, p int) int {
 	if to == takenForDefault {
 		//guard: refuses another symbol unless a schema was asked for
 		if r.strict {
-			return r.walk.fail(damage.Value, p, "the reader's enum lacks the symbol %s; only with --schema it is taken for the default", quote(a.writer.Symbols[i]))
+			return r.walk.fail(damage.Value, p, "the reader's enum lacks the symbol %s, and only --schema allows its default", quote(a.writer.Symbols[i]))
 		}
 		r.row.EnumDefaults++
 		to = a.instead
