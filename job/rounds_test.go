@@ -297,3 +297,42 @@ func TestSubmitThatWaits(t *testing.T) {
 		t.Errorf("%+v, %d runs", e, s.e.runs)
 	}
 }
+
+// TestSubmitAfterKilledClients is about what two clients left that were killed: the work of a
+// plan that another one outdated, and what a task wrote after its plan was published. The next
+// run clears both.
+func TestSubmitAfterKilledClients(t *testing.T) {
+	s := newShared(t)
+	p := &Partitions{Request: s.r}
+	s.e.order = func(n []int) []int { return n[:1] }
+	for i, name := range []string{"a", "b"} { // which another client finds in addition
+		s.input(t, "/in/k=1/"+name+".avro", uint64(i+1), 12)
+		failuretest.Want(t, s.submit(t, p, "k=1")["k=1"].err, failure.Storage, "are not done")
+	}
+	staged := func() []store.Info {
+		infos, err := s.st.List(t.Context(), "/out/k=1/"+manifest.WorkName)
+		if err != nil && !errors.Is(err, store.ErrNotExist) {
+			t.Fatal(err)
+		}
+		return infos
+	}
+	if n := len(staged()); n != 2 {
+		t.Fatalf("the clients left %d plans", n)
+	}
+	s.e.order = nil
+	e := s.submit(t, p, "k=1")["k=1"]
+	if e.err != nil || fmt.Sprint(inputsOf(e.out.Published)) != "[[a.avro b.avro]]" || len(staged()) != 1 {
+		t.Fatalf("%+v, %d plans are left", e, len(staged()))
+	}
+	late := "/out/k=1/" + manifest.WorkName + "/plan-" + e.out.Manifest.Plan
+	err := storetest.MkdirAll(t.Context(), s.st, late)
+	if err == nil {
+		err = s.st.WriteFile(t.Context(), late+"/"+manifest.TaskName(0), nil, true)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if e := s.submit(t, p, "k=1")["k=1"]; e.err != nil || !e.out.Nothing || len(e.out.Warnings) > 0 || len(staged()) != 0 {
+		t.Errorf("%+v, %d plans are left", e, len(staged()))
+	}
+}

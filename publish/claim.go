@@ -167,7 +167,10 @@ func (c *Claim) review(ctx context.Context) (err error) {
 	if err := c.clearOut(ctx, c.state); err != nil {
 		return err
 	}
-	return c.clearRuns(ctx, c.state.uncounted)
+	if err := c.clearRuns(ctx, c.state.uncounted); err != nil {
+		return err
+	}
+	return c.clearDead(ctx, c.state.dead)
 }
 
 // fence moves all other holders' directories into the claim's own, so that

@@ -52,8 +52,8 @@ func littered(t *testing.T) (d *Destination, m *manifest.Success) {
 	r, _ := begun(t, c, "Q")
 	age(t, r.Dir)
 	release(t, c, true)
-	age(t, stagedElsewhere(t, d, planOf(t, "old")))
-	stagedElsewhere(t, d, planOf(t, "new"))
+	age(t, stagedElsewhere(t, d, planBeside(t, d, "old")))
+	stagedElsewhere(t, d, planBeside(t, d, "new"))
 	err := errors.Join(os.WriteFile(d.in("part-00000-0-0123456789abcdef.trv"), []byte("abc"), 0o666), os.MkdirAll(d.root()+"/trash-1/a", 0o777))
 	if err != nil {
 		t.Fatal(err)
@@ -137,7 +137,7 @@ func TestCleanBesideOthers(t *testing.T) {
 // TestCleanBesideTasks lets a task end while its plan's work is cleaned up.
 func TestCleanBesideTasks(t *testing.T) {
 	d, _ := onDisk(t)
-	dir := stagedElsewhere(t, d, planOf(t, "old"))
+	dir := stagedElsewhere(t, d, planBeside(t, d, "old"))
 	still := d.st
 	d.st = moved{still, dir, func() error { return errors.New("tasks that run lost their directory") }}
 	if cleaned, err := d.Clean(t.Context(), time.Minute); err != nil || kinds(cleaned.Kept) != planWork {
@@ -345,7 +345,7 @@ func TestCleanWithinQuota(t *testing.T) {
 	if s := status(t, d); len(s.Staging) != 1 || s.Lock != nil {
 		t.Errorf("%+v", s)
 	}
-	if err := os.RemoveAll(d.StagingPath(planOf(t, "new").ID)); err != nil {
+	if err := os.RemoveAll(d.StagingPath(planBeside(t, d, "new").ID)); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := full().Clean(t.Context(), 0); err != nil {

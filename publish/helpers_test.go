@@ -52,6 +52,25 @@ func requestOf(name string) *manifest.Request {
 
 func planOf(t *testing.T, name string) *manifest.Plan { return planOfTasks(t, name, 2) }
 
+// planBeside is a plan that is made while a destination holds what it holds.
+func planBeside(t *testing.T, d *Destination, name string) *manifest.Plan {
+	t.Helper()
+	p := planOf(t, name)
+	p.Base = look(t, d).ID()
+	p.ID = resummed(t, p)
+	return p
+}
+
+// resummed is the ID of a plan that was changed.
+func resummed(t *testing.T, p *manifest.Plan) string {
+	t.Helper()
+	id, err := p.Sum()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id
+}
+
 // planOfTasks is a plan of an input of two bytes, of which only the first tasks
 // read any.
 func planOfTasks(t *testing.T, name string, tasks int) *manifest.Plan {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"path"
 	"slices"
-	"strings"
 
 	"github.com/rowtocol/rowtocol/manifest"
 	"github.com/rowtocol/rowtocol/store"
@@ -28,9 +27,8 @@ func (d *Destination) StagedPlans(ctx context.Context) (ids []string, err error)
 	}
 	slices.SortStableFunc(infos, func(a, b store.Info) int { return b.ModTime.Compare(a.ModTime) })
 	for _, info := range infos {
-		id, ok := strings.CutPrefix(info.Name, planPrefix)
 		//guard: what stands in the place of tasks' work would be taken for it
-		if ok && info.Dir && !info.Link {
+		if id, ok := stagedPlan(info); ok {
 			ids = append(ids, id)
 		}
 	}

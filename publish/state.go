@@ -38,6 +38,8 @@ type State struct {
 	foreign   []string // names that are not ours
 	debris    []string // names that are ours, but not of the output
 	uncounted []string // runs of outputs that were replaced, and directories that were to become runs
+	staged    []string // IDs of plans of which tasks that ran elsewhere left work
+	dead      []string // names of that work, where no output can come of it
 	orphans   []string // runs and parts of an output that is not there, though none replaced it
 	locked    bool     // there is a lock
 	pending   bool     // an output waits to be published
@@ -107,7 +109,7 @@ func (d *Destination) look(ctx context.Context) (*State, error) {
 	if len(s.orphans) > 0 && !s.pending {
 		s.damage = cmp.Or(s.damage, fmt.Sprintf("%s of the output that %s belongs to is missing", manifest.SuccessName, s.orphans[len(s.orphans)-1]))
 	}
-	return s, nil
+	return s, d.findDead(ctx, s)
 }
 
 // readSuccess reads the manifest. One that does not decode is not ours.
@@ -291,6 +293,11 @@ func (d *Destination) leftovers(ctx context.Context, s *State, found *contents) 
 	kept := make(map[string]bool) // holders' directories; what a commit took is deeper, and left over
 	for _, r := range found.runs {
 		kept[path.Dir(r.Dir)] = true
+	}
+	for _, info := range infos {
+		if id, ok := stagedPlan(info); ok {
+			s.staged = append(s.staged, id)
+		}
 	}
 	s.Leftovers = s.Leftovers || len(infos) == 0 || slices.ContainsFunc(infos, func(i store.Info) bool {
 		return !strings.HasPrefix(i.Name, planPrefix) && !kept[i.Path]

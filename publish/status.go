@@ -82,6 +82,7 @@ const (
 	strayFile     = "file of no output"
 	formerHolder  = "what a former holder had"
 	trash         = "remains of a removal"
+	deadWork      = "tasks of a plan that was published, or is outdated"
 )
 
 // statusTries is how often Status looks again because the lock changed hands.
@@ -202,6 +203,8 @@ func (d *Destination) surveyRoot(ctx context.Context, s *Status, info store.Info
 	name := path.Join(manifest.WorkName, info.Name)
 	plain := info.Dir && !info.Link
 	switch {
+	case slices.Contains(s.dead, info.Name):
+		return d.addDebris(ctx, s, info, deadWork, nil)
 	case strings.HasPrefix(info.Name, planPrefix) && plain:
 		r, err := d.readRun(ctx, info.Path)
 		if err != nil {

@@ -74,7 +74,7 @@ func TestStatus(t *testing.T) {
 	if s := status(t, d); s.Success.ID != m.ID || s.Lock != nil || s.Unfinished != nil || s.Staging != nil || s.Debris != nil || s.Foreign != nil || s.Damage != "" {
 		t.Errorf("%+v", s)
 	}
-	stagedElsewhere(t, d, planOf(t, "elsewhere"))
+	stagedElsewhere(t, d, planBeside(t, d, "elsewhere"))
 	c, _ := claim(t, d)
 	r, results := begunTasks(t, c, "Q", 3)
 	if err := errors.Join(st.Remove(t.Context(), path.Join(r.Dir, manifest.TaskName(1))), st.Mkdir(t.Context(), d.in("part-00000-0-0123456789abcdef.trv")),
