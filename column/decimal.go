@@ -15,6 +15,13 @@ func DecimalOf(n *big.Int) []byte {
 	return ShortestDecimal(n.FillBytes(make([]byte, size)))
 }
 
+// Decimals are printed as numbers up to a scale and a number of bytes, beyond which they are
+// base64 of the bytes: the digits take the square of them in time.
+const (
+	MaxTextScale   = 1000
+	MaxTextDecimal = 1000
+)
+
 // ShortestDecimal drops the bytes of a two's complement number, most significant byte
 // first, that only repeat the sign; zero has none. The result is part of b.
 func ShortestDecimal(b []byte) []byte {

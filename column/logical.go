@@ -1,9 +1,6 @@
 package column
 
-import (
-	"encoding/hex"
-	"slices"
-)
+import "slices"
 
 // Logical is a logical type of the Avro specification.
 type Logical uint8
@@ -40,16 +37,4 @@ func (l Logical) String() string { return logicalNames[l] }
 func ParseLogical(name string) (l Logical, ok bool) {
 	i := slices.Index(logicalNames[:], name)
 	return Logical(max(i, 0)), i >= 0
-}
-
-// AppendUUID appends the text of a UUID of 16 bytes, in lower case; of a damaged value
-// what there is of it.
-func AppendUUID(dst, b []byte) []byte {
-	for _, n := range [...]int{4, 2, 2, 2} {
-		if len(b) <= n {
-			break
-		}
-		dst, b = append(hex.AppendEncode(dst, b[:n]), '-'), b[n:]
-	}
-	return hex.AppendEncode(dst, b)
 }

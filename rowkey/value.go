@@ -45,11 +45,11 @@ func (s *Spec) AppendValue(dst []byte, i int, text string) ([]byte, error) {
 		}
 		return nil, f.wrong(text)
 	case f.decimal():
-		n, ok := f.parseDecimal(text)
+		v, ok := f.parseDecimal(text)
 		if !ok {
 			return nil, f.wrong(text)
 		}
-		return appendDecimal(dst, column.DecimalOf(n)), nil
+		return appendDecimal(dst, v), nil
 	}
 	v, err := f.parseText(text, false)
 	if err != nil {
@@ -62,16 +62,21 @@ func (f *field) float() bool { return f.kind == shred.KindFloat || f.kind == shr
 
 // wrong is the error of a text that is no value of the field.
 func (f *field) wrong(text string) error {
-	kind, example := f.kind.String(), ""
-	if f.logical != column.LogicalNone {
-		kind = f.logical.String()
-	}
+	example := ""
 	if t, ok := times[f.logical]; ok {
 		example = ", such as " + t.example + " or the number that is stored"
 	} else if f.decimal() {
 		example = fmt.Sprintf(" with up to %d digits after the point", f.scale)
 	}
-	return fmt.Errorf("%s is of the type %s%s, which %s is not", f.path, kind, example, shown(text))
+	return fmt.Errorf("%s is of the type %s%s, which %s is not", f.path, f.name(), example, shown(text))
+}
+
+// name is the name of the field's type.
+func (f *field) name() string {
+	if f.logical != column.LogicalNone {
+		return f.logical.String()
+	}
+	return f.kind.String()
 }
 
 // shown is a text in a message, which a long one would fill.
@@ -104,7 +109,7 @@ var times = map[column.Logical]struct {
 func (f *field) parseInteger(text string) (n int64, ok bool) {
 	n, err := strconv.ParseInt(text, 10, 64)
 	if t, isTime := times[f.logical]; err != nil && isTime {
-		moment, err := time.Parse(t.layout, text)
+		moment, err := column.ParseTime(t.layout, text)
 		if err != nil {
 			return 0, false
 		}
@@ -119,11 +124,27 @@ func (f *field) parseInteger(text string) (n int64, ok bool) {
 	return n, err == nil && (f.kind == shred.KindLong || int64(int32(n)) == n)
 }
 
-// maxDigits bounds a decimal that is written as text.
+// parseDecimal reads a number, or the base64 of one that is printed so, and returns its
+// unscaled value.
+func (f *field) parseDecimal(text string) (unscaled []byte, ok bool) {
+	if f.scale <= column.MaxTextScale {
+		if n, ok := f.parseNumber(text); ok {
+			return column.DecimalOf(n), true
+		}
+		//guard: refuses a number of too many digits, which is base64, too
+		if strings.Trim(text, "0123456789") == "" {
+			return nil, false
+		}
+	}
+	v, err := base64.StdEncoding.DecodeString(text)
+	return v, err == nil && (f.scale > column.MaxTextScale || len(v) > column.MaxTextDecimal)
+}
+
+// maxDigits bounds a decimal that is written as a number.
 const maxDigits = 10_000
 
-// parseDecimal reads a number, and returns its unscaled value.
-func (f *field) parseDecimal(text string) (unscaled *big.Int, ok bool) {
+// parseNumber reads a number, and returns its unscaled value.
+func (f *field) parseNumber(text string) (unscaled *big.Int, ok bool) {
 	absolute, negative := strings.CutPrefix(text, "-")
 	whole, fraction, _ := strings.Cut(absolute, ".")
 	fraction = strings.TrimRight(fraction, "0")
@@ -154,11 +175,13 @@ func (f *field) parseText(text string, prefix bool) (v []byte, err error) {
 			v, err = hex.DecodeString(strings.TrimSuffix(digits, "'"))
 		} else if f.logical == column.LogicalUUID && len(text) == 36 {
 			v, err = hex.DecodeString(strings.ReplaceAll(text, "-", ""))
+		} else if d, ok := column.ParseDuration(text); ok && f.logical == column.LogicalDuration {
+			v = d
 		} else {
 			v, err = base64.StdEncoding.DecodeString(text)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("%s is bytes; write them as x'0aff', or as they are printed, which %s is not", f.path, shown(text))
+			return nil, fmt.Errorf("%s is %s; write it as x'0aff', or as it is printed, which %s is not", f.path, f.name(), shown(text))
 		}
 		if f.kind == shred.KindFixed && !prefix && len(v) != f.size {
 			return nil, fmt.Errorf("%s has %d bytes, %s has %d", f.path, f.size, shown(text), len(v))

@@ -37,7 +37,7 @@ func (fs *forms) of(n *shred.Node) *form {
 	}
 	f := &form{kind: n.Kind, size: n.Size, scale: n.Scale, plain: n.Symbols}
 	fs.known[n] = f
-	if l := n.LogicalType(); fs.logical && (l != column.LogicalDecimal || n.Scale <= maxScale) {
+	if l := n.LogicalType(); fs.logical && (l != column.LogicalDecimal || n.Scale <= column.MaxTextScale) {
 		f.logical = l
 	}
 	for _, s := range n.Symbols {

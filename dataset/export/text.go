@@ -2,7 +2,6 @@ package export
 
 import (
 	"bytes"
-	"encoding/binary"
 	"math"
 	"math/big"
 	"slices"
@@ -12,14 +11,6 @@ import (
 
 	"github.com/rowtocol/rowtocol/column"
 	"github.com/rowtocol/rowtocol/shred"
-)
-
-const (
-	// maxScale is the largest scale of which a decimal is written as a number.
-	maxScale = 1000
-	// maxDecimal is the most bytes of a decimal that is: the digits take the
-	// square of them in time.
-	maxDecimal = 1000
 )
 
 // quoted reports whether the text of a simple value is a JSON string, where it
@@ -58,7 +49,7 @@ func appendText(dst []byte, f *form, in *datum) []byte {
 func isBase64(f *form, b []byte) bool {
 	switch f.logical {
 	case column.LogicalDecimal:
-		return len(b) > maxDecimal
+		return len(b) > column.MaxTextDecimal
 	case column.LogicalUUID, column.LogicalDuration:
 		return false
 	}
@@ -75,7 +66,7 @@ func appendBytes(dst []byte, f *form, b []byte) []byte {
 	case f.logical == column.LogicalUUID:
 		return column.AppendUUID(dst, b)
 	}
-	return appendDuration(dst, b)
+	return column.AppendDuration(dst, b)
 }
 
 // longText is the length from which text is written piece by piece. It is a
@@ -222,12 +213,4 @@ func appendDecimal(dst, b []byte, scale int) []byte {
 		dst = slices.Insert(dst, digits, bytes.Repeat([]byte{'0'}, zeros)...)
 	}
 	return slices.Insert(dst, len(dst)-scale, '.')
-}
-
-func appendDuration(dst, b []byte) []byte {
-	months, days, millis := binary.LittleEndian.Uint32(b), binary.LittleEndian.Uint32(b[4:]), binary.LittleEndian.Uint32(b[8:])
-	dst = append(strconv.AppendUint(append(dst, 'P'), uint64(months), 10), 'M')
-	dst = append(strconv.AppendUint(dst, uint64(days), 10), 'D', 'T')
-	dst = append(strconv.AppendUint(dst, uint64(millis/1000), 10), '.')
-	return append(appendPadded(dst, int64(millis%1000), 3), 'S')
 }

@@ -28,7 +28,7 @@ func (v Value) Float(f float64) string { return string(appendFloat(nil, f, v.bit
 // Bytes is the text of a bytes or fixed value.
 func (v Value) Bytes(b []byte) string {
 	//guard: a value shorter than its type says would crash the program
-	if v.size > 0 && len(b) != v.size || v.logical == column.LogicalDecimal && v.scale > maxScale {
+	if v.size > 0 && len(b) != v.size || v.logical == column.LogicalDecimal && v.scale > column.MaxTextScale {
 		return string(appendBase64(nil, b))
 	}
 	return string(appendBytes(nil, &v.form, b))

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/rowtocol/rowtocol/column"
 	"github.com/rowtocol/rowtocol/shred"
 )
 
@@ -110,6 +111,8 @@ func (t *translator) hint(left, right *term) string {
 		return "; write '2025-01-31' or '2025-01-31T12:00:00Z'"
 	case left.kind == kindClock:
 		return "; write '12:30:00'"
+	case left.field != nil && isDuration(left.field):
+		return "; write = 'P1M2DT3.004S' or <> 'P1M2DT3.004S'"
 	case left.kind == kindBytes:
 		return "; write x'0aff'"
 	case left.field != nil && left.field.typ.Kind == shred.KindEnum:
@@ -162,6 +165,12 @@ func (t *translator) test(x *term, o operator, c *term, negated bool) (condition
 		return t.textCompare(x, o, c, negated)
 	case f.kind == kindBytes && c.kind == kindBytes:
 		return byteTest(f, o, c.constant.s, negated), nil
+	case isDuration(f) && c.kind == kindText && (o == equal || o == unequal):
+		d, ok := column.ParseDuration(string(c.constant.s))
+		if !ok {
+			return nil, t.incomparable(x, c)
+		}
+		return byteTest(f, o, d, negated), nil
 	case f.kind == kindBool && c.kind == kindBool:
 		if err := t.onlyEqual(c.node, o); err != nil {
 			return nil, err

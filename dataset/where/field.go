@@ -39,6 +39,8 @@ type field struct {
 // whose blocks' bounds are those of these values.
 func (f *field) bounded() bool { return len(f.optional) == 0 && f.lookup == nil }
 
+func isDuration(f *field) bool { return f.typ != nil && f.typ.LogicalType() == column.LogicalDuration }
+
 // begin takes the values of a batch.
 func (f *field) begin(vectors map[int]*column.Vector) error {
 	f.lengths, f.next = f.lengths[:0], f.next[:0]

@@ -43,17 +43,15 @@ var zones = []string{"Z07:00", "Z0700", "Z07", " Z07:00"}
 
 // parseMoment reads a date, or a date and a time of day.
 func parseMoment(s string) (t time.Time, zoned, ok bool) {
-	if len(s) > len(dateForm) && s[len(dateForm)] == 'T' {
-		s = strings.Replace(s, "T", " ", 1)
-	}
+	s = strings.Replace(s, "T", " ", 1)
 	for _, form := range momentForms {
-		if t, err := time.Parse(form, s); err == nil {
+		if t, err := column.ParseTime(form, s); err == nil {
 			return t, false, true
 		}
 	}
 	for _, form := range momentForms[1:] {
 		for _, zone := range zones {
-			if t, err := time.Parse(form+zone, s); err == nil {
+			if t, err := column.ParseTime(form+zone, s); err == nil {
 				return t, true, true
 			}
 		}
@@ -84,7 +82,7 @@ func parseClock(s string) (time.Duration, bool) {
 func (p *parser) moment(word string, t token) (*value, error) {
 	v := &value{kind: kindMoment}
 	var ok bool
-	if v.t, v.zoned, ok = parseMoment(t.text); !ok || word == "date" && len(t.text) != len(dateForm) {
+	if v.t, v.zoned, ok = parseMoment(t.text); !ok || word == "date" && strings.Contains(t.text, ":") {
 		return nil, p.refused(t.pos, "%q is no %s; write %s", t.text, word, map[string]string{
 			"date": "DATE '2025-01-31'", "timestamp": "TIMESTAMP '2025-01-31 12:00:00'"}[word])
 	}
