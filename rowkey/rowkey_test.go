@@ -363,7 +363,7 @@ func TestCutRange(t *testing.T) {
 			t.Errorf("%s: from %q to %q, %v", text, from, to, ok)
 		}
 	}
-	for _, text := range []string{"", "1.2", `["a",1]`} {
+	for _, text := range []string{"", "1.2", `["a",1]`, "a..b..c", "a...b", "Works.  ... IMBA...", "....", `["a"]..b..c`, "..[b..c"} {
 		if from, to, ok := rowkey.CutRange(text); ok {
 			t.Errorf("%s is a range from %q to %q", text, from, to)
 		}

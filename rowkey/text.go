@@ -28,20 +28,28 @@ func after(prefix []byte) []byte {
 // beginning is the range of the keys that begin with a prefix.
 func beginning(prefix []byte) Range { return Range{prefix, after(prefix)} }
 
-// CutRange splits a text at the .. between two keys, either of which may be empty. A key that is
-// a JSON array may have .. in its texts. ok is false where there is no such place.
+// CutRange splits a text at the .. between two keys, either of which may be empty. A key that
+// has .. in it, or a dot beside it, must be a JSON array. ok is false where the text has no
+// such place, or more than one.
 func CutRange(text string) (from, to string, ok bool) {
+	at := strings.Index(text, "..")
 	if strings.HasPrefix(text, "[") {
 		d := json.NewDecoder(strings.NewReader(text))
 		var key json.RawMessage
-		if d.Decode(&key) == nil {
-			end := d.InputOffset()
-			if to, ok = strings.CutPrefix(text[end:], ".."); ok {
-				return text[:end], to, true
-			}
+		if d.Decode(&key) == nil && strings.HasPrefix(text[d.InputOffset():], "..") {
+			at = int(d.InputOffset())
 		}
 	}
-	return strings.Cut(text, "..")
+	if at < 0 {
+		return "", "", false
+	}
+	from, to = text[:at], text[at+len(".."):]
+	isArray := strings.HasPrefix(to, "[") && json.Valid([]byte(to))
+	//guard: refuses a text that would be cut inside a key
+	if strings.HasPrefix(to, ".") || strings.Contains(to, "..") && !isArray {
+		return "", "", false
+	}
+	return from, to, true
 }
 
 // Exactly is the range of the keys of values that are written as text: that of the field, or of

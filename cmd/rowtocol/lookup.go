@@ -25,7 +25,8 @@ several fields it is their values with commas between or as a JSON array, or
 those of the first of them: 7,SPAM or '["a,b",3]'. Times may be the number that
 is stored, bytes be x'0aff'. Put -- before keys that begin with -. The key -
 stands for keys on standard input, a line for each. --range FROM..TO are the
-keys from FROM to TO, both included; without FROM or TO there is no bound.
+keys from FROM to TO, both included; without FROM or TO there is no bound. A
+key with .. in it is written as a JSON array there.
 --prefix is for fields that are text or bytes.
 
 The rows of one key after another are printed, each key's in the order of the
@@ -98,7 +99,7 @@ func (f *lookupFlags) checkLookup(keys []string) error {
 	case ways != 1:
 		return usagef("give keys, --range or --prefix, one of them")
 	case f.ranged && !isRange(f.keys):
-		return usagef("--range: %q is not FROM..TO", f.keys)
+		return usagef("--range: %q is not FROM..TO with one .. in it; write a key that has dots there as a JSON array: '[\"a..b\"]..[\"c\"]'", f.keys)
 	case slices.Contains(keys, stdinName) && len(keys) > 1:
 		return usagef("- reads all keys from standard input; give no others beside it")
 	}

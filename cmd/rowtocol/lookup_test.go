@@ -74,19 +74,20 @@ func TestLookupRefused(t *testing.T) {
 	dir := indexedPairs(t)
 	rowtocol(t, dir, nil, "convert", "a.avro", "none").want(t, 0)
 	for args, text := range map[string]string{
-		"none 1":             "convert --index",
-		"a.avro 1":           "not of a committed output",
-		"--by other out 1":   "no index on other, only on id",
-		"--range 9..3 out":   `nothing is from \"9\" to \"3\"`,
-		"out 1 x":            "long",
-		"out -5":             "put -- before keys",
-		"out":                "--range or --prefix",
-		"--range 1..2 out 1": "one of them",
-		"--range 12 out":     "FROM..TO",
-		"out x":              "long",
-		"--prefix 1 out":     "prefix",
-		"out 1 -":            "standard input",
-		"--to parquet out 1": "--to",
+		"none 1":              "convert --index",
+		"a.avro 1":            "not of a committed output",
+		"--by other out 1":    "no index on other, only on id",
+		"--range 9..3 out":    `nothing is from \"9\" to \"3\"`,
+		"out 1 x":             "long",
+		"out -5":              "put -- before keys",
+		"out":                 "--range or --prefix",
+		"--range 1..2 out 1":  "one of them",
+		"--range 12 out":      "FROM..TO",
+		"--range a..b..c out": "JSON array",
+		"out x":               "long",
+		"--prefix 1 out":      "prefix",
+		"out 1 -":             "standard input",
+		"--to parquet out 1":  "--to",
 	} {
 		rowtocol(t, dir, nil, append([]string{"lookup"}, strings.Fields(args)...)...).want(t, 1, text)
 	}
