@@ -110,6 +110,7 @@ func Expand(ctx context.Context, s Search) ([]File, []Skipped, error) {
 		if err != nil {
 			return nil, nil, err
 		}
+		all = slices.Grow(all, len(w.files))
 		for _, c := range w.files {
 			c.by = i
 			all = append(all, c)
@@ -164,7 +165,8 @@ func unique(all []candidate) (files []File, same []Skipped) {
 	slices.SortFunc(all, func(a, b candidate) int {
 		return cmp.Or(cmp.Compare(a.rank, b.rank), strings.Compare(a.name, b.name))
 	})
-	taken := make(map[string]int) // what it really is → index in files
+	taken := make(map[string]int, len(all)) // what it really is → index in files
+	files = make([]File, 0, len(all))
 	for _, c := range all {
 		i, ok := taken[c.real]
 		//guard: rows of a file would be there once for each of its names
@@ -185,6 +187,9 @@ func unique(all []candidate) (files []File, same []Skipped) {
 // onlySkipped returns what is not taken after all because of another input, each
 // once and sorted by location.
 func onlySkipped(files []File, skipped []Skipped) []Skipped {
+	if len(skipped) == 0 {
+		return nil
+	}
 	taken := make(map[string]bool, len(files))
 	for _, f := range files {
 		taken[f.Name] = true

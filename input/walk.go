@@ -152,6 +152,7 @@ func (w *walker) walk(ctx context.Context, d directory) error {
 		return err
 	}
 	marked := w.marks.in(infos)
+	w.files = slices.Grow(w.files, len(infos))
 	for _, info := range infos {
 		below := directory{path: info.Path, real: path.Join(d.real, info.Name), link: d.link || info.Link, hidden: d.hidden || store.Hidden(info.Name)}
 		if info.Link {

@@ -67,7 +67,11 @@ func (r *Request) newInputs(ctx context.Context, state *publish.State) (*plan.Su
 	}
 	request := r.Plan()
 	request.Run, request.Sums = true, r.answers(ctx)
-	outputs := state.Outputs()
+	outputs, known := state.Outputs(), 0
+	for _, o := range outputs {
+		known += len(o.Success.Request.Inputs)
+	}
+	request.Known = make([]manifest.Input, 0, known)
 	for _, o := range outputs {
 		request.Known = append(request.Known, o.Success.Request.Inputs...)
 	}

@@ -3,6 +3,7 @@ package manifest
 import (
 	"slices"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -81,8 +82,11 @@ func (in *Input) sameName(other *Input) bool {
 
 // origin splits a location into the storage, empty for local disk, and the path.
 func origin(location string) (storage, path string) {
+	if strings.HasPrefix(location, "/") {
+		return "", location
+	}
 	scheme, rest, ok := strings.Cut(location, "://")
-	if !ok || strings.HasPrefix(location, "/") {
+	if !ok {
 		return "", location
 	}
 	host, path, _ := strings.Cut(rest, "/")
@@ -108,12 +112,16 @@ func (in *Input) sameStore(other *Input) bool {
 // does: whoever needs to know opens or reads the input when it says so, and asks
 // again.
 func (in *Input) Relate(known *Input) Relation {
-	name, remote := in.sameName(known), in.sameRemotePath(known)
-	id := in.sameID(known) && in.sameStore(known)
-	switch {
-	case in.Size != known.Size || in.Opened() && known.Opened() && !in.sameEnds(known):
+	name := in.sameName(known)
+	if in.Size != known.Size || in.Opened() && known.Opened() && !in.sameEnds(known) {
 		return in.byName(known, Changed, Unrelated)
-	case name && in.Settled(known), remote && id && in.Settled(known):
+	}
+	if name && in.Settled(known) {
+		return SameFile
+	}
+	remote, id := in.sameRemotePath(known), in.sameID(known) && in.sameStore(known)
+	switch {
+	case remote && id && in.Settled(known):
 		return SameFile
 	case name && in.CRC32C != nil && known.CRC32C != nil: // an earlier answer: the input was not opened
 		return in.byContent(known, SameFile, Changed)
@@ -154,7 +162,11 @@ func (in *Input) byContent(known *Input, same, other Relation) Relation {
 type Known struct {
 	inputs []Input
 	owners []string
-	names  map[string][]int
+	names  map[string]int   // the first of each name
+	shared map[string][]int // all, where several have a name
+
+	mu     sync.Mutex
+	sought int              // how many inputs what follows has: most files are found by their names
 	remote map[string][]int // by the path without its storage
 	ids    map[uint64][]int
 	ends   map[ends][]int
@@ -168,36 +180,86 @@ type ends struct {
 
 // NewKnown returns an index of inputs, which have no owner.
 func NewKnown(inputs ...Input) *Known {
-	k := &Known{names: make(map[string][]int), remote: make(map[string][]int), ids: make(map[uint64][]int), ends: make(map[ends][]int)}
-	for _, in := range inputs {
-		k.Add("", in)
+	k := &Known{names: make(map[string]int, len(inputs)), shared: make(map[string][]int), inputs: slices.Clip(inputs)}
+	for i := range inputs {
+		k.addNames(i)
 	}
 	return k
 }
 
 // Add adds an input that an owner has.
 func (k *Known) Add(owner string, in Input) {
-	i := len(k.inputs)
+	for len(k.owners) < len(k.inputs) {
+		k.owners = append(k.owners, "")
+	}
 	k.inputs, k.owners = append(k.inputs, in), append(k.owners, owner)
-	k.names[in.Path] = append(k.names[in.Path], i)
-	if in.Location() != in.Path {
-		k.names[in.Location()] = append(k.names[in.Location()], i)
+	k.addNames(len(k.inputs) - 1)
+}
+
+func (k *Known) addNames(i int) {
+	in := &k.inputs[i]
+	k.name(in.Path, i)
+	if in.Real != "" {
+		k.name(in.Real, i)
 	}
-	if storage, path := origin(in.Location()); storage != "" {
-		k.remote[path] = append(k.remote[path], i)
+}
+
+// owner is who has an input.
+func (k *Known) owner(i int) string {
+	if i < len(k.owners) {
+		return k.owners[i]
 	}
-	if in.FileID != 0 {
-		k.ids[in.FileID] = append(k.ids[in.FileID], i)
+	return ""
+}
+
+func (k *Known) name(name string, i int) {
+	first, ok := k.names[name]
+	switch {
+	case !ok:
+		k.names[name] = i
+	case k.shared[name] == nil:
+		k.shared[name] = []int{first, i}
+	default:
+		k.shared[name] = append(k.shared[name], i)
 	}
-	of := ends{in.Size, in.Identity}
-	k.ends[of] = append(k.ends[of], i)
+}
+
+// named are the inputs that have a name.
+func (k *Known) named(name string) []int {
+	if all := k.shared[name]; all != nil {
+		return all
+	}
+	if first, ok := k.names[name]; ok {
+		return []int{first}
+	}
+	return nil
+}
+
+// seek makes what inputs are found by that have another name.
+func (k *Known) seek() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.ids == nil {
+		k.remote, k.ids, k.ends = make(map[string][]int), make(map[uint64][]int), make(map[ends][]int)
+	}
+	for ; k.sought < len(k.inputs); k.sought++ {
+		i, in := k.sought, &k.inputs[k.sought]
+		if storage, path := origin(in.Location()); storage != "" {
+			k.remote[path] = append(k.remote[path], i)
+		}
+		if in.FileID != 0 {
+			k.ids[in.FileID] = append(k.ids[in.FileID], i)
+		}
+		of := ends{in.Size, in.Identity}
+		k.ends[of] = append(k.ends[of], i)
+	}
 }
 
 // Named returns the known input that has one of the names of in; nil if there is none.
 func (k *Known) Named(in *Input) *Input {
 	for _, name := range []string{in.Location(), in.Path} {
-		if found := k.names[name]; len(found) > 0 {
-			return &k.inputs[found[0]]
+		if i, ok := k.names[name]; ok {
+			return &k.inputs[i]
 		}
 	}
 	return nil
@@ -209,6 +271,7 @@ func (k *Known) Alike(in *Input) int {
 	if in.Size == 0 {
 		return 0
 	}
+	k.seek()
 	return len(k.ends[ends{in.Size, in.Identity}])
 }
 
@@ -223,11 +286,17 @@ type Match struct {
 // owners than not: the one of its name or, if there is none, the same file under
 // another name. Files with the same content are looked for last, if content is set.
 func (k *Known) Find(in *Input, not string, content bool) (m Match) {
+	found := func(candidates []int) bool {
+		m = k.best(in, candidates, not, SameFile, Unread, Unopened, Changed)
+		return m.Relation != Unrelated
+	}
+	if found(k.named(in.Location())) || in.Real != "" && found(k.named(in.Path)) {
+		return m
+	}
+	k.seek()
 	_, path := origin(in.Location())
-	for _, candidates := range [][]int{k.names[in.Location()], k.names[in.Path], k.remote[path], k.ids[in.FileID]} {
-		if m = k.best(in, candidates, not, SameFile, Unread, Unopened, Changed); m.Relation != Unrelated {
-			return m
-		}
+	if found(k.remote[path]) || found(k.ids[in.FileID]) {
+		return m
 	}
 	if content && in.Opened() {
 		return k.best(in, k.ends[ends{in.Size, in.Identity}], not, SameContent, Unread)
@@ -239,12 +308,12 @@ func (k *Known) Find(in *Input, not string, content bool) (m Match) {
 func (k *Known) best(in *Input, candidates []int, not string, relations ...Relation) (best Match) {
 	rank := len(relations)
 	for _, i := range candidates {
-		if not != "" && k.owners[i] == not {
+		if not != "" && k.owner(i) == not {
 			continue
 		}
 		r := in.Relate(&k.inputs[i])
 		if at := slices.Index(relations, r); at >= 0 && at < rank {
-			rank, best = at, Match{k.inputs[i], k.owners[i], r}
+			rank, best = at, Match{k.inputs[i], k.owner(i), r}
 		}
 		if rank == 0 {
 			break

@@ -106,6 +106,7 @@ func inputDifferences(before, now []Input) (texts []string) {
 		}
 		switch {
 		case m.Relation == SameFile:
+		case m.Relation == Unread && m.CRC32C == nil: // of a plan: what its tasks read is compared when it is used
 		case m.Relation == Unrelated:
 			texts = append(texts, fmt.Sprintf("input %s was added", in.Path))
 		default:

@@ -2,7 +2,6 @@ package plan
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/rowtocol/rowtocol/failure"
 	"github.com/rowtocol/rowtocol/input"
@@ -15,6 +14,9 @@ const (
 	SkipCopies   = "skip"
 	RefuseCopies = "refuse"
 )
+
+// SameContent begins the reason why a copy is skipped.
+const SameContent = "the same content as "
 
 // once leaves out new files that are the same as others among them, and files with the
 // same bytes as another if that is asked for.
@@ -77,7 +79,7 @@ func (s *Survey) leaveCopies(ctx context.Context, headers []header, known *manif
 		case s.Request.Options.Copies == RefuseCopies:
 			return failure.New(failure.Input, "input %s has the same content as %s; --copies skip leaves such files out, and take converts them", h.file.Name, m.Path)
 		default:
-			h.known, h.same, h.skip = true, m.Path, fmt.Sprintf("the same content as %s", m.Path)
+			h.known, h.same, h.skip = true, m.Path, SameContent+m.Path
 		}
 	}
 	return nil

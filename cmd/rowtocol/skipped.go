@@ -10,6 +10,7 @@ import (
 
 	"github.com/rowtocol/rowtocol/input"
 	"github.com/rowtocol/rowtocol/manifest"
+	"github.com/rowtocol/rowtocol/plan"
 )
 
 // listed is the number of files that messages name; the final JSON object names
@@ -30,8 +31,10 @@ func (a *app) tellSkipped(skipped []input.Skipped) {
 	for _, s := range skipped {
 		reason := s.Reason
 		switch {
+		case strings.HasPrefix(reason, plan.SameContent):
+			reason = "a copy of an input"
 		case s.Same != "":
-			reason = "another name, or a copy, of an input"
+			reason = "another name of an input"
 		case reason != input.Hidden && s.By == nil:
 			level = slog.LevelWarn // it may have been meant
 		}

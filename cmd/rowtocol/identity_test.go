@@ -1,0 +1,250 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rowtocol/rowtocol/ocf"
+)
+
+// longs writes an input of so many blocks of 1,000 rows, long ago. Files of different
+// versions have one length and, if they are large, the same header and end: only rows of
+// the first half differ.
+func longs(t *testing.T, name string, blocks, version int) {
+	t.Helper()
+	var b bytes.Buffer
+	w, err := ocf.NewWriter(&b, `{"type":"record","name":"R","fields":[{"name":"id","type":"long"}]}`, "null", [16]byte([]byte("sync-sync-sync-s")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range blocks {
+		var data []byte
+		for row := range 1000 {
+			id := 1<<30 + i*1000 + row
+			if i < blocks/2 {
+				id += version * 1_000_000
+			}
+			data = appendVarint(data, id)
+		}
+		if err := w.AppendBlock(1000, data); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(t, name, b.Bytes())
+	touch(t, name, time.Hour+time.Duration(version)*time.Minute)
+}
+
+// touch makes a file modified a time ago.
+func touch(t *testing.T, name string, age time.Duration) {
+	t.Helper()
+	at := time.Now().Add(-age)
+	if err := os.Chtimes(name, at, at); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// wantRows requires a destination to hold so many rows.
+func wantRows(t *testing.T, dir, dest string, rows int) {
+	t.Helper()
+	if got := strings.TrimSpace(rowtocol(t, dir, nil, "count", dest).want(t, 0).stdout); got != fmt.Sprint(rows) {
+		t.Errorf("%s holds %s rows, want %d", dest, got, rows)
+	}
+}
+
+// TestSameInput adds names, copies and times to inputs that were converted.
+func TestSameInput(t *testing.T) {
+	same := func(dir string) (a, other string) { return dir + "/in/a.avro", dir + "/in/b.avro" }
+	for name, tc := range map[string]struct {
+		change func(t *testing.T, dir string)
+		args   []string // in place of --incremental in out
+		exit   int
+		rows   int
+		says   string
+	}{
+		"hard link": {func(t *testing.T, dir string) { a, b := same(dir); must(t, os.Link(a, b)) }, nil, 0, 2000, "the same file as"},
+		"touched hard link": {func(t *testing.T, dir string) {
+			a, b := same(dir)
+			must(t, os.Link(a, b))
+			touch(t, a, time.Minute)
+		}, nil, 0, 2000, "the same file as"},
+		"symbolic link":   {func(t *testing.T, dir string) { a, b := same(dir); must(t, os.Symlink(a, b)) }, nil, 0, 2000, "the same file as"},
+		"renamed":         {func(t *testing.T, dir string) { a, b := same(dir); must(t, os.Rename(a, b)) }, nil, 0, 2000, "the same file as"},
+		"second spelling": {func(t *testing.T, dir string) { must(t, os.Symlink("in", dir+"/link")) }, []string{"--incremental", "link", "out"}, 0, 2000, "the same file as"},
+		"touched":         {func(t *testing.T, dir string) { a, _ := same(dir); touch(t, a, time.Minute) }, nil, 0, 2000, ""},
+		"restored": {func(t *testing.T, dir string) {
+			a, _ := same(dir)
+			b, info := read(t, a), stat(t, a)
+			must(t, os.Rename(a, dir+"/gone"))
+			write(t, a, b)
+			must(t, os.Chtimes(a, info.ModTime(), info.ModTime()))
+		}, nil, 0, 2000, ""},
+		"copy":         {copyInput, nil, 0, 4000, "the same content as"},
+		"copy skipped": {copyInput, []string{"--incremental", "--copies", "skip", "in", "out"}, 0, 2000, "the same content as"},
+		"copy refused": {copyInput, []string{"--incremental", "--copies", "refuse", "in", "out"}, 3, 2000, "the same content as"},
+		"moved": {func(t *testing.T, dir string) {
+			a, _ := same(dir)
+			copyInput(t, dir)
+			must(t, os.MkdirAll(dir+"/k=1", 0o700))
+			must(t, os.Rename(dir+"/in/b.avro", dir+"/k=1/a.avro"))
+			must(t, os.Remove(a))
+		}, []string{"--incremental", "--moved", "in=k=1", "--moved", "DIR/in=DIR/k=1", "k=1", "out"}, 0, 2000, ""},
+		"rewritten":                          {func(t *testing.T, dir string) { a, _ := same(dir); longs(t, a, 2, 1) }, nil, 3, 2000, "changed"},
+		"rewritten, and all of it asked for": {func(t *testing.T, dir string) { a, _ := same(dir); longs(t, a, 2, 1) }, []string{"in", "whole"}, 9, 2000, "changed"},
+		"touched, and all of it asked for":   {func(t *testing.T, dir string) { a, _ := same(dir); touch(t, a, time.Minute) }, []string{"in", "whole"}, 0, 2000, "nothing to do"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			longs(t, dir+"/in/a.avro", 2, 0)
+			incremental(t, dir).want(t, 0)
+			rowtocol(t, dir, nil, "convert", "in", "whole").want(t, 0)
+			tc.change(t, dir)
+			args := tc.args
+			if args == nil {
+				args = []string{"--incremental", "in", "out"}
+			}
+			for i := range args {
+				args[i] = strings.ReplaceAll(args[i], "DIR", dir)
+			}
+			for range 2 {
+				o := rowtocol(t, dir, nil, append([]string{"convert"}, args...)...)
+				if o.code != tc.exit || !strings.Contains(o.stderr+o.stdout, tc.says) {
+					t.Fatalf("exit %d, want %d, and %q\n%s%s", o.code, tc.exit, tc.says, o.stdout, o.stderr)
+				}
+				wantRows(t, dir, args[len(args)-1], tc.rows)
+				if tc.rows > 2000 {
+					break
+				}
+			}
+		})
+	}
+}
+
+func stat(t *testing.T, name string) os.FileInfo {
+	t.Helper()
+	info, err := os.Stat(name)
+	must(t, err)
+	return info
+}
+
+// copyInput copies in/a.avro to in/b.avro.
+func copyInput(t *testing.T, dir string) {
+	t.Helper()
+	write(t, dir+"/in/b.avro", read(t, dir+"/in/a.avro"))
+}
+
+// TestTouchedTree reads touched files once, and then knows them by their new time.
+func TestTouchedTree(t *testing.T) {
+	dir := t.TempDir()
+	file := dir + "/in/a.avro"
+	longs(t, file, 2, 0)
+	incremental(t, dir).want(t, 0)
+	touch(t, file, time.Minute)
+	incremental(t, dir).want(t, 0, "nothing to do")
+	info := stat(t, file)
+	write(t, file, make([]byte, info.Size()))
+	must(t, os.Chtimes(file, info.ModTime(), info.ModTime()))
+	incremental(t, dir).want(t, 0, "nothing to do") // it was not opened
+	must(t, os.Remove(dir+"/out/_inputs"))
+	incremental(t, dir).want(t, 3, "changed")
+}
+
+// TestEqualInputs converts equal files, and says so.
+func TestEqualInputs(t *testing.T) {
+	dir := t.TempDir()
+	longs(t, dir+"/in/a.avro", 1, 0)
+	copyInput(t, dir)
+	var r converted
+	rowtocol(t, dir, nil, "convert", "--json", "in", "out").want(t, 0, "the same content as").object(t, &r)
+	if r.Copies != 1 || r.Rows != 2000 {
+		t.Errorf("%d copies, %d rows", r.Copies, r.Rows)
+	}
+	rowtocol(t, dir, nil, "convert", "--copies", "skip", "in", "skipped").want(t, 0)
+	wantRows(t, dir, "skipped", 1000)
+	rowtocol(t, dir, nil, "convert", "--copies", "refuse", "in", "refused").want(t, 3, "the same content as")
+	rowtocol(t, dir, nil, "convert", "--copies", "none", "in", "refused").want(t, 1, "--copies")
+}
+
+// TestLinkedPartitions converts a file that is in two partitions once, in one call and
+// in two.
+func TestLinkedPartitions(t *testing.T) {
+	for _, together := range []bool{true, false} {
+		for name, link := range map[string]func(from, to string) error{"hard": os.Link, "symbolic": os.Symlink} {
+			dir := t.TempDir()
+			longs(t, dir+"/in/dt=1/a.avro", 1, 0)
+			longs(t, dir+"/in/dt=2/b.avro", 1, 1)
+			convert := func() output { return rowtocol(t, dir, nil, "convert", "--partitioned", "in", "out").want(t, 0) }
+			if !together {
+				convert()
+			}
+			must(t, link(dir+"/in/dt=1/a.avro", dir+"/in/dt=2/a.avro"))
+			must(t, os.Mkdir(dir+"/in/dt=3", 0o700))
+			must(t, link(dir+"/in/dt=1/a.avro", dir+"/in/dt=3/a.avro"))
+			if o := convert(); !strings.Contains(o.stderr, "partition dt=1 has") {
+				t.Errorf("%s link, together: %v: %s", name, together, o.stderr)
+			}
+			wantRows(t, dir, "out", 2000)
+			// The partition that had it is gone.
+			must(t, os.RemoveAll(dir+"/in/dt=1"))
+			if name == "hard" {
+				convert()
+				wantRows(t, dir, "out", 2000)
+			}
+		}
+	}
+}
+
+// TestMixedVersions rewrites an input between the tasks of a plan, so that each of them
+// finds the header and the end that the plan has.
+func TestMixedVersions(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "in", "a.avro")
+	plan := func(options ...string) {
+		rowtocol(t, dir, nil, append([]string{"plan", "-o", "plan.json", "--row-group-size", "200KiB", "in", "out"}, options...)...).want(t, 0)
+	}
+	task := func(n string) { rowtocol(t, dir, nil, "task", "--plan", "plan.json", "--task", n).want(t, 0) }
+	commit := func(exit int, says string) {
+		rowtocol(t, dir, nil, "commit", "--plan", "plan.json").want(t, exit, says)
+	}
+	longs(t, file, 100, 0)
+	plan()
+	task("0")
+	longs(t, file, 100, 1)
+	for n := 1; n < 4; n++ {
+		rowtocol(t, dir, nil, "task", "--plan", "plan.json", "--task", fmt.Sprint(n))
+	}
+	commit(3, "changed during the job")
+	if _, err := os.Stat(dir + "/out/_SUCCESS"); err == nil {
+		t.Fatal("two versions are published")
+	}
+	// The plan of the new version has the same ID: the task that read the old one is
+	// run again.
+	plan()
+	for n := range 4 {
+		rowtocol(t, dir, nil, "task", "--plan", "plan.json", "--task", fmt.Sprint(n))
+	}
+	commit(0, "")
+	rowtocol(t, dir, nil, "verify", "--against", "in", "out").want(t, 0)
+	// A file that is only touched is still what it was.
+	must(t, os.RemoveAll(dir+"/out"))
+	plan()
+	task("0")
+	touch(t, file, time.Minute)
+	for n := 1; n < 4; n++ {
+		rowtocol(t, dir, nil, "task", "--plan", "plan.json", "--task", fmt.Sprint(n))
+	}
+	touch(t, file, time.Second*30)
+	commit(0, "")
+}
