@@ -27,9 +27,9 @@ type Batches struct {
 	most    int
 	rest    []span // rows found and not read
 	origins []origin
-	scan    *Scan // that resolves the rows; nil if they are read as they are
+	scan    *Scan        // that resolves the rows; nil if they are read as they are
 	reader  *budget.Heap // of the reader of the batches
-	made    int64 // bytes that ReserveBatch reserved of reader
+	made    int64        // bytes that ReserveBatch reserved of reader
 	err     error
 }
 

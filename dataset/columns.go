@@ -33,6 +33,7 @@ type columns struct {
 	rows                   int     // in the vectors
 	bytes                  int64   // that they take in the blocks, about
 	memory                 vectorMemory
+	empty                  []bool // arrays whose items take no bytes
 }
 
 func newColumns(all []column.Column, numbers []int, memory vectorMemory) *columns {
@@ -44,6 +45,11 @@ func newColumns(all []column.Column, numbers []int, memory vectorMemory) *column
 	c.memory.sizes = make([]vectorSize, n)
 	for i := range c.vectors {
 		c.vectors[i] = new(column.Vector)
+		of := &all[numbers[i]]
+		c.empty = append(c.empty, of.Type == column.Null && of.Array && !of.Optional)
+		if p := c.parents[i]; p >= 0 && (of.Type != column.Null || of.Array) {
+			c.empty[p] = false
+		}
 	}
 	return c
 }
@@ -80,7 +86,7 @@ func (c *columns) read(spans []span, most int) (n int, err error) {
 			c.at = end
 			c.rows += n
 			c.bytes += extent.rowSize * int64(n)
-			return n, nil
+			return n, c.growItems()
 		}
 		switch {
 		case errors.Is(err, column.ErrFull):
@@ -101,7 +107,7 @@ func (c *columns) read(spans []span, most int) (n int, err error) {
 	if refused != nil {
 		return 0, fmt.Errorf("row %d: %w", from, refused)
 	}
-	e := damage.New(damage.Unsupported, c.part, -1, "a row of more than %d items, or of more bytes than a batch can hold", maxItems)
+	e := damage.New(damage.Unsupported, c.part.name, -1, "a row of more than %d items, or of more bytes than a batch can hold", maxItems)
 	e.Row = from
 	return 0, e
 }
@@ -146,6 +152,20 @@ func (c *columns) append() error {
 		}
 	}
 	return nil
+}
+
+// growItems adds items that append read, and that may take no bytes, to what their file
+// stands for.
+func (c *columns) growItems() error {
+	items := int64(0)
+	for i, empty := range c.empty {
+		if empty {
+			for _, n := range c.vectors[i].Lengths[c.marks[i].lengths:] {
+				items += int64(n)
+			}
+		}
+	}
+	return c.part.grow(items)
 }
 
 // appendAccounted is appendColumn, for which it finds memory.
@@ -211,7 +231,7 @@ func (c *columns) checkBranch(i int) error {
 	for _, n := range c.vectors[i].Lengths[c.marks[i].lengths:] {
 		//guard: a branch of a union could have two values
 		if n > 1 {
-			e := damage.New(damage.Count, c.part, -1, "length %d in a branch of a union", n)
+			e := damage.New(damage.Count, c.part.name, -1, "length %d in a branch of a union", n)
 			e.Column = c.all[c.numbers[i]].Name
 			return e
 		}

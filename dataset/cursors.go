@@ -16,7 +16,7 @@ type cursors struct {
 	numbers []int           // of these columns, ascending, parents included
 	parents []int           // of each, as an index here; -1 at the top
 
-	part    string
+	part    *queryPart
 	each    []format.Cursor
 	blocks  [][]format.Block // of each
 	at      int64            // row before which they stand; -1: anywhere
@@ -46,7 +46,7 @@ func newCursors(all []column.Column, numbers []int) cursors {
 
 // bind goes to the begin of a part.
 func (c *cursors) bind(q *queryPart) (err error) {
-	c.part, c.at = q.name, 0
+	c.part, c.at = q, 0
 	c.each, c.blocks = make([]format.Cursor, len(c.numbers)), make([][]format.Block, len(c.numbers))
 	for i, col := range c.numbers {
 		if c.each[i], err = q.Cursor(col); err != nil {

@@ -53,6 +53,7 @@ type OpenPart struct {
 	end    context.CancelFunc // ends the reads of the files
 	ahead  *ahead             // nil for local files
 	memory *budget.Heap
+	growth damage.Growth // of the files
 }
 
 // Open opens the files of a part, and reads what they say of themselves.
@@ -92,8 +93,14 @@ func (l *Listing) open(ctx context.Context, p *Part, read *Stats) (_ *OpenPart, 
 	if o.Part, err = o.Format.Open(files, format.OpenOptions{MaxBlock: l.maxBlock, Memory: o.memory}); err != nil {
 		return nil, err
 	}
-	growth := damage.Growth{Stored: p.Bytes, Rows: o.Rows()}
-	return o, growth.Check(p.Name, -1)
+	o.growth = damage.Growth{Stored: p.Bytes}
+	return o, o.grow(o.Rows())
+}
+
+// grow adds rows, or items that take no bytes, to what the files stand for.
+func (o *OpenPart) grow(rows int64) error {
+	o.growth.Rows += rows
+	return o.growth.Check(o.name, -1)
 }
 
 // unopened returns a part of which no file will be read.

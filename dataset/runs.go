@@ -46,7 +46,7 @@ func (c *columns) readAll(cursor format.Cursor, v *column.Vector, n, most int) (
 	for n > 0 {
 		read, more, err := cursor.Read(v, n)
 		if errors.Is(err, io.EOF) {
-			return 0, damage.New(damage.Count, c.part, -1, "a column ends %d rows or items early", n)
+			return 0, damage.New(damage.Count, c.part.name, -1, "a column ends %d rows or items early", n)
 		}
 		if err != nil {
 			return 0, err

@@ -29,6 +29,7 @@ type Scan struct {
 	left     int64  // of the rows that are being read
 	end      int64  // the row behind them
 	begun    int64  // the row up to which the assembler was told to read
+	items    int64  // without bytes, of the file's rows before
 	err      error
 }
 
@@ -158,9 +159,15 @@ func (s *Scan) Next(dst []byte) ([]byte, error) {
 // row appends the row at which the cursors stand.
 func (s *Scan) row(dst []byte) (_ []byte, err error) {
 	if s.resolver == nil {
-		return s.assemble.Row(dst)
+		if dst, err = s.assemble.Row(dst); err != nil {
+			return dst, err
+		}
+		return dst, s.growItems()
 	}
 	if s.datum, err = s.assemble.Row(s.datum[:0]); err != nil {
+		return dst, err
+	}
+	if err := s.growItems(); err != nil {
 		return dst, err
 	}
 	for {
@@ -177,6 +184,18 @@ func (s *Scan) row(dst []byte) (_ []byte, err error) {
 			return dst, err
 		}
 	}
+}
+
+// growItems adds the items of the last row that take no bytes to what its file stands
+// for.
+func (s *Scan) growItems() error {
+	items := s.assemble.EmptyItems()
+	if items == s.items {
+		return nil
+	}
+	more := items - s.items
+	s.items = items
+	return s.file.grow(more)
 }
 
 // leastRow is the memory of rows that are resolved.
@@ -247,7 +266,7 @@ func (s *Scan) start() error {
 
 // open opens the columns of a part.
 func (s *Scan) open(f *queryPart) error {
-	s.file, s.end, s.begun = f, 0, 0
+	s.file, s.end, s.begun, s.items = f, 0, 0, 0
 	if err := s.cursors.bind(f); err != nil {
 		return err
 	}

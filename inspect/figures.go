@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/rowtocol/rowtocol/budget"
 	"github.com/rowtocol/rowtocol/damage"
 	"github.com/rowtocol/rowtocol/dataset"
 	"github.com/rowtocol/rowtocol/manifest"
@@ -92,7 +93,14 @@ type Options struct {
 	Count bool
 	// Progress is called after each file, if it is set.
 	Progress func(rows int64, files int)
+	// Memory accounts for the figures, and for a page, a table or an object of them; nil
+	// does not. Its owner closes it.
+	Memory *budget.Heap
 }
+
+// columnMemory is about what the figures of a column take, with what is printed of
+// them.
+const columnMemory = 1 << 10
 
 // Gather adds up the figures of a dataset's files. After damage, which the error
 // tells as a *damage.Error, it returns the figures that could be had, and nil
@@ -112,7 +120,7 @@ func Gather(ctx context.Context, l *dataset.Listing, o Options) (*Figures, error
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		err := l.Lost(ctx, &part, part.Name, f.add(ctx, l, &part, o.Count))
+		err := l.Lost(ctx, &part, part.Name, f.add(ctx, l, &part, &o))
 		if d := (*damage.Error)(nil); err != nil && (!errors.As(err, &d) || len(f.Columns) == 0) {
 			return nil, err
 		}
@@ -126,13 +134,17 @@ func Gather(ctx context.Context, l *dataset.Listing, o Options) (*Figures, error
 }
 
 // add adds a part's figures, after damage those that could be had.
-func (f *Figures) add(ctx context.Context, l *dataset.Listing, part *dataset.Part, count bool) error {
+func (f *Figures) add(ctx context.Context, l *dataset.Listing, part *dataset.Part, o *Options) error {
 	file, err := l.Open(ctx, part)
 	if err != nil {
 		return err
 	}
 	defer file.Close()
 	if f.Files == 0 {
+		//guard: figures of many columns would take memory that nobody reserved
+		if err := o.Memory.Reserve(int64(len(file.Columns())) * columnMemory); err != nil {
+			return fmt.Errorf("%s: figures of %d columns: %w", part.Name, len(file.Columns()), err)
+		}
 		f.start(file)
 	}
 	if err := f.match(file, part.Name); err != nil {
@@ -146,7 +158,7 @@ func (f *Figures) add(ctx context.Context, l *dataset.Listing, part *dataset.Par
 	}
 	f.Files, f.Bytes, f.Rows = f.Files+len(part.Files), f.Bytes+group.Bytes, f.Rows+group.Rows
 	f.shareMetadata(file)
-	counts, damaged := countValues(ctx, file, count)
+	counts, damaged := countValues(ctx, file, o.Count)
 	for i := range f.Columns {
 		c := &f.Columns[i]
 		blocks, err := file.Blocks(i)

@@ -5,9 +5,11 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/rowtocol/rowtocol/budget"
 	"github.com/rowtocol/rowtocol/cfile"
 	"github.com/rowtocol/rowtocol/damage"
 	"github.com/rowtocol/rowtocol/store"
@@ -127,5 +129,22 @@ func TestDamage(t *testing.T) {
 				t.Errorf("a missing file: %+v, %v", f, err)
 			}
 		})
+	}
+}
+
+// Figures of more columns than there is memory for are refused.
+func TestFiguresWithinMemory(t *testing.T) {
+	const columns = 100
+	names := make([]string, columns)
+	for i := range names {
+		names[i] = "c" + strconv.Itoa(i)
+	}
+	l := listing(t, trevni.Format, rowless(t, trevni.Format, names...))
+	for _, left := range []int64{-1, 0} {
+		memory := budget.New(columns*columnMemory + left).NewHeap()
+		f, err := Gather(t.Context(), l, Options{Memory: memory})
+		if refused := (*budget.Error)(nil); errors.As(err, &refused) != (left < 0) || (f == nil) != (left < 0) {
+			t.Errorf("with %d bytes left: %v, %v", left, f, err)
+		}
 	}
 }

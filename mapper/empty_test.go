@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -51,5 +52,25 @@ func TestEmptyRowsAndItems(t *testing.T) {
 				t.Errorf("error is %v", err)
 			}
 		})
+	}
+}
+
+// A row group ends before it has more items without bytes than its readers take.
+func TestRowGroupsOfEmptyItems(t *testing.T) {
+	const million, blocks = 1 << 20, 16
+	row := append(binary.AppendVarint(nil, million), 0)
+	all := make([][]byte, blocks)
+	for i := range all {
+		all[i] = bytes.Repeat(row, 16)
+	}
+	src := source(t, "empty.avro", avrotest.File(t, `{"type":"record","name":"R","fields":[{"name":"a","type":{"type":"array","items":"null"}}]}`, [16]byte{1}, 16, all...))
+	cfg := config(t, src, trevni.NewGroupWriter(trevni.Options{}))
+	var rows []int64
+	_, err := mapper.Run(t.Context(), []mapper.Source{src}, cfg, func(g mapper.RowGroup) error {
+		rows = append(rows, g.Rows)
+		return g.Spill.Close()
+	})
+	if err != nil || !slices.Equal(rows, []int64{16*blocks - 1, 1}) {
+		t.Errorf("row groups of %d rows, %v", rows, err)
 	}
 }

@@ -2,9 +2,10 @@ package mapper
 
 import "github.com/rowtocol/rowtocol/column"
 
-// maxGroupRows ends a row group whatever its size: so many rows may any file stand
-// for, whoever reads it (see damage.Growth).
-const maxGroupRows = 1 << 28
+// maxGroupRows ends a row group whatever its size: so many rows, and items that take
+// no bytes, may any file stand for, whoever reads it (see damage.Growth). The last row
+// may have 1<<20 items.
+const maxGroupRows = 1<<28 - 1<<20
 
 // row accounts for a shredded row: blocks that are due are closed, and the row
 // group is finished if it is full. It may be the last of an input block, whose
@@ -68,7 +69,8 @@ func (g *group) size() int64 {
 // The decision is taken with every closed block encoded, so it depends on the
 // rows alone; the two tests before it only find out when it would be "no".
 func (g *group) full(rowBytes int) (bool, error) {
-	if g.rows >= maxGroupRows {
+	//guard: a row group would be written that nobody reads
+	if g.spill != nil && g.rows+g.t.shredder.EmptyItems()-g.empty >= maxGroupRows {
 		return true, nil
 	}
 	g.upper += int64(rowBytes) * g.perByte

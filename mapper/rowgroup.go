@@ -15,6 +15,7 @@ type group struct {
 	spill *spill.Spill // nil if the row group is a sample
 	rows  int64
 	err   error // of a column block; the row group then takes no more
+	empty int64 // items without bytes before the row group
 	// upper is never less than what the outputs would take if the row group
 	// ended now. It is kept with an addition per row, and made exact only
 	// when it passes the ceiling.
@@ -36,7 +37,7 @@ func newGroup(t *task) (*group, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := &group{t: t, rg: rg}
+	g := &group{t: t, rg: rg, empty: t.shredder.EmptyItems()}
 	if t.whole != nil {
 		g.whole = rg.(format.Rows)
 	}

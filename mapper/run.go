@@ -30,10 +30,10 @@ type task struct {
 	lostRows   int64
 	growth     damage.Growth // of what was read of the source
 	growing    string        // name of the source
-	given      Row         // to the sink
-	whole      *wholeRows  // nil if the format takes columns
-	openErr    error       // why no row group can be begun
-	undecoded  *inputBlock // that the shredder waited for when the context ended
+	given      Row           // to the sink
+	whole      *wholeRows    // nil if the format takes columns
+	openErr    error         // why no row group can be begun
+	undecoded  *inputBlock   // that the shredder waited for when the context ended
 	// sampled takes the place of the spill if the task is a sample: what each
 	// column took.
 	sampled []SampleColumn

@@ -27,6 +27,7 @@ type Assembler struct {
 	limit   int      // bytes of a row
 	checker Shredder // of data that is kept as Avro bytes
 	skipped []int    // items of each column that Skip passed over
+	empty   int64    // items that may take no bytes
 	grow    grower
 }
 
@@ -88,6 +89,9 @@ func (a *Assembler) Row(dst []byte) ([]byte, error) {
 	}
 	return dst, err
 }
+
+// EmptyItems is the number of items so far that may take no bytes.
+func (a *Assembler) EmptyItems() int64 { return a.empty }
 
 // Skip passes over the next rows, which are among those that Start was told of.
 func (a *Assembler) Skip(rows int) error {
@@ -187,6 +191,8 @@ func (a *Assembler) count(dst []byte, j *joint) (_ []byte, n int, err error) {
 	//guard: a few bytes of runs could claim a row without end
 	case j.least > 0 && n > a.limit/j.least:
 		return dst, 0, a.tooLarge(j.col)
+	case j.least == 0:
+		a.empty += int64(n)
 	}
 	return binary.AppendVarint(dst, int64(n)), n, nil
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	varints "encoding/binary"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -101,8 +102,9 @@ func TestWhatAFileStandsFor(t *testing.T) {
 // A column file of nulls has no more rows than its bytes may stand for.
 func TestColumnOfManyNulls(t *testing.T) {
 	dir := t.TempDir()
-	nulls(t, filepath.Join(dir, "most.trv"), 1<<28)
-	nulls(t, filepath.Join(dir, "more.trv"), 1<<30)
+	const schema = `{"type":"record","name":"R","fields":[{"name":"f","type":"null"}]}`
+	nulls(t, filepath.Join(dir, "most.trv"), schema, column.Block{Rows: 1 << 28})
+	nulls(t, filepath.Join(dir, "more.trv"), schema, column.Block{Rows: 1 << 30})
 	rowtocol(t, dir, nil, "count", "most.trv").want(t, 0, fmt.Sprint(1<<28))
 	rowtocol(t, dir, nil, "verify", "most.trv").want(t, 0, "sound")
 	for _, args := range []string{"cat", "head", "stats", "inspect", "verify", "count"} {
@@ -114,10 +116,30 @@ func TestColumnOfManyNulls(t *testing.T) {
 	}
 }
 
-// nulls makes a Trevni file of one column of nulls.
-func nulls(t *testing.T, name string, rows int64) {
+// Lengths of a few bytes stand for no more items than the file may.
+func TestManyItemsOfNull(t *testing.T) {
+	dir := t.TempDir()
+	const rows, items = 400, 1 << 20
+	b := column.Block{Rows: rows, Data: bytes.Repeat(varints.AppendVarint(nil, items), rows)}
+	for name, field := range map[string]string{
+		"nulls": `"null"`, "records": `{"type":"record","name":"E","fields":[{"name":"n","type":"null"},{"name":"o","type":"null"}]}`,
+	} {
+		more := []column.Block{b}
+		if name == "records" {
+			of := column.Block{Rows: rows}
+			more = []column.Block{b, of, of}
+		}
+		nulls(t, filepath.Join(dir, name+".trv"), `{"type":"record","name":"R","fields":[{"name":"f","type":{"type":"array","items":`+field+`}}]}`, more...)
+		rowtocol(t, dir, nil, "stats", name+".trv").want(t, 3, name+".trv: ", "a file may stand for")
+		rowtocol(t, dir, nil, "cat", "--limit", "1", name+".trv").want(t, 0)
+	}
+	rowtocol(t, dir, nil, "cat", "--to", "avro", "--output", "rows.avro", "nulls.trv").want(t, 3, "nulls.trv: row ", "a file may stand for")
+}
+
+// nulls makes a Trevni file of columns without values, each with one block.
+func nulls(t *testing.T, name, text string, blocks ...column.Block) {
 	t.Helper()
-	schema, err := shred.ParseSchema(`{"type":"record","name":"R","fields":[{"name":"f","type":"null"}]}`)
+	schema, err := shred.ParseSchema(text)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,18 +151,20 @@ func nulls(t *testing.T, name string, rows int64) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	job, err := group.Begin(0, &column.Block{Rows: rows})
-	if err != nil {
-		t.Fatal(err)
+	stored := make([][]byte, len(blocks))
+	for i := range blocks {
+		job, err := group.Begin(i, &blocks[i])
+		if err == nil {
+			stored[i], err = job.Encode(nil)
+		}
+		if err == nil {
+			err = group.End(i, job, len(stored[i]))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
 	}
-	stored, err := job.Encode(nil)
-	if err == nil {
-		err = group.End(0, job, len(stored))
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	outputs, err := group.Finish(rows)
+	outputs, err := group.Finish(blocks[0].Rows)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -149,7 +173,7 @@ func nulls(t *testing.T, name string, rows int64) {
 		if p.Column < 0 {
 			b = append(b, p.Literal...)
 		} else {
-			b = append(b, stored[p.Offset:p.Offset+p.Length]...)
+			b = append(b, stored[p.Column][p.Offset:p.Offset+p.Length]...)
 		}
 	}
 	write(t, name, b)

@@ -163,7 +163,7 @@ func (a *app) inspect(ctx context.Context, l *dataset.Listing, o *inspectOptions
 		total += part.Bytes
 	}
 	figures, damaged := inspect.Gather(ctx, l, inspect.Options{
-		Count: o.count || !l.Dir,
+		Count: o.count || !l.Dir, Memory: a.pool.NewHeap(),
 		Progress: func(rows int64, files int) {
 			done += l.Parts[files-1].Bytes
 			p.set(rows, done, total)
