@@ -188,3 +188,71 @@ func contents(t *testing.T, dir string) (sums []string) {
 	}
 	return sums
 }
+
+// TestSmallFiles has files of a few KB that stand for much.
+func TestSmallFiles(t *testing.T) {
+	expanded := &input{name: "expanded", make: func(dir string) error {
+		return one(dir, expandedSchema(16), 1, make([]byte, 1<<16))
+	}}
+	symbols := &input{name: "symbols", make: func(dir string) error {
+		return one(dir, enumSchema(20_000, 2001), 1, make([]byte, 2001))
+	}}
+	for _, tt := range []struct {
+		in     *input
+		memory int
+		args   string
+		done   bool
+	}{
+		{expanded, 64, "convert", false},
+		{expanded, 64, "cat", false},
+		{expanded, 64, "stats", false},
+		{expanded, 64, "count", true},
+		{expanded, 64, "inspect", true},
+		{expanded, 64, "schema --shredded", true},
+		{expanded, 16, "schema --shredded", false},
+		{symbols, 128, "cat --to arrow", true},
+		{symbols, 512, "cat --to parquet", false},
+	} {
+		t.Run(fmt.Sprintf("%s %s %d", tt.in.name, tt.args, tt.memory), func(t *testing.T) {
+			args := append(strings.Fields(tt.args), filepath.Join(tt.in.at(t), "a.avro"))
+			if args[0] == "convert" {
+				args = append(args, filepath.Join(t.TempDir(), "out"))
+			}
+			if done := runLimited(t, tt.memory, args...); done != tt.done {
+				t.Errorf("done: %v", done)
+			}
+		})
+	}
+}
+
+// one makes a file of one block.
+func one(dir, schema string, rows int64, data []byte) error {
+	return blocks(dir, "null", func(add func(rows int64, data []byte) error) error { return add(rows, data) }, schema)
+}
+
+// expandedSchema is a schema in which each of so many records has the one before twice.
+func expandedSchema(levels int) string {
+	s := `"int"`
+	for i := range levels {
+		again := `"int"`
+		if i > 0 {
+			again = fmt.Sprintf(`"R%d"`, i-1)
+		}
+		s = fmt.Sprintf(`{"type":"record","name":"R%d","fields":[{"name":"a","type":%s},{"name":"b","type":%s}]}`, i, s, again)
+	}
+	return s
+}
+
+// enumSchema is a schema of fields of one enum.
+func enumSchema(symbols, fields int) string {
+	names := make([]string, symbols)
+	for i := range names {
+		names[i] = fmt.Sprintf(`"symbol_%d"`, i)
+	}
+	all := make([]string, fields)
+	for i := range all {
+		all[i] = fmt.Sprintf(`{"name":"f%d","type":"E"}`, i)
+	}
+	all[0] = `{"name":"f0","type":{"type":"enum","name":"E","symbols":[` + strings.Join(names, ",") + `]}}`
+	return `{"type":"record","name":"R","fields":[` + strings.Join(all, ",") + `]}`
+}
