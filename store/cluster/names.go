@@ -14,7 +14,7 @@ import (
 // The zero value knows none.
 type HostNames struct {
 	mu       sync.Mutex
-	resolved map[string]bool
+	resolved map[string]bool // by host; one that is not there was not asked for
 }
 
 // Note notes what came of a connection to an address.
@@ -29,8 +29,8 @@ func (n *HostNames) Note(address string, err error) {
 	switch {
 	case !errors.As(err, &dns):
 		n.resolved[host] = true
-	case dns.IsNotFound && strings.EqualFold(strings.TrimSuffix(dns.Name, "."), host):
-		n.resolved[host] = n.resolved[host]
+	case dns.IsNotFound && !n.resolved[host] && strings.EqualFold(strings.TrimSuffix(dns.Name, "."), host):
+		n.resolved[host] = false
 	}
 }
 
