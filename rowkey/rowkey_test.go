@@ -299,12 +299,39 @@ func TestPrefixesAndRanges(t *testing.T) {
 	if r, err := l.Between("7", "-5"); err == nil {
 		t.Errorf("from 7 to -5: % x", r)
 	}
-	d := spec(t, "d,i")
-	if r, err := d.Between("1e300", ""); err != nil || !within(r, key(t, d, double(math.Inf(1)), long(1))) || within(r, key(t, d, double(math.NaN()), long(1))) {
-		t.Errorf("from 1e300 on: % x, %v", r, err)
-	}
 	if r, err := l.Between("", ""); err != nil || r.From != nil || r.To != nil {
 		t.Errorf("% x, %v", r, err)
+	}
+}
+
+// NaN is found by its key, and is in no range.
+func TestNaN(t *testing.T) {
+	for _, fields := range []string{"d", "d,i"} {
+		d := spec(t, fields)
+		values := func(f float64) [][]byte { return [][]byte{double(f), long(1)}[:len(d.Paths())] }
+		nan := key(t, d, values(math.NaN())...)
+		if r, err := d.Exactly("NaN"); err != nil || !within(r, nan) || within(r, key(t, d, values(math.Inf(1))...)) {
+			t.Errorf("%s: key NaN: % x, %v", fields, r, err)
+		}
+		for _, bounds := range [][2]string{{"", ""}, {"1e300", ""}, {"", "inf"}, {"-inf", "inf"}} {
+			r, err := d.Between(bounds[0], bounds[1])
+			if err != nil || !within(r, key(t, d, values(math.Inf(1))...)) || within(r, nan) {
+				t.Errorf("%s: %q: % x, %v", fields, bounds, r, err)
+			}
+		}
+	}
+	for fields, bounds := range map[string][][2]string{
+		"d":   {{"NaN", ""}, {"", "nan"}, {"NaN", "NaN"}, {"5", "NaN"}, {`["NaN"]`, ""}},
+		"d,i": {{"NaN,1", ""}, {"", `["NaN",1]`}}, "l,d": {{"1,NaN", ""}, {"", "2,NaN"}},
+	} {
+		for _, b := range bounds {
+			if r, err := spec(t, fields).Between(b[0], b[1]); err == nil || !strings.Contains(err.Error(), "NaN is in no range") {
+				t.Errorf("%s: %q: % x, %v", fields, b, r, err)
+			}
+		}
+	}
+	if r, err := spec(t, "s").Between("NaN", "NaO"); err != nil || !within(r, key(t, spec(t, "s"), text("NaN"))) {
+		t.Errorf("the text NaN: % x, %v", r, err)
 	}
 }
 

@@ -60,6 +60,10 @@ func (s *Spec) Exactly(text string) (Range, error) {
 	if err != nil {
 		return Range{}, err
 	}
+	return s.exactly(values)
+}
+
+func (s *Spec) exactly(values []string) (Range, error) {
 	key, err := s.key(values)
 	if err != nil {
 		return Range{}, err
@@ -96,29 +100,45 @@ func (s *Spec) Beginning(text string) (Range, error) {
 }
 
 // Between is the range from the keys of a text to those of another, both included. An empty
-// text is no bound; what is no number is in no range of numbers.
+// text is no bound. NaN, which is after all numbers in the order of keys, is refused as a bound,
+// and no range has a NaN in the first field.
 func (s *Spec) Between(from, to string) (r Range, err error) {
+	if s.fields[0].float() {
+		r.To = appendDouble(nil, math.NaN())
+	}
 	if from != "" {
-		first, err := s.Exactly(from)
+		first, err := s.bound(from)
 		if err != nil {
 			return r, err
 		}
 		r.From = first.From
 	}
-	switch {
-	case to != "":
-		last, err := s.Exactly(to)
+	if to != "" {
+		last, err := s.bound(to)
 		if err != nil {
 			return r, err
 		}
 		r.To = last.To
-	case from != "" && s.fields[0].float():
-		r.To = appendDouble(nil, math.NaN())
 	}
 	if r.To != nil && bytes.Compare(r.From, r.To) >= 0 {
 		return r, fmt.Errorf("nothing is from %s to %s", shown(from), shown(to))
 	}
 	return r, nil
+}
+
+// bound is Exactly for a bound of a range.
+func (s *Spec) bound(text string) (Range, error) {
+	values, err := s.split(text)
+	if err != nil {
+		return Range{}, err
+	}
+	for i, value := range values {
+		//guard: refuses NaN as a bound, which no number is less or greater than
+		if d, err := strconv.ParseFloat(value, 64); err == nil && math.IsNaN(d) && s.fields[i].float() {
+			return Range{}, fmt.Errorf("%s: NaN is in no range; give it as a key", s.fields[i].path)
+		}
+	}
+	return s.exactly(values)
 }
 
 // split takes a text apart into values of the first fields.
