@@ -3,12 +3,16 @@ package e2e
 import (
 	"bytes"
 	"os"
+	"path"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/rowtocol/rowtocol/e2e/hadooptest"
 	"github.com/rowtocol/rowtocol/store"
+	"github.com/rowtocol/rowtocol/store/storetest"
 )
 
 // TestHDFSInputGone replaces and removes an input while a conversion reads it,
@@ -29,6 +33,11 @@ func TestHDFSInputGone(t *testing.T) {
 			other[len(other)-20] ^= 1
 			must(t, in.Store.WriteFile(t.Context(), in.Path, other, false))
 		},
+		"replaced, its header and end the same": func(t *testing.T, in store.Location) {
+			other := bytes.Clone(data)
+			other[len(other)/4] ^= 1
+			must(t, in.Store.WriteFile(t.Context(), in.Path, other, false))
+		},
 		"removed": func(t *testing.T, in store.Location) { must(t, in.Store.Remove(t.Context(), in.Path)) },
 	} {
 		for client, uri := range s.clients() {
@@ -47,4 +56,60 @@ func TestHDFSInputGone(t *testing.T) {
 			})
 		}
 	}
+}
+
+// TestHDFSSameInput converts an input by each client and by two names of the host: by
+// whichever it is read then, it is the same file. HttpFS knows no file IDs.
+func TestHDFSSameInput(t *testing.T) {
+	s := newSite(t, hadooptest.Shared(t), 20_000)
+	roads := map[string]string{
+		"RPC": s.URI(), "another host name": strings.Replace(s.URI(), "127.0.0.1", "localhost", 1), "WebHDFS": s.WebURI(), "HttpFS": s.HTTPFS(),
+	}
+	data, err := os.ReadFile(s.input)
+	must(t, err)
+	in := s.at(t, s.URI()+"/same/in")
+	must(t, storetest.MkdirAll(t.Context(), in.Store, in.Path))
+	must(t, in.Store.WriteFile(t.Context(), path.Join(in.Path, "a.avro"), data, false))
+	time.Sleep(2500 * time.Millisecond) // so that a change shows in the time
+	outputs := map[string]string{}
+	convert := func(road, dest string, exit int, says string, flags ...string) {
+		t.Helper()
+		args := append([]string{"convert", "--incremental"}, flags...)
+		r := run(t, append(args, roads[road]+"/same/in", dest)...).want(t, exit)
+		if !strings.Contains(r.stdout+r.stderr, says) {
+			t.Errorf("%s, %v: %q is not in the output\n%s%s", road, flags, says, r.stdout, r.stderr)
+		}
+	}
+	for road := range roads {
+		outputs[road] = filepath.Join(t.TempDir(), "out")
+		convert(road, outputs[road], 0, "20000 rows")
+	}
+	for first, dest := range outputs {
+		for second := range roads {
+			if first != second {
+				t.Logf("%s, then %s", first, second)
+				convert(second, dest, 0, "nothing to do")
+			}
+		}
+	}
+	// A restored file has another ID and time, a renamed one another path.
+	must(t, in.Store.WriteFile(t.Context(), path.Join(in.Path, "a.avro"), data, false))
+	for road, dest := range outputs {
+		convert(road, dest, 0, "nothing to do")
+	}
+	other := bytes.Clone(data)
+	other[len(other)/4] ^= 1
+	must(t, in.Store.WriteFile(t.Context(), path.Join(in.Path, "a.avro"), other, false))
+	for road, dest := range outputs {
+		convert(road, dest, 3, "changed")
+	}
+	must(t, in.Store.WriteFile(t.Context(), path.Join(in.Path, "a.avro"), data, false))
+	dest := filepath.Join(t.TempDir(), "renamed")
+	convert("RPC", dest, 0, "20000 rows")
+	must(t, in.Store.Rename(t.Context(), path.Join(in.Path, "a.avro"), path.Join(in.Path, "b.avro")))
+	convert("WebHDFS", dest, 0, "nothing to do")
+	convert("HttpFS", dest, 3, "the same content as", "--copies", "refuse")
+	must(t, in.Store.WriteFile(t.Context(), path.Join(in.Path, "c.avro"), data, false))
+	convert("RPC", dest, 0, "nothing to do", "--copies", "skip")
+	convert("RPC", dest, 0, "the same content as")
 }

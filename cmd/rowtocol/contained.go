@@ -31,13 +31,16 @@ func (a *app) findCompared(ctx context.Context, l *dataset.Listing, against []st
 	if err != nil {
 		return nil, err
 	}
-	made, schema, err := madeFrom(ctx, l, r)
+	made, index, schema, err := madeFrom(ctx, l, r)
 	if err != nil {
 		return nil, err
 	}
 	known := make(map[string]bool, len(made))
 	for _, in := range made {
 		known[in.name] = true
+	}
+	if files, err = a.otherNames(ctx, files, made, index, known); err != nil {
+		return nil, err
 	}
 	names, other, err := a.onlyAvro(ctx, files, known)
 	if err != nil {
@@ -87,6 +90,61 @@ func (a *app) listNotNamed(names []string) {
 	}
 }
 
+// otherNames finds files that the output was made from under another name. Those that are
+// there under that name as well are left out.
+func (a *app) otherNames(ctx context.Context, files []input.File, made []comparedInput, inputs *manifest.Known, known map[string]bool) ([]input.File, error) {
+	there := make(map[string]bool, len(files))
+	for _, f := range files {
+		there[f.Name] = true
+	}
+	found := make([]manifest.Match, len(files))
+	err := parallel.Do(ctx, len(files), input.Readers, func(ctx context.Context, i int) error {
+		in := files[i].Facts
+		if known[in.Path] {
+			return nil
+		}
+		found[i] = inputs.Find(&in, "", false)
+		if found[i].Relation == manifest.Unopened {
+			opened, _, err := input.Describe(ctx, a.resolve, in.Path)
+			if err != nil {
+				return nil // it is told later
+			}
+			in = opened
+			found[i] = inputs.Find(&in, "", false)
+		}
+		if found[i].Relation == manifest.Unread {
+			crc, err := input.Sum(ctx, a.resolve, in)
+			if err != nil {
+				return err
+			}
+			in.CRC32C = &crc
+			found[i] = inputs.Find(&in, "", false)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	left := make([]input.File, 0, len(files))
+	for i, f := range files {
+		was := found[i]
+		switch {
+		case was.Relation != manifest.SameFile:
+		case there[was.Path]:
+			continue
+		default:
+			there[was.Path], known[f.Name] = true, true
+			for j := range made {
+				if made[j].name == was.Path {
+					made[j].name = f.Name
+				}
+			}
+		}
+		left = append(left, f)
+	}
+	return left, nil
+}
+
 // onlyAvro returns which files are to be compared, and which are not because they
 // are no Avro files. What the output was made from is not looked at, but read.
 func (a *app) onlyAvro(ctx context.Context, files []input.File, known map[string]bool) (names []string, other []input.Skipped, err error) {
@@ -113,13 +171,14 @@ func (a *app) onlyAvro(ctx context.Context, files []input.File, known map[string
 }
 
 // madeFrom returns the inputs of all outputs, in the order in which these took them,
-// and the schema of the last that has one to which rows were resolved. It adds to r the
-// values that are not what they were.
-func madeFrom(ctx context.Context, l *dataset.Listing, r *verified) (made []comparedInput, schema string, err error) {
+// an index of them, and the schema of the last that has one to which rows were resolved. It
+// adds to r the values that are not what they were.
+func madeFrom(ctx context.Context, l *dataset.Listing, r *verified) (made []comparedInput, inputs *manifest.Known, schema string, err error) {
+	inputs = manifest.NewKnown()
 	for i := range l.Runs {
 		s, err := l.Runs[i].Success(ctx)
 		if err != nil {
-			return nil, "", err
+			return nil, nil, "", err
 		}
 		r.Inexact = r.Inexact.Plus(s.Inexact)
 		took := comparedInput{}
@@ -131,9 +190,10 @@ func madeFrom(ctx context.Context, l *dataset.Listing, r *verified) (made []comp
 		for _, in := range s.Request.Inputs {
 			took.name, took.lost, took.empty = in.Path, lost[in.Path], in.Size == 0
 			made = append(made, took)
+			inputs.Add("", in)
 		}
 	}
-	return made, schema, nil
+	return made, inputs, schema, nil
 }
 
 // matching says which of the files that there are now an output was made from.

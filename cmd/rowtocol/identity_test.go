@@ -124,6 +124,9 @@ func TestSameInput(t *testing.T) {
 					t.Fatalf("exit %d, want %d, and %q\n%s%s", o.code, tc.exit, tc.says, o.stdout, o.stderr)
 				}
 				wantRows(t, dir, args[len(args)-1], tc.rows)
+				if tc.exit == 0 && tc.rows == 2000 && tc.says == "the same file as" {
+					rowtocol(t, dir, nil, "verify", "--require-complete", "--against", args[len(args)-2], "out").want(t, 0)
+				}
 				if tc.rows > 2000 {
 					break
 				}
