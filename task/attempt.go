@@ -46,7 +46,7 @@ func (a *attempt) run(ctx context.Context) (*manifest.TaskResult, error) {
 	stats, err := a.convert(ctx)
 	var reads []manifest.Read
 	if err == nil {
-		reads, err = a.reads(ctx)
+		reads, err = a.reads()
 	}
 	if err != nil {
 		//guard: files would stay that no result names

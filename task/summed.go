@@ -1,11 +1,10 @@
 package task
 
 import (
-	"context"
+	"fmt"
 	"hash/crc32"
 	"sync"
 
-	"github.com/rowtocol/rowtocol/input"
 	"github.com/rowtocol/rowtocol/manifest"
 	"github.com/rowtocol/rowtocol/store"
 )
@@ -37,32 +36,14 @@ func (s *summed) ReadAt(p []byte, off int64) (int, error) {
 }
 
 // reads returns what was read for each piece of the task.
-func (a *attempt) reads(ctx context.Context) ([]manifest.Read, error) {
+func (a *attempt) reads() ([]manifest.Read, error) {
 	reads := make([]manifest.Read, len(a.summed))
 	for i, s := range a.summed {
-		//guard: bytes that hold no block would not be in the sum
-		if err := a.readRest(ctx, s); err != nil {
-			return nil, err
+		//guard: a sum of some of the bytes would be taken for that of all
+		if s.next != s.end {
+			return nil, fmt.Errorf("%s: the bytes from %d to %d were not read", s.found.Path, s.next, s.end)
 		}
 		reads[i] = manifest.Read{CRC32C: s.crc, FileID: s.found.FileID, ModTime: s.found.ModTime, Recent: s.found.Recent}
 	}
 	return reads, nil
-}
-
-// readRest reads what is left of a piece, such as bytes at its end in which no block
-// can begin. The file is opened again for that.
-func (a *attempt) readRest(ctx context.Context, s *summed) error {
-	if s.next == s.end {
-		return nil
-	}
-	f, now, err := input.Open(ctx, a.options.Resolve, s.found)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = f.Close() }()
-	n, crc, err := store.SumRange(ctx, f, s.next, s.end)
-	s.crc = store.JoinSums(s.crc, crc, n)
-	//guard: a file that was replaced in between would be taken for the one that was read
-	s.found.Recent = s.found.Recent || !now.Settled(&s.found)
-	return err
 }
