@@ -115,3 +115,49 @@ func TestKnownBesideNew(t *testing.T) {
 		t.Errorf("%+v, then %+v", s.Request.Inputs, again.Request.Inputs)
 	}
 }
+
+// TestOnce takes each file once, and copies as they are asked for.
+func TestOnce(t *testing.T) {
+	dir := t.TempDir()
+	writeInput(t, dir+"/in/a.avro", avrotest.Schema, 1, 2)
+	if err := os.Link(dir+"/in/a.avro", dir+"/in/b.avro"); err != nil {
+		t.Fatal(err)
+	}
+	r := request(dir+"/out", dir+"/in")
+	s := look(t, r)
+	if len(s.Request.Inputs) != 1 || len(s.Skipped) != 1 || s.Skipped[0].Same != dir+"/in/a.avro" {
+		t.Errorf("%+v, skipped %+v", s.Request.Inputs, s.Skipped)
+	}
+	writeInput(t, dir+"/in/c.avro", avrotest.Schema, 1, 2)
+	for copies, want := range map[string]int{"": 2, SkipCopies: 1} {
+		r.Options.Copies = copies
+		if s := look(t, r); len(s.Request.Inputs) != want {
+			t.Errorf("copies %q: %+v", copies, s.Request.Inputs)
+		}
+	}
+	r.Options.Copies = RefuseCopies
+	_, err := Look(t.Context(), r)
+	failuretest.Want(t, err, failure.Input, "c.avro has the same content as "+dir+"/in/a.avro")
+	r.Options.Copies = "burn"
+	_, err = Look(t.Context(), r)
+	failuretest.Want(t, err, failure.Usage, "copies")
+}
+
+// TestAnswers keeps what was read of files of which a change would show.
+func TestAnswers(t *testing.T) {
+	dir := t.TempDir()
+	file := dir + "/in/a.avro"
+	writeInput(t, file, avrotest.Schema, 1, 2)
+	r := request(dir+"/out", dir+"/in")
+	r.Known = converted(t, look(t, r).Request.Inputs)
+	for age, kept := range map[time.Duration]bool{time.Minute: true, 0: false} {
+		at := time.Now().Add(-age)
+		if err := os.Chtimes(file, at, at); err != nil {
+			t.Fatal(err)
+		}
+		s := look(t, r)
+		if answers := s.Answers(); (len(answers) == 1) != kept || len(s.Request.Inputs) != 0 {
+			t.Errorf("modified %v ago: %+v", age, answers)
+		}
+	}
+}

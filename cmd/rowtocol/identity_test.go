@@ -251,3 +251,14 @@ func TestMixedVersions(t *testing.T) {
 	touch(t, file, time.Second*30)
 	commit(0, "")
 }
+
+// TestCopyMeanwhile commits a plan after a copy of its input was committed.
+func TestCopyMeanwhile(t *testing.T) {
+	dir := t.TempDir()
+	longs(t, dir+"/in/a.avro", 1, 0)
+	rowtocol(t, dir, nil, "plan", "-o", "plan.json", "--incremental", "--copies", "refuse", "in", "out").want(t, 0)
+	rowtocol(t, dir, nil, "task", "--plan", "plan.json", "--task", "0").want(t, 0)
+	write(t, dir+"/other/b.avro", read(t, dir+"/in/a.avro"))
+	rowtocol(t, dir, nil, "convert", "--incremental", "other", "out").want(t, 0)
+	rowtocol(t, dir, nil, "commit", "--plan", "plan.json").want(t, 9, "the same content as")
+}
