@@ -38,6 +38,14 @@ func (o *Outcome) keepAnswers(ctx context.Context, dest *publish.Destination, su
 	}
 }
 
+// KeepAnswers keeps what a survey by Look read of inputs that the destination knows, so
+// that the next one does not read them again. It returns a warning, or nothing.
+func KeepAnswers(ctx context.Context, r Request, survey *plan.Survey) []string {
+	out := new(Outcome)
+	out.keepAnswers(ctx, publish.At(survey.Dest, r.Destination), survey)
+	return out.Warnings
+}
+
 // compare finds out which inputs of a survey are those of the output that the destination
 // holds.
 func compare(ctx context.Context, survey *plan.Survey, state *publish.State) error {

@@ -162,6 +162,12 @@ func TestTouchedTree(t *testing.T) {
 	incremental(t, dir).want(t, 0, "nothing to do") // it was not opened
 	must(t, os.Remove(dir+"/out/_inputs"))
 	incremental(t, dir).want(t, 3, "changed")
+	longs(t, file, 2, 0)
+	touch(t, file, 2*time.Minute)
+	rowtocol(t, dir, nil, "plan", "-o", "plan.json", "--incremental", "in", "out").want(t, 0)
+	if _, err := os.Stat(dir + "/out/_inputs"); err != nil {
+		t.Errorf("a plan forgets what it read: %v", err)
+	}
 }
 
 // TestEqualInputs converts equal files, and says so.

@@ -98,6 +98,7 @@ func (a *app) plan(ctx context.Context, req job.Request, output string) error {
 	if err != nil {
 		return err
 	}
+	a.warn(job.KeepAnswers(ctx, req, made.survey))
 	p := made.plan
 	p.Made = &manifest.Made{Program: version()}
 	doc, err := p.Encode()
