@@ -93,14 +93,15 @@ type Options struct {
 	Count bool
 	// Progress is called after each file, if it is set.
 	Progress func(rows int64, files int)
-	// Memory accounts for the figures, and for a page, a table or an object of them; nil
-	// does not. Its owner closes it.
+	// Memory is asked before figures are made, by about what they take with a page, a
+	// table or an object of them; nil has no limit. They are not reserved: the block
+	// tables, one after another, would find the rest full of garbage each time.
 	Memory *budget.Heap
 }
 
 // columnMemory is about what the figures of a column take, with what is printed of
 // them.
-const columnMemory = 1 << 10
+const columnMemory = 2 << 10
 
 // Gather adds up the figures of a dataset's files. After damage, which the error
 // tells as a *damage.Error, it returns the figures that could be had, and nil
@@ -141,8 +142,8 @@ func (f *Figures) add(ctx context.Context, l *dataset.Listing, part *dataset.Par
 	}
 	defer file.Close()
 	if f.Files == 0 {
-		//guard: figures of many columns would take memory that nobody reserved
-		if err := o.Memory.Reserve(int64(len(file.Columns())) * columnMemory); err != nil {
+		//guard: figures of many columns would take more memory than there is
+		if err := o.Memory.Check(int64(len(file.Columns())) * columnMemory); err != nil {
 			return fmt.Errorf("%s: figures of %d columns: %w", part.Name, len(file.Columns()), err)
 		}
 		f.start(file)
