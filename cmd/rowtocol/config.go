@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -36,7 +37,7 @@ func (a *app) configure(cmd *cobra.Command) error {
 	file := map[string]setting{}
 	if a.configFile != "" {
 		var err error
-		if file, err = readConfig(a.configFile); err != nil {
+		if file, err = readConfig(cmd.Context(), a.configFile); err != nil {
 			return &usageError{err}
 		}
 	}
@@ -170,27 +171,13 @@ func setFlag(cmd *cobra.Command, f *pflag.Flag, values []string) error {
 // maxJobFile bounds a job file, in bytes.
 const maxJobFile = 1 << 20
 
-// readJobFile returns the text of a job file.
-func readJobFile(name string) ([]byte, error) {
-	f, err := os.Open(name)
+// readConfig reads a job file: a YAML mapping from flag names to a value, a
+// list, or (for flags of the form KEY=VALUE) a mapping. It is on the local disk:
+// its settings say how other storage is reached.
+func readConfig(ctx context.Context, name string) (map[string]setting, error) {
+	text, err := readDocument(ctx, "--config", name, store.Location{Store: store.Local(), Path: name}, maxJobFile)
 	if err != nil {
 		return nil, err
-	}
-	defer func() { _ = f.Close() }() // only read
-	text, err := io.ReadAll(io.LimitReader(f, maxJobFile+1))
-	//guard: a device would be read without end
-	if len(text) > maxJobFile {
-		return nil, fmt.Errorf("%s has more than %s", name, human(maxJobFile))
-	}
-	return text, err
-}
-
-// readConfig reads a job file: a YAML mapping from flag names to a value, a
-// list, or (for flags of the form KEY=VALUE) a mapping.
-func readConfig(name string) (map[string]setting, error) {
-	text, err := readJobFile(name)
-	if err != nil {
-		return nil, fmt.Errorf("job file: %w", err)
 	}
 	var doc yaml.Node
 	dec := yaml.NewDecoder(bytes.NewReader(text))

@@ -44,12 +44,9 @@ func (a *app) readerSchema(ctx context.Context, location string) (string, error)
 	if err != nil {
 		return "", err
 	}
-	text, err := at.Store.ReadFile(ctx, at.Path, maxSchema)
-	if errors.Is(err, store.ErrNotExist) {
-		return "", usagef("--schema: %s does not exist", location)
-	}
+	text, err := readDocument(ctx, "--schema", location, at, maxSchema)
 	if err != nil {
-		return "", flagFile("--schema", location, err)
+		return "", err
 	}
 	if text = bytes.TrimSpace(text); len(text) == 0 {
 		return "", usagef("--schema: %s is empty", location)
@@ -57,11 +54,17 @@ func (a *app) readerSchema(ctx context.Context, location string) (string, error)
 	return string(text), nil
 }
 
-// flagFile says of which flag's file err is. What cannot be the file that is meant is
-// wrong use.
-func flagFile(flag, location string, err error) error {
-	if errors.Is(err, store.ErrNotRegular) || errors.Is(err, store.ErrTooLarge) {
-		return usagef("%s: %s: %w", flag, location, err)
+// readDocument returns the text of a document of at most so many bytes, which a flag names.
+// It must be a regular file: reading a pipe may never end.
+func readDocument(ctx context.Context, flag, name string, at store.Location, most int64) ([]byte, error) {
+	text, err := at.Store.ReadFile(ctx, at.Path, most)
+	switch {
+	case errors.Is(err, store.ErrNotExist):
+		return nil, usagef("%s: %s does not exist", flag, name)
+	case errors.Is(err, store.ErrNotRegular), errors.Is(err, store.ErrTooLarge):
+		return nil, usagef("%s: %s: %w", flag, name, err)
+	case err != nil:
+		return nil, fmt.Errorf("%s: %w", flag, err)
 	}
-	return fmt.Errorf("%s: %w", flag, err)
+	return text, nil
 }

@@ -40,6 +40,7 @@ func hungServer(t *testing.T) string {
 type stuck struct {
 	name   string
 	args   []string
+	env    string
 	signal syscall.Signal
 	again  time.Duration // after which it comes once more; 0 is never
 	stdin  *os.File
@@ -52,7 +53,7 @@ type stuck struct {
 // begin starts the program, which await ends.
 func (s *stuck) begin(t *testing.T, dir string) (await func(t *testing.T)) {
 	cmd := command(t, s.args...)
-	cmd.Dir = dir
+	cmd.Dir, cmd.Env = dir, append(cmd.Env, s.env)
 	log, err := os.Create(filepath.Join(dir, s.name+".log"))
 	if err != nil {
 		t.Fatal(err)
@@ -97,18 +98,21 @@ func TestStopsWithin10Seconds(t *testing.T) {
 	dir := t.TempDir()
 	pairs(t, dir, "a.avro", 0, 3000)
 	rowtocol(t, dir, nil, "convert", "a.avro", "columns").want(t, 0)
-	fifo := func(name string) *os.File {
-		name = filepath.Join(dir, name)
+	hangingConf := func() (env string, w *os.File) {
+		conf := t.TempDir()
+		name := filepath.Join(conf, "core-site.xml")
 		if err := unix.Mkfifo(name, 0o600); err != nil {
 			testenv.Skip(t, err.Error())
 		}
-		f, err := os.OpenFile(name, os.O_RDWR, 0)
+		w, err := os.OpenFile(name, os.O_RDWR, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.Cleanup(func() { _ = f.Close() })
-		return f
+		t.Cleanup(func() { _ = w.Close() })
+		return "HADOOP_CONF_DIR=" + conf, w
 	}
+	conf1, writer1 := hangingConf()
+	conf2, writer2 := hangingConf()
 	stdin, rows, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
@@ -123,9 +127,9 @@ func TestStopsWithin10Seconds(t *testing.T) {
 	}
 	const soon, last = 5 * time.Second, 9900 * time.Millisecond
 	cases := []stuck{
-		// Nothing can tell the reader of the job file not to wait for more.
-		{name: "job file", args: []string{"convert", "--config", "job.yaml", "a.avro", "out1"}, signal: syscall.SIGTERM, again: 50 * time.Millisecond, ready: taken(t, fifo("job.yaml")), code: 143, most: last, text: "given up"},
-		{name: "asked twice", args: []string{"convert", "--config", "job2.yaml", "a.avro", "out6"}, signal: syscall.SIGTERM, again: time.Second, ready: taken(t, fifo("job2.yaml")), code: -1, most: soon},
+		// Nothing can tell the reader of Hadoop's configuration not to wait for more.
+		{name: "configuration", args: []string{"convert", "hdfs:///in", "out1"}, env: conf1, signal: syscall.SIGTERM, again: 50 * time.Millisecond, ready: taken(t, writer1), code: 143, most: last, text: "given up"},
+		{name: "asked twice", args: []string{"convert", "hdfs:///in", "out6"}, env: conf2, signal: syscall.SIGTERM, again: time.Second, ready: taken(t, writer2), code: -1, most: soon},
 		{name: "reading HDFS", args: []string{"convert", "hdfs://" + hung + "/in", "out2"}, signal: syscall.SIGTERM, ready: logged("reading HDFS", "begins"), code: 143, most: soon, text: "convert ended"},
 		{name: "writing WebHDFS", args: []string{"convert", "a.avro", "webhdfs://" + hung + "/out"}, signal: syscall.SIGINT, ready: logged("writing WebHDFS", "begins"), code: 130, most: soon, text: "convert ended"},
 		{name: "trying again", args: []string{"plan", "hdfs://127.0.0.1:1/in", "out3", "-o", "plan.json"}, signal: syscall.SIGHUP, ready: logged("trying again", "trying again"), code: 129, most: soon, text: "stopped by SIGHUP"},

@@ -175,9 +175,9 @@ func (a *app) readPlan(ctx context.Context, file string) (*manifest.Plan, error)
 	if err != nil {
 		return nil, err
 	}
-	doc, err := at.Store.ReadFile(ctx, at.Path, manifest.MaxSize)
+	doc, err := readDocument(ctx, "--plan", file, at, manifest.MaxSize)
 	if err != nil {
-		return nil, flagFile("--plan", file, err)
+		return nil, err
 	}
 	p, err := manifest.DecodePlan(doc)
 	if err != nil {

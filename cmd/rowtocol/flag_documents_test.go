@@ -1,0 +1,41 @@
+package main
+
+import (
+	"os"
+	"strings"
+	"testing"
+)
+
+// A document that a flag names is a regular file: of anything else the program says what it is,
+// and waits for nothing.
+func TestDocumentsOfFlags(t *testing.T) {
+	dir := t.TempDir()
+	pairs(t, dir, "a.avro", 0, 10)
+	fifo(t, dir+"/pipe")
+	stdin, writer, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _, _ = stdin.Close(), writer.Close() }()
+	write(t, dir+"/large", nil)
+	if err := os.Truncate(dir+"/large", 1<<40); err != nil {
+		t.Fatal(err)
+	}
+	for flag, args := range map[string]string{
+		"--config": "convert a.avro out --config", "--schema": "convert a.avro out --schema",
+		"--plan": "task --task 0 --plan",
+	} {
+		for name, reason := range map[string]string{
+			"pipe": "a named pipe is not a regular file", ".": "a directory is not a regular file",
+			"/dev/stdin": "a named pipe is not a regular file", "/dev/zero": "a device is not a regular file",
+			"none": "does not exist", "a.avro/x": "does not exist", "large": "1099511627776 bytes",
+		} {
+			cmd := command(t, append(strings.Fields(args), name)...)
+			cmd.Dir, cmd.Stdin = dir, stdin
+			said, err := cmd.CombinedOutput()
+			if code := cmd.ProcessState.ExitCode(); code != 1 || !strings.Contains(string(said), flag+": "+name) || !strings.Contains(string(said), reason) {
+				t.Errorf("%s %s: exit %d, %v\n%s", flag, name, code, err, said)
+			}
+		}
+	}
+}
