@@ -265,6 +265,7 @@ func (c *child) convert(ctx context.Context) (_ *manifest.TaskResult, err error)
 	tasks, err := task.Open(job.Plan, task.Options{
 		Formats: c.Formats, Resolve: c.Resolve, Workers: job.Settings.Workers, Memory: budget.New(job.Settings.Memory),
 		TempDir: tempDir(), Program: c.Program, Run: job.Run, Progress: c.meter.progress, Sink: sink,
+		Warn: func(warning string) { c.log.Warn(warning) },
 	})
 	if err != nil {
 		return nil, err

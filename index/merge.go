@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 
 	"github.com/rowtocol/rowtocol/hfile"
 	"github.com/rowtocol/rowtocol/internal/kway"
@@ -77,18 +76,16 @@ type merger struct {
 	dir     string // for runs between passes
 	maxOpen int    // runs at a time
 	sources []source
-	passes  int
 }
 
 // run calls begin with how many rows have no key, and then emit with all keys of the runs in
 // their order.
 func (m *merger) run(ctx context.Context, begin func(nulls int64) error, emit func(key hfile.Key) error) error {
 	for len(m.sources) > m.maxOpen {
-		m.passes++
 		var next []source
 		for i := 0; i < len(m.sources); i += m.maxOpen {
 			group := m.sources[i:min(i+m.maxOpen, len(m.sources))]
-			merged, err := m.toRun(ctx, fmt.Sprintf("pass-%d-%06d", m.passes, i), group)
+			merged, err := m.toRun(ctx, group)
 			if err != nil {
 				return err
 			}
@@ -100,13 +97,12 @@ func (m *merger) run(ctx context.Context, begin func(nulls int64) error, emit fu
 }
 
 // toRun merges some runs to one.
-func (m *merger) toRun(ctx context.Context, name string, group []source) (source, error) {
-	path := filepath.Join(m.dir, name)
-	w := &runWriter{path: path}
-	err := merge(ctx, group, func(nulls int64) error {
+func (m *merger) toRun(ctx context.Context, group []source) (source, error) {
+	w := &runWriter{dir: m.dir}
+	path, err := w.end(merge(ctx, group, func(nulls int64) error {
 		return w.begin(hfile.Info{nullsPair(nulls)})
-	}, w.append)
-	return localRun(path), w.end(err)
+	}, w.append))
+	return localRun(path), err
 }
 
 func removeRuns(group []source) error {

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/rowtocol/rowtocol/damage"
@@ -76,13 +75,9 @@ func (s *Sink) Memory() int64 { return int64(len(s.specs)) * int64(s.memory) }
 
 // Begin implements task.Sink.
 func (s *Sink) Begin(number int, dir string) (task.AttemptSink, error) {
-	a := &attempt{sink: s, task: number, dir: dir}
-	for i, spec := range s.specs {
-		sorted := filepath.Join(dir, fmt.Sprint(i))
-		if err := os.Mkdir(sorted, 0o700); err != nil {
-			return nil, fmt.Errorf("index: %w", err)
-		}
-		a.indexes = append(a.indexes, keys{spec: spec, field: len(a.paths), sorter: newSorter(sorted, s.memory)})
+	a := &attempt{sink: s, task: number}
+	for _, spec := range s.specs {
+		a.indexes = append(a.indexes, keys{spec: spec, field: len(a.paths), sorter: newSorter(dir, s.memory)})
 		a.paths = append(a.paths, spec.Paths()...)
 	}
 	return a, nil
@@ -92,7 +87,6 @@ func (s *Sink) Begin(number int, dir string) (task.AttemptSink, error) {
 type attempt struct {
 	sink    *Sink
 	task    int
-	dir     string
 	paths   []string
 	indexes []keys
 	files   []*os.File
@@ -142,17 +136,16 @@ func (a *attempt) Finish(ctx context.Context) ([]task.NewFile, error) {
 	files := make([]task.NewFile, len(a.indexes))
 	for i := range a.indexes {
 		k := &a.indexes[i]
-		name := filepath.Join(a.dir, runName(k.spec))
-		info := hfile.Info{fieldsPair(k.spec.String()), nullsPair(k.nulls)}
-		if err := k.sorter.finish(ctx, name, info); err != nil {
+		path, err := k.sorter.finish(ctx, hfile.Info{fieldsPair(k.spec.String()), nullsPair(k.nulls)})
+		if err != nil {
 			return nil, err
 		}
-		f, err := os.Open(name)
+		f, err := os.Open(path)
 		if err != nil {
 			return nil, fmt.Errorf("index: %w", err)
 		}
 		a.files = append(a.files, f)
-		if files[i], err = newFile(filepath.Base(name), f); err != nil {
+		if files[i], err = newFile(runName(k.spec), f); err != nil {
 			return nil, err
 		}
 	}
@@ -252,7 +245,7 @@ func (w *fileWriter) add(key hfile.Key) error {
 
 // begin begins a file.
 func (w *fileWriter) begin() (err error) {
-	if w.f, err = create(filepath.Join(w.dir, "index"), diskReserve); err != nil {
+	if w.f, err = create(w.dir, diskReserve); err != nil {
 		return err
 	}
 	w.out = &buffered{f: w.f}

@@ -78,8 +78,8 @@ func (s *sorter) sort() {
 
 // flush writes what is in memory to a run.
 func (s *sorter) flush() error {
-	path := filepath.Join(s.dir, fmt.Sprintf("run-%06d", len(s.runs)))
-	if err := s.write(path, nil); err != nil {
+	path, err := s.write(nil)
+	if err != nil {
 		return err
 	}
 	s.runs = append(s.runs, localRun(path))
@@ -87,11 +87,11 @@ func (s *sorter) flush() error {
 	return nil
 }
 
-// write writes what is in memory to a file.
-func (s *sorter) write(path string, info hfile.Info) error {
+// write writes what is in memory to a file, and returns its path.
+func (s *sorter) write(info hfile.Info) (path string, err error) {
 	s.sort()
-	w := &runWriter{path: path}
-	err := w.begin(info)
+	w := &runWriter{dir: s.dir}
+	err = w.begin(info)
 	var key hfile.Key
 	for _, e := range s.entries {
 		if err != nil {
@@ -105,32 +105,32 @@ func (s *sorter) write(path string, info hfile.Info) error {
 }
 
 // finish writes all keys in their order to a file, with some file info, and gives the memory
-// back.
-func (s *sorter) finish(ctx context.Context, path string, info hfile.Info) error {
+// back. It returns the file's path.
+func (s *sorter) finish(ctx context.Context, info hfile.Info) (path string, err error) {
 	defer func() { s.memory, s.entries = nil, nil }()
 	if len(s.runs) == 0 {
-		return s.write(path, info)
+		return s.write(info)
 	}
 	if err := s.flush(); err != nil {
-		return err
+		return "", err
 	}
 	s.memory, s.entries = nil, nil // for the runs that are open
 	m := &merger{dir: s.dir, maxOpen: fanIn(s.limit), sources: s.runs}
-	w := &runWriter{path: path}
+	w := &runWriter{dir: s.dir}
 	return w.end(m.run(ctx, func(int64) error { return w.begin(info) }, w.append))
 }
 
-// runWriter writes a run, a local file.
+// runWriter writes a run, a file in a local directory.
 type runWriter struct {
-	path string
-	f    *os.File
-	out  *buffered
-	w    *hfile.Writer
+	dir string
+	f   *os.File
+	out *buffered
+	w   *hfile.Writer
 }
 
 // begin creates the file.
 func (r *runWriter) begin(info hfile.Info) (err error) {
-	if r.f, err = create(r.path, diskReserve); err != nil {
+	if r.f, err = create(r.dir, diskReserve); err != nil {
 		return err
 	}
 	r.out = &buffered{f: r.f}
@@ -141,10 +141,10 @@ func (r *runWriter) begin(info hfile.Info) (err error) {
 // append writes a cell.
 func (r *runWriter) append(key hfile.Key) error { return r.w.Append(key, nil) }
 
-// end completes and closes the file. err is what writing ended with.
-func (r *runWriter) end(err error) error {
+// end completes and closes the file, and returns its path. err is what writing ended with.
+func (r *runWriter) end(err error) (path string, _ error) {
 	if r.f == nil {
-		return err
+		return "", err
 	}
 	if err == nil {
 		err = r.w.Close()
@@ -152,16 +152,17 @@ func (r *runWriter) end(err error) error {
 	if err == nil {
 		err = r.out.flush()
 	}
-	return errors.Join(err, r.f.Close())
+	return r.f.Name(), errors.Join(err, r.f.Close())
 }
 
-// create creates a local file, if so many bytes of its disk are free.
-func create(path string, free int64) (*os.File, error) {
+// create creates a file in a local directory, if so many bytes of its disk are free. Its name
+// is a number, as spill.Folder asks for.
+func create(dir string, free int64) (*os.File, error) {
 	//guard: the disk would be filled to its last byte
-	if err := spill.CheckFree(filepath.Dir(path), free); err != nil {
+	if err := spill.CheckFree(dir, free); err != nil {
 		return nil, err
 	}
-	f, err := os.Create(path)
+	f, err := os.CreateTemp(dir, "*")
 	if err != nil {
 		return nil, fmt.Errorf("index: %w", err)
 	}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io"
 	"math"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -150,11 +149,11 @@ func TestPositionOf(t *testing.T) {
 
 // TestCreate leaves a full disk as it is.
 func TestCreate(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "x")
-	if _, err := create(path, math.MaxInt64); !errors.Is(err, syscall.ENOSPC) {
+	dir := t.TempDir()
+	if _, err := create(dir, math.MaxInt64); !errors.Is(err, syscall.ENOSPC) {
 		t.Errorf("created with %v", err)
 	}
-	f, err := create(path, 1)
+	f, err := create(dir, 1)
 	if err != nil {
 		t.Fatal(err)
 	}

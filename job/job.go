@@ -50,6 +50,8 @@ type Options struct {
 	// TaskDone, if set, is told of every task that this run did, by one goroutine at
 	// a time.
 	TaskDone func(*manifest.TaskResult)
+	// Warn, if set, is told of files in TempDir that should be looked at.
+	Warn func(string)
 }
 
 func (o *Options) memory() *budget.Pool {
@@ -60,7 +62,7 @@ func (o *Options) memory() *budget.Pool {
 func (o *Options) taskOptions(p *manifest.Plan, progress func(task.Progress)) (task.Options, error) {
 	options := task.Options{
 		Formats: o.Formats, Resolve: o.Resolve, Workers: o.Workers, Memory: o.memory(), TempDir: o.TempDir,
-		Program: o.Program, Run: o.Run, Progress: progress, Done: o.TaskDone,
+		Program: o.Program, Run: o.Run, Progress: progress, Done: o.TaskDone, Warn: o.Warn,
 	}
 	var err error
 	options.Sink, err = o.sink(p)

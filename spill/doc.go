@@ -21,7 +21,8 @@
 //
 // A folder whose lock is free belongs to a dead process, and the next
 // OpenFolder removes it; so nothing remains for longer than a run, however the
-// last one ended.
+// last one ended. All names in a folder are numbers: a file of another name is
+// not this program's and stays, and a warning names it.
 //
 // The open files of all spills of a folder stay within one budget, so that
 // rows of 10,000 columns pass where 256 files may be open: beyond it, the file

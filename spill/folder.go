@@ -5,9 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -32,6 +30,8 @@ type Folder struct {
 	stored atomic.Int64 // bytes that all spills wrote to files
 	once   sync.Once
 	err    error // of Close
+	// warnings are of files in folders of dead processes.
+	warnings []string
 
 	mu     sync.Mutex
 	closed []*Spill // to be used again
@@ -40,7 +40,8 @@ type Folder struct {
 // OpenFolder makes a folder in parent, which must exist, after removing those
 // there whose process has died.
 func OpenFolder(parent string) (*Folder, error) {
-	if err := sweep(parent); err != nil {
+	warnings, err := sweep(parent)
+	if err != nil {
 		return nil, fmt.Errorf("spill: %w", err)
 	}
 	files := budget.OpenFiles()
@@ -52,7 +53,7 @@ func OpenFolder(parent string) (*Folder, error) {
 		lock, err := lockDir(dir)
 		if err == nil {
 			spread(lock)
-			f := &Folder{dir: dir, lock: lock, budget: int64(files - files/InputFiles)}
+			f := &Folder{dir: dir, lock: lock, budget: int64(files - files/InputFiles), warnings: warnings}
 			folders.Store(f, true)
 			return f, nil
 		}
@@ -92,57 +93,43 @@ func lockOpen(f *os.File, dir string) (err error) {
 	if err != nil {
 		return err
 	}
-	//guard: a folder would be used that is removed already
-	return checkSame(f, dir)
-}
-
-// checkSame makes sure that the locked directory still has its name: it may
-// have been removed between opening and locking.
-func checkSame(f *os.File, dir string) error {
-	held, err := f.Stat()
+	named, err := os.Lstat(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return errTaken
+	}
 	if err != nil {
 		return err
 	}
-	named, err := os.Lstat(dir)
-	if errors.Is(err, fs.ErrNotExist) || err == nil && !os.SameFile(held, named) {
+	//guard: a folder would be used that is removed already
+	return checkSame(f, named)
+}
+
+// checkSame makes sure that the locked directory is one that was found: it may
+// have been removed between opening and locking.
+func checkSame(f *os.File, found fs.FileInfo) error {
+	held, err := f.Stat()
+	if err == nil && !os.SameFile(held, found) {
 		return errTaken
 	}
 	return err
 }
 
-// sweep removes the folders of dead processes. What cannot be locked or
-// removed, such as another user's, is left alone.
-func sweep(parent string) error {
-	entries, err := os.ReadDir(parent)
-	if err != nil {
-		return err
-	}
-	for _, e := range entries {
-		if !e.IsDir() || !strings.HasPrefix(e.Name(), folderPrefix) {
-			continue
-		}
-		dir := filepath.Join(parent, e.Name())
-		lock, err := lockDir(dir)
-		if err != nil {
-			continue
-		}
-		_ = os.RemoveAll(dir)
-		_ = lock.Close()
-	}
-	return nil
-}
-
 // folders are those of this process that are not closed.
 var folders sync.Map
 
-// Clear removes the folders of this process with all that is in them, for an end in the
+// Clear removes the folders of this process with the spills in them, for an end in the
 // midst of the work: whatever still uses them fails.
 func Clear() {
-	folders.Range(func(f, _ any) bool {
-		_ = os.RemoveAll(f.(*Folder).dir) // the next process tries again
+	folders.Range(func(key, _ any) bool {
+		f := key.(*Folder)
+		_, _ = removeFolder(f.dir, f.lock) // the next process tries again
 		return true
 	})
 }
+
+// Warnings name the files of others that OpenFolder left in folders of dead processes. The
+// process is warned of a folder once.
+func (f *Folder) Warnings() []string { return f.warnings }
 
 // Dir returns the folder's path.
 func (f *Folder) Dir() string { return f.dir }
@@ -151,7 +138,8 @@ func (f *Folder) Dir() string { return f.dir }
 func (f *Folder) Stored() int64 { return f.stored.Load() }
 
 // TempDir makes an empty directory in the folder, for files that belong to no
-// spill. The caller removes it.
+// spill. Their names are numbers, as those of os.CreateTemp for the pattern "*": others
+// stay if the process dies. The caller removes it.
 func (f *Folder) TempDir() (string, error) {
 	dir, err := os.MkdirTemp(f.dir, "*")
 	if err != nil {
@@ -219,12 +207,13 @@ func (f *Folder) reuse(columns, share int) *Spill {
 	return s
 }
 
-// Close removes the folder with all that is in it and gives up its lock.
-// Spills must be closed, or not be used any more. Further calls return the same error.
+// Close removes the folder with the spills in it and gives up its lock. With files of
+// others the folder stays, and the next OpenFolder warns of them. Spills must be closed, or not be used any more. Further calls return the same error.
 func (f *Folder) Close() error {
 	f.once.Do(func() {
 		folders.Delete(f)
-		f.err = errors.Join(os.RemoveAll(f.dir), f.lock.Close())
+		_, err := removeFolder(f.dir, f.lock)
+		f.err = errors.Join(err, f.lock.Close())
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		for _, s := range f.closed {

@@ -2,16 +2,19 @@ package spill
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"go.uber.org/goleak"
+	"golang.org/x/sys/unix"
 )
 
 const holderParent = "ROWTOCOL_TEST_SPILL_PARENT"
@@ -98,14 +101,154 @@ func TestSweepLeavesOthersAlone(t *testing.T) {
 	if err := os.Symlink(elsewhere, filepath.Join(parent, folderPrefix+"link")); err != nil {
 		t.Fatal(err)
 	}
-	if err := sweep(parent); err != nil {
-		t.Fatal(err)
+	if warnings, err := sweep(parent); err != nil || len(warnings) > 0 {
+		t.Fatal(warnings, err)
 	}
 	if entries, _ := os.ReadDir(parent); len(entries) != 5 {
 		t.Errorf("of 5 entries these remain: %v", entries)
 	}
 	if _, err := os.Stat(elsewhere); err != nil {
 		t.Error(err)
+	}
+}
+
+// staleFolder makes a folder as a dead process leaves it, with spilled columns and keys.
+func staleFolder(t *testing.T, parent string) (dir string) {
+	t.Helper()
+	dir = filepath.Join(parent, folderPrefix+"1")
+	for _, name := range []string{"27/0", "27/10", "4/815"} {
+		writeFile(t, filepath.Join(dir, name))
+	}
+	if err := os.Mkdir(filepath.Join(dir, "5"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+func writeFile(t *testing.T, name string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(name, []byte("x"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// tree are the paths below a directory of all that is no directory.
+func tree(t *testing.T, dir string) (paths []string) {
+	t.Helper()
+	err := filepath.WalkDir(dir, func(p string, e fs.DirEntry, err error) error {
+		if err == nil && !e.IsDir() {
+			p, err = filepath.Rel(dir, p)
+			paths = append(paths, p)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return paths
+}
+
+// What is not of this program stays in the folder of a dead process, and is named once.
+func TestSweepKeepsForeignFiles(t *testing.T) {
+	elsewhere := t.TempDir()
+	writeFile(t, elsewhere+"/0")
+	link := func(t *testing.T, name string) {
+		if err := os.Symlink(elsewhere, name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, put := range map[string]func(t *testing.T, name string){
+		"notes.txt": writeFile, "27/notes": writeFile, "own/0": writeFile, "27/3/4": writeFile, "1e5": writeFile,
+		"link": link, "7": link, "27/7": link,
+		"8": func(t *testing.T, name string) {
+			if err := unix.Mkfifo(name, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		},
+	} {
+		parent := t.TempDir()
+		dir := staleFolder(t, parent)
+		put(t, filepath.Join(dir, name))
+		shown := name
+		if name == "own/0" || name == "27/3/4" {
+			shown = filepath.Dir(name)
+		}
+		for i := range 2 {
+			f, err := OpenFolder(parent)
+			if err != nil {
+				t.Fatal(err)
+			}
+			w := f.Warnings()
+			if i == 0 && (len(w) != 1 || !strings.Contains(w[0], "files in "+dir) || !strings.Contains(w[0], `["`+shown+`"];`)) || i == 1 && len(w) > 0 {
+				t.Errorf("%s: look %d: %q", name, i, w)
+			}
+			if err := f.Close(); err != nil {
+				t.Error(err)
+			}
+			if left := tree(t, parent); !slices.Equal(left, []string{folderPrefix + "1/" + name}) {
+				t.Errorf("%s: left %q", name, left)
+			}
+		}
+	}
+	if left := tree(t, elsewhere); len(left) != 1 {
+		t.Errorf("a link was followed: %q", left)
+	}
+}
+
+// A warning names few of many files.
+func TestWarningOfManyFiles(t *testing.T) {
+	parent := t.TempDir()
+	dir := staleFolder(t, parent)
+	for i := range 8 {
+		writeFile(t, fmt.Sprintf("%s/a%d", dir, i))
+	}
+	w, err := sweep(parent)
+	if err != nil || len(w) != 1 || !strings.Contains(w[0], " and 3 more;") || strings.Count(w[0], `"`) != 10 {
+		t.Errorf("%q, %v", w, err)
+	}
+}
+
+// The end of a process keeps what is not of the program.
+func TestCloseKeepsForeignFiles(t *testing.T) {
+	parent := t.TempDir()
+	for name, end := range map[string]func(*Folder){"Close": func(*Folder) {}, "Clear": func(*Folder) { Clear() }} {
+		f, err := OpenFolder(parent)
+		if err != nil {
+			t.Fatal(err)
+		}
+		writeFile(t, f.Dir()+"/27/0")
+		writeFile(t, f.Dir()+"/"+name)
+		end(f)
+		if err := f.Close(); err != nil {
+			t.Error(err)
+		}
+		if left := tree(t, f.Dir()); !slices.Equal(left, []string{name}) {
+			t.Errorf("%s left %q", name, left)
+		}
+	}
+}
+
+// A link that comes in the place of a locked folder is not followed.
+func TestRemoveOfAReplacedFolder(t *testing.T) {
+	parent, elsewhere := t.TempDir(), t.TempDir()
+	writeFile(t, elsewhere+"/0")
+	dir := staleFolder(t, parent)
+	lock, err := lockDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = lock.Close() }()
+	if err := os.Rename(dir, dir+"0"); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(elsewhere, dir); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := removeFolder(dir, lock); !errors.Is(err, errTaken) || len(tree(t, elsewhere)) != 1 {
+		t.Errorf("%v, left %q", err, tree(t, elsewhere))
 	}
 }
 

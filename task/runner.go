@@ -50,6 +50,8 @@ type Options struct {
 	Progress func(Progress)
 	// Done, if set, is told of every task that is done, by one goroutine at a time.
 	Done func(*manifest.TaskResult)
+	// Warn, if set, is told of files in TempDir that should be looked at.
+	Warn func(string)
 }
 
 // Progress is what a Runner has done.
@@ -99,16 +101,25 @@ func Open(p *manifest.Plan, o Options) (*Runner, error) {
 			return nil, failure.As(failure.Input, fmt.Errorf("plan %s: %w", p.ID, err))
 		}
 	}
-	if r.spill, err = openSpill(o.TempDir); err != nil {
+	if r.spill, err = openSpill(o); err != nil {
 		return nil, err
 	}
 	return r, nil
 }
 
-// openSpill opens a folder for spills in a temporary directory.
-func openSpill(tempDir string) (*spill.Folder, error) {
+// openSpill opens a folder for spills in the temporary directory.
+func openSpill(o Options) (*spill.Folder, error) {
+	tempDir := cmp.Or(o.TempDir, os.TempDir())
 	folder, err := spill.OpenFolder(tempDir)
-	return folder, tempDirError(tempDir, err)
+	if err != nil {
+		return nil, tempDirError(tempDir, err)
+	}
+	if o.Warn != nil {
+		for _, w := range folder.Warnings() {
+			o.Warn(w)
+		}
+	}
+	return folder, nil
 }
 
 // openSchema finds out how rows become columns, unless the caller knows it.

@@ -1,7 +1,6 @@
 package task
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -141,7 +140,7 @@ func removeAll(ctx context.Context, st store.Store, dir string, files []manifest
 // side files of all tasks, whose results are given in their order, the sink of the
 // options makes an index, which a result of its own describes. dir, on st, has the
 // files and takes the result. A step that was done is not done again, unless tasks were
-// since: their rows may be elsewhere now. Of the options Sink and TempDir are used.
+// since: their rows may be elsewhere now. Of the options Sink, TempDir and Warn are used.
 func Last(ctx context.Context, p *manifest.Plan, o Options, st store.Store, dir string, results []*manifest.TaskResult) (*manifest.TaskResult, error) {
 	number := len(p.Tasks)
 	res, err := WorkIn(p, st, dir).Finished(ctx, number)
@@ -182,7 +181,7 @@ func outputOf(st store.Store, dir string, results []*manifest.TaskResult) (of Ou
 
 // merge makes and stores the index.
 func merge(ctx context.Context, o Options, st store.Store, dir string, of Output) (_ []manifest.File, err error) {
-	folder, err := openSpill(cmp.Or(o.TempDir, os.TempDir()))
+	folder, err := openSpill(o)
 	if err != nil {
 		return nil, err
 	}
@@ -191,6 +190,7 @@ func merge(ctx context.Context, o Options, st store.Store, dir string, of Output
 	if err != nil {
 		return nil, err
 	}
+	defer func() { err = errors.Join(err, os.RemoveAll(local)) }()
 	k := &indexKeeper{st: st, dir: dir, seen: make(map[string]bool)}
 	err = o.Sink.Merge(ctx, of, local, func(f NewFile) error { return k.keep(ctx, f) })
 	if err != nil {

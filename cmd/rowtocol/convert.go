@@ -265,6 +265,7 @@ func (a *app) jobOptions() job.Options {
 	return job.Options{
 		Formats: formats, Workers: a.workers, Memory: a.pool, TempDir: a.tempDir,
 		Program: a.run.Version, Run: a.run.ID, Resolve: a.resolve, TaskDone: a.taskDone,
+		Warn: func(warning string) { a.warn([]string{warning}) },
 	}
 }
 

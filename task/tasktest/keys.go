@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -30,7 +29,7 @@ func (k Keys) Name() string { return "keys of " + k.Field }
 
 // Begin implements task.Sink.
 func (k Keys) Begin(number int, dir string) (task.AttemptSink, error) {
-	f, err := os.Create(filepath.Join(dir, "keys"))
+	f, err := os.CreateTemp(dir, "*")
 	return &taskKeys{of: k, task: number, file: f, lines: bufio.NewWriter(f)}, err
 }
 

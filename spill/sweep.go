@@ -1,0 +1,123 @@
+package spill
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"sync"
+)
+
+// sweep removes the folders of dead processes, and returns warnings of those in which
+// others have files. What cannot be locked or removed, such as another user's, is left
+// alone.
+func sweep(parent string) (warnings []string, err error) {
+	entries, err := os.ReadDir(parent)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range entries {
+		if !e.IsDir() || !strings.HasPrefix(e.Name(), folderPrefix) {
+			continue
+		}
+		dir := filepath.Join(parent, e.Name())
+		lock, err := lockDir(dir)
+		if err != nil {
+			continue
+		}
+		if foreign, _ := removeFolder(dir, lock); len(foreign) > 0 {
+			if _, before := warned.LoadOrStore(dir, true); !before {
+				warnings = append(warnings, warningOf(dir, foreign))
+			}
+		}
+		_ = lock.Close()
+	}
+	return warnings, nil
+}
+
+// warned has the folders that this process was warned of.
+var warned sync.Map
+
+func warningOf(dir string, foreign []string) string {
+	const most = 5
+	more := ""
+	if n := len(foreign); n > most {
+		foreign, more = foreign[:most], fmt.Sprintf(" and %d more", n-most)
+	}
+	return fmt.Sprintf("files in %s, which a killed run left, are not rowtocol's and are kept: %q%s; move them away and remove the directory", dir, foreign, more)
+}
+
+// folderDepth is the levels of directories in a folder: a spill has files alone.
+const folderDepth = 1
+
+// removeFolder removes a folder, which is locked, with what this program made in it. It
+// returns the paths in the folder of all else, with which the folder stays.
+func removeFolder(dir string, lock *os.File) (foreign []string, err error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, unlessGone(err)
+	}
+	defer func() { _ = root.Close() }()
+	opened, err := root.Stat(".")
+	if err != nil {
+		return nil, err
+	}
+	//guard: follows no link that came in the place of the folder
+	if err := checkSame(lock, opened); err != nil {
+		return nil, err
+	}
+	if foreign, err = removeOwn(root, "", folderDepth); err == nil && len(foreign) == 0 {
+		err = unlessGone(os.Remove(dir))
+	}
+	return foreign, err
+}
+
+// removeOwn removes the files in a directory whose names are numbers, as those are that
+// this program makes, and such directories to a depth. It goes on after an error.
+func removeOwn(root *os.Root, at string, depth int) (foreign []string, err error) {
+	dir, err := root.Open(".")
+	if err != nil {
+		return nil, err
+	}
+	entries, err := dir.ReadDir(-1)
+	err = errors.Join(err, dir.Close())
+	for _, e := range entries {
+		name := e.Name()
+		own := e.Type().IsRegular() || e.IsDir() && depth > 0
+		//guard: keeps what is not of this program
+		if strings.Trim(name, "0123456789") != "" || !own {
+			foreign = append(foreign, path.Join(at, name))
+			continue
+		}
+		if e.IsDir() {
+			inside, failed := removeInside(root, name, path.Join(at, name), depth-1)
+			err = errors.Join(err, failed)
+			if foreign = append(foreign, inside...); len(inside) > 0 {
+				continue
+			}
+		}
+		err = errors.Join(err, unlessGone(root.Remove(name)))
+	}
+	return foreign, err
+}
+
+// removeInside is removeOwn for a directory in another.
+func removeInside(root *os.Root, name, at string, depth int) (foreign []string, err error) {
+	sub, err := root.OpenRoot(name)
+	if err != nil {
+		return nil, unlessGone(err)
+	}
+	defer func() { _ = sub.Close() }()
+	return removeOwn(sub, at, depth)
+}
+
+// unlessGone is no error for what another removed first.
+func unlessGone(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
