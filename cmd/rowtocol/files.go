@@ -45,6 +45,9 @@ func (a *app) readerSchema(ctx context.Context, location string) (string, error)
 		return "", err
 	}
 	text, err := readDocument(ctx, "--schema", location, at, maxSchema)
+	if errors.Is(err, store.ErrNotExist) {
+		return "", usagef("--schema: %s does not exist", location)
+	}
 	if err != nil {
 		return "", err
 	}
@@ -59,8 +62,6 @@ func (a *app) readerSchema(ctx context.Context, location string) (string, error)
 func readDocument(ctx context.Context, flag, name string, at store.Location, most int64) ([]byte, error) {
 	text, err := at.Store.ReadFile(ctx, at.Path, most)
 	switch {
-	case errors.Is(err, store.ErrNotExist):
-		return nil, usagef("%s: %s does not exist", flag, name)
 	case errors.Is(err, store.ErrNotRegular), errors.Is(err, store.ErrTooLarge):
 		return nil, usagef("%s: %s: %w", flag, name, err)
 	case err != nil:
