@@ -88,7 +88,10 @@ func plainContent(t *testing.T, name string, content []byte) []byte {
 	}
 	s, err := manifest.DecodeSuccess(content)
 	must(t, err)
-	s.ID, s.Sequence, s.Plan, s.Made = "", 0, "", nil
+	s.ID, s.Sequence, s.Replaces, s.Plan, s.Made = "", 0, nil, "", nil
+	for i := range s.Request.Inputs {
+		s.Request.Inputs[i].Recent = false // when this run looked
+	}
 	for _, p := range s.Parts {
 		for i := range p.Files {
 			p.Files[i].Name = plainName(p.Files[i].Name)

@@ -72,6 +72,13 @@ func TestSetModified(t *testing.T) {
 			t.Errorf("modified %v before the look: %+v", age, in)
 		}
 	}
+	for year, known := range map[int]bool{2026: true, 9999: true, 10000: false, 0: false, -1: false} {
+		var in Input
+		in.SetModified(time.Date(year, 6, 1, 0, 0, 0, 1, time.UTC), now)
+		if _, err := in.ModTime.MarshalJSON(); err != nil || in.ModTime.IsZero() == known {
+			t.Errorf("year %d: %v (%v)", year, in.ModTime, err)
+		}
+	}
 }
 
 // TestKnownOwners finds inputs of others, and the first of several.

@@ -143,6 +143,19 @@ func TestOnce(t *testing.T) {
 	failuretest.Want(t, err, failure.Usage, "copies")
 }
 
+// TestOnceWhileModified finds two names of a file that was modified between the looks at
+// them.
+func TestOnceWhileModified(t *testing.T) {
+	var headers []header
+	for i, name := range []string{"a", "b"} {
+		in := manifest.Input{Path: "/in/" + name, Size: 200, HeaderSize: 100, FileID: 7, ModTime: time.Unix(int64(i)+1, 0).UTC()}
+		headers = append(headers, header{input: in})
+	}
+	if err := new(Survey).once(t.Context(), headers, nil); err != nil || headers[0].known || !headers[1].known {
+		t.Errorf("%+v: %v", headers, err)
+	}
+}
+
 // TestAnswers keeps what was read of files of which a change would show.
 func TestAnswers(t *testing.T) {
 	dir := t.TempDir()
@@ -150,14 +163,17 @@ func TestAnswers(t *testing.T) {
 	writeInput(t, file, avrotest.Schema, 1, 2)
 	r := request(dir+"/out", dir+"/in")
 	r.Known = converted(t, look(t, r).Request.Inputs)
-	for age, kept := range map[time.Duration]bool{time.Minute: true, 0: false} {
-		at := time.Now().Add(-age)
+	for at, kept := range map[time.Time]bool{time.Now().Add(-time.Minute): true, time.Now(): false} {
 		if err := os.Chtimes(file, at, at); err != nil {
 			t.Fatal(err)
 		}
 		s := look(t, r)
 		if answers := s.Answers(); (len(answers) == 1) != kept || len(s.Request.Inputs) != 0 {
-			t.Errorf("modified %v ago: %+v", age, answers)
+			t.Errorf("modified at %v: %+v", at, answers)
 		}
+	}
+	var s Survey
+	if s.keep(&manifest.Input{Path: "in"}, true); s.Answers() != nil {
+		t.Error("an answer is kept for a file without a time")
 	}
 }
