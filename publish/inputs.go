@@ -21,8 +21,11 @@ func Inputs(outputs []Committed) *manifest.Known {
 // cannot be read is not known.
 func (d *Destination) KnownInputs(ctx context.Context) *manifest.Known {
 	info, err := d.entry(ctx, manifest.InputsName)
-	//guard: what a file elsewhere says would be taken for what a survey found
-	if err != nil || info.Link {
+	if err != nil {
+		return manifest.NewKnown()
+	}
+	//guard: follows a link to what others wrote
+	if info.Link {
 		return manifest.NewKnown()
 	}
 	text, err := d.st.ReadFile(ctx, info.Path, manifest.MaxSize)

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rowtocol/rowtocol/failure"
+	"github.com/rowtocol/rowtocol/failure/failuretest"
 	"github.com/rowtocol/rowtocol/manifest"
 	"github.com/rowtocol/rowtocol/manifest/manifesttest"
 	"github.com/rowtocol/rowtocol/store"
@@ -211,5 +213,24 @@ func TestWrittenOver(t *testing.T) {
 	must(t, os.Chtimes(file, time.Time{}, time.Now().Add(time.Second))) // whatever the clock's steps are
 	if now.Still(t.Context(), before, res) {
 		t.Error("it is as it was")
+	}
+}
+
+// TestReadsOfPieces refuses a result that does not tell of each piece what was read.
+func TestReadsOfPieces(t *testing.T) {
+	input, _ := writeInput(t, t.TempDir(), "a", 40)
+	p := newPlan(t, 5000, input)
+	st := memstore.New().Client()
+	must(t, st.Mkdir(t.Context(), "/work"))
+	results, err := open(t, p, options(t)).Run(t.Context(), st, "/work", []int{1})
+	must(t, err)
+	res := *results[0]
+	for _, reads := range [][]manifest.Read{nil, append(slices.Clone(res.Reads), manifest.Read{})} {
+		res.Reads = reads
+		doc, err := res.Encode()
+		must(t, err)
+		must(t, st.WriteFile(t.Context(), "/work/"+manifest.TaskName(1), doc, false))
+		_, err = WorkIn(p, st, "/work").Finished(t.Context(), 1)
+		failuretest.Want(t, err, failure.Foreign, "says what was read")
 	}
 }
