@@ -137,10 +137,6 @@ func (c *commitment) run(ctx context.Context, state *publish.State) error {
 
 func (c *commitment) work(ctx context.Context) error {
 	state := c.claim.State()
-	//guard: an output that came after the first look would be taken for another request's
-	if err := c.comparePlan(ctx, c.plan, state); err != nil {
-		return err
-	}
 	if m, done := c.committed(state); done {
 		c.out.nothing(m)
 		return nil

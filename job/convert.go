@@ -149,7 +149,7 @@ func (c *conversion) work(ctx context.Context, claim *publish.Claim) error {
 	state := claim.State()
 	//guard: unfinished runs would be removed by one that does nothing, or is refused
 	c.staged = len(claim.Runs()) > 0
-	//guard: an output that came after the first look would be taken for another request's
+	//guard: an output that was completed since would be taken for another request's
 	if err := compare(ctx, c.looked, state); err != nil {
 		return err
 	}

@@ -57,6 +57,9 @@ func (r *Request) destination(ctx context.Context) (*publish.State, *publish.Des
 	}
 	dest := publish.At(place, r.Destination)
 	state, err := dest.Look(ctx)
+	if err == nil {
+		err = r.checkMoves(state.Outputs())
+	}
 	return state, dest, err
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/rowtocol/rowtocol/failure"
@@ -74,6 +75,24 @@ func (o *Options) comparePlan(ctx context.Context, p *manifest.Plan, state *publ
 		in.CRC32C = &crc
 		return err
 	})
+}
+
+// checkMoves refuses a move of a tree that holds no input of the outputs: with a typing
+// error all inputs would be converted again.
+func (r *Request) checkMoves(outputs []publish.Committed) error {
+	for i, move := range r.Destination.Moved {
+		now := manifest.Moved(move.To, r.Destination.Moved[i+1:])
+		holds := func(o publish.Committed) bool {
+			return slices.ContainsFunc(o.Success.Request.Inputs, func(in manifest.Input) bool {
+				return manifest.InTree(in.Path, now) || manifest.InTree(in.Location(), now)
+			})
+		}
+		//guard: converts every input again after a typing error
+		if len(outputs) > 0 && !slices.ContainsFunc(outputs, holds) {
+			return failure.New(failure.Usage, "--moved %s=%s: destination %s knows no input below %s", move.From, move.To, r.Dest, move.From)
+		}
+	}
+	return nil
 }
 
 // checkInputs requires that the inputs of a plan are what its tasks read, and notes in

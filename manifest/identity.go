@@ -325,15 +325,26 @@ func (k *Known) best(in *Input, candidates []int, not string, relations ...Relat
 // Move is a tree, or a cluster, that is somewhere else now.
 type Move struct{ From, To string }
 
-// moved returns what a location is after some moves.
-func moved(location string, moves []Move) string {
+// Moved returns what a location is after some moves, one after another.
+func Moved(location string, moves []Move) string {
 	for _, m := range moves {
-		from := strings.TrimSuffix(m.From, "/")
-		if rest, ok := strings.CutPrefix(location, from); ok && (rest == "" || rest[0] == '/') {
-			return strings.TrimSuffix(m.To, "/") + rest
+		if rest, ok := cutTree(location, m.From); ok {
+			location = strings.TrimSuffix(m.To, "/") + rest
 		}
 	}
 	return location
+}
+
+// cutTree returns what follows the path of a tree in a location, if that is in the tree.
+func cutTree(location, tree string) (rest string, ok bool) {
+	rest, ok = strings.CutPrefix(location, strings.TrimSuffix(tree, "/"))
+	return rest, ok && (rest == "" || rest[0] == '/')
+}
+
+// InTree reports whether a location is that of a tree, or in it.
+func InTree(location, tree string) bool {
+	_, ok := cutTree(location, tree)
+	return ok
 }
 
 // MoveInputs gives the inputs of an output the names that they have after some
@@ -342,9 +353,9 @@ func (r *Request) MoveInputs(moves []Move) {
 	for i := range r.Inputs {
 		in := &r.Inputs[i]
 		was := *in
-		in.Path = moved(was.Path, moves)
+		in.Path = Moved(was.Path, moves)
 		if was.Real != "" {
-			in.Real = moved(was.Real, moves)
+			in.Real = Moved(was.Real, moves)
 		}
 		if in.Path != was.Path || in.Real != was.Real {
 			in.FileID = 0

@@ -100,7 +100,7 @@ func TestKnownOwners(t *testing.T) {
 
 func TestMoveInputs(t *testing.T) {
 	r := &Request{Inputs: []Input{{Path: "hdfs://old/in/dt=1/a", FileID: 1}, {Path: "/data/a", Real: "/disk1/a", FileID: 2}, {Path: "/database/a", FileID: 3}}}
-	r.MoveInputs([]Move{{"hdfs://old/", "hdfs://new:8020"}, {"/data", "/mnt/data/"}})
+	r.MoveInputs([]Move{{"hdfs://old/", "hdfs://new:8020"}, {"/data", "/mnt"}, {"/mnt/", "/mnt/data/"}})
 	want := []Input{{Path: "hdfs://new:8020/in/dt=1/a"}, {Path: "/mnt/data/a", Real: "/disk1/a"}, {Path: "/database/a", FileID: 3}}
 	for i, in := range r.Inputs {
 		if in != want[i] {

@@ -2,8 +2,10 @@ package publish
 
 import (
 	"context"
+	"errors"
 
 	"github.com/rowtocol/rowtocol/manifest"
+	"github.com/rowtocol/rowtocol/store"
 )
 
 // Inputs are the inputs of outputs, each of which owns its own by its name.
@@ -47,5 +49,9 @@ func (d *Destination) KeepInputs(ctx context.Context, inputs []manifest.Input) e
 	if err != nil {
 		return err
 	}
-	return d.st.WriteFile(ctx, d.in(manifest.InputsName), text, false)
+	err = d.st.WriteFile(ctx, d.in(manifest.InputsName), text, false)
+	if errors.Is(err, store.ErrNoParent) || errors.Is(err, store.ErrNotExist) {
+		return nil // a destination that does not exist keeps nothing
+	}
+	return err
 }

@@ -25,6 +25,8 @@ const schema = `{"type":"record","name":"R","fields":[
  {"name":"at","type":{"type":"long","logicalType":"timestamp-micros"}},{"name":"ns","type":{"type":"long","logicalType":"timestamp-nanos"}},
  {"name":"there","type":["null",{"type":"long","logicalType":"local-timestamp-millis"}]},
  {"name":"dot.ted","type":"int"},{"name":"dot","type":{"type":"record","name":"D","fields":[{"name":"ted","type":"int"},{"name":"x.y","type":"int"}]}},
+ {"name":"span","type":{"type":"fixed","name":"Span","size":12,"logicalType":"duration"}},
+ {"name":"id","type":{"type":"fixed","name":"ID","size":16,"logicalType":"uuid"}},
  {"name":"list","type":{"type":"array","items":"int"}},{"name":"u","type":["int","string"]},
  {"name":"o","type":["null",{"type":"record","name":"O","fields":[{"name":"s","type":"string"}]}]}]}`
 
@@ -301,6 +303,40 @@ func TestPrefixesAndRanges(t *testing.T) {
 	}
 	if r, err := l.Between("", ""); err != nil || r.From != nil || r.To != nil {
 		t.Errorf("% x, %v", r, err)
+	}
+}
+
+// Durations are found by their keys; they have no order.
+func TestDurationsHaveNoOrder(t *testing.T) {
+	for _, fields := range []string{"span", "span,i"} {
+		d := spec(t, fields)
+		if _, err := d.Exactly("P1M0DT0.000S"); err != nil {
+			t.Error(err)
+		}
+		for _, bounds := range [][2]string{{"P1M0DT0.000S", ""}, {"", "P1M0DT0.000S"}} {
+			if r, err := d.Between(bounds[0], bounds[1]); err == nil || !strings.Contains(err.Error(), "no order") {
+				t.Errorf("%s: %q: % x, %v", fields, bounds, r, err)
+			}
+		}
+	}
+	if _, err := spec(t, "span").Beginning("P1M"); err == nil || !strings.Contains(err.Error(), "duration, which has no prefixes") {
+		t.Error(err)
+	}
+}
+
+// A prefix of a UUID is written as the UUID is printed.
+func TestPrefixOfUUID(t *testing.T) {
+	s := spec(t, "id")
+	id := key(t, s, []byte("\x01\x23\x45\x67\x89\xab\xcd\xef\x01\x23\x45\x67\x89\xab\xcd\xef"))
+	for _, prefix := range []string{"01", "01234567", "01234567-", "01234567-89ab-cd"} {
+		if r, err := s.Beginning(prefix); err != nil || !within(r, id) {
+			t.Errorf("%s: % x, %v", prefix, r, err)
+		}
+	}
+	for _, prefix := range []string{"0", "AAAA=", "uuid"} {
+		if r, err := s.Beginning(prefix); err == nil {
+			t.Errorf("%s: % x", prefix, r)
+		}
 	}
 }
 

@@ -147,12 +147,14 @@ func (s *Spec) String() string { return strings.Join(s.Paths(), ",") }
 func (f *field) text() bool {
 	switch f.kind {
 	case shred.KindString, shred.KindBytes, shred.KindFixed, shred.KindEnum:
-		return !f.decimal()
+		return !f.decimal() && !f.duration()
 	}
 	return false
 }
 
 func (f *field) decimal() bool { return f.logical == column.LogicalDecimal }
+
+func (f *field) duration() bool { return f.logical == column.LogicalDuration }
 
 // Append appends the key of a row to dst. values are those of the fields, as Avro encodes
 // them; they come from a datum that was checked. ok is false if one is null, and dst is

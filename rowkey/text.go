@@ -83,7 +83,7 @@ func (s *Spec) Beginning(text string) (Range, error) {
 	}
 	i := len(values) - 1
 	if !s.fields[i].text() {
-		return Range{}, fmt.Errorf("%s is of the type %s, which has no prefixes", s.fields[i].path, s.fields[i].kind)
+		return Range{}, fmt.Errorf("%s is of the type %s, which has no prefixes", s.fields[i].path, s.fields[i].name())
 	}
 	key, err := s.key(values[:i])
 	if err != nil {
@@ -133,6 +133,10 @@ func (s *Spec) bound(text string) (Range, error) {
 		return Range{}, err
 	}
 	for i, value := range values {
+		//guard: gives rows outside of a range, as durations of months and days have no order
+		if s.fields[i].duration() {
+			return Range{}, fmt.Errorf("%s: durations have no order and no ranges; give one as a key", s.fields[i].path)
+		}
 		//guard: refuses NaN as a bound, which no number is less or greater than
 		if d, err := strconv.ParseFloat(value, 64); err == nil && math.IsNaN(d) && s.fields[i].float() {
 			return Range{}, fmt.Errorf("%s: NaN is in no range; give it as a key", s.fields[i].path)

@@ -173,9 +173,9 @@ func (f *field) parseText(text string, prefix bool) (v []byte, err error) {
 	case shred.KindBytes, shred.KindFixed:
 		if digits, ok := strings.CutPrefix(text, "x'"); ok && strings.HasSuffix(digits, "'") {
 			v, err = hex.DecodeString(strings.TrimSuffix(digits, "'"))
-		} else if f.logical == column.LogicalUUID && len(text) == 36 {
+		} else if f.logical == column.LogicalUUID && (prefix || len(text) == 36) {
 			v, err = hex.DecodeString(strings.ReplaceAll(text, "-", ""))
-		} else if d, ok := column.ParseDuration(text); ok && f.logical == column.LogicalDuration {
+		} else if d, ok := column.ParseDuration(text); ok && f.duration() {
 			v = d
 		} else {
 			v, err = base64.StdEncoding.DecodeString(text)

@@ -12,6 +12,7 @@ import (
 	"github.com/rowtocol/rowtocol/internal/parallel"
 	"github.com/rowtocol/rowtocol/manifest"
 	"github.com/rowtocol/rowtocol/ocf"
+	"github.com/rowtocol/rowtocol/plan"
 )
 
 // comparedInput is an input, and what became of it in the output.
@@ -21,6 +22,7 @@ type comparedInput struct {
 	lost   []ocf.Range // what the conversion left out
 	empty  bool        // it had no bytes when it was converted
 	extra  bool        // the output was not made from it
+	unique bool        // the conversion left out files with the same bytes
 }
 
 // findCompared returns the inputs that the words of --against stand for, in the
@@ -91,8 +93,10 @@ func (a *app) listNotNamed(names []string) {
 }
 
 // otherNames finds files that the output was made from under another name. Those that are
-// there under that name as well are left out.
+// there under that name as well are left out, and so are copies that the conversion left
+// out.
 func (a *app) otherNames(ctx context.Context, files []input.File, made []comparedInput, inputs *manifest.Known, known map[string]bool) ([]input.File, error) {
+	skipped := slices.ContainsFunc(made, func(in comparedInput) bool { return in.unique })
 	there := make(map[string]bool, len(files))
 	for _, f := range files {
 		there[f.Name] = true
@@ -104,13 +108,13 @@ func (a *app) otherNames(ctx context.Context, files []input.File, made []compare
 			return nil
 		}
 		found[i] = inputs.Find(&in, "", false)
-		if found[i].Relation == manifest.Unopened {
+		if found[i].Relation == manifest.Unopened || skipped && found[i].Relation == manifest.Unrelated {
 			opened, _, err := input.Describe(ctx, a.resolve, in.Path)
 			if err != nil {
 				return nil // it is told later
 			}
 			in = opened
-			found[i] = inputs.Find(&in, "", false)
+			found[i] = inputs.Find(&in, "", skipped)
 		}
 		if found[i].Relation == manifest.Unread {
 			crc, err := input.Sum(ctx, a.resolve, in)
@@ -118,7 +122,7 @@ func (a *app) otherNames(ctx context.Context, files []input.File, made []compare
 				return err
 			}
 			in.CRC32C = &crc
-			found[i] = inputs.Find(&in, "", false)
+			found[i] = inputs.Find(&in, "", skipped)
 		}
 		return nil
 	})
@@ -129,6 +133,8 @@ func (a *app) otherNames(ctx context.Context, files []input.File, made []compare
 	for i, f := range files {
 		was := found[i]
 		switch {
+		case was.Relation == manifest.SameContent:
+			continue
 		case was.Relation != manifest.SameFile:
 		case there[was.Path]:
 			continue
@@ -181,7 +187,7 @@ func madeFrom(ctx context.Context, l *dataset.Listing, r *verified) (made []comp
 			return nil, nil, "", err
 		}
 		r.Inexact = r.Inexact.Plus(s.Inexact)
-		took := comparedInput{}
+		took := comparedInput{unique: s.Request.Options.Copies == plan.SkipCopies}
 		if s.Request.Schema != "" {
 			took.schema = s.Schema
 			schema = took.schema

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -321,7 +322,7 @@ func (a *app) account(o *job.Outcome, dest string) converted {
 	a.published(o)
 	a.warn(o.Warnings)
 	a.tellSkipped(o.Skipped)
-	a.tellSame(o.Skipped)
+	a.tellSame(slog.LevelInfo, o.Skipped)
 	r := converted{
 		Figures: &a.figures, Dest: dest, Nothing: o.Nothing, Tasks: o.Tasks, Resumed: o.Resumed, Parts: []manifest.Part{}, Losses: []manifest.Loss{}, LeftOut: []manifest.LeftOut{}, Warnings: orEmpty(o.Warnings), Skipped: len(o.Skipped), Copies: o.Copies,
 	}

@@ -182,8 +182,25 @@ func TestEqualInputs(t *testing.T) {
 	}
 	rowtocol(t, dir, nil, "convert", "--copies", "skip", "in", "skipped").want(t, 0)
 	wantRows(t, dir, "skipped", 1000)
+	rowtocol(t, dir, nil, "verify", "skipped", "--against", "in", "--require-complete").want(t, 0)
+	longs(t, dir+"/in/c.avro", 2, 9)
+	rowtocol(t, dir, nil, "verify", "skipped", "--against", "in", "--require-complete").want(t, 6, "c.avro")
+	must(t, os.Remove(dir+"/in/c.avro"))
 	rowtocol(t, dir, nil, "convert", "--copies", "refuse", "in", "refused").want(t, 3, "the same content as")
 	rowtocol(t, dir, nil, "convert", "--copies", "none", "in", "refused").want(t, 1, "--copies")
+}
+
+// TestMovedNothing refuses a tree that no input was in: all would be converted again.
+func TestMovedNothing(t *testing.T) {
+	dir := t.TempDir()
+	longs(t, dir+"/in/a.avro", 1, 0)
+	rowtocol(t, dir, nil, "convert", "--incremental", "--moved", "old=in", "in", "out").want(t, 0)
+	must(t, os.CopyFS(dir+"/new", os.DirFS(dir+"/in")))
+	for _, mode := range []string{"--incremental", "--overwrite"} {
+		rowtocol(t, dir, nil, "convert", mode, "--moved", "inn=new", "new", "out").want(t, 1, "knows no input below "+dir+"/inn")
+	}
+	rowtocol(t, dir, nil, "convert", "--incremental", "--moved", "in=middle", "--moved", "middle=new", "new", "out").want(t, 0, "nothing to do")
+	wantRows(t, dir, "out", 1000)
 }
 
 // TestLinkedPartitions converts a file that is in two partitions once, in one call and
@@ -201,7 +218,7 @@ func TestLinkedPartitions(t *testing.T) {
 			must(t, link(dir+"/in/dt=1/a.avro", dir+"/in/dt=2/a.avro"))
 			must(t, os.Mkdir(dir+"/in/dt=3", 0o700))
 			must(t, link(dir+"/in/dt=1/a.avro", dir+"/in/dt=3/a.avro"))
-			if o := convert(); !strings.Contains(o.stderr, "partition dt=1 has") {
+			if o := convert(); !strings.Contains(o.stderr, `"level":"WARN","msg":"skipped"`) || !strings.Contains(o.stderr, "partition dt=1 has") || strings.Contains(o.stderr, "could not be noted") {
 				t.Errorf("%s link, together: %v: %s", name, together, o.stderr)
 			}
 			wantRows(t, dir, "out", 2000)

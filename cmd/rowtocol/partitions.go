@@ -137,7 +137,7 @@ func (a *app) accountPartition(name string, out *job.Outcome) partitionResult {
 	}
 	a.tally(out)
 	a.warn(out.Warnings)
-	a.tellSame(out.Skipped)
+	a.tellSame(slog.LevelWarn, out.Skipped) // its rows may be in another partition
 	result.Resumed, result.Warnings, result.Skipped = out.Resumed, orEmpty(out.Warnings), len(out.Skipped)
 	if out.Nothing {
 		result.Action = job.Unchanged

@@ -60,18 +60,18 @@ func (a *app) tellSkipped(skipped []input.Skipped) {
 
 // tellSame names the first of the files that are left out because their rows are, or
 // come, from elsewhere.
-func (a *app) tellSame(skipped []input.Skipped) {
+func (a *app) tellSame(level slog.Level, skipped []input.Skipped) {
 	told := 0
 	for _, s := range skipped {
 		if s.Same == "" {
 			continue
 		}
 		if told++; told <= listed {
-			a.log.Info("skipped", "path", s.Path, "reason", s.Reason)
+			a.log.Log(context.Background(), level, "skipped", "path", s.Path, "reason", s.Reason)
 		}
 	}
 	if more := told - listed; more > 0 {
-		a.log.Info(fmt.Sprintf("skipped: and %d more that are other names, or copies, of inputs", more))
+		a.log.Log(context.Background(), level, fmt.Sprintf("skipped: and %d more that are other names, or copies, of inputs", more))
 	}
 }
 
