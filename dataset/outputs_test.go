@@ -413,12 +413,12 @@ func TestRunThatCameBack(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			input := successOf(t, found[0]).Request.Inputs[0].Path
+			input := successOf(t, found[0]).Request.Inputs[0]
 			s := *was
-			s.Request.Inputs = []manifest.Input{{Path: "before", Size: 1}, {Path: input, Size: 1}}
+			s.Request.Inputs = []manifest.Input{{Path: "before", Size: 1}, input}
 			writeSuccess(t, last, &s)
 			_, err = openAll(t, dir)
-			if !isDamage(err) || !strings.Contains(err.Error(), last+"/_SUCCESS: count: the rows of "+input+" are in "+found[0]+" as well") {
+			if !isDamage(err) || !strings.Contains(err.Error(), last+"/_SUCCESS: count: the rows of "+input.Path+" are in "+found[0]+" as well") {
 				t.Errorf("its rows are in %s: %v", other, err)
 			}
 			wantLines(t, ids(3), last)

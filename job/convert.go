@@ -33,11 +33,19 @@ func convert(ctx context.Context, r *Request) (*Outcome, error) {
 	if r.Incremental {
 		return incremental(ctx, r)
 	}
+	out := &Outcome{}
 	survey, state, dest, err := look(ctx, r)
+	//guard: is refused for an output that a killed run began to publish, and that is to go
+	if err == nil && r.Overwrite && state.Pending() {
+		if _, err = settle(ctx, dest, out); err == nil {
+			survey, state, dest, err = look(ctx, r)
+		}
+	}
 	if err != nil {
 		return nil, err
 	}
-	out := &Outcome{Warnings: slices.Clone(survey.Warnings), Skipped: survey.Skipped}
+	out.Skipped = survey.Skipped
+	out.warn(survey.Warnings)
 	out.keepAnswers(ctx, dest, survey)
 	if r.finished(state, &survey.Request) {
 		return finished(ctx, dest, state, state.Success, out)
@@ -203,7 +211,7 @@ func (c *conversion) lookAgain(ctx context.Context, state *publish.State) error 
 		return err
 	}
 	c.out.warn(c.plan.Warnings)
-	c.mapping, c.done = survey.Mapping, false
+	c.looked, c.mapping, c.done = survey, survey.Mapping, false
 	return nil
 }
 

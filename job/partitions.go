@@ -62,31 +62,40 @@ func (p *Partitions) Find(ctx context.Context) (names []string, beside []input.S
 }
 
 // look looks at the destinations of partitions, and notes what inputs they have: those of
-// other partitions included, whose directories of inputs are gone. One that cannot be
-// looked at is left for its own conversion to fail.
+// other partitions included, whose directories of inputs are gone. The inputs of one that
+// cannot be read are unknown.
 func (p *Partitions) look(ctx context.Context, dest store.Location, names []string) error {
 	places := make(map[string]store.Location, len(names))
 	for _, name := range names {
 		places[name] = store.Location{Store: dest.Store, Origin: dest.Origin, Path: path.Join(dest.Path, name)}
 	}
-	if tree, err := publish.FindTree(ctx, dest); err == nil && tree != nil {
+	tree, err := publish.FindTree(ctx, dest)
+	if err != nil {
+		return err
+	}
+	if tree != nil {
 		for _, place := range tree.Partitions {
 			places[strings.TrimPrefix(place.Path, dest.Path+"/")] = place
 		}
 	}
 	all := slices.Sorted(maps.Keys(places))
 	states := make([]*publish.State, len(all))
-	err := parallel.Do(ctx, len(all), input.Readers, func(ctx context.Context, i int) error {
-		states[i], _ = publish.At(places[all[i]], p.Destination).Look(ctx)
+	p.taken, p.states = new(plan.Taken), make(map[string]*publish.State)
+	err = parallel.Do(ctx, len(all), input.Readers, func(ctx context.Context, i int) (err error) {
+		if states[i], err = publish.At(places[all[i]], p.Destination).Look(ctx); err != nil {
+			p.taken.AddUnknown(all[i], err.Error())
+		}
 		return ctx.Err()
 	})
 	if err != nil {
 		return err
 	}
-	p.taken, p.states = new(plan.Taken), make(map[string]*publish.State)
 	for i, name := range all {
 		if states[i] == nil {
 			continue
+		}
+		if why := states[i].UnknownInputs(); why != "" {
+			p.taken.AddUnknown(name, why)
 		}
 		p.states[name] = states[i]
 		for _, o := range states[i].Outputs() {

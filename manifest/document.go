@@ -11,12 +11,11 @@ import (
 )
 
 // Every document ends with its checksum, in the last field of its JSON object: the CRC-32C of
-// all bytes before the digits, as eight hexadecimal digits. Only documentEnd and white space
-// follow them.
+// all bytes before the digits, as eight hexadecimal digits. Only documentEnd follows them.
 const (
 	checksumField  = ",\n  \"crc32c\": \""
 	checksumDigits = 8
-	documentEnd    = "\"\n}"
+	documentEnd    = "\"\n}\n"
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -28,7 +27,7 @@ func encode(v any) ([]byte, error) {
 		return nil, err
 	}
 	b = append(bytes.TrimSuffix(b, []byte("\n}\n")), checksumField...)
-	return fmt.Appendf(b, "%08x%s\n", crc32.Checksum(b, castagnoli), documentEnd), nil
+	return fmt.Appendf(b, "%08x%s", crc32.Checksum(b, castagnoli), documentEnd), nil
 }
 
 // encodeJSON writes indented JSON, readable by people, with a newline at its end.
@@ -77,7 +76,7 @@ func decodeKnown(what string, b []byte, v any) error {
 // verify checks the checksum and the version of a document, and returns what comes before the
 // field of the checksum.
 func verify(b []byte) (body []byte, err error) {
-	sealed, ended := bytes.CutSuffix(bytes.TrimSpace(b), []byte(documentEnd))
+	sealed, ended := bytes.CutSuffix(b, []byte(documentEnd))
 	n := len(sealed) - checksumDigits
 	//guard: accepts a document that was cut short, or that another program wrote
 	if !ended || n < 0 || !bytes.HasSuffix(sealed[:n], []byte(checksumField)) {

@@ -2,6 +2,7 @@ package manifest
 
 import (
 	"crypto/sha256"
+	"encoding/binary"
 	"fmt"
 )
 
@@ -17,11 +18,26 @@ type Holders struct {
 // destination may have millions of inputs.
 type inputKey [16]byte
 
-// keyOf decides which inputs are the same: those of one path. A run that was restored has
-// the paths that it had.
-func keyOf(in *Input) inputKey {
-	sum := sha256.Sum256([]byte(in.Path))
-	return inputKey(sum[:])
+// keysOf returns the keys of which inputs that are the same share one: the same bytes in
+// the same place, or in the same file under another name.
+func keysOf(in *Input) (keys []inputKey) {
+	if in.was != nil {
+		in = in.was
+	}
+	bytes := binary.LittleEndian.AppendUint64(make([]byte, 0, 256), uint64(in.Size))
+	bytes = binary.LittleEndian.AppendUint32(bytes, in.Identity)
+	if in.CRC32C != nil {
+		bytes = binary.LittleEndian.AppendUint32(bytes, *in.CRC32C)
+	}
+	key := func(what []byte) inputKey {
+		sum := sha256.Sum256(what)
+		return inputKey(sum[:])
+	}
+	if in.FileID != 0 {
+		file := binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(bytes, in.FileID), uint64(in.ModTime.UnixNano()))
+		keys = append(keys, key(file))
+	}
+	return append(keys, key(append(bytes, in.Location()...)))
 }
 
 // Conflict is why two outputs do not belong into one destination: a run that was
@@ -53,11 +69,12 @@ func (h *Holders) Add(name string, s *Success) (found *Conflict) {
 	h.numbers[s.Sequence] = now
 	for i := range s.Request.Inputs {
 		in := &s.Request.Inputs[i]
-		key := keyOf(in)
-		if other, ok := h.inputs[key]; ok && (found == nil || found.Input == "") {
-			found = &Conflict{Other: h.names[other], Input: in.Path}
+		for _, key := range keysOf(in) {
+			if other, ok := h.inputs[key]; ok && other != now && (found == nil || found.Input == "") {
+				found = &Conflict{Other: h.names[other], Input: in.Path}
+			}
+			h.inputs[key] = now
 		}
-		h.inputs[key] = now
 	}
 	return found
 }

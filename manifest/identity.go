@@ -112,16 +112,29 @@ func (in *Input) sameStore(other *Input) bool {
 // does: whoever needs to know opens or reads the input when it says so, and asks
 // again.
 func (in *Input) Relate(known *Input) Relation {
-	name := in.sameName(known)
+	r := in.relate(known)
+	if r == SameFile || known.was == nil {
+		return r
+	}
+	//guard: converts a file again that is still where it was, though its tree moved
+	if before := in.relate(known.was); before == SameFile || before == Unopened || before == Unread {
+		return before
+	}
+	return r
+}
+
+// relate is Relate to a known input under its present name.
+func (in *Input) relate(known *Input) Relation {
+	place, name := in.Location() == known.Location(), in.sameName(known)
 	if in.Size != known.Size || in.Opened() && known.Opened() && !in.sameEnds(known) {
 		return in.byName(known, Changed, Unrelated)
 	}
-	if name && in.Settled(known) {
+	if place && in.Settled(known) {
 		return SameFile
 	}
 	remote, id := in.sameRemotePath(known), in.sameID(known) && in.sameStore(known)
 	switch {
-	case remote && id && in.Settled(known):
+	case (name || remote) && id && in.Settled(known):
 		return SameFile
 	case name && in.CRC32C != nil && known.CRC32C != nil: // an earlier answer: the input was not opened
 		return in.byContent(known, SameFile, Changed)
@@ -129,7 +142,7 @@ func (in *Input) Relate(known *Input) Relation {
 		return Unopened
 	case in.Size == 0, known.CRC32C == nil && known.ModTime.IsZero(): // nothing else was noted
 		return in.byName(known, SameFile, Unrelated)
-	case in.sameTime(known) && (name || id || remote && (in.FileID == 0 || known.FileID == 0)):
+	case in.sameTime(known) && (place || id || remote && (in.FileID == 0 || known.FileID == 0)):
 		return SameFile
 	case name:
 		return in.byContent(known, SameFile, Changed)
@@ -202,6 +215,10 @@ func (k *Known) addNames(i int) {
 	if in.Real != "" {
 		k.name(in.Real, i)
 	}
+	if in.was != nil {
+		k.name(in.was.Path, i)
+		k.name(in.was.Location(), i)
+	}
 }
 
 // owner is who has an input.
@@ -250,6 +267,9 @@ func (k *Known) seek() {
 		if in.FileID != 0 {
 			k.ids[in.FileID] = append(k.ids[in.FileID], i)
 		}
+		if in.was != nil && in.was.FileID != 0 {
+			k.ids[in.was.FileID] = append(k.ids[in.was.FileID], i)
+		}
 		of := ends{in.Size, in.Identity}
 		k.ends[of] = append(k.ends[of], i)
 	}
@@ -258,7 +278,7 @@ func (k *Known) seek() {
 // Named returns the known input that has one of the names of in; nil if there is none.
 func (k *Known) Named(in *Input) *Input {
 	for _, name := range []string{in.Location(), in.Path} {
-		if i, ok := k.names[name]; ok {
+		if i, ok := k.names[name]; ok && in.sameName(&k.inputs[i]) {
 			return &k.inputs[i]
 		}
 	}
@@ -358,7 +378,7 @@ func (r *Request) MoveInputs(moves []Move) {
 			in.Real = Moved(was.Real, moves)
 		}
 		if in.Path != was.Path || in.Real != was.Real {
-			in.FileID = 0
+			in.FileID, in.was = 0, &was
 		}
 	}
 }

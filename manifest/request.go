@@ -50,6 +50,8 @@ type Input struct {
 	// CRC32C is that of all bytes of the file; nil if it is not known. In _SUCCESS it is
 	// that of the bytes which the tasks read.
 	CRC32C *uint32 `json:"crc32c,omitempty"`
+
+	was *Input // before MoveInputs gave it another name; nil if it has its own
 }
 
 // Same reports whether a plan made for one input makes the same tasks of the other.

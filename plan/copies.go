@@ -2,6 +2,7 @@ package plan
 
 import (
 	"context"
+	"errors"
 
 	"github.com/rowtocol/rowtocol/failure"
 	"github.com/rowtocol/rowtocol/input"
@@ -30,8 +31,14 @@ func (s *Survey) once(ctx context.Context, headers []header, known *manifest.Kno
 		in := h.input
 		in.Recent = false // both were looked at just now
 		m := mine.Find(&in, "", false)
+		if m.Relation == manifest.Unread { // it was modified between the two looks, or is another file
+			if err := errors.Join(s.sum(ctx, &in), s.sum(ctx, &m.Input)); err != nil {
+				return err
+			}
+			m.Relation = in.Relate(&m.Input)
+		}
 		//guard: rows of a file would be there once for each of its names
-		if m.Relation == manifest.SameFile || m.Relation == manifest.Unread && m.FileID == in.FileID {
+		if m.Relation == manifest.SameFile {
 			h.known, h.same, h.skip = true, m.Path, "the same file as "+m.Path
 			continue
 		}

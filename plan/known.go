@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 
@@ -28,8 +29,37 @@ func (c *Changed) Error() string {
 // Taken are the inputs of the partitions of one conversion, so that a file which is in
 // several of them is converted once. It may be used concurrently.
 type Taken struct {
-	mu    sync.Mutex
-	known *manifest.Known
+	mu      sync.Mutex
+	known   *manifest.Known
+	unknown map[string]string
+}
+
+// AddUnknown notes that a partition holds rows of inputs that cannot be known, and why.
+func (t *Taken) AddUnknown(partition, why string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.unknown == nil {
+		t.unknown = make(map[string]string)
+	}
+	t.unknown[partition] = why
+}
+
+// checkNew is failure.Foreign for a new input that a partition other than its own may
+// have, as the inputs of that one cannot be known.
+func (t *Taken) checkNew(partition string, headers []header) error {
+	i := slices.IndexFunc(headers, func(h header) bool { return h.isNew() })
+	if t == nil || i < 0 {
+		return nil
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, other := range slices.Sorted(maps.Keys(t.unknown)) {
+		//guard: converts a file again that a partition has whose manifest is damaged
+		if other != partition {
+			return failure.New(failure.Foreign, "input %s is new, unless partition %s has its rows: %s", headers[i].file.Name, other, t.unknown[other])
+		}
+	}
+	return nil
 }
 
 // Add notes that a partition has inputs.
@@ -122,8 +152,11 @@ func (k *known) opened(ctx context.Context, h *header, err error) (bool, error) 
 	switch {
 	case err != nil || m.Relation == manifest.Unrelated:
 		return false, err
+	//guard: leaves out the rows of a file of which another partition has older ones
+	case m.Owner != "" && m.Relation == manifest.Changed:
+		return false, nil
 	//guard: rows of a file that changed would be left out in silence
-	case m.Owner == "" && m.Relation != manifest.SameFile:
+	case m.Relation != manifest.SameFile:
 		return false, failure.As(failure.Input, &Changed{m.Path, now.Path, m.How(now)})
 	}
 	h.is(m)

@@ -3,6 +3,7 @@ package plan
 import (
 	"errors"
 	"os"
+	"slices"
 	"testing"
 	"time"
 
@@ -143,16 +144,33 @@ func TestOnce(t *testing.T) {
 	failuretest.Want(t, err, failure.Usage, "copies")
 }
 
-// TestOnceWhileModified finds two names of a file that was modified between the looks at
-// them.
-func TestOnceWhileModified(t *testing.T) {
-	var headers []header
-	for i, name := range []string{"a", "b"} {
-		in := manifest.Input{Path: "/in/" + name, Size: 200, HeaderSize: 100, FileID: 7, ModTime: time.Unix(int64(i)+1, 0).UTC()}
-		headers = append(headers, header{input: in})
+// TestOnceReads decides by the bytes whether files with one ID and other times are one
+// file, which was modified between the looks at them.
+func TestOnceReads(t *testing.T) {
+	dir := t.TempDir()
+	writeInput(t, dir+"/a.avro", avrotest.Schema, 1, 100)
+	whole, err := os.ReadFile(dir + "/a.avro")
+	if err != nil {
+		t.Fatal(err)
 	}
-	if err := new(Survey).once(t.Context(), headers, nil); err != nil || headers[0].known || !headers[1].known {
-		t.Errorf("%+v: %v", headers, err)
+	for change, want := range map[byte]bool{0: true, 1: false} {
+		b := slices.Clone(whole)
+		b[len(b)/3] ^= change
+		if err := os.WriteFile(dir+"/b.avro", b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		var headers []header
+		for i, name := range []string{"a", "b"} {
+			in, _, err := input.Describe(t.Context(), nil, dir+"/"+name+".avro")
+			if err != nil {
+				t.Fatal(err)
+			}
+			in.FileID, in.ModTime = 7, time.Unix(int64(i)+1, 0).UTC()
+			headers = append(headers, header{input: in})
+		}
+		if err := new(Survey).once(t.Context(), headers, nil); err != nil || headers[0].known || headers[1].known != want {
+			t.Errorf("%d: %+v: %v", change, headers, err)
+		}
 	}
 }
 

@@ -53,6 +53,9 @@ func (s *Survey) readHeaders(ctx context.Context, files []input.File, known *kno
 	if err == nil {
 		err = s.once(ctx, headers, known.inputs)
 	}
+	if err == nil {
+		err = known.taken.checkNew(known.partition, headers)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/rowtocol/rowtocol/manifest"
@@ -39,16 +40,8 @@ type contents struct {
 }
 
 // pending reports whether an output waits to be published.
-func (c *contents) pending() bool { return len(c.waiting()) > 0 }
-
-// waiting are the IDs of the outputs that wait to be published.
-func (c *contents) waiting() (ids []string) {
-	for _, r := range c.runs {
-		for _, p := range r.pending {
-			ids = append(ids, p.success.ID)
-		}
-	}
-	return ids
+func (c *contents) pending() bool {
+	return slices.ContainsFunc(c.runs, func(r *Run) bool { return len(r.pending) > 0 })
 }
 
 // sequence is the highest number of an output.

@@ -48,7 +48,7 @@ func (s *State) outdated(p *manifest.Plan) bool {
 	if p.Run {
 		return errors.Is(s.allowRunPlan(p), failure.Foreign)
 	}
-	return s.Success != nil && p.Base != s.Success.ID
+	return len(s.Unseen(p)) > 0
 }
 
 // clearDead removes that work.

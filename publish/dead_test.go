@@ -15,12 +15,20 @@ func TestDeadPlans(t *testing.T) {
 		bare bool // there is no plan beside the work
 		dead bool
 	}{
-		"of the output":           {plan: func(_ *Destination, m, _ *manifest.Success, p *manifest.Plan) { p.ID = m.Plan }, bare: true, dead: true},
-		"of a run":                {plan: func(_ *Destination, _, run *manifest.Success, p *manifest.Plan) { p.ID = run.Plan }, bare: true, dead: true},
-		"unknown":                 {plan: func(*Destination, *manifest.Success, *manifest.Success, *manifest.Plan) {}, bare: true},
-		"the base is gone":        {plan: func(_ *Destination, _, _ *manifest.Success, p *manifest.Plan) { p.Base = manifest.NewID() }, dead: true},
-		"before the output":       {plan: func(*Destination, *manifest.Success, *manifest.Success, *manifest.Plan) {}, dead: true},
-		"beside the output":       {plan: func(_ *Destination, m, _ *manifest.Success, p *manifest.Plan) { p.Base = m.ID }},
+		"of the output":     {plan: func(_ *Destination, m, _ *manifest.Success, p *manifest.Plan) { p.ID = m.Plan }, bare: true, dead: true},
+		"of a run":          {plan: func(_ *Destination, _, run *manifest.Success, p *manifest.Plan) { p.ID = run.Plan }, bare: true, dead: true},
+		"unknown":           {plan: func(*Destination, *manifest.Success, *manifest.Success, *manifest.Plan) {}, bare: true},
+		"the base is gone":  {plan: func(_ *Destination, _, _ *manifest.Success, p *manifest.Plan) { p.Base = manifest.NewID() }, dead: true},
+		"before the output": {plan: func(*Destination, *manifest.Success, *manifest.Success, *manifest.Plan) {}, dead: true},
+		"beside the output": {plan: func(d *Destination, m, _ *manifest.Success, p *manifest.Plan) {
+			p.Base, p.Replaces = m.ID, look(t, d).Holds()
+		}},
+		"made while the output waited": {plan: func(d *Destination, _, _ *manifest.Success, p *manifest.Plan) {
+			p.Base, p.Replaces = manifest.NewID(), look(t, d).Holds()
+		}},
+		"before the run": {plan: func(_ *Destination, m, _ *manifest.Success, p *manifest.Plan) {
+			p.Base, p.Replaces = m.ID, []string{m.ID}
+		}, dead: true},
 		"a run beside the output": {plan: func(_ *Destination, m, _ *manifest.Success, p *manifest.Plan) { p.Run, p.Base = true, m.ID }},
 		"a run of committed inputs": {plan: func(_ *Destination, m, _ *manifest.Success, p *manifest.Plan) {
 			p.Run, p.Base, p.Request = true, m.ID, *requestOf("P")

@@ -56,7 +56,8 @@ func planOf(t *testing.T, name string) *manifest.Plan { return planOfTasks(t, na
 func planBeside(t *testing.T, d *Destination, name string) *manifest.Plan {
 	t.Helper()
 	p := planOf(t, name)
-	p.Base = look(t, d).ID()
+	s := look(t, d)
+	p.Base, p.Replaces = s.ID(), s.Holds()
 	p.ID = resummed(t, p)
 	return p
 }

@@ -8,10 +8,11 @@ import (
 )
 
 // Holds are the IDs of all that the destination holds rows of, in order: the output,
-// the runs, what lost its output, and what waits to be published. An output that is
-// planned now replaces these and no others.
+// the runs, and what lost its output. An output that is planned now replaces these and no
+// others. What waits to be published is not among them: its process may live, and report
+// it as done.
 func (s *State) Holds() []string {
-	ids := slices.Clone(s.waiting)
+	var ids []string
 	for _, o := range s.Outputs() {
 		ids = append(ids, o.Success.ID)
 	}

@@ -84,6 +84,9 @@ func (d *Destination) classifyRuns(ctx context.Context, s *State, infos []store.
 		//guard: what others put there would be removed with the run
 		case len(r.foreign) > 0:
 			s.foreign = append(s.foreign, r.foreign...)
+			if r.Success == nil {
+				s.unread = cmp.Or(s.unread, r.foreign[0])
+			}
 		case r.empty:
 			s.uncounted = append(s.uncounted, r.Name)
 		case r.Success.Base == s.ID():

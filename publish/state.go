@@ -43,8 +43,8 @@ type State struct {
 	orphans   []string // runs and parts of an output that is not there, though none replaced it
 	locked    bool     // there is a lock
 	pending   bool     // an output waits to be published
-	waiting   []string // the IDs of those that do
 	sequence  int64    // of the latest output that is known of
+	unread    string   // a manifest that cannot be read, or empty
 }
 
 // Look reads the state of the destination. It takes no lock: what a holder
@@ -95,7 +95,7 @@ func (d *Destination) look(ctx context.Context) (*State, error) {
 			return nil, err
 		}
 	}
-	s.pending, s.waiting, s.sequence = found.pending(), found.waiting(), found.sequence()
+	s.pending, s.sequence = found.pending(), found.sequence()
 	if s.Success != nil {
 		s.sequence = max(s.sequence, s.Success.Sequence)
 	}
@@ -145,6 +145,7 @@ func (d *Destination) readSuccessAt(ctx context.Context, s *State, info store.In
 	}
 	if s.Success, err = manifest.DecodeSuccess(text); err != nil {
 		s.foreign = append(s.foreign, fmt.Sprintf("%s (no manifest of rowtocol: %v)", info.Name, err))
+		s.unread = s.foreign[len(s.foreign)-1]
 	} else {
 		s.Success.Request.MoveInputs(d.moved)
 	}
@@ -403,6 +404,18 @@ func (s *State) AllowWhole() error {
 		return nil
 	}
 	return failure.New(failure.Foreign, "destination %s holds rows of unknown inputs: %s", s.path, s.damage)
+}
+
+// UnknownInputs says why the inputs of rows in the destination are not known; empty if
+// they are.
+func (s *State) UnknownInputs() string {
+	switch {
+	case s.unread != "":
+		return fmt.Sprintf("%s holds %s", s.path, s.unread)
+	case len(s.orphans) > 0 && !s.pending:
+		return fmt.Sprintf("%s: %s", s.path, s.damage)
+	}
+	return ""
 }
 
 // AllowPlan is what Allow is for a plan that was made earlier: it must not

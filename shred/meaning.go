@@ -94,7 +94,10 @@ func (m *matcher) meaning(a *action, r *Node) *damage.Error {
 	if w.Kind == KindUnion || r.Kind == KindUnion {
 		return nil // their branches have it
 	}
-	from, to := w.stringless(), r.stringless()
+	from, to := w.LogicalType(), r.LogicalType()
+	if w.Kind == KindString && r.Kind == KindString {
+		from, to = column.LogicalNone, column.LogicalNone // UUIDs, which are texts
+	}
 	changed := false
 	switch {
 	case from == to:
@@ -178,15 +181,6 @@ func notAllowed(w, r *Node, why string) *damage.Error {
 	err := mismatched(w, r, why)
 	err.Err = ErrMeaning
 	return err
-}
-
-// stringless is the logical type, but for the uuid of a string, which is a string.
-func (n *Node) stringless() column.Logical {
-	l := n.LogicalType()
-	if l == column.LogicalUUID && n.Kind == KindString {
-		return column.LogicalNone
-	}
-	return l
 }
 
 // finerUnits are the logical types of one kind of time, from the coarsest unit on. Each

@@ -47,7 +47,8 @@ func TestChangedMeaning(t *testing.T) {
 		// UUIDs.
 		{"uuid to string", typed("string", "uuid"), `"string"`, both},
 		{"string to uuid", `"string"`, typed("string", "uuid"), both},
-		{"uuid to bytes", typed("string", "uuid"), `"bytes"`, both},
+		{"uuid to bytes", typed("string", "uuid"), `"bytes"`, warned},
+		{"bytes to uuid", `"bytes"`, typed("string", "uuid"), warned},
 		{"uuid to fixed", fixed("16", `,"logicalType":"uuid"`), fixed("16", ``), warned},
 		{"uuid to string of fixed", fixed("16", `,"logicalType":"uuid"`), `"string"`, noRules},
 		// Annotations that are added and dropped.

@@ -285,3 +285,105 @@ func TestCopyMeanwhile(t *testing.T) {
 	rowtocol(t, dir, nil, "convert", "--incremental", "other", "out").want(t, 0)
 	rowtocol(t, dir, nil, "commit", "--plan", "plan.json").want(t, 9, "the same content as")
 }
+
+// TestRewrittenForAnotherPartition converts a file that a partition had, and that has
+// other rows now that it is in another one.
+func TestRewrittenForAnotherPartition(t *testing.T) {
+	dir := t.TempDir()
+	longs(t, dir+"/pool.avro", 2, 0)
+	must(t, os.MkdirAll(dir+"/in/dt=1", 0o700))
+	must(t, os.Symlink(dir+"/pool.avro", dir+"/in/dt=1/a.avro"))
+	rowtocol(t, dir, nil, "convert", "--partitioned", "in", "out").want(t, 0)
+	must(t, os.Rename(dir+"/in/dt=1", dir+"/in/dt=2"))
+	longs(t, dir+"/pool.avro", 2, 1)
+	rowtocol(t, dir, nil, "convert", "--partitioned", "in", "out").want(t, 0)
+	wantRows(t, dir, "out", 4000)
+}
+
+// TestPartitionThatCannotBeRead may have the rows of what looks new.
+func TestPartitionThatCannotBeRead(t *testing.T) {
+	dir := t.TempDir()
+	longs(t, dir+"/in/dt=1/a.avro", 1, 0)
+	longs(t, dir+"/in/dt=2/b.avro", 1, 1)
+	rowtocol(t, dir, nil, "convert", "--partitioned", "in", "out").want(t, 0)
+	success := dir + "/out/dt=1/_SUCCESS"
+	whole := read(t, success)
+	must(t, os.Rename(dir+"/in/dt=1/a.avro", dir+"/in/dt=2/a.avro"))
+	must(t, os.Remove(dir+"/in/dt=1"))
+	for name, damaged := range map[string][]byte{"altered": bytes.Replace(whole, []byte("a.avro"), []byte("x.avro"), 1), "lost": nil} {
+		if must(t, os.Remove(success)); damaged != nil {
+			write(t, success, damaged)
+		}
+		rowtocol(t, dir, nil, "convert", "--partitioned", "in", "out").want(t, 9, "is new, unless partition dt=1 has its rows")
+		write(t, success, whole)
+		wantRows(t, dir, "out", 2000)
+		if t.Failed() {
+			t.Fatal(name)
+		}
+	}
+	rowtocol(t, dir, nil, "convert", "--partitioned", "in", "out").want(t, 0)
+	wantRows(t, dir, "out", 2000)
+}
+
+// TestRestoredUnderAnotherName puts a run back whose input was renamed, and converted
+// again, while the run was away.
+func TestRestoredUnderAnotherName(t *testing.T) {
+	dir := t.TempDir()
+	longs(t, dir+"/in/a.avro", 1, 0)
+	rowtocol(t, dir, nil, "convert", "--incremental", "in", "out").want(t, 0)
+	longs(t, dir+"/in/b.avro", 2, 1)
+	rowtocol(t, dir, nil, "convert", "--incremental", "in", "out").want(t, 0)
+	runs, err := filepath.Glob(dir + "/out/run=00000002-*")
+	must(t, err)
+	must(t, os.Rename(runs[0], dir+"/away"))
+	must(t, os.Rename(dir+"/in/b.avro", dir+"/in/c.avro"))
+	rowtocol(t, dir, nil, "convert", "--incremental", "in", "out").want(t, 0)
+	must(t, os.Rename(dir+"/away", runs[0]))
+	rowtocol(t, dir, nil, "count", "out").want(t, 3, "as well")
+	rowtocol(t, dir, nil, "convert", "--incremental", "in", "out").want(t, 9, "as well")
+}
+
+// TestNameUsedAgain moves a known input, and converts other rows under its name.
+func TestNameUsedAgain(t *testing.T) {
+	dir := t.TempDir()
+	longs(t, dir+"/today/x.avro", 2, 0)
+	rowtocol(t, dir, nil, "convert", "--incremental", "today", "out").want(t, 0)
+	must(t, os.Rename(dir+"/today", dir+"/day1"))
+	longs(t, dir+"/today/x.avro", 2, 1)
+	rowtocol(t, dir, nil, "convert", "--incremental", "--moved", "today=day1", "today", "out").want(t, 0)
+	wantRows(t, dir, "out", 4000)
+}
+
+// TestLinkToAnotherFile moves a link from a file to one that only its bytes tell apart.
+func TestLinkToAnotherFile(t *testing.T) {
+	dir := t.TempDir()
+	longs(t, dir+"/1.avro", 40, 0)
+	longs(t, dir+"/2.avro", 40, 1)
+	info, err := os.Stat(dir + "/1.avro")
+	must(t, err)
+	must(t, os.Chtimes(dir+"/2.avro", info.ModTime(), info.ModTime()))
+	must(t, os.Mkdir(dir+"/in", 0o700))
+	must(t, os.Symlink(dir+"/1.avro", dir+"/in/latest.avro"))
+	rowtocol(t, dir, nil, "convert", "--incremental", "in", "out").want(t, 0)
+	must(t, os.Remove(dir+"/in/latest.avro"))
+	must(t, os.Symlink(dir+"/2.avro", dir+"/in/latest.avro"))
+	rowtocol(t, dir, nil, "convert", "--incremental", "in", "out").want(t, 3, "changed since it was converted")
+}
+
+// TestMovedAndStillThere finds files where they were, though their tree is said to have
+// moved.
+func TestMovedAndStillThere(t *testing.T) {
+	dir := t.TempDir()
+	longs(t, dir+"/o/a.avro", 2, 0)
+	rowtocol(t, dir, nil, "convert", "--incremental", "o", "out").want(t, 0)
+	for range 2 {
+		rowtocol(t, dir, nil, "convert", "--incremental", "--moved", "o=n", "o", "out").want(t, 0, "nothing to do")
+		wantRows(t, dir, "out", 2000)
+	}
+	must(t, os.Rename(dir+"/o", dir+"/n"))
+	longs(t, dir+"/o/a.avro", 2, 1)
+	for range 2 {
+		rowtocol(t, dir, nil, "convert", "--incremental", "--moved", "o=n", "o", "n", "out").want(t, 0)
+		wantRows(t, dir, "out", 4000)
+	}
+}
