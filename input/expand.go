@@ -91,10 +91,11 @@ type Skipped struct {
 // Expand returns the files that a search finds, each once, sorted by location,
 // so that the order of its inputs does not matter, and what was found beside
 // them. A directory stands for the files in it and below it, except for what is
-// hidden, starts with an underscore or is an unfinished copy, and a pattern for the
-// files that it matches, except for unfinished copies; a file named itself is
-// taken as it is, and so is an unfinished copy by a pattern of such names. On a local disk a file that several names lead to by symbolic
-// links is taken under one of them, one without a link if there is one.
+// hidden, starts with an underscore or has a suffix of unfinished copies, and a
+// pattern for the files that it matches, except for unfinished copies. A pattern
+// that itself ends in such a suffix takes them. A file named itself is taken as it
+// is. On a local disk a file that several names lead to by symbolic links is taken
+// under one of them, one without a link if there is one.
 func Expand(ctx context.Context, s Search) ([]File, []Skipped, error) {
 	if len(s.Inputs) == 0 {
 		return nil, nil, failure.New(failure.Usage, "no input named")

@@ -89,7 +89,7 @@ func FitRequest(r *manifest.Request, inputs []manifest.Input, texts []string) (*
 	if r.Options.Strict && len(f.LeftOut) > 0 {
 		left, more := f.LeftOut[0], ""
 		if n := len(f.LeftOut) - 1; n > 0 {
-			more = fmt.Sprintf("; %d more fields", n)
+			more = fmt.Sprintf(" (the first of %d such fields)", n+1)
 		}
 		return nil, failure.New(failure.Input, "with --strict: %s has the field %q, which the schema of the output lacks: its values would be left out%s",
 			firstOf(left.Input, left.Inputs), left.Field, more)
@@ -162,7 +162,7 @@ func (f *Fit) warn(format string, args ...any) {
 
 func (f *Fit) tellMore() {
 	if f.more > 0 {
-		f.Warnings = append(f.Warnings, fmt.Sprintf("%d more warnings about the schemas of inputs", f.more))
+		f.Warnings = append(f.Warnings, fmt.Sprintf("further warnings about the schemas of inputs: %d", f.more))
 	}
 }
 
@@ -185,7 +185,7 @@ func schemasDiffer(groups []*schemaGroup) error {
 		if root.Name != "" {
 			name += " " + root.FullName()
 		}
-		fmt.Fprintf(&s, "\n  %s (%08x), %d files:", name, crc32.ChecksumIEEE([]byte(g.identity)), len(g.files))
+		fmt.Fprintf(&s, "\n  %s (%08x), files: %d", name, crc32.ChecksumIEEE([]byte(g.identity)), len(g.files))
 		slices.Sort(g.files)
 		for _, f := range g.files[:min(len(g.files), listedFiles)] {
 			fmt.Fprintf(&s, "\n    %s", f)

@@ -135,7 +135,7 @@ func TestFitTellsSome(t *testing.T) {
 		inputs = append(inputs, manifest.Input{Path: fmt.Sprint(i)})
 	}
 	f, err := FitFirst(inputs, texts)
-	if err != nil || len(f.Warnings) != maxWarnings+1 || f.Warnings[maxWarnings] != "3 more warnings about the schemas of inputs" || !strings.HasSuffix(f.Warnings[0], " and 2 more") {
+	if err != nil || len(f.Warnings) != maxWarnings+1 || f.Warnings[maxWarnings] != "further warnings about the schemas of inputs: 3" || !strings.HasSuffix(f.Warnings[0], " and 2 more") {
 		t.Errorf("%q, %v", f.Warnings, err)
 	}
 }

@@ -182,8 +182,8 @@ func (c *conversion) work(ctx context.Context, claim *publish.Claim) error {
 	return c.carryOut(ctx, claim, run)
 }
 
-// lookAgain plans for the inputs that there are now, as something came to the destination
-// after the first look at it. What came is replaced only if all its inputs are still there.
+// lookAgain plans anew because the destination changed after the first look. What was added
+// is replaced only if all its inputs are still there.
 func (c *conversion) lookAgain(ctx context.Context, state *publish.State) error {
 	//guard: unfinished runs would be removed by one that does not come to its tasks
 	c.done = true

@@ -283,7 +283,7 @@ func TestRunsRefused(t *testing.T) {
 	if globErr != nil || len(runs) != 1 {
 		t.Fatalf("there are %q: %v", runs, globErr)
 	}
-	failuretest.Want(t, err, failure.Input, "b.avro changed", "none", runs[0])
+	failuretest.Want(t, err, failure.Input, "b.avro changed", "is not one now", runs[0])
 }
 
 func TestAlike(t *testing.T) {

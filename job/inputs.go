@@ -27,15 +27,14 @@ func (r *Request) answers(ctx context.Context) func() *manifest.Known {
 	})
 }
 
-// keepAnswers keeps what a survey read for later ones. That it could not is no more than
-// a warning.
+// keepAnswers keeps what a survey read for later ones. A failure is only a warning.
 func (o *Outcome) keepAnswers(ctx context.Context, dest *publish.Destination, survey *plan.Survey) {
 	read := survey.Answers()
 	if len(read) == 0 {
 		return
 	}
 	if err := dest.KeepInputs(ctx, read); err != nil && ctx.Err() == nil {
-		o.warn([]string{fmt.Sprintf("%d inputs were read to find out whether they changed, and will be again: that could not be noted in the destination: %v", len(read), err)})
+		o.warn([]string{fmt.Sprintf("cannot keep the checksums of inputs (%d) in the destination, so the next run reads them again: %v", len(read), err)})
 	}
 }
 
@@ -138,7 +137,7 @@ func (o *Outcome) countCopies(m *manifest.Success, beside []publish.Committed) {
 	}
 	o.Copies += copies
 	if copies > 1 {
-		first += fmt.Sprintf(", and %d more inputs are copies", copies-1)
+		first += fmt.Sprintf("; in all %d inputs are copies", copies)
 	}
-	o.warn([]string{first + "; their rows are there twice (--copies skip leaves such files out)"})
+	o.warn([]string{first + "; their rows are in the output twice (--copies skip leaves such files out)"})
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // CommitStaged is Commit of a plan that Submit left in a destination beside the work of
-// its tasks, by its ID. Who submitted it had leave to replace what the destination held
+// its tasks, by its ID. The submitter was allowed to replace what the destination held
 // then. It does nothing if the destination holds the plan's output.
 func CommitStaged(ctx context.Context, dest, id string, o Options) (*Outcome, error) {
 	out, err := commitStaged(ctx, dest, id, &o)

@@ -26,7 +26,7 @@ func Check(name string) error {
 	}
 	//guard: waits for a pipe
 	if !info.Mode().IsRegular() {
-		return fmt.Errorf("%s is no file", name)
+		return fmt.Errorf("%s is not a regular file", name)
 	}
 	f, err := os.Open(name)
 	if err != nil {
@@ -100,7 +100,7 @@ func checkEvents(f *os.File) (ended bool, err error) {
 		}
 		//guard: adds to a file that is named by mistake
 		if n == size || n >= maxLine {
-			return false, fmt.Errorf("%s holds something else than OpenLineage events: its last line is none", f.Name())
+			return false, fmt.Errorf("the last line of %s is not an OpenLineage event", f.Name())
 		}
 	}
 }

@@ -30,10 +30,10 @@ const (
 // same time.
 const timeGrain = 2 * time.Second
 
-// SetModified notes when a file was modified, and whether that was so close to a look
-// at it, which began at a time and is over, that a later change may not show.
+// SetModified sets ModTime, and Recent if the file was modified within timeGrain of the
+// look that began at began: a later change may then have the same time.
 func (in *Input) SetModified(modified, began time.Time) {
-	//guard: a file with a time of nonsense could not be converted
+	//guard: keeps a time out of documents that JSON cannot hold
 	if y := modified.UTC().Year(); y < 1 || y > 9999 {
 		modified = time.Time{}
 	}
@@ -109,8 +109,7 @@ func (in *Input) sameStore(other *Input) bool {
 }
 
 // Relate decides how an input is related to a known one. It is the only place that
-// does: whoever needs to know opens or reads the input when it says so, and asks
-// again.
+// does. On Unopened or Unread the caller opens or reads the input and calls again.
 func (in *Input) Relate(known *Input) Relation {
 	r := in.relate(known)
 	if r == SameFile || known.was == nil {

@@ -71,8 +71,8 @@ func (s *Survey) Expect(p *manifest.Plan) []Expected {
 	return expected
 }
 
-// rowGroups returns how many row groups a task makes of so many bytes of input, of which
-// one takes fits at most, and how many bytes go into each.
+// rowGroups returns how many row groups a task makes of bytes of input, and how many bytes
+// go into each; one row group takes at most fits.
 func (f *filling) rowGroups(bytes float64, cut bool, fits float64) (groups, each float64) {
 	share := 1.0
 	if block := float64(f.largest); cut && bytes < block {

@@ -144,7 +144,7 @@ func (k *known) opened(ctx context.Context, h *header, err error) (bool, error) 
 		return true, nil
 	//guard: a file that was replaced by another would be skipped in silence
 	case err != nil && input.NotInput(err) != "":
-		return false, failure.As(failure.Input, &Changed{before.Path, now.Path, fmt.Sprintf("it was an Avro file, and is none: %v", err)})
+		return false, failure.As(failure.Input, &Changed{before.Path, now.Path, fmt.Sprintf("it was an Avro file and is not one now: %v", err)})
 	case err != nil:
 		return false, err
 	}

@@ -54,8 +54,8 @@ func TestKnown(t *testing.T) {
 		"other bytes":          {other, 1, "identity"},
 		"other bytes, no time": {other, 2, "identity"},
 		"longer":               {append(other[:len(other):len(other)], 1), 0, "bytes"},
-		"no Avro file":         {make([]byte, len(whole)), 1, "and is none"},
-		"empty":                {nil, 1, "and is none"},
+		"no Avro file":         {make([]byte, len(whole)), 1, "and is not one now"},
+		"empty":                {nil, 1, "and is not one now"},
 	} {
 		if err := os.WriteFile(file, tc.bytes, 0o666); err != nil {
 			t.Fatal(err)

@@ -134,7 +134,7 @@ func survey(ctx context.Context, r Request) (*Survey, error) {
 	}
 	files, skipped, err := input.Expand(ctx, input.Search{Resolve: r.Resolve, Inputs: r.Inputs, Dest: &s.Dest, AllowEmpty: r.AllowEmpty, Filter: r.Filter})
 	if errors.Is(err, input.ErrNoMatch) {
-		err = fmt.Errorf("%w; --allow-empty makes nothing of it", err)
+		err = fmt.Errorf("%w; with --allow-empty that is no error", err)
 	}
 	if err != nil {
 		return nil, err

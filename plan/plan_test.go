@@ -128,7 +128,7 @@ func TestRefusals(t *testing.T) {
 		text   string
 	}{
 		"missing":        {[]string{"nope.avro"}, "out", nil, failure.Input, "nope.avro does not exist"},
-		"no match":       {[]string{"in/*.parquet"}, "out", nil, failure.Input, "no file matches the pattern; --allow-empty"},
+		"no match":       {[]string{"in/*.parquet"}, "out", nil, failure.Input, "no file matches the pattern; with --allow-empty"},
 		"not UTF-8":      {[]string{"latin"}, "out", nil, failure.Input, `b\xe9.avro": the name is not UTF-8`},
 		"dest not UTF-8": {[]string{"in"}, "o\xe9", nil, failure.Usage, `o\xe9": the name is not UTF-8`},
 		"not Avro":       {[]string{"junk/x.avro"}, "out", nil, failure.Input, "junk/x.avro: offset 0"},

@@ -138,10 +138,10 @@ func (s *Survey) checkHeld(taken []header, args []string) error {
 		case held[i] || s.allowWaiting && (waits[i] || s.known):
 		//guard: an output would be replaced by less because an input is not complete yet
 		case waits[i]:
-			return failure.New(failure.Input, "input %s holds nothing that is to be converted yet%s; --allow-empty makes nothing of it", arg, beside)
+			return failure.New(failure.Input, "input %s holds nothing that is to be converted yet%s; with --allow-empty that is no error", arg, beside)
 		//guard: an output would be replaced by less because an input is somewhere else
 		default:
-			return failure.New(failure.Input, "input %s holds no Avro file%s; --allow-empty makes nothing of it", arg, beside)
+			return failure.New(failure.Input, "input %s holds no Avro file%s; with --allow-empty that is no error", arg, beside)
 		}
 	}
 	//guard: an output would be replaced by one without rows and columns

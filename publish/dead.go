@@ -11,13 +11,13 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// findDead notes the work of tasks of which no output can come any more. Late tasks leave such
+// findDead notes the staged work of plans that can never be committed. Late tasks leave such
 // work after their plan was published, and a killed run that of a plan which is outdated by now.
 func (d *Destination) findDead(ctx context.Context, s *State) error {
 	if len(s.Outputs()) == 0 {
 		return nil // there is nothing by which a plan could be outdated
 	}
-	//guard: calls work dead that an output which is not ours, or is damaged, says nothing about
+	//guard: keeps staged work while the output cannot be judged
 	if s.damage != "" || len(s.foreign) > 0 {
 		return nil
 	}
@@ -51,7 +51,7 @@ func (s *State) outdated(p *manifest.Plan) bool {
 	return len(s.Unseen(p)) > 0
 }
 
-// clearDead removes that work.
+// clearDead removes the work that findDead noted.
 func (c *Claim) clearDead(ctx context.Context, dead []string) error {
 	for _, name := range dead {
 		to := c.name(old)

@@ -9,6 +9,8 @@
 //	DEST/_index/<id>/…                   what was made of side files of its tasks
 //	DEST/run=<number>-<id>/              a run: an output beside that one, with all
 //	                                     of these in a directory of its own
+//	DEST/_inputs                         what surveys read of inputs; any process may
+//	                                     write or remove it
 //	DEST/_lock                           names the holder; written once, never changed
 //	DEST/.rowtocol/<holder>/             what a process has here, and it alone
 //	    alive-<n>                        a new name every 10 s: the holder lives
@@ -25,12 +27,13 @@
 //
 // Several processes may believe that they hold a destination: one that was
 // stopped and wakes, or whose call lands minutes late. They do no harm, because
-// every change of a destination is a rename with one end in the directory of
-// who makes it. Whoever gets the lock first moves all other directories into
-// its own. What a former holder still has under way then fails, as one end of it
-// is gone. So that this holds for calls that land twice or late as well, no
-// rename replaces anything, every name is used once, and a holder's directory is
-// made by one call whose answer is certain, and never again.
+// every change of a destination, but for _inputs, which no output depends on, is
+// a rename with one end in the directory of who makes it. Whoever gets the lock
+// first moves all other directories into its own. What a former holder still has
+// under way then fails, as one end of it is gone. So that this holds for calls
+// that land twice or late as well, no rename replaces anything, every name is
+// used once, and a holder's directory is made by one call whose answer is
+// certain, and never again.
 //
 // The lock only saves work: it is looked at before every change, so that a
 // former holder stops early. Clocks are never compared: who waits for a lock

@@ -65,7 +65,7 @@ func (s *State) unseenBy(m *manifest.Success) []Committed {
 	return s.unseen(append(slices.Clone(m.Replaces), m.ID))
 }
 
-// unseen is Unseen of who saw outputs with some IDs.
+// unseen returns what the destination holds besides the outputs with these IDs.
 func (s *State) unseen(seen []string) (came []Committed) {
 	known := make(map[string]bool, len(seen))
 	for _, id := range seen {

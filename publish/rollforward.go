@@ -70,7 +70,7 @@ func (c *Claim) rollOne(ctx context.Context, r *Run, s *manifest.Success) (bool,
 	if in, _ := now.heldOf(s.Request.Inputs); s.Run && in != "" {
 		return false, nil
 	}
-	//guard: what came since would be removed, as an output that was restored waits to be published
+	//guard: keeps what was published after a restored pending output began
 	if !s.Run && len(now.unseenBy(s)) > 0 {
 		return false, nil
 	}

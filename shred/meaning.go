@@ -87,8 +87,7 @@ func (r *Resolution) note(path, change string) {
 	r.changes = append(r.changes, change)
 }
 
-// meaning holds the meaning of the values of two types against the rules, once their
-// bytes are known to resolve.
+// meaning checks two types whose bytes resolve against the rules.
 func (m *matcher) meaning(a *action, r *Node) *damage.Error {
 	w := a.writer
 	if w.Kind == KindUnion || r.Kind == KindUnion {
@@ -191,8 +190,8 @@ var finerUnits = [][]column.Logical{
 	{column.LogicalLocalMillis, column.LogicalLocalMicros, column.LogicalLocalNanos},
 }
 
-// finer returns how many units of one logical type are one of another; 0 if they are not
-// of one kind, or the unit is a coarser one.
+// finer returns how many units of to make one unit of from; 0 if they are not of one kind,
+// or to is coarser.
 func finer(from, to column.Logical) int64 {
 	for _, units := range finerUnits {
 		factor := int64(0)

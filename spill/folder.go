@@ -208,7 +208,8 @@ func (f *Folder) reuse(columns, share int) *Spill {
 }
 
 // Close removes the folder with the spills in it and gives up its lock. With files of
-// others the folder stays, and the next OpenFolder warns of them. Spills must be closed, or not be used any more. Further calls return the same error.
+// others the folder stays, and the next OpenFolder warns of them. Spills must be closed, or
+// not be used any more. Further calls return the same error.
 func (f *Folder) Close() error {
 	f.once.Do(func() {
 		folders.Delete(f)

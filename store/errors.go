@@ -30,8 +30,8 @@ var (
 	// ErrUnavailable is storage that does not answer, or not with sense, for
 	// now.
 	ErrUnavailable = errors.New("storage is not available")
-	// ErrUnresolved is a server without a host: nobody knows its name, and never did. It is
-	// not waited for: the name may be wrong.
+	// ErrUnresolved is a server whose host name does not resolve and never did in this
+	// process. It is not waited for: the name may be wrong.
 	ErrUnresolved = errors.New("no host has this name")
 	// ErrQuota is the end of a quota.
 	ErrQuota = errors.New("a quota is used up")

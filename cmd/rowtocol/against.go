@@ -143,7 +143,7 @@ func (a *app) tellChanges(r *verified) {
 		a.log.Warn("the output lacks a field", "field", l.Field, "input", l.Input, "inputs", l.Inputs)
 	}
 	if more := len(r.LeftOut) - listed; more > 0 {
-		a.log.Warn(fmt.Sprintf("the output lacks %d fields more, which --json names", more))
+		a.log.Warn(fmt.Sprintf("the output lacks %s, which --json names", plural(more, "more field")))
 	}
 	for _, change := range r.Changed[:min(len(r.Changed), listed)] {
 		a.log.Warn("values mean something else in the output: " + change)

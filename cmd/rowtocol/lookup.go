@@ -67,7 +67,7 @@ func (a *app) lookupCommand() *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.by, "by", "", "`fields` of the index to use (default the only one that the keys fit)")
+	flags.StringVar(&f.by, "by", "", "`fields` of the index to use; needed if the keys fit more than one index, or none")
 	flags.StringVar(&f.keys, "range", "", "the keys `FROM..TO`, both included")
 	flags.StringVar(&f.prefix, "prefix", "", "the keys that begin with a `text`")
 	flags.StringArrayVar(&f.columns, "columns", nil, "`fields` to read, separated by commas; repeatable (default all)")

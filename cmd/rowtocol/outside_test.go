@@ -26,13 +26,13 @@ func TestWatchersOutside(t *testing.T) {
 	}
 	before := state(t, dir)
 	for _, c := range []struct{ flag, name, text string }{
-		{"--lineage", "out/_SUCCESS", "something else"},
-		{"--lineage", "link", "something else"},
-		{"--lineage", "plan.json", "something else"},
-		{"--lineage", "job.json", "something else"},
-		{"--lineage", "pairs.avsc", "something else"},
-		{"--lineage", "in/a.avro", "something else"},
-		{"--lineage", "in", "is no file"},
+		{"--lineage", "out/_SUCCESS", "not an OpenLineage event"},
+		{"--lineage", "link", "not an OpenLineage event"},
+		{"--lineage", "plan.json", "not an OpenLineage event"},
+		{"--lineage", "job.json", "not an OpenLineage event"},
+		{"--lineage", "pairs.avsc", "not an OpenLineage event"},
+		{"--lineage", "in/a.avro", "not an OpenLineage event"},
+		{"--lineage", "in", "is not a regular file"},
 		{"--lineage", "out/runs.jsonl", "is a destination"},
 		{"--lineage", "grown/runs.jsonl", "is a destination"},
 		{"--lineage", "tree/runs.jsonl", "is a destination"},

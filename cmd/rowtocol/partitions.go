@@ -104,7 +104,7 @@ func (a *app) convertPartitions(ctx context.Context, f *convertFlags, req job.Re
 		a.listSkipped("not in a partition", beside)
 		worst.add("", failure.New(failure.Input, "%s is not converted: %s", beside[0].Path, beside[0].Reason))
 	} else if len(names) == 0 && !f.allowEmpty {
-		return failure.New(failure.Input, "%s holds no directory named key=value; --allow-empty makes nothing of it", req.Inputs[0])
+		return failure.New(failure.Input, "%s holds no directory named key=value; with --allow-empty that is no error", req.Inputs[0])
 	}
 	tell := func(result partitionResult, err error) {
 		r.Rows, r.Bytes = a.run.Rows, a.run.Bytes
@@ -274,5 +274,5 @@ func (w *worstOf) error(of int) error {
 	if w.n == 1 {
 		return fmt.Errorf("partition %s, the only failure in %s: %w", w.name, plural(of, "partition"), w.err)
 	}
-	return fmt.Errorf("partition %s, with the weightiest of %s in %s: %w", w.name, plural(w.n, "failure"), plural(of, "partition"), w.err)
+	return fmt.Errorf("%s in %s; the most serious: partition %s: %w", plural(w.n, "failure"), plural(of, "partition"), w.name, w.err)
 }

@@ -20,8 +20,9 @@ import (
 const planLong = `Look at the inputs and write down what is to be done, for "rowtocol task" and
 "rowtocol commit": a plan is a JSON document with numbered tasks, each of which
 may run anywhere, any number of times, in any order. Nothing is changed but the
-file of the plan. With --incremental the plan is of the inputs that DEST does
-not have yet, and its commit publishes them as a run beside what DEST holds.
+file of the plan, and DEST/_inputs where inputs had to be read. With
+--incremental the plan is of the inputs that DEST does not have yet, and its
+commit publishes them as a run beside what DEST holds.
 
 A plan can replace only the output and the runs that DEST held when it was made,
 and only with "commit --overwrite": plan says so, and if DEST holds already what
