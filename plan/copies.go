@@ -21,7 +21,7 @@ const SameContent = "the same content as "
 
 // once leaves out new files that are the same as others among them, and files with the
 // same bytes as another if that is asked for.
-func (s *Survey) once(ctx context.Context, headers []header, known *manifest.Known) error {
+func (s *Survey) once(ctx context.Context, headers []header, known *known) error {
 	mine := manifest.NewKnown()
 	for i := range headers {
 		h := &headers[i]
@@ -50,9 +50,9 @@ func (s *Survey) once(ctx context.Context, headers []header, known *manifest.Kno
 	return s.leaveCopies(ctx, headers, known)
 }
 
-// leaveCopies skips or refuses files with the same bytes as a known one, or as another.
-// It reads those of the same length, header and end.
-func (s *Survey) leaveCopies(ctx context.Context, headers []header, known *manifest.Known) error {
+// leaveCopies skips or refuses files with the same bytes as a known one, as one of another
+// partition, or as another. It reads those of the same length, header and end.
+func (s *Survey) leaveCopies(ctx context.Context, headers []header, known *known) error {
 	alike := manifest.NewKnown()
 	for i := range headers {
 		if headers[i].isNew() {
@@ -61,7 +61,10 @@ func (s *Survey) leaveCopies(ctx context.Context, headers []header, known *manif
 	}
 	err := parallel.Do(ctx, len(headers), input.Readers, func(ctx context.Context, i int) error {
 		in := &headers[i].input
-		if headers[i].isNew() && (known.Alike(in) > 0 || alike.Alike(in) > 1) {
+		if !headers[i].isNew() {
+			return nil
+		}
+		if known.inputs.Alike(in) > 0 || alike.Alike(in) > 1 || known.taken.find(in, known.partition, true).Relation != manifest.Unrelated {
 			return s.sum(ctx, in)
 		}
 		return nil
@@ -75,7 +78,16 @@ func (s *Survey) leaveCopies(ctx context.Context, headers []header, known *manif
 		if !h.isNew() {
 			continue
 		}
-		m := known.Find(&h.input, "", true)
+		m := known.inputs.Find(&h.input, "", true)
+		if m.Relation != manifest.SameContent {
+			m = known.taken.find(&h.input, known.partition, true)
+		}
+		if m.Relation == manifest.Unread { // the other partition is converted by the same call
+			if err := s.sum(ctx, &m.Input); err != nil {
+				return err
+			}
+			m.Relation = h.input.Relate(&m.Input)
+		}
 		if m.Relation != manifest.SameContent {
 			m = mine.Find(&h.input, "", true)
 		}

@@ -74,8 +74,9 @@ func (t *Taken) Add(partition string, inputs []manifest.Input) {
 	}
 }
 
-// find finds an input among those of other partitions than one.
-func (t *Taken) find(in *manifest.Input, partition string) (m manifest.Match) {
+// find finds an input among those of other partitions than one; also one with the same
+// content, if content is set.
+func (t *Taken) find(in *manifest.Input, partition string, content bool) (m manifest.Match) {
 	if t == nil {
 		return m
 	}
@@ -84,7 +85,7 @@ func (t *Taken) find(in *manifest.Input, partition string) (m manifest.Match) {
 	if t.known == nil {
 		return m
 	}
-	return t.known.Find(in, partition, false)
+	return t.known.Find(in, partition, content)
 }
 
 // known are the inputs that the destination has, and those that other partitions have.
@@ -107,7 +108,7 @@ func (k *known) find(ctx context.Context, in *manifest.Input) (m manifest.Match,
 		if m := k.inputs.Find(in, "", false); m.Relation != manifest.Unrelated {
 			return m
 		}
-		return k.taken.find(in, k.partition)
+		return k.taken.find(in, k.partition, false)
 	}
 	if m = search(); m.Relation == manifest.Unopened && k.survey.answered(in) {
 		m = search()

@@ -51,7 +51,7 @@ func (s *Survey) readHeaders(ctx context.Context, files []input.File, known *kno
 		return nil
 	})
 	if err == nil {
-		err = s.once(ctx, headers, known.inputs)
+		err = s.once(ctx, headers, known)
 	}
 	if err == nil {
 		err = known.taken.checkNew(known.partition, headers)

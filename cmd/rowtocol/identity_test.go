@@ -190,6 +190,19 @@ func TestEqualInputs(t *testing.T) {
 	rowtocol(t, dir, nil, "convert", "--copies", "none", "in", "refused").want(t, 1, "--copies")
 }
 
+// TestCopiesInPartitions finds a copy in another partition.
+func TestCopiesInPartitions(t *testing.T) {
+	dir := t.TempDir()
+	longs(t, dir+"/in/dt=1/a.avro", 1, 0)
+	longs(t, dir+"/in/dt=2/b.avro", 1, 1)
+	rowtocol(t, dir, nil, "convert", "--partitioned", "--copies", "refuse", "in", "refused").want(t, 3, "the same content as")
+	wantRows(t, dir, "refused", 1000)
+	rowtocol(t, dir, nil, "convert", "--partitioned", "--copies", "skip", "in", "skipped").want(t, 0, "the same content as")
+	wantRows(t, dir, "skipped", 1000)
+	rowtocol(t, dir, nil, "convert", "--partitioned", "in", "taken").want(t, 0)
+	wantRows(t, dir, "taken", 2000)
+}
+
 // TestMovedNothing refuses a tree that no input was in: all would be converted again.
 func TestMovedNothing(t *testing.T) {
 	dir := t.TempDir()
