@@ -61,7 +61,7 @@ func (p *Partitions) Find(ctx context.Context) (names []string, beside []input.S
 	return found.Names, found.Beside, ctx.Err()
 }
 
-// look looks at the destinations of partitions, and notes what inputs they have: those of
+// look looks at the destinations of partitions, by their sorted names, and notes what inputs they have: those of
 // other partitions included, whose directories of inputs are gone. The inputs of one that
 // cannot be read are unknown.
 func (p *Partitions) look(ctx context.Context, dest store.Location, names []string) error {
@@ -97,7 +97,9 @@ func (p *Partitions) look(ctx context.Context, dest store.Location, names []stri
 		if why := states[i].UnknownInputs(); why != "" {
 			p.taken.AddUnknown(name, why)
 		}
-		p.states[name] = states[i]
+		if _, used := slices.BinarySearch(names, name); used {
+			p.states[name] = states[i]
+		}
 		for _, o := range states[i].Outputs() {
 			p.taken.Add(name, o.Success.Request.Inputs)
 		}
