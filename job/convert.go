@@ -37,7 +37,7 @@ func convert(ctx context.Context, r *Request) (*Outcome, error) {
 	survey, state, dest, err := look(ctx, r)
 	//guard: is refused for an output that a killed run began to publish, and that is to go
 	if err == nil && r.Overwrite && state.Pending() {
-		if _, err = settle(ctx, dest, out); err == nil {
+		if _, err = settle(ctx, dest, out, state); err == nil {
 			survey, state, dest, err = look(ctx, r)
 		}
 	}

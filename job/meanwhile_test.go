@@ -137,6 +137,39 @@ func TestConversionsMeanwhile(t *testing.T) {
 	}
 }
 
+// TestOverwriteOfWhatWaits replaces an output that a killed run began to publish, but not
+// one that its own process, or another one, publishes meanwhile.
+func TestOverwriteOfWhatWaits(t *testing.T) {
+	for _, alive := range []bool{true, false} {
+		s := newPlanned(t, true)
+		waits := s.other()
+		waits.Output.RowGroupSize *= 2
+		for at := 120; ; at++ {
+			if _, state, err := Look(t.Context(), waits); err != nil || at > 500 {
+				t.Fatalf("call %d: %v", at, err)
+			} else if state.Pending() {
+				break
+			}
+			s.kill(t, waits, at)
+		}
+		r := s.r
+		if alive {
+			r.Resolve = storetest.On(before(s.st, "/out/"+manifest.WorkName, func() { mustConvert(t, waits) }))
+		}
+		_, err := Convert(t.Context(), r)
+		if !alive {
+			if err != nil || !mustConvert(t, s.r).Nothing {
+				t.Errorf("it is not replaced: %v", err)
+			}
+			continue
+		}
+		failuretest.Want(t, err, failure.Locked, "published to the destination meanwhile")
+		if out := mustConvert(t, waits); !out.Nothing {
+			t.Error("what was published is gone")
+		}
+	}
+}
+
 // TestSameConversionMeanwhile leaves nothing to commit.
 func TestSameConversionMeanwhile(t *testing.T) {
 	s := newPlanned(t, true)

@@ -32,7 +32,7 @@ func commitStaged(ctx context.Context, dest, id string, o *Options) (*Outcome, e
 		state, err := d.Look(ctx)
 		if err == nil && unsettled(state) {
 			// It may be in the hands of who died while committing it.
-			if state, err = settle(ctx, d, out); err == nil {
+			if state, err = settle(ctx, d, out, nil); err == nil {
 				p, err = d.StagedPlan(ctx, id)
 			}
 		}

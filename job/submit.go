@@ -147,7 +147,11 @@ func (s *submission) survey(ctx context.Context) (survey *plan.Survey, m *manife
 			return survey, nil, nil
 		}
 		before := s.state
-		if s.state, err = settle(ctx, s.dest, s.out); err != nil {
+		var seen *publish.State
+		if s.Overwrite && !s.keep && before.Pending() {
+			seen = before
+		}
+		if s.state, err = settle(ctx, s.dest, s.out, seen); err != nil {
 			return nil, nil, err
 		}
 		//guard: inputs would be missing that another run published after they were found
@@ -169,7 +173,7 @@ func (s *submission) surveyNew(ctx context.Context) (survey *plan.Survey, m *man
 		return nil, nil, err
 	}
 	if unsettled(s.state) {
-		if s.state, err = settle(ctx, s.dest, s.out); err != nil {
+		if s.state, err = settle(ctx, s.dest, s.out, nil); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -189,8 +193,9 @@ func unsettled(state *publish.State) bool { return state.Leftovers || state.Pend
 
 // settle lets what others left in a destination come to its end: an output that was
 // being published, and the work of tasks that somebody took to commit it. It looks at
-// the destination again.
-func settle(ctx context.Context, dest *publish.Destination, out *Outcome) (*publish.State, error) {
+// the destination again. If that is to be replaced, seen is what it was seen to hold
+// before, else nil: it is failure.Locked if another process published to it since.
+func settle(ctx context.Context, dest *publish.Destination, out *Outcome, seen *publish.State) (*publish.State, error) {
 	claim, held, err := dest.Claim(ctx)
 	if err != nil {
 		return nil, err
@@ -199,7 +204,12 @@ func settle(ctx context.Context, dest *publish.Destination, out *Outcome) (*publ
 	if err := release(ctx, claim, err, len(claim.Runs()) > 0, out); err != nil {
 		return nil, err
 	}
-	return dest.Look(ctx)
+	state, err := dest.Look(ctx)
+	//guard: replaces what a process published, and reported, while this one waited for the lock
+	if err == nil && seen != nil && !claim.Completed() && !slices.Equal(seen.Holds(), state.Holds()) {
+		return nil, failure.New(failure.Locked, "another run published to the destination meanwhile")
+	}
+	return state, err
 }
 
 // choose decides on the plan: that of an earlier submission of the same request, of

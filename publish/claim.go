@@ -25,9 +25,11 @@ type Claim struct {
 	state *State
 	// inherits is set once there may be something in dir that was another's.
 	inherits bool
-	held     context.Context // ends when the claim is lost
-	cancel   context.CancelCauseFunc
-	heart    sync.WaitGroup
+	// completed is set once the claim published an output for a process that died.
+	completed bool
+	held      context.Context // ends when the claim is lost
+	cancel    context.CancelCauseFunc
+	heart     sync.WaitGroup
 
 	mu   sync.Mutex
 	last int // number that a name was made with
@@ -86,6 +88,10 @@ func (c *Claim) State() *State { return c.state }
 
 // Runs are the unfinished runs of former holders.
 func (c *Claim) Runs() []*Run { return c.found.runs }
+
+// Completed reports whether the claim published an output that the process of a former
+// holder had begun to publish.
+func (c *Claim) Completed() bool { return c.completed }
 
 // Judge returns failure.Locked in place of err if the claim was lost: what else
 // went wrong is a consequence.

@@ -83,6 +83,7 @@ func (c *Claim) rollOne(ctx context.Context, r *Run, s *manifest.Success) (bool,
 	if !whole {
 		return false, err
 	}
+	c.completed = true
 	return true, c.carryOut(ctx, r, s, staged)
 }
 
