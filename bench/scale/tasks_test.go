@@ -217,8 +217,13 @@ func (c *cluster) leave(ctx context.Context, b *task.Batch, number int) error {
 	if part.StoreChecksum, err = store.CapabilitiesOf(c.disk).Checksum(ctx, at); err != nil {
 		return err
 	}
+	var reads []manifest.Read
+	for _, piece := range b.Plan.Tasks[number].Pieces {
+		in := b.Plan.Request.Inputs[piece.Input]
+		reads = append(reads, manifest.Read{FileID: in.FileID, ModTime: in.ModTime})
+	}
 	res := &manifest.TaskResult{
-		Version: manifest.Version, Plan: b.Plan.ID, Task: number, RowsIn: 1,
+		Version: manifest.Version, Plan: b.Plan.ID, Task: number, RowsIn: 1, Reads: reads,
 		Parts: []manifest.Part{{Task: number, Rows: 1, Files: []manifest.File{part}}}, Made: manifest.MadeNow("bench", time.Now()),
 	}
 	text, err := res.Encode()

@@ -82,23 +82,29 @@ func (v *virtual) Open(_ context.Context, name string) (store.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &virtualFile{v, name, v.sizes[i]}, nil
+	return &virtualFile{v, v.info(i), name}, nil
 }
 
 // virtualFile is one of the files.
 type virtualFile struct {
 	*virtual
+	is   store.Info
 	name string
-	size int64
 }
 
 func (f *virtualFile) Name() string { return f.name }
-func (f *virtualFile) Size() int64  { return f.size }
+func (f *virtualFile) Size() int64  { return f.is.Size }
+
+// Identity implements store.Identified.
+func (f *virtualFile) Identity() store.Identity {
+	return store.Identity{ID: f.is.FileID, Changed: f.is.ModTime.UnixNano()}
+}
+
 func (f *virtualFile) Close() error { return nil }
 
 // ReadAt implements io.ReaderAt.
 func (f *virtualFile) ReadAt(p []byte, off int64) (n int, err error) {
-	for n < len(p) && off < f.size {
+	for n < len(p) && off < f.is.Size {
 		from := f.head
 		at := off
 		if head := int64(len(f.head)); off >= head {
