@@ -101,7 +101,11 @@ func (d *Destination) classifyRuns(ctx context.Context, s *State, infos []store.
 	}
 	slices.SortFunc(s.Runs, func(a, b Committed) int { return cmp.Compare(a.Success.Sequence, b.Success.Sequence) })
 	var holders manifest.Holders
-	for _, o := range s.Outputs() {
+	outputs := s.Outputs()
+	if len(outputs) == 1 {
+		outputs = nil // there is no other, and an output may have very many inputs
+	}
+	for _, o := range outputs {
 		name := path.Join(s.path, o.Name)
 		//guard: a run that was restored would have its rows there twice
 		if twice := holders.Add(name, o.Success); twice != nil {
