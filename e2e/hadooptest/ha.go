@@ -15,8 +15,13 @@ func (c *Cluster) Active(ctx context.Context, i int) error {
 	if err := c.waitStandby(ctx, i); err != nil {
 		return err
 	}
-	_, err := c.Java(ctx, haAdmin, "-D", "ipc.client.connect.max.retries=0",
-		"-transitionToActive", "--forceactive", c.NameNodes[i].Name)
+	var err error
+	for range 3 { // a busy machine may cut the connection, and asking twice does no harm
+		if _, err = c.Java(ctx, haAdmin, "-D", "ipc.client.connect.max.retries=0",
+			"-transitionToActive", "--forceactive", c.NameNodes[i].Name); err == nil {
+			return nil
+		}
+	}
 	return err
 }
 
