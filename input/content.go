@@ -14,6 +14,17 @@ func Sum(ctx context.Context, resolve Resolve, in manifest.Input) (uint32, error
 	return sumRange(ctx, resolve, in, 0, in.Size)
 }
 
+// SumUnread calls sum, several at a time, for each input of which only all its bytes tell
+// whether it is a known one.
+func SumUnread(ctx context.Context, inputs []manifest.Input, known *manifest.Known, sum func(context.Context, *manifest.Input) error) error {
+	return parallel.Do(ctx, len(inputs), Readers, func(ctx context.Context, i int) error {
+		if known.Find(&inputs[i], "", false).Relation != manifest.Unread {
+			return nil
+		}
+		return sum(ctx, &inputs[i])
+	})
+}
+
 func sumRange(ctx context.Context, resolve Resolve, in manifest.Input, start, end int64) (uint32, error) {
 	f, _, err := Open(ctx, resolve, in)
 	if err != nil {

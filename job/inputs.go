@@ -9,7 +9,6 @@ import (
 
 	"github.com/rowtocol/rowtocol/failure"
 	"github.com/rowtocol/rowtocol/input"
-	"github.com/rowtocol/rowtocol/internal/parallel"
 	"github.com/rowtocol/rowtocol/manifest"
 	"github.com/rowtocol/rowtocol/plan"
 	"github.com/rowtocol/rowtocol/publish"
@@ -62,16 +61,17 @@ func (o *Options) comparePlan(ctx context.Context, p *manifest.Plan, state *publ
 		return nil
 	}
 	known := manifest.NewKnown(state.Success.Request.Inputs...)
-	return parallel.Do(ctx, len(p.Request.Inputs), input.Readers, func(ctx context.Context, i int) error {
-		in := &p.Request.Inputs[i]
-		if in.CRC32C != nil || known.Find(in, "", false).Relation != manifest.Unread {
+	return input.SumUnread(ctx, p.Request.Inputs, known, func(ctx context.Context, in *manifest.Input) error {
+		if in.CRC32C != nil {
 			return nil
 		}
 		crc, err := input.Sum(ctx, o.Resolve, *in)
 		if errors.Is(err, failure.Input) {
 			return nil
 		}
-		in.CRC32C = &crc
+		if err == nil {
+			in.CRC32C = &crc
+		}
 		return err
 	})
 }

@@ -61,9 +61,9 @@ func (p *Partitions) Find(ctx context.Context) (names []string, beside []input.S
 	return found.Names, found.Beside, ctx.Err()
 }
 
-// look looks at the destinations of partitions, by their sorted names, and notes what inputs they have: those of
-// other partitions included, whose directories of inputs are gone. The inputs of one that
-// cannot be read are unknown.
+// look looks at the destinations of partitions, by their sorted names, and notes what
+// inputs they have: those of other partitions included, whose directories of inputs are
+// gone. The inputs of one that cannot be read are unknown.
 func (p *Partitions) look(ctx context.Context, dest store.Location, names []string) error {
 	places := make(map[string]store.Location, len(names))
 	for _, name := range names {

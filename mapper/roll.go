@@ -2,8 +2,8 @@ package mapper
 
 import "github.com/rowtocol/rowtocol/column"
 
-// maxGroupRows ends a row group whatever its size: so many rows, and items that take
-// no bytes, may any file stand for, whoever reads it (see damage.Growth). The last row
+// maxGroupRows ends a row group whatever its size: every reader takes a file of that many
+// rows and items without bytes (see damage.Growth). The last row
 // may have 1<<20 items.
 const maxGroupRows = 1<<28 - 1<<20
 

@@ -10,7 +10,6 @@ import (
 
 	"github.com/rowtocol/rowtocol/failure"
 	"github.com/rowtocol/rowtocol/input"
-	"github.com/rowtocol/rowtocol/internal/parallel"
 	"github.com/rowtocol/rowtocol/manifest"
 	"github.com/rowtocol/rowtocol/store"
 )
@@ -178,14 +177,7 @@ func (h *header) is(m manifest.Match) {
 // Compare reads the inputs that may be those of an output, if nothing else decides, so
 // that their requests can be compared.
 func (s *Survey) Compare(ctx context.Context, before []manifest.Input) error {
-	known := manifest.NewKnown(before...)
-	inputs := s.Request.Inputs
-	return parallel.Do(ctx, len(inputs), input.Readers, func(ctx context.Context, i int) error {
-		if known.Find(&inputs[i], "", false).Relation == manifest.Unread {
-			return s.sum(ctx, &inputs[i])
-		}
-		return nil
-	})
+	return input.SumUnread(ctx, s.Request.Inputs, manifest.NewKnown(before...), s.sum)
 }
 
 // Answers returns the whole CRC-32C of inputs, with which this survey decided what they

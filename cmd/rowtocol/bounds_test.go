@@ -50,8 +50,8 @@ func TestManyEnumFields(t *testing.T) {
 	rowtocol(t, dir, nil, "cat", "--to", "arrow", "--memory", "32MiB", "--columns", "f0", "a.avro").want(t, 0)
 }
 
-// A schema of few bytes that stands for many columns is refused before they are made,
-// whoever reads it.
+// Every command refuses a schema of few bytes that stands for many columns before the
+// columns are made.
 func TestExpandedSchema(t *testing.T) {
 	dir := t.TempDir()
 	schema := `{"type":"record","name":"R0","fields":[{"name":"a","type":"int"},{"name":"b","type":"int"}]}`

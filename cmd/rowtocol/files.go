@@ -57,7 +57,7 @@ func (a *app) readerSchema(ctx context.Context, location string) (string, error)
 	return string(text), nil
 }
 
-// readDocument returns the text of a document of at most so many bytes, which a flag names.
+// readDocument returns the text of a document that a flag names, of at most most bytes.
 // It must be a regular file: reading a pipe may never end.
 func readDocument(ctx context.Context, flag, name string, at store.Location, most int64) ([]byte, error) {
 	text, err := at.Store.ReadFile(ctx, at.Path, most)

@@ -55,7 +55,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// wantRows requires a destination to hold so many rows.
+// wantRows requires a destination to hold a number of rows.
 func wantRows(t *testing.T, dir, dest string, rows int) {
 	t.Helper()
 	if got := strings.TrimSpace(rowtocol(t, dir, nil, "count", dest).want(t, 0).stdout); got != fmt.Sprint(rows) {
@@ -383,8 +383,8 @@ func TestLinkToAnotherFile(t *testing.T) {
 	rowtocol(t, dir, nil, "convert", "--incremental", "in", "out").want(t, 3, "changed since it was converted")
 }
 
-// TestMovedAndStillThere finds files where they were, though their tree is said to have
-// moved.
+// TestMovedAndStillThere finds files where they were, though --moved names their
+// tree.
 func TestMovedAndStillThere(t *testing.T) {
 	dir := t.TempDir()
 	longs(t, dir+"/o/a.avro", 2, 0)

@@ -57,7 +57,7 @@ func textSize(n *shred.Node) (size int64) {
 	return size
 }
 
-// newDictionary makes the dictionary of symbols with so many bytes of text.
+// newDictionary makes the dictionary of symbols that take size bytes of text.
 func newDictionary(n *shred.Node, size int64) *dictionary {
 	d := &dictionary{ordinals: make([]int32, len(n.Symbols))}
 	text, ends := make([]byte, 0, size), make([]int32, 1, len(n.Symbols)+1)
