@@ -128,7 +128,7 @@ func (o overtaken) try(t *testing.T, stop string) {
 		before = o.success(t)
 		r = launch(t, command(o.stopped...))
 		if !r.stopAt(t, o.at, stop) {
-			if r = nil; tries == 10 {
+			if r = nil; tries == 100 {
 				t.Fatalf("%s was never seen", stop)
 			}
 		}
@@ -166,7 +166,7 @@ func (c *interruptible) overtaken(t *testing.T) {
 			dest, temp := filepath.Join(dir, "out"), t.TempDir()
 			overtaken{
 				at: store.Location{Store: store.Local(), Path: dest}, dest: dest,
-				before:   c.convert("--overwrite", "../testdata/mail", dest),
+				before:   c.convert("--overwrite", c.rowGroups("16KiB", "1MiB"), "../testdata/mail", dest), // many files take a while to go
 				stopped:  c.convert("--overwrite", "--temp-dir", temp, c.rowGroups("256KiB", "3MiB"), stopped, dest),
 				other:    append(c.args(dest, temp), "--overwrite"),
 				complete: func(t *testing.T) { c.complete(t, dest, t.TempDir()) },
