@@ -24,7 +24,9 @@ RACE      := $(if $(shell command -v $$($(GO) env CC) 2>/dev/null),-race)
 # What starts goroutines, or has tests that do, runs under the race detector;
 # the rest is a few times faster without it. The tests of the program run it as
 # it is built, without the detector. Of dataset, only what reads ahead is concurrent.
-TESTED     = $(shell $(GO) list ./... | sed 's|^github.com/rowtocol/rowtocol|.|' | grep -v -e '^\./e2e' -e '^\./bench$$')
+TESTED     = $(shell $(GO) list ./... | sed 's|^github.com/rowtocol/rowtocol|.|' | grep -v '^\./e2e')
+# Modules of their own, so that the program depends on nothing that only they need.
+MODULES    = bench bench/peers internal/cmd/dist
 CONCURRENT = $(filter-out ./cmd/rowtocol ./configs ./dataset, $(shell grep -lE '^\s+go [a-zA-Z]|\.Go\b|AfterFunc|t\.Parallel|storetest\.Run' $(TESTED:%=%/*.go) | xargs -n 1 dirname | sort -u))
 SEQUENTIAL = $(filter-out $(CONCURRENT),$(TESTED))
 # Tests of job that the race detector thins.
@@ -97,13 +99,14 @@ unit:
 	$(if $(TESTED),,$(error go list finds no packages))
 	@mkdir -p bin/test
 	nice $(TESTS) -- -timeout $(UNIT_TIME) $(SEQUENTIAL)
+	for m in $(MODULES); do (cd $$m && nice $(TESTS:$@.json=$@-modules.json) -- -timeout $(UNIT_TIME) -skip Gate ./...) || exit; done
 	nice $(GO) test -run Alloc ./trevni ./mapper ./dataset | awk '{ print } /^ok/ && !/no tests to run/ { n++ } END { exit n != 3 }'
-	nice $(GO) test -timeout $(UNIT_TIME) -run 'Pairs|Three|Protocol' ./publish
+	nice $(GO) test -timeout $(UNIT_TIME) -run 'Pairs|Three|Protocol' ./job/publish
 	nice $(GO) test -timeout $(UNIT_TIME) -run '$(MATRICES)' ./job
 
 gate:
 	@mkdir -p bin/test
-	$(TESTS) -- -count=1 -timeout 5m ./bench
+	cd bench && $(TESTS) -- -count=1 -timeout 5m .
 
 # End-to-end tests of all areas, or with RUN those whose names it matches:
 # "make e2e RUN=HDFS".
@@ -158,19 +161,21 @@ fuzz:
 	@nice $(GO) run ./internal/cmd/fuzz -time '$(FUZZ)'
 
 # Whether a test misses each marked guard of PACKAGES, by default of all:
-# "make mutants PACKAGES=./ocf".
+# "make mutants PACKAGES=./avro/ocf".
 mutants:
 	@$(GO) run ./internal/cmd/mutants $(PACKAGES)
 
 # The program against its codec floor, for every generated set; BENCH="-only ^mail/"
 # for some of them, BENCH="-profile bin/profiles" for CPU profiles too.
 bench: build
-	@$(GO) run ./bench -program bin/rowtocol $(BENCH)
+	@$(GO) build -C bench -o ../bin/measure/ .
+	@bin/measure/bench -program bin/rowtocol $(BENCH)
 
 # What memory the program takes of inputs that ask for much, under limits that the
 # kernel holds it to; MEMORY="-only ^wide" for some of them.
 memory: build
-	@$(GO) run ./bench/memory -program bin/rowtocol $(MEMORY)
+	@$(GO) build -C bench -o ../bin/measure/ ./memory
+	@bin/measure/memory -program bin/rowtocol $(MEMORY)
 
 # The same files converted by other programs; bench/peers/README.md says how.
 bench-peers: build
@@ -179,8 +184,8 @@ bench-peers: build
 # HFiles written and scanned by package hfile and by HBase in Java, on one core;
 # BENCH="-runs 15" for more passes.
 bench-hfile:
-	@$(GO) build -o bin/bench-hfile ./bench/hfiles
-	@taskset -c $(CORE) bin/bench-hfile $(BENCH)
+	@$(GO) build -C bench -o ../bin/measure/ ./hfiles
+	@taskset -c $(CORE) bin/measure/hfiles $(BENCH)
 
 # The large mail set of the benchmarks: about 200 MB of rows, snappy.
 mail: bin/mail/mail.avro
@@ -190,18 +195,20 @@ bin/mail/mail.avro:
 
 # What is given to users who do not build, in bin/dist: see internal/cmd/dist.
 dist:
-	@$(GO) run ./internal/cmd/dist -o bin/dist
+	@$(GO) build -C internal/cmd/dist -o ../../../bin/tools/ .
+	@bin/tools/dist -o bin/dist
 
 # Whether the last commit gives the same files in two clones of different names.
 dist-check:
 	@rm -rf bin/dist-check
 	@for clone in one another; do \
-	  git clone -q . bin/dist-check/$$clone && (cd bin/dist-check/$$clone && $(GO) run ./internal/cmd/dist) || exit 1; done
+	  git clone -q . bin/dist-check/$$clone && $(MAKE) --no-print-directory -C bin/dist-check/$$clone dist || exit 1; done
 	@cd bin/dist-check/one/bin/dist && sha256sum --check --quiet SHA256SUMS
 	@cmp bin/dist-check/one/bin/dist/SHA256SUMS bin/dist-check/another/bin/dist/SHA256SUMS && echo 'dist-check: the same files twice'
 
+# In every module.
 lint:
-	"$(LINT)" run --allow-parallel-runners ./...
+	for m in . $(MODULES); do (cd $$m && "$(LINT)" run --allow-parallel-runners --config "$(CURDIR)/.golangci.yml" ./...) || exit; done
 
 clean:
 	rm -rf bin e2e/java/target e2e/hadoop/target e2e/kudu/target e2e/hfile/target

@@ -22,7 +22,7 @@ import (
 // reports CPU time per MB of raw bytes and the stored part of these in per
 // cent:
 //
-//	go test ./bench -run '^$' -bench Codec -benchtime 10x -count 5
+//	go test -C bench -run '^$' -bench Codec -benchtime 10x -count 5
 func BenchmarkCodec(b *testing.B) {
 	sets := []struct {
 		name string

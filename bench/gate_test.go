@@ -43,7 +43,7 @@ const (
 )
 
 // TestGate holds the stages to their committed ratios, which
-// "go test ./bench -run Gate -update" measures anew.
+// "go test -C bench -run Gate -update" measures anew.
 func TestGate(t *testing.T) {
 	sets := gateSets(t)
 	if *update {

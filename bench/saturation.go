@@ -10,9 +10,9 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/rowtocol/rowtocol/column"
+	"github.com/rowtocol/rowtocol/avro/ocf"
 	"github.com/rowtocol/rowtocol/format"
-	"github.com/rowtocol/rowtocol/ocf"
+	"github.com/rowtocol/rowtocol/format/column"
 )
 
 // saturated are sets of one row group each.

@@ -78,7 +78,7 @@ var parts = []part{
 		"github.com/golang/snappy.", "github.com/klauspost/compress/", "github.com/pierrec/lz4/", "hash/crc32.",
 		"github.com/rowtocol/rowtocol/cfile/encoding.",
 	}},
-	{"walk", []string{"github.com/rowtocol/rowtocol/shred.", "github.com/rowtocol/rowtocol/column."}},
+	{"walk", []string{"github.com/rowtocol/rowtocol/avro/shred.", "github.com/rowtocol/rowtocol/format/column."}},
 	{"files", []string{
 		"os.OpenFile", "os.Mkdir", "os.Remove", "os.Truncate", "os.Rename", "os.(*File).Truncate", "os.(*File).Close", "os.(*File).close",
 		"golang.org/x/sys/unix.Fallocate", "golang.org/x/sys/unix.Ftruncate", "golang.org/x/sys/unix.Open",

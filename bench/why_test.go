@@ -9,7 +9,7 @@ func TestSharesOf(t *testing.T) {
 		want         map[string]float64
 	}{
 		{"innermost known function counts",
-			head + "  10ms   runtime.memmove\n         github.com/rowtocol/rowtocol/column.(*Buffer).Append\n         os.OpenFile\n" +
+			head + "  10ms   runtime.memmove\n         github.com/rowtocol/rowtocol/format/column.(*Buffer).Append\n         os.OpenFile\n" +
 				"-----------+----\n  30ms   github.com/golang/snappy.Encode\n-----------+----\n",
 			map[string]float64{"walk": 0.25, "codec": 0.75}},
 		{"unknown functions are the rest", head + "  5ms   main.main\n-----------+----\n", map[string]float64{"rest": 1}},

@@ -9,7 +9,7 @@ import (
 	"slices"
 
 	"github.com/rowtocol/rowtocol/cfile/encoding"
-	"github.com/rowtocol/rowtocol/column"
+	"github.com/rowtocol/rowtocol/format/column"
 )
 
 // avroValues makes values of a CFile of those of a column, as Avro encodes them: booleans

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/rowtocol/rowtocol/cfile/encoding"
-	"github.com/rowtocol/rowtocol/column"
+	"github.com/rowtocol/rowtocol/format/column"
 )
 
 // TestAvroValuesRefuse data that the walk over sound Avro never gives, and values that a file

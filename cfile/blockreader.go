@@ -6,7 +6,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/rowtocol/rowtocol/damage"
+	"github.com/rowtocol/rowtocol/format/damage"
 )
 
 // storedBuffers hold what is read of a file until it is decompressed. Few of them serve the

@@ -14,7 +14,7 @@ import (
 	"github.com/klauspost/compress/zlib"
 	"github.com/pierrec/lz4/v4"
 
-	"github.com/rowtocol/rowtocol/damage"
+	"github.com/rowtocol/rowtocol/format/damage"
 )
 
 // maxBlock is the most bytes that a block may hold before compression, by what Kudu

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/rowtocol/rowtocol/damage"
+	"github.com/rowtocol/rowtocol/format/damage"
 )
 
 var compressions = []Compression{NoCompression, Snappy, LZ4, Zlib}

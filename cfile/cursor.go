@@ -6,7 +6,7 @@ import (
 	"io"
 
 	"github.com/rowtocol/rowtocol/cfile/encoding"
-	"github.com/rowtocol/rowtocol/damage"
+	"github.com/rowtocol/rowtocol/format/damage"
 )
 
 // Rows are rows of a file side by side.

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/rowtocol/rowtocol/cfile/encoding"
-	"github.com/rowtocol/rowtocol/damage"
+	"github.com/rowtocol/rowtocol/format/damage"
 )
 
 // int32Block is a plain block of small values.

@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/rowtocol/rowtocol/column"
-	"github.com/rowtocol/rowtocol/damage"
+	"github.com/rowtocol/rowtocol/format/column"
+	"github.com/rowtocol/rowtocol/format/damage"
 )
 
 // documentName is the file of a part that describes the others.

@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/rowtocol/rowtocol/damage"
 	"github.com/rowtocol/rowtocol/format"
-	"github.com/rowtocol/rowtocol/internal/protobuf"
+	"github.com/rowtocol/rowtocol/format/damage"
+	"github.com/rowtocol/rowtocol/format/protobuf"
 )
 
 // Dump writes every byte of the part with what it means: the lines of the document, then

@@ -8,8 +8,8 @@ import (
 	"sync"
 
 	"github.com/rowtocol/rowtocol/cfile/encoding"
-	"github.com/rowtocol/rowtocol/column"
-	"github.com/rowtocol/rowtocol/damage"
+	"github.com/rowtocol/rowtocol/format/column"
+	"github.com/rowtocol/rowtocol/format/damage"
 )
 
 // File is an open CFile. It is safe for concurrent use; the cursors that it hands out are

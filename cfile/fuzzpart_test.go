@@ -7,7 +7,7 @@ import (
 	"io"
 	"testing"
 
-	"github.com/rowtocol/rowtocol/column"
+	"github.com/rowtocol/rowtocol/format/column"
 )
 
 // FuzzPart opens and reads a part of one column of arrays. The document gets the checksum

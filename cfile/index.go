@@ -5,8 +5,8 @@ import (
 	"encoding/binary"
 	"math"
 
-	"github.com/rowtocol/rowtocol/damage"
-	"github.com/rowtocol/rowtocol/internal/protobuf"
+	"github.com/rowtocol/rowtocol/format/damage"
+	"github.com/rowtocol/rowtocol/format/protobuf"
 )
 
 // Field numbers and values of IndexBlockTrailerPB.

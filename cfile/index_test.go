@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rowtocol/rowtocol/damage"
-	"github.com/rowtocol/rowtocol/internal/protobuf"
+	"github.com/rowtocol/rowtocol/format/damage"
+	"github.com/rowtocol/rowtocol/format/protobuf"
 )
 
 // Vectors of Kudu's: an empty leaf, and a leaf of a positional index.

@@ -9,8 +9,8 @@ import (
 	"math"
 	"sync"
 
-	"github.com/rowtocol/rowtocol/column"
-	"github.com/rowtocol/rowtocol/damage"
+	"github.com/rowtocol/rowtocol/format/column"
+	"github.com/rowtocol/rowtocol/format/damage"
 )
 
 // encodeJob is a raw block on its way to data blocks.

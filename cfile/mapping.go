@@ -3,7 +3,7 @@ package cfile
 import (
 	"fmt"
 
-	"github.com/rowtocol/rowtocol/column"
+	"github.com/rowtocol/rowtocol/format/column"
 )
 
 // shape is the files that a column of a part has.

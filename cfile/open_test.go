@@ -11,8 +11,8 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
-	"github.com/rowtocol/rowtocol/damage"
-	"github.com/rowtocol/rowtocol/internal/protobuf"
+	"github.com/rowtocol/rowtocol/format/damage"
+	"github.com/rowtocol/rowtocol/format/protobuf"
 )
 
 // small is a file of a few values with both indexes.

@@ -8,8 +8,8 @@ import (
 	"sort"
 	"sync"
 
-	"github.com/rowtocol/rowtocol/column"
-	"github.com/rowtocol/rowtocol/damage"
+	"github.com/rowtocol/rowtocol/format/column"
+	"github.com/rowtocol/rowtocol/format/damage"
 )
 
 // enough is how many values of sequences Read appends before it leaves the rest to the

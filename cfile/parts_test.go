@@ -3,10 +3,10 @@ package cfile_test
 import (
 	"testing"
 
-	"github.com/rowtocol/rowtocol/column"
+	"github.com/rowtocol/rowtocol/avro/shred"
 	"github.com/rowtocol/rowtocol/format"
+	"github.com/rowtocol/rowtocol/format/column"
 	"github.com/rowtocol/rowtocol/format/formattest"
-	"github.com/rowtocol/rowtocol/shred"
 )
 
 func mapping(t testing.TB, schema string) *shred.Mapping {

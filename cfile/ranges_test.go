@@ -11,8 +11,8 @@ import (
 	"testing"
 
 	"github.com/rowtocol/rowtocol/cfile"
-	"github.com/rowtocol/rowtocol/column"
-	"github.com/rowtocol/rowtocol/damage"
+	"github.com/rowtocol/rowtocol/format/column"
+	"github.com/rowtocol/rowtocol/format/damage"
 	"github.com/rowtocol/rowtocol/trevni"
 )
 

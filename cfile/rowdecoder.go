@@ -8,7 +8,7 @@ import (
 	"math"
 
 	"github.com/rowtocol/rowtocol/cfile/encoding"
-	"github.com/rowtocol/rowtocol/damage"
+	"github.com/rowtocol/rowtocol/format/damage"
 )
 
 // bitsAhead is how many bits of a null bitmap are decoded at once.

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/rowtocol/rowtocol/column"
-	"github.com/rowtocol/rowtocol/damage"
 	"github.com/rowtocol/rowtocol/format"
+	"github.com/rowtocol/rowtocol/format/column"
+	"github.com/rowtocol/rowtocol/format/damage"
 )
 
 // rowGroup is a part in the making. What it spills of a column is data blocks as they are

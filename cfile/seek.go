@@ -7,7 +7,7 @@ import (
 	"io"
 	"sort"
 
-	"github.com/rowtocol/rowtocol/damage"
+	"github.com/rowtocol/rowtocol/format/damage"
 )
 
 // SeekRow moves before the row with the ordinal; the number of rows is a valid one, the end. It

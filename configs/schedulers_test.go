@@ -19,7 +19,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/rowtocol/rowtocol/internal/testenv"
-	"github.com/rowtocol/rowtocol/manifest"
+	"github.com/rowtocol/rowtocol/job/manifest"
 )
 
 // machine is a directory in which the examples find what they name by absolute paths.

@@ -6,7 +6,7 @@ import (
 	"math"
 	"sync"
 
-	"github.com/rowtocol/rowtocol/budget"
+	"github.com/rowtocol/rowtocol/internal/budget"
 )
 
 const (

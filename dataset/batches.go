@@ -8,9 +8,9 @@ import (
 	"io"
 	"slices"
 
-	"github.com/rowtocol/rowtocol/budget"
-	"github.com/rowtocol/rowtocol/column"
-	"github.com/rowtocol/rowtocol/shred"
+	"github.com/rowtocol/rowtocol/avro/shred"
+	"github.com/rowtocol/rowtocol/format/column"
+	"github.com/rowtocol/rowtocol/internal/budget"
 )
 
 // Batches reads the columns of rows, some rows at a time. It belongs to one

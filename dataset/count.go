@@ -5,8 +5,8 @@ import (
 	"io"
 	"math"
 
-	"github.com/rowtocol/rowtocol/damage"
-	"github.com/rowtocol/rowtocol/shred"
+	"github.com/rowtocol/rowtocol/avro/shred"
+	"github.com/rowtocol/rowtocol/format/damage"
 )
 
 // Count returns as Stats.Rows how many rows there are for which a condition holds, or

@@ -5,8 +5,8 @@ import (
 	"math"
 	"sort"
 
-	"github.com/rowtocol/rowtocol/column"
 	"github.com/rowtocol/rowtocol/format"
+	"github.com/rowtocol/rowtocol/format/column"
 )
 
 // cursors go side by side over columns of a part, each child behind its

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/rowtocol/rowtocol/dataset"
-	"github.com/rowtocol/rowtocol/manifest"
+	"github.com/rowtocol/rowtocol/job/manifest"
 	"github.com/rowtocol/rowtocol/store"
 )
 

@@ -4,9 +4,9 @@ import (
 	"errors"
 	"io"
 
-	"github.com/rowtocol/rowtocol/budget"
 	"github.com/rowtocol/rowtocol/dataset/where"
 	"github.com/rowtocol/rowtocol/format"
+	"github.com/rowtocol/rowtocol/internal/budget"
 )
 
 // filter finds the rows of a part in which a condition holds.

@@ -11,11 +11,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rowtocol/rowtocol/budget"
-	"github.com/rowtocol/rowtocol/column"
+	"github.com/rowtocol/rowtocol/avro/shred"
 	"github.com/rowtocol/rowtocol/dataset"
 	"github.com/rowtocol/rowtocol/format"
-	"github.com/rowtocol/rowtocol/shred"
+	"github.com/rowtocol/rowtocol/format/column"
+	"github.com/rowtocol/rowtocol/internal/budget"
 	"github.com/rowtocol/rowtocol/store"
 )
 

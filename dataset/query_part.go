@@ -3,9 +3,9 @@ package dataset
 import (
 	"context"
 
-	"github.com/rowtocol/rowtocol/damage"
+	"github.com/rowtocol/rowtocol/avro/shred"
 	"github.com/rowtocol/rowtocol/format"
-	"github.com/rowtocol/rowtocol/shred"
+	"github.com/rowtocol/rowtocol/format/damage"
 )
 
 // queryPart is an open part of which a query counts what it reads. It belongs to

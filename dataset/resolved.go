@@ -3,7 +3,7 @@ package dataset
 import (
 	"context"
 
-	"github.com/rowtocol/rowtocol/shred"
+	"github.com/rowtocol/rowtocol/avro/shred"
 )
 
 // resolvedBatches reads rows that are resolved to the schema of a query, and then

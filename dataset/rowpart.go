@@ -4,10 +4,10 @@ import (
 	"context"
 	"io"
 
-	"github.com/rowtocol/rowtocol/column"
-	"github.com/rowtocol/rowtocol/damage"
+	"github.com/rowtocol/rowtocol/avro/shred"
 	"github.com/rowtocol/rowtocol/format"
-	"github.com/rowtocol/rowtocol/shred"
+	"github.com/rowtocol/rowtocol/format/column"
+	"github.com/rowtocol/rowtocol/format/damage"
 )
 
 // makePartsOf begins to make parts of the rows of a part that keeps them whole, which

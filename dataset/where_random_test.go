@@ -15,11 +15,11 @@ import (
 
 	"github.com/twmb/avro"
 
+	"github.com/rowtocol/rowtocol/avro/shred"
 	"github.com/rowtocol/rowtocol/dataset"
 	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/internal/randavro"
 	"github.com/rowtocol/rowtocol/internal/soak"
-	"github.com/rowtocol/rowtocol/shred"
 )
 
 // truth is what a condition is in a row.

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rowtocol/rowtocol/ocf"
+	"github.com/rowtocol/rowtocol/avro/ocf"
 )
 
 // oddName would be an element, and a script, were it not escaped.

@@ -14,8 +14,8 @@ import (
 
 	"github.com/linkedin/goavro/v2"
 
+	"github.com/rowtocol/rowtocol/avro/ocf"
 	"github.com/rowtocol/rowtocol/internal/projected"
-	"github.com/rowtocol/rowtocol/ocf"
 )
 
 // toAvro writes the rows of a column file or an output as an Avro file.

@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/rowtocol/rowtocol/e2e/hadooptest"
-	"github.com/rowtocol/rowtocol/manifest"
+	"github.com/rowtocol/rowtocol/job/manifest"
 	"github.com/rowtocol/rowtocol/store"
 	"github.com/rowtocol/rowtocol/store/location"
 )

@@ -7,7 +7,7 @@ import (
 	"github.com/rowtocol/rowtocol/e2e/hadooptest"
 	"github.com/rowtocol/rowtocol/internal/soak"
 	"github.com/rowtocol/rowtocol/job/jobtest"
-	"github.com/rowtocol/rowtocol/publish/publishtest"
+	"github.com/rowtocol/rowtocol/job/publish/publishtest"
 	"github.com/rowtocol/rowtocol/store"
 	"github.com/rowtocol/rowtocol/store/location"
 )

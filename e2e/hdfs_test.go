@@ -16,9 +16,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rowtocol/rowtocol/avro/ocf"
 	"github.com/rowtocol/rowtocol/e2e/hadooptest"
 	"github.com/rowtocol/rowtocol/internal/soak"
-	"github.com/rowtocol/rowtocol/ocf"
 )
 
 // folder is a directory of a cluster, which the test has for itself.

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/rowtocol/rowtocol/shred"
+	"github.com/rowtocol/rowtocol/avro/shred"
 	"github.com/rowtocol/rowtocol/trevni"
 )
 

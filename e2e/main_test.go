@@ -21,7 +21,7 @@ import (
 	"github.com/rowtocol/rowtocol/internal/memlimit"
 	"github.com/rowtocol/rowtocol/internal/supervise"
 	"github.com/rowtocol/rowtocol/internal/testenv"
-	"github.com/rowtocol/rowtocol/manifest"
+	"github.com/rowtocol/rowtocol/job/manifest"
 )
 
 var program string // the built program

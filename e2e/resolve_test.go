@@ -9,9 +9,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rowtocol/rowtocol/avro/shred"
 	"github.com/rowtocol/rowtocol/internal/mailgen"
 	"github.com/rowtocol/rowtocol/internal/randavro"
-	"github.com/rowtocol/rowtocol/shred"
 )
 
 // pair is a datum to be read with another schema than it was written with.

@@ -10,8 +10,8 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/rowtocol/rowtocol/manifest"
-	"github.com/rowtocol/rowtocol/manifest/manifesttest"
+	"github.com/rowtocol/rowtocol/job/manifest"
+	"github.com/rowtocol/rowtocol/job/manifest/manifesttest"
 )
 
 // victim makes a directory with a file and a directory in it that no conversion

@@ -13,9 +13,9 @@ import (
 )
 
 // named are the places in which formats may be named: their own packages, the key
-// index, whose files are of one format, the list of those that the program has, and
-// what reads the documents of a time when there was one format only. The program's help may name them in its examples.
-var named = []string{"trevni/", "cfile/", "hfile/", "index/", "cmd/rowtocol/formats.go", "manifest/version1.go", "bench/", "e2e/"}
+// index, whose files are of one format, and the list of those that the program has.
+// The program's help may name them in its examples.
+var named = []string{"trevni/", "cfile/", "hfile/", "job/index/", "cmd/rowtocol/formats.go", "bench/", "e2e/"}
 
 const help = "cmd/rowtocol/"
 

@@ -4,7 +4,7 @@ import (
 	"context"
 	"io"
 
-	"github.com/rowtocol/rowtocol/column"
+	"github.com/rowtocol/rowtocol/format/column"
 )
 
 // DefaultMaxBlock is the default of OpenOptions.MaxBlock, in bytes.

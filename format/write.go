@@ -3,7 +3,7 @@ package format
 import (
 	"io"
 
-	"github.com/rowtocol/rowtocol/column"
+	"github.com/rowtocol/rowtocol/format/column"
 )
 
 // Writer makes row groups of one format with one set of options.

@@ -14,18 +14,18 @@ import (
 	"strings"
 	"time"
 
-	"github.com/rowtocol/rowtocol/budget"
-	"github.com/rowtocol/rowtocol/failure"
 	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/hadoop/pipes"
-	"github.com/rowtocol/rowtocol/index"
-	"github.com/rowtocol/rowtocol/input"
-	"github.com/rowtocol/rowtocol/manifest"
+	"github.com/rowtocol/rowtocol/internal/budget"
+	"github.com/rowtocol/rowtocol/job/failure"
+	"github.com/rowtocol/rowtocol/job/index"
+	"github.com/rowtocol/rowtocol/job/input"
+	"github.com/rowtocol/rowtocol/job/manifest"
+	"github.com/rowtocol/rowtocol/job/task"
 	"github.com/rowtocol/rowtocol/spill"
 	"github.com/rowtocol/rowtocol/store"
 	"github.com/rowtocol/rowtocol/store/cluster"
 	"github.com/rowtocol/rowtocol/store/location"
-	"github.com/rowtocol/rowtocol/task"
 )
 
 // ChildOptions are what a child does not have from its job.

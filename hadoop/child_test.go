@@ -12,14 +12,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rowtocol/rowtocol/damage"
-	"github.com/rowtocol/rowtocol/failure"
 	"github.com/rowtocol/rowtocol/format"
+	"github.com/rowtocol/rowtocol/format/damage"
 	"github.com/rowtocol/rowtocol/hadoop/pipes"
 	"github.com/rowtocol/rowtocol/hadoop/pipes/pipestest"
-	"github.com/rowtocol/rowtocol/input"
+	"github.com/rowtocol/rowtocol/job/failure"
+	"github.com/rowtocol/rowtocol/job/input"
+	"github.com/rowtocol/rowtocol/job/task"
 	"github.com/rowtocol/rowtocol/store"
-	"github.com/rowtocol/rowtocol/task"
 	"github.com/rowtocol/rowtocol/trevni"
 )
 

@@ -15,7 +15,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/rowtocol/rowtocol/failure"
+	"github.com/rowtocol/rowtocol/job/failure"
 )
 
 const (

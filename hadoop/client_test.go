@@ -12,7 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/rowtocol/rowtocol/failure"
+	"github.com/rowtocol/rowtocol/job/failure"
 )
 
 // script makes a program of the shell.

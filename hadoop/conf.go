@@ -10,7 +10,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/rowtocol/rowtocol/failure"
+	"github.com/rowtocol/rowtocol/job/failure"
 	"github.com/rowtocol/rowtocol/store/cluster"
 )
 

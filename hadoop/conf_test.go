@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rowtocol/rowtocol/failure"
 	"github.com/rowtocol/rowtocol/hadoop/pipes"
+	"github.com/rowtocol/rowtocol/job/failure"
 	"github.com/rowtocol/rowtocol/store/cluster"
 )
 

@@ -11,12 +11,12 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/rowtocol/rowtocol/damage"
-	"github.com/rowtocol/rowtocol/failure"
+	"github.com/rowtocol/rowtocol/format/damage"
 	"github.com/rowtocol/rowtocol/internal/lazyregexp"
 	"github.com/rowtocol/rowtocol/internal/parallel"
+	"github.com/rowtocol/rowtocol/job/failure"
+	"github.com/rowtocol/rowtocol/job/task"
 	"github.com/rowtocol/rowtocol/store"
-	"github.com/rowtocol/rowtocol/task"
 )
 
 // Failed is the document that an attempt at a task leaves where its work was to be,

@@ -7,11 +7,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rowtocol/rowtocol/damage"
-	"github.com/rowtocol/rowtocol/failure"
+	"github.com/rowtocol/rowtocol/format/damage"
+	"github.com/rowtocol/rowtocol/job/failure"
+	"github.com/rowtocol/rowtocol/job/task"
 	"github.com/rowtocol/rowtocol/store"
 	"github.com/rowtocol/rowtocol/store/memstore"
-	"github.com/rowtocol/rowtocol/task"
 )
 
 // A kind of failure is the same for who reads the document of it.

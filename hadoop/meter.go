@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/rowtocol/rowtocol/hadoop/pipes"
-	"github.com/rowtocol/rowtocol/manifest"
-	"github.com/rowtocol/rowtocol/task"
+	"github.com/rowtocol/rowtocol/job/manifest"
+	"github.com/rowtocol/rowtocol/job/task"
 )
 
 // CounterGroup is the group of the job's counters that tasks count.

@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rowtocol/rowtocol/failure"
-	"github.com/rowtocol/rowtocol/manifest"
+	"github.com/rowtocol/rowtocol/job/failure"
+	"github.com/rowtocol/rowtocol/job/manifest"
+	"github.com/rowtocol/rowtocol/job/task"
 	"github.com/rowtocol/rowtocol/store/cluster"
-	"github.com/rowtocol/rowtocol/task"
 )
 
 func TestProxied(t *testing.T) {

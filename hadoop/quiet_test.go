@@ -9,9 +9,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/rowtocol/rowtocol/failure"
+	"github.com/rowtocol/rowtocol/job/failure"
+	"github.com/rowtocol/rowtocol/job/task"
 	"github.com/rowtocol/rowtocol/store/cluster"
-	"github.com/rowtocol/rowtocol/task"
 )
 
 // TestClientHangs has a client that says nothing any more, and never ends.

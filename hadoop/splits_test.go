@@ -8,9 +8,9 @@ import (
 	"testing"
 
 	"github.com/rowtocol/rowtocol/hadoop/pipes"
-	"github.com/rowtocol/rowtocol/manifest"
+	"github.com/rowtocol/rowtocol/job/manifest"
+	"github.com/rowtocol/rowtocol/job/task"
 	"github.com/rowtocol/rowtocol/store"
-	"github.com/rowtocol/rowtocol/task"
 )
 
 // planned is a batch of files with sizes, cut as package plan cuts them.

@@ -12,9 +12,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/rowtocol/rowtocol/failure"
 	"github.com/rowtocol/rowtocol/hadoop/pipes"
-	"github.com/rowtocol/rowtocol/manifest"
+	"github.com/rowtocol/rowtocol/job/failure"
+	"github.com/rowtocol/rowtocol/job/manifest"
 	"github.com/rowtocol/rowtocol/store"
 )
 

@@ -10,10 +10,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rowtocol/rowtocol/failure"
-	"github.com/rowtocol/rowtocol/failure/failuretest"
 	"github.com/rowtocol/rowtocol/hadoop/pipes"
-	"github.com/rowtocol/rowtocol/manifest"
+	"github.com/rowtocol/rowtocol/job/failure"
+	"github.com/rowtocol/rowtocol/job/failure/failuretest"
+	"github.com/rowtocol/rowtocol/job/manifest"
 )
 
 // samplePlan has a cut file, a group of small ones, and more inputs than a task has.

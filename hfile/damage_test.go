@@ -9,7 +9,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/rowtocol/rowtocol/damage"
+	"github.com/rowtocol/rowtocol/format/damage"
 )
 
 // file is the bytes of a file that are changed.

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/rowtocol/rowtocol/damage"
+	"github.com/rowtocol/rowtocol/format/damage"
 )
 
 // fuzzMemory is the most memory that a fuzz target lets a file have.

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/rowtocol/rowtocol/damage"
+	"github.com/rowtocol/rowtocol/format/damage"
 )
 
 // KeyType is what a cell does to the column that it names.

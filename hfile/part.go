@@ -7,9 +7,9 @@ import (
 	"strings"
 	"unsafe"
 
-	"github.com/rowtocol/rowtocol/column"
-	"github.com/rowtocol/rowtocol/damage"
 	"github.com/rowtocol/rowtocol/format"
+	"github.com/rowtocol/rowtocol/format/column"
+	"github.com/rowtocol/rowtocol/format/damage"
 )
 
 // partFile is a file of a part whose blocks are read as those of a column, once it is known

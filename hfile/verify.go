@@ -5,7 +5,7 @@ import (
 	"context"
 	"unsafe"
 
-	"github.com/rowtocol/rowtocol/damage"
+	"github.com/rowtocol/rowtocol/format/damage"
 )
 
 // Verify reads every byte of the file and checks it: every block's checksum and place, the

@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rowtocol/rowtocol/failure"
-	"github.com/rowtocol/rowtocol/failure/failuretest"
-	"github.com/rowtocol/rowtocol/manifest"
+	"github.com/rowtocol/rowtocol/job/failure"
+	"github.com/rowtocol/rowtocol/job/failure/failuretest"
+	"github.com/rowtocol/rowtocol/job/manifest"
 )
 
 // TestLateResult replaces a result, with that of a task which read other bytes, after a

@@ -7,16 +7,16 @@ import (
 	"slices"
 	"time"
 
-	"github.com/rowtocol/rowtocol/budget"
-	"github.com/rowtocol/rowtocol/failure"
 	"github.com/rowtocol/rowtocol/format"
-	"github.com/rowtocol/rowtocol/index"
-	"github.com/rowtocol/rowtocol/input"
-	"github.com/rowtocol/rowtocol/manifest"
-	"github.com/rowtocol/rowtocol/plan"
-	"github.com/rowtocol/rowtocol/publish"
+	"github.com/rowtocol/rowtocol/internal/budget"
+	"github.com/rowtocol/rowtocol/job/failure"
+	"github.com/rowtocol/rowtocol/job/index"
+	"github.com/rowtocol/rowtocol/job/input"
+	"github.com/rowtocol/rowtocol/job/manifest"
+	"github.com/rowtocol/rowtocol/job/plan"
+	"github.com/rowtocol/rowtocol/job/publish"
+	"github.com/rowtocol/rowtocol/job/task"
 	"github.com/rowtocol/rowtocol/store"
-	"github.com/rowtocol/rowtocol/task"
 )
 
 // Options say how a conversion is done. None of them shapes its output, but for

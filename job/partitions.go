@@ -8,12 +8,12 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/rowtocol/rowtocol/failure"
-	"github.com/rowtocol/rowtocol/input"
 	"github.com/rowtocol/rowtocol/internal/parallel"
-	"github.com/rowtocol/rowtocol/manifest"
-	"github.com/rowtocol/rowtocol/plan"
-	"github.com/rowtocol/rowtocol/publish"
+	"github.com/rowtocol/rowtocol/job/failure"
+	"github.com/rowtocol/rowtocol/job/input"
+	"github.com/rowtocol/rowtocol/job/manifest"
+	"github.com/rowtocol/rowtocol/job/plan"
+	"github.com/rowtocol/rowtocol/job/publish"
 	"github.com/rowtocol/rowtocol/store"
 )
 

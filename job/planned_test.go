@@ -6,12 +6,12 @@ import (
 
 	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/format/formattest"
-	"github.com/rowtocol/rowtocol/manifest"
+	"github.com/rowtocol/rowtocol/job/manifest"
+	"github.com/rowtocol/rowtocol/job/task"
+	"github.com/rowtocol/rowtocol/job/task/tasktest"
 	"github.com/rowtocol/rowtocol/store"
 	"github.com/rowtocol/rowtocol/store/memstore"
 	"github.com/rowtocol/rowtocol/store/storetest"
-	"github.com/rowtocol/rowtocol/task"
-	"github.com/rowtocol/rowtocol/task/tasktest"
 	"github.com/rowtocol/rowtocol/trevni"
 )
 

@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 
-	"github.com/rowtocol/rowtocol/failure"
-	"github.com/rowtocol/rowtocol/manifest"
-	"github.com/rowtocol/rowtocol/publish"
+	"github.com/rowtocol/rowtocol/job/failure"
+	"github.com/rowtocol/rowtocol/job/manifest"
+	"github.com/rowtocol/rowtocol/job/publish"
 )
 
 // What Convert would do.

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"maps"
 
-	"github.com/rowtocol/rowtocol/task"
+	"github.com/rowtocol/rowtocol/job/task"
 )
 
 // Submit is Convert of partitions, by their names, whose tasks run elsewhere, those of

@@ -5,11 +5,11 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/rowtocol/rowtocol/failure"
-	"github.com/rowtocol/rowtocol/failure/failuretest"
-	"github.com/rowtocol/rowtocol/manifest"
-	"github.com/rowtocol/rowtocol/task"
-	"github.com/rowtocol/rowtocol/task/tasktest"
+	"github.com/rowtocol/rowtocol/job/failure"
+	"github.com/rowtocol/rowtocol/job/failure/failuretest"
+	"github.com/rowtocol/rowtocol/job/manifest"
+	"github.com/rowtocol/rowtocol/job/task"
+	"github.com/rowtocol/rowtocol/job/task/tasktest"
 )
 
 // Tasks that were run with another sink than the commit's are to be run again.

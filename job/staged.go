@@ -4,10 +4,10 @@ import (
 	"context"
 	"slices"
 
-	"github.com/rowtocol/rowtocol/failure"
-	"github.com/rowtocol/rowtocol/input"
-	"github.com/rowtocol/rowtocol/manifest"
-	"github.com/rowtocol/rowtocol/publish"
+	"github.com/rowtocol/rowtocol/job/failure"
+	"github.com/rowtocol/rowtocol/job/input"
+	"github.com/rowtocol/rowtocol/job/manifest"
+	"github.com/rowtocol/rowtocol/job/publish"
 )
 
 // CommitStaged is Commit of a plan that Submit left in a destination beside the work of

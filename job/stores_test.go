@@ -8,7 +8,7 @@ import (
 	"sync"
 	"syscall"
 
-	"github.com/rowtocol/rowtocol/manifest"
+	"github.com/rowtocol/rowtocol/job/manifest"
 	"github.com/rowtocol/rowtocol/store"
 )
 

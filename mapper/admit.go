@@ -4,7 +4,7 @@ import (
 	"context"
 	"sync"
 
-	"github.com/rowtocol/rowtocol/budget"
+	"github.com/rowtocol/rowtocol/internal/budget"
 )
 
 // admission gives input blocks to the reader and so bounds how far it reads ahead

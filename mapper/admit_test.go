@@ -4,7 +4,7 @@ import (
 	"context"
 	"testing"
 
-	"github.com/rowtocol/rowtocol/budget"
+	"github.com/rowtocol/rowtocol/internal/budget"
 )
 
 // read makes a block look as if so many bytes had been read and decoded.

@@ -3,8 +3,8 @@ package mapper
 import (
 	"fmt"
 
-	"github.com/rowtocol/rowtocol/damage"
-	"github.com/rowtocol/rowtocol/ocf"
+	"github.com/rowtocol/rowtocol/avro/ocf"
+	"github.com/rowtocol/rowtocol/format/damage"
 )
 
 // OnDamage says what to do about input that is damaged.

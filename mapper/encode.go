@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/rowtocol/rowtocol/column"
 	"github.com/rowtocol/rowtocol/format"
+	"github.com/rowtocol/rowtocol/format/column"
 )
 
 // encodeBlock is a column block on its way to the spill.

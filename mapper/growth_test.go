@@ -3,7 +3,7 @@ package mapper
 import (
 	"testing"
 
-	"github.com/rowtocol/rowtocol/ocf"
+	"github.com/rowtocol/rowtocol/avro/ocf"
 )
 
 // What blocks stand for is added up for each source by itself.

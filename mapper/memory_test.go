@@ -13,10 +13,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rowtocol/rowtocol/budget"
+	"github.com/rowtocol/rowtocol/avro/ocf"
+	"github.com/rowtocol/rowtocol/avro/shred"
+	"github.com/rowtocol/rowtocol/internal/budget"
 	"github.com/rowtocol/rowtocol/mapper"
-	"github.com/rowtocol/rowtocol/ocf"
-	"github.com/rowtocol/rowtocol/shred"
 	"github.com/rowtocol/rowtocol/trevni"
 )
 

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"sort"
 
-	"github.com/rowtocol/rowtocol/column"
-	"github.com/rowtocol/rowtocol/damage"
+	"github.com/rowtocol/rowtocol/format/column"
+	"github.com/rowtocol/rowtocol/format/damage"
 )
 
 // origin is where rows of a row group come from: a run of rows of an input block.

@@ -7,11 +7,11 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/rowtocol/rowtocol/column"
-	"github.com/rowtocol/rowtocol/damage"
+	"github.com/rowtocol/rowtocol/avro/ocf"
 	"github.com/rowtocol/rowtocol/format"
+	"github.com/rowtocol/rowtocol/format/column"
+	"github.com/rowtocol/rowtocol/format/damage"
 	"github.com/rowtocol/rowtocol/mapper"
-	"github.com/rowtocol/rowtocol/ocf"
 )
 
 // picky is a format that takes no negative longs. At says where it finds them out; it

@@ -1,6 +1,6 @@
 package mapper
 
-import "github.com/rowtocol/rowtocol/column"
+import "github.com/rowtocol/rowtocol/format/column"
 
 // maxGroupRows ends a row group whatever its size: every reader takes a file of that many
 // rows and items without bytes (see damage.Growth). The last row

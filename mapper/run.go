@@ -3,9 +3,9 @@ package mapper
 import (
 	"context"
 
-	"github.com/rowtocol/rowtocol/damage"
+	"github.com/rowtocol/rowtocol/avro/shred"
 	"github.com/rowtocol/rowtocol/format"
-	"github.com/rowtocol/rowtocol/shred"
+	"github.com/rowtocol/rowtocol/format/damage"
 )
 
 // task is the shredding goroutine's state.

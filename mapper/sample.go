@@ -6,8 +6,8 @@ import (
 	"io"
 	"math"
 
-	"github.com/rowtocol/rowtocol/budget"
-	"github.com/rowtocol/rowtocol/damage"
+	"github.com/rowtocol/rowtocol/format/damage"
+	"github.com/rowtocol/rowtocol/internal/budget"
 )
 
 // Sample converts blocks of input as a task does, in the calling goroutine, to a

@@ -6,9 +6,9 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/rowtocol/rowtocol/budget"
+	"github.com/rowtocol/rowtocol/avro/ocf"
+	"github.com/rowtocol/rowtocol/internal/budget"
 	"github.com/rowtocol/rowtocol/mapper"
-	"github.com/rowtocol/rowtocol/ocf"
 	"github.com/rowtocol/rowtocol/trevni"
 )
 

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/rowtocol/rowtocol/budget"
+	"github.com/rowtocol/rowtocol/internal/budget"
 	"github.com/rowtocol/rowtocol/spill"
 )
 

@@ -1,6 +1,6 @@
 package mapper
 
-import "github.com/rowtocol/rowtocol/column"
+import "github.com/rowtocol/rowtocol/format/column"
 
 // storeFirst waits for the block that was begun first and spills it. Once the group has
 // failed it returns that error: a block that failed stays first, and cannot be waited

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"hash/crc32"
 
-	"github.com/rowtocol/rowtocol/column"
 	"github.com/rowtocol/rowtocol/format"
+	"github.com/rowtocol/rowtocol/format/column"
 	"github.com/rowtocol/rowtocol/mapper"
 )
 

@@ -1,8 +1,8 @@
 package mapper
 
 import (
-	"github.com/rowtocol/rowtocol/damage"
-	"github.com/rowtocol/rowtocol/shred"
+	"github.com/rowtocol/rowtocol/avro/shred"
+	"github.com/rowtocol/rowtocol/format/damage"
 )
 
 // trialBytes is how much of a block a trial walk keeps, and forgets.

@@ -4,7 +4,7 @@ import (
 	"context"
 	"sync"
 
-	"github.com/rowtocol/rowtocol/ocf"
+	"github.com/rowtocol/rowtocol/avro/ocf"
 )
 
 // job is a block to decode or to encode. Any worker may do it; it never waits.

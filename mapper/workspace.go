@@ -3,10 +3,10 @@ package mapper
 import (
 	"sync"
 
-	"github.com/rowtocol/rowtocol/budget"
-	"github.com/rowtocol/rowtocol/column"
+	"github.com/rowtocol/rowtocol/avro/ocf"
 	"github.com/rowtocol/rowtocol/format"
-	"github.com/rowtocol/rowtocol/ocf"
+	"github.com/rowtocol/rowtocol/format/column"
+	"github.com/rowtocol/rowtocol/internal/budget"
 )
 
 // Workspaces hands the memory of tasks that have mapped their input on to

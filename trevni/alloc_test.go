@@ -9,7 +9,7 @@ import (
 	"encoding/binary"
 	"testing"
 
-	"github.com/rowtocol/rowtocol/column"
+	"github.com/rowtocol/rowtocol/format/column"
 )
 
 // A block costs no allocation, but for the growth of its table.

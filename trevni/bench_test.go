@@ -4,9 +4,9 @@ import (
 	"bytes"
 	"testing"
 
-	"github.com/rowtocol/rowtocol/column"
+	"github.com/rowtocol/rowtocol/avro/shred"
+	"github.com/rowtocol/rowtocol/format/column"
 	"github.com/rowtocol/rowtocol/internal/mailgen"
-	"github.com/rowtocol/rowtocol/shred"
 )
 
 // mailFile holds the columns of nested mails; size is that of their rows.

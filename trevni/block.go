@@ -8,7 +8,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/rowtocol/rowtocol/damage"
+	"github.com/rowtocol/rowtocol/format/damage"
 )
 
 // storedBuffers hold what is read of a file until it is decoded. The columns of

@@ -5,7 +5,7 @@ import (
 	"encoding/binary"
 	"hash/crc32"
 
-	"github.com/rowtocol/rowtocol/damage"
+	"github.com/rowtocol/rowtocol/format/damage"
 )
 
 // The CRCs of what is not a block, and of blocks as they are stored. Trevni has

@@ -7,8 +7,8 @@ import (
 	"os"
 	"testing"
 
-	"github.com/rowtocol/rowtocol/column"
-	"github.com/rowtocol/rowtocol/damage"
+	"github.com/rowtocol/rowtocol/format/column"
+	"github.com/rowtocol/rowtocol/format/damage"
 )
 
 // readTables opens a file and reads all its block tables.

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/rowtocol/rowtocol/column"
-	"github.com/rowtocol/rowtocol/damage"
+	"github.com/rowtocol/rowtocol/format/column"
+	"github.com/rowtocol/rowtocol/format/damage"
 )
 
 // Cursor reads the values of one column in order, with the methods of its

@@ -7,7 +7,7 @@ import (
 	"io"
 	"math"
 
-	"github.com/rowtocol/rowtocol/damage"
+	"github.com/rowtocol/rowtocol/format/damage"
 )
 
 // decoder reads primitive values from a bounded buffer. The first failure

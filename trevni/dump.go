@@ -8,7 +8,7 @@ import (
 	"io"
 	"math"
 
-	"github.com/rowtocol/rowtocol/column"
+	"github.com/rowtocol/rowtocol/format/column"
 )
 
 // Dump writes every byte of the file with what it means: a line per value in

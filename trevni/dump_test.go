@@ -6,7 +6,7 @@ import (
 	"os"
 	"testing"
 
-	"github.com/rowtocol/rowtocol/column"
+	"github.com/rowtocol/rowtocol/format/column"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files in testdata")

@@ -6,7 +6,7 @@ import (
 	"io"
 	"testing"
 
-	"github.com/rowtocol/rowtocol/column"
+	"github.com/rowtocol/rowtocol/format/column"
 )
 
 func FuzzOpen(f *testing.F) {

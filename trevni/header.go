@@ -6,8 +6,8 @@ import (
 	"hash/crc32"
 	"math"
 
-	"github.com/rowtocol/rowtocol/column"
-	"github.com/rowtocol/rowtocol/damage"
+	"github.com/rowtocol/rowtocol/format/column"
+	"github.com/rowtocol/rowtocol/format/damage"
 )
 
 // The metadata keys that this package gives a meaning.

@@ -11,9 +11,9 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/rowtocol/rowtocol/column"
+	"github.com/rowtocol/rowtocol/avro/shred"
+	"github.com/rowtocol/rowtocol/format/column"
 	"github.com/rowtocol/rowtocol/internal/randavro"
-	"github.com/rowtocol/rowtocol/shred"
 )
 
 // unit is what a column stores per row or per item of its parent: a sequence,

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/rowtocol/rowtocol/column"
+	"github.com/rowtocol/rowtocol/format/column"
 )
 
 // BlockSize is the number of buffered bytes at which Java's writer, and this

@@ -6,8 +6,8 @@ import (
 	"hash/crc32"
 	"slices"
 
-	"github.com/rowtocol/rowtocol/column"
 	"github.com/rowtocol/rowtocol/format"
+	"github.com/rowtocol/rowtocol/format/column"
 )
 
 // rowGroup collects the block tables of a file in the making.

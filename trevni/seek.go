@@ -6,7 +6,7 @@ import (
 	"io"
 	"sort"
 
-	"github.com/rowtocol/rowtocol/column"
+	"github.com/rowtocol/rowtocol/format/column"
 )
 
 // SeekRow moves before the first value of a row: in an array column before the

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rowtocol/rowtocol/column"
+	"github.com/rowtocol/rowtocol/format/column"
 )
 
 func TestRoundTrip(t *testing.T) {

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/rowtocol/rowtocol/column"
 	"github.com/rowtocol/rowtocol/format"
+	"github.com/rowtocol/rowtocol/format/column"
 )
 
 // Writer writes a whole file from values. Like every writer of this format it

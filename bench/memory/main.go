@@ -1,7 +1,7 @@
 // Command memory measures what memory the program takes of inputs that ask for
 // much, under limits that the kernel holds it to, and prints a table:
 //
-//	go run ./bench/memory -program bin/rowtocol
+//	go run -C bench ./memory -program ../bin/rowtocol
 package main
 
 import (

@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 	}
 	program = filepath.Join(dir, "rowtocol")
 	code := 1
-	if out, err := exec.Command("go", "build", "-o", program, "../../cmd/rowtocol").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-C", "../..", "-o", program, "./cmd/rowtocol").CombinedOutput(); err != nil {
 		fmt.Fprintf(os.Stderr, "build: %v\n%s", err, out)
 	} else {
 		code = m.Run()

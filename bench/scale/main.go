@@ -2,7 +2,7 @@
 // small files beside a large one, and daily runs onto one destination. It prints
 // tables:
 //
-//	go run ./bench/scale -program bin/rowtocol
+//	go run -C bench ./scale -program ../bin/rowtocol
 package main
 
 import (

@@ -12,7 +12,7 @@ import (
 
 	"github.com/rowtocol/rowtocol/internal/memlimit"
 	"github.com/rowtocol/rowtocol/internal/testenv"
-	"github.com/rowtocol/rowtocol/manifest"
+	"github.com/rowtocol/rowtocol/job/manifest"
 )
 
 const (

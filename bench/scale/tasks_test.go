@@ -15,22 +15,22 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rowtocol/rowtocol/budget"
 	"github.com/rowtocol/rowtocol/format"
+	"github.com/rowtocol/rowtocol/internal/budget"
 	"github.com/rowtocol/rowtocol/internal/parallel"
 	"github.com/rowtocol/rowtocol/job"
-	"github.com/rowtocol/rowtocol/manifest"
-	"github.com/rowtocol/rowtocol/publish"
+	"github.com/rowtocol/rowtocol/job/manifest"
+	"github.com/rowtocol/rowtocol/job/publish"
+	"github.com/rowtocol/rowtocol/job/task"
 	"github.com/rowtocol/rowtocol/store"
 	"github.com/rowtocol/rowtocol/store/location"
 	"github.com/rowtocol/rowtocol/store/memstore"
-	"github.com/rowtocol/rowtocol/task"
 	"github.com/rowtocol/rowtocol/trevni"
 )
 
 // What a call by hand measures:
 //
-//	go test ./bench/scale -run TestTasks -v -tasks 100000
+//	go test -C bench ./scale -run TestTasks -v -tasks 100000
 var (
 	tasks = flag.Int("tasks", 0, "about how many `tasks` to submit, on stores in memory")
 	files = flag.Int("files", 1000, "of -tasks: input files, which are not on any disk either")

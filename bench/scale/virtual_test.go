@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/rowtocol/rowtocol/avro/ocf"
 	"github.com/rowtocol/rowtocol/internal/mailgen"
-	"github.com/rowtocol/rowtocol/ocf"
 	"github.com/rowtocol/rowtocol/store"
 )
 

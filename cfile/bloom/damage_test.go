@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/rowtocol/rowtocol/cfile"
-	"github.com/rowtocol/rowtocol/damage"
+	"github.com/rowtocol/rowtocol/format/damage"
 )
 
 // raw is a file of blocks, of which the first keys are a, b, …

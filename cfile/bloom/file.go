@@ -5,7 +5,7 @@ import (
 	"io"
 
 	"github.com/rowtocol/rowtocol/cfile"
-	"github.com/rowtocol/rowtocol/damage"
+	"github.com/rowtocol/rowtocol/format/damage"
 )
 
 // File is an open BloomFile. It is safe for concurrent use; its probers are not.

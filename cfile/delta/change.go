@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/rowtocol/rowtocol/damage"
+	"github.com/rowtocol/rowtocol/format/damage"
 )
 
 // Kind is what happens to a row.

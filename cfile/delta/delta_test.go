@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/rowtocol/rowtocol/cfile"
-	"github.com/rowtocol/rowtocol/damage"
+	"github.com/rowtocol/rowtocol/format/damage"
 )
 
 func isDamage(err error) bool { return errors.As(err, new(*damage.Error)) }

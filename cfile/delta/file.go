@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/rowtocol/rowtocol/cfile"
-	"github.com/rowtocol/rowtocol/damage"
+	"github.com/rowtocol/rowtocol/format/damage"
 )
 
 // File is an open DeltaFile. It is safe for concurrent use; its cursors are not.

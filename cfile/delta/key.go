@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"math"
 
-	"github.com/rowtocol/rowtocol/damage"
+	"github.com/rowtocol/rowtocol/format/damage"
 )
 
 // Key says which row a delta is about, and when.

@@ -3,7 +3,7 @@ package encoding
 import (
 	"encoding/binary"
 
-	"github.com/rowtocol/rowtocol/damage"
+	"github.com/rowtocol/rowtocol/format/damage"
 )
 
 // binaryHeader is the bytes of ordinal, count and the end of the data before

@@ -7,7 +7,7 @@ import (
 
 	"github.com/pierrec/lz4/v4"
 
-	"github.com/rowtocol/rowtocol/damage"
+	"github.com/rowtocol/rowtocol/format/damage"
 )
 
 // NewBitshuffle returns a Decoder of BIT_SHUFFLE blocks of values of a fixed width: 1,

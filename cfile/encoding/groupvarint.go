@@ -6,7 +6,7 @@ import (
 	"math"
 	"math/bits"
 
-	"github.com/rowtocol/rowtocol/damage"
+	"github.com/rowtocol/rowtocol/format/damage"
 )
 
 // maxGroup is the bytes of the longest group varint.

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"io"
 
-	"github.com/rowtocol/rowtocol/damage"
+	"github.com/rowtocol/rowtocol/format/damage"
 )
 
 // header is what a block says of itself, and how many of its values are unread.

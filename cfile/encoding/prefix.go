@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 	"io"
 
-	"github.com/rowtocol/rowtocol/damage"
+	"github.com/rowtocol/rowtocol/format/damage"
 )
 
 // RestartInterval is the number of values from one that is stored whole to the

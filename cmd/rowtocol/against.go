@@ -6,17 +6,17 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/rowtocol/rowtocol/budget"
-	"github.com/rowtocol/rowtocol/column"
-	"github.com/rowtocol/rowtocol/damage"
+	"github.com/rowtocol/rowtocol/avro/ocf"
+	"github.com/rowtocol/rowtocol/avro/shred"
+	"github.com/rowtocol/rowtocol/avro/witness"
 	"github.com/rowtocol/rowtocol/dataset"
-	"github.com/rowtocol/rowtocol/failure"
-	"github.com/rowtocol/rowtocol/input"
-	"github.com/rowtocol/rowtocol/manifest"
-	"github.com/rowtocol/rowtocol/ocf"
-	"github.com/rowtocol/rowtocol/shred"
+	"github.com/rowtocol/rowtocol/format/column"
+	"github.com/rowtocol/rowtocol/format/damage"
+	"github.com/rowtocol/rowtocol/internal/budget"
+	"github.com/rowtocol/rowtocol/job/failure"
+	"github.com/rowtocol/rowtocol/job/input"
+	"github.com/rowtocol/rowtocol/job/manifest"
 	"github.com/rowtocol/rowtocol/store"
-	"github.com/rowtocol/rowtocol/witness"
 )
 
 // verifyAgainst compares the columns with the inputs, row by row.

@@ -4,12 +4,12 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/rowtocol/rowtocol/failure"
-	"github.com/rowtocol/rowtocol/manifest"
-	"github.com/rowtocol/rowtocol/ocf"
-	"github.com/rowtocol/rowtocol/shred"
+	"github.com/rowtocol/rowtocol/avro/ocf"
+	"github.com/rowtocol/rowtocol/avro/shred"
+	"github.com/rowtocol/rowtocol/avro/witness"
+	"github.com/rowtocol/rowtocol/job/failure"
+	"github.com/rowtocol/rowtocol/job/manifest"
 	"github.com/rowtocol/rowtocol/store"
-	"github.com/rowtocol/rowtocol/witness"
 )
 
 // outputSchema is the schema of an output, which is to be that of its inputs: bytes

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rowtocol/rowtocol/ocf"
+	"github.com/rowtocol/rowtocol/avro/ocf"
 )
 
 // fed runs the program with standard input.

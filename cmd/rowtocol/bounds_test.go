@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rowtocol/rowtocol/column"
-	"github.com/rowtocol/rowtocol/ocf"
-	"github.com/rowtocol/rowtocol/shred"
+	"github.com/rowtocol/rowtocol/avro/ocf"
+	"github.com/rowtocol/rowtocol/avro/shred"
+	"github.com/rowtocol/rowtocol/format/column"
 	"github.com/rowtocol/rowtocol/trevni"
 )
 

@@ -7,13 +7,13 @@ import (
 	"io"
 	"strings"
 
-	"github.com/rowtocol/rowtocol/budget"
-	"github.com/rowtocol/rowtocol/damage"
+	"github.com/rowtocol/rowtocol/avro/shred"
 	"github.com/rowtocol/rowtocol/dataset"
 	"github.com/rowtocol/rowtocol/dataset/export"
+	"github.com/rowtocol/rowtocol/dataset/lookup"
 	"github.com/rowtocol/rowtocol/dataset/where"
-	"github.com/rowtocol/rowtocol/index/lookup"
-	"github.com/rowtocol/rowtocol/shred"
+	"github.com/rowtocol/rowtocol/format/damage"
+	"github.com/rowtocol/rowtocol/internal/budget"
 )
 
 // catInput is what cat reads.

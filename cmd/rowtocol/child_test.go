@@ -10,7 +10,7 @@ import (
 	"github.com/rowtocol/rowtocol/hadoop"
 	"github.com/rowtocol/rowtocol/hadoop/pipes"
 	"github.com/rowtocol/rowtocol/hadoop/pipes/pipestest"
-	"github.com/rowtocol/rowtocol/manifest"
+	"github.com/rowtocol/rowtocol/job/manifest"
 )
 
 // childOf runs the program as Hadoop does, for a task of a plan that was made in dir.

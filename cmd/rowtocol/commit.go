@@ -6,9 +6,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/rowtocol/rowtocol/job"
-	"github.com/rowtocol/rowtocol/lineage"
-	"github.com/rowtocol/rowtocol/manifest"
+	"github.com/rowtocol/rowtocol/job/manifest"
 	"github.com/rowtocol/rowtocol/store"
+	"github.com/rowtocol/rowtocol/telemetry/lineage"
 )
 
 const commitLong = `Publish what the tasks of a plan left: check that all of them are done and that

@@ -4,9 +4,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rowtocol/rowtocol/avro/shred"
 	"github.com/rowtocol/rowtocol/dataset/where"
 	"github.com/rowtocol/rowtocol/internal/mailgen"
-	"github.com/rowtocol/rowtocol/shred"
 )
 
 // What the help shows is understood.

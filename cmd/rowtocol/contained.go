@@ -7,12 +7,12 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/rowtocol/rowtocol/avro/ocf"
 	"github.com/rowtocol/rowtocol/dataset"
-	"github.com/rowtocol/rowtocol/input"
 	"github.com/rowtocol/rowtocol/internal/parallel"
-	"github.com/rowtocol/rowtocol/manifest"
-	"github.com/rowtocol/rowtocol/ocf"
-	"github.com/rowtocol/rowtocol/plan"
+	"github.com/rowtocol/rowtocol/job/input"
+	"github.com/rowtocol/rowtocol/job/manifest"
+	"github.com/rowtocol/rowtocol/job/plan"
 )
 
 // comparedInput is an input, and what became of it in the output.

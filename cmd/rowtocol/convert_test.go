@@ -14,10 +14,10 @@ import (
 	"time"
 
 	"github.com/rowtocol/rowtocol/dataset"
-	"github.com/rowtocol/rowtocol/inspect"
+	"github.com/rowtocol/rowtocol/dataset/inspect"
 	"github.com/rowtocol/rowtocol/internal/soak"
 	"github.com/rowtocol/rowtocol/internal/testenv"
-	"github.com/rowtocol/rowtocol/manifest"
+	"github.com/rowtocol/rowtocol/job/manifest"
 	"github.com/rowtocol/rowtocol/store"
 	"github.com/rowtocol/rowtocol/trevni"
 )

@@ -10,9 +10,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rowtocol/rowtocol/avro/ocf"
 	"github.com/rowtocol/rowtocol/internal/mailgen"
 	"github.com/rowtocol/rowtocol/internal/soak"
-	"github.com/rowtocol/rowtocol/ocf"
 	"github.com/rowtocol/rowtocol/trevni"
 )
 

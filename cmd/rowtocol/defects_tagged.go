@@ -6,8 +6,8 @@ import (
 	"encoding/json"
 	"runtime/debug"
 
-	"github.com/rowtocol/rowtocol/column"
 	"github.com/rowtocol/rowtocol/format"
+	"github.com/rowtocol/rowtocol/format/column"
 	"github.com/rowtocol/rowtocol/internal/testformat"
 )
 

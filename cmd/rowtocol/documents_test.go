@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rowtocol/rowtocol/manifest"
+	"github.com/rowtocol/rowtocol/job/manifest"
 )
 
 // TestAlteredSuccess changes the manifest of an output in ways that it does not contradict:

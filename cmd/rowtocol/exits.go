@@ -7,13 +7,13 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/rowtocol/rowtocol/budget"
-	"github.com/rowtocol/rowtocol/damage"
 	"github.com/rowtocol/rowtocol/dataset"
 	"github.com/rowtocol/rowtocol/dataset/export"
-	"github.com/rowtocol/rowtocol/failure"
-	"github.com/rowtocol/rowtocol/index/lookup"
-	"github.com/rowtocol/rowtocol/manifest"
+	"github.com/rowtocol/rowtocol/dataset/lookup"
+	"github.com/rowtocol/rowtocol/format/damage"
+	"github.com/rowtocol/rowtocol/internal/budget"
+	"github.com/rowtocol/rowtocol/job/failure"
+	"github.com/rowtocol/rowtocol/job/manifest"
 	"github.com/rowtocol/rowtocol/store"
 )
 

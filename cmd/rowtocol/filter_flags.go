@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/rowtocol/rowtocol/input"
+	"github.com/rowtocol/rowtocol/job/input"
 )
 
 // moment is a flag value that is a time.

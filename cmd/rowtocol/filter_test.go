@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rowtocol/rowtocol/manifest"
+	"github.com/rowtocol/rowtocol/job/manifest"
 )
 
 // modifiedAgo makes a file seem to have been modified so long ago.

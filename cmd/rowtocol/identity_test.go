@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rowtocol/rowtocol/ocf"
+	"github.com/rowtocol/rowtocol/avro/ocf"
 )
 
 // longs writes an input of so many blocks of 1,000 rows, long ago. Files of different

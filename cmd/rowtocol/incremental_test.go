@@ -14,9 +14,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rowtocol/rowtocol/avro/ocf"
 	"github.com/rowtocol/rowtocol/internal/soak"
-	"github.com/rowtocol/rowtocol/manifest"
-	"github.com/rowtocol/rowtocol/ocf"
+	"github.com/rowtocol/rowtocol/job/manifest"
 )
 
 // runNames are the names of the runs in dir/out, by their numbers.

@@ -3,8 +3,8 @@ package main
 import (
 	"strings"
 
-	"github.com/rowtocol/rowtocol/index"
-	"github.com/rowtocol/rowtocol/manifest"
+	"github.com/rowtocol/rowtocol/job/index"
+	"github.com/rowtocol/rowtocol/job/manifest"
 )
 
 // indexOf is a key index of outputs.

@@ -10,8 +10,8 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/rowtocol/rowtocol/input"
-	"github.com/rowtocol/rowtocol/manifest"
+	"github.com/rowtocol/rowtocol/job/input"
+	"github.com/rowtocol/rowtocol/job/manifest"
 )
 
 // paths are the skipped names below a directory.

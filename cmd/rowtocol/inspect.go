@@ -13,10 +13,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/rowtocol/rowtocol/budget"
 	"github.com/rowtocol/rowtocol/dataset"
-	"github.com/rowtocol/rowtocol/input"
-	"github.com/rowtocol/rowtocol/inspect"
+	"github.com/rowtocol/rowtocol/dataset/inspect"
+	"github.com/rowtocol/rowtocol/internal/budget"
+	"github.com/rowtocol/rowtocol/job/input"
 	"github.com/rowtocol/rowtocol/store"
 )
 

@@ -7,10 +7,10 @@ import (
 	"io"
 	"unicode/utf8"
 
+	"github.com/rowtocol/rowtocol/avro/ocf"
 	"github.com/rowtocol/rowtocol/dataset"
+	"github.com/rowtocol/rowtocol/dataset/inspect"
 	"github.com/rowtocol/rowtocol/format"
-	"github.com/rowtocol/rowtocol/inspect"
-	"github.com/rowtocol/rowtocol/ocf"
 )
 
 // avroFile is an open Avro object container file, or a stream of one.

@@ -10,9 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/rowtocol/rowtocol/avro/rowkey"
 	"github.com/rowtocol/rowtocol/dataset"
-	"github.com/rowtocol/rowtocol/index/lookup"
-	"github.com/rowtocol/rowtocol/rowkey"
+	"github.com/rowtocol/rowtocol/dataset/lookup"
 )
 
 const lookupLong = `Print the rows with the given keys, by a key index that convert --index made:

@@ -9,12 +9,12 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/rowtocol/rowtocol/budget"
-	"github.com/rowtocol/rowtocol/damage"
+	"github.com/rowtocol/rowtocol/avro/rowkey"
 	"github.com/rowtocol/rowtocol/dataset"
 	"github.com/rowtocol/rowtocol/dataset/export"
-	"github.com/rowtocol/rowtocol/index/lookup"
-	"github.com/rowtocol/rowtocol/rowkey"
+	"github.com/rowtocol/rowtocol/dataset/lookup"
+	"github.com/rowtocol/rowtocol/format/damage"
+	"github.com/rowtocol/rowtocol/internal/budget"
 )
 
 // maxKeyLine bounds a key on standard input, in bytes.

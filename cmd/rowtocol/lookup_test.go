@@ -11,10 +11,10 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/rowtocol/rowtocol/budget"
-	"github.com/rowtocol/rowtocol/damage"
-	"github.com/rowtocol/rowtocol/manifest"
-	"github.com/rowtocol/rowtocol/ocf"
+	"github.com/rowtocol/rowtocol/avro/ocf"
+	"github.com/rowtocol/rowtocol/format/damage"
+	"github.com/rowtocol/rowtocol/internal/budget"
+	"github.com/rowtocol/rowtocol/job/manifest"
 )
 
 // indexedPairs makes an output of two runs, with an index of the rows 0 to 99, in several

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rowtocol/rowtocol/manifest"
+	"github.com/rowtocol/rowtocol/job/manifest"
 )
 
 // stopped starts the program in dir, and stops it once it waits for the lock of dir/out:

@@ -6,8 +6,8 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/rowtocol/rowtocol/input"
-	"github.com/rowtocol/rowtocol/manifest"
+	"github.com/rowtocol/rowtocol/job/input"
+	"github.com/rowtocol/rowtocol/job/manifest"
 )
 
 // addMoved adds the flag that says where inputs are which DEST knows under other names.

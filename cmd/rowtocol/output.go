@@ -8,9 +8,9 @@ import (
 	"io"
 	"path"
 
-	"github.com/rowtocol/rowtocol/failure"
 	"github.com/rowtocol/rowtocol/format"
-	"github.com/rowtocol/rowtocol/input"
+	"github.com/rowtocol/rowtocol/job/failure"
+	"github.com/rowtocol/rowtocol/job/input"
 	"github.com/rowtocol/rowtocol/store"
 )
 

@@ -5,7 +5,7 @@ import (
 	"path"
 	"slices"
 
-	"github.com/rowtocol/rowtocol/manifest"
+	"github.com/rowtocol/rowtocol/job/manifest"
 	"github.com/rowtocol/rowtocol/store"
 )
 

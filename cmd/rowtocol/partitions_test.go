@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rowtocol/rowtocol/failure"
-	"github.com/rowtocol/rowtocol/manifest"
+	"github.com/rowtocol/rowtocol/job/failure"
+	"github.com/rowtocol/rowtocol/job/manifest"
 )
 
 // outcomes are what became of partitions: their actions, or the codes of failures.

@@ -8,12 +8,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/rowtocol/rowtocol/column"
-	"github.com/rowtocol/rowtocol/damage"
+	"github.com/rowtocol/rowtocol/avro/shred"
 	"github.com/rowtocol/rowtocol/dataset"
+	"github.com/rowtocol/rowtocol/dataset/inspect"
 	"github.com/rowtocol/rowtocol/format"
-	"github.com/rowtocol/rowtocol/inspect"
-	"github.com/rowtocol/rowtocol/shred"
+	"github.com/rowtocol/rowtocol/format/column"
+	"github.com/rowtocol/rowtocol/format/damage"
 )
 
 const schemaLong = `Print the Avro schema of an Avro file, a column file or an output. Of several

@@ -8,9 +8,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/rowtocol/rowtocol/input"
-	"github.com/rowtocol/rowtocol/manifest"
-	"github.com/rowtocol/rowtocol/plan"
+	"github.com/rowtocol/rowtocol/job/input"
+	"github.com/rowtocol/rowtocol/job/manifest"
+	"github.com/rowtocol/rowtocol/job/plan"
 )
 
 // listed is the number of files that messages name; the final JSON object names

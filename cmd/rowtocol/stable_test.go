@@ -15,8 +15,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/rowtocol/rowtocol/manifest"
-	"github.com/rowtocol/rowtocol/manifest/manifesttest"
+	"github.com/rowtocol/rowtocol/job/manifest"
+	"github.com/rowtocol/rowtocol/job/manifest/manifesttest"
 )
 
 var update = flag.Bool("update", false, "add what is new to "+stableFile)

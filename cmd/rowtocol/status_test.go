@@ -14,9 +14,9 @@ import (
 	"time"
 
 	"github.com/rowtocol/rowtocol/job"
-	"github.com/rowtocol/rowtocol/manifest"
-	"github.com/rowtocol/rowtocol/manifest/manifesttest"
-	"github.com/rowtocol/rowtocol/publish"
+	"github.com/rowtocol/rowtocol/job/manifest"
+	"github.com/rowtocol/rowtocol/job/manifest/manifesttest"
+	"github.com/rowtocol/rowtocol/job/publish"
 	"github.com/rowtocol/rowtocol/store"
 )
 

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/rowtocol/rowtocol/job"
-	"github.com/rowtocol/rowtocol/publish"
+	"github.com/rowtocol/rowtocol/job/publish"
 )
 
 // timeText writes a time to the second, in UTC.

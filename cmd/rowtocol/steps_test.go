@@ -15,8 +15,8 @@ import (
 	"time"
 
 	"github.com/rowtocol/rowtocol/internal/datagen"
-	"github.com/rowtocol/rowtocol/manifest"
-	"github.com/rowtocol/rowtocol/manifest/manifesttest"
+	"github.com/rowtocol/rowtocol/job/manifest"
+	"github.com/rowtocol/rowtocol/job/manifest/manifesttest"
 )
 
 // smallTasks are flags with which a thousand pairs make several tasks.

@@ -14,7 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/rowtocol/rowtocol/failure"
+	"github.com/rowtocol/rowtocol/job/failure"
 	"github.com/rowtocol/rowtocol/spill"
 	"github.com/rowtocol/rowtocol/store"
 )

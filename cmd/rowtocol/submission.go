@@ -9,12 +9,12 @@ import (
 	"strings"
 
 	"github.com/rowtocol/rowtocol/hadoop"
-	"github.com/rowtocol/rowtocol/input"
 	"github.com/rowtocol/rowtocol/job"
-	"github.com/rowtocol/rowtocol/lineage"
-	"github.com/rowtocol/rowtocol/manifest"
+	"github.com/rowtocol/rowtocol/job/input"
+	"github.com/rowtocol/rowtocol/job/manifest"
+	"github.com/rowtocol/rowtocol/job/task"
 	"github.com/rowtocol/rowtocol/store"
-	"github.com/rowtocol/rowtocol/task"
+	"github.com/rowtocol/rowtocol/telemetry/lineage"
 )
 
 // submission is the engine that is a Hadoop cluster.

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rowtocol/rowtocol/inspect"
-	"github.com/rowtocol/rowtocol/manifest"
+	"github.com/rowtocol/rowtocol/dataset/inspect"
+	"github.com/rowtocol/rowtocol/job/manifest"
 )
 
 // tree makes outputs of ten rows each, numbered through, of a directory.

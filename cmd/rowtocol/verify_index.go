@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/rowtocol/rowtocol/dataset"
-	"github.com/rowtocol/rowtocol/index"
-	"github.com/rowtocol/rowtocol/manifest"
+	"github.com/rowtocol/rowtocol/job/index"
+	"github.com/rowtocol/rowtocol/job/manifest"
 	"github.com/rowtocol/rowtocol/store"
 )
 

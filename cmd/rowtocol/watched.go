@@ -8,10 +8,10 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/rowtocol/rowtocol/input"
-	"github.com/rowtocol/rowtocol/lineage"
-	"github.com/rowtocol/rowtocol/metrics"
+	"github.com/rowtocol/rowtocol/job/input"
 	"github.com/rowtocol/rowtocol/store"
+	"github.com/rowtocol/rowtocol/telemetry/lineage"
+	"github.com/rowtocol/rowtocol/telemetry/metrics"
 )
 
 // watchers are those who learn from elsewhere than the log what a run did. That one of

@@ -10,7 +10,7 @@ import (
 
 	"github.com/twmb/avro"
 
-	"github.com/rowtocol/rowtocol/ocf"
+	"github.com/rowtocol/rowtocol/avro/ocf"
 )
 
 const placesSchema = `{"type":"record","name":"Place","fields":[

@@ -10,8 +10,8 @@ import (
 
 	"github.com/twmb/avro"
 
-	"github.com/rowtocol/rowtocol/budget"
 	"github.com/rowtocol/rowtocol/dataset/arrow"
+	"github.com/rowtocol/rowtocol/internal/budget"
 )
 
 // What a writer of Parquet takes is refused whole if it is too much, and given back

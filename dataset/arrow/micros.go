@@ -3,7 +3,7 @@ package arrow
 import (
 	"github.com/apache/arrow-go/v18/arrow"
 
-	"github.com/rowtocol/rowtocol/damage"
+	"github.com/rowtocol/rowtocol/format/damage"
 )
 
 // micros makes timestamps in microseconds of milliseconds or nanoseconds.

@@ -10,7 +10,7 @@ import (
 	"github.com/apache/arrow-go/v18/parquet/compress"
 	"github.com/apache/arrow-go/v18/parquet/pqarrow"
 
-	"github.com/rowtocol/rowtocol/budget"
+	"github.com/rowtocol/rowtocol/internal/budget"
 )
 
 // Writer writes record batches of one schema.

@@ -4,8 +4,8 @@ import (
 	"crypto/sha256"
 	"io"
 
-	"github.com/rowtocol/rowtocol/ocf"
-	"github.com/rowtocol/rowtocol/shred"
+	"github.com/rowtocol/rowtocol/avro/ocf"
+	"github.com/rowtocol/rowtocol/avro/shred"
 )
 
 const (

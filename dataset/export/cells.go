@@ -4,8 +4,8 @@ import (
 	"bufio"
 	"bytes"
 
-	"github.com/rowtocol/rowtocol/column"
-	"github.com/rowtocol/rowtocol/shred"
+	"github.com/rowtocol/rowtocol/avro/shred"
+	"github.com/rowtocol/rowtocol/format/column"
 )
 
 // Cells gives rows as the cells of a table, one for each field of the row, or one in

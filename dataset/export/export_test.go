@@ -17,9 +17,9 @@ import (
 
 	"github.com/linkedin/goavro/v2"
 
+	"github.com/rowtocol/rowtocol/avro/shred"
 	"github.com/rowtocol/rowtocol/internal/randavro"
 	"github.com/rowtocol/rowtocol/internal/soak"
-	"github.com/rowtocol/rowtocol/shred"
 )
 
 func parse(t testing.TB, schema string) *shred.Schema {

@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"unicode/utf8"
 
-	"github.com/rowtocol/rowtocol/shred"
+	"github.com/rowtocol/rowtocol/avro/shred"
 )
 
 // bufferSize is the size of an output's buffer, in bytes.

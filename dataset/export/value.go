@@ -1,7 +1,7 @@
 package export
 
 import (
-	"github.com/rowtocol/rowtocol/column"
+	"github.com/rowtocol/rowtocol/format/column"
 )
 
 // Value gives single values of a column as the text that they are in CSV.

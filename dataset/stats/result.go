@@ -7,8 +7,8 @@ import (
 	"math"
 	"unicode/utf8"
 
-	"github.com/rowtocol/rowtocol/column"
 	"github.com/rowtocol/rowtocol/dataset/export"
+	"github.com/rowtocol/rowtocol/format/column"
 )
 
 // result is what there is to say of the column.

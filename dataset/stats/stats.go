@@ -5,9 +5,9 @@ import (
 
 	"github.com/axiomhq/hyperloglog"
 
-	"github.com/rowtocol/rowtocol/budget"
-	"github.com/rowtocol/rowtocol/column"
 	"github.com/rowtocol/rowtocol/dataset"
+	"github.com/rowtocol/rowtocol/format/column"
+	"github.com/rowtocol/rowtocol/internal/budget"
 )
 
 // Column is what there is to say of a column.

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rowtocol/rowtocol/budget"
-	"github.com/rowtocol/rowtocol/column"
+	"github.com/rowtocol/rowtocol/format/column"
+	"github.com/rowtocol/rowtocol/internal/budget"
 )
 
 // collected sums up vectors of a column.

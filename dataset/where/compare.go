@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/rowtocol/rowtocol/column"
-	"github.com/rowtocol/rowtocol/shred"
+	"github.com/rowtocol/rowtocol/avro/shred"
+	"github.com/rowtocol/rowtocol/format/column"
 )
 
 // comparison translates an operator between two values.

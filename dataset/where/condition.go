@@ -1,6 +1,6 @@
 package where
 
-import "github.com/rowtocol/rowtocol/shred"
+import "github.com/rowtocol/rowtocol/avro/shred"
 
 // condition holds in some of the rows of a batch.
 type condition interface {

@@ -5,7 +5,7 @@ import (
 	"math"
 	"math/big"
 
-	"github.com/rowtocol/rowtocol/column"
+	"github.com/rowtocol/rowtocol/format/column"
 )
 
 // decimals is a test of a decimal field: the unscaled number is from lo to hi,

@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rowtocol/rowtocol/column"
 	"github.com/rowtocol/rowtocol/dataset/where"
+	"github.com/rowtocol/rowtocol/format/column"
 )
 
 // FuzzParse holds every text to an answer: an error, or a condition of which no

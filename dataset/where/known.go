@@ -1,6 +1,6 @@
 package where
 
-import "github.com/rowtocol/rowtocol/column"
+import "github.com/rowtocol/rowtocol/format/column"
 
 // truth is what is known of a condition when some fields are.
 type truth int8

@@ -3,9 +3,9 @@ package where_test
 import (
 	"testing"
 
-	"github.com/rowtocol/rowtocol/column"
+	"github.com/rowtocol/rowtocol/avro/shred"
 	"github.com/rowtocol/rowtocol/dataset/where"
-	"github.com/rowtocol/rowtocol/shred"
+	"github.com/rowtocol/rowtocol/format/column"
 )
 
 // Excludes knows l = 7, s = "b", os = null and oi = 3, and nothing of i and b. Of

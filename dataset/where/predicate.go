@@ -7,8 +7,8 @@ import (
 	"math"
 	"slices"
 
-	"github.com/rowtocol/rowtocol/column"
-	"github.com/rowtocol/rowtocol/shred"
+	"github.com/rowtocol/rowtocol/avro/shred"
+	"github.com/rowtocol/rowtocol/format/column"
 )
 
 // Predicate is a condition on the rows of a mapping. It belongs to one

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/rowtocol/rowtocol/shred"
+	"github.com/rowtocol/rowtocol/avro/shred"
 )
 
 // translator turns the tree of a condition into tests of columns. A condition is

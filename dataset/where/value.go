@@ -5,8 +5,8 @@ import (
 	"math/big"
 	"time"
 
-	"github.com/rowtocol/rowtocol/column"
-	"github.com/rowtocol/rowtocol/shred"
+	"github.com/rowtocol/rowtocol/avro/shred"
+	"github.com/rowtocol/rowtocol/format/column"
 )
 
 // kind is the kind of a value as the language sees it.

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rowtocol/rowtocol/column"
+	"github.com/rowtocol/rowtocol/avro/shred"
 	"github.com/rowtocol/rowtocol/dataset/where"
-	"github.com/rowtocol/rowtocol/shred"
+	"github.com/rowtocol/rowtocol/format/column"
 )
 
 const schema = `{"type":"record","name":"R","fields":[

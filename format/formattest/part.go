@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/rowtocol/rowtocol/column"
 	"github.com/rowtocol/rowtocol/format"
+	"github.com/rowtocol/rowtocol/format/column"
 )
 
 // Options makes the document of those of some choices that a format has.

@@ -5,8 +5,8 @@ package formattest
 import (
 	"encoding/json"
 
-	"github.com/rowtocol/rowtocol/column"
 	"github.com/rowtocol/rowtocol/format"
+	"github.com/rowtocol/rowtocol/format/column"
 )
 
 // Split is a format that divides the one file of another's row groups into two,

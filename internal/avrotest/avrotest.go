@@ -8,7 +8,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/rowtocol/rowtocol/ocf"
+	"github.com/rowtocol/rowtocol/avro/ocf"
 )
 
 // Schema is that of the rows of Blocks: a number and 16 hexadecimal digits.

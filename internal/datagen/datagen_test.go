@@ -9,11 +9,11 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/rowtocol/rowtocol/column"
+	"github.com/rowtocol/rowtocol/avro/ocf"
+	"github.com/rowtocol/rowtocol/avro/shred"
+	"github.com/rowtocol/rowtocol/format/column"
 	"github.com/rowtocol/rowtocol/internal/datagen"
 	"github.com/rowtocol/rowtocol/internal/mailgen"
-	"github.com/rowtocol/rowtocol/ocf"
-	"github.com/rowtocol/rowtocol/shred"
 )
 
 func generate(t *testing.T, s datagen.Set, o datagen.Options) []byte {

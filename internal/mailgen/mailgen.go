@@ -13,7 +13,7 @@ import (
 	"math"
 	"math/rand/v2"
 
-	"github.com/rowtocol/rowtocol/ocf"
+	"github.com/rowtocol/rowtocol/avro/ocf"
 )
 
 // Schema is the Avro schema of a message.

@@ -10,7 +10,7 @@ import (
 	"math/rand/v2"
 	"strings"
 
-	"github.com/rowtocol/rowtocol/shred"
+	"github.com/rowtocol/rowtocol/avro/shred"
 )
 
 // maxDepth bounds the nesting of schemas, and of the data of recursive ones.

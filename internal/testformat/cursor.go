@@ -9,8 +9,8 @@ import (
 	"slices"
 	"sort"
 
-	"github.com/rowtocol/rowtocol/column"
-	"github.com/rowtocol/rowtocol/damage"
+	"github.com/rowtocol/rowtocol/format/column"
+	"github.com/rowtocol/rowtocol/format/damage"
 )
 
 // cursor implements format.Cursor. Its place is a number of units; a block is

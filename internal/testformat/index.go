@@ -5,8 +5,8 @@ import (
 	"hash/crc32"
 	"slices"
 
-	"github.com/rowtocol/rowtocol/column"
-	"github.com/rowtocol/rowtocol/damage"
+	"github.com/rowtocol/rowtocol/format/column"
+	"github.com/rowtocol/rowtocol/format/damage"
 )
 
 // index is what the index file says.

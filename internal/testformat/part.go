@@ -9,8 +9,8 @@ import (
 	"path"
 	"slices"
 
-	"github.com/rowtocol/rowtocol/damage"
 	"github.com/rowtocol/rowtocol/format"
+	"github.com/rowtocol/rowtocol/format/damage"
 )
 
 // part is an open part: the index, and a file per column that is read by blocks.

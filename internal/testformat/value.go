@@ -10,7 +10,7 @@ import (
 
 	"github.com/golang/snappy"
 
-	"github.com/rowtocol/rowtocol/column"
+	"github.com/rowtocol/rowtocol/format/column"
 )
 
 var order = binary.LittleEndian

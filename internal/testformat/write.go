@@ -5,8 +5,8 @@ import (
 	"hash/crc32"
 	"slices"
 
-	"github.com/rowtocol/rowtocol/column"
 	"github.com/rowtocol/rowtocol/format"
+	"github.com/rowtocol/rowtocol/format/column"
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)

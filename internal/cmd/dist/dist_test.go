@@ -84,7 +84,7 @@ func TestSBOM(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{`"pkg:golang/github.com/CycloneDX/cyclonedx-go@v`, `"pkg:golang/std@1.`, `rowtocol@v1.2.3%2Bdirty"`} {
+	for _, want := range []string{`"pkg:golang/github.com/CycloneDX/cyclonedx-go@v`, `"pkg:golang/std@1.`, `dist@v1.2.3%2Bdirty"`} {
 		if !strings.Contains(string(text), want) {
 			t.Errorf("it lacks %s", want)
 		}

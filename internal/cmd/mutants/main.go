@@ -94,7 +94,7 @@ func tryAll(ctx context.Context, w io.Writer, t *trials, guards []placed, parall
 type placed struct {
 	guard
 	where string // the file, from the module's root, the line and perhaps a part
-	pkg   string // the directory of its package as go test takes it: ./ocf
+	pkg   string // the directory of its package as go test takes it: ./avro/ocf
 }
 
 // guards finds the marks in the files of the packages that this system builds,

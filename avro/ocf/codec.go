@@ -1,0 +1,314 @@
+package ocf
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"strings"
+
+	"github.com/dsnet/compress/bzip2"
+	"github.com/golang/snappy"
+	"github.com/klauspost/compress/flate"
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/rowtocol/rowtocol/format/damage"
+)
+
+// The codecs' names, as they stand under avro.codec.
+const (
+	codecNull    = "null"
+	codecDeflate = "deflate"
+	codecSnappy  = "snappy"
+	codecZstd    = "zstandard"
+	codecBzip2   = "bzip2"
+	codecXZ      = "xz"
+)
+
+// CheckCodec reports whether blocks of the named codec can be decoded.
+func CheckCodec(name string) bool {
+	switch name {
+	case codecNull, codecDeflate, codecSnappy, codecZstd, codecBzip2, codecXZ:
+		return true
+	}
+	return false
+}
+
+// Decoder decompresses blocks of one codec. It keeps its tables between calls
+// and is not safe for concurrent use.
+type Decoder struct {
+	codec    string
+	maxBlock int64
+	counting bool  // what is decompressed is counted, and not kept
+	counted  int64 // bytes
+	decode   func(d *Decoder, dst, src []byte) ([]byte, error)
+
+	src   bytes.Reader
+	probe [4096]byte
+	flate io.ReadCloser
+	bzip  *bzip2.Reader
+	zstd  *zstd.Decoder
+	wide  *zstd.Decoder // for windows beyond the limit; nil until there is one
+}
+
+// NewDecoder returns a decoder whose output is never more than maxBlock bytes
+// for a block; maxBlock must be positive.
+func NewDecoder(codec string, maxBlock int64) (*Decoder, error) {
+	if maxBlock <= 0 {
+		return nil, fmt.Errorf("limit of %d bytes for a block", maxBlock)
+	}
+	d := &Decoder{codec: codec, maxBlock: maxBlock}
+	switch codec {
+	case codecNull:
+		d.decode = (*Decoder).null
+	case codecDeflate:
+		d.decode, d.flate = (*Decoder).deflate, flate.NewReader(&d.src)
+	case codecSnappy:
+		d.decode = (*Decoder).snappy
+	case codecZstd:
+		z, err := newZstd(zstdMemory(maxBlock))
+		if err != nil {
+			return nil, err
+		}
+		d.decode, d.zstd = (*Decoder).zstandard, z
+	case codecBzip2:
+		d.decode, d.bzip = (*Decoder).bzip2, new(bzip2.Reader)
+	case codecXZ:
+		d.decode = (*Decoder).xz
+	default:
+		return nil, fmt.Errorf("unknown codec %q", clip(codec))
+	}
+	return d, nil
+}
+
+// ErrRoom is returned by DecodeWithin for a block whose rows take more than the capacity
+// of the slice, and no more than the limit: see Decoder.Stated and Decoder.Size.
+var ErrRoom = errors.New("the rows take more bytes than there is room for")
+
+// ErrTooLarge is the cause of damage of kind Size that a larger limit might
+// mend: of blocks that are too large for Scanner.LimitBlocks or for a Decoder,
+// unless what they say about their size is known to be false.
+var ErrTooLarge = errors.New("more than the limit")
+
+var errChecksum = errors.New("checksum")
+
+// tooLarge returns damage that ErrTooLarge explains.
+func tooLarge(name string, offset, limit int64, reason string, args ...any) *damage.Error {
+	e := damage.New(damage.Size, name, offset, reason, args...)
+	e.Err = fmt.Errorf("%w of %d bytes", ErrTooLarge, limit)
+	return e
+}
+
+// Decode decompresses the block's data into dst[:0], growing it if needed, and
+// returns the rows' bytes, which never share memory with b. Data that does not
+// decode is a *damage.Error at the block's offset: Size, with the cause
+// ErrTooLarge, if it is more than the limit, Checksum if a checksum of the codec
+// differs, else Codec.
+func (d *Decoder) Decode(dst []byte, b *Block, name string) ([]byte, error) {
+	out, err := d.DecodeWithin(dst, b, name)
+	if !errors.Is(err, ErrRoom) {
+		return out, err
+	}
+	room, err := d.Size(b, name)
+	if err != nil {
+		return dst[:0], err
+	}
+	return d.DecodeWithin(make([]byte, 0, room), b, name)
+}
+
+// DecodeWithin is Decode within the capacity of dst: a block that takes more is
+// ErrRoom.
+func (d *Decoder) DecodeWithin(dst []byte, b *Block, name string) ([]byte, error) {
+	out, err := d.decode(d, dst[:0], b.Data)
+	switch {
+	case err == nil && int64(len(out)) <= d.maxBlock:
+		return out, nil
+	case errors.Is(err, ErrRoom):
+		return dst[:0], ErrRoom
+	}
+	return dst[:0], d.damaged(b, name, err)
+}
+
+// damaged is the error for a block that does not decode, or to more than the
+// limit.
+func (d *Decoder) damaged(b *Block, name string, err error) error {
+	switch {
+	case err == nil, errors.Is(err, ErrTooLarge), errors.Is(err, zstd.ErrDecoderSizeExceeded):
+		return tooLarge(name, b.Offset, d.maxBlock, "block data of %d bytes, decompressed", len(b.Data))
+	case isChecksum(err):
+		e := damage.New(damage.Checksum, name, b.Offset, "block data of %d bytes", len(b.Data))
+		e.Err = err
+		return e
+	}
+	e := damage.New(damage.Codec, name, b.Offset, "block data of %d bytes does not decompress", len(b.Data))
+	e.Err = err
+	return e
+}
+
+// zstdSlack is room behind the rows in which the library's decoder of zstandard
+// writes as it likes.
+const zstdSlack = 64
+
+// Stated returns the room in bytes that DecodeWithin needs for the block, as far as that
+// is seen without decompressing it; known is false where the codec does not say.
+// Of a block that does not decode it may be anything.
+func (d *Decoder) Stated(b *Block) (room int64, known bool) {
+	switch d.codec {
+	case codecNull:
+		return int64(len(b.Data)), true
+	case codecSnappy:
+		n, err := snappy.DecodedLen(b.Data)
+		if err != nil || int64(n) > d.maxBlock || n > maxSnappy*len(b.Data) {
+			return 0, true
+		}
+		return int64(n), true
+	case codecZstd:
+		most, _, err := checkZstd(b.Data)
+		if err != nil {
+			return 0, true
+		}
+		return int64(min(most, uint64(d.maxBlock))) + zstdSlack, true
+	case codecXZ:
+		blocks, err := checkXZ(b.Data, d.maxBlock)
+		if err != nil {
+			return 0, true
+		}
+		return min(sizeOf(blocks), d.maxBlock), true
+	}
+	return 0, false
+}
+
+// Size returns the room in bytes that DecodeWithin needs for the block. Where the codec
+// does not say it, the block is decompressed to count them. Errors are Decode's.
+func (d *Decoder) Size(b *Block, name string) (int64, error) {
+	if room, known := d.Stated(b); known {
+		return room, nil
+	}
+	d.counting, d.counted = true, 0
+	_, err := d.decode(d, nil, b.Data)
+	d.counting = false
+	//guard: room would be looked for beyond the limit
+	if err != nil {
+		return 0, d.damaged(b, name, err)
+	}
+	return d.counted, nil
+}
+
+// isChecksum reports whether data decompressed to bytes that a checksum of
+// the codec denies. The libraries of xz and bzip2 have only a text for it.
+func isChecksum(err error) bool {
+	return errors.Is(err, errChecksum) ||
+		errors.Is(err, zstd.ErrCRCMismatch) ||
+		strings.HasSuffix(err.Error(), "mismatching block checksum") ||
+		strings.HasSuffix(err.Error(), "mismatching stream checksum") ||
+		err.Error() == "xz: checksum error for block"
+}
+
+func (d *Decoder) null(dst, src []byte) ([]byte, error) {
+	//guard: a block larger than the limit would be copied
+	if int64(len(src)) > d.maxBlock {
+		return dst, ErrTooLarge
+	}
+	//guard: memory would be taken that nobody has room for
+	if len(src) > cap(dst) {
+		return dst, ErrRoom
+	}
+	return append(dst, src...), nil
+}
+
+func (d *Decoder) deflate(dst, src []byte) ([]byte, error) {
+	d.src.Reset(src)
+	if err := d.flate.(flate.Resetter).Reset(&d.src, nil); err != nil {
+		return dst, err
+	}
+	return d.readAll(dst, d.flate)
+}
+
+func (d *Decoder) bzip2(dst, src []byte) ([]byte, error) {
+	d.src.Reset(src)
+	// The standard library's has no Reset, and takes 3.6 MB for each block. It also
+	// takes what this one refuses: unused codes that cannot be.
+	if err := d.bzip.Reset(&d.src); err != nil {
+		return dst, err
+	}
+	dst, err := d.readAll(dst, d.bzip)
+	//guard: what is left of a block that was not read to its end would come before the next
+	if err != nil {
+		d.bzip = new(bzip2.Reader) // Reset does not clear it
+	}
+	return dst, err
+}
+
+// maxSnappy bounds what snappy makes of a byte: its best is a copy of 64 bytes in 3.
+const maxSnappy = 22
+
+func (d *Decoder) snappy(dst, src []byte) ([]byte, error) {
+	const crcSize = 4
+	//guard: a block too short for its CRC would crash the decoder
+	if len(src) < crcSize {
+		return dst, fmt.Errorf("%d bytes, too few for a CRC-32", len(src))
+	}
+	src, sum := src[:len(src)-crcSize], src[len(src)-crcSize:]
+	n, err := snappy.DecodedLen(src)
+	if err != nil {
+		return dst, err
+	}
+	// A longer claim is false whatever the limit, and must not get memory.
+	//guard: a false size would be reported as a true one that is too large
+	if n > maxSnappy*len(src) {
+		return dst, fmt.Errorf("%d bytes claim to hold %d: %w", len(src), n, snappy.ErrCorrupt)
+	}
+	//guard: a block could decompress beyond the limit
+	if int64(n) > d.maxBlock {
+		return dst, ErrTooLarge
+	}
+	//guard: memory would be taken that nobody has room for
+	if n > cap(dst) {
+		return dst, ErrRoom
+	}
+	dst, err = snappy.Decode(dst[:cap(dst)], src)
+	if err != nil {
+		return dst, err
+	}
+	//guard: damaged rows would be converted
+	if got, want := crc32.ChecksumIEEE(dst), binary.BigEndian.Uint32(sum); got != want {
+		return dst, fmt.Errorf("CRC-32 %w: want %08x, got %08x", errChecksum, want, got)
+	}
+	return dst, nil
+}
+
+// readAll appends all that r gives to dst, within its capacity and the limit. While
+// the decoder counts, it keeps nothing.
+func (d *Decoder) readAll(dst []byte, r io.Reader) ([]byte, error) {
+	room := int(min(int64(cap(dst)), d.maxBlock))
+	for {
+		to := dst[len(dst):room]
+		if len(to) == 0 { // what comes now does not fit
+			to = d.probe[:]
+		}
+		n, err := r.Read(to)
+		switch {
+		case len(dst) < room:
+			dst = dst[:len(dst)+n]
+		case d.counting:
+			d.counted += int64(n)
+			//guard: a block could decompress without end
+			if d.counted > d.maxBlock {
+				return dst, ErrTooLarge
+			}
+		//guard: a block could decompress beyond the limit
+		case n > 0 && int64(room) == d.maxBlock:
+			return dst, ErrTooLarge
+		case n > 0:
+			return dst, ErrRoom
+		}
+		if err == io.EOF {
+			return dst, nil
+		}
+		if err != nil {
+			return dst, err
+		}
+	}
+}

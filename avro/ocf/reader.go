@@ -1,0 +1,167 @@
+package ocf
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+
+	"github.com/rowtocol/rowtocol/format/damage"
+)
+
+// Account accounts for the memory of blocks.
+type Account interface {
+	// Reserve is called before so many bytes are allocated. Its error is that of
+	// whoever wanted them.
+	Reserve(n int64) error
+	// Release is called when nothing refers to so many bytes any more.
+	Release(n int64)
+}
+
+// Reader reads and decodes the blocks of a file or a stream, one after another. It
+// belongs to one goroutine.
+type Reader struct {
+	name    string
+	header  *Header
+	scanner *Scanner
+	decoder *Decoder
+	memory  Account
+	block   Block
+	rows    []byte
+	growth  damage.Growth
+}
+
+// NewReader returns a reader of all blocks of the file that r holds. The name appears
+// in errors only. A block that decodes to more than maxBlock bytes is damage that
+// ErrTooLarge explains.
+func NewReader(r io.ReaderAt, size int64, name string, maxBlock int64, memory Account) (*Reader, error) {
+	h, err := ReadHeaderWithin(r, size, name, memory)
+	if err != nil {
+		return nil, err
+	}
+	return newReader(NewScanner(r, size, name, h, Range{0, size}), name, h, maxBlock, memory)
+}
+
+// NewStreamReader is NewReader of a stream. It waits for the stream only until the
+// next block is there, which may be read along with more.
+func NewStreamReader(r io.Reader, name string, maxBlock int64, memory Account) (*Reader, error) {
+	d := headerReader{r: bufio.NewReaderSize(r, 64<<10), name: name, size: math.MaxInt64, memory: memory}
+	h, err := d.header()
+	if err != nil {
+		return nil, err
+	}
+	s := NewScanner(nil, math.MaxInt64, name, h, Range{0, math.MaxInt64})
+	s.stream = d.r
+	return newReader(s, name, h, maxBlock, memory)
+}
+
+func newReader(s *Scanner, name string, h *Header, maxBlock int64, memory Account) (*Reader, error) {
+	d, err := NewDecoder(h.Codec, maxBlock)
+	if err != nil {
+		return nil, err
+	}
+	s.LimitBlocks(maxBlock)
+	return &Reader{name: name, header: h, scanner: s, decoder: d, memory: memory}, nil
+}
+
+// Header is that of the file.
+func (r *Reader) Header() *Header { return r.header }
+
+// Skip passes over the blocks that come next, as many as have at most so many rows
+// together, without decoding them. It returns how many rows they have, and whether
+// there are more blocks.
+func (r *Reader) Skip(ctx context.Context, most int64) (rows int64, more bool, err error) {
+	for {
+		n, skipped, err := r.scanner.Skip(ctx, most-rows)
+		if err == io.EOF {
+			return rows, false, nil
+		}
+		if err != nil || !skipped {
+			return rows, true, err
+		}
+		rows += n
+	}
+}
+
+// Next returns the next block and the bytes of its rows; io.EOF after the last. Both
+// are valid until the next call.
+func (r *Reader) Next(ctx context.Context) (*Block, []byte, error) {
+	size, err := r.scanner.Peek(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	if size += SyncSize; size > int64(cap(r.block.Data)) {
+		//guard: memory would be taken, or refused, for a size that is a lie
+		if err := r.scanner.CheckEnd(ctx); err != nil {
+			return nil, nil, err
+		}
+	}
+	if r.block.Data, err = r.fit(r.block.Data, size); err != nil {
+		return nil, nil, fmt.Errorf("%s: block of %d bytes: %w", r.name, size-SyncSize, err)
+	}
+	if err := r.scanner.Next(ctx, &r.block); err != nil {
+		return nil, nil, err
+	}
+	if err := r.decode(); err != nil {
+		return nil, nil, err
+	}
+	r.growth.Stored += r.block.Range().Len()
+	r.growth.Bytes += int64(len(r.rows))
+	if err := r.Grow(r.block.Rows); err != nil {
+		return nil, nil, err
+	}
+	return &r.block, r.rows, nil
+}
+
+// Grow adds rows to what the file stands for so far, or items of the last block's rows
+// that take no bytes. If that is too much, its error is a *damage.Error: see
+// damage.Growth.
+func (r *Reader) Grow(rows int64) error {
+	r.growth.Rows += min(rows, math.MaxInt64-r.growth.Rows)
+	return r.growth.Check(r.name, r.block.Offset)
+}
+
+// decode decodes the block. Where its codec does not say how much that is, it tries
+// the memory that there is first.
+func (r *Reader) decode() (err error) {
+	b := &r.block
+	room, known := r.decoder.Stated(b)
+	if !known {
+		room = max(int64(cap(r.rows)), 4*int64(len(b.Data)))
+	}
+	for {
+		if r.rows, err = r.fit(r.rows, room); err != nil {
+			return fmt.Errorf("%s: block of %d bytes at offset %d, %d decompressed: %w", r.name, len(b.Data), b.Offset, room, err)
+		}
+		r.rows, err = r.decoder.DecodeWithin(r.rows, b, r.name)
+		if known || !errors.Is(err, ErrRoom) {
+			return err
+		}
+		if room, err = r.decoder.Size(b, r.name); err != nil {
+			return err
+		}
+		known = true
+	}
+}
+
+// keptMemory is the memory that is kept for the next block whatever that takes.
+const keptMemory = 1 << 20
+
+// fit returns memory of at least so many bytes: what there is, unless that is too
+// little, or far too much.
+func (r *Reader) fit(b []byte, n int64) ([]byte, error) {
+	have := int64(cap(b))
+	if n <= have && (have <= keptMemory || n >= have/4) {
+		return b[:0], nil
+	}
+	r.memory.Release(have)
+	if n < keptMemory {
+		n += n / 4 // so that a block a little larger fits too
+	}
+	if err := r.memory.Reserve(n); err != nil {
+		return nil, err
+	}
+	return make([]byte, 0, n), nil
+}

@@ -1,0 +1,445 @@
+package ocf
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"math"
+	"slices"
+
+	"github.com/rowtocol/rowtocol/format/damage"
+)
+
+const (
+	bufferSize   = 1 << 20
+	maxVarint    = 10
+	maxBlockHead = 2 * maxVarint
+	minBlock     = 1 + 1 + SyncSize
+)
+
+// Range is the bytes [Start, End) of a file.
+type Range struct{ Start, End int64 }
+
+// Len returns the number of bytes in the range.
+func (r Range) Len() int64 { return r.End - r.Start }
+
+// Block is one block as it is stored. The scanner reuses Data when the same
+// Block is given to Next again.
+type Block struct {
+	Offset     int64  // of the block: its row count
+	Rows       int64  // ≥ 0, as the file says; nothing was counted
+	DataOffset int64  // of Data
+	Data       []byte // compressed rows
+}
+
+// Range returns the block's bytes in the file, sync marker included: what is
+// lost when its data turns out not to decode.
+func (b *Block) Range() Range {
+	return Range{b.Offset, b.DataOffset + int64(len(b.Data)) + SyncSize}
+}
+
+// Scanner reads the blocks that start in one range of a file, in order, or those
+// of a stream. It reads ahead in pieces of 1 MiB and is not safe for concurrent use.
+type Scanner struct {
+	r        io.ReaderAt
+	stream   io.Reader // in place of r: what comes behind buf, or behind the block that was read last
+	size     int64     // of a stream math.MaxInt64, until its end was seen
+	name     string
+	sync     [SyncSize]byte
+	rg       Range
+	maxStore int64
+
+	located bool  // pos is the start of a block
+	pos     int64 // of the next block, or of the damaged one
+	bad     error // damage at pos, until Resync
+
+	buf    []byte // bytes of the file from bufOff
+	bufOff int64
+}
+
+// NewScanner returns a scanner of the blocks of r that start in rg, which need
+// not lie inside the file. The header is that of the same file.
+func NewScanner(r io.ReaderAt, size int64, name string, h *Header, rg Range) *Scanner {
+	s := new(Scanner)
+	s.Reset(r, size, name, h, rg)
+	return s
+}
+
+// Reset makes s a scanner as NewScanner does, with the memory of its buffer.
+func (s *Scanner) Reset(r io.ReaderAt, size int64, name string, h *Header, rg Range) {
+	buf := s.buf[:0]
+	if int64(cap(buf)) < min(bufferSize, size) {
+		buf = nil
+	}
+	*s = Scanner{r: r, size: size, name: name, sync: h.Sync, rg: rg, maxStore: math.MaxInt32, buf: buf}
+	s.rg.End = min(rg.End, size)
+	if rg.Start <= h.Size {
+		s.pos, s.located = h.Size, true
+	} else {
+		s.pos = max(rg.Start, h.Size) - SyncSize
+	}
+}
+
+// LimitBlocks refuses blocks whose stored size is more than any codec can make
+// of maxBlock bytes of rows, before memory is taken for them: as damage that
+// ErrTooLarge explains. Without it the limit is Java's, 2 GiB.
+func (s *Scanner) LimitBlocks(maxBlock int64) {
+	const slack = 4096 // codec framing of small blocks
+	if maxBlock < math.MaxInt32/2 {
+		s.maxStore = max(maxBlock, 0) + max(maxBlock, 0)/6 + slack
+	}
+}
+
+// Next reads the next block into b, reusing b.Data. It returns io.EOF when no
+// more blocks start in the range. Damage is a *damage.Error, and is returned
+// again until Resync. After any other error, which comes from the file or the
+// context, Next may be tried again. After an error b holds nothing of use.
+func (s *Scanner) Next(ctx context.Context, b *Block) error {
+	h, err := s.head(ctx)
+	if err != nil {
+		return err
+	}
+	b.Offset, b.Rows, b.DataOffset = s.pos, h.rows, h.data
+	if err := s.data(ctx, b, int(h.size)); err != nil {
+		return s.keep(err)
+	}
+	s.pos = h.data + h.size + SyncSize
+	return nil
+}
+
+// Peek returns the size in bytes of the Data that Next will read, for callers
+// that must make room for it first. Its errors are those of Next.
+func (s *Scanner) Peek(ctx context.Context) (int64, error) {
+	h, err := s.head(ctx)
+	return h.size, err
+}
+
+// CheckEnd makes sure that the block that Next will read ends where it says: its
+// size may be a lie, for which no memory should be taken. Its errors are those of
+// Next. Of a stream the end is not known before it was read.
+func (s *Scanner) CheckEnd(ctx context.Context) error {
+	h, err := s.head(ctx)
+	if err != nil || s.stream != nil {
+		return err
+	}
+	return s.keep(s.readEnd(ctx, h))
+}
+
+// keep makes damage last until Resync.
+func (s *Scanner) keep(err error) error {
+	if d := (*damage.Error)(nil); errors.As(err, &d) {
+		s.bad = d
+	}
+	return err
+}
+
+// Skip passes over the next block if it has at most so many rows, and returns how
+// many it has and whether it did so. Of a large block only the head and the end are
+// read. Its errors are those of Next.
+func (s *Scanner) Skip(ctx context.Context, most int64) (rows int64, skipped bool, err error) {
+	h, err := s.head(ctx)
+	if err != nil || h.rows > most {
+		return h.rows, false, err
+	}
+	end := h.data + h.size
+	if err := s.pass(ctx, h.data, end); err != nil {
+		return 0, false, s.keep(err)
+	}
+	w, err := s.window(ctx, end, SyncSize)
+	if err != nil {
+		return 0, false, s.keep(err)
+	}
+	if err := s.checkSync(w[:min(len(w), SyncSize)], end); err != nil {
+		return 0, false, s.keep(err)
+	}
+	s.pos = end + SyncSize
+	return h.rows, true, nil
+}
+
+// pass reads a stream up to an offset.
+func (s *Scanner) pass(ctx context.Context, off, to int64) error {
+	for s.stream != nil && off < to {
+		w, err := s.window(ctx, off, 1)
+		if err != nil {
+			return err
+		}
+		if len(w) == 0 {
+			return s.ended(off)
+		}
+		off += min(int64(len(w)), to-off)
+	}
+	return nil
+}
+
+// ended is the damage of a stream that ends inside the block at pos.
+func (s *Scanner) ended(off int64) error {
+	return damage.New(damage.Truncated, s.name, off, "the stream ends inside the block at offset %d", s.pos)
+}
+
+// Resync goes on after damage: to the block after the next sync marker that
+// lies behind the start of the damaged block. It returns the bytes that were
+// passed over, which reach to the end of the file if there is no such marker
+// and may reach beyond the end of the range; a scanner of the following range
+// starts behind them. Without damage it does nothing.
+func (s *Scanner) Resync(ctx context.Context) (lost Range, err error) {
+	if s.bad == nil {
+		return Range{s.pos, s.pos}, nil
+	}
+	end, err := s.findSync(ctx, s.pos)
+	if err != nil {
+		return Range{}, err
+	}
+	lost = Range{s.pos, end}
+	s.pos, s.bad = end, nil
+	return lost, nil
+}
+
+// locate finds the first block of a range that starts behind the header.
+func (s *Scanner) locate(ctx context.Context) error {
+	if s.rg.Start < s.rg.End {
+		pos, err := s.findSync(ctx, s.pos)
+		if err != nil {
+			return err
+		}
+		s.pos = pos
+	} else {
+		s.pos = s.rg.Start
+	}
+	s.located = true
+	return nil
+}
+
+// findSync returns the offset behind the first sync marker that starts at or
+// after off, or the size of the file if there is none.
+func (s *Scanner) findSync(ctx context.Context, off int64) (int64, error) {
+	for s.size-off >= SyncSize {
+		w, err := s.window(ctx, off, SyncSize)
+		if err != nil {
+			return 0, err
+		}
+		if i := bytes.Index(w, s.sync[:]); i >= 0 {
+			return off + int64(i) + SyncSize, nil
+		}
+		off += int64(len(w)) - (SyncSize - 1)
+	}
+	return s.size, nil
+}
+
+// blockHead is what precedes the data of a block.
+type blockHead struct {
+	rows, size int64
+	data       int64 // offset of the data
+}
+
+// head finds the next block and reads its head.
+func (s *Scanner) head(ctx context.Context) (blockHead, error) {
+	//guard: reading would go on inside a damaged block
+	if s.bad != nil {
+		return blockHead{}, s.bad
+	}
+	if !s.located {
+		if err := s.locate(ctx); err != nil {
+			return blockHead{}, err
+		}
+	}
+	if s.pos >= s.rg.End {
+		return blockHead{}, io.EOF
+	}
+	h, err := s.readHead(ctx)
+	if err != nil {
+		return blockHead{}, s.keep(err)
+	}
+	return h, nil
+}
+
+// readHead reads the head of the block at pos.
+func (s *Scanner) readHead(ctx context.Context) (h blockHead, err error) {
+	w, err := s.window(ctx, s.pos, maxBlockHead)
+	if err != nil {
+		return h, err
+	}
+	if s.stream != nil && s.pos == s.size {
+		return h, io.EOF
+	}
+	//guard: bytes after the last block would pass
+	if n := s.size - s.pos; n < minBlock {
+		return h, damage.New(damage.Trailing, s.name, s.pos,
+			"%d bytes after the last block, but a block has at least %d", n, minBlock)
+	}
+	rows, n, err := s.long(w, s.pos, damage.Count, "row count")
+	if err != nil {
+		return h, err
+	}
+	//guard: a negative number of rows would be believed
+	if rows < 0 {
+		return h, damage.New(damage.Count, s.name, s.pos, "block of %d rows", rows)
+	}
+	sizeAt := s.pos + int64(n)
+	size, m, err := s.long(w[n:], sizeAt, damage.Size, "block size")
+	if err != nil {
+		return h, err
+	}
+	h = blockHead{rows: rows, size: size, data: sizeAt + int64(m)}
+	remain := s.size - h.data
+	switch {
+	//guard: a negative size would crash the scanner
+	case size < 0:
+		return h, damage.New(damage.Size, s.name, sizeAt, "block of %d bytes", size)
+	//guard: a size would be allocated that the file does not have
+	case size > remain-SyncSize:
+		return h, damage.New(damage.Truncated, s.name, sizeAt,
+			"block of %d bytes and a sync marker of %d, but %d bytes remain", size, SyncSize, remain)
+	//guard: a block larger than the memory for it would be read
+	case size > s.maxStore:
+		return h, s.refuse(ctx, h, sizeAt)
+	}
+	return h, nil
+}
+
+// refuse returns the damage of a block that is larger than the limit, or of one
+// that only says so: where it would end is no sync marker.
+func (s *Scanner) refuse(ctx context.Context, h blockHead, sizeAt int64) error {
+	if s.stream == nil {
+		if err := s.readEnd(ctx, h); err != nil {
+			return err
+		}
+	}
+	return tooLarge(s.name, sizeAt, s.maxStore, "block of %d stored bytes", h.size)
+}
+
+// readEnd checks the sync marker behind a block.
+func (s *Scanner) readEnd(ctx context.Context, h blockHead) error {
+	end := make([]byte, SyncSize)
+	if err := s.readAt(ctx, end, h.data+h.size); err != nil {
+		return err
+	}
+	return s.checkSync(end, h.data+h.size)
+}
+
+// data reads the stored bytes of b and checks the sync marker after them.
+func (s *Scanner) data(ctx context.Context, b *Block, size int) error {
+	need := size + SyncSize
+	b.Data = slices.Grow(b.Data[:0], need)[:need]
+	if need <= bufferSize {
+		w, err := s.window(ctx, b.DataOffset, need)
+		if err != nil {
+			return err
+		}
+		//guard: what a stream does not have would be taken from the block before
+		if copy(b.Data, w) < need {
+			return s.ended(b.DataOffset + int64(len(w)))
+		}
+	} else {
+		have := copy(b.Data, s.buffered(b.DataOffset))
+		for have < need {
+			n := min(need-have, 4*bufferSize)
+			if err := s.readAt(ctx, b.Data[have:have+n], b.DataOffset+int64(have)); err != nil {
+				return err
+			}
+			have += n
+		}
+	}
+	end := b.Data[size:]
+	b.Data = b.Data[:size]
+	return s.checkSync(end, b.DataOffset+int64(size))
+}
+
+// checkSync compares the bytes at the end of the block at pos, which are at
+// offset off, with the sync marker.
+func (s *Scanner) checkSync(got []byte, off int64) error {
+	//guard: a damaged size would shift all that follows
+	if !bytes.Equal(got, s.sync[:]) {
+		return damage.New(damage.Sync, s.name, off,
+			"sync marker after the block at offset %d: want %x, got %x", s.pos, s.sync, got)
+	}
+	return nil
+}
+
+// long decodes the Avro long at the start of w, which is at offset off.
+func (s *Scanner) long(w []byte, off int64, kind damage.Kind, what string) (v int64, n int, err error) {
+	var u uint64
+	for i, c := range w {
+		//guard: a number would lose its highest bits
+		if i == maxVarint-1 && c > 1 {
+			return 0, 0, damage.New(kind, s.name, off, "%s is not a 64-bit varint", what)
+		}
+		u |= uint64(c&0x7f) << (7 * i)
+		if c < 0x80 {
+			return int64(u>>1) ^ -int64(u&1), i + 1, nil
+		}
+	}
+	return 0, 0, damage.New(damage.Truncated, s.name, off, "the file ends inside a %s", what)
+}
+
+// buffered returns what the buffer holds from off on.
+func (s *Scanner) buffered(off int64) []byte {
+	if off < s.bufOff || off >= s.bufOff+int64(len(s.buf)) {
+		return nil
+	}
+	return s.buf[off-s.bufOff:]
+}
+
+// window returns the bytes at off: at least n of them, or all up to the end of
+// the file. They are valid until the next call.
+func (s *Scanner) window(ctx context.Context, off int64, n int) ([]byte, error) {
+	have := s.buffered(off)
+	if len(have) >= n || off+int64(len(have)) == s.size {
+		return have, nil
+	}
+	if s.buf == nil {
+		s.buf = make([]byte, 0, min(bufferSize, s.size-off))
+	}
+	// The rest of the old window comes first, so that no byte is read twice.
+	kept := copy(s.buf[:cap(s.buf)], have)
+	end := int(min(int64(cap(s.buf)), s.size-off))
+	s.buf, s.bufOff = s.buf[:kept], off
+	if s.stream != nil {
+		return s.more(ctx, n-kept)
+	}
+	if err := s.readAt(ctx, s.buf[kept:end], off+int64(kept)); err != nil {
+		return nil, err
+	}
+	s.buf = s.buf[:end]
+	return s.buf, nil
+}
+
+// more reads at least n bytes of a stream behind the buffer, and as many as there
+// are at once: who writes it may wait for what the rows before lead to.
+func (s *Scanner) more(ctx context.Context, n int) ([]byte, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	read, err := io.ReadAtLeast(s.stream, s.buf[len(s.buf):cap(s.buf)], n)
+	s.buf = s.buf[:len(s.buf)+read]
+	if isEnd(err) {
+		s.size, err = s.bufOff+int64(len(s.buf)), nil
+	}
+	if err != nil {
+		return nil, readError(s.name, s.bufOff+int64(len(s.buf)), err)
+	}
+	return s.buf, nil
+}
+
+// isEnd reports whether an error of io.ReadFull or io.ReadAtLeast is the end.
+func isEnd(err error) bool { return err == io.EOF || err == io.ErrUnexpectedEOF }
+
+func (s *Scanner) readAt(ctx context.Context, p []byte, off int64) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if s.stream != nil {
+		n, err := io.ReadFull(s.stream, p)
+		if isEnd(err) {
+			return s.ended(off + int64(n))
+		}
+		if err != nil {
+			return readError(s.name, off+int64(n), err)
+		}
+		return nil
+	}
+	if n, err := s.r.ReadAt(p, off); n < len(p) {
+		return readError(s.name, off+int64(n), err)
+	}
+	return nil
+}

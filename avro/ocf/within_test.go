@@ -1,0 +1,280 @@
+package ocf
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"slices"
+	"testing"
+
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/rowtocol/rowtocol/format/damage"
+)
+
+// stating are the codecs that say how much room a block needs.
+var stating = []string{"null", "snappy", "zstandard", "xz"}
+
+// slackOf is what of the room of a codec is not for the rows.
+func slackOf(codec string) int64 {
+	if codec == codecZstd {
+		return zstdSlack
+	}
+	return 0
+}
+
+// mustSize is Size of a block that is sound, which must agree with what is stated.
+func mustSize(t testing.TB, d *Decoder, codec string, b *Block) int64 {
+	t.Helper()
+	size, err := d.Size(b, "f.avro")
+	if err != nil {
+		t.Fatalf("%s: %v", codec, err)
+	}
+	room, known := d.Stated(b)
+	if known != slices.Contains(stating, codec) || known && room != size {
+		t.Errorf("%s: stated %d, %t; size %d", codec, room, known, size)
+	}
+	return size
+}
+
+// A block decodes in the memory of the size that it is said to need, and in no less.
+func TestDecodeWithinTheSize(t *testing.T) {
+	blocks := [][]byte{nil, []byte("x"), words(1, 100), noise(3, 5000), make([]byte, 140_000), words(4, 65_537)}
+	for _, codec := range allCodecs {
+		d := newDecoder(t, codec, 1<<20)
+		for _, want := range blocks {
+			b := stored(t, codec, want)
+			size := mustSize(t, d, codec, b)
+			if size != int64(len(want))+slackOf(codec) {
+				t.Errorf("%s: size %d of %d bytes", codec, size, len(want))
+			}
+			for _, less := range []int64{1, 2, int64(len(want)) / 2, int64(len(want))} {
+				room := int64(len(want)) - less
+				if room < 0 || less == 0 {
+					continue
+				}
+				out, err := d.DecodeWithin(make([]byte, 0, room), b, "f.avro")
+				if !errors.Is(err, ErrRoom) || isDamage(err) || len(out) != 0 || int64(cap(out)) != room {
+					t.Errorf("%s: %d bytes in room for %d: %d of %d, %v", codec, len(want), room, len(out), cap(out), err)
+				}
+			}
+			memory := make([]byte, size+1) // the last byte is not for the decoder
+			memory[size] = 0xa5
+			out, err := d.DecodeWithin(memory[:min(3, size):size], b, "f.avro")
+			if err != nil || !bytes.Equal(out, want) {
+				t.Errorf("%s: %d bytes of %d in room for %d: %v", codec, len(out), len(want), size, err)
+			}
+			if len(want) > 0 && (&out[0] != &memory[0] || int64(cap(out)) != size) {
+				t.Errorf("%s: %d bytes are not in the memory that was given", codec, len(want))
+			}
+			if memory[size] != 0xa5 {
+				t.Errorf("%s: a byte behind the room is written", codec)
+			}
+		}
+	}
+}
+
+// What does not fit the limit is damage, in any room.
+func TestDecodeWithinTheLimit(t *testing.T) {
+	for _, codec := range allCodecs {
+		for _, data := range [][]byte{words(1, 70_000), make([]byte, 200_000), []byte("ab")} {
+			b := stored(t, codec, data)
+			limit := int64(len(data)) - 1
+			d := newDecoder(t, codec, limit)
+			size, err := d.Size(b, "f.avro")
+			if known := slices.Contains(stating, codec); !known {
+				wantDamage(t, err, damage.Size, b.Offset)
+				if !errors.Is(err, ErrTooLarge) {
+					t.Errorf("%s: size: %v", codec, err)
+				}
+				size = limit
+			} else if err != nil {
+				t.Errorf("%s: size: %v", codec, err)
+			}
+			for _, room := range []int64{size, limit + zstdSlack, 4 << 20} {
+				if codec == codecNull && room < size {
+					continue
+				}
+				out, err := d.DecodeWithin(make([]byte, 0, room), b, "f.avro")
+				wantDamage(t, err, damage.Size, b.Offset)
+				if !errors.Is(err, ErrTooLarge) || errors.Is(err, ErrRoom) || len(out) > 0 {
+					t.Errorf("%s, room for %d: %d bytes, %v", codec, room, len(out), err)
+				}
+			}
+		}
+	}
+}
+
+// A block for which there was no room, one that is damaged and one that is only
+// counted leave nothing behind for the next.
+func TestDecodeWithinAfterFailure(t *testing.T) {
+	first, second := words(1, 40_000), words(2, 30_000)
+	for _, codec := range allCodecs {
+		a, b := stored(t, codec, first), stored(t, codec, second)
+		cut := &Block{Data: a.Data[:len(a.Data)/2]}
+		large := stored(t, codec, make([]byte, 150_000))
+		d := newDecoder(t, codec, 100_000)
+		for name, before := range map[string]func(){
+			"no room": func() {
+				for _, room := range []int{0, 1, 20_000, len(first) - 1} {
+					if _, err := d.DecodeWithin(make([]byte, 0, room), a, "f.avro"); !errors.Is(err, ErrRoom) {
+						t.Errorf("%s: %v", codec, err)
+					}
+				}
+			},
+			"damage":         func() { _, _ = d.DecodeWithin(make([]byte, 0, 1<<20), cut, "f.avro") },
+			"size":           func() { mustSize(t, d, codec, a) },
+			"size of damage": func() { _, _ = d.Size(cut, "f.avro") },
+			"too large": func() {
+				_, _ = d.Size(large, "f.avro")
+			},
+		} {
+			before()
+			out, err := d.DecodeWithin(make([]byte, 0, mustSize(t, d, codec, b)), b, "f.avro")
+			if err != nil || !bytes.Equal(out, second) {
+				t.Errorf("%s after %s: %d bytes, %v", codec, name, len(out), err)
+			}
+		}
+	}
+}
+
+// Of damaged data either the size is damage, or what is decoded in room of that size:
+// who looks for the room that is missing comes to an end.
+func TestSizeOfDamage(t *testing.T) {
+	for _, codec := range allCodecs[1:] {
+		sound := stored(t, codec, words(1, 5000))
+		d := newDecoder(t, codec, 1<<20)
+		inputs := map[string][]byte{
+			"empty": nil,
+			"noise": noise(1, 500),
+			"text":  []byte("these are not compressed bytes"),
+			"ones":  bytes.Repeat([]byte{0xff}, 100),
+			"byte":  {0x55},
+		}
+		for n := 1; n < len(sound.Data); n += 1 + len(sound.Data)/20 {
+			inputs[fmt.Sprint("cut at ", n)] = sound.Data[:n]
+		}
+		for name, data := range inputs {
+			if codec == codecZstd && len(data) == 0 {
+				continue // no frames are no bytes
+			}
+			b := &Block{Offset: 77, Data: data}
+			size, err := d.Size(b, "f.avro")
+			if err == nil {
+				if !slices.Contains(stating, codec) {
+					t.Errorf("%s, %s: size %d", codec, name, size)
+				}
+				_, err = d.DecodeWithin(make([]byte, 0, size), b, "f.avro")
+			}
+			var e *damage.Error
+			if !errors.As(err, &e) || e.Offset != 77 || errors.Is(err, ErrRoom) || errors.Is(err, ErrTooLarge) {
+				t.Errorf("%s, %s: got %v", codec, name, err)
+			}
+		}
+	}
+}
+
+// Counting takes no memory for the rows, however many they are.
+func TestSizeTakesNoMemory(t *testing.T) {
+	for _, codec := range []string{"deflate", "bzip2"} {
+		b := stored(t, codec, make([]byte, 4<<20))
+		d := newDecoder(t, codec, 8<<20)
+		mustSize(t, d, codec, b) // has its tables now
+		before := allocated()
+		mustSize(t, d, codec, b)
+		if n := allocated() - before; n > 1<<20 {
+			t.Errorf("%s: %d bytes for a size", codec, n)
+		}
+	}
+}
+
+// zstdStream returns data as a program stores it that compresses while it reads: no
+// frame says how much it holds.
+func zstdStream(t *testing.T, pieces ...[]byte) *Block {
+	t.Helper()
+	var out bytes.Buffer
+	for _, data := range pieces {
+		z, err := zstd.NewWriter(&out, zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(64<<10))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for len(data) > 0 {
+			n := min(1000, len(data))
+			if _, err := z.Write(data[:n]); err != nil {
+				t.Fatal(err)
+			}
+			data = data[n:]
+		}
+		if err := z.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return &Block{Data: out.Bytes()}
+}
+
+// Frames without a size need room for what their blocks could hold.
+func TestDecodeWithinOfStreams(t *testing.T) {
+	for name, pieces := range map[string][][]byte{
+		"short":     {words(1, 100)},
+		"long":      {words(2, 300_000)},
+		"noise":     {noise(3, 200_000)},
+		"zeros":     {make([]byte, 400_000)},
+		"frames":    {words(4, 150_000), noise(5, 10), make([]byte, 200_000)},
+		"no frames": {},
+	} {
+		b, want := zstdStream(t, pieces...), bytes.Join(pieces, nil)
+		d := newDecoder(t, codecZstd, 1<<20)
+		size := mustSize(t, d, codecZstd, b)
+		if size < int64(len(want)) || size > 1<<20+zstdSlack {
+			t.Errorf("%s: size %d of %d bytes", name, size, len(want))
+		}
+		memory := make([]byte, size)
+		out, err := d.DecodeWithin(memory[:0], b, "f.avro")
+		if err != nil || !bytes.Equal(out, want) || len(out) > 0 && &out[0] != &memory[0] {
+			t.Errorf("%s: %d bytes of %d in room for %d, %v", name, len(out), len(want), size, err)
+		}
+		if room := size - zstdSlack - 1; room >= 0 {
+			if out, err := d.DecodeWithin(make([]byte, 0, room), b, "f.avro"); !errors.Is(err, ErrRoom) || len(out) > 0 {
+				t.Errorf("%s: %d bytes in room for %d, %v", name, len(out), room, err)
+			}
+		}
+		if len(want) == 0 {
+			continue
+		}
+		// At a limit that is less than what the blocks could hold, the rows count.
+		for _, less := range []int{0, 1} {
+			d := newDecoder(t, codecZstd, int64(len(want)-less))
+			size := mustSize(t, d, codecZstd, b)
+			out, err := d.DecodeWithin(make([]byte, 0, size), b, "f.avro")
+			if less == 0 && (err != nil || !bytes.Equal(out, want)) || less > 0 && !errors.Is(err, ErrTooLarge) {
+				t.Errorf("%s, limit of %d: %d bytes, %v", name, len(want)-less, len(out), err)
+			}
+		}
+	}
+}
+
+// xzClaiming returns xz data of 5000 bytes whose index claims 128 to 16383.
+func xzClaiming(t *testing.T, claim int) *Block {
+	t.Helper()
+	b := stored(t, codecXZ, words(1, 5000))
+	foot := b.Data[len(b.Data)-12:]
+	size := 4 * (int(binary.LittleEndian.Uint32(foot[4:])) + 1)
+	index := b.Data[len(b.Data)-12-size : len(b.Data)-12]
+	at := bytes.Index(index, binary.AppendUvarint(nil, 5000))
+	binary.PutUvarint(index[at:], uint64(claim))
+	binary.LittleEndian.PutUint32(index[size-4:], crc32.ChecksumIEEE(index[:size-4]))
+	return b
+}
+
+// A false size in the index is damage, and never a want of room without end.
+func TestFalseSizeOfXZ(t *testing.T) {
+	d := newDecoder(t, codecXZ, 10_000)
+	for _, claim := range []int{128, 4096, 4999, 5001, 9_999, 10_001, 16_383} {
+		_, err := d.Decode(nil, xzClaiming(t, claim), "f.avro")
+		if !isDamage(err) || errors.Is(err, ErrRoom) || errors.Is(err, ErrTooLarge) != (claim > 10_000) {
+			t.Errorf("%d bytes claimed: %v", claim, err)
+		}
+	}
+}

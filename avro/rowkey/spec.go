@@ -1,0 +1,282 @@
+package rowkey
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/rowtocol/rowtocol/avro/shred"
+	"github.com/rowtocol/rowtocol/format/column"
+)
+
+// Spec is the fields that make a key.
+type Spec struct {
+	fields []field
+}
+
+// field is a field of a key.
+type field struct {
+	path    string
+	kind    shred.Kind
+	logical column.Logical
+	scale   int      // of a decimal
+	symbols []string // of an enum
+	size    int      // of a fixed type
+	// null is the branch that is null where the field is a union of that and a simple type;
+	// -1 where it is not.
+	null int
+}
+
+// Parse returns the key of some fields of the rows of a schema, by their paths with commas
+// between: "id", or "sender.name,date". A path leads through records to a field of a simple
+// type, or of one or null.
+func Parse(schema *shred.Schema, paths string) (*Spec, error) {
+	s := &Spec{}
+	for path := range strings.SplitSeq(paths, ",") {
+		//guard: a field would be compared twice, and be two columns of an index
+		if slices.ContainsFunc(s.fields, func(f field) bool { return f.path == path }) {
+			return nil, fmt.Errorf("key %q has the field %q twice", paths, path)
+		}
+		f, err := find(schema.Root(), path)
+		if err != nil {
+			return nil, fmt.Errorf("key %q: %w", paths, err)
+		}
+		s.fields = append(s.fields, f)
+	}
+	return s, nil
+}
+
+// ParseAll returns several keys, of which no two are of the same fields.
+func ParseAll(schema *shred.Schema, keys []string) ([]*Spec, error) {
+	specs := make([]*Spec, len(keys))
+	for i, paths := range keys {
+		//guard: two indexes would have one name
+		if slices.Contains(keys[:i], paths) {
+			return nil, fmt.Errorf("key %q is given twice", paths)
+		}
+		var err error
+		if specs[i], err = Parse(schema, paths); err != nil {
+			return nil, err
+		}
+	}
+	return specs, nil
+}
+
+// find returns the field of a path from a record.
+func find(node *shred.Node, path string) (f field, err error) {
+	if path == "" {
+		return f, fmt.Errorf("a field without a name")
+	}
+	at := ""
+	for name := range strings.SplitSeq(path, ".") {
+		rest := strings.TrimPrefix(strings.TrimPrefix(path, at), ".")
+		for _, f := range node.Fields {
+			//guard: a condition on that field would be taken for one on another
+			if strings.Contains(f.Name, ".") && strings.HasPrefix(rest+".", f.Name+".") {
+				return field{}, fmt.Errorf("the name of the field %q has a dot, which those of a key have not", f.Name)
+			}
+		}
+		if node.Kind != shred.KindRecord {
+			return f, fmt.Errorf("%q is %s, which has no field %q", at, article(node), name)
+		}
+		i := slices.IndexFunc(node.Fields, func(f shred.Field) bool { return f.Name == name })
+		if i < 0 {
+			return f, fmt.Errorf("there is no field %q%s", path, fieldsOf(node, at))
+		}
+		node, at = node.Fields[i].Type, strings.TrimPrefix(at+"."+name, ".")
+	}
+	f = field{path: path, null: -1}
+	if node.Kind == shred.KindUnion && len(node.Branches) == 2 {
+		if f.null = slices.IndexFunc(node.Branches, func(n *shred.Node) bool { return n.Kind == shred.KindNull }); f.null >= 0 {
+			node = node.Branches[1-f.null]
+		}
+	}
+	f.kind, f.symbols, f.size = node.Kind, node.Symbols, node.Size
+	f.logical, f.scale = node.LogicalType(), node.Scale
+	switch node.Kind {
+	case shred.KindInt, shred.KindLong, shred.KindFloat, shred.KindDouble, shred.KindBoolean,
+		shred.KindString, shred.KindBytes, shred.KindFixed, shred.KindEnum:
+		return f, nil
+	}
+	return f, fmt.Errorf("%q is %s; a field of a key is a number, boolean, string, bytes, fixed or enum, or one of these or null", path, article(node))
+}
+
+// article names the kind of a type in a sentence.
+func article(n *shred.Node) string {
+	name := n.Kind.String()
+	if strings.ContainsRune("aeiou", rune(name[0])) && n.Kind != shred.KindUnion {
+		return "an " + name
+	}
+	return "a " + name
+}
+
+// fieldsOf lists the first fields of a record, for who mistyped one.
+func fieldsOf(n *shred.Node, at string) string {
+	const most = 10
+	var names []string
+	for _, f := range n.Fields[:min(len(n.Fields), most)] {
+		names = append(names, f.Name)
+	}
+	more := ""
+	if len(n.Fields) > most {
+		more = ", …"
+	}
+	where := ""
+	if at != "" {
+		where = " of " + at
+	}
+	return fmt.Sprintf("; the fields%s are %s%s", where, strings.Join(names, ", "), more)
+}
+
+// Paths are the paths of the fields, in order.
+func (s *Spec) Paths() []string {
+	paths := make([]string, len(s.fields))
+	for i, f := range s.fields {
+		paths[i] = f.path
+	}
+	return paths
+}
+
+// String is the paths as Parse takes them.
+func (s *Spec) String() string { return strings.Join(s.Paths(), ",") }
+
+// text tells whether the field is text or bytes, of which there are prefixes.
+func (f *field) text() bool {
+	switch f.kind {
+	case shred.KindString, shred.KindBytes, shred.KindFixed, shred.KindEnum:
+		return !f.decimal() && !f.duration()
+	}
+	return false
+}
+
+func (f *field) decimal() bool { return f.logical == column.LogicalDecimal }
+
+func (f *field) duration() bool { return f.logical == column.LogicalDuration }
+
+// Append appends the key of a row to dst. values are those of the fields, as Avro encodes
+// them; they come from a datum that was checked. ok is false if one is null, and dst is
+// returned as it was.
+func (s *Spec) Append(dst []byte, values [][]byte) (key []byte, ok bool) {
+	start := len(dst)
+	for i := range s.fields {
+		f, v := &s.fields[i], values[i]
+		if f.null >= 0 {
+			branch, n := binary.Varint(v)
+			//guard: null would be a key
+			if int(branch) == f.null {
+				return dst[:start], false
+			}
+			v = v[n:]
+		}
+		dst = f.append(dst, v, i == len(s.fields)-1)
+	}
+	return dst, true
+}
+
+// append appends a value as Avro encodes it.
+func (f *field) append(dst, v []byte, last bool) []byte {
+	switch f.kind {
+	case shred.KindInt, shred.KindLong:
+		n, _ := binary.Varint(v)
+		return appendInteger(dst, n)
+	case shred.KindFloat:
+		return appendDouble(dst, float64(math.Float32frombits(binary.LittleEndian.Uint32(v))))
+	case shred.KindDouble:
+		return appendDouble(dst, math.Float64frombits(binary.LittleEndian.Uint64(v)))
+	case shred.KindBoolean:
+		return append(dst, v[0])
+	case shred.KindEnum:
+		n, _ := binary.Varint(v)
+		return appendText(dst, f.symbols[n], last)
+	case shred.KindBytes, shred.KindString:
+		_, n := binary.Varint(v)
+		v = v[n:]
+	}
+	if f.decimal() {
+		return appendDecimal(dst, v)
+	}
+	return appendText(dst, v, last)
+}
+
+const signBit = 1 << 63
+
+func appendInteger(dst []byte, n int64) []byte {
+	return binary.BigEndian.AppendUint64(dst, uint64(n)^signBit)
+}
+
+func appendDouble(dst []byte, d float64) []byte {
+	bits := math.Float64bits(d)
+	switch {
+	case d == 0:
+		bits = signBit
+	case math.IsNaN(d):
+		bits = math.MaxUint64
+	case bits&signBit != 0:
+		bits = ^bits
+	default:
+		bits ^= signBit
+	}
+	return binary.BigEndian.AppendUint64(dst, bits)
+}
+
+// appendDecimal appends a two's complement number, of which the length is below 2^15: a longer
+// one is no key. Of two that are not negative the one that takes more bytes is greater, of
+// negative ones it is less.
+func appendDecimal(dst, v []byte) []byte {
+	v = column.ShortestDecimal(v)
+	size := uint16(min(len(v), 1<<15-1))
+	if len(v) > 0 && v[0] >= 0x80 {
+		return append(binary.BigEndian.AppendUint16(dst, 1<<15-1-size), v...)
+	}
+	return append(binary.BigEndian.AppendUint16(dst, 1<<15+size), v...)
+}
+
+// appendText appends text, and its end unless it is the last field.
+func appendText[T string | []byte](dst []byte, v T, last bool) []byte {
+	if last {
+		return append(dst, v...)
+	}
+	return append(appendEscaped(dst, v), 0, 0)
+}
+
+// appendEscaped appends text in which the end of a field does not occur.
+func appendEscaped[T string | []byte](dst []byte, v T) []byte {
+	for i := range len(v) {
+		dst = append(dst, v[i])
+		if v[i] == 0 {
+			dst = append(dst, 0xFF)
+		}
+	}
+	return dst
+}
+
+// Span is the range of the keys whose first field is from one value to another, both included,
+// as Avro encodes the field's type, without the branch of a union. nil is no bound.
+func (s *Spec) Span(low, high []byte) (r Range) {
+	f, last := &s.fields[0], len(s.fields) == 1
+	if low != nil {
+		r.From = f.append(nil, low, last)
+	}
+	switch {
+	case high == nil:
+	case last:
+		r.To = append(f.append(nil, high, true), 0)
+	default:
+		r.To = after(f.append(nil, high, false))
+	}
+	return r
+}
+
+// Intersect is the keys that are in both ranges.
+func (r Range) Intersect(other Range) Range {
+	if bytes.Compare(r.From, other.From) < 0 {
+		r.From = other.From
+	}
+	if r.To == nil || other.To != nil && bytes.Compare(other.To, r.To) < 0 {
+		r.To = other.To
+	}
+	return r
+}

@@ -1,0 +1,192 @@
+package rowkey
+
+import (
+	"encoding/base64"
+	"encoding/hex"
+	"fmt"
+	"math/big"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/rowtocol/rowtocol/avro/shred"
+	"github.com/rowtocol/rowtocol/format/column"
+)
+
+// AppendValue appends the value of a field that is written as text, in the way in which rows
+// are printed: times, decimals and UUIDs by their logical type, bytes in base64. A time may be the
+// number that is stored as well, and bytes be in hexadecimal digits: x'0aff'.
+func (s *Spec) AppendValue(dst []byte, i int, text string) ([]byte, error) {
+	f, last := &s.fields[i], i == len(s.fields)-1
+	switch {
+	case f.kind == shred.KindInt || f.kind == shred.KindLong:
+		n, ok := f.parseInteger(text)
+		if !ok {
+			return nil, f.wrong(text)
+		}
+		return appendInteger(dst, n), nil
+	case f.float():
+		bits := 64
+		if f.kind == shred.KindFloat {
+			bits = 32
+		}
+		d, err := strconv.ParseFloat(text, bits)
+		if err != nil || strings.ContainsAny(text, "_xX") { // Go's own forms of numbers
+			return nil, f.wrong(text)
+		}
+		return appendDouble(dst, d), nil
+	case f.kind == shred.KindBoolean:
+		switch text {
+		case "true":
+			return append(dst, 1), nil
+		case "false":
+			return append(dst, 0), nil
+		}
+		return nil, f.wrong(text)
+	case f.decimal():
+		v, ok := f.parseDecimal(text)
+		if !ok {
+			return nil, f.wrong(text)
+		}
+		return appendDecimal(dst, v), nil
+	}
+	v, err := f.parseText(text, false)
+	if err != nil {
+		return nil, err
+	}
+	return appendText(dst, v, last), nil
+}
+
+func (f *field) float() bool { return f.kind == shred.KindFloat || f.kind == shred.KindDouble }
+
+// wrong is the error of a text that is no value of the field.
+func (f *field) wrong(text string) error {
+	example := ""
+	if t, ok := times[f.logical]; ok {
+		example = ", such as " + t.example + " or the number that is stored"
+	} else if f.decimal() {
+		example = fmt.Sprintf(" with up to %d digits after the point", f.scale)
+	}
+	return fmt.Errorf("%s is of the type %s%s, which %s is not", f.path, f.name(), example, shown(text))
+}
+
+// name is the name of the field's type.
+func (f *field) name() string {
+	if f.logical != column.LogicalNone {
+		return f.logical.String()
+	}
+	return f.kind.String()
+}
+
+// shown is a text in a message, which a long one would fill.
+func shown(text string) string {
+	const most = 100
+	if len(text) > most {
+		return fmt.Sprintf("%q…", text[:most])
+	}
+	return strconv.Quote(text)
+}
+
+// times are how the types of times are printed, and their units.
+var times = map[column.Logical]struct {
+	unit    time.Duration
+	layout  string // a fraction of a second may follow the seconds
+	example string
+}{
+	column.LogicalDate:            {24 * time.Hour, "2006-01-02", "2025-01-31"},
+	column.LogicalTimeMillis:      {time.Millisecond, "15:04:05", "12:30:00.5"},
+	column.LogicalTimeMicros:      {time.Microsecond, "15:04:05", "12:30:00.5"},
+	column.LogicalTimestampMillis: {time.Millisecond, time.RFC3339, "2025-01-31T12:30:00Z"},
+	column.LogicalTimestampMicros: {time.Microsecond, time.RFC3339, "2025-01-31T12:30:00Z"},
+	column.LogicalTimestampNanos:  {time.Nanosecond, time.RFC3339, "2025-01-31T12:30:00Z"},
+	column.LogicalLocalMillis:     {time.Millisecond, "2006-01-02T15:04:05", "2025-01-31T12:30:00"},
+	column.LogicalLocalMicros:     {time.Microsecond, "2006-01-02T15:04:05", "2025-01-31T12:30:00"},
+	column.LogicalLocalNanos:      {time.Nanosecond, "2006-01-02T15:04:05", "2025-01-31T12:30:00"},
+}
+
+// parseInteger reads a number, or a time that is an exact number of its units.
+func (f *field) parseInteger(text string) (n int64, ok bool) {
+	n, err := strconv.ParseInt(text, 10, 64)
+	if t, isTime := times[f.logical]; err != nil && isTime {
+		moment, err := column.ParseTime(t.layout, text)
+		if err != nil {
+			return 0, false
+		}
+		since := big.NewInt(moment.Unix())
+		if strings.HasPrefix(t.layout, "15") { // a time of day, in no year
+			since.SetInt64(int64(moment.Sub(moment.Truncate(24*time.Hour)) / time.Second))
+		}
+		since.Add(since.Mul(since, big.NewInt(int64(time.Second))), big.NewInt(int64(moment.Nanosecond())))
+		count, rest := since.DivMod(since, big.NewInt(int64(t.unit)), new(big.Int))
+		return count.Int64(), rest.Sign() == 0 && count.IsInt64()
+	}
+	return n, err == nil && (f.kind == shred.KindLong || int64(int32(n)) == n)
+}
+
+// parseDecimal reads a number, or the base64 of one that is printed so, and returns its
+// unscaled value.
+func (f *field) parseDecimal(text string) (unscaled []byte, ok bool) {
+	if f.scale <= column.MaxTextScale {
+		if n, ok := f.parseNumber(text); ok {
+			return column.DecimalOf(n), true
+		}
+		//guard: refuses a number of too many digits, which is base64, too
+		if strings.Trim(text, "0123456789") == "" {
+			return nil, false
+		}
+	}
+	v, err := base64.StdEncoding.DecodeString(text)
+	return v, err == nil && (f.scale > column.MaxTextScale || len(v) > column.MaxTextDecimal)
+}
+
+// maxDigits bounds a decimal that is written as a number.
+const maxDigits = 10_000
+
+// parseNumber reads a number, and returns its unscaled value.
+func (f *field) parseNumber(text string) (unscaled *big.Int, ok bool) {
+	absolute, negative := strings.CutPrefix(text, "-")
+	whole, fraction, _ := strings.Cut(absolute, ".")
+	fraction = strings.TrimRight(fraction, "0")
+	if len(fraction) > f.scale || len(whole)+f.scale > maxDigits {
+		return nil, false
+	}
+	digits := whole + fraction
+	if digits == "" && !strings.Contains(text, "0") || strings.Trim(digits, "0123456789") != "" {
+		return nil, false
+	}
+	n, ok := new(big.Int).SetString("0"+digits+strings.Repeat("0", f.scale-len(fraction)), 10)
+	if ok && negative {
+		n.Neg(n)
+	}
+	return n, ok
+}
+
+// parseText returns what a text stands for in a field that is text or bytes, or what it begins
+// with.
+func (f *field) parseText(text string, prefix bool) (v []byte, err error) {
+	switch f.kind {
+	case shred.KindEnum:
+		if !prefix && !slices.Contains(f.symbols, text) {
+			return nil, fmt.Errorf("%s has no symbol %s; it has %s", f.path, shown(text), strings.Join(f.symbols, ", "))
+		}
+	case shred.KindBytes, shred.KindFixed:
+		if digits, ok := strings.CutPrefix(text, "x'"); ok && strings.HasSuffix(digits, "'") {
+			v, err = hex.DecodeString(strings.TrimSuffix(digits, "'"))
+		} else if f.logical == column.LogicalUUID && (prefix || len(text) == 36) {
+			v, err = hex.DecodeString(strings.ReplaceAll(text, "-", ""))
+		} else if d, ok := column.ParseDuration(text); ok && f.duration() {
+			v = d
+		} else {
+			v, err = base64.StdEncoding.DecodeString(text)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s is %s; write it as x'0aff', or as it is printed, which %s is not", f.path, f.name(), shown(text))
+		}
+		if f.kind == shred.KindFixed && !prefix && len(v) != f.size {
+			return nil, fmt.Errorf("%s has %d bytes, %s has %d", f.path, f.size, shown(text), len(v))
+		}
+		return v, nil
+	}
+	return []byte(text), nil
+}

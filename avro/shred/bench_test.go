@@ -1,0 +1,138 @@
+package shred_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/rowtocol/rowtocol/avro/ocf"
+	"github.com/rowtocol/rowtocol/avro/shred"
+	"github.com/rowtocol/rowtocol/format/column"
+	"github.com/rowtocol/rowtocol/internal/datagen"
+)
+
+// BenchmarkWalk shreds rows of each shape, in memory, and drops the columns. A
+// value is what fills a column once: also a null, and the length of an array
+// or map.
+func BenchmarkWalk(b *testing.B) {
+	for _, c := range []struct {
+		set  string
+		rows int64
+	}{
+		{"mail", 50_000}, {"flat400", 10_000}, {"flat1000", 4_000}, {"sparse", 1_000}, {"deep", 30_000}, {"strings", 200},
+	} {
+		b.Run(c.set, func(b *testing.B) { benchmarkWalk(b, c.set, c.rows) })
+	}
+}
+
+func benchmarkWalk(b *testing.B, name string, rows int64) {
+	set, err := datagen.Lookup(name)
+	if err != nil {
+		b.Fatal(err)
+	}
+	m := mapping(b, set.Schema(), shred.Options{})
+	blocks := rowBlocks(b, set, rows)
+	var size int64
+	for _, block := range blocks {
+		size += int64(len(block))
+	}
+	values := countValues(b, m, blocks)
+	bufs := column.NewBuffers(m.Columns, column.Interleaved, 64<<10)
+	s := shred.NewShredder(m, bufs)
+	var dst column.Block
+	b.SetBytes(size)
+	start := processTime(b)
+	for b.Loop() {
+		bufs.Reset()
+		row := int64(0)
+		for _, data := range blocks {
+			for ; len(data) > 0; row++ {
+				n, err := s.Row(data)
+				if err != nil {
+					b.Fatal(err)
+				}
+				data = data[n:]
+				for _, col := range bufs.Due() {
+					bufs.Cols[col].Finish(row+1, &dst)
+				}
+				bufs.ClearDue()
+			}
+		}
+	}
+	b.ReportMetric(float64(processTime(b)-start)/float64(int64(b.N)*values), "cpu-ns/value")
+}
+
+// processTime is the CPU time of this process so far, which other load on the
+// machine changes less than it does the time that passes.
+func processTime(t testing.TB) int64 {
+	t.Helper()
+	var at unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_PROCESS_CPUTIME_ID, &at); err != nil {
+		t.Fatal(err)
+	}
+	return at.Nano()
+}
+
+// rowBlocks returns the rows of a set, block by block.
+func rowBlocks(t testing.TB, set datagen.Set, rows int64) [][]byte {
+	t.Helper()
+	var file bytes.Buffer
+	if err := set.Write(&file, datagen.Options{Rows: rows, Seed: 1, Codec: "null"}); err != nil {
+		t.Fatal(err)
+	}
+	r := bytes.NewReader(file.Bytes())
+	h, err := ocf.ReadHeader(r, r.Size(), set.Name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var blocks [][]byte
+	for scan := ocf.NewScanner(r, r.Size(), set.Name, h, ocf.Range{End: r.Size()}); ; {
+		var block ocf.Block
+		if err := scan.Next(context.Background(), &block); errors.Is(err, io.EOF) {
+			return blocks
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		blocks = append(blocks, block.Data)
+	}
+}
+
+func countValues(t testing.TB, m *shred.Mapping, blocks [][]byte) (n int64) {
+	t.Helper()
+	for _, data := range blocks {
+		bufs := newBuffers(m)
+		s := shred.NewShredder(m, bufs)
+		rows := int64(0)
+		for ; len(data) > 0; rows++ {
+			size, err := s.Row(data)
+			if err != nil {
+				t.Fatal(err)
+			}
+			data = data[size:]
+		}
+		children := make([]int64, len(m.Columns))
+		for i, c := range finish(m, bufs, rows) {
+			lengths, values := int64(0), rows
+			if parent := m.Columns[i].Parent; parent >= 0 {
+				values = children[parent]
+			}
+			if m.Columns[i].Array {
+				lengths = values
+			}
+			var err error
+			if values, err = c.Skip(values); err != nil {
+				t.Fatal(err)
+			}
+			children[i] = values
+			n += lengths
+			if !m.Columns[i].Optional && m.Columns[i].Type != column.Null {
+				n += values
+			}
+		}
+	}
+	return n
+}

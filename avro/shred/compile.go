@@ -1,0 +1,219 @@
+package shred
+
+import (
+	"math"
+	"slices"
+
+	"github.com/rowtocol/rowtocol/format/column"
+)
+
+// opcode is what the walk does at one place of the datum.
+type opcode uint8
+
+const (
+	opInt        opcode = iota // a shift by n leaves 0 of a value in range
+	opLong                     // the same
+	opFixedWidth               // n bytes, copied: float and double
+	opSized                    // a length and bytes, copied: bytes
+	opString                   // as opSized, counting invalid UTF-8
+	opBoolean
+	opEnum        // n symbols
+	opFixed       // n bytes, given a length
+	opRaw         // one datum of node, kept as its Avro bytes
+	opNullable    // a union of null and one branch that is not simple
+	opUnion       // any other union
+	opSimpleArray // an array with its items in buf itself
+	opCounted     // an array with its items in columns below buf, or a map
+	opPlace       // nothing of the datum: the place is noted as s.places[n]
+)
+
+// op is one step of the compiled walk. Records leave no op of their own: their
+// fields' ops stand in the list of whatever holds the record. It is small, and
+// what only some steps need stands elsewhere, because rows of many columns
+// read a long list.
+type op struct {
+	code opcode
+	// optional makes the step a union of null and what code says, whose
+	// length and value share buf; null is the index of null.
+	optional bool
+	null     uint8
+	n        uint32         // see the opcodes
+	buf      *column.Buffer // values, or lengths of array, map and nullable
+	more     *details
+}
+
+// details are the parts of an op that errors and compound types need.
+type details struct {
+	name     string // path component, for errors
+	items    []op   // of an array or a map, with the key, or the nullable's branch
+	minSize  int    // arrays and maps: the least bytes of one item
+	branches []branchOps
+	node     *Node // raw
+}
+
+// branchOps is one branch of a union; buf is nil for null.
+type branchOps struct {
+	buf *column.Buffer
+	ops []op
+}
+
+// compiler binds a mapping's steps to the buffers that they fill.
+type compiler struct {
+	bufs *column.Buffers
+	// growth is the largest number of columns that one byte of a datum can
+	// add a length to.
+	growth int
+	// zeroFixed is set when some column takes bytes for a value of none.
+	zeroFixed bool
+	keys      []*step // fields of which the places are noted
+}
+
+func (c *compiler) buffer(col int) *column.Buffer { return &c.bufs.Cols[col] }
+
+// appendStep appends the ops of one step.
+func (c *compiler) appendStep(ops []op, s *step, name string) []op {
+	if s.raw {
+		return append(ops, op{code: opRaw, buf: c.buffer(s.col), more: &details{name: name, node: s.node}})
+	}
+	switch s.node.Kind {
+	case KindNull:
+		return ops
+	case KindRecord:
+		for i, f := range s.fields {
+			ops = c.appendField(ops, f, join(name, s.node.Fields[i].Name))
+		}
+		return ops
+	case KindArray, KindMap:
+		return append(ops, c.sequence(s, name))
+	case KindUnion:
+		return append(ops, c.union(s, name))
+	}
+	return append(ops, c.simple(s, name))
+}
+
+// simple returns the op of a value that fills one column.
+func (c *compiler) simple(s *step, name string) op {
+	o := op{buf: c.buffer(s.col), more: &details{name: name}}
+	switch n := s.node; n.Kind {
+	case KindBoolean:
+		o.code = opBoolean
+	case KindInt:
+		o.code, o.n = opInt, 36
+	case KindLong:
+		o.code, o.n = opLong, 63
+	case KindFloat:
+		o.code, o.n = opFixedWidth, 4
+	case KindDouble:
+		o.code, o.n = opFixedWidth, 8
+	case KindBytes:
+		o.code = opSized
+	case KindString:
+		o.code = opString
+	case KindEnum:
+		o.code, o.n = opEnum, uint32(len(n.Symbols))
+	case KindFixed:
+		o.code, o.n = opFixed, uint32(n.Size)
+		c.zeroFixed = c.zeroFixed || n.Size == 0
+	}
+	return o
+}
+
+// sequence returns the op of an array or a map. A map is an array of keys and
+// values, each in columns of their own.
+func (c *compiler) sequence(s *step, name string) op {
+	d := &details{name: name, minSize: s.node.Items.least}
+	o := op{code: opCounted, buf: c.buffer(s.col), more: d}
+	if s.node.Kind == KindMap {
+		d.minSize++
+		d.items = append(d.items, op{code: opString, buf: c.buffer(s.key), more: &details{name: "{}"}})
+		d.items = c.appendStep(d.items, s.items, "{}")
+		return o
+	}
+	if s.items.leaf() {
+		o.code = opSimpleArray
+	}
+	d.items = c.appendStep(nil, s.items, "[]")
+	return o
+}
+
+func (c *compiler) union(s *step, name string) op {
+	c.growth = max(c.growth, len(s.branches))
+	if i := slices.IndexFunc(s.branches, func(b branch) bool { return b.step == nil }); i >= 0 && len(s.branches) == 2 {
+		return c.nullable(s.branches[1-i], uint8(i), name)
+	}
+	branches := make([]branchOps, len(s.branches))
+	for i, b := range s.branches {
+		if b.step != nil {
+			branches[i] = branchOps{buf: c.buffer(b.col), ops: c.appendStep(nil, b.step, "")}
+		}
+	}
+	return op{code: opUnion, more: &details{name: name, branches: branches}}
+}
+
+// nullable returns the op of a union of null, at index null, and b, which is
+// the commonest union by far.
+func (c *compiler) nullable(b branch, null uint8, name string) op {
+	if b.step.leaf() {
+		o := c.appendStep(nil, b.step, name)[0]
+		o.optional, o.null = true, null
+		return o
+	}
+	return op{code: opNullable, null: null, buf: c.buffer(b.col), more: &details{name: name, items: c.appendStep(nil, b.step, "")}}
+}
+
+// measureLeast notes the least number of bytes that a datum of root takes, and
+// of every type that it is made of; they saturate. A recursive type is measured
+// from below: what is not measured yet counts nothing, and the second round
+// knows more of it. Each state between is a lower bound, too.
+func measureLeast(root *Node) {
+	var nodes []*Node // parts before the types that they are part of
+	seen := make(map[*Node]bool)
+	var visit func(*Node)
+	visit = func(n *Node) {
+		if seen[n] {
+			return
+		}
+		seen[n] = true
+		for part := range n.children {
+			visit(part)
+		}
+		nodes = append(nodes, n)
+	}
+	visit(root)
+	for range 2 {
+		for _, n := range nodes {
+			n.least = leastOf(n)
+		}
+	}
+}
+
+// leastOf is the least size of the node by those of its parts.
+func leastOf(n *Node) int {
+	switch n.Kind {
+	case KindNull:
+		return 0
+	case KindFloat:
+		return 4
+	case KindDouble:
+		return 8
+	case KindFixed:
+		return n.Size
+	case KindRecord:
+		size := 0
+		for _, f := range n.Fields {
+			size = min(size+f.Type.least, math.MaxInt32)
+		}
+		return size
+	case KindUnion:
+		size := math.MaxInt32
+		for _, b := range n.Branches {
+			size = min(size, 1+b.least)
+		}
+		return size
+	}
+	return 1
+}
+
+// MinRowSize is the least number of bytes of one row's datum; 0 for schemas
+// whose rows may take none.
+func (m *Mapping) MinRowSize() int { return m.Schema.Root().least }

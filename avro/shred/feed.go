@@ -1,0 +1,344 @@
+package shred
+
+import (
+	"encoding/binary"
+	"errors"
+	"io"
+	"math"
+
+	"github.com/rowtocol/rowtocol/format/column"
+)
+
+// Values reads the values of one column in order.
+type Values interface {
+	// Read appends at most n, and at least one unless n is 0, of what the
+	// column stores per row, or per item of its parent; read is how many it
+	// appended, and items how many items that gives the column's children.
+	// io.EOF says that the column has no more.
+	Read(v *column.Vector, n int) (read, items int, err error)
+}
+
+// feedSize is the most rows, or items, that a feed reads at a time: vectors of
+// as many are to stay in a processor's cache.
+const feedSize = 256
+
+// wide is the length up to which strings are copied as a whole array, together
+// with what follows them: that takes no call, and what follows is overwritten.
+const wide = 16
+
+// longest is the most bytes of a value, but for the text of strings.
+func longest(t column.Type) int {
+	switch t {
+	case column.Null:
+		return 0
+	case column.Boolean:
+		return 1
+	case column.Float, column.Fixed32:
+		return 4
+	case column.Double, column.Fixed64:
+		return 8
+	}
+	return binary.MaxVarintLen64
+}
+
+// feed hands out the values of a column one by one, of vectors that it reads.
+type feed struct {
+	in       Values
+	typ      column.Type
+	array    bool
+	index    int     // of the column
+	grow     *grower // of the row
+	children []*feed // to which its items are due
+	due      int64   // lengths or values that are to be read
+	v        column.Vector
+	length   int // next of v.Lengths
+	value    int // next value of v
+}
+
+// start forgets what was read.
+func (f *feed) start(due int64) {
+	f.reset()
+	f.length, f.value, f.due = 0, 0, due
+}
+
+// fill reads more of the column.
+func (f *feed) fill() error {
+	if f.due == 0 {
+		return io.EOF
+	}
+	f.reset()
+	f.length, f.value = 0, 0
+	read, items, err := f.in.Read(&f.v, int(min(f.due, feedSize)))
+	for errors.Is(err, column.ErrFull) && f.widen() {
+		read, items, err = f.in.Read(&f.v, int(min(f.due, feedSize)))
+	}
+	if err != nil {
+		return err
+	}
+	f.due -= int64(read)
+	for _, c := range f.children {
+		c.due += int64(items)
+	}
+	return nil
+}
+
+// fewValues is the number of values that a feed reads at a time without accounting
+// for them, and valueMemory what each of them takes while a vector grows.
+const (
+	fewValues   = 1 << 15
+	mostValues  = 1 << 27
+	valueMemory = 20
+)
+
+// reset empties the vector, and gives back what an unusually long sequence took.
+func (f *feed) reset() {
+	if f.v.Most > fewValues {
+		f.grow.release(int64(f.v.Most) * valueMemory)
+		f.v = column.Vector{}
+	}
+	f.v.Reset()
+	f.v.Encoded = f.typ != column.Null && f.typ != column.Boolean
+	f.v.Most = fewValues
+}
+
+// widen lets the vector have more values, if there is memory for them.
+func (f *feed) widen() bool {
+	more := 2 * f.v.Most
+	if more > mostValues || !f.grow.reserve(int64(more)*valueMemory) {
+		return false
+	}
+	if f.v.Most > fewValues {
+		f.grow.release(int64(f.v.Most) * valueMemory)
+	}
+	f.v.Most = more
+	return true
+}
+
+// next returns the next length of an array column.
+func (f *feed) next() (int, error) {
+	if f.length < len(f.v.Lengths) {
+		f.length++
+		return int(f.v.Lengths[f.length-1]), nil
+	}
+	return f.first()
+}
+
+// first fills the feed and returns the first length.
+func (f *feed) first() (int, error) {
+	if err := f.fill(); err != nil {
+		return 0, err
+	}
+	f.length = 1
+	return int(f.v.Lengths[0]), nil
+}
+
+// ready makes sure that there is a next value. Those of an array column came
+// with their lengths.
+func (f *feed) ready() error {
+	if f.value == f.v.Values {
+		return f.fill()
+	}
+	return nil
+}
+
+// skip passes over the next n lengths, or values where there are none, and returns
+// how many items that gives the column's children.
+func (f *feed) skip(n int) (items int, err error) {
+	for n > 0 {
+		left := f.v.Values - f.value
+		if f.array {
+			left = len(f.v.Lengths) - f.length
+		}
+		if left == 0 {
+			if err := f.fill(); err != nil {
+				return 0, err
+			}
+			continue
+		}
+		k := min(n, left)
+		n -= k
+		if f.array {
+			sum := 0
+			for _, length := range f.v.Lengths[f.length : f.length+k] {
+				sum += int(length)
+			}
+			f.length += k
+			k = sum
+		}
+		f.value += k
+		items += k
+	}
+	return items, nil
+}
+
+// append appends the Avro bytes of the next n values, which are there.
+func (f *feed) append(dst []byte, n int) []byte {
+	if n == 0 {
+		return dst // a vector without values has no offsets
+	}
+	from, to := f.value, f.value+n
+	f.value = to
+	if f.v.Encoded {
+		return f.grow.put(dst, f.v.Data[f.v.Offsets[2*from]:f.v.Offsets[2*to-1]])
+	}
+	if most := n * longest(f.typ); cap(dst)-len(dst) < most+room {
+		var ok bool
+		if dst, ok = f.grow.grow(dst, most); !ok {
+			return dst
+		}
+	}
+	switch f.typ {
+	case column.Null:
+	case column.Boolean:
+		for _, b := range f.v.Bools[from:to] {
+			dst = append(dst, bit(b))
+		}
+	case column.Int:
+		for _, x := range f.v.Ints[from:to] {
+			dst = appendVarint(dst, int64(x))
+		}
+	case column.Long:
+		for _, x := range f.v.Longs[from:to] {
+			dst = appendVarint(dst, x)
+		}
+	case column.Float:
+		for _, x := range f.v.Floats[from:to] {
+			dst = binary.LittleEndian.AppendUint32(dst, math.Float32bits(x))
+		}
+	case column.Double:
+		for _, x := range f.v.Doubles[from:to] {
+			dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(x))
+		}
+	default:
+		data, start := f.v.Data, int(f.v.Offsets[from])
+		for _, offset := range f.v.Offsets[from+1 : to+1] {
+			end := int(offset)
+			dst = appendVarint(f.grow.room(dst), int64(end-start))
+			var ok bool
+			if dst, ok = appendShort(dst, data, start, end); !ok {
+				dst = f.grow.put(dst, data[start:end])
+			}
+			start = end
+		}
+	}
+	return dst
+}
+
+// appendOne is append of one value.
+func (f *feed) appendOne(dst []byte) []byte {
+	i := f.value
+	f.value++
+	if f.v.Encoded {
+		at := f.v.Offsets[2*i : 2*i+2]
+		short, ok := appendShort(dst, f.v.Data, int(at[0]), int(at[1]))
+		if !ok {
+			return f.grow.put(dst, f.v.Data[at[0]:at[1]])
+		}
+		return short
+	}
+	return f.appendDecoded(dst, i)
+}
+
+// appendDecoded appends value i, which the column did not have as Avro encodes it.
+func (f *feed) appendDecoded(dst []byte, i int) []byte {
+	switch f.typ {
+	case column.String, column.Bytes:
+		start, end := int(f.v.Offsets[i]), int(f.v.Offsets[i+1])
+		dst, ok := appendShort(appendVarint(dst, int64(end-start)), f.v.Data, start, end)
+		if !ok {
+			return f.grow.put(dst, f.v.Data[start:end])
+		}
+		return dst
+	case column.Int:
+		return appendVarint(dst, int64(f.v.Ints[i]))
+	case column.Long:
+		return appendVarint(dst, f.v.Longs[i])
+	case column.Boolean:
+		return append(dst, bit(f.v.Bools[i]))
+	case column.Float:
+		return binary.LittleEndian.AppendUint32(dst, math.Float32bits(f.v.Floats[i]))
+	case column.Double:
+		return binary.LittleEndian.AppendUint64(dst, math.Float64bits(f.v.Doubles[i]))
+	}
+	return dst
+}
+
+// appendShort appends data[start:end] if it is short, and there is room. It is small
+// enough to be part of its callers.
+func appendShort(dst, data []byte, start, end int) ([]byte, bool) {
+	if end-start <= wide && start+wide <= cap(data) && len(dst)+wide <= cap(dst) {
+		*(*[wide]byte)(dst[len(dst) : len(dst)+wide]) = *(*[wide]byte)(data[start : start+wide])
+		return dst[:len(dst)+end-start], true
+	}
+	return dst, false
+}
+
+func bit(b bool) byte {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// appendVarint is binary.AppendVarint, inlined for values of one byte.
+func appendVarint(dst []byte, v int64) []byte {
+	if u := uint64(v<<1) ^ uint64(v>>63); u < 0x80 {
+		return append(dst, byte(u))
+	}
+	return binary.AppendVarint(dst, v)
+}
+
+// int returns the next value of a column of integers, and leaves it there.
+func (f *feed) int() int {
+	if f.v.Encoded {
+		n, _ := binary.Varint(f.v.Data[f.v.Offsets[2*f.value]:])
+		return int(n)
+	}
+	return int(f.v.Ints[f.value])
+}
+
+// appendOptional appends the next of a union of null and a value: the byte of null
+// if the next length n is 0, else that of the other branch and the value. Of more
+// than one value it appends nothing. Whether there is a value is often as good as
+// random, so it is no branch where the value is short: then the next one is copied
+// in any case.
+func (f *feed) appendOptional(dst []byte, null byte) (_ []byte, n int, err error) {
+	if f.length == len(f.v.Lengths) {
+		if err := f.fill(); err != nil {
+			return dst, 0, err
+		}
+	}
+	n = int(f.v.Lengths[f.length])
+	f.length++
+	if f.v.Encoded && n <= 1 && 2*f.value < len(f.v.Offsets) && len(dst)+1+wide <= cap(dst) {
+		at := f.v.Offsets[2*f.value : 2*f.value+2]
+		start, size := int(at[0]), int(at[1]-at[0])
+		if size <= wide && start+wide <= cap(f.v.Data) {
+			to := dst[len(dst) : len(dst)+1+wide]
+			to[0] = null ^ byte(2*n)
+			*(*[wide]byte)(to[1:]) = *(*[wide]byte)(f.v.Data[start : start+wide])
+			f.value += n
+			return dst[:len(dst)+1+size*n], n, nil
+		}
+	}
+	switch n {
+	case 0:
+		dst = append(dst, null)
+	case 1:
+		dst = f.appendOne(append(dst, 2-null))
+	}
+	return dst, n, nil
+}
+
+// bytes returns the next value of a column of bytes. It is valid until the next
+// is read.
+func (f *feed) bytes() ([]byte, error) {
+	if err := f.ready(); err != nil {
+		return nil, err
+	}
+	f.value++
+	if f.v.Encoded {
+		return column.Sized(f.v.Data[f.v.Offsets[2*f.value-2]:f.v.Offsets[2*f.value-1]]), nil
+	}
+	return f.v.Data[f.v.Offsets[f.value-1]:f.v.Offsets[f.value]], nil
+}

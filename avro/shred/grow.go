@@ -1,0 +1,80 @@
+package shred
+
+import "github.com/rowtocol/rowtocol/format/column"
+
+// largeRow is the size from which rows are accounted for.
+const largeRow = 1 << 20
+
+// grower makes room for rows.
+type grower struct {
+	memory column.Account // nil: nobody accounts for it
+	held   int64          // bytes accounted for
+	err    error          // why there is no room
+}
+
+// reserve accounts for memory beside the row's, and reports whether there is some.
+func (g *grower) reserve(n int64) bool {
+	if g.memory == nil {
+		return true
+	}
+	if err := g.memory.Reserve(n); err != nil {
+		g.err = err
+		return false
+	}
+	return true
+}
+
+func (g *grower) release(n int64) {
+	if g.memory != nil {
+		g.memory.Release(n)
+	}
+}
+
+// begin makes room for the next row, which is appended to dst.
+func (g *grower) begin(dst []byte) []byte {
+	if g.held > 0 && int64(cap(dst)) < g.held { // its owner has let the last one go
+		g.memory.Release(g.held)
+		g.held = 0
+	}
+	return g.room(dst)
+}
+
+// room makes sure that there is the room which short values take.
+func (g *grower) room(dst []byte) []byte {
+	if cap(dst)-len(dst) < room {
+		dst, _ = g.grow(dst, room)
+	}
+	return dst
+}
+
+// put appends bytes.
+func (g *grower) put(dst, b []byte) []byte {
+	if cap(dst)-len(dst) < len(b)+room {
+		var ok bool
+		if dst, ok = g.grow(dst, len(b)); !ok {
+			return dst
+		}
+	}
+	return append(dst, b...)
+}
+
+// grow returns dst with room for n bytes more, and room beside. Without memory for
+// that it returns dst empty, and false: the row is lost.
+func (g *grower) grow(dst []byte, n int) ([]byte, bool) {
+	if g.err != nil {
+		return dst[:0], false
+	}
+	size := int64(len(dst)) + int64(n) + room
+	size += size / 8
+	if g.memory != nil && size >= largeRow {
+		if err := g.memory.Reserve(size); err != nil {
+			g.err = err
+			return dst[:0], false
+		}
+		defer g.memory.Release(g.held)
+		g.held = size
+	}
+	grown := make([]byte, len(dst), size)
+	copy(grown, dst)
+	return grown, true
+}

@@ -1,0 +1,70 @@
+package shred
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/rowtocol/rowtocol/format/column"
+)
+
+// NewKeyShredder is NewShredder of one that also knows where the last row has the
+// values of some fields: fields of the record that a row is, or of records in it,
+// by their paths, such as "id" or "sender.name". Fields of what can be null,
+// repeated or one of several branches have no such place.
+func NewKeyShredder(m *Mapping, bufs *column.Buffers, keys []string) (*Shredder, error) {
+	steps := make([]*step, len(keys))
+	for i, path := range keys {
+		var err error
+		if steps[i], err = keyStep(m.root, path); err != nil {
+			return nil, err
+		}
+	}
+	return newShredder(m, bufs, steps), nil
+}
+
+func newShredder(m *Mapping, bufs *column.Buffers, keys []*step) *Shredder {
+	c := compiler{bufs: bufs, growth: 1, keys: keys}
+	ops := c.appendStep(nil, m.root, "")
+	return &Shredder{ops: ops, growth: c.growth, zeroFixed: c.zeroFixed, places: make([]int, 2*len(keys))}
+}
+
+// Key returns where the datum of the last row has the value of a field, by its
+// index among the keys.
+func (s *Shredder) Key(i int) (from, to int) { return s.places[2*i], s.places[2*i+1] }
+
+// keyStep finds the step of a field by its path from a record.
+func keyStep(s *step, path string) (*step, error) {
+	for name := range strings.SplitSeq(path, ".") {
+		if s.node.Kind != KindRecord || s.raw {
+			return nil, fmt.Errorf("shred: key %q: %q is no field of a record", path, name)
+		}
+		next := (*step)(nil)
+		for i, f := range s.node.Fields {
+			if f.Name == name {
+				next = s.fields[i]
+			}
+		}
+		if next == nil {
+			return nil, fmt.Errorf("shred: key %q: there is no field %q", path, name)
+		}
+		s = next
+	}
+	return s, nil
+}
+
+// appendField appends the ops of a field. Around a key are those that note where
+// it begins and ends.
+func (c *compiler) appendField(ops []op, f *step, name string) []op {
+	for i, key := range c.keys {
+		if key == f {
+			ops = append(ops, op{code: opPlace, n: uint32(2 * i)})
+		}
+	}
+	ops = c.appendStep(ops, f, name)
+	for i, key := range c.keys {
+		if key == f {
+			ops = append(ops, op{code: opPlace, n: uint32(2*i + 1)})
+		}
+	}
+	return ops
+}

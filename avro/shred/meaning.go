@@ -1,0 +1,209 @@
+package shred
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/rowtocol/rowtocol/format/column"
+	"github.com/rowtocol/rowtocol/format/damage"
+)
+
+// Rules say what a resolution may do to the meaning of values.
+type Rules uint8
+
+// The rules of resolutions. None of them allows another scale of a decimal or less
+// precision, a decimal for a string or back, a date for a timestamp, local times for
+// instants, a coarser unit, or other values of connect.name, connect.parameters or
+// adjust-to-utc.
+const (
+	// KeepMeaning is for a reader's schema that nobody asked for, as that of earlier
+	// runs. A decimal may get more precision at its scale, and a uuid may become a
+	// string and back. Nothing is renamed by an alias. Rows are refused that have an
+	// enum's symbol which the reader lacks, or a number that a float or a double does
+	// not hold exactly.
+	KeepMeaning Rules = iota
+	// AllowChanges is for a schema that was asked for. It also allows to add and to
+	// drop logical types and the properties above, which Changes names, and finer
+	// units of time, to which values are converted. An enum's default and rounded
+	// numbers are counted: see Resolver.TakeInexact.
+	AllowChanges
+)
+
+// ErrMeaning is wrapped by errors of Resolve about types whose bytes could be resolved,
+// but whose values would not mean what they did.
+var ErrMeaning = errors.New("the meaning of values would change")
+
+// Identity reports whether the schemas code all rows alike, so that there is
+// nothing to resolve and nothing to check that the reader's schema would not.
+func (r *Resolution) Identity() bool { return r.root.exact && r.root.code == resolveCopy }
+
+// LeftOut are the paths of the writer's fields that the reader does not have. The
+// fields of a type are named where it occurs first.
+func (r *Resolution) LeftOut() []string { return r.leftOut }
+
+// Changes say, one entry per place, where values mean something else to the reader:
+// logical types and properties that were added or dropped.
+func (r *Resolution) Changes() []string { return r.changes }
+
+// Differences are those of the writer's schema from the reader's if it is the same: see
+// Schema.Differences.
+func (r *Resolution) Differences() []string { return r.differences }
+
+// describe collects what is left out and changed at a path and below.
+func (r *Resolution) describe(path string, a *action, seen map[*action]bool) {
+	if seen[a] || a.code == resolveMismatch {
+		return // rows of types that do not resolve are refused
+	}
+	seen[a] = true
+	r.note(path, a.change)
+	for i := range a.fields {
+		f := &a.fields[i]
+		place := below(path, f.name)
+		if f.sub == nil {
+			r.leftOut = append(r.leftOut, place)
+			continue
+		}
+		r.note(place, f.change)
+		r.describe(place, f.sub, seen)
+	}
+	for _, b := range a.branches {
+		r.describe(path, b, seen)
+	}
+	if a.sub != nil {
+		if a.sub.writer != a.writer { // and not a branch of the reader's union
+			path = below(path, itemPath(a.writer))
+		}
+		r.describe(path, a.sub, seen)
+	}
+}
+
+func (r *Resolution) note(path, change string) {
+	if change == "" {
+		return
+	}
+	if path != "" {
+		change = "field " + path + ": " + change
+	}
+	r.changes = append(r.changes, change)
+}
+
+// meaning checks two types whose bytes resolve against the rules.
+func (m *matcher) meaning(a *action, r *Node) *damage.Error {
+	w := a.writer
+	if w.Kind == KindUnion || r.Kind == KindUnion {
+		return nil // their branches have it
+	}
+	from, to := w.LogicalType(), r.LogicalType()
+	if w.Kind == KindString && r.Kind == KindString {
+		from, to = column.LogicalNone, column.LogicalNone // UUIDs, which are texts
+	}
+	changed := false
+	switch {
+	case from == to:
+		//guard: refuses decimals of another scale, and of fewer digits
+		if from == column.LogicalDecimal && (w.Scale != r.Scale || w.Precision > r.Precision) {
+			return notAllowed(w, r, "")
+		}
+	//guard: refuses the bytes of a decimal as a text, and a text as a decimal
+	case from == column.LogicalDecimal && r.Kind == KindString, to == column.LogicalDecimal && w.Kind == KindString:
+		return notAllowed(w, r, "")
+	case from == column.LogicalNone || to == column.LogicalNone:
+		changed = true
+	default:
+		factor := finer(from, to)
+		//guard: refuses times of another kind or of a coarser unit
+		if factor == 0 {
+			return notAllowed(w, r, "")
+		}
+		//guard: leaves times as they are unless a schema was asked for
+		if m.rules == KeepMeaning {
+			return notAllowed(w, r, withoutSchema)
+		}
+		a.code, a.exact, a.factor = resolveUnit, false, factor
+	}
+	properties, err := m.properties(w, r, w.meanings, r.meanings)
+	if err != nil {
+		return err
+	}
+	//guard: keeps logical types unless a schema was asked for
+	if changed && m.rules == KeepMeaning {
+		return notAllowed(w, r, withoutSchema)
+	}
+	if changed || properties {
+		a.change = fmt.Sprintf("the writer's %s is taken for the reader's %s", describe(w), describe(r))
+	}
+	return nil
+}
+
+// field does the same for two fields.
+func (m *matcher) field(a *fieldAction, w, r *Field) *damage.Error {
+	//guard: keeps fields apart that an alias would rename, unless a schema was asked for
+	if m.rules == KeepMeaning && w.Name != r.Name {
+		return notAllowed(w.Type, r.Type, ": an alias renames the field "+quote(w.Name)+", which takes --schema")
+	}
+	changed, err := m.properties(w.Type, r.Type, w.meanings, r.meanings)
+	if changed {
+		a.change = fmt.Sprintf("the field's properties %s are taken for %s", orNone(w.meanings), orNone(r.meanings))
+	}
+	return err
+}
+
+func orNone(p properties) string {
+	if len(p) == 0 {
+		return "none"
+	}
+	return clip(p.text())
+}
+
+// properties reports whether properties that say what values mean are added or dropped.
+func (m *matcher) properties(w, r *Node, from, to properties) (changed bool, err *damage.Error) {
+	for _, key := range from.differing(to) {
+		_, was := from[key]
+		_, is := to[key]
+		//guard: refuses values whose property says something else
+		if was && is {
+			return false, notAllowed(w, r, ": "+key+" differs")
+		}
+		//guard: keeps properties unless a schema was asked for
+		if m.rules == KeepMeaning {
+			return false, notAllowed(w, r, withoutSchema)
+		}
+		changed = true
+	}
+	return changed, nil
+}
+
+// withoutSchema is why a change is not allowed that is with a schema that was asked for.
+const withoutSchema = " without --schema"
+
+func notAllowed(w, r *Node, why string) *damage.Error {
+	err := mismatched(w, r, why)
+	err.Err = ErrMeaning
+	return err
+}
+
+// finerUnits are the logical types of one kind of time, from the coarsest unit on. Each
+// is a thousandth of the one before.
+var finerUnits = [][]column.Logical{
+	{column.LogicalTimeMillis, column.LogicalTimeMicros},
+	{column.LogicalTimestampMillis, column.LogicalTimestampMicros, column.LogicalTimestampNanos},
+	{column.LogicalLocalMillis, column.LogicalLocalMicros, column.LogicalLocalNanos},
+}
+
+// finer returns how many units of to make one unit of from; 0 if they are not of one kind,
+// or to is coarser.
+func finer(from, to column.Logical) int64 {
+	for _, units := range finerUnits {
+		factor := int64(0)
+		for _, unit := range units {
+			factor *= 1000
+			if unit == from {
+				factor = 1
+			}
+			if unit == to {
+				return factor
+			}
+		}
+	}
+	return 0
+}

@@ -1,0 +1,94 @@
+package shred
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/rowtocol/rowtocol/format/column"
+)
+
+// properties are properties of a type or a field that Avro does not define, as
+// decoded JSON; nil without any.
+type properties map[string]any
+
+// Attributes that Avro defines.
+var (
+	typeAttributes  = []string{"type", "name", "namespace", "aliases", "fields", "items", "values", "symbols", "size", "default"}
+	fieldAttributes = []string{"type", "name", "aliases", "default"}
+)
+
+// attributes are the attributes of the type's JSON that Avro defines. A logical
+// type that is unknown or does not fit the type is like any other property.
+func (n *Node) attributes() []string {
+	switch n.LogicalType() {
+	case column.LogicalNone:
+		return typeAttributes
+	case column.LogicalDecimal:
+		return append(slices.Clone(typeAttributes), "logicalType", "precision", "scale")
+	}
+	return append(slices.Clone(typeAttributes), "logicalType")
+}
+
+// sortProperties returns the properties that say what values mean, and the others
+// but for those that say nothing about values.
+func sortProperties(object map[string]any, attributes []string) (meanings, others properties) {
+	for key, v := range object {
+		switch {
+		case slices.Contains(attributes, key) || ignored(key):
+		case meaningful(key):
+			meanings = meanings.with(key, v)
+		default:
+			others = others.with(key, v)
+		}
+	}
+	return meanings, others
+}
+
+func (p properties) with(key string, v any) properties {
+	if p == nil {
+		p = properties{}
+	}
+	p[key] = v
+	return p
+}
+
+// ignored reports whether a property says nothing about values: comments, and
+// what a program's own types are called.
+func ignored(key string) bool {
+	switch key {
+	case "doc", "order", "avro.java.string", "connect.version", "connect.doc":
+		return true
+	}
+	return strings.HasPrefix(key, "java-")
+}
+
+// meaningful reports whether a property says what values mean. Debezium's Timestamp
+// and MicroTimestamp are both plain longs; connect.name tells them apart.
+func meaningful(key string) bool {
+	return key == "connect.name" || key == "connect.parameters" || strings.HasPrefix(key, "adjust-to-utc")
+}
+
+// text returns the JSON of the properties with their keys in order; "" without any.
+func (p properties) text() string {
+	if len(p) == 0 {
+		return ""
+	}
+	return jsonText(map[string]any(p))
+}
+
+// differing returns the keys of which p and other have different values or only one
+// has any, in order.
+func (p properties) differing(other properties) (keys []string) {
+	for key, v := range p {
+		if o, ok := other[key]; !ok || jsonText(o) != jsonText(v) {
+			keys = append(keys, key)
+		}
+	}
+	for key := range other {
+		if _, ok := p[key]; !ok {
+			keys = append(keys, key)
+		}
+	}
+	slices.Sort(keys)
+	return keys
+}

@@ -1,0 +1,462 @@
+package shred
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/rowtocol/rowtocol/format/column"
+	"github.com/rowtocol/rowtocol/format/damage"
+)
+
+// resolveCode is what the resolver does with one datum of a writer's type.
+type resolveCode uint8
+
+const (
+	resolveCopy     resolveCode = iota // the reader codes it alike
+	resolveMismatch                    // nothing: the types do not match
+	resolveFloat                       // an int or long becomes a float
+	resolveDouble                      // an int, long or float becomes a double
+	resolveUnit                        // a time is multiplied to be of a finer unit
+	resolveEnum                        // the ordinal is another
+	resolveInOrder                     // a record whose kept fields keep their order
+	resolveReorder                     // any other record
+	resolveItems                       // an array or a map
+	resolveBranch                      // the writer's union has chosen
+	resolveIndex                       // the reader's union is given its index
+)
+
+// Resolution is how rows written with one schema become rows of another. It is
+// immutable.
+type Resolution struct {
+	root     *action
+	rules    Rules
+	reorders bool // some record's fields come in another order
+
+	leftOut, changes, differences []string
+}
+
+// MinRowSize is the least number of bytes of one row that was written; 0 where
+// rows may take none.
+func (r *Resolution) MinRowSize() int { return r.root.writer.least }
+
+// action is how data of one type of the writer becomes data of one type of
+// the reader. Those of a recursive schema form a cycle.
+type action struct {
+	code   resolveCode
+	writer *Node
+	// exact is set where writer and reader take the same bytes, so that not
+	// even a check of the writer's limits is left to do.
+	exact    bool
+	index    int            // resolveIndex: the reader's branch
+	literal  []byte         // resolveIndex: the same, encoded; resolveInOrder: defaults behind the last field
+	sub      *action        // of items, or of the reader's branch
+	ordinals []int          // the reader's, per symbol of the writer; takenForDefault, or -1 where there is none
+	instead  int            // the ordinal of the reader's default
+	factor   int64          // resolveUnit: of the units
+	change   string         // what becomes of the meaning of values; "" if it stays
+	branches []*action      // per branch of the writer's union
+	fields   []fieldAction  // per field of the writer
+	order    []orderedField // resolveReorder: the reader's fields
+	mismatch *damage.Error  // why nothing of these types resolves
+}
+
+// fieldAction is what becomes of a field of the writer's record.
+type fieldAction struct {
+	name    string
+	node    *Node
+	sub     *action // nil: the reader has no such field
+	literal []byte  // resolveInOrder: defaults that stand before it
+	change  string  // as of an action
+}
+
+// orderedField is a field of the reader's record: the nth of the writer's
+// fields that the reader has, or else a default.
+type orderedField struct {
+	nth     int
+	literal []byte
+}
+
+// matcher compiles the resolution of two schemas. Each pair of types is
+// resolved once, however often it occurs.
+type matcher struct {
+	rules    Rules
+	pairs    map[typePair]*action
+	all      []*action // parts before what they are part of, but for cycles
+	defaults defaults
+}
+
+type typePair struct{ writer, reader *Node }
+
+// Resolve compiles the rules of Avro's schema resolution for data written
+// with one schema and read with another. Where the specification leaves room
+// they are those of Java's Resolver class: aliases come before names; in a
+// reader's union a branch of the writer's kind and full name comes before one
+// of the same name in another namespace, and both before a promotion; a default
+// belongs to the first branch of a union that it fits. But records must have a
+// name in common, as the specification says and that class does not ask.
+//
+// What the resolution may do to the meaning of values is up to the rules. Rows of
+// the same schema (see Same) are copied. Types with a change of meaning that the
+// rules do not allow do not resolve, not even in a branch of a union.
+//
+// The error is a *damage.Error of kind damage.Schema that names the path, in
+// the reader's terms, and both types. Another branch of a writer's union that does
+// not resolve is an error only if none does, and else of the rows that take it.
+func Resolve(writer, reader *Schema, rules Rules) (*Resolution, error) {
+	//guard: copies rows of the same schema, whatever its aliases and defaults say
+	if writer.Same(reader) {
+		return &Resolution{root: &action{writer: writer.root, exact: true}, differences: reader.Differences(writer)}, nil
+	}
+	m := matcher{rules: rules, pairs: map[typePair]*action{}}
+	root, mismatch := m.resolve(writer.root, reader.root)
+	if mismatch != nil {
+		return nil, mismatch
+	}
+	m.simplify()
+	r := &Resolution{root: root, rules: rules}
+	r.reorders = slices.ContainsFunc(m.all, func(a *action) bool { return a.code == resolveReorder })
+	r.describe("", root, map[*action]bool{})
+	return r, nil
+}
+
+// resolve returns the action for two types, and why there is none.
+func (m *matcher) resolve(w, r *Node) (*action, *damage.Error) {
+	pair := typePair{w, r}
+	if a, ok := m.pairs[pair]; ok {
+		return a, a.mismatch
+	}
+	a := &action{writer: w, exact: w.Kind == r.Kind}
+	m.pairs[pair] = a
+	switch {
+	case w.Kind == KindUnion:
+		a.mismatch = m.writerUnion(a, r)
+	case w.Kind == r.Kind:
+		a.mismatch = m.sameKind(a, r)
+	case r.Kind == KindUnion:
+		a.mismatch = m.readerUnion(a, r)
+	default:
+		var ok bool
+		if a.code, ok = promotion(w.Kind, r.Kind); !ok {
+			a.mismatch = mismatched(w, r, "")
+		}
+	}
+	if a.mismatch == nil {
+		a.mismatch = m.meaning(a, r)
+	}
+	if a.mismatch != nil {
+		a.code = resolveMismatch
+	}
+	m.all = append(m.all, a)
+	return a, a.mismatch
+}
+
+func mismatched(w, r *Node, why string) *damage.Error {
+	return damage.New(damage.Schema, "", -1, "the writer's %s does not resolve to the reader's %s%s", describe(w), describe(r), why)
+}
+
+// describe names a type for an error.
+func describe(n *Node) string {
+	switch n.Kind {
+	case KindUnion:
+		names := make([]string, 0, maxNamed)
+		for _, b := range n.Branches[:min(len(n.Branches), maxNamed)] {
+			names = append(names, b.FullName())
+		}
+		if len(n.Branches) > maxNamed {
+			names = append(names, "…")
+		}
+		return "union of " + strings.Join(names, ", ")
+	case KindFixed:
+		return fmt.Sprintf("fixed %s of %d bytes", n.Name, n.Size) + n.annotations()
+	case KindEnum, KindRecord:
+		return n.Kind.String() + " " + n.Name + n.annotations()
+	}
+	return n.Kind.String() + n.annotations()
+}
+
+// annotations names what says how the values of a type are meant, for an error.
+func (n *Node) annotations() string {
+	var all []string
+	if n.LogicalType() != column.LogicalNone {
+		all = append(all, n.logicalText())
+	}
+	if len(n.meanings) > 0 {
+		all = append(all, clip(n.meanings.text()))
+	}
+	if len(all) == 0 {
+		return ""
+	}
+	return " (" + strings.Join(all, ", ") + ")"
+}
+
+// maxNamed bounds the branches of a union that an error names.
+const maxNamed = 8
+
+// under returns an error with a path component before its path. It copies,
+// because a pair of types has its error wherever it is used.
+func under(name string, err *damage.Error) *damage.Error {
+	e := *err
+	e.Path = below(name, e.Path)
+	return &e
+}
+
+// promotion returns how a simple kind becomes another.
+func promotion(w, r Kind) (resolveCode, bool) {
+	switch {
+	case w == KindInt && r == KindLong, w == KindString && r == KindBytes, w == KindBytes && r == KindString:
+		return resolveCopy, true
+	case (w == KindInt || w == KindLong) && r == KindFloat:
+		return resolveFloat, true
+	case (w == KindInt || w == KindLong || w == KindFloat) && r == KindDouble:
+		return resolveDouble, true
+	}
+	return resolveMismatch, false
+}
+
+// sameKind resolves types of one kind that is not union.
+func (m *matcher) sameKind(a *action, r *Node) *damage.Error {
+	w := a.writer
+	switch w.Kind {
+	case KindFixed, KindEnum, KindRecord:
+		switch {
+		case !sameName(w, r) && w.Kind == KindRecord:
+			return mismatched(w, r, ", which could name it as an alias")
+		case !sameName(w, r) || w.Size != r.Size:
+			return mismatched(w, r, "")
+		//guard: keeps what an alias would rename apart, unless a schema was asked for
+		case m.rules == KeepMeaning && !sameSimpleName(w, r):
+			return notAllowed(w, r, ": an alias renames it, which takes --schema")
+		}
+		switch w.Kind {
+		case KindEnum:
+			matchSymbols(a, r)
+		case KindRecord:
+			return m.record(a, r)
+		}
+	case KindArray, KindMap:
+		sub, err := m.resolve(w.Items, r.Items)
+		if err != nil {
+			return under(itemPath(w), err)
+		}
+		a.code, a.sub = resolveItems, sub
+	}
+	return nil
+}
+
+// itemPath is the path component of the items of an array or a map.
+func itemPath(n *Node) string {
+	if n.Kind == KindMap {
+		return "{}"
+	}
+	return "[]"
+}
+
+// sameName reports whether named types match: by their names without
+// namespaces, or by an alias of the reader's.
+func sameName(w, r *Node) bool { return sameSimpleName(w, r) || slices.Contains(r.Aliases, w.Name) }
+
+func sameSimpleName(w, r *Node) bool {
+	_, written := SplitName(w.Name)
+	_, read := SplitName(r.Name)
+	return written == read
+}
+
+// takenForDefault stands for the ordinal of a symbol that the reader lacks, if it has
+// a default.
+const takenForDefault = -2
+
+// matchSymbols maps the writer's symbols to the reader's. One that the reader
+// lacks is its default, or an error of the row that has it.
+func matchSymbols(a *action, r *Node) {
+	known := make(map[string]int, len(r.Symbols))
+	for i, s := range slices.Backward(r.Symbols) {
+		known[s] = i
+	}
+	alike := true
+	a.ordinals, a.instead = make([]int, len(a.writer.Symbols)), r.Default
+	for i, s := range a.writer.Symbols {
+		to, ok := known[s]
+		switch {
+		case !ok && r.Default >= 0:
+			to = takenForDefault
+		case !ok:
+			to = -1
+		case i < len(r.Symbols) && r.Symbols[i] == s:
+			to = i // of symbols that are there twice, which Java refuses
+		}
+		a.ordinals[i] = to
+		alike = alike && to == i
+	}
+	if !alike {
+		a.code = resolveEnum
+	}
+	a.exact = alike && len(r.Symbols) == len(a.writer.Symbols)
+}
+
+// writerUnion resolves each branch of the writer's union.
+func (m *matcher) writerUnion(a *action, r *Node) *damage.Error {
+	a.code = resolveBranch
+	a.branches = make([]*action, len(a.writer.Branches))
+	fit := false
+	var first *damage.Error
+	for i, b := range a.writer.Branches {
+		branch, err := m.resolve(b, r)
+		a.branches[i] = branch
+		//guard: refuses a changed meaning before any row has the branch
+		if err != nil && errors.Is(err, ErrMeaning) {
+			return err
+		}
+		fit = fit || err == nil
+		if first == nil {
+			first = err
+		}
+	}
+	if fit {
+		a.exact = r.Kind == KindUnion && len(r.Branches) == len(a.branches)
+		return nil
+	}
+	if first != nil && len(a.branches) == 1 {
+		return first
+	}
+	return mismatched(a.writer, r, "")
+}
+
+// readerUnion resolves a type that is no union to a branch of the reader's.
+func (m *matcher) readerUnion(a *action, r *Node) *damage.Error {
+	a.index = matchBranch(a.writer, r.Branches)
+	if a.index < 0 {
+		return mismatched(a.writer, r, "")
+	}
+	sub, err := m.resolve(a.writer, r.Branches[a.index])
+	if err != nil {
+		return err
+	}
+	a.code, a.sub, a.literal = resolveIndex, sub, binary.AppendVarint(nil, int64(a.index))
+	return nil
+}
+
+// matchBranch returns the index of the branch that a type is resolved to, or -1.
+func matchBranch(w *Node, branches []*Node) int {
+	named := -1
+	for i, b := range branches {
+		switch {
+		case b.Kind != w.Kind:
+		case w.Name == "" || w.Name == b.Name || slices.Contains(b.Aliases, w.Name):
+			return i
+		case named < 0 && sameName(w, b):
+			named = i
+		}
+	}
+	if named >= 0 {
+		return named
+	}
+	return slices.IndexFunc(branches, func(b *Node) bool {
+		_, ok := promotion(w.Kind, b.Kind)
+		return ok
+	})
+}
+
+// record resolves the fields of two records.
+func (m *matcher) record(a *action, r *Node) *damage.Error {
+	a.code = resolveInOrder
+	a.fields = make([]fieldAction, len(a.writer.Fields))
+	for i, f := range a.writer.Fields {
+		a.fields[i] = fieldAction{name: f.Name, node: f.Type}
+	}
+	sources := matchFields(a.writer, r)
+	last := -1
+	for i := range r.Fields {
+		f, from := &r.Fields[i], sources[i]
+		if from < 0 {
+			literal, err := m.defaults.of(f)
+			if err != nil {
+				return under(f.Name, err)
+			}
+			a.order = append(a.order, orderedField{nth: -1, literal: literal})
+			continue
+		}
+		sub, err := m.resolve(a.writer.Fields[from].Type, f.Type)
+		if err == nil {
+			err = m.field(&a.fields[from], &a.writer.Fields[from], f)
+		}
+		if err != nil {
+			return under(f.Name, err)
+		}
+		a.fields[from].sub = sub
+		a.order = append(a.order, orderedField{nth: from})
+		if from < last {
+			a.code = resolveReorder
+		}
+		last = max(last, from)
+	}
+	if a.code == resolveReorder {
+		a.countKept()
+	} else {
+		a.placeDefaults()
+	}
+	return nil
+}
+
+// matchFields returns, per field of the reader's record, the index of the
+// writer's field that it is, or -1. As in Java an alias claims its field before
+// a field of that name does, unless the alias's owner has one under its name.
+func matchFields(w, r *Node) []int {
+	written := make(map[string]int, len(w.Fields))
+	for i, f := range slices.Backward(w.Fields) {
+		written[f.Name] = i
+	}
+	sources := make([]int, len(r.Fields))
+	claimed := make(map[int]bool)
+	for i, f := range r.Fields {
+		sources[i] = -1
+		if _, ok := written[f.Name]; ok {
+			continue
+		}
+		for _, alias := range f.Aliases {
+			if from, ok := written[alias]; ok && !claimed[from] {
+				sources[i], claimed[from] = from, true
+				break
+			}
+		}
+	}
+	for i, f := range r.Fields {
+		if from, ok := written[f.Name]; ok && !claimed[from] {
+			sources[i], claimed[from] = from, true
+		}
+	}
+	return sources
+}
+
+// countKept makes the reader's order count the fields that are kept, which is
+// what the resolver remembers of a record.
+func (a *action) countKept() {
+	kept := make([]int, len(a.fields))
+	n := 0
+	for i := range a.fields {
+		kept[i] = n
+		if a.fields[i].sub != nil {
+			n++
+		}
+	}
+	for i := range a.order {
+		if o := &a.order[i]; o.nth >= 0 {
+			o.nth = kept[o.nth]
+		}
+	}
+}
+
+// placeDefaults puts the defaults between the writer's fields.
+func (a *action) placeDefaults() {
+	var literal []byte
+	for _, o := range a.order {
+		if o.nth < 0 {
+			literal = append(literal, o.literal...)
+			continue
+		}
+		a.fields[o.nth].literal, literal = literal, nil
+	}
+	a.literal, a.order = literal, nil
+}

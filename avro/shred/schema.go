@@ -1,0 +1,296 @@
+package shred
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/twmb/avro"
+
+	"github.com/rowtocol/rowtocol/format/damage"
+)
+
+// Kind is the kind of an Avro type.
+type Kind uint8
+
+// The kinds of Avro types.
+const (
+	KindNull Kind = iota
+	KindBoolean
+	KindInt
+	KindLong
+	KindFloat
+	KindDouble
+	KindBytes
+	KindString
+	KindFixed
+	KindEnum
+	KindRecord
+	KindArray
+	KindMap
+	KindUnion
+)
+
+var kindNames = [...]string{
+	"null", "boolean", "int", "long", "float", "double", "bytes", "string",
+	"fixed", "enum", "record", "array", "map", "union",
+}
+
+// String returns the kind's name in a schema's JSON.
+func (k Kind) String() string {
+	if int(k) < len(kindNames) {
+		return kindNames[k]
+	}
+	return fmt.Sprintf("Kind(%d)", uint8(k))
+}
+
+// Simple reports whether values of the kind fill one column.
+func (k Kind) Simple() bool { return k < KindRecord }
+
+func parseKind(name string) (Kind, bool) {
+	if name == "error" {
+		return KindRecord, true
+	}
+	for i, n := range kindNames {
+		if n == name {
+			return Kind(i), true
+		}
+	}
+	return 0, false
+}
+
+// Node is one type of a schema. A name that refers to a type defined elsewhere
+// in the schema is resolved to the same *Node, so that a recursive schema is a
+// cycle. Nodes are read-only.
+type Node struct {
+	Kind     Kind
+	Name     string   // full name of a record, enum or fixed type
+	Aliases  []string // full names of a record, enum or fixed type
+	Logical  string   // logicalType as written, known or not
+	Fields   []Field  // of a record
+	Items    *Node    // items of an array, values of a map
+	Branches []*Node  // of a union
+	Symbols  []string // of an enum; what is not a string there is its JSON
+	Default  int      // of an enum, the ordinal of its default, or -1
+	Size     int      // of a fixed type, in bytes
+
+	// Precision and Scale are of a decimal, as written; see LogicalType.
+	Precision, Scale int
+
+	least    int // bytes of a datum
+	meanings properties
+	others   properties
+}
+
+// Field is a field of a record.
+type Field struct {
+	Name    string
+	Type    *Node
+	Aliases []string
+
+	// value is the default as decoded JSON, and matters only where a row has
+	// no such field, so it need not fit the type.
+	value      any
+	hasDefault bool
+
+	meanings, others properties
+}
+
+// FullName returns the name by which a union's column path calls the type: the
+// full name of a named type, else the name of its kind.
+func (n *Node) FullName() string {
+	if n.Name != "" {
+		return n.Name
+	}
+	return n.Kind.String()
+}
+
+// SplitName splits a full name into namespace, which may be empty, and name.
+func SplitName(full string) (namespace, name string) {
+	if i := strings.LastIndexByte(full, '.'); i >= 0 {
+		return full[:i], full[i+1:]
+	}
+	return "", full
+}
+
+// Schema is a parsed Avro schema. It is immutable.
+type Schema struct {
+	text      string
+	canonical string
+	root      *Node
+	warnings  []string
+}
+
+// Root returns the schema's type.
+func (s *Schema) Root() *Node { return s.root }
+
+// JSON returns the text that was parsed, byte for byte.
+func (s *Schema) JSON() string { return s.text }
+
+// Canonical returns the JSON without doc and with its keys in order. It is equal
+// for schemas that resolve rows alike when they are the reader's: unlike Identity
+// it keeps defaults, aliases and all other properties.
+func (s *Schema) Canonical() string { return s.canonical }
+
+// Warnings says, one entry per finding, what in the schema other readers may
+// refuse although its rows can be converted: odd names and enum symbols,
+// defaults that do not fit their type.
+func (s *Schema) Warnings() []string { return s.warnings }
+
+// ParseSchema parses the JSON text of an Avro schema. It is as lenient as the
+// meaning of the rows allows: names and enum symbols may hold any character,
+// defaults may be wrong (see Warnings). The error is a *damage.Error of kind
+// damage.Schema, or damage.Unsupported for a schema beyond the limits on its
+// size and nesting.
+func ParseSchema(text string) (*Schema, error) {
+	raw, err := decodeJSON(text)
+	if err != nil {
+		return nil, err
+	}
+	relaxed, err := relax(raw, 1)
+	if err != nil {
+		return nil, err
+	}
+	encoded, err := json.Marshal(relaxed)
+	if err != nil {
+		return nil, schemaError(err)
+	}
+	parsed, err := avro.Parse(string(encoded), avro.WithLaxNames(nil))
+	if err != nil {
+		return nil, schemaError(err)
+	}
+	tree := parsed.Root()
+	b := builder{named: map[string]*Node{}}
+	b.define(tree)
+	root := b.build(raw, tree, "")
+	if b.err != nil {
+		return nil, b.err
+	}
+	measureLeast(root)
+	canonical, err := canonicalJSON(raw)
+	if err != nil {
+		return nil, schemaError(err)
+	}
+	s := &Schema{text: text, canonical: canonical, root: root}
+	s.warnings = schemaWarnings(raw, root)
+	return s, nil
+}
+
+// maxReason bounds the parser's message, which can quote much of the schema.
+const maxReason = 300
+
+func schemaError(err error) error {
+	reason := err.Error()
+	if len(reason) > maxReason {
+		reason = reason[:maxReason/2] + " … " + reason[len(reason)-maxReason/2:]
+	}
+	return damage.New(damage.Schema, "", -1, "%s", reason)
+}
+
+// builder turns the parser's tree into Nodes. Beside it walks the JSON as
+// written, which holds what was kept from the parser.
+type builder struct {
+	named map[string]*Node // by full name
+	err   error
+}
+
+// define makes the node of every named type, so that references find it
+// wherever its definition stands.
+func (b *builder) define(sn *avro.SchemaNode) {
+	switch kind, _ := parseKind(sn.Type); kind {
+	case KindRecord, KindEnum, KindFixed:
+		name := fullName(sn)
+		b.named[name] = &Node{Name: name}
+	}
+	for i := range sn.Fields {
+		b.define(&sn.Fields[i].Type)
+	}
+	for i := range sn.Branches {
+		b.define(&sn.Branches[i])
+	}
+	if sn.Items != nil {
+		b.define(sn.Items)
+	}
+	if sn.Values != nil {
+		b.define(sn.Values)
+	}
+}
+
+func fullName(sn *avro.SchemaNode) string {
+	if sn.Namespace == "" || strings.Contains(sn.Name, ".") {
+		return sn.Name
+	}
+	return sn.Namespace + "." + sn.Name
+}
+
+// lookup resolves a reference in a namespace: a name without dots is looked
+// for there first, then as it is.
+func (b *builder) lookup(name, namespace string) *Node {
+	if namespace != "" && !strings.Contains(name, ".") {
+		if n, ok := b.named[namespace+"."+name]; ok {
+			return n
+		}
+	}
+	n, ok := b.named[name]
+	if !ok && b.err == nil {
+		b.err = damage.New(damage.Schema, "", -1, "type %q is not defined", name)
+	}
+	return n
+}
+
+// build returns the node of a type in a namespace.
+func (b *builder) build(raw any, sn *avro.SchemaNode, namespace string) *Node {
+	raw = unwrap(raw)
+	kind, ok := parseKind(sn.Type)
+	if !ok {
+		return b.lookup(sn.Type, namespace)
+	}
+	n := &Node{}
+	if kind == KindRecord || kind == KindEnum || kind == KindFixed {
+		n = b.named[fullName(sn)]
+		namespace, _ = SplitName(n.Name)
+	}
+	n.Kind = kind
+	object, _ := raw.(map[string]any)
+	n.Logical, _ = object["logicalType"].(string)
+	n.Precision, n.Scale = number(object["precision"]), number(object["scale"])
+	if n.Name != "" {
+		n.Aliases = qualified(texts(object["aliases"]), namespace)
+	}
+	switch kind {
+	case KindRecord:
+		fields, _ := object["fields"].([]any)
+		n.Fields = make([]Field, len(sn.Fields))
+		for i := range sn.Fields {
+			f, _ := fields[i].(map[string]any)
+			n.Fields[i] = Field{Name: sn.Fields[i].Name, Type: b.build(f["type"], &sn.Fields[i].Type, namespace), Aliases: texts(f["aliases"])}
+			n.Fields[i].value, n.Fields[i].hasDefault = f["default"]
+			n.Fields[i].meanings, n.Fields[i].others = sortProperties(f, fieldAttributes)
+		}
+	case KindArray:
+		n.Items = b.build(object["items"], sn.Items, namespace)
+	case KindMap:
+		n.Items = b.build(object["values"], sn.Values, namespace)
+	case KindUnion:
+		branches, _ := raw.([]any)
+		n.Branches = make([]*Node, len(sn.Branches))
+		for i := range sn.Branches {
+			n.Branches[i] = b.build(branches[i], &sn.Branches[i], namespace)
+		}
+	case KindEnum:
+		n.Symbols = symbols(object["symbols"])
+		n.Default = -1
+		if s, ok := object["default"].(string); ok {
+			n.Default = slices.Index(n.Symbols, s)
+		}
+	case KindFixed:
+		//guard: a size would not fit the walk that skips it
+		if n.Size = sn.Size; n.Size > math.MaxInt32 && b.err == nil {
+			b.err = damage.New(damage.Unsupported, "", -1, "fixed %s of %d bytes, at most %d are supported", n.Name, n.Size, math.MaxInt32)
+		}
+	}
+	n.meanings, n.others = sortProperties(object, n.attributes())
+	return n
+}

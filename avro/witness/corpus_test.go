@@ -1,0 +1,145 @@
+package witness
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"slices"
+	"testing"
+
+	"github.com/rowtocol/rowtocol/avro/ocf"
+	"github.com/rowtocol/rowtocol/avro/shred"
+	"github.com/rowtocol/rowtocol/internal/corpus"
+)
+
+// fileBlocks are a file's blocks.
+type fileBlocks struct {
+	scanner *ocf.Scanner
+	decoder *ocf.Decoder
+	block   ocf.Block
+}
+
+func openBlocks(file []byte) (*ocf.Header, *fileBlocks, error) {
+	h, err := ocf.ReadHeader(bytes.NewReader(file), int64(len(file)), "")
+	if err != nil {
+		return nil, nil, err
+	}
+	d, err := ocf.NewDecoder(h.Codec, 512<<20)
+	if err != nil {
+		return nil, nil, err
+	}
+	s := ocf.NewScanner(bytes.NewReader(file), int64(len(file)), "", h, ocf.Range{End: int64(len(file))})
+	return h, &fileBlocks{scanner: s, decoder: d}, nil
+}
+
+func (b *fileBlocks) Next(ctx context.Context) (int64, []byte, error) {
+	if err := b.scanner.Next(ctx, &b.block); err != nil {
+		return 0, nil, err
+	}
+	data, err := b.decoder.Decode(nil, &b.block, "")
+	return b.block.Rows, data, err
+}
+
+// fileRows are a file's own rows, one by one.
+type fileRows struct {
+	blocks  *fileBlocks
+	resolve *shred.Resolver
+	data    []byte
+	left    int64
+}
+
+func (r *fileRows) Next(dst []byte) ([]byte, error) {
+	for r.left == 0 {
+		var err error
+		if r.left, r.data, err = r.blocks.Next(context.Background()); err != nil {
+			return nil, err
+		}
+	}
+	out, n, err := r.resolve.Row(dst, r.data)
+	if err != nil {
+		return nil, err
+	}
+	r.data, r.left = r.data[n:], r.left-1
+	return out, nil
+}
+
+// TestCorpus compares the sound files of the corpus with themselves, with both
+// decoders. All their rows are read by one at least.
+func TestCorpus(t *testing.T) {
+	var files, goavro, hamba, rejected int64
+	for _, e := range corpus.Entries(t) {
+		file, err := os.ReadFile(e.Path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch e.Class {
+		case "corrupt", "not-OCF", "trailing-junk":
+			continue
+		}
+		h, own, err := openBlocks(file)
+		if err != nil {
+			t.Fatalf("%s: %v", e.Name, err)
+		}
+		schema, err := shred.ParseSchema(h.Schema)
+		if err != nil {
+			t.Fatalf("%s: %v", e.Name, err)
+		}
+		same, err := shred.Resolve(schema, schema, shred.AllowChanges)
+		if err != nil {
+			t.Logf("%s (%s): %v", e.Name, e.Class, err)
+			continue
+		}
+		r := compare(t, Input{
+			Name: e.Name, R: bytes.NewReader(file), Size: int64(len(file)),
+			Blocks: func() (Blocks, error) { _, b, err := openBlocks(file); return b, err },
+		}, &fileRows{blocks: own, resolve: shred.NewResolver(same, 1<<30)})
+		files++
+		goavro += r.ByGoavro
+		if r.Different > 0 || len(r.NotCompared) > 0 || r.Compared != e.Rows {
+			t.Errorf("%s (%s): %+v", e.Name, e.Class, r)
+		}
+		n, err := alone(file, h.Schema)
+		if err != nil {
+			rejected++
+			t.Logf("%s (%s): hamba alone: %v", e.Name, e.Class, err)
+		}
+		hamba += n
+	}
+	t.Logf("%d files: goavro read %d rows, hamba alone %d and not all of %d files", files, goavro, hamba, rejected)
+}
+
+// alone has hamba read a file, and returns how many rows it read.
+func alone(file []byte, schema string) (n int64, err error) {
+	plain, err := reduce(schema, slices.Concat(noise, forReaders))
+	if err != nil {
+		return 0, err
+	}
+	codec, err := newHamba(plain)
+	if err != nil {
+		return 0, err
+	}
+	_, blocks, err := openBlocks(file)
+	if err != nil {
+		return 0, err
+	}
+	for {
+		rows, data, err := blocks.Next(context.Background())
+		if errors.Is(err, io.EOF) {
+			return n, nil
+		}
+		if err != nil {
+			return n, err
+		}
+		for range rows {
+			if _, data, err = codec.input(data); err != nil {
+				return n, err
+			}
+			n++
+		}
+		if len(data) > 0 {
+			return n, errors.New("bytes are left over")
+		}
+	}
+}

@@ -1,0 +1,326 @@
+package inspect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/rowtocol/rowtocol/dataset"
+	"github.com/rowtocol/rowtocol/format/damage"
+	"github.com/rowtocol/rowtocol/internal/budget"
+	"github.com/rowtocol/rowtocol/job/manifest"
+)
+
+// Figures are the sizes of one row group, or of all row groups of an output. Of
+// a column, Raw counts the bytes of its blocks before compression and Stored
+// those after it; headers and block tables are only in Bytes.
+type Figures struct {
+	Path      string     `json:"path"`
+	Files     int        `json:"files"`
+	Bytes     int64      `json:"bytes"` // of the files
+	Rows      int64      `json:"rows"`
+	Format    string     `json:"format"`
+	Version   int        `json:"version"` // of the format
+	Blocks    int64      `json:"blocks"`
+	Raw       int64      `json:"raw_bytes"`
+	Stored    int64      `json:"stored_bytes"`
+	Metadata  []Metadata `json:"metadata"`
+	Columns   []Column   `json:"columns"`
+	RowGroups []RowGroup `json:"row_groups"`
+	Datasets  []Dataset  `json:"datasets,omitempty"` // where they are several
+	// Made says when, and by which version, a committed output was made; nil where
+	// nothing tells.
+	Made *manifest.Made `json:"made,omitempty"`
+	// Losses are what committed outputs were allowed to leave out.
+	Losses []manifest.Loss `json:"losses"`
+}
+
+// Metadata is a pair of the header that all files share.
+type Metadata struct {
+	Key   string `json:"key"`
+	Value string `json:"value"`
+	Hex   bool   `json:"hex,omitempty"` // value is hexadecimal: it is not text
+
+	schema bool // value is the schema
+}
+
+// Column holds the sums of one column over the files.
+type Column struct {
+	Number     int     `json:"-"` // in the files
+	Name       string  `json:"name"`
+	Type       string  `json:"type"`
+	TypeName   string  `json:"-"`                 // as tables show it
+	SchemaType string  `json:"-"`                 // the same, as the schema calls it
+	Meaning    string  `json:"logical,omitempty"` // see column.Column
+	Array      bool    `json:"array"`
+	Parent     string  `json:"parent,omitempty"`
+	ParentNo   int     `json:"-"` // -1 at the top
+	Codec      string  `json:"codec"`
+	Checksum   string  `json:"checksum"`
+	ValueIndex bool    `json:"values_index"`
+	Values     *int64  `json:"values"` // nil: not counted
+	Blocks     int64   `json:"blocks"`
+	Raw        int64   `json:"raw_bytes"`
+	Stored     int64   `json:"stored_bytes"`
+	Ratio      float64 `json:"ratio"` // raw to stored; 0 if nothing is stored
+	Share      float64 `json:"share"` // of the stored bytes of all columns, 0 to 1
+}
+
+// Dataset is one of the outputs or files of which the figures are the sums.
+type Dataset struct {
+	Path   string `json:"path"`
+	Files  int    `json:"files"`
+	Rows   int64  `json:"rows"`
+	Bytes  int64  `json:"bytes"`
+	Stored int64  `json:"stored_bytes"` // of its blocks
+}
+
+// RowGroup is one part.
+type RowGroup struct {
+	Name   string `json:"name"` // below Figures.Path, if it is one
+	Rows   int64  `json:"rows"`
+	Bytes  int64  `json:"bytes"`
+	Stored int64  `json:"stored_bytes"` // of its blocks
+}
+
+// Options are the choices of Gather.
+type Options struct {
+	// Count makes it read the lengths of array columns; else the numbers of
+	// values that depend on them stay unknown.
+	Count bool
+	// Progress is called after each file, if it is set.
+	Progress func(rows int64, files int)
+	// Memory is asked before figures are made, by about what they take with a page, a
+	// table or an object of them; nil has no limit. They are not reserved: the block
+	// tables, one after another, would find the rest full of garbage each time.
+	Memory *budget.Heap
+}
+
+// columnMemory is about what the figures of a column take, with what is printed of
+// them.
+const columnMemory = 2 << 10
+
+// Gather adds up the figures of a dataset's files. After damage, which the error
+// tells as a *damage.Error, it returns the figures that could be had, and nil
+// if there are none; after any other error it returns nil.
+func Gather(ctx context.Context, l *dataset.Listing, o Options) (*Figures, error) {
+	f := &Figures{Path: l.Path, Columns: []Column{}, Metadata: []Metadata{}, RowGroups: []RowGroup{}, Losses: append([]manifest.Loss{}, l.Losses()...)}
+	if len(l.Runs) == 1 {
+		f.Made = l.Runs[0].Made
+	}
+	if len(l.Sets) > 1 {
+		for _, s := range l.Sets {
+			f.Datasets = append(f.Datasets, Dataset{Path: s.Path})
+		}
+	}
+	var damaged error
+	for i, part := range l.Parts {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		err := l.Lost(ctx, &part, part.Name, f.add(ctx, l, &part, &o))
+		if d := (*damage.Error)(nil); err != nil && (!errors.As(err, &d) || len(f.Columns) == 0) {
+			return nil, err
+		}
+		damaged = errors.Join(damaged, err)
+		if o.Progress != nil {
+			o.Progress(f.Rows, i+1)
+		}
+	}
+	f.total()
+	return f, damaged
+}
+
+// add adds a part's figures, after damage those that could be had.
+func (f *Figures) add(ctx context.Context, l *dataset.Listing, part *dataset.Part, o *Options) error {
+	file, err := l.Open(ctx, part)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	if f.Files == 0 {
+		//guard: figures of many columns would take more memory than there is
+		if err := o.Memory.Check(int64(len(file.Columns())) * columnMemory); err != nil {
+			return fmt.Errorf("%s: figures of %d columns: %w", part.Name, len(file.Columns()), err)
+		}
+		f.start(file)
+	}
+	if err := f.match(file, part.Name); err != nil {
+		return err
+	}
+	group := RowGroup{Name: path.Base(part.Name), Rows: file.Rows(), Bytes: part.Bytes}
+	if below, ok := strings.CutPrefix(part.Name, l.Path+"/"); ok {
+		group.Name = below
+	} else if len(l.Sets) > 1 {
+		group.Name = part.Name
+	}
+	f.Files, f.Bytes, f.Rows = f.Files+len(part.Files), f.Bytes+group.Bytes, f.Rows+group.Rows
+	f.shareMetadata(file)
+	counts, damaged := countValues(ctx, file, o.Count)
+	for i := range f.Columns {
+		c := &f.Columns[i]
+		blocks, err := file.Blocks(i)
+		damaged = errors.Join(damaged, err)
+		c.Blocks += int64(len(blocks))
+		for _, b := range blocks {
+			c.Raw, c.Stored, group.Stored = c.Raw+b.RawSize, c.Stored+b.StoredSize, group.Stored+b.StoredSize
+		}
+		if counts[i] < 0 || c.Values == nil {
+			c.Values = nil
+		} else {
+			*c.Values += counts[i]
+		}
+	}
+	f.RowGroups = append(f.RowGroups, group)
+	if len(f.Datasets) > 0 {
+		d := &f.Datasets[part.Set]
+		d.Files, d.Rows, d.Bytes, d.Stored = d.Files+len(part.Files), d.Rows+group.Rows, d.Bytes+group.Bytes, d.Stored+group.Stored
+	}
+	return damaged
+}
+
+// start takes the columns and the metadata from the first file.
+func (f *Figures) start(file *dataset.OpenPart) {
+	f.Format, f.Version = file.Format.Name(), file.Version()
+	f.Metadata = metadata(file)
+	cols, meanings := file.Columns(), file.Meanings()
+	for i, c := range cols {
+		s := Column{
+			Number: i, Name: c.Name, Type: c.Type.String(), TypeName: c.TypeName(), SchemaType: c.TypeName(), Array: c.Array, ParentNo: c.Parent,
+			Codec: c.Codec, Checksum: c.Checksum, ValueIndex: c.Indexed, Values: new(int64),
+		}
+		if c.Parent >= 0 {
+			s.Parent = cols[c.Parent].Name
+		}
+		if meanings != nil {
+			s.Meaning, s.SchemaType = meanings[i].Meaning(), meanings[i].SchemaType()
+		}
+		f.Columns = append(f.Columns, s)
+	}
+}
+
+// match checks that a file has the columns of the files before it.
+func (f *Figures) match(file *dataset.OpenPart, name string) error {
+	cols := file.Columns()
+	//guard: figures of files with other columns would be added up
+	if len(cols) != len(f.Columns) {
+		return damage.New(damage.Header, name, -1, "the file has %d columns, the files before it %d", len(cols), len(f.Columns))
+	}
+	for i := range cols {
+		//guard: figures of different columns would be added up
+		if cols[i].Name != f.Columns[i].Name {
+			return damage.New(damage.Header, name, -1, "column %d is %q, in the files before it %q", i, cols[i].Name, f.Columns[i].Name)
+		}
+	}
+	return nil
+}
+
+func metadata(file *dataset.OpenPart) []Metadata {
+	all := make([]Metadata, 0, len(file.Metadata()))
+	for _, kv := range file.Metadata() {
+		m := Metadata{Key: kv.Key, Value: string(kv.Value), schema: kv.Schema}
+		if kv.Binary || !utf8.Valid(kv.Value) {
+			m.Value, m.Hex = fmt.Sprintf("%x", kv.Value), true
+		}
+		all = append(all, m)
+	}
+	return all
+}
+
+// shareMetadata drops what another file says otherwise: its checksum, say.
+func (f *Figures) shareMetadata(file *dataset.OpenPart) {
+	if len(f.RowGroups) == 0 {
+		return
+	}
+	others := map[Metadata]bool{}
+	for _, m := range metadata(file) {
+		others[m] = true
+	}
+	shared := f.Metadata[:0]
+	for _, m := range f.Metadata {
+		if others[m] {
+			shared = append(shared, m)
+		}
+	}
+	f.Metadata = shared
+}
+
+// total computes what depends on all files.
+func (f *Figures) total() {
+	for i := range f.Columns {
+		c := &f.Columns[i]
+		f.Blocks, f.Raw, f.Stored = f.Blocks+c.Blocks, f.Raw+c.Raw, f.Stored+c.Stored
+	}
+	for i := range f.Columns {
+		c := &f.Columns[i]
+		if c.Stored > 0 {
+			c.Ratio, c.Share = float64(c.Raw)/float64(c.Stored), float64(c.Stored)/float64(f.Stored)
+		}
+	}
+}
+
+// countValues returns the number of values of each column, -1 where it is not
+// known: below the top it needs the lengths, which are read only with count.
+func countValues(ctx context.Context, f *dataset.OpenPart, count bool) (counts []int64, damaged error) {
+	cols := f.Columns()
+	counts = make([]int64, len(cols))
+	for i, c := range cols {
+		n := f.Rows()
+		if c.Parent >= 0 {
+			n = counts[c.Parent]
+		}
+		counts[i] = n
+		if !c.Array || n < 0 {
+			continue
+		}
+		counts[i] = -1
+		if !count {
+			continue
+		}
+		total, err := sumLengths(ctx, f, i, n)
+		if err != nil {
+			damaged = errors.Join(damaged, err)
+			continue
+		}
+		counts[i] = total
+	}
+	return counts, damaged
+}
+
+// sumLengths adds up the n lengths of an array column.
+func sumLengths(ctx context.Context, f *dataset.OpenPart, col int, n int64) (int64, error) {
+	cursor, err := f.Cursor(col)
+	if err != nil {
+		return 0, err
+	}
+	const step = 1 << 16 // rows, or items, after which the context is looked at
+	var total int64
+	for n > 0 {
+		if err := ctx.Err(); err != nil {
+			return 0, err
+		}
+		k := min(n, step)
+		items, err := cursor.Skip(k)
+		if err != nil {
+			return 0, err
+		}
+		total, n = total+items, n-k
+	}
+	return total, nil
+}
+
+// Schema says whether the pair is the Avro schema of the rows.
+func (m *Metadata) Schema() bool { return m.schema }
+
+// schema returns the text of the Avro schema, empty if there is none.
+func (f *Figures) schema() string {
+	for _, m := range f.Metadata {
+		if m.schema && !m.Hex {
+			return m.Value
+		}
+	}
+	return ""
+}

@@ -1,0 +1,113 @@
+package inspect
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/rowtocol/rowtocol/format/column"
+	"github.com/rowtocol/rowtocol/trevni"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files in testdata")
+
+// html returns a page, and the page without our own style and script.
+func html(t *testing.T, f *Figures) (page, plain string) {
+	t.Helper()
+	var b bytes.Buffer
+	if err := f.HTML(&b, f.Path); err != nil {
+		t.Fatal(err)
+	}
+	page = b.String()
+	if !strings.HasPrefix(page, HTMLStart) {
+		t.Errorf("the page begins %.20q", page)
+	}
+	if strings.Count(page, pageCSS) != 1 || strings.Count(page, pageJS) != 1 {
+		t.Fatalf("style or script is not in the page as it is in its file")
+	}
+	r := strings.NewReplacer(pageCSS, "page.css", pageJS, "page.js")
+	return page, regexp.MustCompile(`sha256-[^ ]*&#39;`).ReplaceAllString(r.Replace(page), "SUM&#39;")
+}
+
+func TestGolden(t *testing.T) {
+	_, got := html(t, gather(t, trevni.Format, hops(t, trevni.Format, 300), hops(t, trevni.Format, 30)))
+	const golden = "testdata/page.golden.html"
+	if *update {
+		if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("the page is not that of %s; -update rewrites it:\n%s", golden, got)
+	}
+}
+
+// pairsOf returns a file of one row with a long column and one of strings.
+func pairsOf(t *testing.T, long, text string) files {
+	t.Helper()
+	var file bytes.Buffer
+	cols := []column.Column{{Name: long, Type: column.Long, Parent: -1}, {Name: text, Type: column.String, Parent: -1}}
+	w, err := trevni.NewWriter(&file, `"</pre><script>alert(1)</script>"`, cols, trevni.Options{
+		Meta: []trevni.KeyValue{{Key: "<b>key</b>", Value: []byte(`"><img src=x onerror=alert(1)>`)}, {Key: "binary", Value: []byte{0xff, 0}}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.Column(0).AppendVarint(1)
+	w.Column(1).AppendSized([]byte("text"))
+	if err := w.EndRow(); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return files{"": file.Bytes()}
+}
+
+// What files say never becomes markup or script.
+func TestHostileNames(t *testing.T) {
+	const long, text = `</script><script>alert(1)</script>`, "<!--\u2028\u202e'\"`${alert(1)}{{.}}\x00\xff"
+	f := gather(t, trevni.Format, pairsOf(t, long, text))
+	f.Path = `/tmp/</title><script>alert(1)</script>'"`
+	page, plain := html(t, f)
+	for _, forbidden := range []string{"<script>alert", "<img", "<b>key", "<!--", "</title><s"} {
+		if strings.Contains(plain, forbidden) {
+			t.Errorf("%q is in the page:\n%s", forbidden, plain)
+		}
+	}
+	if n := strings.Count(strings.ToLower(page), "<script"); n != 2 {
+		t.Errorf("%d scripts, want the data and ours", n)
+	}
+	_, block, _ := strings.Cut(page, `id="data">`)
+	block, _, _ = strings.Cut(block, "</script>")
+	var data pageData
+	if err := json.Unmarshal([]byte(block), &data); err != nil {
+		t.Fatalf("%v in %s", err, block)
+	}
+	if len(data.Nodes) != 2 || data.Nodes[0].Name != long || data.Nodes[1].Name != strings.ToValidUTF8(text, "\ufffd") {
+		t.Errorf("%+v", data.Nodes)
+	}
+}
+
+// The page loads nothing: it names no other place.
+func TestSelfContained(t *testing.T) {
+	page, _ := html(t, gather(t, trevni.Format, hops(t, trevni.Format, 3)))
+	for _, outside := range []string{"http:", "https:", "src=", "href=", "@import", "url(", "fetch(", "XMLHttpRequest", "style="} {
+		if strings.Contains(page, outside) {
+			t.Errorf("%q is in the page", outside)
+		}
+	}
+}
+
+func TestEmptyHTML(t *testing.T) {
+	html(t, gather(t, trevni.Format, hops(t, trevni.Format, 0)))
+	html(t, gather(t, trevni.Format))
+}

@@ -1,0 +1,41 @@
+package lookup
+
+import (
+	"slices"
+
+	"github.com/rowtocol/rowtocol/avro/rowkey"
+	"github.com/rowtocol/rowtocol/avro/shred"
+	"github.com/rowtocol/rowtocol/dataset"
+)
+
+// Ask makes a range of keys for the fields of an index, or fails if what is asked for does not
+// fit them.
+type Ask func(*rowkey.Spec) (rowkey.Range, error)
+
+// Choose returns the fields of the one index of a dataset that everything that is asked for
+// fits; "", which Open takes, if nothing is asked for, or none or several fit it. Indexes are
+// those of the first output that has any.
+func Choose(d *dataset.Dataset, asks []Ask) (fields string) {
+	for _, r := range d.Runs() {
+		all := indexes(&r)
+		if len(all) == 0 {
+			continue
+		}
+		schema, err := shred.ParseSchema(r.Schema())
+		if err != nil || len(asks) == 0 {
+			return ""
+		}
+		for _, x := range all {
+			spec, err := rowkey.Parse(schema, x.Fields)
+			if err != nil || slices.ContainsFunc(asks, func(ask Ask) bool { _, err := ask(spec); return err != nil }) {
+				continue
+			}
+			if fields != "" {
+				return ""
+			}
+			fields = x.Fields
+		}
+		return fields
+	}
+	return ""
+}

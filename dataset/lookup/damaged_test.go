@@ -1,0 +1,77 @@
+package lookup_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/rowtocol/rowtocol/avro/rowkey"
+	"github.com/rowtocol/rowtocol/dataset"
+	"github.com/rowtocol/rowtocol/format/damage"
+	"github.com/rowtocol/rowtocol/hfile"
+	"github.com/rowtocol/rowtocol/job/manifest"
+)
+
+// lead writes the index of a dataset anew, of as many bytes, in which all keys lead to a row.
+func lead(t *testing.T, d *dataset.Dataset, task, group, row uint32) {
+	t.Helper()
+	run := d.Runs()[0]
+	name := filepath.Join(run.Path, run.Index[0].Name)
+	whole, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := hfile.Open(bytes.NewReader(whole), int64(len(whole)), hfile.OpenOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	info := slices.DeleteFunc(slices.Clone(r.Info()), func(p hfile.Pair) bool { return !strings.HasPrefix(p.Key, "rowtocol.") })
+	var b bytes.Buffer
+	w, err := hfile.NewWriter(&b, hfile.WriterOptions{RowBloom: true, Info: info})
+	if err != nil {
+		t.Fatal(err)
+	}
+	position := binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(nil, task), group), row)
+	s := r.Scan()
+	defer s.Close()
+	for s.Next() {
+		if err := w.Append(hfile.AppendKey(nil, s.Key().Row(), nil, position, hfile.LatestTimestamp, hfile.Put), nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(s.Err(), w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if b.Len() != len(whole) {
+		t.Fatalf("%d bytes, there were %d", b.Len(), len(whole))
+	}
+	if err := os.WriteFile(name, b.Bytes(), 0o666); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestKeysThatLeadElsewhere has an index that is whole, but does not lead to the rows.
+func TestKeysThatLeadElsewhere(t *testing.T) {
+	for name, at := range map[string]struct {
+		task, group, row uint32
+		reason           string
+	}{
+		"no such task":  {7, 0, 0, "not there"},
+		"no such group": {0, 7, 0, "not there"},
+		"no such row":   {0, 0, 50, "not there"},
+		"one row":       {0, 0, 0, "two keys"},
+	} {
+		d := indexed(t, 50, manifest.Options{Index: []string{"id"}})
+		lead(t, d, at.task, at.group, at.row)
+		_, err := open(t, d, "").Find(t.Context(), func(*rowkey.Spec) (rowkey.Range, error) { return rowkey.Range{}, nil })
+		var found *damage.Error
+		if !errors.As(err, &found) || !strings.Contains(err.Error(), at.reason) || filepath.Base(filepath.Dir(found.File)) != "id" {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

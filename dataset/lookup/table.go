@@ -1,0 +1,336 @@
+package lookup
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/rowtocol/rowtocol/avro/rowkey"
+	"github.com/rowtocol/rowtocol/avro/shred"
+	"github.com/rowtocol/rowtocol/dataset"
+	"github.com/rowtocol/rowtocol/format/damage"
+	"github.com/rowtocol/rowtocol/internal/budget"
+	"github.com/rowtocol/rowtocol/job/index"
+	"github.com/rowtocol/rowtocol/store"
+)
+
+// ErrNoIndex is a dataset without the index that is asked for, or with several of which one
+// is to be chosen. Errors that are it say more.
+var ErrNoIndex = errors.New("no such index")
+
+// noIndex is ErrNoIndex, with the reason.
+type noIndex string
+
+func (e noIndex) Error() string        { return string(e) }
+func (e noIndex) Is(target error) bool { return target == ErrNoIndex }
+
+// Table is one key index of a dataset: those of all its outputs on the same fields. It
+// belongs to one goroutine.
+type Table struct {
+	fields  string
+	runs    []*run
+	memory  *budget.Heap
+	read    int64
+	maxRows int64 // that may be found; more are errMany. 0 is no limit
+	limit   int64 // rows that are wanted, the first of the dataset; 0 is all
+}
+
+// Limit has Find find no more than the first rows of the dataset; negative is no limit.
+func (t *Table) Limit(rows int64) { t.limit = max(rows, 0) }
+
+// run is the index of one output.
+type run struct {
+	path   string
+	index  index.Index
+	spec   *rowkey.Spec
+	reader *index.Reader
+	parts  map[place]part
+}
+
+// place is what an index knows a part by.
+type place struct{ task, group uint32 }
+
+// part is a part of a dataset: its number in Dataset.Parts, and its rows.
+type part struct {
+	number int
+	rows   int64
+}
+
+// positionMemory is what a position takes that was found, with the room of growing slices.
+const positionMemory = 24
+
+// Open finds the index on the fields, or with "" the only one, in all outputs of a dataset that
+// have rows. Files are opened when they are needed. The caller closes the table.
+func Open(d *dataset.Dataset, fields string, memory *budget.Pool) (*Table, error) {
+	fields, err := choose(d, fields)
+	if err != nil {
+		return nil, err
+	}
+	t := &Table{fields: fields, memory: memory.NewHeap()}
+	for number := range d.Runs() {
+		if err := t.add(d, number); err != nil {
+			t.Close()
+			return nil, err
+		}
+	}
+	return t, nil
+}
+
+// remedy is how an output comes to an index.
+const remedy = "; convert --index makes one with an output of columns, with --overwrite again with one that is there"
+
+// choose returns the fields of the index to use, which each output with rows has.
+func choose(d *dataset.Dataset, fields string) (string, error) {
+	filled := map[int]bool{}
+	for _, p := range d.Parts() {
+		if p.Run < 0 {
+			return "", noIndex(p.Name + " is not of a committed output, which alone has an index")
+		}
+		filled[p.Run] = true
+	}
+	for number, r := range d.Runs() {
+		if !filled[number] {
+			continue
+		}
+		var names []string
+		for _, x := range indexes(&r) {
+			names = append(names, x.Fields)
+		}
+		all := strings.Join(names, " and ")
+		switch {
+		case slices.Contains(names, fields):
+		case fields == "" && len(names) == 1:
+			fields = all
+		case fields == "" && len(names) > 1:
+			return "", noIndex(fmt.Sprintf("%s has the indexes %s, of which --by is to name one", r.Path, all))
+		case len(names) > 0:
+			return "", noIndex(fmt.Sprintf("%s has no index on %s, only on %s%s", r.Path, fields, all, remedy))
+		default:
+			return "", noIndex(r.Path + " has no index" + remedy)
+		}
+	}
+	return fields, nil
+}
+
+func indexes(r *dataset.Run) []index.Index { return index.In(r.IndexFields, r.Index, r.Fingerprint) }
+
+// add adds the index of an output if that has one.
+func (t *Table) add(d *dataset.Dataset, number int) error {
+	of := &d.Runs()[number]
+	r := &run{path: of.Path, parts: map[place]part{}}
+	for _, x := range indexes(of) {
+		if x.Fields == t.fields {
+			r.index = x
+		}
+	}
+	if r.index.Files == nil {
+		return nil // of an output without rows
+	}
+	schema, err := shred.ParseSchema(of.Schema())
+	if err != nil {
+		return fmt.Errorf("%s: %w", of.Path, err)
+	}
+	if r.spec, err = rowkey.Parse(schema, t.fields); err != nil {
+		return fmt.Errorf("%s: %w", of.Path, err)
+	}
+	for i, p := range d.Parts() {
+		if p.Run == number {
+			r.parts[place{uint32(p.Task), uint32(p.RowGroup)}] = part{i, p.Rows}
+		}
+	}
+	r.reader = index.NewReader(r.index, func(ctx context.Context, name string) (store.File, error) {
+		f, err := d.OpenListed(ctx, number, name)
+		if err != nil {
+			return nil, err
+		}
+		return &counted{f, t}, nil
+	}, budget.OpenFiles()/fileShare/min(len(d.Runs()), mostOpen), t.memory)
+	t.runs = append(t.runs, r)
+	return nil
+}
+
+// counted is a file of which a table counts the bytes that are read.
+type counted struct {
+	store.File
+	table *Table
+}
+
+func (c *counted) ReadAt(p []byte, off int64) (int, error) {
+	n, err := store.ReadRange(c.File, p, off) // what is read next is elsewhere
+	c.table.read += int64(n)
+	return n, err
+}
+
+// Check fails as Find does if what is asked for does not fit the key's fields.
+func (t *Table) Check(ask Ask) error {
+	for _, r := range t.runs {
+		if _, err := ask(r.spec); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Fields are those of the index.
+func (t *Table) Fields() string { return t.fields }
+
+// BytesRead is how many bytes of the index's files were read.
+func (t *Table) BytesRead() int64 { return t.read }
+
+// Close closes the files of the index.
+func (t *Table) Close() {
+	for _, r := range t.runs {
+		r.reader.Close()
+	}
+	t.memory.Close()
+}
+
+// Rows are the rows of a dataset that were found, as dataset.Query.Only takes them. Release
+// gives their memory back.
+type Rows struct {
+	Only   map[int][]int64
+	Count  int64
+	memory *budget.Heap
+}
+
+// Release gives back the memory of the rows, which are not used after it.
+func (r *Rows) Release() {
+	r.memory.Release(r.Count * positionMemory)
+	r.Only, r.Count = nil, 0
+}
+
+// trim leaves the first rows of the dataset, as many as a limit says.
+func (r *Rows) trim(limit int64) {
+	left := limit
+	for _, number := range slices.Sorted(maps.Keys(r.Only)) {
+		rows := r.Only[number]
+		slices.Sort(rows)
+		n := min(left, int64(len(rows)))
+		if r.Only[number] = rows[:n]; n == 0 {
+			delete(r.Only, number)
+		}
+		left -= n
+	}
+	kept := limit - left
+	r.memory.Release((r.Count - kept) * positionMemory)
+	r.Count = kept
+}
+
+// trimFrom is the least number of rows at which those that are not wanted are left out, and
+// they are at least half of them then.
+const trimFrom = 1024
+
+// RowsWithoutKey is the number of rows that have no key of several fields, because one of
+// them is null: no range of the other fields finds them. Of one field it is 0: null is in no
+// range.
+func (t *Table) RowsWithoutKey() (rows int64) {
+	if !strings.Contains(t.fields, ",") {
+		return 0
+	}
+	for _, r := range t.runs {
+		for _, p := range r.parts {
+			rows += p.rows
+		}
+		rows -= r.index.Entries()
+	}
+	return rows
+}
+
+const (
+	// mostOpen is the most outputs of which indexes stay open between two searches.
+	mostOpen = 16
+	// fileShare is the part of all open files that those of indexes are: one of so many.
+	fileShare = 8
+)
+
+// Find finds the rows with keys in the range that ask makes for the key's fields, which have
+// the types of each output's schema. An error of ask is returned as it is; more rows than
+// there is memory for are a *budget.Error, and a position where no row is a *damage.Error.
+func (t *Table) Find(ctx context.Context, ask Ask) (*Rows, error) {
+	found := &Rows{Only: map[int][]int64{}, memory: t.memory}
+	for _, r := range t.runs {
+		keys, err := ask(r.spec)
+		if err == nil {
+			err = r.find(ctx, keys, t, found)
+		}
+		if len(t.runs) > mostOpen {
+			r.reader.Close()
+		}
+		if err != nil {
+			found.Release()
+			return nil, err
+		}
+	}
+	if t.limit > 0 && found.Count > t.limit {
+		found.trim(t.limit)
+	}
+	if err := t.order(found); err != nil {
+		found.Release()
+		return nil, err
+	}
+	return found, nil
+}
+
+// order puts the rows of each part in their order.
+func (t *Table) order(found *Rows) error {
+	for number, rows := range found.Only {
+		slices.Sort(rows)
+		for i := 1; i < len(rows); i++ {
+			//guard: a row would be given twice, or the query refused as wrong
+			if rows[i] == rows[i-1] {
+				return t.runOf(number).damaged(nil, fmt.Sprintf("two keys lead to row %d of a part", rows[i]))
+			}
+		}
+	}
+	return nil
+}
+
+// runOf is the run that has the part of a number.
+func (t *Table) runOf(number int) *run {
+	return t.runs[slices.IndexFunc(t.runs, func(r *run) bool {
+		for _, p := range r.parts {
+			if p.number == number {
+				return true
+			}
+		}
+		return false
+	})]
+}
+
+func (r *run) find(ctx context.Context, keys rowkey.Range, t *Table, found *Rows) error {
+	return r.reader.Find(ctx, keys, func(key []byte, p index.Position) error {
+		in, ok := r.parts[place{p.Task, p.Group}]
+		//guard: a damaged index would be taken for a wrong query
+		if !ok || int64(p.Row) >= in.rows {
+			return r.damaged(key, fmt.Sprintf("a key leads to row %d of row group %d of task %d, which is not there", p.Row, p.Group, p.Task))
+		}
+		if t.maxRows > 0 && found.Count == t.maxRows {
+			return errMany
+		}
+		if err := found.memory.Reserve(positionMemory); err != nil {
+			return fmt.Errorf("more than %d rows are found, which are too many: %w", found.Count, err)
+		}
+		found.Count++
+		found.Only[in.number] = append(found.Only[in.number], int64(p.Row))
+		if t.limit > 0 && found.Count >= trimFrom && found.Count/2 >= t.limit {
+			found.trim(t.limit)
+		}
+		return nil
+	})
+}
+
+// damaged is damage of the file in which a key is, or of the first one.
+func (r *run) damaged(key []byte, reason string) error {
+	name := r.index.Files[0].Name
+	for _, f := range r.index.Files {
+		if bytes.Compare(f.Keys.First, key) <= 0 {
+			name = f.Name
+		}
+	}
+	return damage.New(damage.Value, path.Join(r.path, name), -1, "%s", reason)
+}

@@ -1,0 +1,231 @@
+package lookup_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"io"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"testing"
+
+	"github.com/rowtocol/rowtocol/avro/rowkey"
+	"github.com/rowtocol/rowtocol/cfile"
+	"github.com/rowtocol/rowtocol/dataset"
+	"github.com/rowtocol/rowtocol/dataset/lookup"
+	"github.com/rowtocol/rowtocol/format"
+	"github.com/rowtocol/rowtocol/internal/budget"
+	"github.com/rowtocol/rowtocol/internal/mailgen"
+	"github.com/rowtocol/rowtocol/internal/soak"
+	"github.com/rowtocol/rowtocol/job"
+	"github.com/rowtocol/rowtocol/job/manifest"
+	"github.com/rowtocol/rowtocol/store"
+	"github.com/rowtocol/rowtocol/trevni"
+)
+
+var formats = format.Registry{trevni.Format, cfile.Format}
+
+// indexed is a dataset of messages with indexes.
+func indexed(t testing.TB, rows int64, o manifest.Options) *dataset.Dataset {
+	t.Helper()
+	base := t.TempDir()
+	f, err := os.Create(filepath.Join(base, "mail.avro"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(mailgen.Write(f, mailgen.Options{Rows: rows, Seed: 1}), f.Close()); err != nil {
+		t.Fatal(err)
+	}
+	o.MaxLostRows = -1
+	if o.Format == "" {
+		o.Format = trevni.Format.Name()
+	}
+	dest := filepath.Join(base, "out")
+	_, err = job.Convert(t.Context(), job.Request{
+		Inputs: []string{f.Name()}, Dest: dest, Output: o,
+		Options: job.Options{Workers: 1, TempDir: base, Formats: formats},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := dataset.Open(t.Context(), store.Local(), dest, dataset.Options{Formats: formats})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// open opens an index; "" is the only one.
+func open(t testing.TB, d *dataset.Dataset, fields string) *lookup.Table {
+	t.Helper()
+	x, err := lookup.Open(d, fields, budget.New(64<<20))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(x.Close)
+	return x
+}
+
+// rowsOf returns the rows of a query and the figures of what it read.
+func rowsOf(t testing.TB, d *dataset.Dataset, q dataset.Query) (rows [][]byte, read dataset.Stats) {
+	t.Helper()
+	q.Limit = -1
+	s, err := d.Scan(t.Context(), q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	for {
+		row, err := s.Next(nil)
+		if errors.Is(err, io.EOF) {
+			return rows, s.Stats()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows = append(rows, row)
+	}
+}
+
+// key is the question for one key.
+func key(text string) func(*rowkey.Spec) (rowkey.Range, error) {
+	return func(s *rowkey.Spec) (rowkey.Range, error) { return s.Exactly(text) }
+}
+
+// find returns the rows that an index finds, and the figures of what was read of columns.
+func find(t testing.TB, d *dataset.Dataset, x *lookup.Table, ask func(*rowkey.Spec) (rowkey.Range, error), columns ...string) ([][]byte, dataset.Stats) {
+	t.Helper()
+	found, err := x.Find(t.Context(), ask)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer found.Release()
+	rows, read := rowsOf(t, d, dataset.Query{Only: found.Only, Columns: columns})
+	if int64(len(rows)) != found.Count {
+		t.Fatalf("%d rows of %d that were found", len(rows), found.Count)
+	}
+	return rows, read
+}
+
+// TestFind finds by random keys, that are there or not, the rows that all rows have of them.
+func TestFind(t *testing.T) {
+	rows, group := int64(1000), int64(192<<10)
+	if soak.Full() {
+		rows, group = 200_000, 16<<20
+	}
+	d := indexed(t, rows, manifest.Options{RowGroupSize: group, Index: []string{"id"}})
+	if len(d.Parts()) < 3 {
+		t.Fatalf("%d parts", len(d.Parts()))
+	}
+	whole, _ := rowsOf(t, d, dataset.Query{})
+	ids, _ := rowsOf(t, d, dataset.Query{Columns: []string{"id"}})
+	wanted := map[int64][][]byte{}
+	for i, id := range ids {
+		n, _ := binary.Varint(id)
+		wanted[n] = append(wanted[n], whole[i])
+	}
+	present := slices.Sorted(maps.Keys(wanted))
+	x, random := open(t, d, ""), rand.New(rand.NewPCG(1, 2))
+	for i := range soak.Rounds(100, 1000) {
+		n := present[random.IntN(len(present))]
+		if i%2 == 1 {
+			n += random.Int64N(5) - 2
+		}
+		got, _ := find(t, d, x, key(strconv.FormatInt(n, 10)))
+		if !slices.EqualFunc(got, wanted[n], bytes.Equal) {
+			t.Fatalf("id %d: %d rows, want %d", n, len(got), len(wanted[n]))
+		}
+	}
+}
+
+// TestFindOther finds by an index of several fields, of text, and in column files of several
+// files, what the dataset has by a condition.
+func TestFindOther(t *testing.T) {
+	for _, name := range []string{trevni.Format.Name(), cfile.Format.Name()} {
+		d := indexed(t, 300, manifest.Options{Format: name, RowGroupSize: 256 << 10, Index: []string{"folder,id", "from", "score"}})
+		from, _ := rowsOf(t, d, dataset.Query{Columns: []string{"from"}})
+		sender := string(from[7][1:])
+		if len(sender) > 63 {
+			t.Fatal("a sender of a longer length")
+		}
+		for _, test := range []struct {
+			index, where string
+			ask          func(*rowkey.Spec) (rowkey.Range, error)
+		}{
+			{"folder,id", "folder == 'SPAM'", key("SPAM")},
+			{"from", "from == '" + sender + "'", key(sender)},
+			{"from", "from >= 'a' && from < 'd'", func(s *rowkey.Spec) (rowkey.Range, error) {
+				r, err := s.Between("a", "")
+				r.To = []byte("d")
+				return r, err
+			}},
+			{"score", "score >= 0.25 && score <= 0.5", func(s *rowkey.Spec) (rowkey.Range, error) { return s.Between("0.25", "0.5") }},
+		} {
+			want, _ := rowsOf(t, d, dataset.Query{Where: test.where})
+			if got, _ := find(t, d, open(t, d, test.index), test.ask); !slices.EqualFunc(got, want, bytes.Equal) {
+				t.Errorf("%s: %s: %d rows, want %d", name, test.where, len(got), len(want))
+			}
+		}
+	}
+}
+
+// TestFindReadsLittle reads, for two columns of one row, a block or two of each column, and of
+// the index one or two blocks, the Bloom filter and what leads to them.
+func TestFindReadsLittle(t *testing.T) {
+	rows, most := int64(3000), int64(256<<10)
+	o := manifest.Options{BlockSize: 4 << 10, Index: []string{"id"}}
+	if soak.Full() {
+		rows, most, o.BlockSize = 450_000, 1<<20, 0
+	}
+	d := indexed(t, rows, o)
+	ids, all := rowsOf(t, d, dataset.Query{Columns: []string{"id"}})
+	if soak.Full() && all.FileBytes < 100<<20 {
+		t.Fatalf("the dataset has %d bytes only", all.FileBytes)
+	}
+	n, _ := binary.Varint(ids[len(ids)/2])
+	x := open(t, d, "")
+	got, s := find(t, d, x, key(strconv.FormatInt(n, 10)), "from", "subject")
+	if len(got) != 1 || s.BlocksRead > 5 || s.Blocks <= s.BlocksRead {
+		t.Errorf("%d rows, %d of %d blocks read", len(got), s.BlocksRead, s.Blocks)
+	}
+	if read := s.BytesRead + x.BytesRead(); read > most {
+		t.Errorf("%d bytes of columns and %d of the index read, want %d at most", s.BytesRead, x.BytesRead(), most)
+	} else {
+		t.Logf("%d bytes of columns, of %d, and %d of the index", s.BytesRead, s.FileBytes, x.BytesRead())
+	}
+}
+
+// TestOpenRefused tells which indexes there are.
+func TestOpenRefused(t *testing.T) {
+	none := indexed(t, 10, manifest.Options{})
+	two := indexed(t, 10, manifest.Options{Index: []string{"id", "from"}})
+	for _, test := range []struct {
+		d      *dataset.Dataset
+		fields string
+	}{{none, ""}, {none, "id"}, {two, ""}, {two, "date"}} {
+		if _, err := lookup.Open(test.d, test.fields, budget.New(1<<20)); !errors.Is(err, lookup.ErrNoIndex) {
+			t.Errorf("%q: %v", test.fields, err)
+		}
+	}
+}
+
+// TestFindBounded holds found rows to the memory there is, and gives it back.
+func TestFindBounded(t *testing.T) {
+	d := indexed(t, 400, manifest.Options{Index: []string{"folder"}})
+	x, err := lookup.Open(d, "", budget.New(1<<20))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer x.Close()
+	for range 300 { // 400 rows of 24 bytes each are more than the memory if they are kept
+		found, err := x.Find(t.Context(), func(s *rowkey.Spec) (rowkey.Range, error) { return s.Between("", "") })
+		if err != nil || found.Count != 400 {
+			t.Fatal(err)
+		}
+		found.Release()
+	}
+}

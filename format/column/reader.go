@@ -1,0 +1,451 @@
+package column
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math"
+
+	"github.com/rowtocol/rowtocol/format/damage"
+)
+
+// ErrNoValue is returned by Reader.Value when the sequence that Length
+// announced has no more values.
+var ErrNoValue = errors.New("column: no value is left of the sequence")
+
+// Uncounted is passed to Reader.Load where the items of a block are not known.
+const Uncounted = math.MaxInt64
+
+// Source hands a Reader its blocks and gives its errors a place.
+type Source interface {
+	// Next gives r the block behind the last one by calling r.Load, or returns
+	// io.EOF.
+	Next(r *Reader) error
+	// Damaged returns the error for what is wrong at byte pos of the block
+	// loaded last.
+	Damaged(kind damage.Kind, pos int, reason string, args ...any) error
+}
+
+// Reader decodes the blocks of one column in the Interleaved layout: the
+// inverse of a Buffer. Length and Value read one at a time, Read many into a
+// Vector; they may take turns. In an array column Length comes before each
+// sequence; unread values of a sequence are skipped by whatever comes next. In
+// a child column it is the caller who knows, from the lengths of the parent,
+// how many items a row has.
+//
+// Errors are the Source's: located damage, or io.EOF behind the last value. A
+// reader that failed keeps failing until a block is loaded. It belongs to one
+// goroutine and allocates nothing per value.
+type Reader struct {
+	data []byte
+	pos  int
+	// values are those to be read: of the current sequence (array) or of the
+	// block. Where a block is not counted, they only count down.
+	values int64
+	// lengths are those that the block of an array column still holds.
+	lengths int64
+	// run is the number of further lengths equal to runLength.
+	run       int64
+	runLength int64
+	bit       uint8 // bits used of data[pos-1]; 0 at a byte's start
+	typ       Type
+	array     bool
+	counted   bool
+	runs      bool
+	err       error
+	name      string
+	source    Source
+}
+
+// NewReader returns a reader before the first block of source. Without runs a
+// negative length is damage: the first versions of Trevni have none.
+func NewReader(c Column, runs bool, source Source) *Reader {
+	return &Reader{typ: c.Type, array: c.Array, name: c.Name, runs: runs, source: source}
+}
+
+// Load makes data the current block, which the reader keeps until the next
+// Load. items is the number of lengths (array) or values (other) in it, or
+// Uncounted: such a block ends with its bytes.
+func (r *Reader) Load(data []byte, items int64) {
+	r.data, r.pos, r.bit, r.err = data, 0, 0, nil
+	r.lengths, r.run, r.values = 0, 0, items
+	if r.array {
+		r.lengths, r.values = items, 0
+	}
+	r.counted = items != Uncounted
+}
+
+// Left is the number of lengths (array) or values (other) that are still to be
+// read in the block; it counts down from Uncounted, too.
+func (r *Reader) Left() int64 {
+	if r.array {
+		return r.lengths
+	}
+	return r.values
+}
+
+// Run is the number of lengths that are still to come of the run that the last
+// Length is in.
+func (r *Reader) Run() int64 { return r.run }
+
+// Pos is the number of bytes of the block that have been read.
+func (r *Reader) Pos() int { return r.pos }
+
+// Err is the error that the reader keeps returning, or nil.
+func (r *Reader) Err() error { return r.err }
+
+// Fail makes err the error of all that follows until a block is loaded.
+func (r *Reader) Fail(err error) error {
+	r.data, r.pos, r.bit, r.err = nil, 0, 0, err
+	r.lengths, r.run, r.values = 0, 0, 0
+	return err
+}
+
+// Length returns the next length of an array column.
+func (r *Reader) Length() (int, error) {
+	if r.run == 0 || r.values != 0 {
+		if err := r.startRun(); err != nil {
+			return 0, err
+		}
+	}
+	r.run--
+	r.lengths--
+	r.bit = 0
+	r.values = r.runLength
+	return int(r.runLength), nil
+}
+
+// startRun skips what is unread of the current sequence and makes sure that a
+// run has a next length.
+func (r *Reader) startRun() error {
+	if !r.array {
+		return fmt.Errorf("column: %q is no array column", r.name)
+	}
+	if r.values > 0 {
+		if err := r.finishSequence(); err != nil {
+			return err
+		}
+	}
+	if r.run > 0 {
+		return nil
+	}
+	if r.lengths == 0 || r.pos >= len(r.data) {
+		if err := r.fill(); err != nil {
+			return err
+		}
+	}
+	if r.pos < len(r.data) && r.data[r.pos]&0x81 == 0 { // one small length
+		r.run, r.runLength = 1, int64(r.data[r.pos]>>1)
+		r.pos++
+		return nil
+	}
+	return r.readLength()
+}
+
+// Value appends the next value to dst: encoded as the package documentation
+// says, but a boolean as a byte 0 or 1, and a null as nothing.
+func (r *Reader) Value(dst []byte) ([]byte, error) {
+	if r.values == 0 || r.pos >= len(r.data) {
+		if err := r.ready(); err != nil {
+			return dst, err
+		}
+	}
+	switch r.typ {
+	case Null:
+	case Boolean:
+		v, err := r.readBit()
+		if err != nil {
+			return dst, err
+		}
+		dst = append(dst, v)
+	default:
+		b := r.data[r.pos:]
+		n := quickSize(r.typ, b)
+		if n == 0 {
+			var err error
+			if n, err = r.slowSize(); err != nil {
+				return dst, err
+			}
+		}
+		dst = append(dst, b[:n]...)
+		r.pos += n
+	}
+	r.values--
+	return dst, nil
+}
+
+// slowSize is ValueSize of the next value, where quickSize does not tell it.
+func (r *Reader) slowSize() (int, error) {
+	n, err := ValueSize(r.typ, r.data[r.pos:])
+	if err != nil {
+		return 0, r.badValue(err)
+	}
+	return n, nil
+}
+
+// Values appends the next n values of the current sequence of an array column
+// to dst, as Value does.
+func (r *Reader) Values(dst []byte, n int) ([]byte, error) {
+	//guard: values of the next sequence would be taken for those of this one
+	if int64(n) > r.values {
+		return dst, r.noValue()
+	}
+	r.values -= int64(n)
+	start := r.pos
+	if r.typ != Boolean {
+		err := r.skipValues(int64(n))
+		if err != nil {
+			return dst, err
+		}
+		return append(dst, r.data[start:r.pos]...), nil
+	}
+	for range n {
+		v, err := r.readBit()
+		if err != nil {
+			return dst, err
+		}
+		dst = append(dst, v)
+	}
+	return dst, nil
+}
+
+// Bytes returns the next value of a string or bytes column without its length.
+// The slice is part of the block and is valid until the next is loaded.
+func (r *Reader) Bytes() ([]byte, error) {
+	if err := r.ready(); err != nil {
+		return nil, err
+	}
+	b := r.data[r.pos:]
+	n := quickSize(r.typ, b)
+	if n == 0 {
+		var err error
+		if n, err = r.slowSize(); err != nil {
+			return nil, err
+		}
+	}
+	r.pos += n
+	r.values--
+	return Sized(b[:n]), nil
+}
+
+// ready makes sure that there is a next value.
+func (r *Reader) ready() error {
+	switch {
+	case !r.array:
+		return r.fill()
+	case r.values > 0:
+		return nil
+	}
+	return r.noValue()
+}
+
+func (r *Reader) noValue() error {
+	if r.err != nil {
+		return r.err
+	}
+	return ErrNoValue
+}
+
+// Skip passes over the next n of what Read would read, over blocks if need be,
+// and returns the same count of items.
+func (r *Reader) Skip(n int64) (items int64, err error) {
+	if r.array {
+		return r.skipSequences(n)
+	}
+	return n, r.skipItems(n)
+}
+
+// fill makes sure that the block holds a next length or value, or loads one
+// that does.
+func (r *Reader) fill() error {
+	for r.err == nil {
+		// A null needs no bytes, so that an uncounted block of them has no end.
+		if r.Left() > 0 && (r.counted || r.run > 0 || r.pos < len(r.data) || r.typ == Null && !r.array) {
+			return nil
+		}
+		if err := r.EndBlock(); err != nil {
+			return err
+		}
+		if err := r.source.Next(r); err != nil {
+			r.err = err
+		}
+	}
+	return r.err
+}
+
+// EndBlock checks that nothing is left over of a block whose items have all
+// been read.
+func (r *Reader) EndBlock() error {
+	//guard: bytes behind a block's values would pass
+	if r.err == nil && (r.run > 0 || r.pos < len(r.data)) {
+		return r.damaged(damage.Count, "the block's rows end %d lengths and %d bytes before its data", r.run, len(r.data)-r.pos)
+	}
+	return r.err
+}
+
+func (r *Reader) damaged(kind damage.Kind, reason string, args ...any) error {
+	return r.Fail(r.source.Damaged(kind, r.pos, reason, args...))
+}
+
+func (r *Reader) badValue(err error) error {
+	return r.damaged(damage.Value, "%s value at byte %d of the block: %v", r.typ, r.pos, err)
+}
+
+// endsEarly is the damage of a column that has less than the lengths of its
+// parent, or its row count, promise.
+func (r *Reader) endsEarly(n int64) error {
+	what := "values"
+	if r.array {
+		what = "lengths"
+	}
+	return r.damaged(damage.Count, "the column ends %d %s early", n, what)
+}
+
+// readLength reads a coded length into run and runLength.
+func (r *Reader) readLength() error {
+	v, n, err := readInt(r.data[r.pos:])
+	if err != nil {
+		return r.damaged(damage.Value, "length at byte %d of the block: %v", r.pos, err)
+	}
+	//guard: a version of the format without runs would be read as if it had them
+	if v < 0 && !r.runs {
+		return r.damaged(damage.Value, "length %d at byte %d of the block, in a version of the format that has no runs", v, r.pos)
+	}
+	run, length := int64(1), v
+	if v < 0 {
+		run, length = 1+(1-v)>>1, (v+1)&1
+	}
+	//guard: a run could reach beyond its block
+	if run > r.lengths {
+		return r.damaged(damage.Count, "a run of %d lengths at byte %d of the block, which has only %d more", run, r.pos, r.lengths)
+	}
+	r.run, r.runLength = run, length
+	r.pos += n
+	return nil
+}
+
+func (r *Reader) readBit() (byte, error) {
+	if r.bit == 0 {
+		if r.pos == len(r.data) {
+			return 0, r.badValue(ErrShort)
+		}
+		r.pos++
+	}
+	v := r.data[r.pos-1] >> r.bit & 1
+	r.bit = (r.bit + 1) & 7
+	return v, nil
+}
+
+// finishSequence skips the unread values of the current sequence.
+func (r *Reader) finishSequence() error {
+	n := r.values
+	r.values = 0
+	return r.skipValues(n)
+}
+
+// skipValues skips n values of the block.
+func (r *Reader) skipValues(n int64) error {
+	if n == 0 || r.typ == Null {
+		return nil
+	}
+	if r.typ == Boolean {
+		return r.skipBits(n)
+	}
+	if size := int64(fixedSize(r.typ)); size > 0 {
+		//guard: values would be skipped that are not there
+		if n > int64(len(r.data)-r.pos)/size {
+			return r.badValue(ErrShort)
+		}
+		r.pos += int(n * size)
+		return nil
+	}
+	for ; n > 0; n-- {
+		k := quickSize(r.typ, r.data[r.pos:])
+		if k == 0 {
+			var err error
+			if k, err = r.slowSize(); err != nil {
+				return err
+			}
+		}
+		r.pos += k
+	}
+	return nil
+}
+
+func (r *Reader) skipBits(n int64) error {
+	// Up to seven bits of the current byte, then whole bytes, then a rest.
+	if r.bit > 0 {
+		k := min(n, int64(8-r.bit))
+		r.bit = (r.bit + uint8(k)) & 7
+		n -= k
+	}
+	size := (n + 7) / 8
+	//guard: booleans would be skipped that are not there
+	if size > int64(len(r.data)-r.pos) {
+		return r.badValue(ErrShort)
+	}
+	r.pos += int(size)
+	if n > 0 {
+		r.bit = uint8(n & 7)
+	}
+	return nil
+}
+
+// skipItems skips n values of a column without lengths.
+func (r *Reader) skipItems(n int64) error {
+	for n > 0 {
+		if err := r.fill(); errors.Is(err, io.EOF) {
+			return r.endsEarly(n)
+		} else if err != nil {
+			return err
+		}
+		k := int64(1)
+		if r.counted || r.typ == Null {
+			k = min(n, r.values)
+		}
+		if err := r.skipValues(k); err != nil {
+			return err
+		}
+		n -= k
+		r.values -= k
+	}
+	return nil
+}
+
+// skipSequences skips the next n sequences and gives the sum of their lengths.
+func (r *Reader) skipSequences(n int64) (sum int64, err error) {
+	for n > 0 {
+		if err := r.startRun(); errors.Is(err, io.EOF) {
+			return 0, r.endsEarly(n)
+		} else if err != nil {
+			return 0, err
+		}
+		k := min(n, r.run)
+		if sum, err = r.addLengths(sum, k); err != nil {
+			return 0, err
+		}
+		r.bit = 0
+		if r.typ == Boolean && r.run > 1 {
+			// Packing restarts at every length: each value has a byte of its own.
+			err = r.skipBits(8 * k * r.runLength)
+		} else {
+			err = r.skipValues(k * r.runLength)
+		}
+		if err != nil {
+			return 0, err
+		}
+		r.run -= k
+		r.lengths -= k
+		n -= k
+	}
+	return sum, nil
+}
+
+// addLengths adds k lengths of the run to sum.
+func (r *Reader) addLengths(sum, k int64) (int64, error) {
+	//guard: a sum of lengths would become negative
+	if r.runLength > 0 && k > (math.MaxInt64-sum)/r.runLength {
+		return 0, r.damaged(damage.Count, "the lengths add up to more than 2^63")
+	}
+	return sum + k*r.runLength, nil
+}

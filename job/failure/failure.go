@@ -1,0 +1,151 @@
+// Package failure holds the kinds of failure that a user tells apart, each of
+// which is an exit code of the command line. Whoever knows what a failure means
+// to the user gives it its kind; what nobody did is judged by what storage and
+// decoders say.
+package failure
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/rowtocol/rowtocol/format/damage"
+	"github.com/rowtocol/rowtocol/store"
+)
+
+// The kinds, for errors.Is and KindOf.
+var (
+	Usage     = errors.New("usage or configuration")
+	Input     = errors.New("input is missing, damaged or not convertible")
+	Storage   = errors.New("storage failed; a retry may help")
+	Locked    = errors.New("another run holds the destination; a retry may help")
+	Different = errors.New("a difference was found")
+	Refused   = errors.New("storage refuses for good")
+	Losses    = errors.New("committed with losses")
+	Foreign   = errors.New("the destination holds something else")
+)
+
+// kinds are all kinds in the order in which given looks for them, each with the name
+// that documents know it by, and its weight: of several failures, that of the least
+// weight says most of what went wrong, and 0 is that of a defect.
+var kinds = []struct {
+	kind   error
+	name   string
+	weight int
+}{
+	{Usage, "usage", 1},
+	{Input, "input", 2},
+	{Storage, "storage", 5},
+	{Locked, "locked", 6},
+	{Different, "different", 8},
+	{Refused, "refused", 4},
+	{Losses, "losses", 7},
+	{Foreign, "conflict", 3},
+}
+
+// Defect is the name of a failure that is of no kind.
+const Defect = "defect"
+
+// Name returns the name of a kind in documents and final JSON objects; Defect if kind
+// is nil.
+func Name(kind error) string {
+	for _, k := range kinds {
+		if k.kind == kind {
+			return k.name
+		}
+	}
+	return Defect
+}
+
+// Named returns the kind with a name; nil if there is none.
+func Named(name string) error {
+	for _, k := range kinds {
+		if k.name == name {
+			return k.kind
+		}
+	}
+	return nil
+}
+
+// Compare orders kinds, the weightiest first: of several failures, that says most of
+// what went wrong. nil, a defect, comes before all.
+func Compare(a, b error) int { return cmp.Compare(weight(a), weight(b)) }
+
+func weight(kind error) int {
+	for _, k := range kinds {
+		if k.kind == kind {
+			return k.weight
+		}
+	}
+	return 0
+}
+
+// failure is an error with its kind, which its message does not repeat.
+type failure struct {
+	kind, err error
+}
+
+func (f *failure) Error() string   { return f.err.Error() }
+func (f *failure) Unwrap() []error { return []error{f.kind, f.err} }
+
+// As gives err a kind, unless it is nil or has one.
+func As(kind, err error) error {
+	//guard: what went well would fail, or what was said outright would be overruled
+	if err == nil || Given(err) {
+		return err
+	}
+	return &failure{kind, err}
+}
+
+// New returns an error of a kind. The message is formatted as fmt.Errorf does.
+func New(kind error, message string, args ...any) error {
+	return &failure{kind, fmt.Errorf(message, args...)}
+}
+
+// Given reports whether err was given a kind.
+func Given(err error) bool { return given(err) != nil }
+
+func given(err error) error {
+	for _, k := range kinds {
+		if errors.Is(err, k.kind) {
+			return k.kind
+		}
+	}
+	return nil
+}
+
+// KindOf returns the kind of an error: the one that it was given, or else what
+// follows from the store or the decoder that it comes from. It is nil for an
+// interruption and for what must be a defect of the program.
+func KindOf(err error) error {
+	if kind := given(err); kind != nil {
+		return kind
+	}
+	if err == nil || errors.Is(err, context.Canceled) {
+		return nil
+	}
+	if d := (*damage.Error)(nil); errors.As(err, &d) {
+		return Input
+	}
+	switch store.Classify(err) {
+	case store.NotFound, store.Retryable:
+		return Storage
+	case store.Exists:
+		return Foreign
+	case store.Final:
+		return Refused
+	case store.Unsupported:
+		return Usage
+	default:
+		return nil
+	}
+}
+
+// Judge gives err the kind that KindOf finds.
+func Judge(err error) error {
+	if kind := KindOf(err); kind != nil {
+		return As(kind, err)
+	}
+	return err
+}

@@ -1,0 +1,198 @@
+package index
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/rowtocol/rowtocol/avro/rowkey"
+	"github.com/rowtocol/rowtocol/hfile"
+	"github.com/rowtocol/rowtocol/job/manifest"
+	"github.com/rowtocol/rowtocol/job/task"
+	"github.com/rowtocol/rowtocol/mapper"
+	"github.com/rowtocol/rowtocol/store"
+)
+
+const schema = `{"type":"record","name":"R","fields":[{"name":"id","type":["null","long"]},{"name":"name","type":"string"}]}`
+
+func newPlan(indexes ...string) *manifest.Plan {
+	return &manifest.Plan{Schema: schema, Request: manifest.Request{Options: manifest.Options{Index: indexes, RowGroupSize: 64 << 20}}}
+}
+
+// row is a row of the schema; id is null below 0.
+type row struct {
+	id   int64
+	name string
+}
+
+// encoded are the row's fields as Avro encodes them.
+func (r row) encoded() (id, name []byte) {
+	id = binary.AppendVarint(nil, 0)
+	if r.id >= 0 {
+		id = binary.AppendVarint(binary.AppendVarint(nil, 1), r.id)
+	}
+	return id, append(binary.AppendVarint(nil, int64(len(r.name))), r.name...)
+}
+
+// fingerprint is that of the output of which the indexes are.
+const fingerprint = "of this output"
+
+// output is what a Sink makes of tasks, in memory.
+type output struct {
+	side    []task.SideFile
+	success manifest.Success
+	files   map[string][]byte // of the indexes, by their names
+}
+
+func content(t testing.TB, f task.NewFile) []byte {
+	t.Helper()
+	b, err := io.ReadAll(f.Content)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// memoryFile is an open file in memory.
+type memoryFile struct {
+	*bytes.Reader
+	name string
+}
+
+func (f memoryFile) Close() error { return nil }
+func (f memoryFile) Name() string { return f.name }
+
+func newFileOf(b []byte, name string) store.File { return memoryFile{bytes.NewReader(b), name} }
+
+// run gives the rows of each row group of a task to the sink.
+func (o *output) run(t testing.TB, s task.Sink, number int, groups ...[]row) {
+	t.Helper()
+	a, err := s.Begin(number, t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for g, rows := range groups {
+		for i, r := range rows {
+			id, name := r.encoded()
+			keys := make([][]byte, 0, 2)
+			for _, p := range a.Keys() {
+				keys = append(keys, map[string][]byte{"id": id, "name": name}[p])
+			}
+			if err := a.Row(&mapper.Row{Group: g, Number: int64(i), Keys: keys}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	files, err := a.Finish(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		b := content(t, f)
+		o.side = append(o.side, task.SideFile{Task: number, Name: f.Name, Open: func(context.Context) (store.File, error) {
+			return newFileOf(b, f.Name), nil
+		}})
+	}
+	if err := a.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// indexes are those that merge made.
+func (o *output) indexes() []Index {
+	return In(o.success.Request.Options.Index, o.success.Index, fingerprint)
+}
+
+// merge makes the indexes.
+func (o *output) merge(t testing.TB, s task.Sink) {
+	t.Helper()
+	dir := t.TempDir()
+	o.files, o.success.Index = make(map[string][]byte), nil
+	o.success.Request.Options.Index = nil
+	for _, spec := range s.(*Sink).specs {
+		o.success.Request.Options.Index = append(o.success.Request.Options.Index, spec.String())
+	}
+	err := s.Merge(t.Context(), task.Output{Fingerprint: fingerprint, Side: o.side}, dir, func(f task.NewFile) error {
+		b := content(t, f)
+		name := path.Join(manifest.IndexDir, "0123456789abcdef", f.Name)
+		o.files[name] = b
+		o.success.Index = append(o.success.Index, manifest.File{Name: name, Bytes: int64(len(b)), Keys: f.Keys})
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if left, _ := filepath.Glob(dir + "/*"); len(left) > 0 {
+		t.Errorf("the merge left %q", left)
+	}
+}
+
+// find returns the rows of a range of keys in an index, as "key task.group.row".
+func (o *output) find(t testing.TB, x Index, keys rowkey.Range) (found []string) {
+	t.Helper()
+	r := NewReader(x, func(_ context.Context, name string) (store.File, error) { return newFileOf(o.files[name], name), nil }, 2, nil)
+	defer r.Close()
+	err := r.Find(t.Context(), keys, func(key []byte, p Position) error {
+		found = append(found, fmt.Sprintf("%x %d.%d.%d", key, p.Task, p.Group, p.Row))
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+// wanted are the rows that an index of a field should have, in order.
+func wanted(field string, tasks ...[][]row) (all []string) {
+	type found struct{ key, at string }
+	var rows []found
+	for n, groups := range tasks {
+		for g, of := range groups {
+			for i, r := range of {
+				key := r.name
+				if field == "id" {
+					if r.id < 0 {
+						continue
+					}
+					key = string(binary.BigEndian.AppendUint64(nil, uint64(r.id)^1<<63))
+				}
+				rows = append(rows, found{key, fmt.Sprintf("%d.%d.%d", n, g, i)})
+			}
+		}
+	}
+	slices.SortStableFunc(rows, func(a, b found) int { return strings.Compare(a.key, b.key) })
+	for _, r := range rows {
+		all = append(all, fmt.Sprintf("%x %s", r.key, r.at))
+	}
+	return all
+}
+
+func mustSink(t testing.TB, p *manifest.Plan, memory int64) *Sink {
+	t.Helper()
+	s, err := Of(p, memory)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s.(*Sink)
+}
+
+// verify checks all files of the indexes as HFiles.
+func (o *output) verify(t testing.TB) {
+	t.Helper()
+	for name, b := range o.files {
+		r, err := hfile.Open(bytes.NewReader(b), int64(len(b)), hfile.OpenOptions{Name: name})
+		if err == nil {
+			err = r.Verify(t.Context())
+		}
+		if err != nil || r.Unverified() {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

@@ -1,0 +1,417 @@
+package index
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/rowtocol/rowtocol/avro/rowkey"
+	"github.com/rowtocol/rowtocol/format/damage"
+	"github.com/rowtocol/rowtocol/hfile"
+	"github.com/rowtocol/rowtocol/job/failure"
+	"github.com/rowtocol/rowtocol/job/failure/failuretest"
+	"github.com/rowtocol/rowtocol/job/manifest"
+	"github.com/rowtocol/rowtocol/job/task"
+	"github.com/rowtocol/rowtocol/mapper"
+	"github.com/rowtocol/rowtocol/store"
+)
+
+// randomRows are rows with many equal keys, some of them null.
+func randomRows(random *rand.Rand, n int) []row {
+	rows := make([]row, n)
+	for i := range rows {
+		rows[i] = row{random.Int64N(50) - 5, strings.Repeat(string(rune('a'+random.IntN(3))), random.IntN(4))}
+	}
+	return rows
+}
+
+func TestIndexHasAllRows(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	tasks := [][][]row{
+		{randomRows(random, 300), randomRows(random, 1), randomRows(random, 200)},
+		{nil},
+		{randomRows(random, 500)},
+	}
+	for name, c := range map[string]struct {
+		memory int   // of a sorter
+		merge  int   // of the merge
+		size   int64 // ceiling of a file
+		files  int   // at least
+	}{
+		"in memory":    {1 << 20, 1 << 20, 1 << 20, 1},
+		"many runs":    {1000, 0, 1 << 20, 1},
+		"little files": {1 << 20, 1 << 20, 9_000, 4},
+		"no room":      {1000, 0, 1, 20},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := mustSink(t, newPlan("id", "name"), 1<<30)
+			s.memory, s.merge, s.size = c.memory, c.merge, c.size
+			var o output
+			for n, groups := range tasks {
+				o.run(t, s, n, groups...)
+			}
+			o.merge(t, s)
+			o.verify(t)
+			indexes := o.indexes()
+			if len(indexes) != 2 || indexes[0].Fields != "id" || indexes[1].Fields != "name" {
+				t.Fatalf("indexes %+v", indexes)
+			}
+			for _, x := range indexes {
+				want := wanted(x.Fields, tasks...)
+				if got := o.find(t, x, rowkey.Range{}); !slices.Equal(got, want) {
+					t.Errorf("%s: %d rows, want %d", x.Fields, len(got), len(want))
+				}
+				if x.Entries() != int64(len(want)) || len(x.Files) < c.files {
+					t.Errorf("%s: %d entries in %d files, want %d in at least %d", x.Fields, x.Entries(), len(x.Files), len(want), c.files)
+				}
+				checkFiles(t, &o, x, c.size)
+			}
+			before := o.files
+			o.merge(t, s)
+			for name := range before {
+				if !bytes.Equal(before[name], o.files[name]) {
+					t.Errorf("%s is another file the second time", name)
+				}
+			}
+		})
+	}
+}
+
+// checkFiles checks sizes and ranges of the files of an index.
+func checkFiles(t *testing.T, o *output, x Index, size int64) {
+	t.Helper()
+	for i, f := range x.Files {
+		if f.Bytes > size && f.Keys.Entries > 1 {
+			t.Errorf("%s has %d bytes, the ceiling is %d", f.Name, f.Bytes, size)
+		}
+		if i > 0 && bytes.Compare(x.Files[i-1].Keys.Last, f.Keys.First) > 0 {
+			t.Errorf("%s begins before the last key of the file in front", f.Name)
+		}
+		r, err := hfile.Open(bytes.NewReader(o.files[f.Name]), f.Bytes, hfile.OpenOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if string(r.Info().Value(infoFields)) != x.Fields || r.Entries() != f.Keys.Entries || !bytes.Equal(r.LastKey().Row(), f.Keys.Last) {
+			t.Errorf("%s: fields %q, %d keys up to %x; the manifest says %+v", f.Name, r.Info().Value(infoFields), r.Entries(), r.LastKey().Row(), f.Keys)
+		}
+	}
+}
+
+func TestFind(t *testing.T) {
+	var rows []row
+	for i := range 2000 {
+		rows = append(rows, row{int64(i / 2 * 2), fmt.Sprint(i)})
+	}
+	s := mustSink(t, newPlan("id"), 1<<30)
+	s.size = 30_000
+	var o output
+	o.run(t, s, 0, rows)
+	o.merge(t, s)
+	x := o.indexes()[0]
+	if len(x.Files) < 3 {
+		t.Fatalf("%d files", len(x.Files))
+	}
+	spec := s.specs[0]
+	for _, c := range []struct {
+		from, to string
+		want     int
+	}{{"0", "0", 2}, {"1", "1", 0}, {"1998", "1998", 2}, {"1999", "", 0}, {"", "-1", 0}, {"10", "20", 12}, {"", "", 2000}, {"1501", "1503", 2}, {"600", "1400", 802}} {
+		r, err := spec.Between(c.from, c.to)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := o.find(t, x, r); len(got) != c.want {
+			t.Errorf("%s to %s: %d rows, want %d", c.from, c.to, len(got), c.want)
+		}
+	}
+	stop := errors.New("enough")
+	r := NewReader(x, func(_ context.Context, name string) (store.File, error) { return newFileOf(o.files[name], name), nil }, 2, nil)
+	defer r.Close()
+	if err := r.Find(t.Context(), rowkey.Range{}, func([]byte, Position) error { return stop }); !errors.Is(err, stop) {
+		t.Errorf("%v", err)
+	}
+}
+
+// A damaged index, and one that is not the manifest's, is reported with its name.
+func TestDamagedIndex(t *testing.T) {
+	s := mustSink(t, newPlan("id"), 1<<30)
+	var o output
+	o.run(t, s, 0, []row{{1, ""}, {2, ""}})
+	o.merge(t, s)
+	x := o.indexes()[0]
+	name := x.Files[0].Name
+	for what, change := range map[string]func(b []byte) []byte{
+		"a bit of a cell": func(b []byte) []byte { b[50] ^= 1; return b },
+		"cut":             func(b []byte) []byte { return b[:len(b)-1] },
+	} {
+		r := NewReader(x, func(context.Context, string) (store.File, error) {
+			return newFileOf(change(bytes.Clone(o.files[name])), name), nil
+		}, 2, nil)
+		err := r.Find(t.Context(), rowkey.Range{}, func([]byte, Position) error { return nil })
+		r.Close()
+		var d *damage.Error
+		if !errors.As(err, &d) || d.File != name {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+}
+
+// An index is not searched that the manifest describes otherwise.
+func TestIndexOfAnotherOutput(t *testing.T) {
+	s := mustSink(t, newPlan("id"), 1<<30)
+	var o output
+	o.run(t, s, 0, []row{{1, ""}, {2, ""}})
+	o.merge(t, s)
+	for what, change := range map[string]func(x *Index, keys *manifest.KeyRange){
+		"another output": func(x *Index, _ *manifest.KeyRange) { x.Fingerprint += "x" },
+		"other fields":   func(x *Index, _ *manifest.KeyRange) { x.Fields = "name" },
+		"entries":        func(_ *Index, keys *manifest.KeyRange) { keys.Entries++ },
+		"the last key":   func(_ *Index, keys *manifest.KeyRange) { keys.Last = append(bytes.Clone(keys.Last), 0) },
+		"size":           func(x *Index, _ *manifest.KeyRange) { x.Files[0].Bytes++ },
+	} {
+		x := o.indexes()[0]
+		keys := *x.Files[0].Keys
+		x.Files[0].Keys = &keys
+		change(&x, &keys)
+		open := 0
+		r := NewReader(x, func(_ context.Context, name string) (store.File, error) {
+			open++
+			return closing{newFileOf(o.files[name], name), &open}, nil
+		}, 2, nil)
+		err := r.Find(t.Context(), rowkey.Range{}, func([]byte, Position) error { return nil })
+		r.Close()
+		var d *damage.Error
+		if !errors.As(err, &d) || d.File != x.Files[0].Name || open != 0 {
+			t.Errorf("%s: %v; %d files stay open", what, err, open)
+		}
+	}
+}
+
+// TestOpenFiles finds keys in an index of more files than are open at a time.
+func TestOpenFiles(t *testing.T) {
+	s := mustSink(t, newPlan("id"), 1<<30)
+	s.size = 20_000
+	var o output
+	rows := make([]row, 2000)
+	for i := range rows {
+		rows[i].id = int64(i)
+	}
+	o.run(t, s, 0, rows)
+	o.merge(t, s)
+	x := o.indexes()[0]
+	const most = 2
+	if len(x.Files) <= most {
+		t.Fatalf("%d files are too few", len(x.Files))
+	}
+	open := 0
+	r := NewReader(x, func(_ context.Context, name string) (store.File, error) {
+		if open++; open > most {
+			t.Fatalf("%d files are open", open)
+		}
+		return closing{newFileOf(o.files[name], name), &open}, nil
+	}, most, nil)
+	for range 2 {
+		n := 0
+		if err := r.Find(t.Context(), rowkey.Range{}, func([]byte, Position) error { n++; return nil }); err != nil || n != len(rows) {
+			t.Errorf("%d of %d keys, %v", n, len(rows), err)
+		}
+	}
+	r.Close()
+	if open != 0 {
+		t.Errorf("%d files stay open", open)
+	}
+}
+
+func TestNoRows(t *testing.T) {
+	s := mustSink(t, newPlan("id,name"), 1<<30)
+	var o output
+	o.run(t, s, 0, nil)
+	o.merge(t, s)
+	x := o.indexes()
+	if len(x) != 1 || x[0].Fields != "id,name" || len(x[0].Files) != 1 || x[0].Entries() != 0 {
+		t.Fatalf("%+v", x)
+	}
+	o.verify(t)
+	if got := o.find(t, x[0], rowkey.Range{}); len(got) > 0 {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestNullsAreCounted(t *testing.T) {
+	s := mustSink(t, newPlan("id"), 1<<30)
+	var o output
+	o.run(t, s, 0, []row{{-1, ""}, {5, ""}})
+	o.run(t, s, 1, []row{{-1, ""}, {-1, ""}})
+	o.merge(t, s)
+	for name, b := range o.files {
+		r, err := hfile.Open(bytes.NewReader(b), int64(len(b)), hfile.OpenOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n, err := nullsOf(r); n != 3 || err != nil {
+			t.Errorf("%s: %d rows without a key, %v", name, n, err)
+		}
+	}
+}
+
+func TestRefusedRows(t *testing.T) {
+	s := mustSink(t, newPlan("name"), 1<<30)
+	for name, r := range map[string]mapper.Row{
+		"a long key":   {Keys: [][]byte{{}}},
+		"a far row":    {Number: math.MaxUint32 + 1},
+		"a late group": {Group: math.MaxUint32 + 1},
+	} {
+		a, err := s.Begin(0, t.TempDir())
+		if err != nil {
+			t.Fatal(err)
+		}
+		length := 1
+		if r.Keys != nil {
+			length = hfile.MaxRow + 1
+		}
+		_, key := row{name: strings.Repeat("x", length)}.encoded()
+		r.Keys = [][]byte{key}
+		if err := a.Row(&r); err == nil {
+			t.Errorf("%s was taken", name)
+		}
+		if err := a.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestOf(t *testing.T) {
+	if s, err := Of(newPlan(), 1<<30); s != nil || err != nil {
+		t.Errorf("without an index %v, %v", s, err)
+	}
+	for _, indexes := range [][]string{{"nobody"}, {"id", "id"}, {strings.Repeat("id,", 60) + "name"}} {
+		_, err := Of(newPlan(indexes...), 1<<30)
+		failuretest.Want(t, err, failure.Usage, "key")
+	}
+	a, b := mustSink(t, newPlan("id", "name"), 1<<30), mustSink(t, newPlan("id,name"), 1<<30)
+	if a.Name() == b.Name() {
+		t.Errorf("two sinks have the name %q", a.Name())
+	}
+	if s := mustSink(t, newPlan("id", "name"), 16<<20); s.Memory() > 1<<20 || s.Memory() < 2*leastMemory {
+		t.Errorf("of 16 MiB, %d bytes are taken", s.Memory())
+	}
+}
+
+// TestManyRuns merges more runs than may be open at a time.
+func TestManyRuns(t *testing.T) {
+	s := mustSink(t, newPlan("id"), 1<<30)
+	s.merge = 0
+	var o output
+	var tasks [][][]row
+	for i := range 70 {
+		rows := []row{{int64(i * 7 % 50), ""}, {int64(i % 3), ""}}
+		tasks = append(tasks, [][]row{rows})
+		o.run(t, s, i, rows)
+	}
+	open, most := 0, 0
+	for i, f := range o.side {
+		inner := f.Open
+		o.side[i].Open = func(ctx context.Context) (store.File, error) {
+			in, err := inner(ctx)
+			open++
+			most = max(most, open)
+			return closing{in, &open}, err
+		}
+	}
+	o.merge(t, s)
+	if got, want := o.find(t, o.indexes()[0], rowkey.Range{}), wanted("id", tasks...); !slices.Equal(got, want) {
+		t.Errorf("%d rows, want %d", len(got), len(want))
+	}
+	if open != 0 || most > leastFanIn {
+		t.Errorf("%d runs stay open, %d were at a time", open, most)
+	}
+}
+
+// TestSorterMemory sorts keys of all lengths, and takes no more memory than it may.
+func TestSorterMemory(t *testing.T) {
+	for name, size := range map[string]int{"none": 0, "short": 8, "long": 4000} {
+		const limit = 64 << 10
+		s := newSorter(t.TempDir(), limit)
+		key := bytes.Repeat([]byte("k"), size)
+		for i := range 3 * limit / (size + positionSize) {
+			if err := s.add(key, Position{Row: uint32(i)}); err != nil {
+				t.Fatal(err)
+			}
+			if taken := cap(s.memory) + entrySize*cap(s.entries); taken > limit {
+				t.Fatalf("%s: %d bytes are taken of %d", name, taken, limit)
+			}
+		}
+		if len(s.runs) < 2 {
+			t.Errorf("%s: %d runs", name, len(s.runs))
+		}
+	}
+}
+
+// TestInterrupted ends an attempt whose context has ended while its runs are merged.
+func TestInterrupted(t *testing.T) {
+	s := mustSink(t, newPlan("id"), 1<<30)
+	s.memory = 1000
+	a, err := s.Begin(0, t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	id, _ := row{1, ""}.encoded()
+	for i := range int64(500) {
+		if err := a.Row(&mapper.Row{Number: i, Keys: [][]byte{id}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := a.Finish(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v", err)
+	}
+	if err := a.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+type closing struct {
+	store.File
+	open *int
+}
+
+func (c closing) Close() error { *c.open--; return c.File.Close() }
+
+func BenchmarkSort(b *testing.B) {
+	s, err := Of(newPlan("id"), 512<<20)
+	if err != nil {
+		b.Fatal(err)
+	}
+	random := rand.New(rand.NewPCG(1, 2))
+	values := make([][]byte, 1<<16)
+	for i := range values {
+		values[i], _ = row{id: random.Int64()}.encoded()
+	}
+	b.ReportAllocs()
+	for range b.N {
+		a, err := s.Begin(0, b.TempDir())
+		if err != nil {
+			b.Fatal(err)
+		}
+		r := mapper.Row{Keys: make([][]byte, 1)}
+		for i := range 1_000_000 {
+			r.Number, r.Keys[0] = int64(i), values[i&(1<<16-1)]
+			if err := a.Row(&r); err != nil {
+				b.Fatal(err)
+			}
+		}
+		if _, err := a.Finish(b.Context()); err != nil {
+			b.Fatal(err)
+		}
+		_ = a.Close()
+	}
+}
+
+var _ task.Sink = (*Sink)(nil)

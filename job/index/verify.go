@@ -1,0 +1,133 @@
+package index
+
+import (
+	"bytes"
+	"context"
+
+	"github.com/rowtocol/rowtocol/format/column"
+	"github.com/rowtocol/rowtocol/format/damage"
+	"github.com/rowtocol/rowtocol/job/manifest"
+)
+
+// Verifier checks the index of an output.
+type Verifier struct {
+	Index Index
+	// Parts are those of the output.
+	Parts []manifest.Part
+	// Open opens the files of the index.
+	Open OpenFunc
+	// Rows returns the rows of the parts, with the fields of the index at least. They are
+	// closed here. nil if the index is not to be held against them.
+	Rows func(ctx context.Context) (Rows, error)
+	// Memory accounts for what is read; nil if nobody does.
+	Memory column.Account
+
+	rows   map[[2]uint32]int64 // of the row groups
+	last   []byte              // key
+	lastAt Position            // of that
+	cells  rowKeys
+	buf    []byte
+}
+
+// Verify reads every byte of the files and checks them as HFiles, that they have the keys and
+// the number of rows that the manifest says, in order, and that they lead from the key of each
+// row that has one to that row, and nowhere else. It returns the first damage, and ends at
+// what is none.
+func (v *Verifier) Verify(ctx context.Context) error {
+	v.rows = make(map[[2]uint32]int64, len(v.Parts))
+	for _, p := range v.Parts {
+		v.rows[[2]uint32{uint32(p.Task), uint32(p.RowGroup)}] = p.Rows
+	}
+	name := ""
+	for i := range v.Index.Files {
+		var err error
+		if name, err = v.file(ctx, i); err != nil {
+			return err
+		}
+	}
+	if v.Rows == nil {
+		return nil
+	}
+	rows, err := v.Rows(ctx)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	want, err := keysOf(ctx, v.Index.Fields, v.Parts, rows)
+	if err != nil {
+		return err
+	}
+	//guard: rows would not be found by their keys
+	if v.cells.keys != want.keys || v.cells.nulls != want.nulls {
+		return damage.New(damage.Count, name, -1, "the index %s has %d keys and %d rows without one, the output %d and %d",
+			v.Index.Fields, v.cells.keys, v.cells.nulls, want.keys, want.nulls)
+	}
+	//guard: rows would be found by the keys of others
+	if v.cells.sum != want.sum {
+		return damage.New(damage.Value, name, -1, "the index %s has other keys than the rows", v.Index.Fields)
+	}
+	return nil
+}
+
+// file checks a file of the index and returns its name.
+func (v *Verifier) file(ctx context.Context, number int) (name string, err error) {
+	f, err := v.Index.open(ctx, number, v.Open, v.Memory)
+	if err != nil {
+		return "", err
+	}
+	defer f.close()
+	if err := f.r.Verify(ctx); err != nil {
+		return "", err
+	}
+	nulls, err := nullsOf(f.r)
+	if err != nil {
+		return "", err
+	}
+	//guard: the files of two indexes would be taken for those of one
+	if number > 0 && nulls != v.cells.nulls {
+		return "", damage.New(damage.Value, f.r.Name(), f.r.Trailer().FileInfo, "the file is of an index with %d rows without a key, those before it of one with %d", nulls, v.cells.nulls)
+	}
+	v.cells.nulls = nulls
+	return f.r.Name(), v.keys(f, v.Index.Files[number].Keys)
+}
+
+// keys checks the keys of a file and where they lead to.
+func (v *Verifier) keys(f *openFile, listed *manifest.KeyRange) error {
+	wrong := func(reason string, args ...any) error {
+		return damage.New(damage.Value, f.r.Name(), -1, reason, args...)
+	}
+	for n := 0; f.s.Next(); n++ {
+		key := f.s.Key()
+		p, err := f.position()
+		if err != nil {
+			return err
+		}
+		//guard: a search would end in a row that is not there
+		if int64(p.Row) >= v.rows[[2]uint32{p.Task, p.Group}] { // 0 of a row group that is not there
+			return wrong("the cell %s leads to row %d of row group %d of task %d, which is not there", key, p.Row, p.Group, p.Task)
+		}
+		//guard: searches would leave out the file, and rows in it
+		if n == 0 && !bytes.Equal(key.Row(), listed.First) {
+			return wrong("the first key is %x, the manifest says %x", key.Row(), listed.First)
+		}
+		//guard: a row could be there twice, in the place of another
+		if v.cells.keys > 0 && (bytes.Compare(v.last, key.Row()) > 0 || bytes.Equal(v.last, key.Row()) && !v.lastAt.before(p)) {
+			return wrong("the cell %s does not sort after the previous one", key)
+		}
+		v.last, v.lastAt = append(v.last[:0], key.Row()...), p
+		v.buf = p.append(append(v.buf[:0], key.Row()...))
+		v.cells.add(v.buf)
+	}
+	return f.s.Err()
+}
+
+// before reports whether a row comes before another.
+func (p Position) before(q Position) bool {
+	if p.Task != q.Task {
+		return p.Task < q.Task
+	}
+	if p.Group != q.Group {
+		return p.Group < q.Group
+	}
+	return p.Row < q.Row
+}

@@ -1,0 +1,123 @@
+package input
+
+import (
+	"context"
+
+	"github.com/rowtocol/rowtocol/internal/parallel"
+	"github.com/rowtocol/rowtocol/job/failure"
+	"github.com/rowtocol/rowtocol/job/manifest"
+	"github.com/rowtocol/rowtocol/store"
+)
+
+// Sum reads an input whole and returns the CRC-32C of its bytes.
+func Sum(ctx context.Context, resolve Resolve, in manifest.Input) (uint32, error) {
+	return sumRange(ctx, resolve, in, 0, in.Size)
+}
+
+// SumUnread calls sum, several at a time, for each input of which only all its bytes tell
+// whether it is a known one.
+func SumUnread(ctx context.Context, inputs []manifest.Input, known *manifest.Known, sum func(context.Context, *manifest.Input) error) error {
+	return parallel.Do(ctx, len(inputs), Readers, func(ctx context.Context, i int) error {
+		if known.Find(&inputs[i], "", false).Relation != manifest.Unread {
+			return nil
+		}
+		return sum(ctx, &inputs[i])
+	})
+}
+
+func sumRange(ctx context.Context, resolve Resolve, in manifest.Input, start, end int64) (uint32, error) {
+	f, _, err := Open(ctx, resolve, in)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = f.Close() }()
+	_, crc, err := store.SumRange(ctx, f, start, end)
+	return crc, err
+}
+
+// StillRead reports whether what a task read is what its inputs, as its plan has them,
+// still hold: of an input that was modified meanwhile the bytes are compared.
+func StillRead(ctx context.Context, resolve Resolve, p *manifest.Plan, res *manifest.TaskResult) (bool, error) {
+	for i, piece := range p.Tasks[res.Task].Pieces {
+		in, read := p.Request.Inputs[piece.Input], res.Reads[i]
+		was := read.Input(in)
+		if was.Settled(&in) {
+			continue
+		}
+		crc, err := sumRange(ctx, resolve, in, piece.Start, piece.End)
+		if err != nil {
+			return false, err
+		}
+		//guard: rows of two versions of a file would be in one output
+		if crc != read.CRC32C {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+// Check finds out whether the inputs of a plan are what its tasks read. It returns
+// them as they are now, with the CRC-32C of all their bytes. Only an input that may
+// have been modified since a task opened it is read for that.
+func Check(ctx context.Context, resolve Resolve, p *manifest.Plan, results []*manifest.TaskResult) ([]manifest.Input, error) {
+	found := make([]manifest.Input, len(p.Request.Inputs))
+	pieces := piecesOf(p, results)
+	return found, parallel.Do(ctx, len(found), Readers, func(ctx context.Context, i int) (err error) {
+		found[i], err = check(ctx, resolve, p.Request.Inputs[i], pieces[i])
+		return err
+	})
+}
+
+// readPiece is a piece of an input as a task read it.
+type readPiece struct {
+	manifest.Read
+	size int64
+}
+
+// piecesOf are the pieces of each input, in order.
+func piecesOf(p *manifest.Plan, results []*manifest.TaskResult) [][]readPiece {
+	pieces := make([][]readPiece, len(p.Request.Inputs))
+	for i, t := range p.Tasks {
+		for j, piece := range t.Pieces {
+			pieces[piece.Input] = append(pieces[piece.Input], readPiece{results[i].Reads[j], piece.End - piece.Start})
+		}
+	}
+	return pieces
+}
+
+func check(ctx context.Context, resolve Resolve, in manifest.Input, pieces []readPiece) (manifest.Input, error) {
+	f, now, err := reopen(ctx, resolve, in)
+	if err != nil {
+		return now, err
+	}
+	defer func() { _ = f.Close() }()
+	if err := checkEnds(f, &in); err != nil {
+		return now, err
+	}
+	var crc uint32
+	settled := true
+	for _, piece := range pieces {
+		crc = store.JoinSums(crc, piece.CRC32C, piece.size)
+		was := piece.Input(in)
+		settled = settled && was.Settled(&now)
+	}
+	holds := crc
+	if !settled {
+		if _, holds, err = store.SumRange(ctx, f, 0, in.Size); err != nil {
+			return now, err
+		}
+	}
+	changed := func(was uint32) error {
+		return failure.New(failure.Input, "input %s changed during the job: the CRC-32C of its bytes was %08x and is %08x", in.Path, was, holds)
+	}
+	//guard: rows of two versions of a file would be in one output
+	if holds != crc {
+		return now, changed(crc)
+	}
+	//guard: rows of another file would be taken for those of the one that was looked at
+	if in.CRC32C != nil && *in.CRC32C != holds {
+		return now, changed(*in.CRC32C)
+	}
+	now.CRC32C = &crc
+	return now, nil
+}

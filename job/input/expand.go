@@ -1,0 +1,231 @@
+package input
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/rowtocol/rowtocol/job/failure"
+	"github.com/rowtocol/rowtocol/job/manifest"
+	"github.com/rowtocol/rowtocol/store"
+)
+
+// Resolve finds the store of a location and its path there.
+type Resolve func(location string) (store.Location, error)
+
+// Locate resolves a location; a nil resolve is store.Resolve, which knows local
+// disks only. The path is absolute, because plans travel and a rerun may start
+// in another directory.
+func Locate(resolve Resolve, location string) (store.Location, error) {
+	if resolve == nil {
+		resolve = store.Resolve
+	}
+	l, err := resolve(location)
+	if err != nil {
+		if c := store.Classify(err); c == store.Retryable || c == store.Final {
+			return l, err
+		}
+		return l, failure.As(failure.Usage, err)
+	}
+	if l.Origin == "" && !path.IsAbs(l.Path) {
+		wd, err := os.Getwd()
+		if err != nil {
+			return l, failure.As(failure.Storage, err)
+		}
+		l.Path = path.Join(wd, l.Path)
+	}
+	return l, nil
+}
+
+// Search says which files are wanted.
+type Search struct {
+	// Resolve finds the store of a location; see Locate.
+	Resolve Resolve
+	// Inputs are files, directories and patterns, as the user named them.
+	Inputs []string
+	// Dest is the destination, in which no input may be; nil if there is none.
+	Dest *store.Location
+	// AllowEmpty takes a pattern that nothing matches.
+	AllowEmpty bool
+	// Hidden looks for files to skip in hidden directories too.
+	Hidden bool
+	// Filter leaves out some of what is found.
+	Filter Filter
+}
+
+// ErrNoMatch is a pattern that nothing matches.
+var ErrNoMatch = errors.New("no file matches the pattern")
+
+// File is a file that may be an input.
+type File struct {
+	Name  string // its location
+	Named bool   // by the user, and not found in a directory or by a pattern
+	// Found is whether it was found in a directory: it is an input only if it is
+	// an Avro file.
+	Found bool
+	By    []int // which of the search's inputs name it or lead to it
+	// Facts are what the search found, unopened. The file may have changed since.
+	Facts manifest.Input
+
+	marked bool // the filter's marker is beside it
+}
+
+// Skipped is a file or directory that was found and is no input.
+type Skipped struct {
+	Path   string `json:"path"`
+	Reason string `json:"reason"`
+	// Same is what is taken in its place: a file that both names lead to.
+	Same string `json:"same_as,omitempty"`
+	// By are the search's inputs that led to it, if it is the filter that leaves it
+	// out, and Named is whether it was named by the user.
+	By    []int `json:"-"`
+	Named bool  `json:"-"`
+}
+
+// Expand returns the files that a search finds, each once, sorted by location,
+// so that the order of its inputs does not matter, and what was found beside
+// them. A directory stands for the files in it and below it, except for what is
+// hidden, starts with an underscore or has a suffix of unfinished copies, and a
+// pattern for the files that it matches, except for unfinished copies. A pattern
+// that itself ends in such a suffix takes them. A file named itself is taken as it
+// is. On a local disk a file that several names lead to by symbolic links is taken
+// under one of them, one without a link if there is one.
+func Expand(ctx context.Context, s Search) ([]File, []Skipped, error) {
+	if len(s.Inputs) == 0 {
+		return nil, nil, failure.New(failure.Usage, "no input named")
+	}
+	if err := s.Filter.check(); err != nil {
+		return nil, nil, err
+	}
+	now, marks := time.Now(), marks{name: s.Filter.Marker, of: make(map[string]bool)}
+	var all []candidate
+	var skipped []Skipped
+	for i, arg := range s.Inputs {
+		w, err := s.look(ctx, arg, &marks)
+		if err != nil {
+			return nil, nil, err
+		}
+		all = slices.Grow(all, len(w.files))
+		for _, c := range w.files {
+			c.by = i
+			all = append(all, c)
+		}
+		skipped = append(skipped, w.skipped...)
+	}
+	files, same := unique(all)
+	files, left := s.Filter.apply(files, now)
+	return files, onlySkipped(files, slices.Concat(skipped, same, left)), nil
+}
+
+// look finds the files of one of the inputs.
+func (s *Search) look(ctx context.Context, arg string, marks *marks) (*walker, error) {
+	in, err := Locate(s.Resolve, arg)
+	if err != nil {
+		return nil, err
+	}
+	looked := time.Now()
+	found, err := Match(ctx, in)
+	if err != nil {
+		return nil, fault(arg, err)
+	}
+	if len(found) == 0 && !s.AllowEmpty {
+		return nil, failure.As(failure.Input, fmt.Errorf("input %s: %w", arg, ErrNoMatch))
+	}
+	w := newWalker(in, s.Hidden, marks)
+	for _, info := range found {
+		if err := disjoint(in, info, s.Dest); err != nil {
+			return nil, err
+		}
+		//guard: converts half of a file that a pattern matches, and the whole of it once more after its rename
+		if !info.Dir && isUnfinished(info.Path) && !isUnfinished(in.Path) {
+			w.skip(info.Path, Unfinished, "")
+			continue
+		}
+		if !info.Dir {
+			marked, err := marks.beside(ctx, in, info.Path)
+			if err != nil {
+				return nil, fault(arg, err)
+			}
+			w.looked = looked
+			w.take(info, w.real(info.Path), false, marked).named(info.Path == in.Path)
+		} else if err := w.all(ctx, info.Path); err != nil {
+			return nil, fault(arg, err)
+		}
+	}
+	return w, nil
+}
+
+// unique takes each file under one name only.
+func unique(all []candidate) (files []File, same []Skipped) {
+	slices.SortFunc(all, func(a, b candidate) int {
+		return cmp.Or(cmp.Compare(a.rank, b.rank), strings.Compare(a.name, b.name))
+	})
+	taken := make(map[string]int, len(all)) // what it really is → index in files
+	files = make([]File, 0, len(all))
+	for _, c := range all {
+		i, ok := taken[c.real]
+		//guard: rows of a file would be there once for each of its names
+		if !ok {
+			i = len(files)
+			taken[c.real] = i
+			files = append(files, File{Name: c.name, Named: c.rank <= namedLink, Found: c.rank >= walked, Facts: c.facts(), marked: c.marked})
+		}
+		if files[i].Name != c.name {
+			same = append(same, Skipped{Path: c.name, Reason: "the same file as " + files[i].Name, Same: files[i].Name})
+		}
+		files[i].By = append(files[i].By, c.by)
+	}
+	slices.SortFunc(files, func(a, b File) int { return strings.Compare(a.Name, b.Name) })
+	return files, same
+}
+
+// onlySkipped returns what is not taken after all because of another input, each
+// once and sorted by location.
+func onlySkipped(files []File, skipped []Skipped) []Skipped {
+	if len(skipped) == 0 {
+		return nil
+	}
+	taken := make(map[string]bool, len(files))
+	for _, f := range files {
+		taken[f.Name] = true
+	}
+	skipped = slices.DeleteFunc(skipped, func(s Skipped) bool { return taken[s.Path] })
+	slices.SortStableFunc(skipped, func(a, b Skipped) int { return strings.Compare(a.Path, b.Path) })
+	return slices.CompactFunc(skipped, func(a, b Skipped) bool { return a.Path == b.Path })
+}
+
+// Match is store.Match, of which a pattern that is none is the user's fault.
+func Match(ctx context.Context, at store.Location) ([]store.Info, error) {
+	found, _, err := store.Match(ctx, at)
+	if errors.Is(err, path.ErrBadPattern) {
+		return nil, failure.As(failure.Usage, err)
+	}
+	return found, err
+}
+
+// disjoint refuses a destination in an input directory, where the next run
+// would read what this one leaves, and an input in the destination.
+func disjoint(in store.Location, info store.Info, dest *store.Location) error {
+	if dest == nil || in.Origin != dest.Origin {
+		return nil
+	}
+	from, to := store.RealPath(in.Store, info.Path), store.RealPath(dest.Store, dest.Path)
+	if to == dest.Path { // it may be still to be made
+		to = path.Join(store.RealPath(dest.Store, path.Dir(dest.Path)), path.Base(dest.Path))
+	}
+	switch {
+	//guard: the next run would read what this one leaves
+	case info.Dir && (store.Within(dest.Path, info.Path) || store.Within(to, from)):
+		return failure.New(failure.Usage, "destination %s is inside of the input directory %s", dest.Path, info.Path)
+	//guard: an input could be replaced by the output
+	case store.Within(info.Path, dest.Path) || store.Within(from, to):
+		return failure.New(failure.Usage, "input %s is inside of the destination %s", info.Path, dest.Path)
+	}
+	return nil
+}

@@ -1,0 +1,232 @@
+package input
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/rowtocol/rowtocol/avro/ocf"
+	"github.com/rowtocol/rowtocol/format/damage"
+	"github.com/rowtocol/rowtocol/job/failure"
+	"github.com/rowtocol/rowtocol/job/manifest"
+	"github.com/rowtocol/rowtocol/store"
+)
+
+// identityTail is the number of bytes at the end of an input that its identity
+// covers.
+const identityTail = 64 << 10
+
+// Readers is the number of inputs that are worth describing at a time. It hides
+// the latency of remote storage and is not a matter of processors.
+const Readers = 32
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// fault names the input, and makes absence the input's fault.
+func fault(name string, err error) error {
+	if errors.Is(err, store.ErrNotExist) {
+		return failure.New(failure.Input, "input %s does not exist", name)
+	}
+	if errors.Is(err, store.ErrNotRegular) || errors.Is(err, store.ErrBeingWritten) {
+		return failure.As(failure.Input, fmt.Errorf("input %s: %w", name, err))
+	}
+	return fmt.Errorf("input %s: %w", name, err)
+}
+
+// Open opens an input, which must still be what it was as far as its length, its
+// header and its end tell; if it was modified since, what is read decides, see Check.
+// It returns the input as it is now too. The caller closes the file.
+func Open(ctx context.Context, resolve Resolve, in manifest.Input) (store.File, manifest.Input, error) {
+	f, now, err := reopen(ctx, resolve, in)
+	if err == nil && !now.Settled(&in) {
+		if err = checkEnds(f, &in); err != nil {
+			_ = f.Close() // only read
+		}
+	}
+	return f, now, err
+}
+
+// reopen opens an input that has the length that it had.
+func reopen(ctx context.Context, resolve Resolve, in manifest.Input) (store.File, manifest.Input, error) {
+	began := time.Now()
+	f, err := OpenNamed(ctx, resolve, in.Path)
+	if err != nil {
+		return nil, in, err
+	}
+	//guard: rows of a file that changed would be mixed with those before
+	if f.Size() != in.Size {
+		_ = f.Close() // only read
+		return nil, in, failure.New(failure.Input, "input %s changed during the job: it had %d bytes and has %d", in.Path, in.Size, f.Size())
+	}
+	now := in
+	identify(&now, f, began)
+	return f, now, nil
+}
+
+// identify notes which file an input is, and when it was modified, as it was opened at
+// a time.
+func identify(in *manifest.Input, f store.File, began time.Time) {
+	is := store.IdentityOf(f)
+	in.FileID = is.ID
+	in.SetModified(time.Unix(0, is.Changed), began)
+	if is.Changed == 0 {
+		in.ModTime = time.Time{}
+	}
+}
+
+// checkEnds requires that the header and the end of an input are what they were.
+func checkEnds(f store.File, in *manifest.Input) error {
+	first := keepFront(f)
+	defer first.release()
+	got, err := identity(first, *in)
+	if err != nil {
+		return fmt.Errorf("input %s: %w", in.Path, err)
+	}
+	//guard: rows of a file that changed would be mixed with those before
+	if got != in.Identity {
+		return failure.New(failure.Input, "input %s changed during the job: its identity was %08x and is %08x", in.Path, in.Identity, got)
+	}
+	return nil
+}
+
+// OpenNamed opens an input, whatever its length. The caller closes the file.
+func OpenNamed(ctx context.Context, resolve Resolve, name string) (store.File, error) {
+	in, err := Locate(resolve, name)
+	if err != nil {
+		return nil, err
+	}
+	f, err := in.Store.Open(ctx, in.Path)
+	if err != nil {
+		return nil, fault(name, err)
+	}
+	return file{f, name}, nil
+}
+
+// file is an open input. Whatever it becomes while it is read is the input's
+// fault, and not the storage's.
+type file struct {
+	store.File
+	input string // its location
+}
+
+// Identity implements store.Identified.
+func (f file) Identity() store.Identity { return store.IdentityOf(f.File) }
+
+// ReadAt implements io.ReaderAt.
+func (f file) ReadAt(b []byte, off int64) (int, error) {
+	n, err := f.File.ReadAt(b, off)
+	switch {
+	//guard: a file that was replaced would be taken for storage that fails
+	case store.Classify(err) == store.NotFound:
+		err = failure.As(failure.Input, fmt.Errorf("input %s changed while it was read: %w", f.input, err))
+	//guard: a file that was cut would be taken for one that is damaged
+	case err == io.EOF && off+int64(n) < f.Size():
+		err = failure.New(failure.Input, "input %s changed while it was read: it had %d bytes and has at most %d", f.input, f.Size(), off+int64(n))
+	}
+	return n, err
+}
+
+// Describe opens an input, reads its header and describes it. If it cannot, only
+// the input's path is sure.
+func Describe(ctx context.Context, resolve Resolve, name string) (manifest.Input, *ocf.Header, error) {
+	in, began := manifest.Input{Path: name}, time.Now()
+	f, err := OpenNamed(ctx, resolve, name)
+	if err != nil {
+		return in, nil, err
+	}
+	defer func() { _ = f.Close() }()
+	identify(&in, f, began)
+	if in.Size = f.Size(); in.Size == 0 {
+		d := damage.New(damage.Magic, name, 0, "not an Avro object container file")
+		d.Err = ErrEmpty
+		return in, nil, d
+	}
+	first := keepFront(f)
+	defer first.release()
+	h, err := ocf.ReadHeader(first, f.Size(), name)
+	if err != nil {
+		return in, nil, err
+	}
+	in.HeaderSize = h.Size
+	in.Identity, err = identity(first, in)
+	if err != nil {
+		return in, nil, fmt.Errorf("input %s: %w", name, err)
+	}
+	return in, h, nil
+}
+
+// ErrEmpty is a file of no bytes, which not even an Avro file without rows is.
+var ErrEmpty = errors.New("the file is empty")
+
+// NotInput says why a file that Describe refused is no input if it was found in a
+// directory; "" if it may be one.
+func NotInput(err error) string {
+	var d *damage.Error
+	switch {
+	case errors.Is(err, ErrEmpty):
+		return "empty"
+	case errors.Is(err, store.ErrBeingWritten):
+		return "still being written"
+	case errors.Is(err, store.ErrNotRegular):
+		return "not a regular file"
+	case errors.As(err, &d) && d.Kind == damage.Magic:
+		return "not an Avro file"
+	}
+	return ""
+}
+
+// identityBuffers are for reading the ends of inputs, of which there may be very
+// many.
+var identityBuffers = sync.Pool{New: func() any { return new([identityTail]byte) }}
+
+// front is a file of which the first bytes are read once, for one goroutine: remote
+// storage looks a file up and connects anew for each read, and of a small file the
+// header and both parts of its identity are all there.
+type front struct {
+	store.File
+	buf  *[identityTail]byte
+	kept []byte // the first bytes of the file, once they are read
+}
+
+// keepFront returns the front of a file. The caller releases it.
+func keepFront(f store.File) *front {
+	return &front{File: f, buf: identityBuffers.Get().(*[identityTail]byte)}
+}
+
+func (f *front) release() { identityBuffers.Put(f.buf) }
+
+// ReadAt implements io.ReaderAt.
+func (f *front) ReadAt(b []byte, off int64) (int, error) {
+	end := min(f.Size(), int64(len(f.buf)))
+	if off < 0 || off+int64(len(b)) > end {
+		return f.File.ReadAt(b, off)
+	}
+	if f.kept == nil {
+		if n, err := f.File.ReadAt(f.buf[:end], 0); int64(n) < end {
+			return 0, err
+		}
+		f.kept = f.buf[:end]
+	}
+	return copy(b, f.kept[off:]), nil
+}
+
+// identity returns the CRC-32C of the header and the last bytes of an input.
+func identity(f store.File, in manifest.Input) (uint32, error) {
+	buf := identityBuffers.Get().(*[identityTail]byte)
+	defer identityBuffers.Put(buf)
+	h := crc32.New(castagnoli)
+	tail := max(in.Size-identityTail, 0)
+	for _, part := range []*io.SectionReader{
+		io.NewSectionReader(f, 0, in.HeaderSize),
+		io.NewSectionReader(f, tail, in.Size-tail),
+	} {
+		if _, err := io.CopyBuffer(h, part, buf[:]); err != nil {
+			return 0, err
+		}
+	}
+	return h.Sum32(), nil
+}

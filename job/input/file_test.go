@@ -1,0 +1,208 @@
+package input
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/rowtocol/rowtocol/job/failure"
+	"github.com/rowtocol/rowtocol/job/failure/failuretest"
+	"github.com/rowtocol/rowtocol/job/manifest"
+	"github.com/rowtocol/rowtocol/store"
+	"github.com/rowtocol/rowtocol/store/storetest"
+)
+
+// faulty is a store whose files fail to open, or to be read from an offset on.
+type faulty struct {
+	store.Store
+	open, read error
+	from       int64
+}
+
+func (s faulty) Open(ctx context.Context, p string) (store.File, error) {
+	if s.open != nil {
+		return nil, fmt.Errorf("open %s: %w", p, s.open)
+	}
+	f, err := s.Store.Open(ctx, p)
+	return faultyFile{f, s}, err
+}
+
+type faultyFile struct {
+	store.File
+	s faulty
+}
+
+func (f faultyFile) ReadAt(p []byte, off int64) (int, error) {
+	if f.s.read != nil && off >= f.s.from {
+		return 0, f.s.read
+	}
+	return f.File.ReadAt(p, off)
+}
+
+func TestDescribe(t *testing.T) {
+	file := t.TempDir() + "/a.avro"
+	write(t, file, "x", 3)
+	in, h, err := Describe(t.Context(), nil, file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Stat(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if in.Path != file || in.Size != info.Size() || in.HeaderSize != h.Size || h.Schema != `"string"` || in.Identity == 0 {
+		t.Errorf("%+v of %+v", in, h)
+	}
+	if again, _, err := Describe(t.Context(), nil, file); again != in {
+		t.Errorf("%+v, and again %+v, %v", in, again, err)
+	}
+	if err := os.WriteFile(file, []byte("not Avro"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	_, _, err = Describe(t.Context(), nil, file)
+	failuretest.Want(t, err, failure.Input, "a.avro: offset 0")
+}
+
+// TestIdentity changes one byte at a time: the identity is of the header and the
+// end.
+func TestIdentity(t *testing.T) {
+	file := t.TempDir() + "/a.avro"
+	write(t, file, strings.Repeat("x", 50), 3000)
+	want := describe(t, file)
+	b, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want.Size < want.HeaderSize+2*identityTail {
+		t.Fatalf("the file has only %d bytes", want.Size)
+	}
+	for at, covered := range map[int64]bool{
+		want.HeaderSize - 1: true, want.HeaderSize: false,
+		want.Size - identityTail - 1: false, want.Size - identityTail: true, want.Size - identityTail/2: true, want.Size - 1: true,
+	} {
+		b[at] ^= 1
+		if err := os.WriteFile(file, b, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		b[at] ^= 1
+		err := checkRead(t, nil, want)
+		if covered {
+			failuretest.Want(t, err, failure.Input, "a.avro changed during the job: its identity was")
+		} else {
+			failuretest.Want(t, err, failure.Input, "a.avro changed during the job: the CRC-32C of its bytes was")
+		}
+	}
+}
+
+func TestInputsThatChange(t *testing.T) {
+	dir := t.TempDir()
+	var inputs []manifest.Input
+	for i := range 20 {
+		file := fmt.Sprintf("%s/%02d.avro", dir, i)
+		write(t, file, "x", i)
+		inputs = append(inputs, describe(t, file))
+	}
+	if err := checkRead(t, nil, slices.Clone(inputs)...); err != nil {
+		t.Error(err)
+	}
+	f, _, err := Open(t.Context(), nil, inputs[3])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil || f.Size() != inputs[3].Size {
+		t.Errorf("%d bytes, want %d; %v", f.Size(), inputs[3].Size, err)
+	}
+	write(t, inputs[3].Path, "x", 30) // same header and end
+	_, _, err = Open(t.Context(), nil, inputs[3])
+	failuretest.Want(t, err, failure.Input, "03.avro changed during the job: it had")
+	failuretest.Want(t, checkRead(t, nil, slices.Clone(inputs)...), failure.Input, "03.avro changed during the job")
+	if err := os.Remove(inputs[3].Path); err != nil {
+		t.Fatal(err)
+	}
+	failuretest.Want(t, checkRead(t, nil, slices.Clone(inputs)...), failure.Input, "03.avro does not exist")
+}
+
+func TestFaultsOfStores(t *testing.T) {
+	file := t.TempDir() + "/a.avro"
+	write(t, file, strings.Repeat("x", 50), 3000) // more than the identity covers
+	in := describe(t, file)
+	for _, tc := range []struct {
+		err, kind error
+		text      string
+	}{
+		{os.ErrNotExist, failure.Input, "does not exist"},
+		{store.ErrNotRegular, failure.Input, "a.avro"},
+		{store.ErrBeingWritten, failure.Input, "still being written"},
+		{syscall.EACCES, failure.Refused, "a.avro"},
+		{syscall.EIO, failure.Storage, "a.avro"},
+	} {
+		resolve := storetest.On(faulty{Store: store.Local(), open: tc.err})
+		_, _, err := Open(t.Context(), resolve, in)
+		failuretest.Want(t, err, tc.kind, tc.text)
+		_, _, err = Describe(t.Context(), resolve, file)
+		failuretest.Want(t, err, tc.kind, tc.text)
+	}
+	refused := errors.New("unplugged")
+	resolve := storetest.On(faulty{Store: store.Local(), read: refused, from: in.HeaderSize})
+	_, _, err := Describe(t.Context(), resolve, file)
+	if !errors.Is(err, refused) || !strings.Contains(err.Error(), file) {
+		t.Errorf("error %v", err)
+	}
+	if err := checkRead(t, resolve, in); !errors.Is(err, refused) || !strings.Contains(err.Error(), file) {
+		t.Errorf("error %v", err)
+	}
+	// A file that ends before its size.
+	resolve = storetest.On(faulty{Store: store.Local(), read: io.EOF, from: in.HeaderSize})
+	failuretest.Want(t, checkRead(t, resolve, in), failure.Input, "changed while it was read")
+}
+
+// counted is a store that counts the reads of its files.
+type counted struct {
+	store.Store
+	reads *int
+}
+
+func (s counted) Open(ctx context.Context, p string) (store.File, error) {
+	f, err := s.Store.Open(ctx, p)
+	return countedFile{f, s.reads}, err
+}
+
+type countedFile struct {
+	store.File
+	reads *int
+}
+
+func (f countedFile) Identity() store.Identity { return store.IdentityOf(f.File) }
+
+func (f countedFile) ReadAt(p []byte, off int64) (int, error) {
+	*f.reads++
+	return f.File.ReadAt(p, off)
+}
+
+// TestFewReads: remote storage looks a file up for each.
+func TestFewReads(t *testing.T) {
+	for rows, want := range map[int]int{3: 1, 900: 1, 1000: 2, 3000: 2} {
+		file, reads := t.TempDir()+"/a.avro", 0
+		write(t, file, strings.Repeat("x", 50), rows)
+		resolve := func(location string) (store.Location, error) {
+			at, err := store.Resolve(location)
+			at.Store = counted{at.Store, &reads}
+			return at, err
+		}
+		whole := describe(t, file)
+		in, _, err := Describe(t.Context(), resolve, file)
+		if err != nil || reads != want {
+			t.Errorf("%d bytes are described by %d reads, want %d; %v", in.Size, reads, want, err)
+		}
+		reads, in.CRC32C = 0, whole.CRC32C
+		if err := checkRead(t, resolve, in); err != nil || reads != want {
+			t.Errorf("%d bytes are checked by %d reads, want %d; %v", in.Size, reads, want, err)
+		}
+	}
+}

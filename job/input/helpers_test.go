@@ -1,0 +1,63 @@
+package input
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/rowtocol/rowtocol/internal/avrotest"
+	"github.com/rowtocol/rowtocol/job/manifest"
+)
+
+// write writes an Avro file of so many blocks of one string.
+func write(t *testing.T, file, value string, blocks int) {
+	t.Helper()
+	rows := make([][]byte, blocks)
+	for i := range rows {
+		rows[i] = append([]byte{byte(2 * len(value))}, value...)
+	}
+	if err := os.MkdirAll(filepath.Dir(file), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, avrotest.File(t, `"string"`, [16]byte{1, 2, 3}, 1, rows...), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	long := time.Now().Add(-time.Hour)
+	if err := os.Chtimes(file, long, long); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// checkRead is Check of inputs that a task read whole when they were described.
+func checkRead(t *testing.T, resolve Resolve, inputs ...manifest.Input) error {
+	t.Helper()
+	task, res := manifest.Task{}, &manifest.TaskResult{}
+	for i, in := range inputs {
+		task.Pieces = append(task.Pieces, manifest.Piece{Input: i, End: in.Size})
+		res.Reads = append(res.Reads, manifest.Read{CRC32C: *in.CRC32C, FileID: in.FileID, ModTime: in.ModTime, Recent: in.Recent})
+		inputs[i].CRC32C = nil
+	}
+	p := &manifest.Plan{Request: manifest.Request{Inputs: inputs}, Tasks: []manifest.Task{task}}
+	found, err := Check(t.Context(), resolve, p, []*manifest.TaskResult{res})
+	for i, in := range found {
+		if err == nil && in.CRC32C == nil {
+			t.Errorf("input %d has no CRC-32C", i)
+		}
+	}
+	return err
+}
+
+func describe(t *testing.T, file string) manifest.Input {
+	t.Helper()
+	in, _, err := Describe(t.Context(), nil, file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	crc, err := Sum(t.Context(), nil, in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	in.CRC32C = &crc
+	return in
+}

@@ -1,0 +1,108 @@
+package plan
+
+import (
+	"context"
+	"errors"
+
+	"github.com/rowtocol/rowtocol/internal/parallel"
+	"github.com/rowtocol/rowtocol/job/failure"
+	"github.com/rowtocol/rowtocol/job/input"
+	"github.com/rowtocol/rowtocol/job/manifest"
+)
+
+// What becomes of an input with the same bytes as another: see manifest.Options.
+const (
+	SkipCopies   = "skip"
+	RefuseCopies = "refuse"
+)
+
+// SameContent begins the reason why a copy is skipped.
+const SameContent = "the same content as "
+
+// once leaves out new files that are the same as others among them, and files with the
+// same bytes as another if that is asked for.
+func (s *Survey) once(ctx context.Context, headers []header, known *known) error {
+	mine := manifest.NewKnown()
+	for i := range headers {
+		h := &headers[i]
+		if !h.isNew() {
+			continue
+		}
+		in := h.input
+		in.Recent = false // both were looked at just now
+		m := mine.Find(&in, "", false)
+		if m.Relation == manifest.Unread { // it was modified between the two looks, or is another file
+			if err := errors.Join(s.sum(ctx, &in), s.sum(ctx, &m.Input)); err != nil {
+				return err
+			}
+			m.Relation = in.Relate(&m.Input)
+		}
+		//guard: rows of a file would be there once for each of its names
+		if m.Relation == manifest.SameFile {
+			h.known, h.same, h.skip = true, m.Path, "the same file as "+m.Path
+			continue
+		}
+		mine.Add("", in)
+	}
+	if s.Request.Options.Copies == "" {
+		return nil
+	}
+	return s.leaveCopies(ctx, headers, known)
+}
+
+// leaveCopies skips or refuses files with the same bytes as a known one, as one of another
+// partition, or as another. It reads those of the same length, header and end.
+func (s *Survey) leaveCopies(ctx context.Context, headers []header, known *known) error {
+	alike := manifest.NewKnown()
+	for i := range headers {
+		if headers[i].isNew() {
+			alike.Add("", headers[i].input)
+		}
+	}
+	err := parallel.Do(ctx, len(headers), input.Readers, func(ctx context.Context, i int) error {
+		in := &headers[i].input
+		if !headers[i].isNew() {
+			return nil
+		}
+		if known.inputs.Alike(in) > 0 || alike.Alike(in) > 1 || known.taken.find(in, known.partition, true).Relation != manifest.Unrelated {
+			return s.sum(ctx, in)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	mine := manifest.NewKnown()
+	for i := range headers {
+		h := &headers[i]
+		if !h.isNew() {
+			continue
+		}
+		m := known.inputs.Find(&h.input, "", true)
+		if m.Relation != manifest.SameContent {
+			m = known.taken.find(&h.input, known.partition, true)
+		}
+		if m.Relation == manifest.Unread { // the other partition is converted by the same call
+			if err := s.sum(ctx, &m.Input); err != nil {
+				return err
+			}
+			m.Relation = h.input.Relate(&m.Input)
+		}
+		if m.Relation != manifest.SameContent {
+			m = mine.Find(&h.input, "", true)
+		}
+		switch {
+		case m.Relation != manifest.SameContent:
+			mine.Add("", h.input)
+		//guard: rows would be there twice that were to be refused
+		case s.Request.Options.Copies == RefuseCopies:
+			return failure.New(failure.Input, "input %s has the same content as %s; --copies skip leaves such files out, and take converts them", h.file.Name, m.Path)
+		default:
+			h.known, h.same, h.skip = true, m.Path, SameContent+m.Path
+		}
+	}
+	return nil
+}
+
+// isNew reports whether a file is an input with rows that nothing is known of yet.
+func (h *header) isNew() bool { return !h.known && !h.lost && h.skip == "" }

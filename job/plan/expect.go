@@ -1,0 +1,83 @@
+package plan
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/rowtocol/rowtocol/job/failure"
+	"github.com/rowtocol/rowtocol/job/manifest"
+)
+
+// checkFixed refuses row groups that are mostly made of what each of them has whatever
+// its rows: there would be many files with few rows in each.
+func (s *Survey) checkFixed(p *manifest.Plan) error {
+	ceiling, fixed := p.Request.Options.RowGroupSize, s.fixed()
+	text := func(share string) string {
+		return fmt.Sprintf("each row group has %d bytes that do not depend on its rows (%d columns), more than %s of --row-group-size, which is %d bytes: "+
+			"use --row-group-size %s or more, fewer columns (--schema), or options of the format that add less to each file",
+			fixed, p.Columns, share, ceiling, mebibytes(4*fixed))
+	}
+	//guard: writes a file for every few rows
+	if fixed > ceiling/2 {
+		return failure.New(failure.Usage, "%s", text("half"))
+	}
+	if fixed > ceiling/4 {
+		p.Warnings = append(p.Warnings, text("a quarter"))
+	}
+	return nil
+}
+
+// fixed is the number of bytes that a row group counts for, whatever its rows: headers,
+// tables and filters, and the least that a block of each column takes.
+func (s *Survey) fixed() int64 {
+	n := s.empty.Size()
+	for col := range s.Mapping.Columns {
+		n += s.empty.Bound(col, 1, 0, 0)
+	}
+	return n
+}
+
+// mebibytes is a size as a flag takes it, rounded up to a whole number of MiB.
+func mebibytes(bytes int64) string { return fmt.Sprintf("%dMiB", (bytes+1<<20-1)>>20) }
+
+// Expected is what a task is expected to make.
+type Expected struct {
+	// RowGroups is how many. It is less than 1 for a piece of an input that is smaller
+	// than the input's blocks: no block may begin in it.
+	RowGroups float64
+	// Bytes is the size of each.
+	Bytes int64
+}
+
+// Expect returns what to expect of each task of p, the last plan of this survey.
+func (s *Survey) Expect(p *manifest.Plan) []Expected {
+	expected := make([]Expected, len(p.Tasks))
+	if len(p.Tasks) == 0 {
+		return expected
+	}
+	fits := s.filling.fits(float64(p.Request.Options.RowGroupSize))
+	for i, t := range p.Tasks {
+		bytes, cut := t.Bytes(), false
+		for _, piece := range t.Pieces {
+			in := &p.Request.Inputs[piece.Input]
+			cut = cut || piece.Start > 0 || piece.End < in.Size
+			if piece.Start == 0 {
+				bytes -= min(in.HeaderSize, piece.End)
+			}
+		}
+		groups, each := s.filling.rowGroups(float64(bytes), cut, fits)
+		expected[i] = Expected{RowGroups: groups, Bytes: s.empty.Size() + int64(each*p.Ratio)}
+	}
+	return expected
+}
+
+// rowGroups returns how many row groups a task makes of bytes of input, and how many bytes
+// go into each; one row group takes at most fits.
+func (f *filling) rowGroups(bytes float64, cut bool, fits float64) (groups, each float64) {
+	share := 1.0
+	if block := float64(f.largest); cut && bytes < block {
+		bytes, share = block, bytes/block
+	}
+	groups = max(math.Ceil(bytes/fits), 1)
+	return groups * share, bytes / groups
+}

@@ -1,0 +1,203 @@
+package plan
+
+import (
+	"fmt"
+	"math"
+	"path/filepath"
+	"testing"
+
+	"github.com/rowtocol/rowtocol/avro/ocf"
+	"github.com/rowtocol/rowtocol/cfile"
+	"github.com/rowtocol/rowtocol/format"
+	"github.com/rowtocol/rowtocol/internal/datagen"
+	"github.com/rowtocol/rowtocol/job/input"
+	"github.com/rowtocol/rowtocol/job/manifest"
+	"github.com/rowtocol/rowtocol/mapper"
+	"github.com/rowtocol/rowtocol/spill"
+)
+
+// rowGroups maps the tasks of a plan and returns the sizes of their row groups that have rows.
+func rowGroups(t testing.TB, s *Survey, p *manifest.Plan) (sizes [][]int64) {
+	t.Helper()
+	folder, err := spill.OpenFolder(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := folder.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	spaces := new(mapper.Workspaces)
+	defer spaces.Close()
+	cfg := mapper.Config{
+		Mapping: s.Mapping, Writer: s.writer, RowGroupSize: p.Request.Options.RowGroupSize, BlockSize: p.BlockSize,
+		MaxInputBlock: p.Request.Options.MaxInputBlock, MaxLostRows: -1, Workers: 1, Spill: folder, Workspaces: spaces,
+	}
+	for _, task := range p.Tasks {
+		var sources []mapper.Source
+		for _, piece := range task.Pieces {
+			in := p.Request.Inputs[piece.Input]
+			f, _, err := input.Open(t.Context(), nil, in)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = f.Close() }()
+			h, err := ocf.ReadHeader(f, in.Size, in.Path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			sources = append(sources, mapper.Source{Name: in.Path, R: f, Size: in.Size, Header: h, Range: ocf.Range{Start: piece.Start, End: piece.End}})
+		}
+		var groups []int64
+		if _, err := mapper.Run(t.Context(), sources, cfg, func(g mapper.RowGroup) error {
+			size := int64(0)
+			for _, out := range g.Outputs {
+				size += out.Size
+			}
+			if g.Rows > 0 {
+				groups = append(groups, size)
+			}
+			return g.Spill.Close()
+		}); err != nil {
+			t.Fatal(err)
+		}
+		sizes = append(sizes, groups)
+	}
+	return sizes
+}
+
+// writeFlat writes a file of about so many bytes of even data.
+func writeFlat(t testing.TB, file string, columns int, bytes int64) {
+	t.Helper()
+	set := datagen.Flat(columns, 0)
+	o := datagen.Options{Rows: max(bytes/int64(7*columns), 1), Seed: 5, BlockSize: 2 << 10}
+	if err := set.WriteFile(file, o); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestRowGroupsFillUp maps what was planned for even data. Row groups and blocks
+// are smaller than usual by the same factor.
+func TestRowGroupsFillUp(t *testing.T) {
+	const scale = 64
+	all, over := 0, 0
+	for _, tc := range []struct {
+		columns int
+		size    int64 // of row groups
+		tasks   int64 // or so
+		codec   string
+		filled  float64
+	}{
+		{10, 32 << 20, 20, "snappy", 0.9},
+		{100, 32 << 20, 20, "snappy", 0.85},
+		{100, 32 << 20, 20, "deflate", 0.85},
+		{400, 32 << 20, 20, "null", 0.9},
+		{400, 32 << 20, 20, "snappy", 0.75},
+		{400, 32 << 20, 20, "deflate", 0.7},
+		{1000, 32 << 20, 20, "snappy", 0.65},
+		{100, 128 << 20, 6, "snappy", 0.9},
+		{400, 128 << 20, 6, "snappy", 0.85},
+		{1000, 128 << 20, 6, "snappy", 0.8},
+	} {
+		if testing.Short() && tc.size > 32<<20 {
+			continue
+		}
+		t.Run(fmt.Sprintf("%d %s in %d MiB", tc.columns, tc.codec, tc.size>>20), func(t *testing.T) {
+			file := filepath.Join(t.TempDir(), "a.avro")
+			writeFlat(t, file, tc.columns, tc.size/scale*tc.tasks)
+			r := request(file+".out", file)
+			r.Options.RowGroupSize, r.Options.BlockSize = tc.size/scale, manifest.DefaultBlockSize/scale
+			r.Options.FormatOptions = formatOptions(tc.codec)
+			s := look(t, r)
+			p, err := s.Plan(t.Context(), "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			sizes, expected, sum := rowGroups(t, s, p), s.Expect(p), int64(0)
+			for i, groups := range sizes {
+				all++
+				if len(groups) > 1 {
+					over++
+				}
+				if i < len(sizes)-1 {
+					sum += groups[0]
+				}
+				if off := math.Abs(float64(expected[i].Bytes)/float64(groups[0]) - 1); off > 0.08 {
+					t.Errorf("task %d: a file of %d bytes is expected, and has %d", i, expected[i].Bytes, groups[0])
+				}
+			}
+			filled := float64(sum) / float64(r.Options.RowGroupSize) / float64(len(sizes)-1)
+			if filled < tc.filled {
+				t.Errorf("row groups are filled to %.2f, want %.2f", filled, tc.filled)
+			}
+			t.Logf("%d tasks, filled to %.3f", len(sizes), filled)
+		})
+	}
+	if over*50 >= all {
+		t.Errorf("%d of %d tasks make a second file", over, all)
+	}
+}
+
+// TestRowGroupsWithDictionaries has a format whose files begin with dictionaries, of which
+// a sample of few rows sees the least part.
+func TestRowGroupsWithDictionaries(t *testing.T) {
+	const scale = 8
+	file := filepath.Join(t.TempDir(), "a.avro")
+	writeFlat(t, file, 400, 128<<20/scale*4)
+	r := request(file+".out", file)
+	r.Formats = format.Registry{cfile.Format}
+	r.Options.Format, r.Options.FormatOptions = "cfile", nil
+	r.Options.RowGroupSize, r.Options.BlockSize = 128<<20/scale, manifest.DefaultBlockSize/scale
+	s := look(t, r)
+	p, err := s.Plan(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, groups := range rowGroups(t, s, p) {
+		filled := float64(groups[0]) / float64(r.Options.RowGroupSize)
+		if len(groups) > 1 || filled < 0.7 && i < len(p.Tasks)-1 {
+			t.Errorf("task %d makes files of %d bytes, filled to %.2f", i, groups, filled)
+		}
+	}
+}
+
+// TestLargeInputBlocks has pieces of few blocks, of which some have one more than
+// others.
+func TestLargeInputBlocks(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "a.avro")
+	set := datagen.Flat(10, 0)
+	if err := set.WriteFile(file, datagen.Options{Rows: 50_000, Seed: 5, BlockSize: 20_000}); err != nil {
+		t.Fatal(err)
+	}
+	r := request(file+".out", file)
+	r.Options.RowGroupSize, r.Options.BlockSize = 128<<10, 1<<10
+	s := look(t, r)
+	p, err := s.Plan(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, groups := range rowGroups(t, s, p) {
+		if len(groups) > 1 {
+			t.Errorf("task %d makes files of %d bytes", i, groups)
+		}
+	}
+}
+
+// TestRowGroupsWithoutRoom has row groups that the head or the open blocks fill.
+func TestRowGroupsWithoutRoom(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "a.avro")
+	writeFlat(t, file, 100, 1<<20)
+	r := request(file+".out", file)
+	for _, size := range []int64{33 << 10, 64 << 10} {
+		r.Options.RowGroupSize = size
+		p := mustPlan(t, r)
+		if p.SplitSize < minSplit || p.SplitSize > max(size, minSplit) {
+			t.Errorf("row groups of %d bytes: split at %d bytes", size, p.SplitSize)
+		}
+	}
+	r.Options.RowGroupSize = maxSplit
+	if p := mustPlan(t, r); len(p.Tasks) != 1 {
+		t.Errorf("%d tasks in an endless row group", len(p.Tasks))
+	}
+}

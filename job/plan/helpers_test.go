@@ -1,0 +1,64 @@
+package plan
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/rowtocol/rowtocol/format"
+	"github.com/rowtocol/rowtocol/internal/avrotest"
+	"github.com/rowtocol/rowtocol/job/manifest"
+	"github.com/rowtocol/rowtocol/trevni"
+)
+
+// writeInput writes an Avro file of so many blocks of 100 rows, uncompressed.
+func writeInput(t testing.TB, file, schema string, seed uint64, blocks int) {
+	t.Helper()
+	writeBlocks(t, file, schema, avrotest.BlockRows, avrotest.Blocks(seed, blocks)...)
+}
+
+// writeBlocks writes an Avro file of blocks that say that they have so many rows.
+func writeBlocks(t testing.TB, file, schema string, rows int64, blocks ...[]byte) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(file), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, avrotest.File(t, schema, [16]byte{1, 2, 3}, rows, blocks...), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	old := time.Now().Add(-time.Hour)
+	if err := os.Chtimes(file, old, old); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func formatOptions(codec string) json.RawMessage { return fmt.Appendf(nil, `{"Codec":%q}`, codec) }
+
+// request is of small row groups, so that a few blocks make several tasks.
+func request(dest string, inputs ...string) Request {
+	return Request{
+		Inputs: inputs, Dest: dest, Formats: format.Registry{trevni.Format},
+		Options: manifest.Options{Format: "trevni", RowGroupSize: 16 << 10, MaxLostRows: -1, FormatOptions: formatOptions("null")},
+	}
+}
+
+func look(t testing.TB, r Request) *Survey {
+	t.Helper()
+	s, err := Look(t.Context(), r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func mustPlan(t testing.TB, r Request) *manifest.Plan {
+	t.Helper()
+	p, err := look(t, r).Plan(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}

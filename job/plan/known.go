@@ -1,0 +1,231 @@
+package plan
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/rowtocol/rowtocol/job/failure"
+	"github.com/rowtocol/rowtocol/job/input"
+	"github.com/rowtocol/rowtocol/job/manifest"
+	"github.com/rowtocol/rowtocol/store"
+)
+
+// Changed is the error for an input that is known and is not what it was.
+type Changed struct {
+	Path string // under which it is known
+	name string
+	how  string // what it was and is
+}
+
+func (c *Changed) Error() string {
+	return fmt.Sprintf("input %s changed since it was converted: %s", c.name, c.how)
+}
+
+// Taken are the inputs of the partitions of one conversion, so that a file which is in
+// several of them is converted once. It may be used concurrently.
+type Taken struct {
+	mu      sync.Mutex
+	known   *manifest.Known
+	unknown map[string]string
+}
+
+// AddUnknown notes that a partition holds rows of inputs that cannot be known, and why.
+func (t *Taken) AddUnknown(partition, why string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.unknown == nil {
+		t.unknown = make(map[string]string)
+	}
+	t.unknown[partition] = why
+}
+
+// checkNew is failure.Foreign for a new input that a partition other than its own may
+// have, as the inputs of that one cannot be known.
+func (t *Taken) checkNew(partition string, headers []header) error {
+	i := slices.IndexFunc(headers, func(h header) bool { return h.isNew() })
+	if t == nil || i < 0 {
+		return nil
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, other := range slices.Sorted(maps.Keys(t.unknown)) {
+		//guard: converts a file again that a partition has whose manifest is damaged
+		if other != partition {
+			return failure.New(failure.Foreign, "input %s is new, unless partition %s has its rows: %s", headers[i].file.Name, other, t.unknown[other])
+		}
+	}
+	return nil
+}
+
+// Add notes that a partition has inputs.
+func (t *Taken) Add(partition string, inputs []manifest.Input) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.known == nil {
+		t.known = manifest.NewKnown()
+	}
+	for _, in := range inputs {
+		t.known.Add(partition, in)
+	}
+}
+
+// find finds an input among those of other partitions than one; also one with the same
+// content, if content is set.
+func (t *Taken) find(in *manifest.Input, partition string, content bool) (m manifest.Match) {
+	if t == nil {
+		return m
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.known == nil {
+		return m
+	}
+	return t.known.Find(in, partition, content)
+}
+
+// known are the inputs that the destination has, and those that other partitions have.
+type known struct {
+	survey    *Survey
+	inputs    *manifest.Known
+	taken     *Taken
+	partition string
+}
+
+// without an index no input is known.
+func (s *Survey) knownInputs(r *Request) *known {
+	return &known{survey: s, inputs: manifest.NewKnown(r.Known...), taken: r.Taken, partition: r.Partition}
+}
+
+// find returns the input that is known, by whatever name. It reads the whole file if
+// nothing else decides.
+func (k *known) find(ctx context.Context, in *manifest.Input) (m manifest.Match, err error) {
+	search := func() manifest.Match {
+		if m := k.inputs.Find(in, "", false); m.Relation != manifest.Unrelated {
+			return m
+		}
+		return k.taken.find(in, k.partition, false)
+	}
+	if m = search(); m.Relation == manifest.Unopened && k.survey.answered(in) {
+		m = search()
+	}
+	if m.Relation == manifest.Unread && in.CRC32C == nil {
+		if err := k.survey.sum(ctx, in); err != nil {
+			return m, err
+		}
+		m = search()
+	}
+	return m, nil
+}
+
+// unopened reports whether a file is known to be what it was without a look into
+// it.
+func (k *known) unopened(ctx context.Context, h *header) (bool, error) {
+	m, err := k.find(ctx, &h.input)
+	if err != nil || m.Relation != manifest.SameFile {
+		return false, err
+	}
+	h.is(m)
+	return true, nil
+}
+
+// opened reports whether a file that was described, or could not be because of err,
+// is known. One that is not what it was is an error.
+func (k *known) opened(ctx context.Context, h *header, err error) (bool, error) {
+	now := &h.input
+	before := k.inputs.Named(now)
+	switch {
+	case err != nil && (before == nil || errors.Is(err, store.ErrBeingWritten)):
+		return false, err
+	case errors.Is(err, input.ErrEmpty) && before.Size == 0:
+		return true, nil
+	//guard: a file that was replaced by another would be skipped in silence
+	case err != nil && input.NotInput(err) != "":
+		return false, failure.As(failure.Input, &Changed{before.Path, now.Path, fmt.Sprintf("it was an Avro file and is not one now: %v", err)})
+	case err != nil:
+		return false, err
+	}
+	m, err := k.find(ctx, now)
+	switch {
+	case err != nil || m.Relation == manifest.Unrelated:
+		return false, err
+	//guard: leaves out the rows of a file of which another partition has older ones
+	case m.Owner != "" && m.Relation == manifest.Changed:
+		return false, nil
+	//guard: rows of a file that changed would be left out in silence
+	case m.Relation != manifest.SameFile:
+		return false, failure.As(failure.Input, &Changed{m.Path, now.Path, m.How(now)})
+	}
+	h.is(m)
+	return true, nil
+}
+
+// is notes that a file is a known input.
+func (h *header) is(m manifest.Match) {
+	h.known = true
+	switch {
+	case m.Owner != "":
+		h.same, h.skip = m.Path, fmt.Sprintf("the same file as %s, which partition %s has", m.Path, m.Owner)
+	case m.Path != h.file.Name:
+		h.same, h.skip = m.Path, fmt.Sprintf("the same file as %s, which the destination has", m.Path)
+	}
+}
+
+// Compare reads the inputs that may be those of an output, if nothing else decides, so
+// that their requests can be compared.
+func (s *Survey) Compare(ctx context.Context, before []manifest.Input) error {
+	return input.SumUnread(ctx, s.Request.Inputs, manifest.NewKnown(before...), s.sum)
+}
+
+// Answers returns the whole CRC-32C of inputs, with which this survey decided what they
+// are; none if it learned nothing new.
+func (s *Survey) Answers() []manifest.Input {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.learned {
+		return nil
+	}
+	return slices.Clone(s.answers)
+}
+
+// answered sets the whole CRC-32C of an input if an earlier survey read it.
+func (s *Survey) answered(in *manifest.Input) bool {
+	if s.sums == nil {
+		return false
+	}
+	before := s.sums().Named(in)
+	if before == nil || before.CRC32C == nil || !before.Settled(in) {
+		return false
+	}
+	in.CRC32C = before.CRC32C
+	s.keep(in, false)
+	return true
+}
+
+// sum sets the whole CRC-32C of an input, which was opened.
+func (s *Survey) sum(ctx context.Context, in *manifest.Input) error {
+	if in.CRC32C != nil || s.answered(in) {
+		return nil
+	}
+	crc, err := input.Sum(ctx, s.resolve, *in)
+	if err != nil {
+		return err
+	}
+	in.CRC32C = &crc
+	s.keep(in, true)
+	return nil
+}
+
+// keep notes an answer for later surveys.
+func (s *Survey) keep(in *manifest.Input, learned bool) {
+	//guard: a change right after the look would never be seen
+	if in.Recent || in.ModTime.IsZero() {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.answers, s.learned = append(s.answers, *in), s.learned || learned
+}

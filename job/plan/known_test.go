@@ -1,0 +1,197 @@
+package plan
+
+import (
+	"errors"
+	"os"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/rowtocol/rowtocol/internal/avrotest"
+	"github.com/rowtocol/rowtocol/job/failure"
+	"github.com/rowtocol/rowtocol/job/failure/failuretest"
+	"github.com/rowtocol/rowtocol/job/input"
+	"github.com/rowtocol/rowtocol/job/manifest"
+)
+
+// converted are inputs as the manifest of an output has them, long after they were
+// modified.
+func converted(t *testing.T, inputs []manifest.Input) []manifest.Input {
+	t.Helper()
+	for i := range inputs {
+		crc, err := input.Sum(t.Context(), nil, inputs[i])
+		if err != nil {
+			t.Fatal(err)
+		}
+		inputs[i].CRC32C, inputs[i].Recent = &crc, false
+	}
+	return inputs
+}
+
+// TestKnown leaves out what is what it was, and names what is not.
+func TestKnown(t *testing.T) {
+	dir := t.TempDir()
+	file := dir + "/in/a.avro"
+	writeInput(t, file, avrotest.Schema, 1, 2)
+	r := request(dir+"/out", dir+"/in")
+	known := converted(t, look(t, r).Request.Inputs)
+	whole, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := append([]byte(nil), whole...)
+	other[len(other)-20] ^= 1
+	times := []time.Time{known[0].ModTime, known[0].ModTime.Add(time.Hour), {}}
+	for name, tc := range map[string]struct {
+		bytes   []byte
+		touched int // 0: the time is what it was, 1: it is another, 2: it was not noted
+		changed string
+	}{
+		"nothing":              {whole, 0, ""},
+		"not opened":           {make([]byte, len(whole)), 0, ""},
+		"touched":              {whole, 1, ""},
+		"of an older program":  {whole, 2, ""},
+		"other bytes":          {other, 1, "identity"},
+		"other bytes, no time": {other, 2, "identity"},
+		"longer":               {append(other[:len(other):len(other)], 1), 0, "bytes"},
+		"no Avro file":         {make([]byte, len(whole)), 1, "and is not one now"},
+		"empty":                {nil, 1, "and is not one now"},
+	} {
+		if err := os.WriteFile(file, tc.bytes, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chtimes(file, times[0], times[tc.touched%2]); err != nil {
+			t.Fatal(err)
+		}
+		again := r
+		again.Known = []manifest.Input{known[0]}
+		if tc.touched == 2 {
+			again.Known[0].ModTime = times[2]
+		}
+		s, err := Look(t.Context(), again)
+		if tc.changed == "" {
+			if err != nil || len(s.Request.Inputs) != 0 || len(s.Warnings) != 0 {
+				t.Errorf("%s: %+v, %v", name, s, err)
+			}
+			continue
+		}
+		failuretest.Want(t, err, failure.Input, file+" changed", tc.changed)
+		if changed := (*Changed)(nil); !errors.As(err, &changed) || changed.Path != file {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestKnownBesideNew are inputs that stand for what the user named, with none new.
+func TestKnownBesideNew(t *testing.T) {
+	dir := t.TempDir()
+	writeInput(t, dir+"/in/a.avro", avrotest.Schema, 1, 2)
+	r := request(dir+"/out", dir+"/in")
+	r.Known = converted(t, look(t, r).Request.Inputs)
+	writeInput(t, dir+"/in/b.avro", avrotest.Schema, 2, 2)
+	r.Run = true
+	p := mustPlan(t, r)
+	if in := p.Request.Inputs; !p.Run || len(in) != 1 || in[0].Path != dir+"/in/b.avro" || in[0].ModTime.IsZero() {
+		t.Errorf("%v: %+v", p.Run, in)
+	}
+	if err := os.Remove(dir + "/in/b.avro"); err != nil {
+		t.Fatal(err)
+	}
+	if p := mustPlan(t, r); len(p.Tasks) != 0 || p.Schema != "" {
+		t.Errorf("%+v", p)
+	}
+	// An empty file that was lost is known to be lost.
+	writeInput(t, dir+"/in/b.avro", avrotest.Schema, 2, 2)
+	if err := os.WriteFile(dir+"/empty.avro", nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	r.Inputs = append(r.Inputs, dir+"/empty.avro")
+	r.Options.OnDamage = "skip"
+	s := look(t, r)
+	r.Known = append(r.Known, converted(t, s.Request.Inputs)...)
+	for i := range r.Known {
+		r.Known[i].ModTime = time.Time{}
+	}
+	if again := look(t, r); len(s.Request.Inputs) != 2 || len(again.Request.Inputs) != 0 {
+		t.Errorf("%+v, then %+v", s.Request.Inputs, again.Request.Inputs)
+	}
+}
+
+// TestOnce takes each file once, and copies as they are asked for.
+func TestOnce(t *testing.T) {
+	dir := t.TempDir()
+	writeInput(t, dir+"/in/a.avro", avrotest.Schema, 1, 2)
+	if err := os.Link(dir+"/in/a.avro", dir+"/in/b.avro"); err != nil {
+		t.Fatal(err)
+	}
+	r := request(dir+"/out", dir+"/in")
+	s := look(t, r)
+	if len(s.Request.Inputs) != 1 || len(s.Skipped) != 1 || s.Skipped[0].Same != dir+"/in/a.avro" {
+		t.Errorf("%+v, skipped %+v", s.Request.Inputs, s.Skipped)
+	}
+	writeInput(t, dir+"/in/c.avro", avrotest.Schema, 1, 2)
+	for copies, want := range map[string]int{"": 2, SkipCopies: 1} {
+		r.Options.Copies = copies
+		if s := look(t, r); len(s.Request.Inputs) != want {
+			t.Errorf("copies %q: %+v", copies, s.Request.Inputs)
+		}
+	}
+	r.Options.Copies = RefuseCopies
+	_, err := Look(t.Context(), r)
+	failuretest.Want(t, err, failure.Input, "c.avro has the same content as "+dir+"/in/a.avro")
+	r.Options.Copies = "burn"
+	_, err = Look(t.Context(), r)
+	failuretest.Want(t, err, failure.Usage, "copies")
+}
+
+// TestOnceReads decides by the bytes whether files with one ID and other times are one
+// file, which was modified between the looks at them.
+func TestOnceReads(t *testing.T) {
+	dir := t.TempDir()
+	writeInput(t, dir+"/a.avro", avrotest.Schema, 1, 100)
+	whole, err := os.ReadFile(dir + "/a.avro")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for change, want := range map[byte]bool{0: true, 1: false} {
+		b := slices.Clone(whole)
+		b[len(b)/3] ^= change
+		if err := os.WriteFile(dir+"/b.avro", b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		var headers []header
+		for i, name := range []string{"a", "b"} {
+			in, _, err := input.Describe(t.Context(), nil, dir+"/"+name+".avro")
+			if err != nil {
+				t.Fatal(err)
+			}
+			in.FileID, in.ModTime = 7, time.Unix(int64(i)+1, 0).UTC()
+			headers = append(headers, header{input: in})
+		}
+		if err := new(Survey).once(t.Context(), headers, nil); err != nil || headers[0].known || headers[1].known != want {
+			t.Errorf("%d: %+v: %v", change, headers, err)
+		}
+	}
+}
+
+// TestAnswers keeps what was read of files of which a change would show.
+func TestAnswers(t *testing.T) {
+	dir := t.TempDir()
+	file := dir + "/in/a.avro"
+	writeInput(t, file, avrotest.Schema, 1, 2)
+	r := request(dir+"/out", dir+"/in")
+	r.Known = converted(t, look(t, r).Request.Inputs)
+	for at, kept := range map[time.Time]bool{time.Now().Add(-time.Minute): true, time.Now(): false} {
+		if err := os.Chtimes(file, at, at); err != nil {
+			t.Fatal(err)
+		}
+		s := look(t, r)
+		if answers := s.Answers(); (len(answers) == 1) != kept || len(s.Request.Inputs) != 0 {
+			t.Errorf("modified at %v: %+v", at, answers)
+		}
+	}
+	var s Survey
+	if s.keep(&manifest.Input{Path: "in"}, true); s.Answers() != nil {
+		t.Error("an answer is kept for a file without a time")
+	}
+}

@@ -1,0 +1,300 @@
+package plan
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"github.com/rowtocol/rowtocol/avro/rowkey"
+	"github.com/rowtocol/rowtocol/avro/shred"
+	"github.com/rowtocol/rowtocol/format"
+	"github.com/rowtocol/rowtocol/internal/budget"
+	"github.com/rowtocol/rowtocol/job/failure"
+	"github.com/rowtocol/rowtocol/job/input"
+	"github.com/rowtocol/rowtocol/job/manifest"
+	"github.com/rowtocol/rowtocol/store"
+)
+
+const (
+	defaultRowGroup = 128 << 20
+	defaultMaxBlock = 512 << 20
+)
+
+// Request is a conversion to plan.
+type Request struct {
+	// Inputs are files, directories and glob patterns, on any store.
+	Inputs []string
+	// Dest is the directory to fill.
+	Dest string
+	// Options shape the output. RowGroupSize 0 is 128 MiB, MaxInputBlock 0 is
+	// 512 MiB and OnDamage "" is fail. BlockSize 0 lets the plan choose; a
+	// larger one than the memory allows is lowered, with a warning.
+	Options manifest.Options
+	// Schema is the JSON of a reader's Avro schema, to which the rows of inputs
+	// with other schemas are resolved; empty if all inputs must have one.
+	Schema string
+	// SchemaKept says that Schema is that of what the destination holds, and nobody
+	// asked for it: see manifest.Request.
+	SchemaKept bool
+	// Run makes the plan one of a run beside what the destination holds.
+	Run bool
+	// Known are inputs that the destination has already: those that are still what
+	// they were are left out, and one that changed is refused with a *Changed. One of
+	// the same size and time of modification is not opened: see manifest.Input.Relate.
+	Known []manifest.Input
+	// Taken, if set, are the inputs of all partitions, of which this is Partition: files
+	// that another has are left out, and those that are taken are noted.
+	Taken     *Taken
+	Partition string
+	// Sums, if set, gives inputs that earlier surveys read, with their whole CRC-32C.
+	Sums func() *manifest.Known
+	// AllowEmpty makes the output of no input where there is none: without it,
+	// directories without an Avro file and patterns without a match are refused.
+	AllowEmpty bool
+	// Filter leaves out some of what Inputs name.
+	Filter input.Filter
+	// AllowWaiting takes inputs of which the filter leaves nothing, as AllowEmpty
+	// does, but no others without an Avro file.
+	AllowWaiting bool
+	// Formats are the formats that Options can name.
+	Formats format.Registry
+	// Memory is what planning, and then its tasks, may take; nil is a pool of
+	// DefaultMemory.
+	Memory *budget.Pool
+	// Resolve finds the store of a location; nil is store.Resolve, which knows
+	// local disks only.
+	Resolve input.Resolve
+}
+
+// Survey is what the headers of the inputs tell.
+type Survey struct {
+	// Request decides whether an output is finished, or can be resumed.
+	Request manifest.Request
+	// Dest is the location of the destination.
+	Dest store.Location
+	// Warnings are for the user, whatever becomes of the request.
+	Warnings []string
+	// Skipped are the files and directories that were found and are no inputs.
+	Skipped []input.Skipped
+	// Mapping is how the rows fill columns; nil if there are no inputs.
+	Mapping *shred.Mapping
+
+	resolve      input.Resolve
+	run          bool
+	allowEmpty   bool
+	allowWaiting bool
+	known        bool   // the destination has inputs
+	first        string // location of the first input that has a header
+	leftOut      []manifest.LeftOut
+	memory       *budget.Pool
+	writer       format.Writer
+	empty        format.RowGroup // of Mapping's columns; nil if there are no inputs
+	filling      *filling        // of the last plan's row groups; nil if there are no inputs
+	sums         func() *manifest.Known
+
+	mu      sync.Mutex       // of what follows
+	answers []manifest.Input // see Answers
+	learned bool
+}
+
+// Look finds the inputs and reads their headers. It refuses options that make no
+// sense, and schemas that cannot be converted.
+func Look(ctx context.Context, r Request) (*Survey, error) {
+	s, err := survey(ctx, r)
+	if err != nil {
+		return nil, failure.Judge(err)
+	}
+	return s, nil
+}
+
+func survey(ctx context.Context, r Request) (*Survey, error) {
+	s := &Survey{
+		Request: manifest.Request{Options: r.Options, Schema: r.Schema, SchemaKept: r.SchemaKept},
+		resolve: r.Resolve, run: r.Run, allowEmpty: r.AllowEmpty, allowWaiting: r.AllowWaiting, known: len(r.Known) > 0,
+		memory: cmp.Or(r.Memory, budget.New(DefaultMemory)), sums: r.Sums,
+	}
+	err := completeOptions(&s.Request.Options)
+	if err != nil {
+		return nil, err
+	}
+	if s.writer, err = r.Formats.Writer(r.Options.Format, r.Options.FormatOptions); err != nil {
+		return nil, failure.As(failure.Usage, err)
+	}
+	if s.Dest, err = input.Locate(r.Resolve, r.Dest); err != nil {
+		return nil, err
+	}
+	//guard: a plan's tasks would write to another place
+	if !utf8.ValidString(s.Dest.Path) {
+		return nil, failure.New(failure.Usage, "destination %q: the name is not UTF-8, and a plan cannot hold it", s.Dest.Path)
+	}
+	files, skipped, err := input.Expand(ctx, input.Search{Resolve: r.Resolve, Inputs: r.Inputs, Dest: &s.Dest, AllowEmpty: r.AllowEmpty, Filter: r.Filter})
+	if errors.Is(err, input.ErrNoMatch) {
+		err = fmt.Errorf("%w; with --allow-empty that is no error", err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	s.Skipped = skipped
+	for _, out := range skipped {
+		if out.Named {
+			s.Warnings = append(s.Warnings, fmt.Sprintf("input %s is left out: %s", out.Path, out.Reason))
+		}
+	}
+	taken, err := s.readHeaders(ctx, files, s.knownInputs(&r))
+	if err != nil {
+		return nil, err
+	}
+	if r.Taken != nil {
+		r.Taken.Add(r.Partition, s.Request.Inputs)
+	}
+	if err := s.checkHeld(taken, r.Inputs); err != nil {
+		return nil, err
+	}
+	sound := slices.DeleteFunc(slices.Clone(taken), func(h header) bool { return h.lost || h.known })
+	if len(sound) == 0 {
+		if !s.allowWaiting && !slices.ContainsFunc(taken, func(h header) bool { return h.known }) {
+			s.Warnings = append(s.Warnings, "the inputs hold no Avro file")
+		}
+		return s, nil
+	}
+	schema, err := s.schemaOf(sound)
+	if err != nil {
+		return nil, err
+	}
+	return s, s.mapColumns(schema)
+}
+
+// Waits reports whether nothing is left of the inputs because the filter leaves
+// files out.
+func (s *Survey) Waits() bool {
+	return s.allowWaiting && len(s.Request.Inputs) == 0 && slices.ContainsFunc(s.Skipped, func(out input.Skipped) bool { return out.By != nil })
+}
+
+// completeOptions sets defaults and refuses what makes no sense in any format.
+func completeOptions(o *manifest.Options) error {
+	o.RowGroupSize = cmp.Or(o.RowGroupSize, defaultRowGroup)
+	o.MaxInputBlock = cmp.Or(o.MaxInputBlock, defaultMaxBlock)
+	o.OnDamage = cmp.Or(o.OnDamage, "fail")
+	switch {
+	//guard: sizes would be computed from what cannot be
+	case o.RowGroupSize < 0 || o.RowGroupSize > maxSplit:
+		return failure.New(failure.Usage, "a row group of %d bytes", o.RowGroupSize)
+	//guard: sizes would be computed from what cannot be
+	case o.MaxInputBlock < 0:
+		return failure.New(failure.Usage, "input blocks of at most %d bytes", o.MaxInputBlock)
+	//guard: sizes would be computed from what cannot be
+	case o.BlockSize < 0 || o.BlockSize > 1<<30:
+		return failure.New(failure.Usage, "column blocks of %d bytes", o.BlockSize)
+	//guard: a plan would be made that no task understands
+	case !slices.Contains([]string{"", SkipCopies, RefuseCopies}, o.Copies):
+		return failure.New(failure.Usage, "copies %q: they are taken, or it is one of skip, refuse", o.Copies)
+	//guard: a plan would be made that no task understands
+	case !slices.Contains([]string{"fail", "skip", "quarantine"}, o.OnDamage):
+		return failure.New(failure.Usage, "on damage %q: it is one of fail, skip, quarantine", o.OnDamage)
+	}
+	return nil
+}
+
+// mapColumns decides what follows from the schema of the rows.
+func (s *Survey) mapColumns(schema *shred.Schema) (err error) {
+	odd := schema.Warnings()
+	s.Warnings = append(s.Warnings, odd...)
+	if s.Request.Options.Strict && len(odd) > 0 {
+		return s.schemaFault(fmt.Errorf("with --strict: %s", strings.Join(odd, "; ")))
+	}
+	memory := s.memory.NewHeap()
+	s.Mapping, err = shred.Map(schema, shred.Options{RecursiveBytes: s.Request.Options.RecursiveBytes, Memory: memory})
+	if errors.As(err, new(*budget.Error)) {
+		return failure.As(failure.Usage, err)
+	}
+	if err != nil {
+		if _, again := shred.Map(schema, shred.Options{RecursiveBytes: true, Memory: memory}); again == nil {
+			return fmt.Errorf("%w; --recursive bytes keeps that part as one column of bytes", s.schemaFault(err))
+		}
+		return s.schemaFault(err)
+	}
+	if _, err := rowkey.ParseAll(schema, s.Request.Options.Index); err != nil {
+		return failure.New(failure.Usage, "--index: %w", err)
+	}
+	columns, want := len(s.Mapping.Columns), cmp.Or(s.Request.Options.BlockSize, manifest.DefaultBlockSize)
+	//guard: the row group of columns that Plan refuses would take more memory than there is
+	if leastMemory(s.writer, min(want, minBlock), columns) > s.memory.Size() {
+		return nil
+	}
+	return s.newGroup(want)
+}
+
+// newGroup makes a row group for its sizes. It fails if the options do not fit the
+// columns.
+func (s *Survey) newGroup(blockSize int) (err error) {
+	if w, ok := s.writer.(format.RowWriter); ok {
+		//guard: a task would be the first to find that sorted rows have no positions
+		if len(s.Request.Options.Index) > 0 {
+			return failure.New(failure.Usage, "--index is for formats of columns; rows in the format %s are sorted by their key, and cat --where finds them", s.Request.Options.Format)
+		}
+		//guard: a task would be the first to find that rows have no such key
+		if _, err := rowkey.Parse(s.Mapping.Schema, strings.Join(w.Key(), ",")); err != nil {
+			return failure.As(failure.Usage, err)
+		}
+	}
+	s.empty, err = s.writer.NewRowGroup(s.Mapping.Schema.JSON(), s.Mapping.Columns, blockSize)
+	return failure.As(failure.Usage, err)
+}
+
+// Plan decides sizes and cuts the inputs into tasks, after it has converted a
+// sample of them. base is the ID of the output that the destination holds; empty
+// if there is none. holds are the IDs of all that it holds, which an output that is
+// no run replaces.
+func (s *Survey) Plan(ctx context.Context, base string, holds ...string) (*manifest.Plan, error) {
+	p := &manifest.Plan{
+		Version: manifest.Version, Request: s.Request, Dest: s.Dest.Origin + s.Dest.Path, Base: base, Run: s.run,
+		BlockSize: cmp.Or(s.Request.Options.BlockSize, manifest.DefaultBlockSize), Warnings: slices.Clone(s.Warnings), LeftOut: s.leftOut,
+	}
+	if !s.run {
+		p.Replaces = holds
+	}
+	if s.Mapping != nil {
+		if err := s.fit(ctx, p); err != nil {
+			return nil, failure.Judge(err)
+		}
+	}
+	var err error
+	p.ID, err = p.Sum()
+	return p, err
+}
+
+// fit decides the sizes of a plan that has inputs, and its tasks.
+func (s *Survey) fit(ctx context.Context, p *manifest.Plan) error {
+	p.Schema, p.Columns = s.Mapping.Schema.JSON(), len(s.Mapping.Columns)
+	want := p.BlockSize
+	p.BlockSize = blockSize(s.writer, want, p.Columns, s.memory.Size())
+	if p.BlockSize < want {
+		p.Warnings = append(p.Warnings, fmt.Sprintf("%d columns do not fit into %d MiB of memory with blocks of %d bytes; blocks of %d bytes are used",
+			p.Columns, s.memory.Size()>>20, want, p.BlockSize))
+	}
+	//guard: tasks would take more memory than there is
+	if need := leastMemory(s.writer, p.BlockSize, p.Columns); need > s.memory.Size() {
+		return failure.New(failure.Usage, "%d columns with blocks of %d bytes: %s", p.Columns, p.BlockSize, budget.TooLittle(need, s.memory.Size()))
+	}
+	if err := s.newGroup(p.BlockSize); err != nil {
+		return err
+	}
+	if err := s.checkFixed(p); err != nil {
+		return err
+	}
+	f, err := s.sample(ctx, p.BlockSize)
+	if err != nil {
+		return err
+	}
+	s.filling = f
+	room := f.most(p.Request.Options.RowGroupSize)
+	p.SplitSize = splitSize(p.Request.Inputs, room)
+	p.Ratio = f.ratio(p.SplitSize)
+	p.Tasks = cut(p.Request.Inputs, p.SplitSize)
+	return nil
+}

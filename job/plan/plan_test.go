@@ -1,0 +1,298 @@
+package plan
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/rowtocol/rowtocol/internal/avrotest"
+	"github.com/rowtocol/rowtocol/internal/budget"
+	"github.com/rowtocol/rowtocol/job/failure"
+	"github.com/rowtocol/rowtocol/job/failure/failuretest"
+	"github.com/rowtocol/rowtocol/job/manifest"
+	"github.com/rowtocol/rowtocol/store"
+	"github.com/rowtocol/rowtocol/store/storetest"
+)
+
+func TestPlanIsDeterministic(t *testing.T) {
+	dir := t.TempDir()
+	for i, blocks := range []int{3, 40, 0, 1, 12} {
+		writeInput(t, filepath.Join(dir, string(rune('a'+i))+".avro"), avrotest.Schema, uint64(i), blocks)
+	}
+	var first []byte
+	for i, inputs := range [][]string{
+		{dir},
+		{dir + "/*.avro"},
+		{dir + "/e.avro", dir + "/d.avro", dir, dir + "/./a.avro"},
+	} {
+		r := request(dir+".out", inputs...)
+		r.Memory = budget.New(int64(i+1) * 16 << 20)
+		p := mustPlan(t, r)
+		b, err := p.Encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if first == nil {
+			first = b
+		}
+		if !bytes.Equal(b, first) {
+			t.Errorf("inputs %v give another plan:\n%s\nthan\n%s", inputs, b, first)
+		}
+		if _, err := manifest.DecodePlan(b); err != nil {
+			t.Error(err)
+		}
+		// The codec is null on both sides, and the values are copied.
+		if math.Abs(p.Ratio-1) > 0.05 || p.Ratio != math.Round(p.Ratio*1e4)/1e4 {
+			t.Errorf("ratio %v of data that is copied", p.Ratio)
+		}
+	}
+}
+
+func TestPlan(t *testing.T) {
+	dir := t.TempDir()
+	writeInput(t, dir+"/a.avro", avrotest.Schema, 1, 2)
+	s := look(t, request(dir+"/./out", dir+"/a.avro"))
+	o := s.Request.Options
+	if o.MaxInputBlock != defaultMaxBlock || o.OnDamage != "fail" || o.BlockSize != 0 || o.RowGroupSize != 16<<10 || len(s.Mapping.Columns) != 2 {
+		t.Errorf("the survey has %+v", s)
+	}
+	p, err := s.Plan(t.Context(), "00112233445566ff")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.Dest != dir+"/out" || p.Base != "00112233445566ff" || p.BlockSize != manifest.DefaultBlockSize || p.Columns != 2 || p.Schema != avrotest.Schema || !reflect.DeepEqual(p.Request, s.Request) {
+		t.Errorf("the plan is %+v", p)
+	}
+	if sum, err := p.Sum(); err != nil || sum != p.ID {
+		t.Errorf("the plan has the ID %s, not %s, %v", p.ID, sum, err)
+	}
+}
+
+// TestPlanNamesWhatItReplaces, which is part of its ID, unless it is of a run.
+func TestPlanNamesWhatItReplaces(t *testing.T) {
+	dir := t.TempDir()
+	writeInput(t, dir+"/a.avro", avrotest.Schema, 1, 2)
+	const output, added = "00112233445566ff", "2233445566ff0011"
+	for _, run := range []bool{false, true} {
+		r := request(dir+"/out", dir+"/a.avro")
+		r.Run = run
+		var plans []*manifest.Plan
+		for _, holds := range [][]string{{output}, {output, added}} {
+			p, err := look(t, r).Plan(t.Context(), output, holds...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			plans = append(plans, p)
+		}
+		if slices.Equal(plans[1].Replaces, []string{output, added}) == run || (plans[0].ID == plans[1].ID) != run {
+			t.Errorf("run: %v; the plans are %+v and %+v", run, plans[0], plans[1])
+		}
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	dir := t.TempDir()
+	at := func(name string) string { return filepath.Join(dir, name) }
+	writeInput(t, at("in/a.avro"), avrotest.Schema, 1, 3)
+	writeInput(t, at("other/b.avro"), `"string"`, 2, 0)
+	writeInput(t, at("odd/b.avro"), strings.Replace(avrotest.Schema, `"s"`, `"s-s"`, 1), 2, 0)
+	writeInput(t, at("list/b.avro"), `{"type":"record","name":"L","fields":[{"name":"next","type":["null","L"]}]}`, 2, 0)
+	writeInput(t, at("empty/b.avro"), `{"type":"record","name":"E","fields":[]}`, 2, 0)
+	writeInput(t, at("latin/b\xe9.avro"), avrotest.Schema, 1, 0)
+	for i := range 12 {
+		writeInput(t, at(fmt.Sprintf("many/%02d.avro", i)), avrotest.Schema, 1, 0)
+	}
+	for name, content := range map[string]string{"junk/x.avro": "not Avro", "in/.hidden.avro": "x", "in/_x.avro": "x", "in/c.txt": "x"} {
+		if err := os.MkdirAll(filepath.Dir(at(name)), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(at(name), []byte(content), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	options := func(change func(*manifest.Options)) func(*Request) {
+		return func(r *Request) { change(&r.Options) }
+	}
+	for name, tc := range map[string]struct {
+		inputs []string
+		dest   string
+		change func(*Request)
+		kind   error
+		text   string
+	}{
+		"missing":        {[]string{"nope.avro"}, "out", nil, failure.Input, "nope.avro does not exist"},
+		"no match":       {[]string{"in/*.parquet"}, "out", nil, failure.Input, "no file matches the pattern; with --allow-empty"},
+		"not UTF-8":      {[]string{"latin"}, "out", nil, failure.Input, `b\xe9.avro": the name is not UTF-8`},
+		"dest not UTF-8": {[]string{"in"}, "o\xe9", nil, failure.Usage, `o\xe9": the name is not UTF-8`},
+		"not Avro":       {[]string{"junk/x.avro"}, "out", nil, failure.Input, "junk/x.avro: offset 0"},
+		"named hidden":   {[]string{"in/.hidden.avro"}, "out", nil, failure.Input, "magic"},
+		"schemas":        {[]string{"in", "other"}, "out", nil, failure.Input, "2 different schemas"},
+		"schemas' files": {[]string{"in", "other"}, "out", nil, failure.Input, "other/b.avro"},
+		"many files":     {[]string{"many", "other"}, "out", nil, failure.Input, "and 2 more"},
+		"dest in input":  {[]string{"in"}, "in/out", nil, failure.Usage, "inside of the input"},
+		"no inputs":      {nil, "out", nil, failure.Usage, "no input"},
+		"scheme":         {[]string{"s3://b/in"}, "out", nil, failure.Usage, "s3"},
+		"no destination": {[]string{"in"}, "", func(r *Request) { r.Dest = "" }, failure.Usage, "empty location"},
+		"strict":         {[]string{"odd"}, "out", options(func(o *manifest.Options) { o.Strict = true }), failure.Input, "odd/b.avro: with --strict"},
+		"strict, reader": {[]string{"in"}, "out", func(r *Request) {
+			r.Options.Strict, r.Schema = true, strings.Replace(avrotest.Schema, "]}", `,{"name":"a-b","type":"long","default":1}]}`, 1)
+		}, failure.Usage, "the reader's schema: with --strict"},
+		"strict, a field left out": {[]string{"in"}, "out", func(r *Request) {
+			r.Options.Strict, r.Schema = true, `{"type":"record","name":"R","fields":[{"name":"s","type":"string"}]}`
+		}, failure.Input, `in/a.avro has the field "id"`},
+		"recursive":       {[]string{"list"}, "out", nil, failure.Input, "list/b.avro: field next: unsupported: recursive schema: L contains itself; --recursive bytes"},
+		"no columns":      {[]string{"empty"}, "out", nil, failure.Input, "empty/b.avro"},
+		"on damage":       {[]string{"in"}, "out", options(func(o *manifest.Options) { o.OnDamage = "ignore" }), failure.Usage, "ignore"},
+		"row group":       {[]string{"in"}, "out", options(func(o *manifest.Options) { o.RowGroupSize = -1 }), failure.Usage, "a row group of -1 bytes"},
+		"large row group": {[]string{"in"}, "out", options(func(o *manifest.Options) { o.RowGroupSize = maxSplit + 1 }), failure.Usage, "a row group of"},
+		"input blocks":    {[]string{"in"}, "out", options(func(o *manifest.Options) { o.MaxInputBlock = -1 }), failure.Usage, "at most -1 bytes"},
+		"column blocks":   {[]string{"in"}, "out", options(func(o *manifest.Options) { o.BlockSize = -1 }), failure.Usage, "column blocks of -1 bytes"},
+		"large blocks":    {[]string{"in"}, "out", options(func(o *manifest.Options) { o.BlockSize = 1<<30 + 1 }), failure.Usage, "column blocks of"},
+		"format":          {[]string{"in"}, "out", options(func(o *manifest.Options) { o.Format = "orc" }), failure.Usage, `unknown format "orc"`},
+		"its options":     {[]string{"in"}, "out", options(func(o *manifest.Options) { o.FormatOptions = formatOptions("lzma") }), failure.Usage, "lzma"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := request(at(tc.dest))
+			for _, in := range tc.inputs {
+				if !strings.Contains(in, "://") {
+					in = at(in)
+				}
+				r.Inputs = append(r.Inputs, in)
+			}
+			if tc.change != nil {
+				tc.change(&r)
+			}
+			s, err := Look(t.Context(), r)
+			failuretest.Want(t, err, tc.kind, tc.text)
+			if s != nil {
+				t.Errorf("a survey beside the error: %+v", s)
+			}
+		})
+	}
+	odd := mustPlan(t, request(at("out"), at("odd")))
+	if len(odd.Warnings) == 0 || !strings.Contains(odd.Warnings[0], "s-s") {
+		t.Errorf("warnings of an odd schema: %q", odd.Warnings)
+	}
+	r := request(at("out"), at("list"))
+	r.Options.RecursiveBytes = true
+	if p := mustPlan(t, r); p.Columns == 0 {
+		t.Errorf("the recursive part as bytes: %+v", p)
+	}
+}
+
+func TestEmptyInputs(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.MkdirAll(dir+"/none", 0o777); err != nil {
+		t.Fatal(err)
+	}
+	r := request(dir+"/out", dir+"/none")
+	_, err := Look(t.Context(), r)
+	failuretest.Want(t, err, failure.Input, dir+"/none holds no Avro file", "--allow-empty")
+	r.AllowEmpty = true
+	s := look(t, r)
+	p, err := s.Plan(t.Context(), "")
+	if err != nil || s.Mapping != nil || p.ID == "" || len(p.Tasks) != 0 || len(s.Expect(p)) != 0 || p.BlockSize != manifest.DefaultBlockSize {
+		t.Errorf("of no inputs: %+v, %+v, %v", s, p, err)
+	}
+	if len(p.Warnings) != 1 || p.Warnings[0] != "the inputs hold no Avro file" {
+		t.Errorf("of no inputs: warnings %q", p.Warnings)
+	}
+	if err := os.WriteFile(dir+"/empty", nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	r = request(dir+"/out", dir+"/empty")
+	_, err = Look(t.Context(), r)
+	failuretest.Want(t, err, failure.Input, "the file is empty")
+	r.Options.OnDamage = "skip"
+	_, err = Look(t.Context(), r)
+	failuretest.Want(t, err, failure.Input, "all inputs are empty files")
+	writeInput(t, dir+"/zero/a.avro", avrotest.Schema, 1, 0)
+	writeInput(t, dir+"/zero/b.avro", avrotest.Schema, 2, 0)
+	s = look(t, request(dir+"/out", dir+"/zero"))
+	p, err = s.Plan(t.Context(), "")
+	if err != nil || len(p.Tasks) != 1 || p.Ratio != 1 || s.Expect(p)[0] != (Expected{1, s.empty.Size()}) {
+		t.Errorf("of no rows: %+v, %v", p, err)
+	}
+}
+
+// writing is a store on which a writer has a file open.
+type writing struct {
+	store.Store
+	file string
+}
+
+func (w writing) Open(ctx context.Context, p string) (store.File, error) {
+	if p == w.file {
+		return nil, fmt.Errorf("open %s: %w", p, store.ErrBeingWritten)
+	}
+	return w.Store.Open(ctx, p)
+}
+
+// TestFilesBeingWritten leaves out a file that is still being written if it was
+// found, and refuses it if it was named.
+func TestFilesBeingWritten(t *testing.T) {
+	dir := t.TempDir()
+	in := filepath.Join(dir, "in")
+	open := filepath.Join(in, "b.avro")
+	writeInput(t, filepath.Join(in, "a.avro"), avrotest.Schema, 1, 2)
+	writeInput(t, open, avrotest.Schema, 2, 2)
+	for _, found := range []string{in, filepath.Join(in, "*.avro")} {
+		r := request(filepath.Join(dir, "out"), found)
+		r.Resolve = storetest.On(writing{store.Local(), open})
+		s := look(t, r)
+		if len(s.Request.Inputs) != 1 || len(s.Warnings) != 1 || !strings.Contains(s.Warnings[0], open) {
+			t.Errorf("%s: inputs %+v, warnings %q", found, s.Request.Inputs, s.Warnings)
+		}
+		// Once it is closed, there is more to convert.
+		r.Resolve = nil
+		if d := s.Request.Differences(&look(t, r).Request); len(d) != 1 {
+			t.Errorf("%s: the closed file makes the differences %q", found, d)
+		}
+	}
+	r := request(filepath.Join(dir, "out"), in, open)
+	r.Resolve = storetest.On(writing{store.Local(), open})
+	_, err := Look(t.Context(), r)
+	failuretest.Want(t, err, failure.Input, "still being written")
+}
+
+// TestInputsChangeBeforeTheSample removes and replaces an input once its header
+// was read.
+func TestInputsChangeBeforeTheSample(t *testing.T) {
+	dir := t.TempDir()
+	in := dir + "/a.avro"
+	writeInput(t, in, avrotest.Schema, 1, 2)
+	s := look(t, request(dir+"/out", in))
+	writeInput(t, in, avrotest.Schema, 1, 3)
+	_, err := s.Plan(t.Context(), "")
+	failuretest.Want(t, err, failure.Input, "a.avro changed during the job")
+	if err := os.Remove(in); err != nil {
+		t.Fatal(err)
+	}
+	_, err = s.Plan(t.Context(), "")
+	failuretest.Want(t, err, failure.Input, "a.avro does not exist")
+}
+
+// TestDamagedInputs are planned as if they were sound: damage is the tasks' to
+// report.
+func TestDamagedInputs(t *testing.T) {
+	dir := t.TempDir()
+	writeInput(t, dir+"/a.avro", avrotest.Schema, 1, 60)
+	b, err := os.ReadFile(dir + "/a.avro")
+	if err != nil {
+		t.Fatal(err)
+	}
+	clear(b[len(b)/2 : len(b)/2+4000])
+	if err := os.WriteFile(dir+"/a.avro", b, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if p := mustPlan(t, request(dir+"/out", dir+"/a.avro")); len(p.Tasks) < 5 || math.Abs(p.Ratio-1) > 0.05 {
+		t.Errorf("plan %+v", p)
+	}
+}

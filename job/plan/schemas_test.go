@@ -1,0 +1,114 @@
+package plan
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"unsafe"
+
+	"github.com/rowtocol/rowtocol/internal/avrotest"
+	"github.com/rowtocol/rowtocol/job/failure"
+	"github.com/rowtocol/rowtocol/job/failure/failuretest"
+	"github.com/rowtocol/rowtocol/job/manifest"
+)
+
+const (
+	firstMail  = `{"type":"record","name":"Mail","fields":[{"name":"id","type":"int"},{"name":"sender","type":"string"},{"name":"size","type":["null","int"]},{"name":"seen","type":"boolean"}]}`
+	secondMail = `{"type":"record","name":"Mail","fields":[{"name":"from","type":"string"},{"name":"id","type":"long"},{"name":"size","type":["null","int","string"]}]}`
+	readMail   = `{"type":"record","name":"Mail","fields":[{"name":"id","type":"long"},{"name":"from","aliases":["sender"],"type":"string"},{"name":"size","type":["null","long","string"]},{"name":"tag","type":"string","default":"new"}]}`
+	firstRow   = "\x02\x02a\x02\x06\x01"
+	secondRow  = "\x02b\x04\x04\x02?"
+)
+
+func TestEqualTextsAreShared(t *testing.T) {
+	var shared sharedTexts
+	first, second := shared.of(firstMail), shared.of(strings.Clone(firstMail))
+	if unsafe.StringData(first) != unsafe.StringData(second) || second != firstMail {
+		t.Error("there are two copies of one text")
+	}
+	if other := shared.of(secondMail); other != secondMail {
+		t.Errorf("another text is %q", other)
+	}
+}
+
+// writeGenerations writes a file of each generation, of as many rows.
+func writeGenerations(t *testing.T, dir string, rows int) {
+	t.Helper()
+	for i, of := range [][2]string{{firstMail, firstRow}, {secondMail, secondRow}, {firstMail, firstRow}} {
+		block := []byte(strings.Repeat(of[1], rows))
+		writeBlocks(t, fmt.Sprintf("%s/%d.avro", dir, i+1), of[0], int64(rows), block, block)
+	}
+}
+
+// TestGenerations plans to bring files of two generations into one output, whose
+// sample is of both.
+func TestGenerations(t *testing.T) {
+	dir := t.TempDir()
+	writeGenerations(t, dir, 400)
+	r := request(dir+"/out", dir+"/*.avro")
+	r.Schema = readMail
+	s := look(t, r)
+	p, err := s.Plan(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(p.Tasks) != 3 || p.Schema != readMail || p.Request.Schema != readMail || p.Columns != len(s.Mapping.Columns) {
+		t.Errorf("plan %+v", p)
+	}
+	// Rows of 6 bytes get a column of 4 more, the default, and lengths.
+	if p.Ratio < 1.5 || p.Ratio > 2.5 {
+		t.Errorf("ratio %v of rows that get longer", p.Ratio)
+	}
+	r.Schema = ""
+	_, err = Look(t.Context(), r)
+	failuretest.Want(t, err, failure.Input, "2 different schemas")
+	failuretest.Want(t, err, failure.Input, dir+"/3.avro")
+}
+
+// TestOwnSchemaChangesNothing names the schema that the input has.
+func TestOwnSchemaChangesNothing(t *testing.T) {
+	dir := t.TempDir()
+	writeInput(t, dir+"/a.avro", avrotest.Schema, 3, 40)
+	r := request(dir+"/out", dir+"/a.avro")
+	plain := mustPlan(t, r)
+	r.Schema = avrotest.Schema
+	named := mustPlan(t, r)
+	if named.Request.Schema != avrotest.Schema || named.ID == plain.ID {
+		t.Errorf("the request has the schema %q", named.Request.Schema)
+	}
+	named.ID, named.Request.Schema, named.Request.SchemaCanonical = plain.ID, "", ""
+	if got, want := encoded(t, named), encoded(t, plain); got != want {
+		t.Errorf("plan %s, want %s", got, want)
+	}
+}
+
+func encoded(t *testing.T, p *manifest.Plan) string {
+	t.Helper()
+	b, err := p.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+func TestSchemaRefusals(t *testing.T) {
+	dir := t.TempDir()
+	writeGenerations(t, dir, 1)
+	for _, c := range []struct {
+		name, schema string
+		kind         error
+		want         []string
+	}{
+		{"no JSON", `{`, failure.Usage, []string{"the reader's schema"}},
+		{"recursive", `{"type":"record","name":"Mail","fields":[{"name":"next","type":["null","Mail"],"default":null}]}`, failure.Usage, []string{"the reader's schema", "next"}},
+		{"missing field", `{"type":"record","name":"Mail","fields":[{"name":"to","type":"string"}]}`, failure.Input, []string{"/1.avro", "field to", "string"}},
+		{"type", `{"type":"record","name":"Mail","fields":[{"name":"sender","type":"long"}]}`, failure.Input, []string{"/1.avro", "field sender", "the writer's string", "the reader's long"}},
+	} {
+		r := request(dir+"/out", dir+"/1.avro")
+		r.Schema = c.schema
+		_, err := Look(t.Context(), r)
+		for _, want := range c.want {
+			failuretest.Want(t, err, c.kind, want)
+		}
+	}
+}

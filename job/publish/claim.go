@@ -1,0 +1,452 @@
+package publish
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/rowtocol/rowtocol/job/failure"
+	"github.com/rowtocol/rowtocol/job/manifest"
+	"github.com/rowtocol/rowtocol/store"
+)
+
+// Claim is a process's hold on a destination: the lock, and the directory of its
+// own through which every change goes.
+type Claim struct {
+	*Destination
+	id    string
+	dir   string // DEST/.rowtocol/<id>; empty without one
+	made  bool   // the destination is this claim's work
+	found contents
+	state *State
+	// inherits is set once there may be something in dir that was another's.
+	inherits bool
+	// completed is set once the claim published an output for a process that died.
+	completed bool
+	held      context.Context // ends when the claim is lost
+	cancel    context.CancelCauseFunc
+	heart     sync.WaitGroup
+
+	mu   sync.Mutex
+	last int // number that a name was made with
+}
+
+// Claim takes the lock, from a holder that must be dead if need be, moves away
+// what other holders had, completes an output that was being published, and
+// moves out what is not part of the output. The context that it returns ends
+// when the claim is lost. A holder that lives is failure.Locked.
+//
+// The caller ends the claim with Release.
+func (d *Destination) Claim(ctx context.Context) (*Claim, context.Context, error) {
+	return d.claim(ctx, true)
+}
+
+// Tidy clears up what dead holders left, unless the destination may be in use.
+func (d *Destination) Tidy(ctx context.Context) error {
+	c, held, err := d.claim(ctx, false)
+	if errors.Is(err, failure.Locked) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	err = c.Judge(ctx, context.Cause(held))
+	return errors.Join(err, c.Release(ctx, len(c.found.runs) > 0))
+}
+
+func (d *Destination) claim(ctx context.Context, wait bool) (*Claim, context.Context, error) {
+	c := &Claim{Destination: d}
+	err := c.acquire(ctx, wait)
+	//guard: what others put in the place of the directory of holders would be removed
+	if errors.Is(err, failure.Foreign) {
+		return nil, nil, err
+	}
+	if err != nil {
+		clean, cancel := store.Cleanup(ctx)
+		defer cancel()
+		c.leave(clean)
+		return nil, nil, err
+	}
+	c.held, c.cancel = context.WithCancelCause(ctx)
+	c.heart.Go(func() { c.beat(c.held) })
+	if err := c.takeStock(c.held); err != nil {
+		err = c.Judge(ctx, err)
+		clean, stop := store.Cleanup(ctx)
+		defer stop()
+		_ = c.Release(clean, c.inherits) // the error of the work counts
+		return nil, nil, err
+	}
+	return c, c.held, nil
+}
+
+// State is what the destination held when the claim was taken.
+func (c *Claim) State() *State { return c.state }
+
+// Runs are the unfinished runs of former holders.
+func (c *Claim) Runs() []*Run { return c.found.runs }
+
+// Completed reports whether the claim published an output that the process of a former
+// holder had begun to publish.
+func (c *Claim) Completed() bool { return c.completed }
+
+// Judge returns failure.Locked in place of err if the claim was lost: what else
+// went wrong is a consequence.
+func (c *Claim) Judge(ctx context.Context, err error) error {
+	if err == nil {
+		return nil
+	}
+	cause := context.Cause(c.held)
+	//guard: a run that is to be tried again would look stopped
+	if errors.Is(cause, failure.Locked) {
+		return cause
+	}
+	clean, cancel := store.Cleanup(ctx)
+	defer cancel()
+	lost := c.check(clean)
+	//guard: a run that is to be tried again would look like one that cannot go on
+	if errors.Is(lost, failure.Locked) {
+		return lost
+	}
+	return err
+}
+
+// name returns a new path in the claim's own directory.
+func (c *Claim) name(what string) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.last++
+	return path.Join(c.dir, fmt.Sprintf("%s-%08d", what, c.last))
+}
+
+// join makes the claim's own directory, unless it has one.
+func (c *Claim) join(ctx context.Context) error {
+	if c.dir != "" {
+		return nil
+	}
+	live.Delete(c.id)
+	for range joinTries {
+		made, err := c.makeRoot(ctx)
+		c.made = c.made || made
+		if err == nil {
+			c.id, err = c.makeOwn(ctx)
+		}
+		if err == nil {
+			c.dir = path.Join(c.root(), c.id)
+			live.Store(c.id, true)
+			return nil
+		}
+		// Who was done may have removed the root, which was empty.
+		if !errors.Is(err, store.ErrNoParent) && !errors.Is(err, store.ErrNotExist) {
+			return c.wrap(err)
+		}
+	}
+	return failure.New(failure.Locked, "%s: other runs come and go all the time", c.path)
+}
+
+// takeStock makes the destination what it is for the holder.
+func (c *Claim) takeStock(ctx context.Context) error {
+	if err := c.fence(ctx); err != nil {
+		return c.wrap(err)
+	}
+	if err := c.takeUp(ctx); err != nil {
+		return c.wrap(err)
+	}
+	if err := c.rollForward(ctx); err != nil {
+		return err
+	}
+	return c.review(ctx)
+}
+
+// review looks at the destination, and moves out what is not part of the output.
+func (c *Claim) review(ctx context.Context) (err error) {
+	if c.state, err = c.Look(ctx); err != nil {
+		return err
+	}
+	//guard: a destination would be cleared of what is ours that is refused
+	if len(c.state.foreign) > 0 || c.state.damage != "" {
+		return nil
+	}
+	if err := c.clearOut(ctx, c.state); err != nil {
+		return err
+	}
+	if err := c.clearRuns(ctx, c.state.uncounted); err != nil {
+		return err
+	}
+	return c.clearDead(ctx, c.state.dead)
+}
+
+// fence moves all other holders' directories into the claim's own, so that
+// whatever they still have under way fails.
+func (c *Claim) fence(ctx context.Context) error {
+	infos, err := c.st.List(ctx, c.root())
+	if err != nil {
+		return err
+	}
+	for _, info := range infos {
+		switch {
+		case info.Name == c.id:
+			continue
+		//guard: tasks that run elsewhere would lose their work
+		case strings.HasPrefix(info.Name, planPrefix):
+			continue
+		case strings.HasPrefix(info.Name, trashPrefix):
+			err = c.st.RemoveAll(ctx, info.Path)
+		default:
+			//guard: unfinished runs of others would be removed by who cannot take stock
+			c.inherits = true
+			//guard: a former holder's late calls would change the destination
+			err = c.move(ctx, info.Path, c.name(other))
+		}
+		if err != nil && !errors.Is(err, store.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+// move is how everything in a destination changes: a look at the lock, and a
+// rename with one end in the claim's own directory.
+func (c *Claim) move(ctx context.Context, from, to string) error {
+	//guard: a former holder would go on until its directory is moved away
+	if err := c.check(ctx); err != nil {
+		return err
+	}
+	return c.rename(ctx, from, to)
+}
+
+// moveOne is move of one of many files, by its number. A look at the lock before each
+// of them would be as much work again; it is to stop early, and one end of every rename
+// is gone once the claim is lost.
+func (c *Claim) moveOne(ctx context.Context, number int, from, to string) error {
+	if number%lockEvery == 0 {
+		return c.move(ctx, from, to)
+	}
+	return c.rename(ctx, from, to)
+}
+
+// takeUp takes what counts out of former holders' directories, and removes them.
+func (c *Claim) takeUp(ctx context.Context) error {
+	var found contents
+	if err := c.collect(ctx, c.dir, &found); err != nil {
+		return err
+	}
+	for _, r := range found.retired {
+		to := c.name(retired)
+		if err := c.rename(ctx, r.path, to); err != nil {
+			return err
+		}
+		r.path = to
+	}
+	for _, r := range found.runs {
+		//guard: tasks that run elsewhere would lose their work
+		if r.fromElsewhere() {
+			if err := c.giveBack(ctx, r.Dir); err != nil {
+				return err
+			}
+			continue
+		}
+		if err := c.adopt(ctx, r); err != nil {
+			return err
+		}
+	}
+	c.found.retired = found.retired
+	return c.removeOthers(ctx)
+}
+
+// adopt moves a run of a former holder to where the claim has its own.
+func (c *Claim) adopt(ctx context.Context, r *Run) error {
+	to := c.name(run)
+	//guard: work of tasks that run elsewhere could not be given back
+	if strings.HasPrefix(path.Base(r.Dir), planPrefix) {
+		dir, err := c.newDir(ctx, taken)
+		if err != nil {
+			return err
+		}
+		to = path.Join(dir, path.Base(r.Dir))
+	}
+	if err := c.rename(ctx, r.Dir, to); err != nil {
+		return err
+	}
+	for _, p := range r.pending {
+		p.path = path.Join(to, path.Base(p.path))
+	}
+	r.Dir = to
+	c.found.runs = append(c.found.runs, r)
+	return nil
+}
+
+// removeOthers removes what is left of former holders.
+func (c *Claim) removeOthers(ctx context.Context) error {
+	infos, err := c.st.List(ctx, c.dir)
+	if err != nil {
+		return err
+	}
+	for _, info := range infos {
+		if strings.HasPrefix(info.Name, other) {
+			if err := c.remove(ctx, info.Path); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// giveBack puts the work of tasks that run elsewhere back where they leave it,
+// because who was to commit it did not begin to publish. Tasks may have made the
+// directory anew: then its files go there one by one.
+func (c *Claim) giveBack(ctx context.Context, dir string) error {
+	to := path.Join(c.root(), path.Base(dir))
+	err := c.rename(ctx, dir, to)
+	if errors.Is(err, store.ErrNotExist) {
+		return nil // it was not taken, or others have it now
+	}
+	if !errors.Is(err, store.ErrExist) {
+		return err
+	}
+	infos, err := c.st.List(ctx, dir)
+	if err != nil {
+		return err
+	}
+	for _, info := range infos {
+		err := c.rename(ctx, info.Path, path.Join(to, info.Name))
+		if err != nil && !errors.Is(err, store.ErrExist) {
+			return err
+		}
+	}
+	return c.remove(ctx, dir)
+}
+
+// leave removes the directory of a claim that did not get the lock, and what
+// was made for it.
+func (c *Claim) leave(ctx context.Context) {
+	live.Delete(c.id)
+	if c.dir != "" {
+		_ = c.remove(ctx, c.dir) // else the next holder does
+	}
+	c.removeEmpty(ctx)
+}
+
+// removeEmpty removes the root, and a destination that this claim made, if there
+// is nothing in them: a store removes no directory that is not empty.
+func (c *Claim) removeEmpty(ctx context.Context) {
+	_ = c.st.Remove(ctx, c.root())
+	if c.made {
+		_ = c.st.Remove(ctx, c.path)
+	}
+}
+
+// Release gives the destination back. With keep, and as long as an output waits
+// to be published, the claim's own directory stays, and the runs in it can be
+// resumed. An error is about leftovers, which the next holder removes.
+func (c *Claim) Release(ctx context.Context, keep bool) error {
+	c.cancel(nil)
+	c.heart.Wait()
+	defer live.Delete(c.id)
+	err := c.giveBackTaken(ctx)
+	released := c.move(ctx, c.in(manifest.LockName), c.name(lock))
+	if errors.Is(released, failure.Locked) || errors.Is(released, store.ErrNoParent) {
+		return nil // others have what was the claim's, and clear it up
+	}
+	err = errors.Join(err, released)
+	//guard: work that could not be put back would be removed
+	if err != nil {
+		keep = true
+	}
+	//guard: an output that is being published would lose what it still needs
+	if c.found.pending() {
+		keep = true
+	}
+	if !keep {
+		err = c.remove(ctx, c.dir)
+	}
+	c.removeEmpty(ctx)
+	return err
+}
+
+// giveBackTaken puts back what tasks left that ran elsewhere, unless it is
+// published.
+func (c *Claim) giveBackTaken(ctx context.Context) error {
+	for _, r := range c.found.runs {
+		if !r.fromElsewhere() {
+			continue
+		}
+		dir := path.Join(c.name(taken), path.Base(r.Dir))
+		//guard: the rename of Take could land yet, or again, in what is then removed
+		if err := c.rename(ctx, path.Dir(r.Dir), path.Dir(dir)); err != nil {
+			return err
+		}
+		if err := c.giveBack(ctx, dir); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Begin makes the directory of a new run.
+func (c *Claim) Begin(ctx context.Context, p *manifest.Plan) (*Run, error) {
+	doc, err := p.Encode()
+	if err != nil {
+		return nil, err
+	}
+	r := &Run{Plan: p}
+	if r.Dir, err = c.newDir(ctx, run); err == nil {
+		err = c.st.WriteFile(ctx, path.Join(r.Dir, manifest.PlanName), doc, true)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("destination %s: begin a run: %w", c.path, err)
+	}
+	c.found.runs = append(c.found.runs, r)
+	return r, nil
+}
+
+// newDir makes a directory in the claim's own. It is not made in place: a call
+// that lands late must not make a directory that was moved away.
+func (c *Claim) newDir(ctx context.Context, what string) (string, error) {
+	name, err := c.makeOwn(ctx)
+	if err != nil {
+		return "", err
+	}
+	to := c.name(what)
+	return to, c.rename(ctx, path.Join(c.root(), name), to)
+}
+
+// Discard removes a run.
+func (c *Claim) Discard(ctx context.Context, r *Run) error {
+	c.forget(r)
+	return c.remove(ctx, r.Dir)
+}
+
+// forget leaves a run that is done to whoever removes the claim's directory.
+func (c *Claim) forget(r *Run) {
+	c.found.runs = slices.DeleteFunc(c.found.runs, func(other *Run) bool { return other == r })
+}
+
+// Take takes the work of tasks that ran elsewhere into the claim's own
+// directory, where late tasks do not reach it.
+func (c *Claim) Take(ctx context.Context, p *manifest.Plan) (*Run, error) {
+	from := c.StagingPath(p.ID)
+	if err := c.checkStaging(ctx, from); err != nil {
+		return nil, err
+	}
+	r, err := c.take(ctx, from)
+	if err != nil {
+		return nil, fmt.Errorf("destination %s: take the work of plan %s: %w", c.path, p.ID, err)
+	}
+	r.Plan = p
+	return r, nil
+}
+
+func (c *Claim) take(ctx context.Context, from string) (*Run, error) {
+	dir, err := c.newDir(ctx, taken)
+	r := &Run{Dir: path.Join(dir, path.Base(from))}
+	if err == nil {
+		//guard: work that was taken, but without an answer, would be removed
+		c.found.runs = append(c.found.runs, r)
+		err = c.move(ctx, from, r.Dir)
+	}
+	return r, err
+}

@@ -1,0 +1,198 @@
+package publish
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/rowtocol/rowtocol/job/failure"
+	"github.com/rowtocol/rowtocol/job/manifest"
+	"github.com/rowtocol/rowtocol/store"
+)
+
+// Cleaned is what Clean removed, and what it left alone because it changed too
+// recently.
+type Cleaned struct {
+	Removed, Kept []Leftover
+}
+
+// Clean removes what dead holders left, and what tasks that ran elsewhere left of
+// plans that nobody commits. Work that can be used again goes only if nothing in it
+// changed for so long, by the clock of the storage; the rest goes at once, as any
+// holder clears it up. An output that waits to be published is completed.
+//
+// It takes the lock: a holder that lives is failure.Locked. If the destination holds
+// what is not ours, only what is in the directory of all that is under way is
+// removed, as the names of files beside it may be of an output that this program
+// does not know; what was done is returned beside an error that is failure.Foreign.
+func (d *Destination) Clean(ctx context.Context, olderThan time.Duration) (*Cleaned, error) {
+	before, err := d.Status(ctx)
+	if err != nil {
+		return nil, err
+	}
+	cleaned := &Cleaned{}
+	if before.Lock == nil && !before.pending && len(before.Leftovers()) == 0 {
+		return cleaned, before.Refusal()
+	}
+	c, held, err := d.Claim(ctx)
+	//guard: nothing frees names where a quota leaves none for the lock
+	if errors.Is(err, store.ErrQuota) {
+		c, held, err = d.claimWithinQuota(ctx, before)
+	}
+	if err != nil {
+		return nil, err
+	}
+	err = c.Judge(ctx, d.wrap(c.clean(held, before, olderThan, cleaned)))
+	if err != nil || ctx.Err() != nil {
+		var cancel context.CancelFunc
+		ctx, cancel = store.Cleanup(ctx)
+		defer cancel()
+	}
+	keep := false
+	for _, r := range c.found.runs {
+		//guard: unfinished runs would be removed that are young, or by who failed
+		keep = keep || !r.fromElsewhere()
+	}
+	err = errors.Join(err, c.Release(ctx, keep))
+	if err != nil {
+		return cleaned, err
+	}
+	after, err := d.survey(ctx, nil)
+	if err != nil {
+		return cleaned, d.wrap(err)
+	}
+	for _, l := range before.Debris {
+		if !slices.ContainsFunc(after.Debris, func(left Leftover) bool { return left.Name == l.Name }) {
+			cleaned.Removed = append(cleaned.Removed, l)
+		}
+	}
+	return cleaned, after.Refusal()
+}
+
+// claimWithinQuota is Claim where a quota left no room for the lock. It makes room first: what
+// is being removed belongs to nobody, so that needs no lock. If that is not enough, the error
+// says what can be removed by hand.
+func (d *Destination) claimWithinQuota(ctx context.Context, before *Status) (*Claim, context.Context, error) {
+	infos, err := d.list(ctx, d.root())
+	if err != nil {
+		return nil, nil, d.wrap(err)
+	}
+	for _, info := range infos {
+		if !strings.HasPrefix(info.Name, trashPrefix) {
+			continue
+		}
+		if err := d.st.RemoveAll(ctx, info.Path); err != nil {
+			return nil, nil, d.wrap(err)
+		}
+	}
+	c, held, err := d.Claim(ctx)
+	left := slices.DeleteFunc(before.Leftovers(), func(l Leftover) bool { return l.What == trash })
+	if errors.Is(err, store.ErrQuota) && len(left) > 0 {
+		err = fmt.Errorf("%w; remove %s (%s) by hand while no run works on the destination, and clean again", err, d.in(left[0].Name), left[0].What)
+	}
+	return c, held, err
+}
+
+// Refusal is failure.Foreign if the destination holds what is not ours: Clean ends
+// with it.
+func (s *Status) Refusal() error {
+	if len(s.Foreign) == 0 {
+		return nil
+	}
+	return failure.New(failure.Foreign, "destination %s holds what rowtocol did not write: %s; what is beside it was left alone",
+		s.path, list(s.Foreign, namedForeign, ", "))
+}
+
+// clean removes what is old enough of what the claim found.
+func (c *Claim) clean(ctx context.Context, before *Status, olderThan time.Duration, cleaned *Cleaned) error {
+	info, err := c.st.Stat(ctx, c.in(manifest.LockName))
+	if err != nil {
+		return err
+	}
+	// The lock was made just now, by the same clock as all else.
+	limit := info.ModTime.Add(-olderThan)
+	for _, r := range slices.Clone(c.found.runs) {
+		if err := c.cleanRun(ctx, r, before, limit, cleaned); err != nil {
+			return err
+		}
+	}
+	infos, err := c.list(ctx, c.root())
+	if err != nil {
+		return err
+	}
+	for _, info := range infos {
+		//guard: what stands in the place of tasks' work would be removed
+		if !strings.HasPrefix(info.Name, planPrefix) || !info.Dir || info.Link {
+			continue
+		}
+		if err := c.cleanStaging(ctx, info, limit, cleaned); err != nil {
+			return err
+		}
+	}
+	return c.removeOld(ctx)
+}
+
+// cleanRun removes an unfinished run, unless it changed after a moment.
+func (c *Claim) cleanRun(ctx context.Context, r *Run, before *Status, limit time.Time, cleaned *Cleaned) error {
+	w, err := c.work(ctx, r, unfinishedRun)
+	if err != nil {
+		return err
+	}
+	// It is told of by the name that it had, which those who looked before know.
+	for _, had := range before.Unfinished {
+		if had.PlanID == w.PlanID && had.Bytes == w.Bytes && had.Changed.Equal(w.Changed) {
+			w.Name = had.Name
+		}
+	}
+	//guard: work would be removed that a rerun goes on with
+	if w.Changed.After(limit) {
+		cleaned.Kept = append(cleaned.Kept, w.Leftover)
+		return nil
+	}
+	cleaned.Removed = append(cleaned.Removed, w.Leftover)
+	return c.Discard(ctx, r)
+}
+
+// cleanStaging removes what tasks left of a plan, unless it changed after a moment.
+func (c *Claim) cleanStaging(ctx context.Context, info store.Info, limit time.Time, cleaned *Cleaned) error {
+	l := Leftover{Name: c.relative(info.Path), What: planWork}
+	if err := c.measure(ctx, &l, info, nil); err != nil {
+		return err
+	}
+	//guard: tasks that run would lose the directory of their work
+	if l.Changed.After(limit) {
+		cleaned.Kept = append(cleaned.Kept, l)
+		return nil
+	}
+	r, err := c.take(ctx, info.Path)
+	if err != nil {
+		return fmt.Errorf("take %s: %w", info.Path, err)
+	}
+	again := l
+	if err := c.measure(ctx, &again, store.Info{Path: r.Dir, Dir: true}, nil); err != nil {
+		return err
+	}
+	//guard: the work of a task would be removed that ended meanwhile, and is to be committed
+	if again.Changed.After(limit) {
+		cleaned.Kept = append(cleaned.Kept, l)
+		return nil // Release gives it back
+	}
+	cleaned.Removed = append(cleaned.Removed, l)
+	return c.Discard(ctx, r)
+}
+
+// removeOld removes what was moved out of the destination, also if the claim's
+// directory is to stay.
+func (c *Claim) removeOld(ctx context.Context) error {
+	infos, err := c.list(ctx, c.dir)
+	for _, info := range infos {
+		if err == nil && strings.HasPrefix(path.Base(info.Path), old+"-") {
+			err = c.remove(ctx, info.Path)
+		}
+	}
+	return err
+}

@@ -1,0 +1,354 @@
+package publish
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rowtocol/rowtocol/job/failure"
+	"github.com/rowtocol/rowtocol/job/failure/failuretest"
+	"github.com/rowtocol/rowtocol/job/manifest"
+	"github.com/rowtocol/rowtocol/job/manifest/manifesttest"
+	"github.com/rowtocol/rowtocol/store"
+)
+
+// age makes all files below a directory, and empty directories, an hour older than
+// they are by the clock of the storage.
+func age(t *testing.T, dir string) {
+	t.Helper()
+	then := time.Now().Add(-time.Hour)
+	err := filepath.WalkDir(dir, func(name string, d os.DirEntry, err error) error {
+		if err == nil && !strings.Contains(name, "/alive-") {
+			err = os.Chtimes(name, then, then)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// kinds are what leftovers are, in a line.
+func kinds(all []Leftover) string {
+	var texts []string
+	for _, l := range all {
+		texts = append(texts, l.What)
+	}
+	return strings.Join(texts, ", ")
+}
+
+// littered returns a destination on local disk with an output, an unfinished run,
+// the work of tasks of two plans, and debris. Of the run and of one plan the work
+// is an hour old.
+func littered(t *testing.T) (d *Destination, m *manifest.Success) {
+	t.Helper()
+	d, m = onDisk(t)
+	c, _ := claim(t, d)
+	r, _ := begun(t, c, "Q")
+	age(t, r.Dir)
+	release(t, c, true)
+	age(t, stagedElsewhere(t, d, planBeside(t, d, "old")))
+	stagedElsewhere(t, d, planBeside(t, d, "new"))
+	err := errors.Join(os.WriteFile(d.in("part-00000-0-0123456789abcdef.trv"), []byte("abc"), 0o666), os.MkdirAll(d.root()+"/trash-1/a", 0o777))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d, m
+}
+
+func TestClean(t *testing.T) {
+	d, m := littered(t)
+	cleaned, err := d.Clean(t.Context(), 2*time.Hour)
+	if err != nil || kinds(cleaned.Removed) != "file of no output, remains of a removal" || kinds(cleaned.Kept) != "unfinished run, tasks of a plan, tasks of a plan" {
+		t.Fatalf("removed %v, kept %v, %v", cleaned.Removed, cleaned.Kept, err)
+	}
+	name := status(t, d).Unfinished[0].Name
+	cleaned, err = d.Clean(t.Context(), 30*time.Minute)
+	if err != nil || kinds(cleaned.Removed) != "unfinished run, tasks of a plan" || kinds(cleaned.Kept) != "tasks of a plan" {
+		t.Fatalf("removed %v, kept %v, %v", cleaned.Removed, cleaned.Kept, err)
+	}
+	if l := cleaned.Removed[0]; l.Name != name || l.Bytes == 0 || l.Changed.IsZero() {
+		t.Errorf("%+v, not %s", l, name)
+	}
+	if s := status(t, d); s.Success.ID != m.ID || s.Damage != "" || len(s.Staging) != 1 || s.Staging[0].Tasks != 2 || len(s.Leftovers()) != 1 {
+		t.Errorf("%+v", s)
+	}
+	if cleaned, err = d.Clean(t.Context(), 0); err != nil || kinds(cleaned.Removed) != "tasks of a plan" {
+		t.Errorf("%+v %v", cleaned, err)
+	}
+	wantNames(t, store.Local(), d.path)
+	if cleaned, err = d.Clean(t.Context(), 0); err != nil || len(cleaned.Removed)+len(cleaned.Kept) > 0 {
+		t.Errorf("%+v %v", cleaned, err)
+	}
+}
+
+// TestCleanWhatIsHeld tries to clean what a holder has that lives.
+func TestCleanWhatIsHeld(t *testing.T) {
+	d, st := inMemory(t)
+	_, err := d.Clean(t.Context(), 0)
+	failuretest.Want(t, err, failure.Input, "does not exist")
+	if err := st.Mkdir(t.Context(), d.path); err != nil {
+		t.Fatal(err)
+	}
+	d.times = Times{Heartbeat: time.Millisecond, Stale: time.Hour}
+	c, _ := claim(t, d)
+	begun(t, c, "P")
+	d.now, d.sleep = time.Now, sleep
+	_, err = d.Clean(t.Context(), 0)
+	failuretest.Want(t, err, failure.Locked, "is locked by")
+	release(t, c, true)
+	if s := status(t, d); len(s.Unfinished) != 1 {
+		t.Errorf("%+v", s)
+	}
+}
+
+// TestCleanBesideOthers cleans a destination that holds what others wrote, such as
+// the output of a program that is newer.
+func TestCleanBesideOthers(t *testing.T) {
+	d, _ := littered(t)
+	if err := os.WriteFile(d.in(manifest.SuccessName), manifesttest.Seal([]byte(`{"version":3}`)), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(os.Symlink("/", d.root()+"/plan-x"), os.WriteFile(d.root()+"/plan-y", nil, 0o666)); err != nil {
+		t.Fatal(err)
+	}
+	before, err := filepath.Glob(d.path + "/*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cleaned, err := d.Clean(t.Context(), 0)
+	failuretest.Want(t, err, failure.Foreign, "unknown version", "plan-x (no directory)", "plan-y (no directory)")
+	if got := kinds(cleaned.Removed); got != "unfinished run, tasks of a plan, tasks of a plan, remains of a removal" || len(cleaned.Kept) > 0 {
+		t.Errorf("removed %s, kept %v", got, cleaned.Kept)
+	}
+	if after, err := filepath.Glob(d.path + "/*"); err != nil || strings.Join(after, " ") != strings.Join(before, " ") || len(before) < 4 {
+		t.Errorf("%v became %v (%v)", before, after, err)
+	}
+	if _, err := d.Clean(t.Context(), 0); !errors.Is(err, failure.Foreign) {
+		t.Errorf("the second time: %v", err)
+	}
+}
+
+// TestCleanBesideTasks lets a task end while its plan's work is cleaned up.
+func TestCleanBesideTasks(t *testing.T) {
+	d, _ := onDisk(t)
+	dir := stagedElsewhere(t, d, planBeside(t, d, "old"))
+	still := d.st
+	d.st = moved{still, dir, func() error { return errors.New("tasks that run lost their directory") }}
+	if cleaned, err := d.Clean(t.Context(), time.Minute); err != nil || kinds(cleaned.Kept) != planWork {
+		t.Fatalf("%+v %v", cleaned, err)
+	}
+	age(t, dir)
+	d.st = moved{still, dir, func() error { return os.WriteFile(dir+"/task-00009.json", nil, 0o666) }}
+	cleaned, err := d.Clean(t.Context(), time.Minute)
+	if err != nil || len(cleaned.Removed) > 0 || kinds(cleaned.Kept) != planWork {
+		t.Fatalf("%+v %v", cleaned, err)
+	}
+	if s := status(t, d); len(s.Staging) != 1 || s.Staging[0].Tasks != 2 || len(s.Unfinished)+len(s.Debris) > 0 {
+		t.Errorf("%+v", s)
+	}
+}
+
+// moved is a store in which something happens just before a directory is renamed.
+type moved struct {
+	store.Store
+	dir string
+	do  func() error
+}
+
+func (m moved) Rename(ctx context.Context, from, to string) error {
+	if from == m.dir {
+		if err := m.do(); err != nil {
+			return err
+		}
+	}
+	return m.Store.Rename(ctx, from, to)
+}
+
+// TestCleanFails cleans on a store that fails: what was not cleaned stays.
+func TestCleanFails(t *testing.T) {
+	d, m := littered(t)
+	d.st = unreadable{d.st}
+	if _, err := d.Clean(t.Context(), 0); err == nil {
+		t.Fatal("it did not fail")
+	}
+	d.st = store.Local()
+	if s := status(t, d); s.ID() != m.ID || len(s.Unfinished) != 1 || len(s.Staging) != 2 || s.Lock != nil {
+		t.Errorf("%+v", s)
+	}
+}
+
+// unreadable is a store that does not tell the time.
+type unreadable struct{ store.Store }
+
+func (u unreadable) Stat(ctx context.Context, p string) (store.Info, error) {
+	if path.Base(p) == manifest.LockName {
+		if info, err := u.Store.Stat(ctx, p); err == nil && len(info.Name) > 0 {
+			return store.Info{}, errors.New("input/output error")
+		}
+	}
+	return u.Store.Stat(ctx, p)
+}
+
+func TestUnlock(t *testing.T) {
+	id, other := strings.Repeat("a", 16), strings.Repeat("b", 16)
+	silent := holder{ID: id, PID: 7, Host: "far", Scope: "another machine"}
+	for name, test := range map[string]struct {
+		holder holder
+		sleep  func(d *Destination, slept int) error // while unlock watches
+		want   error
+		slept  time.Duration
+		left   bool
+	}{
+		"silent":    {silent, nil, nil, 15 * time.Second, false},
+		"ended":     {holder{ID: id, PID: 1 << 30, Scope: processScope()}, nil, nil, 0, false},
+		"another's": {holder{ID: other, PID: 7, Scope: "another machine"}, nil, failure.Locked, 0, true},
+		"alive": {silent, func(d *Destination, slept int) error {
+			if slept != 9 { // somewhat later than a heartbeat
+				return nil
+			}
+			return d.st.WriteFile(context.Background(), path.Join(d.root(), id, "alive-1"), nil, true)
+		}, failure.Locked, 0, true},
+		"another's meanwhile": {silent, func(d *Destination, slept int) error {
+			if slept != 3 {
+				return nil
+			}
+			text := `{"holder":"` + other + `"}`
+			return errors.Join(d.st.Remove(context.Background(), d.in(manifest.LockName)), d.st.WriteFile(context.Background(), d.in(manifest.LockName), []byte(text), true))
+		}, failure.Locked, 0, true},
+		"free meanwhile": {silent, func(d *Destination, slept int) error {
+			if slept != 3 {
+				return nil
+			}
+			return d.st.Remove(context.Background(), d.in(manifest.LockName))
+		}, nil, 0, false},
+	} {
+		d, st := inMemory(t)
+		d.times = Times{}.withDefaults()
+		if err := errors.Join(st.Mkdir(t.Context(), d.path), st.Mkdir(t.Context(), d.root()), st.Mkdir(t.Context(), path.Join(d.root(), test.holder.ID)),
+			st.WriteFile(t.Context(), path.Join(d.root(), test.holder.ID, "run-1"), []byte("work"), true)); err != nil {
+			t.Fatal(err)
+		}
+		lockedBy(t, d, test.holder)
+		began, advance, slept := d.now(), d.sleep, 0
+		d.sleep = func(ctx context.Context, n time.Duration) error {
+			slept++
+			err := advance(ctx, n)
+			if test.sleep != nil {
+				err = errors.Join(err, test.sleep(d, slept))
+			}
+			return err
+		}
+		_, err := d.Unlock(t.Context(), id)
+		if !errors.Is(err, test.want) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if took := d.now().Sub(began); test.slept > 0 && (took < test.slept || took > test.slept+2*time.Second) {
+			t.Errorf("%s: it took %v", name, took)
+		}
+		if _, err := st.Stat(t.Context(), d.in(manifest.LockName)); (err == nil) != test.left {
+			t.Errorf("%s: the lock is there: %v", name, err == nil)
+		}
+		work := names(t, st, d.root())
+		if !strings.HasSuffix(work, "ID/run-1") || strings.Count(" "+work+" ", " ID ") != 1 {
+			t.Errorf("%s: there are %s", name, work)
+		}
+	}
+	d, st := inMemory(t)
+	_, err := d.Unlock(t.Context(), id)
+	failuretest.Want(t, err, failure.Input, "does not exist")
+	output(t, d, st, "P")
+	if l, err := d.Unlock(t.Context(), id); l != nil || err != nil {
+		t.Errorf("%v %v", l, err)
+	}
+	wantNames(t, st, d.path)
+}
+
+// TestUnlockedHolderLives takes the lock away from a holder that goes on: it ends,
+// and the next one has its work.
+func TestUnlockedHolderLives(t *testing.T) {
+	d, st := inMemory(t)
+	c, held := claim(t, d)
+	r, results := begun(t, c, "P")
+	if l, err := at(st, d.path).Unlock(t.Context(), c.id); err != nil || l == nil || l.Holder != c.id || l.Dead {
+		t.Fatalf("%+v %v", l, err)
+	}
+	_, err := c.Publish(held, r, results, nil)
+	failuretest.Want(t, c.Judge(t.Context(), err), failure.Locked, "taken over")
+	if err := c.Release(t.Context(), true); err != nil {
+		t.Error(err)
+	}
+	next, _ := claim(t, d)
+	if n := len(next.Runs()); n != 0 || !next.State().Finished(requestOf("P")) {
+		t.Errorf("%d runs, %+v", n, next.State())
+	}
+	release(t, next, true)
+}
+
+// namespace is a store with a quota of names.
+type namespace struct {
+	store.Store
+	t     *testing.T
+	dir   string
+	quota int
+}
+
+// full is store.ErrQuota if there is no room for another name.
+func (n *namespace) full() error {
+	if len(strings.Fields(names(n.t, n.Store, n.dir))) >= n.quota {
+		return store.ErrQuota
+	}
+	return nil
+}
+
+func (n *namespace) Mkdir(ctx context.Context, dir string) error {
+	if _, err := n.Store.Stat(ctx, dir); err != nil {
+		if err := n.full(); err != nil {
+			return err
+		}
+	}
+	return n.Store.Mkdir(ctx, dir)
+}
+
+func (n *namespace) WriteFile(ctx context.Context, p string, b []byte, exclusive bool) error {
+	if err := n.full(); err != nil {
+		return err
+	}
+	return n.Store.WriteFile(ctx, p, b, exclusive)
+}
+
+// TestCleanWithinQuota cleans a destination in which there is no name left for a lock: what is
+// being removed goes first, and without such a thing the error says what to remove.
+func TestCleanWithinQuota(t *testing.T) {
+	d, _ := littered(t)
+	full := func() *Destination {
+		n := &namespace{Store: store.Local(), t: t, dir: d.path}
+		n.quota = len(strings.Fields(names(t, n.Store, d.path)))
+		return at(n, d.path)
+	}
+	for i := range 4 {
+		if err := os.MkdirAll(d.root()+"/trash-"+strings.Repeat("x", i+1), 0o777); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cleaned, err := full().Clean(t.Context(), 30*time.Minute)
+	if err != nil || len(cleaned.Kept) != 1 || !strings.Contains(kinds(cleaned.Removed), "unfinished run") || !strings.Contains(kinds(cleaned.Removed), "remains of a removal") {
+		t.Errorf("removed %v, kept %v, %v", cleaned.Removed, cleaned.Kept, err)
+	}
+	_, err = full().Clean(t.Context(), 0)
+	failuretest.Want(t, err, failure.Refused, "a quota is used up", "remove "+d.root()+"/plan-", "(tasks of a plan) by hand")
+	if s := status(t, d); len(s.Staging) != 1 || s.Lock != nil {
+		t.Errorf("%+v", s)
+	}
+	if err := os.RemoveAll(d.StagingPath(planBeside(t, d, "new").ID)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := full().Clean(t.Context(), 0); err != nil {
+		t.Error(err)
+	}
+}

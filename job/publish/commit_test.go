@@ -1,0 +1,219 @@
+package publish
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+	"strings"
+	"testing"
+
+	"github.com/rowtocol/rowtocol/job/failure"
+	"github.com/rowtocol/rowtocol/job/failure/failuretest"
+	"github.com/rowtocol/rowtocol/job/manifest"
+	"github.com/rowtocol/rowtocol/store"
+)
+
+// TestLastStep meets trouble where the manifest is to get its name.
+func TestLastStep(t *testing.T) {
+	other := planOf(t, "R")
+	theirs, err := manifest.NewSuccess(other, manifest.NewID(), nil).Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, tc := range map[string]struct {
+		meanwhile func(st store.Store, d *Destination) error // at the rename
+		before    func(st store.Store, d *Destination) error // at the write before it
+		want      error
+		left      string // in _SUCCESS
+	}{
+		"refused": {
+			meanwhile: func(store.Store, *Destination) error { return store.ErrQuota },
+			want:      failure.Refused,
+		},
+		"another's": {
+			meanwhile: func(st store.Store, d *Destination) error {
+				return st.WriteFile(t.Context(), d.in(manifest.SuccessName), []byte("theirs"), true)
+			},
+			want: failure.Foreign, left: "theirs",
+		},
+		"another run's": {
+			meanwhile: func(st store.Store, d *Destination) error {
+				return st.WriteFile(t.Context(), d.in(manifest.SuccessName), theirs, true)
+			},
+			want: failure.Locked, left: string(theirs),
+		},
+		"the lock gone": {
+			before: func(st store.Store, d *Destination) error { return st.Remove(t.Context(), d.in(manifest.LockName)) },
+			want:   failure.Locked,
+		},
+	} {
+		_, inner := inMemory(t)
+		st := &odd{Store: inner}
+		d := at(st, "/parent/dest")
+		c, held := claim(t, d)
+		r, results := begun(t, c, "P")
+		st.rename = func(_, to string, do func() error) error {
+			if tc.meanwhile != nil && path.Base(to) == manifest.SuccessName {
+				if err := tc.meanwhile(inner, d); err != nil {
+					return err
+				}
+			}
+			return do()
+		}
+		st.write = func(p string, do func() error) error {
+			err := do()
+			if tc.before != nil && strings.HasPrefix(path.Base(p), "success") {
+				err = errors.Join(err, tc.before(inner, d))
+			}
+			return err
+		}
+		_, err := c.Publish(held, r, results, nil)
+		if failure.KindOf(err) != tc.want {
+			t.Errorf("%s: %v", name, err)
+		}
+		text, err := inner.ReadFile(t.Context(), d.in(manifest.SuccessName), maxLock)
+		if string(text) != tc.left || (tc.left == "") != errors.Is(err, store.ErrNotExist) {
+			t.Errorf("%s: _SUCCESS is %q, %v", name, text, err)
+		}
+		abandon(c)
+	}
+}
+
+// TestPendingWrittenWithoutAnswer writes the manifest of what is to be published,
+// and hears an error: the next holder publishes it.
+func TestPendingWrittenWithoutAnswer(t *testing.T) {
+	_, inner := inMemory(t)
+	st := &odd{Store: inner}
+	d := at(st, "/parent/dest")
+	c, held := claim(t, d)
+	r, results := begun(t, c, "P")
+	st.write = func(p string, do func() error) error {
+		err := do()
+		if strings.HasPrefix(path.Base(p), manifest.PendingPrefix) {
+			return store.ErrUnavailable
+		}
+		return err
+	}
+	if _, err := c.Publish(held, r, results, nil); !errors.Is(err, store.ErrUnavailable) {
+		t.Fatal(err)
+	}
+	st.write = nil
+	release(t, c, false)
+	c, _ = claim(t, d)
+	if !c.State().Finished(requestOf("P")) {
+		t.Error("it was not published")
+	}
+	release(t, c, false)
+	wantNames(t, st, d.path)
+}
+
+// TestWorkThatCannotBePutBack stays with who took it, until the next holder puts
+// it back.
+func TestWorkThatCannotBePutBack(t *testing.T) {
+	_, inner := inMemory(t)
+	st := &odd{Store: inner}
+	d := at(st, "/parent/dest")
+	p := planOf(t, "P")
+	dir, err := d.Staging(t.Context(), p.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stageTasks(t, st, dir, p)
+	before := names(t, st, dir)
+	c, held := claim(t, d)
+	if _, err := c.Take(held, p); err != nil {
+		t.Fatal(err)
+	}
+	st.rename = func(_, to string, do func() error) error {
+		if to == dir {
+			return store.ErrUnavailable
+		}
+		return do()
+	}
+	if err := c.Release(t.Context(), false); !errors.Is(err, store.ErrUnavailable) {
+		t.Errorf("released: %v", err)
+	}
+	st.rename = nil
+	c, _ = claim(t, d)
+	release(t, c, false)
+	if after := names(t, st, dir); after != before {
+		t.Errorf("there were %s and are %s", before, after)
+	}
+}
+
+// TestHolderThatFailsKeepsRuns cannot look at the destination once it has moved
+// others' runs away: they can still be resumed.
+func TestHolderThatFailsKeepsRuns(t *testing.T) {
+	d, _ := onDisk(t)
+	c, held := claim(t, d)
+	if _, err := c.Begin(held, planOf(t, "Q")); err != nil {
+		t.Fatal(err)
+	}
+	release(t, c, true)
+	for _, what := range []string{manifest.PlanName, manifest.SuccessName} {
+		st := &odd{Store: store.Local(), read: func(p string) error {
+			if path.Base(p) == what {
+				return fs.ErrPermission
+			}
+			return nil
+		}}
+		if _, _, err := at(st, d.path).Claim(t.Context()); !errors.Is(err, fs.ErrPermission) {
+			t.Errorf("%s cannot be read: %v", what, err)
+		}
+	}
+	c, _ = claim(t, d)
+	if n := len(c.Runs()); n != 1 {
+		t.Errorf("%d runs can be resumed", n)
+	}
+	release(t, c, false)
+}
+
+// TestLostBesideAnotherError tells that the destination was lost, whatever the
+// work that ended by it says.
+func TestLostBesideAnotherError(t *testing.T) {
+	for name, lose := range map[string]func(c *Claim) error{
+		"heard":     func(c *Claim) error { c.cancel(failure.New(failure.Locked, "lost")); return nil },
+		"not heard": func(c *Claim) error { return c.st.Remove(t.Context(), c.in(manifest.LockName)) },
+	} {
+		d, _ := inMemory(t)
+		c, _ := claim(t, d)
+		broken := errors.New("the work is broken")
+		if err := c.Judge(t.Context(), broken); !errors.Is(err, broken) {
+			t.Errorf("%s: with the lock: %v", name, err)
+		}
+		if err := lose(c); err != nil {
+			t.Fatal(err)
+		}
+		failuretest.Want(t, c.Judge(t.Context(), broken), failure.Locked, "")
+		if err := c.Judge(t.Context(), nil); err != nil {
+			t.Errorf("%s: work that went well: %v", name, err)
+		}
+		abandon(c)
+	}
+}
+
+// TestDirectoryInPlaceOfAFile is a change of the output, also of a file without
+// bytes.
+func TestDirectoryInPlaceOfAFile(t *testing.T) {
+	d, m := onDisk(t)
+	file := m.Parts[0].Files[0].Name
+	m.Bytes -= m.Parts[0].Files[0].Bytes
+	m.Parts[0].Files[0].Bytes = 0
+	doc, err := m.Encode()
+	if err == nil {
+		err = errors.Join(os.Truncate(d.in(file), 0), os.WriteFile(d.in(manifest.SuccessName), doc, 0o666))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !look(t, d).Finished(requestOf("P")) {
+		t.Error("a file without bytes is missed")
+	}
+	if err := errors.Join(os.Remove(d.in(file)), os.Mkdir(d.in(file), 0o777)); err != nil {
+		t.Fatal(err)
+	}
+	if look(t, d).Finished(requestOf("P")) {
+		t.Error("a directory passes for a file")
+	}
+}

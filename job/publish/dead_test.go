@@ -1,0 +1,85 @@
+package publish
+
+import (
+	"path"
+	"testing"
+
+	"github.com/rowtocol/rowtocol/job/manifest"
+)
+
+// TestDeadPlans is about the work of tasks beside an output: the next holder removes it if
+// nothing can come of it, and leaves it alone else.
+func TestDeadPlans(t *testing.T) {
+	for name, tt := range map[string]struct {
+		plan func(d *Destination, m, run *manifest.Success, p *manifest.Plan)
+		bare bool // there is no plan beside the work
+		dead bool
+	}{
+		"of the output":     {plan: func(_ *Destination, m, _ *manifest.Success, p *manifest.Plan) { p.ID = m.Plan }, bare: true, dead: true},
+		"of a run":          {plan: func(_ *Destination, _, run *manifest.Success, p *manifest.Plan) { p.ID = run.Plan }, bare: true, dead: true},
+		"unknown":           {plan: func(*Destination, *manifest.Success, *manifest.Success, *manifest.Plan) {}, bare: true},
+		"the base is gone":  {plan: func(_ *Destination, _, _ *manifest.Success, p *manifest.Plan) { p.Base = manifest.NewID() }, dead: true},
+		"before the output": {plan: func(*Destination, *manifest.Success, *manifest.Success, *manifest.Plan) {}, dead: true},
+		"beside the output": {plan: func(d *Destination, m, _ *manifest.Success, p *manifest.Plan) {
+			p.Base, p.Replaces = m.ID, look(t, d).Holds()
+		}},
+		"made while the output waited": {plan: func(d *Destination, _, _ *manifest.Success, p *manifest.Plan) {
+			p.Base, p.Replaces = manifest.NewID(), look(t, d).Holds()
+		}},
+		"before the run": {plan: func(_ *Destination, m, _ *manifest.Success, p *manifest.Plan) {
+			p.Base, p.Replaces = m.ID, []string{m.ID}
+		}, dead: true},
+		"a run beside the output": {plan: func(_ *Destination, m, _ *manifest.Success, p *manifest.Plan) { p.Run, p.Base = true, m.ID }},
+		"a run of committed inputs": {plan: func(_ *Destination, m, _ *manifest.Success, p *manifest.Plan) {
+			p.Run, p.Base, p.Request = true, m.ID, *requestOf("P")
+		}, dead: true},
+		"a run beside another": {plan: func(_ *Destination, _, _ *manifest.Success, p *manifest.Plan) { p.Run = true }, dead: true},
+		"a file of others is there": {plan: func(d *Destination, _, _ *manifest.Success, p *manifest.Plan) {
+			if err := d.st.WriteFile(t.Context(), d.in("others"), nil, true); err != nil {
+				t.Fatal(err)
+			}
+		}},
+		"the output is damaged": {plan: func(d *Destination, m, _ *manifest.Success, p *manifest.Plan) {
+			if err := d.st.Remove(t.Context(), d.in(m.Parts[0].Files[0].Name)); err != nil {
+				t.Fatal(err)
+			}
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d, st := inMemory(t)
+			m := output(t, d, st, "P")
+			run := addedRun(t, d, "I")
+			p := planOf(t, "Q")
+			tt.plan(d, m, run, p)
+			if tt.bare {
+				dir, err := d.Staging(t.Context(), p.ID)
+				if err == nil {
+					err = st.WriteFile(t.Context(), path.Join(dir, manifest.TaskName(0)), nil, true)
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+			} else {
+				p.ID = resummed(t, p)
+				stagedElsewhere(t, d, p)
+			}
+			before := look(t, d)
+			if before.Leftovers != tt.dead {
+				t.Errorf("leftovers: %t", before.Leftovers)
+			}
+			s := status(t, d)
+			if dead := len(s.Debris) == 1 && s.Debris[0].What == deadWork && len(s.Staging) == 0; dead != tt.dead {
+				t.Errorf("debris %+v, work %+v", s.Debris, s.Staging)
+			}
+			c, _ := claim(t, d)
+			release(t, c, false)
+			ids, err := d.StagedPlans(t.Context())
+			if err != nil || len(ids) == 0 != tt.dead {
+				t.Errorf("%v, %v", ids, err)
+			}
+			if after := look(t, d); after.Success.ID != m.ID || len(after.Runs) != 1 || after.damage != before.damage || after.Leftovers {
+				t.Errorf("%+v", after)
+			}
+		})
+	}
+}

@@ -1,0 +1,266 @@
+package publish
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"time"
+
+	"github.com/rowtocol/rowtocol/job/failure"
+	"github.com/rowtocol/rowtocol/job/manifest"
+	"github.com/rowtocol/rowtocol/store"
+)
+
+// Names in DEST/.rowtocol.
+const (
+	planPrefix  = "plan-"
+	trashPrefix = "trash-"
+)
+
+// Names in a holder's directory, each followed by a number that is used once.
+const (
+	alive   = "alive"
+	lock    = "lock"
+	other   = "other"
+	retired = "retired"
+	old     = "old"
+	run     = "run"
+	taken   = "taken"
+)
+
+const joinTries = 10
+
+// How many files of an output are renamed, and how many runs are read, at a time. Each
+// waits for a name node, and there may be 100,000; a name node answers more than one
+// client's calls at a time, and a local disk gains nothing from more.
+const (
+	localMovers = 8
+	movers      = 32
+)
+
+func moversOf(st store.Store) int {
+	if store.CapabilitiesOf(st).Local {
+		return localMovers
+	}
+	return movers
+}
+
+// lockEvery is of how many files that are moved one after another each first has a look
+// at the lock.
+const lockEvery = 16
+
+// Destination is a directory that holds one output at a time, and runs beside it.
+type Destination struct {
+	st     store.Store
+	path   string
+	times  Times
+	movers int
+	moved  []manifest.Move
+	runs   *knownRuns
+	now    func() time.Time
+	sleep  func(ctx context.Context, d time.Duration) error
+}
+
+// Options are what may be chosen about a destination.
+type Options struct {
+	// Times are the times of the lock; zero fields take the defaults.
+	Times Times
+	// Movers is how many files are renamed at a time when an output changes; 0
+	// is 32, and 8 on local disk. With 1, calls to the store have one order.
+	Movers int
+	// Moved are trees of inputs that are somewhere else than when they were converted.
+	Moved []manifest.Move
+	// Now and Sleep are the clock by which a lock is watched; nil but in tests.
+	Now   func() time.Time
+	Sleep func(ctx context.Context, d time.Duration) error
+}
+
+// At returns the destination at a place. It need not exist, but its parent must
+// when it is claimed.
+func At(place store.Location, o Options) *Destination {
+	d := &Destination{st: place.Store, path: place.Path, times: o.Times.withDefaults(), movers: cmp.Or(o.Movers, moversOf(place.Store)), moved: o.Moved, runs: new(knownRuns), now: o.Now, sleep: o.Sleep}
+	if d.now == nil {
+		d.now = time.Now
+	}
+	if d.sleep == nil {
+		d.sleep = sleep
+	}
+	return d
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-t.C:
+		return nil
+	}
+}
+
+func (d *Destination) root() string { return path.Join(d.path, manifest.WorkName) }
+
+func (d *Destination) in(name string) string { return path.Join(d.path, name) }
+
+// wrap names the destination that an error is about, unless it does.
+func (d *Destination) wrap(err error) error {
+	if err == nil || failure.Given(err) {
+		return err
+	}
+	return fmt.Errorf("destination %s: %w", d.path, err)
+}
+
+// StagingPath is the directory in which tasks of a plan that run elsewhere leave
+// their work. No run looks into it but the one that commits the plan.
+func (d *Destination) StagingPath(planID string) string {
+	return path.Join(d.root(), planPrefix+planID)
+}
+
+// Staging returns StagingPath, and makes the directory if need be.
+func (d *Destination) Staging(ctx context.Context, planID string) (string, error) {
+	dir := d.StagingPath(planID)
+	for try := 1; ; try++ {
+		_, err := d.makeRoot(ctx)
+		if err == nil {
+			_, err = d.makeShared(ctx, dir)
+		}
+		if err == nil {
+			err = d.checkStaging(ctx, dir)
+		}
+		if !errors.Is(err, store.ErrNoParent) && !errors.Is(err, store.ErrNotExist) || try == joinTries {
+			return dir, err
+		}
+	}
+}
+
+// KeepPlan leaves a plan beside the work of its tasks, for those who look how far that
+// is, and for who goes on with it: see StagedPlan.
+func (d *Destination) KeepPlan(ctx context.Context, p *manifest.Plan) error {
+	file := path.Join(d.StagingPath(p.ID), manifest.PlanName)
+	if _, err := d.st.Stat(ctx, file); !errors.Is(err, store.ErrNotExist) {
+		return err
+	}
+	doc, err := p.Encode()
+	if err == nil {
+		err = d.st.WriteFile(ctx, file, doc, true)
+	}
+	if errors.Is(err, store.ErrExist) {
+		return nil // a task wrote it at the same time
+	}
+	return err
+}
+
+// checkStaging refuses what others put in the place of a directory for tasks.
+func (d *Destination) checkStaging(ctx context.Context, dir string) error {
+	info, err := d.entry(ctx, path.Join(manifest.WorkName, path.Base(dir)))
+	//guard: tasks would leave their files where a link leads
+	if err == nil && info.Link {
+		return failure.New(failure.Foreign, "%s is a link", dir)
+	}
+	//guard: what stands in the place of the directory would be a matter of storage
+	if err == nil && !info.Dir {
+		return failure.New(failure.Foreign, "%s is no directory", dir)
+	}
+	return err
+}
+
+// RemoveStaging removes what late tasks left of a plan that was published.
+func (d *Destination) RemoveStaging(ctx context.Context, planID string) error {
+	err := d.remove(ctx, d.StagingPath(planID))
+	_ = d.st.Remove(ctx, d.root()) // if it is empty
+	return err
+}
+
+// makeRoot makes the destination and the directory of holders in it, and
+// reports whether it made the destination.
+func (d *Destination) makeRoot(ctx context.Context) (made bool, err error) {
+	made, err = d.makeShared(ctx, d.path)
+	if errors.Is(err, store.ErrNoParent) {
+		return false, failure.New(failure.Refused, "destination %s: its parent directory does not exist", d.path)
+	}
+	if err == nil {
+		err = d.makeWork(ctx)
+	}
+	return made, err
+}
+
+// makeWork makes the directory of holders.
+func (d *Destination) makeWork(ctx context.Context) error {
+	made, err := d.makeShared(ctx, d.root())
+	if made || err != nil {
+		return err
+	}
+	info, err := d.entry(ctx, manifest.WorkName)
+	if err != nil {
+		return err
+	}
+	//guard: directories elsewhere, where a link leads, would be moved and removed
+	if info.Link || !info.Dir {
+		return failure.New(failure.Foreign, "destination %s holds what rowtocol did not write: %s", d.path, manifest.WorkName)
+	}
+	return nil
+}
+
+// entry describes a name in the destination, also if it is a link that leads
+// nowhere; store.ErrNotExist if it is not there.
+func (d *Destination) entry(ctx context.Context, name string) (store.Info, error) {
+	info, err := d.st.Stat(ctx, d.in(name))
+	if !errors.Is(err, store.ErrNotExist) {
+		return info, err
+	}
+	infos, err := d.st.List(ctx, path.Dir(d.in(name)))
+	if err != nil {
+		return store.Info{}, err
+	}
+	i := slices.IndexFunc(infos, func(i store.Info) bool { return i.Name == path.Base(name) })
+	if i < 0 {
+		return store.Info{}, fmt.Errorf("%s in %s: %w", name, d.path, store.ErrNotExist)
+	}
+	return infos[i], nil
+}
+
+// rename moves a file or directory to a name that is used once.
+func (d *Destination) rename(ctx context.Context, from, to string) error {
+	return store.Move(ctx, d.st, from, to)
+}
+
+// makeShared makes a directory that several processes may make, early or late:
+// that it exists is no error.
+func (d *Destination) makeShared(ctx context.Context, dir string) (made bool, err error) {
+	err = store.Retry(ctx, d.st, "make directory "+dir, func(ctx context.Context) error { return d.st.Mkdir(ctx, dir) })
+	if errors.Is(err, store.ErrExist) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// makeOwn makes a directory that nobody else makes or has made, and returns its
+// name in the root. A try that failed may still land: the next has another name.
+func (d *Destination) makeOwn(ctx context.Context) (name string, err error) {
+	err = store.Retry(ctx, d.st, "make a directory in "+d.root(), func(ctx context.Context) error {
+		if name != "" {
+			_ = d.st.Remove(ctx, path.Join(d.root(), name)) // if it did land; else the next holder removes it
+		}
+		name = manifest.NewID()
+		return d.st.Mkdir(ctx, path.Join(d.root(), name))
+	})
+	return name, err
+}
+
+// remove removes a directory of ours, for good, under a name that nobody looks
+// at. That others moved it away is no error.
+func (d *Destination) remove(ctx context.Context, dir string) error {
+	trash := path.Join(d.root(), trashPrefix+manifest.NewID())
+	err := d.rename(ctx, dir, trash)
+	if errors.Is(err, store.ErrNotExist) || errors.Is(err, store.ErrNoParent) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return d.st.RemoveAll(ctx, trash)
+}

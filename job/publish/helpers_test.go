@@ -1,0 +1,239 @@
+package publish
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rowtocol/rowtocol/job/manifest"
+	"github.com/rowtocol/rowtocol/store"
+	"github.com/rowtocol/rowtocol/store/memstore"
+)
+
+var ids = regexp.MustCompile(`[0-9a-f]{16}`)
+
+// clock is a clock by which nobody waits.
+type clock struct{ time time.Time }
+
+func (c *clock) now() time.Time { return c.time }
+
+func (c *clock) sleep(ctx context.Context, d time.Duration) error {
+	c.time = c.time.Add(d)
+	return ctx.Err()
+}
+
+// at returns a destination in /parent of which locks are stale at once, as seen
+// from the clock of the machine.
+func at(st store.Store, dest string) *Destination {
+	c := &clock{}
+	return At(store.Location{Store: st, Path: dest}, Options{
+		Times: Times{Heartbeat: time.Hour, Stale: time.Hour}, Now: c.now, Sleep: c.sleep,
+	})
+}
+
+// inMemory returns a destination that does not exist yet.
+func inMemory(t *testing.T) (*Destination, store.Store) {
+	t.Helper()
+	st := memstore.New().Client()
+	if err := st.Mkdir(t.Context(), "/parent"); err != nil {
+		t.Fatal(err)
+	}
+	return at(st, "/parent/dest"), st
+}
+
+func requestOf(name string) *manifest.Request {
+	return &manifest.Request{Inputs: []manifest.Input{{Path: name, Size: 2, CRC32C: new(uint32)}}, Options: manifest.Options{Format: "trevni"}}
+}
+
+func planOf(t *testing.T, name string) *manifest.Plan { return planOfTasks(t, name, 2) }
+
+// planBeside is a plan that is made while a destination holds what it holds.
+func planBeside(t *testing.T, d *Destination, name string) *manifest.Plan {
+	t.Helper()
+	p := planOf(t, name)
+	s := look(t, d)
+	p.Base, p.Replaces = s.ID(), s.Holds()
+	p.ID = resummed(t, p)
+	return p
+}
+
+// resummed is the ID of a plan that was changed.
+func resummed(t *testing.T, p *manifest.Plan) string {
+	t.Helper()
+	id, err := p.Sum()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id
+}
+
+// planOfTasks is a plan of an input of two bytes, of which only the first tasks
+// read any.
+func planOfTasks(t *testing.T, name string, tasks int) *manifest.Plan {
+	t.Helper()
+	p := &manifest.Plan{Version: manifest.Version, Request: *requestOf(name)}
+	for i := range tasks {
+		p.Tasks = append(p.Tasks, manifest.Task{ID: i, Pieces: []manifest.Piece{{Start: int64(min(i, 2)), End: int64(min(i+1, 2))}}})
+	}
+	var err error
+	if p.ID, err = p.Sum(); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// stageTasks leaves what the tasks of a plan, and the last step, would in a
+// directory. The second task lost bytes, of which it keeps a copy, and its part is a
+// directory of two files.
+func stageTasks(t *testing.T, st store.Store, dir string, p *manifest.Plan) (results []*manifest.TaskResult) {
+	t.Helper()
+	write := func(name, text string) manifest.File {
+		if err := st.WriteFile(t.Context(), path.Join(dir, name), []byte(text), true); err != nil {
+			t.Fatal(err)
+		}
+		size, crc, err := store.Sum(t.Context(), st, path.Join(dir, name), -1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return manifest.File{Name: name, Bytes: size, CRC32C: crc}
+	}
+	keep := func(r *manifest.TaskResult) {
+		doc, err := r.Encode()
+		if err == nil {
+			err = st.WriteFile(t.Context(), path.Join(dir, manifest.TaskName(r.Task)), doc, true)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		results = append(results, r)
+	}
+	for i := range p.Tasks {
+		text := fmt.Sprintf("task %d of %s", i, p.Request.Inputs[0].Path)
+		r := &manifest.TaskResult{Version: manifest.Version, Plan: p.ID, Task: i, RowsIn: 1}
+		part := manifest.StagedPart(i, 0, manifest.NewID(), ".trv")
+		if i == 1 {
+			err := store.Retry(t.Context(), st, "make a part", func(ctx context.Context) error {
+				part = manifest.StagedPart(i, 0, manifest.NewID(), ".trv")
+				return st.Mkdir(ctx, path.Join(dir, part))
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			files := []manifest.File{write(manifest.InPart(part, "a"), text), write(manifest.InPart(part, "retired-b"), text+", again")}
+			r.Parts = []manifest.Part{{Task: i, Rows: 1, Files: files}}
+		} else {
+			r.Parts = []manifest.Part{{Task: i, Rows: 1, Files: []manifest.File{write(part, text)}}}
+		}
+		if i == 1 {
+			f := write(manifest.StagedQuarantine(manifest.NewID(), 0, "a.avro", 0, 2), "in")
+			r.Losses = []manifest.Loss{{Input: p.Request.Inputs[0].Path, End: 2, Rows: 1, Quarantine: &f}}
+		}
+		r.Side = []manifest.File{write(manifest.StagedSide(manifest.NewID(), i, "keys"), "keys of "+text)}
+		keep(r)
+	}
+	keep(&manifest.TaskResult{
+		Version: manifest.Version, Plan: p.ID, Task: len(p.Tasks),
+		Index: []manifest.File{write(manifest.StagedIndex(manifest.NewID(), "id"), "index of "+p.Request.Inputs[0].Path)},
+	})
+	return results
+}
+
+// claim claims the destination.
+func claim(t *testing.T, d *Destination) (*Claim, context.Context) {
+	t.Helper()
+	c, held, err := d.Claim(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c, held
+}
+
+// release gives a claim back.
+func release(t *testing.T, c *Claim, keep bool) {
+	t.Helper()
+	if err := c.Release(t.Context(), keep); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// begun starts a run of a request and leaves in it what its tasks would. Its store
+// is the destination's.
+func begun(t *testing.T, c *Claim, name string) (*Run, []*manifest.TaskResult) {
+	t.Helper()
+	return begunTasks(t, c, name, 2)
+}
+
+func begunTasks(t *testing.T, c *Claim, name string, tasks int) (*Run, []*manifest.TaskResult) {
+	t.Helper()
+	r, err := c.Begin(c.held, planOfTasks(t, name, tasks))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r, stageTasks(t, c.st, r.Dir, r.Plan)
+}
+
+// output makes the destination hold the output of a request.
+func output(t *testing.T, d *Destination, st store.Store, name string) *manifest.Success {
+	t.Helper()
+	c, held := claim(t, d)
+	r, results := begun(t, c, name)
+	s, err := c.Publish(held, r, results, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	release(t, c, false)
+	return s
+}
+
+// names are the names in a directory and below it, with the IDs in them taken
+// out.
+func names(t *testing.T, st store.Store, dir string) string {
+	t.Helper()
+	var all []string
+	var walk func(dir, below string)
+	walk = func(dir, below string) {
+		infos, err := st.List(t.Context(), dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, info := range infos {
+			all = append(all, path.Join(below, info.Name))
+			if info.Dir {
+				walk(info.Path, path.Join(below, info.Name))
+			}
+		}
+	}
+	walk(dir, "")
+	for i := range all {
+		all[i] = ids.ReplaceAllString(all[i], "ID")
+	}
+	slices.Sort(all)
+	return strings.Join(all, " ")
+}
+
+// wantNames requires that the destination holds one output and nothing else.
+func wantNames(t *testing.T, st store.Store, dir string) {
+	t.Helper()
+	const whole = "_SUCCESS _index _index/ID _index/ID/id _quarantine _quarantine/ID _quarantine/ID/00000-a.avro@0-2 part-00000-0-ID.trv " +
+		"part-00001-0-ID.trv part-00001-0-ID.trv/a part-00001-0-ID.trv/retired-b"
+	if got := names(t, st, dir); got != whole {
+		t.Errorf("there are %s", got)
+	}
+}
+
+// wantFinished requires that the next holder finds an output on local disk, or
+// completes it, and leaves nothing else.
+func wantFinished(t *testing.T, d *Destination, name string) {
+	t.Helper()
+	c, _ := claim(t, d)
+	if !c.State().Finished(requestOf(name)) {
+		t.Errorf("output %s is not there", name)
+	}
+	release(t, c, false)
+	wantNames(t, store.Local(), d.path)
+}

@@ -1,0 +1,46 @@
+package publish
+
+import (
+	"os"
+	"testing"
+	"time"
+
+	"github.com/rowtocol/rowtocol/job/manifest"
+	"github.com/rowtocol/rowtocol/store"
+)
+
+// TestKeepInputs keeps what was read of inputs; what is not ours is not read.
+func TestKeepInputs(t *testing.T) {
+	dir := t.TempDir()
+	d := At(store.Location{Store: store.Local(), Path: dir}, Options{})
+	in := manifest.Input{Path: "/a", Size: 1, ModTime: time.Unix(1, 0).UTC(), CRC32C: new(uint32)}
+	known := func() bool { return d.KnownInputs(t.Context()).Named(&in) != nil }
+	if known() {
+		t.Error("an input is known of an empty destination")
+	}
+	if err := d.KeepInputs(t.Context(), []manifest.Input{in}); err != nil || !known() {
+		t.Errorf("the input is not known: %v", err)
+	}
+	if s, err := d.Look(t.Context()); err != nil || len(s.foreign) > 0 || s.Leftovers {
+		t.Errorf("%+v, %v", s, err)
+	}
+	name := dir + "/" + manifest.InputsName
+	if err := os.Rename(name, dir+"/.elsewhere"); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(".elsewhere", name); err != nil {
+		t.Fatal(err)
+	}
+	if known() {
+		t.Error("a link is followed")
+	}
+	if s, err := d.Look(t.Context()); err != nil || len(s.foreign) != 2 {
+		t.Errorf("%+v, %v", s, err)
+	}
+	if err := os.Remove(name); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(name, []byte("{"), 0o666); err != nil || known() {
+		t.Errorf("a torn document is read: %v", err)
+	}
+}

@@ -1,0 +1,250 @@
+package publish
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"strings"
+	"time"
+
+	"github.com/rowtocol/rowtocol/job/failure"
+	"github.com/rowtocol/rowtocol/job/manifest"
+	"github.com/rowtocol/rowtocol/store"
+)
+
+const (
+	maxLock   = 64 << 10
+	lockTries = 100
+	// polls is how often a waiter looks per sign of life of the holder.
+	polls = 8
+)
+
+// Times are the times of the lock on a destination. All runs on one destination
+// must agree on them.
+type Times struct {
+	Heartbeat time.Duration // between signs of life; 0 is 10 s
+	Stale     time.Duration // without a sign of life until takeover; 0 is 120 s
+}
+
+func (t Times) withDefaults() Times {
+	if t.Heartbeat <= 0 {
+		t.Heartbeat = 10 * time.Second
+	}
+	if t.Stale <= 0 {
+		t.Stale = 120 * time.Second
+	}
+	return t
+}
+
+// holder is the content of the lock.
+type holder struct {
+	ID    string    `json:"holder"` // its directory in DEST/.rowtocol
+	Host  string    `json:"host"`
+	PID   int       `json:"pid"`
+	Scope string    `json:"scope,omitempty"` // where PID has a meaning; see processScope
+	Since time.Time `json:"since"`           // for people
+}
+
+func (h *holder) String() string {
+	if h.ID == "" {
+		return "an unknown process"
+	}
+	return fmt.Sprintf("process %d on %.100q", h.PID, h.Host)
+}
+
+// acquire takes the lock. A holder that shows that it lives is failure.Locked.
+// With wait unset, so is one that might.
+func (c *Claim) acquire(ctx context.Context, wait bool) error {
+	for range lockTries {
+		if err := c.join(ctx); err != nil {
+			return err
+		}
+		file := c.name(lock)
+		err := c.writeLock(ctx, file)
+		if err == nil {
+			err = c.st.Rename(ctx, file, c.in(manifest.LockName))
+		}
+		switch {
+		case err == nil:
+			return nil
+		case errors.Is(err, store.ErrExist):
+			if err := c.watch(ctx, wait); err != nil {
+				return err
+			}
+		case errors.Is(err, store.ErrNotExist), errors.Is(err, store.ErrNoParent):
+			//guard: a lock whose answer was lost would be watched as another's
+			if c.check(ctx) == nil {
+				return nil
+			}
+			c.dir = "" // who holds the lock moved it away, or the destination is gone
+		default:
+			return fmt.Errorf("lock %s: %w", c.path, err)
+		}
+	}
+	return failure.New(failure.Locked, "%s: other runs take the lock all the time", c.path)
+}
+
+func (c *Claim) writeLock(ctx context.Context, file string) error {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	b, err := json.Marshal(holder{ID: c.id, Host: host, PID: os.Getpid(), Scope: processScope(), Since: time.Now().UTC()})
+	if err != nil {
+		return err
+	}
+	return c.st.WriteFile(ctx, file, append(b, '\n'), true)
+}
+
+// sighting is what can be seen of a lock. Two that are equal have no sign of
+// life between them.
+type sighting struct {
+	free   bool
+	holder holder // zero if the lock says nothing of use
+	gone   bool   // the holder's directory is
+	signs  string
+	seen   time.Time // of the last sign, by the clock of the storage: for people
+}
+
+// sight looks at the lock and at its holder's directory.
+func (d *Destination) sight(ctx context.Context) (*sighting, error) {
+	info, err := d.entry(ctx, manifest.LockName)
+	if errors.Is(err, store.ErrNotExist) {
+		return &sighting{free: true}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	s := &sighting{signs: fmt.Sprint(info.FileID, info.Size, info.ModTime.UnixNano()), seen: info.ModTime.UTC()}
+	// A link, a directory or a file of other content is nobody's lock, but is
+	// watched like one: an older program may be writing it.
+	//guard: a link that leads nowhere would be taken for no lock
+	if info.Link {
+		return s, nil
+	}
+	text, err := d.st.ReadFile(ctx, d.in(manifest.LockName), maxLock)
+	if errors.Is(err, store.ErrNotExist) {
+		return &sighting{free: true}, nil
+	}
+	//guard: a holder that lives would be thought dead for want of permission to look
+	if err != nil && !store.Absent(err) {
+		return nil, err
+	}
+	s.signs += string(text)
+	//guard: a lock could lead to a directory elsewhere
+	if json.Unmarshal(text, &s.holder) != nil || !manifest.IsID(s.holder.ID) {
+		s.holder = holder{}
+		return s, nil
+	}
+	names, err := d.st.List(ctx, path.Join(d.root(), s.holder.ID))
+	s.gone = store.Absent(err)
+	if err != nil && !s.gone {
+		return nil, err
+	}
+	var signs strings.Builder
+	signs.WriteString(s.signs)
+	for _, info := range names {
+		signs.WriteString("/" + info.Name)
+		if strings.HasPrefix(info.Name, alive) && info.ModTime.After(s.seen) {
+			s.seen = info.ModTime.UTC()
+		}
+	}
+	s.signs = signs.String()
+	return s, nil
+}
+
+// watch waits until the lock is free or its holder must be dead, and then takes
+// it out of the way. A holder that lives is failure.Locked.
+func (c *Claim) watch(ctx context.Context, wait bool) error {
+	var first *sighting
+	for began := c.now(); ; {
+		s, err := c.sight(ctx)
+		if err != nil {
+			return fmt.Errorf("lock %s: %w", c.path, err)
+		}
+		if first == nil {
+			first = s
+		}
+		left := c.times.Stale - c.now().Sub(began)
+		switch {
+		case s.free:
+			return nil
+		case s.gone, s.holder.dead(), s.signs == first.signs && left <= 0:
+			return c.takeOver(ctx)
+		//guard: a holder that lives would lose the destination, or its time
+		case s.signs != first.signs, !wait:
+			return failure.New(failure.Locked, "%s is locked by %s", c.path, &s.holder)
+		}
+		if err := c.sleep(ctx, min(c.times.Heartbeat/polls, left)); err != nil {
+			return err
+		}
+	}
+}
+
+// takeOver moves the lock into the claim's own directory. That it is another's by
+// now costs that run its work, and no data.
+func (c *Claim) takeOver(ctx context.Context) error {
+	err := c.st.Rename(ctx, c.in(manifest.LockName), c.name(lock))
+	if err == nil || errors.Is(err, store.ErrNotExist) || errors.Is(err, store.ErrNoParent) {
+		return nil
+	}
+	return fmt.Errorf("take over the lock of %s: %w", c.path, err)
+}
+
+// check is failure.Locked if the lock is not the claim's any more.
+func (c *Claim) check(ctx context.Context) error {
+	text, err := c.st.ReadFile(ctx, c.in(manifest.LockName), maxLock)
+	switch {
+	case errors.Is(err, store.ErrNotExist):
+		return failure.New(failure.Locked, "%s: the lock was taken over, and released since", c.path)
+	//guard: a storage that refuses to be read would be taken for another holder
+	case err != nil && !store.Absent(err):
+		return fmt.Errorf("lock %s: %w", c.path, err)
+	}
+	var h holder
+	_ = json.Unmarshal(text, &h) // what is no lock names nobody
+	//guard: a former holder would take another's lock for its own
+	if h.ID != c.id {
+		return failure.New(failure.Locked, "%s: the lock was taken over by %s", c.path, &h)
+	}
+	return nil
+}
+
+// beat gives signs of life until the claim is given up. A store that fails for a
+// while is no reason to stop; that the directory was moved away is.
+func (c *Claim) beat(ctx context.Context) {
+	ticks := time.NewTicker(c.times.Heartbeat)
+	defer ticks.Stop()
+	for last := ""; ; {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticks.C:
+		}
+		next := c.name(alive)
+		err := c.beatOnce(ctx, next, last)
+		//guard: a former holder would work on for nothing
+		if errors.Is(err, store.ErrNoParent) {
+			c.cancel(failure.New(failure.Locked, "%s: the lock was taken over", c.path))
+			return
+		}
+		if err == nil {
+			last = next
+		}
+	}
+}
+
+// beatOnce does not wait for storage longer than a waiter can: a claim that is
+// given up must not be waiting here.
+func (c *Claim) beatOnce(ctx context.Context, next, last string) error {
+	ctx, cancel := context.WithTimeout(ctx, c.times.Stale/4)
+	defer cancel()
+	err := c.st.WriteFile(ctx, next, nil, true)
+	if err == nil && last != "" {
+		_ = c.st.Remove(ctx, last) // two signs are no harm
+	}
+	return err
+}

@@ -1,0 +1,234 @@
+package publish
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rowtocol/rowtocol/job/failure"
+	"github.com/rowtocol/rowtocol/job/failure/failuretest"
+	"github.com/rowtocol/rowtocol/job/manifest"
+	"github.com/rowtocol/rowtocol/store"
+)
+
+func TestLockExcludes(t *testing.T) {
+	d, st := inMemory(t)
+	d.times = Times{Heartbeat: time.Millisecond, Stale: time.Hour}
+	c, _ := claim(t, d)
+	d.now, d.sleep = time.Now, sleep
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	_, _, err := d.Claim(ctx)
+	failuretest.Want(t, err, failure.Locked, fmt.Sprintf("is locked by process %d on", os.Getpid()))
+	release(t, c, false)
+	if _, err := st.Stat(t.Context(), d.path); !errors.Is(err, store.ErrNotExist) {
+		t.Errorf("a destination is left that was made for nothing: %s", names(t, st, d.path))
+	}
+}
+
+// TestSilentHolder takes over from a holder that gives no sign of life, and lets
+// it wake.
+func TestSilentHolder(t *testing.T) {
+	d, _ := inMemory(t)
+	first, held := claim(t, d)
+	r, results := begun(t, first, "P")
+	second, _ := claim(t, d)
+	if n := len(second.Runs()); n != 1 || second.Runs()[0].Plan.ID != r.Plan.ID {
+		t.Errorf("%d runs were taken over", n)
+	}
+	_, err := first.Publish(held, r, results, nil)
+	if err == nil {
+		t.Error("a former holder published")
+	}
+	failuretest.Want(t, first.Judge(t.Context(), err), failure.Locked, "taken over by process")
+	if err := first.move(held, first.in(manifest.LockName), first.name(old)); !errors.Is(err, failure.Locked) {
+		t.Errorf("a former holder would go on: %v", err)
+	}
+	if err := first.Release(t.Context(), false); err != nil {
+		t.Error(err)
+	}
+	if err := second.check(t.Context()); err != nil {
+		t.Error(err)
+	}
+	release(t, second, true)
+}
+
+// TestHeart gives signs of life, and finds out that the claim is lost.
+func TestHeart(t *testing.T) {
+	d, st := inMemory(t)
+	d.times.Heartbeat = time.Millisecond
+	c, held := claim(t, d)
+	before, err := d.sight(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for after := before; after.signs == before.signs; {
+		if after, err = d.sight(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := st.Rename(t.Context(), c.dir, d.root()+"/elsewhere"); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-held.Done():
+	case <-time.After(10 * time.Second):
+		t.Fatal("the claim goes on")
+	}
+	if cause := context.Cause(held); !errors.Is(cause, failure.Locked) {
+		t.Errorf("the claim ended by %v", cause)
+	}
+	release(t, c, false)
+}
+
+// TestFreeLock watches a lock that its holder gives back.
+func TestFreeLock(t *testing.T) {
+	d, st := inMemory(t)
+	first, _ := claim(t, d)
+	second := at(st, d.path)
+	second.sleep = func(ctx context.Context, _ time.Duration) error { return first.Release(ctx, false) }
+	c, _ := claim(t, second)
+	release(t, c, false)
+}
+
+// TestDeadHolder takes over at once from a process that has ended, and from one
+// whose directory is gone.
+func TestDeadHolder(t *testing.T) {
+	ended := holder{ID: strings.Repeat("a", 16), PID: 1 << 30, Scope: processScope()}
+	here := holder{ID: strings.Repeat("b", 16), PID: os.Getpid(), Scope: processScope()}
+	elsewhere := holder{ID: strings.Repeat("c", 16), PID: 1, Scope: "another machine"}
+	for name, tc := range map[string]struct {
+		holder    holder
+		dir, file bool // that there are in the place of its directory
+		want      error
+	}{
+		"ended":             {ended, true, false, nil},
+		"of this process":   {here, true, false, nil},
+		"without directory": {elsewhere, false, false, nil},
+		"with a file":       {elsewhere, false, true, nil},
+		"may live":          {elsewhere, true, false, failure.Locked},
+	} {
+		d, st := inMemory(t)
+		err := errors.Join(st.Mkdir(t.Context(), d.path), st.Mkdir(t.Context(), d.root()))
+		if tc.dir {
+			err = errors.Join(err, st.Mkdir(t.Context(), d.root()+"/"+tc.holder.ID))
+		}
+		if tc.file {
+			err = errors.Join(err, st.WriteFile(t.Context(), d.root()+"/"+tc.holder.ID, nil, true))
+		}
+		text, _ := json.Marshal(tc.holder)
+		if err = errors.Join(err, st.WriteFile(t.Context(), d.in(manifest.LockName), text, true)); err != nil {
+			t.Fatal(err)
+		}
+		c, _, err := d.claim(t.Context(), false)
+		if tc.want != nil {
+			if !errors.Is(err, tc.want) {
+				t.Errorf("%s: %v", name, err)
+			}
+			continue
+		}
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		release(t, c, false)
+	}
+}
+
+// TestOddLocks finds something under the lock's name that is no lock: it is
+// taken for one that gives no sign of life.
+func TestOddLocks(t *testing.T) {
+	odd := map[string]func(file string) error{
+		"directory":      func(file string) error { return os.MkdirAll(file+"/in/it", 0o777) },
+		"pipe":           func(file string) error { return syscall.Mkfifo(file, 0o666) },
+		"link to itself": func(file string) error { return os.Symlink("_lock", file) },
+		"dangling link":  func(file string) error { return os.Symlink("nowhere", file) },
+		"link":           func(file string) error { return os.Symlink("/dev/zero", file) },
+		"empty":          func(file string) error { return os.WriteFile(file, nil, 0o666) },
+		"NUL":            func(file string) error { return os.WriteFile(file, []byte(`{"holder":"\u0000/../.."}`), 0o666) },
+		"huge":           func(file string) error { return os.WriteFile(file, make([]byte, 70<<10), 0o666) },
+		"next week": func(file string) error {
+			return os.Chtimes(file, time.Now().Add(168*time.Hour), time.Now().Add(168*time.Hour))
+		},
+		"way out": func(file string) error { return os.WriteFile(file, []byte(`{"holder":"../../x"}`), 0o666) },
+		"of version one": func(file string) error {
+			return os.WriteFile(file, []byte(`{"host":"h","pid":1,"run":"ab","heartbeat":"2999-01-01T00:00:00Z"}`), 0o666)
+		},
+	}
+	for name, make := range odd {
+		dir := t.TempDir()
+		d := at(store.Local(), filepath.Join(dir, "dest"))
+		if err := os.Mkdir(d.path, 0o777); err != nil {
+			t.Fatal(err)
+		}
+		file := d.in(manifest.LockName)
+		if name == "next week" {
+			if err := os.WriteFile(file, []byte("x"), 0o666); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := make(file); err != nil {
+			t.Fatal(err)
+		}
+		if err := d.Tidy(t.Context()); err != nil {
+			t.Errorf("%s: tidying: %v", name, err)
+		}
+		if _, err := os.Lstat(file); err != nil {
+			t.Errorf("%s: a lock that may be held was removed: %v", name, err)
+		}
+		output(t, d, store.Local(), "P")
+		wantNames(t, store.Local(), d.path)
+	}
+}
+
+// TestOlderHolder watches a lock of version 1, which is written again and again.
+func TestOlderHolder(t *testing.T) {
+	d, st := inMemory(t)
+	if err := st.Mkdir(t.Context(), d.path); err != nil {
+		t.Fatal(err)
+	}
+	beats := 0
+	write := func() error {
+		beats++
+		return st.WriteFile(t.Context(), d.in(manifest.LockName), fmt.Appendf(nil, `{"run":"ab","heartbeat":%d}`, beats), false)
+	}
+	if err := write(); err != nil {
+		t.Fatal(err)
+	}
+	d.sleep = func(context.Context, time.Duration) error {
+		if beats > 5 {
+			return errors.New("the signs of life were not seen")
+		}
+		return write()
+	}
+	_, _, err := d.Claim(t.Context())
+	failuretest.Want(t, err, failure.Locked, "an unknown process")
+}
+
+// TestWaiterIsMovedAway moves away the directory of who waits for the lock, as
+// the holder does.
+func TestWaiterIsMovedAway(t *testing.T) {
+	d, st := inMemory(t)
+	first, _ := claim(t, d)
+	second := at(st, d.path)
+	second.sleep = func(ctx context.Context, _ time.Duration) error {
+		if first == nil {
+			return nil
+		}
+		err := errors.Join(first.fence(ctx), first.Release(ctx, false))
+		first = nil
+		return err
+	}
+	c, _ := claim(t, second)
+	if err := c.check(t.Context()); err != nil {
+		t.Error(err)
+	}
+	release(t, c, false)
+}

@@ -1,0 +1,36 @@
+package publish_test
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/rowtocol/rowtocol/internal/soak"
+	"github.com/rowtocol/rowtocol/job/publish/publishtest"
+	"github.com/rowtocol/rowtocol/store"
+	"github.com/rowtocol/rowtocol/store/memstore"
+)
+
+func memory(t *testing.T) (store.Store, string) {
+	c := memstore.New().Client()
+	if err := c.Mkdir(t.Context(), "/parent"); err != nil {
+		t.Fatal(err)
+	}
+	return c, "/parent/dest"
+}
+
+func TestThree(t *testing.T) {
+	rounds := soak.Rounds(100, 30000)
+	if soak.Race {
+		rounds = min(rounds, 1000)
+	}
+	publishtest.Random(t, memory, rounds)
+}
+
+func TestReaders(t *testing.T) { publishtest.Readers(t, memory) }
+
+// TestOnDisk runs few schedules: they differ in what runs do, not in what the
+// store does.
+func TestOnDisk(t *testing.T) {
+	disk := func(t *testing.T) (store.Store, string) { return store.Local(), filepath.Join(t.TempDir(), "dest") }
+	publishtest.Random(t, disk, soak.Rounds(5, 300))
+}

@@ -1,0 +1,244 @@
+package publish
+
+import (
+	"context"
+	"io/fs"
+	"path"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/rowtocol/rowtocol/job/failure"
+	"github.com/rowtocol/rowtocol/job/failure/failuretest"
+	"github.com/rowtocol/rowtocol/job/manifest"
+	"github.com/rowtocol/rowtocol/store"
+)
+
+// TestOrphans are runs and parts whose output lost its _SUCCESS, though none took its
+// place: their inputs may be gone, so only who replaces all that is there removes them.
+func TestOrphans(t *testing.T) {
+	lose := func(t *testing.T, d *Destination, st store.Store) {
+		t.Helper()
+		if err := st.Remove(t.Context(), d.in(manifest.SuccessName)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, make := range map[string]func(*testing.T, *Destination, store.Store) (orphan string){
+		"runs": func(t *testing.T, d *Destination, st store.Store) string {
+			output(t, d, st, "P")
+			addedRun(t, d, "I")
+			lose(t, d, st)
+			for _, part := range []string{"part-00000-0-", "part-00001-0-"} {
+				infos, _ := st.List(t.Context(), d.path)
+				for _, i := range infos {
+					if strings.HasPrefix(i.Name, part) && st.RemoveAll(t.Context(), i.Path) != nil {
+						t.Fatal(i.Path)
+					}
+				}
+			}
+			return "run=00000002-"
+		},
+		"a run beside an older output": func(t *testing.T, d *Destination, st store.Store) string {
+			output(t, d, st, "P")
+			older := path.Join("/parent", "older")
+			if err := st.Rename(t.Context(), d.path, older); err != nil {
+				t.Fatal(err)
+			}
+			infos, err := st.List(t.Context(), older)
+			if err != nil {
+				t.Fatal(err)
+			}
+			output(t, d, st, "P")
+			output(t, d, st, "Q")
+			run := addedRun(t, d, "I")
+			if err := st.Rename(t.Context(), dirOf(d, run), path.Join("/parent", path.Base(dirOf(d, run)))); err != nil {
+				t.Fatal(err)
+			}
+			if err := st.RemoveAll(t.Context(), d.path); err != nil {
+				t.Fatal(err)
+			}
+			if err := st.Mkdir(t.Context(), d.path); err != nil {
+				t.Fatal(err)
+			}
+			for _, i := range infos {
+				if err := st.Rename(t.Context(), i.Path, d.in(i.Name)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := st.Rename(t.Context(), path.Join("/parent", path.Base(dirOf(d, run))), dirOf(d, run)); err != nil {
+				t.Fatal(err)
+			}
+			return "run=00000003-"
+		},
+		"parts": func(t *testing.T, d *Destination, st store.Store) string {
+			output(t, d, st, "P")
+			lose(t, d, st)
+			return "part-0000"
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d, st := inMemory(t)
+			orphan := make(t, d, st)
+			before := names(t, st, d.path)
+			s, _ := looked(t, d)
+			failuretest.Want(t, s.AllowRun(), failure.Foreign, orphan, "belongs to is missing")
+			failuretest.Want(t, s.Allow(requestOf("P"), false), failure.Foreign, orphan, "--overwrite")
+			failuretest.Want(t, s.AllowWhole(), failure.Foreign, orphan)
+			if st := status(t, d); !strings.Contains(st.Damage, orphan) || len(st.Debris) > 0 {
+				t.Errorf("status tells of %q and %+v", st.Damage, st.Debris)
+			}
+			c, _ := claim(t, d)
+			failuretest.Want(t, c.State().AllowRun(), failure.Foreign, orphan)
+			release(t, c, false)
+			if err := d.Tidy(t.Context()); err != nil {
+				t.Error(err)
+			}
+			if _, err := d.Clean(t.Context(), 0); err != nil {
+				t.Error(err)
+			}
+			if now := names(t, st, d.path); now != before {
+				t.Errorf("of %s there are %s", before, now)
+			}
+			output(t, d, st, "R")
+			wantNames(t, st, d.path)
+			if s, runs := looked(t, d); runs != "" || s.AllowRun() != nil || s.AllowWhole() != nil {
+				t.Errorf("runs %q, %v", runs, s.AllowRun())
+			}
+		})
+	}
+}
+
+// TestNoOrphansWhileReplaced looks at runs whose output is being replaced, at each
+// step of that, also where the process is killed that does it.
+func TestNoOrphansWhileReplaced(t *testing.T) {
+	for kill := 1; ; kill++ {
+		d, inner := inMemory(t)
+		output(t, d, inner, "P")
+		addedRun(t, d, "I")
+		var calls atomic.Int64
+		st := &odd{Store: inner}
+		st.rename = func(_, to string, do func() error) error {
+			s, err := at(inner, d.path).Look(t.Context())
+			if err == nil && s.AllowRun() != nil {
+				err = s.AllowRun()
+			}
+			if err != nil {
+				t.Errorf("before %s: %v", to, err)
+			}
+			if calls.Add(1) >= int64(kill) {
+				return fs.ErrPermission
+			}
+			return do()
+		}
+		c, held, err := at(st, d.path).Claim(t.Context())
+		if err != nil {
+			continue
+		}
+		r, err := c.Begin(held, planOf(t, "Q"))
+		if err == nil {
+			_, err = c.Publish(held, r, stageTasks(t, inner, r.Dir, r.Plan), nil)
+		}
+		_ = c.Release(t.Context(), true)
+		s, _ := looked(t, d)
+		if s.AllowRun() != nil {
+			t.Errorf("after %d renames: %v", kill, s.AllowRun())
+		}
+		if err == nil {
+			return
+		}
+		c, _ = claim(t, d)
+		if err := c.State().AllowRun(); err != nil {
+			t.Errorf("once the next holder completed it: %v", err)
+		}
+		release(t, c, false)
+	}
+}
+
+// TestNoOrphansOfWhatIsGivenUp gives up a first output of which a file is lost, by
+// processes that are killed at each step of that.
+func TestNoOrphansOfWhatIsGivenUp(t *testing.T) {
+	for kill := 1; ; kill++ {
+		d, inner := inMemory(t)
+		failing := func(at int) func(string, string, func() error) error {
+			var calls atomic.Int64
+			return func(_, _ string, do func() error) error {
+				if calls.Add(1) >= int64(at) {
+					return fs.ErrPermission
+				}
+				return do()
+			}
+		}
+		c, held := claim(t, d)
+		r, results := begun(t, c, "P")
+		if _, err := c.Publish(held, r, results, nil); err != nil {
+			t.Fatal(err)
+		}
+		if err := inner.Rename(t.Context(), d.in(manifest.SuccessName), path.Join(r.Dir, manifest.PendingPrefix+manifest.NewID())); err != nil {
+			t.Fatal(err)
+		}
+		infos, err := inner.List(t.Context(), d.path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, i := range infos {
+			if strings.HasPrefix(i.Name, "part-00000") && inner.Remove(t.Context(), i.Path) != nil {
+				t.Fatal(i.Path)
+			}
+		}
+		_ = c.Release(t.Context(), true)
+		st := &odd{Store: inner}
+		st.rename = failing(kill)
+		second, _, failed := at(st, d.path).Claim(t.Context())
+		if failed == nil {
+			_ = second.Release(t.Context(), true)
+		}
+		third, _ := claim(t, d)
+		if err := third.State().AllowRun(); err != nil {
+			t.Errorf("after %d renames: %v", kill, err)
+		}
+		release(t, third, false)
+		if failed == nil {
+			return
+		}
+	}
+}
+
+// blind is a store that does not find the directories of holders a few times, as
+// those move while others take over what they have.
+type blind struct {
+	store.Store
+	times int
+}
+
+func (b *blind) List(ctx context.Context, p string) ([]store.Info, error) {
+	if path.Base(p) == manifest.WorkName && b.times > 0 {
+		b.times--
+		return nil, store.ErrNotExist
+	}
+	return b.Store.List(ctx, p)
+}
+
+// TestNoOrphansWhileTakenOver looks at an output that is being replaced.
+func TestNoOrphansWhileTakenOver(t *testing.T) {
+	d, inner := inMemory(t)
+	output(t, d, inner, "P")
+	addedRun(t, d, "I")
+	st := &odd{Store: inner}
+	c, held := claim(t, at(st, d.path))
+	r, results := begun(t, c, "Q")
+	st.rename = func(_, to string, do func() error) error {
+		if strings.HasPrefix(path.Base(to), "part-") {
+			return fs.ErrPermission
+		}
+		return do()
+	}
+	if _, err := c.Publish(held, r, results, nil); err == nil {
+		t.Fatal("it was published")
+	}
+	s, err := at(&blind{inner, 6}, d.path).Look(t.Context())
+	if err != nil || s.AllowRun() != nil {
+		t.Errorf("%v, %v", err, s.AllowRun())
+	}
+	st.rename = nil
+	release(t, c, true)
+}

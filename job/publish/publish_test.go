@@ -1,0 +1,314 @@
+package publish
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/rowtocol/rowtocol/job/failure"
+	"github.com/rowtocol/rowtocol/job/failure/failuretest"
+	"github.com/rowtocol/rowtocol/job/manifest"
+	"github.com/rowtocol/rowtocol/store"
+	"github.com/rowtocol/rowtocol/store/storetest"
+)
+
+// TestPublishRefuses puts a link among staged files, and a link in the place of
+// the directory for copies.
+func TestPublishRefuses(t *testing.T) {
+	for name, change := range map[string]func(d *Destination, run, elsewhere string) error{
+		"a staged link": func(_ *Destination, run, elsewhere string) error {
+			parts, err := filepath.Glob(run + "/part-*")
+			if err != nil {
+				return err
+			}
+			return errors.Join(os.Remove(parts[0]), os.Symlink(elsewhere, parts[0]))
+		},
+		"a staged link inside": func(_ *Destination, run, elsewhere string) error {
+			return inside(run, func(dir string) error { return errors.Join(os.Remove(dir+"/a"), os.Symlink(elsewhere, dir+"/a")) })
+		},
+		"a directory in place of a file": func(_ *Destination, run, _ string) error {
+			parts, err := filepath.Glob(run + "/part-00000*")
+			if err != nil {
+				return err
+			}
+			return errors.Join(os.Remove(parts[0]), os.Mkdir(parts[0], 0o777))
+		},
+		"one more inside": func(_ *Destination, run, _ string) error {
+			return inside(run, func(dir string) error { return os.WriteFile(dir+"/c", nil, 0o666) })
+		},
+		"a link for copies":  func(d *Destination, _, elsewhere string) error { return os.Symlink(elsewhere, d.in("_quarantine")) },
+		"another's manifest": func(d *Destination, _, _ string) error { return os.WriteFile(d.in("_SUCCESS"), nil, 0o666) },
+	} {
+		d := at(store.Local(), filepath.Join(t.TempDir(), "dest"))
+		c, held := claim(t, d)
+		r, results := begun(t, c, "P")
+		elsewhere := t.TempDir()
+		if err := change(d, r.Dir, elsewhere); err != nil {
+			t.Fatal(err)
+		}
+		_, err := c.Publish(held, r, results, nil)
+		failuretest.Want(t, err, failure.Foreign, "")
+		if got := names(t, store.Local(), elsewhere); got != "" {
+			t.Errorf("%s: elsewhere there are %s", name, got)
+		}
+		release(t, c, false)
+	}
+}
+
+// TestForeignMeanwhile has others put a file into the destination after it was
+// claimed: the output that is there stays.
+func TestForeignMeanwhile(t *testing.T) {
+	d, m := onDisk(t)
+	c, held := claim(t, d)
+	r, results := begun(t, c, "Q")
+	if err := os.WriteFile(d.in("notes.txt"), nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	_, err := c.Publish(held, r, results, nil)
+	failuretest.Want(t, err, failure.Foreign, "notes.txt")
+	if s := look(t, d); s.ID() != m.ID {
+		t.Errorf("there is output %q", s.ID())
+	}
+	release(t, c, true)
+	if err := os.Remove(d.in("notes.txt")); err != nil {
+		t.Fatal(err)
+	}
+	wantFinished(t, d, "Q")
+}
+
+// inside changes the staged part that is a directory.
+func inside(run string, change func(dir string) error) error {
+	parts, err := filepath.Glob(run + "/part-00001*")
+	if err != nil {
+		return err
+	}
+	return change(parts[0])
+}
+
+// TestLinkMeanwhile makes a link in the place of the directory for copies once
+// the destination was looked at.
+func TestLinkMeanwhile(t *testing.T) {
+	d, _ := onDisk(t)
+	elsewhere, copies := t.TempDir(), d.in(manifest.QuarantineDir)
+	st := &odd{Store: store.Local()}
+	c, held := claim(t, at(st, d.path))
+	r, results := begun(t, c, "Q")
+	st.rename = func(from, _ string, do func() error) error {
+		if path.Base(from) == manifest.SuccessName {
+			return errors.Join(do(), os.RemoveAll(copies), os.Symlink(elsewhere, copies))
+		}
+		return do()
+	}
+	_, err := c.Publish(held, r, results, nil)
+	failuretest.Want(t, err, failure.Foreign, "holds what rowtocol did not write: _quarantine")
+	if got := names(t, store.Local(), elsewhere); got != "" {
+		t.Errorf("elsewhere there are %s", got)
+	}
+	release(t, c, false)
+}
+
+// TestLinksInside puts links among what holders left: nobody follows them.
+func TestLinksInside(t *testing.T) {
+	d, _ := onDisk(t)
+	killed(t, d, "Q", 1)
+	elsewhere := t.TempDir()
+	run := staged(t, d, "run-")[0]
+	pending := staged(t, d, manifest.PendingPrefix)[0]
+	err := errors.Join(
+		os.Mkdir(d.root()+"/0123456789abcdef", 0o777),
+		os.Rename(run+"/"+manifest.PlanName, elsewhere+"/"+manifest.PlanName), os.Symlink(elsewhere+"/"+manifest.PlanName, run+"/"+manifest.PlanName),
+		os.Rename(pending, elsewhere+"/pending-x"), os.Symlink(elsewhere+"/pending-x", pending),
+		os.Mkdir(elsewhere+"/run-1", 0o777), os.WriteFile(elsewhere+"/retired-1", nil, 0o666),
+		os.Symlink(elsewhere, d.root()+"/0123456789abcdef/link"), os.Symlink(elsewhere, d.root()+"/fedcba9876543210"),
+	)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := names(t, store.Local(), elsewhere)
+	c, _ := claim(t, d)
+	if runs := c.Runs(); len(runs) != 1 || runs[0].Plan != nil || !c.State().Finished(requestOf("P")) {
+		t.Errorf("links were followed to %d runs, or what is pending", len(runs))
+	}
+	release(t, c, false)
+	if after := names(t, store.Local(), elsewhere); after != before {
+		t.Errorf("elsewhere there were %s and are %s", before, after)
+	}
+	wantNames(t, store.Local(), d.path)
+}
+
+// withoutIDs is a store that has no numbers of files, as HttpFS.
+type withoutIDs struct{ store.Store }
+
+func (w withoutIDs) Stat(ctx context.Context, p string) (store.Info, error) {
+	info, err := w.Store.Stat(ctx, p)
+	info.FileID = 0
+	return info, err
+}
+
+// TestLockWithoutAnswer takes the lock, and does not hear so.
+func TestLockWithoutAnswer(t *testing.T) {
+	_, st := inMemory(t)
+	faulty := storetest.NewFaulty(withoutIDs{st}, storetest.Fault{Op: storetest.Rename, N: 1, Err: store.ErrUnavailable, Late: true})
+	patient := store.WithRetry(faulty, store.Patience{Limit: 1 << 40, Sleep: func(context.Context, time.Duration) error { return nil }})
+	d := at(patient, "/parent/dest")
+	c, _, err := d.claim(t.Context(), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if made := faulty.Calls(storetest.Mkdir); made != 3 {
+		t.Errorf("%d directories were made", made)
+	}
+	release(t, c, false)
+}
+
+// TestWrongResults has results that are not what was staged, or that make a
+// manifest that nobody can read.
+func TestWrongResults(t *testing.T) {
+	for name, change := range map[string]func(results []*manifest.TaskResult){
+		"another length": func(r []*manifest.TaskResult) { r[0].Parts[0].Files[0].Bytes++ },
+		"a name twice":   func(r []*manifest.TaskResult) { r[1].Parts = append(r[1].Parts, r[1].Parts[0]) },
+		"no such file": func(r []*manifest.TaskResult) {
+			r[0].Parts[0].Files[0].Name = manifest.StagedPart(0, 0, manifest.NewID(), ".trv")
+		},
+	} {
+		d, _ := inMemory(t)
+		c, held := claim(t, d)
+		r, results := begun(t, c, "P")
+		change(results)
+		if _, err := c.Publish(held, r, results, nil); err == nil {
+			t.Errorf("%s: it was published", name)
+		}
+		release(t, c, false)
+		if s := look(t, d); s.Success != nil {
+			t.Errorf("%s: there is an output", name)
+		}
+	}
+}
+
+// TestLookMeanwhile publishes another output while one looks: neither is called
+// changed.
+func TestLookMeanwhile(t *testing.T) {
+	d, st := inMemory(t)
+	output(t, d, st, "P")
+	seen := &odd{Store: st}
+	seen.read = func(p string) error {
+		seen.read = nil
+		output(t, d, st, "Q")
+		return nil
+	}
+	if s := look(t, at(seen, d.path)); !s.Finished(requestOf("Q")) || s.Allow(requestOf("Q"), false) != nil {
+		t.Errorf("%+v", s)
+	}
+}
+
+// TestDiscard removes a run that nobody wants.
+func TestDiscard(t *testing.T) {
+	d, st := inMemory(t)
+	c, held := claim(t, d)
+	if _, err := c.Begin(held, planOf(t, "P")); err != nil {
+		t.Fatal(err)
+	}
+	release(t, c, true)
+	c, held = claim(t, d)
+	if err := c.Discard(held, c.Runs()[0]); err != nil || len(c.Runs()) != 0 {
+		t.Errorf("%d runs are left: %v", len(c.Runs()), err)
+	}
+	release(t, c, true)
+	c, _ = claim(t, d)
+	if len(c.Runs()) != 0 {
+		t.Error("a run that was discarded is there")
+	}
+	release(t, c, false)
+	if _, err := st.Stat(t.Context(), d.path); err != nil {
+		// The destination was made by the first claim, which kept a run in it.
+		t.Error(err)
+	}
+}
+
+// TestLostAnswers repeats calls of which the first answer was lost, on stores with
+// and without numbers of files.
+func TestLostAnswers(t *testing.T) {
+	lostAnswers(t, func(st store.Store) store.Store { return st })
+	lostAnswers(t, func(st store.Store) store.Store { return withoutIDs{st} })
+}
+
+func lostAnswers(t *testing.T, seen func(store.Store) store.Store) {
+	t.Helper()
+	for _, op := range []storetest.Op{storetest.Mkdir, storetest.Rename, storetest.WriteFile, storetest.RemoveAll} {
+		for n := 1; n < 40; n++ {
+			d, st := inMemory(t)
+			output(t, d, st, "P")
+			faulty := storetest.NewFaulty(seen(st), storetest.Fault{Op: op, N: n, Err: store.ErrUnavailable, Late: true})
+			patient := store.WithRetry(faulty, store.Patience{Limit: 1 << 40, Sleep: func(context.Context, time.Duration) error { return nil }})
+			output(t, at(patient, d.path), patient, "Q")
+			wantNames(t, st, d.path)
+			if t.Failed() {
+				t.Fatalf("after the answer of %s %d was lost", op, n)
+			}
+			if faulty.Calls(op) < n {
+				break
+			}
+		}
+	}
+}
+
+// TestManifestUnreadable has storage refuse to say whose manifest came just before a
+// run gives its own the name.
+func TestManifestUnreadable(t *testing.T) {
+	_, inner := inMemory(t)
+	st := &odd{Store: inner}
+	d := at(st, "/parent/dest")
+	c, held := claim(t, d)
+	r, results := begun(t, c, "P")
+	st.rename = func(_, to string, do func() error) error {
+		if path.Base(to) != manifest.SuccessName {
+			return do()
+		}
+		st.read = func(p string) error {
+			if p == to {
+				return store.ErrQuota
+			}
+			return nil
+		}
+		return errors.Join(inner.WriteFile(t.Context(), to, nil, true), do())
+	}
+	if _, err := c.Publish(held, r, results, nil); !errors.Is(err, store.ErrQuota) {
+		t.Error(err)
+	}
+	st.read, st.rename = nil, nil
+	release(t, c, true)
+}
+
+// TestStagingIsNoDirectory has tasks and their commit find a link, or a file, in the
+// place of the directory for what the tasks leave.
+func TestStagingIsNoDirectory(t *testing.T) {
+	p := planOf(t, "Q")
+	for text, put := range map[string]func(elsewhere, name string) error{
+		"is a link":       os.Symlink,
+		" a link":         func(elsewhere, name string) error { return os.Symlink(elsewhere+"/nowhere", name) },
+		"is no directory": func(_, name string) error { return os.WriteFile(name, nil, 0o666) },
+	} {
+		d, _ := onDisk(t)
+		elsewhere := t.TempDir()
+		if err := errors.Join(os.Mkdir(d.root(), 0o777), put(elsewhere, d.StagingPath(p.ID))); err != nil {
+			t.Fatal(err)
+		}
+		_, err := d.Staging(t.Context(), p.ID)
+		failuretest.Want(t, err, failure.Foreign, text)
+		c, held := claim(t, d)
+		_, err = c.Take(held, p)
+		failuretest.Want(t, err, failure.Foreign, text)
+		release(t, c, false)
+		if err := d.RemoveStaging(t.Context(), p.ID); err != nil {
+			t.Error(err)
+		}
+		wantNames(t, store.Local(), d.path)
+		if _, err := os.Stat(elsewhere); err != nil {
+			t.Error(err)
+		}
+	}
+}

@@ -1,0 +1,370 @@
+package publishtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/rowtocol/rowtocol/job/failure"
+	"github.com/rowtocol/rowtocol/job/manifest"
+	"github.com/rowtocol/rowtocol/job/publish"
+	"github.com/rowtocol/rowtocol/store"
+)
+
+const (
+	tasks   = 2 // the last makes a directory of two files, the others make a file
+	maxFile = 1 << 20
+)
+
+// way is how a run makes the output of a request.
+type way int
+
+const (
+	overwrites way = iota // it converts, and replaces another output and all runs
+	keeps                 // it converts, and does not
+	commits               // it publishes what tasks left that ran elsewhere
+	adds                  // it converts, as a run beside what is there
+	commitsRun            // it publishes what tasks left, as a run
+)
+
+// elsewhere reports whether the tasks of a run ran elsewhere.
+func (w way) elsewhere() bool { return w == commits || w == commitsRun }
+
+// isRun reports whether a run's output is to be beside others.
+func (w way) isRun() bool { return w == adds || w == commitsRun }
+
+// run is what a process does.
+type run struct {
+	name string // of the request
+	how  way
+}
+
+func (r run) String() string {
+	return [...]string{"", "keeping ", "commit of ", "run of ", "commit of a run of "}[r.how] + r.name
+}
+
+// world is a destination, and what happened to it.
+type world struct {
+	st    store.Store
+	dest  string
+	plan  *manifest.Plan // the one whose tasks ran elsewhere, if any did
+	alike bool           // all runs do the same
+	kept  []string       // requests whose runs replace nothing
+
+	mu      sync.Mutex
+	clock   time.Time
+	claims  []run // that got the destination, in order
+	done    []int // index in claims of those that published
+	outputs []output
+	top     *manifest.Success            // of the output that is there
+	runs    map[string]*manifest.Success // that are there, by their names
+	added   []string                     // the plans of all runs that came
+	states  []string                     // what counted, one after the other
+	faults  []string                     // what must not happen to runs
+	present map[string]string            // the requests of what came and was not replaced, by IDs
+	seen    map[string][]string          // the IDs that processes saw before they planned, by processes
+}
+
+// output is what became the output of the destination.
+type output struct {
+	id, name, plan string
+	beside         bool // a run came beside it
+}
+
+func newWorld(st store.Store, dest string) *world {
+	w := &world{dest: dest, clock: time.Unix(0, 0), runs: make(map[string]*manifest.Success), states: []string{""}, present: make(map[string]string), seen: make(map[string][]string)}
+	w.st = witness{st, w}
+	return w
+}
+
+func (w *world) now() time.Time {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.clock
+}
+
+// sleep does not wait: who watches a lock finds that nothing happened meanwhile.
+func (w *world) sleep(ctx context.Context, d time.Duration) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.clock = w.clock.Add(d)
+	return ctx.Err()
+}
+
+func (w *world) destination(st store.Store) *publish.Destination {
+	return publish.At(store.Location{Store: st, Path: w.dest}, publish.Options{
+		// One file is moved at a time, so that each run of a schedule makes the same
+		// calls in the same order. What several at a time can leave behind, some
+		// files in and others not, only differs in which ones those are.
+		Movers: 1,
+		// A waiter looks at a lock three times before it takes it over.
+		Times: publish.Times{Heartbeat: 8 * time.Hour, Stale: 2 * time.Hour}, Now: w.now, Sleep: w.sleep,
+	})
+}
+
+// requestOf is a request that is told from others by the path of its input.
+func requestOf(name string) manifest.Request {
+	return manifest.Request{Inputs: []manifest.Input{{Path: name, Size: tasks, CRC32C: new(uint32)}}, Options: manifest.Options{Format: "test"}}
+}
+
+func planOf(name string) (*manifest.Plan, error) {
+	p := &manifest.Plan{Version: manifest.Version, Request: requestOf(name)}
+	for i := range tasks {
+		p.Tasks = append(p.Tasks, manifest.Task{ID: i, Pieces: []manifest.Piece{{Start: int64(i), End: int64(i) + 1}}})
+	}
+	var err error
+	p.ID, err = p.Sum()
+	return p, err
+}
+
+// content is what is in the files that a task makes; it has the same length
+// whatever the request.
+func content(name string, task int) []string {
+	text := fmt.Sprintf("task %d of %s", task, name)
+	if task < tasks-1 {
+		return []string{text}
+	}
+	return []string{text + ", a", text + ", b and more"}
+}
+
+// do is a run: it makes the destination hold the output of a request.
+func (w *world) do(ctx context.Context, st store.Store, r run) (err error) {
+	d := w.destination(st)
+	s, err := d.Look(ctx)
+	if err != nil {
+		return err
+	}
+	saw := s.Holds()
+	if r.how.elsewhere() {
+		saw = w.plan.Replaces
+	}
+	me := w.sees("", saw)
+	if w.nothing(s, r) && !s.Leftovers {
+		return nil
+	}
+	if err := w.allow(s, r); err != nil {
+		return err
+	}
+	c, held, err := d.Claim(ctx)
+	if err != nil {
+		return err
+	}
+	w.mu.Lock()
+	w.claims = append(w.claims, r)
+	mine := len(w.claims) - 1
+	w.mu.Unlock()
+	unfinished := len(c.Runs()) > 0
+	published, err := w.work(held, st, c, r, me)
+	err = c.Judge(ctx, err)
+	if published && err == nil {
+		w.mu.Lock()
+		w.done = append(w.done, mine)
+		w.mu.Unlock()
+	}
+	_ = c.Release(ctx, err != nil && (unfinished || !r.how.elsewhere()))
+	return err
+}
+
+// nothing reports whether there is nothing to do for a run.
+func (w *world) nothing(s *publish.State, r run) bool {
+	request := requestOf(r.name)
+	switch {
+	case r.how == commitsRun:
+		return s.Committed(w.plan) != nil
+	case r.how == adds:
+		return !s.Pending() && slices.ContainsFunc(s.Outputs(), func(o publish.Committed) bool { return nameOf(o.Success) == r.name })
+	}
+	return s.Finished(&request)
+}
+
+// allow is an error if a run must not fill the destination as it is.
+func (w *world) allow(s *publish.State, r run) error {
+	if r.how.elsewhere() {
+		if w.nothing(s, r) {
+			return nil
+		}
+		return s.AllowPlan(w.plan, true)
+	}
+	if r.how == adds {
+		return s.AllowRun()
+	}
+	request := requestOf(r.name)
+	return s.Allow(&request, r.how == overwrites)
+}
+
+// sees notes what a process saw before it planned, and returns its name; with an empty
+// name it is a new one.
+func (w *world) sees(process string, ids []string) string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if process == "" {
+		process = fmt.Sprint(len(w.seen))
+	}
+	w.seen[process] = ids
+	return process
+}
+
+func (w *world) work(ctx context.Context, st store.Store, c *publish.Claim, r run, me string) (published bool, err error) {
+	if w.nothing(c.State(), r) {
+		return false, nil
+	}
+	// A conversion looks again if something came meanwhile; a commit is refused.
+	w.mu.Lock()
+	saw := &manifest.Plan{Run: r.how.isRun(), Replaces: w.seen[me]}
+	w.mu.Unlock()
+	if !r.how.elsewhere() && len(c.State().Unseen(saw)) > 0 {
+		w.sees(me, c.State().Holds())
+	}
+	if err := w.allow(c.State(), r); err != nil {
+		return false, err
+	}
+	var into *publish.Run
+	if r.how.elsewhere() {
+		into, err = c.Take(ctx, w.plan)
+	} else {
+		into, err = begin(ctx, c, r)
+	}
+	if err != nil {
+		return false, err
+	}
+	results := make([]*manifest.TaskResult, tasks)
+	for i := range results {
+		if r.how.elsewhere() {
+			results[i], err = result(ctx, st, into, i)
+		} else {
+			results[i], err = stage(ctx, st, into, r.name, i)
+		}
+		if err != nil {
+			return false, err
+		}
+	}
+	_, err = c.Publish(ctx, into, results, &manifest.Made{Run: me})
+	return err == nil, err
+}
+
+// runTasks runs the tasks of a plan elsewhere, before anything happens.
+func (w *world) runTasks(t *testing.T, r run) {
+	t.Helper()
+	d := w.destination(w.st)
+	s, err := d.Look(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if w.plan, err = planOf(r.name); err != nil {
+		t.Fatal(err)
+	}
+	w.plan.Dest, w.plan.Base, w.plan.Run = w.dest, s.ID(), r.how.isRun()
+	if !w.plan.Run {
+		w.plan.Replaces = s.Holds()
+	}
+	if w.plan.ID, err = w.plan.Sum(); err != nil {
+		t.Fatal(err)
+	}
+	dir, err := d.Staging(t.Context(), w.plan.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range tasks {
+		if _, err := stage(t.Context(), w.st, &publish.Run{Dir: dir, Plan: w.plan}, r.name, i); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// mustRun is a run in no trouble.
+func (w *world) mustRun(t *testing.T, r run) {
+	t.Helper()
+	if err := w.do(t.Context(), w.st, r); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// begin goes on with a run of the same request, or starts one.
+func begin(ctx context.Context, c *publish.Claim, r run) (*publish.Run, error) {
+	p, err := planOf(r.name)
+	if err == nil && r.how.isRun() {
+		p.Run, p.Base = true, c.State().ID()
+		p.ID, err = p.Sum()
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, unfinished := range c.Runs() {
+		if unfinished.Plan != nil && unfinished.Plan.ID == p.ID {
+			return unfinished, nil
+		}
+	}
+	return c.Begin(ctx, p)
+}
+
+// result is what a task left.
+func result(ctx context.Context, st store.Store, r *publish.Run, task int) (*manifest.TaskResult, error) {
+	text, err := st.ReadFile(ctx, path.Join(r.Dir, manifest.TaskName(task)), maxFile)
+	if err != nil {
+		return nil, err
+	}
+	return manifest.DecodeTaskResult(text, r.Plan.ID, task)
+}
+
+// stage does a task, unless it was done.
+func stage(ctx context.Context, st store.Store, r *publish.Run, name string, task int) (*manifest.TaskResult, error) {
+	if res, err := result(ctx, st, r, task); !errors.Is(err, store.ErrNotExist) {
+		return res, err
+	}
+	part, err := stagePart(ctx, st, r.Dir, task, content(name, task))
+	if err != nil {
+		return nil, err
+	}
+	res := &manifest.TaskResult{
+		Version: manifest.Version, Plan: r.Plan.ID, Task: task, RowsIn: 1,
+		Parts: []manifest.Part{{Task: task, Rows: 1, Files: part}},
+	}
+	text, err := res.Encode()
+	if err != nil {
+		return nil, err
+	}
+	return res, st.WriteFile(ctx, path.Join(r.Dir, manifest.TaskName(task)), text, false)
+}
+
+// stagePart writes a file, or a directory of files, as a task does.
+func stagePart(ctx context.Context, st store.Store, dir string, task int, content []string) (files []manifest.File, err error) {
+	newName := func() string { return manifest.StagedPart(task, 0, manifest.NewID(), ".trv") }
+	part := ""
+	if len(content) > 1 {
+		err := store.Retry(ctx, st, "make a part", func(ctx context.Context) error {
+			part = newName()
+			return st.Mkdir(ctx, path.Join(dir, part))
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	for i, data := range content {
+		f := manifest.File{Name: newName()}
+		if err := st.WriteFile(ctx, path.Join(dir, f.Name), []byte(data), true); err != nil {
+			return nil, err
+		}
+		if f.Bytes, f.CRC32C, err = store.Sum(ctx, st, path.Join(dir, f.Name), -1); err != nil {
+			return nil, err
+		}
+		if part != "" {
+			name := manifest.InPart(part, fmt.Sprint(i))
+			if err := store.Move(ctx, st, path.Join(dir, f.Name), path.Join(dir, name)); err != nil {
+				return nil, err
+			}
+			f.Name = name
+		}
+		files = append(files, f)
+	}
+	return files, nil
+}
+
+// harmless reports whether a run may end like this when others are at work.
+func harmless(err error) bool {
+	return err == nil || errors.Is(err, failure.Locked) || errors.Is(err, errLate) || errors.Is(err, errKilled)
+}

@@ -1,0 +1,53 @@
+package publish
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"testing"
+
+	"github.com/rowtocol/rowtocol/job/failure"
+	"github.com/rowtocol/rowtocol/job/manifest"
+	"github.com/rowtocol/rowtocol/store"
+)
+
+// refusing is a store that fails to read locks, with err if that is set.
+type refusing struct {
+	store.Store
+	err error
+}
+
+func (r *refusing) ReadFile(ctx context.Context, p string, max int64) ([]byte, error) {
+	if r.err != nil && path.Base(p) == manifest.LockName {
+		return nil, fmt.Errorf("read %s: %w", p, r.err)
+	}
+	return r.Store.ReadFile(ctx, p, max)
+}
+
+// TestUnreadableLock tells a storage that refuses, because credentials expired,
+// from a lock that is another's.
+func TestUnreadableLock(t *testing.T) {
+	for err, want := range map[error]error{
+		fs.ErrPermission:      failure.Refused,
+		store.ErrUnavailable:  failure.Storage,
+		store.ErrNotRegular:   failure.Locked,
+		store.ErrTooLarge:     failure.Locked,
+		store.ErrBeingWritten: failure.Locked,
+	} {
+		_, inner := inMemory(t)
+		st := &refusing{Store: inner}
+		c, held := claim(t, at(st, "/parent/dest"))
+		st.err = err
+		got := c.check(held)
+		if failure.KindOf(got) != want || want != failure.Locked && !errors.Is(got, err) {
+			t.Errorf("a lock that cannot be read, as %v, is %v", err, got)
+		}
+		if _, got := c.sight(held); (got == nil) != (want == failure.Locked) {
+			t.Errorf("who waits for a lock that cannot be read, as %v, sees %v", err, got)
+		}
+		st.err = nil
+		release(t, c, false)
+	}
+}

@@ -1,0 +1,210 @@
+package publish
+
+import (
+	"os"
+	"path"
+	"path/filepath"
+	"testing"
+
+	"github.com/rowtocol/rowtocol/job/failure"
+	"github.com/rowtocol/rowtocol/job/failure/failuretest"
+	"github.com/rowtocol/rowtocol/job/manifest"
+	"github.com/rowtocol/rowtocol/store"
+)
+
+// replacingPlan is a plan of an output in the place of all that the destination holds.
+func replacingPlan(t *testing.T, d *Destination, name string) *manifest.Plan {
+	t.Helper()
+	s := look(t, d)
+	p := planOf(t, name)
+	p.Base, p.Replaces = s.ID(), s.Holds()
+	var err error
+	if p.ID, err = p.Sum(); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// TestPlanSeesWhatItReplaces is refused once anything else came.
+func TestPlanSeesWhatItReplaces(t *testing.T) {
+	for name, after := range map[string]func(t *testing.T, d *Destination, st store.Store) (named string){
+		"a run": func(t *testing.T, d *Destination, _ store.Store) string {
+			return path.Base(dirOf(d, addedRun(t, d, "I")))
+		},
+		"an output":             func(t *testing.T, d *Destination, st store.Store) string { return "output " + output(t, d, st, "Q").ID },
+		"an output of the same": func(t *testing.T, d *Destination, st store.Store) string { return "output " + output(t, d, st, "R").ID },
+		"what lost its output": func(t *testing.T, d *Destination, st store.Store) string {
+			m := output(t, d, st, "Q")
+			if err := st.Remove(t.Context(), d.in(manifest.SuccessName)); err != nil {
+				t.Fatal(err)
+			}
+			return m.Parts[0].Files[0].Name
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d, st := inMemory(t)
+			output(t, d, st, "P")
+			addedRun(t, d, "H")
+			p := replacingPlan(t, d, "R")
+			if err := look(t, d).AllowPlan(p, true); err != nil {
+				t.Fatal(err)
+			}
+			named := after(t, d, st)
+			s := look(t, d)
+			failuretest.Want(t, s.AllowPlan(p, true), failure.Foreign, "got another output after plan "+p.ID, named)
+			if len(s.Unseen(p)) == 0 || len(s.Unseen(replacingPlan(t, d, "R"))) > 0 {
+				t.Errorf("unseen are %+v", s.Unseen(p))
+			}
+		})
+	}
+}
+
+// TestPlanReplacesWhatIsDamaged replaces what it saw: an output without a part, and what
+// is left of one without its manifest.
+func TestPlanReplacesWhatIsDamaged(t *testing.T) {
+	for name, lose := range map[string]func(m *manifest.Success) string{
+		"a part":   func(m *manifest.Success) string { return m.Parts[0].Files[0].Name },
+		"_SUCCESS": func(*manifest.Success) string { return manifest.SuccessName },
+	} {
+		t.Run(name, func(t *testing.T) {
+			d, st := inMemory(t)
+			m := output(t, d, st, "P")
+			addedRun(t, d, "H")
+			if err := st.Remove(t.Context(), d.in(lose(m))); err != nil {
+				t.Fatal(err)
+			}
+			if err := look(t, d).AllowPlan(replacingPlan(t, d, "R"), true); err != nil {
+				t.Error(err)
+			}
+			output(t, d, st, "R")
+			wantNames(t, st, d.path)
+		})
+	}
+}
+
+// TestPlanMakesItsOutputAgain if that lost a file.
+func TestPlanMakesItsOutputAgain(t *testing.T) {
+	d, st := inMemory(t)
+	p := replacingPlan(t, d, "P")
+	m := output(t, d, st, "P")
+	if err := st.Remove(t.Context(), d.in(m.Parts[0].Files[0].Name)); err != nil {
+		t.Fatal(err)
+	}
+	if err := look(t, d).AllowPlan(p, true); err != nil {
+		t.Error(err)
+	}
+	p.ID = "of another plan"
+	failuretest.Want(t, look(t, d).AllowPlan(p, true), failure.Foreign, "got another output")
+}
+
+// TestPlanDoesNotSeeWhatWaits to be published: its process may live, and report it.
+func TestPlanDoesNotSeeWhatWaits(t *testing.T) {
+	d, _ := onDisk(t)
+	killed(t, d, "Q", 1)
+	p := replacingPlan(t, d, "R")
+	c, _ := claim(t, d)
+	if !c.State().Finished(requestOf("Q")) {
+		t.Error("it was not completed")
+	}
+	failuretest.Want(t, c.State().AllowPlan(p, true), failure.Foreign, "got another output")
+	release(t, c, false)
+}
+
+// aside moves something to another place for a while, and returns what puts it back.
+func aside(t *testing.T, name string) (back func()) {
+	t.Helper()
+	to := filepath.Join(t.TempDir(), filepath.Base(name))
+	if err := os.Rename(name, to); err != nil {
+		t.Fatal(err)
+	}
+	return func() {
+		if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Rename(to, name); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestRunComesBackMeanwhile restores a run after the lock was taken: who publishes then
+// leaves it alone, and so does the next holder.
+func TestRunComesBackMeanwhile(t *testing.T) {
+	d, m := onDisk(t)
+	back := aside(t, dirOf(d, addedRun(t, d, "I")))
+	c, held := claim(t, d)
+	r, results := begun(t, c, "Q")
+	back()
+	_, err := c.Publish(held, r, results, nil)
+	failuretest.Want(t, err, failure.Foreign, "got another output", "run=00000002-")
+	release(t, c, true)
+	c, _ = claim(t, d)
+	if s := c.State(); s.ID() != m.ID || len(s.Runs) != 1 || len(c.Runs()) != 1 {
+		t.Errorf("there is output %s with the runs %+v, and %d unfinished", s.ID(), s.Runs, len(c.Runs()))
+	}
+	release(t, c, false)
+}
+
+// TestPendingOutputComesBack does not replace what came after it was begun.
+func TestPendingOutputComesBack(t *testing.T) {
+	d, m := onDisk(t)
+	killed(t, d, "Q", 1)
+	back := aside(t, staged(t, d, "run-")[0])
+	addedRun(t, d, "I")
+	back()
+	c, _ := claim(t, d)
+	if s := c.State(); s.ID() != m.ID || len(s.Runs) != 1 || len(c.Runs()) != 1 {
+		t.Errorf("there is output %s with the runs %+v, and %d unfinished", s.ID(), s.Runs, len(c.Runs()))
+	}
+	release(t, c, false)
+}
+
+// TestPendingRunComesBack is not published, as its input was converted again.
+func TestPendingRunComesBack(t *testing.T) {
+	d := at(store.Local(), filepath.Join(t.TempDir(), "dest"))
+	st := &endsAtRename{Store: store.Local(), left: 1, end: func() {}}
+	c, held := claim(t, at(st, d.path))
+	r, results := begunRun(t, c, "I")
+	st.counts = true
+	if _, err := c.Publish(held, r, results, nil); err == nil {
+		t.Fatal("it was not killed")
+	}
+	abandon(c)
+	back := aside(t, staged(t, d, "run-")[0])
+	again := addedRun(t, d, "I")
+	back()
+	c, _ = claim(t, d)
+	if s := c.State(); len(s.Runs) != 1 || s.Runs[0].Success.ID != again.ID || s.AllowRun() != nil {
+		t.Errorf("there are the runs %+v: %v", s.Runs, s.AllowRun())
+	}
+	release(t, c, false)
+}
+
+// TestRunsThatCameBack have rows of an input, or the number, of another run: nothing is
+// added to that until one of the two is gone.
+func TestRunsThatCameBack(t *testing.T) {
+	for name, again := range map[string]string{
+		"the rows of I are in ": "I", "has the number 2 as well": "J",
+	} {
+		d, _ := onDisk(t)
+		first := addedRun(t, d, "I")
+		back := aside(t, dirOf(d, first))
+		addedRun(t, d, again)
+		if again == "I" {
+			addedRun(t, d, "K")
+		}
+		back()
+		s, _ := looked(t, d)
+		failuretest.Want(t, s.AllowRun(), failure.Foreign, name, dirOf(d, first))
+		if status(t, d).Damage == "" || s.Finished(requestOf("P")) {
+			t.Errorf("%s: status shows nothing", name)
+		}
+		if err := s.Allow(requestOf("P"), true); err != nil {
+			t.Error(err)
+		}
+		aside(t, dirOf(d, first))
+		if s, _ := looked(t, d); s.AllowRun() != nil {
+			t.Error(s.AllowRun())
+		}
+	}
+}

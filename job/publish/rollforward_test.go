@@ -1,0 +1,431 @@
+package publish
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rowtocol/rowtocol/job/failure"
+	"github.com/rowtocol/rowtocol/job/failure/failuretest"
+	"github.com/rowtocol/rowtocol/job/manifest"
+	"github.com/rowtocol/rowtocol/store"
+)
+
+// killed publishes the output of a request on a store whose n-th rename fails, or
+// with 0 the last, and so does everything after it.
+func killed(t *testing.T, d *Destination, name string, n int) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	st := d.st
+	first := At(store.Location{Store: &endsAtRename{Store: st, left: n, to: manifest.SuccessName, end: cancel}, Path: d.path}, Options{Times: d.times, Movers: 1, Now: d.now, Sleep: d.sleep})
+	c, held, err := first.Claim(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := c.Begin(held, planOf(t, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	first.st.(*endsAtRename).counts = true
+	if _, err := c.Publish(held, r, stageTasks(t, st, r.Dir, r.Plan), nil); err == nil {
+		t.Fatal("it was not killed")
+	}
+	abandon(c)
+}
+
+// abandon ends a claim as the end of its process would.
+func abandon(c *Claim) {
+	c.cancel(nil)
+	c.heart.Wait()
+	live.Delete(c.id)
+}
+
+// pendingID is the ID of the output that waits to be published.
+func pendingID(t *testing.T, d *Destination) string {
+	t.Helper()
+	return strings.TrimPrefix(path.Base(staged(t, d, manifest.PendingPrefix)[0]), manifest.PendingPrefix)
+}
+
+// endsAtRename is a store for a process that is killed before its n-th rename.
+type endsAtRename struct {
+	store.Store
+	counts bool
+	left   int    // 0: the one to a name
+	to     string // that name
+	end    func()
+}
+
+func (e *endsAtRename) Rename(ctx context.Context, from, to string) error {
+	if e.counts {
+		if e.left--; e.left == 0 || e.left < 0 && path.Base(to) == e.to {
+			e.end()
+			return context.Canceled
+		}
+	}
+	return e.Store.Rename(ctx, from, to)
+}
+
+// staged returns the files below the destination's directory of holders whose
+// names begin with a prefix.
+func staged(t *testing.T, d *Destination, prefix string) (files []string) {
+	t.Helper()
+	err := filepath.WalkDir(d.root(), func(p string, e os.DirEntry, err error) error {
+		if err == nil && strings.HasPrefix(e.Name(), prefix) {
+			files = append(files, p)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+// TestRollForward completes what a run was publishing that was killed.
+func TestRollForward(t *testing.T) {
+	// The old manifest goes, a directory comes with two renames, then three files;
+	// the old files go, and the manifest comes.
+	for n := 1; n <= 1+2+3+3+1; n++ {
+		d, _ := onDisk(t)
+		killed(t, d, "Q", n)
+		s := look(t, d)
+		if s.Finished(requestOf("P")) || s.Allow(requestOf("P"), false) != nil {
+			t.Errorf("killed at rename %d: what is pending does not count", n)
+		}
+		c, _ := claim(t, d)
+		if !c.State().Finished(requestOf("Q")) {
+			t.Errorf("killed at rename %d: it was not completed", n)
+		}
+		release(t, c, false)
+		wantNames(t, store.Local(), d.path)
+	}
+}
+
+// linkAway moves something out of the destination, and leaves a link to it.
+func linkAway(dest, name string) error {
+	elsewhere := filepath.Join(filepath.Dir(dest), "elsewhere")
+	return errors.Join(os.Rename(name, elsewhere), os.Symlink(elsewhere, name))
+}
+
+// TestRollForwardOverEmpty finds the empty directory that a rename leaves which
+// was cut short.
+func TestRollForwardOverEmpty(t *testing.T) {
+	d, _ := onDisk(t)
+	killed(t, d, "Q", 1)
+	dir := staged(t, d, "part-00001")[0]
+	id := pendingID(t, d)
+	if err := os.Mkdir(d.in(manifest.Published(path.Base(dir), id)), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	wantFinished(t, d, "Q")
+}
+
+// TestReplacedPartIsNotRead keeps the files of a part that was moved out from being
+// taken for manifests by their names: they may be large.
+func TestReplacedPartIsNotRead(t *testing.T) {
+	d, _ := onDisk(t)
+	killed(t, d, "Q", 0)
+	if out := staged(t, d, "retired-b"); len(out) != 1 || !strings.Contains(out[0], "/"+old+"-") {
+		t.Fatalf("moved out are %q", out)
+	}
+	c, _ := claim(t, at(&odd{Store: store.Local(), read: func(p string) error {
+		if strings.Contains(p, "/"+old+"-") {
+			t.Errorf("%s is read", p)
+		}
+		return nil
+	}}, d.path))
+	release(t, c, false)
+	wantNames(t, store.Local(), d.path)
+}
+
+// TestNothingToRollForward finds that a file of what was being published changed
+// or is gone: the output is given up, and made again.
+func TestNothingToRollForward(t *testing.T) {
+	for name, change := range map[string]func(t *testing.T, d *Destination) error{
+		"a bit": func(t *testing.T, d *Destination) error {
+			return os.WriteFile(staged(t, d, "part-00000")[0], []byte("task 0 of R"), 0o666)
+		},
+		"a part gone":   func(t *testing.T, d *Destination) error { return os.Remove(staged(t, d, "part-00000")[0]) },
+		"a part a link": func(t *testing.T, d *Destination) error { return linkAway(d.path, staged(t, d, "part-00000")[0]) },
+		"a bit inside": func(t *testing.T, d *Destination) error {
+			return os.WriteFile(staged(t, d, "part-00001")[0]+"/a", []byte("task 1 of R"), 0o666)
+		},
+		"a file inside gone":   func(t *testing.T, d *Destination) error { return os.Remove(staged(t, d, "part-00001")[0] + "/a") },
+		"a file inside a link": func(t *testing.T, d *Destination) error { return linkAway(d.path, staged(t, d, "part-00001")[0]+"/a") },
+		"a directory a link":   func(t *testing.T, d *Destination) error { return linkAway(d.path, staged(t, d, "part-00001")[0]) },
+		"a directory a file": func(t *testing.T, d *Destination) error {
+			dir := staged(t, d, "part-00001")[0]
+			return errors.Join(os.RemoveAll(dir), os.WriteFile(dir, nil, 0o666))
+		},
+		"a directory gone": func(t *testing.T, d *Destination) error { return os.RemoveAll(staged(t, d, "part-00001")[0]) },
+		"one more inside": func(t *testing.T, d *Destination) error {
+			return os.WriteFile(staged(t, d, "part-00001")[0]+"/c", nil, 0o666)
+		},
+		"files of a part in two places": func(t *testing.T, d *Destination) error {
+			dir := staged(t, d, "part-00001")[0]
+			id := pendingID(t, d)
+			to := d.in(manifest.Published(path.Base(dir), id))
+			return errors.Join(os.Mkdir(to, 0o777), os.Rename(dir+"/a", to+"/a"))
+		},
+		"a result gone": func(t *testing.T, d *Destination) error { return os.Remove(staged(t, d, "task-00001")[0]) },
+		"a result a link": func(t *testing.T, d *Destination) error {
+			return linkAway(d.path, staged(t, d, "task-00001")[0])
+		},
+	} {
+		// The manifest of the former output is in its place, or is not.
+		for _, rename := range []int{1, 2} {
+			d, m := onDisk(t)
+			killed(t, d, "Q", rename)
+			if err := change(t, d); err != nil {
+				t.Fatal(err)
+			}
+			c, _ := claim(t, d)
+			if s := c.State(); s.ID() != m.ID || s.Finished(requestOf("Q")) || s.Allow(requestOf("Q"), true) != nil {
+				t.Errorf("%s: killed at rename %d, and after a part was lost there is output %q", name, rename, s.ID())
+			}
+			release(t, c, false)
+			output(t, d, store.Local(), "Q")
+			wantNames(t, store.Local(), d.path)
+		}
+	}
+}
+
+// TestFormerOutput loses a file of an output that was to replace another: the
+// former one is back, unless files of it were moved out.
+func TestFormerOutput(t *testing.T) {
+	for name, c := range map[string]struct {
+		renames int // done by the run that was killed
+		back    bool
+	}{
+		"no file was moved":              {1, true},
+		"all files were moved in":        {1 + 2*2 + 4, true},
+		"a former file was moved out":    {1 + 2*2 + 4 + 1, false},
+		"all former files are moved out": {1 + 2*2 + 4 + 4, false},
+	} {
+		d, m := onDisk(t)
+		killed(t, d, "Q", c.renames+1)
+		id := pendingID(t, d)
+		if err := errors.Join(os.RemoveAll(d.in("part-00000-0-"+id+".trv")), os.RemoveAll(staged(t, d, "task-00000")[0])); err != nil {
+			t.Fatal(err)
+		}
+		claimed, _ := claim(t, d)
+		if s := claimed.State(); (s.ID() == m.ID) != c.back || s.Finished(requestOf("P")) != c.back {
+			t.Errorf("%s: there is output %q, %s", name, s.ID(), s.damage)
+		}
+		release(t, claimed, false)
+		output(t, d, store.Local(), "R")
+		wantNames(t, store.Local(), d.path)
+	}
+}
+
+// TestForeignInPlace puts a file into a part of an output that waits to be finished:
+// it waits until the file is gone.
+func TestForeignInPlace(t *testing.T) {
+	d, _ := onDisk(t)
+	killed(t, d, "Q", 1+2*2+4+1)
+	id := pendingID(t, d)
+	others := d.in("part-00001-0-" + id + ".trv/others")
+	if err := os.WriteFile(others, nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	_, _, err := d.Claim(t.Context())
+	failuretest.Want(t, err, failure.Foreign, "others")
+	if err := os.Remove(others); err != nil {
+		t.Fatal(err)
+	}
+	wantFinished(t, d, "Q")
+}
+
+// TestPlacedLink replaces a file that is in its place, but of an output that still
+// waits to be finished, by a link to its bytes: the output is given up.
+func TestPlacedLink(t *testing.T) {
+	for _, name := range []string{"part-00000-0-", "part-00001-0-"} {
+		d, m := onDisk(t)
+		killed(t, d, "Q", 1+2*2+4+1)
+		file := d.in(name + pendingID(t, d) + ".trv")
+		if info, err := os.Stat(file); err != nil {
+			t.Fatal(err)
+		} else if info.IsDir() {
+			file += "/a"
+		}
+		if err := linkAway(d.path, file); err != nil {
+			t.Fatal(err)
+		}
+		c, _ := claim(t, d)
+		if c.State().ID() != m.ID {
+			t.Errorf("%s: there is output %q", name, c.State().ID())
+		}
+		release(t, c, false)
+		wantNames(t, store.Local(), d.path)
+	}
+}
+
+// TestLatestFormerOutput finds two former outputs that lost no file, one because it
+// had none: the later one is back, and others' files are left alone.
+func TestLatestFormerOutput(t *testing.T) {
+	d := at(store.Local(), filepath.Join(t.TempDir(), "dest"))
+	c, held := claim(t, d)
+	r, results := begunTasks(t, c, "P", 0)
+	if _, err := c.Publish(held, r, results, nil); err != nil {
+		t.Fatal(err)
+	}
+	release(t, c, false)
+	killed(t, d, "Q", 0)
+	kept := staged(t, d, retired)
+	if len(kept) != 1 {
+		t.Fatalf("there are %q", kept)
+	}
+	again := filepath.Join(d.root(), "0123456789abcdef", path.Base(kept[0]))
+	text, err := os.ReadFile(kept[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := output(t, d, store.Local(), "Q")
+	killed(t, d, "R", 2)
+	if err := errors.Join(os.Mkdir(path.Dir(again), 0o777), os.WriteFile(again, text, 0o666),
+		os.Remove(staged(t, d, "part-00000")[0]), os.WriteFile(d.in("others"), nil, 0o666)); err != nil {
+		t.Fatal(err)
+	}
+	c, _ = claim(t, d)
+	if c.State().ID() != m.ID {
+		t.Errorf("there is output %q", c.State().ID())
+	}
+	release(t, c, false)
+	if err := os.Remove(d.in("others")); err != nil {
+		t.Error(err)
+	}
+	wantNames(t, store.Local(), d.path)
+}
+
+// TestOthersManifest finds a manifest of others where that of a former output was:
+// it is left alone.
+func TestOthersManifest(t *testing.T) {
+	d, _ := onDisk(t)
+	killed(t, d, "Q", 2)
+	if err := errors.Join(os.Remove(staged(t, d, "part-00000")[0]), os.WriteFile(d.in(manifest.SuccessName), nil, 0o666)); err != nil {
+		t.Fatal(err)
+	}
+	c, _ := claim(t, d)
+	failuretest.Want(t, c.State().Allow(requestOf("P"), true), failure.Foreign, "_SUCCESS")
+	release(t, c, true)
+	if err := os.Remove(d.in(manifest.SuccessName)); err != nil {
+		t.Fatal(err)
+	}
+	wantFinished(t, d, "P")
+}
+
+// TestGivenUpElsewhere loses a file that tasks elsewhere left of what a commit was
+// publishing: their work is back where they leave it.
+func TestGivenUpElsewhere(t *testing.T) {
+	d, m := onDisk(t)
+	p := planOf(t, "Q")
+	dir, err := d.Staging(t.Context(), p.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	results := stageTasks(t, d.st, dir, p)
+	ctx, cancel := context.WithCancel(t.Context())
+	st := &endsAtRename{Store: d.st, left: 4, end: cancel}
+	c, held, err := at(st, d.path).Claim(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	st.counts = true // the work is taken with two renames, and the former manifest moved out
+	r, err := c.Take(held, p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Publish(held, r, results, nil); err == nil {
+		t.Fatal("it was not killed")
+	}
+	abandon(c)
+	part := staged(t, d, "part-00000")[0]
+	text, err := os.ReadFile(part)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(part); err != nil {
+		t.Fatal(err)
+	}
+	c, held = claim(t, d)
+	if c.State().ID() != m.ID {
+		t.Errorf("there is output %q", c.State().ID())
+	}
+	if err := os.WriteFile(path.Join(dir, path.Base(part)), text, 0o666); err != nil {
+		t.Fatalf("a task cannot be done again: %v", err)
+	}
+	if r, err = c.Take(held, p); err == nil {
+		_, err = c.Publish(held, r, results, nil)
+	}
+	if err != nil {
+		t.Fatalf("it cannot be committed again: %v", err)
+	}
+	release(t, c, false)
+	if !look(t, d).Finished(&p.Request) {
+		t.Error("it is not committed")
+	}
+	wantNames(t, store.Local(), d.path)
+}
+
+// TestRollForwardInPlace completes an output of which all files are in their
+// places, and of which only the manifest is left besides.
+func TestRollForwardInPlace(t *testing.T) {
+	d, _ := onDisk(t)
+	killed(t, d, "Q", 0)
+	for _, file := range staged(t, d, "task-") {
+		if err := os.Remove(file); err != nil {
+			t.Fatal(err)
+		}
+	}
+	wantFinished(t, d, "Q")
+}
+
+// TestRolledForward finds an output that was completed by a run which did not
+// clear up: nothing is published again.
+func TestRolledForward(t *testing.T) {
+	d, st := inMemory(t)
+	c, held := claim(t, d)
+	r, results := begun(t, c, "P")
+	if _, err := c.Publish(held, r, results, nil); err != nil {
+		t.Fatal(err)
+	}
+	abandon(c)
+	before, err := st.Stat(t.Context(), d.in(manifest.SuccessName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, _ = claim(t, d)
+	release(t, c, false)
+	after, err := st.Stat(t.Context(), d.in(manifest.SuccessName))
+	if err != nil || after.FileID != before.FileID {
+		t.Errorf("it was published again (%v)", err)
+	}
+	wantNames(t, st, d.path)
+}
+
+// TestOlderPending does not bring back an output that was replaced since.
+func TestOlderPending(t *testing.T) {
+	d, _ := onDisk(t)
+	killed(t, d, "Q", 1)
+	kept := t.TempDir() + "/kept"
+	if err := os.Rename(staged(t, d, "run-")[0], kept); err != nil {
+		t.Fatal(err)
+	}
+	output(t, d, store.Local(), "R")
+	if m := output(t, d, store.Local(), "P"); m.Sequence != 3 {
+		t.Fatalf("sequence %d", m.Sequence)
+	}
+	if err := errors.Join(os.MkdirAll(d.root()+"/0123456789abcdef", 0o777), os.Rename(kept, d.root()+"/0123456789abcdef/run-1")); err != nil {
+		t.Fatal(err)
+	}
+	c, _ := claim(t, d)
+	if !c.State().Finished(requestOf("P")) {
+		t.Error("an older output replaced a newer one")
+	}
+	release(t, c, false)
+	wantNames(t, store.Local(), d.path)
+}

@@ -1,0 +1,371 @@
+package publish
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"sync"
+
+	"github.com/rowtocol/rowtocol/internal/parallel"
+	"github.com/rowtocol/rowtocol/job/failure"
+	"github.com/rowtocol/rowtocol/job/manifest"
+	"github.com/rowtocol/rowtocol/store"
+)
+
+// Committed is an output that counts, with the name of its directory in the
+// destination: a run, or the output that the runs are beside, whose name is empty.
+type Committed struct {
+	Name    string
+	Success *manifest.Success
+}
+
+// knownRuns are the runs of a destination that were found sound. A run's name is
+// used once, and what has it never changes: it need not be read again.
+type knownRuns struct {
+	mu   sync.Mutex
+	runs map[string]*committed
+}
+
+func (k *knownRuns) get(name string) *committed {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.runs[name]
+}
+
+func (k *knownRuns) add(r *committed) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.runs == nil {
+		k.runs = make(map[string]*committed)
+	}
+	k.runs[r.Name] = r
+}
+
+func (k *knownRuns) forget() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.runs = nil
+}
+
+// committed is what the directory of a run holds.
+type committed struct {
+	Committed
+	empty   bool     // nothing, which a rename that was cut short leaves
+	damage  string   // why it is not what its manifest says, or empty
+	foreign []string // names that are not ours
+}
+
+// isRun reports whether something in a destination may be a run.
+func isRun(info store.Info) bool {
+	_, _, ok := manifest.ParseRun(info.Name)
+	return ok && info.Dir && !info.Link
+}
+
+// classifyRuns tells the runs in the destination apart: those that count, because
+// the output that they are beside is still the same, and those that do not.
+func (d *Destination) classifyRuns(ctx context.Context, s *State, infos []store.Info) error {
+	infos = slices.DeleteFunc(slices.Clone(infos), func(i store.Info) bool { return !isRun(i) })
+	runs := make([]*committed, len(infos))
+	err := parallel.Do(ctx, len(infos), d.movers, func(ctx context.Context, i int) (err error) {
+		runs[i], err = d.readCommitted(ctx, infos[i].Name)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for i, r := range runs {
+		sequence, _, _ := manifest.ParseRun(infos[i].Name)
+		s.sequence = max(s.sequence, sequence)
+		switch {
+		case r == nil:
+		//guard: what others put there would be removed with the run
+		case len(r.foreign) > 0:
+			s.foreign = append(s.foreign, r.foreign...)
+			if r.Success == nil {
+				s.unread = cmp.Or(s.unread, r.foreign[0])
+			}
+		case r.empty:
+			s.uncounted = append(s.uncounted, r.Name)
+		case r.Success.Base == s.ID():
+			s.damage = cmp.Or(s.damage, r.damage)
+			s.Runs = append(s.Runs, r.Committed)
+		//guard: runs would stay that are beside an output which was replaced
+		case s.Success != nil && s.Success.Sequence > sequence:
+			s.uncounted = append(s.uncounted, r.Name)
+		default: // its output was lost
+			s.orphans = append(s.orphans, r.Name)
+		}
+	}
+	slices.SortFunc(s.Runs, func(a, b Committed) int { return cmp.Compare(a.Success.Sequence, b.Success.Sequence) })
+	var holders manifest.Holders
+	outputs := s.Outputs()
+	if len(outputs) == 1 {
+		outputs = nil // there is no other, and an output may have very many inputs
+	}
+	for _, o := range outputs {
+		name := path.Join(s.path, o.Name)
+		//guard: a run that was restored would have its rows there twice
+		if twice := holders.Add(name, o.Success); twice != nil {
+			s.damage = cmp.Or(s.damage, fmt.Sprintf("%s: %s", name, twice))
+		}
+	}
+	s.Leftovers = s.Leftovers || len(s.uncounted) > 0
+	return nil
+}
+
+// readCommitted reads what the directory of a run holds, unless it was read before
+// and was sound. It returns nil if the run was moved away meanwhile.
+func (d *Destination) readCommitted(ctx context.Context, name string) (*committed, error) {
+	if known := d.runs.get(name); known != nil {
+		return known, nil
+	}
+	in := d.below(d.in(name))
+	infos, err := d.st.List(ctx, in.path)
+	if errors.Is(err, store.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	r := &committed{Committed: Committed{Name: name}, empty: len(infos) == 0}
+	if r.empty {
+		return r, nil
+	}
+	s := &State{path: in.path}
+	if i := slices.IndexFunc(infos, func(i store.Info) bool { return i.Name == manifest.SuccessName }); i >= 0 {
+		if err := in.readSuccessAt(ctx, s, infos[i]); err != nil || s.Success == nil && len(s.foreign) == 0 {
+			return nil, err
+		}
+	}
+	sequence, id, _ := manifest.ParseRun(name)
+	m := s.Success
+	//guard: a directory of others, or one that was copied, would be taken for a run
+	if m == nil || !m.Run || m.ID != id || m.Sequence != sequence {
+		why := name + " (no run of rowtocol)"
+		if len(s.foreign) > 0 {
+			why = path.Join(name, s.foreign[0])
+		}
+		r.foreign = []string{why}
+		return r, nil
+	}
+	r.Success = m
+	if err := in.inspect(ctx, s, infos); err != nil {
+		return nil, err
+	}
+	if s.damage != "" {
+		r.damage = path.Join(name, s.damage)
+	}
+	for _, other := range s.foreign {
+		r.foreign = append(r.foreign, path.Join(name, other))
+	}
+	if r.damage == "" && r.foreign == nil {
+		d.runs.add(r)
+	}
+	return r, nil
+}
+
+// below is a directory in the destination, such as that of a run, to be looked at.
+func (d *Destination) below(dir string) *Destination {
+	in := *d
+	in.path = dir
+	return &in
+}
+
+// inspect holds what is in a run's directory against the run's manifest. Nothing
+// but what that lists may be in it.
+func (d *Destination) inspect(ctx context.Context, s *State, infos []store.Info) error {
+	listed := slices.DeleteFunc(slices.Clone(infos), func(i store.Info) bool {
+		//guard: what has a meaning at the top of a destination only would be passed over
+		if i.Name == manifest.LockName || i.Name == manifest.InputsName || i.Name == manifest.WorkName || isRun(i) {
+			s.foreign = append(s.foreign, i.Name)
+			return true
+		}
+		return false
+	})
+	if err := d.classify(ctx, s, listed, &contents{}); err != nil {
+		return err
+	}
+	//guard: what no task made would be part of the run
+	s.foreign = append(s.foreign, s.debris...)
+	return nil
+}
+
+// Outputs are the output and the runs beside it: all that counts, in the order of
+// its rows.
+func (s *State) Outputs() []Committed {
+	if s.Success == nil {
+		return s.Runs
+	}
+	return append([]Committed{{Success: s.Success}}, s.Runs...)
+}
+
+// Pending reports whether an output waits to be published: who claims the
+// destination next completes it.
+func (s *State) Pending() bool { return s.pending }
+
+// Same reports whether what counts in the destination is what counted before, when
+// nothing waited to change that.
+func (s *State) Same(before *State) bool {
+	return !before.pending && s.ID() == before.ID() && slices.EqualFunc(s.Runs, before.Runs, func(a, b Committed) bool { return a.Name == b.Name })
+}
+
+// AllowRun is failure.Foreign if no run must be added to what the destination
+// holds.
+func (s *State) AllowRun() error {
+	if err := s.refuseForeign(); err != nil {
+		return err
+	}
+	//guard: inputs would be passed over whose rows are lost
+	if s.damage != "" && !s.pending {
+		return failure.New(failure.Foreign, "destination %s holds an output that was changed: %s; --overwrite without --incremental, or --reprocess of partitions, makes all of it anew", s.path, s.damage)
+	}
+	return nil
+}
+
+// allowRunPlan is what AllowRun is for a plan that was made earlier.
+func (s *State) allowRunPlan(p *manifest.Plan) error {
+	if err := s.AllowRun(); err != nil || s.pending {
+		return err
+	}
+	//guard: a run would be published that counts for nobody
+	if s.ID() != p.Base {
+		return failure.New(failure.Foreign, "destination %s got another output after plan %s was made; make the plan again", s.path, p.ID)
+	}
+	//guard: rows of an input would be there twice
+	if in, holder := s.heldOf(p.Request.Inputs); in != "" {
+		return failure.New(failure.Foreign, "input %s was committed after plan %s was made, in %s; make the plan again", in, p.ID, holder)
+	}
+	return nil
+}
+
+// heldOf returns the first of some inputs whose rows an output has, and that output.
+func (s *State) heldOf(inputs []manifest.Input) (input, holder string) {
+	known := Inputs(s.Outputs())
+	for i := range inputs {
+		if m := known.Find(&inputs[i], "", false); m.Relation != manifest.Unrelated {
+			return inputs[i].Path, path.Join(s.path, m.Owner)
+		}
+	}
+	return "", ""
+}
+
+// Committed returns the manifest of what a plan makes, if the destination holds
+// it, whole, and nothing waits to replace it; else nil.
+func (s *State) Committed(p *manifest.Plan) *manifest.Success {
+	if !p.Run {
+		if s.Finished(&p.Request) || s.whole() && s.Success.Plan == p.ID {
+			return s.Success
+		}
+		return nil
+	}
+	for _, r := range s.Runs {
+		if r.Success.Plan == p.ID && s.damage == "" && !s.pending {
+			return r.Success
+		}
+	}
+	return nil
+}
+
+// place is where the files of an output come together: in the destination, or, of
+// a run, in a directory among its staged files, which becomes the run's.
+func (c *Claim) place(r *Run, s *manifest.Success) string {
+	if !s.Run {
+		return c.path
+	}
+	return path.Join(r.Dir, manifest.RunName(s.Sequence, s.ID))
+}
+
+// addRun does what the pending manifest of a run says. Every step finds out
+// whether it was done before, by a process that was killed.
+func (c *Claim) addRun(ctx context.Context, r *Run, s *manifest.Success, staged map[string]string) error {
+	now, err := c.Look(ctx)
+	if err != nil {
+		return err
+	}
+	//guard: a run would come among what others put here meanwhile
+	if err := now.refuseForeign(); err != nil {
+		return err
+	}
+	//guard: a run would be published that counts for nobody
+	if now.ID() != s.Base {
+		return failure.New(failure.Foreign, "destination %s got another output meanwhile", c.path)
+	}
+	dir := c.place(r, s)
+	if err := c.assemble(ctx, r, s, staged, dir); err != nil {
+		return err
+	}
+	to := c.in(path.Base(dir))
+	err = c.move(ctx, dir, to)
+	if errors.Is(err, store.ErrExist) || errors.Is(err, store.ErrNotExist) {
+		return c.replaceEmpty(ctx, dir, to, err)
+	}
+	return err
+}
+
+// assemble brings all files of a run into one directory, its manifest last.
+func (c *Claim) assemble(ctx context.Context, r *Run, s *manifest.Success, staged map[string]string, dir string) error {
+	err := c.makeDirs(ctx, r.Dir, path.Base(dir), map[string]bool{".": true})
+	if err == nil {
+		err = c.bringAll(ctx, r, s, staged)
+	}
+	if err != nil {
+		return err
+	}
+	infos, err := c.st.List(ctx, dir)
+	if err != nil {
+		return err
+	}
+	now := &State{path: dir, Success: s}
+	if err := c.below(dir).inspect(ctx, now, infos); err != nil {
+		return err
+	}
+	//guard: a run would be published of which a file has another length
+	if now.damage != "" {
+		return mismatch(now.damage)
+	}
+	//guard: a run would be published with what others put into its directory
+	if err := now.refuseForeign(); err != nil {
+		return err
+	}
+	file := path.Join(dir, manifest.SuccessName)
+	if slices.ContainsFunc(infos, func(i store.Info) bool { return i.Name == manifest.SuccessName }) {
+		if err := c.move(ctx, file, c.name(old)); err != nil {
+			return err
+		}
+	}
+	written, err := c.writeSuccess(ctx, s)
+	if err != nil {
+		return err
+	}
+	return c.move(ctx, written, file)
+}
+
+// replaces are the runs that do not count any more once an output takes the place of
+// all that is there.
+func (s *State) replaces() []string {
+	runs := slices.Clone(s.uncounted)
+	for _, r := range s.Runs {
+		runs = append(runs, r.Name)
+	}
+	for _, name := range s.orphans {
+		//guard: runs would stay that are of no output
+		if !isPart(name) {
+			runs = append(runs, name)
+		}
+	}
+	return runs
+}
+
+// clearRuns moves directories of runs out of the destination.
+func (c *Claim) clearRuns(ctx context.Context, names []string) error {
+	return parallel.Do(ctx, len(names), c.movers, func(ctx context.Context, i int) error {
+		err := c.moveOne(ctx, i, c.in(names[i]), c.name(old))
+		if errors.Is(err, store.ErrNotExist) {
+			return nil
+		}
+		return err
+	})
+}

@@ -1,0 +1,60 @@
+package publish
+
+import (
+	"context"
+	"errors"
+	"path"
+	"slices"
+
+	"github.com/rowtocol/rowtocol/job/manifest"
+	"github.com/rowtocol/rowtocol/store"
+)
+
+// StagedPlans are the IDs of the plans of which tasks that run elsewhere leave their
+// work in the destination, those first whose work changed last.
+func (d *Destination) StagedPlans(ctx context.Context) (ids []string, err error) {
+	root, err := d.entry(ctx, manifest.WorkName)
+	//guard: directories elsewhere, where a link leads, would be looked at
+	if errors.Is(err, store.ErrNotExist) || err == nil && root.Link {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, d.wrap(err)
+	}
+	infos, err := d.list(ctx, d.root())
+	if err != nil {
+		return nil, d.wrap(err)
+	}
+	slices.SortStableFunc(infos, func(a, b store.Info) int { return b.ModTime.Compare(a.ModTime) })
+	for _, info := range infos {
+		//guard: what stands in the place of tasks' work would be taken for it
+		if id, ok := stagedPlan(info); ok {
+			ids = append(ids, id)
+		}
+	}
+	return ids, nil
+}
+
+// StagedPlan reads the plan that KeepPlan left; nil if there is none that this program
+// can carry out.
+func (d *Destination) StagedPlan(ctx context.Context, id string) (*manifest.Plan, error) {
+	file := path.Join(d.StagingPath(id), manifest.PlanName)
+	info, err := d.st.Stat(ctx, file)
+	//guard: a link could lead to a document that others wrote
+	if store.Absent(err) || err == nil && info.Link {
+		return nil, nil
+	}
+	var text []byte
+	if err == nil {
+		text, err = d.readDocument(ctx, file)
+	}
+	if err != nil {
+		return nil, d.wrap(err)
+	}
+	p, err := manifest.DecodePlan(text)
+	//guard: tasks would leave their work in the directory of another plan
+	if err != nil || p.ID != id {
+		return nil, nil
+	}
+	return p, nil
+}

@@ -1,0 +1,79 @@
+package publish
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/rowtocol/rowtocol/job/manifest"
+	"github.com/rowtocol/rowtocol/store"
+)
+
+// TestStagedPlans are those whose tasks left something last, first; and no links.
+func TestStagedPlans(t *testing.T) {
+	dir := t.TempDir()
+	d := at(store.Local(), dir+"/dest")
+	wantStaged := func(what string, want ...string) {
+		t.Helper()
+		if ids, err := d.StagedPlans(t.Context()); err != nil || !slices.Equal(ids, want) {
+			t.Errorf("%s: there are %q (%v), not %q", what, ids, err, want)
+		}
+	}
+	wantStaged("without a destination")
+	p, q := planOf(t, "P"), planOf(t, "Q")
+	of, other := stagedElsewhere(t, d, p), stagedElsewhere(t, d, q)
+	now := time.Now()
+	if err := errors.Join(os.Chtimes(of, now, now), os.Chtimes(other, now, now.Add(-time.Hour))); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(os.Symlink(of, d.root()+"/plan-x"), os.WriteFile(d.root()+"/plan-y", nil, 0o666)); err != nil {
+		t.Fatal(err)
+	}
+	wantStaged("the first", p.ID, q.ID)
+	if err := os.Chtimes(other, now, now.Add(time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	wantStaged("the other", q.ID, p.ID)
+	if got, err := d.StagedPlan(t.Context(), p.ID); err != nil || got == nil || got.ID != p.ID {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if err := errors.Join(os.Rename(d.root(), dir+"/elsewhere"), os.Symlink(dir+"/elsewhere", d.root())); err != nil {
+		t.Fatal(err)
+	}
+	wantStaged("a link to others")
+	if err := errors.Join(os.Remove(d.root()), os.WriteFile(d.root(), nil, 0o666)); err != nil {
+		t.Fatal(err)
+	}
+	wantStaged("a file")
+}
+
+// TestStagedPlanOfNone are documents that are not gone on with.
+func TestStagedPlanOfNone(t *testing.T) {
+	p, q := planOf(t, "P"), planOf(t, "Q")
+	text, err := q.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, change := range map[string]func(file string) error{
+		"none":      os.Remove,
+		"no plan":   func(file string) error { return os.WriteFile(file, []byte("{"), 0o666) },
+		"another's": func(file string) error { return os.WriteFile(file, text, 0o666) },
+		"a link": func(file string) error {
+			elsewhere := filepath.Join(t.TempDir(), "plan")
+			return errors.Join(os.Rename(file, elsewhere), os.Symlink(elsewhere, file))
+		},
+		"a directory": func(file string) error { return errors.Join(os.Remove(file), os.Mkdir(file, 0o777)) },
+	} {
+		d := at(store.Local(), t.TempDir()+"/dest")
+		file := filepath.Join(stagedElsewhere(t, d, p), manifest.PlanName)
+		if err := change(file); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := d.StagedPlan(t.Context(), p.ID); err != nil || got != nil {
+			t.Errorf("%s: %+v, %v", name, got, err)
+		}
+	}
+}

@@ -1,0 +1,449 @@
+package publish
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/rowtocol/rowtocol/internal/parallel"
+	"github.com/rowtocol/rowtocol/job/failure"
+	"github.com/rowtocol/rowtocol/job/manifest"
+	"github.com/rowtocol/rowtocol/store"
+)
+
+const (
+	lookTries = 10
+	// namedForeign and namedDifferences are how many of each an error lists.
+	namedForeign     = 3
+	namedDifferences = 5
+)
+
+// State is what a destination holds.
+type State struct {
+	// Success is the manifest of the output; nil without one.
+	Success *manifest.Success
+	// Runs are the runs beside it, by their numbers: those that count.
+	Runs []Committed
+	// Leftovers is set if something waits for a holder to clear it up. An
+	// unfinished run that is kept for a rerun does not.
+	Leftovers bool
+
+	path      string
+	damage    string   // why an output is not what its manifest says, or empty
+	foreign   []string // names that are not ours
+	debris    []string // names that are ours, but not of the output
+	uncounted []string // runs of outputs that were replaced, and directories that were to become runs
+	staged    []string // IDs of plans of which tasks that ran elsewhere left work
+	dead      []string // names of that work, where no output can come of it
+	orphans   []string // runs and parts of an output that is not there, though none replaced it
+	locked    bool     // there is a lock
+	pending   bool     // an output waits to be published
+	sequence  int64    // of the latest output that is known of
+	unread    string   // a manifest that cannot be read, or empty
+}
+
+// Look reads the state of the destination. It takes no lock: what a holder
+// changes meanwhile may be seen before or after.
+func (d *Destination) Look(ctx context.Context) (*State, error) {
+	var before string
+	for try := 1; ; try++ {
+		s, err := d.look(ctx)
+		if err != nil {
+			return nil, d.wrap(err)
+		}
+		// An output that is published meanwhile looks damaged, once. One that a holder
+		// replaces may look gone for as long as others take over what that one has.
+		now := s.ID() + s.damage
+		if s.damage == "" || now == before && !(s.locked && len(s.orphans) > 0) || try == lookTries {
+			return s, nil
+		}
+		before = now
+	}
+}
+
+func (d *Destination) look(ctx context.Context) (*State, error) {
+	s := &State{path: d.path}
+	info, err := d.st.Stat(ctx, d.path)
+	if errors.Is(err, store.ErrNotExist) {
+		return s, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	//guard: what stands in the place of a destination would be a matter of storage
+	if !info.Dir {
+		return nil, failure.New(failure.Usage, "destination %s is a file", d.path)
+	}
+	infos, err := d.st.List(ctx, d.path)
+	if err != nil {
+		return nil, err
+	}
+	var found contents
+	for _, info := range infos {
+		switch {
+		case info.Name == manifest.WorkName && info.Dir && !info.Link:
+			err = d.collect(ctx, info.Path, &found)
+		case info.Name == manifest.SuccessName:
+			err = d.readSuccess(ctx, s)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	s.pending, s.sequence = found.pending(), found.sequence()
+	if s.Success != nil {
+		s.sequence = max(s.sequence, s.Success.Sequence)
+	}
+	if err := d.classify(ctx, s, infos, &found); err != nil {
+		return nil, err
+	}
+	if err := d.classifyRuns(ctx, s, infos); err != nil {
+		return nil, err
+	}
+	//guard: rows would be passed over that are nowhere else
+	if len(s.orphans) > 0 && !s.pending {
+		s.damage = cmp.Or(s.damage, fmt.Sprintf("%s of the output that %s belongs to is missing", manifest.SuccessName, s.orphans[len(s.orphans)-1]))
+	}
+	return s, d.findDead(ctx, s)
+}
+
+// readSuccess reads the manifest. One that does not decode is not ours.
+func (d *Destination) readSuccess(ctx context.Context, s *State) error {
+	info, err := d.entry(ctx, manifest.SuccessName)
+	if errors.Is(err, store.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return d.readSuccessAt(ctx, s, info)
+}
+
+// readSuccessAt is readSuccess of a file that was found.
+func (d *Destination) readSuccessAt(ctx context.Context, s *State, info store.Info) error {
+	//guard: the link's target would be taken for the manifest of what is here
+	if info.Dir || info.Link {
+		s.foreign = append(s.foreign, info.Name+" (no regular file)")
+		return nil
+	}
+	text, err := d.st.ReadFile(ctx, info.Path, manifest.MaxSize)
+	if errors.Is(err, store.ErrNotExist) {
+		return nil
+	}
+	//guard: what stands in the place of the manifest would be a matter of storage
+	if store.Absent(err) {
+		s.foreign = append(s.foreign, fmt.Sprintf("%s (no manifest of rowtocol: %v)", info.Name, err))
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if s.Success, err = manifest.DecodeSuccess(text); err != nil {
+		s.foreign = append(s.foreign, fmt.Sprintf("%s (no manifest of rowtocol: %v)", info.Name, err))
+		s.unread = s.foreign[len(s.foreign)-1]
+	} else {
+		s.Success.Request.MoveInputs(d.moved)
+	}
+	return nil
+}
+
+// classify tells the names in the destination apart: the output's, ours, others'.
+func (d *Destination) classify(ctx context.Context, s *State, infos []store.Info, found *contents) error {
+	expected := make(map[string]manifest.Entry)
+	if s.Success != nil {
+		for _, e := range s.Success.Entries() {
+			expected[e.Name] = e
+		}
+	}
+	var parts []manifest.Entry // directories, of parts and of indexes
+	for _, info := range infos {
+		switch e, listed := expected[info.Name]; {
+		case listed:
+			delete(expected, info.Name)
+			if s.compareEntry(info, e) {
+				parts = append(parts, e)
+			}
+		case info.Name == manifest.SuccessName:
+		case info.Name == manifest.InputsName && !info.Dir && !info.Link:
+		case isRun(info): // see classifyRuns
+		case info.Name == manifest.LockName:
+			s.Leftovers, s.locked = true, true
+		case info.Name == manifest.WorkName && info.Dir && !info.Link:
+			if err := d.leftovers(ctx, s, found); err != nil {
+				return err
+			}
+		case manifest.IsAside(info.Name) && info.Dir && !info.Link:
+			dirs, err := d.classifyAside(ctx, s, info.Name, expected)
+			if err != nil {
+				return err
+			}
+			parts = append(parts, dirs...)
+		//guard: rows would be removed whose inputs may be gone
+		case s.Success == nil && isPart(info.Name):
+			s.orphans = append(s.orphans, info.Name)
+		case isOurs(info.Name):
+			s.debris = append(s.debris, info.Name)
+		case info.Link:
+			s.foreign = append(s.foreign, info.Name+" (a link)")
+		default:
+			s.foreign = append(s.foreign, info.Name)
+		}
+	}
+	if err := d.classifyParts(ctx, s, parts, expected); err != nil {
+		return err
+	}
+	missing := slices.Sorted(maps.Keys(expected))
+	//guard: an output that lost a file would be finished
+	if len(missing) > 0 {
+		s.damage = missing[0] + " is missing"
+	}
+	s.Leftovers = s.Leftovers || len(s.debris) > 0
+	return nil
+}
+
+// compareEntry notes how what has the name of an entry differs from it. It is true of a
+// directory, in which there is more to compare.
+func (s *State) compareEntry(info store.Info, e manifest.Entry) (inside bool) {
+	switch {
+	case !e.Dir:
+		s.compare(e.Name, info, e.Files[0])
+	//guard: what is elsewhere would be taken for the output's
+	case info.Link:
+		s.damage = e.Name + " is a link"
+	//guard: a destination could not be looked at that has a file in the place of a directory
+	case !info.Dir:
+		s.damage = e.Name + " is no directory"
+	default:
+		return true
+	}
+	return false
+}
+
+// compare notes how a file differs from what the manifest says.
+func (s *State) compare(name string, info store.Info, file manifest.File) {
+	//guard: what another file says would be taken for the output's
+	if info.Link {
+		s.damage = name + " is a link"
+	}
+	//guard: an output that was changed would be finished
+	if info.Dir || info.Size != file.Bytes {
+		s.damage = fmt.Sprintf("%s has %d bytes, not %d", name, info.Size, file.Bytes)
+	}
+}
+
+// classifyParts does what classify does, in the directories of parts.
+func (d *Destination) classifyParts(ctx context.Context, s *State, parts []manifest.Entry, expected map[string]manifest.Entry) error {
+	inside := make([][]store.Info, len(parts))
+	err := parallel.Do(ctx, len(parts), d.movers, func(ctx context.Context, i int) (err error) {
+		inside[i], err = d.st.List(ctx, d.in(parts[i].Name))
+		if errors.Is(err, store.ErrNotExist) {
+			return nil // it was moved away meanwhile
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for i, part := range parts {
+		files := make(map[string]manifest.File)
+		for _, f := range part.Files {
+			files[f.Name] = f
+		}
+		for _, info := range inside[i] {
+			name := manifest.InPart(part.Name, info.Name)
+			file, listed := files[name]
+			//guard: what others put there would be removed with the part
+			if !listed {
+				s.foreign = append(s.foreign, name)
+				continue
+			}
+			delete(files, name)
+			s.compare(name, info, file)
+		}
+		for name := range files {
+			expected[name] = manifest.Entry{} // it is missing
+		}
+	}
+	return nil
+}
+
+// isOurs knows names that nothing but an output, or what was to become one, has.
+func isOurs(name string) bool {
+	_, ok := manifest.OutputID(name)
+	return ok || store.IsTemp(name)
+}
+
+// isPart knows the names of an output's parts.
+func isPart(name string) bool {
+	_, ok := manifest.OutputID(name)
+	return ok && !strings.Contains(name, "/")
+}
+
+// leftovers finds out whether holders left something besides runs that can be
+// resumed.
+func (d *Destination) leftovers(ctx context.Context, s *State, found *contents) error {
+	infos, err := d.st.List(ctx, d.root())
+	if err != nil && !errors.Is(err, store.ErrNotExist) {
+		return err
+	}
+	kept := make(map[string]bool) // holders' directories; what a commit took is deeper, and left over
+	for _, r := range found.runs {
+		kept[path.Dir(r.Dir)] = true
+	}
+	for _, info := range infos {
+		if id, ok := stagedPlan(info); ok {
+			s.staged = append(s.staged, id)
+		}
+	}
+	s.Leftovers = s.Leftovers || len(infos) == 0 || slices.ContainsFunc(infos, func(i store.Info) bool {
+		return !strings.HasPrefix(i.Name, planPrefix) && !kept[i.Path]
+	})
+	return nil
+}
+
+// classifyAside does what classify does, in a directory of files that are no parts. It
+// returns the directories of the output in it.
+func (d *Destination) classifyAside(ctx context.Context, s *State, dir string, expected map[string]manifest.Entry) (dirs []manifest.Entry, err error) {
+	infos, err := d.st.List(ctx, d.in(dir))
+	if err != nil && !errors.Is(err, store.ErrNotExist) {
+		return nil, err
+	}
+	for _, info := range infos {
+		name := dir + "/" + info.Name
+		switch {
+		case s.Success != nil && info.Name == s.Success.ID && info.Dir && !info.Link:
+			inside, err := d.st.List(ctx, info.Path)
+			if err != nil && !errors.Is(err, store.ErrNotExist) {
+				return nil, err
+			}
+			for _, i := range inside {
+				e, listed := expected[name+"/"+i.Name]
+				//guard: what others put there would be removed with the directory
+				if !listed {
+					s.foreign = append(s.foreign, name+"/"+i.Name)
+					continue
+				}
+				delete(expected, e.Name)
+				if s.compareEntry(i, e) {
+					dirs = append(dirs, e)
+				}
+			}
+		case isOurs(name):
+			s.debris = append(s.debris, name)
+		default:
+			s.foreign = append(s.foreign, name)
+		}
+	}
+	if len(infos) == 0 {
+		s.debris = append(s.debris, dir)
+	}
+	return dirs, nil
+}
+
+// Finished reports whether the destination holds what is asked for, whole, without
+// runs beside it, and nothing waits to replace it.
+func (s *State) Finished(r *manifest.Request) bool {
+	return s.whole() && len(s.Success.Differences(r)) == 0
+}
+
+// whole reports whether the destination holds an output that is what its manifest says,
+// without runs beside it, and nothing waits to replace it.
+func (s *State) whole() bool {
+	return s.Success != nil && len(s.Runs) == 0 && s.damage == "" && !s.pending
+}
+
+// refuseForeign is failure.Foreign if the destination holds what is not ours.
+func (s *State) refuseForeign() error {
+	n := len(s.foreign)
+	if n == 0 {
+		return nil
+	}
+	return failure.New(failure.Foreign, "destination %s holds what rowtocol did not write: %s; move it away, or choose another destination",
+		s.path, list(s.foreign, namedForeign, ", "))
+}
+
+// Allow is failure.Foreign if the destination must not be filled with what is
+// asked for.
+func (s *State) Allow(r *manifest.Request, overwrite bool) error {
+	//guard: files of others would be taken for ours, or be in the output's way
+	if err := s.refuseForeign(); err != nil {
+		return err
+	}
+	switch {
+	case overwrite || s.pending:
+		return nil // what is pending is considered once it is published
+	//guard: an output that was changed would be made anew without leave
+	case s.damage != "":
+		return failure.New(failure.Foreign, "destination %s holds an output that was changed: %s; --overwrite makes it anew", s.path, s.damage)
+	case s.Success == nil && len(s.Runs) == 0:
+		return nil
+	}
+	//guard: rows of runs would go without leave
+	if n := len(s.Runs); n > 0 {
+		return failure.New(failure.Foreign, "destination %s holds %d runs of incremental conversions: --incremental adds to them, --overwrite replaces all that is there",
+			s.path, n)
+	}
+	differences := s.Success.Differences(r)
+	if len(differences) == 0 {
+		return nil
+	}
+	//guard: the output of another request would be replaced without leave
+	return failure.New(failure.Foreign, "destination %s holds the output of another request: %s; --overwrite replaces it",
+		s.path, list(differences, namedDifferences, "; "))
+}
+
+// AllowWhole is failure.Foreign if the destination holds rows of which it is not known
+// what inputs they are of.
+func (s *State) AllowWhole() error {
+	if len(s.orphans) == 0 || s.pending {
+		return nil
+	}
+	return failure.New(failure.Foreign, "destination %s holds rows of unknown inputs: %s", s.path, s.damage)
+}
+
+// UnknownInputs says why the inputs of rows in the destination are not known; empty if
+// they are.
+func (s *State) UnknownInputs() string {
+	switch {
+	case s.unread != "":
+		return fmt.Sprintf("%s holds %s", s.path, s.unread)
+	case len(s.orphans) > 0 && !s.pending:
+		return fmt.Sprintf("%s: %s", s.path, s.damage)
+	}
+	return ""
+}
+
+// AllowPlan is what Allow is for a plan that was made earlier: it must not
+// replace what the destination got since.
+func (s *State) AllowPlan(p *manifest.Plan, overwrite bool) error {
+	if p.Run {
+		return s.allowRunPlan(p)
+	}
+	//guard: a plan that was left lying would replace newer data
+	if came := s.Unseen(p); len(came) > 0 && !s.pending {
+		return s.overtook(p.ID, came)
+	}
+	return s.Allow(&p.Request, overwrite)
+}
+
+// ID is that of the output; empty if there is none.
+func (s *State) ID() string {
+	if s.Success == nil {
+		return ""
+	}
+	return s.Success.ID
+}
+
+// list joins the first texts, and says how many more there are.
+func list(texts []string, most int, separator string) string {
+	s := strings.Join(texts[:min(len(texts), most)], separator)
+	if more := len(texts) - most; more > 0 {
+		s += fmt.Sprintf("%sand %d more", separator, more)
+	}
+	return s
+}

@@ -1,0 +1,309 @@
+package publish
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/rowtocol/rowtocol/job/failure"
+	"github.com/rowtocol/rowtocol/job/failure/failuretest"
+	"github.com/rowtocol/rowtocol/job/manifest"
+	"github.com/rowtocol/rowtocol/job/manifest/manifesttest"
+	"github.com/rowtocol/rowtocol/store"
+)
+
+// onDisk returns a destination on local disk that holds an output.
+func onDisk(t *testing.T) (*Destination, *manifest.Success) {
+	t.Helper()
+	d := at(store.Local(), filepath.Join(t.TempDir(), "dest"))
+	return d, output(t, d, store.Local(), "P")
+}
+
+func look(t *testing.T, d *Destination) *State {
+	t.Helper()
+	s, err := d.Look(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func TestFinished(t *testing.T) {
+	d, st := inMemory(t)
+	if s := look(t, d); s.Success != nil || s.Leftovers || s.Finished(requestOf("P")) || s.ID() != "" || s.Allow(requestOf("P"), false) != nil {
+		t.Errorf("nothing: %+v", s)
+	}
+	m := output(t, d, st, "P")
+	wantNames(t, st, d.path)
+	s := look(t, d)
+	if !s.Finished(requestOf("P")) || s.Leftovers || s.ID() != m.ID || s.Allow(requestOf("P"), false) != nil {
+		t.Errorf("finished: %+v", s)
+	}
+	if s.Finished(requestOf("Q")) {
+		t.Error("another request is finished, too")
+	}
+	failuretest.Want(t, s.Allow(requestOf("Q"), false), failure.Foreign, "another request: input Q was added; input P was removed; --overwrite replaces it")
+	if err := s.Allow(requestOf("Q"), true); err != nil {
+		t.Error(err)
+	}
+	again := output(t, d, st, "Q")
+	if again.Sequence != m.Sequence+1 {
+		t.Errorf("output %d came after output %d", again.Sequence, m.Sequence)
+	}
+	wantNames(t, st, d.path)
+	s = look(t, d)
+	old, now := planOf(t, "P"), planOf(t, "R")
+	old.Replaces, now.Replaces = []string{m.ID}, s.Holds()
+	failuretest.Want(t, s.AllowPlan(old, true), failure.Foreign, "got another output after plan", ": output "+again.ID)
+	failuretest.Want(t, s.AllowPlan(now, false), failure.Foreign, "--overwrite")
+	if err := s.AllowPlan(now, true); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestChanged changes an output after it was published.
+func TestChanged(t *testing.T) {
+	part := func(dir string) string {
+		parts, _ := filepath.Glob(dir + "/part-00001*")
+		return parts[0]
+	}
+	for name, change := range map[string]func(file, dir string) error{
+		".trv/a is missing":        func(_, dir string) error { return os.Remove(part(dir) + "/a") },
+		".trv/a has 3 bytes":       func(_, dir string) error { return os.Truncate(part(dir)+"/a", 3) },
+		".trv/retired-b is a link": func(_, dir string) error { return linkAway(dir, part(dir)+"/retired-b") },
+		".trv/a has 0 bytes, not 1": func(_, dir string) error {
+			return errors.Join(os.Remove(part(dir)+"/a"), os.Mkdir(part(dir)+"/a", 0o777))
+		},
+		".trv is a link": func(_, dir string) error { return linkAway(dir, part(dir)) },
+		".trv is no directory": func(_, dir string) error {
+			p := part(dir)
+			return errors.Join(os.RemoveAll(p), os.WriteFile(p, []byte("task 1 of P"), 0o666))
+		},
+		".trv is missing": func(_, dir string) error { return os.RemoveAll(part(dir)) },
+		"is missing":      func(file, _ string) error { return os.Remove(file) },
+		"has 3 bytes":     func(file, _ string) error { return os.Truncate(file, 3) },
+		"is a link": func(file, _ string) error {
+			return errors.Join(os.Rename(file, filepath.Join(filepath.Dir(file), "../elsewhere")), os.Symlink("../elsewhere", file))
+		},
+		"/id is missing": func(_, dir string) error { return os.RemoveAll(dir + "/_index") },
+		"/id has 2 bytes": func(_, dir string) error {
+			index, err := filepath.Glob(dir + "/_index/*/id")
+			return errors.Join(err, os.Truncate(index[0], 2))
+		},
+		"@0-2 is missing":   func(_, dir string) error { return os.RemoveAll(dir + "/_quarantine") },
+		"has 0 bytes, not ": func(file, _ string) error { return errors.Join(os.Remove(file), os.Mkdir(file, 0o777)) },
+	} {
+		d, m := onDisk(t)
+		if err := change(d.in(m.Parts[0].Files[0].Name), d.path); err != nil {
+			t.Fatal(err)
+		}
+		s := look(t, d)
+		if s.Finished(requestOf("P")) {
+			t.Errorf("%s: finished", name)
+		}
+		failuretest.Want(t, s.Allow(requestOf("P"), false), failure.Foreign, name)
+		if err := s.Allow(requestOf("P"), true); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// insideIndex puts a file beside those of an output's index.
+func insideIndex(dir, _ string) error {
+	index, err := filepath.Glob(dir + "/_index/*")
+	return errors.Join(err, os.WriteFile(index[0]+"/others", nil, 0o666))
+}
+
+// TestNotOurs puts things into a destination that are not ours: nothing is done,
+// and nothing beside it changes.
+func TestNotOurs(t *testing.T) {
+	write := func(name, text string) func(dir, victim string) error {
+		return func(dir, _ string) error { return os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666) }
+	}
+	link := func(name string) func(dir, victim string) error {
+		return func(dir, victim string) error {
+			return errors.Join(os.RemoveAll(filepath.Join(dir, name)), os.Symlink(victim, filepath.Join(dir, name)))
+		}
+	}
+	sealed := func(text string) string { return string(manifesttest.Seal([]byte(text))) }
+	for name, tc := range map[string]struct {
+		do   func(dir, victim string) error
+		text string
+	}{
+		"a file":             {write("notes.txt", "mine"), "notes.txt"},
+		"a hidden file":      {write(".notes", "mine"), ".notes"},
+		"Spark's part":       {write("part-00000-8a6bd39c-0000-0000-0000-1f8a9d7e0000-c000.avro", ""), "part-00000-8a6b"},
+		"Spark's _SUCCESS":   {write("_SUCCESS", ""), "_SUCCESS (no manifest"},
+		"no checksum":        {write("_SUCCESS", `{"version": 2, "id": "00112233445566ff"}`), "put a copy of it back"},
+		"a torn _SUCCESS":    {write("_SUCCESS", `{"version": 2, "id"`), "_SUCCESS (no manifest"},
+		"a binary _SUCCESS":  {write("_SUCCESS", "\x00\xff"), "_SUCCESS (no manifest"},
+		"a later _SUCCESS":   {write("_SUCCESS", sealed(`{"version": 99}`)), "it has 99"},
+		"a way out":          {write("_SUCCESS", sealed(`{"version": 2, "id": "00112233445566ff", "parts": [{"files": [{"name": "sub/x"}]}]}`)), `"sub/x" is not the name`},
+		"_SUCCESS is a link": {link("_SUCCESS"), "_SUCCESS (no regular file)"},
+		"_SUCCESS is a link to a file": {func(dir, victim string) error {
+			return errors.Join(os.Remove(dir+"/_SUCCESS"), os.Symlink(victim+"/dir/file", dir+"/_SUCCESS"))
+		}, "_SUCCESS (no regular file)"},
+		"_SUCCESS is a directory": {func(dir, _ string) error {
+			return errors.Join(os.Remove(dir+"/_SUCCESS"), os.Mkdir(dir+"/_SUCCESS", 0o777))
+		}, "_SUCCESS (no regular file)"},
+		"_SUCCESS is a pipe": {func(dir, _ string) error {
+			return errors.Join(os.Remove(dir+"/_SUCCESS"), syscall.Mkfifo(dir+"/_SUCCESS", 0o666))
+		}, "_SUCCESS (no manifest of rowtocol: open"},
+		"_SUCCESS is a link to itself": {func(dir, _ string) error {
+			return errors.Join(os.Remove(dir+"/_SUCCESS"), os.Symlink("_SUCCESS", dir+"/_SUCCESS"))
+		}, "_SUCCESS (no regular file)"},
+		".rowtocol is a link": {link(".rowtocol"), ".rowtocol (a link)"},
+		".rowtocol is a file": {write(".rowtocol", ""), ".rowtocol"},
+		"_quarantine":         {link("_quarantine"), "_quarantine (a link)"},
+		"an index":            {func(dir, _ string) error { return os.WriteFile(dir+"/_index/x", nil, 0o666) }, "_index/x"},
+		"inside an index":     {insideIndex, "/others"},
+		"a copy":              {func(dir, _ string) error { return os.WriteFile(dir+"/_quarantine/x", nil, 0o666) }, "_quarantine/x"},
+		"a file in a part": {func(dir, _ string) error {
+			parts, _ := filepath.Glob(dir + "/part-00001*")
+			return os.WriteFile(parts[0]+"/notes.txt", []byte("mine"), 0o666)
+		}, ".trv/notes.txt"},
+		"four files": {func(dir, victim string) error {
+			return errors.Join(write("a", "")(dir, ""), write("b", "")(dir, ""), write("c", "")(dir, ""), write("d", "")(dir, ""))
+		}, "a, b, c, and 1 more"},
+	} {
+		d, _ := onDisk(t)
+		victim := t.TempDir()
+		if err := errors.Join(os.MkdirAll(victim+"/dir/sub", 0o777), os.WriteFile(victim+"/dir/file", nil, 0o666), tc.do(d.path, victim)); err != nil {
+			t.Fatal(err)
+		}
+		before := names(t, store.Local(), victim) + names(t, store.Local(), d.path)
+		failuretest.Want(t, look(t, d).Allow(requestOf("Q"), true), failure.Foreign, tc.text)
+		c, _, err := d.Claim(t.Context())
+		if err == nil {
+			failuretest.Want(t, c.State().Allow(requestOf("Q"), true), failure.Foreign, tc.text)
+			release(t, c, false)
+		} else if !strings.Contains(name, ".rowtocol") {
+			t.Errorf("%s: %v", name, err)
+		}
+		if after := names(t, store.Local(), victim) + names(t, store.Local(), d.path); after != before {
+			t.Errorf("%s: there were %s\nand are %s", name, before, after)
+		}
+	}
+}
+
+// TestFileInPlace finds a file where the destination is to be.
+func TestFileInPlace(t *testing.T) {
+	d, st := inMemory(t)
+	if err := st.WriteFile(t.Context(), d.path, nil, true); err != nil {
+		t.Fatal(err)
+	}
+	_, err := d.Look(t.Context())
+	failuretest.Want(t, err, failure.Usage, "is a file")
+	if _, _, err := d.Claim(t.Context()); err == nil {
+		t.Error("a file was claimed")
+	}
+	nowhere := at(st, "/none/dest")
+	_, _, err = nowhere.Claim(t.Context())
+	failuretest.Want(t, err, failure.Refused, "its parent directory does not exist")
+}
+
+// TestTidy clears up what a dead holder left of a finished output.
+func TestTidy(t *testing.T) {
+	d, st := inMemory(t)
+	output(t, d, st, "P")
+	err := errors.Join(
+		st.Mkdir(t.Context(), d.root()), st.Mkdir(t.Context(), d.root()+"/0123456789abcdef"), st.Mkdir(t.Context(), d.root()+"/trash-x"),
+		st.WriteFile(t.Context(), d.in("part-00007-0-00112233445566ff.trv"), nil, true),
+		st.Mkdir(t.Context(), d.in("_quarantine/00112233445566ff")),
+	)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !look(t, d).Leftovers {
+		t.Error("there is nothing to clear up")
+	}
+	if err := d.Tidy(t.Context()); err != nil {
+		t.Error(err)
+	}
+	wantNames(t, st, d.path)
+}
+
+// TestKeptRun leaves an unfinished run beside a finished output: there is nothing
+// to clear up, unless it is below what its holder took from another.
+func TestKeptRun(t *testing.T) {
+	d, st := inMemory(t)
+	output(t, d, st, "P")
+	c, held := claim(t, d)
+	r, err := c.Begin(held, planOf(t, "Q"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	release(t, c, true)
+	if s := look(t, d); s.Leftovers || !s.Finished(requestOf("P")) {
+		t.Errorf("%+v", s)
+	}
+	below := c.dir + "/other-00000009"
+	if err := errors.Join(st.Mkdir(t.Context(), below), st.Rename(t.Context(), r.Dir, below+"/run-00000001")); err != nil {
+		t.Fatal(err)
+	}
+	if !look(t, d).Leftovers {
+		t.Error("what was another holder's is not cleared up")
+	}
+	if err := d.Tidy(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if s := look(t, d); s.Leftovers {
+		t.Errorf("after clearing up there are %s", names(t, st, d.path))
+	}
+}
+
+// TestTakenWorkIsLeftOver has work of tasks that ran elsewhere where a dead commit
+// took it: it is put back.
+func TestTakenWorkIsLeftOver(t *testing.T) {
+	d, st := inMemory(t)
+	output(t, d, st, "Q")
+	p := planOf(t, "P")
+	dir, err := d.Staging(t.Context(), p.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stageTasks(t, st, dir, p)
+	before := names(t, st, dir)
+	c, held := claim(t, d)
+	if _, err := c.Take(held, p); err != nil {
+		t.Fatal(err)
+	}
+	abandon(c)
+	if err := st.Remove(t.Context(), d.in(manifest.LockName)); err != nil {
+		t.Fatal(err)
+	}
+	if !look(t, d).Leftovers {
+		t.Error("nothing is left over")
+	}
+	if err := d.Tidy(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if after := names(t, st, dir); after != before || look(t, d).Leftovers {
+		t.Errorf("there were %s and are %s", before, names(t, st, d.path))
+	}
+}
+
+// TestInterrupted ends the context at each step of a claim and a publication.
+func TestInterrupted(t *testing.T) {
+	d, _ := inMemory(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, _, err := d.Claim(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("claim: %v", err)
+	}
+	c, _ := claim(t, d)
+	r, results := begun(t, c, "P")
+	if _, err := c.Publish(ctx, r, results, nil); !errors.Is(err, context.Canceled) {
+		t.Errorf("publish: %v", err)
+	}
+	release(t, c, true)
+	c, _ = claim(t, d)
+	if n := len(c.Runs()); n != 1 {
+		t.Errorf("%d runs can be resumed", n)
+	}
+	release(t, c, false)
+}

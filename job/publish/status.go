@@ -1,0 +1,389 @@
+package publish
+
+import (
+	"context"
+	"errors"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/rowtocol/rowtocol/internal/parallel"
+	"github.com/rowtocol/rowtocol/job/failure"
+	"github.com/rowtocol/rowtocol/job/manifest"
+	"github.com/rowtocol/rowtocol/store"
+)
+
+// Status is what a destination holds, and what is under way in it, as far as that
+// can be told without its lock. All times but Lock.Since are by the clock of the
+// storage.
+type Status struct {
+	*State
+	// Lock is nil if nobody holds the destination.
+	Lock *Lock
+	// Unfinished is the work of runs, and of commits, of which no output came yet.
+	Unfinished []Work
+	// Staging is the work of tasks that ran elsewhere and wait for their commit.
+	Staging []Work
+	// Debris is what is ours, and of no use to anybody.
+	Debris []Leftover
+	// LeftAlone is what would be debris if nothing were Foreign: it may be of an output
+	// whose manifest cannot be read, and nobody removes it.
+	LeftAlone []Leftover
+	// Damage says why the output, or a run, is not what its manifest says; empty if
+	// it is.
+	Damage string
+	// Foreign names what rowtocol did not write.
+	Foreign []string
+}
+
+// Lock is the lock of a destination.
+type Lock struct {
+	Holder string // its ID; empty if the lock does not tell
+	Host   string
+	PID    int
+	Since  time.Time // by the holder's clock
+	Seen   time.Time // when it gave its last sign of life
+	// Dead is set if the holder is known to be gone: its process ran on this machine
+	// and has ended, or others moved its directory away.
+	Dead bool
+
+	holder holder
+}
+
+func (l *Lock) String() string { return l.holder.String() }
+
+// Work is what was done so far of an output.
+type Work struct {
+	Leftover
+	Holder string         // in whose directory it is; empty for Staging
+	Held   bool           // whether that is the holder of the lock, which may live
+	Plan   *manifest.Plan // nil if there is none that this program can carry out
+	PlanID string         // empty if it is not known
+	Tasks  int            // that are done, as their results say
+	Rows   int64          // that these made
+	Input  int64          // bytes that these read
+	Output string         // ID of the output that waits to be published; empty if none does
+}
+
+// Leftover is a file or directory in a destination that is no part of its output.
+type Leftover struct {
+	Name    string    `json:"name"` // relative to the destination
+	What    string    `json:"what"`
+	Bytes   int64     `json:"bytes"`
+	Changed time.Time `json:"changed"` // when anything in it was made or written last
+}
+
+// Kinds of leftovers. Of the first two the work can be used again.
+const (
+	unfinishedRun = "unfinished run"
+	planWork      = "tasks of a plan"
+	replacedRun   = "run of an output that was replaced"
+	strayFile     = "file of no output"
+	formerHolder  = "what a former holder had"
+	trash         = "remains of a removal"
+	deadWork      = "tasks of a plan that was published, or is outdated"
+)
+
+// statusTries is how often Status looks again because the lock changed hands.
+const statusTries = 5
+
+// Status looks at a destination and at what is under way in it. It changes
+// nothing. What a holder changes meanwhile may be seen before or after. A
+// destination that does not exist is failure.Input.
+func (d *Destination) Status(ctx context.Context) (*Status, error) {
+	if err := d.exists(ctx); err != nil {
+		return nil, d.wrap(err)
+	}
+	for try := 1; ; try++ {
+		before, err := d.sight(ctx)
+		if err != nil {
+			return nil, d.wrap(err)
+		}
+		s, err := d.survey(ctx, before.lock())
+		if err != nil {
+			return nil, d.wrap(err)
+		}
+		after, err := d.sight(ctx)
+		if err != nil {
+			return nil, d.wrap(err)
+		}
+		//guard: the work of a run that began or ended meanwhile would be told of none
+		if before.free == after.free && before.holder.ID == after.holder.ID || try == statusTries {
+			s.Lock = after.lock()
+			return s, nil
+		}
+	}
+}
+
+// exists is failure.Input if there is no destination.
+func (d *Destination) exists(ctx context.Context) error {
+	info, err := d.st.Stat(ctx, d.path)
+	switch {
+	//guard: a destination that was misspelt would be one that holds nothing
+	case errors.Is(err, store.ErrNotExist):
+		return failure.New(failure.Input, "destination %s does not exist", d.path)
+	//guard: what stands in the place of a destination would be a matter of storage
+	case err == nil && !info.Dir:
+		return failure.New(failure.Usage, "destination %s is a file", d.path)
+	}
+	return err
+}
+
+// lock describes the lock that was seen; nil if there is none.
+func (s *sighting) lock() *Lock {
+	if s.free {
+		return nil
+	}
+	h := s.holder
+	return &Lock{Holder: h.ID, Host: h.Host, PID: h.PID, Since: h.Since, Seen: s.seen, Dead: s.gone || h.dead(), holder: h}
+}
+
+// survey looks at all that is in the destination. lock is the lock that it has.
+func (d *Destination) survey(ctx context.Context, lock *Lock) (*Status, error) {
+	state, err := d.Look(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s := &Status{State: state, Damage: state.damage, Foreign: slices.Clone(state.foreign)}
+	debris := slices.Concat(state.debris, state.uncounted)
+	//guard: files would be told of as debris that are those of the output to be, or of one that was lost
+	if state.pending || len(state.orphans) > 0 {
+		debris = nil
+	}
+	for _, name := range debris {
+		l, err := d.leftover(ctx, name, strayFile)
+		if errors.Is(err, store.ErrNotExist) {
+			continue // it was moved away meanwhile
+		}
+		if err != nil {
+			return nil, err
+		}
+		if _, _, ok := manifest.ParseRun(name); ok {
+			l.What = replacedRun
+		}
+		//guard: the files of an output whose manifest was damaged would be told of as debris
+		if len(state.foreign) > 0 {
+			s.LeftAlone = append(s.LeftAlone, l)
+		} else {
+			s.Debris = append(s.Debris, l)
+		}
+	}
+	root, err := d.entry(ctx, manifest.WorkName)
+	//guard: directories elsewhere, where a link leads, would be told of as ours
+	if errors.Is(err, store.ErrNotExist) || err == nil && (root.Link || !root.Dir) {
+		return s, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	infos, err := d.list(ctx, d.root())
+	if err != nil {
+		return nil, err
+	}
+	for _, info := range infos {
+		if err := d.surveyRoot(ctx, s, info, lock); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+// list is what a directory holds, nothing if it is gone.
+func (d *Destination) list(ctx context.Context, dir string) ([]store.Info, error) {
+	infos, err := d.st.List(ctx, dir)
+	if store.Absent(err) {
+		return nil, nil
+	}
+	return infos, err
+}
+
+// surveyRoot looks at what is in the directory of all that is under way.
+func (d *Destination) surveyRoot(ctx context.Context, s *Status, info store.Info, lock *Lock) error {
+	name := path.Join(manifest.WorkName, info.Name)
+	plain := info.Dir && !info.Link
+	switch {
+	case slices.Contains(s.dead, info.Name):
+		return d.addDebris(ctx, s, info, deadWork, nil)
+	case strings.HasPrefix(info.Name, planPrefix) && plain:
+		r, err := d.readRun(ctx, info.Path)
+		if err != nil {
+			return err
+		}
+		w, err := d.work(ctx, r, planWork)
+		s.Staging = append(s.Staging, w)
+		return err
+	//guard: what stands in the place of tasks' work would be told of as ours
+	case strings.HasPrefix(info.Name, planPrefix):
+		s.Foreign = append(s.Foreign, name+" (no directory)")
+	case strings.HasPrefix(info.Name, trashPrefix), !plain:
+		return d.addDebris(ctx, s, info, trash, nil)
+	default:
+		return d.surveyHolder(ctx, s, info, lock)
+	}
+	return nil
+}
+
+// surveyHolder looks at the directory of a holder.
+func (d *Destination) surveyHolder(ctx context.Context, s *Status, info store.Info, lock *Lock) error {
+	var found contents
+	if err := d.collect(ctx, info.Path, &found); err != nil {
+		return err
+	}
+	held := lock != nil && lock.Holder == info.Name && !lock.Dead
+	runs := make(map[string]bool)
+	for _, r := range found.runs {
+		runs[r.Dir] = true
+		w, err := d.work(ctx, r, unfinishedRun)
+		if err != nil {
+			return err
+		}
+		w.Holder, w.Held = info.Name, held
+		s.Unfinished = append(s.Unfinished, w)
+	}
+	if held {
+		return nil
+	}
+	if len(runs) == 0 {
+		return d.addDebris(ctx, s, info, formerHolder, nil)
+	}
+	inside, err := d.list(ctx, info.Path)
+	for _, i := range inside {
+		// The rest is what a holder needs to resume runs.
+		if what, _, _ := strings.Cut(i.Name, "-"); (what == old || what == other) && err == nil {
+			err = d.addDebris(ctx, s, i, formerHolder, runs)
+		}
+	}
+	return err
+}
+
+// addDebris adds a file or directory, without what is in some directories of it.
+func (d *Destination) addDebris(ctx context.Context, s *Status, info store.Info, what string, without map[string]bool) error {
+	l := Leftover{Name: d.relative(info.Path), What: what}
+	err := d.measure(ctx, &l, info, without)
+	s.Debris = append(s.Debris, l)
+	return err
+}
+
+func (d *Destination) relative(file string) string {
+	return strings.TrimPrefix(strings.TrimPrefix(file, d.path), "/")
+}
+
+// leftover measures what has a name in the destination.
+func (d *Destination) leftover(ctx context.Context, name, what string) (Leftover, error) {
+	l := Leftover{Name: name, What: what}
+	info, err := d.entry(ctx, name)
+	if err == nil {
+		err = d.measure(ctx, &l, info, nil)
+	}
+	return l, err
+}
+
+// measure adds up a file or directory and all that is below it, but for some
+// directories. The time of a directory counts only if it is empty: moving things out
+// changes it, and is no work on what is in it.
+func (d *Destination) measure(ctx context.Context, l *Leftover, info store.Info, without map[string]bool) error {
+	var infos []store.Info
+	//guard: what is elsewhere would be added up
+	if info.Dir && !info.Link {
+		var err error
+		if infos, err = d.list(ctx, info.Path); err != nil {
+			return err
+		}
+	}
+	for _, i := range infos {
+		if without[i.Path] {
+			continue
+		}
+		if err := d.measure(ctx, l, i, without); err != nil {
+			return err
+		}
+	}
+	if len(infos) == 0 {
+		if !info.Link {
+			l.Bytes += info.Size
+		}
+		if info.ModTime.After(l.Changed) {
+			l.Changed = info.ModTime.UTC()
+		}
+	}
+	return nil
+}
+
+// work finds out how far a run is, as the results of its tasks say. Their files are
+// not read.
+func (d *Destination) work(ctx context.Context, r *Run, what string) (Work, error) {
+	w := Work{Leftover: Leftover{Name: d.relative(r.Dir), What: what}, Plan: r.Plan}
+	if id, ok := strings.CutPrefix(path.Base(r.Dir), planPrefix); ok {
+		w.PlanID = id
+	} else if r.Plan != nil {
+		w.PlanID = r.Plan.ID
+	}
+	if w.Plan != nil && w.Plan.ID != w.PlanID {
+		w.Plan = nil
+	}
+	for _, p := range r.pending {
+		w.Output = p.success.ID
+	}
+	if err := d.measure(ctx, &w.Leftover, store.Info{Path: r.Dir, Dir: true}, nil); err != nil {
+		return w, err
+	}
+	//guard: work that just began would be told of as older than any
+	if w.Changed.IsZero() {
+		info, err := d.st.Stat(ctx, r.Dir)
+		if err != nil && !store.Absent(err) {
+			return w, err
+		}
+		w.Changed = info.ModTime.UTC()
+	}
+	infos, err := d.list(ctx, r.Dir)
+	if err != nil {
+		return w, err
+	}
+	results := make([]*manifest.TaskResult, len(infos))
+	err = parallel.Do(ctx, len(infos), d.movers, func(ctx context.Context, i int) error {
+		number, ok := manifest.TaskNumber(infos[i].Name)
+		//guard: a link could lead to a document that others wrote
+		if !ok || infos[i].Link {
+			return nil
+		}
+		// What is behind the last task is the result of the step after all of them.
+		if w.Plan != nil && (number < 0 || number >= len(w.Plan.Tasks)) {
+			return nil
+		}
+		text, err := d.readDocument(ctx, infos[i].Path)
+		if err != nil {
+			return err
+		}
+		if res, err := manifest.DecodeTaskResult(text, w.PlanID, number); err == nil {
+			results[i] = res
+		}
+		return nil
+	})
+	for _, res := range results {
+		if res == nil {
+			continue
+		}
+		w.Tasks++
+		w.Rows += res.RowsIn
+		if w.Plan != nil {
+			w.Input += w.Plan.Tasks[res.Task].Bytes()
+		}
+	}
+	return w, err
+}
+
+// Leftovers are what Clean removes once it is old enough. An output that waits to be
+// published is none, nor is what a holder has that may live.
+func (s *Status) Leftovers() (all []Leftover) {
+	for _, w := range slices.Concat(s.Unfinished, s.Staging) {
+		if !w.Held && w.Output == "" {
+			all = append(all, w.Leftover)
+		}
+	}
+	return append(all, s.Debris...)
+}
+
+// Useful reports whether the work in a leftover can be used again, so that Clean
+// leaves it alone for a while.
+func (l *Leftover) Useful() bool { return l.What == unfinishedRun || l.What == planWork }

@@ -1,0 +1,350 @@
+package publish
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rowtocol/rowtocol/job/failure"
+	"github.com/rowtocol/rowtocol/job/failure/failuretest"
+	"github.com/rowtocol/rowtocol/job/manifest"
+	"github.com/rowtocol/rowtocol/store"
+	"github.com/rowtocol/rowtocol/store/memstore"
+)
+
+// status looks at a destination, which must not change it.
+func status(t *testing.T, d *Destination) *Status {
+	t.Helper()
+	before := names(t, d.st, d.path)
+	s, err := d.Status(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if after := names(t, d.st, d.path); after != before {
+		t.Errorf("looking changed %s to %s", before, after)
+	}
+	return s
+}
+
+// stagedElsewhere leaves what tasks of a plan that run elsewhere do, in a destination.
+func stagedElsewhere(t *testing.T, d *Destination, p *manifest.Plan) string {
+	t.Helper()
+	dir, err := d.Staging(t.Context(), p.ID)
+	if err == nil {
+		err = d.KeepPlan(t.Context(), p)
+	}
+	if err == nil {
+		err = d.KeepPlan(t.Context(), p) // as the next task does
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	stageTasks(t, d.st, dir, p)
+	return dir
+}
+
+// lockedBy writes a lock.
+func lockedBy(t *testing.T, d *Destination, h holder) {
+	t.Helper()
+	text, err := json.Marshal(h)
+	if err == nil {
+		err = d.st.WriteFile(t.Context(), d.in(manifest.LockName), text, true)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestStatus(t *testing.T) {
+	d, st := inMemory(t)
+	_, err := d.Status(t.Context())
+	failuretest.Want(t, err, failure.Input, "does not exist")
+	if err := st.WriteFile(t.Context(), "/parent/file", nil, true); err != nil {
+		t.Fatal(err)
+	}
+	_, err = at(st, "/parent/file").Status(t.Context())
+	failuretest.Want(t, err, failure.Usage, "is a file")
+	m := output(t, d, st, "P")
+	if s := status(t, d); s.Success.ID != m.ID || s.Lock != nil || s.Unfinished != nil || s.Staging != nil || s.Debris != nil || s.Foreign != nil || s.Damage != "" {
+		t.Errorf("%+v", s)
+	}
+	stagedElsewhere(t, d, planBeside(t, d, "elsewhere"))
+	c, _ := claim(t, d)
+	r, results := begunTasks(t, c, "Q", 3)
+	if err := errors.Join(st.Remove(t.Context(), path.Join(r.Dir, manifest.TaskName(1))), st.Mkdir(t.Context(), d.in("part-00000-0-0123456789abcdef.trv")),
+		st.WriteFile(t.Context(), d.in("other's"), nil, true), st.Mkdir(t.Context(), d.root()+"/trash-1"),
+		st.WriteFile(t.Context(), d.root()+"/trash-1/a", []byte("abc"), true), st.WriteFile(t.Context(), d.root()+"/"+manifest.NewID(), nil, true)); err != nil {
+		t.Fatal(err)
+	}
+	s := status(t, d)
+	if l := s.Lock; l == nil || l.Holder != c.id || l.PID != os.Getpid() || l.Dead || l.Since.IsZero() || l.Seen.IsZero() || l.Host == "" {
+		t.Errorf("lock %+v", l)
+	}
+	if len(s.Unfinished) != 1 || len(s.Staging) != 1 || len(s.Debris) != 2 || len(s.LeftAlone) != 1 || len(s.Foreign) != 1 || s.Foreign[0] != "other's" {
+		t.Fatalf("%+v", s)
+	}
+	w := s.Unfinished[0]
+	if w.Name != path.Join(manifest.WorkName, c.id, path.Base(r.Dir)) || !w.Held || w.Holder != c.id || w.PlanID != r.Plan.ID || w.Tasks != 2 || w.Rows != 2 || w.Input != 1 || w.Bytes == 0 || w.Output != "" {
+		t.Errorf("run %+v of %d tasks", w, len(results))
+	}
+	e := s.Staging[0]
+	if e.What != planWork || e.Plan == nil || len(e.Plan.Tasks) != 2 || e.Tasks != 2 || e.Input != 2 || e.Held || e.Changed.IsZero() {
+		t.Errorf("tasks %+v", e)
+	}
+	if s.Debris[0].What != trash && s.Debris[1].What != trash || s.LeftAlone[0].What != strayFile {
+		t.Errorf("debris %+v", s.Debris)
+	}
+	for _, l := range s.Leftovers() {
+		if l.What == unfinishedRun {
+			t.Errorf("%s has a holder, and would be removed", l.Name)
+		}
+	}
+	release(t, c, true)
+	s = status(t, d)
+	if s.Lock != nil || len(s.Unfinished) != 1 || s.Unfinished[0].Held || len(s.Leftovers()) != 4 {
+		t.Errorf("%+v", s)
+	}
+}
+
+// TestStatusPending looks at what waits to be published.
+func TestStatusPending(t *testing.T) {
+	disk := memstore.New()
+	st := disk.Client()
+	if err := st.Mkdir(t.Context(), "/parent"); err != nil {
+		t.Fatal(err)
+	}
+	d := at(st, "/parent/dest")
+	c, held := claim(t, d)
+	r, results := begun(t, c, "P")
+	c.Destination.st = hiddenSuccess{st}
+	if _, err := c.Publish(held, r, results, nil); err == nil {
+		t.Fatal("it was published")
+	}
+	live.Delete(c.id)
+	s := status(t, at(disk.Client(), d.path))
+	if !s.Pending() || len(s.Unfinished) != 1 || s.Unfinished[0].Output == "" || !s.Lock.Dead || s.Unfinished[0].Held || len(s.Leftovers()) != 0 {
+		t.Errorf("%+v", s)
+	}
+	cleaned, err := at(disk.Client(), d.path).Clean(t.Context(), 0)
+	if err != nil || len(cleaned.Kept) > 0 {
+		t.Errorf("%+v %v", cleaned, err)
+	}
+	wantNames(t, disk.Client(), d.path)
+}
+
+// hiddenSuccess is a store in which no _SUCCESS gets its name.
+type hiddenSuccess struct{ store.Store }
+
+func (h hiddenSuccess) Rename(ctx context.Context, from, to string) error {
+	if path.Base(to) == manifest.SuccessName {
+		return errors.New("not now")
+	}
+	return h.Store.Rename(ctx, from, to)
+}
+
+// TestStatusWhileLockMoves looks while the destination is given back.
+func TestStatusWhileLockMoves(t *testing.T) {
+	d, st := inMemory(t)
+	c, _ := claim(t, d)
+	r, _ := begun(t, c, "P")
+	d.st = once{st, r.Dir, func() { release(t, c, true) }, new(bool)}
+	s, err := d.Status(t.Context())
+	if err != nil || s.Lock != nil || len(s.Unfinished) != 1 || s.Unfinished[0].Held {
+		t.Errorf("%+v %v", s, err)
+	}
+}
+
+// once is a store in which something happens before a directory is listed first.
+type once struct {
+	store.Store
+	dir  string
+	do   func()
+	done *bool
+}
+
+func (o once) List(ctx context.Context, dir string) ([]store.Info, error) {
+	if dir == o.dir && !*o.done {
+		*o.done = true
+		infos, err := o.Store.List(ctx, dir)
+		o.do()
+		return infos, err
+	}
+	return o.Store.List(ctx, dir)
+}
+
+// TestStatusOfOddThings looks at what others put where rowtocol works.
+func TestStatusOfOddThings(t *testing.T) {
+	const size = 1 << 20
+	big := filepath.Join(t.TempDir(), "big")
+	if err := errors.Join(os.MkdirAll(big+"/holder/run-1", 0o777), os.WriteFile(big+"/holder/run-1/file", make([]byte, size), 0o666)); err != nil {
+		t.Fatal(err)
+	}
+	result := func(dir string) error {
+		p := planOf(t, "P")
+		r := &manifest.TaskResult{Version: manifest.Version, Plan: p.ID, RowsIn: 1, Parts: []manifest.Part{{Rows: 1, Files: []manifest.File{{Name: manifest.StagedPart(0, 0, manifest.NewID(), ".trv")}}}}}
+		doc, err := r.Encode()
+		return errors.Join(err, os.WriteFile(big+"/result", doc, 0o666), os.MkdirAll(dir+"/.rowtocol/plan-"+p.ID, 0o777),
+			os.Symlink(big+"/result", dir+"/.rowtocol/plan-"+p.ID+"/"+manifest.TaskName(0)))
+	}
+	for name, test := range map[string]struct {
+		make func(dir string) error
+		want string
+	}{
+		"work is a link":   {func(dir string) error { return os.Symlink(big, dir+"/.rowtocol") }, "[] [] [] [.rowtocol (a link)]"},
+		"work is a file":   {func(dir string) error { return os.WriteFile(dir+"/.rowtocol", nil, 0o666) }, "[] [] [] [.rowtocol]"},
+		"holder is a link": {func(dir string) error { return link(dir, big, "holder") }, "[] [] [.rowtocol/holder 0] []"},
+		"plan is a link":   {func(dir string) error { return link(dir, big, "plan-1") }, "[] [] [] [.rowtocol/plan-1 (no directory)]"},
+		"trash is a link":  {func(dir string) error { return link(dir, big, "trash-1") }, "[] [] [.rowtocol/trash-1 0] []"},
+		"result is a link": {result, "[] [.rowtocol/plan-ID 0] [] []"},
+		"link in a run": {func(dir string) error {
+			return errors.Join(os.MkdirAll(dir+"/.rowtocol/h/run-1", 0o777), os.Symlink(big, dir+"/.rowtocol/h/run-1/x"))
+		}, "[.rowtocol/h/run-1 0] [] [] []"},
+		"foreign _SUCCESS":   {func(dir string) error { return os.Mkdir(dir+"/_SUCCESS", 0o777) }, "[] [] [] [_SUCCESS (no regular file)]"},
+		"directory of locks": {func(dir string) error { return os.MkdirAll(dir+"/_lock/a", 0o777) }, "[] [] [] []"},
+	} {
+		dir := t.TempDir()
+		if err := test.make(dir); err != nil {
+			t.Fatal(err)
+		}
+		s, err := at(store.Local(), dir).Status(t.Context())
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		text := func(works []Work) string {
+			var all []string
+			for _, w := range works {
+				all = append(all, fmt.Sprint(w.Name, " ", w.Tasks))
+			}
+			return fmt.Sprint(all)
+		}
+		var debris []string
+		for _, l := range s.Debris {
+			debris = append(debris, fmt.Sprint(l.Name, " ", l.Bytes))
+		}
+		got := ids.ReplaceAllString(strings.ReplaceAll(fmt.Sprint(text(s.Unfinished), " ", text(s.Staging), " ", debris, " ", s.Foreign), planOf(t, "P").ID, "ID"), "ID")
+		if got != test.want {
+			t.Errorf("%s: %s, want %s", name, got, test.want)
+		}
+		for _, w := range s.Unfinished {
+			if w.Bytes >= size {
+				t.Errorf("%s: %d bytes were added up elsewhere", name, w.Bytes)
+			}
+		}
+	}
+}
+
+// link puts a link into the directory of all that is under way.
+func link(dir, to, name string) error {
+	return errors.Join(os.MkdirAll(dir+"/.rowtocol", 0o777), os.Symlink(to, dir+"/.rowtocol/"+name))
+}
+
+// TestStatusMeanwhile looks at a destination that another process fills again and
+// again.
+func TestStatusMeanwhile(t *testing.T) {
+	d, st := inMemory(t)
+	output(t, d, st, "P")
+	done := make(chan struct{})
+	other := at(st, d.path)
+	go func() {
+		defer close(done)
+		for i := range 40 {
+			output(t, other, st, fmt.Sprint(i))
+		}
+	}()
+	looks := 0
+	for ended := false; !ended; looks++ {
+		select {
+		case <-done:
+			ended = true
+		default:
+		}
+		s, err := d.Status(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(s.Foreign) > 0 {
+			t.Fatalf("foreign: %v", s.Foreign)
+		}
+	}
+	if s := status(t, d); s.Lock != nil || s.Damage != "" || len(s.Debris) > 0 || s.Success.Sequence != 41 {
+		t.Errorf("after %d looks: %+v", looks, s)
+	}
+}
+
+// TestStatusOfChangingHands looks again while the lock goes from one holder to the
+// next, and not for ever.
+func TestStatusOfChangingHands(t *testing.T) {
+	for changes, want := range map[int]int{0: 1, 2: 3, 100: statusTries} {
+		inner, st := inMemory(t)
+		output(t, inner, st, "P")
+		lockedBy(t, inner, holder{ID: manifest.NewID()})
+		looks := 0
+		d := at(&odd{Store: st, read: func(p string) error {
+			if path.Base(p) != manifest.SuccessName {
+				return nil
+			}
+			if looks++; looks <= changes {
+				if err := st.Remove(t.Context(), inner.in(manifest.LockName)); err != nil {
+					return err
+				}
+				lockedBy(t, inner, holder{ID: manifest.NewID()})
+			}
+			return nil
+		}}, inner.path)
+		if s := status(t, d); looks != want || s.Success == nil || s.Lock == nil {
+			t.Errorf("%d looks at a lock that changed hands %d times: %+v", looks, changes, s)
+		}
+	}
+}
+
+func TestTree(t *testing.T) {
+	st := memstore.New().Client()
+	mkdirs := func(names ...string) {
+		t.Helper()
+		for _, name := range names {
+			for i := range len(name) {
+				if i > 0 && name[i] == '/' || i == len(name)-1 {
+					if err := st.Mkdir(t.Context(), strings.TrimSuffix(name[:i+1], "/")); err != nil && !errors.Is(err, store.ErrExist) {
+						t.Fatal(err)
+					}
+				}
+			}
+		}
+	}
+	deep := "/deep" + strings.Repeat("/k=1", 80)
+	mkdirs("/tree/dt=1", "/tree/dt=2/h=1", "/tree/dt=2/h=2/.rowtocol/x", "/tree/dt=3/_index/a", "/tree/dt=3/h=1", "/tree/dt=4/run=00000001-0123456789abcdef/a=b", "/tree/plain", "/tree/_temporary",
+		"/empty", "/single/.rowtocol", "/single/dt=1", "/plain/a", "/runs/run=00000001-0123456789abcdef", "/others/run=1", deep)
+	for _, test := range []struct{ dir, partitions, beside string }{
+		{"/tree", "dt=1 dt=2/h=1 dt=2/h=2 dt=3/h=1 dt=4", "plain"},
+		{"/empty", "none", ""},
+		{"/single", "none", ""},
+		{"/plain", "none", ""},
+		{"/runs", "none", ""},
+		{"/others", "none", ""},
+		{"/missing", "none", ""},
+		{"/deep", strings.TrimPrefix(deep[:len("/deep")+maxKeys*4], "/deep/"), ""},
+	} {
+		tree, err := FindTree(t.Context(), store.Location{Store: st, Path: test.dir})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, beside := "none", ""
+		if tree != nil {
+			var all []string
+			for _, p := range tree.Partitions {
+				all = append(all, strings.TrimPrefix(p.Path, test.dir+"/"))
+			}
+			got, beside = strings.Join(all, " "), strings.Join(tree.Beside, " ")
+		}
+		if got != test.partitions || beside != test.beside {
+			t.Errorf("%s: %s, and %s", test.dir, got, beside)
+		}
+	}
+}

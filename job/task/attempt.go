@@ -1,0 +1,229 @@
+package task
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"slices"
+	"time"
+
+	"github.com/rowtocol/rowtocol/avro/ocf"
+	"github.com/rowtocol/rowtocol/internal/budget"
+	"github.com/rowtocol/rowtocol/job/failure"
+	"github.com/rowtocol/rowtocol/job/input"
+	"github.com/rowtocol/rowtocol/job/manifest"
+	"github.com/rowtocol/rowtocol/mapper"
+	"github.com/rowtocol/rowtocol/reducer"
+	"github.com/rowtocol/rowtocol/spill"
+	"github.com/rowtocol/rowtocol/store"
+)
+
+// attempt is one run of a task.
+type attempt struct {
+	*Runner
+	task   *manifest.Task
+	st     store.Store
+	dir    string
+	share  share
+	spaces *mapper.Workspaces
+	mapped func() // to be called before the upload of the last row group
+
+	inputs   map[string]int // numbers of the task's inputs, by path
+	summed   []*summed      // of each piece, once it was opened
+	parts    []manifest.Part
+	copies   []manifest.File // of damaged ranges, one for each loss
+	sink     AttemptSink     // nil if there is none
+	side     []manifest.File
+	reported int64 // bytes
+}
+
+// run runs the task and writes its result. If it fails before that, it removes
+// its files.
+func (a *attempt) run(ctx context.Context) (*manifest.TaskResult, error) {
+	began := time.Now()
+	stats, err := a.convert(ctx)
+	var reads []manifest.Read
+	if err == nil {
+		reads, err = a.reads()
+	}
+	if err != nil {
+		//guard: files would stay that no result names
+		a.removeFiles(ctx)
+		return nil, err
+	}
+	res := &manifest.TaskResult{
+		Version: manifest.Version, Plan: a.plan.ID, Task: a.task.ID, Parts: a.parts, RowsIn: stats.Rows, Reads: reads,
+		Losses: a.losses(stats), Side: a.side, InvalidUTF8: stats.InvalidUTF8, Inexact: manifest.Inexact(stats.Inexact),
+		Made: &manifest.Made{
+			Program: a.options.Program, At: began.UTC(), Seconds: time.Since(began).Seconds(), Run: a.options.Run,
+			InputBytes: a.task.Bytes(), PeakMemory: budget.PeakResident(),
+		},
+	}
+	if a.options.Sink != nil {
+		res.Sink = a.options.Sink.Name()
+	}
+	// From here on the files stay: the result may be there in spite of an error.
+	if err := writeResult(ctx, a.st, a.dir, res); err != nil {
+		return nil, err
+	}
+	a.report(0, a.task.Bytes()-a.reported, 1)
+	a.done(res)
+	return res, nil
+}
+
+// writeResult writes the result of a task, or of the last step.
+func writeResult(ctx context.Context, st store.Store, dir string, res *manifest.TaskResult) error {
+	doc, err := res.Encode()
+	if err != nil {
+		return err
+	}
+	if err := st.WriteFile(ctx, path.Join(dir, manifest.TaskName(res.Task)), doc, false); err != nil {
+		return fmt.Errorf("write the result of task %d: %w", res.Task, err)
+	}
+	return nil
+}
+
+// convert makes the files of the task.
+func (a *attempt) convert(ctx context.Context) (_ mapper.Stats, err error) {
+	endSink, err := a.beginSink()
+	if err != nil {
+		return mapper.Stats{}, err
+	}
+	defer func() { err = errors.Join(err, endSink()) }()
+	o := a.plan.Request.Options
+	cfg := mapper.Config{
+		Mapping: a.mapping, Writer: a.writer, RowGroupSize: o.RowGroupSize, BlockSize: a.plan.BlockSize,
+		MaxInputBlock: o.MaxInputBlock, OnDamage: a.onDamage, MaxLostRows: o.MaxLostRows,
+		Workers: a.share.workers, Memory: a.share.memory, Pool: a.options.Memory, MaxOpen: a.share.inputs, Workspaces: a.spaces,
+		Spill: a.spill, SpillOptions: spill.Options{Reserve: spillReserve, Memory: int(a.share.spill)},
+		Quarantine: func(src mapper.Source, lost ocf.Range) error { return a.quarantine(ctx, src, lost) },
+		Progress: func(rows, bytes int64) {
+			a.reported += bytes
+			a.report(rows, bytes, 0)
+		},
+	}
+	if a.sink != nil {
+		cfg.RowSink = a.sink
+	}
+	stats, err := mapper.Run(ctx, a.sources(), cfg, func(g mapper.RowGroup) error { return a.write(ctx, g) })
+	if errors.As(err, new(*budget.Error)) {
+		err = refused(err, a.share.mapping)
+	}
+	if err == nil {
+		err = a.storeSide(ctx)
+	}
+	return stats, err
+}
+
+// refused says of a refusal of memory what else would help.
+func refused(err error, mapping int) error {
+	if mapping > 1 {
+		return failure.New(failure.Usage, "%w; fewer --workers leave more for each", err)
+	}
+	return failure.As(failure.Usage, err)
+}
+
+// sources are the pieces of the task.
+func (a *attempt) sources() (sources []mapper.Source) {
+	a.inputs = make(map[string]int, len(a.task.Pieces))
+	a.summed = make([]*summed, len(a.task.Pieces))
+	for i, p := range a.task.Pieces {
+		in := a.plan.Request.Inputs[p.Input]
+		a.inputs[in.Path] = p.Input
+		sources = append(sources, mapper.Source{
+			Name: in.Path,
+			Open: func(ctx context.Context) (mapper.Source, error) { return a.open(ctx, in, i, p) },
+		})
+	}
+	return sources
+}
+
+// open opens a piece of an input, by the number of the piece in the task.
+func (a *attempt) open(ctx context.Context, in manifest.Input, number int, p manifest.Piece) (_ mapper.Source, err error) {
+	opened, found, err := input.Open(ctx, a.options.Resolve, in)
+	if err != nil {
+		return mapper.Source{}, err
+	}
+	f := &summed{File: opened, found: found, next: p.Start, end: p.End}
+	a.summed[number] = f
+	shut := func() { _ = f.Close() } // only read
+	defer func() {
+		if err != nil {
+			shut()
+		}
+	}()
+	h, err := ocf.ReadHeader(f, in.Size, in.Path)
+	if err != nil {
+		return mapper.Source{}, err
+	}
+	by, err := a.resolutions.Of(in.Path, h.Schema)
+	if err != nil {
+		return mapper.Source{}, err
+	}
+	return mapper.Source{
+		Name: in.Path, R: f, Size: in.Size, Header: h, Range: ocf.Range{Start: p.Start, End: p.End}, Resolution: by, Close: shut,
+	}, nil
+}
+
+// write writes the files of a row group.
+func (a *attempt) write(ctx context.Context, g mapper.RowGroup) (err error) {
+	defer func() { err = errors.Join(err, g.Spill.Close()) }()
+	if !g.More {
+		a.mapped()
+	}
+	files, err := a.writePart(ctx, len(a.parts), g.Outputs, g.Spill)
+	if err != nil {
+		return err
+	}
+	a.parts = append(a.parts, manifest.Part{Task: a.task.ID, RowGroup: len(a.parts), Rows: g.Rows, Files: files})
+	return nil
+}
+
+// quarantine copies a damaged range.
+func (a *attempt) quarantine(ctx context.Context, src mapper.Source, lost ocf.Range) error {
+	w, err := reducer.Copy(ctx, a.st, func() string {
+		return path.Join(a.dir, manifest.StagedQuarantine(manifest.NewID(), a.inputs[src.Name], src.Name, lost.Start, lost.End))
+	}, io.NewSectionReader(src.R, lost.Start, lost.Len()))
+	if err == nil {
+		a.copies = append(a.copies, stored(ctx, a.st, w, ""))
+	}
+	return err
+}
+
+// stored describes a file that was written and read back.
+func stored(ctx context.Context, st store.Store, w reducer.Written, role string) manifest.File {
+	f := manifest.File{Name: path.Base(w.Path), Role: role, Bytes: w.Size, CRC32C: w.CRC32C}
+	if checksum := store.CapabilitiesOf(st).Checksum; checksum != nil {
+		f.StoreChecksum, _ = checksum(ctx, w.Path) // without it, who publishes the file reads it
+	}
+	return f
+}
+
+// losses describes what was lost.
+func (a *attempt) losses(stats mapper.Stats) (losses []manifest.Loss) {
+	for i, l := range stats.Losses {
+		loss := manifest.Loss{Input: l.Source, Start: l.Range.Start, End: l.Range.End, Rows: l.Rows, Reason: l.Reason}
+		if a.onDamage == mapper.Quarantine {
+			loss.Quarantine = &a.copies[i]
+		}
+		losses = append(losses, loss)
+	}
+	return losses
+}
+
+// removeFiles removes what no result will name. What cannot be removed is left.
+func (a *attempt) removeFiles(ctx context.Context) {
+	clean, cancel := store.Cleanup(ctx)
+	defer cancel()
+	for i := range a.parts {
+		if part := a.parts[i].Entry(); part.Dir {
+			//guard: files would stay that no result names
+			_ = a.st.RemoveAll(clean, path.Join(a.dir, part.Name))
+		} else {
+			_ = a.st.Remove(clean, path.Join(a.dir, part.Name))
+		}
+	}
+	removeAll(ctx, a.st, a.dir, slices.Concat(a.copies, a.side))
+}

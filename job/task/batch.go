@@ -1,0 +1,33 @@
+package task
+
+import (
+	"errors"
+
+	"github.com/rowtocol/rowtocol/job/manifest"
+	"github.com/rowtocol/rowtocol/store"
+)
+
+// ErrDetached is the error of who was to run tasks on other machines, and left them
+// to themselves: they were started, and nobody waits for them.
+var ErrDetached = errors.New("the tasks run on, and nobody waits for them")
+
+// Batch are tasks of one plan that are to run on other machines.
+type Batch struct {
+	Plan *manifest.Plan
+	// Dest is the location of the destination: the origin and the path of Plan.Dest.
+	Dest string
+	// Store is that of the destination, and Dir the directory on it, which exists, in
+	// which the tasks leave their work.
+	Store store.Store
+	Dir   string
+	// Numbers are those of the tasks, in order; those of the others are done.
+	Numbers []int
+}
+
+// Bytes is the number of input bytes of the tasks.
+func (b *Batch) Bytes() (n int64) {
+	for _, number := range b.Numbers {
+		n += b.Plan.Tasks[number].Bytes()
+	}
+	return n
+}

@@ -1,0 +1,305 @@
+package task
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"path"
+	"reflect"
+	"sync"
+
+	"github.com/rowtocol/rowtocol/internal/parallel"
+	"github.com/rowtocol/rowtocol/job/failure"
+	"github.com/rowtocol/rowtocol/job/input"
+	"github.com/rowtocol/rowtocol/job/manifest"
+	"github.com/rowtocol/rowtocol/store"
+)
+
+// How many files, and tasks, are checked at a time: on local disk those that keep its
+// processors busy. Other storage is waited for, by a few calls for each file of perhaps
+// 100,000 tasks; its name node answers more than one client's calls at a time.
+const (
+	localCheckers = 4
+	checkers      = 32
+)
+
+// Checkers is how many files of a store Work checks at a time, and so how many tasks
+// are worth checking beside each other.
+func Checkers(st store.Store) int {
+	if store.CapabilitiesOf(st).Local {
+		return localCheckers
+	}
+	return checkers
+}
+
+// Work is what tasks of a plan leave in a directory.
+type Work struct {
+	plan   *manifest.Plan
+	st     store.Store
+	dir    string
+	listed map[string]store.Info // by name; nil if each file is to be looked up
+	places chan struct{}         // taken by files that are being checked
+	inside sync.Map              // of directories of parts that were looked at: name to its imprint
+}
+
+// imprint stands for what a directory holds, as little as there is to be known of each
+// file: a plan may have a thousand directories of a thousand files.
+type imprint [sha256.Size]byte
+
+func imprintOf(infos []store.Info) (sum imprint) {
+	h := sha256.New()
+	for _, i := range infos {
+		fmt.Fprintf(h, "%q %d %d %d %t\n", i.Name, i.FileID, i.Size, i.ModTime.UnixNano(), i.Link)
+	}
+	h.Sum(sum[:0])
+	return sum
+}
+
+// WorkIn returns the work in a directory.
+func WorkIn(p *manifest.Plan, st store.Store, dir string) *Work {
+	return &Work{plan: p, st: st, dir: dir, places: make(chan struct{}, Checkers(st))}
+}
+
+// List looks at all that is in the directory, once for all tasks, where there are many:
+// looking up the files of each is a call, or several, to the name node of a cluster.
+// Tasks that leave a result later are none that are finished.
+func (w *Work) List(ctx context.Context) error {
+	infos, err := w.st.List(ctx, w.dir)
+	if err != nil && !store.Absent(err) {
+		return err
+	}
+	w.listed = make(map[string]store.Info, len(infos))
+	for _, info := range infos {
+		w.listed[info.Name] = info
+	}
+	return nil
+}
+
+// Still reports whether the task of a result that was found finished when before was
+// listed is so still: whether the result and the files that it names are what they were.
+func (w *Work) Still(ctx context.Context, before *Work, res *manifest.TaskResult) bool {
+	for _, e := range res.Entries() {
+		if !unchanged(before.listed[e.Name], w.listed[e.Name]) {
+			return false
+		}
+		//guard: a file that is written over in its directory would be taken for what was checked
+		if e.Dir && !w.stillInside(ctx, before, e.Name) {
+			return false
+		}
+	}
+	name := manifest.TaskName(res.Task)
+	//guard: a result could have been written again since, in the same moment
+	if now := w.listed[name]; now.FileID != 0 && unchanged(before.listed[name], now) {
+		return true
+	}
+	again, err := w.Result(ctx, res.Task)
+	return err == nil && reflect.DeepEqual(again, res)
+}
+
+// stillInside is Still of the files in the directory of a part, whose writing does not
+// change the directory.
+func (w *Work) stillInside(ctx context.Context, before *Work, part string) bool {
+	infos, err := w.st.List(ctx, path.Join(w.dir, part))
+	was, known := before.inside.Load(part)
+	return err == nil && known && was == imprintOf(infos)
+}
+
+// unchanged reports whether a file is the one that it was: a file that is written anew
+// is another one to the storage, and one that is renamed is not.
+func unchanged(before, now store.Info) bool {
+	//guard: what is gone, or was not looked at before, would be taken for what was checked
+	if now.Name == "" {
+		return false
+	}
+	return before.FileID == now.FileID && before.Size == now.Size && before.ModTime.Equal(now.ModTime)
+}
+
+// stat describes a file in the directory, as it was listed if it was.
+func (w *Work) stat(ctx context.Context, name string) (store.Info, error) {
+	if info, ok := w.listed[name]; ok {
+		return info, nil
+	}
+	return w.st.Stat(ctx, path.Join(w.dir, name))
+}
+
+// Finished returns the result that an earlier run of a task left, nil if it left
+// none. One that is not sound is failure.Foreign: it is not of this task of this plan,
+// or its files have not the length and the CRC-32C that it says. The files may have
+// changed since, so every byte is read of those for which the storage cannot vouch.
+func (w *Work) Finished(ctx context.Context, number int) (*manifest.TaskResult, error) {
+	res, err := w.Result(ctx, number)
+	if err != nil || res == nil {
+		return nil, err
+	}
+	for _, e := range res.Entries() {
+		if err := w.checkEntry(ctx, e); err != nil {
+			return nil, unsound(number, err)
+		}
+	}
+	return res, nil
+}
+
+// Usable is Finished of a task that need not be run: nil also of a result that is not
+// sound, and of one whose inputs were modified and hold other bytes now.
+func (w *Work) Usable(ctx context.Context, resolve input.Resolve, number int) (*manifest.TaskResult, error) {
+	res, err := w.Finished(ctx, number)
+	if errors.Is(err, failure.Foreign) {
+		return nil, nil
+	}
+	if err != nil || res == nil {
+		return nil, err
+	}
+	if still, err := input.StillRead(ctx, resolve, w.plan, res); !still {
+		return nil, err
+	}
+	return res, nil
+}
+
+// checkEntry requires that a file, or each of a directory, is what its task wrote.
+func (w *Work) checkEntry(ctx context.Context, e manifest.Entry) error {
+	var inside map[string]store.Info
+	if e.Dir {
+		var err error
+		if inside, err = w.checkDirectory(ctx, e); err != nil {
+			return err
+		}
+	}
+	return parallel.Do(ctx, len(e.Files), cap(w.places), func(ctx context.Context, i int) error {
+		w.places <- struct{}{}
+		defer func() { <-w.places }()
+		f := e.Files[i]
+		info, there := inside[path.Base(f.Name)]
+		if !there {
+			var err error
+			if info, err = w.stat(ctx, f.Name); err != nil {
+				return err
+			}
+		}
+		return w.checkFile(ctx, info, f)
+	})
+}
+
+// checkFile requires that a file has the bytes that its task wrote.
+func (w *Work) checkFile(ctx context.Context, info store.Info, f manifest.File) error {
+	//guard: a link would be published, to bytes that anybody may change
+	if info.Link {
+		return failure.New(failure.Foreign, "%s is a link", info.Path)
+	}
+	if vouched(ctx, w.st, info, f) {
+		return nil
+	}
+	at := path.Join(w.dir, f.Name)
+	size, crc, err := store.Sum(ctx, w.st, at, f.Bytes)
+	if err != nil {
+		return err
+	}
+	//guard: bytes would be published that changed since they were written
+	if size != f.Bytes || crc != f.CRC32C {
+		return failure.New(failure.Foreign, "%s is not the file of %d bytes with CRC-32C %08x that the task wrote", at, f.Bytes, f.CRC32C)
+	}
+	return nil
+}
+
+// checkDirectory requires that a part which is a directory holds nothing but its
+// files, as it will be moved as a whole, and returns what it holds, by name.
+func (w *Work) checkDirectory(ctx context.Context, part manifest.Entry) (map[string]store.Info, error) {
+	at := path.Join(w.dir, part.Name)
+	info, err := w.stat(ctx, part.Name)
+	if err != nil {
+		return nil, err
+	}
+	//guard: a link would be published, to files that anybody may change
+	if info.Link {
+		return nil, failure.New(failure.Foreign, "%s is a link", at)
+	}
+	//guard: a file in the place of a directory would be taken for a storage that refuses
+	if !info.Dir {
+		return nil, failure.New(failure.Foreign, "%s is no directory", at)
+	}
+	infos, err := w.st.List(ctx, at)
+	if err != nil {
+		return nil, err
+	}
+	names, inside := part.Inside(), make(map[string]store.Info, len(infos))
+	for _, info := range infos {
+		//guard: a file would be published that no task made
+		if !names[info.Name] {
+			return nil, failure.New(failure.Foreign, "%s is none of the files of the part", info.Path)
+		}
+		inside[info.Name] = info
+	}
+	w.inside.Store(part.Name, imprintOf(infos))
+	return inside, nil
+}
+
+// vouched reports whether a file has the length and the storage's checksum that it
+// had when its task had read it back. If not, only its bytes can tell what it is.
+func vouched(ctx context.Context, st store.Store, now store.Info, f manifest.File) bool {
+	checksum := store.CapabilitiesOf(st).Checksum
+	if checksum == nil || f.StoreChecksum == "" {
+		return false
+	}
+	//guard: a length would be published that is not the file's
+	if now.Size != f.Bytes {
+		return false
+	}
+	sum, _ := checksum(ctx, now.Path) // empty after an error
+	//guard: bytes would be published that changed since they were written
+	if sum != f.StoreChecksum {
+		return false
+	}
+	return true
+}
+
+// Result reads the result of a task, and does not look at its files. It returns
+// nil if there is none, and failure.Foreign if it is not of this task of this
+// plan.
+func (w *Work) Result(ctx context.Context, number int) (*manifest.TaskResult, error) {
+	base := manifest.TaskName(number)
+	if _, there := w.listed[base]; w.listed != nil && !there {
+		return nil, nil
+	}
+	name := path.Join(w.dir, base)
+	doc, err := w.st.ReadFile(ctx, name, manifest.MaxSize)
+	if errors.Is(err, store.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, unsound(number, err)
+	}
+	res, err := manifest.DecodeTaskResult(doc, w.plan.ID, number)
+	if err != nil {
+		return nil, altered(number, err)
+	}
+	//guard: parts would be published that are no task's, or an index of one task
+	if last := number == len(w.plan.Tasks); last && len(res.Parts)+len(res.Losses)+len(res.Side) > 0 || !last && len(res.Index) > 0 {
+		return nil, altered(number, fmt.Errorf("%s is not of a task, or not of the last step", name))
+	}
+	//guard: what a task read would be taken for another piece
+	if number < len(w.plan.Tasks) && len(res.Reads) != len(w.plan.Tasks[number].Pieces) {
+		return nil, altered(number, fmt.Errorf("%s says what was read for %d pieces, and there are %d", name, len(res.Reads), len(w.plan.Tasks[number].Pieces)))
+	}
+	info, err := w.stat(ctx, base)
+	//guard: a document that others can change would be published
+	if err == nil && info.Link {
+		err = failure.New(failure.Foreign, "%s is a link", name)
+	}
+	if err != nil {
+		return nil, unsound(number, err)
+	}
+	return res, nil
+}
+
+// unsound gives an error its kind if it is not about the storage but about what
+// was left there: running the task again mends that.
+func unsound(number int, err error) error {
+	if store.Absent(err) || errors.Is(err, failure.Foreign) {
+		return altered(number, err)
+	}
+	return err
+}
+
+func altered(number int, err error) error {
+	return failure.As(failure.Foreign, fmt.Errorf("what task %d left is not sound: %w", number, err))
+}

@@ -1,0 +1,240 @@
+package task
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rowtocol/rowtocol/avro/shred"
+	"github.com/rowtocol/rowtocol/format"
+	"github.com/rowtocol/rowtocol/internal/avrotest"
+	"github.com/rowtocol/rowtocol/internal/budget"
+	"github.com/rowtocol/rowtocol/job/input"
+	"github.com/rowtocol/rowtocol/job/manifest"
+	"github.com/rowtocol/rowtocol/store"
+	"github.com/rowtocol/rowtocol/trevni"
+)
+
+// avro returns an Avro file of blocks of 100 rows each, uncompressed.
+func avro(t testing.TB, schema string, blocks ...string) []byte {
+	t.Helper()
+	rows := make([][]byte, len(blocks))
+	for i, b := range blocks {
+		rows[i] = []byte(b)
+	}
+	return avrotest.File(t, schema, [16]byte{1, 2, 3}, avrotest.BlockRows, rows...)
+}
+
+// inputBlocks returns the rows of the blocks of an input of avrotest.Schema.
+func inputBlocks(name string, n int) (blocks []string) {
+	for _, rows := range avrotest.Blocks(uint64(name[0]), n) {
+		blocks = append(blocks, string(rows))
+	}
+	return blocks
+}
+
+// writeInput writes an Avro file of avrotest.Schema and returns its path and rows.
+func writeInput(t testing.TB, dir, name string, blocks int) (path, rows string) {
+	t.Helper()
+	path, data := filepath.Join(dir, name), inputBlocks(name, blocks)
+	writeOld(t, path, avro(t, avrotest.Schema, data...))
+	return path, strings.Join(data, "")
+}
+
+// damageBlock overwrites the first row of the block that begins after the middle
+// of a file.
+func damageBlock(t testing.TB, file string) {
+	t.Helper()
+	b, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sync := len(b)/2 + bytes.Index(b[len(b)/2:], []byte{1, 2, 3, 0, 0, 0})
+	copy(b[sync+16+4:], bytes.Repeat([]byte{0xff}, 10))
+	writeOld(t, file, b)
+}
+
+// old is when inputs were modified.
+var old = time.Unix(1e9, 0)
+
+// writeOld writes an input that nobody modified lately: damage does not show in its time.
+func writeOld(t testing.TB, path string, data []byte) {
+	t.Helper()
+	if err := os.WriteFile(path, data, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chtimes(path, old, old); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// newPlan makes a plan of tasks of at most split bytes of one input each, for
+// inputs on local disk that have the first one's schema.
+func newPlan(t testing.TB, split int64, inputs ...string) *manifest.Plan {
+	t.Helper()
+	return newPlanOn(t, nil, split, inputs...)
+}
+
+func newPlanOn(t testing.TB, resolve input.Resolve, split int64, inputs ...string) *manifest.Plan {
+	t.Helper()
+	p := &manifest.Plan{
+		Version: manifest.Version, Dest: "/out", Columns: 2, BlockSize: 4 << 10, SplitSize: split, Ratio: 1,
+		Request: manifest.Request{Options: manifest.Options{
+			Format: "trevni", FormatOptions: json.RawMessage(`{"codec":"null"}`), RowGroupSize: 1 << 20, OnDamage: "fail", MaxInputBlock: 1 << 20, MaxLostRows: -1,
+		}},
+	}
+	for i, name := range inputs {
+		in, h, err := input.Describe(t.Context(), resolve, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if i == 0 {
+			p.Schema = h.Schema
+		}
+		p.Request.Inputs = append(p.Request.Inputs, in)
+		for start := int64(0); start < in.Size; start += split {
+			p.Tasks = append(p.Tasks, manifest.Task{
+				ID: len(p.Tasks), Pieces: []manifest.Piece{{Input: i, Start: start, End: min(start+split, in.Size)}},
+			})
+		}
+	}
+	seal(t, p)
+	return p
+}
+
+// resolveTo makes a plan's rows those of a reader's schema.
+func resolveTo(t testing.TB, p *manifest.Plan, schema string, columns int) {
+	t.Helper()
+	p.Schema, p.Request.Schema, p.Columns = schema, schema, columns
+	seal(t, p)
+}
+
+// oneTask puts all pieces into one task.
+func oneTask(t testing.TB, p *manifest.Plan) {
+	t.Helper()
+	for _, other := range p.Tasks[1:] {
+		p.Tasks[0].Pieces = append(p.Tasks[0].Pieces, other.Pieces...)
+	}
+	p.Tasks = p.Tasks[:1]
+	seal(t, p)
+}
+
+// seal gives a plan its ID, as far as it can be decoded again.
+func seal(t testing.TB, p *manifest.Plan) {
+	t.Helper()
+	var err error
+	if p.ID, err = p.Sum(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// options are for a Runner that works on local disk.
+func options(t testing.TB) Options {
+	return Options{
+		Workers: 2, Memory: budget.New(128 << 20), TempDir: t.TempDir(), Program: "test",
+		Formats: format.Registry{trevni.Format},
+	}
+}
+
+func open(t testing.TB, p *manifest.Plan, o Options) *Runner {
+	t.Helper()
+	r, err := Open(p, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return r
+}
+
+// all are the numbers of a plan's tasks.
+func all(p *manifest.Plan) (numbers []int) {
+	for i := range p.Tasks {
+		numbers = append(numbers, i)
+	}
+	return numbers
+}
+
+// run runs all tasks of a plan in a new directory on local disk.
+func run(t testing.TB, p *manifest.Plan, o Options) (dir string, results []*manifest.TaskResult, err error) {
+	t.Helper()
+	dir = t.TempDir()
+	results, err = open(t, p, o).Run(t.Context(), store.Local(), dir, all(p))
+	return dir, results, err
+}
+
+func mustRun(t testing.TB, p *manifest.Plan, o Options) (dir string, results []*manifest.TaskResult) {
+	t.Helper()
+	dir, results, err := run(t, p, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir, results
+}
+
+// names lists a directory on local disk.
+func names(t testing.TB, dir string) (names []string) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return names
+}
+
+// rows returns the rows of the results, end to end.
+func rows(t testing.TB, st store.Store, dir string, results []*manifest.TaskResult) string {
+	t.Helper()
+	var all []byte
+	for _, res := range results {
+		for _, p := range res.Parts {
+			all = appendRows(t, st, filepath.Join(dir, p.Files[0].Name), p.Rows, all)
+		}
+	}
+	return string(all)
+}
+
+func appendRows(t testing.TB, st store.Store, path string, n int64, all []byte) []byte {
+	t.Helper()
+	file, err := st.Open(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = file.Close() }()
+	f, err := trevni.Open(file, file.Size(), path)
+	if err != nil || f.RowCount() != n {
+		t.Fatalf("%s: it has not %d rows, %v", path, n, err)
+	}
+	schema, err := shred.ParseSchema(f.Schema())
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := shred.Map(schema, shred.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	values := make([]shred.Values, len(m.Columns))
+	for i := range values {
+		if values[i], err = f.Cursor(i); err != nil {
+			t.Fatal(err)
+		}
+	}
+	assembler := shred.NewAssembler(m, values, nil)
+	assembler.Start(n)
+	for range n {
+		if all, err = assembler.Row(all); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return all
+}

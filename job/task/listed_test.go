@@ -1,0 +1,236 @@
+package task
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/rowtocol/rowtocol/job/failure"
+	"github.com/rowtocol/rowtocol/job/failure/failuretest"
+	"github.com/rowtocol/rowtocol/job/manifest"
+	"github.com/rowtocol/rowtocol/job/manifest/manifesttest"
+	"github.com/rowtocol/rowtocol/store"
+	"github.com/rowtocol/rowtocol/store/memstore"
+)
+
+// lookups is a store that counts the files that are looked up.
+type lookups struct {
+	*memstore.Client
+	n int
+}
+
+func (l *lookups) Stat(ctx context.Context, p string) (store.Info, error) {
+	l.n++
+	return l.Client.Stat(ctx, p)
+}
+
+// TestListedWork is found without a lookup of each file; and so are tasks that are done
+// again after the listing, but not those that are done for the first time.
+func TestListedWork(t *testing.T) {
+	input, _ := writeInput(t, t.TempDir(), "a", 40)
+	p, st := newPlan(t, 5000, input), &lookups{Client: memstore.New().Client()}
+	r := open(t, p, options(t))
+	w := WorkIn(p, st, "/none")
+	if err := w.List(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if res, err := w.Finished(t.Context(), 0); res != nil || err != nil {
+		t.Errorf("without a directory: %+v, %v", res, err)
+	}
+	n := len(p.Tasks)
+	if n < 3 {
+		t.Fatalf("%d tasks", n)
+	}
+	if _, err := r.Run(t.Context(), st, "/", all(p)[1:]); err != nil {
+		t.Fatal(err)
+	}
+	w, st.n = WorkIn(p, st, "/"), 0
+	if err := w.List(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	again, err := r.Run(t.Context(), st, "/", []int{0, 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	st.n = 0
+	for i := range p.Tasks {
+		res, err := w.Finished(t.Context(), i)
+		if err != nil || (res == nil) != (i == 0) {
+			t.Errorf("task %d: %+v, %v", i, res, err)
+		}
+		if i == 1 && !slices.Equal(res.Files(), again[1].Files()) {
+			t.Errorf("the task that ran again left %+v, not %+v", res.Files(), again[1].Files())
+		}
+	}
+	if st.n != 1 { // of the part that is not listed
+		t.Errorf("%d files were looked up", st.n)
+	}
+}
+
+// bare is a store whose listings tell nothing of files but their names and sizes, and
+// that counts what is read.
+type bare struct {
+	*memstore.Client
+	numbers bool // files have numbers nevertheless
+	reads   int
+}
+
+func (b *bare) List(ctx context.Context, dir string) ([]store.Info, error) {
+	infos, err := b.Client.List(ctx, dir)
+	for i := range infos {
+		infos[i].ModTime = time.Time{}
+		if !b.numbers {
+			infos[i].FileID = 0
+		}
+	}
+	return infos, err
+}
+
+func (b *bare) ReadFile(ctx context.Context, p string, most int64) ([]byte, error) {
+	b.reads++
+	return b.Client.ReadFile(ctx, p, most)
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestStillFinished is a task whose result and part are the files that they were, also
+// in another place.
+func TestStillFinished(t *testing.T) {
+	input, _ := writeInput(t, t.TempDir(), "a", 40)
+	p := newPlan(t, 5000, input)
+	nothing := func(store.Store, string, string) error { return nil }
+	for _, numbers := range []bool{true, false} {
+		for name, tt := range map[string]struct {
+			change func(st store.Store, result, part string) error
+			want   bool
+		}{
+			"nothing":      {nothing, true},
+			"part is gone": {func(st store.Store, _, part string) error { return st.Remove(t.Context(), part) }, false},
+			"a longer part": {func(st store.Store, _, part string) error {
+				return st.WriteFile(t.Context(), part, make([]byte, 1<<20), false)
+			}, false},
+			"no result": {func(st store.Store, result, _ string) error { return st.Remove(t.Context(), result) }, false},
+			"another result": {func(st store.Store, result, _ string) error {
+				b, err := st.ReadFile(t.Context(), result, manifest.MaxSize)
+				if err == nil {
+					err = st.WriteFile(t.Context(), result, manifesttest.Seal(bytes.Replace(b, []byte(`"rows_in": `), []byte(`"rows_in":1`), 1)), false)
+				}
+				return err
+			}, false},
+		} {
+			st := &bare{Client: memstore.New().Client(), numbers: numbers}
+			must(t, st.Mkdir(t.Context(), "/work"))
+			results, err := open(t, p, options(t)).Run(t.Context(), st, "/work", []int{1})
+			must(t, err)
+			res, before := results[0], WorkIn(p, st, "/work")
+			must(t, before.List(t.Context()))
+			must(t, tt.change(st, "/work/"+manifest.TaskName(1), "/work/"+res.Files()[0].Name))
+			must(t, st.Rename(t.Context(), "/work", "/taken"))
+			now := WorkIn(p, st, "/taken")
+			must(t, now.List(t.Context()))
+			st.reads = 0
+			if got := now.Still(t.Context(), before, res); got != tt.want || numbers && tt.want && st.reads > 0 {
+				t.Errorf("%s, numbers %v: %v after %d reads", name, numbers, got, st.reads)
+			}
+			if now.Still(t.Context(), WorkIn(p, st, "/work"), res) {
+				t.Errorf("%s: what was not listed is as it was", name)
+			}
+		}
+	}
+}
+
+// TestStillFinishedDirectory is a part of several files, which are listed once to be
+// checked, and once more to see that they are what they were.
+func TestStillFinishedDirectory(t *testing.T) {
+	input, _ := writeInput(t, t.TempDir(), "a", 1)
+	p := newPlan(t, 1<<20, input)
+	for name, tt := range map[string]struct {
+		change func(st store.Store, part string) error
+		want   bool
+	}{
+		"nothing":           {func(store.Store, string) error { return nil }, true},
+		"a file is gone":    {func(st store.Store, part string) error { return st.Remove(t.Context(), part+"/second") }, false},
+		"another file":      {func(st store.Store, part string) error { return st.WriteFile(t.Context(), part+"/third", nil, true) }, false},
+		"a file is changed": {func(st store.Store, part string) error { alter(t, st, part+"/second", flipped); return nil }, false},
+		"a file is another's": {func(st store.Store, part string) error {
+			must(t, st.Rename(t.Context(), part+"/first", part+"/third"))
+			must(t, st.Rename(t.Context(), part+"/second", part+"/first"))
+			return st.Rename(t.Context(), part+"/third", part+"/second")
+		}, false},
+	} {
+		st := &lookups{Client: memstore.New().Client()}
+		must(t, st.Mkdir(t.Context(), "/work"))
+		_, err := open(t, p, splitOptions(t)).Run(t.Context(), st, "/work", []int{0})
+		must(t, err)
+		before := WorkIn(p, st, "/work")
+		must(t, before.List(t.Context()))
+		st.n = 0
+		res, err := before.Finished(t.Context(), 0)
+		must(t, err)
+		if st.n != 0 {
+			t.Errorf("%s: %d files were looked up", name, st.n)
+		}
+		must(t, tt.change(st, "/work/"+res.Entries()[0].Name))
+		must(t, st.Rename(t.Context(), "/work", "/taken"))
+		now := WorkIn(p, st, "/taken")
+		must(t, now.List(t.Context()))
+		if got := now.Still(t.Context(), before, res); got != tt.want {
+			t.Errorf("%s: %v", name, got)
+		}
+		if _, err := now.Finished(t.Context(), 0); (err == nil) != tt.want {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestWrittenOver is a file of a part that is written over where it is, which does not
+// change its directory.
+func TestWrittenOver(t *testing.T) {
+	input, _ := writeInput(t, t.TempDir(), "a", 1)
+	p := newPlan(t, 1<<20, input)
+	dir, results := mustRun(t, p, splitOptions(t))
+	before, now := WorkIn(p, store.Local(), dir), WorkIn(p, store.Local(), dir)
+	must(t, before.List(t.Context()))
+	res, err := before.Finished(t.Context(), 0)
+	must(t, err)
+	must(t, now.List(t.Context()))
+	if !now.Still(t.Context(), before, res) {
+		t.Error("it is not what it was before")
+	}
+	file := filepath.Join(dir, results[0].Files()[1].Name)
+	b, err := os.ReadFile(file)
+	must(t, err)
+	must(t, os.WriteFile(file, flipped(b), 0o666))
+	must(t, os.Chtimes(file, time.Time{}, time.Now().Add(time.Second))) // whatever the clock's steps are
+	if now.Still(t.Context(), before, res) {
+		t.Error("it is as it was")
+	}
+}
+
+// TestReadsOfPieces refuses a result that does not tell of each piece what was read.
+func TestReadsOfPieces(t *testing.T) {
+	input, _ := writeInput(t, t.TempDir(), "a", 40)
+	p := newPlan(t, 5000, input)
+	st := memstore.New().Client()
+	must(t, st.Mkdir(t.Context(), "/work"))
+	results, err := open(t, p, options(t)).Run(t.Context(), st, "/work", []int{1})
+	must(t, err)
+	res := *results[0]
+	for _, reads := range [][]manifest.Read{nil, append(slices.Clone(res.Reads), manifest.Read{})} {
+		res.Reads = reads
+		doc, err := res.Encode()
+		must(t, err)
+		must(t, st.WriteFile(t.Context(), "/work/"+manifest.TaskName(1), doc, false))
+		_, err = WorkIn(p, st, "/work").Finished(t.Context(), 1)
+		failuretest.Want(t, err, failure.Foreign, "says what was read")
+	}
+}

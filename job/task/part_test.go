@@ -1,0 +1,183 @@
+package task
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/rowtocol/rowtocol/format"
+	"github.com/rowtocol/rowtocol/format/formattest"
+	"github.com/rowtocol/rowtocol/job/failure"
+	"github.com/rowtocol/rowtocol/job/failure/failuretest"
+	"github.com/rowtocol/rowtocol/store"
+	"github.com/rowtocol/rowtocol/trevni"
+)
+
+// splitOptions are options with a format whose parts are directories of files with
+// some names.
+func splitOptions(t testing.TB, names ...string) Options {
+	o := options(t)
+	o.Formats = format.Registry{formattest.Split{Format: trevni.Format, Names: names}}
+	return o
+}
+
+// TestPartOfSeveralFiles makes directories, whose files are together what one
+// file would be.
+func TestPartOfSeveralFiles(t *testing.T) {
+	in, _ := writeInput(t, t.TempDir(), "a.avro", 8)
+	p := newPlan(t, 8<<10, in)
+	wholeDir, whole := mustRun(t, p, options(t))
+	dir, results := mustRun(t, p, splitOptions(t, "b", "a"))
+	known := 0
+	for i, res := range results {
+		if again, err := WorkIn(p, store.Local(), dir).Finished(t.Context(), i); err != nil || again == nil {
+			t.Errorf("task %d: %v, %v", i, again, err)
+		}
+		known += len(res.Parts) + 1
+		for j, part := range res.Parts {
+			if e := part.Entry(); !e.Dir || !strings.HasSuffix(e.Name, ".split") || len(e.Files) != 2 ||
+				e.Files[0].Name != e.Name+"/b" || e.Files[1].Name != e.Name+"/a" {
+				t.Errorf("a part is %+v", e)
+			}
+			var got []byte
+			for _, f := range part.Files {
+				b, err := os.ReadFile(filepath.Join(dir, f.Name))
+				if err != nil {
+					t.Fatal(err)
+				}
+				got = append(got, b...)
+			}
+			want, err := os.ReadFile(filepath.Join(wholeDir, whole[i].Parts[j].Files[0].Name))
+			if err != nil || string(got) != string(want) {
+				t.Errorf("part %d of task %d has %d bytes, not %d; or others, %v", j, i, len(got), len(want), err)
+			}
+		}
+	}
+	if left := names(t, dir); len(left) != known {
+		t.Errorf("there are %q", left)
+	}
+}
+
+// TestDefectiveOutputs refuses what a format must not name.
+func TestDefectiveOutputs(t *testing.T) {
+	in, _ := writeInput(t, t.TempDir(), "a.avro", 1)
+	p := newPlan(t, 1<<20, in)
+	for _, tt := range []struct {
+		names []string
+		want  string
+	}{
+		{[]string{}, "without outputs"},
+		{[]string{"", ""}, `"" is no name of an output among 2`},
+		{[]string{"a", ""}, `"" is no name`},
+		{[]string{"a", "b/c"}, `"b/c" is no name`},
+		{[]string{"..", "a"}, `".." is no name`},
+		{[]string{"a/../../b"}, `"a/../../b" is no name`},
+		{[]string{"_a", "b"}, `"_a" is no name`},
+		{[]string{"a", "b", "a"}, `two outputs have the name "a"`},
+	} {
+		dir, _, err := run(t, p, splitOptions(t, tt.names...))
+		if err == nil || !strings.Contains(err.Error(), "format trevni: ") || !strings.Contains(err.Error(), tt.want) || failure.Given(err) {
+			t.Errorf("%q: error is %v, want %q", tt.names, err, tt.want)
+		}
+		if left := names(t, dir); len(left) > 0 {
+			t.Errorf("%q: left are %q", tt.names, left)
+		}
+	}
+}
+
+// TestChangedDirectory changes what is in the directory of a part after its task.
+func TestChangedDirectory(t *testing.T) {
+	in, _ := writeInput(t, t.TempDir(), "a.avro", 1)
+	p := newPlan(t, 1<<20, in)
+	for name, change := range map[string]func(part, elsewhere string) error{
+		"is a link": func(part, elsewhere string) error {
+			return errors.Join(os.Rename(part, elsewhere+"/x"), os.Symlink(elsewhere+"/x", part))
+		},
+		"first is a link": func(part, elsewhere string) error {
+			return errors.Join(os.Rename(part+"/first", elsewhere+"/x"), os.Symlink(elsewhere+"/x", part+"/first"))
+		},
+		"third is none of the files": func(part, _ string) error { return os.WriteFile(part+"/third", nil, 0o666) },
+		"first: no such file":        func(part, _ string) error { return os.Remove(part + "/first") },
+		"no such file or":            func(part, _ string) error { return os.RemoveAll(part) },
+		"is no directory":            func(part, _ string) error { return errors.Join(os.RemoveAll(part), os.WriteFile(part, nil, 0o666)) },
+		"with CRC-32C":               func(part, _ string) error { return os.Truncate(part+"/second", 1) },
+	} {
+		dir, results := mustRun(t, p, splitOptions(t))
+		if err := change(filepath.Join(dir, results[0].Parts[0].Entry().Name), t.TempDir()); err != nil {
+			t.Fatal(err)
+		}
+		res, err := WorkIn(p, store.Local(), dir).Finished(t.Context(), 0)
+		if res != nil {
+			t.Errorf("%s: it is finished", name)
+		}
+		failuretest.Want(t, err, failure.Foreign, name)
+	}
+}
+
+// crowd is a store that counts the files that are written at a time.
+type crowd struct {
+	store.Store
+	mu        sync.Mutex
+	now, most int
+	full      chan struct{} // closed once so many as may be are written
+}
+
+func (c *crowd) Create(ctx context.Context, p string, o store.CreateOptions) (store.Writer, error) {
+	w, err := c.Store.Create(ctx, p, o)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.now++; c.now > c.most {
+		if c.most = c.now; c.most == maxUploads {
+			close(c.full)
+		}
+	}
+	return crowdWriter{w, c}, err
+}
+
+type crowdWriter struct {
+	store.Writer
+	c *crowd
+}
+
+// Commit waits until the others are there, or will not come.
+func (w crowdWriter) Commit(ctx context.Context) error {
+	select {
+	case <-w.c.full:
+	case <-time.After(10 * time.Second):
+	}
+	w.c.mu.Lock()
+	w.c.now--
+	w.c.mu.Unlock()
+	return w.Writer.Commit(ctx)
+}
+
+// TestFilesBesideEachOther writes files of a part several at a time, and no more.
+func TestFilesBesideEachOther(t *testing.T) {
+	in, _ := writeInput(t, t.TempDir(), "a.avro", 1)
+	var names []string
+	for i := range 3 * maxUploads {
+		names = append(names, fmt.Sprint(i))
+	}
+	o := splitOptions(t, names...)
+	o.Workers = 1
+	c := &crowd{Store: store.Local(), full: make(chan struct{})}
+	res, err := open(t, newPlan(t, 1<<20, in), o).Run(t.Context(), c, t.TempDir(), []int{0})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.most != maxUploads {
+		t.Errorf("%d files were written at a time, not %d", c.most, maxUploads)
+	}
+	for i, f := range res[0].Parts[0].Files {
+		if path.Base(f.Name) != names[i] {
+			t.Errorf("file %d is %s", i, f.Name)
+		}
+	}
+}

@@ -1,0 +1,218 @@
+package task
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"sync"
+	"syscall"
+
+	"github.com/rowtocol/rowtocol/avro/shred"
+	"github.com/rowtocol/rowtocol/format"
+	"github.com/rowtocol/rowtocol/internal/budget"
+	"github.com/rowtocol/rowtocol/job/failure"
+	"github.com/rowtocol/rowtocol/job/input"
+	"github.com/rowtocol/rowtocol/job/manifest"
+	"github.com/rowtocol/rowtocol/mapper"
+	"github.com/rowtocol/rowtocol/spill"
+	"github.com/rowtocol/rowtocol/store"
+)
+
+// Options say how a Runner works. None of them shapes the bytes of column files.
+type Options struct {
+	// Formats are the formats that the plan's options can name.
+	Formats format.Registry
+	// Mapping is how rows of the plan's schema become columns; nil finds that
+	// out, which takes time with thousands of columns.
+	Mapping *shred.Mapping
+	// Resolve finds the store of an input; nil is store.Resolve, which knows
+	// local disks only.
+	Resolve input.Resolve
+	// Workers is the number of goroutines that work at the same time; 0 is
+	// GOMAXPROCS.
+	Workers int
+	// Memory is what tasks may take; nil is a pool of 512 MiB. What they share while
+	// they run is reserved whole.
+	Memory *budget.Pool
+	// TempDir is the local directory for spills; empty is the system's.
+	TempDir string
+	// Program is the version of the program, and Run the ID of this run of it, which
+	// results tell.
+	Program, Run string
+	// Lost is the number of rows that finished tasks of the plan lost to damage.
+	// They count against the most that the plan allows.
+	Lost int64
+	// Sink, if set, takes the rows along.
+	Sink Sink
+	// Progress, if set, is told of progress, by one goroutine at a time.
+	Progress func(Progress)
+	// Done, if set, is told of every task that is done, by one goroutine at a time.
+	Done func(*manifest.TaskResult)
+	// Warn, if set, is told of files in TempDir that should be looked at.
+	Warn func(string)
+}
+
+// Progress is what a Runner has done.
+type Progress struct {
+	Rows  int64
+	Bytes int64 // of input
+	Tasks int   // finished
+}
+
+// Runner runs tasks of one plan. Its methods are called by one goroutine at a
+// time.
+type Runner struct {
+	plan        *manifest.Plan
+	options     Options
+	mapping     *shred.Mapping // nil if the plan has no tasks
+	format      format.Format
+	writer      format.Writer
+	onDamage    mapper.OnDamage
+	resolutions *input.Resolutions
+	spill       *spill.Folder
+
+	mu       sync.Mutex
+	progress Progress
+	lost     int64 // rows, of finished tasks
+}
+
+// Open returns a Runner for a plan. It removes the spills that dead processes
+// left in the temporary directory. The caller closes the Runner.
+func Open(p *manifest.Plan, o Options) (*Runner, error) {
+	o.Workers = cmp.Or(o.Workers, runtime.GOMAXPROCS(0))
+	o.TempDir = cmp.Or(o.TempDir, os.TempDir())
+	o.Memory = cmp.Or(o.Memory, budget.New(defaultMemory))
+	r := &Runner{plan: p, options: o, mapping: o.Mapping, lost: o.Lost}
+	var err error
+	if r.onDamage, err = parseOnDamage(p.Request.Options.OnDamage); err != nil {
+		return nil, err
+	}
+	of := p.Request.Options
+	if r.format, err = o.Formats.Named(of.Format); err == nil {
+		r.writer, err = r.format.Writer(of.FormatOptions)
+	}
+	if err != nil {
+		return nil, failure.As(failure.Usage, err)
+	}
+	if len(p.Tasks) > 0 {
+		if err := r.openSchema(); err != nil {
+			return nil, failure.As(failure.Input, fmt.Errorf("plan %s: %w", p.ID, err))
+		}
+	}
+	if r.spill, err = openSpill(o); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// openSpill opens a folder for spills in the temporary directory.
+func openSpill(o Options) (*spill.Folder, error) {
+	tempDir := cmp.Or(o.TempDir, os.TempDir())
+	folder, err := spill.OpenFolder(tempDir)
+	if err != nil {
+		return nil, tempDirError(tempDir, err)
+	}
+	if o.Warn != nil {
+		for _, w := range folder.Warnings() {
+			o.Warn(w)
+		}
+	}
+	return folder, nil
+}
+
+// openSchema finds out how rows become columns, unless the caller knows it.
+func (r *Runner) openSchema() error {
+	p := r.plan
+	if r.mapping == nil {
+		schema, err := shred.ParseSchema(p.Schema)
+		if err != nil {
+			return err
+		}
+		r.mapping, err = shred.Map(schema, shred.Options{RecursiveBytes: p.Request.Options.RecursiveBytes, Memory: r.options.Memory.NewHeap()})
+		if err != nil {
+			return err
+		}
+	}
+	//guard: memory would be divided as for another number of columns
+	if n := len(r.mapping.Columns); n != p.Columns {
+		return fmt.Errorf("its schema has %d columns, not %d", n, p.Columns)
+	}
+	//guard: memory would be divided by sizes that cannot be
+	if p.BlockSize <= 0 || p.BlockSize > maxBlockSize || p.Request.Options.RowGroupSize <= 0 {
+		return fmt.Errorf("column blocks of %d bytes and row groups of %d bytes cannot be", p.BlockSize, p.Request.Options.RowGroupSize)
+	}
+	r.resolutions = input.NewResolutions(&p.Request, r.mapping.Schema)
+	return nil
+}
+
+// parseOnDamage translates the plan's word.
+func parseOnDamage(word string) (mapper.OnDamage, error) {
+	switch word {
+	case "fail":
+		return mapper.Fail, nil
+	case "skip":
+		return mapper.Skip, nil
+	case "quarantine":
+		return mapper.Quarantine, nil
+	}
+	return 0, failure.New(failure.Usage, "on damage %q: it is one of fail, skip, quarantine", word)
+}
+
+// tempDirError says whose fault it is that there is no temporary directory.
+func tempDirError(tempDir string, err error) error {
+	if errors.Is(err, store.ErrNotExist) {
+		return failure.New(failure.Usage, "temporary directory %s does not exist (make it, or name another with --temp-dir)", tempDir)
+	}
+	if errors.Is(err, syscall.ENOTDIR) {
+		return failure.New(failure.Usage, "temporary directory %s is not a directory", tempDir)
+	}
+	return err
+}
+
+// Spilled is the number of bytes that were written to the temporary directory for
+// row groups.
+func (r *Runner) Spilled() int64 { return r.spill.Stored() }
+
+// Close removes the spills.
+func (r *Runner) Close() error { return r.spill.Close() }
+
+// report adds to the progress and tells the caller.
+func (r *Runner) report(rows, bytes int64, tasks int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.progress.Rows += rows
+	r.progress.Bytes += bytes
+	r.progress.Tasks += tasks
+	if r.options.Progress != nil {
+		r.options.Progress(r.progress)
+	}
+}
+
+// done tells the caller of a task that is done.
+func (r *Runner) done(res *manifest.TaskResult) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.options.Done != nil {
+		r.options.Done(res)
+	}
+}
+
+// countLost adds to the lost rows and holds all tasks to the plan's limit.
+func (r *Runner) countLost(rows int64) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.lost += rows
+	return CheckLost(r.plan, r.lost)
+}
+
+// CheckLost holds what all tasks of a plan lost together to the limit that each
+// of them is held to.
+func CheckLost(p *manifest.Plan, lost int64) error {
+	//guard: a job would lose more rows than are allowed, if no task alone does
+	if limit := p.Request.Options.MaxLostRows; limit >= 0 && lost > limit {
+		return failure.New(failure.Input, "%d rows were lost to damage, more than the %d allowed", lost, limit)
+	}
+	return nil
+}

@@ -1,0 +1,272 @@
+package task
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/rowtocol/rowtocol/job/failure"
+	"github.com/rowtocol/rowtocol/job/failure/failuretest"
+	"github.com/rowtocol/rowtocol/job/manifest"
+	"github.com/rowtocol/rowtocol/mapper"
+	"github.com/rowtocol/rowtocol/store"
+	"github.com/rowtocol/rowtocol/store/storetest"
+)
+
+// firsts is a sink with two side files per task, of the first row of each row group
+// and of how many rows there are, and an index that puts the former together. It
+// fails where it is told to.
+type firsts struct {
+	fails  string
+	names  [2]string
+	index  string
+	merged atomic.Int64
+}
+
+var errSink = errors.New("the sink fails")
+
+func newFirsts(fails string) *firsts {
+	return &firsts{fails: fails, names: [2]string{"firsts", "count"}, index: "firsts/all"}
+}
+
+func (s *firsts) fail(at string) error {
+	if s.fails == at {
+		return errSink
+	}
+	return nil
+}
+
+func (s *firsts) Name() string { return "firsts" }
+
+func (s *firsts) Begin(number int, dir string) (AttemptSink, error) {
+	err := os.WriteFile(filepath.Join(dir, "spilled"), nil, 0o666)
+	return &taskFirsts{firsts: s, number: number}, errors.Join(err, s.fail("begin"))
+}
+
+func (s *firsts) Memory() int64 { return 1 << 10 }
+
+func (s *firsts) Merge(ctx context.Context, of Output, dir string, store func(NewFile) error) error {
+	s.merged.Add(1)
+	var all strings.Builder
+	for _, f := range of.Side {
+		if f.Name != s.names[0] {
+			continue
+		}
+		file, err := f.Open(ctx)
+		if err != nil {
+			return err
+		}
+		_, err = io.Copy(&all, io.NewSectionReader(file, 0, file.Size()))
+		if err := errors.Join(err, file.Close()); err != nil {
+			return err
+		}
+	}
+	err := os.WriteFile(filepath.Join(dir, "spilled"), nil, 0o666)
+	if err == nil {
+		err = store(newFile(s.index, all.String()))
+	}
+	return errors.Join(err, s.fail("merge"))
+}
+
+type taskFirsts struct {
+	*firsts
+	number int
+	text   strings.Builder
+	rows   int
+}
+
+func (s *taskFirsts) Keys() []string { return []string{"id"} }
+
+func (s *taskFirsts) Row(r *mapper.Row) error {
+	if s.rows++; r.Number == 0 {
+		fmt.Fprintf(&s.text, "%d.%d: % x\n", s.number, r.Group, r.Keys[0])
+	}
+	return s.fail("row")
+}
+
+func (s *taskFirsts) Finish(context.Context) ([]NewFile, error) {
+	files := []NewFile{newFile(s.names[0], s.text.String()), newFile(s.names[1], fmt.Sprint(s.rows))}
+	return files, s.fail("finish")
+}
+
+func (s *taskFirsts) Close() error { return s.fail("close") }
+
+func newFile(name, text string) NewFile {
+	return NewFile{Name: name, Content: io.NewSectionReader(strings.NewReader(text), 0, int64(len(text)))}
+}
+
+// What tasks leave beside their parts is checked as these are, and the last step is
+// done once.
+func TestSink(t *testing.T) {
+	p, o := damagedPlan(t), options(t)
+	sink := newFirsts("")
+	o.Formats, o.Sink = both, sink
+	r := open(t, p, o)
+	dir := t.TempDir()
+	results, err := r.Run(t.Context(), store.Local(), dir, all(p))
+	if err != nil {
+		t.Fatal(err)
+	}
+	groups := 0
+	for i, res := range results {
+		if len(res.Side) != 2 || manifest.SideName(res.Side[0].Name) != "firsts" || len(res.Index) > 0 {
+			t.Fatalf("task %d left %+v", i, res)
+		}
+		groups += len(res.Parts)
+	}
+	last := func() *manifest.TaskResult {
+		t.Helper()
+		res, err := Last(t.Context(), p, o, store.Local(), dir, results)
+		if err != nil || len(res.Index) != 1 || res.Task != len(p.Tasks) {
+			t.Fatalf("%+v, %v", res, err)
+		}
+		return res
+	}
+	res := last()
+	name := filepath.Join(dir, res.Index[0].Name)
+	text, err := os.ReadFile(name)
+	if lines := strings.Split(string(text), "\n"); err != nil || len(lines) != groups+1 || !strings.HasPrefix(string(text), "0.0: 00\n") {
+		t.Errorf("an index of %d row groups: %q, %v", groups, text, err)
+	}
+	if last(); sink.merged.Load() != 1 {
+		t.Errorf("the last step was done %d times", sink.merged.Load())
+	}
+	if err := flipBit(name); err != nil {
+		t.Fatal(err)
+	}
+	if again := last(); sink.merged.Load() != 2 || again.Index[0].CRC32C != res.Index[0].CRC32C {
+		t.Errorf("the last step was done %d times, after its file was damaged", sink.merged.Load())
+	}
+	// A task that was run again may have left its rows elsewhere.
+	again := *results[0]
+	again.Parts = slices.Clone(again.Parts)
+	again.Parts[0].Files = []manifest.File{{Name: again.Parts[0].Files[0].Name, Bytes: again.Parts[0].Files[0].Bytes, CRC32C: again.Parts[0].Files[0].CRC32C + 1}}
+	results[0] = &again
+	if last(); sink.merged.Load() != 3 {
+		t.Errorf("the last step was done %d times, after a task left other parts", sink.merged.Load())
+	}
+	if last(); sink.merged.Load() != 3 {
+		t.Errorf("the last step was done %d times", sink.merged.Load())
+	}
+	if err := flipBit(filepath.Join(dir, results[1].Side[1].Name)); err != nil {
+		t.Fatal(err)
+	}
+	_, err = WorkIn(p, store.Local(), dir).Finished(t.Context(), 1)
+	failuretest.Want(t, err, failure.Foreign, results[1].Side[1].Name)
+}
+
+// A result in the place of the last step's, or of a task's, that is not of its kind
+// is not used.
+func TestResultsOfAnotherKind(t *testing.T) {
+	p, o := damagedPlan(t), options(t)
+	o.Sink = newFirsts("")
+	dir := t.TempDir()
+	results, err := open(t, p, o).Run(t.Context(), store.Local(), dir, all(p))
+	if err != nil {
+		t.Fatal(err)
+	}
+	last, err := Last(t.Context(), p, o, store.Local(), dir, results)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, change := range map[string]func(res *manifest.TaskResult){
+		"a part": func(res *manifest.TaskResult) {
+			part := results[0].Parts[0]
+			part.Task, part.Rows, part.Files = res.Task, 0, []manifest.File{{Name: manifest.StagedPart(res.Task, 0, manifest.NewID(), ".trv")}}
+			res.Index, res.Parts = nil, []manifest.Part{part}
+		},
+		"a loss": func(res *manifest.TaskResult) { res.Losses = []manifest.Loss{{Input: "a.avro", End: 1}} },
+		"a side file": func(res *manifest.TaskResult) {
+			res.Side = []manifest.File{{Name: manifest.StagedSide(manifest.NewID(), res.Task, "x")}}
+		},
+		"another sink": func(res *manifest.TaskResult) { res.Sink = "another" },
+	} {
+		res := *last
+		change(&res)
+		doc, err := res.Encode()
+		if err == nil {
+			err = os.WriteFile(filepath.Join(dir, manifest.TaskName(res.Task)), doc, 0o666)
+		}
+		for _, f := range res.Files() {
+			if f.Bytes == 0 { // else it is there
+				err = errors.Join(err, os.WriteFile(filepath.Join(dir, f.Name), nil, 0o666))
+			}
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := Last(t.Context(), p, o, store.Local(), dir, results)
+		if err != nil || len(got.Index) != 1 || got.Index[0].CRC32C != last.Index[0].CRC32C || got.Sink != "firsts" {
+			t.Errorf("%s: %+v, %v", name, got, err)
+		}
+	}
+	of0 := *last
+	of0.Task = 0
+	doc, err := of0.Encode()
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, manifest.TaskName(0)), doc, 0o666)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = WorkIn(p, store.Local(), dir).Finished(t.Context(), 0)
+	failuretest.Want(t, err, failure.Foreign, "not of a task")
+}
+
+// A sink that fails leaves nothing behind, there or in the temporary directory.
+func TestSinkFails(t *testing.T) {
+	for name, sink := range map[string]*firsts{
+		"begin": newFirsts("begin"), "row": newFirsts("row"), "finish": newFirsts("finish"), "close": newFirsts("close"),
+		"a name of elsewhere": {names: [2]string{"a", "../b"}},
+		"no name":             {names: [2]string{"a", ""}},
+		"one name twice":      {names: [2]string{"a", "a"}},
+	} {
+		p, o := damagedPlan(t), options(t)
+		o.Sink = sink
+		r, dir := open(t, p, o), t.TempDir()
+		if _, err := r.Run(t.Context(), store.Local(), dir, all(p)); err == nil || sink.fails != "" && !errors.Is(err, errSink) {
+			t.Errorf("%s: error is %v", name, err)
+		}
+		if left := names(t, dir); len(left) > 0 {
+			t.Errorf("%s: left %q", name, left)
+		}
+		if left, err := filepath.Glob(filepath.Join(o.TempDir, "*", "*", "spilled")); len(left) > 0 || err != nil {
+			t.Errorf("%s: left %q, %v", name, left, err)
+		}
+	}
+}
+
+// A last step that fails leaves what was there.
+func TestLastFails(t *testing.T) {
+	p, o := damagedPlan(t), options(t)
+	o.Sink = newFirsts("merge")
+	r, dir := open(t, p, o), t.TempDir()
+	results, err := r.Run(t.Context(), store.Local(), dir, all(p))
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := names(t, dir)
+	if _, err := Last(t.Context(), p, o, store.Local(), dir, results); !errors.Is(err, errSink) {
+		t.Errorf("error is %v", err)
+	}
+	o.Sink.(*firsts).fails = ""
+	for _, op := range []storetest.Op{storetest.ReadFile, storetest.Open, storetest.Create, storetest.Write, storetest.WriteFile} {
+		st := storetest.NewFaulty(store.Local(), storetest.Fault{Op: op, N: 1, Err: os.ErrPermission})
+		if _, err := Last(t.Context(), p, o, st, dir, results); !errors.Is(err, os.ErrPermission) {
+			t.Errorf("%v: error is %v", op, err)
+		}
+		if after := names(t, dir); op != storetest.WriteFile && !slices.Equal(after, before) {
+			t.Errorf("%v: left %q, there was %q", op, after, before)
+		}
+	}
+	if left, err := filepath.Glob(filepath.Join(o.TempDir, "*", "*", "spilled")); len(left) > 0 || err != nil {
+		t.Errorf("left %q, %v", left, err)
+	}
+}

@@ -1,0 +1,49 @@
+package task
+
+import (
+	"fmt"
+	"hash/crc32"
+	"sync"
+
+	"github.com/rowtocol/rowtocol/job/manifest"
+	"github.com/rowtocol/rowtocol/store"
+)
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// summed is an input whose bytes in a piece are summed up as they are read, each once:
+// the reader goes from the start to the end, looks ahead, and goes back after damage.
+type summed struct {
+	store.File
+	found manifest.Input // as it was opened
+	end   int64          // of the piece
+
+	mu   sync.Mutex
+	crc  uint32
+	next int64 // the first byte that is not in crc
+}
+
+// ReadAt implements io.ReaderAt.
+func (s *summed) ReadAt(p []byte, off int64) (int, error) {
+	n, err := s.File.ReadAt(p, off)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if to := min(off+int64(n), s.end); off <= s.next && s.next < to {
+		s.crc = crc32.Update(s.crc, castagnoli, p[s.next-off:to-off])
+		s.next = to
+	}
+	return n, err
+}
+
+// reads returns what was read for each piece of the task.
+func (a *attempt) reads() ([]manifest.Read, error) {
+	reads := make([]manifest.Read, len(a.summed))
+	for i, s := range a.summed {
+		//guard: a sum of some of the bytes would be taken for that of all
+		if s.next != s.end {
+			return nil, fmt.Errorf("%s: the bytes from %d to %d were not read", s.found.Path, s.next, s.end)
+		}
+		reads[i] = manifest.Read{CRC32C: s.crc, FileID: s.found.FileID, ModTime: s.found.ModTime, Recent: s.found.Recent}
+	}
+	return reads, nil
+}

@@ -1,0 +1,274 @@
+package lineage
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/rowtocol/rowtocol/telemetry/report"
+)
+
+func TestMain(m *testing.M) {
+	for _, e := range os.Environ() {
+		name, _, _ := strings.Cut(e, "=")
+		if strings.HasPrefix(name, "OPENLINEAGE") || strings.HasPrefix(name, "AIRFLOW") {
+			_ = os.Unsetenv(name)
+		}
+	}
+	goleak.VerifyTestMain(m)
+}
+
+const nested = `{"type":"record","name":"Mail","namespace":"t","fields":[
+	{"name":"id","type":"long"},
+	{"name":"date","type":{"type":"int","logicalType":"date"}},
+	{"name":"from","type":["null",{"type":"record","name":"Address","fields":[{"name":"host","type":"string"}]}]},
+	{"name":"to","type":{"type":"array","items":"Address"}},
+	{"name":"tags","type":{"type":"map","values":"bytes"}},
+	{"name":"either","type":["null","string","t.Mail"]}]}`
+
+var began = time.Date(2026, 11, 22, 2, 10, 0, 5e6, time.UTC)
+
+// ended is a run with an end.
+func ended(status string) *report.Run {
+	return &report.Run{
+		ID: "0123456789abcdef", Command: "convert", Version: "v1.2.3", Dest: "hdfs://nn:8020/data//mail.columns/",
+		Began: began, Ended: began.Add(time.Minute), Status: status,
+		Inputs:     []report.Input{{Path: "/data/mail/a/1.avro", Bytes: 10}, {Path: "/data/mail/b/2.avro", Bytes: 5}, {Path: "/data/late.avro", Bytes: 1}},
+		InputBytes: 16, Rows: 30, Bytes: 40, Files: 2, Schema: nested, OutputID: "fedcba9876543210",
+	}
+}
+
+var named = []string{"/data/mail", "/data/late.avro", "/data/mail"}
+
+// object is what an event is as JSON.
+func object(t *testing.T, e *Event) map[string]any {
+	t.Helper()
+	text, err := json.Marshal(e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var v map[string]any
+	if err := json.Unmarshal(text, &v); err != nil {
+		t.Fatal(err)
+	}
+	checkFacets(t, v)
+	return v
+}
+
+var schemaURL = regexp.MustCompile(`^https://openlineage\.io/spec/facets/\d-\d-\d/(\w+)\.json#/\$defs/(\w+)$`)
+
+// checkFacets finds the facets of an event, and whether each tells whose it is.
+func checkFacets(t *testing.T, v any) {
+	t.Helper()
+	switch v := v.(type) {
+	case []any:
+		for _, item := range v {
+			checkFacets(t, item)
+		}
+	case map[string]any:
+		for key, value := range v {
+			if key == "facets" || key == "inputFacets" || key == "outputFacets" {
+				for name, f := range value.(map[string]any) {
+					f := f.(map[string]any)
+					url, _ := f["_schemaURL"].(string)
+					m := schemaURL.FindStringSubmatch(url)
+					if f["_producer"] != producer || m == nil || m[1] != m[2] || !strings.HasPrefix(strings.ToLower(m[1]), strings.ToLower(strings.ReplaceAll(name, "_", ""))) {
+						t.Errorf("facet %s: %v", name, f)
+					}
+				}
+			}
+			checkFacets(t, value)
+		}
+	}
+}
+
+// at is the value at a path of an object, as JSON; empty if there is none.
+func at(t *testing.T, v any, path ...any) string {
+	t.Helper()
+	for _, step := range path {
+		switch step := step.(type) {
+		case string:
+			m, _ := v.(map[string]any)
+			v = m[step]
+		case int:
+			l, _ := v.([]any)
+			if step >= len(l) {
+				return ""
+			}
+			v = l[step]
+		}
+	}
+	if v == nil {
+		return ""
+	}
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(b.String())
+}
+
+func TestEvents(t *testing.T) {
+	start := object(t, Start(ended(""), named))
+	for _, tt := range []struct{ status, failure, kind string }{
+		{"done", "", "COMPLETE"}, {"nothing", "", "COMPLETE"}, {"losses", "3 rows were lost", "COMPLETE"},
+		{"input", "a.avro: damaged", "FAIL"}, {"defect", "oh", "FAIL"}, {"storage", "no node", "FAIL"}, {"interrupted", "SIGTERM", "ABORT"},
+		{"committed", "a.avro: damaged behind what was committed", "FAIL"},
+	} {
+		run := ended(tt.status)
+		if tt.kind != "COMPLETE" && tt.status != "committed" {
+			run.OutputID = ""
+		}
+		end := object(t, End(run, named, tt.failure))
+		for _, same := range [][]any{{"run", "runId"}, {"job"}, {"producer"}, {"schemaURL"}, {"inputs", 0, "name"}, {"outputs", 0, "name"}} {
+			if at(t, start, same...) == "" || at(t, start, same...) != at(t, end, same...) {
+				t.Errorf("%s: %v is %s and %s", tt.status, same, at(t, start, same...), at(t, end, same...))
+			}
+		}
+		if at(t, end, "eventType") != `"`+tt.kind+`"` || (at(t, end, "run", "facets", "errorMessage", "message") == "") != (tt.failure == "") {
+			t.Errorf("%s: %s", tt.status, at(t, end))
+		}
+		counted := at(t, end, "outputs", 0, "outputFacets", "outputStatistics", "rowCount")
+		if (counted == "30") != (run.OutputID != "") {
+			t.Errorf("%s: rowCount %s", tt.status, counted)
+		}
+	}
+	for path, want := range map[string]string{
+		"eventType": `"START"`, "eventTime": `"2026-11-22T02:10:00.005Z"`,
+	} {
+		if got := at(t, start, path); got != want {
+			t.Errorf("%s is %s", path, got)
+		}
+	}
+	if got := at(t, start, "job", "name"); got != `"convert hdfs://nn:8020/data/mail.columns"` {
+		t.Errorf("job %s", got)
+	}
+}
+
+func TestComplete(t *testing.T) {
+	end := object(t, End(ended("done"), named, ""))
+	for want, path := range map[string][]any{
+		`"2026-11-22T02:11:00.005Z"`: {"eventTime"},
+		`"file"`:                     {"inputs", 0, "namespace"},
+		`"/data/late.avro"`:          {"inputs", 1, "name"},
+		`15`:                         {"inputs", 0, "inputFacets", "inputStatistics", "size"},
+		`2`:                          {"inputs", 0, "inputFacets", "inputStatistics", "fileCount"},
+		`1`:                          {"inputs", 1, "inputFacets", "inputStatistics", "size"},
+		``:                           {"inputs", 2},
+		`"hdfs://nn:8020"`:           {"outputs", 0, "namespace"},
+		`"/data/mail.columns"`:       {"outputs", 0, "name"},
+		`40`:                         {"outputs", 0, "outputFacets", "outputStatistics", "size"},
+		`[{"name":"id","type":"long"},{"name":"date","type":"int (date)"},` +
+			`{"fields":[{"name":"host","type":"string"}],"name":"from","type":"record"},` +
+			`{"fields":[{"name":"_element","type":"record"}],"name":"to","type":"array"},` +
+			`{"fields":[{"name":"key","type":"string"},{"name":"value","type":"bytes"}],"name":"tags","type":"map"},` +
+			`{"fields":[{"name":"string","type":"string"},{"name":"t.Mail","type":"record"}],"name":"either","type":"union"}]`: {"outputs", 0, "facets", "schema", "fields"},
+	} {
+		if got := at(t, end, path...); got != want {
+			t.Errorf("%v is %s, want %s", path, got, want)
+		}
+	}
+}
+
+// TestEarlyEnd has a run that failed before its destination was known.
+func TestEarlyEnd(t *testing.T) {
+	run := ended("usage")
+	run.Dest, run.Schema, run.Inputs = "", "", nil
+	end := object(t, End(run, nil, strings.Repeat("é", maxMessage)))
+	if at(t, end, "inputs") != "[]" || at(t, end, "outputs") != "[]" || at(t, end, "job", "name") != `"convert"` {
+		t.Errorf("%s", at(t, end))
+	}
+	if message := at(t, end, "run", "facets", "errorMessage", "message"); len(message) > maxMessage+10 || strings.Contains(message, "\uFFFD") {
+		t.Errorf("a message of %d bytes", len(message))
+	}
+}
+
+func TestDatasets(t *testing.T) {
+	wd, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var many []string
+	for i := range 10_000 {
+		many = append(many, filepath.Join("/data", string(rune('a'+i%26)), string(rune('a'+i/26%26)), string(rune('a'+i/676)), "x.avro"))
+	}
+	for _, tt := range []struct{ named, want []string }{
+		{nil, nil},
+		{[]string{"mail"}, []string{"file " + wd + "/mail"}},
+		{[]string{"file:///data/mail/"}, []string{"file /data/mail"}},
+		{[]string{"/data/2026-*/mail/*.avro"}, []string{"file /data"}},
+		{[]string{"/*"}, []string{"file /"}},
+		{[]string{"hdfs://nn:8020/data/{a,b}.avro", "hdfs://nn:8020/data"}, []string{"hdfs://nn:8020 /data"}},
+		{[]string{"webhdfs://nn:9870"}, []string{"webhdfs://nn:9870 /"}},
+		{many, func() (all []string) {
+			for c := 'a'; c <= 'z'; c++ {
+				all = append(all, "file /data/"+string(c))
+			}
+			return all
+		}()},
+	} {
+		var got []string
+		for _, d := range datasets(tt.named) {
+			got = append(got, d.Namespace+" "+d.Name)
+		}
+		if strings.Join(got, "\n") != strings.Join(tt.want, "\n") {
+			t.Errorf("%.3v: %v, want %v", tt.named, got, tt.want)
+		}
+	}
+	if got := Directories([]string{"/a/b/1", "/a/b/2", "hdfs://nn/c/3"}); strings.Join(got, " ") != "/a/b hdfs://nn/c" {
+		t.Errorf("directories %v", got)
+	}
+}
+
+// TestManyFields has a schema that is too large to be told, and one whose records, told
+// wherever they are named, would be.
+func TestManyFields(t *testing.T) {
+	var wide, deep strings.Builder
+	wide.WriteString(`{"type":"record","name":"W","fields":[{"name":"f","type":"int"}`)
+	for i := range maxFields {
+		wide.WriteString(`,{"name":"f` + strconv.Itoa(i) + `","type":"int"}`)
+	}
+	wide.WriteString(`]}`)
+	if fields := fieldsOf(wide.String()); fields != nil {
+		t.Errorf("%d fields", len(fields))
+	}
+	inner := `"int"`
+	for i := range 40 {
+		inner = `{"type":"record","name":"R` + strconv.Itoa(i) + `","fields":[{"name":"a","type":` + inner + `},{"name":"b","type":` + name(i) + `}]}`
+	}
+	deep.WriteString(inner)
+	if fields := fieldsOf(deep.String()); len(fields) != 2 {
+		t.Errorf("%d fields", len(fields))
+	}
+}
+
+// name is the type in a record that was defined last.
+func name(i int) string {
+	if i == 0 {
+		return `"int"`
+	}
+	return `"R` + strconv.Itoa(i-1) + `"`
+}
+
+// A run that leaves its tasks to themselves ends well, and makes no output yet.
+func TestEndDetached(t *testing.T) {
+	r := ended("detached")
+	r.OutputID = ""
+	v := object(t, End(r, named, ""))
+	if at(t, v, "eventType") != `"COMPLETE"` || at(t, v, "outputs") != "[]" || at(t, v, "inputs", 0, "inputFacets") != "" {
+		t.Errorf("%v", v)
+	}
+	if v := object(t, End(ended("detached"), named, "")); at(t, v, "outputs", 0, "outputFacets", "outputStatistics", "rowCount") != "30" {
+		t.Errorf("what was committed before is not told: %v", v)
+	}
+}
