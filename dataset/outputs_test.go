@@ -415,7 +415,7 @@ func TestRunThatCameBack(t *testing.T) {
 			}
 			input := successOf(t, found[0]).Request.Inputs[0]
 			s := *was
-			s.Request.Inputs = []manifest.Input{{Path: "before", Size: 1}, input}
+			s.Request.Inputs = []manifest.Input{{Path: "before", Size: 1, CRC32C: new(uint32)}, input}
 			writeSuccess(t, last, &s)
 			_, err = openAll(t, dir)
 			if !isDamage(err) || !strings.Contains(err.Error(), last+"/_SUCCESS: count: the rows of "+input.Path+" are in "+found[0]+" as well") {

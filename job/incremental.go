@@ -70,14 +70,8 @@ func (r *Request) newInputs(ctx context.Context, state *publish.State) (*plan.Su
 	}
 	request := r.Plan()
 	request.Run, request.Sums = true, r.answers(ctx)
-	outputs, known := state.Outputs(), 0
-	for _, o := range outputs {
-		known += len(o.Success.Request.Inputs)
-	}
-	request.Known = make([]manifest.Input, 0, known)
-	for _, o := range outputs {
-		request.Known = append(request.Known, o.Success.Request.Inputs...)
-	}
+	outputs := state.Outputs()
+	request.Known = publish.Inputs(outputs)
 	schema, err := alike(r.Dest, outputs, &r.Output, r.Schema)
 	if err != nil {
 		return nil, err
@@ -86,19 +80,9 @@ func (r *Request) newInputs(ctx context.Context, state *publish.State) (*plan.Su
 	survey, err := plan.Look(ctx, request)
 	var changed *plan.Changed
 	if errors.As(err, &changed) {
-		err = fmt.Errorf("%w; its rows are in %s", err, path.Join(r.Dest, holderOf(outputs, changed.Path)))
+		err = fmt.Errorf("%w; its rows are in %s", err, path.Join(r.Dest, changed.Owner))
 	}
 	return survey, err
-}
-
-// holderOf is the name of the output that has an input.
-func holderOf(outputs []publish.Committed, name string) string {
-	for _, o := range outputs {
-		if slices.ContainsFunc(o.Success.Request.Inputs, func(in manifest.Input) bool { return in.Path == name }) {
-			return o.Name
-		}
-	}
-	return ""
 }
 
 // alike is failure.Foreign if a run would be of another format, of another schema,

@@ -62,17 +62,10 @@ func (o *Options) comparePlan(ctx context.Context, p *manifest.Plan, state *publ
 	}
 	known := manifest.NewKnown(state.Success.Request.Inputs...)
 	return input.SumUnread(ctx, p.Request.Inputs, known, func(ctx context.Context, in *manifest.Input) error {
-		if in.CRC32C != nil {
-			return nil
+		if err := input.Sum(ctx, o.Resolve, in); !errors.Is(err, failure.Input) {
+			return err
 		}
-		crc, err := input.Sum(ctx, o.Resolve, *in)
-		if errors.Is(err, failure.Input) {
-			return nil
-		}
-		if err == nil {
-			in.CRC32C = &crc
-		}
-		return err
+		return nil
 	})
 }
 

@@ -102,29 +102,21 @@ func (a *app) otherNames(ctx context.Context, files []input.File, made []compare
 		there[f.Name] = true
 	}
 	found := make([]manifest.Match, len(files))
-	err := parallel.Do(ctx, len(files), input.Readers, func(ctx context.Context, i int) error {
+	err := parallel.Do(ctx, len(files), input.Readers, func(ctx context.Context, i int) (err error) {
 		in := files[i].Facts
 		if known[in.Path] {
 			return nil
 		}
-		found[i] = inputs.Find(&in, "", false)
-		if found[i].Relation == manifest.Unopened || skipped && found[i].Relation == manifest.Unrelated {
-			opened, _, err := input.Describe(ctx, a.resolve, in.Path)
-			if err != nil {
-				return nil // it is told later
+		open := func(ctx context.Context, in *manifest.Input) error {
+			if opened, _, err := input.Describe(ctx, a.resolve, in.Path); err == nil { // an error is told later
+				opened.Real = in.Real
+				*in = opened
 			}
-			in = opened
-			found[i] = inputs.Find(&in, "", skipped)
+			return nil
 		}
-		if found[i].Relation == manifest.Unread {
-			crc, err := input.Sum(ctx, a.resolve, in)
-			if err != nil {
-				return err
-			}
-			in.CRC32C = &crc
-			found[i] = inputs.Find(&in, "", skipped)
-		}
-		return nil
+		sum := func(ctx context.Context, in *manifest.Input) error { return input.Sum(ctx, a.resolve, in) }
+		found[i], err = input.Find(ctx, &in, func() manifest.Match { return inputs.Find(&in, "", skipped) }, open, sum)
+		return err
 	})
 	if err != nil {
 		return nil, err

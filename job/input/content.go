@@ -9,20 +9,53 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// Sum reads an input whole and returns the CRC-32C of its bytes.
-func Sum(ctx context.Context, resolve Resolve, in manifest.Input) (uint32, error) {
-	return sumRange(ctx, resolve, in, 0, in.Size)
+// Find finds the known input that in is, and reads files where nothing else decides. find
+// is called again after what was read: by open the header and the end of in, and by sum
+// all bytes of in. A known input without a CRC-32C is one of this survey, and is read as
+// well. open and sum set what they learned of an input, and may learn nothing. Without
+// open, inputs are not opened.
+func Find(ctx context.Context, in *manifest.Input, find func() manifest.Match, open, sum func(context.Context, *manifest.Input) error) (manifest.Match, error) {
+	m := find()
+	if m.Relation == manifest.Unopened && open != nil {
+		if err := open(ctx, in); err != nil {
+			return m, err
+		}
+		m = find()
+	}
+	if m.Relation == manifest.Unread {
+		if err := sum(ctx, in); err != nil {
+			return m, err
+		}
+		m = find()
+	}
+	if m.Relation == manifest.Unread && m.CRC32C == nil {
+		if err := sum(ctx, &m.Input); err != nil {
+			return m, err
+		}
+		m.Relation = in.Relate(&m.Input)
+	}
+	return m, nil
 }
 
 // SumUnread calls sum, several at a time, for each input of which only all its bytes tell
 // whether it is a known one.
 func SumUnread(ctx context.Context, inputs []manifest.Input, known *manifest.Known, sum func(context.Context, *manifest.Input) error) error {
 	return parallel.Do(ctx, len(inputs), Readers, func(ctx context.Context, i int) error {
-		if known.Find(&inputs[i], "", false).Relation != manifest.Unread {
-			return nil
-		}
-		return sum(ctx, &inputs[i])
+		_, err := Find(ctx, &inputs[i], func() manifest.Match { return known.Find(&inputs[i], "", false) }, nil, sum)
+		return err
 	})
+}
+
+// Sum reads an input whole, and sets the CRC-32C of its bytes, unless it has one.
+func Sum(ctx context.Context, resolve Resolve, in *manifest.Input) error {
+	if in.CRC32C != nil {
+		return nil
+	}
+	crc, err := sumRange(ctx, resolve, *in, 0, in.Size)
+	if err == nil {
+		in.CRC32C = &crc
+	}
+	return err
 }
 
 func sumRange(ctx context.Context, resolve Resolve, in manifest.Input, start, end int64) (uint32, error) {

@@ -14,6 +14,12 @@ func (s *Success) check() error {
 	if s.Sequence < 0 || s.Sequence > maxSequence {
 		return fmt.Errorf("it is the output number %d", s.Sequence)
 	}
+	for _, in := range s.Request.Inputs {
+		//guard: takes a file that was replaced for the one that the output has
+		if in.CRC32C == nil {
+			return fmt.Errorf("input %s has no checksum of its bytes", in.Path)
+		}
+	}
 	if err := checkCounts(s.Parts, s.Entries()); err != nil {
 		return err
 	}

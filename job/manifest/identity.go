@@ -139,7 +139,7 @@ func (in *Input) relate(known *Input) Relation {
 		return in.byContent(known, SameFile, Changed)
 	case !in.Opened() && known.Opened():
 		return Unopened
-	case in.Size == 0, known.CRC32C == nil && known.ModTime.IsZero(): // nothing else was noted
+	case in.Size == 0:
 		return in.byName(known, SameFile, Unrelated)
 	case in.sameTime(known) && (place || id || remote && (in.FileID == 0 || known.FileID == 0)):
 		return SameFile
@@ -274,11 +274,14 @@ func (k *Known) seek() {
 	}
 }
 
+// Len is how many inputs are known.
+func (k *Known) Len() int { return len(k.inputs) }
+
 // Named returns the known input that has one of the names of in; nil if there is none.
-func (k *Known) Named(in *Input) *Input {
+func (k *Known) Named(in *Input) *Match {
 	for _, name := range []string{in.Location(), in.Path} {
 		if i, ok := k.names[name]; ok && in.sameName(&k.inputs[i]) {
-			return &k.inputs[i]
+			return &Match{Input: k.inputs[i], Owner: k.owner(i)}
 		}
 	}
 	return nil
@@ -317,10 +320,13 @@ func (k *Known) Find(in *Input, not string, content bool) (m Match) {
 	if found(k.remote[path]) || found(k.ids[in.FileID]) {
 		return m
 	}
-	if content && in.Opened() {
-		return k.best(in, k.ends[ends{in.Size, in.Identity}], not, SameContent, Unread)
+	switch {
+	case !content:
+		return m
+	case !in.Opened():
+		return Match{Relation: Unopened}
 	}
-	return m
+	return k.best(in, k.ends[ends{in.Size, in.Identity}], not, SameContent, Unread)
 }
 
 // best returns the first candidate of the first of some relations.

@@ -31,7 +31,7 @@ func TestRelate(t *testing.T) {
 		"other end":                  {local, func(in *Input) { in.Identity = 6 }, Changed},
 		"other header":               {local, func(in *Input) { in.HeaderSize = 4 }, Changed},
 		"no time":                    {local, func(in *Input) { in.ModTime, in.CRC32C = time.Time{}, nil }, Unread},
-		"nothing was noted":          {old, func(in *Input) { in.CRC32C = nil }, SameFile},
+		"nothing was noted":          {old, func(in *Input) { in.CRC32C = nil }, Unread},
 		"just modified":              {recent, func(in *Input) { in.CRC32C = nil }, Unread},
 		"modified just now":          {local, func(in *Input) { in.Recent, in.CRC32C = true, nil }, Unread},
 		"other id":                   {local, func(in *Input) { in.FileID, in.CRC32C = 8, nil }, SameFile},
@@ -83,18 +83,24 @@ func TestSetModified(t *testing.T) {
 
 // TestKnownOwners finds inputs of others, and the first of several.
 func TestKnownOwners(t *testing.T) {
+	at := time.Unix(1e9, 0).UTC()
 	k := NewKnown(Input{Path: "/a", Size: 1, HeaderSize: 1})
-	k.Add("x", Input{Path: "/a", Size: 2, HeaderSize: 1, FileID: 3})
-	k.Add("y", Input{Path: "/b", Size: 2, HeaderSize: 1, FileID: 3})
-	in := &Input{Path: "/a", Size: 2, HeaderSize: 1, FileID: 3}
+	k.Add("x", Input{Path: "/a", Size: 2, HeaderSize: 1, FileID: 3, ModTime: at})
+	k.Add("y", Input{Path: "/b", Size: 2, HeaderSize: 1, FileID: 3, ModTime: at})
+	in := &Input{Path: "/a", Size: 2, HeaderSize: 1, FileID: 3, ModTime: at}
+	if m := k.Named(in); m == nil || m.Owner != "" || m.Size != 1 || k.Len() != 3 {
+		t.Errorf("%+v", m)
+	}
 	if m := k.Find(in, "", false); m.Owner != "x" || m.Relation != SameFile {
 		t.Errorf("%+v", m)
 	}
 	if m := k.Find(in, "x", false); m.Owner != "" || m.Relation != Changed {
 		t.Errorf("%+v", m)
 	}
-	if m := k.Find(&Input{Path: "/c", Size: 3}, "", true); m.Relation != Unrelated {
-		t.Errorf("%+v", m)
+	for header, want := range map[int64]Relation{0: Unopened, 1: Unrelated} {
+		if m := k.Find(&Input{Path: "/c", Size: 3, HeaderSize: header}, "", true); m.Relation != want {
+			t.Errorf("header of %d bytes: %+v", header, m)
+		}
 	}
 }
 

@@ -26,7 +26,7 @@ func samplePlan(t *testing.T) *Plan {
 	p := &Plan{
 		Version: Version, Dest: "/out", Schema: `{"type":"string"}`, Columns: 1, BlockSize: 64 << 10, SplitSize: 100, Ratio: 0.3333333333333333,
 		Request: Request{
-			Inputs: []Input{{Path: "a.avro", Size: 150, Identity: 0xffffffff, HeaderSize: 20}, {Path: "b.avro", Size: 30, HeaderSize: 20}},
+			Inputs: []Input{{Path: "a.avro", Size: 150, Identity: 0xffffffff, HeaderSize: 20, CRC32C: new(uint32)}, {Path: "b.avro", Size: 30, HeaderSize: 20, CRC32C: new(uint32)}},
 			Options: Options{
 				Format: "trevni", RowGroupSize: 128 << 20, OnDamage: "quarantine",
 				FormatOptions: json.RawMessage(`{"codec":"snappy","column_codecs":{"a<b":"deflate"}}`),
@@ -342,6 +342,7 @@ func TestSuccess(t *testing.T) {
 		"too many bytes": func(s *Success) {
 			s.Parts[0].Files[0].Bytes, s.Parts[1].Files[0].Bytes, s.Bytes = math.MaxInt64, math.MaxInt64, -2
 		},
+		"input unread":    func(s *Success) { s.Request.Inputs = []Input{{Path: "a.avro", Size: 150}, s.Request.Inputs[1]} },
 		"losses in spite": func(s *Success) { s.Request.Options.OnDamage = "fail" },
 		"lost of another": func(s *Success) { s.Losses[1].Input, s.Losses[1].Start, s.Losses[1].End = "z.avro", 0, 0 },
 		"lost before":     func(s *Success) { s.Losses[1].Start = -1 },
@@ -444,7 +445,7 @@ func TestDifferences(t *testing.T) {
 	request := func() *Request {
 		r := samplePlan(t).Request
 		for i := range r.Inputs {
-			r.Inputs[i].ModTime = modified
+			r.Inputs[i].ModTime, r.Inputs[i].CRC32C = modified, nil
 		}
 		return &r
 	}

@@ -2,7 +2,6 @@ package plan
 
 import (
 	"context"
-	"errors"
 
 	"github.com/rowtocol/rowtocol/internal/parallel"
 	"github.com/rowtocol/rowtocol/job/failure"
@@ -30,12 +29,9 @@ func (s *Survey) once(ctx context.Context, headers []header, known *known) error
 		}
 		in := h.input
 		in.Recent = false // both were looked at just now
-		m := mine.Find(&in, "", false)
-		if m.Relation == manifest.Unread { // it was modified between the two looks, or is another file
-			if err := errors.Join(s.sum(ctx, &in), s.sum(ctx, &m.Input)); err != nil {
-				return err
-			}
-			m.Relation = in.Relate(&m.Input)
+		m, err := input.Find(ctx, &in, func() manifest.Match { return mine.Find(&in, "", false) }, nil, s.sum)
+		if err != nil {
+			return err
 		}
 		//guard: rows of a file would be there once for each of its names
 		if m.Relation == manifest.SameFile {
@@ -78,16 +74,11 @@ func (s *Survey) leaveCopies(ctx context.Context, headers []header, known *known
 		if !h.isNew() {
 			continue
 		}
-		m := known.inputs.Find(&h.input, "", true)
-		if m.Relation != manifest.SameContent {
-			m = known.taken.find(&h.input, known.partition, true)
+		found, err := known.find(ctx, &h.input, true)
+		if err != nil {
+			return err
 		}
-		if m.Relation == manifest.Unread { // the other partition is converted by the same call
-			if err := s.sum(ctx, &m.Input); err != nil {
-				return err
-			}
-			m.Relation = h.input.Relate(&m.Input)
-		}
+		m := found.Match
 		if m.Relation != manifest.SameContent {
 			m = mine.Find(&h.input, "", true)
 		}

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,9 +17,9 @@ import (
 
 // Changed is the error for an input that is known and is not what it was.
 type Changed struct {
-	Path string // under which it is known
-	name string
-	how  string // what it was and is
+	Owner string // of the known input
+	name  string
+	how   string // what it was and is
 }
 
 func (c *Changed) Error() string {
@@ -97,34 +98,40 @@ type known struct {
 
 // without an index no input is known.
 func (s *Survey) knownInputs(r *Request) *known {
-	return &known{survey: s, inputs: manifest.NewKnown(r.Known...), taken: r.Taken, partition: r.Partition}
+	return &known{survey: s, inputs: cmp.Or(r.Known, manifest.NewKnown()), taken: r.Taken, partition: r.Partition}
 }
 
-// find returns the input that is known, by whatever name. It reads the whole file if
-// nothing else decides.
-func (k *known) find(ctx context.Context, in *manifest.Input) (m manifest.Match, err error) {
-	search := func() manifest.Match {
-		if m := k.inputs.Find(in, "", false); m.Relation != manifest.Unrelated {
-			return m
+// match is a known input. elsewhere is whether another partition has it.
+type match struct {
+	manifest.Match
+	elsewhere bool
+}
+
+// find finds an input among those that the destination has, and among those of other
+// partitions; also one with the same content, if content is set.
+func (k *known) find(ctx context.Context, in *manifest.Input, content bool) (m match, err error) {
+	open := func(_ context.Context, in *manifest.Input) error {
+		k.survey.answered(in)
+		return nil
+	}
+	for _, m.elsewhere = range []bool{false, true} {
+		m.Match, err = input.Find(ctx, in, func() manifest.Match {
+			if m.elsewhere {
+				return k.taken.find(in, k.partition, content)
+			}
+			return k.inputs.Find(in, "", content)
+		}, open, k.survey.sum)
+		if err != nil || m.Relation != manifest.Unrelated {
+			break
 		}
-		return k.taken.find(in, k.partition, false)
 	}
-	if m = search(); m.Relation == manifest.Unopened && k.survey.answered(in) {
-		m = search()
-	}
-	if m.Relation == manifest.Unread && in.CRC32C == nil {
-		if err := k.survey.sum(ctx, in); err != nil {
-			return m, err
-		}
-		m = search()
-	}
-	return m, nil
+	return m, err
 }
 
 // unopened reports whether a file is known to be what it was without a look into
 // it.
 func (k *known) unopened(ctx context.Context, h *header) (bool, error) {
-	m, err := k.find(ctx, &h.input)
+	m, err := k.find(ctx, &h.input, false)
 	if err != nil || m.Relation != manifest.SameFile {
 		return false, err
 	}
@@ -144,30 +151,30 @@ func (k *known) opened(ctx context.Context, h *header, err error) (bool, error) 
 		return true, nil
 	//guard: a file that was replaced by another would be skipped in silence
 	case err != nil && input.NotInput(err) != "":
-		return false, failure.As(failure.Input, &Changed{before.Path, now.Path, fmt.Sprintf("it was an Avro file and is not one now: %v", err)})
+		return false, failure.As(failure.Input, &Changed{before.Owner, now.Path, fmt.Sprintf("it was an Avro file and is not one now: %v", err)})
 	case err != nil:
 		return false, err
 	}
-	m, err := k.find(ctx, now)
+	m, err := k.find(ctx, now, false)
 	switch {
 	case err != nil || m.Relation == manifest.Unrelated:
 		return false, err
 	//guard: leaves out the rows of a file of which another partition has older ones
-	case m.Owner != "" && m.Relation == manifest.Changed:
+	case m.elsewhere && m.Relation == manifest.Changed:
 		return false, nil
 	//guard: rows of a file that changed would be left out in silence
 	case m.Relation != manifest.SameFile:
-		return false, failure.As(failure.Input, &Changed{m.Path, now.Path, m.How(now)})
+		return false, failure.As(failure.Input, &Changed{m.Owner, now.Path, m.How(now)})
 	}
 	h.is(m)
 	return true, nil
 }
 
 // is notes that a file is a known input.
-func (h *header) is(m manifest.Match) {
+func (h *header) is(m match) {
 	h.known = true
 	switch {
-	case m.Owner != "":
+	case m.elsewhere:
 		h.same, h.skip = m.Path, fmt.Sprintf("the same file as %s, which partition %s has", m.Path, m.Owner)
 	case m.Path != h.file.Name:
 		h.same, h.skip = m.Path, fmt.Sprintf("the same file as %s, which the destination has", m.Path)
@@ -210,11 +217,9 @@ func (s *Survey) sum(ctx context.Context, in *manifest.Input) error {
 	if in.CRC32C != nil || s.answered(in) {
 		return nil
 	}
-	crc, err := input.Sum(ctx, s.resolve, *in)
-	if err != nil {
+	if err := input.Sum(ctx, s.resolve, in); err != nil {
 		return err
 	}
-	in.CRC32C = &crc
 	s.keep(in, true)
 	return nil
 }

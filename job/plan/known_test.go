@@ -2,6 +2,7 @@ package plan
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"slices"
 	"testing"
@@ -19,11 +20,10 @@ import (
 func converted(t *testing.T, inputs []manifest.Input) []manifest.Input {
 	t.Helper()
 	for i := range inputs {
-		crc, err := input.Sum(t.Context(), nil, inputs[i])
-		if err != nil {
+		if err := input.Sum(t.Context(), nil, &inputs[i]); err != nil {
 			t.Fatal(err)
 		}
-		inputs[i].CRC32C, inputs[i].Recent = &crc, false
+		inputs[i].Recent = false
 	}
 	return inputs
 }
@@ -63,11 +63,13 @@ func TestKnown(t *testing.T) {
 		if err := os.Chtimes(file, times[0], times[tc.touched%2]); err != nil {
 			t.Fatal(err)
 		}
-		again := r
-		again.Known = []manifest.Input{known[0]}
+		was := known[0]
 		if tc.touched == 2 {
-			again.Known[0].ModTime = times[2]
+			was.ModTime = times[2]
 		}
+		again := r
+		again.Known = manifest.NewKnown()
+		again.Known.Add("run", was)
 		s, err := Look(t.Context(), again)
 		if tc.changed == "" {
 			if err != nil || len(s.Request.Inputs) != 0 || len(s.Warnings) != 0 {
@@ -76,7 +78,7 @@ func TestKnown(t *testing.T) {
 			continue
 		}
 		failuretest.Want(t, err, failure.Input, file+" changed", tc.changed)
-		if changed := (*Changed)(nil); !errors.As(err, &changed) || changed.Path != file {
+		if changed := (*Changed)(nil); !errors.As(err, &changed) || changed.Owner != "run" {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -87,7 +89,8 @@ func TestKnownBesideNew(t *testing.T) {
 	dir := t.TempDir()
 	writeInput(t, dir+"/in/a.avro", avrotest.Schema, 1, 2)
 	r := request(dir+"/out", dir+"/in")
-	r.Known = converted(t, look(t, r).Request.Inputs)
+	known := converted(t, look(t, r).Request.Inputs)
+	r.Known = manifest.NewKnown(known...)
 	writeInput(t, dir+"/in/b.avro", avrotest.Schema, 2, 2)
 	r.Run = true
 	p := mustPlan(t, r)
@@ -108,10 +111,11 @@ func TestKnownBesideNew(t *testing.T) {
 	r.Inputs = append(r.Inputs, dir+"/empty.avro")
 	r.Options.OnDamage = "skip"
 	s := look(t, r)
-	r.Known = append(r.Known, converted(t, s.Request.Inputs)...)
-	for i := range r.Known {
-		r.Known[i].ModTime = time.Time{}
+	known = append(known, converted(t, s.Request.Inputs)...)
+	for i := range known {
+		known[i].ModTime = time.Time{}
 	}
+	r.Known = manifest.NewKnown(known...)
 	if again := look(t, r); len(s.Request.Inputs) != 2 || len(again.Request.Inputs) != 0 {
 		t.Errorf("%+v, then %+v", s.Request.Inputs, again.Request.Inputs)
 	}
@@ -142,6 +146,30 @@ func TestOnce(t *testing.T) {
 	r.Options.Copies = "burn"
 	_, err = Look(t.Context(), r)
 	failuretest.Want(t, err, failure.Usage, "copies")
+}
+
+// TestTakenUnread knows a file that was just modified under its name in another partition
+// of the same conversion, where nobody has read it yet.
+func TestTakenUnread(t *testing.T) {
+	dir := t.TempDir()
+	file := dir + "/in/p=1/a.avro"
+	writeInput(t, file, avrotest.Schema, 1, 2)
+	if err := errors.Join(os.Mkdir(dir+"/in/p=2", 0o777), os.Link(file, dir+"/in/p=2/b.avro")); err != nil {
+		t.Fatal(err)
+	}
+	now := time.Now()
+	if err := os.Chtimes(file, now, now); err != nil {
+		t.Fatal(err)
+	}
+	taken := new(Taken)
+	for partition, want := range []int{1, 0} {
+		r := request(dir+"/out", fmt.Sprintf("%s/in/p=%d", dir, partition+1))
+		r.Taken, r.Partition = taken, fmt.Sprintf("p=%d", partition+1)
+		s := look(t, r)
+		if len(s.Request.Inputs) != want || len(s.Skipped) != 1-want {
+			t.Errorf("partition %d: %+v, skipped %+v", partition+1, s.Request.Inputs, s.Skipped)
+		}
+	}
 }
 
 // TestOnceReads decides by the bytes whether files with one ID and other times are one
@@ -180,7 +208,7 @@ func TestAnswers(t *testing.T) {
 	file := dir + "/in/a.avro"
 	writeInput(t, file, avrotest.Schema, 1, 2)
 	r := request(dir+"/out", dir+"/in")
-	r.Known = converted(t, look(t, r).Request.Inputs)
+	r.Known = manifest.NewKnown(converted(t, look(t, r).Request.Inputs)...)
 	for at, kept := range map[time.Time]bool{time.Now().Add(-time.Minute): true, time.Now(): false} {
 		if err := os.Chtimes(file, at, at); err != nil {
 			t.Fatal(err)

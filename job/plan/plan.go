@@ -43,10 +43,11 @@ type Request struct {
 	SchemaKept bool
 	// Run makes the plan one of a run beside what the destination holds.
 	Run bool
-	// Known are inputs that the destination has already: those that are still what
-	// they were are left out, and one that changed is refused with a *Changed. One of
-	// the same size and time of modification is not opened: see manifest.Input.Relate.
-	Known []manifest.Input
+	// Known, if set, are inputs that the destination has already, by the outputs that own
+	// them: those that are still what they were are left out, and one that changed is
+	// refused with a *Changed. One of the same size and time of modification is not
+	// opened: see manifest.Input.Relate.
+	Known *manifest.Known
 	// Taken, if set, are the inputs of all partitions, of which this is Partition: files
 	// that another has are left out, and those that are taken are noted.
 	Taken     *Taken
@@ -115,7 +116,7 @@ func Look(ctx context.Context, r Request) (*Survey, error) {
 func survey(ctx context.Context, r Request) (*Survey, error) {
 	s := &Survey{
 		Request: manifest.Request{Options: r.Options, Schema: r.Schema, SchemaKept: r.SchemaKept},
-		resolve: r.Resolve, run: r.Run, allowEmpty: r.AllowEmpty, allowWaiting: r.AllowWaiting, known: len(r.Known) > 0,
+		resolve: r.Resolve, run: r.Run, allowEmpty: r.AllowEmpty, allowWaiting: r.AllowWaiting, known: r.Known != nil && r.Known.Len() > 0,
 		memory: cmp.Or(r.Memory, budget.New(DefaultMemory)), sums: r.Sums,
 	}
 	err := completeOptions(&s.Request.Options)
