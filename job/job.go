@@ -232,7 +232,7 @@ func (o *Outcome) publish(ctx context.Context, c *publish.Claim, r *publish.Run,
 		o.Warnings = append(o.Warnings, fmt.Sprintf("%d strings are not valid UTF-8 and were copied as they are; other readers may replace or refuse them", n))
 	}
 	if n := o.Manifest.Inexact; n.Values() > 0 {
-		o.Warnings = append(o.Warnings, fmt.Sprintf("%d values changed: %d enum symbols became the schema's default, %d numbers were rounded", n.Values(), n.EnumDefaults, n.Rounded))
+		o.Warnings = append(o.Warnings, fmt.Sprintf("values changed: %v", n))
 	}
 	return nil
 }

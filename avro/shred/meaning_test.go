@@ -187,6 +187,18 @@ func TestLeftOut(t *testing.T) {
 	}
 }
 
+func TestInexactText(t *testing.T) {
+	for want, n := range map[string]Inexact{
+		"1 enum symbol became the schema's default":                          {EnumDefaults: 1},
+		"1 number was rounded":                                               {Rounded: 1},
+		"2 enum symbols became the schema's default, 3 numbers were rounded": {EnumDefaults: 2, Rounded: 3},
+	} {
+		if n.String() != want {
+			t.Errorf("%q, want %q", n, want)
+		}
+	}
+}
+
 // TestInexact counts values that are not what they were, or refuses them.
 func TestInexact(t *testing.T) {
 	long := func(n int64) string { return string(binary.AppendVarint(nil, n)) }

@@ -3,6 +3,7 @@ package shred
 import (
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"math"
 
 	"github.com/rowtocol/rowtocol/format/damage"
@@ -42,8 +43,29 @@ type Resolver struct {
 
 // Inexact counts values that a resolution could not keep as they were.
 type Inexact struct {
-	EnumDefaults int64 // symbols that the reader's enum lacks, taken for its default
-	Rounded      int64 // numbers that a float or a double does not hold exactly
+	EnumDefaults int64 `json:"enum_defaults,omitempty"` // symbols that the reader's enum lacks, taken for its default
+	Rounded      int64 `json:"rounded,omitempty"`       // numbers that a float or a double does not hold exactly
+}
+
+// Values is the number of all such values.
+func (i Inexact) Values() int64 { return i.EnumDefaults + i.Rounded }
+
+// String says what became of the values.
+func (i Inexact) String() string {
+	symbols, numbers := fmt.Sprintf("%d enum symbols became the schema's default", i.EnumDefaults), fmt.Sprintf("%d numbers were rounded", i.Rounded)
+	if i.EnumDefaults == 1 {
+		symbols = "1 enum symbol became the schema's default"
+	}
+	if i.Rounded == 1 {
+		numbers = "1 number was rounded"
+	}
+	switch {
+	case i.Rounded == 0:
+		return symbols
+	case i.EnumDefaults == 0:
+		return numbers
+	}
+	return symbols + ", " + numbers
 }
 
 // Plus returns the sum of two counts.

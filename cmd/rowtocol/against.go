@@ -15,7 +15,6 @@ import (
 	"github.com/rowtocol/rowtocol/internal/budget"
 	"github.com/rowtocol/rowtocol/job/failure"
 	"github.com/rowtocol/rowtocol/job/input"
-	"github.com/rowtocol/rowtocol/job/manifest"
 	"github.com/rowtocol/rowtocol/store"
 )
 
@@ -127,14 +126,9 @@ func lacks(r *verified, result *witness.Result) error {
 		return fmt.Errorf("values mean something else in the output: %s", r.Changed[0])
 	//guard: inputs could be deleted whose values are not what they were
 	case r.Inexact.Values() > 0:
-		return fmt.Errorf("the output does not hold %s as the inputs have them: %s", plural(r.Inexact.Values(), "value"), inexactText(r.Inexact))
+		return fmt.Errorf("the output does not hold %s as the inputs have them: %v", plural(r.Inexact.Values(), "value"), r.Inexact)
 	}
 	return nil
-}
-
-// inexactText says what became of values that are not what they were.
-func inexactText(n manifest.Inexact) string {
-	return fmt.Sprintf("symbols taken for the default of an enum %d, rounded numbers %d", n.EnumDefaults, n.Rounded)
 }
 
 // tellChanges warns of what the output does not have as its inputs do.
@@ -149,7 +143,7 @@ func (a *app) tellChanges(r *verified) {
 		a.log.Warn("values mean something else in the output: " + change)
 	}
 	if r.Inexact.Values() > 0 {
-		a.log.Warn("the output does not hold all values as the inputs have them: " + inexactText(r.Inexact))
+		a.log.Warn("the output does not hold all values as the inputs have them: " + r.Inexact.String())
 	}
 }
 

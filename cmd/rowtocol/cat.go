@@ -17,7 +17,6 @@ import (
 	"github.com/rowtocol/rowtocol/dataset/export"
 	"github.com/rowtocol/rowtocol/internal/budget"
 	"github.com/rowtocol/rowtocol/job/input"
-	"github.com/rowtocol/rowtocol/job/manifest"
 )
 
 const catLong = `Print the rows of column files and Avro files: JSON, a line per row, or CSV, a
@@ -275,7 +274,7 @@ type catted struct {
 // tellInexact warns of values that were resolved to --schema.
 func (a *app) tellInexact(n shred.Inexact) {
 	if n != (shred.Inexact{}) {
-		a.log.Warn("the types of --schema do not hold all values as they were: " + inexactText(manifest.Inexact(n)))
+		a.log.Warn("the types of --schema do not hold all values as they were: " + n.String())
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/rowtocol/rowtocol/avro/shred"
 	"github.com/rowtocol/rowtocol/job"
 	"github.com/rowtocol/rowtocol/job/manifest"
 	"github.com/rowtocol/rowtocol/job/task"
@@ -160,7 +161,7 @@ type converted struct {
 	// LeftOut are fields of inputs that the schema of the output lacks, and Inexact counts
 	// values that its types do not hold as they were.
 	LeftOut  []manifest.LeftOut `json:"left_out"`
-	Inexact  manifest.Inexact   `json:"inexact"`
+	Inexact  shred.Inexact      `json:"inexact"`
 	Warnings []string           `json:"warnings"`
 	Skipped  int                `json:"skipped"` // files and directories that were found and are no inputs
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rowtocol/rowtocol/job/manifest"
+	"github.com/rowtocol/rowtocol/avro/shred"
 )
 
 // recordOf is the schema of a record with a field f of a type.
@@ -120,20 +120,20 @@ func TestInexactValues(t *testing.T) {
 	write(t, dir+"/in/b.avro", file(t, in, append(slices.Clone(large), 4)))
 	write(t, dir+"/r.avsc", []byte(out))
 	var c converted
-	o := rowtocol(t, dir, nil, "convert", "--schema", "r.avsc", "in", "out", "--json").want(t, 0, "5 values changed")
+	o := rowtocol(t, dir, nil, "convert", "--schema", "r.avsc", "in", "out", "--json").want(t, 0, "values changed: 2 enum symbols became the schema's default, 3 numbers were rounded")
 	o.object(t, &c)
-	want := manifest.Inexact{EnumDefaults: 2, Rounded: 3}
+	want := shred.Inexact{EnumDefaults: 2, Rounded: 3}
 	if s := manifestIn(t, dir+"/out"); c.Inexact != want || s.Inexact != want {
 		t.Errorf("told are %+v and %+v", c.Inexact, s.Inexact)
 	}
 	rowtocol(t, dir, nil, "verify", "out", "--against", "in").want(t, 0, "4 rows")
-	rowtocol(t, dir, nil, "verify", "out", "--against", "in", "--require-complete").want(t, 6, "does not hold 5 values")
-	rowtocol(t, dir, nil, "cat", "--schema", "r.avsc", "in/a.avro").want(t, 0, "symbols taken for the default of an enum 1, rounded numbers 2")
-	rowtocol(t, dir, nil, "stats", "--schema", "r.avsc", "in/a.avro").want(t, 0, "rounded numbers 2")
+	rowtocol(t, dir, nil, "verify", "out", "--against", "in", "--require-complete").want(t, 6, "does not hold 5 values as the inputs have them: 2 enum symbols became the schema's default, 3 numbers were rounded")
+	rowtocol(t, dir, nil, "cat", "--schema", "r.avsc", "in/a.avro").want(t, 0, "1 enum symbol became the schema's default, 2 numbers were rounded")
+	rowtocol(t, dir, nil, "stats", "--schema", "r.avsc", "in/a.avro").want(t, 0, "2 numbers were rounded")
 	// In tasks of their own.
 	rowtocol(t, dir, nil, "plan", "--schema", "r.avsc", "in", "steps", "-o", "p.json").want(t, 0)
 	rowtocol(t, dir, nil, "task", "--plan", "p.json", "--share", "0/1").want(t, 0)
-	rowtocol(t, dir, nil, "commit", "--plan", "p.json").want(t, 0, "5 values changed")
+	rowtocol(t, dir, nil, "commit", "--plan", "p.json").want(t, 0, "values changed")
 }
 
 // TestLeftOut has inputs with fields that the output lacks.

@@ -88,7 +88,7 @@ type verified struct {
 	// they were.
 	LeftOut []manifest.LeftOut `json:"left_out,omitempty"`
 	Changed []string           `json:"changed,omitempty"`
-	Inexact manifest.Inexact   `json:"inexact,omitzero"`
+	Inexact shred.Inexact      `json:"inexact,omitzero"`
 
 	sorted bool // the files keep rows whole, by their keys
 }

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rowtocol/rowtocol/avro/shred"
 	"github.com/rowtocol/rowtocol/job/manifest/manifesttest"
 )
 
@@ -516,9 +517,9 @@ func TestWhatDiffersFromInputs(t *testing.T) {
 	p.LeftOut = []LeftOut{{Field: "a.b", Input: "a.avro", Inputs: 1}}
 	resum(t, p)
 	one, two := sampleResult(), sampleResult()
-	one.Inexact, two.Inexact = Inexact{EnumDefaults: 1, Rounded: 2}, Inexact{Rounded: 4}
+	one.Inexact, two.Inexact = shred.Inexact{EnumDefaults: 1, Rounded: 2}, shred.Inexact{Rounded: 4}
 	s := NewSuccess(p, output, []*TaskResult{one, two})
-	if !reflect.DeepEqual(s.LeftOut, p.LeftOut) || s.Inexact != (Inexact{EnumDefaults: 1, Rounded: 6}) || s.Inexact.Values() != 7 {
+	if !reflect.DeepEqual(s.LeftOut, p.LeftOut) || s.Inexact != (shred.Inexact{EnumDefaults: 1, Rounded: 6}) || s.Inexact.Values() != 7 {
 		t.Errorf("%+v, %+v", s.LeftOut, s.Inexact)
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/rowtocol/rowtocol/avro/shred"
 )
 
 // TaskResult is what a finished task made. Its files have the names under which
@@ -31,23 +33,8 @@ type TaskResult struct {
 	// they are.
 	InvalidUTF8 int64 `json:"invalid_utf8,omitempty"`
 	// Inexact counts the values that could not be kept as they were.
-	Inexact Inexact `json:"inexact,omitzero"`
-	Made    *Made   `json:"made,omitempty"`
-}
-
-// Inexact counts values that were resolved to the schema that was asked for, and are
-// not what they were.
-type Inexact struct {
-	EnumDefaults int64 `json:"enum_defaults,omitempty"` // symbols that the schema lacks, taken for its default
-	Rounded      int64 `json:"rounded,omitempty"`       // numbers that a float or a double does not hold exactly
-}
-
-// Values is the number of all such values.
-func (i Inexact) Values() int64 { return i.EnumDefaults + i.Rounded }
-
-// Plus returns the sum of two counts.
-func (i Inexact) Plus(other Inexact) Inexact {
-	return Inexact{i.EnumDefaults + other.EnumDefaults, i.Rounded + other.Rounded}
+	Inexact shred.Inexact `json:"inexact,omitzero"`
+	Made    *Made         `json:"made,omitempty"`
 }
 
 // Read is the bytes of a piece as a task read them, and the file as it opened it.

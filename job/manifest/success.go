@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"github.com/rowtocol/rowtocol/avro/shred"
 )
 
 // Success is the _SUCCESS document of a committed output.
@@ -31,9 +33,9 @@ type Success struct {
 	// LeftOut are the fields of inputs that Schema lacks.
 	LeftOut []LeftOut `json:"left_out,omitempty"`
 	// InvalidUTF8 and Inexact are the sums of the tasks'.
-	InvalidUTF8 int64   `json:"invalid_utf8,omitempty"`
-	Inexact     Inexact `json:"inexact,omitzero"`
-	Made        *Made   `json:"made,omitempty"`
+	InvalidUTF8 int64         `json:"invalid_utf8,omitempty"`
+	Inexact     shred.Inexact `json:"inexact,omitzero"`
+	Made        *Made         `json:"made,omitempty"`
 }
 
 // Files are the files of the output, those of the parts first.

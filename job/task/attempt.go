@@ -55,7 +55,7 @@ func (a *attempt) run(ctx context.Context) (*manifest.TaskResult, error) {
 	}
 	res := &manifest.TaskResult{
 		Version: manifest.Version, Plan: a.plan.ID, Task: a.task.ID, Parts: a.parts, RowsIn: stats.Rows, Reads: reads,
-		Losses: a.losses(stats), Side: a.side, InvalidUTF8: stats.InvalidUTF8, Inexact: manifest.Inexact(stats.Inexact),
+		Losses: a.losses(stats), Side: a.side, InvalidUTF8: stats.InvalidUTF8, Inexact: stats.Inexact,
 		Made: &manifest.Made{
 			Program: a.options.Program, At: began.UTC(), Seconds: time.Since(began).Seconds(), Run: a.options.Run,
 			InputBytes: a.task.Bytes(), PeakMemory: budget.PeakResident(),
