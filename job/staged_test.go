@@ -47,6 +47,35 @@ func TestSubmitDetached(t *testing.T) {
 	}
 }
 
+// TestCommitStagedMoved refuses an input that another run committed under the name that it
+// had in an earlier place.
+func TestCommitStagedMoved(t *testing.T) {
+	s, e := submitted(t, false)
+	s.r.Inputs, s.r.Incremental = []string{"/in"}, true
+	for _, tree := range []string{"/old", "/in"} {
+		if err := errors.Join(s.st.Mkdir(t.Context(), tree), s.st.WriteFile(t.Context(), tree+"/a.avro", avro(t, 1, 6), false)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	before := s.r
+	before.Inputs = []string{"/old"}
+	mustConvert(t, before)
+	for _, tree := range []string{"/old", "/in"} {
+		if err := s.st.WriteFile(t.Context(), tree+"/b.avro", avro(t, 2, 6), false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.r.Destination.Moved = []manifest.Move{{From: "/old", To: "/in"}}
+	e.after = func(error) error { return task.ErrDetached }
+	out, err := Submit(t.Context(), s.r, e)
+	if !errors.Is(err, task.ErrDetached) || len(out.Plan.Request.Inputs) != 1 {
+		t.Fatalf("%+v, %v", out, err)
+	}
+	mustConvert(t, before)
+	_, err = CommitStaged(t.Context(), "/out", out.Plan.ID, s.r.Options)
+	failuretest.Want(t, err, failure.Foreign, "/in/b.avro was committed after plan")
+}
+
 // TestCommitStagedAnew replaces the same output, if the plan was made for that; and
 // refuses a plan for another place.
 func TestCommitStagedAnew(t *testing.T) {

@@ -124,6 +124,10 @@ func (s *submission) follow(ctx context.Context, f *convertFlags) error {
 	if err := s.limit(f.maxRuntime); err != nil {
 		return err
 	}
+	moves, err := s.moves(f.moved)
+	if err != nil {
+		return err
+	}
 	if err := s.open(); err != nil {
 		return err
 	}
@@ -136,6 +140,7 @@ func (s *submission) follow(ctx context.Context, f *convertFlags) error {
 		return damageHelp(err, f.onDamage)
 	}
 	o := s.jobOptions()
+	o.Destination.Moved = moves
 	if len(plans) == 1 {
 		outcome, err := s.publish(ctx, plans[0], o)
 		s.run.Dest = store.Shown(plans[0].Dest)
