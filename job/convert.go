@@ -33,40 +33,46 @@ func convert(ctx context.Context, r *Request) (*Outcome, error) {
 	if r.Incremental {
 		return incremental(ctx, r)
 	}
-	out := &Outcome{}
-	survey, state, dest, err := look(ctx, r)
+	c := &conversion{Request: r, out: &Outcome{}}
+	survey, state, err := c.lookAndSurvey(ctx)
 	//guard: is refused for an output that a killed run began to publish, and that is to go
 	if err == nil && r.Overwrite && state.Pending() {
-		if _, err = settle(ctx, dest, out, state); err == nil {
-			survey, state, dest, err = look(ctx, r)
+		if _, err = settle(ctx, c.dest, c.out, state); err == nil {
+			survey, state, err = c.lookAndSurvey(ctx)
 		}
 	}
 	if err != nil {
 		return nil, err
 	}
-	out.Skipped = survey.Skipped
-	out.warn(survey.Warnings)
-	out.keepAnswers(ctx, dest, survey)
-	if r.finished(state, &survey.Request) {
-		return finished(ctx, dest, state, state.Success, out)
-	}
-	//guard: an output would be made of no inputs because they are not complete yet
-	if survey.Waits() {
-		return finished(ctx, dest, state, latest(state), out)
+	if m, nothing := r.nothing(state, survey); nothing {
+		return finished(ctx, c.dest, state, m, c.out)
 	}
 	if err := r.allow(state, &survey.Request); err != nil {
 		return nil, err
 	}
-	p, err := survey.Plan(ctx, state.ID(), state.Holds()...)
-	if err != nil {
+	if err := c.make(ctx, survey, state); err != nil {
 		return nil, err
 	}
-	out.warn(p.Warnings)
-	c := &conversion{Request: r, looked: survey, plan: p, mapping: survey.Mapping, st: survey.Dest.Store, began: time.Now(), out: out}
-	if err := c.run(ctx, dest, c.work); err != nil {
+	c.began = time.Now()
+	if err := c.run(ctx, c.work); err != nil {
 		return nil, err
 	}
-	return out, out.losses()
+	return c.out, c.out.losses()
+}
+
+// nothing reports whether there is nothing to do for what a survey found, and returns
+// what the destination holds in its place.
+func (r *Request) nothing(state *publish.State, survey *plan.Survey) (*manifest.Success, bool) {
+	switch {
+	case r.Incremental:
+		return latest(state), len(survey.Request.Inputs) == 0
+	case r.finished(state, &survey.Request):
+		return state.Success, true
+	//guard: an output would be made of no inputs because they are not complete yet
+	case survey.Waits():
+		return latest(state), true
+	}
+	return nil, false
 }
 
 // finished is the outcome where there is nothing to do but to clear up.
@@ -97,7 +103,8 @@ func tidy(ctx context.Context, dest *publish.Destination, state *publish.State, 
 // conversion is a conversion under way.
 type conversion struct {
 	*Request
-	looked  *plan.Survey // of the inputs, without the lock; nil of an incremental conversion
+	dest    *publish.Destination
+	looked  *plan.Survey // of the inputs that the plan is of; nil of an incremental conversion
 	plan    *manifest.Plan
 	mapping *shred.Mapping // of the plan's schema; nil if there are no inputs, or tasks are to find out
 	st      store.Store    // of the destination
@@ -110,9 +117,39 @@ type conversion struct {
 	done   bool // what failed came behind the tasks, which are all done, or before them
 }
 
+// lookAndSurvey is Survey, for an outcome.
+func (c *conversion) lookAndSurvey(ctx context.Context) (survey *plan.Survey, state *publish.State, err error) {
+	if state, c.dest, err = c.look(ctx); err == nil {
+		survey, err = c.survey(ctx, state)
+	}
+	return survey, state, err
+}
+
+// survey is Request.survey, for an outcome. What it read of inputs is kept for others.
+func (c *conversion) survey(ctx context.Context, state *publish.State) (*plan.Survey, error) {
+	survey, err := c.Request.survey(ctx, state)
+	if err != nil {
+		return nil, err
+	}
+	c.st, c.out.Skipped = survey.Dest.Store, survey.Skipped
+	c.out.warn(survey.Warnings)
+	c.out.keepAnswers(ctx, c.dest, survey)
+	return survey, nil
+}
+
+// make makes the plan of an output of all inputs.
+func (c *conversion) make(ctx context.Context, survey *plan.Survey, state *publish.State) (err error) {
+	if c.plan, err = survey.Plan(ctx, state.ID(), state.Holds()...); err != nil {
+		return err
+	}
+	c.out.warn(c.plan.Warnings)
+	c.looked, c.mapping = survey, survey.Mapping
+	return nil
+}
+
 // run does work under a claim, and gives that back.
-func (c *conversion) run(ctx context.Context, dest *publish.Destination, work func(context.Context, *publish.Claim) error) error {
-	claim, held, made, err := c.claim(ctx, dest)
+func (c *conversion) run(ctx context.Context, work func(context.Context, *publish.Claim) error) error {
+	claim, held, made, err := c.claim(ctx, c.dest)
 	if err == nil {
 		err = claim.Judge(ctx, work(held, claim))
 		keep := c.staged && (c.out.Nothing || c.done || mendable(ctx, err))
@@ -161,8 +198,8 @@ func (c *conversion) work(ctx context.Context, claim *publish.Claim) error {
 	if err := compare(ctx, c.looked, state); err != nil {
 		return err
 	}
-	if c.finished(state, &c.plan.Request) {
-		c.out.nothing(state.Success)
+	if m, nothing := c.nothing(state, c.looked); nothing {
+		c.out.nothing(m)
 		return nil
 	}
 	//guard: an output or a run would be replaced that came after the first look
@@ -187,17 +224,12 @@ func (c *conversion) work(ctx context.Context, claim *publish.Claim) error {
 func (c *conversion) lookAgain(ctx context.Context, state *publish.State) error {
 	//guard: unfinished runs would be removed by one that does not come to its tasks
 	c.done = true
-	survey, err := c.surveyAll(ctx, state)
+	survey, err := c.survey(ctx, state)
 	if err != nil {
 		return err
 	}
-	switch {
-	case c.finished(state, &survey.Request):
-		c.out.nothing(state.Success)
-		return nil
-	//guard: an output would be made of no inputs because they are not complete yet
-	case survey.Waits():
-		c.out.nothing(latest(state))
+	if m, nothing := c.nothing(state, survey); nothing {
+		c.out.nothing(m)
 		return nil
 	}
 	if err := c.allow(state, &survey.Request); err != nil {
@@ -207,24 +239,11 @@ func (c *conversion) lookAgain(ctx context.Context, state *publish.State) error 
 	if err := c.covers(state.Unseen(c.plan), &survey.Request); err != nil {
 		return fmt.Errorf("another run was faster: %w", err)
 	}
-	if c.plan, err = survey.Plan(ctx, state.ID(), state.Holds()...); err != nil {
+	if err := c.make(ctx, survey, state); err != nil {
 		return err
 	}
-	c.out.warn(c.plan.Warnings)
-	c.looked, c.mapping, c.done = survey, survey.Mapping, false
+	c.done = false
 	return nil
-}
-
-// surveyAll finds all inputs that are asked for, for an outcome, and which of them the
-// destination has.
-func (c *conversion) surveyAll(ctx context.Context, state *publish.State) (*plan.Survey, error) {
-	survey, err := c.findInputs(ctx)
-	if err != nil {
-		return nil, err
-	}
-	c.out.Skipped = survey.Skipped
-	c.out.warn(survey.Warnings)
-	return survey, compare(ctx, survey, state)
 }
 
 // carryOut runs the tasks of a run that are left, and publishes it.

@@ -68,7 +68,7 @@ func TestOverwrite(t *testing.T) {
 	}
 	write(t, changed, make([]byte, info.Size()))
 	r.Restart = true
-	_, state, err := Look(t.Context(), r)
+	_, state, err := Survey(t.Context(), r)
 	if err != nil {
 		t.Fatal(err)
 	}

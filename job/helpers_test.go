@@ -174,7 +174,7 @@ func reference(t testing.TB, st store.Store, r Request) []string {
 // newPlan makes the plan of a request, and passes it on as a document.
 func newPlan(t testing.TB, r Request) *manifest.Plan {
 	t.Helper()
-	s, state, err := Look(t.Context(), r)
+	s, state, err := Survey(t.Context(), r)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,36 +17,20 @@ import (
 	"github.com/rowtocol/rowtocol/job/publish"
 )
 
-// Look surveys the inputs of a conversion, and what its destination holds. With
-// Incremental the survey is of the inputs that the destination does not have.
-func Look(ctx context.Context, r Request) (*plan.Survey, *publish.State, error) {
-	survey, state, _, err := look(ctx, &r)
+// Survey looks at the destination of a conversion, and then surveys its inputs: those
+// that are committed meanwhile are among them. With Incremental the survey is of the
+// inputs that the destination does not have.
+func Survey(ctx context.Context, r Request) (*plan.Survey, *publish.State, error) {
+	state, _, err := r.look(ctx)
+	if err != nil {
+		return nil, nil, failure.Judge(err)
+	}
+	survey, err := r.survey(ctx, state)
 	return survey, state, failure.Judge(err)
 }
 
-func look(ctx context.Context, r *Request) (survey *plan.Survey, state *publish.State, dest *publish.Destination, err error) {
-	// The destination comes first: inputs that are committed after the look at it are
-	// among those that are found then.
-	if state, dest, err = r.destination(ctx); err != nil {
-		return nil, nil, nil, err
-	}
-	if r.Incremental {
-		survey, err = r.newInputs(ctx, state)
-	} else if survey, err = r.findInputs(ctx); err == nil {
-		err = compare(ctx, survey, state)
-	}
-	return survey, state, dest, err
-}
-
-// findInputs surveys all inputs that are asked for.
-func (r *Request) findInputs(ctx context.Context) (*plan.Survey, error) {
-	request := r.Plan()
-	request.Sums = r.answers(ctx)
-	return plan.Look(ctx, request)
-}
-
-// destination looks at the destination of a conversion.
-func (r *Request) destination(ctx context.Context) (*publish.State, *publish.Destination, error) {
+// look reads what the destination of a conversion holds.
+func (r *Request) look(ctx context.Context) (*publish.State, *publish.Destination, error) {
 	//guard: a run would replace nothing, and who asked for that would think it did
 	if r.Incremental && r.Overwrite {
 		return nil, nil, failure.New(failure.Usage, "an incremental conversion replaces nothing: leave out --overwrite, or --incremental")
@@ -63,13 +47,27 @@ func (r *Request) destination(ctx context.Context) (*publish.State, *publish.Des
 	return state, dest, err
 }
 
-// newInputs surveys the inputs that a destination does not have.
-func (r *Request) newInputs(ctx context.Context, state *publish.State) (*plan.Survey, error) {
+// survey surveys all inputs, or those that the destination does not have, and finds out
+// which of them are those of its output.
+func (r *Request) survey(ctx context.Context, state *publish.State) (*plan.Survey, error) {
+	request := r.Plan()
+	request.Sums = r.answers(ctx)
+	if r.Incremental {
+		return r.surveyNew(ctx, request, state)
+	}
+	survey, err := plan.Look(ctx, request)
+	if err != nil {
+		return nil, err
+	}
+	return survey, compare(ctx, survey, state)
+}
+
+// surveyNew surveys the inputs that the destination does not have.
+func (r *Request) surveyNew(ctx context.Context, request plan.Request, state *publish.State) (*plan.Survey, error) {
 	if err := state.AllowRun(); err != nil {
 		return nil, err
 	}
-	request := r.Plan()
-	request.Run, request.Sums = true, r.answers(ctx)
+	request.Run = true
 	outputs := state.Outputs()
 	request.Known = publish.Inputs(outputs)
 	schema, err := alike(r.Dest, outputs, &r.Output, r.Schema)
@@ -143,23 +141,22 @@ func incremental(ctx context.Context, r *Request) (*Outcome, error) {
 // losses. out is told of each.
 func addRuns(ctx context.Context, r *Request, out *Outcome) (*Outcome, error) {
 	for more := true; more; {
-		state, dest, err := r.destination(ctx)
+		state, dest, err := r.look(ctx)
 		if err != nil {
 			return nil, err
 		}
-		c := &conversion{Request: r, began: time.Now(), out: out}
+		c := &conversion{Request: r, dest: dest, began: time.Now(), out: out}
 		var survey *plan.Survey
 		//guard: inputs would be judged by an output that is being replaced
 		if !state.Pending() {
 			if survey, err = c.survey(ctx, state); err != nil {
 				return nil, err
 			}
-			out.keepAnswers(ctx, dest, survey)
-			if len(survey.Request.Inputs) == 0 {
-				return finished(ctx, dest, state, latest(state), out)
+			if m, nothing := r.nothing(state, survey); nothing {
+				return finished(ctx, dest, state, m, out)
 			}
 		}
-		err = c.run(ctx, dest, func(ctx context.Context, claim *publish.Claim) (err error) {
+		err = c.run(ctx, func(ctx context.Context, claim *publish.Claim) (err error) {
 			//guard: unfinished runs would be removed by one that does not come to its tasks
 			c.staged, c.done = len(claim.Runs()) > 0, true
 			//guard: inputs would be converted again that another run committed meanwhile
@@ -178,17 +175,6 @@ func addRuns(ctx context.Context, r *Request, out *Outcome) (*Outcome, error) {
 	return out, out.losses()
 }
 
-// survey is newInputs, for an outcome.
-func (c *conversion) survey(ctx context.Context, state *publish.State) (*plan.Survey, error) {
-	survey, err := c.newInputs(ctx, state)
-	if err != nil {
-		return nil, err
-	}
-	c.st, c.out.Skipped = survey.Dest.Store, survey.Skipped
-	c.out.warn(survey.Warnings)
-	return survey, nil
-}
-
 // addRun publishes the inputs of a survey as a run. more is whether there are any
 // beside those of an unfinished run, which it completed.
 func (c *conversion) addRun(ctx context.Context, claim *publish.Claim, survey *plan.Survey) (more bool, err error) {
@@ -197,8 +183,8 @@ func (c *conversion) addRun(ctx context.Context, claim *publish.Claim, survey *p
 	if err := state.AllowRun(); err != nil {
 		return false, err
 	}
-	if len(survey.Request.Inputs) == 0 {
-		c.out.nothing(latest(state))
+	if m, nothing := c.nothing(state, survey); nothing {
+		c.out.nothing(m)
 		return false, nil
 	}
 	if c.plan, err = survey.Plan(ctx, state.ID()); err != nil {

@@ -37,7 +37,7 @@ func (o *Outcome) keepAnswers(ctx context.Context, dest *publish.Destination, su
 	}
 }
 
-// KeepAnswers keeps what a survey by Look read of inputs that the destination knows, so
+// KeepAnswers keeps what Survey read of inputs that the destination knows, so
 // that the next one does not read them again. It returns a warning, or nothing.
 func KeepAnswers(ctx context.Context, r Request, survey *plan.Survey) []string {
 	out := new(Outcome)

@@ -145,7 +145,7 @@ func TestOverwriteOfWhatWaits(t *testing.T) {
 		waits := s.other()
 		waits.Output.RowGroupSize *= 2
 		for at := 120; ; at++ {
-			if _, state, err := Look(t.Context(), waits); err != nil || at > 500 {
+			if _, state, err := Survey(t.Context(), waits); err != nil || at > 500 {
 				t.Fatalf("call %d: %v", at, err)
 			} else if state.Pending() {
 				break

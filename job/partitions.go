@@ -45,7 +45,7 @@ func (p *Partitions) Find(ctx context.Context) (names []string, beside []input.S
 		return nil, nil, failure.Judge(err)
 	}
 	p.failed = found.Failed
-	if err := p.look(ctx, dest, found.Names); err != nil {
+	if err := p.lookAtAll(ctx, dest, found.Names); err != nil {
 		return nil, nil, failure.Judge(err)
 	}
 	for _, name := range found.Names {
@@ -61,10 +61,10 @@ func (p *Partitions) Find(ctx context.Context) (names []string, beside []input.S
 	return found.Names, found.Beside, ctx.Err()
 }
 
-// look looks at the destinations of partitions, by their sorted names, and notes what
+// lookAtAll looks at the destinations of partitions, by their sorted names, and notes what
 // inputs they have: those of other partitions included, whose directories of inputs are
 // gone. The inputs of one that cannot be read are unknown.
-func (p *Partitions) look(ctx context.Context, dest store.Location, names []string) error {
+func (p *Partitions) lookAtAll(ctx context.Context, dest store.Location, names []string) error {
 	places := make(map[string]store.Location, len(names))
 	for _, name := range names {
 		places[name] = store.Location{Store: dest.Store, Origin: dest.Origin, Path: path.Join(dest.Path, name)}
@@ -200,11 +200,13 @@ func (p *Partitions) Preview(ctx context.Context, name string) (what string, sur
 	if err != nil {
 		return "", nil, err
 	}
-	survey, state, err := Look(ctx, r)
-	switch {
-	case err != nil:
+	survey, state, err := Survey(ctx, r)
+	if err != nil {
 		return "", nil, err
-	case len(survey.Request.Inputs) == 0 && r.Incremental, survey.Waits(), r.finished(state, &survey.Request):
+	}
+	_, nothing := r.nothing(state, survey)
+	switch {
+	case nothing:
 		return Unchanged, survey, nil
 	case r.Incremental:
 		return Added, survey, nil

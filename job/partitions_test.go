@@ -9,6 +9,7 @@ import (
 
 	"github.com/rowtocol/rowtocol/job/failure"
 	"github.com/rowtocol/rowtocol/job/failure/failuretest"
+	"github.com/rowtocol/rowtocol/job/input"
 	"github.com/rowtocol/rowtocol/store"
 	"github.com/rowtocol/rowtocol/store/storetest"
 )
@@ -51,6 +52,26 @@ func TestParents(t *testing.T) {
 	p.Dest = dir + "/none/dest"
 	_, err = p.Convert(t.Context(), "k=1/h=1")
 	failuretest.Want(t, err, failure.Refused, "none/dest")
+}
+
+// TestPartitionThatWaits converts nothing of a partition without a complete input, and
+// makes no destination for it.
+func TestPartitionThatWaits(t *testing.T) {
+	dir := t.TempDir()
+	writeInput(t, dir+"/src/k=1/a.avro", 1, 1)
+	p := partitions(t, dir, nil)
+	p.Filter = input.Filter{Marker: "DONE"}
+	if out, err := p.Convert(t.Context(), "k=1"); err != nil || !out.Nothing || out.Manifest != nil {
+		t.Errorf("%+v, %v", out, err)
+	}
+	if what, _, err := p.Preview(t.Context(), "k=1"); what != Unchanged {
+		t.Errorf("it would become %q: %v", what, err)
+	}
+	wantNone(t, dir+"/dest")
+	write(t, dir+"/src/k=1/DONE", nil)
+	if out, err := p.Convert(t.Context(), "k=1"); err != nil || out.Nothing {
+		t.Errorf("once it is complete: %+v, %v", out, err)
+	}
 }
 
 // TestFirstOfTwo makes a run of what is new, if another process makes the first

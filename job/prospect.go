@@ -6,6 +6,7 @@ import (
 
 	"github.com/rowtocol/rowtocol/job/failure"
 	"github.com/rowtocol/rowtocol/job/manifest"
+	"github.com/rowtocol/rowtocol/job/plan"
 	"github.com/rowtocol/rowtocol/job/publish"
 )
 
@@ -37,23 +38,25 @@ type Prospect struct {
 // Foresee says what Convert would do now. s is the status of the request's
 // destination. It changes nothing, and opens the inputs that Convert would open.
 func Foresee(ctx context.Context, r Request, s *publish.Status) (*Prospect, error) {
-	survey, _, err := Look(ctx, r)
+	survey, _, err := Survey(ctx, r)
 	if errors.Is(err, failure.Foreign) {
 		return &Prospect{Does: Refuse, Refusal: err}, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	return foresee(&r, &survey.Request, s), nil
+	return foresee(&r, survey, s), nil
 }
 
-func foresee(r *Request, now *manifest.Request, s *publish.Status) *Prospect {
+func foresee(r *Request, survey *plan.Survey, s *publish.Status) *Prospect {
+	now := &survey.Request
 	p := &Prospect{Does: PlanAnew, Inputs: len(now.Inputs), Unfinished: make(map[string][]string)}
 	if s.Success != nil && !r.Incremental {
 		p.Differences = s.Success.Differences(now)
 	}
+	_, nothing := r.nothing(s.State, survey)
 	switch {
-	case r.Incremental && len(now.Inputs) == 0, !r.Incremental && r.finished(s.State, now):
+	case nothing:
 		p.Does = DoNothing
 		return p
 	case r.Incremental:

@@ -50,7 +50,6 @@ type submission struct {
 	// another.
 	request func(context.Context) (r Request, first bool, err error)
 	first   bool
-	dest    *publish.Destination
 	state   *publish.State // that the plan was made for
 	before  checked        // the tasks that were done before
 	batch   *task.Batch    // nil if no task is left to run
@@ -105,7 +104,7 @@ func (s *submission) prepare(ctx context.Context) (done bool, err error) {
 		return false, err
 	}
 	s.plan = nil
-	survey, m, err := s.survey(ctx)
+	survey, m, err := s.findWork(ctx)
 	if err != nil {
 		return false, err
 	}
@@ -113,32 +112,26 @@ func (s *submission) prepare(ctx context.Context) (done bool, err error) {
 		s.out.nothing(m)
 		return true, tidy(ctx, s.dest, s.state, s.out)
 	}
-	s.st, s.inputs = survey.Dest.Store, len(survey.Request.Inputs)
+	s.inputs = len(survey.Request.Inputs)
 	if err := s.choose(ctx, survey); err != nil {
 		return false, err
 	}
 	return false, s.stage(ctx)
 }
 
-// survey looks at the inputs and the destination. Without a survey there is nothing to
-// do, and the destination holds m.
-func (s *submission) survey(ctx context.Context) (survey *plan.Survey, m *manifest.Success, err error) {
+// findWork looks at the destination and surveys the inputs, until nothing that others
+// left in the destination is in the way. Without a survey there is nothing to do, and
+// the destination holds m.
+func (s *submission) findWork(ctx context.Context) (survey *plan.Survey, m *manifest.Success, err error) {
 	if s.Incremental {
-		return s.surveyNew(ctx)
+		return s.findNewWork(ctx)
 	}
-	if survey, s.state, s.dest, err = look(ctx, s.Request); err != nil {
+	if survey, s.state, err = s.lookAndSurvey(ctx); err != nil {
 		return nil, nil, err
 	}
-	s.out.Skipped = survey.Skipped
-	s.out.warn(survey.Warnings)
-	s.out.keepAnswers(ctx, s.dest, survey)
 	for settled := false; ; settled = true {
-		if s.Request.finished(s.state, &survey.Request) {
-			return nil, s.state.Success, nil
-		}
-		//guard: an output would be made of no inputs because they are not complete yet
-		if survey.Waits() {
-			return nil, latest(s.state), nil
+		if m, nothing := s.nothing(s.state, survey); nothing {
+			return nil, m, nil
 		}
 		if err := s.Request.allow(s.state, &survey.Request); err != nil {
 			return nil, nil, err
@@ -156,16 +149,16 @@ func (s *submission) survey(ctx context.Context) (survey *plan.Survey, m *manife
 		}
 		//guard: inputs would be missing that another run published after they were found
 		if !s.state.Same(before) {
-			if survey, err = s.surveyAll(ctx, s.state); err != nil {
+			if survey, err = s.survey(ctx, s.state); err != nil {
 				return nil, nil, err
 			}
 		}
 	}
 }
 
-// surveyNew is survey of the inputs that the destination does not have.
-func (s *submission) surveyNew(ctx context.Context) (survey *plan.Survey, m *manifest.Success, err error) {
-	if s.state, s.dest, err = s.destination(ctx); err != nil {
+// findNewWork is findWork for the inputs that the destination does not have.
+func (s *submission) findNewWork(ctx context.Context) (survey *plan.Survey, m *manifest.Success, err error) {
+	if s.state, s.dest, err = s.look(ctx); err != nil {
 		return nil, nil, err
 	}
 	//guard: a destination would be cleared of what is ours that is refused
@@ -177,12 +170,11 @@ func (s *submission) surveyNew(ctx context.Context) (survey *plan.Survey, m *man
 			return nil, nil, err
 		}
 	}
-	if survey, err = s.conversion.survey(ctx, s.state); err != nil {
+	if survey, err = s.survey(ctx, s.state); err != nil {
 		return nil, nil, err
 	}
-	s.out.keepAnswers(ctx, s.dest, survey)
-	if len(survey.Request.Inputs) == 0 {
-		return nil, latest(s.state), nil
+	if m, nothing := s.nothing(s.state, survey); nothing {
+		return nil, m, nil
 	}
 	return survey, nil, nil
 }

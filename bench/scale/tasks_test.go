@@ -160,7 +160,7 @@ func (c *cluster) documents(ctx context.Context, out *job.Outcome) error {
 	}
 	request := c.request
 	request.Dest += ".other"
-	survey, _, err := job.Look(ctx, request)
+	survey, _, err := job.Survey(ctx, request)
 	if err != nil {
 		return err
 	}

@@ -173,7 +173,7 @@ type planning struct {
 // makePlan plans a conversion. The output that the destination holds is part of
 // the plan, as the one that may be replaced.
 func makePlan(ctx context.Context, req job.Request) (*planning, error) {
-	survey, state, err := job.Look(ctx, req)
+	survey, state, err := job.Survey(ctx, req)
 	if err != nil {
 		return nil, err
 	}
