@@ -55,7 +55,11 @@ func (s *Survey) Expect(p *manifest.Plan) []Expected {
 	if len(p.Tasks) == 0 {
 		return expected
 	}
-	fits := s.filling.fits(float64(p.Request.Options.RowGroupSize))
+	end := float64(s.filling.largest)
+	for i := range p.Tasks {
+		end = max(end, float64(p.Tasks[i].Bytes()))
+	}
+	fits := s.filling.rollsAfter(float64(p.Request.Options.RowGroupSize), end)
 	for i, t := range p.Tasks {
 		bytes, cut := t.Bytes(), false
 		for _, piece := range t.Pieces {

@@ -87,7 +87,7 @@ func TestExpectedRowGroups(t *testing.T) {
 		format, options string
 		size            int64
 	}{
-		{79, "cfile", `{}`, 120 << 10}, {79, "cfile", `{}`, 256 << 10}, {79, "cfile", `{}`, 1 << 20},
+		{79, "cfile", `{}`, 125 << 10}, {79, "cfile", `{}`, 256 << 10}, {79, "cfile", `{}`, 1 << 20},
 		{200, "trevni", `{"Codec":"snappy"}`, 100 << 10}, {200, "trevni", `{"Codec":"snappy"}`, 512 << 10},
 		{6, "hfile", `{"key":["c0000"]}`, 40 << 10}, {6, "hfile", `{"key":["c0000"]}`, 400 << 10},
 	} {

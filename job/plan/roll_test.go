@@ -1,0 +1,130 @@
+package plan
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rowtocol/rowtocol/cfile"
+	"github.com/rowtocol/rowtocol/format"
+	"github.com/rowtocol/rowtocol/format/column"
+	"github.com/rowtocol/rowtocol/hfile"
+	"github.com/rowtocol/rowtocol/job/manifest"
+	"github.com/rowtocol/rowtocol/trevni"
+)
+
+// stringsRequest is for an input of string columns. The first has another value in each row,
+// the others as well or one value in all rows.
+func stringsRequest(t *testing.T, columns, bytes int, alike bool) Request {
+	t.Helper()
+	fields := make([]string, columns)
+	for i := range fields {
+		fields[i] = fmt.Sprintf(`{"name":"c%04d","type":"string"}`, i)
+	}
+	const value, block = 8, 20_000
+	rows := block / ((1 + value) * columns)
+	random := rand.New(rand.NewPCG(1, 2))
+	var blocks [][]byte
+	for total := 0; total < bytes; total += len(blocks[0]) {
+		var b []byte
+		for i := range rows * columns {
+			b = append(b, 2*value)
+			if alike && i%columns > 0 {
+				b = append(b, "the same"...)
+			} else {
+				b = fmt.Appendf(b, "%08x", random.Uint32())
+			}
+		}
+		blocks = append(blocks, b)
+	}
+	file := filepath.Join(t.TempDir(), "a.avro")
+	writeBlocks(t, file, `{"type":"record","name":"r","fields":[`+strings.Join(fields, ",")+`]}`, int64(rows), blocks...)
+	r := request(file+".out", file)
+	r.Formats = format.Registry{trevni.Format, cfile.Format, hfile.Format}
+	return r
+}
+
+// TestExpectedRowGroupsOfColumns compares what is expected with what is made. Where columns
+// compress well, their open blocks end row groups, long before what is stored would.
+func TestExpectedRowGroupsOfColumns(t *testing.T) {
+	for _, of := range []struct{ format, options string }{
+		{"trevni", `{"codec":"zstandard"}`}, {"trevni", `{"codec":"null"}`}, {"cfile", `{}`}, {"hfile", `{"key":["c0000"]}`},
+	} {
+		for _, tc := range []struct {
+			columns   int
+			size      int64 // of row groups
+			blockSize int
+		}{
+			{3, 100 << 10, manifest.DefaultBlockSize}, {3, 1 << 20, manifest.DefaultBlockSize},
+			{51, 100 << 10, manifest.DefaultBlockSize}, {51, 300 << 10, manifest.DefaultBlockSize}, {51, 1 << 20, manifest.DefaultBlockSize},
+			{51, 300 << 10, minBlock}, {300, 600 << 10, manifest.DefaultBlockSize}, {300, 1 << 20, minBlock},
+		} {
+			for _, alike := range []bool{true, false} {
+				t.Run(fmt.Sprintf("%d columns of %s%s in %d, blocks of %d, alike %v", tc.columns, of.format, of.options, tc.size, tc.blockSize, alike), func(t *testing.T) {
+					r := stringsRequest(t, tc.columns, int(5*tc.size), alike)
+					r.Options.Format, r.Options.FormatOptions = of.format, json.RawMessage(of.options)
+					r.Options.RowGroupSize, r.Options.BlockSize = tc.size, tc.blockSize
+					s := look(t, r)
+					p, err := s.Plan(t.Context(), "")
+					if err != nil {
+						t.Fatal(err)
+					}
+					expected, made := 0.0, 0
+					for _, e := range s.Expect(p) {
+						expected += e.RowGroups
+					}
+					for _, groups := range rowGroups(t, s, p) {
+						made += len(groups)
+					}
+					t.Logf("%d tasks, %.1f row groups expected, %d made", len(p.Tasks), expected, made)
+					if off := expected / float64(made); off > 1.5 || off < 1/1.5 {
+						t.Errorf("%d tasks: %.1f row groups are expected, %d made", len(p.Tasks), expected, made)
+					}
+				})
+			}
+		}
+	}
+}
+
+// TestRollsAfter compares with a walk in small steps, for columns of all rates.
+func TestRollsAfter(t *testing.T) {
+	const blockSize, end, step = 1000, 200_000, 2
+	random := rand.New(rand.NewPCG(3, 4))
+	for range 100 {
+		f := &filling{columns: make([]rates, 1+random.IntN(20))}
+		cols := make([]column.Column, len(f.columns))
+		for i := range cols {
+			cols[i] = column.Column{Name: fmt.Sprint("c", i), Type: column.Bytes, Parent: -1}
+			data := random.Float64() / float64(len(cols))
+			f.columns[i] = rates{fill: data / blockSize, data: data, stored: data * random.Float64(), table: 12}
+			f.stored += f.columns[i].stored
+		}
+		w, err := trevni.Format.Writer(formatOptions("null"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if f.empty, err = w.NewRowGroup("", cols, blockSize); err != nil {
+			t.Fatal(err)
+		}
+		limit := float64(f.empty.Size()) + float64(len(cols)*blockSize)*(0.5+random.Float64())
+		want := 0.0
+		for want < end && f.counted(want, want) <= limit {
+			want += step
+		}
+		if got := f.rollsAfter(limit, end); math.Abs(got-want) > 0.01*want+step {
+			t.Errorf("%d columns and a limit of %.0f: %.0f bytes of input, want %.0f", len(cols), limit, got, want)
+		}
+		stores := f.stored
+		for _, c := range f.columns {
+			stores += c.fill * c.table
+		}
+		// There are more blocks than there is time for.
+		if got, want := f.rollsAfter(maxSplit, math.MaxFloat64), maxSplit/stores; math.Abs(got/want-1) > 0.01 {
+			t.Errorf("%d columns and a limit of %g: %g bytes of input, want %g", len(cols), float64(maxSplit), got, want)
+		}
+	}
+}
