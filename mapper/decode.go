@@ -56,6 +56,7 @@ func (b *inputBlock) decode(w *worker, src *Source, cfg *Config, guess int64, fr
 	if err != nil {
 		return err
 	}
+	d.Progress = b.progress.of(b.lost.Len(), cfg.Progress)
 	room, known := d.Stated(&b.block)
 	if !known {
 		room = guess
@@ -65,6 +66,7 @@ func (b *inputBlock) decode(w *worker, src *Source, cfg *Config, guess int64, fr
 			return err
 		}
 		if b.room != nil {
+			b.progress.begin(false)
 			b.rows, b.err = d.DecodeWithin(b.room[:0], &b.block, src.Name)
 			if !errors.Is(b.err, ocf.ErrRoom) {
 				b.releaseStored(from)
@@ -76,6 +78,7 @@ func (b *inputBlock) decode(w *worker, src *Source, cfg *Config, guess int64, fr
 			return nil
 		}
 		// Memory is waited for, or refused, for what is needed and not for a guess.
+		b.progress.begin(false)
 		if room, b.err = d.Size(&b.block, src.Name); b.err != nil {
 			return nil
 		}

@@ -54,8 +54,9 @@ type Config struct {
 	Spill *spill.Folder
 	// SpillOptions bound each row group's spill.
 	SpillOptions spill.Options
-	// Progress, if set, is called after each input block with the rows and
-	// the stored input bytes since the last call.
+	// Progress, if set, is called after each input block, and now and then while a large
+	// one is worked on, with the rows and the stored input bytes since the last call.
+	// Several goroutines may call it at once.
 	Progress func(rows, bytes int64)
 }
 

@@ -35,13 +35,15 @@ type inputBlock struct {
 	charged int64  // by what admits blocks
 	stored  []byte // memory of block.Data
 	room    []byte // memory of rows
+
+	progress blockProgress
 }
 
 // empty gives the memory of a block back, and forgets what it was.
 func (b *inputBlock) empty(share *budget.Share) {
 	b.releaseStored(sharing{share})
 	b.releaseRows(sharing{share})
-	b.err, b.final, b.unread, b.need, b.size = nil, false, false, 0, 0
+	b.err, b.final, b.unread, b.need, b.size, b.progress.told = nil, false, false, 0, 0, 0
 }
 
 // releaseStored gives the memory of the stored bytes back, once they are decoded.

@@ -27,6 +27,7 @@ type task struct {
 	group      *group // nil between row groups
 	groups     int    // emitted
 	stats      Stats
+	toldRows   int64 // of stats, as progress
 	lostRows   int64
 	growth     damage.Growth // of what was read of the source
 	growing    string        // name of the source
@@ -135,7 +136,6 @@ func (t *task) shred(in *reader) (*RowGroup, error) {
 // take shreds a block that is ready, after reading and decoding what there was no
 // memory for before.
 func (t *task) take(in *reader, b *inputBlock) error {
-	rows := t.stats.Rows
 	if b.unread {
 		if err := in.readNow(t.memory.ctx, b); err != nil {
 			return err
@@ -154,7 +154,7 @@ func (t *task) take(in *reader, b *inputBlock) error {
 		err = t.block(b, b.src.Source)
 	}
 	if err == nil && t.cfg.Progress != nil {
-		t.cfg.Progress(t.stats.Rows-rows, b.lost.Len())
+		t.cfg.Progress(t.untoldRows(), b.lost.Len()-b.progress.told)
 	}
 	return err
 }

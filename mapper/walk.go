@@ -5,8 +5,13 @@ import (
 	"github.com/rowtocol/rowtocol/format/damage"
 )
 
-// trialBytes is how much of a block a trial walk keeps, and forgets.
-const trialBytes = 1 << 20
+const (
+	// walkStep is the number of bytes of rows after which a walk tells its progress, and
+	// a trial walk forgets what it keeps.
+	walkStep = 1 << 20
+	// rowWeight is what a row counts for beside its bytes: it may have none.
+	rowWeight = 16
+)
 
 // block shreds one input block, or records its loss.
 func (t *task) block(b *inputBlock, src Source) error {
@@ -58,7 +63,8 @@ func (t *task) walk(b *inputBlock, src Source, s *shred.Shredder, report *task) 
 			t.stats.Inexact = t.stats.Inexact.Plus(inexact)
 		}
 	}()
-	rest, empty, tried := b.rows, s.EmptyItems(), 0
+	b.progress.begin(report != nil)
+	rest, empty, walked := b.rows, s.EmptyItems(), 0
 	for row := range b.block.Rows {
 		if report != nil {
 			if err := report.open(); err != nil {
@@ -89,11 +95,15 @@ func (t *task) walk(b *inputBlock, src Source, s *shred.Shredder, report *task) 
 			if err := report.row(datum, done); err != nil {
 				return err
 			}
-		} else if tried += len(datum); tried >= trialBytes {
-			t.trialBufs.Reset()
-			tried = 0
 		}
 		rest = rest[n:]
+		if walked += max(n, len(datum)) + rowWeight; walked >= walkStep {
+			walked = 0
+			t.walked(b, row+1)
+			if report == nil {
+				t.trialBufs.Reset()
+			}
+		}
 	}
 	//guard: rows that the block does not count would be dropped
 	if len(rest) > 0 {

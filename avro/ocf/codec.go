@@ -39,6 +39,12 @@ func CheckCodec(name string) bool {
 // Decoder decompresses blocks of one codec. It keeps its tables between calls
 // and is not safe for concurrent use.
 type Decoder struct {
+	// Progress, if set, is called about once for each MiB that is decompressed, while
+	// that is under way: how many of a block's stored bytes were read so far, and of how
+	// many. Codecs that decompress a block in one step (null, snappy, zstandard) do not
+	// call it.
+	Progress func(read, of int)
+
 	codec    string
 	maxBlock int64
 	counting bool  // what is decompressed is counted, and not kept
@@ -279,16 +285,23 @@ func (d *Decoder) snappy(dst, src []byte) ([]byte, error) {
 	return dst, nil
 }
 
+// progressStep is the number of decompressed bytes after which progress is told.
+const progressStep = 1 << 20
+
 // readAll appends all that r gives to dst, within its capacity and the limit. While
 // the decoder counts, it keeps nothing.
 func (d *Decoder) readAll(dst []byte, r io.Reader) ([]byte, error) {
-	room := int(min(int64(cap(dst)), d.maxBlock))
+	room, untold := int(min(int64(cap(dst)), d.maxBlock)), 0
 	for {
-		to := dst[len(dst):room]
+		to := dst[len(dst):min(room, len(dst)+progressStep)]
 		if len(to) == 0 { // what comes now does not fit
 			to = d.probe[:]
 		}
 		n, err := r.Read(to)
+		if untold += n; untold >= progressStep && d.Progress != nil {
+			untold = 0
+			d.Progress(int(d.src.Size())-d.src.Len(), int(d.src.Size()))
+		}
 		switch {
 		case len(dst) < room:
 			dst = dst[:len(dst)+n]

@@ -385,3 +385,26 @@ func (w *brokenWriter) Write(p []byte) (int, error) {
 	}
 	return len(p), nil
 }
+
+// TestDecodeProgress has a block that takes many steps to decompress and to count.
+func TestDecodeProgress(t *testing.T) {
+	const size = 5 << 20
+	for _, codec := range []string{codecDeflate, codecBzip2, codecXZ} {
+		b := stored(t, codec, bytes.Repeat([]byte("0123456 "), size/8))
+		d := newDecoder(t, codec, size)
+		calls, last := 0, 0
+		d.Progress = func(read, of int) {
+			if read < last || read > of || of != len(b.Data) {
+				t.Errorf("%s: %d bytes of %d were read, after %d", codec, read, of, last)
+			}
+			calls, last = calls+1, read
+		}
+		if _, err := d.DecodeWithin(make([]byte, 0, size), b, "f.avro"); err != nil || calls < 4 || calls > 6 {
+			t.Errorf("%s: %d calls, the last at %d bytes, error %v", codec, calls, last, err)
+		}
+		calls, last = 0, 0
+		if _, err := d.Size(b, "f.avro"); err != nil || calls < 4 && codec != codecXZ {
+			t.Errorf("%s: %d calls while the size is counted, error %v", codec, calls, err)
+		}
+	}
+}

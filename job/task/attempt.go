@@ -7,6 +7,7 @@ import (
 	"io"
 	"path"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/rowtocol/rowtocol/avro/ocf"
@@ -36,7 +37,7 @@ type attempt struct {
 	copies   []manifest.File // of damaged ranges, one for each loss
 	sink     AttemptSink     // nil if there is none
 	side     []manifest.File
-	reported int64 // bytes
+	reported atomic.Int64 // bytes
 }
 
 // run runs the task and writes its result. If it fails before that, it removes
@@ -68,7 +69,7 @@ func (a *attempt) run(ctx context.Context) (*manifest.TaskResult, error) {
 	if err := writeResult(ctx, a.st, a.dir, res); err != nil {
 		return nil, err
 	}
-	a.report(0, a.task.Bytes()-a.reported, 1)
+	a.report(0, a.task.Bytes()-a.reported.Load(), 1)
 	a.done(res)
 	return res, nil
 }
@@ -100,7 +101,7 @@ func (a *attempt) convert(ctx context.Context) (_ mapper.Stats, err error) {
 		Spill: a.spill, SpillOptions: spill.Options{Reserve: spillReserve, Memory: int(a.share.spill)},
 		Quarantine: func(src mapper.Source, lost ocf.Range) error { return a.quarantine(ctx, src, lost) },
 		Progress: func(rows, bytes int64) {
-			a.reported += bytes
+			a.reported.Add(bytes)
 			a.report(rows, bytes, 0)
 		},
 	}

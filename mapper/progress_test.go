@@ -1,0 +1,108 @@
+package mapper_test
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/rowtocol/rowtocol/avro/ocf"
+	"github.com/rowtocol/rowtocol/mapper"
+	"github.com/rowtocol/rowtocol/trevni"
+)
+
+// blockOf writes a file of one block that has a row so many times.
+func blockOf(t *testing.T, schema, codec, row string, rows int) []byte {
+	t.Helper()
+	var file bytes.Buffer
+	w, err := ocf.NewWriter(&file, schema, codec, [16]byte{7})
+	if err == nil {
+		err = w.AppendBlock(int64(rows), []byte(strings.Repeat(row, rows)))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return file.Bytes()
+}
+
+// TestProgressInABlock has input of one block of 4 MiB, which deflate and bzip2 decompress
+// twice, and whose rows are walked twice where damage is allowed.
+func TestProgressInABlock(t *testing.T) {
+	const rows, size = 4 << 20 / 32, 4 << 20
+	text := "\x3e" + strings.Repeat("x", 31)
+	for _, tc := range []struct {
+		schema, codec, row string
+		decoding           int // calls at least while the block is decompressed
+		walking            int // calls at least in a walk
+	}{
+		{`"string"`, "deflate", text, 6, 3}, {`"string"`, "bzip2", text, 6, 3}, {`"string"`, "xz", text, 3, 3},
+		{`"string"`, "zstandard", text, 0, 3}, {`"string"`, "snappy", text, 0, 3}, {`"string"`, "null", text, 0, 3},
+		{`"null"`, "null", "", 0, 1},
+	} {
+		src := source(t, "a.avro", blockOf(t, tc.schema, tc.codec, tc.row, rows))
+		for _, workers := range []int{1, 3} {
+			for onDamage, trials := range map[mapper.OnDamage]int{mapper.Fail: 0, mapper.Skip: 1} {
+				t.Run(fmt.Sprintf("%s in %s, %d workers, damage %d", tc.schema, tc.codec, workers, onDamage), func(t *testing.T) {
+					cfg := config(t, src, trevni.NewGroupWriter(trevni.Options{}))
+					cfg.MaxInputBlock, cfg.Workers, cfg.OnDamage = 2*size, workers, onDamage
+					var mu sync.Mutex
+					var sumRows, sumBytes int64
+					before, inside := 0, 0 // calls before the first row, and before the last
+					cfg.Progress = func(n, bytes int64) {
+						mu.Lock()
+						defer mu.Unlock()
+						sumRows, sumBytes = sumRows+n, sumBytes+bytes
+						switch {
+						case n < 0 || bytes < 0:
+							t.Errorf("progress of %d rows and %d bytes", n, bytes)
+						case sumRows == 0:
+							before++
+						case sumRows < rows:
+							inside++
+						}
+					}
+					_, _, stats := convert(t, cfg, src)
+					if stored := src.Size - src.Header.Size; sumRows != rows || sumBytes != stored || stats.Rows != rows || stats.Bytes != stored {
+						t.Errorf("in the end progress is %d rows and %d bytes, want %d and %d; stats %+v", sumRows, sumBytes, rows, stored, stats)
+					}
+					if least := tc.decoding + trials*tc.walking; before < least || inside < tc.walking {
+						t.Errorf("%d calls before the first row, want %d; %d after it, want %d", before, least, inside, tc.walking)
+					}
+					if before+inside > 30 {
+						t.Errorf("%d calls", before+inside)
+					}
+				})
+			}
+		}
+	}
+}
+
+// TestProgressOfLostBlocks has a block that is lost after it was decompressed and its rows
+// were tried.
+func TestProgressOfLostBlocks(t *testing.T) {
+	const rows = 1<<16 - 1
+	text := "\x7e" + strings.Repeat("0123456", 9)
+	file := blockOf(t, `"string"`, "deflate", text, rows)
+	src := source(t, "a.avro", file)
+	var block ocf.Block
+	if err := ocf.NewScanner(src.R, src.Size, src.Name, src.Header, src.Range).Next(t.Context(), &block); err != nil {
+		t.Fatal(err)
+	}
+	// The block says that it has a row less: its bytes go on after the last.
+	file[block.Offset] -= 2
+	cfg := config(t, src, trevni.NewGroupWriter(trevni.Options{}))
+	cfg.MaxInputBlock, cfg.OnDamage = 16<<20, mapper.Skip
+	var mu sync.Mutex
+	var sumRows, sumBytes int64
+	calls := 0
+	cfg.Progress = func(n, bytes int64) {
+		mu.Lock()
+		defer mu.Unlock()
+		sumRows, sumBytes, calls = sumRows+n, sumBytes+bytes, calls+1
+	}
+	_, _, stats := convert(t, cfg, src)
+	if stored := src.Size - src.Header.Size; len(stats.Losses) != 1 || sumRows != 0 || sumBytes != stored || calls < 6 {
+		t.Errorf("%d losses; after %d calls progress is %d rows and %d bytes, want 0 and %d", len(stats.Losses), calls, sumRows, sumBytes, stored)
+	}
+}
