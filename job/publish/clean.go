@@ -75,7 +75,7 @@ func (d *Destination) Clean(ctx context.Context, olderThan time.Duration) (*Clea
 
 // claimWithinQuota is Claim where a quota left no room for the lock. It makes room first: what
 // is being removed belongs to nobody, so that needs no lock. If that is not enough, the error
-// says what can be removed by hand.
+// gives a command that makes room.
 func (d *Destination) claimWithinQuota(ctx context.Context, before *Status) (*Claim, context.Context, error) {
 	infos, err := d.list(ctx, d.root())
 	if err != nil {
@@ -90,12 +90,73 @@ func (d *Destination) claimWithinQuota(ctx context.Context, before *Status) (*Cl
 		}
 	}
 	c, held, err := d.Claim(ctx)
-	left := slices.DeleteFunc(before.Leftovers(), func(l Leftover) bool { return l.What == trash })
-	if errors.Is(err, store.ErrQuota) && len(left) > 0 {
-		err = fmt.Errorf("%w; remove %s (%s) by hand while no run works on the destination, and clean again", err, d.in(left[0].Name), left[0].What)
+	if left := before.removable(); errors.Is(err, store.ErrQuota) && len(left) > 0 {
+		err = fmt.Errorf("%w; %s", err, d.adviseRemoval(left))
 	}
 	return c, held, err
 }
+
+// removable are the leftovers that can be removed without a claim while no run works on the
+// destination.
+func (s *Status) removable() (all []Leftover) {
+	for _, l := range s.Leftovers() {
+		switch {
+		case l.What == trash: // it is gone
+		//guard: the manifest would be removed of an output that the next holder puts back
+		case l.What == formerHolder:
+		//guard: parts would be removed that may be those of a damaged output
+		case s.Damage != "" && !l.Useful():
+		default:
+			all = append(all, l)
+		}
+	}
+	return all
+}
+
+// claimNames is the most names that a claim needs at the same time: the directory of all
+// that is under way, its own, one for runs that it takes, the lock, and signs of life.
+const claimNames = 6
+
+// adviseRemoval gives a command that removes leftovers, as many as make room for a claim.
+// Those that nobody can use again come first, then the oldest.
+func (d *Destination) adviseRemoval(left []Leftover) string {
+	slices.SortFunc(left, func(a, b Leftover) int {
+		switch {
+		case a.Useful() == b.Useful():
+			return a.Changed.Compare(b.Changed)
+		case b.Useful():
+			return -1
+		}
+		return 1
+	})
+	command, kinds, freed := "rm -r --", []string(nil), 0
+	if d.origin != "" {
+		command = "hdfs dfs -rm -r -skipTrash"
+	}
+	for _, l := range left {
+		if freed >= claimNames {
+			break
+		}
+		freed += l.names
+		command += " " + d.argument(l.Name)
+		if !slices.Contains(kinds, l.What) {
+			kinds = append(kinds, l.What)
+		}
+	}
+	return fmt.Sprintf("while no run works on the destination, make room by hand and clean again (this removes: %s): %s", strings.Join(kinds, ", "), command)
+}
+
+// argument is a name in the destination as a shell's argument for rm, or for hdfs dfs, which
+// takes it for a pattern.
+func (d *Destination) argument(name string) string {
+	file := d.in(name)
+	if d.origin != "" {
+		file = store.Shown(d.origin + globs.Replace(file))
+	}
+	return "'" + strings.ReplaceAll(file, "'", `'\''`) + "'"
+}
+
+var globs = strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`, `]`, `\]`, `{`, `\{`, `}`, `\}`)
 
 // Refusal is failure.Foreign if the destination holds what is not ours: Clean ends
 // with it.

@@ -3,7 +3,9 @@ package publish
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
+	"os/exec"
 	"path"
 	"path/filepath"
 	"strings"
@@ -322,33 +324,100 @@ func (n *namespace) WriteFile(ctx context.Context, p string, b []byte, exclusive
 	return n.Store.WriteFile(ctx, p, b, exclusive)
 }
 
-// TestCleanWithinQuota cleans a destination in which there is no name left for a lock: what is
-// being removed goes first, and without such a thing the error says what to remove.
+// TestCleanWithinQuota cleans a destination in which there is no name left for a lock, but
+// what is being removed.
 func TestCleanWithinQuota(t *testing.T) {
 	d, _ := littered(t)
-	full := func() *Destination {
-		n := &namespace{Store: store.Local(), t: t, dir: d.path}
-		n.quota = len(strings.Fields(names(t, n.Store, d.path)))
-		return at(n, d.path)
-	}
 	for i := range 4 {
 		if err := os.MkdirAll(d.root()+"/trash-"+strings.Repeat("x", i+1), 0o777); err != nil {
 			t.Fatal(err)
 		}
 	}
-	cleaned, err := full().Clean(t.Context(), 30*time.Minute)
+	cleaned, err := full(t, d).Clean(t.Context(), 30*time.Minute)
 	if err != nil || len(cleaned.Kept) != 1 || !strings.Contains(kinds(cleaned.Removed), "unfinished run") || !strings.Contains(kinds(cleaned.Removed), "remains of a removal") {
 		t.Errorf("removed %v, kept %v, %v", cleaned.Removed, cleaned.Kept, err)
 	}
-	_, err = full().Clean(t.Context(), 0)
-	failuretest.Want(t, err, failure.Refused, "a quota is used up", "remove "+d.root()+"/plan-", "(tasks of a plan) by hand")
-	if s := status(t, d); len(s.Staging) != 1 || s.Lock != nil {
-		t.Errorf("%+v", s)
+}
+
+// full returns a destination on local disk with as many names as a quota allows.
+func full(t *testing.T, d *Destination) *Destination {
+	n := &namespace{Store: store.Local(), t: t, dir: d.path}
+	n.quota = len(strings.Fields(names(t, n.Store, d.path)))
+	return at(n, d.path)
+}
+
+// TestMakeRoomByHand runs the command of the error of Clean where a quota leaves no name, and
+// cleans again.
+func TestMakeRoomByHand(t *testing.T) {
+	for _, tc := range []struct {
+		name    string
+		prepare func(t *testing.T, d *Destination)
+		removes string
+	}{
+		{"plans of which one is old", func(t *testing.T, d *Destination) {
+			stagedElsewhere(t, d, planBeside(t, d, "new"))
+			age(t, stagedElsewhere(t, d, planBeside(t, d, "old")))
+		}, "tasks of a plan"},
+		{"a file and a plan", func(t *testing.T, d *Destination) {
+			stagedElsewhere(t, d, planBeside(t, d, "new"))
+			if err := os.WriteFile(d.in("part-00000-0-0123456789abcdef.trv"), nil, 0o666); err != nil {
+				t.Fatal(err)
+			}
+		}, "file of no output, tasks of a plan"},
+		{"files", func(t *testing.T, d *Destination) {
+			for i := range 10 {
+				if err := os.WriteFile(d.in(fmt.Sprintf("part-0000%d-0-0123456789abcdef.trv", i)), nil, 0o666); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}, "file of no output"},
+		{"an unfinished run", func(t *testing.T, d *Destination) {
+			c, _ := claim(t, d)
+			begun(t, c, "Q")
+			release(t, c, true)
+		}, "unfinished run"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			d := at(store.Local(), filepath.Join(t.TempDir(), "it's a [dest]"))
+			m := output(t, d, store.Local(), "P")
+			tc.prepare(t, d)
+			d = full(t, d)
+			_, err := d.Clean(t.Context(), 0)
+			failuretest.Want(t, err, failure.Refused, "a quota is used up", "while no run works on the destination", "(this removes: "+tc.removes+"): rm -r -- ")
+			_, command, _ := strings.Cut(err.Error(), "): ")
+			if out, err := exec.CommandContext(t.Context(), "sh", "-c", command).CombinedOutput(); err != nil || len(out) > 0 {
+				t.Fatalf("%s: %v: %s", command, err, out)
+			}
+			if _, err := d.Clean(t.Context(), 0); err != nil {
+				t.Errorf("after %s: %v", command, err)
+			}
+			if s := status(t, d); s.Success.ID != m.ID || s.Damage != "" || len(s.Leftovers()) > 0 {
+				t.Errorf("%+v", s)
+			}
+		})
 	}
-	if err := os.RemoveAll(d.StagingPath(planBeside(t, d, "new").ID)); err != nil {
-		t.Fatal(err)
+}
+
+// TestAdviceOnHDFS has names that Hadoop's shell, or the one around it, would take for
+// something else.
+func TestAdviceOnHDFS(t *testing.T) {
+	d := At(store.Location{Store: store.Local(), Origin: "hdfs://nn:8020", Path: "/o'k/a[1]{2}*?"}, Options{})
+	got := d.adviseRemoval([]Leftover{{Name: ".rowtocol/plan-1", What: planWork, names: 9}, {Name: "increment-1", What: replacedRun, names: claimNames}})
+	want := `(this removes: run of an output that was replaced): hdfs dfs -rm -r -skipTrash 'hdfs://nn:8020/o'\''k/a\[1\]\{2\}\*\?/increment-1'`
+	if !strings.HasSuffix(got, want) {
+		t.Errorf("%s\nwant %s", got, want)
 	}
-	if _, err := full().Clean(t.Context(), 0); err != nil {
-		t.Error(err)
+}
+
+// TestRemovableByHand has leftovers that only the holder of the lock can judge.
+func TestRemovableByHand(t *testing.T) {
+	all := []Leftover{{What: formerHolder}, {What: trash}, {What: strayFile}}
+	s := &Status{State: &State{}, Debris: all, Staging: []Work{{Leftover: Leftover{What: planWork}}}}
+	if got := kinds(s.removable()); got != "tasks of a plan, file of no output" {
+		t.Errorf("%s", got)
+	}
+	s.Damage = "a part is missing"
+	if got := kinds(s.removable()); got != "tasks of a plan" {
+		t.Errorf("damaged: %s", got)
 	}
 }

@@ -55,6 +55,7 @@ const lockEvery = 16
 // Destination is a directory that holds one output at a time, and runs beside it.
 type Destination struct {
 	st     store.Store
+	origin string // of the location; empty on local disk
 	path   string
 	times  Times
 	movers int
@@ -81,7 +82,7 @@ type Options struct {
 // At returns the destination at a place. It need not exist, but its parent must
 // when it is claimed.
 func At(place store.Location, o Options) *Destination {
-	d := &Destination{st: place.Store, path: place.Path, times: o.Times.withDefaults(), movers: cmp.Or(o.Movers, moversOf(place.Store)), moved: o.Moved, runs: new(knownRuns), now: o.Now, sleep: o.Sleep}
+	d := &Destination{st: place.Store, origin: place.Origin, path: place.Path, times: o.Times.withDefaults(), movers: cmp.Or(o.Movers, moversOf(place.Store)), moved: o.Moved, runs: new(knownRuns), now: o.Now, sleep: o.Sleep}
 	if d.now == nil {
 		d.now = time.Now
 	}

@@ -72,6 +72,8 @@ type Leftover struct {
 	What    string    `json:"what"`
 	Bytes   int64     `json:"bytes"`
 	Changed time.Time `json:"changed"` // when anything in it was made or written last
+
+	names int // of files and directories
 }
 
 // Kinds of leftovers. Of the first two the work can be used again.
@@ -283,6 +285,7 @@ func (d *Destination) leftover(ctx context.Context, name, what string) (Leftover
 // directories. The time of a directory counts only if it is empty: moving things out
 // changes it, and is no work on what is in it.
 func (d *Destination) measure(ctx context.Context, l *Leftover, info store.Info, without map[string]bool) error {
+	l.names++
 	var infos []store.Info
 	//guard: what is elsewhere would be added up
 	if info.Dir && !info.Link {
