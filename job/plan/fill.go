@@ -80,7 +80,8 @@ func (f *filling) most(ceiling int64) int64 {
 }
 
 // fits returns how many bytes of input a row group takes before it counts for more
-// than limit.
+// than limit, and no less than the share least of what its stored bytes have room for:
+// rollsAfter does not stop there.
 func (f *filling) fits(limit float64) float64 {
 	// Stored bytes alone must not pass the limit, and count at any point.
 	end := max(limit-float64(f.empty.Size()), limit*least) / f.stored
