@@ -34,7 +34,7 @@ func runModel(t *testing.T, args ...string) (string, bool) {
 func TestProtocol(t *testing.T) {
 	t.Run("kept", func(t *testing.T) {
 		t.Parallel()
-		if out, kept := runModel(t, fmt.Sprint(soak.Rounds(5000, 600000))); !kept {
+		if out, kept := runModel(t, fmt.Sprint(soak.Rounds(2000, 600000))); !kept {
 			t.Errorf("a promise is broken:\n%s", out)
 		}
 	})
@@ -42,7 +42,7 @@ func TestProtocol(t *testing.T) {
 	for _, mutant := range strings.Fields(mutants) {
 		t.Run(mutant, func(t *testing.T) {
 			t.Parallel()
-			if out, kept := runModel(t, "60000", "0", mutant); kept {
+			if out, kept := runModel(t, "20000", "0", mutant); kept {
 				t.Errorf("the model does not miss the rule:\n%s", out)
 			}
 		})
