@@ -162,7 +162,7 @@ func TestCrontab(t *testing.T) {
 // outputs returns the files of a pattern in the outputs of a day.
 func (m machine) outputs(t *testing.T, day, pattern string) []string {
 	t.Helper()
-	found, err := filepath.Glob(m.dir + "/data/mail.columns/" + day + "/run=*/" + pattern)
+	found, err := filepath.Glob(m.dir + "/data/mail.columns/" + day + "/increment-*/" + pattern)
 	if err != nil {
 		t.Fatal(err)
 	}

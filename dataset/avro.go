@@ -19,7 +19,7 @@ import (
 func (l *Listing) addStream(name string, r io.Reader) {
 	rows := &avroRows{name: name, in: counted{stream: r}, memory: l.memory.NewHeap()}
 	l.Sets = append(l.Sets, Set{Path: name})
-	l.Parts = append(l.Parts, Part{Name: name, Rows: -1, Set: len(l.Sets) - 1, Run: -1, avro: true, stream: rows})
+	l.Parts = append(l.Parts, Part{Name: name, Rows: -1, Set: len(l.Sets) - 1, Output: -1, avro: true, stream: rows})
 }
 
 // avroHeader returns the header of a part that is an Avro file; nil of what is none.

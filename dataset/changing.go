@@ -17,7 +17,7 @@ import (
 // replaced since, ErrChanging; if the output still lists it, damage of what has this
 // name; else it means err.
 func (l *Listing) Lost(ctx context.Context, p *Part, name string, err error) error {
-	if p.Run < 0 {
+	if p.Output < 0 {
 		if errors.Is(err, store.ErrNotRegular) {
 			return damage.New(damage.Magic, name, -1, "what is there is no file: %v", err)
 		}
@@ -27,7 +27,7 @@ func (l *Listing) Lost(ctx context.Context, p *Part, name string, err error) err
 		return err
 	}
 	//guard: an output that was replaced while it was read would be called damaged
-	if err := l.Runs[p.Run].unchanged(ctx); err != nil {
+	if err := l.Outputs[p.Output].unchanged(ctx); err != nil {
 		return err
 	}
 	if errors.Is(err, store.ErrNotExist) {
@@ -36,28 +36,28 @@ func (l *Listing) Lost(ctx context.Context, p *Part, name string, err error) err
 	return damage.New(damage.Truncated, name, -1, "what is there is not the file that %s lists: %v", manifest.SuccessName, err)
 }
 
-// OpenListed opens a file beside the parts that the manifest of a run lists, such as one of
+// OpenListed opens a file beside the parts that the manifest of an output lists, such as one of
 // an index, by its name in it; of a lost one the error is that of Listing.Lost. The caller
 // closes it.
-func (l *Listing) OpenListed(ctx context.Context, run int, name string) (store.File, error) {
-	r := &l.Runs[run]
+func (l *Listing) OpenListed(ctx context.Context, output int, name string) (store.File, error) {
+	r := &l.Outputs[output]
 	name = path.Join(r.Path, name)
 	f, err := r.Store.Open(ctx, name)
 	if err != nil {
-		return nil, l.Lost(ctx, &Part{Run: run}, name, err)
+		return nil, l.Lost(ctx, &Part{Output: output}, name, err)
 	}
 	return f, nil
 }
 
 // OpenListed is that of the listing.
-func (d *Dataset) OpenListed(ctx context.Context, run int, name string) (store.File, error) {
-	return d.list.OpenListed(ctx, run, name)
+func (d *Dataset) OpenListed(ctx context.Context, output int, name string) (store.File, error) {
+	return d.list.OpenListed(ctx, output, name)
 }
 
 // Unchanged is ErrChanging if an output was replaced since it was listed.
 func (l *Listing) Unchanged(ctx context.Context) error {
-	for i := range l.Runs {
-		if err := l.Runs[i].unchanged(ctx); err != nil {
+	for i := range l.Outputs {
+		if err := l.Outputs[i].unchanged(ctx); err != nil {
 			return err
 		}
 	}
@@ -66,7 +66,7 @@ func (l *Listing) Unchanged(ctx context.Context) error {
 
 // Success reads the manifest of the output; ErrChanging if it was replaced since it
 // was listed.
-func (r *Run) Success(ctx context.Context) (*manifest.Success, error) {
+func (r *Output) Success(ctx context.Context) (*manifest.Success, error) {
 	s, err := r.success(ctx)
 	var d *damage.Error
 	//guard: a manifest that was replaced by what is none would be a matter of storage
@@ -79,13 +79,13 @@ func (r *Run) Success(ctx context.Context) (*manifest.Success, error) {
 	return nil, fmt.Errorf("%s was replaced while it was read: %w", r.Path, ErrChanging)
 }
 
-func (r *Run) unchanged(ctx context.Context) error {
+func (r *Output) unchanged(ctx context.Context) error {
 	_, err := r.Success(ctx)
 	return err
 }
 
 // success reads the manifest that is there.
-func (r *Run) success(ctx context.Context) (*manifest.Success, error) {
+func (r *Output) success(ctx context.Context) (*manifest.Success, error) {
 	name := path.Join(r.Path, manifest.SuccessName)
 	text, err := r.Store.ReadFile(ctx, name, manifest.MaxSize)
 	if err != nil {

@@ -153,8 +153,8 @@ func TestUnchanged(t *testing.T) {
 			}
 			test.replace(t, dir, s)
 			faulty := *l
-			faulty.Runs = slices.Clone(l.Runs)
-			faulty.Runs[0].Store = storetest.NewFaulty(store.Local(), storetest.Fault{Op: storetest.ReadFile, N: 1, Err: syscall.EACCES})
+			faulty.Outputs = slices.Clone(l.Outputs)
+			faulty.Outputs[0].Store = storetest.NewFaulty(store.Local(), storetest.Fault{Op: storetest.ReadFile, N: 1, Err: syscall.EACCES})
 			if err := faulty.Unchanged(t.Context()); !errors.Is(err, syscall.EACCES) || isChanging(err) {
 				t.Errorf("it cannot be read: %v", err)
 			}
@@ -187,7 +187,7 @@ func TestNotFinished(t *testing.T) {
 		{"somebody else's directory", []string{"rowtocol/pending-0123456789abcdef"}, false},
 		{"a file in place of the directory", []string{".rowtocol"}, false},
 	} {
-		for _, inner := range []string{"", "run=1"} {
+		for _, inner := range []string{"", manifest.IncrementName(1, "0123456789abcdef")} {
 			dir := t.TempDir()
 			if err := os.MkdirAll(filepath.Join(dir, inner), 0o777); err != nil {
 				t.Fatal(err)

@@ -65,8 +65,8 @@ func (l *Listing) Dataset(ctx context.Context) (*Dataset, error) {
 
 // addPart makes a part one of the last section's, or the first of another's.
 func (d *Dataset) addPart(ctx context.Context, i int, p *Part) (err error) {
-	if p.Run >= 0 && d.list.Runs[p.Run].schema != "" {
-		err = d.addSchema(&d.list.Runs[p.Run], i)
+	if p.Output >= 0 && d.list.Outputs[p.Output].schema != "" {
+		err = d.addSchema(&d.list.Outputs[p.Output], i)
 	} else {
 		err = d.measure(ctx, i, p)
 	}
@@ -86,7 +86,7 @@ func (d *Dataset) last() *section {
 }
 
 // addSchema takes the schema of an output for its part i.
-func (d *Dataset) addSchema(r *Run, i int) error {
+func (d *Dataset) addSchema(r *Output, i int) error {
 	if d.last().is(r.schema) {
 		return nil
 	}
@@ -181,8 +181,8 @@ func (d *Dataset) Rows() int64 { return d.rows }
 // Parts are the files, in the order of their rows. They must not be changed.
 func (d *Dataset) Parts() []Part { return d.list.Parts }
 
-// Runs are the committed outputs of the dataset, which Part.Run counts.
-func (d *Dataset) Runs() []Run { return d.list.Runs }
+// Outputs are the committed outputs of the dataset, which Part.Output counts.
+func (d *Dataset) Outputs() []Output { return d.list.Outputs }
 
 // Spans are what a condition on all rows demands of single fields; none if the rows are of
 // several schemas. The error is that of a condition that does not fit the rows.

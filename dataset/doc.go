@@ -1,5 +1,5 @@
 // Package dataset reads column files back: one file, the parts of a committed
-// output, the outputs of several runs, or any number of these in several places, as
+// output, an output with its increments, or any number of these in several places, as
 // one sequence of rows.
 //
 // List and ListAll find the files and open none. Open and OpenAll make a Dataset of
@@ -17,10 +17,10 @@
 // Directories named key=value may hold outputs, or more of such directories:
 //
 //	mail/dt=2026-01-01/hour=9/_SUCCESS, part-…
-//	mail/dt=2026-01-01/hour=10/run=00000001-…/_SUCCESS, part-…
+//	mail/dt=2026-01-01/hour=10/increment-00000001-…/_SUCCESS, part-…
 //
 // The keys are fields of the rows below, behind those in the files: a constant of
-// each part. Directories named run=… are runs of one output, and no key. Parts
+// each part. Directories named increment-… belong to one output, and have no key. Parts
 // that a condition excludes by their keys alone are not opened, nor are those of which
 // nothing but keys is wanted.
 //

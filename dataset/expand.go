@@ -14,9 +14,9 @@ import (
 // ListAll finds the files of what is at some places, which are read as one dataset,
 // in the order in which they are named. Each is a column file, or a directory of the
 // files of one row group, in which there are no directories; or a directory with
-// _SUCCESS; or one with directories run=… that have each their own, whose rows
+// _SUCCESS; or one with directories increment-… that have each their own, whose rows
 // follow each other in the order of their names, after the directory's own: those
-// that rowtocol published beside an output which was replaced since do not count. A path
+// that were published beside an output which was replaced since do not count. A path
 // that is nothing of that may be a pattern of store.Glob: what it matches is sorted
 // by path, numbers in it by value. No column file is opened.
 //

@@ -22,10 +22,10 @@ type Key struct {
 // noValue stands in the name of a directory for the value null, as in Hive.
 const noValue = "__HIVE_DEFAULT_PARTITION__"
 
-// parseKey reads the name of a directory. Directories of runs have no key.
+// parseKey reads the name of a directory. Hidden ones have no key.
 func parseKey(dir string) (k Key, ok bool) {
 	name, value, ok := manifest.ParseKey(dir)
-	if !ok || name == manifest.RunKey || store.Hidden(dir) {
+	if !ok || store.Hidden(dir) {
 		return k, false
 	}
 	if k = (Key{Name: unescape(name), Value: unescape(value)}); value == noValue {

@@ -16,9 +16,6 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// runPrefix begins the names of directories of runs.
-const runPrefix = manifest.RunKey + "="
-
 // ErrUnfinished is a directory without _SUCCESS: whatever makes it may not
 // have ended.
 var ErrUnfinished = errors.New("not a finished output")
@@ -61,8 +58,8 @@ type Listing struct {
 	// Sets are what was listed: files, and directories of outputs, of their own or
 	// in a tree.
 	Sets []Set
-	// Runs are the committed outputs, in the order of their rows.
-	Runs []Run
+	// Outputs are the committed outputs, in the order of their rows.
+	Outputs []Output
 	// Parts are the row groups in the order of their rows.
 	Parts []Part
 	// Strays are the paths in the directories of a tree that are no part of it.
@@ -74,7 +71,7 @@ type Listing struct {
 	memory   *budget.Pool // as in Options
 }
 
-// Set is a file, or a directory of one output, or of the outputs of several runs.
+// Set is a file, or a directory of one output, or of the outputs of several increments.
 type Set struct {
 	Path string
 	// Keys are those of the directories that count, the outermost first: the same of
@@ -84,8 +81,8 @@ type Set struct {
 	named int // how many of them are in the path that the user named
 }
 
-// Run is one committed output.
-type Run struct {
+// Output is one committed output.
+type Output struct {
 	Store store.Store
 	Path  string
 	ID    string // of the output
@@ -105,19 +102,19 @@ type Run struct {
 }
 
 // Schema is the JSON of the schema that the manifest says the rows are of.
-func (r *Run) Schema() string { return r.schema }
+func (r *Output) Schema() string { return r.schema }
 
-// Of is the part of the listing that is of one run, whose rows are without the keys of
+// Of is the part of the listing that is of one output, whose rows are without the keys of
 // directories.
-func (l *Listing) Of(run int) *Listing {
+func (l *Listing) Of(output int) *Listing {
 	of := &Listing{
-		Path: l.Runs[run].Path, Dir: true, Runs: l.Runs[run : run+1], Formats: l.Formats,
+		Path: l.Outputs[output].Path, Dir: true, Outputs: l.Outputs[output : output+1], Formats: l.Formats,
 		maxBlock: l.maxBlock, memory: l.memory,
 	}
 	for _, p := range l.Parts {
-		if p.Run == run {
+		if p.Output == output {
 			of.Sets = []Set{{Path: l.Sets[p.Set].Path}}
-			p.Run, p.Set = 0, 0
+			p.Output, p.Set = 0, 0
 			of.Parts = append(of.Parts, p)
 		}
 	}
@@ -126,8 +123,8 @@ func (l *Listing) Of(run int) *Listing {
 
 // Losses are the ranges of inputs that are not in the outputs, of all of them.
 func (l *Listing) Losses() (all []manifest.Loss) {
-	for i := range l.Runs {
-		all = append(all, l.Runs[i].Losses...)
+	for i := range l.Outputs {
+		all = append(all, l.Outputs[i].Losses...)
 	}
 	return all
 }
@@ -143,13 +140,13 @@ type finder struct {
 	store   store.Store
 	partial bool
 	named   int              // keys in the path that the user named
-	held    manifest.Holders // of the inputs of the output, and its runs, that is looked at
+	held    manifest.Holders // of the inputs of the output, and its increments, that is looked at
 }
 
-// addDirectory adds the parts of a directory, and of the runs or the directories of
+// addDirectory adds the parts of a directory, and of the increments or the directories of
 // a tree in it.
 func (l *finder) addDirectory(ctx context.Context, dir string, keys []Key) error {
-	sets, runs, parts, strays := len(l.Sets), len(l.Runs), len(l.Parts), len(l.Strays)
+	sets, outputs, parts, strays := len(l.Sets), len(l.Outputs), len(l.Parts), len(l.Strays)
 	for try := 1; ; try++ {
 		err := l.lookInto(ctx, dir, keys)
 		switch {
@@ -158,7 +155,7 @@ func (l *finder) addDirectory(ctx context.Context, dir string, keys []Key) error
 		case try == listTries:
 			return fmt.Errorf("%s was replaced again and again while it was looked at: %w", dir, ErrChanging)
 		}
-		l.Sets, l.Runs, l.Parts, l.Strays = l.Sets[:sets], l.Runs[:runs], l.Parts[:parts], l.Strays[:strays]
+		l.Sets, l.Outputs, l.Parts, l.Strays = l.Sets[:sets], l.Outputs[:outputs], l.Parts[:parts], l.Strays[:strays]
 	}
 }
 
@@ -175,11 +172,11 @@ func (l *finder) lookInto(ctx context.Context, dir string, keys []Key) error {
 		return l.addPart(ctx, store.Info{Name: path.Base(dir), Path: dir, Dir: true})
 	}
 	l.Dir = true
-	runs := slices.DeleteFunc(slices.Clone(infos), func(i store.Info) bool { return !i.Dir || !strings.HasPrefix(i.Name, runPrefix) })
+	increments := slices.DeleteFunc(slices.Clone(infos), func(i store.Info) bool { return !i.Dir || !strings.HasPrefix(i.Name, manifest.IncrementPrefix) })
 	if slices.ContainsFunc(infos, isKey) {
-		//guard: rows of the runs would be left out
-		if len(runs) > 0 {
-			return damage.New(damage.Schema, dir, -1, "directories of runs are beside others that are named by keys")
+		//guard: rows of the increments would be left out
+		if len(increments) > 0 {
+			return damage.New(damage.Schema, dir, -1, "increments are beside directories that are named by keys")
 		}
 		//guard: rows of the directories would be left out
 		if finished {
@@ -191,25 +188,25 @@ func (l *finder) lookInto(ctx context.Context, dir string, keys []Key) error {
 	l.held = manifest.Holders{}
 	switch {
 	case finished:
-		err = l.addRun(ctx, dir)
+		err = l.addOutput(ctx, dir)
 	case l.partial:
 		err = l.addFiles(ctx, infos)
-	case len(runs) == 0:
+	case len(increments) == 0:
 		if err = underWay(ctx, l.store, dir, infos); err == nil && holdsAvro(ctx, l.store, infos) {
 			err = &unfinished{fmt.Sprintf("%s is a directory of Avro files: convert it, or name the files in it", dir)}
 		} else if err == nil {
 			err = &unfinished{fmt.Sprintf("%s is not a finished output: it has no %s; name a file in it to look at that alone", dir, manifest.SuccessName)}
 		}
 	}
-	if err != nil || len(runs) == 0 {
+	if err != nil || len(increments) == 0 {
 		return err
 	}
-	b := &beside{dir: dir, all: infos, runs: runs, any: l.partial && !finished}
+	b := &beside{dir: dir, all: infos, increments: increments, any: l.partial && !finished}
 	if finished {
-		top := l.Runs[len(l.Runs)-1]
+		top := l.Outputs[len(l.Outputs)-1]
 		b.base, b.sequence = top.ID, top.sequence
 	}
-	return l.addRuns(ctx, b)
+	return l.addIncrements(ctx, b)
 }
 
 // addTree adds what is in the directories of a directory that are named by keys.
@@ -245,80 +242,80 @@ func (l *finder) addSet(path string, keys []Key) {
 	l.Sets = append(l.Sets, Set{Path: path, Keys: keys, named: l.named})
 }
 
-// addRun adds the parts that a _SUCCESS lists.
-func (l *finder) addRun(ctx context.Context, dir string) error {
-	run, s, err := l.readRun(ctx, dir)
+// addOutput adds the parts that a _SUCCESS lists.
+func (l *finder) addOutput(ctx context.Context, dir string) error {
+	out, s, err := l.readOutput(ctx, dir)
 	if err == nil {
-		err = l.hold(&run, s)
+		err = l.hold(&out, s)
 	}
 	if err != nil {
 		return err
 	}
-	return l.addListed(run, s)
+	return l.addListed(out, s)
 }
 
 // hold is an error if an output holds rows that another one of the same directory has.
-func (l *finder) hold(run *Run, s *manifest.Success) error {
-	//guard: rows would be read twice, as a run was restored whose inputs were converted again
-	if twice := l.held.Add(run.Path, s); twice != nil {
-		return damage.New(damage.Count, path.Join(run.Path, manifest.SuccessName), -1, "%s", twice)
+func (l *finder) hold(out *Output, s *manifest.Success) error {
+	//guard: rows would be read twice, as an increment was restored whose inputs were converted again
+	if twice := l.held.Add(out.Path, s); twice != nil {
+		return damage.New(damage.Count, path.Join(out.Path, manifest.SuccessName), -1, "%s", twice)
 	}
 	return nil
 }
 
-// readRun reads the _SUCCESS of a directory.
-func (l *finder) readRun(ctx context.Context, dir string) (Run, *manifest.Success, error) {
-	run := Run{Store: l.store, Path: dir}
-	s, err := run.success(ctx)
+// readOutput reads the _SUCCESS of a directory.
+func (l *finder) readOutput(ctx context.Context, dir string) (Output, *manifest.Success, error) {
+	out := Output{Store: l.store, Path: dir}
+	s, err := out.success(ctx)
 	if errors.Is(err, store.ErrNotExist) {
 		infos, err := l.store.List(ctx, dir)
 		if err == nil {
 			err = underWay(ctx, l.store, dir, infos)
 		}
 		if err != nil {
-			return run, nil, err
+			return out, nil, err
 		}
-		return run, nil, &unfinished{fmt.Sprintf("%s is not a finished run: it has no %s", dir, manifest.SuccessName)}
+		return out, nil, &unfinished{fmt.Sprintf("%s is not a finished output: it has no %s", dir, manifest.SuccessName)}
 	}
 	//guard: what stands in the place of a manifest would be a matter of storage
 	if store.Absent(err) {
-		return run, nil, &unfinished{fmt.Sprintf("%s is not a finished run: %v", dir, err)}
+		return out, nil, &unfinished{fmt.Sprintf("%s is not a finished output: %v", dir, err)}
 	}
-	return run, s, err
+	return out, s, err
 }
 
 // addListed adds the parts that the _SUCCESS of an output lists.
-func (l *finder) addListed(run Run, s *manifest.Success) error {
+func (l *finder) addListed(out Output, s *manifest.Success) error {
 	of, err := l.Formats.Named(s.Request.Options.Format)
 	if err != nil {
-		d := damage.New(damage.Unsupported, path.Join(run.Path, manifest.SuccessName), -1, "the output cannot be read by this program")
+		d := damage.New(damage.Unsupported, path.Join(out.Path, manifest.SuccessName), -1, "the output cannot be read by this program")
 		d.Err = err
 		return d
 	}
-	run.ID, run.Made, run.Losses = s.ID, s.Made, s.Losses
-	run.Index, run.IndexFields = s.Index, s.Request.Options.Index
+	out.ID, out.Made, out.Losses = s.ID, s.Made, s.Losses
+	out.Index, out.IndexFields = s.Index, s.Request.Options.Index
 	if len(s.Index) > 0 {
-		run.Fingerprint = manifest.Fingerprint(s.Parts)
+		out.Fingerprint = manifest.Fingerprint(s.Parts)
 	}
-	run.sequence = s.Sequence
-	run.schema, run.recursiveBytes = s.Schema, s.Request.Options.RecursiveBytes
-	if n := len(l.Runs); n > 0 && run.schema == l.Runs[n-1].schema {
-		run.schema = l.Runs[n-1].schema // of many outputs one copy is kept
+	out.sequence = s.Sequence
+	out.schema, out.recursiveBytes = s.Schema, s.Request.Options.RecursiveBytes
+	if n := len(l.Outputs); n > 0 && out.schema == l.Outputs[n-1].schema {
+		out.schema = l.Outputs[n-1].schema // of many outputs one copy is kept
 	}
 	for i := range s.Parts {
 		//guard: files would be read as of a format that they are not of
 		if file := s.Parts[i].Entry().Name; l.Formats.OfName(file) != of {
-			return damage.New(damage.Header, path.Join(run.Path, manifest.SuccessName), -1, "%s is listed as a part in the format %s", file, of.Name())
+			return damage.New(damage.Header, path.Join(out.Path, manifest.SuccessName), -1, "%s is listed as a part in the format %s", file, of.Name())
 		}
-		l.append(newPart(run.Path, &s.Parts[i], of), len(l.Runs))
+		l.append(newPart(out.Path, &s.Parts[i], of), len(l.Outputs))
 	}
-	l.Runs = append(l.Runs, run)
+	l.Outputs = append(l.Outputs, out)
 	return nil
 }
 
-// append adds a part of the last set, which a run lists, or none with -1.
-func (l *finder) append(p Part, run int) {
-	p.Store, p.Set, p.Run = l.store, len(l.Sets)-1, run
+// append adds a part of the last set, which an output lists, or none with -1.
+func (l *finder) append(p Part, output int) {
+	p.Store, p.Set, p.Output = l.store, len(l.Sets)-1, output
 	l.Parts = append(l.Parts, p)
 }
 
@@ -327,7 +324,7 @@ func (l *finder) append(p Part, run int) {
 // other by their numbers.
 func (l *finder) addFiles(ctx context.Context, infos []store.Info) error {
 	parts := slices.DeleteFunc(slices.Clone(infos), func(i store.Info) bool {
-		return store.Hidden(i.Name) || strings.HasPrefix(i.Name, runPrefix) || l.Formats.OfName(i.Name) == nil
+		return store.Hidden(i.Name) || strings.HasPrefix(i.Name, manifest.IncrementPrefix) || l.Formats.OfName(i.Name) == nil
 	})
 	slices.SortFunc(parts, func(a, b store.Info) int {
 		return compareNumbered(strings.TrimSuffix(a.Path, path.Ext(a.Path)), strings.TrimSuffix(b.Path, path.Ext(b.Path)))

@@ -49,27 +49,27 @@ func successOf(t *testing.T, dir string) *manifest.Success {
 	return s
 }
 
-// growRun makes a run of a row, beside the output that is there.
-func (p *forest) growRun(dir string, sequence int64) (run string) {
+// growIncrement makes an increment of a row, beside the output that is there.
+func (p *forest) growIncrement(dir string, sequence int64) (increment string) {
 	p.t.Helper()
-	dir = filepath.Join(p.root, dir)
-	base := topOf(p.t, dir)
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		p.t.Fatal(err)
-	}
 	p.grow(1, "made")
-	made := filepath.Join(p.root, "made")
-	s := successOf(p.t, made)
-	s.Run, s.Base, s.Sequence = true, base, sequence
-	writeSuccess(p.t, made, s)
-	run = filepath.Join(dir, manifest.RunName(sequence, s.ID))
-	if err := os.Rename(made, run); err != nil {
-		p.t.Fatal(err)
-	}
-	return run
+	return addIncrement(p.t, filepath.Join(p.root, dir), filepath.Join(p.root, "made"), sequence)
 }
 
-// replace makes an output of a row in the place of the one that is there; the runs
+// addIncrement makes an output an increment beside the output that is in a directory.
+func addIncrement(t *testing.T, dir, made string, sequence int64) (increment string) {
+	t.Helper()
+	s := successOf(t, made)
+	s.Increment, s.Base, s.Sequence = true, topOf(t, dir), sequence
+	writeSuccess(t, made, s)
+	increment = filepath.Join(dir, manifest.IncrementName(sequence, s.ID))
+	if err := errors.Join(os.MkdirAll(dir, 0o777), os.Rename(made, increment)); err != nil {
+		t.Fatal(err)
+	}
+	return increment
+}
+
+// replace makes an output of a row in the place of the one that is there; the increments
 // stay, as they do for a moment.
 func (p *forest) replace(dir string) {
 	p.t.Helper()
@@ -108,21 +108,21 @@ func ids(numbers ...int) string {
 	return strings.Join(all, " ")
 }
 
-// TestRunsCountWithTheirBase reads what belongs together.
-func TestRunsCountWithTheirBase(t *testing.T) {
+// TestIncrementsCountWithTheirBase reads what belongs together.
+func TestIncrementsCountWithTheirBase(t *testing.T) {
 	eachFormat(t, func(t *testing.T, f format.Format) {
 		p := newForest(t, f)
 		dir := filepath.Join(p.root, "d")
-		first := p.growRun("d", 2)
-		p.growRun("d", 10)
+		first := p.growIncrement("d", 2)
+		p.growIncrement("d", 10)
 		wantLines(t, ids(1, 2), dir)
-		wantLines(t, ids(2), dir+"/run=00000010-*")
+		wantLines(t, ids(2), dir+"/increment-00000010-*")
 		p.replace("d")
 		wantLines(t, ids(3), dir)
-		p.growRun("d", 12)
-		p.growRun("d", 11)
+		p.growIncrement("d", 12)
+		p.growIncrement("d", 11)
 		wantLines(t, ids(3, 5, 4), dir)
-		if err := os.Mkdir(dir+"/"+manifest.RunName(13, manifest.NewID()), 0o777); err != nil {
+		if err := os.Mkdir(dir+"/"+manifest.IncrementName(13, manifest.NewID()), 0o777); err != nil {
 			t.Fatal(err)
 		}
 		wantLines(t, ids(3, 5, 4), dir) // it has no rows yet
@@ -133,11 +133,11 @@ func TestRunsCountWithTheirBase(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, err := openAll(t, dir); !errors.Is(err, dataset.ErrUnfinished) {
-			t.Errorf("runs of an output that is gone: %v", err)
+			t.Errorf("increments of an output that is gone: %v", err)
 		}
 		write(t, filepath.Join(dir, manifest.LockName), "")
 		if _, err := openAll(t, dir); !isChanging(err) {
-			t.Errorf("runs of an output that is being replaced: %v", err)
+			t.Errorf("increments of an output that is being replaced: %v", err)
 		}
 		remove(t, dir, manifest.LockName)
 		d, err := dataset.OpenAll(t.Context(), onDisk(dir), dataset.Options{Formats: formats, Partial: true})
@@ -148,20 +148,25 @@ func TestRunsCountWithTheirBase(t *testing.T) {
 			t.Fatal(err)
 		}
 
-		// Each run is read once.
-		if err := os.Rename(first, dir+"/run=1"); err != nil {
+		// Each increment is read once.
+		if err := os.Rename(first, dir+"/increment-1"); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := openAll(t, dir); !isDamage(err) || !strings.Contains(err.Error(), filepath.Base(first)) {
-			t.Errorf("a run under another name: %v", err)
+		if _, err := openAll(t, dir); !isDamage(err) || !strings.Contains(err.Error(), "it is of "+filepath.Base(first)) {
+			t.Errorf("an increment under another name: %v", err)
+		}
+		remove(t, dir, "increment-1")
+		p.grow(1, "d/"+manifest.IncrementName(1, manifest.NewID()))
+		if _, err := openAll(t, dir); !isDamage(err) || !strings.Contains(err.Error(), "it is of no increment") {
+			t.Errorf("an output in the place of an increment: %v", err)
 		}
 	})
 }
 
-// TestOnlyAnEmptyRun is no output.
-func TestOnlyAnEmptyRun(t *testing.T) {
+// TestOnlyAnEmptyIncrement is no output.
+func TestOnlyAnEmptyIncrement(t *testing.T) {
 	dir := t.TempDir()
-	run := filepath.Join(dir, manifest.RunName(1, manifest.NewID()))
+	run := filepath.Join(dir, manifest.IncrementName(1, manifest.NewID()))
 	if err := os.Mkdir(run, 0o777); err != nil {
 		t.Fatal(err)
 	}
@@ -208,7 +213,7 @@ func (m meanwhile) ReadFile(ctx context.Context, p string, most int64) ([]byte, 
 // is replaced.
 func TestReplacedWhileListed(t *testing.T) {
 	f := formats[0]
-	for _, at := range []string{"", "/" + manifest.SuccessName, "/run", "/run/" + manifest.SuccessName} {
+	for _, at := range []string{"", "/" + manifest.SuccessName, "/increment", "/increment/" + manifest.SuccessName} {
 		for _, top := range []bool{true, false} {
 			for _, gone := range []bool{true, false} {
 				p := newForest(t, f)
@@ -220,9 +225,9 @@ func TestReplacedWhileListed(t *testing.T) {
 				} else {
 					want[ids(1)] = true
 				}
-				run := p.growRun("d", 2)
+				run := p.growIncrement("d", 2)
 				n := 1
-				st := meanwhile{store.Local(), dir + strings.Replace(at, "/run", "/"+filepath.Base(run), 1), &n, func() {
+				st := meanwhile{store.Local(), dir + strings.Replace(at, "/increment", "/"+filepath.Base(run), 1), &n, func() {
 					p.replace("d")
 					if gone {
 						remove(t, dir, filepath.Base(run))
@@ -235,7 +240,7 @@ func TestReplacedWhileListed(t *testing.T) {
 					got, err = lines(t, d, dataset.Query{Limit: -1})
 				}
 				if (err != nil || !want[got]) && !isChanging(err) {
-					t.Errorf("at %q, an output %v, its run gone %v: %s, %v", at, top, gone, got, err)
+					t.Errorf("at %q, an output %v, its increment gone %v: %s, %v", at, top, gone, got, err)
 				}
 			}
 		}
@@ -246,7 +251,7 @@ func TestReplacedWhileListed(t *testing.T) {
 func TestReplacedForEver(t *testing.T) {
 	p := newForest(t, formats[0])
 	p.grow(1, "d")
-	run := p.growRun("d", 2)
+	run := p.growIncrement("d", 2)
 	for tries, ends := range map[int]bool{3: true, 1000: false} {
 		st := gone{store.Local(), run, &tries}
 		if _, err := dataset.Open(t.Context(), st, filepath.Join(p.root, "d"), dataset.Options{Formats: formats}); (err == nil) != ends || err != nil && !isChanging(err) {
@@ -278,14 +283,14 @@ func (g gone) ReadFile(ctx context.Context, p string, most int64) ([]byte, error
 	return g.Store.ReadFile(ctx, p, most)
 }
 
-// TestRunsOfALostOutput are beside an older one: they are not passed over, as nothing
+// TestIncrementsOfALostOutput are beside an older one: they are not passed over, as nothing
 // replaced them.
-func TestRunsOfALostOutput(t *testing.T) {
+func TestIncrementsOfALostOutput(t *testing.T) {
 	eachFormat(t, func(t *testing.T, f format.Format) {
 		p := newForest(t, f)
 		dir := filepath.Join(p.root, "d")
 		p.grow(1, "d")
-		run := p.growRun("d", 10)
+		run := p.growIncrement("d", 10)
 		p.replace("d")
 		s := successOf(t, dir)
 		s.Sequence = 9
@@ -324,7 +329,7 @@ func (l torn) List(ctx context.Context, dir string) ([]store.Info, error) {
 }
 
 // TestTornListing lists again when an output came while a listing went on, and the
-// runs that it replaced went one by one.
+// increments that it replaced went one by one.
 func TestTornListing(t *testing.T) {
 	for _, top := range []bool{true, false} {
 		for tries, ends := range map[int]bool{1: true, 3: true, 1000: false} {
@@ -333,8 +338,8 @@ func TestTornListing(t *testing.T) {
 			if top {
 				p.grow(1, "d")
 			}
-			p.growRun("d", 2)
-			moved := p.growRun("d", 3)
+			p.growIncrement("d", 2)
+			moved := p.growIncrement("d", 3)
 			p.replace("d")
 			remove(t, dir, filepath.Base(moved))
 			want := ids(int(p.next))
@@ -355,7 +360,7 @@ func TestTornListing(t *testing.T) {
 	}
 }
 
-// together is a store in which a manifest of a run is read only while another one is.
+// together is a store in which a manifest of an increment is read only while another one is.
 type together struct {
 	store.Store
 	mu      *sync.Mutex
@@ -364,7 +369,7 @@ type together struct {
 }
 
 func (s together) ReadFile(ctx context.Context, p string, most int64) ([]byte, error) {
-	if strings.HasPrefix(filepath.Base(filepath.Dir(p)), "run=") {
+	if strings.HasPrefix(filepath.Base(filepath.Dir(p)), "increment-") {
 		s.mu.Lock()
 		if *s.reading++; *s.reading == 2 {
 			close(s.two)
@@ -379,12 +384,12 @@ func (s together) ReadFile(ctx context.Context, p string, most int64) ([]byte, e
 	return s.Store.ReadFile(ctx, p, most)
 }
 
-// TestManyRuns are read side by side, and stay in their order.
-func TestManyRuns(t *testing.T) {
+// TestManyIncrements are read side by side, and stay in their order.
+func TestManyIncrements(t *testing.T) {
 	p := newForest(t, formats[0])
 	var want []int
 	for i := range 40 {
-		p.growRun("d", int64(i+1))
+		p.growIncrement("d", int64(i+1))
 		want = append(want, i+1)
 	}
 	st := together{store.Local(), new(sync.Mutex), new(int), make(chan struct{})}
@@ -397,18 +402,18 @@ func TestManyRuns(t *testing.T) {
 	}
 }
 
-// TestRunThatCameBack has the rows of an input, or the number, of the output or of
-// another run: nothing is read of any of them, unless it is named alone.
-func TestRunThatCameBack(t *testing.T) {
+// TestIncrementThatCameBack has the rows of an input of the output or of another
+// increment: nothing is read of any of them, unless it is named alone.
+func TestIncrementThatCameBack(t *testing.T) {
 	eachFormat(t, func(t *testing.T, f format.Format) {
 		p := newForest(t, f)
 		p.grow(1, "d")
 		dir := filepath.Join(p.root, "d")
-		p.growRun("d", 2)
-		last := p.growRun("d", 4)
+		p.growIncrement("d", 2)
+		last := p.growIncrement("d", 4)
 		wantLines(t, ids(1, 2, 3), dir)
 		was := successOf(t, last)
-		for _, other := range []string{dir, dir + "/run=00000002-*"} {
+		for _, other := range []string{dir, dir + "/increment-00000002-*"} {
 			found, err := filepath.Glob(other)
 			if err != nil {
 				t.Fatal(err)
@@ -424,7 +429,7 @@ func TestRunThatCameBack(t *testing.T) {
 			wantLines(t, ids(3), last)
 		}
 		writeSuccess(t, last, was)
-		again := p.growRun("d", 4)
+		again := p.growIncrement("d", 4)
 		if _, err := openAll(t, dir); !isDamage(err) || !strings.Contains(err.Error(), "has the number 4 as well") ||
 			!strings.Contains(err.Error(), filepath.Base(last)) || !strings.Contains(err.Error(), filepath.Base(again)) {
 			t.Errorf("its number is another's: %v", err)

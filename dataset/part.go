@@ -20,14 +20,14 @@ import (
 
 // Part is one row group: a file, or the files of a directory.
 type Part struct {
-	Store store.Store
-	Name  string // path of the file or the directory
-	Rows  int64  // -1 where only the files know
-	Bytes int64  // of all files
-	Files []File
-	Set   int // index in Listing.Sets
-	Run   int // index in Listing.Runs of the one that lists it; -1 if none does
-	// Task and RowGroup are what the run's indexes know the part by.
+	Store  store.Store
+	Name   string // path of the file or the directory
+	Rows   int64  // -1 where only the files know
+	Bytes  int64  // of all files
+	Files  []File
+	Set    int // index in Listing.Sets
+	Output int // index in Listing.Outputs of the one that lists it; -1 if none does
+	// Task and RowGroup are what the output's indexes know the part by.
 	Task, RowGroup int
 
 	format format.Format // nil where only the file knows

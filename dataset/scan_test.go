@@ -56,21 +56,19 @@ func TestScanOfOneFile(t *testing.T) {
 	})
 }
 
-// A directory of runs is their rows in the order of their names.
-func TestScanOfRuns(t *testing.T) {
+// Increments are their rows in the order of their names.
+func TestScanOfIncrements(t *testing.T) {
 	eachFormat(t, func(t *testing.T, f format.Format) {
 		base := t.TempDir()
 		dir := filepath.Join(base, "all")
 		var want [][]byte
-		for i, id := range []string{"run=2025", "run=2026"} {
+		for i, id := range []string{"2025", "2026"} {
 			rows := mails(uint64(i), 100+i)
 			want = append(want, rows...)
 			input := filepath.Join(base, id+".avro")
 			writeAvro(t, input, mailgen.Schema, rows)
-			if err := os.MkdirAll(dir, 0o777); err != nil {
-				t.Fatal(err)
-			}
-			convert(t, f, input, filepath.Join(dir, id), settings{})
+			convert(t, f, input, filepath.Join(base, id), settings{})
+			addIncrement(t, dir, filepath.Join(base, id), int64(i+1))
 		}
 		got, _, err := scan(t, open(t, dir, dataset.Options{Formats: formats}), dataset.Query{Limit: -1})
 		if err != nil || !slices.EqualFunc(got, want, bytes.Equal) {
@@ -79,15 +77,16 @@ func TestScanOfRuns(t *testing.T) {
 
 		other := filepath.Join(base, "other.avro")
 		writeAvro(t, other, `{"type":"record","name":"R","fields":[{"name":"id","type":"long"}]}`, [][]byte{{2}})
-		convert(t, f, other, filepath.Join(dir, "run=2027"), settings{})
+		convert(t, f, other, filepath.Join(base, "2027"), settings{})
+		last := addIncrement(t, dir, filepath.Join(base, "2027"), 3)
 		if _, _, err := scan(t, open(t, dir, dataset.Options{Formats: formats}), dataset.Query{Limit: -1}); !isDamage(err) {
-			t.Errorf("a run of another schema: %v", err)
+			t.Errorf("an increment of another schema: %v", err)
 		}
-		if err := os.Remove(filepath.Join(dir, "run=2027", "_SUCCESS")); err != nil {
+		if err := os.Remove(filepath.Join(last, "_SUCCESS")); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := dataset.Open(t.Context(), store.Local(), dir, dataset.Options{Formats: formats}); !errors.Is(err, dataset.ErrUnfinished) {
-			t.Errorf("an unfinished run: %v", err)
+			t.Errorf("an unfinished increment: %v", err)
 		}
 	})
 }

@@ -123,10 +123,12 @@ func wantLines(t *testing.T, want string, paths ...string) {
 func TestTree(t *testing.T) {
 	eachFormat(t, func(t *testing.T, f format.Format) {
 		p := newForest(t, f)
-		root := p.grow(1, "dt=2026-01-02/hour=9", "dt=2026-01-01/hour=10", "dt=2026-01-01/hour=9", "dt=2025-12-31/hour=0/run=1", "dt=2025-12-31/hour=0/run=2", "_old/hour=1", ".rowtocol/x=1")
+		root := p.grow(1, "dt=2026-01-02/hour=9", "dt=2026-01-01/hour=10", "dt=2026-01-01/hour=9", "_old/hour=1", ".rowtocol/x=1")
+		p.growIncrement("dt=2025-12-31/hour=0", 1)
+		p.growIncrement("dt=2025-12-31/hour=0", 2)
 		write(t, root+"/notes", "")
 		write(t, root+"/dt=2026-01-02/other/notes", "")
-		wantLines(t, `{"id":4,"dt":"2025-12-31","hour":0} {"id":5,"dt":"2025-12-31","hour":0} {"id":3,"dt":"2026-01-01","hour":9} {"id":2,"dt":"2026-01-01","hour":10} {"id":1,"dt":"2026-01-02","hour":9}`, root)
+		wantLines(t, `{"id":6,"dt":"2025-12-31","hour":0} {"id":7,"dt":"2025-12-31","hour":0} {"id":3,"dt":"2026-01-01","hour":9} {"id":2,"dt":"2026-01-01","hour":10} {"id":1,"dt":"2026-01-02","hour":9}`, root)
 		l, err := dataset.List(t.Context(), store.Local(), root, dataset.Options{Formats: formats})
 		if err != nil || len(l.Sets) != 4 || !slices.Equal(l.Strays, []string{root + "/dt=2026-01-02/other", root + "/notes"}) {
 			t.Errorf("%+v, %v", l, err)
@@ -140,7 +142,7 @@ func TestTree(t *testing.T) {
 			t.Errorf("%s, %v", got, err)
 		}
 		d = open(t, root, dataset.Options{Formats: formats, Keyless: true})
-		if got, err := lines(t, d, dataset.Query{Limit: 2}); err != nil || got != `{"id":4} {"id":5}` {
+		if got, err := lines(t, d, dataset.Query{Limit: 2}); err != nil || got != `{"id":6} {"id":7}` {
 			t.Errorf("without keys: %s, %v", got, err)
 		}
 	})
@@ -153,7 +155,7 @@ func TestTreesRefused(t *testing.T) {
 		"b=3/a=4":         {"a=1/b=2", "b=3/a=4"},
 		"a=2":             {"a=1/b=2", "a=2"},
 		"a=1/b=2/a=3":     {"a=1/b=2/a=3"},
-		"run":             {"a=1/b=2", "run=1"},
+		"increment":       {"a=1/b=2", "increment-1"},
 		"in an output":    {"a=1", "a=1/b=2"},
 		"a=%31/b=2/%61=3": {"a=%31/b=2/%61=3"},
 	} {

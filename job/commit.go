@@ -22,7 +22,7 @@ const namedTasks = 10
 // Commit publishes what the tasks of a plan left: all of them must be done
 // (else failure.Storage, as they may be yet), and their files must be what the
 // results say (else failure.Foreign). It does nothing if the destination already
-// holds the output. A destination that got another output or run since the plan was
+// holds the output. A destination that got another output or increment since the plan was
 // made is failure.Foreign: with Overwrite, only what the plan saw is replaced.
 func Commit(ctx context.Context, p *manifest.Plan, o Options) (*Outcome, error) {
 	out, err := commit(ctx, p, &o, func(s *publish.State) (*manifest.Success, bool) { return committed(s, p) })
@@ -40,10 +40,10 @@ func commit(ctx context.Context, p *manifest.Plan, o *Options, committed func(*p
 	if err != nil {
 		return nil, err
 	}
-	if p.Run && o.Overwrite {
+	if p.Increment && o.Overwrite {
 		return nil, failure.New(failure.Usage, "plan %s is of an incremental conversion, which replaces nothing: leave out --overwrite", p.ID)
 	}
-	out := &Outcome{Incremental: p.Run && len(p.Request.Inputs) == 0}
+	out := &Outcome{Incremental: p.Increment && len(p.Request.Inputs) == 0}
 	c := &commitment{
 		Options: o, plan: p, st: place.Store, dest: dest, out: out, began: time.Now(), claims: dest.Claim,
 		committed: committed, allow: func(s *publish.State) error { return o.allowPlan(s, p) },
@@ -58,7 +58,7 @@ func commit(ctx context.Context, p *manifest.Plan, o *Options, committed func(*p
 // the destination holds in its place: its output, or the latest one where it found
 // no new inputs.
 func committed(state *publish.State, p *manifest.Plan) (*manifest.Success, bool) {
-	if p.Run && len(p.Request.Inputs) == 0 {
+	if p.Increment && len(p.Request.Inputs) == 0 {
 		return latest(state), true
 	}
 	m := state.Committed(p)
@@ -68,7 +68,7 @@ func committed(state *publish.State, p *manifest.Plan) (*manifest.Success, bool)
 // allowPlan is failure.Foreign if what a plan makes must not come to a destination.
 func (o *Options) allowPlan(state *publish.State, p *manifest.Plan) error {
 	err := state.AllowPlan(p, o.Overwrite)
-	if err == nil && p.Run && !state.Pending() {
+	if err == nil && p.Increment && !state.Pending() {
 		_, err = alike(p.Dest, state.Outputs(), &p.Request.Options, p.Schema)
 	}
 	return err

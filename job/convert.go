@@ -21,7 +21,7 @@ import (
 // destination already holds the output. An error leaves nothing behind but
 // finished parts that a rerun can use. When damage was allowed and met, the
 // output is committed, the outcome is returned, and so is an error that is
-// failure.Losses. An incremental conversion that fails behind a run that it published
+// failure.Losses. An incremental conversion that fails behind an increment that it published
 // returns an outcome with that, beside the error. Every error but that of a cancelled context and of a defect has
 // a kind of package failure.
 func Convert(ctx context.Context, r Request) (*Outcome, error) {
@@ -202,7 +202,7 @@ func (c *conversion) work(ctx context.Context, claim *publish.Claim) error {
 		c.out.nothing(m)
 		return nil
 	}
-	//guard: an output or a run would be replaced that came after the first look
+	//guard: an output or an increment would be replaced that came after the first look
 	if len(state.Unseen(c.plan)) > 0 {
 		if err := c.lookAgain(ctx, state); err != nil || c.out.Nothing {
 			return err

@@ -31,7 +31,7 @@ func Survey(ctx context.Context, r Request) (*plan.Survey, *publish.State, error
 
 // look reads what the destination of a conversion holds.
 func (r *Request) look(ctx context.Context) (*publish.State, *publish.Destination, error) {
-	//guard: a run would replace nothing, and who asked for that would think it did
+	//guard: an increment would replace nothing, and who asked for that would think it did
 	if r.Incremental && r.Overwrite {
 		return nil, nil, failure.New(failure.Usage, "an incremental conversion replaces nothing: leave out --overwrite, or --incremental")
 	}
@@ -64,10 +64,10 @@ func (r *Request) survey(ctx context.Context, state *publish.State) (*plan.Surve
 
 // surveyNew surveys the inputs that the destination does not have.
 func (r *Request) surveyNew(ctx context.Context, request plan.Request, state *publish.State) (*plan.Survey, error) {
-	if err := state.AllowRun(); err != nil {
+	if err := state.AllowIncrement(); err != nil {
 		return nil, err
 	}
-	request.Run = true
+	request.Increment = true
 	outputs := state.Outputs()
 	request.Known = publish.Inputs(outputs)
 	schema, err := alike(r.Dest, outputs, &r.Output, r.Schema)
@@ -83,12 +83,12 @@ func (r *Request) surveyNew(ctx context.Context, request plan.Request, state *pu
 	return survey, err
 }
 
-// alike is failure.Foreign if a run would be of another format, of another schema,
+// alike is failure.Foreign if an increment would be of another format, of another schema,
 // or treat recursion otherwise than what the destination holds. It returns the
-// schema that the rows of the run are resolved to; empty if the inputs decide.
+// schema that the rows of the increment are resolved to; empty if the inputs decide.
 func alike(dest string, outputs []publish.Committed, o *manifest.Options, schema string) (string, error) {
 	differs := func(what string) error {
-		return failure.New(failure.Foreign, "destination %s holds an output of another %s, and all its runs have one; choose another destination, or --overwrite without --incremental", dest, what)
+		return failure.New(failure.Foreign, "destination %s holds an output of another %s, and all its increments have one; choose another destination, or --overwrite without --incremental", dest, what)
 	}
 	for _, out := range outputs {
 		s := out.Success
@@ -96,7 +96,7 @@ func alike(dest string, outputs []publish.Committed, o *manifest.Options, schema
 		//guard: readers would find two formats in one destination
 		case s.Request.Options.Format != o.Format:
 			return "", differs("format: " + s.Request.Options.Format)
-		//guard: readers would find other columns in the runs
+		//guard: readers would find other columns in the increments
 		case s.Request.Options.RecursiveBytes != o.RecursiveBytes:
 			return "", differs("kind of recursive columns")
 		case s.Schema == "":
@@ -125,21 +125,21 @@ func sameSchema(a, b string) bool {
 }
 
 // incremental converts the inputs that the destination does not have. What is left
-// of an earlier conversion of some of them is completed first, as a run of its own: if
+// of an earlier conversion of some of them is completed first, as an increment of its own: if
 // what follows fails, there is an outcome beside the error.
 func incremental(ctx context.Context, r *Request) (*Outcome, error) {
 	out := &Outcome{Incremental: true}
-	done, err := addRuns(ctx, r, out)
-	//guard: nobody would be told of a run that was published before another failed
+	done, err := addIncrements(ctx, r, out)
+	//guard: nobody would be told of an increment that was published before another failed
 	if done == nil && len(out.Published) > 0 {
-		done, err = out, fmt.Errorf("after %s was published: %w", manifest.RunName(out.Manifest.Sequence, out.Manifest.ID), err)
+		done, err = out, fmt.Errorf("after %s was published: %w", manifest.IncrementName(out.Manifest.Sequence, out.Manifest.ID), err)
 	}
 	return done, err
 }
 
-// addRuns publishes runs until no input is left; nil after an error other than of
+// addIncrements publishes increments until no input is left; nil after an error other than of
 // losses. out is told of each.
-func addRuns(ctx context.Context, r *Request, out *Outcome) (*Outcome, error) {
+func addIncrements(ctx context.Context, r *Request, out *Outcome) (*Outcome, error) {
 	for more := true; more; {
 		state, dest, err := r.look(ctx)
 		if err != nil {
@@ -164,7 +164,7 @@ func addRuns(ctx context.Context, r *Request, out *Outcome) (*Outcome, error) {
 				survey, err = c.survey(ctx, claim.State())
 			}
 			if err == nil {
-				more, err = c.addRun(ctx, claim, survey)
+				more, err = c.addIncrement(ctx, claim, survey)
 			}
 			return err
 		})
@@ -177,10 +177,10 @@ func addRuns(ctx context.Context, r *Request, out *Outcome) (*Outcome, error) {
 
 // addRun publishes the inputs of a survey as a run. more is whether there are any
 // beside those of an unfinished run, which it completed.
-func (c *conversion) addRun(ctx context.Context, claim *publish.Claim, survey *plan.Survey) (more bool, err error) {
+func (c *conversion) addIncrement(ctx context.Context, claim *publish.Claim, survey *plan.Survey) (more bool, err error) {
 	state := claim.State()
-	//guard: a run would be added to what was changed after the first look
-	if err := state.AllowRun(); err != nil {
+	//guard: an increment would be added to what was changed after the first look
+	if err := state.AllowIncrement(); err != nil {
 		return false, err
 	}
 	if m, nothing := c.nothing(state, survey); nothing {
@@ -210,15 +210,15 @@ func latest(state *publish.State) *manifest.Success {
 	return outputs[len(outputs)-1].Success
 }
 
-// resumes reports whether an unfinished run does what the plan says: of a run beside
+// resumes reports whether an unfinished run does what the plan says: of an increment beside
 // others, for some of its inputs.
 func (c *conversion) resumes(p *manifest.Plan) bool {
-	if p == nil || p.Run != c.plan.Run {
+	if p == nil || p.Increment != c.plan.Increment {
 		return false
 	}
 	now := c.plan.Request
-	if p.Run {
-		//guard: a run would be completed that counts for nobody
+	if p.Increment {
+		//guard: an increment would be completed that counts for nobody
 		if p.Base != c.plan.Base {
 			return false
 		}

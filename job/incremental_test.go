@@ -94,7 +94,7 @@ func TestKnownInputsAreNotOpened(t *testing.T) {
 }
 
 // TestResumeSomeInputs completes what an earlier conversion left, and converts the
-// inputs that came since in a run of their own.
+// inputs that came since in an increment of their own.
 func TestResumeSomeInputs(t *testing.T) {
 	dir := t.TempDir()
 	writeInput(t, dir+"/in/a.avro", 1, 12)
@@ -102,11 +102,11 @@ func TestResumeSomeInputs(t *testing.T) {
 	writeInput(t, dir+"/in/b.avro", 2, 3)
 	out := mustAdd(t, added(t, dir))
 	if len(out.Published) != 2 || out.Nothing || out.Manifest != out.Published[1] || out.Resumed != 0 && out.Resumed < len(left) {
-		t.Fatalf("%d runs, nothing: %v, resumed %d of %d", len(out.Published), out.Nothing, out.Resumed, len(left))
+		t.Fatalf("%d increments, nothing: %v, resumed %d of %d", len(out.Published), out.Nothing, out.Resumed, len(left))
 	}
 	for i, name := range []string{"a.avro", "b.avro"} {
 		if in := out.Published[i].Request.Inputs; len(in) != 1 || path.Base(in[0].Path) != name {
-			t.Errorf("run %d is of %+v", i, in)
+			t.Errorf("increment %d is of %+v", i, in)
 		}
 	}
 
@@ -115,7 +115,7 @@ func TestResumeSomeInputs(t *testing.T) {
 	interrupt(t, added(t, dir), 2)
 	writeInput(t, dir+"/in/c.avro", 4, 12)
 	if out := mustAdd(t, added(t, dir)); len(out.Published) != 1 || out.Resumed != 0 {
-		t.Errorf("%d runs, %d tasks resumed", len(out.Published), out.Resumed)
+		t.Errorf("%d increments, %d tasks resumed", len(out.Published), out.Resumed)
 	}
 	// Nor is one of other options.
 	writeInput(t, dir+"/in/d.avro", 5, 12)
@@ -123,20 +123,20 @@ func TestResumeSomeInputs(t *testing.T) {
 	r := added(t, dir)
 	r.Output.RowGroupSize *= 2
 	if out := mustAdd(t, r); len(out.Published) != 1 || out.Resumed != 0 {
-		t.Errorf("%d runs, %d tasks resumed", len(out.Published), out.Resumed)
+		t.Errorf("%d increments, %d tasks resumed", len(out.Published), out.Resumed)
 	}
-	// Nor is a run by what replaces all.
+	// Nor is an increment by what replaces all.
 	writeInput(t, dir+"/in/e.avro", 6, 12)
 	interrupt(t, added(t, dir), 2)
 	r = request(t, dir+"/out", dir+"/in/e.avro")
 	r.Overwrite = true
-	if out := mustAdd(t, r); out.Resumed != 0 || out.Manifest.Run {
+	if out := mustAdd(t, r); out.Resumed != 0 || out.Manifest.Increment {
 		t.Errorf("%d tasks resumed: %+v", out.Resumed, out.Manifest)
 	}
 }
 
-// TestRunBeforeAFailure is named, and is in the outcome beside the error.
-func TestRunBeforeAFailure(t *testing.T) {
+// TestIncrementBeforeAFailure is named, and is in the outcome beside the error.
+func TestIncrementBeforeAFailure(t *testing.T) {
 	dir := t.TempDir()
 	writeInput(t, dir+"/in/a.avro", 1, 12)
 	interrupt(t, added(t, dir), 2)
@@ -144,7 +144,7 @@ func TestRunBeforeAFailure(t *testing.T) {
 	damageBlock(t, b, 2, 0)
 	write(t, dir+"/in/b.avro", b)
 	out, err := Convert(t.Context(), added(t, dir))
-	runs, globErr := filepath.Glob(dir + "/out/run=*")
+	runs, globErr := filepath.Glob(dir + "/out/increment-*")
 	if globErr != nil || len(runs) != 1 || out == nil || len(out.Published) != 1 {
 		t.Fatalf("there are %q, and told are %+v: %v", runs, out, globErr)
 	}
@@ -176,17 +176,17 @@ func TestResumes(t *testing.T) {
 		}
 		return r
 	}
-	c := &conversion{plan: &manifest.Plan{Run: true, Base: "x", Request: input("a", "b")}}
+	c := &conversion{plan: &manifest.Plan{Increment: true, Base: "x", Request: input("a", "b")}}
 	for name, tc := range map[string]struct {
 		plan *manifest.Plan
 		want bool
 	}{
 		"none":          {nil, false},
-		"the same":      {&manifest.Plan{Run: true, Base: "x", Request: input("a", "b")}, true},
-		"some":          {&manifest.Plan{Run: true, Base: "x", Request: input("b")}, true},
-		"another":       {&manifest.Plan{Run: true, Base: "x", Request: input("b", "c")}, false},
+		"the same":      {&manifest.Plan{Increment: true, Base: "x", Request: input("a", "b")}, true},
+		"some":          {&manifest.Plan{Increment: true, Base: "x", Request: input("b")}, true},
+		"another":       {&manifest.Plan{Increment: true, Base: "x", Request: input("b", "c")}, false},
 		"no run":        {&manifest.Plan{Base: "x", Request: input("a", "b")}, false},
-		"another's run": {&manifest.Plan{Run: true, Base: "y", Request: input("a", "b")}, false},
+		"another's run": {&manifest.Plan{Increment: true, Base: "y", Request: input("a", "b")}, false},
 	} {
 		if got := c.resumes(tc.plan); got != tc.want {
 			t.Errorf("%s: %v", name, got)
@@ -263,7 +263,7 @@ func TestIncrementalAfterKilledOverwrite(t *testing.T) {
 	}
 }
 
-func TestRunsRefused(t *testing.T) {
+func TestIncrementsRefused(t *testing.T) {
 	dir := t.TempDir()
 	writeInput(t, dir+"/in/a.avro", 1, 2)
 	mustAdd(t, request(t, dir+"/out", dir+"/in"))
@@ -271,7 +271,7 @@ func TestRunsRefused(t *testing.T) {
 	r.Overwrite = true
 	_, err := Convert(t.Context(), r)
 	failuretest.Want(t, err, failure.Usage, "--overwrite")
-	_, err = Commit(t.Context(), &manifest.Plan{Run: true, Dest: dir + "/out"}, r.Options)
+	_, err = Commit(t.Context(), &manifest.Plan{Increment: true, Dest: dir + "/out"}, r.Options)
 	failuretest.Want(t, err, failure.Usage, "--overwrite")
 
 	// A file is damaged that is not what it was.
@@ -279,7 +279,7 @@ func TestRunsRefused(t *testing.T) {
 	mustAdd(t, added(t, dir))
 	write(t, dir+"/in/b.avro", []byte("text"))
 	_, err = Convert(t.Context(), added(t, dir))
-	runs, globErr := filepath.Glob(dir + "/out/run=*")
+	runs, globErr := filepath.Glob(dir + "/out/increment-*")
 	if globErr != nil || len(runs) != 1 {
 		t.Fatalf("there are %q: %v", runs, globErr)
 	}

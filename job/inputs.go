@@ -57,7 +57,7 @@ func compare(ctx context.Context, survey *plan.Survey, state *publish.State) err
 // comparePlan is compare of the inputs of a plan. What is gone, or changed its length, is
 // not read.
 func (o *Options) comparePlan(ctx context.Context, p *manifest.Plan, state *publish.State) error {
-	if state.Success == nil || p.Run {
+	if state.Success == nil || p.Increment {
 		return nil
 	}
 	known := manifest.NewKnown(state.Success.Request.Inputs...)
@@ -96,7 +96,7 @@ func (o *Options) checkInputs(ctx context.Context, p *manifest.Plan, results []*
 		return err
 	}
 	p.Request.Inputs = found
-	if !p.Run || p.Request.Options.Copies == "" {
+	if !p.Increment || p.Request.Options.Copies == "" {
 		return nil
 	}
 	known := publish.Inputs(state.Outputs())
@@ -112,7 +112,7 @@ func (o *Options) checkInputs(ctx context.Context, p *manifest.Plan, results []*
 // countCopies counts the inputs of an output that have the content of another one, of
 // it or of those that it is beside, and warns of them.
 func (o *Outcome) countCopies(m *manifest.Success, beside []publish.Committed) {
-	if !m.Run {
+	if !m.Increment {
 		beside = nil // they are replaced
 	}
 	known, copies, first := publish.Inputs(beside), 0, ""

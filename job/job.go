@@ -115,7 +115,7 @@ type Request struct {
 	// with other schemas are resolved; empty if all inputs must have one.
 	Schema string
 	// Incremental converts the inputs that the destination does not have yet, as a
-	// run beside its output and its other runs.
+	// increment beside its output and its other increments.
 	Incremental bool
 	// Filter leaves out some of what Inputs name. If it leaves nothing, that is
 	// failure.Input, but with Incremental nothing to do yet.
@@ -163,7 +163,7 @@ type Outcome struct {
 	Plan     *manifest.Plan    // nil if there was nothing to do
 	Manifest *manifest.Success // nil if there was nothing to do, and the destination holds nothing
 	// Published are what the conversion published, in their order: an incremental one
-	// completes what is left of an earlier one as a run of its own.
+	// completes what is left of an earlier one as an increment of its own.
 	Published []*manifest.Success
 	Nothing   bool // the destination already held this output, or all inputs
 	// Incremental is whether only new inputs were asked for: with nothing to do,

@@ -24,8 +24,8 @@ type Partitions struct {
 	// to, under the same names.
 	Request
 	// Reprocess converts a partition again as one output if its inputs changed, if
-	// some were added, if it has runs, or if another format or schema is asked for.
-	// Without it inputs that were added become a run, and all else is refused.
+	// some were added, if it has increments, or if another format or schema is asked for.
+	// Without it inputs that were added become an increment, and all else is refused.
 	Reprocess bool
 
 	failed map[string]error // why nothing in a directory below both can be converted
@@ -117,16 +117,16 @@ func (p *Partitions) state(ctx context.Context, name string, place store.Locatio
 }
 
 // inOutput is failure.Foreign if a directory in which partitions would be made holds
-// an output or runs.
+// an output or increments.
 func inOutput(ctx context.Context, st store.Store, dir string) error {
 	infos, err := st.List(ctx, dir)
 	if errors.Is(err, store.ErrNotExist) {
 		return nil
 	}
 	for _, info := range infos {
-		_, _, run := manifest.ParseRun(info.Name)
+		_, _, increment := manifest.ParseIncrement(info.Name)
 		//guard: readers would refuse the output and the partitions
-		if info.Name == manifest.SuccessName || run && info.Dir {
+		if info.Name == manifest.SuccessName || increment && info.Dir {
 			return failure.New(failure.Foreign, "%s holds %s: partitions in an output could not be read, nor could the output; move it away, or choose another destination", dir, info.Name)
 		}
 	}
@@ -143,7 +143,7 @@ func (p *Partitions) failure(name string) error {
 }
 
 // one looks at the destination of a partition, and decides how that is converted: as
-// an output where there is none, and as a run beside it else. first is whether the
+// an output where there is none, and as an increment beside it else. first is whether the
 // destination holds nothing yet.
 func (p *Partitions) one(ctx context.Context, name string) (r Request, first bool, err error) {
 	if err := p.failure(name); err != nil {
@@ -189,9 +189,9 @@ func (p *Partitions) Convert(ctx context.Context, name string) (*Outcome, error)
 
 // What becomes of a partition.
 const (
-	Whole     = "output"  // it is converted whole
-	Added     = "run"     // inputs that were added are, as a run
-	Unchanged = "nothing" // there is nothing to do, or not yet
+	Whole     = "output"    // it is converted whole
+	Added     = "increment" // inputs that were added are, as an increment
+	Unchanged = "nothing"   // there is nothing to do, or not yet
 )
 
 // Preview says what Convert would do, and of which inputs.

@@ -88,13 +88,13 @@ func TestFirstOfTwo(t *testing.T) {
 	})
 	writeInput(t, dir+"/src/k=1/b.avro", 2, 1)
 	out, err := p.Convert(t.Context(), "k=1")
-	if err != nil || first || len(out.Published) != 1 || !out.Manifest.Run || len(out.Manifest.Request.Inputs) != 1 {
+	if err != nil || first || len(out.Published) != 1 || !out.Manifest.Increment || len(out.Manifest.Request.Inputs) != 1 {
 		t.Errorf("%+v, %v", out, err)
 	}
 }
 
-// TestReprocessKeepsRuns whose output's manifest others removed.
-func TestReprocessKeepsRuns(t *testing.T) {
+// TestReprocessKeepsIncrements whose output's manifest others removed.
+func TestReprocessKeepsIncrements(t *testing.T) {
 	dir := t.TempDir()
 	p := partitions(t, dir, nil)
 	for i, name := range []string{"a", "b", "c"} {
@@ -112,7 +112,7 @@ func TestReprocessKeepsRuns(t *testing.T) {
 		failuretest.Want(t, err, failure.Foreign, "_SUCCESS", "is missing")
 		p.Reprocess = false
 	}
-	if runs, err := filepath.Glob(dir + "/dest/k=1/run=*/_SUCCESS"); err != nil || len(runs) != 2 {
+	if runs, err := filepath.Glob(dir + "/dest/k=1/increment-*/_SUCCESS"); err != nil || len(runs) != 2 {
 		t.Errorf("there are %q, %v", runs, err)
 	}
 }

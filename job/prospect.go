@@ -12,11 +12,11 @@ import (
 
 // What Convert would do.
 const (
-	DoNothing = "nothing" // what is asked for is there
-	Resume    = "resume"  // go on with an unfinished run
-	AddRun    = "add run" // convert inputs that are new, beside what is there
-	PlanAnew  = "plan"    // plan and convert all of it
-	Refuse    = "refuse"  // see Prospect.Refusal
+	DoNothing    = "nothing"       // what is asked for is there
+	Resume       = "resume"        // go on with an unfinished run
+	AddIncrement = "add increment" // convert the inputs that are new
+	PlanAnew     = "plan"          // plan and convert all of it
+	Refuse       = "refuse"        // see Prospect.Refusal
 )
 
 // Prospect is what a conversion would do.
@@ -60,14 +60,14 @@ func foresee(r *Request, survey *plan.Survey, s *publish.Status) *Prospect {
 		p.Does = DoNothing
 		return p
 	case r.Incremental:
-		p.Does = AddRun
+		p.Does = AddIncrement
 	default:
 		if p.Refusal = s.Allow(now, r.Overwrite); p.Refusal != nil {
 			p.Does = Refuse
 			return p
 		}
 	}
-	c := &conversion{Request: r, plan: &manifest.Plan{Request: *now, Run: r.Incremental, Base: s.ID()}}
+	c := &conversion{Request: r, plan: &manifest.Plan{Request: *now, Increment: r.Incremental, Base: s.ID()}}
 	for i := range s.Unfinished {
 		w := &s.Unfinished[i]
 		switch {

@@ -27,7 +27,7 @@ func holding(t *testing.T) *shared {
 	return s
 }
 
-// adds converts what is new in /in, or in another directory, as a run.
+// adds converts what is new in /in, or in another directory, as an increment.
 func (s *shared) adds(t *testing.T, dir string) {
 	t.Helper()
 	r := s.r
@@ -44,7 +44,7 @@ func (s *shared) all(t *testing.T, dest string) (names []string) {
 	}
 	for _, info := range infos {
 		dir := ""
-		if _, _, run := manifest.ParseRun(info.Name); run {
+		if _, _, increment := manifest.ParseIncrement(info.Name); increment {
 			dir = info.Path
 		} else if info.Name == manifest.SuccessName {
 			dir = dest
@@ -81,15 +81,15 @@ func TestConvertLooksAgain(t *testing.T) {
 		text   string // of the error
 		want   []string
 	}{
-		"a run": {func(t *testing.T, s *shared) {
+		"an increment": {func(t *testing.T, s *shared) {
 			s.input(t, "/in/b.avro", 2, 3)
 			s.adds(t, "/in")
 		}, "", []string{"a.avro", "b.avro"}},
-		"a run of another input": {func(t *testing.T, s *shared) {
+		"an increment of another input": {func(t *testing.T, s *shared) {
 			s.input(t, "/more/b.avro", 2, 3)
 			s.adds(t, "/more")
-		}, "another run was faster: /out/run=00000002-", []string{"a.avro", "b.avro"}},
-		"a run whose input is gone": {func(t *testing.T, s *shared) {
+		}, "another run was faster: /out/increment-00000002-", []string{"a.avro", "b.avro"}},
+		"an increment whose input is gone": {func(t *testing.T, s *shared) {
 			s.input(t, "/in/b.avro", 2, 3)
 			s.adds(t, "/in")
 			remove(t, s, "/in/b.avro")
@@ -190,8 +190,8 @@ func TestLookAgainKeepsWork(t *testing.T) {
 	s.complete(t)
 }
 
-// TestSubmitReplacesWhatItSaw is refused once a run came while its tasks ran; the next
-// submission sees that run.
+// TestSubmitReplacesWhatItSaw is refused once an increment came while its tasks ran; the next
+// submission sees that increment.
 func TestSubmitReplacesWhatItSaw(t *testing.T) {
 	s := holding(t)
 	s.e.after = func(err error) error {
@@ -200,7 +200,7 @@ func TestSubmitReplacesWhatItSaw(t *testing.T) {
 		return err
 	}
 	_, err := Submit(t.Context(), s.r, s.e)
-	failuretest.Want(t, err, failure.Foreign, "got another output after plan", "run=00000002-")
+	failuretest.Want(t, err, failure.Foreign, "got another output after plan", "increment-00000002-")
 	s.want(t, "/out", "a.avro", "b.avro")
 	s.e.after = nil
 	if out := mustSubmit(t, s.r, s.e); out.Resumed != 0 || len(out.Manifest.Replaces) != 2 {

@@ -78,13 +78,13 @@ func TestSubmitIncremental(t *testing.T) {
 		return err
 	}
 	out, err := Submit(t.Context(), s.r, s.e)
-	failuretest.Want(t, err, failure.Refused, "after run=00000001-", "was published: no queue")
+	failuretest.Want(t, err, failure.Refused, "after increment-00000001-", "was published: no queue")
 	if out == nil || fmt.Sprint(inputsOf(out.Published)) != "[[a.avro]]" || out.Resumed != 1 {
 		t.Fatalf("%+v", out)
 	}
 	s.e.after = nil
 	out = mustSubmit(t, s.r, s.e)
-	if fmt.Sprint(inputsOf(out.Published)) != "[[b.avro]]" || s.e.runs != 3 || !out.Manifest.Run {
+	if fmt.Sprint(inputsOf(out.Published)) != "[[b.avro]]" || s.e.runs != 3 || !out.Manifest.Increment {
 		t.Errorf("%+v, %d runs", out, s.e.runs)
 	}
 	if out := mustSubmit(t, s.r, s.e); !out.Nothing || !out.Incremental || s.e.runs != 3 {
@@ -192,16 +192,16 @@ func TestSubmitPartitions(t *testing.T) {
 		t.Errorf("%d runs of %d batches", s.e.runs, len(s.e.asked))
 	}
 
-	// What is new becomes runs, in one go.
+	// What is new becomes increments, in one go.
 	s.input(t, "/in/k=1/h=1/b.avro", 7, 2)
 	s.input(t, "/in/k=2/h=2/b.avro", 8, 2)
 	ends = s.submit(t, p, "k=1/h=1", "k=1/h=2", "k=2/h=2")
-	if !ends["k=1/h=2"].out.Nothing || !ends["k=1/h=1"].out.Manifest.Run || !ends["k=2/h=2"].out.Manifest.Run || s.e.runs != 2 {
+	if !ends["k=1/h=2"].out.Nothing || !ends["k=1/h=1"].out.Manifest.Increment || !ends["k=2/h=2"].out.Manifest.Increment || s.e.runs != 2 {
 		t.Errorf("%+v, %d runs", ends, s.e.runs)
 	}
 	p.Reprocess = true
 	ends = s.submit(t, p, "k=1/h=1", "k=1/h=2")
-	if !ends["k=1/h=2"].out.Nothing || ends["k=1/h=1"].out.Manifest.Run || s.e.runs != 3 {
+	if !ends["k=1/h=2"].out.Nothing || ends["k=1/h=1"].out.Manifest.Increment || s.e.runs != 3 {
 		t.Errorf("%+v, %d runs", ends, s.e.runs)
 	}
 }
@@ -257,7 +257,7 @@ func (f *failingPlans) Run(ctx context.Context, batches []task.Batch, progress f
 	return err
 }
 
-// TestSubmitFirstOfTwo makes a run of what is new, if another process makes the first
+// TestSubmitFirstOfTwo makes an increment of what is new, if another process makes the first
 // output of a partition while the tasks run.
 func TestSubmitFirstOfTwo(t *testing.T) {
 	s := newShared(t)
@@ -272,7 +272,7 @@ func TestSubmitFirstOfTwo(t *testing.T) {
 		return err
 	}
 	e := s.submit(t, &Partitions{Request: s.r}, "k=1")["k=1"]
-	if e.err != nil || fmt.Sprint(inputsOf(e.out.Published)) != "[[b.avro]]" || !e.out.Manifest.Run || s.e.runs != 2 {
+	if e.err != nil || fmt.Sprint(inputsOf(e.out.Published)) != "[[b.avro]]" || !e.out.Manifest.Increment || s.e.runs != 2 {
 		t.Errorf("%+v, %d runs", e, s.e.runs)
 	}
 }

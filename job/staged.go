@@ -56,7 +56,7 @@ func commitStaged(ctx context.Context, dest, id string, o *Options) (*Outcome, e
 	return commit(ctx, p, o, func(s *publish.State) (*manifest.Success, bool) {
 		m, done := committed(s, p)
 		//guard: an output that was to be made anew would stay as it is
-		if done && !p.Run && m.Plan != p.ID && m.ID == p.Base {
+		if done && !p.Increment && m.Plan != p.ID && m.ID == p.Base {
 			return nil, false
 		}
 		return m, done

@@ -162,7 +162,7 @@ func (s *submission) findNewWork(ctx context.Context) (survey *plan.Survey, m *m
 		return nil, nil, err
 	}
 	//guard: a destination would be cleared of what is ours that is refused
-	if err := s.state.AllowRun(); err != nil {
+	if err := s.state.AllowIncrement(); err != nil {
 		return nil, nil, err
 	}
 	if unsettled(s.state) {
@@ -361,7 +361,7 @@ func (s *submission) commitment() *commitment {
 		resumed:   s.resumed[s.plan.ID].Tasks,
 		committed: s.committed,
 		allow: func(state *publish.State) error {
-			if err := s.allowPlan(state, s.plan); err != nil || s.plan.Run {
+			if err := s.allowPlan(state, s.plan); err != nil || s.plan.Increment {
 				return err
 			}
 			return s.Request.allow(state, &s.plan.Request)
@@ -377,7 +377,7 @@ func (s *submission) commitment() *commitment {
 // committed is what the destination holds if nothing of the plan is left to commit.
 func (s *submission) committed(state *publish.State) (*manifest.Success, bool) {
 	m, done := committed(state, s.plan)
-	if s.plan.Run || done && m.Plan == s.plan.ID {
+	if s.plan.Increment || done && m.Plan == s.plan.ID {
 		return m, done
 	}
 	return state.Success, s.Request.finished(state, &s.plan.Request)
@@ -395,10 +395,10 @@ func (s *submission) end(ctx context.Context, err error) (*Outcome, error) {
 	for _, made := range s.dirs {
 		made.remove(ctx)
 	}
-	//guard: nobody would be told of a run that was published before another failed
+	//guard: nobody would be told of an increment that was published before another failed
 	if s.out != nil && len(s.out.Published) > 0 {
 		m := s.out.Manifest
-		return s.out, failure.Judge(fmt.Errorf("after %s was published: %w", manifest.RunName(m.Sequence, m.ID), err))
+		return s.out, failure.Judge(fmt.Errorf("after %s was published: %w", manifest.IncrementName(m.Sequence, m.ID), err))
 	}
 	return nil, failure.Judge(err)
 }

@@ -72,18 +72,15 @@ func TestAgainstResolved(t *testing.T) {
 	rowtocol(t, dir, nil, "verify", "out", "--against", "in").want(t, 6, "1 row differs", "field key", "has 4, the columns have 1")
 }
 
-// TestAgainstRuns has two runs whose inputs are not in the order of their
+// TestAgainstIncrements has two increments whose inputs are not in the order of their
 // paths.
-func TestAgainstRuns(t *testing.T) {
+func TestAgainstIncrements(t *testing.T) {
 	dir := t.TempDir()
 	pairs(t, dir, "in/b.avro", 0, 40)
 	pairs(t, dir, "in/a.avro", 40, 7)
 	pairs(t, dir, "in/c.avro", 47, 5)
-	if err := os.Mkdir(filepath.Join(dir, "out"), 0o777); err != nil {
-		t.Fatal(err)
-	}
-	rowtocol(t, dir, nil, "convert", "in/b.avro", "out/run=1").want(t, 0)
-	rowtocol(t, dir, nil, "convert", "in/a.avro", "in/c.avro", "out/run=2").want(t, 0)
+	rowtocol(t, dir, nil, "convert", "--incremental", "in/b.avro", "out").want(t, 0)
+	rowtocol(t, dir, nil, "convert", "--incremental", "in/a.avro", "in/c.avro", "out").want(t, 0)
 	equal := "52 rows of 3 inputs are equal"
 	rowtocol(t, dir, nil, "verify", "out", "--against", "in").want(t, 0, equal)
 

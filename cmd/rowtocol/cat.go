@@ -21,11 +21,11 @@ import (
 
 const catLong = `Print the rows of column files and Avro files: JSON, a line per row, or CSV, a
 table, an Avro object container file, an Arrow stream or a Parquet file. A
-directory is a committed output, or holds the outputs of several runs in
-directories named run=…, and needs _SUCCESS unless --partial is given. - is an
-Avro file on standard input, of which no more is read than is printed, or a file
-of any kind that is redirected with <. Several arguments are read in their order
-as one, and so is what a quoted pattern matches (*, ?, [a-z]), sorted by path,
+directory is a committed output, with the increments beside it in directories
+named increment-…, and needs _SUCCESS unless --partial is given. - is an Avro
+file on standard input, of which no more is read than is printed, or a file of
+any kind that is redirected with <. Several arguments are read in their order as
+one, and so is what a quoted pattern matches (*, ?, [a-z]), sorted by path,
 numbers by value.
 
 A directory may also be a tree of directories named key=value with outputs in

@@ -17,8 +17,8 @@ const cleanLong = `Remove what dead runs left in DEST, and what tasks left of pl
 committed. Unfinished runs, which the same convert would resume, and the work of
 plans go only if nothing in them changed for as long as --older-than says, by
 the clock of DEST's storage; what nobody can use again goes at once. Outputs,
-and runs that count, are never removed. An output that waits to be published is
-completed, as by the next run.
+and increments that count, are never removed. An output that waits to be
+published is completed, as by the next run.
 
 It takes the lock: a holder that lives is exit 5. What is not rowtocol's is
 never touched: where there is such a thing, only what is in DEST/.rowtocol is

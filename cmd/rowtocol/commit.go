@@ -15,8 +15,8 @@ const commitLong = `Publish what the tasks of a plan left: check that all of the
 their files are what they wrote, and make them the output of the plan's
 destination, at once. It is refused while a task is not done (exit 4), if an
 input changed since the plan was made (exit 3), and if the plan or what a task
-left was altered, or DEST got another output or run since, or got an input of an
-incremental plan (exit 9). The same commit again does nothing.`
+left was altered, or DEST got another output or increment since, or got an input
+of an incremental plan (exit 9). The same commit again does nothing.`
 
 func (a *app) commitCommand() *cobra.Command {
 	var file string
@@ -42,7 +42,7 @@ func (a *app) commitCommand() *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&file, "plan", "", "`file` with the plan")
-	flags.BoolVar(&overwrite, "overwrite", false, "replace the output and the runs that DEST held when the plan was made")
+	flags.BoolVar(&overwrite, "overwrite", false, "replace the output and the increments that DEST held when the plan was made")
 	addMoved(flags, &moved)
 	addExitNothing(flags, &nothing)
 	a.watchers.add(flags)

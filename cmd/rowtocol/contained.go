@@ -26,7 +26,7 @@ type comparedInput struct {
 }
 
 // findCompared returns the inputs that the words of --against stand for, in the
-// order in which the runs of the output took them. What is there beside them is not
+// order in which the outputs took them. What is there beside them is not
 // in the output, and noted in r.
 func (a *app) findCompared(ctx context.Context, l *dataset.Listing, against []string, r *verified) ([]comparedInput, error) {
 	files, skipped, err := input.Expand(ctx, input.Search{Resolve: a.resolve, Inputs: against, Hidden: true})
@@ -59,7 +59,7 @@ func (a *app) findCompared(ctx context.Context, l *dataset.Listing, against []st
 	}
 	slices.Sort(names)
 	m := matchInputs(made, names, schema)
-	if slices.ContainsFunc(l.Parts, func(p dataset.Part) bool { return p.Run < 0 }) {
+	if slices.ContainsFunc(l.Parts, func(p dataset.Part) bool { return p.Output < 0 }) {
 		m = inPathOrder(made, names, schema) // no manifest tells what single files were made from
 	}
 	slices.Sort(m.missing)
@@ -70,7 +70,7 @@ func (a *app) findCompared(ctx context.Context, l *dataset.Listing, against []st
 		//guard: an Avro file without rows could be deleted that nothing else holds
 		other = append(other, input.Skipped{Path: name, Reason: "the output was not made from it"})
 	}
-	if len(l.Runs) > 0 && !m.byPath {
+	if len(l.Outputs) > 0 && !m.byPath {
 		a.log.Warn("the inputs are not under the paths that the output was made from; they are known by their file names, or compared in the order of their paths",
 			"given", len(names), "made_from", len(made))
 	}
@@ -173,8 +173,8 @@ func (a *app) onlyAvro(ctx context.Context, files []input.File, known map[string
 // adds to r the values that are not what they were.
 func madeFrom(ctx context.Context, l *dataset.Listing, r *verified) (made []comparedInput, inputs *manifest.Known, schema string, err error) {
 	inputs = manifest.NewKnown()
-	for i := range l.Runs {
-		s, err := l.Runs[i].Success(ctx)
+	for i := range l.Outputs {
+		s, err := l.Outputs[i].Success(ctx)
 		if err != nil {
 			return nil, nil, "", err
 		}
@@ -274,7 +274,7 @@ func inPathOrder(made []comparedInput, names []string, schema string) (m matchin
 	return m
 }
 
-// losses are the ranges of each input that a run left out.
+// losses are the ranges of each input that an output left out.
 func losses(s *manifest.Success) map[string][]ocf.Range {
 	lost := make(map[string][]ocf.Range)
 	for _, r := range s.Losses {

@@ -34,9 +34,10 @@ A DEST that holds the output of other inputs or options is refused (exit 9),
 unless --overwrite is given.
 
 With --incremental only the inputs that DEST does not have yet are converted, as
-a run: a directory of its own, with its own _SUCCESS, beside the output and the
-other runs in DEST, which are read together. An input that DEST has, and that
-changed since, is exit 3; one that was deleted since is not missed.` + partitionedLong
+an increment: a directory of its own, with its own _SUCCESS, beside the output
+and the other increments in DEST, which are read together. An input that DEST
+has, and that changed since, is exit 3; one that was deleted since is not
+missed.` + partitionedLong
 
 const convertExample = `  # a directory of files, with the defaults
   rowtocol convert /data/mail /data/mail.columns
@@ -103,7 +104,7 @@ func (a *app) addConversion(cmd *cobra.Command, f *convertFlags) {
 	flags := cmd.Flags()
 	f.addPlaces(flags)
 	f.add(flags)
-	flags.BoolVar(&f.overwrite, "overwrite", false, "replace an earlier output in DEST, and all runs beside it")
+	flags.BoolVar(&f.overwrite, "overwrite", false, "replace an earlier output in DEST, and all increments beside it")
 	addIncremental(flags, &f.incremental)
 	addPartitioned(flags, f)
 	flags.BoolVar(&f.restart, "restart", false, "plan anew where an unfinished run of the same request could be resumed; with --overwrite, convert again what DEST holds already")
@@ -122,7 +123,7 @@ func addAllowEmpty(flags *pflag.FlagSet, allow *bool) {
 
 // addIncremental adds the flag that leaves out the inputs which DEST has.
 func addIncremental(flags *pflag.FlagSet, incremental *bool) {
-	flags.BoolVar(incremental, "incremental", false, "convert only inputs that DEST does not have yet, as a run beside what it holds")
+	flags.BoolVar(incremental, "incremental", false, "convert only inputs that DEST does not have yet, as an increment beside what it holds")
 }
 
 // addExitNothing adds the flag that chooses the code of a run with nothing to do.
@@ -272,9 +273,9 @@ func (a *app) jobOptions() job.Options {
 }
 
 // report tells what a conversion or a commit came to. Beside an outcome, err is about
-// losses, or about what failed behind the run that the outcome has.
+// losses, or about what failed behind the increment that the outcome has.
 func (a *app) report(outcome *job.Outcome, err error, dest string, nothing int) error {
-	//guard: nobody would be told of a run that was published before a later one failed
+	//guard: nobody would be told of an increment that was published before a later one failed
 	if outcome == nil {
 		return err
 	}

@@ -83,7 +83,7 @@ func TestAlteredIncrement(t *testing.T) {
 	rowtocol(t, dir, nil, "convert", "--incremental", "in", "out").want(t, 0)
 	pairs(t, dir, "in/b.avro", 10, 10)
 	rowtocol(t, dir, nil, "convert", "--incremental", "in", "out").want(t, 0)
-	found, err := filepath.Glob(dir + "/out/run=*/_SUCCESS")
+	found, err := filepath.Glob(dir + "/out/increment-*/_SUCCESS")
 	if err != nil || len(found) == 0 {
 		t.Fatal(found, err)
 	}

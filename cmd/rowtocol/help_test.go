@@ -3,6 +3,7 @@ package main
 import (
 	"maps"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -44,10 +45,11 @@ func TestHelp(t *testing.T) {
 // standard output.
 func TestOutputsApart(t *testing.T) {
 	dir := catPairs(t)
-	if err := os.Mkdir(dir+"/runs", 0o700); err != nil {
-		t.Fatal(err)
+	rowtocol(t, dir, nil, "convert", "--incremental", "a.avro", "grown").want(t, 0)
+	grown, err := filepath.Glob(dir + "/grown/increment-*")
+	if err != nil || len(grown) != 1 {
+		t.Fatal(grown, err)
 	}
-	rowtocol(t, dir, nil, "convert", "a.avro", "runs/run=1").want(t, 0)
 	write(t, dir+"/a/page.html", read(t, dir+"/a.avro")[:0])
 	write(t, dir+"/partial/alone.trv", read(t, partOf(t, dir+"/b", 0)))
 	write(t, dir+"/alone.trv", read(t, partOf(t, dir+"/b", 0)))
@@ -60,13 +62,13 @@ func TestOutputsApart(t *testing.T) {
 		{1, "cat --output a/_SUCCESS --overwrite b", "is a destination"},
 		{1, "cat --output a/page.html --overwrite b", "is a destination"},
 		{1, "cat --output a/below/rows.json b", "is a destination"},
-		{1, "cat --output runs/run=1/rows.json a", "is a destination"},
-		{1, "cat --output runs/rows.json runs", "is a destination"},
+		{1, "cat --output " + grown[0] + "/rows.json a", "is a destination"},
+		{1, "cat --output grown/rows.json grown", "is a destination"},
 		{9, "cat --partial --output partial/rows.json partial", "which is read"},
 		{9, "cat --output alone.trv --overwrite alone.trv", "which is read"},
 		{1, "inspect --html a/page.html b", "is a destination"},
 		{1, "inspect --html a/new.html b", "is a destination"},
-		{1, "inspect --html runs/page.html runs", "is a destination"},
+		{1, "inspect --html grown/page.html grown", "is a destination"},
 	} {
 		rowtocol(t, dir, nil, strings.Fields(c.args)...).want(t, c.code, c.text)
 	}

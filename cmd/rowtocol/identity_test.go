@@ -338,15 +338,15 @@ func TestPartitionThatCannotBeRead(t *testing.T) {
 	wantRows(t, dir, "out", 2000)
 }
 
-// TestRestoredUnderAnotherName puts a run back whose input was renamed, and converted
-// again, while the run was away.
+// TestRestoredUnderAnotherName puts an increment back whose input was renamed, and converted
+// again, while the increment was away.
 func TestRestoredUnderAnotherName(t *testing.T) {
 	dir := t.TempDir()
 	longs(t, dir+"/in/a.avro", 1, 0)
 	rowtocol(t, dir, nil, "convert", "--incremental", "in", "out").want(t, 0)
 	longs(t, dir+"/in/b.avro", 2, 1)
 	rowtocol(t, dir, nil, "convert", "--incremental", "in", "out").want(t, 0)
-	runs, err := filepath.Glob(dir + "/out/run=00000002-*")
+	runs, err := filepath.Glob(dir + "/out/increment-00000002-*")
 	must(t, err)
 	must(t, os.Rename(runs[0], dir+"/away"))
 	must(t, os.Rename(dir+"/in/b.avro", dir+"/in/c.avro"))

@@ -19,15 +19,15 @@ import (
 	"github.com/rowtocol/rowtocol/job/manifest"
 )
 
-// runNames are the names of the runs in dir/out, by their numbers.
-func runNames(t *testing.T, dir string) (names []string) {
+// incrementNames are the names of the increments in dir/out, by their numbers.
+func incrementNames(t *testing.T, dir string) (names []string) {
 	t.Helper()
 	entries, err := os.ReadDir(filepath.Join(dir, "out"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, e := range entries {
-		if _, _, ok := manifest.ParseRun(e.Name()); ok {
+		if _, _, ok := manifest.ParseIncrement(e.Name()); ok {
 			names = append(names, e.Name())
 		}
 	}
@@ -85,14 +85,14 @@ func TestIncremental(t *testing.T) {
 	if r.Inputs != 2 || r.Rows != 30 || r.Nothing {
 		t.Errorf("%+v", r)
 	}
-	names := runNames(t, dir)
+	names := incrementNames(t, dir)
 	if _, err := os.Stat(dir + "/out/_SUCCESS"); err == nil || len(names) != 2 {
 		t.Fatalf("the runs are %q, and there is an output: %v", names, err)
 	}
 	for i, name := range names {
 		s := manifestIn(t, filepath.Join(dir, "out", name))
-		if s.Sequence != int64(i)+1 || !s.Run || s.Base != "" || name != manifest.RunName(s.Sequence, s.ID) {
-			t.Errorf("%s is run %d, %s, beside %q", name, s.Sequence, s.ID, s.Base)
+		if s.Sequence != int64(i)+1 || !s.Increment || s.Base != "" || name != manifest.IncrementName(s.Sequence, s.ID) {
+			t.Errorf("%s is increment %d, %s, beside %q", name, s.Sequence, s.ID, s.Base)
 		}
 	}
 	wantIDs(t, dir, slices.Concat(from(0, 30), from(100, 20), from(200, 10))...)
@@ -104,7 +104,7 @@ func TestIncremental(t *testing.T) {
 	incremental(t, dir, "--dry-run").want(t, 0, "0 inputs", "holds")
 	incremental(t, dir).want(t, 0, "nothing to do")
 	incremental(t, dir, "--exit-nothing", "99").want(t, 99)
-	rowtocol(t, dir, nil, "convert", "in", "out").want(t, 9, "2 runs", "--incremental adds")
+	rowtocol(t, dir, nil, "convert", "in", "out").want(t, 9, "increments (2)", "--incremental adds")
 	incremental(t, dir, "--overwrite").want(t, 1, "--overwrite")
 	incremental(t, dir, "--recursive", "bytes").want(t, 9, "recursive")
 	write(t, dir+"/other.avsc", []byte(`{"type":"record","name":"Pair","namespace":"t","fields":[{"name":"id","type":"long"}]}`))
@@ -121,15 +121,15 @@ func TestIncremental(t *testing.T) {
 
 	// What replaces all of it is one output again.
 	rowtocol(t, dir, nil, "convert", "--overwrite", "in", "out").want(t, 0, "60 rows")
-	if names := runNames(t, dir); len(names) > 0 {
+	if names := incrementNames(t, dir); len(names) > 0 {
 		t.Errorf("%q are left", names)
 	}
 	wantIDs(t, dir, slices.Concat(from(100, 20), from(0, 30), from(200, 10))...)
 	pairs(t, dir, "in/d.avro", 300, 5)
 	incremental(t, dir).want(t, 0, "5 rows")
-	s, out := manifestIn(t, filepath.Join(dir, "out", runNames(t, dir)[0])), manifestIn(t, dir+"/out")
+	s, out := manifestIn(t, filepath.Join(dir, "out", incrementNames(t, dir)[0])), manifestIn(t, dir+"/out")
 	if s.Base != out.ID || s.Sequence != 4 || out.Sequence != 3 {
-		t.Errorf("run %d is beside %s; there is output %d, %s", s.Sequence, s.Base, out.Sequence, out.ID)
+		t.Errorf("increment %d is beside %s; there is output %d, %s", s.Sequence, s.Base, out.Sequence, out.ID)
 	}
 	wantIDs(t, dir, slices.Concat(from(100, 20), from(0, 30), from(200, 10), from(300, 5))...)
 }
@@ -137,7 +137,7 @@ func TestIncremental(t *testing.T) {
 // TestKnownInputs are not opened if size and time are the same, and else are known by
 // what they are.
 func TestKnownInputs(t *testing.T) {
-	for _, first := range []string{"--incremental", "--json"} { // a run, and an output
+	for _, first := range []string{"--incremental", "--json"} { // an increment, and an output
 		dir := t.TempDir()
 		file := dir + "/in/a.avro"
 		whole := pairs(t, dir, "in/a.avro", 0, 30)
@@ -157,7 +157,7 @@ func TestKnownInputs(t *testing.T) {
 		}
 		incremental(t, dir).want(t, 0, "30 rows")
 		incremental(t, dir).want(t, 0, "nothing to do")
-		runs := runNames(t, dir)
+		runs := incrementNames(t, dir)
 		holder := "out"
 		if first == "--incremental" {
 			holder = "out/" + runs[0]
@@ -183,8 +183,8 @@ func TestKnownInputs(t *testing.T) {
 	}
 }
 
-// TestSchemaOfRuns resolves inputs of another schema to that of the first run.
-func TestSchemaOfRuns(t *testing.T) {
+// TestSchemaOfIncrements resolves inputs of another schema to that of the first increment.
+func TestSchemaOfIncrements(t *testing.T) {
 	dir := t.TempDir()
 	pairs(t, dir, "in/a.avro", 0, 3)
 	incremental(t, dir).want(t, 0)
@@ -214,8 +214,8 @@ func TestSchemaOfRuns(t *testing.T) {
 	incremental(t, dir).want(t, 3, "in/c.avro")
 }
 
-// TestLossesOfRuns are told again where there is nothing to do, and only then.
-func TestLossesOfRuns(t *testing.T) {
+// TestLossesOfIncrements are told again where there is nothing to do, and only then.
+func TestLossesOfIncrements(t *testing.T) {
 	dir := t.TempDir()
 	damaged := pairs(t, dir, "in/a.avro", 0, 30)
 	damaged[len(damaged)-20] ^= 0xff
@@ -229,36 +229,38 @@ func TestLossesOfRuns(t *testing.T) {
 	incremental(t, dir).want(t, 0, "nothing to do")
 }
 
-// TestForeignRuns finds what others put where runs are.
-func TestForeignRuns(t *testing.T) {
-	for name, spoil := range map[string]func(t *testing.T, out, run string){
-		"name": func(t *testing.T, out, _ string) { write(t, out+"/run=x/a", nil) },
+// TestForeignIncrements finds what others put where increments are.
+func TestForeignIncrements(t *testing.T) {
+	for name, spoil := range map[string]func(t *testing.T, out, increment string){
+		"name": func(t *testing.T, out, _ string) { write(t, out+"/increment-x/a", nil) },
 		"no manifest": func(t *testing.T, out, _ string) {
-			write(t, out+"/"+manifest.RunName(9, "0123456789abcdef")+"/part", nil)
+			write(t, out+"/"+manifest.IncrementName(9, "0123456789abcdef")+"/part", nil)
 		},
-		"a copy": func(t *testing.T, out, run string) {
-			write(t, out+"/"+manifest.RunName(9, "0123456789abcdef")+"/_SUCCESS", read(t, out+"/"+run+"/_SUCCESS"))
+		"a copy": func(t *testing.T, out, increment string) {
+			write(t, out+"/"+manifest.IncrementName(9, "0123456789abcdef")+"/_SUCCESS", read(t, out+"/"+increment+"/_SUCCESS"))
 		},
-		"a link": func(t *testing.T, out, run string) {
-			if err := os.Symlink(out+"/"+run, out+"/"+manifest.RunName(9, "0123456789abcdef")); err != nil {
+		"a link": func(t *testing.T, out, increment string) {
+			if err := os.Symlink(out+"/"+increment, out+"/"+manifest.IncrementName(9, "0123456789abcdef")); err != nil {
 				t.Fatal(err)
 			}
 		},
-		"a file in a run":       func(t *testing.T, out, run string) { write(t, out+"/"+run+"/x", nil) },
-		"a lock in a run":       func(t *testing.T, out, run string) { write(t, out+"/"+run+"/_lock", nil) },
-		"a run in a run":        func(t *testing.T, out, run string) { write(t, out+"/"+run+"/"+run+"/x", nil) },
-		"another part in a run": func(t *testing.T, out, run string) { write(t, out+"/"+run+"/part-00000-0-0123456789abcdef.trv", nil) },
+		"a file in an increment":       func(t *testing.T, out, increment string) { write(t, out+"/"+increment+"/x", nil) },
+		"a lock in an increment":       func(t *testing.T, out, increment string) { write(t, out+"/"+increment+"/_lock", nil) },
+		"an increment in an increment": func(t *testing.T, out, increment string) { write(t, out+"/"+increment+"/"+increment+"/x", nil) },
+		"another part in an increment": func(t *testing.T, out, increment string) {
+			write(t, out+"/"+increment+"/part-00000-0-0123456789abcdef.trv", nil)
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			pairs(t, dir, "in/a.avro", 0, 3)
 			incremental(t, dir).want(t, 0)
-			spoil(t, dir+"/out", runNames(t, dir)[0])
-			before := runNames(t, dir)
+			spoil(t, dir+"/out", incrementNames(t, dir)[0])
+			before := incrementNames(t, dir)
 			for _, how := range []string{"--incremental", "--overwrite"} {
-				rowtocol(t, dir, nil, "convert", how, "in", "out").want(t, 9, "did not write", "run=")
+				rowtocol(t, dir, nil, "convert", how, "in", "out").want(t, 9, "did not write", "increment-")
 			}
-			if after := runNames(t, dir); !slices.Equal(after, before) {
+			if after := incrementNames(t, dir); !slices.Equal(after, before) {
 				t.Errorf("%v became %v", before, after)
 			}
 		})
@@ -267,16 +269,16 @@ func TestForeignRuns(t *testing.T) {
 	dir := t.TempDir()
 	pairs(t, dir, "in/a.avro", 0, 3)
 	incremental(t, dir).want(t, 0)
-	run := filepath.Join(dir, "out", runNames(t, dir)[0])
-	if err := os.Remove(partOf(t, run, 0)); err != nil {
+	increment := filepath.Join(dir, "out", incrementNames(t, dir)[0])
+	if err := os.Remove(partOf(t, increment, 0)); err != nil {
 		t.Fatal(err)
 	}
-	incremental(t, dir).want(t, 9, filepath.Base(run), "is missing", "anew")
+	incremental(t, dir).want(t, 9, filepath.Base(increment), "is missing", "anew")
 	rowtocol(t, dir, nil, "convert", "--overwrite", "in", "out").want(t, 0, "3 rows")
 }
 
-// TestStepsOfRuns commits plans of new inputs, in the order in which they can be.
-func TestStepsOfRuns(t *testing.T) {
+// TestStepsOfIncrements commits plans of new inputs, in the order in which they can be.
+func TestStepsOfIncrements(t *testing.T) {
 	dir := t.TempDir()
 	step := func(code int, args ...string) output {
 		t.Helper()
@@ -296,7 +298,7 @@ func TestStepsOfRuns(t *testing.T) {
 	step(0, "commit", "--plan", "a.json")
 	step(0, "commit", "--plan", "a.json").want(t, 0, "nothing to do")
 	step(0, "task", "--plan", "a.json", "--task", "0")
-	step(9, "commit", "--plan", "ab.json").want(t, 9, dir+"/in/a.avro was committed after plan", runNames(t, dir)[0])
+	step(9, "commit", "--plan", "ab.json").want(t, 9, dir+"/in/a.avro was committed after plan", incrementNames(t, dir)[0])
 	step(0, "commit", "--plan", "b.json")
 	wantIDs(t, dir, from(0, 20)...)
 
@@ -354,8 +356,9 @@ func TestIncrementalKilled(t *testing.T) {
 		}
 	}
 	o := rowtocol(t, dir, nil, args...).want(t, 0)
-	t.Logf("%d kills, %d runs, %s", struck, len(runNames(t, dir)), strings.TrimSpace(o.stdout))
-	if left, err := os.ReadDir(dir + "/out"); err != nil || len(left) != len(runNames(t, dir)) {
+	made := len(incrementNames(t, dir))
+	t.Logf("%d kills, %d increments, %s", struck, made, strings.TrimSpace(o.stdout))
+	if left, err := os.ReadDir(dir + "/out"); err != nil || len(left) != made {
 		t.Errorf("%v is left: %v", left, err)
 	}
 	wantIDs(t, dir, from(0, rows)...)

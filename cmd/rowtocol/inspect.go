@@ -174,8 +174,8 @@ func (a *app) inspect(ctx context.Context, l *dataset.Listing, o *inspectOptions
 		return damaged
 	}
 	result := &inspected{Figures: figures}
-	for i := range l.Runs {
-		result.Indexes = addIndexes(result.Indexes, l.Runs[i].IndexFields, l.Runs[i].Index)
+	for i := range l.Outputs {
+		result.Indexes = addIndexes(result.Indexes, l.Outputs[i].IndexFields, l.Outputs[i].Index)
 	}
 	a.result = result
 	if o.html != "" && damaged == nil {

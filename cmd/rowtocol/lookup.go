@@ -17,8 +17,8 @@ import (
 
 const lookupLong = `Print the rows with the given keys, by a key index that convert --index made:
 of the index and of each column that is asked for, only the blocks on the way
-to the rows are read. DEST is a committed output, with its runs, or a tree of
-outputs; all of them need the index.
+to the rows are read. DEST is a committed output, with its increments, or a tree
+of outputs; all of them need the index.
 
 A key is the value of the index's field, as cat prints it. Of an index on
 several fields it is their values with commas between or as a JSON array, or
@@ -159,7 +159,7 @@ func (a *app) lookup(ctx context.Context, f *lookupFlags, dest string, keys []st
 
 // indexBytes is the size of all indexes of a dataset.
 func indexBytes(d *dataset.Dataset) (n int64) {
-	for _, r := range d.Runs() {
+	for _, r := range d.Outputs() {
 		for _, x := range r.Index {
 			n += x.Bytes
 		}

@@ -17,7 +17,7 @@ import (
 	"github.com/rowtocol/rowtocol/job/manifest"
 )
 
-// indexedPairs makes an output of two runs, with an index of the rows 0 to 99, in several
+// indexedPairs makes an output of two increments, with an index of the rows 0 to 99, in several
 // files, and 50 to 149.
 func indexedPairs(t *testing.T) (dir string) {
 	t.Helper()
@@ -34,7 +34,7 @@ func TestLookup(t *testing.T) {
 	dir := indexedPairs(t)
 	for _, test := range []struct{ args, where string }{
 		{"7", "id == 7"},
-		{"70", "id == 70"}, // in both runs
+		{"70", "id == 70"}, // in both increments
 		{"149", "id == 149"},
 		{"150", "id == 150"},
 		{"--limit 1 70", "id == 70"},
@@ -211,7 +211,7 @@ func TestLookupManyKeys(t *testing.T) {
 // TestLookupDamagedRows prints the rows of the keys before the one whose row is damaged.
 func TestLookupDamagedRows(t *testing.T) {
 	dir := indexedPairs(t)
-	parts, err := filepath.Glob(filepath.Join(dir, "out", "run=*", "part-*"))
+	parts, err := filepath.Glob(filepath.Join(dir, "out", "increment-*", "part-*"))
 	if err != nil || len(parts) < 2 {
 		t.Fatal(parts, err)
 	}
@@ -244,7 +244,7 @@ func TestLookupChooses(t *testing.T) {
 	rowtocol(t, dir, nil, "lookup", "out", "-").want(t, 1, "--by")
 }
 
-// TestIndexesShown has status and inspect tell of the indexes of all runs.
+// TestIndexesShown has status and inspect tell of the indexes of all increments.
 func TestIndexesShown(t *testing.T) {
 	dir := indexedPairs(t)
 	for _, name := range []string{"status", "inspect"} {
@@ -307,7 +307,7 @@ func TestLookupAsPrinted(t *testing.T) {
 // TestWhereWithoutItsIndex reads all rows if the index is damaged.
 func TestWhereWithoutItsIndex(t *testing.T) {
 	dir := indexedPairs(t)
-	files, err := filepath.Glob(filepath.Join(dir, "out", "run=*", manifest.IndexDir, "*", "id", "*.hfile"))
+	files, err := filepath.Glob(filepath.Join(dir, "out", "increment-*", manifest.IndexDir, "*", "id", "*.hfile"))
 	if err != nil || len(files) == 0 {
 		t.Fatal(files, err)
 	}

@@ -66,8 +66,8 @@ func TestOverwriteLooksAgain(t *testing.T) {
 		text    string
 		ids     []int
 	}{
-		"a run": {[]string{"--incremental", "in"}, false, 0, "20 rows", from(0, 20)},
-		"a run whose input is gone": {
+		"an increment": {[]string{"--incremental", "in"}, false, 0, "20 rows", from(0, 20)},
+		"an increment whose input is gone": {
 			[]string{"--incremental", "in"}, true, 9, "in/b.avro, which is not among its inputs any more", from(0, 20),
 		},
 		"an output": {[]string{"--overwrite", "in/b.avro"}, false, 0, "20 rows", from(0, 20)},
@@ -95,11 +95,11 @@ func TestOverwriteLooksAgain(t *testing.T) {
 	}
 }
 
-// TestCommitReplacesWhatItsPlanSaw is refused once a run or an output came, and its work
+// TestCommitReplacesWhatItsPlanSaw is refused once an increment or an output came, and its work
 // stays.
 func TestCommitReplacesWhatItsPlanSaw(t *testing.T) {
 	for name, other := range map[string][]string{
-		"run=00000003-": {"--incremental", "in"}, "output ": {"--overwrite", "in"},
+		"increment-00000003-": {"--incremental", "in"}, "output ": {"--overwrite", "in"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -151,9 +151,9 @@ func TestReprocessLooksAgain(t *testing.T) {
 	}
 }
 
-// TestRestoredRun brings a run back whose inputs were converted again: nobody reads rows
+// TestRestoredIncrement brings an increment back whose inputs were converted again: nobody reads rows
 // twice, or calls them whole.
-func TestRestoredRun(t *testing.T) {
+func TestRestoredIncrement(t *testing.T) {
 	dir := t.TempDir()
 	pairs(t, dir, "in/a.avro", 0, 10)
 	incremental(t, dir, "--index", "id").want(t, 0)
@@ -161,27 +161,27 @@ func TestRestoredRun(t *testing.T) {
 	incremental(t, dir, "--index", "id").want(t, 0)
 	pairs(t, dir, "in/c.avro", 15, 5)
 	incremental(t, dir, "--index", "id").want(t, 0)
-	run := runNames(t, dir)[1]
-	if err := os.Rename(dir+"/out/"+run, dir+"/trash"); err != nil {
+	increment := incrementNames(t, dir)[1]
+	if err := os.Rename(dir+"/out/"+increment, dir+"/trash"); err != nil {
 		t.Fatal(err)
 	}
 	incremental(t, dir, "--index", "id").want(t, 0, "5 rows")
 	wantIDs(t, dir, slices.Concat(from(0, 10), from(15, 5), from(10, 5))...)
-	if err := os.Rename(dir+"/trash", dir+"/out/"+run); err != nil {
+	if err := os.Rename(dir+"/trash", dir+"/out/"+increment); err != nil {
 		t.Fatal(err)
 	}
-	again := runNames(t, dir)[3]
+	again := incrementNames(t, dir)[3]
 	for _, args := range [][]string{
 		{"count", "out"}, {"cat", "out"}, {"head", "out"}, {"lookup", "out", "12"}, {"inspect", "out"}, {"stats", "out"}, {"schema", "out"},
 		{"cat", "out", "--where", "id = 12"},
 	} {
-		rowtocol(t, dir, nil, args...).want(t, 3, "the rows of "+dir+"/in/b.avro are in ", run, again)
+		rowtocol(t, dir, nil, args...).want(t, 3, "the rows of "+dir+"/in/b.avro are in ", increment, again)
 	}
 	rowtocol(t, dir, nil, "verify", "out").want(t, 6, dir+"/in/b.avro")
-	incremental(t, dir, "--index", "id").want(t, 9, dir+"/in/b.avro", run, again)
-	rowtocol(t, dir, nil, "status", "out").want(t, 0, dir+"/in/b.avro", run)
+	incremental(t, dir, "--index", "id").want(t, 9, dir+"/in/b.avro", increment, again)
+	rowtocol(t, dir, nil, "status", "out").want(t, 0, dir+"/in/b.avro", increment)
 	rowtocol(t, dir, nil, "plan", "--incremental", "in", "out", "-o", "p.json").want(t, 9, "in/b.avro")
-	if err := os.RemoveAll(dir + "/out/" + run); err != nil {
+	if err := os.RemoveAll(dir + "/out/" + increment); err != nil {
 		t.Fatal(err)
 	}
 	incremental(t, dir, "--index", "id").want(t, 0, "nothing to do")
@@ -189,12 +189,12 @@ func TestRestoredRun(t *testing.T) {
 	rowtocol(t, dir, nil, "lookup", "out", "12").want(t, 0)
 }
 
-// TestNumberGivenTwice to a run while another one was away that comes back.
+// TestNumberGivenTwice to an increment while another one was away that comes back.
 func TestNumberGivenTwice(t *testing.T) {
 	dir := t.TempDir()
 	pairs(t, dir, "in/a.avro", 0, 10)
 	incremental(t, dir).want(t, 0)
-	run := runNames(t, dir)[0]
+	run := incrementNames(t, dir)[0]
 	if err := os.Rename(dir+"/out/"+run, dir+"/trash"); err != nil {
 		t.Fatal(err)
 	}

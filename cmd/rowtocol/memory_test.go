@@ -129,10 +129,10 @@ func TestVerifyPartsThatFitAlone(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(dir, "out"), 0o777); err != nil {
 		t.Fatal(err)
 	}
-	rowtocol(t, dir, nil, "convert", "--memory", "1GiB", "a.avro", "out/run=0").want(t, 0)
+	rowtocol(t, dir, nil, "convert", "--memory", "1GiB", "a.avro", "out/k=0").want(t, 0)
 	const parts = 8 // of which some are verified at the same time
 	for i := range parts - 1 {
-		if err := os.CopyFS(filepath.Join(dir, fmt.Sprint("out/run=", i+1)), os.DirFS(filepath.Join(dir, "out/run=0"))); err != nil {
+		if err := os.CopyFS(filepath.Join(dir, fmt.Sprint("out/k=", i+1)), os.DirFS(filepath.Join(dir, "out/k=0"))); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -143,7 +143,7 @@ func TestVerifyPartsThatFitAlone(t *testing.T) {
 	// The damage of each is found, also of those that did not fit at first.
 	var damaged []string
 	for i := range parts {
-		part := partOf(t, filepath.Join(dir, fmt.Sprint("out/run=", i)), 0)
+		part := partOf(t, filepath.Join(dir, fmt.Sprint("out/k=", i)), 0)
 		b := read(t, part)
 		b[len(b)-1] ^= 1 // of the checksum of the text
 		write(t, part, b)

@@ -50,7 +50,7 @@ func TestLostSuccess(t *testing.T) {
 	}
 	rowtocol(t, dir, nil, "convert", "--overwrite", "in", "out").want(t, 0)
 	wantIDs(t, dir, from(40, 5)...)
-	if runs := runNames(t, dir); len(runs) > 0 {
+	if runs := incrementNames(t, dir); len(runs) > 0 {
 		t.Errorf("there are %v", runs)
 	}
 }

@@ -70,7 +70,7 @@ func holdsOutputs(ctx context.Context, st store.Store, dir string) (bool, error)
 	}
 	partition := ""
 	for _, info := range infos {
-		if _, _, run := manifest.ParseRun(info.Name); run || slices.Contains(destinationNames, info.Name) {
+		if _, _, increment := manifest.ParseIncrement(info.Name); increment || slices.Contains(destinationNames, info.Name) {
 			return true, nil
 		}
 		if _, _, key := manifest.ParseKey(info.Name); key && info.Dir {

@@ -21,17 +21,17 @@ With --partitioned SRC and DEST are directories of partitions, which are named
 key=value, in several levels perhaps. Each of the deepest ones in SRC becomes an
 output of its own under the same name in DEST, one after another: a partition
 that DEST does not have is converted whole, and inputs that came to one later
-become a run beside its output, as with --incremental. With --reprocess a
-partition that differs, or has runs, is converted again as one output, which is
-refused (exit 9) if that would lose the rows of an input that is gone. One that
-fails does not stop the others: the exit code is the first that any has of 2, 1,
-3, 9, 7, 4, 5, 8 and 0. Avro files and directories between partitions are exit
-3.`
+become an increment beside its output, as with --incremental. With --reprocess a
+partition that differs, or has increments, is converted again as one output,
+which is refused (exit 9) if that would lose the rows of an input that is gone.
+One that fails does not stop the others: the exit code is the first that any has
+of 2, 1, 3, 9, 7, 4, 5, 8 and 0. Avro files and directories between partitions
+are exit 3.`
 
 // addPartitioned adds the flags of partitions.
 func addPartitioned(flags *pflag.FlagSet, f *convertFlags) {
 	flags.BoolVar(&f.partitioned, "partitioned", false, "convert each key=value directory of the one INPUT to the same of DEST, and what is new only")
-	flags.BoolVar(&f.reprocess, "reprocess", false, "with --partitioned, convert partitions that differ, or have runs, again as one output")
+	flags.BoolVar(&f.reprocess, "reprocess", false, "with --partitioned, convert partitions that differ, or have increments, again as one output")
 }
 
 // partitioned is the result of convert --partitioned in the final JSON object. Rows
@@ -57,7 +57,7 @@ type partitionResult struct {
 	Status    string    `json:"status"`
 	Error     *reported `json:"error,omitempty"`
 	// Action is what was done, or with --dry-run what would be: "output" if it is
-	// converted whole, "run" if inputs were added, "nothing", "detached" if its tasks run
+	// converted whole, "increment" if inputs were added, "nothing", "detached" if its tasks run
 	// on; empty if it failed.
 	Action   string   `json:"action"`
 	Inputs   int      `json:"inputs"` // that were, or would be, converted
@@ -145,7 +145,7 @@ func (a *app) accountPartition(name string, out *job.Outcome) partitionResult {
 	for _, m := range out.Published {
 		result.Rows, result.Bytes = result.Rows+m.Rows, result.Bytes+m.Bytes
 		result.Inputs, result.Losses = result.Inputs+len(m.Request.Inputs), result.Losses+len(m.Losses)
-		if result.Action = job.Whole; m.Run {
+		if result.Action = job.Whole; m.Increment {
 			result.Action = job.Added
 		}
 	}

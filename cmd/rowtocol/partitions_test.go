@@ -78,8 +78,8 @@ func TestPartitions(t *testing.T) {
 		t.Fatal(err)
 	}
 	pairs(t, dir, "src/dt=1/h=1/b", 14, 2)
-	convertAll(t, dir, 0, "dt=1/h=1:run dt=1/h=2:run dt=2/h=1:nothing dt=3/h=1:output", "--dry-run")
-	convertAll(t, dir, 0, "dt=1/h=1:run dt=1/h=2:run dt=2/h=1:nothing dt=3/h=1:output")
+	convertAll(t, dir, 0, "dt=1/h=1:increment dt=1/h=2:increment dt=2/h=1:nothing dt=3/h=1:output", "--dry-run")
+	convertAll(t, dir, 0, "dt=1/h=1:increment dt=1/h=2:increment dt=2/h=1:nothing dt=3/h=1:output")
 	if got := numbers(t, dir, "dest"); got != "{0} {1} {14} {15} {2} {3} {10} {11} {4} {5} {12} {13}" {
 		t.Errorf("%s", got)
 	}
@@ -90,8 +90,8 @@ func TestPartitions(t *testing.T) {
 	convertAll(t, dir, 9, "dt=1/h=1:9 dt=1/h=2:output dt=2/h=1:nothing dt=3/h=1:nothing", "--reprocess", "--dry-run")
 	o := convertAll(t, dir, 9, "dt=1/h=1:9 dt=1/h=2:output dt=2/h=1:nothing dt=3/h=1:nothing", "--reprocess")
 	o.want(t, 9, "partition dt=1/h=1", "/src/dt=1/h=1/a, which is not among its inputs any more")
-	if runs, _ := filepath.Glob(dir + "/dest/dt=1/h=2/run=*"); len(runs) > 0 {
-		t.Errorf("runs: %s", runs)
+	if runs, _ := filepath.Glob(dir + "/dest/dt=1/h=2/increment-*"); len(runs) > 0 {
+		t.Errorf("increments: %s", runs)
 	}
 	if got := numbers(t, dir, "dest"); got != "{0} {1} {14} {15} {2} {3} {10} {11} {4} {5} {12} {13}" {
 		t.Errorf("again: %s", got)
@@ -154,7 +154,7 @@ func TestPartitionsWait(t *testing.T) {
 	convertAll(t, dir, 0, "k=1:output k=2:nothing", "--min-age", "1h")
 	convertAll(t, dir, 0, "k=1:nothing k=2:nothing", "--min-age", "1h")
 	convertAll(t, dir, 0, "k=1:nothing k=2:nothing", "--reprocess", "--until", "2021-01-01")
-	convertAll(t, dir, 0, "k=1:run k=2:nothing")
+	convertAll(t, dir, 0, "k=1:increment k=2:nothing")
 	convertAll(t, dir, 9, "k=1:9 k=2:nothing", "--min-age", "1h", "--reprocess")
 	convertAll(t, dir, 0, "k=1:output k=2:nothing", "--reprocess")
 	convertAll(t, dir, 0, "k=1:nothing k=2:nothing", "--reprocess", "--codec", "null")
@@ -179,7 +179,7 @@ func TestPartitionsOfOthers(t *testing.T) {
 	convertAll(t, dir, 0, "k=1:output k=2:output")
 	for name, text := range map[string]string{
 		"a.avro": "it is an Avro file that is in no partition", "other/a": "no directory named key=value",
-		"run=1/a": "the key run", "k=3/k=4/a": "its key is twice",
+		"k=3/k=4/a": "its key is twice",
 	} {
 		pairs(t, dir, "src/"+name, 4, 2)
 		convertAll(t, dir, 3, "k=1:nothing k=2:nothing").want(t, 3, text, strings.Split(name, "/")[0])
@@ -268,7 +268,7 @@ func TestPartitionsGone(t *testing.T) {
 	}
 }
 
-// TestInputTwice finds a run that another program put beside an output.
+// TestInputTwice finds an increment that another program put beside an output.
 func TestInputTwice(t *testing.T) {
 	dir := t.TempDir()
 	pairs(t, dir, "src/k=1/a", 0, 2)
@@ -282,13 +282,13 @@ func TestInputTwice(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.Run, s.Base, s.Sequence = true, top.ID, 2
+	s.Increment, s.Base, s.Sequence = true, top.ID, 2
 	doc, err := s.Encode()
 	if err != nil {
 		t.Fatal(err)
 	}
 	write(t, dir+"/copy/_SUCCESS", doc)
-	if err := os.Rename(dir+"/copy", dir+"/dest/k=1/"+manifest.RunName(2, s.ID)); err != nil {
+	if err := os.Rename(dir+"/copy", dir+"/dest/k=1/"+manifest.IncrementName(2, s.ID)); err != nil {
 		t.Fatal(err)
 	}
 	rowtocol(t, dir, nil, "verify", "dest").want(t, 6, "/src/k=1/a are in", "as well")

@@ -22,12 +22,12 @@ const planLong = `Look at the inputs and write down what is to be done, for "row
 may run anywhere, any number of times, in any order. Nothing is changed but the
 file of the plan, and DEST/_inputs where inputs had to be read. With
 --incremental the plan is of the inputs that DEST does not have yet, and its
-commit publishes them as a run beside what DEST holds.
+commit publishes them as an increment beside what DEST holds.
 
-A plan can replace only the output and the runs that DEST held when it was made,
-and only with "commit --overwrite": plan says so, and if DEST holds already what
-the plan would make. A DEST that holds what rowtocol did not write is refused
-(exit 9).`
+A plan can replace only the output and the increments that DEST held when it was
+made, and only with "commit --overwrite": plan says so, and if DEST holds
+already what the plan would make. A DEST that holds what rowtocol did not write
+is refused (exit 9).`
 
 const planExample = `  # three steps, for a scheduler of one's own
   rowtocol plan /data/mail hdfs://nn/mail.columns -o plan.json
@@ -188,7 +188,7 @@ func makePlan(ctx context.Context, req job.Request) (*planning, error) {
 // finished reports whether the destination holds what the plan makes, or all inputs
 // of an incremental one.
 func (p *planning) finished() bool {
-	return p.state.Committed(p.plan) != nil || p.plan.Run && len(p.plan.Request.Inputs) == 0
+	return p.state.Committed(p.plan) != nil || p.plan.Increment && len(p.plan.Request.Inputs) == 0
 }
 
 // dryRun shows what a conversion would do.

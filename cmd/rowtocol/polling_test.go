@@ -196,7 +196,7 @@ func (p *polled) countReader() (read bool) {
 }
 
 // consumer reads a partition as somebody does who knows no more than the documents:
-// it waits for _SUCCESS, takes the runs beside it that name its ID, reads what they
+// it waits for _SUCCESS, takes the increments beside it that name its ID, reads what they
 // list, and begins again if the output was replaced meanwhile.
 func (p *polled) consumer(part int) (read bool) {
 	since := p.moments()[part]
@@ -254,7 +254,7 @@ func consumerList(dir string) (map[string]*manifest.Success, error) {
 		return nil, err
 	}
 	outputs := map[string]*manifest.Success{dir: top}
-	runs, err := filepath.Glob(filepath.Join(dir, "run=*"))
+	runs, err := filepath.Glob(filepath.Join(dir, "increment-*"))
 	if err != nil {
 		return nil, err
 	}

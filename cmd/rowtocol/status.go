@@ -17,13 +17,13 @@ import (
 )
 
 const statusLong = `Show what is in DEST and what is under way: who holds it and when that one gave
-a sign of life, the output and the runs beside it, how far unfinished runs and
-the tasks of plans are, what clean would remove, what is damaged, and what is
-not rowtocol's. It takes no lock and changes nothing.
+a sign of life, the output and the increments beside it, how far unfinished runs
+and the tasks of plans are, what clean would remove, what is damaged, and what
+is not rowtocol's. It takes no lock and changes nothing.
 
 With --input, and the flags that convert was given, it says what convert would
-do: nothing, resume, add a run, plan anew, or be refused; and how the request
-differs from what is there. The inputs may come from a job file.
+do: nothing, resume, add an increment, plan anew, or be refused; and how the
+request differs from what is there. The inputs may come from a job file.
 
 Of a tree of directories key=value it shows a line for each partition, and
 totals. A DEST that does not exist is exit 3; one that holds nothing of
@@ -72,8 +72,8 @@ type statusOf struct {
 	Dest       string             `json:"dest"`
 	Lock       *lockOf            `json:"lock"` // null if nobody holds it
 	Output     *outputOf          `json:"output"`
-	Runs       []outputOf         `json:"runs"`
-	Totals     totals             `json:"totals"` // of output and runs, or of all partitions
+	Increments []outputOf         `json:"increments"`
+	Totals     totals             `json:"totals"` // of output and increments, or of all partitions
 	Unfinished []workOf           `json:"unfinished"`
 	Staging    []workOf           `json:"staging"` // of tasks that ran elsewhere
 	Debris     []publish.Leftover `json:"debris"`
@@ -114,7 +114,7 @@ type totals struct {
 type outputOf struct {
 	ID       string    `json:"id"`
 	Sequence int64     `json:"sequence"`
-	Name     string    `json:"name,omitempty"` // of a run's directory
+	Name     string    `json:"name,omitempty"` // of an increment's directory
 	Plan     string    `json:"plan"`
 	At       time.Time `json:"at,omitzero"` // by the clock of who made it
 	Version  string    `json:"version,omitempty"`
@@ -246,7 +246,7 @@ func below(dest string, tree, partition store.Location) string {
 
 func newStatus(dest string, s *publish.Status) *statusOf {
 	r := &statusOf{
-		Dest: dest, Runs: []outputOf{}, Unfinished: worksOf(s.Unfinished), Staging: worksOf(s.Staging),
+		Dest: dest, Increments: []outputOf{}, Unfinished: worksOf(s.Unfinished), Staging: worksOf(s.Staging),
 		Debris: orEmpty(s.Debris), LeftAlone: orEmpty(s.LeftAlone), Damage: s.Damage, Foreign: orEmpty(s.Foreign),
 	}
 	if l := s.Lock; l != nil {
@@ -258,7 +258,7 @@ func newStatus(dest string, s *publish.Status) *statusOf {
 		if c.Name == "" {
 			r.Output = &o
 		} else {
-			r.Runs = append(r.Runs, o)
+			r.Increments = append(r.Increments, o)
 		}
 	}
 	return r

@@ -82,13 +82,13 @@ func TestStatus(t *testing.T) {
 	if o := s.Output; o == nil || o.Rows != 1000 || o.Inputs != 1 || o.Parts < 2 || o.Version == "" || o.At.IsZero() || !manifest.IsID(o.ID) || o.Bytes == 0 || o.Sequence != 1 {
 		t.Errorf("output %+v", o)
 	}
-	if len(s.Runs) != 1 || s.Runs[0].Rows != 10 || s.Runs[0].Inputs != 1 || s.Runs[0].Sequence != 2 || s.Runs[0].Name == "" {
-		t.Errorf("runs %+v", s.Runs)
+	if len(s.Increments) != 1 || s.Increments[0].Rows != 10 || s.Increments[0].Inputs != 1 || s.Increments[0].Sequence != 2 || s.Increments[0].Name == "" {
+		t.Errorf("increments %+v", s.Increments)
 	}
 	if s.Totals.Rows != 1010 || s.Totals.Inputs != 2 || s.Totals.Outputs != 2 || s.Lock != nil {
 		t.Errorf("%+v", s)
 	}
-	o := rowtocol(t, dir, nil, "status", "out").want(t, 0, "locked by nobody", "output  ", "run 2   ", "all     1010  ")
+	o := rowtocol(t, dir, nil, "status", "out").want(t, 0, "locked by nobody", "output  ", "increment 2  ", "all          1010  ")
 	for _, line := range strings.Split(o.stdout, "\n") {
 		if strings.HasSuffix(line, " ") {
 			t.Errorf("%q", line)
@@ -117,7 +117,7 @@ func TestStatusUnfinished(t *testing.T) {
 	if l := s.Lock; l == nil || l.Holder != holder || l.Host != "far" || l.Dead {
 		t.Errorf("lock %+v", l)
 	}
-	if len(s.Unfinished) != 1 || s.Output != nil || len(s.Runs) > 0 {
+	if len(s.Unfinished) != 1 || s.Output != nil || len(s.Increments) > 0 {
 		t.Fatalf("%+v", s)
 	}
 	w := s.Unfinished[0]
@@ -172,12 +172,12 @@ func TestStatusForesees(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	write(t, dir+"/job.yaml", []byte("input: [in]\nincremental: true\nrow-group-size: 6KiB\nblock-size: 512\n"))
-	if r = statusIn(t, dir, "--config", "job.yaml", "out").Request; r == nil || r.Does != job.AddRun || r.Inputs != 1 {
+	if r = statusIn(t, dir, "--config", "job.yaml", "out").Request; r == nil || r.Does != job.AddIncrement || r.Inputs != 1 {
 		t.Errorf("%+v", r)
 	}
 	rowtocol(t, dir, nil, append(convert, "--incremental")...).want(t, 0, "2 rows")
 	rowtocol(t, dir, nil, "status", "--config", "job.yaml", "out").want(t, 0, "convert would do nothing")
-	rowtocol(t, dir, nil, "status", "--input", "none", "out").want(t, 3, "run 2", "convert would fail", "none")
+	rowtocol(t, dir, nil, "status", "--input", "none", "out").want(t, 3, "increment 2", "convert would fail", "none")
 }
 
 // Of a tree there is a line for each partition, whatever is in others.
@@ -206,10 +206,10 @@ func TestStatusTree(t *testing.T) {
 	rowtocol(t, dir, nil, "status", "mail").want(t, 0, "5 partitions")
 }
 
-// copyRuns makes copies of the only run of an output, until there are so many.
-func copyRuns(t *testing.T, dest string, runs int) {
+// copyIncrements makes copies of the only increment of an output, until there are so many.
+func copyIncrements(t *testing.T, dest string, increments int) {
 	t.Helper()
-	found, err := filepath.Glob(dest + "/run=*")
+	found, err := filepath.Glob(dest + "/increment-*")
 	if err != nil || len(found) != 1 {
 		t.Fatalf("%v %v", found, err)
 	}
@@ -217,17 +217,17 @@ func copyRuns(t *testing.T, dest string, runs int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i := range runs - 1 {
+	for i := range increments - 1 {
 		m, id := *first, manifest.NewID()
 		m.Sequence += int64(i) + 1
 		doc, err := m.Encode()
 		if err != nil {
 			t.Fatal(err)
 		}
-		run := filepath.Join(dest, manifest.RunName(m.Sequence, id))
-		write(t, run+"/_SUCCESS", manifesttest.Seal([]byte(strings.ReplaceAll(string(doc), first.ID, id))))
+		dir := filepath.Join(dest, manifest.IncrementName(m.Sequence, id))
+		write(t, dir+"/_SUCCESS", manifesttest.Seal([]byte(strings.ReplaceAll(string(doc), first.ID, id))))
 		for _, f := range m.Files() {
-			if err := os.Link(filepath.Join(found[0], f.Name), filepath.Join(run, strings.ReplaceAll(f.Name, first.ID, id))); err != nil {
+			if err := os.Link(filepath.Join(found[0], f.Name), filepath.Join(dir, strings.ReplaceAll(f.Name, first.ID, id))); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -235,19 +235,19 @@ func copyRuns(t *testing.T, dest string, runs int) {
 }
 
 // A year of daily runs is looked at in less than a second.
-func TestStatusOfManyRuns(t *testing.T) {
+func TestStatusOfManyIncrements(t *testing.T) {
 	dir := t.TempDir()
 	plant(t, dir, "out", 0)
 	pairs(t, dir, "late.avro", 50, 5)
 	rowtocol(t, dir, nil, "convert", "--incremental", "late.avro", "out").want(t, 0)
-	copyRuns(t, dir+"/out", 365)
+	copyIncrements(t, dir+"/out", 365)
 	cmd := command(t, "status", dir+"/out")
 	text, err := cmd.Output()
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
 		t.Fatalf("%s", exit.Stderr)
 	}
-	if lines := strings.Count(string(text), "\nrun "); err != nil || lines != 365 || !strings.Contains(string(text), "all      1835") {
-		t.Errorf("%d runs, %v", lines, err)
+	if lines := strings.Count(string(text), "\nincrement "); err != nil || lines != 365 || !strings.Contains(string(text), "all            1835") {
+		t.Errorf("%d increments, %v", lines, err)
 	}
 	if took := cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(); took > time.Second {
 		t.Errorf("it took %v of a processor", took)

@@ -127,8 +127,8 @@ func (a *app) printOutputs(r *statusOf) {
 	if r.Output != nil {
 		add("output", r.Output)
 	}
-	for i := range r.Runs {
-		add("run "+strconv.FormatInt(r.Runs[i].Sequence, 10), &r.Runs[i])
+	for i := range r.Increments {
+		add("increment "+strconv.FormatInt(r.Increments[i].Sequence, 10), &r.Increments[i])
 	}
 	if s := r.Totals; s.Outputs > 1 {
 		t.add("all", fmt.Sprint(s.Rows), human(s.Bytes), strconv.Itoa(s.Inputs), strconv.Itoa(s.Parts), strconv.Itoa(s.Losses), "", "", "")
@@ -140,13 +140,13 @@ func (a *app) printOutputs(r *statusOf) {
 	}
 }
 
-// indexes are those of the output and its runs together.
+// indexes are those of the output and its increments together.
 func (r *statusOf) indexes() (all []indexOf) {
 	if r.Output != nil {
 		all = append(all, r.Output.Indexes...)
 	}
-	for i := range r.Runs {
-		for _, x := range r.Runs[i].Indexes {
+	for i := range r.Increments {
+		for _, x := range r.Increments[i].Indexes {
 			all = x.addTo(all)
 		}
 	}
@@ -163,11 +163,11 @@ func (a *app) printLeftovers(all []publish.Leftover) {
 
 // does says in words what convert would do.
 var does = map[string]string{
-	job.DoNothing: "do nothing: what is asked for is there",
-	job.Resume:    "go on with %s",
-	job.AddRun:    "add a run of %s",
-	job.PlanAnew:  "plan and convert %s",
-	job.Refuse:    "be refused: %s",
+	job.DoNothing:    "do nothing: what is asked for is there",
+	job.Resume:       "go on with %s",
+	job.AddIncrement: "add an increment of %s",
+	job.PlanAnew:     "plan and convert %s",
+	job.Refuse:       "be refused: %s",
 }
 
 func (a *app) printProspect(p *prospectOf) {
@@ -201,21 +201,21 @@ func (a *app) printLines(lines []string) {
 
 func (a *app) printTree(r *statusOf) {
 	a.printf("%s: %s\n\n", r.Dest, plural(len(r.Partitions), "partition"))
-	t := newTable("partition", "runs>", "rows>", "size>", "inputs>", "losses>")
-	line := func(name string, s totals, runs int) {
-		t.add(name, strconv.Itoa(runs), fmt.Sprint(s.Rows), human(s.Bytes), strconv.Itoa(s.Inputs), strconv.Itoa(s.Losses))
+	t := newTable("partition", "increments>", "rows>", "size>", "inputs>", "losses>")
+	line := func(name string, s totals, increments int) {
+		t.add(name, strconv.Itoa(increments), fmt.Sprint(s.Rows), human(s.Bytes), strconv.Itoa(s.Inputs), strconv.Itoa(s.Losses))
 	}
 	// A table leaves out what a terminal has no room for, and notes may not go.
-	runs, notes := 0, []string{}
+	increments, notes := 0, []string{}
 	for _, p := range r.Partitions {
-		runs += len(p.Runs)
+		increments += len(p.Increments)
 		name := strings.TrimPrefix(strings.TrimPrefix(p.Dest, r.Dest), "/")
-		line(name, p.Totals, len(p.Runs))
+		line(name, p.Totals, len(p.Increments))
 		if said := p.notes(); said != "" {
 			notes = append(notes, name+": "+said)
 		}
 	}
-	line("all", r.Totals, runs)
+	line("all", r.Totals, increments)
 	t.print(a.out, 0, a.width())
 	if len(notes) > 0 {
 		a.printf("\nof these:\n")

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -22,13 +23,14 @@ func tree(t *testing.T, dirs ...string) (dir string) {
 }
 
 // plant makes an output of ten rows.
-func plant(t *testing.T, dir, dest string, first int) {
+func plant(t *testing.T, dir, dest string, first int, flags ...string) {
 	t.Helper()
-	pairs(t, dir, "in.avro", first, 10)
+	in := fmt.Sprintf("in%d.avro", first)
+	pairs(t, dir, in, first, 10)
 	if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, dest)), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	rowtocol(t, dir, nil, "convert", "in.avro", dest).want(t, 0)
+	rowtocol(t, dir, nil, append([]string{"convert", in, dest}, flags...)...).want(t, 0)
 }
 
 // cat returns the rows that it prints, in one line.
@@ -39,7 +41,8 @@ func cat(t *testing.T, dir string, args ...string) string {
 }
 
 func TestCatTree(t *testing.T) {
-	dir := tree(t, "mail/dt=2026-01-02/hour=9", "mail/dt=2026-01-01/hour=10", "mail/dt=2026-01-01/hour=9", "mail/dt=2026-01-01/hour=11/run=1")
+	dir := tree(t, "mail/dt=2026-01-02/hour=9", "mail/dt=2026-01-01/hour=10", "mail/dt=2026-01-01/hour=9")
+	plant(t, dir, "mail/dt=2026-01-01/hour=11", 30, "--incremental")
 	for _, test := range []struct{ args, want string }{
 		{"--columns id,dt,hour --where id%10==7 mail", `{"id":27,"dt":"2026-01-01","hour":9} {"id":17,"dt":"2026-01-01","hour":10} {"id":37,"dt":"2026-01-01","hour":11} {"id":7,"dt":"2026-01-02","hour":9}`},
 		{"--offset 9 --limit 1 mail", `{"id":29,"words":["29","29"],"dt":"2026-01-01","hour":9}`},
@@ -148,8 +151,13 @@ func TestTreeKeysDiffer(t *testing.T) {
 }
 
 func TestVerifyTree(t *testing.T) {
-	dir := tree(t, "mail/k=1", "mail/k=2/run=1")
-	plant(t, dir, "mail/k=2/run=2", 20)
+	dir := tree(t, "mail/k=1")
+	plant(t, dir, "mail/k=2", 10, "--incremental")
+	plant(t, dir, "mail/k=2", 20, "--incremental")
+	increments, err := filepath.Glob(dir + "/mail/k=2/increment-*")
+	if err != nil || len(increments) != 2 {
+		t.Fatal(increments, err)
+	}
 	rowtocol(t, dir, nil, "verify", "mail").want(t, 0, "sound: 3 files, 30 rows")
 	rowtocol(t, dir, nil, "verify", "mail/k=1", "mail/k=2").want(t, 0, "sound: 3 files, 30 rows")
 	for i, name := range []string{"a.avro", "b.avro", "c.avro"} {
@@ -158,7 +166,7 @@ func TestVerifyTree(t *testing.T) {
 	rowtocol(t, dir, nil, "verify", "mail", "--require-complete", "--against", "[abc].avro").want(t, 0, "30 rows of 3 inputs are equal")
 
 	for name, text := range map[string]string{
-		"mail/notes": "mail/notes", "mail/old/part": "mail/old", "mail/k=1/" + filepath.Base(partOf(t, dir+"/mail/k=2/run=1", 0)): "k=1/part-",
+		"mail/notes": "mail/notes", "mail/old/part": "mail/old", "mail/k=1/" + filepath.Base(partOf(t, increments[0], 0)): "k=1/part-",
 	} {
 		write(t, filepath.Join(dir, name), nil)
 		rowtocol(t, dir, nil, "verify", "mail").want(t, 6, text, "1 difference,")
@@ -175,7 +183,7 @@ func TestVerifyTree(t *testing.T) {
 	rowtocol(t, dir, nil, "verify", "mail").want(t, 0)
 
 	// Each output is held to its manifest.
-	success := dir + "/mail/k=2/run=2/" + manifest.SuccessName
+	success := increments[1] + "/" + manifest.SuccessName
 	sound := read(t, success)
 	s, err := manifest.DecodeSuccess(sound)
 	if err != nil {
@@ -187,13 +195,13 @@ func TestVerifyTree(t *testing.T) {
 		t.Fatal(err)
 	}
 	write(t, success, changed)
-	rowtocol(t, dir, nil, "verify", "mail").want(t, 6, "run=2", "the parts have 10 rows, and the document says 11")
+	rowtocol(t, dir, nil, "verify", "mail").want(t, 6, filepath.Base(increments[1]), "the parts have 10 rows, and the document says 11")
 	write(t, success, sound)
-	part := partOf(t, dir+"/mail/k=2/run=1", 0)
+	part := partOf(t, increments[0], 0)
 	damaged := read(t, part)
 	damaged[len(damaged)-5] ^= 1
 	write(t, part, damaged)
-	rowtocol(t, dir, nil, "verify", "mail").want(t, 6, "run=1")
+	rowtocol(t, dir, nil, "verify", "mail").want(t, 6, filepath.Base(increments[0]))
 }
 
 func TestInspectTree(t *testing.T) {

@@ -31,13 +31,13 @@ between the directories of a tree is reported.
 
 With --against, decode the Avro files again with another implementation (goavro,
 and hamba where goavro cannot or where convert --schema resolved the rows) and
-compare every row with the row put together from the columns. Of a directory of
-runs, or a tree, give the inputs of all outputs. Neither reads everything that
-is sound Avro; rows that neither can read are counted and named as not compared,
-and files of INPUT that the output does not hold are named, hidden ones and such
-as are no Avro files too. These, and losses that --on-damage allowed, do not
-change the exit code unless --require-complete is given: give it before you
-delete inputs.`
+compare every row with the row put together from the columns. Of an output with
+increments, or a tree, give the inputs of all outputs. Neither reads everything
+that is sound Avro; rows that neither can read are counted and named as not
+compared, and files of INPUT that the output does not hold are named, hidden
+ones and such as are no Avro files too. These, and losses that --on-damage
+allowed, do not change the exit code unless --require-complete is given: give it
+before you delete inputs.`
 
 // verifyFlags are the flags of verify.
 type verifyFlags struct {
@@ -245,8 +245,8 @@ func check(ctx context.Context, l *dataset.Listing, part *dataset.Part) (f fileC
 	f.sort(l.Lost(ctx, part, part.Name, err))
 	f.unverified = p.Unverified()
 	_, f.sorted = p.Part.(format.RowPart)
-	if part.Run >= 0 {
-		f.sort(checkSchema(part, p.Schema(), l.Runs[part.Run].Schema()))
+	if part.Output >= 0 {
+		f.sort(checkSchema(part, p.Schema(), l.Outputs[part.Output].Schema()))
 	}
 	//guard: a manifest that contradicts its files would pass
 	if part.Rows >= 0 && f.rows != part.Rows {
@@ -301,15 +301,15 @@ func strays(ctx context.Context, l *dataset.Listing) (found []error, err error) 
 		found = append(found, damage.New(damage.Trailing, name, -1, "it is no directory named key=value, as those beside it are"))
 	}
 	parts := l.Parts
-	for i := range l.Runs {
-		for len(parts) > 0 && parts[0].Run < i {
+	for i := range l.Outputs {
+		for len(parts) > 0 && parts[0].Output < i {
 			parts = parts[1:]
 		}
 		n := 0
-		for n < len(parts) && parts[n].Run == i {
+		for n < len(parts) && parts[n].Output == i {
 			n++
 		}
-		inRun, err := straysOf(ctx, &l.Runs[i], parts[:n])
+		inRun, err := straysOf(ctx, &l.Outputs[i], parts[:n])
 		if err != nil {
 			return nil, err
 		}
@@ -326,7 +326,7 @@ func strays(ctx context.Context, l *dataset.Listing) (found []error, err error) 
 }
 
 // straysOf finds those of an output of parts.
-func straysOf(ctx context.Context, run *dataset.Run, parts []dataset.Part) (found []error, err error) {
+func straysOf(ctx context.Context, out *dataset.Output, parts []dataset.Part) (found []error, err error) {
 	known := map[string]bool{}
 	for _, p := range parts {
 		known[p.Name] = true
@@ -335,7 +335,7 @@ func straysOf(ctx context.Context, run *dataset.Run, parts []dataset.Part) (foun
 		}
 	}
 	look := func(dir string, isPart func(info store.Info) bool) error {
-		infos, err := run.Store.List(ctx, dir)
+		infos, err := out.Store.List(ctx, dir)
 		if err != nil {
 			return err
 		}
@@ -347,7 +347,7 @@ func straysOf(ctx context.Context, run *dataset.Run, parts []dataset.Part) (foun
 		}
 		return nil
 	}
-	if err := look(run.Path, func(i store.Info) bool { return !i.Dir || formats.OfName(i.Name) != nil }); err != nil {
+	if err := look(out.Path, func(i store.Info) bool { return !i.Dir || formats.OfName(i.Name) != nil }); err != nil {
 		return nil, err
 	}
 	for _, p := range parts {

@@ -15,8 +15,8 @@ import (
 // verifyIndexes checks the key indexes of all outputs, and holds them against the rows if
 // these are sound. What is wrong with them is found; err is what stopped the work.
 func (a *app) verifyIndexes(ctx context.Context, l *dataset.Listing, r *verified, sound bool) (found []error, err error) {
-	for i := range l.Runs {
-		of := &l.Runs[i]
+	for i := range l.Outputs {
+		of := &l.Outputs[i]
 		for _, x := range index.In(of.IndexFields, of.Index, of.Fingerprint) {
 			var check fileCheck
 			a.verifyIndex(ctx, l, i, x, &check, sound)
@@ -32,15 +32,15 @@ func (a *app) verifyIndexes(ctx context.Context, l *dataset.Listing, r *verified
 	return found, nil
 }
 
-// verifyIndex checks an index of a run.
-func (a *app) verifyIndex(ctx context.Context, l *dataset.Listing, run int, x index.Index, check *fileCheck, sound bool) {
-	of := &l.Runs[run]
+// verifyIndex checks an index of an output.
+func (a *app) verifyIndex(ctx context.Context, l *dataset.Listing, output int, x index.Index, check *fileCheck, sound bool) {
+	of := &l.Outputs[output]
 	for i := range x.Files {
 		f := &x.Files[i]
 		name := path.Join(of.Path, f.Name)
 		size, err := checkStored(ctx, of.Store, &dataset.File{Name: name, Bytes: f.Bytes, Entry: f})
 		check.bytes += size
-		check.sort(l.Lost(ctx, &dataset.Part{Run: run}, name, err))
+		check.sort(l.Lost(ctx, &dataset.Part{Output: output}, name, err))
 	}
 	if len(check.found) > 0 || check.failed != nil {
 		return // what is wrong with the files is said
@@ -48,11 +48,11 @@ func (a *app) verifyIndex(ctx context.Context, l *dataset.Listing, run int, x in
 	memory := a.pool.NewHeap()
 	defer memory.Close()
 	v := index.Verifier{
-		Index: x, Parts: partsOf(l, run), Memory: memory,
-		Open: func(ctx context.Context, name string) (store.File, error) { return l.OpenListed(ctx, run, name) },
+		Index: x, Parts: partsOf(l, output), Memory: memory,
+		Open: func(ctx context.Context, name string) (store.File, error) { return l.OpenListed(ctx, output, name) },
 	}
 	if sound {
-		v.Rows = func(ctx context.Context) (index.Rows, error) { return keyRows(ctx, l.Of(run), x.Fields) }
+		v.Rows = func(ctx context.Context) (index.Rows, error) { return keyRows(ctx, l.Of(output), x.Fields) }
 	}
 	check.sort(v.Verify(ctx))
 }
@@ -66,10 +66,10 @@ func keyRows(ctx context.Context, l *dataset.Listing, fields string) (index.Rows
 	return d.Scan(ctx, dataset.Query{Columns: strings.Split(fields, ","), Limit: -1})
 }
 
-// partsOf are the row groups of a run, without their files.
-func partsOf(l *dataset.Listing, run int) (parts []manifest.Part) {
+// partsOf are the row groups of an output, without their files.
+func partsOf(l *dataset.Listing, output int) (parts []manifest.Part) {
 	for i := range l.Parts {
-		if p := &l.Parts[i]; p.Run == run {
+		if p := &l.Parts[i]; p.Output == output {
 			parts = append(parts, manifest.Part{Task: p.Task, RowGroup: p.RowGroup, Rows: p.Rows})
 		}
 	}

@@ -153,7 +153,7 @@ func TestToldOfAFailure(t *testing.T) {
 	}
 	_ = stopped.Process.Kill()
 	_ = stopped.Wait()
-	if done := runNames(t, dir); len(done) > 0 {
+	if done := incrementNames(t, dir); len(done) > 0 {
 		t.Fatalf("%v was published before the run could be stopped", done)
 	}
 	write(t, dir+"/all/b.avro", damaged)
@@ -165,7 +165,7 @@ func TestToldOfAFailure(t *testing.T) {
 		frame := o.object(t, &c)
 		at := dir + "/tree/k=1"
 		if dest == "out" {
-			at = dir + "/out/" + runNames(t, dir)[0]
+			at = dir + "/out/" + incrementNames(t, dir)[0]
 		}
 		s := manifestIn(t, at)
 		want := told{rows: s.Rows, bytes: s.Bytes, files: int64(len(s.Files())), inputBytes: s.Made.InputBytes}

@@ -108,8 +108,8 @@ const columnMemory = 2 << 10
 // if there are none; after any other error it returns nil.
 func Gather(ctx context.Context, l *dataset.Listing, o Options) (*Figures, error) {
 	f := &Figures{Path: l.Path, Columns: []Column{}, Metadata: []Metadata{}, RowGroups: []RowGroup{}, Losses: append([]manifest.Loss{}, l.Losses()...)}
-	if len(l.Runs) == 1 {
-		f.Made = l.Runs[0].Made
+	if len(l.Outputs) == 1 {
+		f.Made = l.Outputs[0].Made
 	}
 	if len(l.Sets) > 1 {
 		for _, s := range l.Sets {

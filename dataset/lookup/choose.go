@@ -16,7 +16,7 @@ type Ask func(*rowkey.Spec) (rowkey.Range, error)
 // fits; "", which Open takes, if nothing is asked for, or none or several fit it. Indexes are
 // those of the first output that has any.
 func Choose(d *dataset.Dataset, asks []Ask) (fields string) {
-	for _, r := range d.Runs() {
+	for _, r := range d.Outputs() {
 		all := indexes(&r)
 		if len(all) == 0 {
 			continue

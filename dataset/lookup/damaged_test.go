@@ -20,7 +20,7 @@ import (
 // lead writes the index of a dataset anew, of as many bytes, in which all keys lead to a row.
 func lead(t *testing.T, d *dataset.Dataset, task, group, row uint32) {
 	t.Helper()
-	run := d.Runs()[0]
+	run := d.Outputs()[0]
 	name := filepath.Join(run.Path, run.Index[0].Name)
 	whole, err := os.ReadFile(name)
 	if err != nil {

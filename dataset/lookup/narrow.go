@@ -61,7 +61,7 @@ type candidate struct {
 // candidates are the indexes of the first output that has any whose first field is bounded,
 // those with the most bounds first.
 func candidates(d *dataset.Dataset, spans []where.Span) (all []candidate) {
-	for _, r := range d.Runs() {
+	for _, r := range d.Outputs() {
 		for _, x := range indexes(&r) {
 			if c := (candidate{x.Fields, spansOnFirstField(spans, x.Fields)}); len(c.spans) > 0 {
 				all = append(all, c)

@@ -33,7 +33,7 @@ func (e noIndex) Is(target error) bool { return target == ErrNoIndex }
 // belongs to one goroutine.
 type Table struct {
 	fields  string
-	runs    []*run
+	outputs []*outputIndex
 	memory  *budget.Heap
 	read    int64
 	maxRows int64 // that may be found; more are errMany. 0 is no limit
@@ -43,8 +43,8 @@ type Table struct {
 // Limit has Find find no more than the first rows of the dataset; negative is no limit.
 func (t *Table) Limit(rows int64) { t.limit = max(rows, 0) }
 
-// run is the index of one output.
-type run struct {
+// outputIndex is the index of one output.
+type outputIndex struct {
 	path   string
 	index  index.Index
 	spec   *rowkey.Spec
@@ -72,7 +72,7 @@ func Open(d *dataset.Dataset, fields string, memory *budget.Pool) (*Table, error
 		return nil, err
 	}
 	t := &Table{fields: fields, memory: memory.NewHeap()}
-	for number := range d.Runs() {
+	for number := range d.Outputs() {
 		if err := t.add(d, number); err != nil {
 			t.Close()
 			return nil, err
@@ -88,12 +88,12 @@ const remedy = "; convert --index makes one with an output of columns, with --ov
 func choose(d *dataset.Dataset, fields string) (string, error) {
 	filled := map[int]bool{}
 	for _, p := range d.Parts() {
-		if p.Run < 0 {
+		if p.Output < 0 {
 			return "", noIndex(p.Name + " is not of a committed output, which alone has an index")
 		}
-		filled[p.Run] = true
+		filled[p.Output] = true
 	}
-	for number, r := range d.Runs() {
+	for number, r := range d.Outputs() {
 		if !filled[number] {
 			continue
 		}
@@ -117,12 +117,12 @@ func choose(d *dataset.Dataset, fields string) (string, error) {
 	return fields, nil
 }
 
-func indexes(r *dataset.Run) []index.Index { return index.In(r.IndexFields, r.Index, r.Fingerprint) }
+func indexes(r *dataset.Output) []index.Index { return index.In(r.IndexFields, r.Index, r.Fingerprint) }
 
 // add adds the index of an output if that has one.
 func (t *Table) add(d *dataset.Dataset, number int) error {
-	of := &d.Runs()[number]
-	r := &run{path: of.Path, parts: map[place]part{}}
+	of := &d.Outputs()[number]
+	r := &outputIndex{path: of.Path, parts: map[place]part{}}
 	for _, x := range indexes(of) {
 		if x.Fields == t.fields {
 			r.index = x
@@ -139,7 +139,7 @@ func (t *Table) add(d *dataset.Dataset, number int) error {
 		return fmt.Errorf("%s: %w", of.Path, err)
 	}
 	for i, p := range d.Parts() {
-		if p.Run == number {
+		if p.Output == number {
 			r.parts[place{uint32(p.Task), uint32(p.RowGroup)}] = part{i, p.Rows}
 		}
 	}
@@ -149,8 +149,8 @@ func (t *Table) add(d *dataset.Dataset, number int) error {
 			return nil, err
 		}
 		return &counted{f, t}, nil
-	}, budget.OpenFiles()/fileShare/min(len(d.Runs()), mostOpen), t.memory)
-	t.runs = append(t.runs, r)
+	}, budget.OpenFiles()/fileShare/min(len(d.Outputs()), mostOpen), t.memory)
+	t.outputs = append(t.outputs, r)
 	return nil
 }
 
@@ -168,7 +168,7 @@ func (c *counted) ReadAt(p []byte, off int64) (int, error) {
 
 // Check fails as Find does if what is asked for does not fit the key's fields.
 func (t *Table) Check(ask Ask) error {
-	for _, r := range t.runs {
+	for _, r := range t.outputs {
 		if _, err := ask(r.spec); err != nil {
 			return err
 		}
@@ -184,7 +184,7 @@ func (t *Table) BytesRead() int64 { return t.read }
 
 // Close closes the files of the index.
 func (t *Table) Close() {
-	for _, r := range t.runs {
+	for _, r := range t.outputs {
 		r.reader.Close()
 	}
 	t.memory.Close()
@@ -232,7 +232,7 @@ func (t *Table) RowsWithoutKey() (rows int64) {
 	if !strings.Contains(t.fields, ",") {
 		return 0
 	}
-	for _, r := range t.runs {
+	for _, r := range t.outputs {
 		for _, p := range r.parts {
 			rows += p.rows
 		}
@@ -253,12 +253,12 @@ const (
 // there is memory for are a *budget.Error, and a position where no row is a *damage.Error.
 func (t *Table) Find(ctx context.Context, ask Ask) (*Rows, error) {
 	found := &Rows{Only: map[int][]int64{}, memory: t.memory}
-	for _, r := range t.runs {
+	for _, r := range t.outputs {
 		keys, err := ask(r.spec)
 		if err == nil {
 			err = r.find(ctx, keys, t, found)
 		}
-		if len(t.runs) > mostOpen {
+		if len(t.outputs) > mostOpen {
 			r.reader.Close()
 		}
 		if err != nil {
@@ -283,16 +283,16 @@ func (t *Table) order(found *Rows) error {
 		for i := 1; i < len(rows); i++ {
 			//guard: a row would be given twice, or the query refused as wrong
 			if rows[i] == rows[i-1] {
-				return t.runOf(number).damaged(nil, fmt.Sprintf("two keys lead to row %d of a part", rows[i]))
+				return t.outputOf(number).damaged(nil, fmt.Sprintf("two keys lead to row %d of a part", rows[i]))
 			}
 		}
 	}
 	return nil
 }
 
-// runOf is the run that has the part of a number.
-func (t *Table) runOf(number int) *run {
-	return t.runs[slices.IndexFunc(t.runs, func(r *run) bool {
+// outputOf is the output that has the part of a number.
+func (t *Table) outputOf(number int) *outputIndex {
+	return t.outputs[slices.IndexFunc(t.outputs, func(r *outputIndex) bool {
 		for _, p := range r.parts {
 			if p.number == number {
 				return true
@@ -302,7 +302,7 @@ func (t *Table) runOf(number int) *run {
 	})]
 }
 
-func (r *run) find(ctx context.Context, keys rowkey.Range, t *Table, found *Rows) error {
+func (r *outputIndex) find(ctx context.Context, keys rowkey.Range, t *Table, found *Rows) error {
 	return r.reader.Find(ctx, keys, func(key []byte, p index.Position) error {
 		in, ok := r.parts[place{p.Task, p.Group}]
 		//guard: a damaged index would be taken for a wrong query
@@ -325,7 +325,7 @@ func (r *run) find(ctx context.Context, keys rowkey.Range, t *Table, found *Rows
 }
 
 // damaged is damage of the file in which a key is, or of the first one.
-func (r *run) damaged(key []byte, reason string) error {
+func (r *outputIndex) damaged(key []byte, reason string) error {
 	name := r.index.Files[0].Name
 	for _, f := range r.index.Files {
 		if bytes.Compare(f.Keys.First, key) <= 0 {

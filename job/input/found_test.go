@@ -12,7 +12,7 @@ import (
 // lies beside them.
 func TestPartitions(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "in")
-	for _, name := range []string{"k=1/a", "k=2/h=1/a", "k=2/h=2/sub/a", "k=2/_tmp/a", "k=2/plain/a", "k=2/a.avro", "run=1/a", "k=3/k=4/a", "k=3/h=1/a"} {
+	for _, name := range []string{"k=1/a", "k=2/h=1/a", "k=2/h=2/sub/a", "k=2/_tmp/a", "k=2/plain/a", "k=2/a.avro", "k=3/k=4/a", "k=3/h=1/a"} {
 		write(t, filepath.Join(dir, name), "", 1)
 	}
 	if err := errors.Join(os.WriteFile(dir+"/k=2/notes", nil, 0o666), os.Symlink("k=1", dir+"/k=0"), os.Symlink(".", dir+"/k=2/up=1"), os.Symlink("k=2", dir+"/l=2")); err != nil {
@@ -30,7 +30,7 @@ func TestPartitions(t *testing.T) {
 		reasons[strings.TrimPrefix(s.Path, dir+"/")] = s.Reason
 	}
 	for name, reason := range map[string]string{
-		"k=2/plain": "no directory named", "run=1": "directories of runs", "k=3/k=4": "twice in the path", "k=2/a.avro": "in no partition",
+		"k=2/plain": "no directory named", "k=3/k=4": "twice in the path", "k=2/a.avro": "in no partition",
 	} {
 		if !strings.Contains(reasons[name], reason) {
 			t.Errorf("%s: %q", name, reasons[name])

@@ -99,9 +99,6 @@ func (w *partitionWalker) walk(ctx context.Context, d partition) error {
 		//guard: rows would be left out without a word
 		case !ok:
 			w.add(info, "it is no directory named key=value, as those beside it are")
-		//guard: readers would take partitions for the runs of one
-		case k == manifest.RunKey:
-			w.add(info, "the key run is that of directories of runs")
 		//guard: readers would refuse the partition
 		case slices.Contains(d.keys, k):
 			w.add(info, "its key is twice in the path")

@@ -11,7 +11,7 @@ import (
 // check refuses a document that contradicts itself.
 func (s *Success) check() error {
 	//guard: the output after it would have no number
-	if s.Sequence < 0 || s.Sequence > maxSequence {
+	if s.Sequence < 0 || s.Sequence > MaxSequence {
 		return fmt.Errorf("it is the output number %d", s.Sequence)
 	}
 	for _, in := range s.Request.Inputs {

@@ -40,8 +40,8 @@ func keysOf(in *Input) (keys []inputKey) {
 	return append(keys, key(append(bytes, in.Location()...)))
 }
 
-// Conflict is why two outputs do not belong into one destination: a run that was
-// converted again came back, say.
+// Conflict is why two outputs do not belong into one destination: an increment
+// that was converted again came back, say.
 type Conflict struct {
 	Other  string // the output that was there first
 	Input  string // whose rows both have; empty if both have one number

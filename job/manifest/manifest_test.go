@@ -84,7 +84,7 @@ func TestPlanIDCoversWhatDecidesBytes(t *testing.T) {
 		"schema":        func(p *Plan) { p.Schema += " " },
 		"destination":   func(p *Plan) { p.Dest = "/other" },
 		"base":          func(p *Plan) { p.Base = output },
-		"run":           func(p *Plan) { p.Run = true },
+		"increment":     func(p *Plan) { p.Increment = true },
 	} {
 		p := samplePlan(t)
 		change(p)

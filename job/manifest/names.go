@@ -65,9 +65,9 @@ func IsAside(name string) bool {
 const (
 	stagedSide = "side-"
 	idLength   = 16
-	// maxSequence is the highest number of an output: the last that JSON readers with
-	// numbers of floating point tell from the next.
-	maxSequence = 1<<53 - 1
+	// MaxSequence is the highest number of an output: the last of eight digits, so that
+	// the names of increments sort by their numbers.
+	MaxSequence = 99_999_999
 	// maxBase bounds what the name of an input adds to that of a copy of its
 	// damaged bytes: file systems take names of 255 bytes.
 	maxBase = 128
@@ -84,29 +84,28 @@ func NewID() string {
 // IsID reports whether s is an ID as NewID makes them.
 func IsID(s string) bool { return len(s) == idLength && strings.Trim(s, "0123456789abcdef") == "" }
 
-// RunKey is the key of directories of runs, whose names have the form of those of
-// partitions.
-const RunKey = "run"
-
 // ParseKey splits the name of a directory, key=value; ok is false for other names.
 func ParseKey(name string) (key, value string, ok bool) {
 	key, value, ok = strings.Cut(name, "=")
 	return key, value, ok && key != ""
 }
 
-// RunName names the directory of a run: an output that is beside others of one
-// destination, and not in their place.
-func RunName(sequence int64, id string) string {
-	return fmt.Sprintf("%s=%08d-%s", RunKey, sequence, id)
+// IncrementPrefix begins the names of directories of increments. They are not of the form
+// key=value, which Hive, Spark and pyarrow take for a partition.
+const IncrementPrefix = "increment-"
+
+// IncrementName names the directory of an increment: an output that is next to others in
+// one destination, and does not replace them.
+func IncrementName(sequence int64, id string) string {
+	return fmt.Sprintf("%s%08d-%s", IncrementPrefix, sequence, id)
 }
 
-// ParseRun returns what RunName was given; ok is false for other names.
-func ParseRun(name string) (sequence int64, id string, ok bool) {
-	_, value, _ := ParseKey(name)
-	number, id, _ := strings.Cut(value, "-")
-	sequence, _ = strconv.ParseInt(number, 10, 64) // of what is no number the name is another
-	//guard: what is no run would be taken for one, or two names for those of one run
-	if !IsID(id) || sequence > maxSequence || RunName(sequence, id) != name {
+// ParseIncrement returns what IncrementName was given; ok is false for other names.
+func ParseIncrement(name string) (sequence int64, id string, ok bool) {
+	number, id, _ := strings.Cut(strings.TrimPrefix(name, IncrementPrefix), "-")
+	sequence, _ = strconv.ParseInt(number, 10, 64) // non-numbers fail the comparison below
+	//guard: rejects other names, and a second spelling of an increment's
+	if !IsID(id) || sequence > MaxSequence || IncrementName(sequence, id) != name {
 		return 0, "", false
 	}
 	return sequence, id, true

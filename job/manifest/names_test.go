@@ -57,20 +57,21 @@ func TestNames(t *testing.T) {
 	}
 }
 
-func TestRunNames(t *testing.T) {
-	for sequence, want := range map[int64]string{1: "run=00000001-" + output, 123456789: "run=123456789-" + output} {
-		name := RunName(sequence, output)
-		number, id, ok := ParseRun(name)
+func TestIncrementNames(t *testing.T) {
+	for sequence, want := range map[int64]string{1: "increment-00000001-" + output, 99999999: "increment-99999999-" + output} {
+		name := IncrementName(sequence, output)
+		number, id, ok := ParseIncrement(name)
 		if name != want || number != sequence || id != output || !ok {
-			t.Errorf("%s is of run %d, %s (%v)", name, number, id, ok)
+			t.Errorf("%s is of increment %d, %s (%v)", name, number, id, ok)
 		}
 	}
 	for _, name := range []string{
-		"run=1-" + output, "run=000000001-" + output, "run=00000001-" + output + "/", "run=00000001-" + strings.ToUpper(output),
-		"run=00000001", "run-00000001-" + output, "run=999999999999999999999-" + output, "run=9223372036854775807-" + output, "xrun=00000001-" + output,
+		"increment-1-" + output, "increment-000000001-" + output, "increment-00000001-" + output + "/", "increment-00000001-" + strings.ToUpper(output),
+		"increment-00000001", "increment=00000001-" + output, "increment-999999999999999999999-" + output, "increment-100000000-" + output,
+		"xincrement-00000001-" + output, "00000001-" + output, "increment--0000001-" + output,
 	} {
-		if _, _, ok := ParseRun(name); ok {
-			t.Errorf("%s is taken for the name of a run", name)
+		if _, _, ok := ParseIncrement(name); ok {
+			t.Errorf("%s is taken for the name of an increment", name)
 		}
 	}
 }

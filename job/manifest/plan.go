@@ -16,12 +16,13 @@ type Plan struct {
 	// that it held; empty if there was none.
 	Dest string `json:"dest"`
 	Base string `json:"base,omitempty"`
-	// Replaces are the IDs of all outputs and runs that the destination held, in order:
-	// the plan's output may replace these and no others. It is empty if Run is set.
+	// Replaces are the IDs of all outputs and increments that the destination held, in
+	// order: the plan's output may replace these and no others. It is empty if Increment
+	// is set.
 	Replaces []string `json:"replaces,omitempty"`
-	// Run is whether the plan's output is to be a run beside that output, and not
-	// to replace it.
-	Run       bool    `json:"run,omitempty"`
+	// Increment is whether the plan's output is to be an increment next to that output,
+	// and not to replace it.
+	Increment bool    `json:"increment,omitempty"`
 	Schema    string  `json:"schema"`     // Avro schema JSON of all rows; empty without inputs
 	Columns   int     `json:"columns"`    // number of columns of Schema
 	BlockSize int     `json:"block_size"` // column block size, bytes

@@ -14,13 +14,13 @@ type Success struct {
 	ID      string `json:"id"` // of the output: see NewID
 	// Sequence counts the outputs that one destination had.
 	Sequence int64 `json:"sequence"`
-	// Run is whether the output is a run, in a directory of its own beside the
-	// output whose ID is Base; empty if there was none. It counts only while that
+	// Increment is whether the output is an increment, in a directory of its own next to
+	// the output whose ID is Base; empty if there was none. It counts only while that
 	// is still so.
-	Run  bool   `json:"run,omitempty"`
-	Base string `json:"base,omitempty"`
+	Increment bool   `json:"increment,omitempty"`
+	Base      string `json:"base,omitempty"`
 	// Replaces are the IDs of all that the destination held before, in order: whoever
-	// publishes the output removes these and no others. It is empty if Run is set.
+	// publishes the output removes these and no others. It is empty if Increment is set.
 	Replaces []string `json:"replaces,omitempty"`
 	Plan     string   `json:"plan"` // Plan.ID
 	Request  Request  `json:"request"`
@@ -51,8 +51,8 @@ func (s *Success) Differences(now *Request) []string { return s.Request.Differen
 // left out, except for the one that an output without any rows needs to show its
 // columns.
 func NewSuccess(p *Plan, id string, results []*TaskResult) *Success {
-	s := &Success{Version: Version, ID: id, Run: p.Run, Plan: p.ID, Request: p.Request, Schema: p.Schema, LeftOut: p.LeftOut}
-	if p.Run {
+	s := &Success{Version: Version, ID: id, Increment: p.Increment, Plan: p.ID, Request: p.Request, Schema: p.Schema, LeftOut: p.LeftOut}
+	if p.Increment {
 		s.Base = p.Base
 	}
 	for _, r := range results {

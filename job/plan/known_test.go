@@ -92,10 +92,10 @@ func TestKnownBesideNew(t *testing.T) {
 	known := converted(t, look(t, r).Request.Inputs)
 	r.Known = manifest.NewKnown(known...)
 	writeInput(t, dir+"/in/b.avro", avrotest.Schema, 2, 2)
-	r.Run = true
+	r.Increment = true
 	p := mustPlan(t, r)
-	if in := p.Request.Inputs; !p.Run || len(in) != 1 || in[0].Path != dir+"/in/b.avro" || in[0].ModTime.IsZero() {
-		t.Errorf("%v: %+v", p.Run, in)
+	if in := p.Request.Inputs; !p.Increment || len(in) != 1 || in[0].Path != dir+"/in/b.avro" || in[0].ModTime.IsZero() {
+		t.Errorf("%v: %+v", p.Increment, in)
 	}
 	if err := os.Remove(dir + "/in/b.avro"); err != nil {
 		t.Fatal(err)

@@ -41,8 +41,8 @@ type Request struct {
 	// SchemaKept says that Schema is that of what the destination holds, and nobody
 	// asked for it: see manifest.Request.
 	SchemaKept bool
-	// Run makes the plan one of a run beside what the destination holds.
-	Run bool
+	// Increment makes the plan one of an increment beside what the destination holds.
+	Increment bool
 	// Known, if set, are inputs that the destination has already, by the outputs that own
 	// them: those that are still what they were are left out, and one that changed is
 	// refused with a *Changed. One of the same size and time of modification is not
@@ -86,7 +86,7 @@ type Survey struct {
 	Mapping *shred.Mapping
 
 	resolve      input.Resolve
-	run          bool
+	increment    bool
 	allowEmpty   bool
 	allowWaiting bool
 	known        bool   // the destination has inputs
@@ -116,7 +116,7 @@ func Look(ctx context.Context, r Request) (*Survey, error) {
 func survey(ctx context.Context, r Request) (*Survey, error) {
 	s := &Survey{
 		Request: manifest.Request{Options: r.Options, Schema: r.Schema, SchemaKept: r.SchemaKept},
-		resolve: r.Resolve, run: r.Run, allowEmpty: r.AllowEmpty, allowWaiting: r.AllowWaiting, known: r.Known != nil && r.Known.Len() > 0,
+		resolve: r.Resolve, increment: r.Increment, allowEmpty: r.AllowEmpty, allowWaiting: r.AllowWaiting, known: r.Known != nil && r.Known.Len() > 0,
 		memory: cmp.Or(r.Memory, budget.New(DefaultMemory)), sums: r.Sums,
 	}
 	err := completeOptions(&s.Request.Options)
@@ -250,13 +250,13 @@ func (s *Survey) newGroup(blockSize int) (err error) {
 // Plan decides sizes and cuts the inputs into tasks, after it has converted a
 // sample of them. base is the ID of the output that the destination holds; empty
 // if there is none. holds are the IDs of all that it holds, which an output that is
-// no run replaces.
+// no increment replaces.
 func (s *Survey) Plan(ctx context.Context, base string, holds ...string) (*manifest.Plan, error) {
 	p := &manifest.Plan{
-		Version: manifest.Version, Request: s.Request, Dest: s.Dest.Origin + s.Dest.Path, Base: base, Run: s.run,
+		Version: manifest.Version, Request: s.Request, Dest: s.Dest.Origin + s.Dest.Path, Base: base, Increment: s.increment,
 		BlockSize: cmp.Or(s.Request.Options.BlockSize, manifest.DefaultBlockSize), Warnings: slices.Clone(s.Warnings), LeftOut: s.leftOut,
 	}
-	if !s.run {
+	if !s.increment {
 		p.Replaces = holds
 	}
 	if s.Mapping != nil {

@@ -82,7 +82,7 @@ func TestPlanNamesWhatItReplaces(t *testing.T) {
 	const output, added = "00112233445566ff", "2233445566ff0011"
 	for _, run := range []bool{false, true} {
 		r := request(dir+"/out", dir+"/a.avro")
-		r.Run = run
+		r.Increment = run
 		var plans []*manifest.Plan
 		for _, holds := range [][]string{{output}, {output, added}} {
 			p, err := look(t, r).Plan(t.Context(), output, holds...)

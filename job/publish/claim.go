@@ -173,7 +173,7 @@ func (c *Claim) review(ctx context.Context) (err error) {
 	if err := c.clearOut(ctx, c.state); err != nil {
 		return err
 	}
-	if err := c.clearRuns(ctx, c.state.uncounted); err != nil {
+	if err := c.clearIncrements(ctx, c.state.uncounted); err != nil {
 		return err
 	}
 	return c.clearDead(ctx, c.state.dead)

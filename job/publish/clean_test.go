@@ -402,7 +402,7 @@ func TestMakeRoomByHand(t *testing.T) {
 // something else.
 func TestAdviceOnHDFS(t *testing.T) {
 	d := At(store.Location{Store: store.Local(), Origin: "hdfs://nn:8020", Path: "/o'k/a[1]{2}*?"}, Options{})
-	got := d.adviseRemoval([]Leftover{{Name: ".rowtocol/plan-1", What: planWork, names: 9}, {Name: "increment-1", What: replacedRun, names: claimNames}})
+	got := d.adviseRemoval([]Leftover{{Name: ".rowtocol/plan-1", What: planWork, names: 9}, {Name: "increment-1", What: replacedIncrement, names: claimNames}})
 	want := `(this removes: run of an output that was replaced): hdfs dfs -rm -r -skipTrash 'hdfs://nn:8020/o'\''k/a\[1\]\{2\}\*\?/increment-1'`
 	if !strings.HasSuffix(got, want) {
 		t.Errorf("%s\nwant %s", got, want)

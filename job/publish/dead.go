@@ -45,8 +45,8 @@ func (d *Destination) findDead(ctx context.Context, s *State) error {
 // outdated reports whether a plan can never be committed, because of what the destination got
 // after it was made.
 func (s *State) outdated(p *manifest.Plan) bool {
-	if p.Run {
-		return errors.Is(s.allowRunPlan(p), failure.Foreign)
+	if p.Increment {
+		return errors.Is(s.allowIncrementPlan(p), failure.Foreign)
 	}
 	return len(s.Unseen(p)) > 0
 }

@@ -16,7 +16,7 @@ func TestDeadPlans(t *testing.T) {
 		dead bool
 	}{
 		"of the output":     {plan: func(_ *Destination, m, _ *manifest.Success, p *manifest.Plan) { p.ID = m.Plan }, bare: true, dead: true},
-		"of a run":          {plan: func(_ *Destination, _, run *manifest.Success, p *manifest.Plan) { p.ID = run.Plan }, bare: true, dead: true},
+		"of an increment":   {plan: func(_ *Destination, _, run *manifest.Success, p *manifest.Plan) { p.ID = run.Plan }, bare: true, dead: true},
 		"unknown":           {plan: func(*Destination, *manifest.Success, *manifest.Success, *manifest.Plan) {}, bare: true},
 		"the base is gone":  {plan: func(_ *Destination, _, _ *manifest.Success, p *manifest.Plan) { p.Base = manifest.NewID() }, dead: true},
 		"before the output": {plan: func(*Destination, *manifest.Success, *manifest.Success, *manifest.Plan) {}, dead: true},
@@ -26,14 +26,14 @@ func TestDeadPlans(t *testing.T) {
 		"made while the output waited": {plan: func(d *Destination, _, _ *manifest.Success, p *manifest.Plan) {
 			p.Base, p.Replaces = manifest.NewID(), look(t, d).Holds()
 		}},
-		"before the run": {plan: func(_ *Destination, m, _ *manifest.Success, p *manifest.Plan) {
+		"before the increment": {plan: func(_ *Destination, m, _ *manifest.Success, p *manifest.Plan) {
 			p.Base, p.Replaces = m.ID, []string{m.ID}
 		}, dead: true},
-		"a run beside the output": {plan: func(_ *Destination, m, _ *manifest.Success, p *manifest.Plan) { p.Run, p.Base = true, m.ID }},
-		"a run of committed inputs": {plan: func(_ *Destination, m, _ *manifest.Success, p *manifest.Plan) {
-			p.Run, p.Base, p.Request = true, m.ID, *requestOf("P")
+		"an increment beside the output": {plan: func(_ *Destination, m, _ *manifest.Success, p *manifest.Plan) { p.Increment, p.Base = true, m.ID }},
+		"an increment of committed inputs": {plan: func(_ *Destination, m, _ *manifest.Success, p *manifest.Plan) {
+			p.Increment, p.Base, p.Request = true, m.ID, *requestOf("P")
 		}, dead: true},
-		"a run beside another": {plan: func(_ *Destination, _, _ *manifest.Success, p *manifest.Plan) { p.Run = true }, dead: true},
+		"an increment beside another": {plan: func(_ *Destination, _, _ *manifest.Success, p *manifest.Plan) { p.Increment = true }, dead: true},
 		"a file of others is there": {plan: func(d *Destination, _, _ *manifest.Success, p *manifest.Plan) {
 			if err := d.st.WriteFile(t.Context(), d.in("others"), nil, true); err != nil {
 				t.Fatal(err)
@@ -48,7 +48,7 @@ func TestDeadPlans(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			d, st := inMemory(t)
 			m := output(t, d, st, "P")
-			run := addedRun(t, d, "I")
+			run := addedIncrement(t, d, "I")
 			p := planOf(t, "Q")
 			tt.plan(d, m, run, p)
 			if tt.bare {
@@ -77,7 +77,7 @@ func TestDeadPlans(t *testing.T) {
 			if err != nil || len(ids) == 0 != tt.dead {
 				t.Errorf("%v, %v", ids, err)
 			}
-			if after := look(t, d); after.Success.ID != m.ID || len(after.Runs) != 1 || after.damage != before.damage || after.Leftovers {
+			if after := look(t, d); after.Success.ID != m.ID || len(after.Increments) != 1 || after.damage != before.damage || after.Leftovers {
 				t.Errorf("%+v", after)
 			}
 		})

@@ -33,7 +33,7 @@ const (
 
 const joinTries = 10
 
-// How many files of an output are renamed, and how many runs are read, at a time. Each
+// How many files of an output are renamed, and how many increments are read, at a time. Each
 // waits for a name node, and there may be 100,000; a name node answers more than one
 // client's calls at a time, and a local disk gains nothing from more.
 const (
@@ -52,17 +52,17 @@ func moversOf(st store.Store) int {
 // at the lock.
 const lockEvery = 16
 
-// Destination is a directory that holds one output at a time, and runs beside it.
+// Destination is a directory that holds one output at a time, and increments beside it.
 type Destination struct {
-	st     store.Store
-	origin string // of the location; empty on local disk
-	path   string
-	times  Times
-	movers int
-	moved  []manifest.Move
-	runs   *knownRuns
-	now    func() time.Time
-	sleep  func(ctx context.Context, d time.Duration) error
+	st         store.Store
+	origin     string // of the location; empty on local disk
+	path       string
+	times      Times
+	movers     int
+	moved      []manifest.Move
+	increments *knownIncrements
+	now        func() time.Time
+	sleep      func(ctx context.Context, d time.Duration) error
 }
 
 // Options are what may be chosen about a destination.
@@ -82,7 +82,7 @@ type Options struct {
 // At returns the destination at a place. It need not exist, but its parent must
 // when it is claimed.
 func At(place store.Location, o Options) *Destination {
-	d := &Destination{st: place.Store, origin: place.Origin, path: place.Path, times: o.Times.withDefaults(), movers: cmp.Or(o.Movers, moversOf(place.Store)), moved: o.Moved, runs: new(knownRuns), now: o.Now, sleep: o.Sleep}
+	d := &Destination{st: place.Store, origin: place.Origin, path: place.Path, times: o.Times.withDefaults(), movers: cmp.Or(o.Movers, moversOf(place.Store)), moved: o.Moved, increments: new(knownIncrements), now: o.Now, sleep: o.Sleep}
 	if d.now == nil {
 		d.now = time.Now
 	}

@@ -7,8 +7,8 @@
 //	                                     every name holds the output's ID
 //	DEST/_quarantine/<id>/…              its copies of damaged input
 //	DEST/_index/<id>/…                   what was made of side files of its tasks
-//	DEST/run=<number>-<id>/              a run: an output beside that one, with all
-//	                                     of these in a directory of its own
+//	DEST/increment-<number>-<id>/        an increment: an output next to that one, with
+//	                                     all of these in a directory of its own
 //	DEST/_inputs                         what surveys read of inputs; any process may
 //	                                     write or remove it
 //	DEST/_lock                           names the holder; written once, never changed
@@ -16,11 +16,11 @@
 //	    alive-<n>                        a new name every 10 s: the holder lives
 //	    run-<n>/                         plan.json, results and staged files of a run
 //	        pending-<id>                 the output that is being published
-//	        run=<number>-<id>/           a run, while it is put together
+//	        increment-<number>-<id>/     an increment, while it is put together
 //	    taken-<n>/plan-<plan>/           the work of tasks that ran elsewhere, to be published
 //	    other-<n>                        what was a former holder's
 //	    retired-<n>                      a _SUCCESS that was replaced
-//	    old-<n>                          a part, or a run, that was replaced
+//	    old-<n>                          a part, or an increment, that was replaced
 //	DEST/.rowtocol/plan-<plan>/          results and files of tasks that run elsewhere,
 //	                                     and their plan, for those who look
 //	DEST/.rowtocol/trash-<n>/            is being removed; nobody looks into it
@@ -46,20 +46,20 @@
 //
 //	pending manifest → old _SUCCESS out → files in → old files out → _SUCCESS
 //
-// A run does not replace anything. Its files and then its _SUCCESS are brought into a
-// directory among its staged files, and that comes to the destination by one rename:
+// An increment does not replace anything. Its files and then its _SUCCESS are brought into
+// a directory among its staged files, and that comes to the destination by one rename:
 //
 //	pending manifest → files and _SUCCESS into one directory → that directory in
 //
-// A run names the output that it is beside, its base, or none. It counts only while
-// that is the destination's: so an output that replaces another replaces the runs
+// An increment names the output that it is beside, its base, or none. It counts only while
+// that is the destination's: so an output that replaces another replaces the increments
 // beside it as well, all at the moment at which its _SUCCESS appears. They are moved
 // out after that, and so are those of a number below the output's which a killed holder
-// left. Runs of another base for which that is not so, and parts without a _SUCCESS,
+// left. Increments of another base for which that is not so, and parts without a _SUCCESS,
 // lost their output: somebody deleted it, or brought back an older one. Only an output
 // that replaces all that is there removes them, as their inputs may be gone; until
-// then the destination counts as damaged. What a run's directory holds never changes, and its name is used
-// once: a process reads each run once.
+// then the destination counts as damaged. What an increment's directory holds never changes, and its name
+// is used once: a process reads each increment once.
 //
 // An output that replaces others names them, by their IDs: all that its destination held
 // when its inputs were looked for, also what waited to be published. Whoever publishes or
@@ -67,8 +67,8 @@
 // conversion looks again, and an output that waits to be published is given up.
 //
 // Two outputs of a destination that have the rows of one input, or one number, are
-// damage: a run that was converted again came back, and nobody knows which of the two is
-// to go.
+// damage: an increment that was converted again came back, and nobody knows which of the
+// two is to go.
 //
 // A part that is a directory is like a file: one rename brings all its files in,
 // or takes them out. Directories of copies are made before the files in them, and
@@ -78,7 +78,7 @@
 //
 // The pending manifest is the commit point: whoever holds the destination next
 // completes it. It is in the same directory as the files that it lists. If one of
-// them is lost, or a run's base is, the output is given up: what else its tasks did
+// them is lost, or an increment's base is, the output is given up: what else its tasks did
 // can be used again, and the manifest of the output that it was to replace is put
 // back, unless files of that one were moved out already.
 //

@@ -14,7 +14,7 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// TestOrphans are runs and parts whose output lost its _SUCCESS, though none took its
+// TestOrphans are increments and parts whose output lost its _SUCCESS, though none took its
 // place: their inputs may be gone, so only who replaces all that is there removes them.
 func TestOrphans(t *testing.T) {
 	lose := func(t *testing.T, d *Destination, st store.Store) {
@@ -24,9 +24,9 @@ func TestOrphans(t *testing.T) {
 		}
 	}
 	for name, make := range map[string]func(*testing.T, *Destination, store.Store) (orphan string){
-		"runs": func(t *testing.T, d *Destination, st store.Store) string {
+		"increments": func(t *testing.T, d *Destination, st store.Store) string {
 			output(t, d, st, "P")
-			addedRun(t, d, "I")
+			addedIncrement(t, d, "I")
 			lose(t, d, st)
 			for _, part := range []string{"part-00000-0-", "part-00001-0-"} {
 				infos, _ := st.List(t.Context(), d.path)
@@ -36,9 +36,9 @@ func TestOrphans(t *testing.T) {
 					}
 				}
 			}
-			return "run=00000002-"
+			return "increment-00000002-"
 		},
-		"a run beside an older output": func(t *testing.T, d *Destination, st store.Store) string {
+		"an increment beside an older output": func(t *testing.T, d *Destination, st store.Store) string {
 			output(t, d, st, "P")
 			older := path.Join("/parent", "older")
 			if err := st.Rename(t.Context(), d.path, older); err != nil {
@@ -50,7 +50,7 @@ func TestOrphans(t *testing.T) {
 			}
 			output(t, d, st, "P")
 			output(t, d, st, "Q")
-			run := addedRun(t, d, "I")
+			run := addedIncrement(t, d, "I")
 			if err := st.Rename(t.Context(), dirOf(d, run), path.Join("/parent", path.Base(dirOf(d, run)))); err != nil {
 				t.Fatal(err)
 			}
@@ -68,7 +68,7 @@ func TestOrphans(t *testing.T) {
 			if err := st.Rename(t.Context(), path.Join("/parent", path.Base(dirOf(d, run))), dirOf(d, run)); err != nil {
 				t.Fatal(err)
 			}
-			return "run=00000003-"
+			return "increment-00000003-"
 		},
 		"parts": func(t *testing.T, d *Destination, st store.Store) string {
 			output(t, d, st, "P")
@@ -81,14 +81,14 @@ func TestOrphans(t *testing.T) {
 			orphan := make(t, d, st)
 			before := names(t, st, d.path)
 			s, _ := looked(t, d)
-			failuretest.Want(t, s.AllowRun(), failure.Foreign, orphan, "belongs to is missing")
+			failuretest.Want(t, s.AllowIncrement(), failure.Foreign, orphan, "belongs to is missing")
 			failuretest.Want(t, s.Allow(requestOf("P"), false), failure.Foreign, orphan, "--overwrite")
 			failuretest.Want(t, s.AllowWhole(), failure.Foreign, orphan)
 			if st := status(t, d); !strings.Contains(st.Damage, orphan) || len(st.Debris) > 0 {
 				t.Errorf("status tells of %q and %+v", st.Damage, st.Debris)
 			}
 			c, _ := claim(t, d)
-			failuretest.Want(t, c.State().AllowRun(), failure.Foreign, orphan)
+			failuretest.Want(t, c.State().AllowIncrement(), failure.Foreign, orphan)
 			release(t, c, false)
 			if err := d.Tidy(t.Context()); err != nil {
 				t.Error(err)
@@ -101,26 +101,26 @@ func TestOrphans(t *testing.T) {
 			}
 			output(t, d, st, "R")
 			wantNames(t, st, d.path)
-			if s, runs := looked(t, d); runs != "" || s.AllowRun() != nil || s.AllowWhole() != nil {
-				t.Errorf("runs %q, %v", runs, s.AllowRun())
+			if s, runs := looked(t, d); runs != "" || s.AllowIncrement() != nil || s.AllowWhole() != nil {
+				t.Errorf("increments %q, %v", runs, s.AllowIncrement())
 			}
 		})
 	}
 }
 
-// TestNoOrphansWhileReplaced looks at runs whose output is being replaced, at each
+// TestNoOrphansWhileReplaced looks at increments whose output is being replaced, at each
 // step of that, also where the process is killed that does it.
 func TestNoOrphansWhileReplaced(t *testing.T) {
 	for kill := 1; ; kill++ {
 		d, inner := inMemory(t)
 		output(t, d, inner, "P")
-		addedRun(t, d, "I")
+		addedIncrement(t, d, "I")
 		var calls atomic.Int64
 		st := &odd{Store: inner}
 		st.rename = func(_, to string, do func() error) error {
 			s, err := at(inner, d.path).Look(t.Context())
-			if err == nil && s.AllowRun() != nil {
-				err = s.AllowRun()
+			if err == nil && s.AllowIncrement() != nil {
+				err = s.AllowIncrement()
 			}
 			if err != nil {
 				t.Errorf("before %s: %v", to, err)
@@ -140,14 +140,14 @@ func TestNoOrphansWhileReplaced(t *testing.T) {
 		}
 		_ = c.Release(t.Context(), true)
 		s, _ := looked(t, d)
-		if s.AllowRun() != nil {
-			t.Errorf("after %d renames: %v", kill, s.AllowRun())
+		if s.AllowIncrement() != nil {
+			t.Errorf("after %d renames: %v", kill, s.AllowIncrement())
 		}
 		if err == nil {
 			return
 		}
 		c, _ = claim(t, d)
-		if err := c.State().AllowRun(); err != nil {
+		if err := c.State().AllowIncrement(); err != nil {
 			t.Errorf("once the next holder completed it: %v", err)
 		}
 		release(t, c, false)
@@ -193,7 +193,7 @@ func TestNoOrphansOfWhatIsGivenUp(t *testing.T) {
 			_ = second.Release(t.Context(), true)
 		}
 		third, _ := claim(t, d)
-		if err := third.State().AllowRun(); err != nil {
+		if err := third.State().AllowIncrement(); err != nil {
 			t.Errorf("after %d renames: %v", kill, err)
 		}
 		release(t, third, false)
@@ -222,7 +222,7 @@ func (b *blind) List(ctx context.Context, p string) ([]store.Info, error) {
 func TestNoOrphansWhileTakenOver(t *testing.T) {
 	d, inner := inMemory(t)
 	output(t, d, inner, "P")
-	addedRun(t, d, "I")
+	addedIncrement(t, d, "I")
 	st := &odd{Store: inner}
 	c, held := claim(t, at(st, d.path))
 	r, results := begun(t, c, "Q")
@@ -236,8 +236,8 @@ func TestNoOrphansWhileTakenOver(t *testing.T) {
 		t.Fatal("it was published")
 	}
 	s, err := at(&blind{inner, 6}, d.path).Look(t.Context())
-	if err != nil || s.AllowRun() != nil {
-		t.Errorf("%v, %v", err, s.AllowRun())
+	if err != nil || s.AllowIncrement() != nil {
+		t.Errorf("%v, %v", err, s.AllowIncrement())
 	}
 	st.rename = nil
 	release(t, c, true)

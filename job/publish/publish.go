@@ -18,7 +18,7 @@ import (
 func (c *Claim) Publish(ctx context.Context, r *Run, results []*manifest.TaskResult, made *manifest.Made) (*manifest.Success, error) {
 	s := manifest.NewSuccess(r.Plan, manifest.NewID(), results)
 	s.Sequence, s.Made = c.state.sequence+1, made
-	if !s.Run {
+	if !s.Increment {
 		s.Replaces = c.state.all()
 	}
 	doc, err := s.Encode()
@@ -129,8 +129,8 @@ func (c *Claim) checkInside(ctx context.Context, dir string, part manifest.Entry
 // was done before, by a run that was killed.
 func (c *Claim) carryOut(ctx context.Context, r *Run, s *manifest.Success, staged map[string]string) error {
 	carryOut := c.replace
-	if s.Run {
-		carryOut = c.addRun
+	if s.Increment {
+		carryOut = c.addIncrement
 	}
 	if err := carryOut(ctx, r, s, staged); err != nil {
 		return fmt.Errorf("publish: %w", err)
@@ -138,10 +138,10 @@ func (c *Claim) carryOut(ctx context.Context, r *Run, s *manifest.Success, stage
 	return nil
 }
 
-// replace makes staged files the output, in the place of another and of the runs
+// replace makes staged files the output, in the place of another and of the increments
 // beside that: these do not count any more once the new manifest is there.
 func (c *Claim) replace(ctx context.Context, r *Run, s *manifest.Success, staged map[string]string) error {
-	runs, err := c.retire(ctx, s)
+	replaced, err := c.retire(ctx, s)
 	if err != nil {
 		return err
 	}
@@ -168,7 +168,7 @@ func (c *Claim) replace(ctx context.Context, r *Run, s *manifest.Success, staged
 		err = c.finish(ctx, s)
 	}
 	if err == nil {
-		err = c.clearRuns(ctx, runs)
+		err = c.clearIncrements(ctx, replaced)
 	}
 	return err
 }
@@ -177,10 +177,10 @@ func mismatch(damage string) error { return fmt.Errorf("%s: %w", damage, store.E
 
 // retire moves the _SUCCESS of the output that is replaced into the claim's own
 // directory, where it is the record of that output's files. It returns the names of
-// the runs that will not count any more.
-func (c *Claim) retire(ctx context.Context, s *manifest.Success) (runs []string, err error) {
-	//guard: what others put into a run since it was read would be removed with it
-	c.runs.forget()
+// the increments that will not count any more.
+func (c *Claim) retire(ctx context.Context, s *manifest.Success) (replaced []string, err error) {
+	//guard: what others put into an increment since it was read would be removed with it
+	c.increments.forget()
 	now, err := c.Look(ctx)
 	if err != nil {
 		return nil, err
@@ -193,16 +193,16 @@ func (c *Claim) retire(ctx context.Context, s *manifest.Success) (runs []string,
 	if came := now.unseenBy(s); len(came) > 0 {
 		return nil, now.overtook(s.Plan, came)
 	}
-	runs = now.replaces()
+	replaced = now.replaces()
 	if now.Success == nil {
-		return runs, nil
+		return replaced, nil
 	}
 	to := c.name(retired)
 	if err := c.move(ctx, c.in(manifest.SuccessName), to); err != nil {
 		return nil, err
 	}
 	c.found.retired = append(c.found.retired, &record{path: to, success: now.Success})
-	return runs, nil
+	return replaced, nil
 }
 
 // bringAll moves staged files and directories to their places, beside each other:
@@ -219,7 +219,7 @@ func (c *Claim) bringAll(ctx context.Context, r *Run, s *manifest.Success, stage
 	return parallel.Do(ctx, len(entries), c.movers, func(ctx context.Context, i int) error {
 		e := entries[i]
 		to, err := path.Join(place, e.Name), store.ErrNotExist
-		//guard: the run's directory would be renamed in place of a file
+		//guard: the increment's directory would be renamed in place of a file
 		if staged[e.Name] != "" {
 			err = c.moveOne(ctx, i, path.Join(r.Dir, staged[e.Name]), to)
 		}

@@ -8,7 +8,7 @@ import (
 )
 
 // Holds are the IDs of all that the destination holds rows of, in order: the output,
-// the runs, and what lost its output. An output that is planned now replaces these and no
+// the increments, and what lost its output. An output that is planned now replaces these and no
 // others. What waits to be published is not among them: its process may live, and report
 // it as done.
 func (s *State) Holds() []string {
@@ -25,7 +25,7 @@ func (s *State) all() []string {
 	return withIDs(s.Holds(), slices.Concat(s.debris, s.uncounted))
 }
 
-// withIDs adds the IDs in the names of parts and runs, and sorts.
+// withIDs adds the IDs in the names of parts and increments, and sorts.
 func withIDs(ids, names []string) []string {
 	for _, name := range names {
 		if id := idIn(name); id != "" {
@@ -36,9 +36,9 @@ func withIDs(ids, names []string) []string {
 	return slices.Compact(ids)
 }
 
-// idIn is the ID in the name of a part or of a run; empty if there is none.
+// idIn is the ID in the name of a part or of an increment; empty if there is none.
 func idIn(name string) string {
-	if _, id, ok := manifest.ParseRun(name); ok {
+	if _, id, ok := manifest.ParseIncrement(name); ok {
 		return id
 	}
 	id, _ := manifest.OutputID(name)
@@ -49,7 +49,7 @@ func idIn(name string) string {
 // plan's output must not replace it: all but an output of the plan itself. What lost its
 // output is without a manifest.
 func (s *State) Unseen(p *manifest.Plan) []Committed {
-	if p.Run {
+	if p.Increment {
 		return nil
 	}
 	seen := slices.Clone(p.Replaces)

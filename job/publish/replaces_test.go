@@ -28,8 +28,8 @@ func replacingPlan(t *testing.T, d *Destination, name string) *manifest.Plan {
 // TestPlanSeesWhatItReplaces is refused once anything else came.
 func TestPlanSeesWhatItReplaces(t *testing.T) {
 	for name, after := range map[string]func(t *testing.T, d *Destination, st store.Store) (named string){
-		"a run": func(t *testing.T, d *Destination, _ store.Store) string {
-			return path.Base(dirOf(d, addedRun(t, d, "I")))
+		"an increment": func(t *testing.T, d *Destination, _ store.Store) string {
+			return path.Base(dirOf(d, addedIncrement(t, d, "I")))
 		},
 		"an output":             func(t *testing.T, d *Destination, st store.Store) string { return "output " + output(t, d, st, "Q").ID },
 		"an output of the same": func(t *testing.T, d *Destination, st store.Store) string { return "output " + output(t, d, st, "R").ID },
@@ -44,7 +44,7 @@ func TestPlanSeesWhatItReplaces(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			d, st := inMemory(t)
 			output(t, d, st, "P")
-			addedRun(t, d, "H")
+			addedIncrement(t, d, "H")
 			p := replacingPlan(t, d, "R")
 			if err := look(t, d).AllowPlan(p, true); err != nil {
 				t.Fatal(err)
@@ -69,7 +69,7 @@ func TestPlanReplacesWhatIsDamaged(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			d, st := inMemory(t)
 			m := output(t, d, st, "P")
-			addedRun(t, d, "H")
+			addedIncrement(t, d, "H")
 			if err := st.Remove(t.Context(), d.in(lose(m))); err != nil {
 				t.Fatal(err)
 			}
@@ -127,20 +127,20 @@ func aside(t *testing.T, name string) (back func()) {
 	}
 }
 
-// TestRunComesBackMeanwhile restores a run after the lock was taken: who publishes then
+// TestIncrementComesBackMeanwhile restores an increment after the lock was taken: who publishes then
 // leaves it alone, and so does the next holder.
-func TestRunComesBackMeanwhile(t *testing.T) {
+func TestIncrementComesBackMeanwhile(t *testing.T) {
 	d, m := onDisk(t)
-	back := aside(t, dirOf(d, addedRun(t, d, "I")))
+	back := aside(t, dirOf(d, addedIncrement(t, d, "I")))
 	c, held := claim(t, d)
 	r, results := begun(t, c, "Q")
 	back()
 	_, err := c.Publish(held, r, results, nil)
-	failuretest.Want(t, err, failure.Foreign, "got another output", "run=00000002-")
+	failuretest.Want(t, err, failure.Foreign, "got another output", "increment-00000002-")
 	release(t, c, true)
 	c, _ = claim(t, d)
-	if s := c.State(); s.ID() != m.ID || len(s.Runs) != 1 || len(c.Runs()) != 1 {
-		t.Errorf("there is output %s with the runs %+v, and %d unfinished", s.ID(), s.Runs, len(c.Runs()))
+	if s := c.State(); s.ID() != m.ID || len(s.Increments) != 1 || len(c.Runs()) != 1 {
+		t.Errorf("there is output %s with the increments %+v, and %d unfinished", s.ID(), s.Increments, len(c.Runs()))
 	}
 	release(t, c, false)
 }
@@ -150,52 +150,52 @@ func TestPendingOutputComesBack(t *testing.T) {
 	d, m := onDisk(t)
 	killed(t, d, "Q", 1)
 	back := aside(t, staged(t, d, "run-")[0])
-	addedRun(t, d, "I")
+	addedIncrement(t, d, "I")
 	back()
 	c, _ := claim(t, d)
-	if s := c.State(); s.ID() != m.ID || len(s.Runs) != 1 || len(c.Runs()) != 1 {
-		t.Errorf("there is output %s with the runs %+v, and %d unfinished", s.ID(), s.Runs, len(c.Runs()))
+	if s := c.State(); s.ID() != m.ID || len(s.Increments) != 1 || len(c.Runs()) != 1 {
+		t.Errorf("there is output %s with the increments %+v, and %d unfinished", s.ID(), s.Increments, len(c.Runs()))
 	}
 	release(t, c, false)
 }
 
-// TestPendingRunComesBack is not published, as its input was converted again.
-func TestPendingRunComesBack(t *testing.T) {
+// TestPendingIncrementComesBack is not published, as its input was converted again.
+func TestPendingIncrementComesBack(t *testing.T) {
 	d := at(store.Local(), filepath.Join(t.TempDir(), "dest"))
 	st := &endsAtRename{Store: store.Local(), left: 1, end: func() {}}
 	c, held := claim(t, at(st, d.path))
-	r, results := begunRun(t, c, "I")
+	r, results := begunIncrement(t, c, "I")
 	st.counts = true
 	if _, err := c.Publish(held, r, results, nil); err == nil {
 		t.Fatal("it was not killed")
 	}
 	abandon(c)
 	back := aside(t, staged(t, d, "run-")[0])
-	again := addedRun(t, d, "I")
+	again := addedIncrement(t, d, "I")
 	back()
 	c, _ = claim(t, d)
-	if s := c.State(); len(s.Runs) != 1 || s.Runs[0].Success.ID != again.ID || s.AllowRun() != nil {
-		t.Errorf("there are the runs %+v: %v", s.Runs, s.AllowRun())
+	if s := c.State(); len(s.Increments) != 1 || s.Increments[0].Success.ID != again.ID || s.AllowIncrement() != nil {
+		t.Errorf("there are the increments %+v: %v", s.Increments, s.AllowIncrement())
 	}
 	release(t, c, false)
 }
 
-// TestRunsThatCameBack have rows of an input, or the number, of another run: nothing is
+// TestIncrementsThatCameBack have rows of an input, or the number, of another increment: nothing is
 // added to that until one of the two is gone.
-func TestRunsThatCameBack(t *testing.T) {
+func TestIncrementsThatCameBack(t *testing.T) {
 	for name, again := range map[string]string{
 		"the rows of I are in ": "I", "has the number 2 as well": "J",
 	} {
 		d, _ := onDisk(t)
-		first := addedRun(t, d, "I")
+		first := addedIncrement(t, d, "I")
 		back := aside(t, dirOf(d, first))
-		addedRun(t, d, again)
+		addedIncrement(t, d, again)
 		if again == "I" {
-			addedRun(t, d, "K")
+			addedIncrement(t, d, "K")
 		}
 		back()
 		s, _ := looked(t, d)
-		failuretest.Want(t, s.AllowRun(), failure.Foreign, name, dirOf(d, first))
+		failuretest.Want(t, s.AllowIncrement(), failure.Foreign, name, dirOf(d, first))
 		if status(t, d).Damage == "" || s.Finished(requestOf("P")) {
 			t.Errorf("%s: status shows nothing", name)
 		}
@@ -203,8 +203,8 @@ func TestRunsThatCameBack(t *testing.T) {
 			t.Error(err)
 		}
 		aside(t, dirOf(d, first))
-		if s, _ := looked(t, d); s.AllowRun() != nil {
-			t.Error(s.AllowRun())
+		if s, _ := looked(t, d); s.AllowIncrement() != nil {
+			t.Error(s.AllowIncrement())
 		}
 	}
 }

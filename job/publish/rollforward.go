@@ -62,16 +62,16 @@ func (c *Claim) rollOne(ctx context.Context, r *Run, s *manifest.Success) (bool,
 	if done := now.passed(s); done {
 		return true, nil
 	}
-	//guard: a run would be published that counts for nobody
-	if s.Run && s.Base != now.ID() {
+	//guard: an increment would be published that counts for nobody
+	if s.Increment && s.Base != now.ID() {
 		return false, nil
 	}
-	//guard: rows would be there twice, as a run that was restored waits to be published
-	if in, _ := now.heldOf(s.Request.Inputs); s.Run && in != "" {
+	//guard: rows would be there twice, as an increment that was restored waits to be published
+	if in, _ := now.heldOf(s.Request.Inputs); s.Increment && in != "" {
 		return false, nil
 	}
 	//guard: keeps what was published after a restored pending output began
-	if !s.Run && len(now.unseenBy(s)) > 0 {
+	if !s.Increment && len(now.unseenBy(s)) > 0 {
 		return false, nil
 	}
 	staged, err := c.staged(ctx, r, s)
@@ -89,18 +89,18 @@ func (c *Claim) rollOne(ctx context.Context, r *Run, s *manifest.Success) (bool,
 
 // passed reports whether an output was published, also if it was replaced since.
 func (s *State) passed(m *manifest.Success) bool {
-	if !m.Run {
+	if !m.Increment {
 		return s.Success != nil && (s.Success.ID == m.ID || m.Sequence < s.Success.Sequence)
 	}
-	name := manifest.RunName(m.Sequence, m.ID)
-	return slices.ContainsFunc(s.Runs, func(r Committed) bool { return r.Name == name })
+	name := manifest.IncrementName(m.Sequence, m.ID)
+	return slices.ContainsFunc(s.Increments, func(r Committed) bool { return r.Name == name })
 }
 
 // giveUp makes a run of which an output was being published one that can be
 // resumed, or be committed again. What came to its place of the output is moved out
 // first, as long as somebody knows whose it is.
 func (c *Claim) giveUp(ctx context.Context, r *Run, p *record) error {
-	if !p.success.Run {
+	if !p.success.Increment {
 		var parts []string
 		for i := range p.success.Parts {
 			parts = append(parts, p.success.Parts[i].Entry().Name)

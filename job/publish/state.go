@@ -27,8 +27,8 @@ const (
 type State struct {
 	// Success is the manifest of the output; nil without one.
 	Success *manifest.Success
-	// Runs are the runs beside it, by their numbers: those that count.
-	Runs []Committed
+	// Increments are the increments beside it, by their numbers: those that count.
+	Increments []Committed
 	// Leftovers is set if something waits for a holder to clear it up. An
 	// unfinished run that is kept for a rerun does not.
 	Leftovers bool
@@ -37,10 +37,10 @@ type State struct {
 	damage    string   // why an output is not what its manifest says, or empty
 	foreign   []string // names that are not ours
 	debris    []string // names that are ours, but not of the output
-	uncounted []string // runs of outputs that were replaced, and directories that were to become runs
+	uncounted []string // increments of outputs that were replaced, and directories that were to become increments
 	staged    []string // IDs of plans of which tasks that ran elsewhere left work
 	dead      []string // names of that work, where no output can come of it
-	orphans   []string // runs and parts of an output that is not there, though none replaced it
+	orphans   []string // increments and parts of an output that is not there, though none replaced it
 	locked    bool     // there is a lock
 	pending   bool     // an output waits to be published
 	sequence  int64    // of the latest output that is known of
@@ -102,7 +102,7 @@ func (d *Destination) look(ctx context.Context) (*State, error) {
 	if err := d.classify(ctx, s, infos, &found); err != nil {
 		return nil, err
 	}
-	if err := d.classifyRuns(ctx, s, infos); err != nil {
+	if err := d.classifyIncrements(ctx, s, infos); err != nil {
 		return nil, err
 	}
 	//guard: rows would be passed over that are nowhere else
@@ -170,7 +170,7 @@ func (d *Destination) classify(ctx context.Context, s *State, infos []store.Info
 			}
 		case info.Name == manifest.SuccessName:
 		case info.Name == manifest.InputsName && !info.Dir && !info.Link:
-		case isRun(info): // see classifyRuns
+		case isIncrement(info): // see classifyIncrements
 		case info.Name == manifest.LockName:
 			s.Leftovers, s.locked = true, true
 		case info.Name == manifest.WorkName && info.Dir && !info.Link:
@@ -346,15 +346,15 @@ func (d *Destination) classifyAside(ctx context.Context, s *State, dir string, e
 }
 
 // Finished reports whether the destination holds what is asked for, whole, without
-// runs beside it, and nothing waits to replace it.
+// increments beside it, and nothing waits to replace it.
 func (s *State) Finished(r *manifest.Request) bool {
 	return s.whole() && len(s.Success.Differences(r)) == 0
 }
 
 // whole reports whether the destination holds an output that is what its manifest says,
-// without runs beside it, and nothing waits to replace it.
+// without increments beside it, and nothing waits to replace it.
 func (s *State) whole() bool {
-	return s.Success != nil && len(s.Runs) == 0 && s.damage == "" && !s.pending
+	return s.Success != nil && len(s.Increments) == 0 && s.damage == "" && !s.pending
 }
 
 // refuseForeign is failure.Foreign if the destination holds what is not ours.
@@ -380,12 +380,12 @@ func (s *State) Allow(r *manifest.Request, overwrite bool) error {
 	//guard: an output that was changed would be made anew without leave
 	case s.damage != "":
 		return failure.New(failure.Foreign, "destination %s holds an output that was changed: %s; --overwrite makes it anew", s.path, s.damage)
-	case s.Success == nil && len(s.Runs) == 0:
+	case s.Success == nil && len(s.Increments) == 0:
 		return nil
 	}
-	//guard: rows of runs would go without leave
-	if n := len(s.Runs); n > 0 {
-		return failure.New(failure.Foreign, "destination %s holds %d runs of incremental conversions: --incremental adds to them, --overwrite replaces all that is there",
+	//guard: rows of increments would go without leave
+	if n := len(s.Increments); n > 0 {
+		return failure.New(failure.Foreign, "destination %s holds increments (%d): --incremental adds to them, --overwrite replaces all that is there",
 			s.path, n)
 	}
 	differences := s.Success.Differences(r)
@@ -421,8 +421,8 @@ func (s *State) UnknownInputs() string {
 // AllowPlan is what Allow is for a plan that was made earlier: it must not
 // replace what the destination got since.
 func (s *State) AllowPlan(p *manifest.Plan, overwrite bool) error {
-	if p.Run {
-		return s.allowRunPlan(p)
+	if p.Increment {
+		return s.allowIncrementPlan(p)
 	}
 	//guard: a plan that was left lying would replace newer data
 	if came := s.Unseen(p); len(came) > 0 && !s.pending {

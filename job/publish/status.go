@@ -30,7 +30,7 @@ type Status struct {
 	// LeftAlone is what would be debris if nothing were Foreign: it may be of an output
 	// whose manifest cannot be read, and nobody removes it.
 	LeftAlone []Leftover
-	// Damage says why the output, or a run, is not what its manifest says; empty if
+	// Damage says why the output, or an increment, is not what its manifest says; empty if
 	// it is.
 	Damage string
 	// Foreign names what rowtocol did not write.
@@ -78,13 +78,13 @@ type Leftover struct {
 
 // Kinds of leftovers. Of the first two the work can be used again.
 const (
-	unfinishedRun = "unfinished run"
-	planWork      = "tasks of a plan"
-	replacedRun   = "run of an output that was replaced"
-	strayFile     = "file of no output"
-	formerHolder  = "what a former holder had"
-	trash         = "remains of a removal"
-	deadWork      = "tasks of a plan that was published, or is outdated"
+	unfinishedRun     = "unfinished run"
+	planWork          = "tasks of a plan"
+	replacedIncrement = "increment of an output that was replaced"
+	strayFile         = "file of no output"
+	formerHolder      = "what a former holder had"
+	trash             = "remains of a removal"
+	deadWork          = "tasks of a plan that was published, or is outdated"
 )
 
 // statusTries is how often Status looks again because the lock changed hands.
@@ -161,8 +161,8 @@ func (d *Destination) survey(ctx context.Context, lock *Lock) (*Status, error) {
 		if err != nil {
 			return nil, err
 		}
-		if _, _, ok := manifest.ParseRun(name); ok {
-			l.What = replacedRun
+		if _, _, ok := manifest.ParseIncrement(name); ok {
+			l.What = replacedIncrement
 		}
 		//guard: the files of an output whose manifest was damaged would be told of as debris
 		if len(state.foreign) > 0 {

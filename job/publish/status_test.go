@@ -319,14 +319,14 @@ func TestTree(t *testing.T) {
 		}
 	}
 	deep := "/deep" + strings.Repeat("/k=1", 80)
-	mkdirs("/tree/dt=1", "/tree/dt=2/h=1", "/tree/dt=2/h=2/.rowtocol/x", "/tree/dt=3/_index/a", "/tree/dt=3/h=1", "/tree/dt=4/run=00000001-0123456789abcdef/a=b", "/tree/plain", "/tree/_temporary",
-		"/empty", "/single/.rowtocol", "/single/dt=1", "/plain/a", "/runs/run=00000001-0123456789abcdef", "/others/run=1", deep)
+	mkdirs("/tree/dt=1", "/tree/dt=2/h=1", "/tree/dt=2/h=2/.rowtocol/x", "/tree/dt=3/_index/a", "/tree/dt=3/h=1", "/tree/dt=4/increment-00000001-0123456789abcdef/a=b", "/tree/plain", "/tree/_temporary",
+		"/empty", "/single/.rowtocol", "/single/dt=1", "/plain/a", "/increments/increment-00000001-0123456789abcdef", "/others/increment-1", deep)
 	for _, test := range []struct{ dir, partitions, beside string }{
 		{"/tree", "dt=1 dt=2/h=1 dt=2/h=2 dt=3/h=1 dt=4", "plain"},
 		{"/empty", "none", ""},
 		{"/single", "none", ""},
 		{"/plain", "none", ""},
-		{"/runs", "none", ""},
+		{"/increments", "none", ""},
 		{"/others", "none", ""},
 		{"/missing", "none", ""},
 		{"/deep", strings.TrimPrefix(deep[:len("/deep")+maxKeys*4], "/deep/"), ""},

@@ -39,9 +39,9 @@ func FindTree(ctx context.Context, at store.Location) (*Tree, error) {
 // branches reports whether a directory is one of partitions, by what is in it.
 func branches(infos []store.Info) (keys bool) {
 	for _, info := range infos {
-		_, _, run := manifest.ParseRun(info.Name)
+		_, _, increment := manifest.ParseIncrement(info.Name)
 		switch {
-		case run, info.Name == manifest.SuccessName, info.Name == manifest.LockName, info.Name == manifest.WorkName, isOurs(info.Name):
+		case increment, info.Name == manifest.SuccessName, info.Name == manifest.LockName, info.Name == manifest.WorkName, isOurs(info.Name):
 			return false
 		case isKey(info):
 			keys = true
@@ -50,10 +50,10 @@ func branches(infos []store.Info) (keys bool) {
 	return keys
 }
 
-// isKey reports whether a directory is named key=value, and is none of runs.
+// isKey reports whether a directory is named key=value.
 func isKey(info store.Info) bool {
-	key, _, ok := manifest.ParseKey(info.Name)
-	return ok && key != manifest.RunKey && info.Dir && !info.Link && !store.Hidden(info.Name)
+	_, _, ok := manifest.ParseKey(info.Name)
+	return ok && info.Dir && !info.Link && !store.Hidden(info.Name)
 }
 
 // grow adds what is in a directory of partitions.

@@ -4,12 +4,12 @@
 // calls to the store, and others go on meanwhile, past the time after which they
 // must think the first dead. What it demands:
 //
-//   - a reader that follows _SUCCESS gets one output and the runs that came beside it,
+//   - a reader that follows _SUCCESS gets one output and the increments that came beside it,
 //     whole, as they were at one moment, or is told why not;
-//   - a finished output is replaced by a later run only, and only with leave, and runs
+//   - a finished output is replaced by a later run only, and only with leave, and increments
 //     beside it go after it;
 //   - nothing is replaced that came after the look of the run which replaces it;
-//   - no rows come twice, in two runs;
+//   - no rows come twice, in two increments;
 //   - what tasks left that ran elsewhere is published, or stays where they left it;
 //   - afterwards any run completes, and leaves its output and nothing else.
 //

@@ -27,8 +27,8 @@ type pair struct {
 func (p pair) String() string { return fmt.Sprintf("%v, then %s and %s", p.before, p.first, p.other) }
 
 var (
-	outputP = []run{{"P", overwrites}}
-	withRun = []run{{"P", overwrites}, {"H", adds}}
+	outputP       = []run{{"P", overwrites}}
+	withIncrement = []run{{"P", overwrites}, {"H", adds}}
 )
 
 var pairs = []pair{
@@ -44,16 +44,16 @@ var pairs = []pair{
 	{outputP, run{"Q", commits}, run{"R", overwrites}, 4},
 	{outputP, run{"R", overwrites}, run{"Q", commits}, 4},
 	{nil, run{"I", adds}, run{"I", adds}, 4},
-	{withRun, run{"I", adds}, run{"J", adds}, 4},
-	{withRun, run{"I", adds}, run{"Q", overwrites}, 4},
-	{withRun, run{"Q", overwrites}, run{"I", adds}, 4},
+	{withIncrement, run{"I", adds}, run{"J", adds}, 4},
+	{withIncrement, run{"I", adds}, run{"Q", overwrites}, 4},
+	{withIncrement, run{"Q", overwrites}, run{"I", adds}, 4},
 	{[]run{{"H", adds}}, run{"Q", overwrites}, run{"I", adds}, 8},
-	{outputP, run{"I", commitsRun}, run{"I", commitsRun}, 8},
-	{withRun, run{"I", commitsRun}, run{"I", adds}, 8},
-	{withRun, run{"I", commitsRun}, run{"Q", overwrites}, 8},
-	{withRun, run{"Q", overwrites}, run{"I", commitsRun}, 8},
-	{withRun, run{"I", adds}, run{"Q", commits}, 8},
-	{withRun, run{"Q", commits}, run{"I", adds}, 8},
+	{outputP, run{"I", commitsIncrement}, run{"I", commitsIncrement}, 8},
+	{withIncrement, run{"I", commitsIncrement}, run{"I", adds}, 8},
+	{withIncrement, run{"I", commitsIncrement}, run{"Q", overwrites}, 8},
+	{withIncrement, run{"Q", overwrites}, run{"I", commitsIncrement}, 8},
+	{withIncrement, run{"I", adds}, run{"Q", commits}, 8},
+	{withIncrement, run{"Q", commits}, run{"I", adds}, 8},
 }
 
 // Pairs runs pairs of troubles: the first run gets into trouble at its n-th call,
@@ -191,7 +191,7 @@ func Random(t *testing.T, open Open, schedules int) {
 		}
 		planned := run{"Q", commits}
 		if r.IntN(2) == 0 {
-			planned = run{"I", commitsRun}
+			planned = run{"I", commitsIncrement}
 		}
 		if r.IntN(2) == 0 {
 			w.runTasks(t, planned)
@@ -238,7 +238,7 @@ func Readers(t *testing.T, open Open) {
 	} {
 		for n, met := 1, true; met; n++ {
 			w := newWorld(open(t))
-			for _, r := range withRun {
+			for _, r := range withIncrement {
 				w.mustRun(t, r)
 			}
 			g := newGate(w.st, freeze, n)

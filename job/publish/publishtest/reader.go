@@ -18,7 +18,7 @@ var errChanging = errors.New("the output changes")
 func nameOf(m *manifest.Success) string { return m.Request.Inputs[0].Path }
 
 // read reads what counts as readers do, and returns whose it is: the names of the
-// requests of the output, or nothing if there is none, and of the runs beside it,
+// requests of the output, or nothing if there is none, and of the increments beside it,
 // with a + between. An error other than errChanging is a fault of who published.
 func (w *world) read(ctx context.Context, st store.Store) (string, error) {
 	for range 3 {
@@ -36,16 +36,16 @@ func (w *world) read(ctx context.Context, st store.Store) (string, error) {
 		}
 		for i := 0; i < len(runs) && err == nil; i++ {
 			names = append(names, nameOf(runs[i]))
-			err = w.readOutput(ctx, st, path.Join(w.dest, manifest.RunName(runs[i].Sequence, runs[i].ID)), runs[i], top)
+			err = w.readOutput(ctx, st, path.Join(w.dest, manifest.IncrementName(runs[i].Sequence, runs[i].ID)), runs[i], top)
 		}
 		return strings.Join(names, "+"), err
 	}
 	return "", errChanging
 }
 
-// list finds what counts: the output, nil if there is none, and the runs of which it
+// list finds what counts: the output, nil if there is none, and the increments of which it
 // is the base.
-func (w *world) list(ctx context.Context, st store.Store) (top *manifest.Success, runs []*manifest.Success, err error) {
+func (w *world) list(ctx context.Context, st store.Store) (top *manifest.Success, increments []*manifest.Success, err error) {
 	infos, err := st.List(ctx, w.dest)
 	if errors.Is(err, store.ErrNotExist) {
 		return nil, nil, nil
@@ -58,7 +58,7 @@ func (w *world) list(ctx context.Context, st store.Store) (top *manifest.Success
 	}
 	base, others := idOf(top), false
 	for _, info := range infos {
-		if _, _, ok := manifest.ParseRun(info.Name); !ok {
+		if _, _, ok := manifest.ParseIncrement(info.Name); !ok {
 			continue
 		}
 		m, err := success(ctx, st, info.Path)
@@ -68,7 +68,7 @@ func (w *world) list(ctx context.Context, st store.Store) (top *manifest.Success
 		case m == nil:
 			return nil, nil, errChanging
 		case m.Base == base:
-			runs = append(runs, m)
+			increments = append(increments, m)
 		default:
 			others = true
 		}
@@ -77,7 +77,7 @@ func (w *world) list(ctx context.Context, st store.Store) (top *manifest.Success
 	if err == nil && (idOf(again) != base || top == nil && others) {
 		err = errChanging
 	}
-	return top, runs, err
+	return top, increments, err
 }
 
 func idOf(m *manifest.Success) string {

@@ -32,9 +32,9 @@ func (w *world) mustRead(t *testing.T) string {
 }
 
 // has reports whether the rows of a request are among those that a reader found:
-// alone, unless they are to be a run.
+// alone, unless they are to be an increment.
 func (r run) in(name string) bool {
-	if !r.how.isRun() {
+	if !r.how.isIncrement() {
 		return name == r.name
 	}
 	return slices.Contains(strings.Split(name, "+"), r.name)
@@ -81,14 +81,14 @@ func (w *world) settle(t *testing.T) {
 func (w *world) commitAgain(t *testing.T) {
 	t.Helper()
 	again := run{w.plan.Request.Inputs[0].Path, commits}
-	if w.plan.Run {
-		again.how = commitsRun
+	if w.plan.Increment {
+		again.how = commitsIncrement
 	}
 	err := w.do(t.Context(), w.st, again)
 	if name := w.mustRead(t); err == nil && !again.in(name) {
 		t.Errorf("after another commit there is the output of %q", name)
 	}
-	replaced := w.plan.Run || len(w.added) > 0 || slices.ContainsFunc(w.outputs, func(o output) bool { return o.name != again.name })
+	replaced := w.plan.Increment || len(w.added) > 0 || slices.ContainsFunc(w.outputs, func(o output) bool { return o.name != again.name })
 	if err != nil && !(replaced && errors.Is(err, failure.Foreign)) {
 		t.Errorf("another commit: %v", err)
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// witness is a store that notes the outputs and the runs that come and go.
+// witness is a store that notes the outputs and the increments that come and go.
 type witness struct {
 	store.Store
 	w *world
@@ -35,7 +35,7 @@ func (s witness) Rename(ctx context.Context, from, to string) error {
 
 // comes notes what got a name in the destination.
 func (w *world) comes(ctx context.Context, st store.Store, name string) {
-	_, _, run := manifest.ParseRun(name)
+	_, _, increment := manifest.ParseIncrement(name)
 	switch {
 	case name == manifest.SuccessName:
 		if m, _ := success(ctx, st, w.dest); m != nil {
@@ -43,7 +43,7 @@ func (w *world) comes(ctx context.Context, st store.Store, name string) {
 			w.replaces(m)
 			w.outputs = append(w.outputs, output{id: m.ID, name: nameOf(m), plan: m.Plan})
 		}
-	case run:
+	case increment:
 		m, err := success(ctx, st, path.Join(w.dest, name))
 		if m == nil || err != nil || m.Base != w.topID() {
 			w.faults = append(w.faults, fmt.Sprintf("%s came beside %q, and does not count: %v", name, w.topID(), err))
@@ -55,7 +55,7 @@ func (w *world) comes(ctx context.Context, st store.Store, name string) {
 		if w.top != nil {
 			w.outputs[len(w.outputs)-1].beside = true
 		}
-		w.runs[name], w.added = m, append(w.added, m.Plan)
+		w.increments[name], w.added = m, append(w.added, m.Plan)
 		w.present[m.ID] = nameOf(m)
 	}
 	w.note()
@@ -80,11 +80,11 @@ func (w *world) goes(name string) {
 	if name == manifest.SuccessName {
 		w.top = nil
 	}
-	if m := w.runs[name]; m != nil {
+	if m := w.increments[name]; m != nil {
 		if m.Base == w.topID() {
 			w.faults = append(w.faults, name+" went while it counted")
 		}
-		delete(w.runs, name)
+		delete(w.increments, name)
 	}
 	w.note()
 }
@@ -99,14 +99,14 @@ func (w *world) topID() string {
 }
 
 // counting are the requests whose rows count: that of the output, or nothing, and
-// those of the runs in their order.
+// those of the increments in their order.
 func (w *world) counting() []string {
 	names := []string{""}
 	if w.top != nil {
 		names[0] = nameOf(w.top)
 	}
 	var runs []*manifest.Success
-	for _, m := range w.runs {
+	for _, m := range w.increments {
 		if m.Base == w.topID() {
 			runs = append(runs, m)
 		}

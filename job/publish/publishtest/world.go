@@ -25,18 +25,18 @@ const (
 type way int
 
 const (
-	overwrites way = iota // it converts, and replaces another output and all runs
-	keeps                 // it converts, and does not
-	commits               // it publishes what tasks left that ran elsewhere
-	adds                  // it converts, as a run beside what is there
-	commitsRun            // it publishes what tasks left, as a run
+	overwrites       way = iota // it converts, and replaces another output and all increments
+	keeps                       // it converts, and does not
+	commits                     // it publishes what tasks left that ran elsewhere
+	adds                        // it converts, as an increment beside what is there
+	commitsIncrement            // it publishes what tasks left, as an increment
 )
 
 // elsewhere reports whether the tasks of a run ran elsewhere.
-func (w way) elsewhere() bool { return w == commits || w == commitsRun }
+func (w way) elsewhere() bool { return w == commits || w == commitsIncrement }
 
-// isRun reports whether a run's output is to be beside others.
-func (w way) isRun() bool { return w == adds || w == commitsRun }
+// isIncrement reports whether a run's output is to be beside others.
+func (w way) isIncrement() bool { return w == adds || w == commitsIncrement }
 
 // run is what a process does.
 type run struct {
@@ -45,7 +45,7 @@ type run struct {
 }
 
 func (r run) String() string {
-	return [...]string{"", "keeping ", "commit of ", "run of ", "commit of a run of "}[r.how] + r.name
+	return [...]string{"", "keeping ", "commit of ", "increment of ", "commit of an increment of "}[r.how] + r.name
 }
 
 // world is a destination, and what happened to it.
@@ -56,28 +56,28 @@ type world struct {
 	alike bool           // all runs do the same
 	kept  []string       // requests whose runs replace nothing
 
-	mu      sync.Mutex
-	clock   time.Time
-	claims  []run // that got the destination, in order
-	done    []int // index in claims of those that published
-	outputs []output
-	top     *manifest.Success            // of the output that is there
-	runs    map[string]*manifest.Success // that are there, by their names
-	added   []string                     // the plans of all runs that came
-	states  []string                     // what counted, one after the other
-	faults  []string                     // what must not happen to runs
-	present map[string]string            // the requests of what came and was not replaced, by IDs
-	seen    map[string][]string          // the IDs that processes saw before they planned, by processes
+	mu         sync.Mutex
+	clock      time.Time
+	claims     []run // that got the destination, in order
+	done       []int // index in claims of those that published
+	outputs    []output
+	top        *manifest.Success            // of the output that is there
+	increments map[string]*manifest.Success // that are there, by their names
+	added      []string                     // the plans of all increments that came
+	states     []string                     // what counted, one after the other
+	faults     []string                     // what must not happen to increments
+	present    map[string]string            // the requests of what came and was not replaced, by IDs
+	seen       map[string][]string          // the IDs that processes saw before they planned, by processes
 }
 
 // output is what became the output of the destination.
 type output struct {
 	id, name, plan string
-	beside         bool // a run came beside it
+	beside         bool // an increment came beside it
 }
 
 func newWorld(st store.Store, dest string) *world {
-	w := &world{dest: dest, clock: time.Unix(0, 0), runs: make(map[string]*manifest.Success), states: []string{""}, present: make(map[string]string), seen: make(map[string][]string)}
+	w := &world{dest: dest, clock: time.Unix(0, 0), increments: make(map[string]*manifest.Success), states: []string{""}, present: make(map[string]string), seen: make(map[string][]string)}
 	w.st = witness{st, w}
 	return w
 }
@@ -174,7 +174,7 @@ func (w *world) do(ctx context.Context, st store.Store, r run) (err error) {
 func (w *world) nothing(s *publish.State, r run) bool {
 	request := requestOf(r.name)
 	switch {
-	case r.how == commitsRun:
+	case r.how == commitsIncrement:
 		return s.Committed(w.plan) != nil
 	case r.how == adds:
 		return !s.Pending() && slices.ContainsFunc(s.Outputs(), func(o publish.Committed) bool { return nameOf(o.Success) == r.name })
@@ -191,7 +191,7 @@ func (w *world) allow(s *publish.State, r run) error {
 		return s.AllowPlan(w.plan, true)
 	}
 	if r.how == adds {
-		return s.AllowRun()
+		return s.AllowIncrement()
 	}
 	request := requestOf(r.name)
 	return s.Allow(&request, r.how == overwrites)
@@ -215,7 +215,7 @@ func (w *world) work(ctx context.Context, st store.Store, c *publish.Claim, r ru
 	}
 	// A conversion looks again if something came meanwhile; a commit is refused.
 	w.mu.Lock()
-	saw := &manifest.Plan{Run: r.how.isRun(), Replaces: w.seen[me]}
+	saw := &manifest.Plan{Increment: r.how.isIncrement(), Replaces: w.seen[me]}
 	w.mu.Unlock()
 	if !r.how.elsewhere() && len(c.State().Unseen(saw)) > 0 {
 		w.sees(me, c.State().Holds())
@@ -258,8 +258,8 @@ func (w *world) runTasks(t *testing.T, r run) {
 	if w.plan, err = planOf(r.name); err != nil {
 		t.Fatal(err)
 	}
-	w.plan.Dest, w.plan.Base, w.plan.Run = w.dest, s.ID(), r.how.isRun()
-	if !w.plan.Run {
+	w.plan.Dest, w.plan.Base, w.plan.Increment = w.dest, s.ID(), r.how.isIncrement()
+	if !w.plan.Increment {
 		w.plan.Replaces = s.Holds()
 	}
 	if w.plan.ID, err = w.plan.Sum(); err != nil {
@@ -287,8 +287,8 @@ func (w *world) mustRun(t *testing.T, r run) {
 // begin goes on with a run of the same request, or starts one.
 func begin(ctx context.Context, c *publish.Claim, r run) (*publish.Run, error) {
 	p, err := planOf(r.name)
-	if err == nil && r.how.isRun() {
-		p.Run, p.Base = true, c.State().ID()
+	if err == nil && r.how.isIncrement() {
+		p.Increment, p.Base = true, c.State().ID()
 		p.ID, err = p.Sum()
 	}
 	if err != nil {

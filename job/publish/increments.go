@@ -16,41 +16,42 @@ import (
 )
 
 // Committed is an output that counts, with the name of its directory in the
-// destination: a run, or the output that the runs are beside, whose name is empty.
+// destination: an increment, or the output that the increments are beside, whose name is
+// empty.
 type Committed struct {
 	Name    string
 	Success *manifest.Success
 }
 
-// knownRuns are the runs of a destination that were found sound. A run's name is
-// used once, and what has it never changes: it need not be read again.
-type knownRuns struct {
-	mu   sync.Mutex
-	runs map[string]*committed
+// knownIncrements are the increments of a destination that were found sound. An increment's
+// name is used once, and what has it never changes: it need not be read again.
+type knownIncrements struct {
+	mu         sync.Mutex
+	increments map[string]*committed
 }
 
-func (k *knownRuns) get(name string) *committed {
+func (k *knownIncrements) get(name string) *committed {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	return k.runs[name]
+	return k.increments[name]
 }
 
-func (k *knownRuns) add(r *committed) {
+func (k *knownIncrements) add(r *committed) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.runs == nil {
-		k.runs = make(map[string]*committed)
+	if k.increments == nil {
+		k.increments = make(map[string]*committed)
 	}
-	k.runs[r.Name] = r
+	k.increments[r.Name] = r
 }
 
-func (k *knownRuns) forget() {
+func (k *knownIncrements) forget() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.runs = nil
+	k.increments = nil
 }
 
-// committed is what the directory of a run holds.
+// committed is what the directory of an increment holds.
 type committed struct {
 	Committed
 	empty   bool     // nothing, which a rename that was cut short leaves
@@ -58,30 +59,30 @@ type committed struct {
 	foreign []string // names that are not ours
 }
 
-// isRun reports whether something in a destination may be a run.
-func isRun(info store.Info) bool {
-	_, _, ok := manifest.ParseRun(info.Name)
+// isIncrement reports whether something in a destination may be an increment.
+func isIncrement(info store.Info) bool {
+	_, _, ok := manifest.ParseIncrement(info.Name)
 	return ok && info.Dir && !info.Link
 }
 
-// classifyRuns tells the runs in the destination apart: those that count, because
+// classifyIncrements tells the increments in the destination apart: those that count, because
 // the output that they are beside is still the same, and those that do not.
-func (d *Destination) classifyRuns(ctx context.Context, s *State, infos []store.Info) error {
-	infos = slices.DeleteFunc(slices.Clone(infos), func(i store.Info) bool { return !isRun(i) })
-	runs := make([]*committed, len(infos))
+func (d *Destination) classifyIncrements(ctx context.Context, s *State, infos []store.Info) error {
+	infos = slices.DeleteFunc(slices.Clone(infos), func(i store.Info) bool { return !isIncrement(i) })
+	increments := make([]*committed, len(infos))
 	err := parallel.Do(ctx, len(infos), d.movers, func(ctx context.Context, i int) (err error) {
-		runs[i], err = d.readCommitted(ctx, infos[i].Name)
+		increments[i], err = d.readCommitted(ctx, infos[i].Name)
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	for i, r := range runs {
-		sequence, _, _ := manifest.ParseRun(infos[i].Name)
+	for i, r := range increments {
+		sequence, _, _ := manifest.ParseIncrement(infos[i].Name)
 		s.sequence = max(s.sequence, sequence)
 		switch {
 		case r == nil:
-		//guard: what others put there would be removed with the run
+		//guard: what others put there would be removed with the increment
 		case len(r.foreign) > 0:
 			s.foreign = append(s.foreign, r.foreign...)
 			if r.Success == nil {
@@ -91,15 +92,15 @@ func (d *Destination) classifyRuns(ctx context.Context, s *State, infos []store.
 			s.uncounted = append(s.uncounted, r.Name)
 		case r.Success.Base == s.ID():
 			s.damage = cmp.Or(s.damage, r.damage)
-			s.Runs = append(s.Runs, r.Committed)
-		//guard: runs would stay that are beside an output which was replaced
+			s.Increments = append(s.Increments, r.Committed)
+		//guard: increments would stay that are beside an output which was replaced
 		case s.Success != nil && s.Success.Sequence > sequence:
 			s.uncounted = append(s.uncounted, r.Name)
 		default: // its output was lost
 			s.orphans = append(s.orphans, r.Name)
 		}
 	}
-	slices.SortFunc(s.Runs, func(a, b Committed) int { return cmp.Compare(a.Success.Sequence, b.Success.Sequence) })
+	slices.SortFunc(s.Increments, func(a, b Committed) int { return cmp.Compare(a.Success.Sequence, b.Success.Sequence) })
 	var holders manifest.Holders
 	outputs := s.Outputs()
 	if len(outputs) == 1 {
@@ -107,7 +108,7 @@ func (d *Destination) classifyRuns(ctx context.Context, s *State, infos []store.
 	}
 	for _, o := range outputs {
 		name := path.Join(s.path, o.Name)
-		//guard: a run that was restored would have its rows there twice
+		//guard: an increment that was restored would have its rows there twice
 		if twice := holders.Add(name, o.Success); twice != nil {
 			s.damage = cmp.Or(s.damage, fmt.Sprintf("%s: %s", name, twice))
 		}
@@ -116,10 +117,10 @@ func (d *Destination) classifyRuns(ctx context.Context, s *State, infos []store.
 	return nil
 }
 
-// readCommitted reads what the directory of a run holds, unless it was read before
-// and was sound. It returns nil if the run was moved away meanwhile.
+// readCommitted reads what the directory of an increment holds, unless it was read before
+// and was sound. It returns nil if the increment was moved away meanwhile.
 func (d *Destination) readCommitted(ctx context.Context, name string) (*committed, error) {
-	if known := d.runs.get(name); known != nil {
+	if known := d.increments.get(name); known != nil {
 		return known, nil
 	}
 	in := d.below(d.in(name))
@@ -140,11 +141,11 @@ func (d *Destination) readCommitted(ctx context.Context, name string) (*committe
 			return nil, err
 		}
 	}
-	sequence, id, _ := manifest.ParseRun(name)
+	sequence, id, _ := manifest.ParseIncrement(name)
 	m := s.Success
-	//guard: a directory of others, or one that was copied, would be taken for a run
-	if m == nil || !m.Run || m.ID != id || m.Sequence != sequence {
-		why := name + " (no run of rowtocol)"
+	//guard: a directory of others, or one that was copied, would be taken for an increment
+	if m == nil || !m.Increment || m.ID != id || m.Sequence != sequence {
+		why := name + " (no increment of rowtocol)"
 		if len(s.foreign) > 0 {
 			why = path.Join(name, s.foreign[0])
 		}
@@ -162,24 +163,24 @@ func (d *Destination) readCommitted(ctx context.Context, name string) (*committe
 		r.foreign = append(r.foreign, path.Join(name, other))
 	}
 	if r.damage == "" && r.foreign == nil {
-		d.runs.add(r)
+		d.increments.add(r)
 	}
 	return r, nil
 }
 
-// below is a directory in the destination, such as that of a run, to be looked at.
+// below is a directory in the destination, such as that of an increment, to be looked at.
 func (d *Destination) below(dir string) *Destination {
 	in := *d
 	in.path = dir
 	return &in
 }
 
-// inspect holds what is in a run's directory against the run's manifest. Nothing
+// inspect holds what is in an increment's directory against the increment's manifest. Nothing
 // but what that lists may be in it.
 func (d *Destination) inspect(ctx context.Context, s *State, infos []store.Info) error {
 	listed := slices.DeleteFunc(slices.Clone(infos), func(i store.Info) bool {
 		//guard: what has a meaning at the top of a destination only would be passed over
-		if i.Name == manifest.LockName || i.Name == manifest.InputsName || i.Name == manifest.WorkName || isRun(i) {
+		if i.Name == manifest.LockName || i.Name == manifest.InputsName || i.Name == manifest.WorkName || isIncrement(i) {
 			s.foreign = append(s.foreign, i.Name)
 			return true
 		}
@@ -188,18 +189,18 @@ func (d *Destination) inspect(ctx context.Context, s *State, infos []store.Info)
 	if err := d.classify(ctx, s, listed, &contents{}); err != nil {
 		return err
 	}
-	//guard: what no task made would be part of the run
+	//guard: what no task made would be part of the increment
 	s.foreign = append(s.foreign, s.debris...)
 	return nil
 }
 
-// Outputs are the output and the runs beside it: all that counts, in the order of
+// Outputs are the output and the increments beside it: all that counts, in the order of
 // its rows.
 func (s *State) Outputs() []Committed {
 	if s.Success == nil {
-		return s.Runs
+		return s.Increments
 	}
-	return append([]Committed{{Success: s.Success}}, s.Runs...)
+	return append([]Committed{{Success: s.Success}}, s.Increments...)
 }
 
 // Pending reports whether an output waits to be published: who claims the
@@ -209,12 +210,12 @@ func (s *State) Pending() bool { return s.pending }
 // Same reports whether what counts in the destination is what counted before, when
 // nothing waited to change that.
 func (s *State) Same(before *State) bool {
-	return !before.pending && s.ID() == before.ID() && slices.EqualFunc(s.Runs, before.Runs, func(a, b Committed) bool { return a.Name == b.Name })
+	return !before.pending && s.ID() == before.ID() && slices.EqualFunc(s.Increments, before.Increments, func(a, b Committed) bool { return a.Name == b.Name })
 }
 
-// AllowRun is failure.Foreign if no run must be added to what the destination
+// AllowIncrement is failure.Foreign if no increment must be added to what the destination
 // holds.
-func (s *State) AllowRun() error {
+func (s *State) AllowIncrement() error {
 	if err := s.refuseForeign(); err != nil {
 		return err
 	}
@@ -225,12 +226,12 @@ func (s *State) AllowRun() error {
 	return nil
 }
 
-// allowRunPlan is what AllowRun is for a plan that was made earlier.
-func (s *State) allowRunPlan(p *manifest.Plan) error {
-	if err := s.AllowRun(); err != nil || s.pending {
+// allowIncrementPlan is what AllowIncrement is for a plan that was made earlier.
+func (s *State) allowIncrementPlan(p *manifest.Plan) error {
+	if err := s.AllowIncrement(); err != nil || s.pending {
 		return err
 	}
-	//guard: a run would be published that counts for nobody
+	//guard: an increment would be published that counts for nobody
 	if s.ID() != p.Base {
 		return failure.New(failure.Foreign, "destination %s got another output after plan %s was made; make the plan again", s.path, p.ID)
 	}
@@ -255,13 +256,13 @@ func (s *State) heldOf(inputs []manifest.Input) (input, holder string) {
 // Committed returns the manifest of what a plan makes, if the destination holds
 // it, whole, and nothing waits to replace it; else nil.
 func (s *State) Committed(p *manifest.Plan) *manifest.Success {
-	if !p.Run {
+	if !p.Increment {
 		if s.Finished(&p.Request) || s.whole() && s.Success.Plan == p.ID {
 			return s.Success
 		}
 		return nil
 	}
-	for _, r := range s.Runs {
+	for _, r := range s.Increments {
 		if r.Success.Plan == p.ID && s.damage == "" && !s.pending {
 			return r.Success
 		}
@@ -270,26 +271,26 @@ func (s *State) Committed(p *manifest.Plan) *manifest.Success {
 }
 
 // place is where the files of an output come together: in the destination, or, of
-// a run, in a directory among its staged files, which becomes the run's.
+// an increment, in a directory among its staged files, which becomes the increment's.
 func (c *Claim) place(r *Run, s *manifest.Success) string {
-	if !s.Run {
+	if !s.Increment {
 		return c.path
 	}
-	return path.Join(r.Dir, manifest.RunName(s.Sequence, s.ID))
+	return path.Join(r.Dir, manifest.IncrementName(s.Sequence, s.ID))
 }
 
-// addRun does what the pending manifest of a run says. Every step finds out
+// addIncrement does what the pending manifest of an increment says. Every step finds out
 // whether it was done before, by a process that was killed.
-func (c *Claim) addRun(ctx context.Context, r *Run, s *manifest.Success, staged map[string]string) error {
+func (c *Claim) addIncrement(ctx context.Context, r *Run, s *manifest.Success, staged map[string]string) error {
 	now, err := c.Look(ctx)
 	if err != nil {
 		return err
 	}
-	//guard: a run would come among what others put here meanwhile
+	//guard: an increment would come among what others put here meanwhile
 	if err := now.refuseForeign(); err != nil {
 		return err
 	}
-	//guard: a run would be published that counts for nobody
+	//guard: an increment would be published that counts for nobody
 	if now.ID() != s.Base {
 		return failure.New(failure.Foreign, "destination %s got another output meanwhile", c.path)
 	}
@@ -305,7 +306,7 @@ func (c *Claim) addRun(ctx context.Context, r *Run, s *manifest.Success, staged 
 	return err
 }
 
-// assemble brings all files of a run into one directory, its manifest last.
+// assemble brings all files of an increment into one directory, its manifest last.
 func (c *Claim) assemble(ctx context.Context, r *Run, s *manifest.Success, staged map[string]string, dir string) error {
 	err := c.makeDirs(ctx, r.Dir, path.Base(dir), map[string]bool{".": true})
 	if err == nil {
@@ -322,11 +323,11 @@ func (c *Claim) assemble(ctx context.Context, r *Run, s *manifest.Success, stage
 	if err := c.below(dir).inspect(ctx, now, infos); err != nil {
 		return err
 	}
-	//guard: a run would be published of which a file has another length
+	//guard: an increment would be published of which a file has another length
 	if now.damage != "" {
 		return mismatch(now.damage)
 	}
-	//guard: a run would be published with what others put into its directory
+	//guard: an increment would be published with what others put into its directory
 	if err := now.refuseForeign(); err != nil {
 		return err
 	}
@@ -343,24 +344,24 @@ func (c *Claim) assemble(ctx context.Context, r *Run, s *manifest.Success, stage
 	return c.move(ctx, written, file)
 }
 
-// replaces are the runs that do not count any more once an output takes the place of
+// replaces are the increments that do not count any more once an output takes the place of
 // all that is there.
 func (s *State) replaces() []string {
-	runs := slices.Clone(s.uncounted)
-	for _, r := range s.Runs {
-		runs = append(runs, r.Name)
+	increments := slices.Clone(s.uncounted)
+	for _, r := range s.Increments {
+		increments = append(increments, r.Name)
 	}
 	for _, name := range s.orphans {
-		//guard: runs would stay that are of no output
+		//guard: increments would stay that are of no output
 		if !isPart(name) {
-			runs = append(runs, name)
+			increments = append(increments, name)
 		}
 	}
-	return runs
+	return increments
 }
 
-// clearRuns moves directories of runs out of the destination.
-func (c *Claim) clearRuns(ctx context.Context, names []string) error {
+// clearIncrements moves directories of increments out of the destination.
+func (c *Claim) clearIncrements(ctx context.Context, names []string) error {
 	return parallel.Do(ctx, len(names), c.movers, func(ctx context.Context, i int) error {
 		err := c.moveOne(ctx, i, c.in(names[i]), c.name(old))
 		if errors.Is(err, store.ErrNotExist) {

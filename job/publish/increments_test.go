@@ -13,11 +13,11 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// runPlan is the plan of a run beside an output.
-func runPlan(t *testing.T, name, base string) *manifest.Plan {
+// incrementPlan is the plan of an increment beside an output.
+func incrementPlan(t *testing.T, name, base string) *manifest.Plan {
 	t.Helper()
 	p := planOf(t, name)
-	p.Run, p.Base = true, base
+	p.Increment, p.Base = true, base
 	var err error
 	if p.ID, err = p.Sum(); err != nil {
 		t.Fatal(err)
@@ -25,22 +25,22 @@ func runPlan(t *testing.T, name, base string) *manifest.Plan {
 	return p
 }
 
-// begunRun starts a run beside the output that is there, and leaves in it what its
+// begunIncrement starts an increment beside the output that is there, and leaves in it what its
 // tasks would.
-func begunRun(t *testing.T, c *Claim, name string) (*Run, []*manifest.TaskResult) {
+func begunIncrement(t *testing.T, c *Claim, name string) (*Run, []*manifest.TaskResult) {
 	t.Helper()
-	r, err := c.Begin(c.held, runPlan(t, name, c.State().ID()))
+	r, err := c.Begin(c.held, incrementPlan(t, name, c.State().ID()))
 	if err != nil {
 		t.Fatal(err)
 	}
 	return r, stageTasks(t, c.st, r.Dir, r.Plan)
 }
 
-// addedRun adds a run to the destination.
-func addedRun(t *testing.T, d *Destination, name string) *manifest.Success {
+// addedIncrement adds an increment to the destination.
+func addedIncrement(t *testing.T, d *Destination, name string) *manifest.Success {
 	t.Helper()
 	c, held := claim(t, d)
-	r, results := begunRun(t, c, name)
+	r, results := begunIncrement(t, c, name)
 	s, err := c.Publish(held, r, results, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -49,7 +49,7 @@ func addedRun(t *testing.T, d *Destination, name string) *manifest.Success {
 	return s
 }
 
-// looked is the state of the destination, and its runs by name.
+// looked is the state of the destination, and its increments by name.
 func looked(t *testing.T, d *Destination) (*State, string) {
 	t.Helper()
 	s, err := d.Look(t.Context())
@@ -57,64 +57,64 @@ func looked(t *testing.T, d *Destination) (*State, string) {
 		t.Fatal(err)
 	}
 	var runs []string
-	for _, r := range s.Runs {
+	for _, r := range s.Increments {
 		runs = append(runs, r.Success.Request.Inputs[0].Path)
 	}
 	return s, strings.Join(runs, " ")
 }
 
 func dirOf(d *Destination, s *manifest.Success) string {
-	return d.in(manifest.RunName(s.Sequence, s.ID))
+	return d.in(manifest.IncrementName(s.Sequence, s.ID))
 }
 
-// inRun is what wantNames demands of an output, in the directory of a run.
-const inRun = "run=N-ID run=N-ID/_SUCCESS run=N-ID/_index run=N-ID/_index/ID run=N-ID/_index/ID/id run=N-ID/_quarantine run=N-ID/_quarantine/ID " +
-	"run=N-ID/_quarantine/ID/00000-a.avro@0-2 run=N-ID/part-00000-0-ID.trv run=N-ID/part-00001-0-ID.trv run=N-ID/part-00001-0-ID.trv/a run=N-ID/part-00001-0-ID.trv/retired-b"
+// inIncrement is what wantNames demands of an output, in the directory of an increment.
+const inIncrement = "increment-N-ID increment-N-ID/_SUCCESS increment-N-ID/_index increment-N-ID/_index/ID increment-N-ID/_index/ID/id increment-N-ID/_quarantine increment-N-ID/_quarantine/ID " +
+	"increment-N-ID/_quarantine/ID/00000-a.avro@0-2 increment-N-ID/part-00000-0-ID.trv increment-N-ID/part-00001-0-ID.trv increment-N-ID/part-00001-0-ID.trv/a increment-N-ID/part-00001-0-ID.trv/retired-b"
 
-func wantRun(t *testing.T, st store.Store, d *Destination, sequence string) {
+func wantIncrement(t *testing.T, st store.Store, d *Destination, sequence string) {
 	t.Helper()
-	if got := strings.ReplaceAll(names(t, st, d.path), "run="+sequence, "run=N"); got != inRun {
+	if got := strings.ReplaceAll(names(t, st, d.path), "increment-"+sequence, "increment-N"); got != inIncrement {
 		t.Errorf("there are %s", got)
 	}
 }
 
-func TestRuns(t *testing.T) {
+func TestIncrements(t *testing.T) {
 	d, st := inMemory(t)
-	first := addedRun(t, d, "I")
-	if first.Sequence != 1 || !first.Run || first.Base != "" {
+	first := addedIncrement(t, d, "I")
+	if first.Sequence != 1 || !first.Increment || first.Base != "" {
 		t.Errorf("%+v", first)
 	}
-	wantRun(t, st, d, "00000001")
-	addedRun(t, d, "J")
+	wantIncrement(t, st, d, "00000001")
+	addedIncrement(t, d, "J")
 	s, runs := looked(t, d)
-	if runs != "I J" || s.Success != nil || s.Leftovers || s.AllowRun() != nil {
-		t.Errorf("there are %q, leftovers %v: %v", runs, s.Leftovers, s.AllowRun())
+	if runs != "I J" || s.Success != nil || s.Leftovers || s.AllowIncrement() != nil {
+		t.Errorf("there are %q, leftovers %v: %v", runs, s.Leftovers, s.AllowIncrement())
 	}
-	failuretest.Want(t, s.Allow(requestOf("I"), false), failure.Foreign, "2 runs")
+	failuretest.Want(t, s.Allow(requestOf("I"), false), failure.Foreign, "increments (2)")
 	if s.Finished(requestOf("I")) || s.Allow(requestOf("I"), true) != nil {
-		t.Errorf("runs are an output, or cannot be replaced")
+		t.Errorf("increments are an output, or cannot be replaced")
 	}
 	out := output(t, d, st, "P")
 	wantNames(t, st, d.path)
-	addedRun(t, d, "K")
-	if s, runs = looked(t, d); runs != "K" || s.ID() != out.ID || s.Runs[0].Success.Base != out.ID || s.Runs[0].Success.Sequence != 4 {
-		t.Errorf("there is output %s of %q with %+v", s.ID(), runs, s.Runs)
+	addedIncrement(t, d, "K")
+	if s, runs = looked(t, d); runs != "K" || s.ID() != out.ID || s.Increments[0].Success.Base != out.ID || s.Increments[0].Success.Sequence != 4 {
+		t.Errorf("there is output %s of %q with %+v", s.ID(), runs, s.Increments)
 	}
-	failuretest.Want(t, s.Allow(requestOf("P"), false), failure.Foreign, "1 runs")
+	failuretest.Want(t, s.Allow(requestOf("P"), false), failure.Foreign, "increments (1)")
 	if s.Finished(requestOf("P")) || len(s.Outputs()) != 2 || s.Outputs()[0].Name != "" {
-		t.Errorf("an output with a run beside it is what was asked for, or is not the first of %+v", s.Outputs())
+		t.Errorf("an output with an increment beside it is what was asked for, or is not the first of %+v", s.Outputs())
 	}
 }
 
-// TestRunsAreReadOnce looks at a destination of many runs several times.
-func TestRunsAreReadOnce(t *testing.T) {
+// TestIncrementsAreReadOnce looks at a destination of many increments several times.
+func TestIncrementsAreReadOnce(t *testing.T) {
 	d, st := inMemory(t)
 	for _, name := range []string{"I", "J", "K"} {
-		addedRun(t, d, name)
+		addedIncrement(t, d, name)
 	}
 	read := 0
 	again := at(&odd{Store: st, read: func(p string) error {
-		if strings.Contains(p, "run=") {
+		if strings.Contains(p, "increment-") {
 			read++
 		}
 		return nil
@@ -122,38 +122,38 @@ func TestRunsAreReadOnce(t *testing.T) {
 	again.movers = 1
 	for range 5 {
 		if _, runs := looked(t, again); runs != "I J K" {
-			t.Errorf("the runs are %s", runs)
+			t.Errorf("the increments are %s", runs)
 		}
 	}
 	if read != 3 {
-		t.Errorf("%d manifests were read for 3 runs", read)
+		t.Errorf("%d manifests were read for 3 increments", read)
 	}
 }
 
-// TestForeignInRuns finds what is in the place of runs, and in them, and lets it be.
-func TestForeignInRuns(t *testing.T) {
-	other := manifest.RunName(9, manifest.NewID())
+// TestForeignInIncrements finds what is in the place of increments, and in them, and lets it be.
+func TestForeignInIncrements(t *testing.T) {
+	other := manifest.IncrementName(9, manifest.NewID())
 	for name, tc := range map[string]struct {
 		put   string // a file
 		alter func(*manifest.Success)
 		named string
 	}{
-		"no manifest":       {put: other + "/x", named: other},
-		"another name":      {put: "run=x", named: "run=x"},
-		"a file":            {put: "RUN/x", named: "/x"},
-		"a part":            {put: "RUN/part-00000-0-0123456789abcdef.trv", named: "part-00000-0-0123456789abcdef.trv"},
-		"a lock":            {put: "RUN/_lock", named: "_lock"},
-		"a work directory":  {put: "RUN/.rowtocol/plan-x/x", named: ".rowtocol"},
-		"a run":             {put: "RUN/" + other + "/x", named: other},
-		"no run's manifest": {alter: func(s *manifest.Success) { s.Run = false }, named: "no run"},
-		"a copy":            {alter: func(s *manifest.Success) { s.Sequence++ }, named: "no run"},
+		"no manifest":             {put: other + "/x", named: other},
+		"another name":            {put: "increment-x", named: "increment-x"},
+		"a file":                  {put: "RUN/x", named: "/x"},
+		"a part":                  {put: "RUN/part-00000-0-0123456789abcdef.trv", named: "part-00000-0-0123456789abcdef.trv"},
+		"a lock":                  {put: "RUN/_lock", named: "_lock"},
+		"a work directory":        {put: "RUN/.rowtocol/plan-x/x", named: ".rowtocol"},
+		"an increment":            {put: "RUN/" + other + "/x", named: other},
+		"no increment's manifest": {alter: func(s *manifest.Success) { s.Increment = false }, named: "no increment"},
+		"a copy":                  {alter: func(s *manifest.Success) { s.Sequence++ }, named: "no increment"},
 		"another's manifest": {alter: func(s *manifest.Success) {
-			*s = manifest.Success{Version: s.Version, ID: manifest.NewID(), Sequence: s.Sequence, Run: true}
-		}, named: "no run"},
+			*s = manifest.Success{Version: s.Version, ID: manifest.NewID(), Sequence: s.Sequence, Increment: true}
+		}, named: "no increment"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d, st := inMemory(t)
-			s := addedRun(t, d, "I")
+			s := addedIncrement(t, d, "I")
 			file, text := path.Join(dirOf(d, s), manifest.SuccessName), []byte(nil)
 			if tc.alter != nil {
 				tc.alter(s)
@@ -170,7 +170,7 @@ func TestForeignInRuns(t *testing.T) {
 			}
 			before := names(t, st, d.path)
 			c, _ := claim(t, at(st, d.path))
-			failuretest.Want(t, c.State().AllowRun(), failure.Foreign, tc.named)
+			failuretest.Want(t, c.State().AllowIncrement(), failure.Foreign, tc.named)
 			failuretest.Want(t, c.State().Allow(requestOf("P"), true), failure.Foreign, tc.named)
 			release(t, c, false)
 			if after := names(t, st, d.path); after != before {
@@ -192,9 +192,9 @@ func makeAll(t *testing.T, st store.Store, dir string) {
 	}
 }
 
-// TestRunKilled kills who publishes a run before each of its renames. The next
+// TestIncrementKilled kills who publishes an increment before each of its renames. The next
 // holder completes it.
-func TestRunKilled(t *testing.T) {
+func TestIncrementKilled(t *testing.T) {
 	for n, ended := 1, false; !ended; n++ {
 		for _, cut := range []bool{false, true} {
 			d, st := inMemory(t)
@@ -206,13 +206,13 @@ func TestRunKilled(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			r, results := begunRun(t, c, "I")
+			r, results := begunIncrement(t, c, "I")
 			ends.counts = true
 			s, err := c.Publish(held, r, results, nil)
 			ended = err == nil
 			abandon(c)
 			if _, runs := looked(t, d); runs != "" && !ended {
-				t.Errorf("after %d renames there are runs %q", n-1, runs)
+				t.Errorf("after %d renames there are increments %q", n-1, runs)
 			}
 			// A rename that was cut short left an empty directory.
 			if cut && !ended {
@@ -223,11 +223,11 @@ func TestRunKilled(t *testing.T) {
 				}
 			}
 			next, _ := claim(t, at(st, d.path))
-			if runs := next.State().Runs; len(runs) != 1 || s != nil && runs[0].Success.ID != s.ID || next.State().AllowRun() != nil {
+			if runs := next.State().Increments; len(runs) != 1 || s != nil && runs[0].Success.ID != s.ID || next.State().AllowIncrement() != nil {
 				t.Errorf("killed before rename %d: the next holder finds %+v", n, runs)
 			}
 			release(t, next, false)
-			wantRun(t, st, d, "00000001")
+			wantIncrement(t, st, d, "00000001")
 		}
 	}
 }
@@ -247,8 +247,8 @@ func pendingOf(t *testing.T, d *Destination) (all []*manifest.Success) {
 	return all
 }
 
-// TestRunIsGivenUp if the output that it was to be beside is gone, or a file is lost.
-func TestRunIsGivenUp(t *testing.T) {
+// TestIncrementIsGivenUp if the output that it was to be beside is gone, or a file is lost.
+func TestIncrementIsGivenUp(t *testing.T) {
 	for name, spoil := range map[string]func(t *testing.T, st store.Store, d *Destination){
 		"base": func(t *testing.T, st store.Store, d *Destination) {
 			if err := st.Remove(t.Context(), d.in(manifest.SuccessName)); err != nil {
@@ -267,7 +267,7 @@ func TestRunIsGivenUp(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			r, results := begunRun(t, c, "I")
+			r, results := begunIncrement(t, c, "I")
 			ends.counts = true
 			if _, err := c.Publish(held, r, results, nil); err == nil {
 				t.Fatal("it was not killed")
@@ -275,8 +275,8 @@ func TestRunIsGivenUp(t *testing.T) {
 			abandon(c)
 			spoil(t, st, d)
 			next, _ := claim(t, at(st, d.path))
-			if runs := next.Runs(); len(next.State().Runs) != 0 || len(runs) != 1 || len(runs[0].pending) != 0 {
-				t.Errorf("there are runs %+v, and unfinished ones %+v", next.State().Runs, runs)
+			if runs := next.Runs(); len(next.State().Increments) != 0 || len(runs) != 1 || len(runs[0].pending) != 0 {
+				t.Errorf("there are increments %+v, and unfinished ones %+v", next.State().Increments, runs)
 			}
 			release(t, next, false)
 		})
@@ -299,8 +299,8 @@ func spoilAll(t *testing.T, st store.Store, dir string) {
 	}
 }
 
-// TestRunIsRefused where it would not count, or not be what its manifest says.
-func TestRunIsRefused(t *testing.T) {
+// TestIncrementIsRefused where it would not count, or not be what its manifest says.
+func TestIncrementIsRefused(t *testing.T) {
 	for name, tc := range map[string]struct {
 		base  string
 		spoil func(t *testing.T, d *Destination, st *odd, r *Run)
@@ -318,7 +318,7 @@ func TestRunIsRefused(t *testing.T) {
 		"a file of nobody": {"", func(t *testing.T, _ *Destination, st *odd, _ *Run) {
 			st.rename = func(_, to string, do func() error) error {
 				err := do()
-				if strings.HasPrefix(path.Base(path.Dir(to)), "run=") && err == nil {
+				if strings.HasPrefix(path.Base(path.Dir(to)), "increment-") && err == nil {
 					_ = st.WriteFile(t.Context(), path.Join(path.Dir(to), "x"), nil, true)
 				}
 				return err
@@ -330,7 +330,7 @@ func TestRunIsRefused(t *testing.T) {
 			st := &odd{Store: inner}
 			d := at(st, "/parent/dest")
 			c, held := claim(t, d)
-			r, err := c.Begin(held, runPlan(t, "I", tc.base))
+			r, err := c.Begin(held, incrementPlan(t, "I", tc.base))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -340,7 +340,7 @@ func TestRunIsRefused(t *testing.T) {
 				t.Errorf("it was published: %v", err)
 			}
 			if s, runs := looked(t, at(inner, d.path)); runs != "" || len(s.uncounted) > 0 {
-				t.Errorf("there are runs %q and %q", runs, s.uncounted)
+				t.Errorf("there are increments %q and %q", runs, s.uncounted)
 			}
 			st.rename = nil
 			release(t, c, false)
@@ -348,10 +348,10 @@ func TestRunIsRefused(t *testing.T) {
 	}
 }
 
-// TestRunChangedMeanwhile puts a file into a run that was read before.
-func TestRunChangedMeanwhile(t *testing.T) {
+// TestIncrementChangedMeanwhile puts a file into an increment that was read before.
+func TestIncrementChangedMeanwhile(t *testing.T) {
 	d, st := inMemory(t)
-	s := addedRun(t, d, "I")
+	s := addedIncrement(t, d, "I")
 	c, held := claim(t, d)
 	r, results := begun(t, c, "P")
 	if err := st.WriteFile(t.Context(), path.Join(dirOf(d, s), "x"), nil, true); err != nil {
@@ -362,12 +362,12 @@ func TestRunChangedMeanwhile(t *testing.T) {
 	release(t, c, false)
 }
 
-// TestRunsThatDoNotCount go: those of another output, and directories that were to
-// become runs.
-func TestRunsThatDoNotCount(t *testing.T) {
+// TestIncrementsThatDoNotCount go: those of another output, and directories that were to
+// become increments.
+func TestIncrementsThatDoNotCount(t *testing.T) {
 	d, st := inMemory(t)
 	output(t, d, st, "P")
-	i := addedRun(t, d, "I")
+	i := addedIncrement(t, d, "I")
 	aside := path.Join("/parent", path.Base(dirOf(d, i)))
 	if err := st.Rename(t.Context(), dirOf(d, i), aside); err != nil {
 		t.Fatal(err)
@@ -377,38 +377,38 @@ func TestRunsThatDoNotCount(t *testing.T) {
 	if err := st.Rename(t.Context(), aside, dirOf(d, i)); err != nil {
 		t.Fatal(err)
 	}
-	if err := st.Mkdir(t.Context(), d.in(manifest.RunName(8, manifest.NewID()))); err != nil {
+	if err := st.Mkdir(t.Context(), d.in(manifest.IncrementName(8, manifest.NewID()))); err != nil {
 		t.Fatal(err)
 	}
 	s, runs := looked(t, d)
 	if runs != "" || len(s.uncounted) != 2 || !s.Leftovers {
 		t.Errorf("there are %q beside %q", s.uncounted, runs)
 	}
-	added := addedRun(t, d, "J")
+	added := addedIncrement(t, d, "J")
 	if added.Sequence != 9 {
-		t.Errorf("the run has the number %d", added.Sequence)
+		t.Errorf("the increment has the number %d", added.Sequence)
 	}
 	if _, runs := looked(t, d); runs != "J" {
-		t.Errorf("the runs are %s", runs)
+		t.Errorf("the increments are %s", runs)
 	}
-	if infos, err := st.List(t.Context(), d.path); err != nil || slices.ContainsFunc(infos, func(i store.Info) bool { return isRun(i) && i.Path != dirOf(d, added) }) {
+	if infos, err := st.List(t.Context(), d.path); err != nil || slices.ContainsFunc(infos, func(i store.Info) bool { return isIncrement(i) && i.Path != dirOf(d, added) }) {
 		t.Errorf("there are %v: %v", infos, err)
 	}
 }
 
-// TestOrphanedRuns stay, and are not added to, if others removed the manifest of the
+// TestOrphanedIncrements stay, and are not added to, if others removed the manifest of the
 // output that they are beside.
-func TestOrphanedRuns(t *testing.T) {
+func TestOrphanedIncrements(t *testing.T) {
 	d, st := inMemory(t)
 	output(t, d, st, "P")
-	addedRun(t, d, "I")
+	addedIncrement(t, d, "I")
 	if err := st.Remove(t.Context(), d.in(manifest.SuccessName)); err != nil {
 		t.Fatal(err)
 	}
 	before := names(t, st, d.path)
 	c, _ := claim(t, at(st, d.path))
-	for _, err := range []error{c.State().AllowRun(), c.State().Allow(requestOf("P"), false), c.State().AllowPlan(runPlan(t, "J", ""), false)} {
-		failuretest.Want(t, err, failure.Foreign, "_SUCCESS of the output that run=", "is missing", "--overwrite")
+	for _, err := range []error{c.State().AllowIncrement(), c.State().Allow(requestOf("P"), false), c.State().AllowPlan(incrementPlan(t, "J", ""), false)} {
+		failuretest.Want(t, err, failure.Foreign, "_SUCCESS of the output that increment-", "is missing", "--overwrite")
 	}
 	release(t, c, false)
 	if after := names(t, st, d.path); after != before {
@@ -421,21 +421,21 @@ func TestOrphanedRuns(t *testing.T) {
 	wantNames(t, st, d.path)
 }
 
-// TestPlanOfARun is refused if an input came meanwhile, or another output.
-func TestPlanOfARun(t *testing.T) {
+// TestPlanOfAnIncrement is refused if an input came meanwhile, or another output.
+func TestPlanOfAnIncrement(t *testing.T) {
 	d, st := inMemory(t)
 	out := output(t, d, st, "P")
-	p, known := runPlan(t, "I", out.ID), runPlan(t, "P", out.ID)
+	p, known := incrementPlan(t, "I", out.ID), incrementPlan(t, "P", out.ID)
 	s, _ := looked(t, d)
 	if err := s.AllowPlan(p, false); err != nil || s.Committed(p) != nil {
 		t.Errorf("%v, %v", err, s.Committed(p))
 	}
 	failuretest.Want(t, s.AllowPlan(known, false), failure.Foreign, "input P was committed")
-	failuretest.Want(t, s.AllowPlan(runPlan(t, "I", ""), false), failure.Foreign, "got another output")
-	run := addedRun(t, d, "I")
+	failuretest.Want(t, s.AllowPlan(incrementPlan(t, "I", ""), false), failure.Foreign, "got another output")
+	run := addedIncrement(t, d, "I")
 	s, _ = looked(t, d)
 	if m := s.Committed(p); m == nil || m.ID != run.ID {
-		t.Errorf("the plan's run is %+v", m)
+		t.Errorf("the plan's increment is %+v", m)
 	}
 	failuretest.Want(t, s.AllowPlan(p, false), failure.Foreign, "input I was committed", path.Base(dirOf(d, run)))
 
@@ -443,11 +443,11 @@ func TestPlanOfARun(t *testing.T) {
 		t.Fatal(err)
 	}
 	s, _ = looked(t, at(st, d.path))
-	failuretest.Want(t, s.AllowRun(), failure.Foreign, "is missing", "anew")
+	failuretest.Want(t, s.AllowIncrement(), failure.Foreign, "is missing", "anew")
 	if s.Committed(p) != nil {
-		t.Error("a run that lost a file is what was planned")
+		t.Error("an increment that lost a file is what was planned")
 	}
-	if !slices.ContainsFunc(s.Runs, func(r Committed) bool { return r.Success.ID == run.ID }) {
+	if !slices.ContainsFunc(s.Increments, func(r Committed) bool { return r.Success.ID == run.ID }) {
 		t.Error("its inputs are not known")
 	}
 }
