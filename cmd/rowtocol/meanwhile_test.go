@@ -189,22 +189,50 @@ func TestRestoredIncrement(t *testing.T) {
 	rowtocol(t, dir, nil, "lookup", "out", "12").want(t, 0)
 }
 
-// TestNumberGivenTwice to an increment while another one was away that comes back.
-func TestNumberGivenTwice(t *testing.T) {
+// TestHighestIncrementComesBack after the next one was published. All count if they have
+// other inputs; if its input was converted again, nobody reads that twice.
+func TestHighestIncrementComesBack(t *testing.T) {
 	dir := t.TempDir()
-	pairs(t, dir, "in/a.avro", 0, 10)
-	incremental(t, dir).want(t, 0)
-	run := incrementNames(t, dir)[0]
-	if err := os.Rename(dir+"/out/"+run, dir+"/trash"); err != nil {
-		t.Fatal(err)
+	for i, name := range []string{"a", "b", "c"} {
+		pairs(t, dir, "in/"+name+".avro", 10*i, 10)
+		incremental(t, dir).want(t, 0, "10 rows")
 	}
-	pairs(t, dir, "more/b.avro", 10, 10)
-	rowtocol(t, dir, nil, "convert", "--incremental", "more", "out").want(t, 0)
-	if err := os.Rename(dir+"/trash", dir+"/out/"+run); err != nil {
-		t.Fatal(err)
+	last := incrementNames(t, dir)[2]
+	mustMove := func(from, to string) {
+		t.Helper()
+		if err := os.Rename(dir+"/"+from, dir+"/"+to); err != nil {
+			t.Fatal(err)
+		}
 	}
-	rowtocol(t, dir, nil, "count", "out").want(t, 3, "has the number 1 as well", run)
-	incremental(t, dir).want(t, 9, "has the number 1 as well", run)
-	rowtocol(t, dir, nil, "status", "out").want(t, 0, "has the number 1 as well")
-	rowtocol(t, dir, nil, "verify", "out").want(t, 6, "has the number 1 as well")
+	mustMove("out/"+last, "trash")
+	mustMove("in/c.avro", "c.avro")
+	pairs(t, dir, "in/d.avro", 30, 10)
+	incremental(t, dir).want(t, 0, "10 rows")
+	mustMove("trash", "out/"+last)
+	mustMove("c.avro", "in/c.avro")
+	names := incrementNames(t, dir)
+	for i, name := range names {
+		if sequence, _, _ := manifest.ParseIncrement(name); sequence != int64(i)+1 {
+			t.Errorf("increments %q", names)
+		}
+	}
+	incremental(t, dir).want(t, 0, "nothing to do")
+	rowtocol(t, dir, nil, "count", "out").want(t, 0, "40")
+	wantIDs(t, dir, from(0, 40)...)
+	rowtocol(t, dir, nil, "verify", "out", "--against", "in", "--require-complete").want(t, 0)
+	if s := statusIn(t, dir, "out"); len(s.Increments) != 4 || s.Damage != "" || len(s.Debris)+len(s.Foreign) > 0 {
+		t.Errorf("%+v", s)
+	}
+
+	last = names[3]
+	mustMove("out/"+last, "trash")
+	incremental(t, dir).want(t, 0, "10 rows")
+	again := incrementNames(t, dir)[3]
+	mustMove("trash", "out/"+last)
+	rowtocol(t, dir, nil, "count", "out").want(t, 3, "in/d.avro", last, again)
+	incremental(t, dir).want(t, 9, "in/d.avro", last, again)
+	rowtocol(t, dir, nil, "status", "out").want(t, 0, "in/d.avro", last)
+	if sequence, _, _ := manifest.ParseIncrement(again); sequence != 5 {
+		t.Errorf("%s came after %s", again, last)
+	}
 }

@@ -11,6 +11,7 @@
 //	DEST/_quarantine/<output>/00003-a.avro@512-2048  a published copy of damaged bytes
 //	DEST/_index/<output>/<name>                      a file that was made of side files
 //	DEST/increment-00000012-<output>/                an increment, with a _SUCCESS and files of its own
+//	DEST/_increments-00000012                        an empty file: the last number that was given
 //	DEST/_inputs                                     Inputs, what surveys read; no output depends on it
 //
 //	a directory in which tasks leave their work:

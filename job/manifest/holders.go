@@ -9,9 +9,8 @@ import (
 // Holders finds outputs of one destination that do not belong together. The zero value
 // has no outputs.
 type Holders struct {
-	names   []string
-	inputs  map[inputKey]int // places in names
-	numbers map[int64]int
+	names  []string
+	inputs map[inputKey]int // places in names
 }
 
 // inputKey is equal for inputs that are the same. It is shorter than a path, as a
@@ -40,18 +39,14 @@ func keysOf(in *Input) (keys []inputKey) {
 	return append(keys, key(append(bytes, in.Location()...)))
 }
 
-// Conflict is why two outputs do not belong into one destination: an increment
-// that was converted again came back, say.
+// Conflict is why two outputs do not belong into one destination: an increment came
+// back whose inputs were converted again, say.
 type Conflict struct {
-	Other  string // the output that was there first
-	Input  string // whose rows both have; empty if both have one number
-	Number int64  // the Sequence of both, or 0
+	Other string // the output that was there first
+	Input string // whose rows both have
 }
 
 func (c *Conflict) String() string {
-	if c.Input == "" {
-		return fmt.Sprintf("%s has the number %d as well; if one of the two was restored, move it away", c.Other, c.Number)
-	}
 	return fmt.Sprintf("the rows of %s are in %s as well; if one of the two was restored, move it away", c.Input, c.Other)
 }
 
@@ -59,18 +54,14 @@ func (c *Conflict) String() string {
 // before; nil if there is none.
 func (h *Holders) Add(name string, s *Success) (found *Conflict) {
 	if h.inputs == nil {
-		h.inputs, h.numbers = make(map[inputKey]int, len(s.Request.Inputs)), make(map[int64]int)
+		h.inputs = make(map[inputKey]int, len(s.Request.Inputs))
 	}
 	now := len(h.names)
 	h.names = append(h.names, name)
-	if other, ok := h.numbers[s.Sequence]; ok {
-		found = &Conflict{Other: h.names[other], Number: s.Sequence}
-	}
-	h.numbers[s.Sequence] = now
 	for i := range s.Request.Inputs {
 		in := &s.Request.Inputs[i]
 		for _, key := range keysOf(in) {
-			if other, ok := h.inputs[key]; ok && other != now && (found == nil || found.Input == "") {
+			if other, ok := h.inputs[key]; ok && other != now && found == nil {
 				found = &Conflict{Other: h.names[other], Input: in.Path}
 			}
 			h.inputs[key] = now

@@ -5,25 +5,24 @@ import (
 	"testing"
 )
 
-// TestHolders finds the rows of an input, and a number, in two outputs.
+// TestHolders finds the rows of an input in two outputs. A number may be in two.
 func TestHolders(t *testing.T) {
-	output := func(sequence int64, inputs ...string) *Success {
-		s := &Success{Sequence: sequence}
+	output := func(inputs ...string) *Success {
+		s := &Success{Sequence: 1}
 		for _, name := range inputs {
 			s.Request.Inputs = append(s.Request.Inputs, Input{Path: name})
 		}
 		return s
 	}
 	var h Holders
-	for name, s := range map[string]*Success{"x": output(1, "a", "b"), "y": output(2, "c"), "z": output(3)} {
+	for name, s := range map[string]*Success{"x": output("a", "b"), "y": output("c"), "z": output()} {
 		if found := h.Add(name, s); found != nil {
 			t.Errorf("%s: %v", name, found)
 		}
 	}
 	for want, s := range map[string]*Success{
-		"the rows of c are in y as well": output(9, "d", "c"),
-		"the rows of a are in x as well": output(2, "a"),
-		"z has the number 3 as well":     output(3, "e"),
+		"the rows of c are in y as well": output("d", "c"),
+		"the rows of a are in x as well": output("a"),
 	} {
 		if found := h.Add("new", s); found == nil || !strings.HasPrefix(found.String(), want) {
 			t.Errorf("found %v, want %q", found, want)

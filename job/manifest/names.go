@@ -111,6 +111,23 @@ func ParseIncrement(name string) (sequence int64, id string, ok bool) {
 	return sequence, id, true
 }
 
+// numberPrefix begins the names of the markers that NumberName names.
+const numberPrefix = "_increments-"
+
+// NumberName names the marker of the last number that a destination gave: an empty file,
+// which stays when the increment of that number is moved away.
+func NumberName(sequence int64) string { return fmt.Sprintf("%s%08d", numberPrefix, sequence) }
+
+// ParseNumber returns what NumberName was given; ok is false for other names.
+func ParseNumber(name string) (sequence int64, ok bool) {
+	sequence, _ = strconv.ParseInt(strings.TrimPrefix(name, numberPrefix), 10, 64) // non-numbers fail the comparison below
+	//guard: rejects other names, and numbers that no output may have
+	if sequence < 1 || sequence > MaxSequence || NumberName(sequence) != name {
+		return 0, false
+	}
+	return sequence, true
+}
+
 // TaskName names the result of a task.
 func TaskName(task int) string { return fmt.Sprintf("task-%05d.json", task) }
 

@@ -75,3 +75,19 @@ func TestIncrementNames(t *testing.T) {
 		}
 	}
 }
+
+func TestNumberNames(t *testing.T) {
+	for sequence, want := range map[int64]string{1: "_increments-00000001", 99999999: "_increments-99999999"} {
+		if number, ok := ParseNumber(want); NumberName(sequence) != want || number != sequence || !ok {
+			t.Errorf("%s is of number %d (%v)", want, number, ok)
+		}
+	}
+	for _, name := range []string{
+		"_increments-", "_increments-1", "_increments-00000000", "_increments-000000001", "_increments-100000000", "_increments--0000001",
+		"_increments-+0000001", "_increments-0000000a", "increments-00000001", "00000001", "_increments-99999999999999999999",
+	} {
+		if number, ok := ParseNumber(name); ok {
+			t.Errorf("%s is taken for the marker of number %d", name, number)
+		}
+	}
+}

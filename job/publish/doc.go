@@ -9,6 +9,8 @@
 //	DEST/_index/<id>/…                   what was made of side files of its tasks
 //	DEST/increment-<number>-<id>/        an increment: an output next to that one, with
 //	                                     all of these in a directory of its own
+//	DEST/_increments-<number>            an empty file: the last number that was given to
+//	                                     an increment
 //	DEST/_inputs                         what surveys read of inputs; any process may
 //	                                     write or remove it
 //	DEST/_lock                           names the holder; written once, never changed
@@ -49,7 +51,14 @@
 // An increment does not replace anything. Its files and then its _SUCCESS are brought into
 // a directory among its staged files, and that comes to the destination by one rename:
 //
-//	pending manifest → files and _SUCCESS into one directory → that directory in
+//	pending manifest → files and _SUCCESS into one directory → marker of the number in →
+//	that directory in → marker of the number before out
+//
+// No number is given twice, also if the increment of the last one was moved away: it may
+// come back. The next number is one more than the highest of the output, the increments,
+// the markers and what waits to be published. Where a holder was killed between the
+// renames there are two markers, of which the next holder moves the lower one out. An
+// output that replaces all has a higher number than the marker, which then goes as well.
 //
 // An increment names the output that it is beside, its base, or none. It counts only while
 // that is the destination's: so an output that replaces another replaces the increments
@@ -66,9 +75,8 @@
 // completes it removes nothing else. If anything else is there, a commit is refused, a
 // conversion looks again, and an output that waits to be published is given up.
 //
-// Two outputs of a destination that have the rows of one input, or one number, are
-// damage: an increment that was converted again came back, and nobody knows which of the
-// two is to go.
+// Two outputs of a destination that have the rows of one input are damage: an increment
+// came back whose inputs were converted again, and nobody knows which of the two is to go.
 //
 // A part that is a directory is like a file: one rename brings all its files in,
 // or takes them out. Directories of copies are made before the files in them, and

@@ -100,7 +100,7 @@ func (d *Destination) classifyIncrements(ctx context.Context, s *State, infos []
 			s.orphans = append(s.orphans, r.Name)
 		}
 	}
-	slices.SortFunc(s.Increments, func(a, b Committed) int { return cmp.Compare(a.Success.Sequence, b.Success.Sequence) })
+	slices.SortFunc(s.Increments, func(a, b Committed) int { return cmp.Compare(a.Name, b.Name) })
 	var holders manifest.Holders
 	outputs := s.Outputs()
 	if len(outputs) == 1 {
@@ -180,7 +180,7 @@ func (d *Destination) below(dir string) *Destination {
 func (d *Destination) inspect(ctx context.Context, s *State, infos []store.Info) error {
 	listed := slices.DeleteFunc(slices.Clone(infos), func(i store.Info) bool {
 		//guard: what has a meaning at the top of a destination only would be passed over
-		if i.Name == manifest.LockName || i.Name == manifest.InputsName || i.Name == manifest.WorkName || isIncrement(i) {
+		if i.Name == manifest.LockName || i.Name == manifest.InputsName || i.Name == manifest.WorkName || isIncrement(i) || isMarker(i) {
 			s.foreign = append(s.foreign, i.Name)
 			return true
 		}
@@ -216,7 +216,7 @@ func (s *State) Same(before *State) bool {
 // AllowIncrement is failure.Foreign if no increment must be added to what the destination
 // holds.
 func (s *State) AllowIncrement() error {
-	if err := s.refuseForeign(); err != nil {
+	if err := s.allowNext(); err != nil {
 		return err
 	}
 	//guard: inputs would be passed over whose rows are lost
@@ -298,12 +298,19 @@ func (c *Claim) addIncrement(ctx context.Context, r *Run, s *manifest.Success, s
 	if err := c.assemble(ctx, r, s, staged, dir); err != nil {
 		return err
 	}
+	//guard: the number would be given again once the increment was moved away
+	if err := c.mark(ctx, now, s.Sequence); err != nil {
+		return err
+	}
 	to := c.in(path.Base(dir))
 	err = c.move(ctx, dir, to)
 	if errors.Is(err, store.ErrExist) || errors.Is(err, store.ErrNotExist) {
-		return c.replaceEmpty(ctx, dir, to, err)
+		err = c.replaceEmpty(ctx, dir, to, err)
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	return c.unmark(ctx, now, s.Sequence)
 }
 
 // assemble brings all files of an increment into one directory, its manifest last.

@@ -68,12 +68,12 @@ func dirOf(d *Destination, s *manifest.Success) string {
 }
 
 // inIncrement is what wantNames demands of an output, in the directory of an increment.
-const inIncrement = "increment-N-ID increment-N-ID/_SUCCESS increment-N-ID/_index increment-N-ID/_index/ID increment-N-ID/_index/ID/id increment-N-ID/_quarantine increment-N-ID/_quarantine/ID " +
+const inIncrement = "_increments-N increment-N-ID increment-N-ID/_SUCCESS increment-N-ID/_index increment-N-ID/_index/ID increment-N-ID/_index/ID/id increment-N-ID/_quarantine increment-N-ID/_quarantine/ID " +
 	"increment-N-ID/_quarantine/ID/00000-a.avro@0-2 increment-N-ID/part-00000-0-ID.trv increment-N-ID/part-00001-0-ID.trv increment-N-ID/part-00001-0-ID.trv/a increment-N-ID/part-00001-0-ID.trv/retired-b"
 
 func wantIncrement(t *testing.T, st store.Store, d *Destination, sequence string) {
 	t.Helper()
-	if got := strings.ReplaceAll(names(t, st, d.path), "increment-"+sequence, "increment-N"); got != inIncrement {
+	if got := strings.NewReplacer("increment-"+sequence, "increment-N", "_increments-"+sequence, "_increments-N").Replace(names(t, st, d.path)); got != inIncrement {
 		t.Errorf("there are %s", got)
 	}
 }

@@ -180,31 +180,25 @@ func TestPendingIncrementComesBack(t *testing.T) {
 	release(t, c, false)
 }
 
-// TestIncrementsThatCameBack have rows of an input, or the number, of another increment: nothing is
-// added to that until one of the two is gone.
+// TestIncrementsThatCameBack have rows of an input of another increment: nothing is added
+// to that until one of the two is gone.
 func TestIncrementsThatCameBack(t *testing.T) {
-	for name, again := range map[string]string{
-		"the rows of I are in ": "I", "has the number 2 as well": "J",
-	} {
-		d, _ := onDisk(t)
-		first := addedIncrement(t, d, "I")
-		back := aside(t, dirOf(d, first))
-		addedIncrement(t, d, again)
-		if again == "I" {
-			addedIncrement(t, d, "K")
-		}
-		back()
-		s, _ := looked(t, d)
-		failuretest.Want(t, s.AllowIncrement(), failure.Foreign, name, dirOf(d, first))
-		if status(t, d).Damage == "" || s.Finished(requestOf("P")) {
-			t.Errorf("%s: status shows nothing", name)
-		}
-		if err := s.Allow(requestOf("P"), true); err != nil {
-			t.Error(err)
-		}
-		aside(t, dirOf(d, first))
-		if s, _ := looked(t, d); s.AllowIncrement() != nil {
-			t.Error(s.AllowIncrement())
-		}
+	d, _ := onDisk(t)
+	first := addedIncrement(t, d, "I")
+	back := aside(t, dirOf(d, first))
+	addedIncrement(t, d, "I")
+	addedIncrement(t, d, "K")
+	back()
+	s, _ := looked(t, d)
+	failuretest.Want(t, s.AllowIncrement(), failure.Foreign, "the rows of I are in ", dirOf(d, first))
+	if status(t, d).Damage == "" || s.Finished(requestOf("P")) {
+		t.Error("status shows nothing")
+	}
+	if err := s.Allow(requestOf("P"), true); err != nil {
+		t.Error(err)
+	}
+	aside(t, dirOf(d, first))
+	if s, _ := looked(t, d); s.AllowIncrement() != nil {
+		t.Error(s.AllowIncrement())
 	}
 }

@@ -43,7 +43,8 @@ type State struct {
 	orphans   []string // increments and parts of an output that is not there, though none replaced it
 	locked    bool     // there is a lock
 	pending   bool     // an output waits to be published
-	sequence  int64    // of the latest output that is known of
+	sequence  int64    // the last that was given, as far as it is known
+	marker    string   // name of the file that remembers it when the increment is gone, or empty
 	unread    string   // a manifest that cannot be read, or empty
 }
 
@@ -161,6 +162,7 @@ func (d *Destination) classify(ctx context.Context, s *State, infos []store.Info
 		}
 	}
 	var parts []manifest.Entry // directories, of parts and of indexes
+	var markers []string
 	for _, info := range infos {
 		switch e, listed := expected[info.Name]; {
 		case listed:
@@ -171,6 +173,8 @@ func (d *Destination) classify(ctx context.Context, s *State, infos []store.Info
 		case info.Name == manifest.SuccessName:
 		case info.Name == manifest.InputsName && !info.Dir && !info.Link:
 		case isIncrement(info): // see classifyIncrements
+		case isMarker(info):
+			markers = append(markers, info.Name)
 		case info.Name == manifest.LockName:
 			s.Leftovers, s.locked = true, true
 		case info.Name == manifest.WorkName && info.Dir && !info.Link:
@@ -197,6 +201,7 @@ func (d *Destination) classify(ctx context.Context, s *State, infos []store.Info
 	if err := d.classifyParts(ctx, s, parts, expected); err != nil {
 		return err
 	}
+	s.classifyMarkers(markers)
 	missing := slices.Sorted(maps.Keys(expected))
 	//guard: an output that lost a file would be finished
 	if len(missing) > 0 {
@@ -367,11 +372,23 @@ func (s *State) refuseForeign() error {
 		s.path, list(s.foreign, namedForeign, ", "))
 }
 
+// allowNext is failure.Foreign if nothing must be published to the destination.
+func (s *State) allowNext() error {
+	//guard: files of others would be taken for ours, or be in the output's way
+	if err := s.refuseForeign(); err != nil {
+		return err
+	}
+	//guard: all work would be done before the output is refused for want of a number
+	if s.sequence >= manifest.MaxSequence {
+		return failure.New(failure.Foreign, "destination %s has no number left for another output: it gave the last one, %d; choose another destination", s.path, s.sequence)
+	}
+	return nil
+}
+
 // Allow is failure.Foreign if the destination must not be filled with what is
 // asked for.
 func (s *State) Allow(r *manifest.Request, overwrite bool) error {
-	//guard: files of others would be taken for ours, or be in the output's way
-	if err := s.refuseForeign(); err != nil {
+	if err := s.allowNext(); err != nil {
 		return err
 	}
 	switch {

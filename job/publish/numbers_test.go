@@ -1,0 +1,217 @@
+package publish
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/rowtocol/rowtocol/job/failure"
+	"github.com/rowtocol/rowtocol/job/failure/failuretest"
+	"github.com/rowtocol/rowtocol/job/manifest"
+	"github.com/rowtocol/rowtocol/store"
+)
+
+// markers are the markers in the destination.
+func markers(t *testing.T, st store.Store, d *Destination) string {
+	t.Helper()
+	return strings.Join(slices.DeleteFunc(strings.Fields(names(t, st, d.path)), func(name string) bool {
+		return !strings.HasPrefix(name, "_increments")
+	}), " ")
+}
+
+func mustRename(t *testing.T, st store.Store, from, to string) {
+	t.Helper()
+	if err := st.Rename(t.Context(), from, to); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestNumberIsGivenOnce moves the increment with the highest number away and back.
+func TestNumberIsGivenOnce(t *testing.T) {
+	for _, base := range []bool{false, true} {
+		d, st := inMemory(t)
+		if base {
+			output(t, d, st, "P")
+		}
+		for _, name := range []string{"I", "J"} {
+			addedIncrement(t, d, name)
+		}
+		last := addedIncrement(t, d, "K")
+		mustRename(t, st, dirOf(d, last), "/parent/kept")
+		if next := addedIncrement(t, d, "L"); next.Sequence != last.Sequence+1 {
+			t.Errorf("number %d was given after %d", next.Sequence, last.Sequence)
+		}
+		mustRename(t, st, "/parent/kept", dirOf(d, last))
+		s, all := looked(t, d)
+		if all != "I J K L" || s.AllowIncrement() != nil || s.Leftovers {
+			t.Errorf("there are %s, leftovers %v: %v", all, s.Leftovers, s.AllowIncrement())
+		}
+		if want := manifest.NumberName(last.Sequence + 1); markers(t, st, d) != want {
+			t.Errorf("the markers are %s, want %s", markers(t, st, d), want)
+		}
+	}
+}
+
+// TestOneNumberTwice lets two increments with one number count, which only others can make.
+func TestOneNumberTwice(t *testing.T) {
+	d, st := inMemory(t)
+	first := addedIncrement(t, d, "I")
+	mustRename(t, st, dirOf(d, first), "/parent/kept")
+	if err := st.Remove(t.Context(), d.in(markers(t, st, d))); err != nil {
+		t.Fatal(err)
+	}
+	second := addedIncrement(t, d, "J")
+	mustRename(t, st, "/parent/kept", dirOf(d, first))
+	want := "I J"
+	if second.ID < first.ID {
+		want = "J I"
+	}
+	if s, all := looked(t, d); first.Sequence != second.Sequence || all != want || s.AllowIncrement() != nil {
+		t.Errorf("there are %s, want %s: %v", all, want, s.AllowIncrement())
+	}
+}
+
+// TestNumberKilled kills who publishes an increment before each of its renames. The
+// number is not given again, and one marker is left.
+func TestNumberKilled(t *testing.T) {
+	two := false
+	for n, ended := 1, false; !ended; n++ {
+		d, st := inMemory(t)
+		addedIncrement(t, d, "H")
+		ctx, cancel := context.WithCancel(t.Context())
+		ends := &endsAtRename{Store: st, left: n, end: cancel}
+		first := at(ends, d.path)
+		first.movers = 1
+		c, held, err := first.Claim(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, results := begunIncrement(t, c, "I")
+		ends.counts = true
+		_, err = c.Publish(held, r, results, nil)
+		ended = err == nil
+		abandon(c)
+		there := markers(t, st, d)
+		two = two || strings.Contains(there, " ")
+		if _, all := looked(t, d); strings.Contains(all, "I") && !strings.Contains(there, manifest.NumberName(2)) {
+			t.Errorf("killed before rename %d: there is %s with the markers %q", n, all, there)
+		}
+		next, _ := claim(t, at(st, d.path))
+		release(t, next, false)
+		s, all := looked(t, d)
+		if got := markers(t, st, d); got != manifest.NumberName(2) || all != "H I" || s.Leftovers {
+			t.Errorf("killed before rename %d: there are %s with the markers %q, leftovers %v", n, all, got, s.Leftovers)
+			continue
+		}
+		mustRename(t, st, dirOf(d, s.Increments[1].Success), "/parent/kept")
+		if got := addedIncrement(t, d, "J").Sequence; got != 3 {
+			t.Errorf("killed before rename %d: number %d is given", n, got)
+		}
+	}
+	if !two {
+		t.Error("nobody was killed between two markers")
+	}
+}
+
+// TestMarkers finds what is in the place of markers.
+func TestMarkers(t *testing.T) {
+	for name, tc := range map[string]struct {
+		file, dir string // that others made
+		next      int64  // 0 if the destination is refused
+	}{
+		"none":             {next: 2},
+		"higher":           {file: "_increments-00000041", next: 42},
+		"lower":            {file: "_increments-00000000", next: 0},
+		"more digits":      {file: "_increments-000000041", next: 0},
+		"fewer digits":     {file: "_increments-41", next: 0},
+		"no number":        {file: "_increments-0000004a", next: 0},
+		"a directory":      {dir: "_increments-00000041", next: 0},
+		"the last but one": {file: "_increments-99999998", next: 99999999},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d, st := inMemory(t)
+			addedIncrement(t, d, "I")
+			if name == "none" {
+				if err := st.Remove(t.Context(), d.in(markers(t, st, d))); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if tc.file != "" {
+				if err := st.WriteFile(t.Context(), d.in(tc.file), nil, true); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if tc.dir != "" {
+				makeAll(t, st, d.in(tc.dir))
+			}
+			if tc.next == 0 {
+				s, _ := looked(t, d)
+				failuretest.Want(t, s.AllowIncrement(), failure.Foreign, tc.file+tc.dir)
+				return
+			}
+			if got := addedIncrement(t, d, "J"); got.Sequence != tc.next {
+				t.Errorf("number %d is given, not %d", got.Sequence, tc.next)
+			}
+			if got, want := markers(t, st, d), manifest.NumberName(tc.next); got != want {
+				t.Errorf("the markers are %q, want %q", got, want)
+			}
+		})
+	}
+}
+
+// TestLinkIsNoMarker refuses a link in the place of a marker, wherever it leads.
+func TestLinkIsNoMarker(t *testing.T) {
+	d, _ := onDisk(t)
+	if err := os.Symlink("_SUCCESS", d.in("_increments-00000041")); err != nil {
+		t.Fatal(err)
+	}
+	s, _ := looked(t, d)
+	failuretest.Want(t, s.AllowIncrement(), failure.Foreign, "_increments-00000041 (a link)")
+}
+
+// TestMarkerInIncrement finds a marker in the directory of an increment.
+func TestMarkerInIncrement(t *testing.T) {
+	d, st := inMemory(t)
+	s := addedIncrement(t, d, "I")
+	if err := st.WriteFile(t.Context(), path.Join(dirOf(d, s), "_increments-00000041"), nil, true); err != nil {
+		t.Fatal(err)
+	}
+	now, _ := looked(t, at(st, d.path))
+	failuretest.Want(t, now.AllowIncrement(), failure.Foreign, "/_increments-00000041")
+}
+
+// TestLastNumber is refused before any work is done.
+func TestLastNumber(t *testing.T) {
+	d, st := inMemory(t)
+	addedIncrement(t, d, "I")
+	if err := st.WriteFile(t.Context(), d.in(manifest.NumberName(manifest.MaxSequence)), nil, true); err != nil {
+		t.Fatal(err)
+	}
+	s, all := looked(t, d)
+	if all != "I" {
+		t.Errorf("there are %q", all)
+	}
+	for _, err := range []error{s.AllowIncrement(), s.Allow(requestOf("P"), true)} {
+		failuretest.Want(t, err, failure.Foreign, "no number left", fmt.Sprint(manifest.MaxSequence))
+	}
+}
+
+// TestOutputTakesTheMarker has a number above those of the increments that it replaces.
+func TestOutputTakesTheMarker(t *testing.T) {
+	d, st := inMemory(t)
+	addedIncrement(t, d, "I")
+	last := addedIncrement(t, d, "J")
+	mustRename(t, st, dirOf(d, last), "/parent/kept")
+	if out := output(t, d, st, "P"); out.Sequence != 3 {
+		t.Errorf("the output has number %d", out.Sequence)
+	}
+	wantNames(t, st, d.path)
+	mustRename(t, st, "/parent/kept", dirOf(d, last))
+	if s, all := looked(t, d); all != "" || len(s.uncounted) != 1 || s.AllowIncrement() != nil {
+		t.Errorf("there are %q besides %q: %v", all, s.uncounted, s.AllowIncrement())
+	}
+}
