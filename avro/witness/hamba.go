@@ -42,8 +42,24 @@ func newHamba(writer string) (*hambaCodec, error) {
 }
 
 // newHambaResolving returns hamba's codec of rows that were resolved from the
-// schema of the writer to the reader's.
+// schema of the writer to the reader's. Where a time is an int of one unit to the one and
+// a long of another to the other, both are shown as longs, whose bytes are the same.
 func newHambaResolving(writer, reader string) (*hambaCodec, error) {
+	h, err := resolving(writer, reader)
+	if !errors.Is(err, errPromotedTime) {
+		return h, err
+	}
+	if writer, err = timesAsLongs(writer); err != nil {
+		return nil, err
+	}
+	if reader, err = timesAsLongs(reader); err != nil {
+		return nil, err
+	}
+	return resolving(writer, reader)
+}
+
+// resolving is newHambaResolving of schemas as they are.
+func resolving(writer, reader string) (*hambaCodec, error) {
 	w, err := parseHamba(writer)
 	if err != nil {
 		return nil, fmt.Errorf("the writer's schema: %w", err)

@@ -78,6 +78,33 @@ func markUnits(tree any) {
 	}
 }
 
+// timesAsLongs returns a schema in which times that are ints are longs.
+func timesAsLongs(schema string) (string, error) {
+	tree, err := parse(schema)
+	if err != nil {
+		return "", err
+	}
+	widenTimes(tree)
+	b, err := json.Marshal(tree)
+	return string(b), err
+}
+
+func widenTimes(tree any) {
+	switch t := tree.(type) {
+	case []any:
+		for _, branch := range t {
+			widenTimes(branch)
+		}
+	case map[string]any:
+		if t["type"] == "int" && t[unitAttribute] != nil {
+			t["type"] = "long"
+		}
+		for _, key := range []string{"type", "items", "values", "fields"} {
+			widenTimes(t[key])
+		}
+	}
+}
+
 func reduceTree(tree any, attributes []string) {
 	switch t := tree.(type) {
 	case []any:

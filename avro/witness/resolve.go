@@ -128,6 +128,9 @@ func (p *pairs) check(reader, writer avro.Schema) error {
 	return nil
 }
 
+// errPromotedTime is returned for a time of which no factor can be told.
+var errPromotedTime = errors.New("an int of one unit is read as a long of another")
+
 // time notes the factor of a time of the reader's. It refuses what cannot be told by the
 // type that hamba reads as: that of a promotion is a new one each time.
 func (p *pairs) time(r *avro.PrimitiveSchema, writer avro.Schema) error {
@@ -140,7 +143,7 @@ func (p *pairs) time(r *avro.PrimitiveSchema, writer avro.Schema) error {
 		}
 		//guard: calls times different that were converted as an int became a long
 		if factor != 1 && w.Type() != r.Type() {
-			return errors.New("an int of one unit is read as a long of another")
+			return errPromotedTime
 		}
 	}
 	//guard: calls times different of which others of the same type were converted

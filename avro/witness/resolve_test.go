@@ -83,6 +83,7 @@ func TestResolve(t *testing.T) {
 	moment := func(namespace, unit string) string {
 		return `{"type":"record","name":"` + namespace + `.S","fields":[{"name":"t","type":` + time("timestamp-"+unit) + `}]}`
 	}
+	const millis = `{"type":"int","logicalType":"time-millis"}`
 	list := record(`{"name":"v","type":"int"},{"name":"next","type":["null","R"]}`)
 	deep := `"int"`
 	for i := range 40 {
@@ -132,7 +133,16 @@ func TestResolve(t *testing.T) {
 			reader: record(`{"name":"a","type":["null",` + time("timestamp-micros") + `]},{"name":"b","type":{"type":"array","items":` + time("local-timestamp-nanos") + `}},{"name":"c","type":` + time("timestamp-millis") + `}`),
 			row:    []byte{2, 2, 2, 3, 0, 4}, want: []byte{2, 0xd0, 0x0f, 2, 0x9f, 0x1f, 0, 4}, other: []byte{2, 0xd0, 0x0f, 2, 3, 0, 4},
 		},
-		{name: "unit of an int", writer: `{"type":"int","logicalType":"time-millis"}`, reader: time("time-micros"), row: []byte{2}, reason: "an int of one unit"},
+		{name: "unit of an int", writer: millis, reader: time("time-micros"), row: []byte{2}, want: []byte{0xd0, 0x0f}, other: []byte{2}},
+		{
+			name: "units of ints", writer: record(`{"name":"a","type":["null",` + millis + `]},{"name":"b","type":` + millis + `},{"name":"c","type":"int"}`),
+			reader: record(`{"name":"b","type":` + millis + `},{"name":"a","type":["null",` + time("time-micros") + `]},{"name":"c","type":"long"}`),
+			row:    []byte{2, 2, 4, 6}, want: []byte{4, 2, 0xd0, 0x0f, 6}, other: []byte{4, 2, 2, 6},
+		},
+		{
+			name: "an int of two", writer: record(`{"name":"a","type":` + millis + `},{"name":"b","type":` + millis + `}`),
+			reader: record(`{"name":"a","type":` + time("time-micros") + `},{"name":"b","type":"int"}`), row: []byte{2, 2}, reason: "not compatible",
+		},
 		{
 			name: "several units", writer: record(`{"name":"a","type":` + moment("a", "millis") + `},{"name":"b","type":` + moment("b", "micros") + `}`),
 			reader: record(`{"name":"a","type":` + moment("c", "micros") + `},{"name":"b","type":"c.S"}`), row: []byte{2, 2}, reason: "times of several units",
