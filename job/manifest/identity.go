@@ -111,18 +111,14 @@ func (in *Input) sameStore(other *Input) bool {
 // Relate decides how an input is related to a known one. It is the only place that
 // does. On Unopened or Unread the caller opens or reads the input and calls again.
 func (in *Input) Relate(known *Input) Relation {
-	r := in.relate(known)
-	if r == SameFile || known.was == nil {
-		return r
-	}
 	//guard: converts a file again that is still where it was, though its tree moved
-	if before := in.relate(known.was); before == SameFile || before == Unopened || before == Unread {
-		return before
+	if known.was != nil && in.relate(known.was) == SameFile {
+		return SameFile
 	}
-	return r
+	return in.relate(known)
 }
 
-// relate is Relate to a known input under its present name.
+// relate is Relate to a known input under its present name alone.
 func (in *Input) relate(known *Input) Relation {
 	place, name := in.Location() == known.Location(), in.sameName(known)
 	if in.Size != known.Size || in.Opened() && known.Opened() && !in.sameEnds(known) {

@@ -113,4 +113,13 @@ func TestMoveInputs(t *testing.T) {
 			t.Errorf("%+v, want %+v", in, want[i])
 		}
 	}
+	for _, name := range []string{"/old/a", "/new/a", "/other/a"} {
+		r := &Request{Inputs: []Input{{Path: "/old/a", Size: 9, HeaderSize: 3, FileID: 7, ModTime: time.Unix(1e9, 0), CRC32C: new(uint32)}}}
+		in := r.Inputs[0]
+		in.Path, in.FileID = name, 0
+		r.MoveInputs([]Move{{"/old", "/new"}})
+		if got, want := in.Relate(&r.Inputs[0]) == SameFile, name != "/other/a"; got != want {
+			t.Errorf("%s is the same file: %v", name, got)
+		}
+	}
 }
