@@ -101,7 +101,7 @@ func (o *Options) checkInputs(ctx context.Context, p *manifest.Plan, results []*
 	}
 	known := publish.Inputs(state.Outputs())
 	for i := range found {
-		//guard: rows would be there twice that were to be left out (tests: ./cmd/rowtocol)
+		//guard: rows would be there twice that were to be left out
 		if m := known.Find(&found[i], "", true); m.Relation == manifest.SameContent {
 			return failure.New(failure.Foreign, "input %s has the same content as %s, which was committed after plan %s was made; make the plan again", found[i].Path, m.Path, p.ID)
 		}

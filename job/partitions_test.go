@@ -5,11 +5,13 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/rowtocol/rowtocol/job/failure"
 	"github.com/rowtocol/rowtocol/job/failure/failuretest"
 	"github.com/rowtocol/rowtocol/job/input"
+	"github.com/rowtocol/rowtocol/job/manifest"
 	"github.com/rowtocol/rowtocol/store"
 	"github.com/rowtocol/rowtocol/store/storetest"
 )
@@ -52,6 +54,28 @@ func TestParents(t *testing.T) {
 	p.Dest = dir + "/none/dest"
 	_, err = p.Convert(t.Context(), "k=1/h=1")
 	failuretest.Want(t, err, failure.Refused, "none/dest")
+}
+
+// TestPartitionsInAnOutput are refused below what a destination or a run of one is.
+func TestPartitionsInAnOutput(t *testing.T) {
+	for _, name := range []string{manifest.SuccessName, manifest.RunName(1, manifest.NewID()) + "/"} {
+		dir := t.TempDir()
+		writeInput(t, dir+"/src/k=1/h=1/a.avro", 1, 1)
+		if err := os.MkdirAll(dir+"/dest/k=1", 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if below, ok := strings.CutSuffix(name, "/"); !ok {
+			write(t, dir+"/dest/k=1/"+name, nil)
+		} else if err := os.Mkdir(dir+"/dest/k=1/"+below, 0o777); err != nil {
+			t.Fatal(err)
+		}
+		p := partitions(t, dir, nil)
+		if _, _, err := p.Find(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		_, err := p.Convert(t.Context(), "k=1/h=1")
+		failuretest.Want(t, err, failure.Foreign, "partitions in an output")
+	}
 }
 
 // TestPartitionThatWaits converts nothing of a partition without a complete input, and

@@ -59,6 +59,13 @@ func TestExpand(t *testing.T) {
 func TestExpandRefuses(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir+"/in/a.avro", "", 0)
+	write(t, dir+"/far/b.avro", "", 0)
+	write(t, dir+"/data/a.avro", "", 0)
+	for link, to := range map[string]string{"/data/link": "/far", "/link": "/data", "/data/b.avro": "/far/b.avro"} {
+		if err := os.Symlink(dir+to, dir+link); err != nil {
+			t.Fatal(err)
+		}
+	}
 	for name, tc := range map[string]struct {
 		arg, dest string
 		kind      error
@@ -71,6 +78,10 @@ func TestExpandRefuses(t *testing.T) {
 		"dest is input": {"/in", "/in", failure.Usage, "inside of the input directory"},
 		"dest in match": {"/i*", "/in/out", failure.Usage, "inside of the input directory"},
 		"input in dest": {"/in/a.avro", "/in", failure.Usage, "inside of the destination"},
+		"link in input": {"/data", "/data/link", failure.Usage, "inside of the input directory"},
+		"dest by link":  {"/data", "/link/out", failure.Usage, "inside of the input directory"},
+		"link in dest":  {"/data/b.avro", "/data", failure.Usage, "inside of the destination"},
+		"input by link": {"/link/a.avro", "/data", failure.Usage, "inside of the destination"},
 	} {
 		dest := store.Location{Store: store.Local(), Path: dir + tc.dest}
 		_, _, err := Expand(t.Context(), Search{Inputs: []string{dir + tc.arg}, Dest: &dest})

@@ -125,7 +125,7 @@ func (w *partitionWalker) under(d partition, info store.Info, k string) partitio
 
 // fail notes that a directory, or a file where one may be, cannot be looked into.
 func (w *partitionWalker) fail(ctx context.Context, below string, err error) error {
-	//guard: one that is removed or forbidden would keep all others from being converted
+	//guard: takes what was not looked at for unreadable, because the run was ended
 	if ctx.Err() != nil {
 		return err
 	}

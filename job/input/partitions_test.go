@@ -1,6 +1,7 @@
 package input
 
 import (
+	"context"
 	"errors"
 	"maps"
 	"os"
@@ -13,6 +14,34 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 	"github.com/rowtocol/rowtocol/store/storetest"
 )
+
+// ending is a store that ends the run at the second list.
+type ending struct {
+	store.Store
+	lists int
+	end   context.CancelFunc
+}
+
+func (e *ending) List(ctx context.Context, dir string) ([]store.Info, error) {
+	if e.lists++; e.lists == 2 {
+		e.end()
+		return nil, ctx.Err()
+	}
+	return e.Store.List(ctx, dir)
+}
+
+func TestPartitionsThatAreEnded(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.MkdirAll(dir+"/k=1/h=1", 0o777); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	st := &ending{store.Local(), 0, cancel}
+	resolve := func(location string) (store.Location, error) { return store.Location{Store: st, Path: location}, nil }
+	if found, err := Partitions(ctx, Search{Resolve: resolve, Inputs: []string{dir}}); !errors.Is(err, context.Canceled) {
+		t.Errorf("%+v, %v", found, err)
+	}
+}
 
 // TestPartitionsFailApart names a directory that cannot be listed, and finds the others.
 func TestPartitionsFailApart(t *testing.T) {

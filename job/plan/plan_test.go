@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rowtocol/rowtocol/format"
+	"github.com/rowtocol/rowtocol/hfile"
 	"github.com/rowtocol/rowtocol/internal/avrotest"
 	"github.com/rowtocol/rowtocol/internal/budget"
 	"github.com/rowtocol/rowtocol/job/failure"
@@ -72,6 +74,26 @@ func TestPlan(t *testing.T) {
 	}
 	if sum, err := p.Sum(); err != nil || sum != p.ID {
 		t.Errorf("the plan has the ID %s, not %s, %v", p.ID, sum, err)
+	}
+}
+
+// TestSortedRows refuses what the options of a format of rows do not fit.
+func TestSortedRows(t *testing.T) {
+	dir := t.TempDir()
+	writeInput(t, dir+"/a.avro", avrotest.Schema, 1, 1)
+	for name, tc := range map[string]struct {
+		key   string
+		index []string
+		want  string
+	}{
+		"index":  {"id", []string{"s"}, "--index is for formats of columns"},
+		"no key": {"none", nil, "none"},
+	} {
+		r := request(dir+"/out", dir+"/a.avro")
+		r.Formats, r.Options.Format, r.Options.Index = format.Registry{hfile.Format}, "hfile", tc.index
+		r.Options.FormatOptions = fmt.Appendf(nil, `{"key":[%q]}`, tc.key)
+		_, err := Look(t.Context(), r)
+		t.Run(name, func(t *testing.T) { failuretest.Want(t, err, failure.Usage, tc.want) })
 	}
 }
 

@@ -134,14 +134,13 @@ func (s *Survey) checkHeld(taken []header, args []string) error {
 		beside = fmt.Sprintf(" (skipped: %d, the first is %s: %s)", n, s.Skipped[0].Path, s.Skipped[0].Reason)
 	}
 	for i, arg := range args {
-		switch {
-		case held[i] || s.allowWaiting && (waits[i] || s.known):
-		//guard: an output would be replaced by less because an input is not complete yet
-		case waits[i]:
-			return failure.New(failure.Input, "input %s holds nothing that is to be converted yet%s; with --allow-empty that is no error", arg, beside)
-		//guard: an output would be replaced by less because an input is somewhere else
-		default:
-			return failure.New(failure.Input, "input %s holds no Avro file%s; with --allow-empty that is no error", arg, beside)
+		what := "no Avro file"
+		if waits[i] {
+			what = "nothing that is to be converted yet"
+		}
+		//guard: replaces an output by less because an input is not complete yet, or is somewhere else
+		if !held[i] && !(s.allowWaiting && (waits[i] || s.known)) {
+			return failure.New(failure.Input, "input %s holds %s%s; with --allow-empty that is no error", arg, what, beside)
 		}
 	}
 	//guard: an output would be replaced by one without rows and columns
