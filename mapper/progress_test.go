@@ -42,6 +42,9 @@ func TestProgressInABlock(t *testing.T) {
 	} {
 		src := source(t, "a.avro", blockOf(t, tc.schema, tc.codec, tc.row, rows))
 		for _, workers := range []int{1, 3} {
+			if testing.Short() && workers == 1 {
+				continue
+			}
 			for onDamage, trials := range map[mapper.OnDamage]int{mapper.Fail: 0, mapper.Skip: 1} {
 				t.Run(fmt.Sprintf("%s in %s, %d workers, damage %d", tc.schema, tc.codec, workers, onDamage), func(t *testing.T) {
 					cfg := config(t, src, trevni.NewGroupWriter(trevni.Options{}))

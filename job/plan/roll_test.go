@@ -64,8 +64,11 @@ func TestExpectedRowGroupsOfColumns(t *testing.T) {
 			{51, 300 << 10, minBlock}, {300, 600 << 10, manifest.DefaultBlockSize}, {300, 1 << 20, minBlock},
 		} {
 			for _, alike := range []bool{true, false} {
+				if testing.Short() && !alike {
+					continue
+				}
 				t.Run(fmt.Sprintf("%d columns of %s%s in %d, blocks of %d, alike %v", tc.columns, of.format, of.options, tc.size, tc.blockSize, alike), func(t *testing.T) {
-					r := stringsRequest(t, tc.columns, int(5*tc.size), alike)
+					r := stringsRequest(t, tc.columns, int(3*tc.size), alike)
 					r.Options.Format, r.Options.FormatOptions = of.format, json.RawMessage(of.options)
 					r.Options.RowGroupSize, r.Options.BlockSize = tc.size, tc.blockSize
 					s := look(t, r)
@@ -94,7 +97,7 @@ func TestExpectedRowGroupsOfColumns(t *testing.T) {
 func TestRollsAfter(t *testing.T) {
 	const blockSize, end, step = 1000, 200_000, 2
 	random := rand.New(rand.NewPCG(3, 4))
-	for range 100 {
+	for range 30 {
 		f := &filling{columns: make([]rates, 1+random.IntN(20))}
 		cols := make([]column.Column, len(f.columns))
 		for i := range cols {
