@@ -58,7 +58,7 @@ func TestParents(t *testing.T) {
 
 // TestPartitionsInAnOutput are refused below what a destination or a run of one is.
 func TestPartitionsInAnOutput(t *testing.T) {
-	for _, name := range []string{manifest.SuccessName, manifest.RunName(1, manifest.NewID()) + "/"} {
+	for _, name := range []string{manifest.SuccessName, manifest.IncrementName(1, manifest.NewID()) + "/"} {
 		dir := t.TempDir()
 		writeInput(t, dir+"/src/k=1/h=1/a.avro", 1, 1)
 		if err := os.MkdirAll(dir+"/dest/k=1", 0o777); err != nil {
