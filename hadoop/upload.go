@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"os"
 	"path"
+	"slices"
 	"strings"
 	"time"
 
@@ -222,10 +223,11 @@ func plansOf(key, run string, batches []task.Batch) *jobPlans {
 	return j
 }
 
-// has reports whether the job is for a plan.
+// has reports whether the job is for the plan of a batch, or for one in whose place that was
+// made.
 func (j *jobPlans) has(b *task.Batch) bool {
 	for _, p := range j.Plans {
-		if p.ID == b.Plan.ID && p.Dest == b.Dest {
+		if p.Dest == b.Dest && (p.ID == b.Plan.ID || slices.Contains(b.Instead, p.ID)) {
 			return true
 		}
 	}

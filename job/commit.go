@@ -35,23 +35,18 @@ func commit(ctx context.Context, p *manifest.Plan, o *Options, committed func(*p
 	if err != nil {
 		return nil, err
 	}
-	dest := publish.At(place, o.Destination)
-	state, err := dest.Look(ctx)
-	if err != nil {
-		return nil, err
-	}
 	if p.Increment && o.Overwrite {
 		return nil, failure.New(failure.Usage, "plan %s is of an incremental conversion, which replaces nothing: leave out --overwrite", p.ID)
 	}
-	out := &Outcome{Incremental: p.Increment && len(p.Request.Inputs) == 0}
-	c := &commitment{
-		Options: o, plan: p, st: place.Store, dest: dest, out: out, began: time.Now(), claims: dest.Claim,
+	dest := publish.At(place, o.Destination)
+	k := &commitment{
+		Options: o, plan: p, st: place.Store, dest: dest, out: &Outcome{Incremental: p.Increment && len(p.Request.Inputs) == 0}, began: time.Now(),
 		committed: committed, allow: func(s *publish.State) error { return o.allowPlan(s, p) },
 	}
-	if err := c.run(ctx, state); err != nil {
+	if err := k.run(ctx, dest.Claim); err != nil {
 		return nil, err
 	}
-	return out, out.losses()
+	return k.out, k.out.losses()
 }
 
 // committed reports whether there is nothing to commit of a plan, and returns what
@@ -74,13 +69,12 @@ func (o *Options) allowPlan(state *publish.State, p *manifest.Plan) error {
 	return err
 }
 
-// commitment is a commit under way.
+// commitment is the last step of a conversion.
 type commitment struct {
 	*Options
 	plan  *manifest.Plan
 	st    store.Store
 	dest  *publish.Destination
-	claim *publish.Claim
 	out   *Outcome
 	began time.Time
 
@@ -88,13 +82,11 @@ type commitment struct {
 	// and resumed is how many of all were not run for it.
 	before  checked
 	resumed int
-	// claims takes the destination's lock.
-	claims func(context.Context) (*publish.Claim, context.Context, error)
 	// committed reports whether there is nothing to commit, and returns what the
-	// destination holds in its place.
+	// destination holds in its place. allow is failure.Foreign if what the plan makes must
+	// not come to the destination.
 	committed func(*publish.State) (*manifest.Success, bool)
-	// allow is failure.Foreign if what the plan makes must not come to a destination.
-	allow func(*publish.State) error
+	allow     func(*publish.State) error
 }
 
 // checked are results of tasks whose files were checked, nil for tasks that have none.
@@ -103,104 +95,91 @@ type checked struct {
 	work    *task.Work // in which they were found
 }
 
+// anyDone reports whether a task has a result.
+func (c *checked) anyDone() bool {
+	return slices.ContainsFunc(c.results, func(r *manifest.TaskResult) bool { return r != nil })
+}
+
 // run commits, unless a look at the destination says that there is nothing to do.
-func (c *commitment) run(ctx context.Context, state *publish.State) error {
-	if err := c.comparePlan(ctx, c.plan, state); err != nil {
-		return err
-	}
-	if m, done := c.committed(state); done {
-		if m != nil && m.Plan == c.plan.ID {
-			// Tasks that were tried again after the commit left their work in vain.
-			if err := c.dest.RemoveStaging(ctx, c.plan.ID); err != nil {
-				c.out.Warnings = append(c.out.Warnings, fmt.Sprintf("leftovers of the plan's tasks could not be removed: %v", err))
-			}
-		}
-		c.out.nothing(m)
-		return tidy(ctx, c.dest, state, c.out)
-	}
-	if err := c.allow(state); err != nil {
-		return err
-	}
-	claim, held, err := c.claims(ctx)
+func (k *commitment) run(ctx context.Context, claims func(context.Context) (*publish.Claim, context.Context, error)) error {
+	state, err := k.dest.Look(ctx)
 	if err != nil {
 		return err
 	}
-	c.claim = claim
-	unfinished, keep := len(claim.Runs()) > 0, false
-	err = claim.Judge(ctx, c.work(held))
-	//guard: unfinished runs would be removed by a commit that fails, or does nothing
-	if err != nil || c.out.Nothing {
-		keep = unfinished
+	if done, err := k.decide(ctx, state); err != nil {
+		return err
+	} else if done {
+		return tidy(ctx, k.dest, state, k.out)
 	}
-	return release(ctx, claim, err, keep, c.out)
-}
-
-func (c *commitment) work(ctx context.Context) error {
-	state := c.claim.State()
-	if m, done := c.committed(state); done {
-		c.out.nothing(m)
-		return nil
-	}
-	//guard: an output would be replaced, or be beside another, that came after the first look
-	if err := c.allow(state); err != nil {
+	claim, held, err := claims(ctx)
+	if err != nil {
 		return err
 	}
-	// Everything is checked where the tasks left it, so that tasks which still
-	// run are not disturbed by a commit that comes too early.
-	before, err := c.check(ctx, c.dest.StagingPath(c.plan.ID), c.before)
+	//guard: an output would be replaced, or be beside another, that came after the first look
+	done, err := k.decide(held, claim.State())
+	if err == nil && !done {
+		err = k.publish(held, claim)
+	}
+	return release(ctx, claim, claim.Judge(ctx, err), k.out)
+}
+
+// decide finds out whether there is nothing to commit, and whether what is left is
+// allowed.
+func (k *commitment) decide(ctx context.Context, state *publish.State) (done bool, err error) {
+	if err := k.comparePlan(ctx, k.plan, state); err != nil {
+		return false, err
+	}
+	if m, done := k.committed(state); done {
+		k.out.nothing(m)
+		return true, nil
+	}
+	return false, k.allow(state)
+}
+
+// publish makes the work of all tasks the output. Everything is checked where the tasks
+// left it, so that those that still run are not disturbed by a commit that comes too
+// early.
+func (k *commitment) publish(ctx context.Context, claim *publish.Claim) error {
+	dir := k.dest.StagingPath(k.plan.ID)
+	if len(k.plan.Tasks) == 0 { // and so nobody made the directory
+		if _, _, err := k.dest.Staging(ctx, k.plan.ID); err != nil {
+			return err
+		}
+	}
+	now, err := k.check(ctx, dir, k.before)
 	if err != nil {
 		return err
 	}
 	//guard: tasks would lose more rows together than are allowed
-	if err := task.CheckLost(c.plan, lostRows(before.results)); err != nil {
+	if err := task.CheckLost(k.plan, lostRows(now.results)); err != nil {
 		return err
 	}
-	if err := c.checkInputs(ctx, c.plan, before.results, state); err != nil {
+	if err := k.checkInputs(ctx, k.plan, now.results, claim.State()); err != nil {
 		return err
 	}
-	run, err := c.take(ctx)
+	results, err := k.lastStep(ctx, k.plan, k.st, dir, now.results)
 	if err != nil {
 		return err
 	}
-	now, err := c.check(ctx, run.Dir, before)
-	if err != nil {
-		return err
-	}
-	//guard: what a task that ran late read would be published unchecked
-	if !slices.Equal(now.results, before.results) {
-		if err := c.checkInputs(ctx, c.plan, now.results, state); err != nil {
-			return err
-		}
-	}
-	results, err := c.lastStep(ctx, c.plan, c.st, run.Dir, now.results)
-	if err != nil {
-		return err
-	}
-	return c.out.publish(ctx, c.claim, run, results, c.made(c.plan, c.began, c.resumed))
-}
-
-// take returns the run of the tasks' work. A plan without inputs has no tasks,
-// and so nobody made a directory for what they leave.
-func (c *commitment) take(ctx context.Context) (*publish.Run, error) {
-	if len(c.plan.Tasks) == 0 {
-		return c.claim.Begin(ctx, c.plan)
-	}
-	return c.claim.Take(ctx, c.plan)
+	return k.out.publish(ctx, claim, k.plan, results, k.made(k.plan, k.began, k.resumed), func(ctx context.Context, dir string) ([]*manifest.TaskResult, error) {
+		again, err := k.check(ctx, dir, now)
+		return append(again.results, results[len(now.results):]...), err
+	})
 }
 
 // check returns the results of all tasks, after it has checked all their files but
 // those that are the same as when they were checked before.
-func (c *commitment) check(ctx context.Context, dir string, before checked) (now checked, err error) {
-	sink, err := c.sink(c.plan)
+func (k *commitment) check(ctx context.Context, dir string, before checked) (now checked, err error) {
+	sink, err := k.sink(k.plan)
 	if err != nil {
 		return now, err
 	}
-	work := task.WorkIn(c.plan, c.st, dir)
+	work := task.WorkIn(k.plan, k.st, dir)
 	if err := work.List(ctx); err != nil {
 		return now, err
 	}
-	now = checked{make([]*manifest.TaskResult, len(c.plan.Tasks)), work}
-	err = parallel.Do(ctx, len(now.results), task.Checkers(c.st), func(ctx context.Context, i int) error {
+	now = checked{make([]*manifest.TaskResult, len(k.plan.Tasks)), work}
+	err = parallel.Do(ctx, len(now.results), task.Checkers(k.st), func(ctx context.Context, i int) error {
 		if before.results != nil && before.results[i] != nil && work.Still(ctx, before.work, before.results[i]) {
 			now.results[i] = before.results[i]
 			return nil
@@ -212,11 +191,11 @@ func (c *commitment) check(ctx context.Context, dir string, before checked) (now
 	if err != nil {
 		return now, err
 	}
-	return now, c.complete(now.results)
+	return now, k.complete(now.results)
 }
 
 // complete is failure.Storage if tasks are not done.
-func (c *commitment) complete(results []*manifest.TaskResult) error {
+func (k *commitment) complete(results []*manifest.TaskResult) error {
 	left := missing(results)
 	//guard: an output would be published without the rows of some tasks
 	if n := len(left); n > 0 {
@@ -228,7 +207,7 @@ func (c *commitment) complete(results []*manifest.TaskResult) error {
 		for i, number := range left {
 			named[i] = fmt.Sprint(number)
 		}
-		return failure.New(failure.Storage, "%d of %d tasks of plan %s are not done: %s%s", n, len(results), c.plan.ID, strings.Join(named, ", "), more)
+		return failure.New(failure.Storage, "%d of %d tasks of plan %s are not done: %s%s", n, len(results), k.plan.ID, strings.Join(named, ", "), more)
 	}
 	return nil
 }

@@ -132,6 +132,7 @@ type Request struct {
 	partition string
 	taken     *plan.Taken
 
+	nonce   string // of plans that are made anew; empty unless Restart is set
 	keep    bool   // with Overwrite: nothing is replaced that has other inputs
 	parents string // the directory that, with those down to Dest, is made if it is missing
 	waits   bool   // inputs of which the filter leaves nothing are nothing to do yet
@@ -145,7 +146,7 @@ func (r *Request) Anew() bool { return r.Overwrite && r.Restart && !r.keep }
 func (r *Request) Plan() plan.Request {
 	return plan.Request{
 		Inputs: r.Inputs, Dest: r.Dest, Options: r.Output, Schema: r.Schema, AllowEmpty: r.AllowEmpty,
-		Filter: r.Filter, AllowWaiting: r.Incremental || r.waits, Taken: r.taken, Partition: r.partition, Formats: r.Formats, Memory: r.memory(), Resolve: r.Resolve,
+		Filter: r.Filter, AllowWaiting: r.Incremental || r.waits, Taken: r.taken, Partition: r.partition, Formats: r.Formats, Memory: r.memory(), Resolve: r.Resolve, Nonce: r.nonce,
 	}
 }
 
@@ -221,13 +222,13 @@ func (o *Options) made(p *manifest.Plan, began time.Time, resumed int) *manifest
 	return m
 }
 
-// publish makes the files of a run the output.
-func (o *Outcome) publish(ctx context.Context, c *publish.Claim, r *publish.Run, results []*manifest.TaskResult, made *manifest.Made) (err error) {
-	if o.Manifest, err = c.Publish(ctx, r, results, made); err != nil {
+// publish makes the work of a plan the output.
+func (o *Outcome) publish(ctx context.Context, c *publish.Claim, p *manifest.Plan, results []*manifest.TaskResult, made *manifest.Made, check func(context.Context, string) ([]*manifest.TaskResult, error)) (err error) {
+	if o.Manifest, err = c.Publish(ctx, p, results, made, check); err != nil {
 		return err
 	}
 	o.countCopies(o.Manifest, c.State().Outputs())
-	o.Plan, o.Published, o.Tasks = r.Plan, append(o.Published, o.Manifest), o.Tasks+len(r.Plan.Tasks)
+	o.Plan, o.Published, o.Tasks = p, append(o.Published, o.Manifest), o.Tasks+len(p.Tasks)
 	if n := o.Manifest.InvalidUTF8; n > 0 {
 		o.Warnings = append(o.Warnings, fmt.Sprintf("%d strings are not valid UTF-8 and were copied as they are; other readers may replace or refuse them", n))
 	}

@@ -31,8 +31,8 @@ func commitStaged(ctx context.Context, dest, id string, o *Options) (*Outcome, e
 	if p == nil {
 		state, err := d.Look(ctx)
 		if err == nil && unsettled(state) {
-			// It may be in the hands of who died while committing it.
-			if state, err = settle(ctx, d, out, nil); err == nil {
+			// A process that died may have taken it to commit it.
+			if state, _, err = settle(ctx, d, out); err == nil {
 				p, err = d.StagedPlan(ctx, id)
 			}
 		}
@@ -43,7 +43,11 @@ func commitStaged(ctx context.Context, dest, id string, o *Options) (*Outcome, e
 		i := slices.IndexFunc(outputs, func(o publish.Committed) bool { return o.Success.Plan == id })
 		switch {
 		case i >= 0:
-			return finished(ctx, d, state, outputs[i].Success, out)
+			out.nothing(outputs[i].Success)
+			if err := tidy(ctx, d, state, out); err != nil {
+				return nil, err
+			}
+			return out, out.losses()
 		case p == nil:
 			return nil, failure.New(failure.Foreign, "destination %s holds neither the output of plan %s nor the work of its tasks: another output replaced it, or clean removed it", dest, id)
 		}

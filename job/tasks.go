@@ -54,7 +54,7 @@ func runTasks(ctx context.Context, p *manifest.Plan, o Options, numbers []int) (
 		return nil, 0, err
 	}
 	defer func() { err = errors.Join(err, tasks.Close()) }()
-	dir, err := dest.Staging(ctx, p.ID)
+	dir, _, err := dest.Staging(ctx, p.ID)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -75,8 +75,8 @@ func runTasks(ctx context.Context, p *manifest.Plan, o Options, numbers []int) (
 	if err == nil {
 		made, err = tasks.Run(ctx, place.Store, dir, left)
 	}
-	if err != nil && gone(ctx, place.Store, dir) {
-		err = failure.New(failure.Storage, "a commit took, or clean removed, what tasks of plan %s left: %w", p.ID, err)
+	if err != nil {
+		err = explainGone(ctx, p, place.Store, dir, err)
 	}
 	for i, res := range made {
 		results[places[i]] = res
@@ -125,10 +125,13 @@ func lostRows(results []*manifest.TaskResult) (n int64) {
 	return n
 }
 
-// gone reports whether a directory is not there any more.
-func gone(ctx context.Context, st store.Store, dir string) bool {
+// explainGone returns failure.Storage in place of err if the directory for the work of
+// tasks is not there any more.
+func explainGone(ctx context.Context, p *manifest.Plan, st store.Store, dir string, err error) error {
 	clean, cancel := store.Cleanup(ctx)
 	defer cancel()
-	_, err := st.Stat(clean, dir)
-	return errors.Is(err, store.ErrNotExist)
+	if _, gone := st.Stat(clean, dir); !errors.Is(gone, store.ErrNotExist) {
+		return err
+	}
+	return failure.New(failure.Storage, "a commit took, or clean removed, what tasks of plan %s left: %w", p.ID, err)
 }

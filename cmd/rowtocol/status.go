@@ -17,9 +17,8 @@ import (
 )
 
 const statusLong = `Show what is in DEST and what is under way: who holds it and when that one gave
-a sign of life, the output and the increments beside it, how far unfinished runs
-and the tasks of plans are, what clean would remove, what is damaged, and what
-is not rowtocol's. It takes no lock and changes nothing.
+a sign of life, the output and the increments beside it, how far the tasks of plans
+are, what clean would remove, what is damaged, and what is not rowtocol's. It takes no lock and changes nothing.
 
 With --input, and the flags that convert was given, it says what convert would
 do: nothing, resume, add an increment, plan anew, or be refused; and how the
@@ -75,7 +74,6 @@ type statusOf struct {
 	Increments []outputOf         `json:"increments"`
 	Totals     totals             `json:"totals"` // of output and increments, or of all partitions
 	Unfinished []workOf           `json:"unfinished"`
-	Staging    []workOf           `json:"staging"` // of tasks that ran elsewhere
 	Debris     []publish.Leftover `json:"debris"`
 	LeftAlone  []publish.Leftover `json:"left_alone"`
 	Damage     string             `json:"damage,omitempty"`
@@ -246,7 +244,7 @@ func below(dest string, tree, partition store.Location) string {
 
 func newStatus(dest string, s *publish.Status) *statusOf {
 	r := &statusOf{
-		Dest: dest, Increments: []outputOf{}, Unfinished: worksOf(s.Unfinished), Staging: worksOf(s.Staging),
+		Dest: dest, Increments: []outputOf{}, Unfinished: worksOf(s.Unfinished),
 		Debris: orEmpty(s.Debris), LeftAlone: orEmpty(s.LeftAlone), Damage: s.Damage, Foreign: orEmpty(s.Foreign),
 	}
 	if l := s.Lock; l != nil {

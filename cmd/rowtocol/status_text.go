@@ -22,7 +22,7 @@ func timeText(t time.Time) string {
 
 // holds reports whether a destination holds anything of rowtocol's.
 func (r *statusOf) holds() bool {
-	return r.Lock != nil || r.Totals.Outputs > 0 || len(r.Unfinished)+len(r.Staging)+len(r.Debris)+len(r.LeftAlone) > 0 || r.Damage != ""
+	return r.Lock != nil || r.Totals.Outputs > 0 || len(r.Unfinished)+len(r.Debris)+len(r.LeftAlone) > 0 || r.Damage != ""
 }
 
 func (a *app) printStatus(r *statusOf) {
@@ -39,10 +39,6 @@ func (a *app) printStatus(r *statusOf) {
 	for _, w := range r.Unfinished {
 		a.printf("\nunfinished: %s\n", w.Name)
 		a.printWork(&w, w.state())
-	}
-	for _, w := range r.Staging {
-		a.printf("\ntasks run elsewhere: %s\n", w.Name)
-		a.printWork(&w, "rowtocol commit, or the same submit, publishes it")
 	}
 	if len(r.Debris) > 0 {
 		a.printf("\nleftovers, which the next run or rowtocol clean removes:\n")
@@ -93,12 +89,10 @@ func (w *workOf) state() string {
 		return "is being published"
 	case w.Publishing != "":
 		return "waits to be published, which the next run does first"
-	case w.Held:
-		return "somebody works on it"
 	case w.OfTasks == nil:
 		return "its plan cannot be read: it will not be resumed"
 	}
-	return "left by a run that ended; the same convert resumes it"
+	return "the same convert or submit resumes it, and rowtocol commit publishes it once all is done"
 }
 
 func (a *app) printWork(w *workOf, state string) {
@@ -237,7 +231,6 @@ func (r *statusOf) notes() string {
 	note(r.Lock != nil && !r.Lock.Dead, "locked")
 	note(r.Lock != nil && r.Lock.Dead, "locked by a dead holder")
 	note(len(r.Unfinished) > 0, "unfinished")
-	note(len(r.Staging) > 0, "tasks of plans")
 	note(len(r.Debris) > 0, "leftovers")
 	note(r.Damage != "", "damaged")
 	note(len(r.Foreign) > 0, "what is not rowtocol's")

@@ -7,10 +7,19 @@ import (
 	"slices"
 )
 
+// Revision is that of the writers of this program. It is raised when the bytes change that
+// tasks write for a plan, so that no output mixes the two.
+const Revision = 1
+
 // Plan says everything that a task needs to make its bytes.
 type Plan struct {
-	Version int     `json:"version"`
-	ID      string  `json:"id"` // see Sum
+	Version int    `json:"version"`
+	ID      string `json:"id"` // see Sum
+	// Revision is that of the program's writers: see the constant.
+	Revision int `json:"revision"`
+	// Nonce makes the plan another one than an earlier plan of the same request; empty
+	// if that may be gone on with.
+	Nonce   string  `json:"nonce,omitempty"`
 	Request Request `json:"request"`
 	// Dest is the location of the destination, and Base the ID of the output
 	// that it held; empty if there was none.
@@ -90,6 +99,10 @@ func DecodePlan(b []byte) (*Plan, error) {
 	p := new(Plan)
 	if err := decodeKnown("plan", b, p); err != nil {
 		return nil, err
+	}
+	//guard: an output would mix the bytes of two programs
+	if p.Revision != Revision {
+		return nil, fmt.Errorf("plan: it is of revision %d of the writers, and this program has %d; make the plan again", p.Revision, Revision)
 	}
 	sum, err := p.Sum()
 	if err != nil {

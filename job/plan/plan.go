@@ -41,6 +41,8 @@ type Request struct {
 	// SchemaKept says that Schema is that of what the destination holds, and nobody
 	// asked for it: see manifest.Request.
 	SchemaKept bool
+	// Nonce makes the plan another one than earlier plans of the same request, if it is set.
+	Nonce string
 	// Increment makes the plan one of an increment beside what the destination holds.
 	Increment bool
 	// Known, if set, are inputs that the destination has already, by the outputs that own
@@ -87,6 +89,7 @@ type Survey struct {
 
 	resolve      input.Resolve
 	increment    bool
+	nonce        string
 	allowEmpty   bool
 	allowWaiting bool
 	known        bool   // the destination has inputs
@@ -116,7 +119,7 @@ func Look(ctx context.Context, r Request) (*Survey, error) {
 func survey(ctx context.Context, r Request) (*Survey, error) {
 	s := &Survey{
 		Request: manifest.Request{Options: r.Options, Schema: r.Schema, SchemaKept: r.SchemaKept},
-		resolve: r.Resolve, increment: r.Increment, allowEmpty: r.AllowEmpty, allowWaiting: r.AllowWaiting, known: r.Known != nil && r.Known.Len() > 0,
+		resolve: r.Resolve, increment: r.Increment, nonce: r.Nonce, allowEmpty: r.AllowEmpty, allowWaiting: r.AllowWaiting, known: r.Known != nil && r.Known.Len() > 0,
 		memory: cmp.Or(r.Memory, budget.New(DefaultMemory)), sums: r.Sums,
 	}
 	err := completeOptions(&s.Request.Options)
@@ -253,7 +256,7 @@ func (s *Survey) newGroup(blockSize int) (err error) {
 // no increment replaces.
 func (s *Survey) Plan(ctx context.Context, base string, holds ...string) (*manifest.Plan, error) {
 	p := &manifest.Plan{
-		Version: manifest.Version, Request: s.Request, Dest: s.Dest.Origin + s.Dest.Path, Base: base, Increment: s.increment,
+		Version: manifest.Version, Revision: manifest.Revision, Nonce: s.nonce, Request: s.Request, Dest: s.Dest.Origin + s.Dest.Path, Base: base, Increment: s.increment,
 		BlockSize: cmp.Or(s.Request.Options.BlockSize, manifest.DefaultBlockSize), Warnings: slices.Clone(s.Warnings), LeftOut: s.leftOut,
 	}
 	if !s.increment {

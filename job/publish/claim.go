@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"path"
-	"slices"
 	"strings"
 	"sync"
 
@@ -23,10 +22,11 @@ type Claim struct {
 	made  bool   // the destination is this claim's work
 	found contents
 	state *State
-	// inherits is set once there may be something in dir that was another's.
+	// inherits is set once there may be something in dir that was another's, until all
+	// of that is settled.
 	inherits bool
-	// completed is set once the claim published an output for a process that died.
-	completed bool
+	// completed are the outputs that the claim published for processes that died.
+	completed []string
 	held      context.Context // ends when the claim is lost
 	cancel    context.CancelCauseFunc
 	heart     sync.WaitGroup
@@ -55,7 +55,7 @@ func (d *Destination) Tidy(ctx context.Context) error {
 		return err
 	}
 	err = c.Judge(ctx, context.Cause(held))
-	return errors.Join(err, c.Release(ctx, len(c.found.runs) > 0))
+	return errors.Join(err, c.Release(ctx))
 }
 
 func (d *Destination) claim(ctx context.Context, wait bool) (*Claim, context.Context, error) {
@@ -77,7 +77,7 @@ func (d *Destination) claim(ctx context.Context, wait bool) (*Claim, context.Con
 		err = c.Judge(ctx, err)
 		clean, stop := store.Cleanup(ctx)
 		defer stop()
-		_ = c.Release(clean, c.inherits) // the error of the work counts
+		_ = c.Release(clean) // the error of the work counts
 		return nil, nil, err
 	}
 	return c, c.held, nil
@@ -86,12 +86,9 @@ func (d *Destination) claim(ctx context.Context, wait bool) (*Claim, context.Con
 // State is what the destination held when the claim was taken.
 func (c *Claim) State() *State { return c.state }
 
-// Runs are the unfinished runs of former holders.
-func (c *Claim) Runs() []*Run { return c.found.runs }
-
-// Completed reports whether the claim published an output that the process of a former
-// holder had begun to publish.
-func (c *Claim) Completed() bool { return c.completed }
+// Completed are the IDs of outputs that processes of former holders had begun to
+// publish, and that the claim published.
+func (c *Claim) Completed() []string { return c.completed }
 
 // Judge returns failure.Locked in place of err if the claim was lost: what else
 // went wrong is a consequence.
@@ -152,12 +149,16 @@ func (c *Claim) takeStock(ctx context.Context) error {
 	if err := c.fence(ctx); err != nil {
 		return c.wrap(err)
 	}
-	if err := c.takeUp(ctx); err != nil {
+	if err := c.collect(ctx, c.dir, &c.found); err != nil {
 		return c.wrap(err)
 	}
 	if err := c.rollForward(ctx); err != nil {
 		return err
 	}
+	if err := c.removeOthers(ctx); err != nil {
+		return c.wrap(err)
+	}
+	c.inherits = false
 	return c.review(ctx)
 }
 
@@ -190,13 +191,13 @@ func (c *Claim) fence(ctx context.Context) error {
 		switch {
 		case info.Name == c.id:
 			continue
-		//guard: tasks that run elsewhere would lose their work
+		//guard: tasks would lose their work
 		case strings.HasPrefix(info.Name, planPrefix):
 			continue
 		case strings.HasPrefix(info.Name, trashPrefix):
 			err = c.st.RemoveAll(ctx, info.Path)
 		default:
-			//guard: unfinished runs of others would be removed by who cannot take stock
+			//guard: an output that waits to be published would be removed by who cannot take stock
 			c.inherits = true
 			//guard: a former holder's late calls would change the destination
 			err = c.move(ctx, info.Path, c.name(other))
@@ -228,57 +229,6 @@ func (c *Claim) moveOne(ctx context.Context, number int, from, to string) error 
 	return c.rename(ctx, from, to)
 }
 
-// takeUp takes what counts out of former holders' directories, and removes them.
-func (c *Claim) takeUp(ctx context.Context) error {
-	var found contents
-	if err := c.collect(ctx, c.dir, &found); err != nil {
-		return err
-	}
-	for _, r := range found.retired {
-		to := c.name(retired)
-		if err := c.rename(ctx, r.path, to); err != nil {
-			return err
-		}
-		r.path = to
-	}
-	for _, r := range found.runs {
-		//guard: tasks that run elsewhere would lose their work
-		if r.fromElsewhere() {
-			if err := c.giveBack(ctx, r.Dir); err != nil {
-				return err
-			}
-			continue
-		}
-		if err := c.adopt(ctx, r); err != nil {
-			return err
-		}
-	}
-	c.found.retired = found.retired
-	return c.removeOthers(ctx)
-}
-
-// adopt moves a run of a former holder to where the claim has its own.
-func (c *Claim) adopt(ctx context.Context, r *Run) error {
-	to := c.name(run)
-	//guard: work of tasks that run elsewhere could not be given back
-	if strings.HasPrefix(path.Base(r.Dir), planPrefix) {
-		dir, err := c.newDir(ctx, taken)
-		if err != nil {
-			return err
-		}
-		to = path.Join(dir, path.Base(r.Dir))
-	}
-	if err := c.rename(ctx, r.Dir, to); err != nil {
-		return err
-	}
-	for _, p := range r.pending {
-		p.path = path.Join(to, path.Base(p.path))
-	}
-	r.Dir = to
-	c.found.runs = append(c.found.runs, r)
-	return nil
-}
-
 // removeOthers removes what is left of former holders.
 func (c *Claim) removeOthers(ctx context.Context) error {
 	infos, err := c.st.List(ctx, c.dir)
@@ -293,31 +243,6 @@ func (c *Claim) removeOthers(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-// giveBack puts the work of tasks that run elsewhere back where they leave it,
-// because who was to commit it did not begin to publish. Tasks may have made the
-// directory anew: then its files go there one by one.
-func (c *Claim) giveBack(ctx context.Context, dir string) error {
-	to := path.Join(c.root(), path.Base(dir))
-	err := c.rename(ctx, dir, to)
-	if errors.Is(err, store.ErrNotExist) {
-		return nil // it was not taken, or others have it now
-	}
-	if !errors.Is(err, store.ErrExist) {
-		return err
-	}
-	infos, err := c.st.List(ctx, dir)
-	if err != nil {
-		return err
-	}
-	for _, info := range infos {
-		err := c.rename(ctx, info.Path, path.Join(to, info.Name))
-		if err != nil && !errors.Is(err, store.ErrExist) {
-			return err
-		}
-	}
-	return c.remove(ctx, dir)
 }
 
 // leave removes the directory of a claim that did not get the lock, and what
@@ -339,68 +264,23 @@ func (c *Claim) removeEmpty(ctx context.Context) {
 	}
 }
 
-// Release gives the destination back. With keep, and as long as an output waits
-// to be published, the claim's own directory stays, and the runs in it can be
-// resumed. An error is about leftovers, which the next holder removes.
-func (c *Claim) Release(ctx context.Context, keep bool) error {
+// Release gives the destination back. The claim's own directory stays as long as an
+// output waits to be published. An error is about leftovers, which the next holder
+// removes.
+func (c *Claim) Release(ctx context.Context) error {
 	c.cancel(nil)
 	c.heart.Wait()
 	defer live.Delete(c.id)
-	err := c.giveBackTaken(ctx)
-	released := c.move(ctx, c.in(manifest.LockName), c.name(lock))
-	if errors.Is(released, failure.Locked) || errors.Is(released, store.ErrNoParent) {
+	err := c.move(ctx, c.in(manifest.LockName), c.name(lock))
+	if errors.Is(err, failure.Locked) || errors.Is(err, store.ErrNoParent) {
 		return nil // others have what was the claim's, and clear it up
 	}
-	err = errors.Join(err, released)
-	//guard: work that could not be put back would be removed
-	if err != nil {
-		keep = true
-	}
 	//guard: an output that is being published would lose what it still needs
-	if c.found.pending() {
-		keep = true
-	}
-	if !keep {
+	if err == nil && !c.inherits && len(c.found.pending) == 0 {
 		err = c.remove(ctx, c.dir)
 	}
 	c.removeEmpty(ctx)
 	return err
-}
-
-// giveBackTaken puts back what tasks left that ran elsewhere, unless it is
-// published.
-func (c *Claim) giveBackTaken(ctx context.Context) error {
-	for _, r := range c.found.runs {
-		if !r.fromElsewhere() {
-			continue
-		}
-		dir := path.Join(c.name(taken), path.Base(r.Dir))
-		//guard: the rename of Take could land yet, or again, in what is then removed
-		if err := c.rename(ctx, path.Dir(r.Dir), path.Dir(dir)); err != nil {
-			return err
-		}
-		if err := c.giveBack(ctx, dir); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// Begin makes the directory of a new run.
-func (c *Claim) Begin(ctx context.Context, p *manifest.Plan) (*Run, error) {
-	doc, err := p.Encode()
-	if err != nil {
-		return nil, err
-	}
-	r := &Run{Plan: p}
-	if r.Dir, err = c.newDir(ctx, run); err == nil {
-		err = c.st.WriteFile(ctx, path.Join(r.Dir, manifest.PlanName), doc, true)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("destination %s: begin a run: %w", c.path, err)
-	}
-	c.found.runs = append(c.found.runs, r)
-	return r, nil
 }
 
 // newDir makes a directory in the claim's own. It is not made in place: a call
@@ -414,39 +294,15 @@ func (c *Claim) newDir(ctx context.Context, what string) (string, error) {
 	return to, c.rename(ctx, path.Join(c.root(), name), to)
 }
 
-// Discard removes a run.
-func (c *Claim) Discard(ctx context.Context, r *Run) error {
-	c.forget(r)
-	return c.remove(ctx, r.Dir)
-}
-
-// forget leaves a run that is done to whoever removes the claim's directory.
-func (c *Claim) forget(r *Run) {
-	c.found.runs = slices.DeleteFunc(c.found.runs, func(other *Run) bool { return other == r })
-}
-
-// Take takes the work of tasks that ran elsewhere into the claim's own
-// directory, where late tasks do not reach it.
-func (c *Claim) Take(ctx context.Context, p *manifest.Plan) (*Run, error) {
-	from := c.StagingPath(p.ID)
-	if err := c.checkStaging(ctx, from); err != nil {
-		return nil, err
+// Discard removes what tasks of a plan left.
+func (c *Claim) Discard(ctx context.Context, planID string) error {
+	to := c.name(old)
+	err := c.move(ctx, c.StagingPath(planID), to)
+	if errors.Is(err, store.ErrNotExist) {
+		return nil
 	}
-	r, err := c.take(ctx, from)
 	if err != nil {
-		return nil, fmt.Errorf("destination %s: take the work of plan %s: %w", c.path, p.ID, err)
+		return err
 	}
-	r.Plan = p
-	return r, nil
-}
-
-func (c *Claim) take(ctx context.Context, from string) (*Run, error) {
-	dir, err := c.newDir(ctx, taken)
-	r := &Run{Dir: path.Join(dir, path.Base(from))}
-	if err == nil {
-		//guard: work that was taken, but without an answer, would be removed
-		c.found.runs = append(c.found.runs, r)
-		err = c.move(ctx, from, r.Dir)
-	}
-	return r, err
+	return c.remove(ctx, to)
 }

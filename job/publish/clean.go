@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 	"time"
@@ -20,10 +19,10 @@ type Cleaned struct {
 	Removed, Kept []Leftover
 }
 
-// Clean removes what dead holders left, and what tasks that ran elsewhere left of
-// plans that nobody commits. Work that can be used again goes only if nothing in it
-// changed for so long, by the clock of the storage; the rest goes at once, as any
-// holder clears it up. An output that waits to be published is completed.
+// Clean removes what dead holders left, and the work of plans that nobody commits. Work
+// that can be used again goes only if nothing in it changed for olderThan, by the clock of
+// the storage; the rest goes at once, as any holder clears it up. An output that waits to
+// be published is completed.
 //
 // It takes the lock: a holder that lives is failure.Locked. If the destination holds
 // what is not ours, only what is in the directory of all that is under way is
@@ -46,18 +45,13 @@ func (d *Destination) Clean(ctx context.Context, olderThan time.Duration) (*Clea
 	if err != nil {
 		return nil, err
 	}
-	err = c.Judge(ctx, d.wrap(c.clean(held, before, olderThan, cleaned)))
+	err = c.Judge(ctx, d.wrap(c.clean(held, olderThan, cleaned)))
 	if err != nil || ctx.Err() != nil {
 		var cancel context.CancelFunc
 		ctx, cancel = store.Cleanup(ctx)
 		defer cancel()
 	}
-	keep := false
-	for _, r := range c.found.runs {
-		//guard: unfinished runs would be removed that are young, or by who failed
-		keep = keep || !r.fromElsewhere()
-	}
-	err = errors.Join(err, c.Release(ctx, keep))
+	err = errors.Join(err, c.Release(ctx))
 	if err != nil {
 		return cleaned, err
 	}
@@ -114,7 +108,7 @@ func (s *Status) removable() (all []Leftover) {
 }
 
 // claimNames is the most names that a claim needs at the same time: the directory of all
-// that is under way, its own, one for runs that it takes, the lock, and signs of life.
+// that is under way, its own, the lock, and signs of life.
 const claimNames = 6
 
 // adviseRemoval gives a command that removes leftovers, as many as make room for a claim.
@@ -168,58 +162,32 @@ func (s *Status) Refusal() error {
 		s.path, list(s.Foreign, namedForeign, ", "))
 }
 
-// clean removes what is old enough of what the claim found.
-func (c *Claim) clean(ctx context.Context, before *Status, olderThan time.Duration, cleaned *Cleaned) error {
+// clean removes the work of plans that is old enough.
+func (c *Claim) clean(ctx context.Context, olderThan time.Duration, cleaned *Cleaned) error {
 	info, err := c.st.Stat(ctx, c.in(manifest.LockName))
 	if err != nil {
 		return err
 	}
 	// The lock was made just now, by the same clock as all else.
 	limit := info.ModTime.Add(-olderThan)
-	for _, r := range slices.Clone(c.found.runs) {
-		if err := c.cleanRun(ctx, r, before, limit, cleaned); err != nil {
-			return err
-		}
-	}
 	infos, err := c.list(ctx, c.root())
 	if err != nil {
 		return err
 	}
 	for _, info := range infos {
 		//guard: what stands in the place of tasks' work would be removed
-		if !strings.HasPrefix(info.Name, planPrefix) || !info.Dir || info.Link {
+		if _, ok := stagedPlan(info); !ok {
 			continue
 		}
-		if err := c.cleanStaging(ctx, info, limit, cleaned); err != nil {
+		if err := c.cleanPlan(ctx, info, limit, cleaned); err != nil {
 			return err
 		}
 	}
-	return c.removeOld(ctx)
+	return nil
 }
 
-// cleanRun removes an unfinished run, unless it changed after a moment.
-func (c *Claim) cleanRun(ctx context.Context, r *Run, before *Status, limit time.Time, cleaned *Cleaned) error {
-	w, err := c.work(ctx, r, unfinishedRun)
-	if err != nil {
-		return err
-	}
-	// It is told of by the name that it had, which those who looked before know.
-	for _, had := range before.Unfinished {
-		if had.PlanID == w.PlanID && had.Bytes == w.Bytes && had.Changed.Equal(w.Changed) {
-			w.Name = had.Name
-		}
-	}
-	//guard: work would be removed that a rerun goes on with
-	if w.Changed.After(limit) {
-		cleaned.Kept = append(cleaned.Kept, w.Leftover)
-		return nil
-	}
-	cleaned.Removed = append(cleaned.Removed, w.Leftover)
-	return c.Discard(ctx, r)
-}
-
-// cleanStaging removes what tasks left of a plan, unless it changed after a moment.
-func (c *Claim) cleanStaging(ctx context.Context, info store.Info, limit time.Time, cleaned *Cleaned) error {
+// cleanPlan removes the work of a plan, unless it changed after a moment.
+func (c *Claim) cleanPlan(ctx context.Context, info store.Info, limit time.Time, cleaned *Cleaned) error {
 	l := Leftover{Name: c.relative(info.Path), What: planWork}
 	if err := c.measure(ctx, &l, info, nil); err != nil {
 		return err
@@ -229,31 +197,22 @@ func (c *Claim) cleanStaging(ctx context.Context, info store.Info, limit time.Ti
 		cleaned.Kept = append(cleaned.Kept, l)
 		return nil
 	}
-	r, err := c.take(ctx, info.Path)
-	if err != nil {
+	taken, again := c.name(old), l
+	if err := c.move(ctx, info.Path, taken); err != nil {
 		return fmt.Errorf("take %s: %w", info.Path, err)
 	}
-	again := l
-	if err := c.measure(ctx, &again, store.Info{Path: r.Dir, Dir: true}, nil); err != nil {
+	if err := c.measure(ctx, &again, store.Info{Path: taken, Dir: true}, nil); err != nil {
 		return err
 	}
 	//guard: the work of a task would be removed that ended meanwhile, and is to be committed
 	if again.Changed.After(limit) {
 		cleaned.Kept = append(cleaned.Kept, l)
-		return nil // Release gives it back
+		err := c.move(ctx, taken, info.Path)
+		if !errors.Is(err, store.ErrExist) { // tasks made the directory anew
+			return err
+		}
+		return nil
 	}
 	cleaned.Removed = append(cleaned.Removed, l)
-	return c.Discard(ctx, r)
-}
-
-// removeOld removes what was moved out of the destination, also if the claim's
-// directory is to stay.
-func (c *Claim) removeOld(ctx context.Context) error {
-	infos, err := c.list(ctx, c.dir)
-	for _, info := range infos {
-		if err == nil && strings.HasPrefix(path.Base(info.Path), old+"-") {
-			err = c.remove(ctx, info.Path)
-		}
-	}
-	return err
+	return c.remove(ctx, taken)
 }

@@ -2,7 +2,6 @@ package publish
 
 import (
 	"context"
-	"errors"
 	"path"
 	"slices"
 	"strings"
@@ -11,23 +10,7 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// Run is a directory with the plan, the results and the staged files of a run.
-type Run struct {
-	// Dir is where tasks leave their work.
-	Dir string
-	// Plan is nil if there is none that this program can carry out.
-	Plan *manifest.Plan
-
-	pending []*record
-}
-
-// fromElsewhere reports whether a run is the work of tasks that ran elsewhere,
-// and no output of it waits to be published.
-func (r *Run) fromElsewhere() bool {
-	return strings.HasPrefix(path.Base(r.Dir), planPrefix) && len(r.pending) == 0
-}
-
-// record is a manifest that is not, or not any more, a _SUCCESS.
+// record is a manifest that is not yet, or not any more, a _SUCCESS.
 type record struct {
 	path    string
 	success *manifest.Success
@@ -35,36 +18,41 @@ type record struct {
 
 // contents are what holders' directories hold that counts.
 type contents struct {
-	runs    []*Run
-	retired []*record
-}
-
-// pending reports whether an output waits to be published.
-func (c *contents) pending() bool {
-	return slices.ContainsFunc(c.runs, func(r *Run) bool { return len(r.pending) > 0 })
+	pending []*record // outputs that are being published
+	retired []*record // outputs that were replaced
+	taken   []string  // directories with the work of plans, from which outputs are published
 }
 
 // sequence is the highest number of an output.
 func (c *contents) sequence() (highest int64) {
-	for _, r := range c.retired {
+	for _, r := range slices.Concat(c.pending, c.retired) {
 		highest = max(highest, r.success.Sequence)
-	}
-	for _, run := range c.runs {
-		for _, p := range run.pending {
-			highest = max(highest, p.success.Sequence)
-		}
 	}
 	return highest
 }
 
-// collect looks for runs and retired manifests in a directory and below it.
-// Holders move what they have in it meanwhile: what is gone is passed over.
-// Links are not followed, and documents that do not decode do not count.
-func (d *Destination) collect(ctx context.Context, dir string, to *contents) error {
-	infos, err := d.st.List(ctx, dir)
-	if errors.Is(err, store.ErrNotExist) {
-		return nil
+// work is the directory of a plan's work that was taken; empty if none was.
+func (c *contents) work(plan string) string {
+	for _, dir := range c.taken {
+		if planOf(dir) == plan {
+			return dir
+		}
 	}
+	return ""
+}
+
+// planOf is the ID of the plan whose work is in a directory that was taken.
+func planOf(dir string) string {
+	name := strings.TrimPrefix(path.Base(dir), planPrefix)
+	id, _, _ := strings.Cut(name, "-")
+	return id
+}
+
+// collect looks for manifests and taken work in a directory and below it. Holders move
+// what they have in it meanwhile: what is gone is passed over. Links are not followed,
+// and documents that do not decode do not count.
+func (d *Destination) collect(ctx context.Context, dir string, to *contents) error {
+	infos, err := d.list(ctx, dir)
 	if err != nil {
 		return err
 	}
@@ -76,79 +64,35 @@ func (d *Destination) collect(ctx context.Context, dir string, to *contents) err
 		case strings.HasPrefix(info.Name, trashPrefix):
 		//guard: files of a part that was replaced would be read as manifests
 		case strings.HasPrefix(info.Name, old+"-"):
-		//guard: tasks that run elsewhere would be looked at
-		case dir == d.root() && strings.HasPrefix(info.Name, planPrefix):
-		case info.Dir && (strings.HasPrefix(info.Name, run) || strings.HasPrefix(info.Name, planPrefix)):
-			r, err := d.readRun(ctx, info.Path)
-			if err != nil {
-				return err
-			}
-			to.runs = append(to.runs, r)
+		//guard: work that nobody publishes would count as taken
+		case strings.HasPrefix(info.Name, planPrefix) && dir == d.root():
+		case strings.HasPrefix(info.Name, planPrefix) && info.Dir:
+			to.taken = append(to.taken, info.Path)
 		case info.Dir:
-			if err := d.collect(ctx, info.Path, to); err != nil {
-				return err
-			}
-		case isRecord(info.Name):
-			r, err := d.readRecord(ctx, info.Path)
-			if err != nil {
-				return err
-			}
-			if r != nil {
-				to.retired = append(to.retired, r)
-			}
+			err = d.collect(ctx, info.Path, to)
+		case strings.HasPrefix(info.Name, pending+"-"):
+			to.pending, err = d.appendRecord(ctx, to.pending, info.Path)
+		case strings.HasPrefix(info.Name, retired+"-"):
+			to.retired, err = d.appendRecord(ctx, to.retired, info.Path)
+		}
+		if err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// isRecord knows the files that may be manifests of replaced outputs.
-func isRecord(name string) bool {
-	return strings.HasPrefix(name, retired) || strings.HasPrefix(name, other)
-}
-
-// readRun reads the documents in a run's directory.
-func (d *Destination) readRun(ctx context.Context, dir string) (*Run, error) {
-	r := &Run{Dir: dir}
-	infos, err := d.st.List(ctx, dir)
-	if err != nil && !errors.Is(err, store.ErrNotExist) {
-		return nil, err
-	}
-	for _, info := range infos {
-		switch {
-		//guard: a link could lead to documents that others wrote
-		case info.Link:
-		case info.Name == manifest.PlanName:
-			text, err := d.readDocument(ctx, info.Path)
-			if err != nil {
-				return nil, err
-			}
-			if p, err := manifest.DecodePlan(text); err == nil {
-				r.Plan = p
-			}
-		case strings.HasPrefix(info.Name, manifest.PendingPrefix):
-			p, err := d.readRecord(ctx, info.Path)
-			if err != nil {
-				return nil, err
-			}
-			if p != nil {
-				r.pending = append(r.pending, p)
-			}
-		}
-	}
-	return r, nil
-}
-
-// readRecord returns nil if the file is gone or no manifest.
-func (d *Destination) readRecord(ctx context.Context, file string) (*record, error) {
+// appendRecord appends the manifest in a file, unless the file is gone or holds none.
+func (d *Destination) appendRecord(ctx context.Context, to []*record, file string) ([]*record, error) {
 	text, err := d.readDocument(ctx, file)
 	if err != nil {
-		return nil, err
+		return to, err
 	}
 	s, err := manifest.DecodeSuccess(text)
 	if err != nil {
-		return nil, nil
+		return to, nil
 	}
-	return &record{path: file, success: s}, nil
+	return append(to, &record{path: file, success: s}), nil
 }
 
 // readDocument returns nothing if the file is gone or is nothing that can be

@@ -3,7 +3,6 @@ package publish
 import (
 	"context"
 	"errors"
-	"path"
 	"strings"
 
 	"github.com/rowtocol/rowtocol/job/failure"
@@ -35,7 +34,7 @@ func (d *Destination) findDead(ctx context.Context, s *State) error {
 			dead = p != nil && s.outdated(p)
 		}
 		if dead {
-			s.dead = append(s.dead, planPrefix+id)
+			s.dead = append(s.dead, id)
 		}
 	}
 	s.Leftovers = s.Leftovers || len(s.dead) > 0
@@ -53,13 +52,8 @@ func (s *State) outdated(p *manifest.Plan) bool {
 
 // clearDead removes the work that findDead noted.
 func (c *Claim) clearDead(ctx context.Context, dead []string) error {
-	for _, name := range dead {
-		to := c.name(old)
-		err := c.move(ctx, path.Join(c.root(), name), to)
-		if err == nil {
-			err = c.remove(ctx, to)
-		}
-		if err != nil && !errors.Is(err, store.ErrNotExist) {
+	for _, id := range dead {
+		if err := c.Discard(ctx, id); err != nil {
 			return err
 		}
 	}

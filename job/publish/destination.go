@@ -27,8 +27,7 @@ const (
 	other   = "other"
 	retired = "retired"
 	old     = "old"
-	run     = "run"
-	taken   = "taken"
+	pending = "pending"
 )
 
 const joinTries = 10
@@ -115,25 +114,26 @@ func (d *Destination) wrap(err error) error {
 	return fmt.Errorf("destination %s: %w", d.path, err)
 }
 
-// StagingPath is the directory in which tasks of a plan that run elsewhere leave
-// their work. No run looks into it but the one that commits the plan.
+// StagingPath is the directory in which tasks of a plan leave their work, wherever they
+// run.
 func (d *Destination) StagingPath(planID string) string {
 	return path.Join(d.root(), planPrefix+planID)
 }
 
-// Staging returns StagingPath, and makes the directory if need be.
-func (d *Destination) Staging(ctx context.Context, planID string) (string, error) {
-	dir := d.StagingPath(planID)
+// Staging returns StagingPath, and makes the directory unless it is there. made reports
+// whether it did.
+func (d *Destination) Staging(ctx context.Context, planID string) (dir string, made bool, err error) {
+	dir = d.StagingPath(planID)
 	for try := 1; ; try++ {
 		_, err := d.makeRoot(ctx)
 		if err == nil {
-			_, err = d.makeShared(ctx, dir)
+			made, err = d.makeShared(ctx, dir)
 		}
 		if err == nil {
 			err = d.checkStaging(ctx, dir)
 		}
 		if !errors.Is(err, store.ErrNoParent) && !errors.Is(err, store.ErrNotExist) || try == joinTries {
-			return dir, err
+			return dir, made, err
 		}
 	}
 }
@@ -166,13 +166,6 @@ func (d *Destination) checkStaging(ctx context.Context, dir string) error {
 	if err == nil && !info.Dir {
 		return failure.New(failure.Foreign, "%s is no directory", dir)
 	}
-	return err
-}
-
-// RemoveStaging removes what late tasks left of a plan that was published.
-func (d *Destination) RemoveStaging(ctx context.Context, planID string) error {
-	err := d.remove(ctx, d.StagingPath(planID))
-	_ = d.st.Remove(ctx, d.root()) // if it is empty
 	return err
 }
 

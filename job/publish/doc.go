@@ -14,17 +14,16 @@
 //	DEST/_inputs                         what surveys read of inputs; any process may
 //	                                     write or remove it
 //	DEST/_lock                           names the holder; written once, never changed
+//	DEST/.rowtocol/plan-<plan>/          unfinished work, whoever does it: plan.json, and
+//	                                     results and files of tasks
 //	DEST/.rowtocol/<holder>/             what a process has here, and it alone
 //	    alive-<n>                        a new name every 10 s: the holder lives
-//	    run-<n>/                         plan.json, results and staged files of a run
-//	        pending-<id>                 the output that is being published
+//	    pending-<n>                      the manifest of an output that is being published
+//	    plan-<plan>-<n>/                 the work that it is made of
 //	        increment-<number>-<id>/     an increment, while it is put together
-//	    taken-<n>/plan-<plan>/           the work of tasks that ran elsewhere, to be published
 //	    other-<n>                        what was a former holder's
 //	    retired-<n>                      a _SUCCESS that was replaced
-//	    old-<n>                          a part, or an increment, that was replaced
-//	DEST/.rowtocol/plan-<plan>/          results and files of tasks that run elsewhere,
-//	                                     and their plan, for those who look
+//	    old-<n>                          a part, an increment, or the work of a plan, to be removed
 //	DEST/.rowtocol/trash-<n>/            is being removed; nobody looks into it
 //
 // Several processes may believe that they hold a destination: one that was
@@ -42,11 +41,21 @@
 // watches the holder's directory, and takes over once nothing has changed in it
 // for as long as Times says by its own clock.
 //
-// Claim takes the lock, moves the others away, completes an output that was
-// being published, and moves out what is not part of the output. Publish makes
-// staged files the output:
+// Tasks leave their work in the directory of their plan. They need no lock, and several
+// may run the same task: each attempt has names of its own, writes its result last, and
+// removes nothing but its own files, before its result. The directory leaves its place only
+// by a rename into the directory of a holder, who publishes or removes it; so it is passed
+// by when holders' directories are moved. Tasks that are late make it anew, to no avail.
 //
-//	pending manifest → old _SUCCESS out → files in → old files out → _SUCCESS
+// Claim takes the lock, moves the others away, completes an output that was
+// being published, and moves out what is not part of the output, and the work of plans
+// that can never be committed. Publish makes the work of a plan the output:
+//
+//	pending manifest → work taken, and checked again
+//	→ old _SUCCESS out → files in → old files out → _SUCCESS
+//
+// If the work changed before it was taken, it is put back, and the manifest is removed:
+// the destination is as it was.
 //
 // An increment does not replace anything. Its files and then its _SUCCESS are brought into
 // a directory among its staged files, and that comes to the destination by one rename:
@@ -85,10 +94,10 @@
 // them, and the first that fails ends the rest.
 //
 // The pending manifest is the commit point: whoever holds the destination next
-// completes it. It is in the same directory as the files that it lists. If one of
-// them is lost, or an increment's base is, the output is given up: what else its tasks did
-// can be used again, and the manifest of the output that it was to replace is put
-// back, unless files of that one were moved out already.
+// completes it, and takes the work if that is still to be done. If a file is lost, or a
+// increment's base is, the output is given up: what else its tasks did is put back, to
+// be used again, and so is the manifest of the output that it was to replace, unless files
+// of that one were moved out already.
 //
 // protocol/model.py explores these rules: runs in a random order, paused, killed, taken
 // over and repeated late, and the rules without one of them each.

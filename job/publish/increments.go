@@ -186,7 +186,7 @@ func (d *Destination) inspect(ctx context.Context, s *State, infos []store.Info)
 		}
 		return false
 	})
-	if err := d.classify(ctx, s, listed, &contents{}); err != nil {
+	if err := d.classify(ctx, s, listed); err != nil {
 		return err
 	}
 	//guard: what no task made would be part of the increment
@@ -272,16 +272,16 @@ func (s *State) Committed(p *manifest.Plan) *manifest.Success {
 
 // place is where the files of an output come together: in the destination, or, of
 // an increment, in a directory among its staged files, which becomes the increment's.
-func (c *Claim) place(r *Run, s *manifest.Success) string {
+func (c *Claim) place(from source, s *manifest.Success) string {
 	if !s.Increment {
 		return c.path
 	}
-	return path.Join(r.Dir, manifest.IncrementName(s.Sequence, s.ID))
+	return path.Join(from.dir, manifest.IncrementName(s.Sequence, s.ID))
 }
 
 // addIncrement does what the pending manifest of an increment says. Every step finds out
 // whether it was done before, by a process that was killed.
-func (c *Claim) addIncrement(ctx context.Context, r *Run, s *manifest.Success, staged map[string]string) error {
+func (c *Claim) addIncrement(ctx context.Context, from source, s *manifest.Success) error {
 	now, err := c.Look(ctx)
 	if err != nil {
 		return err
@@ -294,8 +294,8 @@ func (c *Claim) addIncrement(ctx context.Context, r *Run, s *manifest.Success, s
 	if now.ID() != s.Base {
 		return failure.New(failure.Foreign, "destination %s got another output meanwhile", c.path)
 	}
-	dir := c.place(r, s)
-	if err := c.assemble(ctx, r, s, staged, dir); err != nil {
+	dir := c.place(from, s)
+	if err := c.assemble(ctx, from, s, dir); err != nil {
 		return err
 	}
 	//guard: the number would be given again once the increment was moved away
@@ -314,10 +314,10 @@ func (c *Claim) addIncrement(ctx context.Context, r *Run, s *manifest.Success, s
 }
 
 // assemble brings all files of an increment into one directory, its manifest last.
-func (c *Claim) assemble(ctx context.Context, r *Run, s *manifest.Success, staged map[string]string, dir string) error {
-	err := c.makeDirs(ctx, r.Dir, path.Base(dir), map[string]bool{".": true})
+func (c *Claim) assemble(ctx context.Context, from source, s *manifest.Success, dir string) error {
+	err := c.makeDirs(ctx, from.dir, path.Base(dir), map[string]bool{".": true})
 	if err == nil {
-		err = c.bringAll(ctx, r, s, staged)
+		err = c.bringAll(ctx, from, s)
 	}
 	if err != nil {
 		return err

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"reflect"
+	"slices"
 
 	"github.com/rowtocol/rowtocol/internal/parallel"
 	"github.com/rowtocol/rowtocol/job/failure"
@@ -12,11 +14,19 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// Publish makes the staged files of a run the output. The caller has checked
-// that they hold what the results say. made says how the output came about, and
-// may be nil.
-func (c *Claim) Publish(ctx context.Context, r *Run, results []*manifest.TaskResult, made *manifest.Made) (*manifest.Success, error) {
-	s := manifest.NewSuccess(r.Plan, manifest.NewID(), results)
+// source is where the files of an output come from.
+type source struct {
+	dir   string            // a plan's work, in the claim's own directory
+	names map[string]string // of files and directories in it, by those that they get
+}
+
+// Publish makes the work of a plan's tasks the output. The caller has checked that the
+// files hold what the results say; check must find out whether they still are, in
+// the directory that tasks cannot reach any more. If they are not, nothing is
+// published, and the work is where it was. made says how the output came about, and may
+// be nil.
+func (c *Claim) Publish(ctx context.Context, p *manifest.Plan, results []*manifest.TaskResult, made *manifest.Made, check func(ctx context.Context, dir string) ([]*manifest.TaskResult, error)) (*manifest.Success, error) {
+	s := manifest.NewSuccess(p, manifest.NewID(), results)
 	s.Sequence, s.Made = c.state.sequence+1, made
 	if !s.Increment {
 		s.Replaces = c.state.all()
@@ -29,50 +39,126 @@ func (c *Claim) Publish(ctx context.Context, r *Run, results []*manifest.TaskRes
 	if err != nil {
 		return nil, err
 	}
-	staged := make(map[string]string)
-	for _, res := range results {
-		stage(staged, res, s.ID)
-	}
-	if err := c.checkStaged(ctx, r, s, staged); err != nil {
-		return nil, err
-	}
-	p := &record{path: path.Join(r.Dir, manifest.PendingPrefix+s.ID), success: s}
-	if err := c.st.WriteFile(ctx, p.path, doc, true); err != nil {
-		//guard: an output that waits to be published would be given back, or removed
-		c.mayPend(ctx, r, p)
+	waits := &record{path: c.name(pending), success: s}
+	c.found.pending = append(c.found.pending, waits)
+	if err := c.st.WriteFile(ctx, waits.path, doc, true); err != nil {
+		c.withdrawUnwritten(ctx, waits)
 		return nil, fmt.Errorf("publish: %w", err)
 	}
-	r.pending = append(r.pending, p)
-	if err := c.carryOut(ctx, r, s, staged); err != nil {
+	from := source{names: make(map[string]string)}
+	if from.dir, err = c.take(ctx, p.ID); err != nil {
+		return nil, fmt.Errorf("destination %s: take the work of plan %s: %w", c.path, p.ID, err)
+	}
+	taken, err := check(ctx, from.dir)
+	for _, res := range taken {
+		from.stage(res, s.ID)
+	}
+	if err == nil {
+		err = c.checkStaged(ctx, from, s)
+	}
+	//guard: an output would be published of files that changed before they were taken
+	if err == nil && !reflect.DeepEqual(manifest.NewSuccess(p, s.ID, taken).Entries(), s.Entries()) {
+		err = failure.New(failure.Storage, "tasks of plan %s were done again meanwhile, and made other files", p.ID)
+	}
+	if err != nil {
+		return nil, errors.Join(err, c.withdraw(ctx, waits, from.dir))
+	}
+	if err := c.carryOut(ctx, from, s); err != nil {
 		return nil, err
 	}
-	//guard: what is published would be kept, or be put back where tasks left it
-	c.forget(r)
-	return s, nil
+	c.forget(waits)
+	return s, c.clearOutdated(ctx)
 }
 
-// mayPend notes that an output waits to be published, unless its manifest was
-// certainly not written: then the run can be given back as it was.
-func (c *Claim) mayPend(ctx context.Context, r *Run, p *record) {
+// withdrawUnwritten forgets an output of which the pending manifest was certainly not
+// written.
+func (c *Claim) withdrawUnwritten(ctx context.Context, p *record) {
 	clean, cancel := store.Cleanup(ctx)
 	defer cancel()
-	if _, err := c.st.Stat(clean, p.path); !errors.Is(err, store.ErrNotExist) {
-		r.pending = append(r.pending, p)
+	if _, err := c.st.Stat(clean, p.path); errors.Is(err, store.ErrNotExist) {
+		c.forget(p)
 	}
+}
+
+// take moves the directory of a plan's work into the claim's own, unless it is there. The
+// work of a plan without tasks is nowhere.
+func (c *Claim) take(ctx context.Context, planID string) (string, error) {
+	if dir := c.found.work(planID); dir != "" {
+		return dir, nil
+	}
+	from, dir := c.StagingPath(planID), c.name(planPrefix+planID)
+	if err := c.checkStaging(ctx, from); err != nil && !errors.Is(err, store.ErrNotExist) {
+		return "", err
+	}
+	err := c.move(ctx, from, dir)
+	if err != nil && !errors.Is(err, store.ErrNotExist) {
+		return "", err
+	}
+	c.found.taken = append(c.found.taken, dir)
+	return dir, nil
+}
+
+// withdraw gives an output up that waits to be published: it puts the work of its plan
+// back, for tasks that are to be done again, and removes its manifest. If tasks made the
+// directory of the plan anew, the work is discarded. The order matters: work that no
+// pending manifest names is removed by the next holder.
+func (c *Claim) withdraw(ctx context.Context, p *record, dir string) error {
+	clean, cancel := store.Cleanup(ctx)
+	defer cancel()
+	err := c.move(clean, dir, c.StagingPath(p.success.Plan))
+	if errors.Is(err, store.ErrExist) {
+		err = c.remove(clean, dir)
+	}
+	if err != nil && !errors.Is(err, store.ErrNotExist) {
+		return err
+	}
+	c.found.taken = slices.DeleteFunc(c.found.taken, func(taken string) bool { return taken == dir })
+	if err := c.remove(clean, p.path); err != nil {
+		return err
+	}
+	c.forget(p)
+	return nil
+}
+
+// forget leaves the manifest of an output that does not wait any more to whoever removes
+// the claim's directory.
+func (c *Claim) forget(p *record) {
+	c.found.pending = slices.DeleteFunc(c.found.pending, func(other *record) bool { return other == p })
+}
+
+// clearOutdated removes the work of plans that can never be committed since the claim
+// published.
+func (c *Claim) clearOutdated(ctx context.Context) error {
+	if len(c.state.staged) == 0 {
+		return nil
+	}
+	now, err := c.Look(ctx)
+	if err != nil {
+		return err
+	}
+	return c.clearDead(ctx, now.dead)
 }
 
 // stage notes where the files and directories of a result are that an output is to
 // hold.
-func stage(staged map[string]string, res *manifest.TaskResult, id string) {
+func (s *source) stage(res *manifest.TaskResult, id string) {
 	for _, e := range res.Entries() {
-		staged[manifest.Published(e.Name, id)] = e.Name
+		s.names[manifest.Published(e.Name, id)] = e.Name
 	}
+}
+
+// of is where a file or directory of an output comes from; empty if that is unknown.
+func (s *source) of(e manifest.Entry) string {
+	if name := s.names[e.Name]; name != "" {
+		return path.Join(s.dir, name)
+	}
+	return ""
 }
 
 // checkStaged refuses links among what is staged, and what is in the directory of
 // a part but not of the output.
-func (c *Claim) checkStaged(ctx context.Context, r *Run, s *manifest.Success, staged map[string]string) error {
-	infos, err := c.st.List(ctx, r.Dir)
+func (c *Claim) checkStaged(ctx context.Context, from source, s *manifest.Success) error {
+	infos, err := c.list(ctx, from.dir)
 	if err != nil {
 		return fmt.Errorf("publish: %w", err)
 	}
@@ -80,15 +166,15 @@ func (c *Claim) checkStaged(ctx context.Context, r *Run, s *manifest.Success, st
 	for _, info := range infos {
 		there[info.Name] = info
 	}
-	for _, name := range staged {
+	for _, name := range from.names {
 		//guard: a link to a file elsewhere would become part of the output
 		if there[name].Link {
-			return failure.New(failure.Foreign, "%s is a link", path.Join(r.Dir, name))
+			return failure.New(failure.Foreign, "%s is a link", path.Join(from.dir, name))
 		}
 	}
 	var parts []manifest.Entry // that are directories
 	for _, e := range s.Entries() {
-		info, ok := there[staged[e.Name]]
+		info, ok := there[from.names[e.Name]]
 		if !ok {
 			continue // it may be in its place
 		}
@@ -101,7 +187,7 @@ func (c *Claim) checkStaged(ctx context.Context, r *Run, s *manifest.Success, st
 		}
 	}
 	return parallel.Do(ctx, len(parts), c.movers, func(ctx context.Context, i int) error {
-		return c.checkInside(ctx, path.Join(r.Dir, staged[parts[i].Name]), parts[i])
+		return c.checkInside(ctx, from.of(parts[i]), parts[i])
 	})
 }
 
@@ -127,12 +213,12 @@ func (c *Claim) checkInside(ctx context.Context, dir string, part manifest.Entry
 
 // carryOut does what a pending manifest says. Every step finds out whether it
 // was done before, by a run that was killed.
-func (c *Claim) carryOut(ctx context.Context, r *Run, s *manifest.Success, staged map[string]string) error {
+func (c *Claim) carryOut(ctx context.Context, from source, s *manifest.Success) error {
 	carryOut := c.replace
 	if s.Increment {
 		carryOut = c.addIncrement
 	}
-	if err := carryOut(ctx, r, s, staged); err != nil {
+	if err := carryOut(ctx, from, s); err != nil {
 		return fmt.Errorf("publish: %w", err)
 	}
 	return nil
@@ -140,18 +226,18 @@ func (c *Claim) carryOut(ctx context.Context, r *Run, s *manifest.Success, stage
 
 // replace makes staged files the output, in the place of another and of the increments
 // beside that: these do not count any more once the new manifest is there.
-func (c *Claim) replace(ctx context.Context, r *Run, s *manifest.Success, staged map[string]string) error {
+func (c *Claim) replace(ctx context.Context, from source, s *manifest.Success) error {
 	replaced, err := c.retire(ctx, s)
 	if err != nil {
 		return err
 	}
-	if err := c.bringAll(ctx, r, s, staged); err != nil {
+	if err := c.bringAll(ctx, from, s); err != nil {
 		return err
 	}
 	now := &State{path: c.path, Success: s}
 	infos, err := c.st.List(ctx, c.path)
 	if err == nil {
-		err = c.classify(ctx, now, infos, &c.found)
+		err = c.classify(ctx, now, infos)
 	}
 	//guard: an output would be finished of which a file has another length
 	if err == nil && now.damage != "" {
@@ -208,8 +294,8 @@ func (c *Claim) retire(ctx context.Context, s *manifest.Success) (replaced []str
 // bringAll moves staged files and directories to their places, beside each other:
 // none has to come before another, as readers wait for the manifest, and who
 // completes the output finds out which of them are there.
-func (c *Claim) bringAll(ctx context.Context, r *Run, s *manifest.Success, staged map[string]string) error {
-	entries, place := s.Entries(), c.place(r, s)
+func (c *Claim) bringAll(ctx context.Context, from source, s *manifest.Success) error {
+	entries, place := s.Entries(), c.place(from, s)
 	made := map[string]bool{".": true}
 	for _, e := range entries {
 		if err := c.makeDirs(ctx, place, path.Dir(e.Name), made); err != nil {
@@ -220,14 +306,14 @@ func (c *Claim) bringAll(ctx context.Context, r *Run, s *manifest.Success, stage
 		e := entries[i]
 		to, err := path.Join(place, e.Name), store.ErrNotExist
 		//guard: the increment's directory would be renamed in place of a file
-		if staged[e.Name] != "" {
-			err = c.moveOne(ctx, i, path.Join(r.Dir, staged[e.Name]), to)
+		if staged := from.of(e); staged != "" {
+			err = c.moveOne(ctx, i, staged, to)
 		}
 		if !errors.Is(err, store.ErrExist) && !errors.Is(err, store.ErrNotExist) {
 			return err
 		}
 		if e.Dir {
-			return c.replaceEmpty(ctx, path.Join(r.Dir, staged[e.Name]), to, err)
+			return c.replaceEmpty(ctx, from.of(e), to, err)
 		}
 		return c.arrived(ctx, e, to, err)
 	})

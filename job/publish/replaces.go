@@ -60,6 +60,9 @@ func (s *State) Unseen(p *manifest.Plan) []Committed {
 	return s.unseen(seen)
 }
 
+// Came is what the destination holds that it did not hold before.
+func (s *State) Came(before *State) []Committed { return s.unseen(before.Holds()) }
+
 // unseenBy is what came to the destination after an output was begun that is published now.
 func (s *State) unseenBy(m *manifest.Success) []Committed {
 	return s.unseen(append(slices.Clone(m.Replaces), m.ID))

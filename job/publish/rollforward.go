@@ -21,29 +21,12 @@ const verifiers = 4
 // rollForward completes the outputs that former holders were publishing, in the
 // order in which they began, and gives those up of which a file is lost.
 func (c *Claim) rollForward(ctx context.Context) error {
-	type pending struct {
-		*record
-		run *Run
-	}
-	var all []pending
-	for _, r := range c.found.runs {
-		for _, p := range r.pending {
-			all = append(all, pending{p, r})
-		}
-	}
-	slices.SortFunc(all, func(a, b pending) int { return cmp.Compare(a.success.Sequence, b.success.Sequence) })
-	for _, p := range all {
-		done, err := c.rollOne(ctx, p.run, p.success)
-		if err != nil {
+	waiting := slices.SortedFunc(slices.Values(c.found.pending), func(a, b *record) int {
+		return cmp.Compare(a.success.Sequence, b.success.Sequence)
+	})
+	for _, p := range waiting {
+		if err := c.rollOne(ctx, p); err != nil {
 			return fmt.Errorf("destination %s: complete output %s of an earlier run: %w", c.path, p.success.ID, err)
-		}
-		if done {
-			err = c.Discard(ctx, p.run)
-		} else {
-			err = c.giveUp(ctx, p.run, p.record)
-		}
-		if err != nil {
-			return fmt.Errorf("destination %s: %w", c.path, err)
 		}
 	}
 	if err := c.reinstate(ctx); err != nil {
@@ -52,39 +35,57 @@ func (c *Claim) rollForward(ctx context.Context) error {
 	return nil
 }
 
-// rollOne completes an output, and reports whether it is, or was replaced since.
-func (c *Claim) rollOne(ctx context.Context, r *Run, s *manifest.Success) (bool, error) {
+// rollOne completes an output, unless it is complete or was replaced since, or gives it
+// up.
+func (c *Claim) rollOne(ctx context.Context, p *record) error {
+	s := p.success
 	now, err := c.Look(ctx)
 	if err != nil {
-		return false, err
+		return err
 	}
 	//guard: an older output would replace a newer one
-	if done := now.passed(s); done {
-		return true, nil
+	if !now.passed(s) {
+		from, err := c.sourceOf(ctx, s)
+		if err != nil {
+			return err
+		}
+		whole := now.takes(s)
+		if whole {
+			whole, err = c.whole(ctx, from, s)
+		}
+		if err != nil {
+			return err
+		}
+		//guard: an output would be completed without all its files
+		if !whole {
+			return c.giveUp(ctx, p, from.dir)
+		}
+		c.completed = append(c.completed, s.ID)
+		if err := c.carryOut(ctx, from, s); err != nil {
+			return err
+		}
+	}
+	//guard: an output would be completed again once the next one is published
+	if err := c.remove(ctx, p.path); err != nil {
+		return err
+	}
+	c.forget(p)
+	return nil
+}
+
+// takes reports whether an output that waits may still come to the destination.
+func (s *State) takes(m *manifest.Success) bool {
+	if !m.Increment {
+		//guard: replaces what was published after a restored pending output began
+		return len(s.unseenBy(m)) == 0
 	}
 	//guard: an increment would be published that counts for nobody
-	if s.Increment && s.Base != now.ID() {
-		return false, nil
+	if m.Base != s.ID() {
+		return false
 	}
+	in, _ := s.heldOf(m.Request.Inputs)
 	//guard: rows would be there twice, as an increment that was restored waits to be published
-	if in, _ := now.heldOf(s.Request.Inputs); s.Increment && in != "" {
-		return false, nil
-	}
-	//guard: keeps what was published after a restored pending output began
-	if !s.Increment && len(now.unseenBy(s)) > 0 {
-		return false, nil
-	}
-	staged, err := c.staged(ctx, r, s)
-	if err != nil {
-		return false, err
-	}
-	whole, err := c.whole(ctx, r, s, staged)
-	//guard: an output would be completed without all its files
-	if !whole {
-		return false, err
-	}
-	c.completed = true
-	return true, c.carryOut(ctx, r, s, staged)
+	return in == ""
 }
 
 // passed reports whether an output was published, also if it was replaced since.
@@ -96,10 +97,9 @@ func (s *State) passed(m *manifest.Success) bool {
 	return slices.ContainsFunc(s.Increments, func(r Committed) bool { return r.Name == name })
 }
 
-// giveUp makes a run of which an output was being published one that can be
-// resumed, or be committed again. What came to its place of the output is moved out
-// first, as long as somebody knows whose it is.
-func (c *Claim) giveUp(ctx context.Context, r *Run, p *record) error {
+// giveUp withdraws an output that a former holder was publishing. What came to its place
+// is moved out first, as long as somebody knows whose it is.
+func (c *Claim) giveUp(ctx context.Context, p *record, work string) error {
 	if !p.success.Increment {
 		var parts []string
 		for i := range p.success.Parts {
@@ -110,16 +110,7 @@ func (c *Claim) giveUp(ctx context.Context, r *Run, p *record) error {
 			return err
 		}
 	}
-	if err := c.remove(ctx, p.path); err != nil {
-		return err
-	}
-	r.pending = slices.DeleteFunc(r.pending, func(other *record) bool { return other == p })
-	//guard: work would be out of the reach of the tasks that are to be done again, and of their commit
-	if r.fromElsewhere() {
-		c.forget(r)
-		return c.giveBack(ctx, r.Dir)
-	}
-	return nil
+	return c.withdraw(ctx, p, work)
 }
 
 // reinstate puts the manifest back of the latest output whose files are all in
@@ -137,7 +128,7 @@ func (c *Claim) reinstate(ctx context.Context) error {
 	})
 	for _, r := range latest {
 		s := &State{path: c.path, Success: r.success}
-		if err := c.classify(ctx, s, infos, &c.found); err != nil {
+		if err := c.classify(ctx, s, infos); err != nil {
 			return err
 		}
 		//guard: an output would be back that lost files when it was replaced
@@ -150,14 +141,17 @@ func (c *Claim) reinstate(ctx context.Context) error {
 	return nil
 }
 
-// staged reads from the results in a run's directory where the files are that an
-// output is to hold.
-func (c *Claim) staged(ctx context.Context, r *Run, s *manifest.Success) (map[string]string, error) {
-	infos, err := c.st.List(ctx, r.Dir)
-	if err != nil {
-		return nil, err
+// sourceOf takes the work that an output is made of, and reads from its results where
+// the files are.
+func (c *Claim) sourceOf(ctx context.Context, s *manifest.Success) (from source, err error) {
+	from.names = make(map[string]string)
+	if from.dir, err = c.take(ctx, s.Plan); err != nil {
+		return from, err
 	}
-	staged := make(map[string]string)
+	infos, err := c.list(ctx, from.dir)
+	if err != nil {
+		return from, err
+	}
 	for _, info := range infos {
 		task, ok := manifest.TaskNumber(info.Name)
 		if !ok || info.Dir {
@@ -169,31 +163,31 @@ func (c *Claim) staged(ctx context.Context, r *Run, s *manifest.Success) (map[st
 		}
 		text, err := c.readDocument(ctx, info.Path)
 		if err != nil {
-			return nil, err
+			return from, err
 		}
 		if res, err := manifest.DecodeTaskResult(text, s.Plan, task); err == nil {
-			stage(staged, res, s.ID)
+			from.stage(res, s.ID)
 		}
 	}
-	return staged, nil
+	return from, nil
 }
 
 // whole reports whether every file of an output is there, in its place or
 // staged, with the bytes that the manifest says. The files of a directory must be
 // in the same one, as it moves as a whole.
-func (c *Claim) whole(ctx context.Context, r *Run, s *manifest.Success, staged map[string]string) (bool, error) {
-	if err := c.checkStaged(ctx, r, s, staged); errors.Is(err, failure.Foreign) {
+func (c *Claim) whole(ctx context.Context, from source, s *manifest.Success) (bool, error) {
+	if err := c.checkStaged(ctx, from, s); errors.Is(err, failure.Foreign) {
 		return false, nil
 	} else if err != nil {
 		return false, err
 	}
-	entries, place := s.Entries(), c.place(r, s)
+	entries, place := s.Entries(), c.place(from, s)
 	sound := make([]bool, len(entries))
 	err := parallel.Do(ctx, len(entries), verifiers, func(ctx context.Context, i int) (err error) {
 		e := entries[i]
 		sound[i], err = c.sound(ctx, path.Join(place, e.Name), e)
-		if name := staged[e.Name]; err == nil && !sound[i] && name != "" {
-			sound[i], err = c.sound(ctx, path.Join(r.Dir, name), e)
+		if staged := from.of(e); err == nil && !sound[i] && staged != "" {
+			sound[i], err = c.sound(ctx, staged, e)
 		}
 		return err
 	})

@@ -10,8 +10,8 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// StagedPlans are the IDs of the plans of which tasks that run elsewhere leave their
-// work in the destination, those first whose work changed last.
+// StagedPlans are the IDs of the plans of which the destination holds work, those first
+// whose work changed last.
 func (d *Destination) StagedPlans(ctx context.Context) (ids []string, err error) {
 	root, err := d.entry(ctx, manifest.WorkName)
 	//guard: directories elsewhere, where a link leads, would be looked at
@@ -38,7 +38,13 @@ func (d *Destination) StagedPlans(ctx context.Context) (ids []string, err error)
 // StagedPlan reads the plan that KeepPlan left; nil if there is none that this program
 // can carry out.
 func (d *Destination) StagedPlan(ctx context.Context, id string) (*manifest.Plan, error) {
-	file := path.Join(d.StagingPath(id), manifest.PlanName)
+	p, err := d.planIn(ctx, d.StagingPath(id), id)
+	return p, d.wrap(err)
+}
+
+// planIn is StagedPlan of a directory with the work of a plan.
+func (d *Destination) planIn(ctx context.Context, dir, id string) (*manifest.Plan, error) {
+	file := path.Join(dir, manifest.PlanName)
 	info, err := d.st.Stat(ctx, file)
 	//guard: a link could lead to a document that others wrote
 	if store.Absent(err) || err == nil && info.Link {
@@ -49,7 +55,7 @@ func (d *Destination) StagedPlan(ctx context.Context, id string) (*manifest.Plan
 		text, err = d.readDocument(ctx, file)
 	}
 	if err != nil {
-		return nil, d.wrap(err)
+		return nil, err
 	}
 	p, err := manifest.DecodePlan(text)
 	//guard: tasks would leave their work in the directory of another plan

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"path"
 	"slices"
 	"strings"
 
@@ -27,10 +26,10 @@ const (
 type State struct {
 	// Success is the manifest of the output; nil without one.
 	Success *manifest.Success
-	// Increments are the increments beside it, by their numbers: those that count.
+	// Increments are those beside it, by their numbers: those that count.
 	Increments []Committed
-	// Leftovers is set if something waits for a holder to clear it up. An
-	// unfinished run that is kept for a rerun does not.
+	// Leftovers is set if something waits for a holder to clear it up. The work of plans
+	// that may be committed yet does not.
 	Leftovers bool
 
 	path      string
@@ -38,8 +37,8 @@ type State struct {
 	foreign   []string // names that are not ours
 	debris    []string // names that are ours, but not of the output
 	uncounted []string // increments of outputs that were replaced, and directories that were to become increments
-	staged    []string // IDs of plans of which tasks that ran elsewhere left work
-	dead      []string // names of that work, where no output can come of it
+	staged    []string // IDs of plans of which there is work
+	dead      []string // those of which no output can come
 	orphans   []string // increments and parts of an output that is not there, though none replaced it
 	locked    bool     // there is a lock
 	pending   bool     // an output waits to be published
@@ -96,11 +95,11 @@ func (d *Destination) look(ctx context.Context) (*State, error) {
 			return nil, err
 		}
 	}
-	s.pending, s.sequence = found.pending(), found.sequence()
+	s.pending, s.sequence = len(found.pending) > 0, found.sequence()
 	if s.Success != nil {
 		s.sequence = max(s.sequence, s.Success.Sequence)
 	}
-	if err := d.classify(ctx, s, infos, &found); err != nil {
+	if err := d.classify(ctx, s, infos); err != nil {
 		return nil, err
 	}
 	if err := d.classifyIncrements(ctx, s, infos); err != nil {
@@ -154,7 +153,7 @@ func (d *Destination) readSuccessAt(ctx context.Context, s *State, info store.In
 }
 
 // classify tells the names in the destination apart: the output's, ours, others'.
-func (d *Destination) classify(ctx context.Context, s *State, infos []store.Info, found *contents) error {
+func (d *Destination) classify(ctx context.Context, s *State, infos []store.Info) error {
 	expected := make(map[string]manifest.Entry)
 	if s.Success != nil {
 		for _, e := range s.Success.Entries() {
@@ -178,7 +177,7 @@ func (d *Destination) classify(ctx context.Context, s *State, infos []store.Info
 		case info.Name == manifest.LockName:
 			s.Leftovers, s.locked = true, true
 		case info.Name == manifest.WorkName && info.Dir && !info.Link:
-			if err := d.leftovers(ctx, s, found); err != nil {
+			if err := d.leftovers(ctx, s); err != nil {
 				return err
 			}
 		case manifest.IsAside(info.Name) && info.Dir && !info.Link:
@@ -289,25 +288,20 @@ func isPart(name string) bool {
 	return ok && !strings.Contains(name, "/")
 }
 
-// leftovers finds out whether holders left something besides runs that can be
-// resumed.
-func (d *Destination) leftovers(ctx context.Context, s *State, found *contents) error {
-	infos, err := d.st.List(ctx, d.root())
-	if err != nil && !errors.Is(err, store.ErrNotExist) {
+// leftovers finds out which plans there is work of, and whether holders left anything.
+func (d *Destination) leftovers(ctx context.Context, s *State) error {
+	infos, err := d.list(ctx, d.root())
+	if err != nil {
 		return err
-	}
-	kept := make(map[string]bool) // holders' directories; what a commit took is deeper, and left over
-	for _, r := range found.runs {
-		kept[path.Dir(r.Dir)] = true
 	}
 	for _, info := range infos {
 		if id, ok := stagedPlan(info); ok {
 			s.staged = append(s.staged, id)
+		} else if !strings.HasPrefix(info.Name, planPrefix) {
+			s.Leftovers = true
 		}
 	}
-	s.Leftovers = s.Leftovers || len(infos) == 0 || slices.ContainsFunc(infos, func(i store.Info) bool {
-		return !strings.HasPrefix(i.Name, planPrefix) && !kept[i.Path]
-	})
+	s.Leftovers = s.Leftovers || len(infos) == 0
 	return nil
 }
 

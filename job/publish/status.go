@@ -21,10 +21,8 @@ type Status struct {
 	*State
 	// Lock is nil if nobody holds the destination.
 	Lock *Lock
-	// Unfinished is the work of runs, and of commits, of which no output came yet.
+	// Unfinished is the work of plans of which no output came yet.
 	Unfinished []Work
-	// Staging is the work of tasks that ran elsewhere and wait for their commit.
-	Staging []Work
 	// Debris is what is ours, and of no use to anybody.
 	Debris []Leftover
 	// LeftAlone is what would be debris if nothing were Foreign: it may be of an output
@@ -56,14 +54,14 @@ func (l *Lock) String() string { return l.holder.String() }
 // Work is what was done so far of an output.
 type Work struct {
 	Leftover
-	Holder string         // in whose directory it is; empty for Staging
+	Holder string         // who took it to publish it; empty if nobody did
 	Held   bool           // whether that is the holder of the lock, which may live
 	Plan   *manifest.Plan // nil if there is none that this program can carry out
-	PlanID string         // empty if it is not known
-	Tasks  int            // that are done, as their results say
-	Rows   int64          // that these made
-	Input  int64          // bytes that these read
-	Output string         // ID of the output that waits to be published; empty if none does
+	PlanID string
+	Tasks  int    // that are done, as their results say
+	Rows   int64  // that these made
+	Input  int64  // bytes that these read
+	Output string // ID of the output that waits to be published; empty if none does
 }
 
 // Leftover is a file or directory in a destination that is no part of its output.
@@ -76,9 +74,8 @@ type Leftover struct {
 	names int // of files and directories
 }
 
-// Kinds of leftovers. Of the first two the work can be used again.
+// Kinds of leftovers. The work of a plan can be used again.
 const (
-	unfinishedRun     = "unfinished run"
 	planWork          = "tasks of a plan"
 	replacedIncrement = "increment of an output that was replaced"
 	strayFile         = "file of no output"
@@ -203,22 +200,18 @@ func (d *Destination) list(ctx context.Context, dir string) ([]store.Info, error
 // surveyRoot looks at what is in the directory of all that is under way.
 func (d *Destination) surveyRoot(ctx context.Context, s *Status, info store.Info, lock *Lock) error {
 	name := path.Join(manifest.WorkName, info.Name)
-	plain := info.Dir && !info.Link
+	id, staged := stagedPlan(info)
 	switch {
-	case slices.Contains(s.dead, info.Name):
+	case staged && slices.Contains(s.dead, id):
 		return d.addDebris(ctx, s, info, deadWork, nil)
-	case strings.HasPrefix(info.Name, planPrefix) && plain:
-		r, err := d.readRun(ctx, info.Path)
-		if err != nil {
-			return err
-		}
-		w, err := d.work(ctx, r, planWork)
-		s.Staging = append(s.Staging, w)
+	case staged:
+		w, err := d.work(ctx, info.Path, id)
+		s.Unfinished = append(s.Unfinished, w)
 		return err
 	//guard: what stands in the place of tasks' work would be told of as ours
 	case strings.HasPrefix(info.Name, planPrefix):
 		s.Foreign = append(s.Foreign, name+" (no directory)")
-	case strings.HasPrefix(info.Name, trashPrefix), !plain:
+	case strings.HasPrefix(info.Name, trashPrefix), !info.Dir, info.Link:
 		return d.addDebris(ctx, s, info, trash, nil)
 	default:
 		return d.surveyHolder(ctx, s, info, lock)
@@ -233,27 +226,30 @@ func (d *Destination) surveyHolder(ctx context.Context, s *Status, info store.In
 		return err
 	}
 	held := lock != nil && lock.Holder == info.Name && !lock.Dead
-	runs := make(map[string]bool)
-	for _, r := range found.runs {
-		runs[r.Dir] = true
-		w, err := d.work(ctx, r, unfinishedRun)
-		if err != nil {
-			return err
+	needed := make(map[string]bool) // to publish what waits
+	for _, p := range found.pending {
+		w := Work{Leftover: Leftover{Name: d.relative(p.path), What: planWork}, PlanID: p.success.Plan}
+		if dir := found.work(w.PlanID); dir != "" {
+			var err error
+			if w, err = d.work(ctx, dir, w.PlanID); err != nil {
+				return err
+			}
+			needed[dir] = true
 		}
-		w.Holder, w.Held = info.Name, held
+		w.Holder, w.Held, w.Output = info.Name, held, p.success.ID
 		s.Unfinished = append(s.Unfinished, w)
 	}
 	if held {
 		return nil
 	}
-	if len(runs) == 0 {
+	if len(found.pending) == 0 {
 		return d.addDebris(ctx, s, info, formerHolder, nil)
 	}
 	inside, err := d.list(ctx, info.Path)
 	for _, i := range inside {
-		// The rest is what a holder needs to resume runs.
+		// The rest is what the next holder needs.
 		if what, _, _ := strings.Cut(i.Name, "-"); (what == old || what == other) && err == nil {
-			err = d.addDebris(ctx, s, i, formerHolder, runs)
+			err = d.addDebris(ctx, s, i, formerHolder, needed)
 		}
 	}
 	return err
@@ -313,33 +309,31 @@ func (d *Destination) measure(ctx context.Context, l *Leftover, info store.Info,
 	return nil
 }
 
-// work finds out how far a run is, as the results of its tasks say. Their files are
-// not read.
-func (d *Destination) work(ctx context.Context, r *Run, what string) (Work, error) {
-	w := Work{Leftover: Leftover{Name: d.relative(r.Dir), What: what}, Plan: r.Plan}
-	if id, ok := strings.CutPrefix(path.Base(r.Dir), planPrefix); ok {
-		w.PlanID = id
-	} else if r.Plan != nil {
-		w.PlanID = r.Plan.ID
+// Progress finds out how far the tasks of a plan are.
+func (d *Destination) Progress(ctx context.Context, planID string) (Work, error) {
+	return d.work(ctx, d.StagingPath(planID), planID)
+}
+
+// work finds out how far the plan is whose work is in a directory, as the results of its
+// tasks say. Their files are not read.
+func (d *Destination) work(ctx context.Context, dir, planID string) (Work, error) {
+	w := Work{Leftover: Leftover{Name: d.relative(dir), What: planWork}, PlanID: planID}
+	var err error
+	if w.Plan, err = d.planIn(ctx, dir, planID); err != nil {
+		return w, err
 	}
-	if w.Plan != nil && w.Plan.ID != w.PlanID {
-		w.Plan = nil
-	}
-	for _, p := range r.pending {
-		w.Output = p.success.ID
-	}
-	if err := d.measure(ctx, &w.Leftover, store.Info{Path: r.Dir, Dir: true}, nil); err != nil {
+	if err := d.measure(ctx, &w.Leftover, store.Info{Path: dir, Dir: true}, nil); err != nil {
 		return w, err
 	}
 	//guard: work that just began would be told of as older than any
 	if w.Changed.IsZero() {
-		info, err := d.st.Stat(ctx, r.Dir)
+		info, err := d.st.Stat(ctx, dir)
 		if err != nil && !store.Absent(err) {
 			return w, err
 		}
 		w.Changed = info.ModTime.UTC()
 	}
-	infos, err := d.list(ctx, r.Dir)
+	infos, err := d.list(ctx, dir)
 	if err != nil {
 		return w, err
 	}
@@ -379,7 +373,7 @@ func (d *Destination) work(ctx context.Context, r *Run, what string) (Work, erro
 // Leftovers are what Clean removes once it is old enough. An output that waits to be
 // published is none, nor is what a holder has that may live.
 func (s *Status) Leftovers() (all []Leftover) {
-	for _, w := range slices.Concat(s.Unfinished, s.Staging) {
+	for _, w := range s.Unfinished {
 		if !w.Held && w.Output == "" {
 			all = append(all, w.Leftover)
 		}
@@ -389,4 +383,4 @@ func (s *Status) Leftovers() (all []Leftover) {
 
 // Useful reports whether the work in a leftover can be used again, so that Clean
 // leaves it alone for a while.
-func (l *Leftover) Useful() bool { return l.What == unfinishedRun || l.What == planWork }
+func (l *Leftover) Useful() bool { return l.What == planWork }

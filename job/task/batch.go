@@ -14,6 +14,9 @@ var ErrDetached = errors.New("the tasks run on, and nobody waits for them")
 // Batch are tasks of one plan that are to run on other machines.
 type Batch struct {
 	Plan *manifest.Plan
+	// Instead are the IDs of plans that nobody is to go on with, because this one was made
+	// in their place.
+	Instead []string
 	// Dest is the location of the destination: the origin and the path of Plan.Dest.
 	Dest string
 	// Store is that of the destination, and Dir the directory on it, which exists, in

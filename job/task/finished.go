@@ -39,6 +39,7 @@ type Work struct {
 	st     store.Store
 	dir    string
 	listed map[string]store.Info // by name; nil if each file is to be looked up
+	mu     sync.Mutex            // of listed, while Vouch runs
 	places chan struct{}         // taken by files that are being checked
 	inside sync.Map              // of directories of parts that were looked at: name to its imprint
 }
@@ -102,7 +103,63 @@ func (w *Work) Still(ctx context.Context, before *Work, res *manifest.TaskResult
 func (w *Work) stillInside(ctx context.Context, before *Work, part string) bool {
 	infos, err := w.st.List(ctx, path.Join(w.dir, part))
 	was, known := before.inside.Load(part)
-	return err == nil && known && was == imprintOf(infos)
+	if err != nil || !known || was != imprintOf(infos) {
+		return false
+	}
+	w.inside.Store(part, was)
+	return true
+}
+
+// Vouch takes tasks for finished that this process ran since the directory was listed, and
+// read back: Still tells whether they are as they are now.
+func (w *Work) Vouch(ctx context.Context, results []*manifest.TaskResult) error {
+	now := WorkIn(w.plan, w.st, w.dir)
+	if err := now.List(ctx); err != nil {
+		return err
+	}
+	return parallel.Do(ctx, len(results), cap(w.places), func(ctx context.Context, i int) error {
+		if results[i] == nil {
+			return nil
+		}
+		for _, e := range results[i].Entries() {
+			//guard: a file that was cut short since would be taken for what was read back
+			if sized, err := now.sized(ctx, e); err != nil || !sized {
+				return err
+			}
+		}
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		for _, e := range results[i].Entries() {
+			w.listed[e.Name] = now.listed[e.Name]
+			if was, known := now.inside.Load(e.Name); known {
+				w.inside.Store(e.Name, was)
+			}
+		}
+		name := manifest.TaskName(results[i].Task)
+		w.listed[name] = now.listed[name]
+		return nil
+	})
+}
+
+// sized reports whether a file, or each of a directory, has its length.
+func (w *Work) sized(ctx context.Context, e manifest.Entry) (bool, error) {
+	infos := w.listed
+	if e.Dir {
+		var err error
+		infos, err = w.checkDirectory(ctx, e)
+		if store.Absent(err) || errors.Is(err, failure.Foreign) {
+			return false, nil
+		}
+		if err != nil {
+			return false, err
+		}
+	}
+	for _, f := range e.Files {
+		if info, there := infos[path.Base(f.Name)]; !there || info.Link || info.Size != f.Bytes {
+			return false, nil
+		}
+	}
+	return true, nil
 }
 
 // unchanged reports whether a file is the one that it was: a file that is written anew

@@ -10,7 +10,6 @@ import (
 
 	"github.com/rowtocol/rowtocol/job/failure"
 	"github.com/rowtocol/rowtocol/job/manifest"
-	"github.com/rowtocol/rowtocol/job/publish"
 )
 
 // mustRead requires that a reader finds what counts, or is told why not.
@@ -105,7 +104,7 @@ func (w *world) staged(t *testing.T) bool {
 	name := w.plan.Request.Inputs[0].Path
 	var err error
 	for i := range tasks {
-		res, lost := result(t.Context(), w.st, &publish.Run{Dir: dir, Plan: w.plan}, i)
+		res, lost := result(t.Context(), w.st, dir, w.plan, i)
 		if lost != nil {
 			err = lost
 			continue

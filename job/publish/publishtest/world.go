@@ -158,7 +158,6 @@ func (w *world) do(ctx context.Context, st store.Store, r run) (err error) {
 	w.claims = append(w.claims, r)
 	mine := len(w.claims) - 1
 	w.mu.Unlock()
-	unfinished := len(c.Runs()) > 0
 	published, err := w.work(held, st, c, r, me)
 	err = c.Judge(ctx, err)
 	if published && err == nil {
@@ -166,7 +165,7 @@ func (w *world) do(ctx context.Context, st store.Store, r run) (err error) {
 		w.done = append(w.done, mine)
 		w.mu.Unlock()
 	}
-	_ = c.Release(ctx, err != nil && (unfinished || !r.how.elsewhere()))
+	_ = c.Release(ctx)
 	return err
 }
 
@@ -223,27 +222,33 @@ func (w *world) work(ctx context.Context, st store.Store, c *publish.Claim, r ru
 	if err := w.allow(c.State(), r); err != nil {
 		return false, err
 	}
-	var into *publish.Run
-	if r.how.elsewhere() {
-		into, err = c.Take(ctx, w.plan)
-	} else {
-		into, err = begin(ctx, c, r)
-	}
-	if err != nil {
-		return false, err
+	p := w.plan
+	if !r.how.elsewhere() {
+		if p, err = begin(ctx, c, r); err != nil {
+			return false, err
+		}
 	}
 	results := make([]*manifest.TaskResult, tasks)
+	dir := c.StagingPath(p.ID)
 	for i := range results {
 		if r.how.elsewhere() {
-			results[i], err = result(ctx, st, into, i)
+			results[i], err = result(ctx, st, dir, p, i)
 		} else {
-			results[i], err = stage(ctx, st, into, r.name, i)
+			results[i], err = stage(ctx, st, dir, p, r.name, i)
 		}
 		if err != nil {
 			return false, err
 		}
 	}
-	_, err = c.Publish(ctx, into, results, &manifest.Made{Run: me})
+	_, err = c.Publish(ctx, p, results, &manifest.Made{Run: me}, func(ctx context.Context, dir string) ([]*manifest.TaskResult, error) {
+		again := make([]*manifest.TaskResult, tasks)
+		for i := range again {
+			if again[i], err = result(ctx, st, dir, p, i); err != nil {
+				return nil, err
+			}
+		}
+		return again, nil
+	})
 	return err == nil, err
 }
 
@@ -265,12 +270,12 @@ func (w *world) runTasks(t *testing.T, r run) {
 	if w.plan.ID, err = w.plan.Sum(); err != nil {
 		t.Fatal(err)
 	}
-	dir, err := d.Staging(t.Context(), w.plan.ID)
+	dir, _, err := d.Staging(t.Context(), w.plan.ID)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i := range tasks {
-		if _, err := stage(t.Context(), w.st, &publish.Run{Dir: dir, Plan: w.plan}, r.name, i); err != nil {
+		if _, err := stage(t.Context(), w.st, dir, w.plan, r.name, i); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -284,51 +289,52 @@ func (w *world) mustRun(t *testing.T, r run) {
 	}
 }
 
-// begin goes on with a run of the same request, or starts one.
-func begin(ctx context.Context, c *publish.Claim, r run) (*publish.Run, error) {
+// begin makes the directory for the work of a run's plan.
+func begin(ctx context.Context, c *publish.Claim, r run) (*manifest.Plan, error) {
 	p, err := planOf(r.name)
-	if err == nil && r.how.isIncrement() {
-		p.Increment, p.Base = true, c.State().ID()
-		p.ID, err = p.Sum()
-	}
 	if err != nil {
 		return nil, err
 	}
-	for _, unfinished := range c.Runs() {
-		if unfinished.Plan != nil && unfinished.Plan.ID == p.ID {
-			return unfinished, nil
-		}
+	p.Increment, p.Base = r.how.isIncrement(), c.State().ID()
+	if !p.Increment {
+		p.Replaces = c.State().Holds()
 	}
-	return c.Begin(ctx, p)
+	if p.ID, err = p.Sum(); err != nil {
+		return nil, err
+	}
+	if _, _, err := c.Staging(ctx, p.ID); err != nil {
+		return nil, err
+	}
+	return p, c.KeepPlan(ctx, p)
 }
 
 // result is what a task left.
-func result(ctx context.Context, st store.Store, r *publish.Run, task int) (*manifest.TaskResult, error) {
-	text, err := st.ReadFile(ctx, path.Join(r.Dir, manifest.TaskName(task)), maxFile)
+func result(ctx context.Context, st store.Store, dir string, p *manifest.Plan, task int) (*manifest.TaskResult, error) {
+	text, err := st.ReadFile(ctx, path.Join(dir, manifest.TaskName(task)), maxFile)
 	if err != nil {
 		return nil, err
 	}
-	return manifest.DecodeTaskResult(text, r.Plan.ID, task)
+	return manifest.DecodeTaskResult(text, p.ID, task)
 }
 
 // stage does a task, unless it was done.
-func stage(ctx context.Context, st store.Store, r *publish.Run, name string, task int) (*manifest.TaskResult, error) {
-	if res, err := result(ctx, st, r, task); !errors.Is(err, store.ErrNotExist) {
+func stage(ctx context.Context, st store.Store, dir string, p *manifest.Plan, name string, task int) (*manifest.TaskResult, error) {
+	if res, err := result(ctx, st, dir, p, task); !errors.Is(err, store.ErrNotExist) {
 		return res, err
 	}
-	part, err := stagePart(ctx, st, r.Dir, task, content(name, task))
+	part, err := stagePart(ctx, st, dir, task, content(name, task))
 	if err != nil {
 		return nil, err
 	}
 	res := &manifest.TaskResult{
-		Version: manifest.Version, Plan: r.Plan.ID, Task: task, RowsIn: 1,
+		Version: manifest.Version, Plan: p.ID, Task: task, RowsIn: 1,
 		Parts: []manifest.Part{{Task: task, Rows: 1, Files: part}},
 	}
 	text, err := res.Encode()
 	if err != nil {
 		return nil, err
 	}
-	return res, st.WriteFile(ctx, path.Join(r.Dir, manifest.TaskName(task)), text, false)
+	return res, st.WriteFile(ctx, path.Join(dir, manifest.TaskName(task)), text, false)
 }
 
 // stagePart writes a file, or a directory of files, as a task does.

@@ -1,0 +1,416 @@
+package job
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/rowtocol/rowtocol/avro/shred"
+	"github.com/rowtocol/rowtocol/job/failure"
+	"github.com/rowtocol/rowtocol/job/manifest"
+	"github.com/rowtocol/rowtocol/job/plan"
+	"github.com/rowtocol/rowtocol/job/publish"
+	"github.com/rowtocol/rowtocol/job/task"
+	"github.com/rowtocol/rowtocol/store"
+)
+
+// storedPlans is how many plans are read to find one to go on with: those that nobody
+// went on with wait for clean.
+const storedPlans = 16
+
+// conversion is a conversion under way, wherever its tasks run. Its steps are look,
+// decide, choose, stage, the tasks, and commit. Once the destination is locked, update
+// takes in what it holds by then, and decide is asked again: what it said before saved
+// work at most.
+type conversion struct {
+	*Request
+	dest  *publish.Destination
+	out   *Outcome
+	began time.Time
+
+	state  *publish.State // what the rest is based on
+	found  *plan.Survey   // what is left to convert; nil as long as an output waits to be published
+	plan   *manifest.Plan
+	inputs int // that are left to convert, those of the plan included
+	// superseded are the IDs of plans of the same request that Restart does not go on with.
+	superseded []string
+	mapping    *shred.Mapping // of the plan's schema; nil if there are no inputs, or tasks are to find out
+	dir        string         // of the plan's work; empty until it is staged
+	made       bool           // this conversion made it
+	before     checked        // the tasks that are done
+	parents    []*parents     // directories that were made for the destination
+	// resumed is how far plans were when they were staged first, by their IDs.
+	resumed map[string]Progress
+}
+
+func newConversion(r *Request) *conversion {
+	if r.Restart {
+		r.nonce = manifest.NewID()
+	}
+	return &conversion{Request: r, out: &Outcome{Incremental: r.Incremental}, began: time.Now(), resumed: make(map[string]Progress)}
+}
+
+// look reads what the destination holds, and surveys the inputs.
+func (c *conversion) look(ctx context.Context) (err error) {
+	if c.state, c.dest, err = c.Request.look(ctx); err != nil {
+		return err
+	}
+	return c.find(ctx)
+}
+
+// find surveys the inputs, and keeps what it read of them for others.
+func (c *conversion) find(ctx context.Context) (err error) {
+	c.found = nil
+	//guard: inputs would be judged by an output that is being replaced
+	if c.Incremental && c.state.Pending() {
+		return nil
+	}
+	if c.found, err = c.survey(ctx, c.state); err != nil {
+		return err
+	}
+	c.out.Skipped = c.found.Skipped
+	c.out.warn(c.found.Warnings)
+	c.out.keepAnswers(ctx, c.dest, c.found)
+	return nil
+}
+
+// decide finds out whether nothing is left to do, and whether what is left is allowed.
+func (c *conversion) decide() (done bool, err error) {
+	if c.Incremental {
+		//guard: an increment would be added to what was changed
+		if err := c.state.AllowIncrement(); err != nil {
+			return false, err
+		}
+	}
+	if c.found == nil {
+		return false, nil
+	}
+	if m, nothing := c.nothing(c.state, c.found); nothing {
+		c.out.nothing(m)
+		return true, nil
+	}
+	if c.Incremental {
+		return false, nil
+	}
+	return false, c.allow(c.state, &c.found.Request)
+}
+
+// nothing reports whether there is nothing to do for what a survey found, and returns
+// what the destination holds in its place.
+func (r *Request) nothing(state *publish.State, survey *plan.Survey) (*manifest.Success, bool) {
+	switch {
+	case r.Incremental:
+		return latest(state), len(survey.Request.Inputs) == 0
+	case r.finished(state, &survey.Request):
+		return state.Success, true
+	//guard: an output would be made of no inputs because they are not complete yet
+	case survey.Waits():
+		return latest(state), true
+	}
+	return nil, false
+}
+
+// update takes in what the destination holds by now. completed are the IDs of outputs
+// that were seen to wait, and were published since for processes that died.
+func (c *conversion) update(ctx context.Context, now *publish.State, completed []string) error {
+	before := c.state
+	c.state = now
+	came := slices.DeleteFunc(now.Came(before), func(o publish.Committed) bool {
+		return o.Success != nil && slices.Contains(completed, o.Success.ID)
+	})
+	replaces := c.Overwrite && !c.keep
+	//guard: replaces what a process published, and reported, while this one waited for the lock
+	if replaces && before.Pending() && len(came) > 0 {
+		return failure.New(failure.Locked, "another run published to the destination meanwhile")
+	}
+	if now.Same(before) && len(came) == 0 {
+		return nil
+	}
+	//guard: inputs would be converted again, or be missing, that another run committed meanwhile
+	if err := c.find(ctx); err != nil {
+		return err
+	}
+	if !replaces {
+		return nil
+	}
+	//guard: rows that came after the first look would go, and are nowhere else
+	if err := c.covers(came, &c.found.Request); err != nil {
+		return fmt.Errorf("another run was faster: %w", err)
+	}
+	return nil
+}
+
+// choose decides on the plan: of the plans that earlier runs of the same request left, of
+// some of its inputs perhaps, the one of which most is done, or a new one.
+func (c *conversion) choose(ctx context.Context) error {
+	fresh, err := c.found.Plan(ctx, c.state.ID(), c.state.Holds()...)
+	if err != nil {
+		return err
+	}
+	c.plan, c.mapping, c.inputs = fresh, c.found.Mapping, len(c.found.Request.Inputs)
+	c.out.warn(fresh.Warnings)
+	stored, err := c.stored(ctx)
+	if err != nil {
+		return err
+	}
+	var best *manifest.Plan
+	var tooLarge error
+	most := int64(-1)
+	for _, p := range stored {
+		if c.Restart && p.ID != fresh.ID {
+			c.superseded = append(c.superseded, p.ID)
+			continue
+		}
+		//guard: a plan would be resumed that needs more memory than there is
+		if err := plan.Fits(p, c.Formats, c.memory().Size()); err != nil {
+			tooLarge = err
+			continue
+		}
+		if len(stored) == 1 {
+			best = p
+			break
+		}
+		work, err := c.dest.Progress(ctx, p.ID)
+		if err != nil {
+			return err
+		}
+		if work.Input > most {
+			best, most = p, work.Input
+		}
+	}
+	switch {
+	case best == nil:
+		return tooLarge
+	case best.ID != fresh.ID:
+		c.resume(best)
+	}
+	return nil
+}
+
+// stored are the plans of the same request of which the destination holds work.
+func (c *conversion) stored(ctx context.Context) (plans []*manifest.Plan, err error) {
+	ids, err := c.dest.StagedPlans(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, id := range ids[:min(len(ids), storedPlans)] {
+		p := c.plan
+		if id != p.ID {
+			if p, err = c.dest.StagedPlan(ctx, id); err != nil {
+				return nil, err
+			}
+		}
+		//guard: work would be gone on with that can never be committed
+		if c.resumes(p) && len(c.state.Unseen(p)) == 0 {
+			plans = append(plans, p)
+		}
+	}
+	return plans, nil
+}
+
+// resumes reports whether an earlier plan does what the plan says: of an increment beside
+// others, for some of its inputs.
+func (c *conversion) resumes(p *manifest.Plan) bool {
+	if p == nil || p.Increment != c.plan.Increment {
+		return false
+	}
+	now := c.plan.Request
+	if p.Increment {
+		//guard: an increment would be completed that counts for nobody
+		if p.Base != c.plan.Base {
+			return false
+		}
+		some := make(map[string]bool, len(p.Request.Inputs))
+		for _, in := range p.Request.Inputs {
+			some[in.Path] = true
+		}
+		now.Inputs = slices.DeleteFunc(slices.Clone(now.Inputs), func(in manifest.Input) bool { return !some[in.Path] })
+	}
+	return p.Request.Resumes(&now)
+}
+
+// resume goes on with the plan of an earlier run.
+func (c *conversion) resume(p *manifest.Plan) {
+	if p.Schema != c.plan.Schema {
+		c.mapping = nil // of the same schema in other words, which part files repeat
+	}
+	if had, now := p.BlockSize, c.plan.BlockSize; had != now {
+		c.out.warn([]string{fmt.Sprintf("the run that is resumed keeps its column blocks of %d bytes; --restart plans anew, with %d", had, now)})
+	}
+	now := make(map[string]manifest.Input, len(c.plan.Request.Inputs))
+	for _, in := range c.plan.Request.Inputs {
+		now[in.Path] = in
+	}
+	for i, in := range p.Request.Inputs {
+		p.Request.Inputs[i] = now[in.Path] // they may have been modified since
+	}
+	c.plan = p
+}
+
+// stage makes the directory for the work of the plan's tasks, and finds out which of them
+// are done.
+func (c *conversion) stage(ctx context.Context) error {
+	c.before = checked{}
+	if len(c.plan.Tasks) == 0 {
+		return nil
+	}
+	made, err := c.withParents(ctx, func() (err error) {
+		c.dir, c.made, err = c.dest.Staging(ctx, c.plan.ID)
+		return err
+	})
+	c.parents = append(c.parents, made)
+	if err == nil {
+		err = c.dest.KeepPlan(ctx, c.plan)
+	}
+	if err != nil {
+		return err
+	}
+	if !store.CapabilitiesOf(c.found.Dest.Store).Local {
+		c.out.warn(tooMany(len(c.plan.Tasks)))
+	}
+	sink, err := c.sink(c.plan)
+	if err != nil {
+		return err
+	}
+	numbers := make([]int, len(c.plan.Tasks))
+	for i := range numbers {
+		numbers[i] = i
+	}
+	if c.before, err = finishedTasks(ctx, c.plan, c.Resolve, numbers, sink, c.found.Dest.Store, c.dir); err != nil {
+		return err
+	}
+	//guard: what was done for an earlier round of this conversion would count as resumed
+	if _, again := c.resumed[c.plan.ID]; !again {
+		c.resumed[c.plan.ID] = progressOf(c.plan, c.before.results)
+	}
+	return task.CheckLost(c.plan, lostRows(c.before.results))
+}
+
+// commit publishes the work of all tasks by a commitment. more is whether there are
+// inputs left then.
+func (c *conversion) commit(ctx context.Context, by func(*commitment) error) (more bool, err error) {
+	p := c.resumed[c.plan.ID]
+	k := &commitment{
+		Options: &c.Options, plan: c.plan, st: c.found.Dest.Store, dest: c.dest, out: c.out, began: c.began, before: c.before, resumed: p.Tasks,
+	}
+	if err := by(k); err != nil {
+		return false, err
+	}
+	c.out.Resumed, c.out.ResumedBytes = c.out.Resumed+p.Tasks, c.out.ResumedBytes+p.Bytes
+	return c.Incremental && len(c.plan.Request.Inputs) < c.inputs, nil
+}
+
+// claim takes the destination's lock.
+func (c *conversion) claim(ctx context.Context) (*publish.Claim, context.Context, error) {
+	claim, held, made, err := c.Request.claim(ctx, c.dest)
+	c.parents = append(c.parents, made)
+	return claim, held, err
+}
+
+// end is what a conversion came to.
+func (c *conversion) end(ctx context.Context, err error) (*Outcome, error) {
+	if err == nil {
+		return c.out, c.out.losses()
+	}
+	for _, made := range c.parents {
+		made.remove(ctx)
+	}
+	//guard: nobody would be told of an increment that was published before another failed
+	if m := c.out.Manifest; len(c.out.Published) > 0 {
+		return c.out, fmt.Errorf("after %s was published: %w", manifest.IncrementName(m.Sequence, m.ID), err)
+	}
+	return nil, err
+}
+
+// release gives a claim back after work that ended with err, also if ctx has
+// ended. An output that stands is not spoilt by leftovers.
+func release(ctx context.Context, claim *publish.Claim, err error, out *Outcome) error {
+	if err != nil || ctx.Err() != nil {
+		var cancel context.CancelFunc
+		ctx, cancel = store.Cleanup(ctx)
+		defer cancel()
+	}
+	if left := claim.Release(ctx); left != nil && err == nil {
+		out.Warnings = append(out.Warnings, fmt.Sprintf("leftovers of the run could not be removed: %v", left))
+	}
+	return err
+}
+
+// unsettled reports whether former holders of the destination left something.
+func unsettled(state *publish.State) bool { return state.Leftovers || state.Pending() }
+
+// settle lets an output come to its end that was being published, and clears up. It
+// returns what the destination holds then, and the IDs of outputs that it completed.
+func settle(ctx context.Context, dest *publish.Destination, out *Outcome) (*publish.State, []string, error) {
+	claim, held, err := dest.Claim(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	err = release(ctx, claim, claim.Judge(ctx, context.Cause(held)), out)
+	return claim.State(), claim.Completed(), err
+}
+
+// tidy clears up what earlier runs left in a destination. That it could not is no
+// more than a warning.
+func tidy(ctx context.Context, dest *publish.Destination, state *publish.State, out *Outcome) error {
+	if !state.Leftovers {
+		return nil
+	}
+	err := dest.Tidy(ctx)
+	if ctx.Err() != nil {
+		return err
+	}
+	if err != nil {
+		out.Warnings = append(out.Warnings, fmt.Sprintf("leftovers of an earlier run could not be removed: %v", err))
+	}
+	return nil
+}
+
+// latest is the manifest of what came last; nil if there is nothing.
+func latest(state *publish.State) *manifest.Success {
+	outputs := state.Outputs()
+	if len(outputs) == 0 {
+		return nil
+	}
+	return outputs[len(outputs)-1].Success
+}
+
+// progressOf is how far a plan is with the tasks that have results.
+func progressOf(p *manifest.Plan, results []*manifest.TaskResult) (now Progress) {
+	for i, t := range p.Tasks {
+		bytes := t.Bytes()
+		now.TotalTasks, now.TotalBytes = now.TotalTasks+1, now.TotalBytes+bytes
+		if i < len(results) && results[i] != nil {
+			now.Tasks, now.Bytes = now.Tasks+1, now.Bytes+bytes
+		}
+	}
+	return now
+}
+
+// maxWork is how many files a name node takes in one directory, unless it is told
+// otherwise (dfs.namenode.fs-limits.max-directory-items).
+const maxWork = 1 << 20
+
+// tooMany warns of more tasks than leave their work in one directory: each leaves a
+// part and a result.
+func tooMany(tasks int) []string {
+	if tasks <= maxWork/2 {
+		return nil
+	}
+	return []string{fmt.Sprintf("%d tasks leave more files in one directory than the %d that a name node takes by default (dfs.namenode.fs-limits.max-directory-items): a larger --row-group-size makes fewer", tasks, maxWork)}
+}
+
+// mendable reports whether a person or time can mend what failed, so that a
+// rerun of the same request may succeed.
+func mendable(ctx context.Context, err error) bool {
+	//guard: a run that was stopped would lose its work for what it died of
+	if ctx.Err() != nil {
+		return true // the run was stopped, whatever its error says
+	}
+	switch failure.KindOf(err) {
+	case failure.Storage, failure.Refused, failure.Usage, failure.Foreign, failure.Locked:
+		return true
+	}
+	return false
+}
