@@ -53,7 +53,7 @@ func littered(t *testing.T) (d *Destination, m *manifest.Success) {
 	c, _ := claim(t, d)
 	r, _ := begun(t, c, "Q")
 	age(t, r.Dir)
-	release(t, c, true)
+	release(t, c)
 	age(t, stagedElsewhere(t, d, planBeside(t, d, "old")))
 	stagedElsewhere(t, d, planBeside(t, d, "new"))
 	err := errors.Join(os.WriteFile(d.in("part-00000-0-0123456789abcdef.trv"), []byte("abc"), 0o666), os.MkdirAll(d.root()+"/trash-1/a", 0o777))
@@ -103,7 +103,7 @@ func TestCleanWhatIsHeld(t *testing.T) {
 	d.now, d.sleep = time.Now, sleep
 	_, err = d.Clean(t.Context(), 0)
 	failuretest.Want(t, err, failure.Locked, "is locked by")
-	release(t, c, true)
+	release(t, c)
 	if s := status(t, d); len(s.Unfinished) != 1 {
 		t.Errorf("%+v", s)
 	}
@@ -280,16 +280,16 @@ func TestUnlockedHolderLives(t *testing.T) {
 	if l, err := at(st, d.path).Unlock(t.Context(), c.id); err != nil || l == nil || l.Holder != c.id || l.Dead {
 		t.Fatalf("%+v %v", l, err)
 	}
-	_, err := c.Publish(held, r, results, nil)
+	_, err := c.Publish(held, r.Plan, results, nil, still(results))
 	failuretest.Want(t, c.Judge(t.Context(), err), failure.Locked, "taken over")
-	if err := c.Release(t.Context(), true); err != nil {
+	if err := c.Release(t.Context()); err != nil {
 		t.Error(err)
 	}
 	next, _ := claim(t, d)
 	if n := len(next.Runs()); n != 0 || !next.State().Finished(requestOf("P")) {
 		t.Errorf("%d runs, %+v", n, next.State())
 	}
-	release(t, next, true)
+	release(t, next)
 }
 
 // namespace is a store with a quota of names.
@@ -374,7 +374,7 @@ func TestMakeRoomByHand(t *testing.T) {
 		{"an unfinished run", func(t *testing.T, d *Destination) {
 			c, _ := claim(t, d)
 			begun(t, c, "Q")
-			release(t, c, true)
+			release(t, c)
 		}, "unfinished run"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

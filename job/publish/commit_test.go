@@ -68,7 +68,7 @@ func TestLastStep(t *testing.T) {
 			}
 			return err
 		}
-		_, err := c.Publish(held, r, results, nil)
+		_, err := c.Publish(held, r.Plan, results, nil, still(results))
 		if failure.KindOf(err) != tc.want {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -90,21 +90,21 @@ func TestPendingWrittenWithoutAnswer(t *testing.T) {
 	r, results := begun(t, c, "P")
 	st.write = func(p string, do func() error) error {
 		err := do()
-		if strings.HasPrefix(path.Base(p), manifest.PendingPrefix) {
+		if strings.HasPrefix(path.Base(p), pending) {
 			return store.ErrUnavailable
 		}
 		return err
 	}
-	if _, err := c.Publish(held, r, results, nil); !errors.Is(err, store.ErrUnavailable) {
+	if _, err := c.Publish(held, r.Plan, results, nil, still(results)); !errors.Is(err, store.ErrUnavailable) {
 		t.Fatal(err)
 	}
 	st.write = nil
-	release(t, c, false)
+	release(t, c)
 	c, _ = claim(t, d)
 	if !c.State().Finished(requestOf("P")) {
 		t.Error("it was not published")
 	}
-	release(t, c, false)
+	release(t, c)
 	wantNames(t, st, d.path)
 }
 
@@ -115,7 +115,7 @@ func TestWorkThatCannotBePutBack(t *testing.T) {
 	st := &odd{Store: inner}
 	d := at(st, "/parent/dest")
 	p := planOf(t, "P")
-	dir, err := d.Staging(t.Context(), p.ID)
+	dir, _, err := d.Staging(t.Context(), p.ID)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,12 +131,12 @@ func TestWorkThatCannotBePutBack(t *testing.T) {
 		}
 		return do()
 	}
-	if err := c.Release(t.Context(), false); !errors.Is(err, store.ErrUnavailable) {
+	if err := c.Release(t.Context()); !errors.Is(err, store.ErrUnavailable) {
 		t.Errorf("released: %v", err)
 	}
 	st.rename = nil
 	c, _ = claim(t, d)
-	release(t, c, false)
+	release(t, c)
 	if after := names(t, st, dir); after != before {
 		t.Errorf("there were %s and are %s", before, after)
 	}
@@ -150,7 +150,7 @@ func TestHolderThatFailsKeepsRuns(t *testing.T) {
 	if _, err := c.Begin(held, planOf(t, "Q")); err != nil {
 		t.Fatal(err)
 	}
-	release(t, c, true)
+	release(t, c)
 	for _, what := range []string{manifest.PlanName, manifest.SuccessName} {
 		st := &odd{Store: store.Local(), read: func(p string) error {
 			if path.Base(p) == what {
@@ -166,7 +166,7 @@ func TestHolderThatFailsKeepsRuns(t *testing.T) {
 	if n := len(c.Runs()); n != 1 {
 		t.Errorf("%d runs can be resumed", n)
 	}
-	release(t, c, false)
+	release(t, c)
 }
 
 // TestLostBesideAnotherError tells that the destination was lost, whatever the

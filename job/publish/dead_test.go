@@ -52,7 +52,7 @@ func TestDeadPlans(t *testing.T) {
 			p := planOf(t, "Q")
 			tt.plan(d, m, run, p)
 			if tt.bare {
-				dir, err := d.Staging(t.Context(), p.ID)
+				dir, _, err := d.Staging(t.Context(), p.ID)
 				if err == nil {
 					err = st.WriteFile(t.Context(), path.Join(dir, manifest.TaskName(0)), nil, true)
 				}
@@ -72,7 +72,7 @@ func TestDeadPlans(t *testing.T) {
 				t.Errorf("debris %+v, work %+v", s.Debris, s.Staging)
 			}
 			c, _ := claim(t, d)
-			release(t, c, false)
+			release(t, c)
 			ids, err := d.StagedPlans(t.Context())
 			if err != nil || len(ids) == 0 != tt.dead {
 				t.Errorf("%v, %v", ids, err)

@@ -20,11 +20,11 @@ import (
 func TestElsewhere(t *testing.T) {
 	d, st := inMemory(t)
 	p := planOf(t, "P")
-	dir, err := d.Staging(t.Context(), p.ID)
+	dir, _, err := d.Staging(t.Context(), p.ID)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if again, err := d.Staging(t.Context(), p.ID); err != nil || again != dir || dir != d.StagingPath(p.ID) {
+	if again, _, err := d.Staging(t.Context(), p.ID); err != nil || again != dir || dir != d.StagingPath(p.ID) {
 		t.Errorf("%s, then %s, %v", dir, again, err)
 	}
 	results := stageTasks(t, st, dir, p)
@@ -37,7 +37,7 @@ func TestElsewhere(t *testing.T) {
 	if _, err := st.Stat(t.Context(), dir); !errors.Is(err, store.ErrNotExist) {
 		t.Errorf("late tasks reach what is being committed: %v", err)
 	}
-	release(t, c, false)
+	release(t, c)
 	if got := names(t, st, dir); got != before {
 		t.Errorf("after a commit that failed there are %s, before there were %s", got, before)
 	}
@@ -47,7 +47,7 @@ func TestElsewhere(t *testing.T) {
 		t.Fatal(err)
 	}
 	abandon(c)
-	if _, err := d.Staging(t.Context(), p.ID); err != nil {
+	if _, _, err := d.Staging(t.Context(), p.ID); err != nil {
 		t.Fatal(err)
 	}
 	if err := st.WriteFile(t.Context(), path.Join(dir, manifest.TaskName(0)), []byte("another try's"), true); err != nil {
@@ -62,16 +62,16 @@ func TestElsewhere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.Publish(held, r, results, nil); err != nil {
+	if _, err := c.Publish(held, r.Plan, results, nil, still(results)); err != nil {
 		t.Fatal(err)
 	}
-	release(t, c, false)
+	release(t, c)
 	wantNames(t, st, d.path)
 	c, held = claim(t, d)
 	if _, err := c.Take(held, p); !errors.Is(err, store.ErrNotExist) {
 		t.Errorf("what was committed is taken again: %v", err)
 	}
-	release(t, c, false)
+	release(t, c)
 }
 
 // odd is a store on which calls end in an odd way, if a function for it is set.
@@ -127,7 +127,7 @@ func TestTakeWithoutAnswer(t *testing.T) {
 			st := &odd{Store: inner}
 			d := at(st, "/parent/dest")
 			p := planOf(t, "P")
-			dir, err := d.Staging(t.Context(), p.ID)
+			dir, _, err := d.Staging(t.Context(), p.ID)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -153,7 +153,7 @@ func TestTakeWithoutAnswer(t *testing.T) {
 			if _, err := c.Take(held, p); !errors.Is(err, context.Canceled) {
 				t.Fatal(err)
 			}
-			release(t, c, false)
+			release(t, c)
 			if after := names(t, st, dir); after != before {
 				t.Errorf("there were %s and are %s", before, after)
 			}
@@ -168,7 +168,7 @@ func TestPendingNotWritten(t *testing.T) {
 	st := &odd{Store: inner}
 	d := at(st, "/parent/dest")
 	p := planOf(t, "P")
-	dir, err := d.Staging(t.Context(), p.ID)
+	dir, _, err := d.Staging(t.Context(), p.ID)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -180,15 +180,15 @@ func TestPendingNotWritten(t *testing.T) {
 		t.Fatal(err)
 	}
 	st.write = func(p string, do func() error) error {
-		if strings.HasPrefix(path.Base(p), manifest.PendingPrefix) {
+		if strings.HasPrefix(path.Base(p), pending) {
 			return store.ErrQuota
 		}
 		return do()
 	}
-	if _, err := c.Publish(held, r, results, nil); !errors.Is(err, store.ErrQuota) {
+	if _, err := c.Publish(held, r.Plan, results, nil, still(results)); !errors.Is(err, store.ErrQuota) {
 		t.Fatal(err)
 	}
-	release(t, c, false)
+	release(t, c)
 	if after := names(t, st, dir); after != before {
 		t.Errorf("there were %s and are %s", before, after)
 	}
@@ -197,7 +197,7 @@ func TestPendingNotWritten(t *testing.T) {
 // TestUnreadableWhileRolling refuses to read what is to be completed: nothing is
 // given up, and the next run completes it.
 func TestUnreadableWhileRolling(t *testing.T) {
-	for _, what := range []string{"part-", "a", "task-", manifest.PendingPrefix, manifest.PlanName} {
+	for _, what := range []string{"part-", "a", "task-", pending, manifest.PlanName} {
 		d, _ := onDisk(t)
 		killed(t, d, "Q", 2)
 		st := &odd{Store: store.Local(), read: func(p string) error {
@@ -213,7 +213,7 @@ func TestUnreadableWhileRolling(t *testing.T) {
 		if !c.State().Finished(requestOf("Q")) {
 			t.Errorf("%s could not be read, and then the output was not completed", what)
 		}
-		release(t, c, false)
+		release(t, c)
 		wantNames(t, store.Local(), d.path)
 	}
 }

@@ -76,7 +76,7 @@ func resummed(t *testing.T, p *manifest.Plan) string {
 // read any.
 func planOfTasks(t *testing.T, name string, tasks int) *manifest.Plan {
 	t.Helper()
-	p := &manifest.Plan{Version: manifest.Version, Request: *requestOf(name)}
+	p := &manifest.Plan{Version: manifest.Version, Revision: manifest.Revision, Request: *requestOf(name)}
 	for i := range tasks {
 		p.Tasks = append(p.Tasks, manifest.Task{ID: i, Pieces: []manifest.Piece{{Start: int64(min(i, 2)), End: int64(min(i+1, 2))}}})
 	}
@@ -154,27 +154,45 @@ func claim(t *testing.T, d *Destination) (*Claim, context.Context) {
 }
 
 // release gives a claim back.
-func release(t *testing.T, c *Claim, keep bool) {
+func release(t *testing.T, c *Claim) {
 	t.Helper()
-	if err := c.Release(t.Context(), keep); err != nil {
+	if err := c.Release(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// begun starts a run of a request and leaves in it what its tasks would. Its store
-// is the destination's.
-func begun(t *testing.T, c *Claim, name string) (*Run, []*manifest.TaskResult) {
+// work is what tasks of a plan left.
+type work struct {
+	Plan *manifest.Plan
+	Dir  string
+}
+
+// still is a check that finds the results that were there before.
+func still(results []*manifest.TaskResult) func(context.Context, string) ([]*manifest.TaskResult, error) {
+	return func(context.Context, string) ([]*manifest.TaskResult, error) { return results, nil }
+}
+
+// begun leaves what the tasks of a plan would. The store is the destination's.
+func begun(t *testing.T, c *Claim, name string) (*work, []*manifest.TaskResult) {
 	t.Helper()
 	return begunTasks(t, c, name, 2)
 }
 
-func begunTasks(t *testing.T, c *Claim, name string, tasks int) (*Run, []*manifest.TaskResult) {
+func begunTasks(t *testing.T, c *Claim, name string, tasks int) (*work, []*manifest.TaskResult) {
 	t.Helper()
-	r, err := c.Begin(c.held, planOfTasks(t, name, tasks))
+	return begunPlan(t, c.Destination, planOfTasks(t, name, tasks))
+}
+
+func begunPlan(t *testing.T, d *Destination, p *manifest.Plan) (*work, []*manifest.TaskResult) {
+	t.Helper()
+	dir, _, err := d.Staging(t.Context(), p.ID)
+	if err == nil {
+		err = d.KeepPlan(t.Context(), p)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	return r, stageTasks(t, c.st, r.Dir, r.Plan)
+	return &work{p, dir}, stageTasks(t, d.st, dir, p)
 }
 
 // output makes the destination hold the output of a request.
@@ -182,11 +200,11 @@ func output(t *testing.T, d *Destination, st store.Store, name string) *manifest
 	t.Helper()
 	c, held := claim(t, d)
 	r, results := begun(t, c, name)
-	s, err := c.Publish(held, r, results, nil)
+	s, err := c.Publish(held, r.Plan, results, nil, still(results))
 	if err != nil {
 		t.Fatal(err)
 	}
-	release(t, c, false)
+	release(t, c)
 	return s
 }
 
@@ -234,6 +252,6 @@ func wantFinished(t *testing.T, d *Destination, name string) {
 	if !c.State().Finished(requestOf(name)) {
 		t.Errorf("output %s is not there", name)
 	}
-	release(t, c, false)
+	release(t, c)
 	wantNames(t, store.Local(), d.path)
 }

@@ -41,11 +41,11 @@ func addedIncrement(t *testing.T, d *Destination, name string) *manifest.Success
 	t.Helper()
 	c, held := claim(t, d)
 	r, results := begunIncrement(t, c, name)
-	s, err := c.Publish(held, r, results, nil)
+	s, err := c.Publish(held, r.Plan, results, nil, still(results))
 	if err != nil {
 		t.Fatal(err)
 	}
-	release(t, c, false)
+	release(t, c)
 	return s
 }
 
@@ -172,7 +172,7 @@ func TestForeignInIncrements(t *testing.T) {
 			c, _ := claim(t, at(st, d.path))
 			failuretest.Want(t, c.State().AllowIncrement(), failure.Foreign, tc.named)
 			failuretest.Want(t, c.State().Allow(requestOf("P"), true), failure.Foreign, tc.named)
-			release(t, c, false)
+			release(t, c)
 			if after := names(t, st, d.path); after != before {
 				t.Errorf("%s became %s", before, after)
 			}
@@ -208,7 +208,7 @@ func TestIncrementKilled(t *testing.T) {
 			}
 			r, results := begunIncrement(t, c, "I")
 			ends.counts = true
-			s, err := c.Publish(held, r, results, nil)
+			s, err := c.Publish(held, r.Plan, results, nil, still(results))
 			ended = err == nil
 			abandon(c)
 			if _, runs := looked(t, d); runs != "" && !ended {
@@ -226,7 +226,7 @@ func TestIncrementKilled(t *testing.T) {
 			if runs := next.State().Increments; len(runs) != 1 || s != nil && runs[0].Success.ID != s.ID || next.State().AllowIncrement() != nil {
 				t.Errorf("killed before rename %d: the next holder finds %+v", n, runs)
 			}
-			release(t, next, false)
+			release(t, next)
 			wantIncrement(t, st, d, "00000001")
 		}
 	}
@@ -269,7 +269,7 @@ func TestIncrementIsGivenUp(t *testing.T) {
 			}
 			r, results := begunIncrement(t, c, "I")
 			ends.counts = true
-			if _, err := c.Publish(held, r, results, nil); err == nil {
+			if _, err := c.Publish(held, r.Plan, results, nil, still(results)); err == nil {
 				t.Fatal("it was not killed")
 			}
 			abandon(c)
@@ -278,7 +278,7 @@ func TestIncrementIsGivenUp(t *testing.T) {
 			if runs := next.Runs(); len(next.State().Increments) != 0 || len(runs) != 1 || len(runs[0].pending) != 0 {
 				t.Errorf("there are increments %+v, and unfinished ones %+v", next.State().Increments, runs)
 			}
-			release(t, next, false)
+			release(t, next)
 		})
 	}
 }
@@ -336,14 +336,14 @@ func TestIncrementIsRefused(t *testing.T) {
 			}
 			results := stageTasks(t, st, r.Dir, r.Plan)
 			tc.spoil(t, d, st, r)
-			if _, err = c.Publish(held, r, results, nil); err == nil || !strings.Contains(err.Error(), tc.text) {
+			if _, err = c.Publish(held, r.Plan, results, nil, still(results)); err == nil || !strings.Contains(err.Error(), tc.text) {
 				t.Errorf("it was published: %v", err)
 			}
 			if s, runs := looked(t, at(inner, d.path)); runs != "" || len(s.uncounted) > 0 {
 				t.Errorf("there are increments %q and %q", runs, s.uncounted)
 			}
 			st.rename = nil
-			release(t, c, false)
+			release(t, c)
 		})
 	}
 }
@@ -357,9 +357,9 @@ func TestIncrementChangedMeanwhile(t *testing.T) {
 	if err := st.WriteFile(t.Context(), path.Join(dirOf(d, s), "x"), nil, true); err != nil {
 		t.Fatal(err)
 	}
-	_, err := c.Publish(held, r, results, nil)
+	_, err := c.Publish(held, r.Plan, results, nil, still(results))
 	failuretest.Want(t, err, failure.Foreign, path.Base(dirOf(d, s))+"/x")
-	release(t, c, false)
+	release(t, c)
 }
 
 // TestIncrementsThatDoNotCount go: those of another output, and directories that were to
@@ -410,7 +410,7 @@ func TestOrphanedIncrements(t *testing.T) {
 	for _, err := range []error{c.State().AllowIncrement(), c.State().Allow(requestOf("P"), false), c.State().AllowPlan(incrementPlan(t, "J", ""), false)} {
 		failuretest.Want(t, err, failure.Foreign, "_SUCCESS of the output that increment-", "is missing", "--overwrite")
 	}
-	release(t, c, false)
+	release(t, c)
 	if after := names(t, st, d.path); after != before {
 		t.Errorf("%s became %s", before, after)
 	}

@@ -27,7 +27,7 @@ func TestLockExcludes(t *testing.T) {
 	defer cancel()
 	_, _, err := d.Claim(ctx)
 	failuretest.Want(t, err, failure.Locked, fmt.Sprintf("is locked by process %d on", os.Getpid()))
-	release(t, c, false)
+	release(t, c)
 	if _, err := st.Stat(t.Context(), d.path); !errors.Is(err, store.ErrNotExist) {
 		t.Errorf("a destination is left that was made for nothing: %s", names(t, st, d.path))
 	}
@@ -43,7 +43,7 @@ func TestSilentHolder(t *testing.T) {
 	if n := len(second.Runs()); n != 1 || second.Runs()[0].Plan.ID != r.Plan.ID {
 		t.Errorf("%d runs were taken over", n)
 	}
-	_, err := first.Publish(held, r, results, nil)
+	_, err := first.Publish(held, r.Plan, results, nil, still(results))
 	if err == nil {
 		t.Error("a former holder published")
 	}
@@ -51,13 +51,13 @@ func TestSilentHolder(t *testing.T) {
 	if err := first.move(held, first.in(manifest.LockName), first.name(old)); !errors.Is(err, failure.Locked) {
 		t.Errorf("a former holder would go on: %v", err)
 	}
-	if err := first.Release(t.Context(), false); err != nil {
+	if err := first.Release(t.Context()); err != nil {
 		t.Error(err)
 	}
 	if err := second.check(t.Context()); err != nil {
 		t.Error(err)
 	}
-	release(t, second, true)
+	release(t, second)
 }
 
 // TestHeart gives signs of life, and finds out that the claim is lost.
@@ -85,7 +85,7 @@ func TestHeart(t *testing.T) {
 	if cause := context.Cause(held); !errors.Is(cause, failure.Locked) {
 		t.Errorf("the claim ended by %v", cause)
 	}
-	release(t, c, false)
+	release(t, c)
 }
 
 // TestFreeLock watches a lock that its holder gives back.
@@ -93,9 +93,9 @@ func TestFreeLock(t *testing.T) {
 	d, st := inMemory(t)
 	first, _ := claim(t, d)
 	second := at(st, d.path)
-	second.sleep = func(ctx context.Context, _ time.Duration) error { return first.Release(ctx, false) }
+	second.sleep = func(ctx context.Context, _ time.Duration) error { return first.Release(ctx) }
 	c, _ := claim(t, second)
-	release(t, c, false)
+	release(t, c)
 }
 
 // TestDeadHolder takes over at once from a process that has ended, and from one
@@ -138,7 +138,7 @@ func TestDeadHolder(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		release(t, c, false)
+		release(t, c)
 	}
 }
 
@@ -222,7 +222,7 @@ func TestWaiterIsMovedAway(t *testing.T) {
 		if first == nil {
 			return nil
 		}
-		err := errors.Join(first.fence(ctx), first.Release(ctx, false))
+		err := errors.Join(first.fence(ctx), first.Release(ctx))
 		first = nil
 		return err
 	}
@@ -230,5 +230,5 @@ func TestWaiterIsMovedAway(t *testing.T) {
 	if err := c.check(t.Context()); err != nil {
 		t.Error(err)
 	}
-	release(t, c, false)
+	release(t, c)
 }

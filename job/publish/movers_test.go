@@ -53,10 +53,10 @@ func TestFilesBesideEachOther(t *testing.T) {
 		t.Helper()
 		c, held := claim(t, d)
 		r, results := begunTasks(t, c, name, manyTasks)
-		if _, err := c.Publish(held, r, results, nil); err != nil {
+		if _, err := c.Publish(held, r.Plan, results, nil, still(results)); err != nil {
 			t.Fatal(err)
 		}
-		release(t, c, false)
+		release(t, c)
 	}
 	output("P")
 	in, out := &crowd{enough: make(chan struct{})}, &crowd{enough: make(chan struct{})}
@@ -100,14 +100,14 @@ func TestFileThatFailsEndsTheRest(t *testing.T) {
 		}
 		return do()
 	}
-	if _, err := c.Publish(held, r, results, nil); !errors.Is(err, store.ErrQuota) {
+	if _, err := c.Publish(held, r.Plan, results, nil, still(results)); !errors.Is(err, store.ErrQuota) {
 		t.Errorf("it was published: %v", err)
 	}
 	if moved > 2+movers {
 		t.Errorf("%d files were moved", moved)
 	}
 	st.rename = nil
-	release(t, c, false)
+	release(t, c)
 	if s := look(t, d); s.Success != nil || !s.pending {
 		t.Errorf("%+v", s)
 	}
@@ -115,7 +115,7 @@ func TestFileThatFailsEndsTheRest(t *testing.T) {
 	if !c.State().Finished(requestOf("P")) || len(c.State().Success.Parts) != manyTasks {
 		t.Errorf("it was not completed: %+v", c.State())
 	}
-	release(t, c, false)
+	release(t, c)
 }
 
 // TestNoFileWithoutTheLock loses the lock between two files: only those move that come
@@ -139,7 +139,7 @@ func TestNoFileWithoutTheLock(t *testing.T) {
 		}
 		return do()
 	}
-	if _, err := c.Publish(held, r, results, nil); err == nil || moved != lockEvery {
+	if _, err := c.Publish(held, r.Plan, results, nil, still(results)); err == nil || moved != lockEvery {
 		t.Errorf("%d files were moved: %v", moved, err)
 	}
 	abandon(c)

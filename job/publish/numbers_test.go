@@ -92,7 +92,7 @@ func TestNumberKilled(t *testing.T) {
 		}
 		r, results := begunIncrement(t, c, "I")
 		ends.counts = true
-		_, err = c.Publish(held, r, results, nil)
+		_, err = c.Publish(held, r.Plan, results, nil, still(results))
 		ended = err == nil
 		abandon(c)
 		there := markers(t, st, d)
@@ -101,7 +101,7 @@ func TestNumberKilled(t *testing.T) {
 			t.Errorf("killed before rename %d: there is %s with the markers %q", n, all, there)
 		}
 		next, _ := claim(t, at(st, d.path))
-		release(t, next, false)
+		release(t, next)
 		s, all := looked(t, d)
 		if got := markers(t, st, d); got != manifest.NumberName(2) || all != "H I" || s.Leftovers {
 			t.Errorf("killed before rename %d: there are %s with the markers %q, leftovers %v", n, all, got, s.Leftovers)

@@ -89,7 +89,7 @@ func TestOrphans(t *testing.T) {
 			}
 			c, _ := claim(t, d)
 			failuretest.Want(t, c.State().AllowIncrement(), failure.Foreign, orphan)
-			release(t, c, false)
+			release(t, c)
 			if err := d.Tidy(t.Context()); err != nil {
 				t.Error(err)
 			}
@@ -138,7 +138,7 @@ func TestNoOrphansWhileReplaced(t *testing.T) {
 		if err == nil {
 			_, err = c.Publish(held, r, stageTasks(t, inner, r.Dir, r.Plan), nil)
 		}
-		_ = c.Release(t.Context(), true)
+		_ = c.Release(t.Context())
 		s, _ := looked(t, d)
 		if s.AllowIncrement() != nil {
 			t.Errorf("after %d renames: %v", kill, s.AllowIncrement())
@@ -150,7 +150,7 @@ func TestNoOrphansWhileReplaced(t *testing.T) {
 		if err := c.State().AllowIncrement(); err != nil {
 			t.Errorf("once the next holder completed it: %v", err)
 		}
-		release(t, c, false)
+		release(t, c)
 	}
 }
 
@@ -170,10 +170,10 @@ func TestNoOrphansOfWhatIsGivenUp(t *testing.T) {
 		}
 		c, held := claim(t, d)
 		r, results := begun(t, c, "P")
-		if _, err := c.Publish(held, r, results, nil); err != nil {
+		if _, err := c.Publish(held, r.Plan, results, nil, still(results)); err != nil {
 			t.Fatal(err)
 		}
-		if err := inner.Rename(t.Context(), d.in(manifest.SuccessName), path.Join(r.Dir, manifest.PendingPrefix+manifest.NewID())); err != nil {
+		if err := inner.Rename(t.Context(), d.in(manifest.SuccessName), path.Join(r.Dir, pending+manifest.NewID())); err != nil {
 			t.Fatal(err)
 		}
 		infos, err := inner.List(t.Context(), d.path)
@@ -185,18 +185,18 @@ func TestNoOrphansOfWhatIsGivenUp(t *testing.T) {
 				t.Fatal(i.Path)
 			}
 		}
-		_ = c.Release(t.Context(), true)
+		_ = c.Release(t.Context())
 		st := &odd{Store: inner}
 		st.rename = failing(kill)
 		second, _, failed := at(st, d.path).Claim(t.Context())
 		if failed == nil {
-			_ = second.Release(t.Context(), true)
+			_ = second.Release(t.Context())
 		}
 		third, _ := claim(t, d)
 		if err := third.State().AllowIncrement(); err != nil {
 			t.Errorf("after %d renames: %v", kill, err)
 		}
-		release(t, third, false)
+		release(t, third)
 		if failed == nil {
 			return
 		}
@@ -232,7 +232,7 @@ func TestNoOrphansWhileTakenOver(t *testing.T) {
 		}
 		return do()
 	}
-	if _, err := c.Publish(held, r, results, nil); err == nil {
+	if _, err := c.Publish(held, r.Plan, results, nil, still(results)); err == nil {
 		t.Fatal("it was published")
 	}
 	s, err := at(&blind{inner, 6}, d.path).Look(t.Context())
@@ -240,5 +240,5 @@ func TestNoOrphansWhileTakenOver(t *testing.T) {
 		t.Errorf("%v, %v", err, s.AllowIncrement())
 	}
 	st.rename = nil
-	release(t, c, true)
+	release(t, c)
 }

@@ -50,12 +50,12 @@ func TestPublishRefuses(t *testing.T) {
 		if err := change(d, r.Dir, elsewhere); err != nil {
 			t.Fatal(err)
 		}
-		_, err := c.Publish(held, r, results, nil)
+		_, err := c.Publish(held, r.Plan, results, nil, still(results))
 		failuretest.Want(t, err, failure.Foreign, "")
 		if got := names(t, store.Local(), elsewhere); got != "" {
 			t.Errorf("%s: elsewhere there are %s", name, got)
 		}
-		release(t, c, false)
+		release(t, c)
 	}
 }
 
@@ -68,12 +68,12 @@ func TestForeignMeanwhile(t *testing.T) {
 	if err := os.WriteFile(d.in("notes.txt"), nil, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	_, err := c.Publish(held, r, results, nil)
+	_, err := c.Publish(held, r.Plan, results, nil, still(results))
 	failuretest.Want(t, err, failure.Foreign, "notes.txt")
 	if s := look(t, d); s.ID() != m.ID {
 		t.Errorf("there is output %q", s.ID())
 	}
-	release(t, c, true)
+	release(t, c)
 	if err := os.Remove(d.in("notes.txt")); err != nil {
 		t.Fatal(err)
 	}
@@ -103,12 +103,12 @@ func TestLinkMeanwhile(t *testing.T) {
 		}
 		return do()
 	}
-	_, err := c.Publish(held, r, results, nil)
+	_, err := c.Publish(held, r.Plan, results, nil, still(results))
 	failuretest.Want(t, err, failure.Foreign, "holds what rowtocol did not write: _quarantine")
 	if got := names(t, store.Local(), elsewhere); got != "" {
 		t.Errorf("elsewhere there are %s", got)
 	}
-	release(t, c, false)
+	release(t, c)
 }
 
 // TestLinksInside puts links among what holders left: nobody follows them.
@@ -117,7 +117,7 @@ func TestLinksInside(t *testing.T) {
 	killed(t, d, "Q", 1)
 	elsewhere := t.TempDir()
 	run := staged(t, d, "run-")[0]
-	pending := staged(t, d, manifest.PendingPrefix)[0]
+	pending := staged(t, d, pending)[0]
 	err := errors.Join(
 		os.Mkdir(d.root()+"/0123456789abcdef", 0o777),
 		os.Rename(run+"/"+manifest.PlanName, elsewhere+"/"+manifest.PlanName), os.Symlink(elsewhere+"/"+manifest.PlanName, run+"/"+manifest.PlanName),
@@ -133,7 +133,7 @@ func TestLinksInside(t *testing.T) {
 	if runs := c.Runs(); len(runs) != 1 || runs[0].Plan != nil || !c.State().Finished(requestOf("P")) {
 		t.Errorf("links were followed to %d runs, or what is pending", len(runs))
 	}
-	release(t, c, false)
+	release(t, c)
 	if after := names(t, store.Local(), elsewhere); after != before {
 		t.Errorf("elsewhere there were %s and are %s", before, after)
 	}
@@ -162,7 +162,7 @@ func TestLockWithoutAnswer(t *testing.T) {
 	if made := faulty.Calls(storetest.Mkdir); made != 3 {
 		t.Errorf("%d directories were made", made)
 	}
-	release(t, c, false)
+	release(t, c)
 }
 
 // TestWrongResults has results that are not what was staged, or that make a
@@ -179,10 +179,10 @@ func TestWrongResults(t *testing.T) {
 		c, held := claim(t, d)
 		r, results := begun(t, c, "P")
 		change(results)
-		if _, err := c.Publish(held, r, results, nil); err == nil {
+		if _, err := c.Publish(held, r.Plan, results, nil, still(results)); err == nil {
 			t.Errorf("%s: it was published", name)
 		}
-		release(t, c, false)
+		release(t, c)
 		if s := look(t, d); s.Success != nil {
 			t.Errorf("%s: there is an output", name)
 		}
@@ -212,17 +212,17 @@ func TestDiscard(t *testing.T) {
 	if _, err := c.Begin(held, planOf(t, "P")); err != nil {
 		t.Fatal(err)
 	}
-	release(t, c, true)
+	release(t, c)
 	c, held = claim(t, d)
 	if err := c.Discard(held, c.Runs()[0]); err != nil || len(c.Runs()) != 0 {
 		t.Errorf("%d runs are left: %v", len(c.Runs()), err)
 	}
-	release(t, c, true)
+	release(t, c)
 	c, _ = claim(t, d)
 	if len(c.Runs()) != 0 {
 		t.Error("a run that was discarded is there")
 	}
-	release(t, c, false)
+	release(t, c)
 	if _, err := st.Stat(t.Context(), d.path); err != nil {
 		// The destination was made by the first claim, which kept a run in it.
 		t.Error(err)
@@ -276,11 +276,11 @@ func TestManifestUnreadable(t *testing.T) {
 		}
 		return errors.Join(inner.WriteFile(t.Context(), to, nil, true), do())
 	}
-	if _, err := c.Publish(held, r, results, nil); !errors.Is(err, store.ErrQuota) {
+	if _, err := c.Publish(held, r.Plan, results, nil, still(results)); !errors.Is(err, store.ErrQuota) {
 		t.Error(err)
 	}
 	st.read, st.rename = nil, nil
-	release(t, c, true)
+	release(t, c)
 }
 
 // TestStagingIsNoDirectory has tasks and their commit find a link, or a file, in the
@@ -297,12 +297,12 @@ func TestStagingIsNoDirectory(t *testing.T) {
 		if err := errors.Join(os.Mkdir(d.root(), 0o777), put(elsewhere, d.StagingPath(p.ID))); err != nil {
 			t.Fatal(err)
 		}
-		_, err := d.Staging(t.Context(), p.ID)
+		_, _, err := d.Staging(t.Context(), p.ID)
 		failuretest.Want(t, err, failure.Foreign, text)
 		c, held := claim(t, d)
 		_, err = c.Take(held, p)
 		failuretest.Want(t, err, failure.Foreign, text)
-		release(t, c, false)
+		release(t, c)
 		if err := d.RemoveStaging(t.Context(), p.ID); err != nil {
 			t.Error(err)
 		}

@@ -48,6 +48,6 @@ func TestUnreadableLock(t *testing.T) {
 			t.Errorf("who waits for a lock that cannot be read, as %v, sees %v", err, got)
 		}
 		st.err = nil
-		release(t, c, false)
+		release(t, c)
 	}
 }

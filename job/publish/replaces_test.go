@@ -107,7 +107,7 @@ func TestPlanDoesNotSeeWhatWaits(t *testing.T) {
 		t.Error("it was not completed")
 	}
 	failuretest.Want(t, c.State().AllowPlan(p, true), failure.Foreign, "got another output")
-	release(t, c, false)
+	release(t, c)
 }
 
 // aside moves something to another place for a while, and returns what puts it back.
@@ -135,14 +135,14 @@ func TestIncrementComesBackMeanwhile(t *testing.T) {
 	c, held := claim(t, d)
 	r, results := begun(t, c, "Q")
 	back()
-	_, err := c.Publish(held, r, results, nil)
+	_, err := c.Publish(held, r.Plan, results, nil, still(results))
 	failuretest.Want(t, err, failure.Foreign, "got another output", "increment-00000002-")
-	release(t, c, true)
+	release(t, c)
 	c, _ = claim(t, d)
 	if s := c.State(); s.ID() != m.ID || len(s.Increments) != 1 || len(c.Runs()) != 1 {
 		t.Errorf("there is output %s with the increments %+v, and %d unfinished", s.ID(), s.Increments, len(c.Runs()))
 	}
-	release(t, c, false)
+	release(t, c)
 }
 
 // TestPendingOutputComesBack does not replace what came after it was begun.
@@ -156,7 +156,7 @@ func TestPendingOutputComesBack(t *testing.T) {
 	if s := c.State(); s.ID() != m.ID || len(s.Increments) != 1 || len(c.Runs()) != 1 {
 		t.Errorf("there is output %s with the increments %+v, and %d unfinished", s.ID(), s.Increments, len(c.Runs()))
 	}
-	release(t, c, false)
+	release(t, c)
 }
 
 // TestPendingIncrementComesBack is not published, as its input was converted again.
@@ -166,7 +166,7 @@ func TestPendingIncrementComesBack(t *testing.T) {
 	c, held := claim(t, at(st, d.path))
 	r, results := begunIncrement(t, c, "I")
 	st.counts = true
-	if _, err := c.Publish(held, r, results, nil); err == nil {
+	if _, err := c.Publish(held, r.Plan, results, nil, still(results)); err == nil {
 		t.Fatal("it was not killed")
 	}
 	abandon(c)
@@ -177,7 +177,7 @@ func TestPendingIncrementComesBack(t *testing.T) {
 	if s := c.State(); len(s.Increments) != 1 || s.Increments[0].Success.ID != again.ID || s.AllowIncrement() != nil {
 		t.Errorf("there are the increments %+v: %v", s.Increments, s.AllowIncrement())
 	}
-	release(t, c, false)
+	release(t, c)
 }
 
 // TestIncrementsThatCameBack have rows of an input of another increment: nothing is added

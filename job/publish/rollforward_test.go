@@ -47,7 +47,7 @@ func abandon(c *Claim) {
 // pendingID is the ID of the output that waits to be published.
 func pendingID(t *testing.T, d *Destination) string {
 	t.Helper()
-	return strings.TrimPrefix(path.Base(staged(t, d, manifest.PendingPrefix)[0]), manifest.PendingPrefix)
+	return strings.TrimPrefix(path.Base(staged(t, d, pending)[0]), pending)
 }
 
 // endsAtRename is a store for a process that is killed before its n-th rename.
@@ -100,7 +100,7 @@ func TestRollForward(t *testing.T) {
 		if !c.State().Finished(requestOf("Q")) {
 			t.Errorf("killed at rename %d: it was not completed", n)
 		}
-		release(t, c, false)
+		release(t, c)
 		wantNames(t, store.Local(), d.path)
 	}
 }
@@ -138,7 +138,7 @@ func TestReplacedPartIsNotRead(t *testing.T) {
 		}
 		return nil
 	}}, d.path))
-	release(t, c, false)
+	release(t, c)
 	wantNames(t, store.Local(), d.path)
 }
 
@@ -187,7 +187,7 @@ func TestNothingToRollForward(t *testing.T) {
 			if s := c.State(); s.ID() != m.ID || s.Finished(requestOf("Q")) || s.Allow(requestOf("Q"), true) != nil {
 				t.Errorf("%s: killed at rename %d, and after a part was lost there is output %q", name, rename, s.ID())
 			}
-			release(t, c, false)
+			release(t, c)
 			output(t, d, store.Local(), "Q")
 			wantNames(t, store.Local(), d.path)
 		}
@@ -216,7 +216,7 @@ func TestFormerOutput(t *testing.T) {
 		if s := claimed.State(); (s.ID() == m.ID) != c.back || s.Finished(requestOf("P")) != c.back {
 			t.Errorf("%s: there is output %q, %s", name, s.ID(), s.damage)
 		}
-		release(t, claimed, false)
+		release(t, claimed)
 		output(t, d, store.Local(), "R")
 		wantNames(t, store.Local(), d.path)
 	}
@@ -259,7 +259,7 @@ func TestPlacedLink(t *testing.T) {
 		if c.State().ID() != m.ID {
 			t.Errorf("%s: there is output %q", name, c.State().ID())
 		}
-		release(t, c, false)
+		release(t, c)
 		wantNames(t, store.Local(), d.path)
 	}
 }
@@ -270,10 +270,10 @@ func TestLatestFormerOutput(t *testing.T) {
 	d := at(store.Local(), filepath.Join(t.TempDir(), "dest"))
 	c, held := claim(t, d)
 	r, results := begunTasks(t, c, "P", 0)
-	if _, err := c.Publish(held, r, results, nil); err != nil {
+	if _, err := c.Publish(held, r.Plan, results, nil, still(results)); err != nil {
 		t.Fatal(err)
 	}
-	release(t, c, false)
+	release(t, c)
 	killed(t, d, "Q", 0)
 	kept := staged(t, d, retired)
 	if len(kept) != 1 {
@@ -294,7 +294,7 @@ func TestLatestFormerOutput(t *testing.T) {
 	if c.State().ID() != m.ID {
 		t.Errorf("there is output %q", c.State().ID())
 	}
-	release(t, c, false)
+	release(t, c)
 	if err := os.Remove(d.in("others")); err != nil {
 		t.Error(err)
 	}
@@ -311,7 +311,7 @@ func TestOthersManifest(t *testing.T) {
 	}
 	c, _ := claim(t, d)
 	failuretest.Want(t, c.State().Allow(requestOf("P"), true), failure.Foreign, "_SUCCESS")
-	release(t, c, true)
+	release(t, c)
 	if err := os.Remove(d.in(manifest.SuccessName)); err != nil {
 		t.Fatal(err)
 	}
@@ -323,7 +323,7 @@ func TestOthersManifest(t *testing.T) {
 func TestGivenUpElsewhere(t *testing.T) {
 	d, m := onDisk(t)
 	p := planOf(t, "Q")
-	dir, err := d.Staging(t.Context(), p.ID)
+	dir, _, err := d.Staging(t.Context(), p.ID)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -339,7 +339,7 @@ func TestGivenUpElsewhere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.Publish(held, r, results, nil); err == nil {
+	if _, err := c.Publish(held, r.Plan, results, nil, still(results)); err == nil {
 		t.Fatal("it was not killed")
 	}
 	abandon(c)
@@ -359,12 +359,12 @@ func TestGivenUpElsewhere(t *testing.T) {
 		t.Fatalf("a task cannot be done again: %v", err)
 	}
 	if r, err = c.Take(held, p); err == nil {
-		_, err = c.Publish(held, r, results, nil)
+		_, err = c.Publish(held, r.Plan, results, nil, still(results))
 	}
 	if err != nil {
 		t.Fatalf("it cannot be committed again: %v", err)
 	}
-	release(t, c, false)
+	release(t, c)
 	if !look(t, d).Finished(&p.Request) {
 		t.Error("it is not committed")
 	}
@@ -390,7 +390,7 @@ func TestRolledForward(t *testing.T) {
 	d, st := inMemory(t)
 	c, held := claim(t, d)
 	r, results := begun(t, c, "P")
-	if _, err := c.Publish(held, r, results, nil); err != nil {
+	if _, err := c.Publish(held, r.Plan, results, nil, still(results)); err != nil {
 		t.Fatal(err)
 	}
 	abandon(c)
@@ -399,7 +399,7 @@ func TestRolledForward(t *testing.T) {
 		t.Fatal(err)
 	}
 	c, _ = claim(t, d)
-	release(t, c, false)
+	release(t, c)
 	after, err := st.Stat(t.Context(), d.in(manifest.SuccessName))
 	if err != nil || after.FileID != before.FileID {
 		t.Errorf("it was published again (%v)", err)
@@ -426,6 +426,6 @@ func TestOlderPending(t *testing.T) {
 	if !c.State().Finished(requestOf("P")) {
 		t.Error("an older output replaced a newer one")
 	}
-	release(t, c, false)
+	release(t, c)
 	wantNames(t, store.Local(), d.path)
 }

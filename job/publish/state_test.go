@@ -180,7 +180,7 @@ func TestNotOurs(t *testing.T) {
 		c, _, err := d.Claim(t.Context())
 		if err == nil {
 			failuretest.Want(t, c.State().Allow(requestOf("Q"), true), failure.Foreign, tc.text)
-			release(t, c, false)
+			release(t, c)
 		} else if !strings.Contains(name, ".rowtocol") {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -237,7 +237,7 @@ func TestKeptRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	release(t, c, true)
+	release(t, c)
 	if s := look(t, d); s.Leftovers || !s.Finished(requestOf("P")) {
 		t.Errorf("%+v", s)
 	}
@@ -262,7 +262,7 @@ func TestTakenWorkIsLeftOver(t *testing.T) {
 	d, st := inMemory(t)
 	output(t, d, st, "Q")
 	p := planOf(t, "P")
-	dir, err := d.Staging(t.Context(), p.ID)
+	dir, _, err := d.Staging(t.Context(), p.ID)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -297,13 +297,13 @@ func TestInterrupted(t *testing.T) {
 	}
 	c, _ := claim(t, d)
 	r, results := begun(t, c, "P")
-	if _, err := c.Publish(ctx, r, results, nil); !errors.Is(err, context.Canceled) {
+	if _, err := c.Publish(ctx, r.Plan, results, nil, still(results)); !errors.Is(err, context.Canceled) {
 		t.Errorf("publish: %v", err)
 	}
-	release(t, c, true)
+	release(t, c)
 	c, _ = claim(t, d)
 	if n := len(c.Runs()); n != 1 {
 		t.Errorf("%d runs can be resumed", n)
 	}
-	release(t, c, false)
+	release(t, c)
 }

@@ -35,7 +35,7 @@ func status(t *testing.T, d *Destination) *Status {
 // stagedElsewhere leaves what tasks of a plan that run elsewhere do, in a destination.
 func stagedElsewhere(t *testing.T, d *Destination, p *manifest.Plan) string {
 	t.Helper()
-	dir, err := d.Staging(t.Context(), p.ID)
+	dir, _, err := d.Staging(t.Context(), p.ID)
 	if err == nil {
 		err = d.KeepPlan(t.Context(), p)
 	}
@@ -105,7 +105,7 @@ func TestStatus(t *testing.T) {
 			t.Errorf("%s has a holder, and would be removed", l.Name)
 		}
 	}
-	release(t, c, true)
+	release(t, c)
 	s = status(t, d)
 	if s.Lock != nil || len(s.Unfinished) != 1 || s.Unfinished[0].Held || len(s.Leftovers()) != 4 {
 		t.Errorf("%+v", s)
@@ -123,7 +123,7 @@ func TestStatusPending(t *testing.T) {
 	c, held := claim(t, d)
 	r, results := begun(t, c, "P")
 	c.Destination.st = hiddenSuccess{st}
-	if _, err := c.Publish(held, r, results, nil); err == nil {
+	if _, err := c.Publish(held, r.Plan, results, nil, still(results)); err == nil {
 		t.Fatal("it was published")
 	}
 	live.Delete(c.id)
@@ -153,7 +153,7 @@ func TestStatusWhileLockMoves(t *testing.T) {
 	d, st := inMemory(t)
 	c, _ := claim(t, d)
 	r, _ := begun(t, c, "P")
-	d.st = once{st, r.Dir, func() { release(t, c, true) }, new(bool)}
+	d.st = once{st, r.Dir, func() { release(t, c) }, new(bool)}
 	s, err := d.Status(t.Context())
 	if err != nil || s.Lock != nil || len(s.Unfinished) != 1 || s.Unfinished[0].Held {
 		t.Errorf("%+v %v", s, err)

@@ -113,7 +113,7 @@ func requestOf(name string) manifest.Request {
 }
 
 func planOf(name string) (*manifest.Plan, error) {
-	p := &manifest.Plan{Version: manifest.Version, Request: requestOf(name)}
+	p := &manifest.Plan{Version: manifest.Version, Revision: manifest.Revision, Request: requestOf(name)}
 	for i := range tasks {
 		p.Tasks = append(p.Tasks, manifest.Task{ID: i, Pieces: []manifest.Piece{{Start: int64(i), End: int64(i) + 1}}})
 	}
