@@ -31,6 +31,7 @@ MUTANTS = {
     "fenceplans": "a new holder moves the directories of plans as well",
     "mkdirghost": "a holder's directory may be made again later, under its name",
     "retry": "a retired manifest gets a name that was used before",
+    "dropsfailed": "a holder that fails removes its directory, and a pending manifest with it",
     "keeps": "a pending manifest stays after it was carried out",
     "blind": "a replacing plan is not compared with what the destination holds",
     "baseonly": "a replacing plan is compared with the plain output, but not with the increments",
@@ -67,6 +68,10 @@ class Overtaken(Exception):
     """The lock is another actor's now."""
 
 
+class Unanswered(Exception):
+    """A call got no answer. It was carried out, or it will be, or it never is."""
+
+
 class FileSystem:
     """A tree of dictionaries. No rename overwrites."""
 
@@ -76,16 +81,18 @@ class FileSystem:
     def dir(self, path):
         node = self.root
         for name in path:
-            node = node.get(name) if isinstance(node, dict) else None
-            if not isinstance(node, dict):
+            node = node.get(name)
+            if type(node) is not dict:
                 raise Refused("no " + "/".join(path))
         return node
 
     def get(self, path):
-        try:
-            return self.dir(path[:-1]).get(path[-1])
-        except Refused:
-            return None
+        node = self.root
+        for name in path:
+            if type(node) is not dict:
+                return None
+            node = node.get(name)
+        return node
 
     def list(self, path):
         """A copy of a directory; an empty one if there is none."""
@@ -179,24 +186,30 @@ class World:
 
     def counted(self):
         """The documents that a reader follows; None while it has to wait."""
-        plain = self.fs.get(SUCCESS)
-        if plain is None and (self.fs.get(LOCK) or self.waiting()):
+        plain, beside = self.fs.get(SUCCESS), increments(self.fs)
+        self.arrived.update(d.plan.id for d in beside)
+        if plain:
+            self.arrived.add(plain.plan.id)
+        elif self.fs.get(LOCK) or self.waiting():
             return None
         base = plain.id if plain else None
-        return ([plain] if plain else []) + [d for d in increments(self.fs) if d.base == base]
+        return ([plain] if plain else []) + [d for d in beside if d.base == base]
 
     def waiting(self):
         """Whether an output waits to be published, or was retired."""
         names = ("pending", "retired")
         return any(n.startswith(names) for _, d in below(self.fs, WORK) for n in d)
 
-    def check(self):
-        self.arrived.update(d.plan.id for d in [*increments(self.fs), self.fs.get(SUCCESS)] if d)
+    def check(self, what):
+        """Checks the promises that a call may have broken."""
+        if what in STAGING:
+            return self.check_staged()
+        if what in MOVING:
+            self.check_staged()
+            self.check_taken()
         now = self.counted()
         if now is not None:
             self.check_outputs(now)
-        self.check_staged()
-        self.check_taken()
 
     def check_outputs(self, now):
         for d in now:
@@ -227,28 +240,26 @@ class World:
         if self.vandal or self.removed:
             return
         for name, d in self.fs.dir(WORK).items():
-            if not name.startswith("plan-"):
+            if not name.startswith("plan-") or "plan" not in d:
                 continue
             known = next((k for k in self.finished if k[0] is d), None)
             if known is None:
-                known = (d, set())
+                known = (d, {})
                 self.finished.append(known)
-            known[1].update(finished(d))
-            lost = known[1] - whole(d)
+            known[1].update({n: d[n] for n in finished(d)})
+            lost = [n for n, content in known[1].items() if d.get(n) != content]
             require(not lost, "a finished task lost its file", lost)
 
     def check_taken(self):
         """What a holder took is named by a pending manifest until it is published."""
         if self.stray:
             return
-        dirs = list(below(self.fs, WORK))
-        work = [d for path, d in dirs if path[-1][:5] != "plan-" and finished(d)]
-        if not work:
-            return
-        named = {v.plan.id for _, d in dirs for n, v in d.items() if n.startswith("pending")}
-        for d in work:
-            id = d["plan"].id
-            require(id in self.arrived or id in named, "nobody will find the work that was taken", id)
+        dirs = below(self.fs, WORK)
+        work = {d["plan"].id for path, d in dirs if path[-1][:5] != "plan-" and "plan" in d and finished(d)}
+        if work - self.arrived:
+            named = {v.plan.id for _, d in dirs for n, v in d.items() if n.startswith("pending")}
+            lost = work - self.arrived - named
+            require(not lost, "nobody will find the work that was taken", lost)
 
 
 def require(holds, promise, detail):
@@ -257,23 +268,17 @@ def require(holds, promise, detail):
 
 
 def finished(d):
-    """The files of a plan's directory that results name."""
-    return {v for n, v in d.items() if n.startswith("result") and v in d and d[v] == d["plan"].content(n[6:])} if "plan" in d else set()
-
-
-def whole(d):
-    return {n for n, v in d.items() if n.startswith("staged") and v == d["plan"].content(n[6:].split("-")[0])} if "plan" in d else set()
+    """The sound files of a plan's directory that results name."""
+    return {v for n, v in d.items() if n.startswith("result") and v in d and d[v] == d["plan"].content(n[6:])}
 
 
 def below(fs, path):
     """Every directory at and below a path, but for what was moved out of the way."""
     node = fs.get(path)
-    if not isinstance(node, dict):
-        return
-    yield path, node
-    for name, child in list(node.items()):
-        if isinstance(child, dict) and not name.startswith(("old-", "trash-")):
-            yield from below(fs, path + (name,))
+    dirs = [(path, node)] if node else []
+    for path, node in dirs:
+        dirs += [(path + (n,), d) for n, d in node.items() if type(d) is dict and not n.startswith(("old-", "trash-"))]
+    return dirs
 
 
 def increments(fs):
@@ -337,9 +342,13 @@ class Actor:
         if not (yield from self.acquire()):
             return "locked"
         self.holder = self.w.holders
-        yield from self.fence()
-        yield from self.roll_forward()
-        result = yield from self.work(plan)
+        try:
+            yield from self.fence()
+            yield from self.roll_forward()
+            result = yield from self.work(plan)
+        except Unanswered:
+            yield from self.release(self.w.mutant != "dropsfailed")
+            return "failed"
         yield from self.release()
         return result
 
@@ -401,9 +410,13 @@ class Actor:
             if self.w.mutant != "nofence":
                 yield from self.move_if_there("fence", WORK + (n,), self.dir + ("fenced-" + n,))
 
-    def release(self):
+    def release(self, keep=False):
+        """Gives the lock back, and removes the actor's directory unless something in
+        it may wait for the next holder."""
         yield from self.check_lock()
         yield from self.attempt("release", LOCK, self.new("released"))
+        if keep:
+            return
         trash = WORK + ("trash-" + self.id,)
         try:
             yield ("trash", lambda: self.fs.rename(self.dir, trash))
@@ -435,8 +448,7 @@ class Actor:
             if now and not self.overwrite:
                 return "other"
             plan = Plan(self.inputs, False, ids(now), self.memory)
-        staged = yield ("list plans", lambda: [self.fs.list(WORK + (n,)) for n in self.fs.dir(WORK) if n.startswith("plan-")])
-        fit = [d for d in staged if "plan" in d and self.fits(d["plan"], plan)]
+        fit = [d for d in (yield ("list plans", self.staged_plans)) if self.fits(d["plan"], plan)]
         if self.restart:
             if self.kind == "convert":
                 for d in fit:
@@ -444,6 +456,10 @@ class Actor:
             nonce = "" if self.w.mutant == "nononce" else self.w.fresh("n")
             return Plan(plan.inputs, plan.increment, plan.sees, self.memory, nonce)
         return max(fit, key=lambda d: len(finished(d)))["plan"] if fit else plan
+
+    def staged_plans(self):
+        """The directories of plans that hold their plan."""
+        return [dict(d) for n, d in self.fs.dir(WORK).items() if n.startswith("plan-") and "plan" in d]
 
     def fits(self, staged, plan):
         """Whether a plan whose tasks staged files can be resumed in place of another."""
@@ -473,13 +489,14 @@ class Actor:
                 continue
             if self.w.rng.random() < 0.15:  # an attempt that fails
                 torn = yield from self.stage(plan, task, "torn")
-                yield ("remove own", lambda: self.remove_staged(plan, torn))
+                yield ("remove own", lambda torn=torn: self.remove_staged(plan, torn))
             self.remembers[task] = mine = yield from self.stage(plan, task, plan.content(task))
-            yield ("stage result", lambda: self.fs.stage(plan.dir + (f"result{task}",), mine))
+            result = plan.dir + (f"result{task}",)
+            yield ("stage result", lambda result=result, mine=mine: self.fs.stage(result, mine))
             if before and self.w.mutant == "tidies":
-                yield ("remove other", lambda: self.remove_staged(plan, before))
+                yield ("remove other", lambda before=before: self.remove_staged(plan, before))
             if self.w.mutant == "removeslate" and self.w.rng.random() < 0.1:
-                yield ("remove own", lambda: self.remove_staged(plan, mine))
+                yield ("remove own", lambda mine=mine: self.remove_staged(plan, mine))
 
     def stage(self, plan, task, content):
         name = f"staged{task}-" + ("" if self.w.mutant == "samename" else self.w.fresh(""))
@@ -515,15 +532,16 @@ class Actor:
     def drop(self, dir):
         """Removes the directory of a plan."""
         if self.w.mutant == "rootdrop":
-            yield from self.move_if_there("drop", dir, WORK + (self.w.fresh("trash-"),))
+            trash = WORK + (self.w.fresh("trash-"),)
+            yield from self.move_if_there("drop", dir, trash)
+            yield ("remove", lambda: self.fs.remove(trash))
         else:
             yield from self.move_if_there("drop", dir, self.new("old-"))
 
     def drop_dead(self, now):
-        staged = yield ("list plans", lambda: [self.fs.list(WORK + (n,)).get("plan") for n in self.fs.dir(WORK) if n.startswith("plan-")])
-        for plan in staged:
-            if plan and self.outdated(plan, now) and self.w.mutant != "keepsdead":
-                yield from self.drop(plan.dir)
+        for d in (yield ("list plans", self.staged_plans)):
+            if self.outdated(d["plan"], now) and self.w.mutant != "keepsdead":
+                yield from self.drop(d["plan"].dir)
 
     def clean(self):
         names = yield ("list work", lambda: list(self.fs.dir(WORK)))
@@ -577,9 +595,8 @@ class Actor:
     # The steps of publishing; each finds out whether it was done before.
 
     def publish(self, doc, pending):
-        if doc.increment:
-            return (yield from self.publish_increment(doc, pending))
-        return (yield from self.publish_output(doc, pending))
+        steps = self.publish_increment if doc.increment else self.publish_output
+        return (yield from steps(doc, pending))
 
     def publish_output(self, doc, pending):
         if not (yield from self.gather(doc, ("D",), pending)):
@@ -701,7 +718,7 @@ class Actor:
             if not passed:
                 yield from self.publish(doc, path)
             if self.w.mutant != "keeps":
-                yield ("remove pending", lambda: self.fs.remove(path))
+                yield ("remove pending", lambda path=path: self.fs.remove(path))
         now = yield from self.look()
         yield from self.move_old_out(next((d for d in now if not d.increment), None))
 
@@ -712,13 +729,18 @@ READS = {
 }  # fmt: skip
 
 
+QUIET = READS | {"mkdir", "mkdir own", "put lock", "put mark", "put pending", "put success", "stage plan"}
+STAGING = {"stage", "stage result", "remove own", "remove other"}
+MOVING = {"take", "fence", "drop", "put back", "discard", "withdraw", "remove", "remove pending", "trash"}
+
+
 class Schedule:
     """One random order of the calls of some actors."""
 
     def __init__(self, seed, mutant):
         self.rng = random.Random(seed)
         self.w = World(self.rng, mutant)
-        self.trace, self.late, self.live = [], [], {}
+        self.trace, self.late, self.live, self.later = [], [], {}, []
 
     def run(self):
         rng = self.rng
@@ -729,16 +751,14 @@ class Schedule:
             actor = Actor(
                 self.w,
                 f"actor{i}",
-                rng.choice(["convert", "convert", "convert", "submit", "commit", "task", "task", "clean"]),
+                rng.choice(["convert", "convert", "submit", "submit", "commit", "task", "task", "clean"]),
                 rng.choice(requests),
                 incremental=rng.random() < 0.5,
                 overwrite=rng.random() < 0.7,
                 restart=rng.random() < 0.2,
                 memory=rng.choice([1, 1, 2]),
             )
-            actor.name += " " + actor.kind
-            steps = actor.run()
-            self.live[actor.name] = [steps, next(steps)]
+            self.later.append(actor)
         self.interleave()
         while self.late:
             self.repeat(self.late.pop())
@@ -748,10 +768,11 @@ class Schedule:
         require(self.alone(Actor(self.w, "first", "convert", "a")) == "done", "the first run failed", "")
         if self.rng.random() < 0.4:
             self.alone(Actor(self.w, "second", "convert", "ab", incremental=True))
+        self.w.check("first")
 
     def alone(self, actor):
         """Runs an actor to its end with nothing beside it."""
-        steps = actor.run()
+        steps, checked = actor.run(), self.w.all_dead
         try:
             what, call = next(steps)
             while True:
@@ -760,8 +781,8 @@ class Schedule:
                 except Refused as e:
                     what, call = steps.throw(e)
                 else:
-                    if what not in READS:
-                        self.w.check()
+                    if checked and what not in QUIET:
+                        self.w.check(what)
                     what, call = steps.send(answer)
         except StopIteration as end:
             return end.value
@@ -770,10 +791,12 @@ class Schedule:
 
     def interleave(self):
         rng = self.rng
-        speed = {n: rng.random() ** 2 for n in self.live}
         for _ in range(4000):
-            if not self.live:
+            if not self.live and not self.later:
                 return
+            if self.later and (not self.live or rng.random() < 0.05):
+                self.start(self.later.pop())
+                speed = {n: rng.random() ** 2 for n in self.live}
             if rng.random() < 0.02:
                 speed = {n: rng.random() ** 3 for n in self.live}
             if self.late and rng.random() < 0.03:
@@ -781,10 +804,14 @@ class Schedule:
                 continue
             self.disturb()
             name = rng.choices(list(self.live), [speed[n] + 1e-6 for n in self.live])[0]
-            if rng.random() < 0.004:
+            if rng.random() < 0.01:
                 self.kill(name)
             else:
                 self.step(name)
+
+    def start(self, actor):
+        steps = actor.run()
+        self.live[f"{actor.name} {actor.kind}"] = [steps, next(steps)]
 
     def kill(self, name):
         """Ends an actor. What it had under way may be carried out later."""
@@ -803,34 +830,49 @@ class Schedule:
                 where, name = rng.choice(files)
                 fs.put(WORK + (where, name), "damaged") if rng.random() < 0.5 else fs.remove(WORK + (where, name))
                 self.trace.append(f"somebody damages {name}")
-        if self.w.janitor and rng.random() < 0.02:
+        if self.w.janitor and rng.random() < 0.03:
             docs = increments(fs)
             if docs:
                 self.w.removed.add(docs[-1].id)
                 fs.remove(("D", docs[-1].dirname()))
                 self.trace.append(f"somebody removes {docs[-1].dirname()}")
-                self.w.check()
 
     def step(self, name):
         steps, (what, call) = self.live[name]
         try:
             try:
+                if what not in READS and self.rng.random() < 0.004:
+                    self.lose(name, what, call)
                 answer = call()
             except Refused as e:
                 self.trace.append(f"{name}: {what} is refused: {e}")
+                self.live[name][1] = steps.throw(e)
+            except Unanswered as e:
                 self.live[name][1] = steps.throw(e)
             else:
                 self.trace.append(f"{name}: {what}")
                 if what not in READS:
                     self.keep(name, what, call)
-                    self.w.check()
+                if what not in QUIET:
+                    self.w.check(what)
                 self.live[name][1] = steps.send(answer)
         except StopIteration as end:
             self.trace.append(f"{name} ends: {end.value}")
             del self.live[name]
-        except (Refused, Overtaken) as e:
+        except (Refused, Overtaken, Unanswered) as e:
             self.trace.append(f"{name} fails: {type(e).__name__} {e}")
             del self.live[name]
+
+    def lose(self, name, what, call):
+        """Loses the answer of a call, which is carried out now, late, or never."""
+        self.trace.append(f"{name}: {what} gets no answer")
+        late = (f"{name}: {what}", call)
+        when = self.rng.randrange(3)
+        if when == 0:
+            self.repeat(late)
+        elif when == 1:
+            self.late.append(late)
+        raise Unanswered
 
     def keep(self, name, what, call):
         """Keeps some calls to be carried out again late. In a holder's directory a file
@@ -851,7 +893,7 @@ class Schedule:
             self.w.stray |= what.endswith(": take")
         except Refused:
             self.trace.append(f"late {what} is refused")
-        self.w.check()
+        self.w.check(what.split(": ")[1])
 
     def settle(self):
         """After everything, a fresh run must find its way."""
