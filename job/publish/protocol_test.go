@@ -34,15 +34,16 @@ func runModel(t *testing.T, args ...string) (string, bool) {
 func TestProtocol(t *testing.T) {
 	t.Run("kept", func(t *testing.T) {
 		t.Parallel()
-		if out, kept := runModel(t, fmt.Sprint(soak.Rounds(2000, 600000))); !kept {
+		if out, kept := runModel(t, fmt.Sprint(soak.Rounds(3000, 600000))); !kept {
 			t.Errorf("a promise is broken:\n%s", out)
 		}
 	})
 	mutants, _ := runModel(t, "mutants")
-	for _, mutant := range strings.Fields(mutants) {
+	for line := range strings.Lines(mutants) {
+		mutant, seed, _ := strings.Cut(strings.TrimSpace(line), " ")
 		t.Run(mutant, func(t *testing.T) {
 			t.Parallel()
-			if out, kept := runModel(t, "20000", "0", mutant); kept {
+			if out, kept := runModel(t, "20000", seed, mutant); kept {
 				t.Errorf("the model does not miss the rule:\n%s", out)
 			}
 		})

@@ -1,0 +1,554 @@
+"""The rules by which processes share one destination: what each process does, call by
+call, on a toy file system. model.py explores them.
+
+A mutant is the protocol without one of its rules.
+"""
+
+MUTANTS = {
+    "nofence": "a new holder leaves the directories of former holders in their places",
+    "fenceplans": "a new holder moves the directories of plans as well",
+    "mkdirghost": "a holder's directory may be made again later, under its name",
+    "retry": "a retired manifest gets a name that was used before",
+    "dropsfailed": "a holder that fails removes its directory, and a pending manifest with it",
+    "keeps": "a pending manifest stays after it was carried out",
+    "blind": "a replacing plan is not compared with what the destination holds",
+    "baseonly": "a replacing plan is compared with the plain output, but not with the increments",
+    "baseless": "an incremental plan is not compared with the plain output",
+    "twice": "an incremental plan is not compared with the inputs that were committed since",
+    "direct": "an output is published straight out of the directory of its plan",
+    "early": "the directory of a plan is taken before its pending manifest exists",
+    "nowhole": "staged files are not checked again once their directory is taken",
+    "forgetful": "an output that cannot be completed is withdrawn before its work is put back",
+    "remembered": "a commit trusts what its process remembers of results",
+    "nononce": "a restarted plan keeps its ID",
+    "resumesdead": "a plan is resumed whose base is gone",
+    "keepsdead": "nobody removes plans whose base is gone",
+    "rootdrop": "the directory of a plan is renamed in its place before it is removed",
+    "cleansfiles": "clean removes staged files one by one",
+    "samename": "all attempts of a task stage under one name",
+    "tidies": "an attempt removes the file of the result that it replaces",
+    "removeslate": "an attempt removes its file after its result is written",
+    "nomarker": "the last number of an increment is not remembered",
+    "marksafter": "the last number of an increment is remembered after it is published",
+}
+
+WORK = ("D", ".rowtocol")
+LOCK = ("D", "_lock")
+SUCCESS = ("D", "_SUCCESS")
+TASKS = range(2)
+
+
+class Refused(Exception):
+    """The file system refuses: no source, no parent, or the target exists."""
+
+
+class Overtaken(Exception):
+    """The lock is another actor's now."""
+
+
+class Unanswered(Exception):
+    """A call got no answer. It was carried out, or it will be, or it never is."""
+
+
+class FileSystem:
+    """A tree of dictionaries. No rename overwrites."""
+
+    def __init__(self):
+        self.root = {"D": {".rowtocol": {}}}
+
+    def dir(self, path):
+        node = self.root
+        for name in path:
+            node = node.get(name)
+            if type(node) is not dict:
+                raise Refused("no " + "/".join(path))
+        return node
+
+    def get(self, path):
+        node = self.root
+        for name in path:
+            if type(node) is not dict:
+                return None
+            node = node.get(name)
+        return node
+
+    def mkdir(self, path):
+        parent = self.dir(path[:-1])
+        if path[-1] in parent:
+            raise Refused("exists: " + "/".join(path))
+        parent[path[-1]] = {}
+
+    def put(self, path, content):
+        """Writes a whole file, by a temporary name in the actor's own directory."""
+        self.dir(path[:-1])[path[-1]] = content
+
+    def stage(self, path, content):
+        """Writes a whole file below WORK, and makes its directory if that is gone."""
+        self.dir(WORK).setdefault(path[-2], {})[path[-1]] = content
+
+    def rename(self, source, target):
+        if target[: len(source)] == source:
+            raise Refused("into itself")
+        a, b = self.dir(source[:-1]), self.dir(target[:-1])
+        if source[-1] not in a:
+            raise Refused("no source " + "/".join(source))
+        if target[-1] in b:
+            raise Refused("exists: " + "/".join(target))
+        b[target[-1]] = a.pop(source[-1])
+
+    def remove(self, path):
+        (self.get(path[:-1]) or {}).pop(path[-1], None)
+
+
+class Plan:
+    """What is to be made, and what of the destination it saw. It never changes."""
+
+    def __init__(self, inputs, increment, sees, memory, nonce=""):
+        self.inputs, self.increment, self.sees = inputs, increment, sees
+        self.memory, self.nonce = memory, nonce
+        kind = "increment" if increment else "output"
+        self.id = ",".join([kind, *sorted(inputs), *sorted(sees), str(memory), nonce])
+        self.dir = WORK + ("plan-" + self.id,)
+
+    def content(self, task):
+        """The bytes of a task depend on nothing else."""
+        return f"{task} of {self.id}"
+
+
+class Document:
+    """The manifest of an output or of an increment; it never changes."""
+
+    def __init__(self, id, plan, files, seq, holder):
+        self.id, self.plan, self.files, self.seq, self.holder = id, plan, files, seq, holder
+        self.inputs, self.increment = plan.inputs, plan.increment
+        self.replaces = frozenset() if plan.increment else plan.sees
+        self.base = next(iter(plan.sees), None) if plan.increment else None
+
+    def dirname(self):
+        return f"increment-{self.seq:08}-{self.id}"
+
+
+def require(holds, promise, detail):
+    if not holds:
+        raise AssertionError(promise, detail)
+
+
+def finished(d):
+    """The sound files of a plan's directory that results name."""
+    return {v for n, v in d.items() if n.startswith("result") and v in d and d[v] == d["plan"].content(n[6:])}
+
+
+def below(fs, path):
+    """Every directory at and below a path, but for what was moved out of the way."""
+    node = fs.get(path)
+    dirs = [(path, node)] if node else []
+    for path, node in dirs:
+        dirs += [(path + (n,), d) for n, d in node.items() if type(d) is dict and not n.startswith(("old-", "trash-"))]
+    return dirs
+
+
+def increments(fs):
+    """The documents of the increments in the destination, by their numbers."""
+    dirs = [v for n, v in fs.dir(("D",)).items() if n.startswith("increment-")]
+    return sorted((d["_SUCCESS"] for d in dirs if "_SUCCESS" in d), key=lambda d: d.seq)
+
+
+def markers(fs):
+    """The numbers of the increments that came last."""
+    return [int(n[12:]) for n in fs.dir(("D",)) if n.startswith("_increments-")]
+
+
+def ids(docs):
+    return frozenset(d.id for d in docs)
+
+
+def inputs_of(docs):
+    return frozenset(i for d in docs for i in d.inputs)
+
+
+class Actor:
+    """One process. Each method is a generator that yields (name, call) for every call
+    to the file system; the driver carries it out and sends the answer. Its kinds:
+
+      convert  plans, runs the tasks and commits, all under the lock
+      submit   plans and runs the tasks without the lock, then commits under it
+      commit   plans without the lock, and commits what others staged
+      task     plans and runs the tasks, without the lock
+      clean    removes what is left
+    """
+
+    def __init__(self, world, name, kind, inputs="", incremental=False, overwrite=False, restart=False, memory=1):
+        self.w, self.fs, self.name, self.kind = world, world.fs, name, kind
+        self.inputs, self.incremental, self.overwrite = frozenset(inputs), incremental, overwrite
+        self.restart, self.memory = restart, memory
+        self.remembers = {}  # task -> the file that it staged or found
+        self.moves = 0
+        self.rename_self()
+
+    def rename_self(self):
+        self.id = self.w.fresh("h")
+        self.dir = WORK + (self.id,)
+
+    def new(self, prefix):
+        """A path in its directory that was never used."""
+        return self.dir + (self.w.fresh(prefix),)
+
+    def run(self):
+        plan = None
+        if self.kind in ("submit", "commit", "task"):
+            plan = yield from self.plan((yield from self.look()))
+            if isinstance(plan, str):
+                return plan
+            if self.kind != "commit":
+                yield from self.tasks(plan)
+            if self.kind == "task":
+                return "staged"
+        yield ("mkdir", lambda dir=self.dir: self.fs.mkdir(dir))
+        if not (yield from self.acquire()):
+            return "locked"
+        self.holder = self.w.holders
+        try:
+            yield from self.fence()
+            yield from self.roll_forward()
+            result = yield from self.work(plan)
+        except Unanswered:
+            yield from self.release(self.w.mutant != "dropsfailed")
+            return "failed"
+        yield from self.release()
+        return result
+
+    # The lock.
+
+    def acquire(self):
+        for _ in range(6):
+            mine = self.new("lock")
+            try:
+                yield ("put lock", lambda: self.fs.put(mine, self.id))
+            except Refused:  # a new holder moved this one's directory
+                self.rename_self()
+                yield ("mkdir", lambda dir=self.dir: self.fs.mkdir(dir))
+                continue
+            try:
+                yield ("lock", lambda mine=mine: self.fs.rename(mine, LOCK))
+                self.w.holders += 1
+                return True
+            except Refused:
+                pass
+            if (yield ("read lock", lambda: self.fs.get(LOCK))):
+                if not self.w.looks_dead():
+                    return False
+                yield from self.attempt("take over", LOCK, self.new("stale"))
+        return False
+
+    def attempt(self, what, source, target):
+        """A rename that may find nothing to do."""
+        try:
+            yield (what, lambda: self.fs.rename(source, target))
+        except Refused:
+            pass
+
+    def check_lock(self):
+        if not (yield ("check", lambda: self.fs.get(LOCK) == self.id)):
+            raise Overtaken
+
+    def move(self, what, source, target):
+        """Looks at the lock before every third change only: the fence keeps the promises."""
+        self.moves += 1
+        if self.moves % 3 == 0:
+            yield from self.check_lock()
+        yield (what, lambda: self.fs.rename(source, target))
+
+    def move_if_there(self, what, source, target):
+        try:
+            yield from self.move(what, source, target)
+            return True
+        except Refused:
+            return False
+
+    def fence(self):
+        kept = ("trash-",) if self.w.mutant == "fenceplans" else ("trash-", "plan-")
+        others = yield ("list work", lambda: [n for n in self.fs.dir(WORK) if n != self.id and not n.startswith(kept)])
+        for n in others:
+            if self.w.mutant != "nofence":
+                yield from self.move_if_there("fence", WORK + (n,), self.dir + ("fenced-" + n,))
+
+    def release(self, keep=False):
+        """Gives the lock back, and removes the actor's directory unless something in
+        it may wait for the next holder."""
+        yield from self.check_lock()
+        yield from self.attempt("release", LOCK, self.new("released"))
+        if not keep:
+            trash = WORK + ("trash-" + self.id,)
+            yield from self.attempt("trash", self.dir, trash)
+            yield ("remove", lambda: self.fs.remove(trash))
+
+    # What the destination holds, and what a plan makes of that.
+
+    def look(self):
+        """The plain output, if there is one, and the increments that count."""
+        plain = yield ("read success", lambda: self.fs.get(SUCCESS))
+        base = plain.id if plain else None
+        beside = yield ("list increments", lambda: [d for d in increments(self.fs) if d.base == base])
+        return ([plain] if plain else []) + beside
+
+    def plan(self, now):
+        """The plan of the request, or why there is nothing to do."""
+        self.began, self.saw = self.w.names, ids(now)
+        base = ids(d for d in now if not d.increment)
+        new = self.inputs - inputs_of(now) if self.incremental else self.inputs
+        if not new or len(now) == len(base) == 1 and now[0].inputs == new:
+            return "nothing"
+        if now and not self.incremental and not self.overwrite:
+            return "other"
+        plan = Plan(new, self.incremental, base if self.incremental else ids(now), self.memory)
+        fit = [d for d in (yield ("list plans", self.staged_plans)) if self.fits(d["plan"], plan)]
+        if self.restart:
+            if self.kind == "convert":
+                for d in fit:
+                    yield from self.drop(d["plan"].dir)
+            nonce = "" if self.w.mutant == "nononce" else self.w.fresh("n")
+            return Plan(plan.inputs, plan.increment, plan.sees, self.memory, nonce)
+        return max(fit, key=lambda d: len(finished(d)))["plan"] if fit else plan
+
+    def staged_plans(self):
+        """The directories of plans that hold their plan."""
+        return [dict(d) for n, d in self.fs.dir(WORK).items() if n.startswith("plan-") and "plan" in d]
+
+    def fits(self, staged, plan):
+        """Whether a plan whose tasks staged files can be resumed in place of another."""
+        base = staged.sees == plan.sees or self.w.mutant == "resumesdead"
+        return base and staged.inputs == plan.inputs and staged.increment == plan.increment and staged.memory <= plan.memory
+
+    def outdated(self, plan, now):
+        """Whether a plan can never be committed, for what the destination holds."""
+        plain = [d for d in now if not d.increment]
+        if plan.increment:
+            if self.w.mutant == "baseless":
+                return False
+            return ids(plain) != plan.sees or self.w.mutant != "twice" and bool(plan.inputs & inputs_of(now))
+        if self.w.mutant == "blind":
+            return False
+        return bool(ids(plain if self.w.mutant == "baseonly" else now) - plan.sees)
+
+    # Tasks, with or without the lock.
+
+    def tasks(self, plan):
+        if (yield ("stat", lambda: self.fs.get(plan.dir + ("plan",)))) is None:
+            yield ("stage plan", lambda: self.fs.stage(plan.dir + ("plan",), plan))
+        for task in TASKS:
+            before = yield ("stat", lambda: self.fs.get(plan.dir + (f"result{task}",)))
+            if before and (yield ("stat", lambda: self.fs.get(plan.dir + (before,)))) == plan.content(task):
+                self.remembers[task] = before
+                continue
+            if self.w.rng.random() < 0.15:  # an attempt that fails
+                torn = yield from self.stage(plan, task, "torn")
+                yield ("remove own", lambda torn=torn: self.fs.remove(plan.dir + (torn,)))
+            self.remembers[task] = mine = yield from self.stage(plan, task, plan.content(task))
+            result = plan.dir + (f"result{task}",)
+            if self.w.mutant == "tidies":
+                before = yield ("stat", lambda: self.fs.get(result))
+            yield ("stage result", lambda result=result, mine=mine: self.fs.stage(result, mine))
+            if before and self.w.mutant == "tidies":
+                yield ("remove other", lambda before=before: self.fs.remove(plan.dir + (before,)))
+            if self.w.mutant == "removeslate" and self.w.rng.random() < 0.1:
+                yield ("remove own", lambda mine=mine: self.fs.remove(plan.dir + (mine,)))
+
+    def stage(self, plan, task, content):
+        name = f"staged{task}-" + ("" if self.w.mutant == "samename" else self.w.fresh(""))
+        self.w.begun[name] = self.w.names
+        yield ("stage", lambda: self.fs.stage(plan.dir + (name,), content))
+        return name
+
+    # The work under the lock.
+
+    def work(self, plan):
+        now = yield from self.look()
+        yield from self.drop_dead(now)
+        if self.kind == "clean":
+            return (yield from self.clean())
+        if self.kind == "convert":
+            plan = yield from self.plan(now)
+            if isinstance(plan, str):
+                return plan
+            yield from self.tasks(plan)
+        if any(d.plan.id == plan.id for d in now):
+            return "nothing"
+        if self.outdated(plan, now):
+            require(ids(now) != self.saw, "a plan is refused though nothing changed", plan.id)
+            return "changed"
+        return (yield from self.commit(plan))
+
+    def drop(self, dir):
+        """Removes the directory of a plan."""
+        if self.w.mutant == "rootdrop":
+            trash = WORK + (self.w.fresh("trash-"),)
+            yield from self.move_if_there("drop", dir, trash)
+            yield ("remove", lambda: self.fs.remove(trash))
+        else:
+            yield from self.move_if_there("drop", dir, self.new("old-"))
+
+    def drop_dead(self, now):
+        for d in (yield ("list plans", self.staged_plans)):
+            if self.outdated(d["plan"], now) and self.w.mutant != "keepsdead":
+                yield from self.drop(d["plan"].dir)
+
+    def clean(self):
+        names = yield ("list work", lambda: list(self.fs.dir(WORK)))
+        for n in names:
+            if n.startswith("trash-"):
+                yield ("remove", lambda n=n: self.fs.remove(WORK + (n,)))
+            if not n.startswith("plan-") or not self.w.looks_dead():  # too young
+                continue
+            if self.w.mutant == "cleansfiles":
+                for file in (yield ("list plan", lambda n=n: list(self.fs.dir(WORK + (n,))))):
+                    yield ("remove", lambda n=n, file=file: self.fs.remove(WORK + (n, file)))
+            yield from self.drop(WORK + (n,))
+        return "clean"
+
+    def commit(self, plan):
+        staged = yield from self.results(plan)
+        if staged is None:
+            return "missing"
+        id = self.w.fresh("o")
+        files = {f"part{task}-{id}": name for task, name in staged.items()}
+        numbers = yield ("list numbers", lambda: [d.seq for d in increments(self.fs)] + markers(self.fs))
+        plain = yield ("read success", lambda: self.fs.get(SUCCESS))
+        doc = Document(id, plan, files, max([0, *numbers, plain.seq if plain else 0]) + 1, self.holder)
+        yield from self.check_lock()
+        if self.w.mutant == "early":
+            yield from self.take(plan)
+        pending = self.dir + ("pending-" + id,)
+        yield ("put pending", lambda: self.fs.put(pending, doc))
+        if not (yield from self.publish(doc, pending)):
+            return "lost"
+        if self.restart and self.kind != "commit":
+            old = [n for n in staged.values() if self.w.begun[n] < self.began]
+            require(not old, "a restarted run published work of before", old)
+        self.w.done.append(id)
+        return "done"
+
+    def results(self, plan):
+        """The staged file of each task, or None if a task is not done."""
+        listed = yield ("list plan", lambda: dict(self.fs.get(plan.dir) or {}))
+        staged = {}
+        for task in TASKS:
+            if self.w.mutant == "remembered" and task in self.remembers:
+                staged[task] = self.remembers[task]
+                continue
+            staged[task] = listed.get(f"result{task}", "")
+            if (yield ("stat", lambda: self.fs.get(plan.dir + (staged[task],)))) != plan.content(task):
+                return None
+        return staged
+
+    # The steps of publishing; each finds out whether it was done before.
+
+    def publish(self, doc, pending):
+        steps = self.publish_increment if doc.increment else self.publish_output
+        return (yield from steps(doc, pending))
+
+    def publish_output(self, doc, pending):
+        if not (yield from self.gather(doc, ("D",), pending)):
+            return False
+        plain = yield ("read success", lambda: self.fs.get(SUCCESS))
+        if plain and plain.id != doc.id:
+            yield from self.move("retire", SUCCESS, self.dir + ("retired",) if self.w.mutant == "retry" else self.new("retired"))
+        yield from self.bring_in(doc, ("D",))
+        yield from self.move_old_out(doc)
+        if not (yield ("read success", lambda: self.fs.get(SUCCESS))):
+            yield from self.put_and_move("success", doc, SUCCESS)
+        return True
+
+    def publish_increment(self, doc, pending):
+        target = ("D", doc.dirname())
+        if (yield ("stat", lambda: self.fs.get(target))) is None:
+            home = self.new("assembled")
+            if not (yield from self.gather(doc, home, pending)):
+                return False
+            yield ("mkdir own", lambda: self.fs.mkdir(home))
+            yield from self.bring_in(doc, home)
+            yield ("put success", lambda: self.fs.put(home + ("_SUCCESS",), doc))
+            if self.w.mutant not in ("marksafter", "nomarker"):
+                yield from self.mark(doc.seq)
+            yield from self.move("increment", home, target)
+        if self.w.mutant == "marksafter":
+            yield from self.mark(doc.seq)
+        for n in (yield ("list numbers", lambda: markers(self.fs))):
+            if n < doc.seq:
+                yield from self.move_if_there("unmark", ("D", f"_increments-{n}"), self.new("old-"))
+        return True
+
+    def mark(self, seq):
+        if seq not in (yield ("list numbers", lambda: markers(self.fs))):
+            yield from self.put_and_move("mark", seq, ("D", f"_increments-{seq}"))
+
+    def put_and_move(self, what, content, target):
+        written = self.new(what)
+        yield ("put " + what, lambda: self.fs.put(written, content))
+        yield from self.move(what, written, target)
+
+    def gather(self, doc, home, pending):
+        """Takes the directory of the plan, and checks that every file is there. If one
+        is not, puts the directory back and withdraws the pending manifest."""
+        if self.w.mutant != "direct" and not (yield ("whole", lambda: self.whole(doc, home))):
+            yield from self.take(doc.plan)
+        if self.w.mutant == "nowhole" or (yield ("whole", lambda: self.whole(doc, home))):
+            return True
+        yield from self.check_lock()
+        blamed = self.w.vandal or self.w.stray or doc.id in self.w.removed
+        require(blamed or self.fs.get(self.dir) is None, "finished work vanished before it was taken", doc.id)
+        if self.w.mutant == "forgetful":
+            yield from self.move("withdraw", pending, self.new("withdrawn"))
+        for path, _ in (yield ("find", lambda: below(self.fs, self.dir))):
+            if not path[-1].startswith("taken") or not path[-1].endswith(" " + doc.plan.id):
+                continue
+            if not (yield from self.move_if_there("put back", path, doc.plan.dir)):
+                yield from self.move_if_there("discard", path, self.new("old-"))
+        yield from self.move_if_there("withdraw", pending, self.new("withdrawn"))
+        return False
+
+    def take(self, plan):
+        yield from self.check_lock()
+        yield from self.attempt("take", plan.dir, self.dir + (self.w.fresh("taken") + " " + plan.id,))
+
+    def find(self, doc, home, name):
+        """Where a file of an output is: in its place, or in the actor's directory."""
+        dirs = [(home, self.fs.get(home) or {}), *below(self.fs, self.dir)]
+        if self.w.mutant == "direct":
+            dirs.append((doc.plan.dir, self.fs.get(doc.plan.dir) or {}))
+        return next((path + (n,) for n in (name, doc.files[name]) for path, d in dirs if n in d), None)
+
+    def whole(self, doc, home):
+        places = [self.find(doc, home, name) or () for name in doc.files]
+        return all(self.fs.get(at) == doc.plan.content(task) for task, at in enumerate(places))
+
+    def bring_in(self, doc, home):
+        for name in doc.files:
+            source = yield ("find", lambda: self.find(doc, home, name))
+            if source is None:
+                raise Refused("no " + name)
+            if source[:-1] != home:
+                yield from self.move("move in", source, home + (name,))
+
+    def move_old_out(self, doc):
+        """Moves out what is not part of the plain output, or of anything if there is none.
+        A late call can leave an empty directory with the name of an increment."""
+        files = doc.files if doc else ()
+        for n, v in (yield ("list", lambda: dict(self.fs.dir(("D",))))).items():
+            part = n.startswith("part") and n not in files
+            if part or n.startswith("increment-") and ("_SUCCESS" not in v or doc and v["_SUCCESS"].base != doc.id):
+                yield from self.move_if_there("old out", ("D", n), self.new("old-"))
+
+    def roll_forward(self):
+        dirs = yield ("list pending", lambda: below(self.fs, self.dir))
+        pending = [(v, path + (n,)) for path, d in dirs for n, v in d.items() if n.startswith("pending")]
+        for doc, path in sorted(pending, key=lambda p: p[0].seq):
+            plain = yield ("read success", lambda: self.fs.get(SUCCESS))
+            if doc.increment:
+                passed = doc.base != (plain.id if plain else None)
+            else:
+                passed = plain and plain.seq >= doc.seq
+            if not passed:
+                yield from self.publish(doc, path)
+            if self.w.mutant != "keeps":
+                yield ("remove pending", lambda path=path: self.fs.remove(path))
+        yield from self.move_old_out((yield ("read success", lambda: self.fs.get(SUCCESS))))
