@@ -9,6 +9,7 @@ MUTANTS = {
     "fenceplans": "a new holder moves the directories of plans as well",
     "mkdirghost": "a holder's directory may be made again later, under its name",
     "retry": "a retired manifest gets a name that was used before",
+    "newname": "a rename without an answer is asked for again to another name",
     "dropsfailed": "a holder that fails removes its directory, and a pending manifest with it",
     "keeps": "a pending manifest stays after it was carried out",
     "blind": "a replacing plan is not compared with what the destination holds",
@@ -240,10 +241,27 @@ class Actor:
                 yield from self.attempt("take over", LOCK, self.new("stale"))
         return False
 
+    def rename(self, what, source, target):
+        """A rename without an answer is asked for again by the same names, and was carried
+        out if its target is there. If it lands late as well, the target is in its way."""
+        try:
+            yield (what, lambda: self.fs.rename(source, target))
+        except Unanswered:
+            if self.w.rng.random() < 0.3:
+                raise
+            again = target
+            if self.w.mutant == "newname" and target[:-1] == self.dir:
+                again = self.new(target[-1].rstrip("0123456789"))
+            try:
+                yield (what, lambda: self.fs.rename(source, again))
+            except Refused:
+                if (yield ("stat", lambda: self.fs.get(target))) is None:
+                    raise
+
     def attempt(self, what, source, target):
         """A rename that may find nothing to do."""
         try:
-            yield (what, lambda: self.fs.rename(source, target))
+            yield from self.rename(what, source, target)
         except Refused:
             pass
 
@@ -256,7 +274,7 @@ class Actor:
         self.moves += 1
         if self.moves % 3 == 0:
             yield from self.check_lock()
-        yield (what, lambda: self.fs.rename(source, target))
+        yield from self.rename(what, source, target)
 
     def move_if_there(self, what, source, target):
         try:
