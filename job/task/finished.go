@@ -180,17 +180,22 @@ func (w *Work) stat(ctx context.Context, name string) (store.Info, error) {
 	return w.st.Stat(ctx, path.Join(w.dir, name))
 }
 
-// Finished returns the result that an earlier run of a task left, nil if it left
-// none. One that is not sound is failure.Foreign: it is not of this task of this plan,
-// or its files have not the length and the CRC-32C that it says. The files may have
-// changed since, so every byte is read of those for which the storage cannot vouch.
+// Finished returns the result that an earlier run of a task left, nil if it left none, or a
+// file of it is missing: a result that is late can come to a directory that was made again.
+// One that is not sound is failure.Foreign: it is not of this task of this plan, or its
+// files have not the length and the CRC-32C that it says. The files may have changed
+// since, so every byte is read of those for which the storage cannot vouch.
 func (w *Work) Finished(ctx context.Context, number int) (*manifest.TaskResult, error) {
 	res, err := w.Result(ctx, number)
 	if err != nil || res == nil {
 		return nil, err
 	}
 	for _, e := range res.Entries() {
-		if err := w.checkEntry(ctx, e); err != nil {
+		err := w.checkEntry(ctx, e)
+		if errors.Is(err, store.ErrNotExist) {
+			return nil, nil
+		}
+		if err != nil {
 			return nil, unsound(number, err)
 		}
 	}
