@@ -269,8 +269,8 @@ func TestProgressLines(t *testing.T) {
 	})
 }
 
-// Of a run beside an output, the log has what the run added.
-func TestLogOfRuns(t *testing.T) {
+// Of an increment beside an output, the log has what it added.
+func TestLogOfIncrements(t *testing.T) {
 	dir := t.TempDir()
 	pairs(t, dir, "in/a.avro", 0, 100)
 	convert := []string{"convert", "--incremental", "--json", "-v", "in", "out"}
