@@ -1,28 +1,40 @@
 package e2e
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
-// The keys of a tree's directories are columns as DuckDB's hive_partitioning has them.
+// The keys of a tree's directories are columns as DuckDB's hive_partitioning has them. An
+// increment has no key for it, nor for pyarrow.
 func TestKeysOfDirectories(t *testing.T) {
 	dir := t.TempDir()
 	for i, leaf := range []string{
 		"dt=2026-01-01/hour=7/place=a%20b%2Fc", "dt=2026-01-01/hour=10/place=x", "dt=2025-12-31/hour=9/place=__HIVE_DEFAULT_PARTITION__",
 		"dt=2025-12-31/hour=23/place=%C3%A9", "dt=2025-12-31/hour=-1/place=1",
 	} {
-		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, "tree", leaf)), 0o755); err != nil {
-			t.Fatal(err)
+		out := filepath.Join(dir, "tree", leaf)
+		must(t, os.MkdirAll(filepath.Dir(out), 0o755))
+		toParquet := func(from string) {
+			to := filepath.Join(dir, "parquet", strings.TrimPrefix(from, dir+"/tree"), "rows.parquet")
+			must(t, os.MkdirAll(filepath.Dir(to), 0o755))
+			run(t, "cat", "--columns", "id,from,size", "--to", "parquet", "--output", to, from).want(t, 0)
 		}
-		if err := os.MkdirAll(filepath.Join(dir, "parquet", leaf), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		avro := dir + "/mail.avro"
+		avro := fmt.Sprintf("%s/mail%d.avro", dir, i)
 		writeMail(t, avro, int64(40+i))
-		run(t, "convert", avro, filepath.Join(dir, "tree", leaf)).want(t, 0)
-		run(t, "cat", "--columns", "id,from,size", "--to", "parquet", "--output", filepath.Join(dir, "parquet", leaf, "rows.parquet"), filepath.Join(dir, "tree", leaf)).want(t, 0)
+		run(t, "convert", avro, out).want(t, 0)
+		toParquet(out)
+		late := fmt.Sprintf("%s/late%d.avro", dir, i)
+		writeMail(t, late, int64(10+i))
+		run(t, "convert", "--incremental", late, out).want(t, 0)
+		increments, err := filepath.Glob(filepath.Join(out, "increment-*"))
+		if err != nil || len(increments) != 1 {
+			t.Fatal(increments, err)
+		}
+		toParquet(increments[0])
 	}
 	run(t, "cat", "--columns", "id,from,size,dt,hour,place", "--to", "parquet", "--output", dir+"/rows.parquet", dir+"/tree").want(t, 0)
 	python(t, "partitions.py", dir+"/parquet", dir+"/rows.parquet", "dt", "hour", "place")

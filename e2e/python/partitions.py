@@ -4,12 +4,14 @@ partitions.py TREE ROWS.parquet KEY...
 
 TREE holds Parquet files of what each output of the tree has, ROWS the rows of
 the whole tree with the keys as columns, by rowtocol. DuckDB's own reading of the
-directories' names gives the same columns, of the same types, and the same rows.
+directories' names gives the same columns, of the same types, and the same rows;
+pyarrow's gives the same columns.
 """
 
 import sys
 
 import duckdb
+import pyarrow.dataset
 
 
 def main(tree, rows, *keys):
@@ -19,6 +21,8 @@ def main(tree, rows, *keys):
     assert [name for name, _ in columns][-len(keys):] == list(keys), columns
     kinds = dict((name, kind) for name, kind, *_ in duckdb.sql(f"describe select * from {theirs}").fetchall())
     assert dict(columns) == kinds, (columns, kinds)
+    arrow = pyarrow.dataset.dataset(tree, partitioning="hive")
+    assert set(arrow.schema.names) == set(kinds), arrow.schema.names
     names = ", ".join(f'"{name}"' for name, _ in columns)
     got, want = (duckdb.sql(f"select {names} from {of} order by all").fetchall() for of in (ours, theirs))
     assert got == want, (got[:3], want[:3])
