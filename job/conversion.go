@@ -149,6 +149,7 @@ func (c *conversion) choose(ctx context.Context) error {
 		return err
 	}
 	c.plan, c.mapping, c.inputs = fresh, c.found.Mapping, len(c.found.Request.Inputs)
+	c.superseded, c.dir, c.made = nil, "", false
 	c.out.warn(fresh.Warnings)
 	stored, err := c.stored(ctx)
 	if err != nil {
