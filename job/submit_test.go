@@ -248,6 +248,28 @@ func TestSubmitAfterOtherOutputs(t *testing.T) {
 	wantContents(t, s.st, "/out", s.want)
 }
 
+// TestSubmitAfterDamage plans anew, as what is staged would not replace an output which
+// came since, and is still there because that was damaged.
+func TestSubmitAfterDamage(t *testing.T) {
+	s, e := submitted(t, true)
+	e.after = func(error) error { return task.ErrDetached }
+	before, err := Submit(t.Context(), s.r, e)
+	if !errors.Is(err, task.ErrDetached) {
+		t.Fatal(err)
+	}
+	other := s.other()
+	other.Output.RowGroupSize *= 2
+	came := mustConvert(t, other).Manifest
+	if err := s.st.RemoveAll(t.Context(), "/out/"+came.Entries()[0].Name); err != nil {
+		t.Fatal(err)
+	}
+	e.after = nil
+	if out := mustSubmit(t, s.r, e); out.Plan.ID == before.Plan.ID || out.Resumed != 0 {
+		t.Errorf("%+v", out)
+	}
+	wantContents(t, s.st, "/out", s.want)
+}
+
 // TestSubmitRefuses what other machines do not have, and what Convert refuses.
 func TestSubmitRefuses(t *testing.T) {
 	s, e := submitted(t, false)
