@@ -136,6 +136,28 @@ func TestCleanBesideOthers(t *testing.T) {
 	}
 }
 
+// TestClaimBesideOthers leaves a destination as it is that holds a file of others.
+func TestClaimBesideOthers(t *testing.T) {
+	d, st := inMemory(t)
+	output(t, d, st, "P")
+	debris, others := d.in("part-00000-0-0123456789abcdef.trv"), d.in("others")
+	for _, name := range []string{debris, others} {
+		if err := st.WriteFile(t.Context(), name, nil, true); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, stays := range []bool{true, false} {
+		c, _ := claim(t, d)
+		release(t, c, false)
+		if _, err := st.Stat(t.Context(), debris); (err == nil) != stays {
+			t.Errorf("the file of no output stays: %v", err)
+		}
+		if err := st.Remove(t.Context(), others); stays && err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // TestCleanBesideTasks lets a task end while its plan's work is cleaned up.
 func TestCleanBesideTasks(t *testing.T) {
 	d, _ := onDisk(t)
