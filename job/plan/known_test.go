@@ -172,6 +172,25 @@ func TestTakenUnread(t *testing.T) {
 	}
 }
 
+// TestTakenElsewhere takes a file of which another partition has older rows, and none where
+// nobody knows what another partition has.
+func TestTakenElsewhere(t *testing.T) {
+	dir := t.TempDir()
+	writeInput(t, dir+"/in/p=1/a.avro", avrotest.Schema, 1, 2)
+	r := request(dir+"/out", dir+"/in/p=1")
+	older := converted(t, look(t, r).Request.Inputs)
+	older[0].Identity, older[0].ModTime = older[0].Identity+1, older[0].ModTime.Add(-time.Hour)
+	r.Taken, r.Partition = new(Taken), "p=1"
+	r.Taken.Add("p=2", older)
+	r.Taken.AddUnknown("p=1", "itself")
+	if s := look(t, r); len(s.Request.Inputs) != 1 {
+		t.Errorf("inputs %+v, skipped %+v", s.Request.Inputs, s.Skipped)
+	}
+	r.Taken.AddUnknown("p=3", "its manifest is damaged")
+	_, err := Look(t.Context(), r)
+	failuretest.Want(t, err, failure.Foreign, "a.avro is new, unless partition p=3 has its rows: its manifest is damaged")
+}
+
 // TestOnceReads decides by the bytes whether files with one ID and other times are one
 // file, which was modified between the looks at them.
 func TestOnceReads(t *testing.T) {
