@@ -44,3 +44,17 @@ func TestKeepInputs(t *testing.T) {
 		t.Errorf("a torn document is read: %v", err)
 	}
 }
+
+// TestInputsInARun belong at the top of a destination only.
+func TestInputsInARun(t *testing.T) {
+	d, st := inMemory(t)
+	output(t, d, st, "P")
+	run := addedRun(t, d, "I")
+	name := d.in(manifest.RunName(run.Sequence, run.ID) + "/" + manifest.InputsName)
+	if err := st.WriteFile(t.Context(), name, nil, true); err != nil {
+		t.Fatal(err)
+	}
+	if s := look(t, At(store.Location{Store: st, Path: d.path}, Options{})); s.damage == "" && len(s.foreign) == 0 {
+		t.Errorf("%+v", s)
+	}
+}
