@@ -163,7 +163,10 @@ func (k *commitment) publish(ctx context.Context, claim *publish.Claim) error {
 	}
 	return k.out.publish(ctx, claim, k.plan, results, k.made(k.plan, k.began, k.resumed), func(ctx context.Context, dir string) ([]*manifest.TaskResult, error) {
 		again, err := k.check(ctx, dir, now)
-		return append(again.results, results[len(now.results):]...), err
+		if err != nil {
+			return nil, err
+		}
+		return append(again.results, results[len(now.results):]...), nil
 	})
 }
 
