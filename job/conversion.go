@@ -409,8 +409,8 @@ func mendable(ctx context.Context, err error) bool {
 	if ctx.Err() != nil {
 		return true // the run was stopped, whatever its error says
 	}
-	switch failure.KindOf(err) {
-	case failure.Storage, failure.Refused, failure.Usage, failure.Foreign, failure.Locked:
+	switch failure.KindOf(err) { // nil is a defect, which a newer program may not have
+	case nil, failure.Storage, failure.Refused, failure.Usage, failure.Foreign, failure.Locked:
 		return true
 	}
 	return false
