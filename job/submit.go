@@ -62,7 +62,12 @@ func (s *submission) begin(ctx context.Context) error {
 	if err := Reachable(r.Resolve, r.Dest, r.Inputs); err != nil {
 		return err
 	}
-	s.conversion, s.first = newConversion(&r), first
+	c := newConversion(&r)
+	//guard: what an earlier round of the submission did would be done again, or count as resumed
+	if s.conversion != nil {
+		c.nonce, c.resumed = s.nonce, s.resumed
+	}
+	s.conversion, s.first = c, first
 	return nil
 }
 
