@@ -1,6 +1,8 @@
 package job
 
 import (
+	"hash/crc32"
+	"path"
 	"strings"
 	"syscall"
 	"testing"
@@ -53,6 +55,34 @@ func TestAlteredWorkMeanwhile(t *testing.T) {
 	s.commit(t)
 }
 
+// TestLateResult replaces a result by that of an attempt that made other bytes, after a
+// commit checked the work and before it takes that.
+func TestLateResult(t *testing.T) {
+	s := newPlanned(t, false)
+	s.run(t)
+	_, err := Commit(t.Context(), s.plan, s.on(s.beforeTaking(func() {
+		late := *s.result(t, 0)
+		part := &late.Parts[0]
+		for i := range part.Files {
+			if err := s.st.WriteFile(t.Context(), path.Join(s.staging(), part.Files[i].Name), []byte("other"), false); err != nil {
+				t.Fatal(err)
+			}
+			part.Files[i].Bytes, part.Files[i].CRC32C, part.Files[i].StoreChecksum = 5, crc32.Checksum([]byte("other"), crc32.MakeTable(crc32.Castagnoli)), ""
+		}
+		doc, err := late.Encode()
+		if err == nil {
+			err = s.st.WriteFile(t.Context(), s.staging()+"/task-00000.json", doc, false)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	})))
+	failuretest.Want(t, err, failure.Storage, "were done again meanwhile, and made other files")
+	if len(s.missing(t)) > 0 {
+		t.Error("the work was not put back")
+	}
+}
+
 // TestWorkThatGoesMeanwhile is refused.
 func TestWorkThatGoesMeanwhile(t *testing.T) {
 	s := newPlanned(t, false)
@@ -69,7 +99,7 @@ func TestWorkThatGoesMeanwhile(t *testing.T) {
 	s.commit(t)
 }
 
-// TestOlderPlan does not replace what came after it, and keeps its work.
+// TestOlderPlan does not replace what came after it, which removes its work.
 func TestOlderPlan(t *testing.T) {
 	for _, overwrite := range []bool{false, true} {
 		s := newPlanned(t, overwrite)
@@ -85,8 +115,8 @@ func TestOlderPlan(t *testing.T) {
 			failuretest.Want(t, err, failure.Foreign, "got another output after plan "+s.plan.ID, "make the plan again")
 		}
 		wantContents(t, s.st, "/out", want)
-		if done := s.run(t); done != 9 {
-			t.Errorf("%d tasks are done, not 9", done)
+		if left := names(t, s.st, s.staging()); len(left) > 0 {
+			t.Errorf("%q are left", left)
 		}
 	}
 }
@@ -113,9 +143,8 @@ func TestConversionsMeanwhile(t *testing.T) {
 				t.Error("it was done again")
 			}
 		}},
-		"killed":             {false, func(t *testing.T, s *planned) { s.kill(t, s.other(), 20) }},
-		"killed, overwrites": {true, func(t *testing.T, s *planned) { s.kill(t, third(s), 20) }},
-		"killed, same":       {false, func(t *testing.T, s *planned) { s.kill(t, s.r, 20) }},
+		"killed":             {false, func(t *testing.T, s *planned) { s.kill(t, s.other(), 40) }},
+		"killed, overwrites": {true, func(t *testing.T, s *planned) { s.kill(t, third(s), 40) }},
 		"fails": {false, func(t *testing.T, s *planned) {
 			r := s.other()
 			r.Resolve = storetest.On(storetest.NewFaulty(s.st, storetest.Fault{Op: storetest.Commit, Err: syscall.EDQUOT}))
@@ -144,13 +173,15 @@ func TestOverwriteOfWhatWaits(t *testing.T) {
 		s := newPlanned(t, true)
 		waits := s.other()
 		waits.Output.RowGroupSize *= 2
-		for at := 120; ; at++ {
+		for at := 60; ; at++ {
 			if _, state, err := Survey(t.Context(), waits); err != nil || at > 500 {
 				t.Fatalf("call %d: %v", at, err)
 			} else if state.Pending() {
 				break
 			}
-			s.kill(t, waits, at)
+			anew := waits
+			anew.Restart = true
+			s.kill(t, anew, at)
 		}
 		r := s.r
 		if alive {
@@ -208,7 +239,11 @@ func TestCommitThatIsOvertaken(t *testing.T) {
 	for _, overwrite := range []bool{false, true} {
 		s := newPlanned(t, overwrite)
 		s.run(t)
-		_, err := Commit(t.Context(), s.plan, s.on(s.beforeTaking(func() { s.commit(t) })))
+		_, err := Commit(t.Context(), s.plan, s.on(s.beforeTaking(func() {
+			if out := mustCommit(t, s.plan, s.r.Options); !out.Nothing {
+				t.Errorf("the manifest that waited was not carried out: %+v", out)
+			}
+		})))
 		failuretest.Want(t, err, failure.Locked, "the lock was taken over")
 		s.complete(t)
 	}

@@ -145,16 +145,18 @@ func (s *planned) missing(t *testing.T) (numbers []int) {
 	return numbers
 }
 
-// beforeTaking is a store on which something happens before the only rename to
-// the name of a plan, which takes its work.
-func (s *planned) beforeTaking(do func()) store.Store { return before(s.st, "/plan-", do) }
+// beforeTaking is a store on which something happens before the rename that takes the
+// plan's work.
+func (s *planned) beforeTaking(do func()) store.Store {
+	return before(s.st, "/plan-"+s.plan.ID+"-", do)
+}
 
 // kill runs a job in a process that ends.
 func (s *planned) kill(t *testing.T, r Request, at int) {
 	t.Helper()
 	client := s.disk.Client()
 	client.StopAt(at)
-	r.Resolve, r.Restart = storetest.On(client), true
+	r.Resolve = storetest.On(client)
 	if _, err := Convert(t.Context(), r); err == nil || !client.Stopped() {
 		t.Fatalf("the job ended with %v", err)
 	}

@@ -90,9 +90,17 @@ func (m meanwhile) WriteFile(ctx context.Context, p string, b []byte, exclusive 
 type losing struct{ store.Store }
 
 func (s losing) Create(ctx context.Context, p string, _ store.CreateOptions) (store.Writer, error) {
-	holder := path.Dir(path.Dir(p))
-	if err := s.Rename(ctx, holder, path.Join(path.Dir(holder), manifest.NewID())); err != nil {
+	root := path.Dir(path.Dir(p))
+	infos, err := s.List(ctx, root)
+	if err != nil {
 		return nil, err
+	}
+	for _, info := range infos {
+		if info.Path != path.Dir(p) {
+			if err := s.Rename(ctx, info.Path, path.Join(root, manifest.NewID())); err != nil {
+				return nil, err
+			}
+		}
 	}
 	<-ctx.Done()
 	return nil, ctx.Err()

@@ -25,7 +25,7 @@ const (
 func samplePlan(t *testing.T) *Plan {
 	t.Helper()
 	p := &Plan{
-		Version: Version, Dest: "/out", Schema: `{"type":"string"}`, Columns: 1, BlockSize: 64 << 10, SplitSize: 100, Ratio: 0.3333333333333333,
+		Version: Version, Revision: Revision, Dest: "/out", Schema: `{"type":"string"}`, Columns: 1, BlockSize: 64 << 10, SplitSize: 100, Ratio: 0.3333333333333333,
 		Request: Request{
 			Inputs: []Input{{Path: "a.avro", Size: 150, Identity: 0xffffffff, HeaderSize: 20, CRC32C: new(uint32)}, {Path: "b.avro", Size: 30, HeaderSize: 20, CRC32C: new(uint32)}},
 			Options: Options{
@@ -85,6 +85,8 @@ func TestPlanIDCoversWhatDecidesBytes(t *testing.T) {
 		"destination":   func(p *Plan) { p.Dest = "/other" },
 		"base":          func(p *Plan) { p.Base = output },
 		"increment":     func(p *Plan) { p.Increment = true },
+		"nonce":         func(p *Plan) { p.Nonce = output },
+		"revision":      func(p *Plan) { p.Revision++ },
 	} {
 		p := samplePlan(t)
 		change(p)
@@ -118,6 +120,7 @@ func TestDecodePlanRefuses(t *testing.T) {
 		"backwards":       {func(p *Plan) { p.Tasks[0].Pieces[0].End = -1 }, true, "of which 0 bytes"},
 		"an input less":   {func(p *Plan) { p.Tasks[1].Pieces = p.Tasks[1].Pieces[:1] }, true, "end at byte 0 of 30 of b.avro"},
 		"task number":     {func(p *Plan) { p.Tasks[1].ID = 7 }, true, "has the number 7"},
+		"other writers":   {func(p *Plan) { p.Revision++ }, true, "of revision 2 of the writers, and this program has 1; make the plan again"},
 	} {
 		p := samplePlan(t)
 		tc.change(p)

@@ -186,8 +186,8 @@ func TestStillFinishedDirectory(t *testing.T) {
 		if got := now.Still(t.Context(), before, res); got != tt.want {
 			t.Errorf("%s: %v", name, got)
 		}
-		if _, err := now.Finished(t.Context(), 0); (err == nil) != tt.want {
-			t.Errorf("%s: %v", name, err)
+		if res, err := now.Finished(t.Context(), 0); (res != nil && err == nil) != tt.want {
+			t.Errorf("%s: %v, %v", name, res, err)
 		}
 	}
 }
