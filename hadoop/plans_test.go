@@ -34,7 +34,7 @@ func TestProxied(t *testing.T) {
 	}
 }
 
-// TestRestart ends the job of an earlier run, whose work is discarded.
+// TestRestart ends the job of a plan in whose place another is made.
 func TestRestart(t *testing.T) {
 	const id = "application_1_0001"
 	r := newRig(t, func(o *Options) { o.Restart = true })
@@ -43,7 +43,10 @@ func TestRestart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := h.makeJob(t.Context(), TaskFile{Run: "ours"}, &layout{}, plansOf("ours", "ours", []task.Batch{r.batch})); err != nil {
+	earlier := r.batch
+	earlier.Plan = &manifest.Plan{ID: "00ee", Tasks: earlier.Plan.Tasks}
+	r.batch.Instead = []string{"00ee"}
+	if err := h.makeJob(t.Context(), TaskFile{Run: "ours"}, &layout{}, plansOf("ours", "ours", []task.Batch{earlier})); err != nil {
 		t.Fatal(err)
 	}
 	r.client.reports[id] = []*report{r.report(id, "ours", "RUNNING", "UNDEFINED", 10)}

@@ -210,10 +210,16 @@ func TestResumeWithLessMemory(t *testing.T) {
 	}
 }
 
+// TestRestart makes all anew, once the work of the earlier plan is removed.
 func TestRestart(t *testing.T) {
 	r, want := scene(t)
 	interrupt(t, r, 3)
 	r.Restart = true
+	r.Progress = func(Progress) {
+		if plans := staged(t, r.Dest, manifest.PlanName); len(plans) != 1 {
+			t.Errorf("there is work of %q", plans)
+		}
+	}
 	if out := mustConvert(t, r); out.Resumed != 0 {
 		t.Errorf("resumed %d tasks", out.Resumed)
 	}

@@ -49,7 +49,7 @@ func commitStaged(ctx context.Context, dest, id string, o *Options) (*Outcome, e
 			}
 			return out, out.losses()
 		case p == nil:
-			return nil, failure.New(failure.Foreign, "destination %s holds neither the output of plan %s nor the work of its tasks: another output replaced it, or clean removed it", dest, id)
+			return nil, failure.New(failure.Foreign, "destination %s holds neither the output of plan %s nor the work of its tasks: another output replaced it, clean removed it, or another version of rowtocol made it", dest, id)
 		}
 	}
 	//guard: the work of tasks that are elsewhere would be looked for

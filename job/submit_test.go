@@ -26,15 +26,17 @@ type elsewhere struct {
 	// after, if set, is called when the tasks of all batches have run, with the error
 	// that they came to.
 	after func(err error) error
-	// asked are the numbers of each batch that Run was given.
-	asked [][]int
-	runs  int
+	// asked are the numbers of each batch that Run was given, and instead the plans in
+	// whose place they are.
+	asked   [][]int
+	instead [][]string
+	runs    int
 }
 
 func (e *elsewhere) Run(ctx context.Context, batches []task.Batch, progress func(task.Progress)) (err error) {
 	e.runs++
 	for _, b := range batches {
-		e.asked = append(e.asked, slices.Clone(b.Numbers))
+		e.asked, e.instead = append(e.asked, slices.Clone(b.Numbers)), append(e.instead, b.Instead)
 		numbers := b.Numbers
 		if e.order != nil {
 			numbers = e.order(numbers)
@@ -186,8 +188,8 @@ func TestSubmitRestart(t *testing.T) {
 	}
 	e.order, s.r.Restart = nil, true
 	first := mustSubmit(t, s.r, e)
-	if first.Resumed != 0 || len(e.asked[1]) != 9 {
-		t.Errorf("resumed %d tasks", first.Resumed)
+	if first.Resumed != 0 || len(e.asked[1]) != 9 || e.instead[0] != nil || !slices.Equal(e.instead[1], []string{s.plan.ID}) {
+		t.Errorf("resumed %d tasks; the plans are in the place of %q", first.Resumed, e.instead)
 	}
 	s.complete(t)
 	s.r.Overwrite = true

@@ -357,7 +357,7 @@ func TestRestart(t *testing.T) {
 	rowtocol(t, dir, nil, append(args, "whole")...).want(t, 0)
 	for _, restart := range []bool{false, true} {
 		dest := fmt.Sprint("out-", restart)
-		interrupt(t, dir, append(args, "--workers", "1", dest), dir+"/"+dest+"/.rowtocol/*/run-*/task-*.json")
+		interrupt(t, dir, append(args, "--workers", "1", dest), dir+"/"+dest+"/.rowtocol/plan-*/task-*.json")
 		var c converted
 		rowtocol(t, dir, nil, append(args, "--json", "--memory", "100MiB", fmt.Sprint("--restart=", restart), dest)...).want(t, 0).object(t, &c)
 		if (c.Resumed == 0) != restart || c.Rows != 100_000 {
@@ -451,7 +451,7 @@ func TestUnfinishedOutputs(t *testing.T) {
 	if err := os.Remove(dir + "/out/_SUCCESS"); err != nil {
 		t.Fatal(err)
 	}
-	for name, code := range map[string]int{"_lock": 4, ".rowtocol/x/run-00000001/pending-y": 4, ".rowtocol/x/run-00000001/plan.json": 3} {
+	for name, code := range map[string]int{"_lock": 4, ".rowtocol/x/pending-y": 4, ".rowtocol/plan-x/plan.json": 3} {
 		write(t, dir+"/out/"+name, success)
 		for _, command := range []string{"cat", "inspect", "verify"} {
 			rowtocol(t, dir, nil, command, "out").want(t, code, "not a finished output")

@@ -1,0 +1,218 @@
+package job
+
+import (
+	"path"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/rowtocol/rowtocol/internal/budget"
+	"github.com/rowtocol/rowtocol/job/failure"
+	"github.com/rowtocol/rowtocol/job/failure/failuretest"
+	"github.com/rowtocol/rowtocol/job/manifest"
+	"github.com/rowtocol/rowtocol/store/storetest"
+)
+
+// TestTasksThenConvert goes on with what tasks of a scheduler did for the same plan.
+func TestTasksThenConvert(t *testing.T) {
+	for _, overwrite := range []bool{false, true} {
+		s := newPlanned(t, overwrite)
+		mustRun(t, s.plan, s.r.Options, 0, 3, 8)
+		if out := mustConvert(t, s.r); out.Resumed != 3 || out.Plan.ID != s.plan.ID || out.Manifest.Made.Resumed != 3 {
+			t.Errorf("%+v", out)
+		}
+		s.complete(t)
+	}
+}
+
+// TestKilledConvertThenCommit publishes what a conversion left that was killed, once tasks
+// did the rest.
+func TestKilledConvertThenCommit(t *testing.T) {
+	for _, overwrite := range []bool{false, true} {
+		s := newPlanned(t, overwrite)
+		s.r.Workers = 1
+		s.kill(t, s.r, 50)
+		left := len(s.missing(t))
+		if left == 0 || left == 9 {
+			t.Fatalf("%d of 9 tasks are left", left)
+		}
+		_, err := Commit(t.Context(), s.plan, s.r.Options)
+		failuretest.Want(t, err, failure.Storage, "of 9 tasks", "are not done")
+		if done := s.run(t); done != 9-left {
+			t.Errorf("%d tasks were done, not %d", done, 9-left)
+		}
+		s.commit(t)
+	}
+}
+
+// TestResumeTheMostDone of the plans that fit: one was made with less memory, and has
+// smaller blocks.
+func TestResumeTheMostDone(t *testing.T) {
+	first := newPlanned(t, false)
+	small := first.r
+	small.Memory = budget.New(tooSmall)
+	smallPlan := newPlan(t, small)
+	if smallPlan.ID == first.plan.ID {
+		t.Fatal("less memory gives the same plan")
+	}
+	for name, tc := range map[string]struct {
+		large, small []int // the tasks that are done
+		less         bool  // there is as little memory as for the small plan
+		resumed      int
+		warns        string
+	}{
+		"small":    {[]int{0}, []int{0, 1, 2}, false, 3, "keeps its column blocks of "},
+		"large":    {[]int{0, 1, 2}, []int{0}, false, 3, ""},
+		"fits":     {[]int{0, 1, 2}, []int{0}, true, 1, "do not fit"},
+		"none fit": {[]int{0, 1, 2}, nil, true, 0, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := first.fork(t)
+			mustRun(t, s.plan, s.r.Options, tc.large...)
+			if len(tc.small) > 0 {
+				mustRun(t, smallPlan, s.r.Options, tc.small...)
+			}
+			r := s.r
+			if tc.less {
+				r.Memory = budget.New(tooSmall)
+			}
+			out, err := Convert(t.Context(), r)
+			if tc.resumed == 0 {
+				failuretest.Want(t, err, failure.Usage, "needs --memory 1MiB", "--restart")
+				if left := len(s.missing(t)); left != 6 {
+					t.Errorf("%d tasks are left", left)
+				}
+				return
+			}
+			if err != nil || out.Resumed != tc.resumed || !strings.Contains(strings.Join(out.Warnings, "\n"), tc.warns) || out.Manifest.Rows != 6000 {
+				t.Errorf("%+v, %v", out, err)
+			}
+			if left := names(t, s.st, "/out/"+manifest.WorkName); len(left) > 0 {
+				t.Errorf("work of the other plan is left: %q", left)
+			}
+		})
+	}
+}
+
+// TestOtherRevision does not go on with a plan whose tasks write other bytes, nor lets it
+// be committed.
+func TestOtherRevision(t *testing.T) {
+	s := newPlanned(t, false)
+	other := *s.plan
+	other.Revision++
+	var err error
+	if other.ID, err = other.Sum(); err != nil {
+		t.Fatal(err)
+	}
+	doc, err := other.Encode()
+	file := path.Join("/out", manifest.WorkName, "plan-"+other.ID, manifest.PlanName)
+	if err == nil {
+		err = storetest.MkdirAll(t.Context(), s.st, path.Dir(file))
+	}
+	if err == nil {
+		err = s.st.WriteFile(t.Context(), file, doc, true)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = CommitStaged(t.Context(), "/out", other.ID, s.r.Options)
+	failuretest.Want(t, err, failure.Foreign, other.ID, "another version of rowtocol made it")
+	if out := mustConvert(t, s.r); out.Plan.ID != s.plan.ID {
+		t.Errorf("plan %s was carried out, not %s", out.Plan.ID, s.plan.ID)
+	}
+	wantContents(t, s.st, "/out", s.want)
+}
+
+// TestConvertReads no staged byte again that it read when its tasks had written it. Of what
+// was done before it reads all.
+func TestConvertReads(t *testing.T) {
+	s := newPlanned(t, false)
+	tasks, convert := s.fork(t), s.fork(t)
+	var wrote, read atomic.Int64
+	mustRun(t, s.plan, tasks.on(counting{tasks.st, &wrote}), all(s.plan)...)
+	convert.r.Resolve = storetest.On(counting{convert.st, &read})
+	mustConvert(t, convert.r)
+	if read.Load() != wrote.Load() || wrote.Load() == 0 {
+		t.Errorf("the conversion read %d bytes, and its tasks alone %d", read.Load(), wrote.Load())
+	}
+	read.Store(0)
+	tasks.r.Resolve = storetest.On(counting{tasks.st, &read})
+	if out := mustConvert(t, tasks.r); out.Resumed != 9 || read.Load() == 0 || read.Load() > wrote.Load() {
+		t.Errorf("%d tasks were done, and %d bytes read", out.Resumed, read.Load())
+	}
+	tasks.complete(t)
+}
+
+// TestChangedDuringConvert is about what others do to work that the conversion did itself,
+// and so does not read again: it notices, and leaves the destination as it was.
+func TestChangedDuringConvert(t *testing.T) {
+	const (
+		running = "running"
+		checked = "/" + manifest.PendingPrefix // the work was checked
+		taken   = "-00000003"                  // the manifest is written
+	)
+	file := func(t *testing.T, s *planned) string {
+		return path.Join(s.staging(), s.result(t, 0).Files()[0].Name)
+	}
+	cut := func(t *testing.T, s *planned) error {
+		return s.st.WriteFile(t.Context(), file(t, s), []byte("short"), false)
+	}
+	replace := func(t *testing.T, s *planned) error {
+		b, err := s.st.ReadFile(t.Context(), file(t, s), maxFile)
+		if err != nil {
+			return err
+		}
+		b[len(b)/2] ^= 1
+		return s.st.WriteFile(t.Context(), file(t, s), b, false)
+	}
+	remove := func(t *testing.T, s *planned) error { return s.st.Remove(t.Context(), file(t, s)) }
+	clean := func(t *testing.T, s *planned) error { return s.st.RemoveAll(t.Context(), s.staging()) }
+	for _, tc := range []struct {
+		name   string
+		change func(*testing.T, *planned) error
+		when   string
+		kind   error
+		left   int // tasks that are to be done after that
+	}{
+		{"cut", cut, running, failure.Foreign, 1},
+		{"cut", cut, checked, failure.Foreign, 1},
+		{"replaced", replace, checked, failure.Foreign, 1},
+		{"replaced", replace, taken, failure.Foreign, 1},
+		{"removed", remove, running, failure.Storage, 1},
+		{"removed", remove, taken, failure.Storage, 1},
+		{"cleaned", clean, running, failure.Storage, 9},
+		{"cleaned", clean, checked, failure.Storage, 9},
+		{"cleaned", clean, taken, failure.Storage, 9},
+	} {
+		t.Run(tc.name+" when "+tc.when, func(t *testing.T) {
+			s := newPlanned(t, true)
+			had := contents(t, s.st, "/out")
+			r, once := s.r, false
+			change := func() {
+				if err := tc.change(t, s); err != nil {
+					t.Error(err)
+				}
+				once = true
+			}
+			if tc.when == running {
+				r.Progress = func(p Progress) {
+					if p.Tasks == p.TotalTasks && !once {
+						change()
+					}
+				}
+			} else {
+				r.Resolve = storetest.On(before(s.st, tc.when, change))
+			}
+			_, err := Convert(t.Context(), r)
+			failuretest.Want(t, err, tc.kind)
+			if !once || !slices.Equal(contents(t, s.st, "/out"), had) {
+				t.Errorf("the work was changed: %v; the output was that it had", once)
+			}
+			if out := mustConvert(t, s.r); out.Resumed != 9-tc.left {
+				t.Errorf("%d tasks were done again, not %d", 9-out.Resumed, tc.left)
+			}
+			s.complete(t)
+		})
+	}
+}
