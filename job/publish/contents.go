@@ -34,15 +34,15 @@ func (c *contents) sequence() (highest int64) {
 // work is the directory of a plan's work that was taken; empty if none was.
 func (c *contents) work(plan string) string {
 	for _, dir := range c.taken {
-		if planOf(dir) == plan {
+		if takenPlan(dir) == plan {
 			return dir
 		}
 	}
 	return ""
 }
 
-// planOf is the ID of the plan whose work is in a directory that was taken.
-func planOf(dir string) string {
+// takenPlan is the ID of the plan whose work is in a directory that was taken.
+func takenPlan(dir string) string {
 	name := strings.TrimPrefix(path.Base(dir), planPrefix)
 	id, _, _ := strings.Cut(name, "-")
 	return id
