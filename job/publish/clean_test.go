@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -44,18 +45,13 @@ func kinds(all []Leftover) string {
 	return strings.Join(texts, ", ")
 }
 
-// littered returns a destination on local disk with an output, an unfinished run,
-// the work of tasks of two plans, and debris. Of the run and of one plan the work
-// is an hour old.
+// littered returns a destination on local disk with an output, the work of tasks of two
+// plans, and debris. That of one plan is an hour old.
 func littered(t *testing.T) (d *Destination, m *manifest.Success) {
 	t.Helper()
 	d, m = onDisk(t)
-	c, _ := claim(t, d)
-	r, _ := begun(t, c, "Q")
-	age(t, r.Dir)
-	release(t, c)
-	age(t, stagedElsewhere(t, d, planBeside(t, d, "old")))
-	stagedElsewhere(t, d, planBeside(t, d, "new"))
+	age(t, stagedFor(t, d, planBeside(t, d, "old", 2)))
+	stagedFor(t, d, planBeside(t, d, "new", 2))
 	err := errors.Join(os.WriteFile(d.in("part-00000-0-0123456789abcdef.trv"), []byte("abc"), 0o666), os.MkdirAll(d.root()+"/trash-1/a", 0o777))
 	if err != nil {
 		t.Fatal(err)
@@ -66,18 +62,17 @@ func littered(t *testing.T) (d *Destination, m *manifest.Success) {
 func TestClean(t *testing.T) {
 	d, m := littered(t)
 	cleaned, err := d.Clean(t.Context(), 2*time.Hour)
-	if err != nil || kinds(cleaned.Removed) != "file of no output, remains of a removal" || kinds(cleaned.Kept) != "unfinished run, tasks of a plan, tasks of a plan" {
+	if err != nil || kinds(cleaned.Removed) != "file of no output, remains of a removal" || kinds(cleaned.Kept) != "tasks of a plan, tasks of a plan" {
 		t.Fatalf("removed %v, kept %v, %v", cleaned.Removed, cleaned.Kept, err)
 	}
-	name := status(t, d).Unfinished[0].Name
 	cleaned, err = d.Clean(t.Context(), 30*time.Minute)
-	if err != nil || kinds(cleaned.Removed) != "unfinished run, tasks of a plan" || kinds(cleaned.Kept) != "tasks of a plan" {
+	if err != nil || kinds(cleaned.Removed) != "tasks of a plan" || kinds(cleaned.Kept) != "tasks of a plan" {
 		t.Fatalf("removed %v, kept %v, %v", cleaned.Removed, cleaned.Kept, err)
 	}
-	if l := cleaned.Removed[0]; l.Name != name || l.Bytes == 0 || l.Changed.IsZero() {
+	if l, name := cleaned.Removed[0], d.relative(d.StagingPath(planBeside(t, d, "old", 2).ID)); l.Name != name || l.Bytes == 0 || l.Changed.IsZero() {
 		t.Errorf("%+v, not %s", l, name)
 	}
-	if s := status(t, d); s.Success.ID != m.ID || s.Damage != "" || len(s.Staging) != 1 || s.Staging[0].Tasks != 2 || len(s.Leftovers()) != 1 {
+	if s := status(t, d); s.Success.ID != m.ID || s.Damage != "" || len(s.Unfinished) != 1 || s.Unfinished[0].Tasks != 3 || len(s.Leftovers()) != 1 {
 		t.Errorf("%+v", s)
 	}
 	if cleaned, err = d.Clean(t.Context(), 0); err != nil || kinds(cleaned.Removed) != "tasks of a plan" {
@@ -125,7 +120,7 @@ func TestCleanBesideOthers(t *testing.T) {
 	}
 	cleaned, err := d.Clean(t.Context(), 0)
 	failuretest.Want(t, err, failure.Foreign, "unknown version", "plan-x (no directory)", "plan-y (no directory)")
-	if got := kinds(cleaned.Removed); got != "unfinished run, tasks of a plan, tasks of a plan, remains of a removal" || len(cleaned.Kept) > 0 {
+	if got := kinds(cleaned.Removed); got != "tasks of a plan, tasks of a plan, remains of a removal" || len(cleaned.Kept) > 0 {
 		t.Errorf("removed %s, kept %v", got, cleaned.Kept)
 	}
 	if after, err := filepath.Glob(d.path + "/*"); err != nil || strings.Join(after, " ") != strings.Join(before, " ") || len(before) < 4 {
@@ -161,7 +156,7 @@ func TestClaimBesideOthers(t *testing.T) {
 // TestCleanBesideTasks lets a task end while its plan's work is cleaned up.
 func TestCleanBesideTasks(t *testing.T) {
 	d, _ := onDisk(t)
-	dir := stagedElsewhere(t, d, planBeside(t, d, "old"))
+	dir := stagedFor(t, d, planBeside(t, d, "old", 2))
 	still := d.st
 	d.st = moved{still, dir, func() error { return errors.New("tasks that run lost their directory") }}
 	if cleaned, err := d.Clean(t.Context(), time.Minute); err != nil || kinds(cleaned.Kept) != planWork {
@@ -173,9 +168,33 @@ func TestCleanBesideTasks(t *testing.T) {
 	if err != nil || len(cleaned.Removed) > 0 || kinds(cleaned.Kept) != planWork {
 		t.Fatalf("%+v %v", cleaned, err)
 	}
-	if s := status(t, d); len(s.Staging) != 1 || s.Staging[0].Tasks != 2 || len(s.Unfinished)+len(s.Debris) > 0 {
+	if s := status(t, d); len(s.Unfinished) != 1 || s.Unfinished[0].Tasks != 3 || len(s.Debris) > 0 {
 		t.Errorf("%+v", s)
 	}
+	// The work cannot be put back, as tasks made the directory anew.
+	age(t, dir)
+	d.st = moved{still, dir, func() error { return os.WriteFile(dir+"/task-00008.json", nil, 0o666) }}
+	d.st = remade{d.st, dir}
+	if _, err := d.Clean(t.Context(), time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	if s := status(t, d); len(s.Unfinished) != 1 || s.Unfinished[0].Tasks != 0 || len(s.Debris) > 0 {
+		t.Errorf("%+v", s)
+	}
+}
+
+// remade is a store in which a directory is made again as soon as it was renamed.
+type remade struct {
+	store.Store
+	dir string
+}
+
+func (r remade) Rename(ctx context.Context, from, to string) error {
+	err := r.Store.Rename(ctx, from, to)
+	if from == r.dir && err == nil {
+		err = r.Store.Mkdir(ctx, r.dir)
+	}
+	return err
 }
 
 // moved is a store in which something happens just before a directory is renamed.
@@ -202,7 +221,7 @@ func TestCleanFails(t *testing.T) {
 		t.Fatal("it did not fail")
 	}
 	d.st = store.Local()
-	if s := status(t, d); s.ID() != m.ID || len(s.Unfinished) != 1 || len(s.Staging) != 2 || s.Lock != nil {
+	if s := status(t, d); s.ID() != m.ID || len(s.Unfinished) != 2 || s.Lock != nil {
 		t.Errorf("%+v", s)
 	}
 }
@@ -255,7 +274,7 @@ func TestUnlock(t *testing.T) {
 		d, st := inMemory(t)
 		d.times = Times{}.withDefaults()
 		if err := errors.Join(st.Mkdir(t.Context(), d.path), st.Mkdir(t.Context(), d.root()), st.Mkdir(t.Context(), path.Join(d.root(), test.holder.ID)),
-			st.WriteFile(t.Context(), path.Join(d.root(), test.holder.ID, "run-1"), []byte("work"), true)); err != nil {
+			st.WriteFile(t.Context(), path.Join(d.root(), test.holder.ID, "old-1"), []byte("work"), true)); err != nil {
 			t.Fatal(err)
 		}
 		lockedBy(t, d, test.holder)
@@ -279,7 +298,7 @@ func TestUnlock(t *testing.T) {
 			t.Errorf("%s: the lock is there: %v", name, err == nil)
 		}
 		work := names(t, st, d.root())
-		if !strings.HasSuffix(work, "ID/run-1") || strings.Count(" "+work+" ", " ID ") != 1 {
+		if !strings.HasSuffix(work, "ID/old-1") || strings.Count(" "+work+" ", " ID ") != 1 {
 			t.Errorf("%s: there are %s", name, work)
 		}
 	}
@@ -293,8 +312,8 @@ func TestUnlock(t *testing.T) {
 	wantNames(t, st, d.path)
 }
 
-// TestUnlockedHolderLives takes the lock away from a holder that goes on: it ends,
-// and the next one has its work.
+// TestUnlockedHolderLives takes the lock away from a holder that goes on: it ends, and the
+// work of its plan is left.
 func TestUnlockedHolderLives(t *testing.T) {
 	d, st := inMemory(t)
 	c, held := claim(t, d)
@@ -307,11 +326,9 @@ func TestUnlockedHolderLives(t *testing.T) {
 	if err := c.Release(t.Context()); err != nil {
 		t.Error(err)
 	}
-	next, _ := claim(t, d)
-	if n := len(next.Runs()); n != 0 || !next.State().Finished(requestOf("P")) {
-		t.Errorf("%d runs, %+v", n, next.State())
+	if ids, err := d.StagedPlans(t.Context()); err != nil || !slices.Equal(ids, []string{r.Plan.ID}) {
+		t.Errorf("the work of %q was left, %v", ids, err)
 	}
-	release(t, next)
 }
 
 // namespace is a store with a quota of names.
@@ -356,7 +373,7 @@ func TestCleanWithinQuota(t *testing.T) {
 		}
 	}
 	cleaned, err := full(t, d).Clean(t.Context(), 30*time.Minute)
-	if err != nil || len(cleaned.Kept) != 1 || !strings.Contains(kinds(cleaned.Removed), "unfinished run") || !strings.Contains(kinds(cleaned.Removed), "remains of a removal") {
+	if err != nil || len(cleaned.Kept) != 1 || !strings.Contains(kinds(cleaned.Removed), "tasks of a plan") || !strings.Contains(kinds(cleaned.Removed), "remains of a removal") {
 		t.Errorf("removed %v, kept %v, %v", cleaned.Removed, cleaned.Kept, err)
 	}
 }
@@ -377,11 +394,11 @@ func TestMakeRoomByHand(t *testing.T) {
 		removes string
 	}{
 		{"plans of which one is old", func(t *testing.T, d *Destination) {
-			stagedElsewhere(t, d, planBeside(t, d, "new"))
-			age(t, stagedElsewhere(t, d, planBeside(t, d, "old")))
+			stagedFor(t, d, planBeside(t, d, "new", 2))
+			age(t, stagedFor(t, d, planBeside(t, d, "old", 2)))
 		}, "tasks of a plan"},
 		{"a file and a plan", func(t *testing.T, d *Destination) {
-			stagedElsewhere(t, d, planBeside(t, d, "new"))
+			stagedFor(t, d, planBeside(t, d, "new", 2))
 			if err := os.WriteFile(d.in("part-00000-0-0123456789abcdef.trv"), nil, 0o666); err != nil {
 				t.Fatal(err)
 			}
@@ -393,11 +410,6 @@ func TestMakeRoomByHand(t *testing.T) {
 				}
 			}
 		}, "file of no output"},
-		{"an unfinished run", func(t *testing.T, d *Destination) {
-			c, _ := claim(t, d)
-			begun(t, c, "Q")
-			release(t, c)
-		}, "unfinished run"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			d := at(store.Local(), filepath.Join(t.TempDir(), "it's a [dest]"))
@@ -425,7 +437,7 @@ func TestMakeRoomByHand(t *testing.T) {
 func TestAdviceOnHDFS(t *testing.T) {
 	d := At(store.Location{Store: store.Local(), Origin: "hdfs://nn:8020", Path: "/o'k/a[1]{2}*?"}, Options{})
 	got := d.adviseRemoval([]Leftover{{Name: ".rowtocol/plan-1", What: planWork, names: 9}, {Name: "increment-1", What: replacedIncrement, names: claimNames}})
-	want := `(this removes: run of an output that was replaced): hdfs dfs -rm -r -skipTrash 'hdfs://nn:8020/o'\''k/a\[1\]\{2\}\*\?/increment-1'`
+	want := `(this removes: increment of an output that was replaced): hdfs dfs -rm -r -skipTrash 'hdfs://nn:8020/o'\''k/a\[1\]\{2\}\*\?/increment-1'`
 	if !strings.HasSuffix(got, want) {
 		t.Errorf("%s\nwant %s", got, want)
 	}
@@ -434,7 +446,7 @@ func TestAdviceOnHDFS(t *testing.T) {
 // TestRemovableByHand has leftovers that only the holder of the lock can judge.
 func TestRemovableByHand(t *testing.T) {
 	all := []Leftover{{What: formerHolder}, {What: trash}, {What: strayFile}}
-	s := &Status{State: &State{}, Debris: all, Staging: []Work{{Leftover: Leftover{What: planWork}}}}
+	s := &Status{State: &State{}, Debris: all, Unfinished: []Work{{Leftover: Leftover{What: planWork}}}}
 	if got := kinds(s.removable()); got != "tasks of a plan, file of no output" {
 		t.Errorf("%s", got)
 	}

@@ -1,6 +1,7 @@
 package publish
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 	"os"
@@ -114,59 +115,45 @@ func TestWorkThatCannotBePutBack(t *testing.T) {
 	_, inner := inMemory(t)
 	st := &odd{Store: inner}
 	d := at(st, "/parent/dest")
-	p := planOf(t, "P")
-	dir, _, err := d.Staging(t.Context(), p.ID)
-	if err != nil {
-		t.Fatal(err)
-	}
-	stageTasks(t, st, dir, p)
-	before := names(t, st, dir)
 	c, held := claim(t, d)
-	if _, err := c.Take(held, p); err != nil {
-		t.Fatal(err)
-	}
+	r, results := begun(t, c, "P")
+	before := names(t, st, r.Dir)
 	st.rename = func(_, to string, do func() error) error {
-		if to == dir {
+		if to == r.Dir {
 			return store.ErrUnavailable
 		}
 		return do()
 	}
-	if err := c.Release(t.Context()); !errors.Is(err, store.ErrUnavailable) {
-		t.Errorf("released: %v", err)
+	_, err := c.Publish(held, r.Plan, results, nil, func(ctx context.Context, dir string) ([]*manifest.TaskResult, error) {
+		return nil, errors.Join(failure.New(failure.Foreign, "changed"), st.WriteFile(ctx, path.Join(dir, results[0].Parts[0].Files[0].Name), nil, false))
+	})
+	if !errors.Is(err, store.ErrUnavailable) || !errors.Is(err, failure.Foreign) {
+		t.Error(err)
 	}
+	release(t, c)
 	st.rename = nil
 	c, _ = claim(t, d)
 	release(t, c)
-	if after := names(t, st, dir); after != before {
-		t.Errorf("there were %s and are %s", before, after)
+	if after := names(t, st, r.Dir); after != before || look(t, d).pending {
+		t.Errorf("there were %s and are %s", before, names(t, st, d.path))
 	}
 }
 
-// TestHolderThatFailsKeepsRuns cannot look at the destination once it has moved
-// others' runs away: they can still be resumed.
-func TestHolderThatFailsKeepsRuns(t *testing.T) {
+// TestHolderThatFailsKeepsWhatWaits cannot look at the destination once it has moved
+// an output away that waits to be published: the next holder completes it.
+func TestHolderThatFailsKeepsWhatWaits(t *testing.T) {
 	d, _ := onDisk(t)
-	c, held := claim(t, d)
-	if _, err := c.Begin(held, planOf(t, "Q")); err != nil {
-		t.Fatal(err)
-	}
-	release(t, c)
-	for _, what := range []string{manifest.PlanName, manifest.SuccessName} {
-		st := &odd{Store: store.Local(), read: func(p string) error {
-			if path.Base(p) == what {
-				return fs.ErrPermission
-			}
-			return nil
-		}}
-		if _, _, err := at(st, d.path).Claim(t.Context()); !errors.Is(err, fs.ErrPermission) {
-			t.Errorf("%s cannot be read: %v", what, err)
+	killed(t, d, "Q", 2)
+	st := &odd{Store: store.Local(), read: func(p string) error {
+		if path.Base(p) == manifest.SuccessName {
+			return fs.ErrPermission
 		}
+		return nil
+	}}
+	if _, _, err := at(st, d.path).Claim(t.Context()); !errors.Is(err, fs.ErrPermission) {
+		t.Errorf("%s cannot be read: %v", manifest.SuccessName, err)
 	}
-	c, _ = claim(t, d)
-	if n := len(c.Runs()); n != 1 {
-		t.Errorf("%d runs can be resumed", n)
-	}
-	release(t, c)
+	wantFinished(t, d, "Q")
 }
 
 // TestLostBesideAnotherError tells that the destination was lost, whatever the

@@ -61,15 +61,15 @@ func TestDeadPlans(t *testing.T) {
 				}
 			} else {
 				p.ID = resummed(t, p)
-				stagedElsewhere(t, d, p)
+				stagedFor(t, d, p)
 			}
 			before := look(t, d)
 			if before.Leftovers != tt.dead {
 				t.Errorf("leftovers: %t", before.Leftovers)
 			}
 			s := status(t, d)
-			if dead := len(s.Debris) == 1 && s.Debris[0].What == deadWork && len(s.Staging) == 0; dead != tt.dead {
-				t.Errorf("debris %+v, work %+v", s.Debris, s.Staging)
+			if dead := len(s.Debris) == 1 && s.Debris[0].What == deadWork && len(s.Unfinished) == 0; dead != tt.dead {
+				t.Errorf("debris %+v, work %+v", s.Debris, s.Unfinished)
 			}
 			c, _ := claim(t, d)
 			release(t, c)

@@ -53,9 +53,9 @@ func requestOf(name string) *manifest.Request {
 func planOf(t *testing.T, name string) *manifest.Plan { return planOfTasks(t, name, 2) }
 
 // planBeside is a plan that is made while a destination holds what it holds.
-func planBeside(t *testing.T, d *Destination, name string) *manifest.Plan {
+func planBeside(t *testing.T, d *Destination, name string, tasks int) *manifest.Plan {
 	t.Helper()
-	p := planOf(t, name)
+	p := planOfTasks(t, name, tasks)
 	s := look(t, d)
 	p.Base, p.Replaces = s.ID(), s.Holds()
 	p.ID = resummed(t, p)
@@ -105,7 +105,7 @@ func stageTasks(t *testing.T, st store.Store, dir string, p *manifest.Plan) (res
 	keep := func(r *manifest.TaskResult) {
 		doc, err := r.Encode()
 		if err == nil {
-			err = st.WriteFile(t.Context(), path.Join(dir, manifest.TaskName(r.Task)), doc, true)
+			err = st.WriteFile(t.Context(), path.Join(dir, manifest.TaskName(r.Task)), doc, false)
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -180,7 +180,7 @@ func begun(t *testing.T, c *Claim, name string) (*work, []*manifest.TaskResult) 
 
 func begunTasks(t *testing.T, c *Claim, name string, tasks int) (*work, []*manifest.TaskResult) {
 	t.Helper()
-	return begunPlan(t, c.Destination, planOfTasks(t, name, tasks))
+	return begunPlan(t, c.Destination, planBeside(t, c.Destination, name, tasks))
 }
 
 func begunPlan(t *testing.T, d *Destination, p *manifest.Plan) (*work, []*manifest.TaskResult) {
@@ -193,6 +193,72 @@ func begunPlan(t *testing.T, d *Destination, p *manifest.Plan) (*work, []*manife
 		t.Fatal(err)
 	}
 	return &work{p, dir}, stageTasks(t, d.st, dir, p)
+}
+
+// odd is a store on which calls end in an odd way, if a function for it is set.
+type odd struct {
+	store.Store
+	rename func(from, to string, do func() error) error
+	write  func(p string, do func() error) error
+	read   func(p string) error
+}
+
+func (o *odd) Rename(ctx context.Context, from, to string) error {
+	do := func() error { return o.Store.Rename(context.WithoutCancel(ctx), from, to) } // a request stays under way
+	if o.rename != nil {
+		return o.rename(from, to, do)
+	}
+	return do()
+}
+
+func (o *odd) WriteFile(ctx context.Context, p string, b []byte, exclusive bool) error {
+	do := func() error { return o.Store.WriteFile(ctx, p, b, exclusive) }
+	if o.write != nil {
+		return o.write(p, do)
+	}
+	return do()
+}
+
+func (o *odd) ReadFile(ctx context.Context, p string, max int64) ([]byte, error) {
+	if o.read != nil {
+		if err := o.read(p); err != nil {
+			return nil, err
+		}
+	}
+	return o.Store.ReadFile(ctx, p, max)
+}
+
+func (o *odd) Open(ctx context.Context, p string) (store.File, error) {
+	if o.read != nil {
+		if err := o.read(p); err != nil {
+			return nil, err
+		}
+	}
+	return o.Store.Open(ctx, p)
+}
+
+// readResults reads what the tasks of a plan, and the last step, say that they left.
+func readResults(t *testing.T, st store.Store, dir string, p *manifest.Plan) (results []*manifest.TaskResult) {
+	t.Helper()
+	for i := range len(p.Tasks) + 1 {
+		text, err := st.ReadFile(t.Context(), path.Join(dir, manifest.TaskName(i)), manifest.MaxSize)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := manifest.DecodeTaskResult(text, p.ID, i)
+		if err != nil {
+			t.Fatal(err)
+		}
+		results = append(results, r)
+	}
+	return results
+}
+
+// stagedFor leaves what the tasks of a plan would, and returns where.
+func stagedFor(t *testing.T, d *Destination, p *manifest.Plan) string {
+	t.Helper()
+	r, _ := begunPlan(t, d, p)
+	return r.Dir
 }
 
 // output makes the destination hold the output of a request.

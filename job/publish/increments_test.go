@@ -18,22 +18,15 @@ func incrementPlan(t *testing.T, name, base string) *manifest.Plan {
 	t.Helper()
 	p := planOf(t, name)
 	p.Increment, p.Base = true, base
-	var err error
-	if p.ID, err = p.Sum(); err != nil {
-		t.Fatal(err)
-	}
+	p.ID = resummed(t, p)
 	return p
 }
 
 // begunIncrement starts an increment beside the output that is there, and leaves in it what its
 // tasks would.
-func begunIncrement(t *testing.T, c *Claim, name string) (*Run, []*manifest.TaskResult) {
+func begunIncrement(t *testing.T, c *Claim, name string) (*work, []*manifest.TaskResult) {
 	t.Helper()
-	r, err := c.Begin(c.held, incrementPlan(t, name, c.State().ID()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return r, stageTasks(t, c.st, r.Dir, r.Plan)
+	return begunPlan(t, c.Destination, incrementPlan(t, name, c.State().ID()))
 }
 
 // addedIncrement adds an increment to the destination.
@@ -239,10 +232,8 @@ func pendingOf(t *testing.T, d *Destination) (all []*manifest.Success) {
 	if err := d.collect(t.Context(), d.root(), &found); err != nil {
 		t.Fatal(err)
 	}
-	for _, r := range found.runs {
-		for _, p := range r.pending {
-			all = append(all, p.success)
-		}
+	for _, p := range found.pending {
+		all = append(all, p.success)
 	}
 	return all
 }
@@ -275,8 +266,8 @@ func TestIncrementIsGivenUp(t *testing.T) {
 			abandon(c)
 			spoil(t, st, d)
 			next, _ := claim(t, at(st, d.path))
-			if runs := next.Runs(); len(next.State().Increments) != 0 || len(runs) != 1 || len(runs[0].pending) != 0 {
-				t.Errorf("there are increments %+v, and unfinished ones %+v", next.State().Increments, runs)
+			if s := next.State(); len(s.Increments) != 0 || s.pending || len(next.found.pending) != 0 {
+				t.Errorf("there are increments %+v, and %+v waits", s.Increments, next.found.pending)
 			}
 			release(t, next)
 		})
@@ -303,19 +294,19 @@ func spoilAll(t *testing.T, st store.Store, dir string) {
 func TestIncrementIsRefused(t *testing.T) {
 	for name, tc := range map[string]struct {
 		base  string
-		spoil func(t *testing.T, d *Destination, st *odd, r *Run)
+		spoil func(t *testing.T, d *Destination, st *odd, r *work)
 		text  string
 	}{
-		"another base": {"0123456789abcdef", func(*testing.T, *Destination, *odd, *Run) {}, "another output"},
-		"others' files": {"", func(t *testing.T, d *Destination, st *odd, _ *Run) {
+		"another base": {"0123456789abcdef", func(*testing.T, *Destination, *odd, *work) {}, "another output"},
+		"others' files": {"", func(t *testing.T, d *Destination, st *odd, _ *work) {
 			if err := st.WriteFile(t.Context(), d.in("others"), nil, true); err != nil {
 				t.Fatal(err)
 			}
 		}, "did not write: others"},
-		"a file of another length": {"", func(t *testing.T, _ *Destination, st *odd, r *Run) {
+		"a file of another length": {"", func(t *testing.T, _ *Destination, st *odd, r *work) {
 			spoilAll(t, st, r.Dir)
 		}, "has 1 bytes"},
-		"a file of nobody": {"", func(t *testing.T, _ *Destination, st *odd, _ *Run) {
+		"a file of nobody": {"", func(t *testing.T, _ *Destination, st *odd, _ *work) {
 			st.rename = func(_, to string, do func() error) error {
 				err := do()
 				if strings.HasPrefix(path.Base(path.Dir(to)), "increment-") && err == nil {
@@ -330,13 +321,9 @@ func TestIncrementIsRefused(t *testing.T) {
 			st := &odd{Store: inner}
 			d := at(st, "/parent/dest")
 			c, held := claim(t, d)
-			r, err := c.Begin(held, incrementPlan(t, "I", tc.base))
-			if err != nil {
-				t.Fatal(err)
-			}
-			results := stageTasks(t, st, r.Dir, r.Plan)
+			r, results := begunPlan(t, d, incrementPlan(t, "I", tc.base))
 			tc.spoil(t, d, st, r)
-			if _, err = c.Publish(held, r.Plan, results, nil, still(results)); err == nil || !strings.Contains(err.Error(), tc.text) {
+			if _, err := c.Publish(held, r.Plan, results, nil, still(results)); err == nil || !strings.Contains(err.Error(), tc.text) {
 				t.Errorf("it was published: %v", err)
 			}
 			if s, runs := looked(t, at(inner, d.path)); runs != "" || len(s.uncounted) > 0 {

@@ -134,10 +134,8 @@ func TestNoOrphansWhileReplaced(t *testing.T) {
 		if err != nil {
 			continue
 		}
-		r, err := c.Begin(held, planOf(t, "Q"))
-		if err == nil {
-			_, err = c.Publish(held, r, stageTasks(t, inner, r.Dir, r.Plan), nil)
-		}
+		r, results := begun(t, c, "Q")
+		_, err = c.Publish(held, r.Plan, results, nil, still(results))
 		_ = c.Release(t.Context())
 		s, _ := looked(t, d)
 		if s.AllowIncrement() != nil {
@@ -173,7 +171,7 @@ func TestNoOrphansOfWhatIsGivenUp(t *testing.T) {
 		if _, err := c.Publish(held, r.Plan, results, nil, still(results)); err != nil {
 			t.Fatal(err)
 		}
-		if err := inner.Rename(t.Context(), d.in(manifest.SuccessName), path.Join(r.Dir, pending+manifest.NewID())); err != nil {
+		if err := inner.Remove(t.Context(), d.in(manifest.SuccessName)); err != nil {
 			t.Fatal(err)
 		}
 		infos, err := inner.List(t.Context(), d.path)
@@ -185,7 +183,7 @@ func TestNoOrphansOfWhatIsGivenUp(t *testing.T) {
 				t.Fatal(i.Path)
 			}
 		}
-		_ = c.Release(t.Context())
+		abandon(c)
 		st := &odd{Store: inner}
 		st.rename = failing(kill)
 		second, _, failed := at(st, d.path).Claim(t.Context())

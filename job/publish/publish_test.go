@@ -6,6 +6,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -114,15 +115,13 @@ func TestLinkMeanwhile(t *testing.T) {
 // TestLinksInside puts links among what holders left: nobody follows them.
 func TestLinksInside(t *testing.T) {
 	d, _ := onDisk(t)
-	killed(t, d, "Q", 1)
+	killed(t, d, "Q", 2)
 	elsewhere := t.TempDir()
-	run := staged(t, d, "run-")[0]
 	pending := staged(t, d, pending)[0]
 	err := errors.Join(
 		os.Mkdir(d.root()+"/0123456789abcdef", 0o777),
-		os.Rename(run+"/"+manifest.PlanName, elsewhere+"/"+manifest.PlanName), os.Symlink(elsewhere+"/"+manifest.PlanName, run+"/"+manifest.PlanName),
 		os.Rename(pending, elsewhere+"/pending-x"), os.Symlink(elsewhere+"/pending-x", pending),
-		os.Mkdir(elsewhere+"/run-1", 0o777), os.WriteFile(elsewhere+"/retired-1", nil, 0o666),
+		os.Mkdir(elsewhere+"/plan-1", 0o777), os.WriteFile(elsewhere+"/retired-1", nil, 0o666),
 		os.Symlink(elsewhere, d.root()+"/0123456789abcdef/link"), os.Symlink(elsewhere, d.root()+"/fedcba9876543210"),
 	)
 	if err != nil {
@@ -130,8 +129,8 @@ func TestLinksInside(t *testing.T) {
 	}
 	before := names(t, store.Local(), elsewhere)
 	c, _ := claim(t, d)
-	if runs := c.Runs(); len(runs) != 1 || runs[0].Plan != nil || !c.State().Finished(requestOf("P")) {
-		t.Errorf("links were followed to %d runs, or what is pending", len(runs))
+	if f := c.found; len(f.pending)+len(f.retired)+len(f.taken) > 1 || !c.State().Finished(requestOf("P")) {
+		t.Errorf("links were followed to %+v", f)
 	}
 	release(t, c)
 	if after := names(t, store.Local(), elsewhere); after != before {
@@ -205,28 +204,22 @@ func TestLookMeanwhile(t *testing.T) {
 	}
 }
 
-// TestDiscard removes a run that nobody wants.
+// TestDiscard removes the work of a plan that nobody wants, and no other.
 func TestDiscard(t *testing.T) {
-	d, st := inMemory(t)
+	d, _ := inMemory(t)
 	c, held := claim(t, d)
-	if _, err := c.Begin(held, planOf(t, "P")); err != nil {
-		t.Fatal(err)
+	p, q := planOf(t, "P"), planOf(t, "Q")
+	stagedFor(t, d, p)
+	stagedFor(t, d, q)
+	for range 2 {
+		if err := c.Discard(held, p.ID); err != nil {
+			t.Error(err)
+		}
+	}
+	if ids, err := d.StagedPlans(t.Context()); err != nil || !slices.Equal(ids, []string{q.ID}) {
+		t.Errorf("there is work of %q, %v", ids, err)
 	}
 	release(t, c)
-	c, held = claim(t, d)
-	if err := c.Discard(held, c.Runs()[0]); err != nil || len(c.Runs()) != 0 {
-		t.Errorf("%d runs are left: %v", len(c.Runs()), err)
-	}
-	release(t, c)
-	c, _ = claim(t, d)
-	if len(c.Runs()) != 0 {
-		t.Error("a run that was discarded is there")
-	}
-	release(t, c)
-	if _, err := st.Stat(t.Context(), d.path); err != nil {
-		// The destination was made by the first claim, which kept a run in it.
-		t.Error(err)
-	}
 }
 
 // TestLostAnswers repeats calls of which the first answer was lost, on stores with
@@ -300,12 +293,16 @@ func TestStagingIsNoDirectory(t *testing.T) {
 		_, _, err := d.Staging(t.Context(), p.ID)
 		failuretest.Want(t, err, failure.Foreign, text)
 		c, held := claim(t, d)
-		_, err = c.Take(held, p)
+		_, err = c.Publish(held, p, nil, nil, still(nil))
 		failuretest.Want(t, err, failure.Foreign, text)
 		release(t, c)
-		if err := d.RemoveStaging(t.Context(), p.ID); err != nil {
+		_, _, err = d.Claim(t.Context())
+		failuretest.Want(t, err, failure.Foreign, text)
+		if err := os.Remove(d.StagingPath(p.ID)); err != nil {
 			t.Error(err)
 		}
+		c, _ = claim(t, d)
+		release(t, c)
 		wantNames(t, store.Local(), d.path)
 		if _, err := os.Stat(elsewhere); err != nil {
 			t.Error(err)

@@ -16,25 +16,30 @@ import (
 )
 
 // killed publishes the output of a request on a store whose n-th rename fails, or
-// with 0 the last, and so does everything after it.
+// with 0 the last, and so does everything after it. The first takes the work, and the
+// second moves the manifest of a former output out.
 func killed(t *testing.T, d *Destination, name string, n int) {
 	t.Helper()
+	if !killedAt(t, d, name, n) {
+		t.Fatal("it was not killed")
+	}
+}
+
+// killedAt is killed, and reports whether there were so many renames.
+func killedAt(t *testing.T, d *Destination, name string, n int) bool {
+	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
-	st := d.st
-	first := At(store.Location{Store: &endsAtRename{Store: st, left: n, to: manifest.SuccessName, end: cancel}, Path: d.path}, Options{Times: d.times, Movers: 1, Now: d.now, Sleep: d.sleep})
+	st := &endsAtRename{Store: d.st, left: n, to: manifest.SuccessName, end: cancel}
+	first := At(store.Location{Store: st, Path: d.path}, Options{Times: d.times, Movers: 1, Now: d.now, Sleep: d.sleep})
 	c, held, err := first.Claim(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := c.Begin(held, planOf(t, name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	first.st.(*endsAtRename).counts = true
-	if _, err := c.Publish(held, r, stageTasks(t, st, r.Dir, r.Plan), nil); err == nil {
-		t.Fatal("it was not killed")
-	}
+	r, results := begun(t, c, name)
+	st.counts = true
+	_, err = c.Publish(held, r.Plan, results, nil, still(results))
 	abandon(c)
+	return err != nil
 }
 
 // abandon ends a claim as the end of its process would.
@@ -47,7 +52,13 @@ func abandon(c *Claim) {
 // pendingID is the ID of the output that waits to be published.
 func pendingID(t *testing.T, d *Destination) string {
 	t.Helper()
-	return strings.TrimPrefix(path.Base(staged(t, d, pending)[0]), pending)
+	return pendingOf(t, d)[0].ID
+}
+
+// holderOf is the directory of the holder that has an output which waits to be published.
+func holderOf(t *testing.T, d *Destination) string {
+	t.Helper()
+	return path.Dir(staged(t, d, pending)[0])
 }
 
 // endsAtRename is a store for a process that is killed before its n-th rename.
@@ -85,23 +96,33 @@ func staged(t *testing.T, d *Destination, prefix string) (files []string) {
 	return files
 }
 
-// TestRollForward completes what a run was publishing that was killed.
+// TestRollForward completes what a run was publishing that was killed before each of its
+// renames, and so was the next.
 func TestRollForward(t *testing.T) {
-	// The old manifest goes, a directory comes with two renames, then three files;
-	// the old files go, and the manifest comes.
-	for n := 1; n <= 1+2+3+3+1; n++ {
-		d, _ := onDisk(t)
-		killed(t, d, "Q", n)
-		s := look(t, d)
-		if s.Finished(requestOf("P")) || s.Allow(requestOf("P"), false) != nil {
-			t.Errorf("killed at rename %d: what is pending does not count", n)
+	for n := 1; ; n++ {
+		for m, ended := 1, false; !ended; m++ {
+			d, st := inMemory(t)
+			output(t, d, st, "P")
+			if !killedAt(t, d, "Q", n) {
+				return
+			}
+			s := look(t, d)
+			if s.Finished(requestOf("P")) || s.Allow(requestOf("P"), false) != nil {
+				t.Errorf("killed at rename %d: what is pending does not count", n)
+			}
+			next := at(&endsAtRename{Store: st, counts: true, left: m, end: func() {}}, d.path)
+			next.movers = 1
+			c, _, err := next.Claim(t.Context())
+			if ended = err == nil; ended {
+				abandon(c)
+			}
+			c, _ = claim(t, at(st, d.path))
+			if !c.State().Finished(requestOf("Q")) {
+				t.Errorf("killed at rename %d, and the next at %d: it was not completed", n, m)
+			}
+			release(t, c)
+			wantNames(t, st, d.path)
 		}
-		c, _ := claim(t, d)
-		if !c.State().Finished(requestOf("Q")) {
-			t.Errorf("killed at rename %d: it was not completed", n)
-		}
-		release(t, c)
-		wantNames(t, store.Local(), d.path)
 	}
 }
 
@@ -115,7 +136,7 @@ func linkAway(dest, name string) error {
 // was cut short.
 func TestRollForwardOverEmpty(t *testing.T) {
 	d, _ := onDisk(t)
-	killed(t, d, "Q", 1)
+	killed(t, d, "Q", 2)
 	dir := staged(t, d, "part-00001")[0]
 	id := pendingID(t, d)
 	if err := os.Mkdir(d.in(manifest.Published(path.Base(dir), id)), 0o777); err != nil {
@@ -177,7 +198,7 @@ func TestNothingToRollForward(t *testing.T) {
 		},
 	} {
 		// The manifest of the former output is in its place, or is not.
-		for _, rename := range []int{1, 2} {
+		for _, rename := range []int{2, 3} {
 			d, m := onDisk(t)
 			killed(t, d, "Q", rename)
 			if err := change(t, d); err != nil {
@@ -207,7 +228,7 @@ func TestFormerOutput(t *testing.T) {
 		"all former files are moved out": {1 + 2*2 + 4 + 4, false},
 	} {
 		d, m := onDisk(t)
-		killed(t, d, "Q", c.renames+1)
+		killed(t, d, "Q", 1+c.renames+1)
 		id := pendingID(t, d)
 		if err := errors.Join(os.RemoveAll(d.in("part-00000-0-"+id+".trv")), os.RemoveAll(staged(t, d, "task-00000")[0])); err != nil {
 			t.Fatal(err)
@@ -226,7 +247,7 @@ func TestFormerOutput(t *testing.T) {
 // it waits until the file is gone.
 func TestForeignInPlace(t *testing.T) {
 	d, _ := onDisk(t)
-	killed(t, d, "Q", 1+2*2+4+1)
+	killed(t, d, "Q", 2+2*2+4+1)
 	id := pendingID(t, d)
 	others := d.in("part-00001-0-" + id + ".trv/others")
 	if err := os.WriteFile(others, nil, 0o666); err != nil {
@@ -245,7 +266,7 @@ func TestForeignInPlace(t *testing.T) {
 func TestPlacedLink(t *testing.T) {
 	for _, name := range []string{"part-00000-0-", "part-00001-0-"} {
 		d, m := onDisk(t)
-		killed(t, d, "Q", 1+2*2+4+1)
+		killed(t, d, "Q", 2+2*2+4+1)
 		file := d.in(name + pendingID(t, d) + ".trv")
 		if info, err := os.Stat(file); err != nil {
 			t.Fatal(err)
@@ -285,7 +306,7 @@ func TestLatestFormerOutput(t *testing.T) {
 		t.Fatal(err)
 	}
 	m := output(t, d, store.Local(), "Q")
-	killed(t, d, "R", 2)
+	killed(t, d, "R", 3)
 	if err := errors.Join(os.Mkdir(path.Dir(again), 0o777), os.WriteFile(again, text, 0o666),
 		os.Remove(staged(t, d, "part-00000")[0]), os.WriteFile(d.in("others"), nil, 0o666)); err != nil {
 		t.Fatal(err)
@@ -305,7 +326,7 @@ func TestLatestFormerOutput(t *testing.T) {
 // it is left alone.
 func TestOthersManifest(t *testing.T) {
 	d, _ := onDisk(t)
-	killed(t, d, "Q", 2)
+	killed(t, d, "Q", 3)
 	if err := errors.Join(os.Remove(staged(t, d, "part-00000")[0]), os.WriteFile(d.in(manifest.SuccessName), nil, 0o666)); err != nil {
 		t.Fatal(err)
 	}
@@ -318,31 +339,11 @@ func TestOthersManifest(t *testing.T) {
 	wantFinished(t, d, "P")
 }
 
-// TestGivenUpElsewhere loses a file that tasks elsewhere left of what a commit was
-// publishing: their work is back where they leave it.
-func TestGivenUpElsewhere(t *testing.T) {
+// TestGivenUp loses a file of what was being published: the rest of the work is back
+// where tasks leave it.
+func TestGivenUp(t *testing.T) {
 	d, m := onDisk(t)
-	p := planOf(t, "Q")
-	dir, _, err := d.Staging(t.Context(), p.ID)
-	if err != nil {
-		t.Fatal(err)
-	}
-	results := stageTasks(t, d.st, dir, p)
-	ctx, cancel := context.WithCancel(t.Context())
-	st := &endsAtRename{Store: d.st, left: 4, end: cancel}
-	c, held, err := at(st, d.path).Claim(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
-	st.counts = true // the work is taken with two renames, and the former manifest moved out
-	r, err := c.Take(held, p)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := c.Publish(held, r.Plan, results, nil, still(results)); err == nil {
-		t.Fatal("it was not killed")
-	}
-	abandon(c)
+	killed(t, d, "Q", 3)
 	part := staged(t, d, "part-00000")[0]
 	text, err := os.ReadFile(part)
 	if err != nil {
@@ -351,21 +352,24 @@ func TestGivenUpElsewhere(t *testing.T) {
 	if err := os.Remove(part); err != nil {
 		t.Fatal(err)
 	}
-	c, held = claim(t, d)
-	if c.State().ID() != m.ID {
+	c, held := claim(t, d)
+	if c.State().ID() != m.ID || len(c.Completed()) > 0 {
 		t.Errorf("there is output %q", c.State().ID())
 	}
+	w := status(t, d).Unfinished
+	if len(w) != 1 || w[0].Plan == nil || w[0].Tasks != 3 || w[0].Output != "" {
+		t.Fatalf("there is the work %+v", w)
+	}
+	dir := d.StagingPath(w[0].PlanID)
 	if err := os.WriteFile(path.Join(dir, path.Base(part)), text, 0o666); err != nil {
 		t.Fatalf("a task cannot be done again: %v", err)
 	}
-	if r, err = c.Take(held, p); err == nil {
-		_, err = c.Publish(held, r.Plan, results, nil, still(results))
-	}
-	if err != nil {
+	results := readResults(t, d.st, dir, w[0].Plan)
+	if _, err := c.Publish(held, w[0].Plan, results, nil, still(results)); err != nil {
 		t.Fatalf("it cannot be committed again: %v", err)
 	}
 	release(t, c)
-	if !look(t, d).Finished(&p.Request) {
+	if !look(t, d).Finished(requestOf("Q")) {
 		t.Error("it is not committed")
 	}
 	wantNames(t, store.Local(), d.path)
@@ -410,18 +414,13 @@ func TestRolledForward(t *testing.T) {
 // TestOlderPending does not bring back an output that was replaced since.
 func TestOlderPending(t *testing.T) {
 	d, _ := onDisk(t)
-	killed(t, d, "Q", 1)
-	kept := t.TempDir() + "/kept"
-	if err := os.Rename(staged(t, d, "run-")[0], kept); err != nil {
-		t.Fatal(err)
-	}
+	killed(t, d, "Q", 2)
+	back := aside(t, holderOf(t, d))
 	output(t, d, store.Local(), "R")
 	if m := output(t, d, store.Local(), "P"); m.Sequence != 3 {
 		t.Fatalf("sequence %d", m.Sequence)
 	}
-	if err := errors.Join(os.MkdirAll(d.root()+"/0123456789abcdef", 0o777), os.Rename(kept, d.root()+"/0123456789abcdef/run-1")); err != nil {
-		t.Fatal(err)
-	}
+	back()
 	c, _ := claim(t, d)
 	if !c.State().Finished(requestOf("P")) {
 		t.Error("an older output replaced a newer one")

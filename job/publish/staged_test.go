@@ -24,7 +24,7 @@ func TestStagedPlans(t *testing.T) {
 	}
 	wantStaged("without a destination")
 	p, q := planOf(t, "P"), planOf(t, "Q")
-	of, other := stagedElsewhere(t, d, p), stagedElsewhere(t, d, q)
+	of, other := stagedFor(t, d, p), stagedFor(t, d, q)
 	now := time.Now()
 	if err := errors.Join(os.Chtimes(of, now, now), os.Chtimes(other, now, now.Add(-time.Hour))); err != nil {
 		t.Fatal(err)
@@ -68,7 +68,7 @@ func TestStagedPlanOfNone(t *testing.T) {
 		"a directory": func(file string) error { return errors.Join(os.Remove(file), os.Mkdir(file, 0o777)) },
 	} {
 		d := at(store.Local(), t.TempDir()+"/dest")
-		file := filepath.Join(stagedElsewhere(t, d, p), manifest.PlanName)
+		file := filepath.Join(stagedFor(t, d, p), manifest.PlanName)
 		if err := change(file); err != nil {
 			t.Fatal(err)
 		}

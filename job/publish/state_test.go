@@ -227,52 +227,18 @@ func TestTidy(t *testing.T) {
 	wantNames(t, st, d.path)
 }
 
-// TestKeptRun leaves an unfinished run beside a finished output: there is nothing
-// to clear up, unless it is below what its holder took from another.
-func TestKeptRun(t *testing.T) {
+// TestUnfinishedWork leaves work beside a finished output: there is nothing to clear up,
+// unless a holder that is gone took it, to publish it.
+func TestUnfinishedWork(t *testing.T) {
 	d, st := inMemory(t)
 	output(t, d, st, "P")
-	c, held := claim(t, d)
-	r, err := c.Begin(held, planOf(t, "Q"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	c, _ := claim(t, d)
+	begun(t, c, "Q")
 	release(t, c)
 	if s := look(t, d); s.Leftovers || !s.Finished(requestOf("P")) {
 		t.Errorf("%+v", s)
 	}
-	below := c.dir + "/other-00000009"
-	if err := errors.Join(st.Mkdir(t.Context(), below), st.Rename(t.Context(), r.Dir, below+"/run-00000001")); err != nil {
-		t.Fatal(err)
-	}
-	if !look(t, d).Leftovers {
-		t.Error("what was another holder's is not cleared up")
-	}
-	if err := d.Tidy(t.Context()); err != nil {
-		t.Error(err)
-	}
-	if s := look(t, d); s.Leftovers {
-		t.Errorf("after clearing up there are %s", names(t, st, d.path))
-	}
-}
-
-// TestTakenWorkIsLeftOver has work of tasks that ran elsewhere where a dead commit
-// took it: it is put back.
-func TestTakenWorkIsLeftOver(t *testing.T) {
-	d, st := inMemory(t)
-	output(t, d, st, "Q")
-	p := planOf(t, "P")
-	dir, _, err := d.Staging(t.Context(), p.ID)
-	if err != nil {
-		t.Fatal(err)
-	}
-	stageTasks(t, st, dir, p)
-	before := names(t, st, dir)
-	c, held := claim(t, d)
-	if _, err := c.Take(held, p); err != nil {
-		t.Fatal(err)
-	}
-	abandon(c)
+	killed(t, d, "Q", 2)
 	if err := st.Remove(t.Context(), d.in(manifest.LockName)); err != nil {
 		t.Fatal(err)
 	}
@@ -282,9 +248,10 @@ func TestTakenWorkIsLeftOver(t *testing.T) {
 	if err := d.Tidy(t.Context()); err != nil {
 		t.Error(err)
 	}
-	if after := names(t, st, dir); after != before || look(t, d).Leftovers {
-		t.Errorf("there were %s and are %s", before, names(t, st, d.path))
+	if !look(t, d).Finished(requestOf("Q")) {
+		t.Error("it was not completed")
 	}
+	wantNames(t, st, d.path)
 }
 
 // TestInterrupted ends the context at each step of a claim and a publication.
@@ -302,8 +269,8 @@ func TestInterrupted(t *testing.T) {
 	}
 	release(t, c)
 	c, _ = claim(t, d)
-	if n := len(c.Runs()); n != 1 {
-		t.Errorf("%d runs can be resumed", n)
-	}
 	release(t, c)
+	if w := status(t, d).Unfinished; len(w) != 1 || w[0].Tasks != 3 || w[0].Output != "" {
+		t.Errorf("there is the work %+v", w)
+	}
 }

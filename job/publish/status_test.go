@@ -32,23 +32,6 @@ func status(t *testing.T, d *Destination) *Status {
 	return s
 }
 
-// stagedElsewhere leaves what tasks of a plan that run elsewhere do, in a destination.
-func stagedElsewhere(t *testing.T, d *Destination, p *manifest.Plan) string {
-	t.Helper()
-	dir, _, err := d.Staging(t.Context(), p.ID)
-	if err == nil {
-		err = d.KeepPlan(t.Context(), p)
-	}
-	if err == nil {
-		err = d.KeepPlan(t.Context(), p) // as the next task does
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	stageTasks(t, d.st, dir, p)
-	return dir
-}
-
 // lockedBy writes a lock.
 func lockedBy(t *testing.T, d *Destination, h holder) {
 	t.Helper()
@@ -71,10 +54,9 @@ func TestStatus(t *testing.T) {
 	_, err = at(st, "/parent/file").Status(t.Context())
 	failuretest.Want(t, err, failure.Usage, "is a file")
 	m := output(t, d, st, "P")
-	if s := status(t, d); s.Success.ID != m.ID || s.Lock != nil || s.Unfinished != nil || s.Staging != nil || s.Debris != nil || s.Foreign != nil || s.Damage != "" {
+	if s := status(t, d); s.Success.ID != m.ID || s.Lock != nil || s.Unfinished != nil || s.Debris != nil || s.Foreign != nil || s.Damage != "" {
 		t.Errorf("%+v", s)
 	}
-	stagedElsewhere(t, d, planBeside(t, d, "elsewhere"))
 	c, _ := claim(t, d)
 	r, results := begunTasks(t, c, "Q", 3)
 	if err := errors.Join(st.Remove(t.Context(), path.Join(r.Dir, manifest.TaskName(1))), st.Mkdir(t.Context(), d.in("part-00000-0-0123456789abcdef.trv")),
@@ -86,66 +68,57 @@ func TestStatus(t *testing.T) {
 	if l := s.Lock; l == nil || l.Holder != c.id || l.PID != os.Getpid() || l.Dead || l.Since.IsZero() || l.Seen.IsZero() || l.Host == "" {
 		t.Errorf("lock %+v", l)
 	}
-	if len(s.Unfinished) != 1 || len(s.Staging) != 1 || len(s.Debris) != 2 || len(s.LeftAlone) != 1 || len(s.Foreign) != 1 || s.Foreign[0] != "other's" {
+	if len(s.Unfinished) != 1 || len(s.Debris) != 2 || len(s.LeftAlone) != 1 || len(s.Foreign) != 1 || s.Foreign[0] != "other's" {
 		t.Fatalf("%+v", s)
 	}
 	w := s.Unfinished[0]
-	if w.Name != path.Join(manifest.WorkName, c.id, path.Base(r.Dir)) || !w.Held || w.Holder != c.id || w.PlanID != r.Plan.ID || w.Tasks != 2 || w.Rows != 2 || w.Input != 1 || w.Bytes == 0 || w.Output != "" {
-		t.Errorf("run %+v of %d tasks", w, len(results))
+	if w.Name != d.relative(r.Dir) || w.What != planWork || w.Held || w.Holder != "" || w.PlanID != r.Plan.ID || len(w.Plan.Tasks) != 3 || w.Tasks != 2 || w.Rows != 2 || w.Input != 1 || w.Bytes == 0 || w.Output != "" || w.Changed.IsZero() {
+		t.Errorf("work %+v of %d tasks", w, len(results))
 	}
-	e := s.Staging[0]
-	if e.What != planWork || e.Plan == nil || len(e.Plan.Tasks) != 2 || e.Tasks != 2 || e.Input != 2 || e.Held || e.Changed.IsZero() {
-		t.Errorf("tasks %+v", e)
+	if p, err := d.Progress(t.Context(), r.Plan.ID); err != nil || p.Tasks != w.Tasks || p.Input != w.Input {
+		t.Errorf("progress %+v, %v", p, err)
 	}
 	if s.Debris[0].What != trash && s.Debris[1].What != trash || s.LeftAlone[0].What != strayFile {
 		t.Errorf("debris %+v", s.Debris)
 	}
-	for _, l := range s.Leftovers() {
-		if l.What == unfinishedRun {
-			t.Errorf("%s has a holder, and would be removed", l.Name)
-		}
-	}
 	release(t, c)
 	s = status(t, d)
-	if s.Lock != nil || len(s.Unfinished) != 1 || s.Unfinished[0].Held || len(s.Leftovers()) != 4 {
+	if s.Lock != nil || len(s.Unfinished) != 1 || s.Unfinished[0].Held || len(s.Leftovers()) != 3 {
 		t.Errorf("%+v", s)
 	}
 }
 
-// TestStatusPending looks at what waits to be published.
+// TestStatusPending looks at what waits to be published, whose work was taken or was not,
+// of a holder that lives and of one that is dead.
 func TestStatusPending(t *testing.T) {
-	disk := memstore.New()
-	st := disk.Client()
-	if err := st.Mkdir(t.Context(), "/parent"); err != nil {
-		t.Fatal(err)
+	for renames, dir := range map[int]string{1: "pending-", 2: "plan-", 0: "plan-"} {
+		d, st := inMemory(t)
+		killed(t, d, "P", renames)
+		holder := status(t, d).Lock.Holder
+		for _, held := range []bool{true, false} {
+			if live.Delete(holder); held {
+				live.Store(holder, true)
+			}
+			s := status(t, d)
+			if !s.Pending() || s.Lock.Dead == held || len(s.Leftovers()) != 0 {
+				t.Errorf("after %d renames: %+v", renames, s)
+			}
+			var waits []Work
+			for _, w := range s.Unfinished {
+				if w.Output != "" {
+					waits = append(waits, w)
+				}
+			}
+			if len(waits) != 1 || waits[0].Held != held || waits[0].Holder != s.Lock.Holder || !strings.HasPrefix(path.Base(waits[0].Name), dir) || waits[0].PlanID == "" {
+				t.Errorf("after %d renames there waits %+v", renames, waits)
+			}
+		}
+		cleaned, err := d.Clean(t.Context(), 0)
+		if err != nil || len(cleaned.Kept) > 0 {
+			t.Errorf("%+v %v", cleaned, err)
+		}
+		wantNames(t, st, d.path)
 	}
-	d := at(st, "/parent/dest")
-	c, held := claim(t, d)
-	r, results := begun(t, c, "P")
-	c.Destination.st = hiddenSuccess{st}
-	if _, err := c.Publish(held, r.Plan, results, nil, still(results)); err == nil {
-		t.Fatal("it was published")
-	}
-	live.Delete(c.id)
-	s := status(t, at(disk.Client(), d.path))
-	if !s.Pending() || len(s.Unfinished) != 1 || s.Unfinished[0].Output == "" || !s.Lock.Dead || s.Unfinished[0].Held || len(s.Leftovers()) != 0 {
-		t.Errorf("%+v", s)
-	}
-	cleaned, err := at(disk.Client(), d.path).Clean(t.Context(), 0)
-	if err != nil || len(cleaned.Kept) > 0 {
-		t.Errorf("%+v %v", cleaned, err)
-	}
-	wantNames(t, disk.Client(), d.path)
-}
-
-// hiddenSuccess is a store in which no _SUCCESS gets its name.
-type hiddenSuccess struct{ store.Store }
-
-func (h hiddenSuccess) Rename(ctx context.Context, from, to string) error {
-	if path.Base(to) == manifest.SuccessName {
-		return errors.New("not now")
-	}
-	return h.Store.Rename(ctx, from, to)
 }
 
 // TestStatusWhileLockMoves looks while the destination is given back.
@@ -182,7 +155,7 @@ func (o once) List(ctx context.Context, dir string) ([]store.Info, error) {
 func TestStatusOfOddThings(t *testing.T) {
 	const size = 1 << 20
 	big := filepath.Join(t.TempDir(), "big")
-	if err := errors.Join(os.MkdirAll(big+"/holder/run-1", 0o777), os.WriteFile(big+"/holder/run-1/file", make([]byte, size), 0o666)); err != nil {
+	if err := errors.Join(os.MkdirAll(big+"/holder/plan-1", 0o777), os.WriteFile(big+"/holder/plan-1/file", make([]byte, size), 0o666)); err != nil {
 		t.Fatal(err)
 	}
 	result := func(dir string) error {
@@ -196,17 +169,17 @@ func TestStatusOfOddThings(t *testing.T) {
 		make func(dir string) error
 		want string
 	}{
-		"work is a link":   {func(dir string) error { return os.Symlink(big, dir+"/.rowtocol") }, "[] [] [] [.rowtocol (a link)]"},
-		"work is a file":   {func(dir string) error { return os.WriteFile(dir+"/.rowtocol", nil, 0o666) }, "[] [] [] [.rowtocol]"},
-		"holder is a link": {func(dir string) error { return link(dir, big, "holder") }, "[] [] [.rowtocol/holder 0] []"},
-		"plan is a link":   {func(dir string) error { return link(dir, big, "plan-1") }, "[] [] [] [.rowtocol/plan-1 (no directory)]"},
-		"trash is a link":  {func(dir string) error { return link(dir, big, "trash-1") }, "[] [] [.rowtocol/trash-1 0] []"},
-		"result is a link": {result, "[] [.rowtocol/plan-ID 0] [] []"},
-		"link in a run": {func(dir string) error {
-			return errors.Join(os.MkdirAll(dir+"/.rowtocol/h/run-1", 0o777), os.Symlink(big, dir+"/.rowtocol/h/run-1/x"))
-		}, "[.rowtocol/h/run-1 0] [] [] []"},
-		"foreign _SUCCESS":   {func(dir string) error { return os.Mkdir(dir+"/_SUCCESS", 0o777) }, "[] [] [] [_SUCCESS (no regular file)]"},
-		"directory of locks": {func(dir string) error { return os.MkdirAll(dir+"/_lock/a", 0o777) }, "[] [] [] []"},
+		"work is a link":   {func(dir string) error { return os.Symlink(big, dir+"/.rowtocol") }, "[] [] [.rowtocol (a link)]"},
+		"work is a file":   {func(dir string) error { return os.WriteFile(dir+"/.rowtocol", nil, 0o666) }, "[] [] [.rowtocol]"},
+		"holder is a link": {func(dir string) error { return link(dir, big, "holder") }, "[] [.rowtocol/holder 0] []"},
+		"plan is a link":   {func(dir string) error { return link(dir, big, "plan-1") }, "[] [] [.rowtocol/plan-1 (no directory)]"},
+		"trash is a link":  {func(dir string) error { return link(dir, big, "trash-1") }, "[] [.rowtocol/trash-1 0] []"},
+		"result is a link": {result, "[.rowtocol/plan-ID 0] [] []"},
+		"link in work": {func(dir string) error {
+			return errors.Join(os.MkdirAll(dir+"/.rowtocol/plan-1", 0o777), os.Symlink(big, dir+"/.rowtocol/plan-1/x"))
+		}, "[.rowtocol/plan-1 0] [] []"},
+		"foreign _SUCCESS":   {func(dir string) error { return os.Mkdir(dir+"/_SUCCESS", 0o777) }, "[] [] [_SUCCESS (no regular file)]"},
+		"directory of locks": {func(dir string) error { return os.MkdirAll(dir+"/_lock/a", 0o777) }, "[] [] []"},
 	} {
 		dir := t.TempDir()
 		if err := test.make(dir); err != nil {
@@ -228,7 +201,7 @@ func TestStatusOfOddThings(t *testing.T) {
 		for _, l := range s.Debris {
 			debris = append(debris, fmt.Sprint(l.Name, " ", l.Bytes))
 		}
-		got := ids.ReplaceAllString(strings.ReplaceAll(fmt.Sprint(text(s.Unfinished), " ", text(s.Staging), " ", debris, " ", s.Foreign), planOf(t, "P").ID, "ID"), "ID")
+		got := ids.ReplaceAllString(strings.ReplaceAll(fmt.Sprint(text(s.Unfinished), " ", debris, " ", s.Foreign), planOf(t, "P").ID, "ID"), "ID")
 		if got != test.want {
 			t.Errorf("%s: %s, want %s", name, got, test.want)
 		}
