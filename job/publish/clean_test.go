@@ -72,7 +72,7 @@ func TestClean(t *testing.T) {
 	if l, name := cleaned.Removed[0], d.relative(d.StagingPath(planBeside(t, d, "old", 2).ID)); l.Name != name || l.Bytes == 0 || l.Changed.IsZero() {
 		t.Errorf("%+v, not %s", l, name)
 	}
-	if s := status(t, d); s.Success.ID != m.ID || s.Damage != "" || len(s.Unfinished) != 1 || s.Unfinished[0].Tasks != 3 || len(s.Leftovers()) != 1 {
+	if s := status(t, d); s.Success.ID != m.ID || s.Damage != "" || len(s.Unfinished) != 1 || s.Unfinished[0].Tasks != 2 || len(s.Leftovers()) != 1 {
 		t.Errorf("%+v", s)
 	}
 	if cleaned, err = d.Clean(t.Context(), 0); err != nil || kinds(cleaned.Removed) != "tasks of a plan" {
@@ -168,7 +168,7 @@ func TestCleanBesideTasks(t *testing.T) {
 	if err != nil || len(cleaned.Removed) > 0 || kinds(cleaned.Kept) != planWork {
 		t.Fatalf("%+v %v", cleaned, err)
 	}
-	if s := status(t, d); len(s.Unfinished) != 1 || s.Unfinished[0].Tasks != 3 || len(s.Debris) > 0 {
+	if s := status(t, d); len(s.Unfinished) != 1 || s.Unfinished[0].Tasks != 2 || len(s.Debris) > 0 {
 		t.Errorf("%+v", s)
 	}
 	// The work cannot be put back, as tasks made the directory anew.

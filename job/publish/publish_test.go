@@ -280,6 +280,7 @@ func TestManifestUnreadable(t *testing.T) {
 // place of the directory for what the tasks leave.
 func TestStagingIsNoDirectory(t *testing.T) {
 	p := planOf(t, "Q")
+	results := stageTasks(t, store.Local(), t.TempDir(), p)
 	for text, put := range map[string]func(elsewhere, name string) error{
 		"is a link":       os.Symlink,
 		" a link":         func(elsewhere, name string) error { return os.Symlink(elsewhere+"/nowhere", name) },
@@ -293,7 +294,7 @@ func TestStagingIsNoDirectory(t *testing.T) {
 		_, _, err := d.Staging(t.Context(), p.ID)
 		failuretest.Want(t, err, failure.Foreign, text)
 		c, held := claim(t, d)
-		_, err = c.Publish(held, p, nil, nil, still(nil))
+		_, err = c.Publish(held, p, results, nil, still(results))
 		failuretest.Want(t, err, failure.Foreign, text)
 		release(t, c)
 		_, _, err = d.Claim(t.Context())

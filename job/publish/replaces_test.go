@@ -19,7 +19,10 @@ func TestPlanSeesWhatItReplaces(t *testing.T) {
 			return path.Base(dirOf(d, addedIncrement(t, d, "I")))
 		},
 		"an output":             func(t *testing.T, d *Destination, st store.Store) string { return "output " + output(t, d, st, "Q").ID },
-		"an output of the same": func(t *testing.T, d *Destination, st store.Store) string { return "output " + output(t, d, st, "R").ID },
+		"an output of the same": func(t *testing.T, d *Destination, st store.Store) string {
+			output(t, d, st, "Q")
+			return "output " + output(t, d, st, "R").ID
+		},
 		"what lost its output": func(t *testing.T, d *Destination, st store.Store) string {
 			m := output(t, d, st, "Q")
 			if err := st.Remove(t.Context(), d.in(manifest.SuccessName)); err != nil {

@@ -114,14 +114,23 @@ func (c *Claim) giveUp(ctx context.Context, p *record, work string) error {
 }
 
 // reinstate puts the manifest back of the latest output whose files are all in
-// their places, if there is none: the output that was to replace it was given up.
+// their places, if there is none: the output that was to replace it was given up. One
+// that others put there has to go first.
 func (c *Claim) reinstate(ctx context.Context) error {
 	if len(c.found.retired) == 0 {
 		return nil
 	}
 	infos, err := c.st.List(ctx, c.path)
-	if err != nil || slices.ContainsFunc(infos, func(i store.Info) bool { return i.Name == manifest.SuccessName }) {
+	if err != nil {
 		return err
+	}
+	if i := slices.IndexFunc(infos, func(i store.Info) bool { return i.Name == manifest.SuccessName }); i >= 0 {
+		now := &State{path: c.path}
+		if err := c.readSuccessAt(ctx, now, infos[i]); err != nil {
+			return err
+		}
+		//guard: the former output would lose its manifest, as others' stands in its place
+		return now.refuseForeign()
 	}
 	latest := slices.SortedFunc(slices.Values(c.found.retired), func(a, b *record) int {
 		return cmp.Compare(b.success.Sequence, a.success.Sequence)

@@ -281,6 +281,7 @@ func TestPlacedLink(t *testing.T) {
 			t.Errorf("%s: there is output %q", name, c.State().ID())
 		}
 		release(t, c)
+		output(t, d, store.Local(), "Q")
 		wantNames(t, store.Local(), d.path)
 	}
 }
@@ -319,6 +320,7 @@ func TestLatestFormerOutput(t *testing.T) {
 	if err := os.Remove(d.in("others")); err != nil {
 		t.Error(err)
 	}
+	output(t, d, store.Local(), "R")
 	wantNames(t, store.Local(), d.path)
 }
 
@@ -330,12 +332,16 @@ func TestOthersManifest(t *testing.T) {
 	if err := errors.Join(os.Remove(staged(t, d, "part-00000")[0]), os.WriteFile(d.in(manifest.SuccessName), nil, 0o666)); err != nil {
 		t.Fatal(err)
 	}
-	c, _ := claim(t, d)
-	failuretest.Want(t, c.State().Allow(requestOf("P"), true), failure.Foreign, "_SUCCESS")
-	release(t, c)
+	_, _, err := d.Claim(t.Context())
+	failuretest.Want(t, err, failure.Foreign, "_SUCCESS")
 	if err := os.Remove(d.in(manifest.SuccessName)); err != nil {
 		t.Fatal(err)
 	}
+	c, held := claim(t, d)
+	if err := c.Discard(held, status(t, d).Unfinished[0].PlanID); err != nil {
+		t.Error(err)
+	}
+	release(t, c)
 	wantFinished(t, d, "P")
 }
 
@@ -357,7 +363,7 @@ func TestGivenUp(t *testing.T) {
 		t.Errorf("there is output %q", c.State().ID())
 	}
 	w := status(t, d).Unfinished
-	if len(w) != 1 || w[0].Plan == nil || w[0].Tasks != 3 || w[0].Output != "" {
+	if len(w) != 1 || w[0].Plan == nil || w[0].Tasks != 2 || w[0].Output != "" {
 		t.Fatalf("there is the work %+v", w)
 	}
 	dir := d.StagingPath(w[0].PlanID)

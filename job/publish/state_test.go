@@ -270,7 +270,7 @@ func TestInterrupted(t *testing.T) {
 	release(t, c)
 	c, _ = claim(t, d)
 	release(t, c)
-	if w := status(t, d).Unfinished; len(w) != 1 || w[0].Tasks != 3 || w[0].Output != "" {
+	if w := status(t, d).Unfinished; len(w) != 1 || w[0].Tasks != 2 || w[0].Output != "" {
 		t.Errorf("there is the work %+v", w)
 	}
 }

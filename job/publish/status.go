@@ -1,6 +1,7 @@
 package publish
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"path"
@@ -185,6 +186,12 @@ func (d *Destination) survey(ctx context.Context, lock *Lock) (*Status, error) {
 			return nil, err
 		}
 	}
+	waits := make(map[string]bool)
+	for _, w := range s.Unfinished {
+		waits[w.Name] = waits[w.Name] || w.Output != ""
+	}
+	//guard: work would be told of as a leftover of which an output waits to be published
+	s.Unfinished = slices.DeleteFunc(s.Unfinished, func(w Work) bool { return w.Output == "" && waits[w.Name] })
 	return s, nil
 }
 
@@ -228,14 +235,12 @@ func (d *Destination) surveyHolder(ctx context.Context, s *Status, info store.In
 	held := lock != nil && lock.Holder == info.Name && !lock.Dead
 	needed := make(map[string]bool) // to publish what waits
 	for _, p := range found.pending {
-		w := Work{Leftover: Leftover{Name: d.relative(p.path), What: planWork}, PlanID: p.success.Plan}
-		if dir := found.work(w.PlanID); dir != "" {
-			var err error
-			if w, err = d.work(ctx, dir, w.PlanID); err != nil {
-				return err
-			}
-			needed[dir] = true
+		dir := cmp.Or(found.work(p.success.Plan), d.StagingPath(p.success.Plan)) // it may still have to be taken
+		w, err := d.work(ctx, dir, p.success.Plan)
+		if err != nil {
+			return err
 		}
+		needed[dir] = true
 		w.Holder, w.Held, w.Output = info.Name, held, p.success.ID
 		s.Unfinished = append(s.Unfinished, w)
 	}

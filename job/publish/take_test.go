@@ -67,7 +67,7 @@ func TestChangedBeforeItWasTaken(t *testing.T) {
 		}, want: failure.Storage},
 		"a result gone": {change: func(_ string, r []*manifest.TaskResult) ([]*manifest.TaskResult, error) { return r[1:], nil }, want: failure.Storage},
 		"a link": {change: func(dir string, r []*manifest.TaskResult) ([]*manifest.TaskResult, error) {
-			return r, errors.Join(os.Remove(path.Join(dir, file(r))), os.Symlink("/", path.Join(dir, file(r))))
+			return r, errors.Join(os.Remove(path.Join(dir, file(r))), os.Symlink("nowhere", path.Join(dir, file(r))))
 		}, want: failure.Foreign},
 		"a file while tasks run": {change: func(_ string, r []*manifest.TaskResult) ([]*manifest.TaskResult, error) {
 			return r, failure.New(failure.Foreign, "changed")
