@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"strings"
 	"testing"
@@ -15,21 +14,6 @@ import (
 	"github.com/rowtocol/rowtocol/internal/datagen"
 	"github.com/rowtocol/rowtocol/internal/soak"
 )
-
-// TestCFileFaults disturbs conversions to parts that are directories in the ways in
-// which those to single files are.
-func TestCFileFaults(t *testing.T) {
-	c := newInterruptible(t, cFiles, 20_000)
-	t.Run("killed", func(t *testing.T) { c.killed(t, soak.Rounds(2, kills(t)/4+1)) })
-	t.Run("interrupted", c.interrupted)
-	t.Run("together", c.together)
-	t.Run("in steps", c.inSteps)
-	if runtime.GOOS == "linux" {
-		t.Run("stopped holder", c.stoppedHolder)
-		t.Run("overtaken", c.overtaken)
-	}
-	t.Run("forged staging", c.forgedStaging)
-}
 
 // TestCFileDamage changes files of a part: who reads what was changed says which file
 // it is, and nobody crashes.

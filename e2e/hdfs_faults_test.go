@@ -206,16 +206,16 @@ func (s *site) uploading(t *testing.T, uri string, ended <-chan struct{}) []*had
 
 // uploads returns the parts that are being uploaded, as far as can be seen now.
 func uploads(ctx context.Context, at store.Location) (files []string) {
-	for _, run := range runs(ctx, at) {
-		files = append(files, unfinished(run)...)
+	for _, dir := range unfinishedWork(ctx, at) {
+		files = append(files, beingWritten(dir)...)
 	}
 	return files
 }
 
-// unfinished returns the files of parts in the directory of a run that are being
-// written: HDFS counts a block when it is complete, and they have one.
-func unfinished(run []store.Info) (files []string) {
-	for _, info := range run {
+// beingWritten returns the files of parts in a directory that are being written: HDFS
+// counts a block when it is complete, and they have one.
+func beingWritten(dir []store.Info) (files []string) {
+	for _, info := range dir {
 		if strings.Contains(info.Path, "/part-") && !info.Dir && info.Size == 0 {
 			files = append(files, info.Path)
 		}
@@ -276,15 +276,6 @@ func (s *site) clients() map[string]string {
 	return map[string]string{"hdfs": s.URI(), "webhdfs": s.WebURI()}
 }
 
-// clientsFor are those that a format is tried with.
-func (s *site) clientsFor(f target) map[string]string {
-	clients := s.clients()
-	if f.name != trevniFiles.name && !soak.Full() {
-		delete(clients, "webhdfs")
-	}
-	return clients
-}
-
 // measure learns how long an undisturbed upload takes.
 func (s *site) measure(t *testing.T, dest string) {
 	t.Helper()
@@ -301,21 +292,17 @@ func (s *site) measure(t *testing.T, dest string) {
 
 // TestKilledDataNode kills a data node of the pipeline during an upload.
 func TestKilledDataNode(t *testing.T) {
-	inEachFormat(t, killedDataNode)
-}
-
-func killedDataNode(t *testing.T, f target) {
-	s := newSite(t, hadooptest.Shared(t), 100_000, append(f.plain, "--row-group-size=256MiB", "--store-retry=3m")...)
+	s := newSite(t, hadooptest.Shared(t), 100_000, "--codec=null", "--row-group-size=256MiB", "--store-retry=3m")
 	whens := []struct {
 		name string
 		at   float64 // of the upload's time
 	}{{"early", 0}, {"late", 0.7}, {"in close", 0.95}}
-	for client, uri := range s.clientsFor(f) {
-		s.measure(t, uri+"/measure-"+f.name+"-"+client)
-		for i := range f.rounds(3, 20) {
+	for client, uri := range s.clients() {
+		s.measure(t, uri+"/measure-"+client)
+		for i := range soak.Rounds(3, 20) {
 			position, when := (i+i/3)%3, whens[i%3]
 			t.Run(fmt.Sprintf("%s %d: node %d of the pipeline, %s", client, i, position+1, when.name), func(t *testing.T) {
-				dest := fmt.Sprintf("%s/killed-%s-%s-%d", uri, f.name, client, i)
+				dest := fmt.Sprintf("%s/killed-%s-%d", uri, client, i)
 				r := s.start(t, dest)
 				nodes := s.uploading(t, dest, r.ended)
 				victim := nodes[min(position, len(nodes)-1)]
@@ -388,20 +375,16 @@ func TestHungNodes(t *testing.T) {
 // TestKilledClient kills the program itself, whose lease and half files must
 // not stand in the way of a rerun.
 func TestKilledClient(t *testing.T) {
-	inEachFormat(t, killedClient)
-}
-
-func killedClient(t *testing.T, f target) {
-	s := newSite(t, hadooptest.Shared(t), 40_000, append(f.flags, f.rowGroups("2MiB", "4MiB"), "--workers=2")...)
-	for client, uri := range s.clientsFor(f) {
+	s := newSite(t, hadooptest.Shared(t), 40_000, "--row-group-size=2MiB", "--workers=2")
+	for client, uri := range s.clients() {
 		began := time.Now()
-		run(t, s.args(uri+"/whole-"+f.name+"-"+client)...).want(t, 0)
+		run(t, s.args(uri+"/whole-"+client)...).want(t, 0)
 		took := time.Since(began)
 		struck := 0
-		n := f.rounds(2, 25)
+		n := soak.Rounds(2, 25)
 		i := 0
 		for ; struck < n; i++ {
-			dest := fmt.Sprintf("%s/client-%s-%s-%d", uri, f.name, client, i)
+			dest := fmt.Sprintf("%s/client-%s-%d", uri, client, i)
 			for range 1 + rand.IntN(2) { // sometimes the rerun is killed, too
 				r := s.start(t, dest)
 				time.Sleep(rand.N(took))

@@ -17,16 +17,16 @@ import (
 // phase is a part of a conversion, told by what its destination holds.
 type phase struct {
 	name string
-	now  func(at, run []store.Info) bool
+	now  func(at, work []store.Info) bool
 }
 
 var phases = []phase{
-	{"reading", func(_, run []store.Info) bool {
-		return has(run, "plan.json", "") // the first row group is being read
+	{"reading", func(_, work []store.Info) bool {
+		return has(work, "plan.json", "") // the first row group is being read
 	}},
-	{"writing", func(_, run []store.Info) bool { return len(unfinished(run)) > 0 }},
-	{"commit", func(at, run []store.Info) bool {
-		return has(run, "pending-", "") && has(at, "part-", ".trv")
+	{"writing", func(_, work []store.Info) bool { return len(beingWritten(work)) > 0 }},
+	{"commit", func(at, work []store.Info) bool {
+		return has(work, "pending-", "") && has(at, "part-", ".trv")
 	}},
 }
 
@@ -52,8 +52,8 @@ func (s *site) stopIn(t *testing.T, r *running, dest string, p phase) {
 		default:
 		}
 		infos, _ := at.Store.List(ctx, at.Path) // it may not exist yet
-		for _, run := range runs(ctx, at) {
-			if p.now(infos, run) {
+		for _, work := range unfinishedWork(ctx, at) {
+			if p.now(infos, work) {
 				must(t, r.cmd.Process.Signal(syscall.SIGSTOP))
 				return
 			}

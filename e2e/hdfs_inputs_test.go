@@ -46,7 +46,7 @@ func TestHDFSInputGone(t *testing.T) {
 				must(t, in.Store.WriteFile(t.Context(), in.Path, data, false))
 				dest := filepath.Join(t.TempDir(), "out")
 				r := launch(t, command("convert", "--row-group-size=2MiB", "--workers=1", "--store-retry=3s", uri+"/gone.avro", dest))
-				if !r.stopAt(t, store.Location{Store: store.Local(), Path: dest}, ".rowtocol/*/run-*/task-*") {
+				if !r.stopAt(t, store.Location{Store: store.Local(), Path: dest}, ".rowtocol/plan-*/task-*") {
 					t.Fatalf("the conversion ended\n%s", r.stderr)
 				}
 				change(t, in)

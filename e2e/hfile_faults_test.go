@@ -11,15 +11,6 @@ import (
 	"github.com/rowtocol/rowtocol/internal/soak"
 )
 
-// TestHFileFaults disturbs conversions to files of sorted rows in some of the ways in which
-// those to columns are. What knows no formats is tested with those.
-func TestHFileFaults(t *testing.T) {
-	c := newInterruptible(t, hFiles, 20_000)
-	t.Run("killed", func(t *testing.T) { c.killed(t, soak.Rounds(1, kills(t)/4+1)) })
-	t.Run("interrupted", c.interrupted)
-	t.Run("in steps", c.inSteps)
-}
-
 // TestHFileDamage changes bits of a file: who reads it says which it is, or nobody needs what
 // was changed, and nobody crashes.
 func TestHFileDamage(t *testing.T) {

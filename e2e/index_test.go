@@ -8,19 +8,6 @@ import (
 	"github.com/rowtocol/rowtocol/internal/soak"
 )
 
-// TestIndexFaults disturbs conversions that make key indexes: an index is part of the output,
-// and never one of other rows.
-func TestIndexFaults(t *testing.T) {
-	c := newInterruptible(t, indexed, 40_000)
-	t.Run("killed", func(t *testing.T) { c.killed(t, soak.Rounds(2, 30)) })
-	t.Run("interrupted", c.interrupted)
-	t.Run("in steps", c.inSteps)
-	dest := filepath.Join(t.TempDir(), "out")
-	run(t, c.args(dest, t.TempDir())...).want(t, 0)
-	run(t, "verify", dest).want(t, 0)
-	run(t, append(c.args(dest, t.TempDir()), "--index=score")...).want(t, 9)
-}
-
 // TestIndexInLittleMemory makes an index that is larger than the memory.
 func TestIndexInLittleMemory(t *testing.T) {
 	const memory = 16 << 20
@@ -43,6 +30,7 @@ func TestIndexInLittleMemory(t *testing.T) {
 		t.Errorf("the indexes have %d bytes, which fit the memory", size)
 	}
 	run(t, "verify", dest).want(t, 0)
+	run(t, "convert", "--index", "id", input, dest).want(t, 9)
 }
 
 // TestHDFSIndex makes an index on HDFS and looks rows up there. Each file of it is one block.

@@ -343,7 +343,7 @@ type outlasting struct {
 }
 
 // between is when one part is there, and the next is not.
-var between = phase{"between uploads", func(_, run []store.Info) bool { return has(run, "task-", ".json") }}
+var between = phase{"between uploads", func(_, work []store.Info) bool { return has(work, "task-", ".json") }}
 
 // seconds is life as kinit and krb5.conf take it.
 var seconds = fmt.Sprintf("%ds", int(life.Seconds()))

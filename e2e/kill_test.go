@@ -151,8 +151,18 @@ func kills(t *testing.T) int {
 	return n
 }
 
-func TestKill(t *testing.T) {
-	newInterruptible(t, trevniFiles, 40_000).killed(t, kills(t))
+// TestKilled kills conversions to each kind of output: single files, directories of
+// files, files of sorted rows, and indexes next to files.
+func TestKilled(t *testing.T) {
+	for _, f := range []target{trevniFiles, cFiles, hFiles, indexed} {
+		t.Run(f.name, func(t *testing.T) {
+			n := kills(t)
+			if f.name != trevniFiles.name {
+				n = max(1, n/4)
+			}
+			newInterruptible(t, f, 30_000).killed(t, n)
+		})
+	}
 }
 
 // killed kills runs n times, and some of the reruns.
@@ -187,12 +197,9 @@ func (c *interruptible) killed(t *testing.T, n int) {
 	t.Logf("%d runs, %d kills hit", n, struck)
 }
 
+// TestInterrupt sends the signals that a scheduler sends first.
 func TestInterrupt(t *testing.T) {
-	newInterruptible(t, trevniFiles, 40_000).interrupted(t)
-}
-
-// interrupted sends the signals that a scheduler sends first.
-func (c *interruptible) interrupted(t *testing.T) {
+	c := newInterruptible(t, trevniFiles, 40_000)
 	for sig, code := range map[syscall.Signal]int{syscall.SIGINT: 130, syscall.SIGTERM: 143} {
 		dir := t.TempDir()
 		dest, temp := filepath.Join(dir, "out"), filepath.Join(dir, "tmp")
@@ -200,7 +207,7 @@ func (c *interruptible) interrupted(t *testing.T) {
 			t.Fatal(err)
 		}
 		cmd, wait := start(t, c.args(dest, temp)...)
-		waitFor(t, filepath.Join(dest, ".rowtocol", "*", "run-*", "part-*"))
+		waitFor(t, filepath.Join(dest, ".rowtocol", "plan-*", "part-*"))
 		if err := cmd.Process.Signal(sig); err != nil {
 			t.Fatal(err)
 		}
@@ -225,12 +232,9 @@ func waitFor(t *testing.T, pattern string) {
 	t.Fatalf("%s did not appear", pattern)
 }
 
+// TestTogether starts two runs at once.
 func TestTogether(t *testing.T) {
-	newInterruptible(t, trevniFiles, 40_000).together(t)
-}
-
-// together starts two runs at once.
-func (c *interruptible) together(t *testing.T) {
+	c := newInterruptible(t, trevniFiles, 40_000)
 	dir := t.TempDir()
 	dest, temp := filepath.Join(dir, "out"), filepath.Join(dir, "tmp")
 	if err := os.Mkdir(temp, 0o777); err != nil {
@@ -245,13 +249,35 @@ func (c *interruptible) together(t *testing.T) {
 	c.complete(t, dest, temp)
 }
 
+// TestStoppedHolder wakes a job after another has taken its lock over and finished.
 func TestStoppedHolder(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		testenv.Skip(t, "it needs Linux")
 	}
 	f := trevniFiles
 	f.flags = append(slices.Clip(f.flags), "--row-group-size=256KiB") // there is time to stop between the first file and the last
-	newInterruptible(t, f, 40_000).stoppedHolder(t)
+	c := newInterruptible(t, f, 40_000)
+	for _, stopAt := range []string{".rowtocol/plan-*/plan.json", ".rowtocol/plan-*/task-*", "part-*"} {
+		t.Run(stopAt, func(t *testing.T) {
+			dir := t.TempDir()
+			dest, temp := filepath.Join(dir, "out"), filepath.Join(dir, "tmp")
+			if err := os.Mkdir(temp, 0o777); err != nil {
+				t.Fatal(err)
+			}
+			cmd, wait := c.startAndStop(t, dest, temp, stopAt)
+			_, err := orphan(t.Context(), store.Location{Store: store.Local(), Path: dest})
+			must(t, err)
+			run(t, c.args(dest, temp)...).want(t, 0)
+			c.check(t, dest)
+			if err := cmd.Process.Signal(syscall.SIGCONT); err != nil {
+				t.Fatal(err)
+			}
+			if code := wait(); code != 5 {
+				t.Errorf("the woken job ended with %d, want 5", code)
+			}
+			c.complete(t, dest, temp)
+		})
+	}
 }
 
 // startAndStop starts a conversion and freezes it once there is a file of a pattern, before
@@ -273,29 +299,4 @@ func (c *interruptible) startAndStop(t *testing.T, dest, temp, pattern string) (
 	}
 	t.Fatalf("no conversion could be frozen at %s", pattern)
 	return nil, nil
-}
-
-// stoppedHolder wakes a job after another has taken its lock over and finished.
-func (c *interruptible) stoppedHolder(t *testing.T) {
-	for _, stopAt := range []string{".rowtocol/*/run-*/plan.json", ".rowtocol/*/run-*/task-*", "part-*"} {
-		t.Run(stopAt, func(t *testing.T) {
-			dir := t.TempDir()
-			dest, temp := filepath.Join(dir, "out"), filepath.Join(dir, "tmp")
-			if err := os.Mkdir(temp, 0o777); err != nil {
-				t.Fatal(err)
-			}
-			cmd, wait := c.startAndStop(t, dest, temp, stopAt)
-			_, err := orphan(t.Context(), store.Location{Store: store.Local(), Path: dest})
-			must(t, err)
-			run(t, c.args(dest, temp)...).want(t, 0)
-			c.check(t, dest)
-			if err := cmd.Process.Signal(syscall.SIGCONT); err != nil {
-				t.Fatal(err)
-			}
-			if code := wait(); code != 5 {
-				t.Errorf("the woken job ended with %d, want 5", code)
-			}
-			c.complete(t, dest, temp)
-		})
-	}
 }

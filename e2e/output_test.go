@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rowtocol/rowtocol/internal/soak"
 	"github.com/rowtocol/rowtocol/job/manifest"
 	"github.com/rowtocol/rowtocol/store"
 )
@@ -48,14 +47,6 @@ func (f target) rowGroups(trevni, cfiles string) string {
 		return "--row-group-size=" + trevni
 	}
 	return "--row-group-size=" + cfiles
-}
-
-// rounds is soak.Rounds, with fewer for the formats that came later.
-func (f target) rounds(few, all int) int {
-	if f.name != trevniFiles.name {
-		few, all = 1, max(1, all/4)
-	}
-	return soak.Rounds(few, all)
 }
 
 // inEachFormat runs a test for every format.
@@ -139,10 +130,10 @@ func glob(ctx context.Context, at store.Location, pattern string) []string {
 	return dirs
 }
 
-// runs returns what is in each directory of a run under way, and in those of its
-// parts that are directories.
-func runs(ctx context.Context, at store.Location) (all [][]store.Info) {
-	for _, dir := range glob(ctx, at, manifest.WorkName+"/*/run-*") {
+// unfinishedWork lists each directory of unfinished work: those of plans, and those of
+// holders. A list has the entries of the directories in it, too.
+func unfinishedWork(ctx context.Context, at store.Location) (all [][]store.Info) {
+	for _, dir := range glob(ctx, at, manifest.WorkName+"/*") {
 		infos, _ := at.Store.List(ctx, dir)
 		for _, info := range infos {
 			if info.Dir {

@@ -26,8 +26,8 @@ func TestHDFSStatus(t *testing.T) {
 			t.Helper()
 			var answer struct {
 				Result struct {
-					Lock    *struct{}
-					Staging []struct {
+					Lock       *struct{}
+					Unfinished []struct {
 						Done    int `json:"tasks_done"`
 						Tasks   int
 						Changed time.Time
@@ -35,7 +35,7 @@ func TestHDFSStatus(t *testing.T) {
 				}
 			}
 			must(t, json.Unmarshal([]byte(run(t, "status", "--json", dest).want(t, 0).stdout), &answer))
-			for _, w := range answer.Result.Staging {
+			for _, w := range answer.Result.Unfinished {
 				tasks += w.Done
 				if w.Tasks != s.tasks || w.Changed.IsZero() || answer.Result.Lock != nil {
 					t.Errorf("%s: %+v", client, answer)
@@ -50,19 +50,19 @@ func TestHDFSStatus(t *testing.T) {
 		if n := look(); n != 1 {
 			t.Errorf("%s: %d tasks are left of young work", client, n)
 		}
-		staging := path.Join(client, ".rowtocol", "plan-"+s.id)
+		work := path.Join(client, ".rowtocol", "plan-"+s.id)
 		then := time.Now().AddDate(0, 0, -8).UnixMilli()
 		var list struct {
 			FileStatuses struct {
 				FileStatus []struct{ PathSuffix string }
 			}
 		}
-		must(t, json.Unmarshal([]byte(f.do(t, "GET", staging, "op=LISTSTATUS")), &list))
+		must(t, json.Unmarshal([]byte(f.do(t, "GET", work, "op=LISTSTATUS")), &list))
 		if len(list.FileStatuses.FileStatus) < 3 {
 			t.Errorf("%s: %+v", client, list)
 		}
 		for _, file := range list.FileStatuses.FileStatus {
-			f.do(t, "PUT", path.Join(staging, file.PathSuffix), fmt.Sprintf("op=SETTIMES&modificationtime=%d", then))
+			f.do(t, "PUT", path.Join(work, file.PathSuffix), fmt.Sprintf("op=SETTIMES&modificationtime=%d", then))
 		}
 		run(t, "clean", dest).want(t, 0)
 		if n := look(); n != 0 {

@@ -36,21 +36,17 @@ func mail(t *testing.T, rows int64) string {
 }
 
 func TestFullSpillDisk(t *testing.T) {
-	inEachFormat(t, func(t *testing.T, f target) {
-		temp, dest := smallDisk(t, "1024"), filepath.Join(t.TempDir(), "out")
-		run(t, f.convert("--temp-dir", temp, mail(t, 20_000), dest)...).want(t, 4).oneComplaint(t, temp)
-		wantEmpty(t, temp)
-		wantEmpty(t, dest)
-	})
+	temp, dest := smallDisk(t, "1024"), filepath.Join(t.TempDir(), "out")
+	run(t, "convert", "--temp-dir", temp, mail(t, 20_000), dest).want(t, 4).oneComplaint(t, temp)
+	wantEmpty(t, temp)
+	wantEmpty(t, dest)
 }
 
 func TestFullDestination(t *testing.T) {
-	inEachFormat(t, func(t *testing.T, f target) {
-		dest, temp := filepath.Join(smallDisk(t, "1024"), "out"), t.TempDir()
-		run(t, f.convert("--temp-dir", temp, mail(t, 20_000), dest)...).want(t, 4).oneComplaint(t, dest)
-		wantEmpty(t, temp)
-		wantEmpty(t, dest)
-	})
+	dest, temp := filepath.Join(smallDisk(t, "1024"), "out"), t.TempDir()
+	run(t, "convert", "--temp-dir", temp, mail(t, 20_000), dest).want(t, 4).oneComplaint(t, dest)
+	wantEmpty(t, temp)
+	wantEmpty(t, dest)
 }
 
 func TestReadOnlyDestination(t *testing.T) {

@@ -90,9 +90,10 @@ func hasStopped(pid int) bool {
 // stops are moments of a run that replaces an output, told by what its
 // destination holds.
 var stops = []string{
-	".rowtocol/*/run-*/plan.json",
-	".rowtocol/*/run-*/task-*",
-	".rowtocol/*/run-*/pending-*",
+	".rowtocol/plan-*/plan.json",
+	".rowtocol/plan-*/task-*",
+	".rowtocol/*/pending-*",
+	".rowtocol/*/plan-*",    // the work of the tasks, taken
 	".rowtocol/*/retired-*", // the replaced _SUCCESS
 	".rowtocol/*/old-*",     // a replaced file
 	".rowtocol/trash-*",
@@ -149,17 +150,13 @@ func (o overtaken) try(t *testing.T, stop string) {
 	run(t, "verify", o.dest).want(t, 0)
 }
 
+// TestOvertaken stops a run at its moments on local disk, while another run makes
+// another output.
 func TestOvertaken(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("needs Linux")
 	}
-	newInterruptible(t, trevniFiles, 40_000).overtaken(t)
-}
-
-// overtaken stops a run at its moments on local disk, while another run makes
-// another output.
-func (c *interruptible) overtaken(t *testing.T) {
-	stopped := mail(t, 12_000)
+	c, stopped := newInterruptible(t, trevniFiles, 30_000), mail(t, 12_000)
 	for _, stop := range stops {
 		t.Run(stop, func(t *testing.T) {
 			dir := t.TempDir()
@@ -178,22 +175,18 @@ func (c *interruptible) overtaken(t *testing.T) {
 
 // TestHDFSOvertaken does the same on HDFS, at half of the moments with either client.
 func TestHDFSOvertaken(t *testing.T) {
-	inEachFormat(t, overtakenOnHDFS)
-}
-
-func overtakenOnHDFS(t *testing.T, f target) {
-	s := newSite(t, hadooptest.Shared(t), 12_000, append(f.flags, f.rowGroups("2MiB", "4MiB"))...)
-	for client, uri := range s.clientsFor(f) {
+	s := newSite(t, hadooptest.Shared(t), 12_000, "--row-group-size=2MiB")
+	for client, uri := range s.clients() {
 		for i, stop := range stops {
-			if !soak.Full() && ((client == "hdfs") == (i%2 == 0) || f.name != trevniFiles.name && i > 1) {
+			if !soak.Full() && (client == "hdfs") == (i%2 == 0) {
 				continue
 			}
 			t.Run(client+" "+stop, func(t *testing.T) {
-				dest := fmt.Sprintf("%s/overtaken-%s-%s-%d", uri, f.name, client, i)
+				dest := fmt.Sprintf("%s/overtaken-%s-%d", uri, client, i)
 				overtaken{
 					at: s.at(t, dest), dest: dest,
 					before:   []string{"convert", "--overwrite", otherInput, dest},
-					stopped:  f.convert("--overwrite", f.rowGroups("64KiB", "512KiB"), "../testdata/mail", dest),
+					stopped:  []string{"convert", "--overwrite", "--row-group-size=64KiB", "../testdata/mail", dest},
 					other:    s.args(dest, "--overwrite"),
 					complete: func(t *testing.T) { s.complete(t, dest) },
 				}.try(t, stop)

@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/rowtocol/rowtocol/internal/soak"
 	"github.com/rowtocol/rowtocol/job/manifest"
 	"github.com/rowtocol/rowtocol/job/manifest/manifesttest"
 )
@@ -19,9 +20,9 @@ import (
 func victim(t *testing.T, dir string) string {
 	t.Helper()
 	v := filepath.Join(dir, "victim")
-	must(t, errors.Join(os.MkdirAll(filepath.Join(v, "run-1"), 0o777),
+	must(t, errors.Join(os.MkdirAll(filepath.Join(v, "plan-1"), 0o777),
 		os.WriteFile(filepath.Join(v, "x"), []byte("mine"), 0o644),
-		os.WriteFile(filepath.Join(v, "run-1", "y"), []byte("mine"), 0o644)))
+		os.WriteFile(filepath.Join(v, "plan-1", "y"), []byte("mine"), 0o644)))
 	return v
 }
 
@@ -108,13 +109,10 @@ func TestOddFiles(t *testing.T) {
 	}
 }
 
-func TestForgedStaging(t *testing.T) {
-	newInterruptible(t, trevniFiles, 40_000).forgedStaging(t)
-}
-
-// forgedStaging gives an unfinished run files that lead elsewhere, or have other
+// TestForgedStaging gives unfinished work files that lead elsewhere, or have other
 // bytes than were written: they are not used.
-func (c *interruptible) forgedStaging(t *testing.T) {
+func TestForgedStaging(t *testing.T) {
+	c := newInterruptible(t, trevniFiles, 40_000)
 	for name, forge := range map[string]func(task, part, victim string) error{
 		"a result lists a path outside": func(task, part, v string) error {
 			text, err := os.ReadFile(task)
@@ -126,14 +124,12 @@ func (c *interruptible) forgedStaging(t *testing.T) {
 			return errors.Join(os.Rename(part, copied), os.Symlink(copied, part))
 		},
 		"a part has a flipped bit": func(_, part, _ string) error {
-			files, err := filepath.Glob(filepath.Join(part, "*.cf"))
-			file := append(files, part)[0]
-			data, readErr := os.ReadFile(file)
-			if err = errors.Join(err, readErr); err != nil {
+			data, err := os.ReadFile(part)
+			if err != nil {
 				return err
 			}
 			data[len(data)/2] ^= 1
-			return os.WriteFile(file, data, 0o644)
+			return os.WriteFile(part, data, 0o644)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -141,10 +137,10 @@ func (c *interruptible) forgedStaging(t *testing.T) {
 			dest, temp, v := filepath.Join(dir, "out"), filepath.Join(dir, "tmp"), victim(t, dir)
 			must(t, os.Mkdir(temp, 0o777))
 			cmd, wait := start(t, c.args(dest, temp)...)
-			waitFor(t, filepath.Join(dest, ".rowtocol", "*", "run-*", "task-*"))
+			waitFor(t, filepath.Join(dest, ".rowtocol", "plan-*", "task-*"))
 			must(t, cmd.Process.Kill())
 			wait()
-			tasks, err := filepath.Glob(filepath.Join(dest, ".rowtocol", "*", "run-*", "task-*"))
+			tasks, err := filepath.Glob(filepath.Join(dest, ".rowtocol", "plan-*", "task-*"))
 			if err != nil || len(tasks) == 0 {
 				t.Fatal("the run ended before it was killed", err)
 			}
@@ -202,7 +198,7 @@ func catBesideOverwrite(t *testing.T, f target) {
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		defer close(stop)
-		for i := range 4 * f.rounds(4, 16) {
+		for i := range 4 * soak.Rounds(2, 16) {
 			if r := finish(t, command(converts[i%2]...)); r.code != 0 {
 				t.Errorf("convert: exit %d\n%s", r.code, r.stderr)
 			}
