@@ -290,9 +290,16 @@ func (s *site) measure(t *testing.T, dest string) {
 	s.complete(t, dest)
 }
 
-// TestKilledDataNode kills a data node of the pipeline during an upload.
-func TestKilledDataNode(t *testing.T) {
-	s := newSite(t, hadooptest.Shared(t), 100_000, "--codec=null", "--row-group-size=256MiB", "--store-retry=3m")
+// TestKilledOnHDFS kills what takes part in a conversion to HDFS.
+func TestKilledOnHDFS(t *testing.T) {
+	c := hadooptest.New(t, hadooptest.Config{DataNodes: 3})
+	t.Run("data node", func(t *testing.T) { killedDataNode(t, c) })
+	t.Run("client", func(t *testing.T) { killedClient(t, c) })
+}
+
+// killedDataNode kills a data node of the pipeline during an upload.
+func killedDataNode(t *testing.T, c *hadooptest.Cluster) {
+	s := newSite(t, c, 100_000, "--codec=null", "--row-group-size=256MiB", "--store-retry=3m")
 	whens := []struct {
 		name string
 		at   float64 // of the upload's time
@@ -372,10 +379,10 @@ func TestHungNodes(t *testing.T) {
 	}
 }
 
-// TestKilledClient kills the program itself, whose lease and half files must
+// killedClient kills the program itself, whose lease and half files must
 // not stand in the way of a rerun.
-func TestKilledClient(t *testing.T) {
-	s := newSite(t, hadooptest.Shared(t), 40_000, "--row-group-size=2MiB", "--workers=2")
+func killedClient(t *testing.T, c *hadooptest.Cluster) {
+	s := newSite(t, c, 40_000, "--row-group-size=2MiB", "--workers=2")
 	for client, uri := range s.clients() {
 		began := time.Now()
 		run(t, s.args(uri+"/whole-"+client)...).want(t, 0)

@@ -110,8 +110,8 @@ func (r refusal) try(t *testing.T, f folder, client, uri, input string) {
 	}
 }
 
-// TestHDFSFullDataNodes converts more than fits, which may be cured.
-func TestHDFSFullDataNodes(t *testing.T) {
+// TestFullDataNodes converts more than fits, which may be cured.
+func TestFullDataNodes(t *testing.T) {
 	hadooptest.Need(t)
 	dir := t.TempDir()
 	var disk syscall.Statfs_t

@@ -44,14 +44,11 @@ type childSeen struct {
 	wrote       int64 // bytes that it had the local disk take
 }
 
-// newYARN starts a cluster that has room for an application master and three tasks at
-// once. The programs that the test runs find its client in the environment.
-func newYARN(t *testing.T, version string) *yarn {
+// newYARN has tasks run on a cluster. The programs that the test runs find its client in
+// the environment.
+func newYARN(t *testing.T, c *hadooptest.Cluster) *yarn {
 	t.Helper()
-	y := &yarn{
-		Cluster:  hadooptest.New(t, hadooptest.Config{Version: version, DataNodes: 1, YARN: &hadooptest.YARN{Memory: 1536}}),
-		children: map[int]*childSeen{},
-	}
+	y := &yarn{Cluster: c, children: map[int]*childSeen{}}
 	t.Setenv("HADOOP_CONF_DIR", y.ConfDir())
 	t.Setenv("HADOOP_HOME", y.Home())
 	y.resolver = location.New(location.Options{Patience: store.Patience{Limit: time.Minute}})

@@ -28,7 +28,7 @@ import (
 // soak it does so with all faults, on the oldest Hadoop as well.
 func TestYARN(t *testing.T) {
 	if !soak.Full() {
-		y := newYARN(t, "")
+		y := newYARN(t, hadooptest.Shared(t))
 		t.Run("mixed", y.mixed)
 		t.Run("deserted", y.deserted)
 		y.small(t)
@@ -36,7 +36,7 @@ func TestYARN(t *testing.T) {
 	}
 	for _, version := range []string{"", hadooptest.Oldest} {
 		t.Run("version "+version, func(t *testing.T) {
-			y := newYARN(t, version)
+			y := newYARN(t, hadooptest.New(t, hadooptest.Config{Version: version, DataNodes: 1, YARN: &hadooptest.YARN{Memory: 1536}}))
 			for name, test := range y.all() {
 				t.Run(name, test)
 			}

@@ -31,6 +31,10 @@ func need(t testing.TB, what, why string) {
 	}
 }
 
+// sharedMemory is what a node manager has for containers in the cluster that tests
+// share, in MiB.
+const sharedMemory = 1536
+
 var shared struct {
 	sync.Mutex
 	dir     string
@@ -38,10 +42,10 @@ var shared struct {
 	err     error
 }
 
-// Shared returns the cluster of one name node, three data nodes and an HttpFS
-// gateway that tests of a process share: they leave its daemons as they were,
-// and each keeps to a directory of its own. It starts on first use; TestMain
-// calls StopShared.
+// Shared returns the cluster of one name node, three data nodes, an HttpFS gateway
+// and YARN that the tests of a process share: they leave its daemons as they were,
+// and each keeps to a directory of its own. It has room for an application master
+// and three tasks at once. It starts on first use; TestMain calls StopShared.
 func Shared(t testing.TB) *Cluster {
 	t.Helper()
 	Need(t)
@@ -50,7 +54,7 @@ func Shared(t testing.TB) *Cluster {
 	if shared.dir == "" {
 		shared.dir, shared.err = os.MkdirTemp("", "rowtocol-hdfs-")
 		if shared.err == nil {
-			shared.cluster, shared.err = started(context.Background(), t, shared.dir, Config{DataNodes: 3, HTTPFS: true})
+			shared.cluster, shared.err = started(context.Background(), t, shared.dir, Config{DataNodes: 3, HTTPFS: true, YARN: &YARN{Memory: sharedMemory}})
 		}
 	}
 	if shared.err != nil {
