@@ -15,26 +15,36 @@ CORE      ?= 0
 E2E_TIME   = 60m
 UNIT_TIME  = 60m
 LINT       = golangci-lint
-# Runs tests and says in the end what was skipped and what failed.
-TESTS      = $(GO) run gotest.tools/gotestsum@v1.13.0 --format standard-quiet --jsonfile "$(CURDIR)/bin/test/$@.json"
+# Runs tests and records them under a name, for tally to add up.
+recorded   = $(GO) run gotest.tools/gotestsum@v1.13.0 --format standard-quiet --hide-summary=skipped --jsonfile "$(CURDIR)/bin/test/$(1).json"
+TESTS      = $(call recorded,$@)
 # Without cgo the program is one static file, whatever the C library of the machine
 # it comes to. All is built so, and compiled once; only the race detector needs cgo.
 export CGO_ENABLED = 0
 RACE      := $(if $(shell command -v $$($(GO) env CC) 2>/dev/null),-race)
-# What starts goroutines, or has tests that do, runs under the race detector;
-# the rest is a few times faster without it. The tests of the program run it as
-# it is built, without the detector. Of dataset, only what reads ahead is concurrent.
 TESTED     = $(shell $(GO) list ./... | sed 's|^github.com/rowtocol/rowtocol|.|' | grep -v '^\./e2e')
 # Modules of their own, so that the program depends on nothing that only they need.
 MODULES    = bench bench/peers internal/cmd/dist
-CONCURRENT = $(filter-out ./cmd/rowtocol ./configs ./dataset, $(shell grep -lE '^\s+go [a-zA-Z]|\.Go\b|AfterFunc|t\.Parallel|storetest\.Run' $(TESTED:%=%/*.go) | xargs -n 1 dirname | sort -u))
-SEQUENTIAL = $(filter-out $(CONCURRENT),$(TESTED))
-# Tests of job that the race detector thins.
-MATRICES   = Faults|Patience|Crash|PowerCuts
-# End-to-end tests run in a process per area, beside each other: an area's tests
-# are those whose names begin with it, and the last process has all others.
-AREAS      = YARN HungNodes HungCalls Failover Killed Kerberos HDFS CFile HFile
-E2E        = $(AREAS:%=e2e-%) e2e-others
+# The packages that run under the race detector, kept by hand: those in which something
+# is concurrent. The rest is a few times faster without it, and the tests of the program
+# run it as it is built.
+CONCURRENT = ./hadoop ./hadoop/pipes ./internal/budget ./internal/parallel ./internal/supervise \
+  ./job/input ./job/plan ./job/task ./mapper ./reducer ./spill ./store ./store/cluster ./store/hdfs ./store/location \
+  ./store/memstore ./store/webhdfs ./telemetry/lineage
+# Those of which some tests do: FEW in FEW_IN, and in MOST_IN all but MATRICES, the many
+# schedules and failures, for which the detector takes five times as long.
+FEW_IN     = ./dataset ./trevni
+FEW        = Remote|Piece|Place|Close|TablesAreReadOnce
+MOST_IN    = ./job ./job/publish
+MATRICES   = Faults|Patience|Crash|PowerCuts|Pairs|Three|Protocol
+SEQUENTIAL = $(filter-out $(CONCURRENT) $(FEW_IN) $(MOST_IN),$(TESTED))
+# End-to-end tests run in a process per area, beside each other: an area's tests are
+# those whose names begin with it. Those on HDFS and YARN share one cluster, and the
+# others are all that are of no area.
+E2E        = e2e-cluster e2e-CFile e2e-HFile e2e-others
+# Those of "make test-all" have clusters of their own, or kill the program.
+MORE_AREAS = Kerberos HungCalls HungNodes Failover Killed FullDataNodes
+MORE_E2E   = $(MORE_AREAS:%=e2e-%)
 # Those that soak alone has, or who asks for one of them: "make e2e-Airflow".
 SOAK_AREAS = Spark Airflow SecureYARN
 
@@ -58,7 +68,7 @@ endif
 empty     :=
 space     := $(empty) $(empty)
 
-.PHONY: build sample test unit race gate e2e e2e-run run-matches $(E2E) $(SOAK_AREAS:%=e2e-%) slowest hdfs soak clusters fuzz mutants bench bench-peers bench-hfile memory mail dist dist-check lint clean
+.PHONY: build sample test test-all unit race gate e2e e2e-run run-matches $(E2E) $(MORE_E2E) $(SOAK_AREAS:%=e2e-%) slowest hdfs soak clusters fuzz mutants bench bench-peers bench-hfile memory mail dist dist-check lint clean
 
 build: bin/rowtocol
 
@@ -75,38 +85,51 @@ sample: build
 	./bin/rowtocol convert --overwrite testdata/mail $(SAMPLE)
 	./bin/rowtocol inspect $(SAMPLE)
 
-# All tests. Those that wait longest are started first, so the program is built
-# before. The gate measures processor time, so it runs alone.
+# Runs targets beside each other, to the end also if one fails, and then GATE alone, for
+# it measures processor time. The last line is what all came to.
+define RUN_TESTS
+rm -f bin/test/*.json; \
+status=0; \
+$(MAKE) --no-print-directory --keep-going --jobs=$(JOBS) --output-sync=target $(1) || status=1; \
+$(if $(2),$(MAKE) --no-print-directory $(2) || status=1;) \
+$(GO) run ./internal/cmd/tally -status $$status bin/test/*.json
+endef
+
+# What a change should pass before it is committed. Tests that wait longest are started
+# first, so the program is built before.
 test: bin/rowtocol bin/e2e.test
+	@echo 'make test takes about 7 minutes on two cores; "make test-all" has what is left out here.'
+	@$(IN_SCRATCH) $(call RUN_TESTS,$(E2E) race unit)
+
+# What "make test" leaves out: clusters that are secure, hang or fail, kills, fuzzing
+# beyond the seeds, and the gate.
+test-all: bin/rowtocol bin/e2e.test
 	@$(GO) run ./internal/cmd/fuzz -check -time '$(FUZZ)'
-	@rm -f bin/test/*.json
-	@$(IN_SCRATCH) $(MAKE) --no-print-directory --jobs=$(JOBS) --output-sync=target $(E2E) race unit fuzz
-	@$(MAKE) --no-print-directory gate
+	@echo 'make test-all takes about 15 minutes on two cores, besides what "make test" takes.'
+	@$(IN_SCRATCH) $(call RUN_TESTS,$(MORE_E2E) fuzz,gate)
 
 # The race detector is for packages in which something is concurrent.
 race: export CGO_ENABLED = $(if $(RACE),1,0)
 race:
-	$(if $(TESTED),,$(error go list finds no packages))
 	@mkdir -p bin/test
-	nice $(GO) test $(RACE) -timeout $(UNIT_TIME) -run 'Remote|Piece|Place|Close' ./dataset
 	nice $(TESTS) -- $(RACE) -timeout $(UNIT_TIME) $(CONCURRENT)
+	nice $(call recorded,race-few) -- $(RACE) -timeout $(UNIT_TIME) -run '$(FEW)' $(FEW_IN)
+	nice $(call recorded,race-most) -- $(RACE) -timeout $(UNIT_TIME) -skip '$(MATRICES)' $(MOST_IN)
 
-# The race detector allocates, too, so tests that count run here as well, and
-# must be there in all these packages. So do the schedules of publishing, which are
-# many: with the detector they take five times as long; of the failures of whole
-# jobs the detector has some, and all are here.
+# What the race detector does not run. It allocates, too, so the test of mapper that
+# counts runs here as well, and must be there.
 unit:
 	$(if $(TESTED),,$(error go list finds no packages))
 	@mkdir -p bin/test
 	nice $(TESTS) -- -timeout $(UNIT_TIME) $(SEQUENTIAL)
-	for m in $(MODULES); do (cd $$m && nice $(TESTS:$@.json=$@-modules.json) -- -timeout $(UNIT_TIME) -skip Gate ./...) || exit; done
-	nice $(GO) test -run Alloc ./trevni ./mapper ./dataset | awk '{ print } /^ok/ && !/no tests to run/ { n++ } END { exit n != 3 }'
-	nice $(GO) test -timeout $(UNIT_TIME) -run 'Pairs|Three|Protocol' ./job/publish
-	nice $(GO) test -timeout $(UNIT_TIME) -run '$(MATRICES)' ./job
+	nice $(call recorded,unit-few) -- -timeout $(UNIT_TIME) -skip '$(FEW)' $(FEW_IN)
+	nice $(call recorded,unit-most) -- -timeout $(UNIT_TIME) -run '$(MATRICES)' $(MOST_IN)
+	for m in $(MODULES); do (cd $$m && nice $(call recorded,unit-$$(basename $$m)) -- -timeout $(UNIT_TIME) -skip Gate ./...) || exit; done
+	nice $(GO) test -run Alloc ./mapper | awk '{ print } /^ok/ && !/no tests to run/ { n++ } END { exit n != 1 }'
 
 gate:
 	@mkdir -p bin/test
-	cd bench && $(TESTS) -- -count=1 -timeout 5m .
+	cd bench && $(TESTS) -- -count=1 -timeout 5m -run Gate .
 
 # End-to-end tests of all areas, or with RUN those whose names it matches:
 # "make e2e RUN=HDFS".
@@ -114,19 +137,20 @@ e2e:
 ifdef RUN
 	@$(MAKE) --no-print-directory e2e-run
 else
-	@$(MAKE) --no-print-directory --jobs=$(JOBS) --output-sync=target $(E2E)
+	@$(call RUN_TESTS,$(E2E) $(MORE_E2E))
 endif
 
 e2e-run: WHICH = -test.run '$(RUN)'
-e2e-others: WHICH = -test.skip '^Test($(subst $(space),|,$(AREAS) $(SOAK_AREAS)))'
+e2e-cluster: WHICH = -test.run '^Test(HDFS|YARN)'
+e2e-others: WHICH = -test.skip '^Test($(subst $(space),|,HDFS YARN CFile HFile $(MORE_AREAS) $(SOAK_AREAS)))'
 $(SOAK_AREAS:%=e2e-%): export ROWTOCOL_SOAK ?= $(SOAK)
-$(AREAS:%=e2e-%) $(SOAK_AREAS:%=e2e-%): WHICH = -test.run '^Test$(@:e2e-%=%)'
+e2e-CFile e2e-HFile $(MORE_E2E) $(SOAK_AREAS:%=e2e-%): WHICH = -test.run '^Test$(@:e2e-%=%)'
 
 e2e-run: run-matches
 run-matches: bin/e2e.test
 	@bin/e2e.test -test.list '$(firstword $(subst /, ,$(RUN)))' | grep -q . || { echo 'no test matches RUN=$(RUN)' >&2; exit 1; }
 
-e2e-run $(E2E) $(SOAK_AREAS:%=e2e-%): bin/rowtocol bin/e2e.test
+e2e-run $(E2E) $(MORE_E2E) $(SOAK_AREAS:%=e2e-%): bin/rowtocol bin/e2e.test
 	@mkdir -p bin/test
 	@cd e2e && ROWTOCOL_STARTER=$$PPID ROWTOCOL_PROGRAM="$(CURDIR)/bin/rowtocol" $(TESTS) --raw-command -- \
 	  $(GO) tool test2json -t -p $@ "$(CURDIR)/bin/e2e.test" -test.v=test2json -test.paniconexit0 -test.timeout=$(E2E_TIME) $(WHICH)
@@ -140,15 +164,13 @@ hdfs:
 	@$(GO) run ./e2e/hadooptest/hdfs $(HDFS)
 
 # What is too slow for every commit, within 90 minutes on two cores: all cases of
-# what "make test" thins, with SOAK kills; the tests of the clusters themselves;
+# what "make test" and "make test-all" thin, with SOAK kills; the tests of the clusters themselves;
 # every fuzz target for minutes; every guard removed in turn; everything that users
 # get, built twice. The tests on HDFS take twice as long as any others, and mostly wait.
 soak:
 	@echo '$(SOAK)' | grep -qxE '[1-9][0-9]*' || { echo 'SOAK=$(SOAK) is not a number of kills' >&2; exit 1; }
 	@$(GO) run ./internal/cmd/fuzz -check -time '$(SOAK_FUZZ)'
-	@rm -f bin/test/*.json
-	@ROWTOCOL_SOAK=$(SOAK) $(MAKE) --no-print-directory --jobs=$(JOBS) --output-sync=target E2E_TIME=0 UNIT_TIME=0 FUZZ='$(SOAK_FUZZ)' \
-	  e2e-HDFS $(filter-out e2e-HDFS,$(E2E)) $(SOAK_AREAS:%=e2e-%) clusters race unit fuzz
+	@export ROWTOCOL_SOAK=$(SOAK); $(call RUN_TESTS,E2E_TIME=0 UNIT_TIME=0 FUZZ='$(SOAK_FUZZ)' $(E2E) $(MORE_E2E) $(SOAK_AREAS:%=e2e-%) clusters race unit fuzz)
 	@$(MAKE) --no-print-directory mutants
 	@$(MAKE) --no-print-directory dist-check
 

@@ -66,26 +66,15 @@ func runTests(m *testing.M) (int, error) {
 		return 1, err
 	}
 	defer java.stop()
-	if java.missing != "" {
-		fmt.Fprintf(os.Stderr, "e2e: SKIPPED: NO JAVA TREVNI, its judgment is missing: %s\n", java.missing)
+	// Tests skip for want of these, and fail at once if they are required.
+	if why := hadooptest.Missing(); why != "" && required() {
+		return 1, errors.New("ROWTOCOL_E2E=required, but there is no Hadoop: " + why)
 	}
-	if why := hadooptest.Missing(); why != "" {
-		if required() {
-			return 1, errors.New("ROWTOCOL_E2E=required, but there is no Hadoop: " + why)
-		}
-		fmt.Fprintf(os.Stderr, "e2e: SKIPPED: NO HADOOP, nothing is tested on HDFS: %s\n", why)
+	if _, err := kuduHome(); err != nil && required() {
+		return 1, fmt.Errorf("ROWTOCOL_E2E=required, but there is no Kudu: %w", err)
 	}
-	if _, err := kuduHome(); err != nil {
-		if required() {
-			return 1, errors.New("ROWTOCOL_E2E=required, but there is no Kudu: " + err.Error())
-		}
-		fmt.Fprintf(os.Stderr, "e2e: SKIPPED: NO KUDU, its judgment is missing: %s\n", err)
-	}
-	if _, err := hfileHome(); err != nil {
-		if required() {
-			return 1, errors.New("ROWTOCOL_E2E=required, but there is no HBase: " + err.Error())
-		}
-		fmt.Fprintf(os.Stderr, "e2e: SKIPPED: NO HBASE AND HUDI, their judgment is missing: %s\n", err)
+	if _, err := hfileHome(); err != nil && required() {
+		return 1, fmt.Errorf("ROWTOCOL_E2E=required, but there is no HBase: %w", err)
 	}
 	fmt.Printf("set-up: Java's classes, Hadoop's, Kudu's and HBase's tools: %v\n", time.Since(began).Round(10*time.Millisecond))
 	defer hadooptest.StopShared()

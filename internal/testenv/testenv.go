@@ -35,7 +35,6 @@ func Skip(t testing.TB, why string) {
 	if required {
 		t.Fatalf("ROWTOCOL_E2E=required, but %s", why)
 	}
-	fmt.Fprintf(os.Stderr, "SKIPPED: %s: %s\n", t.Name(), why)
 	t.Skip(why)
 }
 
