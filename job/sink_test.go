@@ -10,6 +10,7 @@ import (
 	"github.com/rowtocol/rowtocol/job/manifest"
 	"github.com/rowtocol/rowtocol/job/task"
 	"github.com/rowtocol/rowtocol/job/task/tasktest"
+	"github.com/rowtocol/rowtocol/spill"
 )
 
 // Tasks that were run with another sink than the commit's are to be run again.
@@ -34,7 +35,7 @@ func TestTasksOfAnotherSink(t *testing.T) {
 // failing is a sink that cannot merge.
 type failing struct{ tasktest.Keys }
 
-func (failing) Merge(context.Context, task.Output, string, func(task.NewFile) error) error {
+func (failing) Merge(context.Context, task.Output, *spill.Folder, func(task.NewFile) error) error {
 	return errors.New("it cannot")
 }
 

@@ -1,6 +1,7 @@
 package mapper
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/rowtocol/rowtocol/format"
@@ -53,13 +54,11 @@ func newGroup(t *task) (*group, error) {
 	}
 	spilled := len(cols)
 	if g.whole != nil {
-		spilled = rowsColumns
+		spilled = 1 // the output
+		t.sorter.Start(t.cfg.Spill, t.cfg.SpillOptions)
 	}
 	if g.spill, err = t.cfg.Spill.New(spilled, t.cfg.SpillOptions); err != nil {
 		return nil, err
-	}
-	if g.whole != nil {
-		t.sorter.start(g.spill)
 	}
 	return g, nil
 }
@@ -73,8 +72,13 @@ func (t *task) cause(err error) error {
 	return err
 }
 
-// close removes the spill of a row group that was not finished.
-func (g *group) close() error { return g.spill.Close() }
+// close removes the spills of a row group that was not finished.
+func (g *group) close() (err error) {
+	if g.whole != nil {
+		err = g.t.sorter.Reset()
+	}
+	return errors.Join(err, g.spill.Close())
+}
 
 // finish closes what is open and returns the outputs.
 func (g *group) finish() ([]format.Output, error) {

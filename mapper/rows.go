@@ -1,7 +1,6 @@
 package mapper
 
 import (
-	"context"
 	"errors"
 	"strings"
 
@@ -10,14 +9,6 @@ import (
 	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/format/column"
 	"github.com/rowtocol/rowtocol/format/damage"
-)
-
-// The columns of the spill of a row group of whole rows: the output, and the rows on their
-// way to it.
-const (
-	outputColumn = iota
-	runsColumn
-	rowsColumns // how many there are
 )
 
 // wholeRows is what a task has for a format that keeps rows whole. The shredder checks the
@@ -94,7 +85,7 @@ func (g *group) admit(datum []byte) error {
 		c.Blocks, c.Data, c.Stored = 1, c.Data+int64(len(datum)), c.Stored+g.rg.Size()-before
 		return nil
 	}
-	return g.t.sorter.add(key, datum)
+	return g.t.sorter.Add(key, datum)
 }
 
 // finishRows writes the rows in the order of their keys and returns the outputs.
@@ -103,31 +94,11 @@ func (g *group) finishRows() ([]format.Output, error) {
 	if g.t.sampled != nil {
 		return nil, nil
 	}
-	if err := g.whole.Start(spillWriter{g}); err != nil {
+	if err := g.whole.Start(g.spill.Writer(0)); err != nil {
 		return nil, err
 	}
-	rows := 0
-	err := g.t.sorter.each(func(key, datum []byte) error {
-		if rows++; rows%checkEvery == 0 && g.t.workers.ctx.Err() != nil {
-			return context.Cause(g.t.workers.ctx)
-		}
-		return g.whole.Append(key, datum)
-	})
-	if err != nil {
+	if err := g.t.sorter.Each(g.t.workers.ctx, g.whole.Append); err != nil {
 		return nil, err
 	}
 	return g.rg.Finish(g.rows)
-}
-
-// checkEvery is the number of rows that are merged between two looks at the context.
-const checkEvery = 1024
-
-// spillWriter writes the output of a row group of whole rows.
-type spillWriter struct{ g *group }
-
-func (w spillWriter) Write(p []byte) (int, error) {
-	if err := w.g.spill.Append(outputColumn, p); err != nil {
-		return 0, err
-	}
-	return len(p), nil
 }

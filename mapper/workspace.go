@@ -7,6 +7,7 @@ import (
 	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/format/column"
 	"github.com/rowtocol/rowtocol/internal/budget"
+	"github.com/rowtocol/rowtocol/spill"
 )
 
 // Workspaces hands the memory of tasks that have mapped their input on to
@@ -26,7 +27,7 @@ type workspace struct {
 	blocks   *admission
 	scanner  ocf.Scanner
 	encoders *encoders
-	sorter   *sorter // of rows that are kept whole; nil if the format takes columns
+	sorter   *spill.Sorter // of rows that are kept whole; nil if the format takes columns
 	bufs     *column.Buffers
 	// trialBufs take what a trial walk makes; nil if damage ends the task.
 	trialBufs *column.Buffers
@@ -37,6 +38,9 @@ type workspace struct {
 // trialBlock is the size of blocks of trial walks, which are thrown away: what is
 // kept of them counts among what there is of a column beside its block.
 const trialBlock = 512
+
+// typicalRow is the size in bytes of a row and its key by which memory for sorting is divided.
+const typicalRow = 56
 
 // mostAhead bounds the input blocks that are read ahead, which are enough as
 // long as a worker finds one whenever the reader has just been woken.
@@ -65,7 +69,7 @@ func newWorkspace(cfg *Config) *workspace {
 	w.encoders = newEncoders(&w.workers, blocks)
 	w.provide(cfg.BlockSize)
 	if whole && cfg.Spill != nil {
-		w.sorter = newSorter(&w.memory, cfg.Memory/4)
+		w.sorter = spill.NewSorter(cfg.Memory/4, typicalRow, w.memory.take, w.memory.Give)
 	}
 	if cfg.OnDamage != Fail {
 		w.trialBufs = column.NewBuffers(cfg.Mapping.Columns, cfg.Writer.Layout(), trialBlock)

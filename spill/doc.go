@@ -24,6 +24,9 @@
 // last one ended. All names in a folder are numbers: a file of another name is
 // not this program's and stays, and a warning names it.
 //
+// A Sorter puts records in the order of their keys, with a spill for what does not
+// fit its memory.
+//
 // The open files of all spills of a folder stay within one budget, so that
 // rows of 10,000 columns pass where 256 files may be open: beyond it, the file
 // that was used longest ago is closed, and opened again at need.

@@ -137,17 +137,6 @@ func (f *Folder) Dir() string { return f.dir }
 // Stored is the number of bytes that spills have written to the folder's disk.
 func (f *Folder) Stored() int64 { return f.stored.Load() }
 
-// TempDir makes an empty directory in the folder, for files that belong to no
-// spill. Their names are numbers, as those of os.CreateTemp for the pattern "*": others
-// stay if the process dies. The caller removes it.
-func (f *Folder) TempDir() (string, error) {
-	dir, err := os.MkdirTemp(f.dir, "*")
-	if err != nil {
-		return "", fmt.Errorf("spill: %w", err)
-	}
-	return dir, nil
-}
-
 // New makes an empty spill of so many columns. It fails with ENOSPC if the
 // disk has less than the reserve free, or fewer inodes than columns.
 func (f *Folder) New(columns int, o Options) (*Spill, error) {

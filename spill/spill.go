@@ -224,6 +224,64 @@ func (s *Spill) CopyTo(w io.Writer, col int, off, n int64) (int64, error) {
 	return done, err
 }
 
+// readAt reads a range of a column.
+func (s *Spill) readAt(col int, p []byte, off int64) error {
+	c := &s.cols[col]
+	c.copying.Lock()
+	defer c.copying.Unlock()
+	f, tail, err := s.begin(col, off, int64(len(p)))
+	if err != nil {
+		return err
+	}
+	stored := len(p) - len(tail)
+	copy(p[stored:], tail)
+	if f == nil {
+		return nil
+	}
+	defer s.end(col)
+	if n, err := f.ReadAt(p[:stored], off); err != nil {
+		if err == io.EOF {
+			err = io.ErrUnexpectedEOF
+		}
+		return fmt.Errorf("spill: %s: %d bytes of %d at %d: %w", f.Name(), n, stored, off, err)
+	}
+	return nil
+}
+
+// Reader returns a reader of what was appended to a column by now.
+func (s *Spill) Reader(col int) *io.SectionReader {
+	return io.NewSectionReader(columnReader{s, col}, 0, s.Size(col))
+}
+
+type columnReader struct {
+	spill *Spill
+	col   int
+}
+
+// ReadAt implements io.ReaderAt, within the column.
+func (r columnReader) ReadAt(p []byte, off int64) (int, error) {
+	if err := r.spill.readAt(r.col, p, off); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+// Writer returns a writer that appends to a column.
+func (s *Spill) Writer(col int) io.Writer { return columnWriter{s, col} }
+
+type columnWriter struct {
+	spill *Spill
+	col   int
+}
+
+// Write implements io.Writer.
+func (w columnWriter) Write(p []byte) (int, error) {
+	if err := w.spill.Append(w.col, p); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
 // begin returns where a range of a column is: the part in its file, which is
 // open and stays open until end is called, or nil, and after it the part in
 // memory.

@@ -2,14 +2,14 @@
 // are that have a key.
 //
 // While a task shreds its rows, a Sink takes the key of each (package rowkey) and sorts them
-// outside of memory to a run, a side file of the task's result. The last step before the output
-// is published merges the runs of all tasks to the files of the index:
+// (spill.Sorter) to a side file of the task's result. The last step before the output is
+// published merges the side files of all tasks to the files of the index:
 //
 //	_index/<output id>/<fields>/00000.hfile, 00001.hfile, …
 //
 // Each is an HFile of at most the size of a row group, so that it is one block of HDFS. Their
 // ranges of keys follow each other: a key is in two of them only if the rows that have it go on
-// where the first one is full. Runs are HFiles, too. A cell stands for a row:
+// where the first one is full. Side files are HFiles, too. A cell stands for a row:
 //
 //	row        the key
 //	family     empty

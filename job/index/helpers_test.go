@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
+	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -17,6 +18,7 @@ import (
 	"github.com/rowtocol/rowtocol/job/manifest"
 	"github.com/rowtocol/rowtocol/job/task"
 	"github.com/rowtocol/rowtocol/mapper"
+	"github.com/rowtocol/rowtocol/spill"
 	"github.com/rowtocol/rowtocol/store"
 )
 
@@ -60,6 +62,31 @@ func content(t testing.TB, f task.NewFile) []byte {
 	return b
 }
 
+func newFolder(t testing.TB) *spill.Folder {
+	t.Helper()
+	local, err := spill.OpenFolder(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := local.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return local
+}
+
+// checkClosed requires that no file below a folder is open.
+func checkClosed(t testing.TB, local *spill.Folder) {
+	t.Helper()
+	links, _ := filepath.Glob("/proc/self/fd/*")
+	for _, l := range links {
+		if name, _ := os.Readlink(l); strings.HasPrefix(name, local.Dir()+"/") {
+			t.Errorf("%s is open", name)
+		}
+	}
+}
+
 // memoryFile is an open file in memory.
 type memoryFile struct {
 	*bytes.Reader
@@ -74,7 +101,8 @@ func newFileOf(b []byte, name string) store.File { return memoryFile{bytes.NewRe
 // run gives the rows of each row group of a task to the sink.
 func (o *output) run(t testing.TB, s task.Sink, number int, groups ...[]row) {
 	t.Helper()
-	a, err := s.Begin(number, t.TempDir())
+	local := newFolder(t)
+	a, err := s.Begin(number, local)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,6 +131,7 @@ func (o *output) run(t testing.TB, s task.Sink, number int, groups ...[]row) {
 	if err := a.Close(); err != nil {
 		t.Fatal(err)
 	}
+	checkClosed(t, local)
 }
 
 // indexes are those that merge made.
@@ -113,13 +142,13 @@ func (o *output) indexes() []Index {
 // merge makes the indexes.
 func (o *output) merge(t testing.TB, s task.Sink) {
 	t.Helper()
-	dir := t.TempDir()
+	local := newFolder(t)
 	o.files, o.success.Index = make(map[string][]byte), nil
 	o.success.Request.Options.Index = nil
 	for _, spec := range s.(*Sink).specs {
 		o.success.Request.Options.Index = append(o.success.Request.Options.Index, spec.String())
 	}
-	err := s.Merge(t.Context(), task.Output{Fingerprint: fingerprint, Side: o.side}, dir, func(f task.NewFile) error {
+	err := s.Merge(t.Context(), task.Output{Fingerprint: fingerprint, Side: o.side}, local, func(f task.NewFile) error {
 		b := content(t, f)
 		name := path.Join(manifest.IndexDir, "0123456789abcdef", f.Name)
 		o.files[name] = b
@@ -129,9 +158,7 @@ func (o *output) merge(t testing.TB, s task.Sink) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if left, _ := filepath.Glob(dir + "/*"); len(left) > 0 {
-		t.Errorf("the merge left %q", left)
-	}
+	checkClosed(t, local)
 }
 
 // find returns the rows of a range of keys in an index, as "key task.group.row".

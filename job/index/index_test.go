@@ -31,6 +31,9 @@ func randomRows(random *rand.Rand, n int) []row {
 	return rows
 }
 
+// little is memory for a few keys.
+const little = 2*spillBuffer + 1000
+
 func TestIndexHasAllRows(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	tasks := [][][]row{
@@ -39,15 +42,15 @@ func TestIndexHasAllRows(t *testing.T) {
 		{randomRows(random, 500)},
 	}
 	for name, c := range map[string]struct {
-		memory int   // of a sorter
-		merge  int   // of the merge
+		memory int64 // of a sorter
+		merge  int64 // of the merge
 		size   int64 // ceiling of a file
 		files  int   // at least
 	}{
 		"in memory":    {1 << 20, 1 << 20, 1 << 20, 1},
-		"many runs":    {1000, 0, 1 << 20, 1},
+		"many runs":    {little, little, 1 << 20, 1},
 		"little files": {1 << 20, 1 << 20, 9_000, 4},
-		"no room":      {1000, 0, 1, 20},
+		"no room":      {little, little, 1, 20},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := mustSink(t, newPlan("id", "name"), 1<<30)
@@ -267,7 +270,7 @@ func TestRefusedRows(t *testing.T) {
 		"a far row":    {Number: math.MaxUint32 + 1},
 		"a late group": {Group: math.MaxUint32 + 1},
 	} {
-		a, err := s.Begin(0, t.TempDir())
+		a, err := s.Begin(0, newFolder(t))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -303,10 +306,10 @@ func TestOf(t *testing.T) {
 	}
 }
 
-// TestManyRuns merges more runs than may be open at a time.
-func TestManyRuns(t *testing.T) {
+// TestManyTasks merges the keys of many tasks, one side file after the other.
+func TestManyTasks(t *testing.T) {
 	s := mustSink(t, newPlan("id"), 1<<30)
-	s.merge = 0
+	s.merge = little
 	var o output
 	var tasks [][][]row
 	for i := range 70 {
@@ -328,36 +331,16 @@ func TestManyRuns(t *testing.T) {
 	if got, want := o.find(t, o.indexes()[0], rowkey.Range{}), wanted("id", tasks...); !slices.Equal(got, want) {
 		t.Errorf("%d rows, want %d", len(got), len(want))
 	}
-	if open != 0 || most > leastFanIn {
-		t.Errorf("%d runs stay open, %d were at a time", open, most)
+	if open != 0 || most > 1 {
+		t.Errorf("%d side files stay open, %d were at a time", open, most)
 	}
 }
 
-// TestSorterMemory sorts keys of all lengths, and takes no more memory than it may.
-func TestSorterMemory(t *testing.T) {
-	for name, size := range map[string]int{"none": 0, "short": 8, "long": 4000} {
-		const limit = 64 << 10
-		s := newSorter(t.TempDir(), limit)
-		key := bytes.Repeat([]byte("k"), size)
-		for i := range 3 * limit / (size + positionSize) {
-			if err := s.add(key, Position{Row: uint32(i)}); err != nil {
-				t.Fatal(err)
-			}
-			if taken := cap(s.memory) + entrySize*cap(s.entries); taken > limit {
-				t.Fatalf("%s: %d bytes are taken of %d", name, taken, limit)
-			}
-		}
-		if len(s.runs) < 2 {
-			t.Errorf("%s: %d runs", name, len(s.runs))
-		}
-	}
-}
-
-// TestInterrupted ends an attempt whose context has ended while its runs are merged.
+// TestInterrupted ends an attempt whose context has ended while its keys are merged.
 func TestInterrupted(t *testing.T) {
 	s := mustSink(t, newPlan("id"), 1<<30)
-	s.memory = 1000
-	a, err := s.Begin(0, t.TempDir())
+	s.memory = little
+	a, err := s.Begin(0, newFolder(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -396,7 +379,7 @@ func BenchmarkSort(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for range b.N {
-		a, err := s.Begin(0, b.TempDir())
+		a, err := s.Begin(0, newFolder(b))
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -415,3 +398,25 @@ func BenchmarkSort(b *testing.B) {
 }
 
 var _ task.Sink = (*Sink)(nil)
+
+func BenchmarkMerge(b *testing.B) {
+	for _, tasks := range []int{1, 20, 200} {
+		b.Run(fmt.Sprintf("%d tasks", tasks), func(b *testing.B) {
+			s := mustSink(b, newPlan("id"), 512<<20)
+			random := rand.New(rand.NewPCG(1, 2))
+			var o output
+			for n := range tasks {
+				rows := make([]row, 2_000_000/tasks)
+				for i := range rows {
+					rows[i].id = random.Int64()
+				}
+				o.run(b, s, n, rows)
+			}
+			b.ReportAllocs()
+			b.ResetTimer()
+			for b.Loop() {
+				o.merge(b, s)
+			}
+		})
+	}
+}

@@ -9,7 +9,7 @@ import (
 	"github.com/rowtocol/rowtocol/job/manifest"
 )
 
-// Keys of the file info of runs and of files of an index; runs have no fingerprint.
+// Keys of the file info of side files and of files of an index; side files have no fingerprint.
 const (
 	infoFields      = "rowtocol.index"
 	infoNulls       = "rowtocol.nulls"

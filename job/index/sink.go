@@ -5,8 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"strings"
 
 	"github.com/rowtocol/rowtocol/avro/rowkey"
@@ -17,22 +15,24 @@ import (
 	"github.com/rowtocol/rowtocol/job/manifest"
 	"github.com/rowtocol/rowtocol/job/task"
 	"github.com/rowtocol/rowtocol/mapper"
+	"github.com/rowtocol/rowtocol/spill"
 )
 
 // Bounds of what an attempt at a task takes for sorting the keys of an index, in bytes, and
-// the part of the memory that is for all of them.
+// the part of the memory that is for all of them; and the most that a merge takes.
 const (
-	leastMemory = leastFanIn * mergeMemory
+	leastMemory = 512 << 10
 	mostMemory  = 8 << 20
 	memoryShare = 16
+	mostMerge   = 16 << 20
 )
 
 // Sink makes the indexes of a plan. It implements task.Sink.
 type Sink struct {
 	specs  []*rowkey.Spec
-	memory int   // bytes for each index of an attempt
+	memory int64 // bytes for each index of an attempt
 	size   int64 // ceiling of a file of an index, in bytes
-	merge  int   // bytes for merging
+	merge  int64 // bytes for merging
 }
 
 // Of returns the Sink that makes the indexes that a plan asks for; nil if it asks for none.
@@ -44,8 +44,8 @@ func Of(p *manifest.Plan, memory int64) (task.Sink, error) {
 	}
 	n := int64(len(o.Index))
 	s := &Sink{
-		memory: int(min(max(memory/memoryShare/n, leastMemory), mostMemory)), size: o.RowGroupSize,
-		merge: int(min(memory/4, mostFanIn*mergeMemory)),
+		memory: min(max(memory/memoryShare/n, leastMemory), mostMemory), size: o.RowGroupSize,
+		merge: min(memory/4, mostMerge),
 	}
 	if p.Schema == "" {
 		return s, nil // there are no rows
@@ -71,13 +71,13 @@ func (s *Sink) Name() string {
 }
 
 // Memory implements task.Sink.
-func (s *Sink) Memory() int64 { return int64(len(s.specs)) * int64(s.memory) }
+func (s *Sink) Memory() int64 { return int64(len(s.specs)) * s.memory }
 
 // Begin implements task.Sink.
-func (s *Sink) Begin(number int, dir string) (task.AttemptSink, error) {
-	a := &attempt{sink: s, task: number}
+func (s *Sink) Begin(number int, local *spill.Folder) (task.AttemptSink, error) {
+	a := &attempt{task: number, local: local}
 	for _, spec := range s.specs {
-		a.indexes = append(a.indexes, keys{spec: spec, field: len(a.paths), sorter: newSorter(dir, s.memory)})
+		a.indexes = append(a.indexes, keys{spec: spec, field: len(a.paths), sorter: newSorter(local, s.memory)})
 		a.paths = append(a.paths, spec.Paths()...)
 	}
 	return a, nil
@@ -85,20 +85,21 @@ func (s *Sink) Begin(number int, dir string) (task.AttemptSink, error) {
 
 // attempt takes the keys of the rows of a task.
 type attempt struct {
-	sink    *Sink
 	task    int
+	local   *spill.Folder
 	paths   []string
 	indexes []keys
-	files   []*os.File
+	files   []*localFile
 }
 
 // keys are those of one index.
 type keys struct {
-	spec   *rowkey.Spec
-	field  int // of its first field among those of all indexes
-	sorter *sorter
-	nulls  int64
-	buf    []byte
+	spec     *rowkey.Spec
+	field    int           // of its first field among those of all indexes
+	sorter   *spill.Sorter // of positions by keys
+	nulls    int64
+	key      []byte
+	position []byte
 }
 
 // Keys implements mapper.RowSink.
@@ -113,18 +114,19 @@ func (a *attempt) Row(r *mapper.Row) error {
 	for i := range a.indexes {
 		k := &a.indexes[i]
 		var ok bool
-		k.buf, ok = k.spec.Append(k.buf[:0], r.Keys[k.field:])
+		k.key, ok = k.spec.Append(k.key[:0], r.Keys[k.field:])
 		if !ok {
 			k.nulls++
 			continue
 		}
 		//guard: the key would not fit its cell
-		if len(k.buf) > hfile.MaxRow {
-			err := damage.New(damage.Unsupported, "", -1, "the key %s has %d bytes, of which an index takes %d", k.spec, len(k.buf), hfile.MaxRow)
+		if len(k.key) > hfile.MaxRow {
+			err := damage.New(damage.Unsupported, "", -1, "the key %s has %d bytes, of which an index takes %d", k.spec, len(k.key), hfile.MaxRow)
 			err.Row = r.Number
 			return err
 		}
-		if err := k.sorter.add(k.buf, p); err != nil {
+		k.position = p.append(k.position[:0])
+		if err := k.sorter.Add(k.key, k.position); err != nil {
 			return err
 		}
 	}
@@ -136,44 +138,40 @@ func (a *attempt) Finish(ctx context.Context) ([]task.NewFile, error) {
 	files := make([]task.NewFile, len(a.indexes))
 	for i := range a.indexes {
 		k := &a.indexes[i]
-		path, err := k.sorter.finish(ctx, hfile.Info{fieldsPair(k.spec.String()), nullsPair(k.nulls)})
+		f, err := createLocal(a.local, hfile.WriterOptions{BlockSize: sideBlock, Info: hfile.Info{fieldsPair(k.spec.String()), nullsPair(k.nulls)}})
 		if err != nil {
 			return nil, err
 		}
-		f, err := os.Open(path)
-		if err != nil {
-			return nil, fmt.Errorf("index: %w", err)
-		}
 		a.files = append(a.files, f)
-		if files[i], err = newFile(runName(k.spec), f); err != nil {
+		if err := k.sorter.Each(ctx, f.add); err != nil {
+			return nil, err
+		}
+		k.sorter = nil // for its memory
+		if files[i], err = f.end(sideName(k.spec)); err != nil {
 			return nil, err
 		}
 	}
 	return files, nil
 }
 
-// newFile is a local file that is to be stored under a name.
-func newFile(name string, f *os.File) (task.NewFile, error) {
-	info, err := f.Stat()
-	if err != nil {
-		return task.NewFile{}, fmt.Errorf("index: %w", err)
-	}
-	return task.NewFile{Name: name, Content: io.NewSectionReader(f, 0, info.Size())}, nil
-}
-
 // Close implements task.AttemptSink.
 func (a *attempt) Close() error {
 	var err error
 	for _, f := range a.files {
-		err = errors.Join(err, f.Close())
+		err = errors.Join(err, f.spill.Close())
+	}
+	for _, k := range a.indexes {
+		if k.sorter != nil {
+			err = errors.Join(err, k.sorter.Reset())
+		}
 	}
 	return err
 }
 
 // Merge implements task.Sink.
-func (s *Sink) Merge(ctx context.Context, of task.Output, dir string, store func(task.NewFile) error) error {
+func (s *Sink) Merge(ctx context.Context, of task.Output, local *spill.Folder, store func(task.NewFile) error) error {
 	for _, spec := range s.specs {
-		if err := s.mergeIndex(ctx, spec, of, dir, store); err != nil {
+		if err := s.mergeIndex(ctx, spec, of, local, store); err != nil {
 			return fmt.Errorf("%s: %w", spec, err)
 		}
 	}
@@ -181,104 +179,87 @@ func (s *Sink) Merge(ctx context.Context, of task.Output, dir string, store func
 }
 
 // mergeIndex makes the files of one index.
-func (s *Sink) mergeIndex(ctx context.Context, spec *rowkey.Spec, of task.Output, dir string, store func(task.NewFile) error) (err error) {
-	m := &merger{dir: dir, maxOpen: fanIn(s.merge)}
+func (s *Sink) mergeIndex(ctx context.Context, spec *rowkey.Spec, of task.Output, local *spill.Folder, store func(task.NewFile) error) (err error) {
+	sorter, nulls := newSorter(local, s.merge), int64(0)
+	defer func() { err = errors.Join(err, sorter.Reset()) }()
 	for _, f := range of.Side {
-		if f.Name == runName(spec) {
-			m.sources = append(m.sources, source{
-				name: fmt.Sprintf("the keys of task %d", f.Task),
-				open: func(ctx context.Context) (file, error) { return f.Open(ctx) },
-			})
+		if f.Name == sideName(spec) {
+			n, err := readSide(ctx, &f, sorter.Add)
+			if err != nil {
+				return err
+			}
+			nulls += n
 		}
 	}
-	w := &fileWriter{dir: dir, name: manifest.IndexName(spec.String()), limit: s.size, store: store}
-	defer func() { err = errors.Join(err, w.abandon()) }()
-	begin := func(nulls int64) error {
-		w.info = hfile.Info{
-			fieldsPair(spec.String()), nullsPair(nulls),
-			{Key: infoFingerprint, Value: []byte(of.Fingerprint)},
-		}
-		return w.begin()
+	w := &fileWriter{
+		local: local, name: manifest.IndexName(spec.String()), limit: s.size, store: store,
+		info: hfile.Info{fieldsPair(spec.String()), nullsPair(nulls), {Key: infoFingerprint, Value: []byte(of.Fingerprint)}},
 	}
-	if err := m.run(ctx, begin, w.add); err != nil {
+	if err := w.begin(); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, w.f.spill.Close()) }()
+	if err := sorter.Each(ctx, w.add); err != nil {
 		return err
 	}
 	return w.end()
 }
 
-// runName is the name of the side file with the sorted keys of a task.
-func runName(spec *rowkey.Spec) string { return manifest.IndexName(spec.String()) + suffix }
+// sideName is the name of the side file with the sorted keys of a task.
+func sideName(spec *rowkey.Spec) string { return manifest.IndexName(spec.String()) + suffix }
 
-// suffix ends the names of files of an index and of runs.
+// suffix ends the names of files of an index and of side files.
 const suffix = ".hfile"
 
 // fileWriter writes the files of an index, one after the other, of which there is always one.
 type fileWriter struct {
-	dir   string
+	local *spill.Folder
 	name  string // of the index's directory
 	limit int64  // bytes of a file
 	info  hfile.Info
 	store func(task.NewFile) error
 
 	number int
-	f      *os.File
-	out    *buffered
-	w      *hfile.Writer
+	f      *localFile
 	first  []byte // key
 }
 
 // add writes a cell. A file ends where its size would pass the limit.
-func (w *fileWriter) add(key hfile.Key) error {
-	if w.w.Cells() > 0 && w.w.Bound(len(key), 0) > w.limit {
-		if err := errors.Join(w.end(), w.abandon()); err != nil {
+func (w *fileWriter) add(key, position []byte) error {
+	cell := w.f.cell(key, position)
+	if w.f.Cells() > 0 && w.f.Bound(len(cell), 0) > w.limit {
+		if err := errors.Join(w.end(), w.f.spill.Close()); err != nil {
 			return err
 		}
 		if err := w.begin(); err != nil {
 			return err
 		}
 	}
-	if w.w.Cells() == 0 {
-		w.first = append(w.first[:0], key.Row()...)
+	if w.f.Cells() == 0 {
+		w.first = append(w.first[:0], key...)
 	}
-	return w.w.Append(key, nil)
+	return w.f.Append(cell, nil)
 }
 
 // begin begins a file.
-func (w *fileWriter) begin() (err error) {
-	if w.f, err = create(w.dir, diskReserve); err != nil {
-		return err
+func (w *fileWriter) begin() error {
+	f, err := createLocal(w.local, hfile.WriterOptions{RowBloom: true, Info: w.info})
+	if err == nil {
+		w.f = f
 	}
-	w.out = &buffered{f: w.f}
-	w.w, err = hfile.NewWriter(w.out, hfile.WriterOptions{RowBloom: true, Info: w.info})
 	return err
 }
 
 // end stores the file.
 func (w *fileWriter) end() error {
-	if err := w.w.Close(); err != nil {
-		return err
-	}
-	if err := w.out.flush(); err != nil {
-		return err
-	}
-	f, err := newFile(manifest.InPart(w.name, manifest.IndexFile(w.number, suffix)), w.f)
+	f, err := w.f.end(manifest.InPart(w.name, manifest.IndexFile(w.number, suffix)))
 	if err != nil {
 		return err
 	}
-	f.Keys = &manifest.KeyRange{Entries: w.w.Cells()}
-	if w.w.Cells() > 0 {
-		f.Keys.First, f.Keys.Last = bytes.Clone(w.first), bytes.Clone(w.w.LastKey().Row())
+	f.Keys = &manifest.KeyRange{Entries: w.f.Cells()}
+	if w.f.Cells() > 0 {
+		f.Keys.First, f.Keys.Last = bytes.Clone(w.first), bytes.Clone(w.f.LastKey().Row())
 	}
 	w.number++
 	return w.store(f)
-}
-
-// abandon removes the local file, if there is one.
-func (w *fileWriter) abandon() error {
-	if w.f == nil {
-		return nil
-	}
-	err := errors.Join(w.f.Close(), os.Remove(w.f.Name()))
-	w.f = nil
-	return err
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path"
 	"strings"
 
@@ -13,6 +12,7 @@ import (
 	"github.com/rowtocol/rowtocol/job/manifest"
 	"github.com/rowtocol/rowtocol/mapper"
 	"github.com/rowtocol/rowtocol/reducer"
+	"github.com/rowtocol/rowtocol/spill"
 	"github.com/rowtocol/rowtocol/store"
 )
 
@@ -24,15 +24,13 @@ type Sink interface {
 	// Name says what is made and how, and is not empty: what a sink of another name
 	// left is not used, as if the tasks had not been done.
 	Name() string
-	// Begin begins an attempt at a task. dir is an empty local directory, which is
-	// removed when the attempt has ended.
-	Begin(task int, dir string) (AttemptSink, error)
+	// Begin begins an attempt at a task, which may keep spills in a folder.
+	Begin(task int, local *spill.Folder) (AttemptSink, error)
 	// Memory is how many bytes an attempt takes at most.
 	Memory() int64
 	// Merge makes an index of what all tasks left, and calls store with each of its
-	// files. Files of one directory follow each other. dir is as for Begin, and is
-	// removed when Merge has returned.
-	Merge(ctx context.Context, of Output, dir string, store func(NewFile) error) error
+	// files. Files of one directory follow each other. local is as for Begin.
+	Merge(ctx context.Context, of Output, local *spill.Folder, store func(NewFile) error) error
 }
 
 // AttemptSink is the sink of one attempt at a task.
@@ -77,14 +75,10 @@ func (a *attempt) beginSink() (end func() error, err error) {
 	if a.options.Sink == nil {
 		return func() error { return nil }, nil
 	}
-	dir, err := a.spill.TempDir()
-	if err != nil {
+	if a.sink, err = a.options.Sink.Begin(a.task.ID, a.spill); err != nil {
 		return nil, err
 	}
-	if a.sink, err = a.options.Sink.Begin(a.task.ID, dir); err != nil {
-		return nil, errors.Join(err, os.RemoveAll(dir))
-	}
-	return func() error { return errors.Join(a.sink.Close(), os.RemoveAll(dir)) }, nil
+	return a.sink.Close, nil
 }
 
 // storeSide stores the side files.
@@ -186,13 +180,8 @@ func merge(ctx context.Context, o Options, st store.Store, dir string, of Output
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, folder.Close()) }()
-	local, err := folder.TempDir()
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(local)) }()
 	k := &indexKeeper{st: st, dir: dir, seen: make(map[string]bool)}
-	err = o.Sink.Merge(ctx, of, local, func(f NewFile) error { return k.keep(ctx, f) })
+	err = o.Sink.Merge(ctx, of, folder, func(f NewFile) error { return k.keep(ctx, f) })
 	if err != nil {
 		k.removeAll(ctx)
 		return nil, err

@@ -16,6 +16,7 @@ import (
 	"github.com/rowtocol/rowtocol/job/failure/failuretest"
 	"github.com/rowtocol/rowtocol/job/manifest"
 	"github.com/rowtocol/rowtocol/mapper"
+	"github.com/rowtocol/rowtocol/spill"
 	"github.com/rowtocol/rowtocol/store"
 	"github.com/rowtocol/rowtocol/store/storetest"
 )
@@ -45,14 +46,23 @@ func (s *firsts) fail(at string) error {
 
 func (s *firsts) Name() string { return "firsts" }
 
-func (s *firsts) Begin(number int, dir string) (AttemptSink, error) {
-	err := os.WriteFile(filepath.Join(dir, "spilled"), nil, 0o666)
+func (s *firsts) Begin(number int, local *spill.Folder) (AttemptSink, error) {
+	err := spilled(local)
 	return &taskFirsts{firsts: s, number: number}, errors.Join(err, s.fail("begin"))
+}
+
+// spilled leaves a file in a folder.
+func spilled(local *spill.Folder) error {
+	sp, err := local.New(1, spill.Options{})
+	if err != nil {
+		return err
+	}
+	return sp.Append(0, []byte("spilled"))
 }
 
 func (s *firsts) Memory() int64 { return 1 << 10 }
 
-func (s *firsts) Merge(ctx context.Context, of Output, dir string, store func(NewFile) error) error {
+func (s *firsts) Merge(ctx context.Context, of Output, local *spill.Folder, store func(NewFile) error) error {
 	s.merged.Add(1)
 	var all strings.Builder
 	for _, f := range of.Side {
@@ -68,7 +78,7 @@ func (s *firsts) Merge(ctx context.Context, of Output, dir string, store func(Ne
 			return err
 		}
 	}
-	err := os.WriteFile(filepath.Join(dir, "spilled"), nil, 0o666)
+	err := spilled(local)
 	if err == nil {
 		err = store(newFile(s.index, all.String()))
 	}

@@ -1,19 +1,18 @@
 package tasktest
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/binary"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 
 	"github.com/rowtocol/rowtocol/job/manifest"
 	"github.com/rowtocol/rowtocol/job/task"
 	"github.com/rowtocol/rowtocol/mapper"
+	"github.com/rowtocol/rowtocol/spill"
 )
 
 // Keys is a sink that makes an index of one field: lines of a value, the task, the
@@ -28,9 +27,9 @@ func (k Keys) Of(*manifest.Plan) (task.Sink, error) { return k, nil }
 func (k Keys) Name() string { return "keys of " + k.Field }
 
 // Begin implements task.Sink.
-func (k Keys) Begin(number int, dir string) (task.AttemptSink, error) {
-	f, err := os.CreateTemp(dir, "*")
-	return &taskKeys{of: k, task: number, file: f, lines: bufio.NewWriter(f)}, err
+func (k Keys) Begin(number int, local *spill.Folder) (task.AttemptSink, error) {
+	sp, err := local.New(1, spill.Options{})
+	return &taskKeys{of: k, task: number, spill: sp}, err
 }
 
 // Memory implements task.Sink.
@@ -38,7 +37,7 @@ func (k Keys) Memory() int64 { return 0 }
 
 // Merge implements task.Sink. Tasks come in order, so lines only have to be sorted
 // by their values.
-func (k Keys) Merge(ctx context.Context, of task.Output, _ string, store func(task.NewFile) error) error {
+func (k Keys) Merge(ctx context.Context, of task.Output, _ *spill.Folder, store func(task.NewFile) error) error {
 	side := of.Side
 	if len(side) == 0 {
 		return nil
@@ -86,8 +85,7 @@ type taskKeys struct {
 	of    Keys
 	task  int
 	rows  int
-	file  *os.File
-	lines *bufio.Writer
+	spill *spill.Spill
 }
 
 // Keys implements mapper.RowSink.
@@ -96,21 +94,17 @@ func (k *taskKeys) Keys() []string { return []string{k.of.Field} }
 // Row implements mapper.RowSink.
 func (k *taskKeys) Row(r *mapper.Row) error {
 	k.rows++
-	_, err := fmt.Fprintf(k.lines, "%x %05d %05d %09d\n", r.Keys[0], k.task, r.Group, r.Number)
+	_, err := fmt.Fprintf(k.spill.Writer(0), "%x %05d %05d %09d\n", r.Keys[0], k.task, r.Group, r.Number)
 	return err
 }
 
 // Finish implements task.AttemptSink.
 func (k *taskKeys) Finish(context.Context) ([]task.NewFile, error) {
-	if err := k.lines.Flush(); err != nil || k.rows == 0 {
-		return nil, err
+	if k.rows == 0 {
+		return nil, nil
 	}
-	info, err := k.file.Stat()
-	if err != nil {
-		return nil, err
-	}
-	return []task.NewFile{{Name: fmt.Sprintf("%s-%d", k.of.Field, k.task), Content: io.NewSectionReader(k.file, 0, info.Size())}}, nil
+	return []task.NewFile{{Name: fmt.Sprintf("%s-%d", k.of.Field, k.task), Content: k.spill.Reader(0)}}, nil
 }
 
 // Close implements task.AttemptSink.
-func (k *taskKeys) Close() error { return k.file.Close() }
+func (k *taskKeys) Close() error { return k.spill.Close() }

@@ -1,0 +1,103 @@
+package index
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/rowtocol/rowtocol/hfile"
+	"github.com/rowtocol/rowtocol/job/task"
+	"github.com/rowtocol/rowtocol/spill"
+)
+
+const (
+	// diskReserve is what is left free on the disk of the temporary directory.
+	diskReserve = 16 << 20
+	// spillBuffer is the memory of a spill, of which an index has two.
+	spillBuffer = 64 << 10
+	// typicalKey is the size in bytes of a key and a position by which memory is divided.
+	typicalKey = 24
+	// sideBlock is the size of the blocks of side files.
+	sideBlock = 16 << 10
+	// maxSideBlock is more than a block of a side file has, also with the longest key, and than
+	// all that is read on opening it.
+	maxSideBlock = 1 << 20
+)
+
+var spillOptions = spill.Options{Reserve: diskReserve, Memory: spillBuffer}
+
+// newSorter returns a sorter of positions by keys, which takes some bytes of memory for an index
+// with what is written beside it.
+func newSorter(local *spill.Folder, memory int64) *spill.Sorter {
+	s := spill.NewSorter(memory-2*spillBuffer, typicalKey, func(n int) ([]byte, error) { return make([]byte, n), nil }, func([]byte) {})
+	s.Start(local, spillOptions)
+	return s
+}
+
+// localFile is an HFile of positions by keys in a spill. Whoever creates it closes the spill.
+type localFile struct {
+	*hfile.Writer
+	spill *spill.Spill
+	key   hfile.Key // of the last cell
+}
+
+func createLocal(local *spill.Folder, o hfile.WriterOptions) (*localFile, error) {
+	sp, err := local.New(1, spillOptions)
+	if err != nil {
+		return nil, err
+	}
+	w, err := hfile.NewWriter(sp.Writer(0), o)
+	if err != nil {
+		return nil, errors.Join(err, sp.Close())
+	}
+	return &localFile{Writer: w, spill: sp}, nil
+}
+
+// cell returns the key of a cell, which is valid until the next call.
+func (f *localFile) cell(key, position []byte) hfile.Key {
+	f.key = hfile.AppendKey(f.key[:0], key, nil, position, hfile.LatestTimestamp, hfile.Put)
+	return f.key
+}
+
+// add appends a cell.
+func (f *localFile) add(key, position []byte) error { return f.Append(f.cell(key, position), nil) }
+
+// end completes the file, which is to be stored under a name.
+func (f *localFile) end(name string) (task.NewFile, error) {
+	if err := f.Writer.Close(); err != nil {
+		return task.NewFile{}, err
+	}
+	return task.NewFile{Name: name, Content: f.spill.Reader(0)}, nil
+}
+
+// readSide calls add with the cells of a side file, and returns how many rows have no key.
+func readSide(ctx context.Context, side *task.SideFile, add func(key, position []byte) error) (nulls int64, err error) {
+	f := new(openFile)
+	if f.file, err = side.Open(ctx); err != nil {
+		return 0, err
+	}
+	defer f.close()
+	name := fmt.Sprintf("the keys of task %d", side.Task)
+	if f.r, err = hfile.Open(f.file, f.file.Size(), hfile.OpenOptions{Name: name, MaxBlock: maxSideBlock}); err != nil {
+		return 0, err
+	}
+	f.s = f.r.Scan()
+	if nulls, err = nullsOf(f.r); err != nil {
+		return 0, err
+	}
+	var position []byte
+	for n := 0; f.s.Next(); n++ {
+		if n%checkEvery == 0 && ctx.Err() != nil {
+			return 0, context.Cause(ctx)
+		}
+		p, err := f.position()
+		if err == nil {
+			position = p.append(position[:0])
+			err = add(f.s.Key().Row(), position)
+		}
+		if err != nil {
+			return 0, err
+		}
+	}
+	return nulls, f.s.Err()
+}
