@@ -8,6 +8,7 @@ import (
 	"io"
 
 	"github.com/rowtocol/rowtocol/format"
+	"github.com/rowtocol/rowtocol/format/column"
 	"github.com/rowtocol/rowtocol/format/damage"
 	"github.com/rowtocol/rowtocol/format/protobuf"
 )
@@ -136,8 +137,8 @@ func (d *dumper) document(p *part) {
 
 // file dumps a file.
 func (d *dumper) file(p *part, f *partFile) {
-	memory := &tally{of: p.memory}
-	defer memory.end()
+	memory := &column.Reservation{Of: p.memory}
+	defer memory.ShrinkTo(0)
 	d.begin(f.stored, "%s", d.describe(p, f))
 	file, err := f.openBy(p, memory)
 	if d.damaged(err) {

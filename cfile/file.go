@@ -38,7 +38,7 @@ type readBlock func(p []byte, off, end int64) (int, error)
 // is for messages. Errors are *damage.Error, or wrap what r reported.
 func Open(r io.ReaderAt, size int64, name string) (*File, error) {
 	read := func(p []byte, off, _ int64) (int, error) { return r.ReadAt(p, off) }
-	return newFile(r, size, name, read, unlimited{})
+	return newFile(r, size, name, read, column.Unlimited{})
 }
 
 // newFile is Open with a way of its own of reading data blocks, and an account of the memory
@@ -52,12 +52,6 @@ func newFile(r io.ReaderAt, size int64, name string, read readBlock, memory colu
 	}
 	return f, nil
 }
-
-// unlimited is memory without an account.
-type unlimited struct{}
-
-func (unlimited) Reserve(int64) error { return nil }
-func (unlimited) Release(int64)       {}
 
 // Name is the name given to Open.
 func (f *File) Name() string { return f.name }

@@ -147,13 +147,8 @@ func (f *partFile) check(is *Footer) error {
 // or a lone CFile, which is a part of one column. Files are opened when their columns are
 // asked for. Errors are *damage.Error, or wrap what reading reported.
 func openPart(files []format.File, o format.OpenOptions) (format.Part, error) {
-	p := &part{max: format.DefaultMaxBlock, memory: unlimited{}}
-	if o.MaxBlock > 0 {
-		p.max = o.MaxBlock
-	}
-	if o.Memory != nil {
-		p.memory = o.Memory
-	}
+	o = o.EnsureDefaults()
+	p := &part{max: o.MaxBlock, memory: o.Memory}
 	named := make(map[string]format.File, len(files))
 	for _, f := range files {
 		named[path.Base(f.Name())] = f

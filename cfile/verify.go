@@ -204,8 +204,8 @@ func (s *blockSums) reach(row int64) error {
 
 // verifyFile checks a file of the part, whose rows it gives to check.
 func (p *part) verifyFile(ctx context.Context, f *partFile, sums *blockSums, check func(*Rows) error) error {
-	memory := &tally{of: p.memory}
-	defer memory.end()
+	memory := &column.Reservation{Of: p.memory}
+	defer memory.ShrinkTo(0)
 	file, err := f.openBy(p, memory)
 	if err == nil {
 		v := fileVerifier{f: file, sums: sums, check: check}
@@ -217,27 +217,6 @@ func (p *part) verifyFile(ctx context.Context, f *partFile, sums *blockSums, che
 	}
 	return err
 }
-
-// tally is an account that gives back at the end what was not.
-type tally struct {
-	of   column.Account
-	held int64
-}
-
-func (t *tally) Reserve(n int64) error {
-	err := t.of.Reserve(n)
-	if err == nil {
-		t.held += n
-	}
-	return err
-}
-
-func (t *tally) Release(n int64) {
-	t.of.Release(n)
-	t.held -= n
-}
-
-func (t *tally) end() { t.Release(t.held) }
 
 // fileVerifier checks one file.
 type fileVerifier struct {

@@ -22,6 +22,17 @@ type OpenOptions struct {
 	Memory column.Account
 }
 
+// EnsureDefaults returns the options with the defaults in the place of zeros.
+func (o OpenOptions) EnsureDefaults() OpenOptions {
+	if o.MaxBlock <= 0 {
+		o.MaxBlock = DefaultMaxBlock
+	}
+	if o.Memory == nil {
+		o.Memory = column.Unlimited{}
+	}
+	return o
+}
+
 // File is a file of a part as the format reads it. ReadAt is for what says
 // where the blocks are: on remote storage each is a request of its own, and nothing
 // is read ahead.

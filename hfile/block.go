@@ -183,40 +183,13 @@ func (h *blockHeader) seal(b []byte) []byte {
 	return b
 }
 
-// reservation is memory that is accounted for piece by piece, and given back as a whole.
-type reservation struct {
-	account column.Account
-	held    int64 // bytes
-}
-
-// reserve is called before so many bytes are allocated. Its error is the account's.
-func (h *reservation) reserve(n int64) error {
-	if err := h.account.Reserve(n); err != nil {
-		return err
-	}
-	h.held += n
-	return nil
-}
-
-// shrinkTo gives back all but so many bytes.
-func (h *reservation) shrinkTo(to int64) {
-	h.account.Release(h.held - to)
-	h.held = to
-}
-
-// unlimited is memory without an account.
-type unlimited struct{}
-
-func (unlimited) Reserve(int64) error { return nil }
-func (unlimited) Release(int64)       {}
-
 // blockReader reads blocks of a file into memory that it uses again.
 type blockReader struct {
 	r      io.ReaderAt
 	codec  Codec
 	end    int64 // the blocks' end
 	most   int64 // largest block that is decoded
-	memory reservation
+	memory column.Reservation
 	stored []byte
 	raw    []byte
 	// hasChecksums is whether the file's blocks have checksums, as far as is known.
@@ -337,16 +310,16 @@ func (b *blockReader) grow(buf []byte, n int) ([]byte, error) {
 	if int64(n) > b.most {
 		return buf, damage.New(damage.Unsupported, "", -1, "a block of %d bytes, at most %d are read", n, b.most)
 	}
-	if err := b.memory.reserve(int64(n)); err != nil {
+	if err := b.memory.Reserve(int64(n)); err != nil {
 		return buf, err
 	}
-	b.memory.shrinkTo(b.memory.held - int64(cap(buf)))
+	b.memory.ShrinkTo(b.memory.Held - int64(cap(buf)))
 	return make([]byte, n), nil
 }
 
 // readInto is read for a payload that stays valid: the memory that it is in is accounted for
 // by keep from now on.
-func (b *blockReader) readInto(keep *reservation, offset int64, magics ...string) (h blockHeader, payload []byte, err error) {
+func (b *blockReader) readInto(keep *column.Reservation, offset int64, magics ...string) (h blockHeader, payload []byte, err error) {
 	if h, payload, err = b.read(offset, -1, magics...); err != nil {
 		return h, nil, err
 	}
@@ -356,14 +329,14 @@ func (b *blockReader) readInto(keep *reservation, offset int64, magics ...string
 	}
 	n := int64(cap(*buf))
 	*buf = nil
-	b.memory.held -= n
-	keep.held += n
+	b.memory.Held -= n
+	keep.Held += n
 	return h, payload, nil
 }
 
 // close gives the memory back.
 func (b *blockReader) close() {
-	b.memory.shrinkTo(0)
+	b.memory.ShrinkTo(0)
 	b.stored, b.raw = nil, nil
 }
 

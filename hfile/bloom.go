@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"math/bits"
 
+	"github.com/rowtocol/rowtocol/format/column"
 	"github.com/rowtocol/rowtocol/format/damage"
 )
 
@@ -37,7 +38,7 @@ type bloomFilter struct {
 //
 //	| version: 4 | bytes: 8 | hash functions: 4 | kind of them: 4 | keys: 8 | most keys: 8 |
 //	| chunks: 4 | comparator, after its length: VInt | index of the chunks, as in roots |
-func parseBloom(memory *reservation, b []byte, info Info, offset int64) (*bloomFilter, error) {
+func parseBloom(memory *column.Reservation, b []byte, info Info, offset int64) (*bloomFilter, error) {
 	//guard: fields would be read beyond the block
 	if len(b) < bloomMetaSize {
 		return nil, damage.New(damage.Truncated, "", offset, "%d bytes of a Bloom filter, at least %d", len(b), bloomMetaSize)

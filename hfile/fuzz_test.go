@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/rowtocol/rowtocol/format/column"
 	"github.com/rowtocol/rowtocol/format/damage"
 )
 
@@ -123,7 +124,7 @@ func FuzzInfo(f *testing.F) {
 		memory := &limitedMemory{limit: fuzzMemory}
 		var info Info
 		var err error
-		withinAccount(t, memory, func() { info, err = parseInfo(&reservation{account: memory}, b, 0) })
+		withinAccount(t, memory, func() { info, err = parseInfo(&column.Reservation{Of: memory}, b, 0) })
 		if err != nil {
 			damageOnly(t, err)
 			return
@@ -153,7 +154,7 @@ func FuzzBlock(f *testing.F) {
 			return
 		}
 		memory := &limitedMemory{limit: fuzzMemory}
-		blocks := &blockReader{r: bytes.NewReader(b), codec: c, end: int64(len(b)), most: 1 << 20, memory: reservation{account: memory}}
+		blocks := &blockReader{r: bytes.NewReader(b), codec: c, end: int64(len(b)), most: 1 << 20, memory: column.Reservation{Of: memory}}
 		withinAccount(t, memory, func() {
 			_, _, err := blocks.read(0, -1, magicData)
 			damageOnly(t, err)
@@ -177,7 +178,7 @@ func FuzzIndex(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte) {
 		memory := &limitedMemory{limit: fuzzMemory}
 		withinAccount(t, memory, func() {
-			_, _, err := dataRoot(&reservation{account: memory}, b, len(b)/(pointerSize+1), 1, 0)
+			_, _, err := dataRoot(&column.Reservation{Of: memory}, b, len(b)/(pointerSize+1), 1, 0)
 			damageOnly(t, err)
 		})
 		for levels := 1; levels < 3; levels++ {
@@ -221,7 +222,7 @@ func FuzzBloom(f *testing.F) {
 		memory := &limitedMemory{limit: fuzzMemory}
 		var filter *bloomFilter
 		var err error
-		withinAccount(t, memory, func() { filter, err = parseBloom(&reservation{account: memory}, b, nil, 0) })
+		withinAccount(t, memory, func() { filter, err = parseBloom(&column.Reservation{Of: memory}, b, nil, 0) })
 		if err != nil {
 			damageOnly(t, err)
 			return

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rowtocol/rowtocol/format/column"
 	"github.com/rowtocol/rowtocol/format/damage"
 )
 
@@ -60,7 +61,7 @@ func TestBlockHeaderDamage(t *testing.T) {
 
 // blocksOf returns a reader of the blocks of a file.
 func blocksOf(f file, codec Codec) *blockReader {
-	return &blockReader{r: bytes.NewReader(f), codec: codec, end: int64(len(f) - trailerSize), most: 1 << 20, memory: reservation{account: unlimited{}}}
+	return &blockReader{r: bytes.NewReader(f), codec: codec, end: int64(len(f) - trailerSize), most: 1 << 20, memory: column.Reservation{Of: column.Unlimited{}}}
 }
 
 func TestBlockDamage(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"github.com/rowtocol/rowtocol/format/column"
 	"github.com/rowtocol/rowtocol/format/damage"
 )
 
@@ -27,12 +28,12 @@ type indexEntry struct {
 // rootEntries reads n entries in the form of roots from the front of a payload, whose first
 // byte is at an offset of the file before compression, and returns what is after them. The
 // entries' keys are parts of the payload.
-func rootEntries(memory *reservation, payload []byte, n int, offset int64, parse func(b []byte) (key []byte, size int)) (entries []indexEntry, rest []byte, err error) {
+func rootEntries(memory *column.Reservation, payload []byte, n int, offset int64, parse func(b []byte) (key []byte, size int)) (entries []indexEntry, rest []byte, err error) {
 	//guard: memory would be asked for more entries than the block can have
 	if n > len(payload)/(pointerSize+1) {
 		return nil, nil, damage.New(damage.Count, "", offset, "%d index entries in %d bytes", n, len(payload))
 	}
-	if err := memory.reserve(int64(n) * int64(unsafe.Sizeof(indexEntry{}))); err != nil {
+	if err := memory.Reserve(int64(n) * int64(unsafe.Sizeof(indexEntry{}))); err != nil {
 		return nil, nil, err
 	}
 	entries = make([]indexEntry, n)
@@ -94,9 +95,9 @@ var dialects = [...]dialect{
 
 // dataRoot reads the payload of the data index's root. Keys become whole ones in every
 // dialect.
-func dataRoot(memory *reservation, payload []byte, n, levels int, offset int64) (entries []indexEntry, d dialect, err error) {
+func dataRoot(memory *column.Reservation, payload []byte, n, levels int, offset int64) (entries []indexEntry, d dialect, err error) {
 	var first error
-	held := memory.held
+	held := memory.Held
 	for _, d := range dialects {
 		entries, err := dataRootOf(memory, d, payload, n, levels, offset)
 		if err == nil {
@@ -105,12 +106,12 @@ func dataRoot(memory *reservation, payload []byte, n, levels int, offset int64) 
 		if first == nil {
 			first = err
 		}
-		memory.shrinkTo(held)
+		memory.ShrinkTo(held)
 	}
 	return nil, dialect{}, first
 }
 
-func dataRootOf(memory *reservation, d dialect, payload []byte, n, levels int, offset int64) ([]indexEntry, error) {
+func dataRootOf(memory *column.Reservation, d dialect, payload []byte, n, levels int, offset int64) ([]indexEntry, error) {
 	entries, rest, err := rootEntries(memory, payload, n, offset, d.read)
 	if err != nil {
 		return nil, err
@@ -129,7 +130,7 @@ func dataRootOf(memory *reservation, d dialect, payload []byte, n, levels int, o
 }
 
 // complete makes the entry's key a whole one.
-func (e *indexEntry) complete(memory *reservation, d dialect, offset int64) error {
+func (e *indexEntry) complete(memory *column.Reservation, d dialect, offset int64) error {
 	if !d.rowOnly {
 		return checkKey(e.key, offset)
 	}
@@ -138,7 +139,7 @@ func (e *indexEntry) complete(memory *reservation, d dialect, offset int64) erro
 		return damage.New(damage.Size, "", offset, "a key of %d bytes that is no row", len(e.key))
 	}
 	size := keyOverhead + len(row)
-	if err := memory.reserve(int64(size)); err != nil {
+	if err := memory.Reserve(int64(size)); err != nil {
 		return err
 	}
 	e.key = AppendRowKey(make([]byte, 0, size), row)

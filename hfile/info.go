@@ -7,6 +7,7 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"github.com/rowtocol/rowtocol/format/column"
 	"github.com/rowtocol/rowtocol/format/damage"
 	"github.com/rowtocol/rowtocol/format/protobuf"
 )
@@ -97,7 +98,7 @@ func (f Info) append(dst []byte) []byte {
 
 // parseInfo reads the payload of a file info block, whose first byte stands for the offset.
 // The values are parts of the payload.
-func parseInfo(memory *reservation, payload []byte, offset int64) (Info, error) {
+func parseInfo(memory *column.Reservation, payload []byte, offset int64) (Info, error) {
 	//guard: the message would be looked for in what has none
 	if !bytes.HasPrefix(payload, []byte(protobufMagic)) {
 		return nil, damage.New(damage.Magic, "", offset, "the file info does not begin with %q", protobufMagic)
@@ -110,7 +111,7 @@ func parseInfo(memory *reservation, payload []byte, offset int64) (Info, error) 
 	for counted := m; counted.Next(); {
 		n++
 	}
-	if err := memory.reserve(int64(n) * int64(unsafe.Sizeof(Pair{}))); err != nil {
+	if err := memory.Reserve(int64(n) * int64(unsafe.Sizeof(Pair{}))); err != nil {
 		return nil, err
 	}
 	info := make(Info, 0, n)
@@ -123,7 +124,7 @@ func parseInfo(memory *reservation, payload []byte, offset int64) (Info, error) 
 		for pair.Next() {
 			switch pair.Number {
 			case pairFirst:
-				if err := memory.reserve(int64(len(pair.Bytes()))); err != nil {
+				if err := memory.Reserve(int64(len(pair.Bytes()))); err != nil {
 					return nil, err
 				}
 				p.Key = string(pair.Bytes())

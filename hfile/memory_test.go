@@ -12,6 +12,8 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/rowtocol/rowtocol/format/column"
 )
 
 // limitedMemory refuses memory beyond a limit, and knows what was not given back and how much
@@ -32,7 +34,7 @@ func (m *limitedMemory) Reserve(n int64) error {
 func (m *limitedMemory) Release(n int64) { m.held -= n }
 
 // unaccounted is memory that nobody accounts for.
-func unaccounted() *reservation { return &reservation{account: unlimited{}} }
+func unaccounted() *column.Reservation { return &column.Reservation{Of: column.Unlimited{}} }
 
 // uncounted is the most bytes that are allocated without an account: what a Reader is, and the
 // decoders of codecs.
@@ -177,12 +179,12 @@ func TestDialectsReserve(t *testing.T) {
 	const n = 10
 	memory, payload := unaccounted(), hudiEntries(n)
 	entry := int64(unsafe.Sizeof(indexEntry{}))
-	if _, _, err := dataRoot(memory, payload, n, 1, 0); err != nil || memory.held != n*(entry+keyOverhead+hudiRow) {
-		t.Errorf("%d bytes are held for the data index, %v", memory.held, err)
+	if _, _, err := dataRoot(memory, payload, n, 1, 0); err != nil || memory.Held != n*(entry+keyOverhead+hudiRow) {
+		t.Errorf("%d bytes are held for the data index, %v", memory.Held, err)
 	}
 	r := &Reader{trailer: &Trailer{MetaIndex: n}, memory: *unaccounted()}
-	if err := r.metaRoot(payload, 0); err != nil || r.memory.held != n*entry {
-		t.Errorf("%d bytes are held for the meta index, %v", r.memory.held, err)
+	if err := r.metaRoot(payload, 0); err != nil || r.memory.Held != n*entry {
+		t.Errorf("%d bytes are held for the meta index, %v", r.memory.Held, err)
 	}
 }
 

@@ -86,8 +86,8 @@ func (p *part) Columns() []format.Column {
 // rows they have is not known before they are read.
 func (p *part) Blocks(int) (blocks []format.Block, err error) {
 	headers := p.blocks()
-	memory := reservation{account: p.memory.account}
-	defer memory.shrinkTo(0)
+	memory := column.Reservation{Of: p.memory.Of}
+	defer memory.ShrinkTo(0)
 	err = p.Reader.Blocks(func(offset int64, size int, key Key) error {
 		h, err := headers.header(offset)
 		if err != nil {
@@ -99,7 +99,7 @@ func (p *part) Blocks(int) (blocks []format.Block, err error) {
 		}
 		// The list is copied as it grows.
 		//guard: many small blocks would take more memory than there is
-		if err := memory.reserve(2 * int64(unsafe.Sizeof(format.Block{}))); err != nil {
+		if err := memory.Reserve(2 * int64(unsafe.Sizeof(format.Block{}))); err != nil {
 			return err
 		}
 		blocks = append(blocks, format.Block{RawSize: int64(h.raw), StoredSize: int64(h.payload())})
@@ -225,7 +225,7 @@ func (r *rowReader) reserve(n int) error {
 	if n <= cap(r.datum) {
 		return nil
 	}
-	if err := r.part.memory.account.Reserve(int64(n) - r.held); err != nil {
+	if err := r.part.memory.Of.Reserve(int64(n) - r.held); err != nil {
 		return err
 	}
 	r.held, r.datum = int64(n), make([]byte, 0, n)
@@ -234,6 +234,6 @@ func (r *rowReader) reserve(n int) error {
 
 func (r *rowReader) Close() {
 	r.cells.Close()
-	r.part.memory.account.Release(r.held)
+	r.part.memory.Of.Release(r.held)
 	r.held, r.datum = 0, nil
 }

@@ -41,7 +41,7 @@ type Reader struct {
 	name    string
 	size    int64
 	most    int64
-	memory  reservation // of what is kept
+	memory  column.Reservation // of what is kept
 	trailer *Trailer
 	info    Info
 	dialect dialect
@@ -59,12 +59,12 @@ type Reader struct {
 // roots of the indexes and the file info. Errors are *damage.Error, or wrap what r or the
 // account reported. The caller closes the Reader.
 func Open(r io.ReaderAt, size int64, o OpenOptions) (*Reader, error) {
-	f := &Reader{r: r, name: o.Name, size: size, most: o.MaxBlock, memory: reservation{account: o.Memory}}
+	f := &Reader{r: r, name: o.Name, size: size, most: o.MaxBlock, memory: column.Reservation{Of: o.Memory}}
 	if f.most == 0 {
 		f.most = DefaultMaxBlock
 	}
 	if o.Memory == nil {
-		f.memory.account = unlimited{}
+		f.memory.Of = column.Unlimited{}
 	}
 	if err := f.open(); err != nil {
 		f.Close()
@@ -84,8 +84,8 @@ func (f *Reader) open() error {
 	if f.size < trailerSize {
 		return damage.New(damage.Truncated, "", 0, "%d bytes, an HFile has at least %d", f.size, trailerSize)
 	}
-	tail := &tail{r: f.r, start: max(f.size-tailSize, 0), memory: reservation{account: f.memory.account}}
-	defer tail.memory.shrinkTo(0)
+	tail := &tail{r: f.r, start: max(f.size-tailSize, 0), memory: column.Reservation{Of: f.memory.Of}}
+	defer tail.memory.ShrinkTo(0)
 	if err := tail.load(f, f.size); err != nil {
 		return err
 	}
@@ -109,7 +109,7 @@ func (f *Reader) open() error {
 // blocks returns a reader of the file's blocks.
 func (f *Reader) blocks() *blockReader {
 	return &blockReader{
-		r: f.r, codec: f.trailer.Codec, end: f.size - trailerSize, most: f.most, memory: reservation{account: f.memory.account}, hasChecksums: f.hasChecksums,
+		r: f.r, codec: f.trailer.Codec, end: f.size - trailerSize, most: f.most, memory: column.Reservation{Of: f.memory.Of}, hasChecksums: f.hasChecksums,
 		unverified: func() { f.unverified.Store(true) },
 	}
 }
@@ -119,7 +119,7 @@ type tail struct {
 	r      io.ReaderAt
 	start  int64
 	buf    []byte
-	memory reservation
+	memory column.Reservation
 }
 
 // load reads up to the end of the file.
@@ -130,8 +130,8 @@ func (t *tail) load(f *Reader, end int64) error {
 		return damage.New(damage.Unsupported, "", t.start, "%d bytes of indexes, at most %d are read", n, f.most)
 	}
 	t.buf = nil
-	t.memory.shrinkTo(0)
-	if err := t.memory.reserve(n); err != nil {
+	t.memory.ShrinkTo(0)
+	if err := t.memory.Reserve(n); err != nil {
 		return err
 	}
 	t.buf = make([]byte, n)
@@ -206,9 +206,9 @@ func (f *Reader) loadOnOpen(blocks *blockReader) error {
 // metaRoot reads the payload of the meta index.
 func (f *Reader) metaRoot(payload []byte, offset int64) (err error) {
 	var rest []byte
-	held := f.memory.held
+	held := f.memory.Held
 	for _, d := range dialects {
-		f.memory.shrinkTo(held)
+		f.memory.ShrinkTo(held)
 		f.meta, rest, err = rootEntries(&f.memory, payload, f.trailer.MetaIndex, offset, d.read)
 		if err == nil && len(rest) == 0 {
 			return nil
@@ -235,7 +235,7 @@ func (f *Reader) useInfo(offset int64) error {
 
 // Close gives back the memory that the indexes take. Scanners are closed on their own.
 func (f *Reader) Close() {
-	f.memory.shrinkTo(0)
+	f.memory.ShrinkTo(0)
 }
 
 // Name is the name given to Open.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"unsafe"
 
+	"github.com/rowtocol/rowtocol/format/column"
 	"github.com/rowtocol/rowtocol/format/damage"
 )
 
@@ -13,9 +14,9 @@ import (
 // fits it, that the Bloom filter has each row, and what file info and trailer say. It
 // returns the first damage that it finds, and ends at what is none, such as the end of ctx.
 func (f *Reader) Verify(ctx context.Context) error {
-	v := &verifier{f: f, s: f.Scan(), previous: map[string]int64{}, memory: reservation{account: f.memory.account}}
+	v := &verifier{f: f, s: f.Scan(), previous: map[string]int64{}, memory: column.Reservation{Of: f.memory.Of}}
 	defer v.s.Close()
-	defer v.memory.shrinkTo(0)
+	defer v.memory.ShrinkTo(0)
 	return f.located(v.run(ctx))
 }
 
@@ -32,10 +33,10 @@ type verifier struct {
 	s        *Scanner
 	previous map[string]int64 // offset of the last block of a magic
 	data     []dataBlock
-	memory   reservation    // of what is kept of the blocks
-	index    map[int64]bool // offsets of the index blocks below the root that nothing led to yet
-	chunks   int            // met of the Bloom filter
-	meta     int            // blocks met
+	memory   column.Reservation // of what is kept of the blocks
+	index    map[int64]bool     // offsets of the index blocks below the root that nothing led to yet
+	chunks   int                // met of the Bloom filter
+	meta     int                // blocks met
 	hudi     *HudiBloom
 	least    []byte // the first row
 	last     Key
@@ -78,7 +79,7 @@ func (v *verifier) openHudi() error {
 		return err
 	}
 	//guard: the filter would take memory beside the account
-	if err := v.memory.reserve(4 * int64(len(text))); err != nil {
+	if err := v.memory.Reserve(4 * int64(len(text))); err != nil {
 		return err
 	}
 	v.hudi, err = ParseHudiBloom(string(text), string(kind))
@@ -116,7 +117,7 @@ func (v *verifier) block(at int64) (int, error) {
 	case magicData:
 		err = v.dataBlock(at, h.size(), payload)
 	case magicLeaf, magicIntermediate:
-		if err = v.memory.reserve(mapEntryMemory); err == nil {
+		if err = v.memory.Reserve(mapEntryMemory); err == nil {
 			v.index[at] = true
 		}
 	case magicBloomChunk:
@@ -196,7 +197,7 @@ func (v *verifier) dataBlock(at int64, size int, payload []byte) error {
 // reserve reserves the memory of a data block's key, and of what else is kept of the block, in a
 // list that is copied as it grows.
 func (v *verifier) reserve(key int) error {
-	return v.memory.reserve(int64(key) + 2*int64(unsafe.Sizeof(dataBlock{})))
+	return v.memory.Reserve(int64(key) + 2*int64(unsafe.Sizeof(dataBlock{})))
 }
 
 // row checks that the Bloom filters have the cell's row.

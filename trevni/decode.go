@@ -142,12 +142,6 @@ func (f *File) decodeSome(off, n int64, parse func(*decoder)) (need int64, err e
 	return need, err
 }
 
-// unlimited is memory without an account.
-type unlimited struct{}
-
-func (unlimited) Reserve(int64) error { return nil }
-func (unlimited) Release(int64)       {}
-
 // readFull fills buf from offset off. Its errors are the reader's, never
 // damage: the caller has compared the range with the file's size.
 func readFull(r io.ReaderAt, buf []byte, off int64, file string) error {

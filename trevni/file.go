@@ -59,7 +59,7 @@ func Open(r io.ReaderAt, size int64, name string) (*File, error) {
 
 func newFile(r io.ReaderAt, size int64, name string, readBlock readBlock) *File {
 	return &File{
-		MaxBlock: DefaultMaxBlock, r: r, readBlock: readBlock, memory: unlimited{},
+		MaxBlock: DefaultMaxBlock, r: r, readBlock: readBlock, memory: column.Unlimited{},
 		size: size, name: name, last: map[int]*lastBlock{},
 	}
 }

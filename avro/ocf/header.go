@@ -10,6 +10,7 @@ import (
 	"math"
 	"sync"
 
+	"github.com/rowtocol/rowtocol/format/column"
 	"github.com/rowtocol/rowtocol/format/damage"
 )
 
@@ -62,12 +63,11 @@ var headerBuffers = sync.Pool{New: func() any { return bufio.NewReaderSize(nil, 
 // appears in errors only. A header that is not as the format says is a
 // *damage.Error; an error of r is returned wrapped.
 func ReadHeader(r io.ReaderAt, size int64, name string) (*Header, error) {
-	return ReadHeaderWithin(r, size, name, nil)
+	return ReadHeaderWithin(r, size, name, column.Unlimited{})
 }
 
-// ReadHeaderWithin is ReadHeader with what memory has, unless that is nil: its refusal is
-// returned wrapped.
-func ReadHeaderWithin(r io.ReaderAt, size int64, name string, memory Account) (*Header, error) {
+// ReadHeaderWithin is ReadHeader with what memory has: its refusal is returned wrapped.
+func ReadHeaderWithin(r io.ReaderAt, size int64, name string, memory column.Account) (*Header, error) {
 	d := headerReader{r: headerBuffers.Get().(*bufio.Reader), name: name, size: size, memory: memory}
 	d.r.Reset(io.NewSectionReader(r, 0, size))
 	h, err := d.header()
@@ -87,7 +87,7 @@ type headerReader struct {
 	size int64 // of a stream math.MaxInt64
 	off  int64
 
-	memory Account // nil for memory without end
+	memory column.Account
 }
 
 func (d *headerReader) header() (*Header, error) {
@@ -210,11 +210,8 @@ func (d *headerReader) bytes(what string) ([]byte, error) {
 		return nil, d.bad(at, "%s of %d bytes makes the header longer than %d", what, n, maxHeader)
 	}
 	//guard: memory would be taken that there is not
-	if d.memory != nil {
-		// Some are there twice, as bytes and as text.
-		if err := d.memory.Reserve(2 * n); err != nil {
-			return nil, fmt.Errorf("%s: %s of %d bytes: %w", d.name, what, n, err)
-		}
+	if err := d.memory.Reserve(2 * n); err != nil { // some are there twice, as bytes and as text
+		return nil, fmt.Errorf("%s: %s of %d bytes: %w", d.name, what, n, err)
 	}
 	p := make([]byte, n)
 	return p, d.full(p, what)

@@ -8,17 +8,9 @@ import (
 	"io"
 	"math"
 
+	"github.com/rowtocol/rowtocol/format/column"
 	"github.com/rowtocol/rowtocol/format/damage"
 )
-
-// Account accounts for the memory of blocks.
-type Account interface {
-	// Reserve is called before so many bytes are allocated. Its error is that of
-	// whoever wanted them.
-	Reserve(n int64) error
-	// Release is called when nothing refers to so many bytes any more.
-	Release(n int64)
-}
 
 // Reader reads and decodes the blocks of a file or a stream, one after another. It
 // belongs to one goroutine.
@@ -27,7 +19,7 @@ type Reader struct {
 	header  *Header
 	scanner *Scanner
 	decoder *Decoder
-	memory  Account
+	memory  column.Account
 	block   Block
 	rows    []byte
 	growth  damage.Growth
@@ -36,7 +28,7 @@ type Reader struct {
 // NewReader returns a reader of all blocks of the file that r holds. The name appears
 // in errors only. A block that decodes to more than maxBlock bytes is damage that
 // ErrTooLarge explains.
-func NewReader(r io.ReaderAt, size int64, name string, maxBlock int64, memory Account) (*Reader, error) {
+func NewReader(r io.ReaderAt, size int64, name string, maxBlock int64, memory column.Account) (*Reader, error) {
 	h, err := ReadHeaderWithin(r, size, name, memory)
 	if err != nil {
 		return nil, err
@@ -46,7 +38,7 @@ func NewReader(r io.ReaderAt, size int64, name string, maxBlock int64, memory Ac
 
 // NewStreamReader is NewReader of a stream. It waits for the stream only until the
 // next block is there, which may be read along with more.
-func NewStreamReader(r io.Reader, name string, maxBlock int64, memory Account) (*Reader, error) {
+func NewStreamReader(r io.Reader, name string, maxBlock int64, memory column.Account) (*Reader, error) {
 	d := headerReader{r: bufio.NewReaderSize(r, 64<<10), name: name, size: math.MaxInt64, memory: memory}
 	h, err := d.header()
 	if err != nil {
@@ -57,7 +49,7 @@ func NewStreamReader(r io.Reader, name string, maxBlock int64, memory Account) (
 	return newReader(s, name, h, maxBlock, memory)
 }
 
-func newReader(s *Scanner, name string, h *Header, maxBlock int64, memory Account) (*Reader, error) {
+func newReader(s *Scanner, name string, h *Header, maxBlock int64, memory column.Account) (*Reader, error) {
 	d, err := NewDecoder(h.Codec, maxBlock)
 	if err != nil {
 		return nil, err

@@ -40,6 +40,9 @@ const ColumnMemory = 4 << 10
 // Start comes before the first row.
 func NewAssembler(m *Mapping, cols []Values, memory column.Account) *Assembler {
 	a := &Assembler{mapping: m, feeds: make([]feed, len(cols)), limit: maxRow, skipped: make([]int, len(cols))}
+	if memory == nil {
+		memory = column.Unlimited{}
+	}
 	a.grow.memory = memory
 	c := joiner{cols: make([]*feed, len(cols))}
 	for i := range cols {

@@ -93,7 +93,7 @@ const (
 // reset empties the vector, and gives back what an unusually long sequence took.
 func (f *feed) reset() {
 	if f.v.Most > fewValues {
-		f.grow.release(int64(f.v.Most) * valueMemory)
+		f.grow.memory.Release(int64(f.v.Most) * valueMemory)
 		f.v = column.Vector{}
 	}
 	f.v.Reset()
@@ -108,7 +108,7 @@ func (f *feed) widen() bool {
 		return false
 	}
 	if f.v.Most > fewValues {
-		f.grow.release(int64(f.v.Most) * valueMemory)
+		f.grow.memory.Release(int64(f.v.Most) * valueMemory)
 	}
 	f.v.Most = more
 	return true

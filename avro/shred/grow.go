@@ -7,27 +7,18 @@ const largeRow = 1 << 20
 
 // grower makes room for rows.
 type grower struct {
-	memory column.Account // nil: nobody accounts for it
-	held   int64          // bytes accounted for
-	err    error          // why there is no room
+	memory column.Account
+	held   int64 // bytes accounted for
+	err    error // why there is no room
 }
 
 // reserve accounts for memory beside the row's, and reports whether there is some.
 func (g *grower) reserve(n int64) bool {
-	if g.memory == nil {
-		return true
-	}
 	if err := g.memory.Reserve(n); err != nil {
 		g.err = err
 		return false
 	}
 	return true
-}
-
-func (g *grower) release(n int64) {
-	if g.memory != nil {
-		g.memory.Release(n)
-	}
 }
 
 // begin makes room for the next row, which is appended to dst.
@@ -66,7 +57,7 @@ func (g *grower) grow(dst []byte, n int) ([]byte, bool) {
 	}
 	size := int64(len(dst)) + int64(n) + room
 	size += size / 8
-	if g.memory != nil && size >= largeRow {
+	if size >= largeRow {
 		if err := g.memory.Reserve(size); err != nil {
 			g.err = err
 			return dst[:0], false
