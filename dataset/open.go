@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"container/list"
 	"io/fs"
 	"sync"
 
@@ -18,8 +19,7 @@ type openFiles struct {
 
 	mu   sync.Mutex // of what follows, and of the state of the files
 	open int        // those of the list, and those that are being opened
-	// The ends of the list of those that are open, in order of use.
-	newest, oldest *file
+	used list.List  // those that are open, the one used last in front
 }
 
 func newOpenFiles(limit int) *openFiles { return &openFiles{limit: limit} }
@@ -41,9 +41,9 @@ type file struct {
 	is      store.Identity // since then
 	err     error          // why it is never opened again
 
-	stored       store.File // nil while it is closed; this and what follows under among.mu
-	readers      int        // of stored
-	newer, older *file      // place in the list of open files
+	stored  store.File    // nil while it is closed; this and what follows under among.mu
+	readers int           // of stored
+	use     *list.Element // place among the open files
 }
 
 // take returns the open file for a read, after which it is to be given back.
@@ -113,8 +113,7 @@ func (o *openFiles) take(f *file) store.File {
 	defer o.mu.Unlock()
 	if f.stored != nil {
 		f.readers++
-		o.unlink(f)
-		o.link(f)
+		o.used.MoveToFront(f.use)
 	}
 	return f.stored
 }
@@ -149,7 +148,7 @@ func (o *openFiles) add(f *file, stored store.File) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	f.stored, f.readers = stored, f.readers+1
-	o.link(f)
+	f.use = o.used.PushFront(f)
 }
 
 // remove closes a file if it is open.
@@ -167,49 +166,23 @@ func (o *openFiles) remove(f *file) {
 
 // surplus takes out files that nobody reads while there are too many. o.mu is held.
 func (o *openFiles) surplus() (closed []store.File) {
-	for f := o.oldest; f != nil && o.open > o.limit; {
-		newer := f.newer
+	for use := o.used.Back(); use != nil && o.open > o.limit; {
+		f := use.Value.(*file)
+		use = use.Prev()
 		//guard: a read would be of a file that is closed
 		if f.readers == 0 {
 			closed = append(closed, f.stored)
 			o.takeOut(f)
 		}
-		f = newer
 	}
 	return closed
 }
 
 // takeOut makes a file one that is closed. o.mu is held.
 func (o *openFiles) takeOut(f *file) {
-	o.unlink(f)
+	o.used.Remove(f.use)
 	f.stored = nil
 	o.open--
-}
-
-// link puts a file at the newest end of the list. o.mu is held.
-func (o *openFiles) link(f *file) {
-	f.newer, f.older = nil, o.newest
-	if o.newest == nil {
-		o.oldest = f
-	} else {
-		o.newest.newer = f
-	}
-	o.newest = f
-}
-
-// unlink takes a file out of the list. o.mu is held.
-func (o *openFiles) unlink(f *file) {
-	if f.newer == nil {
-		o.newest = f.older
-	} else {
-		f.newer.older = f.older
-	}
-	if f.older == nil {
-		o.oldest = f.newer
-	} else {
-		f.older.newer = f.newer
-	}
-	f.newer, f.older = nil, nil
 }
 
 func closeAll(files []store.File) {

@@ -91,7 +91,7 @@ func TestOpenFiles(t *testing.T) {
 			t.Errorf("a read after the end: %v", err)
 		}
 	}
-	if of.now != 0 || files[0].among.open != 0 || files[0].among.newest != nil || files[0].among.oldest != nil {
+	if of.now != 0 || files[0].among.open != 0 || files[0].among.used.Len() != 0 {
 		t.Errorf("%d files are open, of %d", of.now, files[0].among.open)
 	}
 }

@@ -154,7 +154,7 @@ func (f *Folder) New(columns int, o Options) (*Spill, error) {
 	}
 	s := &Spill{
 		folder: f, cols: make([]column, columns), share: share,
-		limit: o.MaxOpen, newest: none, oldest: none, reserve: o.Reserve,
+		limit: o.MaxOpen, reserve: o.Reserve,
 	}
 	if s.limit <= 0 {
 		s.limit = int(f.budget)

@@ -1,6 +1,7 @@
 package spill
 
 import (
+	"container/list"
 	"errors"
 	"fmt"
 	"hash/crc32"
@@ -57,10 +58,9 @@ type Spill struct {
 	share  int    // bytes of memory per column
 	memory []byte // of all columns, one share after the other
 
-	limit  int // most open files
-	open   int // files that are open
-	newest int // ends of the list of open files, in order of use
-	oldest int
+	limit int       // most open files
+	open  int       // files that are open
+	used  list.List // columns with open files that may be closed, the one used last in front
 
 	reserve   int64
 	unchecked int64 // bytes written since the disk was checked
@@ -77,8 +77,8 @@ type column struct {
 	tail   int    // bytes in memory
 	crc    uint32 // CRC-32C of all
 
-	f            *os.File // nil while closed
-	newer, older int      // place in the list of open files
+	f   *os.File      // nil while closed
+	use *list.Element // place among the open files
 	// copying is held by the CopyTo that the file's position belongs to.
 	copying sync.Mutex
 }
@@ -302,7 +302,7 @@ func (s *Spill) begin(col int, off, n int64) (f *os.File, tail []byte, err error
 	}
 	if n > int64(len(tail)) {
 		if f, err = s.file(col); err == nil {
-			s.unlink(col) // lest another copy closes it
+			s.used.Remove(c.use) // lest another copy closes it
 		}
 	}
 	return f, tail, err
@@ -312,7 +312,8 @@ func (s *Spill) begin(col int, off, n int64) (f *os.File, tail []byte, err error
 func (s *Spill) end(col int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.link(col)
+	c := &s.cols[col]
+	c.use = s.used.PushFront(c)
 }
 
 func copyFile(w io.Writer, f *os.File, off, n int64) (int64, error) {
@@ -337,8 +338,8 @@ func (s *Spill) Close() error {
 		return nil
 	}
 	sound := s.err == nil && s.trim() == nil
-	for s.oldest != none {
-		s.shut(s.oldest)
+	for s.used.Len() > 0 {
+		s.shutOldest()
 	}
 	s.err = errClosed
 	if sound {
