@@ -65,7 +65,7 @@ func (b *blockReader) read(p Pointer) ([]byte, error) {
 // without.
 func (b *blockReader) stored(buf []byte, p Pointer) ([]byte, error) {
 	n, err := b.from(buf, p.Offset, b.f.footerAt)
-	if err := full(n, err, len(buf), p.Offset, b.f.name); err != nil {
+	if err := damage.Full(n, err, len(buf), p.Offset, b.f.name); err != nil {
 		return nil, err
 	}
 	end := len(buf) - b.f.footer.checksumSize()

@@ -75,7 +75,7 @@ func (d *dumper) claim(n int64, label string, args ...any) {
 	for n > 0 && d.err == nil {
 		b := buf[:min(n, dumpWidth)]
 		read, err := io.ReadFull(d.in, b)
-		if d.err = full(read, err, len(b), d.at, d.name); d.err != nil {
+		if d.err = damage.Full(read, err, len(b), d.at, d.name); d.err != nil {
 			return
 		}
 		d.line(b, label)
@@ -264,7 +264,7 @@ func (d *dumper) footer() {
 	size := d.f.size - int64(frameSize) - d.at
 	text := make([]byte, size) // at most maxMessage
 	if d.err == nil {
-		d.err = readFull(d.f.r, text, d.at, d.name)
+		d.err = damage.ReadFull(d.f.r, text, d.at, d.name)
 	}
 	if d.err != nil {
 		return

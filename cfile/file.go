@@ -3,7 +3,6 @@ package cfile
 import (
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"io"
 	"sync"
 
@@ -83,7 +82,7 @@ func (f *File) open() error {
 		return damage.New(damage.Truncated, "", f.size, "a file of %d bytes, expected at least %d", f.size, 2*frameSize)
 	}
 	tail := make([]byte, min(f.size, firstRead))
-	if err := readFull(f.r, tail, f.size-int64(len(tail)), f.name); err != nil {
+	if err := damage.ReadFull(f.r, tail, f.size-int64(len(tail)), f.name); err != nil {
 		return err
 	}
 	frame := tail[len(tail)-frameSize:]
@@ -102,7 +101,7 @@ func (f *File) open() error {
 	}
 	if int64(len(tail)) < need {
 		tail = make([]byte, need)
-		if err := readFull(f.r, tail, f.size-need, f.name); err != nil {
+		if err := damage.ReadFull(f.r, tail, f.size-need, f.name); err != nil {
 			return err
 		}
 	}
@@ -183,7 +182,7 @@ func checkSum(b, stored []byte, at int64, what string) error {
 func (f *File) readHeader(version int) error {
 	head := make([]byte, frameSize+checksumSize)
 	head = head[:min(int64(len(head)), f.size)]
-	if err := readFull(f.r, head, 0, f.name); err != nil {
+	if err := damage.ReadFull(f.r, head, 0, f.name); err != nil {
 		return err
 	}
 	length, own, err := parseFrame(head, 0)
@@ -205,7 +204,7 @@ func (f *File) readHeader(version int) error {
 	}
 	if len(head) < whole {
 		head = make([]byte, whole)
-		if err := readFull(f.r, head, 0, f.name); err != nil {
+		if err := damage.ReadFull(f.r, head, 0, f.name); err != nil {
 			return err
 		}
 	}
@@ -292,25 +291,4 @@ func (f *File) locate(err error, p Pointer) error {
 		d.Offset = p.Offset + max(d.Offset, 0)
 	}
 	return err
-}
-
-// readFull fills buf from offset off. Its errors are the reader's, never damage: the caller
-// has compared the range with the file's size.
-func readFull(r io.ReaderAt, buf []byte, off int64, file string) error {
-	n, err := r.ReadAt(buf, off)
-	return full(n, err, len(buf), off, file)
-}
-
-// full returns what kept a read from its want bytes.
-func full(n int, err error, want int, off int64, file string) error {
-	if n == want {
-		return nil
-	}
-	if d := (*damage.Error)(nil); errors.As(err, &d) {
-		return err // it says all
-	}
-	if err == nil || errors.Is(err, io.EOF) {
-		err = io.ErrUnexpectedEOF
-	}
-	return fmt.Errorf("%s: reading %d bytes at offset %d: %w", file, want, off, err)
 }

@@ -3,9 +3,7 @@ package cfile
 import (
 	"bytes"
 	"encoding/binary"
-	"errors"
 	"fmt"
-	"io"
 	"path"
 	"strings"
 	"sync"
@@ -174,15 +172,11 @@ func (p *part) readDocument() (*document, []byte, error) {
 		return nil, nil, fmt.Errorf("%s: %d bytes: %w", f.Name(), f.Size(), err)
 	}
 	text := make([]byte, f.Size())
-	n, err := f.ReadAt(text, 0)
-	if n < len(text) {
-		p.memory.Release(documentMemory * f.Size())
-		if err == nil || errors.Is(err, io.EOF) {
-			err = io.ErrUnexpectedEOF
-		}
-		return nil, nil, fmt.Errorf("%s: reading %d bytes: %w", f.Name(), len(text), err)
+	var d *document
+	err := damage.ReadFull(f, text, 0, f.Name())
+	if err == nil {
+		d, err = parseDocument(text, f.Name())
 	}
-	d, err := parseDocument(text, f.Name())
 	if err != nil {
 		p.memory.Release(documentMemory * f.Size())
 	}

@@ -17,42 +17,29 @@ import (
 // first damage of each file, joined; errors.As finds a *damage.Error in it. A failing
 // reader or a cancelled ctx ends it at once.
 func (p *part) Verify(ctx context.Context) error {
-	var found []error
-	seen := make(map[string]bool)
-	keep := func(err error) error {
-		var d *damage.Error
-		if err == nil || !errors.As(err, &d) {
-			return err
-		}
-		// Damage of a parent is found by its children again.
-		if text := d.Error(); !seen[text] {
-			seen[text] = true
-			found = append(found, d)
-		}
-		return nil
-	}
+	var found damage.Found
 	if p.document != nil {
-		if err := keep(p.verifyDocument()); err != nil {
+		if err := found.Keep(p.verifyDocument()); err != nil {
 			return err
 		}
 	}
 	for i := range p.columns {
-		before, sizes := len(found), make([]blockSize, len(p.columns[i].blocks))
+		before, sizes := found.Len(), make([]blockSize, len(p.columns[i].blocks))
 		for _, verify := range []func(context.Context, int, []blockSize) error{p.verifyLengths, p.verifyValues} {
-			if err := keep(verify(ctx, i, sizes)); err != nil {
+			if err := found.Keep(verify(ctx, i, sizes)); err != nil {
 				return err
 			}
 		}
-		if len(found) > before || p.document == nil {
+		if found.Len() > before || p.document == nil {
 			continue
 		}
 		for _, verify := range []func(context.Context, int, []blockSize) error{p.verifySizes, p.verifyRows} {
-			if err := keep(verify(ctx, i, sizes)); err != nil {
+			if err := found.Keep(verify(ctx, i, sizes)); err != nil {
 				return err
 			}
 		}
 	}
-	return errors.Join(found...)
+	return found.Err()
 }
 
 // blockSize is what a block of the document has in all files of its column, in bytes.

@@ -101,7 +101,7 @@ func (b *blockReader) read(block int) error {
 	}
 	defer b.f.doneWith(buf)
 	read, err := b.f.readBlock(*buf, b.index, d.Offset, b.f.SectionEnd(b.index))
-	if err := full(read, err, len(*buf), d.Offset, b.f.name); err != nil {
+	if err := damage.Full(read, err, len(*buf), d.Offset, b.f.name); err != nil {
 		return err
 	}
 	if b.crc != nil {
@@ -235,7 +235,7 @@ func (b *blockReader) javasZeros() (bool, error) {
 	}
 	var sum [4]byte
 	for i := range b.blocks {
-		if err := readFull(b.f.r, sum[:], b.blocks[i].Offset+b.blocks[i].StoredSize, b.f.name); err != nil {
+		if err := damage.ReadFull(b.f.r, sum[:], b.blocks[i].Offset+b.blocks[i].StoredSize, b.f.name); err != nil {
 			return false, err
 		}
 		//guard: a damaged checksum that is zero would pass for Java's

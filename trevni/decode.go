@@ -2,9 +2,7 @@ package trevni
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
-	"io"
 	"math"
 
 	"github.com/rowtocol/rowtocol/format/damage"
@@ -130,7 +128,7 @@ func (f *File) decodeSome(off, n int64, parse func(*decoder)) (need int64, err e
 	}
 	defer f.memory.Release(n)
 	d := decoder{buf: make([]byte, n), base: off, file: f.name}
-	if err := readFull(f.r, d.buf, off, f.name); err != nil {
+	if err := damage.ReadFull(f.r, d.buf, off, f.name); err != nil {
 		return 0, err
 	}
 	if parse(&d); d.err != nil {
@@ -140,25 +138,4 @@ func (f *File) decodeSome(off, n int64, parse func(*decoder)) (need int64, err e
 		need = max(n+1, int64(min(d.need, math.MaxInt64)))
 	}
 	return need, err
-}
-
-// readFull fills buf from offset off. Its errors are the reader's, never
-// damage: the caller has compared the range with the file's size.
-func readFull(r io.ReaderAt, buf []byte, off int64, file string) error {
-	n, err := r.ReadAt(buf, off)
-	return full(n, err, len(buf), off, file)
-}
-
-// full returns what kept a read from its want bytes.
-func full(n int, err error, want int, off int64, file string) error {
-	if n == want {
-		return nil
-	}
-	if d := (*damage.Error)(nil); errors.As(err, &d) {
-		return err // it says all
-	}
-	if err == nil || errors.Is(err, io.EOF) {
-		err = io.ErrUnexpectedEOF
-	}
-	return fmt.Errorf("%s: reading %d bytes at offset %d: %w", file, want, off, err)
 }

@@ -9,6 +9,7 @@ import (
 	"math"
 
 	"github.com/rowtocol/rowtocol/format/column"
+	"github.com/rowtocol/rowtocol/format/damage"
 )
 
 // Dump writes every byte of the file with what it means: a line per value in
@@ -62,7 +63,7 @@ func (d *dumper) claim(n int64, label string, args ...any) {
 	for n > 0 && d.err == nil {
 		buf = buf[:min(n, dumpWidth)]
 		read, err := io.ReadFull(d.in, buf)
-		if d.err = full(read, err, len(buf), d.at, d.f.name); d.err != nil {
+		if d.err = damage.Full(read, err, len(buf), d.at, d.f.name); d.err != nil {
 			return
 		}
 		d.line(buf, label)
@@ -96,7 +97,7 @@ func (d *dumper) expect(at int64) {
 func (d *dumper) header() {
 	h := d.f.h
 	dec := decoder{buf: make([]byte, h.size), file: d.f.name}
-	if d.err = readFull(d.f.r, dec.buf, 0, d.f.name); d.err != nil {
+	if d.err = damage.ReadFull(d.f.r, dec.buf, 0, d.f.name); d.err != nil {
 		return
 	}
 	d.claim(4, "magic, version %d", h.version)

@@ -2,7 +2,6 @@ package trevni
 
 import (
 	"context"
-	"errors"
 	"hash/crc32"
 
 	"github.com/rowtocol/rowtocol/format/damage"
@@ -10,33 +9,20 @@ import (
 
 // verify implements File.Verify.
 func verify(ctx context.Context, f *File) error {
-	var found []error
-	seen := make(map[string]bool)
-	keep := func(err error) error {
-		var d *damage.Error
-		if err == nil || !errors.As(err, &d) {
-			return err
-		}
-		// A damaged parent is found again by each of its children.
-		if text := d.Error(); !seen[text] {
-			seen[text] = true
-			found = append(found, d)
-		}
-		return nil
-	}
-	if err := keep(f.verifyTables()); err != nil {
+	var found damage.Found
+	if err := found.Keep(f.verifyTables()); err != nil {
 		return err
 	}
 	var crc uint32
 	for i := range f.h.columns {
-		if err := keep(f.verifyColumn(ctx, i, &crc)); err != nil {
+		if err := found.Keep(f.verifyColumn(ctx, i, &crc)); err != nil {
 			return err
 		}
 	}
-	if len(found) == 0 {
+	if found.Len() == 0 {
 		return f.compareBlocksCRC(crc)
 	}
-	return errors.Join(found...)
+	return found.Err()
 }
 
 // verifyTables checks the block tables, that header and columns follow each other
