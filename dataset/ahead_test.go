@@ -12,9 +12,9 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/rowtocol/rowtocol/cfile"
 	"github.com/rowtocol/rowtocol/dataset"
 	"github.com/rowtocol/rowtocol/format"
-	"github.com/rowtocol/rowtocol/internal/testformat"
 	"github.com/rowtocol/rowtocol/store"
 	"github.com/rowtocol/rowtocol/trevni"
 )
@@ -77,7 +77,7 @@ func (o opener) OpenAt(ctx context.Context, off, length int64) (io.ReadCloser, e
 
 // Of a part with a file per column only those are opened that a query needs.
 func TestFilesAreOpenedToBeRead(t *testing.T) {
-	dir, _ := mailSet(t, testformat.Format, 100)
+	dir, _ := mailSet(t, cfile.Format, 100)
 	st := &remote{Store: store.Local()}
 	d, err := dataset.Open(t.Context(), st, dir, dataset.Options{Formats: formats})
 	if err != nil {

@@ -17,7 +17,6 @@ import (
 	"github.com/rowtocol/rowtocol/format/column"
 	"github.com/rowtocol/rowtocol/format/formattest"
 	"github.com/rowtocol/rowtocol/internal/mailgen"
-	"github.com/rowtocol/rowtocol/internal/testformat"
 	"github.com/rowtocol/rowtocol/job"
 	"github.com/rowtocol/rowtocol/job/manifest"
 	"github.com/rowtocol/rowtocol/store"
@@ -53,7 +52,7 @@ func writeAvro(t testing.TB, name, schema string, rows [][]byte) {
 
 // formats are those that the tests run over: one with a file per part, one with
 // a file per column.
-var formats = format.Registry{trevni.Format, testformat.Format, cfile.Format}
+var formats = format.Registry{trevni.Format, cfile.Format}
 
 // eachFormat runs a test for each format.
 func eachFormat(t *testing.T, test func(t *testing.T, f format.Format)) {

@@ -2,7 +2,9 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -43,6 +45,69 @@ func TestFormatOfManyFiles(t *testing.T) {
 	convert(1, []string{"bitshufle", "did you mean bitshuffle?"}, "--encoding", "id=bitshufle")
 	convert(1, []string{"--codec is no option of the format cfile"}, "--codec", "snappy")
 	convert(1, []string{"which has the encodings plain, rle, bitshuffle"}, "--encoding", "id=prefix")
+}
+
+// TestFilesOfColumns compares what commands make of a format of several files for each
+// row group with what they make of the default.
+func TestFilesOfColumns(t *testing.T) {
+	dir := t.TempDir()
+	pairs(t, dir, "a.avro", 0, 3000)
+	run := func(args ...string) output { t.Helper(); return rowtocol(t, dir, nil, args...) }
+	run("convert", "--row-group-size", "16KiB", "a.avro", "trevni").want(t, 0)
+	run("convert", "--help").want(t, 0, "trevni or cfile or", "trevni: column to keep")
+	convert := []string{"convert", "--format", "cfile", "--row-group-size", "16KiB", "a.avro", "cfile"}
+	made := run(convert...)
+	run("convert", "--row-group-size", "16KiB", "a.avro", "cfile").want(t, 9, "format")
+
+	parts, err := filepath.Glob(dir + "/cfile/part-*.cfiles")
+	if err != nil || len(parts) < 3 {
+		t.Fatalf("parts %q, %v", parts, err)
+	}
+	files, err := filepath.Glob(dir + "/cfile/part-*/*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	made.want(t, 0, fmt.Sprintf("3000 rows in %d files", len(files)))
+	for _, args := range [][]string{
+		{}, {"--where", "id % 7 == 3"}, {"--columns", "words"}, {"--limit", "5", "--offset", "1234"}, {"--to", "csv", "--columns", "id"},
+		{"--to", "avro"}, {"--to", "arrow"}, {"--to", "arrow", "--where", "id > 2900"},
+	} {
+		of := func(name string) []byte {
+			t.Helper()
+			run(append([]string{"cat", "--output", name + ".rows", "--overwrite", name}, args...)...).want(t, 0)
+			return read(t, filepath.Join(dir, name+".rows"))
+		}
+		if got, want := of("cfile"), of("trevni"); !bytes.Equal(got, want) {
+			t.Errorf("cat %v: %d bytes, want the %d of Trevni's", args, len(got), len(want))
+		}
+	}
+	run("inspect", "--html", "page.html", "cfile").want(t, 0)
+	if page := read(t, dir+"/page.html"); !bytes.Contains(page, []byte("words[]")) {
+		t.Errorf("page of %d bytes", len(page))
+	}
+	run("inspect", "--bytes", parts[0]).want(t, 0)
+	run("schema", parts[0]).want(t, 0, `"words"`)
+	run("cat", "--limit", "1", parts[0]).want(t, 0, `"id":0`)
+
+	run("plan", "--format", "cfile", "--row-group-size", "16KiB", "a.avro", "planned", "-o", "plan.json").want(t, 0)
+	run("task", "--plan", "plan.json", "--task", "0").want(t, 0)
+	run("commit", "--plan", "plan.json").want(t, 4, "not done")
+	for i := 1; i < 20 && run("task", "--plan", "plan.json", "--task", strconv.Itoa(i)).code != 1; i++ { // 1: there are no more
+	}
+	run("commit", "--plan", "plan.json").want(t, 0)
+	run("verify", "planned", "--against", "a.avro", "--require-complete").want(t, 0)
+
+	column, err := filepath.Glob(parts[1] + "/00000.cf")
+	if err != nil || len(column) != 1 {
+		t.Fatalf("files %q, %v", column, err)
+	}
+	damaged := read(t, column[0])
+	damaged[len(damaged)/2] ^= 1
+	write(t, column[0], damaged)
+	name := strings.TrimPrefix(column[0], dir+"/")
+	run("verify", "cfile").want(t, 6, name)
+	run("cat", "cfile").want(t, 3, name)
+	run(append([]string{"convert", "--overwrite"}, convert[1:]...)...).want(t, 0)
 }
 
 // Values that the format cannot hold are found where they are in the input.

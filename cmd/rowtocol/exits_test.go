@@ -2,38 +2,22 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"strings"
+	"runtime/debug"
 	"sync"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/rowtocol/rowtocol/format"
+	"github.com/rowtocol/rowtocol/format/column"
 	"github.com/rowtocol/rowtocol/internal/avrotest"
 )
-
-// taggedBinary builds the program with what tests alone have, once.
-var taggedBinary = sync.OnceValues(func() (string, error) {
-	program := binary + ".tagged"
-	build := exec.Command("go", "build", "-tags", "testformat", "-o", program, ".")
-	build.Stderr = os.Stderr
-	return program, build.Run()
-})
-
-// withTagged lets a test run that program.
-func withTagged(t *testing.T) {
-	t.Helper()
-	program, err := taggedBinary()
-	if err != nil {
-		t.Fatal(err)
-	}
-	usual := binary
-	binary = program
-	t.Cleanup(func() { binary = usual })
-}
 
 // TestExits produces each code of the table by what causes it in use. That of 2 is
 // built in.
@@ -104,11 +88,14 @@ func TestExits(t *testing.T) {
 		record(c.code, ended(t, first), c.text)
 		first = nil
 	}
-	withTagged(t)
-	record(2, rowtocol(t, dir, nil, "convert", "--json", "--format", "panics", "a.avro", "new"), `"status": "defect"`, "please report it")
-	record(2, rowtocol(t, dir, nil, "convert", "--format", "panics-beside", "a.avro", "new"), "panic: a sample of a defect")
-	record(2, rowtocol(t, dir, nil, "convert", "--format", "panics-encoding", "a.avro", "new"), "a sample of a defect", "defectiveJob.Encode")
-	record(2, rowtocol(t, dir, nil, "convert", "--format", "recurses", "a.avro", "new"), "stack overflow")
+	for _, c := range []struct{ defect, args, text string }{
+		{"panics", "convert --json a.avro new", `"status": "defect"`},
+		{"panics-beside", "convert a.avro new", "panic: a sample of a defect"},
+		{"panics-encoding", "convert a.avro new", "defectiveJob.Encode"},
+		{"recurses", "convert a.avro new", "stack overflow"},
+	} {
+		record(2, withDefect(t, dir, c.defect, strings.Fields(c.args)...), c.text)
+	}
 	for _, e := range exits {
 		for code := range strings.SplitSeq(e.label(), ", ") {
 			if !produced[code] {
@@ -117,6 +104,72 @@ func TestExits(t *testing.T) {
 		}
 	}
 }
+
+// defectVariable names the defect with which the binary of the tests runs as the
+// program.
+const defectVariable = "TEST_DEFECT"
+
+// withDefect runs the program with a defect in its default format.
+func withDefect(t *testing.T, dir, defect string, args ...string) output {
+	t.Helper()
+	usual := binary
+	defer func() { binary = usual }()
+	var err error
+	if binary, err = os.Executable(); err != nil {
+		t.Fatal(err)
+	}
+	return rowtocol(t, dir, []string{defectVariable + "=" + defect}, args...)
+}
+
+// runDefective is main with a defect.
+func runDefective(defect string) int {
+	fail := map[string]func(){
+		"panics": func() { panic("a sample of a defect") },
+		"panics-beside": func() {
+			go func() { panic("a sample of a defect") }()
+			select {}
+		},
+		"recurses": func() {
+			debug.SetMaxStack(1 << 20)
+			var again func(n int) int
+			again = func(n int) int { return again(n+1) + n }
+			again(0)
+		},
+		"panics-encoding": func() {},
+	}
+	formats[0] = defective{formats[0], fail[defect]}
+	return run(os.Args[1:], os.Stdout, os.Stderr)
+}
+
+// defective is a format that fails when it begins to write, or to encode.
+type defective struct {
+	format.Format
+	fail func()
+}
+
+func (d defective) Writer(options json.RawMessage) (format.Writer, error) {
+	d.fail()
+	w, err := d.Format.Writer(options)
+	return defectiveWriter{w}, err
+}
+
+type defectiveWriter struct{ format.Writer }
+
+func (w defectiveWriter) NewRowGroup(schema string, cols []column.Column, blockSize int) (format.RowGroup, error) {
+	g, err := w.Writer.NewRowGroup(schema, cols, blockSize)
+	return defectiveGroup{g}, err
+}
+
+type defectiveGroup struct{ format.RowGroup }
+
+func (g defectiveGroup) Begin(col int, b *column.Block) (format.EncodeJob, error) {
+	j, err := g.RowGroup.Begin(col, b)
+	return defectiveJob{j}, err
+}
+
+type defectiveJob struct{ format.EncodeJob }
+
+func (defectiveJob) Encode([]byte) ([]byte, error) { panic("a sample of a defect") }
 
 // exitInputs makes a directory of what TestExits names.
 func exitInputs(t *testing.T) string {

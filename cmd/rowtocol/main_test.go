@@ -25,6 +25,9 @@ import (
 var binary string
 
 func TestMain(m *testing.M) {
+	if defect, ok := os.LookupEnv(defectVariable); ok {
+		os.Exit(runDefective(defect))
+	}
 	dir, err := os.MkdirTemp("", "rowtocol-test-")
 	if err != nil {
 		panic(err)

@@ -23,26 +23,30 @@ import (
 
 	"github.com/rowtocol/rowtocol/avro/ocf"
 	"github.com/rowtocol/rowtocol/avro/shred"
+	"github.com/rowtocol/rowtocol/cfile"
 	"github.com/rowtocol/rowtocol/dataset"
 	"github.com/rowtocol/rowtocol/dataset/arrow"
 	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/format/formattest"
 	"github.com/rowtocol/rowtocol/internal/randavro"
 	"github.com/rowtocol/rowtocol/internal/soak"
-	"github.com/rowtocol/rowtocol/internal/testformat"
 	"github.com/rowtocol/rowtocol/job"
 	"github.com/rowtocol/rowtocol/job/manifest"
 	"github.com/rowtocol/rowtocol/store"
 	"github.com/rowtocol/rowtocol/trevni"
 )
 
-var formats = format.Registry{trevni.Format, testformat.Format}
+var formats = format.Registry{trevni.Format, cfile.Format}
 
-// request asks for an output in parts of a few KiB.
+// request asks for an output in small parts.
 func request(f format.Format, options json.RawMessage, input, dest, temp string) job.Request {
+	rowGroup := int64(16 << 10)
+	if f == cfile.Format {
+		rowGroup = 128 << 10 // each file of a column needs up to 1 KiB besides the rows
+	}
 	return job.Request{
 		Inputs: []string{input}, Dest: dest,
-		Output: manifest.Options{Format: f.Name(), FormatOptions: options, RowGroupSize: 16 << 10, MaxLostRows: -1},
+		Output: manifest.Options{Format: f.Name(), FormatOptions: options, RowGroupSize: rowGroup, MaxLostRows: -1},
 		Options: job.Options{
 			Workers: 1, TempDir: temp,
 			Formats: formats,

@@ -11,7 +11,6 @@ import (
 	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/format/column"
 	"github.com/rowtocol/rowtocol/format/formattest"
-	"github.com/rowtocol/rowtocol/internal/testformat"
 	"github.com/rowtocol/rowtocol/store"
 	"github.com/rowtocol/rowtocol/trevni"
 )
@@ -19,7 +18,7 @@ import (
 const hopsSchema = `{"type":"record","name":"M","fields":[{"name":"id","type":"long"},{"name":"hops","type":{"type":"array","items":` +
 	`{"type":"record","name":"H","fields":[{"name":"host","type":"string"},{"name":"port","type":"int"}]}}}]}`
 
-var formats = format.Registry{trevni.Format, testformat.Format, cfile.Format}
+var formats = format.Registry{trevni.Format, cfile.Format}
 
 // files are those of a part: their bytes by their names, "" for a part that is
 // one file.

@@ -6,10 +6,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rowtocol/rowtocol/cfile"
 	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/internal/avrotest"
 	"github.com/rowtocol/rowtocol/internal/budget"
-	"github.com/rowtocol/rowtocol/internal/testformat"
 	"github.com/rowtocol/rowtocol/job/failure"
 	"github.com/rowtocol/rowtocol/job/failure/failuretest"
 	"github.com/rowtocol/rowtocol/job/manifest"
@@ -76,7 +76,7 @@ func TestMemoryForColumns(t *testing.T) {
 }
 
 func TestFits(t *testing.T) {
-	formats := format.Registry{trevni.Format, testformat.Format}
+	formats := format.Registry{trevni.Format, cfile.Format}
 	p := &manifest.Plan{ID: "p", BlockSize: 64 << 10, Columns: 1000}
 	p.Request.Options.Format = trevni.Format.Name()
 	for _, memory := range []int64{0, DefaultMemory, 94 << 20} {
@@ -89,12 +89,12 @@ func TestFits(t *testing.T) {
 	failuretest.Want(t, err, failure.Usage, "has 93MiB; --restart")
 	p.Columns = 10_000
 	failuretest.Want(t, Fits(p, formats, 0), failure.Usage, "--memory 938MiB")
-	options, err := testformat.Format.Options(nil)
+	options, err := cfile.Format.Options(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.Request.Options = manifest.Options{Format: testformat.Format.Name(), FormatOptions: options} // takes more for a column
-	failuretest.Want(t, Fits(p, formats, 0), failure.Usage, "--memory 940MiB")
+	p.Request.Options = manifest.Options{Format: cfile.Format.Name(), FormatOptions: options} // takes more for a column
+	failuretest.Want(t, Fits(p, formats, 0), failure.Usage, "--memory 4102MiB")
 	p.Request.Options.Format = "later"
 	failuretest.Want(t, Fits(p, formats, 0), failure.Usage, "later")
 }
