@@ -15,8 +15,9 @@ CORE      ?= 0
 E2E_TIME   = 60m
 UNIT_TIME  = 60m
 LINT       = golangci-lint
+GOTESTSUM  = $(GO) run gotest.tools/gotestsum@v1.13.0
 # Runs tests and records them under a name, for tally to add up.
-recorded   = $(GO) run gotest.tools/gotestsum@v1.13.0 --format standard-quiet --hide-summary=skipped --jsonfile "$(CURDIR)/bin/test/$(1).json"
+recorded   = $(GOTESTSUM) --format standard-quiet --hide-summary=skipped --jsonfile "$(CURDIR)/bin/test/$(1).json"
 TESTS      = $(call recorded,$@)
 # Without cgo the program is one static file, whatever the C library of the machine
 # it comes to. All is built so, and compiled once; only the race detector needs cgo.
@@ -157,7 +158,7 @@ e2e-run $(E2E) $(MORE_E2E) $(SOAK_AREAS:%=e2e-%): bin/rowtocol bin/e2e.test
 
 # What took longest in the last "make test".
 slowest:
-	@$(GO) run ./internal/cmd/slowest $(wildcard bin/test/*.json)
+	@cat bin/test/*.json | $(GOTESTSUM) tool slowest --num 40
 
 # A real HDFS for trying by hand, until Ctrl-C: HDFS="-ha -httpfs -yarn" for more.
 hdfs:
