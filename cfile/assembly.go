@@ -65,12 +65,6 @@ func (a *assembly) head() []byte { return a.header }
 // rows is the number of rows so far; of the next block, the ordinal.
 func (a *assembly) rows() int64 { return a.ordinal }
 
-// addMetadata adds a pair to the footer, behind those of the options.
-func (a *assembly) addMetadata(key string, value []byte) {
-	a.o.Metadata = append(a.o.Metadata, Pair{Key: key, Value: value})
-	a.boundFooter()
-}
-
 // add takes the data block that begins at the present end of the file, and returns the
 // index blocks that follow it there, in memory of their own; mostly there are none.
 func (a *assembly) add(b *writtenBlock) (index []byte, err error) {
@@ -95,13 +89,10 @@ func (a *assembly) add(b *writtenBlock) (index []byte, err error) {
 
 // addKey adds a data block to the value index.
 func (a *assembly) addKey(b *writtenBlock, p Pointer) error {
-	key := b.first
 	if a.first == nil {
 		a.first = append([]byte{}, b.first...)
 	}
-	if !a.o.WholeKeys {
-		key = shorten(a.last, b.first)
-	}
+	key := shorten(a.last, b.first)
 	a.last = append(a.last[:0], b.last...)
 	return a.insert(a.value, 0, key, p)
 }

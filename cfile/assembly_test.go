@@ -53,30 +53,23 @@ func TestBoundIsAboveTheFile(t *testing.T) {
 // A row whose key is the last key of the block before has it whole; others end with the
 // first byte that tells.
 func TestKeysOfTheValueIndex(t *testing.T) {
-	for _, whole := range []bool{false, true} {
-		o := Options{Type: String, Encoding: Plain, ValueIndex: true, KeyBounds: true, WholeKeys: whole, BlockSize: 1}
-		rows := &Rows{Values: *binaries("apple", "apple", "applet", "banana", "blue")}
-		f := openBytes(t, write(t, o, rows))
-		blocks, err := f.Blocks()
-		if err != nil {
-			t.Fatal(err)
-		}
-		var keys []string
-		for _, b := range blocks {
-			keys = append(keys, string(b.Key))
-		}
-		want := "[a apple applet b bl]"
-		if whole {
-			want = "[apple apple applet banana blue]"
-		}
-		if fmt.Sprint(keys) != want {
-			t.Errorf("whole %v: %v, want %v", whole, keys, want)
-		}
-		least, _ := f.Footer().Get("min_key")
-		greatest, _ := f.Footer().Get("max_key")
-		if string(least) != "apple" || string(greatest) != "blue" {
-			t.Errorf("keys from %q to %q", least, greatest)
-		}
+	o := Options{Type: String, Encoding: Plain, ValueIndex: true, KeyBounds: true, BlockSize: 1}
+	f := openBytes(t, write(t, o, &Rows{Values: *binaries("apple", "apple", "applet", "banana", "blue")}))
+	blocks, err := f.Blocks()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var keys []string
+	for _, b := range blocks {
+		keys = append(keys, string(b.Key))
+	}
+	if want := "[a apple applet b bl]"; fmt.Sprint(keys) != want {
+		t.Errorf("%v, want %v", keys, want)
+	}
+	least, _ := f.Footer().Get("min_key")
+	greatest, _ := f.Footer().Get("max_key")
+	if string(least) != "apple" || string(greatest) != "blue" {
+		t.Errorf("keys from %q to %q", least, greatest)
 	}
 }
 
@@ -120,8 +113,7 @@ func TestMoreRowsThanOrdinals(t *testing.T) {
 
 func TestTooMuchMetadata(t *testing.T) {
 	for _, size := range []int{maxMessage - 100, maxMessage} {
-		a := newAssembly(Options{Type: Int8, Positional: true})
-		a.addMetadata("key", make([]byte, size))
+		a := newAssembly(Options{Type: Int8, Positional: true, Metadata: []Pair{{"key", make([]byte, size)}}})
 		tail, err := a.finish(nil)
 		if refused := size == maxMessage; (err != nil) != refused || (tail == nil) != refused {
 			t.Errorf("metadata of %d bytes: %v", size, err)

@@ -207,7 +207,7 @@ func (e *blockEncoder) key(b *writtenBlocks, v *encoding.Values, i int) ([]byte,
 	}
 	before := len(b.keys)
 	var err error
-	if b.keys, err = e.o.appendKey(b.keys, value); err != nil {
+	if b.keys, err = AppendKey(b.keys, e.o.Type, value); err != nil {
 		return nil, err
 	}
 	return b.keys[before:len(b.keys):len(b.keys)], nil

@@ -69,6 +69,38 @@
 // what points to them and in the order of the index: a pointer to anything else is damage,
 // and so there are no cycles.
 //
-// The key of several columns is that of each, one behind the other; in BINARY values but the
-// last column's each 00 is followed by 01, and 00 00 ends them (AppendComposite).
+// # BloomFiles
+//
+// A BloomFile has the keys of a rowset as Bloom filters. It is a CFile of type BINARY,
+// encoding PLAIN, without compression, rows and positional index. Each data block is the
+// filter of some of the keys, in their order:
+//
+//	block  | length of header: 4 | BloomBlockHeaderPB: 1 num_hash_functions int32 | bits |
+//
+// # DeltaFiles
+//
+// A DeltaFile has what happened to the rows of a rowset. It is a CFile of type BINARY,
+// encoding PLAIN, with a value index only, and the metadata key deltafilestats. Deltas ascend
+// by row; those of one row ascend by timestamp in a REDO file, which says what became of rows
+// after they were written, and descend in an UNDO file, which says what they were before.
+// Nothing in the file says which of the two it is.
+//
+//	value     | row: sorted varint | timestamp: sorted varint | change |
+//
+//	UPDATE    | 1 | cell | cell | … |    at least one
+//	DELETE    | 2 |
+//	REINSERT  | 3 | cell | cell | … |
+//	cell      | column ID: varint | 0 |                          null
+//	          | column ID: varint | length + 1: varint | value |
+//
+// Sorted varints sort, as bytes, as the numbers do; they are big-endian:
+//
+//	0 … 240          | n |
+//	241 … 2287       | 241 + (n-240)/256 | (n-240)%256 |
+//	2288 … 67823     | 249 | n-2288: 2 bytes |
+//	67824 … 2⁶⁴-1    | 247 + k | n: k bytes, as few as hold it, at least 3 |
+//
+// No other software reads DeltaFiles outside of a tablet: this is after Kudu's sources, with
+// their examples of bytes in the tests. Of Kudu 1.18.1 the functions that take keys and
+// changes apart, called by themselves, once made the same of 3,019 values.
 package cfile

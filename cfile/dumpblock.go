@@ -17,7 +17,7 @@ func (d *dumper) content(r *region, raw []byte) {
 		b.plainBinary()
 	case dataRegion:
 		footer := d.f.footer
-		if footer.Values == 0 && footer.Positional == nil {
+		if isBloom(footer) {
 			b.bloom()
 			return
 		}
@@ -86,7 +86,9 @@ func (b *fields) index() {
 
 func (b *fields) bloom() {
 	n := b.u32("bytes of header")
-	b.take(n, "header")
+	if hashes, _, err := parseFilter(b.raw); err == nil {
+		b.take(n, "%d hash functions", hashes)
+	}
 	b.rest("bits")
 }
 

@@ -1,7 +1,6 @@
 package cfile
 
 import (
-	"bytes"
 	"fmt"
 	"slices"
 
@@ -13,20 +12,13 @@ import (
 // The value is one as in encoding.Values. Types that are not Keyed are an error, as is a
 // value of another length than the type's.
 func AppendKey(dst []byte, t Type, value []byte) ([]byte, error) {
-	if err := checkKeyed(t, value); err != nil {
-		return dst, err
-	}
-	return appendKey(dst, t, value), nil
-}
-
-func checkKeyed(t Type, value []byte) error {
 	if !t.Keyed() {
-		return fmt.Errorf("cfile: values of %s have no key encoding", t)
+		return dst, fmt.Errorf("cfile: values of %s have no key encoding", t)
 	}
 	if w := t.Width(); w != 0 && len(value) != w {
-		return fmt.Errorf("cfile: a value of %d bytes as a key of %s", len(value), t)
+		return dst, fmt.Errorf("cfile: a value of %d bytes as a key of %s", len(value), t)
 	}
-	return nil
+	return appendKey(dst, t, value), nil
 }
 
 // appendKey is AppendKey of what was checked.
@@ -41,27 +33,6 @@ func appendKey(dst []byte, t Type, value []byte) []byte {
 		dst[start] ^= 0x80
 	}
 	return dst
-}
-
-// AppendComposite appends the value of one column to a key of several, of which it is the
-// last or not: a BINARY value that is not the last has each zero byte followed by a one and
-// ends in two zeros, so that a value sorts before those that it begins. Errors are those of
-// AppendKey.
-func AppendComposite(dst []byte, t Type, value []byte, last bool) ([]byte, error) {
-	if err := checkKeyed(t, value); err != nil {
-		return dst, err
-	}
-	if last || t.Width() != 0 {
-		return appendKey(dst, t, value), nil
-	}
-	for {
-		zero := bytes.IndexByte(value, 0)
-		if zero < 0 {
-			return append(append(dst, value...), 0, 0), nil
-		}
-		dst = append(append(dst, value[:zero+1]...), 1)
-		value = value[zero+1:]
-	}
 }
 
 // shorten cuts the first key of a block to what tells it from the last key of the block

@@ -1,10 +1,8 @@
 package cfile
 
 import (
-	"bytes"
 	"encoding/binary"
 	"math"
-	"slices"
 	"testing"
 )
 
@@ -42,31 +40,6 @@ func TestAppendKey(t *testing.T) {
 		if _, err := AppendKey(nil, c.t, c.value); err == nil {
 			t.Errorf("%s has the key of %x", c.t, c.value)
 		}
-		if _, err := AppendComposite(nil, c.t, c.value, true); err == nil {
-			t.Errorf("%s has the composite key of %x", c.t, c.value)
-		}
-	}
-}
-
-// Keys of (STRING, INT32, STRING) sort as the columns do.
-func TestAppendComposite(t *testing.T) {
-	var keys [][]byte
-	for _, first := range []string{"", "\x00", "\x00\x00", "\x00\x01", "\x01", "a", "a\x00", "a\x00b", "a\x01", "ab"} {
-		for _, second := range []int32{math.MinInt32, -1, 0, 1 << 8, math.MaxInt32} {
-			for _, third := range []string{"", "\x00", "z"} {
-				key, _ := AppendComposite(nil, String, []byte(first), false)
-				key, _ = AppendComposite(key, Int32, binary.LittleEndian.AppendUint32(nil, uint32(second)), false)
-				key, _ = AppendComposite(key, String, []byte(third), true)
-				keys = append(keys, key)
-			}
-		}
-	}
-	if !slices.IsSortedFunc(keys, bytes.Compare) {
-		t.Error("keys do not ascend")
-	}
-	got, err := AppendComposite(nil, Binary, []byte("a\x00\x00b"), false)
-	if want := "a\x00\x01\x00\x01b\x00\x00"; err != nil || string(got) != want {
-		t.Errorf("%x, %v, expected %x", got, err, want)
 	}
 }
 

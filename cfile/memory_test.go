@@ -63,17 +63,6 @@ func TestMemory(t *testing.T) {
 		if err := walk(f); err != nil {
 			t.Fatal(err)
 		}
-		blocks := f.BlockCursor()
-		for {
-			b, err := blocks.Next()
-			if err != nil {
-				break
-			}
-			if _, err := blocks.Read(b); err != nil {
-				t.Fatal(err)
-			}
-		}
-		blocks.Close()
 		if _, err := f.Blocks(); err != nil {
 			t.Fatal(err)
 		}

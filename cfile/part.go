@@ -158,7 +158,7 @@ func openPart(files []format.File, o format.OpenOptions) (format.Part, error) {
 	if len(files) != 1 {
 		return nil, damage.New(damage.Header, files[0].Name(), -1, "the part has no file %q", documentName)
 	}
-	return p, p.openLone(files[0])
+	return p.openLone(files[0])
 }
 
 // readDocument reads the document and its bytes.

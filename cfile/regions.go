@@ -38,6 +38,19 @@ type mapped struct {
 	blocks  []DataBlock // with their ordinals and keys, so far as there are such indexes
 }
 
+// DataBlock is a data block as the indexes have it.
+type DataBlock struct {
+	Pointer
+	Ordinal int64  // of the first row; -1 without a positional index
+	Key     []byte // nil without a value index
+}
+
+// Blocks are the data blocks. The indexes are read from the file each time.
+func (f *File) Blocks() ([]DataBlock, error) {
+	m, err := f.mapFile()
+	return m.blocks, err
+}
+
 // mapFile walks the indexes of a file. After an error, what could be found is in m.
 func (f *File) mapFile() (m mapped, err error) {
 	m.add(region{size: f.headerSize, kind: headerRegion})

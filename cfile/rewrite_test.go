@@ -27,10 +27,11 @@ const otherSnappy = "str_prefix_validx_snappy.cf"
 func TestSamplesAreWrittenAsKuduDoes(t *testing.T) {
 	for name, file := range samples(t) {
 		f := openBytes(t, file)
+		if isBloom(f.Footer()) {
+			continue // nothing here writes them
+		}
 		o := optionsOf(f)
 		o.IndexBlockSize = sampleIndexBlockSize
-		// The index of a BloomFile has its keys shortened, and nothing has them whole.
-		o.WholeKeys = f.Footer().Values == 0
 		var again bytes.Buffer
 		w, err := NewWriter(&again, o)
 		if err != nil {
@@ -81,7 +82,7 @@ func contents(t *testing.T, f *File) string {
 	return s.String()
 }
 
-// rewrite writes the rows of a file in its blocks, or what it has instead of rows.
+// rewrite writes the rows of a file in its blocks.
 func rewrite(t *testing.T, f *File, w *Writer) {
 	t.Helper()
 	blocks, err := f.Blocks()
@@ -92,21 +93,13 @@ func rewrite(t *testing.T, f *File, w *Writer) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	reader := blockReader{f: f, from: f.readBlock}
 	for i, b := range blocks {
-		if f.Footer().Values == 0 {
-			var raw []byte
-			if raw, err = reader.read(b.Pointer); err == nil {
-				err = w.AppendBlock(raw, b.Key, b.Key)
-			}
-		} else {
-			end := f.Footer().Values
-			if i+1 < len(blocks) {
-				end = blocks[i+1].Ordinal
-			}
-			if err = w.Append(rows.part(w.o, int(b.Ordinal), int(end))); err == nil {
-				err = w.EndBlock()
-			}
+		end := f.Footer().Values
+		if i+1 < len(blocks) {
+			end = blocks[i+1].Ordinal
+		}
+		if err = w.Append(rows.part(w.o, int(b.Ordinal), int(end))); err == nil {
+			err = w.EndBlock()
 		}
 		if err != nil {
 			t.Fatal(err)

@@ -54,12 +54,13 @@ func loneColumn(f *Footer) (of column.Column, schema string) {
 	return of, `{"type":"record","name":"row","fields":[{"name":"value","type":` + schema + `}]}`
 }
 
-// openLone opens a lone file as a part of one column.
-func (p *part) openLone(stored format.File) error {
+// openLone opens a lone file as a part of one column, a BloomFile as one without rows, and
+// a DeltaFile as one of rows.
+func (p *part) openLone(stored format.File) (format.Part, error) {
 	f := &partFile{stored: stored}
 	file, err := f.open(p)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	is := file.Footer()
 	f.documentFile = documentFile{
@@ -74,7 +75,15 @@ func (p *part) openLone(stored format.File) error {
 		of.blocks = []partBlock{{rows: p.rows, units: p.rows, items: p.rows, raw: math.MaxInt64, stored: stored.Size()}}
 	}
 	p.files, p.columns, p.places = []*partFile{f}, []partColumn{of}, make([]place, 1)
-	return nil
+	switch {
+	case isBloom(is):
+		if b, err := p.openBloom(file); err != nil || b.filters > 0 {
+			return b, err
+		}
+	case isDelta(is):
+		return &deltaPart{p}, nil
+	}
+	return p, nil
 }
 
 // loneBlocks are the data blocks of a lone file. How large they are uncompressed shows

@@ -279,8 +279,11 @@ func (v *fileVerifier) blocks(ctx context.Context, blocks []DataBlock) error {
 		if err != nil {
 			return err
 		}
-		if footer.Values == 0 && footer.Positional == nil {
-			continue // a block of something else than rows, as those of a BloomFile
+		if isBloom(footer) {
+			if _, _, err := parseFilter(raw); err != nil {
+				return v.f.locate(err, b.Pointer)
+			}
+			continue
 		}
 		if err := v.sums.reach(row); err != nil {
 			return err

@@ -148,24 +148,6 @@ func (w *Writer) addBlock(b *writtenBlock, stored []byte) error {
 	return w.write(index)
 }
 
-// AppendBlock writes a data block of other content, as BloomFiles have it: raw is
-// compressed and has its checksum, and is found by the encoded keys first and last.
-// It counts as no rows. A file has such blocks only.
-func (w *Writer) AppendBlock(raw, first, last []byte) error {
-	if w.err != nil {
-		return w.err
-	}
-	stored, err := appendStored(w.written.stored[:0], &w.o, raw)
-	w.written.stored = stored
-	if err != nil {
-		return w.fail(err)
-	}
-	return w.addBlock(&writtenBlock{raw: len(raw), size: len(stored), first: first, last: last}, stored)
-}
-
-// AddMetadata adds a pair to the footer, behind those of the options.
-func (w *Writer) AddMetadata(key string, value []byte) { w.assembly.addMetadata(key, value) }
-
 // Size is the bytes written so far.
 func (w *Writer) Size() int64 { return w.size }
 

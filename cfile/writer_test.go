@@ -286,37 +286,13 @@ func TestRowsThatDoNotFit(t *testing.T) {
 	}
 }
 
-func TestTooLongKeysAreRefused(t *testing.T) {
-	for _, size := range []int{MaxKey, MaxKey + 1} {
-		o := Options{Type: Int32, ValueIndex: true, Key: func(dst, _ []byte) ([]byte, error) {
-			return append(dst, make([]byte, size)...), nil
-		}}
-		w, err := NewWriter(&bytes.Buffer{}, o)
-		if err != nil {
-			t.Fatal(err)
-		}
-		rows := Rows{}
-		rows.Fixed = make([]byte, 4)
-		if err = w.Append(&rows); err == nil {
-			err = w.Close()
-		}
-		if long := (*TooLongError)(nil); errors.As(err, &long) != (size > MaxKey) {
-			t.Errorf("a key of %d bytes: %v", size, err)
-		}
-	}
-}
-
 func TestTooLargeBlocksAreRefused(t *testing.T) {
 	for _, c := range []Compression{NoCompression, LZ4} {
-		w, err := NewWriter(&bytes.Buffer{}, Options{Type: Binary, Compression: c, ValueIndex: true})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := w.AppendBlock(make([]byte, maxBlock), nil, nil); err != nil {
-			t.Error(err)
-		}
-		if err := w.AppendBlock(make([]byte, maxBlock+1), nil, nil); err == nil {
-			t.Errorf("%v: a block of %d bytes", c, maxBlock+1)
+		for _, size := range []int{maxBlock, maxBlock + 1} {
+			_, err := appendStored(nil, &Options{Compression: c}, make([]byte, size))
+			if (err != nil) != (size > maxBlock) {
+				t.Errorf("%v: a block of %d bytes: %v", c, size, err)
+			}
 		}
 	}
 }
@@ -375,8 +351,7 @@ func TestWriterKeepsItsFirstError(t *testing.T) {
 	if err == nil {
 		err = w.Close()
 	}
-	if err != nil || w.Append(rows) != errClosed || w.EndBlock() != errClosed || w.Close() != errClosed ||
-		w.AppendBlock(nil, nil, nil) != errClosed {
+	if err != nil || w.Append(rows) != errClosed || w.EndBlock() != errClosed || w.Close() != errClosed {
 		t.Errorf("a closed writer: %v", err)
 	}
 }

@@ -40,13 +40,6 @@ type Options struct {
 
 	Positional bool // a positional index; a file needs this index or the next
 	ValueIndex bool // a value index: values ascend, which the writer takes on trust, and are not null
-	// Key appends the key that the value index has for a value (as in Rows). nil is
-	// AppendKey, for types that it takes. A key has at most MaxKey bytes.
-	Key func(dst, value []byte) ([]byte, error)
-	// WholeKeys keeps the keys of the value index as long as they are. Kudu does so in
-	// delta files only; else a key ends behind the first byte that sets it off from the
-	// last key of the block before.
-	WholeKeys bool
 	// KeyBounds adds the first and the last key of the value index to the metadata, as
 	// min_key and max_key, if there are any rows.
 	KeyBounds bool
@@ -74,7 +67,7 @@ func (o *Options) Validate() error {
 		return errors.New("a CFile without any index cannot be read")
 	case o.ValueIndex && o.Nullable:
 		return errors.New("nulls have no place in a value index")
-	case o.ValueIndex && o.Key == nil && !o.Type.Keyed():
+	case o.ValueIndex && !o.Type.Keyed():
 		return fmt.Errorf("%v has no key for a value index", o.Type)
 	case o.KeyBounds && !o.ValueIndex:
 		return errors.New("bounds of keys need a value index")
@@ -99,42 +92,22 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// appendKey appends the key of a value in the value index.
-func (o *Options) appendKey(dst, value []byte) ([]byte, error) {
-	before := len(dst)
-	var err error
-	if o.Key != nil {
-		dst, err = o.Key(dst, value)
-	} else {
-		dst, err = AppendKey(dst, o.Type, value)
-	}
-	//guard: index blocks, and the footer with its bounds, would get too large for readers
-	if size := len(dst) - before; err == nil && size > MaxKey {
-		err = &TooLongError{Row: -1, Size: size, Limit: MaxKey}
-	}
-	return dst, err
-}
-
 // TooLongError is about a value that is longer than MaxValue, or than MaxKey in a value
 // index.
 type TooLongError struct {
-	Row         int64 // its number in the file, from 0, or -1 if that is not known
+	Row         int64 // its number in the file, from 0
 	Size, Limit int   // bytes that it has, and that it may have
 }
 
 func (e *TooLongError) Error() string {
-	s := fmt.Sprintf("a value of %d bytes, and a CFile takes %d", e.Size, e.Limit)
-	if e.Row >= 0 {
-		s = fmt.Sprintf("row %d: ", e.Row) + s
-	}
-	return s
+	return fmt.Sprintf("row %d: a value of %d bytes, and a CFile takes %d", e.Row, e.Size, e.Limit)
 }
 
 // checkLengths returns an error if one of the values is too long for a file, or for its
 // value index. ordinal is that of the first of the rows.
 func (o *Options) checkLengths(ordinal int64, r *Rows) error {
 	limit := MaxValue
-	if o.ValueIndex && o.Key == nil {
+	if o.ValueIndex {
 		limit = MaxKey
 	}
 	for i := range r.BinaryLen() {

@@ -21,8 +21,6 @@ func TestOptions(t *testing.T) {
 		{Options{Type: Int32, Positional: true, KeyBounds: true}, false},
 		{Options{Type: Int32, ValueIndex: true, Nullable: true}, false},
 		{Options{Type: Double, ValueIndex: true}, false},
-		{Options{Type: Double, ValueIndex: true, Key: func(dst, _ []byte) ([]byte, error) { return dst, nil }}, true},
-		{AdHocIndexOptions(), true},
 	} {
 		if err := c.o.Validate(); (err == nil) != c.ok {
 			t.Errorf("%+v: %v", c.o, err)

@@ -195,6 +195,9 @@ func isAvro(head []byte) bool { return len(head) >= 4 && string(head[:4]) == "Ob
 // recursive part was kept as bytes shows in the columns alone.
 func mapPart(p *OpenPart) (*shred.Mapping, error) {
 	if p.Schema() == "" {
+		if h, ok := p.Part.(format.Holder); ok {
+			return nil, damage.New(damage.Schema, p.name, -1, "the file holds %s, and no rows", h.Holds())
+		}
 		return nil, damage.New(damage.Schema, p.name, -1, "the file has no Avro schema, so its columns cannot become rows")
 	}
 	schema, err := shred.ParseSchema(p.Schema())

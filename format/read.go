@@ -77,6 +77,13 @@ type Part interface {
 	Dump(w io.Writer) error
 }
 
+// Holder is a Part that holds something else than the rows of a table.
+type Holder interface {
+	Part
+	// Holds says in a few words what it has.
+	Holds() string
+}
+
 // RowPart is a Part of a format that keeps rows whole. Schema is that of the data that
 // its readers give. Its columns say how the rows are stored, and have no cursors.
 type RowPart interface {

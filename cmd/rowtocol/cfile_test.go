@@ -110,6 +110,22 @@ func TestFilesOfColumns(t *testing.T) {
 	run(append([]string{"convert", "--overwrite"}, convert[1:]...)...).want(t, 0)
 }
 
+// Files of Kudu's other than columns say what they hold.
+func TestFilesOfNoColumn(t *testing.T) {
+	run := func(args ...string) output { t.Helper(); return rowtocol(t, "../../cfile/testdata", nil, args...) }
+	const bloom, holds = "kudu/bloom_4000keys.cf", "3 Bloom filters (13 hash functions, 98304 bits) of about 3987 keys"
+	run("inspect", bloom).want(t, 0, bloom+": 0 rows", "  holds "+holds)
+	run("inspect", "--json", bloom).want(t, 0, `"holds": "`+holds)
+	run("verify", bloom).want(t, 0, "0 rows", "  holds "+holds)
+	run("cat", bloom).want(t, 3, bloom, "the file holds "+holds+", and no rows")
+	const delta = "delta/redo.cf"
+	run("inspect", delta).want(t, 0, delta+": 15 rows", "  holds changes of the rows of a Kudu rowset")
+	run("verify", delta).want(t, 0, "15 rows", "  holds changes")
+	run("cat", "--where", "row = 10 and change = 'DELETE'", delta).want(t, 0, `{"row":10,"timestamp":6,"change":"DELETE","columns":[]}`)
+	run("count", delta).want(t, 0, "15")
+	run("inspect", bloom, delta).want(t, 0, "15 rows")
+}
+
 // Values that the format cannot hold are found where they are in the input.
 func TestUnfitValues(t *testing.T) {
 	dir := t.TempDir()

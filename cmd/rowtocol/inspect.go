@@ -252,6 +252,9 @@ func (a *app) printInspected(r *inspected) {
 		facts += fmt.Sprintf(", %s version %d", r.Format, r.Version)
 	}
 	a.printTitled(r.Path, facts)
+	if r.Holds != "" {
+		a.printIndented("holds " + r.Holds)
+	}
 	if len(r.Losses) > 0 {
 		a.printf("  LOSSES: %s\n", sumOfLosses(r.Losses))
 	}

@@ -71,9 +71,10 @@ type verified struct {
 	Files      int             `json:"files"`
 	Bytes      int64           `json:"bytes"`
 	Rows       int64           `json:"rows"`
-	Indexes    int             `json:"indexes"`    // key indexes, each of one output
-	Damage     []*reported     `json:"damage"`     // all that was found, in file order
-	Unverified []string        `json:"unverified"` // files whose blocks have no valid checksum
+	Holds      string          `json:"holds,omitempty"` // of a file of something else than a table's rows
+	Indexes    int             `json:"indexes"`         // key indexes, each of one output
+	Damage     []*reported     `json:"damage"`          // all that was found, in file order
+	Unverified []string        `json:"unverified"`      // files whose blocks have no valid checksum
 	Against    *witness.Result `json:"against,omitempty"`
 	// Complete is whether --against compared every row, and all that its files hold
 	// is in the output.
@@ -141,6 +142,9 @@ func (a *app) verify(ctx context.Context, f *verifyFlags, names []string) error 
 		return failure.New(failure.Different, "%s: %s, the first: %w", l.Path, plural(len(found), "difference"), found[0])
 	}
 	a.summary("%s: sound: %s, %s, %s%s\n", r.Path, plural(r.Files, "file"), plural(r.Rows, "row"), human(r.Bytes), withIndexes(r.Indexes))
+	if r.Holds != "" {
+		a.summary("  holds %s\n", r.Holds)
+	}
 	if len(f.against) == 0 {
 		return nil
 	}
@@ -188,6 +192,9 @@ func (a *app) verifyFiles(ctx context.Context, l *dataset.Listing, r *verified) 
 		found = append(found, check.found...)
 		r.Files, r.Bytes, r.Rows = r.Files+len(l.Parts[i].Files), r.Bytes+check.bytes, r.Rows+check.rows
 		r.sorted = r.sorted || check.sorted
+		if len(checks) == 1 {
+			r.Holds = check.holds
+		}
 		if check.unverified {
 			r.Unverified = append(r.Unverified, l.Parts[i].Name)
 		}
@@ -200,6 +207,7 @@ type fileCheck struct {
 	bytes, rows int64
 	unverified  bool
 	sorted      bool    // the file keeps rows whole, by their keys
+	holds       string  // if that is something else than a table's rows
 	found       []error // what is wrong with the file
 	failed      error   // what kept it from being checked
 }
@@ -245,6 +253,9 @@ func check(ctx context.Context, l *dataset.Listing, part *dataset.Part) (f fileC
 	f.sort(l.Lost(ctx, part, part.Name, err))
 	f.unverified = p.Unverified()
 	_, f.sorted = p.Part.(format.RowPart)
+	if h, ok := p.Part.(format.Holder); ok {
+		f.holds = h.Holds()
+	}
 	if part.Output >= 0 {
 		f.sort(checkSchema(part, p.Schema(), l.Outputs[part.Output].Schema()))
 	}

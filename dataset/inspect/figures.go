@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/rowtocol/rowtocol/dataset"
+	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/format/damage"
 	"github.com/rowtocol/rowtocol/internal/budget"
 	"github.com/rowtocol/rowtocol/job/manifest"
@@ -23,7 +24,8 @@ type Figures struct {
 	Bytes     int64      `json:"bytes"` // of the files
 	Rows      int64      `json:"rows"`
 	Format    string     `json:"format"`
-	Version   int        `json:"version"` // of the format
+	Version   int        `json:"version"`         // of the format
+	Holds     string     `json:"holds,omitempty"` // of a file of something else than a table's rows
 	Blocks    int64      `json:"blocks"`
 	Raw       int64      `json:"raw_bytes"`
 	Stored    int64      `json:"stored_bytes"`
@@ -186,6 +188,9 @@ func (f *Figures) add(ctx context.Context, l *dataset.Listing, part *dataset.Par
 func (f *Figures) start(file *dataset.OpenPart) {
 	f.Format, f.Version = file.Format.Name(), file.Version()
 	f.Metadata = metadata(file)
+	if h, ok := file.Part.(format.Holder); ok {
+		f.Holds = h.Holds()
+	}
 	cols, meanings := file.Columns(), file.Meanings()
 	for i, c := range cols {
 		s := Column{
@@ -235,6 +240,7 @@ func (f *Figures) shareMetadata(file *dataset.OpenPart) {
 	if len(f.RowGroups) == 0 {
 		return
 	}
+	f.Holds = ""
 	others := map[Metadata]bool{}
 	for _, m := range metadata(file) {
 		others[m] = true
