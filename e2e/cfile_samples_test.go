@@ -38,8 +38,9 @@ func TestCFileSamples(t *testing.T) {
 			if got := kuduText(footer.Type, rows, footer.Nullable); string(got) != string(want) {
 				t.Error("the library: ", firstDifference(want, got))
 			}
-			out := run(t, "cat", file).want(t, 0).stdout
-			if got := kuduTextOfJSON(t, footer.Type, out); string(got) != string(want) {
+			if len(want) == 0 {
+				run(t, "cat", file).want(t, 3)
+			} else if got := kuduTextOfJSON(t, footer.Type, run(t, "cat", file).want(t, 0).stdout); string(got) != string(want) {
 				t.Error("cat: ", firstDifference(want, got))
 			}
 			run(t, "inspect", file).want(t, 0)
