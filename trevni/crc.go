@@ -15,7 +15,7 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // isCRC tells whether a file metadata key is that of a CRC.
 func isCRC(key string) bool {
-	return key == HeaderCRCKey || key == BlocksCRCKey || key == OldCRCKey
+	return key == HeaderCRCKey || key == BlocksCRCKey
 }
 
 // crcPair is the encoded size of a metadata pair of a CRC.
@@ -100,46 +100,6 @@ func (h *header) checkTable(d *decoder, c *Column, blocks []Descriptor, end int6
 	if at != end {
 		d.fail(damage.Trailing, at, "%d bytes belong to nothing", end-at)
 	}
-}
-
-// compareOldCRC compares the CRC-32C of header and block tables of older files
-// with the stored one. A file without it is sound; one whose key for it was
-// changed in a byte is not.
-func (f *File) compareOldCRC(crc uint32) error {
-	stored, ok := f.h.meta.Get(OldCRCKey)
-	if !ok {
-		for _, kv := range f.h.meta {
-			//guard: a damaged key would make the CRC go unchecked
-			if distance(kv.Key, OldCRCKey) == 1 {
-				return damage.New(damage.Header, f.name, 0, "the metadata key %q is one byte from %q", kv.Key, OldCRCKey)
-			}
-		}
-		return nil
-	}
-	//guard: a stored CRC that is cut off would crash the program
-	if f.h.crcAt < 0 {
-		return damage.New(damage.Header, f.name, 0, "%s has %d bytes, expected %d", OldCRCKey, len(stored), crc32.Size)
-	}
-	//guard: a damaged header or block table would pass
-	if want := readChecksum(ChecksumSpec, stored); want != crc {
-		return damage.New(damage.Checksum, f.name, f.h.crcAt,
-			"the stored CRC-32C of header and block tables is %08x, theirs is %08x", want, crc)
-	}
-	return nil
-}
-
-// distance is the number of differing bytes, -1 for different lengths.
-func distance(a, b string) int {
-	if len(a) != len(b) {
-		return -1
-	}
-	n := 0
-	for i := range len(a) {
-		if a[i] != b[i] {
-			n++
-		}
-	}
-	return n
 }
 
 // compareBlocksCRC compares the CRC-32C of the CRC-32Cs of all stored blocks with

@@ -3,8 +3,6 @@ package trevni
 import (
 	"bytes"
 	"context"
-	"io"
-	"os"
 	"testing"
 
 	"github.com/rowtocol/rowtocol/format/column"
@@ -85,7 +83,6 @@ func TestKeysVouchForEachOther(t *testing.T) {
 		"a header's CRC of 3 bytes": {Metadata{crc(HeaderCRCKey, 3)}, table(4), damage.Header},
 		"a header's CRC of 5 bytes": {Metadata{crc(HeaderCRCKey, 5)}, table(4), damage.Header},
 		"a wrong CRC":               {Metadata{crc(HeaderCRCKey, 4)}, table(4), damage.Checksum},
-		"an old one beside it":      {Metadata{crc(OldCRCKey, 4), crc(HeaderCRCKey, 4)}, table(4), damage.Checksum},
 	} {
 		b := rawFile{version: 2, meta: test.file, cols: []rawColumn{{meta: test.column}}}.bytes()
 		if test.want == "" {
@@ -132,34 +129,6 @@ func TestEveryBlockBit(t *testing.T) {
 		}
 		if codec == "deflate" && same == 0 {
 			t.Error("deflate looks at every bit: the test shows nothing")
-		}
-	}
-}
-
-// testdata/old.trv is of a writer with one CRC for header and block tables. It is
-// read as it always was, and Verify finds each change of them.
-func TestOldFile(t *testing.T) {
-	b, err := os.ReadFile("testdata/old.trv")
-	if err != nil {
-		t.Fatal(err)
-	}
-	f, err := verifyBytes(b)
-	if err != nil || f.RowCount() != 30 || f.h.protected || f.h.crcAt < 0 {
-		t.Fatalf("%d rows, %v", f.RowCount(), err)
-	}
-	if err := f.Dump(io.Discard); err != nil {
-		t.Fatal(err)
-	}
-	for at := range int64(len(b)) {
-		if inBlocks(t, f, at) {
-			continue
-		}
-		for _, x := range changes(at, false) {
-			b[at] ^= x
-			if _, err := verifyBytes(b); !isDamage(err) {
-				t.Errorf("byte %d xor %02x: %v", at, x, err)
-			}
-			b[at] ^= x
 		}
 	}
 }

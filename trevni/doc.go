@@ -55,10 +55,6 @@
 // there, or one of the columns' rowtocol.table is missing is damaged; one without
 // either is another writer's, and has nothing but its blocks' checksums.
 //
-// Older files have the file metadata key rowtocol.crc32c instead, which
-// File.Verify compares: a CRC-32C of the header and of each column's block count
-// and descriptors, in file order, with its own four bytes taken as zero.
-//
 // # Values
 //
 //	null              nothing

@@ -34,10 +34,6 @@ const (
 	// BlocksCRCKey is the file metadata key of the CRC-32C, a fixed32, of the
 	// CRC-32Cs, fixed32 each, of the stored blocks with their checksums.
 	BlocksCRCKey = "rowtocol.blocks"
-	// OldCRCKey stands in older files for HeaderCRCKey and TableCRCKey: the file
-	// metadata key of one CRC-32C, a fixed32, of the header and all block tables;
-	// its own four bytes count as zero.
-	OldCRCKey = "rowtocol.crc32c"
 )
 
 // Version is the format version that this package writes.
@@ -133,8 +129,7 @@ type header struct {
 	meta    Metadata
 	columns []Column
 	size    int64
-	// crcAt is the offset of the four value bytes of HeaderCRCKey, else of
-	// OldCRCKey, or -1.
+	// crcAt is the offset of the four value bytes of HeaderCRCKey, or -1.
 	crcAt int64
 	// protected is set when header and block tables have CRCs that are checked
 	// whenever they are read.
@@ -239,7 +234,7 @@ func parseMetadata(d *decoder, what string) (m Metadata, crcAt int64) {
 			break
 		}
 		seen[key] = struct{}{}
-		if len(value) == crc32.Size && (key == HeaderCRCKey || key == OldCRCKey && crcAt < 0) {
+		if len(value) == crc32.Size && key == HeaderCRCKey {
 			crcAt = d.offset() - crc32.Size
 		}
 		m = append(m, KeyValue{Key: key, Value: append([]byte{}, value...)})

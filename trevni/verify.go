@@ -2,7 +2,6 @@ package trevni
 
 import (
 	"context"
-	"hash/crc32"
 
 	"github.com/rowtocol/rowtocol/format/damage"
 )
@@ -25,13 +24,9 @@ func verify(ctx context.Context, f *File) error {
 	return found.Err()
 }
 
-// verifyTables checks the block tables, that header and columns follow each other
-// without gaps up to the file's end, and the CRC of header and tables of older files.
+// verifyTables checks the block tables, and that header and columns follow each other
+// without gaps up to the file's end.
 func (f *File) verifyTables() error {
-	crc, err := f.headerCRC()
-	if err != nil {
-		return err
-	}
 	at := f.h.size
 	for i := range f.h.columns {
 		c := &f.h.columns[i]
@@ -43,7 +38,6 @@ func (f *File) verifyTables() error {
 		if err != nil {
 			return err
 		}
-		crc = crc32.Update(crc, castagnoli, raw)
 		at += int64(len(raw))
 		for j := range blocks {
 			at += blocks[j].StoredSize + int64(checksumSize(c.Checksum))
@@ -53,23 +47,11 @@ func (f *File) verifyTables() error {
 	if at != f.size {
 		return f.trailing(at, f.size-at)
 	}
-	if f.h.protected {
-		return nil
-	}
-	return f.compareOldCRC(crc)
+	return nil
 }
 
 func (f *File) trailing(at, n int64) error {
 	return damage.New(damage.Trailing, f.name, at, "%d bytes belong to nothing", n)
-}
-
-// headerCRC is the CRC-32C of the header in an older file, 0 in others.
-func (f *File) headerCRC() (crc uint32, err error) {
-	if f.h.protected || f.h.crcAt < 0 {
-		return 0, nil
-	}
-	err = f.decodeGrowing(0, f.h.size, f.h.size, func(d *decoder) { crc = headerCRC(d.buf, f.h.crcAt) })
-	return crc, err
 }
 
 // verifyColumn decodes all blocks of a column, counting the items of child

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"io"
 	"slices"
 	"testing"
@@ -119,13 +118,6 @@ func TestFewReads(t *testing.T) {
 		if most := 5*blocks + 10*len(f.Columns()); r.reads > most {
 			t.Errorf("%s: %d reads of %d blocks and %d bytes", name, r.reads, blocks, len(b))
 		}
-	}
-}
-
-func TestOldCRCOfAnotherLength(t *testing.T) {
-	for _, n := range []int{0, 3, 5} {
-		b := rawFile{version: 2, meta: Metadata{{OldCRCKey, make([]byte, n)}}}.bytes()
-		wantKind(t, fmt.Sprintf("a CRC of %d bytes", n), b, damage.Header)
 	}
 }
 

@@ -254,22 +254,6 @@ func TestDamageIsNamed(t *testing.T) {
 	}
 }
 
-// Files of the writer before are read as they were: verify alone compares their CRC.
-func TestOlderFiles(t *testing.T) {
-	dir := t.TempDir()
-	b := read(t, "../../trevni/testdata/old.trv")
-	write(t, dir+"/old.trv", b)
-	rowtocol(t, dir, nil, "verify", "old.trv").want(t, 0, "30 rows")
-	rowtocol(t, dir, nil, "inspect", "--bytes", "old.trv").want(t, 0, trevni.OldCRCKey, "CRC-32C")
-	all := rowtocol(t, dir, nil, "cat", "old.trv").want(t, 0).stdout
-	if !strings.HasSuffix(all, `{"id":28,"words":["28"]}`+"\n"+`{"id":29,"words":["29","29"]}`+"\n") || strings.Count(all, "\n") != 30 {
-		t.Error(all)
-	}
-	write(t, dir+"/old.trv", bytes.Replace(b, []byte(`"Old"`), []byte(`"New"`), 1))
-	rowtocol(t, dir, nil, "cat", "--limit=1", "--columns=id", "old.trv").want(t, 0, `{"id":0}`)
-	rowtocol(t, dir, nil, "verify", "old.trv").want(t, 6, "CRC-32C of header and block tables")
-}
-
 // What the runbook says of a column file that was damaged: the same conversion makes
 // it again with --overwrite --restart, for it has the length that it should have.
 func TestDamagedOutputIsMadeAgain(t *testing.T) {
