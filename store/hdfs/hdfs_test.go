@@ -22,12 +22,17 @@ import (
 	"github.com/rowtocol/rowtocol/store/cluster"
 )
 
-// The library keeps to itself what callerOf and messagesOf reach for: another
-// version of it may have it elsewhere.
-func TestLibraryFits(t *testing.T) {
+// TestPrivateField fails when another version of the library has its connection elsewhere:
+// callerOf takes it from a private field.
+func TestPrivateField(t *testing.T) {
 	if _, err := callerOf(&client.Client{}); err != nil {
 		t.Error(err)
 	}
+}
+
+// TestLibraryFits fails when another version of the library has not the internal messages
+// that messagesOf finds by their names.
+func TestLibraryFits(t *testing.T) {
 	requests := map[string]fields{
 		"getFileInfo":       {"src": "/"},
 		"getListing":        {"src": "/", "startAfter": []byte{}, "needLocation": false},

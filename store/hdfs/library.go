@@ -1,39 +1,14 @@
 package hdfs
 
 import (
-	"errors"
 	"fmt"
-	"reflect"
 	"strings"
-	"unsafe"
 
 	client "github.com/colinmarc/hdfs/v2"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
 )
-
-// caller makes calls to the name node.
-type caller interface {
-	Execute(method string, request, response proto.Message) error
-}
-
-// callerOf returns the connection to the name node that a client of the library
-// has and keeps to itself. It is needed because the library cannot rename
-// without replacing, does not tell whether a file is complete, and drops most
-// of what a name node says about an error.
-func callerOf(c *client.Client) (caller, error) {
-	field := reflect.ValueOf(c).Elem().FieldByName("namenode")
-	if !field.IsValid() {
-		return nil, errors.New("the HDFS client has no field namenode")
-	}
-	value := reflect.NewAt(field.Type(), unsafe.Pointer(field.UnsafeAddr())).Elem()
-	rpc, ok := value.Interface().(caller)
-	if !ok {
-		return nil, fmt.Errorf("the HDFS client's name node is a %s, which cannot be called", field.Type())
-	}
-	return rpc, nil
-}
 
 // fields are the fields of a message by name. A value is of the field's Go
 // type, or fields for a message.
