@@ -1,11 +1,11 @@
 package jobtest
 
 import (
-	"context"
 	"errors"
 	"sync"
 
 	"github.com/rowtocol/rowtocol/store"
+	"github.com/rowtocol/rowtocol/store/storetest"
 )
 
 // crash is a store that stops working at its n-th change, as for a process
@@ -19,85 +19,29 @@ type crash struct {
 	dead bool
 }
 
+func newCrash(st store.Store, left int, late bool) *crash {
+	c := &crash{left: left, late: late}
+	c.Store = storetest.Inject(st, c.inject)
+	return c
+}
+
 var errCrash = errors.New("killed")
 
-func (c *crash) change(do func() error) error {
+func (c *crash) inject(call *storetest.Call) error {
+	switch call.Op {
+	case storetest.Open, storetest.ReadAt, storetest.Close, storetest.Stat, storetest.List, storetest.ReadFile:
+		return call.Do()
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if call.Op != storetest.Abort && !c.dead {
+		c.left--
+		if c.dead = c.left <= 0; c.dead && c.late {
+			_ = call.Do()
+		}
+	}
 	if c.dead {
 		return errCrash
 	}
-	c.left--
-	if c.left > 0 {
-		return do()
-	}
-	c.dead = true
-	if c.late {
-		_ = do()
-	}
-	return errCrash
-}
-
-// Create implements store.Store.
-func (c *crash) Create(ctx context.Context, p string, o store.CreateOptions) (w store.Writer, err error) {
-	err = c.change(func() error {
-		w, err = c.Store.Create(ctx, p, o)
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	return crashWriter{w, c}, nil
-}
-
-// Rename implements store.Store.
-func (c *crash) Rename(ctx context.Context, from, to string) error {
-	return c.change(func() error { return c.Store.Rename(ctx, from, to) })
-}
-
-// Remove implements store.Store.
-func (c *crash) Remove(ctx context.Context, p string) error {
-	return c.change(func() error { return c.Store.Remove(ctx, p) })
-}
-
-// RemoveAll implements store.Store.
-func (c *crash) RemoveAll(ctx context.Context, p string) error {
-	return c.change(func() error { return c.Store.RemoveAll(ctx, p) })
-}
-
-// Mkdir implements store.Store.
-func (c *crash) Mkdir(ctx context.Context, p string) error {
-	return c.change(func() error { return c.Store.Mkdir(ctx, p) })
-}
-
-// WriteFile implements store.Store.
-func (c *crash) WriteFile(ctx context.Context, p string, b []byte, exclusive bool) error {
-	return c.change(func() error { return c.Store.WriteFile(ctx, p, b, exclusive) })
-}
-
-type crashWriter struct {
-	store.Writer
-	c *crash
-}
-
-func (w crashWriter) Write(p []byte) (n int, err error) {
-	n = len(p)
-	err = w.c.change(func() (err error) {
-		n, err = w.Writer.Write(p)
-		return err
-	})
-	return n, err
-}
-
-func (w crashWriter) Commit(ctx context.Context) error {
-	return w.c.change(func() error { return w.Writer.Commit(ctx) })
-}
-
-func (w crashWriter) Abort() error {
-	w.c.mu.Lock()
-	defer w.c.mu.Unlock()
-	if w.c.dead {
-		return errCrash
-	}
-	return w.Writer.Abort()
+	return call.Do()
 }

@@ -108,7 +108,7 @@ func Crashes(t *testing.T, open Open, stride int) {
 		s := newScene(t, st, dir, overwrite)
 		for n, ended := 1, false; !ended; n += stride {
 			for _, late := range []bool{false, true} {
-				c := &crash{Store: st, left: n, late: late}
+				c := newCrash(st, n, late)
 				r := s.begin(t, c, fmt.Sprint("crash", n, late))
 				_, err := job.Convert(t.Context(), r)
 				ended = !c.dead
@@ -133,12 +133,12 @@ func CrashThenOther(t *testing.T, open Open, stride int) {
 		st, dir := open(t)
 		s := newScene(t, st, dir, overwrite)
 		for n, ended := 1, false; !ended; n += stride {
-			first := &crash{Store: st, left: n}
+			first := newCrash(st, n, false)
 			r := s.begin(t, first, fmt.Sprint("other", n))
 			_, _ = job.Convert(t.Context(), r)
 			ended = !first.dead
 			s.writeInput(t, 3, 5)
-			second := s.request(t, &crash{Store: st, left: 5 + n%10}, fmt.Sprint("other", n))
+			second := s.request(t, newCrash(st, 5+n%10, false), fmt.Sprint("other", n))
 			second.Overwrite = overwrite || ended
 			_, _ = job.Convert(t.Context(), second)
 			r = s.request(t, st, fmt.Sprint("other", n))

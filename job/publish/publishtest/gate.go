@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/rowtocol/rowtocol/store"
+	"github.com/rowtocol/rowtocol/store/storetest"
 )
 
 // trouble is what happens to a run at one of its calls.
@@ -46,7 +47,9 @@ type gate struct {
 }
 
 func newGate(st store.Store, what trouble, at int) *gate {
-	return &gate{Store: st, trouble: what, at: at, bare: at%3 == 0, frozen: make(chan struct{}), wake: make(chan struct{})}
+	g := &gate{trouble: what, at: at, bare: at%3 == 0, frozen: make(chan struct{}), wake: make(chan struct{})}
+	g.Store = storetest.Inject(st, g.pass)
+	return g
 }
 
 // land does what is under way.
@@ -83,8 +86,27 @@ func (t trouble) matters(k kind) bool {
 	return t == freeze || t == kill && k >= writes || k == requests
 }
 
+// kindOf is what an operation does.
+func kindOf(op storetest.Op) kind {
+	switch op {
+	case storetest.Create, storetest.Commit, storetest.Abort, storetest.WriteFile:
+		return writes
+	case storetest.Rename, storetest.Remove, storetest.RemoveAll, storetest.Mkdir:
+		return requests
+	}
+	return reads
+}
+
 // pass lets a call through.
-func (g *gate) pass(k kind, do func() error) error {
+func (g *gate) pass(c *storetest.Call) error {
+	switch c.Op {
+	case storetest.ReadAt, storetest.Close, storetest.Write:
+		return c.Do()
+	}
+	k := kindOf(c.Op)
+	if k == requests {
+		c.Ctx = context.WithoutCancel(c.Ctx) // what is under way stays so
+	}
 	g.mu.Lock()
 	if g.trouble.matters(k) {
 		g.calls++
@@ -93,7 +115,7 @@ func (g *gate) pass(k kind, do func() error) error {
 	g.killed = g.killed || now && g.trouble == kill
 	killed := g.killed
 	if now && (g.trouble == late || g.trouble == twice) {
-		g.ghosts = append(g.ghosts, func() { _ = do() })
+		g.ghosts = append(g.ghosts, func() { _ = c.Do() })
 	}
 	g.mu.Unlock()
 	switch {
@@ -105,69 +127,9 @@ func (g *gate) pass(k kind, do func() error) error {
 	case now && g.trouble == late:
 		return errLate
 	}
-	return do()
-}
-
-func (g *gate) Open(ctx context.Context, p string) (f store.File, err error) {
-	err = g.pass(reads, func() error { f, err = g.Store.Open(ctx, p); return err })
-	return f, err
-}
-
-func (g *gate) Create(ctx context.Context, p string, o store.CreateOptions) (w store.Writer, err error) {
-	err = g.pass(writes, func() error { w, err = g.Store.Create(ctx, p, o); return err })
-	if err != nil {
-		return nil, err
-	}
-	return gateWriter{w, g}, nil
-}
-
-func (g *gate) Stat(ctx context.Context, p string) (info store.Info, err error) {
-	err = g.pass(reads, func() error { info, err = g.Store.Stat(ctx, p); return err })
+	err := c.Do()
 	if g.bare {
-		info.FileID = 0
+		c.Info.FileID = 0
 	}
-	return info, err
-}
-
-func (g *gate) List(ctx context.Context, p string) (infos []store.Info, err error) {
-	err = g.pass(reads, func() error { infos, err = g.Store.List(ctx, p); return err })
-	return infos, err
-}
-
-func (g *gate) ReadFile(ctx context.Context, p string, max int64) (b []byte, err error) {
-	err = g.pass(reads, func() error { b, err = g.Store.ReadFile(ctx, p, max); return err })
-	return b, err
-}
-
-func (g *gate) WriteFile(ctx context.Context, p string, b []byte, exclusive bool) error {
-	return g.pass(writes, func() error { return g.Store.WriteFile(ctx, p, b, exclusive) })
-}
-
-func (g *gate) Rename(ctx context.Context, from, to string) error {
-	return g.pass(requests, func() error { return g.Store.Rename(context.WithoutCancel(ctx), from, to) })
-}
-
-func (g *gate) Remove(ctx context.Context, p string) error {
-	return g.pass(requests, func() error { return g.Store.Remove(context.WithoutCancel(ctx), p) })
-}
-
-func (g *gate) RemoveAll(ctx context.Context, p string) error {
-	return g.pass(requests, func() error { return g.Store.RemoveAll(context.WithoutCancel(ctx), p) })
-}
-
-func (g *gate) Mkdir(ctx context.Context, p string) error {
-	return g.pass(requests, func() error { return g.Store.Mkdir(context.WithoutCancel(ctx), p) })
-}
-
-type gateWriter struct {
-	store.Writer
-	g *gate
-}
-
-func (w gateWriter) Commit(ctx context.Context) error {
-	return w.g.pass(writes, func() error { return w.Writer.Commit(ctx) })
-}
-
-func (w gateWriter) Abort() error {
-	return w.g.pass(writes, w.Writer.Abort)
+	return err
 }
