@@ -16,32 +16,9 @@ import (
 	"github.com/rowtocol/rowtocol/dataset"
 	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/store"
+	"github.com/rowtocol/rowtocol/store/storetest"
 	"github.com/rowtocol/rowtocol/trevni"
 )
-
-// remote is a store of which is counted what is read of its files.
-type remote struct {
-	store.Store
-	reads, bytes, opens atomic.Int64
-}
-
-type remoteFile struct {
-	store.File
-	of *remote
-}
-
-func (r *remote) Open(ctx context.Context, path string) (store.File, error) {
-	f, err := r.Store.Open(ctx, path)
-	r.opens.Add(1)
-	return &remoteFile{f, r}, err
-}
-
-func (f *remoteFile) ReadAt(p []byte, off int64) (int, error) {
-	n, err := f.File.ReadAt(p, off)
-	f.of.reads.Add(1)
-	f.of.bytes.Add(int64(n))
-	return n, err
-}
 
 // streamed is a store of which is counted how often it is asked for bytes: a stream
 // is one request.
@@ -78,17 +55,17 @@ func (o opener) OpenAt(ctx context.Context, off, length int64) (io.ReadCloser, e
 // Of a part with a file per column only those are opened that a query needs.
 func TestFilesAreOpenedToBeRead(t *testing.T) {
 	dir, _ := mailSet(t, cfile.Format, 100)
-	st := &remote{Store: store.Local()}
+	st := storetest.NewFaulty(store.Local())
 	d, err := dataset.Open(t.Context(), st, dir, dataset.Options{Formats: formats})
 	if err != nil {
 		t.Fatal(err)
 	}
-	parts := int64(len(d.Parts()))
-	if st.opens.Load() > 0 || len(d.Parts()[0].Files) < 10 {
-		t.Fatalf("%d opened of %d parts, the first of %d files", st.opens.Load(), parts, len(d.Parts()[0].Files))
+	parts := len(d.Parts())
+	if st.Calls(storetest.Open) > 0 || len(d.Parts()[0].Files) < 10 {
+		t.Fatalf("%d opened of %d parts, the first of %d files", st.Calls(storetest.Open), parts, len(d.Parts()[0].Files))
 	}
-	if _, _, err := scan(t, d, dataset.Query{Columns: []string{"id"}, Limit: -1}); err != nil || st.opens.Load() != 2*parts {
-		t.Errorf("%d files opened of %d parts, %v", st.opens.Load(), parts, err)
+	if _, _, err := scan(t, d, dataset.Query{Columns: []string{"id"}, Limit: -1}); err != nil || st.Calls(storetest.Open) != 2*parts {
+		t.Errorf("%d files opened of %d parts, %v", st.Calls(storetest.Open), parts, err)
 	}
 }
 
@@ -98,7 +75,7 @@ func TestRemoteColumnsAreReadAhead(t *testing.T) {
 	eachFormat(t, func(t *testing.T, f format.Format) {
 		local := archive(t, f, 40_000)
 		size := columnSizes(t, local)
-		st := &remote{Store: store.Local()}
+		st := storetest.NewFaulty(store.Local())
 		d, err := dataset.Open(t.Context(), st, filepath.Dir(local.Parts()[0].Name), dataset.Options{Formats: formats})
 		if err != nil {
 			t.Fatal(err)
@@ -119,8 +96,7 @@ func TestRemoteColumnsAreReadAhead(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			st.reads.Store(0)
-			st.bytes.Store(0)
+			reads, read := st.Calls(storetest.ReadAt), st.Bytes()
 			got, stats, err := scan(t, d, test.query)
 			if err != nil || !slices.EqualFunc(got, want, bytes.Equal) {
 				t.Fatalf("%+v: %d rows, want %d, %v", test.query, len(got), len(want), err)
@@ -131,10 +107,10 @@ func TestRemoteColumnsAreReadAhead(t *testing.T) {
 					most += n + 4<<10
 				}
 			}
-			if read := st.bytes.Load(); stats.BytesRead != read || read > most {
+			if read = st.Bytes() - read; stats.BytesRead != read || read > most {
 				t.Errorf("%+v: %d bytes read, counted %d, at most %d", test.query, read, stats.BytesRead, most)
 			}
-			if reads := st.reads.Load(); reads > 3*int64(max(len(size), len(local.Parts()[0].Files)))+stats.BlocksRead*test.reads/100 {
+			if reads := int64(st.Calls(storetest.ReadAt) - reads); reads > 3*int64(max(len(size), len(local.Parts()[0].Files)))+stats.BlocksRead*test.reads/100 {
 				t.Errorf("%+v: %d reads of %d blocks", test.query, reads, stats.BlocksRead)
 			}
 		}

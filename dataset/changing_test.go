@@ -1,7 +1,6 @@
 package dataset_test
 
 import (
-	"context"
 	"errors"
 	"io"
 	"os"
@@ -254,7 +253,7 @@ func TestNoFile(t *testing.T) {
 func TestFinishedMeanwhile(t *testing.T) {
 	eachFormat(t, func(t *testing.T, f format.Format) {
 		dir, _, _ := single(t, f)
-		if _, err := dataset.List(t.Context(), blind{store.Local(), manifest.SuccessName}, dir, dataset.Options{Formats: formats}); !isChanging(err) {
+		if _, err := dataset.List(t.Context(), blind(manifest.SuccessName), dir, dataset.Options{Formats: formats}); !isChanging(err) {
 			t.Errorf("finished meanwhile: %v", err)
 		}
 		remove(t, dir, manifest.SuccessName)
@@ -275,14 +274,12 @@ func TestFinishedMeanwhile(t *testing.T) {
 }
 
 // blind is a store whose listings lack a name.
-type blind struct {
-	store.Store
-	name string
-}
-
-func (b blind) List(ctx context.Context, dir string) ([]store.Info, error) {
-	infos, err := b.Store.List(ctx, dir)
-	return slices.DeleteFunc(infos, func(i store.Info) bool { return i.Name == b.name }), err
+func blind(name string) store.Store {
+	return storetest.Inject(store.Local(), func(c *storetest.Call) error {
+		err := c.Do()
+		c.Infos = slices.DeleteFunc(c.Infos, func(i store.Info) bool { return i.Name == name })
+		return err
+	})
 }
 
 // single is an output of one part, and its manifest.

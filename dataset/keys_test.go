@@ -14,6 +14,7 @@ import (
 	"github.com/rowtocol/rowtocol/dataset"
 	"github.com/rowtocol/rowtocol/format/column"
 	"github.com/rowtocol/rowtocol/store"
+	"github.com/rowtocol/rowtocol/store/storetest"
 	"github.com/rowtocol/rowtocol/trevni"
 )
 
@@ -150,7 +151,8 @@ func TestKeysOnTwoStores(t *testing.T) {
 	p := newForest(t, trevni.Format)
 	root := p.grow(1, "a=1", "a=2")
 	two := onDisk(root+"/a=1", root+"/a=1")
-	two[1].Origin, two[1].Store = "far://", &counting{Store: store.Local()}
+	far := storetest.NewFaulty(store.Local())
+	two[1].Origin, two[1].Store = "far://", far
 	d, err := dataset.OpenAll(t.Context(), two, dataset.Options{Formats: formats})
 	if err != nil {
 		t.Fatal(err)
@@ -158,7 +160,7 @@ func TestKeysOnTwoStores(t *testing.T) {
 	if got, err := lines(t, d, dataset.Query{Limit: -1}); err != nil || got != `{"id":1,"a":1} {"id":1,"a":1}` {
 		t.Errorf("%s, %v", got, err)
 	}
-	if n := two[1].Store.(*counting).opened.Load(); n != 1 {
+	if n := far.Calls(storetest.Open); n != 1 {
 		t.Errorf("%d files of the second store were opened", n)
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/rowtocol/rowtocol/format/column"
 	"github.com/rowtocol/rowtocol/internal/budget"
 	"github.com/rowtocol/rowtocol/store"
+	"github.com/rowtocol/rowtocol/store/storetest"
 )
 
 const textSchema = `{"type":"record","name":"R","fields":[{"name":"id","type":"long"},{"name":"text","type":"string"},{"name":"words","type":{"type":"array","items":"bytes"}}]}`
@@ -305,8 +306,8 @@ func TestMemoryOfPieces(t *testing.T) {
 			size int64
 		}{
 			{"local", store.Local(), 1 << 30},
-			{"remote", &remote{Store: store.Local()}, 1 << 30},
-			{"remote, little", &remote{Store: store.Local()}, 1 << 20},
+			{"remote", storetest.NewFaulty(store.Local()), 1 << 30},
+			{"remote, little", storetest.NewFaulty(store.Local()), 1 << 20},
 		} {
 			pool := budget.New(test.size)
 			rows, most, err := read(test.st, pool)

@@ -1,7 +1,6 @@
 package dataset
 
 import (
-	"context"
 	"errors"
 	"io/fs"
 	"os"
@@ -11,46 +10,13 @@ import (
 	"testing"
 
 	"github.com/rowtocol/rowtocol/store"
+	"github.com/rowtocol/rowtocol/store/storetest"
 )
 
-// opened counts the files of a store that are open.
-type opened struct {
-	store.Store
-	mu               sync.Mutex
-	now, most, opens int
-}
-
-type openedFile struct {
-	store.File
-	of *opened
-}
-
-func (o *opened) Open(ctx context.Context, name string) (store.File, error) {
-	f, err := o.Store.Open(ctx, name)
-	if err != nil {
-		return nil, err
-	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.opens++
-	o.now++
-	o.most = max(o.most, o.now)
-	return openedFile{f, o}, nil
-}
-
-func (f openedFile) Identity() store.Identity { return store.IdentityOf(f.File) }
-
-func (f openedFile) Close() error {
-	f.of.mu.Lock()
-	defer f.of.mu.Unlock()
-	f.of.now--
-	return f.File.Close()
-}
-
 // numbered are files each of which holds its number, among which so many are open.
-func numbered(t *testing.T, n, limit int) (*opened, []*file) {
+func numbered(t *testing.T, n, limit int) (*storetest.Counter, []*file) {
 	t.Helper()
-	of, among, dir := &opened{Store: store.Local()}, newOpenFiles(limit), t.TempDir()
+	of, among, dir := storetest.NewFaulty(store.Local()), newOpenFiles(limit), t.TempDir()
 	files := make([]*file, n)
 	for i := range files {
 		name := filepath.Join(dir, strconv.Itoa(i))
@@ -59,7 +25,7 @@ func numbered(t *testing.T, n, limit int) (*opened, []*file) {
 		}
 		files[i] = &file{name: name, size: 1, among: among, open: func() (store.File, error) { return of.Open(t.Context(), name) }}
 	}
-	return of, files
+	return of.Counter, files
 }
 
 // read reads a file's number.
@@ -78,12 +44,12 @@ func TestOpenFiles(t *testing.T) {
 		{3, 4}, {0, 4}, {2, 4}, // in place of 1
 		{1, 5}, {0, 5}, // in place of 3
 	} {
-		if files[step.file].read(t, step.file); of.opens != step.opens {
-			t.Errorf("%+v: opened %d", step, of.opens)
+		if files[step.file].read(t, step.file); of.Calls(storetest.Open) != step.opens {
+			t.Errorf("%+v: opened %d", step, of.Calls(storetest.Open))
 		}
 	}
-	if of.most != 3 {
-		t.Errorf("%d files were open", of.most)
+	if of.MostFiles() != 3 {
+		t.Errorf("%d files were open", of.MostFiles())
 	}
 	for _, f := range files {
 		f.Close()
@@ -91,8 +57,8 @@ func TestOpenFiles(t *testing.T) {
 			t.Errorf("a read after the end: %v", err)
 		}
 	}
-	if of.now != 0 || files[0].among.open != 0 || files[0].among.used.Len() != 0 {
-		t.Errorf("%d files are open, of %d", of.now, files[0].among.open)
+	if of.OpenFiles() != 0 || files[0].among.open != 0 || files[0].among.used.Len() != 0 {
+		t.Errorf("%d files are open, of %d", of.OpenFiles(), files[0].among.open)
 	}
 }
 
@@ -108,8 +74,8 @@ func TestOpenFilesFail(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if files[0].read(t, 0); of.now != 1 || files[0].among.open != 1 {
-		t.Errorf("%d files are open, of %d", of.now, files[0].among.open)
+	if files[0].read(t, 0); of.OpenFiles() != 1 || files[0].among.open != 1 {
+		t.Errorf("%d files are open, of %d", of.OpenFiles(), files[0].among.open)
 	}
 }
 
@@ -132,8 +98,8 @@ func TestOpenFilesReplaced(t *testing.T) {
 		files[0].read(t, 0) // is still open
 		files[1].read(t, 1)
 		for range 2 {
-			if _, err := files[0].ReadAt(make([]byte, 1), 0); !errors.Is(err, store.ErrReplaced) || of.now > 1 {
-				t.Errorf("%s: %v with %d open files", name, err, of.now)
+			if _, err := files[0].ReadAt(make([]byte, 1), 0); !errors.Is(err, store.ErrReplaced) || of.OpenFiles() > 1 {
+				t.Errorf("%s: %v with %d open files", name, err, of.OpenFiles())
 			}
 		}
 	}
@@ -153,15 +119,15 @@ func TestOpenFilesTogether(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if of.most > limit+readers || of.now > limit || of.now != files[0].among.open {
-		t.Errorf("%d files were open, then %d of %d", of.most, of.now, files[0].among.open)
+	if of.MostFiles() > limit+readers || of.OpenFiles() > limit || of.OpenFiles() != files[0].among.open {
+		t.Errorf("%d files were open, then %d of %d", of.MostFiles(), of.OpenFiles(), files[0].among.open)
 	}
 	for _, f := range files {
 		all.Go(f.Close)
 		all.Go(func() { _, _ = f.ReadAt(make([]byte, 1), 0) })
 	}
 	all.Wait()
-	if of.now != 0 || files[0].among.open != 0 {
-		t.Errorf("%d files are open at the end, of %d", of.now, files[0].among.open)
+	if of.OpenFiles() != 0 || files[0].among.open != 0 {
+		t.Errorf("%d files are open at the end, of %d", of.OpenFiles(), files[0].among.open)
 	}
 }

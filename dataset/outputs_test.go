@@ -1,14 +1,13 @@
 package dataset_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -16,6 +15,7 @@ import (
 	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/job/manifest"
 	"github.com/rowtocol/rowtocol/store"
+	"github.com/rowtocol/rowtocol/store/storetest"
 )
 
 // topOf is the ID of the output of a directory; empty if there is none.
@@ -181,32 +181,16 @@ func TestOnlyAnEmptyIncrement(t *testing.T) {
 
 // meanwhile is a store in which something happens after a manifest was read, or a
 // directory was listed, for the nth time.
-type meanwhile struct {
-	store.Store
-	path  string
-	n     *int
-	event func()
-}
-
-func (m meanwhile) happens(p string) {
-	if p != m.path {
-		return
-	}
-	if *m.n--; *m.n == 0 {
-		m.event()
-	}
-}
-
-func (m meanwhile) List(ctx context.Context, dir string) ([]store.Info, error) {
-	infos, err := m.Store.List(ctx, dir)
-	m.happens(dir)
-	return infos, err
-}
-
-func (m meanwhile) ReadFile(ctx context.Context, p string, most int64) ([]byte, error) {
-	text, err := m.Store.ReadFile(ctx, p, most)
-	m.happens(p)
-	return text, err
+func meanwhile(p string, n *int, event func()) store.Store {
+	return storetest.Inject(store.Local(), func(c *storetest.Call) error {
+		err := c.Do()
+		if (c.Op == storetest.List || c.Op == storetest.ReadFile) && c.Path == p {
+			if *n--; *n == 0 {
+				event()
+			}
+		}
+		return err
+	})
 }
 
 // TestReplacedWhileListed gives the rows of one output, or ErrChanging, whenever that
@@ -227,12 +211,12 @@ func TestReplacedWhileListed(t *testing.T) {
 				}
 				run := p.growIncrement("d", 2)
 				n := 1
-				st := meanwhile{store.Local(), dir + strings.Replace(at, "/increment", "/"+filepath.Base(run), 1), &n, func() {
+				st := meanwhile(dir+strings.Replace(at, "/increment", "/"+filepath.Base(run), 1), &n, func() {
 					p.replace("d")
 					if gone {
 						remove(t, dir, filepath.Base(run))
 					}
-				}}
+				})
 				want[ids(int(p.next)+1)] = true
 				d, err := dataset.Open(t.Context(), st, dir, dataset.Options{Formats: formats})
 				var got string
@@ -253,7 +237,7 @@ func TestReplacedForEver(t *testing.T) {
 	p.grow(1, "d")
 	run := p.growIncrement("d", 2)
 	for tries, ends := range map[int]bool{3: true, 1000: false} {
-		st := gone{store.Local(), run, &tries}
+		st := gone(run, &tries)
 		if _, err := dataset.Open(t.Context(), st, filepath.Join(p.root, "d"), dataset.Options{Formats: formats}); (err == nil) != ends || err != nil && !isChanging(err) {
 			t.Errorf("%v", err)
 		}
@@ -262,25 +246,19 @@ func TestReplacedForEver(t *testing.T) {
 
 // gone is a store in which a directory is listed, and is gone when it is looked into,
 // for so many times.
-type gone struct {
-	store.Store
-	dir   string
-	tries *int
-}
-
-func (g gone) List(ctx context.Context, dir string) ([]store.Info, error) {
-	if dir == g.dir && *g.tries > 0 {
-		*g.tries--
-		return nil, store.ErrNotExist
-	}
-	return g.Store.List(ctx, dir)
-}
-
-func (g gone) ReadFile(ctx context.Context, p string, most int64) ([]byte, error) {
-	if filepath.Dir(p) == g.dir && *g.tries > 0 {
-		return nil, store.ErrNotExist
-	}
-	return g.Store.ReadFile(ctx, p, most)
+func gone(dir string, tries *int) store.Store {
+	return storetest.Inject(store.Local(), func(c *storetest.Call) error {
+		if *tries > 0 {
+			switch {
+			case c.Op == storetest.List && c.Path == dir:
+				*tries--
+				return store.ErrNotExist
+			case c.Op == storetest.ReadFile && filepath.Dir(c.Path) == dir:
+				return store.ErrNotExist
+			}
+		}
+		return c.Do()
+	})
 }
 
 // TestIncrementsOfALostOutput are beside an older one: they are not passed over, as nothing
@@ -312,20 +290,15 @@ func TestIncrementsOfALostOutput(t *testing.T) {
 
 // torn is a store of which a directory's listing lacks, for so many times, what came
 // to be in it and what was moved out of it while the listing went on.
-type torn struct {
-	store.Store
-	dir   string
-	lacks []string
-	tries *int
-}
-
-func (l torn) List(ctx context.Context, dir string) ([]store.Info, error) {
-	infos, err := l.Store.List(ctx, dir)
-	if dir == l.dir && *l.tries > 0 {
-		*l.tries--
-		infos = slices.DeleteFunc(infos, func(i store.Info) bool { return slices.Contains(l.lacks, i.Name) })
-	}
-	return infos, err
+func torn(dir string, lacks []string, tries *int) store.Store {
+	return storetest.Inject(store.Local(), func(c *storetest.Call) error {
+		err := c.Do()
+		if c.Op == storetest.List && c.Path == dir && *tries > 0 {
+			*tries--
+			c.Infos = slices.DeleteFunc(c.Infos, func(i store.Info) bool { return slices.Contains(lacks, i.Name) })
+		}
+		return err
+	})
 }
 
 // TestTornListing lists again when an output came while a listing went on, and the
@@ -343,7 +316,7 @@ func TestTornListing(t *testing.T) {
 			p.replace("d")
 			remove(t, dir, filepath.Base(moved))
 			want := ids(int(p.next))
-			d, err := dataset.Open(t.Context(), torn{store.Local(), dir, []string{manifest.SuccessName}, &tries}, dir, dataset.Options{Formats: formats})
+			d, err := dataset.Open(t.Context(), torn(dir, []string{manifest.SuccessName}, &tries), dir, dataset.Options{Formats: formats})
 			if !ends {
 				if !isChanging(err) {
 					t.Errorf("an output %v: %v", top, err)
@@ -361,27 +334,22 @@ func TestTornListing(t *testing.T) {
 }
 
 // together is a store in which a manifest of an increment is read only while another one is.
-type together struct {
-	store.Store
-	mu      *sync.Mutex
-	reading *int
-	two     chan struct{}
-}
-
-func (s together) ReadFile(ctx context.Context, p string, most int64) ([]byte, error) {
-	if strings.HasPrefix(filepath.Base(filepath.Dir(p)), "increment-") {
-		s.mu.Lock()
-		if *s.reading++; *s.reading == 2 {
-			close(s.two)
+func together() store.Store {
+	var reading atomic.Int64
+	two := make(chan struct{})
+	return storetest.Inject(store.Local(), func(c *storetest.Call) error {
+		if c.Op == storetest.ReadFile && strings.HasPrefix(filepath.Base(filepath.Dir(c.Path)), "increment-") {
+			if reading.Add(1) == 2 {
+				close(two)
+			}
+			select {
+			case <-two:
+			case <-time.After(10 * time.Second):
+				return errors.New("the manifests are read one after another")
+			}
 		}
-		s.mu.Unlock()
-		select {
-		case <-s.two:
-		case <-time.After(10 * time.Second):
-			return nil, errors.New("the manifests are read one after another")
-		}
-	}
-	return s.Store.ReadFile(ctx, p, most)
+		return c.Do()
+	})
 }
 
 // TestManyIncrements are read side by side, and stay in their order.
@@ -392,7 +360,7 @@ func TestManyIncrements(t *testing.T) {
 		p.growIncrement("d", int64(i+1))
 		want = append(want, i+1)
 	}
-	st := together{store.Local(), new(sync.Mutex), new(int), make(chan struct{})}
+	st := together()
 	d, err := dataset.Open(t.Context(), st, filepath.Join(p.root, "d"), dataset.Options{Formats: formats})
 	if err != nil {
 		t.Fatal(err)

@@ -22,6 +22,7 @@ import (
 	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/format/column"
 	"github.com/rowtocol/rowtocol/store"
+	"github.com/rowtocol/rowtocol/store/storetest"
 )
 
 // far is a store whose larger reads take their time: until a test lets one go, or
@@ -124,14 +125,6 @@ func testAheadOfRows(t *testing.T, local *dataset.Dataset) {
 	}
 }
 
-// broken is a store that notes what is read, and cannot read one byte.
-type broken struct {
-	store.Store
-	mu    sync.Mutex
-	reads []at
-	byte  at
-}
-
 // at is a read, or a byte.
 type at struct {
 	name string
@@ -139,39 +132,36 @@ type at struct {
 	n    int
 }
 
-type brokenFile struct {
-	store.File
-	of *broken
-}
-
-func (b *broken) Open(ctx context.Context, path string) (store.File, error) {
-	f, err := b.Store.Open(ctx, path)
-	return &brokenFile{f, b}, err
-}
-
-func (f *brokenFile) ReadAt(p []byte, off int64) (int, error) {
-	f.of.mu.Lock()
-	f.of.reads = append(f.of.reads, at{f.Name(), off, len(p)})
-	f.of.mu.Unlock()
-	bad := f.of.byte
-	if before := bad.off - off; bad.name == f.Name() && before >= 0 && before < int64(len(p)) {
-		n, err := f.File.ReadAt(p[:before], off)
-		return n, cmp.Or(err, error(syscall.EIO))
-	}
-	return f.File.ReadAt(p, off)
+// broken is a store that notes what is read, and cannot read one byte.
+func broken(reads *[]at, byte at) store.Store {
+	var mu sync.Mutex
+	return storetest.Inject(store.Local(), func(c *storetest.Call) error {
+		if c.Op != storetest.ReadAt {
+			return c.Do()
+		}
+		mu.Lock()
+		*reads = append(*reads, at{c.Path, c.Offset, len(c.Data)})
+		mu.Unlock()
+		before := byte.off - c.Offset
+		if byte.name != c.Path || before < 0 || before >= int64(len(c.Data)) {
+			return c.Do()
+		}
+		c.Data = c.Data[:before]
+		return cmp.Or(c.Do(), error(syscall.EIO))
+	})
 }
 
 // Whoever reads what cannot be read, the patience with the storage is spent once,
 // and the rows before are given.
 func testPatienceOnce(t *testing.T, local *dataset.Dataset) {
 	query := dataset.Query{Columns: []string{"body"}, Limit: -1}
-	st := &broken{Store: store.Local()}
-	want, _, err := scan(t, on(t, st, local), query)
+	var reads, again []at
+	want, _, err := scan(t, on(t, broken(&reads, at{}), local), query)
 	if err != nil {
 		t.Fatal(err)
 	}
 	given := 0
-	for _, r := range st.reads {
+	for _, r := range reads {
 		if r.n <= 64<<10 {
 			continue // no piece
 		}
@@ -180,7 +170,7 @@ func testPatienceOnce(t *testing.T, local *dataset.Dataset) {
 			waited.Add(int64(d))
 			return nil
 		}}
-		bad := &broken{Store: store.Local(), byte: at{r.name, r.off + int64(r.n/2), 1}}
+		bad := broken(&again, at{r.name, r.off + int64(r.n/2), 1})
 		got, _, err := scan(t, on(t, store.WithRetry(bad, patience), local), query)
 		if !errors.Is(err, syscall.EIO) || isDamage(err) || time.Duration(waited.Load()) != patience.Limit {
 			t.Errorf("waited %s, %v", time.Duration(waited.Load()), err)
@@ -299,7 +289,7 @@ func testWholeParts(t *testing.T, local *dataset.Dataset) {
 // A part may be read by several at once, also the same columns.
 func testConcurrently(t *testing.T, local *dataset.Dataset) {
 	var want []uint32
-	for _, st := range []store.Store{store.Local(), &remote{Store: store.Local()}} {
+	for _, st := range []store.Store{store.Local(), storetest.NewFaulty(store.Local())} {
 		p := openPart(t, st, local.Parts()[0].Name)
 		sums := make([]uint32, 2*len(p.Columns()))
 		var wg sync.WaitGroup

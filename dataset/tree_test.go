@@ -2,7 +2,6 @@ package dataset_test
 
 import (
 	"bytes"
-	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -12,7 +11,6 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 
 	"github.com/rowtocol/rowtocol/avro/shred"
@@ -22,6 +20,7 @@ import (
 	"github.com/rowtocol/rowtocol/format/damage"
 	"github.com/rowtocol/rowtocol/job/manifest"
 	"github.com/rowtocol/rowtocol/store"
+	"github.com/rowtocol/rowtocol/store/storetest"
 	"github.com/rowtocol/rowtocol/trevni"
 )
 
@@ -204,52 +203,25 @@ func mkdir(t *testing.T, dir string) string {
 	return dir
 }
 
-// counting counts the files that are opened and the directories that are listed.
-type counting struct {
-	store.Store
-	opened, listed, open, most atomic.Int64
-	parts                      map[string]bool // their directories
-}
-
-func (c *counting) Open(ctx context.Context, path string) (store.File, error) {
-	f, err := c.Store.Open(ctx, path)
-	if err == nil {
-		c.opened.Add(1)
-		if c.parts != nil {
-			c.parts[filepath.Dir(path)] = true
-		}
-		c.most.Store(max(c.most.Load(), c.open.Add(1)))
-	}
-	return &countedFile{f, c}, err
-}
-
-func (c *counting) List(ctx context.Context, dir string) ([]store.Info, error) {
-	c.listed.Add(1)
-	return c.Store.List(ctx, dir)
-}
-
-type countedFile struct {
-	store.File
-	of *counting
-}
-
-func (f *countedFile) Close() error {
-	f.of.open.Add(-1)
-	return f.File.Close()
-}
-
 // Of outputs that their keys exclude no file is opened, and none at all for keys.
 func TestKeysPrune(t *testing.T) {
 	eachFormat(t, func(t *testing.T, f format.Format) {
 		p := newForest(t, f)
 		root := p.grow(10, "dt=2026-01-01/h=1", "dt=2026-01-01/h=2", "dt=2026-01-02/h=1", "dt=__HIVE_DEFAULT_PARTITION__/h=1")
-		st := &counting{Store: store.Local()}
+		parts := map[string]bool{} // those that were opened, by their directories
+		n := new(storetest.Counter)
+		st := storetest.Inject(store.Local(), n.Inject, func(c *storetest.Call) error {
+			if c.Op == storetest.Open {
+				parts[filepath.Dir(c.Path)] = true
+			}
+			return c.Do()
+		})
 		d, err := dataset.Open(t.Context(), st, root, dataset.Options{Formats: formats})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if st.opened.Load() != 0 || st.listed.Load() != 1+3+4 {
-			t.Errorf("%d files were opened, %d directories listed", st.opened.Load(), st.listed.Load())
+		if n.Calls(storetest.Open) != 0 || n.Calls(storetest.List) != 1+3+4 {
+			t.Errorf("%d files were opened, %d directories listed", n.Calls(storetest.Open), n.Calls(storetest.List))
 		}
 		for _, test := range []struct {
 			q                     dataset.Query
@@ -267,19 +239,19 @@ func TestKeysPrune(t *testing.T) {
 			{dataset.Query{Columns: []string{"h"}, Where: "id > 30"}, 10, 4, 4},
 		} {
 			test.q.Limit = -1
-			st.parts = map[string]bool{}
+			clear(parts)
 			rows, stats, err := scan(t, d, test.q)
-			if n := len(st.parts); err != nil || len(rows) != test.rows || n != test.opened || (n == 0) != (stats.BytesRead == 0 && stats.Blocks == 0) || stats.Passed != stats.TotalRows {
+			if n := len(parts); err != nil || len(rows) != test.rows || n != test.opened || (n == 0) != (stats.BytesRead == 0 && stats.Blocks == 0) || stats.Passed != stats.TotalRows {
 				t.Errorf("%+v: %d rows of %d parts, %+v, %v", test.q, len(rows), n, stats, err)
 			}
-			st.parts = map[string]bool{}
+			clear(parts)
 			stats, err = d.Count(t.Context(), test.q.Where)
-			if n := len(st.parts); err != nil || stats.Rows != int64(test.rows) || n != test.counted || (n == 0) != (stats.BytesRead == 0 && stats.Blocks == 0) {
+			if n := len(parts); err != nil || stats.Rows != int64(test.rows) || n != test.counted || (n == 0) != (stats.BytesRead == 0 && stats.Blocks == 0) {
 				t.Errorf("%q: %d rows counted in %d parts, %+v, %v", test.q.Where, stats.Rows, n, stats, err)
 			}
 		}
-		if st.open.Load() != 0 || st.most.Load() > 3 {
-			t.Errorf("%d files are open, %d were at most", st.open.Load(), st.most.Load())
+		if n.OpenFiles() != 0 || n.MostFiles() > 3 {
+			t.Errorf("%d files are open, %d were at most", n.OpenFiles(), n.MostFiles())
 		}
 	})
 }
@@ -374,7 +346,7 @@ func TestManySets(t *testing.T) {
 		return m.HeapAlloc
 	}
 	before := heap()
-	st := &counting{Store: store.Local()}
+	st := storetest.NewFaulty(store.Local())
 	d, err := dataset.Open(t.Context(), st, root, dataset.Options{Formats: formats})
 	if err != nil {
 		t.Fatal(err)
@@ -383,8 +355,8 @@ func TestManySets(t *testing.T) {
 		t.Errorf("%d outputs take %d bytes", sets, more)
 	}
 	rows, _, err := scan(t, d, dataset.Query{Limit: -1})
-	if err != nil || len(rows) != sets || st.most.Load() != 1 || st.listed.Load() != sets+1 {
-		t.Errorf("%d rows, %d files open at a time, %d directories listed, %v", len(rows), st.most.Load(), st.listed.Load(), err)
+	if err != nil || len(rows) != sets || st.MostFiles() != 1 || st.Calls(storetest.List) != sets+1 {
+		t.Errorf("%d rows, %d files open at a time, %d directories listed, %v", len(rows), st.MostFiles(), st.Calls(storetest.List), err)
 	}
 	runtime.KeepAlive(d)
 }

@@ -264,46 +264,22 @@ func TestSilentCorruption(t *testing.T) {
 	}
 }
 
-// stopper cancels a context at the n-th call of Open or Write.
-type stopper struct {
-	store.Store
-	n      int
-	cancel context.CancelFunc
-}
-
-func (s *stopper) tick() {
-	if s.n--; s.n == 0 {
-		s.cancel()
-	}
-}
-
-func (s *stopper) Open(ctx context.Context, path string) (store.File, error) {
-	s.tick()
-	return s.Store.Open(ctx, path)
-}
-
-func (s *stopper) Create(ctx context.Context, path string, o store.CreateOptions) (store.Writer, error) {
-	w, err := s.Store.Create(ctx, path, o)
-	return &stopWriter{w, s}, err
-}
-
-type stopWriter struct {
-	store.Writer
-	s *stopper
-}
-
-func (w *stopWriter) Write(p []byte) (int, error) {
-	n, err := w.Writer.Write(p)
-	w.s.tick()
-	return n, err
-}
-
+// TestCanceled stops at the n-th call of Open or Write.
 func TestCanceled(t *testing.T) {
 	out, sp, _ := sample(t)
 	for n := 1; n <= 5; n++ {
 		ctx, cancel := context.WithCancel(t.Context())
 		path := filepath.Join(t.TempDir(), "f")
-		_, err := Write(ctx, &stopper{store.Local(), n, cancel}, named(path), out, sp)
+		calls := 0
+		st := storetest.Inject(store.Local(), func(c *storetest.Call) error {
+			if c.Op == storetest.Open || c.Op == storetest.Write {
+				if calls++; calls == n {
+					cancel()
+				}
+			}
+			return c.Do()
+		})
+		_, err := Write(ctx, st, named(path), out, sp)
 		if !errors.Is(err, context.Canceled) {
 			t.Errorf("stopped at call %d: %v", n, err)
 		}

@@ -28,14 +28,6 @@ func TestSum(t *testing.T) {
 	}
 }
 
-// truncating cuts a file when it has been opened.
-type truncating struct{ store.Store }
-
-func (s truncating) Open(ctx context.Context, path string) (store.File, error) {
-	f, err := s.Store.Open(ctx, path)
-	return f, errors.Join(err, os.Truncate(path, 10))
-}
-
 func TestSumFails(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f")
 	if _, _, err := store.Sum(t.Context(), store.Local(), path, -1); !errors.Is(err, store.ErrNotExist) {
@@ -53,23 +45,26 @@ func TestSumFails(t *testing.T) {
 		t.Errorf("a file of another length: %d bytes, %v", n, err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	if _, _, err := store.Sum(ctx, canceling{store.Local(), cancel}, path, -1); !errors.Is(err, context.Canceled) {
+	canceling := storetest.Inject(store.Local(), func(c *storetest.Call) error {
+		if c.Op == storetest.Open {
+			cancel()
+			c.Ctx = context.Background()
+		}
+		return c.Do()
+	})
+	if _, _, err := store.Sum(ctx, canceling, path, -1); !errors.Is(err, context.Canceled) {
 		t.Errorf("canceled: %v", err)
 	}
-	if n, _, err := store.Sum(t.Context(), truncating{store.Local()}, path, -1); err != nil || n != 10 {
+	truncating := storetest.Inject(store.Local(), func(c *storetest.Call) error {
+		err := c.Do()
+		if c.Op == storetest.Open {
+			err = errors.Join(err, os.Truncate(path, 10))
+		}
+		return err
+	})
+	if n, _, err := store.Sum(t.Context(), truncating, path, -1); err != nil || n != 10 {
 		t.Errorf("a file that became shorter: %d bytes, %v", n, err)
 	}
-}
-
-// canceling cancels a context that it does not obey when a file is opened.
-type canceling struct {
-	store.Store
-	cancel context.CancelFunc
-}
-
-func (s canceling) Open(_ context.Context, path string) (store.File, error) {
-	s.cancel()
-	return s.Store.Open(context.Background(), path)
 }
 
 func TestJoinSums(t *testing.T) {

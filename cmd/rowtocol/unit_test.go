@@ -21,6 +21,7 @@ import (
 	"github.com/rowtocol/rowtocol/format/damage"
 	"github.com/rowtocol/rowtocol/job/failure"
 	"github.com/rowtocol/rowtocol/store"
+	"github.com/rowtocol/rowtocol/store/storetest"
 )
 
 func TestClassify(t *testing.T) {
@@ -268,23 +269,11 @@ func TestReadConfig(t *testing.T) {
 	}
 }
 
-// oneRename is a store whose second rename fails, as when a network goes.
-type oneRename struct {
-	store.Store
-	renames int
-}
-
-func (s *oneRename) Rename(ctx context.Context, from, to string) error {
-	if s.renames++; s.renames == 2 {
-		return store.ErrUnavailable
-	}
-	return s.Store.Rename(ctx, from, to)
-}
-
-// TestFailedReplacement leaves the user the file that was to be replaced.
+// TestFailedReplacement leaves the user the file that was to be replaced when the second
+// rename fails.
 func TestFailedReplacement(t *testing.T) {
 	dir := t.TempDir()
-	at := store.Location{Store: &oneRename{Store: store.Local()}, Path: dir + "/rows.json"}
+	at := store.Location{Store: storetest.NewFaulty(store.Local(), storetest.Fault{Op: storetest.Rename, N: 2, Err: store.ErrUnavailable}), Path: dir + "/rows.json"}
 	if err := os.WriteFile(at.Path, []byte("old"), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -1,7 +1,6 @@
 package input
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -18,31 +17,14 @@ import (
 	"github.com/rowtocol/rowtocol/store/storetest"
 )
 
-// faulty is a store whose files fail to open, or to be read from an offset on.
-type faulty struct {
-	store.Store
-	open, read error
-	from       int64
-}
-
-func (s faulty) Open(ctx context.Context, p string) (store.File, error) {
-	if s.open != nil {
-		return nil, fmt.Errorf("open %s: %w", p, s.open)
-	}
-	f, err := s.Store.Open(ctx, p)
-	return faultyFile{f, s}, err
-}
-
-type faultyFile struct {
-	store.File
-	s faulty
-}
-
-func (f faultyFile) ReadAt(p []byte, off int64) (int, error) {
-	if f.s.read != nil && off >= f.s.from {
-		return 0, f.s.read
-	}
-	return f.File.ReadAt(p, off)
+// failsFrom is a store whose files cannot be read from an offset on.
+func failsFrom(offset int64, err error) store.Store {
+	return storetest.Inject(store.Local(), func(c *storetest.Call) error {
+		if c.Op == storetest.ReadAt && c.Offset >= offset {
+			return err
+		}
+		return c.Do()
+	})
 }
 
 func TestDescribe(t *testing.T) {
@@ -142,14 +124,14 @@ func TestFaultsOfStores(t *testing.T) {
 		{syscall.EACCES, failure.Refused, "a.avro"},
 		{syscall.EIO, failure.Storage, "a.avro"},
 	} {
-		resolve := storetest.On(faulty{Store: store.Local(), open: tc.err})
+		resolve := storetest.On(storetest.NewFaulty(store.Local(), storetest.Fault{Op: storetest.Open, Err: fmt.Errorf("open %s: %w", file, tc.err)}))
 		_, _, err := Open(t.Context(), resolve, in)
 		failuretest.Want(t, err, tc.kind, tc.text)
 		_, _, err = Describe(t.Context(), resolve, file)
 		failuretest.Want(t, err, tc.kind, tc.text)
 	}
 	refused := errors.New("unplugged")
-	resolve := storetest.On(faulty{Store: store.Local(), read: refused, from: in.HeaderSize})
+	resolve := storetest.On(failsFrom(in.HeaderSize, refused))
 	_, _, err := Describe(t.Context(), resolve, file)
 	if !errors.Is(err, refused) || !strings.Contains(err.Error(), file) {
 		t.Errorf("error %v", err)
@@ -158,50 +140,24 @@ func TestFaultsOfStores(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 	// A file that ends before its size.
-	resolve = storetest.On(faulty{Store: store.Local(), read: io.EOF, from: in.HeaderSize})
+	resolve = storetest.On(failsFrom(in.HeaderSize, io.EOF))
 	failuretest.Want(t, checkRead(t, resolve, in), failure.Input, "changed while it was read")
-}
-
-// counted is a store that counts the reads of its files.
-type counted struct {
-	store.Store
-	reads *int
-}
-
-func (s counted) Open(ctx context.Context, p string) (store.File, error) {
-	f, err := s.Store.Open(ctx, p)
-	return countedFile{f, s.reads}, err
-}
-
-type countedFile struct {
-	store.File
-	reads *int
-}
-
-func (f countedFile) Identity() store.Identity { return store.IdentityOf(f.File) }
-
-func (f countedFile) ReadAt(p []byte, off int64) (int, error) {
-	*f.reads++
-	return f.File.ReadAt(p, off)
 }
 
 // TestFewReads: remote storage looks a file up for each.
 func TestFewReads(t *testing.T) {
 	for rows, want := range map[int]int{3: 1, 900: 1, 1000: 2, 3000: 2} {
-		file, reads := t.TempDir()+"/a.avro", 0
+		file, st := t.TempDir()+"/a.avro", storetest.NewFaulty(store.Local())
 		write(t, file, strings.Repeat("x", 50), rows)
-		resolve := func(location string) (store.Location, error) {
-			at, err := store.Resolve(location)
-			at.Store = counted{at.Store, &reads}
-			return at, err
-		}
 		whole := describe(t, file)
-		in, _, err := Describe(t.Context(), resolve, file)
+		in, _, err := Describe(t.Context(), storetest.On(st), file)
+		reads := st.Calls(storetest.ReadAt)
 		if err != nil || reads != want {
 			t.Errorf("%d bytes are described by %d reads, want %d; %v", in.Size, reads, want, err)
 		}
-		reads, in.CRC32C = 0, whole.CRC32C
-		if err := checkRead(t, resolve, in); err != nil || reads != want {
+		in.CRC32C = whole.CRC32C
+		err = checkRead(t, storetest.On(st), in)
+		if reads = st.Calls(storetest.ReadAt) - reads; err != nil || reads != want {
 			t.Errorf("%d bytes are checked by %d reads, want %d; %v", in.Size, reads, want, err)
 		}
 	}

@@ -1,7 +1,6 @@
 package task
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -17,6 +16,7 @@ import (
 	"github.com/rowtocol/rowtocol/job/failure"
 	"github.com/rowtocol/rowtocol/job/failure/failuretest"
 	"github.com/rowtocol/rowtocol/store"
+	"github.com/rowtocol/rowtocol/store/storetest"
 	"github.com/rowtocol/rowtocol/trevni"
 )
 
@@ -125,43 +125,6 @@ func TestChangedDirectory(t *testing.T) {
 	}
 }
 
-// crowd is a store that counts the files that are written at a time.
-type crowd struct {
-	store.Store
-	mu        sync.Mutex
-	now, most int
-	full      chan struct{} // closed once so many as may be are written
-}
-
-func (c *crowd) Create(ctx context.Context, p string, o store.CreateOptions) (store.Writer, error) {
-	w, err := c.Store.Create(ctx, p, o)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.now++; c.now > c.most {
-		if c.most = c.now; c.most == maxUploads {
-			close(c.full)
-		}
-	}
-	return crowdWriter{w, c}, err
-}
-
-type crowdWriter struct {
-	store.Writer
-	c *crowd
-}
-
-// Commit waits until the others are there, or will not come.
-func (w crowdWriter) Commit(ctx context.Context) error {
-	select {
-	case <-w.c.full:
-	case <-time.After(10 * time.Second):
-	}
-	w.c.mu.Lock()
-	w.c.now--
-	w.c.mu.Unlock()
-	return w.Writer.Commit(ctx)
-}
-
 // TestFilesBesideEachOther writes files of a part several at a time, and no more.
 func TestFilesBesideEachOther(t *testing.T) {
 	in, _ := writeInput(t, t.TempDir(), "a.avro", 1)
@@ -171,13 +134,36 @@ func TestFilesBesideEachOther(t *testing.T) {
 	}
 	o := splitOptions(t, names...)
 	o.Workers = 1
-	c := &crowd{Store: store.Local(), full: make(chan struct{})}
-	res, err := open(t, newPlan(t, 1<<20, in), o).Run(t.Context(), c, t.TempDir(), []int{0})
+	var mu sync.Mutex
+	now, most := 0, 0
+	full := make(chan struct{}) // closed once so many as may be are written
+	st := storetest.Inject(store.Local(), func(c *storetest.Call) error {
+		switch c.Op {
+		case storetest.Create:
+			mu.Lock()
+			if now++; now > most {
+				if most = now; most == maxUploads {
+					close(full)
+				}
+			}
+			mu.Unlock()
+		case storetest.Commit: // waits until the others are there, or will not come
+			select {
+			case <-full:
+			case <-time.After(10 * time.Second):
+			}
+			mu.Lock()
+			now--
+			mu.Unlock()
+		}
+		return c.Do()
+	})
+	res, err := open(t, newPlan(t, 1<<20, in), o).Run(t.Context(), st, t.TempDir(), []int{0})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.most != maxUploads {
-		t.Errorf("%d files were written at a time, not %d", c.most, maxUploads)
+	if most != maxUploads {
+		t.Errorf("%d files were written at a time, not %d", most, maxUploads)
 	}
 	for i, f := range res[0].Parts[0].Files {
 		if path.Base(f.Name) != names[i] {

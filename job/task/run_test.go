@@ -9,6 +9,7 @@ import (
 	"reflect"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -21,6 +22,7 @@ import (
 	"github.com/rowtocol/rowtocol/spill"
 	"github.com/rowtocol/rowtocol/store"
 	"github.com/rowtocol/rowtocol/store/memstore"
+	"github.com/rowtocol/rowtocol/store/storetest"
 )
 
 // TestRun runs a plan with different workers and memory, which must make the
@@ -237,41 +239,6 @@ func TestCanceled(t *testing.T) {
 	}
 }
 
-// waiting is a store whose first Commit waits until a second file is created.
-type waiting struct {
-	store.Store
-	mu      sync.Mutex
-	creates int
-	second  chan struct{}
-}
-
-func (s *waiting) Create(ctx context.Context, path string, o store.CreateOptions) (store.Writer, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	w, err := s.Store.Create(ctx, path, o)
-	switch s.creates++; s.creates {
-	case 1:
-		w = &waitingWriter{w, s.second}
-	case 2:
-		close(s.second)
-	}
-	return w, err
-}
-
-type waitingWriter struct {
-	store.Writer
-	until chan struct{}
-}
-
-func (w *waitingWriter) Commit(ctx context.Context) error {
-	select {
-	case <-w.until:
-		return w.Writer.Commit(ctx)
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
 // TestUploadsLetOthersMap has one worker, and an upload that ends only when
 // another task has mapped its input.
 func TestUploadsLetOthersMap(t *testing.T) {
@@ -279,7 +246,20 @@ func TestUploadsLetOthersMap(t *testing.T) {
 	p := newPlan(t, 10<<10, in)
 	o, dir := options(t), t.TempDir()
 	o.Workers = 1
-	st := &waiting{Store: store.Local(), second: make(chan struct{})}
+	creates, commits, second := atomic.Int64{}, atomic.Int64{}, make(chan struct{})
+	st := storetest.Inject(store.Local(), func(c *storetest.Call) error {
+		switch {
+		case c.Op == storetest.Create && creates.Add(1) == 2:
+			close(second)
+		case c.Op == storetest.Commit && commits.Add(1) == 1:
+			select {
+			case <-second:
+			case <-c.Ctx.Done():
+				return c.Ctx.Err()
+			}
+		}
+		return c.Do()
+	})
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // it would wait for ever
 	defer cancel()
 	results, err := open(t, p, o).Run(ctx, st, dir, all(p))

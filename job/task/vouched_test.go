@@ -6,7 +6,6 @@ import (
 	"errors"
 	"path"
 	"strings"
-	"sync/atomic"
 	"syscall"
 	"testing"
 
@@ -14,33 +13,16 @@ import (
 	"github.com/rowtocol/rowtocol/job/manifest"
 	"github.com/rowtocol/rowtocol/store"
 	"github.com/rowtocol/rowtocol/store/memstore"
+	"github.com/rowtocol/rowtocol/store/storetest"
 )
 
-// counting is a store with checksums of any kind, or without, which counts the
-// bytes that are read of its open files.
-type counting struct {
-	store.Store
+// vouching is a store with checksums of any kind, or without.
+type vouching struct {
+	storetest.Faulty
 	checksum func(ctx context.Context, path string) (string, error)
-	read     atomic.Int64
 }
 
-func (c *counting) Capabilities() store.Capabilities { return store.Capabilities{Checksum: c.checksum} }
-
-func (c *counting) Open(ctx context.Context, p string) (store.File, error) {
-	f, err := c.Store.Open(ctx, p)
-	return countingFile{f, &c.read}, err
-}
-
-type countingFile struct {
-	store.File
-	read *atomic.Int64
-}
-
-func (f countingFile) ReadAt(p []byte, off int64) (int, error) {
-	n, err := f.File.ReadAt(p, off)
-	f.read.Add(int64(n))
-	return n, err
-}
+func (v *vouching) Capabilities() store.Capabilities { return store.Capabilities{Checksum: v.checksum} }
 
 // always is a checksum of any file.
 func always(sum string, err error) func(context.Context, string) (string, error) {
@@ -74,7 +56,7 @@ func TestVouched(t *testing.T) {
 		"vouched, counted":  {always("A:1", nil), always("A:1", nil), nil, miscounted, false, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			st := &counting{Store: memstore.New().Client(), checksum: tt.made}
+			st := &vouching{storetest.NewFaulty(memstore.New().Client()), tt.made}
 			results, err := open(t, p, options(t)).Run(t.Context(), st, "/", []int{0})
 			if err != nil {
 				t.Fatal(err)
@@ -91,12 +73,12 @@ func TestVouched(t *testing.T) {
 				alter(t, st, path.Join("/", manifest.TaskName(0)), tt.result)
 			}
 			st.checksum = tt.now
-			st.read.Store(0)
+			before := st.Bytes()
 			res, err := WorkIn(p, st, "/").Finished(t.Context(), 0)
 			if (res != nil) != tt.sound || !tt.sound && !errors.Is(err, failure.Foreign) || tt.sound && err != nil {
 				t.Errorf("%v, %v", res, err)
 			}
-			read := st.read.Load()
+			read := st.Bytes() - before
 			if tt.sound && tt.reads && read != size || !tt.reads && read != 0 || tt.reads && read == 0 {
 				t.Errorf("%d bytes of %d were read", read, size)
 			}

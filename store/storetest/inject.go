@@ -188,21 +188,29 @@ func (s *injected) WriteFile(ctx context.Context, path string, data []byte, excl
 	return s.pass(c, func() error { return s.inner.WriteFile(c.Ctx, c.Path, c.Data, exclusive) })
 }
 
-// Counter counts calls. Its zero value has counted none.
+// Counter counts calls, and what files are open. Its zero value has counted none.
 type Counter struct {
 	mu    sync.Mutex
 	calls map[Op]int
 	bytes int64
+	open  int
+	most  int
 }
 
 // Inject is an Injector.
 func (n *Counter) Inject(c *Call) error {
 	n.count(c.Op)
 	err := c.Do()
-	if c.Op == ReadAt {
-		n.mu.Lock()
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	switch {
+	case c.Op == ReadAt:
 		n.bytes += int64(c.N)
-		n.mu.Unlock()
+	case c.Op == Open && err == nil:
+		n.open++
+		n.most = max(n.most, n.open)
+	case c.Op == Close:
+		n.open--
 	}
 	return err
 }
@@ -230,4 +238,18 @@ func (n *Counter) Bytes() int64 {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.bytes
+}
+
+// OpenFiles returns how many files are open.
+func (n *Counter) OpenFiles() int {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.open
+}
+
+// MostFiles returns how many files were open at most at a time.
+func (n *Counter) MostFiles() int {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.most
 }
