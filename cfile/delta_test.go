@@ -137,7 +137,7 @@ func TestDeltaDamage(t *testing.T) {
 		"an UPDATE of none":   {"060501", damage.Truncated},
 		"a REINSERT of none":  {"060503", ""},
 		"a cut column":        {"06050182", damage.Value},
-		"a great column":      {"060501808080800801ff", damage.Value},
+		"a great column":      {"060501808080800801", damage.Value},
 		"no size":             {"06050102", damage.Truncated},
 		"a cut value":         {"0605010203ff", damage.Size},
 	} {
