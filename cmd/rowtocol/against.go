@@ -19,8 +19,8 @@ import (
 )
 
 // verifyAgainst compares the columns with the inputs, row by row.
-func (a *app) verifyAgainst(ctx context.Context, f *verifyFlags, l *dataset.Listing, r *verified) error {
-	inputs, err := a.findCompared(ctx, l, f.against, r)
+func (f *verifyCommand) verifyAgainst(ctx context.Context, l *dataset.Listing, r *verified) error {
+	inputs, err := f.findCompared(ctx, l, f.against, r)
 	if err != nil {
 		return err
 	}
@@ -37,13 +37,13 @@ func (a *app) verifyAgainst(ctx context.Context, f *verifyFlags, l *dataset.List
 	}
 	defer rows.Close()
 	schema := &outputSchema{schema: d.Schema()}
-	p, stop := a.startProgress(ctx)
+	p, stop := f.startProgress(ctx)
 	defer stop()
 	w := witness.New(rows)
 	w.AnyOrder = r.sorted
 	w.Progress = func(n int64) { p.setOf(n, rows.Stats().BytesRead, n, r.Rows) }
 	for i := range inputs {
-		err := a.compareInput(ctx, w, &inputs[i], schema, int64(f.maxBlock))
+		err := f.compareInput(ctx, w, &inputs[i], schema, int64(f.maxBlock))
 		if errors.Is(err, witness.ErrColumns) {
 			return columnsDiffer(err)
 		}
@@ -57,8 +57,8 @@ func (a *app) verifyAgainst(ctx context.Context, f *verifyFlags, l *dataset.List
 	}
 	stop()
 	r.LeftOut, r.Changed = schema.leftOut, schema.changed
-	a.tellChanges(r)
-	return a.reportAgainst(f, r, &result)
+	f.tellChanges(r)
+	return f.reportAgainst(r, &result)
 }
 
 // columnsDiffer makes a difference of damage in the columns. Their blocks have
@@ -70,17 +70,17 @@ func columnsDiffer(err error) error {
 	return err
 }
 
-func (a *app) reportAgainst(f *verifyFlags, r *verified, result *witness.Result) error {
+func (f *verifyCommand) reportAgainst(r *verified, result *witness.Result) error {
 	lacking := lacks(r, result)
 	complete := lacking == nil
 	r.Against, r.Complete = result, &complete
 	for _, d := range result.First {
-		if !a.json {
-			a.printf("%v\n", d)
+		if !f.json {
+			f.printf("%v\n", d)
 		}
 	}
 	for _, n := range result.NotCompared {
-		a.log.Warn("not compared", "input", n.Input, "from_row", n.Row, "rows", n.Rows, "reason", n.Reason)
+		f.log.Warn("not compared", "input", n.Input, "from_row", n.Row, "rows", n.Rows, "reason", n.Reason)
 	}
 	switch {
 	case result.Different > 0:
@@ -88,17 +88,17 @@ func (a *app) reportAgainst(f *verifyFlags, r *verified, result *witness.Result)
 	case !complete && f.complete:
 		return failure.As(failure.Different, lacking)
 	case !complete:
-		a.status = "incomplete"
+		f.status = "incomplete"
 	}
 	compared, skipped := len(result.NotCompared) == 0, result.Skipped()
 	are := "are"
 	if result.Compared == 1 {
 		are = "is"
 	}
-	a.summary("%s of %s %s equal in the columns: compared by goavro %d, by hamba %d, not compared %d\n",
+	f.summary("%s of %s %s equal in the columns: compared by goavro %d, by hamba %d, not compared %d\n",
 		plural(result.Compared, "row"), plural(result.Inputs, "input"), are, result.ByGoavro, result.ByHamba, skipped)
 	if !compared {
-		a.summary("WARNING: NOT compared, because no decoder can read them: %s of %s; only their number was checked\n",
+		f.summary("WARNING: NOT compared, because no decoder can read them: %s of %s; only their number was checked\n",
 			plural(skipped, "row"), plural(len(result.NotCompared), "input"))
 	}
 	return nil
@@ -132,18 +132,18 @@ func lacks(r *verified, result *witness.Result) error {
 }
 
 // tellChanges warns of what the output does not have as its inputs do.
-func (a *app) tellChanges(r *verified) {
+func (f *verifyCommand) tellChanges(r *verified) {
 	for _, l := range r.LeftOut[:min(len(r.LeftOut), listed)] {
-		a.log.Warn("the output lacks a field", "field", l.Field, "input", l.Input, "inputs", l.Inputs)
+		f.log.Warn("the output lacks a field", "field", l.Field, "input", l.Input, "inputs", l.Inputs)
 	}
 	if more := len(r.LeftOut) - listed; more > 0 {
-		a.log.Warn(fmt.Sprintf("the output lacks %s, which --json names", plural(more, "more field")))
+		f.log.Warn(fmt.Sprintf("the output lacks %s, which --json names", plural(more, "more field")))
 	}
 	for _, change := range r.Changed[:min(len(r.Changed), listed)] {
-		a.log.Warn("values mean something else in the output: " + change)
+		f.log.Warn("values mean something else in the output: " + change)
 	}
 	if r.Inexact.Values() > 0 {
-		a.log.Warn("the output does not hold all values as the inputs have them: " + r.Inexact.String())
+		f.log.Warn("the output does not hold all values as the inputs have them: " + r.Inexact.String())
 	}
 }
 
@@ -156,8 +156,8 @@ func differ(rows int64) string {
 }
 
 // compareInput compares with one input.
-func (a *app) compareInput(ctx context.Context, w *witness.Comparer, of *comparedInput, schema *outputSchema, maxBlock int64) error {
-	in, err := input.OpenNamed(ctx, a.resolve, of.name)
+func (f *verifyCommand) compareInput(ctx context.Context, w *witness.Comparer, of *comparedInput, schema *outputSchema, maxBlock int64) error {
+	in, err := input.OpenNamed(ctx, f.resolve, of.name)
 	if err != nil {
 		return err
 	}
@@ -172,7 +172,7 @@ func (a *app) compareInput(ctx context.Context, w *witness.Comparer, of *compare
 	if err := schema.check(in, of, &compared); err != nil {
 		return err
 	}
-	memory := a.pool.NewHeap()
+	memory := f.pool.NewHeap()
 	defer memory.Close()
 	if err := reserveWitnesses(ctx, in, of.name, maxBlock, memory); err != nil {
 		return err

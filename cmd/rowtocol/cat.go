@@ -100,7 +100,7 @@ type catFlags struct {
 	unions, times     string
 	tagged, overwrite bool
 	partial, stats    bool
-	width             int // of the terminal that rows are printed on, 0 if it is none
+	terminalWidth     int // of the terminal that rows are printed on, 0 if it is none
 }
 
 // addCondition adds the flags that say which rows there are.
@@ -130,7 +130,7 @@ var catFormats = []struct {
 		return export.NewCSV(w, s)
 	}).write},
 	{"table", false, newRowWriter(func(w io.Writer, s *shred.Schema, f *catFlags) (export.Writer, error) {
-		return newRowTable(w, s, f.width), nil
+		return newRowTable(w, s, f.terminalWidth), nil
 	}).write},
 	{"avro", true, newRowWriter(func(w io.Writer, s *shred.Schema, f *catFlags) (export.Writer, error) {
 		return export.NewAvro(w, s, f.codec)
@@ -157,8 +157,14 @@ func formatNames() []string {
 	return names
 }
 
-func (a *app) catCommand() *cobra.Command {
-	f := &catFlags{}
+// catCommand is rowtocol cat, and what the other commands that read rows share with it.
+type catCommand struct {
+	*app
+	catFlags
+}
+
+func newCatCommand(a *app) *cobra.Command {
+	f := &catCommand{app: a}
 	cmd := &cobra.Command{
 		Use:         "cat FILE|DIR|-...",
 		Short:       "Print rows: all or some, whole or a few fields of them",
@@ -166,7 +172,7 @@ func (a *app) catCommand() *cobra.Command {
 		Example:     catExample,
 		Annotations: map[string]string{printsRows: "yes"},
 		Args:        a.takes(cobra.MinimumNArgs(1)),
-		RunE:        func(cmd *cobra.Command, args []string) error { return a.cat(cmd.Context(), f, args) },
+		RunE:        func(cmd *cobra.Command, args []string) error { return f.execute(cmd.Context(), args) },
 	}
 	flags := cmd.Flags()
 	f.addChoice(flags)
@@ -174,7 +180,7 @@ func (a *app) catCommand() *cobra.Command {
 	flags.Int64Var(&f.limit, "limit", -1, "most rows to print; -1 is no limit")
 	flags.StringVar(&f.to, "to", "json", "`format`: "+strings.Join(formatNames(), ", "))
 	flags.BoolVar(&f.tagged, "json-unions", false, "JSON as Avro encodes it, with the types of unions")
-	formFlags(cmd, f)
+	formFlags(cmd, &f.catFlags)
 	flags.StringVar(&f.codec, "output-codec", "snappy", "`codec` of Avro output: "+strings.Join(avroCodecs, ", ")+"; of Parquet one of the first four")
 	flags.StringVar(&f.output, "output", "", "write to `file`, local or on HDFS, instead of standard output, which - names too")
 	flags.BoolVar(&f.overwrite, "overwrite", false, "replace an earlier --output")
@@ -204,46 +210,46 @@ func (f *catFlags) check() error {
 	return f.checkForm()
 }
 
-func (a *app) cat(ctx context.Context, f *catFlags, names []string) error {
+func (f *catCommand) execute(ctx context.Context, names []string) error {
 	if err := f.check(); err != nil {
 		return err
 	}
 	if f.output == standardOutput {
 		f.output = ""
 	}
-	a.rowsOut = f.output == ""
+	f.rowsOut = f.output == ""
 	format := catFormats[slices.Index(formatNames(), f.to)]
-	if a.rowsOut && format.binary && a.stdout.terminal {
+	if f.rowsOut && format.binary && f.stdout.terminal {
 		return usagef("--to %s is not for a terminal; redirect it, or name a file with cat --output", f.to)
 	}
-	if a.rowsOut {
-		f.width = a.width()
+	if f.rowsOut {
+		f.terminalWidth = f.width()
 	}
-	in, err := a.openInput(ctx, f, names)
+	in, err := f.openInput(ctx, names)
 	if err != nil {
 		return err
 	}
 	defer in.close()
-	write := func(w io.Writer) error { return format.write(ctx, in, f, w) }
-	if a.rowsOut {
-		err = a.toStdout(ctx, write)
+	write := func(w io.Writer) error { return format.write(ctx, in, &f.catFlags, w) }
+	if f.rowsOut {
+		err = f.toStdout(ctx, write)
 	} else {
-		err = a.toFile(ctx, f, names, in, write)
+		err = f.toFile(ctx, names, in, write)
 	}
-	a.reportRead(f, in)
+	f.reportRead(in)
 	return err
 }
 
 // toFile writes the output under its name.
-func (a *app) toFile(ctx context.Context, f *catFlags, names []string, in *catInput, write func(io.Writer) error) error {
-	at, err := input.Locate(a.resolve, f.output)
+func (f *catCommand) toFile(ctx context.Context, names []string, in *catInput, write func(io.Writer) error) error {
+	at, err := input.Locate(f.resolve, f.output)
 	if err != nil {
 		return err
 	}
-	if err := a.checkOutput(ctx, at, names); err != nil {
+	if err := f.checkOutput(ctx, at, names); err != nil {
 		return fmt.Errorf("--output: %w", err)
 	}
-	p, stop := a.startProgress(ctx)
+	p, stop := f.startProgress(ctx)
 	defer stop()
 	total := max(in.stats.TotalRows-f.offset, 0)
 	if f.limit >= 0 {
@@ -256,7 +262,7 @@ func (a *app) toFile(ctx context.Context, f *catFlags, names []string, in *catIn
 			p.setOf(s.Rows, s.BytesRead, s.Rows, total)
 		}
 	}
-	return a.newFile(ctx, at, f.overwrite, write)
+	return f.newFile(ctx, at, f.overwrite, write)
 }
 
 // catted is the result of cat in the final JSON object.
@@ -278,7 +284,7 @@ func (a *app) tellInexact(n shred.Inexact) {
 	}
 }
 
-func (a *app) reportRead(f *catFlags, in *catInput) {
+func (f *catCommand) reportRead(in *catInput) {
 	s, index, by := in.stats, "", ""
 	if in.by != nil {
 		index = in.by.Fields()
@@ -291,15 +297,15 @@ func (a *app) reportRead(f *catFlags, in *catInput) {
 	if s.BlocksRead = min(s.BlocksRead, s.Blocks); s.FileBytes > 0 && in.answer == nil { // else it is a stream
 		s.BytesRead = min(s.BytesRead, s.FileBytes)
 	}
-	a.tellInexact(s.Inexact)
-	a.result = catted{s.Rows, in.total(), s.BytesRead, s.FileBytes, s.BlocksRead, s.Blocks, index, f.output}
-	if !f.stats || a.json {
+	f.tellInexact(s.Inexact)
+	f.result = catted{s.Rows, in.total(), s.BytesRead, s.FileBytes, s.BlocksRead, s.Blocks, index, f.output}
+	if !f.stats || f.json {
 		return
 	}
 	if total := in.total(); total != nil {
-		fmt.Fprintf(a.console, "%d of %s%s; read %s of %s, %d of %s of these columns\n",
+		fmt.Fprintf(f.console, "%d of %s%s; read %s of %s, %d of %s of these columns\n",
 			s.Rows, plural(*total, "row"), by, human(s.BytesRead), human(s.FileBytes), s.BlocksRead, plural(s.Blocks, "block"))
 	} else {
-		fmt.Fprintf(a.console, "%s; read %s of Avro\n", plural(s.Rows, "row"), human(s.BytesRead))
+		fmt.Fprintf(f.console, "%s; read %s of Avro\n", plural(s.Rows, "row"), human(s.BytesRead))
 	}
 }

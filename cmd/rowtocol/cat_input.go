@@ -34,8 +34,8 @@ type catInput struct {
 
 // openInput opens the inputs and checks the query on them, so that what is wrong
 // with it shows before anything is written.
-func (a *app) openInput(ctx context.Context, f *catFlags, names []string) (*catInput, error) {
-	c, err := a.openData(ctx, f, names)
+func (f *catCommand) openInput(ctx context.Context, names []string) (*catInput, error) {
+	c, err := f.openData(ctx, names)
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +58,7 @@ func (a *app) openInput(ctx context.Context, f *catFlags, names []string) (*catI
 		if ctx.Err() != nil {
 			return nil, err
 		}
-		a.log.Warn("the index is not used, all rows are read: " + err.Error())
+		f.log.Warn("the index is not used, all rows are read: " + err.Error())
 	} else if c.by != nil {
 		c.query.Only = c.by.Only
 	}
@@ -82,12 +82,12 @@ func (c *catInput) ofFiles(err error) error {
 }
 
 // openData opens the inputs.
-func (a *app) openData(ctx context.Context, f *catFlags, names []string) (*catInput, error) {
-	c := &catInput{memory: a.pool, query: dataset.Query{Where: f.where, Offset: f.offset, Limit: f.limit}}
+func (f *catCommand) openData(ctx context.Context, names []string) (*catInput, error) {
+	c := &catInput{memory: f.pool, query: dataset.Query{Where: f.where, Offset: f.offset, Limit: f.limit}}
 	for _, list := range f.columns {
 		c.query.Columns = append(c.query.Columns, strings.Split(list, ",")...)
 	}
-	text, err := a.readerSchema(ctx, f.schema)
+	text, err := f.readerSchema(ctx, f.schema)
 	if err != nil {
 		return nil, err
 	}
@@ -96,8 +96,8 @@ func (a *app) openData(ctx context.Context, f *catFlags, names []string) (*catIn
 			return nil, &usageError{in("--schema: "+f.schema, err)}
 		}
 	}
-	o := dataset.Options{Formats: formats, Memory: a.pool, Partial: f.partial}
-	at, err := a.resolveInputs(ctx, names, &o)
+	o := dataset.Options{Formats: formats, Memory: f.pool, Partial: f.partial}
+	at, err := f.resolveInputs(ctx, names, &o)
 	if err != nil {
 		return nil, err
 	}

@@ -28,8 +28,8 @@ type comparedInput struct {
 // findCompared returns the inputs that the words of --against stand for, in the
 // order in which the outputs took them. What is there beside them is not
 // in the output, and noted in r.
-func (a *app) findCompared(ctx context.Context, l *dataset.Listing, against []string, r *verified) ([]comparedInput, error) {
-	files, skipped, err := input.Expand(ctx, input.Search{Resolve: a.resolve, Inputs: against, Hidden: true})
+func (f *verifyCommand) findCompared(ctx context.Context, l *dataset.Listing, against []string, r *verified) ([]comparedInput, error) {
+	files, skipped, err := input.Expand(ctx, input.Search{Resolve: f.resolve, Inputs: against, Hidden: true})
 	if err != nil {
 		return nil, err
 	}
@@ -41,10 +41,10 @@ func (a *app) findCompared(ctx context.Context, l *dataset.Listing, against []st
 	for _, in := range made {
 		known[in.name] = true
 	}
-	if files, err = a.otherNames(ctx, files, made, index, known); err != nil {
+	if files, err = f.otherNames(ctx, files, made, index, known); err != nil {
 		return nil, err
 	}
-	names, other, err := a.onlyAvro(ctx, files, known)
+	names, other, err := f.onlyAvro(ctx, files, known)
 	if err != nil {
 		return nil, err
 	}
@@ -71,31 +71,31 @@ func (a *app) findCompared(ctx context.Context, l *dataset.Listing, against []st
 		other = append(other, input.Skipped{Path: name, Reason: "the output was not made from it"})
 	}
 	if len(l.Outputs) > 0 && !m.byPath {
-		a.log.Warn("the inputs are not under the paths that the output was made from; they are known by their file names, or compared in the order of their paths",
+		f.log.Warn("the inputs are not under the paths that the output was made from; they are known by their file names, or compared in the order of their paths",
 			"given", len(names), "made_from", len(made))
 	}
 	slices.SortFunc(other, func(a, b input.Skipped) int { return strings.Compare(a.Path, b.Path) })
 	r.NotContained = other
-	a.listSkipped("not in the output", other)
-	a.listNotNamed(r.NotNamed)
+	f.listSkipped("not in the output", other)
+	f.listNotNamed(r.NotNamed)
 	return inputs, nil
 }
 
 // listNotNamed names the first of the files that the output was made from and that
 // are not compared.
-func (a *app) listNotNamed(names []string) {
+func (f *verifyCommand) listNotNamed(names []string) {
 	for _, name := range names[:min(len(names), listed)] {
-		a.log.Warn("the output was also made from a file that --against does not name", "path", name)
+		f.log.Warn("the output was also made from a file that --against does not name", "path", name)
 	}
 	if more := len(names) - listed; more > 0 {
-		a.log.Warn(fmt.Sprintf("the output was also made from %d more, which --json names", more))
+		f.log.Warn(fmt.Sprintf("the output was also made from %d more, which --json names", more))
 	}
 }
 
 // otherNames finds files that the output was made from under another name. Those that are
 // there under that name as well are left out, and so are copies that the conversion left
 // out.
-func (a *app) otherNames(ctx context.Context, files []input.File, made []comparedInput, inputs *manifest.Known, known map[string]bool) ([]input.File, error) {
+func (f *verifyCommand) otherNames(ctx context.Context, files []input.File, made []comparedInput, inputs *manifest.Known, known map[string]bool) ([]input.File, error) {
 	skipped := slices.ContainsFunc(made, func(in comparedInput) bool { return in.unique })
 	there := make(map[string]bool, len(files))
 	for _, f := range files {
@@ -108,13 +108,13 @@ func (a *app) otherNames(ctx context.Context, files []input.File, made []compare
 			return nil
 		}
 		open := func(ctx context.Context, in *manifest.Input) error {
-			if opened, _, err := input.Describe(ctx, a.resolve, in.Path); err == nil { // an error is told later
+			if opened, _, err := input.Describe(ctx, f.resolve, in.Path); err == nil { // an error is told later
 				opened.Real = in.Real
 				*in = opened
 			}
 			return nil
 		}
-		sum := func(ctx context.Context, in *manifest.Input) error { return input.Sum(ctx, a.resolve, in) }
+		sum := func(ctx context.Context, in *manifest.Input) error { return input.Sum(ctx, f.resolve, in) }
 		found[i], err = input.Find(ctx, &in, func() manifest.Match { return inputs.Find(&in, "", skipped) }, open, sum)
 		return err
 	})
@@ -145,13 +145,13 @@ func (a *app) otherNames(ctx context.Context, files []input.File, made []compare
 
 // onlyAvro returns which files are to be compared, and which are not because they
 // are no Avro files. What the output was made from is not looked at, but read.
-func (a *app) onlyAvro(ctx context.Context, files []input.File, known map[string]bool) (names []string, other []input.Skipped, err error) {
+func (f *verifyCommand) onlyAvro(ctx context.Context, files []input.File, known map[string]bool) (names []string, other []input.Skipped, err error) {
 	reasons := make([]string, len(files))
 	err = parallel.Do(ctx, len(files), input.Readers, func(ctx context.Context, i int) error {
 		if !files[i].Found || known[files[i].Name] {
 			return nil
 		}
-		if _, _, err := input.Describe(ctx, a.resolve, files[i].Name); err != nil {
+		if _, _, err := input.Describe(ctx, f.resolve, files[i].Name); err != nil {
 			if reasons[i] = input.NotInput(err); reasons[i] == "" {
 				return err
 			}

@@ -218,7 +218,7 @@ func (a *app) convert(ctx context.Context, f *convertFlags, inputs []string, des
 	if err := checkPartitioned(f, inputs); err != nil {
 		return err
 	}
-	if err := a.limit(f.maxRuntime); err != nil {
+	if err := a.endAfter(f.maxRuntime); err != nil {
 		return err
 	}
 	if err := e.ready(ctx, inputs, dest); err != nil {

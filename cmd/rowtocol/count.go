@@ -25,33 +25,36 @@ type counted struct {
 	BytesRead int64  `json:"bytes_read"`
 }
 
-func (a *app) countCommand() *cobra.Command {
-	f := &catFlags{}
+// countCommand is rowtocol count.
+type countCommand struct{ catCommand }
+
+func newCountCommand(a *app) *cobra.Command {
+	c := &countCommand{catCommand{app: a}}
 	cmd := &cobra.Command{
 		Use:     "count FILE|DIR|-...",
 		Short:   "Print the number of rows, or of those that a condition selects",
 		Long:    countLong,
 		Example: countExample,
 		Args:    a.takes(cobra.MinimumNArgs(1)),
-		RunE:    func(cmd *cobra.Command, args []string) error { return a.count(cmd.Context(), f, args) },
+		RunE:    func(cmd *cobra.Command, args []string) error { return c.execute(cmd.Context(), args) },
 	}
-	f.addCondition(cmd.Flags())
+	c.addCondition(cmd.Flags())
 	return cmd
 }
 
-func (a *app) count(ctx context.Context, f *catFlags, names []string) error {
-	in, err := a.openData(ctx, f, names)
+func (c *countCommand) execute(ctx context.Context, names []string) error {
+	in, err := c.openData(ctx, names)
 	if err != nil {
 		return err
 	}
-	s, err := in.data.Count(ctx, f.where)
+	s, err := in.data.Count(ctx, c.where)
 	if err != nil {
 		return err
 	}
 	in.stats = s
-	a.result = counted{s.Rows, in.total(), s.BytesRead}
-	if !a.json {
-		a.printf("%d\n", s.Rows)
+	c.result = counted{s.Rows, in.total(), s.BytesRead}
+	if !c.json {
+		c.printf("%d\n", s.Rows)
 	}
 	return nil
 }

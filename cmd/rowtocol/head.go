@@ -24,8 +24,8 @@ const headExample = `  rowtocol head mail.columns
   rowtocol head --where 'size > 100000' --to json mail.columns
   curl -s https://example.org/mail.avro | rowtocol head -`
 
-func (a *app) headCommand() *cobra.Command {
-	f := &catFlags{codec: "snappy"}
+func newHeadCommand(a *app) *cobra.Command {
+	f := &catCommand{app: a, catFlags: catFlags{codec: "snappy"}}
 	cmd := &cobra.Command{
 		Use:         "head FILE|DIR|-...",
 		Short:       "Print the first rows, as a table",
@@ -33,12 +33,12 @@ func (a *app) headCommand() *cobra.Command {
 		Example:     headExample,
 		Annotations: map[string]string{printsRows: "yes"},
 		Args:        a.takes(cobra.MinimumNArgs(1)),
-		RunE:        func(cmd *cobra.Command, args []string) error { return a.cat(cmd.Context(), f, args) },
+		RunE:        func(cmd *cobra.Command, args []string) error { return f.execute(cmd.Context(), args) },
 	}
 	flags := cmd.Flags()
 	flags.Int64VarP(&f.limit, "limit", "n", 10, "most rows to print; -1 is no limit")
 	f.addChoice(flags)
-	formFlags(cmd, f)
+	formFlags(cmd, &f.catFlags)
 	flags.StringVar(&f.to, "to", "table", "`format`: "+strings.Join(formatNames(), ", "))
 	complete(cmd, "to", formatNames()...)
 	return cmd

@@ -36,8 +36,8 @@ row groups. Damage leaves no page, and only another page is replaced.
 Of an Avro file, or of one on standard input (-), it shows the codec, the
 blocks and the metadata, for which all of it is read and decompressed.`
 
-func (a *app) inspectCommand() *cobra.Command {
-	var o inspectOptions
+func newInspectCommand(a *app) *cobra.Command {
+	o := &inspectCommand{app: a}
 	cmd := &cobra.Command{
 		Use:   "inspect FILE|DIR|-...",
 		Short: "Show header, columns, blocks and sizes",
@@ -49,32 +49,7 @@ func (a *app) inspectCommand() *cobra.Command {
   rowtocol inspect --bytes mail.columns/part-00000-0-*.trv | less
   rowtocol inspect --bytes mail.columns/part-00000-0-*.cfiles/00004.cf | less`,
 		Args: a.takes(cobra.MinimumNArgs(1)),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := o.check(); err != nil {
-				return err
-			}
-			if len(args) == 1 {
-				f, err := a.openAvro(cmd.Context(), args[0])
-				if err != nil {
-					return err
-				}
-				if f != nil {
-					return a.inspectAvro(cmd.Context(), f, &o)
-				}
-			}
-			for i := range args {
-				args[i] = asFile(args[i])
-			}
-			l, err := a.list(cmd.Context(), args)
-			if err != nil {
-				return err
-			}
-			if o.dump {
-				return a.dump(cmd.Context(), l)
-			}
-			o.names = args
-			return a.inspect(cmd.Context(), l, &o)
-		},
+		RunE: func(cmd *cobra.Command, args []string) error { return o.execute(cmd.Context(), args) },
 	}
 	cmd.Flags().BoolVar(&o.dump, "bytes", false, "print every byte of a file with its meaning")
 	cmd.Flags().BoolVar(&o.count, "count", false, "count the values of a directory's columns too")
@@ -84,11 +59,38 @@ func (a *app) inspectCommand() *cobra.Command {
 	return cmd
 }
 
-func (a *app) dump(ctx context.Context, l *dataset.Listing) error {
+func (o *inspectCommand) execute(ctx context.Context, args []string) error {
+	if err := o.check(); err != nil {
+		return err
+	}
+	if len(args) == 1 {
+		f, err := o.openAvro(ctx, args[0])
+		if err != nil {
+			return err
+		}
+		if f != nil {
+			return o.showAvro(ctx, f)
+		}
+	}
+	for i := range args {
+		args[i] = asFile(args[i])
+	}
+	l, err := o.list(ctx, args)
+	if err != nil {
+		return err
+	}
+	if o.dump {
+		return o.printBytes(ctx, l)
+	}
+	o.names = args
+	return o.show(ctx, l)
+}
+
+func (o *inspectCommand) printBytes(ctx context.Context, l *dataset.Listing) error {
 	if l.Dir {
 		return usagef("--bytes takes one file, %s is a directory", l.Path)
 	}
-	if a.json {
+	if o.json {
 		return usagef("--bytes has no --json form")
 	}
 	f, err := l.Open(ctx, &l.Parts[0])
@@ -96,7 +98,7 @@ func (a *app) dump(ctx context.Context, l *dataset.Listing) error {
 		return err
 	}
 	defer f.Close()
-	err = f.Dump(heeding{ctx, a.out})
+	err = f.Dump(heeding{ctx, o.out})
 	if errors.As(err, new(*budget.Error)) {
 		err = in(l.Path, err)
 	}
@@ -126,14 +128,15 @@ type inspected struct {
 
 var sortOrders = []string{"file", "stored", "name"}
 
-// inspectOptions are the flags of inspect.
-type inspectOptions struct {
+// inspectCommand is rowtocol inspect.
+type inspectCommand struct {
+	*app
 	dump, count bool
 	order, html string
 	names       []string // of what is inspected
 }
 
-func (o *inspectOptions) check() error {
+func (o *inspectCommand) check() error {
 	if o.dump && o.html != "" {
 		return usagef("--bytes and --html exclude each other")
 	}
@@ -145,25 +148,25 @@ func (o *inspectOptions) check() error {
 
 // inspect prints the figures, or writes them as a page. Of a damaged file it
 // prints what could be had, but writes no page.
-func (a *app) inspect(ctx context.Context, l *dataset.Listing, o *inspectOptions) error {
+func (o *inspectCommand) show(ctx context.Context, l *dataset.Listing) error {
 	var page store.Location
 	if o.html != "" {
 		var err error
-		if page, err = a.pageLocation(ctx, o.html); err != nil {
+		if page, err = o.pageLocation(ctx, o.html); err != nil {
 			return err
 		}
-		if err := a.checkOutput(ctx, page, o.names); err != nil {
+		if err := o.checkOutput(ctx, page, o.names); err != nil {
 			return fmt.Errorf("--html: %w", err)
 		}
 	}
-	p, stop := a.startProgress(ctx)
+	p, stop := o.startProgress(ctx)
 	defer stop()
 	var done, total int64
 	for _, part := range l.Parts {
 		total += part.Bytes
 	}
 	figures, damaged := inspect.Gather(ctx, l, inspect.Options{
-		Count: o.count || !l.Dir, Memory: a.pool.NewHeap(),
+		Count: o.count || !l.Dir, Memory: o.pool.NewHeap(),
 		Progress: func(rows int64, files int) {
 			done += l.Parts[files-1].Bytes
 			p.set(rows, done, total)
@@ -177,9 +180,9 @@ func (a *app) inspect(ctx context.Context, l *dataset.Listing, o *inspectOptions
 	for i := range l.Outputs {
 		result.Indexes = addIndexes(result.Indexes, l.Outputs[i].IndexFields, l.Outputs[i].Index)
 	}
-	a.result = result
+	o.result = result
 	if o.html != "" && damaged == nil {
-		if err := a.writePage(ctx, page, figures, o.names); err != nil {
+		if err := o.writePage(ctx, page, figures, o.names); err != nil {
 			return err
 		}
 		result.HTML = o.html
@@ -190,16 +193,16 @@ func (a *app) inspect(ctx context.Context, l *dataset.Listing, o *inspectOptions
 	case "name":
 		slices.SortStableFunc(figures.Columns, func(x, y inspect.Column) int { return cmp.Compare(x.Name, y.Name) })
 	}
-	if !a.json {
-		a.printInspected(result)
+	if !o.json {
+		o.printInspected(result)
 	}
 	return damaged
 }
 
 // pageLocation resolves where the page goes. Only another page is replaced:
 // the name of a data file may have slipped in.
-func (a *app) pageLocation(ctx context.Context, name string) (store.Location, error) {
-	at, err := input.Locate(a.resolve, name)
+func (o *inspectCommand) pageLocation(ctx context.Context, name string) (store.Location, error) {
+	at, err := input.Locate(o.resolve, name)
 	if err != nil {
 		return at, err
 	}
@@ -221,10 +224,10 @@ func (a *app) pageLocation(ctx context.Context, name string) (store.Location, er
 }
 
 // writePage writes the page of what was named.
-func (a *app) writePage(ctx context.Context, at store.Location, f *inspect.Figures, names []string) error {
+func (o *inspectCommand) writePage(ctx context.Context, at store.Location, f *inspect.Figures, names []string) error {
 	places := make([]string, len(names))
 	for i, name := range names {
-		of, err := input.Locate(a.resolve, name)
+		of, err := input.Locate(o.resolve, name)
 		if err != nil {
 			return err
 		}
@@ -240,7 +243,7 @@ func (a *app) writePage(ctx context.Context, at store.Location, f *inspect.Figur
 // barWidth is the width of the bar of a column's share, in characters.
 const barWidth = 12
 
-func (a *app) printInspected(r *inspected) {
+func (o *inspectCommand) printInspected(r *inspected) {
 	facts := fmt.Sprintf("%s, %s, %s", plural(r.Rows, "row"), plural(len(r.Columns), "column"), human(r.Bytes))
 	if r.Files != 1 {
 		facts += " in " + plural(r.Files, "file")
@@ -251,29 +254,29 @@ func (a *app) printInspected(r *inspected) {
 	if r.Format != "" { // no file tells
 		facts += fmt.Sprintf(", %s version %d", r.Format, r.Version)
 	}
-	a.printTitled(r.Path, facts)
+	o.printTitled(r.Path, facts)
 	if r.Holds != "" {
-		a.printIndented("holds " + r.Holds)
+		o.printIndented("holds " + r.Holds)
 	}
 	if len(r.Losses) > 0 {
-		a.printf("  LOSSES: %s\n", sumOfLosses(r.Losses))
+		o.printf("  LOSSES: %s\n", sumOfLosses(r.Losses))
 	}
 	if len(r.Indexes) > 0 {
-		a.printIndented(indexText(r.Indexes))
+		o.printIndented(indexText(r.Indexes))
 	}
 	if r.HTML != "" {
-		a.printf("  drawn in %s\n", r.HTML)
+		o.printf("  drawn in %s\n", r.HTML)
 		return
 	}
 	for i := range r.Metadata {
-		a.printMetadata(&r.Metadata[i])
+		o.printMetadata(&r.Metadata[i])
 	}
 	if len(r.RowGroups) > 1 {
 		byRows, byBytes := span(r.RowGroups, func(g inspect.RowGroup) int64 { return g.Rows }), span(r.RowGroups, func(g inspect.RowGroup) int64 { return g.Bytes })
-		a.printIndented(fmt.Sprintf("row groups of %s, %s", pluralBetween(byRows[0], byRows[1], "row"), between(byBytes[0], byBytes[1])))
+		o.printIndented(fmt.Sprintf("row groups of %s, %s", pluralBetween(byRows[0], byRows[1], "row"), between(byBytes[0], byBytes[1])))
 	}
-	a.printf("\n")
-	a.printFigures(r)
+	o.printf("\n")
+	o.printFigures(r)
 }
 
 // printTitled prints a name and what is said of it: on one line, or where a terminal
@@ -312,7 +315,7 @@ func (a *app) printMetadata(m *inspect.Metadata) {
 	a.printf("  %s = %s\n", key, value)
 }
 
-func (a *app) printFigures(r *inspected) {
+func (o *inspectCommand) printFigures(r *inspected) {
 	t := newTable("#>", "name", "type", "stored as", "parent>", "values>", "blocks>", "raw>", "stored>", "ratio>", "share>", "")
 	const number, name, kind, storedAs, parent, numValues, blocks, raw, rate, share, drawn = 0, 1, 2, 3, 4, 5, 6, 7, 9, 10, 11
 	t.spare(drawn, storedAs, parent, rate, blocks, raw, numValues, number, share, kind)
@@ -327,7 +330,7 @@ func (a *app) printFigures(r *inspected) {
 			fmt.Sprintf("%.1f%%", 100*c.Share), bar(c.Share, barWidth))
 	}
 	t.add("", "total", "", "", "", "", fmt.Sprint(r.Blocks), human(r.Raw), human(r.Stored), ratio(r.Raw, r.Stored), "", "")
-	t.print(a.out, name, a.width())
+	t.print(o.out, name, o.width())
 }
 
 // span returns the least and the largest of a property of row groups.

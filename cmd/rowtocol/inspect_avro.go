@@ -91,7 +91,7 @@ func (e *extremes) add(n int64, first bool) {
 
 // inspectAvro prints what an Avro file is made of. Of a damaged one it prints what
 // comes before the damage.
-func (a *app) inspectAvro(ctx context.Context, f *avroFile, o *inspectOptions) error {
+func (o *inspectCommand) showAvro(ctx context.Context, f *avroFile) error {
 	defer f.close()
 	if o.dump || o.html != "" {
 		return usagef("--bytes and --html are for column files, %s is an Avro file", f.name)
@@ -103,7 +103,7 @@ func (a *app) inspectAvro(ctx context.Context, f *avroFile, o *inspectOptions) e
 			r.Metadata = append(r.Metadata, metadataOf(m))
 		}
 	}
-	p, stop := a.startProgress(ctx)
+	p, stop := o.startProgress(ctx)
 	defer stop()
 	var err error
 	for err == nil {
@@ -115,9 +115,9 @@ func (a *app) inspectAvro(ctx context.Context, f *avroFile, o *inspectOptions) e
 		}
 	}
 	stop()
-	a.result = r
-	if !a.json {
-		a.printAvro(r)
+	o.result = r
+	if !o.json {
+		o.printAvro(r)
 	}
 	if err == io.EOF {
 		return nil
@@ -144,19 +144,19 @@ func (r *inspectedAvro) add(b *ocf.Block, raw int) {
 	r.BlockStored.add(int64(len(b.Data)), first)
 }
 
-func (a *app) printAvro(r *inspectedAvro) {
+func (o *inspectCommand) printAvro(r *inspectedAvro) {
 	facts := fmt.Sprintf("%s in %s", plural(r.Rows, "row"), plural(r.Blocks, "block"))
 	if r.Bytes > 0 {
 		facts += ", " + human(r.Bytes)
 	}
-	a.printTitled(r.Path, facts+", Avro, codec "+r.Codec)
-	a.printIndented(fmt.Sprintf("schema of %s (rowtocol schema prints it)", plural(r.SchemaBytes, "byte")))
+	o.printTitled(r.Path, facts+", Avro, codec "+r.Codec)
+	o.printIndented(fmt.Sprintf("schema of %s (rowtocol schema prints it)", plural(r.SchemaBytes, "byte")))
 	for i := range r.Metadata {
-		a.printMetadata(&r.Metadata[i])
+		o.printMetadata(&r.Metadata[i])
 	}
-	a.printIndented(fmt.Sprintf("rows of %s, stored in %s, ratio %s", human(r.Raw), human(r.Stored), ratio(r.Raw, r.Stored)))
+	o.printIndented(fmt.Sprintf("rows of %s, stored in %s, ratio %s", human(r.Raw), human(r.Stored), ratio(r.Raw, r.Stored)))
 	if r.Blocks > 0 {
-		a.printIndented(fmt.Sprintf("blocks of %s, %s, stored in %s", pluralBetween(r.BlockRows.Min, r.BlockRows.Max, "row"),
+		o.printIndented(fmt.Sprintf("blocks of %s, %s, stored in %s", pluralBetween(r.BlockRows.Min, r.BlockRows.Max, "row"),
 			between(r.BlockRaw.Min, r.BlockRaw.Max), between(r.BlockStored.Min, r.BlockStored.Max)))
 	}
 }

@@ -44,16 +44,16 @@ const lookupExample = `  rowtocol convert --index id mail.avro mail.columns
 // lookupForms are the forms of rows that lookup prints.
 var lookupForms = []string{"json", "csv", "table", "avro"}
 
-// lookupFlags are the flags of lookup.
-type lookupFlags struct {
-	catFlags
+// lookupCommand is rowtocol lookup.
+type lookupCommand struct {
+	catCommand
 	by, keys, prefix string
 	ranged, prefixed bool
-	nothing          int
+	exitNothing      int
 }
 
-func (a *app) lookupCommand() *cobra.Command {
-	f := &lookupFlags{catFlags: catFlags{times: "exact"}}
+func newLookupCommand(a *app) *cobra.Command {
+	f := &lookupCommand{catCommand: catCommand{app: a, catFlags: catFlags{times: "exact"}}}
 	cmd := &cobra.Command{
 		Use:         "lookup DEST [KEY...]",
 		Short:       "Print the rows with some keys, by an index",
@@ -63,7 +63,7 @@ func (a *app) lookupCommand() *cobra.Command {
 		Args:        a.takes(cobra.MinimumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.ranged, f.prefixed = cmd.Flags().Changed("range"), cmd.Flags().Changed("prefix")
-			return a.lookup(cmd.Context(), f, args[0], args[1:])
+			return f.execute(cmd.Context(), args[0], args[1:])
 		},
 	}
 	flags := cmd.Flags()
@@ -76,14 +76,14 @@ func (a *app) lookupCommand() *cobra.Command {
 	flags.BoolVar(&f.tagged, "json-unions", false, "JSON as Avro encodes it, with the types of unions")
 	flags.StringVar(&f.codec, "output-codec", "snappy", "`codec` of Avro output: "+strings.Join(avroCodecs, ", "))
 	flags.BoolVar(&f.stats, "stats", false, "print on standard error what was read")
-	flags.IntVar(&f.nothing, "exit-nothing", 0, "exit `code` when no row was found")
+	flags.IntVar(&f.exitNothing, "exit-nothing", 0, "exit `code` when no row was found")
 	complete(cmd, "to", lookupForms...)
 	complete(cmd, "output-codec", avroCodecs...)
 	return cmd
 }
 
-func (f *lookupFlags) checkLookup(keys []string) error {
-	if err := checkExitNothing(f.nothing); err != nil {
+func (f *lookupCommand) checkLookup(keys []string) error {
+	if err := checkExitNothing(f.exitNothing); err != nil {
 		return err
 	}
 	if err := checkChoice("to", f.to, lookupForms); err != nil {
@@ -111,16 +111,16 @@ func isRange(text string) bool {
 	return ok
 }
 
-func (a *app) lookup(ctx context.Context, f *lookupFlags, dest string, keys []string) error {
+func (f *lookupCommand) execute(ctx context.Context, dest string, keys []string) error {
 	if err := f.checkLookup(keys); err != nil {
 		return err
 	}
 	format := catFormats[slices.Index(formatNames(), f.to)]
-	if a.stdout.terminal && format.binary {
+	if f.stdout.terminal && format.binary {
 		return usagef("--to %s is not for a terminal; redirect it", f.to)
 	}
-	f.width = a.width()
-	in, err := a.openInput(ctx, &f.catFlags, []string{dest})
+	f.terminalWidth = f.width()
+	in, err := f.openInput(ctx, []string{dest})
 	if err != nil {
 		return err
 	}
@@ -129,7 +129,7 @@ func (a *app) lookup(ctx context.Context, f *lookupFlags, dest string, keys []st
 	if f.by == "" {
 		f.by = lookup.Choose(in.data, asks)
 	}
-	table, err := lookup.Open(in.data, f.by, a.pool)
+	table, err := lookup.Open(in.data, f.by, f.pool)
 	if err != nil {
 		return err
 	}
@@ -140,19 +140,19 @@ func (a *app) lookup(ctx context.Context, f *lookupFlags, dest string, keys []st
 		}
 	}
 	if n := table.RowsWithoutKey(); n > 0 {
-		a.log.Warn(fmt.Sprintf("%s with null in one of the fields %s cannot be found by them", plural(n, "row"), table.Fields()))
+		f.log.Warn(fmt.Sprintf("%s with null in one of the fields %s cannot be found by them", plural(n, "row"), table.Fields()))
 	}
 	finder := &finder{in: in, table: table, left: f.limit, next: oneByOne(asks)}
 	if asks == nil {
 		finder.next = keysOf(&stdin{ctx: ctx, file: os.Stdin})
 	}
 	in.answer = finder.answer
-	err = a.toStdout(ctx, func(w io.Writer) error { return format.write(ctx, in, &f.catFlags, w) })
+	err = f.toStdout(ctx, func(w io.Writer) error { return format.write(ctx, in, &f.catFlags, w) })
 	in.stats.BytesRead += table.BytesRead()
 	in.stats.FileBytes += indexBytes(in.data)
-	a.reportRead(&f.catFlags, in)
+	f.reportRead(in)
 	if err == nil && in.stats.Rows == 0 {
-		a.status, a.nothing = "nothing", f.nothing
+		f.status, f.nothing = "nothing", f.exitNothing
 	}
 	return err
 }

@@ -21,7 +21,7 @@ import (
 const maxKeyLine = 1 << 20
 
 // asks are what is asked of the index; nil if it comes from standard input.
-func (f *lookupFlags) asks(keys []string) (all []lookup.Ask) {
+func (f *lookupCommand) asks(keys []string) (all []lookup.Ask) {
 	switch {
 	case f.ranged:
 		from, to, _ := rowkey.CutRange(f.keys)

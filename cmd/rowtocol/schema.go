@@ -23,9 +23,15 @@ Avro file on standard input.
 
 With --shredded, print the columns that convert makes of it.`
 
-func (a *app) schemaCommand() *cobra.Command {
-	var shredded bool
-	var recursive string
+// schemaCommand is rowtocol schema.
+type schemaCommand struct {
+	*app
+	shredded  bool
+	recursive string
+}
+
+func newSchemaCommand(a *app) *cobra.Command {
+	c := &schemaCommand{app: a}
 	cmd := &cobra.Command{
 		Use:   "schema FILE|DIR|-...",
 		Short: "Print the Avro schema of a file, or its columns",
@@ -34,35 +40,37 @@ func (a *app) schemaCommand() *cobra.Command {
   rowtocol schema --shredded mail.avro
   rowtocol schema mail.columns/part-00000-0-*.trv`,
 		Args: a.takes(cobra.MinimumNArgs(1)),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := checkRecursive(recursive); err != nil {
-				return err
-			}
-			text, cols, err := a.readSchema(cmd.Context(), args)
-			if err != nil {
-				return err
-			}
-			if !shredded {
-				return a.printSchema(strings.Join(args, " "), text)
-			}
-			if cols == nil {
-				if cols, err = a.shredded(args[0], text, recursive == "bytes"); err != nil {
-					return err
-				}
-			}
-			a.printColumns(cols)
-			return nil
-		},
+		RunE: func(cmd *cobra.Command, args []string) error { return c.execute(cmd.Context(), args) },
 	}
-	cmd.Flags().BoolVar(&shredded, "shredded", false, "print the columns instead")
-	cmd.Flags().StringVar(&recursive, "recursive", "", "bytes: show the recursive part of a schema as one column")
+	cmd.Flags().BoolVar(&c.shredded, "shredded", false, "print the columns instead")
+	cmd.Flags().StringVar(&c.recursive, "recursive", "", "bytes: show the recursive part of a schema as one column")
 	return cmd
 }
 
-// readSchema returns the schema of rows; of column files also their columns.
-func (a *app) readSchema(ctx context.Context, names []string) (text string, cols []column.Column, err error) {
+func (c *schemaCommand) execute(ctx context.Context, args []string) error {
+	if err := checkRecursive(c.recursive); err != nil {
+		return err
+	}
+	text, cols, err := c.read(ctx, args)
+	if err != nil {
+		return err
+	}
+	if !c.shredded {
+		return c.print(strings.Join(args, " "), text)
+	}
+	if cols == nil {
+		if cols, err = c.columnsOf(args[0], text); err != nil {
+			return err
+		}
+	}
+	c.printColumns(cols)
+	return nil
+}
+
+// read returns the schema of rows; of column files also their columns.
+func (c *schemaCommand) read(ctx context.Context, names []string) (text string, cols []column.Column, err error) {
 	if len(names) == 1 {
-		f, err := a.openAvro(ctx, names[0])
+		f, err := c.openAvro(ctx, names[0])
 		if err != nil {
 			return "", nil, err
 		}
@@ -71,8 +79,8 @@ func (a *app) readSchema(ctx context.Context, names []string) (text string, cols
 			return f.Header().Schema, nil, nil
 		}
 	}
-	o := dataset.Options{Formats: formats, Memory: a.pool}
-	at, err := a.resolveInputs(ctx, names, &o)
+	o := dataset.Options{Formats: formats, Memory: c.pool}
+	at, err := c.resolveInputs(ctx, names, &o)
 	if err != nil {
 		return "", nil, err
 	}
@@ -117,33 +125,33 @@ func schemaOfRows(ctx context.Context, l *dataset.Listing) (text string, cols []
 	return rows.Schema().JSON(), d.Mapping().Columns, nil
 }
 
-func (a *app) printSchema(name, text string) error {
+func (c *schemaCommand) print(name, text string) error {
 	if text == "" {
 		return damage.New(damage.Schema, name, -1, "the file holds no avro.schema; --shredded prints its columns")
 	}
 	if !json.Valid([]byte(text)) {
 		// Some old files hold a bare type name without quotes.
-		a.result = map[string]any{"schema": text}
+		c.result = map[string]any{"schema": text}
 	} else {
-		a.result = map[string]any{"schema": json.RawMessage(text)}
+		c.result = map[string]any{"schema": json.RawMessage(text)}
 	}
-	if a.json {
+	if c.json {
 		return nil
 	}
-	_, err := fmt.Fprintln(a.out, inspect.Indented(text))
+	_, err := fmt.Fprintln(c.out, inspect.Indented(text))
 	return err
 }
 
-// shredded maps a schema to columns as convert would.
-func (a *app) shredded(name, text string, recursiveBytes bool) ([]column.Column, error) {
+// columnsOf maps a schema to columns as convert would.
+func (c *schemaCommand) columnsOf(name, text string) ([]column.Column, error) {
 	schema, err := shred.ParseSchema(text)
 	if err != nil {
 		return nil, in(name, err)
 	}
-	a.warn(schema.Warnings())
-	m, err := shred.Map(schema, shred.Options{RecursiveBytes: recursiveBytes, Memory: a.pool.NewHeap()})
+	c.warn(schema.Warnings())
+	m, err := shred.Map(schema, shred.Options{RecursiveBytes: c.recursive == "bytes", Memory: c.pool.NewHeap()})
 	if err != nil {
-		if _, again := shred.Map(schema, shred.Options{RecursiveBytes: true, Memory: a.pool.NewHeap()}); again == nil {
+		if _, again := shred.Map(schema, shred.Options{RecursiveBytes: true, Memory: c.pool.NewHeap()}); again == nil {
 			err = fmt.Errorf("%w; --recursive bytes keeps that part as one column of bytes", err)
 		}
 		return nil, in(name, err)
@@ -172,7 +180,7 @@ func entry(cols []column.Column, i int) columnEntry {
 	return e
 }
 
-func (a *app) printColumns(cols []column.Column) {
+func (c *schemaCommand) printColumns(cols []column.Column) {
 	entries := make([]columnEntry, len(cols))
 	t := newTable("#>", "name", "type", "stored as", "parent>")
 	t.spare(3, 4, 0) // what the columns are stored as, parents, numbers
@@ -181,9 +189,9 @@ func (a *app) printColumns(cols []column.Column) {
 		c := &cols[i]
 		t.add(fmt.Sprint(i), c.Name, c.SchemaType(), c.TypeName(), parentNumber(c.Parent))
 	}
-	a.result = map[string]any{"columns": entries}
-	if !a.json {
-		t.print(a.out, 1, a.width())
+	c.result = map[string]any{"columns": entries}
+	if !c.json {
+		t.print(c.out, 1, c.width())
 	}
 }
 

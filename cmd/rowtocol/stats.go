@@ -33,70 +33,73 @@ type summed struct {
 	Columns   []stats.Column `json:"columns"`
 }
 
-func (a *app) statsCommand() *cobra.Command {
-	f := &catFlags{}
+// statsCommand is rowtocol stats.
+type statsCommand struct{ catCommand }
+
+func newStatsCommand(a *app) *cobra.Command {
+	c := &statsCommand{catCommand{app: a}}
 	cmd := &cobra.Command{
 		Use:     "stats FILE|DIR|-...",
 		Short:   "Sum up each column: nulls, distinct values, extremes, lengths",
 		Long:    statsLong,
 		Example: statsExample,
 		Args:    a.takes(cobra.MinimumNArgs(1)),
-		RunE:    func(cmd *cobra.Command, args []string) error { return a.stats(cmd.Context(), f, args) },
+		RunE:    func(cmd *cobra.Command, args []string) error { return c.execute(cmd.Context(), args) },
 	}
-	f.addChoice(cmd.Flags())
+	c.addChoice(cmd.Flags())
 	return cmd
 }
 
-func (a *app) stats(ctx context.Context, f *catFlags, names []string) error {
-	in, err := a.openInput(ctx, f, names)
+func (c *statsCommand) execute(ctx context.Context, names []string) error {
+	in, err := c.openInput(ctx, names)
 	if err != nil {
 		return err
 	}
 	defer in.close()
 	r := &summed{Columns: []stats.Column{}}
 	if in.schema != nil {
-		if err := a.sumUp(ctx, in, r); err != nil {
+		if err := c.sumUp(ctx, in, r); err != nil {
 			return err
 		}
 	}
-	a.result = r
-	if !a.json {
-		a.printSummed(r)
+	c.result = r
+	if !c.json {
+		c.printSummed(r)
 	}
 	return nil
 }
 
-func (a *app) sumUp(ctx context.Context, in *catInput, r *summed) error {
+func (c *statsCommand) sumUp(ctx context.Context, in *catInput, r *summed) error {
 	in.query.Limit = -1
 	b, err := in.data.Batches(ctx, in.query)
 	if err != nil {
 		return err
 	}
 	defer b.Close()
-	c, err := stats.New(b.Mapping().Columns, a.pool)
+	s, err := stats.New(b.Mapping().Columns, c.pool)
 	if err != nil {
 		return err
 	}
-	defer c.Close()
-	p, stop := a.startProgress(ctx)
+	defer s.Close()
+	p, stop := c.startProgress(ctx)
 	defer stop()
 	for b.Next() {
-		if err := c.Add(b); err != nil {
+		if err := s.Add(b); err != nil {
 			return err
 		}
 		p.set(b.Stats().Rows, b.Stats().BytesRead, 0)
 	}
-	a.tellInexact(b.Stats().Inexact)
-	r.Rows, r.BytesRead, r.Columns = b.Stats().Rows, b.Stats().BytesRead, c.Columns()
+	c.tellInexact(b.Stats().Inexact)
+	r.Rows, r.BytesRead, r.Columns = b.Stats().Rows, b.Stats().BytesRead, s.Columns()
 	return b.Err()
 }
 
 // shownValue is the width of the least and the largest value on a terminal.
 const shownValue = 14
 
-func (a *app) printSummed(r *summed) {
-	a.printf("%s\n\n", plural(r.Rows, "row"))
-	width := a.width()
+func (c *statsCommand) printSummed(r *summed) {
+	c.printf("%s\n\n", plural(r.Rows, "row"))
+	width := c.width()
 	value := func(v any) string {
 		if width == 0 {
 			return text(v)
@@ -110,7 +113,7 @@ func (a *app) printSummed(r *summed) {
 		t.add(c.Name, c.Type, fmt.Sprint(c.Values), fmt.Sprint(c.Nulls), number(c.Distinct), value(c.Min), value(c.Max),
 			mean(c.Mean), lengths(c.Length), lengths(c.Items), number(c.NaN))
 	}
-	t.print(a.out, 0, width)
+	t.print(c.out, 0, width)
 }
 
 // text is a value as JSON has it, but for quotation marks.

@@ -102,8 +102,8 @@ func (s *stoppable) end() {
 	}
 }
 
-// limit tells the work to end after a time; 0 is no limit.
-func (a *app) limit(most time.Duration) error {
+// endAfter tells the work to end after a time; 0 is no limit.
+func (a *app) endAfter(most time.Duration) error {
 	if most < 0 {
 		return usagef("--max-runtime must not be negative")
 	}

@@ -121,7 +121,7 @@ func (s *submission) follow(ctx context.Context, f *convertFlags) error {
 	if err := checkExitNothing(f.nothing); err != nil {
 		return err
 	}
-	if err := s.limit(f.maxRuntime); err != nil {
+	if err := s.endAfter(f.maxRuntime); err != nil {
 		return err
 	}
 	moves, err := s.moves(f.moved)

@@ -38,7 +38,7 @@ func (a *app) taskCommand() *cobra.Command {
 			if err := checkExitNothing(nothing); err != nil {
 				return err
 			}
-			if err := a.limit(maxRuntime); err != nil {
+			if err := a.endAfter(maxRuntime); err != nil {
 				return err
 			}
 			return a.task(cmd.Context(), file, &which, nothing)

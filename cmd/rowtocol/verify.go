@@ -39,15 +39,16 @@ ones and such as are no Avro files too. These, and losses that --on-damage
 allowed, do not change the exit code unless --require-complete is given: give it
 before you delete inputs.`
 
-// verifyFlags are the flags of verify.
-type verifyFlags struct {
+// verifyCommand is rowtocol verify.
+type verifyCommand struct {
+	*app
 	against  []string
 	complete bool
 	maxBlock byteSize
 }
 
-func (a *app) verifyCommand() *cobra.Command {
-	f := &verifyFlags{maxBlock: 512 << 20}
+func newVerifyCommand(a *app) *cobra.Command {
+	f := &verifyCommand{app: a, maxBlock: 512 << 20}
 	cmd := &cobra.Command{
 		Use:   "verify FILE|DIR...",
 		Short: "Check every block, checksum and count; compare with the inputs",
@@ -56,7 +57,7 @@ func (a *app) verifyCommand() *cobra.Command {
   rowtocol verify mail.columns --against mail/2025 --against mail/2026
   rowtocol verify mail.columns/part-00000-0-*.trv`,
 		Args: a.takes(cobra.MinimumNArgs(1)),
-		RunE: func(cmd *cobra.Command, args []string) error { return a.verify(cmd.Context(), f, args) },
+		RunE: func(cmd *cobra.Command, args []string) error { return f.execute(cmd.Context(), args) },
 	}
 	cmd.Flags().StringArrayVar(&f.against, "against", nil, "`INPUT` to compare with, row by row: file, directory or pattern; repeatable")
 	cmd.Flags().BoolVar(&f.complete, "require-complete", false, "exit 6 also if anything of --against is not compared or not in the output")
@@ -94,7 +95,7 @@ type verified struct {
 	sorted bool // the files keep rows whole, by their keys
 }
 
-func (a *app) verify(ctx context.Context, f *verifyFlags, names []string) error {
+func (f *verifyCommand) execute(ctx context.Context, names []string) error {
 	switch {
 	case f.maxBlock == 0:
 		return usagef("--max-input-block must be more than 0")
@@ -102,26 +103,26 @@ func (a *app) verify(ctx context.Context, f *verifyFlags, names []string) error 
 	case f.complete && len(f.against) == 0:
 		return usagef("--require-complete needs --against")
 	}
-	a.run.Dest = store.Shown(names[0])
-	a.start("dest", a.run.Dest, named(names), "against", shown(f.against))
-	l, err := a.list(ctx, names)
+	f.run.Dest = store.Shown(names[0])
+	f.start("dest", f.run.Dest, named(names), "against", shown(f.against))
+	l, err := f.list(ctx, names)
 	if d := (*damage.Error)(nil); errors.As(err, &d) && d.Kind == damage.Unsupported {
 		return err // what a newer program made is no difference
 	}
 	if err != nil {
 		return columnsDiffer(err)
 	}
-	r := &verified{Figures: &a.figures, Path: l.Path, Damage: []*reported{}, Unverified: []string{}}
-	a.result = r
-	found, err := a.verifyFiles(ctx, l, r)
+	r := &verified{Figures: &f.figures, Path: l.Path, Damage: []*reported{}, Unverified: []string{}}
+	f.result = r
+	found, err := f.verifyFiles(ctx, l, r)
 	if err != nil {
 		return err
 	}
-	indexes, err := a.verifyIndexes(ctx, l, r, len(found) == 0)
+	indexes, err := f.verifyIndexes(ctx, l, r, len(found) == 0)
 	if err != nil {
 		return err
 	}
-	a.run.Files, a.run.Rows, a.run.Bytes = r.Files, r.Rows, r.Bytes
+	f.run.Files, f.run.Rows, f.run.Bytes = r.Files, r.Rows, r.Bytes
 	stray, err := strays(ctx, l)
 	if err != nil {
 		return err
@@ -129,34 +130,34 @@ func (a *app) verify(ctx context.Context, f *verifyFlags, names []string) error 
 	found = slices.Concat(found, indexes, stray)
 	for _, d := range found {
 		r.Damage = append(r.Damage, describe(d))
-		if !a.json {
-			a.printf("%v\n", d)
+		if !f.json {
+			f.printf("%v\n", d)
 		}
 	}
 	for _, name := range r.Unverified {
-		a.log.Warn("the file's blocks carry no valid checksum, damage in them may go unseen", "file", name)
+		f.log.Warn("the file's blocks carry no valid checksum, damage in them may go unseen", "file", name)
 	}
 	r.Losses = l.Losses()
-	a.listLosses(r.Losses)
+	f.listLosses(r.Losses)
 	if len(found) > 0 {
 		return failure.New(failure.Different, "%s: %s, the first: %w", l.Path, plural(len(found), "difference"), found[0])
 	}
-	a.summary("%s: sound: %s, %s, %s%s\n", r.Path, plural(r.Files, "file"), plural(r.Rows, "row"), human(r.Bytes), withIndexes(r.Indexes))
+	f.summary("%s: sound: %s, %s, %s%s\n", r.Path, plural(r.Files, "file"), plural(r.Rows, "row"), human(r.Bytes), withIndexes(r.Indexes))
 	if r.Holds != "" {
-		a.summary("  holds %s\n", r.Holds)
+		f.summary("  holds %s\n", r.Holds)
 	}
 	if len(f.against) == 0 {
 		return nil
 	}
-	return a.verifyAgainst(ctx, f, l, r)
+	return f.verifyAgainst(ctx, l, r)
 }
 
 // verifyFiles checks all files with as many workers as the run has. What is
 // wrong with them is found, in file order; err is what stopped the work.
-func (a *app) verifyFiles(ctx context.Context, l *dataset.Listing, r *verified) (found []error, err error) {
+func (f *verifyCommand) verifyFiles(ctx context.Context, l *dataset.Listing, r *verified) (found []error, err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	p, stop := a.startProgress(ctx)
+	p, stop := f.startProgress(ctx)
 	defer stop()
 	var total, done, rows atomic.Int64
 	for _, p := range l.Parts {
@@ -165,7 +166,7 @@ func (a *app) verifyFiles(ctx context.Context, l *dataset.Listing, r *verified) 
 	checks := make([]fileCheck, len(l.Parts))
 	var next atomic.Int64
 	var wg sync.WaitGroup
-	for range min(a.workers, len(l.Parts)) {
+	for range min(f.workers, len(l.Parts)) {
 		wg.Go(func() {
 			for i := next.Add(1) - 1; i < int64(len(checks)) && ctx.Err() == nil; i = next.Add(1) - 1 {
 				checks[i] = check(ctx, l, &l.Parts[i])

@@ -14,12 +14,12 @@ import (
 
 // verifyIndexes checks the key indexes of all outputs, and holds them against the rows if
 // these are sound. What is wrong with them is found; err is what stopped the work.
-func (a *app) verifyIndexes(ctx context.Context, l *dataset.Listing, r *verified, sound bool) (found []error, err error) {
+func (f *verifyCommand) verifyIndexes(ctx context.Context, l *dataset.Listing, r *verified, sound bool) (found []error, err error) {
 	for i := range l.Outputs {
 		of := &l.Outputs[i]
 		for _, x := range index.In(of.IndexFields, of.Index, of.Fingerprint) {
 			var check fileCheck
-			a.verifyIndex(ctx, l, i, x, &check, sound)
+			f.verifyIndex(ctx, l, i, x, &check, sound)
 			if check.failed != nil {
 				return nil, check.failed
 			}
@@ -33,7 +33,7 @@ func (a *app) verifyIndexes(ctx context.Context, l *dataset.Listing, r *verified
 }
 
 // verifyIndex checks an index of an output.
-func (a *app) verifyIndex(ctx context.Context, l *dataset.Listing, output int, x index.Index, check *fileCheck, sound bool) {
+func (f *verifyCommand) verifyIndex(ctx context.Context, l *dataset.Listing, output int, x index.Index, check *fileCheck, sound bool) {
 	of := &l.Outputs[output]
 	for i := range x.Files {
 		f := &x.Files[i]
@@ -45,7 +45,7 @@ func (a *app) verifyIndex(ctx context.Context, l *dataset.Listing, output int, x
 	if len(check.found) > 0 || check.failed != nil {
 		return // what is wrong with the files is said
 	}
-	memory := a.pool.NewHeap()
+	memory := f.pool.NewHeap()
 	defer memory.Close()
 	v := index.Verifier{
 		Index: x, Parts: partsOf(l, output), Memory: memory,
