@@ -143,7 +143,7 @@ func TestClaimBesideOthers(t *testing.T) {
 	}
 	for _, stays := range []bool{true, false} {
 		c, _ := claim(t, d)
-		release(t, c, false)
+		release(t, c)
 		if _, err := st.Stat(t.Context(), debris); (err == nil) != stays {
 			t.Errorf("the file of no output stays: %v", err)
 		}

@@ -45,12 +45,12 @@ func TestKeepInputs(t *testing.T) {
 	}
 }
 
-// TestInputsInARun belong at the top of a destination only.
-func TestInputsInARun(t *testing.T) {
+// TestInputsInAnIncrement belong at the top of a destination only.
+func TestInputsInAnIncrement(t *testing.T) {
 	d, st := inMemory(t)
 	output(t, d, st, "P")
-	run := addedRun(t, d, "I")
-	name := d.in(manifest.RunName(run.Sequence, run.ID) + "/" + manifest.InputsName)
+	added := addedIncrement(t, d, "I")
+	name := d.in(manifest.IncrementName(added.Sequence, added.ID) + "/" + manifest.InputsName)
 	if err := st.WriteFile(t.Context(), name, nil, true); err != nil {
 		t.Fatal(err)
 	}
