@@ -243,7 +243,8 @@ class Actor:
 
     def rename(self, what, source, target):
         """A rename without an answer is asked for again by the same names, and was carried
-        out if its target is there. If it lands late as well, the target is in its way."""
+        out if its source is gone and its target is there. If it lands late as well, the
+        target is in its way."""
         try:
             yield (what, lambda: self.fs.rename(source, target))
         except Unanswered:
@@ -255,7 +256,7 @@ class Actor:
             try:
                 yield (what, lambda: self.fs.rename(source, again))
             except Refused:
-                if (yield ("stat", lambda: self.fs.get(target))) is None:
+                if not (yield ("stat", lambda: self.fs.get(source) is None and self.fs.get(target) is not None)):
                     raise
 
     def attempt(self, what, source, target):
