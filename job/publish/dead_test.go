@@ -83,3 +83,24 @@ func TestDeadPlans(t *testing.T) {
 		})
 	}
 }
+
+// TestPublishOutdatesPlans removes the work of plans that the output outdates, and no other.
+func TestPublishOutdatesPlans(t *testing.T) {
+	d, st := inMemory(t)
+	m := output(t, d, st, "P")
+	stagedFor(t, d, planBeside(t, d, "old", 2))
+	stagedFor(t, d, incrementPlan(t, "I", m.ID))
+	bare, _, err := d.Staging(t.Context(), "0123")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, held := claim(t, d)
+	r, results := begun(t, c, "Q")
+	if _, err := c.Publish(held, r.Plan, results, nil, still(results)); err != nil {
+		t.Fatal(err)
+	}
+	if ids, err := d.StagedPlans(t.Context()); err != nil || len(ids) != 1 || d.StagingPath(ids[0]) != bare {
+		t.Errorf("there is work of %q, %v", ids, err)
+	}
+	release(t, c)
+}

@@ -67,7 +67,7 @@ func (c *Claim) Publish(ctx context.Context, p *manifest.Plan, results []*manife
 		return nil, err
 	}
 	c.forget(waits)
-	return s, c.clearOutdated(ctx)
+	return s, c.clearOutdated(ctx, waits)
 }
 
 // withdrawUnwritten forgets an output of which the pending manifest was certainly not
@@ -127,10 +127,14 @@ func (c *Claim) forget(p *record) {
 }
 
 // clearOutdated removes the work of plans that can never be committed since the claim
-// published.
-func (c *Claim) clearOutdated(ctx context.Context) error {
+// published an output.
+func (c *Claim) clearOutdated(ctx context.Context, published *record) error {
 	if len(c.state.staged) == 0 {
 		return nil
+	}
+	//guard: nothing is known of plans of increments for as long as an output waits
+	if err := c.remove(ctx, published.path); err != nil {
+		return err
 	}
 	now, err := c.Look(ctx)
 	if err != nil {

@@ -18,7 +18,7 @@ func TestPlanSeesWhatItReplaces(t *testing.T) {
 		"an increment": func(t *testing.T, d *Destination, _ store.Store) string {
 			return path.Base(dirOf(d, addedIncrement(t, d, "I")))
 		},
-		"an output":             func(t *testing.T, d *Destination, st store.Store) string { return "output " + output(t, d, st, "Q").ID },
+		"an output": func(t *testing.T, d *Destination, st store.Store) string { return "output " + output(t, d, st, "Q").ID },
 		"an output of the same": func(t *testing.T, d *Destination, st store.Store) string {
 			output(t, d, st, "Q")
 			return "output " + output(t, d, st, "R").ID

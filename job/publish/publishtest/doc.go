@@ -10,7 +10,7 @@
 //     beside it go after it;
 //   - nothing is replaced that came after the look of the run which replaces it;
 //   - no rows come twice, in two increments;
-//   - what tasks left that ran elsewhere is published, or stays where they left it;
+//   - what tasks left that ran elsewhere can be published for as long as nothing else was;
 //   - afterwards any run completes, and leaves its output and nothing else.
 //
 // Runs move one part at a time, so that a schedule is the same whenever it runs.

@@ -109,7 +109,7 @@ func (w *world) destination(st store.Store) *publish.Destination {
 
 // requestOf is a request that is told from others by the path of its input.
 func requestOf(name string) manifest.Request {
-	return manifest.Request{Inputs: []manifest.Input{{Path: name, Size: tasks, CRC32C: new(uint32)}}, Options: manifest.Options{Format: "test"}}
+	return manifest.Request{Inputs: []manifest.Input{{Path: name, Size: tasks, CRC32C: new(uint32)}}, Options: manifest.Options{Format: "trevni"}}
 }
 
 func planOf(name string) (*manifest.Plan, error) {
@@ -271,6 +271,9 @@ func (w *world) runTasks(t *testing.T, r run) {
 		t.Fatal(err)
 	}
 	dir, _, err := d.Staging(t.Context(), w.plan.ID)
+	if err == nil {
+		err = d.KeepPlan(t.Context(), w.plan)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
