@@ -1,7 +1,6 @@
 package publish
 
 import (
-	"context"
 	"path"
 	"slices"
 	"strings"
@@ -191,19 +190,8 @@ func TestIncrementKilled(t *testing.T) {
 	for n, ended := 1, false; !ended; n++ {
 		for _, cut := range []bool{false, true} {
 			d, st := inMemory(t)
-			ctx, cancel := context.WithCancel(t.Context())
-			ends := &endsAtRename{Store: st, left: n, end: cancel}
-			first := at(ends, d.path)
-			first.movers = 1
-			c, held, err := first.Claim(ctx)
-			if err != nil {
-				t.Fatal(err)
-			}
-			r, results := begunIncrement(t, c, "I")
-			ends.counts = true
-			s, err := c.Publish(held, r.Plan, results, nil, still(results))
-			ended = err == nil
-			abandon(c)
+			s := killedAt(t, d, begunIncrement, "I", n)
+			ended = s != nil
 			if _, runs := looked(t, d); runs != "" && !ended {
 				t.Errorf("after %d renames there are increments %q", n-1, runs)
 			}
@@ -251,19 +239,9 @@ func TestIncrementIsGivenUp(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			d, st := inMemory(t)
 			output(t, d, st, "P")
-			ctx, cancel := context.WithCancel(t.Context())
-			ends := &endsAtRename{Store: st, left: 1, end: cancel}
-			first := at(ends, d.path)
-			c, held, err := first.Claim(ctx)
-			if err != nil {
-				t.Fatal(err)
-			}
-			r, results := begunIncrement(t, c, "I")
-			ends.counts = true
-			if _, err := c.Publish(held, r.Plan, results, nil, still(results)); err == nil {
+			if killedAt(t, d, begunIncrement, "I", 1) != nil {
 				t.Fatal("it was not killed")
 			}
-			abandon(c)
 			spoil(t, st, d)
 			next, _ := claim(t, at(st, d.path))
 			if s := next.State(); len(s.Increments) != 0 || s.pending || len(next.found.pending) != 0 {
@@ -381,31 +359,6 @@ func TestIncrementsThatDoNotCount(t *testing.T) {
 	if infos, err := st.List(t.Context(), d.path); err != nil || slices.ContainsFunc(infos, func(i store.Info) bool { return isIncrement(i) && i.Path != dirOf(d, added) }) {
 		t.Errorf("there are %v: %v", infos, err)
 	}
-}
-
-// TestOrphanedIncrements stay, and are not added to, if others removed the manifest of the
-// output that they are beside.
-func TestOrphanedIncrements(t *testing.T) {
-	d, st := inMemory(t)
-	output(t, d, st, "P")
-	addedIncrement(t, d, "I")
-	if err := st.Remove(t.Context(), d.in(manifest.SuccessName)); err != nil {
-		t.Fatal(err)
-	}
-	before := names(t, st, d.path)
-	c, _ := claim(t, at(st, d.path))
-	for _, err := range []error{c.State().AllowIncrement(), c.State().Allow(requestOf("P"), false), c.State().AllowPlan(incrementPlan(t, "J", ""), false)} {
-		failuretest.Want(t, err, failure.Foreign, "_SUCCESS of the output that increment-", "is missing", "--overwrite")
-	}
-	release(t, c)
-	if after := names(t, st, d.path); after != before {
-		t.Errorf("%s became %s", before, after)
-	}
-	if s := status(t, d); s.Damage == "" || len(s.Debris) > 0 {
-		t.Errorf("damage %q, debris %v", s.Damage, s.Debris)
-	}
-	output(t, at(st, d.path), st, "Q")
-	wantNames(t, st, d.path)
 }
 
 // TestPlanOfAnIncrement is refused if an input came meanwhile, or another output.

@@ -1,7 +1,6 @@
 package publish
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"path"
@@ -82,19 +81,7 @@ func TestNumberKilled(t *testing.T) {
 	for n, ended := 1, false; !ended; n++ {
 		d, st := inMemory(t)
 		addedIncrement(t, d, "H")
-		ctx, cancel := context.WithCancel(t.Context())
-		ends := &endsAtRename{Store: st, left: n, end: cancel}
-		first := at(ends, d.path)
-		first.movers = 1
-		c, held, err := first.Claim(ctx)
-		if err != nil {
-			t.Fatal(err)
-		}
-		r, results := begunIncrement(t, c, "I")
-		ends.counts = true
-		_, err = c.Publish(held, r.Plan, results, nil, still(results))
-		ended = err == nil
-		abandon(c)
+		ended = killedAt(t, d, begunIncrement, "I", n) != nil
 		there := markers(t, st, d)
 		two = two || strings.Contains(there, " ")
 		if _, all := looked(t, d); strings.Contains(all, "I") && !strings.Contains(there, manifest.NumberName(2)) {

@@ -83,6 +83,7 @@ func TestOrphans(t *testing.T) {
 			s, _ := looked(t, d)
 			failuretest.Want(t, s.AllowIncrement(), failure.Foreign, orphan, "belongs to is missing")
 			failuretest.Want(t, s.Allow(requestOf("P"), false), failure.Foreign, orphan, "--overwrite")
+			failuretest.Want(t, s.AllowPlan(incrementPlan(t, "J", ""), false), failure.Foreign, orphan, "--overwrite")
 			failuretest.Want(t, s.AllowWhole(), failure.Foreign, orphan)
 			if st := status(t, d); !strings.Contains(st.Damage, orphan) || len(st.Debris) > 0 {
 				t.Errorf("status tells of %q and %+v", st.Damage, st.Debris)

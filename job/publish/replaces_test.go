@@ -156,18 +156,13 @@ func TestPendingOutputComesBack(t *testing.T) {
 // TestPendingIncrementComesBack is not published, as its input was converted again.
 func TestPendingIncrementComesBack(t *testing.T) {
 	d := at(store.Local(), filepath.Join(t.TempDir(), "dest"))
-	st := &endsAtRename{Store: store.Local(), left: 2, end: func() {}}
-	c, held := claim(t, at(st, d.path))
-	r, results := begunIncrement(t, c, "I")
-	st.counts = true
-	if _, err := c.Publish(held, r.Plan, results, nil, still(results)); err == nil {
+	if killedAt(t, d, begunIncrement, "I", 2) != nil {
 		t.Fatal("it was not killed")
 	}
-	abandon(c)
 	back := aside(t, holderOf(t, d))
 	again := addedIncrement(t, d, "I")
 	back()
-	c, _ = claim(t, d)
+	c, _ := claim(t, d)
 	if s := c.State(); len(s.Increments) != 1 || s.Increments[0].Success.ID != again.ID || s.AllowIncrement() != nil {
 		t.Errorf("there are the increments %+v: %v", s.Increments, s.AllowIncrement())
 	}

@@ -20,13 +20,14 @@ import (
 // second moves the manifest of a former output out.
 func killed(t *testing.T, d *Destination, name string, n int) {
 	t.Helper()
-	if !killedAt(t, d, name, n) {
+	if killedAt(t, d, begun, name, n) != nil {
 		t.Fatal("it was not killed")
 	}
 }
 
-// killedAt is killed, and reports whether there were so many renames.
-func killedAt(t *testing.T, d *Destination, name string, n int) bool {
+// killedAt is killed for work that a function begins. It returns what was published, if there
+// were fewer renames.
+func killedAt(t *testing.T, d *Destination, begin func(*testing.T, *Claim, string) (*work, []*manifest.TaskResult), name string, n int) *manifest.Success {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	st := &endsAtRename{Store: d.st, left: n, to: manifest.SuccessName, end: cancel}
@@ -35,11 +36,14 @@ func killedAt(t *testing.T, d *Destination, name string, n int) bool {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, results := begun(t, c, name)
+	r, results := begin(t, c, name)
 	st.counts = true
-	_, err = c.Publish(held, r.Plan, results, nil, still(results))
+	s, err := c.Publish(held, r.Plan, results, nil, still(results))
 	abandon(c)
-	return err != nil
+	if err != nil {
+		return nil
+	}
+	return s
 }
 
 // abandon ends a claim as the end of its process would.
@@ -103,7 +107,7 @@ func TestRollForward(t *testing.T) {
 		for m, ended := 1, false; !ended; m++ {
 			d, st := inMemory(t)
 			output(t, d, st, "P")
-			if !killedAt(t, d, "Q", n) {
+			if killedAt(t, d, begun, "Q", n) != nil {
 				return
 			}
 			s := look(t, d)
