@@ -20,7 +20,7 @@ type record struct {
 type contents struct {
 	pending []*record // outputs that are being published
 	retired []*record // outputs that were replaced
-	taken   []string  // directories with the work of plans, from which outputs are published
+	taken   []string  // directories with the work of plans; in a holder's, outputs are published from them
 }
 
 // sequence is the highest number of an output.
@@ -64,8 +64,6 @@ func (d *Destination) collect(ctx context.Context, dir string, to *contents) err
 		case strings.HasPrefix(info.Name, trashPrefix):
 		//guard: files of a part that was replaced would be read as manifests
 		case strings.HasPrefix(info.Name, old+"-"):
-		//guard: work that nobody publishes would count as taken
-		case strings.HasPrefix(info.Name, planPrefix) && dir == d.root():
 		case strings.HasPrefix(info.Name, planPrefix) && info.Dir:
 			to.taken = append(to.taken, info.Path)
 		case info.Dir:

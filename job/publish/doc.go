@@ -94,7 +94,7 @@
 // them, and the first that fails ends the rest.
 //
 // The pending manifest is the commit point: whoever holds the destination next
-// completes it, and takes the work if that is still to be done. If a file is lost, or a
+// completes it, and takes the work if that is still to be done. If a file is lost, or an
 // increment's base is, the output is given up: what else its tasks did is put back, to
 // be used again, and so is the manifest of the output that it was to replace, unless files
 // of that one were moved out already.

@@ -87,6 +87,11 @@ func TestStatus(t *testing.T) {
 	if s.Lock != nil || len(s.Unfinished) != 1 || s.Unfinished[0].Held || len(s.Leftovers()) != 3 {
 		t.Errorf("%+v", s)
 	}
+	c, _ = claim(t, d)
+	release(t, c)
+	if s = status(t, d); len(s.LeftAlone) != 1 {
+		t.Errorf("a holder removed what is beside others' files: %+v", s)
+	}
 }
 
 // TestStatusPending looks at what waits to be published, whose work was taken or was not,
