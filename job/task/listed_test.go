@@ -192,6 +192,44 @@ func TestStillFinishedDirectory(t *testing.T) {
 	}
 }
 
+// TestVouch takes tasks for finished that ran since the directory was listed, if the files
+// that they left have their lengths.
+func TestVouch(t *testing.T) {
+	input, _ := writeInput(t, t.TempDir(), "a", 1)
+	p := newPlan(t, 1<<20, input)
+	split := func(t testing.TB) Options { return splitOptions(t) }
+	none := func(store.Store, string) error { return nil }
+	for name, tt := range map[string]struct {
+		options func(testing.TB) Options
+		change  func(st store.Store, part string) error
+		want    bool
+	}{
+		"a file":      {options, none, true},
+		"it is cut":   {options, func(st store.Store, part string) error { return st.WriteFile(t.Context(), part, []byte("x"), false) }, false},
+		"it goes":     {options, func(st store.Store, part string) error { return st.Remove(t.Context(), part) }, false},
+		"a directory": {split, none, true},
+		"cut in it": {split, func(st store.Store, part string) error {
+			return st.WriteFile(t.Context(), part+"/second", []byte("x"), false)
+		}, false},
+		"gone from it": {split, func(st store.Store, part string) error { return st.Remove(t.Context(), part+"/second") }, false},
+		"added to it":  {split, func(st store.Store, part string) error { return st.WriteFile(t.Context(), part+"/third", nil, true) }, false},
+	} {
+		st := memstore.New().Client()
+		must(t, st.Mkdir(t.Context(), "/work"))
+		before := WorkIn(p, st, "/work")
+		must(t, before.List(t.Context()))
+		results, err := open(t, p, tt.options(t)).Run(t.Context(), st, "/work", []int{0})
+		must(t, err)
+		must(t, tt.change(st, "/work/"+results[0].Entries()[0].Name))
+		must(t, before.Vouch(t.Context(), append(results, nil)))
+		now := WorkIn(p, st, "/work")
+		must(t, now.List(t.Context()))
+		if got := now.Still(t.Context(), before, results[0]); got != tt.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
 // TestWrittenOver is a file of a part that is written over where it is, which does not
 // change its directory.
 func TestWrittenOver(t *testing.T) {

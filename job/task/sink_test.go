@@ -27,14 +27,14 @@ import (
 type firsts struct {
 	fails  string
 	names  [2]string
-	index  string
+	index  []string
 	merged atomic.Int64
 }
 
 var errSink = errors.New("the sink fails")
 
 func newFirsts(fails string) *firsts {
-	return &firsts{fails: fails, names: [2]string{"firsts", "count"}, index: "firsts/all"}
+	return &firsts{fails: fails, names: [2]string{"firsts", "count"}, index: []string{"firsts/all"}}
 }
 
 func (s *firsts) fail(at string) error {
@@ -79,8 +79,10 @@ func (s *firsts) Merge(ctx context.Context, of Output, local *spill.Folder, stor
 		}
 	}
 	err := spilled(local)
-	if err == nil {
-		err = store(newFile(s.index, all.String()))
+	for _, name := range s.index {
+		if err == nil {
+			err = store(newFile(name, all.String()))
+		}
 	}
 	return errors.Join(err, s.fail("merge"))
 }
@@ -256,7 +258,9 @@ func TestSinkFails(t *testing.T) {
 // A last step that fails leaves what was there.
 func TestLastFails(t *testing.T) {
 	p, o := damagedPlan(t), options(t)
-	o.Sink = newFirsts("merge")
+	sink := newFirsts("merge")
+	sink.index = append(sink.index, "others/all")
+	o.Sink = sink
 	r, dir := open(t, p, o), t.TempDir()
 	results, err := r.Run(t.Context(), store.Local(), dir, all(p))
 	if err != nil {
@@ -266,7 +270,14 @@ func TestLastFails(t *testing.T) {
 	if _, err := Last(t.Context(), p, o, store.Local(), dir, results); !errors.Is(err, errSink) {
 		t.Errorf("error is %v", err)
 	}
-	o.Sink.(*firsts).fails = ""
+	sink.fails = ""
+	for _, index := range [][]string{{"../all"}, {"firsts/../all"}, {"firsts/all", "others/all", "others/all"}} {
+		sink.index = index
+		if _, err := Last(t.Context(), p, o, store.Local(), dir, results); err == nil || !strings.Contains(err.Error(), "is no name of a file of an index") {
+			t.Errorf("%q: error is %v", index, err)
+		}
+	}
+	sink.index = []string{"firsts/all"}
 	for _, op := range []storetest.Op{storetest.ReadFile, storetest.Open, storetest.Create, storetest.Write, storetest.WriteFile} {
 		st := storetest.NewFaulty(store.Local(), storetest.Fault{Op: op, N: 1, Err: os.ErrPermission})
 		if _, err := Last(t.Context(), p, o, st, dir, results); !errors.Is(err, os.ErrPermission) {
