@@ -48,7 +48,8 @@ func TestClean(t *testing.T) {
 	}
 	rowtocol(t, dir, nil, "task", "--plan", "plan.json", "--task", "1").want(t, 0)
 	write(t, dir+"/out/_index/0123456789abcdef/id", []byte("abc"))
-	age(t, dir+"/out/.rowtocol/00112233445566aa", 9)
+	write(t, dir+"/out/.rowtocol/plan-0123456789abcdef0123456789abcdef/task-00000.json", []byte("abc"))
+	age(t, dir+"/out/.rowtocol/plan-0123456789abcdef0123456789abcdef", 9)
 
 	before := state(t, dir)
 	var c cleaned
@@ -56,20 +57,20 @@ func TestClean(t *testing.T) {
 	if after := state(t, dir); !maps.Equal(before, after) {
 		t.Errorf("%v became %v", before, after)
 	}
-	if kindsOf(c.Removed) != "unfinished run, tasks of a plan, file of no output" || !c.DryRun || c.Bytes == 0 {
+	if kindsOf(c.Removed) != "tasks of a plan, tasks of a plan, file of no output, what a former holder had" || !c.DryRun || c.Bytes == 0 {
 		t.Fatalf("%+v", c)
 	}
 	if old, young := c.Removed[0].From, c.Removed[1].From; !old.Before(time.Now()) || young.Before(time.Now().Add(6*24*time.Hour)) || !c.Removed[2].From.IsZero() {
 		t.Errorf("%+v", c)
 	}
-	rowtocol(t, dir, nil, "clean", "--dry-run", "out").want(t, 0, "3 leftovers could be removed", "clean removes it from")
+	rowtocol(t, dir, nil, "clean", "--dry-run", "out").want(t, 0, "4 leftovers could be removed", "clean removes it from")
 
 	would := c.Removed[0]
-	if o := rowtocol(t, dir, nil, "clean", "--quiet", "--dry-run", "out").want(t, 0, "3 leftovers"); o.stderr != "" {
+	if o := rowtocol(t, dir, nil, "clean", "--quiet", "--dry-run", "out").want(t, 0, "4 leftovers"); o.stderr != "" {
 		t.Error(o.stderr)
 	}
 	rowtocol(t, dir, nil, "clean", "--json", "out").want(t, 0).object(t, &c)
-	if kindsOf(c.Removed) != "unfinished run, file of no output" || kindsOf(c.Kept) != "tasks of a plan" || c.Removed[0].Name != would.Name || c.Removed[0].Bytes != would.Bytes {
+	if kindsOf(c.Removed) != "tasks of a plan, file of no output, what a former holder had" || kindsOf(c.Kept) != "tasks of a plan" || c.Removed[0].Name != would.Name || c.Removed[0].Bytes != would.Bytes {
 		t.Errorf("%+v, not %+v", c, would)
 	}
 	rowtocol(t, dir, nil, "clean", "out").want(t, 0, "nothing removed", "kept, because it changed too recently")

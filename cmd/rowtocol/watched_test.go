@@ -181,7 +181,7 @@ func TestToldOfAFailure(t *testing.T) {
 // taskFiles are what tasks left that were done for dir/out.
 func taskFiles(t *testing.T, dir string) []string {
 	t.Helper()
-	files, err := filepath.Glob(dir + "/out/.rowtocol/*/*/task-*.json")
+	files, err := filepath.Glob(dir + "/out/.rowtocol/plan-*/task-*.json")
 	if err != nil {
 		t.Fatal(err)
 	}
