@@ -106,9 +106,11 @@ func (k *commitment) run(ctx context.Context, claims func(context.Context) (*pub
 	if err != nil {
 		return err
 	}
-	if done, err := k.decide(ctx, state); err != nil {
+	done, err := k.decide(ctx, state)
+	if err != nil {
 		return err
-	} else if done {
+	}
+	if done {
 		return tidy(ctx, k.dest, state, k.out)
 	}
 	claim, held, err := claims(ctx)
@@ -116,7 +118,7 @@ func (k *commitment) run(ctx context.Context, claims func(context.Context) (*pub
 		return err
 	}
 	//guard: an output would be replaced, or be beside another, that came after the first look
-	done, err := k.decide(held, claim.State())
+	done, err = k.decide(held, claim.State())
 	if err == nil && !done {
 		err = k.publish(held, claim)
 	}

@@ -138,6 +138,7 @@ func TestStepsRefused(t *testing.T) {
 	write(t, dir+"/altered.json", altered(t, doc, false, func(p *manifest.Plan) { p.Dest += "2" }))
 	write(t, dir+"/short.json", altered(t, doc, true, func(p *manifest.Plan) { p.Tasks = p.Tasks[1:] }))
 	write(t, dir+"/older.json", manifesttest.Seal(bytes.Replace(doc, []byte(`"version": 2`), []byte(`"version": 1`), 1)))
+	write(t, dir+"/writers.json", altered(t, doc, true, func(p *manifest.Plan) { p.Revision++ }))
 	write(t, dir+"/changed.json", bytes.Replace(doc, []byte(`"mod_time": "2`), []byte(`"mod_time": "1`), 1))
 	write(t, dir+"/newer.json", manifesttest.Seal(bytes.Replace(doc, []byte(`"dest": `), []byte(`"shuffle": true, "dest": `), 1)))
 	write(t, dir+"/cut.json", doc[:len(doc)/2])
@@ -176,6 +177,7 @@ func TestStepsRefused(t *testing.T) {
 		{"task --plan altered.json --task 0", 9, "altered.json"},
 		{"task --plan short.json --task 0", 9, "short.json"},
 		{"task --plan older.json --task 0", 9, "version"},
+		{"task --plan writers.json --task 0", 9, "of revision 2 of the writers, and this program has 1; make the plan again"},
 		{"task --plan newer.json --task 0", 9, "newer.json: plan: a newer program made it"},
 		{"task --plan changed.json --task 0", 9, "changed.json: plan: the document is damaged"},
 		{"task --plan cut.json --task 0", 9, "cut.json: plan: the document is damaged"},
@@ -188,6 +190,7 @@ func TestStepsRefused(t *testing.T) {
 		{"commit --plan none.json", 3, "none.json"},
 		{"commit --plan altered.json", 9, "altered.json"},
 		{"commit --plan older.json", 9, "version"},
+		{"commit --plan writers.json", 9, "make the plan again"},
 		{"commit --plan changed.json", 9, "changed.json: plan: the document is damaged"},
 		{"commit --plan newer.json", 9, "shuffle"},
 	}
