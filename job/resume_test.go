@@ -171,20 +171,6 @@ func TestResumeAfterTheEnd(t *testing.T) {
 // of 64 KiB, is too large.
 const tooSmall = 128 << 10
 
-// TestResumeWithMoreMemory goes on with the plan that was made with less, and says so.
-func TestResumeWithMoreMemory(t *testing.T) {
-	r, _ := scene(t)
-	small := r
-	small.Memory = budget.New(tooSmall)
-	interrupt(t, small, 4)
-	out := mustConvert(t, r)
-	if !slices.ContainsFunc(out.Warnings, func(w string) bool {
-		return strings.Contains(w, "keeps its column blocks of ") && strings.Contains(w, "--restart plans anew, with 65536")
-	}) {
-		t.Errorf("resumed %d tasks: %q", out.Resumed, out.Warnings)
-	}
-}
-
 // TestResumeWithLessMemory is refused, and keeps what is there; a new plan is
 // made on demand.
 func TestResumeWithLessMemory(t *testing.T) {

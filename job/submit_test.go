@@ -10,7 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rowtocol/rowtocol/internal/budget"
 	"github.com/rowtocol/rowtocol/job/failure"
 	"github.com/rowtocol/rowtocol/job/failure/failuretest"
 	"github.com/rowtocol/rowtocol/job/manifest"
@@ -133,51 +132,6 @@ func TestSubmitLateTasks(t *testing.T) {
 	}
 }
 
-// TestSubmitNeverRun has nothing run at all, and then finds all done.
-func TestSubmitNeverRun(t *testing.T) {
-	s, e := submitted(t, false)
-	e.order = func([]int) []int { return nil }
-	_, err := Submit(t.Context(), s.r, e)
-	failuretest.Want(t, err, failure.Storage, "9 of 9 tasks")
-	s.run(t)
-	if out := mustSubmit(t, s.r, e); e.runs != 1 || out.Resumed != 9 {
-		t.Errorf("resumed %d tasks, %d runs", out.Resumed, e.runs)
-	}
-	s.complete(t)
-}
-
-// TestSubmitGoesOn with a plan that was made with more memory, or of other blocks; but
-// not if tasks have too little memory for it, unless it is to be planned anew.
-func TestSubmitGoesOn(t *testing.T) {
-	s, e := submitted(t, false)
-	e.order = func(n []int) []int { return n[:4] }
-	small := s.r
-	small.Memory = budget.New(tooSmall)
-	if _, err := Submit(t.Context(), small, e); !errors.Is(err, failure.Storage) {
-		t.Fatal(err)
-	}
-	e.order = nil
-	out := mustSubmit(t, s.r, e)
-	if out.Resumed != 4 || !slices.ContainsFunc(out.Warnings, func(w string) bool { return strings.Contains(w, "keeps its column blocks of ") }) {
-		t.Errorf("resumed %d tasks: %q", out.Resumed, out.Warnings)
-	}
-
-	s, e = submitted(t, false)
-	e.order = func(n []int) []int { return n[:4] }
-	if _, err := Submit(t.Context(), s.r, e); !errors.Is(err, failure.Storage) {
-		t.Fatal(err)
-	}
-	small = s.r
-	small.Memory = budget.New(tooSmall)
-	_, err := Submit(t.Context(), small, e)
-	failuretest.Want(t, err, failure.Usage, "needs --memory 1MiB", "--restart")
-	small.Restart, e.order = true, nil
-	out = mustSubmit(t, small, e)
-	if out.Resumed != 0 || out.Plan.BlockSize >= 64<<10 || len(names(t, s.st, "/out/"+manifest.WorkName)) > 0 {
-		t.Errorf("resumed %d tasks, with blocks of %d bytes; %q is left", out.Resumed, out.Plan.BlockSize, names(t, s.st, "/out/"+manifest.WorkName))
-	}
-}
-
 // TestSubmitRestart runs all tasks again, those of an output that is there, too, with
 // leave.
 func TestSubmitRestart(t *testing.T) {
@@ -198,53 +152,6 @@ func TestSubmitRestart(t *testing.T) {
 		t.Errorf("%+v", again)
 	}
 	s.complete(t)
-}
-
-// TestSubmitWorkThatGoes finds, before it touches the output that is there, that work
-// which it saw done is not there any more.
-func TestSubmitWorkThatGoes(t *testing.T) {
-	s, e := submitted(t, true)
-	e.order = func(n []int) []int { return n[:4] }
-	if _, err := Submit(t.Context(), s.r, e); !errors.Is(err, failure.Storage) {
-		t.Fatal(err)
-	}
-	had, err := s.st.ReadFile(t.Context(), "/out/"+manifest.SuccessName, maxFile)
-	if err != nil {
-		t.Fatal(err)
-	}
-	e.order = nil
-	e.after = func(err error) error {
-		return errors.Join(err, s.st.Remove(t.Context(), path.Join(s.staging(), s.result(t, 2).Files()[0].Name)))
-	}
-	_, err = Submit(t.Context(), s.r, e)
-	failuretest.Want(t, err, failure.Storage, "1 of 9 tasks", "not done: 2")
-	if now, err := s.st.ReadFile(t.Context(), "/out/"+manifest.SuccessName, maxFile); err != nil || string(now) != string(had) {
-		t.Errorf("the output that was there is gone or another: %v", err)
-	}
-	e.after = nil
-	mustSubmit(t, s.r, e)
-	if !slices.Equal(e.asked[2], []int{2}) {
-		t.Errorf("the tasks %v were run", e.asked[2])
-	}
-	s.complete(t)
-}
-
-// TestSubmitAfterOtherOutputs does not go on with work for an output that is not there
-// any more.
-func TestSubmitAfterOtherOutputs(t *testing.T) {
-	s, e := submitted(t, true)
-	e.order = func(n []int) []int { return n[:4] }
-	if _, err := Submit(t.Context(), s.r, e); !errors.Is(err, failure.Storage) {
-		t.Fatal(err)
-	}
-	other := s.other()
-	other.Output.RowGroupSize *= 2
-	mustConvert(t, other)
-	e.order = nil
-	if out := mustSubmit(t, s.r, e); out.Resumed != 0 || out.Nothing {
-		t.Errorf("%+v", out)
-	}
-	wantContents(t, s.st, "/out", s.want)
 }
 
 // TestSubmitAfterDamage plans anew, as what is staged would not replace an output which
@@ -309,23 +216,6 @@ func TestSubmitRefuses(t *testing.T) {
 	}
 }
 
-// TestSubmitOfChangedInputs is refused when the tasks have run, and their work stays.
-func TestSubmitOfChangedInputs(t *testing.T) {
-	s, e := submitted(t, false)
-	e.after = func(err error) error {
-		s.writeInput(t, 2)
-		return err
-	}
-	_, err := Submit(t.Context(), s.r, e)
-	failuretest.Want(t, err, failure.Input, "a.avro changed during the job")
-	s.writeInput(t, 1)
-	mustSubmit(t, s.r, e)
-	if e.runs != 1 {
-		t.Error("the tasks were run again")
-	}
-	s.complete(t)
-}
-
 // TestSubmitOfNothing publishes what needs no tasks, and asks nobody to run any.
 func TestSubmitOfNothing(t *testing.T) {
 	s, e := submitted(t, false)
@@ -341,33 +231,6 @@ func TestSubmitOfNothing(t *testing.T) {
 		t.Errorf("%d runs: %+v", e.runs, out)
 	}
 	s.complete(t)
-}
-
-// TestSubmitLosses ends with what the output lacks, and stops at too many of them.
-func TestSubmitLosses(t *testing.T) {
-	s, e := submitted(t, false)
-	b := avro(t, 1, 60)
-	damageBlock(t, b, 1, len(b)/10)
-	damageBlock(t, b, 1, len(b)*9/10)
-	if err := s.st.WriteFile(t.Context(), "/a.avro", b, false); err != nil {
-		t.Fatal(err)
-	}
-	s.r.Output.OnDamage, s.r.Output.MaxLostRows = "skip", 199
-	for range 2 {
-		_, err := Submit(t.Context(), s.r, e)
-		failuretest.Want(t, err, failure.Input, "200 rows were lost to damage, more than the 199 allowed")
-	}
-	if e.runs != 1 {
-		t.Error("tasks were run though those that are done lost too much")
-	}
-	s.r.Output.MaxLostRows = 200
-	for i := range 2 {
-		out, err := Submit(t.Context(), s.r, e)
-		failuretest.Want(t, err, failure.Losses, "2 damaged ranges", "200 rows")
-		if out == nil || out.Nothing != (i == 1) || out.Manifest.Rows != 5800 || e.runs != 2 {
-			t.Errorf("outcome %+v, %d runs", out, e.runs)
-		}
-	}
 }
 
 // TestSubmitBesideOthers finds that another process published what its tasks were to
