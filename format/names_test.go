@@ -30,7 +30,7 @@ func TestNobodyNamesFormats(t *testing.T) {
 			return err
 		}
 		name := filepath.ToSlash(strings.TrimPrefix(path, "../"))
-		if d.IsDir() && (d.Name() == "testdata" || strings.HasPrefix(d.Name(), ".") && d.Name() != "..") {
+		if d.IsDir() && (name == "bin" || d.Name() == "testdata" || strings.HasPrefix(d.Name(), ".") && d.Name() != "..") {
 			return fs.SkipDir
 		}
 		if !slices.Contains([]string{".go", ".html", ".js"}, filepath.Ext(name)) || isTest(name) || slices.ContainsFunc(named, func(p string) bool { return strings.HasPrefix(name, p) }) {

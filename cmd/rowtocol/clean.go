@@ -16,8 +16,8 @@ import (
 const cleanLong = `Remove what dead runs left in DEST. Unfinished work, which the same convert or
 submit resumes and commit may publish, goes only if nothing in it changed for as
 long as --older-than says, by the clock of DEST's storage; what nobody can use
-again goes at once. Outputs, and increments that count, are never removed. An output that waits to be
-published is completed, as by the next run.
+again goes at once. Outputs, and increments that count, are never removed. An
+output that waits to be published is completed, as by the next run.
 
 It takes the lock: a holder that lives is exit 5. What is not rowtocol's is
 never touched: where there is such a thing, only what is in DEST/.rowtocol is

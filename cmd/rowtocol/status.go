@@ -17,9 +17,9 @@ import (
 )
 
 const statusLong = `Show what is in DEST and what is under way: who holds it and when that one gave
-a sign of life, the output and the increments beside it, how far the tasks of
-plans are, what clean would remove, what is damaged, and what is not rowtocol's.
-It takes no lock and changes nothing.
+a sign of life, the output and its increments, how far unfinished work is, what
+clean would remove, what is damaged, and what is not rowtocol's. It takes no
+lock and changes nothing.
 
 With --input, and the flags that convert was given, it says what convert would
 do: nothing, resume, add an increment, plan anew, or be refused; and how the
