@@ -16,8 +16,9 @@ E2E_TIME   = 60m
 UNIT_TIME  = 60m
 LINT       = golangci-lint
 GOTESTSUM  = $(GO) run gotest.tools/gotestsum@v1.13.0
-# Runs tests and records them under a name, for tally to add up.
-recorded   = $(GOTESTSUM) --format standard-quiet --hide-summary=skipped --jsonfile "$(CURDIR)/bin/test/$(1).json"
+# Runs tests and records them under a name, for tally to add up, which then tells what
+# was skipped: HIDE keeps that from being told between the parts.
+recorded   = $(GOTESTSUM) --format standard-quiet $(HIDE) --jsonfile "$(CURDIR)/bin/test/$(1).json"
 TESTS      = $(call recorded,$@)
 # Without cgo the program is one static file, whatever the C library of the machine
 # it comes to. All is built so, and compiled once; only the race detector needs cgo.
@@ -91,8 +92,8 @@ sample: build
 define RUN_TESTS
 rm -f bin/test/*.json; \
 status=0; \
-$(MAKE) --no-print-directory --keep-going --jobs=$(JOBS) --output-sync=target $(1) || status=1; \
-$(if $(2),$(MAKE) --no-print-directory $(2) || status=1;) \
+$(MAKE) --no-print-directory --keep-going --jobs=$(JOBS) --output-sync=target HIDE=--hide-summary=skipped $(1) || status=1; \
+$(if $(2),$(MAKE) --no-print-directory HIDE=--hide-summary=skipped $(2) || status=1;) \
 $(GO) run ./internal/cmd/tally -status $$status bin/test/*.json
 endef
 
