@@ -99,15 +99,17 @@ endef
 
 # What a change should pass before it is committed. Tests that wait longest are started
 # first, so the program is built before.
-test: bin/rowtocol bin/e2e.test
+test:
 	@echo 'make test takes about 7 minutes on two cores; "make test-all" has what is left out here.'
+	@$(MAKE) --no-print-directory bin/rowtocol bin/e2e.test
 	@$(IN_SCRATCH) $(call RUN_TESTS,$(E2E) race unit)
 
 # What "make test" leaves out: clusters that are secure, hang or fail, kills, fuzzing
 # beyond the seeds, and the gate.
-test-all: bin/rowtocol bin/e2e.test
-	@$(GO) run ./internal/cmd/fuzz -check -time '$(FUZZ)'
+test-all:
 	@echo 'make test-all takes about 15 minutes on two cores, besides what "make test" takes.'
+	@$(GO) run ./internal/cmd/fuzz -check -time '$(FUZZ)'
+	@$(MAKE) --no-print-directory bin/rowtocol bin/e2e.test
 	@$(IN_SCRATCH) $(call RUN_TESTS,$(MORE_E2E) fuzz,gate)
 
 # The race detector is for packages in which something is concurrent.
