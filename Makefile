@@ -44,8 +44,8 @@ SEQUENTIAL = $(filter-out $(CONCURRENT) $(FEW_IN) $(MOST_IN),$(TESTED))
 # those whose names begin with it. Those on HDFS and YARN share one cluster, and the
 # others are all that are of no area.
 E2E        = e2e-cluster e2e-CFile e2e-HFile e2e-others
-# Those of "make test-all" have clusters of their own, or kill the program.
-MORE_AREAS = Kerberos HungCalls HungNodes Failover Killed FullDataNodes
+# Those of "make test-all" have clusters of their own, fail calls, or kill the program.
+MORE_AREAS = Kerberos HungCalls HungNodes Failover Killed Faults FullDataNodes
 MORE_E2E   = $(MORE_AREAS:%=e2e-%)
 # Those that soak alone has, or who asks for one of them: "make e2e-Airflow".
 SOAK_AREAS = Spark Airflow SecureYARN
@@ -104,8 +104,8 @@ test:
 	@$(MAKE) --no-print-directory bin/rowtocol bin/e2e.test
 	@$(IN_SCRATCH) $(call RUN_TESTS,$(E2E) race unit)
 
-# What "make test" leaves out: clusters that are secure, hang or fail, kills, fuzzing
-# beyond the seeds, and the gate.
+# What "make test" leaves out: clusters that are secure, hang or fail, calls that fail,
+# kills, fuzzing beyond the seeds, and the gate.
 test-all:
 	@echo 'make test-all takes about 15 minutes on two cores, besides what "make test" takes.'
 	@$(GO) run ./internal/cmd/fuzz -check -time '$(FUZZ)'

@@ -29,10 +29,10 @@ func on(uri string) jobtest.Open {
 	}
 }
 
-// TestHDFSFailures runs the failing conversions, which the job's own tests run in
+// TestFaultsOnHDFS runs the failing conversions, which the job's own tests run in
 // memory and on local disk, by both clients of HDFS: a sample of them, all of
 // them in a soak.
-func TestHDFSFailures(t *testing.T) {
+func TestFaultsOnHDFS(t *testing.T) {
 	c := hadooptest.Shared(t)
 	for _, client := range []struct {
 		name, uri string
