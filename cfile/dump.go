@@ -1,15 +1,14 @@
 package cfile
 
 import (
-	"bufio"
 	"bytes"
-	"errors"
 	"fmt"
 	"io"
 
 	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/format/column"
 	"github.com/rowtocol/rowtocol/format/damage"
+	"github.com/rowtocol/rowtocol/format/dump"
 	"github.com/rowtocol/rowtocol/format/protobuf"
 )
 
@@ -18,105 +17,38 @@ import (
 // index entries. Blocks that cannot be decoded, and bytes that belong to nothing, are shown
 // as bytes; the first of such errors is returned at the end.
 func (p *part) Dump(w io.Writer) error {
-	d := &dumper{w: bufio.NewWriter(w)}
+	d := &dumper{Dumper: dump.New(w)}
 	if p.document != nil {
 		d.document(p)
 	}
 	for _, f := range p.files {
-		if d.err != nil {
+		if d.Err != nil {
 			break
 		}
 		d.file(p, f)
 	}
-	if err := d.w.Flush(); err != nil && d.err == nil {
-		d.err = fmt.Errorf("writing the dump: %w", err)
-	}
-	if d.err == nil {
-		d.err = d.bad
-	}
-	return d.err
+	return d.End()
 }
 
 // dumper writes the bytes of files from first to last.
 type dumper struct {
-	in   *bufio.Reader // stands at at
-	name string        // of the file
-	w    *bufio.Writer
-	at   int64 // of the first byte not yet written
-	err  error // ends the dump
-	bad  error // the first damage, which did not
-
+	dump.Dumper
 	f     *File
 	block blockReader
 	rows  rowDecoder
 }
 
-const (
-	// dumpWidth is the number of bytes on a line.
-	dumpWidth = 16
-	// dumpBuffer is how much is read at once, which on remote storage is a request.
-	dumpBuffer = 1 << 20
-)
-
 // begin begins with a file.
 func (d *dumper) begin(f format.File, title string, args ...any) {
-	in := io.NewSectionReader(f, 0, f.Size())
-	d.in, d.name, d.at = bufio.NewReaderSize(in, int(min(f.Size(), dumpBuffer))), f.Name(), 0
-	d.title(title, args...)
-}
-
-// claim writes the next n bytes, with a label on the first line.
-func (d *dumper) claim(n int64, label string, args ...any) {
-	label = fmt.Sprintf(label, args...)
-	if n == 0 && d.err == nil {
-		d.line(nil, label)
-	}
-	var buf [dumpWidth]byte
-	for n > 0 && d.err == nil {
-		b := buf[:min(n, dumpWidth)]
-		read, err := io.ReadFull(d.in, b)
-		if d.err = damage.Full(read, err, len(b), d.at, d.name); d.err != nil {
-			return
-		}
-		d.line(b, label)
-		n, label = n-int64(len(b)), ""
-	}
+	d.Begin(f, f.Size(), f.Name())
+	d.Title(title, args...)
 }
 
 // until claims the bytes before an offset, if there are any.
 func (d *dumper) until(offset int64, label string) {
-	if offset > d.at {
-		d.claim(offset-d.at, "%s", label)
+	if offset > d.At {
+		d.Claim(offset-d.At, "%s", label)
 	}
-}
-
-func (d *dumper) line(b []byte, label string) {
-	if label == "" {
-		_, d.err = fmt.Fprintf(d.w, "%08x  % x\n", d.at, b)
-	} else {
-		_, d.err = fmt.Fprintf(d.w, "%08x  %-*s  %s\n", d.at, 3*dumpWidth-1, fmt.Sprintf("% x", b), label)
-	}
-	d.at += int64(len(b))
-}
-
-// title writes a line without bytes.
-func (d *dumper) title(format string, args ...any) {
-	if d.err == nil {
-		_, d.err = fmt.Fprintf(d.w, "\n"+format+"\n", args...)
-	}
-}
-
-// damaged notes damage, and makes any other error end the dump. It is false for no error.
-func (d *dumper) damaged(err error) bool {
-	switch {
-	case err == nil:
-		return false
-	case !errors.As(err, new(*damage.Error)):
-		d.err = err
-	case d.bad == nil:
-		d.bad = err
-	}
-	return true
 }
 
 // document dumps the lines of the document.
@@ -126,12 +58,12 @@ func (d *dumper) document(p *part) {
 		defer p.memory.Release(documentMemory * p.document.Size())
 	}
 	d.begin(p.document, "%s", documentName)
-	if d.damaged(err) {
-		d.claim(p.document.Size(), "damaged: %v", err)
+	if d.Damaged(err) {
+		d.Claim(p.document.Size(), "damaged: %v", err)
 		return
 	}
 	for line := range bytes.Lines(text) {
-		d.claim(int64(len(line)), "%.100s", bytes.TrimRight(line, "\n"))
+		d.Claim(int64(len(line)), "%.100s", bytes.TrimRight(line, "\n"))
 	}
 }
 
@@ -141,24 +73,24 @@ func (d *dumper) file(p *part, f *partFile) {
 	defer memory.ShrinkTo(0)
 	d.begin(f.stored, "%s", d.describe(p, f))
 	file, err := f.openBy(p, memory)
-	if d.damaged(err) {
-		d.claim(f.stored.Size(), "damaged: %v", err)
+	if d.Damaged(err) {
+		d.Claim(f.stored.Size(), "damaged: %v", err)
 		return
 	}
 	d.f, d.block, d.rows = file, blockReader{f: file, from: file.readBlock}, rowDecoder{f: file}
 	defer func() { d.block.close() }()
 	m, err := file.mapFile()
-	d.damaged(err)
+	d.Damaged(err)
 	for i := range m.regions {
-		if d.err != nil {
+		if d.Err != nil {
 			return
 		}
 		r := &m.regions[i]
-		if r.offset != d.at {
-			d.damaged(file.gap(d.at, r))
+		if r.offset != d.At {
+			d.Damaged(file.gap(d.At, r))
 			d.until(r.offset, "damaged: bytes that belong to nothing")
 		}
-		if r.offset == d.at {
+		if r.offset == d.At {
 			d.region(r)
 		}
 	}
@@ -172,47 +104,38 @@ func (d *dumper) describe(p *part, f *partFile) string {
 	if f == of.lengthsFile {
 		holds = "lengths"
 	}
-	return fmt.Sprintf("%s: %s of %s, %v, %s", f.stored.Name(), holds, quote([]byte(of.Name)), f.Type, f.codec())
-}
-
-// quote shows the start of a string.
-func quote(b []byte) string {
-	const most = 48
-	if len(b) > most {
-		return fmt.Sprintf("%q… (%d bytes)", b[:most], len(b))
-	}
-	return fmt.Sprintf("%q", b)
+	return fmt.Sprintf("%s: %s of %s, %v, %s", f.stored.Name(), holds, dump.Quote([]byte(of.Name)), f.Type, f.codec())
 }
 
 // region dumps a region, at whose start the dump is.
 func (d *dumper) region(r *region) {
 	switch r.kind {
 	case headerRegion:
-		d.title("header")
+		d.Title("header")
 		d.header()
 		return
 	case footerRegion:
-		d.title("footer")
+		d.Title("footer")
 		d.footer()
 		return
 	case dictionaryRegion:
-		d.title("dictionary")
+		d.Title("dictionary")
 	case indexRegion:
 		what := "value"
 		if r.positional {
 			what = "positional"
 		}
-		d.title("block of the %s index, level %d", what, r.level)
+		d.Title("block of the %s index, level %d", what, r.level)
 	case dataRegion:
 		if r.ordinal < 0 {
-			d.title("data block %d", r.data)
+			d.Title("data block %d", r.data)
 		} else {
-			d.title("data block %d, from row %d", r.data, r.ordinal)
+			d.Title("data block %d, from row %d", r.data, r.ordinal)
 		}
 	}
 	raw, err := d.block.read(r.pointer())
-	if d.damaged(err) {
-		d.claim(r.size, "damaged: %v", err)
+	if d.Damaged(err) {
+		d.Claim(r.size, "damaged: %v", err)
 		return
 	}
 	sum := int64(d.f.footer.checksumSize())
@@ -223,7 +146,7 @@ func (d *dumper) region(r *region) {
 		d.compressed(r.size-sum, len(raw))
 	}
 	if sum > 0 {
-		d.claim(sum, "CRC-32C")
+		d.Claim(sum, "CRC-32C")
 	}
 }
 
@@ -231,56 +154,56 @@ func (d *dumper) region(r *region) {
 func (d *dumper) compressed(stored int64, raw int) {
 	c := d.f.footer.Compression
 	if d.f.footer.Version == 1 {
-		d.claim(4, "compressed size %d", stored-8)
-		d.claim(4, "uncompressed size %d", raw)
-		d.claim(stored-8, "%d bytes of %v", stored-8, c)
+		d.Claim(4, "compressed size %d", stored-8)
+		d.Claim(4, "uncompressed size %d", raw)
+		d.Claim(stored-8, "%d bytes of %v", stored-8, c)
 		return
 	}
-	d.claim(4, "uncompressed size %d", raw)
+	d.Claim(4, "uncompressed size %d", raw)
 	if stored-4 == int64(raw) {
-		d.claim(stored-4, "%d bytes, not compressed", raw)
+		d.Claim(stored-4, "%d bytes, not compressed", raw)
 		return
 	}
-	d.claim(stored-4, "%d bytes of %v", stored-4, c)
+	d.Claim(stored-4, "%d bytes of %v", stored-4, c)
 }
 
 func (d *dumper) header() {
-	d.claim(int64(magicSize), "magic, version %d", d.f.footer.Version)
+	d.Claim(int64(magicSize), "magic, version %d", d.f.footer.Version)
 	size := d.f.headerSize - int64(frameSize) - int64(d.f.footer.checksumSize())
-	d.claim(4, "%d bytes of message", size)
+	d.Claim(4, "%d bytes of message", size)
 	if size > 0 {
-		d.claim(size, "metadata: %d pairs", len(d.f.header))
+		d.Claim(size, "metadata: %d pairs", len(d.f.header))
 	}
 	if d.f.footer.checksums() {
-		d.claim(checksumSize, "CRC-32C")
+		d.Claim(checksumSize, "CRC-32C")
 	}
 }
 
 // footer dumps the fields of the footer.
 func (d *dumper) footer() {
 	if d.f.footer.checksums() {
-		d.claim(checksumSize, "CRC-32C")
+		d.Claim(checksumSize, "CRC-32C")
 	}
-	size := d.f.size - int64(frameSize) - d.at
+	size := d.f.size - int64(frameSize) - d.At
 	text := make([]byte, size) // at most maxMessage
-	if d.err == nil {
-		d.err = damage.ReadFull(d.f.r, text, d.at, d.name)
+	if d.Err == nil {
+		d.Err = damage.ReadFull(d.f.r, text, d.At, d.f.name)
 	}
-	if d.err != nil {
+	if d.Err != nil {
 		return
 	}
 	pairs := d.f.footer.Metadata
-	m := protobuf.New("footer", text, d.at)
+	m := protobuf.New("footer", text, d.At)
 	for from := 0; m.Next(); from = m.Read() {
 		label := d.footerField(int(m.Number))
 		if m.Number == footerMetadata && len(pairs) > 0 {
-			label = fmt.Sprintf("metadata %s: %s", quote([]byte(pairs[0].Key)), quote(pairs[0].Value))
+			label = fmt.Sprintf("metadata %s: %s", dump.Quote([]byte(pairs[0].Key)), dump.Quote(pairs[0].Value))
 			pairs = pairs[1:]
 		}
-		d.claim(int64(m.Read()-from), "%s", label)
+		d.Claim(int64(m.Read()-from), "%s", label)
 	}
-	d.claim(int64(magicSize), "magic, version %d", d.f.footer.Version)
-	d.claim(4, "%d bytes of message", size)
+	d.Claim(int64(magicSize), "magic, version %d", d.f.footer.Version)
+	d.Claim(4, "%d bytes of message", size)
 }
 
 // footerField is what a field of the footer says.

@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+
+	"github.com/rowtocol/rowtocol/format/dump"
 )
 
 // content dumps a block that is not compressed. Its content was not decoded: what does not
@@ -39,7 +41,7 @@ type fields struct {
 func (b *fields) take(n int, label string, args ...any) []byte {
 	n = min(max(n, 0), len(b.raw)-b.pos)
 	field := b.raw[b.pos : b.pos+n]
-	b.d.claim(int64(n), label, args...)
+	b.d.Claim(int64(n), label, args...)
 	b.pos += n
 	return field
 }
@@ -183,7 +185,7 @@ func (b *fields) prefix() {
 			return
 		}
 		from := b.pos + n + m
-		b.take(n+m+int(own), "%d bytes of the value before and %s", shared, quote(b.raw[from:from+int(own)]))
+		b.take(n+m+int(own), "%d bytes of the value before and %s", shared, dump.Quote(b.raw[from:from+int(own)]))
 	}
 	b.take(4*restarts, "places of restarts")
 	b.u32("restarts")

@@ -213,7 +213,7 @@ func TestDump(t *testing.T) {
 			if at != len(claimed) {
 				t.Fatalf("%s: bytes at %d are written after %d", name, at, len(claimed))
 			}
-			for field := range bytes.FieldsSeq(line[10:min(len(line), 10+3*dumpWidth-1)]) {
+			for field := range bytes.FieldsSeq(line[10:min(len(line), 10+3*16-1)]) {
 				var b byte
 				if _, err := fmt.Sscanf(string(field), "%02x", &b); err != nil {
 					t.Fatalf("%s: %q", name, line)

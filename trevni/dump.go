@@ -1,7 +1,6 @@
 package trevni
 
 import (
-	"bufio"
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
@@ -10,6 +9,7 @@ import (
 
 	"github.com/rowtocol/rowtocol/format/column"
 	"github.com/rowtocol/rowtocol/format/damage"
+	"github.com/rowtocol/rowtocol/format/dump"
 )
 
 // Dump writes every byte of the file with what it means: a line per value in
@@ -18,152 +18,90 @@ import (
 // and the first of their errors is returned at the end. A byte that belongs to
 // nothing ends the dump with an error.
 func (f *File) Dump(w io.Writer) error {
-	in := io.NewSectionReader(f.r, 0, f.size)
-	d := &dumper{f: f, in: bufio.NewReaderSize(in, int(min(f.size, dumpBuffer))), w: bufio.NewWriter(w)}
+	d := &dumper{Dumper: dump.New(w), f: f}
+	d.Begin(f.r, f.size, f.name)
 	d.header()
-	for i := 0; i < len(f.h.columns) && d.err == nil; i++ {
+	for i := 0; i < len(f.h.columns) && d.Err == nil; i++ {
 		d.column(i)
 	}
-	if d.err == nil {
-		d.expect(f.size)
-	}
-	if err := d.w.Flush(); err != nil && d.err == nil {
-		d.err = fmt.Errorf("%s: writing the dump: %w", f.name, err)
-	}
-	if d.err == nil {
-		d.err = d.bad
-	}
-	return d.err
+	d.expect(f.size)
+	return d.End()
 }
 
 // dumper writes a file's bytes from first to last.
 type dumper struct {
-	f   *File
-	in  *bufio.Reader // stands at at
-	w   *bufio.Writer
-	at  int64 // of the first byte not yet written
-	err error // ends the dump
-	bad error // the first damage that did not
-}
-
-const (
-	// dumpWidth is the number of bytes on a line.
-	dumpWidth = 16
-	// dumpBuffer is how much is read at once, which on remote storage is a request.
-	dumpBuffer = 1 << 20
-)
-
-// claim writes the next n bytes, with a label on the first line.
-func (d *dumper) claim(n int64, label string, args ...any) {
-	label = fmt.Sprintf(label, args...)
-	if n == 0 && d.err == nil {
-		d.line(nil, label)
-	}
-	buf := make([]byte, dumpWidth)
-	for n > 0 && d.err == nil {
-		buf = buf[:min(n, dumpWidth)]
-		read, err := io.ReadFull(d.in, buf)
-		if d.err = damage.Full(read, err, len(buf), d.at, d.f.name); d.err != nil {
-			return
-		}
-		d.line(buf, label)
-		n, label = n-int64(len(buf)), ""
-	}
-}
-
-func (d *dumper) line(b []byte, label string) {
-	if label == "" {
-		_, d.err = fmt.Fprintf(d.w, "%08x  % x\n", d.at, b)
-	} else {
-		_, d.err = fmt.Fprintf(d.w, "%08x  %-*s  %s\n", d.at, 3*dumpWidth-1, fmt.Sprintf("% x", b), label)
-	}
-	d.at += int64(len(b))
-}
-
-// title writes a line without bytes.
-func (d *dumper) title(format string, args ...any) {
-	if d.err == nil {
-		_, d.err = fmt.Fprintf(d.w, "\n"+format+"\n", args...)
-	}
+	dump.Dumper
+	f *File
 }
 
 // expect makes bytes that nobody claimed an error.
 func (d *dumper) expect(at int64) {
-	if d.err == nil && d.at != at {
-		d.err = d.f.trailing(d.at, at-d.at)
+	if d.Err == nil && d.At != at {
+		d.Err = d.f.trailing(d.At, at-d.At)
 	}
 }
 
 func (d *dumper) header() {
 	h := d.f.h
 	dec := decoder{buf: make([]byte, h.size), file: d.f.name}
-	if d.err = damage.ReadFull(d.f.r, dec.buf, 0, d.f.name); d.err != nil {
+	if d.Err = damage.ReadFull(d.f.r, dec.buf, 0, d.f.name); d.Err != nil {
 		return
 	}
-	d.claim(4, "magic, version %d", h.version)
-	d.claim(8, "rows: %d", h.rows)
-	d.claim(4, "columns: %d", len(h.columns))
-	dec.pos = int(d.at)
+	d.Claim(4, "magic, version %d", h.version)
+	d.Claim(8, "rows: %d", h.rows)
+	d.Claim(4, "columns: %d", len(h.columns))
+	dec.pos = int(d.At)
 	d.metadata(&dec, "file")
 	for i := range h.columns {
 		d.metadata(&dec, fmt.Sprintf("column %d", i))
 	}
 	for i := range h.columns {
-		d.claim(8, "start of column %d: %d", i, h.columns[i].Start)
+		d.Claim(8, "start of column %d: %d", i, h.columns[i].Start)
 	}
 	d.expect(h.size)
 }
 
 func (d *dumper) metadata(dec *decoder, of string) {
 	n := dec.length(of)
-	d.claim(int64(dec.pos)-d.at, "%s metadata: %d pairs", of, n)
-	for ; n > 0 && d.err == nil && dec.err == nil; n-- {
+	d.Claim(int64(dec.pos)-d.At, "%s metadata: %d pairs", of, n)
+	for ; n > 0 && d.Err == nil && dec.err == nil; n-- {
 		key := dec.bytes(of)
-		d.claim(int64(dec.pos)-d.at, "  key %s", quote(key))
+		d.Claim(int64(dec.pos)-d.At, "  key %s", dump.Quote(key))
 		value := dec.bytes(of)
-		label := "value " + quote(value)
+		label := "value " + dump.Quote(value)
 		if len(value) == crc32.Size && (isCRC(string(key)) || string(key) == TableCRCKey) {
 			label = fmt.Sprintf("CRC-32C %08x", readChecksum(ChecksumSpec, value))
 		}
-		d.claim(int64(dec.pos)-d.at, "  %s", label)
+		d.Claim(int64(dec.pos)-d.At, "  %s", label)
 	}
-}
-
-// quote shows the start of a string.
-func quote(b []byte) string {
-	const most = 48
-	if len(b) > most {
-		return fmt.Sprintf("%q… (%d bytes)", b[:most], len(b))
-	}
-	return fmt.Sprintf("%q", b)
 }
 
 // column dumps the table and the blocks of a column.
 func (d *dumper) column(i int) {
 	c := &d.f.h.columns[i]
 	d.expect(c.Start)
-	d.title("column %d %s: %s, codec %s, checksum %s", i, quote([]byte(c.Name)), shape(c), c.Codec, c.Checksum)
+	d.Title("column %d %s: %s, codec %s, checksum %s", i, dump.Quote([]byte(c.Name)), shape(c), c.Codec, c.Checksum)
 	cur, err := d.f.cursor(i)
 	if err == nil {
 		err = cur.openCounter()
 	}
 	defer cur.close()
 	if err != nil {
-		if d.err == nil {
-			d.err = err
+		if d.Err == nil {
+			d.Err = err
 		}
 		return
 	}
-	d.claim(4, "blocks: %d", len(cur.blocks))
+	d.Claim(4, "blocks: %d", len(cur.blocks))
 	for j, b := range cur.blocks {
-		d.claim(4, "block %d: rows %d", j, b.Rows)
-		d.claim(4, "  uncompressed size %d", b.RawSize)
-		d.claim(4, "  compressed size %d", b.StoredSize)
+		d.Claim(4, "block %d: rows %d", j, b.Rows)
+		d.Claim(4, "  uncompressed size %d", b.RawSize)
+		d.Claim(4, "  compressed size %d", b.StoredSize)
 		if c.Values {
-			d.claim(int64(len(b.First)), "  first value %s", describe(c.Type, b.First))
+			d.Claim(int64(len(b.First)), "  first value %s", describe(c.Type, b.First))
 		}
 	}
-	for j := 0; j < len(cur.blocks) && d.err == nil; j++ {
+	for j := 0; j < len(cur.blocks) && d.Err == nil; j++ {
 		d.block(cur, j)
 	}
 }
@@ -183,35 +121,33 @@ func shape(c *Column) string {
 func (d *dumper) block(c *Cursor, i int) {
 	b := &c.blocks[i]
 	d.expect(b.Offset)
-	d.title("column %d block %d: rows %d to %d", c.index, i, b.FirstRow, b.FirstRow+b.Rows)
+	d.Title("column %d block %d: rows %d to %d", c.index, i, b.FirstRow, b.FirstRow+b.Rows)
 	err := c.load(i)
 	switch {
 	case err != nil:
-		d.claim(b.StoredSize, "damaged: %v", err)
+		d.Claim(b.StoredSize, "damaged: %v", err)
 	case c.col.Codec == "null":
 		err = d.values(c)
 	case b.StoredSize > 0:
-		d.claim(b.StoredSize, "%d bytes of %s", b.StoredSize, c.col.Codec)
+		d.Claim(b.StoredSize, "%d bytes of %s", b.StoredSize, c.col.Codec)
 	}
-	if err != nil && d.bad == nil {
-		d.bad = err
-	}
+	d.Damaged(err)
 	if c.col.Checksum != ChecksumNull {
-		d.claim(int64(checksumSize(c.col.Checksum)), "%s", c.col.Checksum)
+		d.Claim(int64(checksumSize(c.col.Checksum)), "%s", c.col.Checksum)
 	}
 }
 
 // values dumps the loaded block of a null codec value by value.
 func (d *dumper) values(c *Cursor) error {
-	v := &valueDumper{dumper: d, c: c, start: d.at}
+	v := &valueDumper{dumper: d, c: c, start: d.At}
 	err := v.items()
 	if err == nil {
 		v.passed = c.Pos()
 		err = c.EndBlock()
 	}
 	v.flush(v.passed)
-	if rest := v.start + int64(len(c.raw)) - d.at; err != nil && rest > 0 {
-		d.claim(rest, "damaged: %v", err)
+	if rest := v.start + int64(len(c.raw)) - d.At; err != nil && rest > 0 {
+		d.Claim(rest, "damaged: %v", err)
 	}
 	return err
 }
@@ -229,8 +165,8 @@ type valueDumper struct {
 
 // flush claims the bytes of the block before pos.
 func (v *valueDumper) flush(pos int) {
-	if n := v.start + int64(pos) - v.at; n > 0 {
-		v.claim(n, "%s", v.label)
+	if n := v.start + int64(pos) - v.At; n > 0 {
+		v.Claim(n, "%s", v.label)
 		v.label = ""
 	}
 }
@@ -238,7 +174,7 @@ func (v *valueDumper) flush(pos int) {
 // items dumps all that the block should hold.
 func (v *valueDumper) items() error {
 	c := v.c
-	for c.Left() > 0 && v.err == nil {
+	for c.Left() > 0 && v.Err == nil {
 		var err error
 		switch {
 		case c.col.Array:
@@ -272,7 +208,7 @@ func (v *valueDumper) sequence() error {
 		return err
 	}
 	for range n {
-		if err := v.value(); err != nil || v.err != nil {
+		if err := v.value(); err != nil || v.Err != nil {
 			return err
 		}
 	}
@@ -325,7 +261,7 @@ func describe(t column.Type, v []byte) string {
 	case column.Double:
 		return fmt.Sprint(math.Float64frombits(binary.LittleEndian.Uint64(v)))
 	case column.String, column.Bytes:
-		return quote(column.Sized(v))
+		return dump.Quote(column.Sized(v))
 	}
 	return "null"
 }
