@@ -80,189 +80,180 @@ func ReadHeaderWithin(r io.ReaderAt, size int64, name string, memory column.Acco
 }
 
 // headerReader is a cursor that compares each length with what remains of the
-// file and of the header's cap before it allocates.
+// file and of the header's cap before it allocates. After its first error it reads
+// nothing more and returns zeros.
 type headerReader struct {
 	r    *bufio.Reader
 	name string
 	size int64 // of a stream math.MaxInt64
 	off  int64
+	err  error
 
 	memory column.Account
 }
 
 func (d *headerReader) header() (*Header, error) {
-	if err := d.magic(); err != nil {
-		return nil, err
-	}
+	d.magic()
 	h := &Header{Codec: "null"}
 	schemaAt, codecAt := int64(-1), int64(-1)
-	for {
-		n, err := d.mapBlock()
-		if err != nil {
-			return nil, err
-		}
-		if n.count == 0 {
+	for d.err == nil {
+		at := d.off
+		count, end := d.mapBlock()
+		if count == 0 {
 			break
 		}
 		//guard: a header could fill memory with empty entries
-		if n.count > int64(maxEntries-len(h.Meta)) {
-			return nil, d.bad(n.at, "more than %d metadata entries", maxEntries)
+		if count > int64(maxEntries-len(h.Meta)) {
+			d.bad(at, "more than %d metadata entries", maxEntries)
 		}
-		for range n.count {
-			key, err := d.bytes("metadata key")
-			if err != nil {
-				return nil, err
-			}
-			at := d.off
-			value, err := d.bytes("metadata value")
-			if err != nil {
-				return nil, err
-			}
-			switch string(key) {
+		for ; count > 0 && d.err == nil; count-- {
+			key, valueAt := string(d.bytes("metadata key")), d.off
+			value := d.bytes("metadata value")
+			switch key {
 			case KeySchema:
-				schemaAt, h.Schema = at, string(value)
+				schemaAt, h.Schema = valueAt, string(value)
 			case KeyCodec:
-				codecAt, h.Codec = at, string(value)
+				codecAt, h.Codec = valueAt, string(value)
 			}
-			h.Meta = append(h.Meta, Meta{Key: string(key), Value: value})
+			h.Meta = append(h.Meta, Meta{Key: key, Value: value})
 		}
 		//guard: a header that contradicts itself would pass
-		if n.end >= 0 && d.off != n.end {
-			return nil, d.bad(n.at, "metadata block said to end at offset %d ends at %d", n.end, d.off)
+		if end >= 0 && d.off != end {
+			d.bad(at, "metadata block said to end at offset %d ends at %d", end, d.off)
 		}
 	}
-	if err := d.full(h.Sync[:], "sync marker"); err != nil {
-		return nil, err
-	}
+	d.full(h.Sync[:], "sync marker")
 	h.Size = d.off
 	switch {
 	//guard: rows without a schema would be guessed at
 	case schemaAt < 0:
-		return nil, d.bad(0, "no %s in the metadata", KeySchema)
+		d.bad(0, "no %s in the metadata", KeySchema)
 	case h.Schema == "":
-		return nil, d.bad(schemaAt, "%s is empty", KeySchema)
+		d.bad(schemaAt, "%s is empty", KeySchema)
 	//guard: an unknown codec would fail later, as something else
 	case !CheckCodec(h.Codec):
-		return nil, damage.New(damage.Codec, d.name, codecAt, "unknown codec %q", clip(h.Codec))
+		d.damaged(damage.Codec, codecAt, "unknown codec %q", clip(h.Codec))
+	}
+	if d.err != nil {
+		return nil, d.err
 	}
 	return h, nil
 }
 
 // magic checks the first four bytes. A file too short to hold them is another
 // kind of file, not a truncated one.
-func (d *headerReader) magic() error {
+func (d *headerReader) magic() {
 	got := make([]byte, min(d.size, int64(len(magic))))
-	if err := d.full(got, "magic"); err != nil {
-		return err
-	}
+	d.full(got, "magic")
 	//guard: any file would be taken for an Avro file
 	if !bytes.Equal(got, magic[:]) {
-		return damage.New(damage.Magic, d.name, 0,
-			"not an Avro object container file: want %x, got %s", magic, orNothing(got))
+		d.damaged(damage.Magic, 0, "not an Avro object container file: want %x, got %s", magic, orNothing(got))
 	}
-	return nil
 }
 
-// mapBlock is the head of one block of the metadata map.
-type mapBlock struct {
-	at    int64 // offset of the count
-	count int64 // entries
-	end   int64 // offset after the entries, or -1 if the writer did not say
-}
-
-func (d *headerReader) mapBlock() (mapBlock, error) {
-	b := mapBlock{at: d.off, end: -1}
-	var err error
-	if b.count, err = d.long("metadata count"); err != nil || b.count >= 0 {
-		return b, err
+// mapBlock reads the head of a block of the metadata map: the number of entries, and
+// the offset after them, which is -1 if the writer did not say.
+func (d *headerReader) mapBlock() (count, end int64) {
+	at := d.off
+	if count = d.long("metadata count"); count >= 0 {
+		return count, -1
 	}
-	if b.count == math.MinInt64 {
-		return b, d.bad(b.at, "metadata count %d", b.count)
+	if count == math.MinInt64 {
+		d.bad(at, "metadata count %d", count)
 	}
-	b.count = -b.count
-	n, err := d.long("metadata block size")
-	if err != nil {
-		return b, err
-	}
+	n := d.long("metadata block size")
 	//guard: a map block could reach beyond the file
 	if n < 0 || n > d.remaining() {
-		return b, d.bad(b.at, "metadata block of %d bytes, but %d remain", n, d.remaining())
+		d.bad(at, "metadata block of %d bytes, but %d remain", n, d.remaining())
 	}
-	b.end = d.off + n
-	return b, nil
+	return -count, d.off + n
 }
 
-func (d *headerReader) bytes(what string) ([]byte, error) {
+func (d *headerReader) bytes(what string) []byte {
 	at := d.off
-	n, err := d.long("length of a " + what)
-	if err != nil {
-		return nil, err
-	}
+	n := d.long("length of a " + what)
 	switch {
 	//guard: a negative length would crash the reader
 	case n < 0:
-		return nil, d.bad(at, "%s of %d bytes", what, n)
+		d.bad(at, "%s of %d bytes", what, n)
 	//guard: a length would be allocated that the file does not have
 	case n > d.remaining():
-		return nil, damage.New(damage.Truncated, d.name, at, "%s of %d bytes, but %d remain", what, n, d.remaining())
+		d.damaged(damage.Truncated, at, "%s of %d bytes, but %d remain", what, n, d.remaining())
 	//guard: a header of any size would be read into memory
 	case n > maxHeader-d.off:
-		return nil, d.bad(at, "%s of %d bytes makes the header longer than %d", what, n, maxHeader)
+		d.bad(at, "%s of %d bytes makes the header longer than %d", what, n, maxHeader)
+	}
+	if d.err != nil {
+		return nil
 	}
 	//guard: memory would be taken that there is not
 	if err := d.memory.Reserve(2 * n); err != nil { // some are there twice, as bytes and as text
-		return nil, fmt.Errorf("%s: %s of %d bytes: %w", d.name, what, n, err)
+		d.err = fmt.Errorf("%s: %s of %d bytes: %w", d.name, what, n, err)
+		return nil
 	}
 	p := make([]byte, n)
-	return p, d.full(p, what)
+	d.full(p, what)
+	return p
 }
 
-func (d *headerReader) long(what string) (int64, error) {
+func (d *headerReader) long(what string) int64 {
 	at := d.off
 	var u uint64
-	for shift := 0; ; shift += 7 {
+	for shift := 0; d.err == nil; shift += 7 {
 		if d.remaining() == 0 {
-			return 0, damage.New(damage.Truncated, d.name, d.off, "the file ends inside the header (%s)", what)
+			d.damaged(damage.Truncated, d.off, "the file ends inside the header (%s)", what)
+			break
 		}
 		c, err := d.r.ReadByte()
 		if err != nil {
-			return 0, d.ioError(err)
+			d.ioError(err)
+			break
 		}
 		d.off++
 		//guard: a number would lose its highest bits
 		if shift == 63 && c > 1 {
-			return 0, d.bad(at, "%s is not a 64-bit varint", what)
+			d.bad(at, "%s is not a 64-bit varint", what)
 		}
 		u |= uint64(c&0x7f) << shift
 		if c < 0x80 {
-			return int64(u>>1) ^ -int64(u&1), nil
+			return int64(u>>1) ^ -int64(u&1)
 		}
 	}
+	return 0
 }
 
-func (d *headerReader) full(p []byte, what string) error {
+func (d *headerReader) full(p []byte, what string) {
+	if d.err != nil {
+		return
+	}
 	if int64(len(p)) > d.remaining() {
-		return damage.New(damage.Truncated, d.name, d.off,
-			"the file ends inside the header: %s of %d bytes, but %d remain", what, len(p), d.remaining())
+		d.damaged(damage.Truncated, d.off, "the file ends inside the header: %s of %d bytes, but %d remain", what, len(p), d.remaining())
+	} else if _, err := io.ReadFull(d.r, p); err != nil {
+		d.ioError(err)
+	} else {
+		d.off += int64(len(p))
 	}
-	if _, err := io.ReadFull(d.r, p); err != nil {
-		return d.ioError(err)
-	}
-	d.off += int64(len(p))
-	return nil
 }
 
 func (d *headerReader) remaining() int64 { return d.size - d.off }
 
-func (d *headerReader) bad(at int64, reason string, args ...any) error {
-	return damage.New(damage.Header, d.name, at, reason, args...)
+// damaged makes damage the error, unless there is one.
+func (d *headerReader) damaged(kind damage.Kind, at int64, reason string, args ...any) {
+	if d.err == nil {
+		d.err = damage.New(kind, d.name, at, reason, args...)
+	}
 }
 
-func (d *headerReader) ioError(err error) error {
+func (d *headerReader) bad(at int64, reason string, args ...any) {
+	d.damaged(damage.Header, at, reason, args...)
+}
+
+func (d *headerReader) ioError(err error) {
 	if d.size == math.MaxInt64 && isEnd(err) {
-		return damage.New(damage.Truncated, d.name, d.off, "the stream ends inside the header")
+		d.damaged(damage.Truncated, d.off, "the stream ends inside the header")
+	} else {
+		d.err = readError(d.name, d.off, err)
 	}
-	return readError(d.name, d.off, err)
 }
 
 // readError wraps an error of the io.ReaderAt. Every read stays inside the
