@@ -5,6 +5,8 @@ import (
 	"errors"
 	"io"
 	"testing"
+
+	"github.com/rowtocol/rowtocol/format/column"
 )
 
 // account is memory with a limit, 0 for none.
@@ -119,7 +121,7 @@ func TestLargeBlocks(t *testing.T) {
 			if _, err := cursor.Read(&r, 1); err != nil || !bytes.Equal(r.Data, v) {
 				t.Fatalf("%s: row %d: %d bytes, %v", c, i, len(r.Data), err)
 			}
-			least, most := int64(len(v)), int64(len(v))+2*roundBlock
+			least, most := int64(len(v)), int64(len(v))+2*column.RoundBlock
 			if memory.held < least || memory.held > most {
 				t.Errorf("%s: %d bytes held in a block of %d", c, memory.held, len(v))
 			}

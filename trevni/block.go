@@ -5,25 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
-	"slices"
 	"sync"
 
+	"github.com/rowtocol/rowtocol/format/column"
 	"github.com/rowtocol/rowtocol/format/damage"
-)
-
-// storedBuffers hold what is read of a file until it is decoded. The columns of
-// a row take turns with few of them, which stay in the processor's caches.
-var storedBuffers = sync.Pool{New: func() any { return new([]byte) }}
-
-const (
-	// largeBlock is the size from which blocks have memory of their own while they
-	// are decoded.
-	largeBlock = 1 << 20
-	// keptBlock is the memory that a cursor keeps whatever the size of its block.
-	keptBlock = 128 << 10
-	// roundBlock is what memory for blocks is a multiple of, if they are not small,
-	// so that one block does not need more than the one before it for a few bytes.
-	roundBlock = 8 << 10
 )
 
 // lastBlock is the block of a column that was decoded last. A column with
@@ -59,11 +44,10 @@ type blockReader struct {
 	col    *Column
 	last   *lastBlock // nil for a column without children
 	blocks []Descriptor
-	raw    []byte  // the block loaded
-	held   int64   // bytes accounted for of raw, if it is not shared
-	loaded int     // its index, -1 for none
-	zeros  bool    // every checksum is known to be 0
-	crc    *uint32 // takes in the CRC-32C of each stored block that is read, unless nil
+	room   column.Room // of the block loaded; accounted for if it is not shared
+	loaded int         // its index, -1 for none
+	zeros  bool        // every checksum is known to be 0
+	crc    *uint32     // takes in the CRC-32C of each stored block that is read, unless nil
 }
 
 // Blocks is the column's block table. It must not be changed.
@@ -84,8 +68,8 @@ func (b *blockReader) read(block int) error {
 	if b.last != nil {
 		// The block so far may be another cursor's as well.
 		raw, ok := b.last.get(block)
-		if b.raw = nil; ok {
-			b.raw, b.loaded = raw, block
+		if b.room.Bytes = nil; ok {
+			b.room.Bytes, b.loaded = raw, block
 			return nil
 		}
 	}
@@ -95,11 +79,11 @@ func (b *blockReader) read(block int) error {
 		return b.fail(damage.Unsupported, block, d.Offset, "a block of %d bytes exceeds the limit of %d", d.RawSize, b.f.MaxBlock)
 	}
 	n := d.StoredSize + int64(checksumSize(b.col.Checksum))
-	buf, err := b.f.storedBuffer(n)
+	buf, err := column.StoredBuffer(b.f.memory, n)
 	if err != nil {
 		return b.refused(d, err)
 	}
-	defer b.f.doneWith(buf)
+	defer column.ReleaseStored(b.f.memory, buf)
 	read, err := b.f.readBlock(*buf, b.index, d.Offset, b.f.SectionEnd(b.index))
 	if err := damage.Full(read, err, len(*buf), d.Offset, b.f.name); err != nil {
 		return err
@@ -112,10 +96,11 @@ func (b *blockReader) read(block int) error {
 	z := decompressors.Get().(*decompressor)
 	defer decompressors.Put(z)
 	if err = z.check(b.col.Codec, stored, d.RawSize); err == nil {
-		if err := b.makeRoom(d.RawSize); err != nil {
+		// A byte more tells the end of the block from more of it.
+		if err := b.room.Make(b.f.memory, d.RawSize+1); err != nil {
 			return b.refused(d, err)
 		}
-		b.raw, err = z.decode(b.col.Codec, b.raw, stored, d.RawSize)
+		b.room.Bytes, err = z.decode(b.col.Codec, b.room.Bytes, stored, d.RawSize)
 	}
 	if err != nil {
 		b.drop()
@@ -142,60 +127,19 @@ func (b *blockReader) refused(d *Descriptor, err error) error {
 	return fmt.Errorf("column %s: a block of %d bytes, %d uncompressed: %w", b.col.Name, d.StoredSize, d.RawSize, err)
 }
 
-// storedBuffer returns memory for a stored block, for doneWith.
-func (f *File) storedBuffer(n int64) (*[]byte, error) {
-	if n >= largeBlock {
-		if err := f.memory.Reserve(n); err != nil {
-			return nil, err
-		}
-		buf := make([]byte, n)
-		return &buf, nil
-	}
-	buf := storedBuffers.Get().(*[]byte)
-	*buf = slices.Grow((*buf)[:0], int(n))[:n]
-	return buf, nil
-}
-
-// doneWith gives memory of storedBuffer back.
-func (f *File) doneWith(buf *[]byte) {
-	if n := len(*buf); n >= largeBlock {
-		f.memory.Release(int64(n))
-		return
-	}
-	storedBuffers.Put(buf)
-}
-
-// makeRoom makes raw large enough for a block, and not much larger: of many columns
-// each may have had one large block.
-func (b *blockReader) makeRoom(size int64) error {
-	size++ // a byte more tells the end of the block from more of it
-	if had := int64(cap(b.raw)); had >= size && had <= max(2*size, keptBlock) {
-		return nil
-	}
-	b.drop()
-	if size >= 4*roundBlock {
-		size = (size + roundBlock - 1) &^ (roundBlock - 1)
-	}
-	if err := b.f.memory.Reserve(size); err != nil {
-		return err
-	}
-	b.raw, b.held = make([]byte, 0, size), size
-	return nil
-}
-
 // share makes the block that was read that of all cursors of the column, if it has
 // children; -1 is none.
 func (b *blockReader) share(block int) {
 	if b.last != nil {
-		b.f.memory.Release(b.last.put(block, b.raw, b.held))
-		b.held = 0
+		b.f.memory.Release(b.last.put(block, b.room.Bytes, b.room.Held))
+		b.room.Held = 0
 	}
 }
 
 // drop gives the memory of the block back, unless it is that of all cursors.
 func (b *blockReader) drop() {
-	b.f.memory.Release(b.held)
-	b.raw, b.held, b.loaded = nil, 0, -1
+	b.room.Release(b.f.memory)
+	b.loaded = -1
 }
 
 // check compares the stored checksum sum with the block's own.
@@ -204,7 +148,7 @@ func (b *blockReader) check(block int, sum []byte) error {
 		return nil
 	}
 	var own [4]byte
-	appendChecksum(own[:0], b.col.Checksum, b.raw)
+	appendChecksum(own[:0], b.col.Checksum, b.room.Bytes)
 	want, got := readChecksum(b.col.Checksum, sum), readChecksum(b.col.Checksum, own[:])
 	if want == got {
 		return nil

@@ -122,7 +122,7 @@ func (c *Cursor) load(i int) error {
 		return c.Fail(err)
 	}
 	c.block, c.items = i, items
-	c.Load(c.raw, items)
+	c.Load(c.room.Bytes, items)
 	return nil
 }
 

@@ -146,7 +146,7 @@ func (d *dumper) values(c *Cursor) error {
 		err = c.EndBlock()
 	}
 	v.flush(v.passed)
-	if rest := v.start + int64(len(c.raw)) - d.At; err != nil && rest > 0 {
+	if rest := v.start + int64(len(c.room.Bytes)) - d.At; err != nil && rest > 0 {
 		d.Claim(rest, "damaged: %v", err)
 	}
 	return err

@@ -126,7 +126,7 @@ func TestLargeBlocksAreReserved(t *testing.T) {
 		if _, err := c.Value(nil); err != nil {
 			t.Fatal(err)
 		}
-		if n := memory.held - before; n < size || n > size+100+roundBlock {
+		if n := memory.held - before; n < size || n > size+100+column.RoundBlock {
 			t.Errorf("%s: %d bytes held in a block of %d", codec, n, size)
 		}
 		if n := memory.peak - before; n < 2*size { // random bytes do not become fewer
@@ -135,7 +135,7 @@ func TestLargeBlocksAreReserved(t *testing.T) {
 		if _, err := c.Value(nil); err != nil {
 			t.Fatal(err)
 		}
-		if n := memory.held - before; n > keptBlock {
+		if n := memory.held - before; n > column.KeptBlock {
 			t.Errorf("%s: %d bytes held in the small block behind", codec, n)
 		}
 	}
@@ -383,7 +383,7 @@ func TestParentsBlockIsHeldOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if n := memory.held - before; n < want || n > want+children+1+roundBlock {
+	if n := memory.held - before; n < want || n > want+children+1+column.RoundBlock {
 		t.Errorf("%d bytes held, the blocks have %d", n, want)
 	}
 }

@@ -32,7 +32,7 @@ func (c *Cursor) SeekRow(row int64) error {
 	case b != c.block || b != c.loaded:
 		err = c.load(b)
 	case c.Err() != nil || before < c.passed():
-		c.Load(c.raw, c.items)
+		c.Load(c.room.Bytes, c.items)
 	}
 	if err == nil {
 		_, err = c.Skip(before - c.passed())
