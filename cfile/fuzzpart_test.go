@@ -55,6 +55,5 @@ func fuzzCursors(t *testing.T, p *part) {
 		if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, column.ErrFull) && !partDamage(err) {
 			t.Fatal(err)
 		}
-		c.close()
 	}
 }

@@ -51,16 +51,6 @@ func (p *part) cursor(col int) *partCursor {
 	return c
 }
 
-// close gives the memory of the cursor back.
-func (c *partCursor) close() {
-	if c.lengths != nil {
-		c.lengths.Close()
-	}
-	if c.values != nil {
-		c.values.Close()
-	}
-}
-
 func (c *partCursor) SeekRow(row int64) error {
 	if row < 0 || row > c.p.rows {
 		return fmt.Errorf("cfile: seek to row %d of %d", row, c.p.rows)

@@ -161,32 +161,32 @@ func (f *File) Blocks(col int) ([]Descriptor, error) {
 }
 
 // rereadTable reads the block table from the file, whatever was read before;
-// raw are its bytes.
-func (f *File) rereadTable(col int) (blocks []Descriptor, raw []byte, err error) {
+// it has size bytes.
+func (f *File) rereadTable(col int) (blocks []Descriptor, size int64, err error) {
 	t := &f.tables[col]
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if blocks, raw, err = f.readTable(col); err == nil {
+	if blocks, size, err = f.readTable(col); err == nil {
 		t.blocks = blocks
 	}
-	return blocks, raw, err
+	return blocks, size, err
 }
 
-// readTable reads a block table; raw are its bytes.
-func (f *File) readTable(col int) (blocks []Descriptor, raw []byte, err error) {
+// readTable reads a block table of size bytes.
+func (f *File) readTable(col int) (blocks []Descriptor, size int64, err error) {
 	c := &f.h.columns[col]
 	err = f.decodeGrowing(c.Start, f.SectionEnd(col), firstTable, func(d *decoder) {
 		blocks = f.parseTable(d, c, f.SectionEnd(col))
-		raw = d.buf[:d.pos]
+		size = int64(d.pos)
 		f.h.checkTable(d, c, blocks, f.SectionEnd(col))
 		if d.err != nil {
 			d.err.Column = c.Name
 		}
 	})
 	if err != nil {
-		return nil, nil, err
+		return nil, 0, err
 	}
-	return blocks, raw, nil
+	return blocks, size, nil
 }
 
 // parseTable parses the block table of a column whose bytes end at end.

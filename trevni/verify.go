@@ -34,11 +34,11 @@ func (f *File) verifyTables() error {
 		if c.Start != at {
 			return f.trailing(at, c.Start-at)
 		}
-		blocks, raw, err := f.rereadTable(i)
+		blocks, size, err := f.rereadTable(i)
 		if err != nil {
 			return err
 		}
-		at += int64(len(raw))
+		at += size
 		for j := range blocks {
 			at += blocks[j].StoredSize + int64(checksumSize(c.Checksum))
 		}

@@ -259,3 +259,31 @@ func TestExitPages(t *testing.T) {
 		t.Errorf("help topic:\n%s", help)
 	}
 }
+
+// exitMarkdown is the table as the README shows it.
+func exitMarkdown() string {
+	var s strings.Builder
+	s.WriteString("| exit | meaning | retry |\n|---|---|---|\n")
+	for _, e := range exits {
+		fmt.Fprintf(&s, "| %s | %s | %s |\n", e.label(), e.meaning, e.retries())
+	}
+	return s.String()
+}
+
+// exitActions is the table as the runbook shows it, with links to what it says of
+// each code.
+func exitActions() string {
+	var s strings.Builder
+	s.WriteString("| exit | `status` | retry | what to do |\n|---|---|---|---|\n")
+	for _, e := range exits {
+		fmt.Fprintf(&s, "| [%s](#%s) | %s | %s | %s |\n", e.label(), e.anchor(), e.name(), e.retries(), e.action)
+	}
+	return s.String()
+}
+
+// section is the heading of a code in the runbook, and anchor the link to it.
+func (e exit) section() string { return e.label() + ": " + e.name() }
+
+func (e exit) anchor() string {
+	return strings.NewReplacer(" ", "-", ",", "", ":", "").Replace(e.section())
+}
