@@ -57,29 +57,34 @@ type removed struct {
 	From time.Time `json:"removable_from,omitzero"`
 }
 
-func (a *app) cleanCommand() *cobra.Command {
-	age, dryRun := week, false
+// cleanCommand is rowtocol clean.
+type cleanCommand struct {
+	*app
+	age    time.Duration // of what is removed that can be used again
+	dryRun bool
+}
+
+func newCleanCommand(a *app) *cobra.Command {
+	f := &cleanCommand{app: a}
 	cmd := &cobra.Command{
 		Use:     "clean DEST",
 		Short:   "Remove leftovers of dead runs and of plans",
 		Long:    cleanLong,
 		Example: cleanExample,
 		Args:    a.takes(cobra.ExactArgs(1)),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if age < 0 {
-				return usagef("--older-than must not be negative")
-			}
-			return a.clean(cmd.Context(), args[0], age, dryRun)
-		},
+		RunE:    func(cmd *cobra.Command, args []string) error { return f.execute(cmd.Context(), args[0]) },
 	}
 	flags := cmd.Flags()
-	flags.DurationVar(&age, "older-than", age, "how long work that can be used again must have been left alone")
-	flags.BoolVar(&dryRun, "dry-run", false, "list what could be removed, and do nothing")
+	flags.DurationVar(&f.age, "older-than", week, "how long work that can be used again must have been left alone")
+	flags.BoolVar(&f.dryRun, "dry-run", false, "list what could be removed, and do nothing")
 	return cmd
 }
 
-func (a *app) clean(ctx context.Context, dest string, age time.Duration, dryRun bool) error {
-	at, err := input.Locate(a.resolve, dest)
+func (f *cleanCommand) execute(ctx context.Context, dest string) error {
+	if f.age < 0 {
+		return usagef("--older-than must not be negative")
+	}
+	at, err := input.Locate(f.resolve, dest)
 	if err != nil {
 		return err
 	}
@@ -88,22 +93,22 @@ func (a *app) clean(ctx context.Context, dest string, age time.Duration, dryRun 
 		return err
 	}
 	if tree == nil {
-		c, err := a.cleanOne(ctx, dest, at, age, dryRun)
-		a.result = c
+		c, err := f.cleanOne(ctx, dest, at)
+		f.result = c
 		return err
 	}
-	all := &cleaned{Dest: dest, Removed: []removed{}, Kept: []removed{}, DryRun: dryRun}
-	a.result = all
+	all := &cleaned{Dest: dest, Removed: []removed{}, Kept: []removed{}, DryRun: f.dryRun}
+	f.result = all
 	var worst worstOf
 	for _, partition := range tree.Partitions {
 		name := below(dest, at, partition)
-		c, err := a.cleanOne(ctx, name, partition, age, dryRun)
+		c, err := f.cleanOne(ctx, name, partition)
 		if ctx.Err() != nil {
 			return err
 		}
 		if err != nil {
 			c.Error = describe(err)
-			a.say("%s: %v\n", name, err)
+			f.say("%s: %v\n", name, err)
 		}
 		worst.add(name, err)
 		all.Bytes += c.Bytes
@@ -113,36 +118,36 @@ func (a *app) clean(ctx context.Context, dest string, age time.Duration, dryRun 
 }
 
 // cleanOne cleans a destination. What was done is returned beside an error.
-func (a *app) cleanOne(ctx context.Context, dest string, at store.Location, age time.Duration, dryRun bool) (*cleaned, error) {
+func (f *cleanCommand) cleanOne(ctx context.Context, dest string, at store.Location) (*cleaned, error) {
 	d := publish.At(at, publish.Options{})
-	c := &cleaned{Dest: dest, Removed: []removed{}, Kept: []removed{}, DryRun: dryRun}
+	c := &cleaned{Dest: dest, Removed: []removed{}, Kept: []removed{}, DryRun: f.dryRun}
 	var err error
-	if dryRun {
-		err = a.wouldClean(ctx, d, c, age)
+	if f.dryRun {
+		err = f.wouldClean(ctx, d, c)
 	} else {
 		var done *publish.Cleaned
-		if done, err = d.Clean(ctx, age); done != nil {
-			c.Removed, c.Kept = dated(done.Removed, 0), dated(done.Kept, age)
+		if done, err = d.Clean(ctx, f.age); done != nil {
+			c.Removed, c.Kept = dated(done.Removed, 0), dated(done.Kept, f.age)
 		}
 	}
 	for _, r := range c.Removed {
 		c.Bytes += r.Bytes
 	}
-	if !a.json && (dryRun || !a.logs.quiet) && (err == nil || errors.Is(err, failure.Foreign)) {
-		a.printCleaned(c)
+	if !f.json && (f.dryRun || !f.logs.quiet) && (err == nil || errors.Is(err, failure.Foreign)) {
+		f.printCleaned(c)
 	}
 	return c, err
 }
 
 // wouldClean notes what clean could remove.
-func (a *app) wouldClean(ctx context.Context, d *publish.Destination, c *cleaned, age time.Duration) error {
+func (f *cleanCommand) wouldClean(ctx context.Context, d *publish.Destination, c *cleaned) error {
 	s, err := d.Status(ctx)
 	if err != nil {
 		return err
 	}
-	c.Removed = dated(s.Leftovers(), age)
+	c.Removed = dated(s.Leftovers(), f.age)
 	if l := s.Lock; l != nil && !l.Dead {
-		a.log.Warn("clean would be refused (exit 5) while the holder of the lock lives: " + l.String())
+		f.log.Warn("clean would be refused (exit 5) while the holder of the lock lives: " + l.String())
 	}
 	return s.Refusal()
 }
@@ -159,30 +164,30 @@ func dated(all []publish.Leftover, age time.Duration) []removed {
 	return list
 }
 
-func (a *app) printCleaned(c *cleaned) {
+func (f *cleanCommand) printCleaned(c *cleaned) {
 	verb := "removed"
 	if c.DryRun {
 		verb = "could be removed"
 	}
 	if len(c.Removed) == 0 {
-		a.printf("%s: nothing %s\n", c.Dest, verb)
+		f.printf("%s: nothing %s\n", c.Dest, verb)
 	} else {
-		a.printf("%s: %s %s, %s\n", c.Dest, plural(len(c.Removed), "leftover"), verb, human(c.Bytes))
-		a.printRemoved(c.Removed)
+		f.printf("%s: %s %s, %s\n", c.Dest, plural(len(c.Removed), "leftover"), verb, human(c.Bytes))
+		f.printRemoved(c.Removed)
 	}
 	if len(c.Kept) > 0 {
-		a.printf("kept, because it changed too recently:\n")
-		a.printRemoved(c.Kept)
+		f.printf("kept, because it changed too recently:\n")
+		f.printRemoved(c.Kept)
 	}
 }
 
-func (a *app) printRemoved(all []removed) {
+func (f *cleanCommand) printRemoved(all []removed) {
 	for _, r := range all {
-		a.printf("  %8s  %s: %s, changed %s", human(r.Bytes), r.Name, r.What, timeText(r.Changed))
+		f.printf("  %8s  %s: %s, changed %s", human(r.Bytes), r.Name, r.What, timeText(r.Changed))
 		if r.From.IsZero() {
-			a.printf("\n")
+			f.printf("\n")
 		} else {
-			a.printf("; clean removes it from %s on\n", timeText(r.From))
+			f.printf("; clean removes it from %s on\n", timeText(r.From))
 		}
 	}
 }

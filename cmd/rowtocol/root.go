@@ -137,7 +137,7 @@ func (a *app) rootCommand() *cobra.Command {
 	complete(root, "log-level", logLevels...)
 	complete(root, "log-format", logFormats...)
 
-	root.AddCommand(a.convertCommand(), a.submitCommand(), a.planCommand(), a.taskCommand(), a.commitCommand(), a.statusCommand(), a.cleanCommand(), a.unlockCommand(), newCatCommand(a), newHeadCommand(a), newCountCommand(a), newLookupCommand(a), newStatsCommand(a), newInspectCommand(a), newSchemaCommand(a), newVerifyCommand(a), a.versionCommand(), a.manCommand(), exitCodesTopic(), conditionsTopic())
+	root.AddCommand(a.convertCommand(), a.submitCommand(), a.planCommand(), a.taskCommand(), a.commitCommand(), newStatusCommand(a), newCleanCommand(a), a.unlockCommand(), newCatCommand(a), newHeadCommand(a), newCountCommand(a), newLookupCommand(a), newStatsCommand(a), newInspectCommand(a), newSchemaCommand(a), newVerifyCommand(a), a.versionCommand(), a.manCommand(), exitCodesTopic(), conditionsTopic())
 	refuseOthers(root)
 	return root
 }

@@ -39,21 +39,22 @@ const statusExample = `  rowtocol status /data/mail.columns
   # whether somebody works on it
   rowtocol status --json /data/mail.columns | jq .result.lock`
 
-// statusFlags are the flags of status as they were given.
-type statusFlags struct {
+// statusCommand is rowtocol status.
+type statusCommand struct {
+	*app
 	convertFlags
 	inputs []string
 }
 
-func (a *app) statusCommand() *cobra.Command {
-	f := &statusFlags{}
+func newStatusCommand(a *app) *cobra.Command {
+	f := &statusCommand{app: a}
 	cmd := &cobra.Command{
 		Use:     "status DEST",
 		Short:   "Show what a destination holds, and what is under way",
 		Long:    statusLong,
 		Example: statusExample,
 		Args:    a.takes(cobra.ExactArgs(1)),
-		RunE:    func(cmd *cobra.Command, args []string) error { return a.showStatus(cmd.Context(), f, args[0]) },
+		RunE:    func(cmd *cobra.Command, args []string) error { return f.execute(cmd.Context(), args[0]) },
 	}
 	flags := cmd.Flags()
 	f.add(flags)
@@ -152,8 +153,8 @@ type prospectOf struct {
 	Unfinished  map[string][]string `json:"unfinished_differences,omitempty"`
 }
 
-func (a *app) showStatus(ctx context.Context, f *statusFlags, dest string) error {
-	at, err := input.Locate(a.resolve, dest)
+func (f *statusCommand) execute(ctx context.Context, dest string) error {
+	at, err := input.Locate(f.resolve, dest)
 	if err != nil {
 		return err
 	}
@@ -162,27 +163,27 @@ func (a *app) showStatus(ctx context.Context, f *statusFlags, dest string) error
 		return err
 	}
 	if tree != nil {
-		return a.showTree(ctx, f, dest, at, tree)
+		return f.showTree(ctx, dest, at, tree)
 	}
 	s, err := publish.At(at, publish.Options{}).Status(ctx)
 	if err != nil {
 		return err
 	}
 	r := newStatus(dest, s)
-	a.result = r
+	f.result = r
 	var failed error
 	if len(f.inputs) > 0 {
-		r.Request, failed = a.foresee(ctx, f, dest, s)
+		r.Request, failed = f.foresee(ctx, dest, s)
 	}
-	if !a.json {
-		a.printStatus(r)
+	if !f.json {
+		f.printStatus(r)
 	}
 	return failed
 }
 
 // foresee says what a conversion would do.
-func (a *app) foresee(ctx context.Context, f *statusFlags, dest string, s *publish.Status) (*prospectOf, error) {
-	req, err := a.request(ctx, &f.outputFlags, f.inputs, dest)
+func (f *statusCommand) foresee(ctx context.Context, dest string, s *publish.Status) (*prospectOf, error) {
+	req, err := f.request(ctx, &f.outputFlags, f.inputs, dest)
 	if err != nil {
 		return nil, err
 	}
@@ -206,9 +207,9 @@ const statusWorkers = 8
 
 // showTree shows the partitions of a tree. One that cannot be looked at hides no
 // other.
-func (a *app) showTree(ctx context.Context, f *statusFlags, dest string, at store.Location, tree *publish.Tree) error {
+func (f *statusCommand) showTree(ctx context.Context, dest string, at store.Location, tree *publish.Tree) error {
 	//guard: a job file for all commands would be refused for the inputs of convert
-	if _, elsewhere := a.origins["input"]; len(f.inputs) > 0 && !elsewhere {
+	if _, elsewhere := f.origins["input"]; len(f.inputs) > 0 && !elsewhere {
 		return usagef("--input is compared with one destination, and %s is a tree of partitions: name one of them", dest)
 	}
 	r := newStatus(dest, &publish.Status{State: &publish.State{}, Foreign: tree.Beside})
@@ -231,9 +232,9 @@ func (a *app) showTree(ctx context.Context, f *statusFlags, dest string, at stor
 		r.Totals.add(p.Totals)
 		worst.add(p.Dest, p.err)
 	}
-	a.result = r
-	if !a.json {
-		a.printTree(r)
+	f.result = r
+	if !f.json {
+		f.printTree(r)
 	}
 	return worst.err
 }

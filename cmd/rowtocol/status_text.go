@@ -25,60 +25,60 @@ func (r *statusOf) holds() bool {
 	return r.Lock != nil || r.Totals.Outputs > 0 || len(r.Unfinished)+len(r.Debris)+len(r.LeftAlone) > 0 || r.Damage != ""
 }
 
-func (a *app) printStatus(r *statusOf) {
-	a.printf("%s\n", r.Dest)
+func (f *statusCommand) printStatus(r *statusOf) {
+	f.printf("%s\n", r.Dest)
 	if !r.holds() {
-		a.printf("holds nothing of rowtocol's\n")
+		f.printf("holds nothing of rowtocol's\n")
 	} else {
-		a.printLock(r)
+		f.printLock(r)
 	}
 	if r.Totals.Outputs > 0 {
-		a.printf("\n")
-		a.printOutputs(r)
+		f.printf("\n")
+		f.printOutputs(r)
 	}
 	for _, w := range r.Unfinished {
-		a.printf("\nunfinished: %s\n", w.Name)
-		a.printWork(&w, w.state())
+		f.printf("\nunfinished: %s\n", w.Name)
+		f.printWork(&w, w.state())
 	}
 	if len(r.Debris) > 0 {
-		a.printf("\nleftovers, which the next run or rowtocol clean removes:\n")
-		a.printLeftovers(r.Debris)
+		f.printf("\nleftovers, which the next run or rowtocol clean removes:\n")
+		f.printLeftovers(r.Debris)
 	}
 	if r.Damage != "" {
-		a.printf("\ndamaged: %s\n", r.Damage)
+		f.printf("\ndamaged: %s\n", r.Damage)
 	}
 	if len(r.LeftAlone) > 0 {
-		a.printf("\nof no output that can be read, and left alone while something here is not rowtocol's:\n")
-		a.printLeftovers(r.LeftAlone)
+		f.printf("\nof no output that can be read, and left alone while something here is not rowtocol's:\n")
+		f.printLeftovers(r.LeftAlone)
 	}
-	a.printForeign(r.Foreign)
+	f.printForeign(r.Foreign)
 	if r.Request != nil {
-		a.printProspect(r.Request)
+		f.printProspect(r.Request)
 	}
 }
 
-func (a *app) printForeign(names []string) {
+func (f *statusCommand) printForeign(names []string) {
 	if len(names) > 0 {
-		a.printf("\nnot rowtocol's:\n")
+		f.printf("\nnot rowtocol's:\n")
 		for _, name := range names {
-			a.printf("  %s\n", name)
+			f.printf("  %s\n", name)
 		}
 	}
 }
 
-func (a *app) printLock(r *statusOf) {
+func (f *statusCommand) printLock(r *statusOf) {
 	l := r.Lock
 	if l == nil {
-		a.printf("locked by nobody\n")
+		f.printf("locked by nobody\n")
 		return
 	}
-	a.printf("locked by %s\n", l.text)
+	f.printf("locked by %s\n", l.text)
 	if l.Holder != "" {
-		a.printf("  holder %s, since %s\n", l.Holder, timeText(l.Since))
+		f.printf("  holder %s, since %s\n", l.Holder, timeText(l.Since))
 	}
-	a.printf("  last sign of life %s\n", timeText(l.LastSign))
+	f.printf("  last sign of life %s\n", timeText(l.LastSign))
 	if l.Dead {
-		a.printf("  it is dead: the next run takes over at once\n")
+		f.printf("  it is dead: the next run takes over at once\n")
 	}
 }
 
@@ -95,25 +95,25 @@ func (w *workOf) state() string {
 	return "the same convert or submit resumes it, and rowtocol commit publishes it once all is done"
 }
 
-func (a *app) printWork(w *workOf, state string) {
+func (f *statusCommand) printWork(w *workOf, state string) {
 	if w.OfTasks == nil {
-		a.printf("  %s done, %s", plural(w.Tasks, "task"), plural(w.Rows, "row"))
+		f.printf("  %s done, %s", plural(w.Tasks, "task"), plural(w.Rows, "row"))
 	} else {
 		share := 100.0
 		if *w.OfInput > 0 {
 			share = 100 * float64(w.Input) / float64(*w.OfInput)
 		}
-		a.printf("  %d of %s done, %s, %s of %s of input (%.0f %%)", w.Tasks, plural(*w.OfTasks, "task"), plural(w.Rows, "row"),
+		f.printf("  %d of %s done, %s, %s of %s of input (%.0f %%)", w.Tasks, plural(*w.OfTasks, "task"), plural(w.Rows, "row"),
 			human(w.Input), human(*w.OfInput), share)
 	}
-	a.printf("\n  %s, changed %s\n", human(w.Bytes), timeText(w.Changed))
+	f.printf("\n  %s, changed %s\n", human(w.Bytes), timeText(w.Changed))
 	if w.Plan != "" {
-		a.printf("  plan %s\n", w.Plan)
+		f.printf("  plan %s\n", w.Plan)
 	}
-	a.printf("  %s\n", state)
+	f.printf("  %s\n", state)
 }
 
-func (a *app) printOutputs(r *statusOf) {
+func (f *statusCommand) printOutputs(r *statusOf) {
 	t := newTable("output", "rows>", "size>", "inputs>", "parts>", "losses>", "made", "by", "id")
 	add := func(name string, o *outputOf) {
 		t.add(name, fmt.Sprint(o.Rows), human(o.Bytes), strconv.Itoa(o.Inputs), strconv.Itoa(o.Parts), strconv.Itoa(o.Losses), timeText(o.At), o.Version, o.ID)
@@ -128,9 +128,9 @@ func (a *app) printOutputs(r *statusOf) {
 		t.add("all", fmt.Sprint(s.Rows), human(s.Bytes), strconv.Itoa(s.Inputs), strconv.Itoa(s.Parts), strconv.Itoa(s.Losses), "", "", "")
 	}
 	t.spare(8, 7)
-	t.print(a.out, 0, a.width())
+	t.print(f.out, 0, f.width())
 	if all := r.indexes(); len(all) > 0 {
-		a.printf("%s\n", indexText(all))
+		f.printf("%s\n", indexText(all))
 	}
 }
 
@@ -147,12 +147,12 @@ func (r *statusOf) indexes() (all []indexOf) {
 	return all
 }
 
-func (a *app) printLeftovers(all []publish.Leftover) {
+func (f *statusCommand) printLeftovers(all []publish.Leftover) {
 	t := newTable("size>", "changed", "name", "")
 	for _, l := range all {
 		t.add(human(l.Bytes), timeText(l.Changed), l.Name, l.What)
 	}
-	t.print(a.out, 2, a.width())
+	t.print(f.out, 2, f.width())
 }
 
 // does says in words what convert would do.
@@ -164,7 +164,7 @@ var does = map[string]string{
 	job.Refuse:       "be refused: %s",
 }
 
-func (a *app) printProspect(p *prospectOf) {
+func (f *statusCommand) printProspect(p *prospectOf) {
 	text := does[p.Does]
 	if strings.Contains(text, "%s") {
 		object := plural(p.Inputs, "input")
@@ -176,25 +176,25 @@ func (a *app) printProspect(p *prospectOf) {
 		}
 		text = fmt.Sprintf(text, object)
 	}
-	a.printf("\nconvert would %s\n", text)
+	f.printf("\nconvert would %s\n", text)
 	if len(p.Differences) > 0 {
-		a.printf("the request differs from that of the output:\n")
-		a.printLines(p.Differences)
+		f.printf("the request differs from that of the output:\n")
+		f.printLines(p.Differences)
 	}
 	for _, name := range slices.Sorted(maps.Keys(p.Unfinished)) {
-		a.printf("it differs from that of %s:\n", name)
-		a.printLines(p.Unfinished[name])
+		f.printf("it differs from that of %s:\n", name)
+		f.printLines(p.Unfinished[name])
 	}
 }
 
-func (a *app) printLines(lines []string) {
+func (f *statusCommand) printLines(lines []string) {
 	for _, line := range lines {
-		a.printf("  %s\n", line)
+		f.printf("  %s\n", line)
 	}
 }
 
-func (a *app) printTree(r *statusOf) {
-	a.printf("%s: %s\n\n", r.Dest, plural(len(r.Partitions), "partition"))
+func (f *statusCommand) printTree(r *statusOf) {
+	f.printf("%s: %s\n\n", r.Dest, plural(len(r.Partitions), "partition"))
 	t := newTable("partition", "increments>", "rows>", "size>", "inputs>", "losses>")
 	line := func(name string, s totals, increments int) {
 		t.add(name, strconv.Itoa(increments), fmt.Sprint(s.Rows), human(s.Bytes), strconv.Itoa(s.Inputs), strconv.Itoa(s.Losses))
@@ -210,12 +210,12 @@ func (a *app) printTree(r *statusOf) {
 		}
 	}
 	line("all", r.Totals, increments)
-	t.print(a.out, 0, a.width())
+	t.print(f.out, 0, f.width())
 	if len(notes) > 0 {
-		a.printf("\nof these:\n")
-		a.printLines(notes)
+		f.printf("\nof these:\n")
+		f.printLines(notes)
 	}
-	a.printForeign(r.Foreign)
+	f.printForeign(r.Foreign)
 }
 
 // notes say in a few words what is to be known of a partition beside its figures.
