@@ -65,27 +65,24 @@ func (c *Claim) rollOne(ctx context.Context, p *record) error {
 			return err
 		}
 	}
-	//guard: an output would be completed again once the next one is published
-	if err := c.remove(ctx, p.path); err != nil {
-		return err
-	}
 	c.forget(p)
 	return nil
 }
 
 // takes reports whether an output that waits may still come to the destination.
 func (s *State) takes(m *manifest.Success) bool {
-	if !m.Increment {
-		//guard: replaces what was published after a restored pending output began
-		return len(s.unseenBy(m)) == 0
-	}
+	switch in, _ := s.heldOf(m.Request.Inputs); {
+	//guard: what was published after an output began that was restored would be replaced
+	case !m.Increment && len(s.unseenBy(m)) > 0:
+		return false
 	//guard: an increment would be published that counts for nobody
-	if m.Base != s.ID() {
+	case m.Increment && m.Base != s.ID():
+		return false
+	//guard: rows would be there twice, as an increment that was restored waits to be published
+	case m.Increment && in != "":
 		return false
 	}
-	in, _ := s.heldOf(m.Request.Inputs)
-	//guard: rows would be there twice, as an increment that was restored waits to be published
-	return in == ""
+	return true
 }
 
 // passed reports whether an output was published, also if it was replaced since.
