@@ -171,7 +171,7 @@ func (d *Destination) survey(ctx context.Context, lock *Lock) (*Status, error) {
 	}
 	root, err := d.entry(ctx, manifest.WorkName)
 	//guard: directories elsewhere, where a link leads, would be told of as ours
-	if errors.Is(err, store.ErrNotExist) || err == nil && (root.Link || !root.Dir) {
+	if errors.Is(err, store.ErrNotExist) || err == nil && root.Link {
 		return s, nil
 	}
 	if err != nil {
