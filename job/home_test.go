@@ -1,6 +1,8 @@
 package job
 
 import (
+	"context"
+	"errors"
 	"path"
 	"slices"
 	"strings"
@@ -204,5 +206,15 @@ func TestChangedDuringConvert(t *testing.T) {
 			}
 			s.complete(t)
 		})
+	}
+}
+
+// TestMendable keeps the work of a run that was stopped, whatever its error says.
+func TestMendable(t *testing.T) {
+	stopped, stop := context.WithCancel(t.Context())
+	stop()
+	damaged := failure.New(failure.Input, "damaged")
+	if !mendable(stopped, damaged) || mendable(t.Context(), damaged) || !mendable(t.Context(), errors.New("a defect")) {
+		t.Error("work is kept that is of no use, or removed that is")
 	}
 }
