@@ -132,8 +132,12 @@ func (p *patient) retry(ctx context.Context, what string, do func(ctx context.Co
 		if errors.Is(err, ErrUnresolved) {
 			return err
 		}
-		if err == nil || Classify(err) != Retryable || ctx.Err() != nil || ctx.Value(hastyKey{}) != nil {
+		if err == nil || Classify(err) != Retryable || ctx.Value(hastyKey{}) != nil {
 			return err
+		}
+		//guard: what another try might mend would be told in place of why ctx ended
+		if ended := ctx.Err(); ended != nil {
+			return fmt.Errorf("%w (it would be tried again after: %v)", ended, err)
 		}
 		left := p.patience.Limit - b.used()
 		if inner := (*exhausted)(nil); left <= 0 || errors.As(err, &inner) {

@@ -252,6 +252,19 @@ func TestRetryEnds(t *testing.T) {
 	}
 }
 
+// TestRetryTellsOfAnEnd fails a call that would be tried again, when its context has just
+// ended: why that ended is what counts.
+func TestRetryTellsOfAnEnd(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	err := store.Retry(ctx, store.WithRetry(store.Local(), patience), "sample", func(context.Context) error {
+		cancel()
+		return syscall.ECONNRESET
+	})
+	if !errors.Is(err, context.Canceled) || errors.Is(err, syscall.ECONNRESET) {
+		t.Error(err)
+	}
+}
+
 // TestRetryWaits looks at the waits of an operation that always fails.
 func TestRetryWaits(t *testing.T) {
 	var waits []time.Duration
