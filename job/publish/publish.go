@@ -50,10 +50,10 @@ func (c *Claim) Publish(ctx context.Context, p *manifest.Plan, results []*manife
 		return nil, fmt.Errorf("destination %s: take the work of plan %s: %w", c.path, p.ID, err)
 	}
 	taken, err := check(ctx, from.dir)
-	for _, res := range taken {
-		from.stage(res, s.ID)
-	}
-	if err == nil {
+	if err == nil { // else results may be missing
+		for _, res := range taken {
+			from.stage(res, s.ID)
+		}
 		err = c.checkStaged(ctx, from, s)
 	}
 	//guard: an output would be published of files that changed before they were taken
