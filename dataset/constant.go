@@ -6,6 +6,7 @@ import (
 
 	"github.com/rowtocol/rowtocol/format"
 	"github.com/rowtocol/rowtocol/format/column"
+	"github.com/rowtocol/rowtocol/job/manifest"
 )
 
 // constant is a key as a column of a part: each row has the same value, or none.
@@ -16,7 +17,7 @@ type constant struct {
 	encoded  []byte        // the value as a column has it; nil if there is none
 }
 
-func newConstant(c *keyColumn, k *Key) *constant {
+func newConstant(c *keyColumn, k *manifest.Key) *constant {
 	s := &constant{typ: column.String, optional: c.optional}
 	switch c.kind {
 	case keyLong:

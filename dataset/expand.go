@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/rowtocol/rowtocol/job/manifest"
 	"github.com/rowtocol/rowtocol/store"
 )
 
@@ -137,25 +138,25 @@ func comparePaths(a, b string) int {
 
 // add adds a root, with the keys of its path below so many directories.
 func (l *Listing) add(ctx context.Context, r root, above int, partial bool) error {
-	var keys []Key
+	b := manifest.Branch{Path: r.info.Path}
 	directories := components(r.info.Path)
 	if !r.info.Dir {
 		directories = directories[:len(directories)-1]
 	}
 	for i := above; i < len(directories); i++ {
-		k, ok := parseKey(directories[i])
+		k, ok := manifest.ParseKey(directories[i])
 		if !ok {
 			continue
 		}
-		var err error
-		if keys, err = appendKey(keys, k, r.info.Path); err != nil {
-			return err
+		if b.Has(k.Name) {
+			return keyTwice(b.Path, k.Name)
 		}
+		b.Keys = append(b.Keys, k)
 	}
-	f := finder{Listing: l, store: r.at.Store, partial: partial, named: len(keys)}
+	f := finder{Listing: l, store: r.at.Store, partial: partial, named: len(b.Keys)}
 	if r.info.Dir {
-		return f.addDirectory(ctx, r.info.Path, keys)
+		return f.addTree(ctx, b)
 	}
-	f.addSet(r.info.Path, keys)
+	f.addSet(b)
 	return f.addPart(ctx, r.info)
 }

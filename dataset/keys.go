@@ -3,62 +3,16 @@ package dataset
 import (
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/rowtocol/rowtocol/avro/shred"
 	"github.com/rowtocol/rowtocol/format/damage"
 	"github.com/rowtocol/rowtocol/job/manifest"
-	"github.com/rowtocol/rowtocol/store"
 )
 
-// Key is what the name key=value of a directory says of the rows below it.
-type Key struct {
-	Name  string
-	Value string
-	Null  bool // there is no value
-}
-
-// noValue stands in the name of a directory for the value null, as in Hive.
-const noValue = "__HIVE_DEFAULT_PARTITION__"
-
-// parseKey reads the name of a directory. Hidden ones have no key.
-func parseKey(dir string) (k Key, ok bool) {
-	name, value, ok := manifest.ParseKey(dir)
-	if !ok || store.Hidden(dir) {
-		return k, false
-	}
-	if k = (Key{Name: unescape(name), Value: unescape(value)}); value == noValue {
-		k.Value, k.Null = "", true
-	}
-	return k, true
-}
-
-// unescape decodes %XX. What is no such code stays as it is.
-func unescape(s string) string {
-	if !strings.Contains(s, "%") {
-		return s
-	}
-	b := make([]byte, 0, len(s))
-	for ; s != ""; s = s[1:] {
-		if s[0] == '%' && len(s) >= 3 {
-			if code, err := strconv.ParseUint(s[1:3], 16, 8); err == nil {
-				b, s = append(b, byte(code)), s[2:]
-				continue
-			}
-		}
-		b = append(b, s[0])
-	}
-	return string(b)
-}
-
-// appendKey adds the key of a directory at a path.
-func appendKey(keys []Key, k Key, path string) ([]Key, error) {
-	//guard: a link to a directory above would lead down for ever
-	if slices.ContainsFunc(keys, func(b Key) bool { return b.Name == k.Name }) {
-		return nil, damage.New(damage.Schema, path, -1, "the key %q is twice in the path", k.Name)
-	}
-	return append(slices.Clip(keys), k), nil
+// keyTwice is the error of a directory whose key is that of one above it.
+func keyTwice(path, key string) error {
+	return damage.New(damage.Schema, path, -1, "the key %q is twice in the path", key)
 }
 
 // settleKeys finds out which keys all sets have, and of what type they are. If those
@@ -90,7 +44,7 @@ func (l *Listing) differentKeys() int {
 	return max(slices.IndexFunc(l.Sets, func(s Set) bool { return !slices.Equal(names(s.Keys), first) }), 0)
 }
 
-func names(keys []Key) []string {
+func names(keys []manifest.Key) []string {
 	all := make([]string, len(keys))
 	for i, k := range keys {
 		all[i] = k.Name

@@ -76,7 +76,7 @@ type Set struct {
 	Path string
 	// Keys are those of the directories that count, the outermost first: the same of
 	// all sets of a listing.
-	Keys []Key
+	Keys []manifest.Key
 
 	named int // how many of them are in the path that the user named
 }
@@ -143,48 +143,71 @@ type finder struct {
 	held    manifest.Holders // of the inputs of the output, and its increments, that is looked at
 }
 
-// addDirectory adds the parts of a directory, and of the increments or the directories of
-// a tree in it.
-func (l *finder) addDirectory(ctx context.Context, dir string, keys []Key) error {
-	sets, outputs, parts, strays := len(l.Sets), len(l.Outputs), len(l.Parts), len(l.Strays)
+// addTree adds the parts of a directory, or of those in it if they are named by keys.
+func (l *finder) addTree(ctx context.Context, top manifest.Branch) error {
+	w := manifest.Walker{Store: l.store,
+		Enter: func(b manifest.Branch, infos []store.Info, err error) ([]store.Info, error) {
+			if err != nil {
+				return nil, err
+			}
+			return l.addDirectory(ctx, b, infos)
+		},
+		Beside: func(_ manifest.Branch, info store.Info, twice bool) error {
+			//guard: rows of the directory would be left out
+			if k, _ := manifest.ParseKey(info.Name); twice {
+				return keyTwice(info.Path, k.Name)
+			}
+			l.Strays = append(l.Strays, info.Path)
+			return nil
+		}}
+	return w.Walk(ctx, top)
+}
+
+// addDirectory adds the parts of a directory, and of the increments in it. It returns what is
+// in a directory of a tree, sorted.
+func (l *finder) addDirectory(ctx context.Context, b manifest.Branch, infos []store.Info) ([]store.Info, error) {
+	sets, outputs, parts := len(l.Sets), len(l.Outputs), len(l.Parts)
 	for try := 1; ; try++ {
-		err := l.lookInto(ctx, dir, keys)
+		tree, err := l.lookInto(ctx, b, infos)
 		switch {
+		case err == nil && tree:
+			slices.SortFunc(infos, func(a, b store.Info) int { return comparePaths(a.Path, b.Path) })
+			return infos, nil
 		case !errors.Is(err, errReplaced):
-			return err
+			return nil, err
 		case try == listTries:
-			return fmt.Errorf("%s was replaced again and again while it was looked at: %w", dir, ErrChanging)
+			return nil, fmt.Errorf("%s was replaced again and again while it was looked at: %w", b.Path, ErrChanging)
 		}
-		l.Sets, l.Outputs, l.Parts, l.Strays = l.Sets[:sets], l.Outputs[:outputs], l.Parts[:parts], l.Strays[:strays]
+		l.Sets, l.Outputs, l.Parts = l.Sets[:sets], l.Outputs[:outputs], l.Parts[:parts]
+		if infos, err = l.store.List(ctx, b.Path); err != nil {
+			return nil, err
+		}
 	}
 }
 
-// lookInto is one try of addDirectory. It fails with errReplaced if what it found may
-// not belong together.
-func (l *finder) lookInto(ctx context.Context, dir string, keys []Key) error {
-	infos, err := l.store.List(ctx, dir)
-	if err != nil {
-		return err
-	}
+// lookInto is one try of addDirectory. It reports whether the directory is one of a tree, and
+// fails with errReplaced if what it found may not belong together.
+func (l *finder) lookInto(ctx context.Context, at manifest.Branch, infos []store.Info) (tree bool, err error) {
+	dir := at.Path
 	finished := slices.ContainsFunc(infos, func(i store.Info) bool { return i.Name == manifest.SuccessName && !i.Dir })
 	if !finished && l.Formats.OfName(dir) != nil && !slices.ContainsFunc(infos, func(i store.Info) bool { return i.Dir }) {
-		l.addSet(dir, keys)
-		return l.addPart(ctx, store.Info{Name: path.Base(dir), Path: dir, Dir: true})
+		l.addSet(at)
+		return false, l.addPart(ctx, store.Info{Name: path.Base(dir), Path: dir, Dir: true})
 	}
 	l.Dir = true
 	increments := slices.DeleteFunc(slices.Clone(infos), func(i store.Info) bool { return !i.Dir || !strings.HasPrefix(i.Name, manifest.IncrementPrefix) })
-	if slices.ContainsFunc(infos, isKey) {
+	if slices.ContainsFunc(infos, manifest.HasKey) {
 		//guard: rows of the increments would be left out
 		if len(increments) > 0 {
-			return damage.New(damage.Schema, dir, -1, "increments are beside directories that are named by keys")
+			return false, damage.New(damage.Schema, dir, -1, "increments are beside directories that are named by keys")
 		}
 		//guard: rows of the directories would be left out
 		if finished {
-			return damage.New(damage.Schema, dir, -1, "directories that are named by keys are in an output")
+			return false, damage.New(damage.Schema, dir, -1, "directories that are named by keys are in an output")
 		}
-		return l.addTree(ctx, infos, keys)
+		return true, nil
 	}
-	l.addSet(dir, keys)
+	l.addSet(at)
 	l.held = manifest.Holders{}
 	switch {
 	case finished:
@@ -199,68 +222,38 @@ func (l *finder) lookInto(ctx context.Context, dir string, keys []Key) error {
 		}
 	}
 	if err != nil || len(increments) == 0 {
-		return err
+		return false, err
 	}
 	b := &beside{dir: dir, all: infos, increments: increments, any: l.partial && !finished}
 	if finished {
 		top := l.Outputs[len(l.Outputs)-1]
 		b.base, b.sequence = top.ID, top.sequence
 	}
-	return l.addIncrements(ctx, b)
-}
-
-// addTree adds what is in the directories of a directory that are named by keys.
-func (l *finder) addTree(ctx context.Context, infos []store.Info, keys []Key) error {
-	slices.SortFunc(infos, func(a, b store.Info) int { return comparePaths(a.Path, b.Path) })
-	for _, info := range infos {
-		if !isKey(info) {
-			if !store.Hidden(info.Name) {
-				l.Strays = append(l.Strays, info.Path)
-			}
-			continue
-		}
-		k, _ := parseKey(info.Name)
-		below, err := appendKey(keys, k, info.Path)
-		if err != nil {
-			return err
-		}
-		if err := l.addDirectory(ctx, info.Path, below); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// isKey reports whether a directory is named by a key.
-func isKey(i store.Info) bool {
-	_, ok := parseKey(i.Name)
-	return i.Dir && ok
+	return false, l.addIncrements(ctx, b)
 }
 
 // addSet begins another set.
-func (l *finder) addSet(path string, keys []Key) {
-	l.Sets = append(l.Sets, Set{Path: path, Keys: keys, named: l.named})
+func (l *finder) addSet(b manifest.Branch) {
+	l.Sets = append(l.Sets, Set{Path: b.Path, Keys: b.Keys, named: l.named})
 }
 
 // addOutput adds the parts that a _SUCCESS lists.
 func (l *finder) addOutput(ctx context.Context, dir string) error {
 	out, s, err := l.readOutput(ctx, dir)
-	if err == nil {
-		err = l.hold(&out, s)
-	}
 	if err != nil {
 		return err
 	}
-	return l.addListed(out, s)
+	return l.addOne(out, s)
 }
 
-// hold is an error if an output holds rows that another one of the same directory has.
-func (l *finder) hold(out *Output, s *manifest.Success) error {
+// addOne is addListed for an output that shares its directory with others, which must not
+// hold the same rows.
+func (l *finder) addOne(out Output, s *manifest.Success) error {
 	//guard: rows would be read twice, as an increment was restored whose inputs were converted again
 	if twice := l.held.Add(out.Path, s); twice != nil {
 		return damage.New(damage.Count, path.Join(out.Path, manifest.SuccessName), -1, "%s", twice)
 	}
-	return nil
+	return l.addListed(out, s)
 }
 
 // readOutput reads the _SUCCESS of a directory.

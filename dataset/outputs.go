@@ -49,22 +49,20 @@ func (l *finder) addIncrements(ctx context.Context, b *beside) error {
 			return err
 		}
 		for i, r := range found {
+			standing := manifest.Counts
+			if r.success != nil && !b.any {
+				standing = r.success.Beside(b.base, b.sequence)
+			}
 			switch {
-			//guard: rows of an output that was replaced would be read beside those of the new one
-			case r.success != nil && r.success.Base != b.base && !b.any:
-				//guard: an increment that lost its output to an older one would be passed over
-				if b.base == "" || r.success.Sequence > b.sequence {
-					orphan = infos[i].Path
-				}
-			case r.success != nil:
-				if !b.any {
-					err = l.hold(&r.output, r.success)
-				}
-				if err == nil {
-					err = l.addListed(r.output, r.success)
-				}
-			default:
+			//guard: an increment that lost its output to an older one would be passed over
+			case standing == manifest.Orphaned:
+				orphan = infos[i].Path
+			case r.success == nil:
 				err = l.addFiles(ctx, r.files)
+			case standing == manifest.Counts && b.any:
+				err = l.addListed(r.output, r.success)
+			case standing == manifest.Counts:
+				err = l.addOne(r.output, r.success)
 			}
 			if err != nil {
 				return err
@@ -123,13 +121,10 @@ func (l *finder) findIncrement(ctx context.Context, info store.Info) (r foundInc
 		return r, errReplaced
 	case err != nil:
 		return r, err
-	//guard: an output that others put there would be read beside what does not know it
-	case !r.success.Increment:
-		return r, damage.New(damage.Header, path.Join(info.Path, manifest.SuccessName), -1, "it is of no increment")
-	//guard: rows of an increment that was copied would be read twice
-	case info.Name != manifest.IncrementName(r.success.Sequence, r.success.ID):
-		return r, damage.New(damage.Header, path.Join(info.Path, manifest.SuccessName), -1, "it is of %s",
-			manifest.IncrementName(r.success.Sequence, r.success.ID))
+	}
+	//guard: rows of an output that others put there, or of a copied increment, would be read
+	if why := r.success.NotIncrement(info.Name); why != "" {
+		return r, damage.New(damage.Header, path.Join(info.Path, manifest.SuccessName), -1, "%s", why)
 	}
 	return r, nil
 }

@@ -73,7 +73,7 @@ func holdsOutputs(ctx context.Context, st store.Store, dir string) (bool, error)
 		if _, _, increment := manifest.ParseIncrement(info.Name); increment || slices.Contains(destinationNames, info.Name) {
 			return true, nil
 		}
-		if _, _, key := manifest.ParseKey(info.Name); key && info.Dir {
+		if manifest.HasKey(info) {
 			partition = info.Path
 		}
 	}

@@ -43,118 +43,99 @@ func Partitions(ctx context.Context, s Search) (*Partitioned, error) {
 	if err := disjoint(in, info, s.Dest); err != nil {
 		return nil, err
 	}
-	w := partitionWalker{s: &s, in: in, seen: make(map[string]bool), found: &Partitioned{Failed: make(map[string]error)}}
-	err = w.walk(ctx, partition{real: store.RealPath(in.Store, in.Path)})
-	for len(w.links) > 0 && err == nil {
-		link := w.links[0]
-		w.links = w.links[1:]
-		err = w.walk(ctx, link)
+	f := partitionFinder{s: &s, in: in, seen: make(map[string]bool), found: &Partitioned{Failed: make(map[string]error)}}
+	w := manifest.Walker{Store: in.Store,
+		Enter: func(b manifest.Branch, infos []store.Info, err error) ([]store.Info, error) {
+			return f.enter(ctx, b, infos, err)
+		},
+		Beside: func(b manifest.Branch, info store.Info, twice bool) error { return f.beside(ctx, b, info, twice) }}
+	err = w.Walk(ctx, manifest.Branch{Path: in.Path})
+	for len(f.links) > 0 && err == nil {
+		link := f.links[0]
+		f.links, link.Link = f.links[1:], false
+		err = w.Walk(ctx, link)
 	}
 	if err != nil {
 		return nil, fault(arg, err)
 	}
-	slices.Sort(w.found.Names)
-	return w.found, nil
+	slices.Sort(f.found.Names)
+	return f.found, nil
 }
 
-// partition is a directory on the way to a partition, or one.
-type partition struct {
-	below string // its path below the one that was named
-	real  string // the path that it leads to
-	keys  []string
-}
-
-// partitionWalker finds partitions.
-type partitionWalker struct {
+// partitionFinder finds partitions.
+type partitionFinder struct {
 	s     *Search
 	in    store.Location
 	seen  map[string]bool
-	links []partition // which come last: what they lead to may have another name
+	links []manifest.Branch // which come last: what they lead to may have another name
 	found *Partitioned
 }
 
-func (w *partitionWalker) walk(ctx context.Context, d partition) error {
-	//guard: rows would be there once for each name of a partition, and links upwards lead down for ever
-	if w.seen[d.real] {
-		return nil
+func (f *partitionFinder) enter(ctx context.Context, b manifest.Branch, infos []store.Info, err error) ([]store.Info, error) {
+	if b.Link {
+		f.links = append(f.links, b)
+		return nil, nil
 	}
-	w.seen[d.real] = true
-	infos, err := w.in.Store.List(ctx, path.Join(w.in.Path, d.below))
-	if err != nil && d.below == "" {
-		return err
+	real := store.RealPath(f.in.Store, b.Path)
+	//guard: rows would be there once for each name of a partition
+	if f.seen[real] {
+		return nil, nil
+	}
+	f.seen[real] = true
+	if err != nil && b.Below == "" {
+		return nil, err
 	}
 	if err != nil {
-		return w.fail(ctx, d.below, fault(w.in.Origin+path.Join(w.in.Path, d.below), err))
+		return nil, f.fail(ctx, b.Below, fault(f.in.Origin+b.Path, err))
 	}
-	infos = slices.DeleteFunc(infos, func(i store.Info) bool { return store.Hidden(i.Name) })
-	if d.below != "" && !slices.ContainsFunc(infos, isKey) {
-		w.found.Names = append(w.found.Names, d.below)
-		return nil
+	if b.Below != "" && !slices.ContainsFunc(infos, manifest.HasKey) {
+		f.found.Names = append(f.found.Names, b.Below)
+		return nil, nil
 	}
-	for _, info := range infos {
-		k, _, ok := manifest.ParseKey(info.Name)
-		switch {
-		case !info.Dir:
-			err = w.file(ctx, d, info)
-		//guard: rows would be left out without a word
-		case !ok:
-			w.add(info, "it is no directory named key=value, as those beside it are")
-		//guard: readers would refuse the partition
-		case slices.Contains(d.keys, k):
-			w.add(info, "its key is twice in the path")
-		case info.Link:
-			w.links = append(w.links, w.under(d, info, k))
-		default:
-			err = w.walk(ctx, w.under(d, info, k))
-		}
-		if err != nil {
-			return err
-		}
+	return infos, nil
+}
+
+// beside looks at what is in a directory of partitions and is none.
+func (f *partitionFinder) beside(ctx context.Context, b manifest.Branch, info store.Info, twice bool) error {
+	switch {
+	case !info.Dir:
+		return f.file(ctx, b, info)
+	//guard: readers would refuse the partition
+	case twice:
+		f.add(info, "its key is twice in the path")
+	//guard: rows would be left out without a word
+	default:
+		f.add(info, "it is no directory named key=value, as those beside it are")
 	}
 	return nil
 }
 
-// under is a directory in another.
-func (w *partitionWalker) under(d partition, info store.Info, k string) partition {
-	below := partition{below: path.Join(d.below, info.Name), real: path.Join(d.real, info.Name), keys: append(slices.Clip(d.keys), k)}
-	if info.Link {
-		below.real = store.RealPath(w.in.Store, info.Path)
-	}
-	return below
-}
-
 // fail notes that a directory, or a file where one may be, cannot be looked into.
-func (w *partitionWalker) fail(ctx context.Context, below string, err error) error {
+func (f *partitionFinder) fail(ctx context.Context, below string, err error) error {
 	//guard: takes what was not looked at for unreadable, because the run was ended
 	if ctx.Err() != nil {
 		return err
 	}
-	w.found.Names = append(w.found.Names, below)
-	w.found.Failed[below] = err
+	f.found.Names = append(f.found.Names, below)
+	f.found.Failed[below] = err
 	return nil
 }
 
 // file looks at a file beside partitions.
-func (w *partitionWalker) file(ctx context.Context, d partition, info store.Info) error {
-	name := w.in.Origin + info.Path
-	_, _, err := Describe(ctx, w.s.Resolve, name)
+func (f *partitionFinder) file(ctx context.Context, b manifest.Branch, info store.Info) error {
+	name := f.in.Origin + info.Path
+	_, _, err := Describe(ctx, f.s.Resolve, name)
 	if err == nil {
 		//guard: rows would be left out without a word
-		w.add(info, "it is an Avro file that is in no partition")
+		f.add(info, "it is an Avro file that is in no partition")
 		return nil
 	}
 	if NotInput(err) != "" {
 		return nil
 	}
-	return w.fail(ctx, path.Join(d.below, info.Name), err)
+	return f.fail(ctx, path.Join(b.Below, info.Name), err)
 }
 
-func (w *partitionWalker) add(info store.Info, reason string) {
-	w.found.Beside = append(w.found.Beside, Skipped{Path: w.in.Origin + info.Path, Reason: reason})
-}
-
-// isKey reports whether a directory is named key=value.
-func isKey(i store.Info) bool {
-	_, _, ok := manifest.ParseKey(i.Name)
-	return i.Dir && ok
+func (f *partitionFinder) add(info store.Info, reason string) {
+	f.found.Beside = append(f.found.Beside, Skipped{Path: f.in.Origin + info.Path, Reason: reason})
 }

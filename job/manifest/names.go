@@ -84,12 +84,6 @@ func NewID() string {
 // IsID reports whether s is an ID as NewID makes them.
 func IsID(s string) bool { return len(s) == idLength && strings.Trim(s, "0123456789abcdef") == "" }
 
-// ParseKey splits the name of a directory, key=value; ok is false for other names.
-func ParseKey(name string) (key, value string, ok bool) {
-	key, value, ok = strings.Cut(name, "=")
-	return key, value, ok && key != ""
-}
-
 // IncrementPrefix begins the names of directories of increments. They are not of the form
 // key=value, which Hive, Spark and pyarrow take for a partition.
 const IncrementPrefix = "increment-"

@@ -77,6 +77,10 @@ func (d *Destination) classifyIncrements(ctx context.Context, s *State, infos []
 	if err != nil {
 		return err
 	}
+	var base int64
+	if s.Success != nil {
+		base = s.Success.Sequence
+	}
 	for i, r := range increments {
 		sequence, _, _ := manifest.ParseIncrement(infos[i].Name)
 		s.sequence = max(s.sequence, sequence)
@@ -90,14 +94,16 @@ func (d *Destination) classifyIncrements(ctx context.Context, s *State, infos []
 			}
 		case r.empty:
 			s.uncounted = append(s.uncounted, r.Name)
-		case r.Success.Base == s.ID():
-			s.damage = cmp.Or(s.damage, r.damage)
-			s.Increments = append(s.Increments, r.Committed)
-		//guard: increments would stay that are beside an output which was replaced
-		case s.Success != nil && s.Success.Sequence > sequence:
-			s.uncounted = append(s.uncounted, r.Name)
-		default: // its output was lost
-			s.orphans = append(s.orphans, r.Name)
+		default:
+			switch r.Success.Beside(s.ID(), base) {
+			case manifest.Counts:
+				s.damage = cmp.Or(s.damage, r.damage)
+				s.Increments = append(s.Increments, r.Committed)
+			case manifest.Replaced:
+				s.uncounted = append(s.uncounted, r.Name)
+			case manifest.Orphaned:
+				s.orphans = append(s.orphans, r.Name)
+			}
 		}
 	}
 	slices.SortFunc(s.Increments, func(a, b Committed) int { return cmp.Compare(a.Name, b.Name) })
@@ -141,10 +147,9 @@ func (d *Destination) readCommitted(ctx context.Context, name string) (*committe
 			return nil, err
 		}
 	}
-	sequence, id, _ := manifest.ParseIncrement(name)
 	m := s.Success
 	//guard: a directory of others, or one that was copied, would be taken for an increment
-	if m == nil || !m.Increment || m.ID != id || m.Sequence != sequence {
+	if m == nil || m.NotIncrement(name) != "" {
 		why := name + " (no increment of rowtocol)"
 		if len(s.foreign) > 0 {
 			why = path.Join(name, s.foreign[0])

@@ -291,7 +291,10 @@ func TestTree(t *testing.T) {
 			}
 		}
 	}
-	deep := "/deep" + strings.Repeat("/k=1", 80)
+	deep := "/deep"
+	for i := range 80 {
+		deep += fmt.Sprintf("/k%02d=1", i)
+	}
 	mkdirs("/tree/dt=1", "/tree/dt=2/h=1", "/tree/dt=2/h=2/.rowtocol/x", "/tree/dt=3/_index/a", "/tree/dt=3/h=1", "/tree/dt=4/increment-00000001-0123456789abcdef/a=b", "/tree/plain", "/tree/_temporary",
 		"/empty", "/single/.rowtocol", "/single/dt=1", "/plain/a", "/increments/increment-00000001-0123456789abcdef", "/others/increment-1", deep)
 	for _, test := range []struct{ dir, partitions, beside string }{
@@ -302,7 +305,7 @@ func TestTree(t *testing.T) {
 		{"/increments", "none", ""},
 		{"/others", "none", ""},
 		{"/missing", "none", ""},
-		{"/deep", strings.TrimPrefix(deep[:len("/deep")+maxKeys*4], "/deep/"), ""},
+		{"/deep", strings.TrimPrefix(deep[:len("/deep")+maxKeys*6], "/deep/"), ""},
 	} {
 		tree, err := FindTree(t.Context(), store.Location{Store: st, Path: test.dir})
 		if err != nil {

@@ -3,7 +3,6 @@ package publish
 import (
 	"context"
 	"path"
-	"strings"
 
 	"github.com/rowtocol/rowtocol/job/manifest"
 	"github.com/rowtocol/rowtocol/store"
@@ -25,15 +24,32 @@ const maxKeys = 64
 // FindTree looks for partitions below a directory; nil if it is none of partitions,
 // but a destination or anything else. Links are not followed.
 func FindTree(ctx context.Context, at store.Location) (*Tree, error) {
-	infos, err := at.Store.List(ctx, at.Path)
-	if store.Absent(err) {
-		return nil, nil
-	}
-	if err != nil || !branches(infos) {
-		return nil, err
-	}
-	t := &Tree{}
-	return t, t.grow(ctx, at, at.Path, infos, maxKeys)
+	var t *Tree
+	w := manifest.Walker{Store: at.Store,
+		Enter: func(b manifest.Branch, infos []store.Info, err error) ([]store.Info, error) {
+			switch {
+			case b.Link:
+				t.Beside = append(t.Beside, b.Below)
+			case store.Absent(err): // removed meanwhile
+			case err != nil:
+				return nil, err
+			//guard: a tree of any depth would be looked at
+			case branches(infos) && len(b.Keys) < maxKeys:
+				if t == nil {
+					t = &Tree{}
+				}
+				return infos, nil
+			case t != nil:
+				t.Partitions = append(t.Partitions, store.Location{Store: at.Store, Origin: at.Origin, Path: b.Path})
+			}
+			return nil, nil
+		},
+		Beside: func(b manifest.Branch, info store.Info, _ bool) error {
+			t.Beside = append(t.Beside, path.Join(b.Below, info.Name))
+			return nil
+		}}
+	err := w.Walk(ctx, manifest.Branch{Path: at.Path})
+	return t, err
 }
 
 // branches reports whether a directory is one of partitions, by what is in it.
@@ -43,44 +59,9 @@ func branches(infos []store.Info) (keys bool) {
 		switch {
 		case increment, info.Name == manifest.SuccessName, info.Name == manifest.LockName, info.Name == manifest.WorkName, isOurs(info.Name):
 			return false
-		case isKey(info):
+		case manifest.HasKey(info) && !info.Link:
 			keys = true
 		}
 	}
 	return keys
-}
-
-// isKey reports whether a directory is named key=value.
-func isKey(info store.Info) bool {
-	_, _, ok := manifest.ParseKey(info.Name)
-	return ok && info.Dir && !info.Link && !store.Hidden(info.Name)
-}
-
-// grow adds what is in a directory of partitions.
-func (t *Tree) grow(ctx context.Context, top store.Location, dir string, infos []store.Info, levels int) error {
-	for _, info := range infos {
-		if !isKey(info) {
-			if !store.Hidden(info.Name) {
-				t.Beside = append(t.Beside, strings.TrimPrefix(path.Join(dir, info.Name), top.Path+"/"))
-			}
-			continue
-		}
-		inside, err := top.Store.List(ctx, info.Path)
-		if store.Absent(err) {
-			continue // it was removed meanwhile
-		}
-		if err != nil {
-			return err
-		}
-		//guard: a tree of any depth would be looked at
-		if branches(inside) && levels > 1 {
-			err = t.grow(ctx, top, info.Path, inside, levels-1)
-		} else {
-			t.Partitions = append(t.Partitions, store.Location{Store: top.Store, Origin: top.Origin, Path: info.Path})
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }
