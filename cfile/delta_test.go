@@ -157,7 +157,7 @@ func TestDeltaDamage(t *testing.T) {
 // Memory for deltas is reserved, and given back.
 func TestDeltaMemory(t *testing.T) {
 	b := deltaFile(t, "05050102"+"817d"+strings.Repeat("00", 16_000))
-	for _, limit := range []int64{0, 50_000} {
+	for _, limit := range []int64{0, 40_000} {
 		memory := &account{limit: limit}
 		p, err := Format.Open([]format.File{memoryFile{bytes.NewReader(b), "p.cfiles/a"}}, format.OpenOptions{Memory: memory})
 		if err != nil {
