@@ -97,16 +97,16 @@ func (f *partitionFinder) enter(ctx context.Context, b manifest.Branch, infos []
 
 // beside looks at what is in a directory of partitions and is none.
 func (f *partitionFinder) beside(ctx context.Context, b manifest.Branch, info store.Info, twice bool) error {
-	switch {
-	case !info.Dir:
+	if !info.Dir {
 		return f.file(ctx, b, info)
-	//guard: readers would refuse the partition
-	case twice:
-		f.add(info, "its key is twice in the path")
-	//guard: rows would be left out without a word
-	default:
-		f.add(info, "it is no directory named key=value, as those beside it are")
 	}
+	reason := "it is no directory named key=value, as those beside it are"
+	//guard: readers would refuse the partition, and nobody would know why
+	if twice {
+		reason = "its key is twice in the path"
+	}
+	//guard: rows would be left out without a word
+	f.add(info, reason)
 	return nil
 }
 
