@@ -26,6 +26,7 @@ const storedPlans = 16
 type conversion struct {
 	*Request
 	dest  *publish.Destination
+	st    store.Store // of the destination
 	out   *Outcome
 	began time.Time
 
@@ -37,11 +38,17 @@ type conversion struct {
 	superseded []string
 	mapping    *shred.Mapping // of the plan's schema; nil if there are no inputs, or tasks are to find out
 	dir        string         // of the plan's work; empty until it is staged
-	made       bool           // this conversion made it
+	madeDir    bool           // this conversion made it
 	before     checked        // the tasks that are done
 	parents    []*parents     // directories that were made for the destination
 	// resumed is how far plans were when they were staged first, by their IDs.
 	resumed map[string]Progress
+
+	// isCommitted reports whether there is nothing to commit of the plan, and returns what
+	// the destination holds in its place. allowed is failure.Foreign if what the plan makes
+	// must not come to the destination. They are set where the plan was made without the lock.
+	isCommitted func(*publish.State) (*manifest.Success, bool)
+	allowed     func(*publish.State) error
 }
 
 func newConversion(r *Request) *conversion {
@@ -69,7 +76,7 @@ func (c *conversion) find(ctx context.Context) (err error) {
 	if c.found, err = c.survey(ctx, c.state); err != nil {
 		return err
 	}
-	c.out.Skipped = c.found.Skipped
+	c.st, c.out.Skipped = c.found.Dest.Store, c.found.Skipped
 	c.out.warn(c.found.Warnings)
 	c.out.keepAnswers(ctx, c.dest, c.found)
 	return nil
@@ -149,7 +156,7 @@ func (c *conversion) choose(ctx context.Context) error {
 		return err
 	}
 	c.plan, c.mapping, c.inputs = fresh, c.found.Mapping, len(c.found.Request.Inputs)
-	c.superseded, c.dir, c.made = nil, "", false
+	c.superseded, c.dir, c.madeDir = nil, "", false
 	c.out.warn(fresh.Warnings)
 	stored, err := c.stored(ctx)
 	if err != nil {
@@ -257,7 +264,7 @@ func (c *conversion) stage(ctx context.Context) error {
 		return nil
 	}
 	made, err := c.withParents(ctx, func() (err error) {
-		c.dir, c.made, err = c.dest.Staging(ctx, c.plan.ID)
+		c.dir, c.madeDir, err = c.dest.Staging(ctx, c.plan.ID)
 		return err
 	})
 	c.parents = append(c.parents, made)
@@ -267,7 +274,7 @@ func (c *conversion) stage(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if !store.CapabilitiesOf(c.found.Dest.Store).Local {
+	if !store.CapabilitiesOf(c.st).Local {
 		c.out.warn(tooMany(len(c.plan.Tasks)))
 	}
 	sink, err := c.sink(c.plan)
@@ -278,7 +285,7 @@ func (c *conversion) stage(ctx context.Context) error {
 	for i := range numbers {
 		numbers[i] = i
 	}
-	if c.before, err = finishedTasks(ctx, c.plan, c.Resolve, numbers, sink, c.found.Dest.Store, c.dir); err != nil {
+	if c.before, err = finishedTasks(ctx, c.plan, c.Resolve, numbers, sink, c.st, c.dir); err != nil {
 		return err
 	}
 	//guard: what was done for an earlier round of this conversion would count as resumed
@@ -288,19 +295,8 @@ func (c *conversion) stage(ctx context.Context) error {
 	return task.CheckLost(c.plan, lostRows(c.before.results))
 }
 
-// commit publishes the work of all tasks by a commitment. more is whether there are
-// inputs left then.
-func (c *conversion) commit(ctx context.Context, by func(*commitment) error) (more bool, err error) {
-	p := c.resumed[c.plan.ID]
-	k := &commitment{
-		Options: &c.Options, plan: c.plan, st: c.found.Dest.Store, dest: c.dest, out: c.out, began: c.began, before: c.before, resumed: p.Tasks,
-	}
-	if err := by(k); err != nil {
-		return false, err
-	}
-	c.out.Resumed, c.out.ResumedBytes = c.out.Resumed+p.Tasks, c.out.ResumedBytes+p.Bytes
-	return c.Incremental && len(c.plan.Request.Inputs) < c.inputs, nil
-}
+// more reports whether inputs are left once the plan's output is published.
+func (c *conversion) more() bool { return c.Incremental && len(c.plan.Request.Inputs) < c.inputs }
 
 // claim takes the destination's lock.
 func (c *conversion) claim(ctx context.Context) (*publish.Claim, context.Context, error) {

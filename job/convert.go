@@ -73,12 +73,15 @@ func (c *conversion) work(ctx context.Context, claim *publish.Claim) (more bool,
 	if err := c.runTasks(ctx); err != nil {
 		return false, err
 	}
-	return c.commit(ctx, func(k *commitment) error { return k.publish(ctx, claim) })
+	if err := c.publishWork(ctx, claim); err != nil {
+		return false, err
+	}
+	return c.more(), nil
 }
 
 // discard removes the work of the plan after err, unless a rerun can use it.
 func (c *conversion) discard(ctx context.Context, claim *publish.Claim, err error) error {
-	useful := mendable(ctx, err) && (c.before.anyDone() || !c.made)
+	useful := mendable(ctx, err) && (c.before.anyDone() || !c.madeDir)
 	if err == nil || c.dir == "" || useful {
 		return err
 	}
@@ -111,12 +114,12 @@ func (c *conversion) runTasks(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, tasks.Close()) }()
-	made, err := tasks.Run(ctx, c.found.Dest.Store, c.dir, left)
+	made, err := tasks.Run(ctx, c.st, c.dir, left)
 	for i, res := range made {
 		c.before.results[left[i]] = res
 	}
 	if err != nil {
-		return explainGone(ctx, c.plan, c.found.Dest.Store, c.dir, err)
+		return explainGone(ctx, c.plan, c.st, c.dir, err)
 	}
 	return c.before.work.Vouch(ctx, made)
 }

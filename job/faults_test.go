@@ -13,14 +13,11 @@ func local(t *testing.T) (store.Store, string) { return store.Local(), t.TempDir
 
 func memory(*testing.T) (store.Store, string) { return memstore.New().Client(), "/" }
 
-// Runs that fail one after the other share no memory, so the race detector, which
-// takes several times as long, has some of the cases; "make unit" has all.
-
-func TestFaults(t *testing.T)         { jobtest.Faults(t, memory, soak.Stride(7)) }
-func TestPatience(t *testing.T)       { jobtest.Patience(t, memory, soak.Stride(7)) }
-func TestCrashes(t *testing.T)        { jobtest.Crashes(t, memory, soak.Stride(5)) }
-func TestCrashThenOther(t *testing.T) { jobtest.CrashThenOther(t, memory, soak.Stride(5)) }
-func TestPowerCuts(t *testing.T)      { jobtest.PowerCuts(t, soak.Stride(7)) }
+func TestFaults(t *testing.T)         { jobtest.Faults(t, memory, 1) }
+func TestPatience(t *testing.T)       { jobtest.Patience(t, memory, 1) }
+func TestCrashes(t *testing.T)        { jobtest.Crashes(t, memory, 1) }
+func TestCrashThenOther(t *testing.T) { jobtest.CrashThenOther(t, memory, 1) }
+func TestPowerCuts(t *testing.T)      { jobtest.PowerCuts(t) }
 func TestRefusals(t *testing.T)       { jobtest.Refusals(t, local) }
 func TestCorruption(t *testing.T)     { jobtest.Corruption(t, local) }
 

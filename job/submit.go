@@ -67,6 +67,7 @@ func (s *submission) begin(ctx context.Context) error {
 	if s.conversion != nil {
 		c.nonce, c.resumed = s.nonce, s.resumed
 	}
+	c.isCommitted, c.allowed = s.committed, s.allow
 	s.conversion, s.first = c, first
 	return nil
 }
@@ -121,23 +122,25 @@ func (s *submission) prepare(ctx context.Context) (done bool, err error) {
 		return false, err
 	}
 	if left := missing(s.before.results); len(left) > 0 {
-		s.batch = &task.Batch{Plan: s.plan, Instead: s.superseded, Dest: s.plan.Dest, Store: s.found.Dest.Store, Dir: s.dir, Numbers: left}
+		s.batch = &task.Batch{Plan: s.plan, Instead: s.superseded, Dest: s.plan.Dest, Store: s.st, Dir: s.dir, Numbers: left}
 	}
 	return false, nil
 }
 
 // publish commits the work of all tasks. more is whether there are inputs left then.
 func (s *submission) publish(ctx context.Context) (more bool, err error) {
-	return s.commit(ctx, func(k *commitment) error {
-		k.committed = s.committed
-		k.allow = func(state *publish.State) error {
-			if err := s.allowPlan(state, s.plan); err != nil || s.plan.Increment {
-				return err
-			}
-			return s.allow(state, &s.plan.Request)
-		}
-		return k.run(ctx, s.claim)
-	})
+	if err := s.commit(ctx); err != nil {
+		return false, err
+	}
+	return s.more(), nil
+}
+
+// allow is failure.Foreign if what the plan makes must not come to the destination.
+func (s *submission) allow(state *publish.State) error {
+	if err := s.allowPlan(state, s.plan); err != nil || s.plan.Increment {
+		return err
+	}
+	return s.conversion.allow(state, &s.plan.Request)
 }
 
 // overtaken reports whether what failed would be another thing to do now, because

@@ -15,13 +15,3 @@ func Rounds[T int | uint64](few, all T) T {
 	}
 	return few
 }
-
-// Stride returns the distance between the cases that a test tries of a matrix that
-// is all tried without the race detector: under the detector, thin ones apart, else
-// and in a soak each one.
-func Stride(thin int) int {
-	if Race && !Full() {
-		return thin
-	}
-	return 1
-}

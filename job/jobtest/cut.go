@@ -15,15 +15,14 @@ import (
 // is lost, nothing is, and some at random.
 func cutSeeds() uint64 { return soak.Rounds[uint64](3, 8) }
 
-// PowerCuts ends the process at each point of a conversion in memory, or at every
-// stride-th. Then the
-// power is cut, or it is once another run was ended, or has completed. A last
-// run must complete, and what it completed must outlast another cut.
-func PowerCuts(t *testing.T, stride int) {
+// PowerCuts ends the process at each point of a conversion in memory. Then the power is
+// cut, or it is once another run was ended, or has completed. A last run must complete,
+// and what it completed must outlast another cut.
+func PowerCuts(t *testing.T) {
 	for _, overwrite := range []bool{false, true} {
 		disk := memstore.New()
 		c := &cutter{scene: newScene(t, disk.Client(), "/", overwrite), disk: disk}
-		for stopped, n := true, 1; stopped; n += stride {
+		for stopped, n := true, 1; stopped; n++ {
 			for seed, decided := uint64(0), 1; decided > 0 && seed < cutSeeds(); seed++ {
 				stopped, decided = c.once(t, n, seed)
 			}

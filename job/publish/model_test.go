@@ -19,11 +19,7 @@ func memory(t *testing.T) (store.Store, string) {
 }
 
 func TestThree(t *testing.T) {
-	rounds := soak.Rounds(100, 30000)
-	if soak.Race {
-		rounds = min(rounds, 1000)
-	}
-	publishtest.Random(t, memory, rounds)
+	publishtest.Random(t, memory, soak.Rounds(100, 30000))
 }
 
 func TestReaders(t *testing.T) { publishtest.Readers(t, memory) }
