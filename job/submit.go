@@ -12,8 +12,8 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// Elsewhere runs tasks on other machines.
-type Elsewhere interface {
+// Engine runs tasks on other machines.
+type Engine interface {
 	// Run runs the tasks of batches, whose plans differ, and tells progress of what
 	// they did, by one goroutine at a time. A task may run twice, also after Run has
 	// returned. nil is no promise that all tasks are done: the results that they leave
@@ -27,7 +27,7 @@ type Elsewhere interface {
 // rerun of the same request has only those run that are left. The inputs and the
 // destination must be where other machines find them. After task.ErrDetached the outcome
 // has the plan.
-func Submit(ctx context.Context, r Request, e Elsewhere) (out *Outcome, err error) {
+func Submit(ctx context.Context, r Request, e Engine) (out *Outcome, err error) {
 	s := newSubmission("", func(context.Context) (Request, bool, error) { return r, false, nil })
 	submitAll(ctx, []*submission{s}, e, r.Progress, func(_ *submission, o *Outcome, failed error) { out, err = o, failed })
 	return out, err
