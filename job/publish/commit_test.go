@@ -204,3 +204,46 @@ func TestDirectoryInPlaceOfAFile(t *testing.T) {
 		t.Error("a directory passes for a file")
 	}
 }
+
+// TestNothingFailsAfterTheOutput fails all renames once an output stands: what it replaced or
+// outdated is left to the next holder, and the output is reported.
+func TestNothingFailsAfterTheOutput(t *testing.T) {
+	for name, publishes := range map[string]func(t *testing.T, d *Destination, c *Claim) (*work, []*manifest.TaskResult){
+		"an output": func(t *testing.T, _ *Destination, c *Claim) (*work, []*manifest.TaskResult) { return begun(t, c, "Q") },
+		"an increment": func(t *testing.T, _ *Destination, c *Claim) (*work, []*manifest.TaskResult) {
+			return begunIncrement(t, c, "J")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, st := inMemory(t)
+			failing := &odd{Store: st}
+			d := at(failing, "/parent/dest")
+			output(t, d, failing, "P")
+			addedIncrement(t, d, "I")
+			stagedFor(t, d, planBeside(t, d, "old", 2))
+			stagedFor(t, d, incrementPlan(t, "J", look(t, d).ID()))
+			c, held := claim(t, d)
+			r, results := publishes(t, d, c)
+			stands := false
+			failing.rename = func(_, to string, do func() error) error {
+				if stands {
+					return store.ErrQuota
+				}
+				stands = to == d.in(manifest.SuccessName) || isIncrement(store.Info{Name: path.Base(to), Dir: path.Dir(to) == d.path})
+				return do()
+			}
+			m, err := c.Publish(held, r.Plan, results, nil, still(results))
+			if err != nil || m == nil || !stands {
+				t.Fatalf("%v, %v", m, err)
+			}
+			failing.rename = nil
+			release(t, c)
+			c, _ = claim(t, d)
+			release(t, c)
+			after := look(t, d)
+			if outputs := after.Outputs(); after.Leftovers || after.damage != "" || outputs[len(outputs)-1].Success.ID != m.ID || len(after.staged) > 0 {
+				t.Errorf("%+v", after)
+			}
+		})
+	}
+}

@@ -312,10 +312,10 @@ func (c *Claim) addIncrement(ctx context.Context, from source, s *manifest.Succe
 	if errors.Is(err, store.ErrExist) || errors.Is(err, store.ErrNotExist) {
 		err = c.replaceEmpty(ctx, dir, to, err)
 	}
-	if err != nil {
-		return err
+	if err == nil {
+		_ = c.unmark(ctx, now, s.Sequence) // else the next holder does
 	}
-	return c.unmark(ctx, now, s.Sequence)
+	return err
 }
 
 // assemble brings all files of an increment into one directory, its manifest last.

@@ -67,7 +67,8 @@ func (c *Claim) Publish(ctx context.Context, p *manifest.Plan, results []*manife
 		return nil, err
 	}
 	c.forget(waits)
-	return s, c.clearOutdated(ctx, waits)
+	_ = c.clearOutdated(ctx, waits) // else the next holder does
+	return s, nil
 }
 
 // withdrawUnwritten forgets an output of which the pending manifest was certainly not
@@ -258,7 +259,7 @@ func (c *Claim) replace(ctx context.Context, from source, s *manifest.Success) e
 		err = c.finish(ctx, s)
 	}
 	if err == nil {
-		err = c.clearIncrements(ctx, replaced)
+		_ = c.clearIncrements(ctx, replaced) // else the next holder does
 	}
 	return err
 }
