@@ -38,7 +38,7 @@ func commit(ctx context.Context, p *manifest.Plan, o *Options, committed func(*p
 	}
 	c := newConversion(&Request{Options: *o, Incremental: p.Increment && len(p.Request.Inputs) == 0})
 	c.dest, c.st, c.plan = publish.At(place, o.Destination), place.Store, p
-	c.isCommitted, c.allowed = committed, func(s *publish.State) error { return o.allowPlan(s, p) }
+	c.isCommitted, c.checkAllowed = committed, func(s *publish.State) error { return o.checkPlan(s, p) }
 	return c.end(ctx, c.commit(ctx))
 }
 
@@ -53,11 +53,11 @@ func committed(state *publish.State, p *manifest.Plan) (*manifest.Success, bool)
 	return m, m != nil
 }
 
-// allowPlan is failure.Foreign if what a plan makes must not come to a destination.
-func (o *Options) allowPlan(state *publish.State, p *manifest.Plan) error {
+// checkPlan is failure.Foreign if what a plan makes must not come to a destination.
+func (o *Options) checkPlan(state *publish.State, p *manifest.Plan) error {
 	err := state.AllowPlan(p, o.Overwrite)
 	if err == nil && p.Increment && !state.Pending() {
-		_, err = alike(p.Dest, state.Outputs(), &p.Request.Options, p.Schema)
+		_, err = checkCompatible(p.Dest, state.Outputs(), &p.Request.Options, p.Schema)
 	}
 	return err
 }
@@ -109,7 +109,7 @@ func (c *conversion) decideCommit(ctx context.Context, state *publish.State) (do
 		c.out.nothing(m)
 		return true, nil
 	}
-	return false, c.allowed(state)
+	return false, c.checkAllowed(state)
 }
 
 // publishWork makes the work of all tasks the output. Everything is checked where the tasks
@@ -169,7 +169,7 @@ func (c *conversion) check(ctx context.Context, dir string, before checked) (now
 			return nil
 		}
 		res, err := work.Finished(ctx, i)
-		now.results[i] = of(sink, res)
+		now.results[i] = ifSameSink(sink, res)
 		return err
 	})
 	if err != nil {

@@ -45,10 +45,10 @@ type conversion struct {
 	resumed map[string]Progress
 
 	// isCommitted reports whether there is nothing to commit of the plan, and returns what
-	// the destination holds in its place. allowed is failure.Foreign if what the plan makes
+	// the destination holds in its place. checkAllowed is failure.Foreign if what the plan makes
 	// must not come to the destination. They are set where the plan was made without the lock.
-	isCommitted func(*publish.State) (*manifest.Success, bool)
-	allowed     func(*publish.State) error
+	isCommitted  func(*publish.State) (*manifest.Success, bool)
+	checkAllowed func(*publish.State) error
 }
 
 func newConversion(r *Request) *conversion {
@@ -60,7 +60,7 @@ func newConversion(r *Request) *conversion {
 
 // look reads what the destination holds, and surveys the inputs.
 func (c *conversion) look(ctx context.Context) (err error) {
-	if c.state, c.dest, err = c.Request.look(ctx); err != nil {
+	if c.state, c.dest, err = c.readState(ctx); err != nil {
 		return err
 	}
 	return c.find(ctx)
@@ -100,7 +100,7 @@ func (c *conversion) decide() (done bool, err error) {
 	if c.Incremental {
 		return false, nil
 	}
-	return false, c.allow(c.state, &c.found.Request)
+	return false, c.checkReplaceable(c.state, &c.found.Request)
 }
 
 // nothing reports whether there is nothing to do for what a survey found, and returns

@@ -4,7 +4,7 @@
 //	Convert   lock the destination → plan → tasks side by side → publish
 //	RunTasks  some tasks of a plan document, anywhere, without the lock
 //	Commit    lock the destination → check the work of all tasks → publish
-//	Submit    plan → an Engine runs the tasks that are left → what Commit does
+//	Submit    plan → a RemoteRunner runs the tasks that are left → what Commit does
 //
 // The steps are those of one conversion, whoever asks for them, and tasks leave their
 // work in one place: so each goes on with what another left.

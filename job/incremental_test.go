@@ -309,7 +309,7 @@ func TestAlike(t *testing.T) {
 		"another format":    {[]publish.Committed{of(a, trevni)}, manifest.Options{Format: "cfile"}, "", "format: trevni", ""},
 		"another recursion": {[]publish.Committed{of(a, bytes)}, trevni, "", "recursive", ""},
 	} {
-		got, err := alike("/out", tc.outputs, &tc.o, tc.schema)
+		got, err := checkCompatible("/out", tc.outputs, &tc.o, tc.schema)
 		if tc.want == "" {
 			if err != nil || got != tc.is {
 				t.Errorf("%s: %s, %v", name, got, err)
@@ -323,7 +323,7 @@ func TestAlike(t *testing.T) {
 func TestNothingAfterSomething(t *testing.T) {
 	done, before := &manifest.Success{Rows: 1}, &manifest.Success{Rows: 2}
 	out := &Outcome{Published: []*manifest.Success{done}, Manifest: done}
-	if out.nothing(before); out.Nothing || out.Manifest != done || len(out.Told()) != 1 || out.Told()[0] != done {
+	if out.nothing(before); out.Nothing || out.Manifest != done || len(out.Outputs()) != 1 || out.Outputs()[0] != done {
 		t.Errorf("%+v", out)
 	}
 }

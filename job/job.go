@@ -77,9 +77,9 @@ func (o *Options) sink(p *manifest.Plan) (task.Sink, error) {
 	return index.Of(p, o.memory().Size())
 }
 
-// of returns a result, or nil if it was left with another sink than the options
+// ifSameSink returns a result, or nil if it was left with another sink than the options
 // say: then its task counts as not done.
-func of(sink task.Sink, res *manifest.TaskResult) *manifest.TaskResult {
+func ifSameSink(sink task.Sink, res *manifest.TaskResult) *manifest.TaskResult {
 	name := ""
 	if sink != nil {
 		name = sink.Name()
@@ -189,9 +189,9 @@ func (o *Outcome) nothing(m *manifest.Success) {
 	}
 }
 
-// Told are the outputs that an outcome is about: what was published or, if that is
+// Outputs are those that an outcome is about: what was published or, if that is
 // nothing, what the destination held already.
-func (o *Outcome) Told() []*manifest.Success {
+func (o *Outcome) Outputs() []*manifest.Success {
 	if o.Nothing && o.Manifest != nil {
 		return []*manifest.Success{o.Manifest}
 	}
@@ -200,7 +200,7 @@ func (o *Outcome) Told() []*manifest.Success {
 
 // losses is the error of an outcome that lacks some of its input.
 func (o *Outcome) losses() error {
-	return losses(o.Told())
+	return losses(o.Outputs())
 }
 
 // warn adds warnings, each once.

@@ -142,10 +142,10 @@ func (p *Partitions) failure(name string) error {
 	}
 }
 
-// one looks at the destination of a partition, and decides how that is converted: as
+// requestFor looks at the destination of a partition, and decides how that is converted: as
 // an output where there is none, and as an increment beside it else. first is whether the
 // destination holds nothing yet.
-func (p *Partitions) one(ctx context.Context, name string) (r Request, first bool, err error) {
+func (p *Partitions) requestFor(ctx context.Context, name string) (r Request, first bool, err error) {
 	if err := p.failure(name); err != nil {
 		return r, false, err
 	}
@@ -172,7 +172,7 @@ func (p *Partitions) one(ctx context.Context, name string) (r Request, first boo
 // Convert converts a partition: see Convert.
 func (p *Partitions) Convert(ctx context.Context, name string) (*Outcome, error) {
 	for {
-		r, first, err := p.one(ctx, name)
+		r, first, err := p.requestFor(ctx, name)
 		if err != nil {
 			return nil, err
 		}
@@ -181,7 +181,7 @@ func (p *Partitions) Convert(ctx context.Context, name string) (*Outcome, error)
 			return out, err
 		}
 		// Another process may have made the first output meanwhile.
-		if _, still, again := p.one(ctx, name); again != nil || still {
+		if _, still, again := p.requestFor(ctx, name); again != nil || still {
 			return nil, err
 		}
 	}
@@ -196,7 +196,7 @@ const (
 
 // Preview says what Convert would do, and of which inputs.
 func (p *Partitions) Preview(ctx context.Context, name string) (what string, survey *plan.Survey, err error) {
-	r, _, err := p.one(ctx, name)
+	r, _, err := p.requestFor(ctx, name)
 	if err != nil {
 		return "", nil, err
 	}
@@ -211,7 +211,7 @@ func (p *Partitions) Preview(ctx context.Context, name string) (what string, sur
 	case r.Incremental:
 		return Added, survey, nil
 	}
-	return Whole, survey, r.allow(state, &survey.Request)
+	return Whole, survey, r.checkReplaceable(state, &survey.Request)
 }
 
 // below is a path below a location.
@@ -230,13 +230,13 @@ func (r *Request) finished(state *publish.State, now *manifest.Request) bool {
 	}
 	before := state.Success.Request
 	before.Inputs = now.Inputs
-	_, err := alike(r.Dest, state.Outputs(), &now.Options, now.Schema)
+	_, err := checkCompatible(r.Dest, state.Outputs(), &now.Options, now.Schema)
 	return err == nil && state.Finished(&before)
 }
 
-// allow is failure.Foreign if the destination must not be filled with what is asked
+// checkReplaceable is failure.Foreign if the destination must not be filled with what is asked
 // for.
-func (r *Request) allow(state *publish.State, now *manifest.Request) error {
+func (r *Request) checkReplaceable(state *publish.State, now *manifest.Request) error {
 	err := state.Allow(now, r.Overwrite)
 	if err != nil || !r.keep || state.Pending() {
 		return err

@@ -12,12 +12,12 @@ import (
 // all partitions at once: see the function Submit. A partition that fails does not stop
 // the others. each is told what came of every one as soon as that is known, by one
 // goroutine at a time.
-func (p *Partitions) Submit(ctx context.Context, names []string, e Engine, each func(name string, out *Outcome, err error)) {
+func (p *Partitions) Submit(ctx context.Context, names []string, runner RemoteRunner, each func(name string, out *Outcome, err error)) {
 	all := make([]*submission, len(names))
 	for i, name := range names {
-		all[i] = newSubmission(name, func(ctx context.Context) (Request, bool, error) { return p.one(ctx, name) })
+		all[i] = newSubmission(name, func(ctx context.Context) (Request, bool, error) { return p.requestFor(ctx, name) })
 	}
-	submitAll(ctx, all, e, p.Progress, func(s *submission, out *Outcome, err error) { each(s.name, out, err) })
+	submitAll(ctx, all, runner, p.Progress, func(s *submission, out *Outcome, err error) { each(s.name, out, err) })
 }
 
 // errSpared is the error of tasks that ended with those of another plan, one of which
@@ -27,7 +27,7 @@ var errSpared = errors.New("tasks of another plan failed")
 // submitAll carries submissions out in rounds, until nothing is left of them: it
 // prepares all, runs the tasks of all at once, and publishes what is done. The next
 // round has those of which there is more to do.
-func submitAll(ctx context.Context, all []*submission, e Engine, report func(Progress), each func(*submission, *Outcome, error)) {
+func submitAll(ctx context.Context, all []*submission, runner RemoteRunner, report func(Progress), each func(*submission, *Outcome, error)) {
 	end := func(s *submission, err error) {
 		out, err := s.end(ctx, err)
 		each(s, out, err)
@@ -44,7 +44,7 @@ func submitAll(ctx context.Context, all []*submission, e Engine, report func(Pro
 				ready = append(ready, s)
 			}
 		}
-		failed := runOnEngine(ctx, ready, e, report)
+		failed := runRemotely(ctx, ready, runner, report)
 		for _, s := range ready {
 			err, more := failed[s], false
 			switch {
@@ -64,9 +64,9 @@ func submitAll(ctx context.Context, all []*submission, e Engine, report func(Pro
 	}
 }
 
-// runOnEngine runs the tasks that are left of submissions, and returns those that
+// runRemotely runs the tasks that are left of submissions, and returns those that
 // failed.
-func runOnEngine(ctx context.Context, all []*submission, e Engine, report func(Progress)) map[*submission]error {
+func runRemotely(ctx context.Context, all []*submission, runner RemoteRunner, report func(Progress)) map[*submission]error {
 	var batches []task.Batch
 	var before Progress
 	plans := make(map[string]*submission)
@@ -82,7 +82,7 @@ func runOnEngine(ctx context.Context, all []*submission, e Engine, report func(P
 	if len(batches) == 0 {
 		return nil
 	}
-	err := e.Run(ctx, batches, func(p task.Progress) {
+	err := runner.Run(ctx, batches, func(p task.Progress) {
 		if report != nil {
 			now := before
 			now.Rows, now.Bytes, now.Tasks = p.Rows, before.Bytes+p.Bytes, before.Tasks+p.Tasks

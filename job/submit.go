@@ -12,8 +12,8 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// Engine runs tasks on other machines.
-type Engine interface {
+// RemoteRunner runs tasks on other machines.
+type RemoteRunner interface {
 	// Run runs the tasks of batches, whose plans differ, and tells progress of what
 	// they did, by one goroutine at a time. A task may run twice, also after Run has
 	// returned. nil is no promise that all tasks are done: the results that they leave
@@ -27,9 +27,9 @@ type Engine interface {
 // rerun of the same request has only those run that are left. The inputs and the
 // destination must be where other machines find them. After task.ErrDetached the outcome
 // has the plan.
-func Submit(ctx context.Context, r Request, e Engine) (out *Outcome, err error) {
+func Submit(ctx context.Context, r Request, runner RemoteRunner) (out *Outcome, err error) {
 	s := newSubmission("", func(context.Context) (Request, bool, error) { return r, false, nil })
-	submitAll(ctx, []*submission{s}, e, r.Progress, func(_ *submission, o *Outcome, failed error) { out, err = o, failed })
+	submitAll(ctx, []*submission{s}, runner, r.Progress, func(_ *submission, o *Outcome, failed error) { out, err = o, failed })
 	return out, err
 }
 
@@ -67,7 +67,7 @@ func (s *submission) begin(ctx context.Context) error {
 	if s.conversion != nil {
 		c.nonce, c.resumed = s.nonce, s.resumed
 	}
-	c.isCommitted, c.allowed = s.committed, s.allow
+	c.isCommitted, c.checkAllowed = s.committed, s.checkCommit
 	s.conversion, s.first = c, first
 	return nil
 }
@@ -135,12 +135,12 @@ func (s *submission) publish(ctx context.Context) (more bool, err error) {
 	return s.more(), nil
 }
 
-// allow is failure.Foreign if what the plan makes must not come to the destination.
-func (s *submission) allow(state *publish.State) error {
-	if err := s.allowPlan(state, s.plan); err != nil || s.plan.Increment {
+// checkCommit is failure.Foreign if what the plan makes must not come to the destination.
+func (s *submission) checkCommit(state *publish.State) error {
+	if err := s.checkPlan(state, s.plan); err != nil || s.plan.Increment {
 		return err
 	}
-	return s.conversion.allow(state, &s.plan.Request)
+	return s.checkReplaceable(state, &s.plan.Request)
 }
 
 // overtaken reports whether what failed would be another thing to do now, because

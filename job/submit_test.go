@@ -65,7 +65,7 @@ func submitted(t *testing.T, overwrite bool) (*planned, *elsewhere) {
 	return s, &elsewhere{options: s.r.Options}
 }
 
-func mustSubmit(t *testing.T, r Request, e Engine) *Outcome {
+func mustSubmit(t *testing.T, r Request, e RemoteRunner) *Outcome {
 	t.Helper()
 	out, err := Submit(t.Context(), r, e)
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 // that are committed meanwhile are among them. With Incremental the survey is of the
 // inputs that the destination does not have.
 func Survey(ctx context.Context, r Request) (*plan.Survey, *publish.State, error) {
-	state, _, err := r.look(ctx)
+	state, _, err := r.readState(ctx)
 	if err != nil {
 		return nil, nil, failure.Judge(err)
 	}
@@ -27,8 +27,8 @@ func Survey(ctx context.Context, r Request) (*plan.Survey, *publish.State, error
 	return survey, state, failure.Judge(err)
 }
 
-// look reads what the destination of a conversion holds.
-func (r *Request) look(ctx context.Context) (*publish.State, *publish.Destination, error) {
+// readState reads what the destination of a conversion holds.
+func (r *Request) readState(ctx context.Context) (*publish.State, *publish.Destination, error) {
 	//guard: an increment would replace nothing, and who asked for that would think it did
 	if r.Incremental && r.Overwrite {
 		return nil, nil, failure.New(failure.Usage, "an incremental conversion replaces nothing: leave out --overwrite, or --incremental")
@@ -68,7 +68,7 @@ func (r *Request) surveyNew(ctx context.Context, request plan.Request, state *pu
 	request.Increment = true
 	outputs := state.Outputs()
 	request.Known = publish.Inputs(outputs)
-	schema, err := alike(r.Dest, outputs, &r.Output, r.Schema)
+	schema, err := checkCompatible(r.Dest, outputs, &r.Output, r.Schema)
 	if err != nil {
 		return nil, err
 	}
@@ -81,10 +81,10 @@ func (r *Request) surveyNew(ctx context.Context, request plan.Request, state *pu
 	return survey, err
 }
 
-// alike is failure.Foreign if an increment would be of another format, of another schema,
+// checkCompatible is failure.Foreign if an increment would be of another format, of another schema,
 // or treat recursion otherwise than what the destination holds. It returns the
 // schema that the rows of the increment are resolved to; empty if the inputs decide.
-func alike(dest string, outputs []publish.Committed, o *manifest.Options, schema string) (string, error) {
+func checkCompatible(dest string, outputs []publish.Committed, o *manifest.Options, schema string) (string, error) {
 	differs := func(what string) error {
 		return failure.New(failure.Foreign, "destination %s holds an output of another %s, and all its increments have one; choose another destination, or --overwrite without --incremental", dest, what)
 	}

@@ -100,7 +100,7 @@ func finishedTasks(ctx context.Context, p *manifest.Plan, resolve input.Resolve,
 			return nil
 		}
 		res, err := work.Usable(ctx, resolve, numbers[i])
-		found.results[i] = of(sink, res)
+		found.results[i] = ifSameSink(sink, res)
 		return err
 	})
 }

@@ -184,7 +184,7 @@ func (c *cluster) documents(ctx context.Context, out *job.Outcome) error {
 	return err
 }
 
-// Run implements job.Elsewhere: it leaves what tasks would.
+// Run implements job.RemoteRunner: it leaves what tasks would.
 func (c *cluster) Run(ctx context.Context, batches []task.Batch, _ func(task.Progress)) error {
 	c.begin("")
 	defer c.begin("check")

@@ -328,7 +328,7 @@ func (a *app) account(o *job.Outcome, dest string) converted {
 	r := converted{
 		Figures: &a.figures, Dest: dest, Nothing: o.Nothing, Tasks: o.Tasks, Resumed: o.Resumed, Parts: []manifest.Part{}, Losses: []manifest.Loss{}, LeftOut: []manifest.LeftOut{}, Warnings: orEmpty(o.Warnings), Skipped: len(o.Skipped), Copies: o.Copies,
 	}
-	for _, m := range o.Told() {
+	for _, m := range o.Outputs() {
 		r.Plan, r.Rows, r.Bytes, r.Inputs = m.Plan, r.Rows+m.Rows, r.Bytes+m.Bytes, r.Inputs+len(m.Request.Inputs)
 		r.Parts, r.Losses = append(r.Parts, m.Parts...), append(r.Losses, m.Losses...)
 		r.LeftOut, r.Inexact = append(r.LeftOut, m.LeftOut...), r.Inexact.Plus(m.Inexact)

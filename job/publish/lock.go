@@ -99,9 +99,9 @@ func (c *Claim) writeLock(ctx context.Context, file string) error {
 	return c.st.WriteFile(ctx, file, append(b, '\n'), true)
 }
 
-// sighting is what can be seen of a lock. Two that are equal have no sign of
+// lockState is what can be seen of a lock. Two that are equal have no sign of
 // life between them.
-type sighting struct {
+type lockState struct {
 	free   bool
 	holder holder // zero if the lock says nothing of use
 	gone   bool   // the holder's directory is
@@ -109,16 +109,16 @@ type sighting struct {
 	seen   time.Time // of the last sign, by the clock of the storage: for people
 }
 
-// sight looks at the lock and at its holder's directory.
-func (d *Destination) sight(ctx context.Context) (*sighting, error) {
+// readLock reads the lock and looks at its holder's directory.
+func (d *Destination) readLock(ctx context.Context) (*lockState, error) {
 	info, err := d.entry(ctx, manifest.LockName)
 	if errors.Is(err, store.ErrNotExist) {
-		return &sighting{free: true}, nil
+		return &lockState{free: true}, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	s := &sighting{signs: fmt.Sprint(info.FileID, info.Size, info.ModTime.UnixNano()), seen: info.ModTime.UTC()}
+	s := &lockState{signs: fmt.Sprint(info.FileID, info.Size, info.ModTime.UnixNano()), seen: info.ModTime.UTC()}
 	// A link, a directory or a file of other content is nobody's lock, but is
 	// watched like one: an older program may be writing it.
 	//guard: a link that leads nowhere would be taken for no lock
@@ -127,7 +127,7 @@ func (d *Destination) sight(ctx context.Context) (*sighting, error) {
 	}
 	text, err := d.st.ReadFile(ctx, d.in(manifest.LockName), maxLock)
 	if errors.Is(err, store.ErrNotExist) {
-		return &sighting{free: true}, nil
+		return &lockState{free: true}, nil
 	}
 	//guard: a holder that lives would be thought dead for want of permission to look
 	if err != nil && !store.Absent(err) {
@@ -159,9 +159,9 @@ func (d *Destination) sight(ctx context.Context) (*sighting, error) {
 // watch waits until the lock is free or its holder must be dead, and then takes
 // it out of the way. A holder that lives is failure.Locked.
 func (c *Claim) watch(ctx context.Context, wait bool) error {
-	var first *sighting
+	var first *lockState
 	for began := c.now(); ; {
-		s, err := c.sight(ctx)
+		s, err := c.readLock(ctx)
 		if err != nil {
 			return fmt.Errorf("lock %s: %w", c.path, err)
 		}

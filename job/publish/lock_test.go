@@ -66,12 +66,12 @@ func TestHeart(t *testing.T) {
 	d, st := inMemory(t)
 	d.times.Heartbeat = time.Millisecond
 	c, held := claim(t, d)
-	before, err := d.sight(t.Context())
+	before, err := d.readLock(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	for after := before; after.signs == before.signs; {
-		if after, err = d.sight(t.Context()); err != nil {
+		if after, err = d.readLock(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}

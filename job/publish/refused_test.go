@@ -44,7 +44,7 @@ func TestUnreadableLock(t *testing.T) {
 		if failure.KindOf(got) != want || want != failure.Locked && !errors.Is(got, err) {
 			t.Errorf("a lock that cannot be read, as %v, is %v", err, got)
 		}
-		if _, got := c.sight(held); (got == nil) != (want == failure.Locked) {
+		if _, got := c.readLock(held); (got == nil) != (want == failure.Locked) {
 			t.Errorf("who waits for a lock that cannot be read, as %v, sees %v", err, got)
 		}
 		st.err = nil

@@ -96,7 +96,7 @@ func (d *Destination) Status(ctx context.Context) (*Status, error) {
 		return nil, d.wrap(err)
 	}
 	for try := 1; ; try++ {
-		before, err := d.sight(ctx)
+		before, err := d.readLock(ctx)
 		if err != nil {
 			return nil, d.wrap(err)
 		}
@@ -104,7 +104,7 @@ func (d *Destination) Status(ctx context.Context) (*Status, error) {
 		if err != nil {
 			return nil, d.wrap(err)
 		}
-		after, err := d.sight(ctx)
+		after, err := d.readLock(ctx)
 		if err != nil {
 			return nil, d.wrap(err)
 		}
@@ -131,7 +131,7 @@ func (d *Destination) exists(ctx context.Context) error {
 }
 
 // lock describes the lock that was seen; nil if there is none.
-func (s *sighting) lock() *Lock {
+func (s *lockState) lock() *Lock {
 	if s.free {
 		return nil
 	}

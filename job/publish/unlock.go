@@ -38,8 +38,8 @@ func (d *Destination) Unlock(ctx context.Context, id string) (*Lock, error) {
 }
 
 // held sees the lock, which must be that of a holder, or free.
-func (d *Destination) held(ctx context.Context, id string) (*sighting, error) {
-	s, err := d.sight(ctx)
+func (d *Destination) held(ctx context.Context, id string) (*lockState, error) {
+	s, err := d.readLock(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -54,7 +54,7 @@ func (d *Destination) held(ctx context.Context, id string) (*sighting, error) {
 // enough; nil if the lock is free.
 func (d *Destination) watchDead(ctx context.Context, id string) (*Lock, error) {
 	const beats = 1.5
-	var first *sighting
+	var first *lockState
 	for began := d.now(); ; {
 		s, err := d.held(ctx, id)
 		if err != nil {
