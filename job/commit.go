@@ -17,8 +17,8 @@ import (
 // namedTasks is how many tasks an error lists.
 const namedTasks = 10
 
-// Commit publishes what the tasks of a plan left: all of them must be done
-// (else failure.Storage, as they may be yet), and their files must be what the
+// Commit publishes what the tasks of a plan left. All of them must be done
+// (else failure.Storage, as a retry may find them done), and their files must be what the
 // results say (else failure.Foreign). It does nothing if the destination already
 // holds the output. A destination that got another output or increment since the plan was
 // made is failure.Foreign: with Overwrite, only what the plan saw is replaced.
@@ -42,9 +42,8 @@ func commit(ctx context.Context, p *manifest.Plan, o *Options, committed func(*p
 	return c.end(ctx, c.commit(ctx))
 }
 
-// committed reports whether there is nothing to commit of a plan, and returns what
-// the destination holds in its place: its output, or the latest one where it found
-// no new inputs.
+// committed reports whether nothing of a plan is left to commit, and returns what the
+// destination holds instead: the plan's output, or the latest one if the plan has no inputs.
 func committed(state *publish.State, p *manifest.Plan) (*manifest.Success, bool) {
 	if p.Increment && len(p.Request.Inputs) == 0 {
 		return latest(state), true
@@ -53,7 +52,7 @@ func committed(state *publish.State, p *manifest.Plan) (*manifest.Success, bool)
 	return m, m != nil
 }
 
-// checkPlan is failure.Foreign if what a plan makes must not come to a destination.
+// checkPlan is failure.Foreign if a plan's output must not be published.
 func (o *Options) checkPlan(state *publish.State, p *manifest.Plan) error {
 	err := state.AllowPlan(p, o.Overwrite)
 	if err == nil && p.Increment && !state.Pending() {
@@ -62,10 +61,10 @@ func (o *Options) checkPlan(state *publish.State, p *manifest.Plan) error {
 	return err
 }
 
-// checked are results of tasks whose files were checked, nil for tasks that have none.
+// checked are results of tasks whose files were checked; nil for a task that is not done.
 type checked struct {
 	results []*manifest.TaskResult
-	work    *task.Work // in which they were found
+	work    *task.Work // where they were found
 }
 
 // anyDone reports whether a task has a result.
@@ -73,8 +72,7 @@ func (c *checked) anyDone() bool {
 	return slices.ContainsFunc(c.results, func(r *manifest.TaskResult) bool { return r != nil })
 }
 
-// commit publishes the work of the plan's tasks, unless a look at the destination says that
-// there is nothing to do.
+// commit publishes the work of the plan's tasks, unless there is nothing to commit.
 func (c *conversion) commit(ctx context.Context) error {
 	state, err := c.dest.Look(ctx)
 	if err != nil {
@@ -91,7 +89,7 @@ func (c *conversion) commit(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	//guard: an output would be replaced, or be beside another, that came after the first look
+	//guard: would replace an output, or add an increment to one, that came after the first look
 	done, err = c.decideCommit(held, claim.State())
 	if err == nil && !done {
 		err = c.publishWork(held, claim)
@@ -112,12 +110,11 @@ func (c *conversion) decideCommit(ctx context.Context, state *publish.State) (do
 	return false, c.checkAllowed(state)
 }
 
-// publishWork makes the work of all tasks the output. Everything is checked where the tasks
-// left it, so that those that still run are not disturbed by a commit that comes too
-// early.
+// publishWork makes the work of all tasks the output. It checks everything in place first, so
+// that a commit that comes too early does not disturb tasks that still run.
 func (c *conversion) publishWork(ctx context.Context, claim *publish.Claim) error {
 	dir := c.dest.StagingPath(c.plan.ID)
-	if len(c.plan.Tasks) == 0 { // and so nobody made the directory
+	if len(c.plan.Tasks) == 0 { // no task made the directory
 		if _, _, err := c.dest.Staging(ctx, c.plan.ID); err != nil {
 			return err
 		}

@@ -15,14 +15,12 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// storedPlans is how many plans are read to find one to go on with: those that nobody
-// went on with wait for clean.
+// storedPlans is how many plans are read, the latest first, to find one to resume.
 const storedPlans = 16
 
 // conversion is a conversion under way, wherever its tasks run. Its steps are look,
 // decide, choose, stage, the tasks, and commit. Once the destination is locked, update
-// takes in what it holds by then, and decide is asked again: what it said before saved
-// work at most.
+// reads its state again and decide is asked again: the first answer only saves work.
 type conversion struct {
 	*Request
 	dest  *publish.Destination
@@ -30,11 +28,11 @@ type conversion struct {
 	out   *Outcome
 	began time.Time
 
-	state  *publish.State // what the rest is based on
+	state  *publish.State // on which the fields below are based
 	found  *plan.Survey   // what is left to convert; nil as long as an output waits to be published
 	plan   *manifest.Plan
 	inputs int // that are left to convert, those of the plan included
-	// superseded are the IDs of plans of the same request that Restart does not go on with.
+	// superseded are the IDs of plans of the same request that Restart abandons.
 	superseded []string
 	mapping    *shred.Mapping // of the plan's schema; nil if there are no inputs, or tasks are to find out
 	dir        string         // of the plan's work; empty until it is staged
@@ -44,9 +42,9 @@ type conversion struct {
 	// resumed is how far plans were when they were staged first, by their IDs.
 	resumed map[string]Progress
 
-	// isCommitted reports whether there is nothing to commit of the plan, and returns what
-	// the destination holds in its place. checkAllowed is failure.Foreign if what the plan makes
-	// must not come to the destination. They are set where the plan was made without the lock.
+	// isCommitted reports whether nothing of the plan is left to commit, and returns what
+	// the destination holds instead. checkAllowed is failure.Foreign if the plan's output
+	// must not be published. Both are set for a plan that was made without the lock.
 	isCommitted  func(*publish.State) (*manifest.Success, bool)
 	checkAllowed func(*publish.State) error
 }
@@ -66,7 +64,7 @@ func (c *conversion) look(ctx context.Context) (err error) {
 	return c.find(ctx)
 }
 
-// find surveys the inputs, and keeps what it read of them for others.
+// find surveys the inputs, and keeps what it read of them for later surveys.
 func (c *conversion) find(ctx context.Context) (err error) {
 	c.found = nil
 	//guard: inputs would be judged by an output that is being replaced
@@ -103,8 +101,8 @@ func (c *conversion) decide() (done bool, err error) {
 	return false, c.checkReplaceable(c.state, &c.found.Request)
 }
 
-// nothing reports whether there is nothing to do for what a survey found, and returns
-// what the destination holds in its place.
+// nothing reports whether a survey found nothing to do, and returns what the destination
+// holds instead.
 func (r *Request) nothing(state *publish.State, survey *plan.Survey) (*manifest.Success, bool) {
 	switch {
 	case r.Incremental:
@@ -118,8 +116,8 @@ func (r *Request) nothing(state *publish.State, survey *plan.Survey) (*manifest.
 	return nil, false
 }
 
-// update takes in what the destination holds by now. completed are the IDs of outputs
-// that were seen to wait, and were published since for processes that died.
+// update replaces the state by what the destination holds now, and surveys the inputs again
+// if that changed. completed are the IDs of outputs that the claim published for dead holders.
 func (c *conversion) update(ctx context.Context, now *publish.State, completed []string) error {
 	before := c.state
 	c.state = now
@@ -127,7 +125,7 @@ func (c *conversion) update(ctx context.Context, now *publish.State, completed [
 		return o.Success != nil && slices.Contains(completed, o.Success.ID)
 	})
 	replaces := c.Overwrite && !c.keep
-	//guard: replaces what a process published, and reported, while this one waited for the lock
+	//guard: would replace what another process published, and reported, while this one waited for the lock
 	if replaces && before.Pending() && len(came) > 0 {
 		return failure.New(failure.Locked, "another run published to the destination meanwhile")
 	}
@@ -141,15 +139,15 @@ func (c *conversion) update(ctx context.Context, now *publish.State, completed [
 	if !replaces {
 		return nil
 	}
-	//guard: rows that came after the first look would go, and are nowhere else
+	//guard: rows that came after the first look would be lost
 	if err := c.covers(came, &c.found.Request); err != nil {
 		return fmt.Errorf("another run was faster: %w", err)
 	}
 	return nil
 }
 
-// choose decides on the plan: of the plans that earlier runs of the same request left, of
-// some of its inputs perhaps, the one of which most is done, or a new one.
+// choose decides on the plan: of those that earlier runs of the request left, perhaps of only
+// some of its inputs, the one with the most input bytes done, else a new one.
 func (c *conversion) choose(ctx context.Context) error {
 	fresh, err := c.found.Plan(ctx, c.state.ID(), c.state.Holds()...)
 	if err != nil {
@@ -170,7 +168,7 @@ func (c *conversion) choose(ctx context.Context) error {
 			c.superseded = append(c.superseded, p.ID)
 			continue
 		}
-		//guard: a plan would be resumed that needs more memory than there is
+		//guard: would resume a plan that needs more memory than there is
 		if err := plan.Fits(p, c.Formats, c.memory().Size()); err != nil {
 			tooLarge = err
 			continue
@@ -196,7 +194,7 @@ func (c *conversion) choose(ctx context.Context) error {
 	return nil
 }
 
-// stored are the plans of the same request of which the destination holds work.
+// stored returns the plans of the same request that have work in the destination.
 func (c *conversion) stored(ctx context.Context) (plans []*manifest.Plan, err error) {
 	ids, err := c.dest.StagedPlans(ctx)
 	if err != nil {
@@ -209,7 +207,7 @@ func (c *conversion) stored(ctx context.Context) (plans []*manifest.Plan, err er
 				return nil, err
 			}
 		}
-		//guard: work would be gone on with that can never be committed
+		//guard: would resume work that can never be committed
 		if c.resumes(p) && len(c.state.Unseen(p)) == 0 {
 			plans = append(plans, p)
 		}
@@ -217,15 +215,15 @@ func (c *conversion) stored(ctx context.Context) (plans []*manifest.Plan, err er
 	return plans, nil
 }
 
-// resumes reports whether an earlier plan does what the plan says: of an increment beside
-// others, for some of its inputs.
+// resumes reports whether an earlier plan does what the present one does. One of an increment
+// may do it for some of the inputs.
 func (c *conversion) resumes(p *manifest.Plan) bool {
 	if p == nil || p.Increment != c.plan.Increment {
 		return false
 	}
 	now := c.plan.Request
 	if p.Increment {
-		//guard: an increment would be completed that counts for nobody
+		//guard: would complete an increment that does not count
 		if p.Base != c.plan.Base {
 			return false
 		}
@@ -241,7 +239,7 @@ func (c *conversion) resumes(p *manifest.Plan) bool {
 // resume goes on with the plan of an earlier run.
 func (c *conversion) resume(p *manifest.Plan) {
 	if p.Schema != c.plan.Schema {
-		c.mapping = nil // of the same schema in other words, which part files repeat
+		c.mapping = nil // the texts of the same schema differ, and part files repeat the text
 	}
 	if had, now := p.BlockSize, c.plan.BlockSize; had != now {
 		c.out.warn([]string{fmt.Sprintf("the run that is resumed keeps its column blocks of %d bytes; --restart plans anew, with %d", had, now)})
@@ -263,11 +261,10 @@ func (c *conversion) stage(ctx context.Context) error {
 	if len(c.plan.Tasks) == 0 {
 		return nil
 	}
-	made, err := c.withParents(ctx, func() (err error) {
+	err := c.withParents(ctx, func() (err error) {
 		c.dir, c.madeDir, err = c.dest.Staging(ctx, c.plan.ID)
 		return err
 	})
-	c.parents = append(c.parents, made)
 	if err == nil {
 		err = c.dest.KeepPlan(ctx, c.plan)
 	}
@@ -295,33 +292,37 @@ func (c *conversion) stage(ctx context.Context) error {
 	return task.CheckLost(c.plan, lostRows(c.before.results))
 }
 
-// more reports whether inputs are left once the plan's output is published.
+// more reports whether inputs are left after the plan's output.
 func (c *conversion) more() bool { return c.Incremental && len(c.plan.Request.Inputs) < c.inputs }
 
 // claim takes the destination's lock.
 func (c *conversion) claim(ctx context.Context) (*publish.Claim, context.Context, error) {
-	claim, held, made, err := c.Request.claim(ctx, c.dest)
-	c.parents = append(c.parents, made)
+	var claim *publish.Claim
+	var held context.Context
+	err := c.withParents(ctx, func() (err error) {
+		claim, held, err = c.dest.Claim(ctx)
+		return err
+	})
 	return claim, held, err
 }
 
-// end is what a conversion came to.
+// end returns the outcome of a conversion that ended with err.
 func (c *conversion) end(ctx context.Context, err error) (*Outcome, error) {
 	if err == nil {
 		return c.out, c.out.losses()
 	}
-	for _, made := range c.parents {
+	for _, made := range slices.Backward(c.parents) {
 		made.remove(ctx)
 	}
-	//guard: nobody would be told of an increment that was published before another failed
+	//guard: an increment that was published before another failed would not be reported
 	if m := c.out.Manifest; len(c.out.Published) > 0 {
 		return c.out, fmt.Errorf("after %s was published: %w", manifest.IncrementName(m.Sequence, m.ID), err)
 	}
 	return nil, err
 }
 
-// release gives a claim back after work that ended with err, also if ctx has
-// ended. An output that stands is not spoilt by leftovers.
+// release releases a claim after work that ended with err, also if ctx has ended. After
+// success, leftovers are only a warning.
 func release(ctx context.Context, claim *publish.Claim, err error, out *Outcome) error {
 	if err != nil || ctx.Err() != nil {
 		var cancel context.CancelFunc
@@ -337,7 +338,7 @@ func release(ctx context.Context, claim *publish.Claim, err error, out *Outcome)
 // unsettled reports whether former holders of the destination left something.
 func unsettled(state *publish.State) bool { return state.Leftovers || state.Pending() }
 
-// settle lets an output come to its end that was being published, and clears up. It
+// settle completes outputs that dead holders were publishing, and removes leftovers. It
 // returns what the destination holds then, and the IDs of outputs that it completed.
 func settle(ctx context.Context, dest *publish.Destination, out *Outcome) (*publish.State, []string, error) {
 	claim, held, err := dest.Claim(ctx)
@@ -348,8 +349,7 @@ func settle(ctx context.Context, dest *publish.Destination, out *Outcome) (*publ
 	return claim.State(), claim.Completed(), err
 }
 
-// tidy clears up what earlier runs left in a destination. That it could not is no
-// more than a warning.
+// tidy removes what earlier runs left in a destination. A failure is only a warning.
 func tidy(ctx context.Context, dest *publish.Destination, state *publish.State, out *Outcome) error {
 	if !state.Leftovers {
 		return nil
@@ -364,7 +364,7 @@ func tidy(ctx context.Context, dest *publish.Destination, state *publish.State, 
 	return nil
 }
 
-// latest is the manifest of what came last; nil if there is nothing.
+// latest is the manifest of the latest output or increment; nil without one.
 func latest(state *publish.State) *manifest.Success {
 	outputs := state.Outputs()
 	if len(outputs) == 0 {
@@ -373,7 +373,7 @@ func latest(state *publish.State) *manifest.Success {
 	return outputs[len(outputs)-1].Success
 }
 
-// progressOf is how far a plan is with the tasks that have results.
+// progressOf is the progress of a plan whose tasks have these results, nil for none.
 func progressOf(p *manifest.Plan, results []*manifest.TaskResult) (now Progress) {
 	for i, t := range p.Tasks {
 		bytes := t.Bytes()
@@ -385,12 +385,12 @@ func progressOf(p *manifest.Plan, results []*manifest.TaskResult) (now Progress)
 	return now
 }
 
-// maxWork is how many files a name node takes in one directory, unless it is told
-// otherwise (dfs.namenode.fs-limits.max-directory-items).
+// maxWork is how many files a name node allows in one directory by default
+// (dfs.namenode.fs-limits.max-directory-items).
 const maxWork = 1 << 20
 
-// tooMany warns of more tasks than leave their work in one directory: each leaves a
-// part and a result.
+// tooMany warns of more tasks than can leave their work in one directory: each leaves at
+// least a part and a result.
 func tooMany(tasks int) []string {
 	if tasks <= maxWork/2 {
 		return nil
@@ -398,10 +398,9 @@ func tooMany(tasks int) []string {
 	return []string{fmt.Sprintf("%d tasks leave more files in one directory than the %d that a name node takes by default (dfs.namenode.fs-limits.max-directory-items): a larger --row-group-size makes fewer", tasks, maxWork)}
 }
 
-// mendable reports whether a person or time can mend what failed, so that a
-// rerun of the same request may succeed.
+// mendable reports whether a rerun of the same request may succeed after err.
 func mendable(ctx context.Context, err error) bool {
-	//guard: a run that was stopped would lose its work for what it died of
+	//guard: a run that was stopped would lose its work
 	if ctx.Err() != nil {
 		return true // the run was stopped, whatever its error says
 	}

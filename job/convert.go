@@ -17,7 +17,7 @@ import (
 // If damage was allowed and met, the output is published, and the outcome is returned with
 // an error that is failure.Losses. With Incremental, an earlier run's work on some of
 // the inputs is published first, as an increment of its own; if what follows fails, the
-// outcome has that increment, beside the error. Every error but that of a cancelled context
+// outcome with that increment is returned with the error. Every error but that of a cancelled context
 // and of a defect has a kind of package failure.
 func Convert(ctx context.Context, r Request) (*Outcome, error) {
 	c := newConversion(&r)
@@ -79,7 +79,7 @@ func (c *conversion) work(ctx context.Context, claim *publish.Claim) (more bool,
 	return c.more(), nil
 }
 
-// discard removes the work of the plan after err, unless a rerun can use it.
+// discard removes the work of the plan after err, unless a rerun can use it, and returns err.
 func (c *conversion) discard(ctx context.Context, claim *publish.Claim, err error) error {
 	useful := mendable(ctx, err) && (c.before.anyDone() || !c.madeDir)
 	if err == nil || c.dir == "" || useful {

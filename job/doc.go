@@ -6,6 +6,6 @@
 //	Commit    lock the destination → check the work of all tasks → publish
 //	Submit    plan → a RemoteRunner runs the tasks that are left → what Commit does
 //
-// The steps are those of one conversion, whoever asks for them, and tasks leave their
-// work in one place: so each goes on with what another left.
+// All of them leave unfinished work in the same directory of the destination, and each
+// goes on with that of the others.
 package job

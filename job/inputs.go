@@ -45,17 +45,8 @@ func KeepAnswers(ctx context.Context, r Request, survey *plan.Survey) []string {
 	return out.Warnings
 }
 
-// compare finds out which inputs of a survey are those of the output that the destination
-// holds.
-func compare(ctx context.Context, survey *plan.Survey, state *publish.State) error {
-	if survey == nil || state.Success == nil {
-		return nil
-	}
-	return survey.Compare(ctx, state.Success.Request.Inputs)
-}
-
-// comparePlan is compare of the inputs of a plan. What is gone, or changed its length, is
-// not read.
+// comparePlan reads the inputs of a plan that may be those of the output that the destination
+// holds, if nothing else decides. One that is gone, or has another length, is not read.
 func (o *Options) comparePlan(ctx context.Context, p *manifest.Plan, state *publish.State) error {
 	if state.Success == nil || p.Increment {
 		return nil
@@ -101,7 +92,7 @@ func (o *Options) checkInputs(ctx context.Context, p *manifest.Plan, results []*
 	}
 	known := publish.Inputs(state.Outputs())
 	for i := range found {
-		//guard: rows would be there twice that were to be left out
+		//guard: would publish rows twice that were to be left out
 		if m := known.Find(&found[i], "", true); m.Relation == manifest.SameContent {
 			return failure.New(failure.Foreign, "input %s has the same content as %s, which was committed after plan %s was made; make the plan again", found[i].Path, m.Path, p.ID)
 		}
@@ -109,8 +100,8 @@ func (o *Options) checkInputs(ctx context.Context, p *manifest.Plan, results []*
 	return nil
 }
 
-// countCopies counts the inputs of an output that have the content of another one, of
-// it or of those that it is beside, and warns of them.
+// countCopies counts the inputs of an output that have the content of another input, of the
+// same output or of one in beside, and warns of them.
 func (o *Outcome) countCopies(m *manifest.Success, beside []publish.Committed) {
 	if !m.Increment {
 		beside = nil // they are replaced

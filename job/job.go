@@ -24,7 +24,7 @@ import (
 type Options struct {
 	// Formats are the formats that outputs can be of.
 	Formats format.Registry
-	// Overwrite allows to replace an earlier output of rowtocol.
+	// Overwrite allows replacing an earlier output of rowtocol.
 	Overwrite bool
 	// Workers is the number of goroutines that work at the same time; 0 is
 	// GOMAXPROCS.
@@ -77,8 +77,8 @@ func (o *Options) sink(p *manifest.Plan) (task.Sink, error) {
 	return index.Of(p, o.memory().Size())
 }
 
-// ifSameSink returns a result, or nil if it was left with another sink than the options
-// say: then its task counts as not done.
+// ifSameSink returns a result, or nil if its task had another sink: then the task counts as
+// not done.
 func ifSameSink(sink task.Sink, res *manifest.TaskResult) *manifest.TaskResult {
 	name := ""
 	if sink != nil {
@@ -114,8 +114,8 @@ type Request struct {
 	// Schema is the JSON of a reader's Avro schema, to which the rows of inputs
 	// with other schemas are resolved; empty if all inputs must have one.
 	Schema string
-	// Incremental converts the inputs that the destination does not have yet, as a
-	// increment beside its output and its other increments.
+	// Incremental converts the inputs that the destination does not have yet, as an
+	// increment.
 	Incremental bool
 	// Filter leaves out some of what Inputs name. If it leaves nothing, that is
 	// failure.Input, but with Incremental nothing to do yet.
@@ -127,8 +127,7 @@ type Request struct {
 	// resumed, and with Overwrite also where the output is there.
 	Restart bool
 
-	// partition is the name of the partition that this is of, and taken are the inputs
-	// of all.
+	// partition is the name of the partition, and taken are the inputs of all partitions.
 	partition string
 	taken     *plan.Taken
 
@@ -181,16 +180,14 @@ type Outcome struct {
 	Skipped []input.Skipped
 }
 
-// nothing says that there was nothing to do, unless something was published before
-// there was nothing more.
+// nothing notes that there was nothing to do, unless something was published before.
 func (o *Outcome) nothing(m *manifest.Success) {
 	if len(o.Published) == 0 {
 		o.Nothing, o.Manifest = true, m
 	}
 }
 
-// Outputs are those that an outcome is about: what was published or, if that is
-// nothing, what the destination held already.
+// Outputs are what was published or, if nothing was, what the destination held already.
 func (o *Outcome) Outputs() []*manifest.Success {
 	if o.Nothing && o.Manifest != nil {
 		return []*manifest.Success{o.Manifest}
@@ -198,9 +195,28 @@ func (o *Outcome) Outputs() []*manifest.Success {
 	return o.Published
 }
 
-// losses is the error of an outcome that lacks some of its input.
+// losses is failure.Losses if the outputs lack some of their input.
 func (o *Outcome) losses() error {
-	return losses(o.Outputs())
+	var lost []manifest.Loss
+	for _, m := range o.Outputs() {
+		lost = append(lost, m.Losses...)
+	}
+	if len(lost) == 0 {
+		return nil
+	}
+	rows, known := manifest.LostRows(lost)
+	atLeast := "at least "
+	if known {
+		atLeast = ""
+	}
+	text, ending := "%d damaged ranges of the input, with %s%d row%s, are not in the output", "s"
+	if len(lost) == 1 {
+		text = "%d damaged range of the input, with %s%d row%s, is not in the output"
+	}
+	if rows == 1 {
+		ending = ""
+	}
+	return failure.New(failure.Losses, text, len(lost), atLeast, rows, ending)
 }
 
 // warn adds warnings, each once.
@@ -236,28 +252,4 @@ func (o *Outcome) publish(ctx context.Context, c *publish.Claim, p *manifest.Pla
 		o.Warnings = append(o.Warnings, fmt.Sprintf("values changed: %v", n))
 	}
 	return nil
-}
-
-// losses is the error of outputs that lack some of their input.
-func losses(outputs []*manifest.Success) error {
-	var lost []manifest.Loss
-	for _, m := range outputs {
-		lost = append(lost, m.Losses...)
-	}
-	if len(lost) == 0 {
-		return nil
-	}
-	rows, known := manifest.LostRows(lost)
-	atLeast := "at least "
-	if known {
-		atLeast = ""
-	}
-	text, ending := "%d damaged ranges of the input, with %s%d row%s, are not in the output", "s"
-	if len(lost) == 1 {
-		text = "%d damaged range of the input, with %s%d row%s, is not in the output"
-	}
-	if rows == 1 {
-		ending = ""
-	}
-	return failure.New(failure.Losses, text, len(lost), atLeast, rows, ending)
 }

@@ -142,9 +142,9 @@ func (p *Partitions) failure(name string) error {
 	}
 }
 
-// requestFor looks at the destination of a partition, and decides how that is converted: as
-// an output where there is none, and as an increment beside it else. first is whether the
-// destination holds nothing yet.
+// requestFor looks at the destination of a partition and decides how to convert it: into an
+// output if there is none, else into an increment. first is whether the destination holds
+// nothing yet.
 func (p *Partitions) requestFor(ctx context.Context, name string) (r Request, first bool, err error) {
 	if err := p.failure(name); err != nil {
 		return r, false, err
@@ -217,9 +217,8 @@ func (p *Partitions) Preview(ctx context.Context, name string) (what string, sur
 // below is a path below a location.
 func below(location, name string) string { return strings.TrimRight(location, "/") + "/" + name }
 
-// finished reports whether the destination holds what is asked for, and nothing
-// beside it. Of a partition that is converted again only if need be, that is what
-// its inputs and its readers decide.
+// finished reports whether the destination holds what is asked for, and nothing else. With
+// keep, only the inputs and what readers see of format and schema count.
 func (r *Request) finished(state *publish.State, now *manifest.Request) bool {
 	//guard: an output with a damaged file could not be made again
 	if r.Anew() {
@@ -271,19 +270,12 @@ func (r *Request) covers(outputs []publish.Committed, now *manifest.Request) err
 // claimTries is how often parents are made that other processes remove again.
 const claimTries = 3
 
-// claim claims a destination, whose parents it makes if it may.
-func (r *Request) claim(ctx context.Context, dest *publish.Destination) (claim *publish.Claim, held context.Context, made *parents, err error) {
-	made, err = r.withParents(ctx, func() (err error) {
-		claim, held, err = dest.Claim(ctx)
-		return err
-	})
-	return claim, held, made, err
-}
-
-// withParents does what makes a destination, once it has made the parents if it may.
-func (r *Request) withParents(ctx context.Context, do func() error) (made *parents, err error) {
+// withParents calls do, which makes the destination, after it has made the parents if it may.
+func (c *conversion) withParents(ctx context.Context, do func() error) error {
 	for try := 1; ; try++ {
-		if made, err = r.makeParents(ctx); err == nil {
+		made, err := c.makeParents(ctx)
+		c.parents = append(c.parents, made)
+		if err == nil {
 			err = do()
 		}
 		//guard: a destination would be refused whose parent another process just removed
@@ -292,7 +284,7 @@ func (r *Request) withParents(ctx context.Context, do func() error) (made *paren
 				continue
 			}
 		}
-		return made, err
+		return err
 	}
 }
 

@@ -8,10 +8,10 @@ import (
 	"github.com/rowtocol/rowtocol/job/task"
 )
 
-// Submit is Convert of partitions, by their names, whose tasks run elsewhere, those of
-// all partitions at once: see the function Submit. A partition that fails does not stop
-// the others. each is told what came of every one as soon as that is known, by one
-// goroutine at a time.
+// Submit is Convert of partitions, by their names, with the tasks of all of them on other
+// machines at once: see the function Submit. A partition that fails does not stop the
+// others. each is called for every partition as soon as it has ended, from one goroutine at
+// a time.
 func (p *Partitions) Submit(ctx context.Context, names []string, runner RemoteRunner, each func(name string, out *Outcome, err error)) {
 	all := make([]*submission, len(names))
 	for i, name := range names {
@@ -24,9 +24,8 @@ func (p *Partitions) Submit(ctx context.Context, names []string, runner RemoteRu
 // failed.
 var errSpared = errors.New("tasks of another plan failed")
 
-// submitAll carries submissions out in rounds, until nothing is left of them: it
-// prepares all, runs the tasks of all at once, and publishes what is done. The next
-// round has those of which there is more to do.
+// submitAll carries submissions out in rounds. A round prepares all, runs the tasks of all at
+// once, and publishes what is done. Those with more to do go to the next round.
 func submitAll(ctx context.Context, all []*submission, runner RemoteRunner, report func(Progress), each func(*submission, *Outcome, error)) {
 	end := func(s *submission, err error) {
 		out, err := s.end(ctx, err)
@@ -64,8 +63,8 @@ func submitAll(ctx context.Context, all []*submission, runner RemoteRunner, repo
 	}
 }
 
-// runRemotely runs the tasks that are left of submissions, and returns those that
-// failed.
+// runRemotely runs the tasks that are left of submissions, and returns the errors of those
+// that failed.
 func runRemotely(ctx context.Context, all []*submission, runner RemoteRunner, report func(Progress)) map[*submission]error {
 	var batches []task.Batch
 	var before Progress

@@ -14,33 +14,31 @@ import (
 
 // RemoteRunner runs tasks on other machines.
 type RemoteRunner interface {
-	// Run runs the tasks of batches, whose plans differ, and tells progress of what
-	// they did, by one goroutine at a time. A task may run twice, also after Run has
-	// returned. nil is no promise that all tasks are done: the results that they leave
-	// tell. An error that is or joins a *task.Failure is of the plans that are named, and
-	// another one of all. After task.ErrDetached the tasks run on.
+	// Run runs the tasks of batches, whose plans differ. It calls progress from one
+	// goroutine at a time. A task may run twice, also after Run has returned. A nil error
+	// does not promise that all tasks are done: only the results that they leave do. An
+	// error that is or joins a *task.Failure concerns the plans that it names, any other
+	// concerns all. After task.ErrDetached the tasks run on.
 	Run(ctx context.Context, batches []task.Batch, progress func(task.Progress)) error
 }
 
-// Submit does what Convert does, but its tasks run elsewhere, and no lock is held
-// meanwhile. They leave their work where Commit finds it: also after an error, so that a
-// rerun of the same request has only those run that are left. The inputs and the
-// destination must be where other machines find them. After task.ErrDetached the outcome
-// has the plan.
+// Submit does what Convert does, but runs the tasks on other machines, and holds no lock
+// meanwhile. They leave their work where Commit finds it, also after an error, so that a
+// rerun of the same request runs only the tasks that are left. Other machines must reach
+// the inputs and the destination. After task.ErrDetached the outcome has the plan.
 func Submit(ctx context.Context, r Request, runner RemoteRunner) (out *Outcome, err error) {
 	s := newSubmission("", func(context.Context) (Request, bool, error) { return r, false, nil })
 	submitAll(ctx, []*submission{s}, runner, r.Progress, func(_ *submission, o *Outcome, failed error) { out, err = o, failed })
 	return out, err
 }
 
-// submission is a conversion whose tasks run elsewhere. It takes the destination's lock to
-// let others' outputs come to their end, and to commit.
+// submission is a conversion whose tasks run on other machines. It takes the destination's
+// lock only to complete the outputs of dead holders, and to commit.
 type submission struct {
-	*conversion        // nil until it is known what to convert
-	name        string // of the partition; empty if it is of none
-	// request says what to convert, once it is to be. first is whether it would be the
-	// first output of a partition: if another process makes one meanwhile, the request is
-	// another.
+	*conversion        // nil until begin
+	name        string // of the partition; empty without one
+	// request returns what to convert. first is whether it would be the first output of a
+	// partition: if another process makes one meanwhile, the request changes.
 	request func(context.Context) (r Request, first bool, err error)
 	first   bool
 	batch   *task.Batch // nil if no task is left to run
@@ -50,7 +48,7 @@ func newSubmission(partition string, request func(context.Context) (Request, boo
 	return &submission{name: partition, request: request}
 }
 
-// begin finds out what is asked for, unless it did.
+// begin makes the conversion, unless it is made already and the request cannot change.
 func (s *submission) begin(ctx context.Context) error {
 	if s.conversion != nil && !s.first {
 		return nil
@@ -72,8 +70,8 @@ func (s *submission) begin(ctx context.Context) error {
 	return nil
 }
 
-// Reachable is failure.Usage if other machines would not find the destination or an
-// input. It asks no server.
+// Reachable is failure.Usage if the destination or an input is on this machine, where
+// others cannot reach it. It asks no server.
 func Reachable(resolve input.Resolve, dest string, inputs []string) error {
 	for _, location := range append([]string{dest}, inputs...) {
 		at, err := input.Locate(resolve, location)
@@ -127,7 +125,7 @@ func (s *submission) prepare(ctx context.Context) (done bool, err error) {
 	return false, nil
 }
 
-// publish commits the work of all tasks. more is whether there are inputs left then.
+// publish commits the work of all tasks. more is whether inputs are left.
 func (s *submission) publish(ctx context.Context) (more bool, err error) {
 	if err := s.commit(ctx); err != nil {
 		return false, err
@@ -135,7 +133,7 @@ func (s *submission) publish(ctx context.Context) (more bool, err error) {
 	return s.more(), nil
 }
 
-// checkCommit is failure.Foreign if what the plan makes must not come to the destination.
+// checkCommit is failure.Foreign if the plan's output must not be published.
 func (s *submission) checkCommit(state *publish.State) error {
 	if err := s.checkPlan(state, s.plan); err != nil || s.plan.Increment {
 		return err
@@ -143,8 +141,8 @@ func (s *submission) checkCommit(state *publish.State) error {
 	return s.checkReplaceable(state, &s.plan.Request)
 }
 
-// overtaken reports whether what failed would be another thing to do now, because
-// another process changed what the destination holds.
+// overtaken reports whether another process changed the destination, so that the
+// submission that failed with err has to begin again.
 func (s *submission) overtaken(ctx context.Context, err error) bool {
 	if !errors.Is(err, failure.Foreign) || s.conversion == nil {
 		return false
@@ -179,7 +177,7 @@ func (s *submission) committed(state *publish.State) (*manifest.Success, bool) {
 	return state.Success, s.finished(state, &s.plan.Request)
 }
 
-// end is what a submission came to.
+// end returns the outcome of a submission that ended with err.
 func (s *submission) end(ctx context.Context, err error) (*Outcome, error) {
 	switch {
 	case s.conversion == nil:

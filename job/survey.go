@@ -15,9 +15,9 @@ import (
 	"github.com/rowtocol/rowtocol/job/publish"
 )
 
-// Survey looks at the destination of a conversion, and then surveys its inputs: those
-// that are committed meanwhile are among them. With Incremental the survey is of the
-// inputs that the destination does not have.
+// Survey reads the state of a conversion's destination and then surveys its inputs; with
+// Incremental, only those that the destination does not have. The order matters: an input
+// that is committed in between is surveyed again, never missed.
 func Survey(ctx context.Context, r Request) (*plan.Survey, *publish.State, error) {
 	state, _, err := r.readState(ctx)
 	if err != nil {
@@ -29,7 +29,7 @@ func Survey(ctx context.Context, r Request) (*plan.Survey, *publish.State, error
 
 // readState reads what the destination of a conversion holds.
 func (r *Request) readState(ctx context.Context) (*publish.State, *publish.Destination, error) {
-	//guard: an increment would replace nothing, and who asked for that would think it did
+	//guard: would add an increment where the user asked for a replacement
 	if r.Incremental && r.Overwrite {
 		return nil, nil, failure.New(failure.Usage, "an incremental conversion replaces nothing: leave out --overwrite, or --incremental")
 	}
@@ -57,7 +57,10 @@ func (r *Request) survey(ctx context.Context, state *publish.State) (*plan.Surve
 	if err != nil {
 		return nil, err
 	}
-	return survey, compare(ctx, survey, state)
+	if state.Success == nil {
+		return survey, nil
+	}
+	return survey, survey.Compare(ctx, state.Success.Request.Inputs)
 }
 
 // surveyNew surveys the inputs that the destination does not have.
@@ -81,9 +84,9 @@ func (r *Request) surveyNew(ctx context.Context, request plan.Request, state *pu
 	return survey, err
 }
 
-// checkCompatible is failure.Foreign if an increment would be of another format, of another schema,
-// or treat recursion otherwise than what the destination holds. It returns the
-// schema that the rows of the increment are resolved to; empty if the inputs decide.
+// checkCompatible is failure.Foreign if an increment would differ from what the destination
+// holds in format, schema or treatment of recursion. It returns the schema that the rows of
+// the increment are resolved to; empty if the inputs decide.
 func checkCompatible(dest string, outputs []publish.Committed, o *manifest.Options, schema string) (string, error) {
 	differs := func(what string) error {
 		return failure.New(failure.Foreign, "destination %s holds an output of another %s, and all its increments have one; choose another destination, or --overwrite without --incremental", dest, what)
@@ -98,7 +101,7 @@ func checkCompatible(dest string, outputs []publish.Committed, o *manifest.Optio
 		case s.Request.Options.RecursiveBytes != o.RecursiveBytes:
 			return "", differs("kind of recursive columns")
 		case s.Schema == "":
-			continue // it is of no input
+			continue // it has no inputs
 		//guard: readers would find two schemas in one destination
 		case schema != "" && !sameSchema(s.Schema, schema):
 			return "", differs("schema")
@@ -108,8 +111,8 @@ func checkCompatible(dest string, outputs []publish.Committed, o *manifest.Optio
 	return schema, nil
 }
 
-// sameSchema reports whether two texts are of one schema. One that is none is
-// another; who uses it says why.
+// sameSchema reports whether two texts are of one schema. Text that does not parse is the
+// same as no other; its user reports why.
 func sameSchema(a, b string) bool {
 	if a == b {
 		return true

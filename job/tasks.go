@@ -13,13 +13,13 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// listShare is the share of a plan's tasks from which on one listing of the directory of
-// all tasks' work is cheaper than a few calls for each of them.
+// listShare says when to list the directory of all tasks' work: for at least one task in so
+// many of the plan's, that is cheaper than a few calls for each.
 const listShare = 8
 
 // RunTasks runs tasks of a plan, by their numbers, and leaves their files and
 // results where Commit finds them. A task that is done already is not run again;
-// done is how many of them were. Of a plan whose output is there, whole, all tasks
+// done is how many of them were. If the output of the plan is there and whole, all tasks
 // are done, and there are no results. It takes no lock: the same tasks may run twice, and at
 // once.
 func RunTasks(ctx context.Context, p *manifest.Plan, o Options, numbers []int) (results []*manifest.TaskResult, done int, err error) {
@@ -84,9 +84,9 @@ func runTasks(ctx context.Context, p *manifest.Plan, o Options, numbers []int) (
 	return results, len(numbers) - len(left), err
 }
 
-// finishedTasks returns the results that tasks, by their numbers, left in a
-// directory; nil for a task that is to be run, because it left none, or none that
-// is sound, or is not the plan's, or was made with another sink or of other bytes.
+// finishedTasks returns the results that tasks, by their numbers, left in a directory; nil
+// for a task that must be run: it left no sound result, had another sink or read other
+// bytes, or is not the plan's.
 func finishedTasks(ctx context.Context, p *manifest.Plan, resolve input.Resolve, numbers []int, sink task.Sink, st store.Store, dir string) (found checked, err error) {
 	work := task.WorkIn(p, st, dir)
 	if len(numbers)*listShare >= len(p.Tasks) {
