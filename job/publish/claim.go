@@ -19,11 +19,10 @@ type Claim struct {
 	*Destination
 	id    string
 	dir   string // DEST/.rowtocol/<id>; empty without one
-	made  bool   // the destination is this claim's work
+	made  bool   // this claim made the destination
 	found contents
 	state *State
-	// inherits is set once there may be something in dir that was another's, until all
-	// of that is settled.
+	// inherits is set while dir may hold what was another holder's and is not settled.
 	inherits bool
 	// completed are the outputs that the claim published for processes that died.
 	completed []string
@@ -35,7 +34,7 @@ type Claim struct {
 	last int // number that a name was made with
 }
 
-// Claim takes the lock, from a holder that must be dead if need be, moves away
+// Claim takes the lock, if need be from a holder that must be dead, moves away
 // what other holders had, completes an output that was being published, and
 // moves out what is not part of the output. The context that it returns ends
 // when the claim is lost. A holder that lives is failure.Locked.
@@ -45,7 +44,7 @@ func (d *Destination) Claim(ctx context.Context) (*Claim, context.Context, error
 	return d.claim(ctx, true)
 }
 
-// Tidy clears up what dead holders left, unless the destination may be in use.
+// Tidy removes what dead holders left, unless the destination may be in use.
 func (d *Destination) Tidy(ctx context.Context) error {
 	c, held, err := d.claim(ctx, false)
 	if errors.Is(err, failure.Locked) {
@@ -136,7 +135,7 @@ func (c *Claim) join(ctx context.Context) error {
 			live.Store(c.id, true)
 			return nil
 		}
-		// Who was done may have removed the root, which was empty.
+		// A holder that ended may have removed the root when it was empty.
 		if !errors.Is(err, store.ErrNoParent) && !errors.Is(err, store.ErrNotExist) {
 			return c.wrap(err)
 		}
@@ -144,7 +143,8 @@ func (c *Claim) join(ctx context.Context) error {
 	return failure.New(failure.Locked, "%s: other runs come and go all the time", c.path)
 }
 
-// takeStock makes the destination what it is for the holder.
+// takeStock takes over what other holders left, completes or withdraws their outputs, and
+// reads the state of the destination.
 func (c *Claim) takeStock(ctx context.Context) error {
 	if err := c.fence(ctx); err != nil {
 		return c.wrap(err)
@@ -167,7 +167,7 @@ func (c *Claim) review(ctx context.Context) (err error) {
 	if c.state, err = c.Look(ctx); err != nil {
 		return err
 	}
-	//guard: a destination would be cleared of what is ours that is refused
+	//guard: would remove files from a destination that is refused
 	if len(c.state.foreign) > 0 || c.state.damage != "" {
 		return nil
 	}
@@ -197,7 +197,7 @@ func (c *Claim) fence(ctx context.Context) error {
 		case strings.HasPrefix(info.Name, trashPrefix):
 			err = c.st.RemoveAll(ctx, info.Path)
 		default:
-			//guard: an output that waits to be published would be removed by who cannot take stock
+			//guard: a claim that fails here would remove an output that waits to be published
 			c.inherits = true
 			//guard: a former holder's late calls would change the destination
 			err = c.move(ctx, info.Path, c.name(other))
@@ -219,9 +219,9 @@ func (c *Claim) move(ctx context.Context, from, to string) error {
 	return c.rename(ctx, from, to)
 }
 
-// moveOne is move of one of many files, by its number. A look at the lock before each
-// of them would be as much work again; it is to stop early, and one end of every rename
-// is gone once the claim is lost.
+// moveOne is move of one of many files, by its number. A look at the lock before each of
+// them would double the calls, and only serves to stop early: once the claim is lost, one
+// end of every rename is gone.
 func (c *Claim) moveOne(ctx context.Context, number int, from, to string) error {
 	if number%lockEvery == 0 {
 		return c.move(ctx, from, to)
@@ -264,9 +264,8 @@ func (c *Claim) removeEmpty(ctx context.Context) {
 	}
 }
 
-// Release gives the destination back. The claim's own directory stays as long as an
-// output waits to be published. An error is about leftovers, which the next holder
-// removes.
+// Release releases the lock and removes the claim's own directory, unless an output waits in
+// it to be published. An error is about leftovers, which the next holder removes.
 func (c *Claim) Release(ctx context.Context) error {
 	c.cancel(nil)
 	c.heart.Wait()

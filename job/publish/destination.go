@@ -47,11 +47,10 @@ func moversOf(st store.Store) int {
 	return movers
 }
 
-// lockEvery is of how many files that are moved one after another each first has a look
-// at the lock.
+// lockEvery is how many of many files are moved for one look at the lock.
 const lockEvery = 16
 
-// Destination is a directory that holds one output at a time, and increments beside it.
+// Destination is a directory that holds one output at a time, and its increments.
 type Destination struct {
 	st         store.Store
 	origin     string // of the location; empty on local disk
@@ -71,7 +70,7 @@ type Options struct {
 	// Movers is how many files are renamed at a time when an output changes; 0
 	// is 32, and 8 on local disk. With 1, calls to the store have one order.
 	Movers int
-	// Moved are trees of inputs that are somewhere else than when they were converted.
+	// Moved are trees of inputs that were moved after they were converted.
 	Moved []manifest.Move
 	// Now and Sleep are the clock by which a lock is watched; nil but in tests.
 	Now   func() time.Time
@@ -138,8 +137,8 @@ func (d *Destination) Staging(ctx context.Context, planID string) (dir string, m
 	}
 }
 
-// KeepPlan leaves a plan beside the work of its tasks, for those who look how far that
-// is, and for who goes on with it: see StagedPlan.
+// KeepPlan leaves a plan with the work of its tasks: status and the process that resumes it
+// read it with StagedPlan.
 func (d *Destination) KeepPlan(ctx context.Context, p *manifest.Plan) error {
 	file := path.Join(d.StagingPath(p.ID), manifest.PlanName)
 	if _, err := d.st.Stat(ctx, file); !errors.Is(err, store.ErrNotExist) {
@@ -162,7 +161,7 @@ func (d *Destination) checkStaging(ctx context.Context, dir string) error {
 	if err == nil && info.Link {
 		return failure.New(failure.Foreign, "%s is a link", dir)
 	}
-	//guard: what stands in the place of the directory would be a matter of storage
+	//guard: a file in the place of the directory would be a storage error, to be retried
 	if err == nil && !info.Dir {
 		return failure.New(failure.Foreign, "%s is no directory", dir)
 	}
@@ -192,7 +191,7 @@ func (d *Destination) makeWork(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	//guard: directories elsewhere, where a link leads, would be moved and removed
+	//guard: would move and remove directories that a link leads to
 	if info.Link || !info.Dir {
 		return failure.New(failure.Foreign, "destination %s holds what rowtocol did not write: %s", d.path, manifest.WorkName)
 	}
@@ -245,8 +244,8 @@ func (d *Destination) makeOwn(ctx context.Context) (name string, err error) {
 	return name, err
 }
 
-// remove removes a directory of ours, for good, under a name that nobody looks
-// at. That others moved it away is no error.
+// remove removes a directory or file of ours for good, under a name that nobody reads. It is
+// no error if others moved it away.
 func (d *Destination) remove(ctx context.Context, dir string) error {
 	trash := path.Join(d.root(), trashPrefix+manifest.NewID())
 	err := d.rename(ctx, dir, trash)

@@ -29,23 +29,23 @@
 // Several processes may believe that they hold a destination: one that was
 // stopped and wakes, or whose call lands minutes late. They do no harm, because
 // every change of a destination, but for _inputs, which no output depends on, is
-// a rename with one end in the directory of who makes it. Whoever gets the lock
+// a rename with one end in the directory of the process that makes it. Whoever gets the lock
 // first moves all other directories into its own. What a former holder still has
 // under way then fails, as one end of it is gone. So that this holds for calls
 // that land twice or late as well, no rename replaces anything, every name is
 // used once, and a holder's directory is made by one call whose answer is
 // certain, and never again.
 //
-// The lock only saves work: it is looked at before every change, so that a
-// former holder stops early. Clocks are never compared: who waits for a lock
-// watches the holder's directory, and takes over once nothing has changed in it
-// for as long as Times says by its own clock.
+// The lock only saves work: a holder reads it before each change, and before every 16th of
+// many renames, so that a former holder stops early. Clocks are never compared: a process
+// that waits for a lock watches the holder's directory, and takes over once nothing has
+// changed in it for as long as Times says, by its own clock.
 //
 // Tasks leave their work in the directory of their plan. They need no lock, and several
 // may run the same task: each attempt has names of its own, writes its result last, and
 // removes nothing but its own files, before its result. The directory leaves its place only
-// by a rename into the directory of a holder, who publishes or removes it; so it is passed
-// by when holders' directories are moved. Tasks that are late make it anew, to no avail.
+// by a rename into the directory of a holder, which publishes or removes it. It stays where
+// it is when other holders' directories are moved. Late tasks make it again, for nothing.
 //
 // Claim takes the lock, moves the others away, completes an output that was
 // being published, and moves out what is not part of the output, and the work of plans
@@ -69,15 +69,14 @@
 // renames there are two markers, of which the next holder moves the lower one out. An
 // output that replaces all has a higher number than the marker, which then goes as well.
 //
-// An increment names the output that it is beside, its base, or none. It counts only while
-// that is the destination's: so an output that replaces another replaces the increments
-// beside it as well, all at the moment at which its _SUCCESS appears. They are moved
-// out after that, and so are those of a number below the output's which a killed holder
-// left. Increments of another base for which that is not so, and parts without a _SUCCESS,
+// An increment names the output that it belongs to, its base, or none. It counts only while
+// that is the destination's: so an output that replaces another replaces its increments
+// as well, all at the moment at which its _SUCCESS appears. They are moved
+// out after that, by the next holder if need be: their numbers are below the output's. Increments of another base for which that is not so, and parts without a _SUCCESS,
 // lost their output: somebody deleted it, or brought back an older one. Only an output
 // that replaces all that is there removes them, as their inputs may be gone; until
-// then the destination counts as damaged. What an increment's directory holds never changes, and its name
-// is used once: a process reads each increment once.
+// then the destination counts as damaged. What an increment's directory holds never
+// changes, and its name is used once: a process reads each increment once.
 //
 // An output that replaces others names them, by their IDs: all that its destination held
 // when its inputs were looked for, also what waited to be published. Whoever publishes or
@@ -90,8 +89,7 @@
 // A part that is a directory is like a file: one rename brings all its files in,
 // or takes them out. Directories of copies are made before the files in them, and
 // so are those of an index.
-// Several renames are under way at a time: the lock is looked at before each of
-// them, and the first that fails ends the rest.
+// Several renames are under way at a time, and the first that fails ends the rest.
 //
 // The pending manifest is the commit point: whoever holds the destination next
 // completes it, and takes the work if that is still to be done. If a file is lost, or an

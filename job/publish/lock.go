@@ -79,7 +79,7 @@ func (c *Claim) acquire(ctx context.Context, wait bool) error {
 			if c.check(ctx) == nil {
 				return nil
 			}
-			c.dir = "" // who holds the lock moved it away, or the destination is gone
+			c.dir = "" // the holder moved it away, or the destination is gone
 		default:
 			return fmt.Errorf("lock %s: %w", c.path, err)
 		}
@@ -129,12 +129,12 @@ func (d *Destination) readLock(ctx context.Context) (*lockState, error) {
 	if errors.Is(err, store.ErrNotExist) {
 		return &lockState{free: true}, nil
 	}
-	//guard: a holder that lives would be thought dead for want of permission to look
+	//guard: would take a holder for dead whose directory it may not read
 	if err != nil && !store.Absent(err) {
 		return nil, err
 	}
 	s.signs += string(text)
-	//guard: a lock could lead to a directory elsewhere
+	//guard: a lock could lead out of the destination
 	if json.Unmarshal(text, &s.holder) != nil || !manifest.IsID(s.holder.ID) {
 		s.holder = holder{}
 		return s, nil
@@ -205,7 +205,7 @@ func (c *Claim) check(ctx context.Context) error {
 		return fmt.Errorf("lock %s: %w", c.path, err)
 	}
 	var h holder
-	_ = json.Unmarshal(text, &h) // what is no lock names nobody
+	_ = json.Unmarshal(text, &h) // a file that is no lock names nobody
 	//guard: a former holder would take another's lock for its own
 	if h.ID != c.id {
 		return failure.New(failure.Locked, "%s: the lock was taken over by %s", c.path, &h)

@@ -21,10 +21,9 @@ type source struct {
 }
 
 // Publish makes the work of a plan's tasks the output. The caller has checked that the
-// files hold what the results say; check must find out whether they still are, in
-// the directory that tasks cannot reach any more. If they are not, nothing is
-// published, and the work is where it was. made says how the output came about, and may
-// be nil.
+// files hold what the results say. check must check that again in the directory it is
+// given, which tasks cannot reach. If the files changed, nothing is published and the work
+// is put back. made says how the output came about, and may be nil.
 func (c *Claim) Publish(ctx context.Context, p *manifest.Plan, results []*manifest.TaskResult, made *manifest.Made, check func(ctx context.Context, dir string) ([]*manifest.TaskResult, error)) (*manifest.Success, error) {
 	s := manifest.NewSuccess(p, manifest.NewID(), results)
 	s.Sequence, s.Made = c.state.sequence+1, made
@@ -71,8 +70,7 @@ func (c *Claim) Publish(ctx context.Context, p *manifest.Plan, results []*manife
 	return s, nil
 }
 
-// withdrawUnwritten forgets an output of which the pending manifest was certainly not
-// written.
+// withdrawUnwritten forgets an output whose pending manifest was certainly not written.
 func (c *Claim) withdrawUnwritten(ctx context.Context, p *record) {
 	clean, cancel := store.Cleanup(ctx)
 	defer cancel()
@@ -81,8 +79,8 @@ func (c *Claim) withdrawUnwritten(ctx context.Context, p *record) {
 	}
 }
 
-// take moves the directory of a plan's work into the claim's own, unless it is there. The
-// work of a plan without tasks is nowhere.
+// take moves the directory of a plan's work into the claim's own, unless it is there. That
+// there is no work is no error here: the files are checked after it.
 func (c *Claim) take(ctx context.Context, planID string) (string, error) {
 	if dir := c.found.work(planID); dir != "" {
 		return dir, nil
@@ -99,10 +97,10 @@ func (c *Claim) take(ctx context.Context, planID string) (string, error) {
 	return dir, nil
 }
 
-// withdraw gives an output up that waits to be published: it puts the work of its plan
-// back, for tasks that are to be done again, and removes its manifest. If tasks made the
-// directory of the plan anew, the work is discarded. The order matters: work that no
-// pending manifest names is removed by the next holder.
+// withdraw gives up an output that waits to be published: it puts the work of its plan
+// back, so that it can be resumed, and removes its manifest. If tasks made the
+// directory of the plan again, the work is discarded. The order matters: the next holder
+// removes work that no pending manifest names.
 func (c *Claim) withdraw(ctx context.Context, p *record, dir string) error {
 	clean, cancel := store.Cleanup(ctx)
 	defer cancel()
@@ -121,8 +119,8 @@ func (c *Claim) withdraw(ctx context.Context, p *record, dir string) error {
 	return nil
 }
 
-// forget leaves the manifest of an output that does not wait any more to whoever removes
-// the claim's directory.
+// forget notes that an output does not wait any more. Its manifest goes with the claim's
+// directory.
 func (c *Claim) forget(p *record) {
 	c.found.pending = slices.DeleteFunc(c.found.pending, func(other *record) bool { return other == p })
 }
@@ -133,7 +131,7 @@ func (c *Claim) clearOutdated(ctx context.Context, published *record) error {
 	if len(c.state.staged) == 0 {
 		return nil
 	}
-	//guard: nothing is known of plans of increments for as long as an output waits
+	//guard: would keep outdated plans of increments, which are not judged while an output waits
 	if err := c.remove(ctx, published.path); err != nil {
 		return err
 	}
@@ -152,7 +150,7 @@ func (s *source) stage(res *manifest.TaskResult, id string) {
 	}
 }
 
-// of is where a file or directory of an output comes from; empty if that is unknown.
+// of is the path that a file or directory of an output comes from; empty if unknown.
 func (s *source) of(e manifest.Entry) string {
 	if name := s.names[e.Name]; name != "" {
 		return path.Join(s.dir, name)
@@ -172,7 +170,7 @@ func (c *Claim) checkStaged(ctx context.Context, from source, s *manifest.Succes
 		there[info.Name] = info
 	}
 	for _, name := range from.names {
-		//guard: a link to a file elsewhere would become part of the output
+		//guard: a link would become part of the output
 		if there[name].Link {
 			return failure.New(failure.Foreign, "%s is a link", path.Join(from.dir, name))
 		}
@@ -204,13 +202,13 @@ func (c *Claim) checkInside(ctx context.Context, dir string, part manifest.Entry
 	}
 	inside := part.Inside()
 	for _, info := range infos {
-		//guard: a link to a file elsewhere would become part of the output
+		//guard: a link would become part of the output
 		if info.Link {
 			return failure.New(failure.Foreign, "%s is a link", info.Path)
 		}
 		//guard: what no task made would become part of the output
 		if !inside[info.Name] {
-			return failure.New(failure.Foreign, "%s is of no task", info.Path)
+			return failure.New(failure.Foreign, "no task wrote %s", info.Path)
 		}
 	}
 	return nil
@@ -229,8 +227,8 @@ func (c *Claim) carryOut(ctx context.Context, from source, s *manifest.Success) 
 	return nil
 }
 
-// replace makes staged files the output, in the place of another and of the increments
-// beside that: these do not count any more once the new manifest is there.
+// replace makes staged files the output, in place of another and its increments: these do
+// not count any more once the new manifest is there.
 func (c *Claim) replace(ctx context.Context, from source, s *manifest.Success) error {
 	replaced, err := c.retire(ctx, s)
 	if err != nil {
@@ -296,9 +294,9 @@ func (c *Claim) retire(ctx context.Context, s *manifest.Success) (replaced []str
 	return replaced, nil
 }
 
-// bringAll moves staged files and directories to their places, beside each other:
-// none has to come before another, as readers wait for the manifest, and who
-// completes the output finds out which of them are there.
+// bringAll moves staged files and directories to their places, several at a time. Their order
+// does not matter: readers wait for the manifest, and a process that completes the output
+// finds out which of them are there.
 func (c *Claim) bringAll(ctx context.Context, from source, s *manifest.Success) error {
 	entries, place := s.Entries(), c.place(from, s)
 	made := map[string]bool{".": true}
@@ -335,9 +333,9 @@ func (c *Claim) arrived(ctx context.Context, e manifest.Entry, place string, err
 	return err
 }
 
-// replaceEmpty returns nil in place of err if a directory is in its place; what it
-// holds is looked at once all are. A rename that was cut short leaves an empty one
-// there: then the staged one still has to come.
+// replaceEmpty returns nil in place of err if a directory is in its place; the caller checks
+// its contents later. A rename that was cut short leaves an empty directory there: then the
+// staged one still has to come.
 func (c *Claim) replaceEmpty(ctx context.Context, staged, place string, err error) error {
 	infos, listErr := c.st.List(ctx, place)
 	if listErr != nil {

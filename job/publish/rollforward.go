@@ -19,7 +19,7 @@ import (
 const verifiers = 4
 
 // rollForward completes the outputs that former holders were publishing, in the
-// order in which they began, and gives those up of which a file is lost.
+// order in which they began, and gives up those that lost a file.
 func (c *Claim) rollForward(ctx context.Context) error {
 	waiting := slices.SortedFunc(slices.Values(c.found.pending), func(a, b *record) int {
 		return cmp.Compare(a.success.Sequence, b.success.Sequence)
@@ -72,13 +72,13 @@ func (c *Claim) rollOne(ctx context.Context, p *record) error {
 // takes reports whether an output that waits may still come to the destination.
 func (s *State) takes(m *manifest.Success) bool {
 	switch in, _ := s.heldOf(m.Request.Inputs); {
-	//guard: what was published after an output began that was restored would be replaced
+	//guard: would replace what was restored after the output was begun
 	case !m.Increment && len(s.unseenBy(m)) > 0:
 		return false
-	//guard: an increment would be published that counts for nobody
+	//guard: would publish an increment that does not count
 	case m.Increment && m.Base != s.ID():
 		return false
-	//guard: rows would be there twice, as an increment that was restored waits to be published
+	//guard: would publish rows again that an increment has which was restored meanwhile
 	case m.Increment && in != "":
 		return false
 	}
@@ -94,15 +94,15 @@ func (s *State) passed(m *manifest.Success) bool {
 	return slices.ContainsFunc(s.Increments, func(r Committed) bool { return r.Name == name })
 }
 
-// giveUp withdraws an output that a former holder was publishing. What came to its place
-// is moved out first, as long as somebody knows whose it is.
+// giveUp withdraws an output that a former holder was publishing. It first moves out what is
+// in its place already: later nobody knows whose it is.
 func (c *Claim) giveUp(ctx context.Context, p *record, work string) error {
 	if !p.success.Increment {
 		var parts []string
 		for i := range p.success.Parts {
 			parts = append(parts, p.success.Parts[i].Entry().Name)
 		}
-		//guard: parts would stay that nobody knows, and the destination be refused
+		//guard: parts of no output would stay, and the destination would be refused
 		if err := c.clearOut(ctx, &State{debris: parts}); err != nil {
 			return err
 		}
@@ -110,9 +110,9 @@ func (c *Claim) giveUp(ctx context.Context, p *record, work string) error {
 	return c.withdraw(ctx, p, work)
 }
 
-// reinstate puts the manifest back of the latest output whose files are all in
-// their places, if there is none: the output that was to replace it was given up. One
-// that others put there has to go first.
+// reinstate puts back the manifest of the latest retired output whose files are all in
+// their places, if there is no manifest: the output that was to replace it was given up. A
+// manifest that others put there is refused.
 func (c *Claim) reinstate(ctx context.Context) error {
 	if len(c.found.retired) == 0 {
 		return nil
@@ -205,12 +205,12 @@ func (c *Claim) sound(ctx context.Context, place string, e manifest.Entry) (bool
 	for _, f := range e.Files {
 		name := place + strings.TrimPrefix(f.Name, e.Name)
 		info, err := c.st.Stat(ctx, name)
-		//guard: an output would be completed, and found changed, with what is elsewhere
+		//guard: would complete an output with a link
 		if err == nil && info.Link {
 			return false, nil
 		}
 		size, crc, err := store.Sum(ctx, c.st, name, f.Bytes)
-		//guard: an output would be given up for want of permission to look
+		//guard: would give an output up because it may not read a file
 		if err != nil && !store.Absent(err) {
 			return false, err
 		}

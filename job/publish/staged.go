@@ -10,11 +10,11 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// StagedPlans are the IDs of the plans of which the destination holds work, those first
-// whose work changed last.
+// StagedPlans are the IDs of the plans that have work in the destination, the one whose work
+// changed last first.
 func (d *Destination) StagedPlans(ctx context.Context) (ids []string, err error) {
 	root, err := d.entry(ctx, manifest.WorkName)
-	//guard: directories elsewhere, where a link leads, would be looked at
+	//guard: would read directories that a link leads to
 	if errors.Is(err, store.ErrNotExist) || err == nil && root.Link {
 		return nil, nil
 	}

@@ -216,7 +216,7 @@ func (s *State) compareEntry(info store.Info, e manifest.Entry) (inside bool) {
 	switch {
 	case !e.Dir:
 		s.compare(e.Name, info, e.Files[0])
-	//guard: what is elsewhere would be taken for the output's
+	//guard: would take what a link leads to for the output's
 	case info.Link:
 		s.damage = e.Name + " is a link"
 	//guard: a destination could not be looked at that has a file in the place of a directory
@@ -372,7 +372,7 @@ func (s *State) allowNext() error {
 	if err := s.refuseForeign(); err != nil {
 		return err
 	}
-	//guard: all work would be done before the output is refused for want of a number
+	//guard: would refuse the output, as no number is left, only after all work is done
 	if s.sequence >= manifest.MaxSequence {
 		return failure.New(failure.Foreign, "destination %s has no number left for another output: it gave the last one, %d; choose another destination", s.path, s.sequence)
 	}

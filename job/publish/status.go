@@ -170,7 +170,7 @@ func (d *Destination) survey(ctx context.Context, lock *Lock) (*Status, error) {
 		}
 	}
 	root, err := d.entry(ctx, manifest.WorkName)
-	//guard: directories elsewhere, where a link leads, would be told of as ours
+	//guard: would report directories that a link leads to
 	if errors.Is(err, store.ErrNotExist) || err == nil && root.Link {
 		return s, nil
 	}
@@ -288,7 +288,7 @@ func (d *Destination) leftover(ctx context.Context, name, what string) (Leftover
 func (d *Destination) measure(ctx context.Context, l *Leftover, info store.Info, without map[string]bool) error {
 	l.names++
 	var infos []store.Info
-	//guard: what is elsewhere would be added up
+	//guard: would add up what a link leads to
 	if info.Dir && !info.Link {
 		var err error
 		if infos, err = d.list(ctx, info.Path); err != nil {
@@ -349,7 +349,7 @@ func (d *Destination) work(ctx context.Context, dir, planID string) (Work, error
 		if !ok || infos[i].Link {
 			return nil
 		}
-		// What is behind the last task is the result of the step after all of them.
+		// The number after the last task's is that of the last step's result.
 		if w.Plan != nil && (number < 0 || number >= len(w.Plan.Tasks)) {
 			return nil
 		}
@@ -375,8 +375,8 @@ func (d *Destination) work(ctx context.Context, dir, planID string) (Work, error
 	return w, err
 }
 
-// Leftovers are what Clean removes once it is old enough. An output that waits to be
-// published is none, nor is what a holder has that may live.
+// Leftovers are what Clean removes once it is old enough: not an output that waits to be
+// published, nor what a holder has that may live.
 func (s *Status) Leftovers() (all []Leftover) {
 	for _, w := range s.Unfinished {
 		if !w.Held && w.Output == "" {

@@ -13,16 +13,16 @@ type Tree struct {
 	// Partitions are the deepest of them, and those that hold anything of ours, sorted
 	// by path.
 	Partitions []store.Location
-	// Beside are names of other things beside directories with keys, relative to the
-	// tree. Hidden ones are not among them.
+	// Beside are the names of whatever else lies next to directories with keys, relative to
+	// the tree, but for hidden ones.
 	Beside []string
 }
 
 // maxKeys bounds the levels of a tree.
 const maxKeys = 64
 
-// FindTree looks for partitions below a directory; nil if it is none of partitions,
-// but a destination or anything else. Links are not followed.
+// FindTree looks for partitions below a directory. It returns nil if the directory holds none,
+// such as a destination. Links are not followed.
 func FindTree(ctx context.Context, at store.Location) (*Tree, error) {
 	var t *Tree
 	w := manifest.Walker{Store: at.Store,
