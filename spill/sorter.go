@@ -19,13 +19,13 @@ import (
 //	| bytes of the key: 4 | bytes of the value: 4 | key | value |
 type Sorter struct {
 	take    func(n int) ([]byte, error) // memory for a value that its run's window cannot hold
-	give    func([]byte)
+	release func([]byte)
 	folder  *Folder
 	options Options
 	spill   *Spill // of one column; nil before the first sorted run
 	records []byte
 	order   []place
-	ascents []int // places where records that came in order begin, up to one more than mostAscents
+	ascents []int // offsets at which an ascending stretch begins, up to one more than mostAscents
 	longest int   // bytes of a record without its value
 	runs    []sortedRun
 	scratch []byte // for the front of a record
@@ -43,24 +43,24 @@ const (
 	placeSize  = 16
 	// leastWindow is the least of a sorted run that is read at a time.
 	leastWindow = 4 << 10
-	// mostAscents is how many ascents are merged rather than sorted.
+	// mostAscents is the most ascents that are merged; more are sorted.
 	mostAscents = 32
 	// checkRecords is the number of records between two looks at the context.
 	checkRecords = 1024
 )
 
-// NewSorter returns a sorter that takes so many bytes of memory, divided between records and
-// their order as fits records of a typical size. What it needs for one value at a time that
-// is larger than its share comes from take and goes back through give.
-func NewSorter(memory int64, typical int, take func(n int) ([]byte, error), give func([]byte)) *Sorter {
+// NewSorter returns a sorter that uses memory bytes, divided between records and their order
+// as suits records of a typical size. A value that is larger than its share is read into
+// memory from take, which goes back through release.
+func NewSorter(memory int64, typical int, take func(n int) ([]byte, error), release func([]byte)) *Sorter {
 	places := memory / int64(typical+recordHead+placeSize)
-	return &Sorter{take: take, give: give, records: make([]byte, 0, memory-places*placeSize), order: make([]place, 0, places)}
+	return &Sorter{take: take, release: release, records: make([]byte, 0, memory-places*placeSize), order: make([]place, 0, places)}
 }
 
-// Start begins with no records. Sorted runs go to a spill of the folder.
+// Start begins sorting with no records. Sorted runs go to a spill in the folder.
 func (s *Sorter) Start(f *Folder, o Options) { s.folder, s.options = f, o }
 
-// Add takes a record, which is not kept. After an error only Reset is of use.
+// Add copies a record. After an error only Reset may follow.
 func (s *Sorter) Add(key, value []byte) error {
 	front := recordHead + len(key)
 	//guard: no window would hold the key
@@ -120,8 +120,8 @@ func (s *Sorter) record(at int) (key, value []byte) {
 	return b[:k], b[k:]
 }
 
-// eachHeld calls visit with the records in memory, in order. If they came in few ascents, these
-// are merged, which is faster than sorting.
+// eachHeld calls visit with the records in memory, in order. Few ascents are merged, which is
+// faster than sorting.
 func (s *Sorter) eachHeld(ctx context.Context, visit func(key, value []byte) error) error {
 	if len(s.ascents) <= mostAscents {
 		runs := make([]sortedRun, len(s.ascents))
@@ -265,11 +265,11 @@ func merge(ctx context.Context, runs []sortedRun, visit func(key, value []byte) 
 	return nil
 }
 
-// Reset forgets all records, and gives back the spill and the memory that was taken. Start
+// Reset forgets all records, and releases the spill and the memory that was taken. Start
 // comes next.
 func (s *Sorter) Reset() (err error) {
 	if s.large != nil {
-		s.give(s.large)
+		s.release(s.large)
 	}
 	if s.spill != nil {
 		err = s.spill.Close()
@@ -279,13 +279,13 @@ func (s *Sorter) Reset() (err error) {
 	return err
 }
 
-// sortedRun is a sorted run, and the place in it.
+// sortedRun is a sorted run, and the position in it.
 type sortedRun struct {
 	sorter    *Sorter
 	number    int
-	next, end int64  // what is not read of the spill's column
-	window    []byte // what was read, of which at is the place of what comes next
-	at        int
+	next, end int64  // the range of the spill's column that is not read yet
+	window    []byte // what was read
+	at        int    // position in the window
 
 	prefix uint64
 	key    []byte
@@ -320,11 +320,11 @@ func (r *sortedRun) read() error {
 	return nil
 }
 
-// value reads the value of the record and passes it. Value and key are valid until the next
-// record is read.
+// value reads the value of the record and moves past it. Value and key are valid until the
+// next record is read.
 func (r *sortedRun) value() ([]byte, error) {
 	if held := len(r.key) + r.size; r.at+r.size > len(r.window) && held <= cap(r.window) {
-		r.at -= len(r.key) // it stays with the value
+		r.at -= len(r.key) // the key stays with the value
 		if err := r.have(held); err != nil {
 			return nil, err
 		}
@@ -338,17 +338,17 @@ func (r *sortedRun) value() ([]byte, error) {
 	return r.largeValue()
 }
 
-// largeValue is value for one that the window cannot hold.
+// largeValue is value for a value that the window cannot hold.
 func (r *sortedRun) largeValue() ([]byte, error) {
 	s := r.sorter
 	held := len(r.window) - r.at
-	//guard: a file that was changed would take any memory
+	//guard: a file that was changed could claim any amount of memory
 	if int64(r.size-held) > r.end-r.next {
 		return nil, io.ErrUnexpectedEOF
 	}
 	if cap(s.large) < r.size {
 		if s.large != nil {
-			s.give(s.large)
+			s.release(s.large)
 		}
 		var err error
 		if s.large, err = s.take(r.size); err != nil {
@@ -362,14 +362,14 @@ func (r *sortedRun) largeValue() ([]byte, error) {
 	return value, r.fill(value[held:])
 }
 
-// have reads until the window has so many bytes of what comes next.
+// have reads until the window holds the next n bytes.
 func (r *sortedRun) have(n int) error {
 	if len(r.window)-r.at >= n {
 		return nil
 	}
 	held := copy(r.window[:cap(r.window)], r.window[r.at:])
 	all := held + int(min(int64(cap(r.window)-held), r.end-r.next))
-	//guard: a file that was changed would be a crash
+	//guard: a file that was changed could cause a crash
 	if n > all {
 		return io.ErrUnexpectedEOF
 	}
@@ -384,10 +384,10 @@ func (r *sortedRun) fill(p []byte) error {
 	return err
 }
 
-// runHeap are sorted runs in an order in which the first one has the first record.
+// runHeap is a heap of sorted runs: the first run has the first record.
 type runHeap []*sortedRun
 
-// order orders runs that are not in the order of a heap.
+// order makes a heap of runs in any order.
 func (h runHeap) order() {
 	for i := len(h)/2 - 1; i >= 0; i-- {
 		h.down(i)
@@ -405,7 +405,7 @@ func (h *runHeap) advance(more bool) {
 	h.down(0)
 }
 
-// down moves the run at i after those that come before it.
+// down moves the run at i down to its place in the heap.
 func (h runHeap) down(i int) {
 	for {
 		first := i
