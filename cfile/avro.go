@@ -14,7 +14,7 @@ import (
 
 // avroValues makes values of a CFile of those of a column, as Avro encodes them: booleans
 // a byte each, int and long zig-zag varints, float and double little-endian, string and
-// bytes behind their lengths. Enums are ints, fixed values bytes.
+// bytes after their lengths. Enums are ints, fixed values bytes.
 type avroValues struct {
 	column *column.Column
 	typ    Type // of the file

@@ -25,7 +25,7 @@ func (e *blockEncoder) use(o *Options) {
 	e.o, e.physical, e.width = o, o.Type.Physical(), o.Type.Width()
 }
 
-// writtenBlocks are data blocks as they stand in a file, one behind the other.
+// writtenBlocks are data blocks as they stand in a file, one after the other.
 type writtenBlocks struct {
 	stored []byte
 	list   []writtenBlock
@@ -50,7 +50,7 @@ type writtenBlock struct {
 // coded is the numbers that a dictionary gave to values of Rows.
 type coded struct {
 	codes []byte // UINT32, of values from the first one on
-	// full says that the dictionary took no more behind these values: the block ends
+	// full says that the dictionary took no more after these values: the block ends
 	// there, and later ones hold strings.
 	full bool
 }
@@ -62,8 +62,8 @@ type span struct {
 }
 
 // append appends to b the blocks of rows of which the first has the number ordinal. They
-// end by Kudu's rules, as if rows came one by one, and behind the last row. With open, the
-// rows behind the last block that is full are left out. It returns the number of rows and
+// end by Kudu's rules, as if rows came one by one, and after the last row. With open, the
+// rows after the last block that is full are left out. It returns the number of rows and
 // of values that it appended. For a file with a dictionary, c has what that made of the
 // values; if it has numbers for them all, and there is no value index, r may go without
 // them. No value is longer than MaxValue.
@@ -227,7 +227,7 @@ func ones(b []byte) int {
 }
 
 // rowsOf is how many of the first rows have n values; valid has a 1 for each value and 0
-// for each null, and rows that are null and come behind these values are not among them.
+// for each null, and rows that are null and come after these values are not among them.
 func rowsOf(valid []byte, n int) int {
 	row := 0
 	for ; n > 8; row += 8 {

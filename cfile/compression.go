@@ -153,7 +153,7 @@ func splitStored(c Compression, version int, stored []byte) (payload []byte, siz
 	if version == 1 {
 		header += 4
 	}
-	//guard: sizes would be read from behind the block
+	//guard: sizes would be read from past the block
 	if len(stored) < header {
 		return nil, 0, damage.New(damage.Truncated, "", 0, "a compressed block has %d bytes, its header alone %d", len(stored), header)
 	}
@@ -242,7 +242,7 @@ func (z *inflater) append(dst, payload []byte, size int) ([]byte, error) {
 			return nil, err
 		}
 	}
-	// The checksum is behind the bytes.
+	// The checksum is after the bytes.
 	n, err := z.r.Read(z.extra[:])
 	if err != io.EOF {
 		return nil, cmp.Or(err, errSize)

@@ -24,7 +24,7 @@ func (r *Rows) Reset() {
 	r.Values.Reset()
 }
 
-// Cursor reads the rows of a file in order. Errors are *damage.Error, io.EOF behind the last
+// Cursor reads the rows of a file in order. Errors are *damage.Error, io.EOF after the last
 // row, or the file reader's; a cursor that failed keeps failing until it is moved by a seek.
 // A cursor keeps the blocks that it stands in and the index blocks on the way to them, and
 // reads none of them again.
@@ -39,7 +39,7 @@ type Cursor struct {
 	block  Pointer // that rows decodes; the zero Pointer before the first
 	raw    []byte
 	first  int64 // ordinal of its first row
-	inside bool  // the next row is in it, or behind its last one
+	inside bool  // the next row is in it, or after its last one
 
 	at      int64 // ordinal of the next row
 	err     error

@@ -59,7 +59,7 @@ const (
 	codeWidth       = 4 // bytes of a code of a dictionary
 )
 
-// atMost cuts behind limit values, if there are as many.
+// atMost cuts after limit values, if there are as many.
 func atMost(n, limit int) (values int, full bool) { return min(n, limit), n >= limit }
 
 func cutPlainBinary(offsets []uint32, first, n, blockSize int) (values int, full bool) {

@@ -127,7 +127,7 @@ const (
 	groupPadding = 3
 )
 
-// add adds a value of size bytes, the one with the number n, behind size bytes of data.
+// add adds a value of size bytes, the one with the number n, after size bytes of data.
 func (e *blockEstimate) add(n, data, size int) {
 	if n%4 == 0 {
 		*e++ // the tag of a group of offsets

@@ -21,7 +21,7 @@
 //
 // The magic is "kuducfl2", or "kuducfil" in version 1 of the container, and the same at both
 // ends. Blocks follow each other without gaps: data blocks, between them the index blocks
-// that were full, behind them the others, those of the positional index first, each index's
+// that were full, after them the others, those of the positional index first, each index's
 // root as its last, and a dictionary if there is one. The footer says where the roots and the
 // dictionary are; a pointer to a block counts its checksum in. Header and footer messages
 // have at most 64 KiB.
@@ -63,7 +63,7 @@
 //
 // The key of a block in the positional index is the ordinal of its first row, 4 bytes
 // big-endian. In the value index, which files may have whose values ascend, it is the first
-// value as AppendKey encodes it, cut behind the first byte in which it differs from the last
+// value as AppendKey encodes it, cut after the first byte in which it differs from the last
 // value of the block before; that of the first data block is cut to a byte. DeltaFiles have
 // whole keys. An index block goes by the key of its first entry. Blocks are written before
 // what points to them and in the order of the index: a pointer to anything else is damage,

@@ -33,7 +33,7 @@ type File struct {
 // readBlock reads stored data blocks at an offset. The blocks of the file end at end.
 type readBlock func(p []byte, off, end int64) (int, error)
 
-// Open reads and checks the header and the footer of the file of size bytes behind r; name
+// Open reads and checks the header and the footer of the file of size bytes in r; name
 // is for messages. Errors are *damage.Error, or wrap what r reported.
 func Open(r io.ReaderAt, size int64, name string) (*File, error) {
 	read := func(p []byte, off, _ int64) (int, error) { return r.ReadAt(p, off) }

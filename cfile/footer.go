@@ -56,7 +56,7 @@ type Pointer struct {
 	Size   int32
 }
 
-// end is the offset behind the block.
+// end is the offset after the block.
 func (p Pointer) end() int64 { return p.Offset + int64(p.Size) }
 
 // Feature bits of Footer.Incompatible. A reader refuses what it does not know.

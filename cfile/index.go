@@ -108,7 +108,7 @@ type indexRules struct {
 	from, to   int64  // entries point to blocks in this range of the file
 	least      int64  // bytes of a block
 	first      []byte // key of the entry that points to the block; nil for a root
-	below      []byte // key of the entry behind that one; nil for none
+	below      []byte // key of the entry after that one; nil for none
 }
 
 // parseIndex reads an index block. Offsets of damage are those in raw.
@@ -183,14 +183,14 @@ func (x *index) check(rules *indexRules) error {
 		end, last = p.end(), key
 		pos += n
 	}
-	//guard: bytes could be hidden behind the entries
+	//guard: bytes could be hidden after the entries
 	if pos != len(x.entries) {
-		return damage.New(damage.Trailing, "", int64(pos), "%d bytes behind the entries of an index block", len(x.entries)-pos)
+		return damage.New(damage.Trailing, "", int64(pos), "%d bytes after the entries of an index block", len(x.entries)-pos)
 	}
 	return nil
 }
 
-// checkKey checks the key of entry i behind the last one.
+// checkKey checks the key of entry i after the last one.
 func (r *indexRules) checkKey(i int, key, last []byte) *damage.Error {
 	//guard: a seek would end in another block than reading in order
 	if i == 0 && r.first != nil && !bytes.Equal(key, r.first) {

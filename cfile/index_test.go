@@ -90,7 +90,7 @@ func TestParseIndexRefuses(t *testing.T) {
 		"first place":           {indexBytes(one, []uint32{1}, trailer(1, 0), 4), rules, damage.Size, "is at 1, expected 0"},
 		"second place":          {indexBytes(append(bytes.Clone(one), two...), []uint32{0, 0}, trailer(2, 0), 4), rules, damage.Size, "entry 1 of an index block is at 0"},
 		"place beyond":          {indexBytes(one, []uint32{math.MaxUint32}, trailer(1, 0), 4), rules, damage.Size, "is at 4294967295"},
-		"bytes behind":          {indexBytes(append(bytes.Clone(one), 0), []uint32{0}, trailer(1, 0), 4), rules, damage.Trailing, "1 bytes behind"},
+		"bytes behind":          {indexBytes(append(bytes.Clone(one), 0), []uint32{0}, trailer(1, 0), 4), rules, damage.Trailing, "1 bytes after"},
 		"cut key":               {block(0, append(binary.AppendUvarint(nil, 200), one...)), rules, damage.Truncated, "cut"},
 		"endless key":           {block(0, append(bytes.Repeat([]byte{0xff}, 12), one...)), rules, damage.Truncated, "cut"},
 		"huge key":              {block(0, append(binary.AppendUvarint(nil, math.MaxUint64), one...)), rules, damage.Truncated, "cut"},

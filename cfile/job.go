@@ -25,7 +25,7 @@ type encodeJob struct {
 	// codes are the numbers that the dictionary has for the first values. Behind the
 	// last one it is full, or there are too many.
 	codes []byte
-	full  bool  // the dictionary is, behind this block
+	full  bool  // the dictionary is full after this block
 	words int   // its size then
 	text  int64 // bytes of all BINARY values
 	// The data blocks; Encode has given their bytes away.
@@ -305,7 +305,7 @@ func (s *scratch) encodeValues(j *encodeJob, dst []byte) ([]byte, error) {
 	}
 	//guard: values would be left out
 	if err == nil && len(p.data) > 0 {
-		err = fmt.Errorf("%d bytes behind the values of a block", len(p.data))
+		err = fmt.Errorf("%d bytes after the values of a block", len(p.data))
 	}
 	if err != nil {
 		return b.stored, err
@@ -371,7 +371,7 @@ func (p *pass) mark(n int) {
 	if len(p.valid) == 0 {
 		return
 	}
-	rows := len(p.valid) // nulls behind the last value included
+	rows := len(p.valid) // nulls after the last value included
 	if p.left > 0 {
 		rows = rowsOf(p.valid, n)
 	}

@@ -150,7 +150,7 @@ func (c *partCursor) seek(unit int64) error {
 		if err != nil {
 			return c.failed(err)
 		}
-		item, err := c.itemBehind(i, lengths)
+		item, err := c.itemAfter(i, lengths)
 		if err != nil {
 			return c.fail(err)
 		}
@@ -159,14 +159,14 @@ func (c *partCursor) seek(unit int64) error {
 	return nil
 }
 
-// find returns the block that has a unit, or the number of blocks for the unit behind
+// find returns the block that has a unit, or the number of blocks for the unit after
 // the last.
 func (of *partColumn) find(unit int64) int {
 	return sort.Search(len(of.blocks), func(i int) bool { return of.blocks[i].firstUnit+of.blocks[i].units > unit })
 }
 
-// itemBehind returns the item behind those of lengths, which block i has next.
-func (c *partCursor) itemBehind(i int, lengths []int32) (item int64, err error) {
+// itemAfter returns the item after those of lengths, which block i has next.
+func (c *partCursor) itemAfter(i int, lengths []int32) (item int64, err error) {
 	b := &c.of.blocks[i]
 	unit, item, end := c.unit+int64(len(lengths)), c.item+sum(lengths), b.firstItem+b.items
 	//guard: values would be given to other rows
@@ -351,7 +351,7 @@ func (c *partCursor) readSequences(v *column.Vector, i, n int) (read, items int,
 	if read == 0 {
 		return 0, 0, column.ErrFull
 	}
-	if _, err := c.itemBehind(i, lengths[:read]); err != nil {
+	if _, err := c.itemAfter(i, lengths[:read]); err != nil {
 		return 0, 0, err
 	}
 	if c.of.Type == column.Null {

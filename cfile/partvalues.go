@@ -161,7 +161,7 @@ func (r *restorer) appendSymbols(dst []int32, s *encoding.Values) ([]int32, erro
 	return dst, nil
 }
 
-// endText makes text that is behind v.Data in data, which is its memory, values of v.
+// endText makes text that is after v.Data in data, which is its memory, values of v.
 func (r *restorer) endText(v *column.Vector, offsets []uint32, data []byte) error {
 	_, _, room := v.Room(r.of.Type)
 	before := len(v.Data)

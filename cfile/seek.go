@@ -31,7 +31,7 @@ func (c *Cursor) SeekRow(row int64) error {
 	return c.move(row)
 }
 
-// toEnd moves behind the last row.
+// toEnd moves past the last row.
 func (c *Cursor) toEnd() {
 	c.at, c.inside, c.err = c.f.footer.Values, false, io.EOF
 }
@@ -55,7 +55,7 @@ func (c *Cursor) find(row int64) error {
 	if err := c.load(p, c.way.ordinal(key)); err != nil {
 		return err
 	}
-	//guard: a seek would end behind the block
+	//guard: a seek would end past the block
 	if end := c.first + int64(c.rows.rows); row >= end {
 		return damage.New(damage.Count, c.f.name, p.Offset, "row %d should be in the block with the rows %d to %d", row, c.first, end-1)
 	}
@@ -157,7 +157,7 @@ func (c *Cursor) seekValue(key []byte) (exact bool, err error) {
 const scanRows = 512
 
 // scanBlock loads the block of c.way and moves before its first value that is not less than
-// that of the key, or else, and then it is not found, behind the block.
+// that of the key, or else, and then it is not found, after the block.
 func (c *Cursor) scanBlock(key []byte) (found, exact bool, err error) {
 	_, p := c.way.block()
 	if err := c.load(p, -1); err != nil {

@@ -12,7 +12,7 @@ import (
 // more than all ordinals.
 const maxDepth = 34
 
-// tree walks an index of a file. It stands at a data block, before the first or behind the
+// tree walks an index of a file. It stands at a data block, before the first or past the
 // last one, and keeps the index blocks on the way to it. After an error it fails until the
 // next seek.
 type tree struct {
@@ -53,7 +53,7 @@ func (f *File) tree(positional bool) *tree {
 	return &tree{f: f, root: *root, positional: positional}
 }
 
-// load makes a block that of a level. Its entries point to blocks behind from.
+// load makes a block that of a level. Its entries point to blocks after from.
 func (t *tree) load(d int, p Pointer, from int64) error {
 	//guard: memory would be taken for index blocks without end
 	if d == maxDepth {
@@ -92,7 +92,7 @@ func (t *tree) load(d int, p Pointer, from int64) error {
 // current is the entry that leads on.
 func (l *level) current() (key []byte, p Pointer) { return l.index.entry(l.entry) }
 
-// following is the key behind the way, as the levels above d have it: that of the first block
+// following is the key that follows the path, as the levels above d have it: that of the first block
 // which is not below the one of level d. It is nil if there is none.
 func (t *tree) following(d int) []byte {
 	for d--; d >= 0; d-- {

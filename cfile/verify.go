@@ -165,7 +165,7 @@ func offsetBytes(t Type) int64 {
 // blockSums compares the data blocks of a file with the blocks of the document.
 type blockSums struct {
 	blocks []partBlock
-	end    func(*partBlock) int64 // the row of the file behind a block
+	end    func(*partBlock) int64 // the row of the file after a block
 	sizes  []blockSize            // take in those of the blocks
 	next   int                    // block
 	items  int64                  // that were found up to now

@@ -19,7 +19,7 @@ const MaxValue = maxBlock - valueOverhead
 // BlocksCRCKey is the key in the metadata of the CRC-32C, little-endian, of the checksums
 // of all blocks in the order of the file. Without it two files of which the blocks have
 // the same sizes would have the same CRC-32C as a whole, whatever is in the blocks: bytes
-// with their own checksum behind them add nothing to one of the same kind.
+// with their own checksum after them add nothing to one of the same kind.
 const BlocksCRCKey = "rowtocol.blocks"
 
 // Options say what a file is to be. They are for a Writer and, in the adapter, for each

@@ -96,7 +96,7 @@ var errClosed = errors.New("spill: closed")
 func (s *Spill) Append(col int, p []byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	//guard: a column could go on behind half a block
+	//guard: a column could continue after half a block
 	if s.err != nil {
 		return s.err
 	}

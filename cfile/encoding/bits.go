@@ -37,7 +37,7 @@ func appendBits(dst, bools []byte) []byte {
 	return dst
 }
 
-// eightBits returns 8 bits from bit at on; those behind the end are 0.
+// eightBits returns 8 bits from bit at on; those after the end are 0.
 func eightBits(packed []byte, at int) byte {
 	i, shift := at>>3, at&7
 	b := packed[i] >> shift

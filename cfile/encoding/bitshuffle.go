@@ -101,7 +101,7 @@ func (s *Shuffler) append(dst []byte, ordinal uint32, width, from int, fixed []b
 	return dst, nil
 }
 
-// padded returns values of from bytes as elements of width bytes, with zeros behind them
+// padded returns values of from bytes as elements of width bytes, with zeros after them
 // up to a multiple of 8.
 func (s *Shuffler) padded(values []byte, from, width int) []byte {
 	count := len(values) / from

@@ -41,7 +41,7 @@ func (u *unshuffler) Ordinal() uint32 { return u.ordinal }
 
 // Reset checks the header of the block, and that its sub-blocks end where it ends.
 func (u *unshuffler) Reset(body []byte) error {
-	//guard: the header of a cut block would be read from behind it
+	//guard: the header of a cut block would be read from past it
 	if len(body) < shuffleHeader {
 		return damage.New(damage.Truncated, "", 0, "the bit shuffle header has %d bytes, not %d", len(body), shuffleHeader)
 	}
@@ -75,7 +75,7 @@ func (u *unshuffler) checkSizes() error {
 		}
 		at += shuffleSize + size
 	}
-	//guard: bytes behind the last sub-block would go unnoticed
+	//guard: bytes after the last sub-block would go unnoticed
 	if at != len(u.body) {
 		return damage.New(damage.Trailing, "", int64(at), "%d bytes follow the last bit shuffle sub-block", len(u.body)-at)
 	}
@@ -85,12 +85,12 @@ func (u *unshuffler) checkSizes() error {
 // size returns the size of the LZ4 block of the sub-block at a place of the body.
 func (u *unshuffler) size(at int) (int, error) {
 	rest := len(u.body) - at
-	//guard: a size would be read from behind the block
+	//guard: a size would be read from past the block
 	if rest < shuffleSize {
 		return 0, damage.New(damage.Truncated, "", int64(at), "a bit shuffle sub-block has %d bytes of a size of %d", rest, shuffleSize)
 	}
 	size := binary.BigEndian.Uint32(u.body[at:])
-	//guard: a sub-block would be read from behind the block
+	//guard: a sub-block would be read from past the block
 	if int64(size) > int64(rest-shuffleSize) {
 		return 0, damage.New(damage.Size, "", int64(at), "a bit shuffle sub-block of %d bytes has %d left", size, rest-shuffleSize)
 	}
@@ -156,7 +156,7 @@ func (u *unshuffler) pass(count, size int) {
 // Skip passes over whole sub-blocks without decoding them.
 func (u *unshuffler) Skip(n int) error {
 	left := (u.to-u.from)/u.stored + u.ahead
-	//guard: a place behind the block would be taken for one in it
+	//guard: a place past the block would be taken for one in it
 	if n > left {
 		return damage.New(damage.Count, "", 4, "the bit shuffle block has %d of %d values to pass over", left, n)
 	}

@@ -130,7 +130,7 @@ func (g *groups) skip(n int) error {
 func (g *groups) finish() error {
 	//guard: bytes of no value would be passed over
 	if g.end != len(g.body) {
-		return damaged(damage.Trailing, g.end, "%d bytes behind the last group of integers", len(g.body)-g.end)
+		return damaged(damage.Trailing, g.end, "%d bytes after the last group of integers", len(g.body)-g.end)
 	}
 	return io.EOF
 }

@@ -17,7 +17,7 @@ func AppendPrefix(dst []byte, ordinal uint32, offsets []uint32, data []byte) []b
 	body := len(dst)
 	count := max(0, len(offsets)-1)
 	dst = appendGroup(dst, uint32(count), ordinal, RestartInterval, 0)
-	// The restarts are gathered in front of the entries, and moved behind them
+	// The restarts are gathered in front of the entries, and moved after them
 	// at the end: they need no memory of their own.
 	restarts := len(dst)
 	size := 4 * ((max(1, count) - 1) / RestartInterval)
@@ -178,7 +178,7 @@ func (d *prefix) Skip(n int) error {
 func (d *prefix) finish() error {
 	//guard: bytes of no value would be passed over
 	if d.at != d.end {
-		return damaged(damage.Trailing, d.at, "%d bytes behind the last entry", d.end-d.at)
+		return damaged(damage.Trailing, d.at, "%d bytes after the last entry", d.end-d.at)
 	}
 	return io.EOF
 }

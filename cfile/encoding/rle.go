@@ -222,7 +222,7 @@ func (r *runs) skip(n int) (set int, err error) {
 func (r *runs) finish() error {
 	//guard: bytes of no value would be passed over
 	if r.end != len(r.body) {
-		return damaged(damage.Trailing, r.end, "%d bytes behind the run of the last value", len(r.body)-r.end)
+		return damaged(damage.Trailing, r.end, "%d bytes after the run of the last value", len(r.body)-r.end)
 	}
 	return io.EOF
 }

@@ -26,7 +26,7 @@ func (v *Values) AppendBinary(value []byte) {
 	v.endBinary()
 }
 
-// endBinary makes the bytes behind the last value of Data one more value.
+// endBinary makes the bytes after the last value of Data one more value.
 func (v *Values) endBinary() {
 	if len(v.Offsets) == 0 {
 		v.Offsets = append(v.Offsets, 0)
@@ -65,7 +65,7 @@ type Decoder interface {
 	// Read appends up to n > 0 values to v and returns how many. They may be
 	// fewer before the end, but not none: a call appends little more than
 	// 1 MiB, or than the bytes of the body if those are more. At the end it
-	// returns 0, io.EOF, or the damage that there is behind the last value.
+	// returns 0, io.EOF, or the damage that there is after the last value.
 	// With another error, what it appended is undefined.
 	Read(v *Values, n int) (int, error)
 	// Skip passes over n values; there must be as many.

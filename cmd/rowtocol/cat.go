@@ -29,7 +29,7 @@ one, and so is what a quoted pattern matches (*, ?, [a-z]), sorted by path,
 numbers by value.
 
 A directory may also be a tree of directories named key=value with outputs in
-them, as dt=2026-01-01/hour=7. The keys are columns then, behind those of the
+them, as dt=2026-01-01/hour=7. The keys are columns then, after those of the
 rows: long where all values are integers, else date where all are dates, else
 string, and null for __HIVE_DEFAULT_PARTITION__; %XX is decoded. A field of that
 name that rows have themselves counts instead. All outputs must have the same

@@ -52,7 +52,7 @@ Constants are written
                          float and double the nearest number of that type
   x'0aff'                bytes, for fields of type bytes and fixed
   true  false  null
-  '2025-01-31'           dates and timestamps, also with a time of day behind a
+  '2025-01-31'           dates and timestamps, also with a time of day after a
   DATE '2025-01-31'      T or a space, a fraction of a second and a time zone,
   TIMESTAMP '...'        which is UTC if there is none. A date is its midnight.
   now()                  Compare with now() - duration("24h"), for example

@@ -273,7 +273,7 @@ func (a *app) jobOptions() job.Options {
 }
 
 // report tells what a conversion or a commit came to. Beside an outcome, err is about
-// losses, or about what failed behind the increment that the outcome has.
+// losses, or about what failed after the increment that the outcome has.
 func (a *app) report(outcome *job.Outcome, err error, dest string, nothing int) error {
 	//guard: nobody would be told of an increment that was published before a later one failed
 	if outcome == nil {

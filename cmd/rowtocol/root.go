@@ -119,7 +119,7 @@ func (a *app) rootCommand() *cobra.Command {
 	root.SetOut(a.out)
 	root.SetErr(a.console)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		// The flags behind the wrong one were not read.
+		// The flags after the wrong one were not read.
 		a.begin(cmd)
 		a.json = a.json || slices.Contains(a.args, "--json")
 		return wrongFlag(cmd, err)

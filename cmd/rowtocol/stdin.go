@@ -80,7 +80,7 @@ type stdin struct {
 	ctx  context.Context
 	file *os.File
 	rest []byte // that was read
-	err  error  // behind it
+	err  error  // after it
 }
 
 // stdinPiece is how much is read at once, in bytes.

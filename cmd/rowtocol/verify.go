@@ -295,7 +295,7 @@ func checkStored(ctx context.Context, st store.Store, f *dataset.File) (size int
 	switch {
 	case err != nil:
 		return 0, err
-	//guard: a file that was cut behind its columns would pass
+	//guard: a file that was cut after its columns would pass
 	case size != f.Bytes:
 		return size, damage.New(damage.Size, f.Name, min(size, f.Bytes), "the file has %d bytes, _SUCCESS says %d", size, f.Bytes)
 	//guard: a file that was replaced by a sound one would pass

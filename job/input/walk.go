@@ -68,7 +68,7 @@ type walker struct {
 	looked time.Time
 	// marks knows the filter's marker.
 	marks *marks
-	// links are directories behind symbolic links, and hidden those that are
+	// links are directories that symbolic links lead to, and hidden those that are
 	// hidden. They come last, so that what they lead to is known already if it has
 	// another name.
 	links, hidden []directory

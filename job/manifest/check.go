@@ -40,7 +40,7 @@ func (s *Success) checkParts() error {
 		p := &s.Parts[i]
 		//guard: rows would be read in another order than they had
 		if i > 0 && cmp.Or(cmp.Compare(s.Parts[i-1].Task, p.Task), cmp.Compare(s.Parts[i-1].RowGroup, p.RowGroup)) >= 0 {
-			return fmt.Errorf("row group %d of task %d stands behind row group %d of task %d", p.RowGroup, p.Task, s.Parts[i-1].RowGroup, s.Parts[i-1].Task)
+			return fmt.Errorf("row group %d of task %d follows row group %d of task %d", p.RowGroup, p.Task, s.Parts[i-1].RowGroup, s.Parts[i-1].Task)
 		}
 		//guard: a file could be taken for that of another task
 		if m := parsePart(p.Files[0].Name); number(m[1]) != p.Task || number(m[2]) != p.RowGroup {

@@ -54,8 +54,8 @@ func entries(parts []Part, losses []Loss, others ...[]File) (all []Entry) {
 }
 
 // appendFile adds a file that is no part's. What is in one directory is one entry, as an
-// index of several files is. A name has a directory of its own behind the one of its kind and
-// output, or, of a staged file, in front.
+// index of several files is. A name has a directory of its own after the one of its kind and
+// output; that of a staged file comes before it.
 func appendFile(all []Entry, f File) []Entry {
 	dir := path.Dir(f.Name)
 	if dir == "." || IsAside(path.Dir(path.Dir(f.Name))) {

@@ -111,7 +111,7 @@ func (s *Success) checkKeys(fields string, files []File) error {
 		rows -= k.Entries
 		//guard: a search would pass over files that have the key
 		if bytes.Compare(k.First, k.Last) > 0 || i > 0 && bytes.Compare(files[i-1].Keys.Last, k.First) > 0 {
-			return fmt.Errorf("the keys of %q are not behind those of the file in front of it", f.Name)
+			return fmt.Errorf("the keys of %q do not follow those of the file before it", f.Name)
 		}
 	}
 	return nil

@@ -66,8 +66,8 @@ func TestIndexesAreChecked(t *testing.T) {
 		"too many rows":      {func(s *Success) { s.Index[1].Keys.Entries = 8 }, "8 keys"},
 		"far too many":       {func(s *Success) { s.Index[0].Keys.Entries = 1 << 62 }, "keys"},
 		"an empty file":      {func(s *Success) { s.Index[0].Keys.Entries = 0 }, "0 keys"},
-		"backwards":          {func(s *Success) { s.Index[1].Keys.Last = []byte("b") }, "not behind"},
-		"they overlap":       {func(s *Success) { s.Index[1].Keys.First = []byte("b") }, "not behind"},
+		"backwards":          {func(s *Success) { s.Index[1].Keys.Last = []byte("b") }, "do not follow"},
+		"they overlap":       {func(s *Success) { s.Index[1].Keys.First = []byte("b") }, "do not follow"},
 	} {
 		s := indexed(id)
 		c.change(s)

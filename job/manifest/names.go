@@ -217,7 +217,7 @@ func isStagedSide(name string, task int) bool {
 	return ok && of && IsFileName(name)
 }
 
-// cutAttempt returns what comes behind a prefix and the ID of an attempt.
+// cutAttempt returns what follows a prefix and the ID of an attempt.
 func cutAttempt(name, prefix string) (rest string, ok bool) {
 	rest, ok = strings.CutPrefix(name, prefix)
 	if !ok || len(rest) <= idLength || !IsID(rest[:idLength]) || rest[idLength] != '-' {

@@ -22,7 +22,7 @@ type TaskResult struct {
 	Losses []Loss `json:"losses,omitempty"`
 	// Side are the files that were made of rows on their way to the parts. They
 	// are not published, but what the last step before that makes of those of all
-	// tasks: Index, in a result of its own, whose Task is behind the plan's.
+	// tasks: Index, in a result of its own, whose Task is the number after the plan's.
 	Side  []File `json:"side,omitempty"`
 	Index []File `json:"index,omitempty"`
 	// Sink says what made them: results of another sink, or of none, do not count.
