@@ -9,15 +9,15 @@ SOAK_FUZZ ?= 2m
 SAMPLE    ?= bin/sample
 # Processes of tests at once; most of them wait most of the time.
 JOBS      ?= 5
-# The core of bench-hfile.
+# The processor core of bench-hfile.
 CORE      ?= 0
-# These bound what hangs. Most tests run beside others that come first.
+# These end what hangs. They are long because most tests share the machine with others.
 E2E_TIME   = 60m
 UNIT_TIME  = 60m
 LINT       = golangci-lint
 GOTESTSUM  = $(GO) run gotest.tools/gotestsum@v1.13.0
-# Runs tests and records them under a name, for tally to add up, which then tells what
-# was skipped: HIDE keeps that from being told between the parts.
+# Runs tests and records them under a name. tally adds the records up and reports what was
+# skipped; HIDE keeps each part from reporting it too.
 recorded   = $(GOTESTSUM) --format standard-quiet $(HIDE) --jsonfile "$(CURDIR)/bin/test/$(1).json"
 TESTS      = $(call recorded,$@)
 # Without cgo the program is one static file, whatever the C library of the machine
@@ -33,25 +33,25 @@ MODULES    = bench bench/peers internal/cmd/dist
 CONCURRENT = ./hadoop ./hadoop/pipes ./internal/budget ./internal/parallel ./internal/supervise \
   ./job/input ./job/plan ./job/task ./mapper ./reducer ./spill ./store ./store/cluster ./store/hdfs ./store/location \
   ./store/memstore ./store/webhdfs ./telemetry/lineage
-# Those of which some tests do: FEW in FEW_IN, and in MOST_IN all but MATRICES, the many
-# schedules and failures, for which the detector takes five times as long.
+# In these packages some tests run under it: FEW in FEW_IN, and in MOST_IN all but MATRICES,
+# the many schedules and failures, which take five times as long under the detector.
 FEW_IN     = ./dataset ./trevni
 FEW        = Remote|Piece|Place|Close|TablesAreReadOnce
 MOST_IN    = ./job ./job/publish
 MATRICES   = Faults|Patience|Crash|PowerCuts|Pairs|Three|Protocol
 SEQUENTIAL = $(filter-out $(CONCURRENT) $(FEW_IN) $(MOST_IN),$(TESTED))
-# End-to-end tests run in a process per area, beside each other: an area's tests are
-# those whose names begin with it. Those on HDFS and YARN share one cluster, and the
-# others are all that are of no area.
+# End-to-end tests run in a process per area, several at once: an area's tests are those
+# whose names begin with it. Those on HDFS and YARN share one cluster. e2e-others has all
+# that belong to no area.
 E2E        = e2e-cluster e2e-CFile e2e-HFile e2e-others
 # Those of "make test-all" have clusters of their own, fail calls, or kill the program.
 MORE_AREAS = Kerberos HungCalls HungNodes Failover Killed Faults FullDataNodes
 MORE_E2E   = $(MORE_AREAS:%=e2e-%)
-# Those that soak alone has, or who asks for one of them: "make e2e-Airflow".
+# Areas that run in soak only, or by name: "make e2e-Airflow".
 SOAK_AREAS = Spark Airflow SecureYARN
 
-# Tests create and remove many thousands of small files, which a disk's file system
-# takes a third of all their time for: they do it in memory, where there is enough.
+# Tests create and remove many thousands of small files, which takes a third of their time on
+# a disk: they do it in memory if there is enough.
 define IN_SCRATCH
 scratch=; \
 if [ -x /dev/shm ] && awk '/^MemAvailable/ { exit $$2 < 12000000 }' /proc/meminfo && \
@@ -87,8 +87,8 @@ sample: build
 	./bin/rowtocol convert --overwrite testdata/mail $(SAMPLE)
 	./bin/rowtocol inspect $(SAMPLE)
 
-# Runs targets beside each other, to the end also if one fails, and then GATE alone, for
-# it measures processor time. The last line is what all came to.
+# Runs the targets $(1) at once, to the end even if one fails, and then $(2) alone: the gate
+# measures processor time. The last line is the result of all.
 define RUN_TESTS
 rm -f bin/test/*.json; \
 status=0; \

@@ -1,5 +1,5 @@
-// Command tally ends a run of tests with what it came to, from the recordings that
-// "go test -json" made of its parts:
+// Command tally sums up a run of tests from the recordings that "go test -json" made of its
+// parts:
 //
 //	tally -status 2 bin/test/*.json
 //
@@ -39,12 +39,12 @@ func main() {
 	}
 }
 
-// event is what of a test event counts here; see "go doc test2json".
+// event has the fields of a test event that tally uses; see "go doc test2json".
 type event struct {
 	Action, Package, Test, Output string
 }
 
-// tally is what tests came to.
+// tally is the result of tests.
 type tally struct {
 	passed  int
 	failed  []string            // names of tests, and of packages that failed without one
@@ -124,7 +124,7 @@ func (t *tally) print(w io.Writer, status int) bool {
 	}
 	//guard: a part that ended without a recording would pass
 	if failed == 0 && status != 0 {
-		fmt.Fprintln(w, "failed: a part that is no test, see above")
+		fmt.Fprintln(w, "failed: a part outside of the tests, see above")
 		failed = 1
 	}
 	fmt.Fprintf(w, "%d passed, %d failed, %d skipped\n", t.passed, failed, skipped)

@@ -35,7 +35,7 @@ func TestTally(t *testing.T) {
 			skips + "failed: b TestBad\n1 passed, 1 failed, 3 skipped\n", false,
 		},
 		{"a package failed", `{"Action":"fail","Package":"x/b"}`, 1, skips + "failed: b\n1 passed, 1 failed, 3 skipped\n", false},
-		{"another part failed", "", 2, skips + "failed: a part that is no test, see above\n1 passed, 1 failed, 3 skipped\n", false},
+		{"another part failed", "", 2, skips + "failed: a part outside of the tests, see above\n1 passed, 1 failed, 3 skipped\n", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			all := newTally()
