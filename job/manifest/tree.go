@@ -10,17 +10,17 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// Key is what the name key=value of a directory says of the rows below it.
+// Key is the key and value in the name key=value of a directory.
 type Key struct {
 	Name  string
 	Value string
-	Null  bool // there is no value
+	Null  bool // the value is null, and Value empty
 }
 
-// noValue stands in the name of a directory for the value null, as in Hive.
+// noValue is the value null in the name of a directory, as in Hive.
 const noValue = "__HIVE_DEFAULT_PARTITION__"
 
-// ParseKey reads the name of a directory. Hidden ones have no key.
+// ParseKey reads the name of a directory. A hidden one has no key.
 func ParseKey(dir string) (k Key, ok bool) {
 	name, value, ok := strings.Cut(dir, "=")
 	if !ok || name == "" || store.Hidden(dir) {
@@ -32,7 +32,7 @@ func ParseKey(dir string) (k Key, ok bool) {
 	return k, true
 }
 
-// unescape decodes %XX. What is no such code stays as it is.
+// unescape decodes %XX. Anything else stays as it is.
 func unescape(s string) string {
 	if !strings.Contains(s, "%") {
 		return s
@@ -72,14 +72,15 @@ func (b *Branch) Has(key string) bool {
 	return slices.ContainsFunc(b.Keys, func(k Key) bool { return k.Name == key })
 }
 
-// Walker says what is done with a tree of directories key=value.
+// Walker walks a tree of directories key=value.
 type Walker struct {
 	Store store.Store
-	// Enter is given what a directory holds, or why it cannot be listed. It returns what
-	// the walk goes on with, in this order; nothing if the directory is none of partitions.
+	// Enter is called with what a directory holds, or why it cannot be listed. It returns the
+	// entries that the walk visits, in their order; nil for a directory without partitions.
 	Enter func(b Branch, infos []store.Info, err error) ([]store.Info, error)
-	// Beside is given what Enter returned that is not hidden, and no directory key=value or,
-	// with twice, one whose key is in the path already: such are not entered.
+	// Beside is called for the other entries that are not hidden: those that are not
+	// directories key=value and, with twice, those whose key is in the path already. The walk
+	// does not enter them.
 	Beside func(b Branch, info store.Info, twice bool) error
 }
 

@@ -34,7 +34,7 @@ type Taken struct {
 	unknown map[string]string
 }
 
-// AddUnknown notes that a partition holds rows of inputs that cannot be known, and why.
+// AddUnknown notes that a partition holds rows of unknown inputs, and why they are unknown.
 func (t *Taken) AddUnknown(partition, why string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -62,7 +62,7 @@ func (t *Taken) checkNew(partition string, headers []header) error {
 	return nil
 }
 
-// Add notes that a partition has inputs.
+// Add notes inputs that a partition has.
 func (t *Taken) Add(partition string, inputs []manifest.Input) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -74,8 +74,8 @@ func (t *Taken) Add(partition string, inputs []manifest.Input) {
 	}
 }
 
-// find finds an input among those of other partitions than one; also one with the same
-// content, if content is set.
+// find finds an input among those of all partitions but one. With content, it also finds one
+// with the same content.
 func (t *Taken) find(in *manifest.Input, partition string, content bool) (m manifest.Match) {
 	if t == nil {
 		return m
@@ -96,27 +96,27 @@ type known struct {
 	partition string
 }
 
-// without an index no input is known.
+// knownInputs returns the inputs that the destination and other partitions have.
 func (s *Survey) knownInputs(r *Request) *known {
 	return &known{survey: s, inputs: cmp.Or(r.Known, manifest.NewKnown()), taken: r.Taken, partition: r.Partition}
 }
 
-// match is a known input. elsewhere is whether another partition has it.
+// match is a known input.
 type match struct {
 	manifest.Match
-	elsewhere bool
+	otherPartition bool // has it, and not the destination
 }
 
-// find finds an input among those that the destination has, and among those of other
-// partitions; also one with the same content, if content is set.
+// find finds an input among those that the destination has, then among those of other
+// partitions. With content, it also finds one with the same content.
 func (k *known) find(ctx context.Context, in *manifest.Input, content bool) (m match, err error) {
 	open := func(_ context.Context, in *manifest.Input) error {
 		k.survey.answered(in)
 		return nil
 	}
-	for _, m.elsewhere = range []bool{false, true} {
+	for _, m.otherPartition = range []bool{false, true} {
 		m.Match, err = input.Find(ctx, in, func() manifest.Match {
-			if m.elsewhere {
+			if m.otherPartition {
 				return k.taken.find(in, k.partition, content)
 			}
 			return k.inputs.Find(in, "", content)
@@ -128,8 +128,7 @@ func (k *known) find(ctx context.Context, in *manifest.Input, content bool) (m m
 	return m, err
 }
 
-// unopened reports whether a file is known to be what it was without a look into
-// it.
+// unopened reports whether a file is known to be unchanged without opening it.
 func (k *known) unopened(ctx context.Context, h *header) (bool, error) {
 	m, err := k.find(ctx, &h.input, false)
 	if err != nil || m.Relation != manifest.SameFile {
@@ -139,8 +138,8 @@ func (k *known) unopened(ctx context.Context, h *header) (bool, error) {
 	return true, nil
 }
 
-// opened reports whether a file that was described, or could not be because of err,
-// is known. One that is not what it was is an error.
+// opened reports whether a file is known that was opened and described, or was not because of
+// err. A known file that changed is an error.
 func (k *known) opened(ctx context.Context, h *header, err error) (bool, error) {
 	now := &h.input
 	before := k.inputs.Named(now)
@@ -160,7 +159,7 @@ func (k *known) opened(ctx context.Context, h *header, err error) (bool, error) 
 	case err != nil || m.Relation == manifest.Unrelated:
 		return false, err
 	//guard: leaves out the rows of a file of which another partition has older ones
-	case m.elsewhere && m.Relation == manifest.Changed:
+	case m.otherPartition && m.Relation == manifest.Changed:
 		return false, nil
 	//guard: rows of a file that changed would be left out in silence
 	case m.Relation != manifest.SameFile:
@@ -174,7 +173,7 @@ func (k *known) opened(ctx context.Context, h *header, err error) (bool, error) 
 func (h *header) is(m match) {
 	h.known = true
 	switch {
-	case m.elsewhere:
+	case m.otherPartition:
 		h.same, h.skip = m.Path, fmt.Sprintf("the same file as %s, which partition %s has", m.Path, m.Owner)
 	case m.Path != h.file.Name:
 		h.same, h.skip = m.Path, fmt.Sprintf("the same file as %s, which the destination has", m.Path)

@@ -5,15 +5,15 @@ import (
 	"math"
 )
 
-// openBlock is the open block of a column on its way to be full. Until it is closed it
-// counts for its bound, and from then on for what is stored.
+// openBlock is the open block of a column. Until it is full and closed, its size bound counts;
+// then its stored size.
 type openBlock struct {
 	closes float64 // bytes of input at which it is closed
-	every  float64 // bytes of input that fill one
-	drop   float64 // how much less it counts for when it is closed
+	every  float64 // bytes of input that fill a block
+	drop   float64 // by how much closing it lowers the counted size
 }
 
-// openBlocks is a heap. The block that is closed next comes first.
+// openBlocks is a heap with the block that closes next first.
 type openBlocks []openBlock
 
 func (o openBlocks) Len() int           { return len(o) }
@@ -23,9 +23,8 @@ func (o *openBlocks) Push(x any)        { *o = append(*o, x.(openBlock)) }
 func (o *openBlocks) Pop() any          { panic("plan: an open block is removed") }
 
 // rollsAfter returns how many bytes of input the mapper puts into a row group, which ends
-// with the first row that makes it count for more than limit. It looks no further than
-// end. Unlike fits, which plans are cut by, it follows every block of every column, however
-// much smaller the stored blocks are than their bounds.
+// with the first row that makes its counted size exceed limit; at most end. Unlike fits, by
+// which plans are cut, it follows every block of every column and has no lower bound.
 func (f *filling) rollsAfter(limit, end float64) float64 {
 	// The size counted at a position is size + slope × position. Between two ends of
 	// blocks it only rises, so it passes the limit just before a block is closed or at
@@ -45,7 +44,7 @@ func (f *filling) rollsAfter(limit, end float64) float64 {
 			drops += drop
 		}
 	}
-	// Up to here not even full blocks in all columns pass the limit.
+	// Up to here the limit holds even with full blocks in all columns.
 	calm := max((limit-size-drops)/slope, 0)
 	for i := range blocks {
 		b := &blocks[i]

@@ -163,7 +163,7 @@ func (d *Destination) checkStaging(ctx context.Context, dir string) error {
 	}
 	//guard: a file in the place of the directory would be a storage error, to be retried
 	if err == nil && !info.Dir {
-		return failure.New(failure.Foreign, "%s is no directory", dir)
+		return failure.New(failure.Foreign, "%s is not a directory", dir)
 	}
 	return err
 }

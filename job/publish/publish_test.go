@@ -284,7 +284,7 @@ func TestStagingIsNoDirectory(t *testing.T) {
 	for text, put := range map[string]func(elsewhere, name string) error{
 		"is a link":       os.Symlink,
 		" a link":         func(elsewhere, name string) error { return os.Symlink(elsewhere+"/nowhere", name) },
-		"is no directory": func(_, name string) error { return os.WriteFile(name, nil, 0o666) },
+		"is not a directory": func(_, name string) error { return os.WriteFile(name, nil, 0o666) },
 	} {
 		d, _ := onDisk(t)
 		elsewhere := t.TempDir()

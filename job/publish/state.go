@@ -221,7 +221,7 @@ func (s *State) compareEntry(info store.Info, e manifest.Entry) (inside bool) {
 		s.damage = e.Name + " is a link"
 	//guard: a destination could not be looked at that has a file in the place of a directory
 	case !info.Dir:
-		s.damage = e.Name + " is no directory"
+		s.damage = e.Name + " is not a directory"
 	default:
 		return true
 	}

@@ -79,7 +79,7 @@ func TestChanged(t *testing.T) {
 			return errors.Join(os.Remove(part(dir)+"/a"), os.Mkdir(part(dir)+"/a", 0o777))
 		},
 		".trv is a link": func(_, dir string) error { return linkAway(dir, part(dir)) },
-		".trv is no directory": func(_, dir string) error {
+		".trv is not a directory": func(_, dir string) error {
 			p := part(dir)
 			return errors.Join(os.RemoveAll(p), os.WriteFile(p, []byte("task 1 of P"), 0o666))
 		},

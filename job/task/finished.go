@@ -16,16 +16,16 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// How many files, and tasks, are checked at a time: on local disk those that keep its
-// processors busy. Other storage is waited for, by a few calls for each file of perhaps
-// 100,000 tasks; its name node answers more than one client's calls at a time.
+// How many files, and tasks, are checked at a time: on local disk as many as keep the
+// processors busy. Other storage takes a few calls for each file of perhaps 100,000 tasks,
+// and its name node answers many calls at a time.
 const (
 	localCheckers = 4
 	checkers      = 32
 )
 
 // Checkers is how many files of a store Work checks at a time, and so how many tasks
-// are worth checking beside each other.
+// to check at a time.
 func Checkers(st store.Store) int {
 	if store.CapabilitiesOf(st).Local {
 		return localCheckers
@@ -40,12 +40,12 @@ type Work struct {
 	dir    string
 	listed map[string]store.Info // by name; nil if each file is to be looked up
 	mu     sync.Mutex            // of listed, while Vouch runs
-	places chan struct{}         // taken by files that are being checked
-	inside sync.Map              // of directories of parts that were looked at: name to its imprint
+	places chan struct{}         // holds an entry for each file that is being checked
+	inside sync.Map              // imprints of the directories of parts that were listed, by name
 }
 
-// imprint stands for what a directory holds, as little as there is to be known of each
-// file: a plan may have a thousand directories of a thousand files.
+// imprint is a hash of a directory's listing. The listing itself would take too much memory:
+// a plan may have a thousand directories of a thousand files.
 type imprint [sha256.Size]byte
 
 func imprintOf(infos []store.Info) (sum imprint) {
@@ -62,9 +62,9 @@ func WorkIn(p *manifest.Plan, st store.Store, dir string) *Work {
 	return &Work{plan: p, st: st, dir: dir, places: make(chan struct{}, Checkers(st))}
 }
 
-// List looks at all that is in the directory, once for all tasks, where there are many:
-// looking up the files of each is a call, or several, to the name node of a cluster.
-// Tasks that leave a result later are none that are finished.
+// List lists the directory once for all tasks: looking up the files of each takes one or
+// more calls to the name node of a cluster. A task that leaves a result later does not count
+// as finished.
 func (w *Work) List(ctx context.Context) error {
 	infos, err := w.st.List(ctx, w.dir)
 	if err != nil && !store.Absent(err) {
@@ -77,8 +77,8 @@ func (w *Work) List(ctx context.Context) error {
 	return nil
 }
 
-// Still reports whether the task of a result that was found finished when before was
-// listed is so still: whether the result and the files that it names are what they were.
+// Still reports whether a task that was finished when before was listed is still finished:
+// whether its result and the files that this names are unchanged.
 func (w *Work) Still(ctx context.Context, before *Work, res *manifest.TaskResult) bool {
 	for _, e := range res.Entries() {
 		if !unchanged(before.listed[e.Name], w.listed[e.Name]) {
@@ -110,8 +110,8 @@ func (w *Work) stillInside(ctx context.Context, before *Work, part string) bool 
 	return true
 }
 
-// Vouch takes tasks for finished that this process ran since the directory was listed, and
-// read back: Still tells whether they are as they are now.
+// Vouch adds tasks that this process ran, and read back, since the directory was listed: from
+// then on Still compares with what they left.
 func (w *Work) Vouch(ctx context.Context, results []*manifest.TaskResult) error {
 	now := WorkIn(w.plan, w.st, w.dir)
 	if err := now.List(ctx); err != nil {
@@ -162,8 +162,8 @@ func (w *Work) sized(ctx context.Context, e manifest.Entry) (bool, error) {
 	return true, nil
 }
 
-// unchanged reports whether a file is the one that it was: a file that is written anew
-// is another one to the storage, and one that is renamed is not.
+// unchanged reports whether a file is the same as before. A file that is written again gets
+// another ID or time, and one that is renamed keeps both.
 func unchanged(before, now store.Info) bool {
 	//guard: what is gone, or was not looked at before, would be taken for what was checked
 	if now.Name == "" {
@@ -180,11 +180,11 @@ func (w *Work) stat(ctx context.Context, name string) (store.Info, error) {
 	return w.st.Stat(ctx, path.Join(w.dir, name))
 }
 
-// Finished returns the result that an earlier run of a task left, nil if it left none, or a
-// file of it is missing: a result that is late can come to a directory that was made again.
-// One that is not sound is failure.Foreign: it is not of this task of this plan, or its
-// files have not the length and the CRC-32C that it says. The files may have changed
-// since, so every byte is read of those for which the storage cannot vouch.
+// Finished returns the result that an earlier run of a task left; nil if it left none, or if a
+// file of it is missing, as a late result can come to a directory that was made again.
+// An unsound result is failure.Foreign: it is not of this task of this plan, or its
+// files do not have the length and the CRC-32C that it says. Every byte is read of files
+// whose checksum the storage does not keep.
 func (w *Work) Finished(ctx context.Context, number int) (*manifest.TaskResult, error) {
 	res, err := w.Result(ctx, number)
 	if err != nil || res == nil {
@@ -202,8 +202,8 @@ func (w *Work) Finished(ctx context.Context, number int) (*manifest.TaskResult, 
 	return res, nil
 }
 
-// Usable is Finished of a task that need not be run: nil also of a result that is not
-// sound, and of one whose inputs were modified and hold other bytes now.
+// Usable returns the result of a task that need not be run again. It is Finished, but also nil
+// for an unsound result, and for one whose inputs hold other bytes now.
 func (w *Work) Usable(ctx context.Context, resolve input.Resolve, number int) (*manifest.TaskResult, error) {
 	res, err := w.Finished(ctx, number)
 	if errors.Is(err, failure.Foreign) {
@@ -275,9 +275,9 @@ func (w *Work) checkDirectory(ctx context.Context, part manifest.Entry) (map[str
 	if info.Link {
 		return nil, failure.New(failure.Foreign, "%s is a link", at)
 	}
-	//guard: a file in the place of a directory would be taken for a storage that refuses
+	//guard: a file in the place of a directory would be taken for a storage error
 	if !info.Dir {
-		return nil, failure.New(failure.Foreign, "%s is no directory", at)
+		return nil, failure.New(failure.Foreign, "%s is not a directory", at)
 	}
 	infos, err := w.st.List(ctx, at)
 	if err != nil {
@@ -287,7 +287,7 @@ func (w *Work) checkDirectory(ctx context.Context, part manifest.Entry) (map[str
 	for _, info := range infos {
 		//guard: a file would be published that no task made
 		if !names[info.Name] {
-			return nil, failure.New(failure.Foreign, "%s is none of the files of the part", info.Path)
+			return nil, failure.New(failure.Foreign, "%s is not a file of the part", info.Path)
 		}
 		inside[info.Name] = info
 	}
@@ -334,7 +334,7 @@ func (w *Work) Result(ctx context.Context, number int) (*manifest.TaskResult, er
 	if err != nil {
 		return nil, altered(number, err)
 	}
-	//guard: parts would be published that are no task's, or an index of one task
+	//guard: would publish parts from the last step, or an index from a single task
 	if last := number == len(w.plan.Tasks); last && len(res.Parts)+len(res.Losses)+len(res.Side) > 0 || !last && len(res.Index) > 0 {
 		return nil, altered(number, fmt.Errorf("%s is not of a task, or not of the last step", name))
 	}
@@ -353,8 +353,8 @@ func (w *Work) Result(ctx context.Context, number int) (*manifest.TaskResult, er
 	return res, nil
 }
 
-// unsound gives an error its kind if it is not about the storage but about what
-// was left there: running the task again mends that.
+// unsound makes an error failure.Foreign if it is about what the task left and not about the
+// storage: running the task again mends that.
 func unsound(number int, err error) error {
 	if store.Absent(err) || errors.Is(err, failure.Foreign) {
 		return altered(number, err)

@@ -103,11 +103,11 @@ func TestChangedDirectory(t *testing.T) {
 		"first is a link": func(part, elsewhere string) error {
 			return errors.Join(os.Rename(part+"/first", elsewhere+"/x"), os.Symlink(elsewhere+"/x", part+"/first"))
 		},
-		"third is none of the files": func(part, _ string) error { return os.WriteFile(part+"/third", nil, 0o666) },
-		"gone: a file":               func(part, _ string) error { return os.Remove(part + "/first") },
-		"gone: all":                  func(part, _ string) error { return os.RemoveAll(part) },
-		"is no directory":            func(part, _ string) error { return errors.Join(os.RemoveAll(part), os.WriteFile(part, nil, 0o666)) },
-		"with CRC-32C":               func(part, _ string) error { return os.Truncate(part+"/second", 1) },
+		"third is not a file of the part": func(part, _ string) error { return os.WriteFile(part+"/third", nil, 0o666) },
+		"gone: a file":                    func(part, _ string) error { return os.Remove(part + "/first") },
+		"gone: all":                       func(part, _ string) error { return os.RemoveAll(part) },
+		"is not a directory":              func(part, _ string) error { return errors.Join(os.RemoveAll(part), os.WriteFile(part, nil, 0o666)) },
+		"with CRC-32C":                    func(part, _ string) error { return os.Truncate(part+"/second", 1) },
 	} {
 		dir, results := mustRun(t, p, splitOptions(t))
 		if err := change(filepath.Join(dir, results[0].Parts[0].Entry().Name), t.TempDir()); err != nil {
