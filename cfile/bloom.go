@@ -12,8 +12,8 @@ import (
 	"github.com/rowtocol/rowtocol/format/protobuf"
 )
 
-// isBloom reports whether the blocks of a file, if it has any, are Bloom filters: they are
-// found by keys only, and hold no rows.
+// isBloom reports whether the blocks of a file, if it has any, can only be Bloom filters: the
+// file has a value index at most, and no rows.
 func isBloom(f *Footer) bool {
 	return f.Values == 0 && f.Positional == nil && f.Type == Binary && f.Encoding == Plain && !f.Nullable
 }
@@ -27,8 +27,8 @@ type bloomPart struct {
 	stored          int64   // bytes of the blocks
 }
 
-// openBloom reads the filters of a BloomFile, one after another. Damage ends that, and is
-// left for Verify and Dump to report.
+// openBloom reads the filters of a BloomFile, one after another. It stops at damage, which
+// Verify and Dump report.
 func (p *part) openBloom(file *File) (*bloomPart, error) {
 	b := &bloomPart{part: p}
 	blocks := blockReader{f: file, from: file.readBlock}
@@ -65,7 +65,7 @@ func (p *bloomPart) Holds() string {
 
 func (p *bloomPart) Schema() string { return "" }
 
-// Blocks are one block of all filters.
+// Blocks returns one block for all filters.
 func (p *bloomPart) Blocks(int) ([]format.Block, error) {
 	return []format.Block{{RawSize: p.stored, StoredSize: p.stored}}, nil
 }
@@ -73,8 +73,8 @@ func (p *bloomPart) Blocks(int) ([]format.Block, error) {
 // hashFunctions is the field of BloomBlockHeaderPB.
 const hashFunctions = 1
 
-// parseFilter takes the block of a Bloom filter apart, which as any block has at least four
-// bytes. Damage has offsets in the block.
+// parseFilter parses the block of a Bloom filter. Like any block it has at least four bytes.
+// Damage has offsets in the block.
 func parseFilter(block []byte) (hashes int, bitmap []byte, err error) {
 	size, rest := binary.LittleEndian.Uint32(block), block[4:]
 	//guard: rejects a header that is longer than its block
@@ -90,25 +90,25 @@ func parseFilter(block []byte) (hashes int, bitmap []byte, err error) {
 	if err := m.End(hashFunctions); err != nil {
 		return 0, nil, err
 	}
-	//guard: rejects a filter that would have all keys
+	//guard: rejects a filter that would match every key
 	if hashes == 0 {
 		return 0, nil, damage.New(damage.Count, "", 4, "a filter without hash functions")
 	}
 	bitmap = rest[size:]
-	//guard: rejects a filter that has no place for a key
+	//guard: rejects a filter without bits
 	if len(bitmap) == 0 {
 		return 0, nil, damage.New(damage.Size, "", int64(len(block)), "a filter without bits")
 	}
 	return hashes, bitmap, nil
 }
 
-// estimateKeys is how many keys set about as many bits as a filter has set.
+// estimateKeys estimates the number of keys of a filter from how many of its bits are set.
 func estimateKeys(hashes int, bitmap []byte) float64 {
 	set := 0
 	for _, b := range bitmap {
 		set += bits.OnesCount8(b)
 	}
 	all := 8 * len(bitmap)
-	set = min(set, all-1) // else there is no limit
+	set = min(set, all-1) // else the estimate is infinite
 	return -math.Log1p(-float64(set)/float64(all)) * float64(all) / float64(hashes)
 }

@@ -19,10 +19,10 @@ func isDelta(f *Footer) bool {
 	return ok && f.Type == Binary && f.Encoding == Plain && !f.Nullable
 }
 
-// deltaPart is a DeltaFile as a part of rows, each of them a change of a row.
+// deltaPart is a DeltaFile as a part. Each of its rows is a change of a table's row.
 type deltaPart struct{ *part }
 
-// deltaSchema is that of the changes. What the bytes of a value mean only the table knows.
+// deltaSchema is the schema of the changes. Only the table knows the types of values.
 const deltaSchema = `{"type":"record","name":"Delta","fields":[` +
 	`{"name":"row","type":"long"},{"name":"timestamp","type":"long"},` +
 	`{"name":"change","type":{"type":"enum","name":"Change","symbols":["UPDATE","DELETE","REINSERT"]}},` +
@@ -51,7 +51,7 @@ type deltaReader struct {
 	value  Rows
 	datum  []byte
 	held   int64 // bytes accounted for of value and datum
-	last   int64 // row of the delta before
+	last   int64 // row of the previous delta
 	err    error
 }
 
@@ -131,7 +131,8 @@ const (
 	reinsertRow = 3
 )
 
-// appendChange appends a RowChangeList: the kind, and the columns as blocks of one item.
+// appendChange appends a RowChangeList as Avro data: the kind, and the columns as array blocks
+// of one item.
 func appendChange(dst, change []byte) ([]byte, error) {
 	//guard: rejects a delta that ends after its timestamp
 	if len(change) == 0 {

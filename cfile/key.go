@@ -21,7 +21,7 @@ func AppendKey(dst []byte, t Type, value []byte) ([]byte, error) {
 	return appendKey(dst, t, value), nil
 }
 
-// appendKey is AppendKey of what was checked.
+// appendKey is AppendKey without its checks.
 func appendKey(dst []byte, t Type, value []byte) []byte {
 	start := len(dst)
 	dst = append(dst, value...)
@@ -35,9 +35,9 @@ func appendKey(dst []byte, t Type, value []byte) []byte {
 	return dst
 }
 
-// shorten cuts the first key of a block to what tells it from the last key of the block
-// before, which is empty for the first block: what they have in common and one byte more,
-// if there is one. The result is a part of first.
+// shorten cuts the first key of a block to what distinguishes it from last, the last key of the
+// block before: their common prefix and one byte more, if there is one. last is empty for the
+// first block. The result is a prefix of first.
 func shorten(last, first []byte) []byte {
 	return first[:min(encoding.CommonPrefix(last, first)+1, len(first))]
 }

@@ -41,8 +41,8 @@ var loneTypes = func() (all [endOfTypes]loneType) {
 }()
 
 // loneColumn is the column of a lone file, and the Avro schema of its rows: records with
-// the one field value. Decimals are their unscaled values, of 16 bytes the most
-// significant first: the file does not know the scale.
+// the one field value. A decimal is its unscaled value, as the file does not know the scale;
+// one of 16 bytes has the most significant byte first.
 func loneColumn(f *Footer) (of column.Column, schema string) {
 	t := &loneTypes[f.Type]
 	of, schema = t.of, t.schema
@@ -111,7 +111,7 @@ func (p *part) loneBlocks() ([]format.Block, error) {
 		if i+1 < len(data) {
 			end = data[i+1].Ordinal
 		}
-		//guard: a block would have fewer rows than none
+		//guard: a block would have no row, or a negative number of rows
 		if end <= b.Ordinal || i == 0 && b.Ordinal != 0 {
 			return nil, damage.New(damage.Header, f.stored.Name(), b.Offset, "data block %d holds the rows %d to %d", i, b.Ordinal, end)
 		}

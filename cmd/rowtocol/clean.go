@@ -37,8 +37,8 @@ const cleanExample = `  rowtocol clean --dry-run /data/mail.columns
 // week is how long work stays by default that can be used again.
 const week = 7 * 24 * time.Hour
 
-// cleaned is the result of clean in the final JSON object: of a tree, with the same
-// for each partition.
+// cleaned is the result of clean in the final JSON object. That of a tree has one for each
+// partition.
 type cleaned struct {
 	Dest string `json:"dest"`
 	// Removed is what was removed; with --dry-run, what could be.
@@ -60,7 +60,7 @@ type removed struct {
 // cleanCommand is rowtocol clean.
 type cleanCommand struct {
 	*app
-	age    time.Duration // of what is removed that can be used again
+	age    time.Duration // of work that could be used again, from which it is removed
 	dryRun bool
 }
 
@@ -117,7 +117,7 @@ func (f *cleanCommand) execute(ctx context.Context, dest string) error {
 	return worst.err
 }
 
-// cleanOne cleans a destination. What was done is returned beside an error.
+// cleanOne cleans a destination. It returns what was done also with an error.
 func (f *cleanCommand) cleanOne(ctx context.Context, dest string, at store.Location) (*cleaned, error) {
 	d := publish.At(at, publish.Options{})
 	c := &cleaned{Dest: dest, Removed: []removed{}, Kept: []removed{}, DryRun: f.dryRun}

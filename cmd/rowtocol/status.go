@@ -67,8 +67,8 @@ func newStatusCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-// statusOf is the result of status in the final JSON object: of a tree, with the
-// same for each partition.
+// statusOf is the result of status in the final JSON object. That of a tree has one for each
+// partition.
 type statusOf struct {
 	Dest       string             `json:"dest"`
 	Lock       *lockOf            `json:"lock"` // null if nobody holds it
@@ -116,7 +116,7 @@ type outputOf struct {
 	Sequence int64     `json:"sequence"`
 	Name     string    `json:"name,omitempty"` // of an increment's directory
 	Plan     string    `json:"plan"`
-	At       time.Time `json:"at,omitzero"` // by the clock of who made it
+	At       time.Time `json:"at,omitzero"` // by the clock of the machine that made it
 	Version  string    `json:"version,omitempty"`
 	Inputs   int       `json:"inputs"`
 	Rows     int64     `json:"rows"`
@@ -205,8 +205,7 @@ func (f *statusCommand) foresee(ctx context.Context, dest string, s *publish.Sta
 // statusWorkers is how many partitions are looked at at a time.
 const statusWorkers = 8
 
-// showTree shows the partitions of a tree. One that cannot be looked at hides no
-// other.
+// showTree shows the partitions of a tree, with the error of one that cannot be read.
 func (f *statusCommand) showTree(ctx context.Context, dest string, at store.Location, tree *publish.Tree) error {
 	//guard: a job file for all commands would be refused for the inputs of convert
 	if _, elsewhere := f.origins["input"]; len(f.inputs) > 0 && !elsewhere {
@@ -239,7 +238,7 @@ func (f *statusCommand) showTree(ctx context.Context, dest string, at store.Loca
 	return worst.err
 }
 
-// below is the name of a partition, in the words in which its tree was named.
+// below is the name of a partition, below the name that the user gave its tree.
 func below(dest string, tree, partition store.Location) string {
 	return dest + partition.Path[len(tree.Path):]
 }

@@ -282,8 +282,8 @@ func TestStagingIsNoDirectory(t *testing.T) {
 	p := planOf(t, "Q")
 	results := stageTasks(t, store.Local(), t.TempDir(), p)
 	for text, put := range map[string]func(elsewhere, name string) error{
-		"is a link":       os.Symlink,
-		" a link":         func(elsewhere, name string) error { return os.Symlink(elsewhere+"/nowhere", name) },
+		"is a link":          os.Symlink,
+		" a link":            func(elsewhere, name string) error { return os.Symlink(elsewhere+"/nowhere", name) },
 		"is not a directory": func(_, name string) error { return os.WriteFile(name, nil, 0o666) },
 	} {
 		d, _ := onDisk(t)

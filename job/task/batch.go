@@ -7,15 +7,14 @@ import (
 	"github.com/rowtocol/rowtocol/store"
 )
 
-// ErrDetached is the error of who was to run tasks on other machines, and left them
-// to themselves: they were started, and nobody waits for them.
+// ErrDetached is returned when tasks were started on other machines and nobody waits for
+// them.
 var ErrDetached = errors.New("the tasks run on, and nobody waits for them")
 
 // Batch are tasks of one plan that are to run on other machines.
 type Batch struct {
 	Plan *manifest.Plan
-	// Instead are the IDs of plans that nobody is to go on with, because this one was made
-	// in their place.
+	// Instead are the IDs of plans that this one replaces, and whose tasks need not go on.
 	Instead []string
 	// Dest is the location of the destination: the origin and the path of Plan.Dest.
 	Dest string
