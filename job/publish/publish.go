@@ -38,6 +38,10 @@ func (c *Claim) Publish(ctx context.Context, p *manifest.Plan, results []*manife
 	if err != nil {
 		return nil, err
 	}
+	//guard: an output would wait to be published that nobody can publish, and every run be refused
+	if err := c.checkStaging(ctx, c.StagingPath(p.ID)); err != nil && !errors.Is(err, store.ErrNotExist) {
+		return nil, err
+	}
 	waits := &record{path: c.name(pending), success: s}
 	c.found.pending = append(c.found.pending, waits)
 	if err := c.st.WriteFile(ctx, waits.path, doc, true); err != nil {

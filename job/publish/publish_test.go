@@ -297,8 +297,6 @@ func TestStagingIsNoDirectory(t *testing.T) {
 		_, err = c.Publish(held, p, results, nil, still(results))
 		failuretest.Want(t, err, failure.Foreign, text)
 		release(t, c)
-		_, _, err = d.Claim(t.Context())
-		failuretest.Want(t, err, failure.Foreign, text)
 		if err := os.Remove(d.StagingPath(p.ID)); err != nil {
 			t.Error(err)
 		}

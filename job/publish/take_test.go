@@ -257,3 +257,24 @@ func TestPendingElsewhere(t *testing.T) {
 		}
 	}
 }
+
+// TestTakeThroughALink follows no link that stands where the work of an output should be
+// that waits to be published.
+func TestTakeThroughALink(t *testing.T) {
+	d, _ := onDisk(t)
+	killed(t, d, "Q", 1)
+	work, others := staged(t, d, planPrefix)[0], t.TempDir()
+	if err := errors.Join(os.RemoveAll(work), os.Symlink(others, work)); err != nil {
+		t.Fatal(err)
+	}
+	_, _, err := d.Claim(t.Context())
+	failuretest.Want(t, err, failure.Foreign, "is a link")
+	if err := os.Remove(work); err != nil {
+		t.Fatal(err)
+	}
+	c, _ := claim(t, d)
+	release(t, c)
+	if _, err := os.Stat(others); err != nil {
+		t.Error(err)
+	}
+}
