@@ -7,6 +7,7 @@ import (
 	"os"
 	"path"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/rowtocol/rowtocol/job/failure"
@@ -224,16 +225,18 @@ func TestNothingFailsAfterTheOutput(t *testing.T) {
 			stagedFor(t, d, incrementPlan(t, "J", look(t, d).ID()))
 			c, held := claim(t, d)
 			r, results := publishes(t, d, c)
-			stands := false
+			var stands atomic.Bool
 			failing.rename = func(_, to string, do func() error) error {
-				if stands {
+				if stands.Load() {
 					return store.ErrQuota
 				}
-				stands = to == d.in(manifest.SuccessName) || isIncrement(store.Info{Name: path.Base(to), Dir: path.Dir(to) == d.path})
+				if to == d.in(manifest.SuccessName) || isIncrement(store.Info{Name: path.Base(to), Dir: path.Dir(to) == d.path}) {
+					stands.Store(true)
+				}
 				return do()
 			}
 			m, err := c.Publish(held, r.Plan, results, nil, still(results))
-			if err != nil || m == nil || !stands {
+			if err != nil || m == nil || !stands.Load() {
 				t.Fatalf("%v, %v", m, err)
 			}
 			failing.rename = nil
