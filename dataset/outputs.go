@@ -22,7 +22,7 @@ var errReplaced = errors.New("the output was replaced")
 // beside are the directories of increments in a directory.
 type beside struct {
 	dir             string
-	base            string       // ID of the directory's own output; empty if there is none
+	base            string       // ID of the directory's own output; empty without one
 	sequence        int64        // of that
 	all, increments []store.Info // what the directory holds
 	any             bool         // whatever output an increment is of, it is taken

@@ -43,7 +43,7 @@ type Resolver struct {
 
 // Inexact counts values that a resolution could not keep as they were.
 type Inexact struct {
-	EnumDefaults int64 `json:"enum_defaults,omitempty"` // symbols that the reader's enum lacks, taken for its default
+	EnumDefaults int64 `json:"enum_defaults,omitempty"` // symbols that the reader's enum lacks, replaced by its default
 	Rounded      int64 `json:"rounded,omitempty"`       // numbers that a float or a double does not hold exactly
 }
 

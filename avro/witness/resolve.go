@@ -128,7 +128,7 @@ func (p *pairs) check(reader, writer avro.Schema) error {
 	return nil
 }
 
-// errPromotedTime is returned for a time of which no factor can be told.
+// errPromotedTime is returned for a time whose conversion factor is unknown.
 var errPromotedTime = errors.New("an int of one unit is read as a long of another")
 
 // time notes the factor of a time of the reader's. It refuses what cannot be told by the

@@ -156,7 +156,7 @@ func (u *unshuffler) pass(count, size int) {
 // Skip passes over whole sub-blocks without decoding them.
 func (u *unshuffler) Skip(n int) error {
 	left := (u.to-u.from)/u.stored + u.ahead
-	//guard: a place past the block would be taken for one in it
+	//guard: would seek to a value past the end of the block
 	if n > left {
 		return damage.New(damage.Count, "", 4, "the bit shuffle block has %d of %d values to pass over", left, n)
 	}

@@ -23,9 +23,9 @@ const catLong = `Print the rows of column files and Avro files: JSON, a line per
 table, an Avro object container file, an Arrow stream or a Parquet file. A
 directory is a committed output, with the increments beside it in directories
 named increment-…, and needs _SUCCESS unless --partial is given. - is an Avro
-file on standard input, of which no more is read than is printed, or a file of
-any kind that is redirected with <. Several arguments are read in their order as
-one, and so is what a quoted pattern matches (*, ?, [a-z]), sorted by path,
+file on standard input, which is read only as far as rows are printed, or a file
+of any kind that is redirected with <. Several arguments are read in their order
+as one, and so is what a quoted pattern matches (*, ?, [a-z]), sorted by path,
 numbers by value.
 
 A directory may also be a tree of directories named key=value with outputs in
@@ -100,7 +100,7 @@ type catFlags struct {
 	unions, times     string
 	tagged, overwrite bool
 	partial, stats    bool
-	terminalWidth     int // of the terminal that rows are printed on, 0 if it is none
+	terminalWidth     int // of the terminal that rows are printed on; 0 for anything else
 }
 
 // addCondition adds the flags that say which rows there are.

@@ -33,7 +33,7 @@ const (
 type rowTable struct {
 	w     *bufio.Writer
 	cells *export.Cells
-	width int // of the terminal, 0 if it is none
+	width int // of the terminal; 0 for anything else
 
 	ahead  [][]string // rows that are not printed yet, and the names
 	bytes  int        // of them

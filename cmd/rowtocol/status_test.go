@@ -107,7 +107,7 @@ func TestStatus(t *testing.T) {
 	rowtocol(t, dir, nil, "status", "out").want(t, 0, "damaged: "+filepath.Base(part)+" has 3 bytes")
 }
 
-// What is unfinished is shown with how far it is, whoever did it.
+// status shows how far unfinished work is, whoever did it.
 func TestStatusUnfinished(t *testing.T) {
 	dir := t.TempDir()
 	holder := killed(t, dir, 3000)
