@@ -154,7 +154,7 @@ func holdsPending(ctx context.Context, st store.Store, dir string) (bool, error)
 			if found, err := holdsPending(ctx, st, info.Path); found || err != nil {
 				return found, err
 			}
-		case strings.HasPrefix(info.Name, manifest.PendingPrefix):
+		case strings.HasPrefix(info.Name, manifest.PendingName+"-"):
 			return true, nil
 		}
 	}

@@ -81,8 +81,10 @@ func (c *conversion) work(ctx context.Context, claim *publish.Claim) (more bool,
 
 // discard removes the work of the plan after err, unless a rerun can use it, and returns err.
 func (c *conversion) discard(ctx context.Context, claim *publish.Claim, err error) error {
-	useful := mendable(ctx, err) && (c.before.anyDone() || !c.madeDir)
-	if err == nil || c.dir == "" || useful {
+	if err == nil || c.dir == "" {
+		return err
+	}
+	if mendable(ctx, err) && (c.before.anyDone() || !c.madeDir) {
 		return err
 	}
 	clean, cancel := store.Cleanup(ctx)
@@ -100,9 +102,7 @@ func (c *conversion) runTasks(ctx context.Context) (err error) {
 	before := c.resumed[c.plan.ID]
 	o, err := c.taskOptions(c.plan, func(p task.Progress) {
 		if c.Progress != nil {
-			now := before
-			now.Rows, now.Bytes, now.Tasks = p.Rows, before.Bytes+p.Bytes, before.Tasks+p.Tasks
-			c.Progress(now)
+			c.Progress(before.with(p))
 		}
 	})
 	if err != nil {

@@ -141,8 +141,8 @@ func TestConvertReads(t *testing.T) {
 func TestChangedDuringConvert(t *testing.T) {
 	const (
 		running = "running"
-		checked = "/" + manifest.PendingPrefix // the work was checked
-		taken   = "-00000003"                  // the manifest is written
+		checked = "/" + manifest.PendingName + "-" // the work was checked
+		taken   = "-00000003"                      // the manifest is written
 	)
 	file := func(t *testing.T, s *planned) string {
 		return path.Join(s.staging(), s.result(t, 0).Files()[0].Name)

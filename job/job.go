@@ -158,6 +158,12 @@ type Progress struct {
 	TotalTasks int
 }
 
+// with adds what tasks did since.
+func (p Progress) with(t task.Progress) Progress {
+	p.Rows, p.Bytes, p.Tasks = t.Rows, p.Bytes+t.Bytes, p.Tasks+t.Tasks
+	return p
+}
+
 // Outcome is what a conversion came to.
 type Outcome struct {
 	Plan     *manifest.Plan    // nil if there was nothing to do

@@ -83,9 +83,7 @@ func runRemotely(ctx context.Context, all []*submission, runner RemoteRunner, re
 	}
 	err := runner.Run(ctx, batches, func(p task.Progress) {
 		if report != nil {
-			now := before
-			now.Rows, now.Bytes, now.Tasks = p.Rows, before.Bytes+p.Bytes, before.Tasks+p.Tasks
-			report(now)
+			report(before.with(p))
 		}
 	})
 	failed := make(map[*submission]error)

@@ -35,7 +35,7 @@ func (s hiding) ReadFile(ctx context.Context, p string, most int64) ([]byte, err
 type refusing struct{ store.Store }
 
 func (s refusing) WriteFile(ctx context.Context, p string, b []byte, exclusive bool) error {
-	if strings.HasPrefix(filepath.Base(p), manifest.PendingPrefix) {
+	if strings.HasPrefix(filepath.Base(p), manifest.PendingName+"-") {
 		return syscall.EDQUOT
 	}
 	return s.Store.WriteFile(ctx, p, b, exclusive)

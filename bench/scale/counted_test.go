@@ -126,7 +126,7 @@ func stepOf(call, name string) string {
 		return "which tasks are done"
 	case call == "rename" && strings.HasPrefix(path.Base(path.Dir(name)), "taken-"):
 		return "take the work, and look again"
-	case call == "write" && strings.HasPrefix(base, manifest.PendingPrefix):
+	case call == "write" && strings.HasPrefix(base, manifest.PendingName+"-"):
 		return "pending manifest, and renames"
 	case call == "write" && strings.HasPrefix(base, "success"):
 		return "_SUCCESS, and clearing up"

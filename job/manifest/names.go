@@ -16,12 +16,11 @@ import (
 const (
 	SuccessName = "_SUCCESS"
 	LockName    = "_lock"
-	// WorkName is the directory of all that is under way. Below it, the name of
-	// the manifest of an output that is being published begins with
-	// PendingPrefix.
-	WorkName      = ".rowtocol"
-	PendingPrefix = "pending-"
-	PlanName      = "plan.json"
+	// WorkName is the directory of all that is under way. Below it, the manifest of an
+	// output that is being published is named PendingName, a dash and a number.
+	WorkName    = ".rowtocol"
+	PendingName = "pending"
+	PlanName    = "plan.json"
 )
 
 // Directories of published files that are no parts, each output's in a directory

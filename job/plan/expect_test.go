@@ -94,22 +94,29 @@ func TestExpectedRowGroups(t *testing.T) {
 		t.Run(fmt.Sprintf("%d columns of %s in %d", tc.columns, tc.format, tc.size), func(t *testing.T) {
 			r := flatRequest(t, tc.columns, 150_000/int64(tc.columns), tc.format, tc.options)
 			r.Options.RowGroupSize, r.Options.BlockSize = tc.size, manifest.DefaultBlockSize
-			s := look(t, r)
-			p, err := s.Plan(t.Context(), "")
-			if err != nil {
-				t.Fatal(err)
-			}
-			expected, made := 0.0, 0
-			for _, e := range s.Expect(p) {
-				expected += e.RowGroups
-			}
-			for _, groups := range rowGroups(t, s, p) {
-				made += len(groups)
-			}
-			t.Logf("%d tasks, %.1f row groups expected, %d made", len(p.Tasks), expected, made)
+			expected, made := expectedAndMade(t, r)
 			if math.Abs(expected/float64(made)-1) > 0.1 && math.Abs(expected-float64(made)) > 1 {
 				t.Errorf("%.1f row groups are expected, %d made", expected, made)
 			}
 		})
 	}
+}
+
+// expectedAndMade are the row groups that a plan of a request expects, and those that its
+// tasks make.
+func expectedAndMade(t *testing.T, r Request) (expected float64, made int) {
+	t.Helper()
+	s := look(t, r)
+	p, err := s.Plan(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range s.Expect(p) {
+		expected += e.RowGroups
+	}
+	for _, groups := range rowGroups(t, s, p) {
+		made += len(groups)
+	}
+	t.Logf("%d tasks, %.1f row groups expected, %d made", len(p.Tasks), expected, made)
+	return expected, made
 }

@@ -71,21 +71,9 @@ func TestExpectedRowGroupsOfColumns(t *testing.T) {
 					r := stringsRequest(t, tc.columns, int(3*tc.size), alike)
 					r.Options.Format, r.Options.FormatOptions = of.format, json.RawMessage(of.options)
 					r.Options.RowGroupSize, r.Options.BlockSize = tc.size, tc.blockSize
-					s := look(t, r)
-					p, err := s.Plan(t.Context(), "")
-					if err != nil {
-						t.Fatal(err)
-					}
-					expected, made := 0.0, 0
-					for _, e := range s.Expect(p) {
-						expected += e.RowGroups
-					}
-					for _, groups := range rowGroups(t, s, p) {
-						made += len(groups)
-					}
-					t.Logf("%d tasks, %.1f row groups expected, %d made", len(p.Tasks), expected, made)
+					expected, made := expectedAndMade(t, r)
 					if off := expected / float64(made); off > 1.5 || off < 1/1.5 {
-						t.Errorf("%d tasks: %.1f row groups are expected, %d made", len(p.Tasks), expected, made)
+						t.Errorf("%.1f row groups are expected, %d made", expected, made)
 					}
 				})
 			}

@@ -102,12 +102,7 @@ func TestPendingWrittenWithoutAnswer(t *testing.T) {
 	}
 	st.write = nil
 	release(t, c)
-	c, _ = claim(t, d)
-	if !c.State().Finished(requestOf("P")) {
-		t.Error("it was not published")
-	}
-	release(t, c)
-	wantNames(t, st, d.path)
+	wantFinished(t, d, "P")
 }
 
 // TestWorkThatCannotBePutBack stays with who took it, until the next holder puts

@@ -27,7 +27,7 @@ const (
 	other   = "other"
 	retired = "retired"
 	old     = "old"
-	pending = "pending"
+	pending = manifest.PendingName
 )
 
 const joinTries = 10

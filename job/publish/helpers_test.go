@@ -310,8 +310,8 @@ func wantNames(t *testing.T, st store.Store, dir string) {
 	}
 }
 
-// wantFinished requires that the next holder finds an output on local disk, or
-// completes it, and leaves nothing else.
+// wantFinished requires that the next holder finds an output, or completes it, and leaves
+// nothing else.
 func wantFinished(t *testing.T, d *Destination, name string) {
 	t.Helper()
 	c, _ := claim(t, d)
@@ -319,5 +319,5 @@ func wantFinished(t *testing.T, d *Destination, name string) {
 		t.Errorf("output %s is not there", name)
 	}
 	release(t, c)
-	wantNames(t, store.Local(), d.path)
+	wantNames(t, d.st, d.path)
 }

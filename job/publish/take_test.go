@@ -179,12 +179,7 @@ func TestTakeWithoutAnswer(t *testing.T) {
 			}
 			release(t, c)
 			st.rename = nil
-			c, _ = claim(t, d)
-			if !c.State().Finished(requestOf("P")) {
-				t.Error("it was not published")
-			}
-			release(t, c)
-			wantNames(t, st, d.path)
+			wantFinished(t, d, "P")
 		})
 	}
 }
